@@ -1,0 +1,149 @@
+// Package cloud is the port to whoever sells machines. It is three interfaces,
+// because three parties use different parts: Catalog (what can be bought, at
+// what price), Machines (launch, terminate, list) and Notices (interruptions
+// and maintenance). They speak offers and machines, not API objects.
+//
+// Shortage is an ordinary answer (NoCapacityError), not a fault. What every
+// implementation must do is written down as tests in cloud/cloudtest.
+package cloud
+
+import (
+	"context"
+	"time"
+
+	"github.com/daemok/daemok/core/cluster"
+)
+
+// Class is a user's cloud settings for machines, resolved. Settings is the
+// provider's own value; callers pass it on and do not look inside.
+type Class struct {
+	ID       string // names the class, unique in the cluster: "EC2NodeClass/default"
+	Settings any
+}
+
+// Catalog tells what can be bought.
+type Catalog interface {
+	// Kinds returns the machines that a class can become, with the offers of
+	// the moment. The answer is shared and must not be written. Its Revision
+	// changes when anything in it does, so a caller may compare and skip.
+	// It answers from memory; it returns an error only while nothing was
+	// learnt yet.
+	Kinds(ctx context.Context, class Class) (*cluster.Catalogue, error)
+}
+
+// Machines buys and returns machines of one cluster. It never sees or touches
+// machines of another cluster.
+type Machines interface {
+	// Launch buys up to r.Count machines. It returns those it got, in order of
+	// ID, and a *NoCapacityError naming the offers that were short when they
+	// are fewer than asked. Equal Tokens with equal parameters return the same
+	// machines and buy nothing twice; an equal Token with other parameters is
+	// a *TokenMismatchError. On any other error the outcome is unknown: find
+	// out with List(Filter{Batch}).
+	Launch(ctx context.Context, r LaunchRequest) ([]Machine, error)
+
+	// Terminate gives machines back. A machine that is unknown or already
+	// gone is reported in gone; one that has begun to shut down is not. It is
+	// safe to repeat.
+	Terminate(ctx context.Context, ids ...string) (gone []string, err error)
+
+	// List returns the machines that match, sorted by ID: pending, running,
+	// stopping and stopped ones, and those shutting down. It does not return
+	// terminated ones.
+	List(ctx context.Context, f Filter) ([]Machine, error)
+
+	// Tag adds tags to a machine; it returns *NotFoundError for one that is gone.
+	Tag(ctx context.Context, id string, tags map[string]string) error
+}
+
+// LaunchRequest asks for Count equal machines.
+type LaunchRequest struct {
+	Class   Class
+	Token   string            // idempotency token
+	Batch   string            // found again by Filter.Batch
+	Count   int               // 1 or more
+	Options []OfferChoice     // acceptable offers, best first; one Option only (all spot or all on-demand)
+	Tags    map[string]string // beside those that the class gives
+	Node    NodeSetup         // what the machine tells the cluster about itself at boot
+}
+
+// OfferChoice names one acceptable offer. Priority orders them where the
+// provider is asked to follow an order; lower is better.
+type OfferChoice struct {
+	Kind     string
+	Zone     string
+	Option   cluster.Option
+	Priority float64 // price in dollars per hour
+}
+
+// NodeSetup is what the boot of a machine must hand to its kubelet.
+type NodeSetup struct {
+	Labels map[string]string
+	Taints []Taint
+}
+
+// Taint is a taint as text.
+type Taint struct{ Key, Value, Effect string }
+
+// Machine is one thing at the cloud.
+type Machine struct {
+	ID         string // the cloud's own, such as i-0123456789abcdef0
+	ProviderID string // as the node's spec.providerID will say
+	Kind       string
+	Zone       string
+	ZoneID     string
+	Option     cluster.Option
+	Image      string
+	Class      string // from its tags: name of the class it was launched for
+	State      State
+	Batch      string
+	LaunchedAt time.Time
+	Tags       map[string]string
+	PrivateDNS string
+}
+
+// State is where a machine is in its life.
+type State string
+
+// The states, in order. Terminated machines are not listed.
+const (
+	Pending      State = "pending"
+	Running      State = "running"
+	Stopping     State = "stopping"
+	Stopped      State = "stopped"
+	ShuttingDown State = "shutting-down"
+)
+
+// Filter selects machines of this cluster. Zero fields select all.
+type Filter struct {
+	IDs   []string
+	Batch string
+}
+
+// Notices delivers what the cloud says about machines by itself.
+type Notices interface {
+	// Next waits for notices until ctx ends. Each must be acknowledged with
+	// Done, or it comes again.
+	Next(ctx context.Context) ([]Notice, error)
+	Done(ctx context.Context, n Notice) error
+}
+
+// Notice is one message about one machine.
+type Notice struct {
+	ID        string // for Done
+	Kind      NoticeKind
+	MachineID string
+	At        time.Time
+}
+
+// NoticeKind says what happens to the machine.
+type NoticeKind string
+
+// The kinds of notices.
+const (
+	Interrupted NoticeKind = "spot_interrupted"
+	Rebalance   NoticeKind = "rebalance_recommendation"
+	Maintenance NoticeKind = "scheduled_change"
+	HasStopped  NoticeKind = "instance_stopped"
+	Terminated  NoticeKind = "instance_terminated"
+)

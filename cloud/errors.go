@@ -1,0 +1,55 @@
+package cloud
+
+import (
+	"fmt"
+	"strings"
+)
+
+// NoCapacityError says that machines could not be had now. It is an ordinary
+// answer: buy something else, or wait. The provider remembers the offers for
+// a while, so the next catalogue shows them as not available.
+type NoCapacityError struct {
+	Offers []OfferChoice // those that were short, in the order asked
+	Cause  string        // the cloud's own words
+}
+
+func (e *NoCapacityError) Error() string {
+	names := make([]string, 0, 3)
+	for i, o := range e.Offers {
+		if i == 3 {
+			names = append(names, fmt.Sprintf("%d more", len(e.Offers)-3))
+			break
+		}
+		names = append(names, fmt.Sprintf("%s %s in %s", o.Option, o.Kind, o.Zone))
+	}
+	return fmt.Sprintf("no capacity for %s: %s", strings.Join(names, ", "), e.Cause)
+}
+
+// TokenMismatchError says that the token was used before with other
+// parameters: the earlier request did arrive. List by batch tells its outcome.
+type TokenMismatchError struct{ Token string }
+
+func (e *TokenMismatchError) Error() string {
+	return fmt.Sprintf("token %s was used before with other parameters", e.Token)
+}
+
+// NotFoundError says that a machine does not exist, or no longer.
+type NotFoundError struct{ MachineID string }
+
+func (e *NotFoundError) Error() string { return "no machine " + e.MachineID }
+
+// RefusedError says that the cloud will not do this as asked, now or on a
+// repeat: missing rights, a wrong setting. Reason is a condition reason in
+// the API's words (Unauthorized, InvalidAMIID, LaunchFailed ...).
+type RefusedError struct {
+	Reason string
+	Cause  string
+}
+
+func (e *RefusedError) Error() string { return e.Reason + ": " + e.Cause }
+
+// ThrottledError says that the cloud asked to be called less often, after
+// the provider's own retries.
+type ThrottledError struct{ Call string }
+
+func (e *ThrottledError) Error() string { return e.Call + " is throttled by the cloud" }

@@ -1,0 +1,170 @@
+// Package cluster is what is known about the world at one moment, as values:
+// pods by shape, nodes, ordered machines, pools and what they may buy.
+//
+// A Snapshot is never modified; what-if edits return a new one that shares
+// the rest. The package describes and does not judge: whether a pod may run
+// somewhere is for core/fit, where it should go is for core/place.
+package cluster
+
+import (
+	"time"
+
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// Labels that the core itself must know, because an Offer carries them.
+const (
+	LabelZone         = "topology.kubernetes.io/zone"
+	LabelCapacityType = "karpenter.sh/capacity-type"
+	LabelInstanceType = "node.kubernetes.io/instance-type"
+	LabelHostname     = "kubernetes.io/hostname"
+	LabelArch         = "kubernetes.io/arch"
+)
+
+// Option is a way to pay for a machine, with the words of the label
+// karpenter.sh/capacity-type.
+type Option string
+
+// The purchase options.
+const (
+	OnDemand Option = "on-demand"
+	Spot     Option = "spot"
+	Reserved Option = "reserved"
+)
+
+// Offer is one machine kind in one zone under one purchase option.
+type Offer struct {
+	Zone      string
+	Option    Option
+	Price     quantity.MicroUSDPerHour // meaningful if Priced
+	Priced    bool                     // an unknown price is not zero: such an offer is bought last
+	Available bool                     // false: sold out lately, or otherwise not to be had
+	Labels    constraint.Labels        // what nodes get from the offer, zone and capacity type included
+}
+
+// Kind is one kind of machine that a pool may buy, as its class would set it
+// up. Labels are those every machine of the kind gets whatever its offer.
+type Kind struct {
+	Name        string
+	Labels      constraint.Labels
+	Capacity    quantity.Resources
+	Allocatable quantity.Resources // for pods, after the system's own share
+	Offers      []Offer            // sorted by zone, option
+}
+
+// Catalogue is all kinds that one class offers, sorted by name. It is
+// interned: pools and snapshots share one value and never write it. A zero
+// Revision is an empty catalogue.
+type Catalogue struct {
+	Revision uint64 // grows with every change of prices, availability or kinds
+	Kinds    []Kind
+}
+
+// PoolID names a pool: kind and name, since two API generations have pools
+// under the same names.
+type PoolID struct{ Kind, Name string }
+
+// String prints "NodePool/default".
+func (id PoolID) String() string { return id.Kind + "/" + id.Name }
+
+// Pool is a user's rules for nodes.
+type Pool struct {
+	ID            PoolID
+	Weight        int // higher is tried first; 0 where unset
+	Labels        constraint.Labels
+	Requirements  constraint.Requirements // labels are not repeated here
+	Taints        []constraint.Taint
+	StartupTaints []constraint.Taint
+	Limits        Limits
+	Usage         quantity.Resources // capacity of the pool's nodes and ordered machines
+	Nodes         int64              // how many those are
+	Catalogue     *Catalogue         // what its class offers; nil where the class is not ready
+	NotReady      string             // why nothing may be bought; empty if it may
+	Policy        Policy
+}
+
+// Limits bounds what a pool may own. Only resources named are limited.
+type Limits struct {
+	Amounts []quantity.Extended // any resource by its Kubernetes name, sorted by name, zero amounts kept
+	Nodes   *int64              // nil: any number
+}
+
+// Policy is how a pool wants its nodes retired.
+type Policy struct {
+	EmptyFor        time.Duration // how long a node stays empty before it may go; 0 means at once
+	NeverWhenEmpty  bool          // consolidateAfter: Never
+	DisruptionsMax  int64         // most nodes of the pool that may be going away at once now, by the budgets in force
+	DisruptionsNote string        // which budget says so
+}
+
+// Shape is what all pods with the same scheduling fields share. Two shapes
+// of a snapshot never have equal content.
+type Shape struct {
+	ID          int // position in Snapshot.Shapes
+	Namespace   string
+	Requests    quantity.Resources // pods=1 included
+	Tolerations []constraint.Toleration
+	// NodeTerms are alternatives, of which one must hold; the node selector is
+	// part of each. No terms at all means any node.
+	NodeTerms []constraint.Requirements
+	Priority  int32
+	Unable    string // a rule this pod uses that is not supported yet; empty if none
+}
+
+// Pod is one pod. Node is empty while it waits.
+type Pod struct {
+	Namespace, Name, UID string
+	Shape                *Shape
+	Owner                string // "Deployment/web": for reports only
+	CreatedAt            time.Time
+	Node                 string
+	Daemon               bool // owned by a DaemonSet
+	Mirror               bool // static, owned by its node
+	Ending               bool // terminating, or already succeeded or failed
+	DoNotDisrupt         bool // karpenter.sh/do-not-disrupt holds now
+	Returns              bool // will need a place again if its node goes (not daemon, mirror, bare-terminal ...)
+}
+
+// Node is a registered machine, ours or another's.
+type Node struct {
+	Name          string
+	Claim         string // name of its claim; empty for nodes that are not ours
+	Pool          PoolID // zero for nodes that are not ours
+	MachineID     string
+	Labels        constraint.Labels
+	Taints        []constraint.Taint
+	StartupTaints []constraint.Taint // expected to vanish; ignored until Initialized
+	Allocatable   quantity.Resources
+	Capacity      quantity.Resources
+	Price         quantity.MicroUSDPerHour // 0 where unknown
+	CreatedAt     time.Time
+	EmptySince    time.Time // zero while not empty; the moment the consolidateAfter clock started
+	Ready         bool
+	Initialized   bool
+	Deleting      bool // being deleted, drained or disrupted: no destination for pods
+	DoNotDisrupt  bool
+	Pods          []Pod // bound to it, sorted by namespace, name
+}
+
+// Machine is an ordered machine that is not a node yet: a claim.
+type Machine struct {
+	Claim         string
+	Pool          PoolID
+	Labels        constraint.Labels       // known labels; grows when the machine is launched
+	Requirements  constraint.Requirements // what may still be chosen
+	Taints        []constraint.Taint
+	StartupTaints []constraint.Taint
+	Allocatable   quantity.Resources // after launch: of the type bought; before: the least among its options
+	Capacity      quantity.Resources // after launch: of the type bought; before: the most among its options
+	CreatedAt     time.Time
+	Launched      bool
+	Deleting      bool
+	BoughtFor     []Pod // the pods it was ordered for that still wait
+}
+
+// Daemon is a DaemonSet: one pod of its shape on every node that admits it.
+type Daemon struct {
+	Namespace, Name string
+	Shape           *Shape
+}

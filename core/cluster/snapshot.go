@@ -1,0 +1,71 @@
+package cluster
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Snapshot is what was known at one moment. It is never modified: With and
+// Without return a new one and share what did not change. Lists are sorted by
+// name (shapes by first use).
+type Snapshot struct {
+	Revision uint64    // grows with every change seen; not a time
+	Now      time.Time // UTC; the only time the core knows
+	Shapes   []*Shape
+	Waiting  []Pod // pods that need a place, sorted by namespace, name
+	Nodes    []Node
+	Machines []Machine
+	Pools    []Pool
+	Daemons  []Daemon
+}
+
+// Sort puts every list in its order. Builders call it once, before the
+// snapshot is shared.
+func (s *Snapshot) Sort() {
+	byPod := func(a, b Pod) int { return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name)) }
+	slices.SortFunc(s.Waiting, byPod)
+	slices.SortFunc(s.Nodes, func(a, b Node) int { return cmp.Compare(a.Name, b.Name) })
+	for i := range s.Nodes {
+		slices.SortFunc(s.Nodes[i].Pods, byPod)
+	}
+	slices.SortFunc(s.Machines, func(a, b Machine) int { return cmp.Compare(a.Claim, b.Claim) })
+	slices.SortFunc(s.Pools, func(a, b Pool) int {
+		return cmp.Or(cmp.Compare(a.ID.Name, b.ID.Name), cmp.Compare(a.ID.Kind, b.ID.Kind))
+	})
+	slices.SortFunc(s.Daemons, func(a, b Daemon) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+}
+
+// Without returns a snapshot in which the named nodes are gone and their
+// pods that need a place again are waiting.
+func (s *Snapshot) Without(nodes ...string) *Snapshot {
+	out := *s
+	out.Nodes = nil
+	out.Waiting = slices.Clone(s.Waiting)
+	for _, n := range s.Nodes {
+		if !slices.Contains(nodes, n.Name) {
+			out.Nodes = append(out.Nodes, n)
+			continue
+		}
+		for _, p := range n.Pods {
+			if p.Returns {
+				p.Node = ""
+				out.Waiting = append(out.Waiting, p)
+			}
+		}
+	}
+	out.Sort()
+	return &out
+}
+
+// Pool returns the pool with the given identity.
+func (s *Snapshot) Pool(id PoolID) (*Pool, bool) {
+	for i := range s.Pools {
+		if s.Pools[i].ID == id {
+			return &s.Pools[i], true
+		}
+	}
+	return nil, false
+}

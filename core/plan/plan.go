@@ -1,0 +1,94 @@
+// Package plan is the answer of the core: what to do, in order, with what
+// must still hold when it is done, what it costs and why.
+//
+// It promises a text form that depends on content alone. It does not carry
+// anything out.
+package plan
+
+import (
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// Plan is what to do about one snapshot.
+type Plan struct {
+	Basis      uint64 // revision of the snapshot it was made from
+	Launches   []Launch
+	Placements []Placement
+	Removals   []Removal
+	Unplaced   []Unplaced
+	CostBefore quantity.MicroUSDPerHour // nodes and ordered machines whose price is known
+	CostAfter  quantity.MicroUSDPerHour
+	Steps      int64 // effort spent
+}
+
+// Launch orders one machine. Name is its name within the plan: "new-1".
+type Launch struct {
+	Name         string
+	Pool         cluster.PoolID
+	Requirements constraint.Requirements // what the machine must be; instance types, zones and options listed
+	Labels       constraint.Labels       // custom labels that were decided
+	Requests     quantity.Resources      // pods and daemon pods it was sized for
+	Choice       Choice                  // what is to be bought if it can be had
+	RunnersUp    []Choice                // the next two, best first, with why not
+	Pods         []cluster.Pod           // whom it is for, sorted by namespace, name
+	Reason       string
+}
+
+// Choice is one offer with its price.
+type Choice struct {
+	Kind   string
+	Zone   string
+	Option cluster.Option
+	Price  quantity.MicroUSDPerHour
+	Priced bool
+	WhyNot string // empty for the choice made
+}
+
+// Placement says where a waiting pod is expected to go: an existing node, an
+// ordered machine (its claim) or a launch of this plan (its name).
+type Placement struct {
+	Pod    cluster.Pod
+	On     Destination
+	Target string
+}
+
+// Destination is the kind of place a Placement names.
+type Destination string
+
+// The destinations.
+const (
+	OnNode    Destination = "node"
+	OnMachine Destination = "machine"
+	OnLaunch  Destination = "launch"
+)
+
+// Removal lets one node go. It may be carried out only while the node has no
+// pods beside those listed as allowed to end with it.
+type Removal struct {
+	Node, Claim string
+	Pool        cluster.PoolID
+	Reason      RemovalReason
+	Note        string // in words, for events and the record
+}
+
+// RemovalReason is why a node goes, in the words of the API.
+type RemovalReason string
+
+// Empty: no pods but those of DaemonSets and static ones, for long enough.
+const Empty RemovalReason = "Empty"
+
+// Unplaced is one shape of pods that no place was found for, with the reasons.
+type Unplaced struct {
+	Shape   *cluster.Shape
+	Pods    []cluster.Pod
+	Reasons []Reason // one a pool at most, nearest pool first; or one about the shape itself
+}
+
+// Reason is an expected "no" about one pool, in words a user can act on.
+// Pool is zero when it concerns the pod alone.
+type Reason struct {
+	Pool cluster.PoolID
+	Text string
+}

@@ -1,0 +1,109 @@
+// Package quantity does exact arithmetic on the amounts a scheduler compares:
+// CPU, memory, counted resources and money. Every amount is an integer in one
+// fixed unit, so two machines computing the same plan compute the same bytes.
+//
+// Kubernetes quantities ("1500m", "2Gi") are parsed once, in kube/translate,
+// and never seen again; the text forms here serve stories and reports.
+package quantity
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// MilliCPU is CPU time in thousandths of a core: one core is 1000.
+type MilliCPU int64
+
+// Bytes is an amount of memory or storage.
+type Bytes int64
+
+// Units of Bytes.
+const (
+	KiB Bytes = 1 << 10
+	MiB Bytes = 1 << 20
+	GiB Bytes = 1 << 30
+	TiB Bytes = 1 << 40
+)
+
+// MicroUSDPerHour is a price in millionths of a US dollar per hour:
+// $0.096 per hour is 96000.
+type MicroUSDPerHour int64
+
+// String prints whole cores plainly and the rest in thousandths: "2", "1500m".
+func (c MilliCPU) String() string {
+	if c%1000 == 0 {
+		return strconv.FormatInt(int64(c/1000), 10)
+	}
+	return strconv.FormatInt(int64(c), 10) + "m"
+}
+
+// String prints the largest binary unit that divides the amount: "2Gi", "300Mi", "7".
+func (b Bytes) String() string {
+	for _, unit := range []struct {
+		size   Bytes
+		suffix string
+	}{{TiB, "Ti"}, {GiB, "Gi"}, {MiB, "Mi"}, {KiB, "Ki"}} {
+		if b != 0 && b%unit.size == 0 {
+			return strconv.FormatInt(int64(b/unit.size), 10) + unit.suffix
+		}
+	}
+	return strconv.FormatInt(int64(b), 10)
+}
+
+// String prints dollars per hour with six decimals: "$0.096000/h".
+func (p MicroUSDPerHour) String() string {
+	sign := ""
+	if p < 0 {
+		sign, p = "-", -p
+	}
+	return fmt.Sprintf("%s$%d.%06d/h", sign, p/1e6, p%1e6)
+}
+
+// USDPerHour converts a price in dollars per hour, rounding to the nearest
+// millionth, halves away from zero.
+func USDPerHour(dollars float64) MicroUSDPerHour {
+	if dollars < 0 {
+		return -USDPerHour(-dollars)
+	}
+	return MicroUSDPerHour(float64(dollars*1e6) + 0.5)
+}
+
+// ParseCPU reads "2", "1500m" or "0.5".
+func ParseCPU(text string) (MilliCPU, error) {
+	if digits, ok := strings.CutSuffix(text, "m"); ok {
+		n, err := strconv.ParseInt(digits, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("parse cpu %q: want cores such as 2 or thousandths such as 1500m", text)
+		}
+		return MilliCPU(n), nil
+	}
+	whole, fraction, _ := strings.Cut(text, ".")
+	if len(fraction) > 3 {
+		return 0, fmt.Errorf("parse cpu %q: finer than a thousandth of a core", text)
+	}
+	n, err := strconv.ParseInt(whole+fraction+strings.Repeat("0", 3-len(fraction)), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("parse cpu %q: want cores such as 2 or thousandths such as 1500m", text)
+	}
+	return MilliCPU(n), nil
+}
+
+// ParseBytes reads a whole number with an optional suffix Ki, Mi, Gi, Ti or k, M, G, T.
+func ParseBytes(text string) (Bytes, error) {
+	unit, digits := Bytes(1), text
+	for _, u := range []struct {
+		suffix string
+		size   Bytes
+	}{{"Ki", KiB}, {"Mi", MiB}, {"Gi", GiB}, {"Ti", TiB}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}} {
+		if rest, ok := strings.CutSuffix(text, u.suffix); ok {
+			unit, digits = u.size, rest
+			break
+		}
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("parse bytes %q: want a whole number with a suffix such as Mi or Gi", text)
+	}
+	return Bytes(n) * unit, nil
+}
