@@ -1,0 +1,48 @@
+package planner
+
+import (
+	"testing"
+	"time"
+)
+
+func TestWindow(t *testing.T) {
+	type arrival struct {
+		at   time.Duration
+		uids []string
+	}
+	tests := map[string]struct {
+		arrivals []arrival
+		closes   time.Duration // after the start; -1 while closed
+	}{
+		"is closed without pods":                              {[]arrival{{0, nil}}, -1},
+		"SC-1 closes one idle time after a pod that is alone": {[]arrival{{0, []string{"a"}}}, time.Second},
+		"SC-2 is not prolonged by a pod it knows":             {[]arrival{{0, []string{"a"}}, {900 * time.Millisecond, []string{"a"}}}, time.Second},
+		"SC-5 is prolonged by a new pod":                      {[]arrival{{0, []string{"a"}}, {900 * time.Millisecond, []string{"a", "b"}}}, 1900 * time.Millisecond},
+		"SC-4 closes at its maximum whatever arrives":         {[]arrival{{0, []string{"a"}}, {9500 * time.Millisecond, []string{"a", "b"}}}, 10 * time.Second},
+		"counts a pod that left and came back as new":         {[]arrival{{0, []string{"a"}}, {100 * time.Millisecond, nil}, {500 * time.Millisecond, []string{"a"}}}, 1500 * time.Millisecond},
+	}
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := Window{Idle: time.Second, Max: 10 * time.Second}
+			for _, a := range tt.arrivals {
+				w.Update(a.uids, start.Add(a.at))
+			}
+			at, open := w.ClosesAt()
+			if open != (tt.closes >= 0) || open && at.Sub(start) != tt.closes {
+				t.Errorf("ClosesAt after %v = %v, %v; want %v", tt.arrivals, at.Sub(start), open, tt.closes)
+			}
+		})
+	}
+}
+
+func TestWindowKeepsKnownPodsAfterClosing(t *testing.T) {
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	w := Window{Idle: time.Second, Max: 10 * time.Second}
+	w.Update([]string{"a"}, start)
+	w.Close()
+	w.Update([]string{"a"}, start.Add(time.Minute))
+	if at, open := w.ClosesAt(); open {
+		t.Errorf("a pod already planned opened the window again, until %v", at)
+	}
+}

@@ -1,0 +1,161 @@
+// Package apply carries out plans: it re-checks what an action depends on at
+// the moment of writing, drops what no longer holds, and keeps the ledger of
+// what was issued and not yet seen.
+//
+// It promises that a plan made from a projected snapshot never repeats an
+// action in flight. It decides nothing.
+package apply
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// unseenMax is how long an order may go unseen before it counts as lost. A
+// watch shows a new object within milliseconds; a relist takes seconds.
+const unseenMax = time.Minute
+
+// Ledger holds actions issued and not yet seen in a watch, and for whom each
+// machine was ordered. The zero value is ready to use; it is safe for
+// concurrent use.
+type Ledger struct {
+	mu        sync.Mutex
+	ordered   map[string]cluster.Machine // by claim: created, not yet in a snapshot
+	boughtFor map[string][]string        // by claim: UIDs of the pods it was ordered for
+	leaving   map[string]struct{}        // nodes whose removal is under way
+}
+
+// Ordered records a claim that was created for the given pods.
+func (l *Ledger) Ordered(m cluster.Machine) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ordered == nil {
+		l.ordered, l.boughtFor = map[string]cluster.Machine{}, map[string][]string{}
+	}
+	uids := make([]string, len(m.BoughtFor))
+	for i, p := range m.BoughtFor {
+		uids[i] = p.UID
+	}
+	l.boughtFor[m.Claim] = uids
+	m.BoughtFor = nil // pods are looked up again in each snapshot
+	l.ordered[m.Claim] = m
+}
+
+// Withdrawn forgets a claim that could not be created after all.
+func (l *Ledger) Withdrawn(claim string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.ordered, claim)
+	delete(l.boughtFor, claim)
+}
+
+// Leaving records that a node's removal has begun; it reports false when it
+// had begun before.
+func (l *Ledger) Leaving(node string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, already := l.leaving[node]; already {
+		return false
+	}
+	if l.leaving == nil {
+		l.leaving = map[string]struct{}{}
+	}
+	l.leaving[node] = struct{}{}
+	return true
+}
+
+// Seen settles a claim that a watch has shown, in whatever state, so that one
+// which came and went between two snapshots is not waited for.
+func (l *Ledger) Seen(claim string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.ordered, claim)
+}
+
+// Stays forgets a node whose removal was given up or is seen by all.
+func (l *Ledger) Stays(node string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.leaving, node)
+}
+
+// Project returns the snapshot as it will be once every action issued is
+// seen, and settles entries that the snapshot already shows. A waiting pod
+// that a machine was ordered for is listed with that machine.
+func (l *Ledger) Project(s *cluster.Snapshot) *cluster.Snapshot {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := *s
+	out.Machines, out.Pools, out.Nodes = slices.Clone(s.Machines), slices.Clone(s.Pools), slices.Clone(s.Nodes)
+	l.settle(s)
+	for _, m := range l.ordered {
+		out.Machines = append(out.Machines, m)
+		addUsage(out.Pools, m.Pool, m.Capacity)
+	}
+	for i := range out.Nodes {
+		if _, leaving := l.leaving[out.Nodes[i].Name]; leaving {
+			out.Nodes[i].Deleting = true
+		}
+	}
+	l.nameBeneficiaries(&out)
+	out.Sort()
+	return &out
+}
+
+func (l *Ledger) settle(s *cluster.Snapshot) {
+	for claim, m := range l.ordered {
+		if s.Now.Sub(m.CreatedAt) > unseenMax {
+			delete(l.ordered, claim) // a watch that was cut may never show it
+		}
+	}
+	live := map[string]bool{}
+	for _, m := range s.Machines {
+		delete(l.ordered, m.Claim)
+		live[m.Claim] = true
+	}
+	nodes := map[string]bool{}
+	for _, n := range s.Nodes {
+		delete(l.ordered, n.Claim)
+		live[n.Claim] = true
+		nodes[n.Name] = true
+	}
+	for claim := range l.boughtFor {
+		if _, unseen := l.ordered[claim]; !unseen && !live[claim] {
+			delete(l.boughtFor, claim)
+		}
+	}
+	for node := range l.leaving {
+		if !nodes[node] {
+			delete(l.leaving, node)
+		}
+	}
+}
+
+func (l *Ledger) nameBeneficiaries(s *cluster.Snapshot) {
+	waiting := make(map[string]cluster.Pod, len(s.Waiting))
+	for _, p := range s.Waiting {
+		waiting[p.UID] = p
+	}
+	for i := range s.Machines {
+		m := &s.Machines[i]
+		m.BoughtFor = nil
+		for _, uid := range l.boughtFor[m.Claim] {
+			if p, still := waiting[uid]; still {
+				m.BoughtFor = append(m.BoughtFor, p)
+			}
+		}
+	}
+}
+
+func addUsage(pools []cluster.Pool, id cluster.PoolID, capacity quantity.Resources) {
+	for i := range pools {
+		if pools[i].ID == id {
+			pools[i].Usage = pools[i].Usage.Add(capacity)
+			pools[i].Nodes++
+		}
+	}
+}

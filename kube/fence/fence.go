@@ -1,0 +1,102 @@
+// Package fence keeps a controller that may have lost its lease from
+// changing anything. A lease alone does not: a process that was paused past
+// its lease goes on writing for a moment when it wakes, while another leads.
+//
+// It promises that no call starts through it unless the lease, as last
+// renewed, outlives the call's own timeout. It does not elect leaders.
+package fence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+)
+
+// ErrNotLeading says that the lease may end before the call would.
+var ErrNotLeading = errors.New("the lease may be over before this call is")
+
+// Fence knows until when the lease is held for certain.
+type Fence struct {
+	LeaseFor time.Duration    // length of the lease, as the elector asks for it
+	CallFor  time.Duration    // longest time a mutating call may take
+	Now      func() time.Time // must go on while the process is stopped, as the monotonic clock does
+
+	mu    sync.Mutex
+	until time.Time // zero before the first renewal
+}
+
+// Check returns ErrNotLeading, wrapped with the figures, unless a call that
+// begins now ends before the lease does.
+func (f *Fence) Check() error {
+	f.mu.Lock()
+	until := f.until
+	f.mu.Unlock()
+	if until.IsZero() {
+		return fmt.Errorf("%w: no lease was taken", ErrNotLeading)
+	}
+	if left := until.Sub(f.Now()); left < f.CallFor {
+		return fmt.Errorf("%w: %v left of it, a call may take %v", ErrNotLeading, left.Round(time.Millisecond), f.CallFor)
+	}
+	return nil
+}
+
+// Transport refuses mutating requests that Check refuses.
+func (f *Fence) Transport(inner http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodOptions {
+			if err := f.Check(); err != nil {
+				return nil, err
+			}
+		}
+		return inner.RoundTrip(r)
+	})
+}
+
+// Watching returns the lock that an elector must use in place of inner, so
+// that the fence learns of each renewal. The lease counts from before the
+// renewal was sent.
+func (f *Fence) Watching(inner resourcelock.Interface) resourcelock.Interface {
+	return &lock{Interface: inner, fence: f}
+}
+
+func (f *Fence) renewed(at time.Time, record resourcelock.LeaderElectionRecord, identity string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if record.HolderIdentity != identity {
+		f.until = time.Time{} // released
+		return
+	}
+	f.until = at.Add(f.LeaseFor)
+}
+
+type lock struct {
+	resourcelock.Interface
+	fence *Fence
+}
+
+func (l *lock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	at := l.fence.Now()
+	if err := l.Interface.Create(ctx, record); err != nil {
+		return err
+	}
+	l.fence.renewed(at, record, l.Identity())
+	return nil
+}
+
+func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	at := l.fence.Now()
+	if err := l.Interface.Update(ctx, record); err != nil {
+		return err
+	}
+	l.fence.renewed(at, record, l.Identity())
+	return nil
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

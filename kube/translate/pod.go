@@ -1,0 +1,210 @@
+package translate
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/kube/api"
+)
+
+// Shape is what the scheduler reads of a pod. Its ID is not set: whoever
+// interns shapes numbers them.
+func Shape(pod *corev1.Pod) cluster.Shape {
+	return cluster.Shape{
+		Requests:    PodRequests(pod),
+		Tolerations: tolerations(pod.Spec.Tolerations),
+		NodeTerms:   NodeTerms(&pod.Spec),
+		Priority:    priority(pod),
+		Unable:      unable(&pod.Spec),
+	}
+}
+
+// DaemonShape is the shape of a daemon pod as a rule for new nodes: the node
+// name that the DaemonSet controller writes into each pod's affinity, and
+// preferences, do not count.
+func DaemonShape(pod *corev1.Pod) cluster.Shape {
+	spec := pod.Spec.DeepCopy()
+	if required := requiredNodeAffinity(spec); required != nil {
+		var terms []corev1.NodeSelectorTerm
+		for _, t := range required.NodeSelectorTerms {
+			t.MatchFields = nil
+			if len(t.MatchExpressions) == 0 {
+				terms = nil // one alternative admits every node
+				break
+			}
+			terms = append(terms, t)
+		}
+		required.NodeSelectorTerms = terms
+		if len(terms) == 0 {
+			spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution = nil
+		}
+	}
+	copied := &corev1.Pod{ObjectMeta: pod.ObjectMeta, Spec: *spec}
+	shape := Shape(copied)
+	shape.Unable = ""
+	return shape
+}
+
+// ShapeKey is equal for two shapes exactly when their content is.
+func ShapeKey(s *cluster.Shape) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s|%s|%d|%s", s.Namespace, s.Requests, s.Priority, s.Unable)
+	for _, t := range s.Tolerations {
+		fmt.Fprintf(&b, "|%q=%q%v%s", t.Key, t.Value, t.Exists, t.Effect)
+	}
+	for _, term := range s.NodeTerms {
+		fmt.Fprintf(&b, "|or %s", term)
+	}
+	return b.String()
+}
+
+// Pod converts a pod, without its shape.
+func Pod(pod *corev1.Pod, now time.Time) cluster.Pod {
+	daemon, mirror := ownedBy(pod, "DaemonSet"), IsMirror(pod)
+	ending := pod.DeletionTimestamp != nil || IsTerminal(pod)
+	return cluster.Pod{
+		Namespace: pod.Namespace, Name: pod.Name, UID: string(pod.UID),
+		Owner:        owner(pod),
+		CreatedAt:    pod.CreationTimestamp.UTC(),
+		Node:         pod.Spec.NodeName,
+		Daemon:       daemon,
+		Mirror:       mirror,
+		Ending:       ending,
+		DoNotDisrupt: !ending && DoNotDisrupt(pod, now),
+		Returns:      !daemon && !mirror && !IsTerminal(pod) && (pod.DeletionTimestamp == nil || ownedBy(pod, "StatefulSet")),
+	}
+}
+
+// IsWaiting reports whether the scheduler has looked for a node for the pod
+// and found none, so that the pod needs a new one. Pods that are gated,
+// bound, ending, daemons or mirrors are not waiting.
+func IsWaiting(pod *corev1.Pod) bool {
+	if pod.Spec.NodeName != "" || pod.DeletionTimestamp != nil || IsTerminal(pod) {
+		return false
+	}
+	if ownedBy(pod, "DaemonSet") || IsMirror(pod) {
+		return false
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodScheduled {
+			return c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable
+		}
+	}
+	return false
+}
+
+// IsTerminal reports whether the pod has succeeded or failed.
+func IsTerminal(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+}
+
+// IsMirror reports whether the pod mirrors a static pod of its node.
+func IsMirror(pod *corev1.Pod) bool {
+	_, mirror := pod.Annotations[corev1.MirrorPodAnnotationKey]
+	return mirror || ownedBy(pod, "Node")
+}
+
+// IsDaemon reports whether a DaemonSet owns the pod.
+func IsDaemon(pod *corev1.Pod) bool { return ownedBy(pod, "DaemonSet") }
+
+// DoNotDisrupt reports whether the annotation karpenter.sh/do-not-disrupt
+// protects the pod now: "true" always, a duration from the pod's start on.
+// Any other value protects nothing.
+func DoNotDisrupt(pod *corev1.Pod, now time.Time) bool {
+	value, present := pod.Annotations[api.AnnotationDoNotDisrupt]
+	if !present || value == "true" {
+		return present
+	}
+	length, err := time.ParseDuration(value)
+	if err != nil || length <= 0 {
+		return false
+	}
+	start := pod.CreationTimestamp.Time
+	if pod.Status.StartTime != nil {
+		start = pod.Status.StartTime.Time
+	}
+	return now.Before(start.Add(length))
+}
+
+// unable names the first rule of the pod that placing does not follow yet.
+// Such a pod waits, because a machine bought without the rule might not help.
+func unable(spec *corev1.PodSpec) string {
+	for _, c := range spec.TopologySpreadConstraints {
+		if c.WhenUnsatisfiable == corev1.DoNotSchedule {
+			return "topologySpreadConstraints with whenUnsatisfiable: DoNotSchedule"
+		}
+	}
+	if a := spec.Affinity; a != nil {
+		if a.PodAffinity != nil && len(a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 0 {
+			return "required podAffinity"
+		}
+		if a.PodAntiAffinity != nil && len(a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 0 {
+			return "required podAntiAffinity"
+		}
+	}
+	if len(spec.ResourceClaims) > 0 {
+		return "resourceClaims"
+	}
+	for _, v := range spec.Volumes {
+		if v.PersistentVolumeClaim != nil || v.Ephemeral != nil {
+			return "persistent volume claims"
+		}
+	}
+	for _, c := range spec.Containers {
+		for _, p := range c.Ports {
+			if p.HostPort != 0 {
+				return "host ports"
+			}
+		}
+	}
+	return ""
+}
+
+func priority(pod *corev1.Pod) int32 {
+	if pod.Spec.Priority == nil {
+		return 0
+	}
+	return *pod.Spec.Priority
+}
+
+func ownedBy(pod *corev1.Pod, kind string) bool {
+	for _, o := range pod.OwnerReferences {
+		if o.Kind == kind && (o.Controller == nil || *o.Controller) {
+			return true
+		}
+	}
+	return false
+}
+
+// owner names the pod's controller: "Deployment/web" where a ReplicaSet's name
+// shows it was made by one.
+func owner(pod *corev1.Pod) string {
+	o := metav1.GetControllerOf(pod)
+	if o == nil {
+		return ""
+	}
+	if hash := pod.Labels["pod-template-hash"]; o.Kind == "ReplicaSet" && hash != "" {
+		if name, ok := strings.CutSuffix(o.Name, "-"+hash); ok {
+			return "Deployment/" + name
+		}
+	}
+	return o.Kind + "/" + o.Name
+}
+
+// isEphemeral reports whether a node carries the taint only until it has started;
+// such a taint does not keep pods from being planned onto a starting node.
+func isEphemeral(t constraint.Taint) bool {
+	switch {
+	case t.Key == corev1.TaintNodeNotReady, t.Key == corev1.TaintNodeUnreachable:
+		return t.Effect == constraint.NoSchedule || t.Effect == constraint.NoExecute
+	case t.Key == "node.cloudprovider.kubernetes.io/uninitialized", t.Key == api.TaintUnregistered:
+		return true
+	}
+	return strings.HasPrefix(t.Key, "readiness.k8s.io/")
+}

@@ -1,0 +1,71 @@
+// Package translate turns Kubernetes objects into core values and plans back
+// into objects. It is the only place where both meet.
+//
+// It promises to be pure: the same objects give the same values. It reads no
+// cluster and knows no cloud beyond the names of labels.
+package translate
+
+import (
+	"math"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	resourcehelper "k8s.io/component-helpers/resource"
+
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// Resources converts a resource list. CPU is rounded up to thousandths of a
+// core, everything else up to whole units; amounts beyond an int64 are capped.
+func Resources(list corev1.ResourceList) quantity.Resources {
+	var out quantity.Resources
+	for name, amount := range list {
+		out = out.With(string(name), Amount(string(name), amount))
+	}
+	return out
+}
+
+// Amount converts one quantity to the unit the core counts the resource in.
+func Amount(name string, q resource.Quantity) int64 {
+	if name == quantity.NameCPU {
+		if q.CmpInt64(math.MaxInt64/1000) >= 0 {
+			return math.MaxInt64
+		}
+		return q.MilliValue()
+	}
+	return q.Value()
+}
+
+// ResourceList converts back. Zero amounts are left out.
+func ResourceList(r quantity.Resources) corev1.ResourceList {
+	list := corev1.ResourceList{}
+	for _, name := range r.Names() {
+		list[corev1.ResourceName(name)] = Quantity(name, r.Get(name))
+	}
+	return list
+}
+
+// Quantity converts an amount of the named resource back, in the form a user
+// would write.
+func Quantity(name string, amount int64) resource.Quantity {
+	switch {
+	case name == quantity.NameCPU:
+		return *resource.NewMilliQuantity(amount, resource.DecimalSI)
+	case quantity.IsBytes(name):
+		return *resource.NewQuantity(amount, resource.BinarySI)
+	}
+	return *resource.NewQuantity(amount, resource.DecimalSI)
+}
+
+// PodRequests is what kube-scheduler reserves for a pod: containers, init
+// containers and sidecars by their rules, pod-level requests, overhead, and
+// during an in-place resize the larger of what was asked and what is held.
+// One pod slot is added. Containers without requests but with limits ask for
+// their limits, as the API server defaults them.
+func PodRequests(pod *corev1.Pod) quantity.Resources {
+	requests := Resources(resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{
+		UseStatusResources: pod.Spec.NodeName != "",
+	}))
+	requests.Pods = 1
+	return requests
+}
