@@ -1,0 +1,166 @@
+# Two commands do everything: `make demo` shows the product at work in a lab
+# on this machine, `make test` runs all checks. `make help` lists the rest.
+# Needs Go, git, make, gcc (for the race detector) and coreutils.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+
+KUBERNETES := v1.36.3
+COMMIT     := $(shell git describe --always --dirty --abbrev=12 2>/dev/null || echo unknown)
+
+# The programs and the lab share these flags, and so one build cache. Another
+# value of CGO_ENABLED or -trimpath compiles 2,500 packages once more.
+STATIC := CGO_ENABLED=0 GOFLAGS="-buildvcs=false -trimpath"
+
+VERSIONED := -X github.com/daemok/daemok/internal/version.commit=$(COMMIT)
+K8S_VERSIONED := \
+	-X k8s.io/component-base/version.gitVersion=$(KUBERNETES) \
+	-X k8s.io/component-base/version.gitMajor=1 \
+	-X k8s.io/component-base/version.gitMinor=36 \
+	-X k8s.io/component-base/version.gitTreeState=clean
+
+# What a program is made of: everything that may be compiled or embedded.
+sources = $(shell find $(wildcard $(1)) -type f -not -name '*_test.go' -not -path '*/testdata/*' -not -path '*/.lab/*' -not -name '*.md' 2>/dev/null)
+SHARED         := go.mod go.sum core cloud kube deploy internal/version
+DAEMOK_SOURCES := $(call sources,$(SHARED) bench controller demo examples observe sim ui cmd/daemok)
+CONTROLLER_SOURCES := $(call sources,$(SHARED) controller observe cmd/daemok-controller)
+LAB_SOURCES    := $(call sources,$(SHARED) examples lab)
+
+SEEDS    ?= 200
+FROM     ?= 0
+FUZZTIME ?= 20s
+
+##@ Every day
+
+.PHONY: help
+help: ## list the targets
+	@awk 'BEGIN {FS = ":.*## "} \
+	  /^##@ / {printf "\n%s\n", substr($$0, 5)} \
+	  /^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: bin/daemok bin/daemok-controller bin/daemok-lab ## build bin/daemok, bin/daemok-controller, bin/daemok-lab where sources changed
+
+.PHONY: demo
+demo: build ## watch pending pods become machines and go again; ONCE=1 tells the story and exits
+	@bin/daemok demo $(if $(ONCE),--once)
+
+.PHONY: test
+test: format vet lint tidy unit generated lab-test ## all that CI runs; ends with the test runner's summary
+
+##@ The checks of `make test`, one by one
+
+.PHONY: format
+format: ## fail if a Go file is not gofmt'ed
+	@echo "test: format"
+	@unformatted=$$(git ls-files -co --exclude-standard '*.go' | xargs -r ls -d 2>/dev/null | xargs -r gofmt -l); \
+	  if [ -n "$$unformatted" ]; then echo "not gofmt'ed, run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
+
+.PHONY: vet
+vet: ## go vet of both modules
+	@echo "test: vet (main module)"
+	@go vet ./...
+	@echo "test: vet (lab module)"
+	@cd lab && $(STATIC) go vet ./...
+
+.PHONY: lint
+lint: bin/tools/golangci-lint ## golangci-lint with .golangci.yml
+	@echo "test: lint"
+	@timeout 600 bin/tools/golangci-lint run --timeout 9m ./...
+
+.PHONY: tidy
+tidy: ## rules of the repository: import directions, purity of core, documents
+	@echo "test: tidy"
+	@go test ./internal/tidy/...
+
+.PHONY: unit
+unit: ## unit tests and stories of the main module, with the race detector
+	@echo "test: unit tests and stories (main module, -race)"
+	@go test -race -shuffle=on ./...
+
+.PHONY: generated
+generated: ## fail if `make generate` changes a generated file
+	@echo "test: generated files unchanged"
+	@sums() { git ls-files -co --exclude-standard '*zz_generated*.go' '*_gen.go' 'kube/api/crds/*.yaml' | sort -u | xargs -r sha256sum 2>/dev/null; }; \
+	  before=$$(sums); $(MAKE) --no-print-directory generate; after=$$(sums); \
+	  if [ "$$before" != "$$after" ]; then echo "generated files are stale, commit the result of make generate:"; \
+	    diff <(echo "$$before") <(echo "$$after") | sed -n 's/^[<>] [0-9a-f]*  /  /p' | sort -u; exit 1; fi
+
+.PHONY: lab-test
+lab-test: build ## tests of the lab module and the stories in one shared lab
+	@echo "test: lab module and lab stories"
+	@cd lab && DAEMOK_BIN=$(CURDIR)/bin $(STATIC) go test -shuffle=on -timeout 15m ./...
+
+##@ Longer checks
+
+.PHONY: test-full
+test-full: test ## the checks of test with long counts of seeds
+	@echo "not built yet: the long counts of oracle, sim and faults seeds; everything that is built was run" >&2; exit 1
+
+.PHONY: oracle
+oracle: ## compare decisions with the real kube-scheduler; SEEDS=200 FROM=0
+	@echo "not built yet: oracle (comparison of placements with kube-scheduler)" >&2; exit 1
+
+.PHONY: sim
+sim: ## simulated clusters, invariants checked after every event; SEEDS=200 FROM=0
+	@echo "not built yet: sim (the virtual world round the core)" >&2; exit 1
+
+.PHONY: faults
+faults: ## the real loops under injected faults; SEEDS=200 FROM=0
+	@echo "not built yet: faults (controllers under seeded faults)" >&2; exit 1
+
+.PHONY: conformance
+conformance: ## the provider suite against any endpoint; ENDPOINT=URL
+	@echo "not built yet: conformance (the suite runs against the fake and the emulator in make unit; no outside endpoint yet)" >&2; exit 1
+
+.PHONY: mutate
+mutate: ## switch off each rule of the core in turn; a story must notice
+	@echo "not built yet: mutate (rule switches of fit, place and retire)" >&2; exit 1
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZTIME=20s
+	@grep -rEl --include='*_test.go' '^func Fuzz' $(filter-out lab,$(wildcard */)) | while read -r file; do \
+	  for name in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\).*/\1/p' "$$file"); do \
+	    echo "fuzz: $$name in $$(dirname $$file)"; \
+	    go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "./$$(dirname $$file)"; done; done
+
+.PHONY: bench
+bench: bin/daemok ## Go benchmarks of the core, then daemok bench place
+	@go test -run '^$$' -bench . -benchmem ./core/... ./bench/...
+	@bin/daemok bench place --mix plain --pods 5000
+
+##@ Upkeep
+
+.PHONY: generate
+generate: ## write CRDs and deep copies from the API types
+	@go generate ./kube/api/...
+
+.PHONY: clean
+clean: ## remove what make built
+	rm -rf bin
+
+# The programs.
+
+bin/daemok: $(DAEMOK_SOURCES)
+	@echo "build: $@"
+	@$(STATIC) go build -ldflags '$(VERSIONED)' -o $@ ./cmd/daemok
+	@touch $@
+
+bin/daemok-controller: $(CONTROLLER_SOURCES)
+	@echo "build: $@"
+	@$(STATIC) go build -ldflags '$(VERSIONED)' -o $@ ./cmd/daemok-controller
+	@touch $@
+
+bin/daemok-lab: $(LAB_SOURCES)
+	@if [ -e $@ ]; then echo "build: $@"; else \
+	  echo "build: $@ (links a whole control plane: the first build takes 5 minutes or more on two cores, later ones seconds)"; fi
+	@cd lab && $(STATIC) go build -ldflags '$(VERSIONED) $(K8S_VERSIONED)' -o ../$@ ./cmd/daemok-lab
+	@touch $@
+
+bin/tools/golangci-lint: internal/lint/go.mod internal/lint/go.sum
+	@echo "build: $@ (the first build takes minutes)"
+	@cd internal/lint && $(STATIC) go build -o ../../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	@touch $@
