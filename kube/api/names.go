@@ -1,0 +1,161 @@
+// Package api names everything Daemok reads from or writes to a cluster and
+// to the machines it buys: API groups, labels, annotations, taints,
+// finalizers, tags and ConfigMaps. Each has one constant here and one row in
+// the table Keys, from which the documentation is printed.
+//
+// The folders below it hold the resource types, one per group and version.
+// The package promises that a key written anywhere in the product is found
+// in Keys. It holds no behaviour beyond questions about keys.
+package api
+
+// API groups of the resources Daemok serves.
+const (
+	GroupKarpenter   = "karpenter.sh"
+	GroupAWS         = "karpenter.k8s.aws"
+	GroupAutoscaling = "autoscaling.x-k8s.io"
+	// GroupDaemok is the prefix of Daemok's own marks. No field is ever added
+	// to an object of the other groups.
+	GroupDaemok = "daemok.sh"
+)
+
+// Labels of Kubernetes that Daemok decides by or sets.
+const (
+	LabelZone                = "topology.kubernetes.io/zone"
+	LabelRegion              = "topology.kubernetes.io/region"
+	LabelZoneID              = "topology.k8s.aws/zone-id"
+	LabelInstanceType        = "node.kubernetes.io/instance-type"
+	LabelArch                = "kubernetes.io/arch"
+	LabelOS                  = "kubernetes.io/os"
+	LabelHostname            = "kubernetes.io/hostname"
+	LabelWindowsBuild        = "node.kubernetes.io/windows-build"
+	LabelExcludeFromBalancer = "node.kubernetes.io/exclude-from-external-load-balancers"
+)
+
+// Labels of the group karpenter.sh.
+const (
+	LabelNodePool        = GroupKarpenter + "/nodepool"
+	LabelCapacityType    = GroupKarpenter + "/capacity-type"
+	LabelRegistered      = GroupKarpenter + "/registered"
+	LabelInitialized     = GroupKarpenter + "/initialized"
+	LabelDoNotSyncTaints = GroupKarpenter + "/do-not-sync-taints"
+)
+
+// Labels of the group karpenter.k8s.aws. Those below LabelNodeClass describe
+// a machine; the ones commented "integer" may be compared with Gt and Lt.
+const (
+	LabelNodeClass = GroupAWS + "/ec2nodeclass"
+
+	LabelReservationID            = GroupAWS + "/capacity-reservation-id"
+	LabelReservationType          = GroupAWS + "/capacity-reservation-type"
+	LabelReservationInterruptible = GroupAWS + "/capacity-reservation-interruptible"
+	LabelHypervisor               = GroupAWS + "/instance-hypervisor"
+	LabelEncryptionInTransit      = GroupAWS + "/instance-encryption-in-transit-supported"
+	LabelNitroSandbox             = GroupAWS + "/nitro-sandbox"
+	LabelCategory                 = GroupAWS + "/instance-category"
+	LabelGeneration               = GroupAWS + "/instance-generation" // integer
+	LabelFamily                   = GroupAWS + "/instance-family"
+	LabelSize                     = GroupAWS + "/instance-size"
+	LabelLocalNVMe                = GroupAWS + "/instance-local-nvme" // integer, GB
+	LabelCPU                      = GroupAWS + "/instance-cpu"        // integer, vCPUs
+	LabelCPUManufacturer          = GroupAWS + "/instance-cpu-manufacturer"
+	LabelCPUSustainedClock        = GroupAWS + "/instance-cpu-sustained-clock-speed-mhz" // integer, MHz
+	LabelMemory                   = GroupAWS + "/instance-memory"                        // integer, MiB
+	LabelEBSBandwidth             = GroupAWS + "/instance-ebs-bandwidth"                 // integer, Mbps
+	LabelNetworkBandwidth         = GroupAWS + "/instance-network-bandwidth"             // integer, Mbps
+	LabelGPUName                  = GroupAWS + "/instance-gpu-name"
+	LabelGPUManufacturer          = GroupAWS + "/instance-gpu-manufacturer"
+	LabelGPUCount                 = GroupAWS + "/instance-gpu-count"  // integer
+	LabelGPUMemory                = GroupAWS + "/instance-gpu-memory" // integer, MiB
+	LabelAcceleratorName          = GroupAWS + "/instance-accelerator-name"
+	LabelAcceleratorManufacturer  = GroupAWS + "/instance-accelerator-manufacturer"
+	LabelAcceleratorCount         = GroupAWS + "/instance-accelerator-count" // integer
+	LabelCapabilityFlex           = GroupAWS + "/instance-capability-flex"
+	LabelTenancy                  = GroupAWS + "/instance-tenancy"
+	LabelPlacementGroupID         = GroupAWS + "/placement-group-id"
+	LabelPlacementGroupPartition  = GroupAWS + "/placement-group-partition" // integer
+)
+
+// Values of LabelCapacityType.
+const (
+	CapacityTypeSpot     = "spot"
+	CapacityTypeOnDemand = "on-demand"
+	CapacityTypeReserved = "reserved"
+)
+
+// Values of LabelTenancy.
+const (
+	TenancyDefault   = "default"
+	TenancyDedicated = "dedicated"
+)
+
+// Annotations that users set or that Daemok keeps its notes in, with the
+// meaning they have for Karpenter.
+const (
+	AnnotationDoNotDisrupt           = GroupKarpenter + "/do-not-disrupt"
+	AnnotationNodePoolHash           = GroupKarpenter + "/nodepool-hash"
+	AnnotationNodePoolHashVersion    = GroupKarpenter + "/nodepool-hash-version"
+	AnnotationTerminationTimestamp   = GroupKarpenter + "/nodeclaim-termination-timestamp"
+	AnnotationMinValuesRelaxed       = GroupKarpenter + "/nodeclaim-min-values-relaxed"
+	AnnotationRequestedDRADrivers    = GroupKarpenter + "/requested-dra-drivers"
+	AnnotationPriceOverlayApplied    = GroupKarpenter + "/price-overlay-applied"
+	AnnotationCapacityOverlayApplied = GroupKarpenter + "/capacity-overlay-applied"
+	AnnotationBufferFakePod          = GroupKarpenter + "/capacity-buffer-fake-pod"
+	AnnotationBufferName             = GroupKarpenter + "/capacity-buffer-name"
+	AnnotationBufferNamespace        = GroupKarpenter + "/capacity-buffer-namespace"
+	AnnotationCompatibilityProvider  = "compatibility." + GroupKarpenter + "/provider"
+
+	AnnotationNodeClassHash        = GroupAWS + "/ec2nodeclass-hash"
+	AnnotationNodeClassHashVersion = GroupAWS + "/ec2nodeclass-hash-version"
+	AnnotationInstanceTagged       = GroupAWS + "/tagged"
+	AnnotationClusterNameTagged    = "compatibility." + GroupAWS + "/cluster-name-tagged"
+	AnnotationInstanceProfileName  = GroupAWS + "/instance-profile-name"
+)
+
+// Daemok's own marks, all annotations on NodeClaims and Nodes unless said
+// otherwise in Keys.
+const (
+	// MarkLaunchAttempt is "<batch>/<n>": the purchase the claim is part of and
+	// how often it was tried.
+	MarkLaunchAttempt = GroupDaemok + "/launch-attempt"
+	// MarkReplaces names what the claim's machine will take the place of.
+	MarkReplaces = GroupDaemok + "/replaces"
+	// MarkMachineCost is the hourly price the machine was bought at.
+	MarkMachineCost = GroupDaemok + "/machine-cost"
+	// TagBatch is the instance tag that ties a machine to its purchase.
+	TagBatch = GroupDaemok + "/batch"
+)
+
+// Taints.
+const (
+	TaintUnregistered  = GroupKarpenter + "/unregistered"
+	TaintDisrupted     = GroupKarpenter + "/disrupted"
+	TaintUninitialized = "node.cloudprovider.kubernetes.io/uninitialized"
+	// TaintReadinessPrefix begins every taint that holds pods off until a
+	// readiness gate of the node opens.
+	TaintReadinessPrefix = "readiness.k8s.io/"
+)
+
+// Finalizers. The first is on NodeClaims and Nodes.
+const (
+	FinalizerTermination      = GroupKarpenter + "/termination"
+	FinalizerClassTermination = GroupAWS + "/termination"
+)
+
+// Tags on instances and on what is made for them.
+const (
+	TagName = "Name"
+	// TagClusterPrefix is followed by the cluster's name; the value is TagOwned.
+	TagClusterPrefix = "kubernetes.io/cluster/"
+	TagOwned         = "owned"
+	TagEKSCluster    = "eks:eks-cluster-name"
+	TagNodePool      = LabelNodePool
+	TagNodeClaim     = GroupKarpenter + "/nodeclaim"
+	TagNodeClass     = LabelNodeClass
+	TagRegion        = LabelRegion
+)
+
+// ResourceNodes is the pseudo resource in a pool's limits that counts nodes.
+const ResourceNodes = "nodes"
+
+// ExcludedBy is the value of LabelExcludeFromBalancer on a leaving node.
+const ExcludedBy = "karpenter"
