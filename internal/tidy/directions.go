@@ -1,0 +1,118 @@
+package tidy
+
+import (
+	"slices"
+	"strings"
+)
+
+// Directions returns the import rules of docs/architecture.md, chapter 3.
+func Directions() []ImportRule {
+	rules := []ImportRule{
+		{Folder: "core", Only: []string{"std", "./core"},
+			Reason: "the core decides on values; kube/translate and cloud adapters convert"},
+		{Folder: "core", Direct: true, Never: []string{"log", "os", "net", "syscall", "context", "math/rand", "crypto/rand"},
+			Reason: "the core has no log, clock, network, file or chance of its own; it gets values and returns values"},
+		{Folder: "core", Except: []string{"core/parallel"}, Direct: true, Never: []string{"sync", "runtime"},
+			Reason: "goroutines of the core live in core/parallel"},
+		{Folder: "sim", Except: []string{"sim/whole"}, Only: []string{"std", "./core", "./sim"},
+			Reason: "the simulator drives the core alone"},
+		{Folder: "cloud", Never: []string{"k8s.io", "sigs.k8s.io/controller-runtime", "./kube", "./controller", "./observe"},
+			Reason: "a provider sells machines; it does not know Kubernetes"},
+		{Folder: "cloud", Except: []string{"cloud/aws"}, Never: []string{"github.com/aws"},
+			Reason: "AWS is reached in cloud/aws alone"},
+		{Folder: "cloud/aws", Except: []string{"cloud/aws/emulator"},
+			Never:  []string{"./cloud/market", "./cloud/fake", "./cloud/aws/emulator", "./cloud/cloudtest"},
+			Reason: "the adapter must not know what pretends to be AWS"},
+		{Folder: "cloud/market", Never: []string{"./cloud/fake", "./cloud/aws/emulator"},
+			Reason: "the market lies under both pretenders"},
+		{Folder: ".", Except: []string{"cloud/aws"}, Direct: true, Never: []string{"github.com/aws"},
+			Reason: "an AWS call is made in cloud/aws and nowhere else"},
+		{Folder: "kube", Never: []string{"./cloud/aws", "./cloud/market", "./cloud/fake", "./controller", "./observe", "github.com/aws"},
+			Reason: "kube knows Kubernetes; it meets the cloud in controller"},
+		{Folder: ".", Except: []string{"cmd", "kube/legacy"}, Never: []string{"./kube/legacy"},
+			Reason: "kube/legacy is a leaf: delete it and the rest builds"},
+		{Folder: ".", Never: []string{"./lab"},
+			Reason: "the lab is a module of its own; speak to it by its commands and the Kubernetes API"},
+		{Folder: ".", Except: []string{"cmd", "ui"}, Never: []string{"./ui"},
+			Reason: "screens are joined in cmd"},
+		{Folder: ".", Except: []string{"cmd"}, Never: []string{"./cmd"},
+			Reason: "cmd wires; nothing builds on it"},
+		{Folder: "demo", Never: []string{"./controller", "./cloud", "./core", "./sim"},
+			Reason: "the demo is a user: it knows the cluster by its API alone"},
+		{Folder: "cmd/daemok-controller", Never: []string{"./cloud/fake", "./cloud/aws/emulator", "./cloud/cloudtest", "./kube/storetest", "testing"},
+			Reason: "pretenders and test helpers do not ship in the controller"},
+		{Folder: ".", Never: []string{"sigs.k8s.io/karpenter", "github.com/aws/karpenter-provider-aws", "github.com/awslabs/operatorpkg"},
+			Reason: "Daemok is written independently; it shares APIs, not code"},
+	}
+	return slices.Concat(rules, layers())
+}
+
+// layers returns the order inside the core: a package may reach those before
+// it. Plan lies beside fit, so neither is held against the other.
+func layers() []ImportRule {
+	order := [][]string{
+		{"core/parallel"}, {"core/quantity"}, {"core/constraint"}, {"core/cluster"},
+		{"core/fit", "core/plan"}, {"core/place"}, {"core/pack"}, {"core/retire"}, {"core/decide"}, {"core/scenario"},
+	}
+	var rules []ImportRule
+	for i, rank := range order {
+		var later []string
+		for _, folder := range slices.Concat(order[i+1:]...) {
+			later = append(later, "./"+folder)
+		}
+		for _, folder := range rank {
+			if len(later) > 0 {
+				rules = append(rules, ImportRule{Folder: folder, Never: later,
+					Reason: "the core is layered: " + strings.ReplaceAll(folder, "core/", "") + " comes before it"})
+			}
+		}
+	}
+	return rules
+}
+
+// CheckSiblings reports packages in different folders directly below parent
+// that import each other.
+func CheckSiblings(packages []Package, parent, reason string) []Violation {
+	sibling := func(path string) string {
+		rest, ok := strings.CutPrefix(folderOf(path), parent+"/")
+		if !ok {
+			return ""
+		}
+		name, _, _ := strings.Cut(rest, "/")
+		return name
+	}
+	var found []Violation
+	for _, p := range packages {
+		own := sibling(p.ImportPath)
+		if own == "" {
+			continue
+		}
+		for _, imported := range p.Imports {
+			if other := sibling(imported); other != "" && other != own {
+				found = append(found, Violation{folderOf(p.ImportPath), "imports " + imported, reason})
+			}
+		}
+	}
+	return found
+}
+
+// CheckTestImports reports what the tests of the core import beyond the
+// standard library, this module and the allowed packages.
+func CheckTestImports(packages []Package, folder string, allowed ...string) []Violation {
+	var found []Violation
+	for _, p := range packages {
+		if !within(folderOf(p.ImportPath), folder) {
+			continue
+		}
+		for _, imported := range slices.Concat(p.TestImports, p.XTestImports) {
+			first, _, _ := strings.Cut(imported, "/")
+			standard := !strings.Contains(first, ".")
+			if standard || within(imported, Module+"/"+folder) || slices.Contains(allowed, imported) {
+				continue
+			}
+			found = append(found, Violation{folderOf(p.ImportPath), "imports " + imported + " in a test",
+				"tests of the core need the core and story files only"})
+		}
+	}
+	return found
+}

@@ -1,0 +1,68 @@
+package tidy
+
+import (
+	"os"
+	"testing"
+)
+
+// root is the checkout, seen from this package.
+const root = "../.."
+
+func none(t *testing.T, found []Violation, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range found {
+		t.Error(v)
+	}
+}
+
+func TestImportDirections(t *testing.T) {
+	packages, err := ListPackages(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	none(t, CheckImports(packages, Directions()), nil)
+	none(t, CheckSiblings(packages, "controller",
+		"loops do not know each other; what two need is a value in core or a write to the API"), nil)
+	none(t, CheckTestImports(packages, "core", "golang.org/x/tools/txtar"), nil)
+}
+
+func TestCoreIsPure(t *testing.T) {
+	found, err := CheckPurity(root, []string{"core/parallel"}, "./core/...")
+	none(t, found, err)
+}
+
+func TestCoreComputesTheSameEverywhere(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles the core for another processor")
+	}
+	found, err := CheckFused(root, "./core/...")
+	none(t, found, err)
+}
+
+func TestSources(t *testing.T) {
+	found, err := CheckSources(os.DirFS(root))
+	none(t, found, err)
+}
+
+func TestNoMachinePaths(t *testing.T) {
+	found, err := CheckMachinePaths(os.DirFS(root))
+	none(t, found, err)
+}
+
+func TestRecordsAreComplete(t *testing.T) {
+	found, err := CheckRecords(os.DirFS(root), "docs/adr")
+	none(t, found, err)
+}
+
+func TestLinksLeadSomewhere(t *testing.T) {
+	found, err := CheckLinks(os.DirFS(root))
+	none(t, found, err)
+}
+
+func TestStatusNamesKnownStates(t *testing.T) {
+	found, err := CheckStatus(os.DirFS(root), "docs/status.md")
+	none(t, found, err)
+}
