@@ -295,3 +295,31 @@ func keep(values []string, allowed func(string) bool) []string {
 	}
 	return out
 }
+
+// Covers reports whether s allows everything that t allows.
+func (s Set) Covers(t Set) bool {
+	if t.absent && !s.absent {
+		return false
+	}
+	return s.withAbsence().Intersect(t).sameValues(t)
+}
+
+func (s Set) withAbsence() Set {
+	s.absent = true
+	return s
+}
+
+// sameValues reports whether s, which was cut out of t, still has all values
+// of t: an interval counts as what it holds, not as how it was written.
+func (s Set) sameValues(t Set) bool {
+	if !t.allowsSomeValue() {
+		return true
+	}
+	if !t.complement {
+		return len(s.values) == len(t.values)
+	}
+	if !s.complement || s.bounded && (!t.bounded || s.low > t.low || s.high < t.high) {
+		return false
+	}
+	return !slices.ContainsFunc(s.values, t.Allows)
+}

@@ -21,6 +21,7 @@ type Plan struct {
 	CostBefore quantity.MicroUSDPerHour // nodes and ordered machines whose price is known
 	CostAfter  quantity.MicroUSDPerHour
 	Steps      int64 // effort spent
+	Exhausted  bool  // the effort did not suffice to look at everything
 }
 
 // Launch orders one machine. Name is its name within the plan: "new-1".
@@ -33,6 +34,7 @@ type Launch struct {
 	Choice       Choice                  // what is to be bought if it can be had
 	RunnersUp    []Choice                // the next two, best first, with why not
 	Pods         []cluster.Pod           // whom it is for, sorted by namespace, name
+	Relaxed      bool                    // fewer values stay open than minValues asks, by policy
 	Reason       string
 }
 

@@ -100,6 +100,11 @@ func (r Resources) Max(s Resources) Resources {
 	return r.zip(s, func(a, b int64) int64 { return max(a, b) })
 }
 
+// Min returns the smaller of each amount.
+func (r Resources) Min(s Resources) Resources {
+	return r.zip(s, func(a, b int64) int64 { return min(a, b) })
+}
+
 // ClampNegative returns r with every amount below zero raised to zero.
 func (r Resources) ClampNegative() Resources { return r.Max(Resources{}) }
 

@@ -1,0 +1,43 @@
+package cluster
+
+import (
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// PriceOf returns the lowest known price among what the machine is or may
+// become, by the pool's catalogue; ok is false when none is known.
+func (p *Pool) PriceOf(m *Machine) (price quantity.MicroUSDPerHour, ok bool) {
+	if p.Catalogue == nil {
+		return 0, false
+	}
+	for k := range p.Catalogue.Kinds {
+		kind := &p.Catalogue.Kinds[k]
+		if !mayBe(m, LabelInstanceType, kind.Name) {
+			continue
+		}
+		for i := range kind.Offers {
+			o := &kind.Offers[i]
+			if o.Priced && (!ok || o.Price < price) && mayBeLabelled(m, kind.Labels) && mayBeLabelled(m, o.Labels) {
+				price, ok = o.Price, true
+			}
+		}
+	}
+	return price, ok
+}
+
+func mayBeLabelled(m *Machine, labels constraint.Labels) bool {
+	for _, l := range labels {
+		if !mayBe(m, l.Key, l.Value) {
+			return false
+		}
+	}
+	return true
+}
+
+func mayBe(m *Machine, key, value string) bool {
+	if known, ok := m.Labels.Get(key); ok {
+		return known == value
+	}
+	return m.Requirements.Get(key).Allows(value)
+}

@@ -1,0 +1,94 @@
+// Package decide is the product in one function: what is known goes in, what
+// to do comes out.
+//
+// It promises that equal arguments give equal plans, to the byte, on every
+// machine. It has no client, clock, log or randomness; making the snapshot
+// and carrying out the plan is the caller's business.
+package decide
+
+import (
+	"time"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/place"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/core/retire"
+)
+
+// Policy is how the whole controller is set up to decide. The zero value is
+// the default.
+type Policy struct {
+	MinValues place.MinValues // what to do when minValues cannot be kept
+}
+
+// Effort is the most steps that one decision may take. A step is about one
+// look at one shape of pods in one place. Zero means no bound.
+type Effort int64
+
+// Usual is the effort of the controller's own decisions: enough for ten
+// thousand pods that are all different, and a few seconds of one processor at
+// worst.
+const Usual Effort = 200_000_000
+
+// Decide makes the plan for a snapshot. Pods that wait come first; a node
+// that they are placed on is not removed, however long it was empty.
+func Decide(s *cluster.Snapshot, policy Policy, effort Effort) plan.Plan {
+	placed := place.Place(s, place.Options{MinValues: policy.MinValues, Steps: int64(effort)})
+	needed := map[string]bool{}
+	for _, p := range placed.Placements {
+		if p.On == plan.OnNode {
+			needed[p.Target] = true
+		}
+	}
+	out := plan.Plan{
+		Basis:      s.Revision,
+		Launches:   placed.Launches,
+		Placements: placed.Placements,
+		Unplaced:   placed.Unplaced,
+		Removals:   retire.Empty(s, func(node string) bool { return needed[node] }),
+		CostBefore: cost(s),
+		Steps:      placed.Steps,
+		Exhausted:  placed.Exhausted,
+	}
+	out.CostAfter = out.CostBefore + change(s, &out)
+	return out
+}
+
+// NextDue returns the next moment at which the snapshot asks for another plan
+// though nothing changed; ok is false when there is none.
+func NextDue(s *cluster.Snapshot) (at time.Time, ok bool) { return retire.NextDue(s) }
+
+// cost sums up the nodes and ordered machines whose price is known. A machine
+// that is not launched yet counts as the cheapest it may become.
+func cost(s *cluster.Snapshot) quantity.MicroUSDPerHour {
+	var sum quantity.MicroUSDPerHour
+	for i := range s.Nodes {
+		sum += s.Nodes[i].Price
+	}
+	for i := range s.Machines {
+		if pool, ok := s.Pool(s.Machines[i].Pool); ok {
+			price, _ := pool.PriceOf(&s.Machines[i])
+			sum += price
+		}
+	}
+	return sum
+}
+
+// change is what the plan adds to the cost, less what it removes.
+func change(s *cluster.Snapshot, p *plan.Plan) quantity.MicroUSDPerHour {
+	var sum quantity.MicroUSDPerHour
+	for _, l := range p.Launches {
+		sum += l.Choice.Price
+	}
+	removed := map[string]bool{}
+	for _, r := range p.Removals {
+		removed[r.Node] = true
+	}
+	for i := range s.Nodes {
+		if removed[s.Nodes[i].Name] {
+			sum -= s.Nodes[i].Price
+		}
+	}
+	return sum
+}

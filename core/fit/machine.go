@@ -1,0 +1,108 @@
+package fit
+
+import (
+	"github.com/daemok/daemok/core/bitset"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// Ordered answers for one ordered machine. What it will be may still be open:
+// a pod fits only if it fits whatever the machine becomes.
+type Ordered struct {
+	*cluster.Machine
+	Free quantity.Resources // allocatable less daemon pods, before any pod is placed
+	pool *Pool              // nil where the pool is gone
+	may  bitset.Set         // the options it may become
+}
+
+// ForMachine prepares the answers for a machine; pool may be nil.
+func ForMachine(m *cluster.Machine, pool *Pool) *Ordered {
+	out := &Ordered{Machine: m, Free: m.Allocatable, pool: pool}
+	if pool == nil {
+		return out
+	}
+	out.may = pool.become(m)
+	var daemons quantity.Resources
+	for i := out.may.Next(0); i >= 0; i = out.may.Next(i + 1) {
+		daemons = daemons.Max(pool.Kinds[pool.Options[i].Kind].Daemons)
+	}
+	out.Free = m.Allocatable.Sub(daemons)
+	return out
+}
+
+// Admits tells whether pods of the shape may run on the machine, resources
+// aside.
+func (m *Ordered) Admits(s *cluster.Shape) Reason {
+	if r := unable(s.Unable); !r.OK() {
+		return r
+	}
+	if m.Deleting {
+		return Reason{Deleting, "", "machine is being deleted"}
+	}
+	if r := untolerated(m.Taints, s.Tolerations); !r.OK() {
+		return r
+	}
+	return anyTerm(s.NodeTerms, m.term)
+}
+
+func (m *Ordered) term(term constraint.Requirements) Reason {
+	for _, r := range term {
+		if why := m.wants(r); !why.OK() {
+			return why
+		}
+	}
+	return Reason{}
+}
+
+// wants judges by the machine's labels, else by every option it may become,
+// else by what its requirements leave open.
+func (m *Ordered) wants(r constraint.Requirement) Reason {
+	if _, known := m.Labels.Get(r.Key); known {
+		return wants("machine", r, m.Labels)
+	}
+	if r.Key == cluster.LabelHostname {
+		return newHostname(r)
+	}
+	if r.Key == labelRegistered || r.Key == labelInitialized {
+		return wants("machine", r, constraint.Labels{{Key: r.Key, Value: "true"}})
+	}
+	if m.pool != nil && m.pool.Defines(r.Key) && m.may.Next(0) >= 0 {
+		return m.everyOption(r)
+	}
+	open := m.Requirements.Get(r.Key)
+	if !m.Requirements.Has(r.Key) {
+		return wants("machine", r, m.Labels)
+	}
+	if r.Set.Covers(open) {
+		return Reason{}
+	}
+	return Reason{Label, r.Key, "machine label " + r.Key + " may be " + open.String() + ", want " + r.Set.String()}
+}
+
+func (m *Ordered) everyOption(r constraint.Requirement) Reason {
+	for i := m.may.Next(0); i >= 0; i = m.may.Next(i + 1) {
+		if o := m.pool.Options[i]; !m.pool.meets(o, r) {
+			value, _ := m.pool.Label(o, r.Key)
+			return Reason{Label, r.Key, "machine label " + r.Key + " may be " + quoted(value) + ", want " + r.Set.String()}
+		}
+	}
+	return Reason{}
+}
+
+// become returns the options that the machine may still turn out to be, by
+// its labels and requirements.
+func (p *Pool) become(m *cluster.Machine) bitset.Set {
+	out := all(len(p.Options))
+	for _, r := range m.Requirements {
+		if p.Defines(r.Key) {
+			out.And(p.Matching(r))
+		}
+	}
+	for _, l := range m.Labels {
+		if p.Defines(l.Key) {
+			out.And(p.Matching(constraint.Requirement{Key: l.Key, Set: constraint.Values(l.Value)}))
+		}
+	}
+	return out
+}

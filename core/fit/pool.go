@@ -1,0 +1,176 @@
+package fit
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/daemok/daemok/core/bitset"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// Pool answers for one pool what its machines can be. It is computed once per
+// decision and not written afterwards, but for a memory of answers, so it
+// must not be shared between goroutines.
+type Pool struct {
+	*cluster.Pool
+	Options []Option                // every offer that the pool's own rules allow, in the order of buying
+	Kinds   []Space                 // what machines have for pods, by Option.Kind
+	kinds   []cluster.Kind          // the catalogue's
+	defined []string                // label keys that kinds and offers decide, sorted
+	rules   constraint.Requirements // the pool's requirements and labels on defined keys
+	terms   map[*cluster.Shape]answer
+}
+
+// Option is one offer that the pool may buy.
+type Option struct {
+	Kind  int // position in the catalogue
+	Offer int // position among the kind's offers
+}
+
+// Space is what a machine of one kind has for pods.
+type Space struct {
+	Free    quantity.Resources // allocatable less daemon pods
+	Daemons quantity.Resources // the daemon pods
+}
+
+// ForPool prepares the answers for a pool. Options are ordered as they should
+// be bought: reserved capacity, then by price, what has no price last, ties by
+// kind, zone and option.
+func ForPool(p *cluster.Pool, daemons []cluster.Daemon) *Pool {
+	out := &Pool{Pool: p, terms: map[*cluster.Shape]answer{}}
+	if p.Catalogue != nil {
+		out.kinds = p.Catalogue.Kinds
+	}
+	out.defined = definedKeys(out.kinds)
+	out.rules = out.ownRules()
+	for k, daemon := range out.overheads(daemons) {
+		out.Kinds = append(out.Kinds, Space{out.kinds[k].Allocatable.Sub(daemon), daemon})
+	}
+	out.Options = out.allowed()
+	return out
+}
+
+// Kind returns the kind of an option.
+func (p *Pool) Kind(o Option) *cluster.Kind { return &p.kinds[o.Kind] }
+
+// Offer returns the offer of an option.
+func (p *Pool) Offer(o Option) *cluster.Offer { return &p.kinds[o.Kind].Offers[o.Offer] }
+
+// Label returns the value that machines bought by the option have for a key
+// which kinds and offers decide.
+func (p *Pool) Label(o Option, key string) (string, bool) {
+	if value, ok := p.Offer(o).Labels.Get(key); ok {
+		return value, true
+	}
+	return p.Kind(o).Labels.Get(key)
+}
+
+// Available returns the options that can be had now.
+func (p *Pool) Available() bitset.Set {
+	out := bitset.New(len(p.Options))
+	for i, o := range p.Options {
+		if p.Offer(o).Available {
+			out.Add(i)
+		}
+	}
+	return out
+}
+
+// Matching returns the options whose labels meet the requirement; its key
+// must be one that kinds and offers decide.
+func (p *Pool) Matching(r constraint.Requirement) bitset.Set {
+	out := bitset.New(len(p.Options))
+	for i, o := range p.Options {
+		if p.meets(o, r) {
+			out.Add(i)
+		}
+	}
+	return out
+}
+
+func (p *Pool) meets(o Option, r constraint.Requirement) bool {
+	value, present := p.Label(o, r.Key)
+	return present && r.Set.Allows(value) || !present && r.Set.AllowsAbsent()
+}
+
+func (p *Pool) allowed() []Option {
+	var out []Option
+	for k := range p.kinds {
+		for i := range p.kinds[k].Offers {
+			o := Option{k, i}
+			if !slices.ContainsFunc(p.rules, func(r constraint.Requirement) bool { return !p.meets(o, r) }) {
+				out = append(out, o)
+			}
+		}
+	}
+	slices.SortStableFunc(out, p.compare)
+	return out
+}
+
+func (p *Pool) compare(a, b Option) int {
+	x, y := p.Offer(a), p.Offer(b)
+	return cmp.Or(
+		cmp.Compare(tier(x), tier(y)),
+		cmp.Compare(x.Price, y.Price),
+		cmp.Compare(p.Kind(a).Name, p.Kind(b).Name),
+		cmp.Compare(x.Zone, y.Zone),
+		cmp.Compare(x.Option, y.Option))
+}
+
+// tier orders offers before their price does: what is paid for already first,
+// what has no known price last.
+func tier(o *cluster.Offer) int {
+	switch {
+	case o.Option == cluster.Reserved:
+		return 0
+	case o.Priced:
+		return 1
+	}
+	return 2
+}
+
+// ownRules returns the requirements that the pool itself puts on kinds and
+// offers: a label of the pool on such a key is one too.
+func (p *Pool) ownRules() constraint.Requirements {
+	var out constraint.Requirements
+	for _, r := range p.Requirements {
+		if p.Defines(r.Key) {
+			out = out.And(r)
+		}
+	}
+	for _, l := range p.Labels {
+		if p.Defines(l.Key) {
+			out = out.And(constraint.Requirement{Key: l.Key, Set: constraint.Values(l.Value)})
+		}
+	}
+	return out
+}
+
+// Defines reports whether kinds and offers of the catalogue decide the label.
+func (p *Pool) Defines(key string) bool {
+	_, found := slices.BinarySearch(p.defined, key)
+	return found
+}
+
+func definedKeys(kinds []cluster.Kind) []string {
+	seen := map[string]bool{}
+	var keys []string
+	note := func(labels constraint.Labels) {
+		for _, l := range labels {
+			if !seen[l.Key] {
+				seen[l.Key] = true
+				keys = append(keys, l.Key)
+			}
+		}
+	}
+	for k := range kinds {
+		note(kinds[k].Labels)
+		for i := range kinds[k].Offers {
+			note(kinds[k].Offers[i].Labels)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,86 @@
+// Package fit answers one question: may pods of this shape run here? Here is
+// an existing node, a machine that is ordered, or what a pool could buy.
+//
+// It promises the rules of kube-scheduler for what it supports, and a typed
+// Reason in the user's words for every no. It does not choose between places
+// and does not remember what was placed: core/place does both.
+package fit
+
+import (
+	"fmt"
+
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// Rule is which rule said no.
+type Rule string
+
+// The rules. Yes is the zero value: nothing speaks against it.
+const (
+	Yes         Rule = ""
+	Unable      Rule = "unable"      // the shape uses a rule that is not supported
+	NotReady    Rule = "not-ready"   // the pool may not buy now
+	Deleting    Rule = "deleting"    // the place is going away
+	Resource    Rule = "resource"    // too little of a resource is free
+	Label       Rule = "label"       // a node label is not what the pod wants
+	Taint       Rule = "taint"       // a taint is not tolerated
+	NoType      Rule = "no-type"     // no machine type meets everything at once
+	Unavailable Rule = "unavailable" // it could be bought, but is sold out now
+	Limit       Rule = "limit"       // a limit of the pool is reached
+	MinValues   Rule = "min-values"  // too few types stay open
+	Effort      Rule = "effort"      // not tried: the effort was used up
+)
+
+// Reason is an expected no. The zero value means yes.
+type Reason struct {
+	Rule Rule
+	Key  string // resource name, label key or taint; empty where there is none
+	Text string // for people: lower case, no full stop
+}
+
+// OK reports whether nothing speaks against it.
+func (r Reason) OK() bool { return r.Rule == Yes }
+
+// String returns the text, or "fits" where nothing speaks against it.
+func (r Reason) String() string {
+	if r.OK() {
+		return "fits"
+	}
+	return r.Text
+}
+
+// Room reports which resource of the request exceeds what is free, the first
+// in the order cpu, memory, ephemeral-storage, pods, others by name.
+func Room(request, free quantity.Resources) Reason {
+	for _, name := range request.Names() {
+		need, have := request.Get(name), free.Get(name)
+		if need > 0 && need > have {
+			return Reason{Resource, name, fmt.Sprintf("%s: need %s more", name, Amount(name, need-have))}
+		}
+	}
+	return Reason{}
+}
+
+// Amount prints an amount for a reason: thousandths of a core for cpu, so
+// that 7000m and 7500m compare at a glance.
+func Amount(name string, amount int64) string {
+	if name == quantity.NameCPU {
+		return fmt.Sprintf("%dm", amount)
+	}
+	return quantity.FormatAmount(name, amount)
+}
+
+func untolerated(taints []constraint.Taint, tolerations []constraint.Toleration) Reason {
+	if t, found := constraint.Untolerated(taints, tolerations); found {
+		return Reason{Taint, t.Key, "no toleration for " + t.String()}
+	}
+	return Reason{}
+}
+
+func unable(text string) Reason {
+	if text == "" {
+		return Reason{}
+	}
+	return Reason{Unable, "", text}
+}

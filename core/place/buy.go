@@ -1,0 +1,116 @@
+package place
+
+import (
+	"math"
+)
+
+// buyAll orders machines for the groups that are left, the hardest first,
+// each from the heaviest pools that can have it.
+func (r *run) buyAll() {
+	r.prices()
+	for _, g := range r.groups {
+		g.home = r.nextHome(g, math.MaxInt)
+	}
+	for _, b := range r.buyers {
+		r.limited = r.limited || b.limits != nil
+	}
+	for _, g := range r.groups {
+		for g.left() > 0 && !r.spent(0) && r.buyFor(g) {
+		}
+	}
+}
+
+// nextHome returns the weight of the heaviest pools lighter than below that
+// can have the group at all; there is none if it is not below that.
+func (r *run) nextHome(g *group, below int) int {
+	if g.left() == 0 {
+		return below
+	}
+	for _, b := range r.buyers {
+		if b.Weight < below && len(b.ask(g, len(r.groups)).ways) > 0 {
+			return b.Weight
+		}
+	}
+	return below
+}
+
+// buyFor orders machines for some pods of the group and what fits beside
+// them. It goes on to lighter pools where the heavier may buy no more.
+func (r *run) buyFor(g *group) bool {
+	for {
+		if b, w := r.cheapestPool(g); b != nil {
+			return r.buyFrom(b, w, g)
+		}
+		lighter := r.nextHome(g, g.home)
+		if lighter == g.home {
+			return false
+		}
+		g.home = lighter
+	}
+}
+
+// cheapestPool returns, among the pools of the group's weight, the one that
+// has the cheapest machine for one of its pods within its limits, and how.
+func (r *run) cheapestPool(g *group) (*buyer, *way) {
+	var pool *buyer
+	var by *way
+	least := math.Inf(1)
+	for _, b := range r.buyers {
+		if b.Weight != g.home {
+			continue
+		}
+		a := b.ask(g, len(r.groups))
+		for i := range a.ways {
+			if a.ways[i].barred {
+				continue
+			}
+			if o := b.firstWithin(&a.ways[i], g); o >= 0 && b.cost[o] < least {
+				pool, by, least = b, &a.ways[i], b.cost[o]
+			}
+		}
+	}
+	return pool, by
+}
+
+// firstWithin returns the option bought first for one pod of the group that
+// the pool's limits still allow, or -1.
+func (b *buyer) firstWithin(w *way, g *group) int {
+	for i := w.first; i >= 0; i = w.options.Next(i + 1) {
+		if b.within.Has(i) && fits(b.free[b.Options[i].Kind], g.need) {
+			return i
+		}
+	}
+	return -1
+}
+
+// buyFrom orders machines from one pool: as many equal ones as there are pods
+// for. Where minValues forbids it the way is barred and another one tried.
+func (r *run) buyFrom(b *buyer, w *way, g *group) bool {
+	p, ok := r.pick(b, w, g)
+	if !ok {
+		w.barred = true
+		return true
+	}
+	load, why := r.keepMinValues(b, p)
+	if !why.OK() {
+		w.barred, w.why = true, why
+		return true
+	}
+	for range r.repeats(b, load) {
+		r.launch(b, load)
+	}
+	return true
+}
+
+// repeats is how many machines with this load there are pods for. Limits are
+// looked at anew for each machine.
+func (r *run) repeats(b *buyer, l load) int64 {
+	if b.limits != nil {
+		return 1
+	}
+	n := int64(math.MaxInt64)
+	for _, part := range l.parts {
+		n = min(n, r.groups[part.group].left()/part.n)
+	}
+	return n
+}

@@ -1,0 +1,243 @@
+package place
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/daemok/daemok/core/bitset"
+	"github.com/daemok/daemok/core/bound"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// buyer is one pool while machines are bought from it.
+type buyer struct {
+	*fit.Pool
+	available bitset.Set
+	within    bitset.Set // the options that the pool's limits still allow
+	limits    *limits    // nil where the pool has none
+	free      [][]int64  // for pods, by kind; nil where daemon pods alone are too much
+	cost      []float64  // by option: what counts when options are compared, see costs
+	yield     []float64  // by option: worth of what it holds per cost, at most about 1
+	byYield   []int      // options by falling yield
+	asks      []*ask     // by group.at
+}
+
+// ask is how one group may use one pool.
+type ask struct {
+	ways []way
+	best float64 // highest yield among the options that hold a pod of the group
+	why  fit.Reason
+}
+
+// way is one of the pod's alternatives.
+type way struct {
+	options bitset.Set // those that can be had now
+	term    fit.Term
+	first   int        // the option bought first for one pod alone
+	barred  bool       // minValues cannot be kept
+	why     fit.Reason // if barred
+}
+
+func newBuyer(p *fit.Pool, d dims) *buyer {
+	b := &buyer{Pool: p, available: p.Available()}
+	b.within = b.available.Clone()
+	b.free = make([][]int64, len(p.Kinds))
+	for k := range p.Kinds {
+		if p.Kinds[k].Daemons.FitsIn(p.Kinds[k].Free.Add(p.Kinds[k].Daemons)) {
+			b.free[k] = d.vector(p.Kinds[k].Free)
+		}
+	}
+	for i, o := range p.Options {
+		if b.free[o.Kind] == nil {
+			b.available.Remove(i)
+		}
+	}
+	b.limits = newLimits(p.Pool)
+	b.narrow()
+	return b
+}
+
+// narrow keeps the options that the limits allow one more machine of.
+func (b *buyer) narrow() {
+	b.within = b.available.Clone()
+	if b.limits == nil {
+		return
+	}
+	for i := b.within.Next(0); i >= 0; i = b.within.Next(i + 1) {
+		if !b.limits.allow(b.Kind(b.Options[i]).Capacity) {
+			b.within.Remove(i)
+		}
+	}
+}
+
+// value sets what options yield, given what one unit of each resource is
+// worth.
+func (b *buyer) value(worth []float64) {
+	b.cost = b.costs(worth)
+	b.yield = make([]float64, len(b.Options))
+	for i, o := range b.Options {
+		if free := b.free[o.Kind]; free != nil {
+			b.yield[i] = value(worth, free) / b.cost[i]
+		}
+	}
+	b.byYield = make([]int, len(b.Options))
+	for i := range b.byYield {
+		b.byYield[i] = i
+	}
+	slices.SortStableFunc(b.byYield, func(x, y int) int { return cmp.Compare(b.yield[y], b.yield[x]) })
+}
+
+// Costs of what has no price of its own, relative to the others.
+const (
+	reservedShare = 1e-3 // reserved capacity is paid for already
+	unknownShare  = 1e3  // an unknown price is assumed to be very bad
+)
+
+// costs returns what counts when options are compared: the price; almost
+// nothing for reserved capacity; and for an unknown price far more than the
+// machine is worth, by size.
+func (b *buyer) costs(worth []float64) []float64 {
+	out := make([]float64, len(b.Options))
+	for i, o := range b.Options {
+		offer := b.Offer(o)
+		out[i] = max(1, float64(offer.Price))
+		if !offer.Priced {
+			out[i] = 1
+			if free := b.free[o.Kind]; free != nil {
+				out[i] = max(1, unknownShare*value(worth, free))
+			}
+		}
+		if offer.Option == cluster.Reserved {
+			out[i] *= reservedShare
+		}
+	}
+	return out
+}
+
+// ask returns how the group may use the pool.
+func (b *buyer) ask(g *group, groups int) *ask {
+	if b.asks == nil {
+		b.asks = make([]*ask, groups)
+	}
+	if b.asks[g.at] == nil {
+		b.asks[g.at] = b.newAsk(g)
+	}
+	return b.asks[g.at]
+}
+
+func (b *buyer) newAsk(g *group) *ask {
+	terms, why := b.Terms(g.shape)
+	out := &ask{why: why}
+	for _, t := range terms {
+		w := way{options: t.Options, term: t, first: -1}
+		if first, yield := b.look(t.Options, g.need); first >= 0 {
+			w.first = first
+			out.best = max(out.best, yield)
+			out.ways = append(out.ways, w)
+		}
+	}
+	slices.SortStableFunc(out.ways, func(x, y way) int { return cmp.Compare(x.first, y.first) })
+	if len(out.ways) == 0 && why.OK() {
+		out.why = b.OnNew(g.shape)
+	}
+	return out
+}
+
+// look finds the first available option in the order of buying that holds one
+// pod, and the highest yield among all that do.
+func (b *buyer) look(options bitset.Set, need []int64) (first int, yield float64) {
+	first = -1
+	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
+		if b.available.Has(i) && fits(b.free[b.Options[i].Kind], need) {
+			first = i
+			break
+		}
+	}
+	if first < 0 {
+		return first, 0
+	}
+	for _, i := range b.byYield {
+		if options.Has(i) && b.available.Has(i) && fits(b.free[b.Options[i].Kind], need) {
+			return first, b.yield[i]
+		}
+	}
+	return first, 0
+}
+
+// prices asks what one unit of each resource is worth when all pods are to be
+// bought for at once and nothing but amounts counts.
+func (r *run) prices() {
+	demand := make([]float64, len(r.dims))
+	for _, g := range r.groups {
+		for i, v := range g.need {
+			demand[i] += float64(v) * float64(g.left())
+		}
+	}
+	r.worth = bound.Cover(demand, r.columns()).Worth
+	if !slices.ContainsFunc(r.worth, func(w float64) bool { return w > 0 }) {
+		r.worth = r.usual()
+	}
+	for _, b := range r.buyers {
+		b.value(r.worth)
+	}
+}
+
+// columns lists what can be bought at known prices, each kind once a pool, at
+// its best price.
+func (r *run) columns() []bound.Column {
+	var out []bound.Column
+	for _, b := range r.buyers {
+		seen := make([]bool, len(b.free))
+		for i := b.available.Next(0); i >= 0; i = b.available.Next(i + 1) {
+			o := b.Options[i]
+			if offer := b.Offer(o); seen[o.Kind] || !offer.Priced || offer.Option == cluster.Reserved {
+				continue
+			}
+			seen[o.Kind] = true
+			out = append(out, bound.Column{Price: float64(b.Offer(o).Price), Has: positive(b.free[o.Kind])})
+		}
+	}
+	return out
+}
+
+func positive(amounts []int64) []float64 {
+	out := make([]float64, len(amounts))
+	for i, v := range amounts {
+		out[i] = float64(max(0, v))
+	}
+	return out
+}
+
+// usual is what resources are worth where no price is known: a core as much
+// as seven GiB of memory, as the market has it within a factor of two.
+func (r *run) usual() []float64 {
+	out := make([]float64, len(r.dims))
+	out[dimCPU] = 30
+	for i, name := range r.dims {
+		if name == quantity.NameMemory {
+			out[i] = 4000 / float64(quantity.GiB)
+		}
+	}
+	return out
+}
+
+// joins returns the first way in which the group may share a machine that is
+// bought by the option and limited by the requirements on custom keys.
+func (a *ask) joins(option int, custom constraint.Requirements) (*way, bool) {
+	for i := range a.ways {
+		w := &a.ways[i]
+		if !w.options.Has(option) {
+			continue
+		}
+		if len(w.term.Custom) == 0 || len(custom) == 0 {
+			return w, true
+		}
+		if _, conflict := custom.Conflict(w.term.Custom); !conflict {
+			return w, true
+		}
+	}
+	return nil, false
+}

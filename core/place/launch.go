@@ -1,0 +1,182 @@
+package place
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/daemok/daemok/core/bitset"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// kindsMax is how many machine types a launch leaves open at most.
+const kindsMax = 60
+
+// together returns the options that every part of the load allows, within
+// limits, whatever their size.
+func (b *buyer) together(l *load) bitset.Set {
+	out := b.within.Clone()
+	for _, p := range l.parts {
+		out.And(p.way.options)
+	}
+	return out
+}
+
+// holding returns the options that may have the whole load.
+func (b *buyer) holding(l *load) bitset.Set {
+	out := b.together(l)
+	for i := out.Next(0); i >= 0; i = out.Next(i + 1) {
+		if !fits(b.free[b.Options[i].Kind], l.sum) {
+			out.Remove(i)
+		}
+	}
+	return out
+}
+
+// launch orders one machine with this load.
+func (r *run) launch(b *buyer, l load) {
+	options, kinds := b.listed(&l)
+	out := plan.Launch{
+		Name:      fmt.Sprintf("new-%d", len(r.out.Launches)+1),
+		Pool:      b.ID,
+		Choice:    b.choice(options.Next(0), ""),
+		RunnersUp: b.runnersUp(options),
+		Relaxed:   l.relaxed,
+		Requests:  b.leastDaemons(kinds),
+	}
+	for _, p := range l.parts {
+		g := r.groups[p.group]
+		out.Pods = append(out.Pods, g.next(p.n)...)
+		out.Requests = out.Requests.Add(g.shape.Requests.Times(p.n))
+	}
+	out.Requirements, out.Labels = b.requirements(&l, options, kinds)
+	out.Reason = fmt.Sprintf("%d pods wait", len(out.Pods))
+	slices.SortFunc(out.Pods, func(a, b cluster.Pod) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	r.place(out.Pods, plan.OnLaunch, out.Name)
+	r.out.Launches = append(r.out.Launches, out)
+	if b.limits != nil {
+		b.limits.use(b.largest(kinds))
+		b.narrow()
+	}
+}
+
+// listed returns what the launch leaves open: the options and their kinds,
+// cheapest first. Where the pool has limits no kind is larger, in what is
+// limited, than the cheapest, so that little is set aside in vain.
+func (b *buyer) listed(l *load) (bitset.Set, []int) {
+	options := b.holding(l)
+	if b.limits != nil {
+		if modest := b.modest(options); b.minValuesShort(modest, b.firstKinds(modest)) == nil {
+			options = modest
+		}
+	}
+	kinds := b.firstKinds(options)
+	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
+		if !slices.Contains(kinds, b.Options[i].Kind) {
+			options.Remove(i)
+		}
+	}
+	return options, kinds
+}
+
+func (b *buyer) modest(options bitset.Set) bitset.Set {
+	out := options.Clone()
+	first := b.Kind(b.Options[options.Next(0)]).Capacity
+	for i := out.Next(0); i >= 0; i = out.Next(i + 1) {
+		if !b.limits.noLarger(b.Kind(b.Options[i]).Capacity, first) {
+			out.Remove(i)
+		}
+	}
+	return out
+}
+
+func (b *buyer) largest(kinds []int) quantity.Resources {
+	var out quantity.Resources
+	for _, k := range kinds {
+		out = out.Max(b.Catalogue.Kinds[k].Capacity)
+	}
+	return out
+}
+
+func (b *buyer) leastDaemons(kinds []int) quantity.Resources {
+	out := b.Kinds[kinds[0]].Daemons
+	for _, k := range kinds[1:] {
+		out = out.Min(b.Kinds[k].Daemons)
+	}
+	return out
+}
+
+func (b *buyer) choice(option int, whyNot string) plan.Choice {
+	o := b.Options[option]
+	offer := b.Offer(o)
+	return plan.Choice{Kind: b.Kind(o).Name, Zone: offer.Zone, Option: offer.Option, Price: offer.Price,
+		Priced: offer.Priced, WhyNot: whyNot}
+}
+
+// runnersUp returns the next two kinds with what speaks against them.
+func (b *buyer) runnersUp(options bitset.Set) []plan.Choice {
+	first := options.Next(0)
+	seen := []int{b.Options[first].Kind}
+	var out []plan.Choice
+	for i := options.Next(first); i >= 0 && len(out) < 2; i = options.Next(i + 1) {
+		if kind := b.Options[i].Kind; !slices.Contains(seen, kind) {
+			seen = append(seen, kind)
+			out = append(out, b.choice(i, whyNot(b.Offer(b.Options[i]), b.Offer(b.Options[first]))))
+		}
+	}
+	return out
+}
+
+func whyNot(o, best *cluster.Offer) string {
+	switch {
+	case best.Option == cluster.Reserved && o.Option != cluster.Reserved:
+		return "not paid for already"
+	case !o.Priced && best.Priced:
+		return "its price is not known"
+	case o.Price == best.Price:
+		return "the same price, later by name"
+	}
+	return (o.Price - best.Price).String() + " dearer"
+}
+
+// requirements writes down what the machine must be, and the labels on custom
+// keys that are decided now.
+func (b *buyer) requirements(l *load, options bitset.Set, kinds []int) (constraint.Requirements, constraint.Labels) {
+	out := b.Requirements
+	for _, p := range l.parts {
+		for _, r := range p.way.term.Requirements {
+			if b.Requirements.Has(r.Key) || b.Defines(r.Key) {
+				out = out.And(r)
+			}
+		}
+	}
+	var labels constraint.Labels
+	for _, r := range slices.Clone(out) {
+		if b.Defines(r.Key) {
+			continue
+		}
+		if value, ok := r.Set.Any(); ok {
+			labels = labels.With(r.Key, value)
+			out = out.And(constraint.Requirement{Key: r.Key, Set: constraint.Values(value)})
+		}
+	}
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		names[i] = b.Catalogue.Kinds[k].Name
+	}
+	out = out.And(constraint.Requirement{Key: cluster.LabelInstanceType, Set: constraint.Values(names...)})
+	var zones, ways []string
+	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
+		o := b.Offer(b.Options[i])
+		zones, ways = append(zones, o.Zone), append(ways, string(o.Option))
+	}
+	out = out.And(constraint.Requirement{Key: cluster.LabelZone, Set: constraint.Values(zones...)})
+	return out.And(constraint.Requirement{Key: cluster.LabelCapacityType, Set: constraint.Values(ways...)}), labels
+}
+
+func (b *buyer) decides(key string) bool { return b.Defines(key) }
