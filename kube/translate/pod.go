@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/kube/api"
 )
 
@@ -195,16 +194,4 @@ func owner(pod *corev1.Pod) string {
 		}
 	}
 	return o.Kind + "/" + o.Name
-}
-
-// isEphemeral reports whether a node carries the taint only until it has started;
-// such a taint does not keep pods from being planned onto a starting node.
-func isEphemeral(t constraint.Taint) bool {
-	switch {
-	case t.Key == corev1.TaintNodeNotReady, t.Key == corev1.TaintNodeUnreachable:
-		return t.Effect == constraint.NoSchedule || t.Effect == constraint.NoExecute
-	case t.Key == "node.cloudprovider.kubernetes.io/uninitialized", t.Key == api.TaintUnregistered:
-		return true
-	}
-	return strings.HasPrefix(t.Key, "readiness.k8s.io/")
 }

@@ -1,0 +1,145 @@
+package claim
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// typesMax is how many machine types one fleet request names at most.
+const typesMax = 60
+
+// optionOrder is which way to pay is tried first where several may be used.
+var optionOrder = []cluster.Option{cluster.Reserved, cluster.Spot, cluster.OnDemand}
+
+// offersFor lists what may be bought for a claim now, best first: offers of
+// one purchase option, the first in optionOrder of which any can be had, by
+// price with unknown prices last and ties by type and zone, of at most
+// typesMax types. wellKnown tells which labels the cloud sets; the others are
+// the pool's own and say nothing about machines.
+func offersFor(want constraint.Requirements, requests quantity.Resources, kinds []cluster.Kind, wellKnown func(key string) bool) []cloud.OfferChoice {
+	var fitting []priced
+	for i := range kinds {
+		k := &kinds[i]
+		if !requests.FitsIn(k.Allocatable) {
+			continue
+		}
+		for j := range k.Offers {
+			o := &k.Offers[j]
+			if o.Available && meets(want, k, o, wellKnown) {
+				fitting = append(fitting, priced{k, o})
+			}
+		}
+	}
+	fitting = withoutExotic(fitting, requests)
+	fitting = withoutDearSpot(fitting)
+	for _, option := range optionOrder {
+		if choice := ofOption(fitting, option); len(choice) > 0 {
+			return firstTypes(choice)
+		}
+	}
+	return nil
+}
+
+type priced struct {
+	kind  *cluster.Kind
+	offer *cluster.Offer
+}
+
+// meets reports whether a machine of the offer has every label asked for.
+func meets(want constraint.Requirements, k *cluster.Kind, o *cluster.Offer, wellKnown func(string) bool) bool {
+	for _, r := range want {
+		value, present := o.Labels.Get(r.Key)
+		if !present {
+			value, present = k.Labels.Get(r.Key)
+		}
+		if !present && !wellKnown(r.Key) {
+			continue
+		}
+		if present && !r.Set.Allows(value) || !present && !r.Set.AllowsAbsent() {
+			return false
+		}
+	}
+	return true
+}
+
+// withoutExotic drops bare metal and machines with accelerators nobody asked
+// for, unless nothing else is left.
+func withoutExotic(list []priced, requests quantity.Resources) []priced {
+	plain := keep(list, func(p priced) bool {
+		if strings.Contains(p.kind.Name, "metal") {
+			return false
+		}
+		return !slices.ContainsFunc(p.kind.Capacity.Extended, func(e quantity.Extended) bool {
+			return isAccelerator(e.Name) && requests.Get(e.Name) == 0
+		})
+	})
+	if len(plain) == 0 {
+		return list
+	}
+	return plain
+}
+
+func isAccelerator(resource string) bool {
+	switch resource {
+	case "nvidia.com/gpu", "amd.com/gpu", "aws.amazon.com/neuron", "aws.amazon.com/neuroncore", "habana.ai/gaudi":
+		return true
+	}
+	return false
+}
+
+// withoutDearSpot drops spot offers dearer than the cheapest on-demand one.
+func withoutDearSpot(list []priced) []priced {
+	cheapest := quantity.MicroUSDPerHour(-1)
+	for _, p := range list {
+		if p.offer.Option == cluster.OnDemand && p.offer.Priced && (cheapest < 0 || p.offer.Price < cheapest) {
+			cheapest = p.offer.Price
+		}
+	}
+	if cheapest < 0 {
+		return list
+	}
+	return keep(list, func(p priced) bool {
+		return p.offer.Option != cluster.Spot || !p.offer.Priced || p.offer.Price <= cheapest
+	})
+}
+
+func ofOption(list []priced, option cluster.Option) []priced {
+	out := keep(list, func(p priced) bool { return p.offer.Option == option })
+	slices.SortFunc(out, func(a, b priced) int {
+		if a.offer.Priced != b.offer.Priced {
+			if a.offer.Priced {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(a.offer.Price, b.offer.Price), cmp.Compare(a.kind.Name, b.kind.Name), cmp.Compare(a.offer.Zone, b.offer.Zone))
+	})
+	return out
+}
+
+// firstTypes keeps the offers of the first typesMax types.
+func firstTypes(list []priced) []cloud.OfferChoice {
+	var out []cloud.OfferChoice
+	types := map[string]bool{}
+	for _, p := range list {
+		if !types[p.kind.Name] && len(types) == typesMax {
+			continue
+		}
+		types[p.kind.Name] = true
+		out = append(out, cloud.OfferChoice{
+			Kind: p.kind.Name, Zone: p.offer.Zone, Option: p.offer.Option,
+			Priority: float64(p.offer.Price) / 1e6,
+		})
+	}
+	return out
+}
+
+func keep(list []priced, wanted func(priced) bool) []priced {
+	return slices.DeleteFunc(slices.Clone(list), func(p priced) bool { return !wanted(p) })
+}

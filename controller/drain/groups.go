@@ -1,0 +1,108 @@
+// Package drain empties nodes that are being deleted and gives their machines
+// back: pods leave in order, politely, and the Node object goes only when the
+// machine is gone.
+//
+// It promises never to bypass a PodDisruptionBudget or a do-not-disrupt
+// annotation before the node's deadline. It does not choose nodes.
+package drain
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/translate"
+)
+
+// stuckAfter is how long after its own deadline a terminating pod is still
+// waited for; its kubelet is probably gone.
+const stuckAfter = time.Minute
+
+// leaving returns the pods that the drain still waits for, in the group that
+// is to leave now: ordinary pods first, then ordinary daemons, then critical
+// pods, then critical daemons. No pods at all means the node is drained.
+func leaving(pods []corev1.Pod, now time.Time) []corev1.Pod {
+	var groups [4][]corev1.Pod
+	for _, p := range pods {
+		if !waitedFor(&p, now) {
+			continue
+		}
+		g := 0
+		if isCritical(&p) {
+			g += 2
+		}
+		if translate.IsDaemon(&p) {
+			g++
+		}
+		groups[g] = append(groups[g], p)
+	}
+	for _, g := range groups {
+		if len(g) > 0 {
+			return g
+		}
+	}
+	return nil
+}
+
+// waitedFor reports whether the node must not go while the pod is on it.
+func waitedFor(p *corev1.Pod, now time.Time) bool {
+	if translate.IsTerminal(p) || translate.IsMirror(p) || toleratesDisruption(p) {
+		return false
+	}
+	return p.DeletionTimestamp == nil || now.Before(p.DeletionTimestamp.Add(stuckAfter))
+}
+
+// toleratesDisruption reports whether the pod asked to stay through a
+// disruption, by a toleration that names our taint or every taint.
+func toleratesDisruption(p *corev1.Pod) bool {
+	return slices.ContainsFunc(p.Spec.Tolerations, func(t corev1.Toleration) bool {
+		if t.Effect != "" && t.Effect != corev1.TaintEffectNoSchedule {
+			return false
+		}
+		if t.Key == "" {
+			return t.Operator == corev1.TolerationOpExists
+		}
+		return t.Key == api.TaintDisrupted && (t.Operator == corev1.TolerationOpExists || t.Value == "")
+	})
+}
+
+func isCritical(p *corev1.Pod) bool {
+	return p.Spec.PriorityClassName == "system-cluster-critical" || p.Spec.PriorityClassName == "system-node-critical"
+}
+
+// removal is how one pod is asked to leave.
+type removal int
+
+const (
+	leave  removal = iota // nothing to do now: protected, or on its way
+	evict                 // through the eviction API, which respects budgets
+	remove                // deleted, because the node's deadline leaves no more time
+)
+
+// howToRemove decides about one pod. deadline is zero where the node may take
+// any time. grace is how long the pod gets when it is removed.
+func howToRemove(p *corev1.Pod, deadline, now time.Time) (how removal, grace time.Duration) {
+	if !deadline.IsZero() {
+		left := max(deadline.Sub(now), time.Second)
+		full := podGrace(p)
+		switch {
+		case p.DeletionTimestamp != nil && p.DeletionTimestamp.After(deadline):
+			return remove, left
+		case p.DeletionTimestamp == nil && !now.Before(deadline.Add(-full)):
+			return remove, min(full, left)
+		}
+	}
+	if p.DeletionTimestamp != nil || translate.DoNotDisrupt(p, now) {
+		return leave, 0
+	}
+	return evict, 0
+}
+
+func podGrace(p *corev1.Pod) time.Duration {
+	if p.Spec.TerminationGracePeriodSeconds == nil {
+		return 30 * time.Second
+	}
+	return time.Duration(*p.Spec.TerminationGracePeriodSeconds) * time.Second
+}

@@ -1,0 +1,274 @@
+package snapshot
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/condition"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
+)
+
+// Snapshot is what is known now. Cost: linear in pods and nodes.
+func (k *Keeper) Snapshot() *cluster.Snapshot {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	now := k.now().UTC()
+	b := builder{k: k, out: &cluster.Snapshot{Revision: k.revision, Now: now}, numbered: map[*cluster.Shape]*cluster.Shape{}}
+	b.catalogues()
+	b.nodesAndMachines()
+	b.seatPods()
+	b.emptiness()
+	b.pools()
+	b.daemons()
+	b.out.Sort()
+	b.numberShapes()
+	return b.out
+}
+
+// builder assembles one snapshot; the keeper's lock is held meanwhile.
+type builder struct {
+	k        *Keeper
+	out      *cluster.Snapshot
+	byClass  map[karpv1.NodeClassReference]offered
+	nodeAt   map[string]int // by node name: index in out.Nodes
+	numbered map[*cluster.Shape]*cluster.Shape
+}
+
+type offered struct {
+	catalogue *cluster.Catalogue
+	whyNot    string
+}
+
+func (b *builder) catalogues() {
+	b.byClass = map[karpv1.NodeClassReference]offered{}
+	ask := func(ref karpv1.NodeClassReference) {
+		if _, asked := b.byClass[ref]; !asked {
+			catalogue, whyNot := b.k.kinds(ref)
+			b.byClass[ref] = offered{catalogue, whyNot}
+		}
+	}
+	for _, p := range b.k.pools {
+		ask(p.Template.Spec.NodeClassRef)
+	}
+	for _, c := range b.k.claims {
+		ask(c.Spec.NodeClassRef)
+	}
+}
+
+func (b *builder) kindsOf(ref karpv1.NodeClassReference) []cluster.Kind {
+	if c := b.byClass[ref].catalogue; c != nil {
+		return c.Kinds
+	}
+	return nil
+}
+
+// nodesAndMachines sorts claims into those whose node has registered and
+// those that are still ordered machines; the node of the latter is left out.
+func (b *builder) nodesAndMachines() {
+	claimOf := map[string]*karpv1.NodeClaim{} // by provider ID
+	for _, c := range b.k.claims {
+		if c.Status.ProviderID != "" {
+			claimOf[c.Status.ProviderID] = c
+		}
+	}
+	b.nodeAt = map[string]int{}
+	hasNode := map[string]bool{}
+	for _, n := range b.k.nodes {
+		claim := claimOf[n.Spec.ProviderID]
+		if claim != nil && !condition.IsTrue(claim, karpv1.ClaimRegistered) {
+			continue
+		}
+		node := translate.Node(n, claim)
+		if claim != nil {
+			hasNode[claim.Name] = true
+			node.Price = b.priceOf(claim)
+		}
+		b.out.Nodes = append(b.out.Nodes, node)
+	}
+	for _, c := range b.k.claims {
+		if !hasNode[c.Name] && !leaves(c) {
+			b.out.Machines = append(b.out.Machines, translate.Machine(c, b.kindsOf(c.Spec.NodeClassRef)))
+		}
+	}
+	slices.SortFunc(b.out.Nodes, func(x, y cluster.Node) int { return cmp.Compare(x.Name, y.Name) })
+	for i, n := range b.out.Nodes {
+		b.nodeAt[n.Name] = i
+	}
+}
+
+// leaves reports whether the claim's node was there and is gone.
+func leaves(c *karpv1.NodeClaim) bool {
+	return c.DeletionTimestamp != nil && condition.IsTrue(c, karpv1.ClaimRegistered)
+}
+
+func (b *builder) priceOf(c *karpv1.NodeClaim) quantity.MicroUSDPerHour {
+	kinds := b.kindsOf(c.Spec.NodeClassRef)
+	i, found := slices.BinarySearchFunc(kinds, c.Labels[api.LabelInstanceType], func(k cluster.Kind, name string) int {
+		return cmp.Compare(k.Name, name)
+	})
+	if !found {
+		return 0
+	}
+	for _, o := range kinds[i].Offers {
+		if o.Priced && o.Zone == c.Labels[api.LabelZone] && string(o.Option) == c.Labels[api.LabelCapacityType] {
+			return o.Price
+		}
+	}
+	return 0
+}
+
+// seatPods puts pods on their nodes and the others, if the scheduler found no
+// place for them, among the waiting. A pod that the scheduler has promised a
+// live node counts as placed there; one on a node that goes needs a place.
+func (b *builder) seatPods() {
+	for _, name := range sortedKeys(b.k.pods) {
+		e := b.k.pods[name]
+		p := e.pod
+		p.Shape = b.shape(p.Shape)
+		seat, seated := b.nodeAt[p.Node]
+		if p.Node == "" && e.waiting {
+			seat, seated = b.nodeAt[e.nominated]
+			if !seated {
+				b.out.Waiting = append(b.out.Waiting, p)
+				continue
+			}
+		}
+		if !seated {
+			continue
+		}
+		node := &b.out.Nodes[seat]
+		node.Pods = append(node.Pods, p)
+		if node.Deleting && p.Returns && !p.DoNotDisrupt {
+			p.Node = ""
+			b.out.Waiting = append(b.out.Waiting, p)
+		}
+	}
+}
+
+// emptiness notes since when nodes of ours have had no pods of their own.
+func (b *builder) emptiness() {
+	for i := range b.out.Nodes {
+		n := &b.out.Nodes[i]
+		claim := b.k.claims[n.Claim]
+		if claim == nil || !n.Initialized || slices.ContainsFunc(n.Pods, keepsNode) {
+			continue
+		}
+		n.EmptySince = translate.EmptyReference(claim, b.k.podEvent[n.Name])
+	}
+}
+
+func keepsNode(p cluster.Pod) bool {
+	return !p.Daemon && !p.Mirror && (!p.Ending || p.Returns)
+}
+
+// pools adds up what each pool owns: its nodes and its ordered machines.
+func (b *builder) pools() {
+	now, initialised := b.out.Now, map[cluster.PoolID]int{}
+	for _, n := range b.out.Nodes {
+		if n.Initialized && n.Claim != "" {
+			initialised[n.Pool]++
+		}
+	}
+	for _, o := range b.k.pools {
+		p, err := translate.Pool(o, initialised[o.ID], now)
+		if err != nil {
+			p = cluster.Pool{ID: o.ID, NotReady: err.Error()}
+		}
+		class := b.byClass[o.Template.Spec.NodeClassRef]
+		p.Catalogue = class.catalogue
+		if p.NotReady == "" && class.catalogue == nil {
+			p.NotReady = class.whyNot
+		}
+		b.addUp(&p)
+		b.out.Pools = append(b.out.Pools, p)
+	}
+}
+
+func (b *builder) addUp(p *cluster.Pool) {
+	for _, n := range b.out.Nodes {
+		if n.Claim != "" && n.Pool == p.ID {
+			p.Usage, p.Nodes = p.Usage.Add(n.Capacity), p.Nodes+1
+		}
+	}
+	for _, m := range b.out.Machines {
+		if m.Pool == p.ID {
+			p.Usage, p.Nodes = p.Usage.Add(m.Capacity), p.Nodes+1
+		}
+	}
+	p.Usage.Pods = 0
+}
+
+func (b *builder) daemons() {
+	for _, name := range sortedKeys(b.k.daemons) {
+		e := b.k.daemons[name]
+		if e.shape() != nil {
+			b.out.Daemons = append(b.out.Daemons, cluster.Daemon{Namespace: name.Namespace, Name: name.Name, Shape: b.shape(e.shape())})
+		}
+	}
+}
+
+// shape returns the snapshot's own copy of a shape, so that its number is
+// the snapshot's and the keeper's shapes stay unnumbered.
+func (b *builder) shape(s *cluster.Shape) *cluster.Shape {
+	if own, known := b.numbered[s]; known {
+		return own
+	}
+	own := *s
+	b.numbered[s] = &own
+	return &own
+}
+
+// numberShapes numbers shapes by their first use in the sorted lists.
+func (b *builder) numberShapes() {
+	seen := map[*cluster.Shape]bool{}
+	number := func(s *cluster.Shape) {
+		if !seen[s] {
+			seen[s] = true
+			s.ID = len(b.out.Shapes)
+			b.out.Shapes = append(b.out.Shapes, s)
+		}
+	}
+	for _, p := range b.out.Waiting {
+		number(p.Shape)
+	}
+	for _, n := range b.out.Nodes {
+		for _, p := range n.Pods {
+			number(p.Shape)
+		}
+	}
+	for _, d := range b.out.Daemons {
+		number(d.Shape)
+	}
+}
+
+func sortedKeys[V any](m map[types.NamespacedName]V) []types.NamespacedName {
+	keys := make([]types.NamespacedName, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, func(a, b types.NamespacedName) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return keys
+}
+
+// WaitingUIDs lists the pods that wait for a node now, and the moment of the
+// answer.
+func (k *Keeper) WaitingUIDs() ([]string, time.Time) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var uids []string
+	for _, e := range k.pods {
+		if e.waiting {
+			uids = append(uids, e.pod.UID)
+		}
+	}
+	return uids, k.now()
+}

@@ -1,0 +1,178 @@
+package translate
+
+import (
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/condition"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+)
+
+// Node converts a node. Its claim is nil for a node that is not ours. Pods,
+// Price and EmptySince are filled in by whoever knows them.
+func Node(n *corev1.Node, claim *karpv1.NodeClaim) cluster.Node {
+	out := cluster.Node{
+		Name:         n.Name,
+		MachineID:    MachineID(n.Spec.ProviderID),
+		Labels:       constraint.NewLabels(n.Labels).With(FieldName, n.Name),
+		Taints:       Taints(n.Spec.Taints),
+		Allocatable:  Resources(n.Status.Allocatable),
+		Capacity:     Resources(n.Status.Capacity),
+		CreatedAt:    n.CreationTimestamp.UTC(),
+		Ready:        IsReady(n),
+		Initialized:  true,
+		Deleting:     n.DeletionTimestamp != nil || HasTaint(n, api.TaintDisrupted),
+		DoNotDisrupt: n.Annotations[api.AnnotationDoNotDisrupt] == "true",
+	}
+	if n.Spec.Unschedulable {
+		out.Taints = append(out.Taints, constraint.Taint{Key: corev1.TaintNodeUnschedulable, Effect: constraint.NoSchedule})
+	}
+	if claim == nil {
+		return out
+	}
+	out.Claim = claim.Name
+	out.Pool = PoolOf(claim)
+	out.CreatedAt = claim.CreationTimestamp.UTC()
+	out.StartupTaints = Taints(claim.Spec.StartupTaints)
+	out.Initialized = condition.IsTrue(claim, karpv1.ClaimInitialized)
+	out.Deleting = out.Deleting || claim.DeletionTimestamp != nil
+	out.DoNotDisrupt = out.DoNotDisrupt || claim.Annotations[api.AnnotationDoNotDisrupt] == "true"
+	if !out.Initialized {
+		out.Allocatable = expectExtended(out.Allocatable, Resources(claim.Status.Allocatable))
+		out.Capacity = expectExtended(out.Capacity, Resources(claim.Status.Capacity))
+	}
+	return out
+}
+
+// expectExtended takes extended resources, which device plugins publish only
+// after the node has started, from what the machine was bought with. Where
+// the kubelet has said nothing yet, everything is taken from there.
+func expectExtended(seen, bought quantity.Resources) quantity.Resources {
+	if seen.CPU == 0 {
+		return bought
+	}
+	for _, e := range bought.Extended {
+		if seen.Get(e.Name) == 0 {
+			seen = seen.With(e.Name, e.Amount)
+		}
+	}
+	return seen
+}
+
+// Machine converts a claim whose node has not registered yet. kinds is what
+// its class offers; it tells what a claim that is not launched may become.
+func Machine(claim *karpv1.NodeClaim, kinds []cluster.Kind) cluster.Machine {
+	requirements, err := Requirements(claim.Spec.Requirements)
+	if err != nil {
+		requirements = impossible() // nothing is placed on what cannot be understood
+	}
+	m := cluster.Machine{
+		Claim:         claim.Name,
+		Pool:          PoolOf(claim),
+		Labels:        constraint.NewLabels(claim.Labels),
+		Requirements:  requirements,
+		Taints:        Taints(claim.Spec.Taints),
+		StartupTaints: Taints(claim.Spec.StartupTaints),
+		CreatedAt:     claim.CreationTimestamp.UTC(),
+		Launched:      claim.Status.ProviderID != "",
+		Deleting:      claim.DeletionTimestamp != nil,
+	}
+	if m.Launched {
+		m.Allocatable, m.Capacity = Resources(claim.Status.Allocatable), Resources(claim.Status.Capacity)
+		return m
+	}
+	m.Allocatable, m.Capacity = span(requirements.Get(cluster.LabelInstanceType), kinds)
+	return m
+}
+
+// span is the least allocatable and the most capacity among the kinds that a
+// machine may still become.
+func span(types constraint.Set, kinds []cluster.Kind) (least, most quantity.Resources) {
+	first := true
+	for i := range kinds {
+		k := &kinds[i]
+		if !types.Allows(k.Name) {
+			continue
+		}
+		most = most.Max(k.Capacity)
+		if first {
+			least, first = k.Allocatable, false
+			continue
+		}
+		least = lesser(least, k.Allocatable)
+	}
+	return least, most
+}
+
+func lesser(a, b quantity.Resources) quantity.Resources {
+	return a.Add(b).Sub(a.Max(b))
+}
+
+// PoolOf names the pool a claim belongs to; zero for one made by hand.
+func PoolOf(claim *karpv1.NodeClaim) cluster.PoolID {
+	if name := claim.Labels[api.LabelNodePool]; name != "" {
+		return cluster.PoolID{Kind: KindNodePool, Name: name}
+	}
+	return cluster.PoolID{}
+}
+
+// MachineID is the cloud's own name in a provider ID such as
+// aws:///us-east-1a/i-0123456789abcdef0.
+func MachineID(providerID string) string {
+	return providerID[strings.LastIndexByte(providerID, '/')+1:]
+}
+
+// IsReady reports whether the node's kubelet says it is ready.
+func IsReady(n *corev1.Node) bool {
+	for _, c := range n.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// HasTaint reports whether the node carries a taint with the key.
+func HasTaint(n *corev1.Node, key string) bool {
+	for _, t := range n.Spec.Taints {
+		if t.Key == key {
+			return true
+		}
+	}
+	return false
+}
+
+// IsEphemeral reports whether a node carries the taint only until it has
+// started; such a taint keeps it from counting as initialised.
+func IsEphemeral(t corev1.Taint) bool {
+	switch t.Key {
+	case corev1.TaintNodeNotReady:
+		return t.Effect == corev1.TaintEffectNoSchedule || t.Effect == corev1.TaintEffectNoExecute
+	case corev1.TaintNodeUnreachable:
+		return t.Effect == corev1.TaintEffectNoSchedule
+	case api.TaintUninitialized, api.TaintUnregistered:
+		return true
+	}
+	return strings.HasPrefix(t.Key, api.TaintReadinessPrefix)
+}
+
+// EmptyReference is the moment from which a node without pods counts as
+// empty: the last pod event or, before any, its initialisation.
+func EmptyReference(claim *karpv1.NodeClaim, lastPodEvent time.Time) time.Time {
+	reference := time.Time{}
+	if c := condition.Get(claim, karpv1.ClaimInitialized); c != nil && c.Status == "True" {
+		reference = c.LastTransitionTime.UTC()
+	}
+	for _, at := range []time.Time{claim.Status.LastPodEventTime.UTC(), lastPodEvent} {
+		if at.After(reference) {
+			reference = at
+		}
+	}
+	return reference
+}

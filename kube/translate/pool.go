@@ -1,0 +1,235 @@
+package translate
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/robfig/cron/v3"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/condition"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+)
+
+// KindNodePool is the pool kind of generation v1.
+const KindNodePool = "NodePool"
+
+// PoolObject is a pool as its API holds it, whatever the generation. Object
+// is the resource itself, for ownership and events.
+type PoolObject struct {
+	ID          cluster.PoolID
+	Object      client.Object
+	Template    karpv1.NodeClaimTemplate
+	Limits      corev1.ResourceList
+	Weight      int
+	Disruption  karpv1.Disruption
+	Static      bool   // keeps a fixed number of nodes; pods never add to it
+	Hash        string // of what makes its nodes drift
+	HashVersion string
+	NotReady    string // why nothing may be bought; empty if it may
+}
+
+// FromNodePool reads a NodePool.
+func FromNodePool(p *karpv1.NodePool) PoolObject {
+	o := PoolObject{
+		ID:          cluster.PoolID{Kind: KindNodePool, Name: p.Name},
+		Object:      p,
+		Template:    p.Spec.Template,
+		Limits:      p.Spec.Limits,
+		Disruption:  p.Spec.Disruption,
+		Static:      p.IsStatic(),
+		Hash:        p.Annotations[api.AnnotationNodePoolHash],
+		HashVersion: p.Annotations[api.AnnotationNodePoolHashVersion],
+		NotReady:    notReady(p),
+	}
+	if p.Spec.Weight != nil {
+		o.Weight = int(*p.Spec.Weight)
+	}
+	return o
+}
+
+func notReady(p *karpv1.NodePool) string {
+	switch {
+	case p.DeletionTimestamp != nil:
+		return "the pool is being deleted"
+	case p.IsStatic():
+		return "the pool has replicas set, so pods never add nodes to it"
+	}
+	for _, kind := range []string{karpv1.NodePoolValidationSucceeded, karpv1.NodePoolClassReady} {
+		c := condition.Get(p, kind)
+		if c == nil {
+			return "its condition " + kind + " is not known yet"
+		}
+		if c.Status != "True" {
+			return strings.TrimSuffix(fmt.Sprintf("%s: %s", c.Reason, c.Message), ": ")
+		}
+	}
+	return ""
+}
+
+// ClassID names a class: its kind and name.
+func ClassID(ref karpv1.NodeClassReference) string { return ref.Kind + "/" + ref.Name }
+
+// ClassLabel is the label that a node of the class carries.
+func ClassLabel(ref karpv1.NodeClassReference) string {
+	return ref.Group + "/" + strings.ToLower(ref.Kind)
+}
+
+// Pool converts a pool for the core. Usage, Nodes and Catalogue are filled in
+// by whoever knows them; nodes is how many initialised nodes the pool has,
+// for budgets in per cent.
+func Pool(o PoolObject, nodes int, now time.Time) (cluster.Pool, error) {
+	requirements, err := Requirements(o.Template.Spec.Requirements)
+	if err != nil {
+		return cluster.Pool{}, fmt.Errorf("%s: spec.template.spec.requirements: %w", o.ID, err)
+	}
+	return cluster.Pool{
+		ID:            o.ID,
+		Weight:        o.Weight,
+		Labels:        PoolLabels(o),
+		Requirements:  requirements,
+		Taints:        Taints(o.Template.Spec.Taints),
+		StartupTaints: Taints(o.Template.Spec.StartupTaints),
+		Limits:        limits(o.Limits),
+		NotReady:      o.NotReady,
+		Policy:        policy(o.Disruption, nodes, now),
+	}, nil
+}
+
+// PoolLabels are the labels every node of the pool gets, those of the system
+// included.
+func PoolLabels(o PoolObject) constraint.Labels {
+	labels := map[string]string{}
+	for key, value := range o.Template.Metadata.Labels {
+		labels[NormaliseKey(key)] = string(value)
+	}
+	if o.ID.Kind == KindNodePool {
+		labels[api.LabelNodePool] = o.ID.Name
+	}
+	ref := o.Template.Spec.NodeClassRef
+	labels[ClassLabel(ref)] = ref.Name
+	return constraint.NewLabels(labels)
+}
+
+// Requirements converts a list of requirements; several on one key all hold,
+// and the largest minValues counts.
+func Requirements(list []karpv1.Requirement) (constraint.Requirements, error) {
+	var out constraint.Requirements
+	for _, r := range list {
+		c, err := Requirement(r.Key, string(r.Operator), r.Values)
+		if err != nil {
+			return nil, err
+		}
+		if r.MinValues != nil {
+			c.MinValues = *r.MinValues
+		}
+		out = out.And(c)
+	}
+	return out, nil
+}
+
+// RequirementList converts requirements back. MinValues stands on the first
+// operator of its key.
+func RequirementList(rs constraint.Requirements) []karpv1.Requirement {
+	var out []karpv1.Requirement
+	for _, r := range rs {
+		for i, term := range r.Set.Terms() {
+			one := karpv1.Requirement{Key: r.Key, Operator: corev1.NodeSelectorOperator(term.Op), Values: term.Values}
+			if i == 0 && r.MinValues > 0 {
+				one.MinValues = &r.MinValues
+			}
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+func limits(list corev1.ResourceList) cluster.Limits {
+	var out cluster.Limits
+	for name, amount := range list {
+		n := Amount(string(name), amount)
+		if name == api.ResourceNodes {
+			out.Nodes = &n
+			continue
+		}
+		out.Amounts = append(out.Amounts, quantity.Extended{Name: string(name), Amount: n})
+	}
+	slices.SortFunc(out.Amounts, func(a, b quantity.Extended) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
+
+func policy(d karpv1.Disruption, nodes int, now time.Time) cluster.Policy {
+	after, ever := d.ConsolidateAfter.Value()
+	if d.ConsolidateAfter == "" {
+		after, ever = 0, true
+	}
+	allowed, note := Allowed(d.Budgets, karpv1.ReasonEmpty, nodes, now)
+	return cluster.Policy{EmptyFor: after, NeverWhenEmpty: !ever, DisruptionsMax: allowed, DisruptionsNote: note}
+}
+
+// Allowed is how many nodes of a pool may be going away at once now, for a
+// reason, and which budget says so. Percentages are of nodes, rounded up. A
+// budget whose schedule cannot be read allows none, so that a slip of the pen
+// never costs a node.
+func Allowed(budgets []karpv1.Budget, reason karpv1.DisruptionReason, nodes int, now time.Time) (int64, string) {
+	if len(budgets) == 0 {
+		budgets = []karpv1.Budget{{Nodes: "10%"}}
+	}
+	least, note := int64(nodes), "no budget is in force"
+	for _, b := range budgets {
+		if len(b.Reasons) > 0 && !slices.Contains(b.Reasons, reason) {
+			continue
+		}
+		active, err := inForce(b, now)
+		if err != nil {
+			return 0, err.Error()
+		}
+		if !active {
+			continue
+		}
+		n, err := share(b.Nodes, nodes)
+		if err != nil {
+			return 0, err.Error()
+		}
+		if n < least || note == "no budget is in force" {
+			least, note = n, "budget nodes: "+b.Nodes
+		}
+	}
+	return least, note
+}
+
+func inForce(b karpv1.Budget, now time.Time) (bool, error) {
+	if b.Schedule == nil || b.Duration == nil {
+		return true, nil
+	}
+	schedule, err := cron.ParseStandard("TZ=UTC " + *b.Schedule)
+	if err != nil {
+		return false, fmt.Errorf("budget schedule %q cannot be read, so nothing is disrupted: %w", *b.Schedule, err)
+	}
+	length, err := time.ParseDuration(*b.Duration)
+	if err != nil {
+		return false, fmt.Errorf("budget duration %q cannot be read, so nothing is disrupted: %w", *b.Duration, err)
+	}
+	return !schedule.Next(now.Add(-length)).After(now), nil
+}
+
+func share(text string, nodes int) (int64, error) {
+	digits, percent := strings.CutSuffix(text, "%")
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("budget nodes %q is neither a number nor a percentage, so nothing is disrupted", text)
+	}
+	if percent {
+		n = (n*int64(nodes) + 99) / 100
+	}
+	return n, nil
+}
