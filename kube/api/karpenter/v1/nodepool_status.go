@@ -1,0 +1,63 @@
+package v1
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Conditions of a NodePool. Ready is true when ValidationSucceeded and
+// NodeClassReady are.
+const (
+	NodePoolReady               = "Ready"
+	NodePoolValidationSucceeded = "ValidationSucceeded"
+	NodePoolClassReady          = "NodeClassReady"
+	NodePoolRegistrationHealthy = "NodeRegistrationHealthy"
+)
+
+// Reasons of a NodePool's conditions.
+const (
+	ReasonNodePoolValidationFailed  = "NodePoolValidationFailed"
+	ReasonNodeClassNotFound         = "NodeClassNotFound"
+	ReasonNodeClassTerminating      = "NodeClassTerminating"
+	ReasonNodeClassReadinessUnknown = "NodeClassReadinessUnknown"
+	ReasonRegistrationFailed        = "RegistrationFailed"
+)
+
+// NodePoolStatus is what was last observed of a pool.
+type NodePoolStatus struct {
+	// Resources are what the pool's nodes have together, their number included.
+	//
+	// +optional
+	Resources corev1.ResourceList `json:"resources,omitempty"`
+
+	// Nodes is the number of the pool's nodes.
+	//
+	// +kubebuilder:default=0
+	// +optional
+	Nodes int64 `json:"nodes"`
+
+	// NodeClassObservedGeneration is the generation of the class that was last
+	// seen.
+	//
+	// +optional
+	NodeClassObservedGeneration int64 `json:"nodeClassObservedGeneration,omitempty"`
+
+	// Conditions say whether the pool may be used and why not.
+	//
+	// +optional
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// GetConditions returns the pool's conditions; the slice is the pool's own.
+func (p *NodePool) GetConditions() []metav1.Condition { return p.Status.Conditions }
+
+// SetConditions replaces the pool's conditions.
+func (p *NodePool) SetConditions(c []metav1.Condition) { p.Status.Conditions = c }
+
+// ReadyDependsOn names the conditions that must be true for Ready.
+func (*NodePool) ReadyDependsOn() []string {
+	return []string{NodePoolValidationSucceeded, NodePoolClassReady}
+}
+
+// IsStatic reports whether the pool keeps a fixed number of nodes.
+func (p *NodePool) IsStatic() bool { return p.Spec.Replicas != nil }
