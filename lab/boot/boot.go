@@ -1,0 +1,83 @@
+// Package boot reads an instance's user data as the boot scripts of the real
+// machine images would, and works out what the kubelet of that machine is
+// started with and what the machine finds out about itself.
+//
+// It promises the outcome that nodeadm (AL2023), bootstrap.sh (AL2),
+// Bottlerocket's settings and Start-EKSBootstrap.ps1 (Windows) have on a node:
+// cluster, labels, taints, pod limit, reserved resources, allocatable. Data
+// that would keep a real machine from joining is an error whose text is fit
+// for the machine's console.
+//
+// It runs nothing of what the user data says, talks to no one and keeps no
+// state. Parts of scripts that have no influence on the kubelet are skipped.
+package boot
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Family is the kind of image a machine boots from. It decides how user data
+// is read and which defaults apply.
+type Family string
+
+// The families whose boot is understood.
+const (
+	AL2          Family = "AL2"
+	AL2023       Family = "AL2023"
+	Bottlerocket Family = "Bottlerocket"
+	Windows      Family = "Windows"
+)
+
+// Cluster is which cluster a machine joins: by its user data, or in truth.
+type Cluster struct {
+	Name     string
+	Endpoint string // URL of the API server
+	CA       []byte // PEM
+	CIDR     string // of services; only AL2023 is told
+}
+
+// Settings is what a kubelet is started with. Zero fields were not named in
+// the user data and are the machine's own choice; see Settings.Resources.
+type Settings struct {
+	Family      Family
+	Cluster     Cluster
+	Labels      map[string]string
+	Taints      []corev1.Taint
+	MaxPods     int32 // 0: by network interfaces
+	PodsPerCore int32 // 0: no such limit
+	ClusterDNS  []string
+
+	KubeReserved   map[string]string // nil: by the image's formula
+	SystemReserved map[string]string
+	EvictionHard   map[string]string // nil: the image's default
+
+	RAID0 bool // local disks become one volume that holds the kubelet's files
+
+	ignoreENIs bool // bootstrap.sh --use-max-pods false
+}
+
+// Read returns what the machine's kubelet is started with. It fails when the
+// boot of a real machine of that family would: the error says why.
+func Read(family Family, userData []byte) (Settings, error) {
+	data, err := inflate(userData)
+	if err != nil {
+		return Settings{}, fmt.Errorf("user data: %w", err)
+	}
+	read, ok := map[Family]func([]byte) (Settings, error){
+		AL2:          readBootstrapScript,
+		AL2023:       readNodeConfig,
+		Bottlerocket: readBottlerocket,
+		Windows:      readPowerShell,
+	}[family]
+	if !ok {
+		return Settings{}, fmt.Errorf("user data: no boot script known for image family %q", family)
+	}
+	s, err := read(data)
+	if err != nil {
+		return Settings{}, fmt.Errorf("user data of %s: %w", family, err)
+	}
+	s.Family = family
+	return s, nil
+}
