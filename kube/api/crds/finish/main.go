@@ -1,0 +1,151 @@
+// Command finish adds to generated CRDs the rules for fields whose Go types
+// belong to Kubernetes, where no marker of ours can stand: taints, labels of
+// a pool's template, and the conditions of a NodeClaim, which may lack what
+// other conditions must have.
+//
+// It is run by go generate with the directory of the CRDs. It promises to
+// stop at the first field it does not find, so that no rule is lost silently.
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+const (
+	qualifiedName = `^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$`
+	labelValue    = `^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$`
+	anyReason     = `^([A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?)?$`
+)
+
+// edit sets keys of the schema of one field; a nil value removes the key.
+type edit struct {
+	file, field string
+	set         map[string]any
+}
+
+func edits() []edit {
+	const template = "spec.template.spec."
+	all := slices.Concat(
+		taintEdits("karpenter.sh_nodepools.yaml", template+"taints"),
+		taintEdits("karpenter.sh_nodepools.yaml", template+"startupTaints"),
+		taintEdits("karpenter.sh_nodeclaims.yaml", "spec.taints"),
+		taintEdits("karpenter.sh_nodeclaims.yaml", "spec.startupTaints"),
+	)
+	return append(all,
+		edit{"karpenter.sh_nodepools.yaml", "spec.template.metadata.labels.*",
+			map[string]any{"maxLength": 63, "pattern": labelValue}},
+		edit{"karpenter.sh_nodeclaims.yaml", "status.conditions.[]",
+			map[string]any{"required": []string{"lastTransitionTime", "status", "type"}}},
+		edit{"karpenter.sh_nodeclaims.yaml", "status.conditions.[].reason",
+			map[string]any{"minLength": nil, "pattern": anyReason, "description": "reason is why the condition has its status; it may be empty."}},
+	)
+}
+
+func taintEdits(file, field string) []edit {
+	effects := []string{"NoSchedule", "PreferNoSchedule", "NoExecute"}
+	return []edit{
+		{file, field + ".[].key", map[string]any{"minLength": 1, "pattern": qualifiedName}},
+		{file, field + ".[].value", map[string]any{"pattern": qualifiedName}},
+		{file, field + ".[].effect", map[string]any{"enum": effects}},
+	}
+}
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: finish DIRECTORY")
+		os.Exit(2)
+	}
+	if err := finish(os.Args[1]); err != nil {
+		fmt.Fprintln(os.Stderr, "finish:", err)
+		os.Exit(1)
+	}
+}
+
+func finish(dir string) error {
+	for _, e := range edits() {
+		path := filepath.Join(dir, e.file)
+		if err := rewrite(path, func(crd map[string]any) error { return apply(crd, e) }); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	return nil
+}
+
+func rewrite(path string, change func(map[string]any) error) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	var crd map[string]any
+	if err := yaml.Unmarshal(data, &crd); err != nil {
+		return err
+	}
+	if err := change(crd); err != nil {
+		return err
+	}
+	out, err := yaml.Marshal(crd)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append([]byte("---\n"), out...), 0o644)
+}
+
+// apply changes the schema of one field of the CRD's only version.
+func apply(crd map[string]any, e edit) error {
+	schema, err := walk(crd, "spec", "versions", "0", "schema", "openAPIV3Schema")
+	if err != nil {
+		return err
+	}
+	for _, name := range strings.Split(e.field, ".") {
+		if schema, err = walk(schema, steps(name)...); err != nil {
+			return fmt.Errorf("field %s: %w", e.field, err)
+		}
+	}
+	field := schema.(map[string]any)
+	for key, value := range e.set {
+		if value == nil {
+			delete(field, key)
+			continue
+		}
+		field[key] = value
+	}
+	return nil
+}
+
+// steps leads from a schema to that of the field: [] are the items of a
+// list, * the values of a map.
+func steps(name string) []string {
+	switch name {
+	case "[]":
+		return []string{"items"}
+	case "*":
+		return []string{"additionalProperties"}
+	}
+	return []string{"properties", name}
+}
+
+func walk(at any, names ...string) (any, error) {
+	for _, name := range names {
+		switch node := at.(type) {
+		case map[string]any:
+			at = node[name]
+		case []any:
+			i, err := strconv.Atoi(name)
+			if err != nil || i >= len(node) {
+				return nil, fmt.Errorf("no item %s, adapt the path to the generated schema", name)
+			}
+			at = node[i]
+		}
+		if at == nil {
+			return nil, fmt.Errorf("no %s, adapt the path to the generated schema", name)
+		}
+	}
+	return at, nil
+}
