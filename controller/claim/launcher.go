@@ -31,7 +31,7 @@ const (
 // their tag and handed to its claims in the order of their names before
 // anything is tried anew.
 //
-// One batch never waits for another. The Launcher decides nothing about what
+// Prepare it before use. One batch never waits for another. The Launcher decides nothing about what
 // to buy.
 type Launcher struct {
 	Store    client.Client
@@ -63,10 +63,10 @@ type outcomes interface {
 	Failed(ctx context.Context, c *karpv1.NodeClaim, why error) error     // said in its condition; tried again
 }
 
-// NewLauncher returns a launcher that is ready for Add and Run.
-func NewLauncher(l Launcher) *Launcher {
+// Prepare makes the launcher ready for Add and Run, and returns it.
+func (l *Launcher) Prepare() *Launcher {
 	l.waiting, l.busy, l.wake = map[string]struct{}{}, map[string]struct{}{}, make(chan struct{}, 1)
-	return &l
+	return l
 }
 
 // Add asks for a machine for the named claim. A claim that is being bought
@@ -336,8 +336,7 @@ func (l *Launcher) renew(ctx context.Context, b *batch) bool {
 // giveUp drops claims for which nothing can be bought, and notes any other
 // obstacle on them. It reports whether the claims are settled.
 func (l *Launcher) giveUp(ctx context.Context, claims []*karpv1.NodeClaim, why error) bool {
-	var short *cloud.NoCapacityError
-	settled := errors.As(why, &short)
+	settled := hopeless(why)
 	for _, c := range claims {
 		say := l.Outcome.Failed
 		if settled {

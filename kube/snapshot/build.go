@@ -140,7 +140,7 @@ func (b *builder) seatPods() {
 				continue
 			}
 		}
-		if !seated {
+		if !seated || e.ended {
 			continue
 		}
 		node := &b.out.Nodes[seat]

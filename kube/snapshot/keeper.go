@@ -43,6 +43,7 @@ type Keeper struct {
 type podEntry struct {
 	pod       cluster.Pod
 	waiting   bool
+	ended     bool // succeeded or failed: holds nothing any more
 	nominated string
 }
 
@@ -97,7 +98,7 @@ func (k *Keeper) PodSeen(pod *corev1.Pod, first bool) {
 	now := k.now()
 	shape, p := translate.Shape(pod), translate.Pod(pod, now)
 	name := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}
-	entry := podEntry{pod: p, waiting: translate.IsWaiting(pod), nominated: pod.Status.NominatedNodeName}
+	entry := podEntry{pod: p, waiting: translate.IsWaiting(pod), ended: translate.IsTerminal(pod), nominated: pod.Status.NominatedNodeName}
 
 	k.mu.Lock()
 	defer k.mu.Unlock()

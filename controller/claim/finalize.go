@@ -1,0 +1,120 @@
+package claim
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/condition"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
+)
+
+// recheckGone is how often a machine that was given back is looked at.
+const recheckGone = 5 * time.Second
+
+// finalize gives the machine of a deleted claim back: first its node is
+// drained, by the loop over nodes, then the machine goes, then the claim.
+func (r *Reconciler) finalize(ctx context.Context, c *karpv1.NodeClaim) (time.Duration, error) {
+	if !controllerutil.ContainsFinalizer(c, api.FinalizerTermination) {
+		return 0, nil
+	}
+	if err := r.setDeadline(ctx, c); err != nil {
+		return 0, err
+	}
+	if c.Status.ProviderID == "" {
+		return 0, r.forget(ctx, c) // what was bought without our knowledge is collected by its tags
+	}
+	if condition.IsTrue(c, karpv1.ClaimRegistered) {
+		if left, err := r.deleteNodes(ctx, c); err != nil || left > 0 {
+			return 0, err
+		}
+	}
+	gone, err := r.terminate(ctx, c)
+	if err != nil {
+		return 0, err
+	}
+	if !gone {
+		return recheckGone, nil
+	}
+	return 0, r.forget(ctx, c)
+}
+
+// setDeadline notes once when the drain must end, where the claim limits it.
+func (r *Reconciler) setDeadline(ctx context.Context, c *karpv1.NodeClaim) error {
+	grace, limited := c.Spec.TerminationGracePeriod.Value()
+	if !limited || c.Annotations[api.AnnotationTerminationTimestamp] != "" {
+		return nil
+	}
+	before := c.DeepCopy()
+	if c.Annotations == nil {
+		c.Annotations = map[string]string{}
+	}
+	c.Annotations[api.AnnotationTerminationTimestamp] = c.DeletionTimestamp.Add(grace).UTC().Format(time.RFC3339)
+	if err := r.Store.Patch(ctx, c, client.MergeFrom(before)); err != nil {
+		return fmt.Errorf("write drain deadline on claim %s: %w", c.Name, err)
+	}
+	return nil
+}
+
+// deleteNodes asks for the claim's nodes to go and counts those still there.
+func (r *Reconciler) deleteNodes(ctx context.Context, c *karpv1.NodeClaim) (left int, err error) {
+	nodes, err := r.nodesOf(ctx, c)
+	if err != nil {
+		return 0, err
+	}
+	for i := range nodes {
+		if nodes[i].DeletionTimestamp != nil {
+			continue
+		}
+		if err := r.Store.Delete(ctx, &nodes[i]); client.IgnoreNotFound(err) != nil {
+			return 0, fmt.Errorf("delete node %s of claim %s: %w", nodes[i].Name, c.Name, err)
+		}
+	}
+	return len(nodes), nil
+}
+
+func (r *Reconciler) terminate(ctx context.Context, c *karpv1.NodeClaim) (gone bool, err error) {
+	id := translate.MachineID(c.Status.ProviderID)
+	found, err := r.Machines.Terminate(ctx, id)
+	if err != nil {
+		return false, fmt.Errorf("give back machine %s of claim %s: %w", id, c.Name, err)
+	}
+	if len(found) > 0 {
+		return true, nil
+	}
+	before := c.DeepCopy()
+	if condition.SetTrue(c, karpv1.ClaimInstanceTerminating, r.Now()) {
+		if err := r.Store.Status().Patch(ctx, c, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
+			return false, fmt.Errorf("write status of claim %s: %w", c.Name, err)
+		}
+	}
+	return r.isGone(ctx, id)
+}
+
+// isGone asks the cloud whether a machine has ceased to exist.
+func (r *Reconciler) isGone(ctx context.Context, id string) (bool, error) {
+	list, err := r.Machines.List(ctx, cloud.Filter{IDs: []string{id}})
+	if err != nil {
+		return false, fmt.Errorf("look for machine %s: %w", id, err)
+	}
+	return len(list) == 0, nil
+}
+
+// forget lets the claim go.
+func (r *Reconciler) forget(ctx context.Context, c *karpv1.NodeClaim) error {
+	before := c.DeepCopy()
+	controllerutil.RemoveFinalizer(c, api.FinalizerTermination)
+	if err := r.Store.Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("remove finalizer of claim %s: %w", c.Name, err)
+	}
+	if c.Status.ProviderID != "" {
+		r.Metrics.ClaimsTerminated.WithLabelValues(c.Labels[api.LabelNodePool], c.Labels[api.LabelCapacityType], c.Labels[api.LabelZone]).Inc()
+	}
+	return nil
+}

@@ -1,0 +1,164 @@
+// Package claim moves each NodeClaim one step further: bought, registered,
+// initialised and, when it is deleted, its machine given back.
+//
+// It promises that a machine is never bought twice for one claim and never
+// leaked, and that no claim waits for another. It does not decide which
+// claims there should be.
+package claim
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/condition"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/observe"
+)
+
+// How long a claim may take, from its creation to being bought and from then
+// to its node, before it is given up and replaced.
+const (
+	launchFor   = 5 * time.Minute
+	registerFor = 15 * time.Minute
+)
+
+// adder is the part of the Launcher this package's loop uses.
+type adder interface{ Add(name string) }
+
+// Reconciler is the loop over claims.
+type Reconciler struct {
+	Store    client.Client
+	Launcher adder
+	Machines cloud.Machines
+	Events   publisher
+	Metrics  *observe.Metrics
+	Health   func(c *karpv1.NodeClaim, registered bool) // told how each registration ended
+	Now      func() time.Time
+}
+
+// Reconcile observes one claim, takes the next step and returns how long to
+// wait before the next look; zero means wait for a change.
+func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration, error) {
+	c := &karpv1.NodeClaim{}
+	if err := r.Store.Get(ctx, client.ObjectKey{Name: name}, c); err != nil {
+		return 0, client.IgnoreNotFound(err)
+	}
+	c = c.DeepCopy()
+	if c.DeletionTimestamp != nil {
+		return r.finalize(ctx, c)
+	}
+	if err := r.addFinalizer(ctx, c); err != nil {
+		return 0, err
+	}
+	if c.Status.ProviderID == "" {
+		return r.launch(ctx, c)
+	}
+	return r.follow(ctx, c)
+}
+
+func (r *Reconciler) addFinalizer(ctx context.Context, c *karpv1.NodeClaim) error {
+	before := c.DeepCopy()
+	if !controllerutil.AddFinalizer(c, api.FinalizerTermination) {
+		return nil
+	}
+	if err := r.Store.Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("add finalizer to claim %s: %w", c.Name, err)
+	}
+	return nil
+}
+
+// launch asks for a machine, or gives the claim up when it has taken too long.
+func (r *Reconciler) launch(ctx context.Context, c *karpv1.NodeClaim) (time.Duration, error) {
+	left := launchFor - r.Now().Sub(c.CreationTimestamp.Time)
+	if left <= 0 {
+		return 0, r.giveUp(ctx, c, "launch_timeout", "LaunchTimeout",
+			fmt.Sprintf("no machine could be bought within %v; see condition %s for the cause", launchFor, karpv1.ClaimLaunched))
+	}
+	before := c.DeepCopy()
+	if condition.Begin(c, r.Now()) {
+		if err := r.Store.Status().Patch(ctx, c, client.MergeFrom(before)); err != nil {
+			return 0, fmt.Errorf("write first conditions of claim %s: %w", c.Name, err)
+		}
+	}
+	r.Launcher.Add(c.Name)
+	return left, nil
+}
+
+// follow takes a bought claim through registration and initialisation.
+func (r *Reconciler) follow(ctx context.Context, c *karpv1.NodeClaim) (time.Duration, error) {
+	nodes, err := r.nodesOf(ctx, c)
+	if err != nil {
+		return 0, err
+	}
+	before := c.DeepCopy()
+	var node *corev1.Node
+	if len(nodes) == 1 {
+		node = &nodes[0]
+	}
+	if err := r.register(ctx, c, nodes); err != nil {
+		return 0, err
+	}
+	if condition.IsTrue(c, karpv1.ClaimRegistered) {
+		if err := r.initialise(ctx, c, node); err != nil {
+			return 0, err
+		}
+	}
+	condition.Begin(c, r.Now())
+	if !equality.Semantic.DeepEqual(before.Status, c.Status) {
+		if err := r.Store.Status().Patch(ctx, c, client.MergeFrom(before)); err != nil {
+			return 0, fmt.Errorf("write status of claim %s: %w", c.Name, err)
+		}
+	}
+	return r.patience(ctx, c)
+}
+
+// patience gives up a machine whose node does not come.
+func (r *Reconciler) patience(ctx context.Context, c *karpv1.NodeClaim) (time.Duration, error) {
+	if condition.IsTrue(c, karpv1.ClaimRegistered) {
+		return 0, nil
+	}
+	since := c.CreationTimestamp.Time
+	if launched := condition.Get(c, karpv1.ClaimLaunched); launched != nil && launched.LastTransitionTime.After(since) {
+		since = launched.LastTransitionTime.Time
+	}
+	left := registerFor - r.Now().Sub(since)
+	if left > 0 {
+		return left, nil
+	}
+	if r.Health != nil {
+		r.Health(c, false)
+	}
+	return 0, r.giveUp(ctx, c, "registration_timeout", "RegistrationTimeout", fmt.Sprintf(
+		"machine %s did not join the cluster within %v and is replaced; likely causes: its node role is not mapped "+
+			"(EKS access entry of type EC2_LINUX, or aws-auth), its security groups or subnet do not reach the API server, "+
+			"or its user data is wrong (see the machine's console log)", c.Status.ProviderID, registerFor))
+}
+
+func (r *Reconciler) giveUp(ctx context.Context, c *karpv1.NodeClaim, label, reason, text string) error {
+	r.Events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Warning: true, Reason: reason, Message: text})
+	if err := r.Store.Delete(ctx, c, client.Preconditions{UID: ptr(c.UID)}); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("give up claim %s (%s): %w", c.Name, reason, err)
+	}
+	countDisrupted(r.Metrics, c, label)
+	return nil
+}
+
+// nodesOf lists the nodes with the claim's provider ID; there should be one.
+func (r *Reconciler) nodesOf(ctx context.Context, c *karpv1.NodeClaim) ([]corev1.Node, error) {
+	var list corev1.NodeList
+	if err := r.Store.List(ctx, &list, client.MatchingFields{IndexProviderID: c.Status.ProviderID}); err != nil {
+		return nil, fmt.Errorf("list nodes of claim %s: %w", c.Name, err)
+	}
+	return list.Items, nil
+}
+
+// IndexProviderID is the field index over nodes that the store must have.
+const IndexProviderID = "spec.providerID"

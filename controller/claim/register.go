@@ -1,0 +1,166 @@
+package claim
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/condition"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/observe"
+)
+
+// register links a claim with its node: the node gets what the claim knows,
+// and the taint that kept pods off goes.
+func (r *Reconciler) register(ctx context.Context, c *karpv1.NodeClaim, nodes []corev1.Node) error {
+	if condition.IsTrue(c, karpv1.ClaimRegistered) {
+		return nil
+	}
+	switch len(nodes) {
+	case 0:
+		condition.SetUnknown(c, karpv1.ClaimRegistered, karpv1.ReasonNodeNotFound, "no node has joined the cluster for this machine yet", r.Now())
+		return nil
+	case 1:
+	default:
+		condition.SetFalse(c, karpv1.ClaimRegistered, karpv1.ReasonMultipleNodesFound,
+			fmt.Sprintf("%d nodes carry provider ID %s", len(nodes), c.Status.ProviderID), r.Now())
+		return nil
+	}
+	before, node := &nodes[0], nodes[0].DeepCopy()
+	if !translate.HasTaint(node, api.TaintUnregistered) && node.Labels[api.LabelRegistered] != "true" {
+		r.Events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Warning: true, Reason: "UnregisteredTaintMissing",
+			Message: fmt.Sprintf("node %s joined without taint %s, so pods may have come too early", node.Name, api.TaintUnregistered)})
+	}
+	syncNode(c, node)
+	if !equality.Semantic.DeepEqual(before, node) {
+		if err := r.Store.Patch(ctx, node, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+			return fmt.Errorf("register node %s of claim %s: %w", node.Name, c.Name, err)
+		}
+	}
+	c.Status.NodeName = node.Name
+	condition.SetTrue(c, karpv1.ClaimRegistered, r.Now())
+	r.Metrics.NodesCreated.WithLabelValues(c.Labels[api.LabelNodePool], c.Labels[api.LabelZone]).Inc()
+	if r.Health != nil {
+		r.Health(c, true)
+	}
+	return nil
+}
+
+// syncNode writes on the node what its claim knows. Taints are added only
+// where the kubelet was not already told them, so that a start-up taint that
+// somebody removed does not come back.
+func syncNode(c *karpv1.NodeClaim, node *corev1.Node) {
+	if node.Labels == nil {
+		node.Labels = map[string]string{}
+	}
+	if node.Annotations == nil {
+		node.Annotations = map[string]string{}
+	}
+	maps.Copy(node.Labels, c.Labels)
+	for key, value := range c.Annotations {
+		if key != api.MarkLaunchAttempt {
+			node.Annotations[key] = value
+		}
+	}
+	if node.Labels[api.LabelDoNotSyncTaints] != "true" {
+		node.Spec.Taints = mergeTaints(node.Spec.Taints, c.Spec.Taints)
+		node.Spec.Taints = mergeTaints(node.Spec.Taints, c.Spec.StartupTaints)
+	}
+	node.Spec.Taints = slices.DeleteFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == api.TaintUnregistered })
+	node.Labels[api.LabelRegistered] = "true"
+	controllerutil.AddFinalizer(node, api.FinalizerTermination)
+	own(c, node)
+}
+
+func mergeTaints(have, want []corev1.Taint) []corev1.Taint {
+	for _, t := range want {
+		if !slices.ContainsFunc(have, func(h corev1.Taint) bool { return h.MatchTaint(&t) }) {
+			have = append(have, t)
+		}
+	}
+	return have
+}
+
+func own(c *karpv1.NodeClaim, node *corev1.Node) {
+	for _, o := range node.OwnerReferences {
+		if o.UID == c.UID {
+			return
+		}
+	}
+	block := true
+	node.OwnerReferences = append(node.OwnerReferences, metav1.OwnerReference{
+		APIVersion: karpv1.GroupVersion.String(), Kind: "NodeClaim", Name: c.Name, UID: c.UID, BlockOwnerDeletion: &block,
+	})
+}
+
+// initialise notes when the node is ready for what it was bought for.
+func (r *Reconciler) initialise(ctx context.Context, c *karpv1.NodeClaim, node *corev1.Node) error {
+	if condition.IsTrue(c, karpv1.ClaimInitialized) {
+		return nil
+	}
+	if node == nil {
+		condition.SetUnknown(c, karpv1.ClaimInitialized, karpv1.ReasonNodeNotFound, "the node is not there", r.Now())
+		return nil
+	}
+	if reason, message := notInitialised(c, node); reason != "" {
+		condition.SetUnknown(c, karpv1.ClaimInitialized, reason, message, r.Now())
+		return nil
+	}
+	before := node.DeepCopy()
+	if node.Labels[api.LabelInitialized] != "true" {
+		node.Labels[api.LabelInitialized] = "true"
+		if err := r.Store.Patch(ctx, node, client.MergeFrom(before)); err != nil {
+			return fmt.Errorf("mark node %s of claim %s as initialised: %w", node.Name, c.Name, err)
+		}
+	}
+	condition.SetTrue(c, karpv1.ClaimInitialized, r.Now())
+	return nil
+}
+
+// notInitialised says what the node still lacks; an empty reason means nothing.
+func notInitialised(c *karpv1.NodeClaim, node *corev1.Node) (reason, message string) {
+	if !translate.IsReady(node) {
+		return karpv1.ReasonNodeNotReady, "the kubelet does not report Ready"
+	}
+	for _, t := range c.Spec.StartupTaints {
+		if slices.ContainsFunc(node.Spec.Taints, func(n corev1.Taint) bool { return n.MatchTaint(&t) }) {
+			return karpv1.ReasonStartupTaintsExist, fmt.Sprintf("startup taint %s is still there", t.ToString())
+		}
+	}
+	for _, t := range node.Spec.Taints {
+		if translate.IsEphemeral(t) {
+			return karpv1.ReasonKnownEphemeralTaintsExist, fmt.Sprintf("taint %s is still there", t.ToString())
+		}
+	}
+	for _, name := range wantedExtended(c) {
+		if q, there := node.Status.Allocatable[name]; !there || q.IsZero() {
+			return karpv1.ReasonResourceNotRegistered, fmt.Sprintf("resource %s was asked for and is not in the node's allocatable", name)
+		}
+	}
+	return "", ""
+}
+
+// wantedExtended lists the extended resources that the claim was sized for.
+func wantedExtended(c *karpv1.NodeClaim) []corev1.ResourceName {
+	var names []corev1.ResourceName
+	for name, amount := range c.Spec.Resources.Requests {
+		switch name {
+		case corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage, corev1.ResourcePods:
+		default:
+			if !amount.IsZero() {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}

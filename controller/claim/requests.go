@@ -1,0 +1,110 @@
+package claim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/kube/api"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
+)
+
+// Class is what this package asks of a class: the cloud's settings, and the
+// annotations that tell later whether a machine was made from an older form
+// of it.
+type Class struct {
+	Cloud       cloud.Class
+	Annotations map[string]string
+}
+
+// NotReadyError says that a claim's class cannot be used now.
+type NotReadyError struct{ ClassID, Why string }
+
+func (e *NotReadyError) Error() string { return fmt.Sprintf("%s is not ready: %s", e.ClassID, e.Why) }
+
+// classes finds a class; it returns *NotReadyError for one that is missing
+// or not ready.
+type classes interface {
+	Class(ctx context.Context, ref karpv1.NodeClassReference) (Class, error)
+}
+
+// Requests forms launch requests from claims and what is offered now.
+type Requests struct {
+	Classes classes
+	Catalog cloud.Catalog
+}
+
+// For implements what the Launcher asks.
+func (r *Requests) For(ctx context.Context, c *karpv1.NodeClaim) (cloud.LaunchRequest, error) {
+	class, err := r.Classes.Class(ctx, c.Spec.NodeClassRef)
+	if err != nil {
+		return cloud.LaunchRequest{}, err
+	}
+	catalogue, err := r.Catalog.Kinds(ctx, class.Cloud)
+	if err != nil {
+		return cloud.LaunchRequest{}, fmt.Errorf("list what class %s offers: %w", class.Cloud.ID, err)
+	}
+	want, err := translate.Requirements(c.Spec.Requirements)
+	if err != nil {
+		return cloud.LaunchRequest{}, &cloud.RefusedError{Reason: karpv1.ReasonLaunchFailed, Cause: "spec.requirements: " + err.Error()}
+	}
+	options := offersFor(want, translate.Resources(c.Spec.Resources.Requests), catalogue.Kinds, api.IsWellKnown)
+	if len(options) == 0 {
+		return cloud.LaunchRequest{}, &cloud.NoCapacityError{Cause: "no type that the claim allows and that holds its requests is offered and available now"}
+	}
+	return cloud.LaunchRequest{
+		Class:   class.Cloud,
+		Options: options,
+		Tags:    tagsOf(c),
+		Node:    cloud.NodeSetup{Labels: c.Labels, Taints: bootTaints(c)},
+	}, nil
+}
+
+func tagsOf(c *karpv1.NodeClaim) map[string]string {
+	tags := map[string]string{}
+	if pool := c.Labels[api.LabelNodePool]; pool != "" {
+		tags[api.TagNodePool] = pool
+	}
+	return tags
+}
+
+// bootTaints are those a node registers with: the claim's, those that will
+// vanish after start-up, and the one that keeps pods off until we have seen
+// the node.
+func bootTaints(c *karpv1.NodeClaim) []cloud.Taint {
+	var out []cloud.Taint
+	for _, t := range c.Spec.Taints {
+		out = append(out, cloud.Taint{Key: t.Key, Value: t.Value, Effect: string(t.Effect)})
+	}
+	for _, t := range c.Spec.StartupTaints {
+		out = append(out, cloud.Taint{Key: t.Key, Value: t.Value, Effect: string(t.Effect)})
+	}
+	return append(out, cloud.Taint{Key: api.TaintUnregistered, Effect: "NoExecute"})
+}
+
+// hopeless reports whether a claim cannot be bought for and should make room
+// for a new plan.
+func hopeless(err error) bool {
+	var short *cloud.NoCapacityError
+	var notReady *NotReadyError
+	return errors.As(err, &short) || errors.As(err, &notReady)
+}
+
+// kindOf finds the kind and offer that a machine was bought as.
+func kindOf(catalogue *cluster.Catalogue, m cloud.Machine) (cluster.Kind, cluster.Offer, bool) {
+	for _, k := range catalogue.Kinds {
+		if k.Name != m.Kind {
+			continue
+		}
+		for _, o := range k.Offers {
+			if o.Zone == m.Zone && o.Option == m.Option {
+				return k, o, true
+			}
+		}
+		return k, cluster.Offer{Zone: m.Zone, Option: m.Option}, true
+	}
+	return cluster.Kind{}, cluster.Offer{}, false
+}

@@ -1,0 +1,148 @@
+// Package planner is the one loop that makes plans: pods that wait and nodes
+// that may go are one question.
+//
+// It promises that one plan is made at a time, from a snapshot projected
+// through what was already ordered, and that pods which arrive together share
+// one plan. It carries nothing out itself.
+package planner
+
+import (
+	"context"
+	"time"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/decide"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/kube/apply"
+)
+
+// retryEvery is how often pods without a place are looked at again though
+// nothing that we watch has changed: prices and shortages do by themselves.
+const retryEvery = 10 * time.Second
+
+// pauseMin keeps rounds apart while changes stream in outside a batch window;
+// a longer round is followed by a longer pause, so that planning takes a tenth
+// of one processor at most.
+const pauseMin = 100 * time.Millisecond
+
+// source gives snapshots.
+type source interface {
+	Snapshot() *cluster.Snapshot
+	WaitingUIDs() ([]string, time.Time)
+	Changed() <-chan struct{}
+}
+
+// ledger projects what was ordered into a snapshot.
+type ledger interface {
+	Project(s *cluster.Snapshot) *cluster.Snapshot
+}
+
+// applier carries plans out.
+type applier interface {
+	Launch(ctx context.Context, s *cluster.Snapshot, p plan.Plan) []apply.Launched
+	Remove(ctx context.Context, p plan.Plan, done func(plan.Removal, error))
+}
+
+// listener is told of every plan and what came of it.
+type listener interface {
+	Planned(s *cluster.Snapshot, p plan.Plan, took time.Duration)
+	Launched(l []apply.Launched)
+	Removed(r plan.Removal, err error)
+}
+
+// Planner is the loop.
+type Planner struct {
+	Source   source
+	Ledger   ledger
+	Applier  applier
+	Listener listener
+	Policy   decide.Policy
+	Effort   decide.Effort
+	Window   Window
+	Now      func() time.Time
+
+	restUntil time.Time // no round before, outside a window
+	recheckAt time.Time // zero: only when something changes
+	dirty     bool
+}
+
+// Run plans until ctx ends.
+func (p *Planner) Run(ctx context.Context) error {
+	p.dirty = true
+	for {
+		uids, now := p.Source.WaitingUIDs()
+		p.Window.Update(uids, now)
+		if wait := p.waitFor(now); wait > 0 {
+			if !p.sleep(ctx, wait) {
+				return nil
+			}
+			continue
+		}
+		p.round(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+	}
+}
+
+// waitFor is how long there is nothing to do; zero means plan now.
+func (p *Planner) waitFor(now time.Time) time.Duration {
+	if closes, open := p.Window.ClosesAt(); open {
+		return closes.Sub(now)
+	}
+	next := p.recheckAt
+	if p.dirty {
+		next = p.restUntil
+	} else if next.IsZero() {
+		return time.Hour
+	}
+	return next.Sub(now)
+}
+
+// sleep waits for a change or for d; it reports false when ctx ended.
+func (p *Planner) sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-p.Source.Changed():
+		p.dirty = true
+	case <-t.C:
+	}
+	return true
+}
+
+// round makes one plan and hands it over.
+func (p *Planner) round(ctx context.Context) {
+	p.dirty = false
+	p.Window.Close()
+	began := p.Now()
+	s := p.Ledger.Project(p.Source.Snapshot())
+	made := decide.Decide(s, p.Policy, p.Effort)
+	took := p.Now().Sub(began)
+	p.Listener.Planned(s, made, took)
+	if len(made.Launches) > 0 {
+		p.Listener.Launched(p.Applier.Launch(ctx, s, made))
+	}
+	if len(made.Removals) > 0 {
+		p.Applier.Remove(ctx, made, p.Listener.Removed)
+	}
+	p.schedule(s, made, took)
+}
+
+// schedule sets when the next round is due without a change.
+func (p *Planner) schedule(s *cluster.Snapshot, made plan.Plan, took time.Duration) {
+	now := p.Now()
+	p.restUntil = now.Add(max(pauseMin, 9*took))
+	p.recheckAt = time.Time{}
+	if at, due := decide.NextDue(s); due {
+		p.recheckAt = at
+	}
+	if retry := now.Add(retryEvery); len(made.Unplaced) > 0 && (p.recheckAt.IsZero() || retry.Before(p.recheckAt)) {
+		p.recheckAt = retry
+	}
+	if !p.recheckAt.IsZero() && p.recheckAt.Before(p.restUntil) {
+		p.recheckAt = p.restUntil
+	}
+}

@@ -1,0 +1,167 @@
+package planner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/plan"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/apply"
+	"github.com/daemok/daemok/observe"
+)
+
+// podEventsMax is how many pods of one shape hear by themselves why they
+// have no place; the others have the same reason.
+const podEventsMax = 100
+
+type publisher interface{ Publish(observe.Event) }
+
+// Teller tells operators of plans: one log line an outcome, events on the
+// objects concerned, metrics. It says nothing about a plan that changes
+// nothing.
+type Teller struct {
+	Log     *slog.Logger
+	Events  publisher
+	Metrics *observe.Metrics
+
+	lastUnplaced string
+}
+
+// Planned tells of a new plan.
+func (t *Teller) Planned(s *cluster.Snapshot, p plan.Plan, took time.Duration) {
+	t.Metrics.PlanSeconds.Observe(took.Seconds())
+	t.Metrics.QueueDepth.Set(float64(len(s.Waiting)))
+	t.Metrics.StateNodes.Set(float64(len(s.Nodes)))
+	unplaced := 0
+	for _, u := range p.Unplaced {
+		unplaced += len(u.Pods)
+	}
+	t.Metrics.Unschedulable.Set(float64(unplaced))
+	if len(p.Launches)+len(p.Removals) > 0 {
+		t.Log.Info("made a plan", "basis", p.Basis, "waiting", len(s.Waiting), "launches", len(p.Launches),
+			"removals", len(p.Removals), "unplaced", unplaced, "took", took.String(), "cost", p.CostAfter.String())
+	}
+	t.tellUnplaced(p.Unplaced)
+	for _, pl := range p.Placements {
+		if pl.On != plan.OnLaunch {
+			t.nominated(pl.Pod, string(pl.On)+"/"+pl.Target)
+		}
+	}
+}
+
+func (t *Teller) nominated(p cluster.Pod, where string) {
+	t.Events.Publish(observe.Event{About: podRef(p), Key: "Pod/" + p.UID, Reason: "Nominated",
+		Message: "Pod should schedule on: " + where})
+}
+
+// tellUnplaced logs reasons when they change and tells the pods.
+func (t *Teller) tellUnplaced(list []plan.Unplaced) {
+	var lines []string
+	for _, u := range list {
+		text := reasonText(u)
+		lines = append(lines, fmt.Sprintf("%s: %s", firstPod(u), text))
+		for i, p := range u.Pods {
+			if i == podEventsMax {
+				break
+			}
+			t.Events.Publish(observe.Event{About: podRef(p), Key: "Pod/" + p.UID, Warning: true, Reason: "FailedScheduling",
+				Message: text, DedupeFor: 5 * time.Minute})
+		}
+	}
+	slices.Sort(lines)
+	all := strings.Join(lines, "\n")
+	if all == t.lastUnplaced {
+		return
+	}
+	t.lastUnplaced = all
+	for _, line := range lines {
+		t.Log.Warn("found no place for pods", "reason", line)
+	}
+}
+
+func firstPod(u plan.Unplaced) string {
+	if len(u.Pods) == 0 {
+		return "no pods"
+	}
+	name := u.Pods[0].Namespace + "/" + u.Pods[0].Name
+	if len(u.Pods) > 1 {
+		return fmt.Sprintf("%s and %d more like it", name, len(u.Pods)-1)
+	}
+	return name
+}
+
+func reasonText(u plan.Unplaced) string {
+	var words []string
+	for _, r := range u.Reasons {
+		if r.Pool == (cluster.PoolID{}) {
+			words = append(words, r.Text)
+			continue
+		}
+		words = append(words, r.Pool.String()+": "+r.Text)
+	}
+	if len(words) == 0 {
+		return "there is no NodePool; create one, see the examples"
+	}
+	return strings.Join(words, "; ")
+}
+
+// Launched tells of claims that were created, or could not be.
+func (t *Teller) Launched(list []apply.Launched) {
+	for _, l := range list {
+		if l.Err != nil {
+			t.Log.Error("could not order a machine", "pool", l.Launch.Pool.String(), "error", l.Err.Error())
+			continue
+		}
+		t.Metrics.ClaimsCreated.WithLabelValues("provisioned", l.Launch.Pool.Name, relaxed(l.Launch)).Inc()
+		t.Log.Info("ordered a machine", "claim", l.Claim.Name, "pool", l.Launch.Pool.String(), "pods", len(l.Launch.Pods),
+			"type", l.Launch.Choice.Kind, "zone", l.Launch.Choice.Zone, "option", string(l.Launch.Choice.Option), "price", l.Launch.Choice.Price.String())
+		for _, p := range l.Launch.Pods {
+			t.nominated(p, "nodeclaim/"+l.Claim.Name)
+		}
+	}
+}
+
+func relaxed(l plan.Launch) string {
+	if l.Relaxed {
+		return "true"
+	}
+	return "false"
+}
+
+// Removed tells how letting a node go ended.
+func (t *Teller) Removed(r plan.Removal, err error) {
+	about := &karpv1.NodeClaim{
+		TypeMeta:   metav1.TypeMeta{APIVersion: karpv1.GroupVersion.String(), Kind: "NodeClaim"},
+		ObjectMeta: metav1.ObjectMeta{Name: r.Claim},
+	}
+	switch {
+	case err == nil:
+		t.Metrics.ClaimsDisrupted.WithLabelValues(strings.ToLower(string(r.Reason)), r.Pool.Name, "", "", "").Inc()
+		t.Log.Info("let a node go", "node", r.Node, "claim", r.Claim, "reason", string(r.Reason), "note", r.Note)
+		t.Events.Publish(observe.Event{About: about, Key: "NodeClaim/" + r.Claim, Reason: "DisruptionTerminating",
+			Message: fmt.Sprintf("Disrupting NodeClaim: %s: %s", r.Reason, r.Note)})
+	case errors.Is(err, apply.ErrChanged):
+		t.Log.Info("kept a node after all", "node", r.Node, "claim", r.Claim, "reason", err.Error())
+	case errors.Is(err, context.Canceled):
+	default:
+		t.Log.Error("could not let a node go", "node", r.Node, "claim", r.Claim, "error", err.Error())
+	}
+}
+
+// podRef is enough of a pod to hang an event on.
+func podRef(p cluster.Pod) *corev1.Pod {
+	return &corev1.Pod{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name, UID: types.UID(p.UID)},
+	}
+}

@@ -1,0 +1,106 @@
+package translate
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/kube/api"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+)
+
+// Claim turns one launch of a plan into the claim that asks for its machine.
+// id ends its name.
+func Claim(pool PoolObject, l plan.Launch, id string) (*karpv1.NodeClaim, error) {
+	decision, err := json.Marshal(decisionOf(l))
+	if err != nil {
+		return nil, fmt.Errorf("describe the decision for %s: %w", l.Name, err)
+	}
+	annotations := maps.Clone(pool.Template.Metadata.Annotations)
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[api.AnnotationNodePoolHash] = pool.Hash
+	annotations[api.AnnotationNodePoolHashVersion] = pool.HashVersion
+	annotations[api.MarkDecision] = string(decision)
+	if l.Relaxed {
+		annotations[api.AnnotationMinValuesRelaxed] = "true"
+	}
+	template := pool.Template.Spec
+	return &karpv1.NodeClaim{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:            pool.ID.Name + "-" + id,
+			Labels:          PoolLabels(pool).Merge(l.Labels).Map(),
+			Annotations:     annotations,
+			Finalizers:      []string{api.FinalizerTermination},
+			OwnerReferences: []metav1.OwnerReference{ownedByPool(pool)},
+		},
+		Spec: karpv1.NodeClaimSpec{
+			Taints:                 template.Taints,
+			StartupTaints:          template.StartupTaints,
+			Requirements:           claimRequirements(pool, l),
+			Resources:              karpv1.ResourceRequirements{Requests: ResourceList(l.Requests)},
+			NodeClassRef:           template.NodeClassRef,
+			ExpireAfter:            template.ExpireAfter,
+			TerminationGracePeriod: template.TerminationGracePeriod,
+		},
+	}, nil
+}
+
+// claimRequirements are what the plan asks of the machine, and the pool's
+// name, without what only the pods of this moment meant.
+func claimRequirements(pool PoolObject, l plan.Launch) []karpv1.Requirement {
+	var kept constraint.Requirements
+	for _, r := range l.Requirements {
+		if r.Key != cluster.LabelHostname && r.Key != FieldName {
+			kept = append(kept, r)
+		}
+	}
+	if pool.ID.Kind == KindNodePool && !kept.Has(api.LabelNodePool) {
+		kept = kept.And(constraint.Requirement{Key: api.LabelNodePool, Set: constraint.Values(pool.ID.Name)})
+	}
+	return RequirementList(kept)
+}
+
+func ownedByPool(pool PoolObject) metav1.OwnerReference {
+	block := true
+	return metav1.OwnerReference{
+		APIVersion: karpv1.GroupVersion.String(), Kind: pool.ID.Kind,
+		Name: pool.ID.Name, UID: pool.Object.GetUID(), BlockOwnerDeletion: &block,
+	}
+}
+
+// Decision is why a machine was chosen, as the annotation daemok.sh/decision
+// tells it in JSON. Prices are in dollars per hour, absent where unknown.
+type Decision struct {
+	Type      string     `json:"type"`
+	Zone      string     `json:"zone"`
+	Option    string     `json:"option"`
+	Price     *float64   `json:"price,omitempty"`
+	WhyNot    string     `json:"whyNot,omitempty"`
+	Reason    string     `json:"reason,omitempty"`
+	RunnersUp []Decision `json:"runnersUp,omitempty"`
+}
+
+func decisionOf(l plan.Launch) Decision {
+	d := choiceOf(l.Choice)
+	d.Reason = l.Reason
+	for _, c := range l.RunnersUp {
+		d.RunnersUp = append(d.RunnersUp, choiceOf(c))
+	}
+	return d
+}
+
+func choiceOf(c plan.Choice) Decision {
+	d := Decision{Type: c.Kind, Zone: c.Zone, Option: string(c.Option), WhyNot: c.WhyNot}
+	if c.Priced {
+		dollars := float64(c.Price) / 1e6
+		d.Price = &dollars
+	}
+	return d
+}
