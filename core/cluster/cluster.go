@@ -71,8 +71,8 @@ func (id PoolID) String() string { return id.Kind + "/" + id.Name }
 // Pool is a user's rules for nodes.
 type Pool struct {
 	ID            PoolID
-	Weight        int // higher is tried first; 0 where unset
-	Labels        constraint.Labels
+	Weight        int                     // higher is tried first; 0 where unset
+	Labels        constraint.Labels       // what every node of the pool gets, the label that names the pool included
 	Requirements  constraint.Requirements // labels are not repeated here
 	Taints        []constraint.Taint
 	StartupTaints []constraint.Taint
@@ -144,7 +144,7 @@ type Node struct {
 	Initialized   bool
 	Deleting      bool // being deleted, drained or disrupted: no destination for pods
 	DoNotDisrupt  bool
-	Pods          []Pod // bound to it, sorted by namespace, name
+	Pods          []Pod // bound to it, sorted by namespace, name; without those that succeeded or failed, which hold nothing
 }
 
 // Machine is an ordered machine that is not a node yet: a claim.

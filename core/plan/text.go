@@ -1,0 +1,150 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// namesMax is how many pods a line names; it counts the others.
+const namesMax = 12
+
+// String prints the plan for people: what is bought and what else was looked
+// at, who goes where, what is removed, who is left and why, and the cost.
+func (p Plan) String() string {
+	var b strings.Builder
+	for i := range p.Launches {
+		p.Launches[i].write(&b)
+	}
+	writePlacements(&b, p.Placements)
+	for _, r := range p.Removals {
+		fmt.Fprintln(&b, r)
+	}
+	for _, u := range p.Unplaced {
+		fmt.Fprint(&b, u)
+	}
+	if p.Exhausted {
+		fmt.Fprintf(&b, "stopped after %d steps\n", p.Steps)
+	}
+	if p.CostBefore != p.CostAfter || b.Len() > 0 {
+		fmt.Fprintf(&b, "cost %s -> %s\n", p.CostBefore, p.CostAfter)
+	}
+	if b.Len() == 0 {
+		return "nothing to do\n"
+	}
+	return b.String()
+}
+
+// IsEmpty reports whether there is nothing to do: no launch and no removal.
+func (p Plan) IsEmpty() bool { return len(p.Launches)+len(p.Removals) == 0 }
+
+func (l *Launch) write(b *strings.Builder) {
+	fmt.Fprintf(b, "launch %s of %s: %s\n", l.Name, l.Pool, l.Choice)
+	for _, c := range l.RunnersUp {
+		fmt.Fprintf(b, "  not %s: %s\n", c, c.WhyNot)
+	}
+	fmt.Fprintf(b, "  for %s: %s\n", Names(l.Pods), l.Requests)
+	for _, r := range l.Requirements {
+		fmt.Fprintf(b, "  require %s %s\n", r.Key, r.Set)
+	}
+	for _, x := range l.Labels {
+		fmt.Fprintf(b, "  label %s=%s\n", x.Key, x.Value)
+	}
+	if l.Relaxed {
+		fmt.Fprintln(b, "  fewer values stay open than minValues asks")
+	}
+}
+
+// Decision tells in one line what is bought and the next two best with what
+// speaks against them.
+func (l *Launch) Decision() string {
+	out := l.Choice.String()
+	for _, c := range l.RunnersUp {
+		out += fmt.Sprintf("; not %s: %s", c, c.WhyNot)
+	}
+	return out
+}
+
+// String prints "m5.large in us-west-2a, on-demand, $0.096000/h".
+func (c Choice) String() string {
+	price := "price unknown"
+	if c.Priced {
+		price = c.Price.String()
+	}
+	return fmt.Sprintf("%s in %s, %s, %s", c.Kind, c.Zone, c.Option, price)
+}
+
+// String prints "remove node n of NodePool/default: Empty, empty for 30s".
+func (r Removal) String() string {
+	out := fmt.Sprintf("remove node %s of %s: %s", r.Node, r.Pool, r.Reason)
+	if r.Note != "" {
+		out += ", " + r.Note
+	}
+	return out
+}
+
+// String prints the pods and a line for each reason.
+func (u Unplaced) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "leave %s\n", Names(u.Pods))
+	for _, r := range u.Reasons {
+		fmt.Fprintf(&b, "  %s\n", r)
+	}
+	return b.String()
+}
+
+// String prints "NodePool/default: limit cpu is 4000m short".
+func (r Reason) String() string {
+	if r.Pool == (cluster.PoolID{}) {
+		return r.Text
+	}
+	return r.Pool.String() + ": " + r.Text
+}
+
+// Names lists pods as namespace/name, the first twelve at most.
+func Names(pods []cluster.Pod) string {
+	names := make([]string, 0, min(len(pods), namesMax))
+	for _, p := range pods[:min(len(pods), namesMax)] {
+		names = append(names, p.Namespace+"/"+p.Name)
+	}
+	text := strings.Join(names, " ")
+	if more := len(pods) - namesMax; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// writePlacements names who goes to what is there already; launches name
+// their own pods.
+func writePlacements(b *strings.Builder, list []Placement) {
+	type target struct {
+		on   Destination
+		name string
+	}
+	var order []target
+	pods := map[target][]cluster.Pod{}
+	for _, p := range list {
+		if p.On == OnLaunch {
+			continue
+		}
+		t := target{p.On, p.Target}
+		if pods[t] == nil {
+			order = append(order, t)
+		}
+		pods[t] = append(pods[t], p.Pod)
+	}
+	slices.SortStableFunc(order, func(x, y target) int {
+		return cmp.Or(cmp.Compare(y.on, x.on), cmp.Compare(x.name, y.name)) // nodes before machines
+	})
+	for _, t := range order {
+		fmt.Fprintf(b, "place on %s %s: %s\n", t.on, t.name, Names(pods[t]))
+	}
+}
+
+// Savings is what the plan makes the cluster cheaper by; negative where it
+// becomes dearer.
+func (p Plan) Savings() quantity.MicroUSDPerHour { return p.CostBefore - p.CostAfter }

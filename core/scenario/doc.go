@@ -1,0 +1,51 @@
+// Package scenario reads and prints snapshots as text: for stories that tests
+// tell, for bug reports and for saving a decision to look at it later.
+//
+// It promises that printing is complete and canonical: parsing what Print
+// wrote gives an equal snapshot, and printing that gives the same bytes.
+// Parse also reads shorter forms that people write. It decides nothing.
+//
+// # The language
+//
+// One thing a line; what belongs to a thing follows it on lines of its own,
+// indented by habit. "#" begins a comment. Values with spaces or any of
+// " = : , # are quoted as in Go. Times are RFC 3339, lengths are as in 1m30s,
+// prices are dollars an hour, amounts are as Kubernetes writes them.
+//
+//	snapshot 12 2026-11-21T04:00:00Z        revision, the moment
+//	shape web namespace=default priority=5 cpu=500m memory=1Gi
+//	  tolerate dedicated=db:NoSchedule      * for any key or effect; no "=value" means any value
+//	  term                                  one alternative of what nodes must be
+//	    require topology.kubernetes.io/zone In a b
+//	waiting default/web-1 shape=web uid=... owner=... created=...
+//	daemon kube-system/proxy shape=proxy
+//	catalogue c1 7                          name within the text, revision
+//	kind m5.large cpu=2 memory=8Gi pods=29  capacity
+//	  allocatable cpu=1930m memory=7Gi pods=29
+//	  labels kubernetes.io/arch=amd64 ...
+//	  offer us-west-2a on-demand 0.096      or unpriced; then unavailable if it is sold out
+//	    labels ...
+//	pool NodePool/default weight=10 catalogue=c1 nodes=3 not-ready="..."
+//	  labels team=a
+//	  require node.kubernetes.io/instance-type Exists minvalues 5
+//	  taint dedicated=db:NoSchedule
+//	  startup-taint ...
+//	  limit cpu=100 nodes=5
+//	  usage cpu=12
+//	  policy empty-for=30s never disruptions=3 note="10%"
+//	node ip-10-0-0-1 claim=c pool=NodePool/default machine=i-1 price=0.096 created=... empty-since=... ready initialized
+//	  allocatable ...
+//	  capacity ...
+//	  labels ...
+//	  pod default/web-0 shape=web returns
+//	machine claim-1 pool=NodePool/default launched
+//	  allocatable ...
+//	  require ...
+//	  for default/web-1                     a waiting pod it was ordered for; given in full if it waits no longer
+//
+// What is left out is zero, but: a shape asks for one pod slot; allocatable of
+// a kind and capacity of a node or machine are as the other one; a kind has its
+// name as instance type label, and an offer its zone and capacity type, unless
+// a labels line says otherwise ("labels" alone: none). For people there is
+// count=5 on a waiting pod, which stands for five, numbered from 1.
+package scenario

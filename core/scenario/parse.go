@@ -1,0 +1,161 @@
+package scenario
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// Parse reads a snapshot. An error names the line.
+func Parse(text string) (*cluster.Snapshot, error) {
+	p := &parser{out: &cluster.Snapshot{}, shapes: map[string]*cluster.Shape{}, catalogues: map[string]*cluster.Catalogue{}}
+	for i, line := range strings.Split(text, "\n") {
+		w, err := words(line)
+		if err == nil && len(w) > 0 {
+			err = p.read(w)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", i+1, err)
+		}
+	}
+	if err := p.finish(); err != nil {
+		return nil, err
+	}
+	return p.out, nil
+}
+
+type parser struct {
+	out        *cluster.Snapshot
+	shapes     map[string]*cluster.Shape
+	catalogues map[string]*cluster.Catalogue
+	catalogue  *cluster.Catalogue // the last one
+	parent     parent             // the last thing that other lines may belong to
+	wanted     []wanted
+}
+
+// parent is where the lines that follow go; what is nil the thing has not.
+type parent struct {
+	noun         string
+	labels       *constraint.Labels
+	requirements *constraint.Requirements
+	taints       *[]constraint.Taint
+	startup      *[]constraint.Taint
+	allocatable  *quantity.Resources
+	capacity     *quantity.Resources
+	sized        bool // capacity was given
+	shape        *cluster.Shape
+	kind         *cluster.Kind
+	pool         *cluster.Pool
+	node         *cluster.Node
+	machine      *cluster.Machine
+}
+
+// wanted is a waiting pod that a machine names before all pods are known.
+type wanted struct {
+	machine string
+	at      int // position in BoughtFor
+	pod     cluster.Pod
+}
+
+// nouns lists what a line may begin with.
+var nouns = map[string]func(*parser, []string) error{
+	"snapshot": (*parser).snapshot, "shape": (*parser).shape, "tolerate": (*parser).tolerate, "term": (*parser).term,
+	"require": (*parser).require, "waiting": (*parser).waiting, "daemon": (*parser).daemon,
+	"catalogue": (*parser).newCatalogue, "kind": (*parser).kind, "allocatable": (*parser).allocatable,
+	"capacity": (*parser).capacity, "labels": (*parser).labels, "offer": (*parser).offer, "pool": (*parser).pool,
+	"taint": (*parser).taint, "startup-taint": (*parser).startupTaint, "limit": (*parser).limit, "usage": (*parser).usage,
+	"policy": (*parser).policy, "node": (*parser).node, "pod": (*parser).pod, "machine": (*parser).machine,
+	"for": (*parser).boughtFor,
+}
+
+func (p *parser) read(w []string) error {
+	f, known := nouns[w[0]]
+	if !known {
+		return fmt.Errorf("no line begins with %q", w[0])
+	}
+	if err := f(p, w[1:]); err != nil {
+		return fmt.Errorf("%s: %w", w[0], err)
+	}
+	return nil
+}
+
+// enter begins a thing that other lines may belong to.
+func (p *parser) enter(next parent) {
+	p.leave()
+	p.parent = next
+}
+
+// leave fills in what the last thing left out.
+func (p *parser) leave() {
+	at := p.parent
+	if at.capacity != nil && !at.sized {
+		*at.capacity = *at.allocatable
+	}
+	p.parent = parent{}
+}
+
+// finish checks and sorts what was read.
+func (p *parser) finish() error {
+	p.leave()
+	s := p.out
+	for _, c := range p.catalogues {
+		slices.SortFunc(c.Kinds, func(a, b cluster.Kind) int { return strings.Compare(a.Name, b.Name) })
+	}
+	s.Sort()
+	if err := p.resolve(); err != nil {
+		return err
+	}
+	return errors.Join(
+		unique("waiting pod", s.Waiting, podName), unique("node", s.Nodes, func(n cluster.Node) string { return n.Name }),
+		unique("machine", s.Machines, func(m cluster.Machine) string { return m.Claim }),
+		unique("pool", s.Pools, func(p cluster.Pool) string { return poolID(p.ID) }),
+		unique("daemon", s.Daemons, func(d cluster.Daemon) string { return slashed(d.Namespace, d.Name) }),
+		p.uniqueInside())
+}
+
+func (p *parser) uniqueInside() error {
+	for i := range p.out.Nodes {
+		if err := unique("pod of node "+p.out.Nodes[i].Name, p.out.Nodes[i].Pods, podName); err != nil {
+			return err
+		}
+	}
+	for _, pool := range p.out.Pools {
+		if pool.Catalogue == nil {
+			continue
+		}
+		if err := unique("kind", pool.Catalogue.Kinds, func(k cluster.Kind) string { return k.Name }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func podName(p cluster.Pod) string { return slashed(p.Namespace, p.Name) }
+
+// unique rejects two neighbours of one name in a sorted list.
+func unique[T any](what string, list []T, name func(T) string) error {
+	for i := 1; i < len(list); i++ {
+		if name(list[i]) == name(list[i-1]) {
+			return fmt.Errorf("%s %s is there twice", what, name(list[i]))
+		}
+	}
+	return nil
+}
+
+// resolve looks up the waiting pods that machines were ordered for.
+func (p *parser) resolve() error {
+	for _, w := range p.wanted {
+		m := slices.IndexFunc(p.out.Machines, func(m cluster.Machine) bool { return m.Claim == w.machine })
+		i := slices.IndexFunc(p.out.Waiting, func(q cluster.Pod) bool { return podName(q) == podName(w.pod) })
+		if i < 0 || w.at >= len(p.out.Machines[m].BoughtFor) {
+			return fmt.Errorf("machine %s is for pod %s, which does not wait: give its shape", w.machine, podName(w.pod))
+		}
+		p.out.Machines[m].BoughtFor[w.at] = p.out.Waiting[i]
+	}
+	return nil
+}

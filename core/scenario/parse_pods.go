@@ -1,0 +1,214 @@
+package scenario
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// podsMax bounds what count= may stand for in one text.
+const podsMax = 200_000
+
+func (p *parser) snapshot(w []string) error {
+	if len(w) == 0 || len(w) > 2 {
+		return fmt.Errorf("want a revision and a time")
+	}
+	revision, err := strconv.ParseUint(w[0], 10, 64)
+	if err != nil {
+		return fmt.Errorf("revision %s: want a whole number", w[0])
+	}
+	p.out.Revision = revision
+	if len(w) == 2 {
+		p.out.Now, err = readTime(w[1])
+	}
+	return err
+}
+
+func (p *parser) shape(w []string) error {
+	name, fields, err := named(w)
+	if err != nil {
+		return err
+	}
+	if p.shapes[name] != nil {
+		return fmt.Errorf("%s is there twice", name)
+	}
+	s := &cluster.Shape{ID: len(p.out.Shapes), Requests: quantity.Resources{Pods: 1}}
+	for _, word := range fields {
+		if err := readShapeField(s, word); err != nil {
+			return err
+		}
+	}
+	p.shapes[name] = s
+	p.out.Shapes = append(p.out.Shapes, s)
+	p.enter(parent{noun: "shape", shape: s})
+	return nil
+}
+
+func readShapeField(s *cluster.Shape, word string) error {
+	key, value, _, err := pair(word)
+	if err != nil {
+		return err
+	}
+	switch key {
+	case "namespace":
+		s.Namespace = value
+	case "unable":
+		s.Unable = value
+	case "priority":
+		n, err := strconv.ParseInt(value, 10, 32)
+		if err != nil {
+			return fmt.Errorf("priority %s: want a whole number", value)
+		}
+		s.Priority = int32(n)
+	default:
+		s.Requests, err = readAmount(s.Requests, word)
+	}
+	return err
+}
+
+func (p *parser) tolerate(w []string) error {
+	if p.parent.shape == nil || len(w) == 0 || len(w) > 2 || len(w) == 2 && w[1] != "exists" {
+		return fmt.Errorf("want key=value:effect below a shape")
+	}
+	t, hasValue, err := readTaint(w[0])
+	if err != nil {
+		return err
+	}
+	p.parent.shape.Tolerations = append(p.parent.shape.Tolerations, constraint.Toleration{
+		Key: t.Key, Value: t.Value, Effect: t.Effect, Exists: !hasValue || len(w) == 2})
+	return nil
+}
+
+func (p *parser) term(w []string) error {
+	s := p.parent.shape
+	if s == nil || len(w) > 0 {
+		return fmt.Errorf("stands alone, below a shape")
+	}
+	s.NodeTerms = append(s.NodeTerms, nil)
+	p.parent.requirements = &s.NodeTerms[len(s.NodeTerms)-1]
+	return nil
+}
+
+func (p *parser) waiting(w []string) error {
+	pod, count, err := p.readPod(w)
+	if err != nil {
+		return err
+	}
+	if len(p.out.Waiting)+count > podsMax {
+		return fmt.Errorf("more than %d pods", podsMax)
+	}
+	if count == 0 {
+		p.out.Waiting = append(p.out.Waiting, pod)
+	}
+	for i := range count {
+		next := pod
+		next.Name = fmt.Sprintf("%s-%d", pod.Name, i+1)
+		p.out.Waiting = append(p.out.Waiting, next)
+	}
+	return nil
+}
+
+func (p *parser) pod(w []string) error {
+	if p.parent.node == nil {
+		return fmt.Errorf("want it below a node")
+	}
+	pod, count, err := p.readPod(w)
+	if err == nil && count != 0 {
+		err = fmt.Errorf("count is for waiting pods")
+	}
+	p.parent.node.Pods = append(p.parent.node.Pods, pod)
+	return err
+}
+
+func (p *parser) boughtFor(w []string) error {
+	m := p.parent.machine
+	if m == nil {
+		return fmt.Errorf("want it below a machine")
+	}
+	if len(w) == 1 {
+		namespace, name, err := readSlashed(w[0])
+		pod := cluster.Pod{Namespace: namespace, Name: name}
+		p.wanted = append(p.wanted, wanted{m.Claim, len(m.BoughtFor), pod})
+		m.BoughtFor = append(m.BoughtFor, pod)
+		return err
+	}
+	pod, _, err := p.readPod(w)
+	m.BoughtFor = append(m.BoughtFor, pod)
+	return err
+}
+
+func (p *parser) daemon(w []string) error {
+	pod, _, err := p.readPod(w)
+	p.out.Daemons = append(p.out.Daemons, cluster.Daemon{Namespace: pod.Namespace, Name: pod.Name, Shape: pod.Shape})
+	return err
+}
+
+func (p *parser) readPod(w []string) (pod cluster.Pod, count int, err error) {
+	if len(w) == 0 {
+		return pod, 0, fmt.Errorf("want namespace/name")
+	}
+	if pod.Namespace, pod.Name, err = readSlashed(w[0]); err != nil {
+		return pod, 0, err
+	}
+	for _, word := range w[1:] {
+		key, value, _, err := pair(word)
+		if err != nil {
+			return pod, 0, err
+		}
+		if key == "count" {
+			if count, err = strconv.Atoi(value); err != nil || count < 1 || count > podsMax {
+				return pod, 0, fmt.Errorf("count %s: want a number from 1", value)
+			}
+			continue
+		}
+		if err := p.readPodField(&pod, key, value); err != nil {
+			return pod, 0, err
+		}
+	}
+	if pod.Shape == nil {
+		return pod, 0, fmt.Errorf("%s: shape= is missing", podName(pod))
+	}
+	return pod, count, nil
+}
+
+func (p *parser) readPodField(pod *cluster.Pod, key, value string) (err error) {
+	switch key {
+	case "shape":
+		if pod.Shape = p.shapes[value]; pod.Shape == nil {
+			err = fmt.Errorf("no shape %q above", value)
+		}
+	case "uid":
+		pod.UID = value
+	case "owner":
+		pod.Owner = value
+	case "created":
+		pod.CreatedAt, err = readTime(value)
+	case "on":
+		pod.Node = value
+	case "daemon":
+		pod.Daemon = true
+	case "mirror":
+		pod.Mirror = true
+	case "ending":
+		pod.Ending = true
+	case "do-not-disrupt":
+		pod.DoNotDisrupt = true
+	case "returns":
+		pod.Returns = true
+	default:
+		err = fmt.Errorf("no field %q", key)
+	}
+	return err
+}
+
+func readTime(text string) (time.Time, error) {
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil || t.UTC().Year() < 1 || t.UTC().Year() > 9999 {
+		return time.Time{}, fmt.Errorf("time %s: want it as in 2026-01-31T12:00:00Z", text)
+	}
+	return t.UTC(), nil
+}

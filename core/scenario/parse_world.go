@@ -1,0 +1,273 @@
+package scenario
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+func (p *parser) newCatalogue(w []string) error {
+	name, rest, err := named(w)
+	if err != nil {
+		return err
+	}
+	if p.catalogues[name] != nil {
+		return fmt.Errorf("%s is there twice", name)
+	}
+	p.catalogue = &cluster.Catalogue{}
+	p.catalogues[name] = p.catalogue
+	if len(rest) == 1 {
+		p.catalogue.Revision, err = strconv.ParseUint(rest[0], 10, 64)
+	} else if len(rest) > 1 {
+		err = fmt.Errorf("want a name and a revision")
+	}
+	p.enter(parent{})
+	return err
+}
+
+func (p *parser) kind(w []string) error {
+	name, rest, err := named(w)
+	if err != nil {
+		return err
+	}
+	if p.catalogue == nil {
+		return fmt.Errorf("want it below a catalogue")
+	}
+	k := cluster.Kind{Name: name}
+	if k.Capacity, err = readAmounts(rest); err != nil {
+		return err
+	}
+	k.Allocatable = k.Capacity
+	k.Labels = kindLabels(&k)
+	p.catalogue.Kinds = append(p.catalogue.Kinds, k)
+	last := &p.catalogue.Kinds[len(p.catalogue.Kinds)-1]
+	p.enter(parent{noun: "kind", kind: last, labels: &last.Labels, allocatable: &last.Allocatable})
+	return nil
+}
+
+func (p *parser) offer(w []string) error {
+	k := p.parent.kind
+	if k == nil || len(w) < 3 {
+		return fmt.Errorf("want zone, option and price below a kind")
+	}
+	zone, err := unquote(w[0])
+	if err != nil {
+		return err
+	}
+	option, err := unquote(w[1])
+	if err != nil {
+		return err
+	}
+	o := cluster.Offer{Zone: zone, Option: cluster.Option(option), Available: true}
+	for _, word := range w[2:] {
+		switch word {
+		case "unpriced":
+			o.Priced = false
+		case "unavailable":
+			o.Available = false
+		default:
+			o.Priced = w[2] != "unpriced"
+			if o.Price, err = readDollars(word); err != nil {
+				return err
+			}
+		}
+	}
+	o.Labels = offerLabels(&o)
+	k.Offers = append(k.Offers, o)
+	p.parent.labels = &k.Offers[len(k.Offers)-1].Labels
+	return nil
+}
+
+func (p *parser) pool(w []string) error {
+	if len(w) == 0 {
+		return fmt.Errorf("want kind/name")
+	}
+	id, err := readPoolID(w[0])
+	if err != nil {
+		return err
+	}
+	pool := cluster.Pool{ID: id}
+	for _, word := range w[1:] {
+		key, value, _, err := pair(word)
+		if err != nil {
+			return err
+		}
+		if err := p.readPoolField(&pool, key, value); err != nil {
+			return err
+		}
+	}
+	p.out.Pools = append(p.out.Pools, pool)
+	last := &p.out.Pools[len(p.out.Pools)-1]
+	p.enter(parent{noun: "pool", pool: last, labels: &last.Labels, requirements: &last.Requirements,
+		taints: &last.Taints, startup: &last.StartupTaints})
+	return nil
+}
+
+func (p *parser) readPoolField(pool *cluster.Pool, key, value string) (err error) {
+	switch key {
+	case "weight":
+		pool.Weight, err = strconv.Atoi(value)
+	case "catalogue":
+		if pool.Catalogue = p.catalogues[value]; pool.Catalogue == nil {
+			err = fmt.Errorf("no catalogue %q above", value)
+		}
+	case "nodes":
+		pool.Nodes, err = strconv.ParseInt(value, 10, 64)
+	case "not-ready":
+		pool.NotReady = value
+	default:
+		err = fmt.Errorf("no field %q", key)
+	}
+	return err
+}
+
+func (p *parser) limit(w []string) error {
+	if p.parent.pool == nil {
+		return fmt.Errorf("want it below a pool")
+	}
+	l := &p.parent.pool.Limits
+	for _, word := range w {
+		key, value, _, err := pair(word)
+		if err != nil {
+			return err
+		}
+		if key == "nodes" {
+			n, err := strconv.ParseInt(value, 10, 64)
+			if err != nil {
+				return fmt.Errorf("nodes %s: want a whole number", value)
+			}
+			l.Nodes = &n
+			continue
+		}
+		n, err := quantity.ParseAmount(key, value)
+		if err != nil {
+			return err
+		}
+		l.Amounts = append(l.Amounts, quantity.Extended{Name: key, Amount: n})
+	}
+	return sortLimits(l.Amounts)
+}
+
+func (p *parser) usage(w []string) (err error) {
+	if p.parent.pool == nil {
+		return fmt.Errorf("want it below a pool")
+	}
+	p.parent.pool.Usage, err = readAmounts(w)
+	return err
+}
+
+func (p *parser) policy(w []string) error {
+	if p.parent.pool == nil {
+		return fmt.Errorf("want it below a pool")
+	}
+	o := &p.parent.pool.Policy
+	for _, word := range w {
+		key, value, _, err := pair(word)
+		if err != nil {
+			return err
+		}
+		switch key {
+		case "empty-for":
+			o.EmptyFor, err = time.ParseDuration(value)
+		case "never":
+			o.NeverWhenEmpty = true
+		case "disruptions":
+			o.DisruptionsMax, err = strconv.ParseInt(value, 10, 64)
+		case "note":
+			o.DisruptionsNote = value
+		default:
+			err = fmt.Errorf("no field %q", key)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *parser) node(w []string) error {
+	name, fields, err := named(w)
+	if err != nil {
+		return err
+	}
+	n := cluster.Node{Name: name}
+	for _, word := range fields {
+		key, value, _, err := pair(word)
+		if err != nil {
+			return err
+		}
+		if err := readNodeField(&n, key, value); err != nil {
+			return err
+		}
+	}
+	p.out.Nodes = append(p.out.Nodes, n)
+	last := &p.out.Nodes[len(p.out.Nodes)-1]
+	p.enter(parent{noun: "node", node: last, labels: &last.Labels, taints: &last.Taints, startup: &last.StartupTaints,
+		allocatable: &last.Allocatable, capacity: &last.Capacity})
+	return nil
+}
+
+func readNodeField(n *cluster.Node, key, value string) (err error) {
+	switch key {
+	case "claim":
+		n.Claim = value
+	case "pool":
+		n.Pool, err = readPoolID(value)
+	case "machine":
+		n.MachineID = value
+	case "price":
+		n.Price, err = readDollars(value)
+	case "created":
+		n.CreatedAt, err = readTime(value)
+	case "empty-since":
+		n.EmptySince, err = readTime(value)
+	case "ready":
+		n.Ready = true
+	case "initialized":
+		n.Initialized = true
+	case "deleting":
+		n.Deleting = true
+	case "do-not-disrupt":
+		n.DoNotDisrupt = true
+	default:
+		err = fmt.Errorf("no field %q", key)
+	}
+	return err
+}
+
+func (p *parser) machine(w []string) error {
+	claim, fields, err := named(w)
+	if err != nil {
+		return err
+	}
+	m := cluster.Machine{Claim: claim}
+	for _, word := range fields {
+		key, value, _, err := pair(word)
+		if err != nil {
+			return err
+		}
+		switch key {
+		case "pool":
+			m.Pool, err = readPoolID(value)
+		case "created":
+			m.CreatedAt, err = readTime(value)
+		case "launched":
+			m.Launched = true
+		case "deleting":
+			m.Deleting = true
+		default:
+			err = fmt.Errorf("no field %q", key)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	p.out.Machines = append(p.out.Machines, m)
+	last := &p.out.Machines[len(p.out.Machines)-1]
+	p.enter(parent{noun: "machine", machine: last, labels: &last.Labels, requirements: &last.Requirements,
+		taints: &last.Taints, startup: &last.StartupTaints, allocatable: &last.Allocatable, capacity: &last.Capacity})
+	return nil
+}

@@ -1,0 +1,371 @@
+package scenario
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// Print writes the whole snapshot in canonical form.
+func Print(s *cluster.Snapshot) string {
+	p := &printer{shapes: map[*cluster.Shape]string{}, catalogues: map[*cluster.Catalogue]string{}}
+	p.line(0, "snapshot", strconv.FormatUint(s.Revision, 10), moment(s.Now))
+	for i, shape := range s.Shapes {
+		p.shapes[shape] = "s" + strconv.Itoa(i)
+		p.shape(shape)
+	}
+	for i := range s.Waiting {
+		p.pod(0, "waiting", &s.Waiting[i])
+	}
+	for _, d := range s.Daemons {
+		p.line(0, "daemon", slashed(d.Namespace, d.Name), field("shape", p.nameOf(d.Shape)))
+	}
+	for i := range s.Pools {
+		p.pool(&s.Pools[i])
+	}
+	for i := range s.Nodes {
+		p.node(&s.Nodes[i])
+	}
+	for i := range s.Machines {
+		p.machine(&s.Machines[i], s.Waiting)
+	}
+	return p.text.String()
+}
+
+type printer struct {
+	text       strings.Builder
+	shapes     map[*cluster.Shape]string
+	catalogues map[*cluster.Catalogue]string
+}
+
+// line writes words that are quoted where necessary already; empty ones are
+// left out.
+func (p *printer) line(depth int, words ...string) {
+	p.text.WriteString(strings.Repeat("  ", depth))
+	words = slices.DeleteFunc(words, func(w string) bool { return w == "" })
+	p.text.WriteString(strings.Join(words, " "))
+	p.text.WriteByte('\n')
+}
+
+// nameOf names a shape, which the snapshot must list.
+func (p *printer) nameOf(s *cluster.Shape) string {
+	if s == nil {
+		return ""
+	}
+	name, known := p.shapes[s]
+	if !known {
+		panic("scenario: the snapshot uses a shape that it does not list")
+	}
+	return name
+}
+
+func (p *printer) shape(s *cluster.Shape) {
+	p.line(0, append([]string{"shape", p.nameOf(s), field("namespace", s.Namespace), number("priority", int64(s.Priority)),
+		field("unable", s.Unable)}, shapeAmounts(s.Requests)...)...)
+	for _, t := range s.Tolerations {
+		p.line(1, "tolerate", toleration(t))
+	}
+	for _, term := range s.NodeTerms {
+		p.line(1, "term")
+		p.requirements(2, term)
+	}
+}
+
+func (p *printer) pod(depth int, noun string, pod *cluster.Pod) {
+	p.line(depth, noun, slashed(pod.Namespace, pod.Name), field("shape", p.nameOf(pod.Shape)), field("uid", pod.UID),
+		field("owner", pod.Owner), timed("created", pod.CreatedAt), field("on", pod.Node), flag("daemon", pod.Daemon),
+		flag("mirror", pod.Mirror), flag("ending", pod.Ending), flag("do-not-disrupt", pod.DoNotDisrupt),
+		flag("returns", pod.Returns))
+}
+
+func (p *printer) pool(pool *cluster.Pool) {
+	catalogue := ""
+	if c := pool.Catalogue; c != nil {
+		if p.catalogues[c] == "" {
+			p.catalogues[c] = "c" + strconv.Itoa(len(p.catalogues)+1)
+			p.catalogue(c)
+		}
+		catalogue = p.catalogues[c]
+	}
+	p.line(0, "pool", poolID(pool.ID), number("weight", int64(pool.Weight)), field("catalogue", catalogue),
+		number("nodes", pool.Nodes), field("not-ready", pool.NotReady))
+	p.labels(1, pool.Labels, nil)
+	p.requirements(1, pool.Requirements)
+	p.taints(pool.Taints, pool.StartupTaints)
+	p.limits(pool.Limits)
+	p.amounts(1, "usage", pool.Usage)
+	p.policy(pool.Policy)
+}
+
+func (p *printer) limits(l cluster.Limits) {
+	var words []string
+	for _, e := range l.Amounts {
+		words = append(words, amount(e.Name, e.Amount))
+	}
+	if l.Nodes != nil {
+		words = append(words, "nodes="+strconv.FormatInt(*l.Nodes, 10))
+	}
+	if len(words) > 0 {
+		p.line(1, append([]string{"limit"}, words...)...)
+	}
+}
+
+func (p *printer) policy(o cluster.Policy) {
+	if o == (cluster.Policy{}) {
+		return
+	}
+	p.line(1, "policy", length("empty-for", o.EmptyFor), flag("never", o.NeverWhenEmpty),
+		number("disruptions", o.DisruptionsMax), field("note", o.DisruptionsNote))
+}
+
+func (p *printer) catalogue(c *cluster.Catalogue) {
+	p.line(0, "catalogue", p.catalogues[c], strconv.FormatUint(c.Revision, 10))
+	for i := range c.Kinds {
+		k := &c.Kinds[i]
+		p.line(0, append([]string{"kind", quote(k.Name)}, amounts(k.Capacity)...)...)
+		if !k.Allocatable.Equal(k.Capacity) {
+			p.line(1, append([]string{"allocatable"}, amounts(k.Allocatable)...)...)
+		}
+		p.labels(1, k.Labels, kindLabels(k))
+		for j := range k.Offers {
+			p.offer(&k.Offers[j])
+		}
+	}
+}
+
+func (p *printer) offer(o *cluster.Offer) {
+	price := "unpriced"
+	if o.Priced {
+		price = dollars(o.Price)
+	} else if o.Price != 0 {
+		price += " " + dollars(o.Price)
+	}
+	p.line(1, "offer", quote(o.Zone), quote(string(o.Option)), price, flag("unavailable", !o.Available))
+	p.labels(2, o.Labels, offerLabels(o))
+}
+
+func (p *printer) node(n *cluster.Node) {
+	p.line(0, "node", quote(n.Name), field("claim", n.Claim), poolField(n.Pool), field("machine", n.MachineID),
+		priced("price", n.Price), timed("created", n.CreatedAt), timed("empty-since", n.EmptySince),
+		flag("ready", n.Ready), flag("initialized", n.Initialized), flag("deleting", n.Deleting),
+		flag("do-not-disrupt", n.DoNotDisrupt))
+	p.labels(1, n.Labels, nil)
+	p.taints(n.Taints, n.StartupTaints)
+	p.sizes(n.Allocatable, n.Capacity)
+	for i := range n.Pods {
+		p.pod(1, "pod", &n.Pods[i])
+	}
+}
+
+func (p *printer) machine(m *cluster.Machine, waiting []cluster.Pod) {
+	p.line(0, "machine", quote(m.Claim), poolField(m.Pool), timed("created", m.CreatedAt), flag("launched", m.Launched),
+		flag("deleting", m.Deleting))
+	p.labels(1, m.Labels, nil)
+	p.requirements(1, m.Requirements)
+	p.taints(m.Taints, m.StartupTaints)
+	p.sizes(m.Allocatable, m.Capacity)
+	for i := range m.BoughtFor {
+		pod := &m.BoughtFor[i]
+		if slices.ContainsFunc(waiting, func(w cluster.Pod) bool { return samePod(&w, pod) }) {
+			p.line(1, "for", slashed(pod.Namespace, pod.Name))
+			continue
+		}
+		p.pod(1, "for", pod)
+	}
+}
+
+func samePod(a, b *cluster.Pod) bool {
+	x, y := *a, *b
+	x.CreatedAt, y.CreatedAt = time.Time{}, time.Time{}
+	return x == y && a.CreatedAt.Equal(b.CreatedAt)
+}
+
+// sizes writes capacity only where it differs, or else alone where the
+// default would be wrong.
+func (p *printer) sizes(allocatable, capacity quantity.Resources) {
+	p.amounts(1, "allocatable", allocatable)
+	if !capacity.Equal(allocatable) {
+		p.line(1, append([]string{"capacity"}, amounts(capacity)...)...)
+	}
+}
+
+func (p *printer) amounts(depth int, noun string, r quantity.Resources) {
+	if !r.IsZero() {
+		p.line(depth, append([]string{noun}, amounts(r)...)...)
+	}
+}
+
+func (p *printer) labels(depth int, labels, usual constraint.Labels) {
+	if slices.Equal(labels, usual) {
+		return
+	}
+	words := []string{"labels"}
+	for _, l := range labels {
+		words = append(words, quote(l.Key)+"="+quote(l.Value))
+	}
+	p.line(depth, words...)
+}
+
+func (p *printer) requirements(depth int, list constraint.Requirements) {
+	for _, r := range list {
+		words := []string{"require", quote(r.Key)}
+		for _, t := range r.Set.Terms() {
+			words = append(words, string(t.Op))
+			for _, v := range t.Values {
+				words = append(words, quote(v))
+			}
+		}
+		if r.MinValues != 0 {
+			words = append(words, "minvalues", strconv.Itoa(r.MinValues))
+		}
+		p.line(depth, words...)
+	}
+}
+
+func (p *printer) taints(taints, startup []constraint.Taint) {
+	for _, t := range taints {
+		p.line(1, "taint", taint(t))
+	}
+	for _, t := range startup {
+		p.line(1, "startup-taint", taint(t))
+	}
+}
+
+// shapeAmounts writes pod slots only where a shape does not ask for one.
+func shapeAmounts(r quantity.Resources) []string {
+	if r.Pods == 1 {
+		r.Pods = 0
+		return amounts(r)
+	}
+	return append(amounts(r.With(quantity.NamePods, 0)), amount(quantity.NamePods, r.Pods))
+}
+
+func kindLabels(k *cluster.Kind) constraint.Labels {
+	return constraint.Labels{{Key: cluster.LabelInstanceType, Value: k.Name}}
+}
+
+func offerLabels(o *cluster.Offer) constraint.Labels {
+	return constraint.Labels{
+		{Key: cluster.LabelCapacityType, Value: string(o.Option)},
+		{Key: cluster.LabelZone, Value: o.Zone},
+	}
+}
+
+func amounts(r quantity.Resources) []string {
+	var out []string
+	for _, name := range r.Names() {
+		out = append(out, amount(name, r.Get(name)))
+	}
+	return out
+}
+
+func amount(name string, n int64) string { return quote(name) + "=" + quantity.FormatAmount(name, n) }
+
+func taint(t constraint.Taint) string {
+	out := quote(t.Key)
+	if t.Value != "" {
+		out += "=" + quote(t.Value)
+	}
+	return out + ":" + quote(string(t.Effect))
+}
+
+func toleration(t constraint.Toleration) string {
+	out := star(t.Key)
+	if !t.Exists || t.Value != "" {
+		out += "=" + quote(t.Value)
+	}
+	out += ":" + star(string(t.Effect))
+	if t.Exists && t.Value != "" {
+		out += " exists"
+	}
+	return out
+}
+
+func star(s string) string {
+	if s == "" {
+		return "*"
+	}
+	return quote(s)
+}
+
+func poolID(id cluster.PoolID) string { return slashed(id.Kind, id.Name) }
+
+func poolField(id cluster.PoolID) string {
+	if id == (cluster.PoolID{}) {
+		return ""
+	}
+	return field("pool", poolID(id))
+}
+
+// slashed writes two names as one word; one that has a slash itself is quoted.
+func slashed(a, b string) string {
+	first := quote(a)
+	if strings.Contains(a, "/") {
+		first = strconv.Quote(a)
+	}
+	return first + "/" + quote(b)
+}
+
+func field(name, value string) string {
+	if value == "" {
+		return ""
+	}
+	return name + "=" + quote(value)
+}
+
+func flag(name string, set bool) string {
+	if !set {
+		return ""
+	}
+	return name
+}
+
+func number(name string, n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return name + "=" + strconv.FormatInt(n, 10)
+}
+
+func length(name string, d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return name + "=" + d.String()
+}
+
+func timed(name string, t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return name + "=" + moment(t)
+}
+
+func moment(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339Nano)
+}
+
+func priced(name string, p quantity.MicroUSDPerHour) string {
+	if p == 0 {
+		return ""
+	}
+	return name + "=" + dollars(p)
+}
+
+func dollars(p quantity.MicroUSDPerHour) string {
+	sign, n := "", uint64(p)
+	if p < 0 {
+		sign, n = "-", uint64(-p)
+	}
+	text := fmt.Sprintf("%s%d.%06d", sign, n/1e6, n%1e6)
+	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
+}

@@ -1,0 +1,217 @@
+package scenario_test
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/decide"
+	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/core/scenario"
+)
+
+// full returns a snapshot in which every field of every value is set. A field
+// that is added to one of them and not filled here fails TestFullIsFull; one
+// that Print or Parse forgets fails TestNothingIsLost.
+func full() *cluster.Snapshot {
+	at := time.Date(2026, 11, 21, 4, 0, 0, 5, time.UTC)
+	amounts := func(n int64) quantity.Resources {
+		return quantity.Resources{CPU: quantity.MilliCPU(100 * n), Memory: quantity.Bytes(n) * quantity.GiB, EphemeralStorage: quantity.Bytes(n),
+			Pods: n, Extended: []quantity.Extended{{Name: "nvidia.com/gpu", Amount: n}}}
+	}
+	zones := constraint.NewRequirements(constraint.Requirement{Key: "zone", Set: constraint.Values("a", "In"), MinValues: 2})
+	shape := &cluster.Shape{ID: 1, Namespace: "odd name", Requests: amounts(2), Priority: -7, Unable: `says "no"`,
+		Tolerations: []constraint.Toleration{{Key: "k", Value: "v", Exists: true, Effect: constraint.NoExecute}},
+		NodeTerms:   []constraint.Requirements{zones}}
+	first := &cluster.Shape{Requests: quantity.Resources{Pods: 1}}
+	pod := cluster.Pod{Namespace: "a/b", Name: "web", UID: "u", Shape: shape, Owner: "Deployment/web", CreatedAt: at, Node: "n",
+		Daemon: true, Mirror: true, Ending: true, DoNotDisrupt: true, Returns: true}
+	pool := cluster.PoolID{Kind: "NodePool", Name: "de:fault"}
+	labels := constraint.NewLabels(map[string]string{"team": "x y", "empty": ""})
+	taints := []constraint.Taint{{Key: "k", Value: "v", Effect: constraint.NoSchedule}}
+	nodes := int64(0)
+	catalogue := &cluster.Catalogue{Revision: 9, Kinds: []cluster.Kind{{Name: "m5", Labels: labels, Capacity: amounts(9),
+		Allocatable: amounts(8), Offers: []cluster.Offer{{Zone: "z", Option: cluster.Spot, Price: 96001, Priced: true, Available: true, Labels: labels}}}}}
+	return &cluster.Snapshot{
+		Revision: 12, Now: at, Shapes: []*cluster.Shape{first, shape}, Waiting: []cluster.Pod{pod},
+		Nodes: []cluster.Node{{Name: "n", Claim: "c", Pool: pool, MachineID: "i-1", Labels: labels, Taints: taints, StartupTaints: taints,
+			Allocatable: amounts(5), Capacity: amounts(6), Price: 1, CreatedAt: at, EmptySince: at, Ready: true, Initialized: true,
+			Deleting: true, DoNotDisrupt: true, Pods: []cluster.Pod{pod}}},
+		Machines: []cluster.Machine{{Claim: "c2", Pool: pool, Labels: labels, Requirements: zones, Taints: taints, StartupTaints: taints,
+			Allocatable: amounts(3), Capacity: amounts(4), CreatedAt: at, Launched: true, Deleting: true, BoughtFor: []cluster.Pod{pod}}},
+		Pools: []cluster.Pool{{ID: pool, Weight: 3, Labels: labels, Requirements: zones, Taints: taints, StartupTaints: taints,
+			Limits: cluster.Limits{Amounts: []quantity.Extended{{Name: "cpu", Amount: 0}, {Name: "memory", Amount: 7}}, Nodes: &nodes},
+			Usage:  amounts(1), Nodes: 2, Catalogue: catalogue, NotReady: "no # class",
+			Policy: cluster.Policy{EmptyFor: time.Minute, NeverWhenEmpty: true, DisruptionsMax: 4, DisruptionsNote: "10%"}}},
+		Daemons: []cluster.Daemon{{Namespace: "kube-system", Name: "proxy", Shape: shape}},
+	}
+}
+
+func TestNothingIsLost(t *testing.T) {
+	want := full()
+	text := scenario.Print(want)
+	got, err := scenario.Parse(text)
+	if err != nil {
+		t.Fatalf("Parse: %v\n%s", err, text)
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("Parse(Print(s)) differs from s:\n%s\nprinted again:\n%s", text, scenario.Print(got))
+	}
+}
+
+// mayBeZero lists the fields of full that are zero somewhere, and why.
+var mayBeZero = map[string]string{
+	"Extended.Amount": "a limit of zero is kept",
+	"Shape":           "the first shape is the smallest possible",
+}
+
+func TestFullIsFull(t *testing.T) {
+	s := full()
+	s.Shapes = s.Shapes[1:]
+	checkSet(t, "Snapshot", reflect.ValueOf(*s))
+}
+
+func checkSet(t *testing.T, path string, v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[time.Time]() || v.Type() == reflect.TypeFor[constraint.Set]() {
+			return
+		}
+		for i := range v.NumField() {
+			f := v.Type().Field(i)
+			name := v.Type().Name() + "." + f.Name
+			if v.Field(i).IsZero() && mayBeZero[name] == "" {
+				t.Errorf("%s.%s is not set: set it in full, and teach Print and Parse about it", path, f.Name)
+			}
+			checkSet(t, path+"."+f.Name, v.Field(i))
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			if v.Type().Elem() != reflect.TypeFor[constraint.Label]() {
+				checkSet(t, fmt.Sprintf("%s[%d]", path, i), v.Index(i))
+			}
+		}
+	case reflect.Pointer:
+		if !v.IsNil() && v.Elem().Kind() == reflect.Struct {
+			checkSet(t, path, v.Elem())
+		}
+	}
+}
+
+func TestPrintIsAFixedPoint(t *testing.T) {
+	text := scenario.Print(full())
+	again, err := scenario.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := scenario.Print(again); got != text {
+		t.Errorf("printed again it differs:\n%s\nwas:\n%s", got, text)
+	}
+}
+
+func TestEverySetIsWrittenAndRead(t *testing.T) {
+	sets := map[string]constraint.Set{
+		"nothing": {}, "anything": constraint.Anything(), "some": constraint.Values("a", ""),
+	}
+	for _, op := range []constraint.Operator{constraint.In, constraint.NotIn, constraint.Exists, constraint.DoesNotExist} {
+		sets[string(op)], _ = constraint.NewSet(op, "x", "minvalues")
+	}
+	low, _ := constraint.NewSet(constraint.Gt, "4")
+	high, _ := constraint.NewSet(constraint.Lt, "9")
+	sets["between"] = low.Intersect(high)
+	sets["between but one"] = low.Intersect(high).Intersect(sets["NotIn"])
+	sets["exists but one"] = sets["Exists"].Intersect(sets["NotIn"])
+	for name, set := range sets {
+		t.Run(name, func(t *testing.T) {
+			s := &cluster.Snapshot{Pools: []cluster.Pool{{ID: cluster.PoolID{Kind: "K", Name: "n"},
+				Requirements: constraint.NewRequirements(constraint.Requirement{Key: "k", Set: set})}}}
+			got, err := scenario.Parse(scenario.Print(s))
+			if err != nil {
+				t.Fatalf("%v\n%s", err, scenario.Print(s))
+			}
+			if g := got.Pools[0].Requirements.Get("k"); !g.Equal(set) {
+				t.Errorf("got %s, want %s, from\n%s", g, set, scenario.Print(s))
+			}
+		})
+	}
+}
+
+func TestParseSaysWhatIsWrong(t *testing.T) {
+	tests := map[string]struct{ text, want string }{
+		"an unknown line":           {"nodule a", `line 1: no line begins with "nodule"`},
+		"a shape that is not there": {"\nwaiting a/b shape=x", `line 2: waiting: no shape "x" above`},
+		"a pod without shape":       {"waiting a/b", "shape= is missing"},
+		"an open quote":             {`shape "a`, "not closed"},
+		"two nodes of one name":     {"node a\nnode a", "node a is there twice"},
+		"labels of nothing":         {"labels a=b", "does not belong here"},
+		"an amount without unit":    {"shape a cpu=much", `parse cpu "much"`},
+		"a field nobody knows":      {"node a colour=red", `no field "colour"`},
+		"a bad time":                {"snapshot 1 yesterday", "want it as in"},
+		"a machine for a stranger":  {"machine m\nfor a/b", "does not wait"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := scenario.Parse(tt.text)
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("Parse(%q) = %v, want %q in it", tt.text, err, tt.want)
+			}
+		})
+	}
+}
+
+func TestRedactHidesNamesAndKeepsAmounts(t *testing.T) {
+	text := `shape s namespace=payroll cpu=500m memory=1Gi
+  tolerate team=secret:NoSchedule
+  term
+    require team In secret
+    require topology.kubernetes.io/zone In a
+waiting payroll/salaries-1 shape=s owner=Deployment/salaries
+catalogue c 1
+kind m.small cpu=2 memory=4Gi pods=9
+  offer a spot 0.01
+pool NodePool/hidden catalogue=c
+  labels team=secret karpenter.sh/nodepool=hidden
+  taint team=secret:NoSchedule
+node ip-10-1-2-3 claim=hidden-x pool=NodePool/hidden initialized
+  labels kubernetes.io/hostname=ip-10-1-2-3 karpenter.sh/nodepool=hidden
+`
+	s, err := scenario.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	redacted := scenario.Redact(s)
+	got := scenario.Print(redacted)
+	for _, word := range []string{"payroll", "salaries", "team", "secret", "hidden", "ip-10"} {
+		if strings.Contains(got, word) {
+			t.Errorf("%q is still there:\n%s", word, got)
+		}
+	}
+	before, after := decide.Decide(s, decide.Policy{}, 0), decide.Decide(redacted, decide.Policy{}, 0)
+	if before.CostAfter != after.CostAfter || len(after.Launches) != 1 || after.Launches[0].Choice != before.Launches[0].Choice {
+		t.Errorf("the plan changed:\n%s\nwas:\n%s", after, before)
+	}
+}
+
+func FuzzPrintIsAFixedPoint(f *testing.F) {
+	f.Add(scenario.Print(full()))
+	f.Add("shape web cpu=1\n  tolerate *:*\nwaiting a/b shape=web count=3\nmachine m\n  for a/b-1\n")
+	f.Add("pool K/n\n require a NotIn \"In\" Exists minvalues 3\n limit cpu=0 nodes=4\n policy empty-for=1m never\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := scenario.Parse(text)
+		if err != nil {
+			return
+		}
+		once := scenario.Print(s)
+		again, err := scenario.Parse(once)
+		if err != nil {
+			t.Fatalf("Parse(Print(s)): %v\n%s", err, once)
+		}
+		if twice := scenario.Print(again); twice != once {
+			t.Errorf("printed again it differs:\n%s\nwas:\n%s", twice, once)
+		}
+	})
+}
