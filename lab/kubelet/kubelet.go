@@ -1,0 +1,202 @@
+// Package kubelet plays the part of every node's kubelet that handles pods:
+// it starts the pods bound to a node, reports their status under that node's
+// own credentials, lets them end as their annotations say, and stops them
+// gracefully when they are deleted.
+//
+// It promises that a pod is only ever touched by the node it is bound to, that
+// a pod starts after its volumes are attached, and that one thousand nodes
+// cost one watch. It runs no containers: what a pod does is written in its
+// annotations (see StartAfter and the others). The Node object and its lease
+// are kept by package machine.
+package kubelet
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	coreinformers "k8s.io/client-go/informers/core/v1"
+	"k8s.io/client-go/kubernetes"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+)
+
+// Node is one node as far as its pods are concerned.
+type Node struct {
+	Name   string
+	IP     string
+	Client typedcorev1.PodsGetter // with the node's own credentials
+
+	// Mounted is told the volumes in use whenever they change, sorted. Nil
+	// where nobody cares. It is called without locks held and must not block.
+	Mounted func([]corev1.UniqueVolumeName)
+}
+
+// Storage tells what a pod needs of its volumes.
+type Storage interface {
+	// Volumes returns the attachable volumes of a pod, and why it must wait
+	// for them; an empty reason means that all are attached to its node.
+	Volumes(pod *corev1.Pod) (names []corev1.UniqueVolumeName, waiting string)
+}
+
+// Options are what a Hub is made of.
+type Options struct {
+	Client  kubernetes.Interface // reads all pods; never writes
+	Pace    Pace
+	Storage Storage // nil: pods wait for no volume
+	Workers int     // 0 means 32
+	Log     *slog.Logger
+}
+
+// Hub is the kubelets of all nodes over one shared watch of pods.
+type Hub struct {
+	options  Options
+	informer cache.SharedIndexInformer
+	queue    workqueue.TypedRateLimitingInterface[string]
+	ips      addresses
+	mounts   mounts
+
+	mu    sync.Mutex // guards nodes and seen
+	nodes map[string]Node
+	seen  map[string]sighting // by key of pod
+}
+
+// sighting is when a kubelet first saw a pod.
+type sighting struct {
+	uid string
+	at  time.Time
+}
+
+const nodeIndex = "node"
+
+// New returns a hub without nodes. It does nothing before Run.
+func New(o Options) *Hub {
+	if o.Workers == 0 {
+		o.Workers = 32
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	h := &Hub{
+		options: o,
+		queue: workqueue.NewTypedRateLimitingQueue(
+			workqueue.NewTypedItemExponentialFailureRateLimiter[string](50*time.Millisecond, 10*time.Second)),
+		mounts: mounts{byNode: map[string]map[string][]corev1.UniqueVolumeName{}},
+		nodes:  map[string]Node{},
+		seen:   map[string]sighting{},
+	}
+	h.informer = podInformer(o.Client)
+	return h
+}
+
+func podInformer(client kubernetes.Interface) cache.SharedIndexInformer {
+	bound := fields.OneTermNotEqualSelector("spec.nodeName", "").String()
+	return coreinformers.NewFilteredPodInformer(client, metav1.NamespaceAll, 0, cache.Indexers{nodeIndex: podNode},
+		func(o *metav1.ListOptions) { o.FieldSelector = bound })
+}
+
+func podNode(obj any) ([]string, error) {
+	return []string{obj.(*corev1.Pod).Spec.NodeName}, nil
+}
+
+// Run watches pods and acts for the nodes that have joined until ctx ends. It
+// returns after its last worker.
+func (h *Hub) Run(ctx context.Context) error {
+	if err := h.informer.SetTransform(slim); err != nil {
+		return fmt.Errorf("watch pods: %w", err)
+	}
+	if _, err := h.informer.AddEventHandler(h.handler()); err != nil {
+		return fmt.Errorf("watch pods: %w", err)
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() { h.informer.Run(ctx.Done()) })
+	if cache.WaitForCacheSync(ctx.Done(), h.informer.HasSynced) {
+		for range h.options.Workers {
+			wg.Go(func() { h.work(ctx) })
+		}
+	}
+	<-ctx.Done()
+	h.queue.ShutDown()
+	wg.Wait()
+	return nil
+}
+
+// slim drops what no kubelet reads.
+func slim(obj any) (any, error) {
+	if pod, ok := obj.(*corev1.Pod); ok {
+		pod.ManagedFields = nil
+	}
+	return obj, nil
+}
+
+func (h *Hub) handler() cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(obj any) { h.enqueue(obj) },
+		UpdateFunc: func(_, obj any) { h.enqueue(obj) },
+		DeleteFunc: func(obj any) {
+			if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+				obj = gone.Obj
+			}
+			if pod, ok := obj.(*corev1.Pod); ok {
+				h.forget(pod)
+			}
+		},
+	}
+}
+
+func (h *Hub) enqueue(obj any) {
+	pod := obj.(*corev1.Pod)
+	h.ips.observe(pod.Status.PodIP)
+	h.queue.Add(pod.Namespace + "/" + pod.Name)
+}
+
+// Join makes the hub act for a node, at once for the pods already bound to it.
+func (h *Hub) Join(n Node) {
+	h.mu.Lock()
+	h.nodes[n.Name] = n
+	h.mu.Unlock()
+	for _, pod := range h.PodsOn(n.Name) {
+		h.enqueue(pod)
+	}
+}
+
+// Leave makes the hub act for a node no longer. Its pods stay as they are, as
+// they do when a machine loses its power.
+func (h *Hub) Leave(name string) {
+	h.mu.Lock()
+	delete(h.nodes, name)
+	h.mu.Unlock()
+	h.mounts.dropNode(name)
+}
+
+func (h *Hub) node(name string) (Node, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	n, ok := h.nodes[name]
+	return n, ok
+}
+
+// PodsOn returns the pods bound to a node, in no order. They are shared and
+// must not be written.
+func (h *Hub) PodsOn(node string) []*corev1.Pod {
+	objects, _ := h.informer.GetIndexer().ByIndex(nodeIndex, node)
+	return asPods(objects)
+}
+
+// Pods returns all pods that are bound, in no order. They are shared and must
+// not be written.
+func (h *Hub) Pods() []*corev1.Pod { return asPods(h.informer.GetStore().List()) }
+
+func asPods(objects []any) []*corev1.Pod {
+	out := make([]*corev1.Pod, 0, len(objects))
+	for _, obj := range objects {
+		out = append(out, obj.(*corev1.Pod))
+	}
+	return out
+}

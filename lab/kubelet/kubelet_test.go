@@ -1,0 +1,171 @@
+package kubelet_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/daemok/daemok/lab/kubelet"
+)
+
+func pod(name, node string, annotations ...string) *corev1.Pod {
+	p := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID("uid-" + name), Annotations: map[string]string{}},
+		Spec:       corev1.PodSpec{NodeName: node, Containers: []corev1.Container{{Name: "main", Image: "pause"}}},
+		Status:     corev1.PodStatus{Phase: corev1.PodPending},
+	}
+	for i := 0; i+1 < len(annotations); i += 2 {
+		p.Annotations[annotations[i]] = annotations[i+1]
+	}
+	return p
+}
+
+// inBubble runs a hub in virtual time and ends it with the test.
+func inBubble(t *testing.T, o kubelet.Options, story func(h *kubelet.Hub)) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		h := kubelet.New(o)
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if err := h.Run(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+		synctest.Wait()
+		story(h)
+		cancel()
+		wg.Wait()
+	})
+}
+
+func phase(t *testing.T, c kubernetes.Interface, name string) corev1.PodPhase {
+	t.Helper()
+	p, err := c.CoreV1().Pods("default").Get(t.Context(), name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return "gone"
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.Status.Phase
+}
+
+// pass lets virtual time go by and everything settle.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// A pod starts, runs, is deleted and leaves; another one succeeds by itself;
+// the pod of a node that has not joined is never touched.
+func TestPodsLiveAndDie(t *testing.T) {
+	client := fake.NewClientset(pod("web", "n1"), pod("job", "n1", kubelet.SucceedAfter, "30s"), pod("far", "n2"))
+	o := kubelet.Options{Client: client, Pace: kubelet.Pace{StartAfter: time.Second, StopAfter: time.Second}}
+	inBubble(t, o, func(h *kubelet.Hub) {
+		h.Join(kubelet.Node{Name: "n1", IP: "10.0.0.1", Client: client.CoreV1()})
+		pass(2 * time.Second)
+		if got := phase(t, client, "web"); got != corev1.PodRunning {
+			t.Errorf("web after its start = %s, want Running", got)
+		}
+		pass(31 * time.Second)
+		if got := phase(t, client, "job"); got != corev1.PodSucceeded {
+			t.Errorf("job after its time = %s, want Succeeded", got)
+		}
+		markDeleted(t, client, "web", 30)
+		pass(2 * time.Second)
+		if got := phase(t, client, "web"); got != "gone" {
+			t.Errorf("web after it stopped = %s, want gone", got)
+		}
+		if got := phase(t, client, "far"); got != corev1.PodPending {
+			t.Errorf("pod of a node that never joined = %s, want Pending", got)
+		}
+	})
+}
+
+// A machine that loses its power leaves its pods as they are; when it comes
+// back, its kubelet goes on with them.
+func TestNodeLeavesAndComesBack(t *testing.T) {
+	client := fake.NewClientset(pod("web", "n1", kubelet.StartAfter, "10s"))
+	inBubble(t, kubelet.Options{Client: client}, func(h *kubelet.Hub) {
+		n := kubelet.Node{Name: "n1", IP: "10.0.0.1", Client: client.CoreV1()}
+		h.Join(n)
+		pass(5 * time.Second)
+		h.Leave("n1")
+		pass(time.Hour)
+		if got := phase(t, client, "web"); got != corev1.PodPending {
+			t.Errorf("web on a dead node = %s, want Pending", got)
+		}
+		h.Join(n)
+		pass(time.Second)
+		if got := phase(t, client, "web"); got != corev1.PodRunning {
+			t.Errorf("web on a node that came back = %s, want Running", got)
+		}
+	})
+}
+
+type attached struct {
+	sync.Mutex
+	is bool
+}
+
+func (a *attached) Volumes(*corev1.Pod) ([]corev1.UniqueVolumeName, string) {
+	a.Lock()
+	defer a.Unlock()
+	if a.is {
+		return []corev1.UniqueVolumeName{"v1"}, ""
+	}
+	return []corev1.UniqueVolumeName{"v1"}, "v1 is not attached"
+}
+
+// A pod names its volume to the node at once, starts when it is attached and
+// gives it back when it is gone.
+func TestVolumesAreMountedAndGivenBack(t *testing.T) {
+	client := fake.NewClientset(pod("db", "n1"))
+	disk := &attached{}
+	var mu sync.Mutex
+	var inUse []corev1.UniqueVolumeName
+	mounted := func(v []corev1.UniqueVolumeName) { mu.Lock(); inUse = v; mu.Unlock() }
+	see := func() []corev1.UniqueVolumeName { mu.Lock(); defer mu.Unlock(); return slices.Clone(inUse) }
+	inBubble(t, kubelet.Options{Client: client, Storage: disk}, func(h *kubelet.Hub) {
+		h.Join(kubelet.Node{Name: "n1", IP: "10.0.0.1", Client: client.CoreV1(), Mounted: mounted})
+		pass(time.Minute)
+		if got := phase(t, client, "db"); got != corev1.PodPending || len(see()) != 1 {
+			t.Errorf("db before its volume = %s with %v in use, want Pending with v1", got, see())
+		}
+		disk.Lock()
+		disk.is = true
+		disk.Unlock()
+		pass(time.Second)
+		if got := phase(t, client, "db"); got != corev1.PodRunning {
+			t.Errorf("db after its volume = %s, want Running", got)
+		}
+		markDeleted(t, client, "db", 1)
+		pass(2 * time.Second)
+		if got := phase(t, client, "db"); got != "gone" || len(see()) != 0 {
+			t.Errorf("db after its end = %s with %v in use, want gone and none", got, see())
+		}
+	})
+}
+
+func markDeleted(t *testing.T, c kubernetes.Interface, name string, grace int64) {
+	t.Helper()
+	p, err := c.CoreV1().Pods("default").Get(t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := metav1.NewTime(time.Now().Add(time.Duration(grace) * time.Second))
+	p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &at, &grace
+	if _, err := c.CoreV1().Pods("default").Update(t.Context(), p, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}

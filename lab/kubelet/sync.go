@@ -1,0 +1,120 @@
+package kubelet
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// volumeRecheck is how often a pod that waits for volumes looks again.
+const volumeRecheck = 200 * time.Millisecond
+
+func (h *Hub) work(ctx context.Context) {
+	for {
+		key, stop := h.queue.Get()
+		if stop {
+			return
+		}
+		again, err := h.sync(ctx, key)
+		switch {
+		case err != nil && ctx.Err() == nil:
+			h.options.Log.Warn("pod not handled, trying again", "pod", key, "error", err)
+			h.queue.AddRateLimited(key)
+		case again > 0:
+			h.queue.AddAfter(key, again)
+			h.queue.Forget(key)
+		default:
+			h.queue.Forget(key)
+		}
+		h.queue.Done(key)
+	}
+}
+
+// sync takes one step for one pod and tells when to look again; zero means
+// wait for a change.
+func (h *Hub) sync(ctx context.Context, key string) (time.Duration, error) {
+	obj, found, err := h.informer.GetStore().GetByKey(key)
+	if err != nil || !found {
+		return 0, err
+	}
+	pod := obj.(*corev1.Pod)
+	node, ok := h.node(pod.Spec.NodeName)
+	if !ok {
+		return 0, nil
+	}
+	now := time.Now()
+	waiting := h.mountVolumes(node, pod)
+	step := next(sight{
+		pod: pod, seenAt: h.firstSeen(key, pod, now), now: now, pace: h.options.Pace,
+		waiting: waiting, hostIP: node.IP, nextIP: h.ips.next,
+	})
+	switch {
+	case step.remove:
+		return 0, h.remove(ctx, node, pod)
+	case step.status != nil:
+		return step.recheck, h.report(ctx, node, pod, *step.status)
+	}
+	return step.recheck, nil
+}
+
+func (h *Hub) firstSeen(key string, pod *corev1.Pod, now time.Time) time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if s, ok := h.seen[key]; ok && s.uid == string(pod.UID) {
+		return s.at
+	}
+	h.seen[key] = sighting{string(pod.UID), now}
+	return now
+}
+
+func (h *Hub) forget(pod *corev1.Pod) {
+	key := pod.Namespace + "/" + pod.Name
+	h.mu.Lock()
+	if h.seen[key].uid == string(pod.UID) {
+		delete(h.seen, key)
+	}
+	node, ok := h.nodes[pod.Spec.NodeName]
+	h.mu.Unlock()
+	if ok {
+		h.mounts.set(node, string(pod.UID), nil)
+	}
+}
+
+// mountVolumes keeps the node's volumes in use up to date with one pod and
+// returns what the pod waits for.
+func (h *Hub) mountVolumes(node Node, pod *corev1.Pod) (waiting string) {
+	if h.options.Storage == nil {
+		return ""
+	}
+	if terminal(pod) {
+		h.mounts.set(node, string(pod.UID), nil)
+		return ""
+	}
+	names, waiting := h.options.Storage.Volumes(pod)
+	h.mounts.set(node, string(pod.UID), names)
+	return waiting
+}
+
+func (h *Hub) report(ctx context.Context, node Node, pod *corev1.Pod, status corev1.PodStatus) error {
+	changed := pod.DeepCopy()
+	changed.Status = status
+	_, err := node.Client.Pods(pod.Namespace).UpdateStatus(ctx, changed, metav1.UpdateOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("write status of pod %s/%s as node %s: %w", pod.Namespace, pod.Name, node.Name, err)
+	}
+	return nil
+}
+
+func (h *Hub) remove(ctx context.Context, node Node, pod *corev1.Pod) error {
+	options := metav1.NewDeleteOptions(0)
+	options.Preconditions = metav1.NewUIDPreconditions(string(pod.UID))
+	err := node.Client.Pods(pod.Namespace).Delete(ctx, pod.Name, *options)
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		return fmt.Errorf("remove pod %s/%s as node %s: %w", pod.Namespace, pod.Name, node.Name, err)
+	}
+	return nil
+}
