@@ -1,0 +1,259 @@
+// Package class finds what an EC2NodeClass asks for: subnets, security
+// groups, images and an instance profile, and says in conditions what is
+// missing.
+//
+// It promises that a class is Ready only while machines can be launched from
+// it, and that nothing made for it outlives it. It launches nothing.
+package class
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/aws/nodeclass"
+	"github.com/daemok/daemok/kube/api"
+	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
+	"github.com/daemok/daemok/kube/api/condition"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/observe"
+)
+
+const (
+	refreshEvery = time.Minute      // what was found is looked up again
+	waitForUsers = 10 * time.Second // between looks at the claims of a class that is being deleted
+	retryAfter   = 5 * time.Second  // after an answer that was no answer
+)
+
+type requirement = corev1.NodeSelectorRequirement
+
+type publisher interface{ Publish(observe.Event) }
+
+// finder looks things up at the cloud. What does not exist is a
+// *nodeclass.MissingError.
+type finder interface {
+	Subnets(ctx context.Context, class nodeclass.Class) ([]nodeclass.Subnet, error)
+	Groups(ctx context.Context, class nodeclass.Class) ([]nodeclass.Group, error)
+	Images(ctx context.Context, class nodeclass.Class) ([]nodeclass.Image, error)
+	Profile(ctx context.Context, class nodeclass.Class) (string, error)
+	// Forget removes everything that was made for the class.
+	Forget(ctx context.Context, class nodeclass.Class) error
+}
+
+// Finding is one thing that validation found in a class.
+type Finding struct {
+	Field, Text string
+	Warning     bool // accepted nevertheless
+}
+
+// Reconciler is the loop over classes.
+type Reconciler struct {
+	Store    client.Client
+	Finder   finder
+	Events   publisher
+	Validate func(*awsv1.EC2NodeClass) []Finding
+	Hash     func(*awsv1.EC2NodeClass) (hash, version string)
+	Now      func() time.Time
+}
+
+// Reconcile observes one class, takes the next step and returns how long to
+// wait before the next look.
+func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration, error) {
+	c := &awsv1.EC2NodeClass{}
+	if err := r.Store.Get(ctx, client.ObjectKey{Name: name}, c); err != nil {
+		return 0, client.IgnoreNotFound(err)
+	}
+	c = c.DeepCopy()
+	if c.DeletionTimestamp != nil {
+		return r.finalize(ctx, c)
+	}
+	if err := r.prepare(ctx, c); err != nil {
+		return 0, err
+	}
+	before := c.DeepCopy()
+	again := r.resolve(ctx, c)
+	condition.Begin(c, r.Now())
+	if !equality.Semantic.DeepEqual(before.Status, c.Status) {
+		if err := r.Store.Status().Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+			return 0, fmt.Errorf("write status of EC2NodeClass %s: %w", name, err)
+		}
+	}
+	return again, nil
+}
+
+// prepare writes finalizer and hash.
+func (r *Reconciler) prepare(ctx context.Context, c *awsv1.EC2NodeClass) error {
+	before := c.DeepCopy()
+	hash, version := r.Hash(c)
+	if c.Annotations == nil {
+		c.Annotations = map[string]string{}
+	}
+	c.Annotations[api.AnnotationNodeClassHash], c.Annotations[api.AnnotationNodeClassHashVersion] = hash, version
+	controllerutil.AddFinalizer(c, api.FinalizerClassTermination)
+	if equality.Semantic.DeepEqual(before.ObjectMeta, c.ObjectMeta) {
+		return nil
+	}
+	if err := r.Store.Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("write finalizer and hash of EC2NodeClass %s: %w", c.Name, err)
+	}
+	return nil
+}
+
+// resolve looks everything up and sets a condition for each. A look-up that
+// failed without an answer leaves what was known.
+func (r *Reconciler) resolve(ctx context.Context, c *awsv1.EC2NodeClass) time.Duration {
+	settings, err := Settings(c)
+	if err != nil {
+		condition.SetFalse(c, awsv1.ClassValidationSucceeded, awsv1.ReasonInvalidKubeletConfiguration, err.Error(), r.Now())
+		return 0
+	}
+	again := refreshEvery
+	for _, look := range []func() error{
+		func() error { return r.subnets(ctx, c, settings) },
+		func() error { return r.groups(ctx, c, settings) },
+		func() error { return r.images(ctx, c, settings) },
+		func() error { return r.profile(ctx, c, settings) },
+	} {
+		if err := look(); err != nil {
+			again = retryAfter
+		}
+	}
+	r.validate(c)
+	return again
+}
+
+// conclude sets one condition from the answer of one look-up. It returns the
+// error only where there was no answer.
+func (r *Reconciler) conclude(c *awsv1.EC2NodeClass, kind string, err error) error {
+	var missing *nodeclass.MissingError
+	var refused *cloud.RefusedError
+	switch {
+	case err == nil:
+		condition.SetTrue(c, kind, r.Now())
+		return nil
+	case errors.As(err, &missing):
+		condition.SetFalse(c, kind, missing.Reason, missing.Text, r.Now())
+		return err
+	case errors.As(err, &refused):
+		condition.SetUnknown(c, kind, refused.Reason, refused.Cause, r.Now())
+	case !condition.IsTrue(c, kind):
+		condition.SetUnknown(c, kind, "", err.Error(), r.Now())
+	}
+	return err
+}
+
+func (r *Reconciler) subnets(ctx context.Context, c *awsv1.EC2NodeClass, settings nodeclass.Class) error {
+	found, err := r.Finder.Subnets(ctx, settings)
+	if answered(err) {
+		c.Status.Subnets = nil
+		for _, s := range found {
+			c.Status.Subnets = append(c.Status.Subnets, awsv1.Subnet{ID: s.ID, Zone: s.Zone, ZoneID: s.ZoneID})
+		}
+	}
+	return r.conclude(c, awsv1.ClassSubnetsReady, err)
+}
+
+func (r *Reconciler) groups(ctx context.Context, c *awsv1.EC2NodeClass, settings nodeclass.Class) error {
+	found, err := r.Finder.Groups(ctx, settings)
+	if answered(err) {
+		c.Status.SecurityGroups = nil
+		for _, g := range found {
+			c.Status.SecurityGroups = append(c.Status.SecurityGroups, awsv1.SecurityGroup{ID: g.ID, Name: g.Name})
+		}
+	}
+	return r.conclude(c, awsv1.ClassSecurityGroupsReady, err)
+}
+
+func (r *Reconciler) images(ctx context.Context, c *awsv1.EC2NodeClass, settings nodeclass.Class) error {
+	found, err := r.Finder.Images(ctx, settings)
+	if answered(err) {
+		c.Status.AMIs = nil
+		for _, i := range found {
+			c.Status.AMIs = append(c.Status.AMIs, awsv1.AMI{ID: i.ID, Name: i.Name, Deprecated: i.Deprecated, Requirements: requirementsOf(i.Requirements)})
+		}
+	}
+	return r.conclude(c, awsv1.ClassAMIsReady, err)
+}
+
+func (r *Reconciler) profile(ctx context.Context, c *awsv1.EC2NodeClass, settings nodeclass.Class) error {
+	name, err := r.Finder.Profile(ctx, settings)
+	if err == nil {
+		c.Status.InstanceProfile = name
+	}
+	return r.conclude(c, awsv1.ClassInstanceProfileReady, err)
+}
+
+// answered reports whether the cloud gave an answer, be it that there is
+// nothing.
+func answered(err error) bool {
+	var missing *nodeclass.MissingError
+	return err == nil || errors.As(err, &missing)
+}
+
+// validate sets the condition that needs the others.
+func (r *Reconciler) validate(c *awsv1.EC2NodeClass) {
+	for _, f := range r.Validate(c) {
+		if !f.Warning {
+			condition.SetFalse(c, awsv1.ClassValidationSucceeded, reasonFor(f.Field), f.Field+": "+f.Text, r.Now())
+			return
+		}
+		r.Events.Publish(observe.Event{About: c, Key: "EC2NodeClass/" + c.Name, Warning: true, Reason: "SpecWarning", Message: f.Field + ": " + f.Text})
+	}
+	for _, kind := range []string{awsv1.ClassSubnetsReady, awsv1.ClassSecurityGroupsReady, awsv1.ClassAMIsReady, awsv1.ClassInstanceProfileReady} {
+		if !condition.IsTrue(c, kind) {
+			condition.SetFalse(c, awsv1.ClassValidationSucceeded, awsv1.ReasonDependenciesNotReady, "waits for condition "+kind, r.Now())
+			return
+		}
+	}
+	condition.SetTrue(c, awsv1.ClassValidationSucceeded, r.Now())
+}
+
+func reasonFor(field string) string {
+	if len(field) >= len("spec.kubelet") && field[:len("spec.kubelet")] == "spec.kubelet" {
+		return awsv1.ReasonInvalidKubeletConfiguration
+	}
+	return awsv1.ReasonTagValidationFailed
+}
+
+// finalize waits until no claim uses the class and removes what was made for
+// it.
+func (r *Reconciler) finalize(ctx context.Context, c *awsv1.EC2NodeClass) (time.Duration, error) {
+	if !controllerutil.ContainsFinalizer(c, api.FinalizerClassTermination) {
+		return 0, nil
+	}
+	var claims karpv1.NodeClaimList
+	if err := r.Store.List(ctx, &claims); err != nil {
+		return 0, fmt.Errorf("list claims of EC2NodeClass %s: %w", c.Name, err)
+	}
+	users := 0
+	for i := range claims.Items {
+		if ref := claims.Items[i].Spec.NodeClassRef; ref.Group == api.GroupAWS && ref.Name == c.Name {
+			users++
+		}
+	}
+	if users > 0 {
+		r.Events.Publish(observe.Event{About: c, Key: "EC2NodeClass/" + c.Name, Reason: "WaitingOnNodeClaimTermination",
+			Message: fmt.Sprintf("%d NodeClaims still use this class; it goes when they have gone", users), DedupeFor: 10 * time.Minute})
+		return waitForUsers, nil
+	}
+	settings, err := Settings(c)
+	if err != nil {
+		settings = nodeclass.Class{Name: c.Name, UID: string(c.UID)} // what was made for it is found by name
+	}
+	if err := r.Finder.Forget(ctx, settings); err != nil {
+		return 0, fmt.Errorf("remove what was made for EC2NodeClass %s: %w", c.Name, err)
+	}
+	before := c.DeepCopy()
+	controllerutil.RemoveFinalizer(c, api.FinalizerClassTermination)
+	if err := r.Store.Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); client.IgnoreNotFound(err) != nil {
+		return 0, fmt.Errorf("remove finalizer of EC2NodeClass %s: %w", c.Name, err)
+	}
+	return 0, nil
+}

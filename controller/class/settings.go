@@ -1,0 +1,169 @@
+package class
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/daemok/daemok/cloud/aws/nodeclass"
+	"github.com/daemok/daemok/core/constraint"
+	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
+	"github.com/daemok/daemok/kube/translate"
+)
+
+// Settings is the class as the AWS adapter takes it: the user's spec and, from
+// its status, what was found for it.
+func Settings(c *awsv1.EC2NodeClass) (nodeclass.Class, error) {
+	spec, err := specOf(c)
+	if err != nil {
+		return nodeclass.Class{}, fmt.Errorf("EC2NodeClass %s: %w", c.Name, err)
+	}
+	resolved, err := resolvedOf(&c.Status)
+	if err != nil {
+		return nodeclass.Class{}, fmt.Errorf("status of EC2NodeClass %s: %w", c.Name, err)
+	}
+	return nodeclass.Class{Name: c.Name, UID: string(c.UID), Spec: spec, Resolved: resolved}, nil
+}
+
+func specOf(c *awsv1.EC2NodeClass) (nodeclass.Spec, error) {
+	s := &c.Spec
+	kubelet, err := kubeletOf(s.Kubelet)
+	if err != nil {
+		return nodeclass.Spec{}, err
+	}
+	out := nodeclass.Spec{
+		Family:            nodeclass.Family(c.Family()),
+		UserData:          value(s.UserData),
+		Role:              s.Role,
+		InstanceProfile:   value(s.InstanceProfile),
+		Tags:              s.Tags,
+		Kubelet:           kubelet,
+		PublicIP:          s.AssociatePublicIPAddress,
+		IPPrefixes:        s.IPPrefixCount,
+		DetailedMonitored: value(s.DetailedMonitoring),
+		Metadata:          metadataOf(s.MetadataOptions),
+		Context:           value(s.Context),
+	}
+	for _, t := range s.SubnetSelectorTerms {
+		out.Subnets = append(out.Subnets, nodeclass.SubnetTerm{ID: t.ID, Tags: t.Tags})
+	}
+	for _, t := range s.SecurityGroupSelectorTerms {
+		out.Groups = append(out.Groups, nodeclass.GroupTerm{ID: t.ID, Name: t.Name, Tags: t.Tags})
+	}
+	for _, t := range s.AMISelectorTerms {
+		out.Images = append(out.Images, nodeclass.ImageTerm{
+			Alias: t.Alias, ID: t.ID, Name: t.Name, Owner: t.Owner, SSMParameter: t.SSMParameter, Tags: t.Tags,
+		})
+	}
+	for _, d := range s.BlockDeviceMappings {
+		out.BlockDevices = append(out.BlockDevices, nodeclass.BlockDevice{DeviceName: value(d.DeviceName), Root: d.RootVolume, EBS: volumeOf(d.EBS)})
+	}
+	for _, n := range s.NetworkInterfaces {
+		out.Interfaces = append(out.Interfaces, nodeclass.Interface{Card: n.NetworkCardIndex, Device: n.DeviceIndex, Type: string(n.InterfaceType)})
+	}
+	if s.InstanceStorePolicy != nil {
+		out.InstanceStore = nodeclass.InstanceStore(*s.InstanceStorePolicy)
+	}
+	if t := s.ConnectionTracking; t != nil {
+		out.Tracking = &nodeclass.Tracking{TCPEstablished: t.TCPEstablishedTimeout, UDPStream: t.UDPStreamTimeout, UDP: t.UDPTimeout}
+	}
+	if s.CPUOptions != nil {
+		out.NestedVirtual = value(s.CPUOptions.NestedVirtualization)
+	}
+	return out, nil
+}
+
+func kubeletOf(k *awsv1.Kubelet) (nodeclass.Kubelet, error) {
+	if k == nil {
+		return nodeclass.Kubelet{}, nil
+	}
+	document, err := json.Marshal(k)
+	if err != nil {
+		return nodeclass.Kubelet{}, fmt.Errorf("spec.kubelet: %w", err)
+	}
+	out, err := nodeclass.ParseKubelet(document)
+	if err != nil {
+		return nodeclass.Kubelet{}, fmt.Errorf("spec.kubelet: %w", err)
+	}
+	return out, nil
+}
+
+func metadataOf(m *awsv1.MetadataOptions) nodeclass.Metadata {
+	out := nodeclass.DefaultMetadata()
+	if m == nil {
+		return out
+	}
+	out.Endpoint = orDefault(m.HTTPEndpoint, out.Endpoint)
+	out.IPv6 = orDefault(m.HTTPProtocolIPv6, out.IPv6)
+	out.Tokens = orDefault(m.HTTPTokens, out.Tokens)
+	if m.HTTPPutResponseHopLimit != nil {
+		out.HopLimit = int32(*m.HTTPPutResponseHopLimit)
+	}
+	return out
+}
+
+func volumeOf(d *awsv1.BlockDevice) *nodeclass.EBS {
+	if d == nil {
+		return nil
+	}
+	out := &nodeclass.EBS{
+		DeleteOnTermination: d.DeleteOnTermination,
+		Encrypted:           d.Encrypted,
+		IOPS:                d.IOPS,
+		Throughput:          d.Throughput,
+		InitializationRate:  d.VolumeInitializationRate,
+		KMSKeyID:            value(d.KMSKeyID),
+		SnapshotID:          value(d.SnapshotID),
+		VolumeType:          value(d.VolumeType),
+	}
+	if d.VolumeSize != nil {
+		size := d.VolumeSize.Quantity()
+		out.VolumeBytes = size.Value()
+	}
+	return out
+}
+
+func resolvedOf(s *awsv1.EC2NodeClassStatus) (nodeclass.Resolved, error) {
+	out := nodeclass.Resolved{Profile: s.InstanceProfile}
+	for _, n := range s.Subnets {
+		out.Subnets = append(out.Subnets, nodeclass.Subnet{ID: n.ID, Zone: n.Zone, ZoneID: n.ZoneID})
+	}
+	for _, g := range s.SecurityGroups {
+		out.Groups = append(out.Groups, nodeclass.Group{ID: g.ID, Name: g.Name})
+	}
+	for _, a := range s.AMIs {
+		image := nodeclass.Image{ID: a.ID, Name: a.Name, Deprecated: a.Deprecated}
+		for _, e := range a.Requirements {
+			r, err := translate.Requirement(e.Key, string(e.Operator), e.Values)
+			if err != nil {
+				return nodeclass.Resolved{}, fmt.Errorf("image %s: %w", a.ID, err)
+			}
+			image.Requirements = image.Requirements.And(r)
+		}
+		out.Images = append(out.Images, image)
+	}
+	return out, nil
+}
+
+// requirementsOf writes an image's requirements for the status.
+func requirementsOf(rs constraint.Requirements) []requirement {
+	out := []requirement{}
+	for _, r := range translate.RequirementList(rs) {
+		out = append(out, requirement{Key: r.Key, Operator: r.Operator, Values: r.Values})
+	}
+	return out
+}
+
+func value[T any](p *T) T {
+	if p == nil {
+		var zero T
+		return zero
+	}
+	return *p
+}
+
+func orDefault(p *string, otherwise string) string {
+	if p == nil {
+		return otherwise
+	}
+	return *p
+}

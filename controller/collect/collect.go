@@ -1,0 +1,136 @@
+// Package collect finds what lost its other half: machines without a claim
+// and claims without a machine, and lets them go.
+//
+// It promises never to touch a machine younger than a claim may need to be
+// written, nor one of another cluster: the port lists only ours.
+package collect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/condition"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
+)
+
+const (
+	youngFor  = 30 * time.Second // a purchase may still be on its way to its claim
+	EveryNew  = 10 * time.Second // right after the start, when a crash may have left something
+	EveryUsed = 2 * time.Minute
+	newRounds = 20
+)
+
+// Collector is the loop. It reads claims past every cache, and before the
+// machines, so that a claim made in between cannot look orphaned.
+type Collector struct {
+	Store    client.Client
+	Live     client.Reader
+	Machines cloud.Machines
+	Log      *slog.Logger
+	Now      func() time.Time
+
+	rounds int
+}
+
+// Round looks once and returns how long to wait before the next look.
+func (c *Collector) Round(ctx context.Context) (time.Duration, error) {
+	if err := c.collect(ctx); err != nil {
+		return EveryNew, err
+	}
+	c.rounds++
+	if c.rounds < newRounds {
+		return EveryNew, nil
+	}
+	return EveryUsed, nil
+}
+
+func (c *Collector) collect(ctx context.Context) error {
+	var claims karpv1.NodeClaimList
+	if err := c.Live.List(ctx, &claims); err != nil {
+		return fmt.Errorf("list claims to collect orphans: %w", err)
+	}
+	machines, err := c.Machines.List(ctx, cloud.Filter{})
+	if err != nil {
+		return fmt.Errorf("list machines to collect orphans: %w", err)
+	}
+	var nodes corev1.NodeList
+	if err := c.Store.List(ctx, &nodes); err != nil {
+		return fmt.Errorf("list nodes to collect orphans: %w", err)
+	}
+	byProvider := map[string]*corev1.Node{}
+	for i := range nodes.Items {
+		byProvider[nodes.Items[i].Spec.ProviderID] = &nodes.Items[i]
+	}
+	return errors.Join(
+		c.machinesWithoutClaim(ctx, machines, claims.Items, byProvider),
+		c.claimsWithoutMachine(ctx, claims.Items, machines, byProvider))
+}
+
+// machinesWithoutClaim gives back machines that no claim has nor waits for.
+func (c *Collector) machinesWithoutClaim(ctx context.Context, machines []cloud.Machine, claims []karpv1.NodeClaim, nodes map[string]*corev1.Node) error {
+	claimed, batches := map[string]bool{}, map[string]bool{}
+	for i := range claims {
+		claimed[claims[i].Status.ProviderID] = true
+		if claims[i].Status.ProviderID == "" && claims[i].DeletionTimestamp == nil {
+			batches[batchOf(&claims[i])] = true
+		}
+	}
+	var errs []error
+	for _, m := range machines {
+		awaited := m.Batch != "" && batches[m.Batch]
+		if claimed[m.ProviderID] || awaited || m.State == cloud.ShuttingDown || c.Now().Sub(m.LaunchedAt) < youngFor {
+			continue
+		}
+		c.Log.Info("giving back a machine that no claim asks for", "machine", m.ID, "type", m.Kind, "zone", m.Zone)
+		if _, err := c.Machines.Terminate(ctx, m.ID); err != nil {
+			errs = append(errs, fmt.Errorf("give back orphan %s: %w", m.ID, err))
+			continue
+		}
+		if node := nodes[m.ProviderID]; node != nil && node.DeletionTimestamp == nil {
+			if err := c.Store.Delete(ctx, node); client.IgnoreNotFound(err) != nil {
+				errs = append(errs, fmt.Errorf("delete node %s of orphan %s: %w", node.Name, m.ID, err))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// claimsWithoutMachine lets claims go whose machine vanished and whose node
+// does not say otherwise.
+func (c *Collector) claimsWithoutMachine(ctx context.Context, claims []karpv1.NodeClaim, machines []cloud.Machine, nodes map[string]*corev1.Node) error {
+	exists := map[string]bool{}
+	for _, m := range machines {
+		exists[m.ProviderID] = m.State != cloud.ShuttingDown
+	}
+	var errs []error
+	for i := range claims {
+		claim := &claims[i]
+		node := nodes[claim.Status.ProviderID]
+		gone := claim.DeletionTimestamp == nil && claim.Status.ProviderID != "" && !exists[claim.Status.ProviderID] &&
+			condition.IsTrue(claim, karpv1.ClaimRegistered) && (node == nil || !translate.IsReady(node))
+		if !gone {
+			continue
+		}
+		c.Log.Info("letting a claim go whose machine has vanished", "claim", claim.Name, "providerID", claim.Status.ProviderID)
+		if err := c.Store.Delete(ctx, claim, client.Preconditions{UID: &claim.UID}); client.IgnoreNotFound(err) != nil {
+			errs = append(errs, fmt.Errorf("delete claim %s, whose machine has vanished: %w", claim.Name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// batchOf is the purchase that a claim takes part in.
+func batchOf(c *karpv1.NodeClaim) string {
+	batch, _, _ := strings.Cut(c.Annotations[api.MarkLaunchAttempt], "/")
+	return batch
+}

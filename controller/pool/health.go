@@ -1,0 +1,79 @@
+package pool
+
+import "sync"
+
+// healthWindow is how many registrations are remembered, and unhealthyAt how
+// many failures among them make a pool unhealthy.
+const (
+	healthWindow = 4
+	unhealthyAt  = 2
+)
+
+// Verdict says whether a pool's machines join the cluster.
+type Verdict int
+
+// The verdicts. Unknown holds until the first registration since the pool or
+// its class changed.
+const (
+	Unknown Verdict = iota
+	Healthy
+	Unhealthy
+)
+
+// Health remembers how the last registrations of each pool ended. The zero
+// value is ready to use; it is safe for concurrent use.
+type Health struct {
+	mu    sync.Mutex
+	pools map[string]*record
+}
+
+type record struct {
+	pool, class int64 // generations that the results are about
+	results     []bool
+}
+
+// Note records how a registration ended.
+func (h *Health) Note(pool string, registered bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	rec := h.record(pool)
+	rec.results = append(rec.results, registered)
+	rec.results = rec.results[max(0, len(rec.results)-healthWindow):]
+}
+
+// Of returns the verdict on a pool; results from before a change of the pool
+// or of its class are dropped.
+func (h *Health) Of(pool string, poolGeneration, classGeneration int64) Verdict {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	rec := h.record(pool)
+	if rec.pool != poolGeneration || rec.class != classGeneration {
+		if rec.pool != 0 {
+			rec.results = nil
+		}
+		rec.pool, rec.class = poolGeneration, classGeneration
+	}
+	failures := 0
+	for _, ok := range rec.results {
+		if !ok {
+			failures++
+		}
+	}
+	switch {
+	case failures >= unhealthyAt:
+		return Unhealthy
+	case len(rec.results) == 0:
+		return Unknown
+	}
+	return Healthy
+}
+
+func (h *Health) record(pool string) *record {
+	if h.pools == nil {
+		h.pools = map[string]*record{}
+	}
+	if h.pools[pool] == nil {
+		h.pools[pool] = &record{}
+	}
+	return h.pools[pool]
+}

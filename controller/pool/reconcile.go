@@ -1,0 +1,260 @@
+// Package pool keeps the status of pools true: whether their rules make
+// sense, whether their class is ready, what they own, and whether their
+// machines join.
+//
+// It serves pools of any API generation through a Generation. It buys and
+// retires nothing.
+package pool
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/condition"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/observe"
+)
+
+// Object is a pool of any API generation.
+type Object interface {
+	client.Object
+	condition.Object
+}
+
+// Finding is one thing that validation found in a pool.
+type Finding struct {
+	Field, Text string
+	Warning     bool // accepted nevertheless
+}
+
+// Generation is how pools of one API generation are read and written.
+type Generation struct {
+	Kind      string
+	New       func() Object
+	View      func(Object) translate.PoolObject
+	Validate  func(Object) []Finding
+	Hash      func(Object) (hash, version string)
+	SetStatus func(o Object, resources corev1.ResourceList, nodes, classGeneration int64)
+}
+
+// ClassState is what a pool must know of its class. Status is that of its
+// Ready condition, Unknown where it has none.
+type ClassState struct {
+	Found, Terminating bool
+	Generation         int64
+	Status             metav1.ConditionStatus
+	Reason, Message    string
+}
+
+type publisher interface{ Publish(observe.Event) }
+
+// Reconciler is the loop over pools of one generation.
+type Reconciler struct {
+	Generation Generation
+	Store      client.Client
+	ClassState func(ctx context.Context, ref karpv1.NodeClassReference) (ClassState, error)
+	// Offered lists the machine types a class offers in this region; nil while
+	// they are not known.
+	Offered func(ref karpv1.NodeClassReference) map[string]bool
+	Health  *Health
+	Events  publisher
+	Metrics *observe.Metrics
+	Now     func() time.Time
+}
+
+// Reconcile observes one pool and writes its status.
+func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration, error) {
+	o := r.Generation.New()
+	if err := r.Store.Get(ctx, client.ObjectKey{Name: name}, o); err != nil {
+		if client.IgnoreNotFound(err) == nil {
+			r.forgetMetrics(name)
+		}
+		return 0, client.IgnoreNotFound(err)
+	}
+	o = o.DeepCopyObject().(Object)
+	if o.GetDeletionTimestamp() != nil {
+		return 0, nil
+	}
+	if err := r.writeHash(ctx, o); err != nil {
+		return 0, err
+	}
+	before := o.DeepCopyObject().(Object)
+	view := r.Generation.View(o)
+	class, err := r.ClassState(ctx, view.Template.Spec.NodeClassRef)
+	if err != nil {
+		return 0, fmt.Errorf("read class of %s: %w", view.ID, err)
+	}
+	r.validate(o, view)
+	r.readiness(o, view, class)
+	r.health(o, class)
+	if err := r.usage(ctx, o, view, class); err != nil {
+		return 0, err
+	}
+	condition.Begin(o, r.Now())
+	if !equality.Semantic.DeepEqual(before, o) {
+		if err := r.Store.Status().Patch(ctx, o, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+			return 0, fmt.Errorf("write status of %s: %w", view.ID, err)
+		}
+	}
+	return 0, nil
+}
+
+func (r *Reconciler) writeHash(ctx context.Context, o Object) error {
+	hash, version := r.Generation.Hash(o)
+	have := o.GetAnnotations()
+	if have[api.AnnotationNodePoolHash] == hash && have[api.AnnotationNodePoolHashVersion] == version {
+		return nil
+	}
+	before := o.DeepCopyObject().(Object)
+	if have == nil {
+		have = map[string]string{}
+	}
+	have[api.AnnotationNodePoolHash], have[api.AnnotationNodePoolHashVersion] = hash, version
+	o.SetAnnotations(have)
+	if err := r.Store.Patch(ctx, o, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("write hash of %s %s: %w", r.Generation.Kind, o.GetName(), err)
+	}
+	return nil
+}
+
+// validate says whether the pool's rules make sense; types that the region
+// lacks are named, and are an error only where nothing else is left.
+func (r *Reconciler) validate(o Object, view translate.PoolObject) {
+	for _, f := range r.Generation.Validate(o) {
+		if !f.Warning {
+			condition.SetFalse(o, karpv1.NodePoolValidationSucceeded, karpv1.ReasonNodePoolValidationFailed, f.Field+": "+f.Text, r.Now())
+			return
+		}
+		r.warn(o, "SpecWarning", f.Field+": "+f.Text)
+	}
+	lacking, all := r.lacking(view)
+	switch {
+	case len(lacking) == 0:
+		condition.SetTrue(o, karpv1.NodePoolValidationSucceeded, r.Now())
+	case all:
+		condition.SetFalse(o, karpv1.NodePoolValidationSucceeded, karpv1.ReasonNodePoolValidationFailed,
+			"none of the instance types it names is offered in this region: "+strings.Join(lacking, ", "), r.Now())
+	default:
+		text := "instance types not offered in this region are left out: " + strings.Join(lacking, ", ")
+		condition.Set(o, karpv1.NodePoolValidationSucceeded, metav1.ConditionTrue, karpv1.NodePoolValidationSucceeded, text, r.Now())
+		r.warn(o, "InstanceTypesNotOffered", text)
+	}
+}
+
+// lacking lists the types the pool names that its class does not offer.
+func (r *Reconciler) lacking(view translate.PoolObject) (types []string, all bool) {
+	requirements, err := translate.Requirements(view.Template.Spec.Requirements)
+	if err != nil {
+		return nil, false
+	}
+	named, finite := requirements.Get(cluster.LabelInstanceType).Finite()
+	offered := r.Offered(view.Template.Spec.NodeClassRef)
+	if !finite || offered == nil {
+		return nil, false
+	}
+	for _, name := range named {
+		if !offered[name] {
+			types = append(types, name)
+		}
+	}
+	return types, len(types) > 0 && len(types) == len(named)
+}
+
+func (r *Reconciler) readiness(o Object, view translate.PoolObject, class ClassState) {
+	ref := view.Template.Spec.NodeClassRef
+	kind := karpv1.NodePoolClassReady
+	switch {
+	case !class.Found:
+		condition.SetFalse(o, kind, karpv1.ReasonNodeClassNotFound,
+			fmt.Sprintf("%s %s does not exist; create it or name another in spec.template.spec.nodeClassRef", ref.Kind, ref.Name), r.Now())
+	case class.Terminating:
+		condition.SetFalse(o, kind, karpv1.ReasonNodeClassTerminating, fmt.Sprintf("%s %s is being deleted", ref.Kind, ref.Name), r.Now())
+	case class.Status == metav1.ConditionTrue:
+		condition.SetTrue(o, kind, r.Now())
+	case class.Status == metav1.ConditionFalse:
+		condition.SetFalse(o, kind, class.Reason, class.Message, r.Now())
+	default:
+		condition.SetFalse(o, kind, karpv1.ReasonNodeClassReadinessUnknown, fmt.Sprintf("%s %s does not say yet whether it is ready", ref.Kind, ref.Name), r.Now())
+	}
+	if c := condition.Get(o, kind); c.Status != metav1.ConditionTrue {
+		r.warn(o, c.Reason, c.Message)
+	}
+}
+
+func (r *Reconciler) health(o Object, class ClassState) {
+	switch r.Health.Of(o.GetName(), o.GetGeneration(), class.Generation) {
+	case Healthy:
+		condition.SetTrue(o, karpv1.NodePoolRegistrationHealthy, r.Now())
+	case Unhealthy:
+		condition.SetFalse(o, karpv1.NodePoolRegistrationHealthy, karpv1.ReasonRegistrationFailed,
+			"at least two of the last four machines did not join the cluster; check the node role's mapping, the security groups and the user data", r.Now())
+	default:
+		condition.SetUnknown(o, karpv1.NodePoolRegistrationHealthy, "", "", r.Now())
+	}
+}
+
+// usage adds up what the pool owns: registered nodes by what they have, other
+// machines by what was bought.
+func (r *Reconciler) usage(ctx context.Context, o Object, view translate.PoolObject, class ClassState) error {
+	var claims karpv1.NodeClaimList
+	if err := r.Store.List(ctx, &claims, client.MatchingLabels{api.LabelNodePool: view.ID.Name}); err != nil {
+		return fmt.Errorf("list claims of %s: %w", view.ID, err)
+	}
+	var nodes corev1.NodeList
+	if err := r.Store.List(ctx, &nodes, client.MatchingLabels{api.LabelNodePool: view.ID.Name}); err != nil {
+		return fmt.Errorf("list nodes of %s: %w", view.ID, err)
+	}
+	capacity := map[string]corev1.ResourceList{}
+	for i := range nodes.Items {
+		capacity[nodes.Items[i].Spec.ProviderID] = nodes.Items[i].Status.Capacity
+	}
+	var sum quantity.Resources
+	for i := range claims.Items {
+		c := &claims.Items[i]
+		if own, registered := capacity[c.Status.ProviderID]; registered && condition.IsTrue(c, karpv1.ClaimRegistered) {
+			sum = sum.Add(translate.Resources(own))
+			continue
+		}
+		sum = sum.Add(translate.Resources(c.Status.Capacity))
+	}
+	resources := translate.ResourceList(sum)
+	resources[api.ResourceNodes] = translate.Quantity(api.ResourceNodes, int64(len(claims.Items)))
+	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+		if _, there := resources[name]; !there {
+			resources[name] = translate.Quantity(string(name), 0)
+		}
+	}
+	r.Generation.SetStatus(o, resources, int64(len(claims.Items)), class.Generation)
+	r.measure(view, resources)
+	return nil
+}
+
+func (r *Reconciler) measure(view translate.PoolObject, resources corev1.ResourceList) {
+	for name, amount := range resources {
+		r.Metrics.PoolUsage.WithLabelValues(string(name), view.ID.Name).Set(amount.AsApproximateFloat64())
+	}
+	for name, amount := range view.Limits {
+		r.Metrics.PoolLimit.WithLabelValues(string(name), view.ID.Name).Set(amount.AsApproximateFloat64())
+	}
+}
+
+func (r *Reconciler) forgetMetrics(name string) {
+	labels := map[string]string{"nodepool": name}
+	r.Metrics.PoolUsage.DeletePartialMatch(labels)
+	r.Metrics.PoolLimit.DeletePartialMatch(labels)
+}
+
+func (r *Reconciler) warn(o Object, reason, text string) {
+	r.Events.Publish(observe.Event{About: o, Key: r.Generation.Kind + "/" + o.GetName(), Warning: true, Reason: reason, Message: text})
+}
