@@ -117,6 +117,8 @@ const (
 	// MarkLaunchAttempt is "<batch>/<n>": the purchase the claim is part of and
 	// how often it was tried.
 	MarkLaunchAttempt = GroupDaemok + "/launch-attempt"
+	// MarkDecision says in JSON why the machine was chosen and what came next.
+	MarkDecision = GroupDaemok + "/decision"
 	// MarkReplaces names what the claim's machine will take the place of.
 	MarkReplaces = GroupDaemok + "/replaces"
 	// MarkMachineCost is the hourly price the machine was bought at.

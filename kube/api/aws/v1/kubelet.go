@@ -34,6 +34,7 @@ type Kubelet struct {
 	//
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k in ['cpu', 'memory', 'ephemeral-storage', 'pid'])",message="systemReserved may only have the keys cpu, memory, ephemeral-storage and pid"
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !self[k].startsWith('-'))",message="systemReserved may not be negative"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, isQuantity(self[k]) || self[k].matches('[-+*/%?(_]|vcpus'))",message="systemReserved must be a quantity such as 100m or 1Gi, or an expression over the instance type"
 	// +kubebuilder:validation:MaxProperties=4
 	// +optional
 	SystemReserved map[string]string `json:"systemReserved,omitempty"`
@@ -43,6 +44,7 @@ type Kubelet struct {
 	//
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k in ['cpu', 'memory', 'ephemeral-storage', 'pid'])",message="kubeReserved may only have the keys cpu, memory, ephemeral-storage and pid"
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !self[k].startsWith('-'))",message="kubeReserved may not be negative"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, isQuantity(self[k]) || self[k].matches('[-+*/%?(_]|vcpus'))",message="kubeReserved must be a quantity such as 100m or 1Gi, or an expression over the instance type"
 	// +kubebuilder:validation:MaxProperties=4
 	// +optional
 	KubeReserved map[string]string `json:"kubeReserved,omitempty"`
