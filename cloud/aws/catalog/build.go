@@ -1,0 +1,150 @@
+package catalog
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/daemok/daemok/cloud/aws/image"
+	"github.com/daemok/daemok/cloud/aws/nodeclass"
+	"github.com/daemok/daemok/cloud/aws/price"
+	"github.com/daemok/daemok/cloud/aws/shortage"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+)
+
+// Setup is how machines of one kind are launched for a class.
+type Setup struct {
+	Image   int   // position in Class.Resolved.Images
+	MaxPods int64 // for the kubelet
+	RAID0   bool  // it has local disks to join
+}
+
+// Kinds is what a class can become, without prices: the part that changes
+// seldom. Setups go with Kinds by position.
+type Kinds struct {
+	Kinds  []cluster.Kind // without offers, sorted by name
+	Setups []Setup
+	types  []*Type
+}
+
+// Setup returns how a kind is launched; false for kinds that the class cannot
+// become.
+func (k *Kinds) Setup(name string) (Setup, bool) {
+	i, found := slices.BinarySearchFunc(k.Kinds, name, func(x cluster.Kind, n string) int { return cmp.Compare(x.Name, n) })
+	if !found {
+		return Setup{}, false
+	}
+	return k.Setups[i], true
+}
+
+// For returns the kinds that the class can become: those that one of its
+// images can boot.
+func For(all []Type, class nodeclass.Class, s Settings) *Kinds {
+	out := &Kinds{}
+	windows := windowsLabels(class.Spec.EffectiveFamily())
+	for i := range all {
+		t := &all[i]
+		labels := t.Labels.Merge(windows) // shared where there is nothing to merge
+		img, ok := bootable(class.Resolved.Images, labels)
+		if !ok {
+			continue
+		}
+		total := capacity(*t, class.Spec, s)
+		out.Kinds = append(out.Kinds, cluster.Kind{
+			Name: t.Name, Labels: labels, Capacity: total, Allocatable: allocatable(*t, class.Spec, total),
+		})
+		out.Setups = append(out.Setups, Setup{
+			Image: img, MaxPods: MaxPods(*t, class.Spec, s),
+			RAID0: class.Spec.InstanceStore == nodeclass.RAID0 && t.LocalGB > 0,
+		})
+		out.types = append(out.types, t)
+	}
+	return out
+}
+
+// windowsLabels are those that differ under Windows; none for other families.
+func windowsLabels(f nodeclass.Family) constraint.Labels {
+	if !f.Windows() {
+		return nil
+	}
+	return constraint.NewLabels(map[string]string{
+		nodeclass.LabelOS: "windows", nodeclass.LabelWindowsBuild: image.WindowsBuild(f),
+	})
+}
+
+// bootable is the first image whose requirements the labels meet.
+func bootable(images []nodeclass.Image, labels constraint.Labels) (int, bool) {
+	for i, img := range images {
+		if _, ok := img.Requirements.Allow(labels); ok {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// Offered returns the kinds with the offers of the moment: one for each
+// purchase option in each zone where the type is offered and the class has a
+// subnet. An offer is available unless it has no price, or it or all
+// subnets of its zone are short.
+func (k *Kinds) Offered(class nodeclass.Class, prices price.View, short shortage.View) []cluster.Kind {
+	zones := zonesOf(class.Resolved.Subnets, short)
+	out := slices.Clone(k.Kinds)
+	for i, t := range k.types {
+		options := t.offeredAs()
+		offers := make([]cluster.Offer, 0, len(zones)*len(options))
+		for _, z := range zones {
+			if _, found := slices.BinarySearch(t.Zones, z.name); !found {
+				continue
+			}
+			for _, option := range options {
+				offers = append(offers, z.offer(t.Name, option, prices, short))
+			}
+		}
+		out[i].Offers = offers
+	}
+	return out
+}
+
+// zone is one zone of a class. Its labels are shared by all offers in it.
+type zone struct {
+	name   string
+	full   bool // no subnet has addresses left
+	labels map[cluster.Option]constraint.Labels
+}
+
+func zonesOf(subnets []nodeclass.Subnet, short shortage.View) []zone {
+	sorted := slices.Clone(subnets)
+	slices.SortFunc(sorted, func(a, b nodeclass.Subnet) int { return cmp.Or(cmp.Compare(a.Zone, b.Zone), cmp.Compare(a.ID, b.ID)) })
+	var out []zone
+	for _, s := range sorted {
+		if n := len(out); n > 0 && out[n-1].name == s.Zone {
+			out[n-1].full = out[n-1].full && short.Subnet(s.ID)
+			continue
+		}
+		z := zone{name: s.Zone, full: short.Subnet(s.ID), labels: map[cluster.Option]constraint.Labels{}}
+		for _, option := range []cluster.Option{cluster.OnDemand, cluster.Spot} {
+			z.labels[option] = offerLabels(s, option)
+		}
+		out = append(out, z)
+	}
+	return out
+}
+
+func offerLabels(s nodeclass.Subnet, option cluster.Option) constraint.Labels {
+	m := map[string]string{cluster.LabelZone: s.Zone, cluster.LabelCapacityType: string(option)}
+	if s.ZoneID != "" {
+		m[nodeclass.LabelZoneID] = s.ZoneID
+	}
+	return constraint.NewLabels(m)
+}
+
+func (z zone) offer(kind string, option cluster.Option, prices price.View, short shortage.View) cluster.Offer {
+	o := cluster.Offer{Zone: z.name, Option: option, Labels: z.labels[option]}
+	if option == cluster.Spot {
+		o.Price, o.Priced = prices.Spot(kind, z.name)
+	} else {
+		o.Price, o.Priced = prices.OnDemand(kind)
+	}
+	o.Available = o.Priced && !z.full && !short.Offer(kind, z.name, option)
+	return o
+}

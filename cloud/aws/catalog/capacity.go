@@ -1,0 +1,168 @@
+package catalog
+
+import (
+	"github.com/daemok/daemok/cloud/aws/nodeclass"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// Names of further resources that machines have.
+const (
+	resourceNVIDIA     = "nvidia.com/gpu"
+	resourceAMD        = "amd.com/gpu"
+	resourceGaudi      = "habana.ai/gaudi"
+	resourceNeuron     = "aws.amazon.com/neuron"
+	resourceNeuronCore = "aws.amazon.com/neuroncore"
+	resourceEFA        = "vpc.amazonaws.com/efa"
+	resourcePodENI     = "vpc.amazonaws.com/pod-eni"
+	resourceWindowsIP  = "vpc.amazonaws.com/PrivateIPv4Address"
+)
+
+// Settings are those of the controller that change what a machine can hold.
+type Settings struct {
+	MemoryOverhead float64 // share of the memory that the hypervisor keeps: 0.075
+	ReservedENIs   int64   // interfaces that pods do not get
+}
+
+// armReserveMiB is what arm64 machines keep beside the usual overhead.
+const armReserveMiB = 64
+
+const defaultDisk = 20 * quantity.GiB
+
+// capacity is all a machine of the type has, set up as the class says.
+func capacity(t Type, spec nodeclass.Spec, s Settings) quantity.Resources {
+	family := spec.EffectiveFamily()
+	out := quantity.Resources{
+		CPU:              quantity.MilliCPU(t.CPUs * 1000),
+		Memory:           memory(t, s.MemoryOverhead),
+		EphemeralStorage: disk(t, spec),
+		Pods:             pods(t, spec, s),
+	}
+	for _, e := range []quantity.Extended{
+		{Name: resourceNVIDIA, Amount: countOf(t.GPU, "nvidia")},
+		{Name: resourceAMD, Amount: countOf(t.GPU, "amd")},
+		{Name: resourceGaudi, Amount: countOf(t.Accelerator, "habana")},
+		{Name: resourceNeuron, Amount: countOf(t.Accelerator, "aws")},
+		{Name: resourceNeuronCore, Amount: t.AcceleratorCPU},
+		{Name: resourceEFA, Amount: t.EFAs},
+		{Name: resourcePodENI, Amount: t.BranchENIs},
+	} {
+		if e.Amount > 0 {
+			out = out.With(e.Name, e.Amount)
+		}
+	}
+	if family.Windows() && t.AddressesByENI > 1 {
+		out = out.With(resourceWindowsIP, t.AddressesByENI-1)
+	}
+	return out
+}
+
+func countOf(d Device, maker string) int64 {
+	if d.Maker != maker {
+		return 0
+	}
+	return d.Count
+}
+
+// memory is what the machine's kernel will see at least. The hypervisor's
+// share is rounded up to a whole MiB.
+func memory(t Type, overhead float64) quantity.Bytes {
+	mib := t.MemoryMiB
+	if t.Arch == "arm64" {
+		mib -= armReserveMiB
+	}
+	exact := float64(float64(mib) * overhead)
+	share := int64(exact)
+	if float64(share) < exact {
+		share++
+	}
+	return quantity.Bytes(mib-share) * quantity.MiB
+}
+
+// disk is the size of the device that the kubelet uses: the local disks
+// joined, else the root volume, else the family's own default.
+func disk(t Type, spec nodeclass.Spec) quantity.Bytes {
+	if spec.InstanceStore == nodeclass.RAID0 && t.LocalGB > 0 {
+		return quantity.Bytes(t.LocalGB) * 1e9
+	}
+	for _, d := range spec.BlockDevices {
+		if d.Root {
+			return volume(d)
+		}
+	}
+	for _, d := range spec.BlockDevices {
+		if d.DeviceName == kubeletDevice(spec.EffectiveFamily()) {
+			return volume(d)
+		}
+	}
+	if spec.EffectiveFamily() == nodeclass.Custom && len(spec.BlockDevices) > 0 {
+		return volume(spec.BlockDevices[len(spec.BlockDevices)-1])
+	}
+	if spec.EffectiveFamily().Windows() && len(spec.BlockDevices) == 0 {
+		return 50 * quantity.GiB
+	}
+	return defaultDisk
+}
+
+func volume(d nodeclass.BlockDevice) quantity.Bytes {
+	if d.EBS == nil || d.EBS.VolumeBytes == 0 { // as large as its snapshot, which is not known here
+		return defaultDisk
+	}
+	return quantity.Bytes(d.EBS.VolumeBytes)
+}
+
+// kubeletDevice is where images and pods' files lie.
+func kubeletDevice(f nodeclass.Family) string {
+	switch {
+	case f == nodeclass.Bottlerocket:
+		return "/dev/xvdb"
+	case f.Windows():
+		return "/dev/sda1"
+	}
+	return "/dev/xvda"
+}
+
+// pods is how many pods the machine holds.
+func pods(t Type, spec nodeclass.Spec, s Settings) int64 {
+	count := MaxPods(t, spec, s)
+	perCore := spec.Kubelet.PodsPerCore
+	if perCore != nil && *perCore > 0 && spec.EffectiveFamily() != nodeclass.Bottlerocket {
+		count = min(count, *perCore*t.CPUs)
+	}
+	return count
+}
+
+// podsUnlimited is Kubernetes' own default, for machines whose pods do not
+// get addresses of the VPC's interfaces.
+const podsUnlimited = 110
+
+// MaxPods is the kubelet's limit: as configured, else as many as the
+// network interfaces have addresses for.
+func MaxPods(t Type, spec nodeclass.Spec, s Settings) int64 {
+	if n := spec.Kubelet.MaxPods; n != nil {
+		return *n
+	}
+	if spec.EffectiveFamily().Windows() {
+		return podsUnlimited
+	}
+	return addressLimit(t, s.ReservedENIs+efaOnly(spec))
+}
+
+// addressLimit counts an address a pod; each interface keeps its first one,
+// and two pods of the system use the machine's own.
+func addressLimit(t Type, withoutENIs int64) int64 {
+	if t.ENIs == 0 || t.AddressesByENI == 0 {
+		return podsUnlimited
+	}
+	return max(0, t.ENIs-withoutENIs)*(t.AddressesByENI-1) + 2
+}
+
+// efaOnly counts the interfaces of the default card that carry no addresses.
+func efaOnly(spec nodeclass.Spec) int64 {
+	n := int64(0)
+	for _, i := range spec.Interfaces {
+		if i.Card == 0 && i.Type == "efa-only" {
+			n++
+		}
+	}
+	return n
+}

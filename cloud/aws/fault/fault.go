@@ -1,0 +1,108 @@
+// Package fault says what AWS's error codes mean: whether something is short,
+// not there, forbidden, or asked for too often.
+//
+// It promises to look at codes first and at words only where one code has
+// several meanings. It retries nothing.
+package fault
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/smithy-go"
+
+	"github.com/daemok/daemok/cloud"
+)
+
+// Code returns the AWS error code in err; empty when it has none.
+func Code(err error) string {
+	var api smithy.APIError
+	if errors.As(err, &api) {
+		return api.ErrorCode()
+	}
+	return ""
+}
+
+// Message returns AWS's own words in err; err's text when it has none.
+func Message(err error) string {
+	var api smithy.APIError
+	if errors.As(err, &api) {
+		return api.ErrorMessage()
+	}
+	return err.Error()
+}
+
+var notFound = []string{
+	"InvalidInstanceID.NotFound", "InvalidLaunchTemplateName.NotFoundException", "InvalidLaunchTemplateId.NotFound",
+	"InvalidCapacityReservationId.NotFound", "InvalidSubnetID.NotFound", "InvalidGroup.NotFound", "InvalidGroupId.NotFound",
+	"InvalidAMIID.NotFound", "NoSuchEntity", "ParameterNotFound", "QueueDoesNotExist",
+	"AWS.SimpleQueueService.NonExistentQueue", "ResourceNotFoundException",
+}
+
+// NotFound reports whether what was named does not exist.
+func NotFound(err error) bool { return slices.Contains(notFound, Code(err)) }
+
+// Exists reports whether what should be made is already there.
+func Exists(err error) bool {
+	code := Code(err)
+	return code == "EntityAlreadyExists" || code == "EntityAlreadyExistsException" ||
+		code == "InvalidLaunchTemplateName.AlreadyExistsException"
+}
+
+// TemplateNotFound reports whether a launch template is not there.
+func TemplateNotFound(code string) bool {
+	return code == "InvalidLaunchTemplateName.NotFoundException" || code == "InvalidLaunchTemplateId.NotFound"
+}
+
+var shortages = []string{
+	"InsufficientInstanceCapacity", "MaxSpotInstanceCountExceeded", "VcpuLimitExceeded", "UnfulfillableCapacity",
+	"Unsupported", "InsufficientFreeAddressesInSubnet", "MaxFleetCountExceeded", "ReservationCapacityExceeded",
+}
+
+// Short reports whether the code says that something cannot be had now.
+func Short(code string) bool { return slices.Contains(shortages, code) }
+
+// NoAddresses reports whether the code says that a subnet is full.
+func NoAddresses(code string) bool { return code == "InsufficientFreeAddressesInSubnet" }
+
+// NoSpotRole reports whether the code says that the account may not buy spot
+// machines, since the role that does so is not there.
+func NoSpotRole(code string) bool {
+	return code == "AuthFailure.ServiceLinkedRoleCreationNotPermitted"
+}
+
+var throttles = []string{
+	"RequestLimitExceeded", "Throttling", "ThrottlingException", "ThrottledException", "RequestThrottled",
+	"RequestThrottledException", "TooManyRequestsException", "EC2ThrottledException", "SlowDown",
+	"BandwidthLimitExceeded", "PriorRequestNotComplete",
+}
+
+// Throttled reports whether AWS asks to be called less often.
+func Throttled(err error) bool { return slices.Contains(throttles, Code(err)) }
+
+// Wrap turns an error of a call into one of the port's where it has a
+// meaning there, and names the call in any case.
+func Wrap(call string, err error) error {
+	switch code := Code(err); {
+	case err == nil:
+		return nil
+	case Throttled(err):
+		return &cloud.ThrottledError{Call: call}
+	case refuses(code):
+		return &cloud.RefusedError{Reason: Reason(code, Message(err)), Cause: fmt.Sprintf("%s: %s: %s", call, code, Message(err))}
+	}
+	return fmt.Errorf("call %s: %w", call, err)
+}
+
+// refuses tells codes of a request that is wrong in itself from trouble that
+// may pass.
+func refuses(code string) bool {
+	if code == "" || code == "InternalError" || code == "InternalFailure" || code == "Unavailable" || code == "ServiceUnavailable" {
+		return false
+	}
+	return Reason(code, "") != reasonOther || slices.ContainsFunc(
+		[]string{"Invalid", "Missing", "Unsupported", "Malformed", "Validation"},
+		func(prefix string) bool { return strings.HasPrefix(code, prefix) })
+}

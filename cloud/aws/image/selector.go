@@ -1,0 +1,101 @@
+package image
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/daemok/daemok/cloud/aws/fault"
+	"github.com/daemok/daemok/cloud/aws/network"
+	"github.com/daemok/daemok/cloud/aws/nodeclass"
+)
+
+// selected returns the images of all terms that are no alias.
+func (f Finder) selected(ctx context.Context, spec nodeclass.Spec) ([]nodeclass.Image, error) {
+	queries, err := f.queries(ctx, spec.Images)
+	if err != nil {
+		return nil, err
+	}
+	var out []nodeclass.Image
+	for _, q := range queries {
+		found, err := f.describe(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, raw := range found {
+			if raw.State != "" && raw.State != types.ImageStateAvailable {
+				continue
+			}
+			image := f.convert(raw)
+			if spec.EffectiveFamily().Windows() {
+				image.Requirements = image.Requirements.And(in(nodeclass.LabelOS, "windows"))
+			}
+			if spec.EffectiveFamily() == nodeclass.Bottlerocket {
+				image.Version = bottlerocketVersion(image.Name)
+			}
+			out = append(out, image)
+		}
+	}
+	return out, nil
+}
+
+// queries makes one query for all ids, and one for each other term.
+func (f Finder) queries(ctx context.Context, terms []nodeclass.ImageTerm) ([]*ec2.DescribeImagesInput, error) {
+	var ids []string
+	var out []*ec2.DescribeImagesInput
+	for _, t := range terms {
+		switch {
+		case t.Alias != "":
+		case t.ID != "":
+			ids = append(ids, t.ID)
+		case t.SSMParameter != "":
+			id, err := f.Parameters.Get(ctx, t.SSMParameter, true)
+			if fault.NotFound(err) {
+				continue
+			}
+			if err != nil {
+				return nil, fault.Wrap("ssm:GetParameter of "+t.SSMParameter, err)
+			}
+			ids = append(ids, id)
+		default:
+			out = append(out, query(t))
+		}
+	}
+	if len(ids) > 0 {
+		out = append(out, &ec2.DescribeImagesInput{Filters: []types.Filter{{Name: aws.String("image-id"), Values: ids}}})
+	}
+	return out, nil
+}
+
+func query(t nodeclass.ImageTerm) *ec2.DescribeImagesInput {
+	q := &ec2.DescribeImagesInput{Filters: network.TagFilters(t.Tags)}
+	if t.Name != "" {
+		q.Filters = append(q.Filters, types.Filter{Name: aws.String("name"), Values: []string{t.Name}})
+	}
+	switch {
+	case t.Owner != "":
+		q.Owners = []string{t.Owner}
+	case t.Name != "" || len(t.Tags) > 0:
+		q.Owners = []string{"self", "amazon"}
+	}
+	return q
+}
+
+func termWords(t nodeclass.ImageTerm) []string {
+	var words []string
+	for _, w := range []struct{ name, value string }{
+		{"alias", t.Alias}, {"id", t.ID}, {"name", t.Name}, {"owner", t.Owner}, {"ssmParameter", t.SSMParameter},
+	} {
+		if w.value != "" {
+			words = append(words, w.name+" "+w.value)
+		}
+	}
+	for _, k := range slices.Sorted(maps.Keys(t.Tags)) {
+		words = append(words, "tag "+k+"="+t.Tags[k])
+	}
+	return words
+}

@@ -1,0 +1,167 @@
+// Package network finds the subnets and security groups that a class selects,
+// and knows which subnet of a zone has most free addresses.
+//
+// It promises that addresses of machines just bought count as taken until AWS
+// has counted them itself. It keeps no cache: how often to look is the
+// caller's business.
+package network
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/daemok/daemok/cloud/aws/fault"
+	"github.com/daemok/daemok/cloud/aws/nodeclass"
+)
+
+type api interface {
+	ec2.DescribeSubnetsAPIClient
+	ec2.DescribeSecurityGroupsAPIClient
+}
+
+// Finder looks up networks.
+type Finder struct {
+	API api
+}
+
+// Subnets returns the subnets that any of the terms selects: most free
+// addresses first, then by ID. It is a *nodeclass.MissingError when there are
+// none.
+func (f Finder) Subnets(ctx context.Context, terms []nodeclass.SubnetTerm) ([]nodeclass.Subnet, error) {
+	found := map[string]nodeclass.Subnet{}
+	for _, filters := range subnetFilters(terms) {
+		pages := ec2.NewDescribeSubnetsPaginator(f.API, &ec2.DescribeSubnetsInput{Filters: filters})
+		for pages.HasMorePages() {
+			page, err := pages.NextPage(ctx)
+			if err != nil {
+				return nil, fault.Wrap("ec2:DescribeSubnets", err)
+			}
+			for _, s := range page.Subnets {
+				found[aws.ToString(s.SubnetId)] = nodeclass.Subnet{
+					ID: aws.ToString(s.SubnetId), Zone: aws.ToString(s.AvailabilityZone),
+					ZoneID: aws.ToString(s.AvailabilityZoneId), Free: int64(aws.ToInt32(s.AvailableIpAddressCount)),
+				}
+			}
+		}
+	}
+	if len(found) == 0 {
+		return nil, &nodeclass.MissingError{Reason: nodeclass.SubnetsNotFound, Text: fmt.Sprintf(
+			"no subnet matches spec.subnetSelectorTerms (%s): tag the subnets for machines so, or change the terms", describeSubnets(terms))}
+	}
+	return slices.SortedFunc(maps.Values(found), func(a, b nodeclass.Subnet) int {
+		return cmp.Or(cmp.Compare(b.Free, a.Free), cmp.Compare(a.ID, b.ID))
+	}), nil
+}
+
+// Groups returns the security groups that any of the terms selects, by ID. It
+// is a *nodeclass.MissingError when there are none.
+func (f Finder) Groups(ctx context.Context, terms []nodeclass.GroupTerm) ([]nodeclass.Group, error) {
+	found := map[string]nodeclass.Group{}
+	for _, filters := range groupFilters(terms) {
+		pages := ec2.NewDescribeSecurityGroupsPaginator(f.API, &ec2.DescribeSecurityGroupsInput{Filters: filters})
+		for pages.HasMorePages() {
+			page, err := pages.NextPage(ctx)
+			if err != nil {
+				return nil, fault.Wrap("ec2:DescribeSecurityGroups", err)
+			}
+			for _, g := range page.SecurityGroups {
+				found[aws.ToString(g.GroupId)] = nodeclass.Group{ID: aws.ToString(g.GroupId), Name: aws.ToString(g.GroupName)}
+			}
+		}
+	}
+	if len(found) == 0 {
+		return nil, &nodeclass.MissingError{Reason: nodeclass.SecurityGroupsNotFound, Text: fmt.Sprintf(
+			"no security group matches spec.securityGroupSelectorTerms (%s): tag the group so, or change the terms", describeGroups(terms))}
+	}
+	return slices.SortedFunc(maps.Values(found), func(a, b nodeclass.Group) int { return cmp.Compare(a.ID, b.ID) }), nil
+}
+
+// subnetFilters makes one set of filters for all terms with an ID, and one
+// for each other term.
+func subnetFilters(terms []nodeclass.SubnetTerm) [][]types.Filter {
+	var ids []string
+	var out [][]types.Filter
+	for _, t := range terms {
+		if t.ID != "" {
+			ids = append(ids, t.ID)
+			continue
+		}
+		out = append(out, TagFilters(t.Tags))
+	}
+	return withValues(out, "subnet-id", ids)
+}
+
+func groupFilters(terms []nodeclass.GroupTerm) [][]types.Filter {
+	var ids, names []string
+	var out [][]types.Filter
+	for _, t := range terms {
+		switch {
+		case t.ID != "":
+			ids = append(ids, t.ID)
+		case t.Name != "":
+			names = append(names, t.Name)
+		default:
+			out = append(out, TagFilters(t.Tags))
+		}
+	}
+	return withValues(withValues(out, "group-id", ids), "group-name", names)
+}
+
+func withValues(sets [][]types.Filter, name string, values []string) [][]types.Filter {
+	if len(values) == 0 {
+		return sets
+	}
+	return append(sets, []types.Filter{{Name: aws.String(name), Values: values}})
+}
+
+// TagFilters turns tags of a term into filters, sorted by key. The value "*"
+// asks that the tag exists.
+func TagFilters(tags map[string]string) []types.Filter {
+	var out []types.Filter
+	for _, k := range slices.Sorted(maps.Keys(tags)) {
+		if tags[k] == "*" {
+			out = append(out, types.Filter{Name: aws.String("tag-key"), Values: []string{k}})
+			continue
+		}
+		out = append(out, types.Filter{Name: aws.String("tag:" + k), Values: []string{tags[k]}})
+	}
+	return out
+}
+
+func describeSubnets(terms []nodeclass.SubnetTerm) string {
+	words := make([]string, len(terms))
+	for i, t := range terms {
+		words[i] = describe(t.ID, "", t.Tags)
+	}
+	return strings.Join(words, "; or ")
+}
+
+func describeGroups(terms []nodeclass.GroupTerm) string {
+	words := make([]string, len(terms))
+	for i, t := range terms {
+		words[i] = describe(t.ID, t.Name, t.Tags)
+	}
+	return strings.Join(words, "; or ")
+}
+
+func describe(id, name string, tags map[string]string) string {
+	var words []string
+	if id != "" {
+		words = append(words, "id "+id)
+	}
+	if name != "" {
+		words = append(words, "name "+name)
+	}
+	for _, k := range slices.Sorted(maps.Keys(tags)) {
+		words = append(words, "tag "+k+"="+tags[k])
+	}
+	return strings.Join(words, ", ")
+}

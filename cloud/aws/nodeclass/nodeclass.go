@@ -1,0 +1,173 @@
+// Package nodeclass is a user's AWS settings for machines as plain values: what
+// the EC2NodeClass asks for (Spec) and what was found for it (Resolved).
+//
+// It promises to hold neither SDK nor Kubernetes types, so that controllers
+// can map API objects to it without knowing AWS, and the adapter can read it
+// without knowing Kubernetes. It resolves nothing by itself.
+package nodeclass
+
+import (
+	"time"
+
+	"github.com/daemok/daemok/core/constraint"
+)
+
+// Class is one class. It is what cloud.Class.Settings holds, by value or by
+// pointer. A Class is not written once it was passed on.
+type Class struct {
+	Name     string // of the API object: "default"
+	UID      string // of the API object; part of the path of its instance profile
+	Spec     Spec
+	Resolved Resolved
+}
+
+// Spec is what the user asks for. Defaults of the API are already filled in.
+type Spec struct {
+	Subnets           []SubnetTerm // any may match
+	Groups            []GroupTerm  // any may match
+	Images            []ImageTerm  // any may match
+	Family            Family       // empty: that of the alias
+	UserData          string
+	Role              string // exactly one of Role and InstanceProfile
+	InstanceProfile   string
+	Tags              map[string]string
+	Kubelet           Kubelet
+	BlockDevices      []BlockDevice // none: those of the family
+	InstanceStore     InstanceStore
+	Interfaces        []Interface
+	PublicIP          *bool // nil: as the subnet says
+	IPPrefixes        *int32
+	DetailedMonitored bool
+	Metadata          Metadata
+	Tracking          *Tracking
+	NestedVirtual     string // enabled, disabled or empty
+	Context           string // EC2's launch context; empty for none
+}
+
+// SubnetTerm selects subnets: by ID, or by all of Tags. The tag value "*"
+// means that the tag exists.
+type SubnetTerm struct {
+	ID   string
+	Tags map[string]string
+}
+
+// GroupTerm selects security groups by ID, by group name, or by all of Tags.
+type GroupTerm struct {
+	ID, Name string
+	Tags     map[string]string
+}
+
+// ImageTerm selects images. Alias stands alone; the other fields of one term
+// must hold together.
+type ImageTerm struct {
+	Alias        string // family@version: "al2023@latest"
+	ID           string
+	Name         string
+	Owner        string // account id, "self" or "amazon"; empty: self and amazon
+	SSMParameter string // name or ARN of a parameter that holds an image id
+	Tags         map[string]string
+}
+
+// Family tells how a machine's operating system reads its user data.
+type Family string
+
+// The families.
+const (
+	AL2          Family = "AL2"
+	AL2023       Family = "AL2023"
+	Bottlerocket Family = "Bottlerocket"
+	Custom       Family = "Custom"
+	Windows2019  Family = "Windows2019"
+	Windows2022  Family = "Windows2022"
+	Windows2025  Family = "Windows2025"
+)
+
+// Windows reports whether the family is one of Windows.
+func (f Family) Windows() bool {
+	return f == Windows2019 || f == Windows2022 || f == Windows2025
+}
+
+// BlockDevice is one volume of a machine.
+type BlockDevice struct {
+	DeviceName string
+	Root       bool // the device that the kubelet uses
+	EBS        *EBS
+}
+
+// EBS is a network volume. Nil and zero mean EC2's own default.
+type EBS struct {
+	DeleteOnTermination *bool
+	Encrypted           *bool
+	IOPS                *int64
+	Throughput          *int64
+	InitializationRate  *int32 // MiB/s
+	KMSKeyID            string
+	SnapshotID          string
+	VolumeType          string
+	VolumeBytes         int64
+}
+
+// InstanceStore says what is done with a machine's local disks.
+type InstanceStore string
+
+// RAID0 joins all local disks to one for the kubelet and containers.
+const RAID0 InstanceStore = "RAID0"
+
+// Interface is one network interface given explicitly.
+type Interface struct {
+	Card, Device int32
+	Type         string // interface or efa-only
+}
+
+// Metadata is how processes reach the instance metadata service.
+type Metadata struct {
+	Endpoint, IPv6, Tokens string
+	HopLimit               int32
+}
+
+// DefaultMetadata is what the API fills in where nothing is said.
+func DefaultMetadata() Metadata {
+	return Metadata{Endpoint: "enabled", IPv6: "disabled", Tokens: "required", HopLimit: 1}
+}
+
+// Tracking holds idle timeouts of tracked connections, in seconds.
+type Tracking struct{ TCPEstablished, UDPStream, UDP *int32 }
+
+// Resolved is what was found for a Spec.
+type Resolved struct {
+	Subnets []Subnet // most free addresses first, then by ID
+	Groups  []Group  // by ID
+	Images  []Image  // those in use first: not deprecated, newest
+	Profile string   // name of the instance profile
+}
+
+// Subnet is a subnet that machines may be launched into.
+type Subnet struct {
+	ID, Zone, ZoneID string
+	Free             int64 // addresses, when it was looked up
+}
+
+// Group is a security group.
+type Group struct{ ID, Name string }
+
+// Image is a machine image. Kinds whose labels meet Requirements can boot it.
+type Image struct {
+	ID, Name     string
+	Deprecated   bool
+	CreatedAt    time.Time
+	Requirements constraint.Requirements
+	Version      string // of the operating system where the alias names one: Bottlerocket's "1.46.0"
+}
+
+// EffectiveFamily is the family that counts: the one named, else the alias'.
+func (s Spec) EffectiveFamily() Family {
+	if s.Family != "" {
+		return s.Family
+	}
+	for _, term := range s.Images {
+		if alias, err := ParseAlias(term.Alias); err == nil {
+			return alias.Family
+		}
+	}
+	return Custom
+}

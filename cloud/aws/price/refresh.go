@@ -1,0 +1,156 @@
+package price
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	"github.com/aws/aws-sdk-go-v2/service/pricing"
+	"github.com/aws/aws-sdk-go-v2/service/pricing/types"
+
+	"github.com/daemok/daemok/cloud/aws/fault"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// EndpointRegion is the region that answers the Pricing API for machines in
+// the given one; only a few do. It is empty where prices cannot be asked for.
+func EndpointRegion(region string) string {
+	switch {
+	case strings.HasPrefix(region, "us-gov-"), strings.HasPrefix(region, "us-iso"), strings.HasPrefix(region, "eu-isoe-"):
+		return ""
+	case strings.HasPrefix(region, "cn-"):
+		return "cn-northwest-1"
+	case strings.HasPrefix(region, "ap-"):
+		return "ap-south-1"
+	case strings.HasPrefix(region, "eu-"):
+		return "eu-central-1"
+	}
+	return "us-east-1"
+}
+
+// RefreshOnDemand reads the on-demand prices of a region: shared machines and
+// bare metal in two streams. What one stream brought is kept if the other fails.
+func (b *Book) RefreshOnDemand(ctx context.Context, api pricing.GetProductsAPIClient, region string) error {
+	shared := filters("regionCode", region, "tenancy", "Shared", "productFamily", "Compute Instance")
+	metal := filters("regionCode", region, "tenancy", "Dedicated", "productFamily", "Compute Instance (bare metal)")
+	return errors.Join(b.readProducts(ctx, api, region, shared), b.readProducts(ctx, api, region, metal))
+}
+
+func (b *Book) readProducts(ctx context.Context, api pricing.GetProductsAPIClient, region string, f []types.Filter) error {
+	prices := map[string]quantity.MicroUSDPerHour{}
+	pages := pricing.NewGetProductsPaginator(api, &pricing.GetProductsInput{
+		ServiceCode: aws.String("AmazonEC2"), Filters: f, MaxResults: aws.Int32(100),
+	})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			b.setOnDemand(prices)
+			return fault.Wrap("pricing:GetProducts", err)
+		}
+		for _, text := range page.PriceList {
+			kind, dollars, err := parseProduct(text, currency(region))
+			if err != nil {
+				return err
+			}
+			if kind != "" && dollars > 0 {
+				prices[kind] = quantity.USDPerHour(dollars)
+			}
+		}
+	}
+	b.setOnDemand(prices)
+	return nil
+}
+
+// RefreshSpot reads the present spot price of every pool.
+func (b *Book) RefreshSpot(ctx context.Context, api ec2.DescribeSpotPriceHistoryAPIClient, now time.Time) error {
+	prices := map[pool]quantity.MicroUSDPerHour{}
+	newest := map[pool]time.Time{}
+	pages := ec2.NewDescribeSpotPriceHistoryPaginator(api, &ec2.DescribeSpotPriceHistoryInput{
+		ProductDescriptions: []string{"Linux/UNIX", "Linux/UNIX (Amazon VPC)"}, StartTime: aws.Time(now),
+	})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return fault.Wrap("ec2:DescribeSpotPriceHistory", err)
+		}
+		for _, row := range page.SpotPriceHistory {
+			takeSpot(prices, newest, row)
+		}
+	}
+	if len(prices) == 0 {
+		return errors.New("ec2:DescribeSpotPriceHistory answered without a single price; what was known is kept")
+	}
+	b.setSpot(prices)
+	return nil
+}
+
+// takeSpot keeps the newest row of a pool.
+func takeSpot(prices map[pool]quantity.MicroUSDPerHour, newest map[pool]time.Time, row ec2types.SpotPrice) {
+	dollars, err := strconv.ParseFloat(aws.ToString(row.SpotPrice), 64)
+	if err != nil || dollars <= 0 {
+		return
+	}
+	p := pool{string(row.InstanceType), aws.ToString(row.AvailabilityZone)}
+	at := aws.ToTime(row.Timestamp)
+	if _, seen := prices[p]; seen && !at.After(newest[p]) {
+		return
+	}
+	prices[p], newest[p] = quantity.USDPerHour(dollars), at
+}
+
+// product is the part of a price list entry that matters.
+type product struct {
+	Product struct {
+		Attributes struct {
+			InstanceType string `json:"instanceType"`
+		} `json:"attributes"`
+	} `json:"product"`
+	Terms struct {
+		OnDemand map[string]struct {
+			PriceDimensions map[string]struct {
+				PricePerUnit map[string]string `json:"pricePerUnit"`
+			} `json:"priceDimensions"`
+		} `json:"OnDemand"`
+	} `json:"terms"`
+}
+
+// parseProduct reads one entry. Of several prices the highest counts, since
+// discounts are for those who know of them.
+func parseProduct(text, currency string) (kind string, amount float64, err error) {
+	var p product
+	if err := json.Unmarshal([]byte(text), &p); err != nil {
+		return "", 0, fmt.Errorf("read an entry of the price list: %w", err)
+	}
+	for _, term := range p.Terms.OnDemand {
+		for _, dimension := range term.PriceDimensions {
+			if value, err := strconv.ParseFloat(dimension.PricePerUnit[currency], 64); err == nil {
+				amount = max(amount, value)
+			}
+		}
+	}
+	return p.Product.Attributes.InstanceType, amount, nil
+}
+
+func currency(region string) string {
+	if strings.HasPrefix(region, "cn-") {
+		return "CNY"
+	}
+	return "USD"
+}
+
+func filters(pairs ...string) []types.Filter {
+	pairs = append(pairs, "serviceCode", "AmazonEC2", "preInstalledSw", "NA", "operatingSystem", "Linux",
+		"capacitystatus", "Used", "marketoption", "OnDemand")
+	var out []types.Filter
+	for i := 0; i < len(pairs); i += 2 {
+		out = append(out, types.Filter{Type: types.FilterTypeTermMatch, Field: aws.String(pairs[i]), Value: aws.String(pairs[i+1])})
+	}
+	return out
+}

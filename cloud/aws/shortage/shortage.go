@@ -1,0 +1,108 @@
+// Package shortage remembers what AWS could not deliver lately, so that the
+// next plan does not ask for it again at once.
+//
+// It promises that what was remembered is forgotten after Keep, by the clock
+// it was given, and that its sequence number changes whenever the answer to
+// any question changes. It does not decide what counts as a shortage.
+package shortage
+
+import (
+	"sync"
+	"time"
+
+	"github.com/daemok/daemok/core/cluster"
+)
+
+// Keep is how long an offer counts as short.
+const Keep = 3 * time.Minute
+
+// Memory is what is short at the moment. It is safe for concurrent use.
+type Memory struct {
+	now func() time.Time
+
+	mu    sync.Mutex
+	until map[key]time.Time
+	seq   uint64
+}
+
+// key names an offer (kind:zone:option), a whole option, or a subnet.
+type key struct {
+	kind, zone string
+	option     cluster.Option
+	subnet     string
+}
+
+// New returns an empty memory that lives by the given clock.
+func New(now func() time.Time) *Memory {
+	return &Memory{now: now, until: map[key]time.Time{}}
+}
+
+// AddOffer remembers that one kind is short in one zone under one option.
+func (m *Memory) AddOffer(kind, zone string, option cluster.Option) {
+	m.add(key{kind: kind, zone: zone, option: option})
+}
+
+// AddOption remembers that nothing can be bought under an option.
+func (m *Memory) AddOption(option cluster.Option) { m.add(key{option: option}) }
+
+// AddSubnet remembers that a subnet has no free addresses.
+func (m *Memory) AddSubnet(id string) { m.add(key{subnet: id}) }
+
+// Seq is a number that changes with every change of the memory, forgetting
+// included.
+func (m *Memory) Seq() uint64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.forget()
+	return m.seq
+}
+
+// View is the memory at one moment, for many questions at once.
+type View struct {
+	Seq   uint64
+	short map[key]bool
+}
+
+// View copies what is short now.
+func (m *Memory) View() View {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.forget()
+	v := View{Seq: m.seq, short: make(map[key]bool, len(m.until))}
+	for k := range m.until {
+		v.short[k] = true
+	}
+	return v
+}
+
+// Offer reports whether the offer, or its whole option, is short.
+func (v View) Offer(kind, zone string, option cluster.Option) bool {
+	if len(v.short) == 0 {
+		return false
+	}
+	return v.short[key{kind: kind, zone: zone, option: option}] || v.short[key{option: option}]
+}
+
+// Subnet reports whether the subnet is out of addresses.
+func (v View) Subnet(id string) bool { return v.short[key{subnet: id}] }
+
+func (m *Memory) add(k key) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.forget()
+	if _, known := m.until[k]; !known {
+		m.seq++
+	}
+	m.until[k] = m.now().Add(Keep)
+}
+
+// forget drops what is over. The caller holds mu.
+func (m *Memory) forget() {
+	now := m.now()
+	for k, until := range m.until {
+		if !now.Before(until) {
+			delete(m.until, k)
+			m.seq++
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package userdata
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/mail"
+	"net/textproto"
+	"strings"
+)
+
+const (
+	boundary       = "//"
+	typeShell      = `text/x-shellscript; charset="us-ascii"`
+	typeNodeConfig = "application/node.eks.aws"
+)
+
+// part is one part of a MIME document.
+type part struct {
+	header textproto.MIMEHeader
+	body   []byte
+}
+
+func newPart(contentType, body string) part {
+	return part{textproto.MIMEHeader{"Content-Type": {contentType}}, []byte(body)}
+}
+
+// splitMIME returns the parts of a MIME document; ok is false when the text
+// is none.
+func splitMIME(text string) (parts []part, ok bool, err error) {
+	message, err := mail.ReadMessage(strings.NewReader(strings.TrimLeft(text, " \t\r\n")))
+	if err != nil {
+		return nil, false, nil
+	}
+	kind, params, err := mime.ParseMediaType(message.Header.Get("Content-Type"))
+	if err != nil || !strings.HasPrefix(kind, "multipart/") {
+		return nil, false, nil
+	}
+	reader := multipart.NewReader(message.Body, params["boundary"])
+	for {
+		p, err := reader.NextRawPart()
+		if errors.Is(err, io.EOF) {
+			return parts, true, nil
+		}
+		if err != nil {
+			return nil, true, fmt.Errorf("read MIME parts of spec.userData: %w; check that every part is closed by its boundary %q", err, params["boundary"])
+		}
+		body, err := io.ReadAll(p)
+		if err != nil {
+			return nil, true, fmt.Errorf("read MIME part %d of spec.userData: %w", len(parts)+1, err)
+		}
+		parts = append(parts, part{p.Header, body})
+	}
+}
+
+// joinMIME writes the parts as one document. Lines end in LF alone, as
+// cloud-init likes it.
+func joinMIME(parts []part) (string, error) {
+	var b bytes.Buffer
+	b.WriteString("MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=\"" + boundary + "\"\n\n")
+	w := multipart.NewWriter(&b)
+	if err := w.SetBoundary(boundary); err != nil {
+		return "", fmt.Errorf("set MIME boundary: %w", err)
+	}
+	for _, p := range parts {
+		out, err := w.CreatePart(p.header)
+		if err != nil {
+			return "", fmt.Errorf("write MIME part: %w", err)
+		}
+		if _, err := out.Write(p.body); err != nil {
+			return "", fmt.Errorf("write MIME part: %w", err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		return "", fmt.Errorf("close MIME document: %w", err)
+	}
+	return strings.ReplaceAll(b.String(), "\r\n", "\n"), nil
+}
