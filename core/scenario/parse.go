@@ -149,13 +149,28 @@ func unique[T any](what string, list []T, name func(T) string) error {
 
 // resolve looks up the waiting pods that machines were ordered for.
 func (p *parser) resolve() error {
+	if len(p.wanted) == 0 {
+		return nil
+	}
+	machines, waiting := map[string]int{}, byName(p.out.Waiting)
+	for i := range p.out.Machines {
+		machines[p.out.Machines[i].Claim] = i
+	}
 	for _, w := range p.wanted {
-		m := slices.IndexFunc(p.out.Machines, func(m cluster.Machine) bool { return m.Claim == w.machine })
-		i := slices.IndexFunc(p.out.Waiting, func(q cluster.Pod) bool { return podName(q) == podName(w.pod) })
-		if i < 0 || w.at >= len(p.out.Machines[m].BoughtFor) {
+		m := &p.out.Machines[machines[w.machine]]
+		pod := waiting[[2]string{w.pod.Namespace, w.pod.Name}]
+		if pod == nil || w.at >= len(m.BoughtFor) {
 			return fmt.Errorf("machine %s is for pod %s, which does not wait: give its shape", w.machine, podName(w.pod))
 		}
-		p.out.Machines[m].BoughtFor[w.at] = p.out.Waiting[i]
+		m.BoughtFor[w.at] = *pod
 	}
 	return nil
+}
+
+func byName(pods []cluster.Pod) map[[2]string]*cluster.Pod {
+	out := make(map[[2]string]*cluster.Pod, len(pods))
+	for i := range pods {
+		out[[2]string{pods[i].Namespace, pods[i].Name}] = &pods[i]
+	}
+	return out
 }

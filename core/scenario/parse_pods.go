@@ -10,8 +10,8 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// podsMax bounds what count= may stand for in one text.
-const podsMax = 200_000
+// countMax bounds what one count= may stand for.
+const countMax = 10_000
 
 func (p *parser) snapshot(w []string) error {
 	if len(w) == 0 || len(w) > 2 {
@@ -98,9 +98,6 @@ func (p *parser) waiting(w []string) error {
 	if err != nil {
 		return err
 	}
-	if len(p.out.Waiting)+count > podsMax {
-		return fmt.Errorf("more than %d pods", podsMax)
-	}
 	if count == 0 {
 		p.out.Waiting = append(p.out.Waiting, pod)
 	}
@@ -160,8 +157,8 @@ func (p *parser) readPod(w []string) (pod cluster.Pod, count int, err error) {
 			return pod, 0, err
 		}
 		if key == "count" {
-			if count, err = strconv.Atoi(value); err != nil || count < 1 || count > podsMax {
-				return pod, 0, fmt.Errorf("count %s: want a number from 1", value)
+			if count, err = strconv.Atoi(value); err != nil || count < 1 || count > countMax {
+				return pod, 0, fmt.Errorf("count %s: want a number from 1 to %d", value, countMax)
 			}
 			continue
 		}

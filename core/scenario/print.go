@@ -32,8 +32,9 @@ func Print(s *cluster.Snapshot) string {
 	for i := range s.Nodes {
 		p.node(&s.Nodes[i])
 	}
+	waiting := byName(s.Waiting)
 	for i := range s.Machines {
-		p.machine(&s.Machines[i], s.Waiting)
+		p.machine(&s.Machines[i], waiting)
 	}
 	return p.text.String()
 }
@@ -163,7 +164,7 @@ func (p *printer) node(n *cluster.Node) {
 	}
 }
 
-func (p *printer) machine(m *cluster.Machine, waiting []cluster.Pod) {
+func (p *printer) machine(m *cluster.Machine, waiting map[[2]string]*cluster.Pod) {
 	p.line(0, "machine", quote(m.Claim), poolField(m.Pool), timed("created", m.CreatedAt), flag("launched", m.Launched),
 		flag("deleting", m.Deleting))
 	p.labels(1, m.Labels, nil)
@@ -172,7 +173,7 @@ func (p *printer) machine(m *cluster.Machine, waiting []cluster.Pod) {
 	p.sizes(m.Allocatable, m.Capacity)
 	for i := range m.BoughtFor {
 		pod := &m.BoughtFor[i]
-		if slices.ContainsFunc(waiting, func(w cluster.Pod) bool { return samePod(&w, pod) }) {
+		if w := waiting[[2]string{pod.Namespace, pod.Name}]; w != nil && samePod(w, pod) {
 			p.line(1, "for", slashed(pod.Namespace, pod.Name))
 			continue
 		}
