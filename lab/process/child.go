@@ -1,0 +1,78 @@
+// Package process runs other programs as children of this one: it keeps them
+// running, restarts them on request, and stops them.
+//
+// It promises that no child outlives this process: where the system can, it
+// kills them when we die, however we die. It does not look into what they do.
+package process
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+// Program is what a child runs and how it is stopped.
+type Program struct {
+	Name string   // for logs and errors
+	Path string   // absolute path of the executable
+	Args []string // without the program's own name
+	Env  []string // the whole environment; nil means this process's own
+	Log  string   // file that takes stdout and stderr; appended to
+	// Grace is how long the child may take after SIGTERM, before SIGKILL.
+	Grace time.Duration
+}
+
+// child is one run of a program.
+type child struct {
+	command *exec.Cmd
+	log     *os.File
+	exited  chan struct{} // closed when the run is over and err is set
+	err     error
+}
+
+// start begins a run. The calling goroutine must stay locked to its thread for
+// as long as the child lives, since the kernel kills the child with its thread.
+func start(p Program) (*child, error) {
+	log, err := os.OpenFile(p.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open log of %s: %w", p.Name, err)
+	}
+	command := exec.Command(p.Path, p.Args...)
+	command.Env, command.Stdout, command.Stderr = p.Env, log, log
+	command.SysProcAttr = attributes()
+	if err := command.Start(); err != nil {
+		return nil, errors.Join(fmt.Errorf("start %s: %w", p.Name, err), log.Close())
+	}
+	c := &child{command: command, log: log, exited: make(chan struct{})}
+	go c.wait()
+	return c, nil
+}
+
+func (c *child) wait() {
+	c.err = errors.Join(c.command.Wait(), c.log.Close())
+	close(c.exited)
+}
+
+// stop asks the child to end, kills it when it does not within grace, and
+// returns when it is gone.
+func (c *child) stop(grace time.Duration) {
+	c.signal(syscall.SIGTERM)
+	limit := time.NewTimer(grace)
+	defer limit.Stop()
+	select {
+	case <-c.exited:
+		return
+	case <-limit.C:
+	}
+	c.signal(syscall.SIGKILL)
+	<-c.exited
+}
+
+// signal reaches the child and whatever it started. A child that is gone
+// already is no error: the caller waits for exited.
+func (c *child) signal(s syscall.Signal) {
+	_ = syscall.Kill(-c.command.Process.Pid, s)
+}

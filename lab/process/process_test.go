@@ -1,0 +1,135 @@
+package process_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/daemok/daemok/lab/process"
+)
+
+// shell runs a script as the kept program. Scripts say "ready" when their
+// traps are set, and the test waits for that word.
+func shell(t *testing.T, script string) process.Program {
+	t.Helper()
+	path, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip("no sh on this machine")
+	}
+	return process.Program{
+		Name: "script", Path: path, Args: []string{"-c", script},
+		Log: filepath.Join(t.TempDir(), "log"), Grace: 20 * time.Second,
+	}
+}
+
+func keep(t *testing.T, program process.Program, onExit func(process.Exit)) *process.Keeper {
+	t.Helper()
+	k, err := process.Keep(program, onExit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(k.Stop)
+	return k
+}
+
+func unexpected(t *testing.T) func(process.Exit) {
+	return func(e process.Exit) { t.Errorf("ended by itself: %+v", e) }
+}
+
+// awaitLog waits for the outside process to write a word as often as asked.
+func awaitLog(t *testing.T, program process.Program, word string, times int) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		content, err := os.ReadFile(program.Log)
+		if err == nil && strings.Count(string(content), word) >= times {
+			return
+		}
+	}
+	t.Fatalf("%q did not appear %d times in %s", word, times, program.Log)
+}
+
+func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }
+
+func TestStopLetsTheProgramFinish(t *testing.T) {
+	program := shell(t, `trap 'echo finished; exit 0' TERM; echo ready; while :; do sleep 0.02; done`)
+	k := keep(t, program, unexpected(t))
+	awaitLog(t, program, "ready", 1)
+	pid := k.PID()
+	k.Stop()
+	k.Stop()
+	awaitLog(t, program, "finished", 1)
+	if alive(pid) {
+		t.Errorf("process %d is alive after Stop", pid)
+	}
+	if err := k.Restart(); !errors.Is(err, process.ErrStopped) {
+		t.Errorf("Restart after Stop = %v, want ErrStopped", err)
+	}
+}
+
+func TestStopKillsWhatDoesNotEnd(t *testing.T) {
+	program := shell(t, `trap '' TERM; echo ready; while :; do sleep 0.02; done`)
+	program.Grace = 50 * time.Millisecond
+	k := keep(t, program, unexpected(t))
+	awaitLog(t, program, "ready", 1)
+	pid := k.PID()
+	k.Stop()
+	if alive(pid) {
+		t.Errorf("process %d survived Stop", pid)
+	}
+}
+
+func TestRestartIsAnotherProcess(t *testing.T) {
+	program := shell(t, `echo ready; exec sleep 60`)
+	k := keep(t, program, unexpected(t))
+	before := k.PID()
+	if err := k.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	after := k.PID()
+	if before == after || alive(before) || !alive(after) {
+		t.Errorf("before %d (alive %v), after %d (alive %v); want only the second alive",
+			before, alive(before), after, alive(after))
+	}
+}
+
+// A program that dies by itself is reported and started again, later each time.
+func TestDeathIsReportedAndRepaired(t *testing.T) {
+	program := shell(t, `echo ready; exit 3`)
+	exits := make(chan process.Exit, 8)
+	k := keep(t, program, func(e process.Exit) { exits <- e })
+	first, second := <-exits, <-exits
+	k.Stop()
+	exit, ok := errors.AsType[*exec.ExitError](first.Err)
+	if !ok || exit.ExitCode() != 3 {
+		t.Errorf("first exit = %v, want code 3", first.Err)
+	}
+	if second.Retry <= first.Retry {
+		t.Errorf("pauses %v, %v; want the second longer", first.Retry, second.Retry)
+	}
+	awaitLog(t, program, "ready", 2)
+}
+
+func TestKilledProgramComesBack(t *testing.T) {
+	program := shell(t, `echo ready; exec sleep 60`)
+	exits := make(chan process.Exit, 1)
+	k := keep(t, program, func(e process.Exit) { exits <- e })
+	awaitLog(t, program, "ready", 1)
+	if err := k.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-exits
+	awaitLog(t, program, "ready", 2)
+}
+
+func TestMissingProgramIsAnError(t *testing.T) {
+	program := shell(t, "")
+	program.Path = filepath.Join(t.TempDir(), "absent")
+	if _, err := process.Keep(program, unexpected(t)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("Keep of a missing program = %v, want ErrNotExist", err)
+	}
+}
