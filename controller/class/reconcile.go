@@ -23,6 +23,7 @@ import (
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/api/validate"
 	"github.com/daemok/daemok/observe"
 )
 
@@ -47,18 +48,12 @@ type finder interface {
 	Forget(ctx context.Context, class nodeclass.Class) error
 }
 
-// Finding is one thing that validation found in a class.
-type Finding struct {
-	Field, Text string
-	Warning     bool // accepted nevertheless
-}
-
 // Reconciler is the loop over classes.
 type Reconciler struct {
 	Store    client.Client
 	Finder   finder
 	Events   publisher
-	Validate func(*awsv1.EC2NodeClass) []Finding
+	Validate func(*awsv1.EC2NodeClass) []validate.Finding
 	Hash     func(*awsv1.EC2NodeClass) (hash, version string)
 	Now      func() time.Time
 }
@@ -201,10 +196,10 @@ func answered(err error) bool {
 func (r *Reconciler) validate(c *awsv1.EC2NodeClass) {
 	for _, f := range r.Validate(c) {
 		if !f.Warning {
-			condition.SetFalse(c, awsv1.ClassValidationSucceeded, reasonFor(f.Field), f.Field+": "+f.Text, r.Now())
+			condition.SetFalse(c, awsv1.ClassValidationSucceeded, reasonOf(f), f.String(), r.Now())
 			return
 		}
-		r.Events.Publish(observe.Event{About: c, Key: "EC2NodeClass/" + c.Name, Warning: true, Reason: "SpecWarning", Message: f.Field + ": " + f.Text})
+		r.Events.Publish(observe.Event{About: c, Key: "EC2NodeClass/" + c.Name, Warning: true, Reason: "SpecWarning", Message: f.String()})
 	}
 	for _, kind := range []string{awsv1.ClassSubnetsReady, awsv1.ClassSecurityGroupsReady, awsv1.ClassAMIsReady, awsv1.ClassInstanceProfileReady} {
 		if !condition.IsTrue(c, kind) {
@@ -215,9 +210,11 @@ func (r *Reconciler) validate(c *awsv1.EC2NodeClass) {
 	condition.SetTrue(c, awsv1.ClassValidationSucceeded, r.Now())
 }
 
-func reasonFor(field string) string {
-	if len(field) >= len("spec.kubelet") && field[:len("spec.kubelet")] == "spec.kubelet" {
-		return awsv1.ReasonInvalidKubeletConfiguration
+// reasonOf is the condition's reason for a finding; those without one are
+// about tags.
+func reasonOf(f validate.Finding) string {
+	if f.Reason != "" {
+		return f.Reason
 	}
 	return awsv1.ReasonTagValidationFailed
 }

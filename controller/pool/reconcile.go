@@ -22,6 +22,7 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/api/validate"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
 )
@@ -32,18 +33,12 @@ type Object interface {
 	condition.Object
 }
 
-// Finding is one thing that validation found in a pool.
-type Finding struct {
-	Field, Text string
-	Warning     bool // accepted nevertheless
-}
-
 // Generation is how pools of one API generation are read and written.
 type Generation struct {
 	Kind      string
 	New       func() Object
 	View      func(Object) translate.PoolObject
-	Validate  func(Object) []Finding
+	Validate  func(Object) []validate.Finding
 	Hash      func(Object) (hash, version string)
 	SetStatus func(o Object, resources corev1.ResourceList, nodes, classGeneration int64)
 }

@@ -181,7 +181,7 @@ func (k *Keeper) DaemonSetGone(namespace, name string) {
 	k.bump()
 }
 
-// NodeSeen takes in a node. The keeper owns the object from then on.
+// NodeSeen takes in a node. It must not be written any more.
 func (k *Keeper) NodeSeen(n *corev1.Node) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -198,7 +198,7 @@ func (k *Keeper) NodeGone(name string) {
 	k.bump()
 }
 
-// ClaimSeen takes in a claim. The keeper owns the object from then on.
+// ClaimSeen takes in a claim. It must not be written any more.
 func (k *Keeper) ClaimSeen(c *karpv1.NodeClaim) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

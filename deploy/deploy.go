@@ -1,0 +1,10 @@
+// Package deploy holds what is applied to a cluster to run the controller, so
+// that the lab installs exactly what operators do.
+package deploy
+
+import _ "embed"
+
+// RBAC is the manifest of the controller's service account and rights.
+//
+//go:embed rbac.yaml
+var RBAC []byte

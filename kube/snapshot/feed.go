@@ -1,0 +1,69 @@
+package snapshot
+
+import (
+	"context"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/core/cluster"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
+)
+
+// Follow lets the keeper hear of everything the cache's informers see.
+// claimSeen is told of every change of a claim, after the keeper.
+func (k *Keeper) Follow(ctx context.Context, informers cache.Informers, claimSeen func(name string)) error {
+	seenClaim := func(c *karpv1.NodeClaim) { k.ClaimSeen(c); claimSeen(c.Name) }
+	goneClaim := func(c *karpv1.NodeClaim) { k.ClaimGone(c.Name); claimSeen(c.Name) }
+	for _, f := range []struct {
+		kind    client.Object
+		handler toolscache.ResourceEventHandler
+	}{
+		{&corev1.Pod{}, handler(k.PodSeen, func(p *corev1.Pod) { k.PodGone(p.Namespace, p.Name) })},
+		{&corev1.Node{}, handler(ignoreFirst(k.NodeSeen), func(n *corev1.Node) { k.NodeGone(n.Name) })},
+		{&appsv1.DaemonSet{}, handler(ignoreFirst(k.DaemonSetSeen), func(d *appsv1.DaemonSet) { k.DaemonSetGone(d.Namespace, d.Name) })},
+		{&karpv1.NodeClaim{}, handler(ignoreFirst(seenClaim), goneClaim)},
+		{&karpv1.NodePool{}, handler(
+			ignoreFirst(func(p *karpv1.NodePool) { k.PoolSeen(translate.FromNodePool(p)) }),
+			func(p *karpv1.NodePool) { k.PoolGone(cluster.PoolID{Kind: translate.KindNodePool, Name: p.Name}) })},
+	} {
+		informer, err := informers.GetInformer(ctx, f.kind)
+		if err != nil {
+			return fmt.Errorf("watch %T: %w", f.kind, err)
+		}
+		if _, err := informer.AddEventHandler(f.handler); err != nil {
+			return fmt.Errorf("follow %T: %w", f.kind, err)
+		}
+	}
+	return nil
+}
+
+func ignoreFirst[T any](seen func(*T)) func(*T, bool) { return func(o *T, _ bool) { seen(o) } }
+
+func handler[T any](seen func(o *T, first bool), gone func(*T)) toolscache.ResourceEventHandler {
+	return toolscache.ResourceEventHandlerDetailedFuncs{
+		AddFunc: func(o any, first bool) {
+			if object, ok := o.(*T); ok {
+				seen(object, first)
+			}
+		},
+		UpdateFunc: func(_, o any) {
+			if object, ok := o.(*T); ok {
+				seen(object, false)
+			}
+		},
+		DeleteFunc: func(o any) {
+			if tomb, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
+				o = tomb.Obj
+			}
+			if object, ok := o.(*T); ok {
+				gone(object)
+			}
+		},
+	}
+}
