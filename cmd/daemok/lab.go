@@ -1,0 +1,61 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// labProgram is the name of the lab's own program. It is separate because it
+// links a whole control plane.
+const labProgram = "daemok-lab"
+
+// exitNoLab is what shells answer for a program that is not there.
+const exitNoLab = 127
+
+func labCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:                "lab [arguments of " + labProgram + "]",
+		Short:              "Run a real Kubernetes with a pretend AWS on this machine",
+		DisableFlagParsing: true,
+		RunE: func(_ *cobra.Command, args []string) error {
+			program, err := findLab(ownFolder(), exec.LookPath)
+			if err != nil {
+				return err
+			}
+			// The lab takes this process over: its exit code and signals are ours.
+			err = syscall.Exec(program, append([]string{labProgram}, args...), os.Environ())
+			return fmt.Errorf("run %s: %w", program, err)
+		},
+	}
+}
+
+// findLab looks for the lab's program beside this one, then on PATH.
+func findLab(folder string, lookPath func(string) (string, error)) (string, error) {
+	beside := filepath.Join(folder, labProgram)
+	if _, err := lookPath(beside); err == nil {
+		return beside, nil
+	}
+	onPath, err := lookPath(labProgram)
+	if err == nil {
+		return onPath, nil
+	}
+	return "", &exitError{fmt.Errorf("%s is neither in %s nor on PATH: build it with make build", labProgram, folder), exitNoLab}
+}
+
+// ownFolder is where this program lies, links followed; "." where the system
+// does not tell.
+func ownFolder() string {
+	program, err := os.Executable()
+	if err != nil {
+		return "."
+	}
+	if resolved, err := filepath.EvalSymlinks(program); err == nil {
+		program = resolved
+	}
+	return filepath.Dir(program)
+}

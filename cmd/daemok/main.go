@@ -1,0 +1,53 @@
+// Command daemok is the user's command: it shows what the product would
+// decide, saves and replays situations, measures, and runs the lab and the
+// demo.
+//
+// Each subcommand is a file of its own and thin: what it does lies in a
+// package that a test can call.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := root().ExecuteContext(ctx)
+	if err == nil {
+		return
+	}
+	fmt.Fprintln(os.Stderr, "daemok:", err)
+	var exit *exitError
+	if errors.As(err, &exit) {
+		os.Exit(exit.code)
+	}
+	os.Exit(1)
+}
+
+// exitError is an error with an exit code of its own.
+type exitError struct {
+	error
+	code int
+}
+
+func (e *exitError) Unwrap() error { return e.error }
+
+// root joins the subcommands.
+func root() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:           "daemok",
+		Short:         "Node autoscaler for Kubernetes on AWS: plan, replay, measure, try out",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	cmd.AddCommand(planCommand(readLive), snapshotCommand(readLive), labCommand(), demoCommand(), versionCommand())
+	return cmd
+}

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/scenario"
+)
+
+const situationFile = "testdata/situation.txt"
+
+// run executes one command as a user would and returns what it prints.
+func run(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	cmd := root()
+	var out bytes.Buffer
+	cmd.SetOut(&out)
+	cmd.SetArgs(args)
+	err := cmd.ExecuteContext(t.Context())
+	return out.String(), err
+}
+
+func TestPlanOfASavedSituation(t *testing.T) {
+	out, err := run(t, "plan", "--snapshot", situationFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"launch new-1 of NodePool/default: m5.large in us-west-2a", "not m5.xlarge in us-west-2a", "default/web-1"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the plan does not say %q:\n%s", want, out)
+		}
+	}
+}
+
+func TestPlanAsJSON(t *testing.T) {
+	out, err := run(t, "plan", "--snapshot", situationFile, "-o", "json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got planJSON
+	if err := json.Unmarshal([]byte(out), &got); err != nil {
+		t.Fatalf("the answer is not JSON: %v\n%s", err, out)
+	}
+	if len(got.Launches) != 1 || got.Launches[0].Choice.Price == nil || *got.Launches[0].Choice.Price != 0.096 {
+		t.Errorf("want one launch at 0.096; got %s", out)
+	}
+	if got.Removals == nil || strings.Contains(out, "null") {
+		t.Errorf("an empty list is null:\n%s", out)
+	}
+}
+
+func TestPlanReadsTheLiveCluster(t *testing.T) {
+	asked := ""
+	live := func(_ context.Context, kubeconfig string) (*cluster.Snapshot, error) {
+		asked = kubeconfig
+		return savedSituation(t), nil
+	}
+	cmd := planCommand(live)
+	var out bytes.Buffer
+	cmd.SetOut(&out)
+	cmd.SetArgs([]string{"--kubeconfig", "blue"})
+	if err := cmd.ExecuteContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if asked != "blue" || !strings.Contains(out.String(), "launch new-1") {
+		t.Errorf("asked kubeconfig %q and printed:\n%s", asked, out.String())
+	}
+}
+
+func TestSnapshotCanBeReadAgain(t *testing.T) {
+	for name, flags := range map[string][]string{"plain": nil, "redacted": {"--redact"}} {
+		t.Run(name, func(t *testing.T) {
+			cmd := snapshotCommand(func(context.Context, string) (*cluster.Snapshot, error) { return savedSituation(t), nil })
+			var out bytes.Buffer
+			cmd.SetOut(&out)
+			cmd.SetArgs(flags)
+			if err := cmd.ExecuteContext(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := scenario.Parse(out.String()); err != nil {
+				t.Errorf("what snapshot printed cannot be read: %v\n%s", err, out.String())
+			}
+			if hidden := !strings.Contains(out.String(), "web-1"); hidden != (flags != nil) {
+				t.Errorf("with flags %v names hidden is %v:\n%s", flags, hidden, out.String())
+			}
+		})
+	}
+}
+
+func savedSituation(t *testing.T) *cluster.Snapshot {
+	t.Helper()
+	text, err := os.ReadFile(situationFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := scenario.Parse(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestBadCommandLines(t *testing.T) {
+	tests := map[string]struct {
+		args []string
+		want string
+	}{
+		"an output form nobody knows":     {[]string{"plan", "--snapshot", situationFile, "-o", "yaml"}, "use table or json"},
+		"a situation that is not there":   {[]string{"plan", "--snapshot", "testdata/none.txt"}, "read the situation"},
+		"a situation that is no snapshot": {[]string{"plan", "--snapshot", "main_test.go"}, "read the situation in main_test.go"},
+		"a command nobody knows":          {[]string{"fly"}, "unknown command"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if _, err := run(t, tt.args...); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("daemok %v gives error %v; want %q", tt.args, err, tt.want)
+			}
+		})
+	}
+}
+
+func TestVersionNamesTheToolchain(t *testing.T) {
+	out, err := run(t, "version")
+	if err != nil || !strings.HasPrefix(out, "daemok ") || !strings.Contains(out, "go1.") {
+		t.Errorf("version prints %q, %v", out, err)
+	}
+}
+
+func TestFindLab(t *testing.T) {
+	folder := t.TempDir()
+	beside := filepath.Join(folder, labProgram)
+	has := func(there ...string) func(string) (string, error) {
+		return func(name string) (string, error) {
+			for _, path := range there {
+				if path == name || filepath.Base(path) == name {
+					return path, nil
+				}
+			}
+			return "", exec.ErrNotFound
+		}
+	}
+	tests := map[string]struct {
+		there []string
+		want  string
+	}{
+		"prefers the one beside":  {[]string{"/opt/bin/daemok-lab", beside}, beside},
+		"falls back to PATH":      {[]string{"/opt/bin/daemok-lab"}, "/opt/bin/daemok-lab"},
+		"says that there is none": {nil, ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := findLab(folder, has(tt.there...))
+			if got != tt.want || (err == nil) != (tt.want != "") {
+				t.Errorf("findLab = %q, %v; want %q", got, err, tt.want)
+			}
+			var exit *exitError
+			if err != nil && (!errors.As(err, &exit) || exit.code != exitNoLab || !strings.Contains(err.Error(), "make build")) {
+				t.Errorf("error %v does not name the way out and exit code %d", err, exitNoLab)
+			}
+		})
+	}
+}
+
+// TestLabIsTheLabItself builds the command and runs it with a script in the
+// lab's place: arguments arrive and the exit code is kept.
+func TestLabIsTheLabItself(t *testing.T) {
+	folder := t.TempDir()
+	program := filepath.Join(folder, "daemok")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".").CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	script := "#!/bin/sh\necho \"$@\"\nexit 3\n"
+	if err := os.WriteFile(filepath.Join(folder, labProgram), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.CommandContext(t.Context(), program, "lab", "status", "--dir", "x", "-v").Output()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 3 {
+		t.Errorf("exit is %v; want code 3", err)
+	}
+	if got := string(out); got != "status --dir x -v\n" {
+		t.Errorf("the lab got %q", got)
+	}
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// planJSON is the form of a plan that scripts may rely on. Prices are in
+// dollars per hour; lists are never null.
+type planJSON struct {
+	Basis      uint64          `json:"basis"`
+	Launches   []launchJSON    `json:"launches"`
+	Placements []placementJSON `json:"placements"`
+	Removals   []removalJSON   `json:"removals"`
+	Unplaced   []unplacedJSON  `json:"unplaced"`
+	CostBefore float64         `json:"costBefore"`
+	CostAfter  float64         `json:"costAfter"`
+	Steps      int64           `json:"steps"`
+	Exhausted  bool            `json:"exhausted"`
+}
+
+type launchJSON struct {
+	Name         string            `json:"name"`
+	Pool         string            `json:"pool"`
+	Choice       choiceJSON        `json:"choice"`
+	RunnersUp    []choiceJSON      `json:"runnersUp"`
+	Pods         []string          `json:"pods"`
+	Requests     string            `json:"requests"`
+	Requirements []requirementJSON `json:"requirements"`
+	Labels       map[string]string `json:"labels"`
+}
+
+type choiceJSON struct {
+	Type   string   `json:"type"`
+	Zone   string   `json:"zone"`
+	Option string   `json:"option"`
+	Price  *float64 `json:"price"` // null where unknown
+	WhyNot string   `json:"whyNot,omitempty"`
+}
+
+type requirementJSON struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
+type placementJSON struct {
+	Pod    string `json:"pod"`
+	On     string `json:"on"`
+	Target string `json:"target"`
+}
+
+type removalJSON struct {
+	Node   string `json:"node"`
+	Claim  string `json:"claim"`
+	Pool   string `json:"pool"`
+	Reason string `json:"reason"`
+	Note   string `json:"note,omitempty"`
+}
+
+type unplacedJSON struct {
+	Pods    []string     `json:"pods"`
+	Reasons []reasonJSON `json:"reasons"`
+}
+
+type reasonJSON struct {
+	Pool string `json:"pool,omitempty"` // empty: about the pods themselves
+	Text string `json:"text"`
+}
+
+// planView turns a plan into its form for scripts.
+func planView(p plan.Plan) planJSON {
+	return planJSON{
+		Basis:      p.Basis,
+		Launches:   each(p.Launches, launchView),
+		Placements: each(p.Placements, placementView),
+		Removals:   each(p.Removals, removalView),
+		Unplaced:   each(p.Unplaced, unplacedView),
+		CostBefore: dollars(p.CostBefore),
+		CostAfter:  dollars(p.CostAfter),
+		Steps:      p.Steps,
+		Exhausted:  p.Exhausted,
+	}
+}
+
+func launchView(l plan.Launch) launchJSON {
+	view := launchJSON{
+		Name: l.Name, Pool: l.Pool.String(), Choice: choiceView(l.Choice),
+		RunnersUp: each(l.RunnersUp, choiceView), Pods: each(l.Pods, podName),
+		Requests: l.Requests.String(), Requirements: []requirementJSON{}, Labels: map[string]string{},
+	}
+	for _, r := range l.Requirements {
+		view.Requirements = append(view.Requirements, requirementJSON{r.Key, r.Set.String()})
+	}
+	for _, x := range l.Labels {
+		view.Labels[x.Key] = x.Value
+	}
+	return view
+}
+
+func choiceView(c plan.Choice) choiceJSON {
+	view := choiceJSON{Type: c.Kind, Zone: c.Zone, Option: string(c.Option), WhyNot: c.WhyNot}
+	if c.Priced {
+		price := dollars(c.Price)
+		view.Price = &price
+	}
+	return view
+}
+
+func placementView(p plan.Placement) placementJSON {
+	return placementJSON{podName(p.Pod), string(p.On), p.Target}
+}
+
+func removalView(r plan.Removal) removalJSON {
+	return removalJSON{r.Node, r.Claim, r.Pool.String(), string(r.Reason), r.Note}
+}
+
+func unplacedView(u plan.Unplaced) unplacedJSON {
+	return unplacedJSON{each(u.Pods, podName), each(u.Reasons, func(r plan.Reason) reasonJSON {
+		if r.Pool == (cluster.PoolID{}) {
+			return reasonJSON{Text: r.Text}
+		}
+		return reasonJSON{r.Pool.String(), r.Text}
+	})}
+}
+
+func podName(p cluster.Pod) string { return p.Namespace + "/" + p.Name }
+
+func dollars(p quantity.MicroUSDPerHour) float64 { return float64(p) / 1e6 }
+
+// each maps a list; the answer of an empty one is empty, not nil.
+func each[A, B any](list []A, view func(A) B) []B {
+	out := make([]B, 0, len(list))
+	for _, x := range list {
+		out = append(out, view(x))
+	}
+	return out
+}

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/daemok/daemok/core/scenario"
+)
+
+func snapshotCommand(read reader) *cobra.Command {
+	var kubeconfig string
+	var redact bool
+	cmd := &cobra.Command{
+		Use:   "snapshot",
+		Short: "Print the situation of the live cluster as text, for a replay or a bug report",
+		Example: `  daemok snapshot --redact > situation.txt
+  daemok plan --snapshot situation.txt`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := read(cmd.Context(), kubeconfig)
+			if err != nil {
+				return err
+			}
+			if redact {
+				s = scenario.Redact(s)
+			}
+			_, err = fmt.Fprint(cmd.OutOrStdout(), scenario.Print(s))
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "the cluster; default as kubectl")
+	cmd.Flags().BoolVar(&redact, "redact", false, "replace names, equal ones by equal ones; amounts and prices stay")
+	return cmd
+}

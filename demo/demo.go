@@ -1,0 +1,89 @@
+// Package demo tells the product's main story on a cluster of its own: pending
+// pods become machines, and empty machines go again. It starts the lab, does
+// what a user would do with the public API, watches what happens and says it
+// with times.
+//
+// It promises that a step which does not come ends the story with an error
+// that names the step, what was seen instead and which log to read, and that
+// nothing but the lab's folder outlives it. It does not look inside the
+// product: all it knows it got from watches and from the lab's command line.
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// Options says how to tell the story.
+type Options struct {
+	Lab       string  // path of the program daemok-lab
+	Dir       string  // folder of the lab; made, and emptied of an earlier demo
+	TimeScale float64 // of machine boots and stops; 1 is as slow as in life
+	Pods      int     // how many pods of one CPU
+	Once      bool    // end after the story and remove the folder; else stay up until ctx ends
+	Out, Err  io.Writer
+	Now       func() time.Time
+}
+
+// Run tells the story. It returns when the story has ended (Once), when ctx
+// is done or when a step did not come; the lab is stopped in every case.
+func Run(ctx context.Context, o Options) (err error) {
+	lab := &lab{program: o.Lab, dir: o.Dir, out: o.Out, err: o.Err}
+	if err := lab.claimFolder(ctx); err != nil {
+		return err
+	}
+	fmt.Fprintf(o.Out, "demo: time scale %g: machines boot and stop in %g of the time they take in life; nothing else is scaled\n", o.TimeScale, o.TimeScale)
+	if err := lab.up(ctx, o.TimeScale); err != nil {
+		return errors.Join(err, lab.down())
+	}
+	defer func() { err = errors.Join(err, lab.finish(err == nil && o.Once)) }()
+
+	ctx, cancel := lab.whileUp(ctx)
+	defer cancel()
+	if err := tell(ctx, o, lab); err != nil {
+		if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+			return cause
+		}
+		return err
+	}
+	if o.Once {
+		return nil
+	}
+	fmt.Fprint(o.Out, nextThings(lab))
+	<-ctx.Done()
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	fmt.Fprintln(o.Out, "\ndemo: stopping")
+	return nil
+}
+
+// tell connects to the lab and goes through the story.
+func tell(ctx context.Context, o Options, lab *lab) error {
+	user, err := newUser(lab.kubeconfig)
+	if err != nil {
+		return err
+	}
+	watch, cancel := context.WithCancel(ctx)
+	sightings, wait := user.watch(watch, o.Now)
+	defer wait()
+	defer cancel()
+	s := &story{user: user, sightings: sightings, world: newWorld(), out: o.Out, now: o.Now, logs: lab.logs(), pods: o.Pods, timeScale: o.TimeScale}
+	return s.tell(ctx, lab.clusterName)
+}
+
+func nextThings(l *lab) string {
+	return fmt.Sprintf(`
+The lab stays up. Things to try, in another terminal:
+  export KUBECONFIG=%[1]s
+  bin/daemok lab kubectl --dir %[2]s scale deployment inflate --replicas 20
+  bin/daemok lab kubectl --dir %[2]s get nodepools,nodeclaims,nodes
+  bin/daemok lab kubectl --dir %[2]s describe nodeclaims
+  bin/daemok snapshot                      # the whole situation as text
+  tail -f %[3]s/controller.log
+Ctrl-C here stops everything; what is left lies in %[2]s.
+`, l.kubeconfig, l.dir, l.logs())
+}

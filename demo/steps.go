@@ -1,0 +1,242 @@
+package demo
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// batchIdle is how long the product waits for more pods before it decides,
+// as it is set by default.
+const batchIdle = time.Second
+
+// emptyFor is consolidateAfter of examples/v1/nodepool.yaml.
+const emptyFor = 30 * time.Second
+
+// bootSlowest and stopSlowest bound what a machine takes in life.
+const (
+	bootSlowest = 10 * time.Minute
+	stopSlowest = 3 * time.Minute
+)
+
+func settingUp() []step {
+	return []step{{
+		name: "node pool ready", limit: time.Minute, log: "controller",
+		reached: func(w *world) bool {
+			return w.settings["NodePool default"] == "ready" && w.settings["EC2NodeClass default"] == "ready"
+		},
+		instead: func(w *world) string {
+			var seen []string
+			for _, name := range slices.Sorted(maps.Keys(w.settings)) {
+				seen = append(seen, name+": "+w.settings[name])
+			}
+			return orNothing(seen)
+		},
+		say: func(*world, time.Duration) string { return "node class and node pool are ready" },
+	}}
+}
+
+func goingUp(pods int, timeScale float64) []step {
+	return []step{
+		{
+			name: "pending", limit: 30 * time.Second, log: "controller-manager", instead: podsSeen,
+			reached: func(w *world) bool {
+				return w.count(func(p podSight) bool { return p.waiting != "" }) >= pods || someMachine(w)
+			},
+			say: func(w *world, _ time.Duration) string {
+				return fmt.Sprintf("%d pods pending: %s", len(w.pods), anyWaiting(w))
+			},
+		}, {
+			name: "decide", limit: 30 * time.Second, log: "controller", instead: podsSeen,
+			reached: someMachine, say: sayDecision,
+		}, {
+			name: "launch", limit: time.Minute, log: "controller", instead: machinesSeen,
+			reached: func(w *world) bool { return w.every(func(m *machine) bool { return !m.launchedAt.IsZero() }) },
+			say:     sayLaunch,
+		}, {
+			name: "registered", limit: scaled(bootSlowest, timeScale), log: "controller", instead: machinesSeen,
+			reached: func(w *world) bool { return w.every(func(m *machine) bool { return !m.registeredAt.IsZero() }) },
+			say:     sayRegistered,
+		}, {
+			name: "ready", limit: scaled(bootSlowest, timeScale), log: "controller", instead: machinesSeen,
+			reached: func(w *world) bool {
+				return w.every(func(m *machine) bool { return !m.nodeReadyAt.IsZero() && !m.openAt.IsZero() })
+			},
+			say: sayReady,
+		}, {
+			name: "running", limit: time.Minute, log: "scheduler", instead: podsSeen,
+			reached: func(w *world) bool { return w.count(func(p podSight) bool { return p.running }) == pods },
+			say: func(w *world, _ time.Duration) string {
+				return fmt.Sprintf("%d pods run (scheduler and kubelet; Daemok has no part in it once the node is open)", len(w.pods))
+			},
+		},
+	}
+}
+
+func goingDown(timeScale float64) []step {
+	return []step{
+		{
+			name: "empty", limit: time.Minute, log: "controller-manager", instead: podsSeen,
+			reached: func(w *world) bool { return len(w.pods) == 0 },
+			say: func(*world, time.Duration) string {
+				return fmt.Sprintf("all pods are gone; the node pool lets an empty node stay %v (consolidateAfter)", emptyFor)
+			},
+		}, {
+			name: "leaving", limit: emptyFor + 30*time.Second, log: "controller", instead: machinesSeen,
+			reached: func(w *world) bool { return w.every(func(m *machine) bool { return !m.leavingAt.IsZero() }) },
+			say:     sayLeaving,
+		}, {
+			name: "removed", limit: scaled(stopSlowest, timeScale), log: "controller", instead: machinesSeen,
+			reached: func(w *world) bool {
+				return w.every(func(m *machine) bool { return !m.goneAt.IsZero() && (m.node == "" || !m.nodeGoneAt.IsZero()) })
+			},
+			say: func(w *world, _ time.Duration) string {
+				away := w.longest(func(m *machine) time.Time { return m.leavingAt }, func(m *machine) time.Time { return m.goneAt })
+				return fmt.Sprintf("machine gone, node and claim too (%s from the decision: drain, and AWS stopping the machine)", brief(away))
+			},
+		},
+	}
+}
+
+// scaled is a limit for what the time scale makes faster, with a minute for
+// everything that it does not.
+func scaled(limit time.Duration, timeScale float64) time.Duration {
+	return time.Duration(float64(limit)*timeScale) + time.Minute
+}
+
+func someMachine(w *world) bool {
+	return w.every(func(*machine) bool { return true })
+}
+
+func sayDecision(w *world, _ time.Duration) string {
+	var lines []string
+	for _, m := range w.sorted() {
+		if m.decision == nil {
+			lines = append(lines, fmt.Sprintf("decided: claim %s (it carries no record of the choice)", m.claim))
+			continue
+		}
+		lines = append(lines, fmt.Sprintf("decided: buy %s", m.decision.offer))
+		for _, o := range m.decision.RunnersUp {
+			lines = append(lines, fmt.Sprintf("  next best %s: %s", o, o.WhyNot))
+		}
+	}
+	var last time.Time // the end of the batch: the last claim of the plan
+	for _, m := range w.machines {
+		if m.seenAt.After(last) {
+			last = m.seenAt
+		}
+	}
+	since := max(0, last.Sub(w.podCreatedAt))
+	return strings.Join(append(lines, fmt.Sprintf("Daemok's share: %s after the last pod, of which %s is the batch window",
+		brief(since), min(since, batchIdle).Round(time.Millisecond))), "\n")
+}
+
+func sayLaunch(w *world, _ time.Duration) string {
+	var lines []string
+	for _, m := range w.sorted() {
+		lines = append(lines, fmt.Sprintf("launched %s: %s in %s, %s", m.providerID, m.kind, m.zone, m.option))
+	}
+	took := w.longest(func(m *machine) time.Time { return m.seenAt }, func(m *machine) time.Time { return m.launchedAt })
+	return strings.Join(append(lines, "Daemok's share: "+brief(took)+", the calls to AWS included"), "\n")
+}
+
+func sayRegistered(w *world, _ time.Duration) string {
+	boot := w.longest(func(m *machine) time.Time { return m.launchedAt }, func(m *machine) time.Time { return m.nodeSeenAt })
+	own := w.longest(func(m *machine) time.Time { return m.nodeSeenAt }, func(m *machine) time.Time { return m.registeredAt })
+	return fmt.Sprintf("node registered: %s\nthe machine's boot took %s; Daemok's share: %s", nodesOf(w), brief(boot), brief(own))
+}
+
+func sayReady(w *world, _ time.Duration) string {
+	own := w.longest(func(m *machine) time.Time { return later(m.nodeReadyAt, m.registeredAt) }, func(m *machine) time.Time { return m.openAt })
+	return fmt.Sprintf("node ready and open for pods\nDaemok's share: %s from the kubelet's word to the last taint of ours", brief(own))
+}
+
+func sayLeaving(w *world, _ time.Duration) string {
+	var own time.Duration
+	for _, m := range w.machines {
+		own = max(own, m.leavingAt.Sub(w.podGoneAt.Add(emptyFor)))
+	}
+	return fmt.Sprintf("decided: the empty node goes\nDaemok's share: %s after the deadline", brief(own))
+}
+
+func nodesOf(w *world) string {
+	var names []string
+	for _, m := range w.sorted() {
+		names = append(names, m.node)
+	}
+	return strings.Join(names, ", ")
+}
+
+func anyWaiting(w *world) string {
+	for _, name := range slices.Sorted(maps.Keys(w.pods)) {
+		if text := w.pods[name].waiting; text != "" {
+			return text
+		}
+	}
+	return "the scheduler has not said why"
+}
+
+// podsSeen tells how the pods are, for a step that did not come.
+func podsSeen(w *world) string {
+	if len(w.pods) == 0 {
+		return "no pods of " + deployment
+	}
+	var seen []string
+	for _, name := range slices.Sorted(maps.Keys(w.pods)) {
+		p := w.pods[name]
+		text := name + " " + p.phase
+		if p.waiting != "" {
+			text += " (" + p.waiting + ")"
+		}
+		seen = append(seen, text)
+	}
+	return strings.Join(seen, "; ")
+}
+
+// machinesSeen tells how claims and nodes are, for a step that did not come.
+func machinesSeen(w *world) string {
+	var seen []string
+	for _, m := range w.sorted() {
+		text := "claim " + m.claim
+		for _, name := range []string{"Launched", "Registered", "Initialized"} {
+			if c, ok := m.conditions[name]; ok {
+				text += fmt.Sprintf(" %s=%s", name, c.status)
+				if c.status != "True" {
+					text += fmt.Sprintf(" (%s %s)", c.reason, c.message)
+				}
+			}
+		}
+		if n, ok := w.nodes[m.node]; ok && !n.ready {
+			text += fmt.Sprintf("; node %s is not ready (%s)", m.node, n.notReady)
+		}
+		switch {
+		case !m.goneAt.IsZero():
+			text += ", gone"
+		case !m.leavingAt.IsZero():
+			text += ", being deleted"
+		}
+		seen = append(seen, text)
+	}
+	return orNothing(seen)
+}
+
+func orNothing(seen []string) string {
+	if len(seen) == 0 {
+		return "nothing"
+	}
+	return strings.Join(seen, "; ")
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// brief prints a length to the hundredth of a second, never less than zero.
+func brief(d time.Duration) string {
+	return fmt.Sprintf("%.2fs", max(0, d).Seconds())
+}
