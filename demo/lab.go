@@ -133,13 +133,13 @@ func (l *lab) awaitReady(ctx context.Context, ready <-chan string) error {
 func forward(from io.Reader, out io.Writer, ready chan<- string) {
 	lines := bufio.NewScanner(from)
 	for lines.Scan() {
+		fmt.Fprintln(out, lines.Text())
 		if strings.HasPrefix(lines.Text(), "lab: ready ") {
 			select {
 			case ready <- lines.Text():
 			default:
 			}
 		}
-		fmt.Fprintln(out, lines.Text())
 	}
 }
 

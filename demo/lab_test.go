@@ -61,11 +61,11 @@ func TestLabComesUpAndGoes(t *testing.T) {
 	if l.kubeconfig != filepath.Join(l.dir, "kubeconfig") || l.clusterName != "blue" {
 		t.Errorf("learnt kubeconfig %q and cluster %q", l.kubeconfig, l.clusterName)
 	}
-	if !strings.Contains(out.String(), "lab: starting") {
-		t.Errorf("the lab's progress is not shown: %q", out.String())
-	}
 	if err := l.finish(true); err != nil {
 		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "lab: starting") {
+		t.Errorf("the lab's progress is not shown: %q", out.String())
 	}
 	if _, err := os.Stat(l.dir); !os.IsNotExist(err) {
 		t.Errorf("the folder is still there: %v", err)
