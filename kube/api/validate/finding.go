@@ -1,0 +1,55 @@
+// Package validate checks what an API server cannot: the rules of Daemok's
+// resources that need more than a schema, and those that Karpenter lets
+// through at admission and refuses later.
+//
+// Every function is pure, and returns what it found in the order of the
+// fields. A finding names the field and the way out. An error means that the
+// object must not be used; a warning that it is used although a part of it
+// means nothing or something surprising. Nothing here reads a cluster or a
+// cloud.
+package validate
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Finding is one thing that is wrong or doubtful in an object.
+type Finding struct {
+	// Field is the path of the field, such as "spec.limits.cpu".
+	Field string
+	// Text says what is wrong and what to do, for users.
+	Text string
+	// Reason is the condition's reason, where the kind has several; else empty.
+	Reason string
+	// Warning says that the object is used nevertheless.
+	Warning bool
+}
+
+// String returns the finding as one line.
+func (f Finding) String() string { return f.Field + ": " + f.Text }
+
+// Errors returns the findings that forbid using the object.
+func Errors(found []Finding) []Finding {
+	return slices.DeleteFunc(slices.Clone(found), func(f Finding) bool { return f.Warning })
+}
+
+// Warnings returns the findings that do not.
+func Warnings(found []Finding) []Finding {
+	return slices.DeleteFunc(slices.Clone(found), func(f Finding) bool { return !f.Warning })
+}
+
+// findings collects what the checks of one object find.
+type findings struct{ all []Finding }
+
+func (f *findings) refuse(field, format string, args ...any) {
+	f.all = append(f.all, Finding{Field: field, Text: fmt.Sprintf(format, args...)})
+}
+
+func (f *findings) refuseAs(reason, field, format string, args ...any) {
+	f.all = append(f.all, Finding{Field: field, Text: fmt.Sprintf(format, args...), Reason: reason})
+}
+
+func (f *findings) warn(field, format string, args ...any) {
+	f.all = append(f.all, Finding{Field: field, Text: fmt.Sprintf(format, args...), Warning: true})
+}

@@ -1,0 +1,142 @@
+package validate
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	kubeletv1beta1 "k8s.io/kubelet/config/v1beta1"
+	strictjson "sigs.k8s.io/json"
+
+	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
+	"github.com/daemok/daemok/kube/api/expression"
+)
+
+// kubelet checks the configuration of a kubelet for nodes of a family. What
+// nodes of the family Custom are told is the user's own business.
+func (f *findings) kubelet(field string, k *awsv1.Kubelet, family awsv1.AMIFamily, o ClassOptions) {
+	f.expressions(field, k, o)
+	f.evictions(field, k)
+	for i, address := range k.ClusterDNS {
+		if _, err := netip.ParseAddr(address); err != nil {
+			f.invalidKubelet(fmt.Sprintf("%s.clusterDNS[%d]", field, i), "%q is no IP address", address)
+		}
+	}
+	if high, low := k.ImageGCHighThresholdPercent, k.ImageGCLowThresholdPercent; high != nil && low != nil && *high <= *low {
+		f.invalidKubelet(field+".imageGCHighThresholdPercent", "%d must be greater than imageGCLowThresholdPercent, which is %d", *high, *low)
+	}
+	f.further(field, k)
+	if family != awsv1.FamilyCustom {
+		f.unsupported(field, k, family)
+	}
+}
+
+func (f *findings) invalidKubelet(field, format string, args ...any) {
+	f.refuseAs(awsv1.ReasonInvalidKubeletConfiguration, field, format, args...)
+}
+
+// expressions checks the fields that may hold one.
+func (f *findings) expressions(field string, k *awsv1.Kubelet, o ClassOptions) {
+	if k.MaxPods != nil && k.MaxPods.Type == intstr.String {
+		f.expression(field+".maxPods", k.MaxPods.StrVal, o)
+	}
+	for _, list := range []struct {
+		name   string
+		values map[string]string
+	}{{"kubeReserved", k.KubeReserved}, {"systemReserved", k.SystemReserved}} {
+		for _, name := range slices.Sorted(maps.Keys(list.values)) {
+			at, value := field+"."+list.name+"["+name+"]", list.values[name]
+			if q, err := resource.ParseQuantity(value); err != nil {
+				f.expression(at, value, o)
+			} else if q.Sign() < 0 {
+				f.invalidKubelet(at, "%s is less than nothing", value)
+			}
+		}
+	}
+}
+
+func (f *findings) expression(at, text string, o ClassOptions) {
+	if !o.Expressions {
+		f.refuseAs(awsv1.ReasonKubeletExpressionsDisabled, at,
+			"%q is no amount; to use expressions switch the feature gate NodeClassCEL on", text)
+		return
+	}
+	if _, err := expression.Compile(text); err != nil {
+		f.refuseAs(awsv1.ReasonKubeletExpressionInvalid, at, "%s", err)
+	}
+}
+
+// evictions checks that every soft threshold has a length of time it is
+// borne for, and the other way round.
+func (f *findings) evictions(field string, k *awsv1.Kubelet) {
+	for _, signal := range slices.Sorted(maps.Keys(k.EvictionSoft)) {
+		if _, ok := k.EvictionSoftGracePeriod[signal]; !ok {
+			f.invalidKubelet(field+".evictionSoft["+signal+"]", "needs a length of time in evictionSoftGracePeriod")
+		}
+	}
+	for _, signal := range slices.Sorted(maps.Keys(k.EvictionSoftGracePeriod)) {
+		at, text := field+".evictionSoftGracePeriod["+signal+"]", k.EvictionSoftGracePeriod[signal]
+		if _, ok := k.EvictionSoft[signal]; !ok {
+			f.invalidKubelet(at, "needs a threshold in evictionSoft")
+		}
+		if length, err := time.ParseDuration(text); err != nil || length < 0 {
+			f.invalidKubelet(at, "%q is no length of time, write one such as 1m30s", text)
+		}
+	}
+	if k.EvictionMaxPodGracePeriod != nil && *k.EvictionMaxPodGracePeriod < 0 {
+		f.invalidKubelet(field+".evictionMaxPodGracePeriod", "%d is less than nothing", *k.EvictionMaxPodGracePeriod)
+	}
+}
+
+// further checks the fields without a type of their own against the
+// kubelet's own type, one by one so that each problem names its field.
+func (f *findings) further(field string, k *awsv1.Kubelet) {
+	for _, name := range k.FurtherNames() {
+		at := field + "." + name
+		if name == "registerWithTaints" {
+			f.invalidKubelet(at, "nodes are tainted by their NodePool, use taints or startupTaints there")
+			continue
+		}
+		document, err := json.Marshal(map[string]json.RawMessage{name: k.Further[name].Raw})
+		if err != nil {
+			f.invalidKubelet(at, "is no JSON: %s", err)
+			continue
+		}
+		unknown, err := strictjson.UnmarshalStrict(document, new(kubeletv1beta1.KubeletConfiguration))
+		if err = errorsOf(err, unknown); err != nil {
+			f.invalidKubelet(at, "is not what KubeletConfiguration of kubelet.config.k8s.io/v1beta1 has: %s", err)
+		}
+	}
+}
+
+func errorsOf(err error, more []error) error {
+	if err == nil && len(more) > 0 {
+		return more[0]
+	}
+	return err
+}
+
+// unsupported refuses what the user data of a family cannot carry.
+func (f *findings) unsupported(field string, k *awsv1.Kubelet, family awsv1.AMIFamily) {
+	if family == awsv1.FamilyAL2023 {
+		return
+	}
+	refuse := func(at, format string, args ...any) {
+		f.refuseAs(awsv1.ReasonUnsupportedKubeletConfiguration, at, format, args...)
+	}
+	if names := k.FurtherNames(); len(names) > 0 {
+		refuse(field, "nodes of the family %s cannot be told %s, use AL2023 or put it into userData", family, strings.Join(names, ", "))
+	}
+	if len(k.ClusterDNS) > 1 {
+		refuse(field+".clusterDNS", "nodes of the family %s take one address, not %d", family, len(k.ClusterDNS))
+	}
+	if family == awsv1.FamilyBottlerocket && k.PodsPerCore != nil {
+		refuse(field+".podsPerCore", "nodes of the family Bottlerocket cannot be told it, use maxPods")
+	}
+}

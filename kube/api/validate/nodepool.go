@@ -1,0 +1,133 @@
+package validate
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/robfig/cron/v3"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/daemok/daemok/kube/api"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+)
+
+// NodePool checks a pool.
+func NodePool(p *karpv1.NodePool) []Finding {
+	var f findings
+	const template = "spec.template.spec"
+	f.labels("spec.template.metadata.labels", p.Spec.Template.Metadata.Labels)
+	for i, r := range p.Spec.Template.Spec.Requirements {
+		f.requirement(fmt.Sprintf("%s.requirements[%d]", template, i), r, false)
+	}
+	f.taints(template, p.Spec.Template.Spec.Taints, p.Spec.Template.Spec.StartupTaints)
+	f.length(template+".expireAfter", p.Spec.Template.Spec.ExpireAfter.Check())
+	f.length(template+".terminationGracePeriod", p.Spec.Template.Spec.TerminationGracePeriod.Check())
+	f.length("spec.disruption.consolidateAfter", p.Spec.Disruption.ConsolidateAfter.Check())
+	for i, b := range p.Spec.Disruption.Budgets {
+		f.budget(fmt.Sprintf("spec.disruption.budgets[%d]", i), b)
+	}
+	f.limits("spec.limits", p.Spec.Limits)
+	return f.all
+}
+
+// NodeClaim checks a claim, as one made by hand must be.
+func NodeClaim(c *karpv1.NodeClaim) []Finding {
+	var f findings
+	for i, r := range c.Spec.Requirements {
+		f.requirement(fmt.Sprintf("spec.requirements[%d]", i), r, true)
+	}
+	f.taints("spec", c.Spec.Taints, c.Spec.StartupTaints)
+	f.length("spec.expireAfter", c.Spec.ExpireAfter.Check())
+	f.length("spec.terminationGracePeriod", c.Spec.TerminationGracePeriod.Check())
+	return f.all
+}
+
+func (f *findings) labels(field string, labels map[string]string) {
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		at := field + "[" + key + "]"
+		stable := api.Normalise(key)
+		if text := badKey(stable, false); text != "" {
+			f.refuse(at, "%s", text)
+			continue
+		}
+		if problems := validation.IsValidLabelValue(labels[key]); len(problems) > 0 {
+			f.refuse(at, "%q is no value of a label: %s", labels[key], strings.Join(problems, ", "))
+			continue
+		}
+		f.fixed(at, stable, labels[key])
+		if value, both := labels[stable]; both && stable != key && value != labels[key] {
+			f.refuse(at, "is an older name of %s, which has another value; keep only the newer one", stable)
+		}
+	}
+}
+
+func (f *findings) fixed(field, key, value string) {
+	if allowed := api.AllowedValues(key); allowed != nil && !slices.Contains(allowed, value) {
+		f.refuse(field, "%s can only be %s", key, strings.Join(allowed, ", "))
+	}
+}
+
+// taints checks both lists of an object together, since a node has both.
+func (f *findings) taints(field string, taints, startup []corev1.Taint) {
+	seen := map[string]string{}
+	for _, list := range []struct {
+		name   string
+		taints []corev1.Taint
+	}{{"taints", taints}, {"startupTaints", startup}} {
+		for i, t := range list.taints {
+			f.taint(fmt.Sprintf("%s.%s[%d]", field, list.name, i), t, seen)
+		}
+	}
+}
+
+func (f *findings) taint(at string, t corev1.Taint, seen map[string]string) {
+	if problems := validation.IsQualifiedName(t.Key); len(problems) > 0 {
+		f.refuse(at+".key", "%q is no key of a taint: %s", t.Key, strings.Join(problems, ", "))
+	}
+	if problems := validation.IsValidLabelValue(t.Value); len(problems) > 0 {
+		f.refuse(at+".value", "%q is no value of a taint: %s", t.Value, strings.Join(problems, ", "))
+	}
+	switch t.Effect {
+	case corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute:
+	default:
+		f.refuse(at+".effect", "%q is unknown, use NoSchedule, PreferNoSchedule or NoExecute", t.Effect)
+	}
+	id := t.Key + ":" + string(t.Effect)
+	if first, again := seen[id]; again {
+		f.refuse(at, "%s is already in %s, a node can have it only once", id, first)
+		return
+	}
+	seen[id] = at
+}
+
+func (f *findings) length(field string, err error) {
+	if err != nil {
+		f.refuse(field, "%s", err)
+	}
+}
+
+// budget warns of windows that never open or mean something else than meant:
+// such a budget allows no disruption at all.
+func (f *findings) budget(field string, b karpv1.Budget) {
+	if b.Schedule == nil {
+		return
+	}
+	if strings.HasPrefix(*b.Schedule, "TZ=") || strings.HasPrefix(*b.Schedule, "CRON_TZ=") {
+		f.warn(field+".schedule", "a time zone may not be named, the schedule is in UTC; until it is corrected the budget allows no disruption")
+		return
+	}
+	if _, err := cron.ParseStandard(*b.Schedule); err != nil {
+		f.warn(field+".schedule", "%q is no schedule (%s); until it is corrected the budget allows no disruption", *b.Schedule, err)
+	}
+}
+
+func (f *findings) limits(field string, limits corev1.ResourceList) {
+	for _, name := range slices.Sorted(maps.Keys(limits)) {
+		if q := limits[name]; q.Sign() < 0 {
+			f.warn(field+"."+string(name), "%s is less than nothing, so the pool buys no node", q.String())
+		}
+	}
+}
