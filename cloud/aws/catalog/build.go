@@ -16,7 +16,6 @@ import (
 type Setup struct {
 	Image   int   // position in Class.Resolved.Images
 	MaxPods int64 // for the kubelet
-	RAID0   bool  // it has local disks to join
 }
 
 // Kinds is what a class can become, without prices: the part that changes
@@ -53,10 +52,7 @@ func For(all []Type, class nodeclass.Class, s Settings) *Kinds {
 		out.Kinds = append(out.Kinds, cluster.Kind{
 			Name: t.Name, Labels: labels, Capacity: total, Allocatable: allocatable(*t, class.Spec, total),
 		})
-		out.Setups = append(out.Setups, Setup{
-			Image: img, MaxPods: MaxPods(*t, class.Spec, s),
-			RAID0: class.Spec.InstanceStore == nodeclass.RAID0 && t.LocalGB > 0,
-		})
+		out.Setups = append(out.Setups, Setup{Image: img, MaxPods: MaxPods(*t, class.Spec, s)})
 		out.types = append(out.types, t)
 	}
 	return out

@@ -1,0 +1,78 @@
+// Package client makes the SDK's clients for the services that the adapter
+// calls, configured as the SDK itself would be: environment, shared files,
+// instance metadata.
+//
+// It promises that AWS_ENDPOINT_URL, AWS_REGION and credentials are all it
+// takes to point every call elsewhere, and that every call is told to the
+// observer. It calls nothing but the metadata service for the region.
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/middleware"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/eks"
+	"github.com/aws/aws-sdk-go-v2/service/iam"
+	"github.com/aws/aws-sdk-go-v2/service/pricing"
+	"github.com/aws/aws-sdk-go-v2/service/ssm"
+
+	"github.com/daemok/daemok/cloud/aws/price"
+)
+
+// callTimeout is how long one HTTP exchange may take.
+const callTimeout = 4 * time.Minute
+
+// Clients holds a client for each service. Pricing is nil where the region's
+// prices cannot be asked for.
+type Clients struct {
+	Region  string
+	EC2     *ec2.Client
+	IAM     *iam.Client
+	SSM     *ssm.Client
+	EKS     *eks.Client
+	Pricing *pricing.Client
+}
+
+// ErrNoRegion says that no region is configured and none could be found.
+var ErrNoRegion = errors.New("no AWS region is known: set AWS_REGION to the cluster's region")
+
+// New reads the configuration. Agent names the program to AWS, as
+// "name/version". The observer may be nil.
+func New(ctx context.Context, region, agent string, observer Observer) (Clients, error) {
+	options := []func(*config.LoadOptions) error{
+		config.WithHTTPClient(&http.Client{Timeout: callTimeout}),
+		config.WithAPIOptions(observe(observer)),
+	}
+	if region != "" {
+		options = append(options, config.WithRegion(region))
+	} else {
+		options = append(options, config.WithEC2IMDSRegion())
+	}
+	if agent != "" {
+		options = append(options, config.WithAPIOptions([]func(*stack) error{middleware.AddUserAgentKey(agent)}))
+	}
+	cfg, err := config.LoadDefaultConfig(ctx, options...)
+	if err != nil {
+		return Clients{}, fmt.Errorf("load AWS configuration: %w; set AWS_REGION if this is no EC2 machine", err)
+	}
+	if cfg.Region == "" {
+		return Clients{}, ErrNoRegion
+	}
+	return fromConfig(cfg), nil
+}
+
+func fromConfig(cfg aws.Config) Clients {
+	c := Clients{Region: cfg.Region, EC2: ec2.NewFromConfig(cfg), IAM: iam.NewFromConfig(cfg),
+		SSM: ssm.NewFromConfig(cfg), EKS: eks.NewFromConfig(cfg)}
+	if region := price.EndpointRegion(cfg.Region); region != "" {
+		c.Pricing = pricing.NewFromConfig(cfg, func(o *pricing.Options) { o.Region = region })
+	}
+	return c
+}

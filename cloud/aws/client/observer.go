@@ -1,0 +1,70 @@
+package client
+
+import (
+	"context"
+	"time"
+
+	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/smithy-go/middleware"
+
+	"github.com/daemok/daemok/cloud/aws/fault"
+)
+
+type stack = middleware.Stack
+
+// Call is what became of one call, its retries included.
+type Call struct {
+	Service, Operation string // "EC2", "CreateFleet"
+	Code               string // AWS's error code; empty for success, "Error" for errors without a code
+	Attempts           int    // HTTP exchanges
+	Throttled          int    // exchanges that AWS answered by asking for patience
+	Took               time.Duration
+}
+
+// Observer is told about every call. It is called from many goroutines.
+type Observer interface{ Called(Call) }
+
+// observe returns the SDK options that tell the observer about every call.
+func observe(o Observer) []func(*stack) error {
+	if o == nil {
+		return nil
+	}
+	return []func(*stack) error{func(s *stack) error {
+		return s.Initialize.Add(middleware.InitializeMiddlewareFunc("DaemokObserver",
+			func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
+				middleware.InitializeOutput, middleware.Metadata, error) {
+				start := time.Now()
+				out, metadata, err := next.HandleInitialize(ctx, in)
+				call := Call{Service: awsmiddleware.GetServiceID(ctx), Operation: awsmiddleware.GetOperationName(ctx),
+					Code: code(err), Took: time.Since(start)}
+				if results, ok := retry.GetAttemptResults(metadata); ok {
+					call.Attempts = len(results.Results)
+					call.Throttled = throttled(results.Results)
+				}
+				o.Called(call)
+				return out, metadata, err
+			}), middleware.After)
+	}}
+}
+
+func code(err error) string {
+	switch text := fault.Code(err); {
+	case err == nil:
+		return ""
+	case text == "":
+		return "Error"
+	default:
+		return text
+	}
+}
+
+func throttled(results []retry.AttemptResult) int {
+	n := 0
+	for _, r := range results {
+		if r.Err != nil && fault.Throttled(r.Err) {
+			n++
+		}
+	}
+	return n
+}

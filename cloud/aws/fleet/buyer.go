@@ -1,0 +1,119 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/aws/fault"
+	"github.com/daemok/daemok/cloud/aws/network"
+	"github.com/daemok/daemok/cloud/aws/shortage"
+)
+
+type api interface {
+	CreateFleet(context.Context, *ec2.CreateFleetInput, ...func(*ec2.Options)) (*ec2.CreateFleetOutput, error)
+}
+
+// Buyer buys machines. Pause waits, or ends early with ctx's error.
+type Buyer struct {
+	API       api
+	Templates *Templates
+	Shortage  *shortage.Memory
+	Addresses *network.Addresses
+	Now       func() time.Time
+	Pause     func(ctx context.Context, d time.Duration) error
+
+	sent memory
+}
+
+// templateTries is how often a fleet call is made when EC2 does not see a
+// launch template, and templateWait how long it gets in between to see it.
+const (
+	templateTries = 5
+	templateWait  = 2 * time.Second
+)
+
+// Launch does what the port's Machines.Launch promises for one request.
+func (b *Buyer) Launch(ctx context.Context, r Request) ([]cloud.Machine, error) {
+	o, err := b.sent.orderFor(r)
+	if err != nil {
+		return nil, err
+	}
+	done := b.Addresses.Reserve(o.subnets, max(1, o.podsMin)*int64(r.Launch.Count))
+	out, err := b.buy(ctx, o)
+	if err != nil {
+		done(nil)
+		return nil, b.explain(r, o, err)
+	}
+	answer := read(o, out, b.Now(), allTags(r))
+	done(answer.taken(o.podsMin))
+	b.remember(o, answer)
+	return answer.machines, answer.outcome(r, o)
+}
+
+// buy makes the templates and calls for the fleet, again while EC2 says that
+// a template is not there. A call that EC2 refused as a whole is repeated
+// under its token; one that it answered needs another.
+func (b *Buyer) buy(ctx context.Context, o order) (*ec2.CreateFleetOutput, error) {
+	answered := 0
+	for try := 1; ; try++ {
+		for _, t := range o.templates {
+			if err := b.Templates.ensure(ctx, t); err != nil {
+				return nil, err
+			}
+		}
+		in := *o.fleet
+		in.ClientToken = aws.String(retryToken(aws.ToString(o.fleet.ClientToken), answered))
+		out, err := b.API.CreateFleet(ctx, &in)
+		if !templatesMissing(out, err) || try == templateTries {
+			return out, err
+		}
+		if err == nil {
+			answered++
+		}
+		for _, t := range o.templates {
+			b.Templates.forget(t.name)
+		}
+		if try > 1 { // it was just made anew: EC2 needs a moment
+			if err := b.Pause(ctx, templateWait); err != nil {
+				return nil, fmt.Errorf("wait for launch templates: %w", err)
+			}
+		}
+	}
+}
+
+// templatesMissing reports whether nothing was bought because of that alone.
+func templatesMissing(out *ec2.CreateFleetOutput, err error) bool {
+	if err != nil {
+		return fault.TemplateNotFound(fault.Code(err))
+	}
+	if len(out.Instances) > 0 || len(out.Errors) == 0 {
+		return false
+	}
+	for _, e := range out.Errors {
+		if !fault.TemplateNotFound(aws.ToString(e.ErrorCode)) {
+			return false
+		}
+	}
+	return true
+}
+
+// explain turns the failure of the whole call into one of the port's errors.
+func (b *Buyer) explain(r Request, o order, err error) error {
+	switch code := fault.Code(err); {
+	case code == "IdempotentParameterMismatch":
+		return &cloud.TokenMismatchError{Token: r.Launch.Token}
+	case fault.Short(code):
+		for _, offer := range o.offers {
+			b.Shortage.AddOffer(offer.Kind, offer.Zone, offer.Option)
+		}
+		return &cloud.NoCapacityError{Offers: o.offers, Cause: code + ": " + fault.Message(err)}
+	case fault.NoSpotRole(code):
+		b.Shortage.AddOption(r.option())
+	}
+	return fault.Wrap("ec2:CreateFleet", err)
+}

@@ -1,0 +1,215 @@
+// Package fleet buys machines: it writes launch templates and asks EC2 for an
+// instant fleet over many types and zones at once.
+//
+// It promises the same call for the same request, so that EC2 can recognise a
+// repeated one by its token; and that what was short is remembered. It
+// decides neither how many machines are needed nor which offers are good.
+package fleet
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/aws/catalog"
+	"github.com/daemok/daemok/cloud/aws/nodeclass"
+	"github.com/daemok/daemok/cloud/aws/userdata"
+	"github.com/daemok/daemok/core/cluster"
+)
+
+const (
+	// TypesMax is how many types one fleet asks for.
+	TypesMax = 60
+	// overridesMax is how many combinations of type and subnet EC2 takes.
+	overridesMax = 300
+)
+
+// Request is one launch with all that was found for it.
+type Request struct {
+	Launch  cloud.LaunchRequest
+	Class   nodeclass.Class
+	Kinds   *catalog.Kinds
+	Cluster userdata.Cluster
+	Subnets []nodeclass.Subnet // one a zone, sorted by zone
+}
+
+// option is the purchase option of all offers of the request.
+func (r Request) option() cluster.Option { return r.Launch.Options[0].Option }
+
+// order is a request as EC2 reads it.
+type order struct {
+	templates []template
+	fleet     *ec2.CreateFleetInput
+	offers    []cloud.OfferChoice // those asked for, in order
+	subnets   []nodeclass.Subnet
+	images    map[string]string // image by template name
+	podsMin   int64             // fewest addresses that a machine may take
+}
+
+// group is what types must share to be launched from one template.
+type group struct {
+	image   int
+	maxPods int64
+}
+
+// build turns a request into an order. Equal requests make equal orders.
+func build(r Request) (order, error) {
+	offers, groups := divide(r)
+	if len(offers) == 0 {
+		return order{}, &cloud.NoCapacityError{Offers: r.Launch.Options,
+			Cause: "the class has no subnet in these zones, or no image that these types can boot"}
+	}
+	o := order{offers: offers, subnets: r.Subnets, images: map[string]string{}}
+	var configs []types.FleetLaunchTemplateConfigRequest
+	for _, g := range slices.SortedFunc(maps.Keys(groups), compareGroups) {
+		t, err := newTemplate(r, g)
+		if err != nil {
+			return order{}, err
+		}
+		if o.podsMin == 0 || g.maxPods < o.podsMin {
+			o.podsMin = g.maxPods
+		}
+		o.templates = append(o.templates, t)
+		o.images[t.name] = r.Class.Resolved.Images[g.image].ID
+		configs = append(configs, types.FleetLaunchTemplateConfigRequest{
+			LaunchTemplateSpecification: &types.FleetLaunchTemplateSpecificationRequest{
+				LaunchTemplateName: aws.String(t.name), Version: aws.String("$Latest"),
+			},
+			Overrides: overrides(groups[g], r.Subnets),
+		})
+	}
+	o.fleet = fleetInput(r, configs)
+	return o, nil
+}
+
+// divide takes the offers that can be bought at all, the cheapest types
+// first, and groups them by template.
+func divide(r Request) ([]cloud.OfferChoice, map[group][]cloud.OfferChoice) {
+	sorted := slices.Clone(r.Launch.Options)
+	slices.SortStableFunc(sorted, func(a, b cloud.OfferChoice) int { return cmp.Compare(a.Priority, b.Priority) })
+	kinds := map[string]bool{}
+	groups := map[group][]cloud.OfferChoice{}
+	var offers []cloud.OfferChoice
+	for _, choice := range sorted {
+		setup, ok := r.Kinds.Setup(choice.Kind)
+		if _, found := subnetIn(r.Subnets, choice.Zone); !ok || !found {
+			continue
+		}
+		if !kinds[choice.Kind] && len(kinds) == TypesMax || len(offers) == overridesMax {
+			continue
+		}
+		kinds[choice.Kind] = true
+		offers = append(offers, choice)
+		g := group{setup.Image, setup.MaxPods}
+		groups[g] = append(groups[g], choice)
+	}
+	return offers, groups
+}
+
+func compareGroups(a, b group) int {
+	return cmp.Or(cmp.Compare(a.image, b.image), cmp.Compare(a.maxPods, b.maxPods))
+}
+
+func overrides(offers []cloud.OfferChoice, subnets []nodeclass.Subnet) []types.FleetLaunchTemplateOverridesRequest {
+	out := make([]types.FleetLaunchTemplateOverridesRequest, 0, len(offers))
+	for _, o := range offers {
+		s, _ := subnetIn(subnets, o.Zone)
+		out = append(out, types.FleetLaunchTemplateOverridesRequest{
+			InstanceType: types.InstanceType(o.Kind), SubnetId: aws.String(s.ID),
+			AvailabilityZone: aws.String(o.Zone), Priority: aws.Float64(o.Priority),
+		})
+	}
+	return out
+}
+
+func subnetIn(subnets []nodeclass.Subnet, zone string) (nodeclass.Subnet, bool) {
+	i := slices.IndexFunc(subnets, func(s nodeclass.Subnet) bool { return s.Zone == zone })
+	if i < 0 {
+		return nodeclass.Subnet{}, false
+	}
+	return subnets[i], true
+}
+
+func fleetInput(r Request, configs []types.FleetLaunchTemplateConfigRequest) *ec2.CreateFleetInput {
+	tags := ec2Tags(allTags(r))
+	in := &ec2.CreateFleetInput{
+		Type: types.FleetTypeInstant, ClientToken: aws.String(r.Launch.Token), LaunchTemplateConfigs: configs,
+		TargetCapacitySpecification: &types.TargetCapacitySpecificationRequest{
+			TotalTargetCapacity: aws.Int32(int32(r.Launch.Count)),
+		},
+		TagSpecifications: []types.TagSpecification{
+			{ResourceType: types.ResourceTypeInstance, Tags: tags},
+			{ResourceType: types.ResourceTypeVolume, Tags: tags},
+			{ResourceType: types.ResourceTypeFleet, Tags: tags},
+		},
+	}
+	if r.Class.Spec.Context != "" {
+		in.Context = aws.String(r.Class.Spec.Context)
+	}
+	if r.option() == cluster.Spot {
+		in.TargetCapacitySpecification.DefaultTargetCapacityType = types.DefaultTargetCapacityTypeSpot
+		in.SpotOptions = &types.SpotOptionsRequest{AllocationStrategy: types.SpotAllocationStrategyPriceCapacityOptimized}
+		return in
+	}
+	in.TargetCapacitySpecification.DefaultTargetCapacityType = types.DefaultTargetCapacityTypeOnDemand
+	in.OnDemandOptions = &types.OnDemandOptionsRequest{AllocationStrategy: types.FleetOnDemandAllocationStrategyLowestPrice}
+	return in
+}
+
+// allTags are those of a machine of this very launch.
+func allTags(r Request) map[string]string {
+	tags := map[string]string{}
+	maps.Copy(tags, r.Launch.Tags)
+	maps.Copy(tags, lastingTags(r)) // those that tell whose it is cannot be replaced
+	if r.Launch.Batch != "" {
+		tags[nodeclass.TagBatch] = r.Launch.Batch
+	}
+	return tags
+}
+
+// lastingTags are those that all launches of a class for a pool share; what
+// a template carries, since it is used again.
+func lastingTags(r Request) map[string]string {
+	tags := map[string]string{}
+	maps.Copy(tags, r.Class.Spec.Tags)
+	name := r.Launch.Node.Labels[nodeclass.TagPool]
+	if given, ok := r.Launch.Tags[nodeclass.TagPool]; ok {
+		name = given
+	}
+	if name != "" {
+		tags[nodeclass.TagPool] = name
+	}
+	maps.Copy(tags, map[string]string{
+		nodeclass.TagClass:                  r.Class.Name,
+		nodeclass.TagEKS:                    r.Cluster.Name,
+		nodeclass.TagOwned + r.Cluster.Name: nodeclass.ClusterOwned,
+	})
+	return tags
+}
+
+func ec2Tags(tags map[string]string) []types.Tag {
+	out := make([]types.Tag, 0, len(tags))
+	for _, k := range slices.Sorted(maps.Keys(tags)) {
+		out = append(out, types.Tag{Key: aws.String(k), Value: aws.String(tags[k])})
+	}
+	return out
+}
+
+// retryToken is the token of the nth repetition of a call whose answer was
+// final but is to be had anew. It depends on the first token alone.
+func retryToken(token string, n int) string {
+	if n == 0 {
+		return token
+	}
+	suffix := "-" + strconv.Itoa(n)
+	return token[:min(len(token), tokenMax-len(suffix))] + suffix
+}
+
+// tokenMax is how many characters EC2 reads of a token.
+const tokenMax = 64

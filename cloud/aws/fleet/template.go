@@ -1,0 +1,120 @@
+package fleet
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/aws/nodeclass"
+	"github.com/daemok/daemok/cloud/aws/userdata"
+	"github.com/daemok/daemok/core/cluster"
+)
+
+// templatePrefix begins the name of every launch template of ours.
+const templatePrefix = "daemok.sh/"
+
+// template is a launch template before it is made. Its name is a hash over
+// all the rest, so that a template of that name is this one.
+type template struct {
+	name string
+	data *types.RequestLaunchTemplateData
+	tags []types.Tag
+}
+
+func newTemplate(r Request, g group) (template, error) {
+	text, err := userdata.Render(userDataInput(r, g))
+	if err != nil {
+		return template{}, refuse(err)
+	}
+	t := template{data: templateData(r, g, text), tags: ec2Tags(lastingTags(r))}
+	content, err := json.Marshal(struct {
+		Data *types.RequestLaunchTemplateData
+		Tags []types.Tag
+	}{t.data, t.tags})
+	if err != nil {
+		return template{}, fmt.Errorf("hash launch template of class %s: %w", r.Class.Name, err)
+	}
+	sum := sha256.Sum256(content)
+	t.name = templatePrefix + hex.EncodeToString(sum[:16])
+	return t, nil
+}
+
+// refuse says why user data cannot be written, in the words of conditions.
+func refuse(err error) error {
+	reason := "LaunchFailed"
+	if _, tooLarge := errors.AsType[*userdata.TooLargeError](err); tooLarge {
+		reason = "UserDataSizeLimitExceeded"
+	}
+	if errors.Is(err, userdata.ErrNoCIDR) {
+		reason = "ClusterCIDRResolutionFailed"
+	}
+	return &cloud.RefusedError{Reason: reason, Cause: err.Error()}
+}
+
+func userDataInput(r Request, g group) userdata.Input {
+	in := userdata.Input{
+		Family: r.Class.Spec.EffectiveFamily(), Cluster: r.Cluster, Kubelet: r.Class.Spec.Kubelet, MaxPods: g.maxPods,
+		Labels: r.Launch.Node.Labels, RAID0: r.Class.Spec.InstanceStore == nodeclass.RAID0,
+		Version: r.Class.Resolved.Images[g.image].Version, User: r.Class.Spec.UserData,
+	}
+	for _, t := range r.Launch.Node.Taints {
+		in.Taints = append(in.Taints, userdata.Taint(t))
+	}
+	return in
+}
+
+func templateData(r Request, g group, text string) *types.RequestLaunchTemplateData {
+	spec := r.Class.Spec
+	data := &types.RequestLaunchTemplateData{
+		ImageId:             aws.String(r.Class.Resolved.Images[g.image].ID),
+		UserData:            aws.String(base64.StdEncoding.EncodeToString([]byte(text))),
+		BlockDeviceMappings: blockDevices(spec),
+		NetworkInterfaces:   interfaces(r),
+		MetadataOptions:     metadata(spec.Metadata),
+		Monitoring:          &types.LaunchTemplatesMonitoringRequest{Enabled: aws.Bool(spec.DetailedMonitored)},
+		TagSpecifications:   templateTags(r),
+		CapacityReservationSpecification: &types.LaunchTemplateCapacityReservationSpecificationRequest{
+			CapacityReservationPreference: types.CapacityReservationPreferenceNone,
+		},
+	}
+	if r.Class.Resolved.Profile != "" {
+		data.IamInstanceProfile = &types.LaunchTemplateIamInstanceProfileSpecificationRequest{Name: aws.String(r.Class.Resolved.Profile)}
+	}
+	if spec.NestedVirtual != "" {
+		data.CpuOptions = &types.LaunchTemplateCpuOptionsRequest{
+			NestedVirtualization: types.NestedVirtualizationSpecification(spec.NestedVirtual),
+		}
+	}
+	return data
+}
+
+// templateTags are for what EC2 makes beside machines and volumes. Spot
+// requests may be named for spot alone: EC2 refuses them otherwise.
+func templateTags(r Request) []types.LaunchTemplateTagSpecificationRequest {
+	tags := ec2Tags(lastingTags(r))
+	out := []types.LaunchTemplateTagSpecificationRequest{{ResourceType: types.ResourceTypeNetworkInterface, Tags: tags}}
+	if r.option() == cluster.Spot {
+		out = append(out, types.LaunchTemplateTagSpecificationRequest{ResourceType: types.ResourceTypeSpotInstancesRequest, Tags: tags})
+	}
+	return out
+}
+
+func metadata(m nodeclass.Metadata) *types.LaunchTemplateInstanceMetadataOptionsRequest {
+	if m == (nodeclass.Metadata{}) {
+		m = nodeclass.DefaultMetadata()
+	}
+	return &types.LaunchTemplateInstanceMetadataOptionsRequest{
+		HttpEndpoint:            types.LaunchTemplateInstanceMetadataEndpointState(m.Endpoint),
+		HttpProtocolIpv6:        types.LaunchTemplateInstanceMetadataProtocolIpv6(m.IPv6),
+		HttpPutResponseHopLimit: aws.Int32(m.HopLimit),
+		HttpTokens:              types.LaunchTemplateHttpTokensState(m.Tokens),
+		InstanceMetadataTags:    types.LaunchTemplateInstanceMetadataTagsStateDisabled,
+	}
+}

@@ -1,0 +1,153 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/daemok/daemok/cloud/aws/fault"
+	"github.com/daemok/daemok/cloud/aws/nodeclass"
+)
+
+// keepUnused is how long a launch template stays that nothing is bought from.
+const keepUnused = time.Hour
+
+type templateAPI interface {
+	ec2.DescribeLaunchTemplatesAPIClient
+	CreateLaunchTemplate(context.Context, *ec2.CreateLaunchTemplateInput, ...func(*ec2.Options)) (*ec2.CreateLaunchTemplateOutput, error)
+	DeleteLaunchTemplate(context.Context, *ec2.DeleteLaunchTemplateInput, ...func(*ec2.Options)) (*ec2.DeleteLaunchTemplateOutput, error)
+}
+
+// Templates keeps the launch templates of one cluster: makes them when they
+// are needed and removes those that are not used. It is safe for concurrent use.
+type Templates struct {
+	api     templateAPI
+	cluster string
+	now     func() time.Time
+
+	mu   sync.Mutex
+	used map[string]time.Time // when each known template was used last, by name
+}
+
+// NewTemplates returns a keeper that knows of no template.
+func NewTemplates(client templateAPI, cluster string, now func() time.Time) *Templates {
+	return &Templates{api: client, cluster: cluster, now: now, used: map[string]time.Time{}}
+}
+
+// ensure sees to it that the template exists. One made just now may not be
+// seen everywhere at EC2 yet.
+func (t *Templates) ensure(ctx context.Context, want template) error {
+	if t.touch(want.name) {
+		return nil
+	}
+	_, err := t.api.CreateLaunchTemplate(ctx, &ec2.CreateLaunchTemplateInput{
+		LaunchTemplateName: aws.String(want.name), LaunchTemplateData: want.data,
+		TagSpecifications: []types.TagSpecification{{ResourceType: types.ResourceTypeLaunchTemplate, Tags: want.tags}},
+	})
+	if err != nil && !fault.Exists(err) {
+		return fault.Wrap("ec2:CreateLaunchTemplate", err)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.used[want.name] = t.now()
+	return nil
+}
+
+// touch marks a known template as used.
+func (t *Templates) touch(name string) (known bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, known = t.used[name]; known {
+		t.used[name] = t.now()
+	}
+	return known
+}
+
+// forget makes the next ensure make the template anew.
+func (t *Templates) forget(name string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.used, name)
+}
+
+// Refresh learns which templates of the cluster exist and deletes those that
+// were not used for an hour.
+func (t *Templates) Refresh(ctx context.Context) error {
+	found, err := t.list(ctx, nil)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, name := range t.learn(found) {
+		errs = append(errs, t.delete(ctx, name))
+	}
+	return errors.Join(errs...)
+}
+
+// learn takes over what exists and returns the names of what is not needed.
+// Those that it took from the known ones must be deleted.
+func (t *Templates) learn(found []string) (unused []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := t.now()
+	for _, name := range found {
+		at, known := t.used[name]
+		switch {
+		case !known:
+			t.used[name] = now
+		case now.Sub(at) > keepUnused:
+			delete(t.used, name)
+			unused = append(unused, name)
+		}
+	}
+	return unused
+}
+
+// DeleteOf removes all templates of a class.
+func (t *Templates) DeleteOf(ctx context.Context, class string) error {
+	found, err := t.list(ctx, []types.Filter{{Name: aws.String("tag:" + nodeclass.TagClass), Values: []string{class}}})
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, name := range found {
+		t.forget(name)
+		errs = append(errs, t.delete(ctx, name))
+	}
+	return errors.Join(errs...)
+}
+
+func (t *Templates) list(ctx context.Context, more []types.Filter) ([]string, error) {
+	filters := append([]types.Filter{
+		{Name: aws.String("tag:" + nodeclass.TagOwned + t.cluster), Values: []string{nodeclass.ClusterOwned}},
+	}, more...)
+	var names []string
+	pages := ec2.NewDescribeLaunchTemplatesPaginator(t.api, &ec2.DescribeLaunchTemplatesInput{Filters: filters})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, fault.Wrap("ec2:DescribeLaunchTemplates", err)
+		}
+		for _, l := range page.LaunchTemplates {
+			if name := aws.ToString(l.LaunchTemplateName); strings.HasPrefix(name, templatePrefix) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names, nil
+}
+
+func (t *Templates) delete(ctx context.Context, name string) error {
+	_, err := t.api.DeleteLaunchTemplate(ctx, &ec2.DeleteLaunchTemplateInput{LaunchTemplateName: aws.String(name)})
+	if err != nil && !fault.NotFound(err) {
+		return fmt.Errorf("delete launch template %s: %w", name, fault.Wrap("ec2:DeleteLaunchTemplate", err))
+	}
+	return nil
+}

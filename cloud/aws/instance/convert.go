@@ -1,0 +1,48 @@
+package instance
+
+import (
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/aws/nodeclass"
+	"github.com/daemok/daemok/core/cluster"
+)
+
+// ProviderID is how a node names its machine.
+func ProviderID(zone, id string) string { return "aws:///" + zone + "/" + id }
+
+func convert(i types.Instance) cloud.Machine {
+	tags := tagMap(i.Tags)
+	m := cloud.Machine{
+		ID: aws.ToString(i.InstanceId), Kind: string(i.InstanceType), Option: optionOf(i),
+		Image: aws.ToString(i.ImageId), Class: tags[nodeclass.TagClass], Batch: tags[nodeclass.TagBatch],
+		LaunchedAt: aws.ToTime(i.LaunchTime).UTC(), Tags: tags, PrivateDNS: aws.ToString(i.PrivateDnsName),
+	}
+	if i.State != nil {
+		m.State = cloud.State(i.State.Name)
+	}
+	if i.Placement != nil {
+		m.Zone, m.ZoneID = aws.ToString(i.Placement.AvailabilityZone), aws.ToString(i.Placement.AvailabilityZoneId)
+	}
+	m.ProviderID = ProviderID(m.Zone, m.ID)
+	return m
+}
+
+func optionOf(i types.Instance) cluster.Option {
+	switch {
+	case i.InstanceLifecycle == types.InstanceLifecycleTypeSpot || i.SpotInstanceRequestId != nil && *i.SpotInstanceRequestId != "":
+		return cluster.Spot
+	case aws.ToString(i.CapacityReservationId) != "":
+		return cluster.Reserved
+	}
+	return cluster.OnDemand
+}
+
+func tagMap(tags []types.Tag) map[string]string {
+	out := make(map[string]string, len(tags))
+	for _, t := range tags {
+		out[aws.ToString(t.Key)] = aws.ToString(t.Value)
+	}
+	return out
+}

@@ -1,0 +1,148 @@
+// Package instance lists, tags and terminates the machines of one cluster.
+//
+// It promises never to see or touch machines of another cluster, to treat a
+// machine that is gone as an answer, and not to call one gone that was just
+// bought and is not visible yet. It buys nothing.
+package instance
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/aws/fault"
+	"github.com/daemok/daemok/cloud/aws/nodeclass"
+)
+
+const (
+	// hiddenFor is how long a machine just bought may be invisible to EC2's
+	// other calls.
+	hiddenFor = time.Minute
+	// idsMax is how many values one filter takes.
+	idsMax = 200
+	// pageMax is how many machines EC2 puts on one page.
+	pageMax = 1000
+)
+
+type api interface {
+	ec2.DescribeInstancesAPIClient
+	TerminateInstances(context.Context, *ec2.TerminateInstancesInput, ...func(*ec2.Options)) (*ec2.TerminateInstancesOutput, error)
+	CreateTags(context.Context, *ec2.CreateTagsInput, ...func(*ec2.Options)) (*ec2.CreateTagsOutput, error)
+}
+
+// Store is the machines of one cluster at EC2. It is safe for concurrent use.
+type Store struct {
+	api     api
+	cluster string
+	now     func() time.Time
+
+	mu    sync.Mutex
+	young map[string]time.Time // bought lately, by id
+}
+
+// New returns the store of a cluster.
+func New(client api, clusterName string, now func() time.Time) *Store {
+	return &Store{api: client, cluster: clusterName, now: now, young: map[string]time.Time{}}
+}
+
+// Bought tells the store of machines that may not be visible yet.
+func (s *Store) Bought(ids ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.now()
+	maps.DeleteFunc(s.young, func(_ string, at time.Time) bool { return now.Sub(at) > hiddenFor })
+	for _, id := range ids {
+		s.young[id] = now
+	}
+}
+
+// List returns the machines that match, sorted by ID; terminated ones are
+// left out.
+func (s *Store) List(ctx context.Context, f cloud.Filter) ([]cloud.Machine, error) {
+	filters := s.owned()
+	if f.Batch != "" {
+		filters = append(filters, filter("tag:"+nodeclass.TagBatch, f.Batch))
+	}
+	filters = append(filters, filter("instance-state-name",
+		string(cloud.Pending), string(cloud.Running), string(cloud.Stopping), string(cloud.Stopped), string(cloud.ShuttingDown)))
+	found, err := s.describe(ctx, filters, f.IDs)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]cloud.Machine, 0, len(found))
+	for _, i := range found {
+		out = append(out, convert(i))
+	}
+	slices.SortFunc(out, func(a, b cloud.Machine) int { return cmp.Compare(a.ID, b.ID) })
+	return out, nil
+}
+
+// owned selects machines of the cluster that a class was used for; other
+// machines of the cluster, as those of managed node groups, lack its tag.
+func (s *Store) owned() []types.Filter {
+	return []types.Filter{
+		filter("tag:"+nodeclass.TagOwned+s.cluster, nodeclass.ClusterOwned),
+		filter("tag-key", nodeclass.TagClass),
+	}
+}
+
+// describe returns what matches the filters, among the given ids if there are
+// any. It asks for ids by filter, since EC2 answers nothing at all when one
+// of many ids is unknown.
+func (s *Store) describe(ctx context.Context, filters []types.Filter, ids []string) ([]types.Instance, error) {
+	if len(ids) == 0 {
+		return s.pages(ctx, filters)
+	}
+	var out []types.Instance
+	for some := range slices.Chunk(ids, idsMax) {
+		found, err := s.pages(ctx, append(slices.Clone(filters), filter("instance-id", some...)))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, found...)
+	}
+	return out, nil
+}
+
+func (s *Store) pages(ctx context.Context, filters []types.Filter) ([]types.Instance, error) {
+	var out []types.Instance
+	pages := ec2.NewDescribeInstancesPaginator(s.api, &ec2.DescribeInstancesInput{Filters: filters, MaxResults: aws.Int32(pageMax)})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, fault.Wrap("ec2:DescribeInstances", err)
+		}
+		for _, r := range page.Reservations {
+			out = append(out, r.Instances...)
+		}
+	}
+	return out, nil
+}
+
+func filter(name string, values ...string) types.Filter {
+	return types.Filter{Name: aws.String(name), Values: values}
+}
+
+// ours reports whether a machine belongs to the cluster and to a class.
+func (s *Store) ours(i types.Instance) bool {
+	tags := tagMap(i.Tags)
+	_, classed := tags[nodeclass.TagClass]
+	return classed && tags[nodeclass.TagOwned+s.cluster] == nodeclass.ClusterOwned
+}
+
+// isYoung reports whether a machine was bought so lately that EC2 may not
+// know it everywhere.
+func (s *Store) isYoung(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at, ok := s.young[id]
+	return ok && s.now().Sub(at) <= hiddenFor
+}

@@ -1,0 +1,92 @@
+package aws
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/aws/catalog"
+	"github.com/daemok/daemok/cloud/aws/nodeclass"
+	"github.com/daemok/daemok/cloud/aws/price"
+	"github.com/daemok/daemok/cloud/aws/shortage"
+	"github.com/daemok/daemok/core/cluster"
+)
+
+// ErrNotLearnt says that instance types were not read yet.
+var ErrNotLearnt = errors.New("the instance types of the region are not read yet")
+
+// known is what was worked out for one class, and from what.
+type known struct {
+	digest    nodeclass.Digest
+	typesSeq  uint64
+	pricesSeq uint64
+	shortSeq  uint64
+	kinds     *catalog.Kinds
+	catalogue *cluster.Catalogue
+}
+
+// Kinds returns what a class can become, with the offers of the moment. Equal
+// content is the same value with the same Revision; revisions are unique in
+// the adapter, across classes.
+func (p *Provider) Kinds(_ context.Context, class cloud.Class) (*cluster.Catalogue, error) {
+	k, err := p.known(class)
+	if err != nil {
+		return nil, err
+	}
+	return k.catalogue, nil
+}
+
+func (p *Provider) known(class cloud.Class) (*known, error) {
+	settings, err := classOf(class)
+	if err != nil {
+		return nil, err
+	}
+	digest, err := settings.Digest()
+	if err != nil {
+		return nil, err
+	}
+	prices, short := p.prices.View(), p.short.View()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.typesSeq == 0 {
+		return nil, ErrNotLearnt
+	}
+	k := p.workOut(p.classes[class.ID], digest, settings, prices, short)
+	p.classes[class.ID] = k
+	return k, nil
+}
+
+// workOut returns what is known about a class now: the old value where
+// nothing has changed. The caller holds mu.
+func (p *Provider) workOut(old *known, digest nodeclass.Digest, class nodeclass.Class, prices price.View, short shortage.View) *known {
+	next := &known{digest: digest, typesSeq: p.typesSeq, pricesSeq: prices.Seq, shortSeq: short.Seq}
+	sameKinds := old != nil && old.digest == digest && old.typesSeq == p.typesSeq
+	switch {
+	case sameKinds && old.pricesSeq == prices.Seq && old.shortSeq == short.Seq:
+		return old
+	case sameKinds:
+		next.kinds = old.kinds
+	default:
+		next.kinds = catalog.For(p.types, class, catalog.Settings{
+			MemoryOverhead: p.options.MemoryOverhead, ReservedENIs: p.options.ReservedENIs,
+		})
+	}
+	kinds := next.kinds.Offered(class, prices, short)
+	if sameKinds && sameOffers(old.catalogue.Kinds, kinds) {
+		next.catalogue = old.catalogue
+		return next
+	}
+	p.revision++
+	next.catalogue = &cluster.Catalogue{Revision: p.revision, Kinds: kinds}
+	return next
+}
+
+// sameOffers compares the offers of equal kinds; labels follow from the rest.
+func sameOffers(a, b []cluster.Kind) bool {
+	return slices.EqualFunc(a, b, func(x, y cluster.Kind) bool {
+		return slices.EqualFunc(x.Offers, y.Offers, func(o, n cluster.Offer) bool {
+			return o.Zone == n.Zone && o.Option == n.Option && o.Price == n.Price && o.Priced == n.Priced && o.Available == n.Available
+		})
+	})
+}

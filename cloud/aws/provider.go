@@ -1,0 +1,147 @@
+// Package aws is the adapter to AWS: it tells what EC2 sells, buys and
+// returns machines, and finds what a class asks for.
+//
+// It promises to be the cloud port (cloud.Catalog and cloud.Machines) for one
+// cluster, to start no goroutine, and to need nothing but the SDK's usual
+// configuration: AWS_ENDPOINT_URL points all of it elsewhere. What it knows
+// is refreshed by its caller, at the intervals named here. It knows nothing
+// of Kubernetes' API types.
+package aws
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/aws/catalog"
+	"github.com/daemok/daemok/cloud/aws/client"
+	"github.com/daemok/daemok/cloud/aws/fleet"
+	"github.com/daemok/daemok/cloud/aws/image"
+	"github.com/daemok/daemok/cloud/aws/instance"
+	"github.com/daemok/daemok/cloud/aws/network"
+	"github.com/daemok/daemok/cloud/aws/nodeclass"
+	"github.com/daemok/daemok/cloud/aws/price"
+	"github.com/daemok/daemok/cloud/aws/profile"
+	"github.com/daemok/daemok/cloud/aws/shortage"
+	"github.com/daemok/daemok/cloud/aws/userdata"
+)
+
+var (
+	_ cloud.Catalog  = (*Provider)(nil)
+	_ cloud.Machines = (*Provider)(nil)
+)
+
+// Options are the settings of the adapter. Only Cluster must be set.
+type Options struct {
+	Cluster  string // name of the cluster, as EKS knows it
+	Endpoint string // URL of its API server; empty: EKS tells
+	CA       string // its certificate authority in base64; empty: EKS tells
+	CIDR     string // its service network; empty: EKS tells
+	DNS      string // address of its DNS service; empty: machines find out
+
+	Region      string // empty: as the SDK finds it
+	Agent       string // how the program names itself to AWS: "daemok/1.0"
+	IsolatedVPC bool   // IAM and Pricing cannot be reached
+
+	MemoryOverhead float64 // share of memory that the hypervisor keeps, as 0.075
+	ReservedENIs   int64   // network interfaces of a machine that pods do not get
+
+	// KubernetesVersion tells which version images are for, as "1.36". Nil: EKS tells.
+	KubernetesVersion func(context.Context) (string, error)
+
+	Observer client.Observer                                  // told about every call; may be nil
+	Now      func() time.Time                                 // nil: the system's clock
+	Pause    func(ctx context.Context, d time.Duration) error // nil: by the system's clock
+}
+
+// Provider is the adapter for one cluster in one region. It is safe for
+// concurrent use. New makes one.
+type Provider struct {
+	options Options
+	clients client.Clients
+
+	prices    *price.Book
+	short     *shortage.Memory
+	addresses network.Addresses
+	finder    network.Finder
+	images    image.Finder
+	profiles  profile.Keeper
+	templates *fleet.Templates
+	buyer     fleet.Buyer
+	instances *instance.Store
+	facts     facts
+
+	mu       sync.Mutex
+	cluster  userdata.Cluster
+	version  version
+	types    []catalog.Type
+	typesSeq uint64
+	revision uint64
+	classes  map[string]*known // by class ID
+}
+
+// New configures the adapter and calls nobody, but for the region where none
+// is set. Check and Refresh come next.
+func New(ctx context.Context, o Options) (*Provider, error) {
+	if o.Cluster == "" {
+		return nil, errors.New("the cluster has no name: set CLUSTER_NAME (settings.clusterName) to its name in EKS")
+	}
+	clients, err := client.New(ctx, o.Region, o.Agent, o.Observer)
+	if err != nil {
+		return nil, err
+	}
+	return newProvider(o, clients), nil
+}
+
+func newProvider(o Options, clients client.Clients) *Provider {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Pause == nil {
+		o.Pause = pause
+	}
+	facts := factsFor(clients.Region)
+	p := &Provider{
+		options: o, clients: clients, facts: facts, classes: map[string]*known{},
+		prices: price.New(facts), short: shortage.New(o.Now),
+		finder:    network.Finder{API: clients.EC2},
+		images:    image.Finder{API: clients.EC2, Parameters: image.NewParameters(clients.SSM, o.Now), Now: o.Now},
+		profiles:  profile.Keeper{API: clients.IAM, Cluster: o.Cluster, Region: clients.Region},
+		templates: fleet.NewTemplates(clients.EC2, o.Cluster, o.Now),
+		instances: instance.New(clients.EC2, o.Cluster, o.Now),
+		cluster:   userdata.Cluster{Name: o.Cluster, Endpoint: o.Endpoint, CA: o.CA, CIDR: o.CIDR, DNS: o.DNS},
+	}
+	p.buyer = fleet.Buyer{API: clients.EC2, Templates: p.templates, Shortage: p.short, Addresses: &p.addresses,
+		Now: o.Now, Pause: o.Pause}
+	return p
+}
+
+// Region is where the adapter buys.
+func (p *Provider) Region() string { return p.clients.Region }
+
+// classOf returns the class that the port's callers passed on.
+func classOf(c cloud.Class) (nodeclass.Class, error) {
+	switch settings := c.Settings.(type) {
+	case nodeclass.Class:
+		return settings, nil
+	case *nodeclass.Class:
+		if settings != nil {
+			return *settings, nil
+		}
+	}
+	return nodeclass.Class{}, fmt.Errorf("class %s carries settings of type %T, not a nodeclass.Class", c.ID, c.Settings)
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,82 @@
+package aws
+
+import (
+	"context"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/aws/nodeclass"
+)
+
+// Subnets finds the subnets that a class selects; *nodeclass.MissingError
+// when there are none.
+func (p *Provider) Subnets(ctx context.Context, class nodeclass.Class) ([]nodeclass.Subnet, error) {
+	found, err := p.finder.Subnets(ctx, class.Spec.Subnets)
+	if err != nil {
+		return nil, err
+	}
+	p.addresses.Saw(found)
+	return found, nil
+}
+
+// Groups finds the security groups that a class selects;
+// *nodeclass.MissingError when there are none.
+func (p *Provider) Groups(ctx context.Context, class nodeclass.Class) ([]nodeclass.Group, error) {
+	return p.finder.Groups(ctx, class.Spec.Groups)
+}
+
+// Images finds the images that a class selects for the cluster's version of
+// Kubernetes; *nodeclass.MissingError when there are none.
+func (p *Provider) Images(ctx context.Context, class nodeclass.Class) ([]nodeclass.Image, error) {
+	kubernetes, err := p.kubernetesVersion(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return p.images.Find(ctx, class.Spec, kubernetes)
+}
+
+// Profile returns the instance profile of a class, making it where the class
+// names a role; *nodeclass.MissingError when the role does not exist.
+func (p *Provider) Profile(ctx context.Context, class nodeclass.Class) (string, error) {
+	if p.options.IsolatedVPC && class.Spec.InstanceProfile == "" {
+		return "", &cloud.RefusedError{Reason: "IsolatedVPC",
+			Cause: "IAM cannot be reached from an isolated VPC: name a profile in spec.instanceProfile in place of spec.role"}
+	}
+	return p.profiles.Ensure(ctx, class)
+}
+
+// Resolve finds everything at once, for callers that need no answer for each
+// part.
+func (p *Provider) Resolve(ctx context.Context, class nodeclass.Class) (r nodeclass.Resolved, err error) {
+	if r.Subnets, err = p.Subnets(ctx, class); err != nil {
+		return r, err
+	}
+	if r.Groups, err = p.Groups(ctx, class); err != nil {
+		return r, err
+	}
+	if r.Images, err = p.Images(ctx, class); err != nil {
+		return r, err
+	}
+	r.Profile, err = p.Profile(ctx, class)
+	return r, err
+}
+
+// Forget removes what was made for a class: launch templates and instance
+// profiles. It is safe to repeat.
+func (p *Provider) Forget(ctx context.Context, class nodeclass.Class) error {
+	if err := p.templates.DeleteOf(ctx, class.Name); err != nil {
+		return err
+	}
+	p.drop(class.Name)
+	if p.options.IsolatedVPC || class.Spec.Role == "" || class.UID == "" {
+		return nil
+	}
+	return p.profiles.Delete(ctx, class.UID)
+}
+
+// drop forgets what was worked out for a class. Classes are known by the
+// port's ID, of which the name is the last part.
+func (p *Provider) drop(name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.classes, "EC2NodeClass/"+name)
+}
