@@ -76,7 +76,8 @@ func (l *lab) clearFolder(ctx context.Context) error {
 
 // up starts the lab and waits for its last line.
 func (l *lab) up(ctx context.Context, timeScale float64) error {
-	cmd := exec.Command(l.program, "up", "--dir", l.dir, "--time-scale", fmt.Sprint(timeScale))
+	// It must not die with the context: down stops it in order.
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), l.program, "up", "--dir", l.dir, "--time-scale", fmt.Sprint(timeScale))
 	cmd.SysProcAttr = ownGroup()
 	cmd.Stderr = l.err
 	stdout, err := cmd.StdoutPipe()

@@ -190,3 +190,23 @@ func TestLabIsTheLabItself(t *testing.T) {
 		t.Errorf("the lab got %q", got)
 	}
 }
+
+func TestBenchPlacePrintsOneObject(t *testing.T) {
+	out, err := run(t, "bench", "place", "--mix", "plain", "--pods", "50", "--runs", "1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]any
+	if err := json.Unmarshal([]byte(out), &got); err != nil || strings.Count(out, "\n") != 1 {
+		t.Fatalf("the answer is not one JSON object in one line: %v\n%s", err, out)
+	}
+	if got["pods"] != 50.0 || got["unplaced"] != 0.0 {
+		t.Errorf("want 50 pods placed; got %s", out)
+	}
+}
+
+func TestBenchRefusesAMixThatIsNotBuilt(t *testing.T) {
+	if _, err := run(t, "bench", "place", "--mix", "antiaffinity", "--pods", "5"); err == nil {
+		t.Error("a mix whose rules are not built is measured all the same")
+	}
+}

@@ -2,6 +2,7 @@ package tidy
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -17,8 +18,8 @@ var (
 // CheckFused compiles the packages that match pattern for arm64 and reports
 // fused multiply-and-add instructions: they round once where amd64 rounds
 // twice, so two hosts would make different plans.
-func CheckFused(dir, pattern string) ([]Violation, error) {
-	cmd := exec.Command("go", "build", "-gcflags=-S", pattern)
+func CheckFused(ctx context.Context, dir, pattern string) ([]Violation, error) {
+	cmd := exec.CommandContext(ctx, "go", "build", "-gcflags=-S", pattern)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH=arm64", "CGO_ENABLED=0")
 	out, err := cmd.CombinedOutput()

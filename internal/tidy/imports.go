@@ -2,6 +2,7 @@ package tidy
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,8 +34,8 @@ type ImportRule struct {
 }
 
 // ListPackages returns the packages of the module in dir and all they import.
-func ListPackages(dir string) ([]Package, error) {
-	cmd := exec.Command("go", "list", "-deps", "-json=ImportPath,Standard,Imports,TestImports,XTestImports", "./...")
+func ListPackages(ctx context.Context, dir string) ([]Package, error) {
+	cmd := exec.CommandContext(ctx, "go", "list", "-deps", "-json=ImportPath,Standard,Imports,TestImports,XTestImports", "./...")
 	cmd.Dir = dir
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -75,7 +76,7 @@ func CheckImports(packages []Package, rules []ImportRule) []Violation {
 }
 
 func (r ImportRule) covers(folder string) bool {
-	if folder == "" || !(r.Folder == "." || within(folder, r.Folder)) {
+	if folder == "" || r.Folder != "." && !within(folder, r.Folder) {
 		return false
 	}
 	return !slices.ContainsFunc(r.Except, func(e string) bool { return within(folder, e) })

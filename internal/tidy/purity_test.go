@@ -79,7 +79,7 @@ func TestCheckFusedNoticesAFusedMultiplication(t *testing.T) {
 	dir := module(t, map[string]string{
 		"a/a.go": "package a\n\nfunc Fused(x, y, z float64) float64 { return x*y + z }\n\nfunc Exact(x, y, z float64) float64 { return float64(x*y) + z }\n",
 	})
-	found, err := CheckFused(dir, "./...")
+	found, err := CheckFused(t.Context(), dir, "./...")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ func none(t *testing.T, found []Violation, err error) {
 }
 
 func TestImportDirections(t *testing.T) {
-	packages, err := ListPackages(root)
+	packages, err := ListPackages(t.Context(), root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func TestCoreComputesTheSameEverywhere(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles the core for another processor")
 	}
-	found, err := CheckFused(root, "./core/...")
+	found, err := CheckFused(t.Context(), root, "./core/...")
 	none(t, found, err)
 }
 

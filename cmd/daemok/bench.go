@@ -1,0 +1,50 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/daemok/daemok/bench"
+)
+
+func benchCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "bench",
+		Short: "Measure decisions: time, cost and distance from the least possible cost",
+	}
+	cmd.AddCommand(benchPlaceCommand())
+	return cmd
+}
+
+func benchPlaceCommand() *cobra.Command {
+	var o bench.Options
+	cmd := &cobra.Command{
+		Use:   "place",
+		Short: "Measure the placing of pods by the exact rules; one JSON object on stdout",
+		Example: `  daemok bench place --mix plain --pods 5000
+  daemok bench place --catalog types.json --generate realistic --pods 1000 --seed 42`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			result, err := bench.Place(o)
+			if err != nil {
+				return err
+			}
+			return json.NewEncoder(cmd.OutOrStdout()).Encode(result)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.Mix, "mix", "", "made-up pods: plain (diverse, antiaffinity, preferences and existing need rules that are not built yet)")
+	flags.StringVar(&o.Catalog, "catalog", "", "file with machine types")
+	flags.StringVar(&o.Workload, "workload", "", "file with pods")
+	flags.StringVar(&o.Generate, "generate", "", "draw pods from a distribution: "+strings.Join(bench.Distributions(), ", "))
+	flags.IntVar(&o.Pods, "pods", 1000, "how many pods to make")
+	flags.IntVar(&o.Nodes, "nodes", 0, "how many nodes exist already")
+	flags.IntVar(&o.Pools, "pools", 1, "how many equal pools")
+	flags.Uint64Var(&o.Seed, "seed", 42, "equal seeds make equal work")
+	flags.StringVar(&o.Capacity, "capacity", "on-demand", "on-demand, spot or any")
+	flags.StringVar(&o.Daemons, "daemons", "", "daemon pods of every machine: cpu, memory of each, how many; such as 200m,300Mi,4")
+	flags.IntVar(&o.Runs, "runs", 5, "how often to solve; the median counts")
+	return cmd
+}
