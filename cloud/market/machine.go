@@ -1,0 +1,254 @@
+package market
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"time"
+)
+
+// State is where a machine is in its life.
+type State string
+
+// The states, in order.
+const (
+	Pending      State = "pending"
+	Running      State = "running"
+	ShuttingDown State = "shutting-down"
+	Terminated   State = "terminated"
+	Stopping     State = "stopping"
+	Stopped      State = "stopped"
+)
+
+// Machine is one machine. Moments that have not come, or are not planned,
+// are zero.
+type Machine struct {
+	ID         string
+	Pool       Pool
+	LaunchedAt time.Time
+	VisibleAt  time.Time // before it, some calls do not know the machine yet
+	RunningAt  time.Time
+	EndsAt     time.Time // begins to shut down
+	GoneAt     time.Time // is terminated
+	StoppedAt  time.Time // stopped rather than terminated
+	WarnedAt   time.Time // of its interruption
+	Reason     string    // why it ended, in the cloud's words
+	JoinFor    time.Duration
+	NeverJoins bool
+	PriceUSD   float64 // an hour, when it was bought
+	Details    any     `json:"-"`
+}
+
+// At is the machine's state at a moment.
+func (m *Machine) At(now time.Time) State {
+	reached := func(t time.Time) bool { return !t.IsZero() && !now.Before(t) }
+	switch {
+	case reached(m.GoneAt):
+		return Terminated
+	case reached(m.EndsAt):
+		return ShuttingDown
+	case reached(m.StoppedAt):
+		return Stopped
+	case reached(m.RunningAt):
+		return Running
+	}
+	return Pending
+}
+
+// transition is a change of state or a warning that is to come.
+type transition struct {
+	at      time.Time
+	machine string
+	kind    EventKind
+}
+
+// EventKind is what an event tells.
+type EventKind string
+
+// The kinds: a machine's new state, or a word before its interruption.
+const (
+	Changed   EventKind = "changed"
+	Rebalance EventKind = "rebalance"
+	Warning   EventKind = "warning"
+)
+
+// Event is something that happened to a machine.
+type Event struct {
+	At      time.Time
+	Kind    EventKind
+	State   State // for Changed
+	Machine Machine
+}
+
+// boot makes one machine; the lock is held.
+func (m *Market) boot(o Order) *Machine {
+	m.next++
+	now, k := m.now(), m.kinds[o.Pool.Kind]
+	id := fmt.Sprintf("i-%08x%09x", uint32(m.seed), m.next)
+	boot, join := m.figures.BootOnDemand, m.figures.Join
+	if o.Pool.Option == Spot {
+		boot = m.figures.BootSpot
+	}
+	if k.Slow {
+		boot, join = m.figures.BootSlow, m.figures.JoinSlow
+	}
+	machine := &Machine{
+		ID: id, Pool: o.Pool, LaunchedAt: now,
+		VisibleAt:  now.Add(m.figures.Visible.at(draw(m.seed, id, "visible"))),
+		RunningAt:  now.Add(m.scaled(boot.at(draw(m.seed, id, "boot")))),
+		JoinFor:    m.scaled(join.at(draw(m.seed, id, "join"))),
+		NeverJoins: draw(m.seed, id, "never") < m.never,
+		PriceUSD:   m.priceAt(o.Pool, now),
+		Details:    o.Details,
+	}
+	m.machines[id] = machine
+	m.plan(transition{now, id, Changed})
+	m.plan(transition{machine.RunningAt, id, Changed})
+	return machine
+}
+
+func (m *Market) scaled(d time.Duration) time.Duration { return time.Duration(float64(d) * m.scale) }
+
+// SetNeverJoin makes a share of the machines bought from now on never join a
+// cluster.
+func (m *Market) SetNeverJoin(share float64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.never = share
+}
+
+// Terminate begins to shut a machine down; it reports false for one that is
+// not remembered. It is safe to repeat.
+func (m *Market) Terminate(id, reason string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	machine, known := m.machines[id]
+	if !known {
+		return false
+	}
+	m.end(machine, m.now(), reason)
+	m.signal()
+	return true
+}
+
+// end plans the machine's end from a moment on, unless it ends sooner.
+func (m *Market) end(machine *Machine, at time.Time, reason string) {
+	if !machine.EndsAt.IsZero() && !machine.EndsAt.After(at) {
+		return
+	}
+	machine.EndsAt, machine.Reason = at, reason
+	machine.GoneAt = at.Add(m.scaled(m.figures.ShutDown.at(draw(m.seed, machine.ID, "shutdown"))))
+	m.plan(transition{machine.EndsAt, machine.ID, Changed})
+	m.plan(transition{machine.GoneAt, machine.ID, Changed})
+	if d, limited := m.capacity[machine.Pool]; limited {
+		d.left, d.measuredAt = min(d.most, d.at(m.now())+1), m.now()
+		m.capacity[machine.Pool] = d
+	}
+}
+
+// Stop stops a machine without ending it; it reports false for one that is
+// not running.
+func (m *Market) Stop(id string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	machine, known := m.machines[id]
+	if !known || machine.At(m.now()) != Running {
+		return false
+	}
+	machine.StoppedAt = m.now()
+	m.plan(transition{machine.StoppedAt, id, Changed})
+	m.signal()
+	return true
+}
+
+// Interrupt warns a spot machine that its end comes WarningFor later; it
+// reports false for a machine that is not remembered.
+func (m *Market) Interrupt(id string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	machine, known := m.machines[id]
+	if !known {
+		return false
+	}
+	machine.WarnedAt = m.now()
+	m.plan(transition{machine.WarnedAt, id, Warning})
+	m.end(machine, machine.WarnedAt.Add(m.figures.WarningFor), "Server.SpotInstanceTermination")
+	m.signal()
+	return true
+}
+
+// Recommend sends a rebalance recommendation.
+func (m *Market) Recommend(id string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.plan(transition{m.now(), id, Rebalance})
+	m.signal()
+}
+
+// plan notes a transition, after those of the same moment.
+func (m *Market) plan(t transition) {
+	i := sort.Search(len(m.due), func(i int) bool { return m.due[i].at.After(t.at) })
+	m.due = slices.Insert(m.due, i, t)
+}
+
+// NextChange is when the next event is due; ok is false when none is.
+func (m *Market) NextChange() (at time.Time, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.due) == 0 {
+		return time.Time{}, false
+	}
+	return m.due[0].at, true
+}
+
+// Settle returns the events that have become due, in order, each once.
+// Changes that were overtaken are left out.
+func (m *Market) Settle() []Event {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := m.now()
+	var out []Event
+	for len(m.due) > 0 && !m.due[0].at.After(now) {
+		t := m.due[0]
+		m.due = m.due[1:]
+		machine, known := m.machines[t.machine]
+		if !known {
+			continue
+		}
+		state := machine.At(t.at)
+		if t.kind == Changed {
+			if state == machine.told || !begins(machine, state, t.at) {
+				continue
+			}
+			machine.told = state
+		}
+		out = append(out, Event{At: t.at, Kind: t.kind, State: state, Machine: *machine})
+	}
+	return out
+}
+
+// begins reports whether the state starts at that very moment, so that a
+// transition which was planned and then moved tells nothing.
+func begins(m *Machine, state State, at time.Time) bool {
+	switch state {
+	case Pending:
+		return at.Equal(m.LaunchedAt)
+	case Running:
+		return at.Equal(m.RunningAt)
+	case ShuttingDown:
+		return at.Equal(m.EndsAt)
+	case Stopped:
+		return at.Equal(m.StoppedAt)
+	}
+	return at.Equal(m.GoneAt)
+}
+
+// forgetOld drops machines that were terminated long ago; the lock is held.
+func (m *Market) forgetOld() {
+	now := m.now()
+	for id, machine := range m.machines {
+		if !machine.GoneAt.IsZero() && now.After(machine.GoneAt.Add(m.figures.RememberFor)) {
+			delete(m.machines, id)
+		}
+	}
+}

@@ -1,0 +1,230 @@
+// Package market is a deterministic model of a cloud's machine market: what
+// is offered where and at what price, what happens to a machine once it is
+// bought, how fast calls may come. The in-memory provider and AWS's wire
+// emulator both stand on it.
+//
+// It promises that the same seed, clock and calls give the same market: every
+// draw comes from the seed and a name, never from the order of other draws.
+// It knows neither wire protocols nor Kubernetes, and it has no clock of its
+// own.
+package market
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Option is a way to pay.
+type Option string
+
+// The options.
+const (
+	OnDemand Option = "on-demand"
+	Spot     Option = "spot"
+)
+
+// Kind is one kind of machine that the market sells.
+type Kind struct {
+	Name         string
+	Zones        []string // that offer it
+	OnDemandUSD  float64  // an hour; 0: not sold on demand
+	SpotUSD      float64  // an hour, on average; 0: not sold as spot
+	Interruption int      // band 0 (seldom) to 4
+	Slow         bool     // boots in minutes: bare metal, accelerators
+}
+
+// Pool is what capacity is counted by.
+type Pool struct {
+	Kind, Zone string
+	Option     Option
+}
+
+// String prints "spot m5.large in us-east-1a".
+func (p Pool) String() string { return fmt.Sprintf("%s %s in %s", p.Option, p.Kind, p.Zone) }
+
+// ShortageError says that a pool has fewer machines than asked for.
+type ShortageError struct {
+	Pool      Pool
+	Asked, Of int // asked for, and there
+}
+
+func (e *ShortageError) Error() string {
+	return fmt.Sprintf("%s: %d asked for, %d there", e.Pool, e.Asked, e.Of)
+}
+
+// Options is how a market is set up.
+type Options struct {
+	Seed      uint64
+	Now       func() time.Time
+	Kinds     []Kind
+	TimeScale float64 // of boots and terminations alone; 0: at once
+	Figures   Figures // zero: DefaultFigures
+}
+
+// Market is the model. It is safe for concurrent use.
+type Market struct {
+	seed    uint64
+	now     func() time.Time
+	figures Figures
+	scale   float64
+	kinds   map[string]Kind
+
+	mu       sync.Mutex
+	machines map[string]*Machine
+	next     uint64 // number of the next machine
+	capacity map[Pool]depth
+	buckets  map[string]bucket
+	calls    map[string]int
+	due      []transition // sorted by time, then machine
+	prices   map[Pool]float64
+	never    float64 // share of machines that never join a cluster
+	wake     chan struct{}
+}
+
+// New opens a market.
+func New(o Options) *Market {
+	m := &Market{
+		seed: o.Seed, now: o.Now, figures: o.Figures, scale: o.TimeScale,
+		kinds: map[string]Kind{}, machines: map[string]*Machine{}, capacity: map[Pool]depth{},
+		buckets: map[string]bucket{}, calls: map[string]int{}, prices: map[Pool]float64{}, wake: make(chan struct{}, 1),
+	}
+	if m.figures.Buckets == nil {
+		m.figures = DefaultFigures()
+	}
+	for _, k := range o.Kinds {
+		m.kinds[k.Name] = k
+	}
+	return m
+}
+
+// Kind returns one kind.
+func (m *Market) Kind(name string) (Kind, bool) {
+	k, known := m.kinds[name]
+	return k, known
+}
+
+// Sells reports whether the market has such a pool at all, sold out or not.
+func (m *Market) Sells(p Pool) bool {
+	k, known := m.kinds[p.Kind]
+	if !known || !slices.Contains(k.Zones, p.Zone) {
+		return false
+	}
+	return p.Option == OnDemand && k.OnDemandUSD > 0 || p.Option == Spot && k.SpotUSD > 0
+}
+
+// depth is how many machines a pool still has. Pools that were never set have
+// plenty.
+type depth struct {
+	left       int
+	refill     float64 // machines an hour
+	most       int
+	measuredAt time.Time
+}
+
+func (d depth) at(now time.Time) int {
+	return min(d.most, d.left+int(float64(now.Sub(d.measuredAt).Hours()*d.refill)))
+}
+
+const plenty = 1 << 30
+
+// SetCapacity limits a pool to n machines, refilled at a rate an hour up to
+// n. A refill of 0 means that what is sold is gone until it is given back.
+func (m *Market) SetCapacity(p Pool, n int, refill float64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.capacity[p] = depth{left: n, refill: refill, most: n, measuredAt: m.now()}
+}
+
+// Restock makes a pool plentiful again.
+func (m *Market) Restock(p Pool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.capacity, p)
+}
+
+// Capacity is how many machines the pool has now.
+func (m *Market) Capacity(p Pool) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.left(p)
+}
+
+func (m *Market) left(p Pool) int {
+	d, limited := m.capacity[p]
+	if !limited {
+		return plenty
+	}
+	return d.at(m.now())
+}
+
+func (m *Market) take(p Pool, n int) {
+	if d, limited := m.capacity[p]; limited {
+		d.left, d.measuredAt = d.at(m.now())-n, m.now()
+		m.capacity[p] = d
+	}
+}
+
+// Order asks for Count machines of one pool.
+type Order struct {
+	Pool    Pool
+	Count   int
+	Details any // kept with each machine, for whoever runs it
+}
+
+// Buy sells all Count machines or none; a pool that is short is a
+// *ShortageError that says how many there are.
+func (m *Market) Buy(o Order) ([]Machine, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.Sells(o.Pool) {
+		return nil, &ShortageError{Pool: o.Pool, Asked: o.Count}
+	}
+	if left := m.left(o.Pool); left < o.Count {
+		return nil, &ShortageError{Pool: o.Pool, Asked: o.Count, Of: max(left, 0)}
+	}
+	m.take(o.Pool, o.Count)
+	out := make([]Machine, o.Count)
+	for i := range out {
+		out[i] = *m.boot(o)
+	}
+	m.signal()
+	return out, nil
+}
+
+// Machines returns every machine that is still remembered, by ID.
+func (m *Market) Machines() []Machine {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.forgetOld()
+	out := make([]Machine, 0, len(m.machines))
+	for _, machine := range m.machines {
+		out = append(out, *machine)
+	}
+	slices.SortFunc(out, func(a, b Machine) int { return cmp.Compare(a.ID, b.ID) })
+	return out
+}
+
+// Machine returns one machine that is still remembered.
+func (m *Market) Machine(id string) (Machine, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.forgetOld()
+	machine, known := m.machines[id]
+	if !known {
+		return Machine{}, false
+	}
+	return *machine, true
+}
+
+// Wake receives a value when the time of the next change may have moved.
+func (m *Market) Wake() <-chan struct{} { return m.wake }
+
+func (m *Market) signal() {
+	select {
+	case m.wake <- struct{}{}:
+	default:
+	}
+}

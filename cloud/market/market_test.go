@@ -1,0 +1,202 @@
+package market
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// clock is a virtual clock.
+type clock struct{ now time.Time }
+
+func (c *clock) Now() time.Time          { return c.now }
+func (c *clock) advance(d time.Duration) { c.now = c.now.Add(d) }
+
+func open(seed uint64, scale float64) (*Market, *clock) {
+	c := &clock{start}
+	return New(Options{Seed: seed, Now: c.Now, TimeScale: scale, Kinds: []Kind{
+		{Name: "m5.large", Zones: []string{"a", "b"}, OnDemandUSD: 0.096, SpotUSD: 0.03},
+		{Name: "m5.metal", Zones: []string{"a"}, OnDemandUSD: 4.6, Slow: true},
+	}}), c
+}
+
+var large = Pool{"m5.large", "a", OnDemand}
+
+func TestLifeOfAMachine(t *testing.T) {
+	m, c := open(1, 1)
+	bought, err := m.Buy(Order{Pool: large, Count: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := bought[0].ID
+	var story []string
+	settle := func() {
+		for _, e := range m.Settle() {
+			story = append(story, fmt.Sprintf("%s %s", e.Kind, e.State))
+		}
+	}
+	settle()
+	c.advance(time.Minute)
+	settle()
+	m.Terminate(id, "Client.UserInitiatedShutdown")
+	m.Terminate(id, "again")
+	settle()
+	c.advance(2 * time.Minute)
+	settle()
+	want := "changed pending, changed running, changed shutting-down, changed terminated"
+	if got := strings.Join(story, ", "); got != want {
+		t.Errorf("events = %s; want %s", got, want)
+	}
+	if machine, _ := m.Machine(id); machine.Reason != "Client.UserInitiatedShutdown" {
+		t.Errorf("reason = %q, want the first", machine.Reason)
+	}
+	c.advance(2 * time.Hour)
+	if _, known := m.Machine(id); known {
+		t.Error("a machine is remembered two hours after its end")
+	}
+}
+
+func TestTimeScaleZeroSkipsBoots(t *testing.T) {
+	m, _ := open(1, 0)
+	bought, _ := m.Buy(Order{Pool: large, Count: 1})
+	var states []State
+	for _, e := range m.Settle() {
+		states = append(states, e.State)
+	}
+	if len(states) != 1 || states[0] != Running {
+		t.Errorf("events right after buying = %v, want running once", states)
+	}
+	if bought[0].VisibleAt.Equal(bought[0].LaunchedAt) {
+		t.Error("the time scale took the visibility lag away")
+	}
+}
+
+func TestAnInterruptionWarnsFirst(t *testing.T) {
+	m, c := open(1, 0)
+	bought, _ := m.Buy(Order{Pool: Pool{"m5.large", "a", Spot}, Count: 1})
+	m.Settle()
+	m.Interrupt(bought[0].ID)
+	if events := m.Settle(); len(events) != 1 || events[0].Kind != Warning {
+		t.Fatalf("events = %v, want the warning alone", events)
+	}
+	c.advance(119 * time.Second)
+	if events := m.Settle(); len(events) != 0 {
+		t.Fatalf("events before the two minutes are over = %v", events)
+	}
+	c.advance(time.Second)
+	if events := m.Settle(); len(events) == 0 || events[len(events)-1].State != Terminated {
+		t.Fatalf("events after two minutes = %v, want the end", events)
+	}
+}
+
+func TestShortage(t *testing.T) {
+	m, c := open(1, 0)
+	m.SetCapacity(large, 2, 1)
+	if _, err := m.Buy(Order{Pool: large, Count: 3}); !isShortage(err, 2) {
+		t.Errorf("buying 3 of 2 = %v, want a shortage that says 2", err)
+	}
+	if _, err := m.Buy(Order{Pool: large, Count: 2}); err != nil {
+		t.Errorf("buying 2 of 2: %v", err)
+	}
+	if _, err := m.Buy(Order{Pool: large, Count: 1}); !isShortage(err, 0) {
+		t.Errorf("buying from an empty pool = %v", err)
+	}
+	c.advance(time.Hour)
+	if _, err := m.Buy(Order{Pool: large, Count: 1}); err != nil {
+		t.Errorf("buying after the refill: %v", err)
+	}
+	if _, err := m.Buy(Order{Pool: Pool{"m5.metal", "b", OnDemand}, Count: 1}); !isShortage(err, 0) {
+		t.Errorf("buying where the kind is not offered = %v", err)
+	}
+}
+
+func isShortage(err error, of int) bool {
+	var short *ShortageError
+	return errors.As(err, &short) && short.Of == of
+}
+
+func TestPricesWanderAndStayPositive(t *testing.T) {
+	m, _ := open(7, 1)
+	spot := Pool{"m5.large", "a", Spot}
+	least, most := 1.0, 0.0
+	for i := range 2000 {
+		p := m.PriceUSD(spot, start.Add(time.Duration(i)*5*time.Minute))
+		least, most = min(least, p), max(most, p)
+	}
+	if least <= 0.01 || most > 0.096 || most-least < 0.005 {
+		t.Errorf("spot price went from %v to %v around 0.03", least, most)
+	}
+	if m.PriceUSD(spot, start) != m.PriceUSD(spot, start.Add(time.Second)) {
+		t.Error("the price changed within a step")
+	}
+}
+
+func TestTheSameSeedGivesTheSameMarket(t *testing.T) {
+	tell := func(seed uint64) string {
+		m, _ := open(seed, 1)
+		bought, _ := m.Buy(Order{Pool: large, Count: 3})
+		return fmt.Sprintf("%+v %v", bought, m.PriceUSD(Pool{"m5.large", "b", Spot}, start))
+	}
+	if tell(3) != tell(3) {
+		t.Error("two markets with one seed differ")
+	}
+	if tell(3) == tell(4) {
+		t.Error("two seeds give one market")
+	}
+}
+
+func TestThrottle(t *testing.T) {
+	m, c := open(1, 1)
+	m.SetRate("RunInstances", Rate{PerSecond: 2, Burst: 5})
+	allowed := 0
+	for range 10 {
+		if m.Call("RunInstances") {
+			allowed++
+		}
+	}
+	if allowed != 5 {
+		t.Errorf("%d of 10 calls at once were allowed, want the burst of 5", allowed)
+	}
+	c.advance(time.Second)
+	if !m.Call("RunInstances") || !m.Call("RunInstances") || m.Call("RunInstances") {
+		t.Error("a second later two calls should pass, and a third not")
+	}
+	if n := m.Calls()["RunInstances"]; n != 13 {
+		t.Errorf("%d calls counted, want 13", n)
+	}
+}
+
+func TestStateSurvivesARestart(t *testing.T) {
+	m, c := open(1, 1)
+	bought, _ := m.Buy(Order{Pool: large, Count: 2})
+	text, err := m.Export()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.advance(time.Hour)
+	again, _ := open(1, 1)
+	again.now = c.Now
+	if err := again.Import(text); err != nil {
+		t.Fatal(err)
+	}
+	if got := again.Machines(); len(got) != 2 || got[0].ID != bought[0].ID || got[0].At(c.Now()) != Running {
+		t.Errorf("machines after a restart = %+v", got)
+	}
+	if more, _ := again.Buy(Order{Pool: large, Count: 1}); more[0].ID == bought[0].ID || more[0].ID == bought[1].ID {
+		t.Error("an ID was used twice")
+	}
+}
+
+func TestCost(t *testing.T) {
+	m, c := open(1, 0)
+	bought, _ := m.Buy(Order{Pool: large, Count: 2})
+	m.Terminate(bought[0].ID, "")
+	c.advance(time.Hour)
+	if got, want := m.CostUSD(), 0.096+0.096/60; got < want-1e-9 || got > want+1e-9 {
+		t.Errorf("CostUSD = %v, want %v: an hour and a minimum minute", got, want)
+	}
+}
