@@ -9,11 +9,9 @@ import (
 func (r *run) buyAll() {
 	r.prices()
 	for _, g := range r.groups {
-		g.home = r.nextHome(g, math.MaxInt)
+		r.settleIn(g, r.nextHome(g, math.MaxInt))
 	}
-	for _, b := range r.buyers {
-		r.limited = r.limited || b.limits != nil
-	}
+	r.sortBySide()
 	for _, g := range r.groups {
 		for g.left() > 0 && !r.spent(0) && r.buyFor(g) {
 		}
@@ -45,7 +43,17 @@ func (r *run) buyFor(g *group) bool {
 		if lighter == g.home {
 			return false
 		}
-		g.home = lighter
+		r.settleIn(g, lighter)
+	}
+}
+
+// settleIn makes pools of this weight the ones that the group is bought from.
+func (r *run) settleIn(g *group, weight int) {
+	g.home, g.best = weight, 0
+	for _, b := range r.buyers {
+		if b.Weight == weight && g.left() > 0 {
+			g.best = max(g.best, b.ask(g, len(r.groups)).best)
+		}
 	}
 }
 

@@ -176,13 +176,40 @@ func (r *run) prices() {
 			demand[i] += float64(v) * float64(g.left())
 		}
 	}
-	r.worth = bound.Cover(demand, r.columns()).Worth
+	r.worth = blend(demand, r.columns())
 	if !slices.ContainsFunc(r.worth, func(w float64) bool { return w > 0 }) {
 		r.worth = r.usual()
 	}
 	for _, b := range r.buyers {
 		b.value(r.worth)
 	}
+}
+
+// leaning is by how much more of one resource is assumed when prices are
+// sought: what is nearly scarce has a price too then, and machines are not
+// filled as if it were free.
+const leaning = 1.3
+
+// blend returns the mean of what resources are worth when a little more of
+// each in turn is asked for. No machine is worth more than its price.
+func blend(demand []float64, columns []bound.Column) []float64 {
+	sum := make([]float64, len(demand))
+	asked := 0.0
+	for i := range demand {
+		if demand[i] <= 0 {
+			continue
+		}
+		more := slices.Clone(demand)
+		more[i] *= leaning
+		asked++
+		for j, w := range bound.Cover(more, columns).Worth {
+			sum[j] += w
+		}
+	}
+	for j := range sum {
+		sum[j] /= max(1, asked)
+	}
+	return sum
 }
 
 // columns lists what can be bought at known prices, each kind once a pool, at

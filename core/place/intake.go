@@ -13,8 +13,10 @@ type group struct {
 	pods   []cluster.Pod // oldest first; those before placed have a place
 	placed int
 	need   []int64
-	at     int // position in the order of placing
-	home   int // weight of the pools that it is bought from now
+	at     int     // position in the order of placing
+	home   int     // weight of the pools that it is bought from now
+	best   float64 // highest yield of any option in these pools
+	side   int     // the resource that most of its worth is in
 }
 
 func (g *group) left() int64 { return int64(len(g.pods) - g.placed) }

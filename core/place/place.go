@@ -75,14 +75,18 @@ type run struct {
 	seats   []*seat  // nodes, then ordered machines
 	buyers  []*buyer // heaviest pool first
 	worth   []float64
-	limited bool // some pool has limits
+	sides   [][]*group // by resource: groups whose worth is mostly in it, see sortBySide
 	steps   int64
+	filler  filler            // kept for its memory
+	scratch load              // likewise
+	tried   map[[2]int64]bool // likewise
 	out     Result
 }
 
 func newRun(s *cluster.Snapshot, o Options) *run {
 	waiting := intake(s)
-	r := &run{options: o, dims: dimsOf(waiting), groups: groupByShape(waiting)}
+	r := &run{options: o, dims: dimsOf(waiting), groups: groupByShape(waiting), tried: map[[2]int64]bool{}}
+	r.scratch.sum = make([]int64, len(r.dims))
 	pools := make([]*fit.Pool, len(s.Pools))
 	for i := range s.Pools {
 		pools[i] = fit.ForPool(&s.Pools[i], s.Daemons)

@@ -1,0 +1,130 @@
+package bench_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/daemok/daemok/bench"
+	"github.com/daemok/daemok/core/decide"
+)
+
+func TestPlanNeverCostsLessThanTheBound(t *testing.T) {
+	for _, name := range append(bench.Distributions(), "plain") {
+		t.Run(name, func(t *testing.T) {
+			o := bench.Options{Generate: name, Pods: 300, Seed: 3, Runs: 1}
+			if name == "plain" {
+				o.Generate, o.Mix = "", "plain"
+			}
+			r, err := bench.Place(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Unplaced != 0 || r.Gap == nil || *r.Gap < 0 || *r.Gap > 0.25 {
+				t.Errorf("Place(%+v) = %+v; want all placed at no more than a quarter above the bound", o, r)
+			}
+		})
+	}
+}
+
+func TestEqualOptionsMakeEqualPlans(t *testing.T) {
+	o := bench.Options{Generate: "bigmix", Pods: 400, Seed: 8, Daemons: "200m,300Mi,4", Capacity: "any", Pools: 3}
+	var plans [2]string
+	for i := range plans {
+		s, _, err := bench.Snapshot(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plans[i] = decide.Decide(s, decide.Policy{}, decide.Usual).String()
+	}
+	if plans[0] != plans[1] {
+		t.Errorf("two plans for %+v:\n%s\n%s", o, plans[0], plans[1])
+	}
+}
+
+func TestDaemonPodsMakeThePlanDearer(t *testing.T) {
+	without, err := bench.Place(bench.Options{Mix: "plain", Pods: 200, Runs: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	with, err := bench.Place(bench.Options{Mix: "plain", Pods: 200, Runs: 1, Daemons: "2,1Gi,4"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if with.CostPerHour <= without.CostPerHour || with.LowerBoundPerHour <= without.LowerBoundPerHour {
+		t.Errorf("with daemons %+v, without %+v", with, without)
+	}
+}
+
+func TestFilesAreRead(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	catalog := write("catalog.json", `[{"name":"m","arch":"amd64","cpuMilli":2100,"memMi":4106,"pods":10,
+		"offerings":[{"zone":"a","capacityType":"on-demand","price":0.5},{"zone":"a","capacityType":"spot","price":0.2}]}]`)
+	workload := write("pods.json", `[{"cpuMilli":1000,"memMi":1024},{"cpuMilli":1000,"memMi":1024},{"cpuMilli":1000,"memMi":1024}]`)
+	r, err := bench.Place(bench.Options{Catalog: catalog, Workload: workload, Capacity: "any"})
+	if err != nil || r.Nodes != 2 || r.CostPerHour != 0.4 || r.LowerBoundPerHour < 0.299999 || r.LowerBoundPerHour > 0.3 {
+		t.Errorf("got %+v, %v; want two spot machines at 0.4 over a bound of 0.3", r, err)
+	}
+}
+
+func TestWhatIsNotBuiltIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	spread := filepath.Join(dir, "spread.json")
+	if err := os.WriteFile(spread, []byte(`[{"cpuMilli":1,"zoneSpread":true}]`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]struct {
+		options bench.Options
+		want    string
+	}{
+		"a mix of later":         {bench.Options{Mix: "diverse", Pods: 5}, "topology spread and pod affinity, which is not built yet"},
+		"an unknown mix":         {bench.Options{Mix: "odd", Pods: 5}, "not known"},
+		"an unknown draw":        {bench.Options{Generate: "odd", Pods: 5}, "use one of [bigmix cpuheavy"},
+		"spread deployments":     {bench.Options{Generate: "deployspread", Pods: 5}, "not built yet"},
+		"spread pods of a file":  {bench.Options{Workload: spread}, "not built yet"},
+		"no work at all":         {bench.Options{}, "exactly one"},
+		"no pods":                {bench.Options{Mix: "plain"}, "want 1 or more"},
+		"an unknown capacity":    {bench.Options{Mix: "plain", Pods: 1, Capacity: "free"}, "use on-demand, spot or any"},
+		"daemons without number": {bench.Options{Mix: "plain", Pods: 1, Daemons: "1,1Gi"}, "want cpu, memory and count"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if _, err := bench.Place(tt.options); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("Place(%+v): %v; want %q", tt.options, err, tt.want)
+			}
+		})
+	}
+}
+
+func BenchmarkPlace(b *testing.B) {
+	for _, pods := range []int{500, 5000, 20000} {
+		for _, mix := range []string{"plain", "uniform", "deploy"} {
+			b.Run(fmt.Sprintf("%s-%d", mix, pods), func(b *testing.B) { benchmark(b, mix, pods) })
+		}
+	}
+}
+
+// benchmark prints cost and nodes beside time: a faster, dearer plan is worse.
+func benchmark(b *testing.B, mix string, pods int) {
+	o := bench.Options{Generate: mix, Pods: pods, Seed: 42}
+	s, _, err := bench.Snapshot(o)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		p := decide.Decide(s, decide.Policy{}, decide.Usual)
+		b.ReportMetric(float64(p.CostAfter)/1e6, "$/h")
+		b.ReportMetric(float64(len(p.Launches)), "nodes")
+	}
+	b.ReportMetric(bench.LowerBound(s), "bound-$/h")
+}

@@ -1,0 +1,86 @@
+package bench
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// overhead is what every machine keeps for itself.
+var overhead = quantity.Resources{CPU: 100, Memory: 10 * quantity.MiB}
+
+// machineType is one line of a catalogue file.
+type machineType struct {
+	Name      string `json:"name"`
+	Arch      string `json:"arch"`
+	CPUMilli  int64  `json:"cpuMilli"`
+	MemMi     int64  `json:"memMi"`
+	Pods      int64  `json:"pods"`
+	Offerings []struct {
+		Zone         string  `json:"zone"`
+		CapacityType string  `json:"capacityType"`
+		Price        float64 `json:"price"`
+	} `json:"offerings"`
+}
+
+// catalogueOf reads a catalogue file, or makes up the one of the mixes.
+func catalogueOf(path string) (*cluster.Catalogue, error) {
+	if path == "" {
+		return madeUp(), nil
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read catalogue: %w", err)
+	}
+	var types []machineType
+	if err := json.Unmarshal(data, &types); err != nil {
+		return nil, fmt.Errorf("read catalogue %s: %w", path, err)
+	}
+	out := &cluster.Catalogue{Revision: 1}
+	for _, t := range types {
+		k := kind(t.Name, t.Arch, quantity.Resources{CPU: quantity.MilliCPU(t.CPUMilli), Memory: quantity.Bytes(t.MemMi) * quantity.MiB, Pods: t.Pods})
+		for _, o := range t.Offerings {
+			k.Offers = append(k.Offers, offer(o.Zone, cluster.Option(o.CapacityType), o.Price))
+		}
+		out.Kinds = append(out.Kinds, k)
+	}
+	slices.SortFunc(out.Kinds, func(a, b cluster.Kind) int { return strings.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+// madeUp returns 400 types: the n-th has n cores, 2n GiB and 10n pod slots, is
+// sold on demand in three zones and as spot in two, and costs 0.1 dollars for
+// each core and GiB.
+func madeUp() *cluster.Catalogue {
+	out := &cluster.Catalogue{Revision: 1}
+	for n := int64(1); n <= 400; n++ {
+		k := kind(fmt.Sprintf("type-%03d", n), "amd64",
+			quantity.Resources{CPU: quantity.MilliCPU(1000 * n), Memory: quantity.Bytes(2*n) * quantity.GiB, Pods: 10 * n})
+		price := 0.1*float64(n) + 0.1*float64(2*n)
+		for _, zone := range []string{"zone-1", "zone-2", "zone-3"} {
+			k.Offers = append(k.Offers, offer(zone, cluster.OnDemand, price))
+			if zone != "zone-3" {
+				k.Offers = append(k.Offers, offer(zone, cluster.Spot, price))
+			}
+		}
+		out.Kinds = append(out.Kinds, k)
+	}
+	return out
+}
+
+func kind(name, arch string, capacity quantity.Resources) cluster.Kind {
+	return cluster.Kind{Name: name, Capacity: capacity, Allocatable: capacity.Sub(overhead),
+		Labels: constraint.NewLabels(map[string]string{
+			cluster.LabelInstanceType: name, cluster.LabelArch: arch, "kubernetes.io/os": "linux"})}
+}
+
+func offer(zone string, option cluster.Option, price float64) cluster.Offer {
+	return cluster.Offer{Zone: zone, Option: option, Price: quantity.USDPerHour(price), Priced: true, Available: true,
+		Labels: constraint.NewLabels(map[string]string{cluster.LabelZone: zone, cluster.LabelCapacityType: string(option)})}
+}

@@ -1,0 +1,201 @@
+package place
+
+import (
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/daemok/daemok/core/constraint"
+)
+
+// load is what one new machine is to hold.
+type load struct {
+	option  int // what it was made for; a cheaper one may do
+	parts   []part
+	sum     []int64
+	custom  constraint.Requirements
+	relaxed bool
+}
+
+// part is n pods of one group, by one of its alternatives.
+type part struct {
+	group int
+	n     int64
+	way   *way
+}
+
+func (l *load) reset(option int) {
+	l.option, l.parts, l.custom, l.relaxed = option, l.parts[:0], nil, false
+	clear(l.sum)
+}
+
+// clone returns a copy that shares nothing.
+func (l *load) clone() load {
+	out := *l
+	out.parts, out.sum = slices.Clone(l.parts), slices.Clone(l.sum)
+	return out
+}
+
+func (l *load) add(g *group, w *way, n int64) {
+	if n <= 0 {
+		return
+	}
+	take(l.sum, g.need, -n)
+	if len(w.term.Custom) > 0 {
+		l.custom = l.custom.AndAll(w.term.Custom)
+	}
+	for i := range l.parts {
+		if l.parts[i].group == g.at {
+			l.parts[i].n += n
+			return
+		}
+	}
+	l.parts = append(l.parts, part{g.at, n, w})
+}
+
+// sortBySide lists the groups by the resource that most of their worth is in,
+// the largest in it first. Machines are filled from all sides in turn, so
+// that their resources are used up together.
+func (r *run) sortBySide() {
+	r.sides = make([][]*group, len(r.dims))
+	for _, g := range r.groups {
+		if g.left() == 0 {
+			continue
+		}
+		g.side = 0
+		for i, w := range r.worth {
+			if float64(w*float64(g.need[i])) > float64(r.worth[g.side]*float64(g.need[g.side])) {
+				g.side = i
+			}
+		}
+		r.sides[g.side] = append(r.sides[g.side], g)
+	}
+	for side, list := range r.sides {
+		slices.SortStableFunc(list, func(a, b *group) int {
+			switch {
+			case a.shape.Priority != b.shape.Priority:
+				return int(sign(int64(b.shape.Priority) - int64(a.shape.Priority)))
+			case a.need[side] != b.need[side]:
+				return int(sign(b.need[side] - a.need[side]))
+			}
+			return a.at - b.at
+		})
+	}
+}
+
+func sign(n int64) int64 {
+	switch {
+	case n < 0:
+		return -1
+	case n > 0:
+		return 1
+	}
+	return 0
+}
+
+// filler fills one machine.
+type filler struct {
+	r      *run
+	b      *buyer
+	l      *load
+	left   []int64
+	seed   *group // nil: riders fill gaps
+	room   []int64
+	cursor []int
+}
+
+// fill adds pods while there is room under the load's option, always from the
+// side of which most is free, the largest that fit first: with a seed, of the
+// groups that a machine may grow for; without one, of any group.
+func (r *run) fill(b *buyer, l *load, left []int64, seed *group) {
+	f := &r.filler
+	f.r, f.b, f.l, f.left, f.seed = r, b, l, left, seed
+	f.room = append(f.room[:0], b.free[b.Options[l.option].Kind]...)
+	take(f.room, l.sum, 1)
+	f.cursor = append(f.cursor[:0], make([]int, len(r.sides))...)
+	for side, gap := f.next(); side >= 0; side, gap = f.next() {
+		f.addFrom(side, gap)
+	}
+}
+
+// next chooses the side to fill from: of those with pods of the highest
+// priority left, the one with the most free worth. gap is by how much that
+// exceeds the free worth of the next one.
+func (f *filler) next() (side int, gap float64) {
+	side = -1
+	var priority int32
+	best, second := 0.0, math.Inf(-1)
+	for s := range f.r.sides {
+		g := f.seek(s)
+		if g == nil {
+			continue
+		}
+		free := float64(f.r.worth[s] * float64(f.room[s]))
+		switch {
+		case side < 0 || g.shape.Priority > priority:
+			side, priority, best, second = s, g.shape.Priority, free, math.Inf(-1)
+		case g.shape.Priority < priority:
+		case free > best:
+			side, best, second = s, free, best
+		default:
+			second = max(second, free)
+		}
+	}
+	return side, best - second
+}
+
+// seek moves a side's cursor to the next group of which a pod can be added.
+func (f *filler) seek(side int) *group {
+	list := f.r.sides[side]
+	for f.cursor[side] < len(list) {
+		g := list[f.cursor[side]]
+		if g.need[side] > f.room[side] {
+			f.cursor[side] = skip(list, side, f.cursor[side], f.room[side])
+			continue
+		}
+		f.r.steps++
+		if f.free(g) > 0 && fits(f.room, g.need) && (f.seed == nil || f.r.drives(f.b, f.l.option, g, f.seed)) {
+			if _, ok := f.b.ask(g, len(f.r.groups)).joins(f.l.option, f.l.custom); ok {
+				return g
+			}
+		}
+		f.cursor[side]++
+	}
+	return nil
+}
+
+// free is how many pods of the group are left beside those in the load.
+func (f *filler) free(g *group) int64 {
+	n := f.left[g.at]
+	if n == 0 {
+		return 0
+	}
+	for _, p := range f.l.parts {
+		if p.group == g.at {
+			return n - p.n
+		}
+	}
+	return n
+}
+
+// addFrom adds pods of the group at the side's cursor until another side has
+// more free worth.
+func (f *filler) addFrom(side int, gap float64) {
+	g := f.r.sides[side][f.cursor[side]]
+	n := min(f.free(g), count(f.room, g.need))
+	if each := float64(f.r.worth[side] * float64(g.need[side])); each > 0 && gap/each < float64(n) {
+		n = max(1, int64(math.Ceil(gap/each)))
+	}
+	w, _ := f.b.ask(g, len(f.r.groups)).joins(f.l.option, f.l.custom)
+	f.l.add(g, w, n)
+	take(f.room, g.need, n)
+}
+
+// skip jumps over groups of the same priority that ask for too much.
+func skip(list []*group, side, from int, free int64) int {
+	priority := list[from].shape.Priority
+	return from + sort.Search(len(list)-from, func(k int) bool {
+		g := list[from+k]
+		return g.shape.Priority != priority || g.need[side] <= free
+	})
+}
