@@ -37,6 +37,8 @@ type Machine struct {
 	NeverJoins bool
 	PriceUSD   float64 // an hour, when it was bought
 	Details    any     `json:"-"`
+
+	told State // the last state an event told of
 }
 
 // At is the machine's state at a moment.
