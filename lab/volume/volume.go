@@ -37,6 +37,9 @@ type Options struct {
 	AttachAfter time.Duration        // from the wish to attached
 	DetachAfter time.Duration        // from the wish to detached
 	Log         *slog.Logger         // nil: none
+
+	// Informers are where the driver looks; nil: its own. Run starts them.
+	Informers informers.SharedInformerFactory
 }
 
 // Driver is the controller side of the pretend driver.
@@ -66,7 +69,10 @@ func New(o Options) *Driver {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	factory := informers.NewSharedInformerFactory(o.Client, 0)
+	factory := o.Informers
+	if factory == nil {
+		factory = informers.NewSharedInformerFactory(o.Client, 0)
+	}
 	core, storage := factory.Core().V1(), factory.Storage().V1()
 	return &Driver{
 		options: o,

@@ -1,0 +1,74 @@
+package datacenter
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/daemok/daemok/cloud/aws/ec2data"
+	"github.com/daemok/daemok/lab/boot"
+	"github.com/daemok/daemok/lab/machine"
+)
+
+const (
+	diskDefaultGiB = 20
+	xenVolumesMax  = 39 // what the EBS driver takes where EC2 names no limit
+)
+
+// Facts returns what an instance of its type finds out about itself, as EC2's
+// catalogue has it. Devices show where the image carries their driver.
+func Facts(i machine.Instance) (machine.Facts, error) {
+	t, ok := ec2data.Load().Type(i.Type)
+	if !ok {
+		return machine.Facts{}, fmt.Errorf("instance type %s is not in the catalogue", i.Type)
+	}
+	h := boot.Hardware{
+		Type: t.Name, Arch: "amd64", VCPUs: int32(t.VCPUs), MemoryMiB: t.MemoryMiB,
+		ENIs: int32(t.ENIsMax), IPsPerENI: int32(t.IPv4PerENI), DiskGiB: i.DiskGiB,
+		Devices: devices(t, i.ImageName),
+	}
+	if t.IsARM() {
+		h.Arch = "arm64"
+	}
+	if len(t.NetworkCards) > 0 {
+		h.ENIs = int32(t.NetworkCards[0].ENIsMax) // addresses for pods come from the first card
+	}
+	if t.Storage != nil {
+		h.LocalDiskGB = t.Storage.TotalGB
+	}
+	if h.DiskGiB == 0 {
+		h.DiskGiB = diskDefaultGiB
+	}
+	return machine.Facts{Hardware: h, VolumesMax: volumesMax(t)}, nil
+}
+
+// volumesMax is what the EBS driver counts: the type's attachments, of which
+// the catalogue has taken interface, local disks and devices already, less the
+// root volume.
+func volumesMax(t *ec2data.Type) int32 {
+	if t.EBSAttachMax == 0 {
+		return xenVolumesMax
+	}
+	return int32(t.EBSAttachMax - 1)
+}
+
+// devices are the extended resources that the image's device plugin offers.
+func devices(t *ec2data.Type, imageName string) map[string]int64 {
+	out := map[string]int64{}
+	image := strings.ToLower(imageName)
+	if strings.Contains(image, "nvidia") || strings.Contains(image, "gpu") {
+		for _, g := range t.GPUs {
+			if strings.EqualFold(g.Maker, "nvidia") {
+				out["nvidia.com/gpu"] += int64(max(g.Count, 1))
+			}
+		}
+	}
+	if strings.Contains(image, "neuron") || strings.Contains(image, "gpu") {
+		for _, a := range t.Accelerators {
+			if a.Cores > 0 {
+				out["aws.amazon.com/neuron"] += int64(a.Count)
+				out["aws.amazon.com/neuroncore"] += int64(a.Count * a.Cores)
+			}
+		}
+	}
+	return out
+}
