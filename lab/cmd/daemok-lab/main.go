@@ -1,44 +1,85 @@
+// Program daemok-lab runs a real Kubernetes and a pretend AWS on this machine,
+// with the controller between them.
+//
+// It only reads the command line; package up does the work.
 package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
-	"time"
+	"syscall"
+	_ "time/tzdata" // CronJobs name time zones
 
-	"github.com/daemok/daemok/lab/access"
-	"github.com/daemok/daemok/lab/cluster"
+	"github.com/spf13/cobra"
+
 	"github.com/daemok/daemok/lab/component"
-	"github.com/daemok/daemok/lab/directory"
-	"github.com/daemok/daemok/lab/pki"
-	"github.com/daemok/daemok/lab/process"
 )
 
-func main() {
-	if len(os.Args) > 2 && os.Args[1] == "component" {
-		code, err := component.Run(os.Args[2], os.Args[3:])
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-		}
-		os.Exit(code)
-	}
-	t := time.Now()
-	ctx, _ := signal.NotifyContext(context.Background(), os.Interrupt)
-	d, _ := directory.At("/tmp/labtry")
-	d.Make()
-	a, err := pki.Open(d.Certificates(), time.Now)
-	fmt.Println(err)
-	exe, _ := os.Executable()
-	ac := access.Cluster{Name: "lab", Port: 46443, Authority: a}
-	c, err := cluster.Start(ctx, cluster.Options{Directory: d, Access: ac, Program: exe, OnExit: func(e process.Exit) { fmt.Printf("%+v\n", e) }})
-	fmt.Println(err, time.Since(t))
-	if err == nil {
-		adm, _ := ac.Admin()
-		ac.WriteKubeconfig(d.Kubeconfig(), adm)
-		<-ctx.Done()
-		t := time.Now()
-		c.Stop()
-		fmt.Println("stopped", time.Since(t))
-	}
+// exitNotUp is what "status" and orders answer when no lab is up.
+const exitNotUp = 3
+
+// exitError is an error with an exit code of its own.
+type exitError struct {
+	error
+	code int
 }
+
+func (e *exitError) Unwrap() error { return e.error }
+
+func main() {
+	os.Exit(run(os.Args[1:]))
+}
+
+func run(args []string) int {
+	if len(args) > 1 && args[0] == componentVerb {
+		return runComponent(args[1], args[2:])
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	root := rootCommand()
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintln(os.Stderr, "lab:", err)
+	if coded, ok := errors.AsType[*exitError](err); ok {
+		return coded.code
+	}
+	return 1
+}
+
+// componentVerb is how the lab starts its own parts. Their flags are not ours,
+// and they take the process over.
+const componentVerb = "component"
+
+func runComponent(name string, flags []string) int {
+	code, err := component.Run(name, flags)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "lab:", err)
+	}
+	return code
+}
+
+func rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "daemok-lab",
+		Short: "A real Kubernetes with a pretend AWS on this machine",
+		Long: `A real API server, scheduler and controller manager, a pretend AWS whose
+machines join them, and the controller, all in one directory of this machine.`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.AddCommand(upCommand(), downCommand(), statusCommand(), restartCommand(), kubectlCommand())
+	return root
+}
+
+// folderFlag adds the flag that every verb has.
+func folderFlag(cmd *cobra.Command) *string {
+	return cmd.Flags().String("dir", defaultFolder, "folder of the lab")
+}
+
+const defaultFolder = ".lab"

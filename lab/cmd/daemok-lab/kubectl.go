@@ -1,0 +1,63 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/component-base/cli"
+	"k8s.io/kubectl/pkg/cmd"
+	"k8s.io/kubectl/pkg/cmd/util"
+
+	"github.com/daemok/daemok/lab/directory"
+)
+
+func kubectlCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:                "kubectl [--dir DIR] ARGUMENTS",
+		Short:              "Run kubectl against the lab",
+		DisableFlagParsing: true, // all but a leading --dir are kubectl's
+		RunE: func(_ *cobra.Command, args []string) error {
+			folder, rest, err := leadingFolder(args)
+			if err != nil {
+				return err
+			}
+			return kubectl(folder, rest)
+		},
+	}
+}
+
+// leadingFolder takes --dir from the front of the arguments.
+func leadingFolder(args []string) (folder string, rest []string, err error) {
+	switch {
+	case len(args) > 0 && strings.HasPrefix(args[0], "--dir="):
+		return strings.TrimPrefix(args[0], "--dir="), args[1:], nil
+	case len(args) > 1 && args[0] == "--dir":
+		return args[1], args[2:], nil
+	case len(args) == 1 && args[0] == "--dir":
+		return "", nil, fmt.Errorf("flag needs an argument: --dir")
+	}
+	return defaultFolder, args, nil
+}
+
+// kubectl runs the real one in this process. It exits by itself on errors.
+func kubectl(folder string, args []string) error {
+	d, err := directory.At(folder)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(d.Kubeconfig()); err != nil {
+		return &exitError{fmt.Errorf("no lab in %s: start one with `daemok lab up --dir %s`", d.Root(), d.Root()), exitNotUp}
+	}
+	if err := os.Setenv("KUBECONFIG", d.Kubeconfig()); err != nil {
+		return fmt.Errorf("point kubectl at the lab: %w", err)
+	}
+	os.Args = append([]string{"kubectl"}, args...) // where kubectl looks for plugins and verbosity
+	command := cmd.NewDefaultKubectlCommand()
+	command.SetArgs(args)
+	if err := cli.RunNoErrOutput(command); err != nil {
+		util.CheckErr(err) // prints as kubectl does, and exits
+	}
+	return nil
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/daemok/daemok/lab/directory"
+	"github.com/daemok/daemok/lab/up"
+)
+
+// readyWithin is how long a lab may take to get up.
+const readyWithin = 120 * time.Second
+
+// upFlags are the flags of up as the command line gives them.
+type upFlags struct {
+	folder     string
+	detach     bool
+	report     int // file descriptor that takes the last line; 0 is stdout
+	identity   up.Identity
+	seed       uint64
+	nodes      int
+	timeScale  float64
+	controller bool
+}
+
+func upCommand() *cobra.Command {
+	f := upFlags{}
+	cmd := &cobra.Command{
+		Use:   "up",
+		Short: "Start a lab and keep it up until Ctrl-C",
+		Long: `Start a lab and keep it up until Ctrl-C. The last line on stdout is
+"lab: ready dir=D kubeconfig=K env=E pid=P". Starting again in the same folder
+goes on with the same cluster and cloud.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.check(cmd); err != nil {
+				return err
+			}
+			d, err := directory.At(f.folder)
+			if err != nil {
+				return err
+			}
+			if f.detach {
+				return detach(cmd.Context(), d)
+			}
+			return f.run(cmd.Context(), d)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.folder, "dir", defaultFolder, "folder of the lab")
+	flags.BoolVar(&f.detach, "detach", false, "return when the lab is ready and leave it running")
+	flags.IntVar(&f.report, "report-fd", 0, "")
+	_ = flags.MarkHidden("report-fd") // fails for unknown flags alone
+	flags.StringVar(&f.identity.Region, "region", "", "AWS region (default us-east-1)")
+	flags.StringVar(&f.identity.ClusterName, "cluster-name", "", "name of the EKS cluster (default lab)")
+	flags.StringVar(&f.identity.EKSVersion, "eks-version", "", "Kubernetes version that EKS and SSM answer (default 1.36)")
+	flags.StringToStringVar(&f.identity.Tags, "tag", nil, "k=v: further tag on subnets and security group; may be repeated")
+	flags.IntVar(&f.identity.Ports.API, "port", 0, "port of the API server; 0 keeps that of before, or takes a free one")
+	flags.Uint64Var(&f.seed, "seed", 1, "seed of the pretend cloud's chance")
+	flags.IntVar(&f.nodes, "nodes", 0, "ordinary nodes that stand without a pool")
+	flags.Float64Var(&f.timeScale, "time-scale", 1, "how long machines take to boot and stop; 1 as in life, 0 no time")
+	flags.BoolVar(&f.controller, "controller", true, "run daemok-controller too")
+	return cmd
+}
+
+func (f *upFlags) check(cmd *cobra.Command) error {
+	if cmd.Flags().Changed("seed") {
+		f.identity.Seed = &f.seed
+	}
+	switch {
+	case f.nodes < 0:
+		return fmt.Errorf("--nodes is %d: want 0 or more", f.nodes)
+	case f.timeScale < 0:
+		return fmt.Errorf("--time-scale is %v: want 0 or more", f.timeScale)
+	case f.identity.Ports.API < 0 || f.identity.Ports.API > 65535:
+		return fmt.Errorf("--port is %d: want 0 to 65535", f.identity.Ports.API)
+	}
+	return nil
+}
+
+// run holds the directory, brings the lab up, and keeps it until ctx ends.
+func (f *upFlags) run(ctx context.Context, d directory.Directory) (err error) {
+	lock, err := d.Lock()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Release()) }()
+	lab, err := f.start(ctx, d)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lab.Stop()) }()
+	if err := f.sayReady(d); err != nil {
+		return fmt.Errorf("say that the lab is ready: %w", err)
+	}
+	<-ctx.Done()
+	say("stopping")
+	return nil
+}
+
+func (f *upFlags) start(ctx context.Context, d directory.Directory) (*up.Lab, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find own program: %w", err)
+	}
+	starting, cancel := context.WithTimeout(ctx, readyWithin)
+	defer cancel()
+	lab, err := up.Start(starting, up.Options{
+		Directory: d, Identity: f.identity, Program: program, Nodes: f.nodes,
+		TimeScale: f.timeScale, Controller: f.controller, Say: say,
+	})
+	switch {
+	case err == nil:
+		return lab, nil
+	case ctx.Err() != nil:
+		return nil, &exitError{errors.New("stopped before it was ready"), 130}
+	case errors.Is(starting.Err(), context.DeadlineExceeded):
+		return nil, fmt.Errorf("not ready within %v, read the logs in %s: %w", readyWithin, d.Logs(), err)
+	default:
+		return nil, fmt.Errorf("not up, logs are in %s: %w", d.Logs(), err)
+	}
+}
+
+func (f *upFlags) sayReady(d directory.Directory) error {
+	out := os.Stdout
+	if f.report > 0 {
+		out = os.NewFile(uintptr(f.report), "report")
+		defer out.Close()
+	}
+	_, err := fmt.Fprintf(out, "lab: ready dir=%s kubeconfig=%s env=%s pid=%d\n",
+		d.Root(), d.Kubeconfig(), d.Environment(), os.Getpid())
+	return err
+}
+
+// say tells people on stderr, so that stdout holds what scripts read.
+func say(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "lab: "+format+"\n", args...)
+}

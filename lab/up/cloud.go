@@ -1,0 +1,12 @@
+package up
+
+import (
+	"context"
+	"strconv"
+)
+
+func (l *Lab) awsURL() string { return "http://127.0.0.1:" + strconv.Itoa(l.identity.Ports.AWS) }
+
+func (l *Lab) startCloud(context.Context) error { return nil }
+
+func (l *Lab) startMachines(context.Context) error { return nil }

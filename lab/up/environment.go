@@ -1,0 +1,58 @@
+package up
+
+import (
+	"strings"
+
+	"github.com/daemok/daemok/lab/access"
+	"github.com/daemok/daemok/lab/directory"
+)
+
+// variable is one line of lab.env.
+type variable struct{ name, value string }
+
+// environment is what points any program written for EKS at the lab.
+func environment(d directory.Directory, i Identity, c access.Cluster, awsURL string) []variable {
+	return []variable{
+		{"KUBECONFIG", d.Kubeconfig()},
+		{"AWS_ENDPOINT_URL", awsURL},
+		{"AWS_REGION", i.Region},
+		{"AWS_ACCESS_KEY_ID", "LABLABLABLABLABLABLA"},
+		{"AWS_SECRET_ACCESS_KEY", "no-secret-the-lab-accepts-any-key"},
+		{"CLUSTER_NAME", i.ClusterName},
+		{"CLUSTER_ENDPOINT", c.URL()},
+		{"INTERRUPTION_QUEUE", i.ClusterName},
+		{"CONTROLLER_KUBECONFIG", d.ControllerKubeconfig()},
+	}
+}
+
+// shell writes the variables as a shell reads them.
+func shell(variables []variable) []byte {
+	var b strings.Builder
+	for _, v := range variables {
+		b.WriteString("export " + v.name + "='" + strings.ReplaceAll(v.value, "'", `'\''`) + "'\n")
+	}
+	return []byte(b.String())
+}
+
+// merged returns the environment base with the variables in place of its own.
+// Of two variables of one name the later counts. Nothing else that speaks of
+// AWS passes, so that no program in the lab ever meets a real account.
+func merged(base []string, variables []variable) []string {
+	set := map[string]int{}
+	for i, v := range variables {
+		set[v.name] = i
+	}
+	var all []string
+	for _, line := range base {
+		name, _, _ := strings.Cut(line, "=")
+		if _, ours := set[name]; !ours && !strings.HasPrefix(name, "AWS_") {
+			all = append(all, line)
+		}
+	}
+	for i, v := range variables {
+		if set[v.name] == i {
+			all = append(all, v.name+"="+v.value)
+		}
+	}
+	return all
+}

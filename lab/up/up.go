@@ -1,0 +1,273 @@
+// Package up puts all parts of a lab together: a control plane, the pretend
+// cloud with its machines, and the controller.
+//
+// It promises that what it starts it also stops, in reverse order, that a lab
+// started again in its directory goes on where it stopped, and that nothing of
+// a lab is left outside its directory. Command lines and signals are the
+// business of cmd/daemok-lab.
+package up
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/daemok/daemok/deploy"
+	"github.com/daemok/daemok/lab/access"
+	"github.com/daemok/daemok/lab/bootstrap"
+	"github.com/daemok/daemok/lab/cluster"
+	"github.com/daemok/daemok/lab/component"
+	"github.com/daemok/daemok/lab/control"
+	"github.com/daemok/daemok/lab/directory"
+	"github.com/daemok/daemok/lab/pki"
+	"github.com/daemok/daemok/lab/process"
+)
+
+// ControllerComponent is the name of the controller among the components.
+const ControllerComponent = "controller"
+
+// Options say what lab to start. Empty fields of the identity stand for what
+// the directory holds, or for the defaults in a new one.
+type Options struct {
+	Directory  directory.Directory
+	Identity   Identity
+	Program    string  // the lab's own executable
+	Nodes      int     // ordinary nodes that stand without a pool
+	TimeScale  float64 // of boots and terminations; 0 is at once
+	Controller bool
+	Say        func(format string, args ...any) // progress and trouble, for people
+}
+
+// Lab is a running lab.
+type Lab struct {
+	options     Options
+	directory   directory.Directory
+	identity    Identity
+	access      access.Cluster
+	admin       *rest.Config
+	environment []variable
+	closers     []func() error // in the order of what they undo
+
+	mu      sync.Mutex // guards phase and keepers
+	phase   control.Phase
+	keepers []*process.Keeper
+	cluster *cluster.Cluster
+}
+
+// Start brings a lab up and returns when it is ready for use. When it fails or
+// the context ends, what was started is stopped again. The directory must be
+// locked by this process.
+func Start(ctx context.Context, o Options) (*Lab, error) {
+	l := &Lab{options: o, directory: o.Directory, phase: control.Starting}
+	if err := l.start(ctx); err != nil {
+		return nil, errors.Join(err, l.Stop())
+	}
+	l.enter(control.Ready)
+	return l, nil
+}
+
+func (l *Lab) start(ctx context.Context) error {
+	for _, step := range []struct {
+		name string
+		do   func(context.Context) error
+	}{
+		{"prepare directory", l.prepare},
+		{"start cloud", l.startCloud},
+		{"start control plane", l.startCluster},
+		{"set up cluster", l.setUpCluster},
+		{"start machines", l.startMachines},
+		{"start controller", l.startProduct},
+	} {
+		begin := time.Now()
+		if err := step.do(ctx); err != nil {
+			return fmt.Errorf("%s: %w", step.name, err)
+		}
+		l.options.Say("%s: %.1fs", step.name, time.Since(begin).Seconds())
+	}
+	return nil
+}
+
+// prepare clears what a killed lab left, makes the folders and decides who the
+// lab is.
+func (l *Lab) prepare(context.Context) error {
+	d := l.directory
+	if err := d.RemoveSockets(); err != nil {
+		return err
+	}
+	if err := d.Make(); err != nil {
+		return err
+	}
+	l.closers = append(l.closers, d.RemoveSockets)
+	identity, err := resolve(d, l.options.Identity)
+	if err != nil {
+		return err
+	}
+	if err := choosePorts(&identity.Ports); err != nil {
+		return err
+	}
+	if err := d.Save(keptFile, identity); err != nil {
+		return err
+	}
+	authority, err := pki.Open(d.Certificates(), time.Now)
+	if err != nil {
+		return err
+	}
+	l.identity = identity
+	l.access = access.Cluster{Name: identity.ClusterName, Port: identity.Ports.API, Authority: authority}
+	if l.admin, err = l.access.Admin(); err != nil {
+		return err
+	}
+	stop, err := control.Serve(d.ControlSocket(), l)
+	if err != nil {
+		return err
+	}
+	l.closers = append(l.closers, stop)
+	return nil
+}
+
+func (l *Lab) startCluster(ctx context.Context) error {
+	c, err := cluster.Start(ctx, cluster.Options{
+		Directory: l.directory, Access: l.access, Program: l.options.Program, OnExit: l.onExit,
+	})
+	if err != nil {
+		return err
+	}
+	l.closers = append(l.closers, func() error { c.Stop(); return nil })
+	l.mu.Lock()
+	l.cluster = c
+	l.mu.Unlock()
+	return nil
+}
+
+// setUpCluster fills the cluster and writes the files by which others reach it.
+func (l *Lab) setUpCluster(ctx context.Context) error {
+	err := bootstrap.Apply(ctx, bootstrap.Options{
+		Admin: l.admin, Rights: deploy.RBAC,
+		Metrics: bootstrap.Metrics{Port: l.identity.Ports.Usage, CABundle: l.access.Authority.CertificatePEM()},
+	})
+	if err != nil {
+		return err
+	}
+	if err := bootstrap.AwaitUsable(ctx, l.admin); err != nil {
+		return err
+	}
+	return l.writeAccess(ctx)
+}
+
+func (l *Lab) writeAccess(ctx context.Context) error {
+	if err := l.access.WriteKubeconfig(l.directory.Kubeconfig(), l.admin); err != nil {
+		return err
+	}
+	controller, err := bootstrap.AsController(ctx, l.admin)
+	if err != nil {
+		return err
+	}
+	if err := l.access.WriteKubeconfig(l.directory.ControllerKubeconfig(), controller); err != nil {
+		return err
+	}
+	l.environment = environment(l.directory, l.identity, l.access, l.awsURL())
+	return directory.WriteFile(l.directory.Environment(), shell(l.environment))
+}
+
+func (l *Lab) startProduct(context.Context) error {
+	if !l.options.Controller {
+		return nil
+	}
+	return l.startController()
+}
+
+// Stop ends everything that runs, latest first.
+func (l *Lab) Stop() error {
+	l.enter(control.Stopping)
+	l.mu.Lock()
+	keepers := slices.Clone(l.keepers)
+	l.mu.Unlock()
+	for _, k := range slices.Backward(keepers) {
+		k.Stop()
+	}
+	var errs []error
+	for _, undo := range slices.Backward(l.closers) {
+		errs = append(errs, undo())
+	}
+	return errors.Join(errs...)
+}
+
+// Status says how far the lab has come and what it runs.
+func (l *Lab) Status() control.Status {
+	l.mu.Lock()
+	phase := l.phase
+	l.mu.Unlock()
+	s := control.Status{
+		Phase: phase, PID: os.Getpid(), Directory: l.directory.Root(),
+		Kubeconfig: l.directory.Kubeconfig(), Environment: l.directory.Environment(),
+	}
+	for _, k := range l.running() {
+		s.Components = append(s.Components, control.Component{Name: k.Name(), PID: k.PID(), Log: l.directory.Log(k.Name())})
+	}
+	return s
+}
+
+// Restart stops a component and starts it again.
+func (l *Lab) Restart(ctx context.Context, name string) error {
+	running := l.running()
+	i := slices.IndexFunc(running, func(k *process.Keeper) bool { return k.Name() == name })
+	if i < 0 {
+		return fmt.Errorf("no component %q: this lab runs %s", name, names(running))
+	}
+	if err := running[i].Restart(); err != nil {
+		return err
+	}
+	if name == component.APIServer {
+		return l.cluster.AwaitReady(ctx)
+	}
+	return nil
+}
+
+// running returns the kept components in the order of their start.
+func (l *Lab) running() []*process.Keeper {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var all []*process.Keeper
+	if l.cluster != nil {
+		all = l.cluster.Keepers()
+	}
+	return append(all, l.keepers...)
+}
+
+func (l *Lab) add(k *process.Keeper) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.keepers = append(l.keepers, k)
+}
+
+func (l *Lab) enter(p control.Phase) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.phase = p
+}
+
+func (l *Lab) onExit(e process.Exit) {
+	how := "ended"
+	if e.Err != nil {
+		how = fmt.Sprintf("ended with %v", e.Err)
+	}
+	l.options.Say("%s %s after %.1fs, to be started again in %v; its log is %s",
+		e.Name, how, e.RanFor.Seconds(), e.Retry, e.LogFile)
+}
+
+func names(keepers []*process.Keeper) string {
+	var b []byte
+	for i, k := range keepers {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = append(b, k.Name()...)
+	}
+	return string(b)
+}
