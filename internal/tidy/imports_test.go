@@ -3,6 +3,7 @@ package tidy
 import (
 	"strings"
 	"testing"
+	"testing/fstest"
 )
 
 // in names a package of the main module.
@@ -99,5 +100,20 @@ func TestCheckTestImportsNoticesHelpersFromOutside(t *testing.T) {
 	found := CheckTestImports(packages, "core", "golang.org/x/tools/txtar")
 	if len(found) != 1 || !strings.Contains(found[0].String(), "imports example.com/assert in a test") {
 		t.Errorf("CheckTestImports = %v; want example.com/assert alone", found)
+	}
+}
+
+func TestCheckDependenciesNoticesOneWithoutALine(t *testing.T) {
+	root := fstest.MapFS{"adr.md": &fstest.MapFile{Data: []byte("| Module | Saves |\n|---|---|\n| `k8s.io/api`, `example.com/good` | much |\n")}}
+	packages := []Package{
+		{ImportPath: in("kube"), Imports: []string{"fmt", "k8s.io/api/core/v1", in("core/plan")}, TestImports: []string{"example.com/good/x", "example.com/goods"}},
+		{ImportPath: "k8s.io/api/core/v1", Imports: []string{"example.com/theirs"}},
+	}
+	found, err := CheckDependencies(packages, root, "adr.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found) != 1 || !strings.Contains(found[0].String(), "kube imports example.com/goods") {
+		t.Errorf("CheckDependencies = %v; want example.com/goods alone", found)
 	}
 }

@@ -27,6 +27,8 @@ func TestImportDirections(t *testing.T) {
 	none(t, CheckSiblings(packages, "controller",
 		"loops do not know each other; what two need is a value in core or a write to the API"), nil)
 	none(t, CheckTestImports(packages, "core", "golang.org/x/tools/txtar"), nil)
+	found, err := CheckDependencies(packages, os.DirFS(root), "docs/adr/0009-dependencies.md")
+	none(t, found, err)
 }
 
 func TestCoreIsPure(t *testing.T) {
