@@ -49,14 +49,14 @@ func NodeAdmits(s *cluster.Shape, n *cluster.Node) Reason {
 }
 
 // LastingTaints returns the taints that count for pods: all of them on a
-// foreign or initialized node; while one of ours starts, all but its startup
-// taints and those that vanish by themselves.
+// foreign node. On one of ours, those that vanish by themselves do not count
+// while it is not ready, nor its startup taints until it is initialized.
 func LastingTaints(n *cluster.Node) []constraint.Taint {
-	if n.Initialized || n.Claim == "" {
+	if n.Claim == "" || n.Initialized && n.Ready {
 		return n.Taints
 	}
 	return slices.DeleteFunc(slices.Clone(n.Taints), func(t constraint.Taint) bool {
-		return Ephemeral(t) || slices.ContainsFunc(n.StartupTaints, func(s constraint.Taint) bool {
+		return Ephemeral(t) || !n.Initialized && slices.ContainsFunc(n.StartupTaints, func(s constraint.Taint) bool {
 			return s.Key == t.Key && s.Effect == t.Effect
 		})
 	})

@@ -8,6 +8,7 @@ package fit
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/quantity"
@@ -83,4 +84,13 @@ func unable(text string) Reason {
 		return Reason{}
 	}
 	return Reason{Unable, "", text}
+}
+
+// Avoided reports whether one of the taints asks pods to prefer other places
+// and is not tolerated.
+func Avoided(taints []constraint.Taint, tolerations []constraint.Toleration) bool {
+	return slices.ContainsFunc(taints, func(t constraint.Taint) bool {
+		return t.Effect == constraint.PreferNoSchedule &&
+			!slices.ContainsFunc(tolerations, func(x constraint.Toleration) bool { return x.Tolerates(t) })
+	})
 }

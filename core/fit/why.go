@@ -57,6 +57,9 @@ func (p *Pool) tooBig(t Term, s *cluster.Shape) Reason {
 			continue
 		}
 		need, most := s.Requests.Get(name), p.most(all(len(p.Options)), name)
+		if need > most && most <= 0 && p.capacity(name) > 0 {
+			return Reason{NoType, name, "daemon pods leave no " + name + " on any type"}
+		}
 		if need > most {
 			return Reason{NoType, name, lacks(name, need, max(most, 0))}
 		}
@@ -82,6 +85,15 @@ func (p *Pool) most(set bitset.Set, name string) int64 {
 	var most int64
 	for i := set.Next(0); i >= 0; i = set.Next(i + 1) {
 		most = max(most, p.Kinds[p.Options[i].Kind].Free.Get(name))
+	}
+	return most
+}
+
+// capacity is the most that any option has of a resource, daemon pods aside.
+func (p *Pool) capacity(name string) int64 {
+	var most int64
+	for _, o := range p.Options {
+		most = max(most, p.Kind(o).Allocatable.Get(name))
 	}
 	return most
 }

@@ -18,18 +18,20 @@ func (r *run) buyAll() {
 	}
 }
 
-// nextHome returns the weight of the heaviest pools lighter than below that
-// can have the group at all; there is none if it is not below that.
+// nextHome returns the highest tier below the given one whose pools can have
+// the group at all, and the given one if there is none.
 func (r *run) nextHome(g *group, below int) int {
 	if g.left() == 0 {
 		return below
 	}
+	home := below
 	for _, b := range r.buyers {
-		if b.Weight < below && len(b.ask(g, len(r.groups)).ways) > 0 {
-			return b.Weight
+		a := b.ask(g, len(r.groups))
+		if a.tier < below && len(a.ways) > 0 && (home == below || a.tier > home) {
+			home = a.tier
 		}
 	}
-	return below
+	return home
 }
 
 // buyFor orders machines for some pods of the group and what fits beside
@@ -47,27 +49,30 @@ func (r *run) buyFor(g *group) bool {
 	}
 }
 
-// settleIn makes pools of this weight the ones that the group is bought from.
-func (r *run) settleIn(g *group, weight int) {
-	g.home, g.best = weight, 0
+// settleIn makes pools of this tier the ones that the group is bought from.
+func (r *run) settleIn(g *group, tier int) {
+	g.home, g.best = tier, 0
+	if g.left() == 0 {
+		return
+	}
 	for _, b := range r.buyers {
-		if b.Weight == weight && g.left() > 0 {
-			g.best = max(g.best, b.ask(g, len(r.groups)).best)
+		if a := b.ask(g, len(r.groups)); a.tier == tier {
+			g.best = max(g.best, a.best)
 		}
 	}
 }
 
-// cheapestPool returns, among the pools of the group's weight, the one that
+// cheapestPool returns, among the pools of the group's tier, the one that
 // has the cheapest machine for one of its pods within its limits, and how.
 func (r *run) cheapestPool(g *group) (*buyer, *way) {
 	var pool *buyer
 	var by *way
 	least := math.Inf(1)
 	for _, b := range r.buyers {
-		if b.Weight != g.home {
+		a := b.ask(g, len(r.groups))
+		if a.tier != g.home {
 			continue
 		}
-		a := b.ask(g, len(r.groups))
 		for i := range a.ways {
 			if a.ways[i].barred {
 				continue

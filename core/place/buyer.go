@@ -28,6 +28,7 @@ type buyer struct {
 // ask is how one group may use one pool.
 type ask struct {
 	ways []way
+	tier int     // the higher the earlier: by the pool's weight, pools that the pod would rather avoid last
 	best float64 // highest yield among the options that hold a pod of the group
 	why  fit.Reason
 }
@@ -128,9 +129,16 @@ func (b *buyer) ask(g *group, groups int) *ask {
 	return b.asks[g.at]
 }
 
+// avoidance is more than weights can differ by: a pool with a taint that says
+// PreferNoSchedule comes after all others.
+const avoidance = 1 << 20
+
 func (b *buyer) newAsk(g *group) *ask {
 	terms, why := b.Terms(g.shape)
-	out := &ask{why: why}
+	out := &ask{why: why, tier: b.Weight}
+	if fit.Avoided(b.Taints, g.shape.Tolerations) {
+		out.tier -= avoidance
+	}
 	for _, t := range terms {
 		w := way{options: t.Options, term: t, first: -1}
 		if first, yield := b.look(t.Options, g.need); first >= 0 {

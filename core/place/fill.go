@@ -154,7 +154,7 @@ func (f *filler) seek(side int) *group {
 			continue
 		}
 		f.r.steps++
-		if f.free(g) > 0 && fits(f.room, g.need) && (f.seed == nil || f.r.drives(f.b, f.l.option, g, f.seed)) {
+		if f.free(g) > 0 && fits(f.room, g.need) && f.r.mayJoin(f.b, f.l.option, g, f.seed) {
 			if _, ok := f.b.ask(g, len(f.r.groups)).joins(f.l.option, f.l.custom); ok {
 				return g
 			}

@@ -14,7 +14,7 @@ type group struct {
 	placed int
 	need   []int64
 	at     int     // position in the order of placing
-	home   int     // weight of the pools that it is bought from now
+	home   int     // tier of the pools that it is bought from now
 	best   float64 // highest yield of any option in these pools
 	side   int     // the resource that most of its worth is in
 }

@@ -97,7 +97,7 @@ func (r *run) hurry() bool { return r.options.Steps > 0 && r.steps > r.options.S
 func (r *run) driven(b *buyer, seed *group, left []int64) (sum []int64, pods int64) {
 	sum = make([]int64, len(r.dims))
 	for _, g := range r.groups[seed.at:] {
-		if left[g.at] > 0 && g.home == b.Weight {
+		if left[g.at] > 0 && r.atHome(b, g) {
 			take(sum, g.need, -left[g.at])
 			pods += left[g.at]
 		}
@@ -118,7 +118,7 @@ func (r *run) severalCost(b *buyer, g *group, first load, left []int64, enough f
 		for _, p := range next.parts {
 			left[p.group] -= p.n
 		}
-		i := slices.IndexFunc(r.groups[g.at:], func(g *group) bool { return left[g.at] > 0 && g.home == b.Weight })
+		i := slices.IndexFunc(r.groups[g.at:], func(g *group) bool { return left[g.at] > 0 && r.atHome(b, g) })
 		if i < 0 {
 			return sum
 		}
@@ -132,15 +132,28 @@ func (r *run) severalCost(b *buyer, g *group, first load, left []int64, enough f
 	return math.Inf(1)
 }
 
-// drives reports whether a machine of the option may grow for the group: its
-// own pools are of this weight, the option is not wasteful for it, and it
+// mayJoin reports whether pods of the group may be added to a machine of the
+// option. With a seed it must be one that the machine may grow for; riders
+// only keep off pools that they would rather avoid.
+func (r *run) mayJoin(b *buyer, option int, g, seed *group) bool {
+	if seed != nil {
+		return r.drives(b, option, g, seed)
+	}
+	return b.ask(g, len(r.groups)).tier == b.Weight || r.atHome(b, g)
+}
+
+// drives reports whether a machine of the option may grow for the group: the
+// pool is of its tier, the option is not wasteful for it, and it
 // does not take what a limit leaves from pods of higher priority.
 func (r *run) drives(b *buyer, option int, g, seed *group) bool {
-	if g.home != b.Weight || b.limits != nil && g.shape.Priority < seed.shape.Priority {
+	if !r.atHome(b, g) || b.limits != nil && g.shape.Priority < seed.shape.Priority {
 		return false
 	}
 	return b.yield[option] >= wasteful*g.best
 }
+
+// atHome reports whether the pool is one that the group is bought from.
+func (r *run) atHome(b *buyer, g *group) bool { return b.ask(g, len(r.groups)).tier == g.home }
 
 // settle moves the load to the cheapest option that holds it.
 func (r *run) settle(b *buyer, l *load) {
