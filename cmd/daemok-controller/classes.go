@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/controller/claim"
+	"github.com/daemok/daemok/controller/class"
+	"github.com/daemok/daemok/controller/pool"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/kube/api"
+	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
+	"github.com/daemok/daemok/kube/api/condition"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
+)
+
+// classes reads classes from the cluster for every loop that needs one.
+type classes struct {
+	store   client.Reader
+	catalog cloud.Catalog
+}
+
+// Class returns a class that machines can be launched from; otherwise the
+// error is a *claim.NotReadyError.
+func (s classes) Class(ctx context.Context, ref karpv1.NodeClassReference) (claim.Class, error) {
+	id := translate.ClassID(ref)
+	c, err := s.read(ctx, ref)
+	if apierrors.IsNotFound(err) {
+		return claim.Class{}, &claim.NotReadyError{ClassID: id, Why: "it does not exist"}
+	}
+	if err != nil {
+		return claim.Class{}, fmt.Errorf("read class %s: %w", id, err)
+	}
+	if why := notReady(c); why != "" {
+		return claim.Class{}, &claim.NotReadyError{ClassID: id, Why: why}
+	}
+	settings, err := class.Settings(c)
+	if err != nil {
+		return claim.Class{}, &claim.NotReadyError{ClassID: id, Why: err.Error()}
+	}
+	return claim.Class{
+		Cloud: cloud.Class{ID: id, Settings: settings},
+		Annotations: map[string]string{
+			api.AnnotationNodeClassHash:        c.Annotations[api.AnnotationNodeClassHash],
+			api.AnnotationNodeClassHashVersion: c.Annotations[api.AnnotationNodeClassHashVersion],
+		},
+	}, nil
+}
+
+func (s classes) read(ctx context.Context, ref karpv1.NodeClassReference) (*awsv1.EC2NodeClass, error) {
+	c := &awsv1.EC2NodeClass{}
+	if ref.Group != api.GroupAWS || ref.Kind != "EC2NodeClass" {
+		return nil, apierrors.NewNotFound(awsv1.GroupVersion.WithResource("ec2nodeclasses").GroupResource(), ref.Name)
+	}
+	return c, s.store.Get(ctx, client.ObjectKey{Name: ref.Name}, c)
+}
+
+func notReady(c *awsv1.EC2NodeClass) string {
+	if c.DeletionTimestamp != nil {
+		return "it is being deleted"
+	}
+	ready := condition.Get(c, awsv1.ClassReady)
+	switch {
+	case ready == nil:
+		return "it was not looked at yet"
+	case ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == c.Generation:
+		return ""
+	case ready.Status == metav1.ConditionTrue:
+		return "its latest change was not looked at yet"
+	}
+	return fmt.Sprintf("%s: %s", ready.Reason, ready.Message)
+}
+
+// Kinds is what a class offers, for snapshots: nothing, with the reason, while
+// the class is not ready.
+func (s classes) Kinds(ref karpv1.NodeClassReference) (*cluster.Catalogue, string) {
+	ctx := context.Background() // answered from memory
+	c, err := s.Class(ctx, ref)
+	if err != nil {
+		return nil, err.Error()
+	}
+	catalogue, err := s.catalog.Kinds(ctx, c.Cloud)
+	if err != nil {
+		return nil, err.Error()
+	}
+	return catalogue, ""
+}
+
+// Offered lists the types that a class offers; nil while they are not known.
+func (s classes) Offered(ref karpv1.NodeClassReference) map[string]bool {
+	catalogue, _ := s.Kinds(ref)
+	if catalogue == nil {
+		return nil
+	}
+	return maps.Collect(func(yield func(string, bool) bool) {
+		for k := range slices.Values(catalogue.Kinds) {
+			if !yield(k.Name, true) {
+				return
+			}
+		}
+	})
+}
+
+// State is what a pool must know of its class.
+func (s classes) State(ctx context.Context, ref karpv1.NodeClassReference) (pool.ClassState, error) {
+	c, err := s.read(ctx, ref)
+	if apierrors.IsNotFound(err) {
+		return pool.ClassState{}, nil
+	}
+	if err != nil {
+		return pool.ClassState{}, fmt.Errorf("read class %s: %w", translate.ClassID(ref), err)
+	}
+	state := pool.ClassState{Found: true, Terminating: c.DeletionTimestamp != nil, Generation: c.Generation, Status: metav1.ConditionUnknown}
+	if ready := condition.Get(c, awsv1.ClassReady); ready != nil {
+		state.Status, state.Reason, state.Message = ready.Status, ready.Reason, ready.Message
+	}
+	return state, nil
+}

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"context"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/kube/fence"
+)
+
+// fencedMachines refuses to buy or give back machines once the lease may end
+// before the call does.
+type fencedMachines struct {
+	cloud.Machines
+	fence *fence.Fence
+}
+
+func (m fencedMachines) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.Machine, error) {
+	if err := m.fence.Check(); err != nil {
+		return nil, err
+	}
+	return m.Machines.Launch(ctx, r)
+}
+
+func (m fencedMachines) Terminate(ctx context.Context, ids ...string) ([]string, error) {
+	if err := m.fence.Check(); err != nil {
+		return nil, err
+	}
+	return m.Machines.Terminate(ctx, ids...)
+}
+
+func (m fencedMachines) Tag(ctx context.Context, id string, tags map[string]string) error {
+	if err := m.fence.Check(); err != nil {
+		return err
+	}
+	return m.Machines.Tag(ctx, id, tags)
+}

@@ -1,0 +1,52 @@
+// Command daemok-controller is the controller program: flags and wiring,
+// nothing else. It buys machines for pods that wait and gives machines back
+// that nobody needs.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/pflag"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/daemok/daemok/internal/version"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := run(ctx, os.Args[1:], os.Getenv)
+	switch {
+	case errors.Is(err, pflag.ErrHelp):
+	case err != nil:
+		fmt.Fprintf(os.Stderr, "daemok-controller: %v\n", err)
+		stop()
+		os.Exit(1)
+	}
+}
+
+// run reads the options, builds the program and runs it until ctx ends.
+func run(ctx context.Context, args []string, env func(string) string) error {
+	o, err := readOptions(args, env)
+	if err != nil {
+		return err
+	}
+	if o.memoryLimit > 0 {
+		debug.SetMemoryLimit(o.memoryLimit / 10 * 9)
+	}
+	log := newLogger(os.Stdout, o.logLevel)
+	ctrl.SetLogger(logr.FromSlogHandler(log.Handler()))
+	log.Info("starting", "version", version.Get().String(), "cluster", o.clusterName)
+	p, err := build(ctx, o, log)
+	if err != nil {
+		return err
+	}
+	return p.Start(ctx)
+}

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/daemok/daemok/controller/claim"
+	"github.com/daemok/daemok/controller/drain"
+	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/fence"
+	"github.com/daemok/daemok/kube/snapshot"
+)
+
+// The lease. A mutating call may take callFor; the fence lets none start that
+// could outlive the lease.
+const (
+	leaseFor   = 30 * time.Second
+	renewFor   = 20 * time.Second
+	renewEvery = 3 * time.Second
+	callFor    = 20 * time.Second
+)
+
+func scheme() (*runtime.Scheme, error) {
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, karpv1.AddToScheme, awsv1.AddToScheme} {
+		if err := add(s); err != nil {
+			return nil, fmt.Errorf("register kinds: %w", err)
+		}
+	}
+	return s, nil
+}
+
+// newManager builds the manager: caches of stripped objects, metrics and
+// health endpoints, and a lease that the fence watches. Its client's writes
+// pass the fence.
+func newManager(o options, config *rest.Config, f *fence.Fence) (ctrl.Manager, error) {
+	s, err := scheme()
+	if err != nil {
+		return nil, err
+	}
+	mo := ctrl.Options{
+		Scheme:                 s,
+		Cache:                  cache.Options{DefaultTransform: snapshot.Strip},
+		Metrics:                metricsserver.Options{BindAddress: address(o.metricsPort)},
+		HealthProbeBindAddress: address(o.healthPort),
+		LeaderElection:         o.leaderElection,
+		LeaseDuration:          ptr(leaseFor),
+		RenewDeadline:          ptr(renewFor),
+		RetryPeriod:            ptr(renewEvery),
+		NewClient:              fencedClient(o, f),
+	}
+	if o.leaderElection {
+		lock, err := newLock(o, config)
+		if err != nil {
+			return nil, err
+		}
+		mo.LeaderElectionResourceLockInterface = f.Watching(lock)
+		mo.LeaderElectionReleaseOnCancel = true
+	}
+	m, err := ctrl.NewManager(config, mo)
+	if err != nil {
+		return nil, fmt.Errorf("build manager: %w", err)
+	}
+	if err := m.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return nil, err
+	}
+	synced := func(r *http.Request) error {
+		ctx, cancel := context.WithTimeout(r.Context(), time.Second)
+		defer cancel()
+		if !m.GetCache().WaitForCacheSync(ctx) {
+			return fmt.Errorf("caches are not filled yet")
+		}
+		return nil
+	}
+	return m, m.AddReadyzCheck("caches", synced)
+}
+
+func fencedClient(o options, f *fence.Fence) client.NewClientFunc {
+	return func(config *rest.Config, co client.Options) (client.Client, error) {
+		if o.leaderElection {
+			config = rest.CopyConfig(config)
+			config.Wrap(f.Transport)
+			co.HTTPClient = nil // that of the manager would go past the fence
+		}
+		return client.New(config, co)
+	}
+}
+
+func newLock(o options, config *rest.Config) (resourcelock.Interface, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, fmt.Errorf("name this process for the lease: %w", err)
+	}
+	namespace := o.leaderElectNS
+	if namespace == "" {
+		namespace = ownNamespace()
+	}
+	identity := fmt.Sprintf("%s_%d_%d", host, os.Getpid(), time.Now().UnixNano())
+	lock, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, namespace, o.leaderElectionName,
+		resourcelock.ResourceLockConfig{Identity: identity}, config, renewFor)
+	if err != nil {
+		return nil, fmt.Errorf("prepare lease %s/%s: %w", namespace, o.leaderElectionName, err)
+	}
+	return lock, nil
+}
+
+// ownNamespace is where the controller runs: SYSTEM_NAMESPACE, else that of
+// its service account, else kube-system.
+func ownNamespace() string {
+	if name := os.Getenv("SYSTEM_NAMESPACE"); name != "" {
+		return name
+	}
+	if name, err := os.ReadFile("/var/run/secrets/kubernetes.io/serviceaccount/namespace"); err == nil {
+		return string(name)
+	}
+	return "kube-system"
+}
+
+// addIndexes makes the look-ups possible that the loops do by field.
+func addIndexes(ctx context.Context, m ctrl.Manager) error {
+	for _, index := range []struct {
+		kind  client.Object
+		field string
+		value func(client.Object) string
+	}{
+		{&corev1.Node{}, claim.IndexProviderID, func(o client.Object) string { return o.(*corev1.Node).Spec.ProviderID }},
+		{&corev1.Pod{}, drain.IndexNodeName, func(o client.Object) string { return o.(*corev1.Pod).Spec.NodeName }},
+		{&karpv1.NodeClaim{}, indexClaimProviderID, func(o client.Object) string { return o.(*karpv1.NodeClaim).Status.ProviderID }},
+	} {
+		values := func(o client.Object) []string {
+			if v := index.value(o); v != "" {
+				return []string{v}
+			}
+			return nil
+		}
+		if err := m.GetFieldIndexer().IndexField(ctx, index.kind, index.field, values); err != nil {
+			return fmt.Errorf("index %T by %s: %w", index.kind, index.field, err)
+		}
+	}
+	return nil
+}
+
+const indexClaimProviderID = "status.providerID"
+
+func address(port int) string {
+	if port == 0 {
+		return "0" // switched off
+	}
+	return fmt.Sprintf(":%d", port)
+}
+
+func ptr[T any](v T) *T { return &v }

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+// options is how the controller is set up. Every one is a flag and an
+// environment variable; a flag wins.
+type options struct {
+	metricsPort, healthPort           int
+	kubeQPS                           int
+	kubeBurst                         int
+	leaderElection                    bool
+	leaderElectionName, leaderElectNS string
+	memoryLimit                       int64
+	cpuRequests                       int
+	logLevel                          string
+	batchMax, batchIdle               time.Duration
+	preferencePolicy, minValuesPolicy string
+	featureGates                      string
+	enableProfiling                   bool
+
+	clusterName, clusterEndpoint, clusterCABundle string
+	isolatedVPC, eksControlPlane                  bool
+	vmMemoryOverheadPercent                       float64
+	interruptionQueue                             string
+	reservedENIs                                  int
+	disableDryRun                                 bool
+}
+
+// readOptions reads the command line and, for what it does not name, the
+// environment. What cannot be read is an error that names flag, variable and
+// value.
+func readOptions(args []string, env func(string) string) (options, error) {
+	o := options{leaderElection: true}
+	r := reader{flags: pflag.NewFlagSet("daemok-controller", pflag.ContinueOnError), env: env}
+	disableElection := false
+	r.integer(&o.metricsPort, "metrics-port", 8080, "port of /metrics")
+	r.integer(&o.healthPort, "health-probe-port", 8081, "port of /healthz and /readyz")
+	r.integer(&o.kubeQPS, "kube-client-qps", 200, "requests a second to the API server")
+	r.integer(&o.kubeBurst, "kube-client-burst", 300, "requests to the API server at once")
+	r.boolean(&disableElection, "disable-leader-election", false, "run without a lease: only where nothing else can run")
+	r.text(&o.leaderElectionName, "leader-election-name", "karpenter-leader-election", "name of the lease; Karpenter's own by default, so that the two exclude each other")
+	r.text(&o.leaderElectNS, "leader-election-namespace", "", "namespace of the lease; the controller's own by default")
+	r.integer64(&o.memoryLimit, "memory-limit", -1, "bytes the container may use; the garbage collector aims at nine tenths of it")
+	r.integer(&o.cpuRequests, "cpu-requests", 1000, "thousandths of a core the container asks for")
+	r.text(&o.logLevel, "log-level", "info", "debug, info or error")
+	r.duration(&o.batchMax, "batch-max-duration", 10*time.Second, "longest time pods are gathered for one plan")
+	r.duration(&o.batchIdle, "batch-idle-duration", time.Second, "a gathering ends when no new pod came for so long")
+	r.text(&o.preferencePolicy, "preference-policy", "Respect", "Respect or Ignore preferred scheduling terms")
+	r.text(&o.minValuesPolicy, "min-values-policy", "Strict", "Strict, or BestEffort to buy with fewer values than minValues asks")
+	r.text(&o.featureGates, "feature-gates", "", "Name=true,Name=false; unknown names are ignored")
+	r.boolean(&o.enableProfiling, "enable-profiling", false, "serve /debug/pprof on the metrics port")
+	r.text(&o.clusterName, "cluster-name", "", "name of the EKS cluster; required")
+	r.text(&o.clusterEndpoint, "cluster-endpoint", "", "URL of the API server as machines reach it; asked of EKS where empty")
+	r.text(&o.clusterCABundle, "cluster-ca-bundle", "", "base64 CA bundle for machines; that of the controller's own connection where empty")
+	r.boolean(&o.isolatedVPC, "isolated-vpc", false, "the VPC does not reach the Pricing and IAM APIs")
+	r.boolean(&o.eksControlPlane, "eks-control-plane", false, "ask EKS, not the API server, for the Kubernetes version")
+	r.float(&o.vmMemoryOverheadPercent, "vm-memory-overhead-percent", 0.075, "share of memory that the hypervisor keeps, where it is not known")
+	r.text(&o.interruptionQueue, "interruption-queue", "", "name of the SQS queue for interruption notices")
+	r.integer(&o.reservedENIs, "reserved-enis", 0, "network interfaces of each machine not used for pods")
+	r.boolean(&o.disableDryRun, "disable-dry-run", false, "do not check permissions by dry runs")
+	if err := r.read(args); err != nil {
+		return options{}, err
+	}
+	o.leaderElection = !disableElection
+	return o, o.check()
+}
+
+func (o *options) check() error {
+	switch {
+	case o.clusterName == "":
+		return fmt.Errorf("the cluster's name is not set: give --cluster-name or CLUSTER_NAME")
+	case o.logLevel != "" && o.logLevel != "debug" && o.logLevel != "info" && o.logLevel != "error":
+		return fmt.Errorf("--log-level (LOG_LEVEL) is %q: want debug, info or error", o.logLevel)
+	case o.preferencePolicy != "Respect" && o.preferencePolicy != "Ignore":
+		return fmt.Errorf("--preference-policy (PREFERENCE_POLICY) is %q: want Respect or Ignore", o.preferencePolicy)
+	case o.minValuesPolicy != "Strict" && o.minValuesPolicy != "BestEffort":
+		return fmt.Errorf("--min-values-policy (MIN_VALUES_POLICY) is %q: want Strict or BestEffort", o.minValuesPolicy)
+	case o.vmMemoryOverheadPercent < 0 || o.vmMemoryOverheadPercent >= 1:
+		return fmt.Errorf("--vm-memory-overhead-percent (VM_MEMORY_OVERHEAD_PERCENT) is %v: want a share from 0 to below 1", o.vmMemoryOverheadPercent)
+	case o.reservedENIs < 0:
+		return fmt.Errorf("--reserved-enis (RESERVED_ENIS) is %d: want 0 or more", o.reservedENIs)
+	case o.batchIdle <= 0 || o.batchMax < o.batchIdle:
+		return fmt.Errorf("--batch-idle-duration %v and --batch-max-duration %v: want 0 < idle <= max", o.batchIdle, o.batchMax)
+	}
+	return nil
+}
+
+// reader defines flags whose defaults come from the environment.
+type reader struct {
+	flags *pflag.FlagSet
+	env   func(string) string
+	bad   error // the first variable that could not be read
+}
+
+func (r *reader) read(args []string) error {
+	if err := r.flags.Parse(args); err != nil {
+		return err
+	}
+	return r.bad
+}
+
+// value returns what the environment says for a flag, and under which name.
+func (r *reader) value(flag string) (text, name string) {
+	name = envName(flag)
+	return r.env(name), name
+}
+
+// envName is the variable of a flag: METRICS_PORT for metrics-port.
+func envName(flag string) string {
+	out := []byte(flag)
+	for i, c := range out {
+		switch {
+		case c == '-':
+			out[i] = '_'
+		case c >= 'a' && c <= 'z':
+			out[i] = c - 'a' + 'A'
+		}
+	}
+	return string(out)
+}
+
+func fromEnv[T any](r *reader, flag string, otherwise T, parse func(string) (T, error)) T {
+	text, name := r.value(flag)
+	if text == "" {
+		return otherwise
+	}
+	v, err := parse(text)
+	if err != nil && r.bad == nil {
+		r.bad = fmt.Errorf("environment variable %s is %q: %w", name, text, err)
+	}
+	return v
+}
+
+func (r *reader) text(p *string, flag, otherwise, usage string) {
+	r.flags.StringVar(p, flag, fromEnv(r, flag, otherwise, func(s string) (string, error) { return s, nil }), usage)
+}
+
+func (r *reader) integer(p *int, flag string, otherwise int, usage string) {
+	r.flags.IntVar(p, flag, fromEnv(r, flag, otherwise, strconv.Atoi), usage)
+}
+
+func (r *reader) integer64(p *int64, flag string, otherwise int64, usage string) {
+	parse := func(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) }
+	r.flags.Int64Var(p, flag, fromEnv(r, flag, otherwise, parse), usage)
+}
+
+func (r *reader) float(p *float64, flag string, otherwise float64, usage string) {
+	parse := func(s string) (float64, error) { return strconv.ParseFloat(s, 64) }
+	r.flags.Float64Var(p, flag, fromEnv(r, flag, otherwise, parse), usage)
+}
+
+func (r *reader) duration(p *time.Duration, flag string, otherwise time.Duration, usage string) {
+	r.flags.DurationVar(p, flag, fromEnv(r, flag, otherwise, time.ParseDuration), usage)
+}
+
+// boolean reads "true" and "false" alone; any other word in the environment
+// leaves the default, as Karpenter does.
+func (r *reader) boolean(p *bool, flag string, otherwise bool, usage string) {
+	text, _ := r.value(flag)
+	if text == "true" || text == "false" {
+		otherwise = text == "true"
+	}
+	r.flags.BoolVar(p, flag, otherwise, usage)
+}

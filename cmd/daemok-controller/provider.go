@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"time"
+
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/aws"
+	"github.com/daemok/daemok/cloud/aws/client"
+	"github.com/daemok/daemok/cloud/aws/nodeclass"
+	"github.com/daemok/daemok/internal/version"
+	"github.com/daemok/daemok/observe"
+)
+
+// provider is what this program uses of the AWS adapter.
+type provider interface {
+	cloud.Catalog
+	cloud.Machines
+	Subnets(ctx context.Context, class nodeclass.Class) ([]nodeclass.Subnet, error)
+	Groups(ctx context.Context, class nodeclass.Class) ([]nodeclass.Group, error)
+	Images(ctx context.Context, class nodeclass.Class) ([]nodeclass.Image, error)
+	Profile(ctx context.Context, class nodeclass.Class) (string, error)
+	Forget(ctx context.Context, class nodeclass.Class) error
+	RefreshTypes(ctx context.Context) error
+	RefreshOnDemand(ctx context.Context) error
+	RefreshSpot(ctx context.Context) error
+	RefreshTemplates(ctx context.Context) error
+}
+
+// startFor is how long the first look at AWS may take.
+const startFor = time.Minute
+
+// newProvider connects to AWS and learns what is for sale, so that a wrong
+// setting ends the program with one line.
+func newProvider(ctx context.Context, o options, config *rest.Config, told *observe.Metrics) (provider, error) {
+	ctx, cancel := context.WithTimeout(ctx, startFor)
+	defer cancel()
+	settings := aws.Options{
+		Cluster: o.clusterName, Endpoint: o.clusterEndpoint, CA: authority(o, config),
+		Agent:       "daemok/" + version.Get().Version,
+		IsolatedVPC: o.isolatedVPC, MemoryOverhead: o.vmMemoryOverheadPercent, ReservedENIs: int64(o.reservedENIs),
+		DNS:      clusterDNS(ctx, config),
+		Observer: callObserver{told},
+	}
+	if !o.eksControlPlane {
+		settings.KubernetesVersion = versionOf(config)
+	}
+	p, err := aws.New(ctx, settings)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.Check(ctx); err != nil {
+		return nil, err
+	}
+	if err := p.Refresh(ctx); err != nil {
+		return nil, fmt.Errorf("learn what EC2 offers in %s: %w", p.Region(), err)
+	}
+	return p, nil
+}
+
+// callObserver counts calls to AWS.
+type callObserver struct{ metrics *observe.Metrics }
+
+func (o callObserver) Called(c client.Call) {
+	status := c.Code
+	if status == "" {
+		status = "200"
+	}
+	o.metrics.ObserveAWS(c.Service, c.Operation, status, c.Took)
+}
+
+// authority is the CA that machines trust: the one given, else that of the
+// controller's own connection.
+func authority(o options, config *rest.Config) string {
+	if o.clusterCABundle != "" {
+		return o.clusterCABundle
+	}
+	if err := rest.LoadTLSFiles(config); err != nil || len(config.CAData) == 0 {
+		return ""
+	}
+	return base64.StdEncoding.EncodeToString(config.CAData)
+}
+
+// clusterDNS is the address of the kube-dns service; empty where it is not
+// known, and machines find out by themselves.
+func clusterDNS(ctx context.Context, config *rest.Config) string {
+	clients, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return ""
+	}
+	service, err := clients.CoreV1().Services("kube-system").Get(ctx, "kube-dns", metav1.GetOptions{})
+	if err != nil {
+		return ""
+	}
+	return service.Spec.ClusterIP
+}
+
+// versionOf asks the API server for its minor version, such as 1.36.
+func versionOf(config *rest.Config) func(context.Context) (string, error) {
+	return func(context.Context) (string, error) {
+		client, err := discovery.NewDiscoveryClientForConfig(config)
+		if err != nil {
+			return "", fmt.Errorf("ask the API server for its version: %w", err)
+		}
+		v, err := client.ServerVersion()
+		if err != nil {
+			return "", fmt.Errorf("ask the API server for its version: %w", err)
+		}
+		return v.Major + "." + trimPlus(v.Minor), nil
+	}
+}
+
+// trimPlus cuts what EKS adds to the minor version: "36+".
+func trimPlus(minor string) string {
+	for i, c := range minor {
+		if c < '0' || c > '9' {
+			return minor[:i]
+		}
+	}
+	return minor
+}
+
+// refresh keeps what is known of AWS fresh until ctx ends; what changed is a
+// reason for a new plan.
+func (p *parts) refresh(ctx context.Context) error {
+	round := func(what string, after time.Duration, do func(context.Context) error) chan error {
+		done := make(chan error, 1)
+		go func() {
+			first := true
+			done <- every(ctx, p.log, "refresh "+what, func(ctx context.Context) (time.Duration, error) {
+				if first {
+					first = false // the start has just done it
+					return after, nil
+				}
+				err := do(ctx)
+				p.keeper.Touch()
+				return after, err
+			})
+		}()
+		return done
+	}
+	for _, loop := range []chan error{
+		round("instance types", aws.TypesEvery, p.provider.RefreshTypes),
+		round("on-demand prices", aws.OnDemandEvery, p.provider.RefreshOnDemand),
+		round("spot prices", aws.SpotEvery, p.provider.RefreshSpot),
+		round("launch templates", aws.TemplatesEvery, p.provider.RefreshTemplates),
+	} {
+		if err := <-loop; err != nil {
+			return err
+		}
+	}
+	return nil
+}
