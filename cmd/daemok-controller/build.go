@@ -29,7 +29,6 @@ import (
 	"github.com/daemok/daemok/internal/version"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/api/validate"
 	"github.com/daemok/daemok/kube/apply"
 	"github.com/daemok/daemok/kube/fence"
 	"github.com/daemok/daemok/kube/snapshot"

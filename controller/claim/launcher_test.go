@@ -1,0 +1,283 @@
+package claim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/kube/api"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+)
+
+// shop is a cloud that sells spot and on-demand machines of one kind, keeps
+// the promises of the port about tokens, and can be told to misbehave.
+type shop struct {
+	mu       sync.Mutex
+	machines []cloud.Machine
+	answers  map[string]answer // by token
+	stock    map[cluster.Option]int
+	before   func(cloud.LaunchRequest) error // fails before anything is sold
+	after    func(cloud.LaunchRequest) error // loses the reply
+	requests []cloud.LaunchRequest
+}
+
+type answer struct {
+	count    int
+	options  []cloud.OfferChoice
+	machines []cloud.Machine
+	err      error
+}
+
+func newShop() *shop {
+	return &shop{answers: map[string]answer{}, stock: map[cluster.Option]int{cluster.Spot: 1000, cluster.OnDemand: 1000}}
+}
+
+func (s *shop) Launch(_ context.Context, r cloud.LaunchRequest) ([]cloud.Machine, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests = append(s.requests, r)
+	if s.before != nil {
+		if err := s.before(r); err != nil {
+			return nil, err
+		}
+	}
+	a, known := s.answers[r.Token]
+	switch {
+	case known && (a.count != r.Count || !slices.Equal(a.options, r.Options)):
+		return nil, &cloud.TokenMismatchError{Token: r.Token}
+	case !known:
+		a = s.sell(r)
+		s.answers[r.Token] = a
+	}
+	if s.after != nil {
+		if err := s.after(r); err != nil {
+			return nil, err
+		}
+	}
+	return a.machines, a.err
+}
+
+func (s *shop) sell(r cloud.LaunchRequest) answer {
+	a := answer{count: r.Count, options: r.Options}
+	option := r.Options[0].Option
+	for range min(r.Count, s.stock[option]) {
+		s.stock[option]--
+		id := fmt.Sprintf("i-%03d", len(s.machines))
+		m := cloud.Machine{ID: id, ProviderID: "aws:///a/" + id, Kind: "m5.large", Zone: "a", Option: option, State: cloud.Pending, Batch: r.Batch}
+		s.machines = append(s.machines, m)
+		a.machines = append(a.machines, m)
+	}
+	if len(a.machines) < r.Count {
+		a.err = &cloud.NoCapacityError{Offers: r.Options, Cause: "sold out"}
+	}
+	return a
+}
+
+func (s *shop) List(_ context.Context, f cloud.Filter) ([]cloud.Machine, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(s.machines), func(m cloud.Machine) bool { return f.Batch != "" && m.Batch != f.Batch }), nil
+}
+
+func (s *shop) Terminate(context.Context, ...string) ([]string, error) { return nil, nil }
+func (s *shop) Tag(context.Context, string, map[string]string) error   { return nil }
+func (s *shop) sold(option cluster.Option) int                         { return 1000 - s.stock[option] }
+
+// For offers spot while there is some, then on-demand, then nothing.
+func (s *shop) For(context.Context, *karpv1.NodeClaim) (cloud.LaunchRequest, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, option := range []cluster.Option{cluster.Spot, cluster.OnDemand} {
+		if s.stock[option] > 0 {
+			return cloud.LaunchRequest{Class: cloud.Class{ID: "c"}, Options: []cloud.OfferChoice{{Kind: "m5.large", Zone: "a", Option: option}}}, nil
+		}
+	}
+	return cloud.LaunchRequest{}, &cloud.NoCapacityError{Cause: "nothing left"}
+}
+
+// book writes outcomes as the real one does, without what is beside the point.
+type book struct {
+	store client.Client
+	crash func(claim string) bool // the write of this claim never happens
+}
+
+func (b book) Bought(ctx context.Context, c *karpv1.NodeClaim, m cloud.Machine) error {
+	if b.crash != nil && b.crash(c.Name) {
+		return errors.New("crashed")
+	}
+	before := c.DeepCopy()
+	c.Status.ProviderID = m.ProviderID
+	return b.store.Status().Patch(ctx, c, client.MergeFrom(before))
+}
+
+func (b book) NotToBeHad(ctx context.Context, c *karpv1.NodeClaim, _ error) error {
+	return b.store.Delete(ctx, c)
+}
+func (b book) Failed(context.Context, *karpv1.NodeClaim, error) error { return nil }
+
+func storeWith(claims ...string) client.Client {
+	s := runtime.NewScheme()
+	_ = karpv1.AddToScheme(s)
+	b := fake.NewClientBuilder().WithScheme(s).WithStatusSubresource(&karpv1.NodeClaim{})
+	for _, name := range claims {
+		b = b.WithObjects(&karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name)}})
+	}
+	return b.Build()
+}
+
+// launch runs a launcher over the store for a while.
+func launch(t *testing.T, store client.Client, s *shop, crash func(string) bool, d time.Duration) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	l := (&Launcher{
+		Store: store, Live: store, Requests: s, Machines: s, Outcome: book{store, crash}, Now: time.Now, CallFor: 20 * time.Second,
+	}).Prepare()
+	var list karpv1.NodeClaimList
+	if err := store.List(ctx, &list); err != nil {
+		t.Fatal(err)
+	}
+	for i := range list.Items {
+		l.Add(list.Items[i].Name)
+	}
+	var running sync.WaitGroup
+	running.Go(func() { _ = l.Run(ctx) })
+	time.Sleep(d) // virtual time
+	cancel()
+	running.Wait()
+}
+
+// owners tells which machine each claim has, and fails on a machine that two
+// claims have.
+func owners(t *testing.T, store client.Client) string {
+	t.Helper()
+	var list karpv1.NodeClaimList
+	if err := store.List(t.Context(), &list); err != nil {
+		t.Fatal(err)
+	}
+	seen, words := map[string]string{}, []string{}
+	for _, c := range list.Items {
+		id := c.Status.ProviderID
+		if other, taken := seen[id]; taken && id != "" {
+			t.Errorf("claims %s and %s share machine %s", other, c.Name, id)
+		}
+		seen[id] = c.Name
+		words = append(words, c.Name+"="+strings.TrimPrefix(id, "aws:///a/"))
+	}
+	slices.Sort(words)
+	return strings.Join(words, " ")
+}
+
+func TestLauncher(t *testing.T) {
+	lostOnce := func() func(cloud.LaunchRequest) error {
+		lost := false
+		return func(cloud.LaunchRequest) error {
+			if lost {
+				return nil
+			}
+			lost = true
+			return errors.New("connection reset")
+		}
+	}
+	tests := map[string]struct {
+		set    func(s *shop)
+		want   string
+		sold   int // machines in all
+		buying int // requests in all
+	}{
+		"equal claims are bought together":                  {func(*shop) {}, "a=i-000 b=i-001 c=i-002", 3, 1},
+		"a request that never arrived is sent again":        {func(s *shop) { s.before = lostOnce() }, "a=i-000 b=i-001 c=i-002", 3, 2},
+		"a lost reply is repaired without buying twice":     {func(s *shop) { s.after = lostOnce() }, "a=i-000 b=i-001 c=i-002", 3, 1},
+		"what spot is short of is bought on demand at once": {func(s *shop) { s.stock[cluster.Spot] = 2 }, "a=i-000 b=i-001 c=i-002", 3, 2},
+		"claims that nothing can be bought for go":          {func(s *shop) { s.stock[cluster.Spot], s.stock[cluster.OnDemand] = 1, 1 }, "a=i-000 b=i-001", 2, 2},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store, s := storeWith("a", "b", "c"), newShop()
+				tt.set(s)
+				launch(t, store, s, nil, time.Minute)
+				if got := owners(t, store); got != tt.want {
+					t.Errorf("claims have %s; want %s", got, tt.want)
+				}
+				if len(s.machines) != tt.sold || len(s.requests) != tt.buying {
+					t.Errorf("%d machines sold in %d requests; want %d in %d", len(s.machines), len(s.requests), tt.sold, tt.buying)
+				}
+			})
+		})
+	}
+}
+
+// TestLauncherSurvivesCrashes kills the launcher after it has written any
+// prefix of the batch's machines and starts another: every claim gets a
+// machine, and none is bought twice.
+func TestLauncherSurvivesCrashes(t *testing.T) {
+	names := []string{"a", "b", "c", "d"}
+	for written := range len(names) + 1 {
+		t.Run(fmt.Sprintf("after %d of %d machines were written", written, len(names)), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store, s := storeWith(names...), newShop()
+				launch(t, store, s, func(claim string) bool { return slices.Index(names, claim) >= written }, 500*time.Millisecond)
+				launch(t, store, s, nil, time.Minute)
+				if got, want := owners(t, store), "a=i-000 b=i-001 c=i-002 d=i-003"; got != want {
+					t.Errorf("claims have %s; want %s", got, want)
+				}
+				if len(s.machines) != len(names) {
+					t.Errorf("%d machines were bought for %d claims", len(s.machines), len(names))
+				}
+			})
+		})
+	}
+}
+
+// TestLauncherCrashBeforeTheCall kills the launcher between the mark on the
+// claims and the purchase.
+func TestLauncherCrashBeforeTheCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, s := storeWith("a", "b"), newShop()
+		s.before = func(cloud.LaunchRequest) error { return errors.New("no route to host") }
+		launch(t, store, s, nil, 500*time.Millisecond)
+		s.before = nil
+		launch(t, store, s, nil, time.Minute)
+		if got, want := owners(t, store), "a=i-000 b=i-001"; got != want {
+			t.Errorf("claims have %s; want %s", got, want)
+		}
+	})
+}
+
+// TestChangedParametersMeanANewAttempt: the earlier purchase arrived under
+// other parameters, so its machines are found by their tag, and only what is
+// missing is bought anew.
+func TestChangedParametersMeanANewAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, s := storeWith("a", "b", "c"), newShop()
+		s.stock[cluster.Spot] = 2 // the purchase of three brings two, and its reply is lost
+		s.after = func(cloud.LaunchRequest) error { return errors.New("connection reset") }
+		launch(t, store, s, func(string) bool { return true }, 500*time.Millisecond)
+		s.after = nil
+		launch(t, store, s, nil, 2*time.Minute)
+		if got, want := owners(t, store), "a=i-000 b=i-001 c=i-002"; got != want {
+			t.Errorf("claims have %s; want %s", got, want)
+		}
+		c := &karpv1.NodeClaim{}
+		if err := store.Get(t.Context(), client.ObjectKey{Name: "c"}, c); err != nil {
+			t.Fatal(err)
+		}
+		if a, _ := attemptOf(c); a.n != 2 {
+			t.Errorf("claim c got its machine with attempt %d (%s), want the second", a.n, c.Annotations[api.MarkLaunchAttempt])
+		}
+	})
+}
