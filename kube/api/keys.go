@@ -1,0 +1,130 @@
+package api
+
+import "slices"
+
+// KeyKind is what a key is the name of.
+type KeyKind string
+
+// The kinds of keys.
+const (
+	KindLabel      KeyKind = "label"
+	KindAnnotation KeyKind = "annotation"
+	KindTaint      KeyKind = "taint"
+	KindFinalizer  KeyKind = "finalizer"
+	KindTag        KeyKind = "tag"
+)
+
+// Key is one row of the table of keys.
+type Key struct {
+	Name    string
+	Kind    KeyKind
+	On      string // the objects that carry it
+	Meaning string // one line for users
+}
+
+// Keys returns every key that Daemok reads or writes: first labels, then
+// annotations, taints, finalizers and instance tags. The caller owns it.
+func Keys() []Key {
+	return slices.Concat(labelKeys, instanceLabelKeys, annotationKeys, markKeys, taintKeys, tagKeys)
+}
+
+const (
+	onNodes  = "NodeClaim, Node"
+	onClaims = "NodeClaim"
+)
+
+var labelKeys = []Key{
+	{LabelNodePool, KindLabel, onNodes, "pool the machine belongs to"},
+	{LabelCapacityType, KindLabel, onNodes, "how the machine was bought: spot, on-demand or reserved"},
+	{LabelRegistered, KindLabel, "Node", `"true" once the node is known as a claim's`},
+	{LabelInitialized, KindLabel, "Node", `"true" once the node is ready for pods`},
+	{LabelDoNotSyncTaints, KindLabel, "Node", `"true" if the kubelet has set the claim's taints itself`},
+	{LabelNodeClass, KindLabel, onNodes, "class the machine was made with"},
+	{LabelZone, KindLabel, onNodes, "zone"},
+	{LabelRegion, KindLabel, onNodes, "region"},
+	{LabelZoneID, KindLabel, onNodes, "zone, by the name that is the same in all accounts"},
+	{LabelInstanceType, KindLabel, onNodes, "instance type"},
+	{LabelArch, KindLabel, onNodes, "processor architecture: amd64 or arm64"},
+	{LabelOS, KindLabel, onNodes, "operating system: linux or windows"},
+	{LabelHostname, KindLabel, "Node", "host name; read for topology, never asked of a pool"},
+	{LabelWindowsBuild, KindLabel, onNodes, "build of Windows"},
+	{LabelExcludeFromBalancer, KindLabel, "Node", "keeps load balancers away while the node leaves; the value is " + ExcludedBy},
+}
+
+var instanceLabelKeys = []Key{
+	{LabelReservationID, KindLabel, onNodes, "capacity reservation of a reserved machine"},
+	{LabelReservationType, KindLabel, onNodes, "default or capacity-block, of a reserved machine"},
+	{LabelReservationInterruptible, KindLabel, onNodes, "whether the reservation's owner may take the machine back"},
+	{LabelHypervisor, KindLabel, onNodes, "nitro, xen, or empty for bare metal"},
+	{LabelEncryptionInTransit, KindLabel, onNodes, "whether traffic between machines is encrypted by the hardware"},
+	{LabelNitroSandbox, KindLabel, onNodes, "whether Nitro Enclaves are supported"},
+	{LabelCategory, KindLabel, onNodes, "letters of the type before its generation, such as c"},
+	{LabelGeneration, KindLabel, onNodes, "generation of the type (integer)"},
+	{LabelFamily, KindLabel, onNodes, "family of the type, such as c7gn"},
+	{LabelSize, KindLabel, onNodes, "size of the type, such as 8xlarge"},
+	{LabelLocalNVMe, KindLabel, onNodes, "disks of the instance in GB (integer)"},
+	{LabelCPU, KindLabel, onNodes, "vCPUs (integer)"},
+	{LabelCPUManufacturer, KindLabel, onNodes, "intel, amd or aws"},
+	{LabelCPUSustainedClock, KindLabel, onNodes, "clock of the processor in MHz (integer)"},
+	{LabelMemory, KindLabel, onNodes, "memory in MiB (integer)"},
+	{LabelEBSBandwidth, KindLabel, onNodes, "most bandwidth to volumes in Mbps (integer)"},
+	{LabelNetworkBandwidth, KindLabel, onNodes, "network bandwidth that is always there in Mbps (integer)"},
+	{LabelGPUName, KindLabel, onNodes, "model of the GPUs"},
+	{LabelGPUManufacturer, KindLabel, onNodes, "maker of the GPUs"},
+	{LabelGPUCount, KindLabel, onNodes, "number of GPUs (integer)"},
+	{LabelGPUMemory, KindLabel, onNodes, "memory of each GPU in MiB (integer)"},
+	{LabelAcceleratorName, KindLabel, onNodes, "model of the accelerators"},
+	{LabelAcceleratorManufacturer, KindLabel, onNodes, "maker of the accelerators"},
+	{LabelAcceleratorCount, KindLabel, onNodes, "number of accelerators (integer)"},
+	{LabelCapabilityFlex, KindLabel, onNodes, "whether the type is of a flex family"},
+	{LabelTenancy, KindLabel, onNodes, "default or dedicated"},
+	{LabelPlacementGroupID, KindLabel, onNodes, "placement group of the machine"},
+	{LabelPlacementGroupPartition, KindLabel, onNodes, "partition of the placement group (integer)"},
+}
+
+var annotationKeys = []Key{
+	{AnnotationDoNotDisrupt, KindAnnotation, "Pod, Node, NodeClaim", `"true" keeps it from voluntary disruption; on a pod a length of time does so from its start on`},
+	{AnnotationNodePoolHash, KindAnnotation, "NodePool, NodeClaim", "fingerprint of what the pool's machines are made from"},
+	{AnnotationNodePoolHashVersion, KindAnnotation, "NodePool, NodeClaim", "version of that fingerprint"},
+	{AnnotationTerminationTimestamp, KindAnnotation, onClaims, "moment after which the node is drained by force"},
+	{AnnotationMinValuesRelaxed, KindAnnotation, onClaims, "whether fewer instance types were accepted than minValues asks for"},
+	{AnnotationRequestedDRADrivers, KindAnnotation, onClaims, "drivers that must publish their devices before the node is initialized"},
+	{AnnotationPriceOverlayApplied, KindAnnotation, onClaims, "a NodeOverlay set the price"},
+	{AnnotationCapacityOverlayApplied, KindAnnotation, onClaims, "resources that a NodeOverlay set"},
+	{AnnotationBufferFakePod, KindAnnotation, "pods in memory", "the pod stands for room that is kept free"},
+	{AnnotationBufferName, KindAnnotation, "pods in memory", "CapacityBuffer the pod stands for"},
+	{AnnotationBufferNamespace, KindAnnotation, "pods in memory", "namespace of that buffer"},
+	{AnnotationCompatibilityProvider, KindAnnotation, onClaims, "left by old versions of Karpenter; ignored"},
+	{AnnotationNodeClassHash, KindAnnotation, "EC2NodeClass, NodeClaim", "fingerprint of what the class's machines are made from"},
+	{AnnotationNodeClassHashVersion, KindAnnotation, "EC2NodeClass, NodeClaim", "version of that fingerprint"},
+	{AnnotationInstanceTagged, KindAnnotation, onClaims, "the instance carries the tags that need the node's name"},
+	{AnnotationClusterNameTagged, KindAnnotation, onClaims, "the instance carries the tag " + TagEKSCluster},
+	{AnnotationInstanceProfileName, KindAnnotation, onClaims, "instance profile the machine was launched with"},
+}
+
+var markKeys = []Key{
+	{MarkLaunchAttempt, KindAnnotation, onClaims, "purchase the claim is part of and how often it was tried"},
+	{MarkDecision, KindAnnotation, onClaims, "why the machine was chosen and what came next, as JSON"},
+	{MarkReplaces, KindAnnotation, onClaims, "what the machine will take the place of"},
+	{MarkMachineCost, KindAnnotation, onClaims, "price an hour the machine was bought at"},
+}
+
+var taintKeys = []Key{
+	{TaintUnregistered, KindTaint, "Node", "the node is not yet known as a claim's (NoExecute)"},
+	{TaintDisrupted, KindTaint, "Node", "the node is about to leave (NoSchedule)"},
+	{TaintUninitialized, KindTaint, "Node", "the cloud's own controller has not seen the node; waited for"},
+	{TaintReadinessPrefix, KindTaint, "Node", "begins the taints of readiness gates; waited for"},
+	{FinalizerTermination, KindFinalizer, onNodes, "the machine has to be drained and terminated first"},
+	{FinalizerClassTermination, KindFinalizer, "EC2NodeClass", "what was made for the class has to be removed first"},
+}
+
+var tagKeys = []Key{
+	{TagBatch, KindTag, "instance", "purchase the machine came from"},
+	{TagName, KindTag, "instance", "name of the node, unless the class sets one"},
+	{TagClusterPrefix, KindTag, "instance and what is made with it", "followed by the cluster's name, the value is " + TagOwned},
+	{TagEKSCluster, KindTag, "instance and what is made with it", "name of the cluster"},
+	{TagNodePool, KindTag, "instance and what is made with it", "pool the machine belongs to"},
+	{TagNodeClaim, KindTag, "instance", "claim the machine was bought for"},
+	{TagNodeClass, KindTag, "instance and what is made with it", "class the machine was made with"},
+	{TagRegion, KindTag, "instance profile", "region the profile was made from"},
+}
