@@ -181,7 +181,7 @@ func (r *run) prices() {
 	demand := make([]float64, len(r.dims))
 	for _, g := range r.groups {
 		for i, v := range g.need {
-			demand[i] += float64(v) * float64(g.left())
+			demand[i] += float64(float64(v) * float64(g.left()))
 		}
 	}
 	r.worth = blend(demand, r.columns())

@@ -1,0 +1,306 @@
+package decide_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/decide"
+	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/core/scenario"
+)
+
+// TestEveryPlanKeepsThePromises makes small worlds by chance and checks what
+// must hold of every plan: each pod has one place or one reason, what is
+// placed fits by core/fit, limits hold whatever the cloud delivers, needed
+// nodes stay, and the same world gives the same plan.
+func TestEveryPlanKeepsThePromises(t *testing.T) {
+	for seed := range uint64(400) {
+		s := randomWorld(rand.New(rand.NewPCG(seed, 1)))
+		p := decide.Decide(s, decide.Policy{}, decide.Usual)
+		if why := broken(s, &p); why != "" {
+			t.Fatalf("seed %d: %s\n%s\n%s", seed, why, scenario.Print(s), p)
+		}
+		if again := decide.Decide(s, decide.Policy{}, decide.Usual); again.String() != p.String() {
+			t.Fatalf("seed %d: a second plan differs:\n%s\nfirst:\n%s", seed, again, p)
+		}
+	}
+}
+
+// TestNewNamesChangeNothingThatCosts renames pods and nodes, which may change
+// who goes where and must not change what is bought.
+func TestNewNamesChangeNothingThatCosts(t *testing.T) {
+	for seed := range uint64(100) {
+		before := randomWorld(rand.New(rand.NewPCG(seed, 2)))
+		after := randomWorld(rand.New(rand.NewPCG(seed, 2)))
+		for i := range after.Waiting {
+			after.Waiting[i].Name = fmt.Sprintf("z-%03d-%s", len(after.Waiting)-i, after.Waiting[i].Name)
+		}
+		for i := range after.Nodes {
+			after.Nodes[i].Name = fmt.Sprintf("z-%03d", len(after.Nodes)-i)
+		}
+		after.Sort()
+		a, b := decide.Decide(before, decide.Policy{}, 0), decide.Decide(after, decide.Policy{}, 0)
+		if a.CostAfter != b.CostAfter || len(a.Launches) != len(b.Launches) {
+			t.Fatalf("seed %d: cost %s with %d launches became %s with %d", seed, a.CostAfter, len(a.Launches), b.CostAfter, len(b.Launches))
+		}
+	}
+}
+
+func TestLittleEffortIsAPlanThatSaysSo(t *testing.T) {
+	for _, effort := range []decide.Effort{1, 10, 100, 1000} {
+		s := randomWorld(rand.New(rand.NewPCG(5, 3)))
+		p := decide.Decide(s, decide.Policy{}, effort)
+		if why := broken(s, &p); why != "" {
+			t.Errorf("effort %d: %s", effort, why)
+		}
+		if p.Exhausted && p.Steps > 4*int64(effort)+1000 {
+			t.Errorf("effort %d: took %d steps", effort, p.Steps)
+		}
+	}
+	if p := decide.Decide(randomWorld(rand.New(rand.NewPCG(5, 3))), decide.Policy{}, 1); !p.Exhausted {
+		t.Error("one step is enough for everything")
+	}
+}
+
+func randomWorld(r *rand.Rand) *cluster.Snapshot {
+	at := time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC)
+	s := &cluster.Snapshot{Revision: 1, Now: at}
+	zones := []string{"a", "b", "c"}
+	catalogue := randomCatalogue(r, zones)
+	for i := range 1 + r.IntN(12) {
+		s.Shapes = append(s.Shapes, randomShape(r, i, zones))
+	}
+	for i := range r.IntN(60) {
+		s.Waiting = append(s.Waiting, cluster.Pod{Namespace: "d", Name: fmt.Sprintf("p%03d", i), Shape: s.Shapes[r.IntN(len(s.Shapes))], Returns: true})
+	}
+	for i := range 1 + r.IntN(3) {
+		s.Pools = append(s.Pools, randomPool(r, i, catalogue))
+	}
+	for i := range r.IntN(6) {
+		s.Nodes = append(s.Nodes, randomNode(r, i, s, at, zones))
+	}
+	if r.IntN(2) == 0 {
+		daemon := &cluster.Shape{ID: len(s.Shapes), Namespace: "k", Requests: quantity.Resources{CPU: 100, Pods: 1}}
+		s.Shapes = append(s.Shapes, daemon)
+		s.Daemons = append(s.Daemons, cluster.Daemon{Namespace: "k", Name: "proxy", Shape: daemon})
+	}
+	s.Sort()
+	return s
+}
+
+func randomCatalogue(r *rand.Rand, zones []string) *cluster.Catalogue {
+	c := &cluster.Catalogue{Revision: 1}
+	for i := range 1 + r.IntN(15) {
+		cores := 1 << r.IntN(5)
+		k := cluster.Kind{Name: fmt.Sprintf("t%02d", i), Labels: constraint.NewLabels(map[string]string{
+			cluster.LabelInstanceType: fmt.Sprintf("t%02d", i), cluster.LabelArch: []string{"amd64", "arm64"}[r.IntN(2)]})}
+		k.Capacity = quantity.Resources{CPU: quantity.MilliCPU(1000 * cores), Memory: quantity.Bytes(cores*(1+r.IntN(8))) * quantity.GiB, Pods: int64(4 + r.IntN(30))}
+		k.Allocatable = k.Capacity.Sub(quantity.Resources{CPU: 80, Memory: 100 * quantity.MiB})
+		for _, zone := range zones {
+			for _, option := range []cluster.Option{cluster.OnDemand, cluster.Spot} {
+				k.Offers = append(k.Offers, cluster.Offer{Zone: zone, Option: option, Priced: r.IntN(20) > 0, Available: r.IntN(6) > 0,
+					Price: quantity.MicroUSDPerHour(10000 * cores * (1 + r.IntN(5))), Labels: constraint.NewLabels(map[string]string{
+						cluster.LabelZone: zone, cluster.LabelCapacityType: string(option)})})
+			}
+		}
+		c.Kinds = append(c.Kinds, k)
+	}
+	return c
+}
+
+func randomShape(r *rand.Rand, i int, zones []string) *cluster.Shape {
+	s := &cluster.Shape{ID: i, Namespace: "d", Priority: int32(r.IntN(2) * 100), Requests: quantity.Resources{
+		CPU: quantity.MilliCPU(50 * r.IntN(60)), Memory: quantity.Bytes(r.IntN(6000)) * quantity.MiB, Pods: 1}}
+	if r.IntN(3) == 0 {
+		s.Tolerations = []constraint.Toleration{{Key: "dedicated", Exists: true}}
+	}
+	for range r.IntN(3) {
+		var term constraint.Requirements
+		if r.IntN(2) == 0 {
+			term = term.And(constraint.Requirement{Key: cluster.LabelZone, Set: constraint.Values(zones[r.IntN(3)], zones[r.IntN(3)])})
+		}
+		if r.IntN(3) == 0 {
+			term = term.And(constraint.Requirement{Key: cluster.LabelArch, Set: constraint.Values("arm64")})
+		}
+		if r.IntN(4) == 0 {
+			not, _ := constraint.NewSet(constraint.NotIn, fmt.Sprint(r.IntN(3)))
+			term = term.And(constraint.Requirement{Key: "team", Set: not})
+		}
+		s.NodeTerms = append(s.NodeTerms, term)
+	}
+	return s
+}
+
+func randomPool(r *rand.Rand, i int, c *cluster.Catalogue) cluster.Pool {
+	p := cluster.Pool{ID: cluster.PoolID{Kind: "NodePool", Name: fmt.Sprintf("p%d", i)}, Weight: 10 * r.IntN(3), Catalogue: c,
+		Policy: cluster.Policy{DisruptionsMax: int64(r.IntN(3))}}
+	if r.IntN(3) == 0 {
+		p.Taints = []constraint.Taint{{Key: "dedicated", Value: "x", Effect: constraint.NoSchedule}}
+	}
+	if r.IntN(3) == 0 {
+		p.Requirements = p.Requirements.And(constraint.Requirement{Key: "team", Set: constraint.Values("0", "1", "2")})
+	}
+	if r.IntN(3) == 0 {
+		any, _ := constraint.NewSet(constraint.Exists)
+		p.Requirements = p.Requirements.And(constraint.Requirement{Key: cluster.LabelInstanceType, Set: any, MinValues: 1 + r.IntN(3)})
+	}
+	if r.IntN(2) == 0 {
+		p.Limits.Amounts = []quantity.Extended{{Name: quantity.NameCPU, Amount: int64(1000 * r.IntN(60))}}
+	}
+	if r.IntN(4) == 0 {
+		n := int64(r.IntN(4))
+		p.Limits.Nodes = &n
+	}
+	return p
+}
+
+func randomNode(r *rand.Rand, i int, s *cluster.Snapshot, at time.Time, zones []string) cluster.Node {
+	n := cluster.Node{Name: fmt.Sprintf("n%d", i), Claim: fmt.Sprintf("c%d", i), Pool: s.Pools[r.IntN(len(s.Pools))].ID, Price: 100000,
+		Initialized: r.IntN(4) > 0, Ready: true, Deleting: r.IntN(5) == 0, Allocatable: quantity.Resources{CPU: 4000, Memory: 16 * quantity.GiB, Pods: 30},
+		CreatedAt: at.Add(-time.Duration(i+1) * time.Hour), EmptySince: at.Add(-time.Minute),
+		Labels: constraint.NewLabels(map[string]string{cluster.LabelZone: zones[r.IntN(3)], cluster.LabelArch: "amd64"})}
+	n.Capacity = n.Allocatable
+	for j := range r.IntN(3) {
+		n.Pods = append(n.Pods, cluster.Pod{Namespace: "d", Name: fmt.Sprintf("on-%d-%d", i, j), Node: n.Name, Shape: s.Shapes[r.IntN(len(s.Shapes))], Returns: true})
+	}
+	return n
+}
+
+// broken returns the first promise that the plan breaks.
+func broken(s *cluster.Snapshot, p *plan.Plan) string {
+	for _, check := range []func(*cluster.Snapshot, *plan.Plan) string{eachPodOnce, nodesFit, launchesFit, limitsHold, neededStay} {
+		if why := check(s, p); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+func eachPodOnce(s *cluster.Snapshot, p *plan.Plan) string {
+	seen := map[string]int{}
+	for _, x := range p.Placements {
+		seen[x.Pod.Name]++
+	}
+	for _, u := range p.Unplaced {
+		if len(u.Reasons) == 0 {
+			return "pods are left without a reason"
+		}
+		for _, pod := range u.Pods {
+			seen[pod.Name]++
+		}
+	}
+	for _, pod := range s.Waiting {
+		if seen[pod.Name] != 1 {
+			return fmt.Sprintf("pod %s has %d places", pod.Name, seen[pod.Name])
+		}
+	}
+	return ""
+}
+
+func nodesFit(s *cluster.Snapshot, p *plan.Plan) string {
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		free := fit.Free(n, s.Daemons)
+		for _, x := range p.Placements {
+			if x.On != plan.OnNode || x.Target != n.Name {
+				continue
+			}
+			if why := fit.OnNode(x.Pod.Shape, n, free); !why.OK() {
+				return fmt.Sprintf("pod %s on %s: %s", x.Pod.Name, n.Name, why)
+			}
+			free = free.Sub(x.Pod.Shape.Requests)
+		}
+	}
+	return ""
+}
+
+// launchesFit turns every offer that a launch leaves open into a node, and
+// asks of this node whether it takes the pods: by another way than the one in
+// which the launch was found.
+func launchesFit(s *cluster.Snapshot, p *plan.Plan) string {
+	for i := range p.Launches {
+		l := &p.Launches[i]
+		pool, _ := s.Pool(l.Pool)
+		possible := 0
+		for k := range pool.Catalogue.Kinds {
+			kind := &pool.Catalogue.Kinds[k]
+			for _, o := range kind.Offers {
+				labels := pool.Labels.Merge(kind.Labels).Merge(o.Labels).Merge(l.Labels)
+				if _, ok := l.Requirements.Allow(labels); !ok {
+					continue
+				}
+				possible++
+				n := &cluster.Node{Name: l.Name, Claim: l.Name, Initialized: true, Ready: true, Labels: labels, Taints: pool.Taints, Allocatable: kind.Allocatable}
+				if why := holds(n, l.Pods, s.Daemons); why != "" {
+					return fmt.Sprintf("%s as %s in %s: %s", l.Name, kind.Name, o.Zone, why)
+				}
+			}
+		}
+		if possible == 0 {
+			return l.Name + " leaves nothing to buy"
+		}
+	}
+	return ""
+}
+
+func holds(n *cluster.Node, pods []cluster.Pod, daemons []cluster.Daemon) string {
+	free := fit.Free(n, daemons)
+	for _, pod := range pods {
+		if why := fit.OnNode(pod.Shape, n, free); !why.OK() {
+			return pod.Name + ": " + why.String()
+		}
+		free = free.Sub(pod.Shape.Requests)
+	}
+	return ""
+}
+
+// limitsHold lets the cloud deliver the largest type of every launch.
+func limitsHold(s *cluster.Snapshot, p *plan.Plan) string {
+	for i := range s.Pools {
+		pool := &s.Pools[i]
+		usage, nodes := pool.Usage, pool.Nodes
+		for _, l := range p.Launches {
+			if l.Pool != pool.ID {
+				continue
+			}
+			var largest quantity.Resources
+			for _, k := range pool.Catalogue.Kinds {
+				if l.Requirements.Get(cluster.LabelInstanceType).Allows(k.Name) {
+					largest = largest.Max(k.Capacity)
+				}
+			}
+			usage, nodes = usage.Add(largest), nodes+1
+		}
+		for _, limit := range pool.Limits.Amounts {
+			if usage.Get(limit.Name) > max(limit.Amount, pool.Usage.Get(limit.Name)) {
+				return fmt.Sprintf("pool %s owns %d of %s, more than %d", pool.ID, usage.Get(limit.Name), limit.Name, limit.Amount)
+			}
+		}
+		if pool.Limits.Nodes != nil && nodes > *pool.Limits.Nodes {
+			return fmt.Sprintf("pool %s owns %d nodes", pool.ID, nodes)
+		}
+	}
+	return ""
+}
+
+func neededStay(s *cluster.Snapshot, p *plan.Plan) string {
+	gone := map[cluster.PoolID]int64{}
+	for _, r := range p.Removals {
+		gone[r.Pool]++
+		if pool, _ := s.Pool(r.Pool); gone[r.Pool] > pool.Policy.DisruptionsMax {
+			return "more nodes of " + r.Pool.String() + " go than its budget allows"
+		}
+		for _, x := range p.Placements {
+			if x.On == plan.OnNode && x.Target == r.Node {
+				return "node " + r.Node + " is removed though " + x.Pod.Name + " goes there"
+			}
+		}
+	}
+	return ""
+}
