@@ -1,18 +1,49 @@
 package aws
 
-// facts answers from built-in data what AWS does not tell, or not yet.
-type facts struct{ region string }
+import "github.com/daemok/daemok/cloud/aws/ec2data"
 
-func factsFor(region string) facts { return facts{region} }
+// facts answers from the embedded table what AWS does not tell, or not yet.
+type facts struct {
+	data   *ec2data.Data
+	region string
+}
+
+func factsFor(region string) facts { return facts{ec2data.Load(), region} }
 
 // OnDemandUSD implements price.Table.
-func (f facts) OnDemandUSD(string) (float64, bool) { return 0, false }
+func (f facts) OnDemandUSD(kind string) (float64, bool) {
+	t, ok := f.data.Type(kind)
+	if !ok {
+		return 0, false
+	}
+	dollars, _, ok := t.OnDemandUSD(f.region)
+	return dollars, ok
+}
 
 // SpotUSD implements price.Table.
-func (f facts) SpotUSD(string) (float64, bool) { return 0, false }
+func (f facts) SpotUSD(kind string) (float64, bool) {
+	t, ok := f.data.Type(kind)
+	if !ok {
+		return 0, false
+	}
+	dollars, _, ok := t.SpotUSD(f.region)
+	return dollars, ok
+}
 
 // BranchENIs implements catalog.Facts.
-func (f facts) BranchENIs(string) int64 { return 0 }
+func (f facts) BranchENIs(kind string) int64 {
+	t, ok := f.data.Type(kind)
+	if !ok || !t.Trunking {
+		return 0
+	}
+	return int64(t.BranchENIs)
+}
 
 // NetworkMbps implements catalog.Facts.
-func (f facts) NetworkMbps(string) int64 { return 0 }
+func (f facts) NetworkMbps(kind string) int64 {
+	t, ok := f.data.Type(kind)
+	if !ok {
+		return 0
+	}
+	return int64(t.NetworkBaseMbps)
+}

@@ -61,12 +61,11 @@ func addBandwidth(m map[string]string, t Type, info types.InstanceTypeInfo, fact
 	}
 	if n := info.NetworkInfo; n != nil {
 		m[nodeclass.LabelEncryption] = strconv.FormatBool(aws.ToBool(n.EncryptionInTransitSupported))
-		if mbps := networkMbps(n.NetworkCards); mbps > 0 {
-			m[nodeclass.LabelNetworkBandwidth] = number(mbps)
+		mbps := networkMbps(n.NetworkCards)
+		if mbps == 0 && facts != nil {
+			mbps = facts.NetworkMbps(t.Name)
 		}
-	}
-	if facts != nil {
-		if mbps := facts.NetworkMbps(t.Name); mbps > 0 {
+		if mbps > 0 {
 			m[nodeclass.LabelNetworkBandwidth] = number(mbps)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -34,7 +35,7 @@ type Kubelet struct {
 // as numbers, so they are read as any.
 type kubeletFields struct {
 	ClusterDNS              []string       `json:"clusterDNS"`
-	MaxPods                 *json.Number   `json:"maxPods"`
+	MaxPods                 any            `json:"maxPods"`
 	PodsPerCore             *int64         `json:"podsPerCore"`
 	SystemReserved          map[string]any `json:"systemReserved"`
 	KubeReserved            map[string]any `json:"kubeReserved"`
@@ -62,9 +63,9 @@ func ParseKubelet(document []byte) (Kubelet, error) {
 		return Kubelet{}, fmt.Errorf("parse kubelet configuration: %w", err)
 	}
 	if f.MaxPods != nil {
-		n, err := f.MaxPods.Int64()
+		n, err := strconv.ParseInt(fmt.Sprint(f.MaxPods), 10, 64)
 		if err != nil || n < 0 {
-			return Kubelet{}, fmt.Errorf("kubelet.maxPods is %q: write a whole number of pods; expressions are not supported", *f.MaxPods)
+			return Kubelet{}, fmt.Errorf("kubelet.maxPods is %q: write a whole number of pods; expressions are not supported", fmt.Sprint(f.MaxPods))
 		}
 		k.MaxPods = &n
 	}

@@ -45,12 +45,13 @@ func splitMIME(text string) (parts []part, ok bool, err error) {
 		if errors.Is(err, io.EOF) {
 			return parts, true, nil
 		}
-		if err != nil {
-			return nil, true, fmt.Errorf("read MIME parts of spec.userData: %w; check that every part is closed by its boundary %q", err, params["boundary"])
+		var body []byte
+		if err == nil {
+			body, err = io.ReadAll(p)
 		}
-		body, err := io.ReadAll(p)
 		if err != nil {
-			return nil, true, fmt.Errorf("read MIME part %d of spec.userData: %w", len(parts)+1, err)
+			return nil, true, fmt.Errorf("read MIME part %d of spec.userData: %w; check that every part is closed by its boundary %q",
+				len(parts)+1, err, params["boundary"])
 		}
 		parts = append(parts, part{p.Header, body})
 	}

@@ -1,0 +1,391 @@
+package catalog
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/daemok/daemok/cloud/aws/nodeclass"
+	"github.com/daemok/daemok/cloud/aws/price"
+	"github.com/daemok/daemok/cloud/aws/shortage"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// m5Large is how EC2 describes m5.large.
+func m5Large() types.InstanceTypeInfo {
+	return types.InstanceTypeInfo{
+		InstanceType: "m5.large", Hypervisor: types.InstanceTypeHypervisorNitro, BareMetal: aws.Bool(false),
+		NitroEnclavesSupport:  types.NitroEnclavesSupportUnsupported,
+		SupportedUsageClasses: []types.UsageClassType{types.UsageClassTypeOnDemand, types.UsageClassTypeSpot},
+		ProcessorInfo: &types.ProcessorInfo{Manufacturer: aws.String("Intel"), SustainedClockSpeedInGhz: aws.Float64(3.1),
+			SupportedArchitectures: []types.ArchitectureType{types.ArchitectureTypeX8664}},
+		VCpuInfo:   &types.VCpuInfo{DefaultVCpus: aws.Int32(2)},
+		MemoryInfo: &types.MemoryInfo{SizeInMiB: aws.Int64(8192)},
+		EbsInfo: &types.EbsInfo{EbsOptimizedSupport: types.EbsOptimizedSupportDefault,
+			EbsOptimizedInfo: &types.EbsOptimizedInfo{MaximumBandwidthInMbps: aws.Int32(4750)}},
+		NetworkInfo: &types.NetworkInfo{MaximumNetworkInterfaces: aws.Int32(3), Ipv4AddressesPerInterface: aws.Int32(10),
+			EncryptionInTransitSupported: aws.Bool(false), DefaultNetworkCardIndex: aws.Int32(0),
+			NetworkCards: []types.NetworkCardInfo{{NetworkCardIndex: aws.Int32(0), MaximumNetworkInterfaces: aws.Int32(3),
+				BaselineBandwidthInGbps: aws.Float64(0.75)}}},
+	}
+}
+
+func with(change func(*types.InstanceTypeInfo)) types.InstanceTypeInfo {
+	info := m5Large()
+	change(&info)
+	return info
+}
+
+func TestLabels(t *testing.T) {
+	tests := map[string]struct {
+		info types.InstanceTypeInfo
+		want []string // key=value, or key! where absent
+	}{
+		"a plain type": {m5Large(), []string{
+			"node.kubernetes.io/instance-type=m5.large", "kubernetes.io/arch=amd64", "kubernetes.io/os=linux",
+			"topology.kubernetes.io/region=us-east-1", "karpenter.k8s.aws/instance-category=m",
+			"karpenter.k8s.aws/instance-generation=5", "karpenter.k8s.aws/instance-family=m5",
+			"karpenter.k8s.aws/instance-size=large", "karpenter.k8s.aws/instance-cpu=2",
+			"karpenter.k8s.aws/instance-cpu-manufacturer=intel",
+			"karpenter.k8s.aws/instance-cpu-sustained-clock-speed-mhz=3100", "karpenter.k8s.aws/instance-memory=8192",
+			"karpenter.k8s.aws/instance-ebs-bandwidth=4750", "karpenter.k8s.aws/instance-network-bandwidth=750",
+			"karpenter.k8s.aws/instance-hypervisor=nitro", "karpenter.k8s.aws/nitro-sandbox=false",
+			"karpenter.k8s.aws/instance-encryption-in-transit-supported=false",
+			"karpenter.k8s.aws/instance-capability-flex=false", "karpenter.k8s.aws/instance-tenancy=default",
+			"karpenter.k8s.aws/instance-local-nvme!", "karpenter.k8s.aws/instance-gpu-count!",
+			"karpenter.k8s.aws/instance-accelerator-count!",
+		}},
+		"bare metal has an empty hypervisor": {
+			with(func(i *types.InstanceTypeInfo) { i.Hypervisor, i.InstanceType = "", "m5.metal" }),
+			[]string{"karpenter.k8s.aws/instance-hypervisor=", "karpenter.k8s.aws/instance-size=metal"}},
+		"a flex family": {
+			with(func(i *types.InstanceTypeInfo) { i.InstanceType = "c7i-flex.large" }),
+			[]string{"karpenter.k8s.aws/instance-capability-flex=true", "karpenter.k8s.aws/instance-family=c7i-flex",
+				"karpenter.k8s.aws/instance-category=c", "karpenter.k8s.aws/instance-generation=7"}},
+		"high memory families name their size": {
+			with(func(i *types.InstanceTypeInfo) { i.InstanceType = "u-6tb1.metal" }),
+			[]string{"karpenter.k8s.aws/instance-category=u", "karpenter.k8s.aws/instance-generation=1"}},
+		"a GPU": {
+			with(func(i *types.InstanceTypeInfo) {
+				i.GpuInfo = &types.GpuInfo{Gpus: []types.GpuDeviceInfo{{Name: aws.String("Radeon Pro V520"), Manufacturer: aws.String("AMD"),
+					Count: aws.Int32(1), MemoryInfo: &types.GpuDeviceMemoryInfo{SizeInMiB: aws.Int32(8192)}}}}
+			}),
+			[]string{"karpenter.k8s.aws/instance-gpu-name=radeon-pro-v520", "karpenter.k8s.aws/instance-gpu-manufacturer=amd",
+				"karpenter.k8s.aws/instance-gpu-count=1", "karpenter.k8s.aws/instance-gpu-memory=8192"}},
+		"Gaudi is an accelerator": {
+			with(func(i *types.InstanceTypeInfo) {
+				i.GpuInfo = &types.GpuInfo{Gpus: []types.GpuDeviceInfo{{Name: aws.String("Gaudi HL-205"), Manufacturer: aws.String("Habana"), Count: aws.Int32(8)}}}
+			}),
+			[]string{"karpenter.k8s.aws/instance-accelerator-name=gaudi-hl-205", "karpenter.k8s.aws/instance-accelerator-count=8",
+				"karpenter.k8s.aws/instance-accelerator-manufacturer=habana", "karpenter.k8s.aws/instance-gpu-count!"}},
+		"local disks": {
+			with(func(i *types.InstanceTypeInfo) {
+				i.InstanceStorageInfo = &types.InstanceStorageInfo{TotalSizeInGB: aws.Int64(900), NvmeSupport: types.EphemeralNvmeSupportRequired}
+			}),
+			[]string{"karpenter.k8s.aws/instance-local-nvme=900"}},
+		"disks that are no NVMe do not count": {
+			with(func(i *types.InstanceTypeInfo) {
+				i.InstanceStorageInfo = &types.InstanceStorageInfo{TotalSizeInGB: aws.Int64(900), NvmeSupport: types.EphemeralNvmeSupportUnsupported}
+			}),
+			[]string{"karpenter.k8s.aws/instance-local-nvme!"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := convert(tt.info, "us-east-1", nil).Labels
+			for _, want := range tt.want {
+				if key, absent := strings.CutSuffix(want, "!"); absent {
+					if value, ok := got.Get(key); ok {
+						t.Errorf("label %s = %q, want none", key, value)
+					}
+					continue
+				}
+				key, value, _ := strings.Cut(want, "=")
+				if have, ok := got.Get(key); !ok || have != value {
+					t.Errorf("label %s = %q (there: %v), want %q", key, have, ok, value)
+				}
+			}
+		})
+	}
+}
+
+// kubelet reads a kubelet's configuration for a table.
+func kubelet(t *testing.T, document string) nodeclass.Kubelet {
+	t.Helper()
+	k, err := nodeclass.ParseKubelet([]byte(document))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func TestCapacity(t *testing.T) {
+	settings := Settings{MemoryOverhead: 0.075}
+	al2023 := nodeclass.Spec{Family: nodeclass.AL2023}
+	root := func(f nodeclass.Family, name string, size int64, isRoot bool) nodeclass.Spec {
+		return nodeclass.Spec{Family: f, BlockDevices: []nodeclass.BlockDevice{
+			{DeviceName: name, Root: isRoot, EBS: &nodeclass.EBS{VolumeBytes: size << 30}},
+			{DeviceName: "/dev/other", EBS: &nodeclass.EBS{VolumeBytes: 7 << 30}}}}
+	}
+	pods := func(f nodeclass.Family, document string) nodeclass.Spec {
+		return nodeclass.Spec{Family: f, Kubelet: kubelet(t, document)}
+	}
+	neuron := func(i *types.InstanceTypeInfo) {
+		i.NeuronInfo = &types.NeuronInfo{NeuronDevices: []types.NeuronDeviceInfo{{Name: aws.String("Inferentia2"), Count: aws.Int32(6),
+			CoreInfo: &types.NeuronDeviceCoreInfo{Count: aws.Int32(2)}}}}
+	}
+	tests := map[string]struct {
+		info     types.InstanceTypeInfo
+		spec     nodeclass.Spec
+		settings Settings
+		resource string
+		want     int64
+	}{
+		"cpu is in thousandths":                  {m5Large(), al2023, settings, "cpu", 2000},
+		"memory lacks the hypervisor's share":    {m5Large(), al2023, settings, "memory", (8192 - 615) << 20},
+		"arm64 keeps 64 MiB more":                {with(arm), al2023, settings, "memory", (8128 - 610) << 20},
+		"no overhead when set to zero":           {m5Large(), al2023, Settings{}, "memory", 8192 << 20},
+		"pods by addresses":                      {m5Large(), al2023, settings, "pods", 29},
+		"reserved interfaces hold no pods":       {m5Large(), al2023, Settings{ReservedENIs: 1}, "pods", 20},
+		"more reserved than there are":           {m5Large(), al2023, Settings{ReservedENIs: 9}, "pods", 2},
+		"efa-only interfaces hold no pods":       {m5Large(), nodeclass.Spec{Family: nodeclass.AL2023, Interfaces: []nodeclass.Interface{{Type: "interface"}, {Device: 1, Type: "efa-only"}}}, settings, "pods", 20},
+		"pods as configured":                     {m5Large(), pods(nodeclass.AL2023, `{"maxPods":7}`), settings, "pods", 7},
+		"pods by core cap the rest":              {m5Large(), pods(nodeclass.AL2023, `{"podsPerCore":4}`), settings, "pods", 8},
+		"pods by core of zero mean none are set": {m5Large(), pods(nodeclass.AL2023, `{"podsPerCore":0}`), settings, "pods", 29},
+		"Bottlerocket has no pods by core":       {m5Large(), pods(nodeclass.Bottlerocket, `{"podsPerCore":4}`), settings, "pods", 29},
+		"Windows holds 110 pods":                 {m5Large(), nodeclass.Spec{Family: nodeclass.Windows2022}, settings, "pods", 110},
+		"Windows counts addresses":               {m5Large(), nodeclass.Spec{Family: nodeclass.Windows2022}, settings, "vpc.amazonaws.com/PrivateIPv4Address", 9},
+		"disk is 20 GiB where nothing is said":   {m5Large(), al2023, settings, "ephemeral-storage", 20 << 30},
+		"disk of the family's device":            {m5Large(), root(nodeclass.AL2023, "/dev/xvda", 50, false), settings, "ephemeral-storage", 50 << 30},
+		"Bottlerocket's data lies on its second": {m5Large(), root(nodeclass.Bottlerocket, "/dev/xvdb", 50, false), settings, "ephemeral-storage", 50 << 30},
+		"disk of the device that is called root": {m5Large(), root(nodeclass.AL2023, "/dev/sdz", 50, true), settings, "ephemeral-storage", 50 << 30},
+		"custom images use their last device":    {m5Large(), root(nodeclass.Custom, "/dev/sdz", 50, false), settings, "ephemeral-storage", 7 << 30},
+		"local disks joined":                     {with(localDisk), nodeclass.Spec{Family: nodeclass.AL2023, InstanceStore: nodeclass.RAID0}, settings, "ephemeral-storage", 900e9},
+		"local disks not joined":                 {with(localDisk), al2023, settings, "ephemeral-storage", 20 << 30},
+		"Neuron devices":                         {with(neuron), al2023, settings, "aws.amazon.com/neuron", 6},
+		"Neuron cores":                           {with(neuron), al2023, settings, "aws.amazon.com/neuroncore", 12},
+		"no GPU, no resource":                    {m5Large(), al2023, settings, "nvidia.com/gpu", 0},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := capacity(convert(tt.info, "us-east-1", nil), tt.spec, tt.settings)
+			if got.Get(tt.resource) != tt.want {
+				t.Errorf("%s = %d, want %d", tt.resource, got.Get(tt.resource), tt.want)
+			}
+		})
+	}
+}
+
+func arm(i *types.InstanceTypeInfo) {
+	i.ProcessorInfo.SupportedArchitectures = []types.ArchitectureType{types.ArchitectureTypeArm64}
+}
+
+func localDisk(i *types.InstanceTypeInfo) {
+	i.InstanceStorageInfo = &types.InstanceStorageInfo{TotalSizeInGB: aws.Int64(900), NvmeSupport: types.EphemeralNvmeSupportRequired}
+}
+
+func TestAllocatable(t *testing.T) {
+	const standard = 8192 - 615 - 574 - 100 // MiB: capacity, 11*29+255 for the kubelet, 100 for eviction
+	tests := map[string]struct {
+		family   nodeclass.Family
+		kubelet  string
+		resource string
+		want     int64
+	}{
+		"cpu less 60m and 10m":                   {nodeclass.AL2023, `{}`, "cpu", 1930},
+		"memory less the usual shares":           {nodeclass.AL2023, `{}`, "memory", standard << 20},
+		"disk less 1 GiB and a tenth":            {nodeclass.AL2023, `{}`, "ephemeral-storage", 17 << 30},
+		"pods are not reserved":                  {nodeclass.AL2023, `{}`, "pods", 29},
+		"maxPods does not change AL2023's share": {nodeclass.AL2023, `{"maxPods":5}`, "memory", standard << 20},
+		"maxPods does change Bottlerocket's":     {nodeclass.Bottlerocket, `{"maxPods":5}`, "memory", (8192 - 615 - 310 - 100) << 20},
+		"what the user reserves counts instead":  {nodeclass.AL2023, `{"kubeReserved":{"cpu":"500m"}}`, "cpu", 1500},
+		"other keys stay":                        {nodeclass.AL2023, `{"kubeReserved":{"cpu":"500m"}}`, "memory", standard << 20},
+		"the system's share comes on top":        {nodeclass.AL2023, `{"systemReserved":{"cpu":"100m","pid":"100"}}`, "cpu", 1830},
+		"a hard threshold as an amount":          {nodeclass.AL2023, `{"evictionHard":{"memory.available":"300Mi"}}`, "memory", (standard - 200) << 20},
+		"a hard threshold as a share":            {nodeclass.AL2023, `{"evictionHard":{"nodefs.available":"50%"}}`, "ephemeral-storage", 9 << 30},
+		"a threshold of 100% is none":            {nodeclass.AL2023, `{"evictionHard":{"memory.available":"100%"}}`, "memory", (standard + 100) << 20},
+		"soft thresholds do not count":           {nodeclass.AL2023, `{"evictionSoft":{"memory.available":"4Gi"}}`, "memory", standard << 20},
+		"never below zero":                       {nodeclass.AL2023, `{"kubeReserved":{"memory":"1Ti"}}`, "memory", 0},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			spec := nodeclass.Spec{Family: tt.family, Kubelet: kubelet(t, tt.kubelet)}
+			typ := convert(m5Large(), "us-east-1", nil)
+			got := allocatable(typ, spec, capacity(typ, spec, Settings{MemoryOverhead: 0.075}))
+			if got.Get(tt.resource) != tt.want {
+				t.Errorf("%s = %s, want %s", tt.resource, quantity.FormatAmount(tt.resource, got.Get(tt.resource)),
+					quantity.FormatAmount(tt.resource, tt.want))
+			}
+		})
+	}
+}
+
+func TestReservedCPU(t *testing.T) {
+	for cpus, want := range map[int64]quantity.MilliCPU{1: 60, 2: 70, 4: 80, 8: 90, 64: 230, 96: 310} {
+		if got := reservedCPU(cpus); got != want {
+			t.Errorf("reservedCPU(%d) = %s, want %s", cpus, got, want)
+		}
+	}
+}
+
+type usd map[string]float64
+
+func (u usd) OnDemandUSD(kind string) (float64, bool) { p, ok := u[kind]; return p, ok }
+func (u usd) SpotUSD(kind string) (float64, bool)     { p, ok := u[kind]; return p / 2, ok }
+
+func testTypes() []Type {
+	gpu := with(func(i *types.InstanceTypeInfo) {
+		i.InstanceType = "g4dn.xlarge"
+		i.GpuInfo = &types.GpuInfo{Gpus: []types.GpuDeviceInfo{{Name: aws.String("T4"), Manufacturer: aws.String("NVIDIA"), Count: aws.Int32(1)}}}
+	})
+	graviton := with(func(i *types.InstanceTypeInfo) {
+		arm(i)
+		i.InstanceType, i.SupportedUsageClasses = "m6g.large", []types.UsageClassType{types.UsageClassTypeOnDemand}
+	})
+	var out []Type
+	for _, i := range []types.InstanceTypeInfo{gpu, m5Large(), graviton} {
+		t := convert(i, "us-east-1", nil)
+		t.Zones = []string{"us-east-1a", "us-east-1b"}
+		out = append(out, t)
+	}
+	return out
+}
+
+func testClass() nodeclass.Class {
+	arch := func(a string) constraint.Requirements {
+		return constraint.NewRequirements(constraint.Requirement{Key: cluster.LabelArch, Set: constraint.Values(a)})
+	}
+	return nodeclass.Class{Name: "default", Spec: nodeclass.Spec{Family: nodeclass.AL2023}, Resolved: nodeclass.Resolved{
+		Subnets: []nodeclass.Subnet{
+			{ID: "subnet-b", Zone: "us-east-1b", ZoneID: "use1-az2"}, {ID: "subnet-a1", Zone: "us-east-1a", ZoneID: "use1-az1"},
+			{ID: "subnet-a2", Zone: "us-east-1a", ZoneID: "use1-az1"}, {ID: "subnet-z", Zone: "us-east-1z", ZoneID: "use1-az9"},
+		},
+		Images: []nodeclass.Image{{ID: "ami-arm", Requirements: arch("arm64")}, {ID: "ami-x86", Requirements: arch("amd64")}},
+	}}
+}
+
+func TestKindsFollowTheImages(t *testing.T) {
+	all, class := testTypes(), testClass()
+	kinds := For(all, class, Settings{})
+	if len(kinds.Kinds) != 3 {
+		t.Fatalf("got %d kinds, want 3", len(kinds.Kinds))
+	}
+	if s, ok := kinds.Setup("m6g.large"); !ok || class.Resolved.Images[s.Image].ID != "ami-arm" || s.MaxPods != 29 {
+		t.Errorf("Setup(m6g.large) = %+v, %v", s, ok)
+	}
+	class.Resolved.Images = class.Resolved.Images[:1]
+	only := For(all, class, Settings{})
+	if len(only.Kinds) != 1 || only.Kinds[0].Name != "m6g.large" {
+		t.Errorf("with an arm64 image alone the kinds are %v", names(only.Kinds))
+	}
+	if _, ok := only.Setup("m5.large"); ok {
+		t.Error("Setup(m5.large) exists though no image boots it")
+	}
+	if &only.Kinds[0].Labels[0] != &kinds.Kinds[2].Labels[0] {
+		t.Error("two classes do not share the labels of a type")
+	}
+}
+
+func TestOffers(t *testing.T) {
+	clock := func() time.Time { return time.Time{} }
+	memory := shortage.New(clock)
+	memory.AddOffer("m5.large", "us-east-1a", cluster.Spot)
+	memory.AddSubnet("subnet-a1") // the zone has another
+	memory.AddSubnet("subnet-b")  // the zone has none
+	class := testClass()
+	prices := price.New(usd{"m5.large": 0.096, "m6g.large": 0.077}).View()
+	offered := For(testTypes(), class, Settings{}).Offered(class, prices, memory.View())
+
+	var got []string
+	for _, k := range offered {
+		for _, o := range k.Offers {
+			word := "not available"
+			if o.Available {
+				word = "available"
+			}
+			if !o.Priced {
+				word += ", no price"
+			}
+			got = append(got, strings.Join([]string{k.Name, o.Zone, string(o.Option), o.Price.String(), word}, " "))
+		}
+	}
+	want := []string{
+		"g4dn.xlarge us-east-1a on-demand $0.000000/h not available, no price",
+		"g4dn.xlarge us-east-1a spot $0.000000/h not available, no price",
+		"g4dn.xlarge us-east-1b on-demand $0.000000/h not available, no price",
+		"g4dn.xlarge us-east-1b spot $0.000000/h not available, no price",
+		"m5.large us-east-1a on-demand $0.096000/h available",
+		"m5.large us-east-1a spot $0.048000/h not available",
+		"m5.large us-east-1b on-demand $0.096000/h not available",
+		"m5.large us-east-1b spot $0.048000/h not available",
+		"m6g.large us-east-1a on-demand $0.077000/h available",
+		"m6g.large us-east-1b on-demand $0.077000/h not available",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("offers:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if zone, _ := offered[1].Offers[0].Labels.Get("topology.k8s.aws/zone-id"); zone != "use1-az1" {
+		t.Errorf("zone id of an offer in us-east-1a = %q, want use1-az1", zone)
+	}
+}
+
+func names(kinds []cluster.Kind) []string {
+	var out []string
+	for _, k := range kinds {
+		out = append(out, k.Name)
+	}
+	return out
+}
+
+// pagesOf serves types and offerings in pages of one.
+type pagesOf struct {
+	infos     []types.InstanceTypeInfo
+	offerings []types.InstanceTypeOffering
+}
+
+func (p pagesOf) DescribeInstanceTypes(_ context.Context, in *ec2.DescribeInstanceTypesInput, _ ...func(*ec2.Options)) (*ec2.DescribeInstanceTypesOutput, error) {
+	i, next := page(in.NextToken, len(p.infos))
+	return &ec2.DescribeInstanceTypesOutput{InstanceTypes: p.infos[i : i+1], NextToken: next}, nil
+}
+
+func (p pagesOf) DescribeInstanceTypeOfferings(_ context.Context, in *ec2.DescribeInstanceTypeOfferingsInput, _ ...func(*ec2.Options)) (*ec2.DescribeInstanceTypeOfferingsOutput, error) {
+	i, next := page(in.NextToken, len(p.offerings))
+	return &ec2.DescribeInstanceTypeOfferingsOutput{InstanceTypeOfferings: p.offerings[i : i+1], NextToken: next}, nil
+}
+
+func page(token *string, n int) (int, *string) {
+	i := len(aws.ToString(token))
+	if i+1 == n {
+		return i, nil
+	}
+	return i, aws.String(strings.Repeat("x", i+1))
+}
+
+func TestReadTakesAllPages(t *testing.T) {
+	none := with(func(i *types.InstanceTypeInfo) {
+		i.InstanceType, i.SupportedUsageClasses = "p6.huge", []types.UsageClassType{types.UsageClassTypeCapacityBlock}
+	})
+	small := with(func(i *types.InstanceTypeInfo) { i.InstanceType = "a1.tiny" })
+	got, err := Read(t.Context(), pagesOf{
+		infos: []types.InstanceTypeInfo{m5Large(), none, small},
+		offerings: []types.InstanceTypeOffering{
+			{InstanceType: "m5.large", Location: aws.String("us-east-1b")}, {InstanceType: "m5.large", Location: aws.String("us-east-1a")},
+		},
+	}, "us-east-1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 2 || got[0].Name != "a1.tiny" || got[1].Name != "m5.large" {
+		t.Fatalf("Read = %+v, want a1.tiny and m5.large: what is sold in capacity blocks alone is left out", got)
+	}
+	if !slices.Equal(got[1].Zones, []string{"us-east-1a", "us-east-1b"}) || got[0].Zones != nil {
+		t.Errorf("zones = %v and %v", got[1].Zones, got[0].Zones)
+	}
+}

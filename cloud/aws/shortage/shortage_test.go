@@ -1,0 +1,76 @@
+package shortage
+
+import (
+	"testing"
+	"time"
+
+	"github.com/daemok/daemok/core/cluster"
+)
+
+func TestOffersAreShortForThreeMinutes(t *testing.T) {
+	now := time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC)
+	m := New(func() time.Time { return now })
+	before := m.Seq()
+	m.AddOffer("m5.large", "us-east-1a", cluster.Spot)
+
+	v := m.View()
+	if v.Seq == before {
+		t.Error("the sequence number did not change with a new shortage")
+	}
+	for name, tt := range map[string]struct {
+		kind, zone string
+		option     cluster.Option
+		want       bool
+	}{
+		"the very offer": {"m5.large", "us-east-1a", cluster.Spot, true},
+		"another zone":   {"m5.large", "us-east-1b", cluster.Spot, false},
+		"another option": {"m5.large", "us-east-1a", cluster.OnDemand, false},
+		"another kind":   {"m5.xlarge", "us-east-1a", cluster.Spot, false},
+	} {
+		if got := v.Offer(tt.kind, tt.zone, tt.option); got != tt.want {
+			t.Errorf("%s: short = %v, want %v", name, got, tt.want)
+		}
+	}
+
+	now = now.Add(Keep - time.Nanosecond)
+	if !m.View().Offer("m5.large", "us-east-1a", cluster.Spot) {
+		t.Error("forgotten too early")
+	}
+	during := m.Seq()
+	now = now.Add(time.Nanosecond)
+	if m.View().Offer("m5.large", "us-east-1a", cluster.Spot) {
+		t.Error("remembered for too long")
+	}
+	if m.Seq() == during {
+		t.Error("the sequence number did not change when a shortage was over")
+	}
+}
+
+func TestAShortageSeenAgainLastsLonger(t *testing.T) {
+	now := time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC)
+	m := New(func() time.Time { return now })
+	m.AddOffer("m5.large", "us-east-1a", cluster.Spot)
+	seq := m.Seq()
+	now = now.Add(2 * time.Minute)
+	m.AddOffer("m5.large", "us-east-1a", cluster.Spot)
+	if m.Seq() != seq {
+		t.Error("the sequence number changed though no answer did")
+	}
+	now = now.Add(2 * time.Minute)
+	if !m.View().Offer("m5.large", "us-east-1a", cluster.Spot) {
+		t.Error("forgotten two minutes after it was seen last")
+	}
+}
+
+func TestAWholeOptionAndASubnetCanBeShort(t *testing.T) {
+	m := New(func() time.Time { return time.Time{} })
+	m.AddOption(cluster.Spot)
+	m.AddSubnet("subnet-1")
+	v := m.View()
+	if !v.Offer("any.type", "any-zone", cluster.Spot) || v.Offer("any.type", "any-zone", cluster.OnDemand) {
+		t.Error("a short option must make all its offers short, and no others")
+	}
+	if !v.Subnet("subnet-1") || v.Subnet("subnet-2") {
+		t.Error("a full subnet must be short, and no other")
+	}
+}
