@@ -105,5 +105,8 @@ func ParseBytes(text string) (Bytes, error) {
 	if err != nil {
 		return 0, fmt.Errorf("parse bytes %q: want a whole number with a suffix such as Mi or Gi", text)
 	}
-	return Bytes(n) * unit, nil
+	if total := Bytes(n) * unit; total/unit == Bytes(n) {
+		return total, nil
+	}
+	return 0, fmt.Errorf("parse bytes %q: more than can be counted", text)
 }
