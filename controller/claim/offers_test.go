@@ -1,0 +1,99 @@
+package claim
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/kube/api"
+)
+
+// kind builds a machine kind with offers "zone option price", in tenths of a
+// cent an hour; "-" for an unknown price, a leading ! for not available.
+func kind(name string, cpu quantity.MilliCPU, offers ...string) cluster.Kind {
+	k := cluster.Kind{Name: name, Allocatable: quantity.Resources{CPU: cpu, Memory: 8 * quantity.GiB}}
+	k.Labels = constraint.NewLabels(map[string]string{api.LabelInstanceType: name, api.LabelArch: "amd64"})
+	for _, text := range offers {
+		var zone, option, price string
+		text, sold := strings.CutPrefix(text, "!")
+		fmt.Sscan(text, &zone, &option, &price)
+		o := cluster.Offer{Zone: zone, Option: cluster.Option(option), Available: !sold}
+		if price != "-" {
+			var tenths int64
+			fmt.Sscan(price, &tenths)
+			o.Price, o.Priced = quantity.MicroUSDPerHour(tenths*1000), true
+		}
+		o.Labels = constraint.NewLabels(map[string]string{api.LabelZone: zone, api.LabelCapacityType: option})
+		k.Offers = append(k.Offers, o)
+	}
+	return k
+}
+
+func gpu(k cluster.Kind) cluster.Kind {
+	k.Capacity = k.Capacity.With("nvidia.com/gpu", 1)
+	k.Allocatable = k.Allocatable.With("nvidia.com/gpu", 1)
+	return k
+}
+
+func want(key string, op constraint.Operator, values ...string) constraint.Requirement {
+	set, err := constraint.NewSet(op, values...)
+	if err != nil {
+		panic(err)
+	}
+	return constraint.Requirement{Key: key, Set: set}
+}
+
+func TestOffersFor(t *testing.T) {
+	small := kind("m5.large", 2000, "a on-demand 96", "b on-demand 96", "a spot 30")
+	big := kind("m5.xlarge", 4000, "a on-demand 192", "a spot 60")
+	tests := map[string]struct {
+		kinds []cluster.Kind
+		want  []constraint.Requirement
+		cpu   quantity.MilliCPU
+		gpus  int64
+		offer string
+	}{
+		"spot comes before on-demand":                   {[]cluster.Kind{big, small}, nil, 1000, 0, "m5.large/a/spot m5.xlarge/a/spot"},
+		"what is too small is left out":                 {[]cluster.Kind{big, small}, nil, 3000, 0, "m5.xlarge/a/spot"},
+		"requirements choose zone and option":           {[]cluster.Kind{small}, []constraint.Requirement{want(api.LabelZone, constraint.In, "b")}, 1000, 0, "m5.large/b/on-demand"},
+		"SC-429 what is sold out is left out":           {[]cluster.Kind{kind("m5.large", 2000, "!a spot 30", "a on-demand 96")}, nil, 1000, 0, "m5.large/a/on-demand"},
+		"SC-425 spot dearer than on-demand is left out": {[]cluster.Kind{kind("m5.large", 2000, "a spot 200", "a on-demand 96")}, nil, 1000, 0, "m5.large/a/on-demand"},
+		"an unknown price comes last":                   {[]cluster.Kind{kind("a1.large", 2000, "a on-demand -"), kind("m5.large", 2000, "a on-demand 96")}, nil, 1000, 0, "m5.large/a/on-demand a1.large/a/on-demand"},
+		"equal prices are ordered by type":              {[]cluster.Kind{kind("m6i.large", 2000, "a on-demand 96"), kind("m5.large", 2000, "a on-demand 96")}, nil, 1000, 0, "m5.large/a/on-demand m6i.large/a/on-demand"},
+		"SC-425 accelerators nobody asked for stay":     {[]cluster.Kind{gpu(kind("g5.large", 2000, "a on-demand 10")), small}, nil, 1000, 0, "m5.large/a/spot"},
+		"SC-425 unless nothing else is left":            {[]cluster.Kind{gpu(kind("g5.large", 2000, "a on-demand 10"))}, nil, 1000, 0, "g5.large/a/on-demand"},
+		"a GPU that was asked for is bought":            {[]cluster.Kind{gpu(kind("g5.large", 2000, "a on-demand 10")), small}, nil, 1000, 1, "g5.large/a/on-demand"},
+		"bare metal is left out":                        {[]cluster.Kind{kind("m5.metal", 9000, "a on-demand 1"), small}, nil, 1000, 0, "m5.large/a/spot"},
+		"labels of the pool's own do not matter":        {[]cluster.Kind{small}, []constraint.Requirement{want("team", constraint.In, "a")}, 1000, 0, "m5.large/a/spot"},
+		"a well-known label the kind lacks does":        {[]cluster.Kind{small}, []constraint.Requirement{want(api.LabelGPUName, constraint.Exists)}, 1000, 0, ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			requests := quantity.Resources{CPU: tt.cpu}
+			if tt.gpus > 0 {
+				requests = requests.With("nvidia.com/gpu", tt.gpus)
+			}
+			var words []string
+			for _, o := range offersFor(constraint.NewRequirements(tt.want...), requests, tt.kinds, api.IsWellKnown) {
+				words = append(words, o.Kind+"/"+o.Zone+"/"+string(o.Option))
+			}
+			if got := strings.Join(words, " "); got != tt.offer {
+				t.Errorf("offers = %q, want %q", got, tt.offer)
+			}
+		})
+	}
+}
+
+func TestAtMostSixtyTypes(t *testing.T) {
+	var kinds []cluster.Kind
+	for i := range 70 {
+		kinds = append(kinds, kind(fmt.Sprintf("t%02d", i), 2000, fmt.Sprintf("a on-demand %d", 100+i), fmt.Sprintf("b on-demand %d", 100+i)))
+	}
+	got := offersFor(nil, quantity.Resources{CPU: 1000}, kinds, api.IsWellKnown)
+	if len(got) != 120 || got[119].Kind != "t59" {
+		t.Errorf("%d offers, the last %v; want two zones of the sixty cheapest types", len(got), got[len(got)-1])
+	}
+}
