@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -87,13 +88,15 @@ func (u *user) scale(ctx context.Context, replicas int) error {
 	return nil
 }
 
-// warnings returns the newest warning events, newest last, as lines.
+// warnings returns the newest warning events about what the story is about,
+// newest last, as lines.
 func (u *user) warnings(ctx context.Context, most int) []string {
 	events := u.client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "events"})
-	list, err := events.List(ctx, metav1.ListOptions{FieldSelector: "type=" + corev1.EventTypeWarning})
+	list, err := events.Namespace(namespace).List(ctx, metav1.ListOptions{FieldSelector: "type=" + corev1.EventTypeWarning})
 	if err != nil {
 		return []string{fmt.Sprintf("events cannot be read: %v", err)}
 	}
+	slices.SortStableFunc(list.Items, func(a, b unstructured.Unstructured) int { return lastSeen(a).Compare(lastSeen(b)) })
 	var lines []string
 	for _, e := range list.Items {
 		text := func(fields ...string) string {
@@ -103,6 +106,18 @@ func (u *user) warnings(ctx context.Context, most int) []string {
 		lines = append(lines, fmt.Sprintf("%s %s: %s: %s", text("involvedObject", "kind"), text("involvedObject", "name"), text("reason"), text("message")))
 	}
 	return lines[max(0, len(lines)-most):]
+}
+
+// lastSeen is when an event was reported last; recorders write it in one of
+// two fields, or leave both out for the first time.
+func lastSeen(event unstructured.Unstructured) time.Time {
+	for _, field := range []string{"lastTimestamp", "eventTime"} {
+		text, _, _ := unstructured.NestedString(event.Object, field)
+		if at, err := time.Parse(time.RFC3339, text); err == nil {
+			return at
+		}
+	}
+	return event.GetCreationTimestamp().Time
 }
 
 // watch follows what the story is about until ctx ends, and stamps each
