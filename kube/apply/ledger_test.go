@@ -1,0 +1,87 @@
+package apply
+
+import (
+	"testing"
+	"time"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+var (
+	start  = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	poolID = cluster.PoolID{Kind: "NodePool", Name: "default"}
+)
+
+func world(change ...func(*cluster.Snapshot)) *cluster.Snapshot {
+	s := &cluster.Snapshot{Now: start, Pools: []cluster.Pool{{ID: poolID}}, Waiting: []cluster.Pod{{Name: "p", UID: "u"}}}
+	for _, c := range change {
+		c(s)
+	}
+	return s
+}
+
+func ordered() cluster.Machine {
+	return cluster.Machine{
+		Claim: "c", Pool: poolID, CreatedAt: start, Capacity: quantity.Resources{CPU: 2000},
+		BoughtFor: []cluster.Pod{{Name: "p", UID: "u"}},
+	}
+}
+
+func TestLedger(t *testing.T) {
+	shown := func(s *cluster.Snapshot) { s.Machines = []cluster.Machine{{Claim: "c", Pool: poolID}} }
+	tests := map[string]struct {
+		do       func(l *Ledger)
+		world    *cluster.Snapshot
+		machines int
+		bought   int // pods the first machine is listed with
+	}{
+		"an order counts before a watch shows it":     {func(*Ledger) {}, world(), 1, 1},
+		"and only once when it does":                  {func(*Ledger) {}, world(shown), 1, 1},
+		"an order that failed does not count":         {func(l *Ledger) { l.Withdrawn("c") }, world(), 0, 0},
+		"a claim that came and went does not count":   {func(l *Ledger) { l.Seen("c") }, world(), 0, 0},
+		"an order nobody ever showed is given up":     {func(*Ledger) {}, world(func(s *cluster.Snapshot) { s.Now = start.Add(2 * time.Minute) }), 0, 0},
+		"a pod that landed elsewhere frees its share": {func(*Ledger) {}, world(func(s *cluster.Snapshot) { s.Waiting = nil }), 1, 0},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			l := &Ledger{}
+			l.Ordered(ordered())
+			tt.do(l)
+			s := l.Project(tt.world)
+			if len(s.Machines) != tt.machines {
+				t.Fatalf("%d machines in the projection, want %d", len(s.Machines), tt.machines)
+			}
+			if tt.machines > 0 && len(s.Machines[0].BoughtFor) != tt.bought {
+				t.Errorf("the machine is listed with %d pods, want %d", len(s.Machines[0].BoughtFor), tt.bought)
+			}
+		})
+	}
+}
+
+func TestAnUnseenOrderUsesThePoolsLimit(t *testing.T) {
+	l := &Ledger{}
+	l.Ordered(ordered())
+	before := world()
+	if p := l.Project(before).Pools[0]; p.Usage.CPU != 2000 || p.Nodes != 1 {
+		t.Errorf("the pool owns %d nodes with %s, want the order counted", p.Nodes, p.Usage)
+	}
+	if before.Pools[0].Nodes != 0 {
+		t.Error("projecting changed the snapshot it was made from")
+	}
+}
+
+func TestALeavingNodeIsNoDestination(t *testing.T) {
+	l := &Ledger{}
+	here := world(func(s *cluster.Snapshot) { s.Nodes = []cluster.Node{{Name: "n"}} })
+	if !l.Leaving("n") || l.Leaving("n") {
+		t.Error("a removal should begin once")
+	}
+	if !l.Project(here).Nodes[0].Deleting {
+		t.Error("a node that is being removed is shown as a destination")
+	}
+	l.Stays("n")
+	if l.Project(here).Nodes[0].Deleting {
+		t.Error("a node whose removal was given up is still shown as leaving")
+	}
+}

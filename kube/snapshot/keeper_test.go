@@ -1,0 +1,237 @@
+package snapshot
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/condition"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
+)
+
+var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func nothingOffered(karpv1.NodeClassReference) (*cluster.Catalogue, string) {
+	return nil, "no class in this test"
+}
+
+func newKeeper() *Keeper { return NewKeeper(nothingOffered, func() time.Time { return start }) }
+
+func pod(name, cpu, node string, change ...func(*corev1.Pod)) *corev1.Pod {
+	p := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID("uid-" + name)},
+		Spec: corev1.PodSpec{NodeName: node, Containers: []corev1.Container{{Name: "c", Resources: corev1.ResourceRequirements{
+			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)},
+		}}}},
+	}
+	if node == "" {
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}}
+	}
+	for _, c := range change {
+		c(p)
+	}
+	return p
+}
+
+func node(name string) *corev1.Node {
+	return &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{api.LabelNodePool: "default"}},
+		Spec:       corev1.NodeSpec{ProviderID: "aws:///a/i-" + name},
+		Status: corev1.NodeStatus{
+			Allocatable: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4")},
+			Capacity:    corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4")},
+		},
+	}
+}
+
+func claimOf(node string, conditions ...string) *karpv1.NodeClaim {
+	c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "claim-" + node, Labels: map[string]string{api.LabelNodePool: "default"}}}
+	if node != "" {
+		c.Status.ProviderID = "aws:///a/i-" + node
+	}
+	for _, kind := range conditions {
+		condition.SetTrue(c, kind, start.Add(-time.Minute))
+	}
+	return c
+}
+
+func pool(name string) translate.PoolObject {
+	return translate.PoolObject{ID: cluster.PoolID{Kind: translate.KindNodePool, Name: name}}
+}
+
+func TestWhoWaits(t *testing.T) {
+	owned := func(kind string) func(*corev1.Pod) {
+		return func(p *corev1.Pod) { p.OwnerReferences = []metav1.OwnerReference{{Kind: kind, Name: "o"}} }
+	}
+	tests := map[string]struct {
+		pod   *corev1.Pod
+		waits bool
+	}{
+		"a pod the scheduler found no place for":   {pod("p", "1", ""), true},
+		"a pod the scheduler has not looked at":    {pod("p", "1", "", func(p *corev1.Pod) { p.Status.Conditions = nil }), false},
+		"SC-6 a gated pod":                         {pod("p", "1", "", func(p *corev1.Pod) { p.Status.Conditions[0].Reason = corev1.PodReasonSchedulingGated }), false},
+		"SC-6 a bound pod":                         {pod("p", "1", "n"), false},
+		"SC-6 a finished pod":                      {pod("p", "1", "", func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }), false},
+		"SC-6 a dying pod":                         {pod("p", "1", "", func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: start} }), false},
+		"SC-6 a daemon pod":                        {pod("p", "1", "", owned("DaemonSet")), false},
+		"SC-6 a mirror pod":                        {pod("p", "1", "", owned("Node")), false},
+		"a pod of a ReplicaSet":                    {pod("p", "1", "", owned("ReplicaSet")), true},
+		"SC-7 a pod that was promised a live node": {pod("p", "1", "", func(p *corev1.Pod) { p.Status.NominatedNodeName = "n" }), false},
+		"a pod that was promised a node long gone": {pod("p", "1", "", func(p *corev1.Pod) { p.Status.NominatedNodeName = "gone" }), true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			k := newKeeper()
+			k.NodeSeen(node("n"))
+			k.PodSeen(tt.pod, false)
+			if s := k.Snapshot(); (len(s.Waiting) == 1) != tt.waits {
+				t.Errorf("waiting = %+v; want the pod among them: %v", s.Waiting, tt.waits)
+			}
+		})
+	}
+}
+
+func TestAClaimIsAMachineUntilItsNodeRegisters(t *testing.T) {
+	k := newKeeper()
+	k.PoolSeen(pool("default"))
+	k.ClaimSeen(claimOf("n"))
+	k.NodeSeen(node("n"))
+	if s := k.Snapshot(); len(s.Machines) != 1 || len(s.Nodes) != 0 {
+		t.Errorf("before registration: %d machines and %d nodes, want 1 and 0", len(s.Machines), len(s.Nodes))
+	}
+	k.ClaimSeen(claimOf("n", karpv1.ClaimRegistered))
+	s := k.Snapshot()
+	if len(s.Machines) != 0 || len(s.Nodes) != 1 || s.Nodes[0].Claim != "claim-n" {
+		t.Errorf("after registration: %d machines and nodes %+v", len(s.Machines), s.Nodes)
+	}
+	if p, _ := s.Pool(pool("default").ID); p.Nodes != 1 || p.Usage.CPU != 4000 {
+		t.Errorf("the pool owns %d nodes with %s, want 1 with 4 cores", p.Nodes, p.Usage)
+	}
+}
+
+func TestEmptiness(t *testing.T) {
+	full := []string{karpv1.ClaimRegistered, karpv1.ClaimInitialized}
+	daemon := func(p *corev1.Pod) { p.OwnerReferences = []metav1.OwnerReference{{Kind: "DaemonSet", Name: "d"}} }
+	tests := map[string]struct {
+		do   func(k *Keeper)
+		want time.Time
+	}{
+		"counts from initialisation where no pod ever came": {func(*Keeper) {}, start.Add(-time.Minute)},
+		"SC-294 daemon pods leave a node empty":             {func(k *Keeper) { k.PodSeen(pod("d", "1", "n", daemon), false) }, start.Add(-time.Minute)},
+		"a pod keeps it":                                    {func(k *Keeper) { k.PodSeen(pod("p", "1", "n"), false) }, time.Time{}},
+		"counts from the moment the last pod left":          {func(k *Keeper) { k.PodSeen(pod("p", "1", "n"), true); k.PodGone("default", "p") }, start},
+		"SC-295 a dying pod of a Deployment does not keep it": {func(k *Keeper) {
+			k.PodSeen(pod("p", "1", "n", func(p *corev1.Pod) {
+				p.DeletionTimestamp = &metav1.Time{Time: start}
+				p.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "r"}}
+			}), false)
+		}, start},
+		"SC-295 a dying pod of a StatefulSet does": {func(k *Keeper) {
+			k.PodSeen(pod("p", "1", "n", func(p *corev1.Pod) {
+				p.DeletionTimestamp = &metav1.Time{Time: start}
+				p.OwnerReferences = []metav1.OwnerReference{{Kind: "StatefulSet", Name: "r"}}
+			}), false)
+		}, time.Time{}},
+		"a finished pod does not keep it": {func(k *Keeper) {
+			k.PodSeen(pod("p", "1", "n", func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }), true)
+		}, start.Add(-time.Minute)},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			k := newKeeper()
+			k.ClaimSeen(claimOf("n", full...))
+			k.NodeSeen(node("n"))
+			tt.do(k)
+			if got := k.Snapshot().Nodes[0].EmptySince; !got.Equal(tt.want) {
+				t.Errorf("EmptySince = %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestPodsOfALeavingNodeNeedAPlace(t *testing.T) {
+	k := newKeeper()
+	leaving := node("n")
+	leaving.DeletionTimestamp = &metav1.Time{Time: start}
+	k.NodeSeen(leaving)
+	k.PodSeen(pod("a", "1", "n"), false)
+	k.PodSeen(pod("kept", "1", "n", func(p *corev1.Pod) { p.Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"} }), false)
+	s := k.Snapshot()
+	if len(s.Waiting) != 1 || s.Waiting[0].Name != "a" || s.Waiting[0].Node != "" {
+		t.Errorf("waiting = %+v, want pod a alone: the protected one stays where it is", s.Waiting)
+	}
+}
+
+// TestKeptEqualsRebuilt: after any sequence of changes the snapshot kept by
+// increments equals one built from the objects that are left.
+func TestKeptEqualsRebuilt(t *testing.T) {
+	for seed := range uint64(50) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(seed, 0))
+			kept := newKeeper()
+			pods, nodes, claims, daemons := map[string]*corev1.Pod{}, map[string]*corev1.Node{}, map[string]*karpv1.NodeClaim{}, map[string]*appsv1.DaemonSet{}
+			for range 200 {
+				name := fmt.Sprint("x", rng.IntN(8))
+				switch rng.IntN(8) {
+				case 0, 1, 2:
+					where := ""
+					if rng.IntN(2) == 0 {
+						where = fmt.Sprint("x", rng.IntN(8))
+					}
+					pods[name] = pod(name, fmt.Sprint(1+rng.IntN(3)), where)
+					kept.PodSeen(pods[name], true)
+				case 3:
+					delete(pods, name)
+					kept.PodGone("default", name)
+				case 4:
+					nodes[name] = node(name)
+					kept.NodeSeen(nodes[name])
+				case 5:
+					delete(nodes, name)
+					kept.NodeGone(name)
+				case 6:
+					claims[name] = claimOf(name, karpv1.ClaimRegistered)
+					kept.ClaimSeen(claims[name])
+				case 7:
+					daemons[name] = &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
+					kept.DaemonSetSeen(daemons[name])
+				}
+			}
+			rebuilt := newKeeper()
+			for _, o := range daemons {
+				rebuilt.DaemonSetSeen(o)
+			}
+			for _, o := range nodes {
+				rebuilt.NodeSeen(o)
+			}
+			for _, o := range claims {
+				rebuilt.ClaimSeen(o)
+			}
+			for _, o := range pods {
+				rebuilt.PodSeen(o, true)
+			}
+			got, want := kept.Snapshot(), rebuilt.Snapshot()
+			got.Revision, want.Revision = 0, 0
+			for i := range got.Nodes {
+				got.Nodes[i].EmptySince = time.Time{} // the moment of the last pod event is history, not state
+			}
+			for i := range want.Nodes {
+				want.Nodes[i].EmptySince = time.Time{}
+			}
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("kept snapshot differs from the rebuilt one\n got: %+v\nwant: %+v", got, want)
+			}
+		})
+	}
+}
