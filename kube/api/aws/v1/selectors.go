@@ -8,7 +8,7 @@ type SubnetSelectorTerm struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k != '' && self[k] != '')",message="empty keys or values in tags are not supported, write * for any value"
 	// +kubebuilder:validation:MaxProperties=20
 	// +optional
-	Tags map[string]string `json:"tags,omitempty"`
+	Tags map[string]string `json:"tags,omitzero"`
 
 	// ID of the subnet.
 	//
@@ -26,7 +26,7 @@ type SecurityGroupSelectorTerm struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k != '' && self[k] != '')",message="empty keys or values in tags are not supported, write * for any value"
 	// +kubebuilder:validation:MaxProperties=20
 	// +optional
-	Tags map[string]string `json:"tags,omitempty"`
+	Tags map[string]string `json:"tags,omitzero"`
 
 	// ID of the group.
 	//
@@ -49,7 +49,7 @@ type CapacityReservationSelectorTerm struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k != '' && self[k] != '')",message="empty keys or values in tags are not supported, write * for any value"
 	// +kubebuilder:validation:MaxProperties=20
 	// +optional
-	Tags map[string]string `json:"tags,omitempty"`
+	Tags map[string]string `json:"tags,omitzero"`
 
 	// ID of the reservation.
 	//
@@ -106,7 +106,7 @@ type AMISelectorTerm struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k != '' && self[k] != '')",message="empty keys or values in tags are not supported, write * for any value"
 	// +kubebuilder:validation:MaxProperties=20
 	// +optional
-	Tags map[string]string `json:"tags,omitempty"`
+	Tags map[string]string `json:"tags,omitzero"`
 
 	// ID of the image.
 	//

@@ -24,7 +24,7 @@ type Disruption struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(x, has(x.schedule) == has(x.duration))",message="schedule and duration must be set together"
 	// +listType=atomic
 	// +optional
-	Budgets []Budget `json:"budgets,omitempty"`
+	Budgets []Budget `json:"budgets,omitzero"`
 }
 
 // ConsolidationPolicy is which nodes of a pool may be consolidated.
