@@ -35,15 +35,9 @@ const owner = "daemok-lab"
 //go:embed objects/*.yaml
 var objects embed.FS
 
-var (
-	customResources = schema.GroupVersionResource{
-		Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions",
-	}
-	serviceAccounts = schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}
-	apiServices     = schema.GroupVersionResource{
-		Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices",
-	}
-)
+var customResources = schema.GroupVersionResource{
+	Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions",
+}
 
 // Metrics is where usage of nodes and pods is served.
 type Metrics struct {
@@ -181,19 +175,4 @@ func decode(content []byte) ([]*unstructured.Unstructured, error) {
 			all = append(all, &object)
 		}
 	}
-}
-
-// AwaitUsable returns when pods can be created in the default namespace: its
-// service account is there.
-func AwaitUsable(ctx context.Context, admin *rest.Config) error {
-	watcher, err := dynamic.NewForConfig(admin)
-	if err != nil {
-		return fmt.Errorf("make client: %w", err)
-	}
-	byName := metav1.ListOptions{FieldSelector: "metadata.name=default"}
-	some := func(seen []*unstructured.Unstructured) (bool, error) { return len(seen) > 0, nil }
-	if err := await.Until(ctx, watcher.Resource(serviceAccounts).Namespace("default"), byName, some); err != nil {
-		return fmt.Errorf("wait for the default service account: %w", err)
-	}
-	return nil
 }

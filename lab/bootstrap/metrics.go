@@ -1,16 +1,9 @@
 package bootstrap
 
 import (
-	"context"
 	"encoding/base64"
-	"fmt"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/rest"
-
-	"github.com/daemok/daemok/lab/await"
 )
 
 // MetricsHost is the name under which the API server asks for metrics.
@@ -43,20 +36,4 @@ func metricsObjects(m Metrics) []*unstructured.Unstructured {
 		},
 	}
 	return []*unstructured.Unstructured{{Object: service}, {Object: api}}
-}
-
-// AwaitMetrics returns when the API server serves metrics.k8s.io.
-func AwaitMetrics(ctx context.Context, admin *rest.Config) error {
-	watcher, err := dynamic.NewForConfig(admin)
-	if err != nil {
-		return fmt.Errorf("make client: %w", err)
-	}
-	byName := metav1.ListOptions{FieldSelector: "metadata.name=" + metricsAPI}
-	available := func(seen []*unstructured.Unstructured) (bool, error) {
-		return len(seen) == 1 && hasCondition(seen[0], "Available"), nil
-	}
-	if err := await.Until(ctx, watcher.Resource(apiServices), byName, available); err != nil {
-		return fmt.Errorf("wait for metrics.k8s.io: %w", err)
-	}
-	return nil
 }

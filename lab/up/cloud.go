@@ -9,4 +9,6 @@ func (l *Lab) awsURL() string { return "http://127.0.0.1:" + strconv.Itoa(l.iden
 
 func (l *Lab) startCloud(context.Context) error { return nil }
 
-func (l *Lab) startMachines(context.Context) error { return nil }
+func (l *Lab) zones() []string {
+	return []string{l.identity.Region + "a", l.identity.Region + "b", l.identity.Region + "c"}
+}

@@ -24,6 +24,7 @@ import (
 	"github.com/daemok/daemok/lab/cluster"
 	"github.com/daemok/daemok/lab/component"
 	"github.com/daemok/daemok/lab/control"
+	"github.com/daemok/daemok/lab/datacenter"
 	"github.com/daemok/daemok/lab/directory"
 	"github.com/daemok/daemok/lab/pki"
 	"github.com/daemok/daemok/lab/process"
@@ -52,6 +53,7 @@ type Lab struct {
 	access      access.Cluster
 	admin       *rest.Config
 	environment []variable
+	center      *datacenter.Center
 	closers     []func() error // in the order of what they undo
 
 	mu      sync.Mutex // guards phase and keepers
@@ -80,8 +82,8 @@ func (l *Lab) start(ctx context.Context) error {
 		{"prepare directory", l.prepare},
 		{"start cloud", l.startCloud},
 		{"start control plane", l.startCluster},
-		{"set up cluster", l.setUpCluster},
 		{"start machines", l.startMachines},
+		{"set up cluster", l.setUpCluster},
 		{"start controller", l.startProduct},
 	} {
 		begin := time.Now()
@@ -154,7 +156,7 @@ func (l *Lab) setUpCluster(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := bootstrap.AwaitUsable(ctx, l.admin); err != nil {
+	if err := bootstrap.AwaitUsable(ctx, l.admin, systemNodes+l.options.Nodes); err != nil {
 		return err
 	}
 	return l.writeAccess(ctx)
