@@ -12,6 +12,18 @@ type Set []uint64
 // New returns an empty set with room for the numbers below n.
 func New(n int) Set { return make(Set, (n+63)/64) }
 
+// Full returns the set of all numbers below n.
+func Full(n int) Set {
+	s := New(n)
+	for i := range s {
+		s[i] = ^uint64(0)
+	}
+	if rest := n % 64; rest > 0 {
+		s[len(s)-1] = 1<<rest - 1
+	}
+	return s
+}
+
 // Add puts i into the set.
 func (s Set) Add(i int) { s[i/64] |= 1 << (i % 64) }
 

@@ -93,7 +93,7 @@ func (m *Ordered) everyOption(r constraint.Requirement) Reason {
 // become returns the options that the machine may still turn out to be, by
 // its labels and requirements.
 func (p *Pool) become(m *cluster.Machine) bitset.Set {
-	out := all(len(p.Options))
+	out := p.every.Clone()
 	for _, r := range m.Requirements {
 		if p.Defines(r.Key) {
 			out.And(p.Matching(r))

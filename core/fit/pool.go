@@ -20,7 +20,9 @@ type Pool struct {
 	kinds   []cluster.Kind          // the catalogue's
 	defined []string                // label keys that kinds and offers decide, sorted
 	rules   constraint.Requirements // the pool's requirements and labels on defined keys
+	every   bitset.Set              // all options
 	terms   map[*cluster.Shape]answer
+	matches map[string]bitset.Set
 }
 
 // Option is one offer that the pool may buy.
@@ -39,7 +41,7 @@ type Space struct {
 // be bought: reserved capacity, then by price, what has no price last, ties by
 // kind, zone and option.
 func ForPool(p *cluster.Pool, daemons []cluster.Daemon) *Pool {
-	out := &Pool{Pool: p, terms: map[*cluster.Shape]answer{}}
+	out := &Pool{Pool: p, terms: map[*cluster.Shape]answer{}, matches: map[string]bitset.Set{}}
 	if p.Catalogue != nil {
 		out.kinds = p.Catalogue.Kinds
 	}
@@ -49,6 +51,7 @@ func ForPool(p *cluster.Pool, daemons []cluster.Daemon) *Pool {
 		out.Kinds = append(out.Kinds, Space{out.kinds[k].Allocatable.Sub(daemon), daemon})
 	}
 	out.Options = out.allowed()
+	out.every = bitset.Full(len(out.Options))
 	return out
 }
 

@@ -11,7 +11,7 @@ import (
 // Term is one way in which pods of a shape may run on machines of a pool.
 type Term struct {
 	Requirements constraint.Requirements // what the pod asks for, beyond the pool's rules
-	Options      bitset.Set              // the options with the right labels, sold out or not
+	Options      bitset.Set              // the options with the right labels, sold out or not; shared, not to be written
 	Custom       constraint.Requirements // what is left of the pool's requirements on keys that kinds do not decide
 }
 
@@ -64,10 +64,14 @@ func (p *Pool) compile(s *cluster.Shape) ([]Term, Reason) {
 }
 
 func (p *Pool) term(want constraint.Requirements) (Term, Reason) {
-	out := Term{Requirements: want, Options: all(len(p.Options))}
+	out := Term{Requirements: want, Options: p.every}
+	narrowed := false
 	for _, r := range want {
 		if p.Defines(r.Key) {
-			out.Options.And(p.Matching(r))
+			if !narrowed {
+				out.Options, narrowed = p.every.Clone(), true
+			}
+			out.Options.And(p.matching(r))
 			continue
 		}
 		if why := p.custom(r); !why.OK() {
@@ -126,12 +130,15 @@ func newHostname(r constraint.Requirement) Reason {
 	return Reason{}
 }
 
-func all(n int) bitset.Set {
-	out := bitset.New(n)
-	for i := range n {
-		out.Add(i)
+// matching is Matching with a memory, for wishes that many shapes share.
+func (p *Pool) matching(r constraint.Requirement) bitset.Set {
+	key := r.Key + " " + r.Set.String()
+	known, ok := p.matches[key]
+	if !ok {
+		known = p.Matching(r)
+		p.matches[key] = known
 	}
-	return out
+	return known
 }
 
 func orElse(text, otherwise string) string {

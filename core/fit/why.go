@@ -56,7 +56,7 @@ func (p *Pool) tooBig(t Term, s *cluster.Shape) Reason {
 		if name == quantity.NamePods && s.Requests.Pods == 1 {
 			continue
 		}
-		need, most := s.Requests.Get(name), p.most(all(len(p.Options)), name)
+		need, most := s.Requests.Get(name), p.most(p.every, name)
 		if need > most && most <= 0 && p.capacity(name) > 0 {
 			return Reason{NoType, name, "daemon pods leave no " + name + " on any type"}
 		}
