@@ -3,15 +3,99 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
+	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/aws"
+	"github.com/daemok/daemok/controller/class"
 	"github.com/daemok/daemok/core/cluster"
+	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
+	"github.com/daemok/daemok/kube/api/condition"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/snapshot"
+	"github.com/daemok/daemok/kube/translate"
 )
 
 // reader reads the situation of a live cluster; an empty kubeconfig means the
 // one that kubectl would use.
 type reader func(ctx context.Context, kubeconfig string) (*cluster.Snapshot, error)
 
-// readLive reads the cluster that the kubeconfig names.
-func readLive(context.Context, string) (*cluster.Snapshot, error) {
-	return nil, errors.New("not built yet: reading a live cluster; give a saved situation with --snapshot FILE")
+// readLive reads the cluster that the kubeconfig names, and asks AWS what its
+// classes offer: with the same environment as the controller, CLUSTER_NAME
+// included.
+func readLive(ctx context.Context, kubeconfig string) (*cluster.Snapshot, error) {
+	store, err := connect(kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	provider, err := market(ctx)
+	if err != nil {
+		return nil, err
+	}
+	kinds := func(ref karpv1.NodeClassReference) (*cluster.Catalogue, string) {
+		catalogue, err := offered(ctx, store, provider, ref)
+		if err != nil {
+			return nil, err.Error()
+		}
+		return catalogue, ""
+	}
+	return snapshot.Read(ctx, store, kinds, time.Now)
+}
+
+// connect returns a client of the cluster.
+func connect(kubeconfig string) (client.Client, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = kubeconfig
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("find the cluster: %w", err)
+	}
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, karpv1.AddToScheme, awsv1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return nil, fmt.Errorf("register kinds: %w", err)
+		}
+	}
+	return client.New(config, client.Options{Scheme: scheme})
+}
+
+// market connects to AWS and learns what is for sale.
+func market(ctx context.Context) (*aws.Provider, error) {
+	name := os.Getenv("CLUSTER_NAME")
+	if name == "" {
+		return nil, errors.New("set CLUSTER_NAME to the cluster's name in EKS, so that its offers can be asked for; in the lab: source the file lab.env")
+	}
+	provider, err := aws.New(ctx, aws.Options{Cluster: name, Agent: "daemok-cli", MemoryOverhead: 0.075})
+	if err != nil {
+		return nil, err
+	}
+	if err := provider.Check(ctx); err != nil {
+		return nil, err
+	}
+	if err := provider.Refresh(ctx); err != nil {
+		return nil, fmt.Errorf("learn what EC2 offers in %s: %w", provider.Region(), err)
+	}
+	return provider, nil
+}
+
+func offered(ctx context.Context, store client.Reader, catalog cloud.Catalog, ref karpv1.NodeClassReference) (*cluster.Catalogue, error) {
+	c := &awsv1.EC2NodeClass{}
+	if err := store.Get(ctx, client.ObjectKey{Name: ref.Name}, c); err != nil {
+		return nil, fmt.Errorf("read class %s: %w", translate.ClassID(ref), err)
+	}
+	if !condition.IsTrue(c, awsv1.ClassReady) {
+		return nil, fmt.Errorf("%s is not ready", translate.ClassID(ref))
+	}
+	settings, err := class.Settings(c)
+	if err != nil {
+		return nil, err
+	}
+	return catalog.Kinds(ctx, cloud.Class{ID: translate.ClassID(ref), Settings: settings})
 }
