@@ -1,0 +1,245 @@
+package fleet
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/aws/catalog"
+	"github.com/daemok/daemok/cloud/aws/nodeclass"
+	"github.com/daemok/daemok/core/cluster"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected files")
+
+// write prints what is sent for an order, without what is not set.
+func write(t *testing.T, o order) string {
+	t.Helper()
+	var b strings.Builder
+	for _, x := range o.templates {
+		fmt.Fprintf(&b, "template %s\n%s\n", x.name, indent(t, x.data))
+		text, err := base64.StdEncoding.DecodeString(aws.ToString(x.data.UserData))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&b, "user data of %s\n%s\n", x.name, text)
+	}
+	fmt.Fprintf(&b, "fleet\n%s\n", indent(t, o.fleet))
+	return b.String()
+}
+
+func indent(t *testing.T, v any) string {
+	t.Helper()
+	raw, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var any any
+	if err := json.Unmarshal(raw, &any); err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.MarshalIndent(prune(any), "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func prune(v any) any {
+	switch x := v.(type) {
+	case map[string]any:
+		for k, inner := range x {
+			if inner == nil || inner == "" {
+				delete(x, k)
+				continue
+			}
+			x[k] = prune(inner)
+		}
+	case []any:
+		for i := range x {
+			x[i] = prune(x[i])
+		}
+	}
+	return v
+}
+
+// Each file in testdata is all that is sent to EC2 for one request.
+func TestBuild(t *testing.T) {
+	number := func(n int32) *int32 { return &n }
+	tests := map[string]func(*Request){
+		"spot": nil,
+		"on-demand": func(r *Request) {
+			for i := range r.Launch.Options {
+				r.Launch.Options[i].Option = cluster.OnDemand
+			}
+			r.Launch.Options, r.Launch.Count = r.Launch.Options[:1], 5
+		},
+		"every-setting": func(r *Request) {
+			r.Launch.Options = r.Launch.Options[:1]
+			s := &r.Class.Spec
+			s.Metadata = nodeclass.Metadata{Endpoint: "enabled", IPv6: "enabled", Tokens: "optional", HopLimit: 3}
+			s.DetailedMonitored, s.NestedVirtual, s.Context, s.IPPrefixes, s.PublicIP = true, "enabled", "ctx", number(2), aws.Bool(false)
+			s.Tracking = &nodeclass.Tracking{TCPEstablished: number(350), UDP: number(30)}
+			s.Interfaces = []nodeclass.Interface{{Type: "interface"}, {Card: 1, Device: 1, Type: "efa-only"}}
+			s.BlockDevices = []nodeclass.BlockDevice{{DeviceName: "/dev/xvda", Root: true, EBS: &nodeclass.EBS{
+				DeleteOnTermination: aws.Bool(false), Encrypted: aws.Bool(true), IOPS: aws.Int64(4000), Throughput: aws.Int64(200),
+				InitializationRate: number(150), KMSKeyID: "key", SnapshotID: "snap-1", VolumeType: "gp3", VolumeBytes: 64_000_000_001}}}
+			s.InstanceStore, s.UserData = nodeclass.RAID0, "#!/bin/bash\ntrue\n"
+			r.Cluster.DNS = "fd00::a"
+		},
+	}
+	for name, change := range tests {
+		t.Run(name, func(t *testing.T) {
+			o, err := build(request(t, change))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := write(t, o)
+			path := filepath.Join("testdata", name+".golden")
+			if *update {
+				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != string(want) {
+				t.Errorf("what is sent differs (run with -update, then read the diff)\n got:\n%s", got)
+			}
+			if again, _ := build(request(t, change)); write(t, again) != got {
+				t.Error("two orders of one request differ: EC2 would not know its token again")
+			}
+		})
+	}
+}
+
+func TestTemplatesAreOthersOnlyWhereTheyMustBe(t *testing.T) {
+	nameOf := func(change func(*Request)) string {
+		o, err := build(request(t, func(r *Request) {
+			r.Launch.Options = r.Launch.Options[:1]
+			if change != nil {
+				change(r)
+			}
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o.templates[0].name
+	}
+	plain := nameOf(nil)
+	same := map[string]func(*Request){
+		"another batch":      func(r *Request) { r.Launch.Batch, r.Launch.Token = "batch-2", "token-2" },
+		"another count":      func(r *Request) { r.Launch.Count = 7 },
+		"another subnet":     func(r *Request) { r.Subnets[0].ID = "subnet-z" },
+		"a tag of one claim": func(r *Request) { r.Launch.Tags["karpenter.sh/nodeclaim"] = "web-abcde" },
+	}
+	for what, change := range same {
+		if nameOf(change) != plain {
+			t.Errorf("%s needs another template", what)
+		}
+	}
+	other := map[string]func(*Request){
+		"another image":   func(r *Request) { r.Class.Resolved.Images[0].ID = "ami-new" },
+		"another group":   func(r *Request) { r.Class.Resolved.Groups[0].ID = "sg-9" },
+		"another profile": func(r *Request) { r.Class.Resolved.Profile = "p" },
+		"another pool":    func(r *Request) { r.Launch.Tags["karpenter.sh/nodepool"] = "db" },
+		"another taint":   func(r *Request) { r.Launch.Node.Taints = nil },
+		"another label":   func(r *Request) { r.Launch.Node.Labels = map[string]string{"a": "b"} },
+		"on-demand":       func(r *Request) { r.Launch.Options[0].Option = cluster.OnDemand },
+		"another tag":     func(r *Request) { r.Class.Spec.Tags = map[string]string{"team": "db"} },
+		"a kubelet limit": func(r *Request) {
+			r.Class.Spec.Kubelet.MaxPods = aws.Int64(10)
+			r.Kinds = catalog.For([]catalog.Type{kindType("m5.large", "amd64", 3)}, r.Class, catalog.Settings{})
+		},
+	}
+	for what, change := range other {
+		if nameOf(change) == plain {
+			t.Errorf("%s keeps the old template", what)
+		}
+	}
+}
+
+func TestBuildLimitsItself(t *testing.T) {
+	r := request(t, func(r *Request) {
+		var all []catalog.Type
+		r.Launch.Options = nil
+		for i := range 100 {
+			name := fmt.Sprintf("t%02d.large", i)
+			all = append(all, kindType(name, "amd64", 3))
+			for _, s := range r.Subnets {
+				r.Launch.Options = append(r.Launch.Options, cloud.OfferChoice{Kind: name, Zone: s.Zone, Option: cluster.Spot, Priority: float64(100 - i)})
+			}
+		}
+		r.Kinds = catalog.For(all, r.Class, catalog.Settings{})
+	})
+	o, err := build(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	overrides := o.fleet.LaunchTemplateConfigs[0].Overrides
+	if len(overrides) != 2*TypesMax || overrides[0].InstanceType != "t99.large" {
+		t.Errorf("%d overrides, first %s; want the cheapest %d types in 2 zones", len(overrides), overrides[0].InstanceType, TypesMax)
+	}
+}
+
+func TestOwnTagsCannotBeReplaced(t *testing.T) {
+	o, err := build(request(t, func(r *Request) {
+		r.Launch.Tags["kubernetes.io/cluster/prod"], r.Launch.Tags["karpenter.k8s.aws/ec2nodeclass"] = "shared", "x"
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tag := range o.fleet.TagSpecifications[0].Tags {
+		if *tag.Key == "kubernetes.io/cluster/prod" && *tag.Value != "owned" || *tag.Key == "karpenter.k8s.aws/ec2nodeclass" && *tag.Value != "default" {
+			t.Errorf("tag %s=%s", *tag.Key, *tag.Value)
+		}
+	}
+}
+
+func TestBuildRefuses(t *testing.T) {
+	tests := map[string]struct {
+		change func(*Request)
+		reason string // empty: no capacity
+	}{
+		"zones without a subnet":     {func(r *Request) { r.Subnets = nil }, ""},
+		"types without an image":     {func(r *Request) { r.Kinds = &catalog.Kinds{} }, ""},
+		"no service network":         {func(r *Request) { r.Cluster.CIDR = "" }, "ClusterCIDRResolutionFailed"},
+		"user data beyond the limit": {func(r *Request) { r.Class.Spec.UserData = strings.Repeat("x", 20<<10) }, "UserDataSizeLimitExceeded"},
+		"user data that is no TOML": {func(r *Request) {
+			r.Class.Spec.Family, r.Class.Spec.UserData = nodeclass.Bottlerocket, "echo no"
+		}, "LaunchFailed"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := build(request(t, tt.change))
+			refused, ok := errors.AsType[*cloud.RefusedError](err)
+			if tt.reason == "" {
+				if short, ok := errors.AsType[*cloud.NoCapacityError](err); !ok || len(short.Offers) != 4 {
+					t.Errorf("build = %v, want all offers named", err)
+				}
+				return
+			}
+			if !ok || refused.Reason != tt.reason {
+				t.Errorf("build = %v, want %s", err, tt.reason)
+			}
+		})
+	}
+}
+
+func TestRetryTokensDifferAndFit(t *testing.T) {
+	long := strings.Repeat("a", tokenMax)
+	if retryToken(long, 0) != long || len(retryToken(long, 1)) != tokenMax || retryToken(long, 1) == retryToken(long, 2) || retryToken("a", 1) != "a-1" {
+		t.Errorf("retryToken = %s, %s", retryToken(long, 1), retryToken("a", 1))
+	}
+}

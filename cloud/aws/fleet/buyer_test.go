@@ -1,0 +1,314 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	"github.com/aws/smithy-go"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/aws/nodeclass"
+	"github.com/daemok/daemok/core/cluster"
+)
+
+func TestLaunchReturnsWhatWasBought(t *testing.T) {
+	a := newAccount(delivers(3))
+	got, err := buyer(a).Launch(t.Context(), request(t, func(r *Request) { r.Launch.Count = 3 }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 3 || got[0].ID != "i-1" || got[2].ID != "i-3" {
+		t.Fatalf("machines = %+v, want three sorted by ID", got)
+	}
+	m := got[0]
+	if m.Kind != "m5.large" || m.Zone != "us-east-1a" || m.ZoneID != "use1-az1" || m.ProviderID != "aws:///us-east-1a/i-1" ||
+		m.Option != cluster.Spot || m.Image != "ami-x86" || m.Class != "default" || m.Batch != "batch-1" || m.State != cloud.Pending ||
+		!m.LaunchedAt.Equal(start) || m.Tags["team"] != "web" || m.Tags["daemok.sh/batch"] != "batch-1" {
+		t.Errorf("machine = %+v", m)
+	}
+	if len(a.templates) != 3 {
+		t.Errorf("made %d templates, want one for each image and number of pods", len(a.templates))
+	}
+}
+
+func TestARepeatedRequestIsSentAsItWas(t *testing.T) {
+	a := newAccount(delivers(1))
+	b := buyer(a)
+	first := request(t, nil)
+	again := request(t, func(r *Request) { r.Subnets[0].ID = "subnet-other"; r.Class.Resolved.Subnets = nil })
+	for _, r := range []Request{first, again} {
+		if _, err := b.Launch(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if x, y := indent(t, a.fleets[0]), indent(t, a.fleets[1]); x != y {
+		t.Errorf("the second call differs:\n%s\n%s", x, y)
+	}
+	if len(a.templates) != 3 {
+		t.Errorf("%d templates, want those of the first call alone", len(a.templates))
+	}
+	changed := request(t, func(r *Request) { r.Launch.Count = 2 })
+	if _, err := b.Launch(t.Context(), changed); err == nil {
+		t.Error("one machine of two was called a success")
+	}
+	if *a.fleets[2].TargetCapacitySpecification.TotalTargetCapacity != 2 {
+		t.Error("a request with other parameters was not sent as it is: EC2 must tell")
+	}
+}
+
+func TestMismatchedTokens(t *testing.T) {
+	a := newAccount(func(int, *ec2.CreateFleetInput) (*ec2.CreateFleetOutput, error) {
+		return nil, &smithy.GenericAPIError{Code: "IdempotentParameterMismatch"}
+	})
+	_, err := buyer(a).Launch(t.Context(), request(t, nil))
+	if mismatch, ok := errors.AsType[*cloud.TokenMismatchError](err); !ok || mismatch.Token != "token-1" {
+		t.Errorf("Launch = %v, want a mismatch of token-1", err)
+	}
+}
+
+func TestShortageIsAnAnswerAndRemembered(t *testing.T) {
+	for _, code := range []string{"InsufficientInstanceCapacity", "MaxSpotInstanceCountExceeded", "VcpuLimitExceeded", "UnfulfillableCapacity",
+		"Unsupported", "MaxFleetCountExceeded", "ReservationCapacityExceeded"} {
+		b := buyer(newAccount(refuses(code)))
+		got, err := b.Launch(t.Context(), request(t, nil))
+		short, ok := errors.AsType[*cloud.NoCapacityError](err)
+		if !ok || len(got) != 0 || len(short.Offers) != 4 || short.Offers[0].Kind != "m6g.large" || !strings.Contains(short.Cause, code) {
+			t.Errorf("%s: Launch = %v, %v; want all four offers short, the cheapest first", code, got, err)
+		}
+		v := b.Shortage.View()
+		if !v.Offer("m5.large", "us-east-1b", cluster.Spot) || v.Offer("m5.large", "us-east-1b", cluster.OnDemand) {
+			t.Errorf("%s is not remembered, or for on-demand too", code)
+		}
+	}
+}
+
+func TestPartialDelivery(t *testing.T) {
+	a := newAccount(func(_ int, in *ec2.CreateFleetInput) (*ec2.CreateFleetOutput, error) {
+		c := in.LaunchTemplateConfigs[1]
+		return &ec2.CreateFleetOutput{Instances: instances(in, 2), Errors: []types.CreateFleetError{{
+			ErrorCode: aws.String("InsufficientInstanceCapacity"), LaunchTemplateAndOverrides: placed(c, c.Overrides[0])}}}, nil
+	})
+	b := buyer(a)
+	got, err := b.Launch(t.Context(), request(t, func(r *Request) { r.Launch.Count = 3 }))
+	short, ok := errors.AsType[*cloud.NoCapacityError](err)
+	if len(got) != 2 || !ok || len(short.Offers) != 1 || short.Offers[0].Kind != "m5.xlarge" {
+		t.Errorf("Launch = %d machines, %v; want two machines and m5.xlarge short", len(got), err)
+	}
+	if v := b.Shortage.View(); v.Offer("m5.large", "us-east-1a", cluster.Spot) || !v.Offer("m5.xlarge", "us-east-1a", cluster.Spot) {
+		t.Error("the offers remembered are not those that were short")
+	}
+}
+
+func TestEnoughMachinesAreASuccessWhateverElseWasShort(t *testing.T) {
+	a := newAccount(func(n int, in *ec2.CreateFleetInput) (*ec2.CreateFleetOutput, error) {
+		out, err := refuses("InsufficientInstanceCapacity")(n, in)
+		out.Instances = instances(in, 1)
+		return out, err
+	})
+	b := buyer(a)
+	if got, err := b.Launch(t.Context(), request(t, nil)); err != nil || len(got) != 1 {
+		t.Errorf("Launch = %v, %v", got, err)
+	}
+	if !b.Shortage.View().Offer("m6g.large", "us-east-1b", cluster.Spot) {
+		t.Error("what was short is not remembered")
+	}
+}
+
+func TestAFullSubnetIsNotAShortType(t *testing.T) {
+	b := buyer(newAccount(refuses("InsufficientFreeAddressesInSubnet")))
+	_, err := b.Launch(t.Context(), request(t, nil))
+	if _, ok := errors.AsType[*cloud.NoCapacityError](err); !ok {
+		t.Errorf("Launch = %v, want no capacity", err)
+	}
+	v := b.Shortage.View()
+	if !v.Subnet("subnet-a") || !v.Subnet("subnet-b") || v.Offer("m5.large", "us-east-1a", cluster.Spot) {
+		t.Error("the subnets must be remembered as full, and no type as short")
+	}
+}
+
+func TestAMissingSpotRoleStopsSpotAlone(t *testing.T) {
+	b := buyer(newAccount(refuses("AuthFailure.ServiceLinkedRoleCreationNotPermitted")))
+	_, err := b.Launch(t.Context(), request(t, nil))
+	if refused, ok := errors.AsType[*cloud.RefusedError](err); !ok || refused.Reason != "SpotSLRCreationFailed" {
+		t.Errorf("Launch = %v, want SpotSLRCreationFailed", err)
+	}
+	if v := b.Shortage.View(); !v.Offer("any", "where", cluster.Spot) || v.Offer("any", "where", cluster.OnDemand) {
+		t.Error("spot, and spot alone, must count as short")
+	}
+}
+
+func TestNoMachinesAndNoReason(t *testing.T) {
+	b := buyer(newAccount(delivers(0)))
+	_, err := b.Launch(t.Context(), request(t, nil))
+	if short, ok := errors.AsType[*cloud.NoCapacityError](err); !ok || len(short.Offers) != 4 {
+		t.Errorf("Launch = %v, want all offers short", err)
+	}
+	if !b.Shortage.View().Offer("m5.large", "us-east-1a", cluster.Spot) {
+		t.Error("the offers are not remembered, so the next plan would ask again at once")
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	tests := map[string]struct{ code, message, want string }{
+		"no rights":                  {"UnauthorizedOperation", "You are not authorized", "Unauthorized"},
+		"an unknown profile":         {"InvalidParameterValue", "Value (x) for parameter iamInstanceProfile.name is invalid. Invalid IAM Instance Profile name", "InstanceProfileNameInvalid"},
+		"groups of another network":  {"InvalidParameter", "Security group sg-1 and subnet subnet-1 belong to different networks.", "SecurityGroupSubnetVPCMismatch"},
+		"an image that is not there": {"InvalidAMIID.NotFound", "The image id does not exist", "AMINotFound"},
+		"an image of another CPU":    {"InvalidParameterValue", "The architecture 'arm64' of the specified instance type does not match", "LaunchFailed"},
+		"an account not verified":    {"PendingVerification", "Your request is being validated", "AccountPendingVerification"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			whole := func(int, *ec2.CreateFleetInput) (*ec2.CreateFleetOutput, error) {
+				return nil, &smithy.GenericAPIError{Code: tt.code, Message: tt.message}
+			}
+			single := func(_ int, in *ec2.CreateFleetInput) (*ec2.CreateFleetOutput, error) {
+				return &ec2.CreateFleetOutput{Errors: []types.CreateFleetError{{ErrorCode: &tt.code, ErrorMessage: &tt.message}}}, nil
+			}
+			for _, answer := range []func(int, *ec2.CreateFleetInput) (*ec2.CreateFleetOutput, error){whole, single} {
+				_, err := buyer(newAccount(answer)).Launch(t.Context(), request(t, nil))
+				refused, ok := errors.AsType[*cloud.RefusedError](err)
+				if !ok || refused.Reason != tt.want || !strings.Contains(refused.Cause, tt.message) {
+					t.Errorf("Launch = %v, want %s", err, tt.want)
+				}
+			}
+		})
+	}
+}
+
+func TestThrottling(t *testing.T) {
+	a := newAccount(func(int, *ec2.CreateFleetInput) (*ec2.CreateFleetOutput, error) {
+		return nil, &smithy.GenericAPIError{Code: "RequestLimitExceeded"}
+	})
+	_, err := buyer(a).Launch(t.Context(), request(t, nil))
+	if _, ok := errors.AsType[*cloud.ThrottledError](err); !ok {
+		t.Errorf("Launch = %v, want throttled", err)
+	}
+}
+
+func TestTroubleThatMayPassIsNoRefusal(t *testing.T) {
+	for _, cause := range []error{errors.New("connection reset"), &smithy.GenericAPIError{Code: "InternalError"}} {
+		a := newAccount(func(int, *ec2.CreateFleetInput) (*ec2.CreateFleetOutput, error) { return nil, cause })
+		_, err := buyer(a).Launch(t.Context(), request(t, nil))
+		if _, refused := errors.AsType[*cloud.RefusedError](err); refused || !errors.Is(err, cause) {
+			t.Errorf("Launch = %v; the outcome is unknown, and the cause must be kept", err)
+		}
+	}
+}
+
+// Someone has deleted the templates: they are made anew and the call repeated
+// under its token, since EC2 has not taken it.
+func TestDeletedTemplatesAreMadeAnew(t *testing.T) {
+	a := newAccount(delivers(1))
+	b := buyer(a)
+	if _, err := b.Launch(t.Context(), request(t, nil)); err != nil {
+		t.Fatal(err)
+	}
+	clear(a.templates)
+	if _, err := b.Launch(t.Context(), request(t, func(r *Request) { r.Launch.Token = "token-2" })); err != nil {
+		t.Fatal(err)
+	}
+	if len(a.fleets) != 3 || *a.fleets[1].ClientToken != "token-2" || *a.fleets[2].ClientToken != "token-2" {
+		t.Errorf("%d calls; want the second repeated under its own token", len(a.fleets))
+	}
+}
+
+// EC2 answered that it does not see the templates yet. An equal call would get
+// an equal answer, so the next ones need tokens of their own.
+func TestTemplatesNotSeenYetAreWaitedFor(t *testing.T) {
+	a := newAccount(func(n int, in *ec2.CreateFleetInput) (*ec2.CreateFleetOutput, error) {
+		if n < 3 {
+			return refuses("InvalidLaunchTemplateName.NotFoundException")(n, in)
+		}
+		return delivers(1)(n, in)
+	})
+	b := buyer(a)
+	if got, err := b.Launch(t.Context(), request(t, nil)); err != nil || len(got) != 1 {
+		t.Fatalf("Launch = %v, %v", got, err)
+	}
+	var tokens []string
+	for _, f := range a.fleets {
+		tokens = append(tokens, *f.ClientToken)
+	}
+	if !slices.Equal(tokens, []string{"token-1", "token-1-1", "token-1-2"}) {
+		t.Errorf("tokens %v", tokens)
+	}
+}
+
+func TestTemplatesNeverSeenAreToldAfterAWhile(t *testing.T) {
+	a := newAccount(refuses("InvalidLaunchTemplateName.NotFoundException"))
+	b := buyer(a)
+	_, err := b.Launch(t.Context(), request(t, nil))
+	if refused, ok := errors.AsType[*cloud.RefusedError](err); !ok || refused.Reason != "LaunchTemplateNotFound" || len(a.fleets) != templateTries {
+		t.Errorf("Launch = %v after %d calls", err, len(a.fleets))
+	}
+	a.fleets = nil
+	b.Pause = func(context.Context, time.Duration) error { return context.Canceled }
+	if _, err := b.Launch(t.Context(), request(t, nil)); !errors.Is(err, context.Canceled) {
+		t.Errorf("Launch = %v, want the end of the context", err)
+	}
+}
+
+func TestUnusedTemplatesGo(t *testing.T) {
+	a := newAccount(delivers(1))
+	now := start
+	b := buyer(a)
+	b.Templates = NewTemplates(a, "prod", func() time.Time { return now })
+	if _, err := b.Launch(t.Context(), request(t, nil)); err != nil {
+		t.Fatal(err)
+	}
+	a.templates["somebody-elses"] = &ec2.CreateLaunchTemplateInput{TagSpecifications: []types.TagSpecification{{
+		Tags: []types.Tag{{Key: aws.String("kubernetes.io/cluster/prod"), Value: aws.String("owned")}}}}}
+	refresh := func(kept int) {
+		t.Helper()
+		if err := b.Templates.Refresh(t.Context()); err != nil || len(a.templates) != kept+1 {
+			t.Errorf("after Refresh: %d templates, %v; want %d and somebody else's", len(a.templates), err, kept)
+		}
+	}
+	now = now.Add(keepUnused)
+	refresh(3)
+	if _, err := b.Launch(t.Context(), request(t, func(r *Request) { r.Launch.Options = r.Launch.Options[:1] })); err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(time.Minute)
+	refresh(1)
+	restarted := NewTemplates(a, "prod", func() time.Time { return now })
+	b.Templates = restarted
+	refresh(1)
+	now = now.Add(2 * keepUnused)
+	refresh(0)
+}
+
+func TestDeleteOfRemovesAClassesTemplates(t *testing.T) {
+	a := newAccount(delivers(1))
+	b := buyer(a)
+	for _, class := range []string{"default", "other"} {
+		if _, err := b.Launch(t.Context(), request(t, func(r *Request) { r.Class.Name = class; r.Launch.Token = class })); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Templates.DeleteOf(t.Context(), "default"); err != nil || len(a.templates) != 3 || len(a.deleted) != 3 {
+		t.Errorf("DeleteOf = %v; left %d, deleted %d; want 3 and 3", err, len(a.templates), len(a.deleted))
+	}
+}
+
+func TestAddressesOfMachinesJustBoughtCount(t *testing.T) {
+	a := newAccount(delivers(2))
+	b := buyer(a)
+	subnets := []nodeclass.Subnet{{ID: "subnet-a", Zone: "us-east-1a", Free: 70}, {ID: "subnet-c", Zone: "us-east-1a", Free: 20}}
+	b.Addresses.Saw(subnets)
+	if _, err := b.Launch(t.Context(), request(t, func(r *Request) { r.Launch.Count = 2 })); err != nil {
+		t.Fatal(err)
+	}
+	got := b.Addresses.Choose(subnets, func(string) bool { return true })
+	if got[0].ID != "subnet-c" {
+		t.Errorf("chose %s though two machines with 29 pods each have just been put there", got[0].ID)
+	}
+}

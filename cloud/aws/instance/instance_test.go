@@ -1,0 +1,207 @@
+package instance
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	"github.com/aws/smithy-go"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/core/cluster"
+)
+
+// account is a pretend EC2 with two machines a page.
+type account struct {
+	machines   []types.Instance
+	hidden     []string // exist, but no call sees them yet
+	terminated []string
+	tagged     map[string]string
+}
+
+func (a *account) DescribeInstances(_ context.Context, in *ec2.DescribeInstancesInput, _ ...func(*ec2.Options)) (*ec2.DescribeInstancesOutput, error) {
+	var found []types.Instance
+	for _, m := range a.machines {
+		if !slices.Contains(a.hidden, *m.InstanceId) && matches(m, in.Filters) {
+			found = append(found, m)
+		}
+	}
+	from := len(aws.ToString(in.NextToken))
+	out := &ec2.DescribeInstancesOutput{}
+	if to := from + 2; to < len(found) {
+		out.NextToken, found = aws.String("xxxxxxxxxxxxxxxx"[:to]), found[:to]
+	}
+	out.Reservations = []types.Reservation{{Instances: found[min(from, len(found)):]}}
+	return out, nil
+}
+
+func matches(m types.Instance, filters []types.Filter) bool {
+	tags := tagMap(m.Tags)
+	for _, f := range filters {
+		var ok bool
+		switch name := *f.Name; name {
+		case "instance-id":
+			ok = slices.Contains(f.Values, *m.InstanceId)
+		case "instance-state-name":
+			ok = slices.Contains(f.Values, string(m.State.Name))
+		case "tag-key":
+			_, ok = tags[f.Values[0]]
+		default:
+			ok = slices.Contains(f.Values, tags[name[len("tag:"):]])
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+func (a *account) known(id string) bool {
+	return !slices.Contains(a.hidden, id) &&
+		slices.ContainsFunc(a.machines, func(m types.Instance) bool { return *m.InstanceId == id })
+}
+
+func (a *account) TerminateInstances(_ context.Context, in *ec2.TerminateInstancesInput, _ ...func(*ec2.Options)) (*ec2.TerminateInstancesOutput, error) {
+	for _, id := range in.InstanceIds {
+		if !a.known(id) {
+			return nil, &smithy.GenericAPIError{Code: "InvalidInstanceID.NotFound", Message: id}
+		}
+	}
+	a.terminated = append(a.terminated, in.InstanceIds...)
+	return &ec2.TerminateInstancesOutput{}, nil
+}
+
+func (a *account) CreateTags(_ context.Context, in *ec2.CreateTagsInput, _ ...func(*ec2.Options)) (*ec2.CreateTagsOutput, error) {
+	if !a.known(in.Resources[0]) {
+		return nil, &smithy.GenericAPIError{Code: "InvalidInstanceID.NotFound"}
+	}
+	a.tagged = tagMap(in.Tags)
+	return &ec2.CreateTagsOutput{}, nil
+}
+
+func machine(id, clusterName, state string, more ...string) types.Instance {
+	tags := []types.Tag{{Key: aws.String("kubernetes.io/cluster/" + clusterName), Value: aws.String("owned")},
+		{Key: aws.String("karpenter.k8s.aws/ec2nodeclass"), Value: aws.String("default")}}
+	for i := 0; i < len(more); i += 2 {
+		tags = append(tags, types.Tag{Key: &more[i], Value: &more[i+1]})
+	}
+	return types.Instance{InstanceId: &id, Tags: tags, State: &types.InstanceState{Name: types.InstanceStateName(state)},
+		InstanceType: "m5.large", Placement: &types.Placement{AvailabilityZone: aws.String("us-east-1a"), AvailabilityZoneId: aws.String("use1-az1")}}
+}
+
+func standing() *account {
+	managed := machine("i-managed", "prod", "running")
+	managed.Tags = managed.Tags[:1] // a managed node group's: of the cluster, of no class
+	return &account{machines: []types.Instance{
+		machine("i-3", "prod", "running", "daemok.sh/batch", "b1"), machine("i-1", "prod", "pending"),
+		machine("i-2", "prod", "shutting-down"), machine("i-gone", "prod", "terminated"),
+		machine("i-other", "test", "running"), managed,
+	}}
+}
+
+var start = time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC)
+
+func ids(machines []cloud.Machine) []string {
+	var out []string
+	for _, m := range machines {
+		out = append(out, m.ID)
+	}
+	return out
+}
+
+func TestList(t *testing.T) {
+	tests := map[string]struct {
+		filter cloud.Filter
+		want   []string
+	}{
+		"all of this cluster but those terminated": {cloud.Filter{}, []string{"i-1", "i-2", "i-3"}},
+		"by batch":                     {cloud.Filter{Batch: "b1"}, []string{"i-3"}},
+		"by id, unknown ones left out": {cloud.Filter{IDs: []string{"i-3", "i-1", "i-none", "i-other"}}, []string{"i-1", "i-3"}},
+		"by id and batch":              {cloud.Filter{IDs: []string{"i-1"}, Batch: "b1"}, nil},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := New(standing(), "prod", func() time.Time { return start }).List(t.Context(), tt.filter)
+			if err != nil || !slices.Equal(ids(got), tt.want) {
+				t.Errorf("List(%+v) = %v, %v; want %v", tt.filter, ids(got), err, tt.want)
+			}
+		})
+	}
+}
+
+func TestConvert(t *testing.T) {
+	spot := machine("i-1", "prod", "running", "daemok.sh/batch", "b1")
+	spot.InstanceLifecycle, spot.PrivateDnsName = types.InstanceLifecycleTypeSpot, aws.String("ip-10-0-0-1.ec2.internal")
+	got := convert(spot)
+	if got.ProviderID != "aws:///us-east-1a/i-1" || got.Option != cluster.Spot || got.ZoneID != "use1-az1" || got.Class != "default" ||
+		got.Batch != "b1" || got.State != cloud.Running || got.PrivateDNS != "ip-10-0-0-1.ec2.internal" || got.Kind != "m5.large" {
+		t.Errorf("convert = %+v", got)
+	}
+	reserved := machine("i-1", "prod", "running")
+	reserved.CapacityReservationId = aws.String("cr-1")
+	if got := convert(reserved); got.Option != cluster.Reserved {
+		t.Errorf("a machine in a reservation is %s", got.Option)
+	}
+}
+
+func TestTerminate(t *testing.T) {
+	tests := map[string]struct {
+		ids        []string
+		gone, done []string
+	}{
+		"machines of ours":                 {[]string{"i-3", "i-1", "i-3"}, nil, []string{"i-1", "i-3"}},
+		"one that shuts down is not gone":  {[]string{"i-2"}, nil, []string{"i-2"}},
+		"one that is terminated is gone":   {[]string{"i-gone", "i-1"}, []string{"i-gone"}, []string{"i-1"}},
+		"one that nobody knows is gone":    {[]string{"i-none"}, []string{"i-none"}, nil},
+		"another cluster's is not touched": {[]string{"i-other"}, []string{"i-other"}, nil},
+		"a managed node's is not touched":  {[]string{"i-managed"}, []string{"i-managed"}, nil},
+		"one just bought is not gone":      {[]string{"i-young", "i-1"}, nil, []string{"i-1"}},
+		"nothing asks nobody":              {nil, nil, nil},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			a := standing()
+			a.machines, a.hidden = append(a.machines, machine("i-young", "prod", "pending")), []string{"i-young"}
+			s := New(a, "prod", func() time.Time { return start })
+			s.Bought("i-young")
+			gone, err := s.Terminate(t.Context(), tt.ids...)
+			slices.Sort(a.terminated)
+			if err != nil || !slices.Equal(gone, tt.gone) || !slices.Equal(a.terminated, tt.done) {
+				t.Errorf("Terminate(%v) = gone %v, %v; terminated %v; want gone %v, terminated %v", tt.ids, gone, err, a.terminated, tt.gone, tt.done)
+			}
+		})
+	}
+}
+
+func TestAMachineUnseenForAMinuteIsGone(t *testing.T) {
+	now := start
+	a := &account{}
+	s := New(a, "prod", func() time.Time { return now })
+	s.Bought("i-young")
+	if gone, err := s.Terminate(t.Context(), "i-young"); err != nil || len(gone) > 0 {
+		t.Errorf("at once: gone %v, %v", gone, err)
+	}
+	now = now.Add(hiddenFor + time.Second)
+	if gone, err := s.Terminate(t.Context(), "i-young"); err != nil || !slices.Equal(gone, []string{"i-young"}) {
+		t.Errorf("after a minute: gone %v, %v", gone, err)
+	}
+}
+
+func TestTag(t *testing.T) {
+	a := standing()
+	s := New(a, "prod", func() time.Time { return start })
+	if err := s.Tag(t.Context(), "i-1", map[string]string{"Name": "node-1"}); err != nil || a.tagged["Name"] != "node-1" {
+		t.Errorf("Tag = %v, tagged %v", err, a.tagged)
+	}
+	for _, id := range []string{"i-none", "i-gone", "i-other"} {
+		err := s.Tag(t.Context(), id, map[string]string{"Name": "x"})
+		if missing, ok := errors.AsType[*cloud.NotFoundError](err); !ok || missing.MachineID != id {
+			t.Errorf("Tag(%s) = %v, want it not found", id, err)
+		}
+	}
+}
