@@ -152,7 +152,11 @@ func (p *parts) addLoops() error {
 		Generation: generationV1(), Store: store, ClassState: p.classes.State, Offered: p.classes.Offered, Health: health,
 		Events: p.events, Metrics: p.metrics, Now: time.Now,
 	}
+	noteEvents := func(ctx context.Context) (time.Duration, error) {
+		return claims.NotePodEvents(ctx, p.keeper.LastPodEvent)
+	}
 	return errors.Join(
+		p.manager.Add(leading(func(ctx context.Context) error { return every(ctx, p.log, "note pod events", noteEvents) })),
 		addLoops(p.manager, claims.Reconcile, nodes.Reconcile, classLoop.Reconcile, pools.Reconcile),
 		p.manager.Add(leading(launcher.Run)))
 }

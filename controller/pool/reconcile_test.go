@@ -1,0 +1,193 @@
+package pool
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/condition"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/api/validate"
+	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/observe"
+)
+
+var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// listener keeps the reasons of events.
+type listener struct{ reasons []string }
+
+func (l *listener) Publish(e observe.Event) { l.reasons = append(l.reasons, e.Reason) }
+
+// reconcile runs one look at a pool in a world of the given objects.
+func reconcile(t *testing.T, p *karpv1.NodePool, class ClassState, offered map[string]bool, others ...client.Object) (*karpv1.NodePool, *listener) {
+	t.Helper()
+	s := runtime.NewScheme()
+	_ = clientgoscheme.AddToScheme(s)
+	_ = karpv1.AddToScheme(s)
+	store := fake.NewClientBuilder().WithScheme(s).WithStatusSubresource(&karpv1.NodePool{}).WithObjects(append(others, p)...).Build()
+	events := &listener{}
+	r := &Reconciler{
+		Generation: Generation{
+			Kind:     translate.KindNodePool,
+			New:      func() Object { return &karpv1.NodePool{} },
+			View:     func(o Object) translate.PoolObject { return translate.FromNodePool(o.(*karpv1.NodePool)) },
+			Validate: func(o Object) []validate.Finding { return validate.NodePool(o.(*karpv1.NodePool)) },
+			Hash:     func(Object) (string, string) { return "hash", "v" },
+			SetStatus: func(o Object, r corev1.ResourceList, nodes, generation int64) {
+				p := o.(*karpv1.NodePool)
+				p.Status.Resources, p.Status.Nodes, p.Status.NodeClassObservedGeneration = r, nodes, generation
+			},
+		},
+		Store:      store,
+		ClassState: func(context.Context, karpv1.NodeClassReference) (ClassState, error) { return class, nil },
+		Offered:    func(karpv1.NodeClassReference) map[string]bool { return offered },
+		Health:     &Health{}, Events: events,
+		Metrics: observe.NewMetrics(prometheus.NewRegistry(), "", "", "", ""),
+		Now:     func() time.Time { return start },
+	}
+	for range 2 { // a second look must find nothing to change
+		if _, err := r.Reconcile(t.Context(), p.Name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := &karpv1.NodePool{}
+	if err := store.Get(t.Context(), client.ObjectKeyFromObject(p), got); err != nil {
+		t.Fatal(err)
+	}
+	return got, events
+}
+
+func pool(requirements ...karpv1.Requirement) *karpv1.NodePool {
+	p := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	p.Spec.Template.Spec.NodeClassRef = karpv1.NodeClassReference{Group: api.GroupAWS, Kind: "EC2NodeClass", Name: "main"}
+	p.Spec.Template.Spec.Requirements = requirements
+	return p
+}
+
+var ready = ClassState{Found: true, Generation: 1, Status: metav1.ConditionTrue}
+
+func TestReadiness(t *testing.T) {
+	tests := map[string]struct {
+		class  ClassState
+		status metav1.ConditionStatus
+		reason string
+		says   string
+	}{
+		"SC-394 a class that does not exist":         {ClassState{}, metav1.ConditionFalse, karpv1.ReasonNodeClassNotFound, "EC2NodeClass main does not exist"},
+		"SC-394 a class that is being deleted":       {ClassState{Found: true, Terminating: true}, metav1.ConditionFalse, karpv1.ReasonNodeClassTerminating, "being deleted"},
+		"SC-394 a class that is not ready says why":  {ClassState{Found: true, Status: metav1.ConditionFalse, Reason: "SubnetsNotFound", Message: "no subnet"}, metav1.ConditionFalse, "SubnetsNotFound", "no subnet"},
+		"SC-394 a class without a word about itself": {ClassState{Found: true, Status: metav1.ConditionUnknown}, metav1.ConditionFalse, karpv1.ReasonNodeClassReadinessUnknown, "does not say yet"},
+		"a class that is ready":                      {ready, metav1.ConditionTrue, karpv1.NodePoolClassReady, ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, events := reconcile(t, pool(), tt.class, nil)
+			c := condition.Get(got, karpv1.NodePoolClassReady)
+			if c.Status != tt.status || c.Reason != tt.reason || !strings.Contains(c.Message, tt.says) {
+				t.Errorf("condition = %s %s %q; want %s %s saying %q", c.Status, c.Reason, c.Message, tt.status, tt.reason, tt.says)
+			}
+			if isReady := condition.IsTrue(got, karpv1.NodePoolReady); isReady != (tt.status == metav1.ConditionTrue) {
+				t.Errorf("Ready = %v", isReady)
+			}
+			if warned := len(events.reasons) > 0; warned != (tt.status != metav1.ConditionTrue) {
+				t.Errorf("events = %v", events.reasons)
+			}
+		})
+	}
+}
+
+func TestTypesTheRegionLacks(t *testing.T) {
+	in := func(types ...string) karpv1.Requirement {
+		return karpv1.Requirement{Key: api.LabelInstanceType, Operator: corev1.NodeSelectorOpIn, Values: types}
+	}
+	offered := map[string]bool{"m5.large": true}
+	tests := map[string]struct {
+		requirement karpv1.Requirement
+		valid       bool
+		says        string
+	}{
+		"all offered":            {in("m5.large"), true, ""},
+		"some lacking are named": {in("m5.large", "m99.large"), true, "left out: m99.large"},
+		"all lacking is refused": {in("m99.large", "m98.large"), false, "m98.large, m99.large"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, _ := reconcile(t, pool(tt.requirement), ready, offered)
+			c := condition.Get(got, karpv1.NodePoolValidationSucceeded)
+			if (c.Status == metav1.ConditionTrue) != tt.valid || !strings.Contains(c.Message, tt.says) {
+				t.Errorf("condition = %s %q; want valid %v saying %q", c.Status, c.Message, tt.valid, tt.says)
+			}
+		})
+	}
+}
+
+func TestUsage(t *testing.T) {
+	claim := func(name, cpu string, registered bool) *karpv1.NodeClaim {
+		c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{api.LabelNodePool: "default"}}}
+		c.Status.ProviderID = "aws:///a/i-" + name
+		c.Status.Capacity = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)}
+		if registered {
+			condition.SetTrue(c, karpv1.ClaimRegistered, start)
+		}
+		return c
+	}
+	node := &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{api.LabelNodePool: "default"}},
+		Spec:       corev1.NodeSpec{ProviderID: "aws:///a/i-b"},
+		Status:     corev1.NodeStatus{Capacity: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("8")}},
+	}
+	got, _ := reconcile(t, pool(), ready, nil, claim("a", "2", false), claim("b", "4", true), node)
+	if cpu := got.Status.Resources[corev1.ResourceCPU]; cpu.String() != "10" {
+		t.Errorf("the pool owns %s cores, want 2 of the machine on its way and 8 of the node", cpu.String())
+	}
+	if nodes := got.Status.Resources[api.ResourceNodes]; nodes.String() != "2" || got.Status.Nodes != 2 {
+		t.Errorf("the pool owns %s nodes and status.nodes is %d, want 2", nodes.String(), got.Status.Nodes)
+	}
+	if got.Annotations[api.AnnotationNodePoolHash] != "hash" {
+		t.Error("the hash was not written")
+	}
+}
+
+func TestHealth(t *testing.T) {
+	tests := map[string]struct {
+		do   func(h *Health)
+		want Verdict
+	}{
+		"nothing is known at first":           {func(*Health) {}, Unknown},
+		"SC-239 one failure of four is borne": {func(h *Health) { h.Note("p", false); h.Note("p", true) }, Healthy},
+		"SC-239 two of the last four are not": {func(h *Health) { h.Note("p", false); h.Note("p", true); h.Note("p", false) }, Unhealthy},
+		"SC-239 older failures are forgotten": {func(h *Health) {
+			h.Note("p", false)
+			h.Note("p", false)
+			for range 4 {
+				h.Note("p", true)
+			}
+		}, Healthy},
+		"SC-395 a change of the pool starts afresh": {func(h *Health) { h.Of("p", 1, 1); h.Note("p", false); h.Note("p", false); h.Of("p", 2, 1) }, Unknown},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			h := &Health{}
+			tt.do(h)
+			generation := int64(1)
+			if strings.Contains(name, "SC-395") {
+				generation = 2
+			}
+			if got := h.Of("p", generation, 1); got != tt.want {
+				t.Errorf("verdict = %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
