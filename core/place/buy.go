@@ -14,8 +14,32 @@ func (r *run) buyAll() {
 	r.sortBySide()
 	for _, g := range r.groups {
 		for g.left() > 0 && !r.spent(0) && r.buyFor(g) {
+			r.reprice()
 		}
 	}
+}
+
+// reprice seeks prices anew when half of the worth is placed: what is left
+// may be of another kind, such as all memory and little cpu.
+func (r *run) reprice() {
+	if r.repriceAt <= 0 || r.toPlace() > r.repriceAt {
+		return
+	}
+	r.prices()
+	for _, g := range r.groups {
+		r.settleIn(g, g.home)
+	}
+	r.sortBySide()
+}
+
+func (r *run) toPlace() float64 {
+	sum := 0.0
+	for _, g := range r.groups {
+		if n := g.left(); n > 0 {
+			sum += float64(float64(n) * value(r.worth, g.need))
+		}
+	}
+	return sum
 }
 
 // nextHome returns the highest tier below the given one whose pools can have

@@ -28,6 +28,7 @@ type buyer struct {
 // ask is how one group may use one pool.
 type ask struct {
 	ways []way
+	need []int64 // of one pod
 	tier int     // the higher the earlier: by the pool's weight, pools that the pod would rather avoid last
 	best float64 // highest yield among the options that hold a pod of the group
 	why  fit.Reason
@@ -89,6 +90,24 @@ func (b *buyer) value(worth []float64) {
 		b.byYield[i] = i
 	}
 	slices.SortStableFunc(b.byYield, func(x, y int) int { return cmp.Compare(b.yield[y], b.yield[x]) })
+	for _, a := range b.asks {
+		if a != nil {
+			b.rate(a)
+		}
+	}
+}
+
+// rate finds the highest yield that each way of asking may have.
+func (b *buyer) rate(a *ask) {
+	a.best = 0
+	for i := range a.ways {
+		for _, o := range b.byYield {
+			if a.ways[i].options.Has(o) && b.available.Has(o) && fits(b.free[b.Options[o].Kind], a.need) {
+				a.best = max(a.best, b.yield[o])
+				break
+			}
+		}
+	}
 }
 
 // Costs of what has no price of its own, relative to the others.
@@ -135,44 +154,32 @@ const avoidance = 1 << 20
 
 func (b *buyer) newAsk(g *group) *ask {
 	terms, why := b.Terms(g.shape)
-	out := &ask{why: why, tier: b.Weight}
+	out := &ask{why: why, need: g.need, tier: b.Weight}
 	if fit.Avoided(b.Taints, g.shape.Tolerations) {
 		out.tier -= avoidance
 	}
 	for _, t := range terms {
-		w := way{options: t.Options, term: t, first: -1}
-		if first, yield := b.look(t.Options, g.need); first >= 0 {
-			w.first = first
-			out.best = max(out.best, yield)
-			out.ways = append(out.ways, w)
+		if first := b.first(t.Options, g.need); first >= 0 {
+			out.ways = append(out.ways, way{options: t.Options, term: t, first: first})
 		}
 	}
 	slices.SortStableFunc(out.ways, func(x, y way) int { return cmp.Compare(x.first, y.first) })
 	if len(out.ways) == 0 && why.OK() {
 		out.why = b.OnNew(g.shape)
 	}
+	b.rate(out)
 	return out
 }
 
-// look finds the first available option in the order of buying that holds one
-// pod, and the highest yield among all that do.
-func (b *buyer) look(options bitset.Set, need []int64) (first int, yield float64) {
-	first = -1
+// first finds the first available option in the order of buying that holds
+// one pod, or -1.
+func (b *buyer) first(options bitset.Set, need []int64) int {
 	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
 		if b.available.Has(i) && fits(b.free[b.Options[i].Kind], need) {
-			first = i
-			break
+			return i
 		}
 	}
-	if first < 0 {
-		return first, 0
-	}
-	for _, i := range b.byYield {
-		if options.Has(i) && b.available.Has(i) && fits(b.free[b.Options[i].Kind], need) {
-			return first, b.yield[i]
-		}
-	}
-	return first, 0
+	return -1
 }
 
 // prices asks what one unit of each resource is worth when all pods are to be
@@ -191,6 +198,7 @@ func (r *run) prices() {
 	for _, b := range r.buyers {
 		b.value(r.worth)
 	}
+	r.repriceAt = r.toPlace() / 2
 }
 
 // leaning is by how much more of one resource is assumed when prices are

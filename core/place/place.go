@@ -69,18 +69,19 @@ func Place(s *cluster.Snapshot, o Options) Result {
 
 // run is one call of Place.
 type run struct {
-	options Options
-	dims    dims
-	groups  []*group // in the order of placing
-	seats   []*seat  // nodes, then ordered machines
-	buyers  []*buyer // heaviest pool first
-	worth   []float64
-	sides   [][]*group // by resource: groups whose worth is mostly in it, see sortBySide
-	steps   int64
-	filler  filler            // kept for its memory
-	scratch load              // likewise
-	tried   map[[2]int64]bool // likewise
-	out     Result
+	options   Options
+	dims      dims
+	groups    []*group // in the order of placing
+	seats     []*seat  // nodes, then ordered machines
+	buyers    []*buyer // heaviest pool first
+	worth     []float64
+	repriceAt float64    // worth of what is left at which prices are sought anew
+	sides     [][]*group // by resource: groups whose worth is mostly in it, see sortBySide
+	steps     int64
+	filler    filler            // kept for its memory
+	scratch   load              // likewise
+	tried     map[[2]int64]bool // likewise
+	out       Result
 }
 
 func newRun(s *cluster.Snapshot, o Options) *run {
