@@ -104,7 +104,9 @@ func (a answer) taken(each int64) map[string]int64 {
 	return out
 }
 
-// outcome is nil when all machines were had; else it says why not.
+// outcome is nil when all machines were had; else it says why not. EC2's
+// answer is final for its token, so even trouble that may pass is a refusal:
+// another attempt may have better luck, a repetition never.
 func (a answer) outcome(r Request, o order) error {
 	if len(a.machines) >= r.Launch.Count {
 		return nil
@@ -116,9 +118,6 @@ func (a answer) outcome(r Request, o order) error {
 		return &cloud.NoCapacityError{Offers: short, Cause: a.cause(func(x refusal) bool { return fault.Short(x.code) })}
 	}
 	first := a.refusals[0]
-	if first.code == "RequestLimitExceeded" {
-		return &cloud.ThrottledError{Call: "ec2:CreateFleet"}
-	}
 	return &cloud.RefusedError{Reason: fault.Reason(first.code, first.message), Cause: a.cause(func(refusal) bool { return true })}
 }
 

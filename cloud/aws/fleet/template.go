@@ -62,7 +62,7 @@ func userDataInput(r Request, g group) userdata.Input {
 	in := userdata.Input{
 		Family: r.Class.Spec.EffectiveFamily(), Cluster: r.Cluster, Kubelet: r.Class.Spec.Kubelet, MaxPods: g.maxPods,
 		Labels: r.Launch.Node.Labels, RAID0: r.Class.Spec.InstanceStore == nodeclass.RAID0,
-		Version: r.Class.Resolved.Images[g.image].Version, User: r.Class.Spec.UserData,
+		Version: r.Class.Resolved.Images[g.image].Release(), User: r.Class.Spec.UserData,
 	}
 	for _, t := range r.Launch.Node.Taints {
 		in.Taints = append(in.Taints, userdata.Taint(t))

@@ -96,7 +96,6 @@ func (f Finder) alias(ctx context.Context, text, kubernetes string) ([]nodeclass
 			f.Parameters.Forget(v.parameter) // "latest" has moved on
 		}
 		image.Requirements = image.Requirements.AndAll(v.requirements)
-		image.Version = v.version(alias, image.Name)
 		out = append(out, image)
 	}
 	return out, nil

@@ -89,7 +89,7 @@ func show(images []nodeclass.Image) string {
 	var lines []string
 	for _, i := range images {
 		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s [%s] %s", i.ID, cmp.Or(map[bool]string{true: "deprecated"}[i.Deprecated], "current"),
-			i.Requirements, i.Version)))
+			i.Requirements, i.Release())))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -133,7 +133,7 @@ func TestAliases(t *testing.T) {
 		}},
 		"Bottlerocket pinned, with or without v": {"bottlerocket@v1.20.0", map[string]string{
 			"/aws/service/bottlerocket/aws-k8s-1.31/x86_64/1.20.0/image_id": "ami-b",
-		}, []string{"ami-b current [" + noDevices + "; kubernetes.io/arch in amd64] 1.20.0"}},
+		}, []string{"ami-b current [" + noDevices + "; kubernetes.io/arch in amd64] 1.46.0"}},
 		"AL2's GPU image serves two kinds of devices": {"al2@latest", map[string]string{
 			eks + "amazon-linux-2-gpu/recommended/image_id": "ami-xg",
 		}, []string{

@@ -34,9 +34,6 @@ func (f Finder) selected(ctx context.Context, spec nodeclass.Spec) ([]nodeclass.
 			if spec.EffectiveFamily().Windows() {
 				image.Requirements = image.Requirements.And(in(nodeclass.LabelOS, "windows"))
 			}
-			if spec.EffectiveFamily() == nodeclass.Bottlerocket {
-				image.Version = bottlerocketVersion(image.Name)
-			}
 			out = append(out, image)
 		}
 	}

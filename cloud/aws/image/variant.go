@@ -2,7 +2,6 @@ package image
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -114,30 +113,6 @@ func without(key string) constraint.Requirement {
 		panic("the operator DoesNotExist takes no values: " + err.Error())
 	}
 	return constraint.Requirement{Key: key, Set: absent}
-}
-
-// version is the release of the operating system, where the family's user
-// data depends on it.
-func (v variant) version(a nodeclass.Alias, imageName string) string {
-	if a.Family != nodeclass.Bottlerocket {
-		return ""
-	}
-	if a.Version != nodeclass.Latest {
-		return a.Version
-	}
-	return bottlerocketVersion(imageName)
-}
-
-// bottlerocketVersion reads the release from an image's name:
-// "bottlerocket-aws-k8s-1.36-x86_64-v1.46.0-5d2a1b8c".
-func bottlerocketVersion(imageName string) string {
-	words := strings.Split(imageName, "-")
-	for _, w := range slices.Backward(words) {
-		if strings.HasPrefix(w, "v") && strings.Count(w, ".") == 2 {
-			return strings.TrimPrefix(w, "v")
-		}
-	}
-	return ""
 }
 
 // supported refuses aliases for which AWS publishes nothing under a version

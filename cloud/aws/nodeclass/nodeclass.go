@@ -7,6 +7,8 @@
 package nodeclass
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/daemok/daemok/core/constraint"
@@ -156,7 +158,18 @@ type Image struct {
 	Deprecated   bool
 	CreatedAt    time.Time
 	Requirements constraint.Requirements
-	Version      string // of the operating system where the alias names one: Bottlerocket's "1.46.0"
+}
+
+// Release is the release of Bottlerocket that the image's name tells:
+// "1.46.0" of "bottlerocket-aws-k8s-1.36-x86_64-v1.46.0-5d2a1b8c". It is empty
+// for names that tell none.
+func (i Image) Release() string {
+	for _, word := range slices.Backward(strings.Split(i.Name, "-")) {
+		if strings.HasPrefix(word, "v") && strings.Count(word, ".") == 2 {
+			return strings.TrimPrefix(word, "v")
+		}
+	}
+	return ""
 }
 
 // EffectiveFamily is the family that counts: the one named, else the alias'.
