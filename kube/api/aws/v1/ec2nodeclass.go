@@ -87,7 +87,6 @@ type EC2NodeClassSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(x, !has(x.id) || !(has(x.alias) || has(x.tags) || has(x.name) || has(x.owner)))",message="in amiSelectorTerms id may not be set beside alias, tags, name or owner"
 	// +kubebuilder:validation:XValidation:rule="self.all(x, !has(x.alias) || !(has(x.id) || has(x.tags) || has(x.name) || has(x.owner) || has(x.ssmParameter)))",message="in amiSelectorTerms alias may not be set beside other fields"
 	// +kubebuilder:validation:XValidation:rule="self.size() < 2 || self.all(x, !has(x.alias))",message="a term with alias must be the only one of amiSelectorTerms"
-	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=30
 	AMISelectorTerms []AMISelectorTerm `json:"amiSelectorTerms"`
 
