@@ -1,5 +1,6 @@
-// Package scenario reads and prints snapshots as text: for stories that tests
-// tell, for bug reports and for saving a decision to look at it later.
+// Package scenario reads and prints snapshots and plans as text: for stories
+// that tests tell, for bug reports and for saving a decision to look at it
+// later. See PrintPlan for the lines of a plan.
 //
 // It promises that printing is complete and canonical: parsing what Print
 // wrote gives an equal snapshot, and printing that gives the same bytes.

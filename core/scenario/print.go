@@ -141,14 +141,19 @@ func (p *printer) catalogue(c *cluster.Catalogue) {
 }
 
 func (p *printer) offer(o *cluster.Offer) {
-	price := "unpriced"
-	if o.Priced {
-		price = dollars(o.Price)
-	} else if o.Price != 0 {
-		price += " " + dollars(o.Price)
-	}
-	p.line(1, "offer", quote(o.Zone), quote(string(o.Option)), price, flag("unavailable", !o.Available))
+	p.line(1, "offer", quote(o.Zone), quote(string(o.Option)), price(o.Priced, o.Price), flag("unavailable", !o.Available))
 	p.labels(2, o.Labels, offerLabels(o))
+}
+
+// price writes a price, and that it means nothing where it does not.
+func price(known bool, p quantity.MicroUSDPerHour) string {
+	switch {
+	case known:
+		return dollars(p)
+	case p != 0:
+		return "unpriced " + dollars(p)
+	}
+	return "unpriced"
 }
 
 func (p *printer) node(n *cluster.Node) {

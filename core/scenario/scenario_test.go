@@ -10,6 +10,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/decide"
+	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/core/scenario"
 )
@@ -63,10 +64,9 @@ func TestNothingIsLost(t *testing.T) {
 	}
 }
 
-// mayBeZero lists the fields of full that are zero somewhere, and why.
+// mayBeZero lists the fields that full leaves zero somewhere, and why.
 var mayBeZero = map[string]string{
 	"Extended.Amount": "a limit of zero is kept",
-	"Shape":           "the first shape is the smallest possible",
 }
 
 func TestFullIsFull(t *testing.T) {
@@ -214,4 +214,51 @@ func FuzzPrintIsAFixedPoint(f *testing.F) {
 			t.Errorf("printed again it differs:\n%s\nwas:\n%s", twice, once)
 		}
 	})
+}
+
+// fullPlan returns a plan in which every field is set, for pods of full.
+func fullPlan(s *cluster.Snapshot) *plan.Plan {
+	pod := s.Waiting[0]
+	choice := plan.Choice{Kind: "m5", Zone: "z", Option: cluster.Spot, Price: 96001, Priced: true, WhyNot: "a \"dear\" one"}
+	id := cluster.PoolID{Kind: "NodePool", Name: "default"}
+	return &plan.Plan{Basis: 12, Steps: 7, Exhausted: true, CostBefore: 1, CostAfter: 2,
+		Launches: []plan.Launch{{Name: "new-1", Pool: id, Labels: constraint.NewLabels(map[string]string{"k": "v"}),
+			Requirements: constraint.NewRequirements(constraint.Requirement{Key: "zone", Set: constraint.Values("a"), MinValues: 1}),
+			Requests:     quantity.Resources{CPU: 1, Memory: 1, EphemeralStorage: 1, Pods: 1, Extended: []quantity.Extended{{Name: "x/y", Amount: 1}}},
+			Choice:       choice, RunnersUp: []plan.Choice{choice, choice}, Pods: []cluster.Pod{pod}, Relaxed: true, Reason: "one pod waits"}},
+		Placements: []plan.Placement{{Pod: pod, On: plan.OnNode, Target: "n"}},
+		Removals:   []plan.Removal{{Node: "n", Claim: "c", Pool: id, Reason: plan.Empty, Note: "for an hour"}},
+		Unplaced:   []plan.Unplaced{{Shape: pod.Shape, Pods: []cluster.Pod{pod}, Reasons: []plan.Reason{{Pool: id, Text: "no room"}}}}}
+}
+
+func TestNothingOfAPlanIsLost(t *testing.T) {
+	s := full()
+	want := fullPlan(s)
+	checkSet(t, "Plan", reflect.ValueOf(*want))
+	text := scenario.PrintPlan(want)
+	got, err := scenario.ParsePlan(text, s)
+	if err != nil {
+		t.Fatalf("ParsePlan: %v\n%s", err, text)
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("ParsePlan(PrintPlan(p)) differs from p:\n%s\nprinted again:\n%s", text, scenario.PrintPlan(got))
+	}
+}
+
+func TestParsePlanSaysWhatIsWrong(t *testing.T) {
+	tests := map[string]struct{ text, want string }{
+		"an unknown line":      {"plan 1\nbuy m5", `line 2: no line of a plan begins with "buy"`},
+		"a pod nobody knows":   {"place a/b on=node", "the snapshot has no pod a/b"},
+		"a choice of nothing":  {"choice a b c 1", "below a launch"},
+		"a choice too short":   {"launch new-1\nchoice a b", "want type, zone, option and price"},
+		"a reason for nothing": {"reason why", "below unplaced"},
+		"an unknown field":     {"remove n colour=red", `no field "colour"`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if _, err := scenario.ParsePlan(tt.text, full()); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("ParsePlan(%q) = %v, want %q in it", tt.text, err, tt.want)
+			}
+		})
+	}
 }

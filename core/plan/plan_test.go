@@ -1,0 +1,84 @@
+package plan_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/plan"
+)
+
+var (
+	pool  = cluster.PoolID{Kind: "NodePool", Name: "default"}
+	small = plan.Choice{Kind: "m5.large", Zone: "a", Option: cluster.Spot, Price: 30000, Priced: true}
+	other = plan.Choice{Kind: "m6.large", Zone: "b", Option: cluster.OnDemand, Price: 96000, Priced: true, WhyNot: "$0.066000/h dearer"}
+	odd   = plan.Choice{Kind: "x1", Zone: "a", Option: cluster.OnDemand, WhyNot: "its price is not known"}
+)
+
+func pods(names ...string) []cluster.Pod {
+	var out []cluster.Pod
+	for _, n := range names {
+		out = append(out, cluster.Pod{Namespace: "default", Name: n})
+	}
+	return out
+}
+
+func TestDecisionNamesTheChoiceAndTheNextTwo(t *testing.T) {
+	l := plan.Launch{Choice: small, RunnersUp: []plan.Choice{other, odd}}
+	want := "m5.large in a, spot, $0.030000/h; not m6.large in b, on-demand, $0.096000/h: $0.066000/h dearer; " +
+		"not x1 in a, on-demand, price unknown: its price is not known"
+	if got := l.Decision(); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestNamesCountsWhatItDoesNotList(t *testing.T) {
+	tests := map[string]struct {
+		pods []cluster.Pod
+		want string
+	}{
+		"nobody":      {nil, ""},
+		"one":         {pods("a"), "default/a"},
+		"a few":       {pods("a", "b"), "default/a default/b"},
+		"too many":    {pods(strings.Split("abcdefghijklmn", "")...), "default/l and 2 more"},
+		"just enough": {pods(strings.Split("abcdefghijkl", "")...), "default/l"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := plan.Names(tt.pods); !strings.HasSuffix(got, tt.want) {
+				t.Errorf("Names = %q, want %q at its end", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestAnEmptyPlanSaysSo(t *testing.T) {
+	if got := (plan.Plan{Basis: 4}).String(); got != "nothing to do\n" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestDiffTellsWhatOnlyOnePlanDoes(t *testing.T) {
+	a := plan.Plan{
+		Launches:   []plan.Launch{{Name: "new-1", Pool: pool, Choice: small, Pods: pods("x")}, {Name: "new-2", Pool: pool, Choice: other, Pods: pods("y")}},
+		Placements: []plan.Placement{{Pod: pods("z")[0], On: plan.OnNode, Target: "n1"}, {Pod: pods("x")[0], On: plan.OnLaunch, Target: "new-1"}},
+		Removals:   []plan.Removal{{Node: "n2", Pool: pool, Reason: plan.Empty}},
+	}
+	b := plan.Plan{
+		Launches:   []plan.Launch{{Name: "new-1", Pool: pool, Choice: other, Pods: pods("y")}},
+		Placements: []plan.Placement{{Pod: pods("z")[0], On: plan.OnNode, Target: "n2"}},
+		Unplaced:   []plan.Unplaced{{Pods: pods("x"), Reasons: []plan.Reason{{Pool: pool, Text: "no room"}}}},
+	}
+	want := `- launch of NodePool/default: m5.large in a, spot, $0.030000/h for default/x
++ leave default/x
+- place default/z on node n1
++ place default/z on node n2
+- remove node n2: Empty
+`
+	if got := plan.Diff(a, b); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+	if got := plan.Diff(a, a); got != "" {
+		t.Errorf("a plan differs from itself:\n%s", got)
+	}
+}

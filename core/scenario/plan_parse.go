@@ -1,0 +1,251 @@
+package scenario
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// ParsePlan reads what PrintPlan wrote. s is the snapshot that the plan was
+// made from; pods that it does not know are an error.
+func ParsePlan(text string, s *cluster.Snapshot) (*plan.Plan, error) {
+	p := &planParser{out: &plan.Plan{}, pods: map[[2]string]cluster.Pod{}}
+	for _, pod := range s.Waiting {
+		p.pods[[2]string{pod.Namespace, pod.Name}] = pod
+	}
+	for _, n := range s.Nodes {
+		for _, pod := range n.Pods {
+			p.pods[[2]string{pod.Namespace, pod.Name}] = pod
+		}
+	}
+	for i, line := range strings.Split(text, "\n") {
+		w, err := words(line)
+		if err == nil && len(w) > 0 {
+			err = p.read(w)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", i+1, err)
+		}
+	}
+	return p.out, nil
+}
+
+type planParser struct {
+	parser   // for requirements and labels of the last launch
+	out      *plan.Plan
+	pods     map[[2]string]cluster.Pod
+	launch   *plan.Launch
+	unplaced *plan.Unplaced
+}
+
+var planNouns = map[string]func(*planParser, []string) error{
+	"plan": (*planParser).plan, "launch": (*planParser).newLaunch, "choice": (*planParser).choice,
+	"runner-up": (*planParser).runnerUp, "requests": (*planParser).requests, "place": (*planParser).place,
+	"remove": (*planParser).remove, "unplaced": (*planParser).newUnplaced, "for": (*planParser).pod, "reason": (*planParser).reason,
+	"labels":  func(p *planParser, w []string) error { return p.labels(w) },
+	"require": func(p *planParser, w []string) error { return p.require(w) },
+}
+
+func (p *planParser) read(w []string) error {
+	f, known := planNouns[w[0]]
+	if !known {
+		return fmt.Errorf("no line of a plan begins with %q", w[0])
+	}
+	if err := f(p, w[1:]); err != nil {
+		return fmt.Errorf("%s: %w", w[0], err)
+	}
+	return nil
+}
+
+// fields reads key=value words into the setters named; flags get "".
+func fields(w []string, set map[string]func(string) error) error {
+	for _, word := range w {
+		key, value, _, err := pair(word)
+		if err != nil {
+			return err
+		}
+		f, known := set[key]
+		if !known {
+			return fmt.Errorf("no field %q", key)
+		}
+		if err := f(value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func into(target *string) func(string) error {
+	return func(v string) error { *target = v; return nil }
+}
+
+func yes(target *bool) func(string) error {
+	return func(string) error { *target = true; return nil }
+}
+
+func money(target *quantity.MicroUSDPerHour) func(string) error {
+	return func(v string) (err error) { *target, err = readDollars(v); return err }
+}
+
+func pool(target *cluster.PoolID) func(string) error {
+	return func(v string) (err error) { *target, err = readPoolID(v); return err }
+}
+
+func (p *planParser) plan(w []string) error {
+	basis, rest, err := named(w)
+	if err != nil {
+		return err
+	}
+	if p.out.Basis, err = strconv.ParseUint(basis, 10, 64); err != nil {
+		return fmt.Errorf("basis %s: want a revision", basis)
+	}
+	return fields(rest, map[string]func(string) error{
+		"steps": func(v string) (err error) {
+			p.out.Steps, err = strconv.ParseInt(v, 10, 64)
+			return err
+		},
+		"exhausted": yes(&p.out.Exhausted), "cost-before": money(&p.out.CostBefore), "cost-after": money(&p.out.CostAfter)})
+}
+
+func (p *planParser) newLaunch(w []string) error {
+	name, rest, err := named(w)
+	if err != nil {
+		return err
+	}
+	p.out.Launches = append(p.out.Launches, plan.Launch{Name: name})
+	p.launch, p.unplaced = &p.out.Launches[len(p.out.Launches)-1], nil
+	p.parent = parent{noun: "launch", labels: &p.launch.Labels, requirements: &p.launch.Requirements}
+	return fields(rest, map[string]func(string) error{
+		"pool": pool(&p.launch.Pool), "relaxed": yes(&p.launch.Relaxed), "reason": into(&p.launch.Reason)})
+}
+
+func (p *planParser) choice(w []string) (err error) {
+	if p.launch == nil {
+		return fmt.Errorf("want it below a launch")
+	}
+	p.launch.Choice, err = readChoice(w)
+	return err
+}
+
+func (p *planParser) runnerUp(w []string) error {
+	if p.launch == nil {
+		return fmt.Errorf("want it below a launch")
+	}
+	c, err := readChoice(w)
+	p.launch.RunnersUp = append(p.launch.RunnersUp, c)
+	return err
+}
+
+func readChoice(w []string) (c plan.Choice, err error) {
+	var name [3]string
+	if len(w) < 4 {
+		return c, fmt.Errorf("want type, zone, option and price")
+	}
+	for i := range name {
+		if name[i], err = unquote(w[i]); err != nil {
+			return c, err
+		}
+	}
+	c = plan.Choice{Kind: name[0], Zone: name[1], Option: cluster.Option(name[2]), Priced: w[3] != "unpriced"}
+	rest := w[3:]
+	if !c.Priced {
+		rest = rest[1:]
+	}
+	if len(rest) > 0 && !strings.HasPrefix(rest[0], "why=") {
+		if c.Price, err = readDollars(rest[0]); err != nil {
+			return c, err
+		}
+		rest = rest[1:]
+	}
+	return c, fields(rest, map[string]func(string) error{"why": into(&c.WhyNot)})
+}
+
+func (p *planParser) requests(w []string) (err error) {
+	if p.launch == nil {
+		return fmt.Errorf("want it below a launch")
+	}
+	p.launch.Requests, err = readAmounts(w)
+	return err
+}
+
+func (p *planParser) place(w []string) error {
+	if len(w) == 0 {
+		return fmt.Errorf("want a pod")
+	}
+	pod, err := p.find(w[0])
+	if err != nil {
+		return err
+	}
+	x := plan.Placement{Pod: pod}
+	err = fields(w[1:], map[string]func(string) error{"on": into((*string)(&x.On)), "target": into(&x.Target)})
+	p.out.Placements = append(p.out.Placements, x)
+	return err
+}
+
+func (p *planParser) remove(w []string) error {
+	node, rest, err := named(w)
+	if err != nil {
+		return err
+	}
+	r := plan.Removal{Node: node}
+	err = fields(rest, map[string]func(string) error{"claim": into(&r.Claim), "pool": pool(&r.Pool),
+		"reason": into((*string)(&r.Reason)), "note": into(&r.Note)})
+	p.out.Removals = append(p.out.Removals, r)
+	return err
+}
+
+func (p *planParser) newUnplaced(w []string) error {
+	if len(w) > 0 {
+		return fmt.Errorf("stands alone")
+	}
+	p.out.Unplaced = append(p.out.Unplaced, plan.Unplaced{})
+	p.launch, p.unplaced = nil, &p.out.Unplaced[len(p.out.Unplaced)-1]
+	p.parent = parent{}
+	return nil
+}
+
+func (p *planParser) pod(w []string) error {
+	if len(w) != 1 || p.launch == nil && p.unplaced == nil {
+		return fmt.Errorf("want one pod, below a launch or unplaced")
+	}
+	pod, err := p.find(w[0])
+	if err != nil {
+		return err
+	}
+	if p.launch != nil {
+		p.launch.Pods = append(p.launch.Pods, pod)
+		return nil
+	}
+	p.unplaced.Pods, p.unplaced.Shape = append(p.unplaced.Pods, pod), pod.Shape
+	return nil
+}
+
+func (p *planParser) reason(w []string) error {
+	text, rest, err := named(w)
+	if err != nil {
+		return err
+	}
+	if p.unplaced == nil {
+		return fmt.Errorf("want it below unplaced")
+	}
+	r := plan.Reason{Text: text}
+	err = fields(rest, map[string]func(string) error{"pool": pool(&r.Pool)})
+	p.unplaced.Reasons = append(p.unplaced.Reasons, r)
+	return err
+}
+
+func (p *planParser) find(word string) (cluster.Pod, error) {
+	namespace, name, err := readSlashed(word)
+	if err != nil {
+		return cluster.Pod{}, err
+	}
+	pod, known := p.pods[[2]string{namespace, name}]
+	if !known {
+		return pod, fmt.Errorf("the snapshot has no pod %s", word)
+	}
+	return pod, nil
+}

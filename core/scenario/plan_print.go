@@ -1,0 +1,70 @@
+package scenario
+
+import (
+	"strconv"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/plan"
+)
+
+// PrintPlan writes a plan in full, in the language of snapshots; plan.String
+// is for people. Pods are named, so reading it takes the snapshot it is for.
+//
+//	plan 12 steps=4711 exhausted cost-before=0.1 cost-after=0.2
+//	launch new-1 pool=NodePool/default relaxed reason="2 pods wait"
+//	  choice m5.large us-west-2a on-demand 0.096
+//	  runner-up m6i.large us-west-2a on-demand 0.1 why="$0.004000/h dearer"
+//	  requests cpu=1 memory=2Gi
+//	  labels team=a
+//	  require topology.kubernetes.io/zone In us-west-2a
+//	  for default/web-1
+//	place default/web-2 on=node target=ip-10-0-0-1
+//	remove ip-10-0-0-2 claim=c pool=NodePool/default reason=Empty note="empty for 30s"
+//	unplaced
+//	  for default/giant
+//	  reason "no type has room" pool=NodePool/default
+func PrintPlan(pl *plan.Plan) string {
+	p := &printer{}
+	p.line(0, "plan", strconv.FormatUint(pl.Basis, 10), number("steps", pl.Steps), flag("exhausted", pl.Exhausted),
+		priced("cost-before", pl.CostBefore), priced("cost-after", pl.CostAfter))
+	for i := range pl.Launches {
+		p.launch(&pl.Launches[i])
+	}
+	for _, x := range pl.Placements {
+		p.line(0, "place", slashed(x.Pod.Namespace, x.Pod.Name), field("on", string(x.On)), field("target", x.Target))
+	}
+	for _, r := range pl.Removals {
+		p.line(0, "remove", quote(r.Node), field("claim", r.Claim), poolField(r.Pool), field("reason", string(r.Reason)), field("note", r.Note))
+	}
+	for _, u := range pl.Unplaced {
+		p.line(0, "unplaced")
+		p.names(u.Pods)
+		for _, r := range u.Reasons {
+			p.line(1, "reason", quote(r.Text), poolField(r.Pool))
+		}
+	}
+	return p.text.String()
+}
+
+func (p *printer) launch(l *plan.Launch) {
+	p.line(0, "launch", quote(l.Name), poolField(l.Pool), flag("relaxed", l.Relaxed), field("reason", l.Reason))
+	p.choice("choice", &l.Choice)
+	for i := range l.RunnersUp {
+		p.choice("runner-up", &l.RunnersUp[i])
+	}
+	p.amounts(1, "requests", l.Requests)
+	p.labels(1, l.Labels, constraint.Labels(nil))
+	p.requirements(1, l.Requirements)
+	p.names(l.Pods)
+}
+
+func (p *printer) choice(noun string, c *plan.Choice) {
+	p.line(1, noun, quote(c.Kind), quote(c.Zone), quote(string(c.Option)), price(c.Priced, c.Price), field("why", c.WhyNot))
+}
+
+func (p *printer) names(pods []cluster.Pod) {
+	for _, pod := range pods {
+		p.line(1, "for", slashed(pod.Namespace, pod.Name))
+	}
+}
