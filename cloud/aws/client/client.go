@@ -11,11 +11,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/middleware"
+	"github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/eks"
@@ -47,7 +48,7 @@ var ErrNoRegion = errors.New("no AWS region is known: set AWS_REGION to the clus
 // "name/version". The observer may be nil.
 func New(ctx context.Context, region, agent string, observer Observer) (Clients, error) {
 	options := []func(*config.LoadOptions) error{
-		config.WithHTTPClient(&http.Client{Timeout: callTimeout}),
+		config.WithHTTPClient(http.NewBuildableClient().WithTimeout(callTimeout)),
 		config.WithAPIOptions(observe(observer)),
 	}
 	if region != "" {
@@ -55,8 +56,8 @@ func New(ctx context.Context, region, agent string, observer Observer) (Clients,
 	} else {
 		options = append(options, config.WithEC2IMDSRegion())
 	}
-	if agent != "" {
-		options = append(options, config.WithAPIOptions([]func(*stack) error{middleware.AddUserAgentKey(agent)}))
+	if name, version, _ := strings.Cut(agent, "/"); name != "" {
+		options = append(options, config.WithAPIOptions([]func(*stack) error{middleware.AddUserAgentKeyValue(name, version)}))
 	}
 	cfg, err := config.LoadDefaultConfig(ctx, options...)
 	if err != nil {
