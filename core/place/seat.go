@@ -83,36 +83,37 @@ func poolOf(m *cluster.Machine, pools []*fit.Pool) *fit.Pool {
 // honourOrders gives the pods that an ordered machine was bought for their
 // place there, so that nobody else takes it and nothing is bought twice.
 func (r *run) honourOrders() {
-	byName := map[[2]string]*group{}
+	waiting := map[[2]string]*group{}
 	for _, g := range r.groups {
 		for i := range g.pods {
-			byName[[2]string{g.pods[i].Namespace, g.pods[i].Name}] = g
+			waiting[podKey(&g.pods[i])] = g
 		}
 	}
+	placed := map[[2]string]bool{}
 	for _, s := range r.seats {
 		if s.machine == nil {
 			continue
 		}
 		for _, p := range s.machine.BoughtFor {
-			key := [2]string{p.Namespace, p.Name}
-			g := byName[key]
-			if g == nil || !fits(s.free, g.need) || !s.admits(g.shape).OK() {
+			key := podKey(&p)
+			g := waiting[key]
+			if g == nil || placed[key] || !fits(s.free, g.need) || !s.admits(g.shape).OK() {
 				continue
 			}
-			delete(byName, key)
-			r.place([]cluster.Pod{g.remove(p)}, s.on, s.name)
+			placed[key] = true
+			r.place([]cluster.Pod{p}, s.on, s.name)
 			take(s.free, g.need, 1)
 		}
 	}
+	if len(placed) == 0 {
+		return
+	}
+	for _, g := range r.groups {
+		g.pods = slices.DeleteFunc(g.pods, func(p cluster.Pod) bool { return placed[podKey(&p)] })
+	}
 }
 
-// remove takes one pod out of the group.
-func (g *group) remove(p cluster.Pod) cluster.Pod {
-	i := slices.IndexFunc(g.pods, func(q cluster.Pod) bool { return q.Namespace == p.Namespace && q.Name == p.Name })
-	out := g.pods[i]
-	g.pods = slices.Delete(g.pods, i, i+1)
-	return out
-}
+func podKey(p *cluster.Pod) [2]string { return [2]string{p.Namespace, p.Name} }
 
 // fillSeats places pods of the group on what is there or on its way.
 func (r *run) fillSeats(g *group) {

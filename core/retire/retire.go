@@ -18,7 +18,8 @@ import (
 )
 
 // Empty returns the nodes to remove because nothing runs on them: those that
-// cost most first, then the oldest, up to the pool's budget. Needed nodes stay.
+// cost most first, then the oldest, up to the pool's budget, of which nodes
+// that are going already or not ready use their share. Needed nodes stay.
 func Empty(s *cluster.Snapshot, needed func(node string) bool) []plan.Removal {
 	left := map[cluster.PoolID]int64{}
 	var out []plan.Removal
@@ -28,7 +29,7 @@ func Empty(s *cluster.Snapshot, needed func(node string) bool) []plan.Removal {
 			continue
 		}
 		if _, known := left[n.Pool]; !known {
-			left[n.Pool] = pool.Policy.DisruptionsMax
+			left[n.Pool] = pool.Policy.DisruptionsMax - inUse(s, n.Pool)
 		}
 		if left[n.Pool] <= 0 {
 			continue
@@ -37,6 +38,17 @@ func Empty(s *cluster.Snapshot, needed func(node string) bool) []plan.Removal {
 		out = append(out, plan.Removal{Node: n.Name, Claim: n.Claim, Pool: n.Pool, Reason: plan.Empty, Note: note(s, n)})
 	}
 	return out
+}
+
+// inUse counts the pool's nodes that use up its budget.
+func inUse(s *cluster.Snapshot, pool cluster.PoolID) int64 {
+	n := int64(0)
+	for i := range s.Nodes {
+		if node := &s.Nodes[i]; node.Claim != "" && node.Pool == pool && node.Initialized && (node.Deleting || !node.Ready) {
+			n++
+		}
+	}
+	return n
 }
 
 // NextDue returns the next moment at which an empty node becomes due for

@@ -16,7 +16,7 @@ import (
 func Print(s *cluster.Snapshot) string {
 	p := &printer{shapes: map[*cluster.Shape]string{}, catalogues: map[*cluster.Catalogue]string{}}
 	p.line(0, "snapshot", strconv.FormatUint(s.Revision, 10), moment(s.Now))
-	for i, shape := range s.Shapes {
+	for i, shape := range shapesOf(s) {
 		p.shapes[shape] = "s" + strconv.Itoa(i)
 		p.shape(shape)
 	}
@@ -54,16 +54,39 @@ func (p *printer) line(depth int, words ...string) {
 	p.text.WriteByte('\n')
 }
 
-// nameOf names a shape, which the snapshot must list.
-func (p *printer) nameOf(s *cluster.Shape) string {
-	if s == nil {
-		return ""
+// nameOf names a shape; empty for none.
+func (p *printer) nameOf(s *cluster.Shape) string { return p.shapes[s] }
+
+// shapesOf returns the shapes that the snapshot lists, and after them any that
+// it uses without listing them.
+func shapesOf(s *cluster.Snapshot) []*cluster.Shape {
+	out := slices.Clone(s.Shapes)
+	known := map[*cluster.Shape]bool{nil: true}
+	for _, x := range out {
+		known[x] = true
 	}
-	name, known := p.shapes[s]
-	if !known {
-		panic("scenario: the snapshot uses a shape that it does not list")
+	use := func(x *cluster.Shape) {
+		if !known[x] {
+			known[x] = true
+			out = append(out, x)
+		}
 	}
-	return name
+	usePods := func(pods []cluster.Pod) {
+		for i := range pods {
+			use(pods[i].Shape)
+		}
+	}
+	usePods(s.Waiting)
+	for i := range s.Nodes {
+		usePods(s.Nodes[i].Pods)
+	}
+	for i := range s.Machines {
+		usePods(s.Machines[i].BoughtFor)
+	}
+	for i := range s.Daemons {
+		use(s.Daemons[i].Shape)
+	}
+	return out
 }
 
 func (p *printer) shape(s *cluster.Shape) {

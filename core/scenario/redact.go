@@ -18,7 +18,7 @@ func Redact(s *cluster.Snapshot) *cluster.Snapshot {
 	r := &redactor{names: map[string]map[string]string{}, shapes: map[*cluster.Shape]*cluster.Shape{},
 		catalogues: map[*cluster.Catalogue]*cluster.Catalogue{}}
 	out := &cluster.Snapshot{Revision: s.Revision, Now: s.Now}
-	for _, x := range s.Shapes {
+	for _, x := range shapesOf(s) {
 		r.shapes[x] = r.shape(x)
 		out.Shapes = append(out.Shapes, r.shapes[x])
 	}

@@ -113,6 +113,14 @@ func TestPrintIsAFixedPoint(t *testing.T) {
 	}
 }
 
+func TestShapesThatAreNotListedAreWrittenToo(t *testing.T) {
+	s := &cluster.Snapshot{Waiting: []cluster.Pod{{Namespace: "a", Name: "b", Shape: &cluster.Shape{Namespace: "a"}}}}
+	got, err := scenario.Parse(scenario.Print(s))
+	if err != nil || len(got.Shapes) != 1 || got.Waiting[0].Shape != got.Shapes[0] {
+		t.Errorf("Parse(Print(s)) = %+v, %v", got, err)
+	}
+}
+
 func TestEverySetIsWrittenAndRead(t *testing.T) {
 	sets := map[string]constraint.Set{
 		"nothing": {}, "anything": constraint.Anything(), "some": constraint.Values("a", ""),
