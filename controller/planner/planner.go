@@ -20,6 +20,10 @@ import (
 // nothing that we watch has changed: prices and shortages do by themselves.
 const retryEvery = 10 * time.Second
 
+// recheckEvery is how often everything is looked at again whatever happens:
+// budgets open and close by the clock.
+const recheckEvery = time.Minute
+
 // pauseMin keeps rounds apart while changes stream in outside a batch window;
 // a longer round is followed by a longer pause, so that planning takes a tenth
 // of one processor at most.
@@ -62,7 +66,7 @@ type Planner struct {
 	Now      func() time.Time
 
 	restUntil time.Time // no round before, outside a window
-	recheckAt time.Time // zero: only when something changes
+	recheckAt time.Time // a round is due then though nothing changes
 	dirty     bool
 }
 
@@ -90,13 +94,10 @@ func (p *Planner) waitFor(now time.Time) time.Duration {
 	if closes, open := p.Window.ClosesAt(); open {
 		return closes.Sub(now)
 	}
-	next := p.recheckAt
 	if p.dirty {
-		next = p.restUntil
-	} else if next.IsZero() {
-		return time.Hour
+		return p.restUntil.Sub(now)
 	}
-	return next.Sub(now)
+	return p.recheckAt.Sub(now)
 }
 
 // sleep waits for a change or for d; it reports false when ctx ended.
@@ -135,14 +136,14 @@ func (p *Planner) round(ctx context.Context) {
 func (p *Planner) schedule(s *cluster.Snapshot, made plan.Plan, took time.Duration) {
 	now := p.Now()
 	p.restUntil = now.Add(max(pauseMin, 9*took))
-	p.recheckAt = time.Time{}
-	if at, due := decide.NextDue(s); due {
+	p.recheckAt = now.Add(recheckEvery)
+	if at, due := decide.NextDue(s); due && at.Before(p.recheckAt) {
 		p.recheckAt = at
 	}
-	if retry := now.Add(retryEvery); len(made.Unplaced) > 0 && (p.recheckAt.IsZero() || retry.Before(p.recheckAt)) {
+	if retry := now.Add(retryEvery); len(made.Unplaced) > 0 && retry.Before(p.recheckAt) {
 		p.recheckAt = retry
 	}
-	if !p.recheckAt.IsZero() && p.recheckAt.Before(p.restUntil) {
+	if p.recheckAt.Before(p.restUntil) {
 		p.recheckAt = p.restUntil
 	}
 }

@@ -126,7 +126,7 @@ func (b *builder) priceOf(c *karpv1.NodeClaim) quantity.MicroUSDPerHour {
 
 // seatPods puts pods on their nodes and the others, if the scheduler found no
 // place for them, among the waiting. A pod that the scheduler has promised a
-// live node counts as placed there; one on a node that goes needs a place.
+// live node counts as placed there.
 func (b *builder) seatPods() {
 	for _, name := range sortedKeys(b.k.pods) {
 		e := b.k.pods[name]
@@ -145,10 +145,6 @@ func (b *builder) seatPods() {
 		}
 		node := &b.out.Nodes[seat]
 		node.Pods = append(node.Pods, p)
-		if node.Deleting && p.Returns && !p.DoNotDisrupt {
-			p.Node = ""
-			b.out.Waiting = append(b.out.Waiting, p)
-		}
 	}
 }
 

@@ -160,16 +160,15 @@ func TestEmptiness(t *testing.T) {
 	}
 }
 
-func TestPodsOfALeavingNodeNeedAPlace(t *testing.T) {
+func TestALeavingNodeIsShownAsSuch(t *testing.T) {
 	k := newKeeper()
 	leaving := node("n")
 	leaving.DeletionTimestamp = &metav1.Time{Time: start}
 	k.NodeSeen(leaving)
 	k.PodSeen(pod("a", "1", "n"), false)
-	k.PodSeen(pod("kept", "1", "n", func(p *corev1.Pod) { p.Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"} }), false)
 	s := k.Snapshot()
-	if len(s.Waiting) != 1 || s.Waiting[0].Name != "a" || s.Waiting[0].Node != "" {
-		t.Errorf("waiting = %+v, want pod a alone: the protected one stays where it is", s.Waiting)
+	if !s.Nodes[0].Deleting || len(s.Nodes[0].Pods) != 1 || !s.Nodes[0].Pods[0].Returns {
+		t.Errorf("node = %+v, want it deleting with a pod that returns, so that the plan finds it a place", s.Nodes[0])
 	}
 }
 
