@@ -3,8 +3,9 @@
 //
 // The table is in testdata, one archive for each group of rules. The package
 // promises that every case has its own name and its own object name, so that
-// all of them can be tried against one cluster. It tries nothing itself: the
-// in-process check beside it and stories against a real API server share it.
+// all of them can be tried against one cluster. Where they are tried is up to
+// the caller: the in-process check beside it and stories against a real API
+// server share the table and Case.Try.
 //
 // An archive begins with a sentence and may go on with one line
 // "at: PATH". Its first file, "base", is a manifest. Each further file is a
@@ -50,7 +51,8 @@ type Case struct {
 	// API server the object is to be created first and then written once more
 	// through the status subresource.
 	OfStatus bool
-	// Stored are fields the object must have after the last step; nil for any.
+	// Stored are fields the object must have after the last step; nil if it may
+	// have any.
 	Stored map[string]any
 }
 
