@@ -37,7 +37,7 @@ func (k *Kinds) Setup(name string) (Setup, bool) {
 }
 
 // For returns the kinds that the class can become: those that one of its
-// images can boot.
+// images can boot and that have what its settings need.
 func For(all []Type, class nodeclass.Class, s Settings) *Kinds {
 	out := &Kinds{}
 	windows := windowsLabels(class.Spec.EffectiveFamily())
@@ -45,7 +45,7 @@ func For(all []Type, class nodeclass.Class, s Settings) *Kinds {
 		t := &all[i]
 		labels := t.Labels.Merge(windows) // shared where there is nothing to merge
 		img, ok := bootable(class.Resolved.Images, labels)
-		if !ok {
+		if !ok || !t.supports(class.Spec) {
 			continue
 		}
 		total := capacity(*t, class.Spec, s)

@@ -293,6 +293,42 @@ func TestKindsFollowTheImages(t *testing.T) {
 	}
 }
 
+func TestTypesThatCannotDoWhatTheClassNeedsAreLeftOut(t *testing.T) {
+	plain := convert(m5Large(), "us-east-1", nil)
+	xen := convert(with(func(i *types.InstanceTypeInfo) { i.Hypervisor = types.InstanceTypeHypervisorXen }), "us-east-1", nil)
+	efa := convert(with(func(i *types.InstanceTypeInfo) {
+		i.NetworkInfo.EfaInfo = &types.EfaInfo{MaximumEfaInterfaces: aws.Int32(1)}
+		i.NetworkInfo.NetworkCards = append(i.NetworkInfo.NetworkCards, types.NetworkCardInfo{NetworkCardIndex: aws.Int32(1), MaximumNetworkInterfaces: aws.Int32(1)})
+		i.ProcessorInfo.SupportedFeatures = []types.SupportedAdditionalProcessorFeature{types.SupportedAdditionalProcessorFeatureNestedVirtualization}
+	}), "us-east-1", nil)
+	layout := func(list ...nodeclass.Interface) nodeclass.Spec { return nodeclass.Spec{Interfaces: list} }
+	primary := nodeclass.Interface{Type: "interface"}
+	tests := map[string]struct {
+		typ  Type
+		spec nodeclass.Spec
+		want bool
+	}{
+		"nothing special":                    {xen, nodeclass.Spec{}, true},
+		"connection tracking on Nitro":       {plain, nodeclass.Spec{Tracking: &nodeclass.Tracking{}}, true},
+		"connection tracking on Xen":         {xen, nodeclass.Spec{Tracking: &nodeclass.Tracking{}}, false},
+		"nested machines where they are":     {efa, nodeclass.Spec{NestedVirtual: "enabled"}, true},
+		"nested machines where they are not": {plain, nodeclass.Spec{NestedVirtual: "enabled"}, false},
+		"nested machines not wanted":         {plain, nodeclass.Spec{NestedVirtual: "disabled"}, true},
+		"two interfaces on one card":         {plain, layout(primary, nodeclass.Interface{Device: 1, Type: "interface"}), true},
+		"a second card that is not there":    {plain, layout(primary, nodeclass.Interface{Card: 1, Type: "interface"}), false},
+		"EFA on a second card":               {efa, layout(primary, nodeclass.Interface{Card: 1, Device: 1, Type: "efa-only"}), true},
+		"EFA on a type without":              {plain, layout(primary, nodeclass.Interface{Device: 1, Type: "efa-only"}), false},
+		"more interfaces than the card has":  {efa, layout(primary, nodeclass.Interface{Card: 1, Type: "interface"}, nodeclass.Interface{Card: 1, Device: 1, Type: "interface"}), false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := tt.typ.supports(tt.spec); got != tt.want {
+				t.Errorf("supports = %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
 func TestOffers(t *testing.T) {
 	clock := func() time.Time { return time.Time{} }
 	memory := shortage.New(clock)

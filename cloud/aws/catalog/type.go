@@ -35,9 +35,11 @@ type Type struct {
 	EFAs           int64
 	BranchENIs     int64
 	GPU            Device
-	Accelerator    Device // Neuron devices, or Gaudi
-	AcceleratorCPU int64  // Neuron cores of all devices
-	BareMetal      bool
+	Accelerator    Device  // Neuron devices, or Gaudi
+	AcceleratorCPU int64   // Neuron cores of all devices
+	CardENIs       []int64 // interfaces of each network card
+	Nitro          bool    // it runs on Nitro, bare metal included
+	NestedVirtual  bool    // it can run virtual machines
 	Spot, OnDemand bool
 	Zones          []string // where it is offered, sorted
 	Labels         constraint.Labels
@@ -124,11 +126,13 @@ func readZones(ctx context.Context, client ec2.DescribeInstanceTypeOfferingsAPIC
 }
 
 func convert(info types.InstanceTypeInfo, region string, facts Facts) Type {
-	t := Type{Name: string(info.InstanceType), BareMetal: aws.ToBool(info.BareMetal)}
+	t := Type{Name: string(info.InstanceType)}
+	t.Nitro = info.Hypervisor == types.InstanceTypeHypervisorNitro || aws.ToBool(info.BareMetal)
 	t.Spot = slices.Contains(info.SupportedUsageClasses, types.UsageClassTypeSpot)
 	t.OnDemand = slices.Contains(info.SupportedUsageClasses, types.UsageClassTypeOnDemand)
 	if info.ProcessorInfo != nil {
 		t.Arch = architecture(info.ProcessorInfo.SupportedArchitectures)
+		t.NestedVirtual = slices.Contains(info.ProcessorInfo.SupportedFeatures, types.SupportedAdditionalProcessorFeatureNestedVirtualization)
 	}
 	if info.VCpuInfo != nil {
 		t.CPUs = int64(aws.ToInt32(info.VCpuInfo.DefaultVCpus))
@@ -155,6 +159,7 @@ func (t *Type) setNetwork(n *types.NetworkInfo) {
 	t.ENIs = int64(aws.ToInt32(n.MaximumNetworkInterfaces))
 	t.AddressesByENI = int64(aws.ToInt32(n.Ipv4AddressesPerInterface))
 	for _, card := range n.NetworkCards { // pods get addresses on the default card alone
+		t.CardENIs = append(t.CardENIs, int64(aws.ToInt32(card.MaximumNetworkInterfaces)))
 		if aws.ToInt32(card.NetworkCardIndex) == aws.ToInt32(n.DefaultNetworkCardIndex) && card.MaximumNetworkInterfaces != nil {
 			t.ENIs = int64(*card.MaximumNetworkInterfaces)
 		}

@@ -1,0 +1,31 @@
+package catalog
+
+import "github.com/daemok/daemok/cloud/aws/nodeclass"
+
+// supports reports whether a type has what the class's settings need: EC2
+// would refuse to launch it otherwise.
+func (t Type) supports(spec nodeclass.Spec) bool {
+	switch {
+	case spec.Tracking != nil && !t.Nitro:
+		return false
+	case spec.NestedVirtual == "enabled" && !t.NestedVirtual:
+		return false
+	}
+	return t.holds(spec.Interfaces)
+}
+
+// holds reports whether the network cards have room for the interfaces.
+func (t Type) holds(list []nodeclass.Interface) bool {
+	perCard := map[int32]int64{}
+	efas := int64(0)
+	for _, i := range list {
+		perCard[i.Card]++
+		if i.Type == "efa-only" {
+			efas++
+		}
+		if int(i.Card) >= len(t.CardENIs) || perCard[i.Card] > t.CardENIs[i.Card] {
+			return false
+		}
+	}
+	return efas <= t.EFAs
+}

@@ -1,0 +1,56 @@
+package fault
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/aws/smithy-go"
+
+	"github.com/daemok/daemok/cloud"
+)
+
+func TestWrap(t *testing.T) {
+	api := func(code, message string) error {
+		return fmt.Errorf("operation error EC2: %w", &smithy.GenericAPIError{Code: code, Message: message})
+	}
+	tests := map[string]struct {
+		err    error
+		reason string // of a refusal; "throttled", or empty for an error kept as it is
+	}{
+		"throttling":                    {api("RequestLimitExceeded", ""), "throttled"},
+		"throttling of another service": {api("ThrottlingException", ""), "throttled"},
+		"missing rights":                {api("UnauthorizedOperation", "not authorized, encoded: ami41ami"), "Unauthorized"},
+		"missing rights on an image":    {api("UnauthorizedOperation", "on resource: arn:aws:ec2:us-east-1::image/ami-1"), "AMIAuthorizationFailure"},
+		"missing rights at IAM":         {api("AccessDenied", ""), "Unauthorized"},
+		"a parameter nobody foresaw":    {api("InvalidBlockDeviceMapping", ""), "LaunchFailed"},
+		"user data that is too long":    {api("InvalidUserData.Malformed", "User data is limited to 16384 bytes"), "UserDataSizeLimitExceeded"},
+		"AWS's own trouble":             {api("InternalError", ""), ""},
+		"AWS being away":                {api("Unavailable", ""), ""},
+		"a code that nobody knows":      {api("SomethingNew", ""), ""},
+		"no answer at all":              {errors.New("connection reset"), ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := Wrap("ec2:CreateFleet", tt.err)
+			throttled, isThrottled := errors.AsType[*cloud.ThrottledError](got)
+			refused, isRefused := errors.AsType[*cloud.RefusedError](got)
+			switch {
+			case tt.reason == "throttled":
+				if !isThrottled || throttled.Call != "ec2:CreateFleet" {
+					t.Errorf("Wrap = %v, want throttled", got)
+				}
+			case tt.reason != "":
+				if !isRefused || refused.Reason != tt.reason || !strings.Contains(refused.Cause, "ec2:CreateFleet") {
+					t.Errorf("Wrap = %#v, want %s naming the call", got, tt.reason)
+				}
+			case isThrottled || isRefused || !errors.Is(got, tt.err) || !strings.Contains(got.Error(), "ec2:CreateFleet"):
+				t.Errorf("Wrap = %v, want the error kept, and the call named", got)
+			}
+		})
+	}
+	if Wrap("x", nil) != nil {
+		t.Error("Wrap makes an error of none")
+	}
+}
