@@ -33,6 +33,10 @@ type Node struct {
 	IP     string
 	Client typedcorev1.PodsGetter // with the node's own credentials
 
+	// Allocatable is what the pods may have together. A pod that asks for more
+	// than is left is refused, as a kubelet does. Nil refuses none.
+	Allocatable corev1.ResourceList
+
 	// Mounted is told the volumes in use whenever they change, sorted. Nil
 	// where nobody cares. It is called without locks held and must not block.
 	Mounted func([]corev1.UniqueVolumeName)
@@ -61,6 +65,7 @@ type Hub struct {
 	queue    workqueue.TypedRateLimitingInterface[string]
 	ips      addresses
 	mounts   mounts
+	rooms    rooms
 
 	mu    sync.Mutex // guards nodes and seen
 	nodes map[string]Node
@@ -88,6 +93,7 @@ func New(o Options) *Hub {
 		queue: workqueue.NewTypedRateLimitingQueue(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[string](50*time.Millisecond, 10*time.Second)),
 		mounts: mounts{byNode: map[string]map[string][]corev1.UniqueVolumeName{}},
+		rooms:  rooms{byNode: map[string]map[string]corev1.ResourceList{}},
 		nodes:  map[string]Node{},
 		seen:   map[string]sighting{},
 	}
@@ -153,6 +159,7 @@ func (h *Hub) handler() cache.ResourceEventHandler {
 func (h *Hub) enqueue(obj any) {
 	pod := obj.(*corev1.Pod)
 	h.ips.observe(pod.Status.PodIP)
+	h.rooms.observe(pod)
 	h.queue.Add(pod.Namespace + "/" + pod.Name)
 }
 
@@ -173,6 +180,7 @@ func (h *Hub) Leave(name string) {
 	delete(h.nodes, name)
 	h.mu.Unlock()
 	h.mounts.dropNode(name)
+	h.rooms.dropNode(name)
 }
 
 func (h *Hub) node(name string) (Node, bool) {

@@ -99,8 +99,12 @@ func stop(s sight) step {
 	if wait := asked.Add(min(takes, grace)).Sub(s.now); wait > 0 {
 		return step{recheck: wait}
 	}
-	if killed {
+	switch {
+	case killed:
 		return step{status: changed(s.pod, ended(s, corev1.PodFailed, 137))}
+	case s.pod.Spec.RestartPolicy == corev1.RestartPolicyNever, s.pod.Spec.RestartPolicy == corev1.RestartPolicyOnFailure:
+		// Work that was to end by itself was cut short: it must not count as done.
+		return step{status: changed(s.pod, ended(s, corev1.PodFailed, 143))}
 	}
 	return step{status: changed(s.pod, ended(s, corev1.PodSucceeded, 0))}
 }

@@ -73,6 +73,7 @@ func TestNext(t *testing.T) {
 	open := func(p *corev1.Pod) {
 		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: "lb", Status: corev1.ConditionTrue})
 	}
+	batch := func(p *corev1.Pod) { p.Spec.RestartPolicy = corev1.RestartPolicyNever }
 	failed := func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }
 	tests := map[string]struct {
 		pod   *corev1.Pod
@@ -98,6 +99,7 @@ func TestNext(t *testing.T) {
 		"a stubborn pod has its whole grace period":     {bound(annotate(StopAfter, "1h"), runs, deleted(30*time.Second)), 29 * time.Second, "look in 1s"},
 		"and is killed at its end":                      {bound(annotate(StopAfter, "1h"), runs, deleted(30*time.Second)), 30 * time.Second, "Failed"},
 		"a pod that never ran ends at once":             {bound(deleted(30 * time.Second)), 0, "Succeeded"},
+		"a job cut short has failed":                    {bound(batch, runs, deleted(30*time.Second)), time.Second, "Failed"},
 		"an annotation that is no duration is not read": {bound(annotate(SucceedAfter, "soon"), runs), time.Hour, ""},
 	}
 	for name, tt := range tests {

@@ -47,6 +47,9 @@ func (h *Hub) sync(ctx context.Context, key string) (time.Duration, error) {
 		return 0, nil
 	}
 	now := time.Now()
+	if why := h.rooms.admit(node, pod); why != nil {
+		return 0, h.report(ctx, node, pod, refused(pod, *why))
+	}
 	waiting := h.mountVolumes(node, pod)
 	step := next(sight{
 		pod: pod, seenAt: h.firstSeen(key, pod, now), now: now, pace: h.options.Pace,
@@ -79,6 +82,7 @@ func (h *Hub) forget(pod *corev1.Pod) {
 	}
 	node, ok := h.nodes[pod.Spec.NodeName]
 	h.mu.Unlock()
+	h.rooms.leave(pod)
 	if ok {
 		h.mounts.set(node, string(pod.UID), nil)
 	}

@@ -90,7 +90,8 @@ func (a *agent) becomeReady(ctx context.Context, node *corev1.Node) bool {
 
 func (a *agent) join() {
 	a.options.Pods.Join(kubelet.Node{
-		Name: a.instance.PrivateDNS, IP: a.instance.PrivateIP, Client: a.client.CoreV1(), Mounted: a.mounted,
+		Name: a.instance.PrivateDNS, IP: a.instance.PrivateIP, Client: a.client.CoreV1(),
+		Allocatable: a.allocatable, Mounted: a.mounted,
 	})
 }
 
