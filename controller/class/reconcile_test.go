@@ -1,0 +1,186 @@
+package class
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/aws/nodeclass"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/kube/api"
+	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
+	"github.com/daemok/daemok/kube/api/condition"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/api/validate"
+	"github.com/daemok/daemok/observe"
+)
+
+var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// account is a cloud in which everything is found unless an error says not.
+type account struct {
+	subnets, groups, images, profile error
+	forgotten                        []string
+}
+
+func (a *account) Subnets(context.Context, nodeclass.Class) ([]nodeclass.Subnet, error) {
+	if a.subnets != nil {
+		return nil, a.subnets
+	}
+	return []nodeclass.Subnet{{ID: "subnet-1", Zone: "us-east-1a", ZoneID: "use1-az1"}}, nil
+}
+
+func (a *account) Groups(context.Context, nodeclass.Class) ([]nodeclass.Group, error) {
+	if a.groups != nil {
+		return nil, a.groups
+	}
+	return []nodeclass.Group{{ID: "sg-1", Name: "nodes"}}, nil
+}
+
+func (a *account) Images(context.Context, nodeclass.Class) ([]nodeclass.Image, error) {
+	if a.images != nil {
+		return nil, a.images
+	}
+	amd64 := constraint.NewRequirements(constraint.Requirement{Key: api.LabelArch, Set: constraint.Values("amd64")})
+	return []nodeclass.Image{{ID: "ami-1", Name: "al2023", Requirements: amd64}}, nil
+}
+
+func (a *account) Profile(context.Context, nodeclass.Class) (string, error) {
+	return "lab_profile", a.profile
+}
+
+func (a *account) Forget(_ context.Context, c nodeclass.Class) error {
+	a.forgotten = append(a.forgotten, c.Name)
+	return nil
+}
+
+type silent struct{}
+
+func (silent) Publish(observe.Event) {}
+
+// reconcile runs looks at the class named main until nothing changes.
+func reconcile(t *testing.T, a *account, objects ...client.Object) (*awsv1.EC2NodeClass, time.Duration) {
+	t.Helper()
+	s := runtime.NewScheme()
+	_ = karpv1.AddToScheme(s)
+	_ = awsv1.AddToScheme(s)
+	store := fake.NewClientBuilder().WithScheme(s).WithStatusSubresource(&awsv1.EC2NodeClass{}).WithObjects(objects...).Build()
+	r := &Reconciler{
+		Store: store, Finder: a, Events: silent{}, Now: func() time.Time { return start },
+		Validate: func(c *awsv1.EC2NodeClass) []validate.Finding {
+			return validate.EC2NodeClass(c, validate.ClassOptions{})
+		},
+		Hash: func(*awsv1.EC2NodeClass) (string, string) { return "hash", "v" },
+	}
+	var again time.Duration
+	for range 2 {
+		var err error
+		if again, err = r.Reconcile(t.Context(), "main"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := &awsv1.EC2NodeClass{}
+	if err := store.Get(t.Context(), client.ObjectKey{Name: "main"}, got); client.IgnoreNotFound(err) != nil {
+		t.Fatal(err)
+	}
+	return got, again
+}
+
+func class(change ...func(*awsv1.EC2NodeClass)) *awsv1.EC2NodeClass {
+	c := &awsv1.EC2NodeClass{ObjectMeta: metav1.ObjectMeta{Name: "main"}}
+	c.Spec.Role = "KarpenterNodeRole-lab"
+	c.Spec.AMISelectorTerms = []awsv1.AMISelectorTerm{{Alias: "al2023@latest"}}
+	c.Spec.SubnetSelectorTerms = []awsv1.SubnetSelectorTerm{{Tags: map[string]string{"karpenter.sh/discovery": "lab"}}}
+	c.Spec.SecurityGroupSelectorTerms = []awsv1.SecurityGroupSelectorTerm{{Tags: map[string]string{"karpenter.sh/discovery": "lab"}}}
+	for _, f := range change {
+		f(c)
+	}
+	return c
+}
+
+func TestWhatIsFoundIsInTheStatus(t *testing.T) {
+	got, again := reconcile(t, &account{}, class())
+	if !condition.IsTrue(got, awsv1.ClassReady) {
+		t.Fatalf("conditions = %+v, want Ready", got.Status.Conditions)
+	}
+	if got.Status.Subnets[0].ID != "subnet-1" || got.Status.SecurityGroups[0].ID != "sg-1" || got.Status.InstanceProfile != "lab_profile" {
+		t.Errorf("status = %+v", got.Status)
+	}
+	if ami := got.Status.AMIs[0]; ami.ID != "ami-1" || ami.Requirements[0].Key != api.LabelArch {
+		t.Errorf("image = %+v", ami)
+	}
+	if again != refreshEvery {
+		t.Errorf("looks again after %v, want %v", again, refreshEvery)
+	}
+	settings, err := Settings(got)
+	if err != nil || settings.Resolved.Images[0].Requirements.Get(api.LabelArch).String() != "in amd64" {
+		t.Errorf("the status read back gives %+v, %v", settings.Resolved, err)
+	}
+}
+
+func TestWhatIsMissingIsSaid(t *testing.T) {
+	missing := func(reason string) error { return &nodeclass.MissingError{Reason: reason, Text: "nothing matches"} }
+	tests := map[string]struct {
+		account account
+		kind    string
+		status  metav1.ConditionStatus
+		reason  string
+	}{
+		"SC-480 no subnet":        {account{subnets: missing(nodeclass.SubnetsNotFound)}, awsv1.ClassSubnetsReady, metav1.ConditionFalse, awsv1.ReasonSubnetsNotFound},
+		"SC-480 no group":         {account{groups: missing(nodeclass.SecurityGroupsNotFound)}, awsv1.ClassSecurityGroupsReady, metav1.ConditionFalse, awsv1.ReasonSecurityGroupsNotFound},
+		"SC-480 no image":         {account{images: missing(nodeclass.AMINotFound)}, awsv1.ClassAMIsReady, metav1.ConditionFalse, awsv1.ReasonAMINotFound},
+		"a right that is missing": {account{profile: &cloud.RefusedError{Reason: "Unauthorized", Cause: "iam:CreateInstanceProfile"}}, awsv1.ClassInstanceProfileReady, metav1.ConditionUnknown, "Unauthorized"},
+		"no answer at all":        {account{groups: errors.New("connection reset")}, awsv1.ClassSecurityGroupsReady, metav1.ConditionUnknown, condition.ReasonAwaiting},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, again := reconcile(t, &tt.account, class())
+			c := condition.Get(got, tt.kind)
+			if c.Status != tt.status || c.Reason != tt.reason || c.Message == "" {
+				t.Errorf("condition %s = %s %s %q; want %s %s with a message", tt.kind, c.Status, c.Reason, c.Message, tt.status, tt.reason)
+			}
+			if condition.IsTrue(got, awsv1.ClassReady) {
+				t.Error("the class is ready nevertheless")
+			}
+			if v := condition.Get(got, awsv1.ClassValidationSucceeded); v.Reason != awsv1.ReasonDependenciesNotReady || !strings.Contains(v.Message, tt.kind) {
+				t.Errorf("validation says %s %q, want it to wait for %s", v.Reason, v.Message, tt.kind)
+			}
+			if again != retryAfter {
+				t.Errorf("looks again after %v, want %v", again, retryAfter)
+			}
+		})
+	}
+}
+
+func TestALookUpWithoutAnswerKeepsWhatWasKnown(t *testing.T) {
+	known, _ := reconcile(t, &account{}, class())
+	known.ResourceVersion = ""
+	got, _ := reconcile(t, &account{subnets: errors.New("connection reset")}, known)
+	if !condition.IsTrue(got, awsv1.ClassReady) || len(got.Status.Subnets) != 1 {
+		t.Errorf("after a failed look-up: ready %v, subnets %v; want what was known", condition.IsTrue(got, awsv1.ClassReady), got.Status.Subnets)
+	}
+}
+
+func TestAClassGoesAfterItsClaims(t *testing.T) {
+	leaving := func(c *awsv1.EC2NodeClass) {
+		c.DeletionTimestamp = &metav1.Time{Time: start}
+		c.Finalizers = []string{api.FinalizerClassTermination}
+	}
+	user := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c"}}
+	user.Spec.NodeClassRef = karpv1.NodeClassReference{Group: api.GroupAWS, Kind: "EC2NodeClass", Name: "main"}
+	a := &account{}
+	if got, again := reconcile(t, a, class(leaving), user); got.Name == "" || again != waitForUsers || len(a.forgotten) > 0 {
+		t.Errorf("SC-482: with a claim in use the class is %q and looked at again after %v; forgotten: %v", got.Name, again, a.forgotten)
+	}
+	if got, _ := reconcile(t, a, class(leaving)); got.Name != "" || len(a.forgotten) != 1 {
+		t.Errorf("SC-482: without claims the class is still there: %q; forgotten: %v", got.Name, a.forgotten)
+	}
+}
