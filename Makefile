@@ -68,8 +68,10 @@ vet: ## go vet of both modules
 
 .PHONY: lint
 lint: bin/tools/golangci-lint ## golangci-lint with .golangci.yml
-	@echo "test: lint"
+	@echo "test: lint (main module)"
 	@timeout 600 bin/tools/golangci-lint run --timeout 9m ./...
+	@echo "test: lint (lab module)"
+	@cd lab && $(STATIC) timeout 600 ../bin/tools/golangci-lint run --config ../.golangci.yml --timeout 9m ./...
 
 .PHONY: tidy
 tidy: ## rules of the repository: import directions, purity of core, documents

@@ -77,12 +77,14 @@ func tell(ctx context.Context, o Options, lab *lab) error {
 
 func nextThings(l *lab) string {
 	return fmt.Sprintf(`
-The lab stays up. Things to try, in another terminal:
-  export KUBECONFIG=%[1]s
+The lab stays up; its kubeconfig is %[1]s.
+Things to try, in another terminal:
+  . %[2]s/lab.env                # kubeconfig and AWS settings for every command below
   bin/daemok lab kubectl --dir %[2]s scale deployment inflate --replicas 20
   bin/daemok lab kubectl --dir %[2]s get nodepools,nodeclaims,nodes
   bin/daemok lab kubectl --dir %[2]s describe nodeclaims
-  bin/daemok snapshot                      # the whole situation as text
+  bin/daemok snapshot > situation.txt     # what the controller knows, as text
+  bin/daemok plan --snapshot situation.txt
   tail -f %[3]s/controller.log
 Ctrl-C here stops everything; what is left lies in %[2]s.
 `, l.kubeconfig, l.dir, l.logs())

@@ -43,7 +43,7 @@ func Until(ctx context.Context, resource dynamic.ResourceInterface, match metav1
 			if last == nil {
 				return fmt.Errorf("%d objects seen: %w", seen, ctx.Err())
 			}
-			return fmt.Errorf("%d objects seen, last trouble %v: %w", seen, last, ctx.Err())
+			return fmt.Errorf("%d objects seen, last trouble %w: %w", seen, last, ctx.Err())
 		case <-time.After(retryEvery):
 		}
 	}

@@ -37,7 +37,7 @@ func detach(ctx context.Context, d directory.Directory) error {
 		return nil
 	}
 	said, _ := io.ReadAll(io.NewSectionReader(log, begin, 1<<20)) // else the log itself is named
-	os.Stderr.Write(said)
+	_, _ = os.Stderr.Write(said)                                  // the error below names the log
 	return fmt.Errorf("not up, see %s: %w", log.Name(), err)
 }
 
