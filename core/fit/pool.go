@@ -15,10 +15,9 @@ import (
 // must not be shared between goroutines.
 type Pool struct {
 	*cluster.Pool
-	Options []Option                // every offer that the pool's own rules allow, in the order of buying
-	Kinds   []Space                 // what machines have for pods, by Option.Kind
-	kinds   []cluster.Kind          // the catalogue's
-	defined []string                // label keys that kinds and offers decide, sorted
+	Options []Option // every offer that the pool's own rules allow, in the order of buying
+	Kinds   []Space  // what machines have for pods, by Option.Kind
+	*shelf
 	rules   constraint.Requirements // the pool's requirements and labels on defined keys
 	every   bitset.Set              // all options
 	terms   map[*cluster.Shape]answer
@@ -41,29 +40,70 @@ type Space struct {
 // be bought: reserved capacity, then by price, what has no price last, ties by
 // kind, zone and option.
 func ForPool(p *cluster.Pool, daemons []cluster.Daemon) *Pool {
-	out := &Pool{Pool: p, terms: map[*cluster.Shape]answer{}, matches: map[string]bitset.Set{}}
-	if p.Catalogue != nil {
-		out.kinds = p.Catalogue.Kinds
+	return forPool(p, newShelf(p.Catalogue), daemons)
+}
+
+// ForPools is ForPool for each of the pools, in their order. What pools with
+// one catalogue have in common is computed once.
+func ForPools(pools []cluster.Pool, daemons []cluster.Daemon) []*Pool {
+	shelves := map[*cluster.Catalogue]*shelf{}
+	out := make([]*Pool, len(pools))
+	for i := range pools {
+		c := pools[i].Catalogue
+		if shelves[c] == nil {
+			shelves[c] = newShelf(c)
+		}
+		out[i] = forPool(&pools[i], shelves[c], daemons)
 	}
-	out.defined = definedKeys(out.kinds)
+	return out
+}
+
+func forPool(p *cluster.Pool, from *shelf, daemons []cluster.Daemon) *Pool {
+	out := &Pool{Pool: p, shelf: from, terms: map[*cluster.Shape]answer{}, matches: map[string]bitset.Set{}}
 	out.rules = out.ownRules()
 	for k, daemon := range out.overheads(daemons) {
 		out.Kinds = append(out.Kinds, Space{out.kinds[k].Allocatable.Sub(daemon), daemon})
 	}
-	out.Options = out.allowed()
+	for _, o := range from.options {
+		if !slices.ContainsFunc(out.rules, func(r constraint.Requirement) bool { return !out.meets(o, r) }) {
+			out.Options = append(out.Options, o)
+		}
+	}
 	out.every = bitset.Full(len(out.Options))
 	return out
 }
 
+// shelf is what all pools with one catalogue share.
+type shelf struct {
+	kinds   []cluster.Kind
+	defined []string // label keys that kinds and offers decide, sorted
+	options []Option // all offers in the order of buying
+}
+
+func newShelf(c *cluster.Catalogue) *shelf {
+	out := &shelf{}
+	if c == nil {
+		return out
+	}
+	out.kinds, out.defined = c.Kinds, definedKeys(c.Kinds)
+	for k := range c.Kinds {
+		for i := range c.Kinds[k].Offers {
+			out.options = append(out.options, Option{k, i})
+		}
+	}
+	slices.SortStableFunc(out.options, out.compare)
+	return out
+}
+
 // Kind returns the kind of an option.
-func (p *Pool) Kind(o Option) *cluster.Kind { return &p.kinds[o.Kind] }
+func (p *shelf) Kind(o Option) *cluster.Kind { return &p.kinds[o.Kind] }
 
 // Offer returns the offer of an option.
-func (p *Pool) Offer(o Option) *cluster.Offer { return &p.kinds[o.Kind].Offers[o.Offer] }
+func (p *shelf) Offer(o Option) *cluster.Offer { return &p.kinds[o.Kind].Offers[o.Offer] }
 
 // Label returns the value that machines bought by the option have for a key
 // which kinds and offers decide.
-func (p *Pool) Label(o Option, key string) (string, bool) {
+func (p *shelf) Label(o Option, key string) (string, bool) {
 	if value, ok := p.Offer(o).Labels.Get(key); ok {
 		return value, true
 	}
@@ -93,26 +133,12 @@ func (p *Pool) Matching(r constraint.Requirement) bitset.Set {
 	return out
 }
 
-func (p *Pool) meets(o Option, r constraint.Requirement) bool {
+func (p *shelf) meets(o Option, r constraint.Requirement) bool {
 	value, present := p.Label(o, r.Key)
 	return present && r.Set.Allows(value) || !present && r.Set.AllowsAbsent()
 }
 
-func (p *Pool) allowed() []Option {
-	var out []Option
-	for k := range p.kinds {
-		for i := range p.kinds[k].Offers {
-			o := Option{k, i}
-			if !slices.ContainsFunc(p.rules, func(r constraint.Requirement) bool { return !p.meets(o, r) }) {
-				out = append(out, o)
-			}
-		}
-	}
-	slices.SortStableFunc(out, p.compare)
-	return out
-}
-
-func (p *Pool) compare(a, b Option) int {
+func (p *shelf) compare(a, b Option) int {
 	x, y := p.Offer(a), p.Offer(b)
 	return cmp.Or(
 		cmp.Compare(tier(x), tier(y)),
@@ -152,7 +178,7 @@ func (p *Pool) ownRules() constraint.Requirements {
 }
 
 // Defines reports whether kinds and offers of the catalogue decide the label.
-func (p *Pool) Defines(key string) bool {
+func (p *shelf) Defines(key string) bool {
 	_, found := slices.BinarySearch(p.defined, key)
 	return found
 }

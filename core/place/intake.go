@@ -2,6 +2,7 @@ package place
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/daemok/daemok/core/cluster"
@@ -64,18 +65,36 @@ func groupByShape(pods []cluster.Pod) []*group {
 	for _, g := range out {
 		slices.SortStableFunc(g.pods, older)
 	}
-	slices.SortStableFunc(out, func(a, b *group) int {
-		x, y := a.shape, b.shape
-		return cmp.Or(
-			cmp.Compare(y.Priority, x.Priority),
-			cmp.Compare(y.Requests.CPU, x.Requests.CPU),
-			cmp.Compare(y.Requests.Memory, x.Requests.Memory),
-			older(a.pods[0], b.pods[0]))
-	})
+	slices.SortStableFunc(out, harder)
 	for i, g := range out {
 		g.at = i
 	}
 	return out
+}
+
+// harder puts the groups first that are harder to place: of high priority,
+// large, choosy about nodes; then those that wait longest. What they contain is
+// compared before the names of pods, so that new names change nothing.
+func harder(a, b *group) int {
+	x, y := a.shape, b.shape
+	bySize := cmp.Or(
+		cmp.Compare(y.Priority, x.Priority),
+		cmp.Compare(y.Requests.CPU, x.Requests.CPU),
+		cmp.Compare(y.Requests.Memory, x.Requests.Memory),
+		cmp.Compare(rank(len(x.NodeTerms) > 0), rank(len(y.NodeTerms) > 0)),
+		a.pods[0].CreatedAt.Compare(b.pods[0].CreatedAt))
+	if bySize != 0 {
+		return bySize
+	}
+	if byContent := cmp.Compare(content(x), content(y)); byContent != 0 {
+		return byContent
+	}
+	return older(a.pods[0], b.pods[0])
+}
+
+// content is what else shapes of one size may differ in, as text.
+func content(s *cluster.Shape) string {
+	return fmt.Sprint(s.Requests, s.Namespace, s.NodeTerms, s.Tolerations, s.Unable)
 }
 
 func older(a, b cluster.Pod) int {

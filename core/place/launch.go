@@ -160,7 +160,11 @@ func (b *buyer) requirements(l *load, options bitset.Set, kinds []int) (constrai
 		if b.Defines(r.Key) {
 			continue
 		}
-		if value, ok := r.Set.Any(); ok {
+		value, ok := b.Pool.Labels.Get(r.Key)
+		if !ok {
+			value, ok = r.Set.Any()
+		}
+		if ok {
 			labels = labels.With(r.Key, value)
 			out = out.And(constraint.Requirement{Key: r.Key, Set: constraint.Values(value)})
 		}

@@ -49,7 +49,11 @@ type Result struct {
 // Cost: shapes x (nodes + machines), and for new machines about shapes x
 // kinds for each different machine; pods of one shape are placed together.
 func Place(s *cluster.Snapshot, o Options) Result {
-	r := newRun(s, o)
+	waiting := intake(s)
+	if len(waiting) == 0 {
+		return Result{}
+	}
+	r := newRun(s, waiting, o)
 	r.honourOrders()
 	for _, g := range r.groups {
 		r.fillSeats(g)
@@ -84,14 +88,10 @@ type run struct {
 	out       Result
 }
 
-func newRun(s *cluster.Snapshot, o Options) *run {
-	waiting := intake(s)
+func newRun(s *cluster.Snapshot, waiting []cluster.Pod, o Options) *run {
 	r := &run{options: o, dims: dimsOf(waiting), groups: groupByShape(waiting), tried: map[[2]int64]bool{}}
 	r.scratch.sum = make([]int64, len(r.dims))
-	pools := make([]*fit.Pool, len(s.Pools))
-	for i := range s.Pools {
-		pools[i] = fit.ForPool(&s.Pools[i], s.Daemons)
-	}
+	pools := fit.ForPools(s.Pools, s.Daemons)
 	for _, g := range r.groups {
 		g.need = r.dims.vector(g.shape.Requests)
 	}
