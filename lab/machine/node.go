@@ -46,12 +46,13 @@ func (b blueprint) node(now time.Time) *corev1.Node {
 			Taints:     b.taints(),
 		},
 		Status: corev1.NodeStatus{
-			Capacity:        b.capacity,
-			Allocatable:     b.allocatable,
-			Conditions:      conditions(now, false, now, nil),
-			Addresses:       b.addresses(),
-			DaemonEndpoints: corev1.NodeDaemonEndpoints{KubeletEndpoint: corev1.DaemonEndpoint{Port: 10250}},
-			NodeInfo:        b.info(),
+			Capacity:         b.capacity,
+			Allocatable:      b.allocatable,
+			Conditions:       conditions(now, false, now, nil),
+			Addresses:        b.addresses(),
+			DaemonEndpoints:  corev1.NodeDaemonEndpoints{KubeletEndpoint: corev1.DaemonEndpoint{Port: 10250}},
+			NodeInfo:         b.info(),
+			DeclaredFeatures: declaredFeatures(b.info().KubeletVersion),
 		},
 	}
 }
@@ -148,6 +149,19 @@ func kubeletVersion(imageName, cluster string) string {
 		return cmp.Or(cluster, "v0.0.0") + "-eks-3025e55"
 	}
 	return "v" + m[1] + ".0-eks-3025e55"
+}
+
+// declaredFeatures are those that a kubelet of a version tells the scheduler
+// of: what is on by default in 1.36, the first that tells.
+func declaredFeatures(version string) []string {
+	var minor int
+	if _, err := fmt.Sscanf(version, "v1.%d.", &minor); err != nil || minor < 36 {
+		return nil
+	}
+	return []string{
+		"ExtendWebSocketsToKubelet", "InPlacePodLevelResourcesVerticalScaling",
+		"InPlacePodVerticalScalingInitContainers", "RestartAllContainersOnContainerExits",
+	}
 }
 
 func windowsBuild(imageName string) string {
