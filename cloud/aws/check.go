@@ -42,11 +42,11 @@ func (p *Provider) Check(ctx context.Context) error {
 	case err == nil:
 		p.learn(found)
 		return nil
-	case c.Endpoint != "" && c.CA != "" && fault.Code(err) != "":
-		return nil // not an EKS cluster, or not ours to ask about: what is configured must do
 	case fault.Code(err) == "ResourceNotFoundException":
 		return fmt.Errorf("EKS has no cluster %q in region %s: set CLUSTER_NAME (settings.clusterName) and AWS_REGION to the cluster's",
 			p.options.Cluster, p.clients.Region)
+	case c.Endpoint != "" && c.CA != "" && fault.Reason(fault.Code(err), "") == "Unauthorized":
+		return nil // only AL2023 needs the rest, and says so when it does
 	}
 	return p.advise("eks:DescribeCluster", err)
 }

@@ -20,7 +20,7 @@ func point(t *testing.T, h http.Handler) {
 	pointAt(t, server.URL)
 }
 
-func pointAt(t *testing.T, url string) {
+func pointAt(t testing.TB, url string) {
 	t.Helper()
 	for name, value := range map[string]string{
 		"AWS_ENDPOINT_URL": url, "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test",
@@ -70,11 +70,12 @@ func TestCheck(t *testing.T) {
 		eks     http.HandlerFunc
 		want    []string // words of the error; none: no error
 	}{
-		"all is well":                         {Options{Cluster: "prod"}, dryRun, found, nil},
-		"nothing to ask EKS":                  {all, dryRun, missing, nil},
-		"no EKS cluster, but all that counts": {Options{Cluster: "prod", Endpoint: "https://own", CA: "b3du"}, dryRun, missing, nil},
-		"a wrong cluster name":                {Options{Cluster: "prod"}, dryRun, missing, []string{`no cluster "prod"`, "CLUSTER_NAME", "us-east-1"}},
-		"a wrong name with the endpoint set":  {Options{Cluster: "prod", Endpoint: "https://own"}, dryRun, missing, []string{"CLUSTER_NAME"}},
+		"all is well":                        {Options{Cluster: "prod"}, dryRun, found, nil},
+		"nothing to ask EKS":                 {all, dryRun, missing, nil},
+		"a wrong name with endpoint and CA":  {Options{Cluster: "prod", Endpoint: "https://own", CA: "b3du"}, dryRun, missing, []string{"CLUSTER_NAME"}},
+		"no rights at EKS, nor much need":    {Options{Cluster: "prod", Endpoint: "https://own", CA: "b3du"}, dryRun, eksAnswer(403, "AccessDeniedException", `{"message":"no"}`), nil},
+		"a wrong cluster name":               {Options{Cluster: "prod"}, dryRun, missing, []string{`no cluster "prod"`, "CLUSTER_NAME", "us-east-1"}},
+		"a wrong name with the endpoint set": {Options{Cluster: "prod", Endpoint: "https://own"}, dryRun, missing, []string{"CLUSTER_NAME"}},
 		"no rights at EC2": {Options{Cluster: "prod"}, ec2Error(403, "UnauthorizedOperation", "You are not authorized."), found,
 			[]string{"ec2:DescribeInstanceTypes", "IAM policies"}},
 		"no rights at EKS": {Options{Cluster: "prod"}, dryRun, eksAnswer(403, "AccessDeniedException", `{"message":"no"}`),
