@@ -34,7 +34,7 @@ func (l *Lab) startMachines(ctx context.Context) error {
 			Name: l.identity.ClusterName, Endpoint: l.access.URL(),
 			CA: l.access.Authority.CertificatePEM(), CIDR: cluster.ServiceCIDR,
 		},
-		Region: l.identity.Region, Zones: l.zones(), System: systemNodes, Ordinary: l.options.Nodes,
+		Region: l.identity.Region, Zones: l.zones, System: systemNodes, Ordinary: l.options.Nodes,
 		TimeScale: l.options.TimeScale, Seed: *l.identity.Seed, Log: log,
 	})
 	if err != nil {

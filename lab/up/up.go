@@ -50,6 +50,7 @@ type Lab struct {
 	options     Options
 	directory   directory.Directory
 	identity    Identity
+	zones       []string
 	access      access.Cluster
 	admin       *rest.Config
 	environment []variable
@@ -108,6 +109,9 @@ func (l *Lab) prepare(context.Context) error {
 	l.closers = append(l.closers, d.RemoveSockets)
 	identity, err := resolve(d, l.options.Identity)
 	if err != nil {
+		return err
+	}
+	if l.zones, err = zones(identity.Region); err != nil {
 		return err
 	}
 	if err := choosePorts(&identity.Ports); err != nil {

@@ -1,0 +1,48 @@
+// Package stories_test tells what users and operators see, in a lab: a real
+// API server, scheduler and controller manager, a pretend AWS, and the real
+// controller. One lab at time scale 0 serves all stories; each has a namespace
+// of its own. Stories about the lab itself start others.
+//
+// The programs are taken from the folder that DAEMOK_BIN names, or from the
+// repository's bin; `make build` makes them.
+package stories_test
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// The labs that stories share; they are started by the first story that asks.
+var (
+	shared = newLazyLab("--nodes=2")          // with the controller
+	bare   = newLazyLab("--controller=false") // where nothing but Kubernetes acts
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if _, err := os.Stat(program("daemok-lab")); err != nil {
+		fmt.Fprintf(os.Stderr, "the stories need the programs, run make build or set DAEMOK_BIN: %v\n", err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	for _, l := range []*lazyLab{shared, bare} {
+		if err := l.end(code == 0); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = cmp.Or(code, 1)
+		}
+	}
+	os.Exit(code)
+}
+
+// program is the path of one of the repository's programs.
+func program(name string) string {
+	folder, err := filepath.Abs(cmp.Or(os.Getenv("DAEMOK_BIN"), "../../bin"))
+	if err != nil {
+		panic(err)
+	}
+	return filepath.Join(folder, name)
+}
