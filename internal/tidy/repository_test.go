@@ -68,3 +68,11 @@ func TestStatusNamesKnownStates(t *testing.T) {
 	found, err := CheckStatus(os.DirFS(root), "docs/status.md")
 	none(t, found, err)
 }
+
+func TestStatusNamesEveryField(t *testing.T) {
+	found, err := CheckFields(os.DirFS(root), "kube/api/crds/karpenter.sh_nodepools.yaml", "docs/status.md",
+		"spec.template", "spec.template.spec", "spec.disruption")
+	none(t, found, err)
+	found, err = CheckFields(os.DirFS(root), "kube/api/crds/karpenter.k8s.aws_ec2nodeclasses.yaml", "docs/status.md")
+	none(t, found, err)
+}
