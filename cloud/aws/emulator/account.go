@@ -1,0 +1,104 @@
+package emulator
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"time"
+)
+
+// Account says what the pretend AWS account holds at the start. Zero fields
+// take the defaults written beside them.
+type Account struct {
+	ID          string            // "123456789012"
+	Region      string            // "us-east-1"
+	ClusterName string            // "lab"
+	EKSVersion  string            // Kubernetes version that EKS answers and images are published for: "1.36"
+	Endpoint    string            // API server of the cluster; SetClusterEndpoint changes it later
+	CA          string            // certificate authority, PEM
+	ServiceCIDR string            // "10.100.0.0/16"
+	Tags        map[string]string // put on subnets and the cluster's group beside the usual ones
+}
+
+func (a Account) withDefaults() Account {
+	a.ID = cmp.Or(a.ID, "123456789012")
+	a.Region = cmp.Or(a.Region, "us-east-1")
+	a.ClusterName = cmp.Or(a.ClusterName, "lab")
+	a.EKSVersion = cmp.Or(a.EKSVersion, "1.36")
+	a.Endpoint = cmp.Or(a.Endpoint, "https://127.0.0.1:6443")
+	a.ServiceCIDR = cmp.Or(a.ServiceCIDR, "10.100.0.0/16")
+	return a
+}
+
+// discoveryTags are what the getting-started guides put on everything that a
+// node class selects.
+func (a Account) discoveryTags() tags {
+	return tagsFrom(a.Tags).with(tag{Key: "karpenter.sh/discovery", Value: a.ClusterName})
+}
+
+// arn names a resource of the account.
+func (a Account) arn(service, region, resource string) string {
+	return fmt.Sprintf("arn:aws:%s:%s:%s:%s", service, region, a.ID, resource)
+}
+
+// stableID is an AWS-like identifier that depends on its names alone, so that
+// two accounts with the same settings are equal.
+func (a Account) stableID(prefix string, names ...string) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%q", append([]string{a.ID, a.Region, a.ClusterName, prefix}, names...))
+	return prefix + "-" + hex.EncodeToString(h.Sum(nil))[:17]
+}
+
+// state is everything the account holds, machines' lives and prices aside:
+// those are the market's. It is written to and read from JSON as it is.
+type state struct {
+	Account    Account
+	CreatedAt  time.Time
+	Zones      []zone
+	VPC        vpc
+	Subnets    []*subnet        // sorted by ID
+	Groups     []*securityGroup // sorted by ID
+	Images     []*image         // sorted by ID
+	Parameters map[string]parameter
+	Templates  map[string]*template // by ID
+	Instances  map[string]*instance // by ID
+	Fleets     map[string]*fleet    // by ID
+	Roles      map[string]*role     // by name
+	Profiles   map[string]*profile  // by name
+	Tokens     map[string]answered  // by action and client token
+	Queues     map[string]*queue    // by name
+	Cluster    eksCluster
+	NextID     uint64
+}
+
+// zone is one availability zone.
+type zone struct{ Name, ID string }
+
+// newState builds the account as the getting-started guides leave it.
+func newState(a Account, zones []zone, now time.Time) *state {
+	s := &state{
+		Account:   a,
+		CreatedAt: now,
+		Zones:     zones[:min(len(zones), zonesMax)],
+		Templates: map[string]*template{},
+		Instances: map[string]*instance{},
+		Fleets:    map[string]*fleet{},
+		Tokens:    map[string]answered{},
+		NextID:    1,
+	}
+	s.VPC = newVPC(a)
+	s.Subnets = newSubnets(a, s.VPC, s.Zones)
+	s.Groups = newGroups(a, s.VPC)
+	s.Images, s.Parameters = publishImages(a, now)
+	s.Roles, s.Profiles = newRoles(a, now)
+	s.Queues = map[string]*queue{a.ClusterName: newQueue(a, a.ClusterName, now)}
+	s.Cluster = newCluster(s)
+	return s
+}
+
+// newID draws the next identifier of a kind, such as lt-0a1b….
+func (s *state) newID(prefix string) string {
+	s.NextID++
+	return s.Account.stableID(prefix, "drawn", fmt.Sprint(s.NextID))
+}

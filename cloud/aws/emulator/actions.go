@@ -1,0 +1,103 @@
+package emulator
+
+import "github.com/daemok/daemok/cloud/aws/emulator/wire"
+
+// tables lists every action that the account answers, by service.
+func tables() map[string]map[string]action {
+	return map[string]map[string]action{
+		wire.EC2: ec2Actions(), wire.IAM: iamActions(), wire.STS: stsActions(), wire.SSM: ssmActions(),
+		wire.SQS: sqsActions(), wire.EKS: eksActions(), wire.Pricing: pricingActions(),
+	}
+}
+
+func ec2Actions() map[string]action {
+	return map[string]action{
+		"CreateFleet":                    {serve: createFleet, effects: true},
+		"CreateLaunchTemplate":           {serve: createLaunchTemplate, effects: true},
+		"CreateTags":                     {serve: createTags, effects: true},
+		"DeleteLaunchTemplate":           {serve: deleteLaunchTemplate, effects: true},
+		"DeleteTags":                     {serve: deleteTags, effects: true},
+		"DescribeAvailabilityZones":      {serve: describeAvailabilityZones},
+		"DescribeCapacityReservations":   {serve: describeCapacityReservations},
+		"DescribeImages":                 {serve: describeImages},
+		"DescribeInstanceAttribute":      {serve: describeInstanceAttribute},
+		"DescribeInstances":              {serve: describeInstances},
+		"DescribeInstanceStatus":         {serve: describeInstanceStatus},
+		"DescribeInstanceTypeOfferings":  {serve: describeInstanceTypeOfferings},
+		"DescribeInstanceTypes":          {serve: describeInstanceTypes},
+		"DescribeLaunchTemplates":        {serve: describeLaunchTemplates},
+		"DescribeLaunchTemplateVersions": {serve: describeLaunchTemplateVersions},
+		"DescribeNetworkInterfaces":      {serve: describeNetworkInterfaces},
+		"DescribePlacementGroups":        {serve: describePlacementGroups},
+		"DescribeRegions":                {serve: describeRegions},
+		"DescribeSecurityGroups":         {serve: describeSecurityGroups},
+		"DescribeSpotPriceHistory":       {serve: describeSpotPriceHistory},
+		"DescribeSubnets":                {serve: describeSubnets},
+		"DescribeTags":                   {serve: describeTags},
+		"DescribeVolumes":                {serve: describeVolumes},
+		"DescribeVpcs":                   {serve: describeVPCs},
+		"RunInstances":                   {serve: runInstances, effects: true},
+		"StopInstances":                  {serve: stopInstances, effects: true},
+		"TerminateInstances":             {serve: terminateInstances, effects: true},
+	}
+}
+
+func iamActions() map[string]action {
+	return map[string]action{
+		"AddRoleToInstanceProfile":      {serve: addRoleToInstanceProfile, effects: true},
+		"CreateInstanceProfile":         {serve: createInstanceProfile, effects: true},
+		"CreateRole":                    {serve: createRole, effects: true},
+		"DeleteInstanceProfile":         {serve: deleteInstanceProfile, effects: true},
+		"DeleteRole":                    {serve: deleteRole, effects: true},
+		"GetInstanceProfile":            {serve: getInstanceProfile},
+		"GetRole":                       {serve: getRole},
+		"ListAttachedRolePolicies":      {serve: listAttachedRolePolicies},
+		"ListInstanceProfiles":          {serve: listInstanceProfiles},
+		"ListInstanceProfileTags":       {serve: listInstanceProfileTags},
+		"ListRoles":                     {serve: listRoles},
+		"RemoveRoleFromInstanceProfile": {serve: removeRoleFromInstanceProfile, effects: true},
+		"TagInstanceProfile":            {serve: tagInstanceProfile, effects: true},
+	}
+}
+
+func stsActions() map[string]action {
+	return map[string]action{
+		"AssumeRole":                {serve: assumeRole},
+		"AssumeRoleWithWebIdentity": {serve: assumeRole},
+		"GetCallerIdentity":         {serve: getCallerIdentity},
+	}
+}
+
+func ssmActions() map[string]action {
+	return map[string]action{
+		"GetParameter":        {serve: getParameter},
+		"GetParameters":       {serve: getParameters},
+		"GetParametersByPath": {serve: getParametersByPath},
+	}
+}
+
+func sqsActions() map[string]action {
+	return map[string]action{
+		"ChangeMessageVisibility":      {serve: changeMessageVisibility, effects: true},
+		"ChangeMessageVisibilityBatch": {serve: changeMessageVisibilityBatch, effects: true},
+		"DeleteMessage":                {serve: deleteMessage, effects: true},
+		"DeleteMessageBatch":           {serve: deleteMessageBatch, effects: true},
+		"GetQueueAttributes":           {serve: getQueueAttributes},
+		"GetQueueUrl":                  {serve: getQueueURL},
+		"ListQueues":                   {serve: listQueues},
+		"PurgeQueue":                   {serve: purgeQueue, effects: true},
+		"ReceiveMessage":               {serve: receiveMessage, effects: true, waits: true},
+		"SendMessage":                  {serve: sendMessage, effects: true},
+	}
+}
+
+func eksActions() map[string]action {
+	return map[string]action{
+		"DescribeCluster": {serve: describeCluster},
+		"ListClusters":    {serve: listClusters},
+	}
+}
+
+func pricingActions() map[string]action {
+	return map[string]action{"GetProducts": {serve: getProducts}}
+}

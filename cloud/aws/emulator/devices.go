@@ -1,0 +1,187 @@
+package emulator
+
+import (
+	"time"
+)
+
+type eniXML struct {
+	Attachment  attachmentXML `xml:"attachment"`
+	Association *publicXML    `xml:"association"`
+	Groups      []groupRefXML `xml:"groupSet>item"`
+	Type        string        `xml:"interfaceType"`
+	MAC         string        `xml:"macAddress,omitempty"`
+	ID          string        `xml:"networkInterfaceId"`
+	OwnerID     string        `xml:"ownerId"`
+	DNS         string        `xml:"privateDnsName,omitempty"`
+	Address     string        `xml:"privateIpAddress,omitempty"`
+	Addresses   []addressXML  `xml:"privateIpAddressesSet>item"`
+	Checked     bool          `xml:"sourceDestCheck"`
+	Status      string        `xml:"status"`
+	SubnetID    string        `xml:"subnetId"`
+	VPC         string        `xml:"vpcId"`
+	Zone        string        `xml:"availabilityZone,omitempty"`
+	ZoneID      string        `xml:"availabilityZoneId,omitempty"`
+	Tags        tags          `xml:"tagSet>item"`
+}
+
+type publicXML struct {
+	IP      string `xml:"publicIp"`
+	OwnerID string `xml:"ipOwnerId"`
+}
+
+type attachmentXML struct {
+	ID                  string    `xml:"attachmentId"`
+	At                  time.Time `xml:"attachTime"`
+	DeleteOnTermination bool      `xml:"deleteOnTermination"`
+	DeviceIndex         int       `xml:"deviceIndex"`
+	Card                int       `xml:"networkCardIndex"`
+	Status              string    `xml:"status"`
+	Instance            string    `xml:"instanceId,omitempty"`
+	Owner               string    `xml:"instanceOwnerId,omitempty"`
+}
+
+type addressXML struct {
+	Primary bool   `xml:"primary"`
+	DNS     string `xml:"privateDnsName"`
+	Address string `xml:"privateIpAddress"`
+}
+
+// interfacesAnswer is what an instance shows of its interfaces.
+func (s *Server) interfacesAnswer(l live) []eniXML {
+	var all []eniXML
+	for _, n := range l.Interfaces {
+		x := eniXML{
+			Attachment: attachmentXML{ID: n.Attachment, At: l.LaunchedAt, DeleteOnTermination: true, DeviceIndex: n.DeviceIndex, Card: n.Card, Status: "attached"},
+			Groups:     s.groupRefs(n.Groups), Type: n.Type, MAC: n.MAC, ID: n.ID, OwnerID: s.st.Account.ID, DNS: s.st.privateDNS(n.Address),
+			Address: n.Address, Checked: true, Status: "in-use", SubnetID: l.Subnet, VPC: s.st.VPC.ID,
+		}
+		if n.Address != "" {
+			x.Addresses = []addressXML{{true, x.DNS, n.Address}}
+		}
+		if n.Address == l.Address && l.PublicIP != "" {
+			x.Association = &publicXML{l.PublicIP, "amazon"}
+		}
+		all = append(all, x)
+	}
+	return all
+}
+
+func describeNetworkInterfaces(c *call) (any, error) {
+	var all []eniXML
+	for _, l := range c.server.visible(c.now) {
+		if l.gone() {
+			continue
+		}
+		for i, x := range c.server.interfacesAnswer(l) {
+			x.Attachment.Instance, x.Attachment.Owner = l.ID, c.state().Account.ID
+			x.Zone, x.ZoneID, x.Tags = l.Zone.Name, l.Zone.ID, l.Interfaces[i].Tags
+			all = append(all, x)
+		}
+	}
+	id := func(x eniXML) string { return x.ID }
+	chosen, err := chosenByID(c.params.Strings("NetworkInterfaceId"), byKey(all, id), id, "InvalidNetworkInterfaceID.NotFound", "The networkInterface ID '%s' does not exist")
+	if err != nil {
+		return nil, err
+	}
+	found, err := matching(c.params, chosen, fields[eniXML]{
+		"attachment.instance-id": one(func(x eniXML) string { return x.Attachment.Instance }),
+		"attachment.status":      one(func(x eniXML) string { return x.Attachment.Status }),
+		"availability-zone":      one(func(x eniXML) string { return x.Zone }),
+		"group-id": func(x eniXML) []string {
+			var ids []string
+			for _, g := range x.Groups {
+				ids = append(ids, g.ID)
+			}
+			return ids
+		},
+		"interface-type":       one(func(x eniXML) string { return x.Type }),
+		"network-interface-id": one(id),
+		"private-ip-address":   one(func(x eniXML) string { return x.Address }),
+		"status":               one(func(x eniXML) string { return x.Status }),
+		"subnet-id":            one(func(x eniXML) string { return x.SubnetID }),
+		"vpc-id":               one(func(x eniXML) string { return x.VPC }),
+	}, func(x eniXML) tags { return x.Tags.searchable(c.now) })
+	if err != nil {
+		return nil, err
+	}
+	page, next, err := paged(c, found, pageLimits{5, 1000, 1000}, id)
+	if err != nil {
+		return nil, err
+	}
+	return struct {
+		Interfaces []eniXML `xml:"networkInterfaceSet>item"`
+		Next       string   `xml:"nextToken,omitempty"`
+	}{page, next}, nil
+}
+
+type volumeXML struct {
+	Attachments []volumeUseXML `xml:"attachmentSet>item"`
+	Zone        string         `xml:"availabilityZone"`
+	ZoneID      string         `xml:"availabilityZoneId"`
+	CreatedAt   time.Time      `xml:"createTime"`
+	Encrypted   bool           `xml:"encrypted"`
+	IOPS        int            `xml:"iops,omitempty"`
+	KMSKey      string         `xml:"kmsKeyId,omitempty"`
+	SizeGiB     int            `xml:"size"`
+	Snapshot    string         `xml:"snapshotId"`
+	Status      string         `xml:"status"`
+	Tags        tags           `xml:"tagSet>item"`
+	Throughput  int            `xml:"throughput,omitempty"`
+	ID          string         `xml:"volumeId"`
+	Type        string         `xml:"volumeType"`
+}
+
+type volumeUseXML struct {
+	At                  time.Time `xml:"attachTime"`
+	DeleteOnTermination bool      `xml:"deleteOnTermination"`
+	Device              string    `xml:"device"`
+	Instance            string    `xml:"instanceId"`
+	Status              string    `xml:"status"`
+	VolumeID            string    `xml:"volumeId"`
+}
+
+// describeVolumes shows the volumes that instances hold.
+func describeVolumes(c *call) (any, error) {
+	var all []volumeXML
+	for _, l := range c.server.visible(c.now) {
+		if l.gone() {
+			continue
+		}
+		for _, v := range l.Volumes {
+			all = append(all, volumeXML{
+				Attachments: []volumeUseXML{{l.LaunchedAt, v.DeleteOnTermination, v.Device, l.ID, "attached", v.ID}},
+				Zone:        l.Zone.Name, ZoneID: l.Zone.ID, CreatedAt: l.LaunchedAt, Encrypted: v.Encrypted, IOPS: v.IOPS, KMSKey: v.KMSKey,
+				SizeGiB: v.SizeGiB, Snapshot: v.Snapshot, Status: "in-use", Tags: v.Tags, Throughput: v.Throughput, ID: v.ID, Type: v.Type,
+			})
+		}
+	}
+	id := func(x volumeXML) string { return x.ID }
+	chosen, err := chosenByID(c.params.Strings("VolumeId"), byKey(all, id), id, "InvalidVolume.NotFound", "The volume '%s' does not exist.")
+	if err != nil {
+		return nil, err
+	}
+	found, err := matching(c.params, chosen, fields[volumeXML]{
+		"attachment.instance-id": one(func(x volumeXML) string { return x.Attachments[0].Instance }),
+		"attachment.device":      one(func(x volumeXML) string { return x.Attachments[0].Device }),
+		"attachment.delete-on-termination": one(func(x volumeXML) string {
+			return boolText(x.Attachments[0].DeleteOnTermination)
+		}),
+		"availability-zone": one(func(x volumeXML) string { return x.Zone }),
+		"encrypted":         one(func(x volumeXML) string { return boolText(x.Encrypted) }),
+		"snapshot-id":       one(func(x volumeXML) string { return x.Snapshot }),
+		"status":            one(func(x volumeXML) string { return x.Status }),
+		"volume-id":         one(id),
+		"volume-type":       one(func(x volumeXML) string { return x.Type }),
+	}, func(x volumeXML) tags { return x.Tags.searchable(c.now) })
+	if err != nil {
+		return nil, err
+	}
+	page, next, err := paged(c, found, pageLimits{5, 1000, 0}, id)
+	if err != nil {
+		return nil, err
+	}
+	return struct {
+		Volumes []volumeXML `xml:"volumeSet>item"`
+		Next    string      `xml:"nextToken,omitempty"`
+	}{page, next}, nil
+}

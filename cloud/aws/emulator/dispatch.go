@@ -1,0 +1,195 @@
+package emulator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/daemok/daemok/cloud/aws/emulator/wire"
+)
+
+const requestBytesMax = 4 << 20
+
+// call is one request on its way through the server.
+type call struct {
+	ctx      context.Context
+	server   *Server
+	service  string
+	action   string
+	resource string     // what a REST path names
+	params   *wire.Node // of query protocols
+	body     []byte     // of JSON protocols
+	now      time.Time
+}
+
+// handler answers one action. It runs with the state locked unless its entry
+// says otherwise, and returns what is to be encoded.
+type handler func(*call) (any, error)
+
+// action is one entry of an action table.
+type action struct {
+	serve   handler
+	effects bool // changes something: it decides itself when a dry run is over
+	waits   bool // takes the lock itself
+}
+
+// state returns the account; only handlers, which hold the lock, call it.
+func (c *call) state() *state { return c.server.st }
+
+// commit ends a dry run: handlers with effects call it when all is checked and
+// nothing is done yet.
+func (c *call) commit() error {
+	if !c.params.Bool("DryRun") {
+		return nil
+	}
+	return wire.Errorf("DryRunOperation", "Request would have succeeded, but DryRun flag is set.").WithStatus(http.StatusPreconditionFailed)
+}
+
+// decode reads a JSON body.
+func (c *call) decode(to any) error {
+	if len(c.body) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(c.body, to); err != nil {
+		return wire.Errorf("SerializationException", "%s: %v", c.action, err)
+	}
+	return nil
+}
+
+// ServeHTTP answers one AWS request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(io.LimitReader(r.Body, requestBytesMax))
+	if err != nil {
+		return // the client went away
+	}
+	var form url.Values
+	if strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form-urlencoded") {
+		if form, err = url.ParseQuery(string(body)); err != nil {
+			http.Error(w, "the form does not decode: "+err.Error(), http.StatusBadRequest)
+			return
+		}
+	}
+	at := wire.Locate(r, form)
+	c := &call{ctx: r.Context(), server: s, service: at.Service, action: at.Action, params: wire.ParseForm(form), body: body}
+	if at.Service == wire.EKS {
+		c.action, c.resource = eksRoute(r.Method, r.URL.Path)
+	}
+	answer, refused := s.serve(c)
+	s.reply(w, c, answer, refused)
+}
+
+// serve runs faults, rights, throttles and the handler, in the order of AWS.
+func (s *Server) serve(c *call) (any, *wire.Error) {
+	entry, known := s.tables[c.service][c.action]
+	allowed := s.market.Call(c.action)
+	s.mu.Lock()
+	c.now = s.now()
+	refused := s.faulty(c.action)
+	denied := s.denied[c.action]
+	s.mu.Unlock()
+	switch {
+	case !known:
+		return nil, unknownAction(c)
+	case refused != nil:
+		return nil, refused
+	case c.service == wire.EC2 && !allowed:
+		return nil, wire.Errorf("RequestLimitExceeded", "Request limit exceeded.").WithStatus(http.StatusServiceUnavailable)
+	case denied:
+		return nil, deniedAnswer(c)
+	}
+	if c.service == wire.EC2 && !entry.effects {
+		if err := c.commit(); err != nil {
+			return nil, asError(err)
+		}
+	}
+	answer, err := s.run(c, entry)
+	return answer, asError(err)
+}
+
+func (s *Server) run(c *call, entry action) (any, error) {
+	if entry.waits {
+		return entry.serve(c)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return entry.serve(c)
+}
+
+func unknownAction(c *call) *wire.Error {
+	if c.service == "" {
+		return wire.Errorf("MissingAuthenticationToken", "the emulator cannot tell which service is meant by action %q", c.action)
+	}
+	return wire.Errorf("InvalidAction", "The action %s is not known to the emulator's %s service.", c.action, c.service)
+}
+
+func deniedAnswer(c *call) *wire.Error {
+	who := c.server.Account()
+	message := fmt.Sprintf("User: arn:aws:sts::%s:assumed-role/%s-karpenter/session is not authorized to perform: %s:%s",
+		who.ID, who.ClusterName, c.service, c.action)
+	switch c.service {
+	case wire.EC2:
+		return wire.Errorf("UnauthorizedOperation", "You are not authorized to perform this operation. %s", message).WithStatus(http.StatusForbidden)
+	case wire.IAM, wire.STS:
+		return wire.Errorf("AccessDenied", "%s", message).WithStatus(http.StatusForbidden)
+	}
+	return wire.Errorf("AccessDeniedException", "%s", message)
+}
+
+// asError makes a wire error of any error; one that is not AWS's is an
+// internal failure.
+func asError(err error) *wire.Error {
+	if err == nil {
+		return nil
+	}
+	if e, ok := errors.AsType[*wire.Error](err); ok {
+		return e
+	}
+	return (&wire.Error{Code: "InternalError", Message: err.Error()}).WithStatus(http.StatusInternalServerError)
+}
+
+// reply encodes the answer in the service's protocol.
+func (s *Server) reply(w http.ResponseWriter, c *call, answer any, refused *wire.Error) {
+	id := fmt.Sprintf("%08x-0000-4000-8000-%012x", uint32(s.seed), s.requests.Add(1)) //nolint:gosec // the low half of the seed will do
+	var err error
+	switch {
+	case c.service == wire.IAM || c.service == wire.STS:
+		if refused != nil {
+			wire.RefuseQuery(w, c.service, id, refused)
+			return
+		}
+		err = wire.AnswerQuery(w, c.service, c.action, id, answer)
+	case jsonTypes[c.service] != "":
+		if refused != nil {
+			wire.RefuseJSON(w, jsonTypes[c.service], id, refused, queryCode(c.service, refused.Code))
+			return
+		}
+		err = wire.AnswerJSON(w, jsonTypes[c.service], id, answer)
+	default:
+		if refused != nil {
+			wire.RefuseEC2(w, id, refused)
+			return
+		}
+		err = wire.AnswerEC2(w, c.action, id, answer)
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+	}
+}
+
+// jsonTypes are the services that speak JSON, with their content types.
+var jsonTypes = map[string]string{
+	wire.SQS: wire.JSON10, wire.SSM: wire.JSON11, wire.Pricing: wire.JSON11, wire.Events: wire.JSON11, wire.EKS: wire.RESTJSON,
+}
+
+func queryCode(service, code string) string {
+	if service != wire.SQS {
+		return ""
+	}
+	return legacyQueryCode(code)
+}

@@ -1,0 +1,74 @@
+package emulator
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/daemok/daemok/cloud/aws/emulator/wire"
+)
+
+// eksCluster is the account's one EKS cluster.
+type eksCluster struct {
+	Endpoint string
+	CA       string // PEM
+	At       time.Time
+	RoleARN  string
+}
+
+func newCluster(s *state) eksCluster {
+	a := s.Account
+	return eksCluster{
+		Endpoint: a.Endpoint, CA: a.CA, At: s.CreatedAt,
+		RoleARN: fmt.Sprintf("arn:aws:iam::%s:role/eksctl-%s-cluster-ServiceRole", a.ID, a.ClusterName),
+	}
+}
+
+// eksRoute finds the action of a REST request and the cluster it names.
+func eksRoute(method, path string) (action, cluster string) {
+	parts := strings.Split(strings.Trim(path, "/"), "/")
+	switch {
+	case method == http.MethodGet && len(parts) == 1 && parts[0] == "clusters":
+		return "ListClusters", ""
+	case method == http.MethodGet && len(parts) == 2 && parts[0] == "clusters":
+		return "DescribeCluster", parts[1]
+	}
+	return method + " /" + strings.Join(parts, "/"), ""
+}
+
+func describeCluster(c *call) (any, error) {
+	st := c.state()
+	a := st.Account
+	if c.resource != a.ClusterName {
+		return nil, wire.Errorf("ResourceNotFoundException", "No cluster found for name: %s.", c.resource).WithStatus(http.StatusNotFound)
+	}
+	subnets := []string{}
+	for _, s := range st.Subnets {
+		subnets = append(subnets, s.ID)
+	}
+	return map[string]any{"cluster": map[string]any{
+		"name": a.ClusterName, "arn": a.arn("eks", a.Region, "cluster/"+a.ClusterName), "createdAt": seconds(st.Cluster.At),
+		"version": a.EKSVersion, "platformVersion": "eks.9", "status": "ACTIVE", "roleArn": st.Cluster.RoleARN,
+		"endpoint":             st.Cluster.Endpoint,
+		"certificateAuthority": map[string]string{"data": base64.StdEncoding.EncodeToString([]byte(st.Cluster.CA))},
+		"kubernetesNetworkConfig": map[string]any{
+			"serviceIpv4Cidr": a.ServiceCIDR, "ipFamily": "ipv4", "elasticLoadBalancing": map[string]bool{"enabled": false},
+		},
+		"resourcesVpcConfig": map[string]any{
+			"subnetIds": subnets, "securityGroupIds": []string{}, "clusterSecurityGroupId": st.clusterGroup().ID, "vpcId": st.VPC.ID,
+			"endpointPublicAccess": true, "endpointPrivateAccess": true, "publicAccessCidrs": []string{"0.0.0.0/0"},
+		},
+		"identity":      map[string]any{"oidc": map[string]string{"issuer": fmt.Sprintf("https://oidc.eks.%s.amazonaws.com/id/%s", a.Region, a.uniqueID("", a.ClusterName))}},
+		"accessConfig":  map[string]string{"authenticationMode": "API_AND_CONFIG_MAP"},
+		"upgradePolicy": map[string]string{"supportType": "EXTENDED"},
+		"health":        map[string]any{"issues": []any{}},
+		"tags":          a.discoveryTags().asMap(),
+		"logging":       map[string]any{"clusterLogging": []any{}},
+	}}, nil
+}
+
+func listClusters(c *call) (any, error) {
+	return map[string]any{"clusters": []string{c.state().Account.ClusterName}}, nil
+}

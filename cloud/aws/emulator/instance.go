@@ -1,0 +1,159 @@
+package emulator
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/daemok/daemok/cloud/aws/emulator/wire"
+	"github.com/daemok/daemok/cloud/market"
+)
+
+// instance is AWS's record of one machine; its life is the market's.
+type instance struct {
+	ID          string
+	Type        string
+	Zone        zone
+	Subnet      string
+	Spot        bool
+	SpotRequest string
+	Reservation string // of the launch: r-…
+	ClientToken string
+	LaunchIndex int
+	LaunchedAt  time.Time
+	VisibleAt   time.Time
+	Address     string
+	PublicIP    string
+	Groups      []string
+	Profile     string // name; empty without
+	ProfileARN  string
+	ProfileID   string
+	Data        launchData // everything resolved
+	Volumes     []volume
+	Interfaces  []netInterface
+	Tags        tags
+	Fleet       string
+	Template    string
+	Version     int
+}
+
+// volume is one EBS volume of an instance.
+type volume struct {
+	ID, Device, Type, Snapshot, KMSKey string
+	SizeGiB, IOPS, Throughput          int
+	Encrypted, DeleteOnTermination     bool
+	Tags                               tags
+}
+
+// netInterface is one network interface of an instance.
+type netInterface struct {
+	ID, Attachment, Address, MAC, Type string
+	DeviceIndex, Card                  int
+	Groups                             []string
+	Tags                               tags
+}
+
+// privateDNS is the name that the instance has inside its network, and that
+// its node is called by.
+func (s *state) privateDNS(address string) string {
+	if address == "" {
+		return ""
+	}
+	host := "ip-" + strings.ReplaceAll(address, ".", "-")
+	if s.Account.Region == "us-east-1" {
+		return host + ".ec2.internal"
+	}
+	return fmt.Sprintf("%s.%s.compute.internal", host, s.Account.Region)
+}
+
+// userData is the instance's user data in the clear; launchData.check has
+// made sure that it decodes.
+func (i *instance) userData() string {
+	text, err := base64.StdEncoding.DecodeString(i.Data.UserData)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+// lifecycle is how the wire names the purchase option.
+func (i *instance) lifecycle() string {
+	if i.Spot {
+		return "spot"
+	}
+	return ""
+}
+
+// live is a record with its machine's life at a moment.
+type live struct {
+	*instance
+	machine market.Machine
+	state   market.State
+}
+
+// instances returns all that the market still remembers, sorted by ID;
+// records of forgotten machines are dropped. The lock is held.
+func (s *Server) instances(now time.Time) []live {
+	var all []live
+	seen := map[string]bool{}
+	for _, m := range s.market.Machines() {
+		if i := s.st.Instances[m.ID]; i != nil {
+			seen[m.ID] = true
+			all = append(all, live{i, m, m.At(now)})
+		}
+	}
+	for id := range s.st.Instances {
+		if !seen[id] {
+			delete(s.st.Instances, id)
+		}
+	}
+	return all
+}
+
+// visible leaves out what AWS itself does not see yet.
+func (s *Server) visible(now time.Time) []live {
+	var all []live
+	for _, l := range s.instances(now) {
+		if !l.VisibleAt.After(now) {
+			all = append(all, l)
+		}
+	}
+	return all
+}
+
+// visibleByID returns the instances of a request in the order asked. Unknown
+// ones are an error that names them all.
+func (s *Server) visibleByID(ids []string, now time.Time) ([]live, error) {
+	var found []live
+	var unknown []string
+	for _, id := range ids {
+		if !strings.HasPrefix(id, "i-") {
+			return nil, wire.Errorf("InvalidInstanceID.Malformed", "Invalid id: \"%s\"", id)
+		}
+		record := s.st.Instances[id]
+		m, known := s.market.Machine(id)
+		if record == nil || !known || record.VisibleAt.After(now) {
+			unknown = append(unknown, id)
+			continue
+		}
+		found = append(found, live{record, m, m.At(now)})
+	}
+	switch len(unknown) {
+	case 0:
+		return found, nil
+	case 1:
+		return nil, wire.Errorf("InvalidInstanceID.NotFound", "The instance ID '%s' does not exist", unknown[0])
+	}
+	return nil, wire.Errorf("InvalidInstanceID.NotFound", "The instance IDs '%s' do not exist", strings.Join(unknown, ", "))
+}
+
+// gone tells whether the instance holds no addresses and devices any more.
+func (l live) gone() bool { return l.state == market.Terminated }
+
+// publicAddress makes up a public address for a private one.
+func publicAddress(private netip.Addr) string {
+	b := private.As4()
+	return fmt.Sprintf("54.%d.%d.%d", 160+int(b[1])%64, b[2], b[3])
+}

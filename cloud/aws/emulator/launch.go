@@ -1,0 +1,333 @@
+package emulator
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/daemok/daemok/cloud/aws/ec2data"
+	"github.com/daemok/daemok/cloud/aws/emulator/wire"
+	"github.com/daemok/daemok/cloud/market"
+)
+
+// launch is a resolved wish for instances of one type in one subnet.
+type launch struct {
+	data     launchData
+	kind     *ec2data.Type
+	subnet   *subnet
+	image    *image
+	profile  *profile
+	groups   []string
+	spot     bool
+	template *template
+	version  int
+	fleet    string
+	tags     []tagSpecification // of the request, beside the template's
+	token    string
+	priority float64
+}
+
+func (l launch) pool() market.Pool {
+	p := market.Pool{Kind: l.kind.Name, Zone: l.subnet.Zone.Name, Option: market.OnDemand}
+	if l.spot {
+		p.Option = market.Spot
+	}
+	return p
+}
+
+// resolve checks launch data against the account, as EC2 does for every
+// combination of its own.
+func (s *Server) resolve(d launchData, spot bool, now time.Time) (launch, error) {
+	l := launch{data: d, spot: spot}
+	kind, known := s.data.Type(d.InstanceType)
+	if !known {
+		return l, wire.Errorf("InvalidParameterValue", "Invalid value '%s' for InstanceType.", d.InstanceType)
+	}
+	l.kind = kind
+	for _, step := range []func(*launch, time.Time) error{s.resolveSubnet, s.resolveImage, s.resolveProfile, s.resolveGroups} {
+		if err := step(&l, now); err != nil {
+			return l, err
+		}
+	}
+	if err := d.check(); err != nil {
+		return l, err
+	}
+	if !spot && len(tagsFor(d.Tags, "spot-instances-request")) > 0 {
+		return l, wire.Errorf("InvalidParameterValue", "You cannot specify tags for Spot instances requests if there are no Spot instances requests being created by the request.")
+	}
+	return l, checkTagCount(tagsFor(d.Tags, "instance"))
+}
+
+// resolveSubnet finds the subnet named, or one in the zone named, or any.
+func (s *Server) resolveSubnet(l *launch, _ time.Time) error {
+	id, zoneName := l.data.SubnetID, l.data.Zone
+	for _, i := range l.data.Interfaces {
+		id = cmp.Or(id, i.SubnetID)
+	}
+	if l.data.Placement != nil {
+		zoneName = cmp.Or(zoneName, l.data.Placement.Zone)
+	}
+	if id == "" {
+		i := slices.IndexFunc(s.st.Subnets, func(sub *subnet) bool { return zoneName == "" || sub.Zone.Name == zoneName })
+		if i < 0 {
+			return wire.Errorf("InvalidParameterValue", "Invalid availability zone: [%s]", zoneName)
+		}
+		id = s.st.Subnets[i].ID
+	}
+	sub, err := s.st.subnet(id)
+	if err != nil {
+		return err
+	}
+	if zoneName != "" && zoneName != sub.Zone.Name {
+		return wire.Errorf("InvalidParameterValue", "The specified subnet '%s' is not in the availability zone '%s'", id, zoneName)
+	}
+	l.subnet = sub
+	if !slices.Contains(l.kind.OfferedZones(s.st.Account.Region), sub.Zone.Name) {
+		return wire.Errorf("Unsupported", "Your requested instance type (%s) is not supported in your requested Availability Zone (%s).", l.kind.Name, sub.Zone.Name)
+	}
+	return nil
+}
+
+func (s *Server) resolveImage(l *launch, _ time.Time) error {
+	if l.data.ImageID == "" {
+		return wire.Errorf("MissingParameter", "The request must contain the parameter ImageId")
+	}
+	img, err := s.st.image(l.data.ImageID)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(l.kind.Architectures, img.Architecture) {
+		return wire.Errorf("InvalidParameterValue", "The architecture '%s' of the specified instance type does not match the architecture '%s' of the specified AMI. Specify an instance type and an AMI that have matching architectures, and try again.",
+			strings.Join(l.kind.Architectures, ","), img.Architecture)
+	}
+	l.image = img
+	return nil
+}
+
+// resolveProfile fails for a profile that IAM made a moment ago.
+func (s *Server) resolveProfile(l *launch, now time.Time) error {
+	ref := l.data.Profile
+	if ref == nil || ref.Name == "" && ref.ARN == "" {
+		return nil
+	}
+	name, field := ref.Name, "name"
+	if name == "" {
+		name, field = ref.ARN[strings.LastIndex(ref.ARN, "/")+1:], "arn"
+	}
+	p := s.st.Profiles[name]
+	if p == nil || p.UsableAt.After(now) {
+		return wire.Errorf("InvalidParameterValue", "Value (%s) for parameter iamInstanceProfile.%s is invalid. Invalid IAM Instance Profile %s",
+			cmp.Or(ref.Name, ref.ARN), field, map[string]string{"name": "name", "arn": "ARN"}[field])
+	}
+	if p.Role == "" {
+		return wire.Errorf("InvalidParameterValue", "IAM Instance Profile \"%s\" has no associated IAM Roles", s.st.profileARN(p))
+	}
+	l.profile = p
+	return nil
+}
+
+func (s *Server) resolveGroups(l *launch, _ time.Time) error {
+	ids := slices.Clone(l.data.GroupIDs)
+	for _, i := range l.data.Interfaces {
+		ids = append(ids, i.Groups...)
+	}
+	for _, name := range l.data.GroupNames {
+		i := slices.IndexFunc(s.st.Groups, func(g *securityGroup) bool { return g.Name == name })
+		if i < 0 {
+			return wire.Errorf("InvalidGroup.NotFound", "The security group '%s' does not exist", name)
+		}
+		ids = append(ids, s.st.Groups[i].ID)
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	for _, id := range ids {
+		if _, err := s.st.group(id); err != nil {
+			return err
+		}
+	}
+	if len(ids) == 0 {
+		i := slices.IndexFunc(s.st.Groups, func(g *securityGroup) bool { return g.Name == "default" })
+		ids = []string{s.st.Groups[i].ID}
+	}
+	l.groups = ids
+	return nil
+}
+
+// addressesEach is how many addresses one instance takes from its subnet.
+func (l launch) addressesEach() int {
+	n := 0
+	for _, i := range l.data.Interfaces {
+		if i.Type != "efa-only" {
+			n += 1 + i.SecondaryCount + 16*i.PrefixCount
+		}
+	}
+	return max(n, 1)
+}
+
+// available is how many instances the pool and the subnet have, and what EC2
+// says when that is too few.
+func (s *Server) available(l launch) (int, *wire.Error) {
+	p := l.pool()
+	if r, refused := s.refusals[p]; refused {
+		return 0, wire.Errorf(r.code, "%s", cmp.Or(r.message, "The launch of "+p.String()+" is refused with "+r.code))
+	}
+	if !s.market.Sells(p) {
+		return 0, wire.Errorf("UnfulfillableCapacity", "Unable to fulfill capacity due to your request configuration. %s is not sold.", p)
+	}
+	if usd, low := s.bidTooLow(l); low {
+		return 0, wire.Errorf("SpotMaxPriceTooLow", "Your Spot request price of %s is lower than the minimum required Spot request fulfillment price of %.4f.", l.data.MaxPrice, usd)
+	}
+	room := l.subnet.free() / l.addressesEach()
+	if left := max(s.market.Capacity(p), 0); left <= room {
+		return left, wire.Errorf("InsufficientInstanceCapacity",
+			"We currently do not have sufficient %s capacity in the Availability Zone you requested (%s). Our system will be working on provisioning additional capacity. You can currently get %s capacity by not specifying an Availability Zone in your request.",
+			l.kind.Name, l.subnet.Zone.Name, l.kind.Name)
+	}
+	return room, wire.Errorf("InsufficientFreeAddressesInSubnet", "There are not enough free addresses in subnet '%s' to satisfy the requested number of instances.", l.subnet.ID)
+}
+
+func (s *Server) bidTooLow(l launch) (float64, bool) {
+	if !l.spot || l.data.MaxPrice == "" {
+		return 0, false
+	}
+	var bid float64
+	if _, err := fmt.Sscan(l.data.MaxPrice, &bid); err != nil {
+		return 0, false
+	}
+	usd := s.market.PriceUSD(l.pool(), s.now())
+	return usd, bid < usd
+}
+
+// buy launches up to n instances and returns those it got, and why they are
+// fewer. The lock is held.
+func (s *Server) buy(l launch, n int, reservation string) ([]*instance, *wire.Error) {
+	there, why := s.available(l)
+	count := min(n, there)
+	if count == 0 {
+		return nil, why
+	}
+	machines, err := s.market.Buy(market.Order{Pool: l.pool(), Count: count})
+	if short, ok := errors.AsType[*market.ShortageError](err); ok {
+		return nil, wire.Errorf("InsufficientInstanceCapacity", "%s", short.Error())
+	}
+	if err != nil {
+		return nil, asError(err)
+	}
+	var made []*instance
+	for index, m := range machines {
+		made = append(made, s.record(l, m, reservation, index))
+	}
+	if count < n {
+		return made, why
+	}
+	return made, nil
+}
+
+// record writes AWS's side of a machine that was bought.
+func (s *Server) record(l launch, m market.Machine, reservation string, index int) *instance {
+	i := &instance{
+		ID: m.ID, Type: l.kind.Name, Zone: l.subnet.Zone, Subnet: l.subnet.ID, Spot: l.spot, Reservation: reservation, ClientToken: l.token,
+		LaunchIndex: index, LaunchedAt: m.LaunchedAt.Truncate(time.Second), VisibleAt: m.VisibleAt, Groups: l.groups, Data: l.data, Fleet: l.fleet,
+	}
+	specs := slices.Concat(l.data.Tags, l.tags)
+	i.Tags = tagsFor(specs, "instance")
+	if l.spot {
+		i.SpotRequest = s.st.newID("sir")
+	}
+	if p := l.profile; p != nil {
+		i.Profile, i.ProfileARN, i.ProfileID = p.Name, s.st.profileARN(p), p.ID
+	}
+	s.addSystemTags(i, l)
+	s.addVolumes(i, l, tagsFor(specs, "volume"))
+	s.addInterfaces(i, l, tagsFor(specs, "network-interface"))
+	s.st.Instances[i.ID] = i
+	return i
+}
+
+// addSystemTags puts the tags there that EC2 itself adds.
+func (s *Server) addSystemTags(i *instance, l launch) {
+	if l.template != nil {
+		i.Template, i.Version = l.template.ID, l.version
+		i.Tags = i.Tags.withAll(tagsFrom(map[string]string{
+			"aws:ec2launchtemplate:id": l.template.ID, "aws:ec2launchtemplate:version": fmt.Sprint(l.version),
+		}))
+	}
+	if l.fleet != "" {
+		i.Tags = i.Tags.with(tag{Key: "aws:ec2:fleet-id", Value: l.fleet})
+	}
+}
+
+// addVolumes lays the request's devices over the image's.
+func (s *Server) addVolumes(i *instance, l launch, t tags) {
+	var under []deviceMapping
+	for _, d := range l.image.Devices {
+		under = append(under, deviceMapping{Name: d.Name, EBS: &ebsSpec{SizeGiB: d.SizeGiB, Type: d.Type, Snapshot: d.Snapshot}})
+	}
+	for _, d := range mergeDevices(under, l.data.Devices) {
+		if d.EBS == nil || d.NoDevice != "" {
+			continue
+		}
+		i.Volumes = append(i.Volumes, s.newVolume(d, l.image, t))
+	}
+}
+
+func (s *Server) newVolume(d deviceMapping, img *image, t tags) volume {
+	e := d.EBS
+	v := volume{
+		ID: s.st.newID("vol"), Device: d.Name, Type: cmp.Or(e.Type, "gp2"), Snapshot: e.Snapshot, KMSKey: e.KMSKey, SizeGiB: e.SizeGiB,
+		IOPS: e.IOPS, Throughput: e.Throughput, Encrypted: e.Encrypted != nil && *e.Encrypted, Tags: t,
+		DeleteOnTermination: e.DeleteOnTermination == nil || *e.DeleteOnTermination,
+	}
+	if k := slices.IndexFunc(img.Devices, func(x imageDevice) bool { return x.Name == d.Name }); k >= 0 {
+		v.Snapshot = cmp.Or(v.Snapshot, img.Devices[k].Snapshot)
+		v.SizeGiB = cmp.Or(v.SizeGiB, img.Devices[k].SizeGiB)
+	}
+	if v.Type == "gp3" {
+		v.IOPS, v.Throughput = cmp.Or(v.IOPS, 3000), cmp.Or(v.Throughput, 125)
+	}
+	return v
+}
+
+// addInterfaces gives the instance its interfaces and addresses; a launch
+// that names no interfaces gets one.
+func (s *Server) addInterfaces(i *instance, l launch, t tags) {
+	specs := l.data.Interfaces
+	if len(specs) == 0 {
+		specs = []interfaceSpec{{Groups: l.groups}}
+	}
+	for _, spec := range specs {
+		n := netInterface{
+			ID: s.st.newID("eni"), Attachment: s.st.newID("eni-attach"), Type: cmp.Or(spec.Type, "interface"),
+			DeviceIndex: spec.DeviceIndex, Card: spec.Card, Groups: spec.Groups, Tags: t,
+		}
+		if len(n.Groups) == 0 {
+			n.Groups = l.groups
+		}
+		if spec.Type != "efa-only" {
+			s.address(i, l.subnet, &n, spec)
+		}
+		i.Interfaces = append(i.Interfaces, n)
+	}
+}
+
+func (s *Server) address(i *instance, sub *subnet, n *netInterface, spec interfaceSpec) {
+	a, ok := sub.take(i.ID)
+	if !ok {
+		return // available has counted before; only a race of its own would get here
+	}
+	for range spec.SecondaryCount + 16*spec.PrefixCount {
+		sub.take(i.ID)
+	}
+	b := a.As4()
+	n.Address, n.MAC = a.String(), fmt.Sprintf("0a:ff:%02x:%02x:%02x:%02x", b[0], b[1], b[2], b[3])
+	if i.Address != "" {
+		return
+	}
+	i.Address = n.Address
+	if spec.PublicIP != nil && *spec.PublicIP || spec.PublicIP == nil && sub.Public {
+		i.PublicIP = publicAddress(a)
+	}
+}

@@ -1,0 +1,51 @@
+package emulator
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// saved is the account on disk.
+type saved struct {
+	Account *state
+	Market  json.RawMessage
+}
+
+// Export writes the whole account as JSON, machines included. Faults, prices
+// that were set and watchers are not part of it.
+func (s *Server) Export() ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	machines, err := s.market.Export()
+	if err != nil {
+		return nil, fmt.Errorf("export the market: %w", err)
+	}
+	text, err := json.Marshal(saved{s.st, machines})
+	if err != nil {
+		return nil, fmt.Errorf("export the account: %w", err)
+	}
+	return text, nil
+}
+
+// Import takes over an account that Export wrote; what the server held before
+// is gone. The region must be the server's own.
+func (s *Server) Import(text []byte) error {
+	var from saved
+	if err := json.Unmarshal(text, &from); err != nil {
+		return fmt.Errorf("read a saved account: %w", err)
+	}
+	if from.Account == nil {
+		return fmt.Errorf("read a saved account: it holds none")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if have := s.st.Account.Region; from.Account.Account.Region != have {
+		return fmt.Errorf("the saved account is in region %s, not %s: start with its region or an empty directory", from.Account.Account.Region, have)
+	}
+	if err := s.market.Import(from.Market); err != nil {
+		return fmt.Errorf("import the market: %w", err)
+	}
+	s.st = from.Account
+	s.wakePollers()
+	return nil
+}

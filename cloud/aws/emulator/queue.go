@@ -1,0 +1,116 @@
+package emulator
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// queue is one SQS queue. Messages are delivered at least once: one that is
+// not deleted comes back when its visibility time is over.
+type queue struct {
+	Name      string
+	URL       string
+	ARN       string
+	CreatedAt time.Time
+	Retention time.Duration
+	Messages  []*message
+	Drawn     uint64 // receipts handed out
+}
+
+// message is one message of a queue.
+type message struct {
+	ID        string
+	Body      string
+	SentAt    time.Time
+	VisibleAt time.Time
+	Receipt   string // the newest one; only this deletes the message
+	FirstAt   time.Time
+	Received  int
+}
+
+// queueRetention is what the guides' queue keeps messages for.
+const queueRetention = 300 * time.Second
+
+func newQueue(a Account, name string, now time.Time) *queue {
+	return &queue{
+		Name: name, URL: fmt.Sprintf("https://sqs.%s.amazonaws.com/%s/%s", a.Region, a.ID, name),
+		ARN: a.arn("sqs", a.Region, name), CreatedAt: now, Retention: queueRetention,
+	}
+}
+
+// send adds a message that becomes visible after a delay.
+func (q *queue) send(id, body string, now time.Time, delay time.Duration) *message {
+	m := &message{ID: id, Body: body, SentAt: now, VisibleAt: now.Add(delay)}
+	q.Messages = append(q.Messages, m)
+	return m
+}
+
+// expire forgets messages older than the retention.
+func (q *queue) expire(now time.Time) {
+	q.Messages = slices.DeleteFunc(q.Messages, func(m *message) bool { return now.Sub(m.SentAt) >= q.Retention })
+}
+
+// receive hands out up to most visible messages and hides them for a while.
+func (q *queue) receive(now time.Time, most int, hidden time.Duration) []*message {
+	q.expire(now)
+	var out []*message
+	for _, m := range q.Messages {
+		if len(out) == most {
+			break
+		}
+		if m.VisibleAt.After(now) {
+			continue
+		}
+		q.Drawn++
+		m.Receipt = fmt.Sprintf("%s#%d", m.ID, q.Drawn)
+		m.VisibleAt = now.Add(hidden)
+		m.Received++
+		if m.FirstAt.IsZero() {
+			m.FirstAt = now
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// nextVisible tells when the next message can be received; false when none is
+// in the queue.
+func (q *queue) nextVisible() (time.Time, bool) {
+	if len(q.Messages) == 0 {
+		return time.Time{}, false
+	}
+	first := slices.MinFunc(q.Messages, func(a, b *message) int { return a.VisibleAt.Compare(b.VisibleAt) })
+	return first.VisibleAt, true
+}
+
+func (q *queue) byReceipt(receipt string) *message {
+	for _, m := range q.Messages {
+		if m.Receipt == receipt && receipt != "" {
+			return m
+		}
+	}
+	return nil
+}
+
+// remove deletes the message of a receipt. An older receipt, or one of a
+// message that is gone, deletes nothing and is no error, as with SQS.
+func (q *queue) remove(receipt string) {
+	q.Messages = slices.DeleteFunc(q.Messages, func(m *message) bool { return m.Receipt == receipt })
+}
+
+// counts are what GetQueueAttributes reports: visible, in flight, delayed.
+func (q *queue) counts(now time.Time) (visible, inFlight, delayed int) {
+	q.expire(now)
+	for _, m := range q.Messages {
+		switch {
+		case !m.VisibleAt.After(now):
+			visible++
+		case m.Received > 0:
+			inFlight++
+		default:
+			delayed++
+		}
+	}
+	return visible, inFlight, delayed
+}

@@ -1,0 +1,190 @@
+// Package emulator is a pretend AWS account that the real AWS SDK talks to: an
+// http.Handler speaking the wire protocols of EC2, IAM, STS, SSM, SQS, EKS and
+// Pricing, over the machine market of cloud/market. Tests, the lab and demos
+// point AWS_ENDPOINT_URL at it.
+//
+// It promises AWS's documented behaviour where clients depend on it: paging
+// with its caps, filters and their errors, dry runs, idempotency by client
+// token, partial fulfilment of fleets, throttling, and the lag between a
+// change and its visibility. It does not check signatures or rights (Deny
+// stands in for missing ones), and it runs no machines: whoever follows Watch
+// may boot something for them.
+package emulator
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/daemok/daemok/cloud/aws/ec2data"
+	"github.com/daemok/daemok/cloud/market"
+)
+
+// Options is how a server is set up.
+type Options struct {
+	Account   Account
+	Seed      uint64
+	Now       func() time.Time // nil: the real time
+	TimeScale float64          // of boots and terminations alone; 0: at once
+	Figures   market.Figures   // zero: market.DefaultFigures
+	Lags      *Lags            // nil: DefaultLags
+	Market    *market.Market   // nil: one that sells the region's whole catalogue
+}
+
+// Lags are how long AWS takes to know of its own changes, beside those of the
+// market. They are engineering picks. Each is drawn evenly between both ends.
+type Lags struct {
+	ProfileLeast, ProfileMost   time.Duration // an instance profile until EC2 accepts it
+	TemplateLeast, TemplateMost time.Duration // a launch template until a launch finds it
+	EventLeast, EventMost       time.Duration // an event until it lies in the queue
+	TagLeast, TagMost           time.Duration // a tag until filters see it
+}
+
+// DefaultLags are those of an ordinary day.
+func DefaultLags() Lags {
+	return Lags{
+		ProfileLeast: 5 * time.Second, ProfileMost: 15 * time.Second,
+		TemplateMost: 500 * time.Millisecond,
+		EventMost:    2 * time.Second,
+		TagMost:      2 * time.Second,
+	}
+}
+
+// Server is the pretend account. It is safe for concurrent use.
+type Server struct {
+	now    func() time.Time
+	market *market.Market
+	data   *ec2data.Data
+	lags   Lags
+	seed   uint64
+
+	tables   map[string]map[string]action
+	requests atomic.Uint64 // answered so far
+
+	closing   chan struct{} // closed by Close: long polls end
+	closeOnce sync.Once
+
+	mu       sync.Mutex
+	st       *state
+	faults   []fault
+	denied   map[string]bool
+	refusals map[market.Pool]refusal
+	draws    uint64
+	polls    chan struct{} // closed and replaced when a queue changed
+
+	settling sync.Mutex // one Settle at a time, so that events stay in order
+	watchers watchers
+}
+
+// New opens an account.
+func New(o Options) *Server {
+	s := &Server{
+		now: o.Now, market: o.Market, data: ec2data.Load(), lags: DefaultLags(), seed: o.Seed, tables: tables(),
+		closing: make(chan struct{}), denied: map[string]bool{}, refusals: map[market.Pool]refusal{}, polls: make(chan struct{}),
+	}
+	if s.now == nil {
+		s.now = func() time.Time { return time.Now().UTC() }
+	}
+	if o.Lags != nil {
+		s.lags = *o.Lags
+	}
+	a := o.Account.withDefaults()
+	zones := zonesOf(s.data, a.Region)
+	if s.market == nil {
+		s.market = market.New(market.Options{
+			Seed: o.Seed, Now: s.now, Kinds: Kinds(s.data, a.Region), TimeScale: o.TimeScale, Figures: o.Figures,
+		})
+	}
+	s.st = newState(a, zones, s.now())
+	return s
+}
+
+func zonesOf(data *ec2data.Data, region string) []zone {
+	var zones []zone
+	for _, z := range data.Zones(region) {
+		zones = append(zones, zone{Name: z.Name, ID: z.ID})
+	}
+	return zones
+}
+
+// Kinds is a region's catalogue as a market sells it.
+func Kinds(data *ec2data.Data, region string) []market.Kind {
+	var kinds []market.Kind
+	for _, t := range data.OfferedIn(region) {
+		k := market.Kind{Name: t.Name, Zones: t.OfferedZones(region), Interruption: t.Interruption[region]}
+		if t.HasUsage("on-demand") {
+			k.OnDemandUSD, _, _ = t.OnDemandUSD(region)
+		}
+		k.SpotUSD, _, _ = t.SpotUSD(region)
+		k.Slow = t.BareMetal || len(t.GPUs) > 0 || len(t.Accelerators) > 0
+		kinds = append(kinds, k)
+	}
+	return kinds
+}
+
+// Market is the market behind the account: sold-out pools, prices,
+// interruptions and call counters are its business.
+func (s *Server) Market() *market.Market { return s.market }
+
+// Account returns what the account was made from, defaults filled in.
+func (s *Server) Account() Account {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.st.Account
+}
+
+// QueueURL is the URL of the cluster's interruption queue.
+func (s *Server) QueueURL() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.st.Queues[s.st.Account.ClusterName].URL
+}
+
+// SetClusterEndpoint changes what EKS answers for the cluster's API server and
+// its certificate authority (PEM).
+func (s *Server) SetClusterEndpoint(url, ca string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.st.Cluster.Endpoint, s.st.Cluster.CA = url, ca
+}
+
+// Close ends all long polls and makes Run return. It is safe to repeat.
+func (s *Server) Close() { s.closeOnce.Do(func() { close(s.closing) }) }
+
+// regions are the regions that the catalogue knows.
+func (s *Server) regions() []string { return s.data.RegionNames() }
+
+// pollSignal is closed when a queue gets a message or a hidden one comes back
+// early.
+func (s *Server) pollSignal() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.polls
+}
+
+// wakePollers lets waiting polls look again; the lock is held.
+func (s *Server) wakePollers() {
+	close(s.polls)
+	s.polls = make(chan struct{})
+}
+
+// waitForMessage waits until a poll should look again; false ends the poll.
+func (s *Server) waitForMessage(ctx context.Context, end <-chan time.Time, woken <-chan struct{}, next time.Duration) bool {
+	var soon <-chan time.Time
+	if next > 0 {
+		timer := time.NewTimer(next)
+		defer timer.Stop()
+		soon = timer.C
+	}
+	select {
+	case <-woken:
+		return true
+	case <-soon:
+		return true
+	case <-end:
+	case <-ctx.Done():
+	case <-s.closing:
+	}
+	return false
+}

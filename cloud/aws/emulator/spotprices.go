@@ -1,0 +1,138 @@
+package emulator
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/daemok/daemok/cloud/aws/ec2data"
+	"github.com/daemok/daemok/cloud/aws/emulator/wire"
+	"github.com/daemok/daemok/cloud/market"
+)
+
+// spotPrice is one row of the price history.
+type spotPrice struct {
+	Zone    string    `xml:"availabilityZone"`
+	ZoneID  string    `xml:"availabilityZoneId"`
+	Type    string    `xml:"instanceType"`
+	Product string    `xml:"productDescription"`
+	Price   string    `xml:"spotPrice"`
+	At      time.Time `xml:"timestamp"`
+}
+
+// spotProducts are the platforms that prices are given for. Windows costs its
+// licence more.
+var spotProducts = []string{"Linux/UNIX", "Linux/UNIX (Amazon VPC)", "Windows", "Windows (Amazon VPC)"}
+
+const (
+	historyMax       = 90 * 24 * time.Hour
+	windowsUSDPerCPU = 0.046
+)
+
+// describeSpotPriceHistory gives, per pool, the price that held at StartTime
+// and every change since until EndTime; without a StartTime the price of the
+// moment alone. So a StartTime of now gives the latest row of each pool.
+func describeSpotPriceHistory(c *call) (any, error) {
+	from, until, err := historySpan(c)
+	if err != nil {
+		return nil, err
+	}
+	rows := c.server.history(c, from, until)
+	found, err := matching(c.params, rows, fields[spotPrice]{
+		"availability-zone":    one(func(p spotPrice) string { return p.Zone }),
+		"availability-zone-id": one(func(p spotPrice) string { return p.ZoneID }),
+		"instance-type":        one(func(p spotPrice) string { return p.Type }),
+		"product-description":  one(func(p spotPrice) string { return p.Product }),
+		"spot-price":           one(func(p spotPrice) string { return p.Price }),
+		"timestamp":            one(func(p spotPrice) string { return imageTime(p.At) }),
+	}, nil)
+	if err != nil {
+		return nil, err
+	}
+	page, next, err := paged(c, found, pageLimits{1, 1000, 1000}, spotPrice.key)
+	if err != nil {
+		return nil, err
+	}
+	return struct {
+		Rows []spotPrice `xml:"spotPriceHistorySet>item"`
+		Next string      `xml:"nextToken"`
+	}{page, next}, nil
+}
+
+// key sorts by type, zone and product, newest first.
+func (p spotPrice) key() string {
+	return fmt.Sprintf("%s %s %s %020d", p.Type, p.Zone, p.Product, (1<<62)-p.At.Unix())
+}
+
+func historySpan(c *call) (from, until time.Time, err error) {
+	from, until = c.now, c.now
+	for name, to := range map[string]*time.Time{"StartTime": &from, "EndTime": &until} {
+		text := c.params.String(name)
+		if text == "" {
+			continue
+		}
+		if *to, err = time.Parse(time.RFC3339, text); err != nil {
+			return from, until, wire.Errorf("InvalidParameterValue", "Invalid value '%s' for %s", text, name)
+		}
+	}
+	if until.After(c.now) {
+		until = c.now
+	}
+	if from.Before(c.now.Add(-historyMax)) {
+		from = c.now.Add(-historyMax)
+	}
+	if from.After(until) {
+		from = until
+	}
+	return from, until, nil
+}
+
+func (s *Server) history(c *call, from, until time.Time) []spotPrice {
+	var rows []spotPrice
+	types, zone := c.params.Strings("InstanceType"), c.params.String("AvailabilityZone")
+	products := c.params.Strings("ProductDescription")
+	if len(products) == 0 {
+		products = spotProducts
+	}
+	for _, t := range s.data.OfferedIn(c.state().Account.Region) {
+		if len(types) > 0 && !slices.Contains(types, t.Name) {
+			continue
+		}
+		for _, z := range t.OfferedZones(c.state().Account.Region) {
+			pool := market.Pool{Kind: t.Name, Zone: z, Option: market.Spot}
+			if (zone == "" || zone == z) && s.market.Sells(pool) {
+				rows = append(rows, s.poolHistory(t, pool, products, from, until)...)
+			}
+		}
+	}
+	return byKey(rows, spotPrice.key)
+}
+
+func (s *Server) poolHistory(t *ec2data.Type, p market.Pool, products []string, from, until time.Time) []spotPrice {
+	var rows []spotPrice
+	for at := s.market.PriceStepAt(until); ; at = s.market.PriceStepAt(at.Add(-time.Second)) {
+		for _, product := range products {
+			if row, sold := s.spotRow(t, p, product, at); sold {
+				rows = append(rows, row)
+			}
+		}
+		if !at.After(from) {
+			return rows
+		}
+	}
+}
+
+func (s *Server) spotRow(t *ec2data.Type, p market.Pool, product string, at time.Time) (spotPrice, bool) {
+	usd := s.market.PriceUSD(p, at)
+	switch {
+	case !slices.Contains(spotProducts, product):
+		return spotPrice{}, false
+	case product[0] == 'W' && t.IsARM():
+		return spotPrice{}, false
+	case product[0] == 'W':
+		usd += float64(windowsUSDPerCPU * float64(t.VCPUs))
+	}
+	return spotPrice{
+		Zone: p.Zone, ZoneID: ec2data.ZoneID(p.Zone), Type: p.Kind, Product: product, Price: fmt.Sprintf("%.6f", usd), At: at.UTC(),
+	}, true
+}

@@ -1,0 +1,387 @@
+package emulator
+
+import (
+	"crypto/md5" //nolint:gosec // SQS answers with MD5 sums and the SDK checks them
+	"encoding/hex"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/daemok/daemok/cloud/aws/emulator/wire"
+)
+
+// Limits and defaults of SQS.
+const (
+	messagesPerCall   = 10
+	messageBytesMax   = 1 << 20
+	visibilityDefault = 30 * time.Second
+	visibilityMax     = 43200
+	waitMax           = 20
+)
+
+// legacyQueryCode is the code of SQS's older protocol, sent in a header that
+// SDKs use to find the error's type.
+func legacyQueryCode(code string) string {
+	switch code {
+	case "QueueDoesNotExist":
+		return "AWS.SimpleQueueService.NonExistentQueue"
+	case "EmptyBatchRequest", "TooManyEntriesInBatchRequest", "BatchEntryIdsNotDistinct":
+		return "AWS.SimpleQueueService." + code
+	}
+	return code
+}
+
+func noQueue() error {
+	return wire.Errorf("QueueDoesNotExist", "The specified queue does not exist.")
+}
+
+// queueAt finds a queue by its URL, whatever the host in it.
+func (s *state) queueAt(url string) (*queue, error) {
+	q := s.Queues[url[strings.LastIndex(url, "/")+1:]]
+	if q == nil {
+		return nil, noQueue()
+	}
+	return q, nil
+}
+
+func getQueueURL(c *call) (any, error) {
+	var in struct{ QueueName string }
+	if err := c.decode(&in); err != nil {
+		return nil, err
+	}
+	q := c.state().Queues[in.QueueName]
+	if q == nil {
+		return nil, noQueue()
+	}
+	return map[string]string{"QueueUrl": q.URL}, nil
+}
+
+func listQueues(c *call) (any, error) {
+	var in struct{ QueueNamePrefix string }
+	if err := c.decode(&in); err != nil {
+		return nil, err
+	}
+	var urls []string
+	for _, name := range slices.Sorted(maps.Keys(c.state().Queues)) {
+		if strings.HasPrefix(name, in.QueueNamePrefix) {
+			urls = append(urls, c.state().Queues[name].URL)
+		}
+	}
+	return map[string]any{"QueueUrls": urls}, nil
+}
+
+func getQueueAttributes(c *call) (any, error) {
+	var in struct {
+		QueueUrl       string //nolint:revive // the name on the wire
+		AttributeNames []string
+	}
+	if err := c.decode(&in); err != nil {
+		return nil, err
+	}
+	q, err := c.state().queueAt(in.QueueUrl)
+	if err != nil {
+		return nil, err
+	}
+	visible, inFlight, delayed := q.counts(c.now)
+	all := map[string]string{
+		"QueueArn":                              q.ARN,
+		"ApproximateNumberOfMessages":           strconv.Itoa(visible),
+		"ApproximateNumberOfMessagesNotVisible": strconv.Itoa(inFlight),
+		"ApproximateNumberOfMessagesDelayed":    strconv.Itoa(delayed),
+		"CreatedTimestamp":                      strconv.FormatInt(q.CreatedAt.Unix(), 10),
+		"LastModifiedTimestamp":                 strconv.FormatInt(q.CreatedAt.Unix(), 10),
+		"MessageRetentionPeriod":                strconv.Itoa(int(q.Retention.Seconds())),
+		"VisibilityTimeout":                     strconv.Itoa(int(visibilityDefault.Seconds())),
+		"MaximumMessageSize":                    strconv.Itoa(messageBytesMax),
+		"DelaySeconds":                          "0",
+		"ReceiveMessageWaitTimeSeconds":         "0",
+		"SqsManagedSseEnabled":                  "true",
+	}
+	if !slices.Contains(in.AttributeNames, "All") {
+		for name := range all {
+			if !slices.Contains(in.AttributeNames, name) {
+				delete(all, name)
+			}
+		}
+	}
+	return map[string]any{"Attributes": all}, nil
+}
+
+func md5Hex(body string) string {
+	sum := md5.Sum([]byte(body)) //nolint:gosec // the protocol's own checksum
+	return hex.EncodeToString(sum[:])
+}
+
+func sendMessage(c *call) (any, error) {
+	var in struct {
+		QueueUrl     string //nolint:revive // the name on the wire
+		MessageBody  string
+		DelaySeconds int
+	}
+	if err := c.decode(&in); err != nil {
+		return nil, err
+	}
+	q, err := c.state().queueAt(in.QueueUrl)
+	if err != nil {
+		return nil, err
+	}
+	if in.MessageBody == "" || len(in.MessageBody) > messageBytesMax {
+		return nil, wire.Errorf("InvalidParameterValue", "Message body must be between 1 and %d bytes long.", messageBytesMax)
+	}
+	m := q.send(c.state().messageID(), in.MessageBody, c.now, time.Duration(in.DelaySeconds)*time.Second)
+	c.server.wakePollers()
+	return map[string]string{"MessageId": m.ID, "MD5OfMessageBody": md5Hex(m.Body)}, nil
+}
+
+// messageID draws an identifier that looks like a UUID.
+func (s *state) messageID() string {
+	_, h, _ := strings.Cut(s.newID("msg"), "-")
+	h += strings.Repeat("0", 32-len(h))
+	return h[:8] + "-" + h[8:12] + "-4" + h[13:16] + "-8" + h[17:20] + "-" + h[20:32]
+}
+
+type receiveInput struct {
+	QueueUrl                    string //nolint:revive // the name on the wire
+	MaxNumberOfMessages         *int
+	VisibilityTimeout           *int
+	WaitTimeSeconds             int
+	AttributeNames              []string
+	MessageSystemAttributeNames []string
+}
+
+func (in receiveInput) check() error {
+	if n := in.MaxNumberOfMessages; n != nil && (*n < 1 || *n > messagesPerCall) {
+		return wire.Errorf("InvalidParameterValue", "Value %d for parameter MaxNumberOfMessages is invalid. Reason: Must be between 1 and %d, if provided.", *n, messagesPerCall)
+	}
+	if in.WaitTimeSeconds < 0 || in.WaitTimeSeconds > waitMax {
+		return wire.Errorf("InvalidParameterValue", "Value %d for parameter WaitTimeSeconds is invalid. Reason: Must be >= 0 and <= %d, if provided.", in.WaitTimeSeconds, waitMax)
+	}
+	if v := in.VisibilityTimeout; v != nil && (*v < 0 || *v > visibilityMax) {
+		return wire.Errorf("InvalidParameterValue", "Value %d for parameter VisibilityTimeout is invalid. Reason: Must be between 0 and %d.", *v, visibilityMax)
+	}
+	return nil
+}
+
+type messageJSON struct {
+	MessageId     string //nolint:revive // the name on the wire
+	ReceiptHandle string
+	MD5OfBody     string
+	Body          string
+	Attributes    map[string]string `json:",omitempty"`
+}
+
+// receiveMessage polls: it holds the state only while it looks, and waits in
+// between for a message, for the end of the wait, for the client to leave or
+// for the server to close. The wait is real time.
+func receiveMessage(c *call) (any, error) {
+	var in receiveInput
+	if err := c.decode(&in); err != nil {
+		return nil, err
+	}
+	if err := in.check(); err != nil {
+		return nil, err
+	}
+	end := time.NewTimer(time.Duration(in.WaitTimeSeconds) * time.Second)
+	defer end.Stop()
+	for {
+		woken := c.server.pollSignal()
+		messages, nextAt, err := c.server.receiveNow(in)
+		if err != nil || len(messages) > 0 || in.WaitTimeSeconds == 0 {
+			return map[string]any{"Messages": messages}, err
+		}
+		if !c.server.waitForMessage(c.ctx, end.C, woken, nextAt) {
+			return map[string]any{"Messages": []messageJSON{}}, nil
+		}
+	}
+}
+
+// receiveNow takes what is visible, and tells in how long more will be; zero
+// means that nothing is on its way.
+func (s *Server) receiveNow(in receiveInput) ([]messageJSON, time.Duration, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q, err := s.st.queueAt(in.QueueUrl)
+	if err != nil {
+		return nil, 0, err
+	}
+	now, most, hidden := s.now(), 1, visibilityDefault
+	if in.MaxNumberOfMessages != nil {
+		most = *in.MaxNumberOfMessages
+	}
+	if in.VisibilityTimeout != nil {
+		hidden = time.Duration(*in.VisibilityTimeout) * time.Second
+	}
+	messages := []messageJSON{}
+	for _, m := range q.receive(now, most, hidden) {
+		messages = append(messages, messageAnswer(m, slices.Concat(in.AttributeNames, in.MessageSystemAttributeNames), s.st.Account.ID))
+	}
+	at, any := q.nextVisible()
+	if !any {
+		return messages, 0, nil
+	}
+	return messages, max(at.Sub(now), time.Millisecond), nil
+}
+
+func messageAnswer(m *message, attributes []string, account string) messageJSON {
+	all := map[string]string{
+		"SenderId":                         account,
+		"SentTimestamp":                    strconv.FormatInt(m.SentAt.UnixMilli(), 10),
+		"ApproximateReceiveCount":          strconv.Itoa(m.Received),
+		"ApproximateFirstReceiveTimestamp": strconv.FormatInt(m.FirstAt.UnixMilli(), 10),
+	}
+	asked := map[string]string{}
+	for name, value := range all {
+		if slices.Contains(attributes, name) || slices.Contains(attributes, "All") {
+			asked[name] = value
+		}
+	}
+	return messageJSON{MessageId: m.ID, ReceiptHandle: m.Receipt, MD5OfBody: md5Hex(m.Body), Body: m.Body, Attributes: asked}
+}
+
+func deleteMessage(c *call) (any, error) {
+	var in struct {
+		QueueUrl      string //nolint:revive // the name on the wire
+		ReceiptHandle string
+	}
+	if err := c.decode(&in); err != nil {
+		return nil, err
+	}
+	q, err := c.state().queueAt(in.QueueUrl)
+	if err != nil {
+		return nil, err
+	}
+	if !strings.Contains(in.ReceiptHandle, "#") {
+		return nil, badReceipt(in.ReceiptHandle)
+	}
+	q.remove(in.ReceiptHandle)
+	return nil, nil
+}
+
+func badReceipt(receipt string) *wire.Error {
+	return wire.Errorf("ReceiptHandleIsInvalid", "The input receipt handle \"%s\" is not a valid receipt handle.", receipt)
+}
+
+type batchEntry struct {
+	Id                string //nolint:revive // the name on the wire
+	ReceiptHandle     string
+	VisibilityTimeout int
+}
+
+type batchFailure struct {
+	Id          string //nolint:revive // the name on the wire
+	SenderFault bool
+	Code        string
+	Message     string
+}
+
+func deleteMessageBatch(c *call) (any, error) {
+	return eachEntry(c, func(q *queue, e batchEntry) *wire.Error {
+		if !strings.Contains(e.ReceiptHandle, "#") {
+			return badReceipt(e.ReceiptHandle)
+		}
+		q.remove(e.ReceiptHandle)
+		return nil
+	})
+}
+
+func changeMessageVisibilityBatch(c *call) (any, error) {
+	return eachEntry(c, func(q *queue, e batchEntry) *wire.Error {
+		return c.hide(q, e.ReceiptHandle, e.VisibilityTimeout)
+	})
+}
+
+// eachEntry does one thing to every entry of a batch and reports per entry.
+func eachEntry(c *call, do func(*queue, batchEntry) *wire.Error) (any, error) {
+	var in struct {
+		QueueUrl string //nolint:revive // the name on the wire
+		Entries  []batchEntry
+	}
+	if err := c.decode(&in); err != nil {
+		return nil, err
+	}
+	q, err := c.state().queueAt(in.QueueUrl)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkBatch(in.Entries); err != nil {
+		return nil, err
+	}
+	done, failed := []map[string]string{}, []batchFailure{}
+	for _, e := range in.Entries {
+		if refused := do(q, e); refused != nil {
+			failed = append(failed, batchFailure{e.Id, true, refused.Code, refused.Message})
+			continue
+		}
+		done = append(done, map[string]string{"Id": e.Id})
+	}
+	return map[string]any{"Successful": done, "Failed": failed}, nil
+}
+
+func checkBatch(entries []batchEntry) error {
+	if len(entries) == 0 {
+		return wire.Errorf("EmptyBatchRequest", "There should be at least one entry in the request.")
+	}
+	if len(entries) > messagesPerCall {
+		return wire.Errorf("TooManyEntriesInBatchRequest", "Maximum number of entries per request are %d. You have sent %d.", messagesPerCall, len(entries))
+	}
+	seen := map[string]bool{}
+	for _, e := range entries {
+		if seen[e.Id] {
+			return wire.Errorf("BatchEntryIdsNotDistinct", "Id %s repeated.", e.Id)
+		}
+		seen[e.Id] = true
+	}
+	return nil
+}
+
+func changeMessageVisibility(c *call) (any, error) {
+	var in struct {
+		QueueUrl          string //nolint:revive // the name on the wire
+		ReceiptHandle     string
+		VisibilityTimeout int
+	}
+	if err := c.decode(&in); err != nil {
+		return nil, err
+	}
+	q, err := c.state().queueAt(in.QueueUrl)
+	if err != nil {
+		return nil, err
+	}
+	if refused := c.hide(q, in.ReceiptHandle, in.VisibilityTimeout); refused != nil {
+		return nil, refused
+	}
+	return nil, nil
+}
+
+func (c *call) hide(q *queue, receipt string, timeoutSeconds int) *wire.Error {
+	if timeoutSeconds < 0 || timeoutSeconds > visibilityMax {
+		return wire.Errorf("InvalidParameterValue", "Value %d for parameter VisibilityTimeout is invalid. Reason: Must be between 0 and %d.", timeoutSeconds, visibilityMax)
+	}
+	m := q.byReceipt(receipt)
+	if m == nil {
+		return badReceipt(receipt)
+	}
+	if !m.VisibleAt.After(c.now) {
+		return wire.Errorf("MessageNotInflight", "The specified message isn't in flight.")
+	}
+	m.VisibleAt = c.now.Add(time.Duration(timeoutSeconds) * time.Second)
+	c.server.wakePollers()
+	return nil
+}
+
+func purgeQueue(c *call) (any, error) {
+	var in struct {
+		QueueUrl string //nolint:revive // the name on the wire
+	}
+	if err := c.decode(&in); err != nil {
+		return nil, err
+	}
+	q, err := c.state().queueAt(in.QueueUrl)
+	if err != nil {
+		return nil, err
+	}
+	q.Messages = nil
+	return nil, nil
+}

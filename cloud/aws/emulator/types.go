@@ -1,0 +1,286 @@
+package emulator
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/daemok/daemok/cloud/aws/ec2data"
+)
+
+// typeXML is one item of DescribeInstanceTypes.
+type typeXML struct {
+	BareMetal  bool            `xml:"bareMetal"`
+	Burstable  bool            `xml:"burstablePerformanceSupported"`
+	Current    bool            `xml:"currentGeneration"`
+	EBS        ebsInfoXML      `xml:"ebsInfo"`
+	FPGA       *devicesXML     `xml:"fpgaInfo"`
+	GPU        *gpuInfoXML     `xml:"gpuInfo"`
+	Hypervisor string          `xml:"hypervisor,omitempty"`
+	Inference  *inferenceXML   `xml:"inferenceAcceleratorInfo"`
+	Media      *mediaXML       `xml:"mediaAcceleratorInfo"`
+	Neuron     *neuronXML      `xml:"neuronInfo"`
+	Storage    *storageXML     `xml:"instanceStorageInfo"`
+	HasStorage bool            `xml:"instanceStorageSupported"`
+	Name       string          `xml:"instanceType"`
+	Memory     memoryXML       `xml:"memoryInfo"`
+	Network    networkXML      `xml:"networkInfo"`
+	Placement  placementSetXML `xml:"placementGroupInfo"`
+	Processor  processorXML    `xml:"processorInfo"`
+	BootModes  []string        `xml:"supportedBootModes>item"`
+	RootTypes  []string        `xml:"supportedRootDeviceTypes>item"`
+	Usage      []string        `xml:"supportedUsageClasses>item"`
+	Virt       []string        `xml:"supportedVirtualizationTypes>item"`
+	VCPU       vcpuXML         `xml:"vCpuInfo"`
+}
+
+type memoryXML struct {
+	MiB int64 `xml:"sizeInMiB"`
+}
+
+type vcpuXML struct {
+	Cores   int `xml:"defaultCores"`
+	Threads int `xml:"defaultThreadsPerCore"`
+	VCPUs   int `xml:"defaultVCpus"`
+}
+
+type processorXML struct {
+	Maker string   `xml:"manufacturer,omitempty"`
+	Archs []string `xml:"supportedArchitectures>item"`
+	GHz   float64  `xml:"sustainedClockSpeedInGhz,omitempty"`
+}
+
+type placementSetXML struct {
+	Strategies []string `xml:"supportedStrategies>item"`
+}
+
+type ebsInfoXML struct {
+	LimitKind  string      `xml:"attachmentLimitType,omitempty"`
+	Max        int         `xml:"maximumEbsAttachments,omitempty"`
+	Optimized  *ebsRateXML `xml:"ebsOptimizedInfo"`
+	Support    string      `xml:"ebsOptimizedSupport,omitempty"`
+	Encryption string      `xml:"encryptionSupport"`
+	NVMe       string      `xml:"nvmeSupport,omitempty"`
+}
+
+type ebsRateXML struct {
+	BaseMbps int64   `xml:"baselineBandwidthInMbps"`
+	BaseIOPS int64   `xml:"baselineIops"`
+	BaseMBps float64 `xml:"baselineThroughputInMBps"`
+	MaxMbps  int64   `xml:"maximumBandwidthInMbps"`
+	MaxIOPS  int64   `xml:"maximumIops"`
+	MaxMBps  float64 `xml:"maximumThroughputInMBps"`
+}
+
+type networkXML struct {
+	DefaultCard int       `xml:"defaultNetworkCardIndex"`
+	EFA         *efaXML   `xml:"efaInfo"`
+	HasEFA      bool      `xml:"efaSupported"`
+	ENA         string    `xml:"enaSupport,omitempty"`
+	Encrypts    bool      `xml:"encryptionInTransitSupported"`
+	IPv4        int       `xml:"ipv4AddressesPerInterface"`
+	IPv6        int       `xml:"ipv6AddressesPerInterface"`
+	HasIPv6     bool      `xml:"ipv6Supported"`
+	CardsMax    int       `xml:"maximumNetworkCards"`
+	ENIsMax     int       `xml:"maximumNetworkInterfaces"`
+	Cards       []cardXML `xml:"networkCards>item"`
+	Text        string    `xml:"networkPerformance,omitempty"`
+}
+
+type efaXML struct {
+	Max int `xml:"maximumEfaInterfaces"`
+}
+
+type cardXML struct {
+	Index    int     `xml:"networkCardIndex"`
+	ENIsMax  int     `xml:"maximumNetworkInterfaces"`
+	BaseGbps float64 `xml:"baselineBandwidthInGbps"`
+	PeakGbps float64 `xml:"peakBandwidthInGbps"`
+	Text     string  `xml:"networkPerformance,omitempty"`
+}
+
+type storageXML struct {
+	Disks      []diskXML `xml:"disks>item"`
+	Encryption string    `xml:"encryptionSupport,omitempty"`
+	NVMe       string    `xml:"nvmeSupport,omitempty"`
+	TotalGB    int64     `xml:"totalSizeInGB"`
+}
+
+type diskXML struct {
+	Count  int    `xml:"count"`
+	SizeGB int64  `xml:"sizeInGB"`
+	Kind   string `xml:"type"`
+}
+
+type gpuInfoXML struct {
+	GPUs  []deviceXML `xml:"gpus>item"`
+	Total int64       `xml:"totalGpuMemoryInMiB"`
+}
+
+type devicesXML struct {
+	Items []deviceXML `xml:"fpgas>item"`
+	Total int64       `xml:"totalFpgaMemoryInMiB"`
+}
+
+type mediaXML struct {
+	Items []deviceXML `xml:"accelerators>item"`
+	Total int64       `xml:"totalMediaMemoryInMiB"`
+}
+
+type inferenceXML struct {
+	Items []deviceXML `xml:"accelerators>member"`
+	Total int64       `xml:"totalInferenceMemoryInMiB"`
+}
+
+type neuronXML struct {
+	Devices []neuronDeviceXML `xml:"neuronDevices>item"`
+	Total   int64             `xml:"totalNeuronDeviceMemoryInMiB"`
+}
+
+type deviceXML struct {
+	Count  int       `xml:"count"`
+	Share  float64   `xml:"gpuPartitionSize,omitempty"`
+	Maker  string    `xml:"manufacturer"`
+	Memory memoryXML `xml:"memoryInfo"`
+	Name   string    `xml:"name"`
+}
+
+type neuronDeviceXML struct {
+	Cores  coresXML  `xml:"coreInfo"`
+	Count  int       `xml:"count"`
+	Memory memoryXML `xml:"memoryInfo"`
+	Name   string    `xml:"name"`
+}
+
+type coresXML struct {
+	Count   int `xml:"count"`
+	Version int `xml:"version,omitempty"`
+}
+
+func typeAnswer(t *ec2data.Type) typeXML {
+	x := typeXML{
+		BareMetal: t.BareMetal, Burstable: t.Burstable, Current: t.Current, EBS: ebsAnswer(t), Hypervisor: t.Hypervisor,
+		HasStorage: t.Storage != nil, Name: t.Name, Memory: memoryXML{t.MemoryMiB}, Network: networkAnswer(t),
+		Placement: placementSetXML{t.PlacementGroups}, Processor: processorXML{t.CPUMaker, t.Architectures, t.ClockGHz},
+		BootModes: t.BootModes, RootTypes: t.RootDevices, Usage: t.Usage, Virt: virtualizations(t), VCPU: vcpuAnswer(t),
+	}
+	if t.Storage != nil {
+		x.Storage = storageAnswer(t.Storage)
+	}
+	if len(t.GPUs) > 0 {
+		x.GPU = gpuAnswer(t.GPUs)
+	}
+	for _, a := range t.Accelerators {
+		x.addAccelerator(a)
+	}
+	return x
+}
+
+// virtualizations are what the record says; where it is silent, as for types
+// that AWS no longer lists, all machines are hvm.
+func virtualizations(t *ec2data.Type) []string {
+	if len(t.Virtualization) == 0 {
+		return []string{"hvm"}
+	}
+	return t.Virtualization
+}
+
+func vcpuAnswer(t *ec2data.Type) vcpuXML {
+	cores := t.Cores
+	if cores == 0 {
+		cores = max(t.VCPUs/2, 1)
+	}
+	return vcpuXML{Cores: cores, Threads: max(t.VCPUs/cores, 1), VCPUs: t.VCPUs}
+}
+
+func ebsAnswer(t *ec2data.Type) ebsInfoXML {
+	x := ebsInfoXML{LimitKind: t.EBSAttachKind, Max: t.EBSAttachMax, Support: t.EBSOptimized, Encryption: "supported", NVMe: t.EBSNVMe}
+	if e := t.EBS; e != nil {
+		x.Optimized = &ebsRateXML{
+			BaseMbps: e.BaseMbps, BaseIOPS: e.BaseIOPS, BaseMBps: float64(e.BaseMbps) / 8,
+			MaxMbps: e.MaxMbps, MaxIOPS: e.MaxIOPS, MaxMBps: float64(e.MaxMbps) / 8,
+		}
+	}
+	return x
+}
+
+func networkAnswer(t *ec2data.Type) networkXML {
+	x := networkXML{
+		HasEFA: t.EFAInterfaces > 0, ENA: t.ENASupport, Encrypts: t.EncryptsInTransit, IPv4: t.IPv4PerENI, IPv6: t.IPv6PerENI,
+		HasIPv6: t.IPv6PerENI > 0, CardsMax: max(len(t.NetworkCards), 1), ENIsMax: t.ENIsMax, Text: t.NetworkText,
+	}
+	if t.EFAInterfaces > 0 {
+		x.EFA = &efaXML{t.EFAInterfaces}
+	}
+	for _, c := range t.NetworkCards {
+		x.Cards = append(x.Cards, cardXML{Index: c.Index, ENIsMax: c.ENIsMax, BaseGbps: c.BaseGbps, PeakGbps: c.PeakGbps, Text: t.NetworkText})
+	}
+	if len(x.Cards) == 0 {
+		base := float64(t.NetworkBaseMbps) / 1000
+		x.Cards = []cardXML{{ENIsMax: t.ENIsMax, BaseGbps: base, PeakGbps: max(base, float64(t.NetworkPeakMbps)/1000), Text: t.NetworkText}}
+	}
+	return x
+}
+
+func storageAnswer(s *ec2data.Storage) *storageXML {
+	x := &storageXML{Encryption: s.Encryption, NVMe: s.NVMe, TotalGB: s.TotalGB}
+	for _, d := range s.Disks {
+		x.Disks = append(x.Disks, diskXML{d.Count, d.SizeGB, d.Kind})
+	}
+	return x
+}
+
+func gpuAnswer(gpus []ec2data.GPU) *gpuInfoXML {
+	x := &gpuInfoXML{}
+	for _, g := range gpus {
+		x.GPUs = append(x.GPUs, deviceXML{Count: g.Count, Share: g.Share, Maker: g.Maker, Memory: memoryXML{g.MemoryMiB}, Name: g.Name})
+		x.Total += int64(math.Max(float64(g.Count), 1)) * g.MemoryMiB
+	}
+	return x
+}
+
+func (x *typeXML) addAccelerator(a ec2data.Accelerator) {
+	device := deviceXML{Count: a.Count, Maker: a.Maker, Memory: memoryXML{a.MemoryMiB}, Name: a.Name}
+	total := int64(a.Count) * a.MemoryMiB
+	switch a.Kind {
+	case "inference":
+		x.Inference = &inferenceXML{Items: []deviceXML{device}, Total: total}
+	case "fpga":
+		x.FPGA = &devicesXML{Items: []deviceXML{device}, Total: total}
+	case "media":
+		x.Media = &mediaXML{Items: []deviceXML{device}, Total: total}
+	case "neuron":
+		x.Neuron = &neuronXML{Total: total, Devices: []neuronDeviceXML{{
+			Cores: coresXML{a.Cores, a.CoreVersion}, Count: a.Count, Memory: device.Memory, Name: a.Name,
+		}}}
+	}
+}
+
+func typeFields() fields[*ec2data.Type] {
+	number := func(f func(*ec2data.Type) int64) func(*ec2data.Type) []string {
+		return one(func(t *ec2data.Type) string { return strconv.FormatInt(f(t), 10) })
+	}
+	flag := func(f func(*ec2data.Type) bool) func(*ec2data.Type) []string {
+		return one(func(t *ec2data.Type) string { return boolText(f(t)) })
+	}
+	return fields[*ec2data.Type]{
+		"bare-metal":                                   flag(func(t *ec2data.Type) bool { return t.BareMetal }),
+		"burstable-performance-supported":              flag(func(t *ec2data.Type) bool { return t.Burstable }),
+		"current-generation":                           flag(func(t *ec2data.Type) bool { return t.Current }),
+		"hypervisor":                                   one(func(t *ec2data.Type) string { return t.Hypervisor }),
+		"instance-storage-supported":                   flag(func(t *ec2data.Type) bool { return t.Storage != nil }),
+		"instance-type":                                one(func(t *ec2data.Type) string { return t.Name }),
+		"memory-info.size-in-mib":                      number(func(t *ec2data.Type) int64 { return t.MemoryMiB }),
+		"network-info.efa-supported":                   flag(func(t *ec2data.Type) bool { return t.EFAInterfaces > 0 }),
+		"network-info.ena-support":                     one(func(t *ec2data.Type) string { return t.ENASupport }),
+		"network-info.ipv6-supported":                  flag(func(t *ec2data.Type) bool { return t.IPv6PerENI > 0 }),
+		"network-info.maximum-network-interfaces":      number(func(t *ec2data.Type) int64 { return int64(t.ENIsMax) }),
+		"network-info.encryption-in-transit-supported": flag(func(t *ec2data.Type) bool { return t.EncryptsInTransit }),
+		"processor-info.supported-architecture":        func(t *ec2data.Type) []string { return t.Architectures },
+		"supported-root-device-type":                   func(t *ec2data.Type) []string { return t.RootDevices },
+		"supported-usage-class":                        func(t *ec2data.Type) []string { return t.Usage },
+		"supported-virtualization-type":                virtualizations,
+		"supported-boot-mode":                          func(t *ec2data.Type) []string { return t.BootModes },
+		"vcpu-info.default-vcpus":                      number(func(t *ec2data.Type) int64 { return int64(t.VCPUs) }),
+		"vcpu-info.default-cores":                      number(func(t *ec2data.Type) int64 { return int64(vcpuAnswer(t).Cores) }),
+	}
+}

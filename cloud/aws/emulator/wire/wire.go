@@ -1,0 +1,96 @@
+// Package wire reads and writes the four protocols that AWS services speak to
+// their SDKs: EC2's query form, the older query form of IAM and STS, JSON 1.0
+// and 1.1 (SQS, SSM, Pricing, EventBridge) and REST JSON (EKS).
+//
+// It promises that what the real SDK sends is decoded without loss into plain
+// values, and that answers and errors have the shape the SDK expects. It knows
+// no service's actions and keeps no state.
+package wire
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// Service names, as they stand in the credential scope of a signature.
+const (
+	EC2     = "ec2"
+	IAM     = "iam"
+	STS     = "sts"
+	SQS     = "sqs"
+	SSM     = "ssm"
+	EKS     = "eks"
+	Pricing = "pricing"
+	Events  = "events"
+)
+
+// Error is a refusal in AWS's own terms.
+type Error struct {
+	Status  int    // HTTP status; zero means 400
+	Code    string // such as InvalidInstanceID.NotFound
+	Message string
+}
+
+func (e *Error) Error() string { return e.Code + ": " + e.Message }
+
+// Errorf returns an Error with status 400.
+func Errorf(code, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// WithStatus returns a copy of e that is sent with another HTTP status.
+func (e *Error) WithStatus(status int) *Error {
+	return &Error{Status: status, Code: e.Code, Message: e.Message}
+}
+
+func (e *Error) status() int {
+	if e.Status == 0 {
+		return http.StatusBadRequest
+	}
+	return e.Status
+}
+
+// Target is where a request wants to go.
+type Target struct {
+	Service string // one of the service names; empty when it cannot be told
+	Region  string // from the credential scope; empty when unsigned
+	Action  string // from X-Amz-Target or the form; empty for REST
+}
+
+// credentialScope finds "KEY/20260102/us-east-1/ec2/aws4_request".
+var credentialScope = regexp.MustCompile(`Credential=[^/,]+/\d{8}/([^/]+)/([^/]+)/aws4_request`)
+
+// targetServices maps the prefix of X-Amz-Target to a service.
+var targetServices = map[string]string{
+	"AmazonSQS":           SQS,
+	"AmazonSSM":           SSM,
+	"AWSPriceListService": Pricing,
+	"AWSEvents":           Events,
+}
+
+// unsignedActions are the query actions that clients send without a signature.
+var unsignedActions = map[string]string{
+	"AssumeRoleWithWebIdentity": STS,
+	"AssumeRoleWithSAML":        STS,
+}
+
+// Locate tells the service, region and action of a request. The service comes
+// from the signature's credential scope; for unsigned requests from the target
+// header or the action. form may be nil.
+func Locate(r *http.Request, form url.Values) Target {
+	t := Target{Action: form.Get("Action")}
+	prefix, action, found := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	if found {
+		t.Service, t.Action = targetServices[prefix], action
+	}
+	if m := credentialScope.FindStringSubmatch(r.Header.Get("Authorization")); m != nil {
+		t.Region, t.Service = m[1], m[2]
+	}
+	if t.Service == "" {
+		t.Service = unsignedActions[t.Action]
+	}
+	return t
+}
