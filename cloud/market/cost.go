@@ -1,17 +1,23 @@
 package market
 
-import "time"
+import (
+	"maps"
+	"slices"
+	"time"
+)
 
 // minimumBilled is the shortest time a machine is paid for.
 const minimumBilled = time.Minute
 
-// CostUSD is what all machines that are still remembered have cost so far,
-// by the second.
+// CostUSD is what all machines have cost so far, by the second. A stopped
+// machine is paid for like a running one: the volume it keeps is not modelled
+// apart.
 func (m *Market) CostUSD() float64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var sum float64
-	for _, machine := range m.machines {
+	sum := m.spentUSD
+	for _, id := range slices.Sorted(maps.Keys(m.machines)) { // in order, since sums of floats depend on it
+		machine := m.machines[id]
 		sum += machine.costUSD(m.now())
 	}
 	return sum

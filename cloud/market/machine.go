@@ -30,7 +30,9 @@ type Machine struct {
 	RunningAt  time.Time
 	EndsAt     time.Time // begins to shut down
 	GoneAt     time.Time // is terminated
-	StoppedAt  time.Time // stopped rather than terminated
+	StoppingAt time.Time // begins to stop rather than to end
+	StoppedAt  time.Time
+	AdvisedAt  time.Time // rebalancing was recommended
 	WarnedAt   time.Time // of its interruption
 	Reason     string    // why it ended, in the cloud's words
 	JoinFor    time.Duration
@@ -51,6 +53,8 @@ func (m *Machine) At(now time.Time) State {
 		return ShuttingDown
 	case reached(m.StoppedAt):
 		return Stopped
+	case reached(m.StoppingAt):
+		return Stopping
 	case reached(m.RunningAt):
 		return Running
 	}
@@ -87,12 +91,9 @@ func (m *Market) boot(o Order) *Machine {
 	m.next++
 	now, k := m.now(), m.kinds[o.Pool.Kind]
 	id := fmt.Sprintf("i-%08x%09x", uint32(m.seed), m.next)
-	boot, join := m.figures.BootOnDemand, m.figures.Join
-	if o.Pool.Option == Spot {
-		boot = m.figures.BootSpot
-	}
+	boot, join := m.bootOf(o.Pool), m.figures.Join
 	if k.Slow {
-		boot, join = m.figures.BootSlow, m.figures.JoinSlow
+		join = m.figures.JoinSlow
 	}
 	machine := &Machine{
 		ID: id, Pool: o.Pool, LaunchedAt: now,
@@ -148,8 +149,8 @@ func (m *Market) end(machine *Machine, at time.Time, reason string) {
 	}
 }
 
-// Stop stops a machine without ending it; it reports false for one that is
-// not running.
+// Stop begins to stop a machine without ending it; it reports false for one
+// that is not running.
 func (m *Market) Stop(id string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -157,10 +158,39 @@ func (m *Market) Stop(id string) bool {
 	if !known || machine.At(m.now()) != Running {
 		return false
 	}
-	machine.StoppedAt = m.now()
+	machine.StoppingAt = m.now()
+	machine.StoppedAt = machine.StoppingAt.Add(m.scaled(m.figures.ShutDown.at(draw(m.seed, id, "stop"))))
+	m.plan(transition{machine.StoppingAt, id, Changed})
 	m.plan(transition{machine.StoppedAt, id, Changed})
 	m.signal()
 	return true
+}
+
+// Start boots a stopped machine again; it reports false for one that is not
+// stopped.
+func (m *Market) Start(id string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	machine, known := m.machines[id]
+	if !known || machine.At(m.now()) != Stopped {
+		return false
+	}
+	machine.StoppingAt, machine.StoppedAt = time.Time{}, time.Time{}
+	machine.RunningAt = m.now().Add(m.scaled(m.bootOf(machine.Pool).at(draw(m.seed, id, "start"))))
+	m.plan(transition{machine.RunningAt, id, Changed})
+	m.signal()
+	return true
+}
+
+// bootOf is how long machines of a pool take to boot.
+func (m *Market) bootOf(p Pool) Spread {
+	switch {
+	case m.kinds[p.Kind].Slow:
+		return m.figures.BootSlow
+	case p.Option == Spot:
+		return m.figures.BootSpot
+	}
+	return m.figures.BootOnDemand
 }
 
 // Interrupt warns a spot machine that its end comes WarningFor later; it
@@ -183,6 +213,9 @@ func (m *Market) Interrupt(id string) bool {
 func (m *Market) Recommend(id string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if machine, known := m.machines[id]; known {
+		machine.AdvisedAt = m.now()
+	}
 	m.plan(transition{m.now(), id, Rebalance})
 	m.signal()
 }
@@ -239,6 +272,8 @@ func begins(m *Machine, state State, at time.Time) bool {
 		return at.Equal(m.RunningAt)
 	case ShuttingDown:
 		return at.Equal(m.EndsAt)
+	case Stopping:
+		return at.Equal(m.StoppingAt)
 	case Stopped:
 		return at.Equal(m.StoppedAt)
 	}
@@ -250,6 +285,7 @@ func (m *Market) forgetOld() {
 	now := m.now()
 	for id, machine := range m.machines {
 		if !machine.GoneAt.IsZero() && now.After(machine.GoneAt.Add(m.figures.RememberFor)) {
+			m.spentUSD += machine.costUSD(now)
 			delete(m.machines, id)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -82,6 +83,9 @@ type Market struct {
 	prices   map[Pool]float64
 	never    float64 // share of machines that never join a cluster
 	wake     chan struct{}
+	changed  chan struct{} // closed and replaced at every change
+	spentUSD float64       // on machines that are forgotten
+	revision uint64        // of prices fixed by hand
 }
 
 // New opens a market.
@@ -90,6 +94,7 @@ func New(o Options) *Market {
 		seed: o.Seed, now: o.Now, figures: o.Figures, scale: o.TimeScale,
 		kinds: map[string]Kind{}, machines: map[string]*Machine{}, capacity: map[Pool]depth{},
 		buckets: map[string]bucket{}, calls: map[string]int{}, prices: map[Pool]float64{}, wake: make(chan struct{}, 1),
+		changed: make(chan struct{}),
 	}
 	if m.figures.Buckets == nil {
 		m.figures = DefaultFigures()
@@ -106,8 +111,29 @@ func (m *Market) Kind(name string) (Kind, bool) {
 	return k, known
 }
 
+// reservation begins the option of reserved capacity.
+const reservation = "reservation/"
+
+// Reservation is the option that draws on a capacity reservation by its id.
+// Its pools have what SetCapacity gives them, and cost as on demand.
+func Reservation(id string) Option { return Option(reservation + id) }
+
+// Reserved reports whether the option draws on a reservation, and which.
+func (o Option) Reserved() (id string, ok bool) { return strings.CutPrefix(string(o), reservation) }
+
 // Sells reports whether the market has such a pool at all, sold out or not.
+// A reservation is one once its capacity was set.
 func (m *Market) Sells(p Pool) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.sells(p)
+}
+
+func (m *Market) sells(p Pool) bool {
+	if _, reserved := p.Option.Reserved(); reserved {
+		_, set := m.capacity[p]
+		return set
+	}
 	k, known := m.kinds[p.Kind]
 	if !known || !slices.Contains(k.Zones, p.Zone) {
 		return false
@@ -179,7 +205,7 @@ type Order struct {
 func (m *Market) Buy(o Order) ([]Machine, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.Sells(o.Pool) {
+	if !m.sells(o.Pool) {
 		return nil, &ShortageError{Pool: o.Pool, Asked: o.Count}
 	}
 	if left := m.left(o.Pool); left < o.Count {
@@ -219,10 +245,22 @@ func (m *Market) Machine(id string) (Machine, bool) {
 	return *machine, true
 }
 
-// Wake receives a value when the time of the next change may have moved.
+// Changed returns a channel that is closed at the next change of any machine
+// by a call; changes that come with time alone do not close it. Any number
+// may wait.
+func (m *Market) Changed() <-chan struct{} {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.changed
+}
+
+// Wake receives a value when the time of the next change may have moved. It
+// serves one reader; use Changed where there may be more.
 func (m *Market) Wake() <-chan struct{} { return m.wake }
 
 func (m *Market) signal() {
+	close(m.changed)
+	m.changed = make(chan struct{})
 	select {
 	case m.wake <- struct{}{}:
 	default:

@@ -200,3 +200,109 @@ func TestCost(t *testing.T) {
 		t.Errorf("CostUSD = %v, want %v: an hour and a minimum minute", got, want)
 	}
 }
+
+func TestAStoppedMachineStartsAgain(t *testing.T) {
+	m, c := open(1, 1)
+	bought, _ := m.Buy(Order{Pool: large, Count: 1})
+	id := bought[0].ID
+	if m.Stop(id) {
+		t.Error("a pending machine was stopped")
+	}
+	c.advance(time.Hour)
+	var story []string
+	settle := func() {
+		for _, e := range m.Settle() {
+			story = append(story, string(e.State))
+		}
+	}
+	settle()
+	m.Stop(id)
+	settle()
+	c.advance(time.Hour)
+	settle()
+	if !m.Start(id) || m.Start(id) {
+		t.Error("a stopped machine should start once")
+	}
+	c.advance(time.Hour)
+	settle()
+	// Pending and running fell due together, in the first hour.
+	if got, want := strings.Join(story, " "), "pending running stopping stopped running"; got != want {
+		t.Errorf("states = %s; want %s", got, want)
+	}
+}
+
+func TestAReservationSellsWhatItHolds(t *testing.T) {
+	m, _ := open(1, 0)
+	reserved := Pool{"m5.large", "a", Reservation("cr-1")}
+	if m.Sells(reserved) {
+		t.Error("a reservation that no one made is sold")
+	}
+	m.SetCapacity(reserved, 1, 0)
+	bought, err := m.Buy(Order{Pool: reserved, Count: 1})
+	if err != nil || bought[0].PriceUSD != 0.096 {
+		t.Errorf("buying from the reservation = %+v, %v; want one at the on-demand price", bought, err)
+	}
+	if _, err := m.Buy(Order{Pool: reserved, Count: 1}); !isShortage(err, 0) {
+		t.Errorf("buying from the used reservation = %v", err)
+	}
+	m.Terminate(bought[0].ID, "")
+	if got := m.Capacity(reserved); got != 1 {
+		t.Errorf("after the machine was returned the reservation holds %d, want 1", got)
+	}
+}
+
+func TestARestartTellsNothingTwice(t *testing.T) {
+	m, c := open(1, 1)
+	m.SetCapacity(large, 5, 0)
+	bought, _ := m.Buy(Order{Pool: large, Count: 1})
+	m.SetPrice(Pool{"m5.large", "b", Spot}, 0.5)
+	m.Settle() // tells of pending
+	text, err := m.Export()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.advance(time.Hour)
+	again, _ := open(1, 1)
+	again.now = c.Now
+	if err := again.Import(text); err != nil {
+		t.Fatal(err)
+	}
+	events := again.Settle()
+	if len(events) != 1 || events[0].State != Running || events[0].Machine.ID != bought[0].ID {
+		t.Errorf("events after the restart = %+v, want running alone", events)
+	}
+	if left, price := again.Capacity(large), again.PriceUSD(Pool{"m5.large", "b", Spot}, c.Now()); left != 4 || price != 0.5 {
+		t.Errorf("after the restart capacity is %d and the fixed price %v, want 4 and 0.5", left, price)
+	}
+	if err := again.Import([]byte("{")); err == nil {
+		t.Error("half a file was imported")
+	}
+}
+
+func TestForgottenMachinesStayOnTheBill(t *testing.T) {
+	m, c := open(1, 0)
+	bought, _ := m.Buy(Order{Pool: large, Count: 1})
+	c.advance(time.Hour)
+	m.Terminate(bought[0].ID, "")
+	before := m.CostUSD()
+	c.advance(3 * time.Hour)
+	if n := len(m.Machines()); n != 0 {
+		t.Fatalf("%d machines are remembered", n)
+	}
+	if after := m.CostUSD(); after != before || before == 0 {
+		t.Errorf("the bill went from %v to %v when the machine was forgotten", before, after)
+	}
+}
+
+func TestChangedWakesAllWhoWait(t *testing.T) {
+	m, _ := open(1, 0)
+	first, second := m.Changed(), m.Changed()
+	_, _ = m.Buy(Order{Pool: large, Count: 1})
+	for _, ch := range []<-chan struct{}{first, second} {
+		select {
+		case <-ch:
+		default:
+			t.Error("a purchase did not wake everyone")
+		}
+	}
+}

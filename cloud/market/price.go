@@ -28,6 +28,15 @@ func (m *Market) SetPrice(p Pool, usd float64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.prices[p] = usd
+	m.revision++
+}
+
+// PriceRevision changes when any price may have: at every step of the spot
+// market, and with SetPrice.
+func (m *Market) PriceRevision() (step time.Time, fixed uint64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.PriceStepAt(m.now()), m.revision
 }
 
 func (m *Market) priceAt(p Pool, at time.Time) float64 {
@@ -35,7 +44,7 @@ func (m *Market) priceAt(p Pool, at time.Time) float64 {
 		return fixed
 	}
 	k := m.kinds[p.Kind]
-	if p.Option == OnDemand {
+	if p.Option != Spot {
 		return k.OnDemandUSD
 	}
 	step := at.Unix() / int64(m.figures.PriceStep/time.Second)

@@ -5,24 +5,66 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 )
 
-// saved is the part of a market that outlives its process.
+// saved is the part of a market that outlives its process. Throttles, call
+// counts and fixed kinds do not.
 type saved struct {
 	Next     uint64
-	Machines []Machine
+	Never    float64
+	SpentUSD float64
+	Machines []savedMachine
+	Capacity []savedDepth
+	Prices   []savedPrice
 }
 
-// Export writes the machines as JSON. Details are the caller's to keep.
+type savedMachine struct {
+	Machine
+	Told State // what the last event told
+}
+
+type savedDepth struct {
+	Pool       Pool
+	Left, Most int
+	Refill     float64
+	MeasuredAt time.Time
+}
+
+type savedPrice struct {
+	Pool Pool
+	USD  float64
+}
+
+// Export writes machines, capacity and fixed prices as JSON. Details are the
+// caller's to keep.
 func (m *Market) Export() ([]byte, error) {
-	machines := m.Machines()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return json.Marshal(saved{m.next, machines})
+	m.forgetOld()
+	s := saved{Next: m.next, Never: m.never, SpentUSD: m.spentUSD}
+	for _, machine := range m.machines {
+		s.Machines = append(s.Machines, savedMachine{*machine, machine.told})
+	}
+	for p, d := range m.capacity {
+		s.Capacity = append(s.Capacity, savedDepth{p, d.left, d.most, d.refill, d.measuredAt})
+	}
+	for p, usd := range m.prices {
+		s.Prices = append(s.Prices, savedPrice{p, usd})
+	}
+	slices.SortFunc(s.Machines, func(a, b savedMachine) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(s.Capacity, func(a, b savedDepth) int { return a.Pool.compare(b.Pool) })
+	slices.SortFunc(s.Prices, func(a, b savedPrice) int { return a.Pool.compare(b.Pool) })
+	return json.Marshal(s)
 }
 
-// Import takes machines over from an earlier process. Changes that fell due
-// in between are events of the first Settle.
+func (p Pool) compare(q Pool) int {
+	return cmp.Or(cmp.Compare(p.Kind, q.Kind), cmp.Compare(p.Zone, q.Zone), cmp.Compare(p.Option, q.Option))
+}
+
+// Import takes over what an earlier process exported. Changes that no event
+// has told yet are events of the first Settle, those that fell due in between
+// included.
 func (m *Market) Import(text []byte) error {
 	var s saved
 	if err := json.Unmarshal(text, &s); err != nil {
@@ -30,21 +72,40 @@ func (m *Market) Import(text []byte) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.next = s.Next
-	for i := range s.Machines {
-		machine := &s.Machines[i]
-		m.machines[machine.ID] = machine
-		for _, at := range []transition{
-			{machine.RunningAt, machine.ID, Changed}, {machine.EndsAt, machine.ID, Changed}, {machine.GoneAt, machine.ID, Changed},
-		} {
-			if !at.at.IsZero() {
-				m.plan(at)
-			}
-		}
+	m.next, m.never, m.spentUSD = s.Next, s.Never, s.SpentUSD
+	for _, d := range s.Capacity {
+		m.capacity[d.Pool] = depth{left: d.Left, most: d.Most, refill: d.Refill, measuredAt: d.MeasuredAt}
 	}
-	slices.SortStableFunc(m.due, func(a, b transition) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.machine, b.machine)) })
+	for _, p := range s.Prices {
+		m.prices[p.Pool] = p.USD
+	}
+	for i := range s.Machines {
+		machine := s.Machines[i].Machine
+		machine.told = s.Machines[i].Told
+		m.machines[machine.ID] = &machine
+		m.planAgain(&machine)
+	}
 	m.signal()
 	return nil
+}
+
+// planAgain plans what an imported machine has still to go through. Moments
+// whose state was told already are told no second time.
+func (m *Market) planAgain(machine *Machine) {
+	moments := []time.Time{machine.LaunchedAt, machine.RunningAt, machine.StoppingAt, machine.StoppedAt, machine.EndsAt, machine.GoneAt}
+	for _, at := range moments {
+		if !at.IsZero() && at.After(machine.begunAt(machine.told)) {
+			m.plan(transition{at, machine.ID, Changed})
+		}
+	}
+}
+
+// begunAt is when the machine came into a state; zero for no state.
+func (m *Machine) begunAt(s State) time.Time {
+	return map[State]time.Time{
+		Pending: m.LaunchedAt, Running: m.RunningAt, Stopping: m.StoppingAt, Stopped: m.StoppedAt,
+		ShuttingDown: m.EndsAt, Terminated: m.GoneAt,
+	}[s]
 }
 
 // SetDetails keeps something with a machine, for whoever runs it.

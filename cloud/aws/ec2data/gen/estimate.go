@@ -4,6 +4,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/daemok/daemok/cloud/aws/ec2data"
 )
@@ -43,7 +44,7 @@ func estimate(data *ec2data.Data) {
 	for i := range data.Types {
 		t := &data.Types[i]
 		for _, region := range slices.Sorted(maps.Keys(t.Zones)) {
-			if _, _, ok := t.OnDemandUSD(region); ok || t.Category == "mac" {
+			if _, _, ok := t.OnDemandUSD(region); ok || strings.HasPrefix(t.Family, "mac") {
 				continue
 			}
 			if price, ok := guess(t, region, families, measure); ok {
