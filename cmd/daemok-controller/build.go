@@ -28,6 +28,8 @@ import (
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/internal/version"
 	"github.com/daemok/daemok/kube/api"
+	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
+	"github.com/daemok/daemok/kube/api/fingerprint"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/apply"
 	"github.com/daemok/daemok/kube/fence"
@@ -57,7 +59,7 @@ func build(ctx context.Context, o options, log *slog.Logger) (ctrl.Manager, erro
 		return nil, err
 	}
 	p := parts{
-		options: o, log: log, manager: m, metrics: told, provider: provider,
+		options: o, log: log, manager: m, metrics: told, provider: provider, authority: authority(o, config),
 		machines: provider,
 		classes:  classes{store: m.GetClient(), catalog: provider},
 	}
@@ -72,15 +74,16 @@ func build(ctx context.Context, o options, log *slog.Logger) (ctrl.Manager, erro
 
 // parts is what the loops share.
 type parts struct {
-	options  options
-	log      *slog.Logger
-	manager  ctrl.Manager
-	metrics  *observe.Metrics
-	events   *observe.Events
-	provider provider
-	machines cloud.Machines
-	classes  classes
-	keeper   *snapshot.Keeper
+	options   options
+	log       *slog.Logger
+	manager   ctrl.Manager
+	metrics   *observe.Metrics
+	events    *observe.Events
+	provider  provider
+	machines  cloud.Machines
+	classes   classes
+	keeper    *snapshot.Keeper
+	authority string // CA that machines trust, base64
 }
 
 func newEvents(m ctrl.Manager, config *rest.Config) (*observe.Events, error) {
@@ -146,7 +149,10 @@ func (p *parts) addLoops() error {
 	}
 	classLoop := &class.Reconciler{
 		Store: store, Finder: p.provider, Events: p.events, Now: time.Now,
-		Validate: validateClass, Hash: classHash,
+		Validate: validateClass,
+		Hash: func(c *awsv1.EC2NodeClass) (string, string) {
+			return fingerprint.EC2NodeClass(c, fingerprint.Cluster{CABundle: p.authority}), fingerprint.Version
+		},
 	}
 	pools := &pool.Reconciler{
 		Generation: generationV1(), Store: store, ClassState: p.classes.State, Offered: p.classes.Offered, Health: health,
