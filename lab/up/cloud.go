@@ -2,19 +2,137 @@ package up
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/daemok/daemok/cloud/aws/ec2data"
+	"github.com/daemok/daemok/cloud/aws/emulator"
+	"github.com/daemok/daemok/lab/cluster"
+	"github.com/daemok/daemok/lab/directory"
 )
-
-func (l *Lab) awsURL() string { return "http://127.0.0.1:" + strconv.Itoa(l.identity.Ports.AWS) }
-
-func (l *Lab) startCloud(context.Context) error { return nil }
 
 // zonesMax is how many zones of a region the pretend account uses.
 const zonesMax = 4
+
+// keepEvery is how much of the cloud's past a killed lab may lose.
+const keepEvery = 250 * time.Millisecond
+
+// cloud is the pretend account, kept on disk.
+type cloud struct {
+	*emulator.Server
+	file     string
+	imported bool          // it goes on from an earlier lab
+	touched  chan struct{} // holds a value when something may have changed
+	stop     context.CancelFunc
+	running  sync.WaitGroup
+}
+
+func (l *Lab) awsURL() string { return "http://127.0.0.1:" + strconv.Itoa(l.identity.Ports.AWS) }
+
+// startCloud opens the account as it was kept, or anew, and answers calls.
+// Time does not yet pass in it.
+func (l *Lab) startCloud(context.Context) error {
+	c := &cloud{file: l.directory.Cloud(), touched: make(chan struct{}, 1)}
+	ca := string(l.access.Authority.CertificatePEM())
+	c.Server = emulator.New(emulator.Options{
+		Account: emulator.Account{
+			Region: l.identity.Region, ClusterName: l.identity.ClusterName, EKSVersion: l.identity.EKSVersion,
+			Endpoint: l.access.URL(), CA: ca, ServiceCIDR: cluster.ServiceCIDR, Tags: l.identity.Tags,
+		},
+		Seed: *l.identity.Seed, TimeScale: l.options.TimeScale,
+	})
+	if err := c.load(); err != nil {
+		return err
+	}
+	c.SetClusterEndpoint(l.access.URL(), ca)
+	l.cloud = c
+	l.closers = append(l.closers, c.end)
+	return l.serve("AWS", l.identity.Ports.AWS, &http.Server{Handler: c.noting()})
+}
+
+// load takes over what an earlier lab kept.
+func (c *cloud) load() error {
+	content, err := os.ReadFile(c.file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = c.Import(content)
+	}
+	if err != nil {
+		return fmt.Errorf("go on with the cloud kept in %s: %w", c.file, err)
+	}
+	c.imported = true
+	return nil
+}
+
+// noting answers calls, after each of which the account may have changed.
+func (c *cloud) noting() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c.ServeHTTP(w, r)
+		c.touch()
+	})
+}
+
+func (c *cloud) touch() {
+	select {
+	case c.touched <- struct{}{}:
+	default:
+	}
+}
+
+// run lets time pass in the account and keeps it on disk, until end.
+func (c *cloud) run(say func(string, ...any)) {
+	ctx, cancel := context.WithCancel(context.Background())
+	c.stop = cancel
+	c.Watch(func(emulator.Event) { c.touch() })
+	c.running.Go(func() { c.Run(ctx) })
+	c.running.Go(func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-c.touched:
+			}
+			if err := c.keep(); err != nil {
+				say("%v", err)
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(keepEvery):
+			}
+		}
+	})
+}
+
+func (c *cloud) keep() error {
+	content, err := c.Export()
+	if err == nil {
+		err = directory.WriteFile(c.file, content)
+	}
+	if err != nil {
+		return fmt.Errorf("keep the cloud: %w", err)
+	}
+	return nil
+}
+
+// end stops time and keeps the account a last time.
+func (c *cloud) end() error {
+	c.Close()
+	if c.stop == nil {
+		return nil
+	}
+	c.stop()
+	c.running.Wait()
+	return c.keep()
+}
 
 // zones returns the zones that the account has subnets in, or an error for a
 // region that the catalogue does not know.

@@ -42,6 +42,7 @@ func (l *Lab) startMachines(ctx context.Context) error {
 	}
 	l.closers = append(l.closers, func() error { center.Stop(); return nil })
 	l.center = center
+	l.connectPower()
 	return l.serveUsage(center.Usage())
 }
 

@@ -54,6 +54,7 @@ type Lab struct {
 	access      access.Cluster
 	admin       *rest.Config
 	environment []variable
+	cloud       *cloud
 	center      *datacenter.Center
 	closers     []func() error // in the order of what they undo
 

@@ -37,8 +37,9 @@ func run(args []string) int {
 	if len(args) > 1 && args[0] == componentVerb {
 		return runComponent(args[1], args[2:])
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second Ctrl-C does not wait for an orderly end
 	root := rootCommand()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)

@@ -1,0 +1,49 @@
+package up
+
+import (
+	"github.com/daemok/daemok/cloud/aws/emulator"
+	"github.com/daemok/daemok/cloud/market"
+	"github.com/daemok/daemok/lab/machine"
+)
+
+// connectPower boots a machine for every instance that the cloud runs, and
+// takes its power when the cloud does; then time passes in the cloud.
+func (l *Lab) connectPower() {
+	region := l.identity.Region
+	l.cloud.Watch(func(e emulator.Event) {
+		if e.Kind == market.Changed {
+			l.center.Handle(machineOf(e.Instance, region))
+		}
+	})
+	if l.cloud.imported {
+		for _, i := range l.cloud.Instances() {
+			m := machineOf(i, region)
+			m.NodeDelay = 0 // its kubelet ran before, or its time is up anyhow
+			l.center.Handle(m)
+		}
+	}
+	l.cloud.run(l.options.Say)
+}
+
+// machineOf is what a machine knows of the instance it runs as.
+func machineOf(i emulator.Instance, region string) machine.Instance {
+	return machine.Instance{
+		ID: i.ID, Type: i.Type, Region: region, Zone: i.Zone, ZoneID: i.ZoneID, State: i.State,
+		ImageName: i.ImageName, UserData: []byte(i.UserData), PrivateDNS: i.PrivateDNS, PrivateIP: i.PrivateIP,
+		Role: i.Role, Tags: i.Tags, DiskGiB: kubeletDisk(i),
+		NodeDelay: i.JoinFor, NeverRegisters: i.NeverJoins,
+	}
+}
+
+// kubeletDisk is the size of the volume with the kubelet's files: Bottlerocket
+// keeps them on its second, the others on the root volume.
+func kubeletDisk(i emulator.Instance) int64 {
+	n := 0
+	if i.ImageFamily == "Bottlerocket" {
+		n = 1
+	}
+	if n >= len(i.Volumes) {
+		return 0
+	}
+	return int64(i.Volumes[n].SizeGiB)
+}
