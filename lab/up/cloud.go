@@ -52,9 +52,13 @@ func (l *Lab) startCloud(context.Context) error {
 		return err
 	}
 	c.SetClusterEndpoint(l.access.URL(), ca)
+	log, err := l.openLog("aws")
+	if err != nil {
+		return err
+	}
 	l.cloud = c
 	l.closers = append(l.closers, c.end)
-	return l.serve("AWS", l.identity.Ports.AWS, &http.Server{Handler: c.noting()})
+	return l.serve("AWS", l.identity.Ports.AWS, &http.Server{Handler: logged(log, c.noting())})
 }
 
 // load takes over what an earlier lab kept.
