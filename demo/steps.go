@@ -21,6 +21,9 @@ const (
 	stopSlowest = 3 * time.Minute
 )
 
+// machinesTold is how many claims are described when a step does not come.
+const machinesTold = 5
+
 func settingUp() []step {
 	return []step{{
 		name: "node pool ready", limit: time.Minute, log: "controller",
@@ -198,7 +201,14 @@ func podsSeen(w *world) string {
 // machinesSeen tells how claims and nodes are, for a step that did not come.
 func machinesSeen(w *world) string {
 	var seen []string
-	for _, m := range w.sorted() {
+	if w.givenUp > 0 {
+		seen = append(seen, fmt.Sprintf("%d claims were given up before they had a machine", w.givenUp))
+	}
+	for i, m := range w.sorted() {
+		if i == machinesTold {
+			seen = append(seen, fmt.Sprintf("%d more claims", len(w.machines)-i))
+			break
+		}
 		text := "claim " + m.claim
 		for _, name := range []string{"Launched", "Registered", "Initialized"} {
 			if c, ok := m.conditions[name]; ok {

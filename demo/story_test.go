@@ -158,6 +158,7 @@ func TestAStepThatDoesNotCome(t *testing.T) {
 		"no pods":                           {[][]scene{setUp}, "pending", "no pods of inflate", "logs/controller-manager.log"},
 		"no decision":                       {[][]scene{setUp, up[:2]}, "decide", "a Pending (no nodes available); b Pending", "logs/controller.log"},
 		"no machine":                        {[][]scene{setUp, up[:3]}, "launch", "claim default-x1", "logs/controller.log"},
+		"claims that are given up":          {[][]scene{setUp, up[:3], {{after: time.Second, gone: true, object: claimWith("", "")}}}, "launch", "1 claims were given up before they had a machine", "logs/controller.log"},
 		"a machine that never registers":    {[][]scene{setUp, up[:4]}, "registered", "claim default-x1 Launched=True", "logs/controller.log"},
 		"a node that never gets ready":      {[][]scene{setUp, up[:6]}, "ready", "node ip-10-0-1-2 is not ready (KubeletNotReady CNI missing)", "logs/controller.log"},
 		"pods that never run":               {[][]scene{setUp, up[:8]}, "running", "b Pending", "logs/scheduler.log"},

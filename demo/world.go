@@ -35,6 +35,8 @@ type world struct {
 	nodes    map[string]nodeSight
 	settings map[string]string // kind/name of pool and class: "ready", or why not
 
+	givenUp int // claims that went without ever having a machine
+
 	podCreatedAt time.Time // when the last new pod was seen
 	podGoneAt    time.Time // when the last pod was seen gone
 }
@@ -177,7 +179,11 @@ func (w *world) seeClaim(s sighting) {
 	name := s.object.GetName()
 	m, known := w.machines[name]
 	if s.gone {
-		if known {
+		switch {
+		case known && m.launchedAt.IsZero():
+			delete(w.machines, name)
+			w.givenUp++
+		case known:
 			once(&m.leavingAt, s.at)
 			once(&m.goneAt, s.at)
 		}

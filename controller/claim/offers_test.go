@@ -68,6 +68,7 @@ func TestOffersFor(t *testing.T) {
 		"a GPU that was asked for is bought":            {[]cluster.Kind{gpu(kind("g5.large", 2000, "a on-demand 10")), small}, nil, 1000, 1, "g5.large/a/on-demand"},
 		"bare metal is left out":                        {[]cluster.Kind{kind("m5.metal", 9000, "a on-demand 1"), small}, nil, 1000, 0, "m5.large/a/spot"},
 		"labels of the pool's own do not matter":        {[]cluster.Kind{small}, []constraint.Requirement{want("team", constraint.In, "a")}, 1000, 0, "m5.large/a/spot"},
+		"the pool's name says nothing about machines":   {[]cluster.Kind{small}, []constraint.Requirement{want(api.LabelNodePool, constraint.In, "default")}, 1000, 0, "m5.large/a/spot"},
 		"a well-known label the kind lacks does":        {[]cluster.Kind{small}, []constraint.Requirement{want(api.LabelGPUName, constraint.Exists)}, 1000, 0, ""},
 	}
 	for name, tt := range tests {
@@ -77,7 +78,7 @@ func TestOffersFor(t *testing.T) {
 				requests = requests.With("nvidia.com/gpu", tt.gpus)
 			}
 			var words []string
-			for _, o := range offersFor(constraint.NewRequirements(tt.want...), requests, tt.kinds, api.IsWellKnown) {
+			for _, o := range offersFor(constraint.NewRequirements(tt.want...), requests, tt.kinds, machinesDefine) {
 				words = append(words, o.Kind+"/"+o.Zone+"/"+string(o.Option))
 			}
 			if got := strings.Join(words, " "); got != tt.offer {
@@ -92,7 +93,7 @@ func TestAtMostSixtyTypes(t *testing.T) {
 	for i := range 70 {
 		kinds = append(kinds, kind(fmt.Sprintf("t%02d", i), 2000, fmt.Sprintf("a on-demand %d", 100+i), fmt.Sprintf("b on-demand %d", 100+i)))
 	}
-	got := offersFor(nil, quantity.Resources{CPU: 1000}, kinds, api.IsWellKnown)
+	got := offersFor(nil, quantity.Resources{CPU: 1000}, kinds, machinesDefine)
 	if len(got) != 120 || got[119].Kind != "t59" {
 		t.Errorf("%d offers, the last %v; want two zones of the sixty cheapest types", len(got), got[len(got)-1])
 	}

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/translate"
@@ -51,7 +53,7 @@ func (r *Requests) For(ctx context.Context, c *karpv1.NodeClaim) (cloud.LaunchRe
 	if err != nil {
 		return cloud.LaunchRequest{}, &cloud.RefusedError{Reason: karpv1.ReasonLaunchFailed, Cause: "spec.requirements: " + err.Error()}
 	}
-	options := offersFor(want, translate.Resources(c.Spec.Resources.Requests), catalogue.Kinds, api.IsWellKnown)
+	options := offersFor(ofMachine(want, c.Labels), translate.Resources(c.Spec.Resources.Requests), catalogue.Kinds, machinesDefine)
 	if len(options) == 0 {
 		return cloud.LaunchRequest{}, &cloud.NoCapacityError{Cause: "no type that the claim allows and that holds its requests is offered and available now"}
 	}
@@ -61,6 +63,19 @@ func (r *Requests) For(ctx context.Context, c *karpv1.NodeClaim) (cloud.LaunchRe
 		Tags:    tagsOf(c),
 		Node:    cloud.NodeSetup{Labels: c.Labels, Taints: bootTaints(c)},
 	}, nil
+}
+
+// machinesDefine tells which labels offers must have a say on. The pool's name
+// is on the node because of the claim, not because of the machine.
+func machinesDefine(key string) bool { return key != api.LabelNodePool && api.IsWellKnown(key) }
+
+// ofMachine drops the requirements that the claim's own labels settle, such
+// as the name of its pool: no machine at the cloud has those.
+func ofMachine(want constraint.Requirements, own map[string]string) constraint.Requirements {
+	return slices.DeleteFunc(slices.Clone(want), func(r constraint.Requirement) bool {
+		_, settled := own[r.Key]
+		return settled
+	})
 }
 
 func tagsOf(c *karpv1.NodeClaim) map[string]string {
