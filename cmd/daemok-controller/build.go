@@ -101,7 +101,8 @@ func newEvents(m ctrl.Manager, config *rest.Config) (*observe.Events, error) {
 func (p *parts) addPlanner(ctx context.Context) error {
 	ledger := &apply.Ledger{}
 	p.keeper = snapshot.NewKeeper(p.classes.Kinds, time.Now)
-	if err := p.keeper.Follow(ctx, p.manager.GetCache(), ledger.Seen); err != nil {
+	seen := func(c *karpv1.NodeClaim, gone bool) { ledger.Seen(c, gone, time.Now()) }
+	if err := p.keeper.Follow(ctx, p.manager.GetCache(), seen); err != nil {
 		return err
 	}
 	applier := &apply.Applier{

@@ -21,7 +21,8 @@ var optionOrder = []cluster.Option{cluster.Reserved, cluster.Spot, cluster.OnDem
 // one purchase option, the first in optionOrder of which any can be had, by
 // price with unknown prices last and ties by type and zone, of at most
 // typesMax types. wellKnown tells which labels the cloud sets; the others are
-// the pool's own and say nothing about machines.
+// the pool's own and say nothing about machines. want must not name labels
+// that the claim itself carries.
 func offersFor(want constraint.Requirements, requests quantity.Resources, kinds []cluster.Kind, wellKnown func(key string) bool) []cloud.OfferChoice {
 	var fitting []priced
 	for i := range kinds {

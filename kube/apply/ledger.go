@@ -13,6 +13,8 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/quantity"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
 )
 
 // unseenMax is how long an order may go unseen before it counts as lost. A
@@ -25,6 +27,7 @@ const unseenMax = time.Minute
 type Ledger struct {
 	mu        sync.Mutex
 	ordered   map[string]cluster.Machine // by claim: created, not yet in a snapshot
+	setbacks  map[cluster.PoolID]setback // pools whose machines could not be bought lately
 	boughtFor map[string][]string        // by claim: UIDs of the pods it was ordered for
 	leaving   map[string]struct{}        // nodes whose removal is under way
 }
@@ -68,12 +71,23 @@ func (l *Ledger) Leaving(node string) bool {
 	return true
 }
 
-// Seen settles a claim that a watch has shown, in whatever state, so that one
-// which came and went between two snapshots is not waited for.
-func (l *Ledger) Seen(claim string) {
+// Seen settles a claim that a watch has shown. gone says that it was deleted:
+// one that came and went is not waited for, and if it went without a machine
+// its pool rests before it is tried again.
+func (l *Ledger) Seen(c *karpv1.NodeClaim, gone bool, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.ordered, claim)
+	delete(l.ordered, c.Name)
+	pool := translate.PoolOf(c)
+	switch {
+	case c.Status.ProviderID != "":
+		delete(l.setbacks, pool)
+	case gone:
+		if l.setbacks == nil {
+			l.setbacks = map[cluster.PoolID]setback{}
+		}
+		l.setbacks[pool] = l.setbacks[pool].another(now)
+	}
 }
 
 // Stays forgets a node whose removal was given up or is seen by all.
@@ -99,6 +113,11 @@ func (l *Ledger) Project(s *cluster.Snapshot) *cluster.Snapshot {
 	for i := range out.Nodes {
 		if _, leaving := l.leaving[out.Nodes[i].Name]; leaving {
 			out.Nodes[i].Deleting = true
+		}
+	}
+	for i := range out.Pools {
+		if p := &out.Pools[i]; p.NotReady == "" {
+			p.NotReady = l.setbacks[p.ID].why(s.Now)
 		}
 	}
 	l.nameBeneficiaries(&out)

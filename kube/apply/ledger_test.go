@@ -1,11 +1,16 @@
 package apply
 
 import (
+	"slices"
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/kube/api"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
 var (
@@ -28,6 +33,43 @@ func ordered() cluster.Machine {
 	}
 }
 
+func claim(providerID string) *karpv1.NodeClaim {
+	c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c", Labels: map[string]string{api.LabelNodePool: "default"}}}
+	c.Status.ProviderID = providerID
+	return c
+}
+
+// TestAPoolRestsAfterSetbacks: the first claim that goes without a machine is
+// followed by a new plan at once, each further one by a longer rest, and a
+// machine bought ends it.
+func TestAPoolRestsAfterSetbacks(t *testing.T) {
+	l, now := &Ledger{}, start
+	rest := func() time.Duration {
+		for d := time.Duration(0); ; d += time.Second {
+			s := world(func(s *cluster.Snapshot) { s.Now = now.Add(d) })
+			if l.Project(s).Pools[0].NotReady == "" {
+				return d
+			}
+		}
+	}
+	var rests []time.Duration
+	for range 9 {
+		l.Seen(claim(""), true, now)
+		l.Seen(claim(""), true, now) // of the same batch
+		rests = append(rests, rest())
+		now = now.Add(rest() + time.Second)
+	}
+	want := []time.Duration{0, 1e9, 2e9, 4e9, 8e9, 16e9, 32e9, 60e9, 60e9}
+	if !slices.Equal(rests, want) {
+		t.Errorf("rests after setbacks = %v, want %v", rests, want)
+	}
+	l.Seen(claim("aws:///a/i-1"), false, now)
+	l.Seen(claim(""), true, now)
+	if rest() != 0 {
+		t.Errorf("after a machine was bought a setback costs %v, want a new plan at once", rest())
+	}
+}
+
 func TestLedger(t *testing.T) {
 	shown := func(s *cluster.Snapshot) { s.Machines = []cluster.Machine{{Claim: "c", Pool: poolID}} }
 	tests := map[string]struct {
@@ -39,7 +81,7 @@ func TestLedger(t *testing.T) {
 		"an order counts before a watch shows it":     {func(*Ledger) {}, world(), 1, 1},
 		"and only once when it does":                  {func(*Ledger) {}, world(shown), 1, 1},
 		"an order that failed does not count":         {func(l *Ledger) { l.Withdrawn("c") }, world(), 0, 0},
-		"a claim that came and went does not count":   {func(l *Ledger) { l.Seen("c") }, world(), 0, 0},
+		"a claim that came and went does not count":   {func(l *Ledger) { l.Seen(claim(""), true, start) }, world(), 0, 0},
 		"an order nobody ever showed is given up":     {func(*Ledger) {}, world(func(s *cluster.Snapshot) { s.Now = start.Add(2 * time.Minute) }), 0, 0},
 		"a pod that landed elsewhere frees its share": {func(*Ledger) {}, world(func(s *cluster.Snapshot) { s.Waiting = nil }), 1, 0},
 	}

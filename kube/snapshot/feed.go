@@ -17,9 +17,9 @@ import (
 
 // Follow lets the keeper hear of everything the cache's informers see.
 // claimSeen is told of every change of a claim, after the keeper.
-func (k *Keeper) Follow(ctx context.Context, informers cache.Informers, claimSeen func(name string)) error {
-	seenClaim := func(c *karpv1.NodeClaim) { k.ClaimSeen(c); claimSeen(c.Name) }
-	goneClaim := func(c *karpv1.NodeClaim) { k.ClaimGone(c.Name); claimSeen(c.Name) }
+func (k *Keeper) Follow(ctx context.Context, informers cache.Informers, claimSeen func(c *karpv1.NodeClaim, gone bool)) error {
+	seenClaim := func(c *karpv1.NodeClaim) { k.ClaimSeen(c); claimSeen(c, false) }
+	goneClaim := func(c *karpv1.NodeClaim) { k.ClaimGone(c.Name); claimSeen(c, true) }
 	for _, f := range []struct {
 		kind    client.Object
 		handler toolscache.ResourceEventHandler

@@ -1,0 +1,46 @@
+package apply
+
+import (
+	"fmt"
+	"time"
+)
+
+// A pool whose machines could not be bought is planned for again at once,
+// since the market has changed; if that comes to nothing too, it rests for
+// restFirst, and twice as long each further time, up to restMax.
+const (
+	restFirst = time.Second
+	restMax   = time.Minute
+)
+
+// forgetAfter is how long after its rest a setback no longer counts.
+const forgetAfter = 2 * time.Minute
+
+// setback is machines of one pool that could not be bought. The zero value
+// is none.
+type setback struct {
+	times int
+	until time.Time // the pool rests
+}
+
+// another adds one. Claims that fail together, while the pool rests already
+// or within a moment, are one setback.
+func (s setback) another(now time.Time) setback {
+	if !s.until.IsZero() && now.Before(s.until.Add(restFirst/4)) {
+		return s
+	}
+	if now.After(s.until.Add(forgetAfter)) {
+		return setback{times: 1, until: now}
+	}
+	rest := restFirst << min(s.times-1, 10)
+	return setback{times: s.times + 1, until: now.Add(min(rest, restMax))}
+}
+
+// why says why nothing is ordered from the pool now; empty if it may be.
+func (s setback) why(now time.Time) string {
+	if !now.Before(s.until) {
+		return ""
+	}
+	return fmt.Sprintf("its machines could not be bought %d times in a row; the next try is in %v",
+		s.times, s.until.Sub(now).Round(time.Second))
+}
