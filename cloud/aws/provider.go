@@ -53,6 +53,7 @@ type Options struct {
 	KubernetesVersion func(context.Context) (string, error)
 
 	Observer client.Observer                                  // told about every call; may be nil
+	Warn     func(error)                                      // told of what Refresh could do without; may be nil
 	Now      func() time.Time                                 // nil: the system's clock
 	Pause    func(ctx context.Context, d time.Duration) error // nil: by the system's clock
 }

@@ -2,7 +2,6 @@ package aws
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/daemok/daemok/cloud/aws/catalog"
@@ -16,10 +15,20 @@ const (
 	TemplatesEvery = 30 * time.Minute
 )
 
-// Refresh reads everything once, as is needed at the start. What one part
-// fails to read does not keep the others from being read.
+// Refresh reads everything once, as is needed at the start. Without types
+// nothing can be bought, so failing to read them is an error. Prices have the
+// built-in table behind them and templates are made when needed: failing to
+// read those is told to Options.Warn.
 func (p *Provider) Refresh(ctx context.Context) error {
-	return errors.Join(p.RefreshTypes(ctx), p.RefreshOnDemand(ctx), p.RefreshSpot(ctx), p.RefreshTemplates(ctx))
+	if err := p.RefreshTypes(ctx); err != nil {
+		return err
+	}
+	for _, err := range []error{p.RefreshOnDemand(ctx), p.RefreshSpot(ctx), p.RefreshTemplates(ctx)} {
+		if err != nil && p.options.Warn != nil {
+			p.options.Warn(err)
+		}
+	}
+	return nil
 }
 
 // RefreshTypes reads which types exist and where they are offered.

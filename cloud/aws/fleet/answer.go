@@ -35,10 +35,10 @@ type refusal struct {
 func read(o order, out *ec2.CreateFleetOutput, now time.Time, tags map[string]string) answer {
 	a := answer{}
 	for _, i := range out.Instances {
-		subnet, template := placeOf(o, i)
+		subnet := placeOf(o, i)
 		m := cloud.Machine{
 			Kind: string(i.InstanceType), Zone: subnet.Zone, ZoneID: subnet.ZoneID, Option: o.offers[0].Option,
-			Image: o.images[template], Class: tags[nodeclass.TagClass], Batch: tags[nodeclass.TagBatch],
+			Image: o.images[string(i.InstanceType)], Class: tags[nodeclass.TagClass], Batch: tags[nodeclass.TagBatch],
 			State: cloud.Pending, LaunchedAt: now.UTC(),
 		}
 		for _, id := range i.InstanceIds {
@@ -54,22 +54,14 @@ func read(o order, out *ec2.CreateFleetOutput, now time.Time, tags map[string]st
 	return a
 }
 
-// placeOf returns the subnet of a machine and the template it was made from.
-func placeOf(o order, i types.CreateFleetInstance) (nodeclass.Subnet, string) {
-	id, zone, template := aws.ToString(i.SubnetId), aws.ToString(i.AvailabilityZone), ""
-	if l := i.LaunchTemplateAndOverrides; l != nil {
-		if l.Overrides != nil {
-			id = cmp.Or(id, aws.ToString(l.Overrides.SubnetId))
-			zone = cmp.Or(zone, aws.ToString(l.Overrides.AvailabilityZone))
-		}
-		if l.LaunchTemplateSpecification != nil {
-			template = aws.ToString(l.LaunchTemplateSpecification.LaunchTemplateName)
-		}
+// placeOf returns the subnet of a machine.
+func placeOf(o order, i types.CreateFleetInstance) nodeclass.Subnet {
+	id, zone := aws.ToString(i.SubnetId), aws.ToString(i.AvailabilityZone)
+	if l := i.LaunchTemplateAndOverrides; l != nil && l.Overrides != nil {
+		id = cmp.Or(id, aws.ToString(l.Overrides.SubnetId))
+		zone = cmp.Or(zone, aws.ToString(l.Overrides.AvailabilityZone))
 	}
-	if template == "" && len(o.templates) == 1 {
-		template = o.templates[0].name
-	}
-	return subnetOf(o, id, zone), template
+	return subnetOf(o, id, zone)
 }
 
 func subnetOf(o order, id, zone string) nodeclass.Subnet {

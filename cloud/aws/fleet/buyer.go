@@ -30,11 +30,12 @@ type Buyer struct {
 	sent memory
 }
 
-// templateTries is how often a fleet call is made when EC2 does not see a
-// launch template, and templateWait how long it gets in between to see it.
+// When EC2 does not see a launch template, the fleet call is made templateTries
+// times in all. In between it gets time to see it: templateWait, and twice as
+// much each further time.
 const (
-	templateTries = 5
-	templateWait  = 2 * time.Second
+	templateTries = 7
+	templateWait  = 100 * time.Millisecond
 )
 
 // Launch does what the port's Machines.Launch promises for one request.
@@ -76,12 +77,10 @@ func (b *Buyer) buy(ctx context.Context, o order) (*ec2.CreateFleetOutput, error
 			answered++
 		}
 		for _, t := range o.templates {
-			b.Templates.forget(t.name)
+			b.Templates.doubt(t.name)
 		}
-		if try > 1 { // it was just made anew: EC2 needs a moment
-			if err := b.Pause(ctx, templateWait); err != nil {
-				return nil, fmt.Errorf("wait for launch templates: %w", err)
-			}
+		if err := b.Pause(ctx, templateWait<<(try-1)); err != nil {
+			return nil, fmt.Errorf("wait for launch templates: %w", err)
 		}
 	}
 }

@@ -212,10 +212,11 @@ func TestDeletedTemplatesAreMadeAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	clear(a.templates)
+	_ = b.Pause(t.Context(), time.Minute) // long enough that EC2 would see them
 	if _, err := b.Launch(t.Context(), request(t, func(r *Request) { r.Launch.Token = "token-2" })); err != nil {
 		t.Fatal(err)
 	}
-	if len(a.fleets) != 3 || *a.fleets[1].ClientToken != "token-2" || *a.fleets[2].ClientToken != "token-2" {
+	if len(a.templates) != 3 || len(a.fleets) != 3 || *a.fleets[1].ClientToken != "token-2" || *a.fleets[2].ClientToken != "token-2" {
 		t.Errorf("%d calls; want the second repeated under its own token", len(a.fleets))
 	}
 }

@@ -48,7 +48,7 @@ type order struct {
 	fleet     *ec2.CreateFleetInput
 	offers    []cloud.OfferChoice // those asked for, in order
 	subnets   []nodeclass.Subnet
-	images    map[string]string // image by template name
+	images    map[string]string // image by kind
 	podsMin   int64             // fewest addresses that a machine may take
 }
 
@@ -76,7 +76,9 @@ func build(r Request) (order, error) {
 			o.podsMin = g.maxPods
 		}
 		o.templates = append(o.templates, t)
-		o.images[t.name] = r.Class.Resolved.Images[g.image].ID
+		for _, offer := range groups[g] {
+			o.images[offer.Kind] = r.Class.Resolved.Images[g.image].ID
+		}
 		configs = append(configs, types.FleetLaunchTemplateConfigRequest{
 			LaunchTemplateSpecification: &types.FleetLaunchTemplateSpecificationRequest{
 				LaunchTemplateName: aws.String(t.name), Version: aws.String("$Latest"),

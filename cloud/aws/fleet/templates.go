@@ -16,8 +16,12 @@ import (
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 )
 
-// keepUnused is how long a launch template stays that nothing is bought from.
-const keepUnused = time.Hour
+const (
+	// keepUnused is how long a launch template stays that nothing is bought from.
+	keepUnused = time.Hour
+	// hiddenFor is how long a template just made may be unknown to EC2's fleets.
+	hiddenFor = 10 * time.Second
+)
 
 type templateAPI interface {
 	ec2.DescribeLaunchTemplatesAPIClient
@@ -32,13 +36,16 @@ type Templates struct {
 	cluster string
 	now     func() time.Time
 
-	mu   sync.Mutex
-	used map[string]time.Time // when each known template was used last, by name
+	mu    sync.Mutex
+	known map[string]usage // by name
 }
+
+// usage is when a template was made by us, if it was, and used last.
+type usage struct{ madeAt, usedAt time.Time }
 
 // NewTemplates returns a keeper that knows of no template.
 func NewTemplates(client templateAPI, cluster string, now func() time.Time) *Templates {
-	return &Templates{api: client, cluster: cluster, now: now, used: map[string]time.Time{}}
+	return &Templates{api: client, cluster: cluster, now: now, known: map[string]usage{}}
 }
 
 // ensure sees to it that the template exists. One made just now may not be
@@ -56,25 +63,34 @@ func (t *Templates) ensure(ctx context.Context, want template) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.used[want.name] = t.now()
+	u := usage{usedAt: t.now()}
+	if err == nil {
+		u.madeAt = u.usedAt
+	}
+	t.known[want.name] = u
 	return nil
 }
 
 // touch marks a known template as used.
-func (t *Templates) touch(name string) (known bool) {
+func (t *Templates) touch(name string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if _, known = t.used[name]; known {
-		t.used[name] = t.now()
+	u, known := t.known[name]
+	if known {
+		u.usedAt = t.now()
+		t.known[name] = u
 	}
 	return known
 }
 
-// forget makes the next ensure make the template anew.
-func (t *Templates) forget(name string) {
+// doubt makes the next ensure make the template anew, unless it was made so
+// lately that EC2 may not see it everywhere yet.
+func (t *Templates) doubt(name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.used, name)
+	if t.now().Sub(t.known[name].madeAt) > hiddenFor {
+		delete(t.known, name)
+	}
 }
 
 // Refresh learns which templates of the cluster exist and deletes those that
@@ -98,16 +114,23 @@ func (t *Templates) learn(found []string) (unused []string) {
 	defer t.mu.Unlock()
 	now := t.now()
 	for _, name := range found {
-		at, known := t.used[name]
+		u, known := t.known[name]
 		switch {
 		case !known:
-			t.used[name] = now
-		case now.Sub(at) > keepUnused:
-			delete(t.used, name)
+			t.known[name] = usage{usedAt: now}
+		case now.Sub(u.usedAt) > keepUnused:
+			delete(t.known, name)
 			unused = append(unused, name)
 		}
 	}
 	return unused
+}
+
+// forget drops a template that is being deleted.
+func (t *Templates) forget(name string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.known, name)
 }
 
 // DeleteOf removes all templates of a class.
