@@ -1,0 +1,107 @@
+package cloudtest
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/core/cluster"
+)
+
+var catalogueTests = []conformance{
+	{"answers are sorted", func(t *testing.T, b *bench) {
+		c := b.kinds(t)
+		if len(c.Kinds) == 0 || c.Revision == 0 {
+			t.Fatalf("%d kinds at revision %d; want some, at a revision that is not 0", len(c.Kinds), c.Revision)
+		}
+		if !kindsInOrder(c.Kinds) {
+			t.Error("kinds are not sorted by name")
+		}
+		for _, k := range c.Kinds {
+			if !offersInOrder(k.Offers) {
+				t.Errorf("offers of %s are not sorted by zone and option: %+v", k.Name, k.Offers)
+			}
+		}
+	}},
+	{"kinds say what they hold and how their nodes are labelled", func(t *testing.T, b *bench) {
+		for _, k := range b.kinds(t).Kinds {
+			if name, _ := k.Labels.Get(cluster.LabelInstanceType); name != k.Name {
+				t.Errorf("%s carries the label %s=%s", k.Name, cluster.LabelInstanceType, name)
+			}
+			if k.Capacity.CPU <= 0 || k.Capacity.Memory <= 0 || k.Capacity.Pods <= 0 {
+				t.Errorf("%s holds %v", k.Name, k.Capacity)
+			}
+			if !k.Allocatable.FitsIn(k.Capacity) {
+				t.Errorf("%s has %v for pods of %v in all", k.Name, k.Allocatable, k.Capacity)
+			}
+		}
+	}},
+	{"offers are labelled, and priced where they are available", func(t *testing.T, b *bench) {
+		for _, k := range b.kinds(t).Kinds {
+			for _, o := range k.Offers {
+				zone, _ := o.Labels.Get(cluster.LabelZone)
+				option, _ := o.Labels.Get(cluster.LabelCapacityType)
+				if zone != o.Zone || option != string(o.Option) {
+					t.Errorf("%s %s in %s is labelled %v", o.Option, k.Name, o.Zone, o.Labels)
+				}
+				if o.Available && !o.Priced || o.Priced && o.Price <= 0 {
+					t.Errorf("%s %s in %s costs %v (priced %v)", o.Option, k.Name, o.Zone, o.Price, o.Priced)
+				}
+			}
+		}
+	}},
+	{"nothing changed, same revision", func(t *testing.T, b *bench) {
+		if first, second := b.kinds(t), b.kinds(t); first.Revision != second.Revision {
+			t.Errorf("revision %d became %d though nothing happened", first.Revision, second.Revision)
+		}
+	}},
+	{"a shortage is remembered", func(t *testing.T, b *bench) {
+		before, offer := b.kinds(t), b.offers(t, cluster.OnDemand, 1)[0]
+		shortOf(t, b, offer)
+		after := b.kinds(t)
+		if find(t, after, offer).Available {
+			t.Errorf("%s in %s was short and is still shown as available", offer.Kind, offer.Zone)
+		}
+		if after.Revision == before.Revision {
+			t.Errorf("availability changed and the revision is still %d", after.Revision)
+		}
+		if !find(t, before, offer).Available {
+			t.Error("the earlier answer was written; answers are shared and immutable")
+		}
+	}},
+	{"a shortage is forgotten after a while", func(t *testing.T, b *bench) {
+		if b.ShortageFor == 0 {
+			t.Skip("the subject does not say how long it remembers")
+		}
+		offer := b.offers(t, cluster.OnDemand, 1)[0]
+		shortOf(t, b, offer)
+		b.Advance(b.ShortageFor)
+		if !find(t, b.kinds(t), offer).Available {
+			t.Errorf("%s in %s is still shown as sold out after %v", offer.Kind, offer.Zone, b.ShortageFor)
+		}
+	}},
+	{"a new price is a new revision", func(t *testing.T, b *bench) {
+		if b.SetPrice == nil {
+			t.Skip("the subject cannot set prices")
+		}
+		before, offer := b.kinds(t), b.offers(t, cluster.Spot, 1)[0]
+		b.SetPrice(offer, 2*offer.Priority)
+		after := b.kinds(t)
+		if got := float64(find(t, after, offer).Price) / 1e6; got < 1.9*offer.Priority || got > 2.1*offer.Priority {
+			t.Errorf("the offer costs %v, want twice %v", got, offer.Priority)
+		}
+		if after.Revision == before.Revision {
+			t.Errorf("a price changed and the revision is still %d", after.Revision)
+		}
+	}},
+}
+
+// shortOf sells an offer out and tries to buy it.
+func shortOf(t *testing.T, b *bench, offer cloud.OfferChoice) {
+	t.Helper()
+	b.SellOut(offer, 0)
+	_, err := b.Machines.Launch(t.Context(), b.request(1, offer))
+	if _, short := errors.AsType[*cloud.NoCapacityError](err); !short {
+		t.Fatalf("Launch of a sold-out offer = %v, want *NoCapacityError", err)
+	}
+}

@@ -1,0 +1,133 @@
+// Package cloudtest is the specification of the cloud port as tests: what its
+// doc comments promise, line by line. Every provider must pass it, the
+// in-memory one included.
+//
+// It promises to ask for nothing that the port does not say, to buy a few
+// machines only, and to wait through the subject's clock alone. It does not
+// test what a provider makes of a class.
+package cloudtest
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/core/cluster"
+)
+
+// Subject is a provider to be tested, with a cloud that the tests may break.
+// Fields marked optional leave tests out where they are nil or zero.
+type Subject struct {
+	Catalog  cloud.Catalog
+	Machines cloud.Machines
+	Notices  cloud.Notices  // optional
+	Other    cloud.Machines // optional: the same cloud, for another cluster
+	Class    cloud.Class
+
+	// Advance lets that much of the cloud's time pass and returns when the
+	// provider had a chance to notice.
+	Advance func(d time.Duration)
+	// SellOut leaves n machines of an offer.
+	SellOut func(o cloud.OfferChoice, n int)
+	// SetPrice changes the price of an offer. Optional.
+	SetPrice func(o cloud.OfferChoice, dollars float64)
+	// Interrupt makes the cloud take a spot machine back. Optional.
+	Interrupt func(machineID string)
+
+	LagMax      time.Duration // after it, a new machine and its tags are seen by all calls
+	EndMax      time.Duration // after it, a machine given back is terminated
+	ShortageFor time.Duration // how long a shortage is remembered; optional
+	RedeliverIn time.Duration // how soon a notice comes again that is not done; optional
+}
+
+// Run tests a provider. Open is called once a test and returns a fresh one,
+// which sells on-demand and spot machines of several kinds.
+func Run(t *testing.T, open func(t *testing.T) Subject) {
+	for _, group := range []struct {
+		name  string
+		tests []conformance
+	}{{"catalogue", catalogueTests}, {"launch", launchTests}, {"machines", machineTests}, {"notices", noticeTests}} {
+		t.Run(group.name, func(t *testing.T) {
+			for _, c := range group.tests {
+				t.Run(c.name, func(t *testing.T) { c.test(t, &bench{Subject: open(t)}) })
+			}
+		})
+	}
+}
+
+// conformance is one promise.
+type conformance struct {
+	name string
+	test func(t *testing.T, b *bench)
+}
+
+// bench is a subject with what the tests do to it again and again.
+type bench struct {
+	Subject
+	requests atomic.Int64
+}
+
+// kinds reads the catalogue.
+func (b *bench) kinds(t *testing.T) *cluster.Catalogue {
+	t.Helper()
+	c, err := b.Catalog.Kinds(t.Context(), b.Class)
+	if err != nil {
+		t.Fatalf("Kinds(%s): %v", b.Class.ID, err)
+	}
+	return c
+}
+
+// offers picks n offers of one purchase option, each of another kind or zone,
+// the cheapest first.
+func (b *bench) offers(t *testing.T, option cluster.Option, n int) []cloud.OfferChoice {
+	t.Helper()
+	var out []cloud.OfferChoice
+	for _, k := range b.kinds(t).Kinds {
+		for _, o := range k.Offers {
+			if o.Option == option && o.Available && o.Priced {
+				out = append(out, cloud.OfferChoice{Kind: k.Name, Zone: o.Zone, Option: option, Priority: float64(o.Price) / 1e6})
+			}
+		}
+	}
+	if len(out) < n {
+		t.Fatalf("the catalogue has %d %s offers, the test needs %d", len(out), option, n)
+	}
+	byPrice(out)
+	return out[:n]
+}
+
+// request asks for count machines of the given offers, under a token and a
+// batch of its own.
+func (b *bench) request(count int, offers ...cloud.OfferChoice) cloud.LaunchRequest {
+	n := b.requests.Add(1)
+	return cloud.LaunchRequest{
+		Class: b.Class, Token: fmt.Sprintf("token-%d", n), Batch: fmt.Sprintf("batch-%d", n), Count: count,
+		Options: offers, Tags: map[string]string{"team": "blue"},
+	}
+}
+
+// launch buys and expects all that was asked for.
+func (b *bench) launch(t *testing.T, r cloud.LaunchRequest) []cloud.Machine {
+	t.Helper()
+	got, err := b.Machines.Launch(t.Context(), r)
+	if err != nil {
+		t.Fatalf("Launch(%d of %v): %v", r.Count, r.Options, err)
+	}
+	if len(got) != r.Count {
+		t.Fatalf("Launch(%d) returned %d machines and no error", r.Count, len(got))
+	}
+	return got
+}
+
+// list waits until new machines are to be seen and lists.
+func (b *bench) list(t *testing.T, f cloud.Filter) []cloud.Machine {
+	t.Helper()
+	b.Advance(b.LagMax)
+	got, err := b.Machines.List(t.Context(), f)
+	if err != nil {
+		t.Fatalf("List(%+v): %v", f, err)
+	}
+	return got
+}

@@ -1,0 +1,114 @@
+package cloudtest
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/core/cluster"
+)
+
+var launchTests = []conformance{
+	{"machines come from the offers, sorted", func(t *testing.T, b *bench) {
+		r := b.request(3, b.offers(t, cluster.OnDemand, 2)...)
+		got := b.launch(t, r)
+		if !slices.IsSorted(ids(got)) || len(slices.Compact(ids(got))) != 3 {
+			t.Errorf("IDs %v are not three in order", ids(got))
+		}
+		for _, m := range got {
+			if !slices.ContainsFunc(r.Options, func(o cloud.OfferChoice) bool { return isOf(m, o) }) {
+				t.Errorf("%s %s in %s was not asked for", m.Option, m.Kind, m.Zone)
+			}
+			if m.ProviderID == "" {
+				t.Errorf("machine %s has no provider ID", m.ID)
+			}
+		}
+	}},
+	{"spot machines are spot machines", func(t *testing.T, b *bench) {
+		offer := b.offers(t, cluster.Spot, 1)[0]
+		got := b.launch(t, b.request(1, offer))
+		listed := b.list(t, cloud.Filter{IDs: ids(got)})
+		if len(listed) != 1 || !isOf(got[0], offer) || !isOf(listed[0], offer) {
+			t.Errorf("bought %+v and listed %+v, want %+v", got, listed, offer)
+		}
+	}},
+	{"an equal token buys nothing twice", func(t *testing.T, b *bench) {
+		r := b.request(2, b.offers(t, cluster.OnDemand, 2)...)
+		first := b.launch(t, r)
+		sameIDs(t, "the second answer", b.launch(t, r), ids(first))
+		sameIDs(t, "what the batch has", b.list(t, cloud.Filter{Batch: r.Batch}), ids(first))
+	}},
+	{"an equal token used at once by several buys nothing twice", func(t *testing.T, b *bench) {
+		r := b.request(1, b.offers(t, cluster.OnDemand, 1)...)
+		var wait sync.WaitGroup
+		for range 4 {
+			wait.Go(func() {
+				if _, err := b.Machines.Launch(t.Context(), r); err != nil {
+					t.Errorf("Launch: %v", err)
+				}
+			})
+		}
+		wait.Wait()
+		if got := b.list(t, cloud.Filter{Batch: r.Batch}); len(got) != 1 {
+			t.Errorf("four equal launches bought %v", ids(got))
+		}
+	}},
+	{"an equal token with other parameters is refused", func(t *testing.T, b *bench) {
+		r := b.request(1, b.offers(t, cluster.OnDemand, 1)...)
+		first := b.launch(t, r)
+		r.Count = 2
+		_, err := b.Machines.Launch(t.Context(), r)
+		if mismatch, ok := errors.AsType[*cloud.TokenMismatchError](err); !ok || mismatch.Token != r.Token {
+			t.Errorf("Launch = %v, want *TokenMismatchError for %s", err, r.Token)
+		}
+		sameIDs(t, "what the batch has", b.list(t, cloud.Filter{Batch: r.Batch}), ids(first))
+	}},
+	{"equal requests under two tokens buy twice", func(t *testing.T, b *bench) {
+		offers := b.offers(t, cluster.OnDemand, 1)
+		first, second := b.launch(t, b.request(1, offers...)), b.launch(t, b.request(1, offers...))
+		if first[0].ID == second[0].ID {
+			t.Errorf("two launches bought one machine %s", first[0].ID)
+		}
+	}},
+	{"what one offer lacks comes from the next", func(t *testing.T, b *bench) {
+		offers := b.offers(t, cluster.OnDemand, 2)
+		b.SellOut(offers[0], 0)
+		for _, m := range b.launch(t, b.request(2, offers...)) {
+			if !isOf(m, offers[1]) {
+				t.Errorf("%s %s in %s came from an offer that was sold out", m.ID, m.Kind, m.Zone)
+			}
+		}
+	}},
+	{"too few is an answer with what there was", func(t *testing.T, b *bench) {
+		offer := b.offers(t, cluster.OnDemand, 1)[0]
+		b.SellOut(offer, 1)
+		r := b.request(3, offer)
+		got, err := b.Machines.Launch(t.Context(), r)
+		short, ok := errors.AsType[*cloud.NoCapacityError](err)
+		if !ok || !names(short, offer) {
+			t.Errorf("Launch(3) with 1 left = %v, want *NoCapacityError naming %+v", err, offer)
+		}
+		if len(got) != 1 {
+			t.Fatalf("Launch(3) with 1 left returned %d machines", len(got))
+		}
+		sameIDs(t, "what the batch has", b.list(t, cloud.Filter{Batch: r.Batch}), ids(got))
+	}},
+	{"none at all names every offer, in the order asked", func(t *testing.T, b *bench) {
+		offers := b.offers(t, cluster.Spot, 3)
+		for _, o := range offers {
+			b.SellOut(o, 0)
+		}
+		got, err := b.Machines.Launch(t.Context(), b.request(1, offers...))
+		short, ok := errors.AsType[*cloud.NoCapacityError](err)
+		if !ok || len(got) != 0 || len(short.Offers) != 3 {
+			t.Fatalf("Launch = %v, %v; want nothing and *NoCapacityError naming three offers", ids(got), err)
+		}
+		for i, o := range offers {
+			if short.Offers[i].Kind != o.Kind || short.Offers[i].Zone != o.Zone {
+				t.Errorf("offer %d of the error is %+v, want %+v", i, short.Offers[i], o)
+			}
+		}
+	}},
+}

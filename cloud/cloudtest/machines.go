@@ -1,0 +1,141 @@
+package cloudtest
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/core/cluster"
+)
+
+// nobody is the ID of a machine that does not exist.
+const nobody = "i-0ffffffffffffffff"
+
+var machineTests = []conformance{
+	{"a listed machine tells what it is", func(t *testing.T, b *bench) {
+		r := b.request(1, b.offers(t, cluster.OnDemand, 1)...)
+		id := b.launch(t, r)[0].ID
+		listed := b.list(t, cloud.Filter{IDs: []string{id}})
+		if len(listed) != 1 {
+			t.Fatalf("List of one ID returned %v", ids(listed))
+		}
+		m := listed[0]
+		if m.Batch != r.Batch || m.Tags["team"] != "blue" || m.LaunchedAt.IsZero() || m.State != cloud.Pending && m.State != cloud.Running {
+			t.Errorf("machine = %+v; want batch %s, tag team=blue, pending or running", m, r.Batch)
+		}
+		if m.Class == "" || !strings.HasSuffix(b.Class.ID, m.Class) {
+			t.Errorf("class %q is not that of %s", m.Class, b.Class.ID)
+		}
+		if !strings.Contains(m.ProviderID, m.ID) || m.PrivateDNS == "" || m.ZoneID == "" || m.Image == "" {
+			t.Errorf("machine = %+v; want provider ID, private DNS name, zone ID and image", m)
+		}
+	}},
+	{"lists are sorted and filtered", func(t *testing.T, b *bench) {
+		offers := b.offers(t, cluster.OnDemand, 2)
+		one, two := b.request(2, offers[0]), b.request(2, offers[1])
+		first, second := ids(b.launch(t, one)), ids(b.launch(t, two))
+		all := slices.Sorted(slices.Values(slices.Concat(first, second)))
+		sameIDs(t, "all", b.list(t, cloud.Filter{}), all)
+		sameIDs(t, "the first batch", b.list(t, cloud.Filter{Batch: one.Batch}), first)
+		sameIDs(t, "two IDs and an unknown one", b.list(t, cloud.Filter{IDs: []string{second[0], nobody, first[1]}}),
+			slices.Sorted(slices.Values([]string{first[1], second[0]})))
+		sameIDs(t, "an ID of another batch", b.list(t, cloud.Filter{IDs: first[:1], Batch: two.Batch}), []string{})
+		sameIDs(t, "an unknown batch", b.list(t, cloud.Filter{Batch: "batch-of-nobody"}), []string{})
+	}},
+	{"answers are the caller's own", func(t *testing.T, b *bench) {
+		id := b.launch(t, b.request(1, b.offers(t, cluster.OnDemand, 1)...))[0].ID
+		b.list(t, cloud.Filter{})[0].Tags["team"] = "red"
+		if got := b.list(t, cloud.Filter{IDs: []string{id}}); got[0].Tags["team"] != "blue" {
+			t.Error("writing an answer changed the machine")
+		}
+	}},
+	{"machines given back vanish", func(t *testing.T, b *bench) {
+		r := b.request(2, b.offers(t, cluster.OnDemand, 1)...)
+		both := ids(b.launch(t, r))
+		b.Advance(b.LagMax)
+		terminate(t, b.Machines, both[:1], nil)
+		b.Advance(b.EndMax)
+		sameIDs(t, "what is left", b.list(t, cloud.Filter{Batch: r.Batch}), both[1:])
+		sameIDs(t, "the one given back", b.list(t, cloud.Filter{IDs: both[:1]}), []string{})
+	}},
+	{"giving back is safe to repeat", func(t *testing.T, b *bench) {
+		one := ids(b.launch(t, b.request(1, b.offers(t, cluster.OnDemand, 1)...)))
+		b.Advance(b.LagMax)
+		terminate(t, b.Machines, one, nil)
+		gone, err := b.Machines.Terminate(t.Context(), one...)
+		if err != nil {
+			t.Errorf("Terminate again: %v", err)
+		}
+		if left, err := b.Machines.List(t.Context(), cloud.Filter{IDs: one}); err != nil || len(left) > 0 && len(gone) > 0 {
+			t.Errorf("%v was reported gone and is listed as %+v (%v)", gone, left, err)
+		}
+		b.Advance(b.EndMax)
+		terminate(t, b.Machines, one, one)
+	}},
+	{"unknown machines are gone, and do not keep the others", func(t *testing.T, b *bench) {
+		one := ids(b.launch(t, b.request(1, b.offers(t, cluster.OnDemand, 1)...)))
+		b.Advance(b.LagMax)
+		terminate(t, b.Machines, []string{nobody, one[0]}, []string{nobody})
+		b.Advance(b.EndMax)
+		sameIDs(t, "what is left", b.list(t, cloud.Filter{}), []string{})
+		terminate(t, b.Machines, nil, nil)
+	}},
+	{"machines of another cluster are neither seen nor touched", func(t *testing.T, b *bench) {
+		if b.Other == nil {
+			t.Skip("the subject has one cluster only")
+		}
+		r := b.request(1, b.offers(t, cluster.OnDemand, 1)...)
+		one := ids(b.launch(t, r))
+		b.Advance(b.LagMax)
+		for _, f := range []cloud.Filter{{}, {IDs: one}, {Batch: r.Batch}} {
+			if got, err := b.Other.List(t.Context(), f); err != nil || len(got) != 0 {
+				t.Errorf("the other cluster's List(%+v) = %v, %v", f, ids(got), err)
+			}
+		}
+		terminate(t, b.Other, one, one)
+		if err := b.Other.Tag(t.Context(), one[0], map[string]string{"team": "red"}); !isNotFound(err, one[0]) {
+			t.Errorf("the other cluster's Tag = %v, want *NotFoundError", err)
+		}
+		b.Advance(b.EndMax)
+		if got := b.list(t, cloud.Filter{}); len(got) != 1 || got[0].Tags["team"] != "blue" {
+			t.Errorf("machines after the other cluster's calls = %+v", got)
+		}
+	}},
+	{"tags are added to those there are", func(t *testing.T, b *bench) {
+		one := ids(b.launch(t, b.request(1, b.offers(t, cluster.OnDemand, 1)...)))
+		b.Advance(b.LagMax)
+		if err := b.Machines.Tag(t.Context(), one[0], map[string]string{"Name": "web", "team": "green"}); err != nil {
+			t.Fatalf("Tag: %v", err)
+		}
+		got := b.list(t, cloud.Filter{IDs: one})
+		if len(got) != 1 || got[0].Tags["Name"] != "web" || got[0].Tags["team"] != "green" || got[0].Batch == "" {
+			t.Errorf("machine after Tag = %+v", got)
+		}
+	}},
+	{"machines that are gone cannot be tagged", func(t *testing.T, b *bench) {
+		one := ids(b.launch(t, b.request(1, b.offers(t, cluster.OnDemand, 1)...)))
+		b.Advance(b.LagMax)
+		terminate(t, b.Machines, one, nil)
+		b.Advance(b.EndMax)
+		for _, id := range []string{nobody, one[0]} {
+			if err := b.Machines.Tag(t.Context(), id, map[string]string{"Name": "web"}); !isNotFound(err, id) {
+				t.Errorf("Tag(%s) = %v, want *NotFoundError", id, err)
+			}
+		}
+	}},
+}
+
+func terminate(t *testing.T, by cloud.Machines, which, wantGone []string) {
+	t.Helper()
+	gone, err := by.Terminate(t.Context(), which...)
+	if err != nil || !slices.Equal(gone, wantGone) {
+		t.Errorf("Terminate(%v) = gone %v, %v; want %v", which, gone, err, wantGone)
+	}
+}
+
+func isNotFound(err error, id string) bool {
+	missing, ok := errors.AsType[*cloud.NotFoundError](err)
+	return ok && missing.MachineID == id
+}

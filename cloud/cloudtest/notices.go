@@ -1,0 +1,134 @@
+package cloudtest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/core/cluster"
+)
+
+var noticeTests = []conformance{
+	{"waiting ends with its context", func(t *testing.T, b *bench) {
+		needNotices(t, b)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() {
+			_, err := b.Notices.Next(ctx)
+			ended <- err
+		}()
+		cancel()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("Next = %v, want the context's error", err)
+		}
+	}},
+	{"an interruption is told", func(t *testing.T, b *bench) {
+		n := b.interrupted(t, b.spot(t))
+		if n.ID == "" || n.At.IsZero() {
+			t.Errorf("notice = %+v; want an ID and a moment", n)
+		}
+		if err := b.Notices.Done(t.Context(), n); err != nil {
+			t.Errorf("Done: %v", err)
+		}
+	}},
+	{"a notice that is not done comes again", func(t *testing.T, b *bench) {
+		if b.RedeliverIn == 0 {
+			t.Skip("the subject does not say when notices come again")
+		}
+		id := b.spot(t)
+		b.interrupted(t, id)
+		b.Advance(b.RedeliverIn)
+		if again := b.await(t, cloud.Interrupted, id, nil); again.MachineID != id {
+			t.Errorf("notice = %+v, want that of %s again", again, id)
+		}
+	}},
+	{"a notice that is done does not come again", func(t *testing.T, b *bench) {
+		first, second := b.spot(t), b.spot(t)
+		n := b.interrupted(t, first)
+		if err := b.Notices.Done(t.Context(), n); err != nil {
+			t.Fatalf("Done: %v", err)
+		}
+		b.Advance(b.RedeliverIn)
+		b.Interrupt(second)
+		b.await(t, cloud.Interrupted, second, func(other cloud.Notice) {
+			if other.ID == n.ID {
+				t.Errorf("notice %s came again", n.ID)
+			}
+		})
+	}},
+	{"the end of a machine is told", func(t *testing.T, b *bench) {
+		id := b.spot(t)
+		terminate(t, b.Machines, []string{id}, nil)
+		b.await(t, cloud.Terminated, id, nil)
+	}},
+}
+
+func needNotices(t *testing.T, b *bench) {
+	t.Helper()
+	if b.Notices == nil || b.Interrupt == nil {
+		t.Skip("the subject has no notices")
+	}
+}
+
+// spot buys one spot machine and waits until it is to be seen.
+func (b *bench) spot(t *testing.T) string {
+	t.Helper()
+	needNotices(t, b)
+	id := b.launch(t, b.request(1, b.offers(t, cluster.Spot, 1)...))[0].ID
+	b.Advance(b.LagMax)
+	return id
+}
+
+func (b *bench) interrupted(t *testing.T, id string) cloud.Notice {
+	t.Helper()
+	b.Interrupt(id)
+	return b.await(t, cloud.Interrupted, id, nil)
+}
+
+// await reads notices until the one wanted comes, acknowledging the others,
+// which it shows to see. It gives up after a bounded number of answers.
+func (b *bench) await(t *testing.T, kind cloud.NoticeKind, machineID string, see func(cloud.Notice)) cloud.Notice {
+	t.Helper()
+	for range 20 {
+		for _, n := range b.next(t) {
+			if n.Kind == kind && n.MachineID == machineID {
+				return n
+			}
+			if see != nil {
+				see(n)
+			}
+			if err := b.Notices.Done(t.Context(), n); err != nil {
+				t.Fatalf("Done(%+v): %v", n, err)
+			}
+		}
+	}
+	t.Fatalf("no notice %s of %s among many", kind, machineID)
+	return cloud.Notice{}
+}
+
+// deliverIn is more than a cloud takes to pass a notice on.
+const deliverIn = 3 * time.Second
+
+// next waits for notices while a little of the cloud's time passes.
+func (b *bench) next(t *testing.T) []cloud.Notice {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	type answer struct {
+		notices []cloud.Notice
+		err     error
+	}
+	came := make(chan answer, 1)
+	go func() {
+		notices, err := b.Notices.Next(ctx)
+		came <- answer{notices, err}
+	}()
+	b.Advance(deliverIn)
+	a := <-came
+	if a.err != nil {
+		t.Fatalf("Next: %v", a.err)
+	}
+	return a.notices
+}

@@ -1,0 +1,121 @@
+package fake
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/aws/ec2data"
+	"github.com/daemok/daemok/cloud/market"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// offered is the last answer for a class and what it was made from.
+type offered struct {
+	step  time.Time // of spot prices
+	fixed uint64    // revision of prices fixed by hand
+	short []market.Pool
+	zones []string
+	value *cluster.Catalogue
+}
+
+// Kinds implements cloud.Catalog.
+func (c *Cloud) Kinds(ctx context.Context, class cloud.Class) (*cluster.Catalogue, error) {
+	before, after := c.faults.next(CallKinds)
+	if err := firstOf(ctx.Err(), before, after); err != nil {
+		return nil, fmt.Errorf("kinds of class %s: %w", class.ID, err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.clock.Now()
+	next := offered{short: c.shortAt(now), zones: settingsOf(class).Zones}
+	next.step, next.fixed = c.market.PriceRevision()
+	last := c.catalogues[class.ID]
+	if last != nil && last.madeFrom(next) {
+		return last.value, nil
+	}
+	kinds := c.offers(next, now)
+	if last != nil && slices.EqualFunc(last.value.Kinds, kinds, sameOffers) {
+		next.value = last.value
+	} else {
+		c.revision++
+		next.value = &cluster.Catalogue{Revision: c.revision, Kinds: kinds}
+	}
+	c.catalogues[class.ID] = &next
+	return next.value, nil
+}
+
+func (o *offered) madeFrom(p offered) bool {
+	return o.step.Equal(p.step) && o.fixed == p.fixed && slices.Equal(o.short, p.short) && slices.Equal(o.zones, p.zones)
+}
+
+// sameOffers compares what may change; the rest of a kind never does.
+func sameOffers(a, b cluster.Kind) bool {
+	return a.Name == b.Name && slices.EqualFunc(a.Offers, b.Offers, func(x, y cluster.Offer) bool {
+		return x.Zone == y.Zone && x.Option == y.Option && x.Price == y.Price && x.Priced == y.Priced && x.Available == y.Available
+	})
+}
+
+// shortAt lists the pools that are remembered to be short, sorted, and
+// forgets the others.
+func (c *Cloud) shortAt(now time.Time) []market.Pool {
+	var out []market.Pool
+	for pool, until := range c.short {
+		if !now.Before(until) {
+			delete(c.short, pool)
+			continue
+		}
+		out = append(out, pool)
+	}
+	slices.SortFunc(out, comparePools)
+	return out
+}
+
+// offers are all kinds with what they cost now.
+func (c *Cloud) offers(from offered, now time.Time) []cluster.Kind {
+	labels := map[ec2data.Zone]map[market.Option]constraint.Labels{}
+	out := slices.Clone(c.kinds)
+	for i := range out {
+		var offers []cluster.Offer
+		for _, zone := range c.zones {
+			if len(from.zones) > 0 && !slices.Contains(from.zones, zone.Name) {
+				continue
+			}
+			if labels[zone] == nil {
+				labels[zone] = zoneLabels(zone)
+			}
+			for _, option := range []market.Option{market.OnDemand, market.Spot} {
+				pool := market.Pool{Kind: out[i].Name, Zone: zone.Name, Option: option}
+				if !c.market.Sells(pool) {
+					continue
+				}
+				offers = append(offers, cluster.Offer{
+					Zone: zone.Name, Option: cluster.Option(option), Labels: labels[zone][option],
+					Price: quantity.USDPerHour(c.market.PriceUSD(pool, now)), Priced: true,
+					Available: !slices.Contains(from.short, pool),
+				})
+			}
+		}
+		out[i].Offers = offers
+	}
+	return out
+}
+
+func zoneLabels(zone ec2data.Zone) map[market.Option]constraint.Labels {
+	out := map[market.Option]constraint.Labels{}
+	for _, option := range []market.Option{market.OnDemand, market.Spot} {
+		out[option] = constraint.NewLabels(map[string]string{
+			cluster.LabelZone: zone.Name, "topology.k8s.aws/zone-id": zone.ID, cluster.LabelCapacityType: string(option),
+		})
+	}
+	return out
+}
+
+func settingsOf(class cloud.Class) Settings {
+	s, _ := class.Settings.(Settings)
+	return s
+}

@@ -1,0 +1,49 @@
+package fake
+
+import (
+	"testing"
+	"time"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/cloudtest"
+	"github.com/daemok/daemok/cloud/market"
+	"github.com/daemok/daemok/cloud/market/clock"
+)
+
+var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func TestConformance(t *testing.T) {
+	for name, scale := range map[string]float64{"in real time": 1, "with boots at once": 0} {
+		t.Run(name, func(t *testing.T) {
+			cloudtest.Run(t, func(*testing.T) cloudtest.Subject { return subject(scale) })
+		})
+	}
+}
+
+func subject(scale float64) cloudtest.Subject {
+	virtual := clock.NewVirtual(start)
+	o := Options{Clock: virtual, Seed: 7, TimeScale: scale}
+	o.Market = NewMarket(o)
+	c := New(o)
+	o.Cluster = "other"
+	return cloudtest.Subject{
+		Catalog: c, Machines: c, Notices: c, Other: New(o), Class: cloud.Class{ID: "EC2NodeClass/default"},
+		Advance: virtual.Advance, SellOut: c.SellOut,
+		SetPrice:  func(o cloud.OfferChoice, dollars float64) { c.Market().SetPrice(poolOf(o), dollars) },
+		Interrupt: func(id string) { c.Market().Interrupt(id) },
+		LagMax:    10 * time.Second, EndMax: 5 * time.Minute,
+		ShortageFor: 3 * time.Minute, RedeliverIn: 20 * time.Second,
+	}
+}
+
+// quiet is a cloud without lags, for tests of single things.
+func quiet(change ...func(*Options)) (*Cloud, *clock.Virtual) {
+	virtual := clock.NewVirtual(start)
+	figures := market.DefaultFigures()
+	figures.Visible = market.Spread{}
+	o := Options{Clock: virtual, Seed: 7, Figures: figures}
+	for _, f := range change {
+		f(&o)
+	}
+	return New(o), virtual
+}

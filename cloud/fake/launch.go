@@ -1,0 +1,188 @@
+package fake
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/market"
+	"github.com/daemok/daemok/core/cluster"
+)
+
+// launch is a request that was carried out, and its answer.
+type launch struct {
+	request string // as text, to tell equal ones
+	ids     []string
+	err     error
+}
+
+// record is what the cloud keeps with a machine. It is replaced, not written.
+type record struct {
+	cluster, class, batch string
+	tags                  map[string]string
+	node                  cloud.NodeSetup
+}
+
+// Launch implements cloud.Machines. On-demand machines come from the cheapest
+// offer, spot machines from the one with the best score of price and
+// capacity; what one offer is short of comes from the next.
+func (c *Cloud) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.Machine, error) {
+	before, after := c.faults.next(CallLaunch)
+	if err := firstOf(ctx.Err(), before); err != nil {
+		return nil, fmt.Errorf("launch %d for batch %s: %w", r.Count, r.Batch, err)
+	}
+	if err := check(r); err != nil {
+		return nil, err
+	}
+	got, err := c.launch(r)
+	if after != nil {
+		return nil, fmt.Errorf("launch %d for batch %s: %w", r.Count, r.Batch, after)
+	}
+	return got, err
+}
+
+// check refuses what no repeat can make right.
+func check(r cloud.LaunchRequest) error {
+	refuse := func(cause string) error { return &cloud.RefusedError{Reason: "LaunchFailed", Cause: cause} }
+	switch {
+	case r.Token == "":
+		return refuse("a launch needs a token")
+	case r.Count < 1:
+		return refuse(fmt.Sprintf("cannot launch %d machines", r.Count))
+	case len(r.Options) == 0:
+		return refuse("a launch needs at least one offer")
+	}
+	for _, o := range r.Options {
+		if o.Option != r.Options[0].Option {
+			return refuse("one launch is for one purchase option only")
+		}
+		if o.Option != cluster.OnDemand && o.Option != cluster.Spot {
+			return refuse(fmt.Sprintf("purchase option %q is not sold", o.Option))
+		}
+	}
+	return nil
+}
+
+func (c *Cloud) launch(r cloud.LaunchRequest) ([]cloud.Machine, error) {
+	request, err := asText(r)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	done, repeated := c.launches[r.Token]
+	if repeated && done.request != request {
+		return nil, &cloud.TokenMismatchError{Token: r.Token}
+	}
+	if !repeated {
+		done = launch{request: request}
+		done.ids, done.err = c.buy(r)
+		c.launches[r.Token] = done
+	}
+	var out []cloud.Machine
+	for _, id := range done.ids {
+		if m, known := c.market.Machine(id); known {
+			out = append(out, c.convert(m))
+		}
+	}
+	return out, done.err
+}
+
+// asText is the part of a request that must be equal under one token.
+func asText(r cloud.LaunchRequest) (string, error) {
+	r.Class.Settings = settingsOf(r.Class)
+	text, err := json.Marshal(r)
+	if err != nil {
+		return "", fmt.Errorf("launch for batch %s: %w", r.Batch, err)
+	}
+	return string(text), nil
+}
+
+// buy takes machines from the best offers until there are enough. The IDs
+// are sorted.
+func (c *Cloud) buy(r cloud.LaunchRequest) (ids []string, err error) {
+	tags := maps.Clone(settingsOf(r.Class).Tags)
+	if tags == nil {
+		tags = map[string]string{}
+	}
+	maps.Copy(tags, r.Tags)
+	class := r.Class.ID[strings.LastIndex(r.Class.ID, "/")+1:]
+	maps.Copy(tags, map[string]string{TagCluster: c.options.Cluster, TagClass: class, TagBatch: r.Batch})
+	details := record{cluster: c.options.Cluster, class: class, batch: r.Batch, tags: tags, node: cloneSetup(r.Node)}
+
+	short := map[market.Pool]bool{}
+	for _, pool := range c.ranked(r.Options) {
+		got := c.take(pool, r.Count-len(ids), details)
+		if ids = append(ids, got...); len(ids) == r.Count {
+			break
+		}
+		short[pool] = true
+		c.short[pool] = c.clock.Now().Add(c.options.ShortageFor)
+	}
+	slices.Sort(ids)
+	if len(ids) < r.Count {
+		err = &cloud.NoCapacityError{Offers: choices(r.Options, short), Cause: "InsufficientInstanceCapacity"}
+	}
+	return ids, err
+}
+
+// ranked lists the pools in the order in which the cloud sells from them.
+func (c *Cloud) ranked(options []cloud.OfferChoice) []market.Pool {
+	now, rank := c.clock.Now(), map[market.Pool]float64{}
+	var pools []market.Pool
+	for _, o := range options {
+		pool := poolOf(o)
+		if _, seen := rank[pool]; seen {
+			continue
+		}
+		rank[pool] = c.market.PriceUSD(pool, now)
+		if pool.Option == market.Spot {
+			rank[pool] = c.market.Score(pool)
+		}
+		pools = append(pools, pool)
+	}
+	slices.SortFunc(pools, func(a, b market.Pool) int {
+		return cmp.Or(cmp.Compare(rank[a], rank[b]), comparePools(a, b))
+	})
+	return pools
+}
+
+// take buys up to n machines of one pool.
+func (c *Cloud) take(pool market.Pool, n int, details record) (ids []string) {
+	for n > 0 {
+		bought, err := c.market.Buy(market.Order{Pool: pool, Count: n, Details: details})
+		if short, ok := errors.AsType[*market.ShortageError](err); ok {
+			n = min(n-1, short.Of) // another buyer may be faster, so ask again
+			continue
+		}
+		for _, m := range bought {
+			ids = append(ids, m.ID)
+		}
+		return ids
+	}
+	return nil
+}
+
+func choices(options []cloud.OfferChoice, short map[market.Pool]bool) []cloud.OfferChoice {
+	var out []cloud.OfferChoice
+	for _, o := range options {
+		if short[poolOf(o)] {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+func comparePools(a, b market.Pool) int {
+	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Zone, b.Zone), cmp.Compare(a.Option, b.Option))
+}
+
+func cloneSetup(n cloud.NodeSetup) cloud.NodeSetup {
+	return cloud.NodeSetup{Labels: maps.Clone(n.Labels), Taints: slices.Clone(n.Taints)}
+}

@@ -1,0 +1,150 @@
+package fake
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/aws/ec2data"
+	"github.com/daemok/daemok/cloud/market"
+	"github.com/daemok/daemok/core/cluster"
+)
+
+// Terminate implements cloud.Machines. It knows new machines at once, even
+// those that List does not show yet.
+func (c *Cloud) Terminate(ctx context.Context, ids ...string) (gone []string, err error) {
+	before, after := c.faults.next(CallTerminate)
+	if err := firstOf(ctx.Err(), before); err != nil {
+		return nil, fmt.Errorf("terminate %v: %w", ids, err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, id := range slices.Compact(slices.Sorted(slices.Values(ids))) {
+		if _, live := c.ours(id); !live {
+			gone = append(gone, id)
+			continue
+		}
+		c.market.Terminate(id, "Client.UserInitiatedShutdown")
+	}
+	if after != nil {
+		return nil, fmt.Errorf("terminate %v: %w", ids, after)
+	}
+	return gone, nil
+}
+
+// List implements cloud.Machines. A new machine is not shown before the
+// market's visibility lag is over.
+func (c *Cloud) List(ctx context.Context, f cloud.Filter) ([]cloud.Machine, error) {
+	before, after := c.faults.next(CallList)
+	if err := firstOf(ctx.Err(), before, after); err != nil {
+		return nil, fmt.Errorf("list machines: %w", err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.clock.Now()
+	var out []cloud.Machine
+	for _, m := range c.market.Machines() {
+		r, ours := c.recordOf(m)
+		switch {
+		case !ours, m.At(now) == market.Terminated, now.Before(m.VisibleAt):
+		case len(f.IDs) > 0 && !slices.Contains(f.IDs, m.ID):
+		case f.Batch != "" && f.Batch != r.batch:
+		default:
+			out = append(out, c.convert(m))
+		}
+	}
+	return out, nil
+}
+
+// Tag implements cloud.Machines. It knows new machines at once.
+func (c *Cloud) Tag(ctx context.Context, id string, tags map[string]string) error {
+	before, after := c.faults.next(CallTag)
+	if err := firstOf(ctx.Err(), before); err != nil {
+		return fmt.Errorf("tag machine %s: %w", id, err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	m, live := c.ours(id)
+	if !live {
+		return &cloud.NotFoundError{MachineID: id}
+	}
+	r, _ := c.recordOf(m)
+	r.tags = maps.Clone(r.tags)
+	maps.Copy(r.tags, tags)
+	c.market.SetDetails(id, r)
+	if after != nil {
+		return fmt.Errorf("tag machine %s: %w", id, after)
+	}
+	return nil
+}
+
+// ours finds a machine of this cluster that is not terminated.
+func (c *Cloud) ours(id string) (market.Machine, bool) {
+	m, known := c.market.Machine(id)
+	if !known || m.At(c.clock.Now()) == market.Terminated {
+		return market.Machine{}, false
+	}
+	_, ours := c.recordOf(m)
+	return m, ours
+}
+
+func (c *Cloud) recordOf(m market.Machine) (record, bool) {
+	r, ok := m.Details.(record)
+	return r, ok && r.cluster == c.options.Cluster
+}
+
+func (c *Cloud) convert(m market.Machine) cloud.Machine {
+	r, _ := c.recordOf(m)
+	return cloud.Machine{
+		ID: m.ID, ProviderID: "aws:///" + m.Pool.Zone + "/" + m.ID,
+		Kind: m.Pool.Kind, Zone: m.Pool.Zone, ZoneID: ec2data.ZoneID(m.Pool.Zone), Option: cluster.Option(m.Pool.Option),
+		Image: fmt.Sprintf("ami-%017x", hashOf(r.class)), Class: r.class, State: cloud.State(m.At(c.clock.Now())),
+		Batch: r.batch, LaunchedAt: m.LaunchedAt, Tags: maps.Clone(r.tags), PrivateDNS: c.privateDNS(m.ID),
+	}
+}
+
+// privateDNS is the name under which the machine's node registers.
+func (c *Cloud) privateDNS(id string) string {
+	suffix := "ec2.internal"
+	if c.options.Region != "us-east-1" {
+		suffix = c.options.Region + ".compute.internal"
+	}
+	var number uint32 // the market numbers its machines in the last nine digits
+	_, _ = fmt.Sscanf(id[len(id)-9:], "%09x", &number)
+	return fmt.Sprintf("ip-10-%d-%d-%d.%s", number>>16&0xff, number>>8&0xff, number&0xff, suffix)
+}
+
+func hashOf(text string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(text)) // a hash never fails
+	return h.Sum64()
+}
+
+// Boot is what becomes of a machine in the cluster: for tests and simulators
+// that play its kubelet.
+type Boot struct {
+	Node      cloud.NodeSetup
+	RunningAt time.Time
+	JoinsAt   time.Time // when its node registers; zero if it never does
+}
+
+// Boot tells what becomes of a machine of this cluster; false for one that is
+// terminated or unknown.
+func (c *Cloud) Boot(id string) (Boot, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	m, live := c.ours(id)
+	if !live {
+		return Boot{}, false
+	}
+	r, _ := c.recordOf(m)
+	b := Boot{Node: cloneSetup(r.node), RunningAt: m.RunningAt}
+	if !m.NeverJoins {
+		b.JoinsAt = m.RunningAt.Add(m.JoinFor)
+	}
+	return b, true
+}

@@ -1,0 +1,171 @@
+package fake
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/market"
+)
+
+// inbox is what became of the notices. Which there are follows from the
+// machines, so nothing can be lost.
+type inbox struct {
+	done      map[string]bool
+	hidden    map[string]time.Time // handed out, and not to be seen again before
+	announced []cloud.Notice
+	kick      chan struct{} // closed and replaced when there is a new one
+}
+
+func newInbox() inbox {
+	return inbox{done: map[string]bool{}, hidden: map[string]time.Time{}, kick: make(chan struct{})}
+}
+
+// Announce sends a notice of the given kind about a machine: maintenance,
+// which the market does not know.
+func (c *Cloud) Announce(kind cloud.NoticeKind, machineID string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.inbox.announced = append(c.inbox.announced, notice(machineID, kind, c.clock.Now()))
+	close(c.inbox.kick)
+	c.inbox.kick = make(chan struct{})
+}
+
+// Next implements cloud.Notices.
+func (c *Cloud) Next(ctx context.Context) ([]cloud.Notice, error) {
+	before, after := c.faults.next(CallNext)
+	if before != nil {
+		return nil, fmt.Errorf("wait for notices: %w", before)
+	}
+	for {
+		changed := c.market.Changed() // taken before looking, so that no change is missed
+		due, next, kick := c.collect()
+		if len(due) > 0 && after != nil {
+			return nil, fmt.Errorf("wait for notices: %w", after)
+		}
+		if len(due) > 0 {
+			return due, nil
+		}
+		if err := c.wait(ctx, next, changed, kick); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// wait returns nil when it is time to look again.
+func (c *Cloud) wait(ctx context.Context, next time.Time, changed, kick <-chan struct{}) error {
+	var come <-chan struct{}
+	if !next.IsZero() {
+		at, stop := c.clock.At(next)
+		defer stop()
+		come = at
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-come:
+	case <-changed:
+	case <-kick:
+	}
+	return nil
+}
+
+// Done implements cloud.Notices.
+func (c *Cloud) Done(ctx context.Context, n cloud.Notice) error {
+	before, after := c.faults.next(CallDone)
+	if err := firstOf(ctx.Err(), before); err != nil {
+		return fmt.Errorf("acknowledge notice %s: %w", n.ID, err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.inbox.done[n.ID] = true
+	delete(c.inbox.hidden, n.ID)
+	if after != nil {
+		return fmt.Errorf("acknowledge notice %s: %w", n.ID, after)
+	}
+	return nil
+}
+
+// collect hands out the notices that are due, in the order of their moments,
+// and says when the next will be.
+func (c *Cloud) collect() (due []cloud.Notice, next time.Time, kick <-chan struct{}) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now, all := c.clock.Now(), c.all()
+	for _, n := range all {
+		at := n.At
+		if again := c.inbox.hidden[n.ID]; again.After(at) {
+			at = again
+		}
+		switch {
+		case c.inbox.done[n.ID]:
+		case at.After(now):
+			if next.IsZero() || at.Before(next) {
+				next = at
+			}
+		default:
+			c.inbox.hidden[n.ID] = now.Add(c.options.RedeliverIn)
+			due = append(due, n)
+		}
+	}
+	c.inbox.forget(all)
+	return due, next, c.inbox.kick
+}
+
+// all lists every notice about a machine of this cluster, those that are
+// still to come included, by moment and ID.
+func (c *Cloud) all() []cloud.Notice {
+	out := slices.DeleteFunc(slices.Clone(c.inbox.announced), func(n cloud.Notice) bool { return c.inbox.done[n.ID] })
+	for _, m := range c.market.Machines() {
+		if _, ours := c.recordOf(m); ours {
+			out = append(out, noticesOf(m)...)
+		}
+	}
+	slices.SortFunc(out, func(a, b cloud.Notice) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
+	return out
+}
+
+func noticesOf(m market.Machine) []cloud.Notice {
+	var out []cloud.Notice
+	for _, x := range []struct {
+		kind cloud.NoticeKind
+		at   time.Time
+	}{
+		{cloud.Rebalance, m.AdvisedAt}, {cloud.Interrupted, m.WarnedAt},
+		{cloud.HasStopped, m.StoppingAt}, {cloud.Terminated, m.EndsAt},
+	} {
+		if !x.at.IsZero() {
+			out = append(out, notice(m.ID, x.kind, x.at))
+		}
+	}
+	return out
+}
+
+func notice(machineID string, kind cloud.NoticeKind, at time.Time) cloud.Notice {
+	return cloud.Notice{ID: fmt.Sprintf("%s/%s/%d", machineID, kind, at.UnixNano()), Kind: kind, MachineID: machineID, At: at}
+}
+
+// forget drops the marks of notices that exist no longer.
+func (i *inbox) forget(all []cloud.Notice) {
+	if len(i.done)+len(i.hidden) <= 2*len(all)+64 {
+		return
+	}
+	known := map[string]bool{}
+	for _, n := range all {
+		known[n.ID] = true
+	}
+	for id := range i.done {
+		if !known[id] {
+			delete(i.done, id)
+		}
+	}
+	for id := range i.hidden {
+		if !known[id] {
+			delete(i.hidden, id)
+		}
+	}
+	i.announced = slices.DeleteFunc(i.announced, func(n cloud.Notice) bool { return !known[n.ID] })
+}
