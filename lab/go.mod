@@ -22,7 +22,11 @@ require (
 	sigs.k8s.io/yaml v1.6.0
 )
 
-require mvdan.cc/sh/v3 v3.14.1 // indirect
+require (
+	github.com/aws/aws-sdk-go-v2/service/eks v1.105.3 // indirect
+	github.com/aws/aws-sdk-go-v2/service/ssm v1.81.3 // indirect
+	mvdan.cc/sh/v3 v3.14.1 // indirect
+)
 
 require (
 	cel.dev/expr v0.25.1 // indirect

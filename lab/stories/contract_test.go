@@ -180,6 +180,17 @@ func awaitDead(t *testing.T, pids []int) {
 	}
 }
 
+// awaitFile waits until a file that another process writes is as wanted.
+func awaitFile(t *testing.T, path string, holds func([]byte) bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if content, err := os.ReadFile(path); err == nil && holds(content) {
+			return
+		}
+	}
+	t.Fatalf("%s is not as wanted after 10s", path)
+}
+
 // environment reads lab.env.
 func environment(t *testing.T, dir string) map[string]string {
 	t.Helper()

@@ -82,6 +82,13 @@ type lazyLab struct {
 	err   error
 }
 
+// startedLab is a lab that a story has started itself.
+func startedLab(dir string) *lazyLab {
+	l := &lazyLab{dir: dir}
+	l.once.Do(func() {})
+	return l
+}
+
 func newLazyLab(flags ...string) *lazyLab { return &lazyLab{flags: flags} }
 
 // use returns the lab's folder; the lab runs.
