@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/aws/catalog"
 	"github.com/daemok/daemok/cloud/aws/emulator"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/cloud/market"
@@ -52,23 +53,28 @@ type account struct {
 	class    nodeclass.Class
 }
 
-func openAccount(t testing.TB, lags *emulator.Lags, options Options) *account {
+func openAccount(t testing.TB) *account { return openAccountKnowing(t, nil) }
+
+// openAccountKnowing opens an account whose types were read before.
+func openAccountKnowing(t testing.TB, types []catalog.Type) *account {
 	t.Helper()
 	a := &account{clock: newClock()}
-	a.server = emulator.New(emulator.Options{Account: emulator.Account{ClusterName: "prod"}, Seed: 1, Now: a.Now, Lags: lags})
+	a.server = emulator.New(emulator.Options{Account: emulator.Account{ClusterName: "prod"}, Seed: 1, Now: a.Now})
 	web := httptest.NewServer(a.server)
 	t.Cleanup(func() { a.server.Close(); web.Close() })
 	pointAt(t, web.URL)
-	options.Cluster, options.Now, options.Pause, options.MemoryOverhead = "prod", a.Now, a.Pause, 0.075
 	var err error
-	if a.provider, err = New(t.Context(), options); err != nil {
+	if a.provider, err = New(t.Context(), Options{Cluster: "prod", Now: a.Now, Pause: a.Pause, MemoryOverhead: 0.075,
+		Warn: func(err error) { t.Error(err) }}); err != nil {
 		t.Fatal(err)
 	}
 	if err := a.provider.Check(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.provider.RefreshTypes(t.Context()); err != nil { // prices: those of the table
-		t.Fatal(err)
+	if a.provider.types, a.provider.typesSeq = types, 1; types == nil {
+		if err := a.provider.RefreshTypes(t.Context()); err != nil { // prices: those of the table
+			t.Fatal(err)
+		}
 	}
 	a.class = a.resolve(t, defaultSpec())
 	a.Advance(time.Minute) // a profile just made is accepted by now
@@ -128,7 +134,7 @@ func (a *account) request(t testing.TB, token string, option cluster.Option, kin
 }
 
 func TestResolveFindsTheAccount(t *testing.T) {
-	a := openAccount(t, nil, Options{})
+	a := openAccount(t)
 	r := a.class.Resolved
 	if len(r.Subnets) == 0 || r.Subnets[0].ZoneID == "" || r.Subnets[0].Free == 0 || len(r.Groups) == 0 || len(r.Images) < 3 || r.Profile == "" {
 		t.Errorf("Resolved = %+v", r)
@@ -153,7 +159,7 @@ func TestResolveFindsTheAccount(t *testing.T) {
 }
 
 func TestWhatAClassMadeIsRemovedWithIt(t *testing.T) {
-	a := openAccount(t, nil, Options{})
+	a := openAccount(t)
 	if _, err := a.provider.Launch(t.Context(), a.request(t, "t1", cluster.OnDemand, "m5.large")); err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +176,7 @@ func TestWhatAClassMadeIsRemovedWithIt(t *testing.T) {
 
 // The life of one machine, as the controllers go through it.
 func TestOneMachineFromLaunchToEnd(t *testing.T) {
-	a := openAccount(t, nil, Options{})
+	a := openAccount(t)
 	p := a.provider
 	got, err := p.Launch(t.Context(), a.request(t, "t1", cluster.Spot, "m5.large", "m5a.large", "m6g.large"))
 	if err != nil || len(got) != 1 {
@@ -214,7 +220,7 @@ func TestOneMachineFromLaunchToEnd(t *testing.T) {
 }
 
 func TestTheSameTokenBuysOnce(t *testing.T) {
-	a := openAccount(t, nil, Options{})
+	a := openAccount(t)
 	r := a.request(t, "t1", cluster.OnDemand, "m5.large")
 	r.Count = 3
 	first, err := a.provider.Launch(t.Context(), r)
@@ -241,7 +247,7 @@ func TestTheSameTokenBuysOnce(t *testing.T) {
 }
 
 func TestTheNextChoiceIsBoughtAtOnceAndShortageRemembered(t *testing.T) {
-	a := openAccount(t, nil, Options{})
+	a := openAccount(t)
 	r := a.request(t, "t1", cluster.OnDemand, "m5.large")
 	first := r.Options[0]
 	a.server.Market().SetCapacity(market.Pool{Kind: first.Kind, Zone: first.Zone, Option: market.OnDemand}, 0, 0)
@@ -280,7 +286,7 @@ func available(c *cluster.Catalogue, kind string, option cluster.Option) bool {
 }
 
 func TestMissingRightsAreNamed(t *testing.T) {
-	a := openAccount(t, nil, Options{})
+	a := openAccount(t)
 	a.server.Deny("CreateFleet")
 	_, err := a.provider.Launch(t.Context(), a.request(t, "t1", cluster.OnDemand, "m5.large"))
 	refused, ok := errors.AsType[*cloud.RefusedError](err)
@@ -290,7 +296,7 @@ func TestMissingRightsAreNamed(t *testing.T) {
 }
 
 func TestThrottlingThatLasts(t *testing.T) {
-	a := openAccount(t, nil, Options{})
+	a := openAccount(t)
 	a.server.Market().SetRate("CreateFleet", market.Rate{})
 	_, err := a.provider.Launch(t.Context(), a.request(t, "t1", cluster.OnDemand, "m5.large"))
 	if _, ok := errors.AsType[*cloud.ThrottledError](err); !ok {
@@ -300,7 +306,7 @@ func TestThrottlingThatLasts(t *testing.T) {
 
 // Every type that a class can become is complete, and nearly all have prices.
 func TestTheWholeRegionIsKnown(t *testing.T) {
-	a := openAccount(t, nil, Options{Warn: func(err error) { t.Error(err) }})
+	a := openAccount(t)
 	if err := a.provider.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -326,7 +332,7 @@ func TestTheWholeRegionIsKnown(t *testing.T) {
 
 // What it costs to work out all kinds for one class.
 func BenchmarkKindsOfTheWholeRegion(b *testing.B) {
-	a := openAccount(b, nil, Options{})
+	a := openAccount(b)
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)

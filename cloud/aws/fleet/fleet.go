@@ -164,11 +164,19 @@ func fleetInput(r Request, configs []types.FleetLaunchTemplateConfigRequest) *ec
 	return in
 }
 
-// allTags are those of a machine of this very launch.
+// allTags are those of a machine of this very launch. The request's count
+// before the class's; those that tell whose a machine is cannot be replaced.
 func allTags(r Request) map[string]string {
-	tags := map[string]string{}
-	maps.Copy(tags, r.Launch.Tags)
-	maps.Copy(tags, lastingTags(r)) // those that tell whose it is cannot be replaced
+	tags := maps.Clone(r.Launch.Tags)
+	if tags == nil {
+		tags = map[string]string{}
+	}
+	for k, v := range lastingTags(r) {
+		if _, given := tags[k]; !given {
+			tags[k] = v
+		}
+	}
+	maps.Copy(tags, ownTags(r))
 	if r.Launch.Batch != "" {
 		tags[nodeclass.TagBatch] = r.Launch.Batch
 	}
@@ -180,18 +188,20 @@ func allTags(r Request) map[string]string {
 func lastingTags(r Request) map[string]string {
 	tags := map[string]string{}
 	maps.Copy(tags, r.Class.Spec.Tags)
-	name := r.Launch.Node.Labels[nodeclass.TagPool]
-	if given, ok := r.Launch.Tags[nodeclass.TagPool]; ok {
-		name = given
-	}
-	if name != "" {
-		tags[nodeclass.TagPool] = name
-	}
-	maps.Copy(tags, map[string]string{
+	maps.Copy(tags, ownTags(r))
+	return tags
+}
+
+// ownTags tell whose a machine is.
+func ownTags(r Request) map[string]string {
+	tags := map[string]string{
 		nodeclass.TagClass:                  r.Class.Name,
 		nodeclass.TagEKS:                    r.Cluster.Name,
 		nodeclass.TagOwned + r.Cluster.Name: nodeclass.ClusterOwned,
-	})
+	}
+	if pool := cmp.Or(r.Launch.Tags[nodeclass.TagPool], r.Launch.Node.Labels[nodeclass.TagPool]); pool != "" {
+		tags[nodeclass.TagPool] = pool
+	}
 	return tags
 }
 

@@ -1,0 +1,41 @@
+package aws
+
+import (
+	"testing"
+	"time"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/aws/catalog"
+	"github.com/daemok/daemok/cloud/aws/shortage"
+	"github.com/daemok/daemok/cloud/cloudtest"
+	"github.com/daemok/daemok/cloud/market"
+)
+
+// The adapter keeps the port's promises over AWS's own wire, with the lags and
+// limits of an ordinary day.
+func TestConformance(t *testing.T) {
+	var types []catalog.Type // the region's, read once and never written
+	cloudtest.Run(t, func(t *testing.T) cloudtest.Subject {
+		a := openAccountKnowing(t, types)
+		types = a.provider.types
+		other, err := New(t.Context(), Options{Cluster: "test", Now: a.Now, Pause: a.Pause})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return cloudtest.Subject{
+			Catalog: a.provider, Machines: a.provider, Other: other, Class: a.port(), Advance: a.Advance,
+			SellOut: func(o cloud.OfferChoice, n int) { a.server.Market().SetCapacity(poolOf(o), n, 0) },
+			SetPrice: func(o cloud.OfferChoice, dollars float64) {
+				a.server.Market().SetPrice(poolOf(o), dollars)
+				if err := a.provider.RefreshSpot(t.Context()); err != nil {
+					t.Error(err)
+				}
+			},
+			LagMax: time.Minute, EndMax: 5 * time.Minute, ShortageFor: shortage.Keep,
+		}
+	})
+}
+
+func poolOf(o cloud.OfferChoice) market.Pool {
+	return market.Pool{Kind: o.Kind, Zone: o.Zone, Option: market.Option(o.Option)}
+}
