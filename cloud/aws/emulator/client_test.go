@@ -40,7 +40,7 @@ func (c *clock) advance(d time.Duration) {
 
 // account is an emulator with the real SDK in front of it.
 type account struct {
-	*testing.T
+	testing.TB
 	*clock
 	server *emulator.Server
 	config aws.Config
@@ -54,9 +54,9 @@ func noLags(o *emulator.Options) {
 	o.Lags, o.Figures = &emulator.Lags{}, figures
 }
 
-func open(t *testing.T, settings ...func(*emulator.Options)) *account {
+func open(t testing.TB, settings ...func(*emulator.Options)) *account {
 	t.Helper()
-	a := &account{T: t, clock: &clock{at: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}}
+	a := &account{TB: t, clock: &clock{at: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}}
 	o := emulator.Options{Seed: 7, TimeScale: 1, Now: a.now, Account: emulator.Account{Tags: map[string]string{"team": "blue"}}}
 	for _, set := range settings {
 		set(&o)
