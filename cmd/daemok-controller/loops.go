@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -21,8 +22,15 @@ import (
 // step is one loop's look at the object of that name.
 type step func(ctx context.Context, name string) (time.Duration, error)
 
+// conflictAfter is when an object that changed under a look is looked at
+// again; that is no error, the cache is only a moment behind.
+const conflictAfter = 50 * time.Millisecond
+
 func (s step) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 	after, err := s(ctx, r.Name)
+	if apierrors.IsConflict(err) {
+		return reconcile.Result{RequeueAfter: conflictAfter}, nil
+	}
 	return reconcile.Result{RequeueAfter: after}, err
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/pflag"
+	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/daemok/daemok/internal/version"
@@ -43,6 +44,7 @@ func run(ctx context.Context, args []string, env func(string) string) error {
 	}
 	log := newLogger(os.Stdout, o.logLevel)
 	ctrl.SetLogger(logr.FromSlogHandler(log.Handler()))
+	klog.SetLogger(logr.FromSlogHandler(log.Handler())) // client-go's own lines
 	log.Info("starting", "version", version.Get().String(), "cluster", o.clusterName)
 	p, err := build(ctx, o, log)
 	if err != nil {
