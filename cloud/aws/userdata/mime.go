@@ -31,30 +31,39 @@ func newPart(contentType, body string) part {
 // splitMIME returns the parts of a MIME document; ok is false when the text
 // is none.
 func splitMIME(text string) (parts []part, ok bool, err error) {
-	message, err := mail.ReadMessage(strings.NewReader(strings.TrimLeft(text, " \t\r\n")))
-	if err != nil {
+	body, separator, ok := multipartBody(text)
+	if !ok {
 		return nil, false, nil
 	}
-	kind, params, err := mime.ParseMediaType(message.Header.Get("Content-Type"))
-	if err != nil || !strings.HasPrefix(kind, "multipart/") {
-		return nil, false, nil
-	}
-	reader := multipart.NewReader(message.Body, params["boundary"])
+	reader := multipart.NewReader(body, separator)
 	for {
 		p, err := reader.NextRawPart()
 		if errors.Is(err, io.EOF) {
 			return parts, true, nil
 		}
-		var body []byte
+		var content []byte
 		if err == nil {
-			body, err = io.ReadAll(p)
+			content, err = io.ReadAll(p)
 		}
 		if err != nil {
 			return nil, true, fmt.Errorf("read MIME part %d of spec.userData: %w; check that every part is closed by its boundary %q",
-				len(parts)+1, err, params["boundary"])
+				len(parts)+1, err, separator)
 		}
-		parts = append(parts, part{p.Header, body})
+		parts = append(parts, part{p.Header, content})
 	}
+}
+
+// multipartBody returns what follows the header of a multipart document.
+func multipartBody(text string) (body io.Reader, separator string, ok bool) {
+	message, err := mail.ReadMessage(strings.NewReader(strings.TrimLeft(text, " \t\r\n")))
+	if err != nil {
+		return nil, "", false
+	}
+	kind, params, err := mime.ParseMediaType(message.Header.Get("Content-Type"))
+	if err != nil || !strings.HasPrefix(kind, "multipart/") {
+		return nil, "", false
+	}
+	return message.Body, params["boundary"], true
 }
 
 // joinMIME writes the parts as one document. Lines end in LF alone, as
