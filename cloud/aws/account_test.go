@@ -348,3 +348,14 @@ func BenchmarkKindsOfTheWholeRegion(b *testing.B) {
 	b.ReportMetric(float64(int64(after.HeapAlloc)-int64(before.HeapAlloc))/1024, "KiB-held")
 	b.ReportMetric(float64(len(a.kinds(b).Kinds)), "kinds")
 }
+
+// What it costs to learn the whole region over the wire, as every start does.
+func BenchmarkRefresh(b *testing.B) {
+	a := openAccount(b)
+	for b.Loop() {
+		if err := a.provider.Refresh(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+		a.Advance(time.Minute) // so that the account does not throttle
+	}
+}

@@ -45,5 +45,5 @@ func (f facts) NetworkMbps(kind string) int64 {
 	if !ok {
 		return 0
 	}
-	return int64(t.NetworkBaseMbps)
+	return t.NetworkBaseMbps
 }

@@ -138,9 +138,20 @@ func boolText(b bool) string {
 	return "false"
 }
 
-// byKey sorts a copy of items by a key.
+// byKey sorts a copy of items by a key, which is asked for once an item.
 func byKey[T any](items []T, key func(T) string) []T {
-	sorted := slices.Clone(items)
-	slices.SortFunc(sorted, func(a, b T) int { return cmp.Compare(key(a), key(b)) })
-	return sorted
+	type keyed struct {
+		key  string
+		item T
+	}
+	sorted := make([]keyed, len(items))
+	for i, item := range items {
+		sorted[i] = keyed{key(item), item}
+	}
+	slices.SortFunc(sorted, func(a, b keyed) int { return cmp.Compare(a.key, b.key) })
+	out := make([]T, len(items))
+	for i := range sorted {
+		out[i] = sorted[i].item
+	}
+	return out
 }
