@@ -140,9 +140,12 @@ func sayLaunch(w *world, _ time.Duration) string {
 	var lines []string
 	for _, m := range w.sorted() {
 		lines = append(lines, fmt.Sprintf("launched %s: %s in %s, %s", m.providerID, m.kind, m.zone, m.option))
+		if m.trouble != "" {
+			lines = append(lines, "on the way: "+m.trouble)
+		}
 	}
 	took := w.longest(func(m *machine) time.Time { return m.seenAt }, func(m *machine) time.Time { return m.launchedAt })
-	return strings.Join(append(lines, "Daemok's share: "+brief(took)+", the calls to AWS included"), "\n")
+	return strings.Join(append(lines, "Daemok's share: "+brief(took)+" at most; AWS's answers, and repeats while what was just made there is not visible yet, are part of it"), "\n")
 }
 
 func sayRegistered(w *world, _ time.Duration) string {

@@ -61,6 +61,7 @@ type machine struct {
 	kind, zone, option       string
 	decision                 *decision
 	conditions               map[string]condition
+	trouble                  string // what the claim last said stood in the way of its launch
 	seenAt, launchedAt       time.Time
 	nodeSeenAt, registeredAt time.Time
 	nodeReadyAt, openAt      time.Time // openAt: free of our taints
@@ -198,6 +199,9 @@ func (w *world) seeClaim(s sighting) {
 	m.providerID, _, _ = unstructured.NestedString(s.object.Object, "status", "providerID")
 	m.decision = readDecision(s.object.GetAnnotations()[decisionAnnotation])
 	m.conditions = conditionsOf(s.object)
+	if c := m.conditions["Launched"]; c.status != "True" && c.reason != "" && c.reason != "AwaitingReconciliation" {
+		m.trouble = strings.TrimSpace(c.reason + " " + c.message)
+	}
 	if m.conditions["Launched"].status == "True" {
 		once(&m.launchedAt, s.at)
 	}
