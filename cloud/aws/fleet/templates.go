@@ -63,7 +63,8 @@ func (t *Templates) ensure(ctx context.Context, want template) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	u := usage{usedAt: t.now()}
+	u := t.known[want.name] // another launch may have made it at the same time
+	u.usedAt = t.now()
 	if err == nil {
 		u.madeAt = u.usedAt
 	}
