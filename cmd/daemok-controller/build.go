@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/aws"
 	"github.com/daemok/daemok/controller/claim"
 	"github.com/daemok/daemok/controller/class"
 	"github.com/daemok/daemok/controller/collect"
@@ -150,6 +151,7 @@ func (p *parts) addLoops() error {
 	}
 	classLoop := &class.Reconciler{
 		Store: store, Finder: p.provider, Events: p.events, Now: time.Now,
+		DryRun: !p.options.disableDryRun, Verified: aws.VerifiedFor,
 		Validate: validateClass,
 		Hash: func(c *awsv1.EC2NodeClass) (string, string) {
 			return fingerprint.EC2NodeClass(c, fingerprint.Cluster{CABundle: p.authority}), fingerprint.Version

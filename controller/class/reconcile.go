@@ -10,10 +10,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -31,6 +33,7 @@ const (
 	refreshEvery = time.Minute      // what was found is looked up again
 	waitForUsers = 10 * time.Second // between looks at the claims of a class that is being deleted
 	retryAfter   = 5 * time.Second  // after an answer that was no answer
+	verifyAgain  = 2 * time.Second  // a new instance profile is usable after some seconds
 )
 
 type requirement = corev1.NodeSelectorRequirement
@@ -44,6 +47,9 @@ type finder interface {
 	Groups(ctx context.Context, class nodeclass.Class) ([]nodeclass.Group, error)
 	Images(ctx context.Context, class nodeclass.Class) ([]nodeclass.Image, error)
 	Profile(ctx context.Context, class nodeclass.Class) (string, error)
+	// Verify asks whether machines could be launched from a class whose parts
+	// are all found.
+	Verify(ctx context.Context, class nodeclass.Class) error
 	// Forget removes everything that was made for the class.
 	Forget(ctx context.Context, class nodeclass.Class) error
 }
@@ -55,7 +61,18 @@ type Reconciler struct {
 	Events   publisher
 	Validate func(*awsv1.EC2NodeClass) []validate.Finding
 	Hash     func(*awsv1.EC2NodeClass) (hash, version string)
+	DryRun   bool          // verify by dry runs
+	Verified time.Duration // for how long a good answer holds
 	Now      func() time.Time
+
+	mu       sync.Mutex
+	verified map[string]verdict // by class
+}
+
+// verdict is that machines could be launched from a class in this form.
+type verdict struct {
+	hash string
+	at   time.Time
 }
 
 // Reconcile observes one class, takes the next step and returns how long to
@@ -120,7 +137,9 @@ func (r *Reconciler) resolve(ctx context.Context, c *awsv1.EC2NodeClass) time.Du
 			again = retryAfter
 		}
 	}
-	r.validate(c)
+	if r.valid(c) {
+		again = min(again, r.verify(ctx, c))
+	}
 	return again
 }
 
@@ -192,22 +211,68 @@ func answered(err error) bool {
 	return err == nil || errors.As(err, &missing)
 }
 
-// validate sets the condition that needs the others.
-func (r *Reconciler) validate(c *awsv1.EC2NodeClass) {
+// valid sets the condition that needs the others where something is wrong.
+func (r *Reconciler) valid(c *awsv1.EC2NodeClass) bool {
 	for _, f := range r.Validate(c) {
 		if !f.Warning {
 			condition.SetFalse(c, awsv1.ClassValidationSucceeded, reasonOf(f), f.String(), r.Now())
-			return
+			return false
 		}
 		r.Events.Publish(observe.Event{About: c, Key: "EC2NodeClass/" + c.Name, Warning: true, Reason: "SpecWarning", Message: f.String()})
 	}
 	for _, kind := range []string{awsv1.ClassSubnetsReady, awsv1.ClassSecurityGroupsReady, awsv1.ClassAMIsReady, awsv1.ClassInstanceProfileReady} {
 		if !condition.IsTrue(c, kind) {
 			condition.SetFalse(c, awsv1.ClassValidationSucceeded, awsv1.ReasonDependenciesNotReady, "waits for condition "+kind, r.Now())
-			return
+			return false
 		}
 	}
-	condition.SetTrue(c, awsv1.ClassValidationSucceeded, r.Now())
+	return true
+}
+
+// verify asks the cloud whether machines could be launched, unless it said so
+// lately of the same class. Without an answer a class that was valid stays so.
+func (r *Reconciler) verify(ctx context.Context, c *awsv1.EC2NodeClass) time.Duration {
+	kind := awsv1.ClassValidationSucceeded
+	if !r.DryRun {
+		condition.Set(c, kind, metav1.ConditionTrue, awsv1.ReasonDryRunDisabled, "dry runs are switched off", r.Now())
+		return refreshEvery
+	}
+	now := verdict{c.Annotations[api.AnnotationNodeClassHash] + "/" + c.Status.InstanceProfile, r.Now()}
+	if last := r.lastVerdict(c.Name); last.hash == now.hash && now.at.Before(last.at.Add(r.Verified)) {
+		condition.SetTrue(c, kind, r.Now())
+		return refreshEvery
+	}
+	settings, err := Settings(c)
+	if err == nil {
+		err = r.Finder.Verify(ctx, settings)
+	}
+	var refused *cloud.RefusedError
+	switch {
+	case err == nil:
+		r.noteVerdict(c.Name, now)
+		condition.SetTrue(c, kind, r.Now())
+		return refreshEvery
+	case errors.As(err, &refused):
+		condition.SetFalse(c, kind, refused.Reason, refused.Cause, r.Now())
+	case !condition.IsTrue(c, kind):
+		condition.SetUnknown(c, kind, "", err.Error(), r.Now())
+	}
+	return verifyAgain
+}
+
+func (r *Reconciler) lastVerdict(class string) verdict {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.verified[class]
+}
+
+func (r *Reconciler) noteVerdict(class string, v verdict) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.verified == nil {
+		r.verified = map[string]verdict{}
+	}
+	r.verified[class] = v
 }
 
 // reasonOf is the condition's reason for a finding; those without one are

@@ -27,8 +27,9 @@ var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // account is a cloud in which everything is found unless an error says not.
 type account struct {
-	subnets, groups, images, profile error
-	forgotten                        []string
+	subnets, groups, images, profile, verify error
+
+	forgotten []string
 }
 
 func (a *account) Subnets(context.Context, nodeclass.Class) ([]nodeclass.Subnet, error) {
@@ -57,6 +58,8 @@ func (a *account) Profile(context.Context, nodeclass.Class) (string, error) {
 	return "lab_profile", a.profile
 }
 
+func (a *account) Verify(context.Context, nodeclass.Class) error { return a.verify }
+
 func (a *account) Forget(_ context.Context, c nodeclass.Class) error {
 	a.forgotten = append(a.forgotten, c.Name)
 	return nil
@@ -74,7 +77,7 @@ func reconcile(t *testing.T, a *account, objects ...client.Object) (*awsv1.EC2No
 	_ = awsv1.AddToScheme(s)
 	store := fake.NewClientBuilder().WithScheme(s).WithStatusSubresource(&awsv1.EC2NodeClass{}).WithObjects(objects...).Build()
 	r := &Reconciler{
-		Store: store, Finder: a, Events: silent{}, Now: func() time.Time { return start },
+		Store: store, Finder: a, Events: silent{}, DryRun: true, Verified: time.Hour, Now: func() time.Time { return start },
 		Validate: func(c *awsv1.EC2NodeClass) []validate.Finding {
 			return validate.EC2NodeClass(c, validate.ClassOptions{})
 		},
@@ -155,6 +158,29 @@ func TestWhatIsMissingIsSaid(t *testing.T) {
 			}
 			if again != retryAfter {
 				t.Errorf("looks again after %v, want %v", again, retryAfter)
+			}
+		})
+	}
+}
+
+func TestAClassThatCannotLaunchIsNotReady(t *testing.T) {
+	tests := map[string]struct {
+		err    error
+		status metav1.ConditionStatus
+		reason string
+	}{
+		"SC-481 a right that is missing is named":    {&cloud.RefusedError{Reason: awsv1.ReasonRunInstancesAuthCheckFailed, Cause: "may not"}, metav1.ConditionFalse, awsv1.ReasonRunInstancesAuthCheckFailed},
+		"a profile that EC2 does not know yet waits": {errors.New("EC2 does not know the instance profile yet"), metav1.ConditionUnknown, condition.ReasonAwaiting},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, again := reconcile(t, &account{verify: tt.err}, class())
+			c := condition.Get(got, awsv1.ClassValidationSucceeded)
+			if c.Status != tt.status || c.Reason != tt.reason || condition.IsTrue(got, awsv1.ClassReady) {
+				t.Errorf("validation = %s %s, ready %v; want %s %s, not ready", c.Status, c.Reason, condition.IsTrue(got, awsv1.ClassReady), tt.status, tt.reason)
+			}
+			if again != verifyAgain {
+				t.Errorf("looks again after %v, want %v", again, verifyAgain)
 			}
 		})
 	}
