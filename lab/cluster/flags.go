@@ -9,12 +9,8 @@ import (
 	"github.com/daemok/daemok/lab/pki"
 )
 
-// ServiceCIDR is the range of service addresses; DNSAddress lies in it, where
-// EKS puts the cluster's DNS for this range.
-const (
-	ServiceCIDR = "10.100.0.0/16"
-	DNSAddress  = "10.100.0.10"
-)
+// ServiceCIDR is the range of service addresses, one of the two that EKS uses.
+const ServiceCIDR = "10.100.0.0/16"
 
 // Names of certificates and kubeconfigs in the lab's directory.
 const (

@@ -9,7 +9,6 @@ package component
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -32,11 +31,6 @@ const (
 // Names returns the components in the order in which they start.
 func Names() []string {
 	return []string{APIServer, ControllerManager, Scheduler}
-}
-
-// Known reports whether name is a component.
-func Known(name string) bool {
-	return slices.Contains(Names(), name)
 }
 
 // Run runs the named component with its own flags until the process is told to
