@@ -95,7 +95,6 @@ func (s *shop) List(_ context.Context, f cloud.Filter) ([]cloud.Machine, error) 
 
 func (s *shop) Terminate(context.Context, ...string) ([]string, error) { return nil, nil }
 func (s *shop) Tag(context.Context, string, map[string]string) error   { return nil }
-func (s *shop) sold(option cluster.Option) int                         { return 1000 - s.stock[option] }
 
 // For offers spot while there is some, then on-demand, then nothing.
 func (s *shop) For(context.Context, *karpv1.NodeClaim) (cloud.LaunchRequest, error) {

@@ -260,7 +260,8 @@ func (r *Reconciler) say(ctx context.Context, claim *karpv1.NodeClaim, kind, rea
 	if claim == nil {
 		return nil
 	}
-	before, changed := claim.DeepCopy(), false
+	before := claim.DeepCopy()
+	var changed bool
 	if reason == "" {
 		changed = condition.SetTrue(claim, kind, r.Now())
 	} else {

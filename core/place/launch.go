@@ -182,5 +182,3 @@ func (b *buyer) requirements(l *load, options bitset.Set, kinds []int) (constrai
 	out = out.And(constraint.Requirement{Key: cluster.LabelZone, Set: constraint.Values(zones...)})
 	return out.And(constraint.Requirement{Key: cluster.LabelCapacityType, Set: constraint.Values(ways...)}), labels
 }
-
-func (b *buyer) decides(key string) bool { return b.Defines(key) }

@@ -62,11 +62,11 @@ func (r *run) tournament(b *buyer, w *way, g *group, left []int64) (best, last *
 		if r.steps++; best != nil && total/b.cost[i] < most {
 			continue
 		}
-		if key := [2]int64{int64(kind), int64(b.cost[i])}; r.tried[key] {
+		key := [2]int64{int64(kind), int64(b.cost[i])}
+		if r.tried[key] {
 			continue
-		} else {
-			r.tried[key] = true
 		}
+		r.tried[key] = true
 		tries++
 		l := &r.scratch
 		l.reset(i)

@@ -110,7 +110,7 @@ func Pool(o PoolObject, nodes int, now time.Time) (cluster.Pool, error) {
 func PoolLabels(o PoolObject) constraint.Labels {
 	labels := map[string]string{}
 	for key, value := range o.Template.Metadata.Labels {
-		labels[NormaliseKey(key)] = string(value)
+		labels[NormaliseKey(key)] = value
 	}
 	if o.ID.Kind == KindNodePool {
 		labels[api.LabelNodePool] = o.ID.Name

@@ -1,6 +1,7 @@
 package emulator
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -206,7 +207,7 @@ func createInstanceProfile(c *call) (any, error) {
 
 // iamTagError puts a tag error into IAM's own codes.
 func iamTagError(err error) error {
-	if e, ok := err.(*wire.Error); ok {
+	if e, ok := errors.AsType[*wire.Error](err); ok {
 		return wire.Errorf("InvalidInput", "%s", e.Message)
 	}
 	return err

@@ -1,6 +1,7 @@
 package wire_test
 
 import (
+	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"slices"
@@ -74,7 +75,7 @@ func TestLocate(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			r := httptest.NewRequest("POST", "/", nil)
+			r := httptest.NewRequest(http.MethodPost, "/", nil)
 			r.Header.Set("Authorization", tt.authorization)
 			r.Header.Set("X-Amz-Target", tt.target)
 			if got := wire.Locate(r, url.Values{"Action": {tt.action}}); got != tt.want {
