@@ -45,9 +45,12 @@ func build(ctx context.Context, o options, log *slog.Logger) (ctrl.Manager, erro
 		return nil, fmt.Errorf("find the cluster: %w", err)
 	}
 	config.QPS, config.Burst = float32(o.kubeQPS), o.kubeBurst
+	if _, err := versionOf(config)(ctx); err != nil {
+		return nil, fmt.Errorf("the API server at %s cannot be used, check KUBECONFIG and the way to it: %w", config.Host, err)
+	}
 	info := version.Get()
 	told := observe.NewMetrics(metrics.Registry, info.Version, info.Commit, info.Go, runtime.GOARCH)
-	provider, err := newProvider(ctx, o, config, told)
+	provider, err := newProvider(ctx, o, config, told, log)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"k8s.io/client-go/discovery"
@@ -41,7 +42,7 @@ const startFor = time.Minute
 
 // newProvider connects to AWS and learns what is for sale, so that a wrong
 // setting ends the program with one line.
-func newProvider(ctx context.Context, o options, config *rest.Config, told *observe.Metrics) (provider, error) {
+func newProvider(ctx context.Context, o options, config *rest.Config, told *observe.Metrics, log *slog.Logger) (provider, error) {
 	ctx, cancel := context.WithTimeout(ctx, startFor)
 	defer cancel()
 	settings := aws.Options{
@@ -50,6 +51,7 @@ func newProvider(ctx context.Context, o options, config *rest.Config, told *obse
 		IsolatedVPC: o.isolatedVPC, MemoryOverhead: o.vmMemoryOverheadPercent, ReservedENIs: int64(o.reservedENIs),
 		DNS:      clusterDNS(ctx, config),
 		Observer: callObserver{told},
+		Warn:     func(err error) { log.Warn("learnt less of AWS than there is", "error", err.Error()) },
 	}
 	if !o.eksControlPlane {
 		settings.KubernetesVersion = versionOf(config)
