@@ -8,7 +8,8 @@ import (
 )
 
 // fencedMachines refuses to buy or give back machines once the lease may end
-// before the call does.
+// before the call does, and ends calls that take longer than the fence counts
+// on.
 type fencedMachines struct {
 	cloud.Machines
 	fence *fence.Fence
@@ -18,6 +19,8 @@ func (m fencedMachines) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cl
 	if err := m.fence.Check(); err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, m.fence.CallFor)
+	defer cancel()
 	return m.Machines.Launch(ctx, r)
 }
 
@@ -25,6 +28,8 @@ func (m fencedMachines) Terminate(ctx context.Context, ids ...string) ([]string,
 	if err := m.fence.Check(); err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, m.fence.CallFor)
+	defer cancel()
 	return m.Machines.Terminate(ctx, ids...)
 }
 
@@ -32,5 +37,7 @@ func (m fencedMachines) Tag(ctx context.Context, id string, tags map[string]stri
 	if err := m.fence.Check(); err != nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeout(ctx, m.fence.CallFor)
+	defer cancel()
 	return m.Machines.Tag(ctx, id, tags)
 }
