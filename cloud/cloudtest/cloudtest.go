@@ -104,7 +104,7 @@ func (b *bench) request(count int, offers ...cloud.OfferChoice) cloud.LaunchRequ
 	n := b.requests.Add(1)
 	return cloud.LaunchRequest{
 		Class: b.Class, Token: fmt.Sprintf("token-%d", n), Batch: fmt.Sprintf("batch-%d", n), Count: count,
-		Options: offers, Tags: map[string]string{"team": "blue"},
+		Options: offers, Tags: map[string]string{"team": "blue", "env": "test"},
 	}
 }
 

@@ -110,7 +110,7 @@ var machineTests = []conformance{
 			t.Fatalf("Tag: %v", err)
 		}
 		got := b.list(t, cloud.Filter{IDs: one})
-		if len(got) != 1 || got[0].Tags["Name"] != "web" || got[0].Tags["team"] != "green" || got[0].Batch == "" {
+		if len(got) != 1 || got[0].Tags["Name"] != "web" || got[0].Tags["team"] != "green" || got[0].Tags["env"] != "test" || got[0].Batch == "" {
 			t.Errorf("machine after Tag = %+v", got)
 		}
 	}},

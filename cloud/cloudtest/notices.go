@@ -20,8 +20,13 @@ var noticeTests = []conformance{
 			ended <- err
 		}()
 		cancel()
-		if err := <-ended; !errors.Is(err, context.Canceled) {
-			t.Errorf("Next = %v, want the context's error", err)
+		select {
+		case err := <-ended:
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("Next = %v, want the context's error", err)
+			}
+		case <-time.After(patience):
+			t.Errorf("Next still waits %v after its context was cancelled", patience)
 		}
 	}},
 	{"an interruption is told", func(t *testing.T, b *bench) {
@@ -111,10 +116,13 @@ func (b *bench) await(t *testing.T, kind cloud.NoticeKind, machineID string, see
 // deliverIn is more than a cloud takes to pass a notice on.
 const deliverIn = 3 * time.Second
 
+// patience is how long the tests themselves wait for an answer.
+const patience = 30 * time.Second
+
 // next waits for notices while a little of the cloud's time passes.
 func (b *bench) next(t *testing.T) []cloud.Notice {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	type answer struct {
 		notices []cloud.Notice
