@@ -96,7 +96,7 @@ func fencedClient(o options, f *fence.Fence) client.NewClientFunc {
 			config = rest.CopyConfig(config)
 			config.Wrap(f.Transport)
 			config.Timeout = callFor // what the fence counts on
-			co.HTTPClient = nil // that of the manager would go past the fence
+			co.HTTPClient = nil      // that of the manager would go past the fence
 		}
 		return client.New(config, co)
 	}
