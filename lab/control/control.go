@@ -6,6 +6,7 @@
 package control
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -45,9 +46,21 @@ type Status struct {
 	Components  []Component `json:"components"`
 }
 
+// Ice is an order to sell capacity out, or to bring it back. Kind, Zone and
+// Option are patterns as of path.Match.
+type Ice struct {
+	Kind     string `json:"kind"`
+	Zone     string `json:"zone"`
+	Option   string `json:"option"`
+	Machines int    `json:"machines"` // that each pool still has
+	Melt     bool   `json:"melt"`     // plenty again
+}
+
 // lab is what takes the orders.
 type lab interface {
 	Status() Status
+	// Ice returns how many pools of capacity it changed.
+	Ice(order Ice) (int, error)
 	// Restart returns when the component serves again.
 	Restart(ctx context.Context, component string) error
 }
@@ -91,6 +104,19 @@ func handler(l lab) http.Handler {
 		}
 		w.WriteHeader(http.StatusNoContent)
 	})
+	mux.HandleFunc("POST /ice", func(w http.ResponseWriter, r *http.Request) {
+		var order Ice
+		err := json.NewDecoder(r.Body).Decode(&order)
+		pools := 0
+		if err == nil {
+			pools, err = l.Ice(order)
+		}
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		_ = json.NewEncoder(w).Encode(pools) // the asker is gone when this fails
+	})
 	return mux
 }
 
@@ -110,7 +136,7 @@ func Dial(socket string) *Client {
 
 // Status asks the lab how it is.
 func (c *Client) Status(ctx context.Context) (Status, error) {
-	content, err := c.do(ctx, http.MethodGet, "/status")
+	content, err := c.do(ctx, http.MethodGet, "/status", nil)
 	if err != nil {
 		return Status{}, fmt.Errorf("ask lab for its status: %w", err)
 	}
@@ -124,14 +150,31 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 // Restart has the lab stop a component and start it again, and returns when it
 // serves again.
 func (c *Client) Restart(ctx context.Context, component string) error {
-	if _, err := c.do(ctx, http.MethodPost, "/components/"+component+"/restart"); err != nil {
+	if _, err := c.do(ctx, http.MethodPost, "/components/"+component+"/restart", nil); err != nil {
 		return fmt.Errorf("restart %s: %w", component, err)
 	}
 	return nil
 }
 
-func (c *Client) do(ctx context.Context, method, path string) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, method, "http://lab"+path, nil)
+// Ice sells capacity out or brings it back, and returns how many pools of
+// capacity that changed.
+func (c *Client) Ice(ctx context.Context, order Ice) (pools int, err error) {
+	body, err := json.Marshal(order)
+	if err != nil {
+		return 0, fmt.Errorf("write order about capacity: %w", err)
+	}
+	content, err := c.do(ctx, http.MethodPost, "/ice", bytes.NewReader(body))
+	if err != nil {
+		return 0, fmt.Errorf("change capacity: %w", err)
+	}
+	if err := json.Unmarshal(content, &pools); err != nil {
+		return 0, fmt.Errorf("read answer about capacity: %w", err)
+	}
+	return pools, nil
+}
+
+func (c *Client) do(ctx context.Context, method, path string, body io.Reader) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, method, "http://lab"+path, body)
 	if err != nil {
 		return nil, err
 	}

@@ -74,7 +74,7 @@ machines join them, and the controller, all in one directory of this machine.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(upCommand(), downCommand(), statusCommand(), restartCommand(), kubectlCommand())
+	root.AddCommand(upCommand(), downCommand(), statusCommand(), restartCommand(), iceCommand(), kubectlCommand())
 	return root
 }
 
