@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/core/cluster"
@@ -179,16 +180,21 @@ func (a *Applier) stillEmpty(ctx context.Context, name string) error {
 	return nil
 }
 
+// taint changes a node's taints. A node that changed meanwhile, as it does with
+// every heartbeat, is read again.
 func (a *Applier) taint(ctx context.Context, name string, change func(*corev1.Node) bool) error {
-	node := &corev1.Node{}
-	if err := a.Live.Get(ctx, client.ObjectKey{Name: name}, node); err != nil {
-		return fmt.Errorf("read node %s: %w", name, err)
-	}
-	before := node.DeepCopy()
-	if !change(node) {
-		return nil
-	}
-	if err := a.Store.Patch(ctx, node, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		node := &corev1.Node{}
+		if err := a.Live.Get(ctx, client.ObjectKey{Name: name}, node); err != nil {
+			return err
+		}
+		before := node.DeepCopy()
+		if !change(node) {
+			return nil
+		}
+		return a.Store.Patch(ctx, node, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	})
+	if err != nil {
 		return fmt.Errorf("write taints of node %s: %w", name, err)
 	}
 	return nil
