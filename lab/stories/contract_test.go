@@ -123,6 +123,7 @@ func TestKeptLabRefusesAnotherIdentity(t *testing.T) {
 func TestBadFlagsAreRefused(t *testing.T) {
 	tests := map[string]struct{ flag, says string }{
 		"a region that is none":    {"--region=mars-north-1", "mars-north-1"},
+		"a version EKS has not":    {"--eks-version=1.36.3", "--eks-version is 1.36.3"},
 		"a negative time scale":    {"--time-scale=-1", "--time-scale is -1"},
 		"a negative node count":    {"--nodes=-1", "--nodes is -1"},
 		"a port that is none":      {"--port=70000", "--port is 70000"},

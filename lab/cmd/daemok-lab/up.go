@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +16,8 @@ import (
 
 // readyWithin is how long a lab may take to get up.
 const readyWithin = 120 * time.Second
+
+var eksVersion = regexp.MustCompile(`^1\.[0-9]{2}$`)
 
 // upFlags are the flags of up as the command line gives them.
 type upFlags struct {
@@ -73,6 +76,8 @@ func (f *upFlags) check(cmd *cobra.Command) error {
 		f.identity.Seed = &f.seed
 	}
 	switch {
+	case f.identity.EKSVersion != "" && !eksVersion.MatchString(f.identity.EKSVersion):
+		return fmt.Errorf("--eks-version is %s: want a minor version as EKS names it, such as 1.36", f.identity.EKSVersion)
 	case f.nodes < 0:
 		return fmt.Errorf("--nodes is %d: want 0 or more", f.nodes)
 	case f.timeScale < 0:
