@@ -29,10 +29,10 @@ import (
 // The lease. A mutating call may take callFor; the fence lets none start that
 // could outlive the lease.
 const (
-	leaseFor   = 30 * time.Second
-	renewFor   = 20 * time.Second
-	renewEvery = 3 * time.Second
-	callFor    = 20 * time.Second
+	leaseFor   = 20 * time.Second
+	renewFor   = 14 * time.Second
+	renewEvery = 2 * time.Second
+	callFor    = 12 * time.Second
 )
 
 func scheme() (*runtime.Scheme, error) {

@@ -20,7 +20,7 @@ func Shape(pod *corev1.Pod) cluster.Shape {
 		Tolerations: tolerations(pod.Spec.Tolerations),
 		NodeTerms:   NodeTerms(&pod.Spec),
 		Priority:    priority(pod),
-		Unable:      unable(&pod.Spec),
+		Unable:      inWords(unable(&pod.Spec)),
 	}
 }
 
@@ -163,6 +163,14 @@ func unable(spec *corev1.PodSpec) string {
 		}
 	}
 	return ""
+}
+
+// inWords tells the pod's owner about a rule that is not followed yet.
+func inWords(rule string) string {
+	if rule == "" {
+		return ""
+	}
+	return "the pod uses " + rule + ", which this version does not buy machines for yet; it waits for room on nodes that exist"
 }
 
 func priority(pod *corev1.Pod) int32 {
