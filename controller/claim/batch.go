@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
@@ -83,6 +85,24 @@ func takingPart(claims []karpv1.NodeClaim, a attempt) int {
 		}
 	}
 	return n
+}
+
+// stillWaiting returns those of the claims that still need a machine, as the
+// list shows them now.
+func stillWaiting(claims []*karpv1.NodeClaim, now []karpv1.NodeClaim) []*karpv1.NodeClaim {
+	needy := map[types.UID]*karpv1.NodeClaim{}
+	for i := range now {
+		if needsMachine(&now[i]) {
+			needy[now[i].UID] = &now[i]
+		}
+	}
+	var out []*karpv1.NodeClaim
+	for _, c := range claims {
+		if live := needy[c.UID]; live != nil {
+			out = append(out, live)
+		}
+	}
+	return out
 }
 
 // unassigned returns the machines that no claim of the list has yet, by ID.

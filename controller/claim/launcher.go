@@ -45,6 +45,7 @@ type Launcher struct {
 	mu      sync.Mutex
 	waiting map[string]struct{} // names not yet in a batch
 	busy    map[string]struct{} // names in a batch under way
+	turns   map[string]*turn    // by batch under way
 
 	wake chan struct{}
 }
@@ -65,7 +66,8 @@ type outcomes interface {
 
 // Prepare makes the launcher ready for Add and Run, and returns it.
 func (l *Launcher) Prepare() *Launcher {
-	l.waiting, l.busy, l.wake = map[string]struct{}{}, map[string]struct{}{}, make(chan struct{}, 1)
+	l.waiting, l.busy, l.turns = map[string]struct{}{}, map[string]struct{}{}, map[string]*turn{}
+	l.wake = make(chan struct{}, 1)
 	return l
 }
 
@@ -99,6 +101,7 @@ func (l *Launcher) Run(ctx context.Context) error {
 		for _, b := range l.batches(ctx, l.take()) {
 			under.Go(func() {
 				defer l.release(b.names())
+				defer l.enter(b)()
 				l.buy(ctx, b)
 			})
 		}
@@ -153,6 +156,35 @@ type batch struct {
 	claims   []*karpv1.NodeClaim // those still without a machine, sorted by name
 	request  cloud.LaunchRequest
 	repeated bool // the attempt may have been made before: look for its machines first
+	turn     *turn
+}
+
+// turn lets one hand over machines of a batch at a time. After a restart the
+// claims of one batch may come back in several groups, and a machine that two
+// of them see free must not be given twice.
+type turn struct {
+	slot  chan struct{}
+	users int
+}
+
+// enter gives a batch its turn, shared by all groups of that name, until the
+// function returned is called.
+func (l *Launcher) enter(b *batch) (leave func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	name := b.attempt.batch
+	if l.turns[name] == nil {
+		l.turns[name] = &turn{slot: make(chan struct{}, 1)}
+	}
+	b.turn = l.turns[name]
+	b.turn.users++
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if b.turn.users--; b.turn.users == 0 {
+			delete(l.turns, name)
+		}
+	}
 }
 
 func (b *batch) names() []string {
@@ -244,7 +276,7 @@ func (l *Launcher) try(ctx context.Context, b *batch) (done, progress bool) {
 	if len(b.request.Options) == 0 && !l.renew(ctx, b) {
 		return len(b.claims) == 0, false
 	}
-	if !l.mark(ctx, b) {
+	if all := l.mark(ctx, b); !all || len(b.claims) == 0 {
 		return len(b.claims) == 0, false
 	}
 	count := len(b.claims)
@@ -356,41 +388,76 @@ func (l *Launcher) fail(ctx context.Context, b *batch, why error) {
 }
 
 // mark writes the attempt on every claim of the batch before it is made;
-// claims that changed or went meanwhile leave the batch.
-func (l *Launcher) mark(ctx context.Context, b *batch) bool {
-	var mu sync.Mutex
-	var marked []*karpv1.NodeClaim
+// claims that went meanwhile leave the batch. It reports whether all that are
+// left carry the attempt; nothing may be bought before.
+func (l *Launcher) mark(ctx context.Context, b *batch) (all bool) {
+	errs := make([]error, len(b.claims))
 	var writes sync.WaitGroup
-	for _, c := range b.claims {
-		writes.Go(func() {
-			if err := l.markOne(ctx, c, b.attempt); err != nil {
-				return
-			}
-			mu.Lock()
-			marked = append(marked, c)
-			mu.Unlock()
-		})
+	for i, c := range b.claims {
+		writes.Go(func() { errs[i] = l.markOne(ctx, c, b.attempt) })
 	}
 	writes.Wait()
-	slices.SortFunc(marked, func(a, b *karpv1.NodeClaim) int { return strings.Compare(a.Name, b.Name) })
-	b.claims = marked
-	return len(marked) > 0
+	all = true
+	var left []*karpv1.NodeClaim
+	for i, err := range errs {
+		switch {
+		case errors.Is(err, errGone):
+			continue
+		case err != nil:
+			all = false
+		}
+		left = append(left, b.claims[i])
+	}
+	b.claims = left
+	return all
 }
 
+// errGone says that a claim needs no machine any more.
+var errGone = errors.New("the claim is gone or has its machine")
+
+// markTries is how often a claim that changed meanwhile is read anew at once.
+const markTries = 5
+
 func (l *Launcher) markOne(ctx context.Context, c *karpv1.NodeClaim, a attempt) error {
-	if c.Annotations[api.MarkLaunchAttempt] == a.String() {
-		return nil
+	var err error
+	for range markTries {
+		if c.Annotations[api.MarkLaunchAttempt] == a.String() {
+			return nil
+		}
+		marked := c.DeepCopy()
+		if marked.Annotations == nil {
+			marked.Annotations = map[string]string{}
+		}
+		marked.Annotations[api.MarkLaunchAttempt] = a.String()
+		err = l.Store.Patch(ctx, marked, client.MergeFromWithOptions(c, client.MergeFromWithOptimisticLock{}))
+		switch {
+		case err == nil:
+			*c = *marked
+			return nil
+		case apierrors.IsNotFound(err):
+			return errGone
+		case !apierrors.IsConflict(err):
+			return fmt.Errorf("write launch attempt %s on claim %s: %w", a, c.Name, err)
+		}
+		if err := l.reread(ctx, c); err != nil {
+			return err
+		}
 	}
-	before := c.DeepCopy()
-	if c.Annotations == nil {
-		c.Annotations = map[string]string{}
+	return fmt.Errorf("write launch attempt %s on claim %s: %w", a, c.Name, err)
+}
+
+// reread replaces a claim by what the API server has now.
+func (l *Launcher) reread(ctx context.Context, c *karpv1.NodeClaim) error {
+	live := &karpv1.NodeClaim{}
+	err := l.Live.Get(ctx, client.ObjectKeyFromObject(c), live)
+	switch {
+	case apierrors.IsNotFound(err), err == nil && (live.UID != c.UID || !needsMachine(live)):
+		return errGone
+	case err != nil:
+		return fmt.Errorf("read claim %s anew: %w", c.Name, err)
 	}
-	c.Annotations[api.MarkLaunchAttempt] = a.String()
-	err := l.Store.Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
-	if err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("write launch attempt %s on claim %s: %w", a, c.Name, err)
-	}
-	return err
+	*c = *live
+	return nil
 }
 
 func (l *Launcher) inBatch(ctx context.Context, name string) ([]karpv1.NodeClaim, error) {
@@ -406,7 +473,14 @@ func (l *Launcher) inBatch(ctx context.Context, name string) ([]karpv1.NodeClaim
 
 // handOver gives machines of the batch that no claim has yet to its claims,
 // in name order. Where the machines are not known they are looked up by tag.
+// Claims that went meanwhile, or have their machine, leave the batch.
 func (l *Launcher) handOver(ctx context.Context, b *batch, machines []cloud.Machine) error {
+	select {
+	case b.turn.slot <- struct{}{}:
+		defer func() { <-b.turn.slot }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	if machines == nil {
 		found, err := l.Machines.List(ctx, cloud.Filter{Batch: b.attempt.batch})
 		if err != nil {
@@ -418,8 +492,8 @@ func (l *Launcher) handOver(ctx context.Context, b *batch, machines []cloud.Mach
 	if err != nil {
 		return err
 	}
-	free := unassigned(machines, members)
-	return l.record(ctx, b, free)
+	b.claims = stillWaiting(b.claims, members)
+	return l.record(ctx, b, unassigned(machines, members))
 }
 
 // record writes one machine on each claim in parallel; claims that got none

@@ -30,6 +30,10 @@ const (
 	registerFor = 15 * time.Minute
 )
 
+// askAgain is how often a machine is asked for until there is one: the
+// launcher may have met an obstacle that no change of the claim tells of.
+const askAgain = 10 * time.Second
+
 // adder is the part of the Launcher this package's loop uses.
 type adder interface{ Add(name string) }
 
@@ -89,7 +93,7 @@ func (r *Reconciler) launch(ctx context.Context, c *karpv1.NodeClaim) (time.Dura
 		}
 	}
 	r.Launcher.Add(c.Name)
-	return left, nil
+	return min(left, askAgain), nil
 }
 
 // follow takes a bought claim through registration and initialisation.
