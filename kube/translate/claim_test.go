@@ -21,7 +21,7 @@ func launchOf(t *testing.T) (PoolObject, plan.Launch, *karpv1.NodeClaim) {
 		Name: "default", UID: "pool-uid",
 		Annotations: map[string]string{api.AnnotationNodePoolHash: "h", api.AnnotationNodePoolHashVersion: "v"},
 	}}
-	p.Spec.Template.Metadata.Labels = map[string]karpv1.LabelValue{"team": "a"}
+	p.Spec.Template.Metadata.Labels = map[string]string{"team": "a"}
 	p.Spec.Template.Metadata.Annotations = map[string]string{"note": "kept"}
 	p.Spec.Template.Spec.NodeClassRef = karpv1.NodeClassReference{Group: api.GroupAWS, Kind: "EC2NodeClass", Name: "main"}
 	p.Spec.Template.Spec.Taints = []corev1.Taint{{Key: "team", Value: "a", Effect: corev1.TaintEffectNoSchedule}}
