@@ -1,0 +1,198 @@
+// Package storetest is an API server in memory for tests of controllers:
+// writes with conflicts, finalizers, grace and evictions as a cluster has
+// them, watches that lag or break, and faults at any call.
+//
+// It promises what controllers rely on: one order of revisions, optimistic
+// locks, preconditions, generations, the status subresource apart from the
+// rest, pods that end only when their kubelet says so. It works in a
+// testing/synctest bubble. It validates nothing, runs no admission and
+// collects no garbage.
+package storetest
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+)
+
+// Server holds the objects of a cluster. Build it with New. It is safe for
+// concurrent use; what it holds is replaced, never written.
+type Server struct {
+	scheme *runtime.Scheme
+	now    func() time.Time
+
+	mu       sync.Mutex
+	revision uint64
+	objects  map[schema.GroupVersionKind]map[types.NamespacedName]client.Object
+	streams  map[*stream]struct{}
+	blocked  func(*corev1.Pod) bool // pods whose eviction a budget forbids
+}
+
+// New opens an empty server for the kinds of a scheme.
+func New(scheme *runtime.Scheme, now func() time.Time) *Server {
+	return &Server{
+		scheme: scheme, now: now, streams: map[*stream]struct{}{},
+		objects: map[schema.GroupVersionKind]map[types.NamespacedName]client.Object{},
+	}
+}
+
+// BlockEvictions makes evictions of the pods that blocked picks answer 429,
+// as a PodDisruptionBudget does; nil allows all again.
+func (s *Server) BlockEvictions(blocked func(*corev1.Pod) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.blocked = blocked
+}
+
+func (s *Server) kindOf(o runtime.Object) (schema.GroupVersionKind, error) {
+	return apiutil.GVKForObject(o, s.scheme)
+}
+
+func resourceOf(kind schema.GroupVersionKind) schema.GroupResource {
+	plural, _ := meta(kind)
+	return plural.GroupResource()
+}
+
+func (s *Server) get(kind schema.GroupVersionKind, key types.NamespacedName) (client.Object, error) {
+	o, known := s.objects[kind][key]
+	if !known {
+		return nil, apierrors.NewNotFound(resourceOf(kind), key.Name)
+	}
+	return o, nil
+}
+
+// all lists the objects of a kind, by namespace and name.
+func (s *Server) all(kind schema.GroupVersionKind) []client.Object {
+	return slices.SortedFunc(maps.Values(s.objects[kind]), func(a, b client.Object) int {
+		return cmp.Or(cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
+	})
+}
+
+func (s *Server) create(kind schema.GroupVersionKind, o client.Object) error {
+	key := client.ObjectKeyFromObject(o)
+	if _, there := s.objects[kind][key]; there {
+		return apierrors.NewAlreadyExists(resourceOf(kind), key.Name)
+	}
+	if o.GetResourceVersion() != "" {
+		return apierrors.NewBadRequest("resourceVersion should not be set on objects to be created")
+	}
+	o.SetUID(types.UID(fmt.Sprintf("uid-%06d", s.revision+1)))
+	o.SetGeneration(1)
+	o.SetCreationTimestamp(metav1.NewTime(s.now().Truncate(time.Second)))
+	o.SetDeletionTimestamp(nil)
+	s.put(kind, o, added)
+	return nil
+}
+
+// put stores an object under the next revision and tells the watches. The
+// object is cloned.
+func (s *Server) put(kind schema.GroupVersionKind, o client.Object, what change) {
+	s.revision++
+	o.SetResourceVersion(strconv.FormatUint(s.revision, 10))
+	kept := o.DeepCopyObject().(client.Object)
+	if s.objects[kind] == nil {
+		s.objects[kind] = map[types.NamespacedName]client.Object{}
+	}
+	key := client.ObjectKeyFromObject(o)
+	if what == deleted {
+		delete(s.objects[kind], key)
+	} else {
+		s.objects[kind][key] = kept
+	}
+	for w := range s.streams {
+		if w.kind == kind {
+			w.push(event{what, kept, s.now()})
+		}
+	}
+}
+
+// remove begins or completes a deletion, as finalizers and grace allow.
+func (s *Server) remove(kind schema.GroupVersionKind, key types.NamespacedName, o client.DeleteOptions) error {
+	have, err := s.get(kind, key)
+	if err != nil {
+		return err
+	}
+	if err := precondition(kind, have, o.Preconditions); err != nil {
+		return err
+	}
+	next := have.DeepCopyObject().(client.Object)
+	grace, graceful := s.grace(next, o.GracePeriodSeconds)
+	if !graceful && len(next.GetFinalizers()) == 0 {
+		s.put(kind, next, deleted)
+		return nil
+	}
+	at := metav1.NewTime(s.now().Add(grace).Truncate(time.Second))
+	if before := next.GetDeletionTimestamp(); before != nil && !at.Before(before) {
+		return nil // it goes sooner already
+	}
+	next.SetDeletionTimestamp(&at)
+	seconds := int64(grace / time.Second)
+	next.SetDeletionGracePeriodSeconds(&seconds)
+	s.put(kind, next, modified)
+	return nil
+}
+
+// grace is how long a pod on a node may take to end. Other objects have none.
+func (s *Server) grace(o client.Object, asked *int64) (time.Duration, bool) {
+	pod, ok := o.(*corev1.Pod)
+	if !ok || pod.Spec.NodeName == "" {
+		return 0, false
+	}
+	seconds := int64(corev1.DefaultTerminationGracePeriodSeconds)
+	if pod.Spec.TerminationGracePeriodSeconds != nil {
+		seconds = *pod.Spec.TerminationGracePeriodSeconds
+	}
+	if asked != nil {
+		seconds = *asked
+	}
+	return time.Duration(seconds) * time.Second, seconds > 0
+}
+
+func precondition(kind schema.GroupVersionKind, have client.Object, p *metav1.Preconditions) error {
+	if p == nil {
+		return nil
+	}
+	if p.UID != nil && *p.UID != have.GetUID() {
+		return apierrors.NewConflict(resourceOf(kind), have.GetName(), fmt.Errorf("UID in precondition: %s, in record: %s", *p.UID, have.GetUID()))
+	}
+	if p.ResourceVersion != nil && *p.ResourceVersion != have.GetResourceVersion() {
+		return apierrors.NewConflict(resourceOf(kind), have.GetName(), fmt.Errorf("revision in precondition: %s, in record: %s", *p.ResourceVersion, have.GetResourceVersion()))
+	}
+	return nil
+}
+
+// evict deletes a pod where no budget forbids it.
+func (s *Server) evict(kind schema.GroupVersionKind, key types.NamespacedName, o *metav1.DeleteOptions) error {
+	have, err := s.get(kind, key)
+	if err != nil {
+		return err
+	}
+	if pod, ok := have.(*corev1.Pod); ok && s.blocked != nil && s.blocked(pod) {
+		return apierrors.NewTooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", 0)
+	}
+	var options client.DeleteOptions
+	if o != nil {
+		options.Preconditions, options.GracePeriodSeconds = o.Preconditions, o.GracePeriodSeconds
+	}
+	return s.remove(kind, key, options)
+}
+
+// Revision grows with every write; equal revisions mean that nothing changed.
+func (s *Server) Revision() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.revision
+}

@@ -1,0 +1,81 @@
+package whole_test
+
+import (
+	"flag"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/daemok/daemok/cloud/fake"
+)
+
+var deathsUpTo = flag.Int("deaths", 0, "look at no more deaths than these; 0: at all")
+
+// The controller dies at its kth write or call of the cloud, for every k of a
+// scale-up and the scale-down after it, once just before the call takes
+// effect and once just after, and starts again with an empty memory. Nothing
+// may be bought twice, nothing leaked, and every pod must run.
+func TestDeathAtAnyWriteLosesNothingAndBuysNothingTwice(t *testing.T) {
+	for _, lag := range []time.Duration{0, 60 * time.Millisecond} {
+		calls := callsOfCleanRun(t, lag)
+		t.Logf("watches lag %v: %d writes and calls of the cloud", lag, len(calls))
+		if *deathsUpTo > 0 {
+			calls = calls[:min(*deathsUpTo, len(calls))]
+		}
+		for i, call := range calls {
+			for _, after := range []bool{false, true} {
+				when := map[bool]string{false: "before", true: "after"}[after]
+				t.Run(fmt.Sprintf("lag %v %s %d %s", lag, when, i+1, call), func(t *testing.T) {
+					tell(t, fake.Options{Seed: 1}, func(w *world) { w.survive(setup{dieAt: i + 1, after: after, lag: fixed(lag)}) })
+				})
+			}
+		}
+	}
+}
+
+func fixed(d time.Duration) func() time.Duration { return func() time.Duration { return d } }
+
+func callsOfCleanRun(t *testing.T, lag time.Duration) (calls []string) {
+	t.Helper()
+	tell(t, fake.Options{Seed: 1}, func(w *world) {
+		w.upAndDown(w.start(setup{lag: fixed(lag)}))
+		calls = w.running[0].ordeal.made()
+	})
+	return calls
+}
+
+// survive tells the story with a controller that dies and another after it.
+func (w *world) survive(s setup) {
+	w.upAndDown(w.start(s))
+	if !w.running[0].ordeal.killed {
+		w.story.add("the story ended before the death that was due")
+	}
+}
+
+// upAndDown scales from nothing to three machines and back. A controller that
+// dies is followed by another.
+func (w *world) upAndDown(c *controller) {
+	w.t.Helper()
+	followed := func(holds func() bool) func() bool {
+		return func() bool {
+			if c.ordeal.isKilled() {
+				c.done.Wait()
+				w.story.add(fmt.Sprintf("the controller died at %s", c.ordeal.last()))
+				c = w.start(setup{})
+			}
+			return holds()
+		}
+	}
+	w.pool("default", nil)
+	w.scale("web", 3)
+	w.until(8*time.Minute, "three pods running", followed(func() bool { return w.run(3) }))
+	w.until(2*time.Minute, "one machine for each claim and pod", followed(func() bool {
+		return len(w.liveMachines()) == 3 && len(w.claims()) == 3
+	}))
+	w.sound()
+	if w.bought() != 3 {
+		w.t.Errorf("bought %d machines for 3 pods; %s", w.bought(), w.state())
+	}
+	w.scale("web", 0)
+	w.until(8*time.Minute, "an empty cluster", followed(w.empty))
+}

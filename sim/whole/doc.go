@@ -1,0 +1,8 @@
+// Package whole tests the controller's loops together, over an API server and
+// a cloud in memory, in virtual time: stories, a death of the controller at
+// every single write, and seeds of random faults.
+//
+// It holds tests only. What it promises of the product is what the tests ask
+// after each story: every pod runs, every machine has its claim, nothing was
+// bought twice and, once nobody wants anything, nothing is left.
+package whole

@@ -1,0 +1,177 @@
+package whole_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"sync"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/kube/storetest"
+)
+
+// errKilled is what every call of a controller that was killed returns.
+var errKilled = errors.New("the controller was killed")
+
+// errLost is a call whose reply did not come.
+var errLost = errors.New("connection reset by peer")
+
+// ordeal is what the calls of one controller go through.
+type ordeal struct {
+	mu     sync.Mutex
+	killed bool
+	kill   context.CancelFunc
+
+	dieAt int  // at this write or call of the cloud, from 1; 0 is never
+	after bool // the one it dies at takes effect
+
+	seed   uint64
+	chance float64        // of a call to fail
+	counts map[string]int // by call: so that a draw does not depend on the order of other calls
+
+	calls []string // writes and calls of the cloud so far
+}
+
+// api is the fault of a connection.
+func (o *ordeal) api(c storetest.Call) (before, after error) {
+	return o.call(c.String(), c.Writes(), func() error {
+		return apierrors.NewInternalError(errors.New("etcdserver: leader changed"))
+	})
+}
+
+func (o *ordeal) call(name string, counts bool, failure func() error) (before, after error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.killed {
+		return errKilled, nil
+	}
+	if counts {
+		o.calls = append(o.calls, name)
+		if len(o.calls) == o.dieAt {
+			o.killed = true
+			o.kill()
+			if o.after {
+				return nil, errKilled
+			}
+			return errKilled, nil
+		}
+	}
+	if o.chance == 0 {
+		return nil, nil
+	}
+	if o.counts == nil {
+		o.counts = map[string]int{}
+	}
+	o.counts[name]++
+	switch u := draw(o.seed, fmt.Sprintf("%s#%d", name, o.counts[name])); {
+	case u < o.chance/2:
+		return failure(), nil
+	case u < o.chance:
+		return nil, errLost
+	}
+	return nil, nil
+}
+
+// stop kills the controller between two calls.
+func (o *ordeal) stop() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.killed = true
+	o.kill()
+}
+
+func (o *ordeal) made() []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return append([]string(nil), o.calls...)
+}
+
+// draw is a number from 0 to below 1 that depends on its arguments alone.
+func draw(seed uint64, name string) float64 {
+	h := fnv.New64a()
+	_, _ = fmt.Fprintf(h, "%d/%s", seed, name)
+	x := h.Sum64()
+	x ^= x >> 33
+	x *= 0xff51afd7ed558ccd
+	x ^= x >> 33
+	return float64(x>>11) / (1 << 53)
+}
+
+// machines is the cloud as one controller reaches it.
+type machines struct {
+	cloud.Machines
+	ordeal *ordeal
+	hang   func(cloud.LaunchRequest) bool // launches that get no answer at all
+}
+
+func (m machines) call(name string) (before, after error) {
+	return m.ordeal.call(name, true, func() error { return &cloud.ThrottledError{Call: name} })
+}
+
+func (m machines) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.Machine, error) {
+	if m.hang != nil && m.hang(r) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	before, after := m.call("Launch")
+	if before != nil {
+		return nil, before
+	}
+	out, err := m.Machines.Launch(ctx, r)
+	if after != nil {
+		return nil, after
+	}
+	return out, err
+}
+
+func (m machines) Terminate(ctx context.Context, ids ...string) ([]string, error) {
+	before, after := m.call("Terminate")
+	if before != nil {
+		return nil, before
+	}
+	gone, err := m.Machines.Terminate(ctx, ids...)
+	if after != nil {
+		return nil, after
+	}
+	return gone, err
+}
+
+func (m machines) List(ctx context.Context, f cloud.Filter) ([]cloud.Machine, error) {
+	before, after := m.call("List")
+	if err := errors.Join(before, after); err != nil {
+		return nil, err
+	}
+	return m.Machines.List(ctx, f)
+}
+
+func TestDrawsOfOneSeedAreSpreadAndRepeat(t *testing.T) {
+	low := 0
+	for i := range 1000 {
+		u := draw(7, fmt.Sprint(i))
+		if u != draw(7, fmt.Sprint(i)) || u < 0 || u >= 1 {
+			t.Fatalf("draw %d = %v", i, u)
+		}
+		if u < 0.1 {
+			low++
+		}
+	}
+	if low < 60 || low > 140 {
+		t.Errorf("%d of 1000 draws lie below a tenth, want about 100", low)
+	}
+}
+
+func (o *ordeal) isKilled() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.killed
+}
+
+func (o *ordeal) last() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.calls[len(o.calls)-1]
+}

@@ -1,0 +1,228 @@
+package whole_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/market"
+	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/kube/api"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
+)
+
+// tick is how often the cluster's people look round.
+const tick = 200 * time.Millisecond
+
+// live plays everybody else in the cluster until ctx ends.
+func (w *world) live(ctx context.Context) {
+	last := uint64(0)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(tick):
+		}
+		w.machinesJoin(ctx)
+		w.deploymentsAct(ctx)
+		if now := w.server.Revision(); now == last && !w.someEnd() {
+			continue
+		}
+		w.garbage(ctx)
+		w.kubelets(ctx)
+		w.schedule(ctx)
+		last = w.server.Revision()
+	}
+}
+
+// someEnd reports whether a pod is ending: then time alone changes something.
+func (w *world) someEnd() bool {
+	return slices.ContainsFunc(w.allPods(), func(p corev1.Pod) bool { return p.DeletionTimestamp != nil })
+}
+
+// machinesJoin registers the nodes of machines that have booted, and makes
+// those of machines that are gone not ready.
+func (w *world) machinesJoin(ctx context.Context) {
+	there := map[string]*corev1.Node{}
+	for _, n := range w.nodes() {
+		there[n.Spec.ProviderID] = &n
+	}
+	alive := map[string]bool{}
+	for _, m := range w.cloud.Market().Machines() {
+		provider := "aws:///" + m.Pool.Zone + "/" + m.ID
+		running := m.At(time.Now()) == market.Running
+		alive[provider] = running || m.At(time.Now()) == market.ShuttingDown
+		boot, ok := w.cloud.Boot(m.ID)
+		if running && ok && there[provider] == nil && !boot.JoinsAt.IsZero() && !time.Now().Before(boot.JoinsAt) && !w.hasJoined(m.ID) {
+			w.join(ctx, m, provider, boot.Node)
+		}
+	}
+	for provider, n := range there {
+		if !alive[provider] && translate.IsReady(n) {
+			before := n.DeepCopy()
+			n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionUnknown}}
+			_ = w.hand.Status().Patch(ctx, n, client.MergeFrom(before))
+		}
+	}
+}
+
+// hasJoined tells whether the machine's node was here before: a node that was
+// deleted does not come back.
+func (w *world) hasJoined(id string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.joined[id] {
+		return true
+	}
+	w.joined[id] = true
+	return false
+}
+
+func (w *world) join(ctx context.Context, m market.Machine, provider string, setup cloud.NodeSetup) {
+	kinds, err := w.cloud.Kinds(ctx, cloud.Class{ID: "EC2NodeClass/default"})
+	if err != nil {
+		return
+	}
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-" + m.ID[len(m.ID)-4:], Labels: map[string]string{}}}
+	maps.Copy(node.Labels, setup.Labels)
+	maps.Copy(node.Labels, map[string]string{
+		api.LabelInstanceType: m.Pool.Kind, api.LabelZone: m.Pool.Zone, api.LabelArch: "amd64", api.LabelHostname: node.Name,
+	})
+	node.Spec.ProviderID = provider
+	for _, t := range setup.Taints {
+		node.Spec.Taints = append(node.Spec.Taints, corev1.Taint{Key: t.Key, Value: t.Value, Effect: corev1.TaintEffect(t.Effect)})
+	}
+	for _, k := range kinds.Kinds {
+		if k.Name == m.Pool.Kind {
+			node.Status.Capacity, node.Status.Allocatable = translate.ResourceList(k.Capacity), translate.ResourceList(k.Allocatable)
+		}
+	}
+	node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+	_ = w.hand.Create(ctx, node)
+}
+
+// deploymentsAct keeps as many pods as each deployment wants.
+func (w *world) deploymentsAct(ctx context.Context) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.deployments) == 0 {
+		return
+	}
+	have := map[string][]corev1.Pod{}
+	for _, p := range w.allPods() {
+		if p.DeletionTimestamp == nil {
+			have[p.Labels["app"]] = append(have[p.Labels["app"]], p)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.deployments)) {
+		d := w.deployments[name]
+		for range d.replicas - len(have[name]) {
+			w.pods++
+			p := d.template.DeepCopy()
+			p.Name = fmt.Sprintf("%s-%d", name, w.pods)
+			_ = w.hand.Create(ctx, p)
+		}
+		for i := range len(have[name]) - d.replicas {
+			_ = w.hand.Delete(ctx, &have[name][i])
+		}
+	}
+}
+
+// garbage deletes claims whose pool is gone, and pods whose node is.
+func (w *world) garbage(ctx context.Context) {
+	pools, nodes := map[string]bool{}, map[string]bool{}
+	var list karpv1.NodePoolList
+	w.list(&list)
+	for _, p := range list.Items {
+		pools[p.Name] = true
+	}
+	for _, n := range w.nodes() {
+		nodes[n.Name] = true
+	}
+	for _, c := range w.claims() {
+		if len(c.OwnerReferences) > 0 && !pools[c.OwnerReferences[0].Name] && c.DeletionTimestamp == nil {
+			_ = w.hand.Delete(ctx, &c)
+		}
+	}
+	for _, p := range w.allPods() {
+		if p.Spec.NodeName != "" && !nodes[p.Spec.NodeName] {
+			_ = w.hand.Delete(ctx, &p, client.GracePeriodSeconds(0))
+		}
+	}
+}
+
+// kubelets start pods that were bound and end those that are to go: two
+// seconds after they were told.
+func (w *world) kubelets(ctx context.Context) {
+	for _, p := range w.allPods() {
+		if p.Spec.NodeName == "" {
+			continue
+		}
+		if p.DeletionTimestamp != nil {
+			told := p.DeletionTimestamp.Add(-time.Duration(*p.DeletionGracePeriodSeconds) * time.Second)
+			if time.Since(told) > min(2*time.Second, time.Duration(*p.DeletionGracePeriodSeconds)*time.Second) {
+				_ = w.hand.Delete(ctx, &p, client.GracePeriodSeconds(0))
+			}
+			continue
+		}
+		if p.Status.Phase != corev1.PodRunning {
+			before := p.DeepCopy()
+			p.Status.Phase = corev1.PodRunning
+			_ = w.hand.Status().Patch(ctx, &p, client.MergeFrom(before))
+		}
+	}
+}
+
+// schedule binds each pod to the first node that has room, and says of the
+// others that there is none.
+func (w *world) schedule(ctx context.Context) {
+	w.mu.Lock()
+	works := w.schedules
+	w.mu.Unlock()
+	if !works {
+		return
+	}
+	pods, nodes := w.allPods(), w.nodes()
+	used := map[string]quantity.Resources{}
+	for i := range pods {
+		used[pods[i].Spec.NodeName] = used[pods[i].Spec.NodeName].Add(translate.PodRequests(&pods[i]))
+	}
+	for i := range pods {
+		p := &pods[i]
+		if p.Spec.NodeName != "" || p.DeletionTimestamp != nil {
+			continue
+		}
+		before, wants := p.DeepCopy(), translate.PodRequests(p)
+		at := slices.IndexFunc(nodes, func(n corev1.Node) bool {
+			return admits(&n, p) && used[n.Name].Add(wants).FitsIn(translate.Resources(n.Status.Allocatable))
+		})
+		if at < 0 {
+			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}}
+			_ = w.hand.Status().Patch(ctx, p, client.MergeFrom(before))
+			continue
+		}
+		p.Spec.NodeName = nodes[at].Name
+		used[p.Spec.NodeName] = used[p.Spec.NodeName].Add(wants)
+		_ = w.hand.Patch(ctx, p, client.MergeFrom(before))
+	}
+}
+
+func admits(n *corev1.Node, p *corev1.Pod) bool {
+	if !translate.IsReady(n) || n.Spec.Unschedulable {
+		return false
+	}
+	for key, value := range p.Spec.NodeSelector {
+		if n.Labels[key] != value {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Effect != corev1.TaintEffectPreferNoSchedule })
+}

@@ -1,0 +1,332 @@
+package whole_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/fake"
+	"github.com/daemok/daemok/cloud/market"
+	"github.com/daemok/daemok/cloud/market/clock"
+	"github.com/daemok/daemok/controller/claim"
+	"github.com/daemok/daemok/controller/pool"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/kube/api"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/storetest"
+	"github.com/daemok/daemok/kube/translate"
+)
+
+// world is a cluster, a cloud and the people of the cluster: scheduler,
+// kubelets, deployments, garbage collector.
+type world struct {
+	t       *testing.T
+	server  *storetest.Server
+	hand    *storetest.Connection // what tests and the cluster's people write with
+	cloud   *fake.Cloud
+	classes *classes
+	events  *recorder
+	story   *story
+	log     *slog.Logger
+	ids     atomic.Int64
+	running []*controller
+
+	mu          sync.Mutex
+	deployments map[string]deployment
+	pods        int
+	schedules   bool            // the scheduler works
+	joined      map[string]bool // machines whose node has come
+}
+
+type deployment struct {
+	replicas int
+	template corev1.Pod
+}
+
+// tell runs a story in a bubble of virtual time, and stops everything at its
+// end.
+func tell(t *testing.T, o fake.Options, story func(w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, o)
+		ctx, cancel := context.WithCancel(context.Background())
+		var people sync.WaitGroup
+		people.Go(func() { w.live(ctx) })
+		defer func() {
+			for _, c := range w.running {
+				c.stop()
+			}
+			cancel()
+			people.Wait()
+			if t.Failed() {
+				t.Log("the story:\n" + strings.Join(w.story.lines, "\n"))
+			}
+		}()
+		story(w)
+	})
+}
+
+func newWorld(t *testing.T, o fake.Options) *world {
+	t.Helper()
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, karpv1.AddToScheme} {
+		if err := add(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o.Clock = clock.Wall{}
+	if o.TimeScale == 0 {
+		o.TimeScale = 1
+	}
+	w := &world{t: t, server: storetest.New(s, time.Now), cloud: fake.New(o), deployments: map[string]deployment{}, joined: map[string]bool{}, schedules: true}
+	w.hand = w.server.Connect(nil)
+	w.story = &story{began: time.Now()}
+	w.log = slog.New(w.story)
+	w.events = &recorder{story: w.story}
+	w.classes = &classes{catalog: w.cloud}
+	return w
+}
+
+// until waits in virtual time until a condition holds.
+func (w *world) until(limit time.Duration, what string, holds func() bool) {
+	w.t.Helper()
+	for end := time.Now().Add(limit); ; time.Sleep(250 * time.Millisecond) {
+		synctest.Wait()
+		if holds() {
+			return
+		}
+		if time.Now().After(end) {
+			w.t.Fatalf("%s did not come within %v: %s", what, limit, w.state())
+		}
+	}
+}
+
+// state is one line about everything.
+func (w *world) state() string {
+	running, all := w.podsRunning()
+	var machines []string
+	for _, m := range w.machines() {
+		machines = append(machines, m.ID[len(m.ID)-3:]+":"+string(m.State))
+	}
+	var claims []string
+	for _, c := range w.claims() {
+		text := c.Name + "=" + translate.MachineID(c.Status.ProviderID)
+		if c.DeletionTimestamp != nil {
+			text += " (ending)"
+		}
+		claims = append(claims, text)
+	}
+	return fmt.Sprintf("%d of %d pods run, claims %v, machines %v, %d nodes", running, all, claims, machines, len(w.nodes()))
+}
+
+// machines lists those at the cloud that have not ended, hidden ones too.
+func (w *world) machines() []cloud.Machine {
+	var out []cloud.Machine
+	for _, m := range w.cloud.Market().Machines() {
+		if state := m.At(time.Now()); state != market.Terminated {
+			out = append(out, cloud.Machine{ID: m.ID, ProviderID: "aws:///" + m.Pool.Zone + "/" + m.ID, Kind: m.Pool.Kind, State: cloud.State(state)})
+		}
+	}
+	return out
+}
+
+// live machines are those that nobody has given back.
+func (w *world) liveMachines() []cloud.Machine {
+	return slices.DeleteFunc(w.machines(), func(m cloud.Machine) bool { return m.State == cloud.ShuttingDown })
+}
+
+// bought counts the machines ever bought, of the last hour.
+func (w *world) bought() int { return len(w.cloud.Market().Machines()) }
+
+func (w *world) list(l client.ObjectList) {
+	if err := w.hand.List(context.Background(), l); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) claims() []karpv1.NodeClaim { var l karpv1.NodeClaimList; w.list(&l); return l.Items }
+func (w *world) nodes() []corev1.Node       { var l corev1.NodeList; w.list(&l); return l.Items }
+func (w *world) allPods() []corev1.Pod      { var l corev1.PodList; w.list(&l); return l.Items }
+
+func (w *world) podsRunning() (running, all int) {
+	for _, p := range w.allPods() {
+		all++
+		if p.Spec.NodeName != "" && p.DeletionTimestamp == nil {
+			running++
+		}
+	}
+	return running, all
+}
+
+// run reports whether n pods run and there are no others.
+func (w *world) run(n int) bool {
+	running, all := w.podsRunning()
+	return running == n && all == n
+}
+
+// sound checks what must hold whenever the dust has settled.
+func (w *world) sound() {
+	w.t.Helper()
+	owner := map[string]string{}
+	for _, c := range w.claims() {
+		if c.Status.ProviderID == "" {
+			continue
+		}
+		if other, taken := owner[c.Status.ProviderID]; taken {
+			w.t.Errorf("claims %s and %s share machine %s", other, c.Name, c.Status.ProviderID)
+		}
+		owner[c.Status.ProviderID] = c.Name
+	}
+	for _, m := range w.liveMachines() {
+		if owner[m.ProviderID] == "" {
+			w.t.Errorf("machine %s is leaked: no claim has it; %s", m.ID, w.state())
+		}
+	}
+}
+
+// empty reports whether nothing is left of claims, nodes and machines.
+func (w *world) empty() bool { return len(w.claims())+len(w.nodes())+len(w.machines()) == 0 }
+
+func (w *world) create(o client.Object) {
+	w.t.Helper()
+	if err := w.hand.Create(context.Background(), o); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) delete(o client.Object) {
+	w.t.Helper()
+	if err := w.hand.Delete(context.Background(), o); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// edit changes an object by hand.
+func edit[T client.Object](w *world, o T, change func(T)) {
+	w.t.Helper()
+	before := o.DeepCopyObject().(T)
+	change(o)
+	if err := w.hand.Patch(context.Background(), o, client.MergeFrom(before)); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// pool makes a pool of m5.large on demand, on each of which one pod of a
+// whole core has room, and not two.
+func (w *world) pool(name string, change func(*karpv1.NodePool)) *karpv1.NodePool {
+	p := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	p.Spec.Template.Spec.NodeClassRef = karpv1.NodeClassReference{Group: api.GroupAWS, Kind: "EC2NodeClass", Name: "default"}
+	p.Spec.Template.Spec.Requirements = []karpv1.Requirement{
+		{Key: api.LabelInstanceType, Operator: "In", Values: []string{"m5.large"}},
+		{Key: api.LabelCapacityType, Operator: "In", Values: []string{"on-demand"}},
+	}
+	p.Spec.Disruption.ConsolidateAfter = "30s"
+	p.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: "100%"}}
+	if change != nil {
+		change(p)
+	}
+	w.create(p)
+	return p
+}
+
+// scale wants so many pods of one core.
+func (w *world) scale(name string, replicas int) { w.deploy(name, replicas, func(*corev1.Pod) {}) }
+
+func (w *world) deploy(name string, replicas int, change func(*corev1.Pod)) {
+	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Labels: map[string]string{"app": name}}}
+	pod.Spec.Containers = []corev1.Container{{Name: "main", Resources: corev1.ResourceRequirements{
+		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourceMemory: resource.MustParse("256Mi")}}}}
+	seconds := int64(5)
+	pod.Spec.TerminationGracePeriodSeconds = &seconds
+	change(&pod)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.deployments[name] = deployment{replicas, pod}
+}
+
+// classes knows one class for all.
+type classes struct {
+	catalog cloud.Catalog
+	mu      sync.Mutex
+	notYet  string // why it is not ready; empty if it is
+}
+
+func (c *classes) set(notYet string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.notYet = notYet
+}
+
+func (c *classes) Class(_ context.Context, ref karpv1.NodeClassReference) (claim.Class, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.notYet != "" {
+		return claim.Class{}, &claim.NotReadyError{ClassID: translate.ClassID(ref), Why: c.notYet}
+	}
+	return claim.Class{Cloud: cloud.Class{ID: translate.ClassID(ref)}}, nil
+}
+
+func (c *classes) Kinds(ref karpv1.NodeClassReference) (*cluster.Catalogue, string) {
+	class, err := c.Class(context.Background(), ref)
+	if err != nil {
+		return nil, err.Error()
+	}
+	kinds, err := c.catalog.Kinds(context.Background(), class.Cloud)
+	if err != nil {
+		return nil, err.Error()
+	}
+	return kinds, ""
+}
+
+func (c *classes) State(context.Context, karpv1.NodeClassReference) (pool.ClassState, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.notYet != "" {
+		return pool.ClassState{Found: true, Generation: 1, Status: metav1.ConditionFalse, Reason: "SubnetsNotFound", Message: c.notYet}, nil
+	}
+	return pool.ClassState{Found: true, Generation: 1, Status: metav1.ConditionTrue}, nil
+}
+
+// recorder keeps events.
+type recorder struct {
+	story *story
+	mu    sync.Mutex
+	texts []string
+}
+
+func (r *recorder) Event(_ runtime.Object, _, reason, message string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.texts = append(r.texts, reason+": "+message)
+	r.story.add(fmt.Sprintf("%8s event %s: %s", time.Since(r.story.began).Round(time.Millisecond), reason, message))
+}
+
+func (r *recorder) Eventf(o runtime.Object, kind, reason, format string, args ...any) {
+	r.Event(o, kind, reason, fmt.Sprintf(format, args...))
+}
+
+func (r *recorder) AnnotatedEventf(o runtime.Object, _ map[string]string, kind, reason, format string, args ...any) {
+	r.Event(o, kind, reason, fmt.Sprintf(format, args...))
+}
+
+// said reports whether an event held the words.
+func (r *recorder) said(words string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(r.texts, func(text string) bool { return strings.Contains(text, words) })
+}
