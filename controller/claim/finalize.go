@@ -90,7 +90,7 @@ func (r *Reconciler) terminate(ctx context.Context, c *karpv1.NodeClaim) (gone b
 	}
 	before := c.DeepCopy()
 	if condition.SetTrue(c, karpv1.ClaimInstanceTerminating, r.Now()) {
-		if err := r.Store.Status().Patch(ctx, c, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
+		if err := r.writeStatus(ctx, c, before); client.IgnoreNotFound(err) != nil {
 			return false, fmt.Errorf("write status of claim %s: %w", c.Name, err)
 		}
 	}

@@ -88,7 +88,7 @@ func (r *Reconciler) launch(ctx context.Context, c *karpv1.NodeClaim) (time.Dura
 	}
 	before := c.DeepCopy()
 	if condition.Begin(c, r.Now()) {
-		if err := r.Store.Status().Patch(ctx, c, client.MergeFrom(before)); err != nil {
+		if err := r.writeStatus(ctx, c, before); err != nil {
 			return 0, fmt.Errorf("write first conditions of claim %s: %w", c.Name, err)
 		}
 	}
@@ -117,11 +117,28 @@ func (r *Reconciler) follow(ctx context.Context, c *karpv1.NodeClaim) (time.Dura
 	}
 	condition.Begin(c, r.Now())
 	if !equality.Semantic.DeepEqual(before.Status, c.Status) {
-		if err := r.Store.Status().Patch(ctx, c, client.MergeFrom(before)); err != nil {
+		if err := r.writeStatus(ctx, c, before); err != nil {
 			return 0, fmt.Errorf("write status of claim %s: %w", c.Name, err)
 		}
 	}
+	if condition.IsTrue(c, karpv1.ClaimRegistered) && !condition.IsTrue(before, karpv1.ClaimRegistered) {
+		r.hasJoined(c)
+	}
 	return r.patience(ctx, c)
+}
+
+// writeStatus writes what changed, unless the claim changed meanwhile: a
+// patch replaces the whole list of conditions, those of other loops included.
+func (r *Reconciler) writeStatus(ctx context.Context, c, before *karpv1.NodeClaim) error {
+	return r.Store.Status().Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+}
+
+// hasJoined tells of a registration, once it is written.
+func (r *Reconciler) hasJoined(c *karpv1.NodeClaim) {
+	r.Metrics.NodesCreated.WithLabelValues(c.Labels[api.LabelNodePool], c.Labels[api.LabelZone]).Inc()
+	if r.Health != nil {
+		r.Health(c, true)
+	}
 }
 
 // patience gives up a machine whose node does not come.

@@ -48,10 +48,6 @@ func (r *Reconciler) register(ctx context.Context, c *karpv1.NodeClaim, nodes []
 	}
 	c.Status.NodeName = node.Name
 	condition.SetTrue(c, karpv1.ClaimRegistered, r.Now())
-	r.Metrics.NodesCreated.WithLabelValues(c.Labels[api.LabelNodePool], c.Labels[api.LabelZone]).Inc()
-	if r.Health != nil {
-		r.Health(c, true)
-	}
 	return nil
 }
 

@@ -255,7 +255,8 @@ func (r *Reconciler) forget(ctx context.Context, node *corev1.Node, claim *karpv
 }
 
 // say writes a condition of the claim: true where reason is empty, else
-// unknown with the reason.
+// unknown with the reason. It is a conflict where the claim changed meanwhile,
+// since a patch replaces the conditions of other loops too.
 func (r *Reconciler) say(ctx context.Context, claim *karpv1.NodeClaim, kind, reason, message string) error {
 	if claim == nil {
 		return nil
@@ -270,7 +271,8 @@ func (r *Reconciler) say(ctx context.Context, claim *karpv1.NodeClaim, kind, rea
 	if !changed {
 		return nil
 	}
-	if err := r.Store.Status().Patch(ctx, claim, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
+	lock := client.MergeFromWithOptimisticLock{}
+	if err := r.Store.Status().Patch(ctx, claim, client.MergeFromWithOptions(before, lock)); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("write condition %s of claim %s: %w", kind, claim.Name, err)
 	}
 	return nil
