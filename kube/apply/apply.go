@@ -131,10 +131,31 @@ func (a *Applier) remove(ctx context.Context, r plan.Removal) error {
 	if err == nil {
 		return nil
 	}
-	if back := a.taint(context.WithoutCancel(ctx), r.Node, Untaint); back != nil {
+	if back := a.untaint(ctx, r.Node); back != nil {
 		return errors.Join(err, back)
 	}
 	return err
+}
+
+// untaintMax is the longest pause between tries to take a taint back.
+const untaintMax = 10 * time.Second
+
+// untaint takes the taint back, again and again until it is off: a node that
+// keeps it is closed to pods and counts as leaving. When ctx has ended it
+// tries once more; what is left then is undone at the next start.
+func (a *Applier) untaint(ctx context.Context, node string) error {
+	for pause := 100 * time.Millisecond; ; pause = min(2*pause, untaintMax) {
+		err := a.taint(context.WithoutCancel(ctx), node, Untaint)
+		if client.IgnoreNotFound(err) == nil || ctx.Err() != nil {
+			return client.IgnoreNotFound(err)
+		}
+		t := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+		case <-t.C:
+		}
+		t.Stop()
+	}
 }
 
 func (a *Applier) confirmAndDelete(ctx context.Context, r plan.Removal) error {
