@@ -28,6 +28,7 @@ type Ledger struct {
 	mu        sync.Mutex
 	ordered   map[string]cluster.Machine // by claim: created, not yet in a snapshot
 	setbacks  map[cluster.PoolID]setback // pools whose machines could not be bought lately
+	launched  map[string]struct{}        // claims that were seen with their machine
 	boughtFor map[string][]string        // by claim: UIDs of the pods it was ordered for
 	leaving   map[string]struct{}        // nodes whose removal is under way
 }
@@ -73,20 +74,27 @@ func (l *Ledger) Leaving(node string) bool {
 
 // Seen settles a claim that a watch has shown. gone says that it was deleted:
 // one that came and went is not waited for, and if it went without a machine
-// its pool rests before it is tried again.
+// its pool rests before it is tried again. A machine newly bought ends that;
+// further changes of its claim say nothing about the market.
 func (l *Ledger) Seen(c *karpv1.NodeClaim, gone bool, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.ordered, c.Name)
-	pool := translate.PoolOf(c)
-	switch {
-	case c.Status.ProviderID != "":
-		delete(l.setbacks, pool)
+	pool, has := translate.PoolOf(c), c.Status.ProviderID != ""
+	switch _, before := l.launched[c.Name]; {
+	case gone && has:
+		delete(l.launched, c.Name)
 	case gone:
 		if l.setbacks == nil {
 			l.setbacks = map[cluster.PoolID]setback{}
 		}
 		l.setbacks[pool] = l.setbacks[pool].another(now)
+	case has && !before:
+		if l.launched == nil {
+			l.launched = map[string]struct{}{}
+		}
+		l.launched[c.Name] = struct{}{}
+		delete(l.setbacks, pool)
 	}
 }
 

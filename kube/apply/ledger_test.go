@@ -70,6 +70,26 @@ func TestAPoolRestsAfterSetbacks(t *testing.T) {
 	}
 }
 
+// TestAnOldMachineEndsNoRest: changes of a claim that has long had its machine
+// say nothing about what can be bought now.
+func TestAnOldMachineEndsNoRest(t *testing.T) {
+	l, old := &Ledger{}, claim("aws:///a/i-1")
+	old.Name = "old"
+	l.Seen(old, false, start)
+	l.Seen(claim(""), true, start)
+	l.Seen(claim(""), true, start.Add(time.Second))
+	l.Seen(old, false, start.Add(time.Second))
+	why := func(d time.Duration) string {
+		return l.Project(world(func(s *cluster.Snapshot) { s.Now = start.Add(time.Second + d) })).Pools[0].NotReady
+	}
+	if why(0) == "" {
+		t.Error("a change of an older claim ended the pool's rest")
+	}
+	if why(0) != why(900*time.Millisecond) {
+		t.Errorf("the reason changes while the pool rests, so it is told again and again: %q, then %q", why(0), why(900*time.Millisecond))
+	}
+}
+
 func TestLedger(t *testing.T) {
 	shown := func(s *cluster.Snapshot) { s.Machines = []cluster.Machine{{Claim: "c", Pool: poolID}} }
 	tests := map[string]struct {

@@ -36,11 +36,12 @@ func (s setback) another(now time.Time) setback {
 	return setback{times: s.times + 1, until: now.Add(min(rest, restMax))}
 }
 
-// why says why nothing is ordered from the pool now; empty if it may be.
+// why says why nothing is ordered from the pool now; empty if it may be. The
+// text is the same throughout a rest and from one to the next, so that
+// whoever is told of it is told once.
 func (s setback) why(now time.Time) string {
 	if !now.Before(s.until) {
 		return ""
 	}
-	return fmt.Sprintf("its machines could not be bought %d times in a row; the next try is in %v",
-		s.times, s.until.Sub(now).Round(time.Second))
+	return fmt.Sprintf("its machines could not be bought several times in a row; it is tried again after a rest of at most %v", restMax)
 }
