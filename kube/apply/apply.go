@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -92,10 +94,28 @@ func (a *Applier) launch(ctx context.Context, l plan.Launch, kinds []cluster.Kin
 	ordered.CreatedAt, ordered.BoughtFor = a.Now().UTC(), l.Pods
 	a.Ledger.Ordered(ordered)
 	if err := a.Store.Create(ctx, claim); err != nil {
-		a.Ledger.Withdrawn(claim.Name)
+		if there, known := a.cameToBe(ctx, claim, err); there {
+			return claim, nil
+		} else if known {
+			a.Ledger.Withdrawn(claim.Name)
+		}
 		return nil, fmt.Errorf("create claim of %s: %w", l.Pool, err)
 	}
 	return claim, nil
+}
+
+// cameToBe finds out whether a claim exists although creating it brought an
+// error: a connection that broke says nothing. known is false where that
+// cannot be told; the claim then stays an ordered machine of unknown fate
+// until a watch shows it or the ledger gives it up.
+func (a *Applier) cameToBe(ctx context.Context, claim *karpv1.NodeClaim, why error) (there, known bool) {
+	var answer apierrors.APIStatus
+	if errors.As(why, &answer) && answer.Status().Code < http.StatusInternalServerError {
+		return false, true // refused
+	}
+	live := &karpv1.NodeClaim{}
+	err := a.Live.Get(ctx, client.ObjectKeyFromObject(claim), live)
+	return err == nil, client.IgnoreNotFound(err) == nil
 }
 
 // Remove lets nodes go, each by itself and without holding up the caller:

@@ -1,0 +1,78 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/plan"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
+)
+
+type onePool struct{}
+
+func (onePool) Pool(id cluster.PoolID) (translate.PoolObject, bool) {
+	return translate.PoolObject{ID: id, Object: &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: id.Name}}}, true
+}
+
+// TestAClaimOfUnknownFateStaysOrdered: a creation that ended in an error may
+// have happened. What may exist is not ordered a second time.
+func TestAClaimOfUnknownFateStaysOrdered(t *testing.T) {
+	broken := errors.New("connection reset by peer")
+	tests := map[string]struct {
+		create  func(create func() error) error
+		read    error // of the live look afterwards
+		ordered int   // machines that the next plan counts on
+		failed  bool
+	}{
+		"the answer was lost":               {func(create func() error) error { _ = create(); return broken }, nil, 1, false},
+		"the request was lost":              {func(func() error) error { return broken }, nil, 0, true},
+		"nobody can tell":                   {func(func() error) error { return broken }, broken, 1, true},
+		"the API server refused it clearly": {func(func() error) error { return refused() }, broken, 0, true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := runtime.NewScheme()
+			if err := karpv1.AddToScheme(s); err != nil {
+				t.Fatal(err)
+			}
+			store := fake.NewClientBuilder().WithScheme(s).WithInterceptorFuncs(interceptor.Funcs{
+				Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+					return tt.create(func() error { return c.Create(ctx, o, opts...) })
+				},
+				Get: func(ctx context.Context, c client.WithWatch, k client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+					if tt.read != nil {
+						return tt.read
+					}
+					return c.Get(ctx, k, o, opts...)
+				},
+			}).Build()
+			a := &Applier{
+				Store: store, Live: store, Ledger: &Ledger{}, Pools: onePool{},
+				Now: func() time.Time { return start }, NewID: func() string { return "abcde" },
+			}
+			got := a.Launch(t.Context(), world(), plan.Plan{Launches: []plan.Launch{{Pool: poolID}}})
+			if failed := got[0].Err != nil; failed != tt.failed {
+				t.Errorf("the launch ended with %v, want failed %v", got[0].Err, tt.failed)
+			}
+			if n := len(a.Ledger.Project(world()).Machines); n != tt.ordered {
+				t.Errorf("the next plan counts on %d machines, want %d", n, tt.ordered)
+			}
+		})
+	}
+}
+
+func refused() error {
+	return apierrors.NewForbidden(schema.GroupResource{Resource: "nodeclaims"}, "c", errors.New("no"))
+}
