@@ -76,7 +76,20 @@ func notReady(c *awsv1.EC2NodeClass) string {
 	case ready.Status == metav1.ConditionTrue:
 		return "its latest change was not looked at yet"
 	}
-	return fmt.Sprintf("%s: %s", ready.Reason, ready.Message)
+	reason, message := cause(c, ready)
+	return fmt.Sprintf("%s: %s", reason, message)
+}
+
+// cause finds what keeps a class from being ready: the first of the conditions
+// that its Ready sums up which says something itself.
+func cause(c *awsv1.EC2NodeClass, ready *metav1.Condition) (reason, message string) {
+	for _, part := range c.Status.Conditions {
+		waits := part.Status == metav1.ConditionTrue || part.Reason == awsv1.ReasonDependenciesNotReady
+		if part.Type != awsv1.ClassReady && !waits && part.Message != "" {
+			return part.Reason, part.Message
+		}
+	}
+	return ready.Reason, ready.Message
 }
 
 // Kinds is what a class offers, for snapshots: nothing, with the reason, while
@@ -120,7 +133,8 @@ func (s classes) State(ctx context.Context, ref karpv1.NodeClassReference) (pool
 	}
 	state := pool.ClassState{Found: true, Terminating: c.DeletionTimestamp != nil, Generation: c.Generation, Status: metav1.ConditionUnknown}
 	if ready := condition.Get(c, awsv1.ClassReady); ready != nil {
-		state.Status, state.Reason, state.Message = ready.Status, ready.Reason, ready.Message
+		state.Status = ready.Status
+		state.Reason, state.Message = cause(c, ready)
 	}
 	return state, nil
 }

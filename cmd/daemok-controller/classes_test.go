@@ -1,0 +1,33 @@
+package main
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
+)
+
+// What users of a class hear is why it is not ready, not that it is not.
+func TestCauseOfClassNotReady(t *testing.T) {
+	ready := metav1.Condition{Type: awsv1.ClassReady, Status: metav1.ConditionFalse, Reason: "UnhealthyDependents", Message: "SubnetsReady=False"}
+	fine := metav1.Condition{Type: awsv1.ClassAMIsReady, Status: metav1.ConditionTrue, Reason: "AMIsReady", Message: "fine"}
+	waits := metav1.Condition{Type: awsv1.ClassValidationSucceeded, Status: metav1.ConditionFalse, Reason: awsv1.ReasonDependenciesNotReady, Message: "waits"}
+	silent := metav1.Condition{Type: awsv1.ClassInstanceProfileReady, Status: metav1.ConditionUnknown, Reason: "AwaitingReconciliation"}
+	broken := metav1.Condition{Type: awsv1.ClassSubnetsReady, Status: metav1.ConditionFalse, Reason: "SubnetsNotFound", Message: "no subnet matches"}
+	tests := map[string]struct {
+		conditions []metav1.Condition
+		want       string
+	}{
+		"is the part that says something": {[]metav1.Condition{ready, fine, waits, silent, broken}, "SubnetsNotFound: no subnet matches"},
+		"is its own word without one":     {[]metav1.Condition{fine, waits, silent, ready}, "UnhealthyDependents: SubnetsReady=False"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			c := &awsv1.EC2NodeClass{Status: awsv1.EC2NodeClassStatus{Conditions: tt.conditions}}
+			if got := notReady(c); got != tt.want {
+				t.Errorf("notReady = %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
