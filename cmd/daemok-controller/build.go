@@ -124,7 +124,7 @@ func (p *parts) addPlanner(ctx context.Context) error {
 	}
 	return p.manager.Add(leading(func(ctx context.Context) error {
 		defer applier.Wait()
-		if !p.manager.GetCache().WaitForCacheSync(ctx) {
+		if !p.manager.GetCache().WaitForCacheSync(ctx) || !p.keeper.WaitForFirst(ctx) {
 			return nil
 		}
 		if err := applier.Undo(ctx); err != nil {

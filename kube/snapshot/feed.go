@@ -16,7 +16,8 @@ import (
 )
 
 // Follow lets the keeper hear of everything the cache's informers see.
-// claimSeen is told of every change of a claim, after the keeper.
+// claimSeen is told of every change of a claim, after the keeper. It is called
+// once, before anything else uses the keeper.
 func (k *Keeper) Follow(ctx context.Context, informers cache.Informers, claimSeen func(c *karpv1.NodeClaim, gone bool)) error {
 	seenClaim := func(c *karpv1.NodeClaim) { k.ClaimSeen(c); claimSeen(c, false) }
 	goneClaim := func(c *karpv1.NodeClaim) { k.ClaimGone(c.Name); claimSeen(c, true) }
@@ -36,11 +37,23 @@ func (k *Keeper) Follow(ctx context.Context, informers cache.Informers, claimSee
 		if err != nil {
 			return fmt.Errorf("watch %T: %w", f.kind, err)
 		}
-		if _, err := informer.AddEventHandler(f.handler); err != nil {
+		registration, err := informer.AddEventHandler(f.handler)
+		if err != nil {
 			return fmt.Errorf("follow %T: %w", f.kind, err)
+		}
+		if registration != nil { // a store in memory tells at once and has none
+			k.followed = append(k.followed, registration.HasSynced)
 		}
 	}
 	return nil
+}
+
+// WaitForFirst waits until the keeper has heard of everything that there was
+// when its watches began; it reports false when ctx ended first. A filled
+// cache is not enough: it tells its followers a moment later, and a plan made
+// from claims without pods, or pods without claims, would be wrong.
+func (k *Keeper) WaitForFirst(ctx context.Context) bool {
+	return toolscache.WaitForCacheSync(ctx.Done(), k.followed...)
 }
 
 func ignoreFirst[T any](seen func(*T)) func(*T, bool) { return func(o *T, _ bool) { seen(o) } }

@@ -12,6 +12,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
 
 	"github.com/daemok/daemok/core/cluster"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
@@ -38,6 +39,7 @@ type Keeper struct {
 	pools    map[cluster.PoolID]translate.PoolObject
 	daemons  map[types.NamespacedName]daemonEntry
 	podEvent map[string]time.Time // by node: when a pod last came or went
+	followed []toolscache.InformerSynced
 }
 
 type podEntry struct {
@@ -150,7 +152,8 @@ func (k *Keeper) daemonPodSeen(pod *corev1.Pod) {
 		key := types.NamespacedName{Namespace: pod.Namespace, Name: o.Name}
 		entry, known := k.daemons[key]
 		if at := pod.CreationTimestamp.UTC(); known && !at.Before(entry.podAt) {
-			entry.newest, entry.podAt = k.shapes.intern(translate.DaemonShape(pod)), at
+			entry.podAt = at
+			k.replace(&entry.newest, translate.DaemonShape(pod))
 			k.daemons[key] = entry
 		}
 	}
@@ -164,11 +167,12 @@ func (k *Keeper) DaemonSetSeen(ds *appsv1.DaemonSet) {
 	defer k.mu.Unlock()
 	key := types.NamespacedName{Namespace: ds.Namespace, Name: ds.Name}
 	entry := k.daemons[key]
-	template := k.shapes.intern(shape)
-	if entry.template != nil && entry.template != template {
-		entry.newest, entry.podAt = nil, time.Time{} // pods of the older template say nothing any more
+	before := entry.template
+	k.replace(&entry.template, shape)
+	if before != nil && before != entry.template && entry.newest != nil {
+		k.shapes.release(entry.newest) // pods of the older template say nothing any more
+		entry.newest, entry.podAt = nil, time.Time{}
 	}
-	entry.template = template
 	k.daemons[key] = entry
 	k.bump()
 }
@@ -177,8 +181,18 @@ func (k *Keeper) DaemonSetSeen(ds *appsv1.DaemonSet) {
 func (k *Keeper) DaemonSetGone(namespace, name string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	delete(k.daemons, types.NamespacedName{Namespace: namespace, Name: name})
+	key := types.NamespacedName{Namespace: namespace, Name: name}
+	k.shapes.release(k.daemons[key].template)
+	k.shapes.release(k.daemons[key].newest)
+	delete(k.daemons, key)
 	k.bump()
+}
+
+// replace puts the shared form of a shape in the place of another.
+func (k *Keeper) replace(place **cluster.Shape, by cluster.Shape) {
+	next := k.shapes.intern(by)
+	k.shapes.release(*place)
+	*place = next
 }
 
 // NodeSeen takes in a node. It must not be written any more.
