@@ -33,13 +33,14 @@ func (w *world) live(ctx context.Context) {
 		}
 		w.machinesJoin(ctx)
 		w.deploymentsAct(ctx)
-		if now := w.server.Revision(); now == last && !w.someEnd() {
+		now := w.server.Revision() // before looking, so that no change is missed
+		if now == last && !w.someEnd() {
 			continue
 		}
 		w.garbage(ctx)
 		w.kubelets(ctx)
 		w.schedule(ctx)
-		last = w.server.Revision()
+		last = now
 	}
 }
 

@@ -1,0 +1,224 @@
+package whole_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/cloud/fake"
+	"github.com/daemok/daemok/kube/api"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/storetest"
+	"github.com/daemok/daemok/kube/translate"
+)
+
+func cores(n int64) resource.Quantity { return *resource.NewQuantity(n, resource.DecimalSI) }
+
+// up brings n pods to n machines.
+func (w *world) up(n int, change func(*karpv1.NodePool), pods func(*corev1.Pod)) *controller {
+	w.t.Helper()
+	w.pool("default", change)
+	c := w.start(setup{})
+	w.deploy("web", n, pods)
+	w.until(5*time.Minute, "pods running", func() bool { return w.run(n) })
+	w.until(time.Minute, "initialised nodes", func() bool {
+		for _, node := range w.nodes() {
+			if node.Labels[api.LabelInitialized] != "true" {
+				return false
+			}
+		}
+		return true
+	})
+	w.sound()
+	return c
+}
+
+func plain(*corev1.Pod) {}
+
+func TestADrainWaitsForTheBudgetOfItsPods(t *testing.T) {
+	tell(t, fake.Options{Seed: 20}, func(w *world) {
+		w.up(1, nil, plain)
+		w.server.BlockEvictions(func(*corev1.Pod) bool { return true })
+		first := w.allPods()[0].UID
+		w.delete(&w.claims()[0])
+		time.Sleep(10 * time.Minute)
+		if pods := w.allPods(); !hasPod(pods, first) {
+			t.Fatalf("the protected pod was evicted; %s", w.state())
+		}
+		if !w.events.said("FailedDraining") {
+			t.Error("no event says that the drain is held up")
+		}
+		w.server.BlockEvictions(nil)
+		w.until(5*time.Minute, "the pod on another machine", func() bool { return w.run(1) && !hasPod(w.allPods(), first) })
+		w.until(3*time.Minute, "the old machine gone", func() bool { return len(w.machines()) == 1 && len(w.claims()) == 1 && len(w.nodes()) == 1 })
+		w.sound()
+	})
+}
+
+func hasPod(pods []corev1.Pod, uid any) bool {
+	for _, p := range pods {
+		if p.UID == uid && p.DeletionTimestamp == nil {
+			return true
+		}
+	}
+	return false
+}
+
+func TestADeadlineEndsTheDrainOfProtectedPods(t *testing.T) {
+	protect := func(p *corev1.Pod) { p.Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"} }
+	tell(t, fake.Options{Seed: 21}, func(w *world) {
+		w.up(1, func(p *karpv1.NodePool) { p.Spec.Template.Spec.TerminationGracePeriod = "10m" }, protect)
+		first := w.allPods()[0].UID
+		w.delete(&w.claims()[0])
+		began := time.Now()
+		time.Sleep(9*time.Minute + 45*time.Second)
+		if !hasPod(w.allPods(), first) {
+			t.Fatalf("the protected pod was removed %v before the deadline; %s", 10*time.Minute-time.Since(began), w.state())
+		}
+		w.until(time.Minute, "the pod removed at the deadline", func() bool { return !hasPod(w.allPods(), first) })
+		if took := time.Since(began); took > 10*time.Minute+5*time.Second {
+			t.Errorf("the pod was removed after %v, want the 10 minutes of the deadline", took)
+		}
+		w.until(5*time.Minute, "the pod elsewhere, the old machine gone", func() bool { return w.run(1) && len(w.machines()) == 1 })
+		w.sound()
+	})
+}
+
+func TestAProtectedPodHoldsItsNodeForEverWithoutADeadline(t *testing.T) {
+	protect := func(p *corev1.Pod) { p.Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"} }
+	tell(t, fake.Options{Seed: 22}, func(w *world) {
+		w.up(1, nil, protect)
+		first := w.allPods()[0].UID
+		w.delete(&w.claims()[0])
+		time.Sleep(6 * time.Hour)
+		if !hasPod(w.allPods(), first) {
+			t.Errorf("the protected pod is gone; %s", w.state())
+		}
+		if n := len(w.liveMachines()); n != 1 {
+			t.Errorf("%d machines, want the one: nothing may be bought for a pod that stays", n)
+		}
+	})
+}
+
+// Whatever is deleted by hand, its machine goes and its pods come back on
+// another.
+func TestWhatIsDeletedByHandGoesWhole(t *testing.T) {
+	for what, remove := range map[string]func(w *world){
+		"a claim": func(w *world) { w.delete(&w.claims()[0]) },
+		"a node":  func(w *world) { w.delete(&w.nodes()[0]) },
+		"a machine, at the cloud": func(w *world) {
+			if _, err := w.cloud.Terminate(context.Background(), w.liveMachines()[0].ID); err != nil {
+				w.t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			tell(t, fake.Options{Seed: 23}, func(w *world) {
+				w.up(2, nil, plain)
+				remove(w)
+				w.until(10*time.Minute, "two pods on two machines, one new", func() bool {
+					return w.bought() == 3 && w.run(2) && len(w.machines()) == 2 && len(w.claims()) == 2 && len(w.nodes()) == 2
+				})
+				w.sound()
+			})
+		})
+	}
+}
+
+func TestADeletedPoolTakesItsMachinesWithIt(t *testing.T) {
+	tell(t, fake.Options{Seed: 24}, func(w *world) {
+		w.up(2, nil, plain)
+		pools := &karpv1.NodePoolList{}
+		w.list(pools)
+		w.delete(&pools.Items[0])
+		w.until(5*time.Minute, "an empty cluster", w.empty)
+		if running, all := w.podsRunning(); running != 0 || all != 2 {
+			t.Errorf("%d of %d pods run, want two waiting", running, all)
+		}
+	})
+}
+
+// A pod lands on an empty node between the plan to remove it and the removal.
+func TestANodeThatIsNeededAfterAllStays(t *testing.T) {
+	tell(t, fake.Options{Seed: 25}, func(w *world) {
+		w.up(1, nil, plain)
+		first := w.nodes()[0].Name
+		w.scale("web", 0)
+		w.until(2*time.Minute, "the taint", func() bool {
+			n := w.nodes()
+			return len(n) == 1 && translate.HasTaint(&n[0], api.TaintDisrupted)
+		})
+		late := &corev1.Pod{}
+		late.Namespace, late.Name, late.Labels = "default", "late", map[string]string{"app": "late"}
+		late.Spec.NodeName = first
+		w.deploy("late", 1, plain)
+		w.create(late)
+		w.until(10*time.Second, "the taint off again", func() bool {
+			n := w.nodes()
+			return len(n) == 1 && !translate.HasTaint(&n[0], api.TaintDisrupted)
+		})
+		time.Sleep(2 * time.Minute)
+		if n := w.nodes(); len(n) != 1 || n[0].Name != first || n[0].DeletionTimestamp != nil || w.bought() != 1 {
+			t.Errorf("the node with the late pod did not stay; %s", w.state())
+		}
+		w.sound()
+		w.deploy("late", 0, plain)
+		w.until(5*time.Minute, "an empty cluster", w.empty)
+	})
+}
+
+// The API fails just when the taint of a node that stays is to come off.
+func TestATaintThatCouldNotBeTakenOffAtOnceIsTakenOffLater(t *testing.T) {
+	tell(t, fake.Options{Seed: 26}, func(w *world) {
+		w.pool("default", nil)
+		failing := 0
+		w.start(setup{fault: func(c storetest.Call) (error, error) {
+			if failing > 0 && c.Kind == "Node" && c.Verb == storetest.Change {
+				failing--
+				return errLost, nil
+			}
+			return nil, nil
+		}})
+		w.scale("web", 1)
+		w.until(5*time.Minute, "a pod running", func() bool { return w.run(1) })
+		w.scale("web", 0)
+		w.until(2*time.Minute, "the taint", func() bool { return translate.HasTaint(&w.nodes()[0], api.TaintDisrupted) })
+		failing = 1
+		late := &corev1.Pod{}
+		late.Namespace, late.Name, late.Labels = "default", "late", map[string]string{"app": "late"}
+		late.Spec.NodeName = w.nodes()[0].Name
+		w.deploy("late", 1, plain)
+		w.create(late)
+		w.until(time.Minute, "the taint off again", func() bool {
+			n := w.nodes()
+			return len(n) == 1 && !translate.HasTaint(&n[0], api.TaintDisrupted)
+		})
+	})
+}
+
+func TestOrphansAreCollectedBothWays(t *testing.T) {
+	tell(t, fake.Options{Seed: 27}, func(w *world) {
+		c := w.up(2, nil, plain)
+		c.stop()
+		gone := w.claims()[0]
+		lost := gone.DeepCopy()
+		edit(w, &gone, func(o *karpv1.NodeClaim) { o.Finalizers = nil })
+		if err := w.hand.Delete(context.Background(), &gone); client.IgnoreNotFound(err) != nil {
+			t.Fatal(err)
+		}
+		w.start(setup{})
+		w.until(10*time.Minute, "the machine without a claim replaced", func() bool {
+			return w.run(2) && len(w.machines()) == 2 && len(w.claims()) == 2
+		})
+		for _, m := range w.liveMachines() {
+			if m.ProviderID == lost.Status.ProviderID {
+				t.Errorf("machine %s, whose claim vanished, still runs", m.ID)
+			}
+		}
+		w.sound()
+	})
+}
