@@ -180,7 +180,8 @@ func (p *parts) addBackground() error {
 	}
 	return errors.Join(
 		p.manager.Add(leading(func(ctx context.Context) error { return every(ctx, p.log, "collect orphans", collector.Round) })),
-		p.manager.Add(always(func(ctx context.Context) error { return p.refresh(ctx) })))
+		p.manager.Add(leading(p.refreshTemplates)),
+		p.manager.Add(always(p.refresh)))
 }
 
 // every repeats a round until ctx ends; the round says when the next is due.

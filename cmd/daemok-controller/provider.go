@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"k8s.io/client-go/discovery"
@@ -131,34 +132,53 @@ func trimPlus(minor string) string {
 	return minor
 }
 
+// retryRefresh is how soon a refresh that failed is tried again.
+const retryRefresh = time.Minute
+
 // refresh keeps what is known of AWS fresh until ctx ends; what changed is a
 // reason for a new plan.
 func (p *parts) refresh(ctx context.Context) error {
-	round := func(what string, after time.Duration, do func(context.Context) error) chan error {
-		done := make(chan error, 1)
-		go func() {
-			first := true
-			done <- every(ctx, p.log, "refresh "+what, func(ctx context.Context) (time.Duration, error) {
-				if first {
-					first = false // the start has just done it
-					return after, nil
-				}
-				err := do(ctx)
+	var loops sync.WaitGroup
+	for _, l := range []struct {
+		what  string
+		every time.Duration
+		do    func(context.Context) error
+	}{
+		{"instance types", aws.TypesEvery, p.provider.RefreshTypes},
+		{"on-demand prices", aws.OnDemandEvery, p.provider.RefreshOnDemand},
+		{"spot prices", aws.SpotEvery, p.provider.RefreshSpot},
+	} {
+		round := later(l.every, l.do)
+		loops.Go(func() {
+			_ = every(ctx, p.log, "refresh "+l.what, func(ctx context.Context) (time.Duration, error) { // ends with ctx alone
+				after, err := round(ctx)
 				p.keeper.Touch()
 				return after, err
 			})
-		}()
-		return done
+		})
 	}
-	for _, loop := range []chan error{
-		round("instance types", aws.TypesEvery, p.provider.RefreshTypes),
-		round("on-demand prices", aws.OnDemandEvery, p.provider.RefreshOnDemand),
-		round("spot prices", aws.SpotEvery, p.provider.RefreshSpot),
-		round("launch templates", aws.TemplatesEvery, p.provider.RefreshTemplates),
-	} {
-		if err := <-loop; err != nil {
-			return err
-		}
-	}
+	loops.Wait()
 	return nil
+}
+
+// refreshTemplates removes launch templates that this process has not used
+// for long. Only the leader may: another does not know which are in use.
+func (p *parts) refreshTemplates(ctx context.Context) error {
+	return every(ctx, p.log, "refresh launch templates", later(aws.TemplatesEvery, p.provider.RefreshTemplates))
+}
+
+// later makes rounds of a refresh that the start has just done once: the
+// first comes a full length later, and one after a failure sooner.
+func later(length time.Duration, do func(context.Context) error) func(context.Context) (time.Duration, error) {
+	first := true
+	return func(ctx context.Context) (time.Duration, error) {
+		if first {
+			first = false
+			return length, nil
+		}
+		if err := do(ctx); err != nil {
+			return min(length, retryRefresh), err
+		}
+		return length, nil
+	}
 }
