@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/http/pprof"
 	"os"
 	"time"
 
@@ -56,7 +57,7 @@ func newManager(o options, config *rest.Config, f *fence.Fence) (ctrl.Manager, e
 	mo := ctrl.Options{
 		Scheme:                 s,
 		Cache:                  cache.Options{DefaultTransform: snapshot.Strip},
-		Metrics:                metricsserver.Options{BindAddress: address(o.metricsPort)},
+		Metrics:                metricsserver.Options{BindAddress: address(o.metricsPort), ExtraHandlers: profiling(o)},
 		HealthProbeBindAddress: address(o.healthPort),
 		LeaderElection:         o.leaderElection,
 		LeaseDuration:          ptr(leaseFor),
@@ -157,6 +158,21 @@ func addIndexes(ctx context.Context, m ctrl.Manager) error {
 }
 
 const indexClaimProviderID = "status.providerID"
+
+// profiling serves the profiles of the running program, where that is asked
+// for.
+func profiling(o options) map[string]http.Handler {
+	if !o.enableProfiling {
+		return nil
+	}
+	return map[string]http.Handler{
+		"/debug/pprof/":        http.HandlerFunc(pprof.Index), // the named profiles too, such as heap
+		"/debug/pprof/cmdline": http.HandlerFunc(pprof.Cmdline),
+		"/debug/pprof/profile": http.HandlerFunc(pprof.Profile),
+		"/debug/pprof/symbol":  http.HandlerFunc(pprof.Symbol),
+		"/debug/pprof/trace":   http.HandlerFunc(pprof.Trace),
+	}
+}
 
 func address(port int) string {
 	if port == 0 {
