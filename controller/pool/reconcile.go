@@ -235,7 +235,10 @@ func (r *Reconciler) usage(ctx context.Context, o Object, view translate.PoolObj
 	return nil
 }
 
+// measure sets the pool's gauges; those of resources that it no longer owns or
+// limits go.
 func (r *Reconciler) measure(view translate.PoolObject, resources corev1.ResourceList) {
+	r.forgetMetrics(view.ID.Name)
 	for name, amount := range resources {
 		r.Metrics.PoolUsage.WithLabelValues(string(name), view.ID.Name).Set(amount.AsApproximateFloat64())
 	}
