@@ -2,6 +2,7 @@ package aws
 
 import (
 	"context"
+	"errors"
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
@@ -67,10 +68,14 @@ func (p *Provider) Forget(ctx context.Context, class nodeclass.Class) error {
 		return err
 	}
 	p.drop(class.Name)
-	if p.options.IsolatedVPC || class.Spec.Role == "" || class.UID == "" {
+	if p.options.IsolatedVPC || class.UID == "" {
 		return nil
 	}
-	return p.profiles.Delete(ctx, class.UID)
+	err := p.profiles.Delete(ctx, class.UID)
+	if refused, ok := errors.AsType[*cloud.RefusedError](err); ok && refused.Reason == "Unauthorized" && class.Spec.Role == "" {
+		return nil // it may have had a role once, but who never names one need not grant rights on profiles
+	}
+	return err
 }
 
 // drop forgets what was worked out for a class. Classes are known by the
