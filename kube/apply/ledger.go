@@ -120,6 +120,9 @@ func (l *Ledger) Project(s *cluster.Snapshot) *cluster.Snapshot {
 	}
 	for i := range out.Nodes {
 		if _, leaving := l.leaving[out.Nodes[i].Name]; leaving {
+			if !out.Nodes[i].Deleting {
+				out.Nodes[i].Pods = nil // a pod that comes now ends the removal and stays
+			}
 			out.Nodes[i].Deleting = true
 		}
 	}

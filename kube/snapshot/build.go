@@ -25,6 +25,7 @@ func (k *Keeper) Snapshot() *cluster.Snapshot {
 	b.nodesAndMachines()
 	b.seatPods()
 	b.emptiness()
+	b.closed()
 	b.pools()
 	b.daemons()
 	b.out.Sort()
@@ -157,6 +158,20 @@ func (b *builder) emptiness() {
 			continue
 		}
 		n.EmptySince = translate.EmptyReference(claim, b.k.podEvent[n.Name])
+	}
+}
+
+// closed leaves out the pods of nodes that carry the taint of a removal but are
+// not deleted: a pod that comes to such a node ends the removal, so nothing may
+// be bought for it.
+func (b *builder) closed() {
+	for i := range b.out.Nodes {
+		n := &b.out.Nodes[i]
+		claim := b.k.claims[n.Claim]
+		ends := b.k.nodes[n.Name].DeletionTimestamp != nil || claim != nil && claim.DeletionTimestamp != nil
+		if n.Deleting && !ends {
+			n.Pods = nil
+		}
 	}
 }
 

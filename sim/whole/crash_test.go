@@ -26,7 +26,7 @@ func TestDeathAtAnyWriteLosesNothingAndBuysNothingTwice(t *testing.T) {
 			for _, after := range []bool{false, true} {
 				when := map[bool]string{false: "before", true: "after"}[after]
 				t.Run(fmt.Sprintf("lag %v %s %d %s", lag, when, i+1, call), func(t *testing.T) {
-					tell(t, fake.Options{Seed: 1}, func(w *world) { w.survive(setup{dieAt: i + 1, after: after, lag: fixed(lag)}) })
+					tell(t, fake.Options{Seed: 1}, func(_ *testing.T, w *world) { w.survive(setup{dieAt: i + 1, after: after, lag: fixed(lag)}) })
 				})
 			}
 		}
@@ -37,7 +37,7 @@ func fixed(d time.Duration) func() time.Duration { return func() time.Duration {
 
 func callsOfCleanRun(t *testing.T, lag time.Duration) (calls []string) {
 	t.Helper()
-	tell(t, fake.Options{Seed: 1}, func(w *world) {
+	tell(t, fake.Options{Seed: 1}, func(_ *testing.T, w *world) {
 		w.upAndDown(w.start(setup{lag: fixed(lag)}))
 		calls = w.running[0].ordeal.made()
 	})

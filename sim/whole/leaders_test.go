@@ -46,7 +46,7 @@ func (f fenced) Terminate(ctx context.Context, ids ...string) ([]string, error) 
 // Two controllers think that they lead, but the lease of the first has run
 // out: it goes on looking and planning, and changes nothing.
 func TestOfTwoLeadersTheOneWithoutALeaseChangesNothing(t *testing.T) {
-	tell(t, fake.Options{Seed: 30}, func(w *world) {
+	tell(t, fake.Options{Seed: 30}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
 		paused := w.start(behind(&fence.Fence{LeaseFor: 30 * time.Second, CallFor: 20 * time.Second, Now: time.Now}))
 		time.Sleep(time.Minute) // its only renewal was long ago when there is something to do

@@ -40,7 +40,7 @@ func (w *world) up(n int, change func(*karpv1.NodePool), pods func(*corev1.Pod))
 func plain(*corev1.Pod) {}
 
 func TestADrainWaitsForTheBudgetOfItsPods(t *testing.T) {
-	tell(t, fake.Options{Seed: 20}, func(w *world) {
+	tell(t, fake.Options{Seed: 20}, func(t *testing.T, w *world) {
 		w.up(1, nil, plain)
 		w.server.BlockEvictions(func(*corev1.Pod) bool { return true })
 		first := w.allPods()[0].UID
@@ -70,7 +70,7 @@ func hasPod(pods []corev1.Pod, uid any) bool {
 
 func TestADeadlineEndsTheDrainOfProtectedPods(t *testing.T) {
 	protect := func(p *corev1.Pod) { p.Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"} }
-	tell(t, fake.Options{Seed: 21}, func(w *world) {
+	tell(t, fake.Options{Seed: 21}, func(t *testing.T, w *world) {
 		w.up(1, func(p *karpv1.NodePool) { p.Spec.Template.Spec.TerminationGracePeriod = "10m" }, protect)
 		first := w.allPods()[0].UID
 		w.delete(&w.claims()[0])
@@ -90,7 +90,7 @@ func TestADeadlineEndsTheDrainOfProtectedPods(t *testing.T) {
 
 func TestAProtectedPodHoldsItsNodeForEverWithoutADeadline(t *testing.T) {
 	protect := func(p *corev1.Pod) { p.Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"} }
-	tell(t, fake.Options{Seed: 22}, func(w *world) {
+	tell(t, fake.Options{Seed: 22}, func(t *testing.T, w *world) {
 		w.up(1, nil, protect)
 		first := w.allPods()[0].UID
 		w.delete(&w.claims()[0])
@@ -117,7 +117,7 @@ func TestWhatIsDeletedByHandGoesWhole(t *testing.T) {
 		},
 	} {
 		t.Run(what, func(t *testing.T) {
-			tell(t, fake.Options{Seed: 23}, func(w *world) {
+			tell(t, fake.Options{Seed: 23}, func(t *testing.T, w *world) {
 				w.up(2, nil, plain)
 				remove(w)
 				w.until(10*time.Minute, "two pods on two machines, one new", func() bool {
@@ -130,7 +130,7 @@ func TestWhatIsDeletedByHandGoesWhole(t *testing.T) {
 }
 
 func TestADeletedPoolTakesItsMachinesWithIt(t *testing.T) {
-	tell(t, fake.Options{Seed: 24}, func(w *world) {
+	tell(t, fake.Options{Seed: 24}, func(t *testing.T, w *world) {
 		w.up(2, nil, plain)
 		pools := &karpv1.NodePoolList{}
 		w.list(pools)
@@ -144,7 +144,7 @@ func TestADeletedPoolTakesItsMachinesWithIt(t *testing.T) {
 
 // A pod lands on an empty node between the plan to remove it and the removal.
 func TestANodeThatIsNeededAfterAllStays(t *testing.T) {
-	tell(t, fake.Options{Seed: 25}, func(w *world) {
+	tell(t, fake.Options{Seed: 25}, func(t *testing.T, w *world) {
 		w.up(1, nil, plain)
 		first := w.nodes()[0].Name
 		w.scale("web", 0)
@@ -173,7 +173,7 @@ func TestANodeThatIsNeededAfterAllStays(t *testing.T) {
 
 // The API fails just when the taint of a node that stays is to come off.
 func TestATaintThatCouldNotBeTakenOffAtOnceIsTakenOffLater(t *testing.T) {
-	tell(t, fake.Options{Seed: 26}, func(w *world) {
+	tell(t, fake.Options{Seed: 26}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
 		failing := 0
 		w.start(setup{fault: func(c storetest.Call) (error, error) {
@@ -201,7 +201,7 @@ func TestATaintThatCouldNotBeTakenOffAtOnceIsTakenOffLater(t *testing.T) {
 }
 
 func TestOrphansAreCollectedBothWays(t *testing.T) {
-	tell(t, fake.Options{Seed: 27}, func(w *world) {
+	tell(t, fake.Options{Seed: 27}, func(t *testing.T, w *world) {
 		c := w.up(2, nil, plain)
 		c.stop()
 		gone := w.claims()[0]

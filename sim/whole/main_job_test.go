@@ -9,7 +9,7 @@ import (
 
 // From nothing to three machines and back to nothing.
 func TestPodsComeAndGoAndSoDoTheirMachines(t *testing.T) {
-	tell(t, fake.Options{Seed: 1}, func(w *world) {
+	tell(t, fake.Options{Seed: 1}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
 		w.start(setup{})
 		w.scale("web", 3)

@@ -18,7 +18,7 @@ import (
 )
 
 func TestAMachineThatNeverRegistersIsReplaced(t *testing.T) {
-	tell(t, fake.Options{Seed: 2}, func(w *world) {
+	tell(t, fake.Options{Seed: 2}, func(t *testing.T, w *world) {
 		w.cloud.Market().SetNeverJoin(1)
 		w.pool("default", nil)
 		w.start(setup{})
@@ -64,7 +64,7 @@ func bothOptions(p *karpv1.NodePool) {
 }
 
 func TestWhatSpotIsShortOfIsBoughtOnDemandAtOnce(t *testing.T) {
-	tell(t, fake.Options{Seed: 3}, func(w *world) {
+	tell(t, fake.Options{Seed: 3}, func(t *testing.T, w *world) {
 		w.pool("default", bothOptions)
 		w.start(setup{})
 		w.soldOut(market.Spot)
@@ -76,7 +76,7 @@ func TestWhatSpotIsShortOfIsBoughtOnDemandAtOnce(t *testing.T) {
 }
 
 func TestWhenNothingIsToBeHadPodsWaitAndGetTheirMachinesLater(t *testing.T) {
-	tell(t, fake.Options{Seed: 4}, func(w *world) {
+	tell(t, fake.Options{Seed: 4}, func(t *testing.T, w *world) {
 		w.pool("default", bothOptions)
 		c := w.start(setup{})
 		restock := w.soldOut(market.Spot, market.OnDemand)
@@ -107,7 +107,7 @@ func count(calls []string, prefix string) (n int) {
 }
 
 func TestARefusalIsSaidAndTriedAgain(t *testing.T) {
-	tell(t, fake.Options{Seed: 5}, func(w *world) {
+	tell(t, fake.Options{Seed: 5}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
 		w.start(setup{})
 		w.cloud.Inject(fake.Fault{Call: fake.CallLaunch, Chance: 1, Err: &cloud.RefusedError{Reason: "Unauthorized", Cause: "ec2:CreateFleet"}})
@@ -130,7 +130,7 @@ func TestARefusalIsSaidAndTriedAgain(t *testing.T) {
 }
 
 func TestThrottledCallsAreRepeatedNotMultiplied(t *testing.T) {
-	tell(t, fake.Options{Seed: 6}, func(w *world) {
+	tell(t, fake.Options{Seed: 6}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
 		c := w.start(setup{})
 		w.cloud.Inject(fake.Fault{Call: fake.CallLaunch, Chance: 1, Err: &cloud.ThrottledError{Call: "CreateFleet"}})
@@ -149,7 +149,7 @@ func TestThrottledCallsAreRepeatedNotMultiplied(t *testing.T) {
 }
 
 func TestAClassThatIsNotReadyHoldsUpItsPoolAlone(t *testing.T) {
-	tell(t, fake.Options{Seed: 7}, func(w *world) {
+	tell(t, fake.Options{Seed: 7}, func(t *testing.T, w *world) {
 		w.classes.set("no subnet matches its terms")
 		w.pool("default", nil)
 		w.start(setup{})
@@ -172,7 +172,7 @@ func TestAClassThatIsNotReadyHoldsUpItsPoolAlone(t *testing.T) {
 
 // A purchase that gets no answer must not hold up those of other pools.
 func TestALaunchThatHangsHoldsUpNobodyElse(t *testing.T) {
-	tell(t, fake.Options{Seed: 8}, func(w *world) {
+	tell(t, fake.Options{Seed: 8}, func(t *testing.T, w *world) {
 		w.pool("slow", func(p *karpv1.NodePool) {
 			p.Spec.Template.Spec.Requirements[0].Values = []string{"c5.large"}
 		})
@@ -188,7 +188,7 @@ func TestALaunchThatHangsHoldsUpNobodyElse(t *testing.T) {
 }
 
 func TestLimitsHoldWhilePlansRace(t *testing.T) {
-	tell(t, fake.Options{Seed: 9}, func(w *world) {
+	tell(t, fake.Options{Seed: 9}, func(t *testing.T, w *world) {
 		w.pool("default", func(p *karpv1.NodePool) {
 			p.Spec.Limits = corev1.ResourceList{corev1.ResourceCPU: cores(4)}
 		})
@@ -216,7 +216,7 @@ func TestLimitsHoldWhilePlansRace(t *testing.T) {
 func TestAFalseStartOfTheMarketIsNoReasonToBuyTwice(t *testing.T) {
 	for _, call := range []fake.Call{fake.CallLaunch, fake.CallTerminate} {
 		t.Run("lost replies of "+string(call), func(t *testing.T) {
-			tell(t, fake.Options{Seed: 10}, func(w *world) {
+			tell(t, fake.Options{Seed: 10}, func(t *testing.T, w *world) {
 				w.pool("default", nil)
 				w.start(setup{})
 				w.cloud.Inject(fake.Fault{Call: call, Chance: 0.7, After: true, Err: errLost})
@@ -236,7 +236,7 @@ func TestAFalseStartOfTheMarketIsNoReasonToBuyTwice(t *testing.T) {
 // Watches break while the API server restarts, and what they had not
 // delivered is lost.
 func TestCutWatchesAreMadeUpFor(t *testing.T) {
-	tell(t, fake.Options{Seed: 11}, func(w *world) {
+	tell(t, fake.Options{Seed: 11}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
 		w.start(setup{lag: fixed(200 * time.Millisecond)})
 		w.scale("web", 3)
@@ -255,7 +255,7 @@ func TestCutWatchesAreMadeUpFor(t *testing.T) {
 }
 
 func TestAClaimMadeByHandGetsItsMachine(t *testing.T) {
-	tell(t, fake.Options{Seed: 12}, func(w *world) {
+	tell(t, fake.Options{Seed: 12}, func(t *testing.T, w *world) {
 		w.start(setup{})
 		c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "mine"}}
 		c.Spec.NodeClassRef = karpv1.NodeClassReference{Group: api.GroupAWS, Kind: "EC2NodeClass", Name: "default"}

@@ -60,7 +60,7 @@ type deployment struct {
 
 // tell runs a story in a bubble of virtual time, and stops everything at its
 // end.
-func tell(t *testing.T, o fake.Options, story func(w *world)) {
+func tell(t *testing.T, o fake.Options, story func(t *testing.T, w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, o)
@@ -77,7 +77,7 @@ func tell(t *testing.T, o fake.Options, story func(w *world)) {
 				t.Log("the story:\n" + strings.Join(w.story.lines, "\n"))
 			}
 		}()
-		story(w)
+		story(t, w)
 	})
 }
 
