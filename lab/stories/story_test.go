@@ -84,11 +84,16 @@ func namespaceFor(test string) string {
 func (s *story) apply(manifest string) {
 	s.Helper()
 	for _, object := range s.decode(manifest) {
-		err := s.client.Apply(s.Context(), client.ApplyConfigurationFromUnstructured(object),
-			client.FieldOwner("story"), client.ForceOwnership)
-		if err != nil {
-			s.Fatalf("apply %s %s: %v", object.GetKind(), object.GetName(), err)
-		}
+		s.applyObject(object)
+	}
+}
+
+func (s *story) applyObject(object *unstructured.Unstructured) {
+	s.Helper()
+	err := s.client.Apply(s.Context(), client.ApplyConfigurationFromUnstructured(object),
+		client.FieldOwner("story"), client.ForceOwnership)
+	if err != nil {
+		s.Fatalf("apply %s %s: %v", object.GetKind(), object.GetName(), err)
 	}
 }
 
@@ -120,7 +125,13 @@ func (s *story) decode(manifest string) []*unstructured.Unstructured {
 // that has no namespaces. What it waits for is said in the failure.
 func (s *story) await(what, kind string, holds func([]*unstructured.Unstructured) bool) {
 	s.Helper()
-	ctx, cancel := context.WithTimeout(s.Context(), limit)
+	s.awaitFor(limit, what, kind, holds)
+}
+
+// awaitFor waits as await does, for as long as said.
+func (s *story) awaitFor(length time.Duration, what, kind string, holds func([]*unstructured.Unstructured) bool) {
+	s.Helper()
+	ctx, cancel := context.WithTimeout(s.Context(), length)
 	defer cancel()
 	var last []*unstructured.Unstructured
 	err := await.Until(ctx, s.resource(kind), metav1.ListOptions{}, func(seen []*unstructured.Unstructured) (bool, error) {
@@ -132,8 +143,13 @@ func (s *story) await(what, kind string, holds func([]*unstructured.Unstructured
 	}
 }
 
-// resource is where objects of a kind are.
+// resource is where objects of a kind are, in the story's namespace.
 func (s *story) resource(kind string) dynamic.ResourceInterface {
+	s.Helper()
+	return s.resourceIn(kind, s.namespace)
+}
+
+func (s *story) resourceIn(kind, namespace string) dynamic.ResourceInterface {
 	s.Helper()
 	i := strings.LastIndex(kind, "/")
 	gv, err := schema.ParseGroupVersion(kind[:i])
@@ -146,7 +162,7 @@ func (s *story) resource(kind string) dynamic.ResourceInterface {
 	}
 	all := s.watcher.Resource(mapping.Resource)
 	if mapping.Scope.Name() == "namespace" {
-		return all.Namespace(s.namespace)
+		return all.Namespace(namespace)
 	}
 	return all
 }
