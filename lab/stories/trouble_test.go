@@ -38,6 +38,16 @@ func TestControllerKilledWhileLaunching(t *testing.T) {
 // kill ends a component of the lab without warning; the lab starts it again.
 func (s *story) kill(component string) {
 	s.Helper()
+	pid := s.pid(component)
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		s.Fatal(err)
+	}
+	awaitDead(s.T, []int{pid})
+}
+
+// pid is the process of a component of the lab.
+func (s *story) pid(component string) int {
+	s.Helper()
 	line := regexp.MustCompile(`(?m)^` + component + ` +pid=(\d+) `)
 	found := line.FindStringSubmatch(mustLab(s.T, 0, s.dir, "status").stdout)
 	if found == nil {
@@ -47,8 +57,5 @@ func (s *story) kill(component string) {
 	if err != nil || pid == 0 {
 		s.Fatalf("%s has process %q, which is none", component, found[1])
 	}
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-		s.Fatal(err)
-	}
-	awaitDead(s.T, []int{pid})
+	return pid
 }
