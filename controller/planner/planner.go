@@ -8,6 +8,7 @@ package planner
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
@@ -16,8 +17,9 @@ import (
 	"github.com/daemok/daemok/kube/apply"
 )
 
-// retryEvery is how often pods without a place are looked at again though
-// nothing that we watch has changed: prices and shortages do by themselves.
+// retryEvery is how often pods without a place, or whose claim could not be
+// created, are looked at again though nothing that we watch has changed:
+// prices and shortages do by themselves, and the API server comes back.
 const retryEvery = 10 * time.Second
 
 // recheckEvery is how often everything is looked at again whatever happens:
@@ -123,24 +125,28 @@ func (p *Planner) round(ctx context.Context) {
 	made := decide.Decide(s, p.Policy, p.Effort)
 	took := p.Now().Sub(began)
 	p.Listener.Planned(s, made, took)
+	open := len(made.Unplaced) > 0
 	if len(made.Launches) > 0 {
-		p.Listener.Launched(p.Applier.Launch(ctx, s, made))
+		launched := p.Applier.Launch(ctx, s, made)
+		p.Listener.Launched(launched)
+		open = open || slices.ContainsFunc(launched, func(l apply.Launched) bool { return l.Err != nil })
 	}
 	if len(made.Removals) > 0 {
 		p.Applier.Remove(ctx, made, p.Listener.Removed)
 	}
-	p.schedule(s, made, took)
+	p.schedule(s, open, took)
 }
 
-// schedule sets when the next round is due without a change.
-func (p *Planner) schedule(s *cluster.Snapshot, made plan.Plan, took time.Duration) {
+// schedule sets when the next round is due without a change. open says that
+// pods are left without a place or a machine on order.
+func (p *Planner) schedule(s *cluster.Snapshot, open bool, took time.Duration) {
 	now := p.Now()
 	p.restUntil = now.Add(max(pauseMin, 9*took))
 	p.recheckAt = now.Add(recheckEvery)
 	if at, due := decide.NextDue(s); due && at.Before(p.recheckAt) {
 		p.recheckAt = at
 	}
-	if retry := now.Add(retryEvery); len(made.Unplaced) > 0 && retry.Before(p.recheckAt) {
+	if retry := now.Add(retryEvery); open && retry.Before(p.recheckAt) {
 		p.recheckAt = retry
 	}
 	if p.recheckAt.Before(p.restUntil) {

@@ -1,0 +1,68 @@
+package planner
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/decide"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/scenario"
+	"github.com/daemok/daemok/kube/apply"
+)
+
+// oneWaits is a world in which one pod waits and nothing else changes.
+type oneWaits struct{ s *cluster.Snapshot }
+
+func (w oneWaits) Snapshot() *cluster.Snapshot { return w.s }
+func (w oneWaits) WaitingUIDs() ([]string, time.Time) {
+	return []string{w.s.Waiting[0].UID}, time.Now()
+}
+func (w oneWaits) Changed() <-chan struct{}                            { return nil }
+func (w oneWaits) Project(s *cluster.Snapshot) *cluster.Snapshot       { return s }
+func (w oneWaits) Planned(*cluster.Snapshot, plan.Plan, time.Duration) {}
+func (w oneWaits) Launched([]apply.Launched)                           {}
+func (w oneWaits) Removed(plan.Removal, error)                         {}
+
+// refusing is an applier whose API server creates nothing.
+type refusing struct{ tries *int }
+
+func (r refusing) Launch(_ context.Context, _ *cluster.Snapshot, p plan.Plan) []apply.Launched {
+	*r.tries++
+	return []apply.Launched{{Launch: p.Launches[0], Err: errors.New("the API server is away")}}
+}
+func (refusing) Remove(context.Context, plan.Plan, func(plan.Removal, error)) {}
+
+// TestAnOrderThatFailedIsRepeated: nothing changes in the watches when a claim
+// could not be created, and its pod must not wait for a change.
+func TestAnOrderThatFailedIsRepeated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := scenario.Parse(`snapshot 7 2026-11-21T04:00:00Z
+shape web namespace=default cpu=500m memory=1Gi
+waiting default/web shape=web
+catalogue c1 1
+kind m5.large cpu=2 memory=8Gi pods=29
+  offer us-west-2a on-demand 0.096
+pool NodePool/default catalogue=c1
+`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		world, tries := oneWaits{s}, 0
+		p := &Planner{
+			Source: world, Ledger: world, Listener: world, Applier: refusing{&tries}, Effort: decide.Usual,
+			Window: Window{Idle: time.Second, Max: 10 * time.Second}, Now: time.Now,
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 3*retryEvery)
+		defer cancel()
+		if err := p.Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if tries != 3 {
+			t.Errorf("the order was tried %d times in %v, want one in each %v", tries, 3*retryEvery, retryEvery)
+		}
+	})
+}
