@@ -67,11 +67,28 @@ func (w *world) machinesJoin(ctx context.Context) {
 		}
 	}
 	for provider, n := range there {
-		if !alive[provider] && translate.IsReady(n) {
-			before := n.DeepCopy()
-			n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionUnknown}}
-			_ = w.hand.Status().Patch(ctx, n, client.MergeFrom(before))
+		if !alive[provider] {
+			w.lose(ctx, n)
 		}
+	}
+}
+
+// lose marks the node of a machine that is gone as not ready, and deletes it
+// a minute later, as the controllers for nodes do.
+func (w *world) lose(ctx context.Context, n *corev1.Node) {
+	before := n.DeepCopy()
+	if translate.IsReady(n) {
+		n.Status.Conditions = []corev1.NodeCondition{{
+			Type: corev1.NodeReady, Status: corev1.ConditionUnknown, LastTransitionTime: metav1.NewTime(time.Now()),
+		}}
+		_ = w.hand.Status().Patch(ctx, n, client.MergeFrom(before))
+		before = n.DeepCopy()
+		n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoSchedule})
+		_ = w.hand.Patch(ctx, n, client.MergeFrom(before))
+		return
+	}
+	if since := n.Status.Conditions[0].LastTransitionTime.Time; n.DeletionTimestamp == nil && time.Since(since) > time.Minute {
+		_ = w.hand.Delete(ctx, n)
 	}
 }
 

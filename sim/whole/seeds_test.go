@@ -1,0 +1,110 @@
+package whole_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/daemok/daemok/cloud/fake"
+	"github.com/daemok/daemok/cloud/market"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+)
+
+var (
+	seeds = flag.Int("seeds", 30, "how many seeds of faults to try")
+	from  = flag.Uint64("from", 0, "the first of them")
+)
+
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400) // the tests are many small worlds that live for milliseconds
+	os.Exit(m.Run())
+}
+
+// Whatever fails, in the API, at the cloud and in the controller itself: when
+// the trouble is over, every pod runs, no machine is lost, no two claims
+// share one, and in the end nothing is left.
+func TestNoSeedOfFaultsLosesAnything(t *testing.T) {
+	failed, first := 0, uint64(0)
+	for seed := *from; seed < *from+uint64(*seeds); seed++ {
+		ok := t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			defer func() {
+				if t.Failed() {
+					t.Logf("repeat with: make faults SEEDS=1 FROM=%d", seed)
+				}
+			}()
+			tell(t, fake.Options{Seed: seed}, func(_ *testing.T, w *world) { w.tempest(seed) })
+		})
+		if !ok && failed == 0 {
+			first = seed
+		}
+		if !ok {
+			failed++
+		}
+	}
+	if failed > 0 {
+		fmt.Printf("faults: FAILED seeds=%d from=%d failed=%d first=%d\n", *seeds, *from, failed, first)
+		return
+	}
+	fmt.Printf("faults: ok seeds=%d from=%d failed=0\n", *seeds, *from)
+}
+
+// tempest is ten minutes of trouble drawn from a seed, and what must be true
+// after it.
+func (w *world) tempest(seed uint64) {
+	w.t.Helper()
+	u := func(name string) float64 { return draw(seed, "tempest/"+name) }
+	w.pool("default", func(p *karpv1.NodePool) {
+		if u("options") < 0.5 {
+			bothOptions(p)
+		}
+		if u("types") < 0.5 {
+			p.Spec.Template.Spec.Requirements[0].Values = []string{"m5.large", "c5.xlarge", "m5.2xlarge"}
+		}
+	})
+	s := setup{seed: seed, chance: 0.25 * u("chance"), lag: fixed(time.Duration(u("lag") * float64(800*time.Millisecond)))}
+	c := w.start(s)
+	w.cloud.Market().SetNeverJoin(0.2 * u("never"))
+	for minute := range 10 {
+		name := func(what string) string { return fmt.Sprint(what, minute) }
+		w.scale("web", int(8*u(name("replicas"))))
+		if u(name("short")) < 0.3 {
+			restock := w.soldOut(market.Spot)
+			defer restock()
+		}
+		if u(name("cut")) < 0.5 {
+			w.server.CutWatches()
+		}
+		w.server.BlockEvictions(map[bool]func(*corev1.Pod) bool{
+			true: func(p *corev1.Pod) bool { return draw(seed, name(string(p.UID))) < 0.5 }, false: nil}[u(name("budget")) < 0.5])
+		if u(name("reclaim")) < 0.3 {
+			if m := w.liveMachines(); len(m) > 0 {
+				w.cloud.Market().Interrupt(m[0].ID)
+			}
+		}
+		if claims := w.claims(); u(name("hand")) < 0.3 && len(claims) > 0 {
+			w.delete(&claims[0])
+		}
+		time.Sleep(time.Duration(60*u(name("pause"))) * time.Second)
+		if u(name("death")) < 0.5 {
+			c.stop()
+			time.Sleep(time.Duration(20*u(name("dead"))) * time.Second)
+			s.seed++
+			c = w.start(s)
+		}
+	}
+	c.stop()
+	w.server.BlockEvictions(nil)
+	w.cloud.Market().SetNeverJoin(0)
+	w.start(setup{})
+	w.scale("web", 5)
+	w.until(40*time.Minute, "five pods running", func() bool { return w.run(5) })
+	w.until(10*time.Minute, "a claim for every machine", func() bool { return len(w.claims()) == len(w.liveMachines()) })
+	w.sound()
+	w.scale("web", 0)
+	w.until(40*time.Minute, "an empty cluster", w.empty)
+}
