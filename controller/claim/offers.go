@@ -37,14 +37,20 @@ func offersFor(want constraint.Requirements, requests quantity.Resources, kinds 
 			}
 		}
 	}
-	fitting = withoutExotic(fitting, requests)
-	fitting = withoutDearSpot(fitting)
+	if !asksVariety(want) { // or what is dropped might be what minValues counts
+		fitting = withoutDearSpot(withoutExotic(fitting, requests))
+	}
 	for _, option := range optionOrder {
 		if choice := ofOption(fitting, option); len(choice) > 0 {
 			return firstTypes(choice)
 		}
 	}
 	return nil
+}
+
+// asksVariety reports whether some key must keep several values open.
+func asksVariety(want constraint.Requirements) bool {
+	return slices.ContainsFunc(want, func(r constraint.Requirement) bool { return r.MinValues > 0 })
 }
 
 type priced struct {

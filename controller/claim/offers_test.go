@@ -46,6 +46,13 @@ func want(key string, op constraint.Operator, values ...string) constraint.Requi
 	return constraint.Requirement{Key: key, Set: set}
 }
 
+// variety is any value of a key, of which so many must stay open.
+func variety(key string, n int) constraint.Requirement {
+	r := want(key, constraint.Exists)
+	r.MinValues = n
+	return r
+}
+
 func TestOffersFor(t *testing.T) {
 	small := kind("m5.large", 2000, "a on-demand 96", "b on-demand 96", "a spot 30")
 	big := kind("m5.xlarge", 4000, "a on-demand 192", "a spot 60")
@@ -67,6 +74,7 @@ func TestOffersFor(t *testing.T) {
 		"SC-425 unless nothing else is left":            {[]cluster.Kind{gpu(kind("g5.large", 2000, "a on-demand 10"))}, nil, 1000, 0, "g5.large/a/on-demand"},
 		"a GPU that was asked for is bought":            {[]cluster.Kind{gpu(kind("g5.large", 2000, "a on-demand 10")), small}, nil, 1000, 1, "g5.large/a/on-demand"},
 		"bare metal is left out":                        {[]cluster.Kind{kind("m5.metal", 9000, "a on-demand 1"), small}, nil, 1000, 0, "m5.large/a/spot"},
+		"bare metal counts where minValues is asked":    {[]cluster.Kind{kind("m5.metal", 9000, "a on-demand 100"), kind("m5.large", 2000, "a on-demand 96")}, []constraint.Requirement{variety(api.LabelInstanceType, 2)}, 1000, 0, "m5.large/a/on-demand m5.metal/a/on-demand"},
 		"labels of the pool's own do not matter":        {[]cluster.Kind{small}, []constraint.Requirement{want("team", constraint.In, "a")}, 1000, 0, "m5.large/a/spot"},
 		"the pool's name says nothing about machines":   {[]cluster.Kind{small}, []constraint.Requirement{want(api.LabelNodePool, constraint.In, "default")}, 1000, 0, "m5.large/a/spot"},
 		"a well-known label the kind lacks does":        {[]cluster.Kind{small}, []constraint.Requirement{want(api.LabelGPUName, constraint.Exists)}, 1000, 0, ""},
