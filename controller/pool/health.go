@@ -68,6 +68,31 @@ func (h *Health) Of(pool string, poolGeneration, classGeneration int64) Verdict 
 	return Healthy
 }
 
+// Recall takes over the verdict that a pool's condition holds from before
+// this process: of a pool about which nothing is known yet, nothing else.
+func (h *Health) Recall(pool string, poolGeneration, classGeneration int64, was Verdict) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	rec := h.record(pool)
+	if rec.pool != 0 || len(rec.results) > 0 {
+		return
+	}
+	rec.pool, rec.class = poolGeneration, classGeneration
+	switch was {
+	case Healthy:
+		rec.results = []bool{true}
+	case Unhealthy:
+		rec.results = make([]bool, unhealthyAt)
+	}
+}
+
+// Forget drops what is known of a pool that is gone.
+func (h *Health) Forget(pool string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.pools, pool)
+}
+
 func (h *Health) record(pool string) *record {
 	if h.pools == nil {
 		h.pools = map[string]*record{}

@@ -74,6 +74,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration,
 	if err := r.Store.Get(ctx, client.ObjectKey{Name: name}, o); err != nil {
 		if client.IgnoreNotFound(err) == nil {
 			r.forgetMetrics(name)
+			r.Health.Forget(name)
 		}
 		return 0, client.IgnoreNotFound(err)
 	}
@@ -188,6 +189,7 @@ func (r *Reconciler) readiness(o Object, view translate.PoolObject, class ClassS
 }
 
 func (r *Reconciler) health(o Object, class ClassState) {
+	r.Health.Recall(o.GetName(), o.GetGeneration(), class.Generation, verdictOf(o))
 	switch r.Health.Of(o.GetName(), o.GetGeneration(), class.Generation) {
 	case Healthy:
 		condition.SetTrue(o, karpv1.NodePoolRegistrationHealthy, r.Now())
@@ -197,6 +199,21 @@ func (r *Reconciler) health(o Object, class ClassState) {
 	default:
 		condition.SetUnknown(o, karpv1.NodePoolRegistrationHealthy, "", "", r.Now())
 	}
+}
+
+// verdictOf reads the verdict of an earlier process from the condition, where
+// it is about the pool as it is now.
+func verdictOf(o Object) Verdict {
+	c := condition.Get(o, karpv1.NodePoolRegistrationHealthy)
+	switch {
+	case c == nil || c.ObservedGeneration != o.GetGeneration():
+		return Unknown
+	case c.Status == metav1.ConditionTrue:
+		return Healthy
+	case c.Status == metav1.ConditionFalse:
+		return Unhealthy
+	}
+	return Unknown
 }
 
 // usage adds up what the pool owns: registered nodes by what they have, other
