@@ -9,21 +9,24 @@ import (
 	"github.com/daemok/daemok/cloud/fake"
 )
 
-var deathsUpTo = flag.Int("deaths", 0, "look at no more deaths than these; 0: at all")
+var deaths = flag.Bool("deaths", false, "try every death twice, with watches at once and late; else each once")
 
 // The controller dies at its kth write or call of the cloud, for every k of a
-// scale-up and the scale-down after it, once just before the call takes
-// effect and once just after, and starts again with an empty memory. Nothing
-// may be bought twice, nothing leaked, and every pod must run.
+// scale-up and the scale-down after it, just before the call takes effect or
+// just after, and starts again with an empty memory. Nothing may be bought
+// twice, nothing leaked, and every pod must run. The flag -deaths tries each
+// both ways.
 func TestDeathAtAnyWriteLosesNothingAndBuysNothingTwice(t *testing.T) {
-	for _, lag := range []time.Duration{0, 60 * time.Millisecond} {
-		calls := callsOfCleanRun(t, lag)
-		t.Logf("watches lag %v: %d writes and calls of the cloud", lag, len(calls))
-		if *deathsUpTo > 0 {
-			calls = calls[:min(*deathsUpTo, len(calls))]
-		}
-		for i, call := range calls {
+	lags := []time.Duration{60 * time.Millisecond}
+	if *deaths {
+		lags = append(lags, 0)
+	}
+	for _, lag := range lags {
+		for i, call := range callsOfCleanRun(t, lag) {
 			for _, after := range []bool{false, true} {
+				if !*deaths && after != (i%2 == 0) {
+					continue
+				}
 				when := map[bool]string{false: "before", true: "after"}[after]
 				t.Run(fmt.Sprintf("lag %v %s %d %s", lag, when, i+1, call), func(t *testing.T) {
 					tell(t, fake.Options{Seed: 1}, func(_ *testing.T, w *world) { w.survive(setup{dieAt: i + 1, after: after, lag: fixed(lag)}) })
