@@ -57,6 +57,9 @@ func FromNodePool(p *karpv1.NodePool) PoolObject {
 	return o
 }
 
+// notReady does not ask for the pool's word on its class: the class itself is
+// asked by whoever lists what it offers, so that two pools of one class are
+// ready in the same moment and the heavier gets its way.
 func notReady(p *karpv1.NodePool) string {
 	switch {
 	case p.DeletionTimestamp != nil:
@@ -64,14 +67,12 @@ func notReady(p *karpv1.NodePool) string {
 	case p.IsStatic():
 		return "the pool has replicas set, so pods never add nodes to it"
 	}
-	for _, kind := range []string{karpv1.NodePoolValidationSucceeded, karpv1.NodePoolClassReady} {
-		c := condition.Get(p, kind)
-		if c == nil {
-			return "its condition " + kind + " is not known yet"
-		}
-		if c.Status != "True" {
-			return strings.TrimSuffix(fmt.Sprintf("%s: %s", c.Reason, c.Message), ": ")
-		}
+	c := condition.Get(p, karpv1.NodePoolValidationSucceeded)
+	if c == nil {
+		return "its condition " + karpv1.NodePoolValidationSucceeded + " is not known yet"
+	}
+	if c.Status != "True" {
+		return strings.TrimSuffix(fmt.Sprintf("%s: %s", c.Reason, c.Message), ": ")
 	}
 	return ""
 }
