@@ -9,7 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/fake"
+	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/storetest"
@@ -220,5 +222,25 @@ func TestOrphansAreCollectedBothWays(t *testing.T) {
 			}
 		}
 		w.sound()
+	})
+}
+
+// A purchase may still be on its way to its claim: a young machine is left
+// alone, and an older one that no claim asks for is given back.
+func TestAYoungMachineWithoutAClaimIsLeftAloneForAWhile(t *testing.T) {
+	tell(t, fake.Options{Seed: 28}, func(t *testing.T, w *world) {
+		w.start(setup{})
+		_, err := w.cloud.Launch(context.Background(), cloud.LaunchRequest{
+			Class: cloud.Class{ID: "EC2NodeClass/default"}, Token: "t", Batch: "unknown", Count: 1,
+			Options: []cloud.OfferChoice{{Kind: "m5.large", Zone: "us-east-1a", Option: cluster.OnDemand}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(29 * time.Second)
+		if len(w.liveMachines()) != 1 {
+			t.Error("a machine of 29 seconds was given back")
+		}
+		w.until(3*time.Minute, "the orphan gone", func() bool { return len(w.machines()) == 0 })
 	})
 }

@@ -34,7 +34,7 @@ func TestNoSeedOfFaultsLosesAnything(t *testing.T) {
 		ok := t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			defer func() {
 				if t.Failed() {
-					t.Logf("repeat with: make faults SEEDS=1 FROM=%d", seed)
+					t.Logf("repeat with: go test ./sim/whole -run TestNoSeed -seeds 1 -from %d", seed)
 				}
 			}()
 			tell(t, fake.Options{Seed: seed}, func(_ *testing.T, w *world) { w.tempest(seed) })
