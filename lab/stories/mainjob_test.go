@@ -3,6 +3,8 @@ package stories_test
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -92,13 +94,33 @@ func TestPendingPodsBecomeMachines(t *testing.T) {
 	s.pool()
 	s.inflate(5)
 	s.await("five pods to run", "v1/Pod", running(5))
-	s.await("a claim of the pool", "karpenter.sh/v1/NodeClaim", s.poolHas(some))
+	s.boughtAsPlanned()
 	s.inflate(0)
 	s.await("no pods", "v1/Pod", running(0))
 	s.await("the claims to go", "karpenter.sh/v1/NodeClaim", s.poolHas(none))
 	s.await("the nodes to go", "v1/Node", s.poolHas(none))
-	if left := runningInstances(t, s.dir, s.namespace); len(left) > 0 {
-		t.Errorf("instances %q still run", left)
+	s.awaitNoInstances()
+}
+
+// boughtAsPlanned checks that EC2 sold a machine for each claim and no other,
+// each of the type and in the zone that the controller said it would buy.
+func (s *story) boughtAsPlanned() {
+	s.Helper()
+	s.nothingTwice()
+	var got []*unstructured.Unstructured
+	s.await("the claims", claims, func(seen []*unstructured.Unstructured) bool {
+		got = inPool(seen, s.namespace)
+		return len(got) > 0
+	})
+	for _, c := range got {
+		labels := c.GetLabels()
+		bought := fmt.Sprintf("%q:%q,%q:%q", "type", labels["node.kubernetes.io/instance-type"], "zone", labels["topology.kubernetes.io/zone"])
+		planned := controllerSays(s.T, s.dir, `"message":"ordered a machine"`)
+		if !slices.ContainsFunc(planned, func(line string) bool {
+			return strings.Contains(line, `"claim":"`+c.GetName()+`"`) && strings.Contains(line, bought)
+		}) {
+			s.Errorf("claim %s was bought as %s, which no plan says:\n%s", c.GetName(), bought, strings.Join(planned, "\n"))
+		}
 	}
 }
 
