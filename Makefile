@@ -94,7 +94,7 @@ generated: ## fail if `make generate` changes a generated file
 .PHONY: lab-test
 lab-test: build ## tests of the lab module and the stories in one shared lab
 	@echo "test: lab module and lab stories"
-	@cd lab && DAEMOK_BIN=$(CURDIR)/bin $(STATIC) go test -shuffle=on -timeout 15m ./...
+	@cd lab && DAEMOK_BIN=$(CURDIR)/bin $(STATIC) go test -shuffle=on -parallel 4 -timeout 15m ./...
 
 ##@ Longer checks
 
