@@ -14,6 +14,7 @@ import (
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/util/flowcontrol"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
@@ -69,6 +70,7 @@ func build(ctx context.Context, o options, log *slog.Logger) (ctrl.Manager, erro
 	}
 	if o.leaderElection {
 		p.machines = fencedMachines{Machines: provider, fence: f}
+		p.provider = fencedFinder{provider: provider, fence: f}
 	}
 	if p.events, err = newEvents(m, config); err != nil {
 		return nil, err
@@ -115,25 +117,62 @@ func (p *parts) addPlanner(ctx context.Context) error {
 	}
 	loop := &planner.Planner{
 		Source: p.keeper, Ledger: ledger, Applier: applier, Now: time.Now,
-		Listener: &planner.Teller{Log: p.log, Events: p.events, Metrics: p.metrics},
-		Effort:   decide.Usual,
-		Window:   planner.Window{Idle: p.options.batchIdle, Max: p.options.batchMax},
+		Listener: &planner.Teller{
+			Log: p.log, Events: p.events, Metrics: p.metrics,
+			Nominations: flowcontrol.NewTokenBucketRateLimiter(nominationsPerSecond, nominationsAtOnce),
+		},
+		Effort: decide.Usual,
+		Window: planner.Window{Idle: p.options.batchIdle, Max: p.options.batchMax},
 	}
 	if p.options.minValuesPolicy == "BestEffort" {
 		loop.Policy.MinValues = place.BestEffort
+	}
+	findLost := func(ctx context.Context) (time.Duration, error) { return lostEvery, applier.FindLost(ctx) }
+	if err := p.manager.Add(leading(func(ctx context.Context) error { return every(ctx, p.log, "find lost orders", findLost) })); err != nil {
+		return err
 	}
 	return p.manager.Add(leading(func(ctx context.Context) error {
 		defer applier.Wait()
 		if !p.manager.GetCache().WaitForCacheSync(ctx) || !p.keeper.WaitForFirst(ctx) {
 			return nil
 		}
-		if err := applier.Undo(ctx); err != nil {
-			p.log.Error("could not take stale taints off", "error", err.Error())
+		if !p.undo(ctx, applier) {
+			return nil
 		}
 		p.metrics.StateSynced.Set(1)
 		return loop.Run(ctx)
 	}))
 }
+
+// undo takes off the taints that an earlier process left, before the first
+// plan; it reports false when ctx ended first.
+func (p *parts) undo(ctx context.Context, applier *apply.Applier) bool {
+	for {
+		err := applier.Undo(ctx)
+		if err == nil {
+			return true
+		}
+		p.log.Error("could not take stale taints off, trying again", "error", err.Error())
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(undoAgain):
+		}
+	}
+}
+
+// How many pods are told by an event where they should go, as Karpenter does.
+const (
+	nominationsPerSecond = 5
+	nominationsAtOnce    = 10
+)
+
+// undoAgain is when stale taints are tried again, and lostEvery how often
+// orders that no watch has shown are looked for.
+const (
+	undoAgain = 2 * time.Second
+	lostEvery = 20 * time.Second
+)
 
 // addLoops wires the loops that move one object each.
 func (p *parts) addLoops() error {
@@ -176,7 +215,7 @@ func (p *parts) addLoops() error {
 // addBackground wires what runs by the clock.
 func (p *parts) addBackground() error {
 	collector := &collect.Collector{
-		Store: p.manager.GetClient(), Live: p.manager.GetAPIReader(), Machines: p.machines, Log: p.log, Now: time.Now,
+		Store: p.manager.GetClient(), Live: p.manager.GetAPIReader(), Machines: p.machines, Log: p.log, Metrics: p.metrics, Now: time.Now,
 	}
 	return errors.Join(
 		p.manager.Add(leading(func(ctx context.Context) error { return every(ctx, p.log, "collect orphans", collector.Round) })),

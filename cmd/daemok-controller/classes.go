@@ -42,6 +42,20 @@ func (s classes) Class(ctx context.Context, ref karpv1.NodeClassReference) (clai
 	if why := notReady(c); why != "" {
 		return claim.Class{}, &claim.NotReadyError{ClassID: id, Why: why}
 	}
+	return known(id, c)
+}
+
+// Known returns a class whether or not it is ready.
+func (s classes) Known(ctx context.Context, ref karpv1.NodeClassReference) (claim.Class, error) {
+	id := translate.ClassID(ref)
+	c, err := s.read(ctx, ref)
+	if err != nil {
+		return claim.Class{}, fmt.Errorf("read class %s: %w", id, err)
+	}
+	return known(id, c)
+}
+
+func known(id string, c *awsv1.EC2NodeClass) (claim.Class, error) {
 	settings, err := class.Settings(c)
 	if err != nil {
 		return claim.Class{}, &claim.NotReadyError{ClassID: id, Why: err.Error()}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/kube/fence"
 )
 
@@ -40,4 +41,29 @@ func (m fencedMachines) Tag(ctx context.Context, id string, tags map[string]stri
 	ctx, cancel := context.WithTimeout(ctx, m.fence.CallFor)
 	defer cancel()
 	return m.Machines.Tag(ctx, id, tags)
+}
+
+// fencedFinder refuses to make or remove what belongs to classes once the
+// lease may end before the call does.
+type fencedFinder struct {
+	provider
+	fence *fence.Fence
+}
+
+func (f fencedFinder) Profile(ctx context.Context, class nodeclass.Class) (string, error) {
+	if err := f.fence.Check(); err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, f.fence.CallFor)
+	defer cancel()
+	return f.provider.Profile(ctx, class)
+}
+
+func (f fencedFinder) Forget(ctx context.Context, class nodeclass.Class) error {
+	if err := f.fence.Check(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, f.fence.CallFor)
+	defer cancel()
+	return f.provider.Forget(ctx, class)
 }

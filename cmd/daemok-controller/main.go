@@ -46,6 +46,9 @@ func run(ctx context.Context, args []string, env func(string) string) error {
 	ctrl.SetLogger(logr.FromSlogHandler(log.Handler()))
 	klog.SetLogger(logr.FromSlogHandler(log.Handler())) // client-go's own lines
 	log.Info("starting", "version", version.Get().String(), "cluster", o.clusterName)
+	for _, flag := range o.ignored {
+		log.Warn("this flag changes nothing yet", "flag", flag)
+	}
 	p, err := build(ctx, o, log)
 	if err != nil {
 		return err

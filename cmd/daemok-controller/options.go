@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -30,6 +31,16 @@ type options struct {
 	interruptionQueue                             string
 	reservedENIs                                  int
 	disableDryRun                                 bool
+
+	ignored []string // flags of Karpenter that were given and change nothing yet
+}
+
+// laterFlags are Karpenter's that change nothing yet. They are taken, so that
+// a set-up written for Karpenter starts, and a warning names those given.
+var laterFlags = []string{
+	"karpenter-service", "log-output-paths", "log-error-output-paths", "disable-controller-warmup",
+	"disable-cluster-state-observability", "ignore-dra-requests", "scheduler-config", "enable-zonal-shift",
+	"ami-refresh-interval", "subnet-refresh-interval", "aws-feature-gates",
 }
 
 // readOptions reads the command line and, for what it does not name, the
@@ -64,9 +75,13 @@ func readOptions(args []string, env func(string) string) (options, error) {
 	r.text(&o.interruptionQueue, "interruption-queue", "", "name of the SQS queue for interruption notices")
 	r.integer(&o.reservedENIs, "reserved-enis", 0, "network interfaces of each machine not used for pods")
 	r.boolean(&o.disableDryRun, "disable-dry-run", false, "do not check permissions by dry runs")
+	for _, flag := range laterFlags {
+		r.later(flag)
+	}
 	if err := r.read(args); err != nil {
 		return options{}, err
 	}
+	o.ignored = r.ignored()
 	o.leaderElection = !disableElection
 	return o, o.check()
 }
@@ -135,6 +150,23 @@ func fromEnv[T any](r *reader, flag string, otherwise T, parse func(string) (T, 
 		r.bad = fmt.Errorf("environment variable %s is %q: %w", name, text, err)
 	}
 	return v
+}
+
+// later takes a flag, with any value, that changes nothing yet.
+func (r *reader) later(flag string) {
+	r.flags.String(flag, "", "taken for Karpenter's sake; changes nothing yet")
+	r.flags.Lookup(flag).NoOptDefVal = "true"
+}
+
+// ignored lists the flags given, on the command line, that change nothing yet.
+func (r *reader) ignored() []string {
+	var given []string
+	r.flags.Visit(func(f *pflag.Flag) {
+		if slices.Contains(laterFlags, f.Name) {
+			given = append(given, f.Name)
+		}
+	})
+	return given
 }
 
 func (r *reader) text(p *string, flag, otherwise, usage string) {

@@ -39,7 +39,7 @@ type Outcomes struct {
 // Bought writes the machine on the claim: first labels and annotations, then
 // the status with its provider ID, which makes the purchase known for good.
 func (o *Outcomes) Bought(ctx context.Context, c *karpv1.NodeClaim, m cloud.Machine) error {
-	class, err := o.Classes.Class(ctx, c.Spec.NodeClassRef)
+	class, err := o.Classes.Known(ctx, c.Spec.NodeClassRef)
 	if err != nil {
 		return err
 	}

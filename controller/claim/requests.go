@@ -31,6 +31,9 @@ func (e *NotReadyError) Error() string { return fmt.Sprintf("%s is not ready: %s
 // or not ready.
 type classes interface {
 	Class(ctx context.Context, ref karpv1.NodeClassReference) (Class, error)
+	// Known is Class for machines that are bought already: whether the class
+	// is ready now does not matter.
+	Known(ctx context.Context, ref karpv1.NodeClassReference) (Class, error)
 }
 
 // Requests forms launch requests from claims and what is offered now.

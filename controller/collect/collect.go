@@ -21,6 +21,7 @@ import (
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/observe"
 )
 
 const (
@@ -37,6 +38,7 @@ type Collector struct {
 	Live     client.Reader
 	Machines cloud.Machines
 	Log      *slog.Logger
+	Metrics  *observe.Metrics
 	Now      func() time.Time
 
 	rounds int
@@ -124,7 +126,9 @@ func (c *Collector) claimsWithoutMachine(ctx context.Context, claims []karpv1.No
 		c.Log.Info("letting a claim go whose machine has vanished", "claim", claim.Name, "providerID", claim.Status.ProviderID)
 		if err := c.Store.Delete(ctx, claim, client.Preconditions{UID: &claim.UID}); client.IgnoreNotFound(err) != nil {
 			errs = append(errs, fmt.Errorf("delete claim %s, whose machine has vanished: %w", claim.Name, err))
+			continue
 		}
+		c.Metrics.ClaimsDisrupted.WithLabelValues("garbage_collected", claim.Labels[api.LabelNodePool], claim.Labels[api.LabelCapacityType], "", "").Inc()
 	}
 	return errors.Join(errs...)
 }

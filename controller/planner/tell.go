@@ -33,6 +33,9 @@ type Teller struct {
 	Log     *slog.Logger
 	Events  publisher
 	Metrics *observe.Metrics
+	// Nominations lets only so many pods a second be told where they should
+	// go; nil tells all.
+	Nominations interface{ TryAccept() bool }
 
 	lastUnplaced string
 }
@@ -60,6 +63,9 @@ func (t *Teller) Planned(s *cluster.Snapshot, p plan.Plan, took time.Duration) {
 }
 
 func (t *Teller) nominated(p cluster.Pod, where string) {
+	if t.Nominations != nil && !t.Nominations.TryAccept() {
+		return
+	}
 	t.Events.Publish(observe.Event{About: podRef(p), Key: "Pod/" + p.UID, Reason: "Nominated",
 		Message: "Pod should schedule on: " + where})
 }

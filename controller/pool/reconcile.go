@@ -27,6 +27,10 @@ import (
 	"github.com/daemok/daemok/observe"
 )
 
+// refreshEvery is when a pool is looked at again though nothing of it changed:
+// what its class offers may have.
+const refreshEvery = 10 * time.Minute
+
 // Object is a pool of any API generation.
 type Object interface {
 	client.Object
@@ -103,7 +107,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration,
 			return 0, fmt.Errorf("write status of %s: %w", view.ID, err)
 		}
 	}
-	return 0, nil
+	return refreshEvery, nil
 }
 
 func (r *Reconciler) writeHash(ctx context.Context, o Object) error {

@@ -118,6 +118,27 @@ func (a *Applier) cameToBe(ctx context.Context, claim *karpv1.NodeClaim, why err
 	return err == nil, client.IgnoreNotFound(err) == nil
 }
 
+// lostAfter is how long an order may go unseen before it is looked for. A
+// watch shows a new object within milliseconds; a relist takes seconds.
+const lostAfter = 20 * time.Second
+
+// FindLost looks live for orders that no watch has shown for lostAfter, and
+// forgets those that do not exist: they came and went while a watch was cut.
+func (a *Applier) FindLost(ctx context.Context) error {
+	var errs []error
+	for _, name := range a.Ledger.unseen(a.Now().Add(-lostAfter)) {
+		err := a.Live.Get(ctx, client.ObjectKey{Name: name}, &karpv1.NodeClaim{})
+		if apierrors.IsNotFound(err) {
+			a.Ledger.Withdrawn(name)
+			continue
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("look for claim %s, which no watch has shown: %w", name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // Remove lets nodes go, each by itself and without holding up the caller:
 // taint, wait until no pod can still be on its way, look once more at the
 // live node and its pods, and only then delete the claim. What no longer

@@ -26,6 +26,29 @@ func (onePool) Pool(id cluster.PoolID) (translate.PoolObject, bool) {
 	return translate.PoolObject{ID: id, Object: &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: id.Name}}}, true
 }
 
+// TestLostOrdersAreFound: an order that no watch shows is looked for after a
+// while, and forgotten only where the claim does not exist.
+func TestLostOrdersAreFound(t *testing.T) {
+	s := runtime.NewScheme()
+	if err := karpv1.AddToScheme(s); err != nil {
+		t.Fatal(err)
+	}
+	live := fake.NewClientBuilder().WithScheme(s).WithObjects(&karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "there"}}).Build()
+	now, ledger := start, &Ledger{}
+	for _, name := range []string{"there", "gone"} {
+		ledger.Ordered(cluster.Machine{Claim: name, CreatedAt: start})
+	}
+	a := &Applier{Live: live, Ledger: ledger, Now: func() time.Time { return now }}
+	count := func() int { return len(ledger.Project(&cluster.Snapshot{Now: now}).Machines) }
+	if err := a.FindLost(t.Context()); err != nil || count() != 2 {
+		t.Errorf("right after ordering: %d orders, %v; want both", count(), err)
+	}
+	now = start.Add(lostAfter + time.Second)
+	if err := a.FindLost(t.Context()); err != nil || count() != 1 {
+		t.Errorf("later: %d orders, %v; want the claim that exists", count(), err)
+	}
+}
+
 // TestAClaimOfUnknownFateStaysOrdered: a creation that ended in an error may
 // have happened. What may exist is not ordered a second time.
 func TestAClaimOfUnknownFateStaysOrdered(t *testing.T) {

@@ -17,10 +17,6 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// unseenMax is how long an order may go unseen before it counts as lost. A
-// watch shows a new object within milliseconds; a relist takes seconds.
-const unseenMax = time.Minute
-
 // Ledger holds actions issued and not yet seen in a watch, and for whom each
 // machine was ordered. The zero value is ready to use; it is safe for
 // concurrent use.
@@ -98,6 +94,20 @@ func (l *Ledger) Seen(c *karpv1.NodeClaim, gone bool, now time.Time) {
 	}
 }
 
+// unseen lists the claims ordered before a moment that no watch has shown.
+func (l *Ledger) unseen(before time.Time) []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var names []string
+	for claim, m := range l.ordered {
+		if m.CreatedAt.Before(before) {
+			names = append(names, claim)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // Stays forgets a node whose removal was given up or is seen by all.
 func (l *Ledger) Stays(node string) {
 	l.mu.Lock()
@@ -137,11 +147,6 @@ func (l *Ledger) Project(s *cluster.Snapshot) *cluster.Snapshot {
 }
 
 func (l *Ledger) settle(s *cluster.Snapshot) {
-	for claim, m := range l.ordered {
-		if s.Now.Sub(m.CreatedAt) > unseenMax {
-			delete(l.ordered, claim) // a watch that was cut may never show it
-		}
-	}
 	live := map[string]bool{}
 	for _, m := range s.Machines {
 		delete(l.ordered, m.Claim)

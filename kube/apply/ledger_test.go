@@ -102,7 +102,7 @@ func TestLedger(t *testing.T) {
 		"and only once when it does":                  {func(*Ledger) {}, world(shown), 1, 1},
 		"an order that failed does not count":         {func(l *Ledger) { l.Withdrawn("c") }, world(), 0, 0},
 		"a claim that came and went does not count":   {func(l *Ledger) { l.Seen(claim(""), true, start) }, world(), 0, 0},
-		"an order nobody ever showed is given up":     {func(*Ledger) {}, world(func(s *cluster.Snapshot) { s.Now = start.Add(2 * time.Minute) }), 0, 0},
+		"an order nobody shows is still there":        {func(*Ledger) {}, world(func(s *cluster.Snapshot) { s.Now = start.Add(2 * time.Minute) }), 1, 1},
 		"a pod that landed elsewhere frees its share": {func(*Ledger) {}, world(func(s *cluster.Snapshot) { s.Waiting = nil }), 1, 0},
 	}
 	for name, tt := range tests {

@@ -52,6 +52,9 @@ func (b *builder) catalogues() {
 	ask := func(ref karpv1.NodeClassReference) {
 		if _, asked := b.byClass[ref]; !asked {
 			catalogue, whyNot := b.k.kinds(ref)
+			if catalogue != nil {
+				b.k.offered[ref] = catalogue
+			}
 			b.byClass[ref] = offered{catalogue, whyNot}
 		}
 	}
@@ -63,8 +66,10 @@ func (b *builder) catalogues() {
 	}
 }
 
+// kindsOf is what the class offers, or last offered: what was ordered stays
+// what it is while its class is not ready.
 func (b *builder) kindsOf(ref karpv1.NodeClassReference) []cluster.Kind {
-	if c := b.byClass[ref].catalogue; c != nil {
+	if c := b.k.offered[ref]; c != nil {
 		return c.Kinds
 	}
 	return nil
@@ -219,7 +224,7 @@ func (b *builder) addUp(p *cluster.Pool) {
 func (b *builder) daemons() {
 	for _, name := range sortedKeys(b.k.daemons) {
 		e := b.k.daemons[name]
-		if e.shape() != nil {
+		if e.template != nil {
 			b.out.Daemons = append(b.out.Daemons, cluster.Daemon{Namespace: name.Namespace, Name: name.Name, Shape: b.shape(e.shape())})
 		}
 	}

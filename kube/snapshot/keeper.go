@@ -6,6 +6,7 @@
 package snapshot
 
 import (
+	"reflect"
 	"sync"
 	"time"
 
@@ -38,7 +39,8 @@ type Keeper struct {
 	claims   map[string]*karpv1.NodeClaim
 	pools    map[cluster.PoolID]translate.PoolObject
 	daemons  map[types.NamespacedName]daemonEntry
-	podEvent map[string]time.Time // by node: when a pod last came or went
+	offered  map[karpv1.NodeClassReference]*cluster.Catalogue // the last of each class
+	podEvent map[string]time.Time                             // by node: when a pod last came or went
 	followed []toolscache.InformerSynced
 }
 
@@ -72,6 +74,7 @@ func NewKeeper(kinds Kinds, now func() time.Time) *Keeper {
 		pools:    map[cluster.PoolID]translate.PoolObject{},
 		daemons:  map[types.NamespacedName]daemonEntry{},
 		podEvent: map[string]time.Time{},
+		offered:  map[karpv1.NodeClassReference]*cluster.Catalogue{},
 	}
 }
 
@@ -150,8 +153,8 @@ func (k *Keeper) daemonPodSeen(pod *corev1.Pod) {
 			continue
 		}
 		key := types.NamespacedName{Namespace: pod.Namespace, Name: o.Name}
-		entry, known := k.daemons[key]
-		if at := pod.CreationTimestamp.UTC(); known && !at.Before(entry.podAt) {
+		entry := k.daemons[key] // without template: seen before its DaemonSet
+		if at := pod.CreationTimestamp.UTC(); !at.Before(entry.podAt) {
 			entry.podAt = at
 			k.replace(&entry.newest, translate.DaemonShape(pod))
 			k.daemons[key] = entry
@@ -199,7 +202,11 @@ func (k *Keeper) replace(place **cluster.Shape, by cluster.Shape) {
 func (k *Keeper) NodeSeen(n *corev1.Node) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	before := k.nodes[n.Name]
 	k.nodes[n.Name] = n
+	if before != nil && reflect.DeepEqual(translate.Node(before, nil), translate.Node(n, nil)) {
+		return // a heartbeat
+	}
 	k.bump()
 }
 

@@ -125,7 +125,7 @@ func (p parts) run(ctx context.Context, done *sync.WaitGroup) error {
 		Offered: func(karpv1.NodeClassReference) map[string]bool { return nil },
 		Events:  p.events, Metrics: p.metrics, Now: time.Now,
 	}
-	collector := &collect.Collector{Store: p.store, Live: p.live, Machines: p.machines, Log: w.log, Now: time.Now}
+	collector := &collect.Collector{Store: p.store, Live: p.live, Machines: p.machines, Log: w.log, Metrics: p.metrics, Now: time.Now}
 	loops := []*storetest.Driver{
 		{Step: claims.Reconcile, Failed: w.failed("claim")}, {Step: nodes.Reconcile, Failed: w.failed("node")},
 		{Step: pools.Reconcile, Failed: w.failed("pool")},

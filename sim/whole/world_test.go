@@ -281,6 +281,10 @@ func (c *classes) Class(_ context.Context, ref karpv1.NodeClassReference) (claim
 	return claim.Class{Cloud: cloud.Class{ID: translate.ClassID(ref)}}, nil
 }
 
+func (c *classes) Known(_ context.Context, ref karpv1.NodeClassReference) (claim.Class, error) {
+	return claim.Class{Cloud: cloud.Class{ID: translate.ClassID(ref)}}, nil
+}
+
 func (c *classes) Kinds(ref karpv1.NodeClassReference) (*cluster.Catalogue, string) {
 	class, err := c.Class(context.Background(), ref)
 	if err != nil {

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestOptions(t *testing.T) {
+	named := map[string]string{"CLUSTER_NAME": "prod"}
+	with := func(more map[string]string) map[string]string {
+		for k, v := range named {
+			more[k] = v
+		}
+		return more
+	}
+	tests := map[string]struct {
+		args []string
+		env  map[string]string
+		ok   func(o options) bool
+	}{
+		"SC-405 defaults are Karpenter's": {nil, named, func(o options) bool {
+			return o.metricsPort == 8080 && o.healthPort == 8081 && o.batchIdle == time.Second && o.batchMax == 10*time.Second &&
+				o.leaderElection && o.leaderElectionName == "karpenter-leader-election" && o.vmMemoryOverheadPercent == 0.075
+		}},
+		"SC-405 the environment sets what flags do not": {nil, with(map[string]string{"METRICS_PORT": "9000", "BATCH_IDLE_DURATION": "2s"}), func(o options) bool {
+			return o.metricsPort == 9000 && o.batchIdle == 2*time.Second
+		}},
+		"SC-405 a flag wins over the environment":          {[]string{"--metrics-port=7000"}, with(map[string]string{"METRICS_PORT": "9000"}), func(o options) bool { return o.metricsPort == 7000 }},
+		"SC-405 a boolean that is none leaves the default": {nil, with(map[string]string{"DISABLE_LEADER_ELECTION": "yes please"}), func(o options) bool { return o.leaderElection }},
+		"a boolean that is one is taken":                   {nil, with(map[string]string{"DISABLE_LEADER_ELECTION": "true"}), func(o options) bool { return !o.leaderElection }},
+		"flags of Karpenter that act later are named": {[]string{"--log-output-paths=stdout", "--enable-zonal-shift"}, named, func(o options) bool {
+			return slices.Equal(o.ignored, []string{"enable-zonal-shift", "log-output-paths"})
+		}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			o, err := readOptions(tt.args, func(k string) string { return tt.env[k] })
+			if err != nil || !tt.ok(o) {
+				t.Errorf("readOptions(%v, %v) = %+v, %v", tt.args, tt.env, o, err)
+			}
+		})
+	}
+}
+
+func TestBadOptionsNameTheWayOut(t *testing.T) {
+	tests := map[string]struct {
+		args []string
+		env  map[string]string
+		says string
+	}{
+		"no cluster name":                {nil, nil, "CLUSTER_NAME"},
+		"SC-405 an unknown log level":    {[]string{"--log-level=loud"}, map[string]string{"CLUSTER_NAME": "c"}, "LOG_LEVEL"},
+		"a variable that is no number":   {nil, map[string]string{"CLUSTER_NAME": "c", "METRICS_PORT": "x"}, "METRICS_PORT"},
+		"a policy that does not exist":   {[]string{"--min-values-policy=Maybe"}, map[string]string{"CLUSTER_NAME": "c"}, "Strict or BestEffort"},
+		"a window that ends before idle": {[]string{"--batch-max-duration=1ms"}, map[string]string{"CLUSTER_NAME": "c"}, "idle <= max"},
+		"a share above one":              {[]string{"--vm-memory-overhead-percent=7.5"}, map[string]string{"CLUSTER_NAME": "c"}, "VM_MEMORY_OVERHEAD_PERCENT"},
+		"a flag nobody knows":            {[]string{"--no-such-flag"}, map[string]string{"CLUSTER_NAME": "c"}, "no-such-flag"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := readOptions(tt.args, func(k string) string { return tt.env[k] })
+			if err == nil || !strings.Contains(err.Error(), tt.says) {
+				t.Errorf("readOptions(%v, %v) = %v; want it to say %q", tt.args, tt.env, err, tt.says)
+			}
+		})
+	}
+}
