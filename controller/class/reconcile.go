@@ -32,7 +32,8 @@ import (
 const (
 	refreshEvery = time.Minute      // what was found is looked up again
 	waitForUsers = 10 * time.Second // between looks at the claims of a class that is being deleted
-	retryAfter   = 5 * time.Second  // after an answer that was no answer
+	retryAfter   = 5 * time.Second  // while something is missing or there was no answer
+	retryOften   = 5 * time.Minute  // for so long
 	verifyAgain  = 2 * time.Second  // a new instance profile is usable after some seconds
 )
 
@@ -134,7 +135,7 @@ func (r *Reconciler) resolve(ctx context.Context, c *awsv1.EC2NodeClass) time.Du
 		func() error { return r.profile(ctx, c, settings) },
 	} {
 		if err := look(); err != nil {
-			again = retryAfter
+			again = r.retryIn(c)
 		}
 	}
 	if r.valid(c) {
@@ -142,6 +143,21 @@ func (r *Reconciler) resolve(ctx context.Context, c *awsv1.EC2NodeClass) time.Du
 	}
 	return again
 }
+
+// retryIn is short while something has not been missing for long, since its
+// owner may be at work on it; then the usual refresh will do.
+func (r *Reconciler) retryIn(c *awsv1.EC2NodeClass) time.Duration {
+	for _, kind := range lookedUp {
+		if found := condition.Get(c, kind); found != nil && found.Status != metav1.ConditionTrue &&
+			r.Now().Sub(found.LastTransitionTime.Time) < retryOften {
+			return retryAfter
+		}
+	}
+	return refreshEvery
+}
+
+// lookedUp are the conditions that the cloud's answers decide.
+var lookedUp = []string{awsv1.ClassSubnetsReady, awsv1.ClassSecurityGroupsReady, awsv1.ClassAMIsReady, awsv1.ClassInstanceProfileReady}
 
 // conclude sets one condition from the answer of one look-up. It returns the
 // error only where there was no answer.
@@ -220,7 +236,7 @@ func (r *Reconciler) valid(c *awsv1.EC2NodeClass) bool {
 		}
 		r.Events.Publish(observe.Event{About: c, Key: "EC2NodeClass/" + c.Name, Warning: true, Reason: "SpecWarning", Message: f.String()})
 	}
-	for _, kind := range []string{awsv1.ClassSubnetsReady, awsv1.ClassSecurityGroupsReady, awsv1.ClassAMIsReady, awsv1.ClassInstanceProfileReady} {
+	for _, kind := range lookedUp {
 		if !condition.IsTrue(c, kind) {
 			condition.SetFalse(c, awsv1.ClassValidationSucceeded, awsv1.ReasonDependenciesNotReady, "waits for condition "+kind, r.Now())
 			return false

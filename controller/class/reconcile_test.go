@@ -210,3 +210,13 @@ func TestAClassGoesAfterItsClaims(t *testing.T) {
 		t.Errorf("SC-482: without claims the class is still there: %q; forgotten: %v", got.Name, a.forgotten)
 	}
 }
+
+func TestWhatStaysMissingIsLookedForLessOften(t *testing.T) {
+	missing := &nodeclass.MissingError{Reason: nodeclass.SubnetsNotFound, Text: "nothing matches"}
+	long := class(func(c *awsv1.EC2NodeClass) {
+		condition.SetFalse(c, awsv1.ClassSubnetsReady, missing.Reason, missing.Text, start.Add(-time.Hour))
+	})
+	if _, again := reconcile(t, &account{subnets: missing}, long); again != refreshEvery {
+		t.Errorf("after an hour it is looked for again in %v, want %v", again, refreshEvery)
+	}
+}
