@@ -14,6 +14,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud"
@@ -25,10 +26,13 @@ import (
 )
 
 const (
-	youngFor  = 30 * time.Second // a purchase may still be on its way to its claim
-	EveryNew  = 10 * time.Second // right after the start, when a crash may have left something
-	EveryUsed = 2 * time.Minute
-	newRounds = 20
+	youngFor = 30 * time.Second // a purchase may still be on its way to its claim
+	// visibleAfter is when the cloud certainly lists a machine that it sold;
+	// it takes seconds.
+	visibleAfter = time.Minute
+	EveryNew     = 10 * time.Second // right after the start, when a crash may have left something
+	EveryUsed    = 2 * time.Minute
+	newRounds    = 20
 )
 
 // Collector is the loop. It reads claims past every cache, and before the
@@ -119,7 +123,7 @@ func (c *Collector) claimsWithoutMachine(ctx context.Context, claims []karpv1.No
 		claim := &claims[i]
 		node := nodes[claim.Status.ProviderID]
 		gone := claim.DeletionTimestamp == nil && claim.Status.ProviderID != "" && !exists[claim.Status.ProviderID] &&
-			condition.IsTrue(claim, karpv1.ClaimRegistered) && (node == nil || !translate.IsReady(node))
+			c.mustBeVisible(claim) && (node == nil || !translate.IsReady(node))
 		if !gone {
 			continue
 		}
@@ -131,6 +135,17 @@ func (c *Collector) claimsWithoutMachine(ctx context.Context, claims []karpv1.No
 		c.Metrics.ClaimsDisrupted.WithLabelValues("garbage_collected", claim.Labels[api.LabelNodePool], claim.Labels[api.LabelCapacityType], "", "").Inc()
 	}
 	return errors.Join(errs...)
+}
+
+// mustBeVisible reports whether a claim has had its machine for so long that
+// the cloud would list it if it were still there. A machine that was taken
+// back while it booted is noticed so, long before its node is overdue.
+func (c *Collector) mustBeVisible(claim *karpv1.NodeClaim) bool {
+	if condition.IsTrue(claim, karpv1.ClaimRegistered) {
+		return true
+	}
+	launched := condition.Get(claim, karpv1.ClaimLaunched)
+	return launched != nil && launched.Status == metav1.ConditionTrue && c.Now().Sub(launched.LastTransitionTime.Time) >= visibleAfter
 }
 
 // batchOf is the purchase that a claim takes part in.

@@ -143,10 +143,13 @@ func (p parts) run(ctx context.Context, done *sync.WaitGroup) error {
 	done.Go(func() { _ = launcher.Run(ctx) })
 	done.Go(func() {
 		defer applier.Wait()
-		if err := applier.Undo(ctx); err != nil {
-			w.log.Error("undo", "error", err)
+		for applier.Undo(ctx) != nil && ctx.Err() == nil {
+			time.Sleep(2 * time.Second)
 		}
 		_ = plans.Run(ctx)
+	})
+	done.Go(func() {
+		w.every(ctx, "find lost orders", func(ctx context.Context) (time.Duration, error) { return 20 * time.Second, applier.FindLost(ctx) })
 	})
 	done.Go(func() { w.every(ctx, "collect", collector.Round) })
 	done.Go(func() {

@@ -278,3 +278,23 @@ func TestAClaimMadeByHandGetsItsMachine(t *testing.T) {
 		w.until(5*time.Minute, "an empty cluster", w.empty)
 	})
 }
+
+// A machine that the cloud takes back while it boots is replaced soon, not
+// when its node is overdue.
+func TestAMachineTakenBackWhileItBootsIsReplacedSoon(t *testing.T) {
+	tell(t, fake.Options{Seed: 13}, func(t *testing.T, w *world) {
+		w.cloud.Market().SetNeverJoin(1)
+		w.pool("default", nil)
+		w.start(setup{})
+		w.scale("web", 1)
+		w.until(time.Minute, "a machine on its claim", func() bool {
+			c := w.claims()
+			return len(c) == 1 && c[0].Status.ProviderID != ""
+		})
+		w.cloud.Market().SetNeverJoin(0)
+		w.cloud.Market().Terminate(w.liveMachines()[0].ID, "Server.SpotInstanceTermination")
+		w.until(6*time.Minute, "the pod running on another", func() bool { return w.run(1) })
+		w.sound()
+		w.until(time.Minute, "one claim", func() bool { return len(w.claims()) == 1 })
+	})
+}
