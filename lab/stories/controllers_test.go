@@ -47,7 +47,7 @@ func (s *story) run(name string) *controller {
 		s.Fatal(err)
 	}
 	defer log.Close()
-	c.command = controllerCommand(s.T, context.Background(), s.dir)
+	c.command = controllerCommand(context.Background(), s.T, s.dir)
 	c.command.Stdout, c.command.Stderr = log, log
 	if err := c.command.Start(); err != nil {
 		s.Fatal(err)

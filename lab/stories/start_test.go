@@ -13,7 +13,7 @@ import (
 
 // controllerCommand is the controller as the lab itself would run it, with
 // ports of its own and changed variables.
-func controllerCommand(t *testing.T, ctx context.Context, dir string, changes ...string) *exec.Cmd {
+func controllerCommand(ctx context.Context, t *testing.T, dir string, changes ...string) *exec.Cmd {
 	t.Helper()
 	command := exec.CommandContext(ctx, program("daemok-controller"))
 	for _, line := range os.Environ() {
@@ -50,7 +50,7 @@ func TestControllerRefusesToStart(t *testing.T) {
 			dir := bare.use(t)
 			ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
 			defer cancel()
-			command := controllerCommand(t, ctx, dir, tt.change)
+			command := controllerCommand(ctx, t, dir, tt.change)
 			var stderr bytes.Buffer
 			command.Stderr = &stderr
 			began := time.Now()
