@@ -47,6 +47,7 @@ func TestControlPlaneRestarts(t *testing.T) {
 // The metrics API and the horizontal autoscaler work: a deployment whose pods
 // use all they request grows to its limit.
 func TestAutoscalerSeesUsage(t *testing.T) {
+	t.Parallel()
 	s := begin(t, shared)
 	s.apply(deployment("busy", 1))
 	s.apply(`

@@ -127,6 +127,7 @@ func (s *story) boughtAsPlanned() {
 // Load makes the autoscaler ask for more replicas, those wait for a machine,
 // one is bought; the load falls, the replicas go, and the machine after them.
 func TestAutoscalerAndMachines(t *testing.T) {
+	t.Parallel()
 	s := begin(t, shared)
 	s.pool()
 	s.inflate(1)
