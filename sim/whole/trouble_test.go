@@ -88,8 +88,8 @@ func TestWhenNothingIsToBeHadPodsWaitAndGetTheirMachinesLater(t *testing.T) {
 		if calls := count(c.ordeal.made(), "Launch"); calls > 60 {
 			t.Errorf("asked %d times in 10 minutes, want a back-off", calls)
 		}
-		if n := len(w.claims()); n > 2 {
-			t.Errorf("%d claims for two pods", n)
+		if n := w.ids.Load(); len(w.claims()) > 2 || n > 60 {
+			t.Errorf("%d claims now and %d in 10 minutes for two pods, want a back-off", len(w.claims()), n)
 		}
 		restock()
 		w.until(8*time.Minute, "two pods running", func() bool { return w.run(2) })
@@ -192,7 +192,7 @@ func TestLimitsHoldWhilePlansRace(t *testing.T) {
 		w.pool("default", func(p *karpv1.NodePool) {
 			p.Spec.Limits = corev1.ResourceList{corev1.ResourceCPU: cores(4)}
 		})
-		w.start(setup{lag: fixed(700 * time.Millisecond)})
+		w.start(setup{lag: fixed(5 * time.Second)})
 		for i := range 6 {
 			w.scale(fmt.Sprintf("web%d", i), 1)
 			time.Sleep(time.Second)
@@ -231,6 +231,24 @@ func TestAFalseStartOfTheMarketIsNoReasonToBuyTwice(t *testing.T) {
 			})
 		})
 	}
+}
+
+// New machines are not listed for a while: then the token alone keeps a
+// repeated purchase from being a second one.
+func TestMachinesThatAreNotListedYetAreNotBoughtTwice(t *testing.T) {
+	figures := market.DefaultFigures()
+	figures.Visible = market.Spread{Half: 8 * time.Second, Tail: 12 * time.Second}
+	tell(t, fake.Options{Seed: 14, Figures: figures}, func(t *testing.T, w *world) {
+		w.pool("default", nil)
+		w.start(setup{})
+		w.cloud.Inject(fake.Fault{Call: fake.CallLaunch, Nth: 1, After: true, Err: errLost})
+		w.scale("web", 3)
+		w.until(5*time.Minute, "three pods running", func() bool { return w.run(3) })
+		w.sound()
+		if w.bought() != 3 {
+			t.Errorf("bought %d machines for three pods", w.bought())
+		}
+	})
 }
 
 // Watches break while the API server restarts, and what they had not
