@@ -166,23 +166,3 @@ func awaitKept(t *testing.T, dir, id string) {
 	t.Helper()
 	awaitFile(t, filepath.Join(dir, "cloud.json"), func(content []byte) bool { return strings.Contains(string(content), id) })
 }
-
-// runningInstances returns the instances of a pool that are not ending.
-func runningInstances(t *testing.T, dir, pool string) []string {
-	t.Helper()
-	c, _ := awsOf(t, dir)
-	found, err := ec2.NewFromConfig(c).DescribeInstances(t.Context(), &ec2.DescribeInstancesInput{Filters: []types.Filter{
-		{Name: aws.String("tag:karpenter.sh/nodepool"), Values: []string{pool}},
-		{Name: aws.String("instance-state-name"), Values: []string{"pending", "running"}},
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var ids []string
-	for _, r := range found.Reservations {
-		for _, i := range r.Instances {
-			ids = append(ids, *i.InstanceId)
-		}
-	}
-	return ids
-}
