@@ -15,6 +15,7 @@ import (
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/kube/apply"
+	"github.com/daemok/daemok/kube/snapshot"
 )
 
 // retryEvery is how often pods without a place, or whose claim could not be
@@ -34,7 +35,7 @@ const pauseMin = 100 * time.Millisecond
 // source gives snapshots.
 type source interface {
 	Snapshot() *cluster.Snapshot
-	WaitingUIDs() ([]string, time.Time)
+	Arrivals() (list []snapshot.Arrival, next, now time.Time)
 	Changed() <-chan struct{}
 }
 
@@ -76,9 +77,12 @@ type Planner struct {
 func (p *Planner) Run(ctx context.Context) error {
 	p.dirty = true
 	for {
-		uids, now := p.Source.WaitingUIDs()
-		p.Window.Update(uids, now)
+		arrivals, next, now := p.Source.Arrivals()
+		p.Window.Update(arrivals)
 		if wait := p.waitFor(now); wait > 0 {
+			if !next.IsZero() {
+				wait = min(wait, max(next.Sub(now), time.Millisecond))
+			}
 			if !p.sleep(ctx, wait) {
 				return nil
 			}

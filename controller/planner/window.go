@@ -1,6 +1,10 @@
 package planner
 
-import "time"
+import (
+	"time"
+
+	"github.com/daemok/daemok/kube/snapshot"
+)
 
 // Window gathers pods that arrive together, so that one plan serves them all.
 // It opens with the first new pod, closes when no new pod came for Idle, and
@@ -14,19 +18,24 @@ type Window struct {
 	lastAt   time.Time           // when the newest pod was first seen
 }
 
-// Update tells the window which pods wait now. A pod that was there before
-// does not prolong it; one that vanished may be new again.
-func (w *Window) Update(uids []string, now time.Time) {
-	next := make(map[string]struct{}, len(uids))
-	for _, uid := range uids {
-		next[uid] = struct{}{}
-		if _, known := w.seen[uid]; known {
+// Update tells the window which pods wait now and since when. A pod that was
+// there before does not prolong it; one that vanished may be new again.
+func (w *Window) Update(arrivals []snapshot.Arrival) {
+	next := make(map[string]struct{}, len(arrivals))
+	for _, a := range arrivals {
+		next[a.UID] = struct{}{}
+		if _, known := w.seen[a.UID]; known {
 			continue
 		}
 		if w.openedAt.IsZero() {
-			w.openedAt = now
+			w.openedAt, w.lastAt = a.At, a.At
 		}
-		w.lastAt = now
+		if a.At.Before(w.openedAt) {
+			w.openedAt = a.At
+		}
+		if a.At.After(w.lastAt) {
+			w.lastAt = a.At
+		}
 	}
 	w.seen = next
 }

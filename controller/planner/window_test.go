@@ -3,7 +3,28 @@ package planner
 import (
 	"testing"
 	"time"
+
+	"github.com/daemok/daemok/kube/snapshot"
 )
+
+func arrivals(at time.Time, uids ...string) []snapshot.Arrival {
+	var out []snapshot.Arrival
+	for _, uid := range uids {
+		out = append(out, snapshot.Arrival{UID: uid, At: at})
+	}
+	return out
+}
+
+// TestWindowCountsFromTheArrival: pods that the window hears of late, because
+// the scheduler was slow to look at them, have waited their time already.
+func TestWindowCountsFromTheArrival(t *testing.T) {
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	w := Window{Idle: time.Second, Max: 10 * time.Second}
+	w.Update(append(arrivals(start, "a"), arrivals(start.Add(-3*time.Second), "b")...))
+	if at, open := w.ClosesAt(); !open || !at.Equal(start.Add(time.Second)) {
+		t.Errorf("ClosesAt = %v, %v; want a second after the newest pod arrived", at.Sub(start), open)
+	}
+}
 
 func TestWindow(t *testing.T) {
 	type arrival struct {
@@ -26,7 +47,7 @@ func TestWindow(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := Window{Idle: time.Second, Max: 10 * time.Second}
 			for _, a := range tt.arrivals {
-				w.Update(a.uids, start.Add(a.at))
+				w.Update(arrivals(start.Add(a.at), a.uids...))
 			}
 			at, open := w.ClosesAt()
 			if open != (tt.closes >= 0) || open && at.Sub(start) != tt.closes {
@@ -39,9 +60,9 @@ func TestWindow(t *testing.T) {
 func TestWindowKeepsKnownPodsAfterClosing(t *testing.T) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	w := Window{Idle: time.Second, Max: 10 * time.Second}
-	w.Update([]string{"a"}, start)
+	w.Update(arrivals(start, "a"))
 	w.Close()
-	w.Update([]string{"a"}, start.Add(time.Minute))
+	w.Update(arrivals(start.Add(time.Minute), "a"))
 	if at, open := w.ClosesAt(); open {
 		t.Errorf("a pod already planned opened the window again, until %v", at)
 	}

@@ -3,7 +3,6 @@ package snapshot
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -130,8 +129,8 @@ func (b *builder) priceOf(c *karpv1.NodeClaim) quantity.MicroUSDPerHour {
 	return 0
 }
 
-// seatPods puts pods on their nodes and the others, if the scheduler found no
-// place for them, among the waiting. A pod that the scheduler has promised a
+// seatPods puts pods on their nodes and the others, if they wait for one,
+// among the waiting. A pod that the scheduler has promised a
 // live node counts as placed there.
 func (b *builder) seatPods() {
 	for _, name := range sortedKeys(b.k.pods) {
@@ -139,7 +138,7 @@ func (b *builder) seatPods() {
 		p := e.pod
 		p.Shape = b.shape(p.Shape)
 		seat, seated := b.nodeAt[p.Node]
-		if p.Node == "" && e.waiting {
+		if e.waits(b.out.Now) {
 			seat, seated = b.nodeAt[e.nominated]
 			if !seated {
 				b.out.Waiting = append(b.out.Waiting, p)
@@ -273,18 +272,4 @@ func sortedKeys[V any](m map[types.NamespacedName]V) []types.NamespacedName {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	return keys
-}
-
-// WaitingUIDs lists the pods that wait for a node now, and the moment of the
-// answer.
-func (k *Keeper) WaitingUIDs() ([]string, time.Time) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	var uids []string
-	for _, e := range k.pods {
-		if e.waiting {
-			uids = append(uids, e.pod.UID)
-		}
-	}
-	return uids, k.now()
 }

@@ -46,8 +46,10 @@ type Keeper struct {
 
 type podEntry struct {
 	pod       cluster.Pod
-	waiting   bool
-	ended     bool // succeeded or failed: holds nothing any more
+	waiting   bool      // the scheduler found no place
+	unjudged  bool      // the scheduler has not looked yet
+	seenAt    time.Time // first seen without a node
+	ended     bool      // succeeded or failed: holds nothing any more
 	nominated string
 }
 
@@ -108,6 +110,10 @@ func (k *Keeper) PodSeen(pod *corev1.Pod, first bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	before, known := k.pods[name]
+	entry.unjudged, entry.seenAt = translate.IsUnjudged(pod), now
+	if known {
+		entry.seenAt = before.seenAt
+	}
 	entry.pod.Shape = k.shapes.intern(shape)
 	if known {
 		k.shapes.release(before.pod.Shape)

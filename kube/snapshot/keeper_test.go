@@ -79,7 +79,7 @@ func TestWhoWaits(t *testing.T) {
 		waits bool
 	}{
 		"a pod the scheduler found no place for":   {pod("p", "1", ""), true},
-		"a pod the scheduler has not looked at":    {pod("p", "1", "", func(p *corev1.Pod) { p.Status.Conditions = nil }), false},
+		"a pod the scheduler may be looking at":    {pod("p", "1", "", func(p *corev1.Pod) { p.Status.Conditions = nil }), false},
 		"SC-6 a gated pod":                         {pod("p", "1", "", func(p *corev1.Pod) { p.Status.Conditions[0].Reason = corev1.PodReasonSchedulingGated }), false},
 		"SC-6 a bound pod":                         {pod("p", "1", "n"), false},
 		"SC-6 a finished pod":                      {pod("p", "1", "", func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }), false},
@@ -97,6 +97,41 @@ func TestWhoWaits(t *testing.T) {
 			k.PodSeen(tt.pod, false)
 			if s := k.Snapshot(); (len(s.Waiting) == 1) != tt.waits {
 				t.Errorf("waiting = %+v; want the pod among them: %v", s.Waiting, tt.waits)
+			}
+		})
+	}
+}
+
+// TestAPodThatStandsInTheSchedulersQueueWaits: after a moment a pod counts as
+// waiting though the scheduler has said nothing, so that a backlog of pods is
+// planned for at once; pods of other schedulers do not.
+func TestAPodThatStandsInTheSchedulersQueueWaits(t *testing.T) {
+	unjudged := func(p *corev1.Pod) { p.Status.Conditions = nil }
+	tests := map[string]struct {
+		pod   *corev1.Pod
+		waits bool
+	}{
+		"a pod of the default scheduler":                {pod("p", "1", "", unjudged), true},
+		"a pod of another scheduler, which may hold it": {pod("p", "1", "", unjudged, func(p *corev1.Pod) { p.Spec.SchedulerName = "volcano" }), false},
+		"a gated pod":  {pod("p", "1", "", unjudged, func(p *corev1.Pod) { p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "g"}} }), false},
+		"a daemon pod": {pod("p", "1", "", unjudged, func(p *corev1.Pod) { p.OwnerReferences = []metav1.OwnerReference{{Kind: "DaemonSet", Name: "d"}} }), false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			now := start
+			k := NewKeeper(nothingOffered, func() time.Time { return now })
+			k.PodSeen(tt.pod, false)
+			if list, next, _ := k.Arrivals(); len(list) != 0 || next.IsZero() == tt.waits {
+				t.Errorf("at once: %v wait, the next at %v", list, next)
+			}
+			now = start.Add(judgedWithin)
+			k.PodSeen(tt.pod, false) // a change meanwhile does not start its time anew
+			list, _, _ := k.Arrivals()
+			if (len(list) == 1) != tt.waits || tt.waits && !list[0].At.Equal(start) {
+				t.Errorf("a moment later: %v wait; want the pod among them: %v, since it was first seen", list, tt.waits)
+			}
+			if s := k.Snapshot(); (len(s.Waiting) == 1) != tt.waits {
+				t.Errorf("the snapshot shows %d waiting", len(s.Waiting))
 			}
 		})
 	}

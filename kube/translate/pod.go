@@ -2,6 +2,7 @@ package translate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -96,6 +97,18 @@ func IsWaiting(pod *corev1.Pod) bool {
 		}
 	}
 	return false
+}
+
+// IsUnjudged reports whether the default scheduler has yet to look for a node
+// for the pod. Other schedulers may hold pods back without a word.
+func IsUnjudged(pod *corev1.Pod) bool {
+	if pod.Spec.NodeName != "" || pod.DeletionTimestamp != nil || IsTerminal(pod) || len(pod.Spec.SchedulingGates) > 0 {
+		return false
+	}
+	if name := pod.Spec.SchedulerName; name != "" && name != corev1.DefaultSchedulerName || IsDaemon(pod) || IsMirror(pod) {
+		return false
+	}
+	return !slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodScheduled })
 }
 
 // IsTerminal reports whether the pod has succeeded or failed.
