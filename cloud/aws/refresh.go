@@ -44,12 +44,18 @@ func (p *Provider) RefreshTypes(ctx context.Context) error {
 }
 
 // RefreshOnDemand reads on-demand prices. Where the region's prices cannot be
-// asked for, the built-in table remains and it is no error.
+// asked for, the built-in table remains and it is no error. Entries that could
+// not be read are told to Options.Warn, once a refresh; their machines keep
+// the price they had.
 func (p *Provider) RefreshOnDemand(ctx context.Context) error {
 	if p.clients.Pricing == nil || p.options.IsolatedVPC {
 		return nil
 	}
-	return p.prices.RefreshOnDemand(ctx, p.clients.Pricing, p.clients.Region)
+	unread, err := p.prices.RefreshOnDemand(ctx, p.clients.Pricing, p.clients.Region)
+	if err == nil && unread.Entries > 0 && p.options.Warn != nil {
+		p.options.Warn(unread.Err())
+	}
+	return err
 }
 
 // RefreshSpot reads spot prices.

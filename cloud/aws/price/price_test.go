@@ -55,7 +55,7 @@ func wantOnDemand(t *testing.T, b *Book, kind string, want quantity.MicroUSDPerH
 
 func TestOnDemandComesFromBothStreams(t *testing.T) {
 	b := New(table{"m5.large": 0.5, "old.type": 0.25})
-	err := b.RefreshOnDemand(t.Context(), products(func(f map[string]string, page string) (*pricing.GetProductsOutput, error) {
+	_, err := b.RefreshOnDemand(t.Context(), products(func(f map[string]string, page string) (*pricing.GetProductsOutput, error) {
 		switch {
 		case f["regionCode"] != "us-east-1" || f["operatingSystem"] != "Linux":
 			return nil, errors.New("wrong filters")
@@ -79,7 +79,7 @@ func TestOnDemandComesFromBothStreams(t *testing.T) {
 
 func TestChinaPaysInYuan(t *testing.T) {
 	b := New(nil)
-	err := b.RefreshOnDemand(t.Context(), products(func(map[string]string, string) (*pricing.GetProductsOutput, error) {
+	_, err := b.RefreshOnDemand(t.Context(), products(func(map[string]string, string) (*pricing.GetProductsOutput, error) {
 		return &pricing.GetProductsOutput{PriceList: []string{entry("m5.large", "CNY", "1.04")}}, nil
 	}), "cn-north-1")
 	if err != nil {
@@ -96,7 +96,7 @@ func TestAFailureKeepsWhatIsKnown(t *testing.T) {
 		}
 		return nil, errors.New("connection reset")
 	})
-	if err := b.RefreshOnDemand(t.Context(), half, "us-east-1"); err == nil || !strings.Contains(err.Error(), "pricing:GetProducts") {
+	if _, err := b.RefreshOnDemand(t.Context(), half, "us-east-1"); err == nil || !strings.Contains(err.Error(), "pricing:GetProducts") {
 		t.Errorf("RefreshOnDemand = %v, want an error naming the call", err)
 	}
 	wantOnDemand(t, b, "c5.large", 85000)
@@ -104,7 +104,7 @@ func TestAFailureKeepsWhatIsKnown(t *testing.T) {
 	garbled := products(func(map[string]string, string) (*pricing.GetProductsOutput, error) {
 		return &pricing.GetProductsOutput{PriceList: []string{"{"}}, nil
 	})
-	if err := b.RefreshOnDemand(t.Context(), garbled, "us-east-1"); err == nil {
+	if _, err := b.RefreshOnDemand(t.Context(), garbled, "us-east-1"); err == nil {
 		t.Error("a garbled answer was taken for none")
 	}
 	wantOnDemand(t, b, "c5.large", 85000)

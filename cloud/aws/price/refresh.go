@@ -2,7 +2,6 @@ package price
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -36,35 +35,49 @@ func EndpointRegion(region string) string {
 }
 
 // RefreshOnDemand reads the on-demand prices of a region: shared machines and
-// bare metal in two streams. What one stream brought is kept if the other fails.
-func (b *Book) RefreshOnDemand(ctx context.Context, api pricing.GetProductsAPIClient, region string) error {
+// bare metal in two streams. What one stream brought is kept if the other
+// fails, and entries that cannot be read are left out and counted: one that
+// AWS wrote differently does not hide the prices of all the others. A stream
+// without a single entry that can be read is an error.
+func (b *Book) RefreshOnDemand(ctx context.Context, api pricing.GetProductsAPIClient, region string) (Unread, error) {
 	shared := filters("regionCode", region, "tenancy", "Shared", "productFamily", "Compute Instance")
 	metal := filters("regionCode", region, "tenancy", "Dedicated", "productFamily", "Compute Instance (bare metal)")
-	return errors.Join(b.readProducts(ctx, api, region, shared), b.readProducts(ctx, api, region, metal))
+	var unread Unread
+	return unread, errors.Join(
+		b.readProducts(ctx, api, region, shared, &unread), b.readProducts(ctx, api, region, metal, &unread))
 }
 
-func (b *Book) readProducts(ctx context.Context, api pricing.GetProductsAPIClient, region string, f []types.Filter) error {
+func (b *Book) readProducts(ctx context.Context, api pricing.GetProductsAPIClient, region string, f []types.Filter, all *Unread) error {
+	var unread Unread
 	prices := map[string]quantity.MicroUSDPerHour{}
+	defer func() { // whatever happens, what was read counts
+		b.setOnDemand(prices)
+		all.merge(unread)
+	}()
+	entries := 0
 	pages := pricing.NewGetProductsPaginator(api, &pricing.GetProductsInput{
 		ServiceCode: aws.String("AmazonEC2"), Filters: f, MaxResults: aws.Int32(100),
 	})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			b.setOnDemand(prices)
 			return fault.Wrap("pricing:GetProducts", err)
 		}
+		entries += len(page.PriceList)
 		for _, text := range page.PriceList {
 			kind, dollars, err := parseProduct(text, currency(region))
 			if err != nil {
-				return err
+				unread.add(text, err)
+				continue
 			}
 			if kind != "" && dollars > 0 {
 				prices[kind] = quantity.USDPerHour(dollars)
 			}
 		}
 	}
-	b.setOnDemand(prices)
+	if entries > 0 && unread.Entries == entries {
+		return fmt.Errorf("pricing:GetProducts: %w; the prices known before are kept", unread.Err())
+	}
 	return nil
 }
 
@@ -103,39 +116,6 @@ func takeSpot(prices map[pool]quantity.MicroUSDPerHour, newest map[pool]time.Tim
 		return
 	}
 	prices[p], newest[p] = quantity.USDPerHour(dollars), at
-}
-
-// product is the part of a price list entry that matters.
-type product struct {
-	Product struct {
-		Attributes struct {
-			InstanceType string `json:"instanceType"`
-		} `json:"attributes"`
-	} `json:"product"`
-	Terms struct {
-		OnDemand map[string]struct {
-			PriceDimensions map[string]struct {
-				PricePerUnit map[string]string `json:"pricePerUnit"`
-			} `json:"priceDimensions"`
-		} `json:"OnDemand"`
-	} `json:"terms"`
-}
-
-// parseProduct reads one entry. Of several prices the highest counts, since
-// discounts are for those who know of them.
-func parseProduct(text, currency string) (kind string, amount float64, err error) {
-	var p product
-	if err := json.Unmarshal([]byte(text), &p); err != nil {
-		return "", 0, fmt.Errorf("read an entry of the price list: %w", err)
-	}
-	for _, term := range p.Terms.OnDemand {
-		for _, dimension := range term.PriceDimensions {
-			if value, err := strconv.ParseFloat(dimension.PricePerUnit[currency], 64); err == nil {
-				amount = max(amount, value)
-			}
-		}
-	}
-	return p.Product.Attributes.InstanceType, amount, nil
 }
 
 func currency(region string) string {
