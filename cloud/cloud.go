@@ -42,6 +42,13 @@ type Machines interface {
 	// out with List(Filter{Batch}).
 	Launch(ctx context.Context, r LaunchRequest) ([]Machine, error)
 
+	// Prepare makes ready what such a Launch needs and may take time to become
+	// usable. It is a hint: it never buys, a Launch works without it, and
+	// callers do no more with its error than to tell of it. Token, Batch and
+	// Count do not matter. It is safe to repeat, and costs little when
+	// everything is ready.
+	Prepare(ctx context.Context, r LaunchRequest) error
+
 	// Terminate gives machines back. A machine that is unknown or already
 	// gone is reported in gone; one that has begun to shut down is not. It is
 	// safe to repeat.

@@ -19,23 +19,46 @@ func (p *Provider) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.M
 	if err := check(r); err != nil {
 		return nil, err
 	}
-	k, err := p.known(r.Class)
+	request, err := p.fleetRequest(r)
 	if err != nil {
 		return nil, err
 	}
-	class, err := classOf(r.Class)
-	if err != nil {
-		return nil, err
-	}
-	short := p.short.View()
-	machines, err := p.buyer.Launch(ctx, fleet.Request{
-		Launch: r, Class: class, Kinds: k.kinds, Cluster: p.clusterFacts(),
-		Subnets: p.addresses.Choose(class.Resolved.Subnets, func(id string) bool { return !short.Subnet(id) }),
-	})
+	machines, err := p.buyer.Launch(ctx, request)
 	for _, m := range machines {
 		p.instances.Bought(m.ID)
 	}
 	return machines, err
+}
+
+// Prepare implements cloud.Machines: it makes the launch templates that the
+// launch would be made from, since EC2's fleets see new ones only after a
+// while.
+func (p *Provider) Prepare(ctx context.Context, r cloud.LaunchRequest) error {
+	if err := checkOffers(r); err != nil {
+		return err
+	}
+	request, err := p.fleetRequest(r)
+	if err != nil {
+		return err
+	}
+	return p.buyer.Prepare(ctx, request)
+}
+
+// fleetRequest joins a request with what is known of its class.
+func (p *Provider) fleetRequest(r cloud.LaunchRequest) (fleet.Request, error) {
+	k, err := p.known(r.Class)
+	if err != nil {
+		return fleet.Request{}, err
+	}
+	class, err := classOf(r.Class)
+	if err != nil {
+		return fleet.Request{}, err
+	}
+	short := p.short.View()
+	return fleet.Request{
+		Launch: r, Class: class, Kinds: k.kinds, Cluster: p.clusterFacts(),
+		Subnets: p.addresses.Choose(class.Resolved.Subnets, func(id string) bool { return !short.Subnet(id) }),
+	}, nil
 }
 
 // check refuses requests that break the port's rules.
@@ -45,6 +68,12 @@ func check(r cloud.LaunchRequest) error {
 		return fmt.Errorf("launch %s asks for %d machines", r.Token, r.Count)
 	case r.Token == "" || len(r.Token) > tokenMax:
 		return fmt.Errorf("launch token %q must have 1 to %d characters", r.Token, tokenMax)
+	}
+	return checkOffers(r)
+}
+
+func checkOffers(r cloud.LaunchRequest) error {
+	switch {
 	case len(r.Options) == 0:
 		return fmt.Errorf("launch %s names no offers", r.Token)
 	case slices.ContainsFunc(r.Options, func(o cloud.OfferChoice) bool { return o.Option != r.Options[0].Option }):

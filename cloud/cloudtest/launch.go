@@ -81,6 +81,21 @@ var launchTests = []conformance{
 			}
 		}
 	}},
+	{"preparing buys nothing, and a launch works after it", func(t *testing.T, b *bench) {
+		r := b.request(2, b.offers(t, cluster.OnDemand, 2)...)
+		hint := r
+		hint.Token, hint.Batch, hint.Count = "", "", 0
+		for range 2 {
+			if err := b.Machines.Prepare(t.Context(), hint); err != nil {
+				t.Fatalf("Prepare(%v): %v", hint.Options, err)
+			}
+		}
+		if got := b.list(t, cloud.Filter{}); len(got) != 0 {
+			t.Fatalf("Prepare bought %v", ids(got))
+		}
+		bought := ids(b.launch(t, r))
+		sameIDs(t, "what there is after the launch", b.list(t, cloud.Filter{}), bought)
+	}},
 	{"too few is an answer with what there was", func(t *testing.T, b *bench) {
 		offer := b.offers(t, cluster.OnDemand, 1)[0]
 		b.SellOut(offer, 1)

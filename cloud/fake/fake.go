@@ -69,6 +69,7 @@ type Cloud struct {
 	// mu is held over calls to the market, which never calls back.
 	mu         sync.Mutex
 	launches   map[string]launch // by token
+	prepared   int
 	short      map[market.Pool]time.Time
 	catalogues map[string]*offered // by class
 	revision   uint64

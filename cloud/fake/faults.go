@@ -13,6 +13,7 @@ type Call string
 const (
 	CallKinds     Call = "Kinds"
 	CallLaunch    Call = "Launch"
+	CallPrepare   Call = "Prepare"
 	CallTerminate Call = "Terminate"
 	CallList      Call = "List"
 	CallTag       Call = "Tag"

@@ -47,6 +47,29 @@ func (c *Cloud) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.Mach
 	return got, err
 }
 
+// Prepare implements cloud.Machines. There is nothing to make ready here; it
+// is counted.
+func (c *Cloud) Prepare(ctx context.Context, r cloud.LaunchRequest) error {
+	before, after := c.faults.next(CallPrepare)
+	if err := firstOf(ctx.Err(), before); err != nil {
+		return fmt.Errorf("prepare for class %s: %w", r.Class.ID, err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.prepared++
+	if after != nil {
+		return fmt.Errorf("prepare for class %s: %w", r.Class.ID, after)
+	}
+	return nil
+}
+
+// Prepared counts the calls of Prepare that took effect.
+func (c *Cloud) Prepared() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.prepared
+}
+
 // check refuses what no repeat can make right.
 func check(r cloud.LaunchRequest) error {
 	refuse := func(cause string) error { return &cloud.RefusedError{Reason: "LaunchFailed", Cause: cause} }

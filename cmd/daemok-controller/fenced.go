@@ -25,6 +25,16 @@ func (m fencedMachines) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cl
 	return m.Machines.Launch(ctx, r)
 }
 
+// Prepare is fenced as Launch is: it makes things at the cloud.
+func (m fencedMachines) Prepare(ctx context.Context, r cloud.LaunchRequest) error {
+	if err := m.fence.Check(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, m.fence.CallFor)
+	defer cancel()
+	return m.Machines.Prepare(ctx, r)
+}
+
 func (m fencedMachines) Terminate(ctx context.Context, ids ...string) ([]string, error) {
 	if err := m.fence.Check(); err != nil {
 		return nil, err

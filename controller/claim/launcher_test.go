@@ -94,6 +94,7 @@ func (s *shop) List(_ context.Context, f cloud.Filter) ([]cloud.Machine, error) 
 }
 
 func (s *shop) Terminate(context.Context, ...string) ([]string, error) { return nil, nil }
+func (s *shop) Prepare(context.Context, cloud.LaunchRequest) error     { return nil }
 func (s *shop) Tag(context.Context, string, map[string]string) error   { return nil }
 
 // For offers spot while there is some, then on-demand, then nothing.

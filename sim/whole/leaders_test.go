@@ -36,6 +36,13 @@ func (f fenced) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.Mach
 	return f.Machines.Launch(ctx, r)
 }
 
+func (f fenced) Prepare(ctx context.Context, r cloud.LaunchRequest) error {
+	if err := f.fence.Check(); err != nil {
+		return err
+	}
+	return f.Machines.Prepare(ctx, r)
+}
+
 func (f fenced) Terminate(ctx context.Context, ids ...string) ([]string, error) {
 	if err := f.fence.Check(); err != nil {
 		return nil, err

@@ -128,6 +128,14 @@ func (m machines) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.Ma
 	return out, err
 }
 
+func (m machines) Prepare(ctx context.Context, r cloud.LaunchRequest) error {
+	before, after := m.call("Prepare")
+	if before != nil {
+		return before
+	}
+	return errors.Join(m.Machines.Prepare(ctx, r), after)
+}
+
 func (m machines) Terminate(ctx context.Context, ids ...string) ([]string, error) {
 	before, after := m.call("Terminate")
 	if before != nil {

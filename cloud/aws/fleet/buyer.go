@@ -30,13 +30,24 @@ type Buyer struct {
 	sent memory
 }
 
-// When EC2 does not see a launch template, the fleet call is made templateTries
-// times in all. In between it gets time to see it: templateWait, and twice as
-// much each further time.
+// While EC2 does not see a launch template the fleet call is repeated, for
+// templatePatience at the most. Most templates are seen within a second, so
+// the first repetitions come soon; the later ones spare the account's rate.
 const (
-	templateTries = 7
-	templateWait  = 100 * time.Millisecond
+	templatePatience = 6500 * time.Millisecond
+	soonFor          = 1500 * time.Millisecond
+	soonAgain        = 75 * time.Millisecond
+	laterAgain       = 400 * time.Millisecond
 )
+
+// Prepare makes the launch templates that the request's fleet would name.
+func (b *Buyer) Prepare(ctx context.Context, r Request) error {
+	o, err := build(r)
+	if err != nil {
+		return err
+	}
+	return b.Templates.ensureAll(ctx, o.templates)
+}
 
 // Launch does what the port's Machines.Launch promises for one request.
 func (b *Buyer) Launch(ctx context.Context, r Request) ([]cloud.Machine, error) {
@@ -60,17 +71,15 @@ func (b *Buyer) Launch(ctx context.Context, r Request) ([]cloud.Machine, error) 
 // a template is not there. A call that EC2 refused as a whole is repeated
 // under its token; one that it answered needs another.
 func (b *Buyer) buy(ctx context.Context, o order) (*ec2.CreateFleetOutput, error) {
-	answered := 0
-	for try := 1; ; try++ {
-		for _, t := range o.templates {
-			if err := b.Templates.ensure(ctx, t); err != nil {
-				return nil, err
-			}
+	answered, waited := 0, time.Duration(0)
+	for {
+		if err := b.Templates.ensureAll(ctx, o.templates); err != nil {
+			return nil, err
 		}
 		in := *o.fleet
 		in.ClientToken = aws.String(retryToken(aws.ToString(o.fleet.ClientToken), answered))
 		out, err := b.API.CreateFleet(ctx, &in)
-		if !templatesMissing(out, err) || try == templateTries {
+		if !templatesMissing(out, err) || waited >= templatePatience {
 			return out, err
 		}
 		if err == nil {
@@ -79,9 +88,15 @@ func (b *Buyer) buy(ctx context.Context, o order) (*ec2.CreateFleetOutput, error
 		for _, t := range o.templates {
 			b.Templates.doubt(t.name)
 		}
-		if err := b.Pause(ctx, templateWait<<(try-1)); err != nil {
+		again := soonAgain
+		if waited >= soonFor {
+			again = laterAgain
+		}
+		again = min(again, templatePatience-waited)
+		if err := b.Pause(ctx, again); err != nil {
 			return nil, fmt.Errorf("wait for launch templates: %w", err)
 		}
+		waited += again
 	}
 }
 

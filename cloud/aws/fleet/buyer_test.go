@@ -247,8 +247,8 @@ func TestTemplatesNeverSeenAreToldAfterAWhile(t *testing.T) {
 	a := newAccount(refuses("InvalidLaunchTemplateName.NotFoundException"))
 	b := buyer(a)
 	_, err := b.Launch(t.Context(), request(t, nil))
-	if refused, ok := errors.AsType[*cloud.RefusedError](err); !ok || refused.Reason != "LaunchTemplateNotFound" || len(a.fleets) != templateTries {
-		t.Errorf("Launch = %v after %d calls", err, len(a.fleets))
+	if refused, ok := errors.AsType[*cloud.RefusedError](err); !ok || refused.Reason != "LaunchTemplateNotFound" || b.Now().Sub(start) != templatePatience {
+		t.Errorf("Launch = %v after %v, want LaunchTemplateNotFound after %v", err, b.Now().Sub(start), templatePatience)
 	}
 	a.fleets = nil
 	b.Pause = func(context.Context, time.Duration) error { return context.Canceled }

@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -26,8 +27,12 @@ var start = time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC)
 // account is a pretend EC2: it holds launch templates and answers fleets with
 // a function, the nth call with n.
 type account struct {
+	mu        sync.Mutex
 	templates map[string]*ec2.CreateLaunchTemplateInput
+	created   []string // names asked for, in order
 	deleted   []string
+	hold      chan struct{} // closed before templates are made; nil: at once
+	refuse    error         // what making templates brings; nil: they are made
 	fleets    []*ec2.CreateFleetInput
 	answer    func(n int, in *ec2.CreateFleetInput) (*ec2.CreateFleetOutput, error)
 }
@@ -47,6 +52,15 @@ func (a *account) CreateFleet(_ context.Context, in *ec2.CreateFleetInput, _ ...
 }
 
 func (a *account) CreateLaunchTemplate(_ context.Context, in *ec2.CreateLaunchTemplateInput, _ ...func(*ec2.Options)) (*ec2.CreateLaunchTemplateOutput, error) {
+	if a.hold != nil {
+		<-a.hold
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.created = append(a.created, *in.LaunchTemplateName)
+	if a.refuse != nil {
+		return nil, a.refuse
+	}
 	if a.templates[*in.LaunchTemplateName] != nil {
 		return nil, &smithy.GenericAPIError{Code: "InvalidLaunchTemplateName.AlreadyExistsException"}
 	}

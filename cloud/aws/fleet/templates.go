@@ -12,6 +12,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/daemok/daemok/cloud/aws/fault"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 )
@@ -21,6 +23,9 @@ const (
 	keepUnused = time.Hour
 	// hiddenFor is how long a template just made may be unknown to EC2's fleets.
 	hiddenFor = 10 * time.Second
+	// makersMax is how many templates of one request are made at once: EC2
+	// lets an account make a few a second only.
+	makersMax = 4
 )
 
 type templateAPI interface {
@@ -37,7 +42,14 @@ type Templates struct {
 	now     func() time.Time
 
 	mu    sync.Mutex
-	known map[string]usage // by name
+	known map[string]usage   // by name
+	made  map[string]*making // by name, while under way
+}
+
+// making is a template on its way, for all who need it.
+type making struct {
+	done chan struct{}
+	err  error // once done
 }
 
 // usage is when a template was made by us, if it was, and used last.
@@ -45,43 +57,88 @@ type usage struct{ madeAt, usedAt time.Time }
 
 // NewTemplates returns a keeper that knows of no template.
 func NewTemplates(client templateAPI, cluster string, now func() time.Time) *Templates {
-	return &Templates{api: client, cluster: cluster, now: now, known: map[string]usage{}}
+	return &Templates{api: client, cluster: cluster, now: now, known: map[string]usage{}, made: map[string]*making{}}
+}
+
+// ensureAll sees to it that the templates exist, a few at a time.
+func (t *Templates) ensureAll(ctx context.Context, want []template) error {
+	var calls errgroup.Group
+	calls.SetLimit(makersMax)
+	for _, one := range want {
+		calls.Go(func() error { return t.ensure(ctx, one) })
+	}
+	return calls.Wait()
 }
 
 // ensure sees to it that the template exists. One made just now may not be
-// seen everywhere at EC2 yet.
+// seen everywhere at EC2 yet. Several who need the same one wait for the call
+// that is under way.
 func (t *Templates) ensure(ctx context.Context, want template) error {
-	if t.touch(want.name) {
-		return nil
+	for {
+		mine, m := t.begin(want.name)
+		switch {
+		case m == nil:
+			return nil
+		case mine:
+			err := t.make(ctx, want)
+			t.end(want.name, m, err)
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-m.done:
+		}
+		if m.err != nil && !isOfContext(m.err) { // whoever gave up did so for itself
+			return m.err
+		}
 	}
-	_, err := t.api.CreateLaunchTemplate(ctx, &ec2.CreateLaunchTemplateInput{
-		LaunchTemplateName: aws.String(want.name), LaunchTemplateData: want.data,
-		TagSpecifications: []types.TagSpecification{{ResourceType: types.ResourceTypeLaunchTemplate, Tags: want.tags}},
-	})
+}
+
+func isOfContext(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// begin marks a known template as used and returns nil; else the making that
+// is under way, which is the caller's to do where mine is true.
+func (t *Templates) begin(name string) (mine bool, m *making) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if u, known := t.known[name]; known {
+		u.usedAt = t.now()
+		t.known[name] = u
+		return false, nil
+	}
+	if m = t.made[name]; m != nil {
+		return false, m
+	}
+	m = &making{done: make(chan struct{})}
+	t.made[name] = m
+	return true, m
+}
+
+func (t *Templates) end(name string, m *making, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.made, name)
+	m.err = err
+	close(m.done)
+}
+
+// make makes a template, and is content if there is one of that name.
+func (t *Templates) make(ctx context.Context, want template) error {
+	_, err := t.api.CreateLaunchTemplate(ctx, want.input())
 	if err != nil && !fault.Exists(err) {
 		return fault.Wrap("ec2:CreateLaunchTemplate", err)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	u := t.known[want.name] // another launch may have made it at the same time
-	u.usedAt = t.now()
+	u := usage{usedAt: t.now()}
 	if err == nil {
 		u.madeAt = u.usedAt
 	}
 	t.known[want.name] = u
 	return nil
-}
-
-// touch marks a known template as used.
-func (t *Templates) touch(name string) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	u, known := t.known[name]
-	if known {
-		u.usedAt = t.now()
-		t.known[name] = u
-	}
-	return known
 }
 
 // doubt makes the next ensure make the template anew, unless it was made so
