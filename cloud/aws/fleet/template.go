@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/daemok/daemok/cloud"
@@ -44,6 +45,14 @@ func newTemplate(r Request, g group) (template, error) {
 	sum := sha256.Sum256(content)
 	t.name = templatePrefix + hex.EncodeToString(sum[:16])
 	return t, nil
+}
+
+// input is the call that makes the template.
+func (t template) input() *ec2.CreateLaunchTemplateInput {
+	return &ec2.CreateLaunchTemplateInput{
+		LaunchTemplateName: aws.String(t.name), LaunchTemplateData: t.data,
+		TagSpecifications: []types.TagSpecification{{ResourceType: types.ResourceTypeLaunchTemplate, Tags: t.tags}},
+	}
 }
 
 // refuse says why user data cannot be written, in the words of conditions.
