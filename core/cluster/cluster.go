@@ -50,7 +50,14 @@ type Kind struct {
 	Labels      constraint.Labels
 	Capacity    quantity.Resources
 	Allocatable quantity.Resources // for pods, after the system's own share
+	Attachable  []Attachable       // how many volumes machines of the kind take, before they say so themselves; sorted by driver
 	Offers      []Offer            // sorted by zone, option
+}
+
+// Attachable is how many volumes of one driver a machine takes.
+type Attachable struct {
+	Driver string
+	Count  int64
 }
 
 // Catalogue is all kinds that one class offers, sorted by name. It is
@@ -98,20 +105,6 @@ type Policy struct {
 	DisruptionsNote string        // which budget says so
 }
 
-// Shape is what all pods with the same scheduling fields share. Two shapes
-// of a snapshot never have equal content.
-type Shape struct {
-	ID          int // position in Snapshot.Shapes
-	Namespace   string
-	Requests    quantity.Resources // pods=1 included
-	Tolerations []constraint.Toleration
-	// NodeTerms are alternatives, of which one must hold; the node selector is
-	// part of each. No terms at all means any node.
-	NodeTerms []constraint.Requirements
-	Priority  int32
-	Unable    string // a rule this pod uses that is not supported yet; empty if none
-}
-
 // Pod is one pod. Node is empty while it waits.
 type Pod struct {
 	Namespace, Name, UID string
@@ -137,12 +130,14 @@ type Node struct {
 	StartupTaints []constraint.Taint // expected to vanish; ignored until Initialized
 	Allocatable   quantity.Resources
 	Capacity      quantity.Resources
+	Attachable    []Attachable             // sorted by driver; a driver that is not named has no limit
 	Price         quantity.MicroUSDPerHour // 0 where unknown
 	CreatedAt     time.Time
 	EmptySince    time.Time // zero while not empty; the moment the consolidateAfter clock started
 	Ready         bool
 	Initialized   bool
 	Deleting      bool // being deleted, drained or disrupted: no destination for pods
+	MachineEnds   bool // drained, and its machine is being given back
 	DoNotDisrupt  bool
 	Pods          []Pod // bound to it, sorted by namespace, name; without those that succeeded or failed, which hold nothing
 }
@@ -157,6 +152,7 @@ type Machine struct {
 	StartupTaints []constraint.Taint
 	Allocatable   quantity.Resources // after launch: of the type bought; before: the least among its options
 	Capacity      quantity.Resources // after launch: of the type bought; before: the most among its options
+	Attachable    []Attachable       // as Allocatable
 	CreatedAt     time.Time
 	Launched      bool
 	Deleting      bool
