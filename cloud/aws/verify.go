@@ -2,16 +2,15 @@ package aws
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
-	sdk "github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/ec2"
-	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
-
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws/fault"
+	"github.com/daemok/daemok/cloud/aws/fleet"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/core/cluster"
 )
@@ -23,86 +22,145 @@ const VerifiedFor = 30 * time.Minute
 // One that was just made is known within about 15 seconds.
 var ErrProfileNotUsable = fmt.Errorf("EC2 does not know the instance profile yet, which is usual for some seconds after it was made")
 
-// Verify asks EC2 by a dry run whether a machine could be launched from a
-// class whose parts are all resolved. It launches nothing. A missing right is
-// a *cloud.RefusedError with the reason RunInstancesAuthCheckFailed.
+// Verify asks EC2 by dry runs whether a machine could be launched from a
+// class whose parts are all resolved: CreateLaunchTemplate, CreateFleet and
+// RunInstances, with what a launch would send. It does nothing else.
+//
+// Rights that are missing, and settings that EC2 refuses, are one
+// *cloud.RefusedError: its reason is that of the first call refused
+// (CreateLaunchTemplateAuthCheckFailed, CreateFleetAuthCheckFailed,
+// RunInstancesAuthCheckFailed for rights), its cause names them all. Throttling
+// and trouble at EC2 are other errors: the class may well be in order.
 func (p *Provider) Verify(ctx context.Context, class nodeclass.Class) error {
-	input, err := p.representative(ctx, class)
+	r, err := p.rehearsal(class)
 	if err != nil {
 		return err
 	}
-	_, err = p.clients.EC2.RunInstances(ctx, input)
-	message := fault.Message(err)
-	switch code := fault.Code(err); {
-	case err == nil, code == "DryRunOperation":
-		return nil
-	case strings.Contains(message, "iamInstanceProfile") || strings.Contains(message, "IAM Instance Profile"):
-		return fmt.Errorf("%w: %s", ErrProfileNotUsable, message)
-	case code == "UnauthorizedOperation" || code == "AccessDenied":
-		return &cloud.RefusedError{Reason: "RunInstancesAuthCheckFailed",
-			Cause: "the controller's role may not call ec2:RunInstances: " + message}
-	}
-	return fault.Wrap("ec2:RunInstances (dry run)", err)
+	_, template := p.clients.EC2.CreateLaunchTemplate(ctx, r.Template)
+	_, bought := p.clients.EC2.CreateFleet(ctx, r.Fleet)
+	_, run := p.clients.EC2.RunInstances(ctx, r.Run)
+	return conclude(
+		rehearsed(class, "CreateLaunchTemplate", template),
+		rehearsed(class, "CreateFleet", bought),
+		rehearsed(class, "RunInstances", run))
 }
 
-// representative is a dry run for the first kind that is offered now and that
-// one of the class's images boots.
-func (p *Provider) representative(ctx context.Context, class nodeclass.Class) (*ec2.RunInstancesInput, error) {
-	catalogue, err := p.Kinds(ctx, cloud.Class{ID: "EC2NodeClass/" + class.Name, Settings: class})
-	if err != nil {
-		return nil, err
-	}
-	for i := range catalogue.Kinds {
-		k := &catalogue.Kinds[i]
-		image, bootable := imageFor(class, k)
-		subnet, offered := subnetFor(class, k)
-		if bootable && offered {
-			return p.dryRun(class, k.Name, image, subnet), nil
+// conclude makes one error of the answers to all calls. What is refused
+// counts before what was not answered: it is sure.
+func conclude(answers ...error) error {
+	var all *cloud.RefusedError
+	for _, err := range answers {
+		refused, ok := errors.AsType[*cloud.RefusedError](err)
+		switch {
+		case !ok:
+		case all == nil:
+			all = &cloud.RefusedError{Reason: refused.Reason, Cause: refused.Cause}
+		default:
+			all.Cause += "; " + refused.Cause
 		}
 	}
-	return nil, &cloud.RefusedError{Reason: "DependenciesNotReady",
-		Cause: "no instance type is offered in the zones of the class's subnets that one of its images boots"}
+	if all != nil {
+		return all
+	}
+	return errors.Join(answers...)
 }
 
-func imageFor(class nodeclass.Class, k *cluster.Kind) (string, bool) {
+// rehearsed reads the answer to one dry run.
+func rehearsed(class nodeclass.Class, action string, err error) error {
+	code := fault.Code(err)
+	switch {
+	case err == nil, code == "DryRunOperation", fault.Exists(err):
+		return nil
+	case fault.TemplateNotFound(code):
+		return nil // there is none on a dry run; EC2 found nothing else to say
+	case strings.Contains(fault.Message(err), "iamInstanceProfile"), strings.Contains(fault.Message(err), "IAM Instance Profile"):
+		return profileUnknown(class, fault.Message(err))
+	case code == "UnauthorizedOperation", code == "AccessDenied", code == "AccessDeniedException":
+		return &cloud.RefusedError{Reason: action + "AuthCheckFailed", Cause: missingRight(action, fault.Message(err))}
+	}
+	return fault.Wrap("ec2:"+action+" (dry run)", err)
+}
+
+// profileUnknown tells a profile that the user named wrongly from one that
+// was made for the class a moment ago.
+func profileUnknown(class nodeclass.Class, message string) error {
+	if name := class.Spec.InstanceProfile; name != "" {
+		return &cloud.RefusedError{Reason: "InstanceProfileNotFound",
+			Cause: fmt.Sprintf("EC2 knows no instance profile %q, which spec.instanceProfile names: %s", name, message)}
+	}
+	return fmt.Errorf("%w: %s", ErrProfileNotUsable, message)
+}
+
+// lacked finds the right that is missing, and on what, in AWS's words.
+var lacked = regexp.MustCompile(`not authorized to perform: ([A-Za-z0-9-]+:[A-Za-z*]+)(?: on resource: (\S+))?`)
+
+// missingRight says which right the call needs that the controller lacks. It
+// leaves out the encoded part of AWS's message: it is another one every time,
+// so that the same fault would look like a new one.
+func missingRight(action, message string) string {
+	message, _, _ = strings.Cut(message, "Encoded authorization failure message:")
+	message = strings.TrimRight(message, ". ")
+	right, on := "ec2:"+action, ""
+	if found := lacked.FindStringSubmatch(message); found != nil {
+		right = found[1]
+		if resource := strings.Trim(found[2], `"'.,`); resource != "" {
+			on = " on " + resource
+		}
+	}
+	return fmt.Sprintf("the controller's role lacks the right %s%s, which calls of ec2:%s need; grant it in a policy of the role (%s)",
+		right, on, action, message)
+}
+
+// rehearsal is for the first kind that is offered now and that one of the
+// class's images boots.
+func (p *Provider) rehearsal(class nodeclass.Class) (fleet.Rehearsal, error) {
+	id := "EC2NodeClass/" + class.Name
+	k, err := p.known(cloud.Class{ID: id, Settings: class})
+	if err != nil {
+		return fleet.Rehearsal{}, err
+	}
+	kind, subnet, found := representative(class, k.catalogue)
+	if !found {
+		return fleet.Rehearsal{}, &cloud.RefusedError{Reason: "DependenciesNotReady",
+			Cause: "no instance type is offered in the zones of the class's subnets that one of its images boots"}
+	}
+	return fleet.Rehearse(fleet.Request{
+		Class: class, Kinds: k.kinds, Cluster: p.clusterFacts(), Subnets: []nodeclass.Subnet{subnet},
+		Launch: cloud.LaunchRequest{
+			Class: cloud.Class{ID: id, Settings: class}, Count: 1, Batch: "dry-run",
+			Options: []cloud.OfferChoice{{Kind: kind, Zone: subnet.Zone, Option: cluster.OnDemand}},
+			Tags:    map[string]string{nodeclass.TagPool: "dry-run"},
+		},
+	})
+}
+
+func representative(class nodeclass.Class, c *cluster.Catalogue) (kind string, subnet nodeclass.Subnet, found bool) {
+	for i := range c.Kinds {
+		k := &c.Kinds[i]
+		subnet, offered := subnetFor(class, k)
+		if offered && bootable(class, k) {
+			return k.Name, subnet, true
+		}
+	}
+	return "", nodeclass.Subnet{}, false
+}
+
+func bootable(class nodeclass.Class, k *cluster.Kind) bool {
 	for _, image := range class.Resolved.Images {
 		if _, boots := image.Requirements.Allow(k.Labels); boots {
-			return image.ID, true
+			return true
 		}
 	}
-	return "", false
+	return false
 }
 
-func subnetFor(class nodeclass.Class, k *cluster.Kind) (string, bool) {
+func subnetFor(class nodeclass.Class, k *cluster.Kind) (nodeclass.Subnet, bool) {
 	for _, o := range k.Offers {
 		for _, s := range class.Resolved.Subnets {
 			if o.Available && o.Zone == s.Zone {
-				return s.ID, true
+				return s, true
 			}
 		}
 	}
-	return "", false
-}
-
-// dryRun carries the tags that the recommended rights demand of every machine.
-func (p *Provider) dryRun(class nodeclass.Class, kind, image, subnet string) *ec2.RunInstancesInput {
-	groups := make([]string, len(class.Resolved.Groups))
-	for i, g := range class.Resolved.Groups {
-		groups[i] = g.ID
-	}
-	tags := []types.Tag{
-		{Key: sdk.String("kubernetes.io/cluster/" + p.options.Cluster), Value: sdk.String("owned")},
-		{Key: sdk.String("eks:eks-cluster-name"), Value: sdk.String(p.options.Cluster)},
-		{Key: sdk.String("karpenter.sh/nodepool"), Value: sdk.String("dry-run")},
-		{Key: sdk.String("karpenter.k8s.aws/ec2nodeclass"), Value: sdk.String(class.Name)},
-	}
-	return &ec2.RunInstancesInput{
-		DryRun: sdk.Bool(true), MinCount: sdk.Int32(1), MaxCount: sdk.Int32(1),
-		ImageId: sdk.String(image), InstanceType: types.InstanceType(kind),
-		SubnetId: sdk.String(subnet), SecurityGroupIds: groups,
-		IamInstanceProfile: &types.IamInstanceProfileSpecification{Name: sdk.String(class.Resolved.Profile)},
-		TagSpecifications: []types.TagSpecification{
-			{ResourceType: types.ResourceTypeInstance, Tags: tags}, {ResourceType: types.ResourceTypeVolume, Tags: tags},
-		},
-	}
+	return nodeclass.Subnet{}, false
 }

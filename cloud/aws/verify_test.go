@@ -2,22 +2,82 @@ package aws
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/aws/nodeclass"
+	"github.com/daemok/daemok/cloud/market"
 )
 
 func TestVerify(t *testing.T) {
-	t.Run("a class that machines can be launched from passes, and nothing is launched", func(t *testing.T) {
+	t.Run("a class that machines can be launched from passes, and nothing is made", func(t *testing.T) {
 		a := openAccount(t)
 		if err := a.provider.Verify(t.Context(), a.class); err != nil {
 			t.Errorf("Verify = %v", err)
 		}
 		if n := len(a.server.Instances()); n != 0 {
-			t.Errorf("the dry run launched %d instances", n)
+			t.Errorf("the dry runs launched %d instances", n)
+		}
+		calls := a.server.Calls()
+		for _, action := range rehearsedActions {
+			if calls[action] != 1 {
+				t.Errorf("%s was called %d times, want once", action, calls[action])
+			}
+		}
+		if err := a.provider.RefreshTemplates(t.Context()); err != nil || a.server.Calls()["DeleteLaunchTemplate"] != 0 {
+			t.Errorf("the dry run left launch templates behind (%v)", err)
 		}
 	})
-	t.Run("a profile that EC2 does not know is told from other faults", func(t *testing.T) {
+	t.Run("SC-481 each right that is missing is named with its call", func(t *testing.T) {
+		for _, action := range rehearsedActions {
+			a := openAccount(t)
+			a.server.Deny(action)
+			refused := refusal(t, a.provider.Verify(t.Context(), a.class))
+			if refused.Reason != action+"AuthCheckFailed" || !strings.Contains(refused.Cause, "lacks the right ec2:"+action+" on arn:aws:ec2:") {
+				t.Errorf("without %s: %v", action, refused)
+			}
+		}
+	})
+	t.Run("all rights that are missing are named at once, always in the same words", func(t *testing.T) {
+		a := openAccount(t)
+		a.server.Deny(rehearsedActions...)
+		first := refusal(t, a.provider.Verify(t.Context(), a.class))
+		for _, action := range rehearsedActions {
+			if !strings.Contains(first.Cause, "lacks the right ec2:"+action) {
+				t.Errorf("%s is not named: %s", action, first.Cause)
+			}
+		}
+		if first.Reason != "CreateLaunchTemplateAuthCheckFailed" {
+			t.Errorf("the reason is %s, want that of the first call", first.Reason)
+		}
+		if again := refusal(t, a.provider.Verify(t.Context(), a.class)); again.Cause != first.Cause {
+			t.Errorf("the same fault reads\n%s\nand then\n%s", first.Cause, again.Cause)
+		}
+		a.server.Allow(rehearsedActions...)
+		if err := a.provider.Verify(t.Context(), a.class); err != nil {
+			t.Errorf("with all rights again: %v", err)
+		}
+	})
+	t.Run("throttling is no refusal", func(t *testing.T) {
+		for _, action := range rehearsedActions {
+			a := openAccount(t)
+			a.server.Market().SetRate(action, market.Rate{})
+			err := a.provider.Verify(t.Context(), a.class)
+			if throttled, ok := errors.AsType[*cloud.ThrottledError](err); !ok || !strings.Contains(throttled.Call, action) {
+				t.Errorf("Verify with %s throttled = %v, want a *cloud.ThrottledError that names it", action, err)
+			}
+		}
+	})
+	t.Run("a refusal counts though another call was throttled", func(t *testing.T) {
+		a := openAccount(t)
+		a.server.Market().SetRate("CreateLaunchTemplate", market.Rate{})
+		a.server.Deny("CreateFleet")
+		if refused := refusal(t, a.provider.Verify(t.Context(), a.class)); refused.Reason != "CreateFleetAuthCheckFailed" {
+			t.Errorf("Verify = %v", refused)
+		}
+	})
+	t.Run("a profile that was just made is waited for", func(t *testing.T) {
 		a := openAccount(t)
 		class := a.class
 		class.Resolved.Profile = "made-a-moment-ago"
@@ -25,21 +85,59 @@ func TestVerify(t *testing.T) {
 			t.Errorf("Verify = %v, want ErrProfileNotUsable", err)
 		}
 	})
-	t.Run("a missing right is refused by its name", func(t *testing.T) {
+	t.Run("a profile that the user named wrongly is refused", func(t *testing.T) {
 		a := openAccount(t)
-		a.server.Deny("RunInstances")
-		var refused *cloud.RefusedError
-		if err := a.provider.Verify(t.Context(), a.class); !errors.As(err, &refused) || refused.Reason != "RunInstancesAuthCheckFailed" {
-			t.Errorf("Verify = %v, want RunInstancesAuthCheckFailed", err)
+		class := a.class
+		class.Spec.Role, class.Spec.InstanceProfile, class.Resolved.Profile = "", "typo", "typo"
+		if refused := refusal(t, a.provider.Verify(t.Context(), class)); refused.Reason != "InstanceProfileNotFound" || !strings.Contains(refused.Cause, `"typo"`) {
+			t.Errorf("Verify = %v", refused)
 		}
 	})
 	t.Run("no image for any type that is offered is refused", func(t *testing.T) {
 		a := openAccount(t)
 		class := a.class
 		class.Resolved.Images = nil
-		var refused *cloud.RefusedError
-		if err := a.provider.Verify(t.Context(), class); !errors.As(err, &refused) {
-			t.Errorf("Verify = %v, want a refusal", err)
+		if refused := refusal(t, a.provider.Verify(t.Context(), class)); refused.Reason != "DependenciesNotReady" {
+			t.Errorf("Verify = %v", refused)
 		}
 	})
+	t.Run("user data that is too long is refused before any call", func(t *testing.T) {
+		a := openAccount(t)
+		class := a.class
+		class.Spec.Images = []nodeclass.ImageTerm{{Alias: "al2023@latest"}}
+		class.Spec.UserData = "#!/bin/sh\n" + strings.Repeat("# nothing\n", 4000)
+		if refused := refusal(t, a.provider.Verify(t.Context(), class)); refused.Reason != "UserDataSizeLimitExceeded" {
+			t.Errorf("Verify = %v", refused)
+		}
+	})
+}
+
+var rehearsedActions = []string{"CreateLaunchTemplate", "CreateFleet", "RunInstances"}
+
+func refusal(t *testing.T, err error) *cloud.RefusedError {
+	t.Helper()
+	refused, ok := errors.AsType[*cloud.RefusedError](err)
+	if !ok {
+		t.Fatalf("Verify = %v, want a refusal", err)
+	}
+	return refused
+}
+
+// The right that is missing may be another than the call's own.
+func TestMissingRight(t *testing.T) {
+	tests := map[string]struct{ message, want string }{
+		"a right on a role": {
+			"You are not authorized to perform this operation. User: arn:aws:sts::1:assumed-role/c/s is not authorized to perform: iam:PassRole on resource: arn:aws:iam::1:role/nodes because no identity-based policy allows the iam:PassRole action. Encoded authorization failure message: AAAA",
+			"lacks the right iam:PassRole on arn:aws:iam::1:role/nodes, which calls of ec2:RunInstances need",
+		},
+		"no resource told": {"You are not authorized to perform this operation.", "lacks the right ec2:RunInstances, which"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := missingRight("RunInstances", tt.message)
+			if !strings.Contains(got, tt.want) || strings.Contains(got, "AAAA") {
+				t.Errorf("missingRight = %s\nwant it to say %q and nothing encoded", got, tt.want)
+			}
+		})
+	}
 }

@@ -34,7 +34,7 @@ const (
 	waitForUsers = 10 * time.Second // between looks at the claims of a class that is being deleted
 	retryAfter   = 5 * time.Second  // while something is missing or there was no answer
 	retryOften   = 5 * time.Minute  // for so long
-	verifyAgain  = 2 * time.Second  // a new instance profile is usable after some seconds
+	verifyAgain  = 2 * time.Second  // a new instance profile is usable after some seconds, and throttling ends
 )
 
 type requirement = corev1.NodeSelectorRequirement
@@ -67,13 +67,7 @@ type Reconciler struct {
 	Now      func() time.Time
 
 	mu       sync.Mutex
-	verified map[string]verdict // by class
-}
-
-// verdict is that machines could be launched from a class in this form.
-type verdict struct {
-	hash string
-	at   time.Time
+	verdicts map[string]verdict // by class
 }
 
 // Reconcile observes one class, takes the next step and returns how long to
@@ -245,52 +239,6 @@ func (r *Reconciler) valid(c *awsv1.EC2NodeClass) bool {
 	return true
 }
 
-// verify asks the cloud whether machines could be launched, unless it said so
-// lately of the same class. Without an answer a class that was valid stays so.
-func (r *Reconciler) verify(ctx context.Context, c *awsv1.EC2NodeClass) time.Duration {
-	kind := awsv1.ClassValidationSucceeded
-	if !r.DryRun {
-		condition.Set(c, kind, metav1.ConditionTrue, awsv1.ReasonDryRunDisabled, "dry runs are switched off", r.Now())
-		return refreshEvery
-	}
-	now := verdict{c.Annotations[api.AnnotationNodeClassHash] + "/" + c.Status.InstanceProfile, r.Now()}
-	if last := r.lastVerdict(c.Name); last.hash == now.hash && now.at.Before(last.at.Add(r.Verified)) {
-		condition.SetTrue(c, kind, r.Now())
-		return refreshEvery
-	}
-	settings, err := Settings(c)
-	if err == nil {
-		err = r.Finder.Verify(ctx, settings)
-	}
-	var refused *cloud.RefusedError
-	switch {
-	case err == nil:
-		r.noteVerdict(c.Name, now)
-		condition.SetTrue(c, kind, r.Now())
-		return refreshEvery
-	case errors.As(err, &refused):
-		condition.SetFalse(c, kind, refused.Reason, refused.Cause, r.Now())
-	case !condition.IsTrue(c, kind):
-		condition.SetUnknown(c, kind, "", err.Error(), r.Now())
-	}
-	return verifyAgain
-}
-
-func (r *Reconciler) lastVerdict(class string) verdict {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.verified[class]
-}
-
-func (r *Reconciler) noteVerdict(class string, v verdict) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.verified == nil {
-		r.verified = map[string]verdict{}
-	}
-	r.verified[class] = v
-}
-
 // reasonOf is the condition's reason for a finding; those without one are
 // about tags.
 func reasonOf(f validate.Finding) string {
@@ -325,6 +273,7 @@ func (r *Reconciler) finalize(ctx context.Context, c *awsv1.EC2NodeClass) (time.
 	if err != nil {
 		settings = nodeclass.Class{Name: c.Name, UID: string(c.UID)} // what was made for it is found by name
 	}
+	r.forgetVerdict(c.Name)
 	if err := r.Finder.Forget(ctx, settings); err != nil {
 		return 0, fmt.Errorf("remove what was made for EC2NodeClass %s: %w", c.Name, err)
 	}

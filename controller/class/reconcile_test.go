@@ -30,6 +30,7 @@ type account struct {
 	subnets, groups, images, profile, verify error
 
 	forgotten []string
+	verifies  int
 }
 
 func (a *account) Subnets(context.Context, nodeclass.Class) ([]nodeclass.Subnet, error) {
@@ -58,7 +59,10 @@ func (a *account) Profile(context.Context, nodeclass.Class) (string, error) {
 	return "lab_profile", a.profile
 }
 
-func (a *account) Verify(context.Context, nodeclass.Class) error { return a.verify }
+func (a *account) Verify(context.Context, nodeclass.Class) error {
+	a.verifies++
+	return a.verify
+}
 
 func (a *account) Forget(_ context.Context, c nodeclass.Class) error {
 	a.forgotten = append(a.forgotten, c.Name)
@@ -69,32 +73,41 @@ type silent struct{}
 
 func (silent) Publish(observe.Event) {}
 
-// reconcile runs looks at the class named main until nothing changes.
-func reconcile(t *testing.T, a *account, objects ...client.Object) (*awsv1.EC2NodeClass, time.Duration) {
-	t.Helper()
+// reconciler is the loop over a store with these objects.
+func reconciler(f finder, objects ...client.Object) *Reconciler {
 	s := runtime.NewScheme()
 	_ = karpv1.AddToScheme(s)
 	_ = awsv1.AddToScheme(s)
 	store := fake.NewClientBuilder().WithScheme(s).WithStatusSubresource(&awsv1.EC2NodeClass{}).WithObjects(objects...).Build()
-	r := &Reconciler{
-		Store: store, Finder: a, Events: silent{}, DryRun: true, Verified: time.Hour, Now: func() time.Time { return start },
+	return &Reconciler{
+		Store: store, Finder: f, Events: silent{}, DryRun: true, Verified: time.Hour, Now: func() time.Time { return start },
 		Validate: func(c *awsv1.EC2NodeClass) []validate.Finding {
 			return validate.EC2NodeClass(c, validate.ClassOptions{})
 		},
 		Hash: func(*awsv1.EC2NodeClass) (string, string) { return "hash", "v" },
 	}
-	var again time.Duration
-	for range 2 {
-		var err error
-		if again, err = r.Reconcile(t.Context(), "main"); err != nil {
-			t.Fatal(err)
-		}
+}
+
+// look runs one look at the class named main and returns what it left.
+func look(t *testing.T, r *Reconciler) (*awsv1.EC2NodeClass, time.Duration) {
+	t.Helper()
+	again, err := r.Reconcile(t.Context(), "main")
+	if err != nil {
+		t.Fatal(err)
 	}
 	got := &awsv1.EC2NodeClass{}
-	if err := store.Get(t.Context(), client.ObjectKey{Name: "main"}, got); client.IgnoreNotFound(err) != nil {
+	if err := r.Store.Get(t.Context(), client.ObjectKey{Name: "main"}, got); client.IgnoreNotFound(err) != nil {
 		t.Fatal(err)
 	}
 	return got, again
+}
+
+// reconcile runs looks at the class named main until nothing changes.
+func reconcile(t *testing.T, a *account, objects ...client.Object) (*awsv1.EC2NodeClass, time.Duration) {
+	t.Helper()
+	r := reconciler(a, objects...)
+	look(t, r)
+	return look(t, r)
 }
 
 func class(change ...func(*awsv1.EC2NodeClass)) *awsv1.EC2NodeClass {
@@ -170,6 +183,7 @@ func TestAClassThatCannotLaunchIsNotReady(t *testing.T) {
 		reason string
 	}{
 		"SC-481 a right that is missing is named":    {&cloud.RefusedError{Reason: awsv1.ReasonRunInstancesAuthCheckFailed, Cause: "may not"}, metav1.ConditionFalse, awsv1.ReasonRunInstancesAuthCheckFailed},
+		"throttling is no fault of the class":        {&cloud.ThrottledError{Call: "ec2:CreateFleet (dry run)"}, metav1.ConditionUnknown, condition.ReasonAwaiting},
 		"a profile that EC2 does not know yet waits": {errors.New("EC2 does not know the instance profile yet"), metav1.ConditionUnknown, condition.ReasonAwaiting},
 	}
 	for name, tt := range tests {
@@ -179,8 +193,12 @@ func TestAClassThatCannotLaunchIsNotReady(t *testing.T) {
 			if c.Status != tt.status || c.Reason != tt.reason || condition.IsTrue(got, awsv1.ClassReady) {
 				t.Errorf("validation = %s %s, ready %v; want %s %s, not ready", c.Status, c.Reason, condition.IsTrue(got, awsv1.ClassReady), tt.status, tt.reason)
 			}
-			if again != verifyAgain {
-				t.Errorf("looks again after %v, want %v", again, verifyAgain)
+			want := verifyAgain
+			if tt.status == metav1.ConditionFalse {
+				want = retryAfter
+			}
+			if again != want {
+				t.Errorf("looks again after %v, want %v", again, want)
 			}
 		})
 	}

@@ -2,6 +2,7 @@ package emulator
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -155,11 +156,19 @@ func deniedAnswer(c *call) *wire.Error {
 		who.ID, who.ClusterName, c.service, c.action)
 	switch c.service {
 	case wire.EC2:
-		return wire.Errorf("UnauthorizedOperation", "You are not authorized to perform this operation. %s", message).WithStatus(http.StatusForbidden)
+		return wire.Errorf("UnauthorizedOperation",
+			"You are not authorized to perform this operation. %s on resource: arn:aws:ec2:%s:%s:* because no identity-based policy allows the %s:%s action."+
+				" Encoded authorization failure message: %x", message, who.Region, who.ID, c.service, c.action, sealed(c)).WithStatus(http.StatusForbidden)
 	case wire.IAM, wire.STS:
 		return wire.Errorf("AccessDenied", "%s", message).WithStatus(http.StatusForbidden)
 	}
 	return wire.Errorf("AccessDeniedException", "%s", message)
+}
+
+// sealed stands for the part of EC2's refusals that only AWS can read: it is
+// another one for every call.
+func sealed(c *call) [32]byte {
+	return sha256.Sum256(fmt.Appendf(nil, "%s %d", c.action, c.server.requests.Load()))
 }
 
 // asError makes a wire error of any error; one that is not AWS's is an

@@ -1,0 +1,58 @@
+package fleet
+
+import (
+	"errors"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+)
+
+// Rehearsal is the calls that a launch makes, as dry runs: EC2 checks rights
+// and parameters and does nothing.
+type Rehearsal struct {
+	Template *ec2.CreateLaunchTemplateInput
+	Fleet    *ec2.CreateFleetInput
+	Run      *ec2.RunInstancesInput // never made in earnest; EC2 checks with it what a fleet checks only when it launches
+}
+
+// Rehearse builds the calls for a request with one offer by the same code as
+// a launch, so that tags and settings which rights may depend on are equal.
+// The fleet names a template that need not exist. It calls nobody.
+func Rehearse(r Request) (Rehearsal, error) {
+	o, err := build(r)
+	if err != nil {
+		return Rehearsal{}, err
+	}
+	if len(o.templates) != 1 || len(o.offers) != 1 {
+		return Rehearsal{}, errors.New("a rehearsal is of one offer")
+	}
+	template, fleet := o.templates[0].input(), *o.fleet
+	template.DryRun, fleet.DryRun = aws.Bool(true), aws.Bool(true)
+	fleet.ClientToken = nil // nothing is done that could be done twice
+	subnet, _ := subnetIn(r.Subnets, o.offers[0].Zone)
+	return Rehearsal{Template: template, Fleet: &fleet, Run: runInput(r, o.templates[0], o.offers[0].Kind, subnet.ID)}, nil
+}
+
+// runInput asks for one machine without a template, which is not there. It
+// has what EC2 checks rights on: image, profile, subnet, groups and tags.
+func runInput(r Request, t template, kind, subnet string) *ec2.RunInstancesInput {
+	tags := ec2Tags(allTags(r))
+	groups := make([]string, len(r.Class.Resolved.Groups))
+	for i, g := range r.Class.Resolved.Groups {
+		groups[i] = g.ID
+	}
+	in := &ec2.RunInstancesInput{
+		DryRun: aws.Bool(true), MinCount: aws.Int32(1), MaxCount: aws.Int32(1),
+		ImageId: t.data.ImageId, InstanceType: types.InstanceType(kind),
+		SubnetId: aws.String(subnet), SecurityGroupIds: groups,
+		TagSpecifications: []types.TagSpecification{
+			{ResourceType: types.ResourceTypeInstance, Tags: tags}, {ResourceType: types.ResourceTypeVolume, Tags: tags},
+			{ResourceType: types.ResourceTypeNetworkInterface, Tags: tags},
+		},
+	}
+	if r.Class.Resolved.Profile != "" {
+		in.IamInstanceProfile = &types.IamInstanceProfileSpecification{Name: aws.String(r.Class.Resolved.Profile)}
+	}
+	return in
+}
