@@ -113,13 +113,16 @@ func (p *parts) addPlanner(ctx context.Context) error {
 	}
 	applier := &apply.Applier{
 		Store: p.manager.GetClient(), Live: p.manager.GetAPIReader(), Ledger: ledger, Pools: p.keeper,
-		Now: time.Now, NewID: randomID,
+		Now: time.Now, NewID: randomID, Again: p.keeper.Touch,
 	}
 	loop := &planner.Planner{
 		Source: p.keeper, Ledger: ledger, Applier: applier, Now: time.Now,
 		Listener: &planner.Teller{
 			Log: p.log, Events: p.events, Metrics: p.metrics,
 			Nominations: flowcontrol.NewTokenBucketRateLimiter(nominationsPerSecond, nominationsAtOnce),
+		},
+		Preparer: &claim.Preparer{
+			Pools: p.keeper, Machines: p.machines, Log: p.log, Requests: &claim.Requests{Classes: p.classes, Catalog: p.provider},
 		},
 		Effort: decide.Usual,
 		Window: planner.Window{Idle: p.options.batchIdle, Max: p.options.batchMax},

@@ -66,7 +66,10 @@ type Planner struct {
 	Policy   decide.Policy
 	Effort   decide.Effort
 	Window   Window
+	Preparer preparer // told of launches to come; nil for nobody
 	Now      func() time.Time
+
+	forecast forecast
 
 	restUntil time.Time // no round before, outside a window
 	recheckAt time.Time // a round is due then though nothing changes
@@ -76,6 +79,8 @@ type Planner struct {
 // Run plans until ctx ends.
 func (p *Planner) Run(ctx context.Context) error {
 	p.dirty = true
+	p.forecast = forecastFor(p)
+	defer p.forecast.under.Wait()
 	for {
 		arrivals, next, now := p.Source.Arrivals()
 		p.Window.Update(arrivals)
@@ -83,6 +88,7 @@ func (p *Planner) Run(ctx context.Context) error {
 			if !next.IsZero() {
 				wait = min(wait, max(next.Sub(now), time.Millisecond))
 			}
+			wait = p.lookAhead(ctx, len(arrivals), now, wait)
 			if !p.sleep(ctx, wait) {
 				return nil
 			}
@@ -106,6 +112,23 @@ func (p *Planner) waitFor(now time.Time) time.Duration {
 	return p.recheckAt.Sub(now)
 }
 
+// lookAhead makes a forecast where one is due while the window is open, and
+// returns how long there is nothing to do then, at most wait.
+func (p *Planner) lookAhead(ctx context.Context, pods int, now time.Time, wait time.Duration) time.Duration {
+	if _, open := p.Window.ClosesAt(); !open {
+		return wait
+	}
+	due, ok := p.forecast.dueIn(pods, now)
+	switch {
+	case !ok:
+		return wait
+	case due > 0:
+		return min(wait, due)
+	}
+	p.forecast.begin(ctx, p.Ledger.Project(p.Source.Snapshot()), pods)
+	return max(0, wait-p.Now().Sub(now))
+}
+
 // sleep waits for a change or for d; it reports false when ctx ended.
 func (p *Planner) sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
@@ -115,6 +138,8 @@ func (p *Planner) sleep(ctx context.Context, d time.Duration) bool {
 		return false
 	case <-p.Source.Changed():
 		p.dirty = true
+	case took := <-p.forecast.done:
+		p.forecast.finished(took)
 	case <-t.C:
 	}
 	return true
@@ -124,6 +149,7 @@ func (p *Planner) sleep(ctx context.Context, d time.Duration) bool {
 func (p *Planner) round(ctx context.Context) {
 	p.dirty = false
 	p.Window.Close()
+	p.forecast.close()
 	began := p.Now()
 	s := p.Ledger.Project(p.Source.Snapshot())
 	made := decide.Decide(s, p.Policy, p.Effort)

@@ -103,10 +103,13 @@ func (p parts) run(ctx context.Context, done *sync.WaitGroup) error {
 	if err := keeper.Follow(ctx, p.cache, func(c *karpv1.NodeClaim, gone bool) { ledger.Seen(c, gone, time.Now()) }); err != nil {
 		return err
 	}
-	applier := &apply.Applier{Store: p.store, Live: p.live, Ledger: ledger, Pools: keeper, Now: time.Now, NewID: w.newID}
+	applier := &apply.Applier{Store: p.store, Live: p.live, Ledger: ledger, Pools: keeper, Now: time.Now, NewID: w.newID, Again: keeper.Touch}
 	plans := &planner.Planner{
 		Source: keeper, Ledger: ledger, Applier: applier, Now: time.Now, Effort: decide.Usual,
 		Listener: &planner.Teller{Log: w.log, Events: p.events, Metrics: p.metrics},
+		Preparer: &claim.Preparer{
+			Pools: keeper, Machines: p.machines, Log: w.log, Requests: &claim.Requests{Classes: classes, Catalog: w.cloud},
+		},
 		Window:   planner.Window{Idle: time.Second, Max: 10 * time.Second},
 	}
 	health := &pool.Health{}

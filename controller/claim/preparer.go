@@ -1,0 +1,98 @@
+package claim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/kube/translate"
+)
+
+// preparersMax is how many requests are prepared at once.
+const preparersMax = 4
+
+// Preparer tells the cloud of launches that are likely to come. It forms the
+// requests as they will be formed for the launches' claims, writes nothing in
+// the cluster and buys nothing.
+type Preparer struct {
+	Pools    pools
+	Requests requests
+	Machines preparing
+	Log      *slog.Logger
+}
+
+// pools finds a pool as it was last seen.
+type pools interface {
+	Pool(id cluster.PoolID) (translate.PoolObject, bool)
+}
+
+// preparing is the part of the cloud that Preparer uses.
+type preparing interface {
+	Prepare(ctx context.Context, r cloud.LaunchRequest) error
+}
+
+// Prepare has everything made ready that the launches will need, and returns
+// when that is done. What does not succeed is logged: the purchase itself will
+// try again, and tell of it.
+func (p *Preparer) Prepare(ctx context.Context, launches []plan.Launch) {
+	slots := make(chan struct{}, preparersMax)
+	var calls sync.WaitGroup
+	defer calls.Wait()
+	for _, r := range p.requestsFor(ctx, launches) {
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
+		calls.Go(func() {
+			defer func() { <-slots }()
+			if err := p.Machines.Prepare(ctx, r); err != nil && ctx.Err() == nil {
+				p.Log.Warn("could not make ready what launches will need, they go on without", "class", r.Class.ID, "error", err.Error())
+			}
+		})
+	}
+}
+
+// requestsFor forms the requests for the launches, each once.
+func (p *Preparer) requestsFor(ctx context.Context, launches []plan.Launch) []cloud.LaunchRequest {
+	var out []cloud.LaunchRequest
+	seen := map[string]bool{}
+	for _, l := range launches {
+		likeness := fmt.Sprint(l.Pool, "\n", l.Requirements, "\n", l.Labels.Map())
+		if seen[likeness] {
+			continue // machines that differ in what they will hold are made ready alike
+		}
+		seen[likeness] = true
+		r, err := p.requestFor(ctx, l)
+		if err != nil {
+			p.Log.Debug("could not foresee a launch", "pool", l.Pool.String(), "error", err.Error())
+			continue
+		}
+		key, err := sameRequest(r)
+		if err != nil || seen[key] {
+			continue
+		}
+		seen[key] = true
+		out = append(out, r)
+	}
+	return out
+}
+
+var errPoolGone = errors.New("the pool is gone")
+
+func (p *Preparer) requestFor(ctx context.Context, l plan.Launch) (cloud.LaunchRequest, error) {
+	pool, known := p.Pools.Pool(l.Pool)
+	if !known {
+		return cloud.LaunchRequest{}, errPoolGone
+	}
+	claim, err := translate.Claim(pool, l, "none")
+	if err != nil {
+		return cloud.LaunchRequest{}, err
+	}
+	return p.Requests.For(ctx, claim)
+}

@@ -1,0 +1,87 @@
+package planner
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/decide"
+	"github.com/daemok/daemok/core/plan"
+)
+
+// forecastEvery keeps forecasts of one window apart; a long one is followed by
+// a longer pause, as rounds are.
+const forecastEvery = 400 * time.Millisecond
+
+// preparer makes ready what launches will need. It is a hint only.
+type preparer interface {
+	Prepare(ctx context.Context, launches []plan.Launch)
+}
+
+// forecast uses the time in which a batch window is open: it plans for the
+// pods that are there so far and has what such a plan would launch prepared,
+// so that the purchase need not wait for it. Nothing waits for a forecast,
+// and nothing is ordered or removed because of one. At most one is under way.
+type forecast struct {
+	preparer preparer
+	decide   func(*cluster.Snapshot) plan.Plan
+	now      func() time.Time
+
+	pods   int                // that waited at the last one of this window
+	restTo time.Time          // no other before
+	window context.CancelFunc // ends what was not begun when the window closes; nil while closed
+
+	under sync.WaitGroup
+	done  chan time.Duration // how long the one under way took
+	busy  bool
+}
+
+// dueIn tells how long there is no forecast to make; ok is false while
+// nothing has changed since the last one, or one is under way.
+func (f *forecast) dueIn(pods int, now time.Time) (wait time.Duration, ok bool) {
+	if f.preparer == nil || f.busy || pods == f.pods {
+		return 0, false
+	}
+	return max(0, f.restTo.Sub(now)), true
+}
+
+// begin makes a forecast for a snapshot that nobody writes any more.
+func (f *forecast) begin(ctx context.Context, s *cluster.Snapshot, pods int) {
+	f.busy, f.pods = true, pods
+	open, closed := context.WithCancel(ctx)
+	f.window = closed
+	f.under.Go(func() {
+		defer closed()
+		began := f.now()
+		made := f.decide(s)
+		took := f.now().Sub(began)
+		if open.Err() == nil && len(made.Launches) > 0 {
+			f.preparer.Prepare(ctx, made.Launches)
+		}
+		f.done <- took
+	})
+}
+
+// finished notes that the forecast under way has ended.
+func (f *forecast) finished(took time.Duration) {
+	f.busy, f.restTo = false, f.now().Add(max(forecastEvery, 9*took))
+}
+
+// close ends the window: what comes next is the real plan. A forecast that
+// has not got as far as its launches is dropped.
+func (f *forecast) close() {
+	f.pods = 0
+	if f.window != nil {
+		f.window()
+		f.window = nil
+	}
+}
+
+// forecastFor is how a planner with such a policy forecasts.
+func forecastFor(p *Planner) forecast {
+	return forecast{
+		preparer: p.Preparer, now: p.Now, done: make(chan time.Duration, 1),
+		decide: func(s *cluster.Snapshot) plan.Plan { return decide.Decide(s, p.Policy, p.Effort) },
+	}
+}
