@@ -21,7 +21,7 @@ import (
 // cost most first, then the oldest, up to the pool's budget, of which nodes
 // that are going already or not ready use their share. Needed nodes stay.
 func Empty(s *cluster.Snapshot, needed func(node string) bool) []plan.Removal {
-	left := map[cluster.PoolID]int64{}
+	left, shares := map[cluster.PoolID]int64{}, Shares(s.Nodes)
 	var out []plan.Removal
 	for _, n := range inOrder(s) {
 		pool, due, ok := dueAt(s, n)
@@ -29,7 +29,7 @@ func Empty(s *cluster.Snapshot, needed func(node string) bool) []plan.Removal {
 			continue
 		}
 		if _, known := left[n.Pool]; !known {
-			left[n.Pool] = pool.Policy.DisruptionsMax - inUse(s, n.Pool)
+			left[n.Pool] = pool.Policy.DisruptionsMax - shares[n.Pool].Used
 		}
 		if left[n.Pool] <= 0 {
 			continue
@@ -38,17 +38,6 @@ func Empty(s *cluster.Snapshot, needed func(node string) bool) []plan.Removal {
 		out = append(out, plan.Removal{Node: n.Name, Claim: n.Claim, Pool: n.Pool, Reason: plan.Empty, Note: note(s, n)})
 	}
 	return out
-}
-
-// inUse counts the pool's nodes that use up its budget.
-func inUse(s *cluster.Snapshot, pool cluster.PoolID) int64 {
-	n := int64(0)
-	for i := range s.Nodes {
-		if node := &s.Nodes[i]; node.Claim != "" && node.Pool == pool && node.Initialized && (node.Deleting || !node.Ready) {
-			n++
-		}
-	}
-	return n
 }
 
 // NextDue returns the next moment at which an empty node becomes due for

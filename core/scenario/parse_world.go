@@ -230,6 +230,8 @@ func readNodeField(n *cluster.Node, key, value string) (err error) {
 		n.Initialized = true
 	case "deleting":
 		n.Deleting = true
+	case "machine-ends":
+		n.MachineEnds = true
 	case "do-not-disrupt":
 		n.DoNotDisrupt = true
 	default:

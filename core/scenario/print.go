@@ -182,7 +182,7 @@ func price(known bool, p quantity.MicroUSDPerHour) string {
 func (p *printer) node(n *cluster.Node) {
 	p.line(0, "node", quote(n.Name), field("claim", n.Claim), poolField(n.Pool), field("machine", n.MachineID),
 		priced("price", n.Price), timed("created", n.CreatedAt), timed("empty-since", n.EmptySince),
-		flag("ready", n.Ready), flag("initialized", n.Initialized), flag("deleting", n.Deleting),
+		flag("ready", n.Ready), flag("initialized", n.Initialized), flag("deleting", n.Deleting), flag("machine-ends", n.MachineEnds),
 		flag("do-not-disrupt", n.DoNotDisrupt))
 	p.labels(1, n.Labels, nil)
 	p.taints(n.Taints, n.StartupTaints)

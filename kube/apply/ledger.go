@@ -27,6 +27,7 @@ type Ledger struct {
 	launched  map[string]struct{}        // claims that were seen with their machine
 	boughtFor map[string][]string        // by claim: UIDs of the pods it was ordered for
 	leaving   map[string]struct{}        // nodes whose removal is under way
+	kept      map[string]time.Time       // nodes whose removal was given up: not to be planned for until then
 }
 
 // Ordered records a claim that was created for the given pods.
@@ -108,11 +109,23 @@ func (l *Ledger) unseen(before time.Time) []string {
 	return names
 }
 
-// Stays forgets a node whose removal was given up or is seen by all.
-func (l *Ledger) Stays(node string) {
+// Stays takes in that the removal of a node was given up. Until the moment
+// given, snapshots show the node as one that must not be disturbed.
+func (l *Ledger) Stays(node string, until time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.leaving, node)
+	if l.kept == nil {
+		l.kept = map[string]time.Time{}
+	}
+	l.kept[node] = until
+}
+
+func (l *Ledger) isLeaving(node string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, leaving := l.leaving[node]
+	return leaving
 }
 
 // Project returns the snapshot as it will be once every action issued is
@@ -134,6 +147,9 @@ func (l *Ledger) Project(s *cluster.Snapshot) *cluster.Snapshot {
 				out.Nodes[i].Pods = nil // a pod that comes now ends the removal and stays
 			}
 			out.Nodes[i].Deleting = true
+		}
+		if _, rests := l.kept[out.Nodes[i].Name]; rests {
+			out.Nodes[i].DoNotDisrupt = true
 		}
 	}
 	for i := range out.Pools {
@@ -166,6 +182,11 @@ func (l *Ledger) settle(s *cluster.Snapshot) {
 	for node := range l.leaving {
 		if !nodes[node] {
 			delete(l.leaving, node)
+		}
+	}
+	for node, until := range l.kept {
+		if !nodes[node] || !s.Now.Before(until) {
+			delete(l.kept, node)
 		}
 	}
 }

@@ -142,8 +142,12 @@ func TestALeavingNodeIsNoDestination(t *testing.T) {
 	if !l.Project(here).Nodes[0].Deleting {
 		t.Error("a node that is being removed is shown as a destination")
 	}
-	l.Stays("n")
-	if l.Project(here).Nodes[0].Deleting {
-		t.Error("a node whose removal was given up is still shown as leaving")
+	l.Stays("n", start.Add(time.Second))
+	if n := l.Project(here).Nodes[0]; n.Deleting || !n.DoNotDisrupt {
+		t.Error("a node whose removal was given up is still shown as leaving, or may be asked to leave at once")
+	}
+	later := world(func(s *cluster.Snapshot) { s.Nodes, s.Now = here.Nodes, start.Add(time.Second) })
+	if n := l.Project(later).Nodes[0]; n.DoNotDisrupt {
+		t.Error("a node whose removal was given up is kept for ever")
 	}
 }

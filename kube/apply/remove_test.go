@@ -70,7 +70,7 @@ func TestAKeptNodeLosesItsTaint(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				write := 0
 				store := nodeWithPod(t, func() error { write++; return trouble(write) })
-				a := &Applier{Store: store, Live: store, Ledger: &Ledger{}, Now: time.Now}
+				a := &Applier{Store: store, Live: store, Ledger: &Ledger{}, Now: time.Now, Again: func() {}}
 				var ended error
 				a.Remove(t.Context(), plan.Plan{Removals: []plan.Removal{{Node: "n", Claim: "c"}}}, func(_ plan.Removal, err error) { ended = err })
 				a.Wait()

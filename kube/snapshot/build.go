@@ -8,6 +8,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/core/retire"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
@@ -185,14 +186,9 @@ func keepsNode(p cluster.Pod) bool {
 
 // pools adds up what each pool owns: its nodes and its ordered machines.
 func (b *builder) pools() {
-	now, initialised := b.out.Now, map[cluster.PoolID]int{}
-	for _, n := range b.out.Nodes {
-		if n.Initialized && n.Claim != "" {
-			initialised[n.Pool]++
-		}
-	}
+	now, shares := b.out.Now, retire.Shares(b.out.Nodes)
 	for _, o := range b.k.pools {
-		p, err := translate.Pool(o, initialised[o.ID], now)
+		p, err := translate.Pool(o, shares[o.ID].Nodes, now)
 		if err != nil {
 			p = cluster.Pool{ID: o.ID, NotReady: err.Error()}
 		}

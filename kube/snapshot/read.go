@@ -23,35 +23,35 @@ func Read(ctx context.Context, from client.Reader, kinds Kinds, now func() time.
 	k := NewKeeper(kinds, now)
 	for _, read := range []func() error{
 		func() error {
-			return each(ctx, from, &karpv1.NodePoolList{}, func(l *karpv1.NodePoolList) {
+			return Each(ctx, from, &karpv1.NodePoolList{}, func(l *karpv1.NodePoolList) {
 				for i := range l.Items {
 					k.PoolSeen(translate.FromNodePool(&l.Items[i]))
 				}
 			})
 		},
 		func() error {
-			return each(ctx, from, &karpv1.NodeClaimList{}, func(l *karpv1.NodeClaimList) {
+			return Each(ctx, from, &karpv1.NodeClaimList{}, func(l *karpv1.NodeClaimList) {
 				for i := range l.Items {
 					k.ClaimSeen(&l.Items[i])
 				}
 			})
 		},
 		func() error {
-			return each(ctx, from, &corev1.NodeList{}, func(l *corev1.NodeList) {
+			return Each(ctx, from, &corev1.NodeList{}, func(l *corev1.NodeList) {
 				for i := range l.Items {
 					k.NodeSeen(&l.Items[i])
 				}
 			})
 		},
 		func() error {
-			return each(ctx, from, &appsv1.DaemonSetList{}, func(l *appsv1.DaemonSetList) {
+			return Each(ctx, from, &appsv1.DaemonSetList{}, func(l *appsv1.DaemonSetList) {
 				for i := range l.Items {
 					k.DaemonSetSeen(&l.Items[i])
 				}
 			})
 		},
 		func() error {
-			return each(ctx, from, &corev1.PodList{}, func(l *corev1.PodList) {
+			return Each(ctx, from, &corev1.PodList{}, func(l *corev1.PodList) {
 				for i := range l.Items {
 					k.PodSeen(&l.Items[i], true)
 				}
@@ -65,15 +65,15 @@ func Read(ctx context.Context, from client.Reader, kinds Kinds, now func() time.
 	return k.Snapshot(), nil
 }
 
-// each reads a list page by page. Every page is a new list, so what was taken
+// Each reads a list page by page. Every page is a new list, so what was taken
 // from one is not overwritten by the next.
-func each[L any, P interface {
+func Each[L any, P interface {
 	*L
 	client.ObjectList
-}](ctx context.Context, from client.Reader, first P, take func(P)) error {
+}](ctx context.Context, from client.Reader, first P, take func(P), options ...client.ListOption) error {
 	token := ""
 	for list := first; ; list = P(new(L)) {
-		if err := from.List(ctx, list, client.Limit(pageSize), client.Continue(token)); err != nil {
+		if err := from.List(ctx, list, append(options[:len(options):len(options)], client.Limit(pageSize), client.Continue(token))...); err != nil {
 			return fmt.Errorf("read %T of the live cluster: %w", list, err)
 		}
 		take(list)

@@ -42,6 +42,7 @@ func Node(n *corev1.Node, claim *karpv1.NodeClaim) cluster.Node {
 	out.StartupTaints = Taints(claim.Spec.StartupTaints)
 	out.Initialized = condition.IsTrue(claim, karpv1.ClaimInitialized)
 	out.Deleting = out.Deleting || claim.DeletionTimestamp != nil
+	out.MachineEnds = condition.IsTrue(claim, karpv1.ClaimInstanceTerminating)
 	out.DoNotDisrupt = out.DoNotDisrupt || claim.Annotations[api.AnnotationDoNotDisrupt] == "true"
 	if !out.Initialized {
 		out.Allocatable = expectExtended(out.Allocatable, Resources(claim.Status.Allocatable))

@@ -86,9 +86,9 @@ func ClassLabel(ref karpv1.NodeClassReference) string {
 }
 
 // Pool converts a pool for the core. Usage, Nodes and Catalogue are filled in
-// by whoever knows them; nodes is how many initialised nodes the pool has,
-// for budgets in per cent.
-func Pool(o PoolObject, nodes int, now time.Time) (cluster.Pool, error) {
+// by whoever knows them; nodes is how many of its nodes budgets in per
+// cent are of.
+func Pool(o PoolObject, nodes int64, now time.Time) (cluster.Pool, error) {
 	requirements, err := Requirements(o.Template.Spec.Requirements)
 	if err != nil {
 		return cluster.Pool{}, fmt.Errorf("%s: spec.template.spec.requirements: %w", o.ID, err)
@@ -168,7 +168,7 @@ func limits(list corev1.ResourceList) cluster.Limits {
 	return out
 }
 
-func policy(d karpv1.Disruption, nodes int, now time.Time) cluster.Policy {
+func policy(d karpv1.Disruption, nodes int64, now time.Time) cluster.Policy {
 	after, ever := d.ConsolidateAfter.Value()
 	if d.ConsolidateAfter == "" {
 		after, ever = 0, true
@@ -181,11 +181,11 @@ func policy(d karpv1.Disruption, nodes int, now time.Time) cluster.Policy {
 // reason, and which budget says so. Percentages are of nodes, rounded up. A
 // budget whose schedule cannot be read allows none, so that a slip of the pen
 // never costs a node.
-func Allowed(budgets []karpv1.Budget, reason karpv1.DisruptionReason, nodes int, now time.Time) (int64, string) {
+func Allowed(budgets []karpv1.Budget, reason karpv1.DisruptionReason, nodes int64, now time.Time) (int64, string) {
 	if len(budgets) == 0 {
 		budgets = []karpv1.Budget{{Nodes: "10%"}}
 	}
-	least, note := int64(nodes), "no budget is in force"
+	least, note := nodes, "no budget is in force"
 	for _, b := range budgets {
 		if len(b.Reasons) > 0 && !slices.Contains(b.Reasons, reason) {
 			continue
@@ -223,14 +223,14 @@ func inForce(b karpv1.Budget, now time.Time) (bool, error) {
 	return !schedule.Next(now.Add(-length)).After(now), nil
 }
 
-func share(text string, nodes int) (int64, error) {
+func share(text string, nodes int64) (int64, error) {
 	digits, percent := strings.CutSuffix(text, "%")
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil {
 		return 0, fmt.Errorf("budget nodes %q is neither a number nor a percentage, so nothing is disrupted", text)
 	}
 	if percent {
-		n = (n*int64(nodes) + 99) / 100
+		n = (n*nodes + 99) / 100
 	}
 	return n, nil
 }

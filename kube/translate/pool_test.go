@@ -18,7 +18,7 @@ func TestAllowed(t *testing.T) {
 	}
 	tests := map[string]struct {
 		budgets []karpv1.Budget
-		nodes   int
+		nodes   int64
 		want    int64
 	}{
 		"SC-289 none written means ten per cent":            {nil, 30, 3},

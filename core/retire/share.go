@@ -1,0 +1,30 @@
+package retire
+
+import "github.com/daemok/daemok/core/cluster"
+
+// Share is how the nodes of one pool count for its disruption budgets.
+type Share struct {
+	Nodes int64 // those that percentages are of
+	Used  int64 // those that are going already or not ready, and so use a budget up
+}
+
+// Shares counts the nodes of every pool for its budgets. Nodes that are not
+// initialised yet do not count, nor do those whose machine is being given
+// back: nothing of them can be disturbed any more. This is the only such
+// count; whoever checks a removal once more before it is written uses it too.
+func Shares(nodes []cluster.Node) map[cluster.PoolID]Share {
+	out := map[cluster.PoolID]Share{}
+	for i := range nodes {
+		n := &nodes[i]
+		if n.Claim == "" || !n.Initialized || n.MachineEnds {
+			continue
+		}
+		share := out[n.Pool]
+		share.Nodes++
+		if n.Deleting || !n.Ready {
+			share.Used++
+		}
+		out[n.Pool] = share
+	}
+	return out
+}

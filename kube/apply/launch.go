@@ -1,0 +1,111 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/plan"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
+)
+
+// Launched is one launch of a plan that became a claim, or the error that
+// kept it from that.
+type Launched struct {
+	Launch plan.Launch
+	Claim  *karpv1.NodeClaim
+	Err    error
+}
+
+// Launch creates a claim for every launch of the plan, in parallel, and
+// records it in the ledger before, as the snapshot s tells what it may become.
+// What cannot be created is taken back out
+// of the ledger; a new plan will see to its pods.
+func (a *Applier) Launch(ctx context.Context, s *cluster.Snapshot, p plan.Plan) []Launched {
+	out := make([]Launched, len(p.Launches))
+	slots := make(chan struct{}, writersMax)
+	var writes sync.WaitGroup
+	for i, l := range p.Launches {
+		slots <- struct{}{}
+		writes.Go(func() {
+			defer func() { <-slots }()
+			claim, err := a.launch(ctx, l, kindsOf(s, l.Pool))
+			out[i] = Launched{l, claim, err}
+		})
+	}
+	writes.Wait()
+	return out
+}
+
+func kindsOf(s *cluster.Snapshot, id cluster.PoolID) []cluster.Kind {
+	if pool, ok := s.Pool(id); ok && pool.Catalogue != nil {
+		return pool.Catalogue.Kinds
+	}
+	return nil
+}
+
+func (a *Applier) launch(ctx context.Context, l plan.Launch, kinds []cluster.Kind) (*karpv1.NodeClaim, error) {
+	pool, known := a.Pools.Pool(l.Pool)
+	if !known {
+		return nil, fmt.Errorf("create claim: %s is gone", l.Pool)
+	}
+	claim, err := translate.Claim(pool, l, a.NewID())
+	if err != nil {
+		return nil, err
+	}
+	ordered := translate.Machine(claim, kinds)
+	ordered.CreatedAt, ordered.BoughtFor = a.Now().UTC(), l.Pods
+	a.Ledger.Ordered(ordered)
+	if err := a.Store.Create(ctx, claim); err != nil {
+		if there, known := a.cameToBe(ctx, claim, err); there {
+			return claim, nil
+		} else if known {
+			a.Ledger.Withdrawn(claim.Name)
+		}
+		return nil, fmt.Errorf("create claim of %s: %w", l.Pool, err)
+	}
+	return claim, nil
+}
+
+// cameToBe finds out whether a claim exists although creating it brought an
+// error: a connection that broke says nothing. known is false where that
+// cannot be told; the claim then stays an ordered machine of unknown fate
+// until a watch shows it or the ledger gives it up.
+func (a *Applier) cameToBe(ctx context.Context, claim *karpv1.NodeClaim, why error) (there, known bool) {
+	var answer apierrors.APIStatus
+	if errors.As(why, &answer) && answer.Status().Code < http.StatusInternalServerError {
+		return false, true // refused
+	}
+	live := &karpv1.NodeClaim{}
+	err := a.Live.Get(ctx, client.ObjectKeyFromObject(claim), live)
+	return err == nil, client.IgnoreNotFound(err) == nil
+}
+
+// lostAfter is how long an order may go unseen before it is looked for. A
+// watch shows a new object within milliseconds; a relist takes seconds.
+const lostAfter = 20 * time.Second
+
+// FindLost looks live for orders that no watch has shown for lostAfter, and
+// forgets those that do not exist: they came and went while a watch was cut.
+func (a *Applier) FindLost(ctx context.Context) error {
+	var errs []error
+	for _, name := range a.Ledger.unseen(a.Now().Add(-lostAfter)) {
+		err := a.Live.Get(ctx, client.ObjectKey{Name: name}, &karpv1.NodeClaim{})
+		if apierrors.IsNotFound(err) {
+			a.Ledger.Withdrawn(name)
+			continue
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("look for claim %s, which no watch has shown: %w", name, err))
+		}
+	}
+	return errors.Join(errs...)
+}

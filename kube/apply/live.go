@@ -1,0 +1,119 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/retire"
+	"github.com/daemok/daemok/kube/api"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/snapshot"
+	"github.com/daemok/daemok/kube/translate"
+)
+
+// livePool is what the API server itself says of a pool and its nodes.
+type livePool struct {
+	object  translate.PoolObject
+	at      time.Time
+	nodes   []cluster.Node
+	byClaim map[string]int // index in nodes
+}
+
+// take counts one more node as going, if the budgets allow that.
+func (p *livePool) take(r plan.Removal) error {
+	i, there := p.byClaim[r.Claim]
+	if !there {
+		return fmt.Errorf("%w: claim %s is no longer one of %s", ErrChanged, r.Claim, r.Pool)
+	}
+	share := retire.Shares(p.nodes)[r.Pool]
+	allowed, why := translate.Allowed(p.object.Disruption.Budgets, karpv1.DisruptionReason(r.Reason), share.Nodes, p.at)
+	if share.Used >= allowed {
+		return fmt.Errorf("%w: of the %d nodes of %s %d are going or not ready, and no more than %d may be (%s)",
+			ErrChanged, share.Nodes, r.Pool, share.Used, allowed, why)
+	}
+	p.nodes[i].Deleting = true
+	return nil
+}
+
+// readPool reads a pool, its claims and their nodes past every cache. The
+// admitted claims count as going whatever the reading shows.
+func (a *Applier) readPool(ctx context.Context, id cluster.PoolID, admitted map[string]struct{}) (*livePool, error) {
+	object, err := a.readPoolObject(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	claims, err := a.readClaims(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	p := &livePool{object: object, at: a.Now(), byClaim: map[string]int{}}
+	add := func(n *corev1.Node, c *karpv1.NodeClaim) {
+		node := translate.Node(n, c)
+		if _, ours := admitted[c.Name]; ours {
+			node.Deleting = true
+		}
+		p.byClaim[c.Name] = len(p.nodes)
+		p.nodes = append(p.nodes, node)
+	}
+	err = snapshot.Each(ctx, a.Live, &corev1.NodeList{}, func(l *corev1.NodeList) {
+		for i := range l.Items {
+			n := &l.Items[i]
+			c := claims[n.Spec.ProviderID]
+			if c == nil {
+				continue
+			}
+			if a.Ledger.isLeaving(n.Name) {
+				Untaint(n) // our own mark: whether the node goes is being asked just now
+			}
+			add(n, c)
+			delete(claims, n.Spec.ProviderID)
+		}
+	}, client.MatchingLabels{api.LabelNodePool: id.Name})
+	if err != nil {
+		return nil, fmt.Errorf("count nodes of %s before a removal: %w", id, err)
+	}
+	for _, c := range claims {
+		add(&corev1.Node{}, c) // a node that is not shown is not known to be ready
+	}
+	return p, nil
+}
+
+// readPoolObject reads the pool as it is now. Where it is gone nothing of it
+// is let go: its claims go with it by themselves.
+func (a *Applier) readPoolObject(ctx context.Context, id cluster.PoolID) (translate.PoolObject, error) {
+	if id.Kind != translate.KindNodePool {
+		return translate.PoolObject{}, fmt.Errorf("read %s before a removal: pools of this kind cannot be read", id)
+	}
+	pool := &karpv1.NodePool{}
+	err := a.Live.Get(ctx, client.ObjectKey{Name: id.Name}, pool)
+	if apierrors.IsNotFound(err) {
+		return translate.PoolObject{}, fmt.Errorf("%w: %s is gone", ErrChanged, id)
+	}
+	if err != nil {
+		return translate.PoolObject{}, fmt.Errorf("read %s before a removal: %w", id, err)
+	}
+	return translate.FromNodePool(pool), nil
+}
+
+// readClaims reads the claims of a pool that have a machine, by provider ID.
+func (a *Applier) readClaims(ctx context.Context, id cluster.PoolID) (map[string]*karpv1.NodeClaim, error) {
+	claims := map[string]*karpv1.NodeClaim{}
+	err := snapshot.Each(ctx, a.Live, &karpv1.NodeClaimList{}, func(l *karpv1.NodeClaimList) {
+		for i := range l.Items {
+			if c := &l.Items[i]; c.Status.ProviderID != "" {
+				claims[c.Status.ProviderID] = c
+			}
+		}
+	}, client.MatchingLabels{api.LabelNodePool: id.Name})
+	if err != nil {
+		return nil, fmt.Errorf("count claims of %s before a removal: %w", id, err)
+	}
+	return claims, nil
+}
