@@ -1,0 +1,176 @@
+package planner
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/decide"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/scenario"
+	"github.com/daemok/daemok/kube/apply"
+	"github.com/daemok/daemok/kube/snapshot"
+)
+
+// crowd is a world in which pods arrive by a timetable, and what became of
+// them is written down with the time.
+type crowd struct {
+	t        *testing.T
+	began    time.Time
+	arrivals []time.Duration // of each pod, from the beginning
+	slow     time.Duration   // how long preparing takes
+	changed  chan struct{}
+
+	mu      sync.Mutex
+	story   []string
+	ordered bool
+}
+
+func newCrowd(t *testing.T, arrivals ...time.Duration) *crowd {
+	c := &crowd{t: t, began: time.Now(), arrivals: arrivals, changed: make(chan struct{}, 1)}
+	for _, after := range arrivals {
+		time.AfterFunc(after, func() { c.changed <- struct{}{} })
+	}
+	return c
+}
+
+func (c *crowd) here() []snapshot.Arrival {
+	var list []snapshot.Arrival
+	for i, after := range c.arrivals {
+		if at := c.began.Add(after); !at.After(time.Now()) {
+			list = append(list, snapshot.Arrival{UID: fmt.Sprint(i), At: at})
+		}
+	}
+	return list
+}
+
+func (c *crowd) Arrivals() (list []snapshot.Arrival, next, now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ordered {
+		return nil, time.Time{}, time.Now()
+	}
+	return c.here(), time.Time{}, time.Now()
+}
+
+func (c *crowd) Snapshot() *cluster.Snapshot {
+	text := "snapshot 7 2026-11-21T04:00:00Z\nshape web namespace=default cpu=1500m memory=1Gi\n"
+	for i := range c.here() {
+		text += fmt.Sprintf("waiting default/web-%d shape=web\n", i)
+	}
+	s, err := scenario.Parse(text + `catalogue c1 1
+kind m5.large cpu=2 memory=8Gi pods=29
+  offer us-west-2a on-demand 0.096
+pool NodePool/default catalogue=c1
+`)
+	if err != nil {
+		c.t.Error(err)
+	}
+	return s
+}
+
+func (c *crowd) Changed() <-chan struct{}                            { return c.changed }
+func (c *crowd) Project(s *cluster.Snapshot) *cluster.Snapshot       { return s }
+func (c *crowd) Planned(*cluster.Snapshot, plan.Plan, time.Duration) {}
+func (c *crowd) Launched([]apply.Launched)                           {}
+func (c *crowd) Removed(plan.Removal, error)                         {}
+
+func (c *crowd) note(what string, n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.story = append(c.story, fmt.Sprintf("%v: %s %d", time.Since(c.began), what, n))
+}
+
+func (c *crowd) Prepare(_ context.Context, launches []plan.Launch) {
+	c.note("prepare", len(launches))
+	time.Sleep(c.slow) // virtual time
+}
+
+func (c *crowd) Launch(_ context.Context, _ *cluster.Snapshot, p plan.Plan) []apply.Launched {
+	c.note("launch", len(p.Launches))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ordered = true
+	return nil
+}
+
+func (c *crowd) Remove(context.Context, plan.Plan, func(plan.Removal, error)) {}
+
+// run plans until the pods are ordered and a while longer, and returns the story.
+func (c *crowd) run(prepared bool) string {
+	p := &Planner{
+		Source: c, Ledger: c, Listener: c, Applier: c, Effort: decide.Usual,
+		Window: Window{Idle: time.Second, Max: 10 * time.Second}, Now: time.Now,
+	}
+	if prepared {
+		p.Preparer = c
+	}
+	ctx, cancel := context.WithTimeout(c.t.Context(), 5*time.Second)
+	defer cancel()
+	if err := p.Run(ctx); err != nil {
+		c.t.Error(err)
+	}
+	return fmt.Sprint(c.story)
+}
+
+func TestForecasts(t *testing.T) {
+	ms := time.Millisecond
+	tests := map[string]struct {
+		arrivals []time.Duration
+		slow     time.Duration
+		without  bool // nobody to tell
+		want     string
+	}{
+		"a pod's launch is prepared when it arrives": {[]time.Duration{0}, 0, false,
+			"[0s: prepare 1 1s: launch 1]"},
+		"pods that follow are prepared for together": {[]time.Duration{0, 100 * ms, 200 * ms, 300 * ms}, 0, false,
+			"[0s: prepare 1 400ms: prepare 4 1.3s: launch 4]"},
+		"late ones are too": {[]time.Duration{0, 900 * ms, 1000 * ms}, 0, false,
+			"[0s: prepare 1 900ms: prepare 2 1.3s: prepare 3 2s: launch 3]"},
+		"a slow cloud delays no plan": {[]time.Duration{0, 100 * ms}, 3 * time.Second, false,
+			"[0s: prepare 1 1.1s: launch 2]"},
+		"a cloud that was slow once is told of what came meanwhile": {[]time.Duration{0, 100 * ms}, 500 * ms, false,
+			"[0s: prepare 1 900ms: prepare 2 1.1s: launch 2]"},
+		"without anybody to tell there are none": {[]time.Duration{0, 100 * ms}, 0, true,
+			"[1.1s: launch 2]"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCrowd(t, tt.arrivals...)
+				c.slow = tt.slow
+				if got := c.run(!tt.without); got != tt.want {
+					t.Errorf("story %s\nwant  %s", got, tt.want)
+				}
+			})
+		})
+	}
+}
+
+// TestAForecastThatComesTooLateIsDropped: when the real plan is made already,
+// its own launches prepare what they need.
+func TestAForecastThatComesTooLateIsDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t)
+		f := forecast{preparer: c, now: time.Now, done: make(chan time.Duration, 1)}
+		f.decide = func(s *cluster.Snapshot) plan.Plan {
+			time.Sleep(time.Second)
+			return decide.Decide(s, decide.Policy{}, decide.Usual)
+		}
+		c.arrivals = []time.Duration{0}
+		f.begin(t.Context(), c.Snapshot(), 1)
+		f.close()
+		f.under.Wait()
+		if len(c.story) > 0 {
+			t.Errorf("story %v, want nothing prepared", c.story)
+		}
+		f.finished(<-f.done)
+		if wait, due := f.dueIn(2, time.Now()); !due || wait != 9*time.Second {
+			t.Errorf("after a forecast of a second the next is due in %v (%v), want 9s", wait, due)
+		}
+	})
+}
