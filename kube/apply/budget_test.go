@@ -29,6 +29,7 @@ type fleet struct {
 	t      *testing.T
 	hand   *storetest.Connection
 	broken atomic.Value // kind that cannot be read, as a string
+	stuck  atomic.Value // claim that cannot be deleted, as a string
 	lists  atomic.Int64
 	again  atomic.Int64
 	a      *Applier
@@ -48,6 +49,7 @@ func newFleet(t *testing.T, budgets ...karpv1.Budget) *fleet {
 	server := storetest.New(s, time.Now)
 	f := &fleet{t: t, hand: server.Connect(nil), ended: map[string]error{}}
 	f.broken.Store("")
+	f.stuck.Store("")
 	live := server.Connect(f.fault)
 	f.a = &Applier{Store: live, Live: live, Ledger: &Ledger{}, Now: time.Now, Again: func() { f.again.Add(1) }}
 	pool := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
@@ -63,6 +65,12 @@ func (f *fleet) fault(c storetest.Call) (before, after error) {
 	if c.Verb == storetest.List && c.Kind == "NodeClaimList" {
 		f.lists.Add(1)
 		time.Sleep(10 * time.Millisecond) // a long list takes its time
+	}
+	if c.Verb == storetest.Delete {
+		time.Sleep(SettleFor) // so that the next plan acts meanwhile
+	}
+	if c.Verb == storetest.Delete && c.Name == f.stuck.Load().(string) {
+		return errors.New("the API server is busy"), nil
 	}
 	if !c.Writes() && c.Kind == f.broken.Load().(string) {
 		return errors.New("the API server is away"), nil
@@ -241,6 +249,22 @@ func TestPlansShareABudget(t *testing.T) {
 		}
 		if n := f.lists.Load(); n > 4 {
 			t.Errorf("the pool was read %d times for 10 removals of two plans, want twice for a plan at most", n)
+		}
+	})
+}
+
+// TestAFailedDeletionLeavesItsShare: what was let through and not written
+// does not use the budget for ever.
+func TestAFailedDeletionLeavesItsShare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, karpv1.Budget{Nodes: "1"})
+		f.stuck.Store("c-0")
+		f.remove(0, 1)
+		f.a.Wait()
+		f.remove(1, 2)
+		f.a.Wait()
+		if f.ended["n-0"] == nil || f.ended["n-1"] != nil {
+			t.Errorf("the removals ended with %v, want a failure, then a success", f.ended)
 		}
 	})
 }
