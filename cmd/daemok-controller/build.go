@@ -186,7 +186,7 @@ func (p *parts) addLoops() error {
 		Outcome: &claim.Outcomes{
 			Store: store, Classes: p.classes, Catalog: p.provider, Events: p.events, Metrics: p.metrics, Now: time.Now,
 		},
-	}).Prepare()
+	}).Open()
 	claims := &claim.Reconciler{
 		Store: store, Launcher: launcher, Machines: p.machines, Events: p.events, Metrics: p.metrics, Now: time.Now,
 		Health: func(c *karpv1.NodeClaim, registered bool) { health.Note(c.Labels[api.LabelNodePool], registered) },

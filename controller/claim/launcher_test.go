@@ -145,7 +145,7 @@ func launch(t *testing.T, store client.Client, s *shop, crash func(string) bool,
 	ctx, cancel := context.WithCancel(t.Context())
 	l := (&Launcher{
 		Store: store, Live: store, Requests: s, Machines: s, Outcome: book{store, crash}, Now: time.Now, CallFor: 20 * time.Second,
-	}).Prepare()
+	}).Open()
 	var list karpv1.NodeClaimList
 	if err := store.List(ctx, &list); err != nil {
 		t.Fatal(err)

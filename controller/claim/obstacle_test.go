@@ -68,7 +68,7 @@ func TestABatchWhoseClaimsWentEnds(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		l := (&Launcher{
 			Store: store, Live: store, Requests: s, Machines: s, Outcome: book{store: store}, Now: time.Now, CallFor: 20 * time.Second,
-		}).Prepare()
+		}).Open()
 		l.Add("a")
 		l.Add("b")
 		var running sync.WaitGroup
@@ -79,9 +79,12 @@ func TestABatchWhoseClaimsWentEnds(t *testing.T) {
 		}
 		tried := len(s.requests)
 		time.Sleep(10 * time.Minute)
-		l.mu.Lock()
-		busy, turns := len(l.busy), len(l.turns)
-		l.mu.Unlock()
+		l.queue.mu.Lock()
+		busy := len(l.queue.busy)
+		l.queue.mu.Unlock()
+		l.turns.mu.Lock()
+		turns := len(l.turns.slots)
+		l.turns.mu.Unlock()
 		if len(s.requests) != tried || busy+turns > 0 {
 			t.Errorf("%d more requests for claims that are gone; %d claims and %d batches still in mind", len(s.requests)-tried, busy, turns)
 		}

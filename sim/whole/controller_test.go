@@ -117,7 +117,7 @@ func (p parts) run(ctx context.Context, done *sync.WaitGroup) error {
 		Store: p.store, Live: p.live, Machines: p.machines, Now: time.Now, CallFor: 20 * time.Second,
 		Requests: &claim.Requests{Classes: classes, Catalog: w.cloud},
 		Outcome:  &claim.Outcomes{Store: p.store, Classes: classes, Catalog: w.cloud, Events: p.events, Metrics: p.metrics, Now: time.Now},
-	}).Prepare()
+	}).Open()
 	claims := &claim.Reconciler{
 		Store: p.store, Launcher: launcher, Machines: p.machines, Events: p.events, Metrics: p.metrics, Now: time.Now,
 		Health: func(c *karpv1.NodeClaim, registered bool) { health.Note(c.Labels[api.LabelNodePool], registered) },

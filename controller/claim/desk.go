@@ -1,0 +1,78 @@
+package claim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/cloud"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+)
+
+// desk hands the machines of a batch over to its claims.
+type desk struct {
+	live     client.Reader
+	machines cloud.Machines
+	outcome  outcomes
+	turn     turn
+}
+
+// handOver gives machines of the batch that no claim has yet to its claims,
+// in name order. Where the machines are not known they are looked up by tag.
+// Claims that went meanwhile, or have their machine, leave the batch.
+func (d desk) handOver(ctx context.Context, b *batch, machines []cloud.Machine) error {
+	if err := d.turn.take(ctx); err != nil {
+		return err
+	}
+	defer d.turn.leave()
+	if machines == nil {
+		found, err := d.machines.List(ctx, cloud.Filter{Batch: b.attempt.batch})
+		if err != nil {
+			return fmt.Errorf("list machines of batch %s: %w", b.attempt.batch, err)
+		}
+		machines = found
+	}
+	members, err := d.inBatch(ctx, b.attempt.batch)
+	if err != nil {
+		return err
+	}
+	b.claims = stillWaiting(b.claims, members)
+	return d.record(ctx, b, unassigned(machines, members))
+}
+
+// record writes one machine on each claim in parallel; claims that got none
+// stay in the batch.
+func (d desk) record(ctx context.Context, b *batch, machines []cloud.Machine) error {
+	n := min(len(machines), len(b.claims))
+	errs := make([]error, n)
+	var writes sync.WaitGroup
+	for i := range n {
+		writes.Go(func() { errs[i] = d.outcome.Bought(ctx, b.claims[i], machines[i]) })
+	}
+	writes.Wait()
+	left := slices.Clone(b.claims[n:])
+	for i, err := range errs {
+		if client.IgnoreNotFound(err) != nil {
+			left = append(left, b.claims[i])
+		}
+	}
+	slices.SortFunc(left, func(a, b *karpv1.NodeClaim) int { return strings.Compare(a.Name, b.Name) })
+	b.claims = left
+	return client.IgnoreNotFound(errors.Join(errs...))
+}
+
+func (d desk) inBatch(ctx context.Context, name string) ([]karpv1.NodeClaim, error) {
+	var list karpv1.NodeClaimList
+	if err := d.live.List(ctx, &list); err != nil {
+		return nil, fmt.Errorf("list claims of batch %s: %w", name, err)
+	}
+	return slices.DeleteFunc(list.Items, func(c karpv1.NodeClaim) bool {
+		a, ok := attemptOf(&c)
+		return !ok || a.batch != name
+	}), nil
+}

@@ -1,0 +1,80 @@
+package claim
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/cloud"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+)
+
+// batch is claims that are bought for with one request.
+type batch struct {
+	attempt  attempt
+	claims   []*karpv1.NodeClaim // those still without a machine, sorted by name
+	request  cloud.LaunchRequest
+	repeated bool // the attempt may have been made before: look for its machines first
+}
+
+func (b *batch) names() []string {
+	names := make([]string, len(b.claims))
+	for i, c := range b.claims {
+		names[i] = c.Name
+	}
+	return names
+}
+
+// batches reads the named claims and groups them: those that already carry
+// an attempt by it, the others by equal request. Claims that need nothing
+// are released.
+func (l *Launcher) batches(ctx context.Context, names []string) []*batch {
+	groups := map[string]*batch{}
+	for _, name := range names {
+		c := &karpv1.NodeClaim{}
+		if err := l.Store.Get(ctx, client.ObjectKey{Name: name}, c); err != nil || !needsMachine(c) {
+			l.queue.release(name)
+			continue
+		}
+		key, b, err := l.groupOf(ctx, c)
+		if err != nil {
+			giveUp(ctx, l.Outcome, []*karpv1.NodeClaim{c}, err)
+			l.queue.release(name)
+			continue
+		}
+		if known, ok := groups[key]; ok {
+			b = known
+		}
+		b.claims = append(b.claims, c)
+		groups[key] = b
+	}
+	out := make([]*batch, 0, len(groups))
+	for _, b := range groups {
+		if b.attempt.batch == "" {
+			b.attempt = attempt{newBatch(b.claims), 1}
+		}
+		out = append(out, b)
+	}
+	slices.SortFunc(out, func(a, b *batch) int { return strings.Compare(a.attempt.batch, b.attempt.batch) })
+	return out
+}
+
+func (l *Launcher) groupOf(ctx context.Context, c *karpv1.NodeClaim) (string, *batch, error) {
+	r, err := l.Requests.For(ctx, c)
+	if a, tried := attemptOf(c); tried {
+		// The outcome of the earlier attempt is unknown: it is looked for even
+		// where nothing could be bought now.
+		return a.String(), &batch{attempt: a, request: r, repeated: true}, nil
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	key, err := sameRequest(r)
+	return "new/" + key, &batch{request: r}, err
+}
+
+func needsMachine(c *karpv1.NodeClaim) bool {
+	return c.DeletionTimestamp == nil && c.Status.ProviderID == ""
+}

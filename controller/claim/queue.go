@@ -1,0 +1,133 @@
+package claim
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	gatherIdle = 35 * time.Millisecond // no further claim for so long closes a batch
+	gatherMax  = time.Second           // and at the latest so long after the first
+)
+
+// queue holds the names of claims that wait to be bought for, and of those
+// that are. It is safe for concurrent use; one alone may gather and take.
+type queue struct {
+	wake chan struct{}
+
+	mu      sync.Mutex
+	waiting map[string]struct{} // not yet taken
+	busy    map[string]struct{} // taken and not released
+}
+
+func newQueue() *queue {
+	return &queue{wake: make(chan struct{}, 1), waiting: map[string]struct{}{}, busy: map[string]struct{}{}}
+}
+
+// add puts a name in, unless it is taken.
+func (q *queue) add(name string) {
+	q.mu.Lock()
+	if _, busy := q.busy[name]; !busy {
+		q.waiting[name] = struct{}{}
+	}
+	q.mu.Unlock()
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
+}
+
+// gather waits for a name, and then until none has come for gatherIdle. It
+// reports false when ctx ended first.
+func (q *queue) gather(ctx context.Context) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-q.wake:
+	}
+	latest := time.NewTimer(gatherMax)
+	defer latest.Stop()
+	for {
+		idle := time.NewTimer(gatherIdle)
+		select {
+		case <-ctx.Done():
+			idle.Stop()
+			return false
+		case <-latest.C:
+			idle.Stop()
+			return true
+		case <-idle.C:
+			return true
+		case <-q.wake:
+			idle.Stop()
+		}
+	}
+}
+
+// take returns all names that wait, sorted; they are busy until released.
+func (q *queue) take() []string {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	names := make([]string, 0, len(q.waiting))
+	for name := range q.waiting {
+		names = append(names, name)
+		q.busy[name] = struct{}{}
+	}
+	clear(q.waiting)
+	slices.Sort(names)
+	return names
+}
+
+func (q *queue) release(names ...string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, name := range names {
+		delete(q.busy, name)
+	}
+}
+
+// turns lets one hand over machines of a batch at a time. After a restart the
+// claims of one batch may come back in several groups, and a machine that two
+// of them see free must not be given twice.
+type turns struct {
+	mu    sync.Mutex
+	users map[string]int // by batch under way
+	slots map[string]turn
+}
+
+// turn is whose turn it is: who fills it, until it is emptied.
+type turn chan struct{}
+
+func newTurns() *turns { return &turns{users: map[string]int{}, slots: map[string]turn{}} }
+
+// enter gives the turn shared by all groups of a batch, until leave is called.
+func (t *turns) enter(batch string) (its turn, leave func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.slots[batch] == nil {
+		t.slots[batch] = make(turn, 1)
+	}
+	t.users[batch]++
+	return t.slots[batch], func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if t.users[batch]--; t.users[batch] == 0 {
+			delete(t.users, batch)
+			delete(t.slots, batch)
+		}
+	}
+}
+
+// take waits for the turn; it returns ctx's error when that ends first.
+func (t turn) take(ctx context.Context) error {
+	select {
+	case t <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (t turn) leave() { <-t }
