@@ -18,11 +18,26 @@
 //	  tolerate dedicated=db:NoSchedule      * for any key or effect; no "=value" means any value
 //	  term                                  one alternative of what nodes must be
 //	    require topology.kubernetes.io/zone In a b
+//	  labels app=web                        of the pods, as far as any selector reads them
+//	  volume-term                           one alternative of where the volumes can be attached
+//	    require topology.kubernetes.io/zone In a
+//	  prefer weight=10                      a wish for nodes; weight=1 if left out
+//	    require disk In fast
+//	  spread topology.kubernetes.io/zone skew=1 min-domains=3 soft ignore-node-terms honour-taints
+//	    select app In web                   pods it counts; every line must hold, no line is every pod
+//	  near topology.kubernetes.io/zone      pod affinity, for pods of the own namespace
+//	    select app In db
+//	  apart kubernetes.io/hostname namespaces=a,b weight=50
+//	    select nothing                      no pod; namespaces=* are all, a weight makes it a wish
+//	  port TCP 8080 address=10.0.0.1        of the host; all addresses if left out
+//	  volume ebs.csi.aws.com                by its driver; count=2 for two
+//	  volume ebs.csi.aws.com claim=default/data exclusive
 //	waiting default/web-1 shape=web uid=... owner=... created=...
 //	daemon kube-system/proxy shape=proxy
 //	catalogue c1 7                          name within the text, revision
 //	kind m5.large cpu=2 memory=8Gi pods=29  capacity
 //	  allocatable cpu=1930m memory=7Gi pods=29
+//	  attachable ebs.csi.aws.com=25         volumes it takes; a node and a machine say so too
 //	  labels kubernetes.io/arch=amd64 ...
 //	  offer us-west-2a on-demand 0.096      or unpriced; then unavailable if it is sold out
 //	    labels ...
@@ -44,9 +59,11 @@
 //	  require ...
 //	  for default/web-1                     a waiting pod it was ordered for; given in full if it waits no longer
 //
-// What is left out is zero, but: a shape asks for one pod slot; allocatable of
+// What is left out is zero, but: a shape asks for one pod slot; a spread allows
+// a skew of one; allocatable of
 // a kind and capacity of a node or machine are as the other one; a kind has its
 // name as instance type label, and an offer its zone and capacity type, unless
 // a labels line says otherwise ("labels" alone: none). For people there is
-// count=5 on a waiting pod, which stands for five, numbered from 1.
+// count=5 on a waiting pod, which stands for five, numbered from 1, and on a
+// volume of a shape.
 package scenario

@@ -16,9 +16,12 @@ var reserved = map[string]bool{
 	"minvalues": true, "*": true,
 }
 
+// nothing, alone after "select", is a selector that chooses no pod.
+const nothing = "nothing"
+
 // quote writes a value as one word.
 func quote(s string) string {
-	plain := s != "" && !reserved[s] && !strings.ContainsAny(s, special) &&
+	plain := s != "" && s != nothing && !reserved[s] && !strings.ContainsAny(s, special) &&
 		!strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) })
 	if plain {
 		return s

@@ -47,6 +47,8 @@ type parent struct {
 	startup      *[]constraint.Taint
 	allocatable  *quantity.Resources
 	capacity     *quantity.Resources
+	attachable   *[]cluster.Attachable
+	selector     *cluster.Selector
 	sized        bool // capacity was given
 	shape        *cluster.Shape
 	kind         *cluster.Kind
@@ -64,13 +66,26 @@ type wanted struct {
 
 // nouns lists what a line may begin with.
 var nouns = map[string]func(*parser, []string) error{
-	"snapshot": (*parser).snapshot, "shape": (*parser).shape, "tolerate": (*parser).tolerate, "term": (*parser).term,
+	"snapshot": (*parser).snapshot, "shape": (*parser).shape, "tolerate": ofShape((*parser).tolerate), "term": ofShape((*parser).term),
 	"require": (*parser).require, "waiting": (*parser).waiting, "daemon": (*parser).daemon,
 	"catalogue": (*parser).newCatalogue, "kind": (*parser).kind, "allocatable": (*parser).allocatable,
 	"capacity": (*parser).capacity, "labels": (*parser).labels, "offer": (*parser).offer, "pool": (*parser).pool,
 	"taint": (*parser).taint, "startup-taint": (*parser).startupTaint, "limit": (*parser).limit, "usage": (*parser).usage,
 	"policy": (*parser).policy, "node": (*parser).node, "pod": (*parser).pod, "machine": (*parser).machine,
-	"for": (*parser).boughtFor,
+	"for": (*parser).boughtFor, "attachable": (*parser).attachable, "select": (*parser).selects,
+	"volume-term": ofShape((*parser).volumeTerm), "prefer": ofShape((*parser).prefer), "spread": ofShape((*parser).spread),
+	"near": ofShape((*parser).near), "apart": ofShape((*parser).apart), "port": ofShape((*parser).port),
+	"volume": ofShape((*parser).volume),
+}
+
+// ofShape is for lines that stand below a shape.
+func ofShape(read func(*parser, []string) error) func(*parser, []string) error {
+	return func(p *parser, w []string) error {
+		if p.parent.shape == nil {
+			return fmt.Errorf("want it below a shape")
+		}
+		return read(p, w)
+	}
 }
 
 func (p *parser) read(w []string) error {

@@ -49,12 +49,16 @@ func (p *parser) labels(w []string) error {
 }
 
 func (p *parser) require(w []string) error {
+	if p.parent.requirements == nil {
+		return fmt.Errorf("does not belong here")
+	}
+	return readRequirement(p.parent.requirements, w)
+}
+
+func readRequirement(into *constraint.Requirements, w []string) error {
 	key, rest, err := named(w)
 	if err != nil {
 		return err
-	}
-	if p.parent.requirements == nil {
-		return fmt.Errorf("does not belong here")
 	}
 	r := constraint.Requirement{Key: key, Set: constraint.Anything()}
 	for len(rest) > 0 {
@@ -68,7 +72,7 @@ func (p *parser) require(w []string) error {
 		}
 		rest = rest[n:]
 	}
-	*p.parent.requirements = p.parent.requirements.And(r)
+	*into = into.And(r)
 	return nil
 }
 

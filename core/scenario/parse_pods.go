@@ -44,7 +44,7 @@ func (p *parser) shape(w []string) error {
 	}
 	p.shapes[name] = s
 	p.out.Shapes = append(p.out.Shapes, s)
-	p.enter(parent{noun: "shape", shape: s})
+	p.enter(parent{noun: "shape", shape: s, labels: &s.Labels})
 	return nil
 }
 
@@ -59,11 +59,7 @@ func readShapeField(s *cluster.Shape, word string) error {
 	case "unable":
 		s.Unable = value
 	case "priority":
-		n, err := strconv.ParseInt(value, 10, 32)
-		if err != nil {
-			return fmt.Errorf("priority %s: want a whole number", value)
-		}
-		s.Priority = int32(n)
+		s.Priority, err = readInt32(key, value)
 	default:
 		s.Requests, err = readAmount(s.Requests, word)
 	}
@@ -71,8 +67,8 @@ func readShapeField(s *cluster.Shape, word string) error {
 }
 
 func (p *parser) tolerate(w []string) error {
-	if p.parent.shape == nil || len(w) == 0 || len(w) > 2 || len(w) == 2 && w[1] != "exists" {
-		return fmt.Errorf("want key=value:effect below a shape")
+	if len(w) == 0 || len(w) > 2 || len(w) == 2 && w[1] != "exists" {
+		return fmt.Errorf("want key=value:effect")
 	}
 	t, hasValue, err := readTaint(w[0])
 	if err != nil {
@@ -80,16 +76,6 @@ func (p *parser) tolerate(w []string) error {
 	}
 	p.parent.shape.Tolerations = append(p.parent.shape.Tolerations, constraint.Toleration{
 		Key: t.Key, Value: t.Value, Effect: t.Effect, Exists: !hasValue || len(w) == 2})
-	return nil
-}
-
-func (p *parser) term(w []string) error {
-	s := p.parent.shape
-	if s == nil || len(w) > 0 {
-		return fmt.Errorf("stands alone, below a shape")
-	}
-	s.NodeTerms = append(s.NodeTerms, nil)
-	p.parent.requirements = &s.NodeTerms[len(s.NodeTerms)-1]
 	return nil
 }
 
@@ -157,8 +143,8 @@ func (p *parser) readPod(w []string) (pod cluster.Pod, count int, err error) {
 			return pod, 0, err
 		}
 		if key == "count" {
-			if count, err = strconv.Atoi(value); err != nil || count < 1 || count > countMax {
-				return pod, 0, fmt.Errorf("count %s: want a number from 1 to %d", value, countMax)
+			if count, err = readCount(value); err != nil {
+				return pod, 0, err
 			}
 			continue
 		}
@@ -200,6 +186,14 @@ func (p *parser) readPodField(pod *cluster.Pod, key, value string) (err error) {
 		err = fmt.Errorf("no field %q", key)
 	}
 	return err
+}
+
+func readCount(text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > countMax {
+		return 0, fmt.Errorf("count %s: want a number from 1 to %d", text, countMax)
+	}
+	return n, nil
 }
 
 func readTime(text string) (time.Time, error) {

@@ -44,7 +44,8 @@ func (p *parser) kind(w []string) error {
 	k.Labels = kindLabels(&k)
 	p.catalogue.Kinds = append(p.catalogue.Kinds, k)
 	last := &p.catalogue.Kinds[len(p.catalogue.Kinds)-1]
-	p.enter(parent{noun: "kind", kind: last, labels: &last.Labels, allocatable: &last.Allocatable})
+	p.enter(parent{noun: "kind", kind: last, labels: &last.Labels, allocatable: &last.Allocatable,
+		attachable: &last.Attachable})
 	return nil
 }
 
@@ -206,7 +207,8 @@ func (p *parser) node(w []string) error {
 	p.out.Nodes = append(p.out.Nodes, n)
 	last := &p.out.Nodes[len(p.out.Nodes)-1]
 	p.enter(parent{noun: "node", node: last, labels: &last.Labels, taints: &last.Taints, startup: &last.StartupTaints,
-		allocatable: &last.Allocatable, capacity: &last.Capacity})
+		allocatable: &last.Allocatable, capacity: &last.Capacity,
+		attachable: &last.Attachable})
 	return nil
 }
 
@@ -270,6 +272,7 @@ func (p *parser) machine(w []string) error {
 	p.out.Machines = append(p.out.Machines, m)
 	last := &p.out.Machines[len(p.out.Machines)-1]
 	p.enter(parent{noun: "machine", machine: last, labels: &last.Labels, requirements: &last.Requirements,
-		taints: &last.Taints, startup: &last.StartupTaints, allocatable: &last.Allocatable, capacity: &last.Capacity})
+		taints: &last.Taints, startup: &last.StartupTaints, allocatable: &last.Allocatable, capacity: &last.Capacity,
+		attachable: &last.Attachable})
 	return nil
 }

@@ -55,7 +55,7 @@ func (p *printer) launch(l *plan.Launch) {
 	}
 	p.amounts(1, "requests", l.Requests)
 	p.labels(1, l.Labels, constraint.Labels(nil))
-	p.requirements(1, l.Requirements)
+	p.requirements("require", 1, l.Requirements)
 	p.names(l.Pods)
 }
 

@@ -92,13 +92,7 @@ func shapesOf(s *cluster.Snapshot) []*cluster.Shape {
 func (p *printer) shape(s *cluster.Shape) {
 	p.line(0, append([]string{"shape", p.nameOf(s), field("namespace", s.Namespace), number("priority", int64(s.Priority)),
 		field("unable", s.Unable)}, shapeAmounts(s.Requests)...)...)
-	for _, t := range s.Tolerations {
-		p.line(1, "tolerate", toleration(t))
-	}
-	for _, term := range s.NodeTerms {
-		p.line(1, "term")
-		p.requirements(2, term)
-	}
+	p.rules(s)
 }
 
 func (p *printer) pod(depth int, noun string, pod *cluster.Pod) {
@@ -120,7 +114,7 @@ func (p *printer) pool(pool *cluster.Pool) {
 	p.line(0, "pool", poolID(pool.ID), number("weight", int64(pool.Weight)), field("catalogue", catalogue),
 		number("nodes", pool.Nodes), field("not-ready", pool.NotReady))
 	p.labels(1, pool.Labels, nil)
-	p.requirements(1, pool.Requirements)
+	p.requirements("require", 1, pool.Requirements)
 	p.taints(pool.Taints, pool.StartupTaints)
 	p.limits(pool.Limits)
 	p.amounts(1, "usage", pool.Usage)
@@ -156,6 +150,7 @@ func (p *printer) catalogue(c *cluster.Catalogue) {
 		if !k.Allocatable.Equal(k.Capacity) {
 			p.line(1, append([]string{"allocatable"}, amounts(k.Allocatable)...)...)
 		}
+		p.attachable(k.Attachable)
 		p.labels(1, k.Labels, kindLabels(k))
 		for j := range k.Offers {
 			p.offer(&k.Offers[j])
@@ -187,6 +182,7 @@ func (p *printer) node(n *cluster.Node) {
 	p.labels(1, n.Labels, nil)
 	p.taints(n.Taints, n.StartupTaints)
 	p.sizes(n.Allocatable, n.Capacity)
+	p.attachable(n.Attachable)
 	for i := range n.Pods {
 		p.pod(1, "pod", &n.Pods[i])
 	}
@@ -196,9 +192,10 @@ func (p *printer) machine(m *cluster.Machine, waiting map[[2]string]*cluster.Pod
 	p.line(0, "machine", quote(m.Claim), poolField(m.Pool), timed("created", m.CreatedAt), flag("launched", m.Launched),
 		flag("deleting", m.Deleting))
 	p.labels(1, m.Labels, nil)
-	p.requirements(1, m.Requirements)
+	p.requirements("require", 1, m.Requirements)
 	p.taints(m.Taints, m.StartupTaints)
 	p.sizes(m.Allocatable, m.Capacity)
+	p.attachable(m.Attachable)
 	for i := range m.BoughtFor {
 		pod := &m.BoughtFor[i]
 		if w := waiting[[2]string{pod.Namespace, pod.Name}]; w != nil && samePod(w, pod) {
@@ -241,9 +238,9 @@ func (p *printer) labels(depth int, labels, usual constraint.Labels) {
 	p.line(depth, words...)
 }
 
-func (p *printer) requirements(depth int, list constraint.Requirements) {
+func (p *printer) requirements(noun string, depth int, list constraint.Requirements) {
 	for _, r := range list {
-		words := []string{"require", quote(r.Key)}
+		words := []string{noun, quote(r.Key)}
 		for _, t := range r.Set.Terms() {
 			words = append(words, string(t.Op))
 			for _, v := range t.Values {

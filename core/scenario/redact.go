@@ -10,10 +10,12 @@ import (
 )
 
 // Redact returns a copy in which names are replaced, equal ones by equal ones:
-// of namespaces, pods, owners, nodes, claims, machines, pools and daemons, and
-// the keys and values of labels and taints that are not Kubernetes' or
-// Karpenter's own. Free text is left out. Amounts, prices, times, machine
-// types and zones stay, since they are what a report is about.
+// of namespaces, pods, owners, nodes, claims, machines, pools, daemons, volume
+// claims and addresses, the keys and values of labels and taints that are not
+// Kubernetes' or Karpenter's own, and all values of pods' labels, with the
+// selectors that choose by them. Free text is left out. Amounts, prices, times,
+// machine types, zones, ports and volume drivers stay, since they are what a
+// report is about.
 func Redact(s *cluster.Snapshot) *cluster.Snapshot {
 	r := &redactor{names: map[string]map[string]string{}, shapes: map[*cluster.Shape]*cluster.Shape{},
 		catalogues: map[*cluster.Catalogue]*cluster.Catalogue{}}
@@ -61,6 +63,7 @@ func (r *redactor) shape(s *cluster.Shape) *cluster.Shape {
 		return t
 	})
 	out.NodeTerms = each(s.NodeTerms, r.requirements)
+	r.rules(&out)
 	return &out
 }
 
@@ -145,12 +148,16 @@ func (r *redactor) labels(l constraint.Labels) constraint.Labels {
 }
 
 func (r *redactor) requirements(list constraint.Requirements) constraint.Requirements {
+	return r.renamed(list, r.value)
+}
+
+func (r *redactor) renamed(list constraint.Requirements, rename func(key, value string) string) constraint.Requirements {
 	var out constraint.Requirements
 	for _, q := range list {
 		set := constraint.Anything()
 		for _, t := range q.Set.Terms() {
 			if t.Op == constraint.In || t.Op == constraint.NotIn {
-				t.Values = each(t.Values, func(v string) string { return r.value(q.Key, v) })
+				t.Values = each(t.Values, func(v string) string { return rename(q.Key, v) })
 			}
 			part, err := constraint.NewSet(t.Op, t.Values...)
 			if err != nil {

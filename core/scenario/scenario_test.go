@@ -28,6 +28,8 @@ func full() *cluster.Snapshot {
 	shape := &cluster.Shape{ID: 1, Namespace: "odd name", Requests: amounts(2), Priority: -7, Unable: `says "no"`,
 		Tolerations: []constraint.Toleration{{Key: "k", Value: "v", Exists: true, Effect: constraint.NoExecute}},
 		NodeTerms:   []constraint.Requirements{zones}}
+	fillRules(shape, zones)
+	attachable := []cluster.Attachable{{Driver: "ebs.csi.aws.com", Count: 25}, {Driver: "efs csi", Count: 3}}
 	first := &cluster.Shape{Requests: quantity.Resources{Pods: 1}}
 	pod := cluster.Pod{Namespace: "a/b", Name: "web", UID: "u", Shape: shape, Owner: "Deployment/web", CreatedAt: at, Node: "n",
 		Daemon: true, Mirror: true, Ending: true, DoNotDisrupt: true, Returns: true}
@@ -36,19 +38,62 @@ func full() *cluster.Snapshot {
 	taints := []constraint.Taint{{Key: "k", Value: "v", Effect: constraint.NoSchedule}}
 	nodes := int64(0)
 	catalogue := &cluster.Catalogue{Revision: 9, Kinds: []cluster.Kind{{Name: "m5", Labels: labels, Capacity: amounts(9),
-		Allocatable: amounts(8), Offers: []cluster.Offer{{Zone: "z", Option: cluster.Spot, Price: 96001, Priced: true, Available: true, Labels: labels}}}}}
+		Allocatable: amounts(8), Attachable: attachable, Offers: []cluster.Offer{{Zone: "z", Option: cluster.Spot, Price: 96001, Priced: true, Available: true, Labels: labels}}}}}
 	return &cluster.Snapshot{
 		Revision: 12, Now: at, Shapes: []*cluster.Shape{first, shape}, Waiting: []cluster.Pod{pod},
 		Nodes: []cluster.Node{{Name: "n", Claim: "c", Pool: pool, MachineID: "i-1", Labels: labels, Taints: taints, StartupTaints: taints,
-			Allocatable: amounts(5), Capacity: amounts(6), Price: 1, CreatedAt: at, EmptySince: at, Ready: true, Initialized: true,
+			Allocatable: amounts(5), Capacity: amounts(6), Attachable: attachable, Price: 1, CreatedAt: at, EmptySince: at, Ready: true, Initialized: true,
 			Deleting: true, MachineEnds: true, DoNotDisrupt: true, Pods: []cluster.Pod{pod}}},
 		Machines: []cluster.Machine{{Claim: "c2", Pool: pool, Labels: labels, Requirements: zones, Taints: taints, StartupTaints: taints,
-			Allocatable: amounts(3), Capacity: amounts(4), CreatedAt: at, Launched: true, Deleting: true, BoughtFor: []cluster.Pod{pod}}},
+			Allocatable: amounts(3), Capacity: amounts(4), Attachable: attachable, CreatedAt: at, Launched: true, Deleting: true, BoughtFor: []cluster.Pod{pod}}},
 		Pools: []cluster.Pool{{ID: pool, Weight: 3, Labels: labels, Requirements: zones, Taints: taints, StartupTaints: taints,
 			Limits: cluster.Limits{Amounts: []quantity.Extended{{Name: "cpu", Amount: 0}, {Name: "memory", Amount: 7}}, Nodes: &nodes},
 			Usage:  amounts(1), Nodes: 2, Catalogue: catalogue, NotReady: "no # class",
 			Policy: cluster.Policy{EmptyFor: time.Minute, NeverWhenEmpty: true, DisruptionsMax: 4, DisruptionsNote: "10%"}}},
 		Daemons: []cluster.Daemon{{Namespace: "kube-system", Name: "proxy", Shape: shape}},
+	}
+}
+
+// fillRules sets what a shape says about nodes, pods, ports and volumes.
+func fillRules(s *cluster.Shape, zones constraint.Requirements) {
+	s.Labels = constraint.NewLabels(map[string]string{"app": "web", "odd key": "nothing"})
+	s.VolumeTerms = []constraint.Requirements{zones, zones}
+	s.Preferences = []cluster.Preference{{Weight: 10, Term: zones}, {Weight: 1, Term: zones}}
+	chosen := cluster.Selector{Nothing: true, Requirements: constraint.NewRequirements(
+		constraint.Requirement{Key: "nothing", Set: constraint.Anything(), MinValues: 1},
+		constraint.Requirement{Key: "app", Set: constraint.Values("web", "db"), MinValues: 1})}
+	s.Spread = []cluster.Spread{{Key: "zone", Selector: chosen, MaxSkew: 2, MinDomains: 3, Soft: true, IgnoreNodeTerms: true, HonourTaints: true}}
+	s.Neighbours = []cluster.Neighbours{{Apart: true, Key: "a key", Selector: chosen, Namespaces: []string{"*", "a,b", "c"},
+		AllNamespaces: true, Weight: 50}}
+	s.Ports = []cluster.Port{{Protocol: "TCP", Number: 80, Address: "::1"}, {Protocol: "U D P", Number: 53, Address: "10.0.0.1"}}
+	s.Volumes = []cluster.Volume{{Driver: "ebs.csi.aws.com", Claim: "default/data", Exclusive: true}}
+}
+
+// What people leave out of rules stands for what is usual.
+func TestShortFormsOfRules(t *testing.T) {
+	tests := map[string]struct{ short, full string }{
+		"a spread allows a skew of one":       {"spread zone", "spread zone skew=1"},
+		"a wish weighs one":                   {"prefer\n    require zone In a", "prefer weight=1\n    require zone In a"},
+		"neighbours are in the own namespace": {"near zone namespaces=shop", "near zone"},
+		"no namespace at all is written":      {"apart zone namespaces=", "apart zone namespaces="},
+		"all namespaces":                      {"apart zone namespaces=*", "apart zone namespaces=*"},
+		"namespaces are sorted":               {"near zone namespaces=b,a,b weight=5", "near zone namespaces=a,b weight=5"},
+		"a selector that chooses none":        {"spread zone\n    select nothing", "spread zone skew=1\n    select nothing"},
+		"a key with that name":                {"spread zone\n    select \"nothing\" In a", "spread zone skew=1\n    select \"nothing\" In a"},
+		"lines of a selector are one":         {"near zone\n    select a NotIn y\n    select a NotIn x", "near zone\n    select a NotIn x y"},
+		"volumes of one driver":               {"volume d count=2", "volume d\n  volume d"},
+		"ports and volumes are sorted":        {"volume b\n  volume a\n  port UDP 1\n  port TCP 2", "port TCP 2\n  port UDP 1\n  volume a\n  volume b"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s, err := scenario.Parse("shape web namespace=shop\n  " + tt.short)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, want := scenario.Print(s), "snapshot 0\nshape s0 namespace=shop\n  "+tt.full+"\n"; got != want {
+				t.Errorf("got:\n%s\nwant:\n%s", got, want)
+			}
+		})
 	}
 }
 
@@ -159,6 +204,13 @@ func TestParseSaysWhatIsWrong(t *testing.T) {
 		"an amount without unit":    {"shape a cpu=much", `parse cpu "much"`},
 		"a field nobody knows":      {"node a colour=red", `no field "colour"`},
 		"a bad time":                {"snapshot 1 yesterday", "want it as in"},
+		"a spread of nothing":       {"node a\nspread zone", "want it below a shape"},
+		"a selector of nothing":     {"shape a\nselect app In web", "want it below spread, near or apart"},
+		"a wish after a spread":     {"shape a\nspread zone\nrequire zone In a", "does not belong here"},
+		"a skew that is no number":  {"shape a\nspread zone skew=few", "skew few: want a whole number"},
+		"a port without number":     {"shape a\nport TCP", "want a protocol and a number"},
+		"a driver named twice":      {"node a\nattachable d=1 d=2", "driver d is there twice"},
+		"too many volumes":          {"shape a\nvolume d count=99999", "want a number from 1"},
 		"a machine for a stranger":  {"machine m\nfor a/b", "does not wait"},
 	}
 	for name, tt := range tests {
@@ -204,8 +256,58 @@ node ip-10-1-2-3 claim=hidden-x pool=NodePool/hidden initialized
 	}
 }
 
+func TestRedactKeepsWhoChoosesWhom(t *testing.T) {
+	s, err := scenario.Parse(`shape web namespace=payroll
+  labels app.kubernetes.io/name=salaries tier=7
+  volume-term
+    require rack In secret
+  prefer weight=3
+    require rack In secret
+  spread rack
+    select app.kubernetes.io/name In salaries
+  apart kubernetes.io/hostname namespaces=payroll,vault
+    select tier NotIn 7
+  port TCP 443 address=10.9.8.7
+  volume ebs.csi.aws.com claim=payroll/ledger exclusive
+shape db namespace=vault
+  labels app.kubernetes.io/name=salaries
+waiting vault/db shape=db
+waiting payroll/web shape=web
+node n
+  attachable ebs.csi.aws.com=5
+  labels rack=secret
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	redacted := scenario.Redact(s)
+	text := scenario.Print(redacted)
+	for _, word := range []string{"payroll", "salaries", "vault", "secret", "rack", "tier", "ledger", "10.9.8.7"} {
+		if strings.Contains(text, word) {
+			t.Errorf("%q is still there:\n%s", word, text)
+		}
+	}
+	web, db := redacted.Shapes[0], redacted.Shapes[1]
+	spread, apart := web.Spread[0], web.Neighbours[0]
+	if !spread.Selector.Matches(web.Labels) || !spread.Selector.Matches(db.Labels) || apart.Selector.Matches(web.Labels) ||
+		!apart.Selector.Matches(db.Labels) {
+		t.Errorf("selectors choose other pods than before:\n%s", text)
+	}
+	if _, ok := redacted.Nodes[0].Labels.Get(spread.Key); !ok || !reflect.DeepEqual(apart.Namespaces, []string{web.Namespace, db.Namespace}) {
+		t.Errorf("the key of the spread or the namespaces are not those of nodes and pods:\n%s", text)
+	}
+	if _, ok := web.VolumeTerms[0].Allow(redacted.Nodes[0].Labels); !ok || web.Volumes[0].Driver != "ebs.csi.aws.com" || web.Ports[0].Number != 443 {
+		t.Errorf("volumes or ports changed:\n%s", text)
+	}
+	if again, err := scenario.Parse(text); err != nil || !reflect.DeepEqual(again, redacted) {
+		t.Errorf("read again it differs (%v):\n%s", err, scenario.Print(again))
+	}
+}
+
 func FuzzPrintIsAFixedPoint(f *testing.F) {
 	f.Add(scenario.Print(full()))
+	f.Add("shape a\n labels b=c\n near k namespaces=*,\"\" weight=3\n  select nothing\n  select \"nothing\" Exists\n volume \"\" exclusive count=2\n port TCP 1\n")
+	f.Add("shape a\n spread k soft\n  select b NotIn c Exists\n prefer\n  require z Gt 3\n volume-term\n  require z In a\nnode n\n attachable d=0\n")
 	f.Add("shape web cpu=1\n  tolerate *:*\nwaiting a/b shape=web count=3\nmachine m\n  for a/b-1\n")
 	f.Add("pool K/n\n require a NotIn \"In\" Exists minvalues 3\n limit cpu=0 nodes=4\n policy empty-for=1m never\n")
 	f.Fuzz(func(t *testing.T, text string) {
