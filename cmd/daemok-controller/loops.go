@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/daemok/daemok/controller/drain"
 	"github.com/daemok/daemok/kube/api"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
@@ -94,7 +95,7 @@ func claimsWith(ctx context.Context, store client.Reader, providerID string) []r
 		return nil
 	}
 	var list karpv1.NodeClaimList
-	if err := store.List(ctx, &list, client.MatchingFields{indexClaimProviderID: providerID}); err != nil {
+	if err := store.List(ctx, &list, client.MatchingFields{drain.IndexProviderID: providerID}); err != nil {
 		return nil // the cache answers, or the claim's own events will
 	}
 	var names []string

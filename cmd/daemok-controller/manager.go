@@ -142,7 +142,7 @@ func addIndexes(ctx context.Context, m ctrl.Manager) error {
 	}{
 		{&corev1.Node{}, claim.IndexProviderID, func(o client.Object) string { return o.(*corev1.Node).Spec.ProviderID }},
 		{&corev1.Pod{}, drain.IndexNodeName, func(o client.Object) string { return o.(*corev1.Pod).Spec.NodeName }},
-		{&karpv1.NodeClaim{}, indexClaimProviderID, func(o client.Object) string { return o.(*karpv1.NodeClaim).Status.ProviderID }},
+		{&karpv1.NodeClaim{}, drain.IndexProviderID, func(o client.Object) string { return o.(*karpv1.NodeClaim).Status.ProviderID }},
 	} {
 		values := func(o client.Object) []string {
 			if v := index.value(o); v != "" {
@@ -156,8 +156,6 @@ func addIndexes(ctx context.Context, m ctrl.Manager) error {
 	}
 	return nil
 }
-
-const indexClaimProviderID = "status.providerID"
 
 // profiling serves the profiles of the running program, where that is asked
 // for.

@@ -34,8 +34,11 @@ const (
 	evictMax     = 10 * time.Second
 )
 
-// IndexNodeName is the field index over pods that the store must have.
-const IndexNodeName = "spec.nodeName"
+// Field indexes that the store must have: over pods, and over claims.
+const (
+	IndexNodeName   = "spec.nodeName"
+	IndexProviderID = "status.providerID"
+)
 
 type publisher interface{ Publish(observe.Event) }
 
@@ -93,17 +96,19 @@ func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration,
 	return r.giveBack(ctx, node, claim)
 }
 
+// claimOf looks the node's claim up by index; nil where it has none.
 func (r *Reconciler) claimOf(ctx context.Context, node *corev1.Node) (*karpv1.NodeClaim, error) {
+	if node.Spec.ProviderID == "" {
+		return nil, nil
+	}
 	var list karpv1.NodeClaimList
-	if err := r.Store.List(ctx, &list); err != nil {
-		return nil, fmt.Errorf("list claims for node %s: %w", node.Name, err)
+	if err := r.Store.List(ctx, &list, client.MatchingFields{IndexProviderID: node.Spec.ProviderID}); err != nil {
+		return nil, fmt.Errorf("look for the claim of node %s: %w", node.Name, err)
 	}
-	for i := range list.Items {
-		if c := &list.Items[i]; c.Status.ProviderID != "" && c.Status.ProviderID == node.Spec.ProviderID {
-			return c.DeepCopy(), nil
-		}
+	if len(list.Items) == 0 {
+		return nil, nil
 	}
-	return nil, nil
+	return list.Items[0].DeepCopy(), nil
 }
 
 // goneAlready reports whether a node whose kubelet is silent has lost its

@@ -18,7 +18,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
@@ -70,6 +69,8 @@ type Reconciler struct {
 	Events  publisher
 	Metrics *observe.Metrics
 	Now     func() time.Time
+
+	counts counts
 }
 
 // Reconcile observes one pool and writes its status.
@@ -79,6 +80,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration,
 		if client.IgnoreNotFound(err) == nil {
 			r.forgetMetrics(name)
 			r.Health.Forget(name)
+			r.counts.forget(name)
 		}
 		return 0, client.IgnoreNotFound(err)
 	}
@@ -98,14 +100,20 @@ func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration,
 	r.validate(o, view)
 	r.readiness(o, view, class)
 	r.health(o, class)
-	if err := r.usage(ctx, o, view, class); err != nil {
+	usage, stale, err := r.usage(ctx, view)
+	if err != nil {
 		return 0, err
 	}
+	r.Generation.SetStatus(o, usage.resources.DeepCopy(), usage.nodes, class.Generation)
+	r.measure(view, usage.resources)
 	condition.Begin(o, r.Now())
 	if !equality.Semantic.DeepEqual(before, o) {
 		if err := r.Store.Status().Patch(ctx, o, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 			return 0, fmt.Errorf("write status of %s: %w", view.ID, err)
 		}
+	}
+	if stale > 0 {
+		return stale, nil
 	}
 	return refreshEvery, nil
 }
@@ -218,42 +226,6 @@ func verdictOf(o Object) Verdict {
 		return Unhealthy
 	}
 	return Unknown
-}
-
-// usage adds up what the pool owns: registered nodes by what they have, other
-// machines by what was bought.
-func (r *Reconciler) usage(ctx context.Context, o Object, view translate.PoolObject, class ClassState) error {
-	var claims karpv1.NodeClaimList
-	if err := r.Store.List(ctx, &claims, client.MatchingLabels{api.LabelNodePool: view.ID.Name}); err != nil {
-		return fmt.Errorf("list claims of %s: %w", view.ID, err)
-	}
-	var nodes corev1.NodeList
-	if err := r.Store.List(ctx, &nodes, client.MatchingLabels{api.LabelNodePool: view.ID.Name}); err != nil {
-		return fmt.Errorf("list nodes of %s: %w", view.ID, err)
-	}
-	capacity := map[string]corev1.ResourceList{}
-	for i := range nodes.Items {
-		capacity[nodes.Items[i].Spec.ProviderID] = nodes.Items[i].Status.Capacity
-	}
-	var sum quantity.Resources
-	for i := range claims.Items {
-		c := &claims.Items[i]
-		if own, registered := capacity[c.Status.ProviderID]; registered && condition.IsTrue(c, karpv1.ClaimRegistered) {
-			sum = sum.Add(translate.Resources(own))
-			continue
-		}
-		sum = sum.Add(translate.Resources(c.Status.Capacity))
-	}
-	resources := translate.ResourceList(sum)
-	resources[api.ResourceNodes] = translate.Quantity(api.ResourceNodes, int64(len(claims.Items)))
-	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
-		if _, there := resources[name]; !there {
-			resources[name] = translate.Quantity(string(name), 0)
-		}
-	}
-	r.Generation.SetStatus(o, resources, int64(len(claims.Items)), class.Generation)
-	r.measure(view, resources)
-	return nil
 }
 
 // measure sets the pool's gauges; those of resources that it no longer owns or

@@ -30,6 +30,21 @@ type listener struct{ reasons []string }
 
 func (l *listener) Publish(e observe.Event) { l.reasons = append(l.reasons, e.Reason) }
 
+// generation reads and writes NodePools of the first version.
+func generation() Generation {
+	return Generation{
+		Kind:     translate.KindNodePool,
+		New:      func() Object { return &karpv1.NodePool{} },
+		View:     func(o Object) translate.PoolObject { return translate.FromNodePool(o.(*karpv1.NodePool)) },
+		Validate: func(o Object) []validate.Finding { return validate.NodePool(o.(*karpv1.NodePool)) },
+		Hash:     func(Object) (string, string) { return "hash", "v" },
+		SetStatus: func(o Object, r corev1.ResourceList, nodes, generation int64) {
+			p := o.(*karpv1.NodePool)
+			p.Status.Resources, p.Status.Nodes, p.Status.NodeClassObservedGeneration = r, nodes, generation
+		},
+	}
+}
+
 // reconcile runs one look at a pool in a world of the given objects.
 func reconcile(t *testing.T, p *karpv1.NodePool, class ClassState, offered map[string]bool, others ...client.Object) (*karpv1.NodePool, *listener) {
 	t.Helper()
@@ -39,17 +54,7 @@ func reconcile(t *testing.T, p *karpv1.NodePool, class ClassState, offered map[s
 	store := fake.NewClientBuilder().WithScheme(s).WithStatusSubresource(&karpv1.NodePool{}).WithObjects(append(others, p)...).Build()
 	events := &listener{}
 	r := &Reconciler{
-		Generation: Generation{
-			Kind:     translate.KindNodePool,
-			New:      func() Object { return &karpv1.NodePool{} },
-			View:     func(o Object) translate.PoolObject { return translate.FromNodePool(o.(*karpv1.NodePool)) },
-			Validate: func(o Object) []validate.Finding { return validate.NodePool(o.(*karpv1.NodePool)) },
-			Hash:     func(Object) (string, string) { return "hash", "v" },
-			SetStatus: func(o Object, r corev1.ResourceList, nodes, generation int64) {
-				p := o.(*karpv1.NodePool)
-				p.Status.Resources, p.Status.Nodes, p.Status.NodeClassObservedGeneration = r, nodes, generation
-			},
-		},
+		Generation: generation(),
 		Store:      store,
 		ClassState: func(context.Context, karpv1.NodeClassReference) (ClassState, error) { return class, nil },
 		Offered:    func(karpv1.NodeClassReference) map[string]bool { return offered },

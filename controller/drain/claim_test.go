@@ -1,0 +1,74 @@
+package drain
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/storetest"
+)
+
+// counting is a client that counts the claims it returned.
+type counting struct {
+	client.Client
+	claims int
+}
+
+func (c *counting) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	err := c.Client.List(ctx, list, options...)
+	if l, ok := list.(*karpv1.NodeClaimList); ok {
+		c.claims += len(l.Items)
+	}
+	return err
+}
+
+// TestTheClaimOfANodeIsLookedUp: among many claims the node's own is found
+// without reading the others, and a node without a machine has none.
+func TestTheClaimOfANodeIsLookedUp(t *testing.T) {
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, karpv1.AddToScheme} {
+		if err := add(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hand := storetest.New(s, time.Now).Connect(nil)
+	for i := range 1000 {
+		c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("c-%d", i)}}
+		if i >= 500 { // the others have no machine yet
+			c.Status.ProviderID = fmt.Sprintf("aws:///a/i-%d", i)
+		}
+		if err := hand.Create(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tests := map[string]struct{ providerID, want string }{
+		"a node of ours":            {"aws:///a/i-700", "c-700"},
+		"a node of somebody else":   {"aws:///a/i-1", ""},
+		"a node without a provider": {"", ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			store := &counting{Client: hand}
+			node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Spec: corev1.NodeSpec{ProviderID: tt.providerID}}
+			claim, err := (&Reconciler{Store: store}).claimOf(t.Context(), node)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			if claim != nil {
+				got = claim.Name
+			}
+			if got != tt.want || store.claims > 1 {
+				t.Errorf("found %q after reading %d claims, want %q and no others", got, store.claims, tt.want)
+			}
+		})
+	}
+}
