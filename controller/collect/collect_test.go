@@ -1,0 +1,384 @@
+package collect
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/condition"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/storetest"
+	"github.com/daemok/daemok/observe"
+)
+
+var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// yard is a cloud that lists what it is told to and notes what is given back.
+type yard struct {
+	cloud.Machines // no more of it than List and Terminate is supported
+
+	list   []cloud.Machine
+	err    error
+	stuck  string // a machine that cannot be given back
+	listed func()
+	back   []string
+}
+
+func (y *yard) List(context.Context, cloud.Filter) ([]cloud.Machine, error) {
+	if y.listed != nil {
+		y.listed()
+	}
+	return y.list, y.err
+}
+
+func (y *yard) Terminate(_ context.Context, ids ...string) ([]string, error) {
+	if slices.Contains(ids, y.stuck) {
+		return nil, errors.New("throttled")
+	}
+	y.back = append(y.back, ids...)
+	return nil, nil
+}
+
+// place is a cluster and a cloud that may not agree, with their collector.
+type place struct {
+	t    *testing.T
+	hand *storetest.Connection
+	yard *yard
+	now  time.Time
+	c    *Collector
+	api  error // what reading claims brings
+
+	metrics *prometheus.Registry
+}
+
+func newPlace(t *testing.T) *place {
+	t.Helper()
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, karpv1.AddToScheme} {
+		if err := add(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := &place{t: t, yard: &yard{}, now: start, metrics: prometheus.NewRegistry()}
+	server := storetest.New(s, func() time.Time { return p.now })
+	p.hand = server.Connect(nil)
+	live := server.Connect(func(c storetest.Call) (before, after error) {
+		if c.Kind == "NodeClaimList" {
+			return p.api, nil
+		}
+		return nil, nil
+	})
+	p.c = &Collector{
+		Store: p.hand, Live: live, Machines: p.yard, Log: slog.New(slog.DiscardHandler),
+		Metrics: observe.NewMetrics(p.metrics, "", "", "", ""), Now: func() time.Time { return p.now },
+	}
+	return p
+}
+
+func (p *place) create(o client.Object) {
+	p.t.Helper()
+	if err := p.hand.Create(p.t.Context(), o); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// machine stands at the cloud, bought so long ago.
+func (p *place) machine(id string, ago time.Duration, change ...func(*cloud.Machine)) {
+	m := cloud.Machine{ID: id, ProviderID: "aws:///a/" + id, State: cloud.Running, LaunchedAt: p.now.Add(-ago)}
+	for _, c := range change {
+		c(&m)
+	}
+	p.yard.list = append(p.yard.list, m)
+}
+
+// claim is in the cluster, with the machine of that ID; "" is none yet.
+func (p *place) claim(name, id string, change ...func(*karpv1.NodeClaim)) {
+	p.t.Helper()
+	c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{api.LabelNodePool: "default"}}}
+	if id != "" {
+		c.Status.ProviderID = "aws:///a/" + id
+	}
+	for _, change := range change {
+		change(c)
+	}
+	p.create(c)
+}
+
+func (p *place) node(name, id string, ready corev1.ConditionStatus) {
+	p.t.Helper()
+	p.create(&corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.NodeSpec{ProviderID: "aws:///a/" + id},
+		Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: ready}}},
+	})
+}
+
+// left lists what the cluster still has, and what was given back.
+func (p *place) left() string {
+	p.t.Helper()
+	var claims karpv1.NodeClaimList
+	var nodes corev1.NodeList
+	for _, l := range []client.ObjectList{&claims, &nodes} {
+		if err := p.hand.List(p.t.Context(), l); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	var words []string
+	for _, c := range claims.Items {
+		words = append(words, c.Name)
+	}
+	for _, n := range nodes.Items {
+		words = append(words, n.Name)
+	}
+	for _, id := range p.yard.back {
+		words = append(words, "-"+id)
+	}
+	return strings.Join(words, " ")
+}
+
+func launched(ago time.Duration) func(*karpv1.NodeClaim) {
+	return func(c *karpv1.NodeClaim) { condition.SetTrue(c, karpv1.ClaimLaunched, start.Add(-ago)) }
+}
+
+func registered(c *karpv1.NodeClaim) { condition.SetTrue(c, karpv1.ClaimRegistered, start) }
+
+func ofBatch(c *karpv1.NodeClaim) {
+	c.Annotations = map[string]string{api.MarkLaunchAttempt: "batch/1"}
+}
+
+// ending is a claim that is being deleted and has not gone yet.
+func (p *place) ending(name string) {
+	p.t.Helper()
+	c := &karpv1.NodeClaim{}
+	if err := p.hand.Get(p.t.Context(), client.ObjectKey{Name: name}, c); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := p.hand.Delete(p.t.Context(), c); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func held(c *karpv1.NodeClaim) { c.Finalizers = []string{api.FinalizerTermination} }
+
+func TestOrphanMachines(t *testing.T) {
+	bought := func(m *cloud.Machine) { m.Batch = "batch" }
+	tests := map[string]struct {
+		given func(p *place)
+		want  string
+	}{
+		"a machine that no claim has is given back": {func(p *place) {
+			p.machine("i-1", time.Hour)
+		}, "-i-1"},
+		"its node goes with it": {func(p *place) {
+			p.machine("i-1", time.Hour)
+			p.node("n-1", "i-1", corev1.ConditionTrue)
+			p.node("n-2", "i-2", corev1.ConditionTrue)
+		}, "n-2 -i-1"},
+		"a machine that a claim has stays": {func(p *place) {
+			p.machine("i-1", time.Hour)
+			p.claim("c-1", "i-1")
+		}, "c-1"},
+		"one whose claim is on its way out is left to it": {func(p *place) {
+			p.machine("i-1", time.Hour)
+			p.claim("c-1", "i-1", held)
+			p.ending("c-1")
+		}, "c-1"},
+		"a young machine is left alone": {func(p *place) {
+			p.machine("i-1", youngFor-time.Second)
+		}, ""},
+		"one that is just old enough is not": {func(p *place) {
+			p.machine("i-1", youngFor)
+		}, "-i-1"},
+		"a machine whose purchase a claim still waits for stays": {func(p *place) {
+			p.machine("i-1", time.Hour, bought)
+			p.claim("c-1", "", ofBatch)
+		}, "c-1"},
+		"one of a purchase that was given up does not": {func(p *place) {
+			p.machine("i-1", time.Hour, bought)
+			p.claim("c-1", "", ofBatch, held)
+			p.ending("c-1")
+		}, "c-1 -i-1"},
+		"nor one of a purchase whose claims all have theirs": {func(p *place) {
+			p.machine("i-1", time.Hour, bought)
+			p.machine("i-2", time.Hour, bought)
+			p.claim("c-1", "i-2", ofBatch)
+		}, "c-1 -i-1"},
+		"a machine of no purchase is not taken for one awaited": {func(p *place) {
+			p.machine("i-1", time.Hour)
+			p.claim("c-1", "")
+		}, "c-1 -i-1"},
+		"one that is shutting down already is not asked again": {func(p *place) {
+			p.machine("i-1", time.Hour, func(m *cloud.Machine) { m.State = cloud.ShuttingDown })
+		}, ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t)
+			tt.given(p)
+			if _, err := p.c.Round(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got := p.left(); got != tt.want {
+				t.Errorf("left and given back: %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestOrphanClaims(t *testing.T) {
+	tests := map[string]struct {
+		given func(p *place)
+		want  string
+	}{
+		"a claim goes whose machine has vanished and whose node has too": {func(p *place) {
+			p.claim("c-1", "i-1", registered)
+		}, ""},
+		"or whose node is silent": {func(p *place) {
+			p.claim("c-1", "i-1", registered)
+			p.node("n-1", "i-1", corev1.ConditionUnknown)
+		}, "n-1"},
+		"a node that is ready proves that the machine is there": {func(p *place) {
+			p.claim("c-1", "i-1", registered)
+			p.node("n-1", "i-1", corev1.ConditionTrue)
+		}, "c-1 n-1"},
+		"a machine that is shutting down is as good as gone": {func(p *place) {
+			p.claim("c-1", "i-1", registered)
+			p.machine("i-1", time.Hour, func(m *cloud.Machine) { m.State = cloud.ShuttingDown })
+		}, ""},
+		"a machine just bought may not be listed yet": {func(p *place) {
+			p.claim("c-1", "i-1", launched(visibleAfter-time.Second))
+		}, "c-1"},
+		"one that ought to be listed was taken back while it booted": {func(p *place) {
+			p.claim("c-1", "i-1", launched(visibleAfter))
+		}, ""},
+		"a claim that nobody has bought for waits": {func(p *place) {
+			p.claim("c-1", "")
+		}, "c-1"},
+		"a claim on its way out goes its own way": {func(p *place) {
+			p.claim("c-1", "i-1", registered, held)
+			p.ending("c-1")
+		}, "c-1"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t)
+			tt.given(p)
+			if _, err := p.c.Round(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got := p.left(); got != tt.want {
+				t.Errorf("left: %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestACollectedClaimIsCounted(t *testing.T) {
+	p := newPlace(t)
+	p.claim("c-1", "i-1", registered, held)
+	for range 2 { // it is still there at the second look, on its way out
+		if _, err := p.c.Round(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	families, err := p.metrics.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	counted := 0.0
+	for _, f := range families {
+		if f.GetName() == "karpenter_nodeclaims_disrupted_total" {
+			counted += f.GetMetric()[0].GetCounter().GetValue()
+		}
+	}
+	if counted != 1 {
+		t.Errorf("counted %v times, want once", counted)
+	}
+}
+
+// TestAClaimWrittenMeanwhileIsNoOrphan: the claims are read before the
+// machines, so one that gets its machine in between looks like nothing at all.
+func TestAClaimWrittenMeanwhileIsNoOrphan(t *testing.T) {
+	p := newPlace(t)
+	p.yard.listed = func() {
+		p.claim("c-1", "i-1", registered)
+		p.node("n-1", "i-1", corev1.ConditionFalse)
+	}
+	if _, err := p.c.Round(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.left(); got != "c-1 n-1" {
+		t.Errorf("left: %q, want the new claim and its node", got)
+	}
+}
+
+// TestNothingIsCollectedBlindly: a side that cannot be read is not an empty one.
+func TestNothingIsCollectedBlindly(t *testing.T) {
+	tests := map[string]func(p *place){
+		"when the claims cannot be read":     func(p *place) { p.api = errors.New("connection refused") },
+		"when the machines cannot be listed": func(p *place) { p.yard.list, p.yard.err = nil, errors.New("throttled") },
+	}
+	for name, trouble := range tests {
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t)
+			p.machine("i-1", time.Hour)
+			p.claim("c-2", "i-2", registered)
+			trouble(p)
+			after, err := p.c.Round(t.Context())
+			if err == nil || after != EveryNew {
+				t.Errorf("the round ended with %v and comes again after %v, want an error and a look soon", err, after)
+			}
+			if got := p.left(); got != "c-2" {
+				t.Errorf("left and given back: %q, want all as it was", got)
+			}
+		})
+	}
+}
+
+// TestOneStuckMachineHoldsUpNoOther: what fails is told and tried again, the
+// others go.
+func TestOneStuckMachineHoldsUpNoOther(t *testing.T) {
+	p := newPlace(t)
+	p.yard.stuck = "i-1"
+	p.machine("i-1", time.Hour)
+	p.machine("i-2", time.Hour)
+	p.claim("c-3", "i-3", registered)
+	if _, err := p.c.Round(t.Context()); err == nil || !strings.Contains(err.Error(), "i-1") {
+		t.Errorf("the round ended with %v, want the machine named", err)
+	}
+	if got := p.left(); got != "-i-2" {
+		t.Errorf("left and given back: %q, want the other machine and the claim gone", got)
+	}
+	p.yard.stuck = ""
+	p.yard.list = p.yard.list[:1]
+	if _, err := p.c.Round(t.Context()); err != nil || p.left() != "-i-2 -i-1" {
+		t.Errorf("the next round ended with %v and %q, want the machine given back", err, p.left())
+	}
+}
+
+// TestLooksBecomeRare: often right after a start, which may follow a crash,
+// then every two minutes.
+func TestLooksBecomeRare(t *testing.T) {
+	p := newPlace(t)
+	for i := range newRounds + 5 {
+		want := EveryNew
+		if i+1 >= newRounds {
+			want = EveryUsed
+		}
+		if after, err := p.c.Round(t.Context()); err != nil || after != want {
+			t.Fatalf("after round %d: %v, %v; want %v", i+1, after, err, want)
+		}
+	}
+}
