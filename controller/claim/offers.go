@@ -11,19 +11,14 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// typesMax is how many machine types one fleet request names at most.
-const typesMax = 60
-
 // optionOrder is which way to pay is tried first where several may be used.
 var optionOrder = []cluster.Option{cluster.Reserved, cluster.Spot, cluster.OnDemand}
 
-// offersFor lists what may be bought for a claim now, best first: offers of
-// one purchase option, the first in optionOrder of which any can be had, by
-// price with unknown prices last and ties by type and zone, of at most
-// typesMax types. wellKnown tells which labels the cloud sets; the others are
-// the pool's own and say nothing about machines. want must not name labels
-// that the claim itself carries.
-func offersFor(want constraint.Requirements, requests quantity.Resources, kinds []cluster.Kind, wellKnown func(key string) bool) []cloud.OfferChoice {
+// fittingOffers lists everything that could be bought for a claim now.
+// wellKnown tells which labels the cloud sets; the others are the pool's own
+// and say nothing about machines. want must not name labels that the claim
+// itself carries.
+func fittingOffers(want constraint.Requirements, requests quantity.Resources, kinds []cluster.Kind, wellKnown func(key string) bool) []priced {
 	var fitting []priced
 	for i := range kinds {
 		k := &kinds[i]
@@ -32,17 +27,26 @@ func offersFor(want constraint.Requirements, requests quantity.Resources, kinds 
 		}
 		for j := range k.Offers {
 			o := &k.Offers[j]
-			if o.Available && meets(want, k, o, wellKnown) {
-				fitting = append(fitting, priced{k, o})
+			if p := (priced{k, o}); o.Available && p.meets(want, wellKnown) {
+				fitting = append(fitting, p)
 			}
 		}
 	}
+	return fitting
+}
+
+// choose lists what to name in a request, best first: offers of one purchase
+// option, the first in optionOrder of which any can be had, by price with
+// unknown prices last and ties by type and zone, of at most typesMax types and
+// at most offersMax in all, which keep minValues where all that fit do.
+func choose(fitting []priced, want constraint.Requirements, requests quantity.Resources) []cloud.OfferChoice {
+	all := fitting
 	if !asksVariety(want) { // or what is dropped might be what minValues counts
 		fitting = withoutDearSpot(withoutExotic(fitting, requests))
 	}
 	for _, option := range optionOrder {
 		if choice := ofOption(fitting, option); len(choice) > 0 {
-			return firstTypes(choice)
+			return choices(firstOffers(choice, all, want))
 		}
 	}
 	return nil
@@ -58,13 +62,18 @@ type priced struct {
 	offer *cluster.Offer
 }
 
+// label is what the node will carry under the key.
+func (p priced) label(key string) (value string, present bool) {
+	if value, present = p.offer.Labels.Get(key); present {
+		return value, true
+	}
+	return p.kind.Labels.Get(key)
+}
+
 // meets reports whether a machine of the offer has every label asked for.
-func meets(want constraint.Requirements, k *cluster.Kind, o *cluster.Offer, wellKnown func(string) bool) bool {
+func (p priced) meets(want constraint.Requirements, wellKnown func(string) bool) bool {
 	for _, r := range want {
-		value, present := o.Labels.Get(r.Key)
-		if !present {
-			value, present = k.Labels.Get(r.Key)
-		}
+		value, present := p.label(r.Key)
 		if !present && !wellKnown(r.Key) {
 			continue
 		}
@@ -130,15 +139,9 @@ func ofOption(list []priced, option cluster.Option) []priced {
 	return out
 }
 
-// firstTypes keeps the offers of the first typesMax types.
-func firstTypes(list []priced) []cloud.OfferChoice {
+func choices(list []priced) []cloud.OfferChoice {
 	var out []cloud.OfferChoice
-	types := map[string]bool{}
 	for _, p := range list {
-		if !types[p.kind.Name] && len(types) == typesMax {
-			continue
-		}
-		types[p.kind.Name] = true
 		out = append(out, cloud.OfferChoice{
 			Kind: p.kind.Name, Zone: p.offer.Zone, Option: p.offer.Option,
 			Priority: float64(p.offer.Price) / 1e6,

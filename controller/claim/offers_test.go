@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/quantity"
@@ -46,14 +47,19 @@ func want(key string, op constraint.Operator, values ...string) constraint.Requi
 	return constraint.Requirement{Key: key, Set: set}
 }
 
-// variety is any value of a key, of which so many must stay open.
-func variety(key string, n int) constraint.Requirement {
+// several is any value of a key, of which so many must stay open.
+func several(key string, n int) constraint.Requirement {
 	r := want(key, constraint.Exists)
 	r.MinValues = n
 	return r
 }
 
-func TestOffersFor(t *testing.T) {
+func offered(asked []constraint.Requirement, requests quantity.Resources, kinds []cluster.Kind) []cloud.OfferChoice {
+	all := constraint.NewRequirements(asked...)
+	return choose(fittingOffers(all, requests, kinds, machinesDefine), all, requests)
+}
+
+func TestOffers(t *testing.T) {
 	small := kind("m5.large", 2000, "a on-demand 96", "b on-demand 96", "a spot 30")
 	big := kind("m5.xlarge", 4000, "a on-demand 192", "a spot 60")
 	tests := map[string]struct {
@@ -74,7 +80,7 @@ func TestOffersFor(t *testing.T) {
 		"SC-425 unless nothing else is left":            {[]cluster.Kind{gpu(kind("g5.large", 2000, "a on-demand 10"))}, nil, 1000, 0, "g5.large/a/on-demand"},
 		"a GPU that was asked for is bought":            {[]cluster.Kind{gpu(kind("g5.large", 2000, "a on-demand 10")), small}, nil, 1000, 1, "g5.large/a/on-demand"},
 		"bare metal is left out":                        {[]cluster.Kind{kind("m5.metal", 9000, "a on-demand 1"), small}, nil, 1000, 0, "m5.large/a/spot"},
-		"bare metal counts where minValues is asked":    {[]cluster.Kind{kind("m5.metal", 9000, "a on-demand 100"), kind("m5.large", 2000, "a on-demand 96")}, []constraint.Requirement{variety(api.LabelInstanceType, 2)}, 1000, 0, "m5.large/a/on-demand m5.metal/a/on-demand"},
+		"bare metal counts where minValues is asked":    {[]cluster.Kind{kind("m5.metal", 9000, "a on-demand 100"), kind("m5.large", 2000, "a on-demand 96")}, []constraint.Requirement{several(api.LabelInstanceType, 2)}, 1000, 0, "m5.large/a/on-demand m5.metal/a/on-demand"},
 		"labels of the pool's own do not matter":        {[]cluster.Kind{small}, []constraint.Requirement{want("team", constraint.In, "a")}, 1000, 0, "m5.large/a/spot"},
 		"the pool's name says nothing about machines":   {[]cluster.Kind{small}, []constraint.Requirement{want(api.LabelNodePool, constraint.In, "default")}, 1000, 0, "m5.large/a/spot"},
 		"a well-known label the kind lacks does":        {[]cluster.Kind{small}, []constraint.Requirement{want(api.LabelGPUName, constraint.Exists)}, 1000, 0, ""},
@@ -86,7 +92,7 @@ func TestOffersFor(t *testing.T) {
 				requests = requests.With("nvidia.com/gpu", tt.gpus)
 			}
 			var words []string
-			for _, o := range offersFor(constraint.NewRequirements(tt.want...), requests, tt.kinds, machinesDefine) {
+			for _, o := range offered(tt.want, requests, tt.kinds) {
 				words = append(words, o.Kind+"/"+o.Zone+"/"+string(o.Option))
 			}
 			if got := strings.Join(words, " "); got != tt.offer {
@@ -101,7 +107,7 @@ func TestAtMostSixtyTypes(t *testing.T) {
 	for i := range 70 {
 		kinds = append(kinds, kind(fmt.Sprintf("t%02d", i), 2000, fmt.Sprintf("a on-demand %d", 100+i), fmt.Sprintf("b on-demand %d", 100+i)))
 	}
-	got := offersFor(nil, quantity.Resources{CPU: 1000}, kinds, machinesDefine)
+	got := offered(nil, quantity.Resources{CPU: 1000}, kinds)
 	if len(got) != 120 || got[119].Kind != "t59" {
 		t.Errorf("%d offers, the last %v; want two zones of the sixty cheapest types", len(got), got[len(got)-1])
 	}

@@ -56,9 +56,9 @@ func (r *Requests) For(ctx context.Context, c *karpv1.NodeClaim) (cloud.LaunchRe
 	if err != nil {
 		return cloud.LaunchRequest{}, &cloud.RefusedError{Reason: karpv1.ReasonLaunchFailed, Cause: "spec.requirements: " + err.Error()}
 	}
-	options := offersFor(ofMachine(want, c.Labels), translate.Resources(c.Spec.Resources.Requests), catalogue.Kinds, machinesDefine)
-	if len(options) == 0 {
-		return cloud.LaunchRequest{}, &cloud.NoCapacityError{Cause: "no type that the claim allows and that holds its requests is offered and available now"}
+	options, err := optionsFor(c, ofMachine(want, c.Labels), catalogue.Kinds)
+	if err != nil {
+		return cloud.LaunchRequest{}, err
 	}
 	return cloud.LaunchRequest{
 		Class:   class.Cloud,
@@ -66,6 +66,21 @@ func (r *Requests) For(ctx context.Context, c *karpv1.NodeClaim) (cloud.LaunchRe
 		Tags:    tagsOf(c),
 		Node:    cloud.NodeSetup{Labels: c.Labels, Taints: bootTaints(c)},
 	}, nil
+}
+
+// optionsFor lists the offers for a claim. Where what can be had has become too
+// little for its minValues nothing is bought, unless the claim was made with
+// fewer values than minValues asks for, as policy BestEffort allows.
+func optionsFor(c *karpv1.NodeClaim, want constraint.Requirements, kinds []cluster.Kind) ([]cloud.OfferChoice, error) {
+	requests := translate.Resources(c.Spec.Resources.Requests)
+	fitting := fittingOffers(want, requests, kinds, machinesDefine)
+	if len(fitting) == 0 {
+		return nil, &cloud.NoCapacityError{Cause: "no type that the claim allows and that holds its requests is offered and available now"}
+	}
+	if why := shortOf(want, fitting); why != "" && c.Annotations[api.AnnotationMinValuesRelaxed] != "true" {
+		return nil, &cloud.NoCapacityError{Cause: why}
+	}
+	return choose(fitting, want, requests), nil
 }
 
 // machinesDefine tells which labels offers must have a say on. The pool's name
