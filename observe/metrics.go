@@ -1,11 +1,14 @@
 // Package observe tells operators what the product does: metrics and events.
 // It listens to plans and outcomes and is never called by the core.
 //
-// It promises that every metric's name, type and labels stand in this one
-// file, and that names which Karpenter's users rely on keep their meaning.
+// It promises that every metric's name, type, unit and labels stand in one
+// table, and that names which Karpenter's users rely on keep their meaning.
+// Amounts of the moment are read at the scrape by observe/state; what happens
+// to objects is counted from the watches by observe/follow. It decides nothing.
 package observe
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -17,74 +20,187 @@ var durationBuckets = []float64{
 	3.5, 4, 4.5, 5, 6, 7, 8, 9, 10, 15, 20, 25, 30, 40, 50, 60, 120, 150, 300, 450, 600,
 }
 
-// Metrics is every metric the controller exports. Build it with NewMetrics.
+// provisioner is the controller that plans, in the words of Karpenter's labels.
+const provisioner = "provisioner"
+
+// Metrics is every metric that is written when something happens. Build it
+// with NewMetrics.
 type Metrics struct {
-	ClaimsCreated    *prometheus.CounterVec // reason, nodepool, min_values_relaxed
-	ClaimsDisrupted  *prometheus.CounterVec // reason, nodepool, capacity_type, consolidation_policy, termination_mode
-	ClaimsTerminated *prometheus.CounterVec // nodepool, capacity_type, zone
-	NodesCreated     *prometheus.CounterVec // nodepool, zone
-	NodesTerminated  *prometheus.CounterVec // nodepool, zone
-	Evictions        *prometheus.CounterVec // code
-	PlanSeconds      prometheus.Histogram
-	QueueDepth       prometheus.Gauge
-	Unschedulable    prometheus.Gauge
-	StateNodes       prometheus.Gauge
-	StateSynced      prometheus.Gauge
-	PoolLimit        *prometheus.GaugeVec // resource_type, nodepool
-	PoolUsage        *prometheus.GaugeVec // resource_type, nodepool
-	CloudSeconds     *prometheus.HistogramVec
-	CloudErrors      *prometheus.CounterVec
-	AWSRequests      *prometheus.CounterVec // service, action, status_code
-	AWSSeconds       *prometheus.HistogramVec
+	PlanSeconds     prometheus.Histogram
+	QueueDepth      prometheus.Gauge
+	Unschedulable   prometheus.Gauge
+	DecisionSeconds prometheus.Histogram
+	StateNodes      prometheus.Gauge
+
+	Decisions         *prometheus.CounterVec // decision, reason, consolidation_type
+	DecisionsByPool   *prometheus.CounterVec // nodepool, decision, reason, consolidation_type
+	FailedValidations *prometheus.CounterVec // consolidation_type
+	FailedRemovals    *prometheus.CounterVec // decision, reason, consolidation_type
+
+	ClaimsCreated      *prometheus.CounterVec   // reason, nodepool, min_values_relaxed
+	ClaimsDisrupted    *prometheus.CounterVec   // reason, nodepool, capacity_type, consolidation_policy, termination_mode
+	ClaimsTerminated   *prometheus.CounterVec   // nodepool, capacity_type, zone
+	ClaimEndSeconds    *prometheus.HistogramVec // nodepool
+	MachineEndSeconds  *prometheus.HistogramVec // nodepool
+	NodesCreated       *prometheus.CounterVec   // nodepool, zone
+	NodesTerminated    *prometheus.CounterVec   // nodepool, zone
+	NodesDrained       *prometheus.CounterVec   // nodepool
+	NodeEndSeconds     *prometheus.SummaryVec   // nodepool
+	NodeLifeSeconds    *prometheus.HistogramVec // nodepool
+	PoolLimit          *prometheus.GaugeVec     // resource_type, nodepool
+	PoolUsage          *prometheus.GaugeVec     // resource_type, nodepool
+	Evictions          *prometheus.CounterVec   // code
+	PodBoundSeconds    prometheus.Histogram
+	PodStartSeconds    prometheus.Summary
+	PlannedBoundSecs   prometheus.Histogram
+	PlannedStartSecs   prometheus.Histogram
+	ConditionChanges   map[string]*prometheus.CounterVec   // by kind: type, status, reason
+	ConditionSeconds   map[string]*prometheus.HistogramVec // by kind: type, status
+	TerminationSeconds map[string]prometheus.Histogram     // by kind
+
+	CloudSeconds   *prometheus.HistogramVec // controller, method, provider
+	CloudErrors    *prometheus.CounterVec   // controller, method, provider, error
+	LaunchFailures *prometheus.CounterVec   // zone, zone_id, capacity_type, reason
+	BatchSize      *prometheus.HistogramVec // batcher
+	AWSRequests    *prometheus.CounterVec   // service, action, status_code
+	AWSSeconds     *prometheus.HistogramVec // service, action, status_code
+	AWSRetries     *prometheus.HistogramVec // service, action
+
+	synced atomic.Bool
 }
 
-// NewMetrics registers every metric with r. It panics when a name is taken,
-// which is a mistake of the program that calls it twice.
+// NewMetrics registers every metric that it holds with r. It panics when a
+// name is taken, which is a mistake of the program that calls it twice.
 func NewMetrics(r prometheus.Registerer, version, commit, goVersion, arch string) *Metrics {
-	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
-		r.MustRegister(c)
-		return c
+	b := builder{r}
+	b.gauges("karpenter_build_info").WithLabelValues(version, goVersion, arch, commit).Set(1)
+	m := &Metrics{
+		PlanSeconds:     b.histograms("karpenter_scheduler_scheduling_duration_seconds").WithLabelValues(provisioner).(prometheus.Histogram),
+		QueueDepth:      b.gauges("karpenter_scheduler_queue_depth").WithLabelValues(provisioner),
+		Unschedulable:   b.gauges("karpenter_scheduler_unschedulable_pods_count").WithLabelValues(provisioner),
+		DecisionSeconds: b.histogram("karpenter_pods_scheduling_decision_duration_seconds"),
+		StateNodes:      b.gauges("karpenter_cluster_state_node_count").WithLabelValues(),
+
+		Decisions:         b.counters("karpenter_voluntary_disruption_decisions_total"),
+		DecisionsByPool:   b.counters("karpenter_voluntary_disruption_decisions_by_nodepool_total"),
+		FailedValidations: b.counters("karpenter_voluntary_disruption_failed_validations_total"),
+		FailedRemovals:    b.counters("karpenter_voluntary_disruption_queue_failures_total"),
+
+		ClaimsCreated:     b.counters("karpenter_nodeclaims_created_total"),
+		ClaimsDisrupted:   b.counters("karpenter_nodeclaims_disrupted_total"),
+		ClaimsTerminated:  b.counters("karpenter_nodeclaims_terminated_total"),
+		ClaimEndSeconds:   b.histograms("karpenter_nodeclaims_termination_duration_seconds"),
+		MachineEndSeconds: b.histograms("karpenter_nodeclaims_instance_termination_duration_seconds"),
+		NodesCreated:      b.counters("karpenter_nodes_created_total"),
+		NodesTerminated:   b.counters("karpenter_nodes_terminated_total"),
+		NodesDrained:      b.counters("karpenter_nodes_drained_total"),
+		NodeEndSeconds:    b.summaries("karpenter_nodes_termination_duration_seconds"),
+		NodeLifeSeconds:   b.histograms("karpenter_nodes_lifetime_duration_seconds"),
+		PoolLimit:         b.gauges("karpenter_nodepools_limit"),
+		PoolUsage:         b.gauges("karpenter_nodepools_usage"),
+
+		Evictions:        b.counters("karpenter_pods_eviction_requests_total"),
+		PodBoundSeconds:  b.histogram("karpenter_pods_bound_duration_seconds"),
+		PodStartSeconds:  b.summaries("karpenter_pods_startup_duration_seconds").WithLabelValues().(prometheus.Summary),
+		PlannedBoundSecs: b.histogram("karpenter_pods_provisioning_bound_duration_seconds"),
+		PlannedStartSecs: b.histogram("karpenter_pods_provisioning_startup_duration_seconds"),
+
+		CloudSeconds:   b.histograms("karpenter_cloudprovider_duration_seconds"),
+		CloudErrors:    b.counters("karpenter_cloudprovider_errors_total"),
+		LaunchFailures: b.counters("karpenter_cloudprovider_instance_launch_failures_total"),
+		BatchSize:      b.histograms("karpenter_cloudprovider_batcher_batch_size"),
+		AWSRequests:    b.counters("aws_sdk_go_request_total"),
+		AWSSeconds:     b.histograms("aws_sdk_go_request_duration_seconds"),
+		AWSRetries:     b.histograms("aws_sdk_go_request_retry_count"),
 	}
-	gauges := func(name, help string, labels ...string) *prometheus.GaugeVec {
-		g := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
-		r.MustRegister(g)
-		return g
-	}
-	histogram := func(name, help string, labels ...string) *prometheus.HistogramVec {
-		h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: durationBuckets}, labels)
-		r.MustRegister(h)
-		return h
-	}
-	gauges("karpenter_build_info", "Always 1; the labels tell the build.", "version", "goversion", "goarch", "commit").
-		WithLabelValues(version, goVersion, arch, commit).Set(1)
-	scheduling := histogram("karpenter_scheduler_scheduling_duration_seconds", "Seconds one plan took.", "controller")
-	depth := gauges("karpenter_scheduler_queue_depth", "Pods waiting for a place when the last plan was made.", "controller")
-	unschedulable := gauges("karpenter_scheduler_unschedulable_pods_count", "Pods the last plan found no place for.", "controller")
-	return &Metrics{
-		ClaimsCreated:    counter("karpenter_nodeclaims_created_total", "NodeClaims created.", "reason", "nodepool", "min_values_relaxed"),
-		ClaimsDisrupted:  counter("karpenter_nodeclaims_disrupted_total", "NodeClaims let go, by reason.", "reason", "nodepool", "capacity_type", "consolidation_policy", "termination_mode"),
-		ClaimsTerminated: counter("karpenter_nodeclaims_terminated_total", "NodeClaims whose machine is gone.", "nodepool", "capacity_type", "zone"),
-		NodesCreated:     counter("karpenter_nodes_created_total", "Nodes registered.", "nodepool", "zone"),
-		NodesTerminated:  counter("karpenter_nodes_terminated_total", "Nodes gone after their drain.", "nodepool", "zone"),
-		Evictions:        counter("karpenter_pods_eviction_requests_total", "Eviction calls, by HTTP status.", "code"),
-		PlanSeconds:      scheduling.WithLabelValues("provisioner").(prometheus.Histogram),
-		QueueDepth:       depth.WithLabelValues("provisioner"),
-		Unschedulable:    unschedulable.WithLabelValues("provisioner"),
-		StateNodes:       gauges("karpenter_cluster_state_node_count", "Nodes known, others' included.").WithLabelValues(),
-		StateSynced:      gauges("karpenter_cluster_state_synced", "1 once every object of the API was seen.").WithLabelValues(),
-		PoolLimit:        gauges("karpenter_nodepools_limit", "Limit of a pool, in cores, bytes or pieces.", "resource_type", "nodepool"),
-		PoolUsage:        gauges("karpenter_nodepools_usage", "Capacity a pool owns, in cores, bytes or pieces.", "resource_type", "nodepool"),
-		CloudSeconds:     histogram("karpenter_cloudprovider_duration_seconds", "Seconds a call of the cloud port took.", "controller", "method", "provider"),
-		CloudErrors:      counter("karpenter_cloudprovider_errors_total", "Calls of the cloud port that failed.", "controller", "method", "provider", "error"),
-		AWSRequests:      counter("aws_sdk_go_request_total", "Requests to AWS, retries not counted.", "service", "action", "status_code"),
-		AWSSeconds:       histogram("aws_sdk_go_request_duration_seconds", "Seconds a request to AWS took, retries included.", "service", "action", "status_code"),
+	m.addConditions(b)
+	m.addSynced(b, time.Now)
+	return m
+}
+
+func (m *Metrics) addConditions(b builder) {
+	m.ConditionChanges = map[string]*prometheus.CounterVec{}
+	m.ConditionSeconds = map[string]*prometheus.HistogramVec{}
+	m.TerminationSeconds = map[string]prometheus.Histogram{}
+	for _, kind := range ConditionKinds() {
+		m.ConditionChanges[kind] = b.counters("operator_" + kind + "_status_condition_transitions_total")
+		m.ConditionSeconds[kind] = b.histograms("operator_" + kind + "_status_condition_transition_seconds")
+		m.TerminationSeconds[kind] = b.histogram("operator_" + kind + "_termination_duration_seconds")
 	}
 }
 
-// ObserveAWS counts one finished request to AWS. It has the form that the
-// adapter's observer asks for.
-func (m *Metrics) ObserveAWS(service, action, status string, took time.Duration) {
+// addSynced tells at the scrape whether the state is complete, and for how
+// long it has not been.
+func (m *Metrics) addSynced(b builder, now func() time.Time) {
+	since := now()
+	b.computed("karpenter_cluster_state_synced", func() float64 {
+		if m.synced.Load() {
+			return 1
+		}
+		return 0
+	})
+	b.computed("karpenter_cluster_state_unsynced_time_seconds", func() float64 {
+		if m.synced.Load() {
+			return 0
+		}
+		return now().Sub(since).Seconds()
+	})
+}
+
+// Synced notes that every object of the API was seen.
+func (m *Metrics) Synced() { m.synced.Store(true) }
+
+// IsSynced reports whether Synced was called.
+func (m *Metrics) IsSynced() bool { return m.synced.Load() }
+
+// ObserveAWS counts one finished request to AWS that took so many exchanges.
+func (m *Metrics) ObserveAWS(service, action, status string, took time.Duration, attempts int) {
 	m.AWSRequests.WithLabelValues(service, action, status).Inc()
 	m.AWSSeconds.WithLabelValues(service, action, status).Observe(took.Seconds())
+	m.AWSRetries.WithLabelValues(service, action).Observe(float64(max(attempts-1, 0)))
+}
+
+// builder makes metrics by their definitions.
+type builder struct{ r prometheus.Registerer }
+
+func (b builder) counters(name string) *prometheus.CounterVec {
+	d := Define(name)
+	v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: d.Name, Help: d.Help}, d.Labels)
+	b.r.MustRegister(v)
+	return v
+}
+
+func (b builder) gauges(name string) *prometheus.GaugeVec {
+	d := Define(name)
+	v := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: d.Name, Help: d.Help}, d.Labels)
+	b.r.MustRegister(v)
+	return v
+}
+
+func (b builder) computed(name string, value func() float64) {
+	d := Define(name)
+	b.r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: d.Name, Help: d.Help}, value))
+}
+
+func (b builder) histograms(name string) *prometheus.HistogramVec {
+	d := Define(name)
+	buckets := d.Buckets
+	if buckets == nil {
+		buckets = durationBuckets
+	}
+	v := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: d.Name, Help: d.Help, Buckets: buckets}, d.Labels)
+	b.r.MustRegister(v)
+	return v
+}
+
+func (b builder) histogram(name string) prometheus.Histogram {
+	return b.histograms(name).WithLabelValues().(prometheus.Histogram)
+}
+
+func (b builder) summaries(name string) *prometheus.SummaryVec {
+	d := Define(name)
+	objectives := map[float64]float64{0: .01, .5: .01, .9: .01, .99: .01, 1: .01}
+	v := prometheus.NewSummaryVec(prometheus.SummaryOpts{Name: d.Name, Help: d.Help, Objectives: objectives}, d.Labels)
+	b.r.MustRegister(v)
+	return v
 }

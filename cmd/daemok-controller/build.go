@@ -37,6 +37,7 @@ import (
 	"github.com/daemok/daemok/kube/fence"
 	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/observe"
+	"github.com/daemok/daemok/observe/follow"
 )
 
 // build puts the program together, in plain sight (ADR-5).
@@ -75,7 +76,8 @@ func build(ctx context.Context, o options, log *slog.Logger) (ctrl.Manager, erro
 	if p.events, err = newEvents(m, config); err != nil {
 		return nil, err
 	}
-	return m, errors.Join(p.addPlanner(ctx), p.addLoops(), p.addBackground())
+	p.follower = p.newFollower()
+	return m, errors.Join(p.addPlanner(ctx), p.addLoops(), p.addBackground(), p.addMetrics(ctx))
 }
 
 // parts is what the loops share.
@@ -89,6 +91,7 @@ type parts struct {
 	machines  cloud.Machines
 	classes   classes
 	keeper    *snapshot.Keeper
+	follower  *follow.Follower
 	authority string // CA that machines trust, base64
 }
 
@@ -118,11 +121,11 @@ func (p *parts) addPlanner(ctx context.Context) error {
 	loop := &planner.Planner{
 		Source: p.keeper, Ledger: ledger, Applier: applier, Now: time.Now,
 		Listener: &planner.Teller{
-			Log: p.log, Events: p.events, Metrics: p.metrics,
+			Log: p.log, Events: p.events, Metrics: p.metrics, Pods: p.follower,
 			Nominations: flowcontrol.NewTokenBucketRateLimiter(nominationsPerSecond, nominationsAtOnce),
 		},
 		Preparer: &claim.Preparer{
-			Pools: p.keeper, Machines: p.machines, Log: p.log, Requests: &claim.Requests{Classes: p.classes, Catalog: p.provider},
+			Pools: p.keeper, Machines: p.measured("provisioner"), Log: p.log, Requests: &claim.Requests{Classes: p.classes, Catalog: p.provider},
 		},
 		Effort: decide.Usual,
 		Window: planner.Window{Idle: p.options.batchIdle, Max: p.options.batchMax},
@@ -142,7 +145,7 @@ func (p *parts) addPlanner(ctx context.Context) error {
 		if !p.undo(ctx, applier) {
 			return nil
 		}
-		p.metrics.StateSynced.Set(1)
+		p.metrics.Synced()
 		return loop.Run(ctx)
 	}))
 }
@@ -181,18 +184,18 @@ const (
 func (p *parts) addLoops() error {
 	store, health := p.manager.GetClient(), &pool.Health{}
 	launcher := (&claim.Launcher{
-		Store: store, Live: p.manager.GetAPIReader(), Machines: p.machines, Now: time.Now, CallFor: callFor,
+		Store: store, Live: p.manager.GetAPIReader(), Machines: p.measured("nodeclaim.lifecycle"), Now: time.Now, CallFor: callFor,
 		Requests: &claim.Requests{Classes: p.classes, Catalog: p.provider},
 		Outcome: &claim.Outcomes{
 			Store: store, Classes: p.classes, Catalog: p.provider, Events: p.events, Metrics: p.metrics, Now: time.Now,
 		},
 	}).Open()
 	claims := &claim.Reconciler{
-		Store: store, Launcher: launcher, Machines: p.machines, Events: p.events, Metrics: p.metrics, Now: time.Now,
+		Store: store, Launcher: launcher, Machines: p.measured("nodeclaim.lifecycle"), Events: p.events, Metrics: p.metrics, Now: time.Now,
 		Health: func(c *karpv1.NodeClaim, registered bool) { health.Note(c.Labels[api.LabelNodePool], registered) },
 	}
 	nodes := &drain.Reconciler{
-		Store: store, Live: p.manager.GetAPIReader(), Machines: p.machines, Events: p.events, Metrics: p.metrics, Now: time.Now,
+		Store: store, Live: p.manager.GetAPIReader(), Machines: p.measured("node.termination"), Events: p.events, Metrics: p.metrics, Now: time.Now,
 	}
 	classLoop := &class.Reconciler{
 		Store: store, Finder: p.provider, Events: p.events, Now: time.Now,
@@ -218,7 +221,7 @@ func (p *parts) addLoops() error {
 // addBackground wires what runs by the clock.
 func (p *parts) addBackground() error {
 	collector := &collect.Collector{
-		Store: p.manager.GetClient(), Live: p.manager.GetAPIReader(), Machines: p.machines, Log: p.log, Metrics: p.metrics, Now: time.Now,
+		Store: p.manager.GetClient(), Live: p.manager.GetAPIReader(), Machines: p.measured("nodeclaim.garbagecollection"), Log: p.log, Metrics: p.metrics, Now: time.Now,
 	}
 	return errors.Join(
 		p.manager.Add(leading(func(ctx context.Context) error { return every(ctx, p.log, "collect orphans", collector.Round) })),

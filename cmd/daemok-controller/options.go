@@ -24,6 +24,7 @@ type options struct {
 	preferencePolicy, minValuesPolicy string
 	featureGates                      string
 	enableProfiling                   bool
+	disableStateMetrics               bool
 
 	clusterName, clusterEndpoint, clusterCABundle string
 	isolatedVPC, eksControlPlane                  bool
@@ -39,7 +40,7 @@ type options struct {
 // a set-up written for Karpenter starts, and a warning names those given.
 var laterFlags = []string{
 	"karpenter-service", "log-output-paths", "log-error-output-paths", "disable-controller-warmup",
-	"disable-cluster-state-observability", "ignore-dra-requests", "scheduler-config", "enable-zonal-shift",
+	"ignore-dra-requests", "scheduler-config", "enable-zonal-shift",
 	"ami-refresh-interval", "subnet-refresh-interval", "aws-feature-gates",
 }
 
@@ -66,6 +67,7 @@ func readOptions(args []string, env func(string) string) (options, error) {
 	r.text(&o.minValuesPolicy, "min-values-policy", "Strict", "Strict, or BestEffort to buy with fewer values than minValues asks")
 	r.text(&o.featureGates, "feature-gates", "", "Name=true,Name=false; unknown names are ignored")
 	r.boolean(&o.enableProfiling, "enable-profiling", false, "serve /debug/pprof on the metrics port")
+	r.boolean(&o.disableStateMetrics, "disable-cluster-state-observability", false, "no metrics of single nodes, pods and other objects, nor of their conditions")
 	r.text(&o.clusterName, "cluster-name", "", "name of the EKS cluster; required")
 	r.text(&o.clusterEndpoint, "cluster-endpoint", "", "URL of the API server as machines reach it; asked of EKS where empty")
 	r.text(&o.clusterCABundle, "cluster-ca-bundle", "", "base64 CA bundle for machines; that of the controller's own connection where empty")

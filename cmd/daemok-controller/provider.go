@@ -78,7 +78,7 @@ func (o callObserver) Called(c client.Call) {
 	if status == "" {
 		status = "200"
 	}
-	o.metrics.ObserveAWS(c.Service, c.Operation, status, c.Took)
+	o.metrics.ObserveAWS(c.Service, c.Operation, status, c.Took, c.Attempts)
 }
 
 // authority is the CA that machines trust: the one given, else that of the

@@ -36,12 +36,17 @@ type Teller struct {
 	// Nominations lets only so many pods a second be told where they should
 	// go; nil tells all.
 	Nominations interface{ TryAccept() bool }
+	// Pods is told which pods a plan says something about; it may be nil.
+	Pods interface{ Decided(p plan.Plan) }
 
 	lastUnplaced string
 }
 
 // Planned tells of a new plan.
 func (t *Teller) Planned(s *cluster.Snapshot, p plan.Plan, took time.Duration) {
+	if t.Pods != nil {
+		t.Pods.Decided(p)
+	}
 	t.Metrics.PlanSeconds.Observe(took.Seconds())
 	t.Metrics.QueueDepth.Set(float64(len(s.Waiting)))
 	t.Metrics.StateNodes.Set(float64(len(s.Nodes)))
@@ -144,22 +149,31 @@ func relaxed(l plan.Launch) string {
 	return "false"
 }
 
+// decisionDelete is a decision that needs no other node, in the words of
+// Karpenter's metrics.
+const decisionDelete = "delete"
+
 // Removed tells how letting a node go ended.
 func (t *Teller) Removed(r plan.Removal, err error) {
 	about := &karpv1.NodeClaim{
 		TypeMeta:   metav1.TypeMeta{APIVersion: karpv1.GroupVersion.String(), Kind: "NodeClaim"},
 		ObjectMeta: metav1.ObjectMeta{Name: r.Claim},
 	}
+	reason := strings.ToLower(string(r.Reason)) // empty nodes are consolidation of the type empty
 	switch {
 	case err == nil:
-		t.Metrics.ClaimsDisrupted.WithLabelValues(strings.ToLower(string(r.Reason)), r.Pool.Name, "", "", "").Inc()
+		t.Metrics.ClaimsDisrupted.WithLabelValues(reason, r.Pool.Name, "", "", "").Inc()
+		t.Metrics.Decisions.WithLabelValues(decisionDelete, reason, reason).Inc()
+		t.Metrics.DecisionsByPool.WithLabelValues(r.Pool.Name, decisionDelete, reason, reason).Inc()
 		t.Log.Info("let a node go", "node", r.Node, "claim", r.Claim, "reason", string(r.Reason), "note", r.Note)
 		t.Events.Publish(observe.Event{About: about, Key: "NodeClaim/" + r.Claim, Reason: "DisruptionTerminating",
 			Message: fmt.Sprintf("Disrupting NodeClaim: %s: %s", r.Reason, r.Note)})
 	case errors.Is(err, apply.ErrChanged):
+		t.Metrics.FailedValidations.WithLabelValues(reason).Inc()
 		t.Log.Info("kept a node after all", "node", r.Node, "claim", r.Claim, "reason", err.Error())
 	case errors.Is(err, context.Canceled):
 	default:
+		t.Metrics.FailedRemovals.WithLabelValues(decisionDelete, reason, reason).Inc()
 		t.Log.Error("could not let a node go", "node", r.Node, "claim", r.Claim, "error", err.Error())
 	}
 }

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/observe"
+	"github.com/daemok/daemok/observe/follow"
+	"github.com/daemok/daemok/observe/state"
+)
+
+// newFollower counts what happens to objects, while this process leads.
+func (p *parts) newFollower() *follow.Follower {
+	return &follow.Follower{
+		Metrics: p.metrics, Leading: p.leads, Objects: !p.options.disableStateMetrics, Now: time.Now,
+	}
+}
+
+// addMetrics wires what is read at a scrape and what is counted from watches.
+func (p *parts) addMetrics(ctx context.Context) error {
+	if err := p.follower.Follow(ctx, p.manager.GetCache()); err != nil {
+		return err
+	}
+	current := &state.Collector{
+		Store: p.manager.GetClient(), Snapshot: p.keeper.Snapshot, Kinds: p.classes.Kinds, Leading: p.leadsAndKnows,
+		Objects: !p.options.disableStateMetrics, Now: time.Now,
+	}
+	for _, c := range []prometheus.Collector{current, p.follower} {
+		if err := metrics.Registry.Register(c); err != nil {
+			return fmt.Errorf("register metrics: %w", err)
+		}
+	}
+	return nil
+}
+
+// leads reports whether this process holds the lease, or needs none.
+func (p *parts) leads() bool {
+	select {
+	case <-p.manager.Elected():
+		return true
+	default:
+		return false
+	}
+}
+
+// leadsAndKnows reports whether this process leads and has seen everything:
+// before that a scrape would wait for the caches.
+func (p *parts) leadsAndKnows() bool { return p.leads() && p.metrics.IsSynced() }
+
+// measured is the cloud's machines for the loop of that name.
+func (p *parts) measured(controller string) cloud.Machines {
+	return observe.Machines{Machines: p.machines, Metrics: p.metrics, Controller: controller, Provider: "aws", Now: time.Now}
+}

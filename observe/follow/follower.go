@@ -1,0 +1,97 @@
+// Package follow counts what happens to objects from what the watches show:
+// how long pods take to be bound and to start, how long machines take to go,
+// which conditions change.
+//
+// It promises to count each thing once, by the process that leads, and only
+// what happens while it watches: what was there before is nothing new. It
+// writes nothing but metrics and keeps nothing of objects that are gone.
+package follow
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/observe"
+)
+
+// Follower counts. Metrics, Leading and Now must be set; it is safe for
+// concurrent use.
+type Follower struct {
+	Metrics *observe.Metrics
+	Leading func() bool // false: another process counts
+	Objects bool        // export a series for each pod that waits, and count conditions
+	Now     func() time.Time
+
+	mu   sync.Mutex
+	pods map[types.UID]*waiting // that have not started yet
+}
+
+// Follow lets the follower hear of everything the cache's informers see. It is
+// called once.
+func (f *Follower) Follow(ctx context.Context, informers cache.Informers) error {
+	for _, h := range []struct {
+		kind    client.Object
+		handler toolscache.ResourceEventHandler
+	}{
+		{&corev1.Pod{}, handler[*corev1.Pod]{f.podSeen, f.podGone}},
+		{&corev1.Node{}, handler[*corev1.Node]{f.nodeSeen, f.nodeGone}},
+		{&karpv1.NodeClaim{}, handler[*karpv1.NodeClaim]{f.claimSeen, f.claimGone}},
+		{&karpv1.NodePool{}, handler[*karpv1.NodePool]{f.poolSeen, f.poolGone}},
+		{&awsv1.EC2NodeClass{}, handler[*awsv1.EC2NodeClass]{f.classSeen, f.classGone}},
+	} {
+		informer, err := informers.GetInformer(ctx, h.kind)
+		if err != nil {
+			return fmt.Errorf("watch %T for metrics: %w", h.kind, err)
+		}
+		if _, err := informer.AddEventHandler(h.handler); err != nil {
+			return fmt.Errorf("follow %T for metrics: %w", h.kind, err)
+		}
+	}
+	return nil
+}
+
+// handler tells of objects as they change. before is nil for one that is new,
+// and after itself for one that was there when the watch began.
+type handler[T any] struct {
+	seen func(before, after T)
+	gone func(last T)
+}
+
+func (h handler[T]) OnAdd(o any, first bool) {
+	object, ok := o.(T)
+	if !ok {
+		return
+	}
+	var before T
+	if first {
+		before = object
+	}
+	h.seen(before, object)
+}
+
+func (h handler[T]) OnUpdate(old, o any) {
+	before, ok := old.(T)
+	after, also := o.(T)
+	if ok && also {
+		h.seen(before, after)
+	}
+}
+
+func (h handler[T]) OnDelete(o any) {
+	if tomb, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
+		o = tomb.Obj
+	}
+	if object, ok := o.(T); ok {
+		h.gone(object)
+	}
+}

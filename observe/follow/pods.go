@@ -1,0 +1,188 @@
+package follow
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/observe"
+)
+
+// waiting is a pod that has not started yet. Moments are zero until they come.
+type waiting struct {
+	name, namespace string
+	createdAt       time.Time
+	seenAt          time.Time
+	decidedAt       time.Time // a plan first said something about it
+	placedAt        time.Time // a plan first had a place for it
+	boundAt         time.Time
+}
+
+// podSeen takes in a pod as a watch shows it.
+func (f *Follower) podSeen(before, after *corev1.Pod) {
+	now := f.Now()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.pods == nil {
+		f.pods = map[types.UID]*waiting{}
+	}
+	w, known := f.pods[after.UID]
+	if !known {
+		first := before == after // there when the watch began
+		if translate.IsTerminal(after) || first && started(after) || before != nil && !first {
+			return // it has started before, or ended
+		}
+		w = &waiting{name: after.Name, namespace: after.Namespace, createdAt: after.CreationTimestamp.Time, seenAt: now}
+		if first && after.Spec.NodeName != "" {
+			w.boundAt = now // when is not known: not counted
+		}
+		f.pods[after.UID] = w
+	}
+	if after.Spec.NodeName != "" && w.boundAt.IsZero() {
+		w.boundAt = now
+		f.bound(w)
+	}
+	switch {
+	case started(after):
+		f.begun(w, now)
+		delete(f.pods, after.UID)
+	case translate.IsTerminal(after):
+		delete(f.pods, after.UID)
+	}
+}
+
+func (f *Follower) podGone(p *corev1.Pod) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.pods, p.UID)
+}
+
+func (f *Follower) bound(w *waiting) {
+	if !f.Leading() {
+		return
+	}
+	f.Metrics.PodBoundSeconds.Observe(w.boundAt.Sub(w.createdAt).Seconds())
+	if !w.placedAt.IsZero() {
+		f.Metrics.PlannedBoundSecs.Observe(w.boundAt.Sub(w.placedAt).Seconds())
+	}
+}
+
+func (f *Follower) begun(w *waiting, now time.Time) {
+	if !f.Leading() {
+		return
+	}
+	f.Metrics.PodStartSeconds.Observe(now.Sub(w.createdAt).Seconds())
+	if !w.placedAt.IsZero() {
+		f.Metrics.PlannedStartSecs.Observe(now.Sub(w.placedAt).Seconds())
+	}
+}
+
+// Decided takes in a plan: which pods it has a place for, and which not.
+func (f *Follower) Decided(p plan.Plan) {
+	now := f.Now()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i := range p.Placements {
+		if w := f.pods[types.UID(p.Placements[i].Pod.UID)]; w != nil {
+			f.decided(w, now)
+			if w.placedAt.IsZero() {
+				w.placedAt = now
+			}
+		}
+	}
+	for i := range p.Unplaced {
+		for _, pod := range p.Unplaced[i].Pods {
+			if w := f.pods[types.UID(pod.UID)]; w != nil {
+				f.decided(w, now)
+			}
+		}
+	}
+}
+
+func (f *Follower) decided(w *waiting, now time.Time) {
+	if w.decidedAt.IsZero() {
+		w.decidedAt = now
+		f.Metrics.DecisionSeconds.Observe(now.Sub(w.seenAt).Seconds())
+	}
+}
+
+// started reports whether a pod runs and is ready.
+func started(p *corev1.Pod) bool {
+	if p.Status.Phase != corev1.PodRunning {
+		return false
+	}
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// names are the series of pods that wait. It is never written.
+var names = []string{unbound, unstarted, planUnbound, planUnstarted, undecided}
+
+const (
+	unbound       = "karpenter_pods_unbound_time_seconds"
+	unstarted     = "karpenter_pods_unstarted_time_seconds"
+	planUnbound   = "karpenter_pods_provisioning_unbound_time_seconds"
+	planUnstarted = "karpenter_pods_provisioning_unstarted_time_seconds"
+	undecided     = "karpenter_pods_provisioning_scheduling_undecided_time_seconds"
+)
+
+// Describe makes the follower a collector of what pods wait for.
+func (f *Follower) Describe(to chan<- *prometheus.Desc) {
+	for _, name := range names {
+		to <- observe.Define(name).Desc()
+	}
+}
+
+// Collect tells how long each pod that has not started has waited.
+func (f *Follower) Collect(to chan<- prometheus.Metric) {
+	if !f.Objects || !f.Leading() {
+		return
+	}
+	descs := map[string]*prometheus.Desc{}
+	for _, name := range names {
+		descs[name] = observe.Define(name).Desc()
+	}
+	for _, w := range f.snapshot() {
+		for name, since := range w.waits() {
+			to <- prometheus.MustNewConstMetric(descs[name], prometheus.GaugeValue, f.Now().Sub(since).Seconds(), w.name, w.namespace)
+		}
+	}
+}
+
+// snapshot copies what is known, so that a slow scrape holds nobody up.
+func (f *Follower) snapshot() []waiting {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out := make([]waiting, 0, len(f.pods))
+	for _, w := range f.pods {
+		out = append(out, *w)
+	}
+	return out
+}
+
+// waits lists what a pod waits for, and since when.
+func (w *waiting) waits() map[string]time.Time {
+	out := map[string]time.Time{unstarted: w.createdAt}
+	if !w.placedAt.IsZero() {
+		out[planUnstarted] = w.placedAt
+	}
+	if !w.boundAt.IsZero() {
+		return out
+	}
+	out[unbound] = w.createdAt
+	if !w.placedAt.IsZero() {
+		out[planUnbound] = w.placedAt
+	}
+	if w.decidedAt.IsZero() {
+		out[undecided] = w.seenAt
+	}
+	return out
+}

@@ -1,0 +1,45 @@
+package state
+
+import (
+	"context"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
+	"github.com/daemok/daemok/kube/api/condition"
+)
+
+// eachObject tells the conditions of claims, pools, classes and nodes, and
+// how long those that are being deleted have been.
+func (c *Collector) eachObject(w *world) error {
+	for i := range w.claims {
+		w.object("nodeclaim", &w.claims[i], w.claims[i].Status.Conditions)
+	}
+	for i := range w.pools {
+		w.object("nodepool", &w.pools[i], w.pools[i].Status.Conditions)
+	}
+	for i := range w.nodes {
+		w.object("node", &w.nodes[i], condition.OfNode(w.nodes[i].Status.Conditions))
+	}
+	var classes awsv1.EC2NodeClassList
+	if err := c.Store.List(context.Background(), &classes, client.UnsafeDisableDeepCopy); err != nil { // answered from memory
+		return fmt.Errorf("read classes for a scrape: %w", err)
+	}
+	for i := range classes.Items {
+		w.object("ec2nodeclass", &classes.Items[i], classes.Items[i].Status.Conditions)
+	}
+	return nil
+}
+
+func (w *world) object(kind string, o client.Object, conditions []metav1.Condition) {
+	for _, c := range conditions {
+		labels := []string{o.GetNamespace(), o.GetName(), c.Type, string(c.Status), c.Reason}
+		w.set("operator_"+kind+"_status_condition_count", 1, labels...)
+		w.set("operator_"+kind+"_status_condition_current_status_seconds", w.now.Sub(c.LastTransitionTime.Time).Seconds(), labels...)
+	}
+	if at := o.GetDeletionTimestamp(); at != nil {
+		w.set("operator_"+kind+"_termination_current_time_seconds", w.now.Sub(at.Time).Seconds(), o.GetNamespace(), o.GetName())
+	}
+}

@@ -1,0 +1,55 @@
+package state
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/daemok/daemok/kube/api"
+)
+
+// eachPod tells where every pod is and how it does.
+func (w *world) eachPod() {
+	byName := map[string]*corev1.Node{}
+	for i := range w.nodes {
+		byName[w.nodes[i].Name] = &w.nodes[i]
+	}
+	nowhere := &corev1.Node{}
+	for i := range w.pods {
+		p := &w.pods[i]
+		n := byName[p.Spec.NodeName]
+		managed := ""
+		if n == nil {
+			n = nowhere
+		} else {
+			managed = yes(w.ours[n.Spec.ProviderID])
+		}
+		w.set("karpenter_pods_state", 1, p.Name, p.Namespace, owner(p), p.Spec.NodeName, yes(p.Spec.NodeName != ""),
+			n.Labels[api.LabelNodePool], n.Labels[api.LabelZone], n.Labels[api.LabelArch], n.Labels[api.LabelCapacityType],
+			n.Labels[api.LabelInstanceType], string(p.Status.Phase), yes(ready(p)), managed)
+	}
+}
+
+// owner is the address of the object that the pod belongs to in the API, as
+// "/apis/apps/v1/namespaces/default/replicasets/web-7d4b"; empty without one.
+func owner(p *corev1.Pod) string {
+	if len(p.OwnerReferences) == 0 {
+		return ""
+	}
+	o := p.OwnerReferences[0]
+	if c := metav1.GetControllerOfNoCopy(p); c != nil {
+		o = *c
+	}
+	return fmt.Sprintf("/apis/%s/namespaces/%s/%ss/%s", o.APIVersion, p.Namespace, strings.ToLower(o.Kind), o.Name)
+}
+
+func ready(p *corev1.Pod) bool {
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}

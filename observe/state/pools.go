@@ -1,0 +1,149 @@
+package state
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/core/retire"
+	"github.com/daemok/daemok/kube/api"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+)
+
+// microUSD is how many millionths make a dollar.
+const microUSD = 1e6
+
+// poolBudgets tells what budgets allow and what they are used up by, and how
+// many nodes could go.
+func (w *world) poolBudgets(s *cluster.Snapshot) {
+	shares := retire.Shares(s.Nodes)
+	for i := range s.Pools {
+		p := &s.Pools[i]
+		w.set("karpenter_nodepools_allowed_disruptions", float64(p.Policy.DisruptionsMax), p.ID.Name, string(plan.Empty))
+		w.set("karpenter_nodepools_nodes_consuming_budgets", float64(shares[p.ID].Used), p.ID.Name, string(plan.Empty))
+	}
+	w.set("karpenter_voluntary_disruption_eligible_nodes", float64(retire.Due(s)), "empty")
+}
+
+// utilization compares what pods ask for with what nodes have for them.
+func (w *world) utilization(s *cluster.Snapshot) {
+	var have, asked quantity.Resources
+	for i := range s.Nodes {
+		have = have.Add(s.Nodes[i].Allocatable)
+		for _, p := range s.Nodes[i].Pods {
+			asked = asked.Add(p.Shape.Requests)
+		}
+	}
+	for _, name := range []string{quantity.NameCPU, quantity.NameMemory, quantity.NameEphemeralStorage, quantity.NamePods} {
+		if of := have.Get(name); of > 0 {
+			w.set("karpenter_cluster_utilization_percent", 100*float64(asked.Get(name))/float64(of), name)
+		}
+	}
+}
+
+// offers tells what the classes in use offer, and what the pools' machines
+// cost. Where two classes offer the same it is told once: available if it is
+// for any of them.
+func (w *world) offers(kinds func(karpv1.NodeClassReference) (*cluster.Catalogue, string)) {
+	catalogues := w.catalogues(kinds)
+	w.costs(catalogues)
+	seen := map[*cluster.Catalogue]bool{}
+	types, open := map[string]quantity.Resources{}, map[offer]bool{}
+	prices := map[offer]quantity.MicroUSDPerHour{}
+	for _, c := range catalogues {
+		if c == nil || seen[c] {
+			continue
+		}
+		seen[c] = true
+		for i := range c.Kinds {
+			k := &c.Kinds[i]
+			types[k.Name] = k.Capacity
+			for _, o := range k.Offers {
+				at := offer{k.Name, string(o.Option), o.Zone}
+				open[at] = open[at] || o.Available
+				if o.Priced {
+					prices[at] = o.Price
+				}
+			}
+		}
+	}
+	for name, capacity := range types {
+		w.set("karpenter_cloudprovider_instance_type_cpu_cores", float64(capacity.CPU)/1000, name)
+		w.set("karpenter_cloudprovider_instance_type_memory_bytes", float64(capacity.Memory), name)
+	}
+	for at, available := range open {
+		value := 0.0
+		if available {
+			value = 1
+		}
+		w.set("karpenter_cloudprovider_instance_type_offering_available", value, at.kind, at.option, at.zone)
+	}
+	for at, price := range prices {
+		w.set("karpenter_cloudprovider_instance_type_offering_price_estimate", float64(price)/microUSD, at.kind, at.option, at.zone)
+	}
+}
+
+type offer struct{ kind, option, zone string }
+
+func (w *world) catalogues(kinds func(karpv1.NodeClassReference) (*cluster.Catalogue, string)) map[karpv1.NodeClassReference]*cluster.Catalogue {
+	out := map[karpv1.NodeClassReference]*cluster.Catalogue{}
+	ask := func(ref karpv1.NodeClassReference) {
+		if _, asked := out[ref]; !asked {
+			out[ref], _ = kinds(ref) // what is not ready offers nothing, and says so in its conditions
+		}
+	}
+	for i := range w.pools {
+		ask(w.pools[i].Spec.Template.Spec.NodeClassRef)
+	}
+	for i := range w.claims {
+		ask(w.claims[i].Spec.NodeClassRef)
+	}
+	return out
+}
+
+// costs adds up what the machines of each pool cost now. A pool without
+// machines costs nothing; one of whose machines no price is known says nothing.
+func (w *world) costs(catalogues map[karpv1.NodeClassReference]*cluster.Catalogue) {
+	sum, unknown := map[string]quantity.MicroUSDPerHour{}, map[string]bool{}
+	for i := range w.pools {
+		sum[w.pools[i].Name] = 0
+	}
+	for i := range w.claims {
+		c := &w.claims[i]
+		pool := c.Labels[api.LabelNodePool]
+		if c.Status.ProviderID == "" || pool == "" {
+			continue
+		}
+		price, known := priceOf(catalogues[c.Spec.NodeClassRef], c.Labels)
+		sum[pool] += price
+		if !known && sum[pool] == 0 {
+			unknown[pool] = true
+		}
+	}
+	for pool, price := range sum {
+		if price > 0 || !unknown[pool] {
+			w.set("karpenter_nodepools_cost_total", float64(price)/microUSD, pool)
+		}
+	}
+}
+
+// priceOf is the price of a machine with these labels.
+func priceOf(c *cluster.Catalogue, labels map[string]string) (quantity.MicroUSDPerHour, bool) {
+	if c == nil {
+		return 0, false
+	}
+	i, found := slices.BinarySearchFunc(c.Kinds, labels[api.LabelInstanceType], func(k cluster.Kind, name string) int {
+		return cmp.Compare(k.Name, name)
+	})
+	if !found {
+		return 0, false
+	}
+	for _, o := range c.Kinds[i].Offers {
+		if o.Zone == labels[api.LabelZone] && string(o.Option) == labels[api.LabelCapacityType] {
+			return o.Price, o.Priced
+		}
+	}
+	return 0, false
+}

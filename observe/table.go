@@ -1,0 +1,176 @@
+package observe
+
+import "slices"
+
+// The table of all metrics. A name that Karpenter has keeps its meaning, its
+// type and its labels; docs/metrics.md is checked against what stands here.
+
+var scheduling = []Definition{
+	{Name: "karpenter_build_info", Kind: Gauge, Unit: "1", Labels: []string{"version", "goversion", "goarch", "commit"},
+		Help: "Always 1; the labels tell the build."},
+	{Name: "karpenter_scheduler_scheduling_duration_seconds", Kind: Histogram, Unit: "seconds", Labels: []string{"controller"},
+		Help: "How long one plan took; controller is provisioner."},
+	{Name: "karpenter_scheduler_queue_depth", Kind: Gauge, Unit: "1", Labels: []string{"controller"},
+		Help: "Pods that waited for a place when the last plan was made."},
+	{Name: "karpenter_scheduler_unschedulable_pods_count", Kind: Gauge, Unit: "1", Labels: []string{"controller"},
+		Help: "Pods that the last plan found no place for."},
+	{Name: "karpenter_pods_scheduling_decision_duration_seconds", Kind: Histogram, Unit: "seconds",
+		Help: "Time from the first sight of a pod to the first plan that says something about it."},
+	{Name: "karpenter_cluster_state_node_count", Kind: Gauge, Unit: "1",
+		Help: "Nodes known when the last plan was made, those of others included."},
+	{Name: "karpenter_cluster_state_synced", Kind: Gauge, Unit: "1",
+		Help: "1 once every object of the API was seen, and plans are made."},
+	{Name: "karpenter_cluster_state_unsynced_time_seconds", Kind: Gauge, Unit: "seconds",
+		Help: "How long the state has not been complete; 0 once it is."},
+}
+
+var disruption = []Definition{
+	{Name: "karpenter_voluntary_disruption_decisions_total", Kind: Counter, Unit: "1", Labels: []string{"decision", "reason", "consolidation_type"},
+		Help: "Decisions to let nodes go that were carried out."},
+	{Name: "karpenter_voluntary_disruption_decisions_by_nodepool_total", Kind: Counter, Unit: "1",
+		Labels: []string{"nodepool", "decision", "reason", "consolidation_type"}, Help: "The same, by pool."},
+	{Name: "karpenter_voluntary_disruption_failed_validations_total", Kind: Counter, Unit: "1", Labels: []string{"consolidation_type"},
+		Help: "Decisions dropped because the world had changed when they were about to be carried out."},
+	{Name: "karpenter_voluntary_disruption_queue_failures_total", Kind: Counter, Unit: "1", Labels: []string{"decision", "reason", "consolidation_type"},
+		Help: "Decisions that could not be carried out."},
+	{Name: "karpenter_voluntary_disruption_eligible_nodes", Kind: Gauge, Unit: "1", Labels: []string{"reason"},
+		Help: "Nodes that may go now, were it not for budgets."},
+	{Name: "karpenter_nodepools_allowed_disruptions", Kind: Gauge, Unit: "1", Labels: []string{"nodepool", "reason"},
+		Help: "Nodes of the pool that may be going away at once, by the budgets in force."},
+	{Name: "karpenter_nodepools_nodes_consuming_budgets", Kind: Gauge, Unit: "1", Labels: []string{"nodepool", "reason"},
+		Help: "Nodes of the pool that use its budgets up: they are going already, or not ready."},
+}
+
+// lifetimes are from a quarter of an hour to 30 days, in seconds.
+var lifetimes = []float64{
+	900, 1800, 2700, 3600, 7200, 10800, 14400, 18000, 21600, 28800, 36000, 43200, 54000, 64800, 75600, 86400,
+	129600, 172800, 259200, 345600, 432000, 518400, 604800, 864000, 1209600, 1814400, 2592000,
+}
+
+// powers are 1 to 1024.
+var powers = []float64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024}
+
+var lives = []Definition{
+	{Name: "karpenter_nodeclaims_created_total", Kind: Counter, Unit: "1", Labels: []string{"reason", "nodepool", "min_values_relaxed"},
+		Help: "NodeClaims created."},
+	{Name: "karpenter_nodeclaims_disrupted_total", Kind: Counter, Unit: "1",
+		Labels: []string{"reason", "nodepool", "capacity_type", "consolidation_policy", "termination_mode"}, Help: "NodeClaims let go, by reason."},
+	{Name: "karpenter_nodeclaims_terminated_total", Kind: Counter, Unit: "1", Labels: []string{"nodepool", "capacity_type", "zone"},
+		Help: "NodeClaims whose machine is gone."},
+	{Name: "karpenter_nodeclaims_termination_duration_seconds", Kind: Histogram, Unit: "seconds", Labels: []string{"nodepool"},
+		Help: "Time from the deletion of a NodeClaim until it was gone."},
+	{Name: "karpenter_nodeclaims_instance_termination_duration_seconds", Kind: Histogram, Unit: "seconds", Labels: []string{"nodepool"},
+		Help: "Time from giving a machine back until it was gone.", Buckets: powers},
+	{Name: "karpenter_nodes_created_total", Kind: Counter, Unit: "1", Labels: []string{"nodepool", "zone"}, Help: "Nodes registered."},
+	{Name: "karpenter_nodes_terminated_total", Kind: Counter, Unit: "1", Labels: []string{"nodepool", "zone"}, Help: "Nodes gone after their drain."},
+	{Name: "karpenter_nodes_termination_duration_seconds", Kind: Summary, Unit: "seconds", Labels: []string{"nodepool"},
+		Help: "Time from the deletion of a node until it was gone."},
+	{Name: "karpenter_nodes_lifetime_duration_seconds", Kind: Histogram, Unit: "seconds", Labels: []string{"nodepool"},
+		Help: "How old nodes were when they were gone.", Buckets: lifetimes},
+	{Name: "karpenter_nodes_drained_total", Kind: Counter, Unit: "1", Labels: []string{"nodepool"}, Help: "Nodes drained."},
+}
+
+var pods = []Definition{
+	{Name: "karpenter_pods_eviction_requests_total", Kind: Counter, Unit: "1", Labels: []string{"code"}, Help: "Eviction calls, by HTTP status."},
+	{Name: "karpenter_pods_bound_duration_seconds", Kind: Histogram, Unit: "seconds",
+		Help: "Time from the creation of a pod until it was bound to a node."},
+	{Name: "karpenter_pods_startup_duration_seconds", Kind: Summary, Unit: "seconds",
+		Help: "Time from the creation of a pod until it was running and ready."},
+	{Name: "karpenter_pods_provisioning_bound_duration_seconds", Kind: Histogram, Unit: "seconds",
+		Help: "Time from the first plan that placed a pod until it was bound to a node."},
+	{Name: "karpenter_pods_provisioning_startup_duration_seconds", Kind: Histogram, Unit: "seconds",
+		Help: "Time from the first plan that placed a pod until it was running and ready."},
+	{Name: "karpenter_pods_unbound_time_seconds", Kind: Gauge, Unit: "seconds", Labels: []string{"name", "namespace"}, PerObject: true,
+		Help: "Age of a pod that is not bound to a node yet."},
+	{Name: "karpenter_pods_unstarted_time_seconds", Kind: Gauge, Unit: "seconds", Labels: []string{"name", "namespace"}, PerObject: true,
+		Help: "Age of a pod that is not running and ready yet."},
+	{Name: "karpenter_pods_provisioning_unbound_time_seconds", Kind: Gauge, Unit: "seconds", Labels: []string{"name", "namespace"}, PerObject: true,
+		Help: "Time since the first plan that placed a pod which is not bound yet."},
+	{Name: "karpenter_pods_provisioning_unstarted_time_seconds", Kind: Gauge, Unit: "seconds", Labels: []string{"name", "namespace"}, PerObject: true,
+		Help: "Time since the first plan that placed a pod which is not running and ready yet."},
+	{Name: "karpenter_pods_provisioning_scheduling_undecided_time_seconds", Kind: Gauge, Unit: "seconds", Labels: []string{"name", "namespace"}, PerObject: true,
+		Help: "Time since the first sight of an unbound pod that no plan has said anything about."},
+	{Name: "karpenter_pods_state", Kind: Gauge, Unit: "1", PerObject: true,
+		Labels: []string{"name", "namespace", "owner", "node", "scheduled", "nodepool", "zone", "arch", "capacity_type", "instance_type", "phase", "ready", "managed"},
+		Help:   "Always 1; the labels tell where a pod is and how it does."},
+}
+
+// ofNode are the labels of metrics of one node.
+var ofNode = []string{"node_name", "phase", "managed"}
+
+// nodeAmount is a metric of a node that has a series for each resource.
+func nodeAmount(name, help string) Definition {
+	return Definition{Name: "karpenter_nodes_" + name, Kind: Gauge, Unit: "cores, bytes or pieces", PerObject: true, NodeLabels: true,
+		Labels: slices.Concat([]string{"resource_type"}, ofNode), Help: help}
+}
+
+var state = []Definition{
+	nodeAmount("allocatable", "What a node has for pods."),
+	nodeAmount("total_pod_requests", "What the pods of a node ask for, those of DaemonSets left out."),
+	nodeAmount("total_pod_limits", "What the pods of a node may use at most, those of DaemonSets left out."),
+	nodeAmount("total_daemon_requests", "What the DaemonSet pods of a node ask for."),
+	nodeAmount("total_daemon_limits", "What the DaemonSet pods of a node may use at most."),
+	nodeAmount("system_overhead", "What a node has and keeps for its system: capacity less allocatable."),
+	{Name: "karpenter_nodes_current_lifetime_seconds", Kind: Gauge, Unit: "seconds", Labels: ofNode, NodeLabels: true, PerObject: true,
+		Help: "Age of a node."},
+	{Name: "karpenter_cluster_utilization_percent", Kind: Gauge, Unit: "percent", Labels: []string{"resource_type"},
+		Help: "Share of what all nodes have for pods that pods ask for."},
+	{Name: "karpenter_nodepools_limit", Kind: Gauge, Unit: "cores, bytes or pieces", Labels: []string{"resource_type", "nodepool"},
+		Help: "Limit of a pool."},
+	{Name: "karpenter_nodepools_usage", Kind: Gauge, Unit: "cores, bytes or pieces", Labels: []string{"resource_type", "nodepool"},
+		Help: "Capacity that a pool owns."},
+	{Name: "karpenter_nodepools_cost_total", Kind: Gauge, Unit: "US dollars an hour", Labels: []string{"nodepool"},
+		Help: "Present price of the machines of a pool; those without a known price are left out."},
+	{Name: "karpenter_cloudprovider_instance_type_offering_available", Kind: Gauge, Unit: "1", Labels: []string{"instance_type", "capacity_type", "zone"},
+		Help: "1 where a machine type can be bought for a class in use, as far as is known; 0 while it is sold out."},
+	{Name: "karpenter_cloudprovider_instance_type_offering_price_estimate", Kind: Gauge, Unit: "US dollars an hour",
+		Labels: []string{"instance_type", "capacity_type", "zone"}, Help: "Price of a machine type, where it is known."},
+	{Name: "karpenter_cloudprovider_instance_type_cpu_cores", Kind: Gauge, Unit: "cores", Labels: []string{"instance_type"},
+		Help: "Cores of a machine type."},
+	{Name: "karpenter_cloudprovider_instance_type_memory_bytes", Kind: Gauge, Unit: "bytes", Labels: []string{"instance_type"},
+		Help: "Memory of a machine type, without what the hypervisor keeps."},
+}
+
+var cloudCalls = []Definition{
+	{Name: "karpenter_cloudprovider_duration_seconds", Kind: Histogram, Unit: "seconds", Labels: []string{"controller", "method", "provider"},
+		Help: "How long an operation of the cloud provider took."},
+	{Name: "karpenter_cloudprovider_errors_total", Kind: Counter, Unit: "1", Labels: []string{"controller", "method", "provider", "error"},
+		Help: "Operations of the cloud provider that failed."},
+	{Name: "karpenter_cloudprovider_instance_launch_failures_total", Kind: Counter, Unit: "1", Labels: []string{"zone", "zone_id", "capacity_type", "reason"},
+		Help: "Launches refused or short of machines; counted once for each zone that was short."},
+	{Name: "karpenter_cloudprovider_batcher_batch_size", Kind: Histogram, Unit: "1", Labels: []string{"batcher"},
+		Help: "Machines that one call was about.", Buckets: powers},
+	{Name: "aws_sdk_go_request_total", Kind: Counter, Unit: "1", Labels: []string{"service", "action", "status_code"},
+		Help: "Requests to AWS, retries not counted; status_code is 200 or AWS's error code."},
+	{Name: "aws_sdk_go_request_duration_seconds", Kind: Histogram, Unit: "seconds", Labels: []string{"service", "action", "status_code"},
+		Help: "How long a request to AWS took, retries included."},
+	{Name: "aws_sdk_go_request_retry_count", Kind: Histogram, Unit: "1", Labels: []string{"service", "action"},
+		Help: "How often a request to AWS was repeated.", Buckets: []float64{0, 1, 2, 3, 4, 5, 8}},
+}
+
+// ConditionKinds are the kinds of objects whose conditions are counted, as
+// they stand in names of metrics.
+func ConditionKinds() []string { return []string{"nodeclaim", "nodepool", "node", "ec2nodeclass"} }
+
+// conditions are the same metrics for each kind of object.
+func conditions() []Definition {
+	var out []Definition
+	object := []string{"namespace", "name"}
+	for _, kind := range ConditionKinds() {
+		prefix := "operator_" + kind
+		out = append(out,
+			Definition{Name: prefix + "_status_condition_count", Kind: Gauge, Unit: "1", PerObject: true,
+				Labels: slices.Concat(object, []string{"type", "status", "reason"}), Help: "Always 1; the labels tell a condition of an object."},
+			Definition{Name: prefix + "_status_condition_current_status_seconds", Kind: Gauge, Unit: "seconds", PerObject: true,
+				Labels: slices.Concat(object, []string{"type", "status", "reason"}), Help: "How long a condition of an object has had its status."},
+			Definition{Name: prefix + "_status_condition_transitions_total", Kind: Counter, Unit: "1",
+				Labels: []string{"type", "status", "reason"}, Help: "Conditions that changed their status."},
+			Definition{Name: prefix + "_status_condition_transition_seconds", Kind: Histogram, Unit: "seconds",
+				Labels: []string{"type", "status"}, Help: "How long conditions had the status that they changed from; status is the new one."},
+			Definition{Name: prefix + "_termination_current_time_seconds", Kind: Gauge, Unit: "seconds", PerObject: true,
+				Labels: object, Help: "Time since the deletion of an object that is not gone yet."},
+			Definition{Name: prefix + "_termination_duration_seconds", Kind: Histogram, Unit: "seconds",
+				Help: "Time from the deletion of an object until it was gone."})
+	}
+	return out
+}
