@@ -16,24 +16,20 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/flowcontrol"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws"
-	"github.com/daemok/daemok/controller/claim"
+	"github.com/daemok/daemok/controller"
 	"github.com/daemok/daemok/controller/class"
-	"github.com/daemok/daemok/controller/collect"
-	"github.com/daemok/daemok/controller/drain"
 	"github.com/daemok/daemok/controller/planner"
-	"github.com/daemok/daemok/controller/pool"
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/internal/version"
-	"github.com/daemok/daemok/kube/api"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	"github.com/daemok/daemok/kube/api/fingerprint"
-	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/apply"
+	"github.com/daemok/daemok/kube/api/validate"
 	"github.com/daemok/daemok/kube/fence"
 	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/observe"
@@ -77,7 +73,10 @@ func build(ctx context.Context, o options, log *slog.Logger) (ctrl.Manager, erro
 		return nil, err
 	}
 	p.follower = p.newFollower()
-	return m, errors.Join(p.addPlanner(ctx), p.addLoops(), p.addBackground(), p.addMetrics(ctx))
+	if err := p.add(ctx); err != nil {
+		return nil, err
+	}
+	return m, p.addMetrics(ctx)
 }
 
 // parts is what the loops share.
@@ -106,144 +105,62 @@ func newEvents(m ctrl.Manager, config *rest.Config) (*observe.Events, error) {
 	return &observe.Events{Recorder: recorder, Now: time.Now}, nil
 }
 
-// addPlanner wires watches to snapshots to plans to claims.
-func (p *parts) addPlanner(ctx context.Context) error {
-	ledger := &apply.Ledger{}
-	p.keeper = snapshot.NewKeeper(p.classes.Kinds, time.Now)
-	seen := func(c *karpv1.NodeClaim, gone bool) { ledger.Seen(c, gone, time.Now()) }
-	if err := p.keeper.Follow(ctx, p.manager.GetCache(), seen); err != nil {
-		return err
-	}
-	applier := &apply.Applier{
-		Store: p.manager.GetClient(), Live: p.manager.GetAPIReader(), Ledger: ledger, Pools: p.keeper,
-		Now: time.Now, NewID: randomID, Again: p.keeper.Touch,
-	}
-	loop := &planner.Planner{
-		Source: p.keeper, Ledger: ledger, Applier: applier, Now: time.Now,
-		Listener: &planner.Teller{
-			Log: p.log, Events: p.events, Metrics: p.metrics, Pods: p.follower,
-			Nominations: flowcontrol.NewTokenBucketRateLimiter(nominationsPerSecond, nominationsAtOnce),
-		},
-		Preparer: &claim.Preparer{
-			Pools: p.keeper, Machines: p.measured("provisioner"), Log: p.log, Requests: &claim.Requests{Classes: p.classes, Catalog: p.provider},
-		},
-		Effort: decide.Usual,
-		Window: planner.Window{Idle: p.options.batchIdle, Max: p.options.batchMax},
-	}
-	if p.options.minValuesPolicy == "BestEffort" {
-		loop.Policy.MinValues = place.BestEffort
-	}
-	findLost := func(ctx context.Context) (time.Duration, error) { return lostEvery, applier.FindLost(ctx) }
-	if err := p.manager.Add(leading(func(ctx context.Context) error { return every(ctx, p.log, "find lost orders", findLost) })); err != nil {
-		return err
-	}
-	return p.manager.Add(leading(func(ctx context.Context) error {
-		defer applier.Wait()
-		if !p.manager.GetCache().WaitForCacheSync(ctx) || !p.keeper.WaitForFirst(ctx) {
-			return nil
-		}
-		if !p.undo(ctx, applier) {
-			return nil
-		}
-		p.metrics.Synced()
-		return loop.Run(ctx)
-	}))
-}
-
-// undo takes off the taints that an earlier process left, before the first
-// plan; it reports false when ctx ended first.
-func (p *parts) undo(ctx context.Context, applier *apply.Applier) bool {
-	for {
-		err := applier.Undo(ctx)
-		if err == nil {
-			return true
-		}
-		p.log.Error("could not take stale taints off, trying again", "error", err.Error())
-		select {
-		case <-ctx.Done():
-			return false
-		case <-time.After(undoAgain):
-		}
-	}
-}
-
 // How many pods are told by an event where they should go, as Karpenter does.
 const (
 	nominationsPerSecond = 5
 	nominationsAtOnce    = 10
 )
 
-// undoAgain is when stale taints are tried again, and lostEvery how often
-// orders that no watch has shown are looked for.
-const (
-	undoAgain = 2 * time.Second
-	lostEvery = 20 * time.Second
-)
+// add hands the loops to the manager.
+func (p *parts) add(ctx context.Context) error {
+	program, err := controller.New(ctx, controller.Parts{
+		Store: p.manager.GetClient(), Live: p.manager.GetAPIReader(), Watches: p.manager.GetCache(),
+		Catalog: p.provider, Machines: p.measured, Classes: p.classes, ClassKinds: []client.Object{&awsv1.EC2NodeClass{}},
+		Events: p.events, Metrics: p.metrics, Log: p.log, Now: time.Now, NewID: randomID, CallFor: callFor,
+		Policy: p.options.policy(), Window: planner.Window{Idle: p.options.batchIdle, Max: p.options.batchMax},
+		Nominations: flowcontrol.NewTokenBucketRateLimiter(nominationsPerSecond, nominationsAtOnce),
+		Pods:        p.follower,
+		Filled:      p.manager.GetCache().WaitForCacheSync,
+		Began:       p.metrics.Synced,
+	})
+	if err != nil {
+		return err
+	}
+	p.keeper = program.Keeper
+	var errs []error
+	for _, l := range append(program.Loops, p.classLoop()) {
+		errs = append(errs, addLoop(p.manager, l))
+	}
+	for _, r := range program.Rounds {
+		errs = append(errs, p.manager.Add(leading(func(ctx context.Context) error { return r.Run(ctx, p.log) })))
+	}
+	for _, run := range append(program.Tasks, p.refreshTemplates) {
+		errs = append(errs, p.manager.Add(leading(run)))
+	}
+	return errors.Join(append(errs, p.manager.Add(always(p.refresh)))...)
+}
 
-// addLoops wires the loops that move one object each.
-func (p *parts) addLoops() error {
-	store, health := p.manager.GetClient(), &pool.Health{}
-	launcher := (&claim.Launcher{
-		Store: store, Live: p.manager.GetAPIReader(), Machines: p.measured("nodeclaim.lifecycle"), Now: time.Now, CallFor: callFor,
-		Requests: &claim.Requests{Classes: p.classes, Catalog: p.provider},
-		Outcome: &claim.Outcomes{
-			Store: store, Classes: p.classes, Catalog: p.provider, Events: p.events, Metrics: p.metrics, Now: time.Now,
-		},
-	}).Open()
-	claims := &claim.Reconciler{
-		Store: store, Launcher: launcher, Machines: p.measured("nodeclaim.lifecycle"), Events: p.events, Metrics: p.metrics, Now: time.Now,
-		Health: func(c *karpv1.NodeClaim, registered bool) { health.Note(c.Labels[api.LabelNodePool], registered) },
-	}
-	nodes := &drain.Reconciler{
-		Store: store, Live: p.manager.GetAPIReader(), Machines: p.measured("node.termination"), Events: p.events, Metrics: p.metrics, Now: time.Now,
-	}
-	classLoop := &class.Reconciler{
-		Store: store, Finder: p.provider, Events: p.events, Now: time.Now,
+// classLoop is the loop over the classes of this cloud.
+func (p *parts) classLoop() controller.Loop {
+	classes := &class.Reconciler{
+		Store: p.manager.GetClient(), Finder: p.provider, Events: p.events, Now: time.Now,
 		DryRun: !p.options.disableDryRun, Verified: aws.VerifiedFor,
-		Validate: validateClass,
+		Validate: func(c *awsv1.EC2NodeClass) []validate.Finding {
+			return validate.EC2NodeClass(c, validate.ClassOptions{})
+		},
 		Hash: func(c *awsv1.EC2NodeClass) (string, string) {
 			return fingerprint.EC2NodeClass(c, fingerprint.Cluster{CABundle: p.authority}), fingerprint.Version
 		},
 	}
-	pools := &pool.Reconciler{
-		Generation: generationV1(), Store: store, ClassState: p.classes.State, Offered: p.classes.Offered, Health: health,
-		Events: p.events, Metrics: p.metrics, Now: time.Now,
-	}
-	noteEvents := func(ctx context.Context) (time.Duration, error) {
-		return claims.NotePodEvents(ctx, p.keeper.LastPodEvent)
-	}
-	return errors.Join(
-		p.manager.Add(leading(func(ctx context.Context) error { return every(ctx, p.log, "note pod events", noteEvents) })),
-		addLoops(p.manager, claims.Reconcile, nodes.Reconcile, classLoop.Reconcile, pools.Reconcile),
-		p.manager.Add(leading(launcher.Run)))
+	return controller.Loop{Name: "nodeclass", Kind: &awsv1.EC2NodeClass{}, Workers: 10, Step: classes.Reconcile}
 }
 
-// addBackground wires what runs by the clock.
-func (p *parts) addBackground() error {
-	collector := &collect.Collector{
-		Store: p.manager.GetClient(), Live: p.manager.GetAPIReader(), Machines: p.measured("nodeclaim.garbagecollection"), Log: p.log, Metrics: p.metrics, Now: time.Now,
+// policy is how the options ask plans to be made.
+func (o options) policy() (p decide.Policy) {
+	if o.minValuesPolicy == "BestEffort" {
+		p.MinValues = place.BestEffort
 	}
-	return errors.Join(
-		p.manager.Add(leading(func(ctx context.Context) error { return every(ctx, p.log, "collect orphans", collector.Round) })),
-		p.manager.Add(leading(p.refreshTemplates)),
-		p.manager.Add(always(p.refresh)))
-}
-
-// every repeats a round until ctx ends; the round says when the next is due.
-func every(ctx context.Context, log *slog.Logger, what string, round func(context.Context) (time.Duration, error)) error {
-	for {
-		after, err := round(ctx)
-		if err != nil && ctx.Err() == nil {
-			log.Error("could not "+what, "error", err.Error())
-		}
-		t := time.NewTimer(after)
-		select {
-		case <-ctx.Done():
-			t.Stop()
-			return nil
-		case <-t.C:
-		}
-	}
+	return p
 }
 
 // randomID is five characters that make the name of a claim its own.

@@ -18,6 +18,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws"
 	"github.com/daemok/daemok/cloud/aws/client"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
+	"github.com/daemok/daemok/controller"
 	"github.com/daemok/daemok/internal/version"
 	"github.com/daemok/daemok/observe"
 )
@@ -150,11 +151,11 @@ func (p *parts) refresh(ctx context.Context) error {
 	} {
 		round := later(l.every, l.do)
 		loops.Go(func() {
-			_ = every(ctx, p.log, "refresh "+l.what, func(ctx context.Context) (time.Duration, error) { // ends with ctx alone
+			_ = controller.Round{What: "refresh " + l.what, Do: func(ctx context.Context) (time.Duration, error) {
 				after, err := round(ctx)
 				p.keeper.Touch()
 				return after, err
-			})
+			}}.Run(ctx, p.log) // ends with ctx alone
 		})
 	}
 	loops.Wait()
@@ -164,7 +165,7 @@ func (p *parts) refresh(ctx context.Context) error {
 // refreshTemplates removes launch templates that this process has not used
 // for long. Only the leader may: another does not know which are in use.
 func (p *parts) refreshTemplates(ctx context.Context) error {
-	return every(ctx, p.log, "refresh launch templates", later(aws.TemplatesEvery, p.provider.RefreshTemplates))
+	return controller.Round{What: "refresh launch templates", Do: later(aws.TemplatesEvery, p.provider.RefreshTemplates)}.Run(ctx, p.log)
 }
 
 // later makes rounds of a refresh that the start has just done once: the

@@ -1,18 +1,17 @@
-package main
+package controller
 
 import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/daemok/daemok/controller/pool"
-	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	"github.com/daemok/daemok/kube/api/fingerprint"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/validate"
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// generationV1 reads and writes karpenter.sh/v1 NodePools.
-func generationV1() pool.Generation {
+// NodePools reads and writes pools of karpenter.sh/v1.
+func NodePools() pool.Generation {
 	return pool.Generation{
 		Kind:     translate.KindNodePool,
 		New:      func() pool.Object { return &karpv1.NodePool{} },
@@ -26,9 +25,4 @@ func generationV1() pool.Generation {
 			p.Status.Resources, p.Status.Nodes, p.Status.NodeClassObservedGeneration = resources, nodes, classGeneration
 		},
 	}
-}
-
-// validateClass checks an EC2NodeClass against how the controller is set up.
-func validateClass(c *awsv1.EC2NodeClass) []validate.Finding {
-	return validate.EC2NodeClass(c, validate.ClassOptions{})
 }

@@ -1,0 +1,163 @@
+// Package controller puts the loops in the folders below together: who hears
+// of which change, what is repeated by the clock, and what runs once.
+//
+// It promises that whoever drives them, the program over a manager or a
+// simulation in virtual time, runs the same loops on the same changes. It
+// starts nothing itself, and knows neither leases nor AWS.
+package controller
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/controller/claim"
+	"github.com/daemok/daemok/controller/collect"
+	"github.com/daemok/daemok/controller/drain"
+	"github.com/daemok/daemok/controller/planner"
+	"github.com/daemok/daemok/controller/pool"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/decide"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/kube/api"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/apply"
+	"github.com/daemok/daemok/kube/snapshot"
+	"github.com/daemok/daemok/observe"
+)
+
+// Parts is what the loops stand on.
+type Parts struct {
+	Store    client.Client // reads what the watches have shown; see the indexes of claim and drain
+	Live     client.Reader // reads past every cache
+	Watches  cache.Informers
+	Catalog  cloud.Catalog
+	Machines func(loop string) cloud.Machines // for the loop of that name
+	Classes  Classes
+	Events   *observe.Events
+	Metrics  *observe.Metrics
+	Log      *slog.Logger
+	Now      func() time.Time
+
+	ClassKinds  []client.Object                   // kinds of classes whose changes concern the pools that use them
+	NewID       func() string                     // five characters for the name of a claim, not used before
+	CallFor     time.Duration                     // how long a purchase may take
+	Policy      decide.Policy                     // how plans are made
+	Window      planner.Window                    // how pods are gathered into one plan
+	Nominations interface{ TryAccept() bool }     // limits how many pods are told of their place; nil: all are told
+	Pods        interface{ Decided(p plan.Plan) } // told which pods a plan says something about; nil for nobody
+
+	Filled func(ctx context.Context) bool // waits until the watches have listed what there is; false when ctx ended
+	Began  func()                         // told right before the first plan
+}
+
+// Classes tells what the loops must know of classes.
+type Classes interface {
+	Class(ctx context.Context, ref karpv1.NodeClassReference) (claim.Class, error)
+	Known(ctx context.Context, ref karpv1.NodeClassReference) (claim.Class, error)
+	Kinds(ref karpv1.NodeClassReference) (*cluster.Catalogue, string)
+	Offered(ref karpv1.NodeClassReference) map[string]bool
+	State(ctx context.Context, ref karpv1.NodeClassReference) (pool.ClassState, error)
+}
+
+// Program is all the loops, to be run by whoever holds the lease.
+type Program struct {
+	Keeper *snapshot.Keeper // what the watches have shown
+	Loops  []Loop
+	Rounds []Round
+	Tasks  []func(ctx context.Context) error // each runs until ctx ends
+}
+
+// Loop moves objects of one kind, each by itself.
+type Loop struct {
+	Name    string
+	Kind    client.Object // whose own changes lead to a look
+	Others  []Trigger
+	Workers int // objects looked at at once
+	// Step takes one look and returns when the next is due; zero is when
+	// something changes. A conflict says that the cache is a moment behind.
+	Step func(ctx context.Context, name string) (time.Duration, error)
+}
+
+// Trigger names the objects to look at when one of another kind changed.
+type Trigger struct {
+	Kind  client.Object
+	Names func(ctx context.Context, o client.Object) []string
+}
+
+// Names of loops, as users know them from logs and metrics.
+const (
+	claimsName  = "nodeclaim.lifecycle"
+	nodesName   = "node.termination"
+	poolsName   = "nodepool"
+	collectName = "nodeclaim.garbagecollection"
+	plansName   = "provisioner"
+)
+
+// New puts the program together. It begins to follow the watches, which must
+// not be started before.
+func New(ctx context.Context, p Parts) (*Program, error) {
+	ledger, keeper := &apply.Ledger{}, snapshot.NewKeeper(p.Classes.Kinds, p.Now)
+	seen := func(c *karpv1.NodeClaim, gone bool) { ledger.Seen(c, gone, p.Now()) }
+	if err := keeper.Follow(ctx, p.Watches, seen); err != nil {
+		return nil, err
+	}
+	applier := &apply.Applier{
+		Store: p.Store, Live: p.Live, Ledger: ledger, Pools: keeper, Now: p.Now, NewID: p.NewID, Again: keeper.Touch,
+	}
+	requests := &claim.Requests{Classes: p.Classes, Catalog: p.Catalog}
+	launcher := p.launcher(requests)
+	health := &pool.Health{}
+	claims := &claim.Reconciler{
+		Store: p.Store, Launcher: launcher, Machines: p.Machines(claimsName), Events: p.Events, Metrics: p.Metrics, Now: p.Now,
+		Health: func(c *karpv1.NodeClaim, registered bool) { health.Note(c.Labels[api.LabelNodePool], registered) },
+	}
+	collector := &collect.Collector{
+		Store: p.Store, Live: p.Live, Machines: p.Machines(collectName), Log: p.Log, Metrics: p.Metrics, Now: p.Now,
+	}
+	return &Program{
+		Keeper: keeper,
+		Loops:  []Loop{p.claims(claims), p.nodes(), p.pools(health)},
+		Rounds: []Round{
+			{"find lost orders", func(ctx context.Context) (time.Duration, error) { return lostEvery, applier.FindLost(ctx) }},
+			{"note pod events", func(ctx context.Context) (time.Duration, error) {
+				return claims.NotePodEvents(ctx, keeper.LastPodEvent)
+			}},
+			{"collect orphans", collector.Round},
+		},
+		Tasks: []func(context.Context) error{launcher.Run, p.plans(keeper, ledger, applier, requests)},
+	}, nil
+}
+
+// lostEvery is how often orders that no watch has shown are looked for.
+const lostEvery = 20 * time.Second
+
+func (p Parts) launcher(requests *claim.Requests) *claim.Launcher {
+	return (&claim.Launcher{
+		Store: p.Store, Live: p.Live, Machines: p.Machines(claimsName), Requests: requests, Now: p.Now, CallFor: p.CallFor,
+		Outcome: &claim.Outcomes{
+			Store: p.Store, Classes: p.Classes, Catalog: p.Catalog, Events: p.Events, Metrics: p.Metrics, Now: p.Now,
+		},
+	}).Open()
+}
+
+func (p Parts) nodes() Loop {
+	drains := &drain.Reconciler{
+		Store: p.Store, Live: p.Live, Machines: p.Machines(nodesName), Events: p.Events, Metrics: p.Metrics, Now: p.Now,
+	}
+	return nodeLoop(p.Store, drains.Reconcile)
+}
+
+func (p Parts) claims(r *claim.Reconciler) Loop { return claimLoop(p.Store, r.Reconcile) }
+
+func (p Parts) pools(health *pool.Health) Loop {
+	pools := &pool.Reconciler{
+		Generation: NodePools(), Store: p.Store, ClassState: p.Classes.State, Offered: p.Classes.Offered, Health: health,
+		Events: p.Events, Metrics: p.Metrics, Now: p.Now,
+	}
+	return poolLoop(p.Store, p.ClassKinds, pools.Reconcile)
+}

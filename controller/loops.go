@@ -1,0 +1,92 @@
+package controller
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/controller/drain"
+	"github.com/daemok/daemok/kube/api"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+)
+
+// step is one loop's look at the object of that name.
+type step = func(ctx context.Context, name string) (time.Duration, error)
+
+func claimLoop(store client.Reader, look step) Loop {
+	ofNode := func(ctx context.Context, o client.Object) []string {
+		return claimsWith(ctx, store, o.(*corev1.Node).Spec.ProviderID)
+	}
+	return Loop{
+		Name: claimsName, Kind: &karpv1.NodeClaim{}, Workers: 100, Step: look,
+		Others: []Trigger{{&corev1.Node{}, ofNode}},
+	}
+}
+
+func nodeLoop(store client.Reader, look step) Loop {
+	ofPod := func(ctx context.Context, o client.Object) []string {
+		return leavingNode(ctx, store, o.(*corev1.Pod).Spec.NodeName)
+	}
+	return Loop{
+		Name: nodesName, Kind: &corev1.Node{}, Workers: 100, Step: look,
+		Others: []Trigger{{&corev1.Pod{}, ofPod}},
+	}
+}
+
+func poolLoop(store client.Reader, classes []client.Object, look step) Loop {
+	ofOwned := func(_ context.Context, o client.Object) []string { return named(o.GetLabels()[api.LabelNodePool]) }
+	ofClass := func(ctx context.Context, o client.Object) []string { return poolsUsing(ctx, store, o.GetName()) }
+	others := []Trigger{{&karpv1.NodeClaim{}, ofOwned}, {&corev1.Node{}, ofOwned}}
+	for _, kind := range classes {
+		others = append(others, Trigger{kind, ofClass})
+	}
+	return Loop{Name: poolsName, Kind: &karpv1.NodePool{}, Workers: 10, Step: look, Others: others}
+}
+
+func named(name string) []string {
+	if name == "" {
+		return nil
+	}
+	return []string{name}
+}
+
+func claimsWith(ctx context.Context, store client.Reader, providerID string) []string {
+	if providerID == "" {
+		return nil
+	}
+	var list karpv1.NodeClaimList
+	if err := store.List(ctx, &list, client.MatchingFields{drain.IndexProviderID: providerID}); err != nil {
+		return nil // the cache answers, or the claim's own events will
+	}
+	var names []string
+	for i := range list.Items {
+		names = append(names, list.Items[i].Name)
+	}
+	return names
+}
+
+// leavingNode names the pod's node only where it is being drained, so that
+// ordinary pod traffic costs nothing.
+func leavingNode(ctx context.Context, store client.Reader, name string) []string {
+	node := &corev1.Node{}
+	if name == "" || store.Get(ctx, client.ObjectKey{Name: name}, node) != nil || node.DeletionTimestamp == nil {
+		return nil
+	}
+	return named(name)
+}
+
+func poolsUsing(ctx context.Context, store client.Reader, class string) []string {
+	var list karpv1.NodePoolList
+	if err := store.List(ctx, &list); err != nil {
+		return nil
+	}
+	var names []string
+	for i := range list.Items {
+		if list.Items[i].Spec.Template.Spec.NodeClassRef.Name == class {
+			names = append(names, list.Items[i].Name)
+		}
+	}
+	return names
+}
