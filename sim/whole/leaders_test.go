@@ -43,6 +43,13 @@ func (f fenced) Prepare(ctx context.Context, r cloud.LaunchRequest) error {
 	return f.Machines.Prepare(ctx, r)
 }
 
+func (f fenced) Tag(ctx context.Context, id string, tags map[string]string) error {
+	if err := f.fence.Check(); err != nil {
+		return err
+	}
+	return f.Machines.Tag(ctx, id, tags)
+}
+
 func (f fenced) Terminate(ctx context.Context, ids ...string) ([]string, error) {
 	if err := f.fence.Check(); err != nil {
 		return nil, err

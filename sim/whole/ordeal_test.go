@@ -148,6 +148,14 @@ func (m machines) Terminate(ctx context.Context, ids ...string) ([]string, error
 	return gone, err
 }
 
+func (m machines) Tag(ctx context.Context, id string, tags map[string]string) error {
+	before, after := m.call("Tag")
+	if before != nil {
+		return before
+	}
+	return errors.Join(m.Machines.Tag(ctx, id, tags), after)
+}
+
 func (m machines) List(ctx context.Context, f cloud.Filter) ([]cloud.Machine, error) {
 	before, after := m.call("List")
 	if err := errors.Join(before, after); err != nil {
