@@ -1,0 +1,249 @@
+package follow
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/condition"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/observe"
+	"github.com/daemok/daemok/observe/observetest"
+)
+
+var start = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+// story is a follower, the watches it hears of and the time.
+type story struct {
+	*Follower
+	t        *testing.T
+	now      time.Time
+	leading  bool
+	registry *prometheus.Registry
+	pods     handler[*corev1.Pod]
+	claims   handler[*karpv1.NodeClaim]
+	nodes    handler[*corev1.Node]
+}
+
+func begin(t *testing.T) *story {
+	s := &story{t: t, now: start, leading: true, registry: prometheus.NewPedanticRegistry()}
+	s.Follower = &Follower{
+		Metrics: observe.NewMetrics(s.registry, "", "", "", ""), Objects: true,
+		Leading: func() bool { return s.leading }, Now: func() time.Time { return s.now },
+	}
+	s.registry.MustRegister(s.Follower)
+	s.pods = handler[*corev1.Pod]{s.podSeen, s.podGone}
+	s.claims = handler[*karpv1.NodeClaim]{s.claimSeen, s.claimGone}
+	s.nodes = handler[*corev1.Node]{s.nodeSeen, s.nodeGone}
+	return s
+}
+
+func (s *story) after(d time.Duration) { s.now = s.now.Add(d) }
+
+// says checks the series of a metric, as observetest writes them.
+func (s *story) says(name string, want ...string) {
+	s.t.Helper()
+	got, err := observetest.Lines(s.registry, name)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for i := range got {
+		got[i] = strings.TrimPrefix(got[i], name+" ")
+	}
+	if !slices.Equal(got, want) {
+		s.t.Errorf("at %v: %s says %q, want %q", s.now.Sub(start), name, got, want)
+	}
+}
+
+func pod(change ...func(*corev1.Pod)) *corev1.Pod {
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default", UID: "u", CreationTimestamp: metav1.Time{Time: start}}}
+	p.Status.Phase = corev1.PodPending
+	for _, f := range change {
+		f(p)
+	}
+	return p
+}
+
+func onNode(p *corev1.Pod) { p.Spec.NodeName = "n1" }
+
+func running(p *corev1.Pod) {
+	onNode(p)
+	p.Status.Phase = corev1.PodRunning
+	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+}
+
+func planned(uid string) plan.Plan {
+	return plan.Plan{Placements: []plan.Placement{{Pod: cluster.Pod{UID: uid}, On: plan.OnLaunch, Target: "new-1"}}}
+}
+
+func TestAPodIsFollowedUntilItStarts(t *testing.T) {
+	s := begin(t)
+	s.after(time.Second)
+	s.pods.OnAdd(pod(), false)
+	s.after(time.Second)
+	s.says(undecided, "name=web namespace=default 1")
+	s.says(unbound, "name=web namespace=default 2")
+	s.says(planUnbound)
+
+	s.Decided(plan.Plan{Unplaced: []plan.Unplaced{{Pods: []cluster.Pod{{UID: "u"}}}}})
+	s.says(undecided)
+	s.says("karpenter_pods_scheduling_decision_duration_seconds", "1 in 1s")
+	s.after(10 * time.Second)
+	s.Decided(planned("u"))
+	s.Decided(planned("u"))
+	s.says("karpenter_pods_scheduling_decision_duration_seconds", "1 in 1s")
+	s.after(30 * time.Second)
+	s.says(planUnbound, "name=web namespace=default 30")
+
+	s.pods.OnUpdate(pod(), pod(onNode))
+	s.says("karpenter_pods_bound_duration_seconds", "1 in 42s")
+	s.says("karpenter_pods_provisioning_bound_duration_seconds", "1 in 30s")
+	s.says(unbound)
+	s.after(5 * time.Second)
+	s.says(unstarted, "name=web namespace=default 47")
+	s.says(planUnstarted, "name=web namespace=default 35")
+
+	s.pods.OnUpdate(pod(onNode), pod(running))
+	s.says("karpenter_pods_startup_duration_seconds", "1 in 47s")
+	s.says("karpenter_pods_provisioning_startup_duration_seconds", "1 in 35s")
+	s.says(unstarted)
+	if len(s.Follower.pods) != 0 {
+		t.Errorf("%d pods are kept after they have started", len(s.Follower.pods))
+	}
+}
+
+func TestAPodThatFlapsHasStartedOnce(t *testing.T) {
+	s := begin(t)
+	s.pods.OnAdd(pod(), false)
+	s.pods.OnUpdate(pod(), pod(running))
+	s.pods.OnUpdate(pod(running), pod(onNode))
+	s.pods.OnUpdate(pod(onNode), pod(running))
+	s.says("karpenter_pods_startup_duration_seconds", "1 in 0s")
+	s.says("karpenter_pods_bound_duration_seconds", "1 in 0s")
+}
+
+func TestWhatWasThereBeforeIsNothingNew(t *testing.T) {
+	s := begin(t)
+	s.after(time.Hour)
+	s.pods.OnAdd(pod(running), true)
+	bound := pod(onNode)
+	bound.UID = "v"
+	s.pods.OnAdd(bound, true)
+	s.says("karpenter_pods_startup_duration_seconds")
+	s.says("karpenter_pods_bound_duration_seconds")
+	s.says(unstarted, "name=web namespace=default 3600")
+	started := pod(running)
+	started.UID = types.UID("v")
+	s.pods.OnUpdate(bound, started)
+	s.says("karpenter_pods_startup_duration_seconds", "1 in 3600s")
+	s.says("karpenter_pods_bound_duration_seconds")
+}
+
+func TestPodsThatEndWithoutStartingAreForgotten(t *testing.T) {
+	s := begin(t)
+	s.pods.OnAdd(pod(), false)
+	s.pods.OnDelete(pod())
+	other := pod(func(p *corev1.Pod) { p.UID = "v" })
+	s.pods.OnAdd(other, false)
+	s.pods.OnUpdate(other, pod(onNode, func(p *corev1.Pod) { p.UID, p.Status.Phase = "v", corev1.PodFailed }))
+	s.says(unstarted)
+	if len(s.Follower.pods) != 0 {
+		t.Errorf("%d pods are kept", len(s.Follower.pods))
+	}
+}
+
+func TestOnlyTheLeaderCounts(t *testing.T) {
+	s := begin(t)
+	s.leading = false
+	s.pods.OnAdd(pod(), false)
+	s.says(unbound)
+	s.pods.OnUpdate(pod(), pod(onNode))
+	s.leading = true
+	s.says("karpenter_pods_bound_duration_seconds")
+	s.after(time.Second)
+	s.pods.OnUpdate(pod(onNode), pod(running)) // what it saw before counts from now on
+	s.says("karpenter_pods_startup_duration_seconds", "1 in 1s")
+}
+
+func claim(change ...func(*karpv1.NodeClaim)) *karpv1.NodeClaim {
+	c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "web-1", Labels: map[string]string{api.LabelNodePool: "web"}}}
+	for _, f := range change {
+		f(c)
+	}
+	return c
+}
+
+func TestAClaimIsFollowedToItsEnd(t *testing.T) {
+	s := begin(t)
+	unknown := func(c *karpv1.NodeClaim) { condition.SetUnknown(c, karpv1.ClaimDrained, "Draining", "", start) }
+	drained := func(c *karpv1.NodeClaim) {
+		c.DeletionTimestamp = &metav1.Time{Time: start}
+		condition.SetTrue(c, karpv1.ClaimDrained, start.Add(8*time.Second))
+	}
+	ending := func(c *karpv1.NodeClaim) {
+		drained(c)
+		condition.SetTrue(c, karpv1.ClaimInstanceTerminating, start.Add(10*time.Second))
+	}
+	s.claims.OnAdd(claim(), false)
+	s.claims.OnUpdate(claim(), claim(unknown))
+	s.claims.OnUpdate(claim(unknown), claim(unknown, drained))
+	s.claims.OnUpdate(claim(unknown, drained), claim(unknown, ending))
+	s.after(40 * time.Second)
+	s.claims.OnDelete(claim(unknown, ending))
+
+	s.says("karpenter_nodes_drained_total", "nodepool=web 1")
+	s.says("karpenter_nodeclaims_termination_duration_seconds", "nodepool=web 1 in 40s")
+	s.says("karpenter_nodeclaims_instance_termination_duration_seconds", "nodepool=web 1 in 30s")
+	s.says("operator_nodeclaim_termination_duration_seconds", "1 in 40s")
+	s.says("operator_nodeclaim_status_condition_transitions_total",
+		"reason=Drained status=True type=Drained 1", "reason=Draining status=Unknown type=Drained 1",
+		"reason=InstanceTerminating status=True type=InstanceTerminating 1")
+	s.says("operator_nodeclaim_status_condition_transition_seconds", "status=True type=Drained 1 in 8s")
+}
+
+func TestANodeIsFollowedToItsEnd(t *testing.T) {
+	s := begin(t)
+	node := func(name, pool string) *corev1.Node {
+		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.Time{Time: start}}}
+		if pool != "" {
+			n.Labels = map[string]string{api.LabelNodePool: pool}
+		}
+		return n
+	}
+	silent := node("n1", "web")
+	silent.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionUnknown, Reason: "NodeStatusUnknown"}}
+	s.nodes.OnAdd(node("n1", "web"), true)
+	s.nodes.OnUpdate(node("n1", "web"), silent)
+	s.after(time.Hour)
+	leaving := silent.DeepCopy()
+	leaving.DeletionTimestamp = &metav1.Time{Time: s.now}
+	s.after(20 * time.Second)
+	s.nodes.OnDelete(leaving)
+	s.nodes.OnDelete(node("theirs", "")) // of others: its life is not ours
+
+	s.says("karpenter_nodes_termination_duration_seconds", "nodepool=web 1 in 20s")
+	s.says("karpenter_nodes_lifetime_duration_seconds", "nodepool=web 1 in 3620s")
+	s.says("operator_node_termination_duration_seconds", "1 in 20s")
+	s.says("operator_node_status_condition_transitions_total", "reason=NodeStatusUnknown status=Unknown type=Ready 1")
+}
+
+func TestConditionsCanBeSwitchedOff(t *testing.T) {
+	s := begin(t)
+	s.Objects = false
+	s.pods.OnAdd(pod(), false)
+	s.claims.OnUpdate(claim(), claim(func(c *karpv1.NodeClaim) { condition.SetTrue(c, karpv1.ClaimDrained, start) }))
+	s.says("operator_nodeclaim_status_condition_transitions_total")
+	s.says(unbound)
+	s.says("karpenter_nodes_drained_total", "nodepool=web 1")
+	s.pods.OnUpdate(pod(), pod(onNode))
+	s.says("karpenter_pods_bound_duration_seconds", "1 in 0s")
+}

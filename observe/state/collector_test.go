@@ -1,0 +1,260 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/kube/api"
+	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
+	"github.com/daemok/daemok/kube/api/condition"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/observe"
+	"github.com/daemok/daemok/observe/observetest"
+)
+
+var now = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+// catalogue sells one type in two zones; the second is sold out, and its spot
+// price is not known.
+func catalogue() *cluster.Catalogue {
+	return &cluster.Catalogue{Revision: 1, Kinds: []cluster.Kind{{
+		Name: "m5.large", Capacity: quantity.Resources{CPU: 2000, Memory: 8 << 30},
+		Offers: []cluster.Offer{
+			{Zone: "a", Option: cluster.OnDemand, Price: 96000, Priced: true, Available: true},
+			{Zone: "b", Option: cluster.Spot},
+		},
+	}}}
+}
+
+// objects are one pool with one claim and its node, a node of others that
+// goes, and four pods: of a Deployment, of a DaemonSet, ended and waiting.
+func objects() []client.Object {
+	labels := map[string]string{api.LabelNodePool: "web", api.LabelInstanceType: "m5.large", api.LabelZone: "a", api.LabelCapacityType: "on-demand", api.LabelArch: "amd64"}
+	pool := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
+	claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "web-1", Labels: labels, CreationTimestamp: metav1.Time{Time: now.Add(-time.Hour)}}}
+	claim.Status.ProviderID = "aws:///a/i-1"
+	condition.SetTrue(claim, karpv1.ClaimLaunched, now.Add(-time.Minute))
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1", Labels: labels, CreationTimestamp: metav1.Time{Time: now.Add(-time.Hour)}}}
+	node.Spec.ProviderID = "aws:///a/i-1"
+	node.Status.Capacity = corev1.ResourceList{"cpu": resource.MustParse("2"), "memory": resource.MustParse("8Gi")}
+	node.Status.Allocatable = corev1.ResourceList{"cpu": resource.MustParse("1930m"), "memory": resource.MustParse("7Gi")}
+	leaving := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n2", Finalizers: []string{"x/y"},
+		CreationTimestamp: metav1.Time{Time: now.Add(-time.Hour)}, DeletionTimestamp: &metav1.Time{Time: now.Add(-30 * time.Second)}}}
+	web := pod("web", "n1", "500m", metav1.OwnerReference{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web-7d"})
+	web.Spec.Containers[0].Resources.Limits = corev1.ResourceList{"cpu": resource.MustParse("1")}
+	web.Status.Phase, web.Status.Conditions = corev1.PodRunning, []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	done := pod("done", "n1", "1", metav1.OwnerReference{})
+	done.Status.Phase = corev1.PodSucceeded
+	return []client.Object{pool, claim, node, leaving, web, done,
+		pod("proxy", "n1", "100m", metav1.OwnerReference{APIVersion: "apps/v1", Kind: "DaemonSet", Name: "proxy"}), pod("waits", "", "1", metav1.OwnerReference{})}
+}
+
+func pod(name, node, cpu string, owner metav1.OwnerReference) *corev1.Pod {
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"}}
+	p.Spec.NodeName, p.Status.Phase = node, corev1.PodPending
+	p.Spec.Containers = []corev1.Container{{Name: "c", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse(cpu)}}}}
+	if owner.Kind != "" {
+		yes := true
+		owner.Controller = &yes
+		p.OwnerReferences = []metav1.OwnerReference{owner}
+	}
+	return p
+}
+
+func collector(t *testing.T) *Collector {
+	t.Helper()
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, karpv1.AddToScheme, awsv1.AddToScheme} {
+		if err := add(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pool := cluster.PoolID{Kind: "NodePool", Name: "web"}
+	seen := &cluster.Snapshot{Now: now,
+		Pools: []cluster.Pool{{ID: pool, Policy: cluster.Policy{DisruptionsMax: 3, EmptyFor: time.Minute}}},
+		Nodes: []cluster.Node{
+			{Name: "n1", Claim: "web-1", Pool: pool, Ready: true, Initialized: true, Allocatable: quantity.Resources{CPU: 2000, Memory: 8 << 30},
+				Pods: []cluster.Pod{{Name: "web", Shape: &cluster.Shape{Requests: quantity.Resources{CPU: 500}}}}},
+			{Name: "n2", Claim: "web-2", Pool: pool, Ready: true, Initialized: true, Allocatable: quantity.Resources{CPU: 2000}, EmptySince: now.Add(-time.Hour)},
+			{Name: "n3", Claim: "web-3", Pool: pool, Initialized: true, Deleting: true},
+		},
+	}
+	return &Collector{
+		Store: fake.NewClientBuilder().WithScheme(s).WithObjects(objects()...).Build(), Snapshot: func() *cluster.Snapshot { return seen },
+		Kinds:   func(karpv1.NodeClassReference) (*cluster.Catalogue, string) { return catalogue(), "" },
+		Leading: func() bool { return true }, Objects: true, Now: func() time.Time { return now },
+	}
+}
+
+// scraped returns the series of these metrics as a scrape tells them.
+func scraped(t *testing.T, c *Collector, names ...string) []string {
+	t.Helper()
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(c)
+	lines, err := observetest.Lines(registry, names...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lines
+}
+
+// tells reports whether a series begins with these words.
+func tells(lines []string, words string) bool {
+	return slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line+" ", words+" ") })
+}
+
+// Every story is the metrics looked at and what a scrape says of them.
+func TestAScrapeTellsTheState(t *testing.T) {
+	const onNode = " arch=amd64 capacity_type=on-demand instance_type=m5.large"
+	tests := map[string]struct {
+		names []string
+		want  []string
+	}{
+		"budgets, what uses them up and who could go": {
+			[]string{"karpenter_nodepools_allowed_disruptions", "karpenter_nodepools_nodes_consuming_budgets", "karpenter_voluntary_disruption_eligible_nodes"},
+			[]string{
+				"karpenter_nodepools_allowed_disruptions nodepool=web reason=Empty 3",
+				"karpenter_nodepools_nodes_consuming_budgets nodepool=web reason=Empty 1",
+				"karpenter_voluntary_disruption_eligible_nodes reason=empty 1",
+			},
+		},
+		"what the pool costs": {
+			[]string{"karpenter_nodepools_cost_total"},
+			[]string{"karpenter_nodepools_cost_total nodepool=web 0.096"},
+		},
+		"how full the cluster is": {
+			[]string{"karpenter_cluster_utilization_percent"},
+			[]string{
+				"karpenter_cluster_utilization_percent resource_type=cpu 12.5",
+				"karpenter_cluster_utilization_percent resource_type=memory 0",
+			},
+		},
+		"what can be bought: a price that is not known is not told": {
+			[]string{"karpenter_cloudprovider_instance_type_cpu_cores", "karpenter_cloudprovider_instance_type_memory_bytes",
+				"karpenter_cloudprovider_instance_type_offering_available", "karpenter_cloudprovider_instance_type_offering_price_estimate"},
+			[]string{
+				"karpenter_cloudprovider_instance_type_cpu_cores instance_type=m5.large 2",
+				"karpenter_cloudprovider_instance_type_memory_bytes instance_type=m5.large 8589934592",
+				"karpenter_cloudprovider_instance_type_offering_available capacity_type=on-demand instance_type=m5.large zone=a 1",
+				"karpenter_cloudprovider_instance_type_offering_available capacity_type=spot instance_type=m5.large zone=b 0",
+				"karpenter_cloudprovider_instance_type_offering_price_estimate capacity_type=on-demand instance_type=m5.large zone=a 0.096",
+			},
+		},
+		"what nodes have and their pods take; a pod that has ended takes nothing": {
+			[]string{"karpenter_nodes_allocatable", "karpenter_nodes_system_overhead", "karpenter_nodes_total_pod_requests",
+				"karpenter_nodes_total_pod_limits", "karpenter_nodes_total_daemon_requests", "karpenter_nodes_total_daemon_limits"},
+			[]string{
+				"karpenter_nodes_allocatable" + onNode + " managed=true node_name=n1 nodepool=web resource_type=cpu zone=a 1.93",
+				"karpenter_nodes_allocatable" + onNode + " managed=true node_name=n1 nodepool=web resource_type=memory zone=a 7516192768",
+				"karpenter_nodes_system_overhead" + onNode + " managed=true node_name=n1 nodepool=web resource_type=cpu zone=a 0.07",
+				"karpenter_nodes_system_overhead" + onNode + " managed=true node_name=n1 nodepool=web resource_type=memory zone=a 1073741824",
+				"karpenter_nodes_total_daemon_requests" + onNode + " managed=true node_name=n1 nodepool=web resource_type=cpu zone=a 0.1",
+				"karpenter_nodes_total_daemon_requests" + onNode + " managed=true node_name=n1 nodepool=web resource_type=pods zone=a 1",
+				"karpenter_nodes_total_pod_limits" + onNode + " managed=true node_name=n1 nodepool=web resource_type=cpu zone=a 1",
+				"karpenter_nodes_total_pod_requests" + onNode + " managed=true node_name=n1 nodepool=web resource_type=cpu zone=a 0.5",
+				"karpenter_nodes_total_pod_requests" + onNode + " managed=true node_name=n1 nodepool=web resource_type=pods zone=a 1",
+			},
+		},
+		"how old nodes are": {
+			[]string{"karpenter_nodes_current_lifetime_seconds"},
+			[]string{
+				"karpenter_nodes_current_lifetime_seconds managed=false node_name=n2 3600",
+				"karpenter_nodes_current_lifetime_seconds" + onNode + " managed=true node_name=n1 nodepool=web zone=a 3600",
+			},
+		},
+		"where pods are": {
+			[]string{"karpenter_pods_state"},
+			[]string{
+				"karpenter_pods_state name=waits namespace=default phase=Pending ready=false scheduled=false 1",
+				"karpenter_pods_state" + onNode + " managed=true name=done namespace=default node=n1 nodepool=web phase=Succeeded ready=false scheduled=true zone=a 1",
+				"karpenter_pods_state" + onNode + " managed=true name=proxy namespace=default node=n1 nodepool=web" +
+					" owner=/apis/apps/v1/namespaces/default/daemonsets/proxy phase=Pending ready=false scheduled=true zone=a 1",
+				"karpenter_pods_state" + onNode + " managed=true name=web namespace=default node=n1 nodepool=web" +
+					" owner=/apis/apps/v1/namespaces/default/replicasets/web-7d phase=Running ready=true scheduled=true zone=a 1",
+			},
+		},
+		"conditions and departures": {
+			[]string{"operator_nodeclaim_status_condition_count", "operator_nodeclaim_status_condition_current_status_seconds", "operator_node_termination_current_time_seconds"},
+			[]string{
+				"operator_node_termination_current_time_seconds name=n2 30",
+				"operator_nodeclaim_status_condition_count name=web-1 reason=Launched status=True type=Launched 1",
+				"operator_nodeclaim_status_condition_current_status_seconds name=web-1 reason=Launched status=True type=Launched 60",
+			},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := scraped(t, collector(t), tt.names...)
+			slices.Sort(tt.want)
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(tt.want, "\n"))
+			}
+		})
+	}
+}
+
+func TestSeriesEndWithTheirObject(t *testing.T) {
+	c := collector(t)
+	before := scraped(t, c)
+	if err := c.Store.(client.Client).DeleteAllOf(t.Context(), &corev1.Pod{}, client.InNamespace("default")); err != nil {
+		t.Fatal(err)
+	}
+	after := scraped(t, c)
+	if !tells(before, "karpenter_pods_state") || tells(after, "karpenter_pods_state") || !tells(after, "karpenter_nodes_allocatable") {
+		t.Errorf("after all pods have gone a scrape says\n%s", strings.Join(after, "\n"))
+	}
+}
+
+func TestAnotherLeaderTellsTheState(t *testing.T) {
+	c := collector(t)
+	c.Leading = func() bool { return false }
+	if got := scraped(t, c); len(got) > 0 {
+		t.Errorf("a process that does not lead tells\n%s", strings.Join(got, "\n"))
+	}
+}
+
+func TestSeriesOfObjectsCanBeSwitchedOff(t *testing.T) {
+	c := collector(t)
+	c.Objects = false
+	got := scraped(t, c)
+	for _, d := range observe.Definitions() {
+		if d.PerObject && tells(got, d.Name) {
+			t.Errorf("%s is still there", d.Name)
+		}
+	}
+	if !tells(got, "karpenter_nodepools_cost_total nodepool=web 0.096") {
+		t.Errorf("what is not of single objects is gone too:\n%s", strings.Join(got, "\n"))
+	}
+}
+
+// silent is a store that cannot be read.
+type silent struct{ client.Reader }
+
+func (silent) List(context.Context, client.ObjectList, ...client.ListOption) error {
+	return errors.New("the cache is not started")
+}
+
+func TestAScrapeThatCannotReadSaysSo(t *testing.T) {
+	c := collector(t)
+	c.Store = silent{}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(c)
+	if _, err := registry.Gather(); err == nil || !strings.Contains(err.Error(), "the cache is not started") {
+		t.Errorf("Gather = %v, want the cause", err)
+	}
+}
