@@ -13,6 +13,7 @@ import (
 	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/kube/translate"
@@ -243,4 +244,63 @@ func TestAYoungMachineWithoutAClaimIsLeftAloneForAWhile(t *testing.T) {
 		}
 		w.until(3*time.Minute, "the orphan gone", func() bool { return len(w.machines()) == 0 })
 	})
+}
+
+// TestABudgetLoweredInTimeIsHeard: six nodes are about to go at once when a
+// user allows one at a time. None goes on the word of the old budget, no node
+// that stays is kept closed to pods, and in the end all have gone.
+func TestABudgetLoweredInTimeIsHeard(t *testing.T) {
+	late := func() time.Duration { return 300 * time.Millisecond } // watches lag behind the user
+	tell(t, fake.Options{Seed: 27}, func(t *testing.T, w *world) {
+		w.pool("default", nil)
+		w.start(setup{lag: late})
+		w.deploy("web", 6, plain)
+		w.until(5*time.Minute, "six pods on six nodes", func() bool { return w.run(6) && len(w.nodes()) == 6 })
+		w.scale("web", 0)
+		w.until(3*time.Minute, "six nodes marked to go", func() bool { return w.closed() == 6 })
+		w.lowerBudget("1")
+		most, ended := 0, time.Now().Add(10*time.Minute)
+		for ; len(w.claims()) > 0 && time.Now().Before(ended); time.Sleep(50 * time.Millisecond) {
+			most = max(most, w.draining())
+		}
+		if most != 1 {
+			t.Errorf("up to %d nodes went at once, want one after the other", most)
+		}
+		if left := len(w.claims()); left > 0 {
+			t.Errorf("%d nodes are left after ten minutes; %s", left, w.state())
+		}
+	})
+}
+
+// closed counts the nodes that are closed to pods, but not going yet.
+func (w *world) closed() (n int) {
+	for _, node := range w.nodes() {
+		if node.DeletionTimestamp == nil && translate.HasTaint(&node, api.TaintDisrupted) {
+			n++
+		}
+	}
+	return n
+}
+
+// draining counts the nodes that are going and whose machine still runs.
+func (w *world) draining() (n int) {
+	for _, c := range w.claims() {
+		if c.DeletionTimestamp != nil && !condition.IsTrue(&c, karpv1.ClaimInstanceTerminating) {
+			n++
+		}
+	}
+	return n
+}
+
+func (w *world) lowerBudget(nodes string) {
+	w.t.Helper()
+	p := &karpv1.NodePool{}
+	if err := w.hand.Get(context.Background(), client.ObjectKey{Name: "default"}, p); err != nil {
+		w.t.Fatal(err)
+	}
+	before := p.DeepCopy()
+	p.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: nodes}}
+	if err := w.hand.Patch(context.Background(), p, client.MergeFrom(before)); err != nil {
+		w.t.Fatal(err)
+	}
 }
