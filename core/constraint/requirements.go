@@ -148,10 +148,18 @@ func (l Labels) With(key, value string) Labels {
 
 // Merge returns both; where a key is in both, the value of other counts.
 func (l Labels) Merge(other Labels) Labels {
+	out := make(Labels, 0, len(l)+len(other))
+	i := 0
 	for _, x := range other {
-		l = l.With(x.Key, x.Value)
+		for ; i < len(l) && l[i].Key < x.Key; i++ {
+			out = append(out, l[i])
+		}
+		if i < len(l) && l[i].Key == x.Key {
+			i++
+		}
+		out = append(out, x)
 	}
-	return l
+	return append(out, l[i:]...)
 }
 
 // Map returns the labels as a new map.

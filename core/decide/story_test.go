@@ -14,14 +14,17 @@ import (
 	"github.com/daemok/daemok/core/scenario"
 )
 
-var update = flag.Bool("update", false, "rewrite the plans in testdata")
+var (
+	update  = flag.Bool("update", false, "rewrite the plans of stories")
+	stories = flag.String("stories", "testdata", "folder of the stories")
+)
 
 // Every file in testdata is one story: a sentence saying what must happen, the
 // cluster before, and the plan. A file "shop" is a catalogue to put before
 // the cluster: shop.txt, shared by all stories. A file "policy" holds what the
 // controller is set to. A new rule needs a new file, not a new helper.
 func TestStories(t *testing.T) {
-	files, _ := filepath.Glob("testdata/*.txtar")
+	files, _ := filepath.Glob(filepath.Join(*stories, "*.txtar"))
 	if len(files) == 0 {
 		t.Fatal("no stories found")
 	}

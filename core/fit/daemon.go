@@ -14,6 +14,9 @@ const (
 	labelInitialized = "karpenter.sh/initialized"
 )
 
+// Promised lists the labels that every node of ours gets with the value true.
+func Promised() []string { return []string{labelInitialized, labelRegistered} }
+
 // assumed reports whether a daemon's requirement holds whatever the node: the
 // DaemonSet controller pins each pod to its node's name, and every node gets
 // registered and initialized.
@@ -29,8 +32,8 @@ func assumed(r constraint.Requirement) bool {
 
 // overheads returns, for every kind of the catalogue, what daemon pods will
 // take of a machine of that kind.
-func (p *Pool) overheads(daemons []cluster.Daemon) []quantity.Resources {
-	out := make([]quantity.Resources, len(p.kinds))
+func (p *Pool) overheads(daemons []cluster.Daemon) []overhead {
+	out := make([]overhead, len(p.kinds))
 	for i := range daemons {
 		s := daemons[i].Shape
 		if !untolerated(p.Taints, s.Tolerations).OK() {
@@ -38,11 +41,18 @@ func (p *Pool) overheads(daemons []cluster.Daemon) []quantity.Resources {
 		}
 		for k := range p.kinds {
 			if p.runsOnKind(s, &p.kinds[k]) {
-				out[k] = out[k].Add(s.Requests)
+				out[k].amounts = out[k].amounts.Add(s.Requests)
+				out[k].ports = append(out[k].ports, s.Ports...)
 			}
 		}
 	}
 	return out
+}
+
+// overhead is what daemon pods take of a machine.
+type overhead struct {
+	amounts quantity.Resources
+	ports   []cluster.Port
 }
 
 // runsOnKind reports whether a daemon pod would run on some machine of the

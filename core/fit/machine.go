@@ -1,6 +1,8 @@
 package fit
 
 import (
+	"slices"
+
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
@@ -11,9 +13,10 @@ import (
 // a pod fits only if it fits whatever the machine becomes.
 type Ordered struct {
 	*cluster.Machine
-	Free quantity.Resources // allocatable less daemon pods, before any pod is placed
-	pool *Pool              // nil where the pool is gone
-	may  bitset.Set         // the options it may become
+	Free  quantity.Resources // allocatable less daemon pods, before any pod is placed
+	Ports []cluster.Port     // of the host, that daemon pods may take
+	pool  *Pool              // nil where the pool is gone
+	may   bitset.Set         // the options it may become
 }
 
 // ForMachine prepares the answers for a machine; pool may be nil.
@@ -25,7 +28,9 @@ func ForMachine(m *cluster.Machine, pool *Pool) *Ordered {
 	out.may = pool.become(m)
 	var daemons quantity.Resources
 	for i := out.may.Next(0); i >= 0; i = out.may.Next(i + 1) {
-		daemons = daemons.Max(pool.Kinds[pool.Options[i].Kind].Daemons)
+		kind := &pool.Kinds[pool.Options[i].Kind]
+		daemons = daemons.Max(kind.Daemons)
+		out.Ports = addPorts(out.Ports, kind.Ports)
 	}
 	out.Free = m.Allocatable.Sub(daemons)
 	return out
@@ -43,7 +48,7 @@ func (m *Ordered) Admits(s *cluster.Shape) Reason {
 	if r := untolerated(m.Taints, s.Tolerations); !r.OK() {
 		return r
 	}
-	return anyTerm(s.NodeTerms, m.term)
+	return anyTerm(Alternatives(s), m.term)
 }
 
 func (m *Ordered) term(term constraint.Requirements) Reason {
@@ -105,4 +110,13 @@ func (p *Pool) become(m *cluster.Machine) bitset.Set {
 		}
 	}
 	return out
+}
+
+func addPorts(list, more []cluster.Port) []cluster.Port {
+	for _, p := range more {
+		if !slices.Contains(list, p) {
+			list = append(list, p)
+		}
+	}
+	return list
 }

@@ -45,7 +45,7 @@ func NodeAdmits(s *cluster.Shape, n *cluster.Node) Reason {
 	if r := untolerated(LastingTaints(n), s.Tolerations); !r.OK() {
 		return r
 	}
-	return anyTerm(s.NodeTerms, func(term constraint.Requirements) Reason { return nodeTerm(term, n) })
+	return anyTerm(Alternatives(s), func(term constraint.Requirements) Reason { return nodeTerm(term, n) })
 }
 
 // LastingTaints returns the taints that count for pods: all of them on a
@@ -89,6 +89,21 @@ func Free(n *cluster.Node, daemons []cluster.Daemon) quantity.Resources {
 		}
 	}
 	return startingAllocatable(n).Sub(bound).Sub(expected.Sub(present).ClampNegative())
+}
+
+// Ports returns the host ports that are taken on the node, by its pods and by
+// daemon pods that are still expected there.
+func Ports(n *cluster.Node, daemons []cluster.Daemon) []cluster.Port {
+	var out []cluster.Port
+	for i := range n.Pods {
+		out = append(out, n.Pods[i].Shape.Ports...)
+	}
+	for i := range daemons {
+		if s := daemons[i].Shape; len(s.Ports) > 0 && daemonOnNode(s, n) {
+			out = append(out, s.Ports...)
+		}
+	}
+	return out
 }
 
 func startingAllocatable(n *cluster.Node) quantity.Resources {

@@ -34,6 +34,7 @@ type Option struct {
 type Space struct {
 	Free    quantity.Resources // allocatable less daemon pods
 	Daemons quantity.Resources // the daemon pods
+	Ports   []cluster.Port     // of the host, that daemon pods take
 }
 
 // ForPool prepares the answers for a pool. Options are ordered as they should
@@ -62,7 +63,7 @@ func forPool(p *cluster.Pool, from *shelf, daemons []cluster.Daemon) *Pool {
 	out := &Pool{Pool: p, shelf: from, terms: map[*cluster.Shape]answer{}, matches: map[string]bitset.Set{}}
 	out.rules = out.ownRules()
 	for k, daemon := range out.overheads(daemons) {
-		out.Kinds = append(out.Kinds, Space{out.kinds[k].Allocatable.Sub(daemon), daemon})
+		out.Kinds = append(out.Kinds, Space{out.kinds[k].Allocatable.Sub(daemon.amounts), daemon.amounts, daemon.ports})
 	}
 	for _, o := range from.options {
 		if !slices.ContainsFunc(out.rules, func(r constraint.Requirement) bool { return !out.meets(o, r) }) {

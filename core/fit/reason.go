@@ -30,6 +30,7 @@ const (
 	Unavailable Rule = "unavailable" // it could be bought, but is sold out now
 	Limit       Rule = "limit"       // a limit of the pool is reached
 	MinValues   Rule = "min-values"  // too few types stay open
+	Topology    Rule = "topology"    // other pods, or the lack of them, keep it away
 	Effort      Rule = "effort"      // not tried: the effort was used up
 )
 

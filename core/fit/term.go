@@ -43,7 +43,7 @@ func (p *Pool) compile(s *cluster.Shape) ([]Term, Reason) {
 	if r := untolerated(p.Taints, s.Tolerations); !r.OK() {
 		return nil, r
 	}
-	alternatives := s.NodeTerms
+	alternatives := Alternatives(s)
 	if len(alternatives) == 0 {
 		alternatives = []constraint.Requirements{nil}
 	}

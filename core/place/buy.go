@@ -1,12 +1,15 @@
 package place
 
 import (
+	"cmp"
 	"math"
+	"slices"
 )
 
 // buyAll orders machines for the groups that are left, the hardest first,
 // each from the heaviest pools that can have it.
 func (r *run) buyAll() {
+	r.orderRows()
 	r.prices()
 	for _, g := range r.groups {
 		r.settleIn(g, r.nextHome(g, math.MaxInt))
@@ -19,12 +22,27 @@ func (r *run) buyAll() {
 	}
 }
 
+// orderRows puts pods first that must be beside others on their host, since
+// they bring these along; then all in the order of placing.
+func (r *run) orderRows() {
+	slices.SortStableFunc(r.groups, func(a, b *group) int {
+		return cmp.Or(
+			cmp.Compare(b.shape.Priority, a.shape.Priority),
+			cmp.Compare(rank(r.board.NearOnHost(a.level.rules)), rank(r.board.NearOnHost(b.level.rules))),
+			cmp.Compare(a.of.at, b.of.at))
+	})
+	for i, g := range r.groups {
+		g.at = i
+	}
+}
+
 // reprice seeks prices anew when half of the worth is placed: what is left
 // may be of another kind, such as all memory and little cpu.
 func (r *run) reprice() {
 	if r.repriceAt <= 0 || r.toPlace() > r.repriceAt {
 		return
 	}
+	r.orderRows()
 	r.prices()
 	for _, g := range r.groups {
 		r.settleIn(g, g.home)
@@ -133,10 +151,21 @@ func (r *run) buyFrom(b *buyer, w *way, g *group) bool {
 		w.barred, w.why = true, why
 		return true
 	}
-	for range r.repeats(b, load) {
+	n := r.repeats(b, load)
+	if slices.ContainsFunc(load.parts, func(x part) bool { return r.single(r.groups[x.group]) }) {
+		n = 1
+	}
+	for range n {
 		r.launch(b, load)
 	}
 	return true
+}
+
+// single reports whether a machine with pods of the group cannot be repeated:
+// pods that must be beside others may find none, and volumes for one pod serve
+// one.
+func (r *run) single(g *group) bool {
+	return r.board.NearOnHost(g.level.rules) || exclusive(g.kin)
 }
 
 // repeats is how many machines with this load there are pods for. Limits are

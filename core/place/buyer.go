@@ -16,20 +16,21 @@ import (
 type buyer struct {
 	*fit.Pool
 	available bitset.Set
-	within    bitset.Set // the options that the pool's limits still allow
-	limits    *limits    // nil where the pool has none
-	free      [][]int64  // for pods, by kind; nil where daemon pods alone are too much
-	cost      []float64  // by option: what counts when options are compared, see costs
-	yield     []float64  // by option: worth of what it holds per cost, at most about 1
-	byYield   []int      // options by falling yield
-	asks      []*ask     // by group.at
+	within    bitset.Set      // the options that the pool's limits still allow
+	limits    *limits         // nil where the pool has none
+	free      [][]int64       // for pods, by kind; nil where daemon pods alone are too much
+	cost      []float64       // by option: what counts when options are compared, see costs
+	yield     []float64       // by option: worth of what it holds per cost, at most about 1
+	byYield   []int           // options by falling yield
+	asks      []*ask          // by group.at
+	inDomain  map[int][]int32 // by topology key and option: the domain
 }
 
 // ask is how one group may use one pool.
 type ask struct {
 	ways []way
 	need []int64 // of one pod
-	tier int     // the higher the earlier: by the pool's weight, pools that the pod would rather avoid last
+	tier int     // the higher the earlier: by the pool's weight
 	best float64 // highest yield among the options that hold a pod of the group
 	why  fit.Reason
 }
@@ -49,7 +50,7 @@ func newBuyer(p *fit.Pool, d dims) *buyer {
 	b.free = make([][]int64, len(p.Kinds))
 	for k := range p.Kinds {
 		if p.Kinds[k].Daemons.FitsIn(p.Kinds[k].Free.Add(p.Kinds[k].Daemons)) {
-			b.free[k] = d.vector(p.Kinds[k].Free)
+			b.free[k] = d.vector(p.Kinds[k].Free, p.Catalogue.Kinds[k].Attachable)
 		}
 	}
 	for i, o := range p.Options {
@@ -148,16 +149,15 @@ func (b *buyer) ask(g *group, groups int) *ask {
 	return b.asks[g.at]
 }
 
-// avoidance is more than weights can differ by: a pool with a taint that says
-// PreferNoSchedule comes after all others.
-const avoidance = 1 << 20
-
 func (b *buyer) newAsk(g *group) *ask {
-	terms, why := b.Terms(g.shape)
-	out := &ask{why: why, need: g.need, tier: b.Weight}
-	if fit.Avoided(b.Taints, g.shape.Tolerations) {
-		out.tier -= avoidance
+	out := &ask{need: g.need, tier: b.Weight}
+	if g.level.strict && fit.Avoided(b.Taints, g.shape.Tolerations) {
+		out.why = fit.Reason{Rule: fit.Taint, Text: "the pool asks pods to stay away"}
+		b.rate(out)
+		return out
 	}
+	terms, why := b.Terms(g.wants)
+	out.why = why
 	for _, t := range terms {
 		if first := b.first(t.Options, g.need); first >= 0 {
 			out.ways = append(out.ways, way{options: t.Options, term: t, first: first})
@@ -185,7 +185,7 @@ func (b *buyer) first(options bitset.Set, need []int64) int {
 // prices asks what one unit of each resource is worth when all pods are to be
 // bought for at once and nothing but amounts counts.
 func (r *run) prices() {
-	demand := make([]float64, len(r.dims))
+	demand := make([]float64, r.dims.len())
 	for _, g := range r.groups {
 		for i, v := range g.need {
 			demand[i] += float64(float64(v) * float64(g.left()))
@@ -257,9 +257,9 @@ func positive(amounts []int64) []float64 {
 // usual is what resources are worth where no price is known: a core as much
 // as seven GiB of memory, as the market has it within a factor of two.
 func (r *run) usual() []float64 {
-	out := make([]float64, len(r.dims))
+	out := make([]float64, r.dims.len())
 	out[dimCPU] = 30
-	for i, name := range r.dims {
+	for i, name := range r.dims.resources {
 		if name == quantity.NameMemory {
 			out[i] = 4000 / float64(quantity.GiB)
 		}

@@ -22,6 +22,7 @@ type part struct {
 	group int
 	n     int64
 	way   *way
+	first []int64 // what the first of them takes beyond its own amounts
 }
 
 func (l *load) reset(option int) {
@@ -36,11 +37,14 @@ func (l *load) clone() load {
 	return out
 }
 
-func (l *load) add(g *group, w *way, n int64) {
+func (l *load) add(g *group, w *way, n int64, first []int64) {
 	if n <= 0 {
 		return
 	}
 	take(l.sum, g.need, -n)
+	if first != nil {
+		take(l.sum, first, -1)
+	}
 	if len(w.term.Custom) > 0 {
 		l.custom = l.custom.AndAll(w.term.Custom)
 	}
@@ -50,14 +54,14 @@ func (l *load) add(g *group, w *way, n int64) {
 			return
 		}
 	}
-	l.parts = append(l.parts, part{g.at, n, w})
+	l.parts = append(l.parts, part{g.at, n, w, first})
 }
 
 // sortBySide lists the groups by the resource that most of their worth is in,
 // the largest in it first. Machines are filled from all sides in turn, so
 // that their resources are used up together.
 func (r *run) sortBySide() {
-	r.sides = make([][]*group, len(r.dims))
+	r.sides = make([][]*group, r.dims.len())
 	for _, g := range r.groups {
 		if g.left() == 0 {
 			continue
@@ -102,6 +106,7 @@ type filler struct {
 	seed   *group // nil: riders fill gaps
 	room   []int64
 	cursor []int
+	guests guests
 }
 
 // fill adds pods while there is room under the load's option, always from the
@@ -109,13 +114,58 @@ type filler struct {
 // groups that a machine may grow for; without one, of any group.
 func (r *run) fill(b *buyer, l *load, left []int64, seed *group) {
 	f := &r.filler
-	f.r, f.b, f.l, f.left, f.seed = r, b, l, left, seed
-	f.room = append(f.room[:0], b.free[b.Options[l.option].Kind]...)
-	take(f.room, l.sum, 1)
-	f.cursor = append(f.cursor[:0], make([]int, len(r.sides))...)
+	f.start(r, b, l, left, seed)
 	for side, gap := f.next(); side >= 0; side, gap = f.next() {
 		f.addFrom(side, gap)
 	}
+}
+
+// start looks at a machine with the load.
+func (f *filler) start(r *run, b *buyer, l *load, left []int64, seed *group) {
+	f.r, f.b, f.l, f.left, f.seed = r, b, l, left, seed
+	kind := b.Options[l.option].Kind
+	f.room = append(f.room[:0], b.free[kind]...)
+	take(f.room, l.sum, 1)
+	f.cursor = append(f.cursor[:0], make([]int, len(r.sides))...)
+	f.guests.reset()
+	f.guests.ports = append(f.guests.ports, b.Kinds[kind].Ports...)
+	for _, p := range l.parts {
+		g := r.groups[p.group]
+		f.guests.add(g.kin, g.level, p.n)
+	}
+}
+
+// bring adds a pod that pods of the group must be beside.
+func (f *filler) bring(g *group) bool {
+	for _, o := range f.r.groups {
+		if o == g || f.free(o) == 0 || f.r.board.NearOnHost(o.level.rules) || !f.r.board.Wants(g.level.rules, o.level.rules) {
+			continue
+		}
+		w, ok := f.b.ask(o, len(f.r.groups)).joins(f.l.option, f.l.custom)
+		if ok && f.add(o, w, 1) > 0 {
+			return f.guests.room(g.kin, g.level) > 0
+		}
+	}
+	return false
+}
+
+// add adds up to n pods of the group and returns how many there was room for.
+func (f *filler) add(g *group, w *way, n int64) int64 {
+	most, first := f.r.within(f.room, g, &f.guests)
+	n = min(n, most, f.guests.room(g.kin, g.level))
+	if exclusive(g.kin) {
+		n = min(n, 1)
+	}
+	if n <= 0 {
+		return 0
+	}
+	f.l.add(g, w, n, first)
+	f.guests.add(g.kin, g.level, n)
+	take(f.room, g.need, n)
+	if first != nil {
+		take(f.room, first, 1)
+	}
+	return n
 }
 
 // next chooses the side to fill from: of those with pods of the highest
@@ -154,7 +204,7 @@ func (f *filler) seek(side int) *group {
 			continue
 		}
 		f.r.steps++
-		if f.free(g) > 0 && fits(f.room, g.need) && f.r.mayJoin(f.b, f.l.option, g, f.seed) {
+		if f.free(g) > 0 && fits(f.room, g.need) && f.welcome(g) && f.r.mayJoin(f.b, f.l.option, g, f.seed) {
 			if _, ok := f.b.ask(g, len(f.r.groups)).joins(f.l.option, f.l.custom); ok {
 				return g
 			}
@@ -187,8 +237,17 @@ func (f *filler) addFrom(side int, gap float64) {
 		n = max(1, int64(math.Ceil(gap/each)))
 	}
 	w, _ := f.b.ask(g, len(f.r.groups)).joins(f.l.option, f.l.custom)
-	f.l.add(g, w, n)
-	take(f.room, g.need, n)
+	f.add(g, w, n)
+}
+
+// welcome reports whether pods that are on the machine let one of the group
+// join.
+func (f *filler) welcome(g *group) bool {
+	if g.kin.plain(g.level) {
+		return true
+	}
+	n, _ := f.r.within(f.room, g, &f.guests)
+	return n > 0 && f.guests.room(g.kin, g.level) > 0
 }
 
 // skip jumps over groups of the same priority that ask for too much.

@@ -6,24 +6,42 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/topology"
 )
 
-// group is the waiting pods of one shape.
+// waiter is a pod that needs a place. Its turn is its position in the order
+// in which pods get theirs.
+type waiter struct {
+	*cluster.Pod
+	turn int
+}
+
+// group is waiting pods of one shape. While homes are sought there is one for
+// each shape; while machines are bought there is one for each way in which
+// some of its pods are to be bought for.
 type group struct {
 	shape  *cluster.Shape
-	pods   []cluster.Pod // oldest first; those before placed have a place
+	kin    *kin
+	pods   []waiter // oldest first; those before placed have a place
 	placed int
 	need   []int64
-	at     int     // position in the order of placing
-	home   int     // tier of the pools that it is bought from now
-	best   float64 // highest yield of any option in these pools
-	side   int     // the resource that most of its worth is in
+	at     int // position in the order of placing, or of buying
+
+	of     *group         // of one that is bought for: the group it is part of
+	level  *level         // on which it is bought for; nil of one that homes are sought for
+	wants  *cluster.Shape // stands in for the shape: what machines must be, amounts aside
+	back   []waiter       // pods that lost their place
+	judged []judged       // why pools do not have a machine for some of its pods
+	home   int            // tier of the pools that it is bought from now
+	best   float64        // highest yield of any option in these pools
+	side   int            // the resource that most of its worth is in
 }
 
 func (g *group) left() int64 { return int64(len(g.pods) - g.placed) }
 
 // next takes the oldest n pods without a place.
-func (g *group) next(n int64) []cluster.Pod {
+func (g *group) next(n int64) []waiter {
 	out := g.pods[g.placed : g.placed+int(n)]
 	g.placed += int(n)
 	return out
@@ -39,7 +57,7 @@ func intake(s *cluster.Snapshot) []cluster.Pod {
 			continue
 		}
 		for _, p := range s.Nodes[i].Pods {
-			if p.Returns && !p.DoNotDisrupt {
+			if moves(&p) {
 				out = append(out, p)
 			}
 		}
@@ -47,56 +65,120 @@ func intake(s *cluster.Snapshot) []cluster.Pod {
 	return out
 }
 
+// moves reports whether a pod of a node that goes away needs another place.
+func moves(p *cluster.Pod) bool { return p.Returns && !p.DoNotDisrupt }
+
 // groupByShape groups pods by shape, in the order of placing: high priority first,
 // since capacity may be scarce; then large ones, which are the hardest to
 // place; then those whose oldest pod is oldest.
 func groupByShape(pods []cluster.Pod) []*group {
 	byShape := map[*cluster.Shape]*group{}
 	var out []*group
-	for _, p := range pods {
+	for i := range pods {
+		p := &pods[i]
 		g := byShape[p.Shape]
 		if g == nil {
 			g = &group{shape: p.Shape}
 			byShape[p.Shape] = g
 			out = append(out, g)
 		}
-		g.pods = append(g.pods, p)
+		g.pods = append(g.pods, waiter{Pod: p})
 	}
 	for _, g := range out {
 		slices.SortStableFunc(g.pods, older)
 	}
-	slices.SortStableFunc(out, harder)
-	for i, g := range out {
+	return out
+}
+
+// order sorts groups as they should be placed.
+func order(groups []*group) {
+	text := map[*group]string{}
+	content := func(g *group) string {
+		if _, known := text[g]; !known {
+			text[g] = fmt.Sprint(g.shape.Requests) + rulesText(g.shape)
+		}
+		return text[g]
+	}
+	slices.SortStableFunc(groups, func(a, b *group) int {
+		x, y := a.shape, b.shape
+		bySize := cmp.Or(
+			cmp.Compare(y.Priority, x.Priority),
+			cmp.Compare(rank(!a.kin.follows), rank(!b.kin.follows)),
+			cmp.Compare(y.Requests.CPU, x.Requests.CPU),
+			cmp.Compare(y.Requests.Memory, x.Requests.Memory),
+			cmp.Compare(rank(len(x.NodeTerms) > 0), rank(len(y.NodeTerms) > 0)),
+			a.pods[0].CreatedAt.Compare(b.pods[0].CreatedAt))
+		if bySize != 0 {
+			return bySize
+		}
+		// What they contain is compared before the names of pods, so that new
+		// names change nothing.
+		if byContent := cmp.Compare(content(a), content(b)); byContent != 0 {
+			return byContent
+		}
+		return older(a.pods[0], b.pods[0])
+	})
+	for i, g := range groups {
 		g.at = i
+	}
+}
+
+func older(a, b waiter) int {
+	return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+}
+
+// setUpBoard declares what is to be counted and counts the pods that are
+// there.
+func (r *run) setUpBoard(s *cluster.Snapshot) {
+	for _, g := range r.waiting {
+		g.kin = r.kinOf(g.shape)
+	}
+	running := r.running(s)
+	nodes := make([]int, len(s.Nodes))
+	at := map[string]int{}
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		nodes[i] = r.board.AddPlace(n.Labels, fit.LastingTaints(n), n.Deleting)
+		at[n.Name] = nodes[i]
+	}
+	for _, seat := range r.seats {
+		if seat.ordered == nil {
+			seat.place = at[seat.name]
+			continue
+		}
+		labels := seat.ordered.Known().With(cluster.LabelHostname, hostOf(seat.name))
+		seat.place = r.board.AddPlace(labels, seat.ordered.Taints, false)
+	}
+	r.board.Start()
+	r.counted = !r.board.Empty()
+	if !r.counted {
+		return
+	}
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		for j := range n.Pods {
+			if p := &n.Pods[j]; !n.Deleting || !moves(p) {
+				r.board.Put(running[p.Shape], nodes[i], 1, p.Ending)
+			}
+		}
+	}
+	r.base = r.board.Clone()
+}
+
+// running makes rules for the shapes of pods that have a node.
+func (r *run) running(s *cluster.Snapshot) map[*cluster.Shape]*topology.Rules {
+	out := map[*cluster.Shape]*topology.Rules{}
+	for i := range s.Nodes {
+		for j := range s.Nodes[i].Pods {
+			shape := s.Nodes[i].Pods[j].Shape
+			if _, known := out[shape]; !known {
+				out[shape] = r.board.Rules(topology.Wish{Shape: shape})
+			}
+		}
 	}
 	return out
 }
 
-// harder puts the groups first that are harder to place: of high priority,
-// large, choosy about nodes; then those that wait longest. What they contain is
-// compared before the names of pods, so that new names change nothing.
-func harder(a, b *group) int {
-	x, y := a.shape, b.shape
-	bySize := cmp.Or(
-		cmp.Compare(y.Priority, x.Priority),
-		cmp.Compare(y.Requests.CPU, x.Requests.CPU),
-		cmp.Compare(y.Requests.Memory, x.Requests.Memory),
-		cmp.Compare(rank(len(x.NodeTerms) > 0), rank(len(y.NodeTerms) > 0)),
-		a.pods[0].CreatedAt.Compare(b.pods[0].CreatedAt))
-	if bySize != 0 {
-		return bySize
-	}
-	if byContent := cmp.Compare(content(x), content(y)); byContent != 0 {
-		return byContent
-	}
-	return older(a.pods[0], b.pods[0])
-}
-
-// content is what else shapes of one size may differ in, as text.
-func content(s *cluster.Shape) string {
-	return fmt.Sprint(s.Requests, s.Namespace, s.NodeTerms, s.Tolerations, s.Unable)
-}
-
-func older(a, b cluster.Pod) int {
-	return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-}
+// hostOf is the host name of a machine that has none yet: one that no node can
+// have.
+func hostOf(machine string) string { return "/" + machine }

@@ -49,15 +49,24 @@ func (r *run) launch(b *buyer, l load) {
 	}
 	for _, p := range l.parts {
 		g := r.groups[p.group]
-		out.Pods = append(out.Pods, g.next(p.n)...)
+		pods := g.next(p.n)
+		for _, w := range pods {
+			out.Pods = append(out.Pods, *w.Pod)
+		}
 		out.Requests = out.Requests.Add(g.shape.Requests.Times(p.n))
+		r.place(g.of, pods, plan.OnLaunch, out.Name, nil)
+		r.board.PutSomewhere(g.level.rules, p.n)
 	}
 	out.Requirements, out.Labels = b.requirements(&l, options, kinds)
+	at := launched{buyer: b}
+	if r.counted {
+		at.labels = labelsOf(b, options.Next(0), out.Labels, out.Name)
+	}
+	r.launched = append(r.launched, at)
 	out.Reason = fmt.Sprintf("%d pods wait", len(out.Pods))
 	slices.SortFunc(out.Pods, func(a, b cluster.Pod) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
-	r.place(out.Pods, plan.OnLaunch, out.Name)
 	r.out.Launches = append(r.out.Launches, out)
 	if b.limits != nil {
 		b.limits.use(b.largest(kinds))

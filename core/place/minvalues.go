@@ -48,10 +48,10 @@ func (l *load) pods() int64 {
 
 // cut returns the load with its first n pods only.
 func (r *run) cut(l *load, n int64) *load {
-	out := &load{option: l.option, sum: make([]int64, len(r.dims))}
+	out := &load{option: l.option, sum: make([]int64, r.dims.len())}
 	for _, p := range l.parts {
 		m := min(n, p.n)
-		out.add(r.groups[p.group], p.way, m)
+		out.add(r.groups[p.group], p.way, m, p.first)
 		n -= m
 	}
 	return out

@@ -70,7 +70,9 @@ func (r *run) tournament(b *buyer, w *way, g *group, left []int64) (best, last *
 		tries++
 		l := &r.scratch
 		l.reset(i)
-		l.add(g, w, 1)
+		if !r.seed(b, l, left, g, w) {
+			continue
+		}
 		r.fill(b, l, left, g)
 		score := value(r.worth, l.sum) / b.cost[i]
 		if best == nil || score > most || score == most && b.cost[i] < b.cost[best.option] {
@@ -84,6 +86,21 @@ func (r *run) tournament(b *buyer, w *way, g *group, left []int64) (best, last *
 	return best, last
 }
 
+// seed puts the first pods on an empty machine: one of the group, with one that
+// it must be beside; all of them if they must be beside each other.
+func (r *run) seed(b *buyer, l *load, left []int64, g *group, w *way) bool {
+	f := &r.filler
+	f.start(r, b, l, left, nil)
+	n := int64(1)
+	if r.board.NearOnHost(g.level.rules) {
+		if f.guests.room(g.kin, g.level) == 0 && !f.bring(g) {
+			return false
+		}
+		n = left[g.at]
+	}
+	return f.add(g, w, n) > 0
+}
+
 func copyOf(l *load) *load {
 	out := l.clone()
 	return &out
@@ -95,7 +112,7 @@ func (r *run) hurry() bool { return r.options.Steps > 0 && r.steps > r.options.S
 
 // driven sums up all that is left for which machines of this pool may grow.
 func (r *run) driven(b *buyer, seed *group, left []int64) (sum []int64, pods int64) {
-	sum = make([]int64, len(r.dims))
+	sum = make([]int64, r.dims.len())
 	for _, g := range r.groups[seed.at:] {
 		if left[g.at] > 0 && r.atHome(b, g) {
 			take(sum, g.need, -left[g.at])

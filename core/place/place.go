@@ -12,8 +12,10 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/fit"
 	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/topology"
 )
 
 // MinValues says what happens when too few values stay open for minValues.
@@ -27,12 +29,15 @@ const (
 
 // Options is how to search.
 type Options struct {
-	MinValues MinValues
-	Steps     int64 // most steps to take: about one for each look at one shape in one place; 0 means no bound
+	MinValues   MinValues
+	Preferences Preferences
+	Steps       int64 // most steps to take: about one for each look at one shape in one place; 0 means no bound
 }
 
-// Result is where pods go. Lists are in a fixed order: launches as opened,
-// placements by pod, unplaced shapes as they were tried.
+// Result is where pods go. Launches are in the order in which they were
+// opened, unplaced shapes in the order in which they were tried. Placements
+// are in an order in which kube-scheduler would accept each of them, with
+// every machine of the plan there from the beginning.
 type Result struct {
 	Launches   []plan.Launch
 	Placements []plan.Placement
@@ -41,43 +46,61 @@ type Result struct {
 	Exhausted  bool // the steps were used up before all was tried
 }
 
+// roundsMax is how often homes are sought for pods that lost theirs.
+const roundsMax = 4
+
 // Place finds homes for the waiting pods of the snapshot and for those that
 // must leave nodes being deleted. Pods of high priority are placed first, then
 // large ones. Each goes to an existing node if it can, then to an ordered
-// machine, then to a new one from the heaviest pool that can have it.
+// machine, then to a new one from the heaviest pool that can have it. Where
+// rules look at other pods, domains are decided pod by pod before machines are
+// bought, and the whole answer is checked once more in its own order.
 //
 // Cost: shapes x (nodes + machines), and for new machines about shapes x
 // kinds for each different machine; pods of one shape are placed together.
 func Place(s *cluster.Snapshot, o Options) Result {
-	waiting := intake(s)
-	if len(waiting) == 0 {
+	pods := intake(s)
+	if len(pods) == 0 {
 		return Result{}
 	}
-	r := newRun(s, waiting, o)
+	r := newRun(s, pods, o)
 	r.honourOrders()
-	for _, g := range r.groups {
-		r.fillSeats(g)
-	}
-	r.buyAll()
-	for _, g := range r.groups {
-		if g.left() > 0 {
-			r.out.Unplaced = append(r.out.Unplaced, r.unplaced(g))
+	left := len(pods) + 1
+	for range roundsMax {
+		r.begin()
+		r.findHomes()
+		r.buyAll()
+		lost := r.replay() > 0
+		r.takeBack()
+		now := r.stillWaiting()
+		if now == 0 || now >= left || !lost && !r.choosy {
+			break
 		}
+		left = now
 	}
-	slices.SortFunc(r.out.Placements, func(a, b plan.Placement) int {
-		return cmp.Or(cmp.Compare(a.Pod.Namespace, b.Pod.Namespace), cmp.Compare(a.Pod.Name, b.Pod.Name))
-	})
-	r.out.Steps = r.steps
-	return r.out
+	return r.finish()
 }
 
 // run is one call of Place.
 type run struct {
 	options   Options
 	dims      dims
-	groups    []*group // in the order of placing
-	seats     []*seat  // nodes, then ordered machines
-	buyers    []*buyer // heaviest pool first
+	waiting   []*group // one for each shape, in the order of placing
+	groups    []*group // those that machines are bought for, in that order
+	rows      map[request]*group
+	kins      map[string]*kin
+	choosy    bool                 // some kin has preferences or rules about other pods
+	avoided   [][]constraint.Taint // of places that ask pods to stay away
+	seats     []*seat              // nodes, then ordered machines
+	buyers    []*buyer             // heaviest pool first
+	board     *topology.Board
+	base      *topology.Board // before any pod was placed
+	counted   bool            // some rule looks at other pods
+	scout     guests          // of a machine that is not there yet, for asking
+	held      map[string]bool // volume claims for one pod that are in use
+	turn      int
+	seated    []seated
+	launched  []launched // by launch
 	worth     []float64
 	repriceAt float64    // worth of what is left at which prices are sought anew
 	sides     [][]*group // by resource: groups whose worth is mostly in it, see sortBySide
@@ -88,19 +111,76 @@ type run struct {
 	out       Result
 }
 
-func newRun(s *cluster.Snapshot, waiting []cluster.Pod, o Options) *run {
-	r := &run{options: o, dims: dimsOf(waiting), groups: groupByShape(waiting), tried: map[[2]int64]bool{}}
-	r.scratch.sum = make([]int64, len(r.dims))
-	pools := fit.ForPools(s.Pools, s.Daemons)
-	for _, g := range r.groups {
-		g.need = r.dims.vector(g.shape.Requests)
+func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
+	r := &run{
+		options: o, dims: dimsOf(pods), waiting: groupByShape(pods), board: topology.NewBoard(),
+		kins: map[string]*kin{}, held: map[string]bool{}, tried: map[[2]int64]bool{},
 	}
+	r.scratch.sum = make([]int64, r.dims.len())
+	pools := fit.ForPools(s.Pools, s.Daemons)
 	r.seats = append(nodeSeats(s, r.dims), machineSeats(s, pools, r.dims)...)
+	for i, seat := range r.seats {
+		seat.at = i
+	}
 	for _, p := range pools {
 		r.buyers = append(r.buyers, newBuyer(p, r.dims))
 	}
 	slices.SortStableFunc(r.buyers, func(a, b *buyer) int { return cmp.Compare(b.Weight, a.Weight) })
+	r.noteAvoided()
+	r.setUpBoard(s)
+	r.noteHeld(s)
+	for _, g := range r.waiting {
+		g.need = r.dims.need(g.shape)
+		r.choosy = r.choosy || len(g.kin.levels) > 1 || !g.kin.plain(g.kin.levels[0])
+	}
+	order(r.waiting)
 	return r
+}
+
+// begin makes the run ready for a round.
+func (r *run) begin() {
+	r.groups, r.rows = nil, map[request]*group{}
+	r.scout.host, r.filler.guests.host = r.board.NewHost(), r.board.NewHost()
+	for _, b := range r.buyers {
+		b.asks = nil
+	}
+}
+
+func (r *run) stillWaiting() int {
+	n := 0
+	for _, g := range r.waiting {
+		n += int(g.left())
+	}
+	return n
+}
+
+// noteAvoided lists what taints ask pods to stay away without forbidding it.
+func (r *run) noteAvoided() {
+	note := func(taints []constraint.Taint) {
+		if fit.Avoided(taints, nil) {
+			r.avoided = append(r.avoided, taints)
+		}
+	}
+	for _, b := range r.buyers {
+		note(b.Taints)
+	}
+	for _, s := range r.seats {
+		note(s.taints)
+	}
+}
+
+// noteHeld lists the volumes for one pod that running pods use.
+func (r *run) noteHeld(s *cluster.Snapshot) {
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		for j := range n.Pods {
+			for _, v := range n.Pods[j].Shape.Volumes {
+				if v.Exclusive && v.Claim != "" && !(n.Deleting && moves(&n.Pods[j])) {
+					r.held[v.Claim] = true
+				}
+			}
+		}
+	}
 }
 
 // spent counts steps and reports whether all of them are used up.
@@ -112,8 +192,9 @@ func (r *run) spent(steps int64) bool {
 	return r.out.Exhausted
 }
 
-func (r *run) place(pods []cluster.Pod, on plan.Destination, target string) {
-	for _, p := range pods {
-		r.out.Placements = append(r.out.Placements, plan.Placement{Pod: p, On: on, Target: target})
+// place notes where pods of the group have their place.
+func (r *run) place(g *group, pods []waiter, on plan.Destination, name string, at *seat) {
+	for _, w := range pods {
+		r.seated = append(r.seated, seated{waiter: w, group: g, on: on, name: name, seat: at})
 	}
 }

@@ -5,17 +5,22 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/fit"
 	"github.com/daemok/daemok/core/plan"
 )
 
 // seat is a place that is there or on its way.
 type seat struct {
+	at      int // position among the seats
 	on      plan.Destination
 	name    string
 	free    []int64
+	guests  guests
+	taints  []constraint.Taint
 	admits  func(*cluster.Shape) fit.Reason
-	machine *cluster.Machine // of an ordered machine
+	ordered *fit.Ordered // of an ordered machine
+	place   int          // on the board, where there is one
 }
 
 // nodeSeats lists nodes that may take pods: initialized ones first, the
@@ -30,7 +35,7 @@ func nodeSeats(s *cluster.Snapshot, d dims) []*seat {
 	}
 	free := map[*cluster.Node][]int64{}
 	for _, n := range nodes {
-		free[n] = d.vector(fit.Free(n, s.Daemons))
+		free[n] = d.vector(fit.Free(n, s.Daemons), n.Attachable)
 	}
 	slices.SortStableFunc(nodes, func(a, b *cluster.Node) int {
 		return cmp.Or(
@@ -41,10 +46,29 @@ func nodeSeats(s *cluster.Snapshot, d dims) []*seat {
 	})
 	out := make([]*seat, len(nodes))
 	for i, n := range nodes {
-		out[i] = &seat{on: plan.OnNode, name: n.Name, free: free[n],
+		out[i] = &seat{on: plan.OnNode, name: n.Name, free: free[n], taints: fit.LastingTaints(n),
+			guests: guests{ports: fit.Ports(n, s.Daemons)},
 			admits: func(s *cluster.Shape) fit.Reason { return fit.NodeAdmits(s, n) }}
+		out[i].attach(n.Pods, d)
 	}
 	return out
+}
+
+// attach takes off what volumes of the pods use, shared ones once.
+func (s *seat) attach(pods []cluster.Pod, d dims) {
+	for i := range pods {
+		for _, v := range pods[i].Shape.Volumes {
+			if v.Claim != "" {
+				if slices.Contains(s.guests.claims, v.Claim) {
+					continue
+				}
+				s.guests.claims = append(s.guests.claims, v.Claim)
+			}
+			if d.knows(v.Driver) {
+				s.free[d.driver(v.Driver)]--
+			}
+		}
+	}
 }
 
 func rank(first bool) int {
@@ -63,10 +87,11 @@ func machineSeats(s *cluster.Snapshot, pools []*fit.Pool, d dims) []*seat {
 			continue
 		}
 		ordered := fit.ForMachine(m, poolOf(m, pools))
-		out = append(out, &seat{on: plan.OnMachine, name: m.Claim, machine: m, free: d.vector(ordered.Free), admits: ordered.Admits})
+		out = append(out, &seat{on: plan.OnMachine, name: m.Claim, ordered: ordered, taints: m.Taints,
+			guests: guests{ports: ordered.Ports}, free: d.vector(ordered.Free, m.Attachable), admits: ordered.Admits})
 	}
 	slices.SortStableFunc(out, func(a, b *seat) int {
-		return cmp.Or(a.machine.CreatedAt.Compare(b.machine.CreatedAt), cmp.Compare(a.name, b.name))
+		return cmp.Or(a.ordered.CreatedAt.Compare(b.ordered.CreatedAt), cmp.Compare(a.name, b.name))
 	})
 	return out
 }
@@ -80,52 +105,96 @@ func poolOf(m *cluster.Machine, pools []*fit.Pool) *fit.Pool {
 	return nil
 }
 
+// admitted reports whether the seat is one for pods of the level, amounts and
+// other pods aside.
+func (lv *level) admitted(s *seat, seats int) bool {
+	if lv.allowed == nil {
+		lv.allowed = make([]int8, seats)
+	}
+	if lv.allowed[s.at] == 0 {
+		lv.allowed[s.at] = -1
+		if s.admits(lv.wants).OK() && !(lv.strict && fit.Avoided(s.taints, lv.wants.Tolerations)) {
+			lv.allowed[s.at] = 1
+		}
+	}
+	return lv.allowed[s.at] > 0
+}
+
+// roomOn returns how many pods of the group the seat may take now, on which
+// it is admitted.
+func (r *run) roomOn(s *seat, g *group, lv *level) int64 {
+	n, _ := r.within(s.free, g, &s.guests)
+	if n == 0 {
+		return 0
+	}
+	n = min(n, s.guests.room(g.kin, lv))
+	if n > 0 && r.counted {
+		n = min(n, r.board.Room(lv.rules, r.board.Spot(s.place)))
+	}
+	if n > 0 && exclusive(g.kin) {
+		n = 1
+	}
+	return n
+}
+
+// sit places the next n pods of the group on the seat.
+func (r *run) sit(s *seat, g *group, lv *level, n int64) {
+	_, first := r.within(s.free, g, &s.guests)
+	if first != nil {
+		take(s.free, first, 1)
+	}
+	take(s.free, g.need, n)
+	s.guests.add(g.kin, lv, n)
+	if r.counted {
+		r.board.Put(lv.rules, s.place, n, false)
+	}
+	r.hold(g.kin)
+	r.place(g, r.turns(g.next(n)), s.on, s.name, s)
+}
+
 // honourOrders gives the pods that an ordered machine was bought for their
 // place there, so that nobody else takes it and nothing is bought twice.
 func (r *run) honourOrders() {
 	waiting := map[[2]string]*group{}
-	for _, g := range r.groups {
-		for i := range g.pods {
-			waiting[podKey(&g.pods[i])] = g
+	for _, s := range r.seats {
+		if s.ordered != nil && len(waiting) == 0 && len(s.ordered.BoughtFor) > 0 {
+			for _, g := range r.waiting {
+				for i := range g.pods {
+					waiting[podKey(g.pods[i].Pod)] = g
+				}
+			}
 		}
 	}
-	placed := map[[2]string]bool{}
 	for _, s := range r.seats {
-		if s.machine == nil {
+		if s.ordered == nil {
 			continue
 		}
-		for _, p := range s.machine.BoughtFor {
-			key := podKey(&p)
+		for i := range s.ordered.BoughtFor {
+			key := podKey(&s.ordered.BoughtFor[i])
 			g := waiting[key]
-			if g == nil || placed[key] || !fits(s.free, g.need) || !s.admits(g.shape).OK() {
+			if g == nil || r.used(g.kin) {
 				continue
 			}
-			placed[key] = true
-			r.place([]cluster.Pod{p}, s.on, s.name)
-			take(s.free, g.need, 1)
+			lv := g.kin.required()
+			if lv.admitted(s, len(r.seats)) && r.roomOn(s, g, lv) > 0 {
+				g.forward(key)
+				r.sit(s, g, lv, 1)
+				delete(waiting, key)
+			}
 		}
 	}
-	if len(placed) == 0 {
-		return
-	}
-	for _, g := range r.groups {
-		g.pods = slices.DeleteFunc(g.pods, func(p cluster.Pod) bool { return placed[podKey(&p)] })
+}
+
+// forward makes the named pod the next one of its group.
+func (g *group) forward(key [2]string) {
+	for i := g.placed; i < len(g.pods); i++ {
+		if podKey(g.pods[i].Pod) == key {
+			w := g.pods[i]
+			copy(g.pods[g.placed+1:i+1], g.pods[g.placed:i])
+			g.pods[g.placed] = w
+			return
+		}
 	}
 }
 
 func podKey(p *cluster.Pod) [2]string { return [2]string{p.Namespace, p.Name} }
-
-// fillSeats places pods of the group on what is there or on its way.
-func (r *run) fillSeats(g *group) {
-	for _, s := range r.seats {
-		if g.left() == 0 || r.spent(1) {
-			return
-		}
-		n := min(g.left(), count(s.free, g.need))
-		if n == 0 || !s.admits(g.shape).OK() {
-			continue
-		}
-		r.place(g.next(n), s.on, s.name)
-		take(s.free, g.need, n)
-	}
-}

@@ -1,0 +1,84 @@
+package place
+
+import (
+	"slices"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/topology"
+)
+
+// guests is what pods on one machine hold beside amounts: ports of the host,
+// volumes that they share, and, on a machine that is yet to be ordered, their
+// places beside each other.
+type guests struct {
+	ports  []cluster.Port
+	claims []string       // attached already
+	host   *topology.Host // nil for what is there: the board counts it
+}
+
+func (g *guests) reset() {
+	g.ports, g.claims = g.ports[:0], g.claims[:0]
+	if g.host != nil {
+		g.host.Reset()
+	}
+}
+
+// room is how many pods of the kin may join, as far as guests decide.
+func (g *guests) room(k *kin, lv *level) int64 {
+	n := topology.Unlimited
+	if len(k.ports) > 0 {
+		if conflict(k.ports, g.ports) {
+			return 0
+		}
+		n = 1
+	}
+	if g.host != nil && lv.rules != nil {
+		n = min(n, g.host.Room(lv.rules))
+	}
+	return n
+}
+
+func (g *guests) add(k *kin, lv *level, n int64) {
+	g.ports = append(g.ports, k.ports...)
+	for _, v := range k.shared {
+		if !slices.Contains(g.claims, v.Claim) {
+			g.claims = append(g.claims, v.Claim)
+		}
+	}
+	if g.host != nil && lv.rules != nil {
+		g.host.Put(lv.rules, n)
+	}
+}
+
+func conflict(a, b []cluster.Port) bool {
+	return slices.ContainsFunc(a, func(p cluster.Port) bool { return slices.ContainsFunc(b, p.Conflicts) })
+}
+
+// within returns how many pods of the group fit into what is free, and what
+// the first of them takes beyond its own amounts: attachments of shared
+// volumes that are not there yet.
+func (r *run) within(free []int64, g *group, there *guests) (n int64, first []int64) {
+	if len(g.kin.shared) == 0 {
+		return count(free, g.need), nil
+	}
+	for _, v := range g.kin.shared {
+		if v.Driver == "" || slices.Contains(there.claims, v.Claim) {
+			continue
+		}
+		if first == nil {
+			first = make([]int64, len(free))
+		}
+		first[r.dims.driver(v.Driver)]++
+	}
+	if first == nil {
+		return count(free, g.need), nil
+	}
+	left := slices.Clone(free)
+	take(left, first, 1)
+	for i, v := range left {
+		if v < 0 && first[i] > 0 {
+			return 0, nil
+		}
+	}
+	return count(left, g.need), first
+}

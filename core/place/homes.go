@@ -1,0 +1,247 @@
+package place
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/topology"
+)
+
+// findHomes decides for the pods of each group where they go: on a seat, or on
+// a machine that is to be bought, with as much of its place decided as rules
+// about other pods need. Pods that must be near others come after those.
+func (r *run) findHomes() {
+	for again := true; again && !r.spent(0); {
+		again = false
+		for _, g := range r.waiting {
+			if before := g.left(); before > 0 && g.shape.Unable == "" {
+				r.findHome(g)
+				again = again || g.left() < before && r.followers()
+			}
+		}
+	}
+}
+
+// followers reports whether pods are left that others had to come before.
+func (r *run) followers() bool {
+	return slices.ContainsFunc(r.waiting, func(g *group) bool { return g.kin.follows && g.left() > 0 })
+}
+
+func (r *run) findHome(g *group) {
+	for i, lv := range g.kin.levels {
+		if g.left() == 0 || r.spent(0) || r.used(g.kin) {
+			return
+		}
+		last := i == len(g.kin.levels)-1
+		if g.kin.plain(lv) {
+			r.fillSeats(g, lv)
+			if g.left() > 0 && !r.spent(0) && (last || r.buyable(g, lv)) {
+				r.askFor(g, lv, r.marketsOf(lv)[0], g.left())
+			}
+			continue
+		}
+		r.balance(g, lv, last)
+	}
+}
+
+// fillSeats places pods of the group, for which other pods do not matter, on
+// what is there or on its way.
+func (r *run) fillSeats(g *group, lv *level) {
+	for _, s := range r.seats {
+		if g.left() == 0 || r.spent(1) {
+			return
+		}
+		if n := min(g.left(), count(s.free, g.need)); n > 0 && lv.admitted(s, len(r.seats)) {
+			r.sit(s, g, lv, n)
+		}
+	}
+}
+
+// site is all places that are alike for the rules about other pods, single
+// hosts aside.
+type site struct {
+	spot   topology.Spot
+	seats  []*seat
+	cursor int
+	moved  bool // something was placed since the cursor was at the start
+	market *market
+	cost   float64 // of the machine bought first there
+	tier   int
+	shut   bool // nothing more can be had
+}
+
+// balance places pods of the group one after another where rules about other
+// pods allow it, in the emptiest domain first: on a seat, else on a machine
+// that is to be bought.
+func (r *run) balance(g *group, lv *level, last bool) {
+	sites := r.sitesFor(g, lv, last)
+	oneByOne := len(sites) > 1 && lv.rules.Spreads()
+	for g.left() > 0 && !r.spent(int64(len(sites))) && !r.used(g.kin) {
+		s, room := r.emptiest(lv, sites)
+		if s == nil {
+			return
+		}
+		n := min(g.left(), room)
+		if oneByOne {
+			n = 1
+		}
+		if exclusive(g.kin) {
+			n = 1
+		}
+		if seat, most := s.nextSeat(r, g, lv); seat != nil {
+			r.sit(seat, g, lv, min(n, most))
+			s.moved = true
+			continue
+		}
+		if s.market == nil || !r.mayStandAlone(g, lv) {
+			s.shut = true
+			continue
+		}
+		r.board.PutAhead(lv.rules, s.spot, n)
+		r.askFor(g, lv, s.market, n)
+	}
+}
+
+// emptiest returns the site with room that counts the fewest pods; of equals
+// one with a seat, then of the heavier pool, then the cheaper one.
+func (r *run) emptiest(lv *level, sites []*site) (*site, int64) {
+	var best *site
+	var least, room int64
+	for _, s := range sites {
+		if s.shut {
+			continue
+		}
+		n := r.board.Room(lv.rules, s.spot)
+		if n <= 0 {
+			continue
+		}
+		c := r.board.Count(lv.rules, s.spot)
+		if best == nil || c < least || c == least && s.before(best) {
+			best, least, room = s, c, n
+		}
+	}
+	return best, room
+}
+
+func (s *site) before(other *site) bool {
+	return cmp.Or(
+		cmp.Compare(rank(len(s.seats) > 0), rank(len(other.seats) > 0)),
+		cmp.Compare(other.tier, s.tier),
+		cmp.Compare(s.cost, other.cost)) < 0
+}
+
+// nextSeat returns the next seat of the site that may take pods of the group,
+// and how many. When seats were passed over and something moved since, they
+// are tried again: what is allowed on a host grows as others fill.
+func (s *site) nextSeat(r *run, g *group, lv *level) (*seat, int64) {
+	for {
+		for ; s.cursor < len(s.seats); s.cursor++ {
+			r.steps++
+			if n := r.roomOn(s.seats[s.cursor], g, lv); n > 0 {
+				return s.seats[s.cursor], n
+			}
+		}
+		if !s.moved || !lv.rules.AboutHosts() {
+			s.seats = nil
+			return nil, 0
+		}
+		s.cursor, s.moved = 0, false
+	}
+}
+
+// sitesFor lists where pods of the group may be at all, amounts included.
+func (r *run) sitesFor(g *group, lv *level, last bool) []*site {
+	fixed := lv.rules.Fixed()
+	var out []*site
+	at := map[string]*site{}
+	var text []byte
+	find := func(spot topology.Spot) *site {
+		text = text[:0]
+		for _, k := range fixed {
+			d := spot[k]
+			text = append(text, byte(d), byte(d>>8), byte(d>>16), byte(d>>24))
+		}
+		s := at[string(text)]
+		if s == nil {
+			s = &site{spot: r.ahead(spot)}
+			at[string(text)] = s
+			out = append(out, s)
+		}
+		return s
+	}
+	for _, seat := range r.seats {
+		if n, _ := r.within(seat.free, g, &seat.guests); n > 0 && lv.admitted(seat, len(r.seats)) {
+			s := find(r.board.Spot(seat.place))
+			s.seats = append(s.seats, seat)
+		}
+	}
+	for _, m := range r.marketsOf(lv) {
+		r.board.Open(lv.rules, m.spot)
+		if cost, tier, ok := m.first(g, last); ok {
+			s := find(m.spot)
+			s.market, s.cost, s.tier = m, cost, tier
+		}
+	}
+	return out
+}
+
+// ahead returns the spot with its host left open.
+func (r *run) ahead(spot topology.Spot) topology.Spot {
+	out := slices.Clone(spot)
+	if k := slices.Index(r.board.Keys(), cluster.LabelHostname); k >= 0 {
+		out[k] = topology.Fresh
+	}
+	return out
+}
+
+// mayStandAlone reports whether pods of the level can be on a new machine as
+// far as pods on the same host decide: those that must be beside others need
+// some of these to be bought for too.
+func (r *run) mayStandAlone(g *group, lv *level) bool {
+	if !r.board.NearOnHost(lv.rules) {
+		return true
+	}
+	r.scout.reset()
+	if r.scout.room(g.kin, lv) > 0 {
+		return true
+	}
+	return slices.ContainsFunc(r.groups, func(o *group) bool {
+		return o.of != g && o.level != nil && r.board.Wants(lv.rules, o.level.rules)
+	})
+}
+
+// askFor hands the next n pods of the group over to those that are to be
+// bought for.
+func (r *run) askFor(g *group, lv *level, m *market, n int64) {
+	key := request{g, lv, m}
+	row := r.rows[key]
+	if row == nil {
+		row = &group{shape: g.shape, kin: g.kin, need: g.need, of: g, level: lv, wants: m.wants}
+		r.rows[key] = row
+		r.groups = append(r.groups, row)
+	}
+	row.pods = append(row.pods, r.turns(g.next(n))...)
+	r.hold(g.kin)
+}
+
+// request is what tells apart groups that are to be bought for.
+type request struct {
+	of     *group
+	level  *level
+	market *market
+}
+
+// pins returns the requirements that put a machine on the spot.
+func (r *run) pins(fixed []int, spot topology.Spot) constraint.Requirements {
+	var out constraint.Requirements
+	for _, k := range fixed {
+		set, _ := constraint.NewSet(constraint.DoesNotExist)
+		if d := spot[k]; d >= 0 {
+			set = constraint.Values(r.board.Value(k, d))
+		}
+		out = out.And(constraint.Requirement{Key: r.board.Keys()[k], Set: set})
+	}
+	return out
+}

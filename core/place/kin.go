@@ -1,0 +1,222 @@
+package place
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/topology"
+)
+
+// Preferences says what to do about wishes that may give way.
+type Preferences string
+
+// The policies. The zero value is Respect.
+const (
+	Respect Preferences = ""       // they hold until a pod cannot be placed with them
+	Ignore  Preferences = "Ignore" // they do not count
+)
+
+// kin is all shapes that differ in amounts and priority alone: the same rules
+// hold for them.
+type kin struct {
+	shape   *cluster.Shape // the first of them
+	levels  []*level       // by what has given way: nothing first, all preferences last
+	ports   []cluster.Port
+	shared  []cluster.Volume // volumes that several pods use
+	follows bool             // pods may have to be near pods of other groups
+}
+
+// level is a kin with some of its preferences given way and the others held
+// like requirements.
+type level struct {
+	wants   *cluster.Shape // stands in for the shapes when places are judged, amounts aside
+	rules   *topology.Rules
+	strict  bool   // keeps off places with a taint that asks for it
+	allowed []int8 // by seat: 1 admitted, -1 not, 0 not asked yet
+	markets []*market
+	sought  bool // markets are known
+}
+
+// plain reports whether nothing but the place itself decides whether pods may
+// be there: not other pods, ports or volumes.
+func (k *kin) plain(lv *level) bool {
+	return (lv.rules == nil || lv.rules.Free()) && len(k.ports) == 0 && len(k.shared) == 0
+}
+
+// required is the level on which only requirements hold.
+func (k *kin) required() *level { return k.levels[len(k.levels)-1] }
+
+// kinOf returns the kin of a shape.
+func (r *run) kinOf(s *cluster.Shape) *kin {
+	text := rulesText(s)
+	k, known := r.kins[text]
+	if !known {
+		k = r.newKin(s)
+		r.kins[text] = k
+	}
+	return k
+}
+
+func (r *run) newKin(s *cluster.Shape) *kin {
+	k := &kin{shape: s, ports: s.Ports}
+	for _, v := range s.Volumes {
+		if v.Claim != "" {
+			k.shared = append(k.shared, v)
+		}
+	}
+	wishes := r.wishesOf(s)
+	for gone := range len(wishes) + 1 {
+		k.levels = append(k.levels, r.newLevel(s, wishes[gone:]))
+	}
+	k.follows = k.levels[0].rules != nil && k.levels[0].rules.Follows()
+	return k
+}
+
+// wish is one preference.
+type wish struct {
+	neighbours *cluster.Neighbours
+	term       constraint.Requirements
+	spread     *cluster.Spread
+	avoid      bool
+}
+
+// wishesOf lists the preferences in the order in which they give way: pods to
+// be near, pods to be apart from and nodes, each the heaviest first, then
+// spreads, then places that ask to be avoided.
+func (r *run) wishesOf(s *cluster.Shape) []wish {
+	var out []wish
+	if r.options.Preferences == Respect {
+		out = append(out, neighbourWishes(s, false)...)
+		out = append(out, neighbourWishes(s, true)...)
+		out = append(out, nodeWishes(s)...)
+		for i := range s.Spread {
+			if s.Spread[i].Soft {
+				out = append(out, wish{spread: &s.Spread[i]})
+			}
+		}
+	}
+	if r.avoidable(s) {
+		out = append(out, wish{avoid: true})
+	}
+	return out
+}
+
+func neighbourWishes(s *cluster.Shape, apart bool) []wish {
+	var out []wish
+	for i := range s.Neighbours {
+		if n := &s.Neighbours[i]; n.Weight > 0 && n.Apart == apart {
+			out = append(out, wish{neighbours: n})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b wish) int { return int(b.neighbours.Weight) - int(a.neighbours.Weight) })
+	return out
+}
+
+// nodeWishes leaves out what the pod's own requirements rule out.
+func nodeWishes(s *cluster.Shape) []wish {
+	list := slices.Clone(s.Preferences)
+	slices.SortStableFunc(list, func(a, b cluster.Preference) int { return int(b.Weight) - int(a.Weight) })
+	var out []wish
+	for _, p := range list {
+		if _, conflict := fit.Cross(fit.Alternatives(s), []constraint.Requirements{p.Term})[0].Conflict(p.Term); !conflict {
+			out = append(out, wish{term: p.Term})
+		}
+	}
+	return out
+}
+
+// avoidable reports whether some place asks pods of the shape to stay away.
+func (r *run) avoidable(s *cluster.Shape) bool {
+	return slices.ContainsFunc(r.avoided, func(taints []constraint.Taint) bool { return fit.Avoided(taints, s.Tolerations) })
+}
+
+// newLevel makes the wishes that are left hold like requirements. Of wishes
+// for nodes only the heaviest that is left does.
+func (r *run) newLevel(s *cluster.Shape, left []wish) *level {
+	stand := *s
+	stand.Requests = s.Requests
+	lv := &level{wants: &stand}
+	rules := topology.Wish{Shape: s}
+	for i := range s.Spread {
+		if !s.Spread[i].Soft {
+			rules.Spread = append(rules.Spread, s.Spread[i])
+		}
+	}
+	for i := range s.Neighbours {
+		if s.Neighbours[i].Weight == 0 {
+			rules.Neighbours = append(rules.Neighbours, s.Neighbours[i])
+		}
+	}
+	chosen := false
+	for _, w := range left {
+		switch {
+		case w.neighbours != nil:
+			rules.Neighbours = append(rules.Neighbours, *w.neighbours)
+		case w.spread != nil:
+			rules.Spread = append(rules.Spread, *w.spread)
+		case w.avoid:
+			lv.strict = true
+		case !chosen:
+			chosen = true
+			stand.NodeTerms = fit.Cross(s.NodeTerms, []constraint.Requirements{w.term})
+		}
+	}
+	lv.rules = r.board.Rules(rules)
+	return lv
+}
+
+// rulesText is equal for two shapes exactly when they differ in amounts and
+// priority alone.
+func rulesText(s *cluster.Shape) string {
+	var b strings.Builder
+	b.WriteString(s.Namespace)
+	b.WriteByte('|')
+	b.WriteString(s.Unable)
+	for _, l := range s.Labels {
+		b.WriteByte('\x00')
+		b.WriteString(l.Key)
+		b.WriteByte('=')
+		b.WriteString(l.Value)
+	}
+	for _, t := range s.Tolerations {
+		fmt.Fprintf(&b, "|%q=%q%v%s", t.Key, t.Value, t.Exists, t.Effect)
+	}
+	for _, t := range s.NodeTerms {
+		b.WriteString("|or " + t.String())
+	}
+	for _, t := range s.VolumeTerms {
+		b.WriteString("|volume " + t.String())
+	}
+	for _, p := range s.Preferences {
+		fmt.Fprintf(&b, "|prefer %d %s", p.Weight, p.Term)
+	}
+	for i := range s.Spread {
+		x := &s.Spread[i]
+		fmt.Fprintf(&b, "|spread %s %d %d %v%v%v ", x.Key, x.MaxSkew, x.MinDomains, x.Soft, x.IgnoreNodeTerms, x.HonourTaints)
+		selectorText(&b, x.Selector)
+	}
+	for i := range s.Neighbours {
+		x := &s.Neighbours[i]
+		fmt.Fprintf(&b, "|neighbours %v %s %d %q%v ", x.Apart, x.Key, x.Weight, x.Namespaces, x.AllNamespaces)
+		selectorText(&b, x.Selector)
+	}
+	for _, p := range s.Ports {
+		fmt.Fprintf(&b, "|port %v", p)
+	}
+	for _, v := range s.Volumes {
+		fmt.Fprintf(&b, "|attach %q %q %v", v.Driver, v.Claim, v.Exclusive)
+	}
+	return b.String()
+}
+
+func selectorText(b *strings.Builder, s cluster.Selector) {
+	if s.Nothing {
+		b.WriteString("nothing")
+		return
+	}
+	b.WriteString(s.Requirements.String())
+}

@@ -1,0 +1,209 @@
+package place
+
+import (
+	"slices"
+
+	"github.com/daemok/daemok/core/bitset"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/topology"
+)
+
+// market is the machines that can be bought for pods of one level on one spot.
+type market struct {
+	spot   topology.Spot
+	wants  *cluster.Shape // the level's, bound to the spot
+	stalls []stall        // heaviest pool first
+}
+
+// stall is what one pool has of it.
+type stall struct {
+	b       *buyer
+	options bitset.Set
+}
+
+// first returns the cost of the machine that is bought first for one pod of
+// the group, and the tier of its pool. With sold set, machines count that
+// limits forbid now.
+func (m *market) first(g *group, sold bool) (cost float64, tier int, ok bool) {
+	for _, s := range m.stalls {
+		if ok && s.b.Weight < tier {
+			break
+		}
+		from := s.b.within
+		if sold {
+			from = s.b.available
+		}
+		for i := s.options.Next(0); i >= 0; i = s.options.Next(i + 1) {
+			if !from.Has(i) || !fits(s.b.free[s.b.Options[i].Kind], g.need) {
+				continue
+			}
+			if c := costOf(s.b.Offer(s.b.Options[i])); !ok || c < cost {
+				cost, tier, ok = c, s.b.Weight, true
+			}
+			break
+		}
+	}
+	return cost, tier, ok
+}
+
+// costOf is what counts when domains are compared.
+func costOf(o *cluster.Offer) float64 {
+	switch {
+	case o.Option == cluster.Reserved:
+		return 0
+	case !o.Priced:
+		return 1e18
+	}
+	return float64(o.Price)
+}
+
+// buyable reports whether a machine can be had for a pod of the group now.
+func (r *run) buyable(g *group, lv *level) bool {
+	return slices.ContainsFunc(r.marketsOf(lv), func(m *market) bool {
+		_, _, ok := m.first(g, false)
+		return ok
+	})
+}
+
+// marketsOf lists the spots on which machines can be bought for pods of the
+// level; a single one where it does not matter.
+func (r *run) marketsOf(lv *level) []*market {
+	if lv.sought {
+		return lv.markets
+	}
+	lv.sought = true
+	found := map[string]*market{}
+	if len(lv.rules.Fixed()) == 0 {
+		lv.markets = []*market{r.newMarket(lv, r.nowhere())}
+		found[""] = lv.markets[0]
+	}
+	for _, b := range r.buyers {
+		if lv.strict && fit.Avoided(b.Taints, lv.wants.Tolerations) {
+			continue
+		}
+		terms, _ := b.Terms(lv.wants)
+		for _, t := range terms {
+			r.stock(b, lv, t, found)
+		}
+	}
+	return lv.markets
+}
+
+func (r *run) nowhere() topology.Spot {
+	out := make(topology.Spot, len(r.board.Keys()))
+	for k, key := range r.board.Keys() {
+		out[k] = topology.None
+		if key == cluster.LabelHostname {
+			out[k] = topology.Fresh
+		}
+	}
+	return out
+}
+
+func (r *run) newMarket(lv *level, spot topology.Spot) *market {
+	m := &market{spot: spot, wants: lv.wants}
+	if pins := r.pins(lv.rules.Fixed(), spot); len(pins) > 0 {
+		bound := *lv.wants
+		bound.NodeTerms = fit.Cross(lv.wants.NodeTerms, []constraint.Requirements{pins})
+		m.wants = &bound
+	}
+	return m
+}
+
+// stock adds what one pool has for one of the pod's alternatives.
+func (r *run) stock(b *buyer, lv *level, t fit.Term, found map[string]*market) {
+	fixed := lv.rules.Fixed()
+	for i := t.Options.Next(0); i >= 0; i = t.Options.Next(i + 1) {
+		for _, spot := range r.spotsOf(b, t, i, fixed) {
+			key := spotText(fixed, spot)
+			m := found[key]
+			if m == nil {
+				m = r.newMarket(lv, spot)
+				found[key] = m
+				lv.markets = append(lv.markets, m)
+			}
+			if n := len(m.stalls); n == 0 || m.stalls[n-1].b != b {
+				m.stalls = append(m.stalls, stall{b, bitset.New(len(b.Options))})
+			}
+			m.stalls[len(m.stalls)-1].options.Add(i)
+		}
+	}
+}
+
+func spotText(fixed []int, spot topology.Spot) string {
+	text := make([]byte, 0, 4*len(fixed))
+	for _, k := range fixed {
+		d := spot[k]
+		text = append(text, byte(d), byte(d>>8), byte(d>>16), byte(d>>24))
+	}
+	return string(text)
+}
+
+// spotsOf lists where machines of the option can be: several spots where the
+// pool leaves a label of its own open.
+func (r *run) spotsOf(b *buyer, t fit.Term, option int, fixed []int) []topology.Spot {
+	out := []topology.Spot{r.nowhere()}
+	for _, k := range fixed {
+		domains := r.domainsOf(b, t, option, k)
+		for n := len(out) - 1; n >= 0; n-- {
+			for _, d := range domains[1:] {
+				more := slices.Clone(out[n])
+				more[k] = d
+				out = append(out, more)
+			}
+			out[n][k] = domains[0]
+		}
+	}
+	return out
+}
+
+// domainsOf lists the domains that the label may put a machine in.
+func (r *run) domainsOf(b *buyer, t fit.Term, option, k int) []int32 {
+	key := r.board.Keys()[k]
+	if b.Defines(key) {
+		return b.domains(r.board, k)[option : option+1]
+	}
+	if value, ok := b.Labels.Get(key); ok {
+		return []int32{r.board.Domain(k, value)}
+	}
+	open := t.Custom
+	if !open.Has(key) {
+		open = b.Requirements
+	}
+	if !open.Has(key) {
+		return []int32{topology.None}
+	}
+	values, finite := open.Get(key).Finite()
+	if value, ok := open.Get(key).Any(); !finite && ok {
+		values = []string{value}
+	}
+	if len(values) == 0 {
+		return []int32{topology.None}
+	}
+	out := make([]int32, len(values))
+	for i, v := range values {
+		out[i] = r.board.Domain(k, v)
+	}
+	return out
+}
+
+// domains returns the domain of every option for a key that options decide.
+func (b *buyer) domains(board *topology.Board, k int) []int32 {
+	if b.inDomain == nil {
+		b.inDomain = map[int][]int32{}
+	}
+	out := b.inDomain[k]
+	if out == nil {
+		out = make([]int32, len(b.Options))
+		for i, o := range b.Options {
+			out[i] = topology.None
+			if value, ok := b.Label(o, board.Keys()[k]); ok {
+				out[i] = board.Domain(k, value)
+			}
+		}
+		b.inDomain[k] = out
+	}
+	return out
+}

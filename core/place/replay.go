@@ -1,0 +1,175 @@
+package place
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/plan"
+)
+
+// seated is a pod that has its place.
+type seated struct {
+	waiter
+	group *group // that it waited in
+	on    plan.Destination
+	name  string
+	seat  *seat // nil on a launch
+}
+
+// launched is a machine that is ordered, as a place for other pods to count.
+type launched struct {
+	buyer  *buyer
+	labels constraint.Labels
+}
+
+// turns numbers pods in the order in which they get their places.
+func (r *run) turns(list []waiter) []waiter {
+	for i := range list {
+		r.turn++
+		list[i].turn = r.turn
+	}
+	return list
+}
+
+// hold notes that volumes for one pod at a time are in use.
+func (r *run) hold(k *kin) {
+	for _, v := range k.shared {
+		if v.Exclusive {
+			r.held[v.Claim] = true
+		}
+	}
+}
+
+func (r *run) release(k *kin) {
+	for _, v := range k.shared {
+		delete(r.held, v.Claim)
+	}
+}
+
+// used reports whether a volume for one pod at a time is in use already.
+func (r *run) used(k *kin) bool {
+	return slices.ContainsFunc(k.shared, func(v cluster.Volume) bool { return v.Exclusive && r.held[v.Claim] })
+}
+
+func exclusive(k *kin) bool {
+	return slices.ContainsFunc(k.shared, func(v cluster.Volume) bool { return v.Exclusive })
+}
+
+// replay places all pods once more in the order of their turns, with every
+// machine of the plan there from the beginning, as kube-scheduler may see it.
+// Pods whose place breaks a rule about other pods then lose it. It returns how
+// many these are.
+func (r *run) replay() int {
+	if !r.counted {
+		return 0
+	}
+	board := r.base.Clone()
+	places := map[string]int{}
+	for i := range r.out.Launches {
+		l := r.launched[i]
+		places[r.out.Launches[i].Name] = board.AddPlace(l.labels, l.buyer.Taints, false)
+	}
+	slices.SortFunc(r.seated, func(a, b seated) int { return cmp.Compare(a.turn, b.turn) })
+	stay, lost := r.seated[:0], []seated(nil)
+	for _, x := range r.seated {
+		place := 0
+		if x.seat != nil {
+			place = x.seat.place
+		} else {
+			place = places[x.name]
+		}
+		rules := x.group.kin.required().rules
+		if board.Room(rules, board.Spot(place)) <= 0 {
+			lost = append(lost, x)
+			continue
+		}
+		board.Put(rules, place, 1, false)
+		stay = append(stay, x)
+	}
+	r.seated = stay
+	r.unseat(lost)
+	r.board = board
+	return len(lost)
+}
+
+// unseat takes pods off their places and makes them wait again.
+func (r *run) unseat(lost []seated) {
+	if len(lost) == 0 {
+		return
+	}
+	from := map[string]map[*cluster.Pod]bool{}
+	for _, x := range lost {
+		x.group.back = append(x.group.back, x.waiter)
+		if x.seat != nil {
+			take(x.seat.free, x.group.need, -1)
+			continue
+		}
+		if from[x.name] == nil {
+			from[x.name] = map[*cluster.Pod]bool{}
+		}
+		from[x.name][x.Pod] = true
+	}
+	for i := range r.out.Launches {
+		l := &r.out.Launches[i]
+		for p := range from[l.Name] {
+			l.Requests = l.Requests.Sub(p.Shape.Requests)
+			at := slices.IndexFunc(l.Pods, func(q cluster.Pod) bool { return podKey(&q) == podKey(p) })
+			l.Pods = slices.Delete(l.Pods, at, at+1)
+		}
+	}
+}
+
+// takeBack lets pods that could not be bought for wait in their groups again.
+func (r *run) takeBack() {
+	for _, row := range r.groups {
+		if row.left() > 0 {
+			row.of.back = append(row.of.back, row.pods[row.placed:]...)
+			row.of.judged = r.judge(row)
+			r.release(row.kin)
+		}
+	}
+	for _, g := range r.waiting {
+		if len(g.back) == 0 {
+			continue
+		}
+		g.pods = append(slices.Clone(g.pods[g.placed:]), g.back...)
+		g.placed, g.back = 0, nil
+		slices.SortStableFunc(g.pods, older)
+	}
+}
+
+// finish writes the answer down.
+func (r *run) finish() Result {
+	kept := r.out.Launches[:0]
+	for _, l := range r.out.Launches {
+		if len(l.Pods) > 0 {
+			kept = append(kept, l)
+		}
+	}
+	r.out.Launches = kept
+	slices.SortFunc(r.seated, func(a, b seated) int { return cmp.Compare(a.turn, b.turn) })
+	for _, x := range r.seated {
+		r.out.Placements = append(r.out.Placements, plan.Placement{Pod: *x.Pod, On: x.on, Target: x.name})
+	}
+	for _, g := range r.waiting {
+		if g.left() > 0 {
+			r.out.Unplaced = append(r.out.Unplaced, r.unplaced(g))
+		}
+	}
+	r.out.Steps = r.steps
+	return r.out
+}
+
+// labelsOf returns the labels that a machine will have if the option is bought.
+func labelsOf(b *buyer, option int, own constraint.Labels, name string) constraint.Labels {
+	o := b.Options[option]
+	out := b.Kind(o).Labels.Merge(b.Offer(o).Labels).Merge(b.Labels).Merge(own)
+	more := constraint.Labels{{Key: cluster.LabelHostname, Value: hostOf(name)}}
+	for _, key := range fit.Promised() {
+		more = more.With(key, "true")
+	}
+	return out.Merge(more)
+}

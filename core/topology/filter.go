@@ -1,0 +1,75 @@
+package topology
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+)
+
+// filter tells which nodes a spread looks at.
+type filter struct {
+	keys        []int // all must be present: the keys of all hard spreads of the pod
+	terms       []constraint.Requirements
+	honour      bool // taints count
+	tolerations []constraint.Toleration
+	tallies     []int
+	at          []bool // by place
+}
+
+// filterFor returns the number of the filter for one spread of a pod whose
+// hard spreads have these keys.
+func (b *Board) filterFor(s *cluster.Shape, spread *cluster.Spread, keys []int) int {
+	f := &filter{keys: keys, honour: spread.HonourTaints}
+	if !spread.IgnoreNodeTerms {
+		f.terms = s.NodeTerms
+	}
+	if f.honour {
+		f.tolerations = s.Tolerations
+	}
+	text := f.text()
+	known, ok := b.byText[text]
+	if !ok {
+		b.byText[text] = f
+		b.filters = append(b.filters, f)
+		return len(b.filters) - 1
+	}
+	for i, g := range b.filters {
+		if g == known {
+			return i
+		}
+	}
+	return -1
+}
+
+func (f *filter) text() string {
+	var b strings.Builder
+	fmt.Fprint(&b, f.keys, f.honour, f.tolerations)
+	for _, t := range f.terms {
+		b.WriteString(" or " + t.String())
+	}
+	return b.String()
+}
+
+func (f *filter) admits(b *Board, p *place) bool {
+	for _, k := range f.keys {
+		if p.spot[k] == None {
+			return false
+		}
+	}
+	if f.honour {
+		if _, found := constraint.Untolerated(p.taints, f.tolerations); found {
+			return false
+		}
+	}
+	if len(f.terms) == 0 {
+		return true
+	}
+	for _, t := range f.terms {
+		if _, ok := t.Allow(p.labels); ok {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,253 @@
+package topology
+
+import (
+	"math"
+
+	"github.com/daemok/daemok/core/cluster"
+)
+
+// Room returns how many more pods with these rules the spot may take now, by
+// the rules alone: 0 for none, Unlimited where no rule sets a bound. More may
+// be allowed once these are there. On a spot with a Fresh host, which stands
+// for machines that are yet to be ordered, rules about hosts are left to Host.
+func (b *Board) Room(r *Rules, at Spot) int64 {
+	room := Unlimited
+	for i := range r.spreads {
+		if room = min(room, b.roomInSpread(&r.spreads[i], at)); room <= 0 {
+			return 0
+		}
+	}
+	for _, a := range r.apart {
+		d := at[b.tallies[a.tally].key]
+		if d == None || d == Fresh {
+			continue
+		}
+		if b.tallies[a.tally].count(d) > 0 {
+			return 0
+		}
+		if a.self {
+			room = 1
+		}
+	}
+	for _, t := range r.keptOff {
+		if b.tallies[t].count(at[b.tallies[t].key]) > 0 {
+			return 0
+		}
+	}
+	if !b.nearEnough(r, at) {
+		return 0
+	}
+	return room
+}
+
+// roomInSpread: with pods of its own counted, numbers may rise to the least
+// one plus maxSkew; the least one rises only when all others do.
+func (b *Board) roomInSpread(s *spreadRule, at Spot) int64 {
+	t := &b.tallies[s.tally]
+	d := at[t.key]
+	switch d {
+	case None:
+		return 0
+	case Fresh:
+		return Unlimited
+	}
+	least := t.minimum(s.minDomains)
+	has := int64(t.count(d))
+	if s.self {
+		return max(0, least+s.maxSkew-has)
+	}
+	if has-least > s.maxSkew {
+		return 0
+	}
+	return Unlimited
+}
+
+// nearEnough reports whether all pods are there that the rules want near. The
+// first pods of a kind that wants its own kind near may be anywhere.
+func (b *Board) nearEnough(r *Rules, at Spot) bool {
+	if len(r.near) == 0 {
+		return true
+	}
+	there, anywhere := true, false
+	for _, n := range r.near {
+		t := &b.tallies[n]
+		d := at[t.key]
+		switch d {
+		case None:
+			return false
+		case Fresh:
+			continue
+		}
+		there = there && t.count(d) > 0
+		anywhere = anywhere || t.total > 0
+	}
+	return there || !anywhere && r.selfish
+}
+
+// Put counts n pods in at a place. Ending pods count for affinity alone.
+func (b *Board) Put(r *Rules, place int, n int64, ending bool) {
+	at := b.places[place].spot
+	for _, i := range r.counted {
+		t := &b.tallies[i]
+		d := at[t.key]
+		if d < 0 || t.filter >= 0 && (ending || !b.filters[t.filter].at[place]) {
+			continue
+		}
+		t.add(d, n)
+	}
+	for _, i := range r.owns {
+		if d := at[b.tallies[i].key]; d >= 0 {
+			b.tallies[i].add(d, n)
+		}
+	}
+}
+
+// PutAhead counts n pods in where a machine is yet to be ordered; hosts do
+// not count then.
+func (b *Board) PutAhead(r *Rules, at Spot, n int64) {
+	for _, list := range [][]int{r.counted, r.owns} {
+		for _, i := range list {
+			if d := at[b.tallies[i].key]; d >= 0 {
+				b.tallies[i].add(d, n)
+			}
+		}
+	}
+}
+
+// Count returns how many pods the first spread of the rules counts at the
+// spot, for choosing among spots with room; 0 without a spread on a fixed key.
+func (b *Board) Count(r *Rules, at Spot) int64 {
+	sum := int64(0)
+	for _, s := range r.spreads {
+		if d := at[b.tallies[s.tally].key]; d >= 0 {
+			sum += int64(b.tallies[s.tally].count(d))
+		}
+	}
+	return sum
+}
+
+// Host counts pods on one machine that is yet to be ordered. The zero value
+// is not usable: see NewHost.
+type Host struct {
+	board   *Board
+	counts  []int32 // by tally
+	touched []int
+}
+
+// NewHost returns an empty host. To be called after Start.
+func (b *Board) NewHost() *Host { return &Host{board: b, counts: make([]int32, len(b.tallies))} }
+
+// Reset empties the host.
+func (h *Host) Reset() {
+	for _, t := range h.touched {
+		h.counts[t] = 0
+	}
+	h.touched = h.touched[:0]
+}
+
+// Put counts n pods in.
+func (h *Host) Put(r *Rules, n int64) {
+	for _, t := range r.perHost {
+		if h.counts[t] == 0 {
+			h.touched = append(h.touched, t)
+		}
+		h.counts[t] += int32(n)
+	}
+}
+
+// Room is Board.Room for the rules about hosts. Machines that are yet to be
+// ordered are compared with empty ones, so that any number of them may stand
+// beside each other.
+func (h *Host) Room(r *Rules) int64 {
+	if !r.host {
+		return Unlimited
+	}
+	b, room := h.board, Unlimited
+	host := b.hostKey()
+	for i := range r.spreads {
+		s := &r.spreads[i]
+		if b.tallies[s.tally].key != host {
+			continue
+		}
+		has := int64(h.counts[s.tally])
+		if s.self {
+			room = min(room, s.maxSkew-has)
+		} else if has > s.maxSkew {
+			return 0
+		}
+	}
+	for _, a := range r.apart {
+		if b.tallies[a.tally].key != host {
+			continue
+		}
+		if h.counts[a.tally] > 0 {
+			return 0
+		}
+		if a.self {
+			room = min(room, 1)
+		}
+	}
+	for _, t := range r.keptOff {
+		if b.tallies[t].key == host && h.counts[t] > 0 {
+			return 0
+		}
+	}
+	if !h.nearEnough(r, host) {
+		return 0
+	}
+	return max(0, room)
+}
+
+func (h *Host) nearEnough(r *Rules, host int) bool {
+	there, anywhere := true, false
+	for _, n := range r.near {
+		if h.board.tallies[n].key != host {
+			continue
+		}
+		there = there && h.counts[n] > 0
+		anywhere = anywhere || h.counts[n] > 0 || h.board.tallies[n].total > 0
+	}
+	return there || !anywhere && r.selfish
+}
+
+// Alone reports whether the pods must have pods beside them on their host that
+// are not there yet: see Wants.
+func (h *Host) Alone(r *Rules) bool { return !h.nearEnough(r, h.board.hostKey()) }
+
+// Wants reports whether pods with the rules of the other would do for all that
+// these rules want on their host.
+func (b *Board) Wants(r, other *Rules) bool {
+	host := b.hostKey()
+	for _, n := range r.near {
+		if b.tallies[n].key == host && !allMatch(b.tallies[n].who, other.class) {
+			return false
+		}
+	}
+	return true
+}
+
+// NearOnHost reports whether some pods must be on the same host.
+func (b *Board) NearOnHost(r *Rules) bool {
+	host := b.hostKey()
+	for _, n := range r.near {
+		if b.tallies[n].key == host {
+			return true
+		}
+	}
+	return false
+}
+
+func (b *Board) hostKey() int {
+	if at, known := b.keyAt[cluster.LabelHostname]; known {
+		return at
+	}
+	return math.MaxInt
+}
+
+// PutSomewhere notes that n pods are on some host, for rules that ask whether
+// there are any such pods at all.
+func (b *Board) PutSomewhere(r *Rules, n int64) {
+	for _, t := range r.perHost {
+		b.tallies[t].total += n
+	}
+}

@@ -1,0 +1,204 @@
+package topology
+
+import (
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/daemok/daemok/core/cluster"
+)
+
+// Wish is the rules about other pods that one pod must keep. Preferences that
+// are to hold for now stand among the required ones.
+type Wish struct {
+	Shape      *cluster.Shape // whose pods these are: labels, namespace, node terms
+	Spread     []cluster.Spread
+	Neighbours []cluster.Neighbours
+}
+
+// Rules is a Wish made ready for one board.
+type Rules struct {
+	class   *class
+	spreads []spreadRule
+	near    []int // tallies of pods that must be there
+	selfish bool  // its own pods are such pods
+	apart   []apartRule
+	keptOff []int // tallies of pods that do not want such a pod near
+	counted []int // tallies that count its pods
+	owns    []int // tallies that count its pods as keeping others away
+
+	fixed   []int // keys beside the host name on which it matters where it is
+	host    bool  // some rule is about the host
+	loner   bool  // no two of its pods share a host
+	perHost []int // of counted and owns: those about the host
+}
+
+type spreadRule struct {
+	tally      int
+	maxSkew    int64
+	minDomains int32
+	self       bool // its own pods are counted
+}
+
+type apartRule struct {
+	tally int
+	self  bool
+}
+
+// Rules adds the rules of a wish to the board, and what its pods keep away
+// from themselves wherever they are. To be called before Start, also for shapes
+// of running pods: these wish for nothing more, but they count.
+func (b *Board) Rules(w Wish) *Rules {
+	r := &Rules{class: b.classOf(w.Shape)}
+	var keys []int
+	for i := range w.Spread {
+		keys = append(keys, b.key(w.Spread[i].Key))
+	}
+	slices.Sort(keys)
+	keys = slices.Compact(keys)
+	for i := range w.Spread {
+		r.spreads = append(r.spreads, b.spread(w.Shape, &w.Spread[i], keys))
+	}
+	b.neighbours(r, w)
+	for i := range w.Shape.Neighbours {
+		if n := &w.Shape.Neighbours[i]; n.Apart && n.Weight == 0 {
+			r.owns = append(r.owns, b.owner(n, w.Shape.Namespace))
+		}
+	}
+	b.ruled = append(b.ruled, r)
+	return r
+}
+
+func (b *Board) spread(s *cluster.Shape, spread *cluster.Spread, keys []int) spreadRule {
+	who := chosen{selector: spread.Selector, namespaces: []string{s.Namespace}}
+	f := b.filterFor(s, spread, keys)
+	key := b.key(spread.Key)
+	at := b.tally("spread "+b.filters[f].text()+" ", key, []chosen{who}, f)
+	return spreadRule{
+		tally: at, maxSkew: int64(spread.MaxSkew), minDomains: spread.MinDomains,
+		self: who.matches(b.classOf(s)),
+	}
+}
+
+func (b *Board) neighbours(r *Rules, w Wish) {
+	var near []chosen
+	for i := range w.Neighbours {
+		n := &w.Neighbours[i]
+		who := ofNeighbours(n, w.Shape.Namespace)
+		if !n.Apart {
+			near = append(near, who)
+			continue
+		}
+		at := b.tally("", b.key(n.Key), []chosen{who}, -1)
+		r.apart = append(r.apart, apartRule{at, who.matches(r.class)})
+	}
+	for i := range w.Neighbours {
+		if n := &w.Neighbours[i]; !n.Apart {
+			r.near = append(r.near, b.tally("", b.key(n.Key), near, -1))
+		}
+	}
+	r.selfish = len(near) > 0 && allMatch(near, r.class)
+}
+
+func (b *Board) owner(n *cluster.Neighbours, namespace string) int {
+	at := b.tally("owners ", b.key(n.Key), []chosen{ofNeighbours(n, namespace)}, -1)
+	b.tallies[at].owners = true
+	return at
+}
+
+// tally returns the number of the tally that counts this.
+func (b *Board) tally(kind string, key int, who []chosen, filter int) int {
+	var text strings.Builder
+	text.WriteString(kind + b.keys[key])
+	for i := range who {
+		text.WriteString(" and " + who[i].text())
+	}
+	if at, known := b.known[text.String()]; known {
+		return at
+	}
+	at := len(b.tallies)
+	b.tallies = append(b.tallies, tally{key: key, who: who, filter: filter})
+	b.known[text.String()] = at
+	if filter >= 0 {
+		b.filters[filter].tallies = append(b.filters[filter].tallies, at)
+	}
+	return at
+}
+
+// join finds out who counts and who keeps off pods with these rules.
+func (b *Board) join(r *Rules) {
+	r.counted, r.keptOff = nil, nil
+	for _, at := range b.countedBy(r.class) {
+		if b.tallies[at].owners {
+			r.keptOff = append(r.keptOff, at)
+		} else {
+			r.counted = append(r.counted, at)
+		}
+	}
+	b.fix(r)
+}
+
+// fix notes on which keys it matters where the pods are.
+func (b *Board) fix(r *Rules) {
+	host, hostKnown := b.keyAt[cluster.LabelHostname]
+	r.fixed, r.host = nil, false
+	note := func(at int, rule bool) {
+		key := b.tallies[at].key
+		if hostKnown && key == host {
+			r.host = r.host || rule
+			return
+		}
+		if !slices.Contains(r.fixed, key) {
+			r.fixed = append(r.fixed, key)
+		}
+	}
+	for _, s := range r.spreads {
+		note(s.tally, true)
+	}
+	for _, at := range r.near {
+		note(at, true)
+	}
+	for _, a := range r.apart {
+		note(a.tally, true)
+		r.loner = r.loner || a.self && hostKnown && b.tallies[a.tally].key == host
+	}
+	for _, at := range r.keptOff {
+		note(at, true)
+	}
+	for _, at := range r.counted {
+		note(at, false)
+	}
+	for _, at := range r.owns {
+		note(at, false)
+	}
+	sort.Ints(r.fixed)
+	r.perHost = r.perHost[:0]
+	for _, list := range [][]int{r.counted, r.owns} {
+		for _, at := range list {
+			if hostKnown && b.tallies[at].key == host {
+				r.perHost = append(r.perHost, at)
+			}
+		}
+	}
+}
+
+// Fixed lists the keys, beside the host name, whose domain must be decided
+// before a pod is placed, because a rule of it or of others counts there.
+func (r *Rules) Fixed() []int { return r.fixed }
+
+// Free reports whether it does not matter where the pods are.
+func (r *Rules) Free() bool {
+	return len(r.fixed) == 0 && !r.host && len(r.perHost) == 0
+}
+
+// AboutHosts reports whether some rule is about single hosts.
+func (r *Rules) AboutHosts() bool { return r.host }
+
+// Follows reports whether the pods must be where certain other pods are, which
+// may have to be placed first.
+func (r *Rules) Follows() bool { return len(r.near) > 0 && !r.selfish }
+
+// Spreads reports whether pods are to be spread among their own kind.
+func (r *Rules) Spreads() bool {
+	return slices.ContainsFunc(r.spreads, func(s spreadRule) bool { return s.self })
+}

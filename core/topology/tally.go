@@ -1,0 +1,94 @@
+package topology
+
+import "math"
+
+// tally counts the chosen pods of each domain of one key.
+type tally struct {
+	key    int
+	who    []chosen // all of them must choose the pod
+	owners bool     // counts pods that keep the chosen ones away, not the chosen ones
+	counts []int32  // by domain
+	total  int64
+
+	filter   int    // of a spread: which nodes are looked at; else -1
+	eligible []bool // by domain: some node there is looked at
+	domains  int    // how many are eligible
+	least    int32  // the least count among them, if not stale
+	atLeast  int    // how many domains have it
+	stale    bool
+}
+
+func (t *tally) count(domain int32) int32 {
+	if domain < 0 || int(domain) >= len(t.counts) {
+		return 0
+	}
+	return t.counts[domain]
+}
+
+func (t *tally) grow(domain int32) {
+	for int(domain) >= len(t.counts) {
+		t.counts = append(t.counts, 0)
+		t.eligible = append(t.eligible, false)
+	}
+}
+
+func (t *tally) add(domain int32, n int64) {
+	t.grow(domain)
+	was := t.counts[domain]
+	t.counts[domain] += int32(n)
+	t.total += n
+	if t.filter < 0 || !t.eligible[domain] || t.stale || was != t.least {
+		return
+	}
+	if t.atLeast--; t.atLeast == 0 {
+		t.stale = true
+	}
+}
+
+// open makes a domain eligible.
+func (t *tally) open(domain int32) {
+	if domain < 0 {
+		return
+	}
+	t.grow(domain)
+	if t.eligible[domain] {
+		return
+	}
+	t.eligible[domain] = true
+	t.domains++
+	switch c := t.counts[domain]; {
+	case t.stale:
+	case t.domains == 1 || c < t.least:
+		t.least, t.atLeast = c, 1
+	case c == t.least:
+		t.atLeast++
+	}
+}
+
+// minimum is the least count of an eligible domain; 0 where there are fewer
+// of these than minDomains.
+func (t *tally) minimum(minDomains int32) int64 {
+	if t.domains < int(minDomains) {
+		return 0
+	}
+	if t.domains == 0 {
+		return math.MaxInt32
+	}
+	if t.stale {
+		t.find()
+	}
+	return int64(t.least)
+}
+
+func (t *tally) find() {
+	t.stale, t.least, t.atLeast = false, math.MaxInt32, 0
+	for d, c := range t.counts {
+		switch {
+		case !t.eligible[d]:
+		case c < t.least:
+			t.least, t.atLeast = c, 1
+		case c == t.least:
+			t.atLeast++
+		}
+	}
+}

@@ -1,0 +1,174 @@
+// Package topology counts pods by where they are, for the rules that look at
+// other pods: spreads, pod affinity and pod anti-affinity.
+//
+// A Board is set up in three steps: Rules for every shape that is to be
+// placed, AddPlace for every node and ordered machine, Start. From then on
+// Room answers how many more pods a place may take by these rules alone, in
+// constant time for a rule, and Put counts pods in. It follows kube-scheduler's
+// plugins PodTopologySpread and InterPodAffinity. It knows nothing about
+// resources and labels: whether a pod may run somewhere at all is for core/fit.
+package topology
+
+import (
+	"slices"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+)
+
+// Domains as they stand in a Spot beside the numbers from 0 on.
+const (
+	None  int32 = -1 // the place has no such label
+	Fresh int32 = -2 // a host that does not exist yet
+)
+
+// Spot is where a pod might be: its domain for each key of the board.
+type Spot []int32
+
+// Unlimited is more room than there are pods.
+const Unlimited = int64(1) << 40
+
+// Board is the counts of pods by domain. Not safe for concurrent use.
+type Board struct {
+	keys    []string
+	keyAt   map[string]int
+	values  []map[string]int32 // by key: the domain of a label value
+	names   [][]string         // by key: the label value of a domain
+	tallies []tally
+	known   map[string]int // tallies by what they count
+	filters []*filter
+	byText  map[string]*filter
+	classes map[*cluster.Shape]*class // of shapes seen
+	byClass map[string]*class
+	index   *chosenIndex // of all tallies, once started
+	places  []place
+	ruled   []*Rules
+}
+
+// place is a node, an ordered machine or one that a plan orders.
+type place struct {
+	labels constraint.Labels
+	taints []constraint.Taint
+	spot   Spot
+	goes   bool
+}
+
+// NewBoard returns an empty board.
+func NewBoard() *Board {
+	return &Board{
+		keyAt: map[string]int{}, known: map[string]int{}, byText: map[string]*filter{},
+		classes: map[*cluster.Shape]*class{}, byClass: map[string]*class{},
+	}
+}
+
+// Empty reports whether no rule looks at other pods, so that nothing need be
+// counted.
+func (b *Board) Empty() bool { return len(b.tallies) == 0 }
+
+// Keys lists the topology keys of all rules; a Spot has one domain for each.
+func (b *Board) Keys() []string { return b.keys }
+
+func (b *Board) key(name string) int {
+	at, known := b.keyAt[name]
+	if !known {
+		at = len(b.keys)
+		b.keyAt[name] = at
+		b.keys = append(b.keys, name)
+		b.values = append(b.values, map[string]int32{})
+		b.names = append(b.names, nil)
+	}
+	return at
+}
+
+// Domain returns the number of a label value under a key of the board.
+func (b *Board) Domain(key int, value string) int32 {
+	d, known := b.values[key][value]
+	if !known {
+		d = int32(len(b.names[key]))
+		b.values[key][value] = d
+		b.names[key] = append(b.names[key], value)
+	}
+	return d
+}
+
+// AddPlace adds a place with its labels and the taints that last, and returns
+// its number. A place added after Start is a domain of its own from then on;
+// it has no pods yet. One that goes makes no domain for spreads.
+func (b *Board) AddPlace(labels constraint.Labels, taints []constraint.Taint, goes bool) int {
+	spot := make(Spot, len(b.keys))
+	for k, key := range b.keys {
+		spot[k] = None
+		if value, ok := labels.Get(key); ok {
+			spot[k] = b.Domain(k, value)
+		}
+	}
+	b.places = append(b.places, place{labels, taints, spot, goes})
+	at := len(b.places) - 1
+	if b.index != nil {
+		b.open(at)
+	}
+	return at
+}
+
+// Spot returns where the place is.
+func (b *Board) Spot(place int) Spot { return b.places[place].spot }
+
+// Start ends the set-up: who is counted by what is known from now on.
+func (b *Board) Start() {
+	b.index = newChosenIndex(b.tallies)
+	for _, r := range b.ruled {
+		b.join(r)
+	}
+	for at := range b.places {
+		b.open(at)
+	}
+}
+
+// open makes the place's domains eligible for the spreads whose nodes it is
+// among.
+func (b *Board) open(at int) {
+	p := &b.places[at]
+	for _, f := range b.filters {
+		ok := !p.goes && f.admits(b, p)
+		f.at = append(f.at, ok)
+		if !ok {
+			continue
+		}
+		for _, t := range f.tallies {
+			b.tallies[t].open(p.spot[b.tallies[t].key])
+		}
+	}
+}
+
+// Open makes domains eligible for the spreads of the rules although no node is
+// there yet, because machines can be had there.
+func (b *Board) Open(r *Rules, at Spot) {
+	for _, s := range r.spreads {
+		t := &b.tallies[s.tally]
+		if d := at[t.key]; d >= 0 {
+			t.open(d)
+		}
+	}
+}
+
+// Clone returns a board with counts of its own. Rules and places so far are
+// shared; places added later are not.
+func (b *Board) Clone() *Board {
+	out := *b
+	out.tallies = slices.Clone(b.tallies)
+	for i := range out.tallies {
+		t := &out.tallies[i]
+		t.counts, t.eligible = slices.Clone(t.counts), slices.Clone(t.eligible)
+	}
+	out.filters = make([]*filter, len(b.filters))
+	for i, f := range b.filters {
+		g := *f
+		g.at = slices.Clip(f.at)
+		out.filters[i] = &g
+	}
+	out.places = slices.Clip(b.places)
+	return &out
+}
+
+// Value returns the label value of a domain.
+func (b *Board) Value(key int, domain int32) string { return b.names[key][domain] }
