@@ -50,6 +50,7 @@ type Parts struct {
 	Window      planner.Window                    // how pods are gathered into one plan
 	Nominations interface{ TryAccept() bool }     // limits how many pods are told of their place; nil: all are told
 	Pods        interface{ Decided(p plan.Plan) } // told which pods a plan says something about; nil for nobody
+	TagPace     claim.Pace                        // how fast machines are tagged; nil: at once
 
 	Filled func(ctx context.Context) bool // waits until the watches have listed what there is; false when ctx ended
 	Began  func()                         // told right before the first plan
@@ -92,6 +93,7 @@ type Trigger struct {
 // Names of loops, as users know them from logs and metrics.
 const (
 	claimsName  = "nodeclaim.lifecycle"
+	tagsName    = "nodeclaim.tagging"
 	nodesName   = "node.termination"
 	poolsName   = "nodepool"
 	collectName = "nodeclaim.garbagecollection"
@@ -121,7 +123,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	}
 	return &Program{
 		Keeper: keeper,
-		Loops:  []Loop{p.claims(claims), p.nodes(), p.pools(health)},
+		Loops:  []Loop{p.claims(claims), p.tags(), p.nodes(), p.pools(health)},
 		Rounds: []Round{
 			{"find lost orders", func(ctx context.Context) (time.Duration, error) { return lostEvery, applier.FindLost(ctx) }},
 			{"note pod events", func(ctx context.Context) (time.Duration, error) {
@@ -153,6 +155,11 @@ func (p Parts) nodes() Loop {
 }
 
 func (p Parts) claims(r *claim.Reconciler) Loop { return claimLoop(p.Store, r.Reconcile) }
+
+func (p Parts) tags() Loop {
+	tagger := &claim.Tagger{Store: p.Store, Machines: p.Machines(tagsName), Pace: p.TagPace}
+	return tagLoop(tagger.Reconcile)
+}
 
 func (p Parts) pools(health *pool.Health) Loop {
 	pools := &pool.Reconciler{

@@ -111,6 +111,13 @@ const (
 	nominationsAtOnce    = 10
 )
 
+// How many machines are tagged a second, and at once after a rest: EC2 lets an
+// account make few such calls, and nothing waits for the tags.
+const (
+	tagsPerSecond = 1
+	tagsAtOnce    = 10
+)
+
 // add hands the loops to the manager.
 func (p *parts) add(ctx context.Context) error {
 	program, err := controller.New(ctx, controller.Parts{
@@ -120,6 +127,7 @@ func (p *parts) add(ctx context.Context) error {
 		Policy: p.options.policy(), Window: planner.Window{Idle: p.options.batchIdle, Max: p.options.batchMax},
 		Nominations: flowcontrol.NewTokenBucketRateLimiter(nominationsPerSecond, nominationsAtOnce),
 		Pods:        p.follower,
+		TagPace:     flowcontrol.NewTokenBucketRateLimiter(tagsPerSecond, tagsAtOnce),
 		Filled:      p.manager.GetCache().WaitForCacheSync,
 		Began:       p.metrics.Synced,
 	})
