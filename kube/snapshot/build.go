@@ -19,6 +19,7 @@ import (
 func (k *Keeper) Snapshot() *cluster.Snapshot {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.reshape()
 	now := k.now().UTC()
 	b := builder{k: k, out: &cluster.Snapshot{Revision: k.revision, Now: now}, numbered: map[*cluster.Shape]*cluster.Shape{}}
 	b.catalogues()
@@ -96,6 +97,7 @@ func (b *builder) nodesAndMachines() {
 			hasNode[claim.Name] = true
 			node.Price = b.priceOf(claim)
 		}
+		node.Attachable = b.attachable(&node, claim)
 		b.out.Nodes = append(b.out.Nodes, node)
 	}
 	for _, c := range b.k.claims {
@@ -114,15 +116,40 @@ func leaves(c *karpv1.NodeClaim) bool {
 	return c.DeletionTimestamp != nil && condition.IsTrue(c, karpv1.ClaimRegistered)
 }
 
-func (b *builder) priceOf(c *karpv1.NodeClaim) quantity.MicroUSDPerHour {
+// attachable is how many volumes the node takes: what its drivers say and,
+// until one has registered on a new node, what its kind takes.
+func (b *builder) attachable(n *cluster.Node, claim *karpv1.NodeClaim) []cluster.Attachable {
+	registered := b.k.csiNodes[n.Name]
+	var out []cluster.Attachable
+	if registered != nil {
+		out = translate.Attachable(registered)
+	}
+	if claim == nil || n.Initialized {
+		return out
+	}
+	if kind := b.kindOf(claim); kind != nil {
+		out = translate.Expect(out, registered, kind.Attachable)
+	}
+	return out
+}
+
+func (b *builder) kindOf(c *karpv1.NodeClaim) *cluster.Kind {
 	kinds := b.kindsOf(c.Spec.NodeClassRef)
 	i, found := slices.BinarySearchFunc(kinds, c.Labels[api.LabelInstanceType], func(k cluster.Kind, name string) int {
 		return cmp.Compare(k.Name, name)
 	})
 	if !found {
+		return nil
+	}
+	return &kinds[i]
+}
+
+func (b *builder) priceOf(c *karpv1.NodeClaim) quantity.MicroUSDPerHour {
+	kind := b.kindOf(c)
+	if kind == nil {
 		return 0
 	}
-	for _, o := range kinds[i].Offers {
+	for _, o := range kind.Offers {
 		if o.Priced && o.Zone == c.Labels[api.LabelZone] && string(o.Option) == c.Labels[api.LabelCapacityType] {
 			return o.Price
 		}
@@ -137,7 +164,10 @@ func (b *builder) seatPods() {
 	for _, name := range sortedKeys(b.k.pods) {
 		e := b.k.pods[name]
 		p := e.pod
-		p.Shape = b.shape(p.Shape)
+		if e.ended {
+			continue
+		}
+		p.Shape = b.shape(e.subject.shape)
 		seat, seated := b.nodeAt[p.Node]
 		if e.waits(b.out.Now) {
 			seat, seated = b.nodeAt[e.nominated]
@@ -146,7 +176,7 @@ func (b *builder) seatPods() {
 				continue
 			}
 		}
-		if !seated || e.ended {
+		if !seated {
 			continue
 		}
 		node := &b.out.Nodes[seat]

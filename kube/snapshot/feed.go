@@ -6,6 +6,8 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -26,6 +28,14 @@ func (k *Keeper) Follow(ctx context.Context, informers cache.Informers, claimSee
 		handler toolscache.ResourceEventHandler
 	}{
 		{&corev1.Pod{}, handler(k.PodSeen, func(p *corev1.Pod) { k.PodGone(p.Namespace, p.Name) })},
+		{&corev1.Namespace{}, handler(ignoreFirst(k.NamespaceSeen), func(n *corev1.Namespace) { k.NamespaceGone(n.Name) })},
+		{&corev1.PersistentVolumeClaim{}, handler(ignoreFirst(k.ClaimOfVolumeSeen),
+			func(c *corev1.PersistentVolumeClaim) { k.ClaimOfVolumeGone(c.Namespace, c.Name) })},
+		{&corev1.PersistentVolume{}, handler(ignoreFirst(k.VolumeSeen), func(v *corev1.PersistentVolume) { k.VolumeGone(v.Name) })},
+		{&storagev1.StorageClass{}, handler(ignoreFirst(k.StorageClassSeen), func(c *storagev1.StorageClass) { k.StorageClassGone(c.Name) })},
+		{&storagev1.CSINode{}, handler(ignoreFirst(k.CSINodeSeen), func(n *storagev1.CSINode) { k.CSINodeGone(n.Name) })},
+		{&corev1.LimitRange{}, handler(ignoreFirst(k.LimitRangeSeen), func(r *corev1.LimitRange) { k.LimitRangeGone(r.Namespace, r.Name) })},
+		{&nodev1.RuntimeClass{}, handler(ignoreFirst(k.RuntimeClassSeen), func(c *nodev1.RuntimeClass) { k.RuntimeClassGone(c.Name) })},
 		{&corev1.Node{}, handler(ignoreFirst(k.NodeSeen), func(n *corev1.Node) { k.NodeGone(n.Name) })},
 		{&appsv1.DaemonSet{}, handler(ignoreFirst(k.DaemonSetSeen), func(d *appsv1.DaemonSet) { k.DaemonSetGone(d.Namespace, d.Name) })},
 		{&karpv1.NodeClaim{}, handler(ignoreFirst(seenClaim), goneClaim)},

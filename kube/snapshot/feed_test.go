@@ -77,12 +77,13 @@ func TestNoShapeOutlivesItsUsers(t *testing.T) {
 		k.PodSeen(p, false)
 		k.PodSeen(p, false)
 	}
+	k.Snapshot()
 	if n := len(k.shapes.byKey); n != 2 {
 		t.Errorf("%d shapes are kept, want the template's and the pod's", n)
 	}
 	k.PodGone("default", "agent-1")
 	k.DaemonSetGone("default", "agent")
-	if n := len(k.shapes.byKey); n != 0 {
-		t.Errorf("%d shapes are kept of what is gone", n)
+	if n := len(k.shapes.byKey) + len(k.rules.byKey) + len(k.subjects.in) + len(k.subjects.stale) + len(k.rules.readers); n != 0 {
+		t.Errorf("%d shapes and rules are kept of what is gone", n)
 	}
 }

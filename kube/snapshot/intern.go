@@ -33,6 +33,12 @@ func (in *interner) intern(s cluster.Shape) *cluster.Shape {
 	return entry.shape
 }
 
+// again counts one more user of a shared shape.
+func (in *interner) again(s *cluster.Shape) *cluster.Shape {
+	in.of[s].users++
+	return s
+}
+
 // release counts one user less and forgets a shape without users.
 func (in *interner) release(s *cluster.Shape) {
 	entry, known := in.of[s]

@@ -2,7 +2,10 @@
 //
 // It promises that the snapshot kept by increments equals one built anew from
 // the same objects, and that a snapshot handed out never changes. It holds
-// core values of pods, not the raw objects. It decides nothing.
+// core values of pods, not the raw objects. The shape of a pod also depends on
+// other objects: selectors of other pods, namespaces, volume claims. When one
+// changes, the pods concerned alone are looked at again, before the next
+// snapshot. It decides nothing.
 package snapshot
 
 import (
@@ -10,8 +13,9 @@ import (
 	"sync"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
 
@@ -34,6 +38,16 @@ type Keeper struct {
 	mu       sync.Mutex
 	revision uint64
 	shapes   interner
+	rules    rulebook
+	subjects subjects
+	storage  translate.Storage
+	claimOf  claimsOf
+	csiNodes map[string]*storagev1.CSINode
+
+	namespaces  map[string]map[string]string // labels by name
+	limitRanges map[types.NamespacedName]*corev1.LimitRange
+	runtimes    map[string]*nodev1.RuntimeClass
+
 	pods     map[types.NamespacedName]podEntry
 	nodes    map[string]*corev1.Node
 	claims   map[string]*karpv1.NodeClaim
@@ -45,30 +59,18 @@ type Keeper struct {
 }
 
 type podEntry struct {
-	pod       cluster.Pod
-	waiting   bool      // the scheduler found no place
-	unjudged  bool      // the scheduler has not looked yet
-	seenAt    time.Time // first seen without a node
-	ended     bool      // succeeded or failed: holds nothing any more
+	pod       cluster.Pod // without its shape
+	subject   *subject    // nil for one that ended
+	waiting   bool        // the scheduler found no place
+	unjudged  bool        // the scheduler has not looked yet
+	seenAt    time.Time   // first seen without a node
+	ended     bool        // succeeded or failed: holds nothing any more
 	nominated string
-}
-
-type daemonEntry struct {
-	template *cluster.Shape
-	newest   *cluster.Shape // of the newest pod; nil before there is one
-	podAt    time.Time
-}
-
-func (d daemonEntry) shape() *cluster.Shape {
-	if d.newest != nil {
-		return d.newest
-	}
-	return d.template
 }
 
 // NewKeeper returns a keeper that has seen nothing.
 func NewKeeper(kinds Kinds, now func() time.Time) *Keeper {
-	return &Keeper{
+	k := &Keeper{
 		kinds: kinds, now: now, changed: make(chan struct{}, 1),
 		pods:     map[types.NamespacedName]podEntry{},
 		nodes:    map[string]*corev1.Node{},
@@ -77,7 +79,20 @@ func NewKeeper(kinds Kinds, now func() time.Time) *Keeper {
 		daemons:  map[types.NamespacedName]daemonEntry{},
 		podEvent: map[string]time.Time{},
 		offered:  map[karpv1.NodeClassReference]*cluster.Catalogue{},
+
+		rules: newRulebook(), subjects: newSubjects(), claimOf: claimsOf{},
+		csiNodes:    map[string]*storagev1.CSINode{},
+		namespaces:  map[string]map[string]string{},
+		limitRanges: map[types.NamespacedName]*corev1.LimitRange{},
+		runtimes:    map[string]*nodev1.RuntimeClass{},
 	}
+	k.storage = translate.Storage{
+		Claims:  map[types.NamespacedName]*corev1.PersistentVolumeClaim{},
+		Volumes: map[string]*corev1.PersistentVolume{},
+		Classes: map[string]*storagev1.StorageClass{},
+		Shared:  k.subjects.shared,
+	}
+	return k
 }
 
 // Changed receives a value after something changed that a plan may depend on;
@@ -103,7 +118,7 @@ func (k *Keeper) bump() {
 // lists what was there before.
 func (k *Keeper) PodSeen(pod *corev1.Pod, first bool) {
 	now := k.now()
-	shape, p := translate.Shape(pod), translate.Pod(pod, now)
+	p := translate.Pod(pod, now)
 	name := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}
 	entry := podEntry{pod: p, waiting: translate.IsWaiting(pod), ended: translate.IsTerminal(pod), nominated: pod.Status.NominatedNodeName}
 
@@ -114,9 +129,10 @@ func (k *Keeper) PodSeen(pod *corev1.Pod, first bool) {
 	if known {
 		entry.seenAt = before.seenAt
 	}
-	entry.pod.Shape = k.shapes.intern(shape)
-	if known {
-		k.shapes.release(before.pod.Shape)
+	if entry.ended {
+		k.forget(before.subject)
+	} else {
+		entry.subject, _ = k.describe(before.subject, pod, translate.RulesOf(pod), translate.VolumeUses(pod))
 	}
 	k.pods[name] = entry
 	if p.Daemon {
@@ -130,8 +146,8 @@ func (k *Keeper) PodSeen(pod *corev1.Pod, first bool) {
 	k.bump()
 }
 
-// samePod compares everything that a snapshot shows; shapes are shared, so
-// equal ones are the same.
+// samePod compares everything that a snapshot shows; a pod that says the same
+// keeps its subject.
 func samePod(a, b podEntry) bool { return a == b }
 
 // PodGone takes in that a pod was deleted.
@@ -146,62 +162,9 @@ func (k *Keeper) PodGone(namespace, name string) {
 	if p := entry.pod; p.Node != "" && !p.Daemon && !p.Mirror {
 		k.podEvent[p.Node] = k.now()
 	}
-	k.shapes.release(entry.pod.Shape)
+	k.forget(entry.subject)
 	delete(k.pods, key)
 	k.bump()
-}
-
-// daemonPodSeen remembers the newest pod of a DaemonSet, which shows requests
-// that admission filled in better than the template does.
-func (k *Keeper) daemonPodSeen(pod *corev1.Pod) {
-	for _, o := range pod.OwnerReferences {
-		if o.Kind != "DaemonSet" {
-			continue
-		}
-		key := types.NamespacedName{Namespace: pod.Namespace, Name: o.Name}
-		entry := k.daemons[key] // without template: seen before its DaemonSet
-		if at := pod.CreationTimestamp.UTC(); !at.Before(entry.podAt) {
-			entry.podAt = at
-			k.replace(&entry.newest, translate.DaemonShape(pod))
-			k.daemons[key] = entry
-		}
-	}
-}
-
-// DaemonSetSeen takes in a DaemonSet.
-func (k *Keeper) DaemonSetSeen(ds *appsv1.DaemonSet) {
-	pod := &corev1.Pod{ObjectMeta: ds.Spec.Template.ObjectMeta, Spec: ds.Spec.Template.Spec}
-	shape := translate.DaemonShape(pod)
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	key := types.NamespacedName{Namespace: ds.Namespace, Name: ds.Name}
-	entry := k.daemons[key]
-	before := entry.template
-	k.replace(&entry.template, shape)
-	if before != nil && before != entry.template && entry.newest != nil {
-		k.shapes.release(entry.newest) // pods of the older template say nothing any more
-		entry.newest, entry.podAt = nil, time.Time{}
-	}
-	k.daemons[key] = entry
-	k.bump()
-}
-
-// DaemonSetGone takes in that a DaemonSet was deleted.
-func (k *Keeper) DaemonSetGone(namespace, name string) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	key := types.NamespacedName{Namespace: namespace, Name: name}
-	k.shapes.release(k.daemons[key].template)
-	k.shapes.release(k.daemons[key].newest)
-	delete(k.daemons, key)
-	k.bump()
-}
-
-// replace puts the shared form of a shape in the place of another.
-func (k *Keeper) replace(place **cluster.Shape, by cluster.Shape) {
-	next := k.shapes.intern(by)
-	k.shapes.release(*place)
-	*place = next
 }
 
 // NodeSeen takes in a node. It must not be written any more.

@@ -7,6 +7,8 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/core/cluster"
@@ -22,47 +24,41 @@ const pageSize = 500
 func Read(ctx context.Context, from client.Reader, kinds Kinds, now func() time.Time) (*cluster.Snapshot, error) {
 	k := NewKeeper(kinds, now)
 	for _, read := range []func() error{
-		func() error {
-			return Each(ctx, from, &karpv1.NodePoolList{}, func(l *karpv1.NodePoolList) {
-				for i := range l.Items {
-					k.PoolSeen(translate.FromNodePool(&l.Items[i]))
-				}
-			})
-		},
-		func() error {
-			return Each(ctx, from, &karpv1.NodeClaimList{}, func(l *karpv1.NodeClaimList) {
-				for i := range l.Items {
-					k.ClaimSeen(&l.Items[i])
-				}
-			})
-		},
-		func() error {
-			return Each(ctx, from, &corev1.NodeList{}, func(l *corev1.NodeList) {
-				for i := range l.Items {
-					k.NodeSeen(&l.Items[i])
-				}
-			})
-		},
-		func() error {
-			return Each(ctx, from, &appsv1.DaemonSetList{}, func(l *appsv1.DaemonSetList) {
-				for i := range l.Items {
-					k.DaemonSetSeen(&l.Items[i])
-				}
-			})
-		},
-		func() error {
-			return Each(ctx, from, &corev1.PodList{}, func(l *corev1.PodList) {
-				for i := range l.Items {
-					k.PodSeen(&l.Items[i], true)
-				}
-			})
-		},
+		all(ctx, from, &karpv1.NodePoolList{}, func(l *karpv1.NodePoolList) []karpv1.NodePool { return l.Items },
+			func(p *karpv1.NodePool) { k.PoolSeen(translate.FromNodePool(p)) }),
+		all(ctx, from, &karpv1.NodeClaimList{}, func(l *karpv1.NodeClaimList) []karpv1.NodeClaim { return l.Items }, k.ClaimSeen),
+		all(ctx, from, &corev1.NodeList{}, func(l *corev1.NodeList) []corev1.Node { return l.Items }, k.NodeSeen),
+		all(ctx, from, &corev1.NamespaceList{}, func(l *corev1.NamespaceList) []corev1.Namespace { return l.Items }, k.NamespaceSeen),
+		all(ctx, from, &corev1.LimitRangeList{}, func(l *corev1.LimitRangeList) []corev1.LimitRange { return l.Items }, k.LimitRangeSeen),
+		all(ctx, from, &nodev1.RuntimeClassList{}, func(l *nodev1.RuntimeClassList) []nodev1.RuntimeClass { return l.Items }, k.RuntimeClassSeen),
+		all(ctx, from, &storagev1.StorageClassList{}, func(l *storagev1.StorageClassList) []storagev1.StorageClass { return l.Items }, k.StorageClassSeen),
+		all(ctx, from, &storagev1.CSINodeList{}, func(l *storagev1.CSINodeList) []storagev1.CSINode { return l.Items }, k.CSINodeSeen),
+		all(ctx, from, &corev1.PersistentVolumeList{}, func(l *corev1.PersistentVolumeList) []corev1.PersistentVolume { return l.Items }, k.VolumeSeen),
+		all(ctx, from, &corev1.PersistentVolumeClaimList{},
+			func(l *corev1.PersistentVolumeClaimList) []corev1.PersistentVolumeClaim { return l.Items }, k.ClaimOfVolumeSeen),
+		all(ctx, from, &appsv1.DaemonSetList{}, func(l *appsv1.DaemonSetList) []appsv1.DaemonSet { return l.Items }, k.DaemonSetSeen),
+		all(ctx, from, &corev1.PodList{}, func(l *corev1.PodList) []corev1.Pod { return l.Items }, func(p *corev1.Pod) { k.PodSeen(p, true) }),
 	} {
 		if err := read(); err != nil {
 			return nil, err
 		}
 	}
 	return k.Snapshot(), nil
+}
+
+// all reads every object of a kind and lets the keeper see it.
+func all[O, L any, P interface {
+	*L
+	client.ObjectList
+}](ctx context.Context, from client.Reader, first P, items func(P) []O, seen func(*O)) func() error {
+	return func() error {
+		return Each(ctx, from, first, func(l P) {
+			list := items(l)
+			for i := range list {
+				seen(&list[i])
+			}
+		})
+	}
 }
 
 // Each reads a list page by page. Every page is a new list, so what was taken

@@ -1,14 +1,18 @@
 package snapshot
 
 import (
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/daemok/daemok/kube/translate"
 )
 
 // Strip drops what nobody here reads from an object as it is decoded, so that
 // caches stay small: managed fields of everything, the environment, probes
-// and status details of pods, the image lists of nodes. It is a transform for
-// informers.
+// and status details of pods and of the templates of DaemonSets, the image
+// lists of nodes, the parameters of storage. It is a transform for informers.
 func Strip(object any) (any, error) {
 	if accessor, err := meta.Accessor(object); err == nil {
 		accessor.SetManagedFields(nil)
@@ -16,28 +20,61 @@ func Strip(object any) (any, error) {
 	switch o := object.(type) {
 	case *corev1.Pod:
 		stripPod(o)
+	case *appsv1.DaemonSet:
+		stripSpec(&o.Spec.Template.Spec)
+		o.Status.Conditions = nil
 	case *corev1.Node:
 		o.Status.Images = nil
+	case *corev1.Namespace:
+		o.Annotations, o.Status.Conditions = nil, nil
+	case *corev1.PersistentVolumeClaim:
+		o.Labels, o.Status = nil, corev1.PersistentVolumeClaimStatus{Phase: o.Status.Phase}
+	case *corev1.PersistentVolume:
+		stripVolume(o)
+	case *storagev1.StorageClass:
+		o.Parameters, o.MountOptions = nil, nil
+	case *corev1.Service:
+		o.Spec, o.Status = corev1.ServiceSpec{Selector: o.Spec.Selector}, corev1.ServiceStatus{}
+	case *appsv1.ReplicaSet:
+		o.Spec.Template, o.Status = corev1.PodTemplateSpec{}, appsv1.ReplicaSetStatus{}
+	case *appsv1.StatefulSet:
+		o.Spec.Template, o.Spec.VolumeClaimTemplates, o.Status = corev1.PodTemplateSpec{}, nil, appsv1.StatefulSetStatus{}
+	case *corev1.ReplicationController:
+		o.Spec.Template, o.Status = nil, corev1.ReplicationControllerStatus{}
 	}
 	return object, nil
 }
 
-func stripPod(p *corev1.Pod) {
-	p.Spec.InitContainers = stripContainers(p.Spec.InitContainers)
-	p.Spec.Containers = stripContainers(p.Spec.Containers)
-	p.Spec.EphemeralContainers = nil
-	p.Spec.ImagePullSecrets, p.Spec.HostAliases, p.Spec.DNSConfig = nil, nil, nil
-	var volumes []corev1.Volume
-	for _, v := range p.Spec.Volumes {
-		if v.PersistentVolumeClaim != nil || v.Ephemeral != nil {
-			volumes = append(volumes, v)
-		}
+// stripVolume keeps the name and handle of a driver and drops what only the
+// driver reads.
+func stripVolume(v *corev1.PersistentVolume) {
+	v.Status = corev1.PersistentVolumeStatus{Phase: v.Status.Phase}
+	v.Spec.MountOptions = nil
+	if v.Spec.CSI != nil {
+		v.Spec.CSI = &corev1.CSIPersistentVolumeSource{Driver: v.Spec.CSI.Driver, VolumeHandle: v.Spec.CSI.VolumeHandle}
 	}
-	p.Spec.Volumes = volumes
+}
+
+func stripPod(p *corev1.Pod) {
+	delete(p.Annotations, corev1.LastAppliedConfigAnnotation)
+	stripSpec(&p.Spec)
 	p.Status.InitContainerStatuses = stripStatuses(p.Status.InitContainerStatuses)
 	p.Status.ContainerStatuses = stripStatuses(p.Status.ContainerStatuses)
 	p.Status.EphemeralContainerStatuses = nil
-	delete(p.Annotations, corev1.LastAppliedConfigAnnotation)
+}
+
+func stripSpec(s *corev1.PodSpec) {
+	s.InitContainers = stripContainers(s.InitContainers)
+	s.Containers = stripContainers(s.Containers)
+	s.EphemeralContainers = nil
+	s.ImagePullSecrets, s.HostAliases, s.DNSConfig = nil, nil, nil
+	var volumes []corev1.Volume
+	for i := range s.Volumes {
+		if translate.IsAttached(&s.Volumes[i]) {
+			volumes = append(volumes, s.Volumes[i])
+		}
+	}
+	s.Volumes = volumes
 }
 
 // stripContainers keeps what requests, ports and ordering are read from.

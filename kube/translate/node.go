@@ -1,6 +1,7 @@
 package translate
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -30,7 +31,7 @@ func Node(n *corev1.Node, claim *karpv1.NodeClaim) cluster.Node {
 		Deleting:     n.DeletionTimestamp != nil || HasTaint(n, api.TaintDisrupted),
 		DoNotDisrupt: n.Annotations[api.AnnotationDoNotDisrupt] == "true",
 	}
-	if n.Spec.Unschedulable {
+	if n.Spec.Unschedulable && !hasTaint(n.Spec.Taints, corev1.TaintNodeUnschedulable, corev1.TaintEffectNoSchedule) {
 		out.Taints = append(out.Taints, constraint.Taint{Key: corev1.TaintNodeUnschedulable, Effect: constraint.NoSchedule})
 	}
 	if claim == nil {
@@ -84,11 +85,16 @@ func Machine(claim *karpv1.NodeClaim, kinds []cluster.Kind) cluster.Machine {
 		Launched:      claim.Status.ProviderID != "",
 		Deleting:      claim.DeletionTimestamp != nil,
 	}
+	types := requirements.Get(cluster.LabelInstanceType)
+	if bought, known := m.Labels.Get(cluster.LabelInstanceType); m.Launched && known {
+		types = constraint.Values(bought)
+	}
+	m.Attachable = leastAttachable(types, kinds)
 	if m.Launched {
 		m.Allocatable, m.Capacity = Resources(claim.Status.Allocatable), Resources(claim.Status.Capacity)
 		return m
 	}
-	m.Allocatable, m.Capacity = span(requirements.Get(cluster.LabelInstanceType), kinds)
+	m.Allocatable, m.Capacity = span(types, kinds)
 	return m
 }
 
@@ -109,6 +115,25 @@ func span(types constraint.Set, kinds []cluster.Kind) (least, most quantity.Reso
 		least = lesser(least, k.Allocatable)
 	}
 	return least, most
+}
+
+// leastAttachable is the least of each driver that any kind names, sorted by
+// driver.
+func leastAttachable(types constraint.Set, kinds []cluster.Kind) []cluster.Attachable {
+	var out []cluster.Attachable
+	for i := range kinds {
+		if !types.Allows(kinds[i].Name) {
+			continue
+		}
+		for _, a := range kinds[i].Attachable {
+			at, found := slices.BinarySearchFunc(out, a, byDriver)
+			if !found {
+				out = slices.Insert(out, at, a)
+			}
+			out[at].Count = min(out[at].Count, a.Count)
+		}
+	}
+	return out
 }
 
 func lesser(a, b quantity.Resources) quantity.Resources {
@@ -137,6 +162,10 @@ func IsReady(n *corev1.Node) bool {
 		}
 	}
 	return false
+}
+
+func hasTaint(taints []corev1.Taint, key string, effect corev1.TaintEffect) bool {
+	return slices.ContainsFunc(taints, func(t corev1.Taint) bool { return t.Key == key && t.Effect == effect })
 }
 
 // HasTaint reports whether the node carries a taint with the key.

@@ -1,7 +1,6 @@
 package translate
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -12,57 +11,6 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/kube/api"
 )
-
-// Shape is what the scheduler reads of a pod. Its ID is not set: whoever
-// interns shapes numbers them.
-func Shape(pod *corev1.Pod) cluster.Shape {
-	return cluster.Shape{
-		Requests:    PodRequests(pod),
-		Tolerations: tolerations(pod.Spec.Tolerations),
-		NodeTerms:   NodeTerms(&pod.Spec),
-		Priority:    priority(pod),
-		Unable:      inWords(unable(&pod.Spec)),
-	}
-}
-
-// DaemonShape is the shape of a daemon pod as a rule for new nodes: the node
-// name that the DaemonSet controller writes into each pod's affinity, and
-// preferences, do not count.
-func DaemonShape(pod *corev1.Pod) cluster.Shape {
-	spec := pod.Spec.DeepCopy()
-	if required := requiredNodeAffinity(spec); required != nil {
-		var terms []corev1.NodeSelectorTerm
-		for _, t := range required.NodeSelectorTerms {
-			t.MatchFields = nil
-			if len(t.MatchExpressions) == 0 {
-				terms = nil // one alternative admits every node
-				break
-			}
-			terms = append(terms, t)
-		}
-		required.NodeSelectorTerms = terms
-		if len(terms) == 0 {
-			spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution = nil
-		}
-	}
-	copied := &corev1.Pod{ObjectMeta: pod.ObjectMeta, Spec: *spec}
-	shape := Shape(copied)
-	shape.Unable = ""
-	return shape
-}
-
-// ShapeKey is equal for two shapes exactly when their content is.
-func ShapeKey(s *cluster.Shape) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s|%s|%d|%s", s.Namespace, s.Requests, s.Priority, s.Unable)
-	for _, t := range s.Tolerations {
-		fmt.Fprintf(&b, "|%q=%q%v%s", t.Key, t.Value, t.Exists, t.Effect)
-	}
-	for _, term := range s.NodeTerms {
-		fmt.Fprintf(&b, "|or %s", term)
-	}
-	return b.String()
-}
 
 // Pod converts a pod, without its shape.
 func Pod(pod *corev1.Pod, now time.Time) cluster.Pod {
@@ -144,46 +92,13 @@ func DoNotDisrupt(pod *corev1.Pod, now time.Time) bool {
 	return now.Before(start.Add(length))
 }
 
-// unable names the first rule of the pod that placing does not follow yet.
-// Such a pod waits, because a machine bought without the rule might not help.
+// unable says why no machine can be bought for the pod: the one rule that
+// placing does not follow. A machine bought without it might not help.
 func unable(spec *corev1.PodSpec) string {
-	for _, c := range spec.TopologySpreadConstraints {
-		if c.WhenUnsatisfiable == corev1.DoNotSchedule {
-			return "topologySpreadConstraints with whenUnsatisfiable: DoNotSchedule"
-		}
-	}
-	if a := spec.Affinity; a != nil {
-		if a.PodAffinity != nil && len(a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 0 {
-			return "required podAffinity"
-		}
-		if a.PodAntiAffinity != nil && len(a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 0 {
-			return "required podAntiAffinity"
-		}
-	}
-	if len(spec.ResourceClaims) > 0 {
-		return "resourceClaims"
-	}
-	for _, v := range spec.Volumes {
-		if v.PersistentVolumeClaim != nil || v.Ephemeral != nil {
-			return "persistent volume claims"
-		}
-	}
-	for _, c := range spec.Containers {
-		for _, p := range c.Ports {
-			if p.HostPort != 0 {
-				return "host ports"
-			}
-		}
-	}
-	return ""
-}
-
-// inWords tells the pod's owner about a rule that is not followed yet.
-func inWords(rule string) string {
-	if rule == "" {
+	if len(spec.ResourceClaims) == 0 {
 		return ""
 	}
-	return "the pod uses " + rule + ", which this version does not buy machines for yet; it waits for room on nodes that exist"
+	return "the pod uses resourceClaims, which this version does not buy machines for yet; it waits for room on nodes that exist"
 }
 
 func priority(pod *corev1.Pod) int32 {

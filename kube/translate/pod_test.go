@@ -8,7 +8,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/kube/api"
 )
 
@@ -106,10 +108,10 @@ func TestADaemonPodsOwnNodeDoesNotBindTheRule(t *testing.T) {
 			MatchFields: []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{"n"}}},
 		}}},
 	}}}}
-	if got := DaemonShape(pod).NodeTerms; len(got) != 0 {
+	if got := shapeOf(ForEveryNode(pod)).NodeTerms; len(got) != 0 {
 		t.Errorf("SC-92: terms = %v, want none", got)
 	}
-	if got := Shape(pod).NodeTerms; len(got) != 1 {
+	if got := shapeOf(RulesOf(pod)).NodeTerms; len(got) != 1 {
 		t.Errorf("the pod itself is bound to its node: terms = %v", got)
 	}
 }
@@ -119,22 +121,38 @@ func TestRulesNotFollowedYetAreNamed(t *testing.T) {
 		spec corev1.PodSpec
 		want string
 	}{
-		"an ordinary pod":               {corev1.PodSpec{}, ""},
-		"a soft spread is no rule":      {corev1.PodSpec{TopologySpreadConstraints: []corev1.TopologySpreadConstraint{{WhenUnsatisfiable: corev1.ScheduleAnyway}}}, ""},
-		"a hard spread is":              {corev1.PodSpec{TopologySpreadConstraints: []corev1.TopologySpreadConstraint{{WhenUnsatisfiable: corev1.DoNotSchedule}}}, "topologySpread"},
-		"required pod anti-affinity is": {corev1.PodSpec{Affinity: &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{}}}}}, "podAntiAffinity"},
-		"a host port is":                {corev1.PodSpec{Containers: []corev1.Container{{Ports: []corev1.ContainerPort{{HostPort: 80}}}}}, "host ports"},
-		"a volume claim is":             {corev1.PodSpec{Volumes: []corev1.Volume{{VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{}}}}}, "persistent volume claims"},
-		"a config map is not":           {corev1.PodSpec{Volumes: []corev1.Volume{{VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{}}}}}, ""},
+		"an ordinary pod":           {corev1.PodSpec{}, ""},
+		"a resource claim":          {corev1.PodSpec{ResourceClaims: []corev1.PodResourceClaim{{Name: "gpu"}}}, "resourceClaims"},
+		"an unreadable pod spread":  {corev1.PodSpec{TopologySpreadConstraints: []corev1.TopologySpreadConstraint{{LabelSelector: unreadable}}}, "topologySpreadConstraints[0]"},
+		"an unreadable neighbour":   {corev1.PodSpec{Affinity: &corev1.Affinity{PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{LabelSelector: unreadable}}}}}, "labelSelector of pod affinity"},
+		"an unreadable namespace":   {corev1.PodSpec{Affinity: &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{NamespaceSelector: unreadable}}}}}, "namespaceSelector of pod affinity"},
+		"SC-157 affinity of nobody": {corev1.PodSpec{Affinity: &corev1.Affinity{PodAffinity: &corev1.PodAffinity{}, PodAntiAffinity: &corev1.PodAntiAffinity{}, NodeAffinity: &corev1.NodeAffinity{}}}, ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := Shape(&corev1.Pod{Spec: tt.spec}).Unable
+			got := shapeOf(RulesOf(&corev1.Pod{Spec: tt.spec})).Unable
 			if (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
 				t.Errorf("Unable = %q, want it to name %q", got, tt.want)
 			}
 		})
 	}
+}
+
+var unreadable = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Likes", Values: []string{"web"}}}}
+
+// shapeOf is the shape of rules in a cluster with the namespaces shop and
+// bank, whose labels are their own names, and team, which they share.
+func shapeOf(r Rules) *cluster.Shape {
+	shape := r.Shape(func(by labels.Selector) []string {
+		var out []string
+		for _, name := range []string{"shop", "bank"} {
+			if by.Matches(labels.Set{"name": name, "team": "one"}) {
+				out = append(out, name)
+			}
+		}
+		return out
+	})
+	return &shape
 }
 
 func TestDoNotDisrupt(t *testing.T) {

@@ -59,12 +59,14 @@ func Quantity(name string, amount int64) resource.Quantity {
 
 // PodRequests is what kube-scheduler reserves for a pod: containers, init
 // containers and sidecars by their rules, pod-level requests, overhead, and
-// during an in-place resize the larger of what was asked and what is held.
+// during an in-place resize the larger of what was asked and what is held,
+// or what is held alone where the node says it can never give more.
 // One pod slot is added. Containers without requests but with limits ask for
 // their limits, as the API server defaults them.
 func PodRequests(pod *corev1.Pod) quantity.Resources {
 	requests := Resources(resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{
 		UseStatusResources: pod.Spec.NodeName != "",
+		InPlacePodLevelResourcesVerticalScalingEnabled: true,
 	}))
 	requests.Pods = 1
 	return requests

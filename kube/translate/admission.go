@@ -1,0 +1,90 @@
+package translate
+
+import (
+	"maps"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// DaemonPod is the pod that a DaemonSet makes, as the API server would admit
+// it: with the tolerations of its controller, with the defaults of the limit
+// ranges of its namespace, and with what its runtime class adds; nil where it
+// has none.
+func DaemonPod(ds *appsv1.DaemonSet, ranges []*corev1.LimitRange, class *nodev1.RuntimeClass) *corev1.Pod {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: ds.Namespace, Labels: ds.Spec.Template.Labels},
+		Spec:       *ds.Spec.Template.Spec.DeepCopy(),
+	}
+	for _, c := range containersOf(&pod.Spec) {
+		ask(c, c.Resources.Limits)
+		for _, r := range ranges {
+			limit(c, r)
+		}
+	}
+	tolerateAsDaemon(&pod.Spec)
+	if class != nil {
+		run(&pod.Spec, class)
+	}
+	return pod
+}
+
+func containersOf(spec *corev1.PodSpec) []*corev1.Container {
+	var out []*corev1.Container
+	for i := range spec.InitContainers {
+		out = append(out, &spec.InitContainers[i])
+	}
+	for i := range spec.Containers {
+		out = append(out, &spec.Containers[i])
+	}
+	return out
+}
+
+// ask makes a container ask for amounts where it asks for none of its own.
+func ask(c *corev1.Container, amounts corev1.ResourceList) {
+	merged := corev1.ResourceList{}
+	maps.Copy(merged, amounts)
+	maps.Copy(merged, c.Resources.Requests)
+	c.Resources.Requests = merged
+}
+
+func limit(c *corev1.Container, r *corev1.LimitRange) {
+	for _, item := range r.Spec.Limits {
+		if item.Type == corev1.LimitTypeContainer {
+			ask(c, item.DefaultRequest)
+		}
+	}
+}
+
+// tolerateAsDaemon adds what the DaemonSet's controller lets its pods stand.
+func tolerateAsDaemon(spec *corev1.PodSpec) {
+	stand := func(key string, effect corev1.TaintEffect) {
+		spec.Tolerations = append(spec.Tolerations, corev1.Toleration{Key: key, Operator: corev1.TolerationOpExists, Effect: effect})
+	}
+	stand(corev1.TaintNodeNotReady, corev1.TaintEffectNoExecute)
+	stand(corev1.TaintNodeUnreachable, corev1.TaintEffectNoExecute)
+	for _, key := range []string{corev1.TaintNodeDiskPressure, corev1.TaintNodeMemoryPressure, corev1.TaintNodePIDPressure, corev1.TaintNodeUnschedulable} {
+		stand(key, corev1.TaintEffectNoSchedule)
+	}
+	if spec.HostNetwork {
+		stand(corev1.TaintNodeNetworkUnavailable, corev1.TaintEffectNoSchedule)
+	}
+}
+
+// run adds the overhead of a runtime class, and where it runs.
+func run(spec *corev1.PodSpec, class *nodev1.RuntimeClass) {
+	if class.Overhead != nil {
+		spec.Overhead = class.Overhead.PodFixed
+	}
+	if class.Scheduling == nil {
+		return
+	}
+	if len(class.Scheduling.NodeSelector) > 0 {
+		merged := maps.Clone(class.Scheduling.NodeSelector)
+		maps.Copy(merged, spec.NodeSelector)
+		spec.NodeSelector = merged
+	}
+	spec.Tolerations = append(spec.Tolerations, class.Scheduling.Tolerations...)
+}
