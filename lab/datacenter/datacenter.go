@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/daemok/daemok/lab/boot"
+	"github.com/daemok/daemok/lab/event"
 	"github.com/daemok/daemok/lab/kubelet"
 	"github.com/daemok/daemok/lab/machine"
 	"github.com/daemok/daemok/lab/usage"
@@ -36,6 +37,14 @@ const (
 	podStopAfter  = 1 * time.Second
 	attachAfter   = 3 * time.Second
 	detachAfter   = 4 * time.Second
+	devicesAfter  = 10 * time.Second // from ready to a device plugin's registration
+)
+
+// How many events kubelets write at most, of nodes and of pods: enough to
+// follow dozens of them, few enough that thousands do not show in the load.
+var (
+	nodeEvents = event.Rate{PerSecond: 20, Burst: 300}
+	podEvents  = event.Rate{PerSecond: 20, Burst: 300}
 )
 
 // Options say what a data centre serves.
@@ -98,16 +107,19 @@ func assemble(ctx context.Context, client kubernetes.Interface, version string, 
 		Client: client, Informers: factory,
 		AttachAfter: scaled(attachAfter), DetachAfter: scaled(detachAfter), Log: o.Log,
 	})
+	ofNodes, ofPods := event.NewRecorder(nodeEvents, o.Log), event.NewRecorder(podEvents, o.Log)
 	c.hub = kubelet.New(kubelet.Options{
-		Client: client, Storage: c.driver, Log: o.Log,
+		Client: client, Storage: c.driver, Events: ofPods, Log: o.Log,
 		Pace: kubelet.Pace{StartAfter: scaled(podStartAfter), StopAfter: scaled(podStopAfter)},
 	})
 	c.Fleet = machine.NewFleet(ctx, machine.Options{
 		Cluster: o.Cluster, Connect: machine.Connect(o.Node), Admin: client, Pods: c.hub,
 		Facts: Facts, Version: version, Seed: o.Seed, ReadyAfter: scaled(readyAfter),
-		UnmappedRoles: o.UnmappedRoles, Log: o.Log,
+		DevicesAfter: scaled(devicesAfter), UnmappedRoles: o.UnmappedRoles, Events: ofNodes, Log: o.Log,
 	})
-	for name, run := range map[string]func(context.Context) error{"volumes": c.driver.Run, "pods": c.hub.Run} {
+	for name, run := range map[string]func(context.Context) error{
+		"volumes": c.driver.Run, "pods": c.hub.Run, "events of nodes": ofNodes.Run, "events of pods": ofPods.Run,
+	} {
 		c.wg.Go(func() {
 			if err := run(ctx); err != nil {
 				o.Log.Error("part of the data centre ended", "part", name, "error", err)

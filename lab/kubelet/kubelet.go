@@ -25,13 +25,15 @@ import (
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
+
+	"github.com/daemok/daemok/lab/event"
 )
 
 // Node is one node as far as its pods are concerned.
 type Node struct {
 	Name   string
 	IP     string
-	Client typedcorev1.PodsGetter // with the node's own credentials
+	Client Client // with the node's own credentials
 
 	// Allocatable is what the pods may have together. A pod that asks for more
 	// than is left is refused, as a kubelet does. Nil refuses none.
@@ -40,6 +42,12 @@ type Node struct {
 	// Mounted is told the volumes in use whenever they change, sorted. Nil
 	// where nobody cares. It is called without locks held and must not block.
 	Mounted func([]corev1.UniqueVolumeName)
+}
+
+// Client is the part of the Kubernetes API that a kubelet writes to about pods.
+type Client interface {
+	typedcorev1.PodsGetter
+	typedcorev1.EventsGetter
 }
 
 // Storage tells what a pod needs of its volumes.
@@ -53,8 +61,9 @@ type Storage interface {
 type Options struct {
 	Client  kubernetes.Interface // reads all pods; never writes
 	Pace    Pace
-	Storage Storage // nil: pods wait for no volume
-	Workers int     // 0 means 32
+	Storage Storage         // nil: pods wait for no volume
+	Events  *event.Recorder // nil: none are told
+	Workers int             // 0 means 32
 	Log     *slog.Logger
 }
 
@@ -74,8 +83,9 @@ type Hub struct {
 
 // sighting is when a kubelet first saw a pod.
 type sighting struct {
-	uid string
-	at  time.Time
+	uid      string
+	at       time.Time
+	stopping bool // it was told that the pod is asked to go
 }
 
 const nodeIndex = "node"

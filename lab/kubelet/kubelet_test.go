@@ -2,6 +2,8 @@ package kubelet_test
 
 import (
 	"context"
+	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"testing"
@@ -10,11 +12,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 
+	"github.com/daemok/daemok/lab/event"
 	"github.com/daemok/daemok/lab/kubelet"
 )
 
@@ -34,8 +38,10 @@ func pod(name, node string, annotations ...string) *corev1.Pod {
 func inBubble(t *testing.T, o kubelet.Options, story func(h *kubelet.Hub)) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
+		o.Events = event.NewRecorder(event.Rate{PerSecond: 100, Burst: 100}, slog.New(slog.DiscardHandler))
 		h := kubelet.New(o)
 		var wg sync.WaitGroup
+		wg.Go(func() { _ = o.Events.Run(ctx) })
 		wg.Go(func() {
 			if err := h.Run(ctx); err != nil {
 				t.Error(err)
@@ -109,6 +115,35 @@ func TestNodeLeavesAndComesBack(t *testing.T) {
 		pass(time.Second)
 		if got := phase(t, client, "web"); got != corev1.PodRunning {
 			t.Errorf("web on a node that came back = %s, want Running", got)
+		}
+	})
+}
+
+// What happens to a pod can be read in its events: its start, its end, once
+// each, and why a node refused it.
+func TestPodsAreToldOf(t *testing.T) {
+	big := pod("big", "n1")
+	big.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("9")}
+	client := fake.NewClientset(pod("web", "n1"), big)
+	inBubble(t, kubelet.Options{Client: client, Pace: kubelet.Pace{StopAfter: 10 * time.Second}}, func(h *kubelet.Hub) {
+		h.Join(kubelet.Node{Name: "n1", IP: "10.0.0.1", Client: client.CoreV1(), Allocatable: corev1.ResourceList{
+			corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourcePods: resource.MustParse("9")}})
+		pass(time.Second)
+		markDeleted(t, client, "web", 30)
+		pass(time.Second)
+		h.Join(kubelet.Node{Name: "n1", IP: "10.0.0.1", Client: client.CoreV1()}) // has it look again
+		pass(time.Minute)
+		list, err := client.CoreV1().Events("default").List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		told := map[string][]string{}
+		for _, e := range list.Items {
+			told[e.InvolvedObject.Name] = append(told[e.InvolvedObject.Name], e.Reason)
+		}
+		slices.Sort(told["web"])
+		if got, want := fmt.Sprint(told), "map[big:[OutOfcpu] web:[Created Killing Pulled Started]]"; got != want {
+			t.Errorf("events = %s, want %s", got, want)
 		}
 	})
 }

@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/daemok/daemok/lab/event"
 )
 
 // volumeRecheck is how often a pod that waits for volumes looks again.
@@ -48,13 +50,16 @@ func (h *Hub) sync(ctx context.Context, key string) (time.Duration, error) {
 	}
 	now := time.Now()
 	if why := h.rooms.admit(node, pod); why != nil {
-		return 0, h.report(ctx, node, pod, refused(pod, *why))
+		return 0, h.reject(ctx, node, pod, *why)
 	}
 	waiting := h.mountVolumes(node, pod)
 	step := next(sight{
 		pod: pod, seenAt: h.firstSeen(key, pod, now), now: now, pace: h.options.Pace,
 		waiting: waiting, hostIP: node.IP, nextIP: h.ips.next,
 	})
+	if h.begunToStop(key, pod) {
+		h.tellOfContainers(node, pod, killing)
+	}
 	switch {
 	case step.remove:
 		return 0, h.remove(ctx, node, pod)
@@ -70,7 +75,7 @@ func (h *Hub) firstSeen(key string, pod *corev1.Pod, now time.Time) time.Time {
 	if s, ok := h.seen[key]; ok && s.uid == string(pod.UID) {
 		return s.at
 	}
-	h.seen[key] = sighting{string(pod.UID), now}
+	h.seen[key] = sighting{uid: string(pod.UID), at: now}
 	return now
 }
 
@@ -107,9 +112,25 @@ func (h *Hub) report(ctx context.Context, node Node, pod *corev1.Pod, status cor
 	changed := pod.DeepCopy()
 	changed.Status = status
 	_, err := node.Client.Pods(pod.Namespace).UpdateStatus(ctx, changed, metav1.UpdateOptions{})
-	if err != nil && !apierrors.IsNotFound(err) {
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
 		return fmt.Errorf("write status of pod %s/%s as node %s: %w", pod.Namespace, pod.Name, node.Name, err)
 	}
+	if status.Phase == corev1.PodRunning && pod.Status.Phase != corev1.PodRunning {
+		h.tellOfContainers(node, pod, starting)
+	}
+	return nil
+}
+
+func (h *Hub) reject(ctx context.Context, node Node, pod *corev1.Pod, why refusal) error {
+	if err := h.report(ctx, node, pod, refused(pod, why)); err != nil {
+		return err
+	}
+	h.options.Events.Tell(node.Client, event.Told{
+		About: podReference(pod), Node: node.Name, Warning: true, Reason: why.reason, Message: why.message,
+	})
 	return nil
 }
 

@@ -3,6 +3,7 @@ package machine
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -36,7 +37,9 @@ type agent struct {
 	ready   bool
 	since   time.Time // of the present readiness
 	silent  bool
+	plugged bool // the device plugin has registered
 	extra   map[corev1.NodeConditionType]corev1.NodeCondition
+	gone    []corev1.NodeConditionType // to be taken off the node's status
 	volumes []corev1.UniqueVolumeName
 }
 
@@ -57,6 +60,7 @@ func (a *agent) run(ctx context.Context) {
 	}
 	a.console.printf("kubelet: successfully registered node %s", node.Name)
 	a.log.Debug("node registered")
+	a.tellOfStart()
 	if !a.retry(ctx, "initialise node", func() error { return initialize(ctx, a.options.Admin, a.instance) }) {
 		return
 	}
@@ -84,14 +88,16 @@ func (a *agent) becomeReady(ctx context.Context, node *corev1.Node) bool {
 		return false
 	}
 	a.console.printf("kubelet: node is ready")
+	a.tellOfNode("NodeReady", statusIsNow(node.Name, "NodeReady"))
 	a.join()
 	return true
 }
 
 func (a *agent) join() {
+	_, allocatable := a.resources()
 	a.options.Pods.Join(kubelet.Node{
 		Name: a.instance.PrivateDNS, IP: a.instance.PrivateIP, Client: a.client.CoreV1(),
-		Allocatable: a.allocatable, Mounted: a.mounted,
+		Allocatable: allocatable, Mounted: a.mounted,
 	})
 }
 
@@ -101,6 +107,7 @@ func (a *agent) follow(ctx context.Context) {
 	defer lease.Stop()
 	defer status.Stop()
 	silentAt := after(a.told.silentAfter)
+	devicesAt := after(a.devicesAfter())
 	conditionAt := after(a.told.conditionAfter)
 	if a.told.condition == nil {
 		conditionAt = nil
@@ -118,6 +125,8 @@ func (a *agent) follow(ctx context.Context) {
 			a.tell(ctx)
 		case <-silentAt:
 			a.silence(true)
+		case <-devicesAt:
+			a.offerDevices()
 		case <-conditionAt:
 			a.report(*a.told.condition)
 		}
@@ -152,6 +161,19 @@ func (a *agent) report(c corev1.NodeCondition) {
 	c.LastTransitionTime = metav1.Now()
 	a.mu.Lock()
 	a.extra[c.Type] = c
+	a.mu.Unlock()
+	if c.Type == corev1.NodeReady && c.Status != corev1.ConditionTrue {
+		a.tellOfNode("NodeNotReady", statusIsNow(a.instance.PrivateDNS, "NodeNotReady"))
+	}
+	a.wake()
+}
+
+func (a *agent) unreport(kind corev1.NodeConditionType) {
+	a.mu.Lock()
+	delete(a.extra, kind)
+	if !slices.Contains(a.gone, kind) {
+		a.gone = append(a.gone, kind)
+	}
 	a.mu.Unlock()
 	a.wake()
 }

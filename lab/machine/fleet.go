@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/daemok/daemok/lab/boot"
+	"github.com/daemok/daemok/lab/event"
 )
 
 // Facts are what a machine of a type finds out about itself.
@@ -31,7 +32,9 @@ type Options struct {
 	Version       string                                // of the cluster, such as v1.36.3
 	Seed          uint64                                // for what hypervisors keep
 	ReadyAfter    time.Duration                         // from registered to ready, already scaled
-	UnmappedRoles []string                              // nodes of these roles are not let in
+	DevicesAfter  time.Duration                         // from ready to the device plugin's registration, likewise
+	UnmappedRoles []string                              // nodes of these roles are not let in, to begin with
+	Events        *event.Recorder                       // nil: nothing is told
 	Log           *slog.Logger                          // nil: none
 }
 
@@ -42,8 +45,10 @@ type Fleet struct {
 	ctx     context.Context // ends with Run's
 	running sync.WaitGroup
 
-	mu       sync.Mutex // guards machines and closed
+	mu       sync.Mutex // guards all below
 	machines map[string]*machine
+	unmapped map[string]bool // roles whose nodes are not let in
+	next     []next          // orders for machines that boot from now on
 	closed   bool
 }
 
@@ -62,7 +67,11 @@ func NewFleet(ctx context.Context, o Options) *Fleet {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Fleet{options: o, ctx: ctx, machines: map[string]*machine{}}
+	f := &Fleet{options: o, ctx: ctx, machines: map[string]*machine{}, unmapped: map[string]bool{}}
+	for _, role := range o.UnmappedRoles {
+		f.unmapped[role] = true
+	}
+	return f
 }
 
 // Wait returns when every machine has stopped; the context given to NewFleet
@@ -117,7 +126,7 @@ func (f *Fleet) powerOn(i Instance, m *machine) {
 func (f *Fleet) boot(ctx context.Context, m *machine, i Instance) {
 	log := f.options.Log.With("instance", i.ID, "node", i.PrivateDNS)
 	m.console.printf("booting %s from %s", i.Type, i.ImageName)
-	told := ordersOf(i)
+	told := f.ordersFor(i)
 	plan, err := f.prepare(i)
 	if err != nil {
 		m.console.printf("%v", err)
@@ -130,6 +139,9 @@ func (f *Fleet) boot(ctx context.Context, m *machine, i Instance) {
 		return
 	}
 	if !sleep(ctx, i.NodeDelay+told.bootAfter) {
+		return
+	}
+	if !f.letIn(ctx, m.console, i.Role) {
 		return
 	}
 	client, err := f.options.Connect(i.PrivateDNS)
@@ -164,20 +176,19 @@ func (f *Fleet) prepare(i Instance) (blueprint, error) {
 	if err := settings.Joins(f.options.Cluster); err != nil {
 		return blueprint{}, fmt.Errorf("kubelet: %w", err)
 	}
-	if slices.Contains(f.options.UnmappedRoles, i.Role) {
-		return blueprint{}, fmt.Errorf("kubelet: unable to register node with API server: Unauthorized (role %s is not mapped)", i.Role)
-	}
 	return f.blueprint(i, settings, facts)
 }
 
 func (f *Fleet) blueprint(i Instance, settings boot.Settings, facts Facts) (blueprint, error) {
+	devices := facts.Devices
+	facts.Devices = nil // the kubelet learns of them from their plugin, later
 	capacity, allocatable, err := settings.Resources(facts.Hardware, f.options.Seed)
 	if err != nil {
 		return blueprint{}, fmt.Errorf("kubelet: invalid configuration: %w", err)
 	}
 	return blueprint{
 		instance: i, settings: settings, facts: facts,
-		capacity: capacity, allocatable: allocatable, version: f.options.Version,
+		capacity: capacity, allocatable: allocatable, devices: devices, version: f.options.Version,
 	}, nil
 }
 
@@ -219,6 +230,16 @@ func (f *Fleet) Report(id string, c corev1.NodeCondition) error {
 		return err
 	}
 	a.report(c)
+	return nil
+}
+
+// Unreport takes back what Report said of a type.
+func (f *Fleet) Unreport(id string, kind corev1.NodeConditionType) error {
+	a, err := f.agent(id)
+	if err != nil {
+		return err
+	}
+	a.unreport(kind)
 	return nil
 }
 

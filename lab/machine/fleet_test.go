@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/daemok/daemok/lab/boot"
+	"github.com/daemok/daemok/lab/event"
 	"github.com/daemok/daemok/lab/kubelet"
 	"github.com/daemok/daemok/lab/machine"
 )
@@ -77,6 +79,9 @@ func inLab(t *testing.T, story func(l lab)) {
 		ctx, cancel := context.WithCancel(t.Context())
 		client := fake.NewClientset()
 		pods := &podsSeen{nodes: map[string]kubelet.Node{}}
+		events := event.NewRecorder(event.Rate{PerSecond: 10, Burst: 100}, slog.New(slog.DiscardHandler))
+		var telling sync.WaitGroup
+		telling.Go(func() { _ = events.Run(ctx) })
 		f := machine.NewFleet(ctx, machine.Options{
 			Cluster:       boot.Cluster{Name: "lab", Endpoint: "https://api", CA: []byte("CA")},
 			Connect:       func(string) (machine.Client, error) { return client, nil },
@@ -85,11 +90,14 @@ func inLab(t *testing.T, story func(l lab)) {
 			Facts:         facts,
 			Version:       "v1.36.3",
 			ReadyAfter:    5 * time.Second,
+			DevicesAfter:  10 * time.Second,
 			UnmappedRoles: []string{"Stranger"},
+			Events:        events,
 		})
 		story(lab{Fleet: f, t: t, client: client, pods: pods})
 		cancel()
 		f.Wait()
+		telling.Wait()
 	})
 }
 
@@ -97,8 +105,12 @@ func facts(i machine.Instance) (machine.Facts, error) {
 	if i.Type != "m5.large" {
 		return machine.Facts{}, fmt.Errorf("no such type: %s", i.Type)
 	}
+	devices := map[string]int64{}
+	if strings.Contains(i.ImageName, "nvidia") {
+		devices["nvidia.com/gpu"] = 4
+	}
 	return machine.Facts{
-		Hardware:   boot.Hardware{Type: i.Type, Arch: "amd64", VCPUs: 2, MemoryMiB: 8192, ENIs: 3, IPsPerENI: 10, DiskGiB: 20},
+		Hardware:   boot.Hardware{Type: i.Type, Arch: "amd64", VCPUs: 2, MemoryMiB: 8192, ENIs: 3, IPsPerENI: 10, DiskGiB: 20, Devices: devices},
 		VolumesMax: 26,
 	}, nil
 }
@@ -318,6 +330,155 @@ func TestOrders(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Machines of a type are told how to behave at their next boot, until that is
+// taken back; what their own tags say counts before.
+func TestOrdersForATypeToCome(t *testing.T) {
+	inLab(t, func(l lab) {
+		order := func(tags map[string]string) {
+			t.Helper()
+			if err := l.Order("m5.*", tags); err != nil {
+				t.Fatal(err)
+			}
+		}
+		order(map[string]string{machine.TagNeverRegister: "true"})
+		l.Handle(instance())
+		pass(time.Hour)
+		if l.node() != nil {
+			t.Error("a machine joined that was told never to")
+		}
+		order(nil)
+		if err := l.Restart("i-1"); err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Minute)
+		if l.says(corev1.NodeReady) != corev1.ConditionTrue {
+			t.Error("the machine did not join at its next boot, when the order was taken back")
+		}
+		if err := l.Order("[", nil); err == nil {
+			t.Error("a pattern that is none was taken")
+		}
+	})
+}
+
+// A kubelet whose role is not mapped asks again until it is.
+func TestRoleIsMappedLate(t *testing.T) {
+	inLab(t, func(l lab) {
+		l.Handle(instance(func(i *machine.Instance) { i.Role = "Stranger" }))
+		pass(time.Hour)
+		if l.node() != nil {
+			t.Fatal("a node of a role that is not mapped was let in")
+		}
+		l.MapRole("Stranger", true)
+		pass(time.Minute)
+		if l.says(corev1.NodeReady) != corev1.ConditionTrue {
+			t.Error("the node did not join after its role was mapped")
+		}
+	})
+}
+
+// A condition that was reported can be taken back; a kubelet's own is as it
+// was before.
+func TestReportsAreTakenBack(t *testing.T) {
+	inLab(t, func(l lab) {
+		l.Handle(instance())
+		pass(time.Minute)
+		for kind, status := range map[corev1.NodeConditionType]corev1.ConditionStatus{"KernelDeadlock": "True", corev1.NodeReady: "Unknown"} {
+			if err := l.Report("i-1", corev1.NodeCondition{Type: kind, Status: status}); err != nil {
+				t.Fatal(err)
+			}
+			pass(time.Second)
+			if got := l.says(kind); got != status {
+				t.Errorf("condition %s = %q, want %q as ordered", kind, got, status)
+			}
+			if err := l.Unreport("i-1", kind); err != nil {
+				t.Fatal(err)
+			}
+			pass(time.Second)
+		}
+		if got := l.says("KernelDeadlock"); got != "" {
+			t.Errorf("KernelDeadlock = %q after it was taken back, want none", got)
+		}
+		if got := l.says(corev1.NodeReady); got != corev1.ConditionTrue {
+			t.Errorf("Ready = %q after the report was taken back, want True", got)
+		}
+	})
+}
+
+// Devices are in the node's resources when their plugin has registered, and
+// not before, at the first boot and at any later one.
+func TestDevicesComeLate(t *testing.T) {
+	inLab(t, func(l lab) {
+		gpus := func() int64 {
+			q := l.node().Status.Allocatable["nvidia.com/gpu"]
+			return q.Value()
+		}
+		l.Handle(instance(func(i *machine.Instance) { i.ImageName += "-nvidia" }))
+		pass(36 * time.Second)
+		if l.says(corev1.NodeReady) != corev1.ConditionTrue || gpus() != 0 {
+			t.Errorf("at first: ready %s with %d GPUs, want True with none", l.says(corev1.NodeReady), gpus())
+		}
+		pass(20 * time.Second)
+		n, _ := l.pods.node(name)
+		if q := n.Allocatable["nvidia.com/gpu"]; gpus() != 4 || q.Value() != 4 {
+			t.Errorf("after the plugin's time: %d GPUs, %d for pods; want 4", gpus(), q.Value())
+		}
+		if err := l.Restart("i-1"); err != nil {
+			t.Fatal(err)
+		}
+		pass(36 * time.Second)
+		if l.says(corev1.NodeReady) != corev1.ConditionTrue || gpus() != 0 {
+			t.Errorf("after a new boot: ready %s with %d GPUs, want True with none", l.says(corev1.NodeReady), gpus())
+		}
+	})
+}
+
+// A node tells of its start, as kubectl describe shows.
+func TestNodeIsToldOf(t *testing.T) {
+	inLab(t, func(l lab) {
+		l.Handle(instance())
+		pass(time.Minute)
+		list, err := l.client.CoreV1().Events("default").List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		told := map[string]bool{}
+		for _, e := range list.Items {
+			told[e.Reason] = e.InvolvedObject.Name == name
+		}
+		if !told["Starting"] || !told["NodeReady"] {
+			t.Errorf("events = %v, want its start and that it is ready", told)
+		}
+	})
+}
+
+// Machines are found by instance or by node, with how far they are.
+func TestMachinesAreFound(t *testing.T) {
+	inLab(t, func(l lab) {
+		l.Handle(instance())
+		steps := []struct {
+			pattern string
+			after   time.Duration
+			want    string
+		}{
+			{"i-1", time.Second, "booting"}, {name, 30 * time.Second, "not ready"}, {"ip-10-*", time.Minute, "ready"}, {"i-2", 0, ""},
+		}
+		for _, step := range steps {
+			pass(step.after)
+			got, err := l.Machines(step.pattern)
+			if err != nil {
+				t.Fatal(err)
+			}
+			state := ""
+			if len(got) == 1 {
+				state = got[0].State
+			}
+			if state != step.want {
+				t.Errorf("%s is %q, want %q", step.pattern, state, step.want)
+			}
+		}
+	})
 }
 
 // Volumes that pods mount show in the node's status at once.

@@ -29,7 +29,8 @@ type blueprint struct {
 	facts       Facts
 	capacity    corev1.ResourceList
 	allocatable corev1.ResourceList
-	version     string // of the kubelet
+	devices     map[string]int64 // that a plugin offers once the node is ready
+	version     string           // of the kubelet
 }
 
 // node returns the object that a kubelet with an external cloud provider
@@ -171,6 +172,15 @@ func windowsBuild(imageName string) string {
 		}
 	}
 	return "10.0.20348"
+}
+
+// ownCondition tells whether a kubelet always reports a condition of the type.
+func ownCondition(kind corev1.NodeConditionType) bool {
+	switch kind {
+	case corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure, corev1.NodeReady:
+		return true
+	}
+	return false
 }
 
 // conditions are what a kubelet reports: four of its own, then the extra ones

@@ -38,6 +38,7 @@ func (a *agent) takeOver(ctx context.Context, want *corev1.Node) (*corev1.Node, 
 	if _, err := nodes.Patch(ctx, want.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}); err != nil {
 		return nil, fmt.Errorf("take over node %s: %w", want.Name, err)
 	}
+	a.withoutDevices(want) // until their plugin is back
 	status, err := json.Marshal(map[string]any{"status": map[string]any{
 		"capacity": want.Status.Capacity, "allocatable": want.Status.Allocatable,
 		"nodeInfo": want.Status.NodeInfo, "conditions": want.Status.Conditions,
@@ -105,12 +106,7 @@ func (a *agent) registerDriver(ctx context.Context, node *corev1.Node) error {
 // patchStatus writes what the node has to say. A node whose object is gone has
 // nobody to say it to, which is no error.
 func (a *agent) patchStatus(ctx context.Context) error {
-	a.mu.Lock()
-	status := map[string]any{
-		"conditions":   conditions(time.Now(), a.ready, a.since, a.extra),
-		"volumesInUse": a.volumes,
-	}
-	a.mu.Unlock()
+	status := a.status()
 	patch, err := json.Marshal(map[string]any{"status": status})
 	if err != nil {
 		return err
@@ -121,6 +117,25 @@ func (a *agent) patchStatus(ctx context.Context) error {
 		return nil
 	}
 	return err
+}
+
+// status is what the node says of itself now, as a patch.
+func (a *agent) status() map[string]any {
+	capacity, allocatable := a.resources()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	said := []any{}
+	for _, c := range conditions(time.Now(), a.ready, a.since, a.extra) {
+		said = append(said, c)
+	}
+	for _, kind := range a.gone {
+		if _, again := a.extra[kind]; !again && !ownCondition(kind) {
+			said = append(said, map[string]any{"type": kind, "$patch": "delete"})
+		}
+	}
+	return map[string]any{
+		"conditions": said, "volumesInUse": a.volumes, "capacity": capacity, "allocatable": allocatable,
+	}
 }
 
 // tell reports the status once; a failure is reported again a little later.
