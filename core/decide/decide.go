@@ -19,7 +19,8 @@ import (
 // Policy is how the whole controller is set up to decide. The zero value is
 // the default.
 type Policy struct {
-	MinValues place.MinValues // what to do when minValues cannot be kept
+	MinValues   place.MinValues   // what to do when minValues cannot be kept
+	Preferences place.Preferences // what to do about wishes of pods that may give way
 }
 
 // Effort is the most steps that one decision may take. A step is about one
@@ -34,7 +35,7 @@ const Usual Effort = 200_000_000
 // Decide makes the plan for a snapshot. Pods that wait come first; a node
 // that they are placed on is not removed, however long it was empty.
 func Decide(s *cluster.Snapshot, policy Policy, effort Effort) plan.Plan {
-	placed := place.Place(s, place.Options{MinValues: policy.MinValues, Steps: int64(effort)})
+	placed := place.Place(s, place.Options{MinValues: policy.MinValues, Preferences: policy.Preferences, Steps: int64(effort)})
 	needed := map[string]bool{}
 	for _, p := range placed.Placements {
 		if p.On == plan.OnNode {

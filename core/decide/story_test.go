@@ -43,8 +43,15 @@ func tell(t *testing.T, path, shop string) {
 		t.Fatal(err)
 	}
 	before, policy, want := archive.Files[0], decide.Policy{}, &archive.Files[len(archive.Files)-1]
-	if len(archive.Files) == 3 && string(archive.Files[1].Data) == "minvalues BestEffort\n" {
-		policy.MinValues = place.BestEffort
+	if len(archive.Files) == 3 {
+		switch line := string(archive.Files[1].Data); line {
+		case "minvalues BestEffort\n":
+			policy.MinValues = place.BestEffort
+		case "preferences Ignore\n":
+			policy.Preferences = place.Ignore
+		default:
+			t.Fatalf("no policy %q", line)
+		}
 	}
 	got := story(t, shop+string(before.Data), policy)
 	if *update {
