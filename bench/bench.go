@@ -3,8 +3,7 @@
 //
 // It promises that only the decision is timed, that equal options make equal
 // work, and that a figure is given only for plans whose every machine passes
-// core/fit. It knows no workload by name when it decides; rules that are not
-// built yet are refused rather than left out.
+// core/fit. No workload is known by name when it is decided about.
 package bench
 
 import (
@@ -25,7 +24,7 @@ import (
 // Options says what to measure. Work comes from Mix, from Workload or from
 // Generate; exactly one must be given.
 type Options struct {
-	Mix      string // plain; further mixes need rules that are not built yet
+	Mix      string // see Mixes
 	Catalog  string // file; empty for the 400 made-up types that the mixes use
 	Workload string // file
 	Generate string // a distribution, see Distributions

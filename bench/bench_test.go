@@ -76,22 +76,38 @@ func TestFilesAreRead(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotBuiltIsRefused(t *testing.T) {
-	dir := t.TempDir()
-	spread := filepath.Join(dir, "spread.json")
-	if err := os.WriteFile(spread, []byte(`[{"cpuMilli":1,"zoneSpread":true}]`), 0o600); err != nil {
+func TestRulesOfAFileAreFollowed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pods.json")
+	text := `[{"cpuMilli":100,"memMi":64,"app":"a","hostAntiAff":true},{"cpuMilli":100,"memMi":64,"app":"a","hostAntiAff":true},
+		{"cpuMilli":100,"memMi":64,"app":"b","zoneSpread":true},{"cpuMilli":100,"memMi":64,"app":"b","zoneSpread":true},{"cpuMilli":100,"memMi":64,"app":"b","zoneSpread":true}]`
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	r, err := bench.Place(bench.Options{Workload: path})
+	if err != nil || r.Nodes != 3 || r.Unplaced != 0 {
+		t.Errorf("got %+v, %v; want three machines, one a zone, with two of them for those that are apart", r, err)
+	}
+}
+
+func TestEveryMixIsPlacedWhole(t *testing.T) {
+	for _, mix := range bench.Mixes() {
+		t.Run(mix, func(t *testing.T) {
+			r, err := bench.Place(bench.Options{Mix: mix, Pods: 300, Nodes: 20, Pools: 3, Seed: 7, Runs: 1})
+			if err != nil || r.Unplaced != 0 || r.Pods != 300 {
+				t.Errorf("got %+v, %v; want all 300 pods placed", r, err)
+			}
+		})
+	}
+}
+
+func TestWrongOptionsAreRefused(t *testing.T) {
 	tests := map[string]struct {
 		options bench.Options
 		want    string
 	}{
-		"a mix of later":         {bench.Options{Mix: "diverse", Pods: 5}, "topology spread and pod affinity, which is not built yet"},
 		"an unknown mix":         {bench.Options{Mix: "odd", Pods: 5}, "not known"},
-		"an unknown draw":        {bench.Options{Generate: "odd", Pods: 5}, "use one of [bigmix cpuheavy"},
-		"spread deployments":     {bench.Options{Generate: "deployspread", Pods: 5}, "not built yet"},
-		"spread pods of a file":  {bench.Options{Workload: spread}, "not built yet"},
-		"no work at all":         {bench.Options{}, "exactly one"},
+		"an unknown draw":        {bench.Options{Generate: "odd", Pods: 5}, "use one of bigmix, cpuheavy"},
+		"no work at all":         {bench.Options{Pods: 1}, "exactly one"},
 		"no pods":                {bench.Options{Mix: "plain"}, "want 1 or more"},
 		"an unknown capacity":    {bench.Options{Mix: "plain", Pods: 1, Capacity: "free"}, "use on-demand, spot or any"},
 		"daemons without number": {bench.Options{Mix: "plain", Pods: 1, Daemons: "1,1Gi"}, "want cpu, memory and count"},
@@ -107,15 +123,34 @@ func TestWhatIsNotBuiltIsRefused(t *testing.T) {
 
 func BenchmarkPlace(b *testing.B) {
 	for _, pods := range []int{500, 5000, 20000} {
-		for _, mix := range []string{"plain", "uniform", "deploy"} {
-			b.Run(fmt.Sprintf("%s-%d", mix, pods), func(b *testing.B) { benchmark(b, mix, pods) })
+		for _, draw := range []string{"plain", "uniform", "deploy", "deployspread"} {
+			b.Run(fmt.Sprintf("%s-%d", draw, pods), func(b *testing.B) {
+				benchmark(b, bench.Options{Generate: draw, Pods: pods, Seed: 42})
+			})
 		}
 	}
 }
 
+func BenchmarkRules(b *testing.B) {
+	for _, pods := range []int{1000, 5000, 20000} {
+		for _, mix := range []string{"diverse", "antiaffinity", "preferences"} {
+			b.Run(fmt.Sprintf("%s-%d", mix, pods), func(b *testing.B) {
+				benchmark(b, bench.Options{Mix: mix, Pods: pods, Seed: 42})
+			})
+		}
+	}
+}
+
+func BenchmarkExisting(b *testing.B) {
+	for _, nodes := range []int{300, 3000} {
+		b.Run(fmt.Sprintf("%d-nodes", nodes), func(b *testing.B) {
+			benchmark(b, bench.Options{Mix: "existing", Pods: 100000 / 3000 * nodes, Nodes: nodes, Pools: 50, Seed: 42})
+		})
+	}
+}
+
 // benchmark prints cost and nodes beside time: a faster, dearer plan is worse.
-func benchmark(b *testing.B, mix string, pods int) {
-	o := bench.Options{Generate: mix, Pods: pods, Seed: 42}
+func benchmark(b *testing.B, o bench.Options) {
 	s, _, err := bench.Snapshot(o)
 	if err != nil {
 		b.Fatal(err)
@@ -123,7 +158,7 @@ func benchmark(b *testing.B, mix string, pods int) {
 	b.ReportAllocs()
 	for b.Loop() {
 		p := decide.Decide(s, decide.Policy{}, decide.Usual)
-		b.ReportMetric(float64(p.CostAfter)/1e6, "$/h")
+		b.ReportMetric(float64(p.CostAfter-p.CostBefore)/1e6, "$/h")
 		b.ReportMetric(float64(len(p.Launches)), "nodes")
 	}
 	b.ReportMetric(bench.LowerBound(s), "bound-$/h")

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 )
 
 // sizes draws the amounts of one pod.
@@ -38,7 +39,7 @@ var distributions = map[string]sizes{
 
 // Distributions names what Generate may be, in order.
 func Distributions() []string {
-	names := []string{"deploy"}
+	names := []string{"deploy", "deployspread"}
 	for name := range distributions {
 		names = append(names, name)
 	}
@@ -46,19 +47,15 @@ func Distributions() []string {
 	return names
 }
 
-// generate draws n pods; equal arguments give equal pods.
-func generate(name string, n int, seed uint64) ([]pod, error) {
-	if n < 1 {
-		return nil, fmt.Errorf("pods: want 1 or more, not %d", n)
-	}
-	r := rand.New(rand.NewPCG(seed, 0))
+// generate draws n pods.
+func generate(name string, n int, r *rand.Rand) ([]pod, error) {
 	switch draw := distributions[name]; {
 	case name == "deploy":
-		return deployments(r, n), nil
+		return deployments(r, n, false), nil
 	case name == "deployspread":
-		return nil, fmt.Errorf("generate deployspread needs topology spread and anti-affinity, which are not built yet")
+		return deployments(r, n, true), nil
 	case draw == nil:
-		return nil, fmt.Errorf("generate %s is not known: use one of %v", name, Distributions())
+		return nil, fmt.Errorf("generate %s is not known: use one of %s", name, strings.Join(Distributions(), ", "))
 	default:
 		out := make([]pod, n)
 		for i := range out {
@@ -68,17 +65,27 @@ func generate(name string, n int, seed uint64) ([]pod, error) {
 	}
 }
 
-// deployments draws groups of 1 to 200 equal pods with realistic, round sizes.
-func deployments(r *rand.Rand, n int) []pod {
+// deployments draws groups of 1 to 200 equal pods with realistic, round
+// sizes, and rules about each other if asked for.
+func deployments(r *rand.Rand, n int, rules bool) []pod {
 	var out []pod
-	for len(out) < n {
-		p := realistic(r)
-		p.CPUMilli, p.MemMi = roundUp(p.CPUMilli, 50), roundUp(p.MemMi, 64)
-		for range min(1+r.IntN(200), n-len(out)) {
+	for d := 0; len(out) < n; d++ {
+		p := rounded(realistic(r))
+		p.App = fmt.Sprintf("app-%d", d)
+		replicas := min(1+r.IntN(200), n-len(out))
+		if rules {
+			p.ZoneSpread, p.HostAntiAff = rule(r, replicas)
+		}
+		for range replicas {
 			out = append(out, p)
 		}
 	}
 	return out
+}
+
+func rounded(p pod) pod {
+	p.CPUMilli, p.MemMi = roundUp(p.CPUMilli, 50), roundUp(p.MemMi, 64)
+	return p
 }
 
 func realistic(r *rand.Rand) pod {

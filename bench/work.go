@@ -3,7 +3,10 @@ package bench
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,28 +15,17 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// later tells which mixes exist and wait for rules that are not built.
-var later = map[string]string{
-	"diverse":      "topology spread and pod affinity",
-	"antiaffinity": "pod anti-affinity",
-	"preferences":  "preferred affinity",
-	"existing":     "topology spread over existing nodes",
-}
-
 // pod is one pod of a workload.
 type pod struct {
-	CPUMilli    int64 `json:"cpuMilli"`
-	MemMi       int64 `json:"memMi"`
-	ZoneSpread  bool  `json:"zoneSpread"`
-	HostAntiAff bool  `json:"hostAntiAff"`
+	CPUMilli    int64  `json:"cpuMilli"`
+	MemMi       int64  `json:"memMi"`
+	App         string `json:"app"`
+	ZoneSpread  bool   `json:"zoneSpread"`
+	HostAntiAff bool   `json:"hostAntiAff"`
 }
 
 // Snapshot builds the world to decide about, and says what the work is called.
 func Snapshot(o Options) (*cluster.Snapshot, string, error) {
-	pods, name, err := work(o)
-	if err != nil {
-		return nil, "", err
-	}
 	catalogue, err := catalogueOf(o.Catalog)
 	if err != nil {
 		return nil, "", err
@@ -42,21 +34,25 @@ func Snapshot(o Options) (*cluster.Snapshot, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	s := &cluster.Snapshot{Revision: 1}
-	addPods(s, pods)
-	for i := range max(1, o.Pools) {
-		s.Pools = append(s.Pools, cluster.Pool{
-			ID: cluster.PoolID{Kind: "NodePool", Name: fmt.Sprintf("pool-%03d", i)}, Catalogue: catalogue,
-			Requirements: constraint.NewRequirements(constraint.Requirement{Key: cluster.LabelCapacityType, Set: options})})
-	}
-	if err := addDaemons(s, o.Daemons); err != nil {
+	w := &world{Snapshot: &cluster.Snapshot{Revision: 1}, r: rand.New(rand.NewPCG(o.Seed, 0)), shapes: map[string]*cluster.Shape{}}
+	name, err := w.work(o)
+	if err != nil {
 		return nil, "", err
 	}
-	s.Sort()
-	return s, name, nil
+	for i := range max(1, o.Pools) {
+		w.Pools = append(w.Pools, cluster.Pool{
+			ID: cluster.PoolID{Kind: "NodePool", Name: poolName(i)}, Catalogue: catalogue, Labels: labelled(poolLabel, poolName(i)),
+			Requirements: constraint.NewRequirements(constraint.Requirement{Key: cluster.LabelCapacityType, Set: options})})
+	}
+	if err := addDaemons(w.Snapshot, o.Daemons); err != nil {
+		return nil, "", err
+	}
+	w.Sort()
+	return w.Snapshot, name, nil
 }
 
-func work(o Options) ([]pod, string, error) {
+// work adds the pods that the options ask for and returns their name.
+func (w *world) work(o Options) (string, error) {
 	given := 0
 	for _, s := range []string{o.Mix, o.Workload, o.Generate} {
 		if s != "" {
@@ -64,23 +60,29 @@ func work(o Options) ([]pod, string, error) {
 		}
 	}
 	if given != 1 {
-		return nil, "", fmt.Errorf("give exactly one of mix, workload and generate")
+		return "", fmt.Errorf("give exactly one of mix, workload and generate")
+	}
+	if o.Workload == "" && o.Pods < 1 {
+		return "", fmt.Errorf("pods: want 1 or more, not %d", o.Pods)
 	}
 	switch {
 	case o.Workload != "":
 		pods, err := readWorkload(o.Workload)
-		return pods, o.Workload, err
+		w.add(pods)
+		return o.Workload, err
 	case o.Generate != "":
-		pods, err := generate(o.Generate, o.Pods, o.Seed)
-		return pods, o.Generate, err
-	case later[o.Mix] != "":
-		return nil, "", fmt.Errorf("mix %s needs %s, which is not built yet", o.Mix, later[o.Mix])
-	case o.Mix != "plain":
-		return nil, "", fmt.Errorf("mix %s is not known: use plain", o.Mix)
+		pods, err := generate(o.Generate, o.Pods, w.r)
+		w.add(pods)
+		return o.Generate, err
+	case mixes[o.Mix] == nil:
+		return "", fmt.Errorf("mix %s is not known: use one of %s", o.Mix, strings.Join(Mixes(), ", "))
 	}
-	pods, err := generate("plain", o.Pods, o.Seed)
-	return pods, o.Mix, err
+	mixes[o.Mix](w, o)
+	return o.Mix, nil
 }
+
+// Mixes names what Mix may be, in order.
+func Mixes() []string { return slices.Sorted(maps.Keys(mixes)) }
 
 func readWorkload(path string) ([]pod, error) {
 	data, err := os.ReadFile(path)
@@ -91,25 +93,19 @@ func readWorkload(path string) ([]pod, error) {
 	if err := json.Unmarshal(data, &pods); err != nil {
 		return nil, fmt.Errorf("read workload %s: %w", path, err)
 	}
-	for i, p := range pods {
-		if p.ZoneSpread || p.HostAntiAff {
-			return nil, fmt.Errorf("workload %s: pod %d uses topology spread or anti-affinity, which is not built yet", path, i)
-		}
-	}
 	return pods, nil
 }
 
-// addPods makes the pods wait; pods of the same size share a shape.
-func addPods(s *cluster.Snapshot, pods []pod) {
-	shapes := map[[2]int64]*cluster.Shape{}
-	for i, p := range pods {
-		key := [2]int64{p.CPUMilli, p.MemMi}
-		if shapes[key] == nil {
-			shapes[key] = &cluster.Shape{ID: len(s.Shapes), Namespace: "default",
-				Requests: quantity.Resources{CPU: quantity.MilliCPU(p.CPUMilli), Memory: quantity.Bytes(p.MemMi) * quantity.MiB, Pods: 1}}
-			s.Shapes = append(s.Shapes, shapes[key])
+// add makes pods wait; equal ones of one app share a shape.
+func (w *world) add(pods []pod) {
+	for _, p := range pods {
+		app := p.App
+		if !p.ZoneSpread && !p.HostAntiAff {
+			app = ""
 		}
-		s.Waiting = append(s.Waiting, cluster.Pod{Namespace: "default", Name: fmt.Sprintf("pod-%06d", i), Shape: shapes[key], Returns: true})
+		w.wait(fmt.Sprint(p.CPUMilli, p.MemMi, app, p.ZoneSpread, p.HostAntiAff), func() cluster.Shape {
+			return ruled(requests(p), app, p.ZoneSpread, p.HostAntiAff)
+		})
 	}
 }
 

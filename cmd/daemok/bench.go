@@ -35,7 +35,7 @@ func benchPlaceCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.Mix, "mix", "", "made-up pods: plain (diverse, antiaffinity, preferences and existing need rules that are not built yet)")
+	flags.StringVar(&o.Mix, "mix", "", "made-up pods: plain, diverse, antiaffinity, preferences or existing")
 	flags.StringVar(&o.Catalog, "catalog", "", "file with machine types")
 	flags.StringVar(&o.Workload, "workload", "", "file with pods")
 	flags.StringVar(&o.Generate, "generate", "", "draw pods from a distribution: "+strings.Join(bench.Distributions(), ", "))

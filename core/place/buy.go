@@ -10,6 +10,7 @@ import (
 // each from the heaviest pools that can have it.
 func (r *run) buyAll() {
 	r.orderRows()
+	r.chart()
 	r.prices()
 	for _, g := range r.groups {
 		r.settleIn(g, r.nextHome(g, math.MaxInt))
@@ -43,6 +44,7 @@ func (r *run) reprice() {
 		return
 	}
 	r.orderRows()
+	r.chart()
 	r.prices()
 	for _, g := range r.groups {
 		r.settleIn(g, g.home)

@@ -207,3 +207,39 @@ func (b *buyer) domains(board *topology.Board, k int) []int32 {
 	}
 	return out
 }
+
+// chart notes which options are in the same domains of all keys that matter to
+// pods that are bought for.
+func (r *run) chart() {
+	var keys []int
+	for _, g := range r.groups {
+		for _, k := range g.level.rules.Fixed() {
+			if !slices.Contains(keys, k) {
+				keys = append(keys, k)
+			}
+		}
+	}
+	for _, b := range r.buyers {
+		for _, k := range keys {
+			if !b.Defines(r.board.Keys()[k]) {
+				continue
+			}
+			if b.regions == nil {
+				b.regions = make([]int64, len(b.Options))
+			}
+			for i, d := range b.domains(r.board, k) {
+				b.regions[i] = b.regions[i]*regionBase + int64(d) + 2
+			}
+		}
+	}
+}
+
+// regionBase exceeds the number of domains that options can be in.
+const regionBase = 1 << 16
+
+func (b *buyer) region(option int) int64 {
+	if b.regions == nil {
+		return 0
+	}
+	return b.regions[option]
+}

@@ -107,14 +107,14 @@ type run struct {
 	steps     int64
 	filler    filler            // kept for its memory
 	scratch   load              // likewise
-	tried     map[[2]int64]bool // likewise
+	tried     map[[3]int64]bool // likewise
 	out       Result
 }
 
 func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 	r := &run{
 		options: o, dims: dimsOf(pods), waiting: groupByShape(pods), board: topology.NewBoard(),
-		kins: map[string]*kin{}, held: map[string]bool{}, tried: map[[2]int64]bool{},
+		kins: map[string]*kin{}, held: map[string]bool{}, tried: map[[3]int64]bool{},
 	}
 	r.scratch.sum = make([]int64, r.dims.len())
 	pools := fit.ForPools(s.Pools, s.Daemons)
@@ -142,7 +142,7 @@ func (r *run) begin() {
 	r.groups, r.rows = nil, map[request]*group{}
 	r.scout.host, r.filler.guests.host = r.board.NewHost(), r.board.NewHost()
 	for _, b := range r.buyers {
-		b.asks = nil
+		b.asks, b.regions = nil, nil
 	}
 }
 
