@@ -157,8 +157,9 @@ func (r *run) buyFrom(b *buyer, w *way, g *group) bool {
 	if slices.ContainsFunc(load.parts, func(x part) bool { return r.single(r.groups[x.group]) }) {
 		n = 1
 	}
+	as := r.list(b, &load)
 	for range n {
-		r.launch(b, load)
+		r.launch(b, &load, &as)
 	}
 	return true
 }

@@ -23,6 +23,7 @@ type buyer struct {
 	yield     []float64       // by option: worth of what it holds per cost, at most about 1
 	byYield   []int           // options by falling yield
 	asks      []*ask          // by group.at
+	marks     []bool          // by kind: see kindMarks
 	regions   []int64         // by option: equal where it is the same to all that are bought for; nil if it always is
 	inDomain  map[int][]int32 // by topology key and option: the domain
 }

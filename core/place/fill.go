@@ -107,6 +107,7 @@ type filler struct {
 	room   []int64
 	cursor []int
 	guests guests
+	taken  []int64 // by group: how many of its pods are in the load
 }
 
 // fill adds pods while there is room under the load's option, always from the
@@ -127,11 +128,16 @@ func (f *filler) start(r *run, b *buyer, l *load, left []int64, seed *group) {
 	f.room = append(f.room[:0], b.free[kind]...)
 	take(f.room, l.sum, 1)
 	f.cursor = append(f.cursor[:0], make([]int, len(r.sides))...)
+	if len(f.taken) < len(r.groups) {
+		f.taken = make([]int64, len(r.groups))
+	}
+	clear(f.taken)
 	f.guests.reset()
 	f.guests.ports = append(f.guests.ports, b.Kinds[kind].Ports...)
 	for _, p := range l.parts {
 		g := r.groups[p.group]
 		f.guests.add(g.kin, g.level, p.n)
+		f.taken[p.group] += p.n
 	}
 }
 
@@ -160,6 +166,7 @@ func (f *filler) add(g *group, w *way, n int64) int64 {
 		return 0
 	}
 	f.l.add(g, w, n, first)
+	f.taken[g.at] += n
 	f.guests.add(g.kin, g.level, n)
 	take(f.room, g.need, n)
 	if first != nil {
@@ -215,18 +222,7 @@ func (f *filler) seek(side int) *group {
 }
 
 // free is how many pods of the group are left beside those in the load.
-func (f *filler) free(g *group) int64 {
-	n := f.left[g.at]
-	if n == 0 {
-		return 0
-	}
-	for _, p := range f.l.parts {
-		if p.group == g.at {
-			return n - p.n
-		}
-	}
-	return n
-}
+func (f *filler) free(g *group) int64 { return f.left[g.at] - f.taken[g.at] }
 
 // addFrom adds pods of the group at the side's cursor until another side has
 // more free worth.

@@ -35,10 +35,9 @@ type kin struct {
 type level struct {
 	wants   *cluster.Shape // stands in for the shapes when places are judged, amounts aside
 	rules   *topology.Rules
-	strict  bool   // keeps off places with a taint that asks for it
-	allowed []int8 // by seat: 1 admitted, -1 not, 0 not asked yet
-	markets []*market
-	sought  bool // markets are known
+	strict  bool       // keeps off places with a taint that asks for it
+	allowed []int8     // by seat: 1 admitted, -1 not, 0 not asked yet
+	markets *[]*market // nil: not asked for yet
 }
 
 // plain reports whether nothing but the place itself decides whether pods may

@@ -36,40 +36,60 @@ func (b *buyer) holding(l *load) bitset.Set {
 	return out
 }
 
-// launch orders one machine with this load.
-func (r *run) launch(b *buyer, l load) {
-	options, kinds := b.listed(&l)
-	out := plan.Launch{
-		Name:      fmt.Sprintf("new-%d", len(r.out.Launches)+1),
+// listing is what machines with one load leave open, and how that is written
+// down.
+type listing struct {
+	plan.Launch       // without name and pods
+	kinds       []int // that are left open, cheapest first
+	option      int   // bought first
+}
+
+// list settles what a machine with the load may be.
+func (r *run) list(b *buyer, l *load) listing {
+	options, kinds := b.listed(l)
+	out := listing{kinds: kinds, option: options.Next(0), Launch: plan.Launch{
 		Pool:      b.ID,
 		Choice:    b.choice(options.Next(0), ""),
 		RunnersUp: b.runnersUp(options),
 		Relaxed:   l.relaxed,
 		Requests:  b.leastDaemons(kinds),
+		Reason:    fmt.Sprintf("%d pods wait", l.pods()),
+	}}
+	if l.pods() == 1 {
+		out.Reason = "1 pod waits"
 	}
+	for _, p := range l.parts {
+		out.Requests = out.Requests.Add(r.groups[p.group].shape.Requests.Times(p.n))
+	}
+	out.Requirements, out.Labels = b.requirements(l, options, kinds)
+	return out
+}
+
+// launch orders one machine with this load.
+func (r *run) launch(b *buyer, l *load, as *listing) {
+	out := as.Launch
+	out.Name = fmt.Sprintf("new-%d", len(r.launched)+1)
+	out.Pods = make([]cluster.Pod, 0, l.pods())
 	for _, p := range l.parts {
 		g := r.groups[p.group]
 		pods := g.next(p.n)
 		for _, w := range pods {
 			out.Pods = append(out.Pods, *w.Pod)
 		}
-		out.Requests = out.Requests.Add(g.shape.Requests.Times(p.n))
 		r.place(g.of, pods, plan.OnLaunch, out.Name, nil)
 		r.board.PutSomewhere(g.level.rules, p.n)
 	}
-	out.Requirements, out.Labels = b.requirements(&l, options, kinds)
-	at := launched{buyer: b}
-	if r.counted {
-		at.labels = labelsOf(b, options.Next(0), out.Labels, out.Name)
-	}
-	r.launched = append(r.launched, at)
-	out.Reason = fmt.Sprintf("%d pods wait", len(out.Pods))
 	slices.SortFunc(out.Pods, func(a, b cluster.Pod) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
+	at := launched{buyer: b}
+	if r.counted {
+		at.labels = labelsOf(b, as.option, out.Labels, out.Name)
+	}
+	r.launched = append(r.launched, at)
 	r.out.Launches = append(r.out.Launches, out)
 	if b.limits != nil {
-		b.limits.use(b.largest(kinds))
+		b.limits.use(b.largest(as.kinds))
 		b.narrow()
 	}
 }

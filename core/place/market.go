@@ -1,7 +1,9 @@
 package place
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
@@ -68,16 +70,38 @@ func (r *run) buyable(g *group, lv *level) bool {
 }
 
 // marketsOf lists the spots on which machines can be bought for pods of the
-// level; a single one where it does not matter.
+// level; a single one where it does not matter. Levels that want the same of
+// nodes share them.
 func (r *run) marketsOf(lv *level) []*market {
-	if lv.sought {
-		return lv.markets
+	if lv.markets == nil {
+		text := nodesText(lv)
+		if r.markets[text] == nil {
+			r.markets[text] = r.newMarkets(lv)
+		}
+		lv.markets = r.markets[text]
 	}
-	lv.sought = true
-	found := map[string]*market{}
+	return *lv.markets
+}
+
+// nodesText is equal for levels that want the same of nodes in the same keys.
+func nodesText(lv *level) string {
+	var b strings.Builder
+	fmt.Fprint(&b, lv.strict, lv.rules.Fixed(), lv.wants.Unable, lv.wants.Tolerations)
+	for _, t := range lv.wants.NodeTerms {
+		b.WriteString("|" + t.String())
+	}
+	for _, t := range lv.wants.VolumeTerms {
+		b.WriteString("|volume " + t.String())
+	}
+	return b.String()
+}
+
+func (r *run) newMarkets(lv *level) *[]*market {
+	found := map[int64]*market{}
+	var out []*market
 	if len(lv.rules.Fixed()) == 0 {
-		lv.markets = []*market{r.newMarket(lv, r.nowhere())}
-		found[""] = lv.markets[0]
+		out = append(out, r.newMarket(lv, r.nowhere()))
+		found[0] = out[0]
 	}
 	for _, b := range r.buyers {
 		if lv.strict && fit.Avoided(b.Taints, lv.wants.Tolerations) {
@@ -85,10 +109,10 @@ func (r *run) marketsOf(lv *level) []*market {
 		}
 		terms, _ := b.Terms(lv.wants)
 		for _, t := range terms {
-			r.stock(b, lv, t, found)
+			out = r.stock(b, lv, t, found, out)
 		}
 	}
-	return lv.markets
+	return &out
 }
 
 func (r *run) nowhere() topology.Spot {
@@ -113,32 +137,51 @@ func (r *run) newMarket(lv *level, spot topology.Spot) *market {
 }
 
 // stock adds what one pool has for one of the pod's alternatives.
-func (r *run) stock(b *buyer, lv *level, t fit.Term, found map[string]*market) {
+func (r *run) stock(b *buyer, lv *level, t fit.Term, found map[int64]*market, out []*market) []*market {
 	fixed := lv.rules.Fixed()
+	add := func(m *market, option int) {
+		if n := len(m.stalls); n == 0 || m.stalls[n-1].b != b {
+			m.stalls = append(m.stalls, stall{b, bitset.New(len(b.Options))})
+		}
+		m.stalls[len(m.stalls)-1].options.Add(option)
+	}
+	byOption := map[int64][]*market{} // by what options say of the keys
 	for i := t.Options.Next(0); i >= 0; i = t.Options.Next(i + 1) {
-		for _, spot := range r.spotsOf(b, t, i, fixed) {
-			key := spotText(fixed, spot)
-			m := found[key]
-			if m == nil {
-				m = r.newMarket(lv, spot)
-				found[key] = m
-				lv.markets = append(lv.markets, m)
+		key := r.said(b, i, fixed)
+		if _, known := byOption[key]; !known {
+			for _, spot := range r.spotsOf(b, t, i, fixed) {
+				at := spotKey(fixed, spot)
+				if found[at] == nil {
+					found[at] = r.newMarket(lv, spot)
+					out = append(out, found[at])
+				}
+				byOption[key] = append(byOption[key], found[at])
 			}
-			if n := len(m.stalls); n == 0 || m.stalls[n-1].b != b {
-				m.stalls = append(m.stalls, stall{b, bitset.New(len(b.Options))})
-			}
-			m.stalls[len(m.stalls)-1].options.Add(i)
+		}
+		for _, m := range byOption[key] {
+			add(m, i)
 		}
 	}
+	return out
 }
 
-func spotText(fixed []int, spot topology.Spot) string {
-	text := make([]byte, 0, 4*len(fixed))
+// said tells options apart by what they, and not their pool, say of the keys.
+func (r *run) said(b *buyer, option int, fixed []int) int64 {
+	key := int64(0)
 	for _, k := range fixed {
-		d := spot[k]
-		text = append(text, byte(d), byte(d>>8), byte(d>>16), byte(d>>24))
+		if b.Defines(r.board.Keys()[k]) {
+			key = key*regionBase + int64(b.domains(r.board, k)[option]) + 2
+		}
 	}
-	return string(text)
+	return key
+}
+
+func spotKey(fixed []int, spot topology.Spot) int64 {
+	key := int64(0)
+	for _, k := range fixed {
+		key = key*regionBase + int64(spot[k]) + 2
+	}
+	return key
 }
 
 // spotsOf lists where machines of the option can be: several spots where the

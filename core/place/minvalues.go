@@ -96,7 +96,7 @@ func (b *buyer) values(q constraint.Requirement, options bitset.Set, kinds []int
 func (b *buyer) firstKinds(options bitset.Set) []int {
 	needed := b.variety(options)
 	var out []int
-	seen := map[int]bool{}
+	seen := b.kindMarks()
 	spare := kindsMax - len(needed)
 	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
 		k := b.Options[i].Kind
@@ -113,6 +113,15 @@ func (b *buyer) firstKinds(options bitset.Set) []int {
 		out = append(out, k)
 	}
 	return out[:min(len(out), kindsMax)]
+}
+
+// kindMarks returns a mark for each kind, all unset; the next call unsets them.
+func (b *buyer) kindMarks() []bool {
+	if b.marks == nil {
+		b.marks = make([]bool, len(b.Kinds))
+	}
+	clear(b.marks)
+	return b.marks
 }
 
 // variety returns the cheapest kinds that together bring as many values as

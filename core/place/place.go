@@ -89,10 +89,11 @@ type run struct {
 	groups    []*group // those that machines are bought for, in that order
 	rows      map[request]*group
 	kins      map[string]*kin
-	choosy    bool                 // some kin has preferences or rules about other pods
-	avoided   [][]constraint.Taint // of places that ask pods to stay away
-	seats     []*seat              // nodes, then ordered machines
-	buyers    []*buyer             // heaviest pool first
+	markets   map[string]*[]*market // see marketsOf
+	choosy    bool                  // some kin has preferences or rules about other pods
+	avoided   [][]constraint.Taint  // of places that ask pods to stay away
+	seats     []*seat               // nodes, then ordered machines
+	buyers    []*buyer              // heaviest pool first
 	board     *topology.Board
 	base      *topology.Board // before any pod was placed
 	counted   bool            // some rule looks at other pods
@@ -114,7 +115,7 @@ type run struct {
 func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 	r := &run{
 		options: o, dims: dimsOf(pods), waiting: groupByShape(pods), board: topology.NewBoard(),
-		kins: map[string]*kin{}, held: map[string]bool{}, tried: map[[3]int64]bool{},
+		kins: map[string]*kin{}, markets: map[string]*[]*market{}, held: map[string]bool{}, tried: map[[3]int64]bool{},
 	}
 	r.scratch.sum = make([]int64, r.dims.len())
 	pools := fit.ForPools(s.Pools, s.Daemons)
