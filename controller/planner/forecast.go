@@ -14,6 +14,11 @@ import (
 // a longer pause, as rounds are.
 const forecastEvery = 400 * time.Millisecond
 
+// forecastShare is the part of a decision's effort that a forecast may take,
+// as a divisor: it must leave the processor to the plan that follows, and one
+// that looks at part of the pods only is of use too.
+const forecastShare = 10
+
 // preparer makes ready what launches will need. It is a hint only.
 type preparer interface {
 	Prepare(ctx context.Context, launches []plan.Launch)
@@ -78,10 +83,10 @@ func (f *forecast) close() {
 	}
 }
 
-// forecastFor is how a planner with such a policy forecasts.
+// forecastFor is how a planner forecasts: by its own policy.
 func forecastFor(p *Planner) forecast {
 	return forecast{
 		preparer: p.Preparer, now: p.Now, done: make(chan time.Duration, 1),
-		decide: func(s *cluster.Snapshot) plan.Plan { return decide.Decide(s, p.Policy, p.Effort) },
+		decide: func(s *cluster.Snapshot) plan.Plan { return decide.Decide(s, p.Policy, p.Effort/forecastShare) },
 	}
 }
