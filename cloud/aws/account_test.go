@@ -330,6 +330,18 @@ func TestTheWholeRegionIsKnown(t *testing.T) {
 	}
 }
 
+// On-demand prices come from the price list, all of its pages, not only from
+// the table that stands in for it.
+func TestOnDemandPricesComeFromThePriceList(t *testing.T) {
+	a := openAccount(t)
+	if err := a.provider.RefreshOnDemand(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := a.server.Calls()["GetProducts"]; n < 8 {
+		t.Errorf("the price list was asked %d times; hundreds of types are more than that many pages", n)
+	}
+}
+
 // What it costs to work out all kinds for one class.
 func BenchmarkKindsOfTheWholeRegion(b *testing.B) {
 	a := openAccount(b)

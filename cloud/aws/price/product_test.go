@@ -45,6 +45,15 @@ func TestAStreamThatCannotBeReadAtAllIsAFault(t *testing.T) {
 	wantOnDemand(t, b, "m5.large", 500000)
 }
 
+func TestAnEmptyListIsNoAnswer(t *testing.T) {
+	b := New(table{"m5.large": 0.5})
+	if _, err := b.RefreshOnDemand(t.Context(), shared([]string{}), "us-east-1"); err == nil || !strings.Contains(err.Error(), "without a single shared machine") {
+		t.Errorf("RefreshOnDemand = %v, want an error", err)
+	}
+	wantOnDemand(t, b, "m5.large", 500000)
+	wantOnDemand(t, b, "m5.metal", 4608000) // the other stream counts
+}
+
 func TestAListThatCanBeReadIsNotComplainedOf(t *testing.T) {
 	unread, err := New(nil).RefreshOnDemand(t.Context(), shared([]string{entry("c5.large", "USD", "0.085"), entry("x.large", "CNY", "none")}), "us-east-1")
 	if err != nil || unread.Err() != nil {
@@ -52,11 +61,11 @@ func TestAListThatCanBeReadIsNotComplainedOf(t *testing.T) {
 	}
 }
 
-// shared answers with these pages of shared machines, and no bare metal.
+// shared answers with these pages of shared machines, and one of bare metal.
 func shared(pages ...[]string) products {
 	return func(f map[string]string, page string) (*pricing.GetProductsOutput, error) {
 		if f["tenancy"] != "Shared" {
-			return &pricing.GetProductsOutput{}, nil
+			return &pricing.GetProductsOutput{PriceList: []string{entry("m5.metal", "USD", "4.608")}}, nil
 		}
 		out := &pricing.GetProductsOutput{PriceList: pages[len(page)]} // the token of page n has n letters
 		if len(page)+1 < len(pages) {

@@ -38,30 +38,34 @@ func EndpointRegion(region string) string {
 // bare metal in two streams. What one stream brought is kept if the other
 // fails, and entries that cannot be read are left out and counted: one that
 // AWS wrote differently does not hide the prices of all the others. A stream
-// without a single entry that can be read is an error.
+// of which nothing can be read is an error, as is a region without machines.
 func (b *Book) RefreshOnDemand(ctx context.Context, api pricing.GetProductsAPIClient, region string) (Unread, error) {
 	shared := filters("regionCode", region, "tenancy", "Shared", "productFamily", "Compute Instance")
 	metal := filters("regionCode", region, "tenancy", "Dedicated", "productFamily", "Compute Instance (bare metal)")
 	var unread Unread
-	return unread, errors.Join(
-		b.readProducts(ctx, api, region, shared, &unread), b.readProducts(ctx, api, region, metal, &unread))
+	entries, err := b.readProducts(ctx, api, region, shared, &unread)
+	if err == nil && entries == 0 {
+		err = errors.New("pricing:GetProducts answered without a single shared machine; the prices known before are kept")
+	}
+	_, metalErr := b.readProducts(ctx, api, region, metal, &unread) // a region may have none
+	return unread, errors.Join(err, metalErr)
 }
 
-func (b *Book) readProducts(ctx context.Context, api pricing.GetProductsAPIClient, region string, f []types.Filter, all *Unread) error {
+// readProducts reads one stream and returns how many entries it had.
+func (b *Book) readProducts(ctx context.Context, api pricing.GetProductsAPIClient, region string, f []types.Filter, all *Unread) (entries int, err error) {
 	var unread Unread
 	prices := map[string]quantity.MicroUSDPerHour{}
 	defer func() { // whatever happens, what was read counts
 		b.setOnDemand(prices)
 		all.merge(unread)
 	}()
-	entries := 0
 	pages := pricing.NewGetProductsPaginator(api, &pricing.GetProductsInput{
 		ServiceCode: aws.String("AmazonEC2"), Filters: f, MaxResults: aws.Int32(100),
 	})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return fault.Wrap("pricing:GetProducts", err)
+			return entries, fault.Wrap("pricing:GetProducts", err)
 		}
 		entries += len(page.PriceList)
 		for _, text := range page.PriceList {
@@ -76,9 +80,9 @@ func (b *Book) readProducts(ctx context.Context, api pricing.GetProductsAPIClien
 		}
 	}
 	if entries > 0 && unread.Entries == entries {
-		return fmt.Errorf("pricing:GetProducts: %w; the prices known before are kept", unread.Err())
+		return entries, fmt.Errorf("pricing:GetProducts: %w; the prices known before are kept", unread.Err())
 	}
-	return nil
+	return entries, nil
 }
 
 // RefreshSpot reads the present spot price of every pool.
@@ -126,7 +130,7 @@ func currency(region string) string {
 }
 
 func filters(pairs ...string) []types.Filter {
-	pairs = append(pairs, "serviceCode", "AmazonEC2", "preInstalledSw", "NA", "operatingSystem", "Linux",
+	pairs = append(pairs, "preInstalledSw", "NA", "operatingSystem", "Linux",
 		"capacitystatus", "Used", "marketoption", "OnDemand")
 	var out []types.Filter
 	for i := 0; i < len(pairs); i += 2 {
