@@ -99,12 +99,13 @@ lab-test: build ## tests of the lab module and the stories in one shared lab
 ##@ Longer checks
 
 .PHONY: test-full
-test-full: test ## the checks of test with long counts of seeds
-	@echo "not built yet: the long counts of oracle, sim and faults seeds; everything that is built was run" >&2; exit 1
+test-full: test oracle ## the checks of test with long counts of seeds
+	@echo "not built yet: the long counts of sim and faults seeds; everything that is built was run" >&2; exit 1
 
 .PHONY: oracle
-oracle: ## compare decisions with the real kube-scheduler; SEEDS=200 FROM=0
-	@echo "not built yet: oracle (comparison of placements with kube-scheduler)" >&2; exit 1
+oracle: ## compare plans with the real kube-scheduler; SEEDS=2000 FROM=0, one world: SEED=7, one story: STORY=file
+	@cd lab && $(STATIC) go test -count=1 -timeout 90m ./oracle -run 'TestTheSchedulerAgrees|TestStory' -v -args -strict -stories $(CURDIR)/bin \
+	  $(if $(STORY),-story $(abspath $(STORY)),$(if $(SEED),-seeds 1 -from $(SEED),-seeds $(if $(filter file,$(origin SEEDS)),2000,$(SEEDS)) -from $(FROM)))
 
 .PHONY: sim
 sim: ## simulated clusters, invariants checked after every event; SEEDS=200 FROM=0

@@ -1,0 +1,143 @@
+package oracle
+
+import (
+	"context"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+type constraintTaint = constraint.Taint
+
+// judgeLeft asks the scheduler about every pod that the plan leaves, in the
+// state that the plan leads to.
+func (st *stage) judgeLeft(ctx context.Context) {
+	for _, u := range st.plan.Unplaced {
+		if deliberate(u) != "" {
+			continue
+		}
+		for i, p := range u.Pods {
+			pod := st.waitingPod(p)
+			if pod == nil {
+				st.report(Disagreement{Kind: Broken, Pod: p.Namespace + "/" + p.Name, Plugin: "left", Reason: "the world has no such pod"})
+				continue
+			}
+			if !st.refused(ctx, pod, u) || i == 0 && !st.unsold(ctx, pod, u) {
+				break
+			}
+		}
+	}
+}
+
+// refused reports whether no node takes the pod.
+func (st *stage) refused(ctx context.Context, pod *corev1.Pod, u plan.Unplaced) bool {
+	verdicts := st.judge(ctx, pod, st.open...)
+	for i, name := range st.open {
+		if verdicts[i].accepted && st.whatever(ctx, pod, name) {
+			st.report(Disagreement{Kind: Left, Pod: nameOf(pod), Node: name, Plugin: "accepted", Reason: why(u)})
+			return false
+		}
+	}
+	return true
+}
+
+// whatever reports whether the pod is accepted by everything that a machine
+// may turn out to be; what is there already is only itself.
+func (st *stage) whatever(ctx context.Context, pod *corev1.Pod, name string) bool {
+	for _, o := range st.options[name] {
+		if o.kind.Allocatable.FitsIn(quantity.Resources{}) {
+			continue
+		}
+		if !st.as(ctx, pod, name, o) {
+			return false
+		}
+	}
+	return true
+}
+
+// as reports whether the node would take the pod if it were this option.
+func (st *stage) as(ctx context.Context, pod *corev1.Pod, name string, o option) bool {
+	before := st.nodes.byName[name].Node()
+	changed := nodeObject(name, o.kind, o.labels.With(cluster.LabelHostname, name))
+	changed.Spec.Taints = before.Spec.Taints
+	st.nodes.byName[name].SetNode(changed)
+	defer st.nodes.byName[name].SetNode(before)
+	return st.judge(ctx, pod, name)[0].accepted
+}
+
+// unsold reports whether no machine that may be bought would take the pod.
+// Pools with minValues and capacity that is sold out are left alone.
+func (st *stage) unsold(ctx context.Context, pod *corev1.Pod, u plan.Unplaced) bool {
+	const name = "another-machine"
+	for i := range st.snapshot.Pools {
+		p := &st.snapshot.Pools[i]
+		if p.NotReady != "" || slices.ContainsFunc(p.Requirements, func(r constraint.Requirement) bool { return r.MinValues > 0 }) {
+			continue
+		}
+		for _, o := range optionsOf(st.world.Catalogue, p, p.Requirements, nil) {
+			if !o.offer.Available || !st.withinLimits(p, o.kind) {
+				continue
+			}
+			if st.wouldTake(ctx, pod, name, o, p.Taints) {
+				st.report(Disagreement{Kind: Unsold, Pod: nameOf(pod), Node: o.kind.Name + "/" + o.offer.Zone + "/" + string(o.offer.Option) + " of " + p.ID.Name,
+					Plugin: "accepted", Reason: why(u)})
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (st *stage) wouldTake(ctx context.Context, pod *corev1.Pod, name string, o option, taints []constraintTaint) bool {
+	if err := st.arrive(name, o, taints); err != nil {
+		return false
+	}
+	defer st.leave(name)
+	for _, ds := range st.world.Daemons {
+		if d := daemonPod(ds, st.nodes.byName[name].Node()); d != nil && st.bind(d, name) != nil {
+			return false
+		}
+	}
+	return st.judge(ctx, pod, name)[0].accepted
+}
+
+// withinLimits counts what each launch may at most turn out to be.
+func (st *stage) withinLimits(p *cluster.Pool, kind *cluster.Kind) bool {
+	usage, nodes := p.Usage.Add(kind.Capacity), p.Nodes+1
+	for i := range st.plan.Launches {
+		l := &st.plan.Launches[i]
+		if l.Pool != p.ID {
+			continue
+		}
+		var most quantity.Resources
+		for _, o := range st.options[l.Name] {
+			most = most.Max(o.kind.Capacity)
+		}
+		usage, nodes = usage.Add(most), nodes+1
+	}
+	for _, limit := range p.Limits.Amounts {
+		if usage.Get(limit.Name) > limit.Amount {
+			return false
+		}
+	}
+	return p.Limits.Nodes == nil || nodes <= *p.Limits.Nodes
+}
+
+func why(u plan.Unplaced) string {
+	out := ""
+	for _, r := range u.Reasons {
+		out += r.String() + "; "
+	}
+	return out
+}
+
+// deliberate says why a pod is left on purpose though the scheduler would
+// place it; empty if it is not.
+func deliberate(u plan.Unplaced) string {
+	return u.Shape.Unable
+}

@@ -1,0 +1,140 @@
+package oracle
+
+import (
+	"cmp"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+var (
+	seeds   = flag.Uint64("seeds", 300, "how many worlds to judge")
+	from    = flag.Uint64("from", 0, "seed of the first world")
+	stories = flag.String("stories", "", "folder for stories of disagreements")
+	repeat  = flag.String("story", "", "story file whose world is judged instead")
+)
+
+// disagreements collects what was found: seeds by rule.
+type disagreements struct {
+	sync.Mutex
+	first map[string]Disagreement
+	seeds map[string][]uint64
+}
+
+func (d *disagreements) add(seed uint64, found Disagreement) {
+	d.Lock()
+	defer d.Unlock()
+	rule := string(found.Kind) + " " + found.Plugin
+	if len(d.seeds[rule]) == 0 || seed < d.seeds[rule][0] {
+		d.first[rule] = found
+	}
+	d.seeds[rule] = append(d.seeds[rule], seed)
+	slices.Sort(d.seeds[rule])
+}
+
+// TestTheSchedulerAgrees judges the plans of many worlds. The first world of
+// each rule that is seen differently becomes a story.
+func TestTheSchedulerAgrees(t *testing.T) {
+	if *repeat != "" {
+		t.Skip("a story is repeated instead")
+	}
+	all := &disagreements{first: map[string]Disagreement{}, seeds: map[string][]uint64{}}
+	next := make(chan uint64)
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for seed := range next {
+				found, err := Check(context.Background(), Generate(seed))
+				if err != nil {
+					t.Errorf("seed %d: %v", seed, err)
+				}
+				if len(found) > 0 {
+					all.add(seed, found[0])
+				}
+			}
+		})
+	}
+	for seed := range *seeds {
+		next <- *from + seed
+	}
+	close(next)
+	workers.Wait()
+	all.tell(t)
+}
+
+// pending lists what plans do not do right yet, and why.
+var pending = map[string]string{
+	"refused VolumeBinding":     "pods that share a claim without a volume may be placed in several zones",
+	"refused InterPodAffinity":  "daemon pods of new machines are no neighbours yet",
+	"refused PodTopologySpread": "daemon pods of new machines are not spread over yet",
+	"refused NodeVolumeLimits":  "running pods with broken claims take no attachment yet",
+	"refused NodePorts":         "under work",
+	"broken launch":             "custom labels left open by a pool count as domains of their own",
+	"left accepted":             "under work",
+	"unsold accepted":           "under work",
+}
+
+var strict = flag.Bool("strict", false, "fail for what is pending too")
+
+// tell fails the test with the rules that disagree, the most frequent first.
+func (d *disagreements) tell(t *testing.T) {
+	rules := make([]string, 0, len(d.seeds))
+	for rule := range d.seeds {
+		rules = append(rules, rule)
+	}
+	slices.SortFunc(rules, func(a, b string) int { return cmp.Or(cmp.Compare(len(d.seeds[b]), len(d.seeds[a])), cmp.Compare(a, b)) })
+	t.Logf("%d worlds from seed %d", *seeds, *from)
+	for _, rule := range rules {
+		list := d.seeds[rule]
+		if why := pending[rule]; why != "" && !*strict {
+			t.Logf("%d of %d worlds: %s: %s", len(list), *seeds, rule, why)
+			continue
+		}
+		t.Errorf("%d of %d worlds: %s (seeds %s)", len(list), *seeds, rule, strings.Trim(fmt.Sprint(list[:min(len(list), 12)]), "[]"))
+		w, small := Shrink(context.Background(), Generate(list[0]), d.first[rule])
+		story, err := Story(context.Background(), w, small)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s\n%s", small, keep(t, rule, list[0], story))
+	}
+}
+
+// keep writes the story down and says how to repeat it.
+func keep(t *testing.T, rule string, seed uint64, story []byte) string {
+	folder := cmp.Or(*stories, os.TempDir())
+	path := filepath.Join(folder, fmt.Sprintf("oracle-%s-%d.txtar", strings.ReplaceAll(rule, " ", "-"), seed))
+	if err := os.WriteFile(path, story, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("repeat with: make oracle SEED=%d, or the small one: make oracle STORY=%s", seed, path)
+}
+
+// TestStory judges the world of one story file.
+func TestStory(t *testing.T) {
+	if *repeat == "" {
+		t.Skip("no story is named")
+	}
+	text, err := os.ReadFile(*repeat)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := Read(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := Check(context.Background(), w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range found {
+		t.Error(d)
+	}
+}

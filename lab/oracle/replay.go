@@ -1,0 +1,274 @@
+package oracle
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/kube/api"
+)
+
+// delivery is which of the machines that an order leaves open the cloud gives.
+type delivery int
+
+const (
+	asChosen delivery = iota // the plan's own choice
+	byChance                 // any that the order allows
+)
+
+// stage is a cluster in which a plan is carried out.
+type stage struct {
+	*scheduler
+	world    *World
+	snapshot *cluster.Snapshot
+	plan     *plan.Plan
+	dice     dice
+	pods     map[string]*corev1.Pod // of the world: by namespace/name
+	open     []string               // nodes that may take pods, in order
+	options  map[string][]option    // by launch: what it may turn out to be
+	found    []Disagreement
+}
+
+// replay carries the plan out step by step and asks the scheduler at each.
+func replay(ctx context.Context, w *World, s *cluster.Snapshot, p *plan.Plan, d delivery) ([]Disagreement, error) {
+	st, end, err := newStage(ctx, w, s, p, d)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	if err := st.place(ctx); err != nil {
+		return nil, err
+	}
+	if len(st.found) == 0 && !p.Exhausted {
+		st.judgeLeft(ctx)
+	}
+	return st.found, nil
+}
+
+// newStage sets the stage: every node that is there or will be, and running
+// pods. The caller ends it.
+func newStage(ctx context.Context, w *World, s *cluster.Snapshot, p *plan.Plan, d delivery) (st *stage, end func(), err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	built, err := newScheduler(ctx, w)
+	if err != nil {
+		cancel()
+		return nil, nil, err
+	}
+	st = &stage{scheduler: built, world: w, snapshot: s, plan: p, dice: dice{rand.New(rand.NewPCG(w.Seed, 37))},
+		pods: map[string]*corev1.Pod{}, options: map[string][]option{}}
+	for _, step := range []func() error{
+		st.makeEphemeral, st.addNodes, func() error { return st.addMachines(d) }, func() error { return st.addLaunches(d) }, st.seatRunning, st.seatDaemons,
+	} {
+		if err := step(); err != nil {
+			cancel()
+			return nil, nil, err
+		}
+	}
+	return st, cancel, nil
+}
+
+// makeEphemeral makes the claims of volumes that live as long as their pods,
+// where the controller has not come to it yet.
+func (st *stage) makeEphemeral() error {
+	claims := st.store(&corev1.PersistentVolumeClaim{})
+	for _, pod := range st.world.Pods {
+		for i := range pod.Spec.Volumes {
+			if v := &pod.Spec.Volumes[i]; v.Ephemeral != nil {
+				c := ephemeralClaim(pod, v)
+				if _, there, err := claims.Get(c); err != nil || there {
+					continue
+				}
+				if err := claims.Add(c); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// addNodes shows the nodes that exist. Taints that vanish by themselves while
+// a node starts are gone by the time the plan counts on it.
+func (st *stage) addNodes() error {
+	known := map[string]*cluster.Node{}
+	for i := range st.snapshot.Nodes {
+		known[st.snapshot.Nodes[i].Name] = &st.snapshot.Nodes[i]
+	}
+	for _, n := range st.world.Nodes {
+		as, seen := known[n.Name]
+		if !seen {
+			continue
+		}
+		shown := n.DeepCopy()
+		lasting := fit.LastingTaints(as)
+		shown.Spec.Taints = slices.DeleteFunc(shown.Spec.Taints, func(t corev1.Taint) bool {
+			return !slices.ContainsFunc(lasting, func(l constraintTaint) bool {
+				return l.Key == t.Key && l.Value == t.Value && string(l.Effect) == string(t.Effect)
+			})
+		})
+		if err := st.add(shown, nil); err != nil {
+			return err
+		}
+		if !as.Deleting {
+			st.open = append(st.open, n.Name)
+		}
+	}
+	return nil
+}
+
+// addMachines shows the nodes that ordered machines will become.
+func (st *stage) addMachines(d delivery) error {
+	for i := range st.snapshot.Machines {
+		m := &st.snapshot.Machines[i]
+		pool, found := st.snapshot.Pool(m.Pool)
+		if !found {
+			continue
+		}
+		options := optionsOfMachine(st.world.Catalogue, pool, m)
+		if len(options) == 0 {
+			continue
+		}
+		if err := st.arrive(m.Claim, st.deliver(options, 0, d), m.Taints); err != nil {
+			return err
+		}
+		if !m.Deleting {
+			st.options[m.Claim] = options
+			st.open = append(st.open, m.Claim)
+		}
+	}
+	return nil
+}
+
+// addLaunches shows the nodes that the plan's launches will become.
+func (st *stage) addLaunches(d delivery) error {
+	for i := range st.plan.Launches {
+		l := &st.plan.Launches[i]
+		pool, _ := st.snapshot.Pool(l.Pool)
+		options := optionsOf(st.world.Catalogue, pool, l.Requirements, l.Labels)
+		options = slices.DeleteFunc(options, func(o option) bool { return !o.offer.Available })
+		chosen := slices.IndexFunc(options, func(o option) bool {
+			return o.kind.Name == l.Choice.Kind && o.offer.Zone == l.Choice.Zone && o.offer.Option == l.Choice.Option
+		})
+		if chosen < 0 {
+			st.report(Disagreement{Kind: Broken, Node: l.Name, Plugin: "launch", Reason: "its choice " + l.Choice.String() + " is not among what its requirements allow"})
+			continue
+		}
+		if err := st.arrive(l.Name, st.deliver(options, chosen, d), pool.Taints); err != nil {
+			return err
+		}
+		st.options[l.Name] = options
+		st.open = append(st.open, l.Name)
+	}
+	return nil
+}
+
+func (st *stage) deliver(options []option, chosen int, d delivery) option {
+	if d == byChance {
+		return pick(st.dice, options...)
+	}
+	return options[chosen]
+}
+
+// arrive shows the node that a machine becomes, started and without pods.
+func (st *stage) arrive(name string, o option, taints []constraintTaint) error {
+	n := nodeObject(name, o.kind, o.labels.With(api.LabelHostname, name))
+	for _, t := range taints {
+		n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: t.Key, Value: t.Value, Effect: corev1.TaintEffect(t.Effect)})
+	}
+	var limits *storagev1.CSINode
+	if len(o.kind.Attachable) > 0 {
+		limits = csiNode(name, o.kind.Attachable)
+	}
+	return st.add(n, limits)
+}
+
+// seatRunning puts running pods where they are, but for those that must leave
+// a node which is going away: these wait, and the plan has a place for them.
+func (st *stage) seatRunning() error {
+	moving := map[string]bool{}
+	for _, n := range st.snapshot.Nodes {
+		for _, p := range n.Pods {
+			if n.Deleting && p.Returns && !p.DoNotDisrupt {
+				moving[p.Namespace+"/"+p.Name] = true
+			}
+		}
+	}
+	for _, pod := range st.world.Pods {
+		name := pod.Namespace + "/" + pod.Name
+		st.pods[name] = pod
+		_, seated := st.nodes.byName[pod.Spec.NodeName]
+		if seated && !moving[name] && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed {
+			if err := st.bind(pod, pod.Spec.NodeName); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// seatDaemons adds the pods of DaemonSets that nodes do not have yet.
+func (st *stage) seatDaemons() error {
+	present := map[string]bool{}
+	for _, pod := range st.world.Pods {
+		if len(pod.OwnerReferences) > 0 && pod.OwnerReferences[0].Kind == "DaemonSet" {
+			present[pod.OwnerReferences[0].Name+" "+pod.Spec.NodeName] = true
+		}
+	}
+	for _, ds := range st.world.Daemons {
+		for _, name := range st.open {
+			pod := daemonPod(ds, st.nodes.byName[name].Node())
+			if pod == nil || present[ds.Name+" "+name] {
+				continue
+			}
+			if err := st.bind(pod, name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// place replays the placements in the plan's order.
+func (st *stage) place(ctx context.Context) error {
+	for _, x := range st.plan.Placements {
+		pod := st.waitingPod(x.Pod)
+		if pod == nil {
+			return fmt.Errorf("the plan places pod %s/%s, which the world does not have", x.Pod.Namespace, x.Pod.Name)
+		}
+		if _, there := st.nodes.byName[x.Target]; !there {
+			st.report(Disagreement{Kind: Broken, Pod: nameOf(pod), Node: x.Target, Plugin: "target", Reason: "there is no such " + string(x.On)})
+			continue
+		}
+		v := st.judge(ctx, pod, x.Target)[0]
+		if !v.accepted {
+			st.report(Disagreement{Kind: Refused, Pod: nameOf(pod), Node: x.Target, Plugin: v.plugin, Reason: v.reason})
+		}
+		if err := st.bind(pod, x.Target); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// waitingPod is the pod as it will be when the scheduler sees it next: a pod
+// that leaves its node comes back without one.
+func (st *stage) waitingPod(p cluster.Pod) *corev1.Pod {
+	pod := st.pods[p.Namespace+"/"+p.Name]
+	if pod == nil || pod.Spec.NodeName == "" {
+		return pod
+	}
+	again := pod.DeepCopy()
+	again.Spec.NodeName = ""
+	return again
+}
+
+func (st *stage) report(d Disagreement) { st.found = append(st.found, d) }
+
+func nameOf(pod *corev1.Pod) string { return pod.Namespace + "/" + pod.Name }

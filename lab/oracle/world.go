@@ -1,0 +1,87 @@
+package oracle
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/core/cluster"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/snapshot"
+)
+
+// began is when the story of every world plays.
+var began = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+// World is a cluster as the API server holds it, and what the cloud offers.
+// All pools have one class, which offers the whole catalogue.
+type World struct {
+	Seed       uint64                          `json:"seed"`
+	Catalogue  *cluster.Catalogue              `json:"catalogue"`
+	Namespaces []*corev1.Namespace             `json:"namespaces,omitempty"`
+	Pools      []*karpv1.NodePool              `json:"pools,omitempty"`
+	Claims     []*karpv1.NodeClaim             `json:"claims,omitempty"`
+	Nodes      []*corev1.Node                  `json:"nodes,omitempty"`
+	CSINodes   []*storagev1.CSINode            `json:"csiNodes,omitempty"`
+	Daemons    []*appsv1.DaemonSet             `json:"daemons,omitempty"`
+	Pods       []*corev1.Pod                   `json:"pods,omitempty"`
+	Classes    []*storagev1.StorageClass       `json:"classes,omitempty"`
+	Volumes    []*corev1.PersistentVolume      `json:"volumes,omitempty"`
+	Requests   []*corev1.PersistentVolumeClaim `json:"requests,omitempty"`
+}
+
+// Snapshot reads the world as the controller reads a live cluster.
+func (w *World) Snapshot(ctx context.Context) (*cluster.Snapshot, error) {
+	offered := func(karpv1.NodeClassReference) (*cluster.Catalogue, string) { return w.Catalogue, "" }
+	s, err := snapshot.Read(ctx, reader{w}, offered, func() time.Time { return began })
+	if err != nil {
+		return nil, fmt.Errorf("take a snapshot of world %d: %w", w.Seed, err)
+	}
+	return s, nil
+}
+
+// objects lists everything the API server would.
+func (w *World) objects() []runtime.Object {
+	var out []runtime.Object
+	v := reflect.ValueOf(w).Elem()
+	for i := range v.NumField() {
+		if list := v.Field(i); list.Kind() == reflect.Slice {
+			for j := range list.Len() {
+				out = append(out, list.Index(j).Interface().(runtime.Object))
+			}
+		}
+	}
+	return out
+}
+
+// reader answers as an API server that holds the world's objects.
+type reader struct{ world *World }
+
+// Get is not needed to take a snapshot.
+func (r reader) Get(_ context.Context, key client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
+	return fmt.Errorf("world %d: %T %s: objects are only listed", r.world.Seed, obj, key)
+}
+
+// List returns all objects of the list's kind on one page; kinds that the
+// world does not know have none.
+func (r reader) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	items, found := reflect.TypeOf(list).Elem().FieldByName("Items")
+	if !found {
+		return fmt.Errorf("world %d: %T has no items", r.world.Seed, list)
+	}
+	var out []runtime.Object
+	for _, o := range r.world.objects() {
+		if reflect.TypeOf(o).Elem() == items.Type.Elem() {
+			out = append(out, o.DeepCopyObject())
+		}
+	}
+	return meta.SetList(list, out)
+}
