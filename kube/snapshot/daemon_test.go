@@ -1,0 +1,96 @@
+package snapshot
+
+import (
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/kube/api"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+)
+
+func daemonSet() *appsv1.DaemonSet {
+	ds := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "agent"}}
+	ds.Spec.Template.Spec.Containers = []corev1.Container{{Name: "agent"}}
+	ds.Spec.Template.Spec.RuntimeClassName = new("sandbox")
+	return ds
+}
+
+func asks(k *Keeper) string { return k.Snapshot().Daemons[0].Shape.Requests.String() }
+
+// TestWhatAPodOfADaemonAsksFor: the template with what admission would add,
+// whichever is heard of first, until a pod shows what it really is.
+func TestWhatAPodOfADaemonAsksFor(t *testing.T) {
+	k := newKeeper()
+	k.DaemonSetSeen(daemonSet())
+	if got := asks(k); got != "pods=1" {
+		t.Errorf("the template asks for %s, want nothing", got)
+	}
+	limits := &corev1.LimitRange{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "limits"}}
+	limits.Spec.Limits = []corev1.LimitRangeItem{{Type: corev1.LimitTypeContainer, DefaultRequest: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m")}}}
+	k.LimitRangeSeen(limits)
+	if got := asks(k); got != "cpu=100m pods=1" {
+		t.Errorf("SC-87: with a limit range the template asks for %s", got)
+	}
+	k.RuntimeClassSeen(&nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "sandbox"},
+		Overhead: &nodev1.Overhead{PodFixed: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("50m")}}})
+	if got := asks(k); got != "cpu=150m pods=1" {
+		t.Errorf("SC-64: with a runtime class the template asks for %s", got)
+	}
+	real := pod("agent-1", "300m", "n", func(p *corev1.Pod) { p.OwnerReferences = []metav1.OwnerReference{{Kind: "DaemonSet", Name: "agent"}} })
+	k.PodSeen(real, false)
+	if got := asks(k); got != "cpu=300m pods=1" {
+		t.Errorf("SC-86: beside a real pod the template's word counts: %s", got)
+	}
+	k.LimitRangeGone("default", "limits")
+	k.RuntimeClassGone("sandbox")
+	if got := asks(k); got != "cpu=300m pods=1" {
+		t.Errorf("SC-86: what the real pod asks for changed to %s", got)
+	}
+}
+
+// TestHowManyVolumesANodeTakes: what its drivers say and, until these have
+// registered, what its kind takes.
+func TestHowManyVolumesANodeTakes(t *testing.T) {
+	const ebs = "ebs.csi.aws.com"
+	kinds := func(karpv1.NodeClassReference) (*cluster.Catalogue, string) {
+		return &cluster.Catalogue{Revision: 1, Kinds: []cluster.Kind{
+			{Name: "m5.large", Attachable: []cluster.Attachable{{Driver: ebs, Count: 27}}},
+			{Name: "m5.metal", Attachable: []cluster.Attachable{{Driver: ebs, Count: 15}}},
+		}}, ""
+	}
+	k := NewKeeper(kinds, newKeeper().now)
+	claim := claimOf("n")
+	k.ClaimSeen(claim)
+	if got := k.Snapshot().Machines[0].Attachable; len(got) != 1 || got[0].Count != 15 {
+		t.Errorf("SC-189: a machine that may be either takes %v, want the least of both", got)
+	}
+	claim = claimOf("n", karpv1.ClaimRegistered)
+	claim.Labels[api.LabelInstanceType] = "m5.large"
+	k.ClaimSeen(claim)
+	k.NodeSeen(node("n"))
+	if got := k.Snapshot().Nodes[0].Attachable; len(got) != 1 || got[0].Count != 27 {
+		t.Errorf("SC-189: a node whose driver has not registered takes %v, want what its kind takes", got)
+	}
+	drivers := &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: "n"}}
+	drivers.Spec.Drivers = []storagev1.CSINodeDriver{{Name: ebs, Allocatable: &storagev1.VolumeNodeResources{Count: new(int32(25))}}}
+	k.CSINodeSeen(drivers)
+	if got := k.Snapshot().Nodes[0].Attachable; len(got) != 1 || got[0].Count != 25 {
+		t.Errorf("SC-189: a node takes %v, want what its driver says", got)
+	}
+	before := k.Snapshot()
+	k.ClaimSeen(claimOf("n", karpv1.ClaimRegistered, karpv1.ClaimInitialized))
+	if got := k.Snapshot().Nodes[0].Attachable; len(got) != 1 || got[0] != before.Nodes[0].Attachable[0] {
+		t.Errorf("SC-197: after a change of its claim the node takes %v", got)
+	}
+	k.CSINodeGone("n")
+	if got := k.Snapshot().Nodes[0].Attachable; len(got) != 0 {
+		t.Errorf("an initialized node without drivers takes %v, want no limit, as the scheduler sees it", got)
+	}
+}

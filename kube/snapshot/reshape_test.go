@@ -1,0 +1,290 @@
+package snapshot
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/kube/api"
+)
+
+// shop is a world of objects that depend on each other, for tests.
+type shop struct {
+	rng  *rand.Rand
+	kept *Keeper
+	have map[string]client.Object // by kind and name
+}
+
+// tell lets a keeper see an object.
+func tell(k *Keeper, o client.Object) {
+	switch o := o.(type) {
+	case *corev1.Pod:
+		k.PodSeen(o, true)
+	case *corev1.Namespace:
+		k.NamespaceSeen(o)
+	case *corev1.PersistentVolumeClaim:
+		k.ClaimOfVolumeSeen(o)
+	case *corev1.PersistentVolume:
+		k.VolumeSeen(o)
+	case *storagev1.StorageClass:
+		k.StorageClassSeen(o)
+	case *storagev1.CSINode:
+		k.CSINodeSeen(o)
+	case *corev1.LimitRange:
+		k.LimitRangeSeen(o)
+	case *appsv1.DaemonSet:
+		k.DaemonSetSeen(o)
+	case *corev1.Node:
+		k.NodeSeen(o)
+	}
+}
+
+func end(k *Keeper, o client.Object) {
+	switch o := o.(type) {
+	case *corev1.Pod:
+		k.PodGone(o.Namespace, o.Name)
+	case *corev1.Namespace:
+		k.NamespaceGone(o.Name)
+	case *corev1.PersistentVolumeClaim:
+		k.ClaimOfVolumeGone(o.Namespace, o.Name)
+	case *corev1.PersistentVolume:
+		k.VolumeGone(o.Name)
+	case *storagev1.StorageClass:
+		k.StorageClassGone(o.Name)
+	case *storagev1.CSINode:
+		k.CSINodeGone(o.Name)
+	case *corev1.LimitRange:
+		k.LimitRangeGone(o.Namespace, o.Name)
+	case *appsv1.DaemonSet:
+		k.DaemonSetGone(o.Namespace, o.Name)
+	case *corev1.Node:
+		k.NodeGone(o.Name)
+	}
+}
+
+func (s *shop) change() {
+	o := s.object()
+	key := fmt.Sprintf("%T %s/%s", o, o.GetNamespace(), o.GetName())
+	if before := s.have[key]; before != nil && s.rng.IntN(3) == 0 {
+		delete(s.have, key)
+		end(s.kept, before)
+		return
+	}
+	s.have[key] = o
+	tell(s.kept, o)
+}
+
+func (s *shop) object() client.Object {
+	meta := func(namespace, name string) metav1.ObjectMeta {
+		return metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{s.one("app", "team", "tier"): s.one("a", "b"), "own": name}}
+	}
+	namespace := s.one("default", "shop", "bank")
+	switch s.rng.IntN(12) {
+	case 0:
+		return &corev1.Namespace{ObjectMeta: meta("", namespace)}
+	case 1:
+		return s.claim(meta(namespace, s.one("c1", "c2")))
+	case 2:
+		return &corev1.PersistentVolume{ObjectMeta: meta("", s.one("v1", "v2")), Spec: corev1.PersistentVolumeSpec{
+			StorageClassName: s.one("local", "gp3"), NodeAffinity: &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+				MatchExpressions: []corev1.NodeSelectorRequirement{{Key: api.LabelZone, Operator: "In", Values: []string{s.one("a", "b")}}}}}}},
+			PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "ebs.csi.aws.com", VolumeHandle: "v"}},
+		}, Status: corev1.PersistentVolumeStatus{Phase: corev1.VolumeAvailable}}
+	case 3:
+		class := &storagev1.StorageClass{ObjectMeta: meta("", s.one("local", "gp3")), Provisioner: "ebs.csi.aws.com", VolumeBindingMode: new(storagev1.VolumeBindingWaitForFirstConsumer)}
+		if class.Name == "local" {
+			class.Provisioner = "kubernetes.io/no-provisioner"
+		}
+		if s.rng.IntN(2) == 0 {
+			class.Annotations = map[string]string{"storageclass.kubernetes.io/is-default-class": "true"}
+		}
+		return class
+	case 4:
+		return &storagev1.CSINode{ObjectMeta: meta("", "n1"), Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{
+			{Name: "ebs.csi.aws.com", Allocatable: &storagev1.VolumeNodeResources{Count: new(int32(s.rng.IntN(3)))}}}}}
+	case 5:
+		return &corev1.LimitRange{ObjectMeta: meta(namespace, "limits"), Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{{
+			Type: corev1.LimitTypeContainer, DefaultRequest: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(s.one("1Gi", "2Gi"))}}}}}
+	case 6:
+		ds := &appsv1.DaemonSet{ObjectMeta: meta(namespace, "agent")}
+		ds.Spec.Template.Spec.Containers = []corev1.Container{{Name: "agent"}}
+		return ds
+	case 7:
+		n := node(s.one("n1", "n2"))
+		return n
+	}
+	return s.pod(namespace)
+}
+
+func (s *shop) claim(meta metav1.ObjectMeta) *corev1.PersistentVolumeClaim {
+	c := &corev1.PersistentVolumeClaim{ObjectMeta: meta, Spec: corev1.PersistentVolumeClaimSpec{AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOncePod}}}
+	switch s.rng.IntN(4) {
+	case 0:
+		c.Spec.VolumeName = s.one("v1", "v2")
+		c.Annotations = map[string]string{"pv.kubernetes.io/bind-completed": "yes"}
+	case 1:
+		c.Spec.StorageClassName = new(s.one("local", "gp3"))
+	case 2:
+		c.DeletionTimestamp = &metav1.Time{Time: start}
+	}
+	return c
+}
+
+func (s *shop) pod(namespace string) *corev1.Pod {
+	p := pod(fmt.Sprint("p", s.rng.IntN(6)), "1", s.one("", "n1", "n2"))
+	p.Namespace = namespace
+	p.Labels = map[string]string{"app": s.one("a", "b"), "team": s.one("a", "b"), "pod": p.Name}
+	chosen := &metav1.LabelSelector{MatchLabels: map[string]string{s.one("app", "team", "tier"): s.one("a", "b")}}
+	switch s.rng.IntN(8) {
+	case 0:
+		p.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{TopologyKey: api.LabelZone, MaxSkew: 1, WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: chosen, MatchLabelKeys: []string{"team"}}}
+	case 1:
+		p.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{
+			{TopologyKey: api.LabelHostname, LabelSelector: chosen, Namespaces: []string{s.one("shop", "bank")}}}}}
+	case 2:
+		p.Spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{
+			{TopologyKey: api.LabelZone, LabelSelector: chosen, NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": s.one("a", "b")}}}}}}
+	case 3:
+		p.Spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{
+			Weight: 5, PodAffinityTerm: corev1.PodAffinityTerm{TopologyKey: api.LabelZone, LabelSelector: chosen, NamespaceSelector: &metav1.LabelSelector{}}}}}}
+	case 4, 5:
+		p.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: s.one("c1", "c2")}}}}
+	case 6:
+		p.Status.Phase = corev1.PodSucceeded
+	}
+	return p
+}
+
+func (s *shop) one(of ...string) string { return of[s.rng.IntN(len(of))] }
+
+// TestShapesKeptEqualShapesFoundAnew: after any sequence of changes of pods and
+// of what their shapes depend on, with snapshots taken in between, the next
+// snapshot equals that of a keeper that saw only what is left, in any order.
+func TestShapesKeptEqualShapesFoundAnew(t *testing.T) {
+	var seen struct{ labelled, unable, terms, shared, attachable bool }
+	for seed := range uint64(300) {
+		s := &shop{rng: rand.New(rand.NewPCG(seed, 1)), kept: newKeeper(), have: map[string]client.Object{}}
+		for range 12 {
+			for range s.rng.IntN(20) {
+				s.change()
+			}
+			fresh := newKeeper()
+			keys := slices.Sorted(maps.Keys(s.have))
+			s.rng.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
+			for _, key := range keys {
+				tell(fresh, s.have[key])
+			}
+			got, want := plain(s.kept.Snapshot()), plain(fresh.Snapshot())
+			if !reflect.DeepEqual(got, want) {
+				t.Fatalf("seed %d: kept snapshot differs from the one built anew\n got: %s\nwant: %s", seed, inWords(got), inWords(want))
+			}
+			for _, shape := range got.Shapes {
+				seen.labelled = seen.labelled || len(shape.Labels) > 0
+				seen.unable = seen.unable || shape.Unable != ""
+				seen.terms = seen.terms || len(shape.VolumeTerms) > 0
+				seen.shared = seen.shared || slices.ContainsFunc(shape.Volumes, func(v cluster.Volume) bool { return v.Exclusive })
+			}
+			seen.attachable = seen.attachable || slices.ContainsFunc(got.Nodes, func(n cluster.Node) bool { return len(n.Attachable) > 0 })
+		}
+	}
+	if !seen.labelled || !seen.unable || !seen.terms || !seen.shared || !seen.attachable {
+		t.Errorf("the worlds were too plain to show anything: %+v", seen)
+	}
+}
+
+// plain leaves out what is history.
+func plain(s *cluster.Snapshot) *cluster.Snapshot {
+	s.Revision = 0
+	for i := range s.Nodes {
+		s.Nodes[i].EmptySince = time.Time{}
+	}
+	return s
+}
+
+func inWords(s *cluster.Snapshot) string {
+	out := ""
+	for _, shape := range s.Shapes {
+		out += fmt.Sprintf("\n  %+v", *shape)
+	}
+	return out
+}
+
+// TestOnlyLabelsThatSomebodyReadsAreShown: a label that no selector reads
+// would make every pod a shape of its own.
+func TestOnlyLabelsThatSomebodyReadsAreShown(t *testing.T) {
+	k := newKeeper()
+	labelled := func(name, namespace string) *corev1.Pod {
+		p := pod(name, "1", "")
+		p.Namespace, p.Labels = namespace, map[string]string{"app": "web", "index": name}
+		return p
+	}
+	for i := range 20 {
+		k.PodSeen(labelled(fmt.Sprint("web-", i), "default"), false)
+		k.PodSeen(labelled(fmt.Sprint("web-", i), "shop"), false)
+	}
+	shapes := func() map[string]int {
+		out := map[string]int{}
+		for _, s := range k.Snapshot().Shapes {
+			out[s.Namespace+fmt.Sprint(s.Labels)]++
+		}
+		return out
+	}
+	if got := shapes(); len(got) != 2 || got["default[]"] != 1 {
+		t.Errorf("shapes = %v, want one a namespace without labels", got)
+	}
+	reader := labelled("reader", "default")
+	reader.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{
+		{TopologyKey: api.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}, Namespaces: []string{"shop"}}}}}
+	k.PodSeen(reader, false)
+	if got := shapes(); got["shop[{app web}]"] != 1 || got["default[]"] != 2 || len(got) != 2 {
+		t.Errorf("shapes = %v, want the label app in the namespace that is read, and no other", got)
+	}
+	k.PodGone("default", "reader")
+	if got := shapes(); got["shop[]"] != 1 || got["default[]"] != 1 || len(got) != 2 {
+		t.Errorf("shapes = %v, want no labels again", got)
+	}
+}
+
+// TestAChangedClaimConcernsItsUsersAlone: other pods keep their very shapes.
+func TestAChangedClaimConcernsItsUsersAlone(t *testing.T) {
+	k := newKeeper()
+	user := pod("user", "1", "")
+	user.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}}}
+	k.PodSeen(user, false)
+	k.PodSeen(pod("other", "2", ""), false)
+	k.Snapshot()
+	kept := k.pods[types.NamespacedName{Namespace: "default", Name: "other"}].subject.shape
+	class := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "gp3"}, Provisioner: "ebs.csi.aws.com", VolumeBindingMode: new(storagev1.VolumeBindingWaitForFirstConsumer)}
+	k.StorageClassSeen(class)
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "data"}}
+	claim.Spec.StorageClassName = new("gp3")
+	k.ClaimOfVolumeSeen(claim)
+	if len(k.subjects.stale) != 1 {
+		t.Errorf("%d pods are looked at again, want the claim's one user", len(k.subjects.stale))
+	}
+	s := k.Snapshot()
+	if got := s.Waiting[1].Shape; got.Unable != "" || len(got.Volumes) != 1 || got.Volumes[0].Driver != "ebs.csi.aws.com" {
+		t.Errorf("SC-179: the user's shape is %+v, want its volume to count", got)
+	}
+	if now := k.pods[types.NamespacedName{Namespace: "default", Name: "other"}].subject.shape; now != kept {
+		t.Error("the other pod's shape was found anew")
+	}
+	revision := s.Revision
+	k.ClaimOfVolumeSeen(claim.DeepCopy())
+	if next := k.Snapshot().Revision; next != revision {
+		t.Error("a claim that says the same made a new revision")
+	}
+}
