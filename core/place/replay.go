@@ -75,11 +75,9 @@ func (r *run) replay() int {
 	slices.SortFunc(r.seated, func(a, b seated) int { return cmp.Compare(a.turn, b.turn) })
 	stay, lost := r.seated[:0], []seated(nil)
 	for _, x := range r.seated {
-		place := 0
+		place := places[x.name]
 		if x.seat != nil {
 			place = x.seat.place
-		} else {
-			place = places[x.name]
 		}
 		rules := x.group.kin.required().rules
 		if board.Room(rules, board.Spot(place)) <= 0 {
