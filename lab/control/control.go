@@ -63,6 +63,7 @@ type lab interface {
 	Ice(order Ice) (int, error)
 	// Restart returns when the component serves again.
 	Restart(ctx context.Context, component string) error
+	machines
 }
 
 // Serve takes orders for the lab on a socket until the returned function is
@@ -105,19 +106,29 @@ func handler(l lab) http.Handler {
 		w.WriteHeader(http.StatusNoContent)
 	})
 	mux.HandleFunc("POST /ice", func(w http.ResponseWriter, r *http.Request) {
-		var order Ice
-		err := json.NewDecoder(r.Body).Decode(&order)
+		order, err := read[Ice](r)
 		pools := 0
 		if err == nil {
 			pools, err = l.Ice(order)
 		}
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
-		}
-		_ = json.NewEncoder(w).Encode(pools) // the asker is gone when this fails
+		answer(w, pools, err)
 	})
+	handleMachines(mux, l)
 	return mux
+}
+
+func read[Order any](r *http.Request) (order Order, err error) {
+	err = json.NewDecoder(r.Body).Decode(&order)
+	return order, err
+}
+
+// answer says what came of an order, or why nothing did.
+func answer(w http.ResponseWriter, outcome any, err error) {
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	_ = json.NewEncoder(w).Encode(outcome) // the asker is gone when this fails
 }
 
 // Client gives orders to the lab behind a socket.
@@ -159,18 +170,26 @@ func (c *Client) Restart(ctx context.Context, component string) error {
 // Ice sells capacity out or brings it back, and returns how many pools of
 // capacity that changed.
 func (c *Client) Ice(ctx context.Context, order Ice) (pools int, err error) {
-	body, err := json.Marshal(order)
-	if err != nil {
-		return 0, fmt.Errorf("write order about capacity: %w", err)
-	}
-	content, err := c.do(ctx, http.MethodPost, "/ice", bytes.NewReader(body))
-	if err != nil {
+	if err := c.order(ctx, "/ice", order, &pools); err != nil {
 		return 0, fmt.Errorf("change capacity: %w", err)
 	}
-	if err := json.Unmarshal(content, &pools); err != nil {
-		return 0, fmt.Errorf("read answer about capacity: %w", err)
-	}
 	return pools, nil
+}
+
+// order sends an order and reads what came of it.
+func (c *Client) order(ctx context.Context, path string, order, outcome any) error {
+	body, err := json.Marshal(order)
+	if err != nil {
+		return fmt.Errorf("write order: %w", err)
+	}
+	content, err := c.do(ctx, http.MethodPost, path, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(content, outcome); err != nil {
+		return fmt.Errorf("read answer to order: %w", err)
+	}
+	return nil
 }
 
 func (c *Client) do(ctx context.Context, method, path string, body io.Reader) ([]byte, error) {

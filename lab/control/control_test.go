@@ -2,6 +2,7 @@ package control_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"reflect"
@@ -14,6 +15,29 @@ import (
 type fakeLab struct {
 	restarted []string
 	iced      []control.Ice
+	ordered   []any
+}
+
+func (f *fakeLab) Machines(pattern string) ([]control.Machine, error) {
+	return []control.Machine{{ID: "i-" + pattern, Console: []string{"booting"}}}, nil
+}
+
+func (f *fakeLab) Act(order control.Act) ([]control.Machine, error) {
+	f.ordered = append(f.ordered, order)
+	return f.Machines(order.Machine)
+}
+
+func (f *fakeLab) Next(order control.Next) error {
+	f.ordered = append(f.ordered, order)
+	return nil
+}
+
+func (f *fakeLab) MapRole(order control.Role) error {
+	if order.Name == "" {
+		return fmt.Errorf("no role is named")
+	}
+	f.ordered = append(f.ordered, order)
+	return nil
 }
 
 func (f *fakeLab) Status() control.Status {
@@ -75,6 +99,30 @@ func TestIceReachesTheLab(t *testing.T) {
 	}
 	if _, err := client.Ice(t.Context(), control.Ice{}); err == nil || !strings.Contains(err.Error(), "no type is named") {
 		t.Errorf("Ice of nothing = %v, want the lab's own words", err)
+	}
+}
+
+func TestOrdersAboutMachinesReachTheLab(t *testing.T) {
+	lab, client, stop := serve(t)
+	defer stop()
+	act := control.Act{Machine: "a b*", Deed: control.Report, Condition: control.Condition{Type: "Ready", Status: "False"}}
+	next := control.Next{Kind: "c5.*", Tags: map[string]string{"k": "v"}}
+	role := control.Role{Name: "r", Mapped: true}
+	done, err := client.Act(t.Context(), act)
+	if err != nil || len(done) != 1 || done[0].ID != "i-a b*" {
+		t.Errorf("Act = %+v, %v; want the machine it was done to", done, err)
+	}
+	if found, err := client.Machines(t.Context(), "a b*"); err != nil || !reflect.DeepEqual(found, done) {
+		t.Errorf("Machines = %+v, %v; want %+v", found, err, done)
+	}
+	if err := errors.Join(client.Next(t.Context(), next), client.MapRole(t.Context(), role)); err != nil {
+		t.Error(err)
+	}
+	if want := []any{act, next, role}; !reflect.DeepEqual(lab.ordered, want) {
+		t.Errorf("the lab heard %+v, want %+v", lab.ordered, want)
+	}
+	if err := client.MapRole(t.Context(), control.Role{}); err == nil || !strings.Contains(err.Error(), "no role is named") {
+		t.Errorf("MapRole of nothing = %v, want the lab's own words", err)
 	}
 }
 

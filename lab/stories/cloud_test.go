@@ -24,7 +24,7 @@ import (
 func awsOf(t *testing.T, dir string) (aws.Config, map[string]string) {
 	t.Helper()
 	env := environment(t, dir)
-	c, err := config.LoadDefaultConfig(t.Context(),
+	c, err := config.LoadDefaultConfig(context.WithoutCancel(t.Context()),
 		config.WithRegion(env["AWS_REGION"]), config.WithBaseEndpoint(env["AWS_ENDPOINT_URL"]),
 		config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider(env["AWS_ACCESS_KEY_ID"], env["AWS_SECRET_ACCESS_KEY"], "")))
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
@@ -82,23 +83,7 @@ func template(class string, requirements ...string) string {
 // workload is a deployment whose pods ask for so much CPU from one pool.
 func (s *story) workload(name, pool, cpu string, replicas int) {
 	s.Helper()
-	s.apply(fmt.Sprintf(`
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: %[1]s}
-spec:
-  replicas: %[4]d
-  selector: {matchLabels: {app: %[1]s}}
-  template:
-    metadata: {labels: {app: %[1]s}}
-    spec:
-      terminationGracePeriodSeconds: 0
-      nodeSelector: {karpenter.sh/nodepool: %[2]s}
-      containers:
-        - name: main
-          image: public.ecr.aws/eks-distro/kubernetes/pause:3.7
-          resources: {requests: {cpu: %[3]q}}
-`, name, pool, cpu, replicas))
+	s.deploy(name, int32(replicas), from(pool), asking(corev1.ResourceCPU, cpu))
 }
 
 // of narrows what a story waits for to the pods of one workload.

@@ -13,6 +13,9 @@ import (
 // Ice sells capacity out, or brings it back, in every pool that matches. An
 // order that matches none is an error, since it is a slip of the pen.
 func (l *Lab) Ice(order control.Ice) (int, error) {
+	if _, err := l.ready(); err != nil {
+		return 0, err
+	}
 	pools, err := matching(emulator.Kinds(ec2data.Load(), l.identity.Region), order)
 	if err != nil {
 		return 0, err

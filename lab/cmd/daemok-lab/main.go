@@ -74,13 +74,19 @@ machines join them, and the controller, all in one directory of this machine.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(upCommand(), downCommand(), statusCommand(), restartCommand(), iceCommand(), kubectlCommand())
+	root.AddCommand(upCommand(), downCommand(), statusCommand(), restartCommand(),
+		iceCommand(), machineCommand(), awsCommand(), kubectlCommand())
 	return root
 }
 
 // folderFlag adds the flag that every verb has.
 func folderFlag(cmd *cobra.Command) *string {
 	return cmd.Flags().String("dir", defaultFolder, "folder of the lab")
+}
+
+// groupFolderFlag adds it to all verbs of a group.
+func groupFolderFlag(group *cobra.Command) *string {
+	return group.PersistentFlags().String("dir", defaultFolder, "folder of the lab")
 }
 
 const defaultFolder = ".lab"

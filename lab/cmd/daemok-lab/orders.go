@@ -126,7 +126,7 @@ func restartCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:       "restart COMPONENT",
 		Short:     "Stop a component of the lab and start it again: " + strings.Join(restartable, ", "),
-		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
+		Args:      cobra.ExactArgs(1),
 		ValidArgs: restartable,
 	}
 	folder := folderFlag(cmd)

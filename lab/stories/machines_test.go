@@ -1,0 +1,134 @@
+package stories_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// tell gives an order about machines, which the lab must take.
+func (s *story) tell(order ...string) string {
+	s.Helper()
+	return mustLab(s.T, 0, s.dir, "machine", order...).stdout
+}
+
+// awaitConsole waits until a machine's console says so.
+func (s *story) awaitConsole(instance, words string) {
+	s.Helper()
+	said := ""
+	for deadline := time.Now().Add(limit); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
+		if said = s.tell("console", instance); strings.Contains(said, words) {
+			return
+		}
+	}
+	s.Fatalf("console says\n%s\nwant %q", said, words)
+}
+
+// terminates has a machine that the story bought end with it.
+func (s *story) terminates(bought types.Instance) {
+	s.Cleanup(func() {
+		c, _ := awsOf(s.T, s.dir)
+		_, err := ec2.NewFromConfig(c).TerminateInstances(context.Background(), &ec2.TerminateInstancesInput{InstanceIds: []string{*bought.InstanceId}})
+		got, ended := lab(context.Background(), s.dir, "kubectl", "delete", "node", *bought.PrivateDnsName, "--ignore-not-found", "--wait=false")
+		if err != nil || ended != nil || got.code != 0 {
+			s.Errorf("end machine of story: %v, %v %s", err, ended, got.stderr)
+		}
+	})
+}
+
+// joined holds when a node is there and ready.
+func joined(name string) func([]*unstructured.Unstructured) bool {
+	return func(nodes []*unstructured.Unstructured) bool {
+		found := named(nodes, name)
+		return len(found) == 1 && ready(found[0])
+	}
+}
+
+// A kubelet that was silenced lets its pods be, and goes on with them when it
+// wakes; its node reports what it is told to; what happened can be read in the
+// events.
+func TestMachineMisbehaves(t *testing.T) {
+	s := begin(t, bare)
+	instance := launch(t, s.dir)
+	s.terminates(instance)
+	node := *instance.PrivateDnsName
+	s.await(node+" to be ready", "v1/Node", joined(node))
+	s.deploy("web", 1, on(hostLabel, node), graceful(600))
+	s.await("the pod to run", "v1/Pod", of("web", running(1)))
+
+	if said := s.tell("silence", node); !strings.Contains(said, *instance.InstanceId) {
+		t.Errorf("machine silence %s says %q, want the instance", node, said)
+	}
+	mustKubectl(t, s.dir, "-n", s.namespace, "scale", "deployment", "web", "--replicas=0")
+	s.await("the pod to be asked to go, in vain", "v1/Pod", func(pods []*unstructured.Unstructured) bool {
+		return len(pods) == 1 && pods[0].GetDeletionTimestamp() != nil
+	})
+	if list := s.tell("list", node); !strings.Contains(list, "silent") {
+		t.Errorf("machine list says\n%s\nwant a silent one", list)
+	}
+	s.tell("wake", *instance.InstanceId)
+	s.await("the pod to go", "v1/Pod", func(pods []*unstructured.Unstructured) bool { return len(pods) == 0 })
+
+	s.tell("condition", node, "KernelDeadlock=True")
+	deadlocked := func(want bool) func([]*unstructured.Unstructured) bool {
+		return func(nodes []*unstructured.Unstructured) bool {
+			return hasCondition(named(nodes, node)[0], "KernelDeadlock") == want
+		}
+	}
+	s.await("the condition", "v1/Node", deadlocked(true))
+	s.tell("condition", node, "KernelDeadlock-")
+	s.await("the condition to go", "v1/Node", deadlocked(false))
+
+	s.awaitEvents(s.namespace, "web-", "Pulled", "Created", "Started", "Killing")
+	s.awaitEvents(eventsOfCluster, node, "Starting", "NodeReady")
+}
+
+// awaitEvents waits until a kubelet has told all of these of an object whose
+// name begins so.
+func (s *story) awaitEvents(namespace, name string, reasons ...string) {
+	s.Helper()
+	in := *s
+	in.namespace = namespace
+	in.await("events "+strings.Join(reasons, ", ")+" of "+name, "v1/Event", func(events []*unstructured.Unstructured) bool {
+		told := map[string]bool{}
+		for _, e := range events {
+			if text(e, "source", "component") == "kubelet" && strings.HasPrefix(text(e, "involvedObject", "name"), name) {
+				told[text(e, "reason")] = true
+			}
+		}
+		for _, reason := range reasons {
+			if !told[reason] {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// Machines that are told never to register do not, nor do those of a role that
+// nobody mapped, and their consoles say why. They join when it is put right.
+func TestMachineDoesNotJoin(t *testing.T) {
+	s := begin(t, bare)
+	role := "KarpenterNodeRole-" + environment(t, s.dir)["CLUSTER_NAME"]
+	s.tell("next", "m5.*", "--never-register")
+	s.account("unmap-role", role)
+	instance := launch(t, s.dir)
+	s.terminates(instance)
+	s.awaitConsole(*instance.InstanceId, "told never to register")
+	s.tell("next", "m5.*", "--mend")
+	s.tell("reboot", *instance.InstanceId)
+	s.awaitConsole(*instance.InstanceId, "role "+role+" is not mapped")
+	s.account("map-role", role)
+	s.await("the node to be ready", "v1/Node", joined(*instance.PrivateDnsName))
+}
+
+// account gives an order about the pretend account.
+func (s *story) account(order ...string) {
+	s.Helper()
+	mustLab(s.T, 0, s.dir, "aws", order...)
+}
