@@ -18,10 +18,6 @@ import (
 // VerifiedFor is how long the answer of Verify is worth asking no more.
 const VerifiedFor = 30 * time.Minute
 
-// ErrProfileNotUsable says that EC2 does not know the instance profile yet.
-// One that was just made is known within about 15 seconds.
-var ErrProfileNotUsable = fmt.Errorf("EC2 does not know the instance profile yet, which is usual for some seconds after it was made")
-
 // Verify asks EC2 by dry runs whether a machine could be launched from a
 // class whose parts are all resolved: CreateLaunchTemplate, CreateFleet and
 // RunInstances, with what a launch would send. It does nothing else.
@@ -29,8 +25,10 @@ var ErrProfileNotUsable = fmt.Errorf("EC2 does not know the instance profile yet
 // Rights that are missing, and settings that EC2 refuses, are one
 // *cloud.RefusedError: its reason is that of the first call refused
 // (CreateLaunchTemplateAuthCheckFailed, CreateFleetAuthCheckFailed,
-// RunInstancesAuthCheckFailed for rights), its cause names them all. Throttling
-// and trouble at EC2 are other errors: the class may well be in order.
+// RunInstancesAuthCheckFailed for rights), its cause names them all. An
+// instance profile that was made a moment ago may be unknown to EC2 for about
+// 15 seconds: a *nodeclass.NotYetError. Throttling and trouble at EC2 are other
+// errors: the class may well be in order.
 func (p *Provider) Verify(ctx context.Context, class nodeclass.Class) error {
 	r, err := p.rehearsal(class)
 	if err != nil {
@@ -84,11 +82,14 @@ func rehearsed(class nodeclass.Class, action string, err error) error {
 // profileUnknown tells a profile that the user named wrongly from one that
 // was made for the class a moment ago.
 func profileUnknown(class nodeclass.Class, message string) error {
+	const reason = "InstanceProfileNotFound"
 	if name := class.Spec.InstanceProfile; name != "" {
-		return &cloud.RefusedError{Reason: "InstanceProfileNotFound",
-			Cause: fmt.Sprintf("EC2 knows no instance profile %q, which spec.instanceProfile names: %s", name, message)}
+		return &cloud.RefusedError{Reason: reason, Cause: fmt.Sprintf(
+			"there is no such profile: EC2 knows no instance profile %q, which spec.instanceProfile names; make it or name another (%s)", name, message)}
 	}
-	return fmt.Errorf("%w: %s", ErrProfileNotUsable, message)
+	return &nodeclass.NotYetError{Reason: reason, Text: fmt.Sprintf(
+		"there is no such profile: EC2 does not know instance profile %q, which was made for spec.role %s; that is usual for some seconds (%s)",
+		class.Resolved.Profile, class.Spec.Role, message)}
 }
 
 // lacked finds the right that is missing, and on what, in AWS's words.

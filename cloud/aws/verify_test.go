@@ -81,15 +81,16 @@ func TestVerify(t *testing.T) {
 		a := openAccount(t)
 		class := a.class
 		class.Resolved.Profile = "made-a-moment-ago"
-		if err := a.provider.Verify(t.Context(), class); !errors.Is(err, ErrProfileNotUsable) {
-			t.Errorf("Verify = %v, want ErrProfileNotUsable", err)
+		err := a.provider.Verify(t.Context(), class)
+		if notYet, ok := errors.AsType[*nodeclass.NotYetError](err); !ok || !strings.Contains(notYet.Text, "no such profile") {
+			t.Errorf("Verify = %v, want a *nodeclass.NotYetError", err)
 		}
 	})
 	t.Run("a profile that the user named wrongly is refused", func(t *testing.T) {
 		a := openAccount(t)
 		class := a.class
 		class.Spec.Role, class.Spec.InstanceProfile, class.Resolved.Profile = "", "typo", "typo"
-		if refused := refusal(t, a.provider.Verify(t.Context(), class)); refused.Reason != "InstanceProfileNotFound" || !strings.Contains(refused.Cause, `"typo"`) {
+		if refused := refusal(t, a.provider.Verify(t.Context(), class)); refused.Reason != "InstanceProfileNotFound" || !strings.Contains(refused.Cause, `no such profile: EC2 knows no instance profile "typo"`) {
 			t.Errorf("Verify = %v", refused)
 		}
 	})

@@ -151,7 +151,7 @@ func (p *parts) add(ctx context.Context) error {
 // classLoop is the loop over the classes of this cloud.
 func (p *parts) classLoop() controller.Loop {
 	classes := &class.Reconciler{
-		Store: p.manager.GetClient(), Finder: p.provider, Events: p.events, Now: time.Now,
+		Store: p.manager.GetClient(), Finder: p.provider, Events: p.events, Log: p.log, Now: time.Now,
 		DryRun: !p.options.disableDryRun, Verified: aws.VerifiedFor,
 		Validate: func(c *awsv1.EC2NodeClass) []validate.Finding {
 			return validate.EC2NodeClass(c, validate.ClassOptions{})

@@ -10,17 +10,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"log/slog"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
+	"github.com/daemok/daemok/cloud/aws/userdata"
 	"github.com/daemok/daemok/kube/api"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	"github.com/daemok/daemok/kube/api/condition"
@@ -32,9 +32,6 @@ import (
 const (
 	refreshEvery = time.Minute      // what was found is looked up again
 	waitForUsers = 10 * time.Second // between looks at the claims of a class that is being deleted
-	retryAfter   = 5 * time.Second  // while something is missing or there was no answer
-	retryOften   = 5 * time.Minute  // for so long
-	verifyAgain  = 2 * time.Second  // a new instance profile is usable after some seconds, and throttling ends
 )
 
 type requirement = corev1.NodeSelectorRequirement
@@ -60,14 +57,14 @@ type Reconciler struct {
 	Store    client.Client
 	Finder   finder
 	Events   publisher
+	Log      *slog.Logger
 	Validate func(*awsv1.EC2NodeClass) []validate.Finding
 	Hash     func(*awsv1.EC2NodeClass) (hash, version string)
 	DryRun   bool          // verify by dry runs
 	Verified time.Duration // for how long a good answer holds
 	Now      func() time.Time
 
-	mu       sync.Mutex
-	verdicts map[string]verdict // by class
+	records records
 }
 
 // Reconcile observes one class, takes the next step and returns how long to
@@ -75,6 +72,9 @@ type Reconciler struct {
 func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration, error) {
 	c := &awsv1.EC2NodeClass{}
 	if err := r.Store.Get(ctx, client.ObjectKey{Name: name}, c); err != nil {
+		if client.IgnoreNotFound(err) == nil {
+			r.records.forget(name)
+		}
 		return 0, client.IgnoreNotFound(err)
 	}
 	c = c.DeepCopy()
@@ -84,6 +84,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration,
 	if err := r.prepare(ctx, c); err != nil {
 		return 0, err
 	}
+	if left := r.records.of(name).left(c, r.Now()); left > 0 {
+		return left, nil
+	}
 	before := c.DeepCopy()
 	again := r.resolve(ctx, c)
 	condition.Begin(c, r.Now())
@@ -92,6 +95,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration,
 			return 0, fmt.Errorf("write status of EC2NodeClass %s: %w", name, err)
 		}
 	}
+	r.tell(c, before)
 	return again, nil
 }
 
@@ -113,41 +117,47 @@ func (r *Reconciler) prepare(ctx context.Context, c *awsv1.EC2NodeClass) error {
 	return nil
 }
 
-// resolve looks everything up and sets a condition for each. A look-up that
-// failed without an answer leaves what was known.
+// resolve looks everything up and sets a condition for each, whatever the
+// others say. A look-up that failed without an answer leaves what was known.
 func (r *Reconciler) resolve(ctx context.Context, c *awsv1.EC2NodeClass) time.Duration {
-	settings, err := Settings(c)
-	if err != nil {
-		condition.SetFalse(c, awsv1.ClassValidationSucceeded, awsv1.ReasonInvalidKubeletConfiguration, err.Error(), r.Now())
-		return 0
-	}
-	again := refreshEvery
+	settings, unread := Settings(c)
+	well := true
 	for _, look := range []func() error{
 		func() error { return r.subnets(ctx, c, settings) },
 		func() error { return r.groups(ctx, c, settings) },
 		func() error { return r.images(ctx, c, settings) },
 		func() error { return r.profile(ctx, c, settings) },
 	} {
-		if err := look(); err != nil {
-			again = r.retryIn(c)
-		}
+		well = look() == nil && well
 	}
-	if r.valid(c) {
-		again = min(again, r.verify(ctx, c))
+	well = r.judge(ctx, c, unread) && well
+	known := r.records.of(c.Name)
+	if !well {
+		return known.postpone(c, r.Now())
 	}
-	return again
+	known.settle()
+	return refreshEvery
 }
 
-// retryIn is short while something has not been missing for long, since its
-// owner may be at work on it; then the usual refresh will do.
-func (r *Reconciler) retryIn(c *awsv1.EC2NodeClass) time.Duration {
+// judge sets the condition that sums up whether machines can be launched, and
+// reports whether all is well. unread is what of the spec cannot be read.
+func (r *Reconciler) judge(ctx context.Context, c *awsv1.EC2NodeClass, unread error) bool {
+	if reason, text := r.wrong(c, unread); reason != "" {
+		condition.SetFalse(c, awsv1.ClassValidationSucceeded, reason, text, r.Now())
+		return false
+	}
 	for _, kind := range lookedUp {
-		if found := condition.Get(c, kind); found != nil && found.Status != metav1.ConditionTrue &&
-			r.Now().Sub(found.LastTransitionTime.Time) < retryOften {
-			return retryAfter
+		if !condition.IsTrue(c, kind) {
+			condition.SetFalse(c, awsv1.ClassValidationSucceeded, awsv1.ReasonDependenciesNotReady, "waits for condition "+kind, r.Now())
+			return false
 		}
 	}
-	return refreshEvery
+	settings, err := Settings(c) // with what was found
+	if err != nil {
+		condition.SetUnknown(c, awsv1.ClassValidationSucceeded, "", err.Error(), r.Now())
+		return false
+	}
+	return r.verify(ctx, c, settings)
 }
 
 // lookedUp are the conditions that the cloud's answers decide.
@@ -221,22 +231,22 @@ func answered(err error) bool {
 	return err == nil || errors.As(err, &missing)
 }
 
-// valid sets the condition that needs the others where something is wrong.
-func (r *Reconciler) valid(c *awsv1.EC2NodeClass) bool {
+// wrong returns what is wrong with the spec itself; no reason is for nothing.
+// What is only doubtful is told.
+func (r *Reconciler) wrong(c *awsv1.EC2NodeClass, unread error) (reason, text string) {
 	for _, f := range r.Validate(c) {
 		if !f.Warning {
-			condition.SetFalse(c, awsv1.ClassValidationSucceeded, reasonOf(f), f.String(), r.Now())
-			return false
+			return reasonOf(f), f.String()
 		}
-		r.Events.Publish(observe.Event{About: c, Key: "EC2NodeClass/" + c.Name, Warning: true, Reason: "SpecWarning", Message: f.String()})
+		r.warn(c, f.Field, f.String())
 	}
-	for _, kind := range lookedUp {
-		if !condition.IsTrue(c, kind) {
-			condition.SetFalse(c, awsv1.ClassValidationSucceeded, awsv1.ReasonDependenciesNotReady, "waits for condition "+kind, r.Now())
-			return false
-		}
+	if unread != nil {
+		return awsv1.ReasonInvalidKubeletConfiguration, unread.Error()
 	}
-	return true
+	if err := userdata.Check(nodeclass.Family(c.Family()), value(c.Spec.UserData)); err != nil {
+		return awsv1.ReasonInvalidUserData, err.Error()
+	}
+	return "", ""
 }
 
 // reasonOf is the condition's reason for a finding; those without one are
@@ -273,7 +283,6 @@ func (r *Reconciler) finalize(ctx context.Context, c *awsv1.EC2NodeClass) (time.
 	if err != nil {
 		settings = nodeclass.Class{Name: c.Name, UID: string(c.UID)} // what was made for it is found by name
 	}
-	r.forgetVerdict(c.Name)
 	if err := r.Finder.Forget(ctx, settings); err != nil {
 		return 0, fmt.Errorf("remove what was made for EC2NodeClass %s: %w", c.Name, err)
 	}
@@ -282,5 +291,6 @@ func (r *Reconciler) finalize(ctx context.Context, c *awsv1.EC2NodeClass) (time.
 	if err := r.Store.Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); client.IgnoreNotFound(err) != nil {
 		return 0, fmt.Errorf("remove finalizer of EC2NodeClass %s: %w", c.Name, err)
 	}
+	r.records.forget(c.Name)
 	return 0, nil
 }

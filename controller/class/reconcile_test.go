@@ -3,6 +3,7 @@ package class
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -73,6 +74,8 @@ type silent struct{}
 
 func (silent) Publish(observe.Event) {}
 
+var unheard = slog.New(slog.DiscardHandler)
+
 // reconciler is the loop over a store with these objects.
 func reconciler(f finder, objects ...client.Object) *Reconciler {
 	s := runtime.NewScheme()
@@ -80,7 +83,7 @@ func reconciler(f finder, objects ...client.Object) *Reconciler {
 	_ = awsv1.AddToScheme(s)
 	store := fake.NewClientBuilder().WithScheme(s).WithStatusSubresource(&awsv1.EC2NodeClass{}).WithObjects(objects...).Build()
 	return &Reconciler{
-		Store: store, Finder: f, Events: silent{}, DryRun: true, Verified: time.Hour, Now: func() time.Time { return start },
+		Store: store, Finder: f, Events: silent{}, Log: unheard, DryRun: true, Verified: time.Hour, Now: func() time.Time { return start },
 		Validate: func(c *awsv1.EC2NodeClass) []validate.Finding {
 			return validate.EC2NodeClass(c, validate.ClassOptions{})
 		},
@@ -169,8 +172,8 @@ func TestWhatIsMissingIsSaid(t *testing.T) {
 			if v := condition.Get(got, awsv1.ClassValidationSucceeded); v.Reason != awsv1.ReasonDependenciesNotReady || !strings.Contains(v.Message, tt.kind) {
 				t.Errorf("validation says %s %q, want it to wait for %s", v.Reason, v.Message, tt.kind)
 			}
-			if again != retryAfter {
-				t.Errorf("looks again after %v, want %v", again, retryAfter)
+			if again != retryFirst {
+				t.Errorf("looks again after %v, want %v", again, retryFirst)
 			}
 		})
 	}
@@ -193,12 +196,8 @@ func TestAClassThatCannotLaunchIsNotReady(t *testing.T) {
 			if c.Status != tt.status || c.Reason != tt.reason || condition.IsTrue(got, awsv1.ClassReady) {
 				t.Errorf("validation = %s %s, ready %v; want %s %s, not ready", c.Status, c.Reason, condition.IsTrue(got, awsv1.ClassReady), tt.status, tt.reason)
 			}
-			want := verifyAgain
-			if tt.status == metav1.ConditionFalse {
-				want = retryAfter
-			}
-			if again != want {
-				t.Errorf("looks again after %v, want %v", again, want)
+			if again != retryFirst {
+				t.Errorf("looks again after %v, want %v", again, retryFirst)
 			}
 		})
 	}
@@ -226,15 +225,5 @@ func TestAClassGoesAfterItsClaims(t *testing.T) {
 	}
 	if got, _ := reconcile(t, a, class(leaving)); got.Name != "" || len(a.forgotten) != 1 {
 		t.Errorf("SC-482: without claims the class is still there: %q; forgotten: %v", got.Name, a.forgotten)
-	}
-}
-
-func TestWhatStaysMissingIsLookedForLessOften(t *testing.T) {
-	missing := &nodeclass.MissingError{Reason: nodeclass.SubnetsNotFound, Text: "nothing matches"}
-	long := class(func(c *awsv1.EC2NodeClass) {
-		condition.SetFalse(c, awsv1.ClassSubnetsReady, missing.Reason, missing.Text, start.Add(-time.Hour))
-	})
-	if _, again := reconcile(t, &account{subnets: missing}, long); again != refreshEvery {
-		t.Errorf("after an hour it is looked for again in %v, want %v", again, refreshEvery)
 	}
 }

@@ -11,15 +11,16 @@ import (
 )
 
 // Settings is the class as the AWS adapter takes it: the user's spec and, from
-// its status, what was found for it.
+// its status, what was found for it. With an error, which names what of it
+// cannot be read, it is good for looking things up and nothing else.
 func Settings(c *awsv1.EC2NodeClass) (nodeclass.Class, error) {
 	spec, err := specOf(c)
 	if err != nil {
-		return nodeclass.Class{}, fmt.Errorf("EC2NodeClass %s: %w", c.Name, err)
+		return nodeclass.Class{Name: c.Name, UID: string(c.UID), Spec: spec}, fmt.Errorf("EC2NodeClass %s: %w", c.Name, err)
 	}
 	resolved, err := resolvedOf(&c.Status)
 	if err != nil {
-		return nodeclass.Class{}, fmt.Errorf("status of EC2NodeClass %s: %w", c.Name, err)
+		return nodeclass.Class{Name: c.Name, UID: string(c.UID), Spec: spec}, fmt.Errorf("status of EC2NodeClass %s: %w", c.Name, err)
 	}
 	return nodeclass.Class{Name: c.Name, UID: string(c.UID), Spec: spec, Resolved: resolved}, nil
 }
@@ -27,9 +28,6 @@ func Settings(c *awsv1.EC2NodeClass) (nodeclass.Class, error) {
 func specOf(c *awsv1.EC2NodeClass) (nodeclass.Spec, error) {
 	s := &c.Spec
 	kubelet, err := kubeletOf(s.Kubelet)
-	if err != nil {
-		return nodeclass.Spec{}, err
-	}
 	out := nodeclass.Spec{
 		Family:            nodeclass.Family(c.Family()),
 		UserData:          value(s.UserData),
@@ -69,7 +67,7 @@ func specOf(c *awsv1.EC2NodeClass) (nodeclass.Spec, error) {
 	if s.CPUOptions != nil {
 		out.NestedVirtual = value(s.CPUOptions.NestedVirtualization)
 	}
-	return out, nil
+	return out, err
 }
 
 func kubeletOf(k *awsv1.Kubelet) (nodeclass.Kubelet, error) {

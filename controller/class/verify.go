@@ -8,59 +8,52 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/kube/api"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	"github.com/daemok/daemok/kube/api/condition"
 )
 
-// verdict is what the cloud said of launching from a class in one form.
+// notYetFor is how long something that was just made may be unknown to the
+// cloud before the class is said to be wrong.
+const notYetFor = time.Minute
+
+// verdict is what the cloud said of launching from a class in one form. The
+// zero value says that it was not asked.
 type verdict struct {
 	form    string
 	at      time.Time
 	refused *cloud.RefusedError // nil: machines could be launched
 }
 
-// verify asks the cloud whether machines could be launched, unless it
-// answered lately for the same class: a good answer holds for Verified, a bad
-// one until the next look is due, since its owner may be at work on it.
-// Without an answer, as when the cloud throttles, what was known stays.
-func (r *Reconciler) verify(ctx context.Context, c *awsv1.EC2NodeClass) time.Duration {
+// verify asks the cloud whether machines could be launched, unless a good
+// answer for the same class is younger than Verified. Without an answer, as
+// when the cloud throttles, what was known stays. It reports whether all is
+// well.
+func (r *Reconciler) verify(ctx context.Context, c *awsv1.EC2NodeClass, settings nodeclass.Class) bool {
 	if !r.DryRun {
 		condition.Set(c, awsv1.ClassValidationSucceeded, metav1.ConditionTrue, awsv1.ReasonDryRunDisabled, "dry runs are switched off", r.Now())
-		return refreshEvery
+		return true
 	}
+	known := r.records.of(c.Name)
 	form := c.Annotations[api.AnnotationNodeClassHash] + "/" + c.Status.InstanceProfile
-	last, known := r.verdict(c.Name)
-	known = known && last.form == form
-	if known {
-		if left := last.at.Add(r.holds(c, last)).Sub(r.Now()); left > 0 {
-			last.conclude(c, r.Now())
-			return min(left, refreshEvery)
-		}
-	}
-	now, err := r.ask(ctx, c, form)
-	switch {
-	case err == nil:
-	case known:
+	last := known.verdict
+	if last.form == form && last.refused == nil && r.Now().Before(last.at.Add(r.Verified)) {
 		last.conclude(c, r.Now())
-		return verifyAgain
-	case condition.IsTrue(c, awsv1.ClassValidationSucceeded):
-		return verifyAgain
-	default:
-		condition.SetUnknown(c, awsv1.ClassValidationSucceeded, "", err.Error(), r.Now())
-		return verifyAgain
+		return true
 	}
-	r.noteVerdict(c.Name, now)
+	now, err := r.ask(ctx, settings, form)
+	if err != nil {
+		r.unanswered(c, last, form, err)
+		return false
+	}
+	known.verdict = now
 	now.conclude(c, r.Now())
-	return min(r.holds(c, now), refreshEvery)
+	return now.refused == nil
 }
 
 // ask gets a new verdict; an error says that there is none.
-func (r *Reconciler) ask(ctx context.Context, c *awsv1.EC2NodeClass, form string) (verdict, error) {
-	settings, err := Settings(c)
-	if err != nil {
-		return verdict{}, err
-	}
+func (r *Reconciler) ask(ctx context.Context, settings nodeclass.Class, form string) (verdict, error) {
 	out := verdict{form: form, at: r.Now()}
 	if err := r.Finder.Verify(ctx, settings); err != nil && !errors.As(err, &out.refused) {
 		return verdict{}, err
@@ -68,16 +61,21 @@ func (r *Reconciler) ask(ctx context.Context, c *awsv1.EC2NodeClass, form string
 	return out, nil
 }
 
-// holds is how long a verdict is not asked for again. One that is bad is soon
-// at first, then as seldom as everything else is looked up.
-func (r *Reconciler) holds(c *awsv1.EC2NodeClass, v verdict) time.Duration {
-	if v.refused == nil {
-		return r.Verified
+// unanswered keeps what was known of the class in this form. What is still
+// not usable after notYetFor never will be.
+func (r *Reconciler) unanswered(c *awsv1.EC2NodeClass, last verdict, form string, err error) {
+	is := condition.Get(c, awsv1.ClassValidationSucceeded)
+	notYet, waits := errors.AsType[*nodeclass.NotYetError](err)
+	switch {
+	case waits && is != nil && is.Status == metav1.ConditionFalse && is.Reason == notYet.Reason,
+		waits && is != nil && is.Status == metav1.ConditionUnknown && r.Now().Sub(is.LastTransitionTime.Time) >= notYetFor:
+		condition.SetFalse(c, awsv1.ClassValidationSucceeded, notYet.Reason, notYet.Text, r.Now())
+	case last.form == form:
+		last.conclude(c, r.Now())
+	case condition.IsTrue(c, awsv1.ClassValidationSucceeded):
+	default:
+		condition.SetUnknown(c, awsv1.ClassValidationSucceeded, "", err.Error(), r.Now())
 	}
-	if found := condition.Get(c, awsv1.ClassValidationSucceeded); found != nil && r.Now().Sub(found.LastTransitionTime.Time) < retryOften {
-		return retryAfter
-	}
-	return refreshEvery
 }
 
 func (v verdict) conclude(c *awsv1.EC2NodeClass, now time.Time) {
@@ -86,26 +84,4 @@ func (v verdict) conclude(c *awsv1.EC2NodeClass, now time.Time) {
 		return
 	}
 	condition.SetFalse(c, awsv1.ClassValidationSucceeded, v.refused.Reason, v.refused.Cause, now)
-}
-
-func (r *Reconciler) verdict(class string) (v verdict, known bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	v, known = r.verdicts[class]
-	return v, known
-}
-
-func (r *Reconciler) noteVerdict(class string, v verdict) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.verdicts == nil {
-		r.verdicts = map[string]verdict{}
-	}
-	r.verdicts[class] = v
-}
-
-func (r *Reconciler) forgetVerdict(class string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.verdicts, class)
 }

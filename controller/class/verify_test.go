@@ -5,10 +5,13 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	"github.com/daemok/daemok/kube/api/condition"
+	"github.com/daemok/daemok/observe"
 )
 
 // story is one class, the cloud that judges it and the time.
@@ -17,11 +20,29 @@ type story struct {
 	t   *testing.T
 	r   *Reconciler
 	now time.Time
+
+	events []observe.Event
+}
+
+func (s *story) Publish(e observe.Event) { s.events = append(s.events, e) }
+
+// edit changes the class as its owner does.
+func (s *story) edit(change func(*awsv1.EC2NodeClass)) {
+	s.t.Helper()
+	c := &awsv1.EC2NodeClass{}
+	if err := s.r.Store.Get(s.t.Context(), client.ObjectKey{Name: "main"}, c); err != nil {
+		s.t.Fatal(err)
+	}
+	change(c)
+	if err := s.r.Store.Update(s.t.Context(), c); err != nil {
+		s.t.Fatal(err)
+	}
 }
 
 func begin(t *testing.T) *story {
 	s := &story{account: &account{}, t: t, now: start}
 	s.r = reconciler(s.account, class())
+	s.r.Events = s
 	s.r.Verified = 30 * time.Minute
 	s.r.Now = func() time.Time { return s.now }
 	return s
@@ -56,26 +77,58 @@ func TestThrottlingTakesNothingBack(t *testing.T) {
 	s.verify = &cloud.ThrottledError{Call: "ec2:RunInstances (dry run)"}
 	s.after(0, metav1.ConditionUnknown, condition.ReasonAwaiting, 1)
 	s.verify = nil
-	s.after(verifyAgain, metav1.ConditionTrue, verified, 2)
+	s.after(retryFirst, metav1.ConditionTrue, verified, 2)
 	s.verify = &cloud.ThrottledError{Call: "ec2:RunInstances (dry run)"}
 	s.after(31*time.Minute, metav1.ConditionTrue, verified, 3)
 	s.verify = &cloud.RefusedError{Reason: awsv1.ReasonCreateFleetAuthCheckFailed, Cause: "may not"}
-	s.after(verifyAgain, metav1.ConditionFalse, awsv1.ReasonCreateFleetAuthCheckFailed, 4)
+	s.after(retryFirst, metav1.ConditionFalse, awsv1.ReasonCreateFleetAuthCheckFailed, 4)
 	s.verify = &cloud.ThrottledError{Call: "ec2:RunInstances (dry run)"}
-	s.after(retryAfter, metav1.ConditionFalse, awsv1.ReasonCreateFleetAuthCheckFailed, 5)
+	s.after(2*retryFirst, metav1.ConditionFalse, awsv1.ReasonCreateFleetAuthCheckFailed, 5)
 }
 
-// Events of the class, its own status among them, ask nothing of the cloud.
-func TestARefusalIsAskedForAgainButNotAtEveryLook(t *testing.T) {
+// Events of the class, its own status among them, ask nothing of the cloud,
+// and what stays wrong is asked for ever less often.
+func TestARefusalIsAskedForEverLessOften(t *testing.T) {
+	const reason = awsv1.ReasonCreateLaunchTemplateAuthCheckFailed
 	s := begin(t)
-	s.verify = &cloud.RefusedError{Reason: awsv1.ReasonCreateLaunchTemplateAuthCheckFailed, Cause: "may not"}
-	s.after(0, metav1.ConditionFalse, awsv1.ReasonCreateLaunchTemplateAuthCheckFailed, 1)
-	s.after(0, metav1.ConditionFalse, awsv1.ReasonCreateLaunchTemplateAuthCheckFailed, 1)
-	s.after(retryAfter, metav1.ConditionFalse, awsv1.ReasonCreateLaunchTemplateAuthCheckFailed, 2)
-	s.after(time.Hour, metav1.ConditionFalse, awsv1.ReasonCreateLaunchTemplateAuthCheckFailed, 3)
-	s.after(retryAfter, metav1.ConditionFalse, awsv1.ReasonCreateLaunchTemplateAuthCheckFailed, 3) // seldom after so long
+	s.verify = &cloud.RefusedError{Reason: reason, Cause: "may not"}
+	asked := 1
+	s.after(0, metav1.ConditionFalse, reason, asked)
+	for _, wait := range []time.Duration{2, 4, 8, 16, 32, 60, 60} {
+		s.after(wait*time.Second-time.Millisecond, metav1.ConditionFalse, reason, asked)
+		asked++
+		s.after(time.Millisecond, metav1.ConditionFalse, reason, asked)
+	}
+	s.edit(func(c *awsv1.EC2NodeClass) { c.Generation++ })
+	s.after(time.Second, metav1.ConditionFalse, reason, asked+1)
 	s.verify = nil
-	s.after(refreshEvery, metav1.ConditionTrue, verified, 4)
+	s.after(retryFirst, metav1.ConditionTrue, verified, asked+2)
+	s.verify = &cloud.RefusedError{Reason: reason, Cause: "may not"}
+	s.after(time.Hour, metav1.ConditionFalse, reason, asked+3)
+	s.after(retryFirst, metav1.ConditionFalse, reason, asked+4)
+}
+
+func TestAMissingPartIsLookedForEverLessOften(t *testing.T) {
+	s := begin(t)
+	s.subnets = &nodeclass.MissingError{Reason: nodeclass.SubnetsNotFound, Text: "nothing matches"}
+	for _, want := range []time.Duration{2, 4, 8, 16, 32, 60, 60} {
+		_, again := look(t, s.r)
+		if again != want*time.Second {
+			t.Errorf("at %v: looks again after %v, want %v", s.now.Sub(start), again, want*time.Second)
+		}
+		s.now = s.now.Add(again)
+	}
+}
+
+func TestAProfileThatStaysUnknownIsSaidToBeNone(t *testing.T) {
+	s := begin(t)
+	s.verify = &nodeclass.NotYetError{Reason: awsv1.ReasonInstanceProfileNotFound, Text: "there is no such profile"}
+	s.after(0, metav1.ConditionUnknown, condition.ReasonAwaiting, 1)
+	s.after(30*time.Second, metav1.ConditionUnknown, condition.ReasonAwaiting, 2)
+	s.after(30*time.Second, metav1.ConditionFalse, awsv1.ReasonInstanceProfileNotFound, 3)
+	s.after(time.Minute, metav1.ConditionFalse, awsv1.ReasonInstanceProfileNotFound, 4)
+	s.verify = nil
+	s.after(time.Minute, metav1.ConditionTrue, verified, 5)
 }
 
 func TestDryRunsCanBeSwitchedOff(t *testing.T) {

@@ -8,6 +8,13 @@ type MissingError struct{ Reason, Text string }
 
 func (e *MissingError) Error() string { return e.Text }
 
+// NotYetError says that AWS does not know yet what was just made, which is
+// usual for some seconds. Where it stays so, Reason and Text are for the user
+// as those of a MissingError are.
+type NotYetError struct{ Reason, Text string }
+
+func (e *NotYetError) Error() string { return e.Text }
+
 // The reasons of a MissingError.
 const (
 	SubnetsNotFound        = "SubnetsNotFound"

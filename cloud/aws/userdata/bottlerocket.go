@@ -15,7 +15,7 @@ import (
 func bottlerocket(in Input) (string, error) {
 	document := map[string]any{}
 	if err := toml.Unmarshal([]byte(in.User), &document); err != nil {
-		return "", fmt.Errorf("parse spec.userData as Bottlerocket's TOML: %w", err)
+		return "", notTOML(err)
 	}
 	settings, err := table(document, "settings")
 	if err != nil {

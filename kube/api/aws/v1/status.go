@@ -43,6 +43,7 @@ const (
 	ReasonUnsupportedKubeletConfiguration     = "UnsupportedKubeletConfiguration"
 	ReasonUserDataSizeLimitExceeded           = "UserDataSizeLimitExceeded"
 	ReasonClusterCIDRResolutionFailed         = "ClusterCIDRResolutionFailed"
+	ReasonInvalidUserData                     = "InvalidUserData"
 	ReasonDryRunDisabled                      = "DryRunDisabled"
 )
 

@@ -1,0 +1,117 @@
+package userdata
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+	"sigs.k8s.io/yaml"
+
+	"github.com/daemok/daemok/cloud/aws/nodeclass"
+)
+
+// Check reads what a user wrote as machines of the family will, so that a
+// mistake is told before a machine is bought. The error names spec.userData,
+// the line counted from 1 where it is known, and what was expected there.
+// What scripts do is not checked, nor anything of the family Custom.
+func Check(family nodeclass.Family, text string) error {
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	switch family {
+	case nodeclass.Bottlerocket:
+		_, err := bottlerocket(Input{User: text, RAID0: true})
+		return err
+	case nodeclass.AL2023:
+		return checkNodeConfigs(text)
+	case nodeclass.AL2:
+		_, _, err := splitMIME(text)
+		return err
+	}
+	return nil
+}
+
+// notTOML says where the text is no TOML.
+func notTOML(err error) error {
+	const expected = "machines of the family Bottlerocket expect settings in TOML, such as [settings.kubernetes] and below it max-pods = 30"
+	if at, ok := errors.AsType[*toml.DecodeError](err); ok {
+		line, column := at.Position()
+		return fmt.Errorf("spec.userData: line %d, column %d: %s; %s", line, column, strings.TrimPrefix(at.Error(), "toml: "), expected)
+	}
+	return fmt.Errorf("spec.userData: %w; %s", err, expected)
+}
+
+// checkNodeConfigs reads each NodeConfig in the text.
+func checkNodeConfigs(text string) error {
+	parts, isMIME, err := splitMIME(text)
+	if err != nil {
+		return err
+	}
+	if !isMIME {
+		if !looksLikeNodeConfig(text) {
+			return nil // a script
+		}
+		return checkNodeConfig(text, 1)
+	}
+	from := 0
+	for _, p := range parts {
+		begins := from + max(0, strings.Index(unix(text)[from:], unix(string(p.body))))
+		from = begins + len(unix(string(p.body)))
+		if !strings.HasPrefix(p.header.Get("Content-Type"), typeNodeConfig) {
+			continue
+		}
+		if err := checkNodeConfig(string(p.body), 1+strings.Count(unix(text)[:begins], "\n")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func unix(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
+
+var startsLikeNodeConfig = regexp.MustCompile(`(?m)^(apiVersion|kind|spec|metadata)\s*:`)
+
+// looksLikeNodeConfig tells text that means to be a NodeConfig from a script.
+func looksLikeNodeConfig(text string) bool {
+	if strings.HasPrefix(strings.TrimSpace(text), "#!") {
+		return false
+	}
+	document := map[string]any{}
+	return yaml.Unmarshal([]byte(text), &document) == nil || startsLikeNodeConfig.MatchString(text)
+}
+
+const nodeConfigExpected = "machines of the family AL2023 expect a NodeConfig here: apiVersion node.eks.aws/v1alpha1, kind NodeConfig, and spec"
+
+// checkNodeConfig reads one NodeConfig that begins in the given line of the
+// user data.
+func checkNodeConfig(text string, first int) error {
+	var document struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+	}
+	if err := yaml.Unmarshal([]byte(text), &document); err != nil {
+		return fmt.Errorf("spec.userData: %s; %s", inLines(err.Error(), first), nodeConfigExpected)
+	}
+	if document.Kind != "NodeConfig" || !strings.HasPrefix(document.APIVersion, "node.eks.aws/") {
+		return fmt.Errorf("spec.userData: line %d: apiVersion is %q and kind is %q; %s", first, document.APIVersion, document.Kind, nodeConfigExpected)
+	}
+	return nil
+}
+
+var lineNumber = regexp.MustCompile(`line (\d+)`)
+
+// inLines takes the words of YAML's library, whose lines count from that of
+// the part.
+func inLines(text string, first int) string {
+	text = strings.TrimPrefix(strings.TrimPrefix(text, "error converting YAML to JSON: "), "yaml: ")
+	return lineNumber.ReplaceAllStringFunc(text, func(words string) string {
+		n, err := strconv.Atoi(strings.TrimPrefix(words, "line "))
+		if err != nil {
+			return words
+		}
+		return fmt.Sprintf("line %d", n+first-1)
+	})
+}

@@ -1,0 +1,75 @@
+package class
+
+import (
+	"sync"
+	"time"
+
+	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
+)
+
+// How soon a class that is not in order is looked at again: its owner may be
+// at work on it, and what was just made at AWS is usable after some seconds.
+const (
+	retryFirst = 2 * time.Second
+	retryMax   = time.Minute
+)
+
+// record is what is known of one class beside its status. One look at a class
+// is under way at a time, so only the list of records needs a lock.
+type record struct {
+	verdict verdict
+	told    map[string]string // what its users were told last, by condition or field
+
+	generation int64     // that the retries are about
+	retries    int       // looks in a row that found it not in order
+	dueAt      time.Time // no look before, unless the spec changed
+}
+
+// postpone notes a look that found the class not in order, and returns how
+// long to wait: from retryFirst, doubling to retryMax, and from the start again
+// when the spec changed.
+func (k *record) postpone(c *awsv1.EC2NodeClass, now time.Time) time.Duration {
+	if k.generation != c.Generation {
+		k.generation, k.retries = c.Generation, 0
+	}
+	wait := min(retryFirst<<min(k.retries, 10), retryMax)
+	k.retries++
+	k.dueAt = now.Add(wait)
+	return wait
+}
+
+// settle notes a look that found the class in order.
+func (k *record) settle() { k.retries, k.dueAt = 0, time.Time{} }
+
+// left is how long no look is due: events of the class, its own status among
+// them, ask nothing of the cloud.
+func (k *record) left(c *awsv1.EC2NodeClass, now time.Time) time.Duration {
+	if k.retries == 0 || k.generation != c.Generation {
+		return 0
+	}
+	return k.dueAt.Sub(now)
+}
+
+// records is safe for concurrent use. The zero value is ready.
+type records struct {
+	mu  sync.Mutex
+	all map[string]*record // by class
+}
+
+func (r *records) of(class string) *record {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.all == nil {
+		r.all = map[string]*record{}
+	}
+	if r.all[class] == nil {
+		r.all[class] = &record{told: map[string]string{}}
+	}
+	return r.all[class]
+}
+
+func (r *records) forget(class string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.all, class)
+}

@@ -1,0 +1,71 @@
+package class
+
+import (
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
+	"github.com/daemok/daemok/kube/api/condition"
+	"github.com/daemok/daemok/observe"
+)
+
+// quietFor is how long a new class may be without answers before anyone is
+// told: that is how every class begins.
+const quietFor = 10 * time.Second
+
+// tell says what keeps the class from being ready, once per change: a warning
+// event on it and a line in the log.
+func (r *Reconciler) tell(c, before *awsv1.EC2NodeClass) {
+	told := r.records.of(c.Name).told
+	young := r.Now().Sub(c.CreationTimestamp.Time) < quietFor
+	for _, kind := range c.ReadyDependsOn() {
+		is := condition.Get(c, kind)
+		switch {
+		case is == nil || is.Status == metav1.ConditionTrue:
+			delete(told, kind)
+		case kind == awsv1.ClassValidationSucceeded && waits(c), is.Status == metav1.ConditionUnknown && young:
+		default:
+			r.tellOnce(c, told, kind, is)
+		}
+	}
+	if condition.IsTrue(c, awsv1.ClassReady) && !condition.IsTrue(before, awsv1.ClassReady) {
+		r.Log.Info("class is ready", "class", "EC2NodeClass/"+c.Name)
+	}
+}
+
+// waits reports whether the class is judged later, when all of its parts are
+// found: each of those speaks for itself.
+func waits(c *awsv1.EC2NodeClass) bool {
+	judged := condition.Get(c, awsv1.ClassValidationSucceeded)
+	return judged.Reason == awsv1.ReasonDependenciesNotReady &&
+		slices.ContainsFunc(lookedUp, func(kind string) bool { return !condition.IsTrue(c, kind) })
+}
+
+func (r *Reconciler) tellOnce(c *awsv1.EC2NodeClass, told map[string]string, kind string, is *metav1.Condition) {
+	news := string(is.Status) + " " + is.Reason
+	if is.Status == metav1.ConditionFalse {
+		news += " " + is.Message // without an answer the words are others every time
+	}
+	if told[kind] == news {
+		return
+	}
+	told[kind] = news
+	r.Log.Warn("class is not ready", "class", "EC2NodeClass/"+c.Name, "condition", kind, "reason", is.Reason, "message", is.Message)
+	r.publish(c, is.Reason, is.Message)
+}
+
+// warn tells of something doubtful in a field, once until the text changes.
+func (r *Reconciler) warn(c *awsv1.EC2NodeClass, field, text string) {
+	told := r.records.of(c.Name).told
+	if told[field] == text {
+		return
+	}
+	told[field] = text
+	r.publish(c, "SpecWarning", text)
+}
+
+func (r *Reconciler) publish(c *awsv1.EC2NodeClass, reason, text string) {
+	r.Events.Publish(observe.Event{About: c, Key: "EC2NodeClass/" + c.Name, Warning: true, Reason: reason, Message: text})
+}
