@@ -81,7 +81,9 @@ func stripSpec(s *corev1.PodSpec) {
 func stripContainers(list []corev1.Container) []corev1.Container {
 	for i := range list {
 		c := &list[i]
-		list[i] = corev1.Container{Name: c.Name, Ports: c.Ports, Resources: c.Resources, RestartPolicy: c.RestartPolicy}
+		list[i] = corev1.Container{
+			Name: c.Name, Ports: c.Ports, Resources: c.Resources, RestartPolicy: c.RestartPolicy, RestartPolicyRules: c.RestartPolicyRules,
+		}
 	}
 	return list
 }

@@ -74,6 +74,27 @@ func TestClaimCarriesPoolAndDecision(t *testing.T) {
 	}
 }
 
+func TestAClaimGetsItsPoolsGracePeriod(t *testing.T) {
+	tests := map[string]karpv1.Duration{
+		"SC-20 as the pool says": "1h30m",
+		"SC-21 none without one": "",
+	}
+	for name, want := range tests {
+		t.Run(name, func(t *testing.T) {
+			p := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+			p.Spec.Template.Spec.TerminationGracePeriod = want
+			_, l, _ := launchOf(t)
+			c, err := Claim(FromNodePool(p), l, "x7k2p")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := c.Spec.TerminationGracePeriod; got != want {
+				t.Errorf("terminationGracePeriod = %q, want %q", got, want)
+			}
+		})
+	}
+}
+
 func TestClaimRequirementsReadBackAsThePlanHadThem(t *testing.T) {
 	_, l, c := launchOf(t)
 	back, err := Requirements(c.Spec.Requirements)

@@ -92,13 +92,27 @@ func DoNotDisrupt(pod *corev1.Pod, now time.Time) bool {
 	return now.Before(start.Add(length))
 }
 
-// unable says why no machine can be bought for the pod: the one rule that
-// placing does not follow. A machine bought without it might not help.
+// unable says why no machine can be bought for the pod: the rule that placing
+// does not follow. A machine bought without it might not help.
 func unable(spec *corev1.PodSpec) string {
-	if len(spec.ResourceClaims) == 0 {
+	rule := ""
+	switch {
+	case len(spec.ResourceClaims) > 0:
+		rule = "resourceClaims"
+	case spec.HostNetwork && spec.HostUsers != nil && !*spec.HostUsers:
+		rule = "hostNetwork together with hostUsers: false, for which a node must declare the feature UserNamespacesHostNetworkSupport"
+	case slices.ContainsFunc(spec.Containers, restartsAll) || slices.ContainsFunc(spec.InitContainers, restartsAll):
+		rule = "restartPolicyRules with RestartAllContainers, for which a node must declare the feature RestartAllContainersOnContainerExits"
+	default:
 		return ""
 	}
-	return "the pod uses resourceClaims, which this version does not buy machines for yet; it waits for room on nodes that exist"
+	return "the pod uses " + rule + ", which this version does not buy machines for yet; it waits for room on nodes that exist"
+}
+
+func restartsAll(c corev1.Container) bool {
+	return slices.ContainsFunc(c.RestartPolicyRules, func(r corev1.ContainerRestartRule) bool {
+		return r.Action == corev1.ContainerRestartRuleActionRestartAllContainers
+	})
 }
 
 func priority(pod *corev1.Pod) int32 {

@@ -121,12 +121,15 @@ func TestRulesNotFollowedYetAreNamed(t *testing.T) {
 		spec corev1.PodSpec
 		want string
 	}{
-		"an ordinary pod":           {corev1.PodSpec{}, ""},
-		"a resource claim":          {corev1.PodSpec{ResourceClaims: []corev1.PodResourceClaim{{Name: "gpu"}}}, "resourceClaims"},
-		"an unreadable pod spread":  {corev1.PodSpec{TopologySpreadConstraints: []corev1.TopologySpreadConstraint{{LabelSelector: unreadable}}}, "topologySpreadConstraints[0]"},
-		"an unreadable neighbour":   {corev1.PodSpec{Affinity: &corev1.Affinity{PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{LabelSelector: unreadable}}}}}, "labelSelector of pod affinity"},
-		"an unreadable namespace":   {corev1.PodSpec{Affinity: &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{NamespaceSelector: unreadable}}}}}, "namespaceSelector of pod affinity"},
-		"SC-157 affinity of nobody": {corev1.PodSpec{Affinity: &corev1.Affinity{PodAffinity: &corev1.PodAffinity{}, PodAntiAffinity: &corev1.PodAntiAffinity{}, NodeAffinity: &corev1.NodeAffinity{}}}, ""},
+		"an ordinary pod":               {corev1.PodSpec{}, ""},
+		"a resource claim":              {corev1.PodSpec{ResourceClaims: []corev1.PodResourceClaim{{Name: "gpu"}}}, "resourceClaims"},
+		"a feature of some nodes":       {corev1.PodSpec{HostNetwork: true, HostUsers: new(false)}, "UserNamespacesHostNetworkSupport"},
+		"another feature of some nodes": {corev1.PodSpec{InitContainers: []corev1.Container{{RestartPolicyRules: []corev1.ContainerRestartRule{{Action: corev1.ContainerRestartRuleActionRestartAllContainers}}}}}, "RestartAllContainers"},
+		"the host's network alone":      {corev1.PodSpec{HostNetwork: true, HostUsers: new(true)}, ""},
+		"an unreadable pod spread":      {corev1.PodSpec{TopologySpreadConstraints: []corev1.TopologySpreadConstraint{{LabelSelector: unreadable}}}, "topologySpreadConstraints[0]"},
+		"an unreadable neighbour":       {corev1.PodSpec{Affinity: &corev1.Affinity{PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{LabelSelector: unreadable}}}}}, "labelSelector of pod affinity"},
+		"an unreadable namespace":       {corev1.PodSpec{Affinity: &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{NamespaceSelector: unreadable}}}}}, "namespaceSelector of pod affinity"},
+		"SC-157 affinity of nobody":     {corev1.PodSpec{Affinity: &corev1.Affinity{PodAffinity: &corev1.PodAffinity{}, PodAntiAffinity: &corev1.PodAntiAffinity{}, NodeAffinity: &corev1.NodeAffinity{}}}, ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

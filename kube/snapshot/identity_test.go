@@ -1,0 +1,18 @@
+package snapshot
+
+import "testing"
+
+// SC-10: a node whose machine nobody named yet holds nothing up: it is a
+// node, and counts as nobody's.
+func TestANodeWithoutAMachinesIdentityIsANode(t *testing.T) {
+	k := newKeeper()
+	k.PoolSeen(pool("default"))
+	stranger := node("n")
+	stranger.Spec.ProviderID = ""
+	k.NodeSeen(stranger)
+	k.PodSeen(pod("bound", "1", "n"), false)
+	s := k.Snapshot()
+	if len(s.Nodes) != 1 || s.Nodes[0].Claim != "" || len(s.Nodes[0].Pods) != 1 {
+		t.Errorf("nodes = %+v, want one that is not ours, with its pod", s.Nodes)
+	}
+}
