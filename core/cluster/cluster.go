@@ -50,6 +50,7 @@ type Kind struct {
 	Labels      constraint.Labels
 	Capacity    quantity.Resources
 	Allocatable quantity.Resources // for pods, after the system's own share
+	Sustained   quantity.MilliCPU  // cpu that machines of the kind can use for ever at their price; 0: all of it
 	Attachable  []Attachable       // how many volumes machines of the kind take, before they say so themselves; sorted by driver
 	Offers      []Offer            // sorted by zone, option
 }

@@ -19,6 +19,7 @@ type buyer struct {
 	within    bitset.Set      // the options that the pool's limits still allow
 	limits    *limits         // nil where the pool has none
 	free      [][]int64       // for pods, by kind; nil where daemon pods alone are too much
+	whole     [][]int64       // likewise, with cpu beyond what a kind can use for ever; nil: the same
 	cost      []float64       // by option: what counts when options are compared, see costs
 	yield     []float64       // by option: worth of what it holds per cost, at most about 1
 	byYield   []int           // options by falling yield
@@ -55,6 +56,7 @@ func newBuyer(p *fit.Pool, d dims) *buyer {
 			b.free[k] = d.vector(p.Kinds[k].Free, p.Catalogue.Kinds[k].Attachable)
 		}
 	}
+	b.calm()
 	for i, o := range p.Options {
 		if b.free[o.Kind] == nil {
 			b.available.Remove(i)
@@ -63,6 +65,32 @@ func newBuyer(p *fit.Pool, d dims) *buyer {
 	b.limits = newLimits(p.Pool)
 	b.narrow()
 	return b
+}
+
+// calm takes off the cpu that a kind can use for a while only: pods ask for
+// what they use all the time, and beyond it such machines are throttled or
+// billed for more than their price.
+func (b *buyer) calm() {
+	for k := range b.free {
+		kind := &b.Catalogue.Kinds[k]
+		if b.free[k] == nil || kind.Sustained == 0 || kind.Sustained >= kind.Capacity.CPU {
+			continue
+		}
+		if b.whole == nil {
+			b.whole = slices.Clone(b.free)
+		}
+		b.free[k] = slices.Clone(b.free[k])
+		b.free[k][dimCPU] -= int64(kind.Capacity.CPU - kind.Sustained)
+	}
+}
+
+// unleash gives that cpu back, because some pods can have no other machine.
+func (b *buyer) unleash() bool {
+	if b.whole == nil {
+		return false
+	}
+	b.free, b.whole = b.whole, nil
+	return true
 }
 
 // narrow keeps the options that the limits allow one more machine of.
@@ -168,6 +196,9 @@ func (b *buyer) newAsk(g *group) *ask {
 	slices.SortStableFunc(out.ways, func(x, y way) int { return cmp.Compare(x.first, y.first) })
 	if len(out.ways) == 0 && why.OK() {
 		out.why = b.OnNew(g.shape)
+		if out.why.OK() && b.unleash() {
+			return b.newAsk(g)
+		}
 	}
 	b.rate(out)
 	return out

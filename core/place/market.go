@@ -37,8 +37,12 @@ func (m *market) first(g *group, sold bool) (cost float64, tier int, ok bool) {
 		if sold {
 			from = s.b.available
 		}
+		free := s.b.free
+		if s.b.whole != nil {
+			free = s.b.whole
+		}
 		for i := s.options.Next(0); i >= 0; i = s.options.Next(i + 1) {
-			if !from.Has(i) || !fits(s.b.free[s.b.Options[i].Kind], g.need) {
+			if !from.Has(i) || !fits(free[s.b.Options[i].Kind], g.need) {
 				continue
 			}
 			if c := costOf(s.b.Offer(s.b.Options[i])); !ok || c < cost {

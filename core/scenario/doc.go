@@ -37,6 +37,7 @@
 //	catalogue c1 7                          name within the text, revision
 //	kind m5.large cpu=2 memory=8Gi pods=29  capacity
 //	  allocatable cpu=1930m memory=7Gi pods=29
+//	  sustained 200m                        cpu it can use for ever at its price
 //	  attachable ebs.csi.aws.com=25         volumes it takes; a node and a machine say so too
 //	  labels kubernetes.io/arch=amd64 ...
 //	  offer us-west-2a on-demand 0.096      or unpriced; then unavailable if it is sold out

@@ -49,6 +49,15 @@ func (p *parser) kind(w []string) error {
 	return nil
 }
 
+func (p *parser) sustained(w []string) (err error) {
+	k := p.parent.kind
+	if k == nil || len(w) != 1 {
+		return fmt.Errorf("want an amount of cpu below a kind")
+	}
+	k.Sustained, err = quantity.ParseCPU(w[0])
+	return err
+}
+
 func (p *parser) offer(w []string) error {
 	k := p.parent.kind
 	if k == nil || len(w) < 3 {

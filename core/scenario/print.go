@@ -150,6 +150,9 @@ func (p *printer) catalogue(c *cluster.Catalogue) {
 		if !k.Allocatable.Equal(k.Capacity) {
 			p.line(1, append([]string{"allocatable"}, amounts(k.Allocatable)...)...)
 		}
+		if k.Sustained != 0 {
+			p.line(1, "sustained", k.Sustained.String())
+		}
 		p.attachable(k.Attachable)
 		p.labels(1, k.Labels, kindLabels(k))
 		for j := range k.Offers {
