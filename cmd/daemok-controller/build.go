@@ -168,6 +168,9 @@ func (o options) policy() (p decide.Policy) {
 	if o.minValuesPolicy == "BestEffort" {
 		p.MinValues = place.BestEffort
 	}
+	if o.preferencePolicy == "Ignore" {
+		p.Preferences = place.Ignore
+	}
 	return p
 }
 
