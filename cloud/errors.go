@@ -9,11 +9,14 @@ import (
 // answer: buy something else, or wait. The provider remembers the offers for
 // a while, so the next catalogue shows them as not available.
 type NoCapacityError struct {
-	Offers []OfferChoice // those that were short, in the order asked
+	Offers []OfferChoice // those that were short, in the order asked; none: nothing suitable was left to ask for
 	Cause  string        // the cloud's own words
 }
 
 func (e *NoCapacityError) Error() string {
+	if len(e.Offers) == 0 {
+		return "no capacity: " + e.Cause
+	}
 	names := make([]string, 0, 3)
 	for i, o := range e.Offers {
 		if i == 3 {

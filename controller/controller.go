@@ -115,7 +115,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	launcher := p.launcher(requests)
 	health := &pool.Health{}
 	claims := &claim.Reconciler{
-		Store: p.Store, Launcher: launcher, Machines: p.Machines(claimsName), Events: p.Events, Metrics: p.Metrics, Now: p.Now,
+		Store: p.Store, Launcher: launcher, Machines: p.Machines(claimsName), Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now,
 		Health: func(c *karpv1.NodeClaim, registered bool) { health.Note(c.Labels[api.LabelNodePool], registered) },
 	}
 	collector := &collect.Collector{
@@ -140,9 +140,9 @@ const lostEvery = 20 * time.Second
 
 func (p Parts) launcher(requests *claim.Requests) *claim.Launcher {
 	return (&claim.Launcher{
-		Store: p.Store, Live: p.Live, Machines: p.Machines(claimsName), Requests: requests, Now: p.Now, CallFor: p.CallFor,
+		Store: p.Store, Live: p.Live, Machines: p.Machines(claimsName), Requests: requests, Log: p.Log, Now: p.Now, CallFor: p.CallFor,
 		Outcome: &claim.Outcomes{
-			Store: p.Store, Classes: p.Classes, Catalog: p.Catalog, Events: p.Events, Metrics: p.Metrics, Now: p.Now,
+			Store: p.Store, Classes: p.Classes, Catalog: p.Catalog, Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now,
 		},
 	}).Open()
 }

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"cmp"
 	"strings"
 	"sync"
 	"time"
@@ -12,12 +13,15 @@ import (
 
 // Event is one message to the users of an object. DedupeFor is how long an
 // equal message about the same object is not repeated; 0 means two minutes.
+// Messages are equal that have the same Topic or, where that is empty, the same
+// text.
 type Event struct {
 	About     runtime.Object
 	Key       string // identity of About: kind, namespace, name
 	Warning   bool
 	Reason    string
 	Message   string
+	Topic     string
 	DedupeFor time.Duration
 }
 
@@ -52,7 +56,7 @@ func (e *Events) Publish(ev Event) {
 }
 
 func (e *Events) fresh(ev Event) bool {
-	now, key := e.Now(), ev.Key+"|"+ev.Reason+"|"+ev.Message
+	now, key := e.Now(), ev.Key+"|"+ev.Reason+"|"+cmp.Or(ev.Topic, ev.Message)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if now.Before(e.sent[key]) {

@@ -40,7 +40,7 @@ func (l *Launcher) batches(ctx context.Context, names []string) []*batch {
 		}
 		key, b, err := l.groupOf(ctx, c)
 		if err != nil {
-			giveUp(ctx, l.Outcome, []*karpv1.NodeClaim{c}, err)
+			giveUp(ctx, l.Outcome, l.Log, []*karpv1.NodeClaim{c}, err)
 			l.queue.release(name)
 			continue
 		}

@@ -2,6 +2,7 @@ package claim
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -25,6 +26,7 @@ type Launcher struct {
 	Requests requests
 	Machines cloud.Machines
 	Outcome  outcomes
+	Log      *slog.Logger
 	Now      func() time.Time
 	CallFor  time.Duration // longest time one purchase may take
 
@@ -44,6 +46,7 @@ type outcomes interface {
 	Bought(ctx context.Context, c *karpv1.NodeClaim, m cloud.Machine) error
 	NotToBeHad(ctx context.Context, c *karpv1.NodeClaim, why error) error // the claim goes; a new plan follows
 	Failed(ctx context.Context, c *karpv1.NodeClaim, why error) error     // said in its condition; tried again
+	Short(c *karpv1.NodeClaim, why error)                                 // said on its pool; something else is tried
 }
 
 // Open makes the launcher ready for Add and Run, and returns it.
@@ -75,7 +78,7 @@ func (l *Launcher) Run(ctx context.Context) error {
 
 func (l *Launcher) purchase(b *batch, t turn) *purchase {
 	return &purchase{
-		batch: b, requests: l.Requests, machines: l.Machines, outcome: l.Outcome, now: l.Now, callFor: l.CallFor,
+		batch: b, requests: l.Requests, machines: l.Machines, outcome: l.Outcome, log: l.Log, now: l.Now, callFor: l.CallFor,
 		marker: marker{l.Store, l.Live},
 		desk:   desk{live: l.Live, machines: l.Machines, outcome: l.Outcome, turn: t},
 	}

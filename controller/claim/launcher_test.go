@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -128,6 +129,9 @@ func (b book) NotToBeHad(ctx context.Context, c *karpv1.NodeClaim, _ error) erro
 	return b.store.Delete(ctx, c)
 }
 func (b book) Failed(context.Context, *karpv1.NodeClaim, error) error { return nil }
+func (b book) Short(*karpv1.NodeClaim, error)                         {}
+
+var unheard = slog.New(slog.DiscardHandler)
 
 func storeWith(claims ...string) client.Client {
 	s := runtime.NewScheme()
@@ -144,7 +148,7 @@ func launch(t *testing.T, store client.Client, s *shop, crash func(string) bool,
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	l := (&Launcher{
-		Store: store, Live: store, Requests: s, Machines: s, Outcome: book{store, crash}, Now: time.Now, CallFor: 20 * time.Second,
+		Store: store, Live: store, Requests: s, Machines: s, Outcome: book{store, crash}, Log: unheard, Now: time.Now, CallFor: 20 * time.Second,
 	}).Open()
 	var list karpv1.NodeClaimList
 	if err := store.List(ctx, &list); err != nil {

@@ -67,7 +67,7 @@ func TestABatchWhoseClaimsWentEnds(t *testing.T) {
 		s.before = func(cloud.LaunchRequest) error { return errors.New("no route to host") }
 		ctx, cancel := context.WithCancel(t.Context())
 		l := (&Launcher{
-			Store: store, Live: store, Requests: s, Machines: s, Outcome: book{store: store}, Now: time.Now, CallFor: 20 * time.Second,
+			Store: store, Live: store, Requests: s, Machines: s, Outcome: book{store: store}, Log: unheard, Now: time.Now, CallFor: 20 * time.Second,
 		}).Open()
 		l.Add("a")
 		l.Add("b")

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
+	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -33,6 +36,7 @@ type Outcomes struct {
 	Catalog cloud.Catalog
 	Events  publisher
 	Metrics *observe.Metrics
+	Log     *slog.Logger
 	Now     func() time.Time
 }
 
@@ -69,7 +73,17 @@ func (o *Outcomes) Bought(ctx context.Context, c *karpv1.NodeClaim, m cloud.Mach
 	if err := o.Store.Status().Patch(ctx, c, client.MergeFrom(before)); err != nil {
 		return fmt.Errorf("write machine %s on claim %s: %w", m.ID, c.Name, err)
 	}
+	o.Log.Info("bought a machine", "claim", c.Name, "pool", c.Labels[api.LabelNodePool], "machine", m.ID, "type", m.Kind,
+		"zone", m.Zone, "option", string(m.Option), "price", priceOf(offer))
 	return nil
+}
+
+// priceOf is what an hour costs, in words.
+func priceOf(o cluster.Offer) string {
+	if !o.Priced {
+		return "unknown"
+	}
+	return o.Price.String()
 }
 
 // launchLabels are the claim's own labels and, under keys it does not have,
@@ -110,11 +124,49 @@ func (o *Outcomes) NotToBeHad(ctx context.Context, c *karpv1.NodeClaim, why erro
 	}
 	o.Events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Warning: true, Reason: reason,
 		Message: fmt.Sprintf("NodeClaim %s: %v", c.Name, why)})
+	o.Short(c, why)
 	if err := o.Store.Delete(ctx, c, client.Preconditions{UID: ptr(c.UID)}); err != nil {
 		return fmt.Errorf("delete claim %s, for which there is no machine: %w", c.Name, err)
 	}
 	countDisrupted(o.Metrics, c, label)
 	return nil
+}
+
+// shortFor is how long a pool's users are not told again of a shortage.
+const shortFor = 10 * time.Minute
+
+// Short tells the users of the claim's pool that machines for it are short;
+// anything else it keeps to itself.
+func (o *Outcomes) Short(c *karpv1.NodeClaim, why error) {
+	short, isShort := errors.AsType[*cloud.NoCapacityError](why)
+	pool := c.Labels[api.LabelNodePool]
+	if !isShort || pool == "" {
+		return
+	}
+	about := &karpv1.NodePool{
+		TypeMeta:   metav1.TypeMeta{APIVersion: karpv1.GroupVersion.String(), Kind: "NodePool"},
+		ObjectMeta: metav1.ObjectMeta{Name: pool},
+	}
+	for _, owner := range c.OwnerReferences {
+		if owner.Kind == "NodePool" && owner.Name == pool {
+			about.UID = owner.UID
+		}
+	}
+	o.Events.Publish(observe.Event{About: about, Key: "NodePool/" + pool, Warning: true, Reason: "InsufficientCapacityError",
+		Message: fmt.Sprintf("NodeClaim %s: %v; what else the pool allows is tried", c.Name, short), Topic: "shortage", DedupeFor: shortFor})
+}
+
+// inWords is the error's text without the reason that a condition and an
+// event show before it anyway, and not too long for either.
+func inWords(why error) string {
+	text := why.Error()
+	if refused, ok := errors.AsType[*cloud.RefusedError](why); ok {
+		text = strings.Replace(text, refused.Error(), refused.Cause, 1)
+	}
+	if len(text) > messageMax {
+		text = strings.ToValidUTF8(text[:messageMax], "")
+	}
+	return text
 }
 
 // Failed writes the obstacle in the claim's condition; the purchase is tried
@@ -125,10 +177,7 @@ func (o *Outcomes) Failed(ctx context.Context, c *karpv1.NodeClaim, why error) e
 	if errors.As(why, &refused) {
 		reason = refused.Reason
 	}
-	text := why.Error()
-	if len(text) > messageMax {
-		text = text[:messageMax]
-	}
+	text := inWords(why)
 	before := c.DeepCopy()
 	if !condition.SetUnknown(c, karpv1.ClaimLaunched, reason, text, o.Now()) {
 		return nil

@@ -3,11 +3,13 @@ package claim
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
@@ -23,6 +25,7 @@ type purchase struct {
 	requests requests
 	machines cloud.Machines
 	outcome  outcomes
+	log      *slog.Logger
 	now      func() time.Time
 	callFor  time.Duration
 	marker   marker
@@ -90,11 +93,13 @@ func (p *purchase) conclude(ctx context.Context, bought []cloud.Machine, err err
 	if len(p.claims) == 0 {
 		return true, true
 	}
+	p.tell(ctx, err)
 	var short *cloud.NoCapacityError
 	var mismatch *cloud.TokenMismatchError
 	var refused *cloud.RefusedError
 	switch {
 	case errors.As(err, &short):
+		p.outcome.Short(p.claims[0], err)
 		return !p.another(ctx), true
 	case errors.As(err, &mismatch):
 		if !p.settle(ctx) {
@@ -110,6 +115,19 @@ func (p *purchase) conclude(ctx context.Context, bought []cloud.Machine, err err
 	}
 	p.fail(ctx, err) // outcome unknown or throttled: the same again
 	return false, false
+}
+
+// tell writes one line on a purchase that did not bring all it should.
+func (p *purchase) tell(ctx context.Context, why error) {
+	if ctx.Err() != nil {
+		return
+	}
+	text := "fewer machines came than were asked for"
+	if why != nil {
+		text = why.Error()
+	}
+	p.log.Warn("could not buy machines", "claims", len(p.claims), "claim", p.claims[0].Name, "pool", p.claims[0].Labels[api.LabelNodePool],
+		"attempt", p.attempt.String(), "error", text)
 }
 
 // settle waits until machines of an attempt that did arrive must be visible,
@@ -137,7 +155,7 @@ func (p *purchase) another(ctx context.Context) bool {
 func (p *purchase) renew(ctx context.Context) bool {
 	r, err := p.requests.For(ctx, p.claims[0])
 	if err != nil {
-		if !giveUp(ctx, p.outcome, p.claims, err) {
+		if !giveUp(ctx, p.outcome, p.log, p.claims, err) {
 			return false
 		}
 		p.claims = nil
@@ -155,8 +173,12 @@ func (p *purchase) fail(ctx context.Context, why error) {
 
 // giveUp drops claims for which nothing can be bought, and notes any other
 // obstacle on them. It reports whether the claims are settled.
-func giveUp(ctx context.Context, say outcomes, claims []*karpv1.NodeClaim, why error) bool {
+func giveUp(ctx context.Context, say outcomes, log *slog.Logger, claims []*karpv1.NodeClaim, why error) bool {
 	settled := hopeless(why)
+	if ctx.Err() == nil {
+		log.Warn("found nothing to buy", "claims", len(claims), "claim", claims[0].Name, "pool", claims[0].Labels[api.LabelNodePool],
+			"given up", settled, "error", why.Error())
+	}
 	for _, c := range claims {
 		write := say.Failed
 		if settled {

@@ -9,6 +9,7 @@ package claim
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -44,6 +45,7 @@ type Reconciler struct {
 	Machines cloud.Machines
 	Events   publisher
 	Metrics  *observe.Metrics
+	Log      *slog.Logger
 	Health   func(c *karpv1.NodeClaim, registered bool) // told how each registration ended
 	Now      func() time.Time
 }
@@ -124,6 +126,9 @@ func (r *Reconciler) follow(ctx context.Context, c *karpv1.NodeClaim) (time.Dura
 	if condition.IsTrue(c, karpv1.ClaimRegistered) && !condition.IsTrue(before, karpv1.ClaimRegistered) {
 		r.hasJoined(c)
 	}
+	if condition.IsTrue(c, karpv1.ClaimInitialized) && !condition.IsTrue(before, karpv1.ClaimInitialized) {
+		r.Log.Info("node is ready for pods", "claim", c.Name, "node", c.Status.NodeName, "after", r.age(c))
+	}
 	return r.patience(ctx, c)
 }
 
@@ -135,10 +140,17 @@ func (r *Reconciler) writeStatus(ctx context.Context, c, before *karpv1.NodeClai
 
 // hasJoined tells of a registration, once it is written.
 func (r *Reconciler) hasJoined(c *karpv1.NodeClaim) {
+	r.Log.Info("node has joined", "claim", c.Name, "node", c.Status.NodeName, "machine", c.Status.ProviderID,
+		"type", c.Labels[api.LabelInstanceType], "after", r.age(c))
 	r.Metrics.NodesCreated.WithLabelValues(c.Labels[api.LabelNodePool], c.Labels[api.LabelZone]).Inc()
 	if r.Health != nil {
 		r.Health(c, true)
 	}
+}
+
+// age is how long ago the claim was made, in words.
+func (r *Reconciler) age(c *karpv1.NodeClaim) string {
+	return r.Now().Sub(c.CreationTimestamp.Time).Round(time.Second).String()
 }
 
 // patience gives up a machine whose node does not come.
@@ -165,6 +177,7 @@ func (r *Reconciler) patience(ctx context.Context, c *karpv1.NodeClaim) (time.Du
 
 func (r *Reconciler) giveUp(ctx context.Context, c *karpv1.NodeClaim, label, reason, text string) error {
 	r.Events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Warning: true, Reason: reason, Message: text})
+	r.Log.Warn("gave a claim up", "claim", c.Name, "pool", c.Labels[api.LabelNodePool], "reason", reason, "message", text)
 	if err := r.Store.Delete(ctx, c, client.Preconditions{UID: ptr(c.UID)}); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("give up claim %s (%s): %w", c.Name, reason, err)
 	}

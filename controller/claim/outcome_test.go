@@ -1,0 +1,139 @@
+package claim
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/condition"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/observe"
+)
+
+// heard collects events.
+type heard []observe.Event
+
+func (h *heard) Publish(e observe.Event) { *h = append(*h, e) }
+
+// stock is a catalogue of one kind and the class that offers it.
+type stock struct{}
+
+func (stock) Kinds(context.Context, cloud.Class) (*cluster.Catalogue, error) {
+	offer := cluster.Offer{Zone: "a", Option: cluster.Spot, Price: 40_000, Priced: true}
+	return &cluster.Catalogue{Kinds: []cluster.Kind{{Name: "m5.large", Offers: []cluster.Offer{offer}}}}, nil
+}
+
+func (stock) Class(context.Context, karpv1.NodeClassReference) (Class, error) { return Class{}, nil }
+func (stock) Known(context.Context, karpv1.NodeClassReference) (Class, error) { return Class{}, nil }
+
+// outcomesFor is what writes outcomes on the claim named a, of the pool
+// default.
+func outcomesFor(t *testing.T) (o *Outcomes, c *karpv1.NodeClaim, events *heard, lines *bytes.Buffer) {
+	t.Helper()
+	store := storeWith("a")
+	c, events, lines = &karpv1.NodeClaim{}, &heard{}, &bytes.Buffer{}
+	if err := store.Get(t.Context(), client.ObjectKey{Name: "a"}, c); err != nil {
+		t.Fatal(err)
+	}
+	c.Labels = map[string]string{api.LabelNodePool: "default"}
+	if err := store.Update(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	o = &Outcomes{
+		Store: store, Classes: stock{}, Catalog: stock{}, Events: events, Log: slog.New(slog.NewTextHandler(lines, nil)),
+		Metrics: observe.NewMetrics(prometheus.NewRegistry(), "", "", "", ""), Now: func() time.Time { return time.Unix(0, 0) },
+	}
+	return o, c, events, lines
+}
+
+func TestTheMachineThatWasBoughtIsInTheLog(t *testing.T) {
+	o, c, _, lines := outcomesFor(t)
+	if err := o.Bought(t.Context(), c, cloud.Machine{ID: "i-1", ProviderID: "aws:///a/i-1", Kind: "m5.large", Zone: "a", Option: cluster.Spot}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"level=INFO", "claim=a", "pool=default", "machine=i-1", "type=m5.large", "zone=a", "option=spot", "price=$0.04"} {
+		if !strings.Contains(lines.String(), want) {
+			t.Errorf("the log says\n%swant %q in it", lines, want)
+		}
+	}
+}
+
+// Each purchase that failed is one line, however many claims it was for.
+func TestAPurchaseThatFailedIsInTheLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, lines := newShop(), &bytes.Buffer{}
+		s.before = func(cloud.LaunchRequest) error { return errors.New("no route to host") }
+		store := storeWith("a", "b")
+		l := (&Launcher{
+			Store: store, Live: store, Requests: s, Machines: s, Outcome: book{store: store},
+			Log: slog.New(slog.NewTextHandler(lines, nil)), Now: time.Now, CallFor: time.Second,
+		}).Open()
+		l.Add("a")
+		l.Add("b")
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		_ = l.Run(ctx)
+		if got := strings.Count(lines.String(), "level=WARN"); got != len(s.requests) || !strings.Contains(lines.String(), "claims=2") {
+			t.Errorf("%d lines for %d purchases:\n%s", got, len(s.requests), lines)
+		}
+	})
+}
+
+func TestAShortageIsToldToThePool(t *testing.T) {
+	o, c, events, _ := outcomesFor(t)
+	if err := o.NotToBeHad(t.Context(), c, &cloud.NoCapacityError{Cause: "nothing fits"}); err != nil {
+		t.Fatal(err)
+	}
+	got := []string{}
+	for _, e := range *events {
+		got = append(got, e.Key+" "+e.Reason+" "+e.Message)
+	}
+	want := []string{
+		"NodeClaim/a InsufficientCapacityError NodeClaim a: no capacity: nothing fits",
+		"NodePool/default InsufficientCapacityError NodeClaim a: no capacity: nothing fits; what else the pool allows is tried",
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("events\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	*events = nil
+	o.Short(c, &NotReadyError{ClassID: "EC2NodeClass/default", Why: "no subnets"})
+	if len(*events) > 0 {
+		t.Errorf("a class that is not ready is told as a shortage: %+v", *events)
+	}
+}
+
+// The reason stands before the message wherever users read it.
+func TestAReasonIsNotSaidTwice(t *testing.T) {
+	tests := map[string]struct {
+		err          error
+		reason, want string
+	}{
+		"a refusal":         {&cloud.RefusedError{Reason: "LaunchFailed", Cause: "spec.userData: line 1"}, "LaunchFailed", "spec.userData: line 1"},
+		"a refusal wrapped": {fmt.Errorf("buy: %w", &cloud.RefusedError{Reason: "InvalidAMIID", Cause: "ami-1"}), "InvalidAMIID", "buy: ami-1"},
+		"no answer":         {errors.New("connection reset"), "LaunchFailed", "connection reset"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			o, c, events, _ := outcomesFor(t)
+			if err := o.Failed(t.Context(), c, tt.err); err != nil {
+				t.Fatal(err)
+			}
+			is := condition.Get(c, karpv1.ClaimLaunched)
+			if is.Reason != tt.reason || is.Message != tt.want || (*events)[0].Message != tt.want {
+				t.Errorf("condition %s, event %q; want %s: %s", condition.Describe(is), (*events)[0].Message, tt.reason, tt.want)
+			}
+		})
+	}
+}
