@@ -261,13 +261,14 @@ func blend(demand []float64, columns []bound.Column) []float64 {
 	return sum
 }
 
-// columns lists what can be bought at known prices, each kind once a pool, at
-// its best price.
+// columns lists what can be bought at known prices for pods that are left,
+// each kind once a pool, at its best price. What no pod can use has no say.
 func (r *run) columns() []bound.Column {
 	var out []bound.Column
 	for _, b := range r.buyers {
 		seen := make([]bool, len(b.free))
-		for i := b.available.Next(0); i >= 0; i = b.available.Next(i + 1) {
+		useful := r.useful(b)
+		for i := useful.Next(0); i >= 0; i = useful.Next(i + 1) {
 			o := b.Options[i]
 			if offer := b.Offer(o); seen[o.Kind] || !offer.Priced || offer.Option == cluster.Reserved {
 				continue
@@ -276,6 +277,21 @@ func (r *run) columns() []bound.Column {
 			out = append(out, bound.Column{Price: float64(b.Offer(o).Price), Has: positive(b.free[o.Kind])})
 		}
 	}
+	return out
+}
+
+// useful returns the options that can be had for some pod that is left.
+func (r *run) useful(b *buyer) bitset.Set {
+	out := bitset.New(len(b.Options))
+	for _, g := range r.groups {
+		if g.left() == 0 {
+			continue
+		}
+		for _, w := range b.ask(g, len(r.groups)).ways {
+			out.Or(w.options)
+		}
+	}
+	out.And(b.available)
 	return out
 }
 
