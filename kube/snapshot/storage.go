@@ -178,7 +178,8 @@ func (k *Keeper) StorageClassGone(name string) {
 func (k *Keeper) classesChanged() {
 	used := false
 	for claim := range k.subjects.claimUsers {
-		if c := k.storage.Claims[claim]; c == nil || !metav1.HasAnnotation(c.ObjectMeta, volume.AnnBindCompleted) {
+		c := k.storage.Claims[claim]
+		if c == nil || !metav1.HasAnnotation(c.ObjectMeta, volume.AnnBindCompleted) || k.storage.Volumes[c.Spec.VolumeName] == nil {
 			used = k.subjects.claimChanged(claim) || used
 		}
 	}

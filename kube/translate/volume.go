@@ -84,14 +84,14 @@ func inlineDriver(v *corev1.Volume) string {
 func (s *Storage) AddVolumes(shape *cluster.Shape, uses []VolumeUse) {
 	for _, use := range uses {
 		v, why := s.look(use)
+		if v.out.Driver != "" || v.out.Exclusive {
+			shape.Volumes = append(shape.Volumes, v.out) // a pod that runs holds it, usable for others or not
+		}
 		if why != "" {
 			if shape.Unable == "" {
 				shape.Unable = why
 			}
 			continue
-		}
-		if v.out.Driver != "" || v.out.Exclusive {
-			shape.Volumes = append(shape.Volumes, v.out)
 		}
 		terms, ok := both(shape.VolumeTerms, v.terms)
 		if !ok && shape.Unable == "" {
@@ -132,7 +132,8 @@ type looked struct {
 	terms []constraint.Requirements
 }
 
-// look finds out about one volume; why is set where no pod can have it.
+// look finds out about one volume; why is set where no further pod can have
+// it.
 func (s *Storage) look(use VolumeUse) (v looked, why string) {
 	if use.Claim.Name == "" {
 		return looked{out: cluster.Volume{Driver: use.Driver}}, ""
@@ -140,14 +141,18 @@ func (s *Storage) look(use VolumeUse) (v looked, why string) {
 	claim := s.Claims[use.Claim]
 	if claim == nil && use.Template != nil {
 		claim = &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: use.Claim.Namespace, Name: use.Claim.Name}, Spec: *use.Template}
-	} else if why := unusable(claim, use); why != "" {
-		return looked{}, why
+	} else {
+		why = unusable(claim, use)
 	}
 	switch {
+	case claim == nil:
+		return looked{}, why
+	case why != "":
+		v = s.held(claim)
 	case claim.Spec.VolumeName == "":
 		v, why = s.unbound(claim)
 	case !metav1.HasAnnotation(claim.ObjectMeta, volume.AnnBindCompleted):
-		return looked{}, fmt.Sprintf("volume claim %s asks for volume %s and is not bound to it yet; see the events of the claim if it stays so", use.Claim, claim.Spec.VolumeName)
+		v, why = s.held(claim), fmt.Sprintf("volume claim %s asks for volume %s and is not bound to it yet; see the events of the claim if it stays so", use.Claim, claim.Spec.VolumeName)
 	default:
 		v, why = s.bound(claim)
 	}
@@ -182,7 +187,7 @@ func controlledBy(claim *corev1.PersistentVolumeClaim, pod types.UID) bool {
 func (s *Storage) bound(claim *corev1.PersistentVolumeClaim) (looked, string) {
 	pv := s.Volumes[claim.Spec.VolumeName]
 	if pv == nil {
-		return looked{}, fmt.Sprintf("volume %s of claim %s/%s does not exist; restore it, or create the claim anew", claim.Spec.VolumeName, claim.Namespace, claim.Name)
+		return s.held(claim), fmt.Sprintf("volume %s of claim %s/%s does not exist; restore it, or create the claim anew", claim.Spec.VolumeName, claim.Namespace, claim.Name)
 	}
 	pv = inCSI(pv)
 	v := looked{terms: places(pv)}
@@ -190,6 +195,21 @@ func (s *Storage) bound(claim *corev1.PersistentVolumeClaim) (looked, string) {
 		v.out.Driver = pv.Spec.CSI.Driver
 	}
 	return v, ""
+}
+
+// held is what a claim that no further pod can use counts for where a pod runs
+// with it. Where the volume is not there, its class tells the driver.
+func (s *Storage) held(claim *corev1.PersistentVolumeClaim) (v looked) {
+	if pv := s.Volumes[claim.Spec.VolumeName]; pv != nil {
+		if pv = inCSI(pv); pv.Spec.CSI != nil {
+			v.out.Driver = pv.Spec.CSI.Driver
+		}
+		return v
+	}
+	if class := s.Classes[s.classOf(claim)]; class != nil && !MadeByHand(class) {
+		v.out.Driver = csiName(class.Provisioner)
+	}
+	return v
 }
 
 // inCSI is a volume as its CSI driver sees it, where it is written in the way

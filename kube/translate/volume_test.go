@@ -154,7 +154,7 @@ func TestVolumes(t *testing.T) {
 		"SC-184 an ephemeral volume": {store(claim("web-0-scratch", of("zonal"), bound("pv"), func(c *corev1.PersistentVolumeClaim) {
 			c.OwnerReferences = []metav1.OwnerReference{{UID: "uid-web-0", Controller: new(true)}}
 		}), pv("pv", csi, []string{"b"})), holding(ephemeral), zone("b"), "[{ebs.csi.aws.com  false}]", ""},
-		"an ephemeral volume whose claim is another's": {store(claim("web-0-scratch", of("zonal"))), holding(ephemeral), "", "[]", "was not made for it"},
+		"an ephemeral volume whose claim is another's": {store(claim("web-0-scratch", of("zonal"))), holding(ephemeral), "", "[{ebs.csi.aws.com  false}]", "was not made for it"},
 		"SC-185 the zone of a bound volume":            {store(claim("data", bound("pv")), pv("pv", csi, []string{"a"})), uses("data"), zone("a"), "[{ebs.csi.aws.com  false}]", ""},
 		"SC-186 several zones of a bound volume":       {store(claim("data", bound("pv")), pv("pv", csi, []string{"a", "c"})), uses("data"), zone("a,c"), "[{ebs.csi.aws.com  false}]", ""},
 		"zones in the labels of a volume": {store(claim("data", bound("pv")), pv("pv", csi, nil, func(v *corev1.PersistentVolume) {
@@ -177,11 +177,11 @@ func TestVolumes(t *testing.T) {
 		"SC-192 a class beats the default":                            {store(claim("data", of("waits")), newest("zonal", 200)), uses("data"), "", "[{ebs.csi.aws.com  false}]", ""},
 		"no default class":                                            {store(claim("data")), uses("data"), "", "[]", "mark one as the default"},
 		"SC-194 a class that does not wait":                           {store(claim("data", of("atonce"))), uses("data"), "", "[]", "default/data is not bound yet, and its storage class atonce binds without waiting"},
-		"SC-194 a claim that is being deleted":                        {store(claim("data", bound("pv"), func(c *corev1.PersistentVolumeClaim) { c.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} }), pv("pv", csi, nil)), uses("data"), "", "[]", "is being deleted"},
+		"SC-194 a claim that is being deleted":                        {store(claim("data", bound("pv"), func(c *corev1.PersistentVolumeClaim) { c.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} }), pv("pv", csi, nil)), uses("data"), "", "[{ebs.csi.aws.com  false}]", "is being deleted"},
 		"SC-194 a claim that lost its volume":                         {store(claim("data", bound("pv"), func(c *corev1.PersistentVolumeClaim) { c.Status.Phase = corev1.ClaimLost })), uses("data"), "", "[]", "has lost its volume pv"},
 		"SC-194 a volume that is gone":                                {store(claim("data", bound("pv"))), uses("data"), "", "[]", "volume pv of claim default/data does not exist"},
 		"SC-194 a volume that will go after its claim is there still": {store(claim("data", bound("pv")), pv("pv", csi, nil, func(v *corev1.PersistentVolume) { v.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} })), uses("data"), "", "[{ebs.csi.aws.com  false}]", ""},
-		"SC-195 a claim that names a volume and is not bound":         {store(claim("data", of("waits"), func(c *corev1.PersistentVolumeClaim) { c.Spec.VolumeName = "pv" }), pv("pv", csi, nil)), uses("data"), "", "[]", "is not bound to it yet"},
+		"SC-195 a claim that names a volume and is not bound":         {store(claim("data", of("waits"), func(c *corev1.PersistentVolumeClaim) { c.Spec.VolumeName = "pv" }), pv("pv", csi, nil)), uses("data"), "", "[{ebs.csi.aws.com  false}]", "is not bound to it yet"},
 		"SC-196 a volume in the old way counts for its driver": {store(claim("data", bound("pv")), pv("pv", intra, nil, func(v *corev1.PersistentVolume) {
 			v.Labels = map[string]string{api.LabelZone: "a"}
 		})), uses("data"), zone("a"), "[{ebs.csi.aws.com  false}]", ""},
@@ -241,5 +241,29 @@ func TestAttachable(t *testing.T) {
 	}
 	if got := fmt.Sprint(Expect(nil, nil, kind)); got != fmt.Sprint(kind) {
 		t.Errorf("SC-189: before any driver = %s, want those of the kind", got)
+	}
+}
+
+// TestWhatARunningPodHoldsCounts: a claim that no further pod can use is
+// attached all the same to the node of the pod that runs with it.
+func TestWhatARunningPodHoldsCounts(t *testing.T) {
+	deleted := func(c *corev1.PersistentVolumeClaim) { c.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} }
+	tests := map[string]struct {
+		store *Storage
+		want  int
+	}{
+		"a claim that is being deleted":    {store(claim("data", of("waits"), bound("v"), deleted), pv("v", csi, nil)), 1},
+		"a volume that is gone, by class":  {store(claim("data", of("waits"), bound("v"))), 1},
+		"a volume that no driver attaches": {store(claim("data", of("waits"), bound("v"), deleted), pv("v", nfs, nil)), 0},
+		"a claim that is gone":             {store(), 0},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			shape := cluster.Shape{}
+			tt.store.AddVolumes(&shape, VolumeUses(uses("data")))
+			if len(shape.Volumes) != tt.want || shape.Unable == "" {
+				t.Errorf("volumes = %v, unable = %q; want %d, and a reason", shape.Volumes, shape.Unable, tt.want)
+			}
+		})
 	}
 }
