@@ -59,10 +59,14 @@ func spreadOver(topologyKey, key, value string) cluster.Spread {
 	return cluster.Spread{Key: topologyKey, MaxSkew: 1, Selector: choosing(key, value)}
 }
 
+func near(apart bool, topologyKey, key, value string, weight int32) cluster.Neighbours {
+	return cluster.Neighbours{Apart: apart, Key: topologyKey, Selector: choosing(key, value), Namespaces: []string{"default"}, Weight: weight}
+}
+
 func apartByHost(weight int32, key, value string) func(*cluster.Shape) {
 	return func(s *cluster.Shape) {
 		s.Labels = labelled(key, value)
-		s.Neighbours = append(s.Neighbours, cluster.Neighbours{Apart: true, Key: cluster.LabelHostname, Selector: choosing(key, value), Weight: weight})
+		s.Neighbours = append(s.Neighbours, near(true, cluster.LabelHostname, key, value, weight))
 	}
 }
 
@@ -87,7 +91,7 @@ func diverseMix(w *world, o Options) {
 		},
 		func(key string, s *cluster.Shape, own, _ string) {
 			s.Labels = labelled(key, own)
-			s.Neighbours = []cluster.Neighbours{{Key: cluster.LabelZone, Selector: choosing(key, own)}}
+			s.Neighbours = []cluster.Neighbours{near(false, cluster.LabelZone, key, own, 0)}
 		},
 		func(_ string, s *cluster.Shape, _, _ string) { apartByHost(0, "app", "nginx")(s) },
 	}
@@ -116,8 +120,8 @@ func preferencesMix(w *world, o Options) {
 		s.Preferences = []cluster.Preference{{Weight: 100, Term: constraint.NewRequirements(
 			constraint.Requirement{Key: cluster.LabelZone, Set: constraint.Values("zone-1")})}}
 		s.Neighbours = []cluster.Neighbours{
-			{Apart: true, Key: cluster.LabelZone, Selector: choosing("app", "nginx"), Weight: 50},
-			{Apart: true, Key: cluster.LabelHostname, Selector: choosing("app", "nginx"), Weight: 10},
+			near(true, cluster.LabelZone, "app", "nginx", 50),
+			near(true, cluster.LabelHostname, "app", "nginx", 10),
 		}
 	})
 }

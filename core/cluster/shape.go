@@ -69,7 +69,7 @@ type Neighbours struct {
 	Apart         bool // anti-affinity
 	Key           string
 	Selector      Selector // labels named by matchLabelKeys and mismatchLabelKeys included
-	Namespaces    []string // sorted; resolved from lists and namespace selectors
+	Namespaces    []string // sorted; resolved from lists and namespace selectors; none at all: nobody is chosen
 	AllNamespaces bool
 	Weight        int32 // 1 to 100: a preference; 0: required
 }

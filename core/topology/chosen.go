@@ -36,12 +36,8 @@ func (c *chosen) text() string {
 	return b.String()
 }
 
-func ofNeighbours(n *cluster.Neighbours, namespace string) chosen {
-	out := chosen{selector: n.Selector, namespaces: n.Namespaces, everywhere: n.AllNamespaces}
-	if len(out.namespaces) == 0 && !out.everywhere {
-		out.namespaces = []string{namespace}
-	}
-	return out
+func ofNeighbours(n *cluster.Neighbours) chosen {
+	return chosen{selector: n.Selector, namespaces: n.Namespaces, everywhere: n.AllNamespaces}
 }
 
 // class is all shapes that selectors cannot tell apart.

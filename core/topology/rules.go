@@ -62,7 +62,7 @@ func (b *Board) Rules(w Wish) *Rules {
 	b.neighbours(r, w)
 	for i := range w.Shape.Neighbours {
 		if n := &w.Shape.Neighbours[i]; n.Apart && n.Weight == 0 {
-			r.owns = append(r.owns, b.owner(n, w.Shape.Namespace))
+			r.owns = append(r.owns, b.owner(n))
 		}
 	}
 	b.ruled = append(b.ruled, r)
@@ -84,7 +84,7 @@ func (b *Board) neighbours(r *Rules, w Wish) {
 	var near []chosen
 	for i := range w.Neighbours {
 		n := &w.Neighbours[i]
-		who := ofNeighbours(n, w.Shape.Namespace)
+		who := ofNeighbours(n)
 		if !n.Apart {
 			near = append(near, who)
 			continue
@@ -100,8 +100,8 @@ func (b *Board) neighbours(r *Rules, w Wish) {
 	r.selfish = len(near) > 0 && allMatch(near, r.class)
 }
 
-func (b *Board) owner(n *cluster.Neighbours, namespace string) int {
-	at := b.tally("owners ", b.key(n.Key), []chosen{ofNeighbours(n, namespace)}, -1)
+func (b *Board) owner(n *cluster.Neighbours) int {
+	at := b.tally("owners ", b.key(n.Key), []chosen{ofNeighbours(n)}, -1)
 	b.tallies[at].owners = true
 	return at
 }

@@ -86,8 +86,8 @@ func eligible(s *cluster.Shape, c cluster.Spread, n modelNode) bool {
 	return slices.ContainsFunc(s.NodeTerms, func(t constraint.Requirements) bool { _, ok := t.Allow(n.labels); return ok })
 }
 
-func chooses(x cluster.Neighbours, owner, pod *cluster.Shape) bool {
-	in := x.AllNamespaces || slices.Contains(x.Namespaces, pod.Namespace) || len(x.Namespaces) == 0 && owner.Namespace == pod.Namespace
+func chooses(x cluster.Neighbours, pod *cluster.Shape) bool {
+	in := x.AllNamespaces || slices.Contains(x.Namespaces, pod.Namespace)
 	return in && x.Selector.Matches(pod.Labels)
 }
 
@@ -99,7 +99,7 @@ func (m *model) near(s *cluster.Shape, at int) bool {
 		}
 	}
 	all := func(pod *cluster.Shape) bool {
-		return !slices.ContainsFunc(terms, func(x cluster.Neighbours) bool { return !chooses(x, s, pod) })
+		return !slices.ContainsFunc(terms, func(x cluster.Neighbours) bool { return !chooses(x, pod) })
 	}
 	there, anywhere := true, false
 	for _, x := range terms {
@@ -124,7 +124,7 @@ func (m *model) near(s *cluster.Shape, at int) bool {
 
 func (m *model) apart(s *cluster.Shape, at int) bool {
 	for _, x := range s.Neighbours {
-		if x.Apart && m.meets(x, at, func(p *cluster.Shape) bool { return chooses(x, s, p) }) {
+		if x.Apart && m.meets(x, at, func(p *cluster.Shape) bool { return chooses(x, p) }) {
 			return false
 		}
 	}
@@ -147,7 +147,7 @@ func (m *model) unopposed(s *cluster.Shape, at int) bool {
 	for _, n := range m.nodes {
 		for _, p := range n.pods {
 			for _, x := range p.shape.Neighbours {
-				if x.Apart && chooses(x, p.shape, s) && m.meets(x, at, func(q *cluster.Shape) bool { return q == p.shape }) {
+				if x.Apart && chooses(x, s) && m.meets(x, at, func(q *cluster.Shape) bool { return q == p.shape }) {
 					return false
 				}
 			}
@@ -267,8 +267,8 @@ func randomShapes(r *rand.Rand) []*cluster.Shape {
 		}
 		for range r.IntN(3) {
 			x := cluster.Neighbours{Apart: r.IntN(2) == 0, Key: key(), Selector: selector(r), AllNamespaces: r.IntN(4) == 0}
-			if !x.AllNamespaces && r.IntN(3) == 0 {
-				x.Namespaces = []string{"one", "two"}[:1+r.IntN(2)]
+			if !x.AllNamespaces {
+				x.Namespaces = [][]string{{s.Namespace}, {"one"}, {"one", "two"}, nil}[r.IntN(4)]
 			}
 			s.Neighbours = append(s.Neighbours, x)
 		}
