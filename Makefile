@@ -124,8 +124,8 @@ conformance: ## the provider suite against any endpoint; ENDPOINT=URL
 	@echo "not built yet: conformance (the suite runs against the fake and the emulator in make unit; no outside endpoint yet)" >&2; exit 1
 
 .PHONY: mutate
-mutate: ## switch off each rule of the core in turn; a story must notice
-	@echo "not built yet: mutate (rule switches of fit, place and retire)" >&2; exit 1
+mutate: ## switch off each rule of the core in turn, a story must notice; RUN=words
+	@go run ./internal/mutate $(if $(RUN),-run '$(RUN)')
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME=20s

@@ -1,0 +1,224 @@
+// Program mutate switches off each rule of the core in turn and runs the
+// stories: one must turn red, or nobody would notice if the rule were lost.
+//
+//	go run ./internal/mutate [-run words] [-list]
+//
+// Sources are patched in copies that the compiler is pointed at; the checkout
+// is not touched. It prints a line for each rule and ends with
+// "mutate: ok rules=N", or with status 1 and the rules that no story noticed
+// or whose code was not found. It finds no missing rule: that is for the list
+// of scenarios.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// Rule is one way to break the core.
+type Rule struct {
+	Name  string // what is no longer done
+	Edits []Edit
+}
+
+// Edit is a change of one place of one file.
+type Edit struct {
+	File string
+	Old  string // code that stands in the file once
+	New  string // what it becomes
+}
+
+// off makes the rule that one edit switches off.
+func off(name, file, old, instead string) Rule {
+	return Rule{Name: name, Edits: []Edit{{file, old, instead}}}
+}
+
+// and adds an edit, for a rule that is kept in several places.
+func (r Rule) and(file, old, instead string) Rule {
+	r.Edits = append(r.Edits, Edit{file, old, instead})
+	return r
+}
+
+// Outcome is what became of a broken rule.
+type Outcome struct {
+	Noticed []string // stories that turned red
+	Problem string   // why nothing can be said, such as code that does not compile
+}
+
+// OK reports whether a story noticed.
+func (o Outcome) OK() bool { return o.Problem == "" && len(o.Noticed) > 0 }
+
+// String prints what noticed, or what is wrong.
+func (o Outcome) String() string {
+	switch {
+	case o.Problem != "":
+		return "PROBLEM: " + o.Problem
+	case len(o.Noticed) == 0:
+		return "SURVIVED: no story noticed"
+	case len(o.Noticed) == 1:
+		return "noticed by " + o.Noticed[0]
+	}
+	return fmt.Sprintf("noticed by %s and %d more", o.Noticed[0], len(o.Noticed)-1)
+}
+
+func main() {
+	words := flag.String("run", "", "only rules whose name or file matches this expression")
+	list := flag.Bool("list", false, "list the rules and check that their code is there")
+	flag.Parse()
+	if err := run(*words, *list); err != nil {
+		fmt.Fprintln(os.Stderr, "mutate:", err)
+		os.Exit(1)
+	}
+}
+
+func run(words string, list bool) error {
+	pattern, err := regexp.Compile(words)
+	if err != nil {
+		return fmt.Errorf("read -run: %w", err)
+	}
+	count, failed := 0, 0
+	for _, r := range Rules() {
+		if !pattern.MatchString(r.Name) && !pattern.MatchString(r.Edits[0].File) {
+			continue
+		}
+		count++
+		var o Outcome
+		if _, err := r.Patch("."); err != nil {
+			o.Problem = err.Error()
+		} else if !list {
+			o = Try(".", r, "./core/decide", "TestStories")
+		}
+		if !list && !o.OK() || o.Problem != "" {
+			failed++
+		}
+		fmt.Printf("%-22s %-58s %s\n", strings.TrimPrefix(r.Edits[0].File, "core/"), r.Name, o)
+	}
+	switch {
+	case failed > 0:
+		return fmt.Errorf("FAILED rules=%d failed=%d", count, failed)
+	case count == 0:
+		return fmt.Errorf("no rule matches %q", words)
+	}
+	if !list {
+		fmt.Printf("mutate: ok rules=%d\n", count)
+	}
+	return nil
+}
+
+// Patch returns the texts of the rule's files without the rule, by name.
+func (r Rule) Patch(root string) (map[string]string, error) {
+	out := map[string]string{}
+	for _, e := range r.Edits {
+		text, known := out[e.File]
+		if !known {
+			content, err := os.ReadFile(filepath.Join(root, e.File))
+			if err != nil {
+				return nil, fmt.Errorf("read the file of a rule: %w", err)
+			}
+			text = string(content)
+		}
+		if n := strings.Count(text, e.Old); n != 1 {
+			return nil, fmt.Errorf("%s: %q is there %d times, want once", e.File, e.Old, n)
+		}
+		out[e.File] = strings.Replace(text, e.Old, e.New, 1)
+	}
+	return out, nil
+}
+
+// storyTimeout bounds one run of the stories: a rule without which a decision
+// never ends counts as noticed.
+const storyTimeout = 2 * time.Minute
+
+// Try runs the tests that match the pattern in a package without the rule.
+func Try(root string, r Rule, pkg, tests string) Outcome {
+	args, remove, err := r.overlay(root)
+	if err != nil {
+		return Outcome{Problem: err.Error()}
+	}
+	defer remove()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*storyTimeout)
+	defer cancel()
+	args = append([]string{"test", "-vet=off", "-count=1", "-timeout", storyTimeout.String(), "-run", tests}, args...)
+	cmd := exec.CommandContext(ctx, "go", append(args, pkg)...)
+	cmd.Dir = root
+	content, err := cmd.CombinedOutput()
+	output := string(content)
+	switch {
+	case err == nil:
+		return Outcome{}
+	case strings.Contains(output, "[build failed]") || strings.Contains(output, "[setup failed]"):
+		return Outcome{Problem: "does not compile: " + firstError(output)}
+	}
+	return Outcome{Noticed: red(output)}
+}
+
+// overlay writes the patched files and what tells the compiler to read them.
+func (r Rule) overlay(root string) (args []string, remove func(), err error) {
+	texts, err := r.Patch(root)
+	if err != nil {
+		return nil, nil, err
+	}
+	dir, err := os.MkdirTemp("", "mutate")
+	if err != nil {
+		return nil, nil, fmt.Errorf("make a folder for patched files: %w", err)
+	}
+	remove = func() { os.RemoveAll(dir) } //nolint:errcheck // what stays behind is in the folder for what may go
+	defer func() {
+		if err != nil {
+			remove()
+		}
+	}()
+	replace := map[string]string{}
+	for name, text := range texts {
+		original, err := filepath.Abs(filepath.Join(root, name))
+		if err != nil {
+			return nil, nil, fmt.Errorf("find %s: %w", name, err)
+		}
+		replace[original] = filepath.Join(dir, fmt.Sprintf("patched%d.go", len(replace)))
+		if err := os.WriteFile(replace[original], []byte(text), 0o600); err != nil {
+			return nil, nil, fmt.Errorf("write a patched file: %w", err)
+		}
+	}
+	content, err := json.Marshal(map[string]map[string]string{"Replace": replace})
+	if err != nil {
+		return nil, nil, fmt.Errorf("write the overlay: %w", err)
+	}
+	overlay := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(overlay, content, 0o600); err != nil {
+		return nil, nil, fmt.Errorf("write the overlay: %w", err)
+	}
+	return []string{"-overlay", overlay}, remove, nil
+}
+
+var (
+	redStory  = regexp.MustCompile(`(?m)^\s+--- FAIL: [^/\s]+/(\S+)`)
+	buildLine = regexp.MustCompile(`(?m)^\S+\.go:\d+:\d+: .*$`)
+)
+
+// red lists the subtests that failed; a run that died without naming one
+// counts as one.
+func red(output string) []string {
+	var names []string
+	for _, m := range redStory.FindAllStringSubmatch(output, -1) {
+		names = append(names, strings.TrimSuffix(m[1], ".txtar"))
+	}
+	if len(names) == 0 {
+		names = []string{"a run that did not end well"}
+	}
+	return names
+}
+
+func firstError(output string) string {
+	if line := buildLine.FindString(output); line != "" {
+		return line
+	}
+	return strings.TrimSpace(output)
+}

@@ -1,0 +1,63 @@
+package main
+
+const (
+	fitNode    = "core/fit/node.go"
+	fitDaemon  = "core/fit/daemon.go"
+	fitMachine = "core/fit/machine.go"
+	fitPool    = "core/fit/pool.go"
+	fitTerm    = "core/fit/term.go"
+)
+
+// fitRules are about single places: labels, taints, amounts and ports.
+func fitRules() []Rule {
+	return []Rule{
+		off("taints keep pods off nodes", fitNode, "if r := untolerated(LastingTaints(n), s.Tolerations); !r.OK() {", "if r := untolerated(LastingTaints(n), s.Tolerations); false {"),
+		off("nodes must have the labels", fitNode, "Reason { return nodeTerm(term, n) }", "Reason { return Reason{} }"),
+		off("where volumes are narrows places", "core/fit/alternatives.go", "return Cross(s.NodeTerms, s.VolumeTerms)", "return s.NodeTerms"),
+		off("taints of foreign nodes last", fitNode, `if n.Claim == "" || n.Initialized && n.Ready {`, `if n.Initialized && n.Ready {`),
+		off("a node that fell ill is waited for", fitNode, `if n.Claim == "" || n.Initialized && n.Ready {`, `if n.Claim == "" || n.Initialized {`),
+		off("taints of starting nodes vanish", fitNode, "return Ephemeral(t) ||", "return"),
+		off("startup taints vanish", fitNode, "!n.Initialized && slices.ContainsFunc(", "false && slices.ContainsFunc("),
+		off("startup taints count once they come back", fitNode, "!n.Initialized && slices.ContainsFunc(", "slices.ContainsFunc("),
+		off("pods of a node take room", fitNode, "bound = bound.Add(n.Pods[i].Shape.Requests)", "bound = bound.Add(quantity.Resources{})"),
+		off("daemons still to come take room", fitNode, "expected = expected.Add(daemons[i].Shape.Requests)", "expected = expected.Add(quantity.Resources{})"),
+		off("daemons that came are not counted twice", fitNode, "present = present.Add(n.Pods[i].Shape.Requests)", "present = present.Add(quantity.Resources{})"),
+		off("daemons that are left over give nothing back", fitNode, ".Sub(expected.Sub(present).ClampNegative())", ".Sub(expected.Sub(present))"),
+		off("a starting node's devices are counted on", fitNode, "out = out.With(e.Name, e.Amount)", "_ = e.Amount"),
+		off("a device that failed is not", fitNode, `if n.Initialized || n.Claim == "" {`, `if n.Claim == "" {`),
+		off("pods of a node take ports", fitNode, "out = append(out, n.Pods[i].Shape.Ports...)", "_ = n.Pods[i].Shape.Ports"),
+		off("daemons still to come take ports", fitNode, "out = append(out, s.Ports...)", "_ = s.Ports"),
+		off("daemons mind the taints of nodes", fitNode, "if !untolerated(LastingTaints(n), s.Tolerations).OK() {", "if false {"),
+		off("any of several terms will do", fitNode, "why := try(term)\n\t\tif why.OK() {", "why := try(term)\n\t\tif why.OK() && i == 0 {"),
+
+		off("daemons mind the taints of pools", fitDaemon, "if !untolerated(p.Taints, s.Tolerations).OK() {", "if false {"),
+		off("daemons take room on new machines", fitDaemon, "out[k].amounts = out[k].amounts.Add(s.Requests)", "_ = s.Requests"),
+		off("daemons take ports on new machines", fitDaemon, "out[k].ports = append(out[k].ports, s.Ports...)", "_ = s.Ports"),
+		off("daemons run on the types they select", fitDaemon, "if !assumed(r) && !p.daemonWants(r, kind) {", "if false && assumed(r) {"),
+		off("a daemon's host name is left out", fitDaemon, "case cluster.LabelHostname:\n\t\treturn true", "case cluster.LabelHostname:\n\t\treturn false"),
+		off("every node gets registered", fitDaemon, `return r.Set.Allows("true")`, `return false`),
+
+		off("taints keep pods off ordered machines", fitMachine, "if r := untolerated(m.Taints, s.Tolerations); !r.OK() {", "if r := untolerated(m.Taints, s.Tolerations); false {"),
+		off("ordered machines must have the labels", fitMachine, "return anyTerm(Alternatives(s), m.term)", "return Reason{}"),
+		off("all that an ordered machine may become must do", fitMachine, "if o := m.pool.Options[i]; !m.pool.meets(o, r) {", "if o := m.pool.Options[i]; false {"),
+		off("daemons take room on ordered machines", fitMachine, "daemons = daemons.Max(", "_ = daemons.Max("),
+		off("a machine's requirements narrow what it becomes", fitMachine, "out.And(p.Matching(r))", "_ = r"),
+
+		off("a pool's requirements narrow what is bought", fitPool, "if !slices.ContainsFunc(out.rules,", "if true || !slices.ContainsFunc(out.rules,"),
+		off("a pool's labels narrow what is bought", fitPool, "for _, l := range p.Labels {\n\t\tif p.Defines(l.Key) {", "for _, l := range p.Labels {\n\t\tif false {"),
+		off("what is sold out is not bought", fitPool, "if p.Offer(o).Available {", "if p.Offer(o) != nil {"),
+		off("reserved capacity comes first", fitPool, "case o.Option == cluster.Reserved:\n\t\treturn 0", "case o.Option == cluster.Reserved:\n\t\treturn 1"),
+		off("what has no price comes last", fitPool, "case o.Priced:\n\t\treturn 1", "case true:\n\t\treturn 1"),
+		off("the cheapest comes first", fitPool, "cmp.Compare(x.Price, y.Price),", "cmp.Compare(y.Price, x.Price),"),
+
+		off("a pool that is not ready buys nothing", fitTerm, `if p.NotReady != "" || p.Catalogue == nil {`, `if p.Catalogue == nil {`),
+		off("taints keep pods off pools", fitTerm, "if r := untolerated(p.Taints, s.Tolerations); !r.OK() {", "if r := untolerated(p.Taints, s.Tolerations); false {"),
+		off("types must have the labels", fitTerm, "out.Options.And(p.matching(r))", "_ = r"),
+		off("no machine is bought by its host name", fitTerm, "if r.Key == cluster.LabelHostname {\n\t\treturn newHostname(r)", "if r.Key == cluster.LabelHostname {\n\t\treturn Reason{}"),
+		off("a pool's labels must be those asked for", fitTerm, `return wants("pool", r, p.Labels)`, "return Reason{}"),
+		off("a pool's open labels must allow what is asked for", fitTerm, "if own.Intersects(r.Set) {", "if true {"),
+		off("a label that nobody sets is absent", fitTerm, "if r.Set.AllowsAbsent() {\n\t\treturn Reason{}\n\t}\n\ttext", "if true {\n\t\treturn Reason{}\n\t}\n\ttext"),
+		off("absence of a label that nobody sets is met", fitTerm, "if r.Set.AllowsAbsent() {\n\t\treturn Reason{}\n\t}\n\ttext", "if false {\n\t\treturn Reason{}\n\t}\n\ttext"),
+		off("a label that a pod asks for is settled", fitTerm, "out.Custom = out.Custom.And(own).And(r)", "out.Custom = out.Custom.And(own)"),
+	}
+}

@@ -1,0 +1,79 @@
+package main
+
+const (
+	placeGuests = "core/place/guests.go"
+	placeDims   = "core/place/dims.go"
+	placeSeat   = "core/place/seat.go"
+	placeIntake = "core/place/intake.go"
+	placeKin    = "core/place/kin.go"
+	placeHomes  = "core/place/homes.go"
+	placeReplay = "core/place/replay.go"
+	placeLimit  = "core/place/limit.go"
+	placePlace  = "core/place/place.go"
+)
+
+// placeRules are about choosing among places, and about pools.
+func placeRules() []Rule {
+	return []Rule{
+		off("ports that are taken are taken", placeGuests, "if conflict(k.ports, g.ports) {", "if false {"),
+		off("a host has each port once", placeGuests, "n = 1\n", "n = topology.Unlimited\n"),
+		off("a shared volume is attached once", placeGuests, `if v.Driver == "" || slices.Contains(there.claims, v.Claim) {`, `if v.Driver == "" {`),
+		off("a shared volume is attached", placeGuests, "first[r.dims.driver(v.Driver)]++", "_ = v"),
+		off("volumes of a pod's own are attached", placeDims, "out[d.driver(v.Driver)]++", "_ = v"),
+		off("machines take so many volumes", placeDims, "out[d.driver(a.Driver)] = a.Count", "_ = a"),
+		off("volumes of pods that are there are attached", placeSeat, "s.free[d.driver(v.Driver)]--", "_ = v"),
+		off("initialized nodes are filled first", placeSeat, "cmp.Compare(rank(a.Initialized), rank(b.Initialized)),", "0,"),
+		off("full nodes are filled first", placeSeat, "slices.Compare(free[a], free[b]),", "slices.Compare(free[b], free[a]),"),
+		off("nodes to be avoided are used last", placeSeat, "s.admits(lv.wants).OK() && !(lv.strict && fit.Avoided(s.taints, lv.wants.Tolerations))", "s.admits(lv.wants).OK()"),
+		off("pods go where their machine was bought", placeSeat, "if lv.admitted(s, len(r.seats)) && r.roomOn(s, g, lv) > 0 {", "if false {"),
+
+		off("pods of leaving nodes get a place", placeIntake, "if moves(&p) {", "if false {"),
+		off("pods that are not coming back get none", placeIntake, "return p.Returns && !p.DoNotDisrupt", "return !p.DoNotDisrupt"),
+		off("pods that must not be disturbed get none", placeIntake, "return p.Returns && !p.DoNotDisrupt", "return p.Returns"),
+		off("high priority comes first", placeIntake, "cmp.Compare(y.Priority, x.Priority),", "0,"),
+		off("large pods come first", placeIntake, "cmp.Compare(y.Requests.CPU, x.Requests.CPU),", "0,"),
+		off("pods that leave count no more where they were", placeIntake, "!n.Deleting || !moves(p)", "p != nil"),
+		off("pods that run count for spreads and affinity", placeIntake, "r.board.Put(running[p.Shape], nodes[i], 1, p.Ending)", "_ = running[p.Shape]"),
+
+		off("preferred neighbours are kept near", placeKin, "out = append(out, neighbourWishes(s, false)...)", ""),
+		off("preferred distances are kept", placeKin, "out = append(out, neighbourWishes(s, true)...)", ""),
+		off("preferred nodes are chosen", placeKin, "out = append(out, nodeWishes(s)...)", ""),
+		off("soft spreads are kept", placeKin, "out = append(out, wish{spread: &s.Spread[i]})", "_ = i"),
+		off("places to be avoided come last", placeKin, "out = append(out, wish{avoid: true})", ""),
+		off("wishes are ignored where that is asked for", placeKin, "if r.options.Preferences == Respect {", "if true {"),
+		off("the heaviest wish is met", placeKin, "return int(b.Weight) - int(a.Weight) })\n\tvar out []wish", "return int(a.Weight) - int(b.Weight) })\n\tvar out []wish"),
+		off("wishes give way", placeKin, "for gone := range len(wishes) + 1 {", "for gone := range max(1, len(wishes)) {"),
+		off("hard spreads hold", placeKin, "if !s.Spread[i].Soft {\n\t\t\trules.Spread", "if false {\n\t\t\trules.Spread"),
+		off("required neighbours hold", placeKin, "if s.Neighbours[i].Weight == 0 {\n\t\t\trules.Neighbours", "if false {\n\t\t\trules.Neighbours"),
+
+		off("pods that nothing can be done for are left alone", placeHomes, `&& g.shape.Unable == "" {`, "{").
+			and(fitNode, "if r := unable(s.Unable); !r.OK() {", "if r := unable(s.Unable); false {").
+			and(fitMachine, "if r := unable(s.Unable); !r.OK() {", "if r := unable(s.Unable); false {").
+			and(fitTerm, "if r := unable(s.Unable); !r.OK() {", "if r := unable(s.Unable); false {"),
+		off("the emptiest domain comes first", placeHomes, "best == nil || c < least || c == least && s.before(best)", "best == nil || s.before(best) && least >= 0"),
+		off("pods go to what is there first", placeHomes, "cmp.Compare(rank(len(s.seats) > 0), rank(len(other.seats) > 0)),", "0,"),
+		off("pods do not stand alone where others must be", placeHomes, "return slices.ContainsFunc(r.groups, func(o *group) bool {", "return true || slices.ContainsFunc(r.groups, func(o *group) bool {"),
+
+		off("a claim for one pod is used by one", placeReplay, "return v.Exclusive && r.held[v.Claim] })", "return false })"),
+		off("a claim for one pod that is planned for is used", placeReplay, "if v.Exclusive {\n\t\t\tr.held[v.Claim] = true", "if false {\n\t\t\tr.held[v.Claim] = true"),
+		off("a claim for one pod that runs is used", placePlace, `if v.Exclusive && v.Claim != "" &&`, `if false && v.Exclusive && v.Claim != "" &&`),
+		off("a claim for one pod moves with it", placePlace, "&& !(n.Deleting && moves(&n.Pods[j])) {", "{"),
+
+		off("a heavier pool comes first", "core/place/buyer.go", "tier: b.Weight}", "tier: 0}"),
+		off("the cheapest of equal pools is used", "core/place/buy.go", "o >= 0 && b.cost[o] < least {", "o >= 0 && (pool == nil || b.cost[o] < 0*least) {"),
+		off("a limit on nodes holds", placeLimit, "if l.nodes != nil && *l.nodes < 1 {", "if false {"),
+		off("a limit on amounts holds", placeLimit, "need > e.Amount {\n\t\t\tshort", "false {\n\t\t\tshort"),
+		off("machines of one plan share a limit on nodes", placeLimit, "*l.nodes--", "_ = l"),
+		off("machines of one plan share a limit on amounts", placeLimit, "l.left[i].Amount -= capacity.Get(l.left[i].Name)", "_ = i"),
+		off("what a pool has counts against its limit", placeLimit, "Amount: l.Amount - p.Usage.Get(l.Name)}", "Amount: l.Amount}"),
+		off("nodes that a pool has count against its limit", placeLimit, "n := *p.Limits.Nodes - p.Nodes", "n := *p.Limits.Nodes"),
+		off("a limit narrows what is left open", "core/place/launch.go", "options = modest\n", "_ = modest\n"),
+		off("labels of a pool's own are decided", "core/place/launch.go", "labels = labels.With(r.Key, value)", "_ = value"),
+		off("minValues are kept", "core/place/minvalues.go", "have < q.MinValues {", "have < q.MinValues && false {"),
+		off("minValues give way where that is asked for", "core/place/minvalues.go", "if r.options.MinValues == BestEffort {", "if false {"),
+		off("minValues hold where nothing else is asked for", "core/place/minvalues.go", "if r.options.MinValues == BestEffort {", "if true {"),
+		off("low priority does not take what a limit leaves", "core/place/pick.go", "b.limits != nil && g.shape.Priority < seed.shape.Priority", "false"),
+		off("a dear machine is not made larger for others", "core/place/pick.go", "return b.yield[option] >= wasteful*g.best", "return true"),
+		off("nodes that a plan fills are not removed by it", "core/decide/decide.go", "needed[p.Target] = true", "_ = p"),
+	}
+}

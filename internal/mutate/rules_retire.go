@@ -1,0 +1,26 @@
+package main
+
+const retireFile = "core/retire/retire.go"
+
+// retireRules are about nodes that leave.
+func retireRules() []Rule {
+	return []Rule{
+		off("nodes that are going are not removed again", retireFile, `if n.Claim == "" || n.Deleting ||`, `if n.Claim == "" ||`),
+		off("starting nodes stay", retireFile, "!n.Initialized || n.DoNotDisrupt", "n.DoNotDisrupt"),
+		off("nodes that must not be disturbed stay", retireFile, "!n.Initialized || n.DoNotDisrupt", "!n.Initialized"),
+		off("nodes with pods stay", retireFile, "|| !IsEmpty(n) {", "{"),
+		off("pools that keep empty nodes do", retireFile, "if !found || pool.Policy.NeverWhenEmpty {", "if !found {"),
+		off("empty nodes wait for their time", retireFile, "!ok || due.After(s.Now) ||", "!ok || due.IsZero() ||"),
+		off("nodes that waiting pods need stay", retireFile, "|| needed(n.Name) {", "{"),
+		off("the budget holds", retireFile, "if left[n.Pool] <= 0 {", "if false {"),
+		off("nodes on their way out use the budget", retireFile, "pool.Policy.DisruptionsMax - shares[n.Pool].Used", "pool.Policy.DisruptionsMax - 0*shares[n.Pool].Used"),
+		off("a pod that must not be disturbed holds its node", retireFile, "if p.DoNotDisrupt && !p.Ending {", "if false {"),
+		off("daemon pods do not hold a node", retireFile, "!p.Daemon && !p.Mirror", "!p.Mirror"),
+		off("static pods do not hold a node", retireFile, "!p.Daemon && !p.Mirror", "!p.Daemon"),
+		off("pods that end do not hold a node", retireFile, "!p.Mirror && !p.Ending", "!p.Mirror"),
+		off("pods that end and come back do", retireFile, "return p.Returns ||", "return"),
+		off("the dearest goes first", retireFile, "cmp.Compare(b.Price, a.Price),", "cmp.Compare(a.Price, b.Price),"),
+		off("machines that are given back use no budget", "core/retire/share.go", "|| n.MachineEnds {", "{"),
+		off("nodes that are not ready use the budget", "core/retire/share.go", "if n.Deleting || !n.Ready {", "if n.Deleting {"),
+	}
+}

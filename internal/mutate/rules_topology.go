@@ -1,0 +1,46 @@
+package main
+
+const (
+	topologyRoom   = "core/topology/room.go"
+	topologyRules  = "core/topology/rules.go"
+	topologyFilter = "core/topology/filter.go"
+	topologyChosen = "core/topology/chosen.go"
+)
+
+// aboutOtherPods lists what depends on other pods: spreads, affinity and anti-affinity.
+func aboutOtherPods() []Rule {
+	return []Rule{
+		off("a spread keeps its skew", topologyRoom, "return max(0, least+s.maxSkew-has)", "return Unlimited"),
+		off("a spread that does not count its own pods keeps its skew", topologyRoom, "if has-least > s.maxSkew {", "if false {"),
+		off("a spread needs its key", topologyRoom, "case None:\n\t\treturn 0", "case None:\n\t\treturn Unlimited"),
+		off("pods keep away from those they do not want", topologyRoom, "if b.tallies[a.tally].count(d) > 0 {", "if false {"),
+		off("pods keep away from their own kind", topologyRoom, "if a.self {\n\t\t\troom = 1", "if false {\n\t\t\troom = 1"),
+		off("pods are kept away by those that are there", topologyRoom, "if b.tallies[t].count(at[b.tallies[t].key]) > 0 {", "if b.tallies[t].count(at[b.tallies[t].key]) > 1<<30 {"),
+		off("pods go where those are that they want near", topologyRoom, "if !b.nearEnough(r, at) {", "if false {"),
+		off("pods near others need the key", topologyRoom, "case None:\n\t\t\treturn false", "case None:\n\t\t\tcontinue"),
+		off("the first of a kind that wants its own kind may be anywhere", topologyRoom, "return there || !anywhere && r.selfish\n}\n\n// Put", "return there\n}\n\n// Put"),
+		off("no more than the first of a kind may be anywhere", topologyRoom, "anywhere = anywhere || t.total > 0", "_ = t.total"),
+		off("pods that end are not counted by spreads", topologyRoom, "(ending || !b.filters[t.filter].at[place])", "(!b.filters[t.filter].at[place])"),
+		off("pods on nodes that a spread does not see are not counted", topologyRoom, "(ending || !b.filters[t.filter].at[place])", "(ending)"),
+
+		off("too few domains hold pods back", "core/topology/tally.go", "if t.domains < int(minDomains) {", "if false {"),
+		off("only what is required keeps others away", topologyRules, "n.Apart && n.Weight == 0 {", "n.Apart {"),
+		off("pods that must be apart keep others away", topologyRules, "r.owns = append(r.owns, b.owner(n, w.Shape.Namespace))", "_ = n"),
+
+		off("node terms decide what is a domain", topologyFilter, "f.terms = s.NodeTerms", "_ = s.NodeTerms"),
+		off("node terms are ignored where that is asked for", topologyFilter, "if !spread.IgnoreNodeTerms {", "if true {"),
+		off("taints decide what is a domain where that is asked for", topologyFilter, "honour: spread.HonourTaints}", "honour: false}"),
+		off("taints do not decide what is a domain by default", topologyFilter, "honour: spread.HonourTaints}", "honour: true}"),
+		off("nodes without the key are no domains", topologyFilter, "if p.spot[k] == None {\n\t\t\treturn false", "if p.spot[k] == None {\n\t\t\tcontinue"),
+
+		off("other namespaces are not looked at", topologyChosen, "return (c.everywhere || slices.Contains(c.namespaces, k.namespace)) &&", "return"),
+		off("all namespaces are looked at where that is asked for", topologyChosen, "(c.everywhere || slices", "(slices"),
+		off("a selector chooses by labels", topologyChosen, "&& c.selector.Matches(k.labels)", ""),
+		off("no selector chooses nobody", "core/cluster/shape.go", "if s.Nothing {\n\t\treturn false", "if s.Nothing {\n\t\treturn true").
+			and(topologyChosen, "if c.selector.Nothing {\n\t\treturn true", "if c.selector.Nothing {\n\t\treturn false"),
+		off("ports of one protocol clash", "core/cluster/shape.go", "return p.Protocol == q.Protocol && p.Number == q.Number &&", "return p.Number == q.Number &&"),
+		off("ports of one number clash", "core/cluster/shape.go", "return p.Protocol == q.Protocol && p.Number == q.Number &&", "return p.Protocol == q.Protocol &&"),
+		off("all addresses clash with each", "core/cluster/shape.go", `(p.Address == "" || q.Address == "" || p.Address == q.Address)`, "(p.Address == q.Address)"),
+		off("other addresses do not clash", "core/cluster/shape.go", `(p.Address == "" || q.Address == "" || p.Address == q.Address)`, "true"),
+	}
+}
