@@ -52,6 +52,17 @@ func TestRequirementsOfOneKeyAreJoined(t *testing.T) {
 	}
 }
 
+// SC-47: the order in which requirements were given does not show.
+func TestRequirementsArePrintedInOneOrder(t *testing.T) {
+	zone, arch, size := requirement("zone", constraint.In, "b", "a"), requirement("arch", constraint.Exists), requirement("size", constraint.NotIn, "s")
+	want := "arch exists; size notin s; zone in a,b"
+	for _, list := range [][]constraint.Requirement{{zone, arch, size}, {size, zone, arch}, {arch, size, zone}} {
+		if got := constraint.NewRequirements(list...).String(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 func TestConflictNamesTheKey(t *testing.T) {
 	a := constraint.NewRequirements(requirement("team", constraint.In, "x"), requirement("zone", constraint.In, "a"))
 	b := constraint.NewRequirements(requirement("zone", constraint.In, "b"))

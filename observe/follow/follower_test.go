@@ -85,6 +85,7 @@ func planned(uid string) plan.Plan {
 	return plan.Plan{Placements: []plan.Placement{{Pod: cluster.Pod{UID: uid}, On: plan.OnLaunch, Target: "new-1"}}}
 }
 
+// SC-15: each moment of a pod is measured once, and forgotten with the pod.
 func TestAPodIsFollowedUntilItStarts(t *testing.T) {
 	s := begin(t)
 	s.after(time.Second)

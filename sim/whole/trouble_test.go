@@ -170,7 +170,7 @@ func TestAClassThatIsNotReadyHoldsUpItsPoolAlone(t *testing.T) {
 	})
 }
 
-// A purchase that gets no answer must not hold up those of other pools.
+// SC-11: a purchase that gets no answer must not hold up those of other pools.
 func TestALaunchThatHangsHoldsUpNobodyElse(t *testing.T) {
 	tell(t, fake.Options{Seed: 8}, func(t *testing.T, w *world) {
 		w.pool("slow", func(p *karpv1.NodePool) {
