@@ -18,13 +18,14 @@ var (
 	seeds   = flag.Uint64("seeds", 300, "how many worlds to judge")
 	from    = flag.Uint64("from", 0, "seed of the first world")
 	stories = flag.String("stories", "", "folder for stories of disagreements")
+	each    = flag.Int("each", 1, "how many stories are told of each rule")
+	strict  = flag.Bool("strict", false, "fail for what is pending too")
 	repeat  = flag.String("story", "", "story file whose world is judged instead")
 )
 
 // disagreements collects what was found: seeds by rule.
 type disagreements struct {
 	sync.Mutex
-	first map[string]Disagreement
 	seeds map[string][]uint64
 }
 
@@ -32,9 +33,6 @@ func (d *disagreements) add(seed uint64, found Disagreement) {
 	d.Lock()
 	defer d.Unlock()
 	rule := string(found.Kind) + " " + found.Plugin
-	if len(d.seeds[rule]) == 0 || seed < d.seeds[rule][0] {
-		d.first[rule] = found
-	}
 	d.seeds[rule] = append(d.seeds[rule], seed)
 	slices.Sort(d.seeds[rule])
 }
@@ -45,7 +43,7 @@ func TestTheSchedulerAgrees(t *testing.T) {
 	if *repeat != "" {
 		t.Skip("a story is repeated instead")
 	}
-	all := &disagreements{first: map[string]Disagreement{}, seeds: map[string][]uint64{}}
+	all := &disagreements{seeds: map[string][]uint64{}}
 	next := make(chan uint64)
 	var workers sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
@@ -81,8 +79,6 @@ var pending = map[string]string{
 	"unsold accepted":           "under work",
 }
 
-var strict = flag.Bool("strict", false, "fail for what is pending too")
-
 // tell fails the test with the rules that disagree, the most frequent first.
 func (d *disagreements) tell(t *testing.T) {
 	rules := make([]string, 0, len(d.seeds))
@@ -98,13 +94,25 @@ func (d *disagreements) tell(t *testing.T) {
 			continue
 		}
 		t.Errorf("%d of %d worlds: %s (seeds %s)", len(list), *seeds, rule, strings.Trim(fmt.Sprint(list[:min(len(list), 12)]), "[]"))
-		w, small := Shrink(context.Background(), Generate(list[0]), d.first[rule])
-		story, err := Story(context.Background(), w, small)
-		if err != nil {
-			t.Fatal(err)
+		for _, seed := range list[:min(len(list), *each)] {
+			tellOne(t, rule, seed)
 		}
-		t.Logf("%s\n%s", small, keep(t, rule, list[0], story))
 	}
+}
+
+// tellOne makes a story of what was found in a world.
+func tellOne(t *testing.T, rule string, seed uint64) {
+	w := Generate(seed)
+	found, err := Check(context.Background(), w)
+	if err != nil || len(found) == 0 {
+		t.Fatalf("seed %d: a second look finds %v, %v", seed, found, err)
+	}
+	w, small := Shrink(context.Background(), w, found[0])
+	story, err := Story(context.Background(), w, small)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%s\n%s", small, keep(t, rule, seed, story))
 }
 
 // keep writes the story down and says how to repeat it.

@@ -20,6 +20,7 @@ func Shrink(ctx context.Context, w *World, like Disagreement) (*World, Disagreem
 		again = s.dropOffers() || again
 		again = s.simplifyPods() || again
 	}
+	s.try(s.world.withoutUnused())
 	return s.world, s.still
 }
 
@@ -51,7 +52,7 @@ func (s *shrinker) dropObjects() bool {
 	fields := reflect.TypeOf(World{}).NumField()
 	for f := fields - 1; f >= 0; f-- {
 		list := func() reflect.Value { return reflect.ValueOf(s.world).Elem().Field(f) }
-		if list().Kind() != reflect.Slice {
+		if list().Kind() != reflect.Slice || kept[reflect.TypeOf(World{}).Field(f).Name] {
 			continue
 		}
 		for chunk := list().Len(); chunk > 0; chunk /= 2 {
@@ -65,6 +66,33 @@ func (s *shrinker) dropObjects() bool {
 		}
 	}
 	return smaller
+}
+
+// kept are lists that stay whole: a volume whose claim is there and itself is
+// not would be a disagreement of another kind. What no pod uses goes at the end.
+var kept = map[string]bool{"Namespaces": true, "Classes": true, "Volumes": true, "Requests": true}
+
+// withoutUnused is a copy without claims that no pod uses and their volumes.
+func (w *World) withoutUnused() *World {
+	used := map[string]bool{}
+	for _, pod := range w.Pods {
+		for _, name := range claimsOf(pod) {
+			used[pod.Namespace+"/"+name] = true
+		}
+	}
+	out, volumes := *w, map[string]bool{}
+	out.Requests, out.Volumes = nil, nil
+	for _, c := range w.Requests {
+		if used[c.Namespace+"/"+c.Name] {
+			out.Requests, volumes[c.Spec.VolumeName] = append(out.Requests, c), true
+		}
+	}
+	for _, v := range w.Volumes {
+		if volumes[v.Name] {
+			out.Volumes = append(out.Volumes, v)
+		}
+	}
+	return &out
 }
 
 // without is a copy that lacks n objects of one list.
