@@ -90,8 +90,11 @@ func TestADeploymentMaySplitInTwo(t *testing.T) {
 	dearer, total := 0, 0
 	for seed := range uint64(200) {
 		before, after := randomWorld(rand.New(rand.NewPCG(seed, 7))), randomWorld(rand.New(rand.NewPCG(seed, 7)))
-		for i := range before.Pools { // what is left by a limit depends on how well all is packed
-			before.Pools[i].Limits, after.Pools[i].Limits = cluster.Limits{}, cluster.Limits{}
+		for _, w := range []*cluster.Snapshot{before, after} { // what is scarce depends on how well all is packed
+			w.Nodes = nil
+			for i := range w.Pools {
+				w.Pools[i].Limits = cluster.Limits{}
+			}
 		}
 		twin := map[*cluster.Shape]*cluster.Shape{}
 		for i := range after.Waiting {

@@ -15,6 +15,7 @@ type load struct {
 	sum     []int64
 	custom  constraint.Requirements
 	relaxed bool
+	bound   int64 // pods of it that must share a host
 }
 
 // part is n pods of one group, by one of its alternatives.
@@ -26,7 +27,7 @@ type part struct {
 }
 
 func (l *load) reset(option int) {
-	l.option, l.parts, l.custom, l.relaxed = option, l.parts[:0], nil, false
+	l.option, l.parts, l.custom, l.relaxed, l.bound = option, l.parts[:0], nil, false, 0
 	clear(l.sum)
 }
 

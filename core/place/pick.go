@@ -50,16 +50,17 @@ func (r *run) tournament(b *buyer, w *way, g *group, left []int64) (best, last *
 	all, pods := r.driven(b, g, left)
 	total := value(r.worth, all)
 	most, tries := 0.0, 0
+	together := r.board.NearOnHost(g.level.rules)
 	clear(r.tried)
 	for _, i := range b.byYield {
-		if best != nil && (b.yield[i] < most || tries >= triesMax || r.hurry()) {
+		if best != nil && (b.yield[i] < most && !together || tries >= triesMax || r.hurry()) {
 			break
 		}
 		kind := b.Options[i].Kind
 		if !w.options.Has(i) || !b.within.Has(i) || !fits(b.free[kind], g.need) {
 			continue
 		}
-		if r.steps++; best != nil && total/b.cost[i] < most {
+		if r.steps++; best != nil && total/b.cost[i] < most && !together {
 			continue
 		}
 		key := [3]int64{int64(kind), int64(b.cost[i]), b.region(i)}
@@ -75,10 +76,16 @@ func (r *run) tournament(b *buyer, w *way, g *group, left []int64) (best, last *
 		}
 		r.fill(b, l, left, g)
 		score := value(r.worth, l.sum) / b.cost[i]
+		if together && best != nil && l.bound != best.bound {
+			if l.bound > best.bound {
+				best, most = copyOf(l), score
+			}
+			continue
+		}
 		if best == nil || score > most || score == most && b.cost[i] < b.cost[best.option] {
 			best, most = copyOf(l), score
 		}
-		if slices.Equal(l.sum, all) && (last == nil || b.cost[i] < b.cost[last.option]) &&
+		if !together && slices.Equal(l.sum, all) && (last == nil || b.cost[i] < b.cost[last.option]) &&
 			(pods <= fewPods || total/b.cost[i] > 0.8) {
 			last = copyOf(l)
 		}
@@ -86,19 +93,30 @@ func (r *run) tournament(b *buyer, w *way, g *group, left []int64) (best, last *
 	return best, last
 }
 
-// seed puts the first pods on an empty machine: one of the group, with one that
-// it must be beside; all of them if they must be beside each other.
+// seed puts the first pods on an empty machine: one of the group or, if they
+// must be beside others on their host, as many as there is room for, with
+// those others.
 func (r *run) seed(b *buyer, l *load, left []int64, g *group, w *way) bool {
 	f := &r.filler
 	f.start(r, b, l, left, nil)
-	n := int64(1)
-	if r.board.NearOnHost(g.level.rules) {
-		if f.guests.room(g.kin, g.level) == 0 && !f.bring(g) {
-			return false
-		}
-		n = left[g.at]
+	if !r.board.NearOnHost(g.level.rules) {
+		return f.add(g, w, 1) > 0
 	}
-	return f.add(g, w, n) > 0
+	if f.guests.room(g.kin, g.level) == 0 && !f.bring(g) {
+		return false
+	}
+	if l.bound = f.add(g, w, left[g.at]); l.bound == 0 {
+		return false
+	}
+	for _, o := range r.groups {
+		if o == g || f.free(o) == 0 || !r.board.NearOnHost(o.level.rules) || !r.board.Wants(o.level.rules, g.level.rules) {
+			continue
+		}
+		if way, ok := b.ask(o, len(r.groups)).joins(l.option, l.custom); ok {
+			l.bound += f.add(o, way, f.free(o))
+		}
+	}
+	return true
 }
 
 func copyOf(l *load) *load {
