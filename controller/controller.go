@@ -61,7 +61,7 @@ type Classes interface {
 	Class(ctx context.Context, ref karpv1.NodeClassReference) (claim.Class, error)
 	Known(ctx context.Context, ref karpv1.NodeClassReference) (claim.Class, error)
 	Kinds(ref karpv1.NodeClassReference) (*cluster.Catalogue, string)
-	Offered(ref karpv1.NodeClassReference) map[string]bool
+	Offered(ref karpv1.NodeClassReference) pool.Offered
 	State(ctx context.Context, ref karpv1.NodeClassReference) (pool.ClassState, error)
 }
 

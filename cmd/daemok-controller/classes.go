@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -121,19 +119,10 @@ func (s classes) Kinds(ref karpv1.NodeClassReference) (*cluster.Catalogue, strin
 	return catalogue, ""
 }
 
-// Offered lists the types that a class offers; nil while they are not known.
-func (s classes) Offered(ref karpv1.NodeClassReference) map[string]bool {
+// Offered is what a class offers; nil while it is not known.
+func (s classes) Offered(ref karpv1.NodeClassReference) pool.Offered {
 	catalogue, _ := s.Kinds(ref)
-	if catalogue == nil {
-		return nil
-	}
-	return maps.Collect(func(yield func(string, bool) bool) {
-		for k := range slices.Values(catalogue.Kinds) {
-			if !yield(k.Name, true) {
-				return
-			}
-		}
-	})
+	return pool.OfferedBy(catalogue)
 }
 
 // State is what a pool must know of its class.
@@ -145,7 +134,7 @@ func (s classes) State(ctx context.Context, ref karpv1.NodeClassReference) (pool
 	if err != nil {
 		return pool.ClassState{}, fmt.Errorf("read class %s: %w", translate.ClassID(ref), err)
 	}
-	state := pool.ClassState{Found: true, Terminating: c.DeletionTimestamp != nil, Generation: c.Generation, Status: metav1.ConditionUnknown}
+	state := pool.ClassState{Found: true, CreatedAt: c.CreationTimestamp.Time, Terminating: c.DeletionTimestamp != nil, Generation: c.Generation, Status: metav1.ConditionUnknown}
 	if ready := condition.Get(c, awsv1.ClassReady); ready != nil {
 		state.Status = ready.Status
 		state.Reason, state.Message = cause(c, ready)

@@ -50,6 +50,7 @@ type Generation struct {
 // Ready condition, Unknown where it has none.
 type ClassState struct {
 	Found, Terminating bool
+	CreatedAt          time.Time
 	Generation         int64
 	Status             metav1.ConditionStatus
 	Reason, Message    string
@@ -62,15 +63,14 @@ type Reconciler struct {
 	Generation Generation
 	Store      client.Client
 	ClassState func(ctx context.Context, ref karpv1.NodeClassReference) (ClassState, error)
-	// Offered lists the machine types a class offers in this region; nil while
-	// they are not known.
-	Offered func(ref karpv1.NodeClassReference) map[string]bool
-	Health  *Health
-	Events  publisher
-	Metrics *observe.Metrics
-	Now     func() time.Time
+	Offered    func(ref karpv1.NodeClassReference) Offered
+	Health     *Health
+	Events     publisher
+	Metrics    *observe.Metrics
+	Now        func() time.Time
 
 	counts counts
+	told   told
 }
 
 // Reconcile observes one pool and writes its status.
@@ -81,6 +81,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration,
 			r.forgetMetrics(name)
 			r.Health.Forget(name)
 			r.counts.forget(name)
+			r.told.forget(name)
 		}
 		return 0, client.IgnoreNotFound(err)
 	}
@@ -97,8 +98,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration,
 	if err != nil {
 		return 0, fmt.Errorf("read class of %s: %w", view.ID, err)
 	}
-	r.validate(o, view)
-	r.readiness(o, view, class)
+	news := news{}
+	r.validate(o, view, news)
+	untold := r.readiness(o, view, class, news)
 	r.health(o, class)
 	usage, stale, err := r.usage(ctx, view)
 	if err != nil {
@@ -112,10 +114,19 @@ func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration,
 			return 0, fmt.Errorf("write status of %s: %w", view.ID, err)
 		}
 	}
-	if stale > 0 {
-		return stale, nil
+	r.tell(o, news)
+	return soonest(stale, untold), nil
+}
+
+// soonest is when to look again: at the first of those that are not zero.
+func soonest(waits ...time.Duration) time.Duration {
+	first := refreshEvery
+	for _, wait := range waits {
+		if wait > 0 {
+			first = min(first, wait)
+		}
 	}
-	return refreshEvery, nil
+	return first
 }
 
 func (r *Reconciler) writeHash(ctx context.Context, o Object) error {
@@ -136,50 +147,44 @@ func (r *Reconciler) writeHash(ctx context.Context, o Object) error {
 	return nil
 }
 
-// validate says whether the pool's rules make sense; types that the region
-// lacks are named, and are an error only where nothing else is left.
-func (r *Reconciler) validate(o Object, view translate.PoolObject) {
+// validate says whether the pool's rules make sense; what its class does not
+// offer is named, and is an error only where nothing else is left.
+func (r *Reconciler) validate(o Object, view translate.PoolObject, n news) {
+	refuse := func(text string) {
+		condition.SetFalse(o, karpv1.NodePoolValidationSucceeded, karpv1.ReasonNodePoolValidationFailed, text, r.Now())
+		n[karpv1.NodePoolValidationSucceeded] = warning{karpv1.ReasonNodePoolValidationFailed, text}
+	}
 	for _, f := range r.Generation.Validate(o) {
 		if !f.Warning {
-			condition.SetFalse(o, karpv1.NodePoolValidationSucceeded, karpv1.ReasonNodePoolValidationFailed, f.Field+": "+f.Text, r.Now())
+			refuse(f.String())
 			return
 		}
-		r.warn(o, "SpecWarning", f.Field+": "+f.Text)
+		n[f.Field] = warning{"SpecWarning", f.String()}
 	}
-	lacking, all := r.lacking(view)
-	switch {
-	case len(lacking) == 0:
-		condition.SetTrue(o, karpv1.NodePoolValidationSucceeded, r.Now())
-	case all:
-		condition.SetFalse(o, karpv1.NodePoolValidationSucceeded, karpv1.ReasonNodePoolValidationFailed,
-			"none of the instance types it names is offered in this region: "+strings.Join(lacking, ", "), r.Now())
-	default:
-		text := "instance types not offered in this region are left out: " + strings.Join(lacking, ", ")
-		condition.Set(o, karpv1.NodePoolValidationSucceeded, metav1.ConditionTrue, karpv1.NodePoolValidationSucceeded, text, r.Now())
-		r.warn(o, "InstanceTypesNotOffered", text)
-	}
-}
-
-// lacking lists the types the pool names that its class does not offer.
-func (r *Reconciler) lacking(view translate.PoolObject) (types []string, all bool) {
-	requirements, err := translate.Requirements(view.Template.Spec.Requirements)
-	if err != nil {
-		return nil, false
-	}
-	named, finite := requirements.Get(cluster.LabelInstanceType).Finite()
 	offered := r.Offered(view.Template.Spec.NodeClassRef)
-	if !finite || offered == nil {
-		return nil, false
-	}
-	for _, name := range named {
-		if !offered[name] {
-			types = append(types, name)
+	var notes []string
+	for _, l := range r.lacks(view, offered) {
+		text := l.text(offered, translate.ClassID(view.Template.Spec.NodeClassRef))
+		if l.all {
+			refuse(text)
+			return
 		}
+		notes = append(notes, text)
+		n[l.field] = warning{reasonNotOffered(l.key), text}
 	}
-	return types, len(types) > 0 && len(types) == len(named)
+	condition.Set(o, karpv1.NodePoolValidationSucceeded, metav1.ConditionTrue, karpv1.NodePoolValidationSucceeded, strings.Join(notes, "; "), r.Now())
 }
 
-func (r *Reconciler) readiness(o Object, view translate.PoolObject, class ClassState) {
+func reasonNotOffered(key string) string {
+	if key == cluster.LabelInstanceType {
+		return "InstanceTypesNotOffered"
+	}
+	return "NotOffered"
+}
+
+// readiness says whether the pool's class can be used. For a new pool that is
+// no news while it is open; untold is when it becomes so.
+func (r *Reconciler) readiness(o Object, view translate.PoolObject, class ClassState, n news) (untold time.Duration) {
 	ref := view.Template.Spec.NodeClassRef
 	kind := karpv1.NodePoolClassReady
 	switch {
@@ -195,9 +200,16 @@ func (r *Reconciler) readiness(o Object, view translate.PoolObject, class ClassS
 	default:
 		condition.SetFalse(o, kind, karpv1.ReasonNodeClassReadinessUnknown, fmt.Sprintf("%s %s does not say yet whether it is ready", ref.Kind, ref.Name), r.Now())
 	}
-	if c := condition.Get(o, kind); c.Status != metav1.ConditionTrue {
-		r.warn(o, c.Reason, c.Message)
+	c := condition.Get(o, kind)
+	if c.Status == metav1.ConditionTrue {
+		return 0
 	}
+	open := c.Reason == karpv1.ReasonNodeClassNotFound || c.Reason == karpv1.ReasonNodeClassReadinessUnknown
+	if left := r.quietFor(o, class); open && left > 0 {
+		return left
+	}
+	n[kind] = warning{c.Reason, c.Message}
+	return 0
 }
 
 func (r *Reconciler) health(o Object, class ClassState) {
@@ -244,8 +256,4 @@ func (r *Reconciler) forgetMetrics(name string) {
 	labels := map[string]string{"nodepool": name}
 	r.Metrics.PoolUsage.DeletePartialMatch(labels)
 	r.Metrics.PoolLimit.DeletePartialMatch(labels)
-}
-
-func (r *Reconciler) warn(o Object, reason, text string) {
-	r.Events.Publish(observe.Event{About: o, Key: r.Generation.Kind + "/" + o.GetName(), Warning: true, Reason: reason, Message: text})
 }

@@ -46,7 +46,7 @@ func generation() Generation {
 }
 
 // reconcile runs one look at a pool in a world of the given objects.
-func reconcile(t *testing.T, p *karpv1.NodePool, class ClassState, offered map[string]bool, others ...client.Object) (*karpv1.NodePool, *listener) {
+func reconcile(t *testing.T, p *karpv1.NodePool, class ClassState, offered Offered, others ...client.Object) (*karpv1.NodePool, *listener) {
 	t.Helper()
 	s := runtime.NewScheme()
 	_ = clientgoscheme.AddToScheme(s)
@@ -57,7 +57,7 @@ func reconcile(t *testing.T, p *karpv1.NodePool, class ClassState, offered map[s
 		Generation: generation(),
 		Store:      store,
 		ClassState: func(context.Context, karpv1.NodeClassReference) (ClassState, error) { return class, nil },
-		Offered:    func(karpv1.NodeClassReference) map[string]bool { return offered },
+		Offered:    func(karpv1.NodeClassReference) Offered { return offered },
 		Health:     &Health{}, Events: events,
 		Metrics: observe.NewMetrics(prometheus.NewRegistry(), "", "", "", ""),
 		Now:     func() time.Time { return start },
@@ -113,26 +113,67 @@ func TestReadiness(t *testing.T) {
 	}
 }
 
-func TestTypesTheRegionLacks(t *testing.T) {
-	in := func(types ...string) karpv1.Requirement {
-		return karpv1.Requirement{Key: api.LabelInstanceType, Operator: corev1.NodeSelectorOpIn, Values: types}
+func TestWhatItsClassDoesNotOffer(t *testing.T) {
+	in := func(key string, values ...string) karpv1.Requirement {
+		return karpv1.Requirement{Key: key, Operator: corev1.NodeSelectorOpIn, Values: values}
 	}
-	offered := map[string]bool{"m5.large": true}
+	offered := Offered{
+		api.LabelInstanceType: {"m5.large": true}, api.LabelZone: {"us-west-2a": true, "us-west-2b": true}, api.LabelRegion: {"us-west-2": true},
+	}
 	tests := map[string]struct {
 		requirement karpv1.Requirement
 		valid       bool
+		reason      string // of the event; empty for none
 		says        string
 	}{
-		"all offered":            {in("m5.large"), true, ""},
-		"some lacking are named": {in("m5.large", "m99.large"), true, "left out: m99.large"},
-		"all lacking is refused": {in("m99.large", "m98.large"), false, "m98.large, m99.large"},
+		"all types are offered":      {in(api.LabelInstanceType, "m5.large"), true, "", ""},
+		"some types lacking":         {in(api.LabelInstanceType, "m5.large", "m99.metal"), true, "InstanceTypesNotOffered", `instance type not offered: "m99.metal"; EC2NodeClass/main offers 1 types in us-west-2; they are left out`},
+		"all types lacking":          {in(api.LabelInstanceType, "m5.larg", "m98.large"), false, karpv1.ReasonNodePoolValidationFailed, `requirements[0]: instance type not offered: "m5.larg" (did you mean m5.large?), "m98.large"`},
+		"a zone of another region":   {in(api.LabelZone, "eu-west-1a"), false, karpv1.ReasonNodePoolValidationFailed, `zone not offered: "eu-west-1a"; EC2NodeClass/main offers machines in us-west-2a, us-west-2b; nothing else`},
+		"one zone too many":          {in(api.LabelZone, "us-west-2a", "us-west-2c"), true, "NotOffered", `"us-west-2c" (did you mean us-west-2a?)`},
+		"a zone under its old name":  {in("failure-domain.beta.kubernetes.io/zone", "eu-west-1a"), false, karpv1.ReasonNodePoolValidationFailed, "eu-west-1a"},
+		"another region":             {in(api.LabelRegion, "eu-west-1"), false, karpv1.ReasonNodePoolValidationFailed, `region not offered: "eu-west-1"`},
+		"a way to pay that is none":  {in(api.LabelCapacityType, "spott"), false, karpv1.ReasonNodePoolValidationFailed, `"spott" is no value of karpenter.sh/capacity-type, did you mean spot? It can only be`},
+		"labels that users make up":  {in("team", "a"), true, "", ""},
+		"a label with bad letters":   {in("team", "a b"), false, karpv1.ReasonNodePoolValidationFailed, `"a b" is no value of a label`},
+		"what is said by exclusion":  {karpv1.Requirement{Key: api.LabelZone, Operator: corev1.NodeSelectorOpNotIn, Values: []string{"eu-west-1a"}}, true, "", ""},
+		"a zone beside what is none": {in(api.LabelZone, "us-west-2b"), true, "", ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, _ := reconcile(t, pool(tt.requirement), ready, offered)
+			got, events := reconcile(t, pool(tt.requirement), ready, offered)
 			c := condition.Get(got, karpv1.NodePoolValidationSucceeded)
 			if (c.Status == metav1.ConditionTrue) != tt.valid || !strings.Contains(c.Message, tt.says) {
 				t.Errorf("condition = %s %q; want valid %v saying %q", c.Status, c.Message, tt.valid, tt.says)
+			}
+			if reasons := strings.Join(events.reasons, " "); reasons != tt.reason {
+				t.Errorf("events %q, want %q, once", reasons, tt.reason)
+			}
+		})
+	}
+}
+
+// A pool that is applied together with its class, or before it, is nothing to
+// be warned of.
+func TestANewPoolIsQuiet(t *testing.T) {
+	open := ClassState{Found: true, Status: metav1.ConditionUnknown}
+	tests := map[string]struct {
+		class ClassState
+		age   time.Duration
+		want  string
+	}{
+		"a class not looked at yet":       {open, 9 * time.Second, ""},
+		"a class not there yet":           {ClassState{}, 9 * time.Second, ""},
+		"a class that stays unknown":      {open, 10 * time.Second, karpv1.ReasonNodeClassReadinessUnknown},
+		"a new class":                     {ClassState{Found: true, Status: metav1.ConditionUnknown, CreatedAt: start}, time.Hour, ""},
+		"a class that is sure to be none": {ClassState{Found: true, Status: metav1.ConditionFalse, Reason: "SubnetsNotFound", Message: "no subnet"}, 0, "SubnetsNotFound"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			p := pool()
+			p.CreationTimestamp = metav1.NewTime(start.Add(-tt.age))
+			if _, events := reconcile(t, p, tt.class, nil); strings.Join(events.reasons, " ") != tt.want {
+				t.Errorf("events %v, want %q", events.reasons, tt.want)
 			}
 		})
 	}

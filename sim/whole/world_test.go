@@ -298,7 +298,7 @@ func (c *classes) Kinds(ref karpv1.NodeClassReference) (*cluster.Catalogue, stri
 }
 
 // Offered is not known here, so pools may name any type.
-func (c *classes) Offered(karpv1.NodeClassReference) map[string]bool { return nil }
+func (c *classes) Offered(karpv1.NodeClassReference) pool.Offered { return nil }
 
 func (c *classes) State(context.Context, karpv1.NodeClassReference) (pool.ClassState, error) {
 	c.mu.Lock()

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -63,13 +64,24 @@ func (f *findings) expressions(field string, k *awsv1.Kubelet, o ClassOptions) {
 
 func (f *findings) expression(at, text string, o ClassOptions) {
 	if !o.Expressions {
-		f.refuseAs(awsv1.ReasonKubeletExpressionsDisabled, at,
-			"%q is no amount; to use expressions switch the feature gate NodeClassCEL on", text)
+		f.refuseAs(awsv1.ReasonKubeletExpressionsDisabled, at, "%s", noExpression(at, text))
 		return
 	}
 	if _, err := expression.Compile(text); err != nil {
 		f.refuseAs(awsv1.ReasonKubeletExpressionInvalid, at, "%s", err)
 	}
+}
+
+// noExpression says what to write where expressions are not evaluated.
+func noExpression(at, text string) string {
+	if _, err := strconv.ParseUint(text, 10, 31); err == nil {
+		return fmt.Sprintf("%q is text: write the number %s without quotes", text, text)
+	}
+	want := "an amount such as 100m or 512Mi"
+	if strings.HasSuffix(at, ".maxPods") {
+		want = "a number without quotes, such as 110"
+	}
+	return fmt.Sprintf("%q is no amount, and expressions are not evaluated yet whatever the feature gates say: write %s", text, want)
 }
 
 // evictions checks that every soft threshold has a length of time it is

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/robfig/cron/v3"
 	corev1 "k8s.io/api/core/v1"
@@ -30,6 +31,10 @@ func NodePool(p *karpv1.NodePool) []Finding {
 		f.budget(fmt.Sprintf("spec.disruption.budgets[%d]", i), b)
 	}
 	f.limits("spec.limits", p.Spec.Limits)
+	if p.IsStatic() {
+		f.warn("spec.replicas", "is accepted and does nothing yet: the pool buys no nodes, neither for pods nor to reach the number "+
+			"(docs/status.md says what works); remove it to have nodes for pods")
+	}
 	return f.all
 }
 
@@ -109,6 +114,10 @@ func (f *findings) length(field string, err error) {
 	}
 }
 
+// someDay begins the years in which a schedule is tried: every day that there
+// is comes within the next five, 29 February included.
+var someDay = time.Date(2024, time.January, 1, 0, 0, 0, 0, time.UTC)
+
 // budget warns of windows that never open or mean something else than meant:
 // such a budget allows no disruption at all.
 func (f *findings) budget(field string, b karpv1.Budget) {
@@ -119,8 +128,12 @@ func (f *findings) budget(field string, b karpv1.Budget) {
 		f.warn(field+".schedule", "a time zone may not be named, the schedule is in UTC; until it is corrected the budget allows no disruption")
 		return
 	}
-	if _, err := cron.ParseStandard(*b.Schedule); err != nil {
+	schedule, err := cron.ParseStandard(*b.Schedule)
+	switch {
+	case err != nil:
 		f.warn(field+".schedule", "%q is no schedule (%s); until it is corrected the budget allows no disruption", *b.Schedule, err)
+	case schedule.Next(someDay).IsZero():
+		f.warn(field+".schedule", "%q names a day that no calendar has; until it is corrected the budget allows no disruption", *b.Schedule)
 	}
 }
 

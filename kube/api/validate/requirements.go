@@ -81,7 +81,7 @@ func (f *findings) known(field, key string, values []string) []string {
 	}
 	known := slices.DeleteFunc(slices.Clone(values), func(v string) bool { return !slices.Contains(allowed, v) })
 	if len(known) == 0 {
-		f.refuse(field+".values", "%s can only be %s", key, strings.Join(allowed, ", "))
+		f.refuse(field+".values", "%s", unknownValues(key, values, allowed))
 		return nil
 	}
 	for _, value := range values {
@@ -90,6 +90,21 @@ func (f *findings) known(field, key string, values []string) []string {
 		}
 	}
 	return known
+}
+
+// unknownValues says that a label can have none of the values.
+func unknownValues(key string, values, allowed []string) string {
+	words, near := make([]string, len(values)), ""
+	for i, value := range values {
+		words[i] = strconv.Quote(value)
+		if near == "" {
+			near = DidYouMean(value, allowed)
+		}
+	}
+	if near == "" {
+		near = "."
+	}
+	return fmt.Sprintf("%s is no value of %s%s It can only be %s", strings.Join(words, ", "), key, near, strings.Join(allowed, ", "))
 }
 
 func (f *findings) bound(field string, r karpv1.Requirement) {
