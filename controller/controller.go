@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -51,6 +52,8 @@ type Parts struct {
 	Nominations interface{ TryAccept() bool }     // limits how many pods are told of their place; nil: all are told
 	Pods        interface{ Decided(p plan.Plan) } // told which pods a plan says something about; nil for nobody
 	TagPace     claim.Pace                        // how fast machines are tagged; nil: at once
+
+	Spreads []corev1.TopologySpreadConstraint // of pods without any of their own, as the cluster's scheduler has them by default
 
 	Filled func(ctx context.Context) bool // waits until the watches have listed what there is; false when ctx ended
 	Began  func()                         // told right before the first plan
@@ -104,6 +107,7 @@ const (
 // not be started before.
 func New(ctx context.Context, p Parts) (*Program, error) {
 	ledger, keeper := &apply.Ledger{}, snapshot.NewKeeper(p.Classes.Kinds, p.Now)
+	keeper.SpreadByDefault(p.Spreads)
 	seen := func(c *karpv1.NodeClaim, gone bool) { ledger.Seen(c, gone, p.Now()) }
 	if err := keeper.Follow(ctx, p.Watches, seen); err != nil {
 		return nil, err

@@ -127,6 +127,7 @@ func (p *parts) add(ctx context.Context) error {
 		Policy: p.options.policy(), Window: planner.Window{Idle: p.options.batchIdle, Max: p.options.batchMax},
 		Nominations: flowcontrol.NewTokenBucketRateLimiter(nominationsPerSecond, nominationsAtOnce),
 		Pods:        p.follower,
+		Spreads:     p.options.defaultSpreads,
 		TagPace:     flowcontrol.NewTokenBucketRateLimiter(tagsPerSecond, tagsAtOnce),
 		Filled:      p.manager.GetCache().WaitForCacheSync,
 		Began:       p.metrics.Synced,

@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/daemok/daemok/kube/translate"
 )
 
 // options is how the controller is set up. Every one is a flag and an
@@ -22,6 +25,8 @@ type options struct {
 	logLevel                          string
 	batchMax, batchIdle               time.Duration
 	preferencePolicy, minValuesPolicy string
+	schedulerConfig                   string
+	defaultSpreads                    []corev1.TopologySpreadConstraint // of schedulerConfig
 	featureGates                      string
 	enableProfiling                   bool
 	disableStateMetrics               bool
@@ -40,7 +45,7 @@ type options struct {
 // a set-up written for Karpenter starts, and a warning names those given.
 var laterFlags = []string{
 	"karpenter-service", "log-output-paths", "log-error-output-paths", "disable-controller-warmup",
-	"ignore-dra-requests", "scheduler-config", "enable-zonal-shift",
+	"ignore-dra-requests", "enable-zonal-shift",
 	"ami-refresh-interval", "subnet-refresh-interval", "aws-feature-gates",
 }
 
@@ -65,6 +70,7 @@ func readOptions(args []string, env func(string) string) (options, error) {
 	r.duration(&o.batchIdle, "batch-idle-duration", time.Second, "a gathering ends when no new pod came for so long")
 	r.text(&o.preferencePolicy, "preference-policy", "Respect", "Respect or Ignore preferred scheduling terms")
 	r.text(&o.minValuesPolicy, "min-values-policy", "Strict", "Strict, or BestEffort to buy with fewer values than minValues asks")
+	r.text(&o.schedulerConfig, "scheduler-config", "", "YAML of the scheduler's configuration, for its default topology spreads; see docs/scheduling.md")
 	r.text(&o.featureGates, "feature-gates", "", "Name=true,Name=false; unknown names are ignored")
 	r.boolean(&o.enableProfiling, "enable-profiling", false, "serve /debug/pprof on the metrics port")
 	r.boolean(&o.disableStateMetrics, "disable-cluster-state-observability", false, "no metrics of single nodes, pods and other objects, nor of their conditions")
@@ -82,6 +88,10 @@ func readOptions(args []string, env func(string) string) (options, error) {
 	}
 	if err := r.read(args); err != nil {
 		return options{}, err
+	}
+	var err error
+	if o.defaultSpreads, err = translate.DefaultSpreads(o.schedulerConfig); err != nil {
+		return options{}, fmt.Errorf("--scheduler-config (SCHEDULER_CONFIG): %w", err)
 	}
 	o.ignored = r.ignored()
 	o.leaderElection = !disableElection

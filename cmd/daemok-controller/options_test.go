@@ -30,6 +30,9 @@ func TestOptions(t *testing.T) {
 		"SC-405 a flag wins over the environment":          {[]string{"--metrics-port=7000"}, with(map[string]string{"METRICS_PORT": "9000"}), func(o options) bool { return o.metricsPort == 7000 }},
 		"SC-405 a boolean that is none leaves the default": {nil, with(map[string]string{"DISABLE_LEADER_ELECTION": "yes please"}), func(o options) bool { return o.leaderElection }},
 		"a boolean that is one is taken":                   {nil, with(map[string]string{"DISABLE_LEADER_ELECTION": "true"}), func(o options) bool { return !o.leaderElection }},
+		"SC-405 a scheduler's default spreads": {nil, with(map[string]string{"SCHEDULER_CONFIG": "podTopologySpread: {defaultConstraints: [{topologyKey: zone, maxSkew: 1, whenUnsatisfiable: DoNotSchedule}]}"}), func(o options) bool {
+			return len(o.defaultSpreads) == 1 && o.defaultSpreads[0].TopologyKey == "zone"
+		}},
 		"flags of Karpenter that act later are named": {[]string{"--log-output-paths=stdout", "--enable-zonal-shift"}, named, func(o options) bool {
 			return slices.Equal(o.ignored, []string{"enable-zonal-shift", "log-output-paths"})
 		}},
@@ -56,6 +59,7 @@ func TestBadOptionsNameTheWayOut(t *testing.T) {
 		"a policy that does not exist":   {[]string{"--min-values-policy=Maybe"}, map[string]string{"CLUSTER_NAME": "c"}, "Strict or BestEffort"},
 		"a window that ends before idle": {[]string{"--batch-max-duration=1ms"}, map[string]string{"CLUSTER_NAME": "c"}, "idle <= max"},
 		"a share above one":              {[]string{"--vm-memory-overhead-percent=7.5"}, map[string]string{"CLUSTER_NAME": "c"}, "VM_MEMORY_OVERHEAD_PERCENT"},
+		"SC-405 a bad default spread":    {[]string{"--scheduler-config=podTopologySpread: {defaultConstraints: [{topologyKey: zone}]}"}, map[string]string{"CLUSTER_NAME": "c"}, "SCHEDULER_CONFIG"},
 		"a flag nobody knows":            {[]string{"--no-such-flag"}, map[string]string{"CLUSTER_NAME": "c"}, "no-such-flag"},
 	}
 	for name, tt := range tests {

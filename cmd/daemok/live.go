@@ -46,7 +46,13 @@ func readLive(ctx context.Context, kubeconfig string) (*cluster.Snapshot, error)
 		}
 		return catalogue, ""
 	}
-	return snapshot.Read(ctx, store, kinds, time.Now)
+	spreads, err := translate.DefaultSpreads(os.Getenv("SCHEDULER_CONFIG"))
+	if err != nil {
+		return nil, fmt.Errorf("SCHEDULER_CONFIG: %w", err)
+	}
+	keeper := snapshot.NewKeeper(kinds, time.Now)
+	keeper.SpreadByDefault(spreads)
+	return keeper.Read(ctx, store)
 }
 
 // connect returns a client of the cluster.

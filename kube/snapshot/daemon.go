@@ -37,7 +37,7 @@ func (k *Keeper) daemonPodSeen(pod *corev1.Pod) {
 		entry := k.daemons[key] // without template: seen before its DaemonSet
 		if at := pod.CreationTimestamp.UTC(); !at.Before(entry.podAt) {
 			entry.podAt = at
-			entry.newest, _ = k.describe(entry.newest, pod, translate.ForEveryNode(pod), nil)
+			entry.newest, _ = k.describeDaemon(entry.newest, pod)
 			k.daemons[key] = entry
 		}
 	}
@@ -59,7 +59,7 @@ func (k *Keeper) daemonSetSaid(ds *appsv1.DaemonSet) bool {
 	pod := translate.DaemonPod(ds, k.limitsOf(ds.Namespace), k.runtimeOf(&ds.Spec.Template.Spec))
 	before, changed := entry.template, false
 	entry.object = ds
-	entry.template, changed = k.describe(before, pod, translate.ForEveryNode(pod), nil)
+	entry.template, changed = k.describeDaemon(before, pod)
 	if before != nil && changed && entry.newest != nil {
 		k.forget(entry.newest) // pods of the older template say nothing any more
 		entry.newest, entry.podAt = nil, time.Time{}
@@ -139,7 +139,7 @@ func (k *Keeper) admitAgain(namespace string) {
 			continue
 		}
 		pod := translate.DaemonPod(entry.object, k.limitsOf(name.Namespace), k.runtimeOf(&entry.object.Spec.Template.Spec))
-		next, differs := k.describe(entry.template, pod, translate.ForEveryNode(pod), nil)
+		next, differs := k.describeDaemon(entry.template, pod)
 		entry.template, changed = next, changed || differs
 		k.daemons[name] = entry
 	}

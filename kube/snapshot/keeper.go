@@ -35,14 +35,15 @@ type Keeper struct {
 	now     func() time.Time
 	changed chan struct{}
 
-	mu       sync.Mutex
-	revision uint64
-	shapes   interner
-	rules    rulebook
-	subjects subjects
-	storage  translate.Storage
-	claimOf  claimsOf
-	csiNodes map[string]*storagev1.CSINode
+	mu        sync.Mutex
+	revision  uint64
+	shapes    interner
+	rules     rulebook
+	subjects  subjects
+	spreading spreading
+	storage   translate.Storage
+	claimOf   claimsOf
+	csiNodes  map[string]*storagev1.CSINode
 
 	namespaces  map[string]map[string]string // labels by name
 	limitRanges map[types.NamespacedName]*corev1.LimitRange
@@ -80,7 +81,7 @@ func NewKeeper(kinds Kinds, now func() time.Time) *Keeper {
 		podEvent: map[string]time.Time{},
 		offered:  map[karpv1.NodeClassReference]*cluster.Catalogue{},
 
-		rules: newRulebook(), subjects: newSubjects(), claimOf: claimsOf{},
+		rules: newRulebook(), subjects: newSubjects(), spreading: newSpreading(), claimOf: claimsOf{},
 		csiNodes:    map[string]*storagev1.CSINode{},
 		namespaces:  map[string]map[string]string{},
 		limitRanges: map[types.NamespacedName]*corev1.LimitRange{},
@@ -132,7 +133,7 @@ func (k *Keeper) PodSeen(pod *corev1.Pod, first bool) {
 	if entry.ended {
 		k.forget(before.subject)
 	} else {
-		entry.subject, _ = k.describe(before.subject, pod, translate.RulesOf(pod), translate.VolumeUses(pod))
+		entry.subject = k.describePod(before.subject, pod)
 	}
 	k.pods[name] = entry
 	if p.Daemon {

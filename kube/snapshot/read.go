@@ -19,11 +19,16 @@ import (
 // pageSize bounds how many objects one answer of the API server holds.
 const pageSize = 500
 
-// Read makes one snapshot of a live cluster, without watching it. It has not
-// seen pods come and go, so emptiness counts from what claims say of it.
+// Read makes one snapshot of a live cluster, without watching it.
 func Read(ctx context.Context, from client.Reader, kinds Kinds, now func() time.Time) (*cluster.Snapshot, error) {
-	k := NewKeeper(kinds, now)
-	for _, read := range []func() error{
+	return NewKeeper(kinds, now).Read(ctx, from)
+}
+
+// Read makes one snapshot of a live cluster, without watching it, for a keeper
+// that has seen nothing. It does not see pods come and go, so emptiness counts
+// from what claims say of it.
+func (k *Keeper) Read(ctx context.Context, from client.Reader) (*cluster.Snapshot, error) {
+	for _, read := range append(k.spreadingReads(ctx, from), []func() error{
 		all(ctx, from, &karpv1.NodePoolList{}, func(l *karpv1.NodePoolList) []karpv1.NodePool { return l.Items },
 			func(p *karpv1.NodePool) { k.PoolSeen(translate.FromNodePool(p)) }),
 		all(ctx, from, &karpv1.NodeClaimList{}, func(l *karpv1.NodeClaimList) []karpv1.NodeClaim { return l.Items }, k.ClaimSeen),
@@ -38,12 +43,26 @@ func Read(ctx context.Context, from client.Reader, kinds Kinds, now func() time.
 			func(l *corev1.PersistentVolumeClaimList) []corev1.PersistentVolumeClaim { return l.Items }, k.ClaimOfVolumeSeen),
 		all(ctx, from, &appsv1.DaemonSetList{}, func(l *appsv1.DaemonSetList) []appsv1.DaemonSet { return l.Items }, k.DaemonSetSeen),
 		all(ctx, from, &corev1.PodList{}, func(l *corev1.PodList) []corev1.Pod { return l.Items }, func(p *corev1.Pod) { k.PodSeen(p, true) }),
-	} {
+	}...) {
 		if err := read(); err != nil {
 			return nil, err
 		}
 	}
 	return k.Snapshot(), nil
+}
+
+// spreadingReads reads what default spreads need.
+func (k *Keeper) spreadingReads(ctx context.Context, from client.Reader) []func() error {
+	if len(k.spreading.defaults) == 0 {
+		return nil
+	}
+	return []func() error{
+		all(ctx, from, &corev1.ServiceList{}, func(l *corev1.ServiceList) []corev1.Service { return l.Items }, k.ServiceSeen),
+		all(ctx, from, &appsv1.ReplicaSetList{}, func(l *appsv1.ReplicaSetList) []appsv1.ReplicaSet { return l.Items }, k.ReplicaSetSeen),
+		all(ctx, from, &appsv1.StatefulSetList{}, func(l *appsv1.StatefulSetList) []appsv1.StatefulSet { return l.Items }, k.StatefulSetSeen),
+		all(ctx, from, &corev1.ReplicationControllerList{},
+			func(l *corev1.ReplicationControllerList) []corev1.ReplicationController { return l.Items }, k.ReplicationControllerSeen),
+	}
 }
 
 // all reads every object of a kind and lets the keeper see it.

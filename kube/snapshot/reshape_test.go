@@ -49,6 +49,14 @@ func tell(k *Keeper, o client.Object) {
 		k.DaemonSetSeen(o)
 	case *corev1.Node:
 		k.NodeSeen(o)
+	case *corev1.Service:
+		k.ServiceSeen(o)
+	case *appsv1.ReplicaSet:
+		k.ReplicaSetSeen(o)
+	case *appsv1.StatefulSet:
+		k.StatefulSetSeen(o)
+	case *corev1.ReplicationController:
+		k.ReplicationControllerSeen(o)
 	}
 }
 
@@ -72,6 +80,14 @@ func end(k *Keeper, o client.Object) {
 		k.DaemonSetGone(o.Namespace, o.Name)
 	case *corev1.Node:
 		k.NodeGone(o.Name)
+	case *corev1.Service:
+		k.ServiceGone(o.Namespace, o.Name)
+	case *appsv1.ReplicaSet:
+		k.ReplicaSetGone(o.Namespace, o.Name)
+	case *appsv1.StatefulSet:
+		k.StatefulSetGone(o.Namespace, o.Name)
+	case *corev1.ReplicationController:
+		k.ReplicationControllerGone(o.Namespace, o.Name)
 	}
 }
 
@@ -92,14 +108,14 @@ func (s *shop) object() client.Object {
 		return metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{s.one("app", "team", "tier"): s.one("a", "b"), "own": name}}
 	}
 	namespace := s.one("default", "shop", "bank")
-	switch s.rng.IntN(12) {
+	switch s.rng.IntN(16) {
 	case 0:
 		return &corev1.Namespace{ObjectMeta: meta("", namespace)}
 	case 1:
 		return s.claim(meta(namespace, s.one("c1", "c2")))
 	case 2:
 		return &corev1.PersistentVolume{ObjectMeta: meta("", s.one("v1", "v2")), Spec: corev1.PersistentVolumeSpec{
-			StorageClassName: s.one("local", "gp3"), NodeAffinity: &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+			StorageClassName: s.one("local", "gp3"), AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOncePod}, NodeAffinity: &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
 				MatchExpressions: []corev1.NodeSelectorRequirement{{Key: api.LabelZone, Operator: "In", Values: []string{s.one("a", "b")}}}}}}},
 			PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "ebs.csi.aws.com", VolumeHandle: "v"}},
 		}, Status: corev1.PersistentVolumeStatus{Phase: corev1.VolumeAvailable}}
@@ -123,8 +139,18 @@ func (s *shop) object() client.Object {
 		ds.Spec.Template.Spec.Containers = []corev1.Container{{Name: "agent"}}
 		return ds
 	case 7:
-		n := node(s.one("n1", "n2"))
-		return n
+		return node(s.one("n1", "n2"))
+	case 8:
+		return &corev1.Service{ObjectMeta: meta(namespace, s.one("s1", "s2")), Spec: corev1.ServiceSpec{Selector: map[string]string{s.one("app", "team"): s.one("a", "b"), "app": s.one("a", "b")}}}
+	case 9:
+		chosen := map[string]string{"app": s.one("a", "b")}
+		switch s.rng.IntN(3) {
+		case 0:
+			return &corev1.ReplicationController{ObjectMeta: meta(namespace, "owner"), Spec: corev1.ReplicationControllerSpec{Selector: chosen}}
+		case 1:
+			return &appsv1.StatefulSet{ObjectMeta: meta(namespace, "owner"), Spec: appsv1.StatefulSetSpec{Selector: &metav1.LabelSelector{MatchLabels: chosen}}}
+		}
+		return &appsv1.ReplicaSet{ObjectMeta: meta(namespace, "owner"), Spec: appsv1.ReplicaSetSpec{Selector: &metav1.LabelSelector{MatchLabels: chosen}}}
 	}
 	return s.pod(namespace)
 }
@@ -147,6 +173,13 @@ func (s *shop) pod(namespace string) *corev1.Pod {
 	p := pod(fmt.Sprint("p", s.rng.IntN(6)), "1", s.one("", "n1", "n2"))
 	p.Namespace = namespace
 	p.Labels = map[string]string{"app": s.one("a", "b"), "team": s.one("a", "b"), "pod": p.Name}
+	owner := metav1.OwnerReference{APIVersion: "apps/v1", Kind: s.one("ReplicaSet", "StatefulSet"), Name: "owner", Controller: new(true)}
+	if s.rng.IntN(3) == 0 {
+		owner.APIVersion, owner.Kind = "v1", "ReplicationController"
+	}
+	if s.rng.IntN(2) == 0 {
+		p.OwnerReferences = []metav1.OwnerReference{owner}
+	}
 	chosen := &metav1.LabelSelector{MatchLabels: map[string]string{s.one("app", "team", "tier"): s.one("a", "b")}}
 	switch s.rng.IntN(8) {
 	case 0:
@@ -174,14 +207,21 @@ func (s *shop) one(of ...string) string { return of[s.rng.IntN(len(of))] }
 // of what their shapes depend on, with snapshots taken in between, the next
 // snapshot equals that of a keeper that saw only what is left, in any order.
 func TestShapesKeptEqualShapesFoundAnew(t *testing.T) {
-	var seen struct{ labelled, unable, terms, shared, attachable bool }
+	var seen struct{ labelled, unable, terms, shared, attachable, byDefault bool }
 	for seed := range uint64(300) {
-		s := &shop{rng: rand.New(rand.NewPCG(seed, 1)), kept: newKeeper(), have: map[string]client.Object{}}
+		keeper := func() *Keeper {
+			k := newKeeper()
+			if seed%2 == 0 {
+				k.SpreadByDefault(byHost)
+			}
+			return k
+		}
+		s := &shop{rng: rand.New(rand.NewPCG(seed, 1)), kept: keeper(), have: map[string]client.Object{}}
 		for range 12 {
 			for range s.rng.IntN(20) {
 				s.change()
 			}
-			fresh := newKeeper()
+			fresh := keeper()
 			keys := slices.Sorted(maps.Keys(s.have))
 			s.rng.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
 			for _, key := range keys {
@@ -195,12 +235,13 @@ func TestShapesKeptEqualShapesFoundAnew(t *testing.T) {
 				seen.labelled = seen.labelled || len(shape.Labels) > 0
 				seen.unable = seen.unable || shape.Unable != ""
 				seen.terms = seen.terms || len(shape.VolumeTerms) > 0
+				seen.byDefault = seen.byDefault || slices.ContainsFunc(shape.Spread, func(s cluster.Spread) bool { return s.Key == api.LabelHostname })
 				seen.shared = seen.shared || slices.ContainsFunc(shape.Volumes, func(v cluster.Volume) bool { return v.Exclusive })
 			}
 			seen.attachable = seen.attachable || slices.ContainsFunc(got.Nodes, func(n cluster.Node) bool { return len(n.Attachable) > 0 })
 		}
 	}
-	if !seen.labelled || !seen.unable || !seen.terms || !seen.shared || !seen.attachable {
+	if !seen.labelled || !seen.unable || !seen.terms || !seen.shared || !seen.attachable || !seen.byDefault {
 		t.Errorf("the worlds were too plain to show anything: %+v", seen)
 	}
 }
@@ -286,5 +327,78 @@ func TestAChangedClaimConcernsItsUsersAlone(t *testing.T) {
 	k.ClaimOfVolumeSeen(claim.DeepCopy())
 	if next := k.Snapshot().Revision; next != revision {
 		t.Error("a claim that says the same made a new revision")
+	}
+}
+
+var byHost = []corev1.TopologySpreadConstraint{{TopologyKey: api.LabelHostname, MaxSkew: 1, WhenUnsatisfiable: corev1.DoNotSchedule}}
+
+// TestDefaultSpreads: pods without spreads of their own get those of the
+// scheduler's configuration, and count whom services and owners choose.
+func TestDefaultSpreads(t *testing.T) {
+	web := map[string]string{"app": "web", "hash": "1"}
+	service := func(namespace string, selector map[string]string) *corev1.Service {
+		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web"}, Spec: corev1.ServiceSpec{Selector: selector}}
+	}
+	revision := func(namespace, hash string) *appsv1.ReplicaSet {
+		return &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web-" + hash},
+			Spec: appsv1.ReplicaSetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"hash": hash}}}}
+	}
+	owned := func(kind, group, name string) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.OwnerReferences = []metav1.OwnerReference{{APIVersion: group, Kind: kind, Name: name, Controller: new(true)}}
+		}
+	}
+	tests := map[string]struct {
+		pod    func(*corev1.Pod)
+		others []client.Object
+		want   string
+	}{
+		"SC-155 nobody to count: none":          {func(*corev1.Pod) {}, nil, ""},
+		"SC-156 a service":                      {func(*corev1.Pod) {}, []client.Object{service("default", map[string]string{"app": "web"})}, "app in web"},
+		"SC-156 a service of others":            {func(*corev1.Pod) {}, []client.Object{service("default", map[string]string{"app": "db"})}, ""},
+		"SC-156 a service of another namespace": {func(*corev1.Pod) {}, []client.Object{service("shop", map[string]string{"app": "web"})}, ""},
+		"SC-156 a service without selector":     {func(*corev1.Pod) {}, []client.Object{service("default", nil)}, ""},
+		"SC-155 each revision by itself":        {owned("ReplicaSet", "apps/v1", "web-1"), []client.Object{revision("default", "1"), revision("default", "2")}, "hash in 1"},
+		"SC-156 an owner that is missing":       {owned("ReplicaSet", "apps/v1", "gone"), []client.Object{revision("default", "1")}, ""},
+		"SC-156 an owner of another namespace":  {owned("ReplicaSet", "apps/v1", "web-1"), []client.Object{revision("shop", "1")}, ""},
+		"SC-156 an owner that is none for this": {owned("Job", "batch/v1", "web-1"), []client.Object{revision("default", "1")}, ""},
+		"SC-156 the StatefulSet's selector":     {owned("StatefulSet", "apps/v1", "db"), []client.Object{&appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "db"}, Spec: appsv1.StatefulSetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}}}, "app in web"},
+		"SC-156 the ReplicationController's":    {owned("ReplicationController", "v1", "rc"), []client.Object{&corev1.ReplicationController{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "rc"}, Spec: corev1.ReplicationControllerSpec{Selector: map[string]string{"app": "web"}}}}, "app in web"},
+		"SC-156 service and owner":              {owned("ReplicaSet", "apps/v1", "web-1"), []client.Object{revision("default", "1"), service("default", map[string]string{"app": "web"})}, "app in web; hash in 1"},
+		"SC-155 a pod with a spread of its own": {func(p *corev1.Pod) {
+			p.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{TopologyKey: api.LabelZone, MaxSkew: 1, WhenUnsatisfiable: corev1.ScheduleAnyway, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"own": "yes"}}}}
+		}, []client.Object{service("default", map[string]string{"app": "web"})}, "own in yes"},
+	}
+	for name, tt := range tests {
+		for _, podFirst := range []bool{true, false} {
+			t.Run(fmt.Sprint(name, " first the pod ", podFirst), func(t *testing.T) {
+				k := newKeeper()
+				k.SpreadByDefault(byHost)
+				p := pod("web-0", "1", "", func(p *corev1.Pod) { p.Labels = web }, tt.pod)
+				if podFirst {
+					tell(k, p)
+					k.Snapshot()
+				}
+				for _, o := range tt.others {
+					tell(k, o)
+				}
+				if !podFirst {
+					tell(k, p)
+				}
+				got := ""
+				for _, s := range k.Snapshot().Waiting[0].Shape.Spread {
+					got += s.Selector.Requirements.String()
+				}
+				if got != tt.want {
+					t.Errorf("counted are %q, want %q", got, tt.want)
+				}
+				for _, o := range tt.others {
+					end(k, o)
+				}
+				if got := k.Snapshot().Waiting[0].Shape.Spread; len(got) != 0 && got[0].Key != api.LabelZone {
+					t.Errorf("when all are gone the pod is spread by %+v", got)
+				}
+			})
+		}
 	}
 }

@@ -18,6 +18,8 @@ import (
 type subject struct {
 	namespace string
 	rules     *sharedRules
+	own       *translate.Rules  // without the default spreads; nil where none can be added
+	owner     ownerID           // meaningful where own is set
 	labels    map[string]string // all of them; belongs to the object seen
 	uses      []translate.VolumeUse
 	shape     *cluster.Shape // nil until it is first found
@@ -109,19 +111,38 @@ func (ss *subjects) old() []*subject {
 	return out
 }
 
-// describe makes a subject say what an object says now; nil stands for one
-// that is new. It reports whether anything changed.
-func (k *Keeper) describe(s *subject, pod *corev1.Pod, rules translate.Rules, uses []translate.VolumeUse) (*subject, bool) {
-	shared := k.rules.intern(rules, pod.Namespace, &k.subjects, k.chosen)
-	if s != nil && s.rules == shared && maps.Equal(s.labels, pod.Labels) && slices.EqualFunc(s.uses, uses, translate.VolumeUse.Equal) {
-		k.rules.release(shared, &k.subjects)
-		s.labels, s.uses = pod.Labels, uses // so that the object seen before can go
+// describePod makes a subject say what a pod says now; nil stands for one that
+// is new.
+func (k *Keeper) describePod(s *subject, pod *corev1.Pod) *subject {
+	rules := translate.RulesOf(pod)
+	next := subject{namespace: pod.Namespace, labels: pod.Labels, uses: translate.VolumeUses(pod)}
+	if len(k.spreading.defaults) > 0 && !rules.SpreadsItself() {
+		own := rules
+		next.own, next.owner = &own, ownerOf(pod)
+		rules = k.spreading.spread(&own, pod.Namespace, pod.Labels, next.owner)
+	}
+	s, _ = k.become(s, next, rules)
+	return s
+}
+
+// describeDaemon makes a subject say what the pods of a DaemonSet say, and
+// reports whether anything changed.
+func (k *Keeper) describeDaemon(s *subject, pod *corev1.Pod) (*subject, bool) {
+	return k.become(s, subject{namespace: pod.Namespace, labels: pod.Labels}, translate.ForEveryNode(pod))
+}
+
+func (k *Keeper) become(s *subject, next subject, rules translate.Rules) (*subject, bool) {
+	next.rules = k.rules.intern(rules, next.namespace, &k.subjects, k.chosen)
+	if s != nil && s.rules == next.rules && s.owner == next.owner && maps.Equal(s.labels, next.labels) &&
+		slices.EqualFunc(s.uses, next.uses, translate.VolumeUse.Equal) {
+		k.rules.release(next.rules, &k.subjects)
+		s.own, s.labels, s.uses = next.own, next.labels, next.uses // so that the object seen before can go
 		return s, false
 	}
-	next := &subject{namespace: pod.Namespace, rules: shared, labels: pod.Labels, uses: uses}
 	k.forget(s)
-	k.subjects.add(next)
-	return next, true
+	k.subjects.add(&next)
+	k.spreading.follow(&next)
+	return &next, true
 }
 
 // forget takes a subject out; nil is none.
@@ -130,12 +151,14 @@ func (k *Keeper) forget(s *subject) {
 		return
 	}
 	k.subjects.remove(s)
+	k.spreading.leave(s)
 	k.shapes.release(s.shape)
 	k.rules.release(s.rules, &k.subjects)
 }
 
 // reshape finds the shapes of all stale subjects. Cost: linear in these.
 func (k *Keeper) reshape() {
+	k.spreadAgain()
 	f := finder{k: k, keys: map[string][]string{}, known: map[sameShape]*cluster.Shape{}}
 	for _, s := range k.subjects.old() {
 		next := f.find(s)

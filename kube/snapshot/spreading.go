@@ -1,0 +1,216 @@
+package snapshot
+
+import (
+	"maps"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/daemok/daemok/kube/translate"
+)
+
+// spreading gives pods without spreads of their own those of the scheduler's
+// configuration. Whom these count follows from services and owners.
+type spreading struct {
+	defaults []corev1.TopologySpreadConstraint // none: nothing below is used
+	services map[types.NamespacedName]map[string]string
+	byPair   map[pair]map[types.NamespacedName]struct{} // services by the first label they choose by
+	owners   map[ownerID]*metav1.LabelSelector
+	owned    map[ownerID]map[*subject]struct{}
+	stale    map[*subject]struct{}
+	staleIn  map[string]struct{}
+}
+
+type pair struct{ namespace, key, value string }
+
+// ownerID names a controller of pods that the scheduler looks up; the zero
+// value is any other, or none.
+type ownerID struct{ namespace, kind, name string }
+
+func newSpreading() spreading {
+	return spreading{
+		services: map[types.NamespacedName]map[string]string{}, byPair: map[pair]map[types.NamespacedName]struct{}{},
+		owners: map[ownerID]*metav1.LabelSelector{}, owned: map[ownerID]map[*subject]struct{}{},
+		stale: map[*subject]struct{}{}, staleIn: map[string]struct{}{},
+	}
+}
+
+// SpreadByDefault sets the spreads of pods without any of their own. It is
+// called before anything is seen.
+func (k *Keeper) SpreadByDefault(defaults []corev1.TopologySpreadConstraint) {
+	k.spreading.defaults = defaults
+}
+
+// spread adds the defaults to rules without spreads.
+func (sp *spreading) spread(rules *translate.Rules, namespace string, labels map[string]string, owner ownerID) translate.Rules {
+	return rules.WithSpreads(sp.defaults, sp.choosing(namespace, labels), sp.owners[owner])
+}
+
+// choosing lists the selectors of the services that choose a pod.
+func (sp *spreading) choosing(namespace string, labels map[string]string) []map[string]string {
+	var out []map[string]string
+	for key, value := range labels {
+		for name := range sp.byPair[pair{namespace, key, value}] {
+			if selector := sp.services[name]; within(selector, labels) {
+				out = append(out, selector)
+			}
+		}
+	}
+	return out
+}
+
+func within(selector, labels map[string]string) bool {
+	for key, value := range selector {
+		if has, there := labels[key]; !there || has != value {
+			return false
+		}
+	}
+	return true
+}
+
+// follow begins to look after a subject that takes the defaults.
+func (sp *spreading) follow(s *subject) {
+	if s.own == nil || s.owner == (ownerID{}) {
+		return
+	}
+	if sp.owned[s.owner] == nil {
+		sp.owned[s.owner] = map[*subject]struct{}{}
+	}
+	sp.owned[s.owner][s] = struct{}{}
+}
+
+func (sp *spreading) leave(s *subject) {
+	delete(sp.stale, s)
+	delete(sp.owned[s.owner], s)
+	if len(sp.owned[s.owner]) == 0 {
+		delete(sp.owned, s.owner)
+	}
+}
+
+// ownerOf names the controller of a pod, if the scheduler looks it up.
+func ownerOf(pod *corev1.Pod) ownerID {
+	o := metav1.GetControllerOfNoCopy(pod)
+	if o == nil {
+		return ownerID{}
+	}
+	switch o.APIVersion + "/" + o.Kind {
+	case "apps/v1/ReplicaSet", "apps/v1/StatefulSet", "v1/ReplicationController":
+		return ownerID{pod.Namespace, o.Kind, o.Name}
+	}
+	return ownerID{}
+}
+
+// spreadAgain finds the rules of the subjects whose services or owner changed.
+func (k *Keeper) spreadAgain() {
+	sp := &k.spreading
+	for namespace := range sp.staleIn {
+		for s := range k.subjects.in[namespace] {
+			sp.stale[s] = struct{}{}
+		}
+	}
+	for s := range sp.stale {
+		if s.own == nil {
+			continue
+		}
+		shared := k.rules.intern(sp.spread(s.own, s.namespace, s.labels, s.owner), s.namespace, &k.subjects, k.chosen)
+		if shared != s.rules {
+			k.subjects.stale[s] = struct{}{}
+		}
+		s.rules, shared = shared, s.rules
+		k.rules.release(shared, &k.subjects)
+	}
+	clear(sp.stale)
+	clear(sp.staleIn)
+}
+
+// ServiceSeen takes in a service. It must not be written any more.
+func (k *Keeper) ServiceSeen(s *corev1.Service) { k.serviceIs(s.Namespace, s.Name, s.Spec.Selector) }
+
+// ServiceGone takes in that a service was deleted.
+func (k *Keeper) ServiceGone(namespace, name string) { k.serviceIs(namespace, name, nil) }
+
+func (k *Keeper) serviceIs(namespace, name string, selector map[string]string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	sp, id := &k.spreading, types.NamespacedName{Namespace: namespace, Name: name}
+	before := sp.services[id]
+	if maps.Equal(before, selector) {
+		return
+	}
+	if len(before) > 0 {
+		at := firstPair(namespace, before)
+		delete(sp.services, id)
+		if delete(sp.byPair[at], id); len(sp.byPair[at]) == 0 {
+			delete(sp.byPair, at)
+		}
+	}
+	if len(selector) > 0 {
+		at := firstPair(namespace, selector)
+		sp.services[id] = selector
+		if sp.byPair[at] == nil {
+			sp.byPair[at] = map[types.NamespacedName]struct{}{}
+		}
+		sp.byPair[at][id] = struct{}{}
+	}
+	if len(k.subjects.in[namespace]) > 0 {
+		sp.staleIn[namespace] = struct{}{}
+		k.bump()
+	}
+}
+
+func firstPair(namespace string, selector map[string]string) pair {
+	key := slices.Min(slices.Collect(maps.Keys(selector)))
+	return pair{namespace, key, selector[key]}
+}
+
+// ReplicaSetSeen takes in a ReplicaSet. It must not be written any more.
+func (k *Keeper) ReplicaSetSeen(o *appsv1.ReplicaSet) {
+	k.ownerIs(ownerID{o.Namespace, "ReplicaSet", o.Name}, o.Spec.Selector)
+}
+
+// ReplicaSetGone takes in that a ReplicaSet was deleted.
+func (k *Keeper) ReplicaSetGone(namespace, name string) {
+	k.ownerIs(ownerID{namespace, "ReplicaSet", name}, nil)
+}
+
+// StatefulSetSeen takes in a StatefulSet. It must not be written any more.
+func (k *Keeper) StatefulSetSeen(o *appsv1.StatefulSet) {
+	k.ownerIs(ownerID{o.Namespace, "StatefulSet", o.Name}, o.Spec.Selector)
+}
+
+// StatefulSetGone takes in that a StatefulSet was deleted.
+func (k *Keeper) StatefulSetGone(namespace, name string) {
+	k.ownerIs(ownerID{namespace, "StatefulSet", name}, nil)
+}
+
+// ReplicationControllerSeen takes in a ReplicationController. It must not be
+// written any more.
+func (k *Keeper) ReplicationControllerSeen(o *corev1.ReplicationController) {
+	k.ownerIs(ownerID{o.Namespace, "ReplicationController", o.Name}, &metav1.LabelSelector{MatchLabels: o.Spec.Selector})
+}
+
+// ReplicationControllerGone takes in that a ReplicationController was deleted.
+func (k *Keeper) ReplicationControllerGone(namespace, name string) {
+	k.ownerIs(ownerID{namespace, "ReplicationController", name}, nil)
+}
+
+func (k *Keeper) ownerIs(id ownerID, selector *metav1.LabelSelector) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	sp := &k.spreading
+	if metav1.FormatLabelSelector(sp.owners[id]) == metav1.FormatLabelSelector(selector) && (sp.owners[id] == nil) == (selector == nil) {
+		return
+	}
+	if sp.owners[id] = selector; selector == nil {
+		delete(sp.owners, id)
+	}
+	for s := range sp.owned[id] {
+		sp.stale[s] = struct{}{}
+	}
+	if len(sp.owned[id]) > 0 {
+		k.bump()
+	}
+}
