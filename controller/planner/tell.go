@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,6 +41,8 @@ type Teller struct {
 	Pods interface{ Decided(p plan.Plan) }
 
 	lastUnplaced string
+	nominations  map[string]string            // by pod: the claim or node it was told last
+	openSince    map[cluster.PoolID]time.Time // pools from which nothing can be bought
 }
 
 // Planned tells of a new plan.
@@ -59,20 +62,74 @@ func (t *Teller) Planned(s *cluster.Snapshot, p plan.Plan, took time.Duration) {
 		t.Log.Info("made a plan", "basis", p.Basis, "waiting", len(s.Waiting), "launches", len(p.Launches),
 			"removals", len(p.Removals), "unplaced", unplaced, "took", took.String(), "cost", p.CostAfter.String())
 	}
-	t.tellUnplaced(p.Unplaced)
-	for _, pl := range p.Placements {
-		if pl.On != plan.OnLaunch {
-			t.nominated(pl.Pod, string(pl.On)+"/"+pl.Target)
+	t.notePools(s)
+	t.tellUnplaced(t.withoutNew(s.Now, p.Unplaced))
+	t.tellPlaced(s, p.Placements)
+}
+
+// tellPlaced tells pods of the node or ordered machine they are expected on,
+// once: a node is the same place as the claim it was bought by.
+func (t *Teller) tellPlaced(s *cluster.Snapshot, list []plan.Placement) {
+	claims := map[string]string{}
+	for i := range s.Nodes {
+		claims[s.Nodes[i].Name] = s.Nodes[i].Claim
+	}
+	before := t.nominations
+	t.nominations = make(map[string]string, len(list))
+	for _, pl := range list {
+		if known, ok := before[pl.Pod.UID]; ok {
+			t.nominations[pl.Pod.UID] = known
+		}
+		switch pl.On {
+		case plan.OnNode:
+			t.nominated(pl.Pod, cmp.Or(claims[pl.Target], pl.Target), "node/"+pl.Target)
+		case plan.OnMachine:
+			t.nominated(pl.Pod, pl.Target, "nodeclaim/"+pl.Target)
+		case plan.OnLaunch: // told when the claim is there
 		}
 	}
 }
 
-func (t *Teller) nominated(p cluster.Pod, where string) {
-	if t.Nominations != nil && !t.Nominations.TryAccept() {
+// nominated tells a pod where it is expected, unless it knows the place.
+func (t *Teller) nominated(p cluster.Pod, place, words string) {
+	if t.nominations[p.UID] == place || t.Nominations != nil && !t.Nominations.TryAccept() {
 		return
 	}
+	if t.nominations == nil {
+		t.nominations = map[string]string{}
+	}
+	t.nominations[p.UID] = place
 	t.Events.Publish(observe.Event{About: podRef(p), Key: "Pod/" + p.UID, Reason: "Nominated",
-		Message: "Pod should schedule on: " + where})
+		Message: "Pod should schedule on: " + words})
+}
+
+// quietFor is how long nobody is told of pods that only wait for pools which
+// are not ready: that is how every pool begins.
+const quietFor = 10 * time.Second
+
+// notePools keeps since when nothing can be bought from a pool.
+func (t *Teller) notePools(s *cluster.Snapshot) {
+	before := t.openSince
+	t.openSince = map[cluster.PoolID]time.Time{}
+	for i := range s.Pools {
+		if p := &s.Pools[i]; p.NotReady != "" {
+			since, known := before[p.ID]
+			if !known {
+				since = s.Now
+			}
+			t.openSince[p.ID] = since
+		}
+	}
+}
+
+// withoutNew leaves out pods that wait for nothing but pools which are not
+// ready and may be so any moment.
+func (t *Teller) withoutNew(now time.Time, list []plan.Unplaced) []plan.Unplaced {
+	isNew := func(r plan.Reason) bool {
+		since, open := t.openSince[r.Pool]
+		return open && now.Sub(since) < quietFor
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(u plan.Unplaced) bool { return slices.ContainsFunc(u.Reasons, isNew) })
 }
 
 // tellUnplaced logs reasons when they change and tells the pods.
@@ -134,12 +191,20 @@ func (t *Teller) Launched(list []apply.Launched) {
 			continue
 		}
 		t.Metrics.ClaimsCreated.WithLabelValues("provisioned", l.Launch.Pool.Name, relaxed(l.Launch)).Inc()
-		t.Log.Info("ordered a machine", "claim", l.Claim.Name, "pool", l.Launch.Pool.String(), "pods", len(l.Launch.Pods),
-			"type", l.Launch.Choice.Kind, "zone", l.Launch.Choice.Zone, "option", string(l.Launch.Choice.Option), "price", l.Launch.Choice.Price.String())
+		t.Log.Info("ordered a machine", "claim", l.Claim.Name, "pool", l.Launch.Pool.String(), "pods", len(l.Launch.Pods), "planned", inWords(l.Launch.Choice))
 		for _, p := range l.Launch.Pods {
-			t.nominated(p, "nodeclaim/"+l.Claim.Name)
+			t.nominated(p, l.Claim.Name, "nodeclaim/"+l.Claim.Name)
 		}
 	}
+}
+
+// inWords names what the plan would like best; what is bought may be another.
+func inWords(c plan.Choice) string {
+	price := "an unknown price"
+	if c.Priced {
+		price = c.Price.String()
+	}
+	return fmt.Sprintf("%s %s in %s at %s", c.Option, c.Kind, c.Zone, price)
 }
 
 func relaxed(l plan.Launch) string {

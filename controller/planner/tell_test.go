@@ -1,71 +1,99 @@
 package planner
 
 import (
-	"errors"
-	"fmt"
 	"log/slog"
-	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/plan"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/apply"
 	"github.com/daemok/daemok/observe"
-	"github.com/daemok/daemok/observe/observetest"
 )
 
-type silent struct{}
+// heard collects what users are told.
+type heard struct{ messages []string }
 
-func (silent) Publish(observe.Event) {}
-
-// heard counts the plans that a listener for pods is told of.
-type heard struct{ plans int }
-
-func (h *heard) Decided(plan.Plan) { h.plans++ }
-
-func TestEveryEndOfARemovalIsCounted(t *testing.T) {
-	const decisions, byPool = "karpenter_voluntary_disruption_decisions_total", "karpenter_voluntary_disruption_decisions_by_nodepool_total"
-	const dropped, failed = "karpenter_voluntary_disruption_failed_validations_total", "karpenter_voluntary_disruption_queue_failures_total"
-	labels := " consolidation_type=empty decision=delete"
-	tests := map[string]struct {
-		err  error
-		want []string
-	}{
-		"a node that was let go":        {nil, []string{byPool + labels + " nodepool=web reason=empty 1", decisions + labels + " reason=empty 1"}},
-		"one that was needed after all": {fmt.Errorf("node n1: %w", apply.ErrChanged), []string{dropped + " consolidation_type=empty 1"}},
-		"an API server that is away":    {errors.New("connection reset"), []string{failed + labels + " reason=empty 1"}},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			registry := prometheus.NewPedanticRegistry()
-			teller := &Teller{Log: slog.New(slog.DiscardHandler), Events: silent{}, Metrics: observe.NewMetrics(registry, "", "", "", "")}
-			teller.Removed(plan.Removal{Node: "n1", Claim: "web-1", Pool: cluster.PoolID{Kind: "NodePool", Name: "web"}, Reason: plan.Empty}, tt.err)
-			got, err := observetest.Lines(registry, decisions, byPool, dropped, failed)
-			if err != nil || !slices.Equal(got, tt.want) {
-				t.Errorf("got %q, %v; want %q", got, err, tt.want)
-			}
-		})
-	}
+func (h *heard) Publish(e observe.Event) {
+	h.messages = append(h.messages, e.Reason+": "+e.Message)
 }
 
-func TestAPlanIsMeasured(t *testing.T) {
-	registry, pods := prometheus.NewPedanticRegistry(), &heard{}
-	teller := &Teller{Log: slog.New(slog.DiscardHandler), Events: silent{}, Metrics: observe.NewMetrics(registry, "", "", "", ""), Pods: pods}
-	seen := &cluster.Snapshot{Waiting: make([]cluster.Pod, 3), Nodes: make([]cluster.Node, 2)}
-	teller.Planned(seen, plan.Plan{Unplaced: []plan.Unplaced{{Pods: make([]cluster.Pod, 2)}}}, 2*time.Second)
-	got, err := observetest.Lines(registry, "karpenter_scheduler_scheduling_duration_seconds", "karpenter_scheduler_queue_depth",
-		"karpenter_scheduler_unschedulable_pods_count", "karpenter_cluster_state_node_count")
-	want := []string{
-		"karpenter_cluster_state_node_count 2", "karpenter_scheduler_queue_depth controller=provisioner 3",
-		"karpenter_scheduler_scheduling_duration_seconds controller=provisioner 1 in 2s", "karpenter_scheduler_unschedulable_pods_count controller=provisioner 2",
+func (h *heard) since() string {
+	out := strings.Join(h.messages, "\n")
+	h.messages = nil
+	return out
+}
+
+func teller() (*Teller, *heard, *strings.Builder) {
+	events, lines := &heard{}, &strings.Builder{}
+	return &Teller{
+		Log: slog.New(slog.NewTextHandler(lines, nil)), Events: events, Metrics: observe.NewMetrics(prometheus.NewRegistry(), "", "", "", ""),
+	}, events, lines
+}
+
+var web = cluster.Pod{Namespace: "default", Name: "web", UID: "1"}
+
+func placed(on plan.Destination, target string) plan.Plan {
+	return plan.Plan{Placements: []plan.Placement{{Pod: web, On: on, Target: target}}}
+}
+
+// From the decision to the node a pod hears of one place, in words it knows.
+func TestAPodHearsOnceOfEachPlace(t *testing.T) {
+	told, events, lines := teller()
+	say := func(what string, s *cluster.Snapshot, p plan.Plan, want string) {
+		t.Helper()
+		told.Planned(s, p, 0)
+		if got := events.since(); got != want {
+			t.Errorf("%s: told %q, want %q", what, got, want)
+		}
 	}
-	if err != nil || !slices.Equal(got, want) {
-		t.Errorf("got %q, %v; want %q", got, err, want)
+	say("planned", &cluster.Snapshot{}, placed(plan.OnLaunch, "new-1"), "")
+	claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "default-x"}}
+	choice := plan.Choice{Kind: "m5.large", Zone: "a", Option: cluster.Spot}
+	told.Launched([]apply.Launched{{Launch: plan.Launch{Pods: []cluster.Pod{web}, Choice: choice}, Claim: claim}})
+	if got, want := events.since(), "Nominated: Pod should schedule on: nodeclaim/default-x"; got != want {
+		t.Errorf("ordered: told %q, want %q", got, want)
 	}
-	if pods.plans != 1 {
-		t.Errorf("those who follow pods heard of %d plans, want one", pods.plans)
+	if want := `planned="spot m5.large in a at an unknown price"`; !strings.Contains(lines.String(), want) {
+		t.Errorf("the log says\n%s\nwant %s", lines, want)
+	}
+	say("on order", &cluster.Snapshot{}, placed(plan.OnMachine, "default-x"), "")
+	joined := &cluster.Snapshot{Nodes: []cluster.Node{{Name: "ip-1", Claim: "default-x"}, {Name: "ip-2"}}}
+	say("joined", joined, placed(plan.OnNode, "ip-1"), "")
+	say("another node", joined, placed(plan.OnNode, "ip-2"), "Nominated: Pod should schedule on: node/ip-2")
+	say("the same", joined, placed(plan.OnNode, "ip-2"), "")
+	say("another machine", joined, placed(plan.OnMachine, "default-y"), "Nominated: Pod should schedule on: nodeclaim/default-y")
+}
+
+// A pool that was just made is not ready for some seconds, and no pod need
+// hear of that.
+func TestPodsDoNotHearOfPoolsThatAreBeingLookedAt(t *testing.T) {
+	told, events, lines := teller()
+	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	id := cluster.PoolID{Kind: "NodePool", Name: "default"}
+	after := func(d time.Duration, notReady string) string {
+		s := &cluster.Snapshot{Now: began.Add(d), Pools: []cluster.Pool{{ID: id, NotReady: notReady}}}
+		told.Planned(s, plan.Plan{Unplaced: []plan.Unplaced{{Pods: []cluster.Pod{web}, Reasons: []plan.Reason{{Pool: id, Text: "why"}}}}}, 0)
+		return events.since()
+	}
+	if got := after(0, "its condition is not known yet"); got != "" || lines.Len() > 0 {
+		t.Errorf("at once: told %q and logged %q, want nothing", got, lines)
+	}
+	if got := after(9*time.Second, "it was not looked at yet"); got != "" {
+		t.Errorf("after 9 s: told %q, want nothing", got)
+	}
+	if got, want := after(10*time.Second, "it was not looked at yet"), "FailedScheduling: NodePool/default: why"; got != want {
+		t.Errorf("after 10 s: told %q, want %q", got, want)
+	}
+	if got, want := after(11*time.Second, ""), "FailedScheduling: NodePool/default: why"; got != want {
+		t.Errorf("a pool that is ready and does not fit: told %q, want %q", got, want)
+	}
+	if got := after(12*time.Second, "its condition is not known yet"); got != "" {
+		t.Errorf("not ready anew: told %q, want nothing", got)
 	}
 }
