@@ -123,6 +123,9 @@ func (b *builder) attachable(n *cluster.Node, claim *karpv1.NodeClaim) []cluster
 	var out []cluster.Attachable
 	if registered != nil {
 		out = translate.Attachable(registered)
+		for i := range out {
+			out[i].Count -= b.leftBehind(n.Name, out[i].Driver)
+		}
 	}
 	if claim == nil || n.Initialized {
 		return out
@@ -131,6 +134,30 @@ func (b *builder) attachable(n *cluster.Node, claim *karpv1.NodeClaim) []cluster
 		out = translate.Expect(out, registered, kind.Attachable)
 	}
 	return out
+}
+
+// leftBehind is how many volumes of a driver are attached to a node although
+// no pod on it uses them: the scheduler counts these too.
+func (b *builder) leftBehind(node, driver string) int64 {
+	left := int64(0)
+	for _, a := range b.k.attachments[node] {
+		if a.driver == driver && !b.used(a.volume, node) {
+			left++
+		}
+	}
+	return left
+}
+
+// used reports whether a pod on the node uses the volume.
+func (b *builder) used(volume, node string) bool {
+	for claim := range b.k.claimOf[volume] {
+		for s := range b.k.subjects.claimUsers[claim] {
+			if s.node == node {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (b *builder) kindOf(c *karpv1.NodeClaim) *cluster.Kind {
@@ -161,8 +188,7 @@ func (b *builder) priceOf(c *karpv1.NodeClaim) quantity.MicroUSDPerHour {
 // among the waiting. A pod that the scheduler has promised a
 // live node counts as placed there.
 func (b *builder) seatPods() {
-	for _, name := range sortedKeys(b.k.pods) {
-		e := b.k.pods[name]
+	for _, e := range b.k.pods { // the lists are sorted later
 		p := e.pod
 		if e.ended {
 			continue

@@ -94,3 +94,41 @@ func TestHowManyVolumesANodeTakes(t *testing.T) {
 		t.Errorf("an initialized node without drivers takes %v, want no limit, as the scheduler sees it", got)
 	}
 }
+
+// TestVolumesLeftBehindCount: a volume that is still attached takes its place
+// until it is detached, unless a pod that is there uses it and is counted.
+func TestVolumesLeftBehindCount(t *testing.T) {
+	const ebs = "ebs.csi.aws.com"
+	k := newKeeper()
+	k.NodeSeen(node("n"))
+	drivers := &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: "n"}}
+	drivers.Spec.Drivers = []storagev1.CSINodeDriver{{Name: ebs, Allocatable: &storagev1.VolumeNodeResources{Count: new(int32(25))}}}
+	k.CSINodeSeen(drivers)
+	takes := func() int64 { return k.Snapshot().Nodes[0].Attachable[0].Count }
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "data"}}
+	claim.Spec.VolumeName = "v"
+	k.ClaimOfVolumeSeen(claim)
+	user := pod("db-0", "1", "n")
+	user.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}}}
+	k.PodSeen(user, false)
+	attached := &storagev1.VolumeAttachment{ObjectMeta: metav1.ObjectMeta{Name: "csi-1"}}
+	attached.Spec.Attacher, attached.Spec.NodeName, attached.Spec.Source.PersistentVolumeName = ebs, "n", new("v")
+	k.AttachmentSeen(attached)
+	if got := takes(); got != 25 {
+		t.Errorf("SC-189: beside the pod that uses the volume the node takes %d, want 25 in all", got)
+	}
+	k.PodGone("default", "db-0")
+	if got := takes(); got != 24 {
+		t.Errorf("SC-189: with a volume left behind the node takes %d, want 24", got)
+	}
+	waiting := user.DeepCopy()
+	waiting.Spec.NodeName = ""
+	k.PodSeen(waiting, false)
+	if got := takes(); got != 24 {
+		t.Errorf("SC-189: while its user waits elsewhere the node takes %d, want 24", got)
+	}
+	k.AttachmentGone("n", "csi-1")
+	if got := takes(); got != 25 {
+		t.Errorf("SC-189: after it was detached the node takes %d, want 25", got)
+	}
+}

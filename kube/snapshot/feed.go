@@ -31,6 +31,8 @@ func (k *Keeper) Follow(ctx context.Context, informers cache.Informers, claimSee
 		{&corev1.PersistentVolume{}, handler(ignoreFirst(k.VolumeSeen), func(v *corev1.PersistentVolume) { k.VolumeGone(v.Name) })},
 		{&storagev1.StorageClass{}, handler(ignoreFirst(k.StorageClassSeen), func(c *storagev1.StorageClass) { k.StorageClassGone(c.Name) })},
 		{&storagev1.CSINode{}, handler(ignoreFirst(k.CSINodeSeen), func(n *storagev1.CSINode) { k.CSINodeGone(n.Name) })},
+		{&storagev1.VolumeAttachment{}, handler(ignoreFirst(k.AttachmentSeen),
+			func(a *storagev1.VolumeAttachment) { k.AttachmentGone(a.Spec.NodeName, a.Name) })},
 		{&corev1.LimitRange{}, handler(ignoreFirst(k.LimitRangeSeen), func(r *corev1.LimitRange) { k.LimitRangeGone(r.Namespace, r.Name) })},
 		{&nodev1.RuntimeClass{}, handler(ignoreFirst(k.RuntimeClassSeen), func(c *nodev1.RuntimeClass) { k.RuntimeClassGone(c.Name) })},
 		{&corev1.Node{}, handler(ignoreFirst(k.NodeSeen), func(n *corev1.Node) { k.NodeGone(n.Name) })},

@@ -35,15 +35,16 @@ type Keeper struct {
 	now     func() time.Time
 	changed chan struct{}
 
-	mu        sync.Mutex
-	revision  uint64
-	shapes    interner
-	rules     rulebook
-	subjects  subjects
-	spreading spreading
-	storage   translate.Storage
-	claimOf   claimsOf
-	csiNodes  map[string]*storagev1.CSINode
+	mu          sync.Mutex
+	revision    uint64
+	shapes      interner
+	rules       rulebook
+	subjects    subjects
+	spreading   spreading
+	storage     translate.Storage
+	claimOf     claimsOf
+	csiNodes    map[string]*storagev1.CSINode
+	attachments map[string]map[string]attachment // by node and name
 
 	namespaces  map[string]map[string]string // labels by name
 	limitRanges map[types.NamespacedName]*corev1.LimitRange
@@ -83,6 +84,7 @@ func NewKeeper(kinds Kinds, now func() time.Time) *Keeper {
 
 		rules: newRulebook(), subjects: newSubjects(), spreading: newSpreading(), claimOf: claimsOf{},
 		csiNodes:    map[string]*storagev1.CSINode{},
+		attachments: map[string]map[string]attachment{},
 		namespaces:  map[string]map[string]string{},
 		limitRanges: map[types.NamespacedName]*corev1.LimitRange{},
 		runtimes:    map[string]*nodev1.RuntimeClass{},

@@ -38,6 +38,8 @@ func (k *Keeper) Read(ctx context.Context, from client.Reader) (*cluster.Snapsho
 		all(ctx, from, &nodev1.RuntimeClassList{}, func(l *nodev1.RuntimeClassList) []nodev1.RuntimeClass { return l.Items }, k.RuntimeClassSeen),
 		all(ctx, from, &storagev1.StorageClassList{}, func(l *storagev1.StorageClassList) []storagev1.StorageClass { return l.Items }, k.StorageClassSeen),
 		all(ctx, from, &storagev1.CSINodeList{}, func(l *storagev1.CSINodeList) []storagev1.CSINode { return l.Items }, k.CSINodeSeen),
+		all(ctx, from, &storagev1.VolumeAttachmentList{},
+			func(l *storagev1.VolumeAttachmentList) []storagev1.VolumeAttachment { return l.Items }, k.AttachmentSeen),
 		all(ctx, from, &corev1.PersistentVolumeList{}, func(l *corev1.PersistentVolumeList) []corev1.PersistentVolume { return l.Items }, k.VolumeSeen),
 		all(ctx, from, &corev1.PersistentVolumeClaimList{},
 			func(l *corev1.PersistentVolumeClaimList) []corev1.PersistentVolumeClaim { return l.Items }, k.ClaimOfVolumeSeen),

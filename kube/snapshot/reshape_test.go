@@ -49,6 +49,8 @@ func tell(k *Keeper, o client.Object) {
 		k.DaemonSetSeen(o)
 	case *corev1.Node:
 		k.NodeSeen(o)
+	case *storagev1.VolumeAttachment:
+		k.AttachmentSeen(o)
 	case *corev1.Service:
 		k.ServiceSeen(o)
 	case *appsv1.ReplicaSet:
@@ -80,6 +82,8 @@ func end(k *Keeper, o client.Object) {
 		k.DaemonSetGone(o.Namespace, o.Name)
 	case *corev1.Node:
 		k.NodeGone(o.Name)
+	case *storagev1.VolumeAttachment:
+		k.AttachmentGone(o.Spec.NodeName, o.Name)
 	case *corev1.Service:
 		k.ServiceGone(o.Namespace, o.Name)
 	case *appsv1.ReplicaSet:
@@ -108,7 +112,7 @@ func (s *shop) object() client.Object {
 		return metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{s.one("app", "team", "tier"): s.one("a", "b"), "own": name}}
 	}
 	namespace := s.one("default", "shop", "bank")
-	switch s.rng.IntN(16) {
+	switch s.rng.IntN(17) {
 	case 0:
 		return &corev1.Namespace{ObjectMeta: meta("", namespace)}
 	case 1:
@@ -142,6 +146,11 @@ func (s *shop) object() client.Object {
 		return node(s.one("n1", "n2"))
 	case 8:
 		return &corev1.Service{ObjectMeta: meta(namespace, s.one("s1", "s2")), Spec: corev1.ServiceSpec{Selector: map[string]string{s.one("app", "team"): s.one("a", "b"), "app": s.one("a", "b")}}}
+	case 10:
+		volume := s.one("v1", "v2")
+		a := &storagev1.VolumeAttachment{ObjectMeta: meta("", volume+"-on-n1")}
+		a.Spec.Attacher, a.Spec.NodeName, a.Spec.Source.PersistentVolumeName = "ebs.csi.aws.com", "n1", &volume
+		return a
 	case 9:
 		chosen := map[string]string{"app": s.one("a", "b")}
 		switch s.rng.IntN(3) {

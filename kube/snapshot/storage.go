@@ -207,3 +207,36 @@ func (k *Keeper) CSINodeGone(name string) {
 	delete(k.csiNodes, name)
 	k.bump()
 }
+
+// attachment is a volume that is attached to a node, or is to be.
+type attachment struct{ driver, volume string }
+
+// AttachmentSeen takes in that a volume is attached to a node. Which one never
+// changes.
+func (k *Keeper) AttachmentSeen(a *storagev1.VolumeAttachment) {
+	if a.Spec.Source.PersistentVolumeName == nil {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	on := k.attachments[a.Spec.NodeName]
+	if on == nil {
+		on = map[string]attachment{}
+		k.attachments[a.Spec.NodeName] = on
+	}
+	if _, known := on[a.Name]; known {
+		return
+	}
+	on[a.Name] = attachment{driver: a.Spec.Attacher, volume: *a.Spec.Source.PersistentVolumeName}
+	k.bump()
+}
+
+// AttachmentGone takes in that a volume was detached.
+func (k *Keeper) AttachmentGone(node, name string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if delete(k.attachments[node], name); len(k.attachments[node]) == 0 {
+		delete(k.attachments, node)
+	}
+	k.bump()
+}

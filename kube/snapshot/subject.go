@@ -17,6 +17,7 @@ import (
 // holds what the object says; its shape is found when a snapshot needs it.
 type subject struct {
 	namespace string
+	node      string // where the pod is; empty while it waits
 	rules     *sharedRules
 	own       *translate.Rules  // without the default spreads; nil where none can be added
 	owner     ownerID           // meaningful where own is set
@@ -115,7 +116,7 @@ func (ss *subjects) old() []*subject {
 // is new.
 func (k *Keeper) describePod(s *subject, pod *corev1.Pod) *subject {
 	rules := translate.RulesOf(pod)
-	next := subject{namespace: pod.Namespace, labels: pod.Labels, uses: translate.VolumeUses(pod)}
+	next := subject{namespace: pod.Namespace, node: pod.Spec.NodeName, labels: pod.Labels, uses: translate.VolumeUses(pod)}
 	if len(k.spreading.defaults) > 0 && !rules.SpreadsItself() {
 		own := rules
 		next.own, next.owner = &own, ownerOf(pod)
@@ -136,7 +137,7 @@ func (k *Keeper) become(s *subject, next subject, rules translate.Rules) (*subje
 	if s != nil && s.rules == next.rules && s.owner == next.owner && maps.Equal(s.labels, next.labels) &&
 		slices.EqualFunc(s.uses, next.uses, translate.VolumeUse.Equal) {
 		k.rules.release(next.rules, &k.subjects)
-		s.own, s.labels, s.uses = next.own, next.labels, next.uses // so that the object seen before can go
+		s.node, s.own, s.labels, s.uses = next.node, next.own, next.labels, next.uses // so that the object seen before can go
 		return s, false
 	}
 	k.forget(s)

@@ -1,0 +1,92 @@
+package snapshot
+
+import (
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/daemok/daemok/kube/api"
+)
+
+// manyPods are pods of 500 deployments in 20 namespaces, each spread over
+// zones by its own label, with labels that nobody reads.
+func manyPods(n int) []*corev1.Pod {
+	out := make([]*corev1.Pod, n)
+	for i := range out {
+		app, name := fmt.Sprint("app-", i%500), fmt.Sprint("pod-", i)
+		p := pod(name, "100m", fmt.Sprint("n", i%3000))
+		p.Namespace = fmt.Sprint("ns-", i%20)
+		p.Labels = map[string]string{"app": app, "pod-template-hash": app + "-1", "index": name, "team": "one"}
+		p.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
+			TopologyKey: api.LabelZone, MaxSkew: 1, WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}}}
+		out[i] = p
+	}
+	return out
+}
+
+// BenchmarkKeeper measures a keeper of 100,000 pods: hearing of them all, one
+// pod more, a selector that reads a new label of one namespace, and of all.
+func BenchmarkKeeper(b *testing.B) {
+	pods := manyPods(100_000)
+	filled := func() *Keeper {
+		k := newKeeper()
+		for _, p := range pods {
+			k.PodSeen(p, true)
+		}
+		return k
+	}
+	b.Run("all heard of", func(b *testing.B) {
+		for b.Loop() {
+			filled()
+		}
+	})
+	b.Run("first snapshot", func(b *testing.B) {
+		for b.Loop() {
+			b.StopTimer()
+			k := filled()
+			b.StartTimer()
+			k.Snapshot()
+		}
+	})
+	k := filled()
+	k.Snapshot()
+	for i := range 3000 {
+		k.NodeSeen(node(fmt.Sprint("n", i)))
+	}
+	b.Run("the same pod again", func(b *testing.B) {
+		for b.Loop() {
+			k.PodSeen(pods[0], false)
+		}
+	})
+	reader := func(all bool) *corev1.Pod {
+		p := pod("reader", "1", "")
+		p.Namespace = "ns-1"
+		term := corev1.PodAffinityTerm{TopologyKey: api.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"team": "one"}}}
+		if all {
+			term.NamespaceSelector = &metav1.LabelSelector{}
+		}
+		p.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{term}}}
+		return p
+	}
+	for _, tt := range []struct {
+		name string
+		pod  *corev1.Pod
+	}{{"one pod more", pod("reader", "1", "")}, {"a new label read in one namespace", reader(false)}, {"a new label read in all", reader(true)}} {
+		b.Run(tt.name+", shapes alone", func(b *testing.B) {
+			for b.Loop() {
+				k.PodSeen(tt.pod, false)
+				k.reshape()
+				k.PodGone(tt.pod.Namespace, tt.pod.Name)
+				k.reshape()
+			}
+		})
+	}
+	b.Run("a snapshot", func(b *testing.B) {
+		for b.Loop() {
+			k.Snapshot()
+		}
+		b.ReportMetric(float64(len(k.shapes.byKey)), "shapes")
+	})
+}
