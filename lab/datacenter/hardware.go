@@ -38,17 +38,24 @@ func Facts(i machine.Instance) (machine.Facts, error) {
 	if h.DiskGiB == 0 {
 		h.DiskGiB = diskDefaultGiB
 	}
-	return machine.Facts{Hardware: h, VolumesMax: volumesMax(t)}, nil
+	return machine.Facts{Hardware: h, VolumesMax: volumesMax(t, i)}, nil
 }
 
-// volumesMax is what the EBS driver counts: the type's attachments, of which
-// the catalogue has taken interface, local disks and devices already, less the
-// root volume.
-func volumesMax(t *ec2data.Type) int32 {
-	if t.EBSAttachMax == 0 {
-		return xenVolumesMax
+// volumesMax is what the EBS driver counts when it starts: the type's
+// attachments, of which the catalogue has taken the first interface, local
+// disks and devices already, less the volumes that the instance was launched
+// with and, where they share places, its further interfaces. The driver never
+// says less than one, which would mean that there is no limit.
+func volumesMax(t *ec2data.Type, i machine.Instance) int32 {
+	n := t.EBSAttachMax
+	if n == 0 {
+		n = xenVolumesMax
 	}
-	return int32(t.EBSAttachMax - 1)
+	n -= max(1, i.Volumes)
+	if t.EBSAttachKind == "shared" && t.Hypervisor != "xen" {
+		n -= max(1, i.Interfaces) - 1
+	}
+	return int32(max(1, n))
 }
 
 // devices are the extended resources that the image's device plugin offers.

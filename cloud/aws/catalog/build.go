@@ -40,10 +40,14 @@ func (k *Kinds) Setup(name string) (Setup, bool) {
 // images can boot and that have what its settings need.
 func For(all []Type, class nodeclass.Class, s Settings) *Kinds {
 	out := &Kinds{}
+	limits := volumeLimits{}
 	windows := windowsLabels(class.Spec.EffectiveFamily())
 	for i := range all {
 		t := &all[i]
-		labels := t.Labels.Merge(windows) // shared where there is nothing to merge
+		labels := t.Labels // shared by all classes where there is nothing to merge
+		if len(windows) > 0 {
+			labels = labels.Merge(windows)
+		}
 		img, ok := bootable(class.Resolved.Images, labels)
 		if !ok || !t.supports(class.Spec) {
 			continue
@@ -51,6 +55,7 @@ func For(all []Type, class nodeclass.Class, s Settings) *Kinds {
 		total := capacity(*t, class.Spec, s)
 		out.Kinds = append(out.Kinds, cluster.Kind{
 			Name: t.Name, Labels: labels, Capacity: total, Allocatable: allocatable(*t, class.Spec, total),
+			Sustained: t.Sustained, Attachable: limits.of(t.Attachments.attachable(class.Spec)),
 		})
 		out.Setups = append(out.Setups, Setup{Image: img, MaxPods: MaxPods(*t, class.Spec, s)})
 		out.types = append(out.types, t)

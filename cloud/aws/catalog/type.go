@@ -18,9 +18,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
+	"github.com/daemok/daemok/cloud/aws/ec2data"
 	"github.com/daemok/daemok/cloud/aws/fault"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/quantity"
 )
 
 // Type is what matters of an instance type, whatever class uses it.
@@ -40,6 +42,8 @@ type Type struct {
 	CardENIs       []int64 // interfaces of each network card
 	Nitro          bool    // it runs on Nitro, bare metal included
 	NestedVirtual  bool    // it can run virtual machines
+	Attachments    Attachments
+	Sustained      quantity.MilliCPU // cpu that burstable types can use for ever; 0: all of it
 	Spot, OnDemand bool
 	Zones          []string // where it is offered, sorted
 	Labels         constraint.Labels
@@ -143,6 +147,10 @@ func convert(info types.InstanceTypeInfo, region string, facts Facts) Type {
 	if s := info.InstanceStorageInfo; s != nil && s.NvmeSupport != types.EphemeralNvmeSupportUnsupported {
 		t.LocalGB = aws.ToInt64(s.TotalSizeInGB)
 	}
+	if aws.ToBool(info.BurstablePerformanceSupported) {
+		t.Sustained = quantity.MilliCPU(t.CPUs * ec2data.Baseline(t.Name))
+	}
+	t.Attachments = attachments(t, info)
 	t.setNetwork(info.NetworkInfo)
 	t.setDevices(info)
 	if facts != nil {
