@@ -60,7 +60,7 @@ func (w *world) work(o Options) (string, error) {
 		}
 	}
 	if given != 1 {
-		return "", fmt.Errorf("give exactly one of mix, workload and generate")
+		return "", fmt.Errorf("give exactly one of --mix, --workload and --generate")
 	}
 	if o.Workload == "" && o.Pods < 1 {
 		return "", fmt.Errorf("pods: want 1 or more, not %d", o.Pods)

@@ -27,6 +27,7 @@ import (
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/internal/version"
+	"github.com/daemok/daemok/kube/access"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	"github.com/daemok/daemok/kube/api/fingerprint"
 	"github.com/daemok/daemok/kube/api/validate"
@@ -38,7 +39,7 @@ import (
 
 // build puts the program together, in plain sight (ADR-5).
 func build(ctx context.Context, o options, log *slog.Logger) (ctrl.Manager, error) {
-	config, err := ctrl.GetConfig()
+	config, err := access.Config("")
 	if err != nil {
 		return nil, fmt.Errorf("find the cluster: %w", err)
 	}

@@ -32,12 +32,12 @@ func (s classes) Class(ctx context.Context, ref karpv1.NodeClassReference) (clai
 	id := translate.ClassID(ref)
 	c, err := s.read(ctx, ref)
 	if apierrors.IsNotFound(err) {
-		return claim.Class{}, &claim.NotReadyError{ClassID: id, Why: "it does not exist"}
+		return claim.Class{}, &claim.NotReadyError{ClassID: id, Why: class.Absent}
 	}
 	if err != nil {
 		return claim.Class{}, fmt.Errorf("read class %s: %w", id, err)
 	}
-	if why := notReady(c); why != "" {
+	if why := class.WhyNot(c); why != "" {
 		return claim.Class{}, &claim.NotReadyError{ClassID: id, Why: why}
 	}
 	return known(id, c)
@@ -75,35 +75,6 @@ func (s classes) read(ctx context.Context, ref karpv1.NodeClassReference) (*awsv
 	return c, s.store.Get(ctx, client.ObjectKey{Name: ref.Name}, c)
 }
 
-func notReady(c *awsv1.EC2NodeClass) string {
-	if c.DeletionTimestamp != nil {
-		return "it is being deleted"
-	}
-	ready := condition.Get(c, awsv1.ClassReady)
-	switch {
-	case ready == nil:
-		return "it was not looked at yet"
-	case ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == c.Generation:
-		return ""
-	case ready.Status == metav1.ConditionTrue:
-		return "its latest change was not looked at yet"
-	}
-	reason, message := cause(c, ready)
-	return fmt.Sprintf("%s: %s", reason, message)
-}
-
-// cause finds what keeps a class from being ready: the first of the conditions
-// that its Ready sums up which says something itself.
-func cause(c *awsv1.EC2NodeClass, ready *metav1.Condition) (reason, message string) {
-	for _, part := range c.Status.Conditions {
-		waits := part.Status == metav1.ConditionTrue || part.Reason == awsv1.ReasonDependenciesNotReady
-		if part.Type != awsv1.ClassReady && !waits && part.Message != "" {
-			return part.Reason, part.Message
-		}
-	}
-	return ready.Reason, ready.Message
-}
-
 // Kinds is what a class offers, for snapshots: nothing, with the reason, while
 // the class is not ready.
 func (s classes) Kinds(ref karpv1.NodeClassReference) (*cluster.Catalogue, string) {
@@ -137,7 +108,7 @@ func (s classes) State(ctx context.Context, ref karpv1.NodeClassReference) (pool
 	state := pool.ClassState{Found: true, CreatedAt: c.CreationTimestamp.Time, Terminating: c.DeletionTimestamp != nil, Generation: c.Generation, Status: metav1.ConditionUnknown}
 	if ready := condition.Get(c, awsv1.ClassReady); ready != nil {
 		state.Status = ready.Status
-		state.Reason, state.Message = cause(c, ready)
+		state.Reason, state.Message = class.Cause(c, ready)
 	}
 	return state, nil
 }

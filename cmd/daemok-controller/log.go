@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"io"
 	"log/slog"
 	"strings"
@@ -37,3 +38,26 @@ func rename(groups []string, a slog.Attr) slog.Attr {
 	}
 	return a
 }
+
+// calm lowers the errors that libraries log while the program ends as it was
+// asked to: calls that were cut short and a lease that was given back are no
+// news then.
+type calm struct {
+	slog.Handler
+	ending context.Context
+}
+
+func (h calm) Handle(ctx context.Context, r slog.Record) error {
+	if h.ending.Err() != nil && r.Level > slog.LevelInfo {
+		lowered := slog.NewRecord(r.Time, slog.LevelInfo, r.Message, r.PC)
+		r.Attrs(func(a slog.Attr) bool { lowered.AddAttrs(a); return true })
+		r = lowered
+	}
+	return h.Handler.Handle(ctx, r)
+}
+
+func (h calm) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return calm{h.Handler.WithAttrs(attrs), h.ending}
+}
+
+func (h calm) WithGroup(name string) slog.Handler { return calm{h.Handler.WithGroup(name), h.ending} }

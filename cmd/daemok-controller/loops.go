@@ -25,6 +25,9 @@ const conflictAfter = 50 * time.Millisecond
 
 func (s step) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 	after, err := s(ctx, r.Name)
+	if ctx.Err() != nil {
+		return reconcile.Result{}, nil // the program ends; whoever comes next looks again
+	}
 	if apierrors.IsConflict(err) {
 		return reconcile.Result{RequeueAfter: conflictAfter}, nil
 	}

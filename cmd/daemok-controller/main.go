@@ -43,8 +43,9 @@ func run(ctx context.Context, args []string, env func(string) string) error {
 		debug.SetMemoryLimit(o.memoryLimit / 10 * 9)
 	}
 	log := newLogger(os.Stdout, o.logLevel)
-	ctrl.SetLogger(logr.FromSlogHandler(log.Handler()))
-	klog.SetLogger(logr.FromSlogHandler(log.Handler())) // client-go's own lines
+	others := logr.FromSlogHandler(calm{log.Handler(), ctx})
+	ctrl.SetLogger(others)
+	klog.SetLogger(others) // client-go's own lines
 	log.Info("starting", "version", version.Get().String(), "cluster", o.clusterName)
 	for _, flag := range o.ignored {
 		log.Warn("this flag changes nothing yet", "flag", flag)
@@ -53,5 +54,9 @@ func run(ctx context.Context, args []string, env func(string) string) error {
 	if err != nil {
 		return err
 	}
-	return p.Start(ctx)
+	if err := p.Start(ctx); err != nil && ctx.Err() == nil {
+		return err
+	}
+	log.Info("stopped")
+	return nil
 }

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -71,7 +73,7 @@ func readOptions(args []string, env func(string) string) (options, error) {
 	r.text(&o.preferencePolicy, "preference-policy", "Respect", "Respect or Ignore preferred scheduling terms")
 	r.text(&o.minValuesPolicy, "min-values-policy", "Strict", "Strict, or BestEffort to buy with fewer values than minValues asks")
 	r.text(&o.schedulerConfig, "scheduler-config", "", "YAML of the scheduler's configuration, for its default topology spreads; see docs/scheduling.md")
-	r.text(&o.featureGates, "feature-gates", "", "Name=true,Name=false; unknown names are ignored")
+	r.text(&o.featureGates, "feature-gates", "", "Name=true,Name=false; they change nothing yet")
 	r.boolean(&o.enableProfiling, "enable-profiling", false, "serve /debug/pprof on the metrics port")
 	r.boolean(&o.disableStateMetrics, "disable-cluster-state-observability", false, "no metrics of single nodes, pods and other objects, nor of their conditions")
 	r.text(&o.clusterName, "cluster-name", "", "name of the EKS cluster; required")
@@ -115,7 +117,7 @@ func (o *options) check() error {
 	case o.batchIdle <= 0 || o.batchMax < o.batchIdle:
 		return fmt.Errorf("--batch-idle-duration %v and --batch-max-duration %v: want 0 < idle <= max", o.batchIdle, o.batchMax)
 	}
-	return nil
+	return checkGates(o.featureGates)
 }
 
 // reader defines flags whose defaults come from the environment.
@@ -128,6 +130,9 @@ type reader struct {
 func (r *reader) read(args []string) error {
 	if err := r.flags.Parse(args); err != nil {
 		return err
+	}
+	if r.flags.NArg() > 0 {
+		return fmt.Errorf("%q is no option: options begin with --, see --help", r.flags.Arg(0))
 	}
 	return r.bad
 }
@@ -203,12 +208,28 @@ func (r *reader) duration(p *time.Duration, flag string, otherwise time.Duration
 	r.flags.DurationVar(p, flag, fromEnv(r, flag, otherwise, time.ParseDuration), usage)
 }
 
-// boolean reads "true" and "false" alone; any other word in the environment
-// leaves the default, as Karpenter does.
 func (r *reader) boolean(p *bool, flag string, otherwise bool, usage string) {
-	text, _ := r.value(flag)
-	if text == "true" || text == "false" {
-		otherwise = text == "true"
+	parse := func(s string) (bool, error) {
+		v, err := strconv.ParseBool(s)
+		if err != nil {
+			return false, errors.New("want true or false")
+		}
+		return v, nil
 	}
-	r.flags.BoolVar(p, flag, otherwise, usage)
+	r.flags.BoolVar(p, flag, fromEnv(r, flag, otherwise, parse), usage)
+}
+
+// checkGates refuses what is no list of switches. Names are not checked: they
+// may be those of another release.
+func checkGates(list string) error {
+	for _, gate := range strings.Split(list, ",") {
+		if gate = strings.TrimSpace(gate); gate == "" {
+			continue
+		}
+		name, value, found := strings.Cut(gate, "=")
+		if _, err := strconv.ParseBool(strings.TrimSpace(value)); !found || err != nil || strings.TrimSpace(name) == "" {
+			return fmt.Errorf("--feature-gates (FEATURE_GATES) has %q: want Name=true or Name=false", gate)
+		}
+	}
+	return nil
 }

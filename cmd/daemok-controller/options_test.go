@@ -27,9 +27,9 @@ func TestOptions(t *testing.T) {
 		"SC-405 the environment sets what flags do not": {nil, with(map[string]string{"METRICS_PORT": "9000", "BATCH_IDLE_DURATION": "2s"}), func(o options) bool {
 			return o.metricsPort == 9000 && o.batchIdle == 2*time.Second
 		}},
-		"SC-405 a flag wins over the environment":          {[]string{"--metrics-port=7000"}, with(map[string]string{"METRICS_PORT": "9000"}), func(o options) bool { return o.metricsPort == 7000 }},
-		"SC-405 a boolean that is none leaves the default": {nil, with(map[string]string{"DISABLE_LEADER_ELECTION": "yes please"}), func(o options) bool { return o.leaderElection }},
-		"a boolean that is one is taken":                   {nil, with(map[string]string{"DISABLE_LEADER_ELECTION": "true"}), func(o options) bool { return !o.leaderElection }},
+		"SC-405 a flag wins over the environment":           {[]string{"--metrics-port=7000"}, with(map[string]string{"METRICS_PORT": "9000"}), func(o options) bool { return o.metricsPort == 7000 }},
+		"SC-405 unknown gates and spaces between are borne": {[]string{"--feature-gates= NodeRepair=true, Foo=false,"}, named, func(o options) bool { return true }},
+		"a boolean that is one is taken":                    {nil, with(map[string]string{"DISABLE_LEADER_ELECTION": "true"}), func(o options) bool { return !o.leaderElection }},
 		"SC-405 a scheduler's default spreads": {nil, with(map[string]string{"SCHEDULER_CONFIG": "podTopologySpread: {defaultConstraints: [{topologyKey: zone, maxSkew: 1, whenUnsatisfiable: DoNotSchedule}]}"}), func(o options) bool {
 			return len(o.defaultSpreads) == 1 && o.defaultSpreads[0].TopologyKey == "zone"
 		}},
@@ -60,6 +60,10 @@ func TestBadOptionsNameTheWayOut(t *testing.T) {
 		"a window that ends before idle": {[]string{"--batch-max-duration=1ms"}, map[string]string{"CLUSTER_NAME": "c"}, "idle <= max"},
 		"a share above one":              {[]string{"--vm-memory-overhead-percent=7.5"}, map[string]string{"CLUSTER_NAME": "c"}, "VM_MEMORY_OVERHEAD_PERCENT"},
 		"SC-405 a bad default spread":    {[]string{"--scheduler-config=podTopologySpread: {defaultConstraints: [{topologyKey: zone}]}"}, map[string]string{"CLUSTER_NAME": "c"}, "SCHEDULER_CONFIG"},
+		"a word that is no flag":         {[]string{"run"}, map[string]string{"CLUSTER_NAME": "c"}, `"run" is no option`},
+		"a boolean that is none":         {nil, map[string]string{"CLUSTER_NAME": "c", "DISABLE_LEADER_ELECTION": "maybe"}, `DISABLE_LEADER_ELECTION is "maybe": want true or false`},
+		"SC-405 a gate without a switch": {[]string{"--feature-gates=NodeRepair=true,Foo"}, map[string]string{"CLUSTER_NAME": "c"}, `FEATURE_GATES) has "Foo": want Name=true`},
+		"a gate that is neither":         {nil, map[string]string{"CLUSTER_NAME": "c", "FEATURE_GATES": "Foo=maybe"}, `has "Foo=maybe"`},
 		"a flag nobody knows":            {[]string{"--no-such-flag"}, map[string]string{"CLUSTER_NAME": "c"}, "no-such-flag"},
 	}
 	for name, tt := range tests {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,6 +28,9 @@ func benchPlaceCommand() *cobra.Command {
   daemok bench place --catalog types.json --generate realistic --pods 1000 --seed 42`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkBench(o); err != nil {
+				return err
+			}
 			result, err := bench.Place(o)
 			if err != nil {
 				return err
@@ -47,4 +51,17 @@ func benchPlaceCommand() *cobra.Command {
 	flags.StringVar(&o.Daemons, "daemons", "", "daemon pods of every machine: cpu, memory of each, how many; such as 200m,300Mi,4")
 	flags.IntVar(&o.Runs, "runs", 5, "how often to solve; the median counts")
 	return cmd
+}
+
+// checkBench refuses amounts of work that are none.
+func checkBench(o bench.Options) error {
+	for _, flag := range []struct {
+		name        string
+		given, from int
+	}{{"runs", o.Runs, 1}, {"pools", o.Pools, 1}, {"pods", o.Pods, 1}, {"nodes", o.Nodes, 0}} {
+		if flag.given < flag.from {
+			return fmt.Errorf("--%s is %d: want %d or more", flag.name, flag.given, flag.from)
+		}
+	}
+	return nil
 }

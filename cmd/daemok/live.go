@@ -7,17 +7,19 @@ import (
 	"os"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws"
+	"github.com/daemok/daemok/controller/claim"
 	"github.com/daemok/daemok/controller/class"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/kube/access"
+	"github.com/daemok/daemok/kube/api"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
-	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/kube/translate"
@@ -57,9 +59,7 @@ func readLive(ctx context.Context, kubeconfig string) (*cluster.Snapshot, error)
 
 // connect returns a client of the cluster.
 func connect(kubeconfig string) (client.Client, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = kubeconfig
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+	config, err := access.Config(kubeconfig)
 	if err != nil {
 		return nil, fmt.Errorf("find the cluster: %w", err)
 	}
@@ -91,17 +91,22 @@ func market(ctx context.Context) (*aws.Provider, error) {
 	return provider, nil
 }
 
+// offered is what a class offers, or in the controller's words why nothing.
 func offered(ctx context.Context, store client.Reader, catalog cloud.Catalog, ref karpv1.NodeClassReference) (*cluster.Catalogue, error) {
-	c := &awsv1.EC2NodeClass{}
-	if err := store.Get(ctx, client.ObjectKey{Name: ref.Name}, c); err != nil {
-		return nil, fmt.Errorf("read class %s: %w", translate.ClassID(ref), err)
+	id, c := translate.ClassID(ref), &awsv1.EC2NodeClass{}
+	err := store.Get(ctx, client.ObjectKey{Name: ref.Name}, c)
+	if apierrors.IsNotFound(err) || ref.Group != api.GroupAWS {
+		return nil, &claim.NotReadyError{ClassID: id, Why: class.Absent}
 	}
-	if !condition.IsTrue(c, awsv1.ClassReady) {
-		return nil, fmt.Errorf("%s is not ready", translate.ClassID(ref))
+	if err != nil {
+		return nil, fmt.Errorf("read class %s: %w", id, err)
+	}
+	if why := class.WhyNot(c); why != "" {
+		return nil, &claim.NotReadyError{ClassID: id, Why: why}
 	}
 	settings, err := class.Settings(c)
 	if err != nil {
 		return nil, err
 	}
-	return catalog.Kinds(ctx, cloud.Class{ID: translate.ClassID(ref), Settings: settings})
+	return catalog.Kinds(ctx, cloud.Class{ID: id, Settings: settings})
 }

@@ -22,6 +22,7 @@ func run(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	cmd := root()
 	var out bytes.Buffer
+	cmd.SetIn(strings.NewReader(""))
 	cmd.SetOut(&out)
 	cmd.SetArgs(args)
 	err := cmd.ExecuteContext(t.Context())
@@ -116,6 +117,12 @@ func TestBadCommandLines(t *testing.T) {
 		"an output form nobody knows":     {[]string{"plan", "--snapshot", situationFile, "-o", "yaml"}, "use table or json"},
 		"a situation that is not there":   {[]string{"plan", "--snapshot", "testdata/none.txt"}, "read the situation"},
 		"a situation that is no snapshot": {[]string{"plan", "--snapshot", "main_test.go"}, "read the situation in main_test.go"},
+		"a situation that is empty":       {[]string{"plan", "--snapshot", "-"}, "the situation in standard input is empty"},
+		"a situation that is not given":   {[]string{"plan", "--snapshot", os.DevNull}, "is empty: write one with `daemok snapshot`"},
+		"no runs":                         {[]string{"bench", "place", "--mix", "plain", "--runs", "0"}, "--runs is 0: want 1 or more"},
+		"less than no nodes":              {[]string{"bench", "place", "--mix", "plain", "--nodes", "-1"}, "--nodes is -1: want 0 or more"},
+		"no pools":                        {[]string{"bench", "place", "--mix", "plain", "--pools", "0"}, "--pools is 0: want 1 or more"},
+		"no work":                         {[]string{"bench", "place"}, "exactly one of --mix, --workload and --generate"},
 		"a command nobody knows":          {[]string{"fly"}, "unknown command"},
 	}
 	for name, tt := range tests {
@@ -124,6 +131,16 @@ func TestBadCommandLines(t *testing.T) {
 				t.Errorf("daemok %v gives error %v; want %q", tt.args, err, tt.want)
 			}
 		})
+	}
+}
+
+// What is piped in and wrong is not said to be in a file named "-".
+func TestStandardInputIsNamed(t *testing.T) {
+	cmd := root()
+	cmd.SetIn(strings.NewReader("nonsense\n"))
+	cmd.SetArgs([]string{"plan", "--snapshot", "-"})
+	if err := cmd.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), "read the situation in standard input: line 1") {
+		t.Errorf("plan of nonsense = %v", err)
 	}
 }
 
@@ -205,8 +222,8 @@ func TestBenchPlacePrintsOneObject(t *testing.T) {
 	}
 }
 
-func TestBenchRefusesAMixThatIsNotBuilt(t *testing.T) {
-	if _, err := run(t, "bench", "place", "--mix", "antiaffinity", "--pods", "5"); err == nil {
-		t.Error("a mix whose rules are not built is measured all the same")
+func TestBenchRefusesAMixNobodyKnows(t *testing.T) {
+	if _, err := run(t, "bench", "place", "--mix", "fruit", "--pods", "5"); err == nil || !strings.Contains(err.Error(), "antiaffinity") {
+		t.Errorf("bench place --mix fruit = %v, want an error that lists the mixes", err)
 	}
 }

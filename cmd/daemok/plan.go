@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -45,21 +46,30 @@ func situation(ctx context.Context, stdin io.Reader, file, kubeconfig string, re
 	if file == "" {
 		return read(ctx, kubeconfig)
 	}
-	var text []byte
-	var err error
-	if file == "-" {
-		text, err = io.ReadAll(stdin)
-	} else {
-		text, err = os.ReadFile(file)
-	}
+	text, name, err := saved(stdin, file)
 	if err != nil {
 		return nil, fmt.Errorf("read the situation: %w", err)
 	}
-	s, err := scenario.Parse(string(text))
+	if strings.TrimSpace(text) == "" {
+		return nil, fmt.Errorf("the situation in %s is empty: write one with `daemok snapshot`", name)
+	}
+	s, err := scenario.Parse(text)
 	if err != nil {
-		return nil, fmt.Errorf("read the situation in %s: %w", file, err)
+		return nil, fmt.Errorf("read the situation in %s: %w", name, err)
 	}
 	return s, nil
+}
+
+// saved reads the file, or standard input for "-", and names it for people.
+func saved(stdin io.Reader, file string) (text, name string, err error) {
+	var data []byte
+	if name = file; file == "-" {
+		name = "standard input"
+		data, err = io.ReadAll(stdin)
+	} else {
+		data, err = os.ReadFile(file)
+	}
+	return string(data), name, err
 }
 
 func writePlan(out io.Writer, s *cluster.Snapshot, output string) error {

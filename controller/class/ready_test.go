@@ -1,4 +1,4 @@
-package main
+package class
 
 import (
 	"testing"
@@ -25,8 +25,8 @@ func TestCauseOfClassNotReady(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			c := &awsv1.EC2NodeClass{Status: awsv1.EC2NodeClassStatus{Conditions: tt.conditions}}
-			if got := notReady(c); got != tt.want {
-				t.Errorf("notReady = %q, want %q", got, tt.want)
+			if got := WhyNot(c); got != tt.want {
+				t.Errorf("WhyNot = %q, want %q", got, tt.want)
 			}
 		})
 	}

@@ -1,0 +1,44 @@
+package class
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
+	"github.com/daemok/daemok/kube/api/condition"
+)
+
+// Absent is why a class that does not exist cannot be used.
+const Absent = "it does not exist"
+
+// WhyNot says why no machine may be launched from a class now; it is empty if
+// one may.
+func WhyNot(c *awsv1.EC2NodeClass) string {
+	if c.DeletionTimestamp != nil {
+		return "it is being deleted"
+	}
+	ready := condition.Get(c, awsv1.ClassReady)
+	switch {
+	case ready == nil:
+		return "it was not looked at yet"
+	case ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == c.Generation:
+		return ""
+	case ready.Status == metav1.ConditionTrue:
+		return "its latest change was not looked at yet"
+	}
+	reason, message := Cause(c, ready)
+	return fmt.Sprintf("%s: %s", reason, message)
+}
+
+// Cause finds what keeps a class from being ready: the first of the conditions
+// that its Ready sums up which says something itself.
+func Cause(c *awsv1.EC2NodeClass, ready *metav1.Condition) (reason, message string) {
+	for _, part := range c.Status.Conditions {
+		waits := part.Status == metav1.ConditionTrue || part.Reason == awsv1.ReasonDependenciesNotReady
+		if part.Type != awsv1.ClassReady && !waits && part.Message != "" {
+			return part.Reason, part.Message
+		}
+	}
+	return ready.Reason, ready.Message
+}
