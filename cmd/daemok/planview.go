@@ -29,6 +29,7 @@ type launchJSON struct {
 	Requests     string            `json:"requests"`
 	Requirements []requirementJSON `json:"requirements"`
 	Labels       map[string]string `json:"labels"`
+	Notes        []string          `json:"notes,omitempty"`
 }
 
 type choiceJSON struct {
@@ -87,7 +88,7 @@ func launchView(l plan.Launch) launchJSON {
 	view := launchJSON{
 		Name: l.Name, Pool: l.Pool.String(), Choice: choiceView(l.Choice),
 		RunnersUp: each(l.RunnersUp, choiceView), Pods: each(l.Pods, podName),
-		Requests: l.Requests.String(), Requirements: []requirementJSON{}, Labels: map[string]string{},
+		Requests: l.Requests.String(), Requirements: []requirementJSON{}, Labels: map[string]string{}, Notes: l.Notes,
 	}
 	for _, r := range l.Requirements {
 		view.Requirements = append(view.Requirements, requirementJSON{r.Key, r.Set.String()})

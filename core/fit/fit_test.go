@@ -26,7 +26,7 @@ func TestOnNodeSaysWhyNotInTheUsersWords(t *testing.T) {
 		want  string
 	}{
 		"a pod that fits exactly": {cluster.Shape{Requests: quantity.Resources{CPU: 2000, Memory: 4 * quantity.GiB, Pods: 1}}, nil, fit.Yes, "fits"},
-		"too much cpu":            {cluster.Shape{Requests: quantity.Resources{CPU: 9000}}, nil, fit.Resource, "cpu: need 7000m more"},
+		"too much cpu":            {cluster.Shape{Requests: quantity.Resources{CPU: 9000}}, nil, fit.Resource, "cpu: need 7 more"},
 		"too much memory":         {cluster.Shape{Requests: quantity.Resources{Memory: 5 * quantity.GiB}}, nil, fit.Resource, "memory: need 1Gi more"},
 		"a device it has not":     {cluster.Shape{Requests: quantity.Resources{}.With("nvidia.com/gpu", 1)}, nil, fit.Resource, "nvidia.com/gpu: need 1 more"},
 		"another zone":            {cluster.Shape{NodeTerms: []constraint.Requirements{in("zone", "b", "c")}}, nil, fit.Label, "node label zone is a, want in b,c"},

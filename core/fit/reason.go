@@ -9,6 +9,7 @@ package fit
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/quantity"
@@ -52,25 +53,63 @@ func (r Reason) String() string {
 	return r.Text
 }
 
+// Change is one thing that would have to be different for pods to fit.
+type Change struct {
+	Rule   Rule
+	Key    string           // resource, label key or driver; empty where there is none
+	Amount int64            // how much less pods must ask for, how much more a limit must allow; 0 where it is no amount
+	Taint  constraint.Taint // that must be tolerated
+	Text   string           // for people: lower case, no full stop
+	effort int
+}
+
+// NewChange returns a change that is about as hard as its rule lets expect.
+func NewChange(rule Rule, key string, amount int64, text string) Change {
+	return Change{Rule: rule, Key: key, Amount: amount, Text: text, effort: effort[rule] * efforts}
+}
+
+// effort is how hard it is to change what a rule refuses: to wait or to raise
+// a limit is easy, to ask for another kind of machine is not.
+var effort = map[Rule]int{
+	Effort: 1, Unavailable: 1, Limit: 2, Topology: 3, MinValues: 3, NotReady: 4, Taint: 6, Resource: 8, Label: 8, NoType: 12, Deleting: 20, Unable: 50,
+}
+
+// efforts is one unit of effort; parts of it tell apart by how much an amount
+// is short.
+const efforts = 1000
+
+// Changes is all that would have to be different at once; none means that
+// pods fit.
+type Changes []Change
+
+// Effort tells how hard the changes are, for comparing.
+func (c Changes) Effort() int {
+	sum := 0
+	for i := range c {
+		sum += c[i].effort
+	}
+	return sum
+}
+
+// String lists the changes in words.
+func (c Changes) String() string {
+	words := make([]string, len(c))
+	for i := range c {
+		words[i] = c[i].Text
+	}
+	return strings.Join(words, ", and ")
+}
+
 // Room reports which resource of the request exceeds what is free, the first
 // in the order cpu, memory, ephemeral-storage, pods, others by name.
 func Room(request, free quantity.Resources) Reason {
 	for _, name := range request.Names() {
 		need, have := request.Get(name), free.Get(name)
 		if need > 0 && need > have {
-			return Reason{Resource, name, fmt.Sprintf("%s: need %s more", name, Amount(name, need-have))}
+			return Reason{Resource, name, fmt.Sprintf("%s: need %s more", name, quantity.FormatAmount(name, need-have))}
 		}
 	}
 	return Reason{}
-}
-
-// Amount prints an amount for a reason: thousandths of a core for cpu, so
-// that 7000m and 7500m compare at a glance.
-func Amount(name string, amount int64) string {
-	if name == quantity.NameCPU {
-		return fmt.Sprintf("%dm", amount)
-	}
-	return quantity.FormatAmount(name, amount)
 }
 
 func untolerated(taints []constraint.Taint, tolerations []constraint.Toleration) Reason {

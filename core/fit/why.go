@@ -5,88 +5,35 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/quantity"
 )
 
 // OnNew tells whether one pod of the shape may run alone on a new machine of
-// the pool, limits aside. Where no machine type will do it names the single
-// wish that rules all of them out or, if there is none, all wishes together.
+// the pool, limits aside, and if not, what would have to change.
 func (p *Pool) OnNew(s *cluster.Shape) Reason {
-	terms, why := p.Terms(s)
-	if !why.OK() {
-		return why
+	changes := p.Nearest(s)
+	if len(changes) == 0 {
+		return Reason{}
 	}
-	for _, t := range terms {
-		r := p.roomIn(t, s)
-		if r.OK() {
-			return r
-		}
-		if why.OK() {
-			why = r
-		}
-	}
-	return why
+	return Reason{changes[0].Rule, changes[0].Key, changes.String()}
 }
 
-// roomIn finds an available option of the term that has room for the shape.
-func (p *Pool) roomIn(t Term, s *cluster.Shape) Reason {
-	fitting := 0
-	for i := t.Options.Next(0); i >= 0; i = t.Options.Next(i + 1) {
-		o := p.Options[i]
-		if !s.Requests.FitsIn(p.Kinds[o.Kind].Free) {
-			continue
-		}
-		if p.Offer(o).Available {
-			return Reason{}
-		}
-		fitting++
+// noOption is why no option has labels that meet all wishes at once.
+func (p *Pool) noOption(want constraint.Requirements) Reason {
+	c := p.nearestFor(wishes{all: want, pod: want}, nil)
+	if len(c) == 0 {
+		return Reason{NoType, "", "no type has all that is asked for"}
 	}
-	if fitting > 0 {
-		return Reason{Unavailable, "", fmt.Sprintf("all %d offers that would do are sold out", fitting)}
-	}
-	return p.tooBig(t, s)
-}
-
-// tooBig explains why no option of the term has room for the shape.
-func (p *Pool) tooBig(t Term, s *cluster.Shape) Reason {
-	for _, name := range s.Requests.Names() {
-		if name == quantity.NamePods && s.Requests.Pods == 1 {
-			continue
-		}
-		need, most := s.Requests.Get(name), p.most(p.every, name)
-		if need > most && most <= 0 && p.capacity(name) > 0 {
-			return Reason{NoType, name, "daemon pods leave no " + name + " on any type"}
-		}
-		if need > most {
-			return Reason{NoType, name, lacks(name, need, max(most, 0))}
-		}
-	}
-	for _, name := range s.Requests.Names() {
-		need, most := s.Requests.Get(name), p.most(t.Options, name)
-		if need > most {
-			return Reason{NoType, name, "among types with " + p.phrase(t.Requirements) + ", " + lacks(name, need, max(most, 0))}
-		}
-	}
-	words := append(p.wishes(t.Requirements), amounts(s.Requests)...)
-	return Reason{NoType, "", "no type has " + join(words) + " together"}
+	return Reason{NoType, c[0].Key, c.String()}
 }
 
 func lacks(name string, need, most int64) string {
 	if most == 0 {
 		return "no type has " + name
 	}
-	return fmt.Sprintf("no type has room for %s %s (most: %s)", name, Amount(name, need), Amount(name, most))
-}
-
-func (p *Pool) most(set bitset.Set, name string) int64 {
-	var most int64
-	for i := set.Next(0); i >= 0; i = set.Next(i + 1) {
-		most = max(most, p.Kinds[p.Options[i].Kind].Free.Get(name))
-	}
-	return most
+	return fmt.Sprintf("no type has room for %s %s (most: %s)", name, quantity.FormatAmount(name, need), quantity.FormatAmount(name, most))
 }
 
 // capacity is the most that any option has of a resource, daemon pods aside.
@@ -98,46 +45,33 @@ func (p *Pool) capacity(name string) int64 {
 	return most
 }
 
-// noOption explains why no option has labels that meet all wishes at once.
-func (p *Pool) noOption(want constraint.Requirements) Reason {
-	if len(p.Options) == 0 {
-		return Reason{NoType, "", "the pool's requirements leave no machine type"}
+// WantWord prints a wish for a label: "zone=a", "zone in a, b", "family exists".
+func WantWord(r constraint.Requirement) string {
+	values, finite := r.Set.Finite()
+	switch {
+	case finite && len(values) == 1 && !r.Set.AllowsAbsent():
+		return r.Key + "=" + values[0]
+	case finite && len(values) > 1 && !r.Set.AllowsAbsent():
+		return r.Key + " in " + strings.Join(values, ", ")
 	}
-	for _, r := range want {
-		if p.Defines(r.Key) && p.Matching(r).Next(0) < 0 {
-			return Reason{NoType, r.Key, "no type in the pool has " + r.Key + " " + r.Set.String()}
-		}
-	}
-	return Reason{NoType, "", "no type in the pool has " + p.phrase(want) + " together"}
+	return r.Key + " " + r.Set.String()
 }
 
-func (p *Pool) phrase(want constraint.Requirements) string {
-	words := p.wishes(want)
-	if len(words) == 0 {
-		return "room left by the pool's requirements"
+// spoken prints the values of a set.
+func spoken(s constraint.Set) string {
+	if values, finite := s.Finite(); finite && len(values) > 0 {
+		return strings.Join(values, ", ")
 	}
-	return join(words)
+	return s.String()
 }
 
-// wishes lists what the pod asks of kinds and offers.
-func (p *Pool) wishes(want constraint.Requirements) []string {
-	var words []string
-	for _, r := range want {
-		if p.Defines(r.Key) {
-			words = append(words, r.Key+" "+r.Set.String())
-		}
+// together says that wishes, each of which can be met, cannot all be.
+func together(list []*Hurdle) string {
+	words := make([]string, len(list))
+	for i, h := range list {
+		words[i] = h.Word
 	}
-	return words
-}
-
-func amounts(r quantity.Resources) []string {
-	var words []string
-	for _, name := range r.Names() {
-		if name != quantity.NamePods {
-			words = append(words, name+" "+Amount(name, r.Get(name)))
-		}
-	}
-	return words
+	return "no type has " + join(words) + " together"
 }
 
 func join(words []string) string {
@@ -146,6 +80,62 @@ func join(words []string) string {
 	}
 	last := len(words) - 1
 	return strings.Join(words[:last], ", ") + " and " + words[last]
+}
+
+// NearValue finds a value that the user probably meant: one that differs in
+// two letters at most, and in less than half of them.
+func NearValue(value string, known []string) (string, bool) {
+	best, least := "", 3
+	for _, k := range known {
+		if d := distance(k, value); d > 0 && d < least && 2*d < len(value) {
+			best, least = k, d
+		}
+	}
+	return best, best != ""
+}
+
+// valuesNamed is how many values of a label a reason names at most.
+const valuesNamed = 8
+
+// hint says which values of a label can be had, or which was probably meant.
+func (p *Pool) hint(r constraint.Requirement) string {
+	wanted, _ := r.Set.Finite()
+	known := p.valuesOf(r.Key)
+	for _, v := range wanted {
+		if near, ok := NearValue(v, known); ok && !slices.Contains(known, v) {
+			return " (did you mean " + near + "?)"
+		}
+	}
+	switch {
+	case !p.Defines(r.Key):
+		return ""
+	case p.rules.Has(r.Key):
+		return " (the pool allows " + spoken(p.rules.Get(r.Key)) + ")"
+	case len(known) > 0 && len(known) <= valuesNamed:
+		return " (there are " + strings.Join(known, ", ") + ")"
+	}
+	return ""
+}
+
+// valuesOf lists the values of a label that are known of: those of kinds and
+// offers, else those of the pool.
+func (p *Pool) valuesOf(key string) []string {
+	var out []string
+	if value, ok := p.Labels.Get(key); ok {
+		out = append(out, value)
+	}
+	if p.Defines(key) {
+		for _, o := range p.shelf.options {
+			if value, ok := p.Label(o, key); ok {
+				out = append(out, value)
+			}
+		}
+	} else if p.Requirements.Has(key) {
+		values, _ := p.Requirements.Get(key).Finite()
+		out = append(out, values...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // nearKey finds a key that the user probably meant: one that differs in two
@@ -167,23 +157,28 @@ func (p *Pool) nearKey(key string) (string, bool) {
 	return "", false
 }
 
-// distance counts the letters to insert, delete or change to get from a to b.
+// distance counts the letters to insert, delete or change, and neighbours to
+// swap, to get from a to b.
 func distance(a, b string) int {
+	var before []int
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
+		next := make([]int, len(b)+1)
+		next[0] = i + 1
 		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+			next[j+1] = min(row[j]+cost, row[j+1]+1, next[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				next[j+1] = min(next[j+1], before[j-1]+1)
+			}
 		}
+		before, row = row, next
 	}
 	return row[len(b)]
 }

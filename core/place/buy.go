@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-
-	"github.com/daemok/daemok/core/fit"
 )
 
 // buyAll orders machines for the groups that are left, the hardest first,
@@ -148,14 +146,11 @@ func (r *run) buyFrom(b *buyer, w *way, g *group) bool {
 	p, ok := r.pick(b, w, g)
 	if !ok {
 		w.barred = true
-		if r.board.NearOnHost(g.level.rules) {
-			w.why = fit.Reason{Rule: fit.Topology, Text: r.board.Explain(g.level.rules)}
-		}
 		return true
 	}
 	load, why := r.keepMinValues(b, p)
 	if !why.OK() {
-		w.barred, w.why = true, why
+		w.barred = true
 		return true
 	}
 	n := r.repeats(b, load)

@@ -35,16 +35,14 @@ type ask struct {
 	need []int64 // of one pod
 	tier int     // the higher the earlier: by the pool's weight
 	best float64 // highest yield among the options that hold a pod of the group
-	why  fit.Reason
 }
 
 // way is one of the pod's alternatives.
 type way struct {
 	options bitset.Set // those that can be had now
 	term    fit.Term
-	first   int        // the option bought first for one pod alone
-	barred  bool       // minValues cannot be kept
-	why     fit.Reason // if barred
+	first   int  // the option bought first for one pod alone
+	barred  bool // minValues cannot be kept
 }
 
 func newBuyer(p *fit.Pool, d dims) *buyer {
@@ -82,6 +80,19 @@ func (b *buyer) calm() {
 		b.free[k] = slices.Clone(b.free[k])
 		b.free[k][dimCPU] -= int64(kind.Capacity.CPU - kind.Sustained)
 	}
+}
+
+// wouldDoWhole reports whether a machine has room for one pod once that cpu is
+// given back.
+func (b *buyer) wouldDoWhole(terms []fit.Term, need []int64) bool {
+	return b.whole != nil && slices.ContainsFunc(terms, func(t fit.Term) bool {
+		for i := t.Options.Next(0); i >= 0; i = t.Options.Next(i + 1) {
+			if free := b.whole[b.Options[i].Kind]; b.available.Has(i) && free != nil && fits(free, need) {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // unleash gives that cpu back, because some pods can have no other machine.
@@ -182,23 +193,18 @@ func (b *buyer) ask(g *group, groups int) *ask {
 func (b *buyer) newAsk(g *group) *ask {
 	out := &ask{need: g.need, tier: b.Weight}
 	if g.level.strict && fit.Avoided(b.Taints, g.shape.Tolerations) {
-		out.why = fit.Reason{Rule: fit.Taint, Text: "the pool asks pods to stay away"}
 		b.rate(out)
 		return out
 	}
-	terms, why := b.Terms(g.wants)
-	out.why = why
+	terms, _ := b.Terms(g.wants)
 	for _, t := range terms {
 		if first := b.first(t.Options, g.need); first >= 0 {
 			out.ways = append(out.ways, way{options: t.Options, term: t, first: first})
 		}
 	}
 	slices.SortStableFunc(out.ways, func(x, y way) int { return cmp.Compare(x.first, y.first) })
-	if len(out.ways) == 0 && why.OK() {
-		out.why = b.OnNew(g.shape)
-		if out.why.OK() && b.unleash() {
-			return b.newAsk(g)
-		}
+	if len(out.ways) == 0 && b.wouldDoWhole(terms, g.need) && b.unleash() {
+		return b.newAsk(g)
 	}
 	b.rate(out)
 	return out

@@ -36,6 +36,7 @@ type level struct {
 	wants   *cluster.Shape // stands in for the shapes when places are judged, amounts aside
 	rules   *topology.Rules
 	strict  bool       // keeps off places with a taint that asks for it
+	gone    []wish     // preferences that have given way
 	allowed []int8     // by seat: 1 admitted, -1 not, 0 not asked yet
 	markets *[]*market // nil: not asked for yet
 }
@@ -69,7 +70,9 @@ func (r *run) newKin(s *cluster.Shape) *kin {
 	}
 	wishes := r.wishesOf(s)
 	for gone := range len(wishes) + 1 {
-		k.levels = append(k.levels, r.newLevel(s, wishes[gone:]))
+		lv := r.newLevel(s, wishes[gone:])
+		lv.gone = wishes[:gone]
+		k.levels = append(k.levels, lv)
 	}
 	k.follows = k.levels[0].rules != nil && k.levels[0].rules.Follows()
 	return k

@@ -62,6 +62,7 @@ func (r *run) list(b *buyer, l *load) listing {
 		out.Requests = out.Requests.Add(r.groups[p.group].shape.Requests.Times(p.n))
 	}
 	out.Requirements, out.Labels = b.requirements(l, options, kinds)
+	out.Notes = r.notes(b, l, options)
 	return out
 }
 

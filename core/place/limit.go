@@ -1,8 +1,9 @@
 package place
 
 import (
+	"slices"
+
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/fit"
 	"github.com/daemok/daemok/core/quantity"
 )
 
@@ -30,21 +31,10 @@ func newLimits(p *cluster.Pool) *limits {
 
 // allow reports whether one more machine of this capacity may be bought.
 func (l *limits) allow(capacity quantity.Resources) bool {
-	return l.short(capacity).OK()
-}
-
-// short names the first limit that one more machine of this capacity breaks.
-func (l *limits) short(capacity quantity.Resources) fit.Reason {
 	if l.nodes != nil && *l.nodes < 1 {
-		return fit.Reason{Rule: fit.Limit, Key: "nodes", Text: "limit nodes is reached"}
+		return false
 	}
-	for _, e := range l.left {
-		if need := capacity.Get(e.Name); need > e.Amount {
-			short := fit.Amount(e.Name, need-max(0, e.Amount))
-			return fit.Reason{Rule: fit.Limit, Key: e.Name, Text: "limit " + e.Name + " is " + short + " short"}
-		}
-	}
-	return fit.Reason{}
+	return !slices.ContainsFunc(l.left, func(e quantity.Extended) bool { return capacity.Get(e.Name) > e.Amount })
 }
 
 // use accounts for a machine that was ordered.
@@ -65,14 +55,4 @@ func (l *limits) noLarger(a, b quantity.Resources) bool {
 		}
 	}
 	return true
-}
-
-// over is how much of the first limit that it breaks a machine is too large.
-func (l *limits) over(capacity quantity.Resources) int64 {
-	for _, e := range l.left {
-		if need := capacity.Get(e.Name); need > e.Amount {
-			return need - e.Amount
-		}
-	}
-	return 0
 }

@@ -83,6 +83,7 @@ func Place(s *cluster.Snapshot, o Options) Result {
 
 // run is one call of Place.
 type run struct {
+	snapshot  *cluster.Snapshot
 	options   Options
 	dims      dims
 	waiting   []*group // one for each shape, in the order of placing
@@ -114,7 +115,7 @@ type run struct {
 
 func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 	r := &run{
-		options: o, dims: dimsOf(pods), waiting: groupByShape(pods), board: topology.NewBoard(),
+		snapshot: s, options: o, dims: dimsOf(pods), waiting: groupByShape(pods), board: topology.NewBoard(),
 		kins: map[string]*kin{}, markets: map[string]*[]*market{}, held: map[string]bool{}, tried: map[[3]int64]bool{},
 	}
 	r.scratch.sum = make([]int64, r.dims.len())

@@ -125,7 +125,6 @@ func (r *run) takeBack() {
 	for _, row := range r.groups {
 		if row.left() > 0 {
 			row.of.back = append(row.of.back, row.pods[row.placed:]...)
-			row.of.judged = r.judge(row)
 			r.release(row.kin)
 		}
 	}

@@ -2,122 +2,244 @@ package place
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/fit"
 	"github.com/daemok/daemok/core/plan"
-	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/core/topology"
 )
 
-// nearness orders reasons: what is nearest to a yes, and easiest to change,
-// first.
-var nearness = []fit.Rule{fit.Effort, fit.Unavailable, fit.Limit, fit.Topology, fit.MinValues, fit.NotReady, fit.Resource, fit.NoType, fit.Label, fit.Taint}
-
-// unplaced tells for each pool why the rest of the group cannot have a
-// machine of it, the nearest pool first.
+// unplaced tells what would have to be different for the rest of the group to
+// find a place: the least of it, at the nearest pool first.
 func (r *run) unplaced(g *group) plan.Unplaced {
-	out := plan.Unplaced{Shape: g.shape}
+	out := plan.Unplaced{Shape: g.shape, Reasons: r.reasons(g)}
 	for _, w := range g.pods[g.placed:] {
 		out.Pods = append(out.Pods, *w.Pod)
 	}
+	return out
+}
+
+func (r *run) reasons(g *group) []plan.Reason {
 	switch {
 	case g.shape.Unable != "":
-		out.Reasons = []plan.Reason{{Text: g.shape.Unable}}
-		return out
+		return []plan.Reason{{Text: g.shape.Unable}}
 	case r.used(g.kin):
-		out.Reasons = []plan.Reason{{Text: "a volume claim of it is ReadWriteOncePod, and another pod uses it"}}
-		return out
+		return []plan.Reason{{Text: r.claimInUse(g)}}
 	case len(r.buyers) == 0:
-		out.Reasons = []plan.Reason{{Text: "no pool exists, and no node has room"}}
-		return out
+		return []plan.Reason{{Text: "no pool exists, and " + r.onNodes(g)}}
+	case pinned(g.shape):
+		return []plan.Reason{{Text: "it may run on nodes of certain names alone, which new ones cannot have: " + r.nearestNode(g)}}
 	}
-	all := g.judged
-	if all == nil {
-		all = r.judgeAnew(g)
+	near := r.nearest(g)
+	if len(near) == 0 {
+		return r.noSuchPool(g)
 	}
-	slices.SortStableFunc(all, func(x, y judged) int {
-		return cmp.Compare(slices.Index(nearness, x.why.Rule), slices.Index(nearness, y.why.Rule))
-	})
-	for _, j := range all {
-		text := j.why.Text
-		if j.why.Rule == fit.Taint {
-			text += ": tolerate it, or use another pool"
-		}
-		out.Reasons = append(out.Reasons, plan.Reason{Pool: j.pool, Text: text})
+	if text, crowded := r.crowded(g, r.spotsFor(g)); crowded {
+		return []plan.Reason{{Text: text}}
 	}
-	return out
+	if len(near[0].changes) == 0 {
+		return []plan.Reason{{Pool: near[0].pool, Text: r.noChange(g)}}
+	}
+	return inWords(near)
 }
 
-// judged is why a pool has no machine for pods of a group.
-type judged struct {
-	pool cluster.PoolID
-	why  fit.Reason
+// noChange is why pods are left that a pool has machines for: another plan
+// finds them a place.
+func (r *run) noChange(g *group) string {
+	switch {
+	case !r.out.Exhausted && r.board.NearOnHost(g.kin.required().rules):
+		return "its affinity over " + cluster.LabelHostname + " wants more pods beside each other than any one machine that can be had holds"
+	case r.out.Exhausted:
+		return "not tried: the effort for this plan was used up; the next plan goes on"
+	}
+	return "no place keeps the rules of all pods in this plan; the next plan tries again"
 }
 
-// judge asks all pools about pods that could not be bought for.
-func (r *run) judge(row *group) []judged {
-	out := make([]judged, len(r.buyers))
-	for i, b := range r.buyers {
-		out[i] = judged{b.ID, r.why(b, row)}
-	}
-	return out
+// candidate is a pool with what keeps pods of a group from it.
+type candidate struct {
+	pool    cluster.PoolID
+	changes fit.Changes
 }
 
-// judgeAnew asks all pools about pods for which it did not come to buying: a
-// pool that has machines for them is ruled out by other pods.
-func (r *run) judgeAnew(g *group) []judged {
-	question := &group{shape: g.shape, kin: g.kin, need: g.need, of: g, level: g.kin.required(), wants: g.kin.required().wants}
-	out := make([]judged, len(r.buyers))
-	for i, b := range r.buyers {
-		a := b.newAsk(question)
-		out[i] = judged{b.ID, a.why}
-		if len(a.ways) > 0 {
-			out[i].why = fit.Reason{Rule: fit.Topology, Text: r.board.Explain(question.level.rules)}
-			if r.out.Exhausted {
-				out[i].why = untried
-			}
-		}
-	}
-	return out
-}
-
-var untried = fit.Reason{Rule: fit.Effort, Text: "not tried: the effort for this plan was used up"}
-
-func (r *run) why(b *buyer, g *group) fit.Reason {
-	a := b.ask(g, len(r.groups))
-	if len(a.ways) == 0 {
-		return a.why
-	}
-	var why fit.Reason
-	for i := range a.ways {
-		w := &a.ways[i]
-		if b.firstWithin(w, g) < 0 {
-			return b.limits.short(b.least(w, g))
-		}
-		if w.barred {
-			why = w.why
-		}
-	}
-	if why.OK() {
-		return untried
-	}
-	return why
-}
-
-// least returns the capacity of the machine for one pod of the group that
-// comes nearest to the limits.
-func (b *buyer) least(w *way, g *group) (out quantity.Resources) {
-	best := int64(-1)
-	for i := w.options.Next(0); i >= 0; i = w.options.Next(i + 1) {
-		o := b.Options[i]
-		if !b.available.Has(i) || !fits(b.free[o.Kind], g.need) {
+// nearest lists the pools that pods of the group do not exclude by name, the
+// nearest first.
+func (r *run) nearest(g *group) []candidate {
+	var out []candidate
+	for _, b := range r.buyers {
+		if excluded(g.shape, b) {
 			continue
 		}
-		c := b.Kind(o).Capacity
-		if over := b.limits.over(c); best < 0 || over < best {
-			out, best = c, over
+		c := candidate{b.ID, b.Nearest(g.shape, r.bounds(b)...)}
+		if len(c.changes) == 0 {
+			c.changes = r.tooFewValues(b, g)
+		}
+		out = append(out, c)
+	}
+	slices.SortStableFunc(out, func(x, y candidate) int { return cmp.Compare(x.changes.Effort(), y.changes.Effort()) })
+	return out
+}
+
+// tooFewValues tells by how much minValues of the pool asks for too many.
+func (r *run) tooFewValues(b *buyer, g *group) fit.Changes {
+	if r.options.MinValues == BestEffort {
+		return nil
+	}
+	terms, _ := b.Terms(g.kin.required().wants)
+	var out fit.Changes
+	for _, t := range terms {
+		options := t.Options.Clone()
+		options.And(b.within)
+		for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
+			if !fits(b.free[b.Options[i].Kind], g.need) {
+				options.Remove(i)
+			}
+		}
+		short := b.minValuesShort(options, b.firstKinds(options))
+		if options.Next(0) < 0 {
+			continue
+		}
+		if short == nil {
+			return nil
+		}
+		out = fit.Changes{fit.NewChange(short.Rule, short.Key, 0, short.Text)}
+	}
+	return out
+}
+
+// namedMax is how many pools a summary names.
+const namedMax = 3
+
+// inWords names the nearest pool, the next one where it is not much farther
+// away, and sums up the others.
+func inWords(near []candidate) []plan.Reason {
+	named := 1
+	if len(near) > 1 && near[1].changes.Effort() <= 2*near[0].changes.Effort() {
+		named = 2
+	}
+	var out []plan.Reason
+	for _, c := range near[:named] {
+		out = append(out, plan.Reason{Pool: c.pool, Text: c.changes.String()})
+	}
+	if others := near[named:]; len(others) > 0 {
+		names := make([]string, 0, namedMax)
+		for _, c := range others[:min(len(others), namedMax)] {
+			names = append(names, c.pool.Name)
+		}
+		out = append(out, plan.Reason{Text: others1(len(others)) + strings.Join(names, ", ") + further(len(others)-len(names))})
+	}
+	return out
+}
+
+func others1(n int) string {
+	if n == 1 {
+		return "one more pool is farther from it: "
+	}
+	return fmt.Sprintf("%d more pools are farther from it: ", n)
+}
+
+func further(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(" and %d more", n)
+}
+
+// excluded reports whether the pods choose pools by name, and not this one.
+func excluded(s *cluster.Shape, b *buyer) bool {
+	key, ok := nameKey(b)
+	return ok && len(s.NodeTerms) > 0 && !slices.ContainsFunc(s.NodeTerms, func(t constraint.Requirements) bool {
+		return t.Get(key).Allows(b.ID.Name)
+	})
+}
+
+// nameKey returns the label by which nodes say of which pool they are.
+func nameKey(b *buyer) (string, bool) {
+	for _, l := range b.Labels {
+		if l.Value == b.ID.Name && (l.Key == labelPool || l.Key == labelProvisioner) {
+			return l.Key, true
+		}
+	}
+	return "", false
+}
+
+// Labels that name the pool of a node, in two generations of the API.
+const (
+	labelPool        = "karpenter.sh/nodepool"
+	labelProvisioner = "karpenter.sh/provisioner-name"
+)
+
+// noSuchPool is for pods that exclude every pool by name: probably the name
+// is misspelt.
+func (r *run) noSuchPool(g *group) []plan.Reason {
+	var names []string
+	key := labelPool
+	for _, b := range r.buyers {
+		names = append(names, b.ID.Name)
+		key, _ = nameKey(b)
+	}
+	slices.Sort(names)
+	want := g.shape.NodeTerms[0].Get(key)
+	values, _ := want.Finite()
+	text := "it excludes every pool by its wish for " + fit.WantWord(constraint.Requirement{Key: key, Set: want})
+	if len(values) > 0 {
+		text = "no pool has the name that it asks for by " + fit.WantWord(constraint.Requirement{Key: key, Set: want})
+	}
+	for _, v := range values {
+		if near, ok := fit.NearValue(v, names); ok {
+			return []plan.Reason{{Text: text + " (did you mean " + near + "?)"}}
+		}
+	}
+	names = slices.Compact(names)
+	more := further(len(names) - min(len(names), namesMax))
+	return []plan.Reason{{Text: text + " (there are " + strings.Join(names[:min(len(names), namesMax)], ", ") + more + ")"}}
+}
+
+// namesMax is how many names a list for choosing from has at most.
+const namesMax = 8
+
+// pinned reports whether the pods may only run on nodes of certain names.
+func pinned(s *cluster.Shape) bool {
+	return len(s.NodeTerms) > 0 && !slices.ContainsFunc(s.NodeTerms, func(t constraint.Requirements) bool {
+		_, finite := t.Get(cluster.LabelHostname).Finite()
+		return !finite
+	})
+}
+
+// spotsFor lists where machines for pods of the group can be bought, other
+// pods and limits aside.
+func (r *run) spotsFor(g *group) []topology.Spot {
+	var out []topology.Spot
+	for _, m := range r.marketsOf(g.kin.required()) {
+		if _, _, ok := m.first(g, true); ok {
+			out = append(out, m.spot)
 		}
 	}
 	return out
+}
+
+// seatsFor lists the places that are there and have room for a pod of the
+// group, other pods aside.
+func (r *run) seatsFor(g *group) []topology.Spot {
+	var out []topology.Spot
+	if !r.counted {
+		return nil
+	}
+	for _, s := range r.seats {
+		if n, _ := r.within(s.free, g, &s.guests); n > 0 && g.kin.required().admitted(s, len(r.seats)) {
+			out = append(out, r.board.Spot(s.place))
+		}
+	}
+	return out
+}
+
+// onNodes is why no node has a pod of the group.
+func (r *run) onNodes(g *group) string {
+	if text, crowded := r.crowded(g, r.seatsFor(g)); crowded {
+		return text
+	}
+	return r.nearestNode(g)
 }

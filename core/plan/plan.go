@@ -36,6 +36,7 @@ type Launch struct {
 	Pods         []cluster.Pod           // whom it is for, sorted by namespace, name
 	Relaxed      bool                    // fewer values stay open than minValues asks, by policy
 	Reason       string
+	Notes        []string // what else users should know: preferences that gave way, processors that images must run on
 }
 
 // Choice is one offer with its price.
@@ -85,11 +86,11 @@ const Empty RemovalReason = "Empty"
 type Unplaced struct {
 	Shape   *cluster.Shape
 	Pods    []cluster.Pod
-	Reasons []Reason // one a pool at most, nearest pool first; or one about the shape itself
+	Reasons []Reason // the nearest pool first, others summed up; or one about the shape itself; never none
 }
 
-// Reason is an expected "no" about one pool, in words a user can act on.
-// Pool is zero when it concerns the pod alone.
+// Reason is an expected "no", in words a user can act on: the least that would
+// have to be different. Pool is zero when it concerns no single pool.
 type Reason struct {
 	Pool cluster.PoolID
 	Text string

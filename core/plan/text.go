@@ -57,6 +57,9 @@ func (l *Launch) write(b *strings.Builder) {
 	if l.Relaxed {
 		fmt.Fprintln(b, "  fewer values stay open than minValues asks")
 	}
+	for _, note := range l.Notes {
+		fmt.Fprintf(b, "  %s\n", note)
+	}
 }
 
 // Decision tells in one line what is bought and the next two best with what
@@ -91,13 +94,45 @@ func (r Removal) String() string {
 func (u Unplaced) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "leave %s\n", Names(u.Pods))
-	for _, r := range u.Reasons {
-		fmt.Fprintf(&b, "  %s\n", r)
+	for _, line := range u.lines() {
+		fmt.Fprintf(&b, "  %s\n", line)
 	}
 	return b.String()
 }
 
-// String prints "NodePool/default: limit cpu is 4000m short".
+// whyMax is how many bytes of reasons are told: what an event can hold.
+const whyMax = 1024
+
+// Why tells the reasons in one line of 1 KiB at most, the same for events, the
+// log and the plan's own text.
+func (u Unplaced) Why() string { return strings.Join(u.lines(), separator) }
+
+const separator = "; "
+
+// lines lists the reasons as far as all of them together are not too long.
+func (u Unplaced) lines() []string {
+	var out []string
+	left := whyMax
+	for _, r := range u.Reasons {
+		text := r.String()
+		if len(text) > left {
+			return append(out, clip(text, left))
+		}
+		out = append(out, text)
+		if left -= len(text) + len(separator); left <= len(separator) {
+			break
+		}
+	}
+	return out
+}
+
+// clip cuts a text down to so many bytes, between letters.
+func clip(text string, most int) string {
+	const mark = "…"
+	return strings.ToValidUTF8(text[:max(0, most-len(mark))], "") + mark
+}
+
+// String prints "NodePool/default: limit cpu is 4 short".
 func (r Reason) String() string {
 	if r.Pool == (cluster.PoolID{}) {
 		return r.Text

@@ -46,6 +46,7 @@ var planNouns = map[string]func(*planParser, []string) error{
 	"plan": (*planParser).plan, "launch": (*planParser).newLaunch, "choice": (*planParser).choice,
 	"runner-up": (*planParser).runnerUp, "requests": (*planParser).requests, "place": (*planParser).place,
 	"remove": (*planParser).remove, "unplaced": (*planParser).newUnplaced, "for": (*planParser).pod, "reason": (*planParser).reason,
+	"note":    (*planParser).note,
 	"labels":  func(p *planParser, w []string) error { return p.labels(w) },
 	"require": func(p *planParser, w []string) error { return p.require(w) },
 }
@@ -221,6 +222,20 @@ func (p *planParser) pod(w []string) error {
 		return nil
 	}
 	p.unplaced.Pods, p.unplaced.Shape = append(p.unplaced.Pods, pod), pod.Shape
+	return nil
+}
+
+func (p *planParser) note(w []string) error {
+	text, rest, err := named(w)
+	switch {
+	case err != nil:
+		return err
+	case p.launch == nil:
+		return fmt.Errorf("want it below a launch")
+	case len(rest) > 0:
+		return fmt.Errorf("want nothing after the text, not %q", rest[0])
+	}
+	p.launch.Notes = append(p.launch.Notes, text)
 	return nil
 }
 

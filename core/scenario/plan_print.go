@@ -18,6 +18,7 @@ import (
 //	  requests cpu=1 memory=2Gi
 //	  labels team=a
 //	  require topology.kubernetes.io/zone In us-west-2a
+//	  note "default/web-1 gave up topology.kubernetes.io/zone=us-west-2b"
 //	  for default/web-1
 //	place default/web-2 on=node target=ip-10-0-0-1
 //	remove ip-10-0-0-2 claim=c pool=NodePool/default reason=Empty note="empty for 30s"
@@ -56,6 +57,9 @@ func (p *printer) launch(l *plan.Launch) {
 	p.amounts(1, "requests", l.Requests)
 	p.labels(1, l.Labels, constraint.Labels(nil))
 	p.requirements("require", 1, l.Requirements)
+	for _, note := range l.Notes {
+		p.line(1, "note", quote(note))
+	}
 	p.names(l.Pods)
 }
 

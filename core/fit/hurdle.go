@@ -1,0 +1,353 @@
+package fit
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/daemok/daemok/core/bitset"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// Hurdle is one thing that options of a pool must have for a pod. Text tells
+// what is in the way of an option that has not.
+type Hurdle struct {
+	Rule    Rule
+	Key     string
+	Cleared bitset.Set                              // the options that have it
+	Short   func(option int) (short, of int64)      // by how much an option misses; nil for a plain yes or no
+	Text    func(option int, also []*Hurdle) string // also: the hurdles that leave nothing together with this one
+	Word    string                                  // as part of a list of wishes; empty if it is no wish of the pod
+	effort  int
+}
+
+// alternativesMax is how many of a pod's alternatives are looked at for what
+// would have to change.
+const alternativesMax = 16
+
+// Nearest returns the fewest and easiest changes by which one pod of the shape
+// could have a new machine of the pool; none if it can have one as things are.
+// Further hurdles, such as the pool's limits, may be added.
+//
+// Cost: the options times what the pod asks for.
+func (p *Pool) Nearest(s *cluster.Shape, more ...Hurdle) Changes {
+	if s.Unable != "" {
+		return Changes{NewChange(Unable, "", 0, s.Unable)}
+	}
+	always := p.toTolerate(s)
+	if p.NotReady != "" || p.Catalogue == nil {
+		return append(Changes{NewChange(NotReady, "", 0, "pool is not ready: "+orElse(p.NotReady, "its class is not ready"))}, always...)
+	}
+	more = append(p.needs(s), more...)
+	var best Changes
+	for i, w := range wishesOf(s) {
+		if c := p.nearestFor(w, more); i == 0 || c.Effort() < best.Effort() {
+			best = c
+		}
+	}
+	return append(always, best...)
+}
+
+func (p *Pool) toTolerate(s *cluster.Shape) (out Changes) {
+	for _, t := range p.Taints {
+		out = append(out, toTolerate(t, s.Tolerations)...)
+	}
+	return out
+}
+
+func toTolerate(t constraint.Taint, tolerations []constraint.Toleration) Changes {
+	if _, found := constraint.Untolerated([]constraint.Taint{t}, tolerations); !found {
+		return nil
+	}
+	out := NewChange(Taint, t.Key, 0, "tolerate "+t.String())
+	out.Taint = t
+	return Changes{out}
+}
+
+// wishes is one way in which a pod and its volumes may want nodes.
+type wishes struct {
+	all    constraint.Requirements
+	pod    constraint.Requirements
+	volume constraint.Requirements
+}
+
+func wishesOf(s *cluster.Shape) []wishes {
+	var out []wishes
+	for _, pod := range orAny(s.NodeTerms) {
+		for _, volume := range orAny(s.VolumeTerms) {
+			if out = append(out, wishes{pod.AndAll(volume), pod, volume}); len(out) == alternativesMax {
+				return out
+			}
+		}
+	}
+	return out
+}
+
+func orAny(terms []constraint.Requirements) []constraint.Requirements {
+	if len(terms) == 0 {
+		return []constraint.Requirements{nil}
+	}
+	return terms
+}
+
+// nearestFor finds the option of which the hurdles that it does not clear are
+// the easiest to remove.
+func (p *Pool) nearestFor(w wishes, more []Hurdle) (out Changes) {
+	if len(p.Options) == 0 {
+		return Changes{NewChange(NoType, "", 0, "the pool's requirements leave no machine type")}
+	}
+	var hurdles []*Hurdle
+	for _, r := range w.all {
+		if p.Defines(r.Key) {
+			hurdles = append(hurdles, p.labelHurdle(r, w))
+		} else if why := p.custom(r); !why.OK() {
+			c := NewChange(Label, r.Key, 0, why.Text+p.hint(r)+w.blame(r.Key))
+			if r.Key == cluster.LabelHostname {
+				c.effort *= 3
+			}
+			out = append(out, c)
+		}
+	}
+	for i := range more {
+		hurdles = append(hurdles, &more[i])
+	}
+	best := p.easiest(hurdles)
+	for _, h := range hurdles {
+		if !h.Cleared.Has(best) {
+			out = append(out, p.removal(h, best, hurdles))
+		}
+	}
+	return withoutRepeats(out)
+}
+
+// withoutRepeats leaves out that daemon pods are too much for a type where an
+// amount that they leave none of is named already.
+func withoutRepeats(list Changes) Changes {
+	return slices.DeleteFunc(list, func(c Change) bool {
+		return c.Rule == NoType && c.Key == keyDaemons && slices.ContainsFunc(list, func(o Change) bool { return o.Rule == Resource })
+	})
+}
+
+// keyDaemons marks the hurdle that daemon pods are by themselves.
+const keyDaemons = "daemons"
+
+func (p *Pool) easiest(hurdles []*Hurdle) int {
+	best, least := -1, 0
+	for i := range p.Options {
+		sum := 0
+		for _, h := range hurdles {
+			if !h.Cleared.Has(i) {
+				if sum += h.height(i); best >= 0 && sum >= least {
+					break
+				}
+			}
+		}
+		if best < 0 || sum < least {
+			best, least = i, sum
+		}
+	}
+	return best
+}
+
+// height is how hard it is to take the hurdle away from before an option.
+func (h *Hurdle) height(option int) int {
+	out := h.effort
+	if out == 0 {
+		out = effort[h.Rule] * efforts
+	}
+	if h.Short != nil {
+		if short, of := h.Short(option); of > 0 {
+			out += int(float64(efforts-1) * min(1, float64(short)/float64(of)))
+		}
+	}
+	return out
+}
+
+func (p *Pool) removal(h *Hurdle, option int, all []*Hurdle) Change {
+	out := Change{Rule: h.Rule, Key: h.Key, effort: h.height(option)}
+	if h.Short != nil {
+		out.Amount, _ = h.Short(option)
+	}
+	if h.Rule == Unavailable {
+		out.Text = p.soldOut(option, all)
+		return out
+	}
+	var wishes []*Hurdle
+	for _, o := range all {
+		if o != h && o.Word != "" && o.Cleared.Has(option) {
+			wishes = append(wishes, o)
+		}
+	}
+	out.Text = h.Text(option, core(h, wishes))
+	return out
+}
+
+// soldOut counts the offers that would do as well as the option.
+func (p *Pool) soldOut(option int, all []*Hurdle) string {
+	same := p.every.Clone()
+	for _, o := range all {
+		if o.Rule != Unavailable && o.Cleared.Has(option) {
+			same.And(o.Cleared)
+		}
+	}
+	offer := p.Offer(p.Options[option])
+	name := fmt.Sprintf("%s in %s, %s", p.name(option), offer.Zone, offer.Option)
+	if n := same.Count(); n > 1 {
+		return fmt.Sprintf("all %d offers that would do are sold out now, such as %s: it is tried again", n, name)
+	}
+	return "the only offer that would do is sold out now, " + name + ": it is tried again"
+}
+
+// core returns a few of the wishes that leave nothing together with the
+// hurdle; none if it leaves nothing by itself.
+func core(h *Hurdle, wishes []*Hurdle) []*Hurdle {
+	if h.Word == "" {
+		return nil
+	}
+	for i := len(wishes) - 1; i >= 0; i-- {
+		without := slices.Delete(slices.Clone(wishes), i, i+1)
+		left := h.Cleared.Clone()
+		for _, o := range without {
+			left.And(o.Cleared)
+		}
+		if left.Next(0) < 0 {
+			wishes = without
+		}
+	}
+	return wishes
+}
+
+func (p *Pool) labelHurdle(r constraint.Requirement, w wishes) *Hurdle {
+	out := &Hurdle{Rule: Label, Key: r.Key, Cleared: p.matching(r), Word: WantWord(r)}
+	if w.volume.Has(r.Key) {
+		out.effort = effort[NoType] * efforts // the volume stays where it is
+	}
+	out.Text = func(option int, also []*Hurdle) string {
+		if len(also) > 0 {
+			return together(append([]*Hurdle{out}, also...)) + ": without " + out.Word + ", " + p.name(option) + " would do" + w.blame(r.Key)
+		}
+		return "no type in the pool has " + out.Word + p.hint(r) + w.blame(r.Key)
+	}
+	return out
+}
+
+// blame says that a wish is not the pod's but that of its volumes.
+func (w wishes) blame(key string) string {
+	switch {
+	case !w.volume.Has(key):
+		return ""
+	case w.pod.Has(key):
+		return " (its volume is in " + spoken(w.volume.Get(key)) + ")"
+	}
+	return " (its volume is there)"
+}
+
+func (p *Pool) name(option int) string { return p.Kind(p.Options[option]).Name }
+
+// where returns the options of the kinds that the function accepts.
+func (p *Pool) where(accepts func(kind int) bool) bitset.Set {
+	out := bitset.New(len(p.Options))
+	kinds := make([]bool, len(p.Kinds))
+	for k := range kinds {
+		kinds[k] = accepts(k)
+	}
+	for i, o := range p.Options {
+		if kinds[o.Kind] {
+			out.Add(i)
+		}
+	}
+	return out
+}
+
+// needs lists what machines must have for the pod beside labels: amounts, room
+// for volumes, host ports, and that they can be had now.
+func (p *Pool) needs(s *cluster.Shape) []Hurdle {
+	var out []Hurdle
+	for _, name := range s.Requests.Names() {
+		if need := s.Requests.Get(name); need > 0 {
+			out = append(out, p.amountHurdle(name, need))
+		}
+	}
+	out = append(out, p.daemonHurdle())
+	out = append(out, p.volumeHurdles(s)...)
+	for _, port := range s.Ports {
+		text := "host port " + portName(port) + " is taken by daemon pods"
+		out = append(out, Hurdle{Rule: NoType, Key: portName(port), Text: plain(text), Word: "host port " + portName(port) + " free",
+			Cleared: p.where(func(k int) bool { return !slices.ContainsFunc(p.Kinds[k].Ports, port.Conflicts) })})
+	}
+	return append(out, Hurdle{Rule: Unavailable, Cleared: p.Available()})
+}
+
+func plain(text string) func(int, []*Hurdle) string {
+	return func(int, []*Hurdle) string { return text }
+}
+
+func portName(p cluster.Port) string {
+	if p.Address != "" {
+		return fmt.Sprintf("%s %s:%d", p.Protocol, p.Address, p.Number)
+	}
+	return fmt.Sprintf("%s %d", p.Protocol, p.Number)
+}
+
+func (p *Pool) amountHurdle(name string, need int64) Hurdle {
+	free := func(option int) int64 { return p.Kinds[p.Options[option].Kind].Free.Get(name) }
+	out := Hurdle{Rule: Resource, Key: name, Word: name + " " + quantity.FormatAmount(name, need),
+		Cleared: p.where(func(k int) bool { return p.Kinds[k].Free.Get(name) >= need }),
+		Short:   func(option int) (short, of int64) { return need - max(0, free(option)), need }}
+	out.Text = func(option int, also []*Hurdle) string {
+		most := max(0, free(option))
+		if len(also) > 0 {
+			return together(append(slices.Clone(also), &out)) + ": with " + name + " " + quantity.FormatAmount(name, most) + ", " + p.name(option) + " would do"
+		}
+		if most == 0 && p.capacity(name) > 0 {
+			return "daemon pods leave no " + name + " on any type"
+		}
+		return lacks(name, need, most)
+	}
+	return out
+}
+
+// daemonHurdle keeps off types that daemon pods alone are too much for.
+func (p *Pool) daemonHurdle() Hurdle {
+	return Hurdle{Rule: NoType, Key: keyDaemons, Text: plain("daemon pods alone are too much for any type that would do"), Cleared: p.where(func(k int) bool {
+		return p.Kinds[k].Daemons.FitsIn(p.Kinds[k].Free.Add(p.Kinds[k].Daemons))
+	})}
+}
+
+func (p *Pool) volumeHurdles(s *cluster.Shape) []Hurdle {
+	var out []Hurdle
+	for _, a := range Attached(s) {
+		room := func(k int) int64 {
+			for _, x := range p.kinds[k].Attachable {
+				if x.Driver == a.Driver {
+					return x.Count
+				}
+			}
+			return a.Count
+		}
+		word := fmt.Sprintf("%d volumes of %s", a.Count, a.Driver)
+		out = append(out, Hurdle{Rule: Resource, Key: a.Driver, Word: "room for " + word, Cleared: p.where(func(k int) bool { return room(k) >= a.Count }),
+			Short: func(option int) (short, of int64) { return a.Count - room(p.Options[option].Kind), a.Count },
+			Text: func(option int, _ []*Hurdle) string {
+				return fmt.Sprintf("no type that would do attaches %s (most: %d)", word, room(p.Options[option].Kind))
+			}})
+	}
+	return out
+}
+
+// Attached counts the volumes that one pod of the shape attaches, by driver.
+func Attached(s *cluster.Shape) []cluster.Attachable {
+	var out []cluster.Attachable
+	for _, v := range s.Volumes {
+		if v.Driver == "" {
+			continue
+		}
+		at := slices.IndexFunc(out, func(a cluster.Attachable) bool { return a.Driver == v.Driver })
+		if at < 0 {
+			at, out = len(out), append(out, cluster.Attachable{Driver: v.Driver})
+		}
+		out[at].Count++
+	}
+	return out
+}

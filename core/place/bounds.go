@@ -1,0 +1,61 @@
+package place
+
+import (
+	"fmt"
+
+	"github.com/daemok/daemok/core/bitset"
+	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// bounds turns what is left of the pool's limits into hurdles.
+func (r *run) bounds(b *buyer) []fit.Hurdle {
+	if b.limits == nil {
+		return nil
+	}
+	var out []fit.Hurdle
+	if n := b.limits.nodes; n != nil && *n < 1 {
+		all := *b.Limits.Nodes
+		text := fmt.Sprintf("limit nodes is %d short: %d of %d are taken", 1-*n, all-*n, all)
+		out = append(out, fit.Hurdle{Rule: fit.Limit, Key: "nodes", Cleared: bitset.New(len(b.Options)),
+			Short: func(int) (int64, int64) { return 1 - *n, 0 },
+			Text:  func(int, []*fit.Hurdle) string { return text }})
+	}
+	for i, e := range b.limits.left {
+		out = append(out, r.bound(b, e, b.Limits.Amounts[i].Amount))
+	}
+	return out
+}
+
+func (r *run) bound(b *buyer, left quantity.Extended, limit int64) fit.Hurdle {
+	need := func(option int) int64 { return b.Kind(b.Options[option]).Capacity.Get(left.Name) }
+	out := fit.Hurdle{Rule: fit.Limit, Key: left.Name, Cleared: bitset.New(len(b.Options)),
+		Short: func(option int) (short, of int64) { return need(option) - left.Amount, need(option) }}
+	for i := range b.Options {
+		if need(i) <= left.Amount {
+			out.Cleared.Add(i)
+		}
+	}
+	say := func(amount int64) string { return quantity.FormatAmount(left.Name, amount) }
+	out.Text = func(option int, _ []*fit.Hurdle) string {
+		text := fmt.Sprintf("limit %s is %s short: %s of %s are taken, and a %s has %s", left.Name, say(need(option)-left.Amount),
+			say(limit-left.Amount), say(limit), b.Kind(b.Options[option]).Name, say(need(option)))
+		if open := r.stillOpen(b, left.Name); open > 0 {
+			text += "; machines on order may still become up to " + say(open)
+		}
+		return text
+	}
+	return out
+}
+
+// stillOpen is how much of a resource the pool's machines that are not
+// launched yet may become at most.
+func (r *run) stillOpen(b *buyer, name string) int64 {
+	var sum int64
+	for i := range r.snapshot.Machines {
+		if m := &r.snapshot.Machines[i]; m.Pool == b.ID && !m.Launched {
+			sum += m.Capacity.Get(name)
+		}
+	}
+	return sum
+}

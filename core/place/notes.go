@@ -1,0 +1,84 @@
+package place
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/daemok/daemok/core/bitset"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/fit"
+)
+
+// usualArch is what images run on where nothing is said.
+const usualArch = "amd64"
+
+// notes tells what users should know of a machine beside what it is: wishes of
+// its pods that gave way, and processors that nobody asked for.
+func (r *run) notes(b *buyer, l *load, options bitset.Set) []string {
+	var out []string
+	for _, p := range l.parts {
+		g := r.groups[p.group]
+		if len(g.level.gone) == 0 {
+			continue
+		}
+		words := make([]string, len(g.level.gone))
+		for i, w := range g.level.gone {
+			words[i] = w.words()
+		}
+		if text := "could not be had: " + strings.Join(words, ", "); !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
+	if text := b.archNote(l, options); text != "" {
+		out = append(out, text)
+	}
+	return out
+}
+
+// words says what is wished for.
+func (w wish) words() string {
+	switch {
+	case w.neighbours != nil && w.neighbours.Apart:
+		return "to be apart from " + chosenWords(w.neighbours.Selector) + " over " + w.neighbours.Key
+	case w.neighbours != nil:
+		return "to be near " + chosenWords(w.neighbours.Selector) + " over " + w.neighbours.Key
+	case w.spread != nil:
+		return "an even spread over " + w.spread.Key
+	case w.avoid:
+		return "to keep off places with a PreferNoSchedule taint"
+	}
+	words := make([]string, len(w.term))
+	for i, r := range w.term {
+		words[i] = fit.WantWord(r)
+	}
+	return "the preferred " + strings.Join(words, " and ")
+}
+
+func chosenWords(s cluster.Selector) string {
+	if len(s.Requirements) == 0 {
+		return "any pods"
+	}
+	return "pods with " + s.Requirements.String()
+}
+
+// archNote says on which processors images must run, where neither the pods
+// nor the pool name one and it need not be the usual one.
+func (b *buyer) archNote(l *load, options bitset.Set) string {
+	named := func(rs constraint.Requirements) bool { return rs.Has(cluster.LabelArch) }
+	_, labelled := b.Labels.Get(cluster.LabelArch)
+	if labelled || named(b.Requirements) || slices.ContainsFunc(l.parts, func(p part) bool { return named(p.way.term.Requirements) }) {
+		return ""
+	}
+	var archs []string
+	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
+		if arch, ok := b.Label(b.Options[i], cluster.LabelArch); ok && !slices.Contains(archs, arch) {
+			archs = append(archs, arch)
+		}
+	}
+	if len(archs) == 0 || len(archs) == 1 && archs[0] == usualArch {
+		return ""
+	}
+	slices.Sort(archs)
+	return "images must run on " + strings.Join(archs, " and ") + ": neither the pods nor the pool name an architecture"
+}
