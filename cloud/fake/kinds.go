@@ -68,7 +68,10 @@ func kindsOf(region string, types []string) []cluster.Kind {
 			continue
 		}
 		total := capacity(t)
-		out = append(out, cluster.Kind{Name: name, Labels: labels(t, region), Capacity: total, Allocatable: allocatable(total)})
+		out = append(out, cluster.Kind{
+			Name: name, Labels: labels(t, region), Capacity: total, Allocatable: allocatable(total),
+			Sustained: sustained(t), Attachable: attachable(t),
+		})
 	}
 	return out
 }
@@ -139,6 +142,22 @@ func capacity(t *ec2data.Type) quantity.Resources {
 		}
 	}
 	return out
+}
+
+// sustained is the cpu that a burstable type can use for ever; 0 for others.
+func sustained(t *ec2data.Type) quantity.MilliCPU {
+	if !t.Burstable {
+		return 0
+	}
+	return quantity.MilliCPU(int64(t.VCPUs) * ec2data.Baseline(t.Name))
+}
+
+// attachable is how many volumes a machine takes beside its root.
+func attachable(t *ec2data.Type) []cluster.Attachable {
+	if t.EBSAttachMax == 0 {
+		return nil
+	}
+	return []cluster.Attachable{{Driver: "ebs.csi.aws.com", Count: int64(max(0, t.EBSAttachMax-1))}}
 }
 
 func devices(t *ec2data.Type) map[string]int64 {
