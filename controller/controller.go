@@ -19,6 +19,7 @@ import (
 	"github.com/daemok/daemok/controller/claim"
 	"github.com/daemok/daemok/controller/collect"
 	"github.com/daemok/daemok/controller/drain"
+	"github.com/daemok/daemok/controller/idle"
 	"github.com/daemok/daemok/controller/planner"
 	"github.com/daemok/daemok/controller/pool"
 	"github.com/daemok/daemok/core/cluster"
@@ -134,6 +135,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 				return claims.NotePodEvents(ctx, keeper.LastPodEvent)
 			}},
 			{"collect orphans", collector.Round},
+			{"tell of what does nothing yet", (&idle.Teller{Live: p.Live, Events: p.Events}).Round},
 		},
 		Tasks: []func(context.Context) error{launcher.Run, p.plans(keeper, ledger, applier, requests)},
 	}, nil

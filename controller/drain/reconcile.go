@@ -147,6 +147,13 @@ func exclude(node *corev1.Node) (changed bool) {
 	return true
 }
 
+func stillToLeave(pods int) string {
+	if pods == 1 {
+		return "1 pod is still to leave"
+	}
+	return fmt.Sprintf("%d pods are still to leave", pods)
+}
+
 // empty makes the pods leave. It returns how long to wait before looking
 // again; zero means that the node is empty and its volumes are detached.
 func (r *Reconciler) empty(ctx context.Context, node *corev1.Node, claim *karpv1.NodeClaim) (time.Duration, error) {
@@ -156,7 +163,7 @@ func (r *Reconciler) empty(ctx context.Context, node *corev1.Node, claim *karpv1
 	}
 	deadline := deadlineOf(claim)
 	if group := leaving(pods, r.Now()); len(group) > 0 {
-		if err := r.say(ctx, claim, karpv1.ClaimDrained, karpv1.ReasonDraining, fmt.Sprintf("%d pods are still to leave", len(group))); err != nil {
+		if err := r.say(ctx, claim, karpv1.ClaimDrained, karpv1.ReasonDraining, stillToLeave(len(group))); err != nil {
 			return 0, err
 		}
 		return recheckDrain, r.ask(ctx, node, group, deadline)

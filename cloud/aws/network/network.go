@@ -29,7 +29,8 @@ type api interface {
 
 // Finder looks up networks.
 type Finder struct {
-	API api
+	API    api
+	Region string // for words to users
 }
 
 // Subnets returns the subnets that any of the terms selects: most free
@@ -54,7 +55,7 @@ func (f Finder) Subnets(ctx context.Context, terms []nodeclass.SubnetTerm) ([]no
 	}
 	if len(found) == 0 {
 		return nil, &nodeclass.MissingError{Reason: nodeclass.SubnetsNotFound, Text: fmt.Sprintf(
-			"no subnet matches spec.subnetSelectorTerms (%s): tag the subnets for machines so, or change the terms", describeSubnets(terms))}
+			"no subnet in %s matches spec.subnetSelectorTerms (%s): tag the subnets for machines so, or change the terms", f.region(), describeSubnets(terms))}
 	}
 	return slices.SortedFunc(maps.Values(found), func(a, b nodeclass.Subnet) int {
 		return cmp.Or(cmp.Compare(b.Free, a.Free), cmp.Compare(a.ID, b.ID))
@@ -79,10 +80,12 @@ func (f Finder) Groups(ctx context.Context, terms []nodeclass.GroupTerm) ([]node
 	}
 	if len(found) == 0 {
 		return nil, &nodeclass.MissingError{Reason: nodeclass.SecurityGroupsNotFound, Text: fmt.Sprintf(
-			"no security group matches spec.securityGroupSelectorTerms (%s): tag the group so, or change the terms", describeGroups(terms))}
+			"no security group in %s matches spec.securityGroupSelectorTerms (%s): tag the group so, or change the terms", f.region(), describeGroups(terms))}
 	}
 	return slices.SortedFunc(maps.Values(found), func(a, b nodeclass.Group) int { return cmp.Compare(a.ID, b.ID) }), nil
 }
+
+func (f Finder) region() string { return cmp.Or(f.Region, "this region") }
 
 // subnetFilters makes one set of filters for all terms with an ID, and one
 // for each other term.
