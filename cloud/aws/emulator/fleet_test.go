@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
+	"github.com/daemok/daemok/cloud/aws/emulator"
 	"github.com/daemok/daemok/cloud/market"
 )
 
@@ -233,5 +234,29 @@ func TestAddressesAreCounted(t *testing.T) {
 	a.server.Settle()
 	if got := *a.subnets()["us-east-1c"].AvailableIpAddressCount; got != before {
 		t.Errorf("after the end %d are free, want %d again", got, before)
+	}
+}
+
+// EC2 answers with the state after the call, however fast its clock runs.
+func TestAnInstanceThatIsTerminatedIsShuttingDown(t *testing.T) {
+	var a *account
+	a = open(t, noLags, func(o *emulator.Options) {
+		still := o.Now
+		o.Now = func() time.Time {
+			if a != nil {
+				a.advance(time.Microsecond)
+			}
+			return still()
+		}
+	})
+	a.template("web")
+	bought, err := a.fleet("web", 1, overrides(a.override("m5.large", "us-east-1c")))
+	a.must(err)
+	a.advance(5 * time.Minute)
+	out, err := a.ec2.TerminateInstances(context.Background(), &ec2.TerminateInstancesInput{InstanceIds: bought.Instances[0].InstanceIds})
+	a.must(err)
+	got := out.TerminatingInstances[0]
+	if got.PreviousState.Name != types.InstanceStateNameRunning || got.CurrentState.Name != types.InstanceStateNameShuttingDown {
+		t.Errorf("TerminateInstances answers %s after %s, want shutting-down after running", got.CurrentState.Name, got.PreviousState.Name)
 	}
 }

@@ -146,7 +146,7 @@ func changeInstances(c *call, do func(live) error) (any, error) {
 			return nil, err
 		}
 		m, _ := c.server.market.Machine(l.ID)
-		now := m.At(c.now)
+		now := m.At(c.server.now()) // the change came after the call did
 		if now == market.Terminated && l.state != market.Terminated {
 			now = market.ShuttingDown // even a machine that ends at once is told to be on its way
 		}
