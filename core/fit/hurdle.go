@@ -32,21 +32,29 @@ const alternativesMax = 16
 //
 // Cost: the options times what the pod asks for.
 func (p *Pool) Nearest(s *cluster.Shape, more ...Hurdle) Changes {
+	out, _ := p.NearestOptions(s, more...)
+	return out
+}
+
+// NearestOptions is Nearest that also returns the options which the pod could
+// have after the changes, where that can be told.
+func (p *Pool) NearestOptions(s *cluster.Shape, more ...Hurdle) (Changes, bitset.Set) {
 	if s.Unable != "" {
-		return Changes{NewChange(Unable, "", 0, s.Unable)}
+		return Changes{NewChange(Unable, "", 0, s.Unable)}, nil
 	}
 	always := p.toTolerate(s)
 	if p.NotReady != "" || p.Catalogue == nil {
-		return append(Changes{NewChange(NotReady, "", 0, "pool is not ready: "+orElse(p.NotReady, "its class is not ready"))}, always...)
+		return append(Changes{NewChange(NotReady, "", 0, "pool is not ready: "+orElse(p.NotReady, "its class is not ready"))}, always...), nil
 	}
 	more = append(p.needs(s), more...)
 	var best Changes
+	var options bitset.Set
 	for i, w := range wishesOf(s) {
-		if c := p.nearestFor(w, more); i == 0 || c.Effort() < best.Effort() {
-			best = c
+		if c, after := p.nearestFor(w, more); i == 0 || c.Effort() < best.Effort() {
+			best, options = c, after
 		}
 	}
-	return append(always, best...)
+	return append(always, best...), options
 }
 
 func (p *Pool) toTolerate(s *cluster.Shape) (out Changes) {
@@ -93,9 +101,9 @@ func orAny(terms []constraint.Requirements) []constraint.Requirements {
 
 // nearestFor finds the option of which the hurdles that it does not clear are
 // the easiest to remove.
-func (p *Pool) nearestFor(w wishes, more []Hurdle) (out Changes) {
+func (p *Pool) nearestFor(w wishes, more []Hurdle) (out Changes, after bitset.Set) {
 	if len(p.Options) == 0 {
-		return Changes{NewChange(NoType, "", 0, "the pool's requirements leave no machine type")}
+		return Changes{NewChange(NoType, "", 0, "the pool's requirements leave no machine type")}, nil
 	}
 	var hurdles []*Hurdle
 	for _, r := range w.all {
@@ -113,12 +121,29 @@ func (p *Pool) nearestFor(w wishes, more []Hurdle) (out Changes) {
 		hurdles = append(hurdles, &more[i])
 	}
 	best := p.easiest(hurdles)
+	after = p.every.Clone()
 	for _, h := range hurdles {
-		if !h.Cleared.Has(best) {
-			out = append(out, p.removal(h, best, hurdles))
+		if h.Cleared.Has(best) {
+			after.And(h.Cleared)
+			continue
+		}
+		h.lowerFor(best, after)
+		out = append(out, p.removal(h, best, hurdles))
+	}
+	return withoutRepeats(out), after
+}
+
+// lowerFor keeps what clears the hurdle once it is as low as the option needs.
+func (h *Hurdle) lowerFor(option int, list bitset.Set) {
+	if h.Short == nil {
+		return
+	}
+	most, _ := h.Short(option)
+	for i := list.Next(0); i >= 0; i = list.Next(i + 1) {
+		if short, _ := h.Short(i); short > most {
+			list.Remove(i)
 		}
 	}
-	return withoutRepeats(out)
 }
 
 // withoutRepeats leaves out that daemon pods are too much for a type where an
@@ -234,13 +259,10 @@ func (p *Pool) labelHurdle(r constraint.Requirement, w wishes) *Hurdle {
 
 // blame says that a wish is not the pod's but that of its volumes.
 func (w wishes) blame(key string) string {
-	switch {
-	case !w.volume.Has(key):
+	if !w.volume.Has(key) {
 		return ""
-	case w.pod.Has(key):
-		return " (its volume is in " + spoken(w.volume.Get(key)) + ")"
 	}
-	return " (its volume is there)"
+	return "; its volume needs " + WantWord(constraint.Requirement{Key: key, Set: w.volume.Get(key)})
 }
 
 func (p *Pool) name(option int) string { return p.Kind(p.Options[option]).Name }

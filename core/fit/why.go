@@ -22,7 +22,7 @@ func (p *Pool) OnNew(s *cluster.Shape) Reason {
 
 // noOption is why no option has labels that meet all wishes at once.
 func (p *Pool) noOption(want constraint.Requirements) Reason {
-	c := p.nearestFor(wishes{all: want, pod: want}, nil)
+	c, _ := p.nearestFor(wishes{all: want, pod: want}, nil)
 	if len(c) == 0 {
 		return Reason{NoType, "", "no type has all that is asked for"}
 	}

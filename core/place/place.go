@@ -64,8 +64,14 @@ func Place(s *cluster.Snapshot, o Options) Result {
 		return Result{}
 	}
 	r := newRun(s, pods, o)
+	r.search(len(pods))
+	return r.finish()
+}
+
+// search seeks homes until all pods have one or no more can be found.
+func (r *run) search(pods int) {
 	r.honourOrders()
-	left := len(pods) + 1
+	left := pods + 1
 	for range roundsMax {
 		r.begin()
 		r.findHomes()
@@ -78,7 +84,6 @@ func Place(s *cluster.Snapshot, o Options) Result {
 		}
 		left = now
 	}
-	return r.finish()
 }
 
 // run is one call of Place.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/fit"
@@ -73,41 +74,24 @@ func (r *run) nearest(g *group) []candidate {
 		if excluded(g.shape, b) {
 			continue
 		}
-		c := candidate{b.ID, b.Nearest(g.shape, r.bounds(b)...)}
-		if len(c.changes) == 0 {
-			c.changes = r.tooFewValues(b, g)
-		}
-		out = append(out, c)
+		changes, options := b.NearestOptions(g.shape, r.bounds(b)...)
+		out = append(out, candidate{b.ID, append(changes, r.tooFewValues(b, options)...)})
 	}
 	slices.SortStableFunc(out, func(x, y candidate) int { return cmp.Compare(x.changes.Effort(), y.changes.Effort()) })
 	return out
 }
 
-// tooFewValues tells by how much minValues of the pool asks for too many.
-func (r *run) tooFewValues(b *buyer, g *group) fit.Changes {
-	if r.options.MinValues == BestEffort {
+// tooFewValues tells by how much minValues of the pool asks for too many, if
+// these options are left.
+func (r *run) tooFewValues(b *buyer, options bitset.Set) fit.Changes {
+	if r.options.MinValues == BestEffort || options == nil || options.Next(0) < 0 {
 		return nil
 	}
-	terms, _ := b.Terms(g.kin.required().wants)
-	var out fit.Changes
-	for _, t := range terms {
-		options := t.Options.Clone()
-		options.And(b.within)
-		for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
-			if !fits(b.free[b.Options[i].Kind], g.need) {
-				options.Remove(i)
-			}
-		}
-		short := b.minValuesShort(options, b.firstKinds(options))
-		if options.Next(0) < 0 {
-			continue
-		}
-		if short == nil {
-			return nil
-		}
-		out = fit.Changes{fit.NewChange(short.Rule, short.Key, 0, short.Text)}
+	short := b.minValuesShort(options, b.firstKinds(options))
+	if short == nil {
+		return nil
 	}
-	return out
+	return fit.Changes{fit.NewChange(short.Rule, short.Key, 0, short.Text)}
 }
 
 // namedMax is how many pools a summary names.

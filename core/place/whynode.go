@@ -11,14 +11,7 @@ import (
 // nearestNode tells what keeps pods of the group from the node that comes
 // nearest to having one.
 func (r *run) nearestNode(g *group) string {
-	var best fit.Changes
-	name := ""
-	for i := range r.snapshot.Nodes {
-		n := &r.snapshot.Nodes[i]
-		if c := r.changesOn(g, n); name == "" || c.Effort() < best.Effort() {
-			name, best = n.Name, c
-		}
-	}
+	name, best := r.nodeFor(g)
 	switch {
 	case name == "":
 		return "there is no node"
@@ -100,4 +93,16 @@ func by(who string) string {
 		return ""
 	}
 	return " by " + who
+}
+
+// nodeFor returns the node that comes nearest to having a pod of the group;
+// no name where there is no node.
+func (r *run) nodeFor(g *group) (name string, best fit.Changes) {
+	for i := range r.snapshot.Nodes {
+		n := &r.snapshot.Nodes[i]
+		if c := r.changesOn(g, n); name == "" || c.Effort() < best.Effort() {
+			name, best = n.Name, c
+		}
+	}
+	return name, best
 }

@@ -208,6 +208,8 @@ func (c *chosen) words(own string) string {
 	switch {
 	case c.everywhere:
 		return out + " of all namespaces"
+	case len(c.namespaces) == 0:
+		return out + " of no namespace"
 	case !slices.Equal(c.namespaces, []string{own}):
 		return out + " of " + strings.Join(c.namespaces, ", ")
 	}
