@@ -10,7 +10,7 @@ import (
 type Shape struct {
 	ID          int // position in Snapshot.Shapes
 	Namespace   string
-	Labels      constraint.Labels  // of the pod: only the keys that some selector of the snapshot reads
+	Labels      constraint.Labels  // of the pod: only the keys that some selector of the snapshot reads; and "claim!name" for a claim shared before its volume exists
 	Requests    quantity.Resources // pods=1 included
 	Tolerations []constraint.Toleration
 	// NodeTerms are alternatives, of which one must hold; the node selector is

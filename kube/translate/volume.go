@@ -18,6 +18,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/kube/api"
 )
 
 // VolumeUse is one volume of a pod that is attached to its node: a claim, or
@@ -93,6 +94,9 @@ func (s *Storage) AddVolumes(shape *cluster.Shape, uses []VolumeUse) {
 			}
 			continue
 		}
+		if v.together != "" && v.out.Claim != "" {
+			together(shape, use.Claim, v.together)
+		}
 		terms, ok := both(shape.VolumeTerms, v.terms)
 		if !ok && shape.Unable == "" {
 			shape.Unable = fmt.Sprintf("no node can have all volumes of the pod: that of claim %s lies where the others are not; move it, or use another", use.Claim)
@@ -102,6 +106,16 @@ func (s *Storage) AddVolumes(shape *cluster.Shape, uses []VolumeUse) {
 	slices.SortFunc(shape.Volumes, func(a, b cluster.Volume) int {
 		return cmp.Or(strings.Compare(a.Driver, b.Driver), strings.Compare(a.Claim, b.Claim))
 	})
+}
+
+// together makes pods that share a claim without a volume follow each other:
+// where the first one goes the volume comes to be, and the others must be able
+// to reach it. No label of a pod can have the key that is used for it.
+func together(shape *cluster.Shape, claim types.NamespacedName, domain string) {
+	key := "claim!" + claim.Name
+	shape.Labels = shape.Labels.With(key, "shared")
+	chosen := also(cluster.Selector{}, key, constraint.Values("shared"))
+	shape.Neighbours = append(slices.Clone(shape.Neighbours), cluster.Neighbours{Key: domain, Selector: chosen, Namespaces: []string{claim.Namespace}})
 }
 
 // both combines alternatives of two volumes, without those that exclude each
@@ -128,8 +142,9 @@ func both(a, b []constraint.Requirements) (terms []constraint.Requirements, ok b
 }
 
 type looked struct {
-	out   cluster.Volume
-	terms []constraint.Requirements
+	out      cluster.Volume
+	terms    []constraint.Requirements
+	together string // the domain that the volume will lie in; empty where it is there, or anywhere
 }
 
 // look finds out about one volume; why is set where no further pod can have
@@ -265,8 +280,9 @@ func (s *Storage) unbound(claim *corev1.PersistentVolumeClaim) (looked, string) 
 	if class.VolumeBindingMode == nil || *class.VolumeBindingMode != storagev1.VolumeBindingWaitForFirstConsumer {
 		return looked{}, fmt.Sprintf("volume claim %s is not bound yet, and its storage class %s binds without waiting for pods; see the events of the claim, or use a class with volumeBindingMode: WaitForFirstConsumer", of, name)
 	}
-	v := looked{}
+	v := looked{together: api.LabelZone}
 	if MadeByHand(class) {
+		v.together = api.LabelHostname
 		found := false
 		if v.terms, found = s.ready(claim, name); !found {
 			return looked{}, fmt.Sprintf("no free volume of storage class %s suits claim %s, and the class makes none; create one", name, of)

@@ -267,3 +267,36 @@ func TestWhatARunningPodHoldsCounts(t *testing.T) {
 		})
 	}
 }
+
+// TestPodsFollowTheFirstOfAClaim: pods that share a claim whose volume is yet
+// to be made go where the first one goes.
+func TestPodsFollowTheFirstOfAClaim(t *testing.T) {
+	shared := func(s *Storage) { s.Shared = func(types.NamespacedName) bool { return true } }
+	tests := map[string]struct {
+		store *Storage
+		want  string
+	}{
+		"a volume to be made":      {store(claim("data", of("waits")), shared), api.LabelZone},
+		"a volume to be chosen":    {store(claim("data", of("local")), pv("one", csi, nil, free("local", "10Gi")), shared), api.LabelHostname},
+		"a volume that is there":   {store(claim("data", bound("pv")), pv("pv", csi, []string{"a"}), shared), ""},
+		"a claim of one pod alone": {store(claim("data", of("waits"))), ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			common := []cluster.Neighbours{{Key: "rack"}}
+			shape := cluster.Shape{Namespace: "default", Neighbours: common[:1:1]}
+			tt.store.AddVolumes(&shape, VolumeUses(uses("data")))
+			follows := shape.Neighbours[1:]
+			if tt.want == "" {
+				if len(follows) != 0 || len(shape.Labels) != 0 {
+					t.Errorf("the pod follows %+v with labels %v, want nobody", follows, shape.Labels)
+				}
+				return
+			}
+			if len(follows) != 1 || follows[0].Key != tt.want || follows[0].Apart || !follows[0].Selector.Matches(shape.Labels) ||
+				follows[0].Namespaces[0] != "default" {
+				t.Errorf("the pod follows %+v with labels %v, want those of its claim on %s, itself included", follows, shape.Labels, tt.want)
+			}
+		})
+	}
+}
