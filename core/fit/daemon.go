@@ -43,6 +43,7 @@ func (p *Pool) overheads(daemons []cluster.Daemon) []overhead {
 			if p.runsOnKind(s, &p.kinds[k]) {
 				out[k].amounts = out[k].amounts.Add(s.Requests)
 				out[k].ports = append(out[k].ports, s.Ports...)
+				out[k].pods = append(out[k].pods, s)
 			}
 		}
 	}
@@ -53,6 +54,7 @@ func (p *Pool) overheads(daemons []cluster.Daemon) []overhead {
 type overhead struct {
 	amounts quantity.Resources
 	ports   []cluster.Port
+	pods    []*cluster.Shape
 }
 
 // runsOnKind reports whether a daemon pod would run on some machine of the

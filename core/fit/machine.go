@@ -15,6 +15,7 @@ type Ordered struct {
 	*cluster.Machine
 	Free  quantity.Resources // allocatable less daemon pods, before any pod is placed
 	Ports []cluster.Port     // of the host, that daemon pods may take
+	Pods  []*cluster.Shape   // daemon pods that may come
 	pool  *Pool              // nil where the pool is gone
 	may   bitset.Set         // the options it may become
 }
@@ -30,7 +31,7 @@ func ForMachine(m *cluster.Machine, pool *Pool) *Ordered {
 	for i := out.may.Next(0); i >= 0; i = out.may.Next(i + 1) {
 		kind := &pool.Kinds[pool.Options[i].Kind]
 		daemons = daemons.Max(kind.Daemons)
-		out.Ports = addPorts(out.Ports, kind.Ports)
+		out.Ports, out.Pods = union(out.Ports, kind.Ports), union(out.Pods, kind.Pods)
 	}
 	out.Free = m.Allocatable.Sub(daemons)
 	return out
@@ -112,10 +113,10 @@ func (p *Pool) become(m *cluster.Machine) bitset.Set {
 	return out
 }
 
-func addPorts(list, more []cluster.Port) []cluster.Port {
-	for _, p := range more {
-		if !slices.Contains(list, p) {
-			list = append(list, p)
+func union[T comparable](list, more []T) []T {
+	for _, x := range more {
+		if !slices.Contains(list, x) {
+			list = append(list, x)
 		}
 	}
 	return list

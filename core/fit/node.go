@@ -91,6 +91,21 @@ func Free(n *cluster.Node, daemons []cluster.Daemon) quantity.Resources {
 	return startingAllocatable(n).Sub(bound).Sub(expected.Sub(present).ClampNegative())
 }
 
+// Expected lists the daemon pods that are still to come to the node.
+func Expected(n *cluster.Node, daemons []cluster.Daemon) []*cluster.Shape {
+	var out []*cluster.Shape
+	for i := range daemons {
+		s := daemons[i].Shape
+		there := slices.ContainsFunc(n.Pods, func(p cluster.Pod) bool {
+			return p.Daemon && p.Shape.Namespace == s.Namespace && slices.Equal(p.Shape.Labels, s.Labels) && p.Shape.Requests.Equal(s.Requests)
+		})
+		if !there && daemonOnNode(s, n) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
 // Ports returns the host ports that are taken on the node, by its pods and by
 // daemon pods that are still expected there.
 func Ports(n *cluster.Node, daemons []cluster.Daemon) []cluster.Port {

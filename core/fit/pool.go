@@ -35,6 +35,7 @@ type Space struct {
 	Free    quantity.Resources // allocatable less daemon pods
 	Daemons quantity.Resources // the daemon pods
 	Ports   []cluster.Port     // of the host, that daemon pods take
+	Pods    []*cluster.Shape   // the daemon pods, one of each
 }
 
 // ForPool prepares the answers for a pool. Options are ordered as they should
@@ -63,7 +64,7 @@ func forPool(p *cluster.Pool, from *shelf, daemons []cluster.Daemon) *Pool {
 	out := &Pool{Pool: p, shelf: from, terms: map[*cluster.Shape]answer{}, matches: map[string]bitset.Set{}}
 	out.rules = out.ownRules()
 	for k, daemon := range out.overheads(daemons) {
-		out.Kinds = append(out.Kinds, Space{out.kinds[k].Allocatable.Sub(daemon.amounts), daemon.amounts, daemon.ports})
+		out.Kinds = append(out.Kinds, Space{out.kinds[k].Allocatable.Sub(daemon.amounts), daemon.amounts, daemon.ports, daemon.pods})
 	}
 	for _, o := range from.options {
 		if !slices.ContainsFunc(out.rules, func(r constraint.Requirement) bool { return !out.meets(o, r) }) {

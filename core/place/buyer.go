@@ -15,6 +15,7 @@ import (
 // buyer is one pool while machines are bought from it.
 type buyer struct {
 	*fit.Pool
+	run       *run
 	available bitset.Set
 	within    bitset.Set      // the options that the pool's limits still allow
 	limits    *limits         // nil where the pool has none

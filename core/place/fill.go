@@ -133,8 +133,7 @@ func (f *filler) start(r *run, b *buyer, l *load, left []int64, seed *group) {
 		f.taken = make([]int64, len(r.groups))
 	}
 	clear(f.taken)
-	f.guests.reset()
-	f.guests.ports = append(f.guests.ports, b.Kinds[kind].Ports...)
+	r.empty(&f.guests, b, kind)
 	for _, p := range l.parts {
 		g := r.groups[p.group]
 		f.guests.add(g.kin, g.level, p.n)
@@ -142,13 +141,42 @@ func (f *filler) start(r *run, b *buyer, l *load, left []int64, seed *group) {
 	}
 }
 
+// empty makes the guests those of a new machine of the kind: its daemon pods.
+func (r *run) empty(there *guests, b *buyer, kind int) {
+	there.reset()
+	there.ports = append(there.ports, b.Kinds[kind].Ports...)
+	if len(r.daemons) == 0 {
+		return
+	}
+	for _, shape := range b.Kinds[kind].Pods {
+		if rules := r.daemons[shape]; rules != nil {
+			there.host.Put(rules, 1)
+		}
+	}
+}
+
+// bears reports whether the daemon pods of a kind let the pods of the load be
+// beside them, and these each other.
+func (r *run) bears(b *buyer, l *load, kind int) bool {
+	if slices.Equal(b.Kinds[kind].Pods, b.Kinds[b.Options[l.option].Kind].Pods) {
+		return true
+	}
+	r.empty(&r.scout, b, kind)
+	for _, p := range l.parts {
+		if g := r.groups[p.group]; len(g.kin.ports) > 0 && conflict(g.kin.ports, r.scout.ports) || r.scout.host.Off(g.level.rules) {
+			return false
+		}
+	}
+	return true
+}
+
 // bring adds a pod that pods of the group must be beside.
-func (f *filler) bring(g *group) bool {
+func (f *filler) bring(g *group, by *way) bool {
 	for _, o := range f.r.groups {
 		if o == g || f.free(o) == 0 || f.r.board.NearOnHost(o.level.rules) || !f.r.board.Wants(g.level.rules, o.level.rules) {
 			continue
 		}
-		w, ok := f.b.ask(o, len(f.r.groups)).joins(f.l.option, f.l.custom)
+		w, ok := f.b.ask(o, len(f.r.groups)).joins(f.l.option, f.l.custom.AndAll(by.term.Custom))
 		if ok && f.add(o, w, 1) > 0 {
 			return f.guests.room(g.kin, g.level) > 0
 		}

@@ -12,6 +12,10 @@ import (
 // findHomes decides for the pods of each group where they go: on a seat, or on
 // a machine that is to be bought, with as much of its place decided as rules
 // about other pods need. Pods that must be near others come after those.
+//
+// In the first round pods are spread over all domains in which machines can be
+// had. For those that found no place so, later rounds look at the nodes that
+// there will be, as kube-scheduler does.
 func (r *run) findHomes() {
 	for again := true; again && !r.spent(0); {
 		again = false
@@ -37,7 +41,7 @@ func (r *run) findHome(g *group) {
 		last := i == len(g.kin.levels)-1
 		if g.kin.plain(lv) {
 			r.fillSeats(g, lv)
-			if g.left() > 0 && !r.spent(0) && (last || r.buyable(g, lv)) {
+			if g.left() > 0 && !r.spent(0) && (last && r.round == 1 || r.buyable(g, lv)) {
 				r.askFor(g, lv, r.marketsOf(lv)[0], g.left())
 			}
 			continue
@@ -177,9 +181,12 @@ func (r *run) sitesFor(g *group, lv *level, last bool) []*site {
 			s.seats = append(s.seats, seat)
 		}
 	}
+	first := r.round == 1
 	for _, m := range r.marketsOf(lv) {
-		r.board.Open(lv.rules, m.spot)
-		if cost, tier, ok := m.first(g, last); ok {
+		if first {
+			r.board.Open(lv.rules, m.spot)
+		}
+		if cost, tier, ok := m.first(g, last && first); ok {
 			s := find(m.spot)
 			s.market, s.cost, s.tier = m, cost, tier
 		}

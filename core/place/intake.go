@@ -133,6 +133,10 @@ func (r *run) setUpBoard(s *cluster.Snapshot) {
 		g.kin = r.kinOf(g.shape)
 	}
 	running := r.running(s)
+	daemons := map[*cluster.Shape]*topology.Rules{}
+	for i := range s.Daemons {
+		daemons[s.Daemons[i].Shape] = r.board.Rules(topology.Wish{Shape: s.Daemons[i].Shape})
+	}
 	nodes := make([]int, len(s.Nodes))
 	at := map[string]int{}
 	for i := range s.Nodes {
@@ -153,6 +157,11 @@ func (r *run) setUpBoard(s *cluster.Snapshot) {
 	if !r.counted {
 		return
 	}
+	for shape, rules := range daemons {
+		if rules.Counts() {
+			r.daemons[shape] = rules
+		}
+	}
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
 		for j := range n.Pods {
@@ -161,7 +170,33 @@ func (r *run) setUpBoard(s *cluster.Snapshot) {
 			}
 		}
 	}
+	r.expectDaemons(s, nodes)
 	r.base = r.board.Clone()
+}
+
+// expectDaemons counts daemon pods that are still to come.
+func (r *run) expectDaemons(s *cluster.Snapshot, places []int) {
+	if len(r.daemons) == 0 {
+		return
+	}
+	for i := range s.Nodes {
+		if n := &s.Nodes[i]; !n.Deleting {
+			r.putDaemons(fit.Expected(n, s.Daemons), places[i], r.board)
+		}
+	}
+	for _, seat := range r.seats {
+		if seat.ordered != nil {
+			r.putDaemons(seat.ordered.Pods, seat.place, r.board)
+		}
+	}
+}
+
+func (r *run) putDaemons(shapes []*cluster.Shape, place int, board *topology.Board) {
+	for _, shape := range shapes {
+		if rules := r.daemons[shape]; rules != nil {
+			board.Put(rules, place, 1, false)
+		}
+	}
 }
 
 // running makes rules for the shapes of pods that have a node.

@@ -29,7 +29,7 @@ func (b *buyer) together(l *load) bitset.Set {
 func (b *buyer) holding(l *load) bitset.Set {
 	out := b.together(l)
 	for i := out.Next(0); i >= 0; i = out.Next(i + 1) {
-		if !fits(b.free[b.Options[i].Kind], l.sum) {
+		if kind := b.Options[i].Kind; !fits(b.free[kind], l.sum) || !b.run.bears(b, l, kind) {
 			out.Remove(i)
 		}
 	}
@@ -53,11 +53,8 @@ func (r *run) list(b *buyer, l *load) listing {
 		RunnersUp: b.runnersUp(options),
 		Relaxed:   l.relaxed,
 		Requests:  b.leastDaemons(kinds),
-		Reason:    fmt.Sprintf("%d pods wait", l.pods()),
+		Reason:    waitText(int(l.pods())),
 	}}
-	if l.pods() == 1 {
-		out.Reason = "1 pod waits"
-	}
 	for _, p := range l.parts {
 		out.Requests = out.Requests.Add(r.groups[p.group].shape.Requests.Times(p.n))
 	}
@@ -80,10 +77,9 @@ func (r *run) launch(b *buyer, l *load, as *listing) {
 		r.place(g.of, pods, plan.OnLaunch, out.Name, nil)
 		r.board.PutSomewhere(g.level.rules, p.n)
 	}
-	slices.SortFunc(out.Pods, func(a, b cluster.Pod) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-	})
-	at := launched{buyer: b}
+	slices.SortFunc(out.Pods, byName)
+	at := launched{buyer: b, kind: b.Options[as.option].Kind, free: b.leastFree(as.kinds)}
+	take(at.free, l.sum, 1)
 	if r.counted {
 		at.labels = labelsOf(b, as.option, out.Labels, out.Name)
 	}
@@ -93,6 +89,28 @@ func (r *run) launch(b *buyer, l *load, as *listing) {
 		b.limits.use(b.largest(as.kinds))
 		b.narrow()
 	}
+}
+
+func byName(a, b cluster.Pod) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+}
+
+func waitText(pods int) string {
+	if pods == 1 {
+		return "1 pod waits"
+	}
+	return fmt.Sprintf("%d pods wait", pods)
+}
+
+// leastFree is what machines of any of the kinds have for pods.
+func (b *buyer) leastFree(kinds []int) []int64 {
+	out := slices.Clone(b.free[kinds[0]])
+	for _, k := range kinds[1:] {
+		for i, v := range b.free[k] {
+			out[i] = min(out[i], v)
+		}
+	}
+	return out
 }
 
 // listed returns what the launch leaves open: the options and their kinds,

@@ -102,7 +102,10 @@ func (r *run) seed(b *buyer, l *load, left []int64, g *group, w *way) bool {
 	if !r.board.NearOnHost(g.level.rules) {
 		return f.add(g, w, 1) > 0
 	}
-	if f.guests.room(g.kin, g.level) == 0 && !f.bring(g) {
+	if f.guests.room(g.kin, g.level) == 0 && !f.bring(g, w) {
+		return false
+	}
+	if _, conflict := l.custom.Conflict(w.term.Custom); conflict {
 		return false
 	}
 	if l.bound = f.add(g, w, left[g.at]); l.bound == 0 {
@@ -194,7 +197,7 @@ func (r *run) atHome(b *buyer, g *group) bool { return b.ask(g, len(r.groups)).t
 func (r *run) settle(b *buyer, l *load) {
 	options := b.together(l)
 	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
-		if fits(b.free[b.Options[i].Kind], l.sum) {
+		if kind := b.Options[i].Kind; fits(b.free[kind], l.sum) && r.bears(b, l, kind) {
 			l.option = i
 			return
 		}

@@ -71,57 +71,64 @@ func Place(s *cluster.Snapshot, o Options) Result {
 // search seeks homes until all pods have one or no more can be found.
 func (r *run) search(pods int) {
 	r.honourOrders()
+<<<<<<< HEAD
 	left := pods + 1
 	for range roundsMax {
+=======
+	for r.round = 1; ; r.round++ {
+>>>>>>> 67ded8c (Give pods that found no place the room on machines of the same plan)
 		r.begin()
+		before := r.stillWaiting()
 		r.findHomes()
 		r.buyAll()
-		lost := r.replay() > 0
+		r.replay()
 		r.takeBack()
 		now := r.stillWaiting()
-		if now == 0 || now >= left || !lost && !r.choosy {
-			break
+		if now == 0 || r.round == roundsMax || r.round > 1 && now >= before || r.out.Exhausted {
+			return r.finish()
 		}
-		left = now
+		r.addLaunchSeats()
 	}
 }
 
 // run is one call of Place.
 type run struct {
-	snapshot  *cluster.Snapshot
-	options   Options
-	dims      dims
-	waiting   []*group // one for each shape, in the order of placing
-	groups    []*group // those that machines are bought for, in that order
-	rows      map[request]*group
-	kins      map[string]*kin
-	markets   map[string]*[]*market // see marketsOf
-	choosy    bool                  // some kin has preferences or rules about other pods
-	avoided   [][]constraint.Taint  // of places that ask pods to stay away
-	seats     []*seat               // nodes, then ordered machines
-	buyers    []*buyer              // heaviest pool first
-	board     *topology.Board
-	base      *topology.Board // before any pod was placed
-	counted   bool            // some rule looks at other pods
-	scout     guests          // of a machine that is not there yet, for asking
-	held      map[string]bool // volume claims for one pod that are in use
-	turn      int
-	seated    []seated
-	launched  []launched // by launch
-	worth     []float64
-	repriceAt float64    // worth of what is left at which prices are sought anew
-	sides     [][]*group // by resource: groups whose worth is mostly in it, see sortBySide
-	steps     int64
-	filler    filler            // kept for its memory
-	scratch   load              // likewise
-	tried     map[[3]int64]bool // likewise
-	out       Result
+	snapshot    *cluster.Snapshot
+	options     Options
+	dims        dims
+	waiting     []*group // one for each shape, in the order of placing
+	groups      []*group // those that machines are bought for, in that order
+	rows        map[request]*group
+	kins        map[string]*kin
+	markets     map[string]*[]*market // see marketsOf
+	round       int                   // counted from 1
+	avoided     [][]constraint.Taint  // of places that ask pods to stay away
+	seats       []*seat               // nodes, then ordered machines
+	firstLaunch int                   // position of the first seat on a machine of this plan
+	buyers      []*buyer              // heaviest pool first
+	board       *topology.Board
+	base        *topology.Board                    // before any pod was placed
+	counted     bool                               // some rule looks at other pods
+	scout       guests                             // of a machine that is not there yet, for asking
+	daemons     map[*cluster.Shape]*topology.Rules // daemon pods that count for somebody
+	held        map[string]bool                    // volume claims for one pod that are in use
+	turn        int
+	seated      []seated
+	launched    []launched // by launch
+	worth       []float64
+	repriceAt   float64    // worth of what is left at which prices are sought anew
+	sides       [][]*group // by resource: groups whose worth is mostly in it, see sortBySide
+	steps       int64
+	filler      filler            // kept for its memory
+	scratch     load              // likewise
+	tried       map[[3]int64]bool // likewise
+	out         Result
 }
 
 func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 	r := &run{
 		snapshot: s, options: o, dims: dimsOf(pods), waiting: groupByShape(pods), board: topology.NewBoard(),
-		kins: map[string]*kin{}, markets: map[string]*[]*market{}, held: map[string]bool{}, tried: map[[3]int64]bool{},
+		kins: map[string]*kin{}, markets: map[string]*[]*market{}, held: map[string]bool{}, daemons: map[*cluster.Shape]*topology.Rules{}, tried: map[[3]int64]bool{},
 	}
 	r.scratch.sum = make([]int64, r.dims.len())
 	pools := fit.ForPools(s.Pools, s.Daemons)
@@ -129,8 +136,11 @@ func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 	for i, seat := range r.seats {
 		seat.at = i
 	}
+	r.firstLaunch = len(r.seats)
 	for _, p := range pools {
-		r.buyers = append(r.buyers, newBuyer(p, r.dims))
+		b := newBuyer(p, r.dims)
+		b.run = r
+		r.buyers = append(r.buyers, b)
 	}
 	slices.SortStableFunc(r.buyers, func(a, b *buyer) int { return cmp.Compare(b.Weight, a.Weight) })
 	r.noteAvoided()
@@ -138,7 +148,6 @@ func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 	r.noteHeld(s)
 	for _, g := range r.waiting {
 		g.need = r.dims.need(g.shape)
-		r.choosy = r.choosy || len(g.kin.levels) > 1 || !g.kin.plain(g.kin.levels[0])
 	}
 	order(r.waiting)
 	return r
@@ -199,9 +208,14 @@ func (r *run) spent(steps int64) bool {
 	return r.out.Exhausted
 }
 
-// place notes where pods of the group have their place.
+// place notes where pods of the group have their place: at a seat or, without
+// one, on the machine that is being ordered.
 func (r *run) place(g *group, pods []waiter, on plan.Destination, name string, at *seat) {
+	launch := len(r.launched)
+	if at != nil {
+		launch = at.launch
+	}
 	for _, w := range pods {
-		r.seated = append(r.seated, seated{waiter: w, group: g, on: on, name: name, seat: at})
+		r.seated = append(r.seated, seated{waiter: w, group: g, on: on, name: name, seat: at, launch: launch})
 	}
 }

@@ -13,16 +13,20 @@ import (
 // seated is a pod that has its place.
 type seated struct {
 	waiter
-	group *group // that it waited in
-	on    plan.Destination
-	name  string
-	seat  *seat // nil on a launch
+	group  *group // that it waited in
+	on     plan.Destination
+	name   string
+	seat   *seat // nil on a machine that was ordered for it
+	launch int   // on a machine of this plan: its position among the launches
 }
 
 // launched is a machine that is ordered, as a place for other pods to count.
 type launched struct {
 	buyer  *buyer
 	labels constraint.Labels
+	kind   int     // that is bought first
+	free   []int64 // left for pods, whichever kind it becomes
+	place  int     // on the board
 }
 
 // turns numbers pods in the order in which they get their places.
@@ -60,25 +64,21 @@ func exclusive(k *kin) bool {
 
 // replay places all pods once more in the order of their turns, with every
 // machine of the plan there from the beginning, as kube-scheduler may see it.
-// Pods whose place breaks a rule about other pods then lose it. It returns how
-// many these are.
-func (r *run) replay() int {
+// Pods whose place breaks a rule about other pods then lose it.
+func (r *run) replay() {
 	if !r.counted {
-		return 0
+		return
 	}
 	board := r.base.Clone()
-	places := map[string]int{}
-	for i := range r.out.Launches {
-		l := r.launched[i]
-		places[r.out.Launches[i].Name] = board.AddPlace(l.labels, l.buyer.Taints, false)
+	for i := range r.launched {
+		l := &r.launched[i]
+		l.place = board.AddPlace(l.labels, l.buyer.Taints, false)
+		r.putDaemons(l.buyer.Kinds[l.kind].Pods, l.place, board)
 	}
 	slices.SortFunc(r.seated, func(a, b seated) int { return cmp.Compare(a.turn, b.turn) })
 	stay, lost := r.seated[:0], []seated(nil)
 	for _, x := range r.seated {
-		place := places[x.name]
-		if x.seat != nil {
-			place = x.seat.place
-		}
+		place := x.place(r)
 		rules := x.group.kin.required().rules
 		if board.Room(rules, board.Spot(place)) <= 0 {
 			lost = append(lost, x)
@@ -90,7 +90,14 @@ func (r *run) replay() int {
 	r.seated = stay
 	r.unseat(lost)
 	r.board = board
-	return len(lost)
+}
+
+// place is where on the board the pod is.
+func (x *seated) place(r *run) int {
+	if x.on == plan.OnLaunch {
+		return r.launched[x.launch].place
+	}
+	return x.seat.place
 }
 
 // unseat takes pods off their places and makes them wait again.
@@ -98,26 +105,26 @@ func (r *run) unseat(lost []seated) {
 	if len(lost) == 0 {
 		return
 	}
-	from := map[string]map[*cluster.Pod]bool{}
 	for _, x := range lost {
 		x.group.back = append(x.group.back, x.waiter)
-		if x.seat != nil {
+		switch {
+		case x.seat != nil:
 			take(x.seat.free, x.group.need, -1)
-			continue
+		default:
+			take(r.launched[x.launch].free, x.group.need, -1)
 		}
-		if from[x.name] == nil {
-			from[x.name] = map[*cluster.Pod]bool{}
-		}
-		from[x.name][x.Pod] = true
-	}
-	for i := range r.out.Launches {
-		l := &r.out.Launches[i]
-		for p := range from[l.Name] {
-			l.Requests = l.Requests.Sub(p.Shape.Requests)
-			at := slices.IndexFunc(l.Pods, func(q cluster.Pod) bool { return podKey(&q) == podKey(p) })
-			l.Pods = slices.Delete(l.Pods, at, at+1)
+		if x.on == plan.OnLaunch {
+			leave(&r.out.Launches[x.launch], x.Pod)
 		}
 	}
+}
+
+// leave takes a pod off a machine that this plan orders.
+func leave(l *plan.Launch, p *cluster.Pod) {
+	at := slices.IndexFunc(l.Pods, func(q cluster.Pod) bool { return podKey(&q) == podKey(p) })
+	l.Pods = slices.Delete(l.Pods, at, at+1)
+	l.Requests = l.Requests.Sub(p.Shape.Requests)
+	l.Reason = waitText(len(l.Pods))
 }
 
 // takeBack lets pods that could not be bought for wait in their groups again.

@@ -19,8 +19,9 @@ type seat struct {
 	guests  guests
 	taints  []constraint.Taint
 	admits  func(*cluster.Shape) fit.Reason
-	ordered *fit.Ordered // of an ordered machine
-	place   int          // on the board, where there is one
+	ordered *fit.Ordered // of an ordered machine, by an earlier plan or by this one
+	launch  int          // of a machine of this plan: its position among the launches
+	place   int          // on the board
 }
 
 // nodeSeats lists nodes that may take pods: initialized ones first, the
@@ -108,8 +109,8 @@ func poolOf(m *cluster.Machine, pools []*fit.Pool) *fit.Pool {
 // admitted reports whether the seat is one for pods of the level, amounts and
 // other pods aside.
 func (lv *level) admitted(s *seat, seats int) bool {
-	if lv.allowed == nil {
-		lv.allowed = make([]int8, seats)
+	if len(lv.allowed) < seats {
+		lv.allowed = append(lv.allowed, make([]int8, seats-len(lv.allowed))...)
 	}
 	if lv.allowed[s.at] == 0 {
 		lv.allowed[s.at] = -1
@@ -137,6 +138,26 @@ func (r *run) roomOn(s *seat, g *group, lv *level) int64 {
 	return n
 }
 
+// addLaunchSeats makes seats of the machines that this plan orders, for pods
+// that found no other place.
+func (r *run) addLaunchSeats() {
+	for i := len(r.seats) - r.firstLaunch; i < len(r.out.Launches); i++ {
+		l, at := &r.out.Launches[i], &r.launched[i]
+		m := &cluster.Machine{
+			Claim: l.Name, Pool: l.Pool, Labels: at.buyer.Labels.Merge(l.Labels), Requirements: l.Requirements, Taints: at.buyer.Taints,
+		}
+		ordered := fit.ForMachine(m, at.buyer.Pool)
+		s := &seat{at: len(r.seats), on: plan.OnLaunch, name: l.Name, ordered: ordered, taints: m.Taints, launch: i,
+			guests: guests{ports: ordered.Ports}, free: slices.Clone(at.free), admits: ordered.Admits, place: at.place}
+		for _, x := range r.seated {
+			if x.on == plan.OnLaunch && x.name == l.Name {
+				s.guests.add(x.group.kin, x.group.kin.required(), 1)
+			}
+		}
+		r.seats = append(r.seats, s)
+	}
+}
+
 // sit places the next n pods of the group on the seat.
 func (r *run) sit(s *seat, g *group, lv *level, n int64) {
 	_, first := r.within(s.free, g, &s.guests)
@@ -149,7 +170,21 @@ func (r *run) sit(s *seat, g *group, lv *level, n int64) {
 		r.board.Put(lv.rules, s.place, n, false)
 	}
 	r.hold(g.kin)
-	r.place(g, r.turns(g.next(n)), s.on, s.name, s)
+	pods := r.turns(g.next(n))
+	if s.on == plan.OnLaunch {
+		r.join(&r.out.Launches[s.launch], pods)
+	}
+	r.place(g, pods, s.on, s.name, s)
+}
+
+// join adds pods to a machine that this plan orders.
+func (r *run) join(l *plan.Launch, pods []waiter) {
+	for _, w := range pods {
+		l.Pods = append(l.Pods, *w.Pod)
+		l.Requests = l.Requests.Add(w.Shape.Requests)
+	}
+	slices.SortFunc(l.Pods, byName)
+	l.Reason = waitText(len(l.Pods))
 }
 
 // honourOrders gives the pods that an ordered machine was bought for their

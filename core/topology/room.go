@@ -198,6 +198,26 @@ func (h *Host) Room(r *Rules) int64 {
 	return max(0, room)
 }
 
+// Off reports whether pods with these rules and those on the host cannot be
+// beside each other.
+func (h *Host) Off(r *Rules) bool {
+	if !r.host {
+		return false
+	}
+	host := h.board.hostKey()
+	for _, a := range r.apart {
+		if h.board.tallies[a.tally].key == host && h.counts[a.tally] > 0 {
+			return true
+		}
+	}
+	for _, t := range r.keptOff {
+		if h.board.tallies[t].key == host && h.counts[t] > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 func (h *Host) nearEnough(r *Rules, host int) bool {
 	there, anywhere := true, false
 	for _, n := range r.near {

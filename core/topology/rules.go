@@ -202,3 +202,6 @@ func (r *Rules) Follows() bool { return len(r.near) > 0 && !r.selfish }
 func (r *Rules) Spreads() bool {
 	return slices.ContainsFunc(r.spreads, func(s spreadRule) bool { return s.self })
 }
+
+// Counts reports whether it matters to anybody where the pods are.
+func (r *Rules) Counts() bool { return len(r.counted)+len(r.owns) > 0 }
