@@ -129,27 +129,25 @@ func (g *generator) poolRequirements() []karpv1.Requirement {
 	return out
 }
 
-// offer draws an offer of a pool, by its own rules where some keep them.
-func (g *generator) offer(p *karpv1.NodePool) (*cluster.Kind, *cluster.Offer, constraint.Labels, bool) {
-	var all []option
+// offer draws what a machine of the pool is, and its labels; ok is false where
+// the pool's rules leave nothing.
+func (g *generator) offer(p *karpv1.NodePool) (kind *cluster.Kind, labels constraint.Labels, ok bool) {
 	o, err := translate.Pool(translate.FromNodePool(p), 0, began)
 	if err != nil {
-		return nil, nil, nil, false
+		return nil, nil, false
 	}
-	for _, found := range optionsOf(g.Catalogue, &o, o.Requirements, o.Labels) {
-		all = append(all, found)
-	}
+	all := optionsOf(g.Catalogue, &o, o.Requirements, o.Labels)
 	if len(all) == 0 {
-		return nil, nil, nil, false
+		return nil, nil, false
 	}
 	chosen := pick(g.dice, all...)
-	return chosen.kind, chosen.offer, chosen.labels, true
+	return chosen.kind, chosen.labels, true
 }
 
 // node draws a registered machine: most are of a pool, some of nobody's.
 func (g *generator) node(i int) {
 	pool := pick(g.dice, g.Pools...)
-	kind, offer, labels, ok := g.offer(pool)
+	kind, labels, ok := g.offer(pool)
 	if !ok {
 		return
 	}
@@ -174,7 +172,7 @@ func (g *generator) node(i int) {
 		g.foreign(n)
 		return
 	}
-	g.owned(n, pool, kind, offer)
+	g.owned(n, pool, claimObject("claim-"+name, pool, kind, labels.Map()))
 }
 
 // foreign makes the node one that somebody else runs.
@@ -187,8 +185,7 @@ func (g *generator) foreign(n *corev1.Node) {
 
 // owned adds the claim of a node of ours; some nodes are still starting and
 // some are on their way out.
-func (g *generator) owned(n *corev1.Node, pool *karpv1.NodePool, kind *cluster.Kind, offer *cluster.Offer) {
-	c := claimObject("claim-"+n.Name, pool, kind, n.Labels)
+func (g *generator) owned(n *corev1.Node, pool *karpv1.NodePool, c *karpv1.NodeClaim) {
 	c.Status.ProviderID, c.Status.NodeName = n.Spec.ProviderID, n.Name
 	condition.SetTrue(c, karpv1.ClaimRegistered, began.Add(-time.Minute))
 	n.Spec.Taints = append(n.Spec.Taints, pool.Spec.Template.Spec.Taints...)
@@ -210,7 +207,7 @@ func (g *generator) owned(n *corev1.Node, pool *karpv1.NodePool, kind *cluster.K
 // machine draws a claim whose node has not come up: bought, or still open.
 func (g *generator) machine(i int) {
 	pool := pick(g.dice, g.Pools...)
-	kind, _, labels, ok := g.offer(pool)
+	kind, labels, ok := g.offer(pool)
 	if !ok {
 		return
 	}

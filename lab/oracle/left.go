@@ -2,11 +2,9 @@ package oracle
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
@@ -20,9 +18,6 @@ type constraintTaint = constraint.Taint
 // state that the plan leads to.
 func (st *stage) judgeLeft(ctx context.Context) {
 	for _, u := range st.plan.Unplaced {
-		if deliberate(u) != "" {
-			continue
-		}
 		for i, p := range u.Pods {
 			pod := st.waitingPod(p)
 			if pod == nil {
@@ -36,11 +31,12 @@ func (st *stage) judgeLeft(ctx context.Context) {
 	}
 }
 
-// refused reports whether no node takes the pod.
+// refused reports whether no node takes the pod, or none that the plan would
+// not avoid on purpose.
 func (st *stage) refused(ctx context.Context, pod *corev1.Pod, u plan.Unplaced) bool {
 	verdicts := st.judge(ctx, pod, st.open...)
 	for i, name := range st.open {
-		if verdicts[i].accepted && st.whatever(ctx, pod, name) && !st.spreadsFurther(ctx, pod, name) {
+		if verdicts[i].accepted && st.whatever(ctx, pod, name) && !st.onPurpose(ctx, pod, name) {
 			st.report(Disagreement{Kind: Left, Pod: nameOf(pod), Node: name, Plugin: "accepted", Reason: why(u)})
 			return false
 		}
@@ -105,38 +101,7 @@ func (st *stage) wouldTake(ctx context.Context, pod *corev1.Pod, name string, o 
 			return false
 		}
 	}
-	return st.judge(ctx, pod, name)[0].accepted && !st.spreadsFurther(ctx, pod, name)
-}
-
-// spreadsFurther reports whether the plan has a reason to leave the pod that
-// the scheduler does not know yet: the pod spreads over domains that a machine
-// could be bought in. Such domains count before there is a node, or else the
-// first pods of a deployment would all go to one zone. The scheduler counts
-// them as soon as there is one.
-func (st *stage) spreadsFurther(ctx context.Context, pod *corev1.Pod, node string) bool {
-	if !slices.ContainsFunc(pod.Spec.TopologySpreadConstraints, func(c corev1.TopologySpreadConstraint) bool {
-		return c.WhenUnsatisfiable == corev1.DoNotSchedule
-	}) {
-		return false
-	}
-	var added []string
-	for i := range st.snapshot.Pools {
-		p := &st.snapshot.Pools[i]
-		for j, o := range optionsOf(st.world.Catalogue, p, p.Requirements, nil) {
-			if p.NotReady != "" || !o.offer.Available || !st.withinLimits(p, o.kind) {
-				continue
-			}
-			name := fmt.Sprintf("domain-%d-%d", i, j)
-			if st.arrive(name, o, p.Taints) == nil {
-				added = append(added, name)
-			}
-		}
-	}
-	refused := st.judge(ctx, pod, node)[0].plugin == names.PodTopologySpread
-	for _, name := range added {
-		st.leave(name)
-	}
-	return refused
+	return st.judge(ctx, pod, name)[0].accepted && !st.onPurpose(ctx, pod, name)
 }
 
 // withinLimits counts what each launch may at most turn out to be.
@@ -167,10 +132,4 @@ func why(u plan.Unplaced) string {
 		out += r.String() + "; "
 	}
 	return out
-}
-
-// deliberate says why a pod is left on purpose though the scheduler would
-// place it; empty if it is not.
-func deliberate(u plan.Unplaced) string {
-	return u.Shape.Unable
 }

@@ -1,0 +1,68 @@
+package oracle
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+
+	"github.com/daemok/daemok/kube/api"
+)
+
+// The rules by which plans are stricter than the scheduler on purpose. Each
+// leaves a pod that the scheduler would place; none places one that it would
+// not.
+
+// onPurpose reports whether plans avoid a node that accepts the pod.
+func (st *stage) onPurpose(ctx context.Context, pod *corev1.Pod, node string) bool {
+	return st.zoneUnknown(pod, node) || st.spreadsFurther(ctx, pod, node)
+}
+
+// zoneUnknown: the pod has a volume whose zones are in its labels, and the
+// node does not say in which zone it is. The scheduler takes a chance; plans
+// do not.
+func (st *stage) zoneUnknown(pod *corev1.Pod, node string) bool {
+	if _, known := st.nodes.byName[node].Node().Labels[api.LabelZone]; known {
+		return false
+	}
+	return slices.ContainsFunc(claimsOf(pod), func(name string) bool {
+		for _, v := range st.world.Volumes {
+			if ref := v.Spec.ClaimRef; ref != nil && ref.Namespace == pod.Namespace && ref.Name == name && v.Labels[api.LabelZone] != "" {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// spreadsFurther: the pod spreads over domains that a machine could be bought
+// in. Such domains count before there is a node, or else the
+// first pods of a deployment would all go to one zone. The scheduler counts
+// them as soon as there is one.
+func (st *stage) spreadsFurther(ctx context.Context, pod *corev1.Pod, node string) bool {
+	if !slices.ContainsFunc(pod.Spec.TopologySpreadConstraints, func(c corev1.TopologySpreadConstraint) bool {
+		return c.WhenUnsatisfiable == corev1.DoNotSchedule
+	}) {
+		return false
+	}
+	var added []string
+	for i := range st.snapshot.Pools {
+		p := &st.snapshot.Pools[i]
+		for j, o := range optionsOf(st.world.Catalogue, p, p.Requirements, nil) {
+			if p.NotReady != "" || !o.offer.Available || !st.withinLimits(p, o.kind) {
+				continue
+			}
+			name := fmt.Sprintf("domain-%d-%d", i, j)
+			if st.arrive(name, o, p.Taints) == nil {
+				added = append(added, name)
+			}
+		}
+	}
+	refused := st.judge(ctx, pod, node)[0].plugin == names.PodTopologySpread
+	for _, name := range added {
+		st.leave(name)
+	}
+	return refused
+}
