@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -41,13 +42,23 @@ func leadingFolder(args []string) (folder string, rest []string, err error) {
 	return defaultFolder, args, nil
 }
 
+// asksForHelp reports whether kubectl will only explain itself, which needs no
+// lab.
+func asksForHelp(args []string) bool {
+	words := args
+	if i := slices.Index(words, "--"); i >= 0 {
+		words = words[:i] // what follows belongs to a command in a pod
+	}
+	return len(words) == 0 || words[0] == "help" || slices.Contains(words, "--help") || slices.Contains(words, "-h")
+}
+
 // kubectl runs the real one in this process. It exits by itself on errors.
 func kubectl(folder string, args []string) error {
 	d, err := directory.At(folder)
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(d.Kubeconfig()); err != nil {
+	if _, err := os.Stat(d.Kubeconfig()); err != nil && !asksForHelp(args) {
 		return &exitError{fmt.Errorf("no lab in %s: start one with `daemok lab up --dir %s`", d.Root(), d.Root()), exitNotUp}
 	}
 	if err := os.Setenv("KUBECONFIG", d.Kubeconfig()); err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -26,5 +27,48 @@ func TestLeadingFolder(t *testing.T) {
 				t.Errorf("leadingFolder(%q) = %q, %q, %v; want %q, %q, fails %v", tt.args, folder, rest, err, tt.folder, tt.rest, tt.fails)
 			}
 		})
+	}
+}
+
+func TestHelpOfKubectlNeedsNoLab(t *testing.T) {
+	tests := map[string]struct {
+		args []string
+		want bool
+	}{
+		"the flag":                     {[]string{"--help"}, true},
+		"the flag of a verb":           {[]string{"get", "-h"}, true},
+		"the verb":                     {[]string{"help", "get"}, true},
+		"a question to the cluster":    {[]string{"get", "pods"}, false},
+		"the help of a command inside": {[]string{"exec", "web", "--", "ls", "--help"}, false},
+		"nothing at all":               {nil, true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := asksForHelp(tt.args); got != tt.want {
+				t.Errorf("asksForHelp(%q) = %v, want %v", tt.args, got, tt.want)
+			}
+		})
+	}
+}
+
+func TestRestartListsWhatThereIs(t *testing.T) {
+	root := rootCommand()
+	root.SetArgs([]string{"restart", "foo"})
+	err := root.ExecuteContext(t.Context())
+	if err == nil || !strings.Contains(err.Error(), `"foo" is no component: name one of `) || !strings.Contains(err.Error(), restartable[0]) {
+		t.Errorf("restart foo = %v, want an error that lists the components", err)
+	}
+}
+
+func TestUsageNamesTheVerbOfTheMainCommand(t *testing.T) {
+	root := rootCommand()
+	var out strings.Builder
+	root.SetOut(&out)
+	root.SetArgs([]string{"up", "--help"})
+	if err := root.ExecuteContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "daemok lab up") || strings.Contains(out.String(), "daemok-lab up") {
+		t.Errorf("the usage of up says\n%s", out.String())
 	}
 }

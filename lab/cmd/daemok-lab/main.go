@@ -73,6 +73,8 @@ func rootCommand() *cobra.Command {
 machines join them, and the controller, all in one directory of this machine.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		// Users start it as a verb of the main command.
+		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: "daemok lab"},
 	}
 	root.AddCommand(upCommand(), downCommand(), statusCommand(), restartCommand(),
 		iceCommand(), machineCommand(), awsCommand(), kubectlCommand())
