@@ -64,19 +64,14 @@ func Place(s *cluster.Snapshot, o Options) Result {
 		return Result{}
 	}
 	r := newRun(s, pods, o)
-	r.search(len(pods))
+	r.search()
 	return r.finish()
 }
 
 // search seeks homes until all pods have one or no more can be found.
-func (r *run) search(pods int) {
+func (r *run) search() {
 	r.honourOrders()
-<<<<<<< HEAD
-	left := pods + 1
-	for range roundsMax {
-=======
 	for r.round = 1; ; r.round++ {
->>>>>>> 67ded8c (Give pods that found no place the room on machines of the same plan)
 		r.begin()
 		before := r.stillWaiting()
 		r.findHomes()
@@ -85,7 +80,7 @@ func (r *run) search(pods int) {
 		r.takeBack()
 		now := r.stillWaiting()
 		if now == 0 || r.round == roundsMax || r.round > 1 && now >= before || r.out.Exhausted {
-			return r.finish()
+			return
 		}
 		r.addLaunchSeats()
 	}

@@ -25,7 +25,7 @@ func TestWhatIsAskedForIsEnough(t *testing.T) {
 	for seed := range uint64(worldsTried) {
 		s := someWorld(rand.New(rand.NewPCG(seed, 1)))
 		r := newRun(s, intake(s), Options{})
-		r.search(len(s.Waiting))
+		r.search()
 		for _, g := range r.waiting {
 			if g.left() == 0 {
 				continue
