@@ -45,3 +45,39 @@ func TestCatalogueComesInPages(t *testing.T) {
 		t.Errorf("%d types, m5.large in %d zones; want the whole catalogue", len(seen), zones["m5.large"])
 	}
 }
+
+// Figures are what EC2 answered on the day of the record.
+func TestTypesTellWhatTheyTakeAndWhetherTheyBurst(t *testing.T) {
+	tests := map[string]struct {
+		kind    types.InstanceType
+		volumes int32
+		limit   types.AttachmentLimitType
+		bursts  bool
+	}{
+		"28 places less the interface":      {"m5.large", 27, types.AttachmentLimitTypeShared, false},
+		"local disks take places":           {"c5d.24xlarge", 23, types.AttachmentLimitTypeShared, false},
+		"later types count volumes alone":   {"m7i.large", 32, types.AttachmentLimitTypeDedicated, false},
+		"large ones of them take more":      {"m7i.48xlarge", 128, types.AttachmentLimitTypeDedicated, false},
+		"burstable on Nitro":                {"t3.nano", 27, types.AttachmentLimitTypeShared, true},
+		"burstable of the first generation": {"t2.micro", 40, types.AttachmentLimitTypeShared, true},
+	}
+	a := open(t)
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			answer, err := a.ec2.DescribeInstanceTypes(t.Context(), &ec2.DescribeInstanceTypesInput{InstanceTypes: []types.InstanceType{tt.kind}})
+			a.must(err)
+			got := answer.InstanceTypes[0]
+			if *got.EbsInfo.MaximumEbsAttachments != tt.volumes || got.EbsInfo.AttachmentLimitType != tt.limit || *got.BurstablePerformanceSupported != tt.bursts {
+				t.Errorf("%s: %d volumes (%s), bursts %v; want %d (%s), %v", tt.kind, *got.EbsInfo.MaximumEbsAttachments,
+					got.EbsInfo.AttachmentLimitType, *got.BurstablePerformanceSupported, tt.volumes, tt.limit, tt.bursts)
+			}
+		})
+	}
+	few, err := a.ec2.DescribeInstanceTypes(t.Context(), &ec2.DescribeInstanceTypesInput{
+		Filters: filters("ebs-info.maximum-ebs-attachments", "3", "ebs-info.attachment-limit-type", "shared"),
+	})
+	a.must(err)
+	if len(few.InstanceTypes) != 2 {
+		t.Errorf("%d types take three volumes, want d3.8xlarge and d3en.12xlarge", len(few.InstanceTypes))
+	}
+}
