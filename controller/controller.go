@@ -51,6 +51,7 @@ type Parts struct {
 	Policy      decide.Policy                     // how plans are made
 	Window      planner.Window                    // how pods are gathered into one plan
 	Nominations interface{ TryAccept() bool }     // limits how many pods are told of their place; nil: all are told
+	Failures    interface{ TryAccept() bool }     // limits how many pods are told why they have no place; nil: all are told
 	Pods        interface{ Decided(p plan.Plan) } // told which pods a plan says something about; nil for nobody
 	TagPace     claim.Pace                        // how fast machines are tagged; nil: at once
 

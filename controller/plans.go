@@ -18,9 +18,10 @@ const undoAgain = 2 * time.Second
 // plans is the task that makes plans, once everything that there is has been
 // seen and what an earlier process left is undone.
 func (p Parts) plans(keeper *snapshot.Keeper, ledger *apply.Ledger, applier *apply.Applier, requests *claim.Requests) func(context.Context) error {
+	teller := &planner.Teller{Log: p.Log, Events: p.Events, Metrics: p.Metrics, Nominations: p.Nominations, Failures: p.Failures, Pods: p.Pods}
 	loop := &planner.Planner{
 		Source: keeper, Ledger: ledger, Applier: applier, Now: p.Now,
-		Listener: &planner.Teller{Log: p.Log, Events: p.Events, Metrics: p.Metrics, Nominations: p.Nominations, Pods: p.Pods},
+		Listener: teller,
 		Preparer: &claim.Preparer{Pools: keeper, Machines: p.Machines(plansName), Log: p.Log, Requests: requests},
 		Policy:   p.Policy, Effort: decide.Usual, Window: p.Window,
 	}
@@ -30,6 +31,7 @@ func (p Parts) plans(keeper *snapshot.Keeper, ledger *apply.Ledger, applier *app
 			return nil
 		}
 		p.Began()
+		teller.Owner = planner.Owners(ctx, p.Live)
 		return loop.Run(ctx)
 	}
 }

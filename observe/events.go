@@ -23,6 +23,7 @@ type Event struct {
 	Message   string
 	Topic     string
 	DedupeFor time.Duration
+	Pace      interface{ TryAccept() bool } // drops the message where it says no: it may be sent again at once; nil: never
 }
 
 // Events publishes events without repeating itself. It is safe for
@@ -59,7 +60,7 @@ func (e *Events) fresh(ev Event) bool {
 	now, key := e.Now(), ev.Key+"|"+ev.Reason+"|"+cmp.Or(ev.Topic, ev.Message)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if now.Before(e.sent[key]) {
+	if now.Before(e.sent[key]) || ev.Pace != nil && !ev.Pace.TryAccept() {
 		return false
 	}
 	if e.sent == nil || len(e.sent) > 10_000 {

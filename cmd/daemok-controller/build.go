@@ -112,6 +112,13 @@ const (
 	nominationsAtOnce    = 10
 )
 
+// How many pods are told by an event why they have no place: about as many as
+// are looked at by people.
+const (
+	failuresPerSecond = 10
+	failuresAtOnce    = 100
+)
+
 // How many machines are tagged a second, and at once after a rest: EC2 lets an
 // account make few such calls, and nothing waits for the tags.
 const (
@@ -127,6 +134,7 @@ func (p *parts) add(ctx context.Context) error {
 		Events: p.events, Metrics: p.metrics, Log: p.log, Now: time.Now, NewID: randomID, CallFor: callFor,
 		Policy: p.options.policy(), Window: planner.Window{Idle: p.options.batchIdle, Max: p.options.batchMax},
 		Nominations: flowcontrol.NewTokenBucketRateLimiter(nominationsPerSecond, nominationsAtOnce),
+		Failures:    flowcontrol.NewTokenBucketRateLimiter(failuresPerSecond, failuresAtOnce),
 		Pods:        p.follower,
 		Spreads:     p.options.defaultSpreads,
 		TagPace:     flowcontrol.NewTokenBucketRateLimiter(tagsPerSecond, tagsAtOnce),

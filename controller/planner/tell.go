@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/daemok/daemok/core/cluster"
@@ -20,10 +21,6 @@ import (
 	"github.com/daemok/daemok/kube/apply"
 	"github.com/daemok/daemok/observe"
 )
-
-// podEventsMax is how many pods of one shape hear by themselves why they
-// have no place; the others have the same reason.
-const podEventsMax = 100
 
 type publisher interface{ Publish(observe.Event) }
 
@@ -40,9 +37,17 @@ type Teller struct {
 	// Pods is told which pods a plan says something about; it may be nil.
 	Pods interface{ Decided(p plan.Plan) }
 
-	lastUnplaced string
-	nominations  map[string]string            // by pod: the claim or node it was told last
-	openSince    map[cluster.PoolID]time.Time // pools from which nothing can be bought
+	// Failures lets only so many pods a second be told why they have no place;
+	// nil tells all.
+	Failures interface{ TryAccept() bool }
+	// Owner finds the workload that pods say they are of, such as
+	// "Deployment/web"; nil finds none.
+	Owner func(namespace, owner string) (runtime.Object, bool)
+
+	unplaced    map[string]bool              // what the last plan said of pods without a place
+	ownersTold  map[string]time.Time         // what workloads were told lately
+	nominations map[string]string            // by pod: the claim or node it was told last
+	openSince   map[cluster.PoolID]time.Time // pools from which nothing can be bought
 }
 
 // Planned tells of a new plan.
@@ -63,7 +68,7 @@ func (t *Teller) Planned(s *cluster.Snapshot, p plan.Plan, took time.Duration) {
 			"removals", len(p.Removals), "unplaced", unplaced, "took", took.String(), "cost", p.CostAfter.String())
 	}
 	t.notePools(s)
-	t.tellUnplaced(t.withoutNew(s.Now, p.Unplaced))
+	t.tellUnplaced(s.Now, t.withoutNew(s.Now, p.Unplaced))
 	t.tellPlaced(s, p.Placements)
 }
 
@@ -130,57 +135,6 @@ func (t *Teller) withoutNew(now time.Time, list []plan.Unplaced) []plan.Unplaced
 		return open && now.Sub(since) < quietFor
 	}
 	return slices.DeleteFunc(slices.Clone(list), func(u plan.Unplaced) bool { return slices.ContainsFunc(u.Reasons, isNew) })
-}
-
-// tellUnplaced logs reasons when they change and tells the pods.
-func (t *Teller) tellUnplaced(list []plan.Unplaced) {
-	var lines []string
-	for _, u := range list {
-		text := reasonText(u)
-		lines = append(lines, fmt.Sprintf("%s: %s", firstPod(u), text))
-		for i, p := range u.Pods {
-			if i == podEventsMax {
-				break
-			}
-			t.Events.Publish(observe.Event{About: podRef(p), Key: "Pod/" + p.UID, Warning: true, Reason: "FailedScheduling",
-				Message: text, DedupeFor: 5 * time.Minute})
-		}
-	}
-	slices.Sort(lines)
-	all := strings.Join(lines, "\n")
-	if all == t.lastUnplaced {
-		return
-	}
-	t.lastUnplaced = all
-	for _, line := range lines {
-		t.Log.Warn("found no place for pods", "reason", line)
-	}
-}
-
-func firstPod(u plan.Unplaced) string {
-	if len(u.Pods) == 0 {
-		return "no pods"
-	}
-	name := u.Pods[0].Namespace + "/" + u.Pods[0].Name
-	if len(u.Pods) > 1 {
-		return fmt.Sprintf("%s and %d more like it", name, len(u.Pods)-1)
-	}
-	return name
-}
-
-func reasonText(u plan.Unplaced) string {
-	var words []string
-	for _, r := range u.Reasons {
-		if r.Pool == (cluster.PoolID{}) {
-			words = append(words, r.Text)
-			continue
-		}
-		words = append(words, r.Pool.String()+": "+r.Text)
-	}
-	if len(words) == 0 {
-		return "there is no NodePool; create one, see the examples"
-	}
-	return strings.Join(words, "; ")
 }
 
 // Launched tells of claims that were created, or could not be.

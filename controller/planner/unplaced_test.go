@@ -1,0 +1,148 @@
+package planner
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/record"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/observe"
+)
+
+// few accepts so many and then no more.
+type few struct{ left int }
+
+func (f *few) TryAccept() bool {
+	f.left--
+	return f.left >= 0
+}
+
+// failing is a teller whose events go through the real filter, with the clock
+// in the test's hands.
+func failing(pace int) (*Teller, *record.FakeRecorder, *strings.Builder, *time.Time) {
+	told, _, lines := teller()
+	now := new(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	recorder := &record.FakeRecorder{Events: make(chan string, 10_000), IncludeObject: true}
+	told.Events = &observe.Events{Recorder: recorder, Now: func() time.Time { return *now }}
+	told.Failures = &few{pace}
+	return told, recorder, lines, now
+}
+
+func heardBy(r *record.FakeRecorder) []string {
+	var out []string
+	for len(r.Events) > 0 {
+		out = append(out, <-r.Events)
+	}
+	return out
+}
+
+func left(owner, text string, pods int, since time.Time) plan.Unplaced {
+	out := plan.Unplaced{Reasons: []plan.Reason{{Text: text}}}
+	for i := range pods {
+		name := fmt.Sprintf("%s-%d", strings.ToLower(strings.ReplaceAll(owner, "/", "-")), i)
+		out.Pods = append(out.Pods, cluster.Pod{Namespace: "default", Name: name, UID: name, Owner: owner, CreatedAt: since.Add(time.Duration(i) * time.Second)})
+	}
+	return out
+}
+
+func (t *Teller) at(now time.Time, list ...plan.Unplaced) {
+	t.Planned(&cluster.Snapshot{Now: now}, plan.Plan{Unplaced: list}, 0)
+}
+
+func TestAReasonIsToldToItsPodsOnceInFiveMinutes(t *testing.T) {
+	told, recorder, lines, now := failing(1000)
+	short, other := left("Deployment/web", "limit cpu is 4 short", 2, *now), left("Deployment/web", "limit cpu is 2 short", 2, *now)
+	told.at(*now, short)
+	if got := heardBy(recorder); len(got) != 2 || !strings.HasPrefix(got[0], "Warning FailedScheduling limit cpu is 4 short") {
+		t.Errorf("at first: told %q, want each of the two pods", got)
+	}
+	*now = now.Add(4 * time.Minute)
+	if told.at(*now, short); len(recorder.Events) > 0 {
+		t.Errorf("after 4 minutes: told again %q", heardBy(recorder))
+	}
+	if told.at(*now, other); len(heardBy(recorder)) != 2 {
+		t.Error("another reason was not told at once")
+	}
+	*now = now.Add(time.Minute)
+	if told.at(*now, short); len(heardBy(recorder)) != 2 {
+		t.Error("after 5 minutes the first reason was not told again")
+	}
+	if got := strings.Count(lines.String(), "found no place for pods"); got != 3 {
+		t.Errorf("logged %d lines, want one for each change:\n%s", got, lines)
+	}
+}
+
+func TestAChangeOfOneShapeDoesNotRepeatTheOthersInTheLog(t *testing.T) {
+	told, _, lines, now := failing(1000)
+	web := left("Deployment/web", "sold out", 2, *now)
+	told.at(*now, web, left("Deployment/db", "limit cpu is 4 short", 3, *now))
+	lines.Reset()
+	told.at(*now, web, left("Deployment/db", "limit cpu is 2 short", 3, *now))
+	told.at(*now, left("Deployment/web", "sold out", 1, *now), left("Deployment/db", "limit cpu is 2 short", 9, *now))
+	if got := lines.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "default/deployment-db-0 and 2 more like it: limit cpu is 2 short") {
+		t.Errorf("logged\n%swant one line about db", got)
+	}
+}
+
+func TestThoseThatWaitLongestHearFirst(t *testing.T) {
+	told, recorder, _, now := failing(3)
+	young, old := left("Deployment/young", "why", 2, *now), left("Deployment/old", "why", 2, now.Add(-time.Hour))
+	told.at(*now, young, old)
+	if got := heardBy(recorder); len(got) != 3 {
+		t.Fatalf("told %d pods, want as many as may be told: %q", len(got), got)
+	}
+	told.Failures = &few{3}
+	told.at(now.Add(time.Second), young, old)
+	if got := heardBy(recorder); len(got) != 1 {
+		t.Errorf("a second later told %q, want the one that is left", got)
+	}
+}
+
+func TestOfManyPodsTheirWorkloadHears(t *testing.T) {
+	deployment := func(namespace, owner string) (runtime.Object, bool) {
+		kind, name, _ := strings.Cut(owner, "/")
+		return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: kind},
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}, kind == "Deployment"
+	}
+	tests := map[string]struct {
+		owner string
+		pods  int
+		want  string // how many of each kind hear
+	}{
+		"a hundred hear themselves":            {"Deployment/web", 100, "map[v1 Pod:100]"},
+		"of more the deployment does":          {"Deployment/web", 101, "map[apps/v1 Deployment:1]"},
+		"pods that nobody owns hear in part":   {"", 250, "map[v1 Pod:100]"},
+		"an unknown owner's oldest pod stands": {"Rollout/web", 300, "map[v1 Pod:1]"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			told, _, _, now := failing(1000)
+			hearers := kinds{}
+			told.Events, told.Owner = hearers, deployment
+			for range 3 {
+				told.at(*now, left(tt.owner, "why", tt.pods, *now))
+			}
+			of := map[string]int{}
+			for _, kind := range hearers {
+				of[kind]++
+			}
+			if got := fmt.Sprint(of); got != tt.want {
+				t.Errorf("told %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// kinds lists who hears.
+type kinds map[string]string
+
+func (k kinds) Publish(e observe.Event) {
+	gvk := e.About.GetObjectKind().GroupVersionKind()
+	k[e.Key] = gvk.GroupVersion().String() + " " + gvk.Kind
+}
