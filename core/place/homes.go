@@ -94,10 +94,14 @@ func (r *run) balance(g *group, lv *level, last bool) {
 		if exclusive(g.kin) {
 			n = 1
 		}
+		had := len(s.seats) > 0
 		if seat, most := s.nextSeat(r, g, lv); seat != nil {
 			r.sit(seat, g, lv, min(n, most))
 			s.moved = true
 			continue
+		}
+		if had {
+			continue // another domain as empty may have a seat
 		}
 		if s.market == nil || !r.mayStandAlone(g, lv) {
 			s.shut = true

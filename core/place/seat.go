@@ -188,36 +188,61 @@ func (r *run) join(l *plan.Launch, pods []waiter) {
 }
 
 // honourOrders gives the pods that an ordered machine was bought for their
-// place there, so that nobody else takes it and nothing is bought twice.
+// place there, so that nobody else takes it and nothing is bought twice. Some
+// may go only where others are by then: those left are tried again as long as
+// that helps a good part of them, so that the cost stays linear; the rest find
+// homes like all others.
 func (r *run) honourOrders() {
-	waiting := map[[2]string]*group{}
-	for _, s := range r.seats {
-		if s.ordered != nil && len(waiting) == 0 && len(s.ordered.BoughtFor) > 0 {
-			for _, g := range r.waiting {
-				for i := range g.pods {
-					waiting[podKey(g.pods[i].Pod)] = g
-				}
-			}
-		}
-	}
-	for _, s := range r.seats {
-		if s.ordered == nil {
-			continue
-		}
-		for i := range s.ordered.BoughtFor {
-			key := podKey(&s.ordered.BoughtFor[i])
-			g := waiting[key]
-			if g == nil || r.used(g.kin) {
+	waiting := r.awaited()
+	for honoured, refused := 0, 0; ; honoured, refused = 0, 0 {
+		for _, s := range r.seats {
+			if s.ordered == nil {
 				continue
 			}
-			lv := g.kin.required()
-			if lv.admitted(s, len(r.seats)) && r.roomOn(s, g, lv) > 0 {
-				g.forward(key)
-				r.sit(s, g, lv, 1)
+			for i := range s.ordered.BoughtFor {
+				key := podKey(&s.ordered.BoughtFor[i])
+				g := waiting[key]
+				if g == nil {
+					continue
+				}
+				if !r.honour(s, g, key) {
+					refused++
+					continue
+				}
 				delete(waiting, key)
+				honoured++
 			}
 		}
+		if refused == 0 || 4*honoured < refused {
+			return
+		}
 	}
+}
+
+// awaited returns the groups of the waiting pods, if any machine was bought
+// for pods.
+func (r *run) awaited() map[[2]string]*group {
+	if !slices.ContainsFunc(r.seats, func(s *seat) bool { return s.ordered != nil && len(s.ordered.BoughtFor) > 0 }) {
+		return nil
+	}
+	waiting := map[[2]string]*group{}
+	for _, g := range r.waiting {
+		for i := range g.pods {
+			waiting[podKey(g.pods[i].Pod)] = g
+		}
+	}
+	return waiting
+}
+
+// honour places the named pod on the seat, if it may be there now.
+func (r *run) honour(s *seat, g *group, key [2]string) bool {
+	lv := g.kin.required()
+	if r.used(g.kin) || !lv.admitted(s, len(r.seats)) || r.roomOn(s, g, lv) == 0 {
+		return false
+	}
+	g.forward(key)
+	r.sit(s, g, lv, 1)
+	return true
 }
 
 // forward makes the named pod the next one of its group.
