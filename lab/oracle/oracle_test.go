@@ -70,13 +70,10 @@ func TestTheSchedulerAgrees(t *testing.T) {
 // pending lists what plans do not do right yet, and why. What is listed fails
 // with -strict alone.
 var pending = map[string]string{
-	"left accepted":             "a group with rules over domains tries one domain of what exists; leftovers are not offered to later launches",
-	"unsold accepted":           "launches that are given up keep their share of limits; a request of nothing does not fit where daemons overcommit",
-	"refused InterPodAffinity":  "daemon pods of new machines are no neighbours, and machines with open domains are not feared",
-	"refused PodTopologySpread": "daemon pods of new machines and nodes that are being deleted do not count",
-	"refused VolumeBinding":     "pods that share a claim without a volume may be placed in several zones",
-	"refused NodePorts":         "a launch stays open to types on which a daemon pod has the port",
-	"broken launch":             "a label that a pool leaves open counts as a domain of its own",
+	"refused InterPodAffinity":  "a machine whose zone or purchase option is still open is not feared in each of its possible domains",
+	"refused PodTopologySpread": "machines with open domains, and nodes that are being deleted, do not count as domains",
+	"left accepted":             "pods are left with daemon pods that only a wish is about, and in later rounds",
+	"unsold accepted":           "a request of nothing does not fit where daemons overcommit; daemon pods of new machines attract nobody",
 }
 
 // tell fails the test with the rules that disagree, the most frequent first.
