@@ -45,20 +45,27 @@ type Parts struct {
 	Log      *slog.Logger
 	Now      func() time.Time
 
-	ClassKinds  []client.Object                   // kinds of classes whose changes concern the pools that use them
-	NewID       func() string                     // five characters for the name of a claim, not used before
-	CallFor     time.Duration                     // how long a purchase may take
-	Policy      decide.Policy                     // how plans are made
-	Window      planner.Window                    // how pods are gathered into one plan
-	Nominations interface{ TryAccept() bool }     // limits how many pods are told of their place; nil: all are told
-	Failures    interface{ TryAccept() bool }     // limits how many pods are told why they have no place; nil: all are told
-	Pods        interface{ Decided(p plan.Plan) } // told which pods a plan says something about; nil for nobody
-	TagPace     claim.Pace                        // how fast machines are tagged; nil: at once
+	ClassKinds  []client.Object               // kinds of classes whose changes concern the pools that use them
+	NewID       func() string                 // five characters for the name of a claim, not used before
+	CallFor     time.Duration                 // how long a purchase may take
+	Policy      decide.Policy                 // how plans are made
+	Window      planner.Window                // how pods are gathered into one plan
+	Nominations interface{ TryAccept() bool } // limits how many pods are told of their place; nil: all are told
+	Failures    interface{ TryAccept() bool } // limits how many pods are told why they have no place; nil: all are told
+	Pods        podListener                   // told which pods a plan says something about; nil for nobody
+	TagPace     claim.Pace                    // how fast machines are tagged; nil: at once
 
 	Spreads []corev1.TopologySpreadConstraint // of pods without any of their own, as the cluster's scheduler has them by default
 
 	Filled func(ctx context.Context) bool // waits until the watches have listed what there is; false when ctx ended
 	Began  func()                         // told right before the first plan
+}
+
+// podListener hears which pods a plan says something about, and for whom a
+// claim was made.
+type podListener interface {
+	Decided(p plan.Plan)
+	Ordered(claim string, pods []cluster.Pod)
 }
 
 // Classes tells what the loops must know of classes.

@@ -53,6 +53,7 @@ type Metrics struct {
 	PodBoundSeconds    prometheus.Histogram
 	PodStartSeconds    prometheus.Summary
 	PlannedBoundSecs   prometheus.Histogram
+	PodsLanded         *prometheus.CounterVec // on, as_planned
 	PlannedStartSecs   prometheus.Histogram
 	ConditionChanges   map[string]*prometheus.CounterVec   // by kind: type, status, reason
 	ConditionSeconds   map[string]*prometheus.HistogramVec // by kind: type, status
@@ -102,6 +103,7 @@ func NewMetrics(r prometheus.Registerer, version, commit, goVersion, arch string
 		Evictions:        b.counters("karpenter_pods_eviction_requests_total"),
 		PodBoundSeconds:  b.histogram("karpenter_pods_bound_duration_seconds"),
 		PodStartSeconds:  b.summaries("karpenter_pods_startup_duration_seconds").WithLabelValues().(prometheus.Summary),
+		PodsLanded:       b.counters("daemok_pods_landed_total"),
 		PlannedBoundSecs: b.histogram("karpenter_pods_provisioning_bound_duration_seconds"),
 		PlannedStartSecs: b.histogram("karpenter_pods_provisioning_startup_duration_seconds"),
 

@@ -76,6 +76,8 @@ var pods = []Definition{
 		Help: "Time from the creation of a pod until it was bound to a node."},
 	{Name: "karpenter_pods_startup_duration_seconds", Kind: Summary, Unit: "seconds",
 		Help: "Time from the creation of a pod until it was running and ready."},
+	{Name: "daemok_pods_landed_total", Kind: Counter, Unit: "1", Labels: []string{"on", "as_planned"},
+		Help: "Pods that were bound after a plan had a place for them, by the kind of that place and whether they were bound there."},
 	{Name: "karpenter_pods_provisioning_bound_duration_seconds", Kind: Histogram, Unit: "seconds",
 		Help: "Time from the first plan that placed a pod until it was bound to a node."},
 	{Name: "karpenter_pods_provisioning_startup_duration_seconds", Kind: Histogram, Unit: "seconds",

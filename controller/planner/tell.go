@@ -34,8 +34,12 @@ type Teller struct {
 	// Nominations lets only so many pods a second be told where they should
 	// go; nil tells all.
 	Nominations interface{ TryAccept() bool }
-	// Pods is told which pods a plan says something about; it may be nil.
-	Pods interface{ Decided(p plan.Plan) }
+	// Pods is told which pods a plan says something about, and for whom a claim
+	// was made; it may be nil.
+	Pods interface {
+		Decided(p plan.Plan)
+		Ordered(claim string, pods []cluster.Pod)
+	}
 
 	// Failures lets only so many pods a second be told why they have no place;
 	// nil tells all.
@@ -146,6 +150,9 @@ func (t *Teller) Launched(list []apply.Launched) {
 		}
 		t.Metrics.ClaimsCreated.WithLabelValues("provisioned", l.Launch.Pool.Name, relaxed(l.Launch)).Inc()
 		t.Log.Info("ordered a machine", "claim", l.Claim.Name, "pool", l.Launch.Pool.String(), "pods", len(l.Launch.Pods), "planned", inWords(l.Launch.Choice))
+		if t.Pods != nil {
+			t.Pods.Ordered(l.Claim.Name, l.Launch.Pods)
+		}
 		for _, p := range l.Launch.Pods {
 			t.nominated(p, l.Claim.Name, "nodeclaim/"+l.Claim.Name)
 		}

@@ -34,6 +34,7 @@ type Follower struct {
 
 	mu   sync.Mutex
 	pods map[types.UID]*waiting // that have not started yet
+	made map[string]string      // by node: the claim that it was bought by
 }
 
 // Follow lets the follower hear of everything the cache's informers see. It is

@@ -41,10 +41,12 @@ func (f *Follower) claimSeen(before, after *karpv1.NodeClaim) {
 		}
 	}
 	f.compare("nodeclaim", old, after.Status.Conditions)
+	f.register(after.Status.NodeName, after.Name)
 }
 
 func (f *Follower) claimGone(c *karpv1.NodeClaim) {
 	f.ended("nodeclaim", c.DeletionTimestamp)
+	f.register(c.Status.NodeName, "")
 	if !f.Leading() || c.DeletionTimestamp == nil {
 		return
 	}

@@ -20,6 +20,7 @@ type waiting struct {
 	decidedAt       time.Time // a plan first said something about it
 	placedAt        time.Time // a plan first had a place for it
 	boundAt         time.Time
+	target          target // where the last plan expects it
 }
 
 // podSeen takes in a pod as a watch shows it.
@@ -45,6 +46,7 @@ func (f *Follower) podSeen(before, after *corev1.Pod) {
 	if after.Spec.NodeName != "" && w.boundAt.IsZero() {
 		w.boundAt = now
 		f.bound(w)
+		f.landed(w, after.Spec.NodeName)
 	}
 	switch {
 	case started(after):
@@ -92,12 +94,14 @@ func (f *Follower) Decided(p plan.Plan) {
 			if w.placedAt.IsZero() {
 				w.placedAt = now
 			}
+			f.expect(w, p.Placements[i].On, p.Placements[i].Target)
 		}
 	}
 	for i := range p.Unplaced {
 		for _, pod := range p.Unplaced[i].Pods {
 			if w := f.pods[types.UID(pod.UID)]; w != nil {
 				f.decided(w, now)
+				w.target = target{}
 			}
 		}
 	}
