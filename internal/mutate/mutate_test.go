@@ -34,6 +34,7 @@ func TestTry(t *testing.T) {
 		want string
 	}{
 		"a rule that a story needs":         {off("", "a.go", "n < 3", "true"), "noticed by four-do-not-fit"},
+		"nothing switched off":              {Rule{}, "SURVIVED"},
 		"a rule that no story needs":        {off("", "a.go", "return true", "return false"), "SURVIVED"},
 		"a rule that is not there any more": {off("", "a.go", "n < 5", "true"), `"n < 5" is there 0 times`},
 		"a rule that is there twice":        {off("", "a.go", "return", "panic(1)"), "is there 2 times"},
@@ -44,7 +45,7 @@ func TestTry(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			if got := Try(dir, tt.rule, ".", "TestStories").String(); !strings.Contains(got, tt.want) {
-				t.Errorf("Try(%q to %q) = %s, want %q in it", tt.rule.Edits[0].Old, tt.rule.Edits[0].New, got, tt.want)
+				t.Errorf("Try(%+v) = %s, want %q in it", tt.rule.Edits, got, tt.want)
 			}
 		})
 	}

@@ -23,9 +23,20 @@ func aboutOtherPods() []Rule {
 		off("pods that end are not counted by spreads", topologyRoom, "(ending || !b.filters[t.filter].at[place])", "(!b.filters[t.filter].at[place])"),
 		off("pods on nodes that a spread does not see are not counted", topologyRoom, "(ending || !b.filters[t.filter].at[place])", "(ending)"),
 
+		off("a spread over hosts holds on a new machine", topologyRoom, "room = min(room, s.maxSkew-has)", "_ = has"),
+		off("a spread over hosts by others holds on a new machine", topologyRoom, "} else if has > s.maxSkew {", "} else if false {").
+			and(placeReplay, "if board.Room(rules, board.Spot(place)) <= 0 {", "if false {"),
+		off("pods apart by host are so on a new machine", topologyRoom, "if h.counts[a.tally] > 0 {", "if false {").
+			and(placeReplay, "if board.Room(rules, board.Spot(place)) <= 0 {", "if false {"),
+		off("pods of one kind are apart on a new machine", topologyRoom, "room = min(room, 1)", "_ = a").
+			and(placeReplay, "if board.Room(rules, board.Spot(place)) <= 0 {", "if false {"),
+		off("pods keep others off a new machine", topologyRoom, "if b.tallies[t].key == host && h.counts[t] > 0 {", "if b.tallies[t].key < 0 {").
+			and(placeReplay, "if board.Room(rules, board.Spot(place)) <= 0 {", "if false {"),
+		off("pods are near others on a new machine", topologyRoom, "if !h.nearEnough(r, host) {", "if false {"),
+
 		off("too few domains hold pods back", "core/topology/tally.go", "if t.domains < int(minDomains) {", "if false {"),
 		off("only what is required keeps others away", topologyRules, "n.Apart && n.Weight == 0 {", "n.Apart {"),
-		off("pods that must be apart keep others away", topologyRules, "r.owns = append(r.owns, b.owner(n, w.Shape.Namespace))", "_ = n"),
+		off("pods that must be apart keep others away", topologyRules, "r.owns = append(r.owns, b.owner(n))", "_ = n"),
 
 		off("node terms decide what is a domain", topologyFilter, "f.terms = s.NodeTerms", "_ = s.NodeTerms"),
 		off("node terms are ignored where that is asked for", topologyFilter, "if !spread.IgnoreNodeTerms {", "if true {"),
