@@ -25,7 +25,7 @@ func placeRules() []Rule {
 		off("initialized nodes are filled first", placeSeat, "cmp.Compare(rank(a.Initialized), rank(b.Initialized)),", "0,"),
 		off("full nodes are filled first", placeSeat, "slices.Compare(free[a], free[b]),", "slices.Compare(free[b], free[a]),"),
 		off("nodes to be avoided are used last", placeSeat, "s.admits(lv.wants).OK() && !(lv.strict && fit.Avoided(s.taints, lv.wants.Tolerations))", "s.admits(lv.wants).OK()"),
-		off("pods go where their machine was bought", placeSeat, "if lv.admitted(s, len(r.seats)) && r.roomOn(s, g, lv) > 0 {", "if false {"),
+		off("pods go where their machine was bought", placeSeat, "if r.used(g.kin) || !lv.admitted(s, len(r.seats)) || r.roomOn(s, g, lv) == 0 {", "if lv != nil {"),
 
 		off("pods of leaving nodes get a place", placeIntake, "if moves(&p) {", "if false {"),
 		off("pods that are not coming back get none", placeIntake, "return p.Returns && !p.DoNotDisrupt", "return !p.DoNotDisrupt"),
