@@ -67,7 +67,7 @@ func (w *world) machinesJoin(ctx context.Context) {
 		}
 	}
 	for provider, n := range there {
-		if !alive[provider] {
+		if provider != "" && !alive[provider] {
 			w.lose(ctx, n)
 		}
 	}
@@ -203,12 +203,16 @@ func (w *world) kubelets(ctx context.Context) {
 // others that there is none.
 func (w *world) schedule(ctx context.Context) {
 	w.mu.Lock()
-	works := w.schedules
+	works, contrary := w.schedules, w.contrary
 	w.mu.Unlock()
 	if !works {
 		return
 	}
 	pods, nodes := w.allPods(), w.nodes()
+	if contrary {
+		slices.Reverse(pods)
+		slices.Reverse(nodes)
+	}
 	used := map[string]quantity.Resources{}
 	for i := range pods {
 		used[pods[i].Spec.NodeName] = used[pods[i].Spec.NodeName].Add(translate.PodRequests(&pods[i]))

@@ -50,6 +50,7 @@ type world struct {
 	deployments map[string]deployment
 	pods        int
 	schedules   bool            // the scheduler works
+	contrary    bool            // it takes the last pod and the last node first
 	joined      map[string]bool // machines whose node has come
 }
 

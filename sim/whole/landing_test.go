@@ -1,0 +1,65 @@
+package whole_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/daemok/daemok/cloud/fake"
+	"github.com/daemok/daemok/kube/api"
+)
+
+// foreign makes a node that is nobody's of ours, with room for so many pods.
+func (w *world) foreign(name string, pods string) {
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{api.LabelHostname: name}}}
+	w.create(n)
+	n.Status.Allocatable = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(pods), corev1.ResourceMemory: resource.MustParse("8Gi"), corev1.ResourcePods: resource.MustParse("20")}
+	n.Status.Capacity = n.Status.Allocatable
+	n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+	if err := w.hand.Status().Update(context.Background(), n); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// A pod that the scheduler puts elsewhere frees what was bought for it: the
+// next pod is expected there, and nothing is bought again.
+func TestAPodThatLandsElsewhereFreesItsMachineForTheNext(t *testing.T) {
+	tell(t, fake.Options{Seed: 61}, func(t *testing.T, w *world) {
+		w.pool("default", nil)
+		w.start(setup{})
+		w.scale("web", 2)
+		w.until(15*time.Second, "two machines on order", func() bool { return len(w.liveMachines()) == 2 })
+		w.foreign("of-others", "2")
+		w.until(15*time.Second, "the pods on the node of others", func() bool { return w.run(2) })
+		w.scale("db", 2)
+		w.until(5*time.Minute, "four pods running", func() bool { return w.run(4) })
+		w.sound()
+		if w.bought() != 2 {
+			t.Errorf("bought %d machines, want the two that were on order; %s", w.bought(), w.state())
+		}
+	})
+}
+
+// The scheduler need not follow a plan: with another order of its own it puts
+// every pod on a machine that was bought for another one.
+func TestPodsThatSwapTheirMachinesNeedNoOthers(t *testing.T) {
+	tell(t, fake.Options{Seed: 62}, func(t *testing.T, w *world) {
+		w.pool("default", nil)
+		w.start(setup{})
+		w.mu.Lock()
+		w.contrary = true
+		w.mu.Unlock()
+		w.scale("web", 3)
+		w.scale("db", 2)
+		w.until(5*time.Minute, "five pods running", func() bool { return w.run(5) })
+		w.until(3*time.Minute, "some more rounds", func() bool { return time.Since(w.story.began) > 3*time.Minute })
+		w.sound()
+		if w.bought() != 5 {
+			t.Errorf("bought %d machines for five pods; %s", w.bought(), w.state())
+		}
+	})
+}
