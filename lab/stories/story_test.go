@@ -80,7 +80,7 @@ func namespaceFor(test string) string {
 }
 
 // apply makes the objects of a manifest as they are written, namespaced ones
-// in the story's namespace.
+// in the story's namespace unless they name another.
 func (s *story) apply(manifest string) {
 	s.Helper()
 	for _, object := range s.decode(manifest) {
@@ -113,7 +113,7 @@ func (s *story) decode(manifest string) []*unstructured.Unstructured {
 		}
 		if namespaced, err := s.client.IsObjectNamespaced(object); err != nil {
 			s.Fatal(err)
-		} else if namespaced {
+		} else if namespaced && object.GetNamespace() == "" {
 			object.SetNamespace(s.namespace)
 		}
 		all = append(all, object)
