@@ -15,7 +15,7 @@ import (
 type Hurdle struct {
 	Rule    Rule
 	Key     string
-	Cleared bitset.Set                              // the options that have it
+	Cleared bitset.Set                              // the options that have it; not written
 	Short   func(option int) (short, of int64)      // by how much an option misses; nil for a plain yes or no
 	Text    func(option int, also []*Hurdle) string // also: the hurdles that leave nothing together with this one
 	Word    string                                  // as part of a list of wishes; empty if it is no wish of the pod
@@ -56,6 +56,10 @@ func (p *Pool) NearestOptions(s *cluster.Shape, more ...Hurdle) (Changes, bitset
 	}
 	return append(always, best...), options
 }
+
+// AtLeast returns changes without which no machine of the pool will do whatever
+// its type: a quick look before Nearest.
+func (p *Pool) AtLeast(s *cluster.Shape) Changes { return p.toTolerate(s) }
 
 func (p *Pool) toTolerate(s *cluster.Shape) (out Changes) {
 	for _, t := range p.Taints {
@@ -157,30 +161,96 @@ func withoutRepeats(list Changes) Changes {
 // keyDaemons marks the hurdle that daemon pods are by themselves.
 const keyDaemons = "daemons"
 
+// easiest returns the option whose hurdles are the lowest together. Mostly a
+// single one is in the way, which is found without a look at each option.
 func (p *Pool) easiest(hurdles []*Hurdle) int {
-	best, least := -1, 0
+	best, least := p.easiestButOne(hurdles)
+	if best >= 0 && least <= twoLowest(hurdles) {
+		return best
+	}
 	for i := range p.Options {
 		sum := 0
 		for _, h := range hurdles {
 			if !h.Cleared.Has(i) {
-				if sum += h.height(i); best >= 0 && sum >= least {
+				if sum += h.base(); best >= 0 && sum >= least {
 					break
 				}
 			}
 		}
-		if best < 0 || sum < least {
+		if best >= 0 && sum >= least {
+			continue
+		}
+		if sum = total(hurdles, i); best < 0 || sum < least {
 			best, least = i, sum
 		}
 	}
 	return best
 }
 
+// easiestButOne returns the option with a single hurdle, or none at all, that
+// is the lowest; -1 where every option has several.
+func (p *Pool) easiestButOne(hurdles []*Hurdle) (best, least int) {
+	best = -1
+	after := make([]bitset.Set, len(hurdles)+1) // what clears the hurdles from here on
+	after[len(hurdles)] = p.every
+	for i := len(hurdles) - 1; i >= 0; i-- {
+		after[i] = after[i+1].Clone()
+		after[i].And(hurdles[i].Cleared)
+	}
+	if first := after[0].Next(0); first >= 0 {
+		return first, 0
+	}
+	before := p.every.Clone()
+	for k, h := range hurdles {
+		others := before.Clone()
+		others.And(after[k+1])
+		for i := others.Next(0); i >= 0; i = others.Next(i + 1) {
+			if height := h.height(i); best < 0 || height < least || height == least && i < best {
+				best, least = i, height
+			}
+			if h.Short == nil {
+				break
+			}
+		}
+		before.And(h.Cleared)
+	}
+	return best, least
+}
+
+// twoLowest is the least that two hurdles can be together.
+func twoLowest(hurdles []*Hurdle) int {
+	low, next := 1<<30, 1<<30
+	for _, h := range hurdles {
+		switch e := h.base(); {
+		case e < low:
+			low, next = e, low
+		case e < next:
+			next = e
+		}
+	}
+	return low + next
+}
+
+func total(hurdles []*Hurdle, option int) (sum int) {
+	for _, h := range hurdles {
+		if !h.Cleared.Has(option) {
+			sum += h.height(option)
+		}
+	}
+	return sum
+}
+
+// base is how high the hurdle is at least.
+func (h *Hurdle) base() int {
+	if h.effort == 0 {
+		h.effort = effort[h.Rule] * efforts
+	}
+	return h.effort
+}
+
 // height is how hard it is to take the hurdle away from before an option.
 func (h *Hurdle) height(option int) int {
-	out := h.effort
-	if out == 0 {
-		out = effort[h.Rule] * efforts
-	}
+	out := h.base()
 	if h.Short != nil {
 		if short, of := h.Short(option); of > 0 {
 			out += int(float64(efforts-1) * min(1, float64(short)/float64(of)))
@@ -269,11 +339,15 @@ func (p *Pool) name(option int) string { return p.Kind(p.Options[option]).Name }
 
 // where returns the options of the kinds that the function accepts.
 func (p *Pool) where(accepts func(kind int) bool) bitset.Set {
-	out := bitset.New(len(p.Options))
-	kinds := make([]bool, len(p.Kinds))
+	kinds, all := make([]bool, len(p.Kinds)), true
 	for k := range kinds {
 		kinds[k] = accepts(k)
+		all = all && kinds[k]
 	}
+	if all {
+		return p.every
+	}
+	out := bitset.New(len(p.Options))
 	for i, o := range p.Options {
 		if kinds[o.Kind] {
 			out.Add(i)
@@ -298,7 +372,10 @@ func (p *Pool) needs(s *cluster.Shape) []Hurdle {
 		out = append(out, Hurdle{Rule: NoType, Key: portName(port), Text: plain(text), Word: "host port " + portName(port) + " free",
 			Cleared: p.where(func(k int) bool { return !slices.ContainsFunc(p.Kinds[k].Ports, port.Conflicts) })})
 	}
-	return append(out, Hurdle{Rule: Unavailable, Cleared: p.Available()})
+	if p.onSale == nil {
+		p.onSale = p.Available()
+	}
+	return append(out, Hurdle{Rule: Unavailable, Cleared: p.onSale})
 }
 
 func plain(text string) func(int, []*Hurdle) string {
@@ -332,9 +409,10 @@ func (p *Pool) amountHurdle(name string, need int64) Hurdle {
 
 // daemonHurdle keeps off types that daemon pods alone are too much for.
 func (p *Pool) daemonHurdle() Hurdle {
-	return Hurdle{Rule: NoType, Key: keyDaemons, Text: plain("daemon pods alone are too much for any type that would do"), Cleared: p.where(func(k int) bool {
-		return p.Kinds[k].Daemons.FitsIn(p.Kinds[k].Free.Add(p.Kinds[k].Daemons))
-	})}
+	if p.calm == nil {
+		p.calm = p.where(func(k int) bool { return p.Kinds[k].Daemons.FitsIn(p.Kinds[k].Free.Add(p.Kinds[k].Daemons)) })
+	}
+	return Hurdle{Rule: NoType, Key: keyDaemons, Text: plain("daemon pods alone are too much for any type that would do"), Cleared: p.calm}
 }
 
 func (p *Pool) volumeHurdles(s *cluster.Shape) []Hurdle {

@@ -22,6 +22,8 @@ type Pool struct {
 	every   bitset.Set              // all options
 	terms   map[*cluster.Shape]answer
 	matches map[string]bitset.Set
+	calm    bitset.Set // options that daemon pods leave something of; nil: not asked for yet
+	onSale  bitset.Set // what Available returns; likewise
 }
 
 // Option is one offer that the pool may buy.

@@ -8,11 +8,19 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// bounds turns what is left of the pool's limits into hurdles.
+// bounds turns what is left of the pool's limits into hurdles, once nothing
+// more is bought.
 func (r *run) bounds(b *buyer) []fit.Hurdle {
 	if b.limits == nil {
 		return nil
 	}
+	if b.hurdles == nil {
+		b.hurdles = r.newBounds(b)
+	}
+	return b.hurdles
+}
+
+func (r *run) newBounds(b *buyer) []fit.Hurdle {
 	var out []fit.Hurdle
 	if n := b.limits.nodes; n != nil && *n < 1 {
 		all := *b.Limits.Nodes

@@ -19,6 +19,7 @@ type buyer struct {
 	available bitset.Set
 	within    bitset.Set      // the options that the pool's limits still allow
 	limits    *limits         // nil where the pool has none
+	hurdles   []fit.Hurdle    // what the limits are in the way of; see bounds
 	free      [][]int64       // for pods, by kind; nil where daemon pods alone are too much
 	whole     [][]int64       // likewise, with cpu beyond what a kind can use for ever; nil: the same
 	cost      []float64       // by option: what counts when options are compared, see costs

@@ -67,18 +67,36 @@ type candidate struct {
 }
 
 // nearest lists the pools that pods of the group do not exclude by name, the
-// nearest first.
+// nearest first. Of those that cannot be among the nearest two it says no more
+// than that.
 func (r *run) nearest(g *group) []candidate {
 	var out []candidate
+	least, second := 1<<30, 1<<30
 	for _, b := range r.buyers {
 		if excluded(g.shape, b) {
 			continue
 		}
-		changes, options := b.NearestOptions(g.shape, r.bounds(b)...)
-		out = append(out, candidate{b.ID, append(changes, r.tooFewValues(b, options)...)})
+		c := candidate{pool: b.ID, changes: b.AtLeast(g.shape)}
+		if c.changes.Effort() <= second {
+			c.changes = r.changesAt(b, g)
+		}
+		switch e := c.changes.Effort(); {
+		case e < least:
+			least, second = e, least
+		case e < second:
+			second = e
+		}
+		out = append(out, c)
 	}
 	slices.SortStableFunc(out, func(x, y candidate) int { return cmp.Compare(x.changes.Effort(), y.changes.Effort()) })
 	return out
+}
+
+// changesAt lists what would have to be different for one pod of the group to
+// have a machine of the pool.
+func (r *run) changesAt(b *buyer, g *group) fit.Changes {
+	changes, options := b.NearestOptions(g.shape, r.bounds(b)...)
+	return append(changes, r.tooFewValues(b, options)...)
 }
 
 // tooFewValues tells by how much minValues of the pool asks for too many, if

@@ -54,7 +54,8 @@ type advice struct {
 
 func nearestTo(r *run, g *group) []advice {
 	var out []advice
-	for _, c := range r.nearest(g) {
+	near := r.nearest(g)
+	for _, c := range near[:min(len(near), 2)] {
 		out = append(out, advice{pool: c.pool, changes: c.changes})
 	}
 	if len(r.buyers) == 0 {
