@@ -82,3 +82,36 @@ func TestDiffTellsWhatOnlyOnePlanDoes(t *testing.T) {
 		t.Errorf("a plan differs from itself:\n%s", got)
 	}
 }
+
+// The reasons of one shape fit into an event, whole ones as far as they do.
+func TestWhyIsOneKiBAtMost(t *testing.T) {
+	long := strings.Repeat("é", 300) // 600 bytes
+	reason := func(texts ...string) plan.Unplaced {
+		u := plan.Unplaced{Pods: pods("x")}
+		for _, text := range texts {
+			u.Reasons = append(u.Reasons, plan.Reason{Text: text})
+		}
+		return u
+	}
+	tests := map[string]struct {
+		of   plan.Unplaced
+		want string
+	}{
+		"one":                 {reason("a"), "a"},
+		"several":             {reason("a", "b"), "a; b"},
+		"what is too long":    {reason(strings.Repeat("x", 2000)), strings.Repeat("x", 1021) + "…"},
+		"cut between letters": {reason("a", long+long), "a; " + strings.Repeat("é", 509) + "…"},
+		"what comes after":    {reason(strings.Repeat("x", 1021), "b"), strings.Repeat("x", 1021)},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := tt.of.Why()
+			if got != tt.want || len(got) > 1024 {
+				t.Errorf("Why() = %q (%d bytes), want %q", got, len(got), tt.want)
+			}
+			if lines := "leave x\n  " + strings.ReplaceAll(got, "; ", "\n  ") + "\n"; !strings.HasSuffix(tt.of.String(), lines[strings.Index(lines, "\n"):]) {
+				t.Errorf("the plan says %q, not what events say", tt.of.String())
+			}
+		})
+	}
+}

@@ -1,0 +1,108 @@
+package fit_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// shop sells two sizes in two zones, the large one with a device and on arm.
+func shop() *cluster.Catalogue {
+	offers := func(zones ...string) (out []cluster.Offer) {
+		for _, z := range zones {
+			out = append(out, cluster.Offer{Zone: z, Option: cluster.OnDemand, Price: 1, Priced: true, Available: z != "sold-out",
+				Labels: constraint.NewLabels(map[string]string{cluster.LabelZone: z, cluster.LabelCapacityType: "on-demand"})})
+		}
+		return out
+	}
+	kind := func(name, arch string, cpu quantity.MilliCPU, zones ...string) cluster.Kind {
+		has := quantity.Resources{CPU: cpu, Memory: 8 * quantity.GiB, Pods: 10}
+		return cluster.Kind{Name: name, Allocatable: has, Capacity: has, Offers: offers(zones...),
+			Labels: constraint.NewLabels(map[string]string{cluster.LabelInstanceType: name, cluster.LabelArch: arch})}
+	}
+	large := kind("large", "arm64", 8000, "a", "b")
+	large.Allocatable = large.Allocatable.With("nvidia.com/gpu", 1)
+	large.Attachable = []cluster.Attachable{{Driver: "ebs", Count: 3}}
+	return &cluster.Catalogue{Revision: 1, Kinds: []cluster.Kind{large, kind("old", "s390x", 4000, "sold-out"), kind("small", "amd64", 2000, "a")}}
+}
+
+func TestNearestNamesTheLeastThatMustChange(t *testing.T) {
+	gpu := func(n int64) quantity.Resources {
+		return quantity.Resources{CPU: 1000, Pods: 1}.With("nvidia.com/gpu", n)
+	}
+	dedicated := constraint.Taint{Key: "dedicated", Value: "db", Effect: constraint.NoSchedule}
+	both := func(a, b constraint.Requirements) []constraint.Requirements {
+		return []constraint.Requirements{a.AndAll(b)}
+	}
+	tests := map[string]struct {
+		shape cluster.Shape
+		edit  func(*cluster.Pool)
+		want  string
+	}{
+		"nothing for a pod that fits":          {cluster.Shape{Requests: gpu(1)}, nil, ""},
+		"as many devices as the best type has": {cluster.Shape{Requests: gpu(3)}, nil, "no type has room for nvidia.com/gpu 3 (most: 1)"},
+		"a device that nobody has":             {cluster.Shape{Requests: quantity.Resources{}.With("example/fpga", 1)}, nil, "no type has example/fpga"},
+		"one of two wishes that exclude each other": {cluster.Shape{Requests: gpu(1), NodeTerms: []constraint.Requirements{in(cluster.LabelArch, "amd64")}}, nil,
+			"no type has kubernetes.io/arch=amd64 and nvidia.com/gpu 1 together: without kubernetes.io/arch=amd64, large would do"},
+		"the wishes that matter and no others": {cluster.Shape{Requests: quantity.Resources{CPU: 3000, Memory: 1, Pods: 1},
+			NodeTerms: both(in(cluster.LabelArch, "amd64"), in(cluster.LabelZone, "a", "b"))}, nil,
+			"no type has kubernetes.io/arch=amd64 and cpu 3 together: without kubernetes.io/arch=amd64, large would do"},
+		"the easier of two alternatives": {cluster.Shape{Requests: gpu(1), NodeTerms: []constraint.Requirements{
+			in(cluster.LabelArch, "amd64").AndAll(in(cluster.LabelZone, "c")), in(cluster.LabelZone, "c")}}, nil,
+			"no type in the pool has topology.kubernetes.io/zone=c (there are a, b, sold-out)"},
+		"a value that is nearly right":   {cluster.Shape{NodeTerms: []constraint.Requirements{in(cluster.LabelArch, "amd46")}}, nil, "no type in the pool has kubernetes.io/arch=amd46 (did you mean amd64?)"},
+		"what the pool itself rules out": {cluster.Shape{NodeTerms: []constraint.Requirements{in(cluster.LabelZone, "b")}}, func(p *cluster.Pool) { p.Requirements = in(cluster.LabelZone, "a") }, "no type in the pool has topology.kubernetes.io/zone=b (the pool allows a)"},
+		"every taint": {cluster.Shape{Requests: gpu(2)}, func(p *cluster.Pool) {
+			p.Taints = []constraint.Taint{dedicated, {Key: "gpu", Effect: constraint.NoExecute}}
+		}, "tolerate dedicated=db:NoSchedule, and tolerate gpu:NoExecute, and no type has room for nvidia.com/gpu 2 (most: 1)"},
+		"patience where all is sold out": {cluster.Shape{NodeTerms: []constraint.Requirements{in(cluster.LabelArch, "s390x")}}, nil,
+			"the only offer that would do is sold out now, old in sold-out, on-demand: it is tried again"},
+		"volumes that the type takes no more of": {cluster.Shape{Requests: gpu(1), Volumes: []cluster.Volume{{Driver: "ebs"}, {Driver: "ebs"}, {Driver: "ebs"}, {Driver: "ebs"}}}, nil,
+			"no type that would do attaches 4 volumes of ebs (most: 3)"},
+		"where a volume is": {cluster.Shape{VolumeTerms: []constraint.Requirements{in(cluster.LabelZone, "c")}}, nil,
+			"no type in the pool has topology.kubernetes.io/zone=c (there are a, b, sold-out); its volume needs topology.kubernetes.io/zone=c"},
+		"a label that the pool sets otherwise": {cluster.Shape{NodeTerms: []constraint.Requirements{in("team", "payments")}},
+			func(p *cluster.Pool) { p.Labels = p.Labels.With("team", "payment") }, "pool label team is payment, want in payments (did you mean payment?)"},
+		"a pool without a single type": {cluster.Shape{}, func(p *cluster.Pool) { p.Requirements = in(cluster.LabelZone, "z") }, "the pool's requirements leave no machine type"},
+		"a pool that is not ready":     {cluster.Shape{}, func(p *cluster.Pool) { p.NotReady = "its class has no subnet" }, "pool is not ready: its class has no subnet"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			p := &cluster.Pool{ID: cluster.PoolID{Kind: "NodePool", Name: "default"}, Catalogue: shop()}
+			if tt.edit != nil {
+				tt.edit(p)
+			}
+			if got := fit.ForPool(p, nil).Nearest(&tt.shape).String(); got != tt.want {
+				t.Errorf("Nearest(%+v) =\n%q, want\n%q", tt.shape, got, tt.want)
+			}
+		})
+	}
+}
+
+func TestNearestOnNodeNamesAllThatIsInTheWay(t *testing.T) {
+	n := node()
+	n.Taints = []constraint.Taint{{Key: "dedicated", Value: "db", Effect: constraint.NoSchedule}}
+	s := &cluster.Shape{NodeTerms: []constraint.Requirements{in("zone", "b").AndAll(in("team", "x")), in("zone", "b")}}
+	want := "tolerate dedicated=db:NoSchedule, and node label zone is a, want in b"
+	if got := fit.NearestOnNode(s, n).String(); got != want {
+		t.Errorf("NearestOnNode() = %q, want %q", got, want)
+	}
+	if got := fit.NearestOnNode(&cluster.Shape{}, node()); len(got) > 0 {
+		t.Errorf("NearestOnNode() = %q for a pod that fits, want nothing", got)
+	}
+}
+
+func TestNearValueGuessesOnlyWhatIsLikely(t *testing.T) {
+	known := []string{"default", "spot", "m5.large", "m6.large", "a", "web"}
+	for value, want := range map[string]string{
+		"defualt": "default", "spott": "spot", "m5.lrage": "m5.large", "b": "", "wob": "web", "wbe": "web", "default": "", "production": "",
+	} {
+		if got, _ := fit.NearValue(value, known); got != want {
+			t.Errorf("NearValue(%q) = %q, want %q of %s", value, got, want, strings.Join(known, ", "))
+		}
+	}
+}
