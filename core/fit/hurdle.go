@@ -319,6 +319,9 @@ func (p *Pool) labelHurdle(r constraint.Requirement, w wishes) *Hurdle {
 		out.effort = effort[NoType] * efforts // the volume stays where it is
 	}
 	out.Text = func(option int, also []*Hurdle) string {
+		if r.Set.Empty() && w.volume.Has(r.Key) {
+			return "it wants " + WantWord(constraint.Requirement{Key: r.Key, Set: w.pod.Get(r.Key)}) + ", and" + w.blame(r.Key)[1:]
+		}
 		if len(also) > 0 {
 			return together(append([]*Hurdle{out}, also...)) + ": without " + out.Word + ", " + p.name(option) + " would do" + w.blame(r.Key)
 		}

@@ -65,6 +65,8 @@ func TestNearestNamesTheLeastThatMustChange(t *testing.T) {
 			"no type that would do attaches 4 volumes of ebs (most: 3)"},
 		"where a volume is": {cluster.Shape{VolumeTerms: []constraint.Requirements{in(cluster.LabelZone, "c")}}, nil,
 			"no type in the pool has topology.kubernetes.io/zone=c (there are a, b, sold-out); its volume needs topology.kubernetes.io/zone=c"},
+		"a wish that the volume does not allow": {cluster.Shape{NodeTerms: []constraint.Requirements{in(cluster.LabelZone, "a")}, VolumeTerms: []constraint.Requirements{in(cluster.LabelZone, "b")}}, nil,
+			"it wants topology.kubernetes.io/zone=a, and its volume needs topology.kubernetes.io/zone=b"},
 		"a label that the pool sets otherwise": {cluster.Shape{NodeTerms: []constraint.Requirements{in("team", "payments")}},
 			func(p *cluster.Pool) { p.Labels = p.Labels.With("team", "payment") }, "pool label team is payment, want in payments (did you mean payment?)"},
 		"a pool without a single type": {cluster.Shape{}, func(p *cluster.Pool) { p.Requirements = in(cluster.LabelZone, "z") }, "the pool's requirements leave no machine type"},
@@ -97,9 +99,9 @@ func TestNearestOnNodeNamesAllThatIsInTheWay(t *testing.T) {
 }
 
 func TestNearValueGuessesOnlyWhatIsLikely(t *testing.T) {
-	known := []string{"default", "spot", "m5.large", "m6.large", "a", "web"}
+	known := []string{"default", "spot", "m5.large", "m6.large", "a", "web", "amd64"}
 	for value, want := range map[string]string{
-		"defualt": "default", "spott": "spot", "m5.lrage": "m5.large", "b": "", "wob": "web", "wbe": "web", "default": "", "production": "",
+		"defualt": "default", "spott": "spot", "m5.lrage": "m5.large", "b": "", "wob": "web", "wbe": "web", "default": "", "production": "", "arm64": "",
 	} {
 		if got, _ := fit.NearValue(value, known); got != want {
 			t.Errorf("NearValue(%q) = %q, want %q of %s", value, got, want, strings.Join(known, ", "))

@@ -83,11 +83,11 @@ func join(words []string) string {
 }
 
 // NearValue finds a value that the user probably meant: one that differs in
-// two letters at most, and in less than half of them.
+// two letters at most, and in a third of them at most.
 func NearValue(value string, known []string) (string, bool) {
 	best, least := "", 3
 	for _, k := range known {
-		if d := distance(k, value); d > 0 && d < least && 2*d < len(value) {
+		if d := distance(k, value); d > 0 && d < least && 3*d <= len(value) {
 			best, least = k, d
 		}
 	}

@@ -33,18 +33,20 @@ func (r *run) crowded(g *group, spots []topology.Spot) (string, bool) {
 		words[i] = r.obstacle(&found[i])
 	}
 	text := strings.Join(words, ", and ")
-	for _, d := range openTo(found) {
+	for _, d := range openTo(found, g.shape) {
 		text += "; " + r.whyNotIn(g, found[0].Key, d)
 	}
 	return text, true
 }
 
 // openTo lists a few domains of the first obstacle's key that all obstacles on
-// this key would allow.
-func openTo(found []topology.Obstacle) []string {
+// this key would allow, and the pods themselves.
+func openTo(found []topology.Obstacle, s *cluster.Shape) []string {
 	var out []string
+	terms := fit.Alternatives(s)
 	for _, d := range found[0].Open {
-		if !slices.ContainsFunc(found, func(o topology.Obstacle) bool { return o.Key == found[0].Key && !slices.Contains(o.Open, d) }) {
+		wanted := len(terms) == 0 || slices.ContainsFunc(terms, func(t constraint.Requirements) bool { return t.Get(found[0].Key).Allows(d) })
+		if wanted && !slices.ContainsFunc(found, func(o topology.Obstacle) bool { return o.Key == found[0].Key && !slices.Contains(o.Open, d) }) {
 			out = append(out, d)
 		}
 	}
@@ -86,27 +88,14 @@ func (r *run) wherePods(o *topology.Obstacle) []string {
 			continue
 		}
 		domain := ""
-		if x.seat != nil {
-			if d := r.board.Spot(x.seat.place)[k]; d >= 0 {
-				domain = r.board.Value(k, d)
-			}
-		} else if at, known := r.launchAt(x.name); known {
-			domain, _ = at.labels.Get(o.Key)
+		if d := r.board.Spot(x.place(r))[k]; d >= 0 {
+			domain = r.board.Value(k, d)
 		}
 		if domain != "" {
 			out = append(out, x.Namespace+"/"+x.Name+" in "+strings.TrimPrefix(domain, "/"))
 		}
 	}
 	return out
-}
-
-func (r *run) launchAt(name string) (launched, bool) {
-	for i := range r.out.Launches {
-		if r.out.Launches[i].Name == name {
-			return r.launched[i], true
-		}
-	}
-	return launched{}, false
 }
 
 // whyNotIn tells why pods of the group cannot be in a domain that rules about
@@ -139,6 +128,8 @@ func (r *run) whyNotIn(g *group, key, domain string) string {
 		where = ""
 	}
 	switch {
+	case name == "" && key == cluster.LabelHostname:
+		return domain + " is on its way, and no more fits there"
 	case name == "":
 		return domain + ": no node is there, and no pool buys there"
 	case len(best) == 0:

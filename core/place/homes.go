@@ -181,7 +181,7 @@ func (r *run) sitesFor(g *group, lv *level, last bool) []*site {
 	}
 	for _, seat := range r.seats {
 		if n, _ := r.within(seat.free, g, &seat.guests); n > 0 && lv.admitted(seat, len(r.seats)) {
-			s := find(r.board.Spot(seat.place))
+			s := find(r.spotOf(seat))
 			s.seats = append(s.seats, seat)
 		}
 	}
@@ -196,6 +196,14 @@ func (r *run) sitesFor(g *group, lv *level, last bool) []*site {
 		}
 	}
 	return out
+}
+
+// spotOf returns where the seat is; nowhere while no rule looks at other pods.
+func (r *run) spotOf(s *seat) topology.Spot {
+	if !r.counted {
+		return nil
+	}
+	return r.board.Spot(s.place)
 }
 
 // ahead returns the spot with its host left open.

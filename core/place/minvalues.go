@@ -71,6 +71,9 @@ func (b *buyer) minValuesShort(options bitset.Set, kinds []int) *fit.Reason {
 		}
 		if have := len(b.values(q, options, kinds)); have < q.MinValues {
 			text := fmt.Sprintf("minValues of %s is %d, and only %d values have room", q.Key, q.MinValues, have)
+			if have == 1 {
+				text = fmt.Sprintf("minValues of %s is %d, and only one value has room", q.Key, q.MinValues)
+			}
 			return &fit.Reason{Rule: fit.MinValues, Key: q.Key, Text: text}
 		}
 	}
