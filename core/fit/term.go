@@ -15,6 +15,9 @@ type Term struct {
 	Custom       constraint.Requirements // what is left of the pool's requirements on keys that kinds do not decide
 }
 
+// noOption is a quick no; Nearest tells what would have to change.
+var noOption = Reason{NoType, "", "no type in the pool has all that is asked for"}
+
 type answer struct {
 	terms []Term
 	why   Reason
@@ -83,7 +86,7 @@ func (p *Pool) term(want constraint.Requirements) (Term, Reason) {
 		}
 	}
 	if out.Options.Next(0) < 0 {
-		return Term{}, p.noOption(want)
+		return Term{}, noOption
 	}
 	return out, Reason{}
 }

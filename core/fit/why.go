@@ -13,6 +13,10 @@ import (
 // OnNew tells whether one pod of the shape may run alone on a new machine of
 // the pool, limits aside, and if not, what would have to change.
 func (p *Pool) OnNew(s *cluster.Shape) Reason {
+	terms, _ := p.Terms(s)
+	if slices.ContainsFunc(terms, func(t Term) bool { return p.hasRoom(t, s) }) {
+		return Reason{}
+	}
 	changes := p.Nearest(s)
 	if len(changes) == 0 {
 		return Reason{}
@@ -20,13 +24,15 @@ func (p *Pool) OnNew(s *cluster.Shape) Reason {
 	return Reason{changes[0].Rule, changes[0].Key, changes.String()}
 }
 
-// noOption is why no option has labels that meet all wishes at once.
-func (p *Pool) noOption(want constraint.Requirements) Reason {
-	c, _ := p.nearestFor(wishes{all: want, pod: want}, nil)
-	if len(c) == 0 {
-		return Reason{NoType, "", "no type has all that is asked for"}
+// hasRoom reports whether an option of the term that can be had now has the
+// amounts that the shape asks for.
+func (p *Pool) hasRoom(t Term, s *cluster.Shape) bool {
+	for i := t.Options.Next(0); i >= 0; i = t.Options.Next(i + 1) {
+		if o := p.Options[i]; p.Offer(o).Available && s.Requests.FitsIn(p.Kinds[o.Kind].Free) {
+			return true
+		}
 	}
-	return Reason{NoType, c[0].Key, c.String()}
+	return false
 }
 
 func lacks(name string, need, most int64) string {
