@@ -149,7 +149,11 @@ func (t *Teller) Launched(list []apply.Launched) {
 			continue
 		}
 		t.Metrics.ClaimsCreated.WithLabelValues("provisioned", l.Launch.Pool.Name, relaxed(l.Launch)).Inc()
-		t.Log.Info("ordered a machine", "claim", l.Claim.Name, "pool", l.Launch.Pool.String(), "pods", len(l.Launch.Pods), "planned", inWords(l.Launch.Choice))
+		said := []any{"claim", l.Claim.Name, "pool", l.Launch.Pool.String(), "pods", len(l.Launch.Pods), "planned", inWords(l.Launch.Choice)}
+		if len(l.Launch.Notes) > 0 {
+			said = append(said, "notes", strings.Join(l.Launch.Notes, "; "))
+		}
+		t.Log.Info("ordered a machine", said...)
 		if t.Pods != nil {
 			t.Pods.Ordered(l.Claim.Name, l.Launch.Pods)
 		}

@@ -55,11 +55,11 @@ func TestAPodHearsOnceOfEachPlace(t *testing.T) {
 	say("planned", &cluster.Snapshot{}, placed(plan.OnLaunch, "new-1"), "")
 	claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "default-x"}}
 	choice := plan.Choice{Kind: "m5.large", Zone: "a", Option: cluster.Spot}
-	told.Launched([]apply.Launched{{Launch: plan.Launch{Pods: []cluster.Pod{web}, Choice: choice}, Claim: claim}})
+	told.Launched([]apply.Launched{{Launch: plan.Launch{Pods: []cluster.Pod{web}, Choice: choice, Notes: []string{"images must run on arm64"}}, Claim: claim}})
 	if got, want := events.since(), "Nominated: Pod should schedule on: nodeclaim/default-x"; got != want {
 		t.Errorf("ordered: told %q, want %q", got, want)
 	}
-	if want := `planned="spot m5.large in a at an unknown price"`; !strings.Contains(lines.String(), want) {
+	if want := `planned="spot m5.large in a at an unknown price" notes="images must run on arm64"`; !strings.Contains(lines.String(), want) {
 		t.Errorf("the log says\n%s\nwant %s", lines, want)
 	}
 	say("on order", &cluster.Snapshot{}, placed(plan.OnMachine, "default-x"), "")
