@@ -1,0 +1,224 @@
+package stories_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/lab/await"
+)
+
+// manifest is a file of testdata/rules that somebody applied: workloads and
+// the pools that are theirs alone.
+type manifest struct {
+	*story
+	objects []*unstructured.Unstructured
+	pools   []string
+	pods    int // that must run in the end
+	bought  *purchases
+}
+
+// of is the same story told by another test.
+func (s *story) of(t *testing.T) *story {
+	told := *s
+	told.T = t
+	return &told
+}
+
+// filled is a manifest of testdata with the cluster's name in it.
+func (s *story) filled(name string) string {
+	s.Helper()
+	content, err := os.ReadFile(filepath.Join("testdata", name+".yaml"))
+	if err != nil {
+		s.Fatal(err)
+	}
+	return strings.ReplaceAll(string(content), "${CLUSTER_NAME}", environment(s.T, s.dir)["CLUSTER_NAME"])
+}
+
+// manifest applies a file in a namespace of its own.
+func (s *story) manifest(name string, bought *purchases) *manifest {
+	s.Helper()
+	own := s.of(s.T)
+	own.namespace = namespaceFor("rules/" + name)
+	own.createNamespace()
+	m := &manifest{story: own, bought: bought, objects: own.decode(own.filled(filepath.Join("rules", name)))}
+	for _, o := range m.objects {
+		m.applyObject(o)
+		switch o.GetKind() {
+		case "NodePool":
+			m.pools = append(m.pools, o.GetName())
+		case "Deployment", "StatefulSet":
+			n, _, _ := unstructured.NestedInt64(o.Object, "spec", "replicas")
+			m.pods += int(n)
+		}
+	}
+	return m
+}
+
+// unfold sees a manifest to its end.
+func (m *manifest) unfold(want expectation) {
+	m.Helper()
+	if want.before != nil {
+		want.before(m)
+	}
+	m.check(m.awaitPods("all pods to run", running(m.pods)), want.machines, 0)
+	if want.then != nil {
+		more := want.then(m, m.awaitPods("all pods to run", running(m.pods)))
+		m.check(m.awaitPods("all pods to run", running(m.pods)), want.machines, more)
+	}
+	m.remove()
+}
+
+// namespaces are the manifest's own and those that it makes.
+func (m *manifest) namespaces() []string {
+	all := []string{m.namespace}
+	for _, o := range m.objects {
+		if o.GetKind() == "Namespace" {
+			all = append(all, o.GetName())
+		}
+	}
+	return all
+}
+
+// allWithin bounds how long it takes until the pods of all manifests run: the
+// cloud makes few launch templates a second, and every pool needs one.
+const allWithin = 150 * time.Second
+
+// awaitPods waits until the pods of all the manifest's namespaces are as
+// wanted, and returns them.
+func (m *manifest) awaitPods(what string, holds func([]*unstructured.Unstructured) bool) (pods []*unstructured.Unstructured) {
+	m.Helper()
+	ctx, cancel := context.WithTimeout(m.Context(), allWithin)
+	defer cancel()
+	own := m.namespaces()
+	err := await.Until(ctx, m.resourceIn("v1/Pod", metav1.NamespaceAll), metav1.ListOptions{}, func(seen []*unstructured.Unstructured) (bool, error) {
+		pods = slices.DeleteFunc(slices.Clone(seen), func(p *unstructured.Unstructured) bool { return !slices.Contains(own, p.GetNamespace()) })
+		return holds(pods), nil
+	})
+	if err != nil {
+		m.Fatalf("waited for %s: %v\n%s\nlogs are in %s", what, err, describe(pods), filepath.Join(m.dir, "logs"))
+	}
+	return pods
+}
+
+// check judges where the pods are, and that the machines are those that they
+// use and no others, but for those that the story made go.
+func (m *manifest) check(pods []*unstructured.Unstructured, machines, gone int) {
+	m.Helper()
+	w := m.look()
+	for _, namespace := range m.namespaces() {
+		for _, fault := range w.judge(namespace) {
+			m.Error(fault)
+		}
+	}
+	used := nodesOf(pods)
+	for name, n := range w.nodes {
+		if slices.Contains(m.pools, n.Labels["karpenter.sh/nodepool"]) && used[name] == 0 && n.DeletionTimestamp == nil {
+			m.Errorf("node %s (%s in %s) has none of the pods", name, n.Labels["node.kubernetes.io/instance-type"], n.Labels[zoneLabel])
+		}
+	}
+	if machines > 0 && len(used) != machines {
+		m.Errorf("pods run on %d machines, want %d: %v", len(used), machines, used)
+	}
+	if n := m.bought.of(m.pools); n != len(used)+gone {
+		m.Errorf("%d claims were made for the %d machines that pods use and %d that went", n, len(used), gone)
+	}
+	m.awaitSold(len(used) + gone)
+}
+
+// awaitSold waits until EC2, which knows what it sold only after a moment,
+// shows so many machines sold to the manifest's pools in all.
+func (m *manifest) awaitSold(want int) {
+	m.Helper()
+	var sold []types.Instance
+	for deadline := time.Now().Add(limit / 4); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
+		if sold = m.sold(); len(sold) >= want {
+			break
+		}
+	}
+	if len(sold) != want {
+		m.Errorf("EC2 sold %s, want %d machines", describeInstances(sold), want)
+	}
+}
+
+// sold returns every instance of the manifest's pools that EC2 remembers.
+func (m *manifest) sold() (all []types.Instance) {
+	m.Helper()
+	c, _ := awsOf(m.T, m.dir)
+	filters := []types.Filter{{Name: aws.String("tag:karpenter.sh/nodepool"), Values: m.pools}}
+	pages := ec2.NewDescribeInstancesPaginator(ec2.NewFromConfig(c), &ec2.DescribeInstancesInput{Filters: filters})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(m.Context())
+		if err != nil {
+			m.Fatal(err)
+		}
+		for _, r := range page.Reservations {
+			all = append(all, r.Instances...)
+		}
+	}
+	return all
+}
+
+// remove deletes what the manifest made: workloads first, pools when the pods
+// have gone.
+func (m *manifest) remove() {
+	m.Helper()
+	late := []string{"NodePool", "EC2NodeClass", "Namespace", "PersistentVolumeClaim"}
+	for _, o := range m.objects {
+		if !slices.Contains(late, o.GetKind()) {
+			m.deleteObject(o)
+		}
+	}
+	m.awaitPods("the pods to go", running(0))
+	mustKubectl(m.T, m.dir, "-n", m.namespace, "delete", "pvc", "--all", "--wait=false")
+	for _, o := range m.objects {
+		if slices.Contains(late, o.GetKind()) && o.GetKind() != "PersistentVolumeClaim" {
+			m.deleteObject(o)
+		}
+	}
+}
+
+func (m *manifest) deleteObject(o *unstructured.Unstructured) {
+	m.Helper()
+	if err := m.client.Delete(m.Context(), o, client.PropagationPolicy(metav1.DeletePropagationBackground)); client.IgnoreNotFound(err) != nil {
+		m.Errorf("delete %s %s: %v", o.GetKind(), o.GetName(), err)
+	}
+}
+
+// nothingLeft waits until nodes, claims and volumes have gone; nothing was
+// bought meanwhile, and EC2 has no machine that is not ending.
+func (m *manifest) nothingLeft() {
+	m.Helper()
+	ofPools := func(seen []*unstructured.Unstructured) bool {
+		return !slices.ContainsFunc(seen, func(o *unstructured.Unstructured) bool {
+			return slices.Contains(m.pools, o.GetLabels()["karpenter.sh/nodepool"])
+		})
+	}
+	before := m.bought.of(m.pools)
+	m.await("the claims to go", claims, ofPools)
+	m.await("the nodes to go", "v1/Node", ofPools)
+	m.await("the volumes to go", "v1/PersistentVolume", func(seen []*unstructured.Unstructured) bool {
+		return !slices.ContainsFunc(seen, func(o *unstructured.Unstructured) bool {
+			return text(o, "spec", "claimRef", "namespace") == m.namespace
+		})
+	})
+	if after := m.bought.of(m.pools); after != before {
+		m.Errorf("%s: %d machines were bought for pods that were going", m.namespace, after-before)
+	}
+	for _, i := range m.sold() {
+		if i.State.Name != types.InstanceStateNameTerminated && i.State.Name != types.InstanceStateNameShuttingDown {
+			m.Errorf("%s: machine %s is left, %s", m.namespace, *i.InstanceId, i.State.Name)
+		}
+	}
+}
