@@ -72,6 +72,7 @@ type Neighbours struct {
 	Namespaces    []string // sorted; resolved from lists and namespace selectors; none at all: nobody is chosen
 	AllNamespaces bool
 	Weight        int32 // 1 to 100: a preference; 0: required
+	Volume        bool  // the pods share a volume that does not exist yet: judged apart from what else is wanted near
 }
 
 // Port is a port of the host that the pod takes. An empty address is all of

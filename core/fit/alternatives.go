@@ -1,6 +1,8 @@
 package fit
 
 import (
+	"slices"
+
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 )
@@ -76,4 +78,27 @@ func (m *Ordered) agreed(key string) (string, bool) {
 		ok = present && v == value
 	}
 	return value, ok
+}
+
+// Open reports whether the machine may get a label with this key when it is
+// there.
+func (m *Ordered) Open(key string) bool {
+	return m.Requirements.Has(key) || m.pool != nil && m.pool.Defines(key) && m.may.Next(0) >= 0
+}
+
+// Values lists what a label with this key may turn out to be, sorted, as far
+// as that can be listed.
+func (m *Ordered) Values(key string) []string {
+	if m.pool == nil || !m.pool.Defines(key) {
+		values, _ := m.Requirements.Get(key).Finite()
+		return values
+	}
+	var out []string
+	for i := m.may.Next(0); i >= 0; i = m.may.Next(i + 1) {
+		if value, ok := m.pool.Label(m.pool.Options[i], key); ok && !slices.Contains(out, value) {
+			out = append(out, value)
+		}
+	}
+	slices.Sort(out)
+	return out
 }

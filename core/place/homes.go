@@ -41,8 +41,9 @@ func (r *run) findHome(g *group) {
 		last := i == len(g.kin.levels)-1
 		if g.kin.plain(lv) {
 			r.fillSeats(g, lv)
-			if g.left() > 0 && !r.spent(0) && (last && r.round == 1 || r.buyable(g, lv)) {
-				r.askFor(g, lv, r.marketsOf(lv)[0], g.left())
+			m := r.marketsOf(lv)[0]
+			if g.left() > 0 && !r.spent(0) && !r.failed[request{g, lv, m}] && (last && r.round == 1 || r.buyable(g, lv)) {
+				r.askFor(g, lv, m, g.left())
 			}
 			continue
 		}
@@ -71,6 +72,7 @@ type site struct {
 	cursor int
 	moved  bool // something was placed since the cursor was at the start
 	market *market
+	strays int     // groups that must be near pods of this one and cannot be there
 	cost   float64 // of the machine bought first there
 	tier   int
 	shut   bool // nothing more can be had
@@ -81,6 +83,7 @@ type site struct {
 // that is to be bought.
 func (r *run) balance(g *group, lv *level, last bool) {
 	sites := r.sitesFor(g, lv, last)
+	r.countStrays(g, lv, sites)
 	oneByOne := len(sites) > 1 && lv.rules.Spreads()
 	for g.left() > 0 && !r.spent(int64(len(sites))) && !r.used(g.kin) {
 		s, room := r.emptiest(lv, sites)
@@ -133,8 +136,37 @@ func (r *run) emptiest(lv *level, sites []*site) (*site, int64) {
 	return best, room
 }
 
+// countStrays notes for each site how many groups that must be near pods of
+// this one, and wait too, could not be bought for there.
+func (r *run) countStrays(g *group, lv *level, sites []*site) {
+	if len(sites) < 2 {
+		return
+	}
+	for _, f := range r.waiting {
+		if !f.kin.follows || f == g || f.left() == 0 {
+			continue
+		}
+		keys := r.board.FollowsTo(f.kin.required().rules, lv.rules)
+		for _, s := range sites {
+			if slices.ContainsFunc(keys, func(k int) bool { return !r.sellsIn(f, k, s.spot[k]) }) {
+				s.strays++
+			}
+		}
+	}
+}
+
+// sellsIn reports whether a machine for pods of the group can be had in the
+// domain.
+func (r *run) sellsIn(g *group, key int, domain int32) bool {
+	return domain < 0 || slices.ContainsFunc(r.marketsOf(g.kin.required()), func(m *market) bool {
+		_, _, ok := m.first(g, false)
+		return ok && m.spot[key] == domain
+	})
+}
+
 func (s *site) before(other *site) bool {
 	return cmp.Or(
+		cmp.Compare(s.strays, other.strays),
 		cmp.Compare(rank(len(s.seats) > 0), rank(len(other.seats) > 0)),
 		cmp.Compare(other.tier, s.tier),
 		cmp.Compare(s.cost, other.cost)) < 0
@@ -190,7 +222,7 @@ func (r *run) sitesFor(g *group, lv *level, last bool) []*site {
 		if first {
 			r.board.Open(lv.rules, m.spot)
 		}
-		if cost, tier, ok := m.first(g, last && first); ok {
+		if cost, tier, ok := m.first(g, last && first); ok && !r.failed[request{g, lv, m}] {
 			s := find(m.spot)
 			s.market, s.cost, s.tier = m, cost, tier
 		}
@@ -226,6 +258,11 @@ func (r *run) mayStandAlone(g *group, lv *level) bool {
 	if r.scout.room(g.kin, lv) > 0 {
 		return true
 	}
+	for _, rules := range r.daemons {
+		if r.board.Wants(lv.rules, rules) {
+			return true
+		}
+	}
 	return slices.ContainsFunc(r.groups, func(o *group) bool {
 		return o.of != g && o.level != nil && r.board.Wants(lv.rules, o.level.rules)
 	})
@@ -237,7 +274,7 @@ func (r *run) askFor(g *group, lv *level, m *market, n int64) {
 	key := request{g, lv, m}
 	row := r.rows[key]
 	if row == nil {
-		row = &group{shape: g.shape, kin: g.kin, need: g.need, of: g, level: lv, wants: m.wants}
+		row = &group{shape: g.shape, kin: g.kin, need: g.need, of: g, level: lv, wants: m.wants, from: key}
 		r.rows[key] = row
 		r.groups = append(r.groups, row)
 	}

@@ -29,6 +29,7 @@ type group struct {
 	at     int // position in the order of placing, or of buying
 
 	of    *group         // of one that is bought for: the group it is part of
+	from  request        // of one that is bought for: what was asked for
 	level *level         // on which it is bought for; nil of one that homes are sought for
 	wants *cluster.Shape // stands in for the shape: what machines must be, amounts aside
 	back  []waiter       // pods that lost their place
@@ -151,15 +152,27 @@ func (r *run) setUpBoard(s *cluster.Snapshot) {
 		}
 		labels := seat.ordered.Known().With(cluster.LabelHostname, hostOf(seat.name))
 		seat.place = r.board.AddPlace(labels, seat.ordered.Taints, false)
+		for _, key := range r.board.Keys() {
+			if _, known := labels.Get(key); !known && seat.ordered.Open(key) {
+				r.board.Undecide(seat.place, key)
+			}
+		}
 	}
 	r.board.Start()
 	r.counted = !r.board.Empty()
 	if !r.counted {
 		return
 	}
+	r.spreadKeys = r.board.SpreadKeys()
+	for _, seat := range r.seats {
+		if seat.ordered != nil {
+			r.openFor(seat)
+		}
+	}
 	for shape, rules := range daemons {
 		if rules.Counts() {
 			r.daemons[shape] = rules
+			r.board.Brought(rules)
 		}
 	}
 	for i := range s.Nodes {
@@ -172,6 +185,18 @@ func (r *run) setUpBoard(s *cluster.Snapshot) {
 	}
 	r.expectDaemons(s, nodes)
 	r.base = r.board.Clone()
+}
+
+// openFor makes every domain eligible in which an ordered machine may turn up.
+func (r *run) openFor(seat *seat) {
+	for _, k := range r.spreadKeys {
+		if r.board.Spot(seat.place)[k] != topology.Unknown {
+			continue
+		}
+		for _, value := range seat.ordered.Values(r.board.Keys()[k]) {
+			r.board.OpenIf(seat.place, k, r.board.Domain(k, value))
+		}
+	}
 }
 
 // expectDaemons counts daemon pods that are still to come.

@@ -203,7 +203,7 @@ func rulesText(s *cluster.Shape) string {
 	}
 	for i := range s.Neighbours {
 		x := &s.Neighbours[i]
-		fmt.Fprintf(&b, "|neighbours %v %s %d %q%v ", x.Apart, x.Key, x.Weight, x.Namespaces, x.AllNamespaces)
+		fmt.Fprintf(&b, "|neighbours %v%v %s %d %q%v ", x.Apart, x.Volume, x.Key, x.Weight, x.Namespaces, x.AllNamespaces)
 		selectorText(&b, x.Selector)
 	}
 	for _, p := range s.Ports {

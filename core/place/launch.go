@@ -42,6 +42,13 @@ type listing struct {
 	plan.Launch       // without name and pods
 	kinds       []int // that are left open, cheapest first
 	option      int   // bought first
+	open        []openDomain
+}
+
+// openDomain is where a machine may turn up, by a key of the board.
+type openDomain struct {
+	key    int
+	domain int32
 }
 
 // list settles what a machine with the load may be.
@@ -78,7 +85,7 @@ func (r *run) launch(b *buyer, l *load, as *listing) {
 		r.board.PutSomewhere(g.level.rules, p.n)
 	}
 	slices.SortFunc(out.Pods, byName)
-	at := launched{buyer: b, kind: b.Options[as.option].Kind, free: b.leastFree(as.kinds)}
+	at := launched{buyer: b, open: as.open, kind: b.Options[as.option].Kind, free: b.leastFree(as.kinds)}
 	take(at.free, l.sum, 1)
 	if r.counted {
 		at.labels = labelsOf(b, as.option, out.Labels, out.Name)

@@ -94,6 +94,7 @@ type run struct {
 	waiting     []*group // one for each shape, in the order of placing
 	groups      []*group // those that machines are bought for, in that order
 	rows        map[request]*group
+	failed      map[request]bool // what could not be bought in an earlier round
 	kins        map[string]*kin
 	markets     map[string]*[]*market // see marketsOf
 	round       int                   // counted from 1
@@ -104,6 +105,7 @@ type run struct {
 	board       *topology.Board
 	base        *topology.Board                    // before any pod was placed
 	counted     bool                               // some rule looks at other pods
+	spreadKeys  []int                              // of the board: those that pods are spread over
 	scout       guests                             // of a machine that is not there yet, for asking
 	daemons     map[*cluster.Shape]*topology.Rules // daemon pods that count for somebody
 	held        map[string]bool                    // volume claims for one pod that are in use
@@ -123,7 +125,7 @@ type run struct {
 func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 	r := &run{
 		snapshot: s, options: o, dims: dimsOf(pods), waiting: groupByShape(pods), board: topology.NewBoard(),
-		kins: map[string]*kin{}, markets: map[string]*[]*market{}, held: map[string]bool{}, daemons: map[*cluster.Shape]*topology.Rules{}, tried: map[[3]int64]bool{},
+		failed: map[request]bool{}, kins: map[string]*kin{}, markets: map[string]*[]*market{}, held: map[string]bool{}, daemons: map[*cluster.Shape]*topology.Rules{}, tried: map[[3]int64]bool{},
 	}
 	r.scratch.sum = make([]int64, r.dims.len())
 	pools := fit.ForPools(s.Pools, s.Daemons)

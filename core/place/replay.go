@@ -27,6 +27,7 @@ type launched struct {
 	kind   int     // that is bought first
 	free   []int64 // left for pods, whichever kind it becomes
 	place  int     // on the board
+	open   []openDomain
 }
 
 // turns numbers pods in the order in which they get their places.
@@ -73,6 +74,9 @@ func (r *run) replay() {
 	for i := range r.launched {
 		l := &r.launched[i]
 		l.place = board.AddPlace(l.labels, l.buyer.Taints, false)
+		for _, o := range l.open {
+			board.OpenIf(l.place, o.key, o.domain)
+		}
 		r.putDaemons(l.buyer.Kinds[l.kind].Pods, l.place, board)
 	}
 	slices.SortFunc(r.seated, func(a, b seated) int { return cmp.Compare(a.turn, b.turn) })
@@ -132,6 +136,7 @@ func (r *run) takeBack() {
 	for _, row := range r.groups {
 		if row.left() > 0 {
 			row.of.back = append(row.of.back, row.pods[row.placed:]...)
+			r.failed[row.from] = true
 			r.release(row.kin)
 		}
 	}

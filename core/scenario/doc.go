@@ -26,6 +26,7 @@
 //	  spread topology.kubernetes.io/zone skew=1 min-domains=3 soft ignore-node-terms honour-taints
 //	    select app In web                   pods it counts; every line must hold, no line is every pod
 //	  near topology.kubernetes.io/zone      pod affinity, for pods of the own namespace
+//	  near zone volume                      for pods that share a volume which does not exist yet
 //	    select app In db
 //	  apart kubernetes.io/hostname namespaces=a,b weight=50
 //	    select nothing                      no pod; namespaces=* are all, a weight makes it a wish

@@ -105,6 +105,8 @@ func (p *parser) neighbours(w []string, apart bool) error {
 			x.Weight, err = readInt32(field, value)
 		case "namespaces":
 			x.Namespaces, x.AllNamespaces, err = readNamespaces(value)
+		case "volume":
+			x.Volume = true
 		default:
 			err = fmt.Errorf("no field %q", field)
 		}

@@ -51,7 +51,7 @@ func (p *printer) neighbours(n *cluster.Neighbours, own string) {
 	if n.Apart {
 		noun = "apart"
 	}
-	p.line(1, noun, quote(n.Key), namespaces(n, own), number("weight", int64(n.Weight)))
+	p.line(1, noun, quote(n.Key), namespaces(n, own), number("weight", int64(n.Weight)), flag("volume", n.Volume))
 	p.selector(n.Selector)
 }
 

@@ -63,7 +63,7 @@ func fillRules(s *cluster.Shape, zones constraint.Requirements) {
 		constraint.Requirement{Key: "nothing", Set: constraint.Anything(), MinValues: 1},
 		constraint.Requirement{Key: "app", Set: constraint.Values("web", "db"), MinValues: 1})}
 	s.Spread = []cluster.Spread{{Key: "zone", Selector: chosen, MaxSkew: 2, MinDomains: 3, Soft: true, IgnoreNodeTerms: true, HonourTaints: true}}
-	s.Neighbours = []cluster.Neighbours{{Apart: true, Key: "a key", Selector: chosen, Namespaces: []string{"*", "a,b", "c"},
+	s.Neighbours = []cluster.Neighbours{{Apart: true, Volume: true, Key: "a key", Selector: chosen, Namespaces: []string{"*", "a,b", "c"},
 		AllNamespaces: true, Weight: 50}}
 	s.Ports = []cluster.Port{{Protocol: "TCP", Number: 80, Address: "::1"}, {Protocol: "U D P", Number: 53, Address: "10.0.0.1"}}
 	s.Volumes = []cluster.Volume{{Driver: "ebs.csi.aws.com", Claim: "default/data", Exclusive: true}}

@@ -34,10 +34,12 @@ func (b *Board) Obstacles(r *Rules, spots []Spot) []Obstacle {
 			out = append(out, b.spreadObstacle(s))
 		}
 	}
-	for _, n := range r.near {
-		if refuses(func(at Spot) bool { return !b.isNear(r, n, at) }) {
-			if o := b.nearObstacle(r, n); !slices.ContainsFunc(out, func(x Obstacle) bool { return x.Text == o.Text }) {
-				out = append(out, o)
+	for i := range r.near {
+		for _, n := range r.near[i].tallies {
+			if refuses(func(at Spot) bool { return !b.isNear(&r.near[i], n, at) }) {
+				if o := b.nearObstacle(r, n); !slices.ContainsFunc(out, func(x Obstacle) bool { return x.Text == o.Text }) {
+					out = append(out, o)
+				}
 			}
 		}
 	}
@@ -60,12 +62,12 @@ func (b *Board) has(tally int, at Spot) bool {
 }
 
 // isNear reports whether the pods of one rule are at the spot, or may follow.
-func (b *Board) isNear(r *Rules, near int, at Spot) bool {
+func (b *Board) isNear(rule *nearRule, near int, at Spot) bool {
 	t := &b.tallies[near]
 	if at[t.key] == None {
 		return false
 	}
-	return t.count(at[t.key]) > 0 || r.selfish && b.nearEnough(r, at)
+	return t.count(at[t.key]) > 0 || rule.selfish && b.nearBy(rule, at)
 }
 
 // said reports whether what keeps off is nothing but the other side of what

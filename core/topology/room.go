@@ -22,7 +22,7 @@ func (b *Board) Room(r *Rules, at Spot) int64 {
 		if d == None || d == Fresh {
 			continue
 		}
-		if b.tallies[a.tally].count(d) > 0 {
+		if b.tallies[a.tally].most(d) > 0 {
 			return 0
 		}
 		if a.self {
@@ -30,7 +30,7 @@ func (b *Board) Room(r *Rules, at Spot) int64 {
 		}
 	}
 	for _, t := range r.keptOff {
-		if b.tallies[t].count(at[b.tallies[t].key]) > 0 {
+		if d := at[b.tallies[t].key]; d != None && d != Fresh && b.tallies[t].most(d) > 0 {
 			return 0
 		}
 	}
@@ -46,13 +46,13 @@ func (b *Board) roomInSpread(s *spreadRule, at Spot) int64 {
 	t := &b.tallies[s.tally]
 	d := at[t.key]
 	switch d {
-	case None:
+	case None, Unknown:
 		return 0
 	case Fresh:
 		return Unlimited
 	}
 	least := t.minimum(s.minDomains)
-	has := int64(t.count(d))
+	has := t.most(d)
 	if s.self {
 		return max(0, least+s.maxSkew-has)
 	}
@@ -63,25 +63,45 @@ func (b *Board) roomInSpread(s *spreadRule, at Spot) int64 {
 }
 
 // nearEnough reports whether all pods are there that the rules want near. The
-// first pods of a kind that wants its own kind near may be anywhere.
+// first pods of a kind that wants its own kind near may be anywhere. To a new
+// machine its daemon pods come by themselves.
 func (b *Board) nearEnough(r *Rules, at Spot) bool {
-	if len(r.near) == 0 {
-		return true
+	for i := range r.near {
+		if !b.nearBy(&r.near[i], at) {
+			return false
+		}
 	}
+	return true
+}
+
+func (b *Board) nearBy(n *nearRule, at Spot) bool {
 	there, anywhere := true, false
-	for _, n := range r.near {
-		t := &b.tallies[n]
+	for _, i := range n.tallies {
+		t := &b.tallies[i]
 		d := at[t.key]
 		switch d {
-		case None:
+		case None, Unknown:
 			return false
 		case Fresh:
 			continue
 		}
-		there = there && t.count(d) > 0
+		there = there && (t.count(d) > 0 || t.brought && b.isNew(at))
 		anywhere = anywhere || t.total > 0
 	}
-	return there || !anywhere && r.selfish
+	return there || !anywhere && n.selfish
+}
+
+func (b *Board) isNew(at Spot) bool {
+	host := b.hostKey()
+	return host >= len(at) || at[host] == Fresh
+}
+
+// Brought notes that new machines bring pods with these rules by themselves.
+// To be called after Start.
+func (b *Board) Brought(r *Rules) {
+	for _, t := range r.counted {
+		b.tallies[t].brought = true
+	}
 }
 
 // Put counts n pods in at a place. Ending pods count for affinity alone.
@@ -89,16 +109,12 @@ func (b *Board) Put(r *Rules, place int, n int64, ending bool) {
 	at := b.places[place].spot
 	for _, i := range r.counted {
 		t := &b.tallies[i]
-		d := at[t.key]
-		if d < 0 || t.filter >= 0 && (ending || !b.filters[t.filter].at[place]) {
-			continue
+		if t.filter < 0 || !ending && (at[t.key] == Unknown || b.filters[t.filter].at[place]) {
+			t.put(at[t.key], n)
 		}
-		t.add(d, n)
 	}
 	for _, i := range r.owns {
-		if d := at[b.tallies[i].key]; d >= 0 {
-			b.tallies[i].add(d, n)
-		}
+		b.tallies[i].put(at[b.tallies[i].key], n)
 	}
 }
 
@@ -107,9 +123,7 @@ func (b *Board) Put(r *Rules, place int, n int64, ending bool) {
 func (b *Board) PutAhead(r *Rules, at Spot, n int64) {
 	for _, list := range [][]int{r.counted, r.owns} {
 		for _, i := range list {
-			if d := at[b.tallies[i].key]; d >= 0 {
-				b.tallies[i].add(d, n)
-			}
+			b.tallies[i].put(at[b.tallies[i].key], n)
 		}
 	}
 }
@@ -219,28 +233,35 @@ func (h *Host) Off(r *Rules) bool {
 }
 
 func (h *Host) nearEnough(r *Rules, host int) bool {
+	for i := range r.near {
+		if !h.nearBy(&r.near[i], host) {
+			return false
+		}
+	}
+	return true
+}
+
+func (h *Host) nearBy(rule *nearRule, host int) bool {
 	there, anywhere := true, false
-	for _, n := range r.near {
+	for _, n := range rule.tallies {
 		if h.board.tallies[n].key != host {
 			continue
 		}
 		there = there && h.counts[n] > 0
 		anywhere = anywhere || h.counts[n] > 0 || h.board.tallies[n].total > 0
 	}
-	return there || !anywhere && r.selfish
+	return there || !anywhere && rule.selfish
 }
-
-// Alone reports whether the pods must have pods beside them on their host that
-// are not there yet: see Wants.
-func (h *Host) Alone(r *Rules) bool { return !h.nearEnough(r, h.board.hostKey()) }
 
 // Wants reports whether pods with the rules of the other would do for all that
 // these rules want on their host.
 func (b *Board) Wants(r, other *Rules) bool {
 	host := b.hostKey()
-	for _, n := range r.near {
-		if b.tallies[n].key == host && !allMatch(b.tallies[n].who, other.class) {
-			return false
+	for _, rule := range r.near {
+		for _, n := range rule.tallies {
+			if b.tallies[n].key == host && !allMatch(b.tallies[n].who, other.class) {
+				return false
+			}
 		}
 	}
 	return true
@@ -249,9 +270,11 @@ func (b *Board) Wants(r, other *Rules) bool {
 // NearOnHost reports whether some pods must be on the same host.
 func (b *Board) NearOnHost(r *Rules) bool {
 	host := b.hostKey()
-	for _, n := range r.near {
-		if b.tallies[n].key == host {
-			return true
+	for _, rule := range r.near {
+		for _, n := range rule.tallies {
+			if b.tallies[n].key == host {
+				return true
+			}
 		}
 	}
 	return false

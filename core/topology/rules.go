@@ -20,8 +20,7 @@ type Wish struct {
 type Rules struct {
 	class   *class
 	spreads []spreadRule
-	near    []int // tallies of pods that must be there
-	selfish bool  // its own pods are such pods
+	near    []nearRule
 	apart   []apartRule
 	keptOff []int // tallies of pods that do not want such a pod near
 	counted []int // tallies that count its pods
@@ -29,7 +28,6 @@ type Rules struct {
 
 	fixed   []int // keys beside the host name on which it matters where it is
 	host    bool  // some rule is about the host
-	loner   bool  // no two of its pods share a host
 	perHost []int // of counted and owns: those about the host
 }
 
@@ -38,6 +36,12 @@ type spreadRule struct {
 	maxSkew    int64
 	minDomains int32
 	self       bool // its own pods are counted
+}
+
+// nearRule is pods that must be there: those that all terms of the pod choose.
+type nearRule struct {
+	tallies []int // one for each key
+	selfish bool  // its own pods are such pods
 }
 
 type apartRule struct {
@@ -81,23 +85,35 @@ func (b *Board) spread(s *cluster.Shape, spread *cluster.Spread, keys []int) spr
 }
 
 func (b *Board) neighbours(r *Rules, w Wish) {
-	var near []chosen
 	for i := range w.Neighbours {
-		n := &w.Neighbours[i]
-		who := ofNeighbours(n)
-		if !n.Apart {
-			near = append(near, who)
-			continue
-		}
-		at := b.tally("", b.key(n.Key), []chosen{who}, -1)
-		r.apart = append(r.apart, apartRule{at, who.matches(r.class)})
-	}
-	for i := range w.Neighbours {
-		if n := &w.Neighbours[i]; !n.Apart {
-			r.near = append(r.near, b.tally("", b.key(n.Key), near, -1))
+		if n := &w.Neighbours[i]; n.Apart {
+			who := ofNeighbours(n)
+			at := b.tally("", b.key(n.Key), []chosen{who}, -1)
+			r.apart = append(r.apart, apartRule{at, who.matches(r.class)})
 		}
 	}
-	r.selfish = len(near) > 0 && allMatch(near, r.class)
+	b.near(r, w, false)
+	b.near(r, w, true)
+}
+
+// near adds what must be near by the pod's own terms or by its volumes. A pod
+// counts for the own terms only if all of them choose it.
+func (b *Board) near(r *Rules, w Wish, volume bool) {
+	var who []chosen
+	for i := range w.Neighbours {
+		if n := &w.Neighbours[i]; !n.Apart && n.Volume == volume {
+			who = append(who, ofNeighbours(n))
+		}
+	}
+	rule := nearRule{selfish: len(who) > 0 && allMatch(who, r.class)}
+	for i := range w.Neighbours {
+		if n := &w.Neighbours[i]; !n.Apart && n.Volume == volume {
+			rule.tallies = append(rule.tallies, b.tally("", b.key(n.Key), who, -1))
+		}
+	}
+	if len(who) > 0 {
+		r.near = append(r.near, rule)
+	}
 }
 
 func (b *Board) owner(n *cluster.Neighbours) int {
@@ -155,12 +171,13 @@ func (b *Board) fix(r *Rules) {
 	for _, s := range r.spreads {
 		note(s.tally, true)
 	}
-	for _, at := range r.near {
-		note(at, true)
+	for _, n := range r.near {
+		for _, at := range n.tallies {
+			note(at, true)
+		}
 	}
 	for _, a := range r.apart {
 		note(a.tally, true)
-		r.loner = r.loner || a.self && hostKnown && b.tallies[a.tally].key == host
 	}
 	for _, at := range r.keptOff {
 		note(at, true)
@@ -196,7 +213,23 @@ func (r *Rules) AboutHosts() bool { return r.host }
 
 // Follows reports whether the pods must be where certain other pods are, which
 // may have to be placed first.
-func (r *Rules) Follows() bool { return len(r.near) > 0 && !r.selfish }
+func (r *Rules) Follows() bool {
+	return slices.ContainsFunc(r.near, func(n nearRule) bool { return !n.selfish })
+}
+
+// FollowsTo lists the keys over which the pods must be near pods with the
+// other rules.
+func (b *Board) FollowsTo(r, other *Rules) []int {
+	var out []int
+	for _, n := range r.near {
+		for _, at := range n.tallies {
+			if slices.Contains(other.counted, at) {
+				out = append(out, b.tallies[at].key)
+			}
+		}
+	}
+	return out
+}
 
 // Spreads reports whether pods are to be spread among their own kind.
 func (r *Rules) Spreads() bool {

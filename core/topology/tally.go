@@ -4,11 +4,13 @@ import "math"
 
 // tally counts the chosen pods of each domain of one key.
 type tally struct {
-	key    int
-	who    []chosen // all of them must choose the pod
-	owners bool     // counts pods that keep the chosen ones away, not the chosen ones
-	counts []int32  // by domain
-	total  int64
+	key     int
+	who     []chosen // all of them must choose the pod
+	owners  bool     // counts pods that keep the chosen ones away, not the chosen ones
+	counts  []int32  // by domain
+	total   int64
+	adrift  int64 // of the total: in a domain that is not decided yet
+	brought bool  // new machines bring such pods by themselves
 
 	filter   int    // of a spread: which nodes are looked at; else -1
 	eligible []bool // by domain: some node there is looked at
@@ -25,10 +27,30 @@ func (t *tally) count(domain int32) int32 {
 	return t.counts[domain]
 }
 
+// most is how many there may be in the domain, wherever those turn up whose
+// domain is not decided yet.
+func (t *tally) most(domain int32) int64 {
+	if domain == Unknown {
+		return t.total
+	}
+	return int64(t.count(domain)) + t.adrift
+}
+
 func (t *tally) grow(domain int32) {
 	for int(domain) >= len(t.counts) {
 		t.counts = append(t.counts, 0)
 		t.eligible = append(t.eligible, false)
+	}
+}
+
+// put counts n more pods where they are.
+func (t *tally) put(domain int32, n int64) {
+	switch {
+	case domain >= 0:
+		t.add(domain, n)
+	case domain == Unknown:
+		t.total += n
+		t.adrift += n
 	}
 }
 

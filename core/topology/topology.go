@@ -18,8 +18,9 @@ import (
 
 // Domains as they stand in a Spot beside the numbers from 0 on.
 const (
-	None  int32 = -1 // the place has no such label
-	Fresh int32 = -2 // a host that does not exist yet
+	None    int32 = -1 // the place has no such label
+	Fresh   int32 = -2 // a host that does not exist yet
+	Unknown int32 = -3 // it will be decided when the machine is there
 )
 
 // Spot is where a pod might be: its domain for each key of the board.
@@ -110,6 +111,14 @@ func (b *Board) AddPlace(labels constraint.Labels, taints []constraint.Taint, go
 	return at
 }
 
+// Undecide notes that a place will have a label of which the value is not
+// decided yet. Rules then reckon with every value. To be called before Start.
+func (b *Board) Undecide(place int, key string) {
+	if k, known := b.keyAt[key]; known {
+		b.places[place].spot[k] = Unknown
+	}
+}
+
 // Spot returns where the place is.
 func (b *Board) Spot(place int) Spot { return b.places[place].spot }
 
@@ -138,6 +147,40 @@ func (b *Board) open(at int) {
 			b.tallies[t].open(p.spot[b.tallies[t].key])
 		}
 	}
+}
+
+// OpenIf makes the domain of a key eligible for the spreads that would look at
+// the place if it were there, because that is not decided yet.
+func (b *Board) OpenIf(at, key int, domain int32) {
+	p := b.places[at]
+	if p.goes {
+		return
+	}
+	p.labels = p.labels.With(b.keys[key], b.names[key][domain])
+	p.spot = slices.Clone(p.spot)
+	p.spot[key] = domain
+	for _, f := range b.filters {
+		if !f.admits(b, &p) {
+			continue
+		}
+		for _, t := range f.tallies {
+			if b.tallies[t].key == key {
+				b.tallies[t].open(domain)
+			}
+		}
+	}
+}
+
+// SpreadKeys lists the positions of the keys that pods are spread over.
+func (b *Board) SpreadKeys() []int {
+	var out []int
+	for i := range b.tallies {
+		if t := &b.tallies[i]; t.filter >= 0 && !slices.Contains(out, t.key) {
+			out = append(out, t.key)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // Open makes domains eligible for the spreads of the rules although no node is

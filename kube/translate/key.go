@@ -103,6 +103,7 @@ func (k *key) neighbours(list []cluster.Neighbours) {
 		k.mark("in", len(n.Namespaces))
 		k.text(n.Namespaces...)
 		k.flag(n.AllNamespaces)
+		k.flag(n.Volume)
 		k.number(int64(n.Weight))
 	}
 }

@@ -115,7 +115,7 @@ func together(shape *cluster.Shape, claim types.NamespacedName, domain string) {
 	key := "claim!" + claim.Name
 	shape.Labels = shape.Labels.With(key, "shared")
 	chosen := also(cluster.Selector{}, key, constraint.Values("shared"))
-	shape.Neighbours = append(slices.Clone(shape.Neighbours), cluster.Neighbours{Key: domain, Selector: chosen, Namespaces: []string{claim.Namespace}})
+	shape.Neighbours = append(slices.Clone(shape.Neighbours), cluster.Neighbours{Key: domain, Selector: chosen, Namespaces: []string{claim.Namespace}, Volume: true})
 }
 
 // both combines alternatives of two volumes, without those that exclude each

@@ -101,7 +101,7 @@ func (st *stage) wouldTake(ctx context.Context, pod *corev1.Pod, name string, o 
 			return false
 		}
 	}
-	return st.judge(ctx, pod, name)[0].accepted && !st.onPurpose(ctx, pod, name)
+	return !st.overfull(name) && st.judge(ctx, pod, name)[0].accepted && !st.onPurpose(ctx, pod, name)
 }
 
 // withinLimits counts what each launch may at most turn out to be.

@@ -17,7 +17,71 @@ import (
 
 // onPurpose reports whether plans avoid a node that accepts the pod.
 func (st *stage) onPurpose(ctx context.Context, pod *corev1.Pod, node string) bool {
-	return st.zoneUnknown(pod, node) || st.spreadsFurther(ctx, pod, node)
+	return st.zoneUnknown(pod, node) || st.undecided(pod) || st.spreadsFurther(ctx, pod, node)
+}
+
+// undecided: a machine that is ordered may still turn up in several domains of
+// a key that rules about other pods name. Plans reckon with each of them; the
+// scheduler sees the one that it turned up in, some seconds later.
+func (st *stage) undecided(pod *corev1.Pod) bool {
+	for _, key := range st.keysOfRules(pod) {
+		for _, options := range st.options {
+			if len(options) > 1 && slices.ContainsFunc(options, func(o option) bool { return valueOf(o, key) != valueOf(options[0], key) }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func valueOf(o option, key string) string {
+	value, _ := o.labels.Get(key)
+	return value
+}
+
+// keysOfRules lists the topology keys that the pod's rules name, and those of
+// the anti-affinity of other pods.
+func (st *stage) keysOfRules(pod *corev1.Pod) []string {
+	var keys []string
+	for _, c := range pod.Spec.TopologySpreadConstraints {
+		keys = append(keys, c.TopologyKey)
+	}
+	if a := pod.Spec.Affinity; a != nil && a.PodAffinity != nil {
+		for _, t := range a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
+			keys = append(keys, t.TopologyKey)
+		}
+	}
+	for _, p := range st.world.Pods {
+		if a := p.Spec.Affinity; a != nil && a.PodAntiAffinity != nil {
+			for _, t := range a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
+				keys = append(keys, t.TopologyKey)
+			}
+		}
+	}
+	return keys
+}
+
+// overfull: the daemon pods of a machine alone do not fit on it. The scheduler
+// looks at nothing that a pod does not ask for, so a pod that asks for nothing
+// could go there; such machines are not bought.
+func (st *stage) overfull(name string) bool {
+	n := st.nodes.byName[name]
+	asked, has := n.GetRequested(), n.GetAllocatable()
+	return asked.GetMilliCPU() > has.GetMilliCPU() || asked.GetMemory() > has.GetMemory() || len(n.GetPods()) > has.GetAllowedPodNumber()
+}
+
+// gone: nodes that are being deleted are no domains of spreads, since plans
+// are for the time when they are gone. The scheduler counts them until then. It
+// takes them away and reports whether there were any.
+func (st *stage) gone() bool {
+	any := false
+	for i := range st.snapshot.Nodes {
+		if n := &st.snapshot.Nodes[i]; n.Deleting && st.nodes.byName[n.Name] != nil {
+			st.leave(n.Name)
+			any = true
+		}
+	}
+	return any
 }
 
 // zoneUnknown: the pod has a volume whose zones are in its labels, and the

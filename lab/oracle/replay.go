@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/fit"
@@ -128,7 +129,7 @@ func (st *stage) addMachines(d delivery) error {
 	for i := range st.snapshot.Machines {
 		m := &st.snapshot.Machines[i]
 		pool, found := st.snapshot.Pool(m.Pool)
-		if !found {
+		if !found && !m.Launched {
 			continue
 		}
 		options := optionsOfMachine(st.world.Catalogue, pool, m)
@@ -171,9 +172,35 @@ func (st *stage) addLaunches(d delivery) error {
 
 func (st *stage) deliver(options []option, chosen int, d delivery) option {
 	if d == byChance {
-		return pick(st.dice, options...)
+		return pick(st.dice, st.alike(options, chosen)...)
 	}
 	return options[chosen]
+}
+
+// alike lists the options that are like the chosen one for every wish for nodes
+// that a spread goes by. Which of the nodes that a launch leaves open count for
+// such a spread is known when the machine is there; until then plans take the
+// choice for granted.
+func (st *stage) alike(options []option, chosen int) []option {
+	var keys []string
+	for _, pod := range st.world.Pods {
+		if len(pod.Spec.TopologySpreadConstraints) == 0 {
+			continue
+		}
+		for key := range pod.Spec.NodeSelector {
+			keys = append(keys, key)
+		}
+		if a := pod.Spec.Affinity; a != nil && a.NodeAffinity != nil && a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
+			for _, t := range a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
+				for _, r := range t.MatchExpressions {
+					keys = append(keys, r.Key)
+				}
+			}
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(options), func(o option) bool {
+		return slices.ContainsFunc(keys, func(key string) bool { return valueOf(o, key) != valueOf(options[chosen], key) })
+	})
 }
 
 // arrive shows the node that a machine becomes, started and without pods.
@@ -247,6 +274,9 @@ func (st *stage) place(ctx context.Context) error {
 			continue
 		}
 		v := st.judge(ctx, pod, x.Target)[0]
+		if v.plugin == names.PodTopologySpread && st.gone() {
+			v = st.judge(ctx, pod, x.Target)[0]
+		}
 		if !v.accepted {
 			st.report(Disagreement{Kind: Refused, Pod: nameOf(pod), Node: x.Target, Plugin: v.plugin, Reason: v.reason})
 		}
