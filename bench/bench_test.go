@@ -4,11 +4,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/daemok/daemok/bench"
+	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/decide"
+	"github.com/daemok/daemok/core/fit"
 )
 
 func TestPlanNeverCostsLessThanTheBound(t *testing.T) {
@@ -59,34 +62,73 @@ func TestDaemonPodsMakeThePlanDearer(t *testing.T) {
 }
 
 func TestFilesAreRead(t *testing.T) {
-	dir := t.TempDir()
-	write := func(name, text string) string {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	catalog := write("catalog.json", `[{"name":"m","arch":"amd64","cpuMilli":2100,"memMi":4106,"pods":10,
+	catalog := write(t, "catalog.json", `[{"name":"m","arch":"amd64","cpuMilli":2100,"memMi":4106,"pods":10,
 		"offerings":[{"zone":"a","capacityType":"on-demand","price":0.5},{"zone":"a","capacityType":"spot","price":0.2}]}]`)
-	workload := write("pods.json", `[{"cpuMilli":1000,"memMi":1024},{"cpuMilli":1000,"memMi":1024},{"cpuMilli":1000,"memMi":1024}]`)
+	workload := write(t, "pods.json", `[{"cpuMilli":1000,"memMi":1024},{"cpuMilli":1000,"memMi":1024},{"cpuMilli":1000,"memMi":1024}]`)
 	r, err := bench.Place(bench.Options{Catalog: catalog, Workload: workload, Capacity: "any"})
 	if err != nil || r.Nodes != 2 || r.CostPerHour != 0.4 || r.LowerBoundPerHour < 0.299999 || r.LowerBoundPerHour > 0.3 {
 		t.Errorf("got %+v, %v; want two spot machines at 0.4 over a bound of 0.3", r, err)
 	}
 }
 
-func TestRulesOfAFileAreFollowed(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "pods.json")
-	text := `[{"cpuMilli":100,"memMi":64,"app":"a","hostAntiAff":true},{"cpuMilli":100,"memMi":64,"app":"a","hostAntiAff":true},
-		{"cpuMilli":100,"memMi":64,"app":"b","zoneSpread":true},{"cpuMilli":100,"memMi":64,"app":"b","zoneSpread":true},{"cpuMilli":100,"memMi":64,"app":"b","zoneSpread":true}]`
+// write makes a file and returns its path.
+func write(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return path
+}
+
+func TestRulesOfAFileAreFollowed(t *testing.T) {
+	path := write(t, "pods.json", `[{"cpuMilli":100,"memMi":64,"app":"a","hostAntiAff":true},{"cpuMilli":100,"memMi":64,"app":"a","hostAntiAff":true},
+		{"cpuMilli":100,"memMi":64,"app":"b","zoneSpread":true},{"cpuMilli":100,"memMi":64,"app":"b","zoneSpread":true},{"cpuMilli":100,"memMi":64,"app":"b","zoneSpread":true}]`)
 	r, err := bench.Place(bench.Options{Workload: path})
 	if err != nil || r.Nodes != 3 || r.Unplaced != 0 {
 		t.Errorf("got %+v, %v; want three machines, one a zone, with two of them for those that are apart", r, err)
 	}
+}
+
+func TestSeedsAreSummedUpByMedianAndWorst(t *testing.T) {
+	o := bench.Options{Mix: "diverse", Pods: 100, Runs: 1, Seed: 5}
+	got, err := bench.PlaceSeeds(o, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var costs, gaps []float64
+	for range 3 {
+		r, err := bench.Place(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		costs, gaps, o.Seed = append(costs, r.CostPerHour), append(gaps, *r.Gap), o.Seed+1
+	}
+	slices.Sort(costs)
+	slices.Sort(gaps)
+	if got.Seeds != 3 || got.CostPerHour != costs[1] || *got.Gap != gaps[1] || *got.GapWorst != gaps[2] || got.SecondsWorst < got.Seconds || got.UnplacedWorst != 0 {
+		t.Errorf("got %+v; want costs %v, gaps %v", got, costs, gaps)
+	}
+}
+
+func TestPoolsNameAsManyTypesAsAsked(t *testing.T) {
+	for types, want := range map[int]int{0: 400, 6: 6, 500: 400} {
+		s, _, err := bench.Snapshot(bench.Options{Mix: "plain", Pods: 1, Types: types})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := kindsOf(s); got != want {
+			t.Errorf("with Types %d a pool may buy %d types, want %d", types, got, want)
+		}
+	}
+}
+
+func kindsOf(s *cluster.Snapshot) int {
+	kinds := map[int]bool{}
+	for _, o := range fit.ForPool(&s.Pools[0], nil).Options {
+		kinds[o.Kind] = true
+	}
+	return len(kinds)
 }
 
 func TestEveryMixIsPlacedWhole(t *testing.T) {

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -83,4 +84,18 @@ func kind(name, arch string, capacity quantity.Resources) cluster.Kind {
 func offer(zone string, option cluster.Option, price float64) cluster.Offer {
 	return cluster.Offer{Zone: zone, Option: option, Price: quantity.USDPerHour(price), Priced: true, Available: true,
 		Labels: constraint.NewLabels(map[string]string{cluster.LabelZone: zone, cluster.LabelCapacityType: string(option)})}
+}
+
+// typeNames returns n types of the catalogue, evenly from the smallest to the
+// largest, or all where there are no more.
+func typeNames(c *cluster.Catalogue, n int) []string {
+	kinds := slices.Clone(c.Kinds)
+	slices.SortStableFunc(kinds, func(a, b cluster.Kind) int {
+		return cmp.Or(cmp.Compare(a.Capacity.CPU, b.Capacity.CPU), cmp.Compare(a.Capacity.Memory, b.Capacity.Memory))
+	})
+	var out []string
+	for _, k := range thinned(kinds, max(2, n)) {
+		out = append(out, k.Name)
+	}
+	return out
 }

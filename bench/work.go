@@ -39,10 +39,13 @@ func Snapshot(o Options) (*cluster.Snapshot, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
+	rules := constraint.NewRequirements(constraint.Requirement{Key: cluster.LabelCapacityType, Set: options})
+	if o.Types > 0 {
+		rules = rules.And(constraint.Requirement{Key: cluster.LabelInstanceType, Set: constraint.Values(typeNames(catalogue, o.Types)...)})
+	}
 	for i := range max(1, o.Pools) {
-		w.Pools = append(w.Pools, cluster.Pool{
-			ID: cluster.PoolID{Kind: "NodePool", Name: poolName(i)}, Catalogue: catalogue, Labels: labelled(poolLabel, poolName(i)),
-			Requirements: constraint.NewRequirements(constraint.Requirement{Key: cluster.LabelCapacityType, Set: options})})
+		w.Pools = append(w.Pools, cluster.Pool{ID: cluster.PoolID{Kind: "NodePool", Name: poolName(i)}, Catalogue: catalogue,
+			Labels: labelled(poolLabel, poolName(i)), Requirements: rules})
 	}
 	if err := addDaemons(w.Snapshot, o.Daemons); err != nil {
 		return nil, "", err

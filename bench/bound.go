@@ -1,0 +1,269 @@
+package bench
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/daemok/daemok/core/bound"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// LowerBound returns the dollars an hour below which no new machines can hold
+// the waiting pods: fractions of machines cover their cpu, memory and pod
+// slots, and no other rule counts. Machines count with what they have for
+// pods, their own overhead and daemon pods taken off. What nodes that exist
+// have left takes its part for nothing.
+//
+// Proof: in any plan, pods on nodes that exist take at most what is free
+// there, so new machines hold at least the rest; counting each machine of the
+// plan once is then a solution of this covering problem, at the plan's price.
+func LowerBound(s *cluster.Snapshot) float64 { return newCover(s).cost() }
+
+// Constrained returns a bound that also knows which pods refuse each other's
+// host, how many must be in each zone and which nodes that exist pods may use;
+// ok is false where the work has no such rule. It is never below LowerBound.
+//
+// Each rule adds to what every plan fulfils, so the problem's solution stays a
+// lower bound; see slots, zones and usable for why they do.
+func Constrained(s *cluster.Snapshot) (dollars float64, ok bool) {
+	c := newCover(s)
+	plain := c.cost()
+	c.slots(s)
+	c.zones(s)
+	if len(s.Nodes) > 0 {
+		ok = true
+		c.setAmounts(usable(s, c.free))
+	}
+	if len(c.rows) == resources && !ok {
+		return 0, false
+	}
+	return max(plain, c.cost()), true
+}
+
+// resources is how many rows there are for amounts: cpu, memory, pod slots.
+const resources = 3
+
+// cover is the problem of what to buy, row by row. The first rows are the
+// amounts of all pods.
+type cover struct {
+	rows    []row
+	columns []column
+	nodes   []cluster.Node
+	free    []quantity.Resources // of nodes
+}
+
+// row asks that what the machines bought have of it is at least the demand.
+type row struct {
+	demand float64
+	has    func(column) float64
+}
+
+// column is a way to buy a machine.
+type column struct {
+	free  quantity.Resources
+	zone  string
+	price float64
+}
+
+func newCover(s *cluster.Snapshot) *cover {
+	c := &cover{nodes: s.Nodes}
+	var sum, there quantity.Resources
+	for _, p := range s.Waiting {
+		sum = sum.Add(p.Shape.Requests)
+	}
+	for i := range s.Nodes {
+		c.free = append(c.free, fit.Free(&s.Nodes[i], s.Daemons).ClampNegative())
+		there = there.Add(c.free[i])
+	}
+	for i := range s.Machines {
+		there = there.Add(s.Machines[i].Allocatable.ClampNegative())
+	}
+	c.amounts(sum.Sub(there), func(column) bool { return true })
+	c.sell(s)
+	return c
+}
+
+// sell lists every different thing that can be bought, at its least price.
+func (c *cover) sell(s *cluster.Snapshot) {
+	type thing struct {
+		amounts [resources]int64
+		others  string // amounts of further resources
+		zone    string
+	}
+	known := map[thing]int{}
+	for _, pool := range fit.ForPools(s.Pools, s.Daemons) {
+		for _, o := range pool.Options {
+			offer := pool.Offer(o)
+			if !offer.Priced || !offer.Available {
+				continue
+			}
+			free := pool.Kinds[o.Kind].Free.ClampNegative()
+			key := thing{amountsOf(free), fmt.Sprint(free.Extended), offer.Zone}
+			at, found := known[key]
+			if !found {
+				at = len(c.columns)
+				known[key] = at
+				c.columns = append(c.columns, column{free, offer.Zone, float64(offer.Price)})
+			}
+			c.columns[at].price = min(c.columns[at].price, float64(offer.Price))
+		}
+	}
+}
+
+func amountsOf(r quantity.Resources) [resources]int64 {
+	return [resources]int64{int64(r.CPU), int64(r.Memory), r.Pods}
+}
+
+// amounts adds a row for each resource, to be covered by some of the columns.
+func (c *cover) amounts(demand quantity.Resources, by func(column) bool) {
+	for i, n := range amountsOf(demand) {
+		c.rows = append(c.rows, row{float64(max(0, n)), func(x column) float64 {
+			if !by(x) {
+				return 0
+			}
+			return float64(amountsOf(x.free)[i])
+		}})
+	}
+}
+
+// setAmounts raises what all columns together must have.
+func (c *cover) setAmounts(demand quantity.Resources) {
+	for i, n := range amountsOf(demand) {
+		c.rows[i].demand = max(c.rows[i].demand, float64(n))
+	}
+}
+
+func (c *cover) cost() float64 {
+	demand, columns := make([]float64, len(c.rows)), make([]bound.Column, len(c.columns))
+	for i, r := range c.rows {
+		demand[i] = r.demand
+	}
+	for j, x := range c.columns {
+		columns[j] = bound.Column{Price: x.price, Has: make([]float64, len(c.rows))}
+		for i, r := range c.rows {
+			columns[j].Has[i] = r.has(x)
+		}
+	}
+	return bound.Cover(demand, columns).Cost / 1e6
+}
+
+// Most rows that are added for pods that refuse each other's host.
+const (
+	crowdsMax = 4 // the largest groups
+	slotsMax  = 8 // sizes of each
+)
+
+// slots adds rows for pods of which no two may share a host.
+//
+// Proof: where n waiting pods refuse each other, no machine takes more than
+// one of them, and of the nodes that exist only those that hold none of the
+// pods refused take one at all. So at least n less those nodes are new
+// machines, and each of these has room for the pod it takes. The same holds
+// for any part of the n pods, such as those too large for some type: they
+// need as many machines that are larger.
+func (c *cover) slots(s *cluster.Snapshot) {
+	groups := crowds(s)
+	for _, g := range groups[:min(crowdsMax, len(groups))] {
+		spare := len(s.Machines)
+		for i := range c.nodes {
+			if !slices.ContainsFunc(c.nodes[i].Pods, func(p cluster.Pod) bool { return chooses(g.term, p.Shape) }) {
+				spare++
+			}
+		}
+		for _, part := range g.parts(c.columns) {
+			if n := part.count - spare; n > 0 {
+				c.rows = append(c.rows, row{float64(n), part.slot})
+			}
+		}
+	}
+}
+
+// crowd is waiting pods of which each two refuse each other's host.
+type crowd struct {
+	term  *cluster.Neighbours
+	sizes []size
+	count int
+}
+
+// size is pods with equal requests.
+type size struct {
+	requests quantity.Resources
+	count    int
+}
+
+// crowds lists the groups of pods that own one term and are chosen by it, the
+// largest first.
+func crowds(s *cluster.Snapshot) []*crowd {
+	known, at := map[string]*crowd{}, map[string]int{}
+	var out []*crowd
+	for i := range s.Waiting {
+		shape := s.Waiting[i].Shape
+		for j := range shape.Neighbours {
+			n := &shape.Neighbours[j]
+			if !n.Apart || n.Weight > 0 || n.Key != cluster.LabelHostname || !chooses(n, shape) {
+				continue
+			}
+			text := neighbourText(n)
+			g := known[text]
+			if g == nil {
+				g = &crowd{term: n}
+				known[text], out = g, append(out, g)
+			}
+			key := text + fmt.Sprint(amountsOf(shape.Requests), shape.Requests.Extended)
+			if _, found := at[key]; !found {
+				at[key] = len(g.sizes)
+				g.sizes = append(g.sizes, size{requests: shape.Requests})
+			}
+			g.sizes[at[key]].count++
+			g.count++
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *crowd) int { return cmp.Compare(b.count, a.count) })
+	return out
+}
+
+// parts returns the whole group and some parts of it that are too large for
+// one of the columns, the largest parts first and no two of one count.
+func (g *crowd) parts(columns []column) []*crowd {
+	byCount := map[int]*crowd{g.count: g}
+	for _, x := range columns {
+		part := &crowd{term: g.term}
+		for _, z := range g.sizes {
+			if !z.requests.FitsIn(x.free) {
+				part.sizes, part.count = append(part.sizes, z), part.count+z.count
+			}
+		}
+		if part.count > 0 && byCount[part.count] == nil {
+			byCount[part.count] = part
+		}
+	}
+	var out []*crowd
+	for _, part := range byCount {
+		out = append(out, part)
+	}
+	slices.SortFunc(out, func(a, b *crowd) int { return cmp.Compare(b.count, a.count) })
+	return thinned(out, slotsMax)
+}
+
+// thinned keeps at most n of the list, evenly.
+func thinned[T any](list []T, n int) []T {
+	if len(list) <= n {
+		return list
+	}
+	out := make([]T, n)
+	for i := range out {
+		out[i] = list[i*(len(list)-1)/(n-1)]
+	}
+	return out
+}
+
+// slot is 1 for a machine that can take one of the pods.
+func (g *crowd) slot(x column) float64 {
+	if slices.ContainsFunc(g.sizes, func(z size) bool { return z.requests.FitsIn(x.free) }) {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,91 @@
+package bench
+
+import (
+	"bufio"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/decide"
+	"github.com/daemok/daemok/core/plan"
+)
+
+// effort is what solving took, run by run.
+type effort struct {
+	seconds      []float64
+	cpuSeconds   []float64
+	allocatedMiB []float64
+	peakRSSMiB   float64 // of all runs
+}
+
+// solve decides about the snapshot a number of times; 0 means 5. Whatever was
+// needed to make the snapshot is given back to the system before.
+func solve(s *cluster.Snapshot, runs int) (made plan.Plan, took effort) {
+	if runs == 0 {
+		runs = 5
+	}
+	debug.FreeOSMemory()
+	forgetPeak()
+	for range runs {
+		made = plan.Plan{}
+		runtime.GC()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		cpu, start := cpuSeconds(), time.Now()
+		made = decide.Decide(s, decide.Policy{}, decide.Usual)
+		took.seconds = append(took.seconds, time.Since(start).Seconds())
+		took.cpuSeconds = append(took.cpuSeconds, cpuSeconds()-cpu)
+		runtime.ReadMemStats(&after)
+		took.allocatedMiB = append(took.allocatedMiB, float64(after.TotalAlloc-before.TotalAlloc)/(1<<20))
+	}
+	took.peakRSSMiB = peakRSS()
+	return made, took
+}
+
+// forgetPeak makes the kernel measure the peak of resident memory anew. Where
+// it cannot, the peak is that since the process started.
+func forgetPeak() { _ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) }
+
+// peakRSS is the largest resident size of the process, in MiB, since
+// forgetPeak where the kernel tells, else since it started.
+func peakRSS() float64 {
+	if kiB, ok := statusKiB("VmHWM:"); ok {
+		return kiB / 1024
+	}
+	return float64(usage().Maxrss) / 1024
+}
+
+func statusKiB(field string) (float64, bool) {
+	file, err := os.Open("/proc/self/status")
+	if err != nil {
+		return 0, false
+	}
+	defer file.Close()
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		if rest, found := strings.CutPrefix(lines.Text(), field); found {
+			value, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(rest, "kB")), 64)
+			return value, err == nil
+		}
+	}
+	return 0, false
+}
+
+// cpuSeconds is what all threads of the process have used so far.
+func cpuSeconds() float64 {
+	u := usage()
+	seconds := func(t syscall.Timeval) float64 { return float64(t.Sec) + float64(t.Usec)/1e6 }
+	return seconds(u.Utime) + seconds(u.Stime)
+}
+
+// usage is empty where the system does not tell.
+func usage() (out syscall.Rusage) {
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &out); err != nil {
+		return syscall.Rusage{}
+	}
+	return out
+}
