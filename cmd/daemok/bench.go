@@ -16,7 +16,7 @@ func benchCommand() *cobra.Command {
 		Use:   "bench",
 		Short: "Measure decisions: time, cost and distance from the least possible cost",
 	}
-	cmd.AddCommand(benchPlaceCommand())
+	cmd.AddCommand(benchPlaceCommand(), benchGrowthCommand())
 	return cmd
 }
 
@@ -52,6 +52,29 @@ printed once more with "Worst" at the end of their name.`,
 	return cmd
 }
 
+func benchGrowthCommand() *cobra.Command {
+	var o bench.Options
+	of := ""
+	cmd := &cobra.Command{
+		Use:   "growth",
+		Short: "Measure how time grows with pods, nodes, pools and machine types; one JSON object on stdout for each work",
+		Example: `  daemok bench growth
+  daemok bench growth --of pools --runs 9`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.Runs < 1 {
+				return fmt.Errorf("--runs is %d: want 1 or more", o.Runs)
+			}
+			out := json.NewEncoder(cmd.OutOrStdout())
+			return bench.MeasureGrowth(o, of, func(g bench.Growth) error { return out.Encode(g) })
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&of, "of", "", "measure one alone: "+strings.Join(bench.GrowthOf(), ", "))
+	addWorld(flags, &o)
+	return cmd
+}
+
 // measurePlace returns a Summary where several seeds are asked for.
 func measurePlace(o bench.Options, seeds int) (any, error) {
 	if seeds < 0 {
@@ -66,13 +89,18 @@ func measurePlace(o bench.Options, seeds int) (any, error) {
 // addWork adds the flags that say what work to make.
 func addWork(flags *pflag.FlagSet, o *bench.Options) {
 	flags.StringVar(&o.Mix, "mix", "", "made-up pods: plain, diverse, antiaffinity, preferences or existing")
-	flags.StringVar(&o.Catalog, "catalog", "", "file with machine types")
 	flags.StringVar(&o.Workload, "workload", "", "file with pods")
 	flags.StringVar(&o.Generate, "generate", "", "draw pods from a distribution: "+strings.Join(bench.Distributions(), ", "))
 	flags.IntVar(&o.Pods, "pods", 1000, "how many pods to make")
 	flags.IntVar(&o.Nodes, "nodes", 0, "how many nodes exist already")
 	flags.IntVar(&o.Pools, "pools", 1, "how many equal pools")
 	flags.IntVar(&o.Types, "types", 0, "how many machine types pools name, from the smallest to the largest; 0: none, and all may be bought")
+	addWorld(flags, o)
+}
+
+// addWorld adds the flags that say what can be bought, and how to measure.
+func addWorld(flags *pflag.FlagSet, o *bench.Options) {
+	flags.StringVar(&o.Catalog, "catalog", "", "file with machine types; none: 400 made-up ones")
 	flags.Uint64Var(&o.Seed, "seed", 42, "equal seeds make equal work")
 	flags.StringVar(&o.Capacity, "capacity", "on-demand", "on-demand, spot or any")
 	flags.StringVar(&o.Daemons, "daemons", "", "daemon pods of every machine: cpu, memory of each, how many; such as 200m,300Mi,4")
