@@ -22,14 +22,14 @@ func (r *run) findHomes() {
 		for _, g := range r.waiting {
 			if before := g.left(); before > 0 && g.shape.Unable == "" {
 				r.findHome(g)
-				again = again || g.left() < before && r.followers()
+				again = again || g.left() < before && r.someFollow()
 			}
 		}
 	}
 }
 
-// followers reports whether pods are left that others had to come before.
-func (r *run) followers() bool {
+// someFollow reports whether pods are left that others had to come before.
+func (r *run) someFollow() bool {
 	return slices.ContainsFunc(r.waiting, func(g *group) bool { return g.kin.follows && g.left() > 0 })
 }
 
@@ -72,7 +72,7 @@ type site struct {
 	cursor int
 	moved  bool // something was placed since the cursor was at the start
 	market *market
-	strays int     // groups that must be near pods of this one and cannot be there
+	strays int     // kinds of pods that must be near those of the group and cannot be there
 	cost   float64 // of the machine bought first there
 	tier   int
 	shut   bool // nothing more can be had
@@ -136,19 +136,20 @@ func (r *run) emptiest(lv *level, sites []*site) (*site, int64) {
 	return best, room
 }
 
-// countStrays notes for each site how many groups that must be near pods of
-// this one, and wait too, could not be bought for there.
+// countStrays notes for each site how many kinds of waiting pods that must be
+// near pods of this group could not be bought for there.
 func (r *run) countStrays(g *group, lv *level, sites []*site) {
 	if len(sites) < 2 {
 		return
 	}
-	for _, f := range r.waiting {
-		if !f.kin.follows || f == g || f.left() == 0 {
+	for _, k := range r.followers {
+		keys := r.board.FollowsTo(k.required().rules, lv.rules)
+		if len(keys) == 0 {
 			continue
 		}
-		keys := r.board.FollowsTo(f.kin.required().rules, lv.rules)
+		at := slices.IndexFunc(k.groups, func(f *group) bool { return f != g && f.left() > 0 })
 		for _, s := range sites {
-			if slices.ContainsFunc(keys, func(k int) bool { return !r.sellsIn(f, k, s.spot[k]) }) {
+			if at >= 0 && slices.ContainsFunc(keys, func(key int) bool { return !r.sellsIn(k.groups[at], key, s.spot[key]) }) {
 				s.strays++
 			}
 		}

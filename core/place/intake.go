@@ -132,6 +132,9 @@ func older(a, b waiter) int {
 func (r *run) setUpBoard(s *cluster.Snapshot) {
 	for _, g := range r.waiting {
 		g.kin = r.kinOf(g.shape)
+		if g.kin.groups = append(g.kin.groups, g); len(g.kin.groups) == 1 && g.kin.required().rules.Near() {
+			r.followers = append(r.followers, g.kin)
+		}
 	}
 	running := r.running(s)
 	daemons := map[*cluster.Shape]*topology.Rules{}

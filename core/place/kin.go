@@ -27,6 +27,7 @@ type kin struct {
 	levels  []*level       // by what has given way: nothing first, all preferences last
 	ports   []cluster.Port
 	shared  []cluster.Volume // volumes that several pods use
+	groups  []*group         // of waiting pods, while homes are sought
 	follows bool             // pods may have to be near pods of other groups
 }
 

@@ -96,6 +96,7 @@ type run struct {
 	rows        map[request]*group
 	failed      map[request]bool // what could not be bought in an earlier round
 	kins        map[string]*kin
+	followers   []*kin                // whose pods must be near other pods
 	markets     map[string]*[]*market // see marketsOf
 	round       int                   // counted from 1
 	avoided     [][]constraint.Taint  // of places that ask pods to stay away

@@ -57,6 +57,12 @@ func (r *run) noChange(g *group) string {
 	case r.out.Exhausted:
 		return "not tried: the effort for this plan was used up; the next plan goes on"
 	}
+	if text := r.board.Adrift(g.kin.required().rules); text != "" {
+		return text + ": looked at again when it is launched"
+	}
+	if d := r.daemonInTheWay(g); d != "" {
+		return "every new machine brings a pod of daemon set " + d + ", which it must not be beside"
+	}
 	return "no place keeps the rules of all pods in this plan; the next plan tries again"
 }
 
@@ -244,4 +250,22 @@ func (r *run) onNodes(g *group) string {
 		return text
 	}
 	return r.nearestNode(g)
+}
+
+// daemonInTheWay names a daemon set whose pods are where those of the group
+// must not be.
+func (r *run) daemonInTheWay(g *group) string {
+	r.scout.reset()
+	for i := range r.snapshot.Daemons {
+		d := &r.snapshot.Daemons[i]
+		rules := r.daemons[d.Shape]
+		if rules == nil {
+			continue
+		}
+		r.scout.host.Put(rules, 1)
+		if r.scout.host.Off(g.kin.required().rules) {
+			return d.Namespace + "/" + d.Name
+		}
+	}
+	return ""
 }

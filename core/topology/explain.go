@@ -217,3 +217,31 @@ func (c *chosen) words(own string) string {
 	}
 	return out
 }
+
+// Adrift says which pods may turn up in any domain, because their machine is
+// not decided yet, and stand in the way of the rules; empty if none do.
+func (b *Board) Adrift(r *Rules) string {
+	say := func(at int) string {
+		t := &b.tallies[at]
+		if t.adrift == 0 {
+			return ""
+		}
+		return fmt.Sprintf("a machine on order may still turn up in any %s with %d pods that count", b.keys[t.key], t.adrift)
+	}
+	for _, a := range r.apart {
+		if text := say(a.tally); text != "" {
+			return text
+		}
+	}
+	for _, at := range r.keptOff {
+		if text := say(at); text != "" {
+			return text
+		}
+	}
+	for _, s := range r.spreads {
+		if text := say(s.tally); text != "" {
+			return text
+		}
+	}
+	return ""
+}

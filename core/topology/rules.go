@@ -238,3 +238,7 @@ func (r *Rules) Spreads() bool {
 
 // Counts reports whether it matters to anybody where the pods are.
 func (r *Rules) Counts() bool { return len(r.counted)+len(r.owns) > 0 }
+
+// Near reports whether the pods must be near certain pods, their own kind
+// included.
+func (r *Rules) Near() bool { return len(r.near) > 0 }

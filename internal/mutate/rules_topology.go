@@ -5,6 +5,9 @@ const (
 	topologyRules  = "core/topology/rules.go"
 	topologyFilter = "core/topology/filter.go"
 	topologyChosen = "core/topology/chosen.go"
+	topologyTally  = "core/topology/tally.go"
+	placeFill      = "core/place/fill.go"
+	placePick      = "core/place/pick.go"
 )
 
 // aboutOtherPods lists what depends on other pods: spreads, affinity and anti-affinity.
@@ -12,16 +15,22 @@ func aboutOtherPods() []Rule {
 	return []Rule{
 		off("a spread keeps its skew", topologyRoom, "return max(0, least+s.maxSkew-has)", "return Unlimited"),
 		off("a spread that does not count its own pods keeps its skew", topologyRoom, "if has-least > s.maxSkew {", "if false {"),
-		off("a spread needs its key", topologyRoom, "case None:\n\t\treturn 0", "case None:\n\t\treturn Unlimited"),
-		off("pods keep away from those they do not want", topologyRoom, "if b.tallies[a.tally].count(d) > 0 {", "if false {"),
+		off("a spread needs its key", topologyRoom, "case None, Unknown:\n\t\treturn 0", "case Unknown:\n\t\treturn 0\n\tcase None:\n\t\treturn Unlimited"),
+		off("pods keep away from those they do not want", topologyRoom, "if b.tallies[a.tally].most(d) > 0 {", "if false {"),
 		off("pods keep away from their own kind", topologyRoom, "if a.self {\n\t\t\troom = 1", "if false {\n\t\t\troom = 1"),
-		off("pods are kept away by those that are there", topologyRoom, "if b.tallies[t].count(at[b.tallies[t].key]) > 0 {", "if b.tallies[t].count(at[b.tallies[t].key]) > 1<<30 {"),
+		off("pods are kept away by those that are there", topologyRoom, "b.tallies[t].most(d) > 0 {", "b.tallies[t].most(d) > 1<<30 {"),
 		off("pods go where those are that they want near", topologyRoom, "if !b.nearEnough(r, at) {", "if false {"),
-		off("pods near others need the key", topologyRoom, "case None:\n\t\t\treturn false", "case None:\n\t\t\tcontinue"),
-		off("the first of a kind that wants its own kind may be anywhere", topologyRoom, "return there || !anywhere && r.selfish\n}\n\n// Put", "return there\n}\n\n// Put"),
+		off("pods near others need the key", topologyRoom, "case None, Unknown:\n\t\t\treturn false", "case Unknown:\n\t\t\treturn false\n\t\tcase None:\n\t\t\tcontinue"),
+		off("the first of a kind that wants its own kind may be anywhere", topologyRoom, "return there || !anywhere && n.selfish\n}", "return there\n}"),
 		off("no more than the first of a kind may be anywhere", topologyRoom, "anywhere = anywhere || t.total > 0", "_ = t.total"),
-		off("pods that end are not counted by spreads", topologyRoom, "(ending || !b.filters[t.filter].at[place])", "(!b.filters[t.filter].at[place])"),
-		off("pods on nodes that a spread does not see are not counted", topologyRoom, "(ending || !b.filters[t.filter].at[place])", "(ending)"),
+		off("pods that end are not counted by spreads", topologyRoom, "!ending && (at[t.key]", "(at[t.key]"),
+		off("pods on nodes that a spread does not see are not counted", topologyRoom, "!ending && (at[t.key] == Unknown || b.filters[t.filter].at[place])", "!ending"),
+		off("a machine that is not decided yet may turn up in any domain", topologyTally, "int64(t.count(domain)) + t.adrift", "int64(t.count(domain))"),
+		off("daemon pods of a new machine are beside other pods", placeFill, "there.host.Put(rules, 1)", "_ = rules"),
+		off("new machines bring daemon pods to be near to", topologyRoom, "t.brought && b.isNew(at)", "false"),
+		off("a domain is chosen where followers can be had", placeHomes, "cmp.Compare(s.strays, other.strays),", ""),
+		off("what must share a host is bought for together", placePick, "l.bound > best.bound", "false"),
+		off("a volume that pods share is judged by itself", topologyRules, "!n.Apart && n.Volume == volume {\n\t\t\twho", "!n.Apart && !volume {\n\t\t\twho"),
 
 		off("a spread over hosts holds on a new machine", topologyRoom, "room = min(room, s.maxSkew-has)", "_ = has"),
 		off("a spread over hosts by others holds on a new machine", topologyRoom, "} else if has > s.maxSkew {", "} else if false {").
