@@ -155,11 +155,7 @@ func (r *run) setUpBoard(s *cluster.Snapshot) {
 		}
 		labels := seat.ordered.Known().With(cluster.LabelHostname, hostOf(seat.name))
 		seat.place = r.board.AddPlace(labels, seat.ordered.Taints, false)
-		for _, key := range r.board.Keys() {
-			if _, known := labels.Get(key); !known && seat.ordered.Open(key) {
-				r.board.Undecide(seat.place, key)
-			}
-		}
+		r.board.Undecide(seat.place, seat.ordered.Open)
 	}
 	r.board.Start()
 	r.counted = !r.board.Empty()

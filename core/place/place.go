@@ -47,7 +47,7 @@ type Result struct {
 }
 
 // roundsMax is how often homes are sought for pods that lost theirs.
-const roundsMax = 4
+const roundsMax = 16
 
 // Place finds homes for the waiting pods of the snapshot and for those that
 // must leave nodes being deleted. Pods of high priority are placed first, then
@@ -79,7 +79,7 @@ func (r *run) search() {
 		r.replay()
 		r.takeBack()
 		now := r.stillWaiting()
-		if now == 0 || r.round == roundsMax || r.round > 1 && now >= before || r.out.Exhausted {
+		if now == 0 || r.round == roundsMax || r.round > 1 && now >= before && !r.learnt || r.out.Exhausted {
 			return
 		}
 		r.addLaunchSeats()
@@ -95,6 +95,7 @@ type run struct {
 	groups      []*group // those that machines are bought for, in that order
 	rows        map[request]*group
 	failed      map[request]bool // what could not be bought in an earlier round
+	learnt      bool             // something was added to it in this round
 	kins        map[string]*kin
 	followers   []*kin                // whose pods must be near other pods
 	markets     map[string]*[]*market // see marketsOf
@@ -153,7 +154,7 @@ func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 
 // begin makes the run ready for a round.
 func (r *run) begin() {
-	r.groups, r.rows = nil, map[request]*group{}
+	r.groups, r.rows, r.learnt = nil, map[request]*group{}, false
 	r.scout.host, r.filler.guests.host = r.board.NewHost(), r.board.NewHost()
 	for _, b := range r.buyers {
 		b.asks, b.regions = nil, nil

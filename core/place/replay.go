@@ -77,6 +77,9 @@ func (r *run) replay() {
 		for _, o := range l.open {
 			board.OpenIf(l.place, o.key, o.domain)
 		}
+		for _, o := range l.open {
+			board.Unsettle(l.place, o.key)
+		}
 		r.putDaemons(l.buyer.Kinds[l.kind].Pods, l.place, board)
 	}
 	slices.SortFunc(r.seated, func(a, b seated) int { return cmp.Compare(a.turn, b.turn) })
@@ -136,7 +139,7 @@ func (r *run) takeBack() {
 	for _, row := range r.groups {
 		if row.left() > 0 {
 			row.of.back = append(row.of.back, row.pods[row.placed:]...)
-			r.failed[row.from] = true
+			r.failed[row.from], r.learnt = true, true
 			r.release(row.kin)
 		}
 	}

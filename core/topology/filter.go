@@ -2,6 +2,7 @@ package topology
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/daemok/daemok/core/cluster"
@@ -66,10 +67,20 @@ func (f *filter) admits(b *Board, p *place) bool {
 	if len(f.terms) == 0 {
 		return true
 	}
-	for _, t := range f.terms {
-		if _, ok := t.Allow(p.labels); ok {
-			return true
+	return slices.ContainsFunc(f.terms, func(t constraint.Requirements) bool { return p.mayBe(t) })
+}
+
+// mayBe reports whether the place has what is wanted, or may have it when all
+// its labels are decided.
+func (p *place) mayBe(term constraint.Requirements) bool {
+	for _, r := range term {
+		value, known := p.labels.Get(r.Key)
+		switch {
+		case known && r.Set.Allows(value), !known && r.Set.AllowsAbsent():
+		case !known && p.open != nil && p.open(r.Key):
+		default:
+			return false
 		}
 	}
-	return false
+	return true
 }

@@ -56,7 +56,9 @@ func (b *Board) Rules(w Wish) *Rules {
 	r := &Rules{class: b.classOf(w.Shape)}
 	var keys []int
 	for i := range w.Spread {
-		keys = append(keys, b.key(w.Spread[i].Key))
+		if !w.Spread[i].Soft {
+			keys = append(keys, b.key(w.Spread[i].Key))
+		}
 	}
 	slices.Sort(keys)
 	keys = slices.Compact(keys)
@@ -75,6 +77,9 @@ func (b *Board) Rules(w Wish) *Rules {
 
 func (b *Board) spread(s *cluster.Shape, spread *cluster.Spread, keys []int) spreadRule {
 	who := chosen{selector: spread.Selector, namespaces: []string{s.Namespace}}
+	if at := b.key(spread.Key); !slices.Contains(keys, at) {
+		keys = append(slices.Clone(keys), at) // one that may give way takes no domains from the others
+	}
 	f := b.filterFor(s, spread, keys)
 	key := b.key(spread.Key)
 	at := b.tally("spread "+b.filters[f].text()+" ", key, []chosen{who}, f)

@@ -52,6 +52,7 @@ type place struct {
 	taints []constraint.Taint
 	spot   Spot
 	goes   bool
+	open   func(key string) bool // tells which labels are still to come; nil: none
 }
 
 // NewBoard returns an empty board.
@@ -103,7 +104,7 @@ func (b *Board) AddPlace(labels constraint.Labels, taints []constraint.Taint, go
 			spot[k] = b.Domain(k, value)
 		}
 	}
-	b.places = append(b.places, place{labels, taints, spot, goes})
+	b.places = append(b.places, place{labels: labels, taints: taints, spot: spot, goes: goes})
 	at := len(b.places) - 1
 	if b.index != nil {
 		b.open(at)
@@ -111,11 +112,15 @@ func (b *Board) AddPlace(labels constraint.Labels, taints []constraint.Taint, go
 	return at
 }
 
-// Undecide notes that a place will have a label of which the value is not
-// decided yet. Rules then reckon with every value. To be called before Start.
-func (b *Board) Undecide(place int, key string) {
-	if k, known := b.keyAt[key]; known {
-		b.places[place].spot[k] = Unknown
+// Undecide notes which labels, beside those that it has, a place may still get.
+// Rules then reckon with every value. To be called before Start.
+func (b *Board) Undecide(place int, open func(key string) bool) {
+	p := &b.places[place]
+	p.open = open
+	for k, key := range b.keys {
+		if p.spot[k] == None && open(key) {
+			p.spot[k] = Unknown
+		}
 	}
 }
 
@@ -169,6 +174,14 @@ func (b *Board) OpenIf(at, key int, domain int32) {
 			}
 		}
 	}
+}
+
+// Unsettle notes that it is not decided yet in which domain of the key a place
+// added after Start will be.
+func (b *Board) Unsettle(place, key int) {
+	p := &b.places[place]
+	p.spot = slices.Clone(p.spot)
+	p.spot[key] = Unknown
 }
 
 // SpreadKeys lists the positions of the keys that pods are spread over.
