@@ -23,21 +23,17 @@ import (
 func LowerBound(s *cluster.Snapshot) float64 { return newCover(s).cost() }
 
 // Constrained returns a bound that also knows which pods refuse each other's
-// host, how many must be in each zone and which nodes that exist pods may use;
-// ok is false where the work has no such rule. It is never below LowerBound.
+// host and how many must be in each zone; ok is false where the work has no
+// such rule that asks for new machines. It is never below LowerBound.
 //
-// Each rule adds to what every plan fulfils, so the problem's solution stays a
-// lower bound; see slots, zones and usable for why they do.
+// Each rule adds rows that every plan fulfils, so the problem's solution stays
+// a lower bound; see slots and zones for the proofs.
 func Constrained(s *cluster.Snapshot) (dollars float64, ok bool) {
 	c := newCover(s)
 	plain := c.cost()
 	c.slots(s)
 	c.zones(s)
-	if len(s.Nodes) > 0 {
-		ok = true
-		c.setAmounts(usable(s, c.free))
-	}
-	if len(c.rows) == resources && !ok {
+	if len(c.rows) == resources {
 		return 0, false
 	}
 	return max(plain, c.cost()), true
@@ -126,13 +122,6 @@ func (c *cover) amounts(demand quantity.Resources, by func(column) bool) {
 			}
 			return float64(amountsOf(x.free)[i])
 		}})
-	}
-}
-
-// setAmounts raises what all columns together must have.
-func (c *cover) setAmounts(demand quantity.Resources) {
-	for i, n := range amountsOf(demand) {
-		c.rows[i].demand = max(c.rows[i].demand, float64(n))
 	}
 }
 
