@@ -26,7 +26,7 @@ const conflictAfter = 50 * time.Millisecond
 func (s step) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 	after, err := s(ctx, r.Name)
 	if ctx.Err() != nil {
-		return reconcile.Result{}, nil // the program ends; whoever comes next looks again
+		return reconcile.Result{}, nil //nolint:nilerr // the program ends; whoever comes next looks again
 	}
 	if apierrors.IsConflict(err) {
 		return reconcile.Result{RequeueAfter: conflictAfter}, nil

@@ -101,7 +101,7 @@ func TestNearestOnNodeNamesAllThatIsInTheWay(t *testing.T) {
 func TestNearValueGuessesOnlyWhatIsLikely(t *testing.T) {
 	known := []string{"default", "spot", "m5.large", "m6.large", "a", "web", "amd64"}
 	for value, want := range map[string]string{
-		"defualt": "default", "spott": "spot", "m5.lrage": "m5.large", "b": "", "wob": "web", "wbe": "web", "default": "", "production": "", "arm64": "",
+		"defalt": "default", "spott": "spot", "m5.lrage": "m5.large", "b": "", "wob": "web", "wbe": "web", "default": "", "production": "", "arm64": "",
 	} {
 		if got, _ := fit.NearValue(value, known); got != want {
 			t.Errorf("NearValue(%q) = %q, want %q of %s", value, got, want, strings.Join(known, ", "))

@@ -57,9 +57,10 @@ func (k *Keeper) daemonSetSaid(ds *appsv1.DaemonSet) bool {
 	key := types.NamespacedName{Namespace: ds.Namespace, Name: ds.Name}
 	entry := k.daemons[key]
 	pod := translate.DaemonPod(ds, k.limitsOf(ds.Namespace), k.runtimeOf(&ds.Spec.Template.Spec))
-	before, changed := entry.template, false
+	before := entry.template
 	entry.object = ds
-	entry.template, changed = k.describeDaemon(before, pod)
+	template, changed := k.describeDaemon(before, pod)
+	entry.template = template
 	if before != nil && changed && entry.newest != nil {
 		k.forget(entry.newest) // pods of the older template say nothing any more
 		entry.newest, entry.podAt = nil, time.Time{}

@@ -95,7 +95,7 @@ func DoNotDisrupt(pod *corev1.Pod, now time.Time) bool {
 // unable says why no machine can be bought for the pod: the rule that placing
 // does not follow. A machine bought without it might not help.
 func unable(spec *corev1.PodSpec) string {
-	rule := ""
+	var rule string
 	switch {
 	case len(spec.ResourceClaims) > 0:
 		rule = "resourceClaims"

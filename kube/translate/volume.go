@@ -283,10 +283,11 @@ func (s *Storage) unbound(claim *corev1.PersistentVolumeClaim) (looked, string) 
 	v := looked{together: api.LabelZone}
 	if MadeByHand(class) {
 		v.together = api.LabelHostname
-		found := false
-		if v.terms, found = s.ready(claim, name); !found {
+		terms, found := s.ready(claim, name)
+		if !found {
 			return looked{}, fmt.Sprintf("no free volume of storage class %s suits claim %s, and the class makes none; create one", name, of)
 		}
+		v.terms = terms
 	} else {
 		v.out.Driver, v.terms = csiName(class.Provisioner), allowed(class.AllowedTopologies)
 	}
