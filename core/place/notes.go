@@ -2,6 +2,7 @@ package place
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/daemok/daemok/core/bitset"
@@ -30,8 +31,29 @@ func (r *run) notes(b *buyer, l *load, options bitset.Set) []string {
 			out = append(out, text)
 		}
 	}
+	if len(l.parts) > 0 {
+		out = append(out, r.passedOver(b, r.groups[l.parts[0].group])...)
+	}
 	if text := b.archNote(l, options); text != "" {
 		out = append(out, text)
+	}
+	return out
+}
+
+// passedOver names the heavier pools that have machines for the group and may
+// buy no more of them: weight is an order, and a pool is filled up to its
+// limits before the next one is used.
+func (r *run) passedOver(b *buyer, g *group) []string {
+	var out []string
+	for _, heavier := range r.buyers {
+		a := heavier.ask(g, len(r.groups))
+		if a.tier <= b.ask(g, len(r.groups)).tier || len(a.ways) == 0 {
+			continue
+		}
+		full := !slices.ContainsFunc(a.ways, func(w way) bool { return heavier.firstWithin(&w, g) >= 0 })
+		if full {
+			out = append(out, heavier.ID.String()+", of weight "+strconv.Itoa(heavier.Weight)+", is filled up to its limits")
+		}
 	}
 	return out
 }
