@@ -149,7 +149,9 @@ func (t *Teller) Launched(list []apply.Launched) {
 			continue
 		}
 		t.Metrics.ClaimsCreated.WithLabelValues("provisioned", l.Launch.Pool.Name, relaxed(l.Launch)).Inc()
-		said := []any{"claim", l.Claim.Name, "pool", l.Launch.Pool.String(), "pods", len(l.Launch.Pods), "planned", inWords(l.Launch.Choice)}
+		c := l.Launch.Choice
+		said := []any{"claim", l.Claim.Name, "pool", l.Launch.Pool.String(), "pods", len(l.Launch.Pods),
+			"planned", inWords(c), "type", c.Kind, "zone", c.Zone, "option", string(c.Option)}
 		if len(l.Launch.Notes) > 0 {
 			said = append(said, "notes", strings.Join(l.Launch.Notes, "; "))
 		}

@@ -59,7 +59,7 @@ func TestAPodHearsOnceOfEachPlace(t *testing.T) {
 	if got, want := events.since(), "Nominated: Pod should schedule on: nodeclaim/default-x"; got != want {
 		t.Errorf("ordered: told %q, want %q", got, want)
 	}
-	if want := `planned="spot m5.large in a at an unknown price" notes="images must run on arm64"`; !strings.Contains(lines.String(), want) {
+	if want := `planned="spot m5.large in a at an unknown price" type=m5.large zone=a option=spot notes="images must run on arm64"`; !strings.Contains(lines.String(), want) {
 		t.Errorf("the log says\n%s\nwant %s", lines, want)
 	}
 	say("on order", &cluster.Snapshot{}, placed(plan.OnMachine, "default-x"), "")
