@@ -51,6 +51,7 @@ type Kind struct {
 	Capacity    quantity.Resources
 	Allocatable quantity.Resources // for pods, after the system's own share
 	Sustained   quantity.MilliCPU  // cpu that machines of the kind can use for ever at their price; 0: all of it
+	LastResort  bool               // bought where nothing else will do: bare metal
 	Attachable  []Attachable       // how many volumes machines of the kind take, before they say so themselves; sorted by driver
 	Offers      []Offer            // sorted by zone, option
 }

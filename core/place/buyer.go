@@ -69,15 +69,21 @@ func newBuyer(p *fit.Pool, d dims) *buyer {
 
 // calm takes off the cpu that a kind can use for a while only: pods ask for
 // what they use all the time, and beyond it such machines are throttled or
-// billed for more than their price.
+// billed for more than their price. Of kinds that are a last resort nothing
+// is left.
 func (b *buyer) calm() {
 	for k := range b.free {
 		kind := &b.Catalogue.Kinds[k]
-		if b.free[k] == nil || kind.Sustained == 0 || kind.Sustained >= kind.Capacity.CPU {
+		bursts := kind.Sustained != 0 && kind.Sustained < kind.Capacity.CPU
+		if b.free[k] == nil || !bursts && !kind.LastResort {
 			continue
 		}
 		if b.whole == nil {
 			b.whole = slices.Clone(b.free)
+		}
+		if kind.LastResort {
+			b.free[k] = make([]int64, len(b.free[k]))
+			continue
 		}
 		b.free[k] = slices.Clone(b.free[k])
 		b.free[k][dimCPU] -= int64(kind.Capacity.CPU - kind.Sustained)
@@ -97,7 +103,7 @@ func (b *buyer) wouldDoWhole(terms []fit.Term, need []int64) bool {
 	})
 }
 
-// unleash gives that cpu back, because some pods can have no other machine.
+// unleash gives that back, because some pods can have no other machine.
 func (b *buyer) unleash() bool {
 	if b.whole == nil {
 		return false

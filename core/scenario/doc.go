@@ -39,6 +39,7 @@
 //	kind m5.large cpu=2 memory=8Gi pods=29  capacity
 //	  allocatable cpu=1930m memory=7Gi pods=29
 //	  sustained 200m                        cpu it can use for ever at its price
+//	  last-resort                           bought where nothing else will do
 //	  attachable ebs.csi.aws.com=25         volumes it takes; a node and a machine say so too
 //	  labels kubernetes.io/arch=amd64 ...
 //	  offer us-west-2a on-demand 0.096      or unpriced; then unavailable if it is sold out

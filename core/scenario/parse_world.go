@@ -49,6 +49,14 @@ func (p *parser) kind(w []string) error {
 	return nil
 }
 
+func (p *parser) lastResort(w []string) error {
+	if p.parent.kind == nil || len(w) != 0 {
+		return fmt.Errorf("want it alone below a kind")
+	}
+	p.parent.kind.LastResort = true
+	return nil
+}
+
 func (p *parser) sustained(w []string) (err error) {
 	k := p.parent.kind
 	if k == nil || len(w) != 1 {

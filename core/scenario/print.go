@@ -153,6 +153,9 @@ func (p *printer) catalogue(c *cluster.Catalogue) {
 		if k.Sustained != 0 {
 			p.line(1, "sustained", k.Sustained.String())
 		}
+		if k.LastResort {
+			p.line(1, "last-resort")
+		}
 		p.attachable(k.Attachable)
 		p.labels(1, k.Labels, kindLabels(k))
 		for j := range k.Offers {

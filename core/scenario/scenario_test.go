@@ -38,7 +38,7 @@ func full() *cluster.Snapshot {
 	taints := []constraint.Taint{{Key: "k", Value: "v", Effect: constraint.NoSchedule}}
 	nodes := int64(0)
 	catalogue := &cluster.Catalogue{Revision: 9, Kinds: []cluster.Kind{{Name: "m5", Labels: labels, Capacity: amounts(9),
-		Allocatable: amounts(8), Sustained: 150, Attachable: attachable, Offers: []cluster.Offer{{Zone: "z", Option: cluster.Spot, Price: 96001, Priced: true, Available: true, Labels: labels}}}}}
+		Allocatable: amounts(8), Sustained: 150, LastResort: true, Attachable: attachable, Offers: []cluster.Offer{{Zone: "z", Option: cluster.Spot, Price: 96001, Priced: true, Available: true, Labels: labels}}}}}
 	return &cluster.Snapshot{
 		Revision: 12, Now: at, Shapes: []*cluster.Shape{first, shape}, Waiting: []cluster.Pod{pod},
 		Nodes: []cluster.Node{{Name: "n", Claim: "c", Pool: pool, MachineID: "i-1", Labels: labels, Taints: taints, StartupTaints: taints,

@@ -3,6 +3,7 @@ package catalog
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/daemok/daemok/cloud/aws/image"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
@@ -54,7 +55,7 @@ func For(all []Type, class nodeclass.Class, s Settings) *Kinds {
 		}
 		total := capacity(*t, class.Spec, s)
 		out.Kinds = append(out.Kinds, cluster.Kind{
-			Name: t.Name, Labels: labels, Capacity: total, Allocatable: allocatable(*t, class.Spec, total),
+			Name: t.Name, Labels: labels, Capacity: total, LastResort: strings.Contains(t.Name, "metal"), Allocatable: allocatable(*t, class.Spec, total),
 			Sustained: t.Sustained, Attachable: limits.of(t.Attachments.attachable(class.Spec)),
 		})
 		out.Setups = append(out.Setups, Setup{Image: img, MaxPods: MaxPods(*t, class.Spec, s)})
