@@ -30,7 +30,7 @@ func aboutOtherPods() []Rule {
 		off("daemon pods of a new machine are beside other pods", placeFill, "there.host.Put(rules, 1)", "_ = rules"),
 		off("new machines bring daemon pods to be near to", topologyRoom, "t.brought && b.isNew(at)", "false"),
 		off("a domain is chosen where followers can be had", placeHomes, "cmp.Compare(s.strays, other.strays),", ""),
-		off("bare metal is a last resort", placeCalm, "kind.LastResort {\n\t\t\tb.free[k] = make", "false {\n\t\t\tb.free[k] = make"),
+		off("bare metal is a last resort", placeCalm, "!bursts && !kind.LastResort", "!bursts"),
 		off("burstable machines are filled with what they can do for ever", placeCalm, "b.free[k][dimCPU] -= int64", "_ = int64"),
 		off("what must share a host is bought for together", placePick, "l.bound > best.bound", "false"),
 		off("a volume that pods share is judged by itself", topologyRules, "!n.Apart && n.Volume == volume {\n\t\t\twho", "!n.Apart && !volume {\n\t\t\twho"),
