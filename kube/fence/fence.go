@@ -3,7 +3,9 @@
 // its lease goes on writing for a moment when it wakes, while another leads.
 //
 // It promises that no call starts through it unless the lease, as last
-// renewed, outlives the call's own timeout. It does not elect leaders.
+// renewed, outlives the call's own timeout, by the monotonic clock and by the
+// wall clock: the one stands still while the host is suspended, the other may
+// be set back. It does not elect leaders.
 package fence
 
 import (
@@ -25,10 +27,27 @@ type Fence struct {
 	LeaseFor time.Duration    // length of the lease, as the elector asks for it
 	CallFor  time.Duration    // longest time a mutating call may take
 	Now      func() time.Time // must go on while the process is stopped, as the monotonic clock does
+	Wall     func() time.Time // must go on while the host is suspended too; nil: Now without its monotonic reading
 
 	mu    sync.Mutex
-	until time.Time // zero before the first renewal
+	until moment // zero before the first renewal
 }
+
+// moment is the same time by two clocks.
+type moment struct{ steady, wall time.Time }
+
+func (f *Fence) now() moment {
+	now := f.Now()
+	if f.Wall == nil {
+		return moment{now, now.Round(0)}
+	}
+	return moment{now, f.Wall()}
+}
+
+func (m moment) add(d time.Duration) moment { return moment{m.steady.Add(d), m.wall.Add(d)} }
+
+// after is how long m is after o by the clock that says less.
+func (m moment) after(o moment) time.Duration { return min(m.steady.Sub(o.steady), m.wall.Sub(o.wall)) }
 
 // Check returns ErrNotLeading, wrapped with the figures, unless a call that
 // begins now ends before the lease does.
@@ -36,13 +55,24 @@ func (f *Fence) Check() error {
 	f.mu.Lock()
 	until := f.until
 	f.mu.Unlock()
-	if until.IsZero() {
+	if until == (moment{}) {
 		return fmt.Errorf("%w: no lease was taken", ErrNotLeading)
 	}
-	if left := until.Sub(f.Now()); left < f.CallFor {
+	if left := until.after(f.now()); left < f.CallFor {
 		return fmt.Errorf("%w: %v left of it, a call may take %v", ErrNotLeading, left.Round(time.Millisecond), f.CallFor)
 	}
 	return nil
+}
+
+// Do makes a mutating call, unless Check refuses it, and ends it when it takes
+// longer than CallFor.
+func (f *Fence) Do(ctx context.Context, call func(ctx context.Context) error) error {
+	if err := f.Check(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, f.CallFor)
+	defer cancel()
+	return call(ctx)
 }
 
 // Transport refuses mutating requests that Check refuses.
@@ -64,14 +94,14 @@ func (f *Fence) Watching(inner resourcelock.Interface) resourcelock.Interface {
 	return &lock{Interface: inner, fence: f}
 }
 
-func (f *Fence) renewed(at time.Time, record resourcelock.LeaderElectionRecord, identity string) {
+func (f *Fence) renewed(at moment, record resourcelock.LeaderElectionRecord, identity string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if record.HolderIdentity != identity {
-		f.until = time.Time{} // released
+		f.until = moment{} // released
 		return
 	}
-	f.until = at.Add(f.LeaseFor)
+	f.until = at.add(f.LeaseFor)
 }
 
 type lock struct {
@@ -80,7 +110,7 @@ type lock struct {
 }
 
 func (l *lock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
-	at := l.fence.Now()
+	at := l.fence.now()
 	if err := l.Interface.Create(ctx, record); err != nil {
 		return err
 	}
@@ -89,7 +119,7 @@ func (l *lock) Create(ctx context.Context, record resourcelock.LeaderElectionRec
 }
 
 func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
-	at := l.fence.Now()
+	at := l.fence.now()
 	if err := l.Interface.Update(ctx, record); err != nil {
 		return err
 	}

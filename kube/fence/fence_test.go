@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -61,6 +62,42 @@ func TestFence(t *testing.T) {
 				t.Errorf("Check() = %v; want leading %v", err, tt.leads)
 			}
 		})
+	}
+}
+
+// A host that was suspended wakes with a monotonic clock that knows nothing
+// of it, and a wall clock may be set back: the one that says less counts.
+func TestTheFenceClosesByEitherClock(t *testing.T) {
+	tests := map[string]struct {
+		steady, wall time.Duration // since the renewal
+		leads        bool
+	}{
+		"both say that there is time":           {time.Second, time.Second, true},
+		"the host slept, the wall clock knows":  {time.Second, time.Hour, false},
+		"the wall clock was set back meanwhile": {11 * time.Second, -time.Hour, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			steady := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+			wall := steady
+			f := &Fence{
+				LeaseFor: 30 * time.Second, CallFor: 20 * time.Second,
+				Now: func() time.Time { return steady }, Wall: func() time.Time { return wall },
+			}
+			_ = f.Watching(&fakeLock{}).Update(t.Context(), resourcelock.LeaderElectionRecord{HolderIdentity: "me"})
+			steady, wall = steady.Add(tt.steady), wall.Add(tt.wall)
+			if err := f.Check(); (err == nil) != tt.leads {
+				t.Errorf("Check() = %v; want leading %v", err, tt.leads)
+			}
+		})
+	}
+}
+
+// With time.Now alone both clocks are looked at.
+func TestTheWallClockIsThatOfNow(t *testing.T) {
+	m := (&Fence{Now: time.Now}).now()
+	if !strings.Contains(m.steady.String(), " m=") || strings.Contains(m.wall.String(), " m=") || !m.wall.Equal(m.steady) {
+		t.Errorf("now is %v by the steady clock, %v by the wall clock", m.steady, m.wall)
 	}
 }
 

@@ -24,39 +24,6 @@ func (l lease) Update(context.Context, resourcelock.LeaderElectionRecord) error 
 	return nil
 }
 
-type fenced struct {
-	cloud.Machines
-	fence *fence.Fence
-}
-
-func (f fenced) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.Machine, error) {
-	if err := f.fence.Check(); err != nil {
-		return nil, err
-	}
-	return f.Machines.Launch(ctx, r)
-}
-
-func (f fenced) Prepare(ctx context.Context, r cloud.LaunchRequest) error {
-	if err := f.fence.Check(); err != nil {
-		return err
-	}
-	return f.Machines.Prepare(ctx, r)
-}
-
-func (f fenced) Tag(ctx context.Context, id string, tags map[string]string) error {
-	if err := f.fence.Check(); err != nil {
-		return err
-	}
-	return f.Machines.Tag(ctx, id, tags)
-}
-
-func (f fenced) Terminate(ctx context.Context, ids ...string) ([]string, error) {
-	if err := f.fence.Check(); err != nil {
-		return nil, err
-	}
-	return f.Machines.Terminate(ctx, ids...)
-}
-
 // Two controllers think that they lead, but the lease of the first has run
 // out: it goes on looking and planning, and changes nothing.
 func TestOfTwoLeadersTheOneWithoutALeaseChangesNothing(t *testing.T) {
@@ -92,7 +59,7 @@ func behind(f *fence.Fence) setup {
 		panic(err)
 	}
 	return setup{
-		fence: func(m cloud.Machines) cloud.Machines { return fenced{m, f} },
+		fence: func(m cloud.Machines) cloud.Machines { return fence.Machines{Inner: m, Fence: f} },
 		fault: func(c storetest.Call) (error, error) {
 			if c.Writes() {
 				return f.Check(), nil

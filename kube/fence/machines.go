@@ -1,0 +1,47 @@
+package fence
+
+import (
+	"context"
+
+	"github.com/daemok/daemok/cloud"
+)
+
+// Machines refuses to buy, tag or give back machines once the lease may end
+// before the call does, and ends calls that take longer than the fence counts
+// on. Looking is free.
+//
+// It names every method rather than embed the port: one that is added there
+// does not compile here until somebody has said on which side it belongs.
+type Machines struct {
+	Inner cloud.Machines
+	Fence *Fence
+}
+
+var _ cloud.Machines = Machines{}
+
+// Launch buys only while the lease holds.
+func (m Machines) Launch(ctx context.Context, r cloud.LaunchRequest) (got []cloud.Machine, err error) {
+	err = m.Fence.Do(ctx, func(ctx context.Context) error { got, err = m.Inner.Launch(ctx, r); return err })
+	return got, err
+}
+
+// Prepare is fenced as Launch is: it makes things at the cloud.
+func (m Machines) Prepare(ctx context.Context, r cloud.LaunchRequest) error {
+	return m.Fence.Do(ctx, func(ctx context.Context) error { return m.Inner.Prepare(ctx, r) })
+}
+
+// Terminate gives machines back only while the lease holds.
+func (m Machines) Terminate(ctx context.Context, ids ...string) (gone []string, err error) {
+	err = m.Fence.Do(ctx, func(ctx context.Context) error { gone, err = m.Inner.Terminate(ctx, ids...); return err })
+	return gone, err
+}
+
+// Tag tags only while the lease holds.
+func (m Machines) Tag(ctx context.Context, id string, tags map[string]string) error {
+	return m.Fence.Do(ctx, func(ctx context.Context) error { return m.Inner.Tag(ctx, id, tags) })
+}
+
+// List looks, with or without a lease.
+func (m Machines) List(ctx context.Context, f cloud.Filter) ([]cloud.Machine, error) {
+	return m.Inner.List(ctx, f)
+}
