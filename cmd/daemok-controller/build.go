@@ -67,10 +67,10 @@ func build(ctx context.Context, o options, log *slog.Logger) (ctrl.Manager, erro
 		classes:  classes{store: m.GetClient(), catalog: provider},
 	}
 	if o.leaderElection {
-		p.machines = fencedMachines{Machines: provider, fence: f}
-		p.provider = fencedFinder{provider: provider, fence: f}
+		p.provider = behind(f, provider)
+		p.machines = p.provider
 	}
-	if p.events, err = newEvents(m, config); err != nil {
+	if p.events, err = newEvents(m, fencedConfig(o, config, f)); err != nil {
 		return nil, err
 	}
 	p.follower = p.newFollower()
@@ -96,14 +96,23 @@ type parts struct {
 }
 
 func newEvents(m ctrl.Manager, config *rest.Config) (*observe.Events, error) {
+	sink, err := eventSink(config)
+	if err != nil {
+		return nil, err
+	}
+	broadcaster := record.NewBroadcaster()
+	broadcaster.StartRecordingToSink(sink)
+	recorder := broadcaster.NewRecorder(m.GetScheme(), corev1.EventSource{Component: "karpenter"})
+	return &observe.Events{Recorder: recorder, Now: time.Now}, nil
+}
+
+// eventSink writes events by a client of its own.
+func eventSink(config *rest.Config) (record.EventSink, error) {
 	clients, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("build client for events: %w", err)
 	}
-	broadcaster := record.NewBroadcaster()
-	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: clients.CoreV1().Events("")})
-	recorder := broadcaster.NewRecorder(m.GetScheme(), corev1.EventSource{Component: "karpenter"})
-	return &observe.Events{Recorder: recorder, Now: time.Now}, nil
+	return &typedcorev1.EventSinkImpl{Interface: clients.CoreV1().Events("")}, nil
 }
 
 // How many pods are told by an event where they should go, as Karpenter does.

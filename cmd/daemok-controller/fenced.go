@@ -5,75 +5,62 @@ import (
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
+	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/kube/fence"
 )
 
-// fencedMachines refuses to buy or give back machines once the lease may end
-// before the call does, and ends calls that take longer than the fence counts
-// on.
-type fencedMachines struct {
-	cloud.Machines
-	fence *fence.Fence
+// fenced is the adapter behind the fence: whatever makes or removes something
+// at AWS is refused once the lease may end before the call does.
+//
+// It names every method rather than embed the adapter, so that a new one does
+// not compile here until somebody has said on which side it belongs.
+type fenced struct {
+	fence.Machines
+	inner provider
 }
 
-func (m fencedMachines) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.Machine, error) {
-	if err := m.fence.Check(); err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, m.fence.CallFor)
-	defer cancel()
-	return m.Machines.Launch(ctx, r)
+var _ provider = fenced{}
+
+func behind(f *fence.Fence, p provider) fenced {
+	return fenced{Machines: fence.Machines{Inner: p, Fence: f}, inner: p}
 }
 
-// Prepare is fenced as Launch is: it makes things at the cloud.
-func (m fencedMachines) Prepare(ctx context.Context, r cloud.LaunchRequest) error {
-	if err := m.fence.Check(); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, m.fence.CallFor)
-	defer cancel()
-	return m.Machines.Prepare(ctx, r)
+// What changes something.
+
+func (f fenced) Profile(ctx context.Context, class nodeclass.Class) (name string, err error) {
+	err = f.Fence.Do(ctx, func(ctx context.Context) error { name, err = f.inner.Profile(ctx, class); return err })
+	return name, err
 }
 
-func (m fencedMachines) Terminate(ctx context.Context, ids ...string) ([]string, error) {
-	if err := m.fence.Check(); err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, m.fence.CallFor)
-	defer cancel()
-	return m.Machines.Terminate(ctx, ids...)
+func (f fenced) Forget(ctx context.Context, class nodeclass.Class) error {
+	return f.Fence.Do(ctx, func(ctx context.Context) error { return f.inner.Forget(ctx, class) })
 }
 
-func (m fencedMachines) Tag(ctx context.Context, id string, tags map[string]string) error {
-	if err := m.fence.Check(); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, m.fence.CallFor)
-	defer cancel()
-	return m.Machines.Tag(ctx, id, tags)
+func (f fenced) RefreshTemplates(ctx context.Context) error {
+	return f.Fence.Do(ctx, f.inner.RefreshTemplates)
 }
 
-// fencedFinder refuses to make or remove what belongs to classes once the
-// lease may end before the call does.
-type fencedFinder struct {
-	provider
-	fence *fence.Fence
+// What looks. Verify makes dry runs alone.
+
+func (f fenced) Kinds(ctx context.Context, class cloud.Class) (*cluster.Catalogue, error) {
+	return f.inner.Kinds(ctx, class)
 }
 
-func (f fencedFinder) Profile(ctx context.Context, class nodeclass.Class) (string, error) {
-	if err := f.fence.Check(); err != nil {
-		return "", err
-	}
-	ctx, cancel := context.WithTimeout(ctx, f.fence.CallFor)
-	defer cancel()
-	return f.provider.Profile(ctx, class)
+func (f fenced) Subnets(ctx context.Context, class nodeclass.Class) ([]nodeclass.Subnet, error) {
+	return f.inner.Subnets(ctx, class)
 }
 
-func (f fencedFinder) Forget(ctx context.Context, class nodeclass.Class) error {
-	if err := f.fence.Check(); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, f.fence.CallFor)
-	defer cancel()
-	return f.provider.Forget(ctx, class)
+func (f fenced) Groups(ctx context.Context, class nodeclass.Class) ([]nodeclass.Group, error) {
+	return f.inner.Groups(ctx, class)
 }
+
+func (f fenced) Images(ctx context.Context, class nodeclass.Class) ([]nodeclass.Image, error) {
+	return f.inner.Images(ctx, class)
+}
+
+func (f fenced) Verify(ctx context.Context, class nodeclass.Class) error {
+	return f.inner.Verify(ctx, class)
+}
+func (f fenced) RefreshTypes(ctx context.Context) error    { return f.inner.RefreshTypes(ctx) }
+func (f fenced) RefreshOnDemand(ctx context.Context) error { return f.inner.RefreshOnDemand(ctx) }
+func (f fenced) RefreshSpot(ctx context.Context) error     { return f.inner.RefreshSpot(ctx) }

@@ -98,13 +98,22 @@ func newManager(o options, config *rest.Config, f *fence.Fence) (ctrl.Manager, e
 func fencedClient(o options, f *fence.Fence) client.NewClientFunc {
 	return func(config *rest.Config, co client.Options) (client.Client, error) {
 		if o.leaderElection {
-			config = rest.CopyConfig(config)
-			config.Wrap(f.Transport)
-			config.Timeout = callFor // what the fence counts on
-			co.HTTPClient = nil      // that of the manager would go past the fence
+			co.HTTPClient = nil // that of the manager would go past the fence
 		}
-		return client.New(config, co)
+		return client.New(fencedConfig(o, config, f), co)
 	}
+}
+
+// fencedConfig is a connection whose writes pass the fence, and end within
+// what the fence counts on. Without leader election there is none.
+func fencedConfig(o options, config *rest.Config, f *fence.Fence) *rest.Config {
+	if !o.leaderElection {
+		return config
+	}
+	config = rest.CopyConfig(config)
+	config.Wrap(f.Transport)
+	config.Timeout = callFor
+	return config
 }
 
 func newLock(o options, config *rest.Config) (resourcelock.Interface, error) {
