@@ -22,7 +22,7 @@ import (
 // concurrent use.
 type Ledger struct {
 	mu        sync.Mutex
-	ordered   map[string]cluster.Machine // by claim: created, not yet in a snapshot
+	ordered   map[string]cluster.Machine // by claim: created, not yet in a snapshot that was projected
 	setbacks  map[cluster.PoolID]setback // pools whose machines could not be bought lately
 	launched  map[string]struct{}        // claims that were seen with their machine
 	boughtFor map[string][]string        // by claim: UIDs of the pods it was ordered for
@@ -69,14 +69,18 @@ func (l *Ledger) Leaving(node string) bool {
 	return true
 }
 
-// Seen settles a claim that a watch has shown. gone says that it was deleted:
+// Seen takes in a claim that a watch has shown. gone says that it was deleted:
 // one that came and went is not waited for, and if it went without a machine
 // its pool rests before it is tried again. A machine newly bought ends that;
-// further changes of its claim say nothing about the market.
+// further changes of its claim say nothing about the market. One that is there
+// stays an order until a snapshot shows it: the next to be projected may be
+// older than what the watch has shown.
 func (l *Ledger) Seen(c *karpv1.NodeClaim, gone bool, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.ordered, c.Name)
+	if gone {
+		delete(l.ordered, c.Name)
+	}
 	pool, has := translate.PoolOf(c), c.Status.ProviderID != ""
 	switch _, before := l.launched[c.Name]; {
 	case gone && has:
@@ -95,7 +99,7 @@ func (l *Ledger) Seen(c *karpv1.NodeClaim, gone bool, now time.Time) {
 	}
 }
 
-// unseen lists the claims ordered before a moment that no watch has shown.
+// unseen lists the claims ordered before a moment that no snapshot has shown.
 func (l *Ledger) unseen(before time.Time) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

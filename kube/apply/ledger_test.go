@@ -98,12 +98,14 @@ func TestLedger(t *testing.T) {
 		machines int
 		bought   int // pods the first machine is listed with
 	}{
-		"an order counts before a watch shows it":         {func(*Ledger) {}, world(), 1, 1},
-		"and only once when it does":                      {func(*Ledger) {}, world(shown), 1, 1},
-		"an order that failed does not count":             {func(l *Ledger) { l.Withdrawn("c") }, world(), 0, 0},
-		"SC-12 a claim that came and went does not count": {func(l *Ledger) { l.Seen(claim(""), true, start) }, world(), 0, 0},
-		"an order nobody shows is still there":            {func(*Ledger) {}, world(func(s *cluster.Snapshot) { s.Now = start.Add(2 * time.Minute) }), 1, 1},
-		"a pod that landed elsewhere frees its share":     {func(*Ledger) {}, world(func(s *cluster.Snapshot) { s.Waiting = nil }), 1, 0},
+		"an order counts before a watch shows it":          {func(*Ledger) {}, world(), 1, 1},
+		"and only once when it does":                       {func(*Ledger) {}, world(shown), 1, 1},
+		"an order that failed does not count":              {func(l *Ledger) { l.Withdrawn("c") }, world(), 0, 0},
+		"SC-12 a claim that came and went does not count":  {func(l *Ledger) { l.Seen(claim(""), true, start) }, world(), 0, 0},
+		"a claim seen after the snapshot was taken counts": {func(l *Ledger) { l.Seen(claim(""), false, start) }, world(), 1, 1},
+		"and only once in a later one":                     {func(l *Ledger) { l.Seen(claim(""), false, start) }, world(shown), 1, 1},
+		"an order nobody shows is still there":             {func(*Ledger) {}, world(func(s *cluster.Snapshot) { s.Now = start.Add(2 * time.Minute) }), 1, 1},
+		"a pod that landed elsewhere frees its share":      {func(*Ledger) {}, world(func(s *cluster.Snapshot) { s.Waiting = nil }), 1, 0},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
