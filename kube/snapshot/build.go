@@ -15,14 +15,35 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// Snapshot is what is known now. Cost: linear in pods and nodes.
+// Snapshot is what is known now. Cost: linear in pods and nodes, and that of
+// working out what classes offer, for which no watch waits.
 func (k *Keeper) Snapshot() *cluster.Snapshot {
+	byClass := map[karpv1.NodeClassReference]offered{}
+	for {
+		s, missing := k.build(byClass)
+		if len(missing) == 0 {
+			return s
+		}
+		for _, ref := range missing {
+			catalogue, whyNot := k.kinds(ref)
+			byClass[ref] = offered{catalogue, whyNot}
+		}
+	}
+}
+
+// build makes a snapshot if it is known what each class offers; otherwise it
+// lists the classes to ask for. A class may come into use while others are
+// asked.
+func (k *Keeper) build(byClass map[karpv1.NodeClassReference]offered) (s *cluster.Snapshot, missing []karpv1.NodeClassReference) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if missing = k.classesBeside(byClass); len(missing) > 0 {
+		return nil, missing
+	}
 	k.reshape()
 	now := k.now().UTC()
-	b := builder{k: k, out: &cluster.Snapshot{Revision: k.revision, Now: now}, numbered: map[*cluster.Shape]*cluster.Shape{}}
-	b.catalogues()
+	b := builder{k: k, out: &cluster.Snapshot{Revision: k.revision, Now: now}, byClass: byClass, numbered: map[*cluster.Shape]*cluster.Shape{}}
+	b.remember()
 	b.nodesAndMachines()
 	b.seatPods()
 	b.emptiness()
@@ -31,7 +52,27 @@ func (k *Keeper) Snapshot() *cluster.Snapshot {
 	b.daemons()
 	b.out.Sort()
 	b.numberShapes()
-	return b.out
+	return b.out, nil
+}
+
+// classesBeside lists the classes that pools and claims name, each once,
+// without those that were asked.
+func (k *Keeper) classesBeside(asked map[karpv1.NodeClassReference]offered) []karpv1.NodeClassReference {
+	var out []karpv1.NodeClassReference
+	found := map[karpv1.NodeClassReference]bool{}
+	add := func(ref karpv1.NodeClassReference) {
+		if _, known := asked[ref]; !known && !found[ref] {
+			found[ref] = true
+			out = append(out, ref)
+		}
+	}
+	for _, p := range k.pools {
+		add(p.Template.Spec.NodeClassRef)
+	}
+	for _, c := range k.claims {
+		add(c.Spec.NodeClassRef)
+	}
+	return out
 }
 
 // builder assembles one snapshot; the keeper's lock is held meanwhile.
@@ -48,22 +89,12 @@ type offered struct {
 	whyNot    string
 }
 
-func (b *builder) catalogues() {
-	b.byClass = map[karpv1.NodeClassReference]offered{}
-	ask := func(ref karpv1.NodeClassReference) {
-		if _, asked := b.byClass[ref]; !asked {
-			catalogue, whyNot := b.k.kinds(ref)
-			if catalogue != nil {
-				b.k.offered[ref] = catalogue
-			}
-			b.byClass[ref] = offered{catalogue, whyNot}
+// remember keeps what classes offer for the time when they are not ready.
+func (b *builder) remember() {
+	for ref, class := range b.byClass {
+		if class.catalogue != nil {
+			b.k.offered[ref] = class.catalogue
 		}
-	}
-	for _, p := range b.k.pools {
-		ask(p.Template.Spec.NodeClassRef)
-	}
-	for _, c := range b.k.claims {
-		ask(c.Spec.NodeClassRef)
 	}
 }
 

@@ -1,0 +1,46 @@
+package snapshot
+
+import (
+	"testing"
+
+	"github.com/daemok/daemok/core/cluster"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
+)
+
+func poolOf(name, class string) translate.PoolObject {
+	p := pool(name)
+	p.Template.Spec.NodeClassRef.Name = class
+	return p
+}
+
+// TestWatchesGoOnWhileACatalogueIsWorkedOut: what a class offers may take long
+// to find out, and nothing that the watches show waits for it. A pool that
+// comes meanwhile is in the snapshot with what its own class offers.
+func TestWatchesGoOnWhileACatalogueIsWorkedOut(t *testing.T) {
+	k, asked := newKeeper(), map[string]int{}
+	k.kinds = func(ref karpv1.NodeClassReference) (*cluster.Catalogue, string) {
+		asked[ref.Name]++
+		if !k.mu.TryLock() {
+			t.Errorf("class %s is asked while watches have to wait", ref.Name)
+			return nil, "why"
+		}
+		k.mu.Unlock()
+		k.PoolSeen(poolOf("late", "of-late"))
+		return &cluster.Catalogue{}, ""
+	}
+	k.PoolSeen(poolOf("a", "shared"))
+	k.PoolSeen(poolOf("b", "shared"))
+	pools := k.Snapshot().Pools
+	if len(pools) != 3 {
+		t.Fatalf("%d pools, want the two there were and the one that came", len(pools))
+	}
+	for _, p := range pools {
+		if p.Catalogue == nil {
+			t.Errorf("%s is shown without what its class offers", p.ID)
+		}
+	}
+	if len(asked) != 2 || asked["shared"] != 1 || asked["of-late"] != 1 {
+		t.Errorf("asked %v times, want each class once", asked)
+	}
+}
