@@ -48,7 +48,7 @@ func run(ctx context.Context, args []string, env func(string) string) error {
 	klog.SetLogger(others) // client-go's own lines
 	log.Info("starting", "version", version.Get().String(), "cluster", o.clusterName)
 	for _, flag := range o.ignored {
-		log.Warn("this flag changes nothing yet", "flag", flag)
+		log.Warn("this option changes nothing yet", "flag", flag, "variable", envName(flag))
 	}
 	p, err := build(ctx, o, log)
 	if err != nil {

@@ -20,10 +20,9 @@ type options struct {
 	metricsPort, healthPort           int
 	kubeQPS                           int
 	kubeBurst                         int
-	leaderElection                    bool
+	leaderElection, electionDisabled  bool // the one says no to the other
 	leaderElectionName, leaderElectNS string
 	memoryLimit                       int64
-	cpuRequests                       int
 	logLevel                          string
 	batchMax, batchIdle               time.Duration
 	preferencePolicy, minValuesPolicy string
@@ -36,58 +35,33 @@ type options struct {
 	clusterName, clusterEndpoint, clusterCABundle string
 	isolatedVPC, eksControlPlane                  bool
 	vmMemoryOverheadPercent                       float64
-	interruptionQueue                             string
 	reservedENIs                                  int
 	disableDryRun                                 bool
 
-	ignored []string // flags of Karpenter that were given and change nothing yet
+	ignored []string // options of Karpenter that were given, by flag or variable, and change nothing yet
 }
 
-// laterFlags are Karpenter's that change nothing yet. They are taken, so that
-// a set-up written for Karpenter starts, and a warning names those given.
+// laterFlags are Karpenter's that change nothing yet, whatever they say. They
+// are taken, so that a set-up written for Karpenter starts, and a warning
+// names those given.
 var laterFlags = []string{
 	"karpenter-service", "log-output-paths", "log-error-output-paths", "disable-controller-warmup",
 	"ignore-dra-requests", "enable-zonal-shift",
 	"ami-refresh-interval", "subnet-refresh-interval", "aws-feature-gates",
 }
 
+// checkedFlags change nothing yet either, but a bad value is refused.
+var checkedFlags = []string{"cpu-requests", "feature-gates", "interruption-queue"}
+
+// changesNothing ends the help of both.
+const changesNothing = "; taken for Karpenter's sake, changes nothing yet"
+
 // readOptions reads the command line and, for what it does not name, the
 // environment. What cannot be read is an error that names flag, variable and
 // value.
 func readOptions(args []string, env func(string) string) (options, error) {
-	o := options{leaderElection: true}
-	r := reader{flags: pflag.NewFlagSet("daemok-controller", pflag.ContinueOnError), env: env}
-	disableElection := false
-	r.integer(&o.metricsPort, "metrics-port", 8080, "port of /metrics")
-	r.integer(&o.healthPort, "health-probe-port", 8081, "port of /healthz and /readyz")
-	r.integer(&o.kubeQPS, "kube-client-qps", 200, "requests a second to the API server")
-	r.integer(&o.kubeBurst, "kube-client-burst", 300, "requests to the API server at once")
-	r.boolean(&disableElection, "disable-leader-election", false, "run without a lease: only where nothing else can run")
-	r.text(&o.leaderElectionName, "leader-election-name", "karpenter-leader-election", "name of the lease; Karpenter's own by default, so that the two exclude each other")
-	r.text(&o.leaderElectNS, "leader-election-namespace", "", "namespace of the lease; the controller's own by default")
-	r.integer64(&o.memoryLimit, "memory-limit", -1, "bytes the container may use; the garbage collector aims at nine tenths of it")
-	r.integer(&o.cpuRequests, "cpu-requests", 1000, "thousandths of a core the container asks for")
-	r.text(&o.logLevel, "log-level", "info", "debug, info or error")
-	r.duration(&o.batchMax, "batch-max-duration", 10*time.Second, "longest time pods are gathered for one plan")
-	r.duration(&o.batchIdle, "batch-idle-duration", time.Second, "a gathering ends when no new pod came for so long")
-	r.text(&o.preferencePolicy, "preference-policy", "Respect", "Respect or Ignore preferred scheduling terms")
-	r.text(&o.minValuesPolicy, "min-values-policy", "Strict", "Strict, or BestEffort to buy with fewer values than minValues asks")
-	r.text(&o.schedulerConfig, "scheduler-config", "", "YAML of the scheduler's configuration, for its default topology spreads; see docs/scheduling.md")
-	r.text(&o.featureGates, "feature-gates", "", "Name=true,Name=false; they change nothing yet")
-	r.boolean(&o.enableProfiling, "enable-profiling", false, "serve /debug/pprof on the metrics port")
-	r.boolean(&o.disableStateMetrics, "disable-cluster-state-observability", false, "no metrics of single nodes, pods and other objects, nor of their conditions")
-	r.text(&o.clusterName, "cluster-name", "", "name of the EKS cluster; required")
-	r.text(&o.clusterEndpoint, "cluster-endpoint", "", "URL of the API server as machines reach it; asked of EKS where empty")
-	r.text(&o.clusterCABundle, "cluster-ca-bundle", "", "base64 CA bundle for machines; that of the controller's own connection where empty")
-	r.boolean(&o.isolatedVPC, "isolated-vpc", false, "the VPC does not reach the Pricing and IAM APIs")
-	r.boolean(&o.eksControlPlane, "eks-control-plane", false, "ask EKS, not the API server, for the Kubernetes version")
-	r.float(&o.vmMemoryOverheadPercent, "vm-memory-overhead-percent", 0.075, "share of memory that the hypervisor keeps, where it is not known")
-	r.text(&o.interruptionQueue, "interruption-queue", "", "name of the SQS queue for interruption notices")
-	r.integer(&o.reservedENIs, "reserved-enis", 0, "network interfaces of each machine not used for pods")
-	r.boolean(&o.disableDryRun, "disable-dry-run", false, "do not check permissions by dry runs")
-	for _, flag := range laterFlags {
-		r.later(flag)
-	}
+	o, r := options{}, newReader(env)
+	r.define(&o)
 	if err := r.read(args); err != nil {
 		return options{}, err
 	}
@@ -96,8 +70,42 @@ func readOptions(args []string, env func(string) string) (options, error) {
 		return options{}, fmt.Errorf("--scheduler-config (SCHEDULER_CONFIG): %w", err)
 	}
 	o.ignored = r.ignored()
-	o.leaderElection = !disableElection
+	o.leaderElection = !o.electionDisabled
 	return o, o.check()
+}
+
+// define says what every option is called, and what it is by default.
+func (r *reader) define(o *options) {
+	r.integer(&o.metricsPort, "metrics-port", 8080, "port of /metrics")
+	r.integer(&o.healthPort, "health-probe-port", 8081, "port of /healthz and /readyz")
+	r.integer(&o.kubeQPS, "kube-client-qps", 200, "requests a second to the API server")
+	r.integer(&o.kubeBurst, "kube-client-burst", 300, "requests to the API server at once")
+	r.boolean(&o.electionDisabled, "disable-leader-election", false, "run without a lease: only where nothing else can run")
+	r.text(&o.leaderElectionName, "leader-election-name", "karpenter-leader-election", "name of the lease; Karpenter's own by default, so that the two exclude each other")
+	r.text(&o.leaderElectNS, "leader-election-namespace", "", "namespace of the lease; the controller's own by default")
+	r.integer64(&o.memoryLimit, "memory-limit", -1, "bytes the container may use; the garbage collector aims at nine tenths of it")
+	r.integer(new(int), "cpu-requests", 1000, "thousandths of a core the container asks for"+changesNothing)
+	r.text(&o.logLevel, "log-level", "info", "debug, info or error")
+	r.duration(&o.batchMax, "batch-max-duration", 10*time.Second, "longest time pods are gathered for one plan")
+	r.duration(&o.batchIdle, "batch-idle-duration", time.Second, "a gathering ends when no new pod came for so long")
+	r.text(&o.preferencePolicy, "preference-policy", "Respect", "Respect or Ignore preferred scheduling terms")
+	r.text(&o.minValuesPolicy, "min-values-policy", "Strict", "Strict, or BestEffort to buy with fewer values than minValues asks")
+	r.text(&o.schedulerConfig, "scheduler-config", "", "YAML of the scheduler's configuration, for its default topology spreads; see docs/scheduling.md")
+	r.text(&o.featureGates, "feature-gates", "", "Name=true,Name=false"+changesNothing)
+	r.boolean(&o.enableProfiling, "enable-profiling", false, "serve /debug/pprof on the metrics port")
+	r.boolean(&o.disableStateMetrics, "disable-cluster-state-observability", false, "no metrics of single nodes, pods and other objects, nor of their conditions")
+	r.text(&o.clusterName, "cluster-name", "", "name of the EKS cluster; required")
+	r.text(&o.clusterEndpoint, "cluster-endpoint", "", "URL of the API server as machines reach it; asked of EKS where empty")
+	r.text(&o.clusterCABundle, "cluster-ca-bundle", "", "base64 CA bundle for machines; that of the controller's own connection where empty")
+	r.boolean(&o.isolatedVPC, "isolated-vpc", false, "the VPC does not reach the Pricing and IAM APIs")
+	r.boolean(&o.eksControlPlane, "eks-control-plane", false, "ask EKS, not the API server, for the Kubernetes version")
+	r.float(&o.vmMemoryOverheadPercent, "vm-memory-overhead-percent", 0.075, "share of memory that the hypervisor keeps, where it is not known")
+	r.text(new(string), "interruption-queue", "", "name of the SQS queue for interruption notices"+changesNothing)
+	r.integer(&o.reservedENIs, "reserved-enis", 0, "network interfaces of each machine not used for pods")
+	r.boolean(&o.disableDryRun, "disable-dry-run", false, "do not check permissions by dry runs")
+	for _, flag := range laterFlags {
+		r.later(flag)
+	}
 }
 
 func (o *options) check() error {
@@ -125,6 +133,10 @@ type reader struct {
 	flags *pflag.FlagSet
 	env   func(string) string
 	bad   error // the first variable that could not be read
+}
+
+func newReader(env func(string) string) *reader {
+	return &reader{flags: pflag.NewFlagSet("daemok-controller", pflag.ContinueOnError), env: env}
 }
 
 func (r *reader) read(args []string) error {
@@ -171,18 +183,21 @@ func fromEnv[T any](r *reader, flag string, otherwise T, parse func(string) (T, 
 
 // later takes a flag, with any value, that changes nothing yet.
 func (r *reader) later(flag string) {
-	r.flags.String(flag, "", "taken for Karpenter's sake; changes nothing yet")
+	r.flags.String(flag, "", strings.TrimPrefix(changesNothing, "; "))
 	r.flags.Lookup(flag).NoOptDefVal = "true"
 }
 
-// ignored lists the flags given, on the command line, that change nothing yet.
+// ignored lists the options given, on the command line or in the environment,
+// that change nothing yet.
 func (r *reader) ignored() []string {
 	var given []string
-	r.flags.Visit(func(f *pflag.Flag) {
-		if slices.Contains(laterFlags, f.Name) {
-			given = append(given, f.Name)
+	for _, flag := range slices.Concat(laterFlags, checkedFlags) {
+		text, _ := r.value(flag)
+		if text != "" || r.flags.Changed(flag) {
+			given = append(given, flag)
 		}
-	})
+	}
+	slices.Sort(given)
 	return given
 }
 

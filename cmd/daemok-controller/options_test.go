@@ -33,6 +33,13 @@ func TestOptions(t *testing.T) {
 		"SC-405 a scheduler's default spreads": {nil, with(map[string]string{"SCHEDULER_CONFIG": "podTopologySpread: {defaultConstraints: [{topologyKey: zone, maxSkew: 1, whenUnsatisfiable: DoNotSchedule}]}"}), func(o options) bool {
 			return len(o.defaultSpreads) == 1 && o.defaultSpreads[0].TopologyKey == "zone"
 		}},
+		"those that are read and do nothing are named": {[]string{"--interruption-queue=q", "--feature-gates=Foo=false"}, with(map[string]string{"CPU_REQUESTS": "500"}), func(o options) bool {
+			return slices.Equal(o.ignored, []string{"cpu-requests", "feature-gates", "interruption-queue"})
+		}},
+		"variables that act later are named too": {nil, with(map[string]string{"INTERRUPTION_QUEUE": "q", "LOG_OUTPUT_PATHS": "stdout"}), func(o options) bool {
+			return slices.Equal(o.ignored, []string{"interruption-queue", "log-output-paths"})
+		}},
+		"nothing is named that nobody gave": {[]string{"--log-level=debug"}, named, func(o options) bool { return len(o.ignored) == 0 }},
 		"flags of Karpenter that act later are named": {[]string{"--log-output-paths=stdout", "--enable-zonal-shift"}, named, func(o options) bool {
 			return slices.Equal(o.ignored, []string{"enable-zonal-shift", "log-output-paths"})
 		}},
@@ -73,5 +80,16 @@ func TestBadOptionsNameTheWayOut(t *testing.T) {
 				t.Errorf("readOptions(%v, %v) = %v; want it to say %q", tt.args, tt.env, err, tt.says)
 			}
 		})
+	}
+}
+
+// Whoever asks for help reads which options do nothing.
+func TestHelpSaysWhatChangesNothing(t *testing.T) {
+	o, r := options{}, newReader(func(string) string { return "" })
+	r.define(&o)
+	for _, flag := range slices.Concat(laterFlags, checkedFlags) {
+		if f := r.flags.Lookup(flag); f == nil || !strings.Contains(f.Usage, "changes nothing yet") {
+			t.Errorf("--%s: %+v", flag, f)
+		}
 	}
 }
