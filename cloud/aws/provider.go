@@ -112,7 +112,7 @@ func newProvider(o Options, clients client.Clients) *Provider {
 		images:    image.Finder{API: clients.EC2, Parameters: image.NewParameters(clients.SSM, o.Now), Now: o.Now},
 		profiles:  profile.Keeper{API: clients.IAM, Cluster: o.Cluster, Region: clients.Region},
 		templates: fleet.NewTemplates(clients.EC2, o.Cluster, o.Now),
-		instances: instance.New(clients.EC2, o.Cluster, o.Now),
+		instances: instance.New(clients.EC2, o.Cluster, o.Now, o.Pause),
 		cluster:   userdata.Cluster{Name: o.Cluster, Endpoint: o.Endpoint, CA: o.CA, CIDR: o.CIDR, DNS: o.DNS},
 	}
 	p.buyer = fleet.Buyer{API: clients.EC2, Templates: p.templates, Shortage: p.short, Addresses: &p.addresses,

@@ -44,6 +44,15 @@ var notFound = []string{
 // NotFound reports whether what was named does not exist.
 func NotFound(err error) bool { return slices.Contains(notFound, Code(err)) }
 
+var ofSome = []string{
+	"InvalidInstanceID.NotFound", "InvalidInstanceID.Malformed", "OperationNotPermitted", "UnsupportedOperation",
+	"IncorrectInstanceState", "UnauthorizedOperation",
+}
+
+// OfSome reports whether a call about many machines may have been refused for
+// the sake of some, and do for the others.
+func OfSome(err error) bool { return slices.Contains(ofSome, Code(err)) }
+
 // Exists reports whether what should be made is already there.
 func Exists(err error) bool {
 	code := Code(err)

@@ -106,6 +106,11 @@ func standing() *account {
 
 var start = time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC)
 
+// open opens the store of the cluster "prod" that waits for nobody.
+func open(a api, now func() time.Time) *Store {
+	return New(a, "prod", now, func(ctx context.Context, _ time.Duration) error { return ctx.Err() })
+}
+
 func ids(machines []cloud.Machine) []string {
 	var out []string
 	for _, m := range machines {
@@ -126,7 +131,7 @@ func TestList(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, err := New(standing(), "prod", func() time.Time { return start }).List(t.Context(), tt.filter)
+			got, err := open(standing(), func() time.Time { return start }).List(t.Context(), tt.filter)
 			if err != nil || !slices.Equal(ids(got), tt.want) {
 				t.Errorf("List(%+v) = %v, %v; want %v", tt.filter, ids(got), err, tt.want)
 			}
@@ -155,7 +160,7 @@ func TestTerminate(t *testing.T) {
 		gone, done []string
 	}{
 		"machines of ours":                 {[]string{"i-3", "i-1", "i-3"}, nil, []string{"i-1", "i-3"}},
-		"one that shuts down is not gone":  {[]string{"i-2"}, nil, []string{"i-2"}},
+		"one that shuts down is let be":    {[]string{"i-2"}, nil, nil},
 		"one that is terminated is gone":   {[]string{"i-gone", "i-1"}, []string{"i-gone"}, []string{"i-1"}},
 		"one that nobody knows is gone":    {[]string{"i-none"}, []string{"i-none"}, nil},
 		"another cluster's is not touched": {[]string{"i-other"}, []string{"i-other"}, nil},
@@ -167,7 +172,7 @@ func TestTerminate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := standing()
 			a.machines, a.hidden = append(a.machines, machine("i-young", "prod", "pending")), []string{"i-young"}
-			s := New(a, "prod", func() time.Time { return start })
+			s := open(a, func() time.Time { return start })
 			s.Bought("i-young")
 			gone, err := s.Terminate(t.Context(), tt.ids...)
 			slices.Sort(a.terminated)
@@ -181,7 +186,7 @@ func TestTerminate(t *testing.T) {
 func TestAMachineUnseenForAMinuteIsGone(t *testing.T) {
 	now := start
 	a := &account{}
-	s := New(a, "prod", func() time.Time { return now })
+	s := open(a, func() time.Time { return now })
 	s.Bought("i-young")
 	if gone, err := s.Terminate(t.Context(), "i-young"); err != nil || len(gone) > 0 {
 		t.Errorf("at once: gone %v, %v", gone, err)
@@ -194,7 +199,7 @@ func TestAMachineUnseenForAMinuteIsGone(t *testing.T) {
 
 func TestTag(t *testing.T) {
 	a := standing()
-	s := New(a, "prod", func() time.Time { return start })
+	s := open(a, func() time.Time { return start })
 	if err := s.Tag(t.Context(), "i-1", map[string]string{"Name": "node-1"}); err != nil || a.tagged["Name"] != "node-1" {
 		t.Errorf("Tag = %v, tagged %v", err, a.tagged)
 	}
