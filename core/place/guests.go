@@ -50,6 +50,16 @@ func (g *guests) add(k *kin, lv *level, n int64) {
 	}
 }
 
+// drop takes the ports of one pod back. Volumes stay attached: others may use
+// them.
+func (g *guests) drop(k *kin) {
+	for _, p := range k.ports {
+		if at := slices.Index(g.ports, p); at >= 0 {
+			g.ports = slices.Delete(g.ports, at, at+1)
+		}
+	}
+}
+
 func conflict(a, b []cluster.Port) bool {
 	return slices.ContainsFunc(a, func(p cluster.Port) bool { return slices.ContainsFunc(b, p.Conflicts) })
 }

@@ -67,6 +67,29 @@ func (r *run) list(b *buyer, l *load) listing {
 	}
 	out.Requirements, out.Labels = b.requirements(l, options, kinds)
 	out.Notes = r.notes(b, l, options)
+	out.open = r.openIn(b, options)
+	return out
+}
+
+// openIn lists the domains, of keys that pods are spread over, in which the
+// options leave open where a machine turns up.
+func (r *run) openIn(b *buyer, options bitset.Set) []openDomain {
+	var out []openDomain
+	for _, k := range r.spreadKeys {
+		if !b.Defines(r.board.Keys()[k]) {
+			continue
+		}
+		from := len(out)
+		domains := b.domains(r.board, k)
+		for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
+			if d := (openDomain{k, domains[i]}); d.domain >= 0 && !slices.Contains(out[from:], d) {
+				out = append(out, d)
+			}
+		}
+		if len(out) == from+1 {
+			out = out[:from]
+		}
+	}
 	return out
 }
 

@@ -117,6 +117,7 @@ func (r *run) unseat(lost []seated) {
 		switch {
 		case x.seat != nil:
 			take(x.seat.free, x.group.need, -1)
+			x.seat.guests.drop(x.group.kin)
 		default:
 			take(r.launched[x.launch].free, x.group.need, -1)
 		}
