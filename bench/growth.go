@@ -38,6 +38,7 @@ var grown = []series{
 	{Options{Generate: "deployspread"}, "pods", []int{5000, 10000, 20000, 40000}},
 	{Options{Mix: "existing", Nodes: 3000, Pools: 50}, "pods", []int{12500, 25000, 50000, 100000}},
 	{Options{Mix: "existing", Pods: 50000, Pools: 50}, "nodes", []int{500, 1000, 2000, 4000}},
+	{Options{Mix: "existing", Pods: 2000, Pools: 10}, "nodes", []int{1000, 2000, 4000, 8000}},
 	{Options{Mix: "existing", Pods: 50000, Nodes: 1000}, "pools", []int{25, 50, 100, 200}},
 	{Options{Mix: "diverse", Pods: 5000}, "pools", []int{1, 4, 16, 64}},
 	{Options{Mix: "diverse", Pods: 5000}, "types", []int{6, 400}},
