@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -29,7 +28,6 @@ import (
 
 const (
 	recheckDrain = time.Second
-	recheckGone  = 2 * time.Second
 	evictFirst   = 100 * time.Millisecond
 	evictMax     = 10 * time.Second
 )
@@ -50,6 +48,9 @@ type Reconciler struct {
 	Events   publisher
 	Metrics  *observe.Metrics
 	Now      func() time.Time
+
+	silent looks // at machines whose kubelets are silent
+	ending looks // at machines given back
 
 	mu      sync.Mutex
 	retries map[types.UID]retry // by pod
@@ -81,6 +82,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration,
 			return 0, fmt.Errorf("delete claim %s of deleted node %s: %w", claim.Name, name, err)
 		}
 	}
+	if r.ending.isSent(translate.MachineID(node.Spec.ProviderID)) {
+		return r.giveBack(ctx, node, claim) // it was emptied before
+	}
 	if gone, err := r.goneAlready(ctx, node); err != nil || gone {
 		if err != nil {
 			return 0, err
@@ -109,19 +113,6 @@ func (r *Reconciler) claimOf(ctx context.Context, node *corev1.Node) (*karpv1.No
 		return nil, nil
 	}
 	return list.Items[0].DeepCopy(), nil
-}
-
-// goneAlready reports whether a node whose kubelet is silent has lost its
-// machine: then there is nothing to drain.
-func (r *Reconciler) goneAlready(ctx context.Context, node *corev1.Node) (bool, error) {
-	if translate.IsReady(node) {
-		return false, nil
-	}
-	list, err := r.Machines.List(ctx, cloud.Filter{IDs: []string{translate.MachineID(node.Spec.ProviderID)}})
-	if err != nil {
-		return false, fmt.Errorf("look for the machine of node %s: %w", node.Name, err)
-	}
-	return len(list) == 0, nil
 }
 
 // close keeps new pods and load balancers off the node.
@@ -231,35 +222,15 @@ func (r *Reconciler) volumesThatStay(ctx context.Context, pods []corev1.Pod) (ma
 	return stay, nil
 }
 
-// giveBack ends the machine and, once it is gone, lets the node go.
-func (r *Reconciler) giveBack(ctx context.Context, node *corev1.Node, claim *karpv1.NodeClaim) (time.Duration, error) {
-	id := translate.MachineID(node.Spec.ProviderID)
-	gone, err := r.Machines.Terminate(ctx, id)
-	if err != nil {
-		return 0, fmt.Errorf("give back machine %s of node %s: %w", id, node.Name, err)
-	}
-	if slices.Contains(gone, id) {
-		return 0, r.forget(ctx, node, claim)
-	}
-	if err := r.say(ctx, claim, karpv1.ClaimInstanceTerminating, "", ""); err != nil {
-		return 0, err
-	}
-	list, err := r.Machines.List(ctx, cloud.Filter{IDs: []string{id}})
-	if err != nil {
-		return 0, fmt.Errorf("look for machine %s of node %s: %w", id, node.Name, err)
-	}
-	if len(list) > 0 {
-		return recheckGone, nil
-	}
-	return 0, r.forget(ctx, node, claim)
-}
-
 func (r *Reconciler) forget(ctx context.Context, node *corev1.Node, claim *karpv1.NodeClaim) error {
 	before := node.DeepCopy()
 	controllerutil.RemoveFinalizer(node, api.FinalizerTermination)
 	if err := r.Store.Patch(ctx, node, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("remove finalizer of node %s: %w", node.Name, err)
 	}
+	id := translate.MachineID(node.Spec.ProviderID)
+	r.silent.drop(id)
+	r.ending.drop(id)
 	if claim != nil {
 		r.Metrics.NodesTerminated.WithLabelValues(claim.Labels[api.LabelNodePool], claim.Labels[api.LabelZone]).Inc()
 	}
