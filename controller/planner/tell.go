@@ -144,6 +144,10 @@ func (t *Teller) withoutNew(now time.Time, list []plan.Unplaced) []plan.Unplaced
 // Launched tells of claims that were created, or could not be.
 func (t *Teller) Launched(list []apply.Launched) {
 	for _, l := range list {
+		if errors.Is(l.Err, apply.ErrPoolChanged) {
+			t.Log.Info("ordered nothing after all", "pool", l.Launch.Pool.String(), "reason", l.Err.Error())
+			continue
+		}
 		if l.Err != nil {
 			t.Log.Error("could not order a machine", "pool", l.Launch.Pool.String(), "error", l.Err.Error())
 			continue

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,8 +28,9 @@ type Launched struct {
 
 // Launch creates a claim for every launch of the plan, in parallel, and
 // records it in the ledger before, as the snapshot s tells what it may become.
-// What cannot be created is taken back out
-// of the ledger; a new plan will see to its pods.
+// What cannot be created is taken back out of the ledger; a new plan will see
+// to its pods. A launch whose pool is no longer as s has it is dropped with
+// ErrPoolChanged, and a new plan is asked for.
 func (a *Applier) Launch(ctx context.Context, s *cluster.Snapshot, p plan.Plan) []Launched {
 	out := make([]Launched, len(p.Launches))
 	slots := make(chan struct{}, writersMax)
@@ -37,11 +39,14 @@ func (a *Applier) Launch(ctx context.Context, s *cluster.Snapshot, p plan.Plan) 
 		slots <- struct{}{}
 		writes.Go(func() {
 			defer func() { <-slots }()
-			claim, err := a.launch(ctx, l, kindsOf(s, l.Pool))
+			claim, err := a.launch(ctx, s, l)
 			out[i] = Launched{l, claim, err}
 		})
 	}
 	writes.Wait()
+	if slices.ContainsFunc(out, func(l Launched) bool { return errors.Is(l.Err, ErrPoolChanged) }) {
+		a.Again()
+	}
 	return out
 }
 
@@ -52,16 +57,16 @@ func kindsOf(s *cluster.Snapshot, id cluster.PoolID) []cluster.Kind {
 	return nil
 }
 
-func (a *Applier) launch(ctx context.Context, l plan.Launch, kinds []cluster.Kind) (*karpv1.NodeClaim, error) {
-	pool, known := a.Pools.Pool(l.Pool)
-	if !known {
-		return nil, fmt.Errorf("create claim: %s is gone", l.Pool)
+func (a *Applier) launch(ctx context.Context, s *cluster.Snapshot, l plan.Launch) (*karpv1.NodeClaim, error) {
+	pool, err := a.asPlanned(s, l.Pool)
+	if err != nil {
+		return nil, fmt.Errorf("create claim: %w", err)
 	}
 	claim, err := translate.Claim(pool, l, a.NewID())
 	if err != nil {
 		return nil, err
 	}
-	ordered := translate.Machine(claim, kinds)
+	ordered := translate.Machine(claim, kindsOf(s, l.Pool))
 	ordered.CreatedAt, ordered.BoughtFor = a.Now().UTC(), l.Pods
 	a.Ledger.Ordered(ordered)
 	if err := a.Store.Create(ctx, claim); err != nil {

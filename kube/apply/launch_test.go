@@ -20,12 +20,6 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-type onePool struct{}
-
-func (onePool) Pool(id cluster.PoolID) (translate.PoolObject, bool) {
-	return translate.PoolObject{ID: id, Object: &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: id.Name}}}, true
-}
-
 // TestLostOrdersAreFound: an order that no watch shows is looked for after a
 // while, and forgotten only where the claim does not exist.
 func TestLostOrdersAreFound(t *testing.T) {
@@ -81,11 +75,12 @@ func TestAClaimOfUnknownFateStaysOrdered(t *testing.T) {
 					return c.Get(ctx, k, o, opts...)
 				},
 			}).Build()
+			pools := lastSeen{poolID: translate.FromNodePool(nodePool())}
 			a := &Applier{
-				Store: store, Live: store, Ledger: &Ledger{}, Pools: onePool{},
+				Store: store, Live: store, Ledger: &Ledger{}, Pools: pools,
 				Now: func() time.Time { return start }, NewID: func() string { return "abcde" },
 			}
-			got := a.Launch(t.Context(), world(), plan.Plan{Launches: []plan.Launch{{Pool: poolID}}})
+			got := a.Launch(t.Context(), planned(t, pools), plan.Plan{Launches: []plan.Launch{{Pool: poolID}}})
 			if failed := got[0].Err != nil; failed != tt.failed {
 				t.Errorf("the launch ended with %v, want failed %v", got[0].Err, tt.failed)
 			}

@@ -3,7 +3,9 @@
 // what was issued and not yet seen.
 //
 // It promises that a plan made from a projected snapshot never repeats an
-// action in flight. It decides nothing.
+// action in flight. A launch is compared with its pool as the watches last
+// showed it, and a removal with what the API server itself says. It decides
+// nothing.
 package apply
 
 import (

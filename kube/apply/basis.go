@@ -1,0 +1,63 @@
+package apply
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/kube/translate"
+)
+
+// ErrPoolChanged says that what a launch depended on no longer holds.
+var ErrPoolChanged = errors.New("the pool is no longer as the plan saw it")
+
+// asPlanned returns the pool of a launch as it was last seen, if it may still
+// be bought for and everything that the launch was decided by is as the
+// snapshot has it. What a claim merely carries over, such as annotations or how
+// long its node may live, may have changed: the claim gets the newest.
+//
+// What the pool owns is not added up again: the ledger has every order, and
+// nobody else orders.
+func (a *Applier) asPlanned(s *cluster.Snapshot, id cluster.PoolID) (translate.PoolObject, error) {
+	object, known := a.Pools.Pool(id)
+	if !known {
+		return object, fmt.Errorf("%w: %s is gone", ErrPoolChanged, id)
+	}
+	if object.NotReady != "" {
+		return object, fmt.Errorf("%w: %s: %s", ErrPoolChanged, id, object.NotReady)
+	}
+	then, planned := s.Pool(id)
+	if !planned {
+		return object, fmt.Errorf("%w: the plan knew no %s", ErrPoolChanged, id)
+	}
+	now, err := translate.Pool(object, then.Nodes, s.Now)
+	if err != nil {
+		return object, fmt.Errorf("%w: %w", ErrPoolChanged, err)
+	}
+	if what := changed(then, &now); what != "" {
+		return object, fmt.Errorf("%w: %s has other %s", ErrPoolChanged, id, what)
+	}
+	return object, nil
+}
+
+// changed names something that decides which machines a pool buys, and that is
+// not the same; it is empty where all is. A class of another name or kind is
+// another label.
+func changed(then, now *cluster.Pool) string {
+	for _, field := range []struct {
+		name      string
+		then, now any
+	}{
+		{"requirements", then.Requirements, now.Requirements},
+		{"labels, or another class", then.Labels, now.Labels},
+		{"taints", then.Taints, now.Taints},
+		{"startup taints", then.StartupTaints, now.StartupTaints},
+		{"limits", then.Limits, now.Limits},
+	} {
+		if !reflect.DeepEqual(field.then, field.now) {
+			return field.name
+		}
+	}
+	return ""
+}
