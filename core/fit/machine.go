@@ -22,11 +22,16 @@ type Ordered struct {
 
 // ForMachine prepares the answers for a machine; pool may be nil.
 func ForMachine(m *cluster.Machine, pool *Pool) *Ordered {
-	out := &Ordered{Machine: m, Free: m.Allocatable, pool: pool}
 	if pool == nil {
-		return out
+		return &Ordered{Machine: m, Free: m.Allocatable}
 	}
-	out.may = pool.become(m)
+	return ForOptions(m, pool, pool.become(m))
+}
+
+// ForOptions is ForMachine where it is known which of the pool's options the
+// machine may become. They are shared and not to be written.
+func ForOptions(m *cluster.Machine, pool *Pool, may bitset.Set) *Ordered {
+	out := &Ordered{Machine: m, Free: m.Allocatable, pool: pool, may: may}
 	var daemons quantity.Resources
 	for i := out.may.Next(0); i >= 0; i = out.may.Next(i + 1) {
 		kind := &pool.Kinds[pool.Options[i].Kind]

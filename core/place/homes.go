@@ -18,13 +18,14 @@ import (
 // there will be, as kube-scheduler does.
 func (r *run) findHomes() {
 	for again := true; again && !r.spent(0); {
-		again = false
+		moved := false
 		for _, g := range r.waiting {
 			if before := g.left(); before > 0 && g.shape.Unable == "" {
 				r.findHome(g)
-				again = again || g.left() < before && r.someFollow()
+				moved = moved || g.left() < before
 			}
 		}
+		again = moved && r.someFollow()
 	}
 }
 

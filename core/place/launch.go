@@ -43,6 +43,7 @@ type listing struct {
 	kinds       []int // that are left open, cheapest first
 	option      int   // bought first
 	open        []openDomain
+	options     bitset.Set // that are left open
 }
 
 // openDomain is where a machine may turn up, by a key of the board.
@@ -67,7 +68,7 @@ func (r *run) list(b *buyer, l *load) listing {
 	}
 	out.Requirements, out.Labels = b.requirements(l, options, kinds)
 	out.Notes = r.notes(b, l, options)
-	out.open = r.openIn(b, options)
+	out.open, out.options = r.openIn(b, options), options
 	return out
 }
 
@@ -108,7 +109,7 @@ func (r *run) launch(b *buyer, l *load, as *listing) {
 		r.board.PutSomewhere(g.level.rules, p.n)
 	}
 	slices.SortFunc(out.Pods, byName)
-	at := launched{buyer: b, open: as.open, kind: b.Options[as.option].Kind, free: b.leastFree(as.kinds)}
+	at := launched{buyer: b, open: as.open, options: as.options, kind: b.Options[as.option].Kind, free: b.leastFree(as.kinds)}
 	take(at.free, l.sum, 1)
 	if r.counted {
 		at.labels = labelsOf(b, as.option, out.Labels, out.Name)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/fit"
@@ -22,12 +23,13 @@ type seated struct {
 
 // launched is a machine that is ordered, as a place for other pods to count.
 type launched struct {
-	buyer  *buyer
-	labels constraint.Labels
-	kind   int     // that is bought first
-	free   []int64 // left for pods, whichever kind it becomes
-	place  int     // on the board
-	open   []openDomain
+	buyer   *buyer
+	labels  constraint.Labels
+	kind    int     // that is bought first
+	free    []int64 // left for pods, whichever kind it becomes
+	place   int     // on the board
+	open    []openDomain
+	options bitset.Set // that it may become
 }
 
 // turns numbers pods in the order in which they get their places.

@@ -141,21 +141,31 @@ func (r *run) roomOn(s *seat, g *group, lv *level) int64 {
 // addLaunchSeats makes seats of the machines that this plan orders, for pods
 // that found no other place.
 func (r *run) addLaunchSeats() {
+	beside := r.byLaunch()
 	for i := len(r.seats) - r.firstLaunch; i < len(r.out.Launches); i++ {
 		l, at := &r.out.Launches[i], &r.launched[i]
 		m := &cluster.Machine{
 			Claim: l.Name, Pool: l.Pool, Labels: at.buyer.Labels.Merge(l.Labels), Requirements: l.Requirements, Taints: at.buyer.Taints,
 		}
-		ordered := fit.ForMachine(m, at.buyer.Pool)
+		ordered := fit.ForOptions(m, at.buyer.Pool, at.options)
 		s := &seat{at: len(r.seats), on: plan.OnLaunch, name: l.Name, ordered: ordered, taints: m.Taints, launch: i,
 			guests: guests{ports: ordered.Ports}, free: slices.Clone(at.free), admits: ordered.Admits, place: at.place}
-		for _, x := range r.seated {
-			if x.on == plan.OnLaunch && x.name == l.Name {
-				s.guests.add(x.group.kin, x.group.kin.required(), 1)
-			}
+		for _, k := range beside[i] {
+			s.guests.add(k, k.required(), 1)
 		}
 		r.seats = append(r.seats, s)
 	}
+}
+
+// byLaunch lists the kin of the pods on each machine that this plan orders.
+func (r *run) byLaunch() map[int][]*kin {
+	out := map[int][]*kin{}
+	for _, x := range r.seated {
+		if x.on == plan.OnLaunch {
+			out[x.launch] = append(out[x.launch], x.group.kin)
+		}
+	}
+	return out
 }
 
 // sit places the next n pods of the group on the seat.

@@ -35,6 +35,9 @@ func (r *run) reasons(g *group) []plan.Reason {
 	case pinned(g.shape):
 		return []plan.Reason{{Text: "it may run on nodes of certain names alone, which new ones cannot have: " + r.nearestNode(g)}}
 	}
+	if r.explained++; r.explained > reasonsMax {
+		return []plan.Reason{{Text: fmt.Sprintf("no place was found; reasons are worked out for %d kinds of pods at a time, and others come before", reasonsMax)}}
+	}
 	near := r.nearest(g)
 	if len(near) == 0 {
 		return r.noSuchPool(g)
@@ -47,6 +50,10 @@ func (r *run) reasons(g *group) []plan.Reason {
 	}
 	return inWords(near)
 }
+
+// reasonsMax is for how many shapes a plan works out what would help: more than
+// people read, and few enough that it takes less time than placing.
+const reasonsMax = 200
 
 // noChange is why pods are left that a pool has machines for: another plan
 // finds them a place.
