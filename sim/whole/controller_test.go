@@ -9,7 +9,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud"
@@ -37,6 +39,22 @@ type setup struct {
 	hang   func(cloud.LaunchRequest) bool
 	fence  func(cloud.Machines) cloud.Machines // nil: none
 	fault  storetest.Fault                     // asked before the ordeal; nil: none
+
+	spreads []corev1.TopologySpreadConstraint // that the scheduler has by default
+	watched func(kind client.Object)          // told of every kind that is watched; nil for nobody
+}
+
+// informers tell which kinds are asked for.
+type informers struct {
+	*storetest.Cache
+	watched func(kind client.Object)
+}
+
+func (i informers) GetInformer(ctx context.Context, o client.Object, options ...cache.InformerGetOption) (cache.Informer, error) {
+	if i.watched != nil {
+		i.watched(o)
+	}
+	return i.Cache.GetInformer(ctx, o, options...)
 }
 
 // start runs a controller that remembers nothing of earlier ones.
@@ -53,22 +71,22 @@ func (w *world) start(s setup) *controller {
 			return c.ordeal.api(call)
 		}
 	}
-	live, cache := w.server.Connect(fault), w.server.NewCache(s.lag, snapshot.Strip)
+	live, shown := w.server.Connect(fault), w.server.NewCache(s.lag, snapshot.Strip)
 	var bought cloud.Machines = machines{Machines: w.cloud, ordeal: c.ordeal, hang: s.hang}
 	if s.fence != nil {
 		bought = s.fence(bought)
 	}
 	program, err := product.New(ctx, product.Parts{
-		Store: cache.Client(live), Live: live, Watches: cache, Catalog: w.cloud, Machines: func(string) cloud.Machines { return bought }, Classes: w.classes,
+		Store: shown.Client(live), Live: live, Watches: informers{shown, s.watched}, Catalog: w.cloud, Machines: func(string) cloud.Machines { return bought }, Classes: w.classes,
 		Metrics: observe.NewMetrics(prometheus.NewRegistry(), "", "", "", ""),
 		Events:  &observe.Events{Recorder: w.events, Now: time.Now},
 		Log:     w.log, Now: time.Now, NewID: w.newID, CallFor: 20 * time.Second,
 		Window: planner.Window{Idle: time.Second, Max: 10 * time.Second},
 		Filled: func(context.Context) bool { return true }, // it is before anything runs
-		Began:  func() {},
+		Began:  func() {}, Spreads: s.spreads,
 	})
 	if err == nil {
-		err = w.drive(ctx, program, cache, &c.done)
+		err = w.drive(ctx, program, shown, &c.done)
 	}
 	if err != nil {
 		w.t.Fatal(err)
@@ -84,21 +102,21 @@ func (c *controller) stop() {
 }
 
 // drive runs a program as a manager does.
-func (w *world) drive(ctx context.Context, p *product.Program, cache *storetest.Cache, done *sync.WaitGroup) error {
+func (w *world) drive(ctx context.Context, p *product.Program, shown *storetest.Cache, done *sync.WaitGroup) error {
 	var drivers []*storetest.Driver
 	for _, l := range p.Loops {
 		d := &storetest.Driver{Step: l.Step, Failed: func(name string, err error) {
 			w.log.Debug("look failed", "loop", l.Name, "name", name, "error", err)
 		}}
-		if err := d.Watch(ctx, cache, triggers(ctx, l)...); err != nil {
+		if err := d.Watch(ctx, shown, triggers(ctx, l)...); err != nil {
 			return err
 		}
 		drivers = append(drivers, d)
 	}
-	if err := cache.Follow(ctx, &storagev1.VolumeAttachment{}, &appsv1.DaemonSet{}); err != nil {
+	if err := shown.Follow(ctx, &storagev1.VolumeAttachment{}, &appsv1.DaemonSet{}); err != nil {
 		return err
 	}
-	done.Go(cache.Wait)
+	done.Go(shown.Wait)
 	for _, d := range drivers {
 		done.Go(func() { d.Run(ctx) })
 	}

@@ -1,0 +1,157 @@
+package whole_test
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/cloud/fake"
+	"github.com/daemok/daemok/deploy"
+	"github.com/daemok/daemok/kube/api"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/storetest"
+)
+
+// resources are what kinds are called in rules.
+var resources = map[string]string{
+	"Node": "nodes", "Pod": "pods", "Namespace": "namespaces", "LimitRange": "limitranges", "Service": "services",
+	"PersistentVolume": "persistentvolumes", "PersistentVolumeClaim": "persistentvolumeclaims", "ReplicationController": "replicationcontrollers",
+	"StorageClass": "storage.k8s.io/storageclasses", "CSINode": "storage.k8s.io/csinodes", "VolumeAttachment": "storage.k8s.io/volumeattachments",
+	"RuntimeClass": "node.k8s.io/runtimeclasses", "DaemonSet": "apps/daemonsets", "Deployment": "apps/deployments",
+	"ReplicaSet": "apps/replicasets", "StatefulSet": "apps/statefulsets", "Job": "batch/jobs",
+	"NodeClaim": "karpenter.sh/nodeclaims", "NodePool": "karpenter.sh/nodepools",
+}
+
+// elsewhere are the rights that the loops over this server in memory do not
+// show, with who needs each.
+var elsewhere = map[string]string{
+	"list karpenter.k8s.aws/ec2nodeclasses":         "the loop over classes, which knows AWS",
+	"watch karpenter.k8s.aws/ec2nodeclasses":        "the loop over classes",
+	"patch karpenter.k8s.aws/ec2nodeclasses":        "finalizer and hash of classes",
+	"patch karpenter.k8s.aws/ec2nodeclasses/status": "conditions of classes",
+	"update karpenter.sh/nodepools/finalizers":      "claims whose owner blocks: asked by the API server's admission",
+	"update karpenter.sh/nodeclaims/finalizers":     "nodes whose owner blocks: asked by the API server's admission",
+	"get apps/deployments":                          "events on workloads of pods without place",
+	"get apps/replicasets":                          "the same",
+	"get apps/statefulsets":                         "the same",
+	"get batch/jobs":                                "the same",
+	"get replicationcontrollers":                    "the same",
+	"get persistentvolumeclaims":                    "drains of nodes with volumes",
+	"create events":                                 "the recorder of events",
+	"patch events":                                  "the recorder, for events that come again",
+	"create coordination.k8s.io/leases":             "the elector",
+	"get coordination.k8s.io/leases":                "the elector",
+	"update coordination.k8s.io/leases":             "the elector",
+	"list karpenter.sh/nodeoverlays":                "events that they do nothing yet; not served by this server",
+	"list autoscaling.x-k8s.io/capacitybuffers":     "the same",
+	"get services":                                  "the address of kube-dns, at the start",
+}
+
+// uses gathers what a controller does at the API server, in the words of
+// rules.
+type uses struct {
+	t    *testing.T
+	mu   sync.Mutex
+	done map[string]bool
+}
+
+func (u *uses) add(verb, kind, sub string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	resource, known := resources[strings.TrimSuffix(kind, "List")]
+	if !known {
+		u.t.Errorf("what is %s called in rules?", kind)
+	}
+	u.done[verb+" "+resource+sub] = true
+}
+
+func (u *uses) called(c storetest.Call) (before, after error) {
+	switch {
+	case c.Verb == storetest.Evict:
+		u.add("create", c.Kind, "/eviction")
+	case c.Status:
+		u.add(string(c.Verb), c.Kind, "/status")
+	default:
+		u.add(string(c.Verb), c.Kind, "")
+	}
+	return nil, nil
+}
+
+func (u *uses) watched(o client.Object) {
+	kind := reflect.TypeOf(o).Elem().Name()
+	u.add("list", kind, "")
+	u.add("watch", kind, "")
+}
+
+// given reads the rights, in the same words.
+func given(t *testing.T) map[string]bool {
+	t.Helper()
+	out := map[string]bool{}
+	for _, document := range strings.Split(string(deploy.RBAC), "\n---\n") {
+		var role rbacv1.ClusterRole // a Role's rules read the same
+		if err := yaml.Unmarshal([]byte(document), &role); err != nil {
+			t.Fatal(err)
+		}
+		for _, rule := range role.Rules {
+			for _, resource := range rule.Resources {
+				for _, verb := range rule.Verbs {
+					out[verb+" "+strings.TrimPrefix(rule.APIGroups[0]+"/"+resource, "/")] = true
+				}
+			}
+		}
+	}
+	return out
+}
+
+// The rights in deploy are what the loops use, and no more.
+func TestTheRightsAreThoseTheLoopsUse(t *testing.T) {
+	u := &uses{t: t, done: map[string]bool{}}
+	tell(t, fake.Options{Seed: 31}, func(t *testing.T, w *world) {
+		w.pool("default", func(p *karpv1.NodePool) { p.Spec.Template.Spec.TerminationGracePeriod = "10m" })
+		w.start(setup{
+			fault: u.called, watched: u.watched,
+			spreads: []corev1.TopologySpreadConstraint{{TopologyKey: api.LabelZone, MaxSkew: 1, WhenUnsatisfiable: corev1.ScheduleAnyway}},
+		})
+		w.deploy("web", 2, plain)
+		w.until(5*time.Minute, "two pods running", func() bool { return w.run(2) })
+		w.server.BlockEvictions(func(*corev1.Pod) bool { return true }) // until the deadline deletes them
+		old := w.claims()
+		for i := range old {
+			w.delete(&old[i])
+		}
+		w.until(20*time.Minute, "new machines alone", func() bool {
+			return w.run(2) && !slices.ContainsFunc(w.claims(), func(c karpv1.NodeClaim) bool { return c.DeletionTimestamp != nil })
+		})
+		w.server.BlockEvictions(nil)
+		w.scale("web", 0)
+		w.until(10*time.Minute, "an empty cluster", w.empty)
+	})
+	rights := given(t)
+	for _, use := range slices.Sorted(maps.Keys(u.done)) {
+		if !rights[use] {
+			t.Errorf("the loops %s, the rights do not allow it", use)
+		}
+	}
+	for _, right := range slices.Sorted(maps.Keys(rights)) {
+		switch why, known := elsewhere[right]; {
+		case !u.done[right] && !known:
+			t.Errorf("the rights allow to %s, nothing does", right)
+		case u.done[right] && known:
+			t.Errorf("the loops do %s: it need not be excused by %q", right, why)
+		}
+	}
+	for right, why := range elsewhere {
+		if !rights[right] {
+			t.Errorf("%s is missing in the rights: %s", right, why)
+		}
+	}
+}
