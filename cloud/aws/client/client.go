@@ -49,7 +49,7 @@ var ErrNoRegion = errors.New("no AWS region is known: set AWS_REGION to the clus
 func New(ctx context.Context, region, agent string, observer Observer) (Clients, error) {
 	options := []func(*config.LoadOptions) error{
 		config.WithHTTPClient(http.NewBuildableClient().WithTimeout(callTimeout)),
-		config.WithAPIOptions(observe(observer)),
+		config.WithAPIOptions(append(observe(observer), PlainBody)),
 	}
 	if region != "" {
 		options = append(options, config.WithRegion(region))

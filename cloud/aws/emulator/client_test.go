@@ -15,7 +15,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 	"github.com/aws/smithy-go"
+	"github.com/aws/smithy-go/middleware"
 
+	"github.com/daemok/daemok/cloud/aws/client"
 	"github.com/daemok/daemok/cloud/aws/emulator"
 	"github.com/daemok/daemok/cloud/market"
 )
@@ -67,7 +69,7 @@ func open(t testing.TB, settings ...func(*emulator.Options)) *account {
 	t.Cleanup(a.server.Close)
 	a.config = aws.Config{
 		Region: "us-east-1", BaseEndpoint: aws.String(web.URL), Credentials: credentials.NewStaticCredentialsProvider("key", "secret", ""),
-		RetryMaxAttempts: 1,
+		RetryMaxAttempts: 1, APIOptions: []func(*middleware.Stack) error{client.PlainBody},
 	}
 	a.ec2 = ec2.NewFromConfig(a.config)
 	return a

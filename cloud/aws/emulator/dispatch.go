@@ -81,29 +81,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if at.Service == wire.EKS {
 		c.action, c.resource = eksRoute(r.Method, r.URL.Path)
 	}
-	if !settled(r.Context()) {
-		return // the client went away
-	}
 	answer, refused := s.serve(c)
 	s.reply(w, c, answer, refused)
-}
-
-// soonest is the least time from a request to its answer. The SDK closes a
-// request's body as soon as the answer's head is there; when that comes
-// before its transport has noted the body's end, the transport breaks the
-// connection under a long answer. AWS, a network away, is never that quick.
-const soonest = time.Millisecond
-
-// settled waits until an answer may be given; false when the client left.
-func settled(ctx context.Context) bool {
-	timer := time.NewTimer(soonest)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // serve runs faults, rights, throttles and the handler, in the order of AWS.
