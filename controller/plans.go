@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/daemok/daemok/controller/claim"
@@ -18,7 +19,8 @@ const undoAgain = 2 * time.Second
 // plans is the task that makes plans, once everything that there is has been
 // seen and what an earlier process left is undone.
 func (p Parts) plans(keeper *snapshot.Keeper, ledger *apply.Ledger, applier *apply.Applier, requests *claim.Requests) func(context.Context) error {
-	teller := &planner.Teller{Log: p.Log, Events: p.Events, Metrics: p.Metrics, Nominations: p.Nominations, Failures: p.Failures, Pods: p.Pods}
+	teller := &planner.Teller{Log: p.Log, Events: p.Events, Metrics: p.Metrics, Nominations: p.Nominations, Failures: p.Failures, Pods: p.Pods,
+		Workloads: planner.NewWorkloads(p.Live, p.Events)}
 	loop := &planner.Planner{
 		Source: keeper, Ledger: ledger, Applier: applier, Now: p.Now,
 		Listener: teller,
@@ -31,7 +33,9 @@ func (p Parts) plans(keeper *snapshot.Keeper, ledger *apply.Ledger, applier *app
 			return nil
 		}
 		p.Began()
-		teller.Owner = planner.Owners(ctx, p.Live)
+		var telling sync.WaitGroup
+		defer telling.Wait()
+		telling.Go(func() { teller.Workloads.Run(ctx) })
 		return loop.Run(ctx)
 	}
 }

@@ -76,6 +76,7 @@ pool NodePool/default catalogue=c1
 func (c *crowd) Changed() <-chan struct{}                            { return c.changed }
 func (c *crowd) Project(s *cluster.Snapshot) *cluster.Snapshot       { return s }
 func (c *crowd) Planned(*cluster.Snapshot, plan.Plan, time.Duration) {}
+func (c *crowd) Explain(*cluster.Snapshot, plan.Plan)                {}
 func (c *crowd) Launched([]apply.Launched)                           {}
 func (c *crowd) Removed(plan.Removal, error)                         {}
 

@@ -50,10 +50,12 @@ type applier interface {
 	Remove(ctx context.Context, p plan.Plan, done func(plan.Removal, error))
 }
 
-// listener is told of every plan and what came of it.
+// listener is told of every plan and what came of it. Only Planned is called
+// before a plan is carried out: what takes long is told in Explain.
 type listener interface {
 	Planned(s *cluster.Snapshot, p plan.Plan, took time.Duration)
 	Launched(l []apply.Launched)
+	Explain(s *cluster.Snapshot, p plan.Plan)
 	Removed(r plan.Removal, err error)
 }
 
@@ -164,6 +166,7 @@ func (p *Planner) round(ctx context.Context) {
 	if len(made.Removals) > 0 {
 		p.Applier.Remove(ctx, made, p.Listener.Removed)
 	}
+	p.Listener.Explain(s, made)
 	p.schedule(s, open, took)
 }
 

@@ -26,7 +26,24 @@ func (w oneWaits) Changed() <-chan struct{}                            { return 
 func (w oneWaits) Project(s *cluster.Snapshot) *cluster.Snapshot       { return s }
 func (w oneWaits) Planned(*cluster.Snapshot, plan.Plan, time.Duration) {}
 func (w oneWaits) Launched([]apply.Launched)                           {}
+func (w oneWaits) Explain(*cluster.Snapshot, plan.Plan)                {}
 func (w oneWaits) Removed(plan.Removal, error)                         {}
+
+func onePodWaits(t *testing.T) oneWaits {
+	t.Helper()
+	s, err := scenario.Parse(`snapshot 7 2026-11-21T04:00:00Z
+shape web namespace=default cpu=500m memory=1Gi
+waiting default/web shape=web
+catalogue c1 1
+kind m5.large cpu=2 memory=8Gi pods=29
+  offer us-west-2a on-demand 0.096
+pool NodePool/default catalogue=c1
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return oneWaits{s}
+}
 
 // refusing is an applier whose API server creates nothing.
 type refusing struct{ tries *int }
@@ -41,18 +58,7 @@ func (refusing) Remove(context.Context, plan.Plan, func(plan.Removal, error)) {}
 // could not be created, and its pod must not wait for a change.
 func TestAnOrderThatFailedIsRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := scenario.Parse(`snapshot 7 2026-11-21T04:00:00Z
-shape web namespace=default cpu=500m memory=1Gi
-waiting default/web shape=web
-catalogue c1 1
-kind m5.large cpu=2 memory=8Gi pods=29
-  offer us-west-2a on-demand 0.096
-pool NodePool/default catalogue=c1
-`)
-		if err != nil {
-			t.Fatal(err)
-		}
-		world, tries := oneWaits{s}, 0
+		world, tries := onePodWaits(t), 0
 		p := &Planner{
 			Source: world, Ledger: world, Listener: world, Applier: refusing{&tries}, Effort: decide.Usual,
 			Window: Window{Idle: time.Second, Max: 10 * time.Second}, Now: time.Now,
@@ -64,6 +70,40 @@ pool NodePool/default catalogue=c1
 		}
 		if tries != 3 {
 			t.Errorf("the order was tried %d times in %v, want one in each %v", tries, 3*retryEvery, retryEvery)
+		}
+	})
+}
+
+// slow is a listener that takes long to explain a plan, and an applier.
+type slow struct {
+	oneWaits
+	ordered chan<- time.Time
+}
+
+func (s slow) Explain(*cluster.Snapshot, plan.Plan) { time.Sleep(20 * time.Second) }
+func (s slow) Launch(_ context.Context, _ *cluster.Snapshot, p plan.Plan) []apply.Launched {
+	s.ordered <- time.Now()
+	return nil
+}
+func (s slow) Remove(context.Context, plan.Plan, func(plan.Removal, error)) {}
+
+// TestNoMachineWaitsForWordsAboutThePlan: what pods are told may take long, and
+// the machines are on order by then.
+func TestNoMachineWaitsForWordsAboutThePlan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began, ordered := time.Now(), make(chan time.Time, 10)
+		world := slow{onePodWaits(t), ordered}
+		p := &Planner{
+			Source: world, Ledger: world, Listener: world, Applier: world, Effort: decide.Usual,
+			Window: Window{Idle: time.Second, Max: 10 * time.Second}, Now: time.Now,
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		if err := p.Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if after := (<-ordered).Sub(began); after > time.Second {
+			t.Errorf("the machine was ordered after %v, want it when the window closes", after)
 		}
 	})
 }

@@ -12,7 +12,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/daemok/daemok/core/cluster"
@@ -44,9 +43,8 @@ type Teller struct {
 	// Failures lets only so many pods a second be told why they have no place;
 	// nil tells all.
 	Failures interface{ TryAccept() bool }
-	// Owner finds the workload that pods say they are of, such as
-	// "Deployment/web"; nil finds none.
-	Owner func(namespace, owner string) (runtime.Object, bool)
+	// Workloads tells workloads of their pods; nil: a pod hears in their place.
+	Workloads *Workloads
 
 	unplaced    map[string]bool              // what the last plan said of pods without a place
 	ownersTold  map[string]time.Time         // what workloads were told lately
@@ -54,7 +52,7 @@ type Teller struct {
 	openSince   map[cluster.PoolID]time.Time // pools from which nothing can be bought
 }
 
-// Planned tells of a new plan.
+// Planned tells of a new plan, before it is carried out.
 func (t *Teller) Planned(s *cluster.Snapshot, p plan.Plan, took time.Duration) {
 	if t.Pods != nil {
 		t.Pods.Decided(p)
@@ -71,6 +69,11 @@ func (t *Teller) Planned(s *cluster.Snapshot, p plan.Plan, took time.Duration) {
 		t.Log.Info("made a plan", "basis", p.Basis, "waiting", len(s.Waiting), "launches", len(p.Launches),
 			"removals", len(p.Removals), "unplaced", unplaced, "took", took.String(), "cost", p.CostAfter.String())
 	}
+}
+
+// Explain tells pods what a plan has for them, once its launches are on order:
+// no machine waits for that.
+func (t *Teller) Explain(s *cluster.Snapshot, p plan.Plan) {
 	t.notePools(s)
 	t.tellUnplaced(s.Now, t.withoutNew(s.Now, p.Unplaced))
 	t.tellPlaced(s, p.Placements)

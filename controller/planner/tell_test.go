@@ -47,12 +47,11 @@ func TestAPodHearsOnceOfEachPlace(t *testing.T) {
 	told, events, lines := teller()
 	say := func(what string, s *cluster.Snapshot, p plan.Plan, want string) {
 		t.Helper()
-		told.Planned(s, p, 0)
+		told.Explain(s, p)
 		if got := events.since(); got != want {
 			t.Errorf("%s: told %q, want %q", what, got, want)
 		}
 	}
-	say("planned", &cluster.Snapshot{}, placed(plan.OnLaunch, "new-1"), "")
 	claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "default-x"}}
 	choice := plan.Choice{Kind: "m5.large", Zone: "a", Option: cluster.Spot}
 	told.Launched([]apply.Launched{{Launch: plan.Launch{Pods: []cluster.Pod{web}, Choice: choice, Notes: []string{"images must run on arm64"}}, Claim: claim}})
@@ -62,6 +61,7 @@ func TestAPodHearsOnceOfEachPlace(t *testing.T) {
 	if want := `planned="spot m5.large in a at an unknown price" type=m5.large zone=a option=spot notes="images must run on arm64"`; !strings.Contains(lines.String(), want) {
 		t.Errorf("the log says\n%s\nwant %s", lines, want)
 	}
+	say("planned", &cluster.Snapshot{}, placed(plan.OnLaunch, "new-1"), "")
 	say("on order", &cluster.Snapshot{}, placed(plan.OnMachine, "default-x"), "")
 	joined := &cluster.Snapshot{Nodes: []cluster.Node{{Name: "ip-1", Claim: "default-x"}, {Name: "ip-2"}}}
 	say("joined", joined, placed(plan.OnNode, "ip-1"), "")
@@ -78,7 +78,7 @@ func TestPodsDoNotHearOfPoolsThatAreBeingLookedAt(t *testing.T) {
 	id := cluster.PoolID{Kind: "NodePool", Name: "default"}
 	after := func(d time.Duration, notReady string) string {
 		s := &cluster.Snapshot{Now: began.Add(d), Pools: []cluster.Pool{{ID: id, NotReady: notReady}}}
-		told.Planned(s, plan.Plan{Unplaced: []plan.Unplaced{{Pods: []cluster.Pod{web}, Reasons: []plan.Reason{{Pool: id, Text: "why"}}}}}, 0)
+		told.Explain(s, plan.Plan{Unplaced: []plan.Unplaced{{Pods: []cluster.Pod{web}, Reasons: []plan.Reason{{Pool: id, Text: "why"}}}}})
 		return events.since()
 	}
 	if got := after(0, "its condition is not known yet"); got != "" || lines.Len() > 0 {

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime"
-
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/observe"
@@ -38,22 +36,42 @@ func (t *Teller) tellUnplaced(now time.Time, list []plan.Unplaced) {
 		pods = append(pods, t.audience(now, u, text)...)
 	}
 	slices.SortStableFunc(pods, func(a, b failure) int {
-		return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.event.Key, b.event.Key))
+		return cmp.Or(a.pod.CreatedAt.Compare(b.pod.CreatedAt), cmp.Compare(a.event.Key, b.event.Key))
 	})
 	for _, f := range pods {
-		t.Events.Publish(f.event)
+		t.send(now, f)
 	}
 }
 
-// failure is one event to be sent about pods without a place.
+// failure is one event to be sent about pods without a place: to the pod or,
+// where workload is set, to the workload of that key.
 type failure struct {
-	since time.Time
-	event observe.Event
+	pod      cluster.Pod
+	workload string
+	event    observe.Event
 }
 
-func (t *Teller) failure(about runtime.Object, key, text string, since time.Time) failure {
-	return failure{since, observe.Event{About: about, Key: key, Warning: true, Reason: "FailedScheduling", Message: text,
+func (t *Teller) failure(p cluster.Pod, workload, text string) failure {
+	return failure{p, workload, observe.Event{About: podRef(p), Key: "Pod/" + p.UID, Warning: true, Reason: "FailedScheduling", Message: text,
 		DedupeFor: failuresEvery, Pace: t.Failures}}
+}
+
+// send tells a pod at once. A workload is told in its own time; if too many
+// wait for that, it is told with a later plan.
+func (t *Teller) send(now time.Time, f failure) {
+	switch {
+	case f.workload == "" || t.Workloads == nil:
+		t.Events.Publish(f.event)
+	case !t.Workloads.tell(told{f.pod.Namespace, f.pod.Owner, f.workload, f.event}):
+		return
+	}
+	if f.workload == "" {
+		return
+	}
+	if t.ownersTold == nil {
+		t.ownersTold = map[string]time.Time{}
+	}
+	t.ownersTold[f.workload+" "+f.event.Message] = now
 }
 
 // audience lists who is told: each pod of a few; of many the workloads that
@@ -71,30 +89,20 @@ func (t *Teller) audience(now time.Time, u plan.Unplaced, text string) []failure
 			continue
 		}
 		if alone++; alone <= podEventsMax {
-			out = append(out, t.failure(podRef(p), "Pod/"+p.UID, text, p.CreatedAt))
+			out = append(out, t.failure(p, "", text))
 		}
 	}
 	return out
 }
 
-// toOwner is the event for the workload of a pod, or for the pod where the
-// workload is not known. It is looked up only if it was not told the same
+// toOwner is the event for the workload of a pod, if it was not told the same
 // lately.
 func (t *Teller) toOwner(now time.Time, key string, p cluster.Pod, text string) []failure {
 	maps.DeleteFunc(t.ownersTold, func(_ string, at time.Time) bool { return now.Sub(at) >= failuresEvery })
 	if _, lately := t.ownersTold[key+" "+text]; lately {
 		return nil
 	}
-	if t.ownersTold == nil {
-		t.ownersTold = map[string]time.Time{}
-	}
-	t.ownersTold[key+" "+text] = now
-	if t.Owner != nil {
-		if object, ok := t.Owner(p.Namespace, p.Owner); ok {
-			return []failure{t.failure(object, key, text, p.CreatedAt)}
-		}
-	}
-	return []failure{t.failure(podRef(p), "Pod/"+p.UID, text, p.CreatedAt)}
+	return []failure{t.failure(p, key, text)}
 }
 
 // whose names the pods in a way that stays the same while their number

@@ -1,14 +1,18 @@
 package planner
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/record"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/plan"
@@ -52,7 +56,7 @@ func left(owner, text string, pods int, since time.Time) plan.Unplaced {
 }
 
 func (t *Teller) at(now time.Time, list ...plan.Unplaced) {
-	t.Planned(&cluster.Snapshot{Now: now}, plan.Plan{Unplaced: list}, 0)
+	t.Explain(&cluster.Snapshot{Now: now}, plan.Plan{Unplaced: list})
 }
 
 func TestAReasonIsToldToItsPodsOnceInFiveMinutes(t *testing.T) {
@@ -105,11 +109,6 @@ func TestThoseThatWaitLongestHearFirst(t *testing.T) {
 }
 
 func TestOfManyPodsTheirWorkloadHears(t *testing.T) {
-	deployment := func(namespace, owner string) (runtime.Object, bool) {
-		kind, name, _ := strings.Cut(owner, "/")
-		return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: kind},
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}, kind == "Deployment"
-	}
 	tests := map[string]struct {
 		owner string
 		pods  int
@@ -119,15 +118,19 @@ func TestOfManyPodsTheirWorkloadHears(t *testing.T) {
 		"of more the deployment does":          {"Deployment/web", 101, "map[apps/v1 Deployment:1]"},
 		"pods that nobody owns hear in part":   {"", 250, "map[v1 Pod:100]"},
 		"an unknown owner's oldest pod stands": {"Rollout/web", 300, "map[v1 Pod:1]"},
+		"and that of an owner that is gone":    {"Deployment/gone", 300, "map[v1 Pod:1]"},
 	}
 	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
+		t.Run(name, inVirtualTime(func(t *testing.T) {
 			told, _, _, now := failing(1000)
 			hearers := kinds{}
-			told.Events, told.Owner = hearers, deployment
+			told.Events = hearers
+			told.Workloads = NewWorkloads(fake.NewClientBuilder().WithObjects(
+				&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}).Build(), hearers)
 			for range 3 {
 				told.at(*now, left(tt.owner, "why", tt.pods, *now))
 			}
+			told.runWorkloads(t)
 			of := map[string]int{}
 			for _, kind := range hearers {
 				of[kind]++
@@ -135,8 +138,52 @@ func TestOfManyPodsTheirWorkloadHears(t *testing.T) {
 			if got := fmt.Sprint(of); got != tt.want {
 				t.Errorf("told %s, want %s", got, tt.want)
 			}
-		})
+		}))
 	}
+}
+
+func inVirtualTime(test func(t *testing.T)) func(t *testing.T) {
+	return func(t *testing.T) { synctest.Test(t, test) }
+}
+
+// runWorkloads tells workloads until there are no more that wait to be told.
+func (t *Teller) runWorkloads(test *testing.T) {
+	ctx, cancel := context.WithCancel(test.Context())
+	defer cancel()
+	go t.Workloads.Run(ctx)
+	time.Sleep(time.Hour) // of virtual time
+}
+
+// mute is an API server that does not answer.
+type mute struct{ client.Reader }
+
+func (mute) Get(ctx context.Context, _ client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// No plan waits for workloads to be looked up, however slow the API server is.
+// Of more than may wait for that the rest is told with a later plan.
+func TestNoPlanWaitsForWorkloadsToBeTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		told, _, _, now := failing(1000)
+		hearers := kinds{}
+		told.Events, told.Workloads = hearers, NewWorkloads(mute{}, hearers)
+		var list []plan.Unplaced
+		for i := range ownersMax + 8 {
+			list = append(list, left(fmt.Sprint("Deployment/web-", i), "why", podEventsMax+1, *now))
+		}
+		for _, want := range []int{ownersMax, ownersMax + 8} {
+			began := time.Now()
+			if told.at(*now, list...); time.Since(began) > 0 {
+				t.Errorf("the plan waited %v", time.Since(began))
+			}
+			told.runWorkloads(t)
+			if len(hearers) != want {
+				t.Errorf("%d workloads heard, want %d", len(hearers), want)
+			}
+		}
+	})
 }
 
 // kinds lists who hears.
