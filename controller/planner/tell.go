@@ -135,13 +135,24 @@ func (t *Teller) notePools(s *cluster.Snapshot) {
 }
 
 // withoutNew leaves out pods that wait for nothing but pools which are not
-// ready and may be so any moment.
+// ready and may be so any moment: those of every reason that names a pool. What
+// sums up pools farther away, and names none, does not count beside them.
 func (t *Teller) withoutNew(now time.Time, list []plan.Unplaced) []plan.Unplaced {
-	isNew := func(r plan.Reason) bool {
-		since, open := t.openSince[r.Pool]
-		return open && now.Sub(since) < quietFor
+	onlyNew := func(u plan.Unplaced) bool {
+		found := false
+		for _, r := range u.Reasons {
+			if r.Pool == (cluster.PoolID{}) {
+				continue
+			}
+			since, open := t.openSince[r.Pool]
+			if !open || now.Sub(since) >= quietFor {
+				return false
+			}
+			found = true
+		}
+		return found
 	}
-	return slices.DeleteFunc(slices.Clone(list), func(u plan.Unplaced) bool { return slices.ContainsFunc(u.Reasons, isNew) })
+	return slices.DeleteFunc(slices.Clone(list), onlyNew)
 }
 
 // Launched tells of claims that were created, or could not be.

@@ -97,3 +97,37 @@ func TestPodsDoNotHearOfPoolsThatAreBeingLookedAt(t *testing.T) {
 		t.Errorf("not ready anew: told %q, want nothing", got)
 	}
 }
+
+// A pod is quiet about pools that were just made if nothing else keeps it
+// waiting.
+func TestAPoolThatIsNewHidesNoOtherReason(t *testing.T) {
+	fresh, other, old := cluster.PoolID{Kind: "NodePool", Name: "fresh"}, cluster.PoolID{Kind: "NodePool", Name: "other"}, cluster.PoolID{Kind: "NodePool", Name: "old"}
+	why := func(pools ...cluster.PoolID) (out []plan.Reason) {
+		for _, id := range pools {
+			out = append(out, plan.Reason{Pool: id, Text: "why"})
+		}
+		return out
+	}
+	farther := plan.Reason{Text: "one more pool is farther from it: x"}
+	tests := map[string]struct {
+		reasons []plan.Reason
+		told    bool
+	}{
+		"one new pool":                   {why(fresh), false},
+		"two new pools":                  {why(fresh, other), false},
+		"a new pool, and others farther": {append(why(fresh), farther), false},
+		"a new pool and one that is not": {why(fresh, old), true},
+		"the other way round":            {why(old, fresh), true},
+		"something about the pod itself": {[]plan.Reason{{Text: "its volume claim is missing"}}, true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			told, events, _ := teller()
+			s := &cluster.Snapshot{Pools: []cluster.Pool{{ID: fresh, NotReady: "new"}, {ID: other, NotReady: "new"}, {ID: old}}}
+			told.Explain(s, plan.Plan{Unplaced: []plan.Unplaced{{Pods: []cluster.Pod{web}, Reasons: tt.reasons}}})
+			if got := events.since(); (got != "") != tt.told {
+				t.Errorf("told %q, want something: %v", got, tt.told)
+			}
+		})
+	}
+}
