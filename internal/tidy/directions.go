@@ -29,6 +29,11 @@ func Directions() []ImportRule {
 			Reason: "an AWS call is made in cloud/aws and nowhere else"},
 		{Folder: "kube", Never: []string{"./cloud/aws", "./cloud/market", "./cloud/fake", "./controller", "./observe", "github.com/aws"},
 			Reason: "kube knows Kubernetes; it meets the cloud in controller"},
+		{Folder: ".", Except: []string{"cmd"}, Never: []string{controllerRuntime + "/pkg/manager", controllerRuntime + "/pkg/builder"},
+			Reason: "managers and builders live in cmd: loops are driven by whoever likes, in virtual time too"},
+		{Folder: ".", Except: []string{"cmd", "controller", "kube/snapshot", "kube/storetest", "observe/follow"}, Direct: true,
+			Never:  []string{controllerRuntime + "/pkg/cache"},
+			Reason: "informers are handed to what follows watches: kube/snapshot, observe/follow, and controller, which passes them on"},
 		{Folder: ".", Except: []string{"cmd", "kube/legacy"}, Never: []string{"./kube/legacy"},
 			Reason: "kube/legacy is a leaf: delete it and the rest builds"},
 		{Folder: ".", Never: []string{"./lab"},
@@ -44,15 +49,28 @@ func Directions() []ImportRule {
 		{Folder: ".", Never: []string{"sigs.k8s.io/karpenter", "github.com/aws/karpenter-provider-aws", "github.com/awslabs/operatorpkg"},
 			Reason: "Daemok is written independently; it shares APIs, not code"},
 	}
-	return slices.Concat(rules, layers())
+	return slices.Concat(rules, loops(), layers())
+}
+
+// controllerRuntime is the library that watches and drives loops.
+const controllerRuntime = "sigs.k8s.io/controller-runtime"
+
+// loops returns what the folders of single loops may not know.
+func loops() []ImportRule {
+	var rules []ImportRule
+	for _, name := range []string{"claim", "class", "collect", "drain", "idle", "planner", "pool"} {
+		rules = append(rules, ImportRule{Folder: "controller/" + name, Direct: true, Never: []string{controllerRuntime + "/pkg/cache"},
+			Reason: "a loop has a client, and is told of changes by whoever drives it"})
+	}
+	return rules
 }
 
 // layers returns the order inside the core: a package may reach those before
 // it. Plan lies beside fit, so neither is held against the other.
 func layers() []ImportRule {
 	order := [][]string{
-		{"core/parallel"}, {"core/quantity"}, {"core/constraint"}, {"core/cluster"},
-		{"core/fit", "core/plan"}, {"core/place"}, {"core/pack"}, {"core/retire"}, {"core/decide"}, {"core/scenario"},
+		{"core/parallel", "core/bitset", "core/bound"}, {"core/quantity"}, {"core/constraint"}, {"core/cluster"},
+		{"core/fit", "core/plan", "core/topology"}, {"core/place"}, {"core/pack"}, {"core/retire"}, {"core/decide"}, {"core/scenario"},
 	}
 	var rules []ImportRule
 	for i, rank := range order {
