@@ -148,10 +148,9 @@ func inVirtualTime(test func(t *testing.T)) func(t *testing.T) {
 
 // runWorkloads tells workloads until there are no more that wait to be told.
 func (t *Teller) runWorkloads(test *testing.T) {
-	ctx, cancel := context.WithCancel(test.Context())
+	ctx, cancel := context.WithTimeout(test.Context(), time.Hour) // of virtual time
 	defer cancel()
-	go t.Workloads.Run(ctx)
-	time.Sleep(time.Hour) // of virtual time
+	t.Workloads.Run(ctx)
 }
 
 // mute is an API server that does not answer.
