@@ -34,6 +34,9 @@ type shop struct {
 	before   func(cloud.LaunchRequest) error // fails before anything is sold
 	after    func(cloud.LaunchRequest) error // loses the reply
 	requests []cloud.LaunchRequest
+	unseen   time.Duration // List shows a machine so long after it was sold
+	closed   error         // why no request can be formed
+	blind    int           // so many Lists fail
 }
 
 type answer struct {
@@ -78,7 +81,7 @@ func (s *shop) sell(r cloud.LaunchRequest) answer {
 	for range min(r.Count, s.stock[option]) {
 		s.stock[option]--
 		id := fmt.Sprintf("i-%03d", len(s.machines))
-		m := cloud.Machine{ID: id, ProviderID: "aws:///a/" + id, Kind: "m5.large", Zone: "a", Option: option, State: cloud.Pending, Batch: r.Batch}
+		m := cloud.Machine{ID: id, ProviderID: "aws:///a/" + id, Kind: "m5.large", Zone: "a", Option: option, State: cloud.Pending, Batch: r.Batch, LaunchedAt: time.Now()}
 		s.machines = append(s.machines, m)
 		a.machines = append(a.machines, m)
 	}
@@ -88,10 +91,21 @@ func (s *shop) sell(r cloud.LaunchRequest) answer {
 	return a
 }
 
+// sold sells a machine of a batch, as an attempt did whose answer was lost.
+func (s *shop) sold(batch string) {
+	s.sell(cloud.LaunchRequest{Batch: batch, Count: 1, Options: []cloud.OfferChoice{{Option: cluster.Spot}}})
+}
+
 func (s *shop) List(_ context.Context, f cloud.Filter) ([]cloud.Machine, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(s.machines), func(m cloud.Machine) bool { return f.Batch != "" && m.Batch != f.Batch }), nil
+	if s.blind > 0 {
+		s.blind--
+		return nil, errors.New("cannot list now")
+	}
+	return slices.DeleteFunc(slices.Clone(s.machines), func(m cloud.Machine) bool {
+		return f.Batch != "" && m.Batch != f.Batch || time.Since(m.LaunchedAt) < s.unseen
+	}), nil
 }
 
 func (s *shop) Terminate(context.Context, ...string) ([]string, error) { return nil, nil }
@@ -102,6 +116,9 @@ func (s *shop) Tag(context.Context, string, map[string]string) error   { return 
 func (s *shop) For(context.Context, *karpv1.NodeClaim) (cloud.LaunchRequest, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.closed != nil {
+		return cloud.LaunchRequest{}, s.closed
+	}
 	for _, option := range []cluster.Option{cluster.Spot, cluster.OnDemand} {
 		if s.stock[option] > 0 {
 			return cloud.LaunchRequest{Class: cloud.Class{ID: "c"}, Options: []cloud.OfferChoice{{Kind: "m5.large", Zone: "a", Option: option}}}, nil
@@ -128,6 +145,9 @@ func (b book) Bought(ctx context.Context, c *karpv1.NodeClaim, m cloud.Machine) 
 func (b book) NotToBeHad(ctx context.Context, c *karpv1.NodeClaim, _ error) error {
 	return b.store.Delete(ctx, c)
 }
+func (b book) TooLate(ctx context.Context, c *karpv1.NodeClaim) error {
+	return b.store.Delete(ctx, c)
+}
 func (b book) Failed(context.Context, *karpv1.NodeClaim, error) error { return nil }
 func (b book) Short(*karpv1.NodeClaim, error)                         {}
 
@@ -138,7 +158,9 @@ func storeWith(claims ...string) client.Client {
 	_ = karpv1.AddToScheme(s)
 	b := fake.NewClientBuilder().WithScheme(s).WithStatusSubresource(&karpv1.NodeClaim{})
 	for _, name := range claims {
-		b = b.WithObjects(&karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name)}})
+		b = b.WithObjects(&karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{
+			Name: name, UID: types.UID("uid-" + name), CreationTimestamp: metav1.Now(),
+		}})
 	}
 	return b.Build()
 }

@@ -13,8 +13,13 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
-// errGone says that a claim needs no machine any more.
-var errGone = errors.New("the claim is gone or has its machine")
+var (
+	// errGone says that a claim needs no machine any more.
+	errGone = errors.New("the claim is gone or has its machine")
+	// errElsewhere says that a claim carries an attempt that this batch did not
+	// make, so that a machine may be under way to it already.
+	errElsewhere = errors.New("the claim takes part in another attempt")
+)
 
 // markTries is how often a claim that changed meanwhile is read anew at once.
 const markTries = 5
@@ -26,7 +31,8 @@ type marker struct {
 }
 
 // mark writes the attempt on every claim of the batch before it is made;
-// claims that went meanwhile leave the batch. It reports whether all that are
+// claims that went meanwhile, or that somebody else has tried to buy for, leave
+// the batch. It reports whether all that are
 // left carry the attempt; nothing may be bought before.
 func (m marker) mark(ctx context.Context, b *batch) (all bool) {
 	errs := make([]error, len(b.claims))
@@ -39,7 +45,7 @@ func (m marker) mark(ctx context.Context, b *batch) (all bool) {
 	var left []*karpv1.NodeClaim
 	for i, err := range errs {
 		switch {
-		case errors.Is(err, errGone):
+		case errors.Is(err, errGone), errors.Is(err, errElsewhere):
 			continue
 		case err != nil:
 			all = false
@@ -50,7 +56,13 @@ func (m marker) mark(ctx context.Context, b *batch) (all bool) {
 	return all
 }
 
+// markOne writes the attempt over the one that is known. An attempt that turns
+// out to be there instead is never written over: its machine could not be told
+// from one that nobody asked for.
 func (m marker) markOne(ctx context.Context, c *karpv1.NodeClaim, a attempt) error {
+	if its, tried := attemptOf(c); tried && (its.batch != a.batch || its.n > a.n) {
+		return errElsewhere
+	}
 	var err error
 	for range markTries {
 		if c.Annotations[api.MarkLaunchAttempt] == a.String() {
@@ -71,8 +83,12 @@ func (m marker) markOne(ctx context.Context, c *karpv1.NodeClaim, a attempt) err
 		case !apierrors.IsConflict(err):
 			return fmt.Errorf("write launch attempt %s on claim %s: %w", a, c.Name, err)
 		}
+		known := c.Annotations[api.MarkLaunchAttempt]
 		if err := m.reread(ctx, c); err != nil {
 			return err
+		}
+		if live := c.Annotations[api.MarkLaunchAttempt]; live != known && live != a.String() {
+			return errElsewhere
 		}
 	}
 	return fmt.Errorf("write launch attempt %s on claim %s: %w", a, c.Name, err)
