@@ -22,9 +22,14 @@ type desk struct {
 	turn     turn
 }
 
+// errUnwritten says that machines are there for claims of the batch, but could
+// not be written on them.
+var errUnwritten = errors.New("not all machines could be written on their claims")
+
 // handOver gives machines of the batch that no claim has yet to its claims,
 // in name order. Where the machines are not known they are looked up by tag.
 // Claims that went meanwhile, or have their machine, leave the batch.
+// It returns errUnwritten where machines were found and not all handed over.
 func (d desk) handOver(ctx context.Context, b *batch, machines []cloud.Machine) error {
 	if err := d.turn.take(ctx); err != nil {
 		return err
@@ -42,7 +47,10 @@ func (d desk) handOver(ctx context.Context, b *batch, machines []cloud.Machine) 
 		return err
 	}
 	b.claims = stillWaiting(b.claims, members)
-	return d.record(ctx, b, unassigned(machines, members))
+	if err := d.record(ctx, b, unassigned(machines, members)); err != nil {
+		return fmt.Errorf("%w: %w", errUnwritten, err)
+	}
+	return nil
 }
 
 // record writes one machine on each claim in parallel; claims that got none

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -16,7 +17,14 @@ type batch struct {
 	attempt  attempt
 	claims   []*karpv1.NodeClaim // those still without a machine, sorted by name
 	request  cloud.LaunchRequest
-	repeated bool // the attempt may have been made before: look for its machines first
+	repeated bool      // the attempt may have been made before: look for its machines first
+	doubtAt  time.Time // when an attempt of unknown outcome was made at the latest; zero: there is none
+}
+
+// obstacle is why no request can be formed for a claim.
+type obstacle struct {
+	claim *karpv1.NodeClaim
+	why   error
 }
 
 func (b *batch) names() []string {
@@ -29,8 +37,8 @@ func (b *batch) names() []string {
 
 // batches reads the named claims and groups them: those that already carry
 // an attempt by it, the others by equal request. Claims that need nothing
-// are released.
-func (l *Launcher) batches(ctx context.Context, names []string) []*batch {
+// are released; those that no request can be formed for are returned apart.
+func (l *Launcher) batches(ctx context.Context, names []string) (out []*batch, obstacles []obstacle) {
 	groups := map[string]*batch{}
 	for _, name := range names {
 		c := &karpv1.NodeClaim{}
@@ -40,8 +48,7 @@ func (l *Launcher) batches(ctx context.Context, names []string) []*batch {
 		}
 		key, b, err := l.groupOf(ctx, c)
 		if err != nil {
-			giveUp(ctx, l.Outcome, l.Log, []*karpv1.NodeClaim{c}, err)
-			l.queue.release(name)
+			obstacles = append(obstacles, obstacle{c, err})
 			continue
 		}
 		if known, ok := groups[key]; ok {
@@ -50,7 +57,6 @@ func (l *Launcher) batches(ctx context.Context, names []string) []*batch {
 		b.claims = append(b.claims, c)
 		groups[key] = b
 	}
-	out := make([]*batch, 0, len(groups))
 	for _, b := range groups {
 		if b.attempt.batch == "" {
 			b.attempt = attempt{newBatch(b.claims), 1}
@@ -58,7 +64,7 @@ func (l *Launcher) batches(ctx context.Context, names []string) []*batch {
 		out = append(out, b)
 	}
 	slices.SortFunc(out, func(a, b *batch) int { return strings.Compare(a.attempt.batch, b.attempt.batch) })
-	return out
+	return out, obstacles
 }
 
 func (l *Launcher) groupOf(ctx context.Context, c *karpv1.NodeClaim) (string, *batch, error) {
@@ -66,7 +72,7 @@ func (l *Launcher) groupOf(ctx context.Context, c *karpv1.NodeClaim) (string, *b
 	if a, tried := attemptOf(c); tried {
 		// The outcome of the earlier attempt is unknown: it is looked for even
 		// where nothing could be bought now.
-		return a.String(), &batch{attempt: a, request: r, repeated: true}, nil
+		return a.String(), &batch{attempt: a, request: r, repeated: true, doubtAt: l.Now()}, nil
 	}
 	if err != nil {
 		return "", nil, err

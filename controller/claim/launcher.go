@@ -18,8 +18,10 @@ import (
 // their tag and handed to its claims in the order of their names before
 // anything is tried anew.
 //
-// Open it before use. One batch never waits for another. The Launcher decides
-// nothing about what to buy.
+// Open it before use. One batch never waits for another, nor for claims that
+// nothing can be bought for. A claim is given up only when it is certain that
+// no machine is on its way to it. The Launcher decides nothing about what to
+// buy.
 type Launcher struct {
 	Store    client.Client
 	Live     client.Reader // reads past every cache
@@ -46,6 +48,7 @@ type outcomes interface {
 	Bought(ctx context.Context, c *karpv1.NodeClaim, m cloud.Machine) error
 	NotToBeHad(ctx context.Context, c *karpv1.NodeClaim, why error) error // the claim goes; a new plan follows
 	Failed(ctx context.Context, c *karpv1.NodeClaim, why error) error     // said in its condition; tried again
+	TooLate(ctx context.Context, c *karpv1.NodeClaim) error               // the claim goes: it has had its time
 	Short(c *karpv1.NodeClaim, why error)                                 // said on its pool; something else is tried
 }
 
@@ -64,9 +67,12 @@ func (l *Launcher) Run(ctx context.Context) error {
 	var under sync.WaitGroup
 	defer under.Wait()
 	for l.queue.gather(ctx) {
-		for _, b := range l.batches(ctx, l.queue.take()) {
+		batches, obstacles := l.batches(ctx, l.queue.take())
+		for _, o := range obstacles {
+			under.Go(func() { l.decline(ctx, o) })
+		}
+		for _, b := range batches {
 			under.Go(func() {
-				defer l.queue.release(b.names()...)
 				turn, leave := l.turns.enter(b.attempt.batch)
 				defer leave()
 				l.purchase(b, turn).buy(ctx)
@@ -76,10 +82,31 @@ func (l *Launcher) Run(ctx context.Context) error {
 	return nil
 }
 
+// decline writes on a claim why no request can be formed for it, or gives it
+// up. One that a purchase was tried for, which the cache may not show yet,
+// comes back by the attempt it carries.
+func (l *Launcher) decline(ctx context.Context, o obstacle) {
+	defer l.queue.release(o.claim.Name)
+	if !hopeless(o.why) || l.isUntried(ctx, o.claim) {
+		giveUp(ctx, l.Outcome, l.Log, []*karpv1.NodeClaim{o.claim}, o.why)
+	}
+}
+
+// isUntried asks the API server itself; where it does not answer, nobody knows.
+func (l *Launcher) isUntried(ctx context.Context, c *karpv1.NodeClaim) bool {
+	live := &karpv1.NodeClaim{}
+	if err := l.Live.Get(ctx, client.ObjectKeyFromObject(c), live); err != nil {
+		return false
+	}
+	_, tried := attemptOf(live)
+	return !tried && live.UID == c.UID && needsMachine(live)
+}
+
 func (l *Launcher) purchase(b *batch, t turn) *purchase {
 	return &purchase{
 		batch: b, requests: l.Requests, machines: l.Machines, outcome: l.Outcome, log: l.Log, now: l.Now, callFor: l.CallFor,
-		marker: marker{l.Store, l.Live},
-		desk:   desk{live: l.Live, machines: l.Machines, outcome: l.Outcome, turn: t},
+		marker:  marker{l.Store, l.Live},
+		release: l.queue.release,
+		desk:    desk{live: l.Live, machines: l.Machines, outcome: l.Outcome, turn: t},
 	}
 }

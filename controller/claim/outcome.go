@@ -10,7 +10,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud"
@@ -132,6 +131,17 @@ func (o *Outcomes) NotToBeHad(ctx context.Context, c *karpv1.NodeClaim, why erro
 	return nil
 }
 
+// TooLate deletes a claim that no machine could be bought for in time.
+func (o *Outcomes) TooLate(ctx context.Context, c *karpv1.NodeClaim) error {
+	o.Events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Warning: true, Reason: reasonTooLate, Message: tooLate})
+	o.Log.Warn("gave a claim up", "claim", c.Name, "pool", c.Labels[api.LabelNodePool], "reason", reasonTooLate, "message", tooLate)
+	if err := o.Store.Delete(ctx, c, client.Preconditions{UID: ptr(c.UID)}); err != nil {
+		return fmt.Errorf("delete claim %s, which got no machine in time: %w", c.Name, err)
+	}
+	countDisrupted(o.Metrics, c, labelTooLate)
+	return nil
+}
+
 // shortFor is how long a pool's users are not told again of a shortage.
 const shortFor = 10 * time.Minute
 
@@ -205,4 +215,4 @@ func terminationMode(c *karpv1.NodeClaim) string {
 	return "eventual"
 }
 
-func ptr(uid types.UID) *types.UID { return &uid }
+func ptr[T any](v T) *T { return &v }

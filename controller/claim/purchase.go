@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -30,20 +31,26 @@ type purchase struct {
 	callFor  time.Duration
 	marker   marker
 	desk     desk
+	release  func(names ...string) // lets claims come back on their own
 }
 
 // buy carries a batch through until every claim has a machine, is given up,
-// or ctx ends.
+// or ctx ends. Each claim is released once the batch is done with it.
 func (p *purchase) buy(ctx context.Context) {
+	held := p.names()
+	defer func() { p.release(held...) }()
 	pause := retryFirst
 	for first := true; ; first = false {
-		if !first && !sleep(ctx, pause) {
+		if !first && !sleep(ctx, p.cut(pause)) {
 			return
 		}
 		done, progress := p.try(ctx)
 		if done || ctx.Err() != nil {
 			return
 		}
+		left := p.names()
+		p.release(slices.DeleteFunc(held, func(name string) bool { return slices.Contains(left, name) })...)
+		held = left
 		if pause = min(pause*2, retryMax); progress {
 			pause = retryFirst
 		}
@@ -54,11 +61,11 @@ func (p *purchase) buy(ctx context.Context) {
 // anything moved, so that the next try need not wait long.
 func (p *purchase) try(ctx context.Context) (done, progress bool) {
 	if p.repeated {
-		if err := p.desk.handOver(ctx, p.batch, nil); err != nil || len(p.claims) == 0 {
-			return err == nil, false
+		if err := p.desk.handOver(ctx, p.batch, nil); err != nil && !p.mayIgnore(err) || len(p.claims) == 0 {
+			return len(p.claims) == 0, false
 		}
 	}
-	if len(p.request.Options) == 0 && !p.renew(ctx) {
+	if !p.dropLate(ctx) || len(p.request.Options) == 0 && !p.renew(ctx) {
 		return len(p.claims) == 0, false
 	}
 	if all := p.marker.mark(ctx, p.batch); !all || len(p.claims) == 0 {
@@ -88,6 +95,7 @@ func (p *purchase) call(ctx context.Context, count int) ([]cloud.Machine, error)
 // conclude acts on the answer to a purchase.
 func (p *purchase) conclude(ctx context.Context, bought []cloud.Machine, err error) (done, progress bool) {
 	if handErr := p.desk.handOver(ctx, p.batch, bought); handErr != nil {
+		p.doubtAt = p.now()
 		return false, false
 	}
 	if len(p.claims) == 0 {
@@ -98,23 +106,27 @@ func (p *purchase) conclude(ctx context.Context, bought []cloud.Machine, err err
 	var mismatch *cloud.TokenMismatchError
 	var refused *cloud.RefusedError
 	switch {
+	case err == nil: // fewer than asked, without a word
 	case errors.As(err, &short):
 		p.outcome.Short(p.claims[0], err)
-		return !p.another(ctx), true
 	case errors.As(err, &mismatch):
-		if !p.settle(ctx) {
-			return len(p.claims) == 0, true
-		}
-		return !p.another(ctx), true
+		p.doubt()
 	case errors.As(err, &refused):
 		p.fail(ctx, err)
-		p.attempt, p.request = p.attempt.next(), cloud.LaunchRequest{}
+	default: // throttled, or nobody knows: the same again
+		p.doubtAt = p.now()
+		p.fail(ctx, err)
 		return false, false
-	case err == nil:
-		return !p.another(ctx), true // fewer than asked, without a word
 	}
-	p.fail(ctx, err) // outcome unknown or throttled: the same again
-	return false, false
+	if !p.settle(ctx) {
+		return len(p.claims) == 0, true
+	}
+	p.attempt, p.repeated, p.request = p.attempt.next(), false, cloud.LaunchRequest{}
+	if refused != nil {
+		return false, false // what was refused is not asked for again at once
+	}
+	p.renew(ctx)
+	return len(p.claims) == 0, true
 }
 
 // tell writes one line on a purchase that did not bring all it should.
@@ -130,35 +142,19 @@ func (p *purchase) tell(ctx context.Context, why error) {
 		"attempt", p.attempt.String(), "error", text)
 }
 
-// settle waits until machines of an attempt that did arrive must be visible,
-// handing over what appears. It reports whether claims are left over.
-func (p *purchase) settle(ctx context.Context) bool {
-	for until := p.now().Add(settleFor); p.now().Before(until); {
-		if !sleep(ctx, 2*time.Second) {
-			return false
-		}
-		if err := p.desk.handOver(ctx, p.batch, nil); err == nil && len(p.claims) == 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// another turns the batch to what can be had now; it gives the claims up and
-// reports false when there is nothing.
-func (p *purchase) another(ctx context.Context) bool {
-	p.attempt, p.repeated = p.attempt.next(), false
-	return p.renew(ctx)
-}
-
-// renew forms the request anew from the first claim, since all are alike.
+// renew forms the request anew from the first claim, since all are alike. It
+// reports false where there is none: then the claims are given up, unless the
+// obstacle may pass.
 func (p *purchase) renew(ctx context.Context) bool {
 	r, err := p.requests.For(ctx, p.claims[0])
-	if err != nil {
-		if !giveUp(ctx, p.outcome, p.log, p.claims, err) {
+	if hopeless(err) && p.inDoubt() {
+		if !p.settle(ctx) {
 			return false
 		}
-		p.claims = nil
+		r, err = p.requests.For(ctx, p.claims[0])
+	}
+	if err != nil {
+		p.claims = giveUp(ctx, p.outcome, p.log, p.claims, err)
 		return false
 	}
 	p.request = r
@@ -172,23 +168,24 @@ func (p *purchase) fail(ctx context.Context, why error) {
 }
 
 // giveUp drops claims for which nothing can be bought, and notes any other
-// obstacle on them. It reports whether the claims are settled.
-func giveUp(ctx context.Context, say outcomes, log *slog.Logger, claims []*karpv1.NodeClaim, why error) bool {
+// obstacle on them. It returns those that are still to be bought for.
+func giveUp(ctx context.Context, say outcomes, log *slog.Logger, claims []*karpv1.NodeClaim, why error) []*karpv1.NodeClaim {
 	settled := hopeless(why)
 	if ctx.Err() == nil {
 		log.Warn("found nothing to buy", "claims", len(claims), "claim", claims[0].Name, "pool", claims[0].Labels[api.LabelNodePool],
 			"given up", settled, "error", why.Error())
 	}
+	var left []*karpv1.NodeClaim
 	for _, c := range claims {
 		write := say.Failed
 		if settled {
 			write = say.NotToBeHad
 		}
-		if err := write(ctx, c, why); client.IgnoreNotFound(err) != nil {
-			settled = false
+		if err := write(ctx, c, why); !settled || client.IgnoreNotFound(err) != nil {
+			left = append(left, c)
 		}
 	}
-	return settled
+	return left
 }
 
 // sleep waits for d; it reports false when ctx ended first.

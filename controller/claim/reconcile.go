@@ -82,11 +82,13 @@ func (r *Reconciler) addFinalizer(ctx context.Context, c *karpv1.NodeClaim) erro
 }
 
 // launch asks for a machine, or gives the claim up when it has taken too long.
+// A claim that a purchase was tried for is the launcher's to give up: it alone
+// can tell that no machine came of it.
 func (r *Reconciler) launch(ctx context.Context, c *karpv1.NodeClaim) (time.Duration, error) {
 	left := launchFor - r.Now().Sub(c.CreationTimestamp.Time)
-	if left <= 0 {
-		return 0, r.giveUp(ctx, c, "launch_timeout", "LaunchTimeout",
-			fmt.Sprintf("no machine could be bought within %v; see condition %s for the cause", launchFor, karpv1.ClaimLaunched))
+	_, tried := attemptOf(c)
+	if left <= 0 && !tried {
+		return 0, r.giveUp(ctx, c, labelTooLate, reasonTooLate, tooLate)
 	}
 	before := c.DeepCopy()
 	if condition.Begin(c, r.Now()) {
@@ -95,6 +97,9 @@ func (r *Reconciler) launch(ctx context.Context, c *karpv1.NodeClaim) (time.Dura
 		}
 	}
 	r.Launcher.Add(c.Name)
+	if left <= 0 {
+		return askAgain, nil
+	}
 	return min(left, askAgain), nil
 }
 
@@ -175,10 +180,13 @@ func (r *Reconciler) patience(ctx context.Context, c *karpv1.NodeClaim) (time.Du
 			"or its user data is wrong (see the machine's console log)", c.Status.ProviderID, registerFor))
 }
 
+// giveUp deletes the claim as it was seen; one that changed meanwhile, so that
+// it may have its machine, is looked at again.
 func (r *Reconciler) giveUp(ctx context.Context, c *karpv1.NodeClaim, label, reason, text string) error {
 	r.Events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Warning: true, Reason: reason, Message: text})
 	r.Log.Warn("gave a claim up", "claim", c.Name, "pool", c.Labels[api.LabelNodePool], "reason", reason, "message", text)
-	if err := r.Store.Delete(ctx, c, client.Preconditions{UID: ptr(c.UID)}); client.IgnoreNotFound(err) != nil {
+	asSeen := client.Preconditions{UID: ptr(c.UID), ResourceVersion: ptr(c.ResourceVersion)}
+	if err := r.Store.Delete(ctx, c, asSeen); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("give up claim %s (%s): %w", c.Name, reason, err)
 	}
 	countDisrupted(r.Metrics, c, label)

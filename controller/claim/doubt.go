@@ -1,0 +1,105 @@
+package claim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+)
+
+// How a claim that waited too long for its machine is told of.
+const (
+	labelTooLate  = "launch_timeout"
+	reasonTooLate = "LaunchTimeout"
+)
+
+var tooLate = fmt.Sprintf("no machine could be bought within %v; see condition %s for the cause", launchFor, karpv1.ClaimLaunched)
+
+// settleEvery is how often machines of unknown outcome are looked for.
+const settleEvery = 2 * time.Second
+
+func (b *batch) inDoubt() bool { return !b.doubtAt.IsZero() }
+
+// doubt notes that an attempt was made earlier whose machines are not known.
+func (p *purchase) doubt() {
+	if !p.inDoubt() {
+		p.doubtAt = p.now()
+	}
+}
+
+// settle ends the doubt about attempts of unknown outcome: it looks until a
+// look that succeeded began so late that their machines must have been
+// visible, and hands over what appears. Machines that cannot be written on
+// claims do not keep those whose time has run out. It reports whether claims
+// are left.
+func (p *purchase) settle(ctx context.Context) bool {
+	for pause := settleEvery; p.inDoubt(); {
+		at := p.now()
+		err := p.desk.handOver(ctx, p.batch, nil)
+		switch {
+		case err != nil && !p.mayIgnore(err):
+			pause = min(pause*2, retryMax)
+		case len(p.claims) == 0:
+			return false
+		case !at.Before(p.doubtAt.Add(settleFor)):
+			p.doubtAt = time.Time{}
+			return true
+		default:
+			pause = settleEvery
+		}
+		if !sleep(ctx, p.cut(pause)) {
+			return false
+		}
+	}
+	return true
+}
+
+// mayIgnore reports whether an obstacle to handing machines over no longer
+// matters, since the claims' time has run out anyway.
+func (p *purchase) mayIgnore(err error) bool { return errors.Is(err, errUnwritten) && p.anyLate() }
+
+// dropLate gives up the claims that have had their time, once it is certain
+// that no machine is on its way to them. It reports whether all that are left
+// may still be bought for.
+func (p *purchase) dropLate(ctx context.Context) bool {
+	if !p.anyLate() {
+		return true
+	}
+	if !p.settle(ctx) {
+		return false
+	}
+	all := true
+	var left []*karpv1.NodeClaim
+	for _, c := range p.claims {
+		if p.isLate(c) {
+			if err := p.outcome.TooLate(ctx, c); client.IgnoreNotFound(err) == nil {
+				continue
+			}
+			all = false
+		}
+		left = append(left, c)
+	}
+	p.claims = left
+	return all && len(left) > 0
+}
+
+// cut is the pause until the next try, cut short where a claim's time ends.
+func (p *purchase) cut(pause time.Duration) time.Duration {
+	for _, c := range p.claims {
+		if left := launchFor - p.now().Sub(c.CreationTimestamp.Time); left > 0 {
+			pause = min(pause, left)
+		}
+	}
+	return pause
+}
+
+func (p *purchase) anyLate() bool { return slices.ContainsFunc(p.claims, p.isLate) }
+
+func (p *purchase) isLate(c *karpv1.NodeClaim) bool {
+	return p.now().Sub(c.CreationTimestamp.Time) >= launchFor
+}
