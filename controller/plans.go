@@ -9,6 +9,7 @@ import (
 	"github.com/daemok/daemok/controller/claim"
 	"github.com/daemok/daemok/controller/planner"
 	"github.com/daemok/daemok/core/decide"
+	"github.com/daemok/daemok/internal/pause"
 	"github.com/daemok/daemok/kube/apply"
 	"github.com/daemok/daemok/kube/snapshot"
 )
@@ -49,7 +50,7 @@ func undo(ctx context.Context, log *slog.Logger, applier *apply.Applier) bool {
 			return true
 		}
 		log.Error("could not take stale taints off, trying again", "error", err.Error())
-		if !pause(ctx, undoAgain) {
+		if pause.For(ctx, undoAgain) != nil {
 			return false
 		}
 	}
@@ -63,25 +64,12 @@ type Round struct {
 
 // Run repeats the round until ctx ends.
 func (r Round) Run(ctx context.Context, log *slog.Logger) error {
-	for {
+	for ctx.Err() == nil {
 		after, err := r.Do(ctx)
 		if err != nil && ctx.Err() == nil {
 			log.Error("could not "+r.What, "error", err.Error())
 		}
-		if !pause(ctx, after) {
-			return nil
-		}
+		_ = pause.For(ctx, after) // the loop sees where ctx ended it
 	}
-}
-
-// pause waits for d; it reports false when ctx ended first.
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
-	}
+	return nil
 }

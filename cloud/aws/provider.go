@@ -27,6 +27,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws/profile"
 	"github.com/daemok/daemok/cloud/aws/shortage"
 	"github.com/daemok/daemok/cloud/aws/userdata"
+	"github.com/daemok/daemok/internal/pause"
 )
 
 var (
@@ -102,7 +103,7 @@ func newProvider(o Options, clients client.Clients) *Provider {
 		o.Now = time.Now
 	}
 	if o.Pause == nil {
-		o.Pause = pause
+		o.Pause = pause.For
 	}
 	facts := factsFor(clients.Region)
 	p := &Provider{
@@ -134,15 +135,4 @@ func classOf(c cloud.Class) (nodeclass.Class, error) {
 		}
 	}
 	return nodeclass.Class{}, fmt.Errorf("class %s carries settings of type %T, not a nodeclass.Class", c.ID, c.Settings)
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -14,6 +14,8 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/internal/pause"
 )
 
 // relistAfter is how long a watcher waits before it lists again.
@@ -102,12 +104,12 @@ func (c *Cache) Wait() { c.loops.Wait() }
 func (c *Cache) follow(ctx context.Context, kind schema.GroupVersionKind, f *followed, w *stream) {
 	for {
 		e, ok := w.next(ctx)
-		if ok && pause(ctx, e.at.Add(c.lag()).Sub(c.server.now())) {
+		if ok && pause.For(ctx, e.at.Add(c.lag()).Sub(c.server.now())) == nil {
 			f.take(e.what, c.made(e.object), false)
 			continue
 		}
 		c.server.unwatch(w)
-		if ctx.Err() != nil || !pause(ctx, relistAfter) {
+		if ctx.Err() != nil || pause.For(ctx, relistAfter) != nil {
 			return
 		}
 		var have []client.Object
@@ -200,19 +202,4 @@ func (c cached) List(_ context.Context, list client.ObjectList, options ...clien
 	}
 	kind.Kind = kind.Kind[:len(kind.Kind)-len("List")]
 	return fill(list, c.cache.of(kind).all(), options)
-}
-
-// pause waits for d; it reports false when ctx ended first.
-func pause(ctx context.Context, d time.Duration) bool {
-	if d <= 0 {
-		return ctx.Err() == nil
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
-	}
 }

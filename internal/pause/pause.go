@@ -1,0 +1,26 @@
+// Package pause waits for a while, or for less if nobody needs it any more.
+//
+// It promises that no timer outlives a wait. It waits by the system's clock:
+// whoever must be told the time takes a function of For's form instead.
+package pause
+
+import (
+	"context"
+	"time"
+)
+
+// For waits for d. An error, that of ctx, says that ctx ended first; with no
+// time to wait it says whether ctx has ended.
+func For(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
