@@ -59,11 +59,12 @@ func describeImages(c *call) (any, error) {
 		chosen = slices.DeleteFunc(slices.Clone(chosen), func(i *image) bool { return !i.DeprecatedAt.After(c.now) })
 	}
 	chosen = ownedBy(chosen, c.params.Strings("Owner"), st.Account.ID)
-	found, err := matching(c.params, chosen, imageFields(), func(i *image) tags { return i.Tags.searchable(c.now) })
-	if err != nil {
-		return nil, err
-	}
-	page, next, err := paged(c, found, pageLimits{1, 1000, 0}, func(i *image) string { return i.ID })
+	page, next, err := list[*image]{
+		fields: imageFields(),
+		tags:   func(i *image) tags { return i.Tags.searchable(c.now) },
+		limits: pageLimits{1, 1000, 0},
+		key:    func(i *image) string { return i.ID },
+	}.page(c, chosen)
 	if err != nil {
 		return nil, err
 	}

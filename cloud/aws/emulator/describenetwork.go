@@ -30,11 +30,12 @@ func describeSubnets(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := matching(c.params, chosen, subnetFields(st), func(s *subnet) tags { return s.Tags.searchable(c.now) })
-	if err != nil {
-		return nil, err
-	}
-	page, next, err := paged(c, found, pageLimits{5, 1000, 1000}, func(s *subnet) string { return s.ID })
+	page, next, err := list[*subnet]{
+		fields: subnetFields(st),
+		tags:   func(s *subnet) tags { return s.Tags.searchable(c.now) },
+		limits: pageLimits{5, 1000, 1000},
+		key:    func(s *subnet) string { return s.ID },
+	}.page(c, chosen)
 	if err != nil {
 		return nil, err
 	}
@@ -116,11 +117,12 @@ func describeSecurityGroups(c *call) (any, error) {
 	if names := c.params.Strings("GroupName"); len(names) > 0 {
 		chosen = slices.DeleteFunc(slices.Clone(chosen), func(g *securityGroup) bool { return !slices.Contains(names, g.Name) })
 	}
-	found, err := matching(c.params, chosen, groupFields(st), func(g *securityGroup) tags { return g.Tags.searchable(c.now) })
-	if err != nil {
-		return nil, err
-	}
-	page, next, err := paged(c, found, pageLimits{5, 1000, 1000}, func(g *securityGroup) string { return g.ID })
+	page, next, err := list[*securityGroup]{
+		fields: groupFields(st),
+		tags:   func(g *securityGroup) tags { return g.Tags.searchable(c.now) },
+		limits: pageLimits{5, 1000, 1000},
+		key:    func(g *securityGroup) string { return g.ID },
+	}.page(c, chosen)
 	if err != nil {
 		return nil, err
 	}

@@ -21,11 +21,11 @@ func describeInstanceTypes(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := matching(c.params, chosen, typeFields(), nil)
-	if err != nil {
-		return nil, err
-	}
-	page, next, err := paged(c, found, pageLimits{5, 100, 100}, name)
+	page, next, err := list[*ec2data.Type]{
+		fields: typeFields(),
+		limits: pageLimits{5, 100, 100},
+		key:    name,
+	}.page(c, chosen)
 	if err != nil {
 		return nil, err
 	}
@@ -52,14 +52,14 @@ func describeInstanceTypeOfferings(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := matching(c.params, all, fields[offering]{
-		"instance-type": one(func(o offering) string { return o.Type }),
-		"location":      one(func(o offering) string { return o.Location }),
-	}, nil)
-	if err != nil {
-		return nil, err
-	}
-	page, next, err := paged(c, found, pageLimits{5, 1000, 1000}, func(o offering) string { return o.Type + " " + o.Location })
+	page, next, err := list[offering]{
+		fields: fields[offering]{
+			"instance-type": one(func(o offering) string { return o.Type }),
+			"location":      one(func(o offering) string { return o.Location }),
+		},
+		limits: pageLimits{5, 1000, 1000},
+		key:    func(o offering) string { return o.Type + " " + o.Location },
+	}.page(c, all)
 	if err != nil {
 		return nil, err
 	}

@@ -83,28 +83,29 @@ func describeNetworkInterfaces(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := matching(c.params, chosen, fields[eniXML]{
-		"attachment.instance-id": one(func(x eniXML) string { return x.Attachment.Instance }),
-		"attachment.status":      one(func(x eniXML) string { return x.Attachment.Status }),
-		"availability-zone":      one(func(x eniXML) string { return x.Zone }),
-		"group-id": func(x eniXML) []string {
-			var ids []string
-			for _, g := range x.Groups {
-				ids = append(ids, g.ID)
-			}
-			return ids
+	page, next, err := list[eniXML]{
+		fields: fields[eniXML]{
+			"attachment.instance-id": one(func(x eniXML) string { return x.Attachment.Instance }),
+			"attachment.status":      one(func(x eniXML) string { return x.Attachment.Status }),
+			"availability-zone":      one(func(x eniXML) string { return x.Zone }),
+			"group-id": func(x eniXML) []string {
+				var ids []string
+				for _, g := range x.Groups {
+					ids = append(ids, g.ID)
+				}
+				return ids
+			},
+			"interface-type":       one(func(x eniXML) string { return x.Type }),
+			"network-interface-id": one(id),
+			"private-ip-address":   one(func(x eniXML) string { return x.Address }),
+			"status":               one(func(x eniXML) string { return x.Status }),
+			"subnet-id":            one(func(x eniXML) string { return x.SubnetID }),
+			"vpc-id":               one(func(x eniXML) string { return x.VPC }),
 		},
-		"interface-type":       one(func(x eniXML) string { return x.Type }),
-		"network-interface-id": one(id),
-		"private-ip-address":   one(func(x eniXML) string { return x.Address }),
-		"status":               one(func(x eniXML) string { return x.Status }),
-		"subnet-id":            one(func(x eniXML) string { return x.SubnetID }),
-		"vpc-id":               one(func(x eniXML) string { return x.VPC }),
-	}, func(x eniXML) tags { return x.Tags.searchable(c.now) })
-	if err != nil {
-		return nil, err
-	}
-	page, next, err := paged(c, found, pageLimits{5, 1000, 1000}, id)
+		tags:   func(x eniXML) tags { return x.Tags.searchable(c.now) },
+		limits: pageLimits{5, 1000, 1000},
+		key:    id,
+	}.page(c, chosen)
 	if err != nil {
 		return nil, err
 	}
@@ -160,23 +161,24 @@ func describeVolumes(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := matching(c.params, chosen, fields[volumeXML]{
-		"attachment.instance-id": one(func(x volumeXML) string { return x.Attachments[0].Instance }),
-		"attachment.device":      one(func(x volumeXML) string { return x.Attachments[0].Device }),
-		"attachment.delete-on-termination": one(func(x volumeXML) string {
-			return boolText(x.Attachments[0].DeleteOnTermination)
-		}),
-		"availability-zone": one(func(x volumeXML) string { return x.Zone }),
-		"encrypted":         one(func(x volumeXML) string { return boolText(x.Encrypted) }),
-		"snapshot-id":       one(func(x volumeXML) string { return x.Snapshot }),
-		"status":            one(func(x volumeXML) string { return x.Status }),
-		"volume-id":         one(id),
-		"volume-type":       one(func(x volumeXML) string { return x.Type }),
-	}, func(x volumeXML) tags { return x.Tags.searchable(c.now) })
-	if err != nil {
-		return nil, err
-	}
-	page, next, err := paged(c, found, pageLimits{5, 1000, 0}, id)
+	page, next, err := list[volumeXML]{
+		fields: fields[volumeXML]{
+			"attachment.instance-id": one(func(x volumeXML) string { return x.Attachments[0].Instance }),
+			"attachment.device":      one(func(x volumeXML) string { return x.Attachments[0].Device }),
+			"attachment.delete-on-termination": one(func(x volumeXML) string {
+				return boolText(x.Attachments[0].DeleteOnTermination)
+			}),
+			"availability-zone": one(func(x volumeXML) string { return x.Zone }),
+			"encrypted":         one(func(x volumeXML) string { return boolText(x.Encrypted) }),
+			"snapshot-id":       one(func(x volumeXML) string { return x.Snapshot }),
+			"status":            one(func(x volumeXML) string { return x.Status }),
+			"volume-id":         one(id),
+			"volume-type":       one(func(x volumeXML) string { return x.Type }),
+		},
+		tags:   func(x volumeXML) tags { return x.Tags.searchable(c.now) },
+		limits: pageLimits{5, 1000, 0},
+		key:    id,
+	}.page(c, chosen)
 	if err != nil {
 		return nil, err
 	}

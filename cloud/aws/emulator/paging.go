@@ -34,6 +34,25 @@ func paged[T any](c *call, items []T, limits pageLimits, key func(T) string) ([]
 	return items[:size], pageToken(c.action, key(items[size-1])), nil
 }
 
+// list is how an action lists items: what they are filtered by, and how they
+// are cut into pages.
+type list[T any] struct {
+	fields fields[T]
+	tags   func(T) tags // nil for items without
+	limits pageLimits
+	key    func(T) string // no two keys are equal
+}
+
+// page returns those of the items that the call asks for, in their order,
+// which must be that of their keys, and the token of the next page.
+func (l list[T]) page(c *call, items []T) ([]T, string, error) {
+	found, err := matching(c.params, items, l.fields, l.tags)
+	if err != nil {
+		return nil, "", err
+	}
+	return paged(c, found, l.limits, l.key)
+}
+
 func pageSize(params *wire.Node, limits pageLimits) (int, error) {
 	size, err := params.Int("MaxResults", 0)
 	if err != nil {

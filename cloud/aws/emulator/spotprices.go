@@ -38,18 +38,18 @@ func describeSpotPriceHistory(c *call) (any, error) {
 		return nil, err
 	}
 	rows := c.server.history(c, from, until)
-	found, err := matching(c.params, rows, fields[spotPrice]{
-		"availability-zone":    one(func(p spotPrice) string { return p.Zone }),
-		"availability-zone-id": one(func(p spotPrice) string { return p.ZoneID }),
-		"instance-type":        one(func(p spotPrice) string { return p.Type }),
-		"product-description":  one(func(p spotPrice) string { return p.Product }),
-		"spot-price":           one(func(p spotPrice) string { return p.Price }),
-		"timestamp":            one(func(p spotPrice) string { return imageTime(p.At) }),
-	}, nil)
-	if err != nil {
-		return nil, err
-	}
-	page, next, err := paged(c, found, pageLimits{1, 1000, 1000}, spotPrice.key)
+	page, next, err := list[spotPrice]{
+		fields: fields[spotPrice]{
+			"availability-zone":    one(func(p spotPrice) string { return p.Zone }),
+			"availability-zone-id": one(func(p spotPrice) string { return p.ZoneID }),
+			"instance-type":        one(func(p spotPrice) string { return p.Type }),
+			"product-description":  one(func(p spotPrice) string { return p.Product }),
+			"spot-price":           one(func(p spotPrice) string { return p.Price }),
+			"timestamp":            one(func(p spotPrice) string { return imageTime(p.At) }),
+		},
+		limits: pageLimits{1, 1000, 1000},
+		key:    spotPrice.key,
+	}.page(c, rows)
 	if err != nil {
 		return nil, err
 	}

@@ -194,14 +194,15 @@ func describeLaunchTemplates(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := matching(c.params, chosen, fields[*template]{
-		"create-time":          one(func(t *template) string { return imageTime(t.CreatedAt) }),
-		"launch-template-name": one(func(t *template) string { return t.Name }),
-	}, func(t *template) tags { return t.Tags.searchable(c.now) })
-	if err != nil {
-		return nil, err
-	}
-	page, next, err := paged(c, found, pageLimits{1, 200, 200}, byID)
+	page, next, err := list[*template]{
+		fields: fields[*template]{
+			"create-time":          one(func(t *template) string { return imageTime(t.CreatedAt) }),
+			"launch-template-name": one(func(t *template) string { return t.Name }),
+		},
+		tags:   func(t *template) tags { return t.Tags.searchable(c.now) },
+		limits: pageLimits{1, 200, 200},
+		key:    byID,
+	}.page(c, chosen)
 	if err != nil {
 		return nil, err
 	}
@@ -233,13 +234,13 @@ func describeLaunchTemplateVersions(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := matching(c.params, chosen, versionFields(), nil)
-	if err != nil {
-		return nil, err
-	}
-	page, next, err := paged(c, found, pageLimits{1, 200, 200}, func(v numbered) string {
-		return v.of.ID + "/" + strconv.Itoa(1_000_000_000-v.Number) // newest first
-	})
+	page, next, err := list[numbered]{
+		fields: versionFields(),
+		limits: pageLimits{1, 200, 200},
+		key: func(v numbered) string {
+			return v.of.ID + "/" + strconv.Itoa(1_000_000_000-v.Number) // newest first
+		},
+	}.page(c, chosen)
 	if err != nil {
 		return nil, err
 	}
