@@ -85,13 +85,6 @@ func gap(cost, bound float64) *float64 {
 
 func dollars(p quantity.MicroUSDPerHour) float64 { return float64(p) / 1e6 }
 
-func orFive(n int) int {
-	if n == 0 {
-		return 5
-	}
-	return n
-}
-
 func median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	return sorted[len(sorted)/2]
