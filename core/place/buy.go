@@ -26,12 +26,15 @@ func (r *run) buyAll() {
 // orderRows puts pods first that must be beside others on their host, since
 // they bring these along; then all in the order of placing.
 func (r *run) orderRows() {
-	slices.SortStableFunc(r.groups, func(a, b *group) int {
+	before := func(a, b *group) int {
 		return cmp.Or(
 			cmp.Compare(b.shape.Priority, a.shape.Priority),
 			cmp.Compare(rank(r.board.NearOnHost(a.level.rules)), rank(r.board.NearOnHost(b.level.rules))),
 			cmp.Compare(a.of.at, b.of.at))
-	})
+	}
+	if !slices.IsSortedFunc(r.groups, before) {
+		slices.SortStableFunc(r.groups, before)
+	}
 	for i, g := range r.groups {
 		g.at = i
 	}

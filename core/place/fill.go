@@ -100,15 +100,16 @@ func sign(n int64) int64 {
 
 // filler fills one machine.
 type filler struct {
-	r      *run
-	b      *buyer
-	l      *load
-	left   []int64
-	seed   *group // nil: riders fill gaps
-	room   []int64
-	cursor []int
-	guests guests
-	taken  []int64 // by group: how many of its pods are in the load
+	r       *run
+	b       *buyer
+	l       *load
+	left    []int64
+	seed    *group // nil: riders fill gaps
+	room    []int64
+	cursor  []int
+	guests  guests
+	taken   []int64 // by group: how many of its pods are in the load
+	touched []int   // groups of which some are
 }
 
 // fill adds pods while there is room under the load's option, always from the
@@ -132,13 +133,22 @@ func (f *filler) start(r *run, b *buyer, l *load, left []int64, seed *group) {
 	if len(f.taken) < len(r.groups) {
 		f.taken = make([]int64, len(r.groups))
 	}
-	clear(f.taken)
+	for _, at := range f.touched {
+		f.taken[at] = 0
+	}
+	f.touched = f.touched[:0]
 	r.empty(&f.guests, b, kind)
 	for _, p := range l.parts {
 		g := r.groups[p.group]
 		f.guests.add(g.kin, g.level, p.n)
-		f.taken[p.group] += p.n
+		f.note(p.group, p.n)
 	}
+}
+
+// note counts n pods of the group as being in the load.
+func (f *filler) note(group int, n int64) {
+	f.taken[group] += n
+	f.touched = append(f.touched, group)
 }
 
 // empty makes the guests those of a new machine of the kind: its daemon pods.
@@ -195,7 +205,7 @@ func (f *filler) add(g *group, w *way, n int64) int64 {
 		return 0
 	}
 	f.l.add(g, w, n, first)
-	f.taken[g.at] += n
+	f.note(g.at, n)
 	f.guests.add(g.kin, g.level, n)
 	take(f.room, g.need, n)
 	if first != nil {
