@@ -14,6 +14,10 @@ import (
 // a longer pause, as rounds are.
 const forecastEvery = 400 * time.Millisecond
 
+// forecastAgain keeps forecasts apart of which the last found nothing to launch:
+// a pool may become ready at any moment.
+const forecastAgain = 50 * time.Millisecond
+
 // forecastShare is the part of a decision's effort that a forecast may take,
 // as a divisor: it must leave the processor to the plan that follows, and one
 // that looks at part of the pods only is of use too.
@@ -38,8 +42,14 @@ type forecast struct {
 	window context.CancelFunc // ends what was not begun when the window closes; nil while closed
 
 	under sync.WaitGroup
-	done  chan time.Duration // how long the one under way took
+	done  chan outlook
 	busy  bool
+}
+
+// outlook is what became of a forecast.
+type outlook struct {
+	took    time.Duration
+	nothing bool // there was nothing to launch
 }
 
 // dueIn tells how long there is no forecast to make; ok is false while
@@ -64,13 +74,17 @@ func (f *forecast) begin(ctx context.Context, s *cluster.Snapshot, pods int) {
 		if open.Err() == nil && len(made.Launches) > 0 {
 			f.preparer.Prepare(ctx, made.Launches)
 		}
-		f.done <- took
+		f.done <- outlook{took, len(made.Launches) == 0}
 	})
 }
 
 // finished notes that the forecast under way has ended.
-func (f *forecast) finished(took time.Duration) {
-	f.busy, f.restTo = false, f.now().Add(max(forecastEvery, 9*took))
+func (f *forecast) finished(o outlook) {
+	rest := forecastEvery
+	if o.nothing {
+		f.pods, rest = 0, forecastAgain // worth another look at the same pods
+	}
+	f.busy, f.restTo = false, f.now().Add(max(rest, 9*o.took))
 }
 
 // close ends the window: what comes next is the real plan. A forecast that
@@ -86,7 +100,7 @@ func (f *forecast) close() {
 // forecastFor is how a planner forecasts: by its own policy.
 func forecastFor(p *Planner) forecast {
 	return forecast{
-		preparer: p.Preparer, now: p.Now, done: make(chan time.Duration, 1),
+		preparer: p.Preparer, now: p.Now, done: make(chan outlook, 1),
 		decide: func(s *cluster.Snapshot) plan.Plan { return decide.Decide(s, p.Policy, p.Effort/forecastShare) },
 	}
 }

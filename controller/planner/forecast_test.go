@@ -157,7 +157,7 @@ func TestForecasts(t *testing.T) {
 func TestAForecastThatComesTooLateIsDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t)
-		f := forecast{preparer: c, now: time.Now, done: make(chan time.Duration, 1)}
+		f := forecast{preparer: c, now: time.Now, done: make(chan outlook, 1)}
 		f.decide = func(s *cluster.Snapshot) plan.Plan {
 			time.Sleep(time.Second)
 			return decide.Decide(s, decide.Policy{}, decide.Usual)

@@ -17,6 +17,7 @@ func TestAPurchaseIsPreparedBeforeAndNamedAfter(t *testing.T) {
 	tell(t, fake.Options{Seed: 40}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
 		c := w.start(setup{lag: fixed(60 * time.Millisecond)})
+		time.Sleep(10 * time.Second) // what comes at the start is planned for at once
 		w.scale("web", 3)
 		w.until(5*time.Minute, "three machines with their tags noted", func() bool {
 			noted := func(c karpv1.NodeClaim) bool { return c.Annotations[api.AnnotationInstanceTagged] == "true" }
