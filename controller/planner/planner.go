@@ -149,11 +149,16 @@ func (p *Planner) sleep(ctx context.Context, d time.Duration) bool {
 
 // round makes one plan and hands it over.
 func (p *Planner) round(ctx context.Context) {
+	s := p.Ledger.Project(p.Source.Snapshot())
+	arrivals, _, now := p.Source.Arrivals()
+	p.Window.Update(arrivals)
+	if closes, open := p.Window.ClosesAt(); open && closes.After(now) {
+		return // pods came in this very moment: they are gathered first
+	}
 	p.dirty = false
 	p.Window.Close()
 	p.forecast.close()
 	began := p.Now()
-	s := p.Ledger.Project(p.Source.Snapshot())
 	made := decide.Decide(s, p.Policy, p.Effort)
 	took := p.Now().Sub(began)
 	p.Listener.Planned(s, made, took)
