@@ -3,6 +3,7 @@ package planner
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -172,6 +173,38 @@ func TestAForecastThatComesTooLateIsDropped(t *testing.T) {
 		f.finished(<-f.done)
 		if wait, due := f.dueIn(2, time.Now()); !due || wait != 9*time.Second {
 			t.Errorf("after a forecast of a second the next is due in %v (%v), want 9s", wait, due)
+		}
+	})
+}
+
+// late is a crowd of which the first pod comes while a snapshot is taken.
+type late struct{ *crowd }
+
+func (l late) Snapshot() *cluster.Snapshot {
+	l.mu.Lock()
+	if len(l.arrivals) == 0 {
+		l.arrivals = []time.Duration{time.Since(l.began)}
+	}
+	l.mu.Unlock()
+	return l.crowd.Snapshot()
+}
+
+// TestPodsThatComeInTheMomentOfAPlanAreGatheredFirst: something else asked for
+// the plan, and pods that come while it is begun wait for their window.
+func TestPodsThatComeInTheMomentOfAPlanAreGatheredFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t)
+		p := &Planner{
+			Source: late{c}, Ledger: c, Listener: c, Applier: c, Effort: decide.Usual,
+			Window: Window{Idle: time.Second, Max: 10 * time.Second}, Now: time.Now,
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		if err := p.Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if want := []string{"1s: launch 1"}; !slices.Equal(c.story, want) {
+			t.Errorf("the story was %v, want %v", c.story, want)
 		}
 	})
 }
