@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 
+	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/kube/api"
 )
 
@@ -17,18 +18,28 @@ import (
 
 // onPurpose reports whether plans avoid a node that accepts the pod.
 func (st *stage) onPurpose(ctx context.Context, pod *corev1.Pod, node string) bool {
-	return st.zoneUnknown(pod, node) || st.undecided(pod) || st.spreadsFurther(ctx, pod, node)
+	return st.zoneUnknown(pod, node) || st.undecided(ctx, pod, node) || st.spreadsFurther(ctx, pod, node)
 }
 
-// undecided: a machine that is ordered may still turn up in several domains of
-// a key that rules about other pods name. Plans reckon with each of them; the
-// scheduler sees the one that it turned up in, some seconds later.
-func (st *stage) undecided(pod *corev1.Pod) bool {
-	for _, key := range st.keysOfRules(pod) {
-		for _, options := range st.options {
-			if len(options) > 1 && slices.ContainsFunc(options, func(o option) bool { return valueOf(o, key) != valueOf(options[0], key) }) {
-				return true
-			}
+// undecided: a machine that is ordered may still turn out otherwise, and then
+// the node would refuse the pod. Plans reckon with everything that it may be; the
+// scheduler sees what it became, some seconds later.
+func (st *stage) undecided(ctx context.Context, pod *corev1.Pod, node string) bool {
+	for name, options := range st.options {
+		info := st.nodes.byName[name]
+		if info == nil || len(options) < 2 {
+			continue
+		}
+		before := info.Node()
+		refused := slices.ContainsFunc(options, func(o option) bool {
+			changed := nodeObject(name, o.kind, o.labels.With(cluster.LabelHostname, name))
+			changed.Spec.Taints = before.Spec.Taints
+			info.SetNode(changed)
+			return !st.judge(ctx, pod, node)[0].accepted
+		})
+		info.SetNode(before)
+		if refused {
+			return true
 		}
 	}
 	return false
@@ -37,28 +48,6 @@ func (st *stage) undecided(pod *corev1.Pod) bool {
 func valueOf(o option, key string) string {
 	value, _ := o.labels.Get(key)
 	return value
-}
-
-// keysOfRules lists the topology keys that the pod's rules name, and those of
-// the anti-affinity of other pods.
-func (st *stage) keysOfRules(pod *corev1.Pod) []string {
-	var keys []string
-	for _, c := range pod.Spec.TopologySpreadConstraints {
-		keys = append(keys, c.TopologyKey)
-	}
-	if a := pod.Spec.Affinity; a != nil && a.PodAffinity != nil {
-		for _, t := range a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
-			keys = append(keys, t.TopologyKey)
-		}
-	}
-	for _, p := range st.world.Pods {
-		if a := p.Spec.Affinity; a != nil && a.PodAntiAffinity != nil {
-			for _, t := range a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
-				keys = append(keys, t.TopologyKey)
-			}
-		}
-	}
-	return keys
 }
 
 // overfull: the daemon pods of a machine alone do not fit on it. The scheduler
