@@ -53,7 +53,7 @@ func TestPlanAsJSON(t *testing.T) {
 	if len(got.Launches) != 1 || got.Launches[0].Choice.Price == nil || *got.Launches[0].Choice.Price != 0.096 {
 		t.Errorf("want one launch at 0.096; got %s", out)
 	}
-	if got.Removals == nil || strings.Contains(out, "null") {
+	if got.Removals == nil || got.Withdrawals == nil || strings.Contains(out, "null") {
 		t.Errorf("an empty list is null:\n%s", out)
 	}
 }

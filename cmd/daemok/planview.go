@@ -9,15 +9,16 @@ import (
 // planJSON is the form of a plan that scripts may rely on. Prices are in
 // dollars per hour; lists are never null.
 type planJSON struct {
-	Basis      uint64          `json:"basis"`
-	Launches   []launchJSON    `json:"launches"`
-	Placements []placementJSON `json:"placements"`
-	Removals   []removalJSON   `json:"removals"`
-	Unplaced   []unplacedJSON  `json:"unplaced"`
-	CostBefore float64         `json:"costBefore"`
-	CostAfter  float64         `json:"costAfter"`
-	Steps      int64           `json:"steps"`
-	Exhausted  bool            `json:"exhausted"`
+	Basis       uint64           `json:"basis"`
+	Launches    []launchJSON     `json:"launches"`
+	Placements  []placementJSON  `json:"placements"`
+	Withdrawals []withdrawalJSON `json:"withdrawals"`
+	Removals    []removalJSON    `json:"removals"`
+	Unplaced    []unplacedJSON   `json:"unplaced"`
+	CostBefore  float64          `json:"costBefore"`
+	CostAfter   float64          `json:"costAfter"`
+	Steps       int64            `json:"steps"`
+	Exhausted   bool             `json:"exhausted"`
 }
 
 type launchJSON struct {
@@ -51,6 +52,12 @@ type placementJSON struct {
 	Target string `json:"target"`
 }
 
+type withdrawalJSON struct {
+	Claim string `json:"claim"`
+	Pool  string `json:"pool"`
+	Note  string `json:"note"`
+}
+
 type removalJSON struct {
 	Node   string `json:"node"`
 	Claim  string `json:"claim"`
@@ -72,15 +79,16 @@ type reasonJSON struct {
 // planView turns a plan into its form for scripts.
 func planView(p plan.Plan) planJSON {
 	return planJSON{
-		Basis:      p.Basis,
-		Launches:   each(p.Launches, launchView),
-		Placements: each(p.Placements, placementView),
-		Removals:   each(p.Removals, removalView),
-		Unplaced:   each(p.Unplaced, unplacedView),
-		CostBefore: dollars(p.CostBefore),
-		CostAfter:  dollars(p.CostAfter),
-		Steps:      p.Steps,
-		Exhausted:  p.Exhausted,
+		Basis:       p.Basis,
+		Launches:    each(p.Launches, launchView),
+		Placements:  each(p.Placements, placementView),
+		Withdrawals: each(p.Withdrawals, func(w plan.Withdrawal) withdrawalJSON { return withdrawalJSON{w.Claim, w.Pool.String(), w.Note} }),
+		Removals:    each(p.Removals, removalView),
+		Unplaced:    each(p.Unplaced, unplacedView),
+		CostBefore:  dollars(p.CostBefore),
+		CostAfter:   dollars(p.CostAfter),
+		Steps:       p.Steps,
+		Exhausted:   p.Exhausted,
 	}
 }
 

@@ -157,7 +157,8 @@ type Machine struct {
 	Attachable    []Attachable       // as Allocatable
 	CreatedAt     time.Time
 	Launched      bool
-	Deleting      bool
+	Deleting      bool  // or withdrawn: no destination for pods
+	Planned       bool  // ordered by a plan for pods that waited; what people order they also withdraw
 	BoughtFor     []Pod // the pods it was ordered for that still wait
 }
 

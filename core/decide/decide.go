@@ -7,6 +7,7 @@
 package decide
 
 import (
+	"slices"
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
@@ -33,7 +34,8 @@ type Effort int64
 const Usual Effort = 200_000_000
 
 // Decide makes the plan for a snapshot. Pods that wait come first; a node
-// that they are placed on is not removed, however long it was empty.
+// that they are placed on is not removed, however long it was empty, and an
+// order that one of them is to use is not withdrawn.
 func Decide(s *cluster.Snapshot, policy Policy, effort Effort) plan.Plan {
 	placed := place.Place(s, place.Options{MinValues: policy.MinValues, Preferences: policy.Preferences, Steps: int64(effort)})
 	needed := map[string]bool{}
@@ -43,17 +45,45 @@ func Decide(s *cluster.Snapshot, policy Policy, effort Effort) plan.Plan {
 		}
 	}
 	out := plan.Plan{
-		Basis:      s.Revision,
-		Launches:   placed.Launches,
-		Placements: placed.Placements,
-		Unplaced:   placed.Unplaced,
-		Removals:   retire.Empty(s, func(node string) bool { return needed[node] }),
-		CostBefore: cost(s),
-		Steps:      placed.Steps,
-		Exhausted:  placed.Exhausted,
+		Basis:       s.Revision,
+		Launches:    placed.Launches,
+		Placements:  placed.Placements,
+		Unplaced:    placed.Unplaced,
+		Withdrawals: withdrawals(s, &placed),
+		Removals:    retire.Empty(s, func(node string) bool { return needed[node] }),
+		CostBefore:  cost(s),
+		Steps:       placed.Steps,
+		Exhausted:   placed.Exhausted,
 	}
 	out.CostAfter = out.CostBefore + change(s, &out)
 	return out
+}
+
+// withdrawals are the orders that no pod is to use. One whose pods found no
+// place is kept, since they may yet; so is every order when the effort did not
+// suffice to place all pods.
+func withdrawals(s *cluster.Snapshot, placed *place.Result) []plan.Withdrawal {
+	if placed.Exhausted {
+		return nil
+	}
+	used, left := map[string]bool{}, map[[2]string]bool{}
+	for _, p := range placed.Placements {
+		if p.On == plan.OnMachine {
+			used[p.Target] = true
+		}
+	}
+	for _, u := range placed.Unplaced {
+		for i := range u.Pods {
+			left[[2]string{u.Pods[i].Namespace, u.Pods[i].Name}] = true
+		}
+	}
+	for i := range s.Machines {
+		m := &s.Machines[i]
+		if slices.ContainsFunc(m.BoughtFor, func(p cluster.Pod) bool { return left[[2]string{p.Namespace, p.Name}] }) {
+			used[m.Claim] = true
+		}
+	}
+	return retire.Unneeded(s, func(claim string) bool { return used[claim] })
 }
 
 // NextDue returns the next moment at which the snapshot asks for another plan
@@ -68,12 +98,18 @@ func cost(s *cluster.Snapshot) quantity.MicroUSDPerHour {
 		sum += s.Nodes[i].Price
 	}
 	for i := range s.Machines {
-		if pool, ok := s.Pool(s.Machines[i].Pool); ok {
-			price, _ := pool.PriceOf(&s.Machines[i])
-			sum += price
-		}
+		sum += priceOf(s, &s.Machines[i])
 	}
 	return sum
+}
+
+func priceOf(s *cluster.Snapshot, m *cluster.Machine) quantity.MicroUSDPerHour {
+	pool, ok := s.Pool(m.Pool)
+	if !ok {
+		return 0
+	}
+	price, _ := pool.PriceOf(m)
+	return price
 }
 
 // change is what the plan adds to the cost, less what it removes.
@@ -81,6 +117,15 @@ func change(s *cluster.Snapshot, p *plan.Plan) quantity.MicroUSDPerHour {
 	var sum quantity.MicroUSDPerHour
 	for _, l := range p.Launches {
 		sum += l.Choice.Price
+	}
+	withdrawn := map[string]bool{}
+	for _, w := range p.Withdrawals {
+		withdrawn[w.Claim] = true
+	}
+	for i := range s.Machines {
+		if withdrawn[s.Machines[i].Claim] {
+			sum -= priceOf(s, &s.Machines[i])
+		}
 	}
 	removed := map[string]bool{}
 	for _, r := range p.Removals {

@@ -39,6 +39,9 @@ func (p Plan) deeds() []string {
 			out = append(out, fmt.Sprintf("place %s/%s on %s %s", x.Pod.Namespace, x.Pod.Name, x.On, x.Target))
 		}
 	}
+	for _, w := range p.Withdrawals {
+		out = append(out, "withdraw claim "+w.Claim)
+	}
 	for _, r := range p.Removals {
 		out = append(out, fmt.Sprintf("remove node %s: %s", r.Node, r.Reason))
 	}

@@ -13,15 +13,16 @@ import (
 
 // Plan is what to do about one snapshot.
 type Plan struct {
-	Basis      uint64 // revision of the snapshot it was made from
-	Launches   []Launch
-	Placements []Placement
-	Removals   []Removal
-	Unplaced   []Unplaced
-	CostBefore quantity.MicroUSDPerHour // nodes and ordered machines whose price is known
-	CostAfter  quantity.MicroUSDPerHour
-	Steps      int64 // effort spent
-	Exhausted  bool  // the effort did not suffice to look at everything
+	Basis       uint64 // revision of the snapshot it was made from
+	Launches    []Launch
+	Placements  []Placement
+	Withdrawals []Withdrawal
+	Removals    []Removal
+	Unplaced    []Unplaced
+	CostBefore  quantity.MicroUSDPerHour // nodes and ordered machines whose price is known
+	CostAfter   quantity.MicroUSDPerHour
+	Steps       int64 // effort spent
+	Exhausted   bool  // the effort did not suffice to look at everything
 }
 
 // Launch orders one machine. Name is its name within the plan: "new-1".
@@ -66,6 +67,14 @@ const (
 	OnMachine Destination = "machine"
 	OnLaunch  Destination = "launch"
 )
+
+// Withdrawal takes back the order of a machine that is not bought yet. It may
+// be carried out only while no machine is known to have come of the order.
+type Withdrawal struct {
+	Claim string
+	Pool  cluster.PoolID
+	Note  string // why, in words, for events and the record
+}
 
 // Removal lets one node go. It may be carried out only while the node has no
 // pods beside those listed as allowed to end with it.

@@ -14,13 +14,16 @@ import (
 const namesMax = 12
 
 // String prints the plan for people: what is bought and what else was looked
-// at, who goes where, what is removed, who is left and why, and the cost.
+// at, who goes where, what is withdrawn and removed, who is left and why, and the cost.
 func (p Plan) String() string {
 	var b strings.Builder
 	for i := range p.Launches {
 		p.Launches[i].write(&b)
 	}
 	writePlacements(&b, p.Placements)
+	for _, w := range p.Withdrawals {
+		fmt.Fprintln(&b, w)
+	}
 	for _, r := range p.Removals {
 		fmt.Fprintln(&b, r)
 	}
@@ -39,8 +42,9 @@ func (p Plan) String() string {
 	return b.String()
 }
 
-// IsEmpty reports whether there is nothing to do: no launch and no removal.
-func (p Plan) IsEmpty() bool { return len(p.Launches)+len(p.Removals) == 0 }
+// IsEmpty reports whether there is nothing to do: no launch, no withdrawal and
+// no removal.
+func (p Plan) IsEmpty() bool { return len(p.Launches)+len(p.Withdrawals)+len(p.Removals) == 0 }
 
 func (l *Launch) write(b *strings.Builder) {
 	fmt.Fprintf(b, "launch %s of %s: %s\n", l.Name, l.Pool, l.Choice)
@@ -79,6 +83,11 @@ func (c Choice) String() string {
 		price = c.Price.String()
 	}
 	return fmt.Sprintf("%s in %s, %s, %s", c.Kind, c.Zone, c.Option, price)
+}
+
+// String prints "withdraw claim c of NodePool/default: no pod waits for it".
+func (w Withdrawal) String() string {
+	return fmt.Sprintf("withdraw claim %s of %s: %s", w.Claim, w.Pool, w.Note)
 }
 
 // String prints "remove node n of NodePool/default: Empty, empty for 30s".

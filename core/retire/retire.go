@@ -1,9 +1,9 @@
-// Package retire tells which nodes may leave: now those that have been empty
-// for long enough.
+// Package retire tells which nodes may leave, now those that have been empty
+// for long enough, and which orders of machines are not needed any more.
 //
 // It promises to stay within what each pool's budgets allow, and to say when
 // the next node becomes due. It does not look at pods that wait: the caller
-// names the nodes that are needed.
+// names the nodes and machines that are needed.
 package retire
 
 import (

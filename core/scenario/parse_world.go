@@ -279,6 +279,8 @@ func (p *parser) machine(w []string) error {
 			m.Launched = true
 		case "deleting":
 			m.Deleting = true
+		case "planned":
+			m.Planned = true
 		default:
 			err = fmt.Errorf("no field %q", key)
 		}

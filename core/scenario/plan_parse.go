@@ -45,7 +45,7 @@ type planParser struct {
 var planNouns = map[string]func(*planParser, []string) error{
 	"plan": (*planParser).plan, "launch": (*planParser).newLaunch, "choice": (*planParser).choice,
 	"runner-up": (*planParser).runnerUp, "requests": (*planParser).requests, "place": (*planParser).place,
-	"remove": (*planParser).remove, "unplaced": (*planParser).newUnplaced, "for": (*planParser).pod, "reason": (*planParser).reason,
+	"withdraw": (*planParser).withdraw, "remove": (*planParser).remove, "unplaced": (*planParser).newUnplaced, "for": (*planParser).pod, "reason": (*planParser).reason,
 	"note":    (*planParser).note,
 	"labels":  func(p *planParser, w []string) error { return p.labels(w) },
 	"require": func(p *planParser, w []string) error { return p.require(w) },
@@ -184,6 +184,17 @@ func (p *planParser) place(w []string) error {
 	x := plan.Placement{Pod: pod}
 	err = fields(w[1:], map[string]func(string) error{"on": into((*string)(&x.On)), "target": into(&x.Target)})
 	p.out.Placements = append(p.out.Placements, x)
+	return err
+}
+
+func (p *planParser) withdraw(w []string) error {
+	claim, rest, err := named(w)
+	if err != nil {
+		return err
+	}
+	x := plan.Withdrawal{Claim: claim}
+	err = fields(rest, map[string]func(string) error{"pool": pool(&x.Pool), "note": into(&x.Note)})
+	p.out.Withdrawals = append(p.out.Withdrawals, x)
 	return err
 }
 

@@ -21,6 +21,7 @@ import (
 //	  note "default/web-1 gave up topology.kubernetes.io/zone=us-west-2b"
 //	  for default/web-1
 //	place default/web-2 on=node target=ip-10-0-0-1
+//	withdraw default-x7k2p pool=NodePool/default note="no pod waits for it any more"
 //	remove ip-10-0-0-2 claim=c pool=NodePool/default reason=Empty note="empty for 30s"
 //	unplaced
 //	  for default/giant
@@ -34,6 +35,9 @@ func PrintPlan(pl *plan.Plan) string {
 	}
 	for _, x := range pl.Placements {
 		p.line(0, "place", slashed(x.Pod.Namespace, x.Pod.Name), field("on", string(x.On)), field("target", x.Target))
+	}
+	for _, w := range pl.Withdrawals {
+		p.line(0, "withdraw", quote(w.Claim), poolField(w.Pool), field("note", w.Note))
 	}
 	for _, r := range pl.Removals {
 		p.line(0, "remove", quote(r.Node), field("claim", r.Claim), poolField(r.Pool), field("reason", string(r.Reason)), field("note", r.Note))

@@ -1,6 +1,9 @@
 package main
 
-const retireFile = "core/retire/retire.go"
+const (
+	retireFile   = "core/retire/retire.go"
+	withdrawFile = "core/retire/withdraw.go"
+)
 
 // retireRules are about nodes that leave.
 func retireRules() []Rule {
@@ -20,6 +23,11 @@ func retireRules() []Rule {
 		off("pods that end do not hold a node", retireFile, "!p.Mirror && !p.Ending", "!p.Mirror"),
 		off("pods that end and come back do", retireFile, "return p.Returns ||", "return"),
 		off("the dearest goes first", retireFile, "cmp.Compare(b.Price, a.Price),", "cmp.Compare(a.Price, b.Price),"),
+		off("what people ordered is not withdrawn", withdrawFile, "if !m.Planned || m.Launched", "if m.Launched"),
+		off("what is bought is not withdrawn", withdrawFile, "if !m.Planned || m.Launched", "if !m.Planned"),
+		off("what goes already is not withdrawn again", withdrawFile, "m.Launched || m.Deleting ||", "m.Launched ||"),
+		off("an order that pods need stays", withdrawFile, "|| needed(m.Claim) {", "{"),
+		off("an order whose pods have no place stays", "core/decide/decide.go", "used[m.Claim] = true", "used[m.Claim] = false"),
 		off("machines that are given back use no budget", "core/retire/share.go", "|| n.MachineEnds {", "{"),
 		off("nodes that are not ready use the budget", "core/retire/share.go", "if n.Deleting || !n.Ready {", "if n.Deleting {"),
 	}
