@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
 )
 
 // How a claim that waited too long for its machine is told of.
@@ -63,29 +64,44 @@ func (p *purchase) settle(ctx context.Context) bool {
 // matters, since the claims' time has run out anyway.
 func (p *purchase) mayIgnore(err error) bool { return errors.Is(err, errUnwritten) && p.anyLate() }
 
-// dropLate gives up the claims that have had their time, once it is certain
-// that no machine is on its way to them. It reports whether all that are left
-// may still be bought for.
-func (p *purchase) dropLate(ctx context.Context) bool {
-	if !p.anyLate() {
+// drop lets go the claims that have had their time, and those that were
+// withdrawn, once it is certain that no machine is on its way to them. The
+// doubt about withdrawn ones is not waited for while others of the batch are to
+// be bought for: pods wait for those. It reports whether all that are left may
+// still be bought for.
+func (p *purchase) drop(ctx context.Context) bool {
+	if !p.anyLate() && (!p.anyWithdrawn() || p.inDoubt() && !p.allWithdrawn()) {
 		return true
 	}
 	if !p.settle(ctx) {
 		return false
 	}
-	all := true
+	all, held := true, len(p.claims)
 	var left []*karpv1.NodeClaim
 	for _, c := range p.claims {
-		if p.isLate(c) {
-			if err := p.outcome.TooLate(ctx, c); client.IgnoreNotFound(err) == nil {
+		if letGo := p.endOf(c); letGo != nil {
+			if err := letGo(ctx, c); client.IgnoreNotFound(err) == nil {
 				continue
 			}
 			all = false
 		}
 		left = append(left, c)
 	}
-	p.claims = left
+	if p.claims = left; len(left) < held && p.repeated {
+		p.advance() // what was asked for before was so many machines
+	}
 	return all && len(left) > 0
+}
+
+// endOf is how a claim that nothing more is bought for goes; nil if it stays.
+func (p *purchase) endOf(c *karpv1.NodeClaim) func(context.Context, *karpv1.NodeClaim) error {
+	switch {
+	case p.isLate(c):
+		return p.outcome.TooLate
+	case translate.IsWithdrawn(c):
+		return p.outcome.Withdrawn
+	}
+	return nil
 }
 
 // cut is the pause until the next try, cut short where a claim's time ends.
@@ -99,6 +115,12 @@ func (p *purchase) cut(pause time.Duration) time.Duration {
 }
 
 func (p *purchase) anyLate() bool { return slices.ContainsFunc(p.claims, p.isLate) }
+
+func (p *purchase) anyWithdrawn() bool { return slices.ContainsFunc(p.claims, translate.IsWithdrawn) }
+
+func (p *purchase) allWithdrawn() bool {
+	return !slices.ContainsFunc(p.claims, func(c *karpv1.NodeClaim) bool { return !translate.IsWithdrawn(c) })
+}
 
 func (p *purchase) isLate(c *karpv1.NodeClaim) bool {
 	return p.now().Sub(c.CreationTimestamp.Time) >= launchFor

@@ -10,6 +10,7 @@ import (
 
 	"github.com/daemok/daemok/cloud"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
 )
 
 // batch is claims that are bought for with one request.
@@ -42,7 +43,7 @@ func (l *Launcher) batches(ctx context.Context, names []string) (out []*batch, o
 	groups := map[string]*batch{}
 	for _, name := range names {
 		c := &karpv1.NodeClaim{}
-		if err := l.Store.Get(ctx, client.ObjectKey{Name: name}, c); err != nil || !needsMachine(c) {
+		if err := l.Store.Get(ctx, client.ObjectKey{Name: name}, c); err != nil || !maybeBought(c) {
 			l.queue.release(name)
 			continue
 		}
@@ -81,6 +82,15 @@ func (l *Launcher) groupOf(ctx context.Context, c *karpv1.NodeClaim) (string, *b
 	return "new/" + key, &batch{request: r}, err
 }
 
+// maybeBought reports whether a purchase for the claim may be tried, or was
+// and may have brought a machine.
+func maybeBought(c *karpv1.NodeClaim) bool {
+	_, tried := attemptOf(c)
+	return needsMachine(c) && (tried || !translate.IsWithdrawn(c))
+}
+
+// needsMachine reports whether the claim has none; a withdrawn one gets what
+// was bought for it before.
 func needsMachine(c *karpv1.NodeClaim) bool {
 	return c.DeletionTimestamp == nil && c.Status.ProviderID == ""
 }

@@ -49,6 +49,7 @@ type outcomes interface {
 	NotToBeHad(ctx context.Context, c *karpv1.NodeClaim, why error) error // the claim goes; a new plan follows
 	Failed(ctx context.Context, c *karpv1.NodeClaim, why error) error     // said in its condition; tried again
 	TooLate(ctx context.Context, c *karpv1.NodeClaim) error               // the claim goes: it has had its time
+	Withdrawn(ctx context.Context, c *karpv1.NodeClaim) error             // the claim goes: nobody needs it any more
 	Short(c *karpv1.NodeClaim, why error)                                 // said on its pool; something else is tried
 }
 
@@ -61,6 +62,10 @@ func (l *Launcher) Open() *Launcher {
 // Add asks for a machine for the named claim. A claim that is being bought
 // for is not added twice.
 func (l *Launcher) Add(name string) { l.queue.add(name) }
+
+// Nudge says that a claim was withdrawn. Where a purchase for it rests before
+// it is tried again, and for no claim that is still needed, it rests no longer.
+func (l *Launcher) Nudge(name string) { l.queue.nudge(name) }
 
 // Run buys until ctx ends, then waits for what is under way to stop.
 func (l *Launcher) Run(ctx context.Context) error {
@@ -103,9 +108,12 @@ func (l *Launcher) isUntried(ctx context.Context, c *karpv1.NodeClaim) bool {
 }
 
 func (l *Launcher) purchase(b *batch, t turn) *purchase {
+	nudged := make(chan struct{}, 1)
+	l.queue.listen(nudged, b.names()...)
 	return &purchase{
 		batch: b, requests: l.Requests, machines: l.Machines, outcome: l.Outcome, log: l.Log, now: l.Now, callFor: l.CallFor,
 		marker:  marker{l.Store, l.Live},
+		nudged:  nudged,
 		release: l.queue.release,
 		desk:    desk{live: l.Live, machines: l.Machines, outcome: l.Outcome, turn: t},
 	}

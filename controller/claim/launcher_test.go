@@ -148,6 +148,9 @@ func (b book) NotToBeHad(ctx context.Context, c *karpv1.NodeClaim, _ error) erro
 func (b book) TooLate(ctx context.Context, c *karpv1.NodeClaim) error {
 	return b.store.Delete(ctx, c)
 }
+func (b book) Withdrawn(ctx context.Context, c *karpv1.NodeClaim) error {
+	return b.store.Delete(ctx, c)
+}
 func (b book) Failed(context.Context, *karpv1.NodeClaim, error) error { return nil }
 func (b book) Short(*karpv1.NodeClaim, error)                         {}
 

@@ -11,11 +11,12 @@ import (
 
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
 )
 
 var (
 	// errGone says that a claim needs no machine any more.
-	errGone = errors.New("the claim is gone or has its machine")
+	errGone = errors.New("the claim is gone, is withdrawn or has its machine")
 	// errElsewhere says that a claim carries an attempt that this batch did not
 	// make, so that a machine may be under way to it already.
 	errElsewhere = errors.New("the claim takes part in another attempt")
@@ -99,11 +100,22 @@ func (m marker) reread(ctx context.Context, c *karpv1.NodeClaim) error {
 	live := &karpv1.NodeClaim{}
 	err := m.live.Get(ctx, client.ObjectKeyFromObject(c), live)
 	switch {
-	case apierrors.IsNotFound(err), err == nil && (live.UID != c.UID || !needsMachine(live)):
+	case apierrors.IsNotFound(err), err == nil && (live.UID != c.UID || !needsMachine(live) || translate.IsWithdrawn(live)):
 		return errGone
 	case err != nil:
 		return fmt.Errorf("read claim %s anew: %w", c.Name, err)
 	}
 	*c = *live
 	return nil
+}
+
+// noteWithdrawn replaces the claims that were withdrawn since they were read,
+// as far as the store shows that.
+func (m marker) noteWithdrawn(ctx context.Context, claims []*karpv1.NodeClaim) {
+	for i, c := range claims {
+		now := &karpv1.NodeClaim{}
+		if err := m.store.Get(ctx, client.ObjectKeyFromObject(c), now); err == nil && now.UID == c.UID && translate.IsWithdrawn(now) {
+			claims[i] = now
+		}
+	}
 }

@@ -60,6 +60,7 @@ func (o *Outcomes) Bought(ctx context.Context, c *karpv1.NodeClaim, m cloud.Mach
 		c.Annotations = map[string]string{}
 	}
 	maps.Copy(c.Annotations, class.Annotations)
+	delete(c.Annotations, api.MarkWithdrawn) // too late for that
 	if err := o.Store.Patch(ctx, c, client.MergeFrom(before)); err != nil {
 		return fmt.Errorf("write labels of machine %s on claim %s: %w", m.ID, c.Name, err)
 	}
@@ -139,6 +140,19 @@ func (o *Outcomes) TooLate(ctx context.Context, c *karpv1.NodeClaim) error {
 		return fmt.Errorf("delete claim %s, which got no machine in time: %w", c.Name, err)
 	}
 	countDisrupted(o.Metrics, c, labelTooLate)
+	return nil
+}
+
+// labelWithdrawn is how a claim that nobody needs any more is counted.
+const labelWithdrawn = "withdrawn"
+
+// Withdrawn deletes a claim that nobody needs and that has no machine.
+func (o *Outcomes) Withdrawn(ctx context.Context, c *karpv1.NodeClaim) error {
+	if err := o.Store.Delete(ctx, c, client.Preconditions{UID: ptr(c.UID)}); err != nil {
+		return fmt.Errorf("delete claim %s, which was withdrawn: %w", c.Name, err)
+	}
+	o.Log.Info("let a withdrawn claim go", "claim", c.Name, "pool", c.Labels[api.LabelNodePool], "reason", c.Annotations[api.MarkWithdrawn])
+	countDisrupted(o.Metrics, c, labelWithdrawn)
 	return nil
 }
 

@@ -31,6 +31,7 @@ type purchase struct {
 	callFor  time.Duration
 	marker   marker
 	desk     desk
+	nudged   <-chan struct{}       // a claim of the batch was withdrawn
 	release  func(names ...string) // lets claims come back on their own
 }
 
@@ -41,7 +42,7 @@ func (p *purchase) buy(ctx context.Context) {
 	defer func() { p.release(held...) }()
 	pause := retryFirst
 	for first := true; ; first = false {
-		if !first && !sleep(ctx, p.cut(pause)) {
+		if !first && !p.rest(ctx, p.cut(pause)) {
 			return
 		}
 		done, progress := p.try(ctx)
@@ -57,6 +58,26 @@ func (p *purchase) buy(ctx context.Context) {
 	}
 }
 
+// rest waits before the next try, for d or until no claim is needed any more;
+// it reports false when ctx ended first.
+func (p *purchase) rest(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-t.C:
+			p.marker.noteWithdrawn(ctx, p.claims)
+			return true
+		case <-p.nudged:
+			if p.marker.noteWithdrawn(ctx, p.claims); p.allWithdrawn() {
+				return true
+			}
+		}
+	}
+}
+
 // try makes one attempt. It reports whether the batch is done and whether
 // anything moved, so that the next try need not wait long.
 func (p *purchase) try(ctx context.Context) (done, progress bool) {
@@ -65,7 +86,7 @@ func (p *purchase) try(ctx context.Context) (done, progress bool) {
 			return len(p.claims) == 0, false
 		}
 	}
-	if !p.dropLate(ctx) || len(p.request.Options) == 0 && !p.renew(ctx) {
+	if !p.drop(ctx) || len(p.request.Options) == 0 && !p.renew(ctx) {
 		return len(p.claims) == 0, false
 	}
 	if all := p.marker.mark(ctx, p.batch); !all || len(p.claims) == 0 {
@@ -121,12 +142,17 @@ func (p *purchase) conclude(ctx context.Context, bought []cloud.Machine, err err
 	if !p.settle(ctx) {
 		return len(p.claims) == 0, true
 	}
-	p.attempt, p.repeated, p.request = p.attempt.next(), false, cloud.LaunchRequest{}
+	p.advance()
 	if refused != nil {
 		return false, false // what was refused is not asked for again at once
 	}
 	p.renew(ctx)
 	return len(p.claims) == 0, true
+}
+
+// advance goes on to another attempt, now that the outcome of the last is known.
+func (p *purchase) advance() {
+	p.attempt, p.repeated, p.request = p.attempt.next(), false, cloud.LaunchRequest{}
 }
 
 // tell writes one line on a purchase that did not bring all it should.

@@ -18,12 +18,12 @@ type queue struct {
 	wake chan struct{}
 
 	mu      sync.Mutex
-	waiting map[string]struct{} // not yet taken
-	busy    map[string]struct{} // taken and not released
+	waiting map[string]struct{}        // not yet taken
+	busy    map[string]chan<- struct{} // taken and not released, with who is to be nudged
 }
 
 func newQueue() *queue {
-	return &queue{wake: make(chan struct{}, 1), waiting: map[string]struct{}{}, busy: map[string]struct{}{}}
+	return &queue{wake: make(chan struct{}, 1), waiting: map[string]struct{}{}, busy: map[string]chan<- struct{}{}}
 }
 
 // add puts a name in, unless it is taken.
@@ -73,11 +73,30 @@ func (q *queue) take() []string {
 	names := make([]string, 0, len(q.waiting))
 	for name := range q.waiting {
 		names = append(names, name)
-		q.busy[name] = struct{}{}
+		q.busy[name] = nil
 	}
 	clear(q.waiting)
 	slices.Sort(names)
 	return names
+}
+
+// listen has ears told of the named claims that somebody nudges while they are busy.
+func (q *queue) listen(ears chan<- struct{}, names ...string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, name := range names {
+		q.busy[name] = ears
+	}
+}
+
+// nudge tells whoever is busy with the name to look at it again.
+func (q *queue) nudge(name string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	select {
+	case q.busy[name] <- struct{}{}:
+	default: // nobody listens, or has been told already
+	}
 }
 
 func (q *queue) release(names ...string) {

@@ -21,6 +21,7 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
 )
 
@@ -36,7 +37,10 @@ const (
 const askAgain = 10 * time.Second
 
 // adder is the part of the Launcher this package's loop uses.
-type adder interface{ Add(name string) }
+type adder interface {
+	Add(name string)
+	Nudge(name string)
+}
 
 // Reconciler is the loop over claims.
 type Reconciler struct {
@@ -81,12 +85,16 @@ func (r *Reconciler) addFinalizer(ctx context.Context, c *karpv1.NodeClaim) erro
 	return nil
 }
 
-// launch asks for a machine, or gives the claim up when it has taken too long.
+// launch asks for a machine, or gives the claim up when it has taken too long
+// or was withdrawn.
 // A claim that a purchase was tried for is the launcher's to give up: it alone
 // can tell that no machine came of it.
 func (r *Reconciler) launch(ctx context.Context, c *karpv1.NodeClaim) (time.Duration, error) {
 	left := launchFor - r.Now().Sub(c.CreationTimestamp.Time)
 	_, tried := attemptOf(c)
+	if translate.IsWithdrawn(c) && !tried {
+		return 0, r.letGo(ctx, c)
+	}
 	if left <= 0 && !tried {
 		return 0, r.giveUp(ctx, c, labelTooLate, reasonTooLate, tooLate)
 	}
@@ -97,6 +105,9 @@ func (r *Reconciler) launch(ctx context.Context, c *karpv1.NodeClaim) (time.Dura
 		}
 	}
 	r.Launcher.Add(c.Name)
+	if translate.IsWithdrawn(c) {
+		r.Launcher.Nudge(c.Name)
+	}
 	if left <= 0 {
 		return askAgain, nil
 	}
@@ -178,6 +189,18 @@ func (r *Reconciler) patience(ctx context.Context, c *karpv1.NodeClaim) (time.Du
 		"machine %s did not join the cluster within %v and is replaced; likely causes: its node role is not mapped "+
 			"(EKS access entry of type EC2_LINUX, or aws-auth), its security groups or subnet do not reach the API server, "+
 			"or its user data is wrong (see the machine's console log)", c.Status.ProviderID, registerFor))
+}
+
+// letGo deletes a withdrawn claim that no purchase was tried for; if one was
+// meanwhile, the launcher lets it go.
+func (r *Reconciler) letGo(ctx context.Context, c *karpv1.NodeClaim) error {
+	asSeen := client.Preconditions{UID: ptr(c.UID), ResourceVersion: ptr(c.ResourceVersion)}
+	if err := r.Store.Delete(ctx, c, asSeen); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("delete claim %s, which was withdrawn: %w", c.Name, err)
+	}
+	countDisrupted(r.Metrics, c, labelWithdrawn)
+	r.Log.Info("let a withdrawn claim go", "claim", c.Name, "pool", c.Labels[api.LabelNodePool], "reason", c.Annotations[api.MarkWithdrawn])
+	return nil
 }
 
 // giveUp deletes the claim as it was seen; one that changed meanwhile, so that

@@ -63,7 +63,7 @@ func syncNode(c *karpv1.NodeClaim, node *corev1.Node) {
 	}
 	maps.Copy(node.Labels, c.Labels)
 	for key, value := range c.Annotations {
-		if key != api.MarkLaunchAttempt {
+		if key != api.MarkLaunchAttempt && key != api.MarkWithdrawn {
 			node.Annotations[key] = value
 		}
 	}

@@ -16,7 +16,8 @@ import (
 
 type asked []string
 
-func (a *asked) Add(name string) { *a = append(*a, name) }
+func (a *asked) Add(name string)   { *a = append(*a, name) }
+func (a *asked) Nudge(name string) { *a = append(*a, "nudge "+name) }
 
 // TestAStaleLookOverwritesNoCondition: the cache still shows a claim without
 // conditions when the launcher has written the machine. What it wrote must

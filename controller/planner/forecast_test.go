@@ -74,12 +74,14 @@ pool NodePool/default catalogue=c1
 	return s
 }
 
-func (c *crowd) Changed() <-chan struct{}                            { return c.changed }
-func (c *crowd) Project(s *cluster.Snapshot) *cluster.Snapshot       { return s }
-func (c *crowd) Planned(*cluster.Snapshot, plan.Plan, time.Duration) {}
-func (c *crowd) Explain(*cluster.Snapshot, plan.Plan)                {}
-func (c *crowd) Launched([]apply.Launched)                           {}
-func (c *crowd) Removed(plan.Removal, error)                         {}
+func (c *crowd) Changed() <-chan struct{}                              { return c.changed }
+func (c *crowd) Project(s *cluster.Snapshot) *cluster.Snapshot         { return s }
+func (c *crowd) Planned(*cluster.Snapshot, plan.Plan, time.Duration)   {}
+func (c *crowd) Explain(*cluster.Snapshot, plan.Plan)                  {}
+func (c *crowd) Launched([]apply.Launched)                             {}
+func (c *crowd) Withdraw(context.Context, plan.Plan) []apply.Withdrawn { return nil }
+func (c *crowd) Withdrawn([]apply.Withdrawn)                           {}
+func (c *crowd) Removed(plan.Removal, error)                           {}
 
 func (c *crowd) note(what string, n int) {
 	c.mu.Lock()

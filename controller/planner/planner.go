@@ -47,6 +47,7 @@ type ledger interface {
 // applier carries plans out.
 type applier interface {
 	Launch(ctx context.Context, s *cluster.Snapshot, p plan.Plan) []apply.Launched
+	Withdraw(ctx context.Context, p plan.Plan) []apply.Withdrawn
 	Remove(ctx context.Context, p plan.Plan, done func(plan.Removal, error))
 }
 
@@ -55,6 +56,7 @@ type applier interface {
 type listener interface {
 	Planned(s *cluster.Snapshot, p plan.Plan, took time.Duration)
 	Launched(l []apply.Launched)
+	Withdrawn(l []apply.Withdrawn)
 	Explain(s *cluster.Snapshot, p plan.Plan)
 	Removed(r plan.Removal, err error)
 }
@@ -168,6 +170,11 @@ func (p *Planner) round(ctx context.Context) {
 		p.Listener.Launched(launched)
 		open = open || slices.ContainsFunc(launched, func(l apply.Launched) bool { return l.Err != nil })
 	}
+	if len(made.Withdrawals) > 0 {
+		withdrawn := p.Applier.Withdraw(ctx, made)
+		p.Listener.Withdrawn(withdrawn)
+		open = open || slices.ContainsFunc(withdrawn, func(w apply.Withdrawn) bool { return w.Err != nil })
+	}
 	if len(made.Removals) > 0 {
 		p.Applier.Remove(ctx, made, p.Listener.Removed)
 	}
@@ -176,7 +183,8 @@ func (p *Planner) round(ctx context.Context) {
 }
 
 // schedule sets when the next round is due without a change. open says that
-// pods are left without a place or a machine on order.
+// pods are left without a place or a machine on order, or that an order is
+// left which nobody needs.
 func (p *Planner) schedule(s *cluster.Snapshot, open bool, took time.Duration) {
 	now := p.Now()
 	p.restUntil = now.Add(max(pauseMin, 9*took))

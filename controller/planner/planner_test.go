@@ -22,12 +22,14 @@ func (w oneWaits) Snapshot() *cluster.Snapshot { return w.s }
 func (w oneWaits) Arrivals() (list []snapshot.Arrival, next, now time.Time) {
 	return []snapshot.Arrival{{UID: w.s.Waiting[0].UID, At: time.Now()}}, time.Time{}, time.Now()
 }
-func (w oneWaits) Changed() <-chan struct{}                            { return nil }
-func (w oneWaits) Project(s *cluster.Snapshot) *cluster.Snapshot       { return s }
-func (w oneWaits) Planned(*cluster.Snapshot, plan.Plan, time.Duration) {}
-func (w oneWaits) Launched([]apply.Launched)                           {}
-func (w oneWaits) Explain(*cluster.Snapshot, plan.Plan)                {}
-func (w oneWaits) Removed(plan.Removal, error)                         {}
+func (w oneWaits) Changed() <-chan struct{}                              { return nil }
+func (w oneWaits) Project(s *cluster.Snapshot) *cluster.Snapshot         { return s }
+func (w oneWaits) Planned(*cluster.Snapshot, plan.Plan, time.Duration)   {}
+func (w oneWaits) Launched([]apply.Launched)                             {}
+func (w oneWaits) Explain(*cluster.Snapshot, plan.Plan)                  {}
+func (w oneWaits) Withdraw(context.Context, plan.Plan) []apply.Withdrawn { return nil }
+func (w oneWaits) Withdrawn([]apply.Withdrawn)                           {}
+func (w oneWaits) Removed(plan.Removal, error)                           {}
 
 func onePodWaits(t *testing.T) oneWaits {
 	t.Helper()
@@ -52,6 +54,7 @@ func (r refusing) Launch(_ context.Context, _ *cluster.Snapshot, p plan.Plan) []
 	*r.tries++
 	return []apply.Launched{{Launch: p.Launches[0], Err: errors.New("the API server is away")}}
 }
+func (refusing) Withdraw(context.Context, plan.Plan) []apply.Withdrawn        { return nil }
 func (refusing) Remove(context.Context, plan.Plan, func(plan.Removal, error)) {}
 
 // TestAnOrderThatFailedIsRepeated: nothing changes in the watches when a claim

@@ -65,9 +65,9 @@ func (t *Teller) Planned(s *cluster.Snapshot, p plan.Plan, took time.Duration) {
 		unplaced += len(u.Pods)
 	}
 	t.Metrics.Unschedulable.Set(float64(unplaced))
-	if len(p.Launches)+len(p.Removals) > 0 {
+	if !p.IsEmpty() {
 		t.Log.Info("made a plan", "basis", p.Basis, "waiting", len(s.Waiting), "launches", len(p.Launches),
-			"removals", len(p.Removals), "unplaced", unplaced, "took", took.String(), "cost", p.CostAfter.String())
+			"withdrawals", len(p.Withdrawals), "removals", len(p.Removals), "unplaced", unplaced, "took", took.String(), "cost", p.CostAfter.String())
 	}
 }
 
@@ -179,6 +179,23 @@ func (t *Teller) Launched(list []apply.Launched) {
 		}
 		for _, p := range l.Launch.Pods {
 			t.nominated(p, l.Claim.Name, "nodeclaim/"+l.Claim.Name)
+		}
+	}
+}
+
+// Withdrawn tells of orders that were taken back, or could not be.
+func (t *Teller) Withdrawn(list []apply.Withdrawn) {
+	for _, w := range list {
+		said := []any{"claim", w.Claim, "pool", w.Pool.String()}
+		switch {
+		case w.Err == nil:
+			t.Log.Info("withdrew an order", append(said, "reason", w.Note)...)
+			t.Events.Publish(observe.Event{About: w.Object, Key: "NodeClaim/" + w.Claim, Reason: "Withdrawn",
+				Message: "Machine is not needed: " + w.Note + "; it is not bought unless that is under way already"})
+		case errors.Is(w.Err, apply.ErrOrderChanged):
+			t.Log.Info("kept an order after all", append(said, "reason", w.Err.Error())...)
+		default:
+			t.Log.Error("could not withdraw an order", append(said, "error", w.Err.Error())...)
 		}
 	}
 }

@@ -119,6 +119,9 @@ const (
 	MarkLaunchAttempt = GroupDaemok + "/launch-attempt"
 	// MarkDecision says in JSON why the machine was chosen and what came next.
 	MarkDecision = GroupDaemok + "/decision"
+	// MarkWithdrawn says why nobody needs the claim's machine any more, while
+	// it has none: nothing is bought for it.
+	MarkWithdrawn = GroupDaemok + "/withdrawn"
 	// MarkReplaces names what the claim's machine will take the place of.
 	MarkReplaces = GroupDaemok + "/replaces"
 	// MarkMachineCost is the hourly price the machine was bought at.

@@ -73,7 +73,7 @@ func (a *Applier) launch(ctx context.Context, s *cluster.Snapshot, l plan.Launch
 		if there, known := a.cameToBe(ctx, claim, err); there {
 			return claim, nil
 		} else if known {
-			a.Ledger.Withdrawn(claim.Name)
+			a.Ledger.NotCreated(claim.Name)
 		}
 		return nil, fmt.Errorf("create claim of %s: %w", l.Pool, err)
 	}
@@ -105,7 +105,7 @@ func (a *Applier) FindLost(ctx context.Context) error {
 	for _, name := range a.Ledger.unseen(a.Now().Add(-lostAfter)) {
 		err := a.Live.Get(ctx, client.ObjectKey{Name: name}, &karpv1.NodeClaim{})
 		if apierrors.IsNotFound(err) {
-			a.Ledger.Withdrawn(name)
+			a.Ledger.NotCreated(name)
 			continue
 		}
 		if err != nil {

@@ -28,6 +28,7 @@ type Ledger struct {
 	setbacks  map[cluster.PoolID]setback // pools whose machines could not be bought lately
 	launched  map[string]struct{}        // claims that were seen with their machine
 	boughtFor map[string][]string        // by claim: UIDs of the pods it was ordered for
+	withdrawn map[string]struct{}        // claims that were taken back, not yet shown so
 	leaving   map[string]struct{}        // nodes whose removal is under way
 	kept      map[string]time.Time       // nodes whose removal was given up: not to be planned for until then
 }
@@ -48,12 +49,30 @@ func (l *Ledger) Ordered(m cluster.Machine) {
 	l.ordered[m.Claim] = m
 }
 
-// Withdrawn forgets a claim that could not be created after all.
-func (l *Ledger) Withdrawn(claim string) {
+// NotCreated forgets a claim that could not be created after all.
+func (l *Ledger) NotCreated(claim string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.ordered, claim)
 	delete(l.boughtFor, claim)
+}
+
+// Withdraws records that an order is being taken back: nothing is placed on
+// its machine any more.
+func (l *Ledger) Withdraws(claim string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.withdrawn == nil {
+		l.withdrawn = map[string]struct{}{}
+	}
+	l.withdrawn[claim] = struct{}{}
+}
+
+// Keeps takes in that an order could not be taken back.
+func (l *Ledger) Keeps(claim string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.withdrawn, claim)
 }
 
 // Leaving records that a node's removal has begun; it reports false when it
@@ -87,6 +106,7 @@ func (l *Ledger) Seen(c *karpv1.NodeClaim, gone bool, now time.Time) {
 	switch _, before := l.launched[c.Name]; {
 	case gone && has:
 		delete(l.launched, c.Name)
+	case gone && translate.IsWithdrawn(c): // for want of pods, not of machines
 	case gone:
 		if l.setbacks == nil {
 			l.setbacks = map[cluster.PoolID]setback{}
@@ -147,6 +167,11 @@ func (l *Ledger) Project(s *cluster.Snapshot) *cluster.Snapshot {
 		out.Machines = append(out.Machines, m)
 		addUsage(out.Pools, m.Pool, m.Capacity)
 	}
+	for i := range out.Machines {
+		if _, withdrawn := l.withdrawn[out.Machines[i].Claim]; withdrawn {
+			out.Machines[i].Deleting = true
+		}
+	}
 	for i := range out.Nodes {
 		if _, leaving := l.leaving[out.Nodes[i].Name]; leaving {
 			if !out.Nodes[i].Deleting {
@@ -173,6 +198,9 @@ func (l *Ledger) settle(s *cluster.Snapshot) {
 	for _, m := range s.Machines {
 		delete(l.ordered, m.Claim)
 		live[m.Claim] = true
+		if m.Deleting || m.Launched {
+			delete(l.withdrawn, m.Claim)
+		}
 	}
 	nodes := map[string]bool{}
 	for _, n := range s.Nodes {
@@ -183,6 +211,11 @@ func (l *Ledger) settle(s *cluster.Snapshot) {
 	for claim := range l.boughtFor {
 		if _, unseen := l.ordered[claim]; !unseen && !live[claim] {
 			delete(l.boughtFor, claim)
+		}
+	}
+	for claim := range l.withdrawn {
+		if _, unseen := l.ordered[claim]; !unseen && !live[claim] {
+			delete(l.withdrawn, claim)
 		}
 	}
 	for node := range l.leaving {

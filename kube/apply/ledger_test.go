@@ -100,7 +100,7 @@ func TestLedger(t *testing.T) {
 	}{
 		"an order counts before a watch shows it":          {func(*Ledger) {}, world(), 1, 1},
 		"and only once when it does":                       {func(*Ledger) {}, world(shown), 1, 1},
-		"an order that failed does not count":              {func(l *Ledger) { l.Withdrawn("c") }, world(), 0, 0},
+		"an order that failed does not count":              {func(l *Ledger) { l.NotCreated("c") }, world(), 0, 0},
 		"SC-12 a claim that came and went does not count":  {func(l *Ledger) { l.Seen(claim(""), true, start) }, world(), 0, 0},
 		"a claim seen after the snapshot was taken counts": {func(l *Ledger) { l.Seen(claim(""), false, start) }, world(), 1, 1},
 		"and only once in a later one":                     {func(l *Ledger) { l.Seen(claim(""), false, start) }, world(shown), 1, 1},

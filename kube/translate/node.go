@@ -83,7 +83,8 @@ func Machine(claim *karpv1.NodeClaim, kinds []cluster.Kind) cluster.Machine {
 		StartupTaints: Taints(claim.Spec.StartupTaints),
 		CreatedAt:     claim.CreationTimestamp.UTC(),
 		Launched:      claim.Status.ProviderID != "",
-		Deleting:      claim.DeletionTimestamp != nil,
+		Deleting:      claim.DeletionTimestamp != nil || IsWithdrawn(claim),
+		Planned:       claim.Annotations[api.MarkDecision] != "" && claim.Annotations[api.MarkReplaces] == "",
 	}
 	types := requirements.Get(cluster.LabelInstanceType)
 	if bought, known := m.Labels.Get(cluster.LabelInstanceType); m.Launched && known {
@@ -96,6 +97,12 @@ func Machine(claim *karpv1.NodeClaim, kinds []cluster.Kind) cluster.Machine {
 	}
 	m.Allocatable, m.Capacity = span(types, kinds)
 	return m
+}
+
+// IsWithdrawn reports whether the claim's order was taken back. A machine that
+// came all the same stays.
+func IsWithdrawn(claim *karpv1.NodeClaim) bool {
+	return claim.Annotations[api.MarkWithdrawn] != "" && claim.Status.ProviderID == ""
 }
 
 // span is the least allocatable and the most capacity among the kinds that a

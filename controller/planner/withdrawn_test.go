@@ -1,0 +1,46 @@
+package planner
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/plan"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/apply"
+)
+
+// Each withdrawal is told once: in the log, and on its claim if it was written.
+func TestWithdrawalsAreTold(t *testing.T) {
+	w := plan.Withdrawal{Claim: "default-x", Pool: cluster.PoolID{Kind: "NodePool", Name: "default"}, Note: "no pod waits for it any more"}
+	object := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "default-x", UID: "u"}}
+	tests := map[string]struct {
+		of    apply.Withdrawn
+		event string
+		line  string
+	}{
+		"one that was written": {apply.Withdrawn{Withdrawal: w, Object: object},
+			"Withdrawn: Machine is not needed: no pod waits for it any more; it is not bought unless that is under way already",
+			`level=INFO msg="withdrew an order" claim=default-x pool=NodePool/default reason="no pod waits for it any more"`},
+		"one that came too late": {apply.Withdrawn{Withdrawal: w, Err: fmt.Errorf("%w: claim default-x has its machine", apply.ErrOrderChanged)},
+			"", `level=INFO msg="kept an order after all" claim=default-x`},
+		"one that could not be written": {apply.Withdrawn{Withdrawal: w, Err: errors.New("the API server is away")},
+			"", `level=ERROR msg="could not withdraw an order" claim=default-x pool=NodePool/default error="the API server is away"`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			told, events, lines := teller()
+			told.Withdrawn([]apply.Withdrawn{tt.of})
+			if got := events.since(); got != tt.event {
+				t.Errorf("told %q, want %q", got, tt.event)
+			}
+			if !strings.Contains(lines.String(), tt.line) {
+				t.Errorf("the log says\n%s\nwant %s", lines, tt.line)
+			}
+		})
+	}
+}

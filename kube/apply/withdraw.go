@@ -1,0 +1,80 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/kube/api"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+)
+
+// ErrOrderChanged says that an order can no longer be withdrawn as planned.
+var ErrOrderChanged = errors.New("the order is no longer as the plan saw it")
+
+// Withdrawn is one withdrawal of a plan that was written on its claim, or the
+// error that kept it from that.
+type Withdrawn struct {
+	plan.Withdrawal
+	Object *karpv1.NodeClaim // nil where it was not written
+	Err    error
+}
+
+// Withdraw marks every claim that the plan takes back, in parallel. From the
+// mark on nothing new is bought for the claim, and whoever buys lets it go as
+// soon as it is certain that no machine is on its way to it. A claim that has
+// its machine by now keeps it, with ErrOrderChanged.
+func (a *Applier) Withdraw(ctx context.Context, p plan.Plan) []Withdrawn {
+	out := make([]Withdrawn, len(p.Withdrawals))
+	slots := make(chan struct{}, writersMax)
+	var writes sync.WaitGroup
+	for i, w := range p.Withdrawals {
+		slots <- struct{}{}
+		writes.Go(func() {
+			defer func() { <-slots }()
+			claim, err := a.withdraw(ctx, w)
+			out[i] = Withdrawn{w, claim, err}
+		})
+	}
+	writes.Wait()
+	return out
+}
+
+// withdraw marks one claim as the API server has it, unless it changed since.
+func (a *Applier) withdraw(ctx context.Context, w plan.Withdrawal) (*karpv1.NodeClaim, error) {
+	live := &karpv1.NodeClaim{}
+	if err := a.Live.Get(ctx, client.ObjectKey{Name: w.Claim}, live); apierrors.IsNotFound(err) {
+		a.Ledger.NotCreated(w.Claim) // no watch may ever show it
+		return nil, fmt.Errorf("%w: claim %s is gone", ErrOrderChanged, w.Claim)
+	} else if err != nil {
+		return nil, fmt.Errorf("read claim %s before it is withdrawn: %w", w.Claim, err)
+	}
+	switch {
+	case live.DeletionTimestamp != nil:
+		return nil, fmt.Errorf("%w: claim %s is being deleted", ErrOrderChanged, w.Claim)
+	case live.Status.ProviderID != "":
+		return nil, fmt.Errorf("%w: claim %s has its machine", ErrOrderChanged, w.Claim)
+	}
+	before := live.DeepCopy()
+	if live.Annotations == nil {
+		live.Annotations = map[string]string{}
+	}
+	live.Annotations[api.MarkWithdrawn] = w.Note
+	a.Ledger.Withdraws(live.Name)
+	err := a.Store.Patch(ctx, live, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	switch {
+	case err == nil:
+		return live, nil
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		err = fmt.Errorf("%w: claim %s changed meanwhile", ErrOrderChanged, w.Claim)
+	default:
+		err = fmt.Errorf("mark claim %s as withdrawn: %w", w.Claim, err)
+	}
+	a.Ledger.Keeps(w.Claim)
+	return nil, err
+}

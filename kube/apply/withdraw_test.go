@@ -1,0 +1,115 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/kube/api"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+)
+
+// TestAnOrderIsWithdrawnOnlyAsItWasSeen: a claim that went on since the plan
+// was made is left as it is, and the next plan counts with its machine.
+func TestAnOrderIsWithdrawnOnlyAsItWasSeen(t *testing.T) {
+	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "nodeclaims"}, "c", errors.New("changed"))
+	away := errors.New("the API server is away")
+	tests := map[string]struct {
+		live   func(c *karpv1.NodeClaim) // what the claim is by now
+		write  error
+		marked bool
+		want   error
+	}{
+		"as it was":                {func(*karpv1.NodeClaim) {}, nil, true, nil},
+		"tried, and nothing came":  {func(c *karpv1.NodeClaim) { c.Annotations = map[string]string{api.MarkLaunchAttempt: "b/1"} }, nil, true, nil},
+		"bought":                   {func(c *karpv1.NodeClaim) { c.Status.ProviderID = "aws:///a/i-1" }, nil, false, ErrOrderChanged},
+		"being deleted":            {func(c *karpv1.NodeClaim) { c.DeletionTimestamp = &metav1.Time{Time: start} }, nil, false, ErrOrderChanged},
+		"gone":                     {func(c *karpv1.NodeClaim) { c.Name = "another" }, nil, false, ErrOrderChanged},
+		"changed at that moment":   {func(*karpv1.NodeClaim) {}, conflict, false, ErrOrderChanged},
+		"which cannot be written ": {func(*karpv1.NodeClaim) {}, away, false, away},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			live := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c", UID: "u", Finalizers: []string{api.FinalizerTermination}}}
+			tt.live(live)
+			store, ledger := storeOf(t, tt.write, live), &Ledger{}
+			a := &Applier{Store: store, Live: store, Ledger: ledger}
+			got := a.Withdraw(t.Context(), plan.Plan{Withdrawals: []plan.Withdrawal{{Claim: "c", Pool: poolID, Note: "nobody waits"}}})
+			if len(got) != 1 || !errors.Is(got[0].Err, tt.want) || (got[0].Object != nil) != tt.marked {
+				t.Fatalf("Withdraw = %+v, want %v", got, tt.want)
+			}
+			c := &karpv1.NodeClaim{}
+			_ = store.Get(t.Context(), client.ObjectKey{Name: live.Name}, c)
+			if mark := c.Annotations[api.MarkWithdrawn]; (mark == "nobody waits") != tt.marked {
+				t.Errorf("the claim is marked %q, want a mark: %v", mark, tt.marked)
+			}
+			s := ledger.Project(&cluster.Snapshot{Now: start, Machines: []cluster.Machine{{Claim: "c"}}})
+			if s.Machines[0].Deleting != tt.marked {
+				t.Errorf("the next plan sees the order withdrawn: %v, want %v", s.Machines[0].Deleting, tt.marked)
+			}
+		})
+	}
+}
+
+// storeOf holds one claim; err is what writes to it bring.
+func storeOf(t *testing.T, err error, c *karpv1.NodeClaim) client.Client {
+	t.Helper()
+	s := runtime.NewScheme()
+	if err := karpv1.AddToScheme(s); err != nil {
+		t.Fatal(err)
+	}
+	return fake.NewClientBuilder().WithScheme(s).WithObjects(c).WithInterceptorFuncs(interceptor.Funcs{
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+			if err != nil {
+				return err
+			}
+			return c.Patch(ctx, o, p, opts...)
+		},
+	}).Build()
+}
+
+// TestAWithdrawalIsForgottenOnceItIsSeen: until then no pod is placed on the
+// machine; a machine that came all the same is one like any other.
+func TestAWithdrawalIsForgottenOnceItIsSeen(t *testing.T) {
+	shown := func(m cluster.Machine) *cluster.Snapshot {
+		m.Claim, m.Pool = "c", poolID
+		return &cluster.Snapshot{Now: start, Pools: []cluster.Pool{{ID: poolID}}, Machines: []cluster.Machine{m}}
+	}
+	l := &Ledger{}
+	l.Withdraws("c")
+	if !l.Project(shown(cluster.Machine{})).Machines[0].Deleting {
+		t.Error("an older snapshot has the machine as one that is coming")
+	}
+	if l.Project(shown(cluster.Machine{Launched: true})).Machines[0].Deleting || l.Project(shown(cluster.Machine{})).Machines[0].Deleting {
+		t.Error("a machine that came all the same still counts as withdrawn")
+	}
+	l.Withdraws("c")
+	l.Project(&cluster.Snapshot{Now: start})
+	if l.Project(shown(cluster.Machine{})).Machines[0].Deleting {
+		t.Error("a withdrawal is remembered although its claim is gone")
+	}
+}
+
+// TestAWithdrawalIsNoSetback: the claim went without a machine, which says
+// nothing about what can be bought.
+func TestAWithdrawalIsNoSetback(t *testing.T) {
+	l, c := &Ledger{}, claim("")
+	c.Annotations = map[string]string{api.MarkWithdrawn: "nobody waits"}
+	for i := range 3 {
+		l.Seen(c, true, start.Add(time.Duration(i)*time.Second))
+	}
+	if why := l.Project(world(func(s *cluster.Snapshot) { s.Now = start.Add(2 * time.Second) })).Pools[0].NotReady; why != "" {
+		t.Errorf("the pool rests: %s", why)
+	}
+}
