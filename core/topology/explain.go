@@ -226,6 +226,9 @@ func (b *Board) Adrift(r *Rules) string {
 		if t.adrift == 0 {
 			return ""
 		}
+		if t.adrift == 1 {
+			return "a machine on order may still turn up in any " + b.keys[t.key] + " with one pod that counts"
+		}
 		return fmt.Sprintf("a machine on order may still turn up in any %s with %d pods that count", b.keys[t.key], t.adrift)
 	}
 	for _, a := range r.apart {

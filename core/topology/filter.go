@@ -30,18 +30,13 @@ func (b *Board) filterFor(s *cluster.Shape, spread *cluster.Spread, keys []int) 
 		f.tolerations = s.Tolerations
 	}
 	text := f.text()
-	known, ok := b.byText[text]
-	if !ok {
-		b.byText[text] = f
+	at, known := b.byText[text]
+	if !known {
+		at = len(b.filters)
+		b.byText[text] = at
 		b.filters = append(b.filters, f)
-		return len(b.filters) - 1
 	}
-	for i, g := range b.filters {
-		if g == known {
-			return i
-		}
-	}
-	return -1
+	return at
 }
 
 func (f *filter) text() string {
@@ -53,7 +48,7 @@ func (f *filter) text() string {
 	return b.String()
 }
 
-func (f *filter) admits(b *Board, p *place) bool {
+func (f *filter) admits(p *place) bool {
 	for _, k := range f.keys {
 		if p.spot[k] == None {
 			return false

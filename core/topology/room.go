@@ -128,8 +128,9 @@ func (b *Board) PutAhead(r *Rules, at Spot, n int64) {
 	}
 }
 
-// Count returns how many pods the first spread of the rules counts at the
-// spot, for choosing among spots with room; 0 without a spread on a fixed key.
+// Count returns how many pods the spreads of the rules count at the spot, all
+// of them together, for choosing among spots with room; 0 without a spread on a
+// key whose domain is decided there.
 func (b *Board) Count(r *Rules, at Spot) int64 {
 	sum := int64(0)
 	for _, s := range r.spreads {

@@ -38,7 +38,7 @@ type Board struct {
 	tallies []tally
 	known   map[string]int // tallies by what they count
 	filters []*filter
-	byText  map[string]*filter
+	byText  map[string]int            // filters by what they look at
 	classes map[*cluster.Shape]*class // of shapes seen
 	byClass map[string]*class
 	index   *chosenIndex // of all tallies, once started
@@ -58,7 +58,7 @@ type place struct {
 // NewBoard returns an empty board.
 func NewBoard() *Board {
 	return &Board{
-		keyAt: map[string]int{}, known: map[string]int{}, byText: map[string]*filter{},
+		keyAt: map[string]int{}, known: map[string]int{}, byText: map[string]int{},
 		classes: map[*cluster.Shape]*class{}, byClass: map[string]*class{},
 	}
 }
@@ -143,7 +143,7 @@ func (b *Board) Start() {
 func (b *Board) open(at int) {
 	p := &b.places[at]
 	for _, f := range b.filters {
-		ok := !p.goes && f.admits(b, p)
+		ok := !p.goes && f.admits(p)
 		f.at = append(f.at, ok)
 		if !ok {
 			continue
@@ -165,7 +165,7 @@ func (b *Board) OpenIf(at, key int, domain int32) {
 	p.spot = slices.Clone(p.spot)
 	p.spot[key] = domain
 	for _, f := range b.filters {
-		if !f.admits(b, &p) {
+		if !f.admits(&p) {
 			continue
 		}
 		for _, t := range f.tallies {
