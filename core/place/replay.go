@@ -116,6 +116,7 @@ func (r *run) unseat(lost []seated) {
 	}
 	for _, x := range lost {
 		x.group.back = append(x.group.back, x.waiter)
+		r.release(x.group.kin)
 		switch {
 		case x.seat != nil:
 			take(x.seat.free, x.group.need, -1)
