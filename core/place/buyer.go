@@ -17,18 +17,19 @@ type buyer struct {
 	*fit.Pool
 	run       *run
 	available bitset.Set
-	within    bitset.Set      // the options that the pool's limits still allow
-	limits    *limits         // nil where the pool has none
-	hurdles   []fit.Hurdle    // what the limits are in the way of; see bounds
-	free      [][]int64       // for pods, by kind; nil where daemon pods alone are too much
-	whole     [][]int64       // likewise, with cpu beyond what a kind can use for ever; nil: the same
-	cost      []float64       // by option: what counts when options are compared, see costs
-	yield     []float64       // by option: worth of what it holds per cost, at most about 1
-	byYield   []int           // options by falling yield
-	asks      []*ask          // by group.at
-	marks     []bool          // by kind: see kindMarks
-	regions   []int64         // by option: equal where it is the same to all that are bought for; nil if it always is
-	inDomain  map[int][]int32 // by topology key and option: the domain
+	within    bitset.Set          // the options that the pool's limits still allow
+	limits    *limits             // nil where the pool has none
+	hurdles   []fit.Hurdle        // what the limits are in the way of; see bounds
+	free      [][]int64           // for pods, by kind; nil where daemon pods alone are too much
+	whole     [][]int64           // likewise, with cpu beyond what a kind can use for ever; nil: the same
+	cost      []float64           // by option: what counts when options are compared, see costs
+	yield     []float64           // by option: worth of what it holds per cost, at most about 1
+	byYield   []int               // options by falling yield
+	asks      []*ask              // by group.at
+	marks     []bool              // by kind: see kindMarks
+	regions   *regions            // of options that are the same to all that are bought for
+	regionsOf map[string]*regions // by keys, see regionsBy
+	inDomain  map[int][]int32     // by topology key and option: the domain
 }
 
 // ask is how one group may use one pool.

@@ -200,11 +200,7 @@ func (r *run) sitesFor(g *group, lv *level, last bool) []*site {
 	at := map[string]*site{}
 	var text []byte
 	find := func(spot topology.Spot) *site {
-		text = text[:0]
-		for _, k := range fixed {
-			d := spot[k]
-			text = append(text, byte(d), byte(d>>8), byte(d>>16), byte(d>>24))
-		}
+		text = appendSpot(text[:0], fixed, spot)
 		s := at[string(text)]
 		if s == nil {
 			s = &site{spot: r.ahead(spot)}

@@ -36,10 +36,11 @@ type kin struct {
 type level struct {
 	wants   *cluster.Shape // stands in for the shapes when places are judged, amounts aside
 	rules   *topology.Rules
-	strict  bool       // keeps off places with a taint that asks for it
-	gone    []wish     // preferences that have given way
-	allowed []int8     // by seat: 1 admitted, -1 not, 0 not asked yet
-	markets *[]*market // nil: not asked for yet
+	strict  bool   // keeps off places with a taint that asks for it
+	gone    []wish // preferences that have given way
+	allowed []int8 // by seat: 1 admitted, -1 not, 0 not asked yet
+	markets []*market
+	asked   bool // markets are known
 }
 
 // plain reports whether nothing but the place itself decides whether pods may
@@ -141,7 +142,6 @@ func (r *run) avoidable(s *cluster.Shape) bool {
 // for nodes only the heaviest that is left does.
 func (r *run) newLevel(s *cluster.Shape, left []wish) *level {
 	stand := *s
-	stand.Requests = s.Requests
 	lv := &level{wants: &stand}
 	rules := topology.Wish{Shape: s}
 	for i := range s.Spread {

@@ -1,6 +1,7 @@
 package place
 
 import (
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
@@ -77,14 +78,17 @@ func (r *run) buyable(g *group, lv *level) bool {
 // level; a single one where it does not matter. Levels that want the same of
 // nodes share them.
 func (r *run) marketsOf(lv *level) []*market {
-	if lv.markets == nil {
-		text := nodesText(lv)
-		if r.markets[text] == nil {
-			r.markets[text] = r.newMarkets(lv)
-		}
-		lv.markets = r.markets[text]
+	if lv.asked {
+		return lv.markets
 	}
-	return *lv.markets
+	text := nodesText(lv)
+	markets, known := r.markets[text]
+	if !known {
+		markets = r.newMarkets(lv)
+		r.markets[text] = markets
+	}
+	lv.markets, lv.asked = markets, true
+	return markets
 }
 
 // nodesText is equal for levels that want the same of nodes in the same keys.
@@ -100,12 +104,10 @@ func nodesText(lv *level) string {
 	return b.String()
 }
 
-func (r *run) newMarkets(lv *level) *[]*market {
-	found := map[int64]*market{}
-	var out []*market
+func (r *run) newMarkets(lv *level) []*market {
+	book := &book{at: map[string]*market{}}
 	if len(lv.rules.Fixed()) == 0 {
-		out = append(out, r.newMarket(lv, r.nowhere()))
-		found[0] = out[0]
+		r.marketAt(book, lv, r.nowhere())
 	}
 	for _, b := range r.buyers {
 		if lv.strict && fit.Avoided(b.Taints, lv.wants.Tolerations) {
@@ -113,10 +115,37 @@ func (r *run) newMarkets(lv *level) *[]*market {
 		}
 		terms, _ := b.Terms(lv.wants)
 		for _, t := range terms {
-			out = r.stock(b, lv, t, found, out)
+			r.stock(b, lv, t, book)
 		}
 	}
-	return &out
+	return book.list
+}
+
+// book is the markets of one level while they are found.
+type book struct {
+	list []*market
+	at   map[string]*market // by appendSpot
+	text []byte             // kept for its memory
+}
+
+// marketAt returns the level's market on the spot, a new one if there is none.
+func (r *run) marketAt(k *book, lv *level, spot topology.Spot) *market {
+	k.text = appendSpot(k.text[:0], lv.rules.Fixed(), spot)
+	m := k.at[string(k.text)]
+	if m == nil {
+		m = r.newMarket(lv, spot)
+		k.at[string(k.text)] = m
+		k.list = append(k.list, m)
+	}
+	return m
+}
+
+// appendSpot adds what tells spots apart that are to be the same in these keys.
+func appendSpot(text []byte, keys []int, spot topology.Spot) []byte {
+	for _, k := range keys {
+		text = binary.LittleEndian.AppendUint32(text, uint32(spot[k]))
+	}
+	return text
 }
 
 func (r *run) nowhere() topology.Spot {
@@ -141,51 +170,29 @@ func (r *run) newMarket(lv *level, spot topology.Spot) *market {
 }
 
 // stock adds what one pool has for one of the pod's alternatives.
-func (r *run) stock(b *buyer, lv *level, t fit.Term, found map[int64]*market, out []*market) []*market {
+func (r *run) stock(b *buyer, lv *level, t fit.Term, found *book) {
 	fixed := lv.rules.Fixed()
-	add := func(m *market, option int) {
-		if n := len(m.stalls); n == 0 || m.stalls[n-1].b != b {
-			m.stalls = append(m.stalls, stall{b, bitset.New(len(b.Options))})
-		}
-		m.stalls[len(m.stalls)-1].options.Add(option)
-	}
-	byOption := map[int64][]*market{} // by what options say of the keys
+	in := b.regionsBy(r.board, fixed)
+	markets := make([][]*market, in.count) // by region
 	for i := t.Options.Next(0); i >= 0; i = t.Options.Next(i + 1) {
-		key := r.said(b, i, fixed)
-		if _, known := byOption[key]; !known {
+		at := in.of(i)
+		if markets[at] == nil {
 			for _, spot := range r.spotsOf(b, t, i, fixed) {
-				at := spotKey(fixed, spot)
-				if found[at] == nil {
-					found[at] = r.newMarket(lv, spot)
-					out = append(out, found[at])
-				}
-				byOption[key] = append(byOption[key], found[at])
+				markets[at] = append(markets[at], r.marketAt(found, lv, spot))
 			}
 		}
-		for _, m := range byOption[key] {
-			add(m, i)
+		for _, m := range markets[at] {
+			m.add(b, i)
 		}
 	}
-	return out
 }
 
-// said tells options apart by what they, and not their pool, say of the keys.
-func (r *run) said(b *buyer, option int, fixed []int) int64 {
-	key := int64(0)
-	for _, k := range fixed {
-		if b.Defines(r.board.Keys()[k]) {
-			key = key*regionBase + int64(b.domains(r.board, k)[option]) + 2
-		}
+// add puts an option of the pool on sale.
+func (m *market) add(b *buyer, option int) {
+	if n := len(m.stalls); n == 0 || m.stalls[n-1].b != b {
+		m.stalls = append(m.stalls, stall{b, bitset.New(len(b.Options))})
 	}
-	return key
-}
-
-func spotKey(fixed []int, spot topology.Spot) int64 {
-	key := int64(0)
-	for _, k := range fixed {
-		key = key*regionBase + int64(spot[k]) + 2
-	}
-	return key
+	m.stalls[len(m.stalls)-1].options.Add(option)
 }
 
 // spotsOf lists where machines of the option can be: several spots where the
@@ -234,59 +241,4 @@ func (r *run) domainsOf(b *buyer, t fit.Term, option, k int) []int32 {
 		out[i] = r.board.Domain(k, v)
 	}
 	return out
-}
-
-// domains returns the domain of every option for a key that options decide.
-func (b *buyer) domains(board *topology.Board, k int) []int32 {
-	if b.inDomain == nil {
-		b.inDomain = map[int][]int32{}
-	}
-	out := b.inDomain[k]
-	if out == nil {
-		out = make([]int32, len(b.Options))
-		for i, o := range b.Options {
-			out[i] = topology.None
-			if value, ok := b.Label(o, board.Keys()[k]); ok {
-				out[i] = board.Domain(k, value)
-			}
-		}
-		b.inDomain[k] = out
-	}
-	return out
-}
-
-// chart notes which options are in the same domains of all keys that matter to
-// pods that are bought for.
-func (r *run) chart() {
-	var keys []int
-	for _, g := range r.groups {
-		for _, k := range g.level.rules.Fixed() {
-			if !slices.Contains(keys, k) {
-				keys = append(keys, k)
-			}
-		}
-	}
-	for _, b := range r.buyers {
-		for _, k := range keys {
-			if !b.Defines(r.board.Keys()[k]) {
-				continue
-			}
-			if b.regions == nil {
-				b.regions = make([]int64, len(b.Options))
-			}
-			for i, d := range b.domains(r.board, k) {
-				b.regions[i] = b.regions[i]*regionBase + int64(d) + 2
-			}
-		}
-	}
-}
-
-// regionBase exceeds the number of domains that options can be in.
-const regionBase = 1 << 16
-
-func (b *buyer) region(option int) int64 {
-	if b.regions == nil {
-		return 0
-	}
-	return b.regions[option]
 }

@@ -63,7 +63,7 @@ func (r *run) tournament(b *buyer, w *way, g *group, left []int64) (best, last *
 		if r.steps++; best != nil && total/b.cost[i] < most && !together {
 			continue
 		}
-		key := [3]int64{int64(kind), int64(b.cost[i]), b.region(i)}
+		key := [3]int64{int64(kind), int64(b.cost[i]), int64(b.regions.of(i))}
 		if r.tried[key] {
 			continue
 		}

@@ -97,13 +97,13 @@ type run struct {
 	failed      map[request]bool // what could not be bought in an earlier round
 	learnt      bool             // something was added to it in this round
 	kins        map[string]*kin
-	followers   []*kin                // whose pods must be near other pods
-	markets     map[string]*[]*market // see marketsOf
-	round       int                   // counted from 1
-	avoided     [][]constraint.Taint  // of places that ask pods to stay away
-	seats       []*seat               // nodes, then ordered machines
-	firstLaunch int                   // position of the first seat on a machine of this plan
-	buyers      []*buyer              // heaviest pool first
+	followers   []*kin               // whose pods must be near other pods
+	markets     map[string][]*market // see marketsOf
+	round       int                  // counted from 1
+	avoided     [][]constraint.Taint // of places that ask pods to stay away
+	seats       []*seat              // nodes, then ordered machines
+	firstLaunch int                  // position of the first seat on a machine of this plan
+	buyers      []*buyer             // heaviest pool first
 	board       *topology.Board
 	base        *topology.Board                    // before any pod was placed
 	counted     bool                               // some rule looks at other pods
@@ -128,7 +128,7 @@ type run struct {
 func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 	r := &run{
 		snapshot: s, options: o, dims: dimsOf(pods), waiting: groupByShape(pods), board: topology.NewBoard(),
-		failed: map[request]bool{}, kins: map[string]*kin{}, markets: map[string]*[]*market{}, held: map[string]bool{}, daemons: map[*cluster.Shape]*topology.Rules{}, tried: map[[3]int64]bool{},
+		failed: map[request]bool{}, kins: map[string]*kin{}, markets: map[string][]*market{}, held: map[string]bool{}, daemons: map[*cluster.Shape]*topology.Rules{}, tried: map[[3]int64]bool{},
 	}
 	r.scratch.sum = make([]int64, r.dims.len())
 	pools := fit.ForPools(s.Pools, s.Daemons)
@@ -158,7 +158,7 @@ func (r *run) begin() {
 	r.groups, r.rows, r.learnt = nil, map[request]*group{}, false
 	r.scout.host, r.filler.guests.host = r.board.NewHost(), r.board.NewHost()
 	for _, b := range r.buyers {
-		b.asks, b.regions = nil, nil
+		b.asks = nil
 	}
 }
 

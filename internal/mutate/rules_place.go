@@ -56,10 +56,12 @@ func placeRules() []Rule {
 		off("pods that a plan buys for count", placeHomes, "r.board.PutAhead(lv.rules, s.spot, n)", "_ = n"),
 		off("zones that can be bought in are domains", placeHomes, "r.board.Open(lv.rules, m.spot)", "_ = m"),
 		off("a machine is bought where its pods may be", "core/place/market.go", "bound.NodeTerms = fit.Cross(lv.wants.NodeTerms, []constraint.Requirements{pins})", "_ = []constraint.Requirements{pins}"),
+		off("every label that pods are spread over tells spots apart", "core/place/market.go", "range keys {\n\t\ttext = binary", "range keys[max(0, len(keys)-4):] {\n\t\ttext = binary"),
 		off("pools to be avoided come last", "core/place/market.go", "if lv.strict && fit.Avoided(b.Taints, lv.wants.Tolerations) {", "if false {"),
 
 		off("a claim for one pod is used by one", placeReplay, "return v.Exclusive && r.held[v.Claim] })", "return false })"),
 		off("a claim for one pod that is planned for is used", placeReplay, "if v.Exclusive {\n\t\t\tr.held[v.Claim] = true", "if false {\n\t\t\tr.held[v.Claim] = true"),
+		off("a claim for one pod is free when its pod loses its place", placeReplay, "r.release(x.group.kin)", "_ = x"),
 		off("a claim for one pod that runs is used", placePlace, `if v.Exclusive && v.Claim != "" &&`, `if false && v.Exclusive && v.Claim != "" &&`),
 		off("a claim for one pod moves with it", placePlace, "&& !(n.Deleting && moves(&n.Pods[j])) {", "{"),
 
