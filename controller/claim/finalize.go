@@ -15,8 +15,17 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// recheckGone is how often a machine that was given back is looked at.
-const recheckGone = 5 * time.Second
+// A machine that was given back is looked at soon, and then less and less
+// often: each time after half as long again as it has been ending, so that one
+// that ends at once is noticed at once, and one that takes minutes costs few
+// calls.
+const (
+	lookFirst = time.Second
+	lookMax   = 10 * time.Second
+	// sendAgain is how long a machine that was given back may not show it before
+	// it is given back again.
+	sendAgain = time.Minute
+)
 
 // finalize gives the machine of a deleted claim back: first its node is
 // drained, by the loop over nodes, then the machine goes, then the claim.
@@ -35,14 +44,27 @@ func (r *Reconciler) finalize(ctx context.Context, c *karpv1.NodeClaim) (time.Du
 			return 0, err
 		}
 	}
-	gone, err := r.terminate(ctx, c)
+	gone, err := r.giveBack(ctx, c)
 	if err != nil {
 		return 0, err
 	}
 	if !gone {
-		return recheckGone, nil
+		return nextLook(r.endingFor(c)), nil
 	}
 	return 0, r.forget(ctx, c)
+}
+
+// nextLook is how long after a look at a machine that has been ending for so
+// long the next is due.
+func nextLook(ending time.Duration) time.Duration { return min(max(ending/2, lookFirst), lookMax) }
+
+// endingFor is how long ago the machine was given back first.
+func (r *Reconciler) endingFor(c *karpv1.NodeClaim) time.Duration {
+	ending := condition.Get(c, karpv1.ClaimInstanceTerminating)
+	if ending == nil {
+		return 0
+	}
+	return r.Now().Sub(ending.LastTransitionTime.Time)
 }
 
 // setDeadline notes once when the drain must end, where the claim limits it.
@@ -79,7 +101,17 @@ func (r *Reconciler) deleteNodes(ctx context.Context, c *karpv1.NodeClaim) (left
 	return len(nodes), nil
 }
 
-func (r *Reconciler) terminate(ctx context.Context, c *karpv1.NodeClaim) (gone bool, err error) {
+// giveBack ends the machine, once, and from then on reports whether it is gone.
+func (r *Reconciler) giveBack(ctx context.Context, c *karpv1.NodeClaim) (gone bool, err error) {
+	if condition.IsTrue(c, karpv1.ClaimInstanceTerminating) {
+		state, err := r.stateOf(ctx, c)
+		if err != nil || state == "" {
+			return err == nil, err
+		}
+		if state == cloud.ShuttingDown || r.endingFor(c) < sendAgain {
+			return false, nil
+		}
+	}
 	id := translate.MachineID(c.Status.ProviderID)
 	found, err := r.Machines.Terminate(ctx, id)
 	if err != nil {
@@ -94,16 +126,21 @@ func (r *Reconciler) terminate(ctx context.Context, c *karpv1.NodeClaim) (gone b
 			return false, fmt.Errorf("write status of claim %s: %w", c.Name, err)
 		}
 	}
-	return r.isGone(ctx, id)
+	return false, nil
 }
 
-// isGone asks the cloud whether a machine has ceased to exist.
-func (r *Reconciler) isGone(ctx context.Context, id string) (bool, error) {
+// stateOf asks the cloud where the claim's machine is in its life; the answer
+// is empty for one that has ceased to exist.
+func (r *Reconciler) stateOf(ctx context.Context, c *karpv1.NodeClaim) (cloud.State, error) {
+	id := translate.MachineID(c.Status.ProviderID)
 	list, err := r.Machines.List(ctx, cloud.Filter{IDs: []string{id}})
 	if err != nil {
-		return false, fmt.Errorf("look for machine %s: %w", id, err)
+		return "", fmt.Errorf("look for machine %s of claim %s: %w", id, c.Name, err)
 	}
-	return len(list) == 0, nil
+	if len(list) == 0 {
+		return "", nil
+	}
+	return list[0].State, nil
 }
 
 // forget lets the claim go.

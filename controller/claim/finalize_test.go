@@ -1,0 +1,118 @@
+package claim
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/kube/api"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/storetest"
+	"github.com/daemok/daemok/observe"
+)
+
+// ending is a cloud with one machine, which ends so long after it was given
+// back. It counts the calls.
+type ending struct {
+	cloud.Machines // no more of it than List and Terminate is supported
+
+	after  time.Duration
+	ignore int // calls to give it back that come to nothing
+	endsAt time.Time
+	ends   int
+	looks  int
+}
+
+func (e *ending) Terminate(_ context.Context, ids ...string) (gone []string, err error) {
+	e.ends++
+	if e.ends > e.ignore && e.endsAt.IsZero() {
+		e.endsAt = time.Now().Add(e.after)
+	}
+	if e.gone() {
+		return ids, nil
+	}
+	return nil, nil
+}
+
+func (e *ending) gone() bool { return !e.endsAt.IsZero() && !time.Now().Before(e.endsAt) }
+
+func (e *ending) List(_ context.Context, f cloud.Filter) ([]cloud.Machine, error) {
+	e.looks++
+	switch {
+	case e.gone():
+		return nil, nil
+	case e.endsAt.IsZero():
+		return []cloud.Machine{{ID: f.IDs[0], State: cloud.Running}}, nil
+	}
+	return []cloud.Machine{{ID: f.IDs[0], State: cloud.ShuttingDown}}, nil
+}
+
+// deleted is a reconciler over a cluster in which claim a, with machine i-1 and
+// no node, was just deleted.
+func deleted(t *testing.T, machines cloud.Machines) *Reconciler {
+	t.Helper()
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, karpv1.AddToScheme} {
+		if err := add(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hand := storetest.New(s, time.Now).Connect(nil)
+	c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "a", Finalizers: []string{api.FinalizerTermination}}}
+	c.Status.ProviderID = "aws:///a/i-1"
+	if err := hand.Create(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	if err := hand.Delete(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	return &Reconciler{Store: hand, Machines: machines, Now: time.Now, Log: unheard, Metrics: observe.NewMetrics(prometheus.NewRegistry(), "", "", "", "")}
+}
+
+// TestAnEndingMachineIsLookedAtSoonAndThenSeldom counts what it costs to give
+// one machine back, and how long after its end the claim goes.
+func TestAnEndingMachineIsLookedAtSoonAndThenSeldom(t *testing.T) {
+	tests := map[string]struct {
+		after    time.Duration
+		ignore   int
+		ends     int
+		looksMax int
+		lateMax  time.Duration
+	}{
+		"gone before":              {0, 0, 1, 0, 0},
+		"one that ends at once":    {time.Second, 0, 1, 1, time.Second},
+		"one that takes a moment":  {4 * time.Second, 0, 1, 5, time.Second},
+		"one that takes a while":   {40 * time.Second, 0, 1, 11, 10 * time.Second},
+		"one that takes very long": {10 * time.Minute, 0, 1, 70, 10 * time.Second},
+		"one that did not hear it": {40 * time.Second, 1, 2, 18, 10 * time.Second},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := &ending{after: tt.after, ignore: tt.ignore}
+				r := deleted(t, e)
+				for began := time.Now(); r.Store.Get(t.Context(), client.ObjectKey{Name: "a"}, &karpv1.NodeClaim{}) == nil; {
+					wait, err := r.Reconcile(t.Context(), "a")
+					if err != nil || time.Since(began) > time.Hour {
+						t.Fatalf("after %v: %v", time.Since(began), err)
+					}
+					time.Sleep(wait) // virtual time
+				}
+				got := fmt.Sprintf("given back %d times, looked at %d times, noticed after %v", e.ends, e.looks, time.Since(e.endsAt))
+				if e.ends != tt.ends || e.looks > tt.looksMax || time.Since(e.endsAt) > tt.lateMax {
+					t.Errorf("%s; want %d, at most %d and %v", got, tt.ends, tt.looksMax, tt.lateMax)
+				}
+				t.Log(got)
+			})
+		})
+	}
+}
