@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -33,6 +34,7 @@ const (
 	EveryNew     = 10 * time.Second // right after the start, when a crash may have left something
 	EveryUsed    = 2 * time.Minute
 	newRounds    = 20
+	callsMax     = 256 // machines given back at once
 )
 
 // Collector is the loop. It reads claims past every cache, and before the
@@ -91,24 +93,46 @@ func (c *Collector) machinesWithoutClaim(ctx context.Context, machines []cloud.M
 			batches[batchOf(&claims[i])] = true
 		}
 	}
-	var errs []error
+	var orphans []cloud.Machine
 	for _, m := range machines {
 		awaited := m.Batch != "" && batches[m.Batch]
 		if claimed[m.ProviderID] || awaited || m.State == cloud.ShuttingDown || c.Now().Sub(m.LaunchedAt) < youngFor {
 			continue
 		}
-		c.Log.Info("giving back a machine that no claim asks for", "machine", m.ID, "type", m.Kind, "zone", m.Zone)
-		if _, err := c.Machines.Terminate(ctx, m.ID); err != nil {
-			errs = append(errs, fmt.Errorf("give back orphan %s: %w", m.ID, err))
-			continue
-		}
-		if node := nodes[m.ProviderID]; node != nil && node.DeletionTimestamp == nil {
-			if err := c.Store.Delete(ctx, node); client.IgnoreNotFound(err) != nil {
-				errs = append(errs, fmt.Errorf("delete node %s of orphan %s: %w", node.Name, m.ID, err))
-			}
-		}
+		orphans = append(orphans, m)
 	}
+	return c.giveBack(ctx, orphans, nodes)
+}
+
+// giveBack ends machines all at once, so that the adapter can join the calls,
+// and lets their nodes go.
+func (c *Collector) giveBack(ctx context.Context, orphans []cloud.Machine, nodes map[string]*corev1.Node) error {
+	errs := make([]error, len(orphans))
+	slots := make(chan struct{}, callsMax)
+	var calls sync.WaitGroup
+	for i, m := range orphans {
+		slots <- struct{}{}
+		calls.Go(func() {
+			defer func() { <-slots }()
+			errs[i] = c.giveBackOne(ctx, m, nodes[m.ProviderID])
+		})
+	}
+	calls.Wait()
 	return errors.Join(errs...)
+}
+
+func (c *Collector) giveBackOne(ctx context.Context, m cloud.Machine, node *corev1.Node) error {
+	c.Log.Info("giving back a machine that no claim asks for", "machine", m.ID, "type", m.Kind, "zone", m.Zone)
+	if _, err := c.Machines.Terminate(ctx, m.ID); err != nil {
+		return fmt.Errorf("give back orphan %s: %w", m.ID, err)
+	}
+	if node == nil || node.DeletionTimestamp != nil {
+		return nil
+	}
+	if err := c.Store.Delete(ctx, node); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("delete node %s of orphan %s: %w", node.Name, m.ID, err)
+	}
+	return nil
 }
 
 // claimsWithoutMachine lets claims go whose machine vanished and whose node

@@ -3,10 +3,13 @@ package collect
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -30,9 +33,11 @@ var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 type yard struct {
 	cloud.Machines // no more of it than List and Terminate is supported
 
+	mu     sync.Mutex // guards what follows
 	list   []cloud.Machine
 	err    error
-	stuck  string // a machine that cannot be given back
+	stuck  string          // a machine that cannot be given back
+	meets  *sync.WaitGroup // of the calls that must be under way at once; nil: none
 	listed func()
 	back   []string
 }
@@ -45,6 +50,12 @@ func (y *yard) List(context.Context, cloud.Filter) ([]cloud.Machine, error) {
 }
 
 func (y *yard) Terminate(_ context.Context, ids ...string) ([]string, error) {
+	if y.meets != nil {
+		y.meets.Done()
+		y.meets.Wait() // for the others
+	}
+	y.mu.Lock()
+	defer y.mu.Unlock()
 	if slices.Contains(ids, y.stuck) {
 		return nil, errors.New("throttled")
 	}
@@ -142,6 +153,7 @@ func (p *place) left() string {
 	for _, n := range nodes.Items {
 		words = append(words, n.Name)
 	}
+	slices.Sort(p.yard.back)
 	for _, id := range p.yard.back {
 		words = append(words, "-"+id)
 	}
@@ -363,7 +375,7 @@ func TestOneStuckMachineHoldsUpNoOther(t *testing.T) {
 	}
 	p.yard.stuck = ""
 	p.yard.list = p.yard.list[:1]
-	if _, err := p.c.Round(t.Context()); err != nil || p.left() != "-i-2 -i-1" {
+	if _, err := p.c.Round(t.Context()); err != nil || p.left() != "-i-1 -i-2" {
 		t.Errorf("the next round ended with %v and %q, want the machine given back", err, p.left())
 	}
 }
@@ -381,4 +393,25 @@ func TestLooksBecomeRare(t *testing.T) {
 			t.Fatalf("after round %d: %v, %v; want %v", i+1, after, err, want)
 		}
 	}
+}
+
+// TestOrphansAreGivenBackTogether: all calls are under way before any is
+// answered, as it must be for the adapter to make one of them. Were they one
+// after another, nobody could go on here.
+func TestOrphansAreGivenBackTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlace(t)
+		p.yard.meets = &sync.WaitGroup{}
+		for i := range 100 {
+			p.machine(fmt.Sprintf("i-%d", i), time.Hour)
+			p.yard.meets.Add(1)
+		}
+		p.yard.stuck = "i-7"
+		if _, err := p.c.Round(t.Context()); err == nil || !strings.Contains(err.Error(), "orphan i-7") {
+			t.Errorf("Round = %v, want a word on the machine that could not be given back", err)
+		}
+		if len(p.yard.back) != 99 {
+			t.Errorf("%d of 100 orphans were given back, want all but one", len(p.yard.back))
+		}
+	})
 }
