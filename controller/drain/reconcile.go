@@ -180,7 +180,7 @@ func (r *Reconciler) empty(ctx context.Context, node *corev1.Node, claim *karpv1
 // the deadline has passed.
 func (r *Reconciler) awaitVolumes(ctx context.Context, node *corev1.Node, claim *karpv1.NodeClaim, pods []corev1.Pod, deadline time.Time) (time.Duration, error) {
 	var list storagev1.VolumeAttachmentList
-	if err := r.Store.List(ctx, &list); err != nil {
+	if err := r.Store.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil { // all of the cluster's, only read
 		return 0, fmt.Errorf("list volume attachments of node %s: %w", node.Name, err)
 	}
 	stay, err := r.volumesThatStay(ctx, pods)

@@ -77,15 +77,16 @@ func (r *Reconciler) usage(ctx context.Context, view translate.PoolObject) (coun
 }
 
 // count adds up what the pool owns: registered nodes by what they have, other
-// machines by what was bought.
+// machines by what was bought. It reads the objects of the cache in place, since
+// a large pool has megabytes of them.
 func (r *Reconciler) count(ctx context.Context, view translate.PoolObject) (owned, error) {
 	mine := client.MatchingLabels{api.LabelNodePool: view.ID.Name}
 	var claims karpv1.NodeClaimList
-	if err := r.Store.List(ctx, &claims, mine); err != nil {
+	if err := r.Store.List(ctx, &claims, mine, client.UnsafeDisableDeepCopy); err != nil {
 		return owned{}, fmt.Errorf("list claims of %s: %w", view.ID, err)
 	}
 	var nodes corev1.NodeList
-	if err := r.Store.List(ctx, &nodes, mine); err != nil {
+	if err := r.Store.List(ctx, &nodes, mine, client.UnsafeDisableDeepCopy); err != nil {
 		return owned{}, fmt.Errorf("list nodes of %s: %w", view.ID, err)
 	}
 	capacity := map[string]corev1.ResourceList{}

@@ -28,11 +28,15 @@ import (
 type counting struct {
 	client.Client
 	lists, objects atomic.Int64
+	copied         atomic.Int64 // lists that had every object copied
 }
 
 func (c *counting) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
 	err := c.Client.List(ctx, list, options...)
 	c.lists.Add(1)
+	if in := (&client.ListOptions{}).ApplyOptions(options).UnsafeDisableDeepCopy; in == nil || !*in {
+		c.copied.Add(1)
+	}
 	switch l := list.(type) {
 	case *corev1.NodeList:
 		c.objects.Add(int64(len(l.Items)))
@@ -70,6 +74,9 @@ func TestALargePoolIsNotCountedAtEveryEvent(t *testing.T) {
 		}
 		if n := w.store.objects.Load(); n > 2*nodes*rounds {
 			t.Errorf("%d objects were read for %d events", n, 2*nodes)
+		}
+		if n := w.store.copied.Load(); n > 0 {
+			t.Errorf("%d counts copied every object of the pool", n)
 		}
 		before := w.store.lists.Load()
 		time.Sleep(refreshEvery / 2)
