@@ -9,6 +9,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/daemok/daemok/internal/pause"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/translate"
 )
@@ -39,21 +40,21 @@ func (p *purchase) doubt() {
 // claims do not keep those whose time has run out. It reports whether claims
 // are left.
 func (p *purchase) settle(ctx context.Context) bool {
-	for pause := settleEvery; p.inDoubt(); {
+	for again := settleEvery; p.inDoubt(); {
 		at := p.now()
 		err := p.desk.handOver(ctx, p.batch, nil)
 		switch {
 		case err != nil && !p.mayIgnore(err):
-			pause = min(pause*2, retryMax)
+			again = min(again*2, retryMax)
 		case len(p.claims) == 0:
 			return false
 		case !at.Before(p.doubtAt.Add(settleFor)):
 			p.doubtAt = time.Time{}
 			return true
 		default:
-			pause = settleEvery
+			again = settleEvery
 		}
-		if !sleep(ctx, p.cut(pause)) {
+		if pause.For(ctx, p.cut(again)) != nil {
 			return false
 		}
 	}
@@ -105,13 +106,13 @@ func (p *purchase) endOf(c *karpv1.NodeClaim) func(context.Context, *karpv1.Node
 }
 
 // cut is the pause until the next try, cut short where a claim's time ends.
-func (p *purchase) cut(pause time.Duration) time.Duration {
+func (p *purchase) cut(wait time.Duration) time.Duration {
 	for _, c := range p.claims {
 		if left := launchFor - p.now().Sub(c.CreationTimestamp.Time); left > 0 {
-			pause = min(pause, left)
+			wait = min(wait, left)
 		}
 	}
-	return pause
+	return wait
 }
 
 func (p *purchase) anyLate() bool { return slices.ContainsFunc(p.claims, p.isLate) }

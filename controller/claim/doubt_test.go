@@ -15,6 +15,7 @@ import (
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/internal/pause"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/observe"
@@ -194,7 +195,7 @@ type slowBook struct{ book }
 
 func (b slowBook) Failed(ctx context.Context, c *karpv1.NodeClaim, _ error) error {
 	if c.Name == "a" {
-		sleep(ctx, 12*time.Second)
+		_ = pause.For(ctx, 12*time.Second)
 	}
 	return nil
 }

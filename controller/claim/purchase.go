@@ -40,9 +40,9 @@ type purchase struct {
 func (p *purchase) buy(ctx context.Context) {
 	held := p.names()
 	defer func() { p.release(held...) }()
-	pause := retryFirst
+	again := retryFirst
 	for first := true; ; first = false {
-		if !first && !p.rest(ctx, p.cut(pause)) {
+		if !first && !p.rest(ctx, p.cut(again)) {
 			return
 		}
 		done, progress := p.try(ctx)
@@ -52,8 +52,8 @@ func (p *purchase) buy(ctx context.Context) {
 		left := p.names()
 		p.release(slices.DeleteFunc(held, func(name string) bool { return slices.Contains(left, name) })...)
 		held = left
-		if pause = min(pause*2, retryMax); progress {
-			pause = retryFirst
+		if again = min(again*2, retryMax); progress {
+			again = retryFirst
 		}
 	}
 }
@@ -212,16 +212,4 @@ func giveUp(ctx context.Context, say outcomes, log *slog.Logger, claims []*karpv
 		}
 	}
 	return left
-}
-
-// sleep waits for d; it reports false when ctx ended first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
-	}
 }

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/internal/pause"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/translate"
 )
@@ -39,7 +40,7 @@ func (a *Applier) Remove(ctx context.Context, p plan.Plan, done func(plan.Remova
 			a.Ledger.Stays(r.Node, a.Now().Add(keptFor))
 			done(r, err)
 			a.Again()
-			if sleep(ctx, keptFor) == nil {
+			if pause.For(ctx, keptFor) == nil {
 				a.Again() // it may be planned for once more
 			}
 		})
@@ -73,19 +74,19 @@ const untaintMax = 10 * time.Second
 // keeps it is closed to pods and counts as leaving. When ctx has ended it
 // tries once more; what is left then is undone at the next start.
 func (a *Applier) untaint(ctx context.Context, node string) error {
-	for pause := 100 * time.Millisecond; ; pause = min(2*pause, untaintMax) {
+	for again := 100 * time.Millisecond; ; again = min(2*again, untaintMax) {
 		err := a.taint(context.WithoutCancel(ctx), node, Untaint)
 		if client.IgnoreNotFound(err) == nil || ctx.Err() != nil {
 			return client.IgnoreNotFound(err)
 		}
-		_ = sleep(ctx, pause)
+		_ = pause.For(ctx, again)
 	}
 }
 
 // confirmAndDelete checks what the removal depends on against live reads and
 // deletes the claim.
 func (a *Applier) confirmAndDelete(ctx context.Context, r plan.Removal) error {
-	if err := sleep(ctx, SettleFor); err != nil {
+	if err := pause.For(ctx, SettleFor); err != nil {
 		return err
 	}
 	claim := &karpv1.NodeClaim{}
@@ -103,18 +104,6 @@ func (a *Applier) confirmAndDelete(ctx context.Context, r plan.Removal) error {
 		return fmt.Errorf("delete claim %s of empty node %s: %w", r.Claim, r.Node, err)
 	}
 	return nil
-}
-
-// sleep waits for d; it returns the error of ctx where that ends first.
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
 }
 
 // stillEmpty reads the node and its pods from the API server itself.
