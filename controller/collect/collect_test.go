@@ -184,12 +184,26 @@ func (p *place) ending(name string) {
 
 func held(c *karpv1.NodeClaim) { c.Finalizers = []string{api.FinalizerTermination} }
 
+// oneRound is what the collector finds, and what it leaves and gives back.
+type oneRound struct {
+	given func(p *place)
+	want  string // in the words of place.left
+}
+
+func (r oneRound) check(t *testing.T) {
+	p := newPlace(t)
+	r.given(p)
+	if _, err := p.c.Round(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.left(); got != r.want {
+		t.Errorf("left and given back: %q, want %q", got, r.want)
+	}
+}
+
 func TestOrphanMachines(t *testing.T) {
 	bought := func(m *cloud.Machine) { m.Batch = "batch" }
-	tests := map[string]struct {
-		given func(p *place)
-		want  string
-	}{
+	tests := map[string]oneRound{
 		"a machine that no claim has is given back": {func(p *place) {
 			p.machine("i-1", time.Hour)
 		}, "-i-1"},
@@ -236,24 +250,12 @@ func TestOrphanMachines(t *testing.T) {
 		}, ""},
 	}
 	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			p := newPlace(t)
-			tt.given(p)
-			if _, err := p.c.Round(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if got := p.left(); got != tt.want {
-				t.Errorf("left and given back: %q, want %q", got, tt.want)
-			}
-		})
+		t.Run(name, tt.check)
 	}
 }
 
 func TestOrphanClaims(t *testing.T) {
-	tests := map[string]struct {
-		given func(p *place)
-		want  string
-	}{
+	tests := map[string]oneRound{
 		"a claim goes whose machine has vanished and whose node has too": {func(p *place) {
 			p.claim("c-1", "i-1", registered)
 		}, ""},
@@ -284,16 +286,7 @@ func TestOrphanClaims(t *testing.T) {
 		}, "c-1"},
 	}
 	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			p := newPlace(t)
-			tt.given(p)
-			if _, err := p.c.Round(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if got := p.left(); got != tt.want {
-				t.Errorf("left: %q, want %q", got, tt.want)
-			}
-		})
+		t.Run(name, tt.check)
 	}
 }
 
