@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
+
+	"github.com/daemok/daemok/internal/pause"
 )
 
 // retryEvery is the pause before an API server that does not answer is asked
@@ -38,13 +40,12 @@ func Until(ctx context.Context, resource dynamic.ResourceInterface, match metav1
 		if err != nil {
 			last = err
 		}
-		select {
-		case <-ctx.Done():
-			if last == nil {
-				return fmt.Errorf("%d objects seen: %w", seen, ctx.Err())
-			}
-			return fmt.Errorf("%d objects seen, last trouble %w: %w", seen, last, ctx.Err())
-		case <-time.After(retryEvery):
+		err = pause.For(ctx, retryEvery)
+		switch {
+		case err != nil && last != nil:
+			return fmt.Errorf("%d objects seen, last trouble %w: %w", seen, last, err)
+		case err != nil:
+			return fmt.Errorf("%d objects seen: %w", seen, err)
 		}
 	}
 }

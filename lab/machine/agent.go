@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/daemok/daemok/internal/pause"
 	"github.com/daemok/daemok/lab/kubelet"
 )
 
@@ -75,7 +76,7 @@ func (a *agent) run(ctx context.Context) {
 
 // becomeReady brings up what a node needs before its pods start.
 func (a *agent) becomeReady(ctx context.Context, node *corev1.Node) bool {
-	if !sleep(ctx, a.options.ReadyAfter) {
+	if pause.For(ctx, a.options.ReadyAfter) != nil {
 		return false
 	}
 	if !a.retry(ctx, "register volume driver", func() error { return a.registerDriver(ctx, node) }) {
@@ -211,7 +212,7 @@ func (a *agent) retry(ctx context.Context, what string, call func() error) bool 
 		}
 		a.console.printf("kubelet: %s: %v", what, err)
 		a.log.Warn("kubelet tries again", "doing", what, "error", err)
-		if !sleep(ctx, wait) {
+		if pause.For(ctx, wait) != nil {
 			return false
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/daemok/daemok/internal/pause"
 	"github.com/daemok/daemok/lab/boot"
 	"github.com/daemok/daemok/lab/event"
 )
@@ -138,7 +139,7 @@ func (f *Fleet) boot(ctx context.Context, m *machine, i Instance) {
 		log.Info("machine was told never to register")
 		return
 	}
-	if !sleep(ctx, i.NodeDelay+told.bootAfter) {
+	if pause.For(ctx, i.NodeDelay+told.bootAfter) != nil {
 		return
 	}
 	if !f.letIn(ctx, m.console, i.Role) {
@@ -266,16 +267,4 @@ func (f *Fleet) agent(id string) (*agent, error) {
 		return nil, fmt.Errorf("machine %s has no kubelet running", id)
 	}
 	return m.node, nil
-}
-
-// sleep waits and tells whether ctx still lasts.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return ctx.Err() == nil
-	}
 }

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"path"
 	"slices"
+
+	"github.com/daemok/daemok/internal/pause"
 )
 
 // next are orders for machines that boot from now on, of the types that match.
@@ -59,7 +61,7 @@ func (f *Fleet) MapRole(role string, mapped bool) {
 func (f *Fleet) letIn(ctx context.Context, console *console, role string) bool {
 	for wait := retryMin; f.keepsOut(role); wait = min(2*wait, retryMax) {
 		console.printf("kubelet: unable to register node with API server: Unauthorized (role %s is not mapped)", role)
-		if !sleep(ctx, wait) {
+		if pause.For(ctx, wait) != nil {
 			return false
 		}
 	}

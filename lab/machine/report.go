@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/util/retry"
+
+	"github.com/daemok/daemok/internal/pause"
 )
 
 // register creates the Node object, or takes over one that an earlier boot of
@@ -145,7 +147,7 @@ func (a *agent) tell(ctx context.Context) {
 	}
 	if err := a.patchStatus(ctx); err != nil && ctx.Err() == nil {
 		a.log.Warn("node status not written, trying again", "error", err)
-		if sleep(ctx, retryMin) {
+		if pause.For(ctx, retryMin) == nil {
 			a.wake()
 		}
 	}
