@@ -23,6 +23,7 @@ require (
 )
 
 require (
+	github.com/aws/aws-sdk-go-v2/service/iam v1.64.7 // indirect
 	github.com/aws/aws-sdk-go-v2/service/pricing v1.51.3 // indirect
 	golang.org/x/time v0.14.0 // indirect
 	k8s.io/apiextensions-apiserver v0.36.3 // indirect

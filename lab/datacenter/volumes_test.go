@@ -4,11 +4,10 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 
 	"github.com/daemok/daemok/cloud/aws/catalog"
+	"github.com/daemok/daemok/cloud/aws/client"
 	"github.com/daemok/daemok/cloud/aws/emulator"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/lab/datacenter"
@@ -72,10 +71,8 @@ func sold(t *testing.T) []catalog.Type {
 	t.Cleanup(server.Close)
 	web := httptest.NewServer(server)
 	t.Cleanup(web.Close)
-	client := ec2.NewFromConfig(aws.Config{
-		Region: "us-east-1", BaseEndpoint: aws.String(web.URL), Credentials: credentials.NewStaticCredentialsProvider("key", "secret", ""),
-	})
-	types, err := catalog.Read(t.Context(), client, "us-east-1", nil)
+	account := ec2.NewFromConfig(client.At(web.URL, "us-east-1", client.Key{ID: "key", Secret: "secret"}))
+	types, err := catalog.Read(t.Context(), account, "us-east-1", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
+	"github.com/daemok/daemok/cloud/aws/client"
 	"github.com/daemok/daemok/cloud/aws/ec2data"
 	"github.com/daemok/daemok/cloud/aws/emulator"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
@@ -88,10 +88,9 @@ func everyType(t *testing.T) []types.InstanceTypeInfo {
 	t.Cleanup(server.Close)
 	web := httptest.NewServer(server)
 	t.Cleanup(web.Close)
-	client := ec2.NewFromConfig(aws.Config{Region: "us-east-1", BaseEndpoint: aws.String(web.URL),
-		Credentials: credentials.NewStaticCredentialsProvider("key", "secret", "")})
+	account := ec2.NewFromConfig(client.At(web.URL, "us-east-1", client.Key{ID: "key", Secret: "secret"}))
 	var out []types.InstanceTypeInfo
-	pages := ec2.NewDescribeInstanceTypesPaginator(client, &ec2.DescribeInstanceTypesInput{MaxResults: aws.Int32(100)})
+	pages := ec2.NewDescribeInstanceTypesPaginator(account, &ec2.DescribeInstanceTypesInput{MaxResults: aws.Int32(100)})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(t.Context())
 		if err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // PlainBody is an SDK option that sends requests with bodies that can be read
-// and nothing else. New sets it; whoever makes clients another way should.
+// and nothing else. New and At set it; whoever makes clients another way should.
 //
 // The SDK closes a request's body as soon as the answer's head is there. The
 // transport may not yet have looked whether the body has come to its end: it

@@ -40,12 +40,22 @@ func TestABodyHasComeToItsEndWhenTheAnswerIsThere(t *testing.T) {
 		"AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull, "AWS_EC2_METADATA_DISABLED": "true"} {
 		t.Setenv(name, value)
 	}
-	clients, err := New(t.Context(), "us-east-1", "", nil)
+	found, err := New(t.Context(), "us-east-1", "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+	for name, c := range map[string]*ec2.Client{
+		"clients of the environment": found.EC2,
+		"clients of a place":         ec2.NewFromConfig(At("http://127.0.0.1", "us-east-1", Key{"key", "secret"})),
+	} {
+		t.Run(name, func(t *testing.T) { bodiesEnd(t, c) })
+	}
+}
+
+func bodiesEnd(t *testing.T, c *ec2.Client) {
+	t.Helper()
 	q := &quick{}
-	_, err = clients.EC2.DescribeVpcs(t.Context(), &ec2.DescribeVpcsInput{VpcIds: []string{"vpc-1"}}, func(o *ec2.Options) {
+	_, err := c.DescribeVpcs(t.Context(), &ec2.DescribeVpcsInput{VpcIds: []string{"vpc-1"}}, func(o *ec2.Options) {
 		o.HTTPClient = q
 		o.Retryer = retry.NewStandard(func(r *retry.StandardOptions) {
 			r.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) { return 0, nil })

@@ -10,12 +10,10 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 	"github.com/aws/smithy-go"
-	"github.com/aws/smithy-go/middleware"
 
 	"github.com/daemok/daemok/cloud/aws/client"
 	"github.com/daemok/daemok/cloud/aws/emulator"
@@ -67,10 +65,8 @@ func open(t testing.TB, settings ...func(*emulator.Options)) *account {
 	web := httptest.NewServer(a.server)
 	t.Cleanup(web.Close)
 	t.Cleanup(a.server.Close)
-	a.config = aws.Config{
-		Region: "us-east-1", BaseEndpoint: aws.String(web.URL), Credentials: credentials.NewStaticCredentialsProvider("key", "secret", ""),
-		RetryMaxAttempts: 1, APIOptions: []func(*middleware.Stack) error{client.PlainBody},
-	}
+	a.config = client.At(web.URL, "us-east-1", client.Key{ID: "key", Secret: "secret"})
+	a.config.RetryMaxAttempts = 1
 	a.ec2 = ec2.NewFromConfig(a.config)
 	return a
 }
