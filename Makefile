@@ -92,9 +92,9 @@ generated: ## fail if `make generate` changes a generated file
 	    diff <(echo "$$before") <(echo "$$after") | sed -n 's/^[<>] [0-9a-f]*  /  /p' | sort -u; exit 1; fi
 
 .PHONY: lab-test
-lab-test: build ## tests of the lab module and the stories in one shared lab
+lab-test: build ## tests of the lab module and the stories in labs
 	@echo "test: lab module and lab stories"
-	@cd lab && DAEMOK_BIN=$(CURDIR)/bin $(STATIC) go test -shuffle=on -parallel 4 -timeout 15m ./...
+	@cd lab && DAEMOK_BIN=$(CURDIR)/bin $(STATIC) go test -shuffle=on -parallel 6 -timeout 15m ./...
 
 ##@ Longer checks
 

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -13,16 +12,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// poolInstances returns the instances of a pool that are not ending, as EC2
-// tells them.
-func poolInstances(t *testing.T, dir, pool string) []types.Instance {
+// instances returns what EC2 shows of instances by a filter on each name.
+func instances(t *testing.T, dir string, by map[string][]string) (all []types.Instance) {
 	t.Helper()
-	c, _ := awsOf(t, dir)
-	filters := []types.Filter{
-		{Name: aws.String("instance-state-name"), Values: []string{"pending", "running", "stopping", "stopped"}},
-		{Name: aws.String("tag:karpenter.sh/nodepool"), Values: []string{pool}},
+	var filters []types.Filter
+	for name, values := range by {
+		filters = append(filters, types.Filter{Name: aws.String(name), Values: values})
 	}
-	var all []types.Instance
+	c, _ := awsOf(t, dir)
 	pages := ec2.NewDescribeInstancesPaginator(ec2.NewFromConfig(c), &ec2.DescribeInstancesInput{Filters: filters})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(t.Context())
@@ -34,6 +31,17 @@ func poolInstances(t *testing.T, dir, pool string) []types.Instance {
 		}
 	}
 	return all
+}
+
+// poolTag is on every instance of a pool.
+const poolTag = "tag:karpenter.sh/nodepool"
+
+// poolInstances returns the instances of a pool that are not ending.
+func poolInstances(t *testing.T, dir, pool string) []types.Instance {
+	t.Helper()
+	return instances(t, dir, map[string][]string{
+		poolTag: {pool}, "instance-state-name": {"pending", "running", "stopping", "stopped"},
+	})
 }
 
 // settledInstances waits until every claim of the story's pool has a machine of
@@ -54,13 +62,13 @@ func (s *story) settledInstances() []types.Instance {
 		if len(wanted) == 0 {
 			return false
 		}
-		for deadline := time.Now().Add(limit); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
-			if bought = poolInstances(s.T, s.dir, s.namespace); len(missing(wanted, bought)) == 0 {
-				return true
-			}
+		if !poll(limit, farEvery, func() bool {
+			bought = poolInstances(s.T, s.dir, s.namespace)
+			return len(missing(wanted, bought)) == 0
+		}) {
+			s.Fatalf("EC2 does not show machines %v", missing(wanted, bought))
 		}
-		s.Fatalf("EC2 does not show machines %v", missing(wanted, bought))
-		return false
+		return true
 	})
 	return bought
 }
@@ -86,12 +94,12 @@ func (s *story) nothingTwice() {
 func (s *story) awaitNoInstances() {
 	s.Helper()
 	var left []types.Instance
-	for deadline := time.Now().Add(limit); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
-		if left = poolInstances(s.T, s.dir, s.namespace); len(left) == 0 {
-			return
-		}
+	if !poll(limit, farEvery, func() bool {
+		left = poolInstances(s.T, s.dir, s.namespace)
+		return len(left) == 0
+	}) {
+		s.Errorf("%s were left", describeInstances(left))
 	}
-	s.Errorf("%s were left", describeInstances(left))
 }
 
 func describeInstances(list []types.Instance) string {

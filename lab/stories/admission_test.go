@@ -12,6 +12,7 @@ import (
 
 // The real API server accepts and refuses what the table says.
 func TestAdmission(t *testing.T) {
+	t.Parallel()
 	cases, err := admissiontest.Cases()
 	if err != nil {
 		t.Fatal(err)

@@ -10,11 +10,12 @@ import (
 // have, with some room for the next look.
 const shortFor = 4 * time.Minute
 
-// twoTypes is a template that can buy the cheap c5.large or the dearer
-// m5.large and nothing else.
+// twoTypes is a template that can buy the cheap c5d.large or the dearer
+// m5d.large and nothing else; no other story's pool has either for its first
+// choice.
 func twoTypes(class string) string {
 	return template(class, "{key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}",
-		"{key: node.kubernetes.io/instance-type, operator: In, values: [c5.large, m5.large]}")
+		"{key: node.kubernetes.io/instance-type, operator: In, values: [c5d.large, m5d.large]}")
 }
 
 // ice has the lab run out of a type; it is plentiful again after the story.
@@ -36,15 +37,15 @@ func (s *story) melt(kind string) {
 // AWS has none of the type that is cheapest: the next is bought within the
 // same breath, and nothing is left of the first try.
 func TestFirstChoiceIsSoldOut(t *testing.T) {
+	t.Parallel()
 	s := begin(t, shared)
-	s.class(s.namespace, "")
-	s.poolOf(s.namespace, s.namespace, twoTypes(s.namespace))
-	s.ice("c5.large")
+	s.pool(twoTypes(s.namespace))
+	s.ice("c5d.large")
 	s.workload("pods", s.namespace, "1", 1)
 	s.await("the pod to run", "v1/Pod", of("pods", running(1)))
 	s.await("one claim for the other type", claims, ofPool(s.namespace, 1))
-	if got := s.settledInstances(); len(got) != 1 || got[0].InstanceType != "m5.large" {
-		t.Errorf("bought %v, want one m5.large", describeInstances(got))
+	if got := s.settledInstances(); len(got) != 1 || got[0].InstanceType != "m5d.large" {
+		t.Errorf("bought %v, want one m5d.large", describeInstances(got))
 	}
 }
 
@@ -54,10 +55,8 @@ func TestNothingIsToBeHad(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for minutes until AWS is asked again")
 	}
-	t.Parallel()
 	s := begin(t, shared)
-	s.class(s.namespace, "")
-	s.poolOf(s.namespace, s.namespace, template(s.namespace, "{key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}",
+	s.pool(template(s.namespace, "{key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}",
 		"{key: node.kubernetes.io/instance-type, operator: In, values: [r5n.large, r5dn.large]}"))
 	s.ice("r5*n.large")
 	s.workload("pods", s.namespace, "1", 2)
@@ -68,5 +67,6 @@ func TestNothingIsToBeHad(t *testing.T) {
 		t.Errorf("bought %v, want nothing", describeInstances(got))
 	}
 	s.melt("r5*n.large")
+	t.Parallel() // only now: the minutes until AWS is asked again pass while all other stories are told
 	s.awaitFor(shortFor, "the pods to run", "v1/Pod", of("pods", running(2)))
 }

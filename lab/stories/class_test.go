@@ -12,6 +12,7 @@ const (
 // What a class asks for and AWS does not have is named in its conditions; the
 // pods of its pool wait and say why; those of another pool run.
 func TestClassFindsNothing(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct{ change, condition, reason, selector string }{
 		"no subnet":         {"subnetSelectorTerms: [{tags: " + untagged + "}]", "SubnetsReady", "SubnetsNotFound", "subnetSelectorTerms"},
 		"no security group": {"securityGroupSelectorTerms: [{tags: " + untagged + "}]", "SecurityGroupsReady", "SecurityGroupsNotFound", "securityGroupSelectorTerms"},

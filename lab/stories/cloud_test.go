@@ -11,26 +11,21 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/aws/aws-sdk-go-v2/service/eks"
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/daemok/daemok/cloud/aws/client"
 )
 
-// awsOf is the real SDK, set up from lab.env as any program would be.
+// awsOf is the real SDK, set up by what lab.env says.
 func awsOf(t *testing.T, dir string) (aws.Config, map[string]string) {
 	t.Helper()
 	env := environment(t, dir)
-	c, err := config.LoadDefaultConfig(context.WithoutCancel(t.Context()),
-		config.WithRegion(env["AWS_REGION"]), config.WithBaseEndpoint(env["AWS_ENDPOINT_URL"]),
-		config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider(env["AWS_ACCESS_KEY_ID"], env["AWS_SECRET_ACCESS_KEY"], "")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c, env
+	key := client.Key{ID: env["AWS_ACCESS_KEY_ID"], Secret: env["AWS_SECRET_ACCESS_KEY"]}
+	return client.At(env["AWS_ENDPOINT_URL"], env["AWS_REGION"], key), env
 }
 
 // launch buys an m5.large whose user data has it join the lab's cluster, as a
@@ -38,9 +33,9 @@ func awsOf(t *testing.T, dir string) (aws.Config, map[string]string) {
 func launch(t *testing.T, dir string) types.Instance {
 	t.Helper()
 	c, env := awsOf(t, dir)
-	client := ec2.NewFromConfig(c)
+	account := ec2.NewFromConfig(c)
 	discovered := []types.Filter{{Name: aws.String("tag:karpenter.sh/discovery"), Values: []string{env["CLUSTER_NAME"]}}}
-	subnets, err := client.DescribeSubnets(t.Context(), &ec2.DescribeSubnetsInput{Filters: discovered})
+	subnets, err := account.DescribeSubnets(t.Context(), &ec2.DescribeSubnetsInput{Filters: discovered})
 	if err != nil || len(subnets.Subnets) == 0 {
 		t.Fatalf("DescribeSubnets = %v, %v; want some", subnets, err)
 	}
@@ -50,7 +45,7 @@ func launch(t *testing.T, dir string) types.Instance {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bought, err := client.RunInstances(t.Context(), &ec2.RunInstancesInput{
+	bought, err := account.RunInstances(t.Context(), &ec2.RunInstancesInput{
 		ImageId: image.Parameter.Value, InstanceType: "m5.large", MinCount: aws.Int32(1), MaxCount: aws.Int32(1),
 		SubnetId:           subnets.Subnets[0].SubnetId,
 		IamInstanceProfile: &types.IamInstanceProfileSpecification{Name: aws.String("KarpenterNodeInstanceProfile-" + env["CLUSTER_NAME"])},
@@ -60,7 +55,7 @@ func launch(t *testing.T, dir string) types.Instance {
 		t.Fatal(err)
 	}
 	// EC2 does not know its new instances at once.
-	waiter := ec2.NewInstanceRunningWaiter(client, func(o *ec2.InstanceRunningWaiterOptions) { o.MinDelay, o.MaxDelay = 200*time.Millisecond, time.Second })
+	waiter := ec2.NewInstanceRunningWaiter(account, func(o *ec2.InstanceRunningWaiterOptions) { o.MinDelay, o.MaxDelay = 200*time.Millisecond, time.Second })
 	err = waiter.Wait(t.Context(), &ec2.DescribeInstancesInput{InstanceIds: []string{*bought.Instances[0].InstanceId}}, limit)
 	if err != nil {
 		t.Fatal(err)
@@ -92,56 +87,17 @@ func named(objects []*unstructured.Unstructured, name string) (found []*unstruct
 	return found
 }
 
-func ready(node *unstructured.Unstructured) bool {
-	conditions, _, _ := unstructured.NestedSlice(node.Object, "status", "conditions")
-	for _, c := range conditions {
-		if c := c.(map[string]any); c["type"] == "Ready" {
-			return c["status"] == "True"
-		}
-	}
-	return false
-}
-
-// An instance bought through the SDK boots, joins the cluster under the name
-// EC2 gave it, and ends when it is terminated.
-func TestInstanceBecomesNode(t *testing.T) {
-	s := begin(t, bare)
-	instance := launch(t, s.dir)
-	name := *instance.PrivateDnsName
-	s.await(name+" to be ready", "v1/Node", func(nodes []*unstructured.Unstructured) bool {
-		found := named(nodes, name)
-		return len(found) == 1 && ready(found[0])
-	})
-	s.await("its provider ID", "v1/Node", func(nodes []*unstructured.Unstructured) bool {
-		return strings.HasSuffix(text(named(nodes, name)[0], "spec", "providerID"), "/"+*instance.InstanceId)
-	})
-	c, _ := awsOf(t, s.dir)
-	client, ids := ec2.NewFromConfig(c), []string{*instance.InstanceId}
-	if _, err := client.TerminateInstances(t.Context(), &ec2.TerminateInstancesInput{InstanceIds: ids}); err != nil {
-		t.Fatal(err)
-	}
-	gone := ec2.NewInstanceTerminatedWaiter(client, func(o *ec2.InstanceTerminatedWaiterOptions) {
-		o.MinDelay, o.MaxDelay = 200*time.Millisecond, time.Second
-	})
-	if err := gone.Wait(t.Context(), &ec2.DescribeInstancesInput{InstanceIds: ids}, limit); err != nil {
-		t.Error(err)
-	}
-	mustKubectl(t, s.dir, "delete", "node", name) // as its controller would
-}
-
 // The cloud survives the lab's sudden death together with the cluster: the
 // instance runs on and is the node it was.
 func TestCloudSurvivesTheLab(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "lab")
 	t.Cleanup(func() { stopAnyway(t, dir) })
 	flags := append([]string{"--detach"}, bareUp...)
 	pid := readyPID(t, mustLab(t, 0, dir, "up", flags...).stdout)
 	s := begin(t, startedLab(dir))
 	instance := launch(t, dir)
-	isReady := func(nodes []*unstructured.Unstructured) bool {
-		found := named(nodes, *instance.PrivateDnsName)
-		return len(found) == 1 && ready(found[0])
-	}
+	isReady := joined(*instance.PrivateDnsName)
 	s.await("the node to be ready", "v1/Node", isReady)
 	awaitKept(t, dir, *instance.InstanceId)
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {

@@ -18,6 +18,7 @@ var bareUp = []string{"--time-scale=0", "--controller=false"}
 
 // Verbs in a folder where no lab ever was say so and do no harm.
 func TestNoLabYet(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "none")
 	if got := mustLab(t, 3, dir, "status"); !strings.Contains(got.stderr, "no lab is up in "+dir) {
 		t.Errorf("status says %q, want that no lab is up in %s", got.stderr, dir)
@@ -30,8 +31,10 @@ func TestNoLabYet(t *testing.T) {
 }
 
 // A lab is started, refuses a second in its folder, is killed without warning,
-// and starts again with what it held.
+// and starts again with what it held. When it is asked to be another than it
+// was it says which flag is in the way.
 func TestLabSurvivesItsDeath(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "lab")
 	pid := readyPID(t, mustLab(t, 0, dir, "up", append([]string{"--detach"}, bareUp...)...).stdout)
 	t.Cleanup(func() { stopAnyway(t, dir) })
@@ -71,10 +74,16 @@ func TestLabSurvivesItsDeath(t *testing.T) {
 	mustLab(t, 0, dir, "down")
 	mustLab(t, 3, dir, "status")
 	awaitDead(t, append(components, again))
+
+	other := mustLab(t, 1, dir, "up", append([]string{"--region=eu-west-1"}, bareUp...)...)
+	if !strings.Contains(other.stderr, "--region us-east-1") {
+		t.Errorf("up in another region says %q, want the region that the lab was made with", other.stderr)
+	}
 }
 
 // Ctrl-C ends a lab in the foreground with everything it started.
 func TestCtrlCStopsAll(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "lab")
 	t.Cleanup(func() { stopAnyway(t, dir) })
 	ctx, cancel := context.WithTimeout(t.Context(), 150*time.Second)
@@ -109,18 +118,8 @@ func TestCtrlCStopsAll(t *testing.T) {
 	}
 }
 
-// A lab that is asked to be another than it was says which flag is in the way.
-func TestKeptLabRefusesAnotherIdentity(t *testing.T) {
-	dir := bare.use(t)
-	mustLab(t, 0, dir, "down")
-	got := mustLab(t, 1, dir, "up", append([]string{"--region=eu-west-1"}, bareUp...)...)
-	if !strings.Contains(got.stderr, "--region us-east-1") {
-		t.Errorf("up says %q, want the region it was made with", got.stderr)
-	}
-	mustLab(t, 0, dir, "up", append([]string{"--detach"}, bareUp...)...)
-}
-
 func TestBadFlagsAreRefused(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct{ flag, says string }{
 		"a region that is none":    {"--region=mars-north-1", "mars-north-1"},
 		"a version EKS has not":    {"--eks-version=1.36.3", "--eks-version is 1.36.3"},
@@ -141,6 +140,7 @@ func TestBadFlagsAreRefused(t *testing.T) {
 
 // kubectl is the real one, exit codes included.
 func TestKubectlFails(t *testing.T) {
+	t.Parallel()
 	dir := bare.use(t)
 	if got := mustLab(t, 1, dir, "kubectl", "get", "configmap", "absent"); !strings.Contains(got.stderr, "NotFound") {
 		t.Errorf("kubectl says %q, want NotFound", got.stderr)
@@ -167,16 +167,29 @@ func componentPIDs(t *testing.T, dir string) []int {
 	return pids
 }
 
+// How often poll asks: those who are far away rarely, this machine often.
+const (
+	farEvery  = 200 * time.Millisecond
+	nearEvery = 10 * time.Millisecond
+)
+
+// poll asks again and again until something holds that cannot be watched. It
+// reports false when that took too long.
+func poll(within, every time.Duration, holds func() bool) bool {
+	for deadline := time.Now().Add(within); !holds(); time.Sleep(every) {
+		if time.Now().After(deadline) {
+			return false
+		}
+	}
+	return true
+}
+
 // awaitDead waits for processes that are not ours to go.
 func awaitDead(t *testing.T, pids []int) {
 	t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
 	for _, pid := range pids {
-		for alive(pid) {
-			if time.Now().After(deadline) {
-				t.Fatalf("process %d of the lab still lives", pid)
-			}
-			time.Sleep(10 * time.Millisecond)
+		if !poll(limit, nearEvery, func() bool { return !alive(pid) }) {
+			t.Fatalf("process %d of the lab still lives", pid)
 		}
 	}
 }
@@ -184,12 +197,12 @@ func awaitDead(t *testing.T, pids []int) {
 // awaitFile waits until a file that another process writes is as wanted.
 func awaitFile(t *testing.T, path string, holds func([]byte) bool) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		if content, err := os.ReadFile(path); err == nil && holds(content) {
-			return
-		}
+	if !poll(limit, nearEvery, func() bool {
+		content, err := os.ReadFile(path)
+		return err == nil && holds(content)
+	}) {
+		t.Fatalf("%s is not as wanted after %v", path, limit)
 	}
-	t.Fatalf("%s is not as wanted after 10s", path)
 }
 
 // environment reads lab.env.

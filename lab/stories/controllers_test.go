@@ -38,8 +38,9 @@ type controller struct {
 	log     string
 }
 
-// run starts a controller under a name for its log. It ends with the story.
-func (s *story) run(name string) *controller {
+// run starts a controller under a name for its log, with changed variables. It
+// ends with the story.
+func (s *story) run(name string, changes ...string) *controller {
 	s.Helper()
 	c := &controller{story: s, name: name, log: filepath.Join(s.dir, "logs", name)}
 	log, err := os.OpenFile(c.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -47,7 +48,7 @@ func (s *story) run(name string) *controller {
 		s.Fatal(err)
 	}
 	defer log.Close()
-	c.command = controllerCommand(context.Background(), s.T, s.dir)
+	c.command = controllerCommand(context.Background(), s.T, s.dir, changes...)
 	c.command.Stdout, c.command.Stderr = log, log
 	if err := c.command.Start(); err != nil {
 		s.Fatal(err)
@@ -126,8 +127,7 @@ func TestTwoControllers(t *testing.T) {
 	first := s.run("first")
 	first.awaitLeader(limit)
 	second := s.run("second")
-	s.class(s.namespace, "")
-	s.poolOf(s.namespace, s.namespace, "")
+	s.pool("")
 	s.workload("one", s.namespace, "1", 2)
 	s.await("pods to run", "v1/Pod", of("one", running(2)))
 	if n := second.says("ordered a machine"); n > 0 {
@@ -177,8 +177,7 @@ func TestControllerKilledAtAnyMoment(t *testing.T) {
 		{"the first machine is known", func(c *controller) { s.await("a machine", claims, s.claimed("status/providerID")) }},
 		{"the first node has joined", func(c *controller) { s.await("a node", claims, s.claimed("status/nodeName")) }},
 	}
-	s.class(s.namespace, "")
-	s.poolOf(s.namespace, s.namespace, template(s.namespace,
+	s.pool(template(s.namespace,
 		"{key: karpenter.k8s.aws/instance-cpu, operator: In, values: ['2', '4']}",
 		"{key: karpenter.sh/capacity-type, operator: In, values: [spot, on-demand]}"))
 	for i, moment := range moments {

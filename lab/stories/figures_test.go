@@ -22,8 +22,7 @@ func TestFiguresOfFiveHundredPods(t *testing.T) {
 	}
 	const deployments, replicas = 5, 100
 	s := begin(t, ownLab(t, "--controller=true"))
-	s.class(s.namespace, "")
-	s.poolOf(s.namespace, s.namespace, "")
+	s.pool("")
 	s.awaitCondition(pools, s.namespace, "Ready", "True")
 	for i := range deployments {
 		s.workload(fmt.Sprintf("d%d", i), s.namespace, fmt.Sprintf("%dm", 250*(i+1)), replicas)

@@ -31,8 +31,7 @@ func inPool(objects []*unstructured.Unstructured, pool string) (found []*unstruc
 func TestPodLargerThanAnyMachine(t *testing.T) {
 	t.Parallel()
 	s := begin(t, shared)
-	s.class(s.namespace, "")
-	s.poolOf(s.namespace, s.namespace, "")
+	s.pool("")
 	s.workload("giant", s.namespace, "10k", 1)
 	s.workload("small", s.namespace, "1", 1)
 	s.awaitEvent(s.namespace, "Pod", "giant-", "FailedScheduling", s.namespace, "cpu")
@@ -45,8 +44,7 @@ func TestPodLargerThanAnyMachine(t *testing.T) {
 func TestLimitsAreNeverExceeded(t *testing.T) {
 	t.Parallel()
 	s := begin(t, shared)
-	s.class(s.namespace, "")
-	s.poolOf(s.namespace, s.namespace, "limits: {cpu: 6}")
+	s.pool("limits: {cpu: 6}")
 	most := s.watchMost("cpu")
 	s.workload("many", s.namespace, "1500m", 8)
 	s.awaitEvent(s.namespace, "Pod", "many-", "limit cpu")

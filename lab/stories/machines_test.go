@@ -21,12 +21,12 @@ func (s *story) tell(order ...string) string {
 func (s *story) awaitConsole(instance, words string) {
 	s.Helper()
 	said := ""
-	for deadline := time.Now().Add(limit); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
-		if said = s.tell("console", instance); strings.Contains(said, words) {
-			return
-		}
+	if !poll(limit, farEvery, func() bool {
+		said = s.tell("console", instance)
+		return strings.Contains(said, words)
+	}) {
+		s.Fatalf("console says\n%s\nwant %q", said, words)
 	}
-	s.Fatalf("console says\n%s\nwant %q", said, words)
 }
 
 // terminates has a machine that the story bought end with it.
@@ -45,16 +45,53 @@ func (s *story) terminates(bought types.Instance) {
 func joined(name string) func([]*unstructured.Unstructured) bool {
 	return func(nodes []*unstructured.Unstructured) bool {
 		found := named(nodes, name)
-		return len(found) == 1 && ready(found[0])
+		return len(found) == 1 && hasCondition(found[0], "Ready")
 	}
 }
 
-// A kubelet that was silenced lets its pods be, and goes on with them when it
-// wakes; its node reports what it is told to; what happened can be read in the
-// events.
-func TestMachineMisbehaves(t *testing.T) {
-	s := begin(t, bare)
-	instance := launch(t, s.dir)
+// Pretend machines do what instances and their kubelets do, and what they are
+// told; orders for all machines to come are given while no other story buys any.
+func TestMachines(t *testing.T) {
+	t.Parallel()
+	for name, happen := range map[string]func(*story){
+		"an instance becomes a node": (*story).becomesNode,
+		"a machine misbehaves":       (*story).misbehaves,
+		"a machine does not join":    (*story).doesNotJoin,
+	} {
+		t.Run(name, func(t *testing.T) { happen(begin(t, bare)) })
+	}
+}
+
+// becomesNode buys an instance through the SDK: it boots, joins the cluster
+// under the name EC2 gave it, and ends when it is terminated.
+func (s *story) becomesNode() {
+	s.Helper()
+	instance := launch(s.T, s.dir)
+	name := *instance.PrivateDnsName
+	s.await(name+" to be ready", "v1/Node", joined(name))
+	s.await("its provider ID", "v1/Node", func(nodes []*unstructured.Unstructured) bool {
+		return strings.HasSuffix(text(named(nodes, name)[0], "spec", "providerID"), "/"+*instance.InstanceId)
+	})
+	c, _ := awsOf(s.T, s.dir)
+	client, ids := ec2.NewFromConfig(c), []string{*instance.InstanceId}
+	if _, err := client.TerminateInstances(s.Context(), &ec2.TerminateInstancesInput{InstanceIds: ids}); err != nil {
+		s.Fatal(err)
+	}
+	gone := ec2.NewInstanceTerminatedWaiter(client, func(o *ec2.InstanceTerminatedWaiterOptions) {
+		o.MinDelay, o.MaxDelay = 200*time.Millisecond, time.Second
+	})
+	if err := gone.Wait(s.Context(), &ec2.DescribeInstancesInput{InstanceIds: ids}, limit); err != nil {
+		s.Error(err)
+	}
+	mustKubectl(s.T, s.dir, "delete", "node", name) // as its controller would
+}
+
+// misbehaves silences a kubelet: it lets its pods be, and goes on with them
+// when it wakes; its node reports what it is told to; what happened can be
+// read in the events.
+func (s *story) misbehaves() {
+	s.Helper()
+	instance := launch(s.T, s.dir)
 	s.terminates(instance)
 	node := *instance.PrivateDnsName
 	s.await(node+" to be ready", "v1/Node", joined(node))
@@ -62,14 +99,14 @@ func TestMachineMisbehaves(t *testing.T) {
 	s.await("the pod to run", "v1/Pod", of("web", running(1)))
 
 	if said := s.tell("silence", node); !strings.Contains(said, *instance.InstanceId) {
-		t.Errorf("machine silence %s says %q, want the instance", node, said)
+		s.Errorf("machine silence %s says %q, want the instance", node, said)
 	}
-	mustKubectl(t, s.dir, "-n", s.namespace, "scale", "deployment", "web", "--replicas=0")
+	mustKubectl(s.T, s.dir, "-n", s.namespace, "scale", "deployment", "web", "--replicas=0")
 	s.await("the pod to be asked to go, in vain", "v1/Pod", func(pods []*unstructured.Unstructured) bool {
 		return len(pods) == 1 && pods[0].GetDeletionTimestamp() != nil
 	})
 	if list := s.tell("list", node); !strings.Contains(list, "silent") {
-		t.Errorf("machine list says\n%s\nwant a silent one", list)
+		s.Errorf("machine list says\n%s\nwant a silent one", list)
 	}
 	s.tell("wake", *instance.InstanceId)
 	s.await("the pod to go", "v1/Pod", func(pods []*unstructured.Unstructured) bool { return len(pods) == 0 })
@@ -110,14 +147,15 @@ func (s *story) awaitEvents(namespace, name string, reasons ...string) {
 	})
 }
 
-// Machines that are told never to register do not, nor do those of a role that
-// nobody mapped, and their consoles say why. They join when it is put right.
-func TestMachineDoesNotJoin(t *testing.T) {
-	s := begin(t, bare)
-	role := "KarpenterNodeRole-" + environment(t, s.dir)["CLUSTER_NAME"]
+// doesNotJoin tells a machine never to register, and has its role be one that
+// nobody mapped: its console says why it does not join. It does when all is put
+// right.
+func (s *story) doesNotJoin() {
+	s.Helper()
+	role := "KarpenterNodeRole-" + environment(s.T, s.dir)["CLUSTER_NAME"]
 	s.tell("next", "m5.*", "--never-register")
 	s.account("unmap-role", role)
-	instance := launch(t, s.dir)
+	instance := launch(s.T, s.dir)
 	s.terminates(instance)
 	s.awaitConsole(*instance.InstanceId, "told never to register")
 	s.tell("next", "m5.*", "--mend")

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -142,32 +140,19 @@ func (m *manifest) check(pods []*unstructured.Unstructured, machines, gone int) 
 func (m *manifest) awaitSold(want int) {
 	m.Helper()
 	var sold []types.Instance
-	for deadline := time.Now().Add(limit / 4); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
-		if sold = m.sold(); len(sold) >= want {
-			break
-		}
-	}
+	poll(limit/4, farEvery, func() bool {
+		sold = m.sold()
+		return len(sold) >= want
+	})
 	if len(sold) != want {
 		m.Errorf("EC2 sold %s, want %d machines", describeInstances(sold), want)
 	}
 }
 
 // sold returns every instance of the manifest's pools that EC2 remembers.
-func (m *manifest) sold() (all []types.Instance) {
+func (m *manifest) sold() []types.Instance {
 	m.Helper()
-	c, _ := awsOf(m.T, m.dir)
-	filters := []types.Filter{{Name: aws.String("tag:karpenter.sh/nodepool"), Values: m.pools}}
-	pages := ec2.NewDescribeInstancesPaginator(ec2.NewFromConfig(c), &ec2.DescribeInstancesInput{Filters: filters})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(m.Context())
-		if err != nil {
-			m.Fatal(err)
-		}
-		for _, r := range page.Reservations {
-			all = append(all, r.Instances...)
-		}
-	}
-	return all
+	return instances(m.T, m.dir, map[string][]string{poolTag: m.pools})
 }
 
 // remove deletes what the manifest made: workloads first, pools when the pods

@@ -23,6 +23,7 @@ type expectation struct {
 // every pod runs where its rules allow, no machine was bought that the pods do
 // not use, and nothing is left when they are deleted. All are applied at once.
 func TestManifestsRun(t *testing.T) {
+	t.Parallel()
 	files := map[string]expectation{
 		"zone-spread":                          {},
 		"zone-spread-min-domains":              {machines: 3},
@@ -58,7 +59,7 @@ func TestManifestsRun(t *testing.T) {
 		"pods-per-machine":                     {machines: 3},
 	}
 	toldOf(t, files, false)
-	s := begin(t, shared)
+	s := begin(t, ownLab(t, "--nodes=2")) // they use up what launch templates the cloud makes in a minute
 	s.own("ec2nodeclass", s.filled("class"), "")
 	bought := s.followPurchases()
 	applied := map[string]*manifest{}

@@ -34,6 +34,7 @@ func controllerCommand(ctx context.Context, t *testing.T, dir string, changes ..
 // A controller that cannot do its work ends at once, with one line that names
 // the setting and the way out.
 func TestControllerRefusesToStart(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		change string
 		says   []string

@@ -36,8 +36,9 @@ spec:
 `, name, cluster), change)
 }
 
-// poolOf makes a pool that buys amd64 machines on demand from a class; change
-// is YAML that replaces fields of its spec.
+// poolOf makes a pool that buys amd64 machines on demand from a class, and
+// lets empty ones go after a second; change is YAML that replaces fields of
+// its spec.
 func (s *story) poolOf(name, class, change string) {
 	s.Helper()
 	s.own("nodepool", fmt.Sprintf(`
@@ -54,6 +55,14 @@ spec:
         - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
   disruption: {consolidationPolicy: WhenEmpty, consolidateAfter: 1s, budgets: [{nodes: "100%%"}]}
 `, name, class), change)
+}
+
+// pool makes a class and a pool of it that have the story's name; change is
+// YAML that replaces fields of the pool's spec.
+func (s *story) pool(change string) {
+	s.Helper()
+	s.class(s.namespace, "")
+	s.poolOf(s.namespace, s.namespace, change)
 }
 
 // own applies an object with changed fields; it goes with the story.
