@@ -10,6 +10,7 @@ import (
 // each from the heaviest pools that can have it.
 func (r *run) buyAll() {
 	r.orderRows()
+	r.demand = r.newDemand()
 	r.chart()
 	r.prices()
 	for _, g := range r.groups {
@@ -20,6 +21,7 @@ func (r *run) buyAll() {
 		for g.left() > 0 && !r.spent(0) && r.buyFor(g) {
 			r.reprice()
 		}
+		r.demand.giveUp(g)
 	}
 }
 
@@ -46,24 +48,15 @@ func (r *run) reprice() {
 	if r.repriceAt <= 0 || r.toPlace() > r.repriceAt {
 		return
 	}
-	r.orderRows()
-	r.chart()
 	r.prices()
 	for _, g := range r.groups {
-		r.settleIn(g, g.home)
+		r.rate(g)
 	}
 	r.sortBySide()
 }
 
-func (r *run) toPlace() float64 {
-	sum := 0.0
-	for _, g := range r.groups {
-		if n := g.left(); n > 0 {
-			sum += float64(float64(n) * value(r.worth, g.need))
-		}
-	}
-	return sum
-}
+// toPlace is the worth of all that is left.
+func (r *run) toPlace() float64 { return value(r.worth, r.demand.all.sum) }
 
 // nextHome returns the highest tier below the given one whose pools can have
 // the group at all, and the given one if there is none.
@@ -73,9 +66,8 @@ func (r *run) nextHome(g *group, below int) int {
 	}
 	home := below
 	for _, b := range r.buyers {
-		a := b.ask(g, len(r.groups))
-		if a.tier < below && len(a.ways) > 0 && (home == below || a.tier > home) {
-			home = a.tier
+		if b.Weight < below && (home == below || b.Weight > home) && len(b.ask(g, len(r.groups)).ways) > 0 {
+			home = b.Weight
 		}
 	}
 	return home
@@ -98,13 +90,19 @@ func (r *run) buyFor(g *group) bool {
 
 // settleIn makes pools of this tier the ones that the group is bought from.
 func (r *run) settleIn(g *group, tier int) {
-	g.home, g.best = tier, 0
+	r.demand.move(g, tier)
+	r.rate(g)
+}
+
+// rate finds the highest yield that the group may have from its pools.
+func (r *run) rate(g *group) {
+	g.best = 0
 	if g.left() == 0 {
 		return
 	}
 	for _, b := range r.buyers {
-		if a := b.ask(g, len(r.groups)); a.tier == tier {
-			g.best = max(g.best, a.best)
+		if r.atHome(b, g) {
+			g.best = max(g.best, b.ask(g, len(r.groups)).best)
 		}
 	}
 }
@@ -116,10 +114,10 @@ func (r *run) cheapestPool(g *group) (*buyer, *way) {
 	var by *way
 	least := math.Inf(1)
 	for _, b := range r.buyers {
-		a := b.ask(g, len(r.groups))
-		if a.tier != g.home {
+		if !r.atHome(b, g) {
 			continue
 		}
+		a := b.ask(g, len(r.groups))
 		for i := range a.ways {
 			if a.ways[i].barred {
 				continue

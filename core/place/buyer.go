@@ -30,13 +30,18 @@ type buyer struct {
 	regions   *regions            // of options that are the same to all that are bought for
 	regionsOf map[string]*regions // by keys, see regionsBy
 	inDomain  map[int][]int32     // by topology key and option: the domain
+	varied    bool                // some requirement has minValues
+	nameRank  []int               // by kind: its position among the kinds by name
+	archs     []string            // by option; nil: not asked for yet
+	lots      map[string]*lot
+	lastLot   *lot
+	lotText   []byte // kept for its memory
 }
 
 // ask is how one group may use one pool.
 type ask struct {
 	ways []way
 	need []int64 // of one pod
-	tier int     // the higher the earlier: by the pool's weight
 	best float64 // highest yield among the options that hold a pod of the group
 }
 
@@ -44,6 +49,7 @@ type ask struct {
 type way struct {
 	options bitset.Set // those that can be had now
 	term    fit.Term
+	lot     *lot
 	first   int  // the option bought first for one pod alone
 	barred  bool // minValues cannot be kept
 }
@@ -65,6 +71,7 @@ func newBuyer(p *fit.Pool, d dims) *buyer {
 	}
 	b.limits = newLimits(p.Pool)
 	b.narrow()
+	b.varied = slices.ContainsFunc(b.Requirements, func(q constraint.Requirement) bool { return q.MinValues > 0 })
 	return b
 }
 
@@ -110,6 +117,7 @@ func (b *buyer) unleash() bool {
 		return false
 	}
 	b.free, b.whole = b.whole, nil
+	b.lots, b.lastLot = nil, nil
 	return true
 }
 
@@ -200,15 +208,16 @@ func (b *buyer) ask(g *group, groups int) *ask {
 }
 
 func (b *buyer) newAsk(g *group) *ask {
-	out := &ask{need: g.need, tier: b.Weight}
+	out := &ask{need: g.need}
 	if g.level.strict && fit.Avoided(b.Taints, g.shape.Tolerations) {
 		b.rate(out)
 		return out
 	}
 	terms, _ := b.Terms(g.wants)
 	for _, t := range terms {
-		if first := b.first(t.Options, g.need); first >= 0 {
-			out.ways = append(out.ways, way{options: t.Options, term: t, first: first})
+		lot := b.lotOf(t.Options)
+		if first := b.first(lot, g.need); first >= 0 {
+			out.ways = append(out.ways, way{options: lot.options, term: t, lot: lot, first: first})
 		}
 	}
 	slices.SortStableFunc(out.ways, func(x, y way) int { return cmp.Compare(x.first, y.first) })
@@ -219,27 +228,10 @@ func (b *buyer) newAsk(g *group) *ask {
 	return out
 }
 
-// first finds the first available option in the order of buying that holds
-// one pod, or -1.
-func (b *buyer) first(options bitset.Set, need []int64) int {
-	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
-		if b.available.Has(i) && fits(b.free[b.Options[i].Kind], need) {
-			return i
-		}
-	}
-	return -1
-}
-
 // prices asks what one unit of each resource is worth when all pods are to be
 // bought for at once and nothing but amounts counts.
 func (r *run) prices() {
-	demand := make([]float64, r.dims.len())
-	for _, g := range r.groups {
-		for i, v := range g.need {
-			demand[i] += float64(float64(v) * float64(g.left()))
-		}
-	}
-	r.worth = blend(demand, r.columns())
+	r.worth = blend(positive(r.demand.all.sum), r.columns())
 	if !slices.ContainsFunc(r.worth, func(w float64) bool { return w > 0 }) {
 		r.worth = r.usual()
 	}
@@ -298,13 +290,21 @@ func (r *run) columns() []bound.Column {
 // useful returns the options that can be had for some pod that is left.
 func (r *run) useful(b *buyer) bitset.Set {
 	out := bitset.New(len(b.Options))
+	var lots []*lot
 	for _, g := range r.groups {
 		if g.left() == 0 {
 			continue
 		}
 		for _, w := range b.ask(g, len(r.groups)).ways {
-			out.Or(w.options)
+			if !w.lot.counted {
+				w.lot.counted = true
+				lots = append(lots, w.lot)
+				out.Or(w.options)
+			}
 		}
+	}
+	for _, l := range lots {
+		l.counted = false
 	}
 	out.And(b.available)
 	return out

@@ -28,14 +28,15 @@ type group struct {
 	need   []int64
 	at     int // position in the order of placing, or of buying
 
-	of    *group         // of one that is bought for: the group it is part of
-	from  request        // of one that is bought for: what was asked for
-	level *level         // on which it is bought for; nil of one that homes are sought for
-	wants *cluster.Shape // stands in for the shape: what machines must be, amounts aside
-	back  []waiter       // pods that lost their place
-	home  int            // tier of the pools that it is bought from now
-	best  float64        // highest yield of any option in these pools
-	side  int            // the resource that most of its worth is in
+	of      *group         // of one that is bought for: the group it is part of
+	from    request        // of one that is bought for: what was asked for
+	level   *level         // on which it is bought for; nil of one that homes are sought for
+	wants   *cluster.Shape // stands in for the shape: what machines must be, amounts aside
+	back    []waiter       // pods that lost their place
+	home    int            // tier of the pools that it is bought from now: their weight
+	counted bool           // it is part of what is to be bought from this tier
+	best    float64        // highest yield of any option in these pools
+	side    int            // the resource that most of its worth is in
 }
 
 func (g *group) left() int64 { return int64(len(g.pods) - g.placed) }

@@ -19,8 +19,12 @@ const kindsMax = 60
 // limits, whatever their size.
 func (b *buyer) together(l *load) bitset.Set {
 	out := b.within.Clone()
+	var last *lot
 	for _, p := range l.parts {
-		out.And(p.way.options)
+		if p.way.lot != last {
+			out.And(p.way.options)
+			last = p.way.lot
+		}
 	}
 	return out
 }
@@ -28,8 +32,14 @@ func (b *buyer) together(l *load) bitset.Set {
 // holding returns the options that may have the whole load.
 func (b *buyer) holding(l *load) bitset.Set {
 	out := b.together(l)
+	known := b.kindMarks()
+	holds := make([]bool, len(known))
 	for i := out.Next(0); i >= 0; i = out.Next(i + 1) {
-		if kind := b.Options[i].Kind; !fits(b.free[kind], l.sum) || !b.run.bears(b, l, kind) {
+		kind := b.Options[i].Kind
+		if !known[kind] {
+			known[kind], holds[kind] = true, fits(b.free[kind], l.sum) && b.run.bears(b, l, kind)
+		}
+		if !holds[kind] {
 			out.Remove(i)
 		}
 	}
@@ -102,6 +112,7 @@ func (r *run) launch(b *buyer, l *load, as *listing) {
 	for _, p := range l.parts {
 		g := r.groups[p.group]
 		pods := g.next(p.n)
+		r.demand.take(g, p.n)
 		for _, w := range pods {
 			out.Pods = append(out.Pods, *w.Pod)
 		}
@@ -155,8 +166,12 @@ func (b *buyer) listed(l *load) (bitset.Set, []int) {
 		}
 	}
 	kinds := b.firstKinds(options)
+	listed := b.kindMarks()
+	for _, k := range kinds {
+		listed[k] = true
+	}
 	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
-		if !slices.Contains(kinds, b.Options[i].Kind) {
+		if !listed[b.Options[i].Kind] {
 			options.Remove(i)
 		}
 	}
@@ -248,16 +263,47 @@ func (b *buyer) requirements(l *load, options bitset.Set, kinds []int) (constrai
 			out = out.And(constraint.Requirement{Key: r.Key, Set: constraint.Values(value)})
 		}
 	}
-	names := make([]string, len(kinds))
-	for i, k := range kinds {
-		names[i] = b.Catalogue.Kinds[k].Name
-	}
-	out = out.And(constraint.Requirement{Key: cluster.LabelInstanceType, Set: constraint.Values(names...)})
+	out = out.And(constraint.Requirement{Key: cluster.LabelInstanceType, Set: constraint.Values(b.kindNames(kinds)...)})
 	var zones, ways []string
 	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
 		o := b.Offer(b.Options[i])
-		zones, ways = append(zones, o.Zone), append(ways, string(o.Option))
+		zones, ways = withValue(zones, o.Zone), withValue(ways, string(o.Option))
 	}
 	out = out.And(constraint.Requirement{Key: cluster.LabelZone, Set: constraint.Values(zones...)})
 	return out.And(constraint.Requirement{Key: cluster.LabelCapacityType, Set: constraint.Values(ways...)}), labels
+}
+
+// kindNames lists the names of the kinds in their order.
+func (b *buyer) kindNames(kinds []int) []string {
+	if b.nameRank == nil {
+		b.nameRank = ranks(len(b.Kinds), func(x, y int) int { return cmp.Compare(b.Catalogue.Kinds[x].Name, b.Catalogue.Kinds[y].Name) })
+	}
+	sorted := slices.Clone(kinds)
+	slices.SortFunc(sorted, func(x, y int) int { return b.nameRank[x] - b.nameRank[y] })
+	out := make([]string, len(sorted))
+	for i, k := range sorted {
+		out[i] = b.Catalogue.Kinds[k].Name
+	}
+	return out
+}
+
+// ranks returns the position of each of the first n numbers in their order.
+func ranks(n int, compare func(x, y int) int) []int {
+	order, out := make([]int, n), make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, compare)
+	for at, i := range order {
+		out[i] = at
+	}
+	return out
+}
+
+// withValue adds a value to a short list that lacks it.
+func withValue(list []string, value string) []string {
+	if slices.Contains(list, value) {
+		return list
+	}
+	return append(list, value)
 }

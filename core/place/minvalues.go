@@ -36,7 +36,7 @@ func (r *run) keepMinValues(b *buyer, l load) (load, fit.Reason) {
 	return *out, fit.Reason{}
 }
 
-func (r *run) keeps(b *buyer, l *load) bool { return b.minValuesOf(l) == nil }
+func (r *run) keeps(b *buyer, l *load) bool { return !b.varied || b.minValuesOf(l) == nil }
 
 func (l *load) pods() int64 {
 	var n int64
@@ -65,6 +65,9 @@ func (b *buyer) minValuesOf(l *load) *fit.Reason {
 // minValuesShort names the first key of which fewer values stay open than the
 // pool asks for, if only the given kinds are listed; nil if there is none.
 func (b *buyer) minValuesShort(options bitset.Set, kinds []int) *fit.Reason {
+	if !b.varied {
+		return nil
+	}
 	for _, q := range b.Requirements {
 		if q.MinValues <= 0 || !b.Defines(q.Key) {
 			continue
@@ -108,6 +111,9 @@ func (b *buyer) firstKinds(options bitset.Set) []int {
 		}
 		seen[k] = true
 		if !needed[k] {
+			if spare <= 0 && len(needed) == 0 {
+				break
+			}
 			if spare <= 0 {
 				continue
 			}

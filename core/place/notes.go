@@ -46,8 +46,11 @@ func (r *run) notes(b *buyer, l *load, options bitset.Set) []string {
 func (r *run) passedOver(b *buyer, g *group) []string {
 	var out []string
 	for _, heavier := range r.buyers {
+		if heavier.Weight <= b.Weight {
+			break
+		}
 		a := heavier.ask(g, len(r.groups))
-		if a.tier <= b.ask(g, len(r.groups)).tier || len(a.ways) == 0 {
+		if len(a.ways) == 0 {
 			continue
 		}
 		full := !slices.ContainsFunc(a.ways, func(w way) bool { return heavier.firstWithin(&w, g) >= 0 })
@@ -92,10 +95,13 @@ func (b *buyer) archNote(l *load, options bitset.Set) string {
 	if labelled || named(b.Requirements) || slices.ContainsFunc(l.parts, func(p part) bool { return named(p.way.term.Requirements) }) {
 		return ""
 	}
+	if b.archs == nil {
+		b.archs = b.column(cluster.LabelArch)
+	}
 	var archs []string
 	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
-		if arch, ok := b.Label(b.Options[i], cluster.LabelArch); ok && !slices.Contains(archs, arch) {
-			archs = append(archs, arch)
+		if arch := b.archs[i]; arch != "" {
+			archs = withValue(archs, arch)
 		}
 	}
 	if len(archs) == 0 || len(archs) == 1 && archs[0] == usualArch {
@@ -103,4 +109,13 @@ func (b *buyer) archNote(l *load, options bitset.Set) string {
 	}
 	slices.Sort(archs)
 	return "images must run on " + strings.Join(archs, " and ") + ": neither the pods nor the pool name an architecture"
+}
+
+// column returns what each option says of a label; empty where it says nothing.
+func (b *buyer) column(key string) []string {
+	out := make([]string, len(b.Options))
+	for i, o := range b.Options {
+		out[i], _ = b.Label(o, key)
+	}
+	return out
 }

@@ -23,8 +23,8 @@ const fewPods = 64
 // Where a single machine can have all that is left for no more than several
 // would cost, it is taken: fewer machines, fewer daemon pods.
 func (r *run) pick(b *buyer, w *way, g *group) (load, bool) {
-	left := r.lefts()
-	best, last := r.tournament(b, w, g, left)
+	left := r.demand.left
+	best, last := r.tournament(b, w, g, left, r.demand.of(b.Weight))
 	if best == nil {
 		return load{}, false
 	}
@@ -36,19 +36,10 @@ func (r *run) pick(b *buyer, w *way, g *group) (load, bool) {
 	return *best, true
 }
 
-func (r *run) lefts() []int64 {
-	out := make([]int64, len(r.groups))
-	for i, g := range r.groups {
-		out[i] = g.left()
-	}
-	return out
-}
-
 // tournament fills promising options. It returns the winner and, if one
 // machine can have all that is left for this pool, the cheapest such machine.
-func (r *run) tournament(b *buyer, w *way, g *group, left []int64) (best, last *load) {
-	all, pods := r.driven(b, g, left)
-	total := value(r.worth, all)
+func (r *run) tournament(b *buyer, w *way, g *group, left []int64, all *amounts) (best, last *load) {
+	total := value(r.worth, all.sum)
 	most, tries := 0.0, 0
 	together := r.board.NearOnHost(g.level.rules)
 	clear(r.tried)
@@ -85,8 +76,8 @@ func (r *run) tournament(b *buyer, w *way, g *group, left []int64) (best, last *
 		if best == nil || score > most || score == most && b.cost[i] < b.cost[best.option] {
 			best, most = copyOf(l), score
 		}
-		if !together && slices.Equal(l.sum, all) && (last == nil || b.cost[i] < b.cost[last.option]) &&
-			(pods <= fewPods || total/b.cost[i] > 0.8) {
+		if !together && slices.Equal(l.sum, all.sum) && (last == nil || b.cost[i] < b.cost[last.option]) &&
+			(all.pods <= fewPods || total/b.cost[i] > 0.8) {
 			last = copyOf(l)
 		}
 	}
@@ -131,22 +122,11 @@ func copyOf(l *load) *load {
 // placing all pods rather than to placing them well.
 func (r *run) hurry() bool { return r.options.Steps > 0 && r.steps > r.options.Steps/2 }
 
-// driven sums up all that is left for which machines of this pool may grow.
-func (r *run) driven(b *buyer, seed *group, left []int64) (sum []int64, pods int64) {
-	sum = make([]int64, r.dims.len())
-	for _, g := range r.groups[seed.at:] {
-		if left[g.at] > 0 && r.atHome(b, g) {
-			take(sum, g.need, -left[g.at])
-			pods += left[g.at]
-		}
-	}
-	return sum, pods
-}
-
 // severalCost is what is spent until all is placed that a single machine
 // could have, by picking on; it stops counting at enough.
 func (r *run) severalCost(b *buyer, g *group, first load, left []int64, enough float64) float64 {
 	left = slices.Clone(left)
+	all := r.demand.of(b.Weight).clone()
 	sum := 0.0
 	for next := &first; next != nil; {
 		sum += b.cost[next.option]
@@ -155,6 +135,9 @@ func (r *run) severalCost(b *buyer, g *group, first load, left []int64, enough f
 		}
 		for _, p := range next.parts {
 			left[p.group] -= p.n
+			if o := r.groups[p.group]; o.counted && r.atHome(b, o) {
+				all.add(o, -p.n)
+			}
 		}
 		i := slices.IndexFunc(r.groups[g.at:], func(g *group) bool { return left[g.at] > 0 && r.atHome(b, g) })
 		if i < 0 {
@@ -165,19 +148,16 @@ func (r *run) severalCost(b *buyer, g *group, first load, left []int64, enough f
 		if len(ways) == 0 {
 			break
 		}
-		next, _ = r.tournament(b, &ways[0], g, left)
+		next, _ = r.tournament(b, &ways[0], g, left, all)
 	}
 	return math.Inf(1)
 }
 
 // mayJoin reports whether pods of the group may be added to a machine of the
-// option. With a seed it must be one that the machine may grow for; riders
-// only keep off pools that they would rather avoid.
+// option. With a seed it must be one that the machine may grow for; any may
+// ride along.
 func (r *run) mayJoin(b *buyer, option int, g, seed *group) bool {
-	if seed != nil {
-		return r.drives(b, option, g, seed)
-	}
-	return b.ask(g, len(r.groups)).tier == b.Weight || r.atHome(b, g)
+	return seed == nil || r.drives(b, option, g, seed)
 }
 
 // drives reports whether a machine of the option may grow for the group: the
@@ -191,7 +171,7 @@ func (r *run) drives(b *buyer, option int, g, seed *group) bool {
 }
 
 // atHome reports whether the pool is one that the group is bought from.
-func (r *run) atHome(b *buyer, g *group) bool { return b.ask(g, len(r.groups)).tier == g.home }
+func (r *run) atHome(b *buyer, g *group) bool { return b.Weight == g.home }
 
 // settle moves the load to the cheapest option that holds it.
 func (r *run) settle(b *buyer, l *load) {

@@ -115,6 +115,7 @@ type run struct {
 	explained   int // shapes of which it was worked out why they have no place
 	seated      []seated
 	launched    []launched // by launch
+	demand      demand
 	worth       []float64
 	repriceAt   float64    // worth of what is left at which prices are sought anew
 	sides       [][]*group // by resource: groups whose worth is mostly in it, see sortBySide

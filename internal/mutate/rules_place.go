@@ -65,7 +65,7 @@ func placeRules() []Rule {
 		off("a claim for one pod that runs is used", placePlace, `if v.Exclusive && v.Claim != "" &&`, `if false && v.Exclusive && v.Claim != "" &&`),
 		off("a claim for one pod moves with it", placePlace, "&& !(n.Deleting && moves(&n.Pods[j])) {", "{"),
 
-		off("a heavier pool comes first", "core/place/buyer.go", "tier: b.Weight}", "tier: 0}"),
+		off("a heavier pool comes first", "core/place/buy.go", "b.Weight > home)", "b.Weight < home)"),
 		off("the cheapest of equal pools is used", "core/place/buy.go", "o >= 0 && b.cost[o] < least {", "o >= 0 && (pool == nil || b.cost[o] < 0*least) {"),
 		off("a limit on nodes holds", placeLimit, "if l.nodes != nil && *l.nodes < 1 {", "if false {"),
 		off("a limit on amounts holds", placeLimit, "return capacity.Get(e.Name) > e.Amount })", "return e.Amount < -1 })"),

@@ -1,0 +1,71 @@
+package place
+
+import "slices"
+
+// demand is what is still to be bought for. It is kept up to date machine by
+// machine, since summing up all groups for each would take the square of them.
+type demand struct {
+	left  []int64          // pods of each group
+	all   amounts          // of all groups
+	tiers map[int]*amounts // of groups that are bought from pools of this tier and not given up
+}
+
+// amounts is what a number of pods come to.
+type amounts struct {
+	sum  []int64
+	pods int64
+}
+
+func (a *amounts) add(g *group, n int64) {
+	take(a.sum, g.need, -n)
+	a.pods += n
+}
+
+func (a *amounts) clone() *amounts { return &amounts{slices.Clone(a.sum), a.pods} }
+
+// newDemand sums up the groups, none of which has a tier yet.
+func (r *run) newDemand() demand {
+	out := demand{left: make([]int64, len(r.groups)), tiers: map[int]*amounts{}, all: amounts{sum: make([]int64, r.dims.len())}}
+	for i, g := range r.groups {
+		out.left[i] = g.left()
+		out.all.add(g, g.left())
+	}
+	return out
+}
+
+// of returns what is to be bought from pools of the tier.
+func (d *demand) of(tier int) *amounts {
+	a := d.tiers[tier]
+	if a == nil {
+		a = &amounts{sum: make([]int64, len(d.all.sum))}
+		d.tiers[tier] = a
+	}
+	return a
+}
+
+// move makes pools of the tier those that the group is bought from.
+func (d *demand) move(g *group, tier int) {
+	if g.counted {
+		d.of(g.home).add(g, -d.left[g.at])
+	}
+	g.home, g.counted = tier, true
+	d.of(tier).add(g, d.left[g.at])
+}
+
+// take notes that n pods of the group were bought for.
+func (d *demand) take(g *group, n int64) {
+	d.left[g.at] -= n
+	d.all.add(g, -n)
+	if g.counted {
+		d.of(g.home).add(g, -n)
+	}
+}
+
+// giveUp notes that no machine can be had for the rest of the group: none
+// grows for it.
+func (d *demand) giveUp(g *group) {
+	if g.counted {
+		d.of(g.home).add(g, -d.left[g.at])
+		g.counted = false
+	}
+}

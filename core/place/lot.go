@@ -1,0 +1,72 @@
+package place
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/daemok/daemok/core/bitset"
+)
+
+// lot is a set of options that some pods may have. Thousands of shapes mostly
+// ask for a handful of lots, and what can be said of a lot is found out once.
+type lot struct {
+	options bitset.Set
+	front   []int // see newLot
+	counted bool  // scratch of useful
+}
+
+// lotOf returns the lot of these options, the same one for equal sets.
+func (b *buyer) lotOf(options bitset.Set) *lot {
+	if l := b.lastLot; l != nil && len(options) > 0 && &l.options[0] == &options[0] {
+		return l
+	}
+	b.lotText = b.lotText[:0]
+	for _, word := range options {
+		b.lotText = binary.LittleEndian.AppendUint64(b.lotText, word)
+	}
+	l := b.lots[string(b.lotText)]
+	if l == nil {
+		l = b.newLot(options)
+		if b.lots == nil {
+			b.lots = map[string]*lot{}
+		}
+		b.lots[string(b.lotText)] = l
+	}
+	b.lastLot = l
+	return l
+}
+
+// newLot finds the front: the options that can be had, in the order of buying,
+// without those of which an earlier one has at least as much of everything.
+// What is bought first for a pod is always one of the front.
+func (b *buyer) newLot(options bitset.Set) *lot {
+	l := &lot{options: options}
+	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
+		free := b.free[b.Options[i].Kind]
+		if b.available.Has(i) && !slices.ContainsFunc(l.front, func(o int) bool { return covers(b.free[b.Options[o].Kind], free) }) {
+			l.front = append(l.front, i)
+		}
+	}
+	return l
+}
+
+// covers reports whether there is at least as much of everything in a.
+func covers(a, b []int64) bool {
+	for i, v := range b {
+		if a[i] < v {
+			return false
+		}
+	}
+	return true
+}
+
+// first finds the first available option in the order of buying that holds
+// one pod, or -1.
+func (b *buyer) first(l *lot, need []int64) int {
+	for _, i := range l.front {
+		if fits(b.free[b.Options[i].Kind], need) {
+			return i
+		}
+	}
+	return -1
+}
