@@ -38,8 +38,9 @@ type Machines interface {
 	// ID, and a *NoCapacityError naming the offers that were short when they
 	// are fewer than asked. Equal Tokens with equal parameters return the same
 	// machines and buy nothing twice; an equal Token with other parameters is
-	// a *TokenMismatchError. On any other error the outcome is unknown: find
-	// out with List(Filter{Batch}).
+	// a *TokenMismatchError. On any other error, and on a *NoCapacityError that
+	// is not Answered where the token was used before, the outcome is unknown:
+	// find out with List(Filter{Batch}).
 	Launch(ctx context.Context, r LaunchRequest) ([]Machine, error)
 
 	// Prepare makes ready what such a Launch needs and may take time to become

@@ -9,8 +9,9 @@ import (
 // answer: buy something else, or wait. The provider remembers the offers for
 // a while, so the next catalogue shows them as not available.
 type NoCapacityError struct {
-	Offers []OfferChoice // those that were short, in the order asked; none: nothing suitable was left to ask for
-	Cause  string        // the cloud's own words
+	Offers   []OfferChoice // those that were short, in the order asked; none: nothing suitable was left to ask for
+	Cause    string        // the cloud's own words
+	Answered bool          // the cloud's answer to the request's token: earlier requests under it brought no more, nor will later ones
 }
 
 func (e *NoCapacityError) Error() string {

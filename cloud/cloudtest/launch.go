@@ -110,6 +110,19 @@ var launchTests = []conformance{
 		}
 		sameIDs(t, "what the batch has", b.list(t, cloud.Filter{Batch: r.Batch}), ids(got))
 	}},
+	{"a shortage is the answer to its token, whatever is there later", func(t *testing.T, b *bench) {
+		offer := b.offers(t, cluster.OnDemand, 1)[0]
+		b.SellOut(offer, 1)
+		r := b.request(3, offer)
+		first, _ := b.Machines.Launch(t.Context(), r)
+		b.SellOut(offer, 10)
+		again, err := b.Machines.Launch(t.Context(), r)
+		if short, ok := errors.AsType[*cloud.NoCapacityError](err); !ok || !short.Answered {
+			t.Errorf("Launch = %v, want the *NoCapacityError of before, answered", err)
+		}
+		sameIDs(t, "the second answer", again, ids(first))
+		sameIDs(t, "what the batch has", b.list(t, cloud.Filter{Batch: r.Batch}), ids(first))
+	}},
 	{"none at all names every offer, in the order asked", func(t *testing.T, b *bench) {
 		offers := b.offers(t, cluster.Spot, 3)
 		for _, o := range offers {

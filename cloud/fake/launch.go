@@ -150,7 +150,7 @@ func (c *Cloud) buy(r cloud.LaunchRequest) (ids []string, err error) {
 	}
 	slices.Sort(ids)
 	if len(ids) < r.Count {
-		err = &cloud.NoCapacityError{Offers: choices(r.Options, short), Cause: "InsufficientInstanceCapacity"}
+		err = &cloud.NoCapacityError{Offers: choices(r.Options, short), Cause: "InsufficientInstanceCapacity", Answered: true}
 	}
 	return ids, err
 }

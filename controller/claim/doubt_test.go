@@ -190,6 +190,50 @@ func TestNoOtherAttemptIsMadeInDoubt(t *testing.T) {
 	}
 }
 
+// TestAnAnswerEndsTheDoubt: the first request was throttled or lost on its way,
+// there or back. The same request again is answered with a shortage, which is
+// the answer to all of them, so the next choice is bought at once.
+func TestAnAnswerEndsTheDoubt(t *testing.T) {
+	lost := errors.New("connection reset")
+	tests := map[string]struct {
+		before, after error // of the first request
+		stock         int
+		want          string
+	}{
+		"throttled, and spot is sold out":                {&cloud.ThrottledError{Call: "CreateFleet"}, nil, 0, "a=i-000 b=i-001"},
+		"throttled, and spot has one left":               {&cloud.ThrottledError{Call: "CreateFleet"}, nil, 1, "a=i-000 b=i-001"},
+		"lost on the way there, and spot has one left":   {lost, nil, 1, "a=i-000 b=i-001"},
+		"lost on the way back, and spot had one left":    {nil, lost, 1, "a=i-000 b=i-001"},
+		"lost on the way back, and spot was sold out":    {nil, lost, 0, "a=i-000 b=i-001"},
+		"lost on the way back, and there was no trouble": {nil, lost, 2, "a=i-000 b=i-001"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store, s := storeWith("a", "b"), newShop()
+				s.stock[cluster.Spot], s.unseen = tt.stock, 10*time.Second
+				first := func(err error) func(cloud.LaunchRequest) error {
+					return func(cloud.LaunchRequest) error {
+						if len(s.requests) == 1 {
+							return err
+						}
+						return nil
+					}
+				}
+				s.before, s.after = first(tt.before), first(tt.after)
+				launch(t, store, s, nil, 4*time.Second)
+				if got := owners(t, store); got != tt.want || len(s.machines) != 2 {
+					t.Errorf("after 4 s claims have %q of %d machines, want %q", got, len(s.machines), tt.want)
+				}
+				launch(t, store, s, nil, time.Minute)
+				if got := owners(t, store); got != tt.want || len(s.machines) != 2 {
+					t.Errorf("later claims have %q of %d machines, want the same", got, len(s.machines))
+				}
+			})
+		})
+	}
+}
+
 // slowBook takes its time to write obstacles on claim a.
 type slowBook struct{ book }
 

@@ -86,7 +86,7 @@ func (s *shop) sell(r cloud.LaunchRequest) answer {
 		a.machines = append(a.machines, m)
 	}
 	if len(a.machines) < r.Count {
-		a.err = &cloud.NoCapacityError{Offers: r.Options, Cause: "sold out"}
+		a.err = &cloud.NoCapacityError{Offers: r.Options, Cause: "sold out", Answered: true}
 	}
 	return a
 }

@@ -130,6 +130,9 @@ func (p *purchase) conclude(ctx context.Context, bought []cloud.Machine, err err
 	case err == nil: // fewer than asked, without a word
 	case errors.As(err, &short):
 		p.outcome.Short(p.claims[0], err)
+		if short.Answered { // to every request of this attempt, and what there is was handed over
+			p.doubtAt = time.Time{}
+		}
 	case errors.As(err, &mismatch):
 		p.doubt()
 	case errors.As(err, &refused):

@@ -104,10 +104,10 @@ func (a answer) outcome(r Request, o order) error {
 		return nil
 	}
 	if len(a.refusals) == 0 {
-		return &cloud.NoCapacityError{Offers: o.offers, Cause: "EC2 delivered too few machines and gave no reason"}
+		return &cloud.NoCapacityError{Offers: o.offers, Cause: "EC2 delivered too few machines and gave no reason", Answered: true}
 	}
 	if short := a.short(o.offers); len(short) > 0 {
-		return &cloud.NoCapacityError{Offers: short, Cause: a.cause(func(x refusal) bool { return fault.Short(x.code) })}
+		return &cloud.NoCapacityError{Offers: short, Cause: a.cause(func(x refusal) bool { return fault.Short(x.code) }), Answered: true}
 	}
 	first := a.refusals[0]
 	return &cloud.RefusedError{Reason: fault.Reason(first.code, first.message), Cause: a.cause(func(refusal) bool { return true })}
