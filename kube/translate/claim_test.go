@@ -12,6 +12,7 @@ import (
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/fingerprint"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
@@ -19,7 +20,7 @@ func launchOf(t *testing.T) (PoolObject, plan.Launch, *karpv1.NodeClaim) {
 	t.Helper()
 	p := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{
 		Name: "default", UID: "pool-uid",
-		Annotations: map[string]string{api.AnnotationNodePoolHash: "h", api.AnnotationNodePoolHashVersion: "v"},
+		Annotations: map[string]string{api.AnnotationNodePoolHash: "of an older template", api.AnnotationNodePoolHashVersion: "v"},
 	}}
 	p.Spec.Template.Metadata.Labels = map[string]string{"team": "a"}
 	p.Spec.Template.Metadata.Annotations = map[string]string{"note": "kept"}
@@ -46,7 +47,8 @@ func launchOf(t *testing.T) (PoolObject, plan.Launch, *karpv1.NodeClaim) {
 }
 
 func TestClaimCarriesPoolAndDecision(t *testing.T) {
-	_, _, c := launchOf(t)
+	pool, _, c := launchOf(t)
+	hash := fingerprint.NodePool(pool.Object.(*karpv1.NodePool))
 	if c.Name != "default-x7k2p" || c.OwnerReferences[0].UID != "pool-uid" || c.Finalizers[0] != api.FinalizerTermination {
 		t.Errorf("name %s, owners %v, finalizers %v", c.Name, c.OwnerReferences, c.Finalizers)
 	}
@@ -56,7 +58,7 @@ func TestClaimCarriesPoolAndDecision(t *testing.T) {
 		}
 	}
 	for key, want := range map[string]string{
-		api.AnnotationNodePoolHash: "h", api.AnnotationNodePoolHashVersion: "v", "note": "kept", api.AnnotationMinValuesRelaxed: "true",
+		api.AnnotationNodePoolHash: hash, api.AnnotationNodePoolHashVersion: fingerprint.Version, "note": "kept", api.AnnotationMinValuesRelaxed: "true",
 	} {
 		if c.Annotations[key] != want {
 			t.Errorf("SC-19: annotation %s = %q, want %q", key, c.Annotations[key], want)

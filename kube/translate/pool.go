@@ -17,6 +17,7 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
+	"github.com/daemok/daemok/kube/api/fingerprint"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
@@ -33,12 +34,14 @@ type PoolObject struct {
 	Weight      int
 	Disruption  karpv1.Disruption
 	Static      bool   // keeps a fixed number of nodes; pods never add to it
-	Hash        string // of what makes its nodes drift
+	Hash        string // of what makes its nodes drift, taken from this very Template
 	HashVersion string
 	NotReady    string // why nothing may be bought; empty if it may
 }
 
-// FromNodePool reads a NodePool.
+// FromNodePool reads a NodePool. Its hash is worked out anew, since the one in
+// its annotations is that of an older template for a moment after every edit:
+// a claim made then would count as drifted later.
 func FromNodePool(p *karpv1.NodePool) PoolObject {
 	o := PoolObject{
 		ID:          cluster.PoolID{Kind: KindNodePool, Name: p.Name},
@@ -47,8 +50,8 @@ func FromNodePool(p *karpv1.NodePool) PoolObject {
 		Limits:      p.Spec.Limits,
 		Disruption:  p.Spec.Disruption,
 		Static:      p.IsStatic(),
-		Hash:        p.Annotations[api.AnnotationNodePoolHash],
-		HashVersion: p.Annotations[api.AnnotationNodePoolHashVersion],
+		Hash:        fingerprint.NodePool(p),
+		HashVersion: fingerprint.Version,
 		NotReady:    notReady(p),
 	}
 	if p.Spec.Weight != nil {
