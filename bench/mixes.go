@@ -16,6 +16,9 @@ var mixes = map[string]func(w *world, o Options){
 	"antiaffinity": func(w *world, o Options) { w.equalPods(o, apartByHost(0, "app", "nginx")) },
 	"preferences":  preferencesMix,
 	"existing":     existingMix,
+	"chains":       chainsMix,
+	"ports":        portsMix,
+	"strangers":    strangersMix,
 }
 
 // world is a snapshot being made.
@@ -132,6 +135,53 @@ func (w *world) equalPods(o Options, with func(*cluster.Shape)) {
 		w.wait("one", func() cluster.Shape {
 			s := cluster.Shape{Requests: requests(p)}
 			with(&s)
+			return s
+		})
+	}
+}
+
+// chainMax is how many pods a chain of the mix chains has at most.
+const chainMax = 30
+
+// chainsMix is chains of pods, no two of which are alike: each must be on the
+// host of the one before it, and the first of a chain may be anywhere.
+func chainsMix(w *world, o Options) {
+	for i, left := 0, 0; i < o.Pods; i++ {
+		p, own, before, first := distributions["plain"](w.r), fmt.Sprint("n", i), fmt.Sprint("n", i-1), left == 0
+		if first {
+			left = 1 + w.r.IntN(chainMax)
+		}
+		left--
+		w.wait(own, func() cluster.Shape {
+			s := cluster.Shape{Requests: requests(p), Labels: labelled("app", own)}
+			if !first {
+				s.Neighbours = []cluster.Neighbours{near(false, cluster.LabelHostname, "app", before, 0)}
+			}
+			return s
+		})
+	}
+}
+
+// portsMix is pods of which no two are alike and that all want one port of
+// their host.
+func portsMix(w *world, o Options) {
+	w.strangers(o, func(s *cluster.Shape) {
+		s.Ports = []cluster.Port{{Protocol: "TCP", Number: 8080}}
+	})
+}
+
+// strangersMix is pods of which no two are alike and that are all apart from
+// each other by one label that they have in common.
+func strangersMix(w *world, o Options) { w.strangers(o, apartByHost(0, "app", "nginx")) }
+
+// strangers is pods of which each differs from all others in a label.
+func (w *world) strangers(o Options, with func(*cluster.Shape)) {
+	for i := range o.Pods {
+		p, own := distributions["plain"](w.r), fmt.Sprint("n", i)
+		w.wait(own, func() cluster.Shape {
+			s := cluster.Shape{Requests: requests(p)}
+			with(&s)
+			s.Labels = s.Labels.With("own", own)
 			return s
 		})
 	}

@@ -88,7 +88,7 @@ func measurePlace(o bench.Options, seeds int) (any, error) {
 
 // addWork adds the flags that say what work to make.
 func addWork(flags *pflag.FlagSet, o *bench.Options) {
-	flags.StringVar(&o.Mix, "mix", "", "made-up pods: plain, diverse, antiaffinity, preferences or existing")
+	flags.StringVar(&o.Mix, "mix", "", "made-up pods: plain, diverse, antiaffinity, preferences, existing, chains, ports or strangers")
 	flags.StringVar(&o.Workload, "workload", "", "file with pods")
 	flags.StringVar(&o.Generate, "generate", "", "draw pods from a distribution: "+strings.Join(bench.Distributions(), ", "))
 	flags.IntVar(&o.Pods, "pods", 1000, "how many pods to make")

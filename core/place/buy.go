@@ -11,6 +11,7 @@ import (
 func (r *run) buyAll() {
 	r.orderRows()
 	r.demand = r.newDemand()
+	r.bind()
 	r.chart()
 	r.prices()
 	for _, g := range r.groups {
@@ -22,6 +23,8 @@ func (r *run) buyAll() {
 			r.reprice()
 		}
 		r.demand.giveUp(g)
+		g.stuck = g.left() > 0
+		g.touch()
 	}
 }
 
@@ -76,9 +79,22 @@ func (r *run) nextHome(g *group, below int) int {
 // buyFor orders machines for some pods of the group and what fits beside
 // them. It goes on to lighter pools where the heavier may buy no more.
 func (r *run) buyFor(g *group) bool {
+	e := errand{g: g}
+	if g.bond != nil {
+		e.crew = r.crewOf(g, r.demand.left)
+		if b, w := r.poolForCrew(g, e.crew); b != nil {
+			e.whole, e.way = true, w
+			return r.buyFrom(b, e)
+		}
+		if e.crew != nil {
+			r.tear(g, e.crew)
+		}
+		r.settleIn(g, r.nextHome(g, math.MaxInt))
+	}
 	for {
 		if b, w := r.cheapestPool(g); b != nil {
-			return r.buyFrom(b, w, g)
+			e.way = w
+			return r.buyFrom(b, e)
 		}
 		lighter := r.nextHome(g, g.home)
 		if lighter == g.home {
@@ -86,6 +102,48 @@ func (r *run) buyFor(g *group) bool {
 		}
 		r.settleIn(g, lighter)
 	}
+}
+
+// poolForCrew returns the pool that has the cheapest machine for the whole
+// crew within its limits, and how, of the heaviest that have one.
+func (r *run) poolForCrew(g *group, c *crew) (pool *buyer, by *way) {
+	if c == nil {
+		return nil, nil
+	}
+	below := math.MaxInt
+	for tier := r.nextHome(g, below); tier < below; below, tier = tier, r.nextHome(g, tier) {
+		least := math.Inf(1)
+		for _, b := range r.buyers {
+			a := b.ask(g, len(r.groups))
+			if b.Weight != tier {
+				continue
+			}
+			for i := range a.ways {
+				if o := b.firstForCrew(&a.ways[i], c); o >= 0 && b.cost[o] < least {
+					pool, by, least = b, &a.ways[i], b.cost[o]
+				}
+			}
+		}
+		if pool != nil {
+			r.settleIn(g, tier)
+			return pool, by
+		}
+	}
+	return nil, nil
+}
+
+// firstForCrew returns the option bought first for the whole crew that the
+// pool's limits still allow, or -1.
+func (b *buyer) firstForCrew(w *way, c *crew) int {
+	if w.barred || c.options[b.at] == nil {
+		return -1
+	}
+	for i := w.first; i >= 0; i = w.options.Next(i + 1) {
+		if b.within.Has(i) && c.options[b.at].Has(i) && fits(b.free[b.Options[i].Kind], c.sum) {
+			return i
+		}
+	}
+	return -1
 }
 
 // settleIn makes pools of this tier the ones that the group is bought from.
@@ -143,15 +201,15 @@ func (b *buyer) firstWithin(w *way, g *group) int {
 
 // buyFrom orders machines from one pool: as many equal ones as there are pods
 // for. Where minValues forbids it the way is barred and another one tried.
-func (r *run) buyFrom(b *buyer, w *way, g *group) bool {
-	p, ok := r.pick(b, w, g)
+func (r *run) buyFrom(b *buyer, e errand) bool {
+	p, ok := r.pick(b, e)
 	if !ok {
-		w.barred = true
+		e.way.barred = true
 		return true
 	}
 	load, why := r.keepMinValues(b, p)
 	if !why.OK() {
-		w.barred = true
+		e.way.barred = true
 		return true
 	}
 	n := r.repeats(b, load)
@@ -166,10 +224,10 @@ func (r *run) buyFrom(b *buyer, w *way, g *group) bool {
 }
 
 // single reports whether a machine with pods of the group cannot be repeated:
-// pods that must be beside others may find none, and volumes for one pod serve
-// one.
+// those that need nobody because they are the first of their kind are so once,
+// daemon pods to be beside may not come, and volumes for one pod serve one.
 func (r *run) single(g *group) bool {
-	return r.board.NearOnHost(g.level.rules) || exclusive(g.kin)
+	return g.lone || len(g.seeks) < len(g.level.rules.Seeks()) || exclusive(g.kin)
 }
 
 // repeats is how many machines with this load there are pods for. Limits are
@@ -180,7 +238,47 @@ func (r *run) repeats(b *buyer, l load) int64 {
 	}
 	n := int64(math.MaxInt64)
 	for _, part := range l.parts {
-		n = min(n, r.groups[part.group].left()/part.n)
+		g := r.groups[part.group]
+		n = min(n, g.left()/part.n)
+		if len(g.seeks) > 0 {
+			n = min(n, r.untilUneven(g, part.n))
+		}
+		if more := part.n - r.metIn(g, l); len(g.gives) > 0 && more > 0 {
+			n = min(n, max(1, r.spare(g)/more))
+		}
+	}
+	return n
+}
+
+// untilUneven is on how many machines with n pods of the group those are that
+// others have room for: where the rest would need more on each, half of them,
+// and then their share is worked out anew.
+func (r *run) untilUneven(g *group, n int64) int64 {
+	over := newGathering(r, g, r.demand.left).over(g)
+	if even := over*(n+1) - g.left(); even > 0 && even < over {
+		return max(1, even/2)
+	}
+	return math.MaxInt64
+}
+
+// metIn counts the pods of the load that seek pods of the group.
+func (r *run) metIn(g *group, l load) int64 {
+	n := int64(0)
+	for _, part := range l.parts {
+		for _, s := range r.groups[part.group].seeks {
+			if slices.Contains(g.gives, s.Tally) {
+				n += part.n
+			}
+		}
+	}
+	return n
+}
+
+// spare is how many pods of the group no others may need beside them.
+func (r *run) spare(g *group) int64 {
+	n, wants := g.left(), g.bond.wants(r.demand.left)
+	for _, t := range g.gives {
+		n -= wants[t]
 	}
 	return n
 }

@@ -16,6 +16,7 @@ import (
 type buyer struct {
 	*fit.Pool
 	run       *run
+	at        int // position among the buyers
 	available bitset.Set
 	within    bitset.Set          // the options that the pool's limits still allow
 	limits    *limits             // nil where the pool has none
@@ -41,8 +42,9 @@ type buyer struct {
 // ask is how one group may use one pool.
 type ask struct {
 	ways []way
-	need []int64 // of one pod
-	best float64 // highest yield among the options that hold a pod of the group
+	need []int64    // of one pod
+	any  bitset.Set // the options of all ways
+	best float64    // highest yield among the options that hold a pod of the group
 }
 
 // way is one of the pod's alternatives.
@@ -218,6 +220,10 @@ func (b *buyer) newAsk(g *group) *ask {
 		lot := b.lotOf(t.Options)
 		if first := b.first(lot, g.need); first >= 0 {
 			out.ways = append(out.ways, way{options: lot.options, term: t, lot: lot, first: first})
+			if out.any == nil {
+				out.any = bitset.New(len(b.Options))
+			}
+			out.any.Or(t.Options)
 		}
 	}
 	slices.SortStableFunc(out.ways, func(x, y way) int { return cmp.Compare(x.first, y.first) })

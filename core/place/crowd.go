@@ -129,7 +129,7 @@ func (r *run) whyNotIn(g *group, key, domain string) string {
 	}
 	switch {
 	case name == "" && key == cluster.LabelHostname:
-		return domain + " is on its way, and no more fits there"
+		return domain + " is on its way" + r.lacking(g, domain)
 	case name == "":
 		return domain + ": no node is there, and no pool buys there"
 	case len(best) == 0:
@@ -138,6 +138,25 @@ func (r *run) whyNotIn(g *group, key, domain string) string {
 		return where + name + ": " + best.String() + ", and no pool buys there"
 	}
 	return where + name + ": " + best.String()
+}
+
+// lacking says what a machine on its way has too little of for a pod of the
+// group.
+func (r *run) lacking(g *group, name string) string {
+	at := slices.IndexFunc(r.seats, func(s *seat) bool { return s.ordered != nil && s.name == name })
+	if at < 0 {
+		return ", and no more fits there"
+	}
+	var missing fit.Changes
+	for i, need := range r.needOn(g, r.seats[at]) {
+		if free := r.seats[at].free[i]; need > 0 && need > free {
+			missing = append(missing, r.missing(i, need, free))
+		}
+	}
+	if len(missing) == 0 {
+		return ", and no more fits there"
+	}
+	return ": " + missing.String()
 }
 
 // about reports whether a label is among what would have to be different.

@@ -16,8 +16,11 @@ type dims struct {
 	drivers   []string // their positions follow
 }
 
-// dimCPU is the position of cpu in every vector.
-const dimCPU = 0
+// dimCPU and dimMemory are the positions of cpu and memory in every vector.
+const (
+	dimCPU = iota
+	dimMemory
+)
 
 // unbounded is what there is of something that nothing limits.
 const unbounded = int64(1) << 40

@@ -108,8 +108,10 @@ type filler struct {
 	room    []int64
 	cursor  []int
 	guests  guests
-	taken   []int64 // by group: how many of its pods are in the load
-	touched []int   // groups of which some are
+	taken   []int64        // by group: how many of its pods are in the load
+	touched []int          // groups of which some are
+	met     map[int]int64  // by tally: pods in the load that seek such pods
+	refused map[*crew]bool // there is room for them, but they may not come together
 }
 
 // fill adds pods while there is room under the load's option, always from the
@@ -137,6 +139,11 @@ func (f *filler) start(r *run, b *buyer, l *load, left []int64, seed *group) {
 		f.taken[at] = 0
 	}
 	f.touched = f.touched[:0]
+	if f.met == nil {
+		f.met, f.refused = map[int]int64{}, map[*crew]bool{}
+	}
+	clear(f.met)
+	clear(f.refused)
 	r.empty(&f.guests, b, kind)
 	for _, p := range l.parts {
 		g := r.groups[p.group]
@@ -149,6 +156,9 @@ func (f *filler) start(r *run, b *buyer, l *load, left []int64, seed *group) {
 func (f *filler) note(group int, n int64) {
 	f.taken[group] += n
 	f.touched = append(f.touched, group)
+	for _, s := range f.r.groups[group].seeks {
+		f.met[s.Tally] += n
+	}
 }
 
 // empty makes the guests those of a new machine of the kind: its daemon pods.
@@ -178,20 +188,6 @@ func (r *run) bears(b *buyer, l *load, kind int) bool {
 		}
 	}
 	return true
-}
-
-// bring adds a pod that pods of the group must be beside.
-func (f *filler) bring(g *group, by *way) bool {
-	for _, o := range f.r.groups {
-		if o == g || f.free(o) == 0 || f.r.board.NearOnHost(o.level.rules) || !f.r.board.Wants(g.level.rules, o.level.rules) {
-			continue
-		}
-		w, ok := f.b.ask(o, len(f.r.groups)).joins(f.l.option, f.l.custom.AndAll(by.term.Custom))
-		if ok && f.add(o, w, 1) > 0 {
-			return f.guests.room(g.kin, g.level) > 0
-		}
-	}
-	return false
 }
 
 // add adds up to n pods of the group and returns how many there was room for.
@@ -250,24 +246,112 @@ func (f *filler) seek(side int) *group {
 			continue
 		}
 		f.r.steps++
-		if f.free(g) > 0 && fits(f.room, g.need) && f.welcome(g) && f.r.mayJoin(f.b, f.l.option, g, f.seed) {
-			if _, ok := f.b.ask(g, len(f.r.groups)).joins(f.l.option, f.l.custom); ok {
-				return g
-			}
+		if f.free(g) > 0 && fits(f.room, g.need) && f.mayJoin(g) && (f.alone(g) || f.crewFor(g) != nil) {
+			return g
 		}
 		f.cursor[side]++
 	}
 	return nil
 }
 
+// mayJoin reports whether pods of the group may be on a machine of the option
+// beside what is there, other pods aside.
+func (f *filler) mayJoin(g *group) bool {
+	if !f.r.mayJoin(f.b, f.l.option, g, f.seed) {
+		return false
+	}
+	_, ok := f.b.ask(g, len(f.r.groups)).joins(f.l.option, f.l.custom)
+	return ok
+}
+
 // free is how many pods of the group are left beside those in the load.
 func (f *filler) free(g *group) int64 { return f.left[g.at] - f.taken[g.at] }
+
+// spare is how many of them no other pods may need beside them elsewhere.
+func (f *filler) spare(g *group) int64 {
+	n := f.free(g)
+	if g.lone || len(g.gives) == 0 || n <= 0 {
+		return n
+	}
+	wants := g.bond.wants(f.left)
+	for _, t := range g.gives {
+		n -= max(0, wants[t]-f.met[t])
+	}
+	return n
+}
+
+// alone reports whether a pod of the group may join by itself.
+func (f *filler) alone(g *group) bool { return f.spare(g) > 0 && f.welcome(g) }
+
+// crewFor returns the crew that a pod of the group would bring with it, if
+// there is room for all of it.
+func (f *filler) crewFor(g *group) *crew {
+	if len(g.seeks) == 0 || g.bond.head(f.left) != g {
+		return nil
+	}
+	c := f.r.crewOf(g, f.left)
+	if c == nil || f.refused[c] || !fits(f.room, c.sum) || c.options[f.b.at] == nil || !c.options[f.b.at].Has(f.l.option) {
+		return nil
+	}
+	for _, m := range c.parts {
+		if f.free(m.g) < m.n || !f.mayJoin(m.g) {
+			return nil
+		}
+	}
+	return c
+}
+
+// addCrew adds a crew, all of it or nothing.
+func (f *filler) addCrew(c *crew) {
+	f.refused[c] = !f.tryCrew(c)
+}
+
+func (f *filler) tryCrew(c *crew) bool {
+	before := f.l.clone()
+	room, ports, claims := slices.Clone(f.room), len(f.guests.ports), len(f.guests.claims)
+	for i, m := range c.parts {
+		n := f.join(m)
+		if n == m.n {
+			continue
+		}
+		f.forget(m.g, n)
+		for _, x := range c.parts[:i] {
+			f.forget(x.g, x.n)
+		}
+		f.room, f.guests.ports, f.guests.claims = room, f.guests.ports[:ports], f.guests.claims[:claims]
+		*f.l = before
+		return false
+	}
+	return true
+}
+
+// join adds pods of one row of a crew and returns how many there was room for.
+func (f *filler) join(m member) int64 {
+	w, ok := f.b.ask(m.g, len(f.r.groups)).joins(f.l.option, f.l.custom)
+	if !ok {
+		return 0
+	}
+	return f.add(m.g, w, m.n)
+}
+
+// forget takes back that n pods of the group were added, amounts and load
+// aside.
+func (f *filler) forget(g *group, n int64) {
+	if n > 0 {
+		f.note(g.at, -n)
+		f.guests.host.Put(g.level.rules, -n)
+	}
+}
 
 // addFrom adds pods of the group at the side's cursor until another side has
 // more free worth.
 func (f *filler) addFrom(side int, gap float64) {
 	g := f.r.sides[side][f.cursor[side]]
-	n := min(f.free(g), count(f.room, g.need))
+	if !f.alone(g) {
+		f.addCrew(f.crewFor(g))
+		return
+	}
+	n := min(f.spare(g), count(f.room, g.need))
 	if each := float64(f.r.worth[side] * float64(g.need[side])); each > 0 && gap/each < float64(n) {
 		n = max(1, int64(math.Ceil(gap/each)))
 	}

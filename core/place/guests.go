@@ -68,19 +68,7 @@ func conflict(a, b []cluster.Port) bool {
 // the first of them takes beyond its own amounts: attachments of shared
 // volumes that are not there yet.
 func (r *run) within(free []int64, g *group, there *guests) (n int64, first []int64) {
-	if len(g.kin.shared) == 0 {
-		return count(free, g.need), nil
-	}
-	for _, v := range g.kin.shared {
-		if v.Driver == "" || slices.Contains(there.claims, v.Claim) {
-			continue
-		}
-		if first == nil {
-			first = make([]int64, len(free))
-		}
-		first[r.dims.driver(v.Driver)]++
-	}
-	if first == nil {
+	if first = r.attaches(g, there); first == nil {
 		return count(free, g.need), nil
 	}
 	left := slices.Clone(free)
@@ -91,4 +79,19 @@ func (r *run) within(free []int64, g *group, there *guests) (n int64, first []in
 		}
 	}
 	return count(left, g.need), first
+}
+
+// attaches returns what the first pod of the group takes beyond its own
+// amounts; nil for nothing.
+func (r *run) attaches(g *group, there *guests) (first []int64) {
+	for _, v := range g.kin.shared {
+		if v.Driver == "" || slices.Contains(there.claims, v.Claim) {
+			continue
+		}
+		if first == nil {
+			first = make([]int64, r.dims.len())
+		}
+		first[r.dims.driver(v.Driver)]++
+	}
+	return first
 }

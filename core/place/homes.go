@@ -143,14 +143,10 @@ func (r *run) countStrays(g *group, lv *level, sites []*site) {
 	if len(sites) < 2 {
 		return
 	}
-	for _, k := range r.followers {
-		keys := r.board.FollowsTo(k.required().rules, lv.rules)
-		if len(keys) == 0 {
-			continue
-		}
-		at := slices.IndexFunc(k.groups, func(f *group) bool { return f != g && f.left() > 0 })
+	for _, f := range r.followersOf(lv) {
+		at := slices.IndexFunc(f.kin.groups, func(o *group) bool { return o != g && o.left() > 0 })
 		for _, s := range sites {
-			if at >= 0 && slices.ContainsFunc(keys, func(key int) bool { return !r.sellsIn(k.groups[at], key, s.spot[key]) }) {
+			if at >= 0 && slices.ContainsFunc(f.keys, func(key int) bool { return !r.sellsIn(f.kin.groups[at], key, s.spot[key]) }) {
 				s.strays++
 			}
 		}
@@ -161,8 +157,11 @@ func (r *run) countStrays(g *group, lv *level, sites []*site) {
 // domain.
 func (r *run) sellsIn(g *group, key int, domain int32) bool {
 	return domain < 0 || slices.ContainsFunc(r.marketsOf(g.kin.required()), func(m *market) bool {
-		_, _, ok := m.first(g, false)
-		return ok && m.spot[key] == domain
+		if m.spot[key] >= 0 {
+			_, _, ok := m.first(g, false)
+			return ok && m.spot[key] == domain
+		}
+		return m.reaches(r.board, g, key, domain)
 	})
 }
 
@@ -249,21 +248,20 @@ func (r *run) ahead(spot topology.Spot) topology.Spot {
 // far as pods on the same host decide: those that must be beside others need
 // some of these to be bought for too.
 func (r *run) mayStandAlone(g *group, lv *level) bool {
-	if !r.board.NearOnHost(lv.rules) {
-		return true
-	}
-	r.scout.reset()
-	if r.scout.room(g.kin, lv) > 0 {
-		return true
-	}
-	for _, rules := range r.daemons {
-		if r.board.Wants(lv.rules, rules) {
-			return true
+	return !slices.ContainsFunc(lv.rules.Seeks(), func(s topology.Seek) bool {
+		return !r.exempt(s) && !r.board.Comes(s.Tally) &&
+			!slices.ContainsFunc(r.offered[s.Tally], func(o *group) bool { return o != g })
+	})
+}
+
+// offer notes that pods of the row are bought for, for those that must be on
+// their host.
+func (r *run) offer(row *group) {
+	for _, t := range row.level.rules.Sought() {
+		if list := r.offered[t]; len(list) < 2 && !slices.Contains(list, row.of) {
+			r.offered[t] = append(list, row.of)
 		}
 	}
-	return slices.ContainsFunc(r.groups, func(o *group) bool {
-		return o.of != g && o.level != nil && r.board.Wants(lv.rules, o.level.rules)
-	})
 }
 
 // askFor hands the next n pods of the group over to those that are to be
@@ -275,6 +273,7 @@ func (r *run) askFor(g *group, lv *level, m *market, n int64) {
 		row = &group{shape: g.shape, kin: g.kin, need: g.need, of: g, level: lv, wants: m.wants, from: key}
 		r.rows[key] = row
 		r.groups = append(r.groups, row)
+		r.offer(row)
 	}
 	row.pods = append(row.pods, r.turns(g.next(n))...)
 	r.hold(g.kin)

@@ -37,6 +37,13 @@ type group struct {
 	counted bool           // it is part of what is to be bought from this tier
 	best    float64        // highest yield of any option in these pools
 	side    int            // the resource that most of its worth is in
+
+	bond  *bond           // with which it hangs together; nil: with none
+	seeks []topology.Seek // which pods must be on its host, those of daemon sets aside
+	gives []int           // tallies by which others seek its pods
+	steps int             // how many rows at least are between it and one that needs nobody
+	lone  bool            // its pods need nobody as long as they are the first of their kind
+	stuck bool            // no more of its pods can be bought for
 }
 
 func (g *group) left() int64 { return int64(len(g.pods) - g.placed) }
@@ -105,6 +112,7 @@ func order(groups []*group) {
 		bySize := cmp.Or(
 			cmp.Compare(y.Priority, x.Priority),
 			cmp.Compare(rank(!a.kin.follows), rank(!b.kin.follows)),
+			cmp.Compare(a.kin.depth, b.kin.depth),
 			cmp.Compare(y.Requests.CPU, x.Requests.CPU),
 			cmp.Compare(y.Requests.Memory, x.Requests.Memory),
 			cmp.Compare(rank(len(x.NodeTerms) > 0), rank(len(y.NodeTerms) > 0)),
@@ -133,9 +141,7 @@ func older(a, b waiter) int {
 func (r *run) setUpBoard(s *cluster.Snapshot) {
 	for _, g := range r.waiting {
 		g.kin = r.kinOf(g.shape)
-		if g.kin.groups = append(g.kin.groups, g); len(g.kin.groups) == 1 && g.kin.required().rules.Near() {
-			r.followers = append(r.followers, g.kin)
-		}
+		g.kin.groups = append(g.kin.groups, g)
 	}
 	running := r.running(s)
 	daemons := map[*cluster.Shape]*topology.Rules{}
@@ -159,6 +165,7 @@ func (r *run) setUpBoard(s *cluster.Snapshot) {
 		r.board.Undecide(seat.place, seat.ordered.Open)
 	}
 	r.board.Start()
+	r.noteFollowers()
 	r.counted = !r.board.Empty()
 	if !r.counted {
 		return

@@ -29,6 +29,7 @@ type kin struct {
 	shared  []cluster.Volume // volumes that several pods use
 	groups  []*group         // of waiting pods, while homes are sought
 	follows bool             // pods may have to be near pods of other groups
+	depth   int              // how many others, one after another, must come before its pods
 }
 
 // level is a kin with some of its preferences given way and the others held

@@ -113,6 +113,7 @@ func (r *run) launch(b *buyer, l *load, as *listing) {
 		g := r.groups[p.group]
 		pods := g.next(p.n)
 		r.demand.take(g, p.n)
+		g.touch()
 		for _, w := range pods {
 			out.Pods = append(out.Pods, *w.Pod)
 		}

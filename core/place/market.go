@@ -55,6 +55,27 @@ func (m *market) first(g *group, sold bool) (cost float64, tier int, ok bool) {
 	return cost, tier, ok
 }
 
+// reaches reports whether a machine for one pod of the group can be had in the
+// domain of a key that the market leaves open.
+func (m *market) reaches(board *topology.Board, g *group, key int, domain int32) bool {
+	for _, s := range m.stalls {
+		if !s.b.Defines(board.Keys()[key]) {
+			value, ok := s.b.Labels.Get(board.Keys()[key])
+			if !ok || value == board.Value(key, domain) {
+				return true
+			}
+			continue
+		}
+		domains := s.b.domains(board, key)
+		for i := s.options.Next(0); i >= 0; i = s.options.Next(i + 1) {
+			if domains[i] == domain && s.b.within.Has(i) && fits(s.b.free[s.b.Options[i].Kind], g.need) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // costOf is what counts when domains are compared.
 func costOf(o *cluster.Offer) float64 {
 	switch {

@@ -1,6 +1,7 @@
 package place
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -17,18 +18,27 @@ const triesMax = 48
 // fewPods is how many pods at most are always tried on one machine together.
 const fewPods = 64
 
+// errand is what a machine is sought for: one pod of the group, in one of its
+// ways, with its crew if it has one.
+type errand struct {
+	g     *group
+	way   *way
+	crew  *crew
+	whole bool // the crew is not to be torn apart: some machine has room for it
+}
+
 // pick chooses the next machine of the pool, for which the group is the
 // hardest pod left: kinds that may have it are filled with pods, and the one
 // that holds the most worth for its cost wins, the cheaper one of equals.
 // Where a single machine can have all that is left for no more than several
 // would cost, it is taken: fewer machines, fewer daemon pods.
-func (r *run) pick(b *buyer, w *way, g *group) (load, bool) {
+func (r *run) pick(b *buyer, e errand) (load, bool) {
 	left := r.demand.left
-	best, last := r.tournament(b, w, g, left, r.demand.of(b.Weight))
+	best, last := r.tournament(b, e, left, r.demand.of(b.Weight))
 	if best == nil {
 		return load{}, false
 	}
-	if last != nil && r.severalCost(b, g, *best, left, b.cost[last.option]) >= b.cost[last.option] {
+	if last != nil && r.severalCost(b, e.g, *best, left, b.cost[last.option]) >= b.cost[last.option] {
 		best = last
 	}
 	r.settle(b, best)
@@ -38,23 +48,24 @@ func (r *run) pick(b *buyer, w *way, g *group) (load, bool) {
 
 // tournament fills promising options. It returns the winner and, if one
 // machine can have all that is left for this pool, the cheapest such machine.
-func (r *run) tournament(b *buyer, w *way, g *group, left []int64, all *amounts) (best, last *load) {
+// Of machines for a crew one that has more pods of it comes first.
+func (r *run) tournament(b *buyer, e errand, left []int64, all *amounts) (best, last *load) {
 	total := value(r.worth, all.sum)
 	most, tries := 0.0, 0
-	together := r.board.NearOnHost(g.level.rules)
+	torn := e.crew != nil && !e.whole
 	clear(r.tried)
-	for _, i := range b.byYield {
-		if best != nil && (b.yield[i] < most && !together || tries >= triesMax || r.hurry()) {
+	for _, i := range r.byPromise(b, e) {
+		bounded := !torn && (best == nil || e.crew == nil || best.bound == e.crew.pods)
+		if best != nil && (b.yield[i] < most && bounded || tries >= triesMax || r.hurry()) {
 			break
 		}
-		kind := b.Options[i].Kind
-		if !w.options.Has(i) || !b.within.Has(i) || !fits(b.free[kind], g.need) {
+		if !b.within.Has(i) || !e.fits(b, i) {
 			continue
 		}
-		if r.steps++; best != nil && total/b.cost[i] < most && !together {
+		if r.steps++; best != nil && total/b.cost[i] < most && bounded {
 			continue
 		}
-		key := [3]int64{int64(kind), int64(b.cost[i]), int64(b.regions.of(i))}
+		key := [3]int64{int64(b.Options[i].Kind), int64(b.cost[i]), int64(b.regions.of(i))}
 		if r.tried[key] {
 			continue
 		}
@@ -62,21 +73,21 @@ func (r *run) tournament(b *buyer, w *way, g *group, left []int64, all *amounts)
 		tries++
 		l := &r.scratch
 		l.reset(i)
-		if !r.seed(b, l, left, g, w) {
+		if !r.seed(b, l, left, e) {
 			continue
 		}
-		r.fill(b, l, left, g)
+		r.fill(b, l, left, e.g)
 		score := value(r.worth, l.sum) / b.cost[i]
-		if together && best != nil && l.bound != best.bound {
+		if best != nil && l.bound != best.bound {
 			if l.bound > best.bound {
-				best, most = copyOf(l), score
+				best, most, last = copyOf(l), score, nil
 			}
 			continue
 		}
 		if best == nil || score > most || score == most && b.cost[i] < b.cost[best.option] {
 			best, most = copyOf(l), score
 		}
-		if !together && slices.Equal(l.sum, all.sum) && (last == nil || b.cost[i] < b.cost[last.option]) &&
+		if !torn && slices.Equal(l.sum, all.sum) && (last == nil || b.cost[i] < b.cost[last.option]) &&
 			(all.pods <= fewPods || total/b.cost[i] > 0.8) {
 			last = copyOf(l)
 		}
@@ -84,33 +95,64 @@ func (r *run) tournament(b *buyer, w *way, g *group, left []int64, all *amounts)
 	return best, last
 }
 
-// seed puts the first pods on an empty machine: one of the group or, if they
-// must be beside others on their host, as many as there is room for, with
-// those others.
-func (r *run) seed(b *buyer, l *load, left []int64, g *group, w *way) bool {
+// fits reports whether the option may be for the errand.
+func (e *errand) fits(b *buyer, option int) bool {
+	free := b.free[b.Options[option].Kind]
+	switch {
+	case !e.way.options.Has(option):
+		return false
+	case e.whole:
+		return e.crew.options[b.at].Has(option) && fits(free, e.crew.sum)
+	}
+	return fits(free, e.g.need)
+}
+
+// byPromise lists options in the order in which they are tried: by falling
+// yield and, where a crew is too much for any machine, those first that have
+// room for the greatest part of it.
+func (r *run) byPromise(b *buyer, e errand) []int {
+	if e.crew == nil || e.whole {
+		return b.byYield
+	}
+	part := make([]float64, len(b.Options))
+	for i, o := range b.Options {
+		part[i] = share(b.free[o.Kind], e.crew.sum)
+	}
+	out := slices.Clone(b.byYield)
+	slices.SortStableFunc(out, func(x, y int) int { return cmp.Compare(part[y], part[x]) })
+	return out
+}
+
+// share is the part of what is needed that is free, of what is scarcest.
+func share(free, need []int64) float64 {
+	out := 1.0
+	for i, v := range need {
+		if v > 0 && free != nil {
+			out = min(out, float64(max(0, free[i]))/float64(v))
+		}
+	}
+	return out
+}
+
+// seed puts the first pods on an empty machine: one of the group, or its crew
+// as far as there is room.
+func (r *run) seed(b *buyer, l *load, left []int64, e errand) bool {
 	f := &r.filler
 	f.start(r, b, l, left, nil)
-	if !r.board.NearOnHost(g.level.rules) {
-		return f.add(g, w, 1) > 0
+	if e.crew == nil {
+		return f.add(e.g, e.way, 1) > 0
 	}
-	if f.guests.room(g.kin, g.level) == 0 && !f.bring(g, w) {
-		return false
-	}
-	if _, conflict := l.custom.Conflict(w.term.Custom); conflict {
-		return false
-	}
-	if l.bound = f.add(g, w, left[g.at]); l.bound == 0 {
-		return false
-	}
-	for _, o := range r.groups {
-		if o == g || f.free(o) == 0 || !r.board.NearOnHost(o.level.rules) || !r.board.Wants(o.level.rules, g.level.rules) {
-			continue
+	for _, m := range e.crew.parts {
+		w, ok := b.ask(m.g, len(r.groups)).joins(l.option, l.custom)
+		if m.g == e.g {
+			_, conflict := l.custom.Conflict(e.way.term.Custom)
+			w, ok = e.way, !conflict
 		}
-		if way, ok := b.ask(o, len(r.groups)).joins(l.option, l.custom); ok {
-			l.bound += f.add(o, way, f.free(o))
+		if ok {
+			l.bound += f.add(m.g, w, m.n)
 		}
 	}
-	return true
+	return f.taken[e.g.at] > 0
 }
 
 func copyOf(l *load) *load {
@@ -127,6 +169,7 @@ func (r *run) hurry() bool { return r.options.Steps > 0 && r.steps > r.options.S
 func (r *run) severalCost(b *buyer, g *group, first load, left []int64, enough float64) float64 {
 	left = slices.Clone(left)
 	all := r.demand.of(b.Weight).clone()
+	defer r.touchAll(left)
 	sum := 0.0
 	for next := &first; next != nil; {
 		sum += b.cost[next.option]
@@ -135,6 +178,7 @@ func (r *run) severalCost(b *buyer, g *group, first load, left []int64, enough f
 		}
 		for _, p := range next.parts {
 			left[p.group] -= p.n
+			r.groups[p.group].touch()
 			if o := r.groups[p.group]; o.counted && r.atHome(b, o) {
 				all.add(o, -p.n)
 			}
@@ -148,7 +192,9 @@ func (r *run) severalCost(b *buyer, g *group, first load, left []int64, enough f
 		if len(ways) == 0 {
 			break
 		}
-		next, _ = r.tournament(b, &ways[0], g, left, all)
+		e := errand{g: g, way: &ways[0], crew: r.crewOf(g, left)}
+		e.whole = e.crew != nil && b.firstForCrew(e.way, e.crew) >= 0
+		next, _ = r.tournament(b, e, left, all)
 	}
 	return math.Inf(1)
 }

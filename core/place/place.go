@@ -97,7 +97,7 @@ type run struct {
 	failed      map[request]bool // what could not be bought in an earlier round
 	learnt      bool             // something was added to it in this round
 	kins        map[string]*kin
-	followers   []*kin               // whose pods must be near other pods
+	followers   map[int][]*kin       // by tally: those whose pods must be near such pods
 	markets     map[string][]*market // see marketsOf
 	round       int                  // counted from 1
 	avoided     [][]constraint.Taint // of places that ask pods to stay away
@@ -109,6 +109,13 @@ type run struct {
 	counted     bool                               // some rule looks at other pods
 	spreadKeys  []int                              // of the board: those that pods are spread over
 	scout       guests                             // of a machine that is not there yet, for asking
+	gatherer    guests                             // likewise, for gathering crews
+	givers      map[int][]*group                   // of a tally that somebody seeks: the rows of such pods
+	seekers     map[int][]*group                   // of a tally: the rows of pods that must be beside such pods
+	offered     map[int][]*group                   // by tally: groups of which such pods are bought for, two at most
+	meeting     map[[2]*market]bool                // markets with a machine in common; see meet
+	torn        map[*group]*crew                   // crews that are too much for any machine, by those that homes are sought for
+	limited     bool                               // some pool has limits
 	daemons     map[*cluster.Shape]*topology.Rules // daemon pods that count for somebody
 	held        map[string]bool                    // volume claims for one pod that are in use
 	turn        int
@@ -129,7 +136,7 @@ type run struct {
 func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 	r := &run{
 		snapshot: s, options: o, dims: dimsOf(pods), waiting: groupByShape(pods), board: topology.NewBoard(),
-		failed: map[request]bool{}, kins: map[string]*kin{}, markets: map[string][]*market{}, held: map[string]bool{}, daemons: map[*cluster.Shape]*topology.Rules{}, tried: map[[3]int64]bool{},
+		failed: map[request]bool{}, torn: map[*group]*crew{}, kins: map[string]*kin{}, followers: map[int][]*kin{}, markets: map[string][]*market{}, held: map[string]bool{}, daemons: map[*cluster.Shape]*topology.Rules{}, tried: map[[3]int64]bool{},
 	}
 	r.scratch.sum = make([]int64, r.dims.len())
 	pools := fit.ForPools(s.Pools, s.Daemons)
@@ -141,9 +148,13 @@ func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 	for _, p := range pools {
 		b := newBuyer(p, r.dims)
 		b.run = r
+		r.limited = r.limited || b.limits != nil
 		r.buyers = append(r.buyers, b)
 	}
 	slices.SortStableFunc(r.buyers, func(a, b *buyer) int { return cmp.Compare(b.Weight, a.Weight) })
+	for i, b := range r.buyers {
+		b.at = i
+	}
 	r.noteAvoided()
 	r.setUpBoard(s)
 	r.noteHeld(s)
@@ -157,7 +168,8 @@ func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 // begin makes the run ready for a round.
 func (r *run) begin() {
 	r.groups, r.rows, r.learnt = nil, map[request]*group{}, false
-	r.scout.host, r.filler.guests.host = r.board.NewHost(), r.board.NewHost()
+	r.offered, r.meeting = map[int][]*group{}, map[[2]*market]bool{}
+	r.scout.host, r.filler.guests.host, r.gatherer.host = r.board.NewHost(), r.board.NewHost(), r.board.NewHost()
 	for _, b := range r.buyers {
 		b.asks = nil
 	}

@@ -42,6 +42,9 @@ func (r *run) reasons(g *group) []plan.Reason {
 	if len(near) == 0 {
 		return r.noSuchPool(g)
 	}
+	if text, torn := r.tornApart(g); torn {
+		return []plan.Reason{{Text: text}}
+	}
 	if text, crowded := r.crowded(g, r.spotsFor(g)); crowded {
 		return []plan.Reason{{Text: text}}
 	}

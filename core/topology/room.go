@@ -254,20 +254,6 @@ func (h *Host) nearBy(rule *nearRule, host int) bool {
 	return there || !anywhere && rule.selfish
 }
 
-// Wants reports whether pods with the rules of the other would do for all that
-// these rules want on their host.
-func (b *Board) Wants(r, other *Rules) bool {
-	host := b.hostKey()
-	for _, rule := range r.near {
-		for _, n := range rule.tallies {
-			if b.tallies[n].key == host && !allMatch(b.tallies[n].who, other.class) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
 // NearOnHost reports whether some pods must be on the same host.
 func (b *Board) NearOnHost(r *Rules) bool {
 	host := b.hostKey()

@@ -29,6 +29,8 @@ type Rules struct {
 	fixed   []int // keys beside the host name on which it matters where it is
 	host    bool  // some rule is about the host
 	perHost []int // of counted and owns: those about the host
+	seeks   []Seek
+	sought  []int
 }
 
 type spreadRule struct {
@@ -113,7 +115,11 @@ func (b *Board) near(r *Rules, w Wish, volume bool) {
 	rule := nearRule{selfish: len(who) > 0 && allMatch(who, r.class)}
 	for i := range w.Neighbours {
 		if n := &w.Neighbours[i]; !n.Apart && n.Volume == volume {
-			rule.tallies = append(rule.tallies, b.tally("", b.key(n.Key), who, -1))
+			at := b.tally("", b.key(n.Key), who, -1)
+			b.tallies[at].wanted = true
+			if !slices.Contains(rule.tallies, at) {
+				rule.tallies = append(rule.tallies, at)
+			}
 		}
 	}
 	if len(who) > 0 {
@@ -157,6 +163,7 @@ func (b *Board) join(r *Rules) {
 		}
 	}
 	b.fix(r)
+	b.notePairs(r)
 }
 
 // fix notes on which keys it matters where the pods are.
@@ -220,20 +227,6 @@ func (r *Rules) AboutHosts() bool { return r.host }
 // may have to be placed first.
 func (r *Rules) Follows() bool {
 	return slices.ContainsFunc(r.near, func(n nearRule) bool { return !n.selfish })
-}
-
-// FollowsTo lists the keys over which the pods must be near pods with the
-// other rules.
-func (b *Board) FollowsTo(r, other *Rules) []int {
-	var out []int
-	for _, n := range r.near {
-		for _, at := range n.tallies {
-			if slices.Contains(other.counted, at) {
-				out = append(out, b.tallies[at].key)
-			}
-		}
-	}
-	return out
 }
 
 // Spreads reports whether pods are to be spread among their own kind.

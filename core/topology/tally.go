@@ -11,6 +11,7 @@ type tally struct {
 	total   int64
 	adrift  int64 // of the total: in a domain that is not decided yet
 	brought bool  // new machines bring such pods by themselves
+	wanted  bool  // somebody must be near such pods
 
 	filter   int    // of a spread: which nodes are looked at; else -1
 	eligible []bool // by domain: some node there is looked at

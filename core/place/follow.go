@@ -1,0 +1,87 @@
+package place
+
+import (
+	"slices"
+
+	"github.com/daemok/daemok/core/cluster"
+)
+
+// follower is a kin whose pods must be near certain others, with the keys over
+// which they must be: nil for all of them, as on the same host.
+type follower struct {
+	kin  *kin
+	keys []int
+}
+
+// noteFollowers finds out who must be near whom, and how many others must come
+// before pods of each kin.
+func (r *run) noteFollowers() {
+	missing := map[*kin]int{}
+	led := map[int][]*kin{}
+	var ready []*kin
+	for _, g := range r.waiting {
+		k := g.kin
+		if k.groups[0] != g {
+			continue
+		}
+		for _, s := range k.required().rules.Nears() {
+			r.followers[s.Tally] = append(r.followers[s.Tally], k)
+		}
+		for _, s := range k.levels[0].rules.Nears() {
+			if !s.Own {
+				led[s.Tally] = append(led[s.Tally], k)
+				missing[k]++
+			}
+		}
+		if missing[k] == 0 {
+			ready = append(ready, k)
+		}
+	}
+	open := map[int]bool{}
+	for i := 0; i < len(ready) && len(led) > 0; i++ {
+		for _, t := range r.board.Led(ready[i].required().rules) {
+			if open[t] {
+				continue
+			}
+			open[t] = true
+			for _, k := range led[t] {
+				if missing[k]--; missing[k] == 0 {
+					k.depth, ready = ready[i].depth+1, append(ready, k)
+				}
+			}
+		}
+	}
+}
+
+// followersOf lists the kins whose pods must be where those of the level are,
+// and the followers of these.
+func (r *run) followersOf(lv *level) []follower {
+	var out []follower
+	seen := map[*kin]bool{}
+	visit := func(lv *level, keys []int) {
+		for _, t := range r.board.Led(lv.rules) {
+			over := keys
+			if key := r.board.KeyOf(t); r.board.Keys()[key] != cluster.LabelHostname {
+				if keys != nil && !slices.Contains(keys, key) {
+					continue
+				}
+				over = []int{key}
+			}
+			for _, k := range r.followers[t] {
+				if !seen[k] {
+					seen[k], out = true, append(out, follower{k, over})
+				}
+			}
+		}
+	}
+	visit(lv, nil)
+	for i := 0; i < len(out); i++ {
+		visit(out[i].kin.required(), out[i].keys)
+	}
+	for i := range out {
+		if out[i].keys == nil {
+			out[i].keys = lv.rules.Fixed()
+		}
+	}
+	return out
+}

@@ -1,0 +1,75 @@
+package topology
+
+import "github.com/daemok/daemok/core/cluster"
+
+// Seek is one kind of pods that must be on the same host, or in the same domain
+// of another key, by the number of the tally that counts them.
+type Seek struct {
+	Tally int
+	Own   bool // pods with the rules are such pods: the first of them needs none
+}
+
+// Seeks lists which pods must be on the host of pods with the rules.
+func (r *Rules) Seeks() []Seek { return r.seeks }
+
+// Sought lists, by their tallies, for which wishes about hosts pods with the
+// rules are such as somebody seeks.
+func (r *Rules) Sought() []int { return r.sought }
+
+// Anywhere reports whether any pod of the tally has a place.
+func (b *Board) Anywhere(tally int) bool { return b.tallies[tally].total > 0 }
+
+// Comes reports whether new machines may bring pods of the tally by
+// themselves.
+func (b *Board) Comes(tally int) bool { return b.tallies[tally].brought }
+
+// Has reports whether a pod of the tally is on the host.
+func (h *Host) Has(tally int) bool { return h.counts[tally] > 0 }
+
+// notePairs lists what pods with the rules seek on their host, and who seeks
+// them there.
+func (b *Board) notePairs(r *Rules) {
+	r.seeks, r.sought = nil, nil
+	host, known := b.keyAt[cluster.LabelHostname]
+	if !known {
+		return
+	}
+	for _, n := range r.near {
+		for _, at := range n.tallies {
+			if b.tallies[at].key == host {
+				r.seeks = append(r.seeks, Seek{at, n.selfish})
+			}
+		}
+	}
+	for _, at := range r.counted {
+		if t := &b.tallies[at]; t.key == host && t.wanted {
+			r.sought = append(r.sought, at)
+		}
+	}
+}
+
+// Nears lists, over any key, which pods must be near pods with the rules.
+func (r *Rules) Nears() []Seek {
+	var out []Seek
+	for _, n := range r.near {
+		for _, at := range n.tallies {
+			out = append(out, Seek{at, n.selfish})
+		}
+	}
+	return out
+}
+
+// Led lists the tallies, over any key, by which somebody must be near pods
+// with the rules.
+func (b *Board) Led(r *Rules) []int {
+	var out []int
+	for _, at := range r.counted {
+		if b.tallies[at].wanted {
+			out = append(out, at)
+		}
+	}
+	return out
+}
+
+// KeyOf returns the key of a tally.
+func (b *Board) KeyOf(tally int) int { return b.tallies[tally].key }
