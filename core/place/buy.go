@@ -119,8 +119,8 @@ func (r *run) poolForCrew(g *group, c *crew) (pool *buyer, by *way) {
 				continue
 			}
 			for i := range a.ways {
-				if o := b.firstForCrew(&a.ways[i], c); o >= 0 && b.cost[o] < least {
-					pool, by, least = b, &a.ways[i], b.cost[o]
+				if first := b.firstForCrew(&a.ways[i], c); first >= 0 && b.cost[first] < least {
+					pool, by, least = b, &a.ways[i], b.cost[first]
 				}
 			}
 		}

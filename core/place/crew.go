@@ -211,7 +211,7 @@ func (c *gathering) round(t int) {
 		if c.left[g.at]%over == 0 || c.had(g) > c.left[g.at]/over || !c.invited(g) {
 			continue
 		}
-		if each := value(c.r.worth, g.need); c.worth[t]+each/2 <= share {
+		if each := value(c.r.worth, g.need); c.worth[t]+float64(each/2) <= share {
 			c.add(g, 1)
 		}
 	}

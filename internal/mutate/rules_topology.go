@@ -7,7 +7,7 @@ const (
 	topologyChosen = "core/topology/chosen.go"
 	topologyTally  = "core/topology/tally.go"
 	placeFill      = "core/place/fill.go"
-	placePick      = "core/place/pick.go"
+	placeCrew      = "core/place/crew.go"
 	placeCalm      = "core/place/buyer.go"
 )
 
@@ -32,7 +32,13 @@ func aboutOtherPods() []Rule {
 		off("a domain is chosen where followers can be had", placeHomes, "cmp.Compare(s.strays, other.strays),", ""),
 		off("bare metal is a last resort", placeCalm, "!bursts && !kind.LastResort", "!bursts"),
 		off("burstable machines are filled with what they can do for ever", placeCalm, "b.free[k][dimCPU] -= int64", "_ = int64"),
-		off("what must share a host is bought for together", placePick, "l.bound > best.bound", "false"),
+		off("what must share a host is bought for together", placeCrew, "	c.follow()\n", ""),
+		off("followers are shared out among those that they may be beside", placeCrew, "c.left[g.at]/c.over(g)-c.had(g)", "c.left[g.at]"),
+		off("pods that others need beside them are kept for these", placeFill, "n -= max(0, wants[t]-f.met[t])", "_ = wants[t]"),
+		off("crews ride along", placeFill, "if c == nil || f.refused[c] ||", "if c != nil || f.refused[c] ||"),
+		off("a crew goes to the pool that has room for it", "core/place/buy.go", "fits(b.free[b.Options[i].Kind], c.sum)", "fits(b.free[b.Options[i].Kind], c.sum[:0])"),
+		off("those who are left of a crew hear why", "core/place/unplaced.go", "if text, torn := r.tornApart(g); torn {", "if text, torn := r.tornApart(g); torn && false {"),
+		off("a chain of zones is followed to its end", "core/place/follow.go", "visit(out[i].kin.required(), out[i].keys)", "_ = i"),
 		off("a volume that pods share is judged by itself", topologyRules, "!n.Apart && n.Volume == volume {\n\t\t\twho", "!n.Apart && !volume {\n\t\t\twho"),
 
 		off("a spread over hosts holds on a new machine", topologyRoom, "room = min(room, s.maxSkew-has)", "_ = has"),
