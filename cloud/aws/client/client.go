@@ -2,9 +2,10 @@
 // calls, configured as the SDK itself would be: environment, shared files,
 // instance metadata.
 //
-// It promises that AWS_ENDPOINT_URL, AWS_REGION and credentials are all it
+// New promises that AWS_ENDPOINT_URL, AWS_REGION and credentials are all it
 // takes to point every call elsewhere, and that every call is told to the
-// observer. It calls nothing but the metadata service for the region.
+// observer. It calls nothing but the metadata service for the region. At is for
+// whoever knows the place, the region and the key and wants nothing else read.
 package client
 
 import (
