@@ -15,6 +15,7 @@ type planJSON struct {
 	Withdrawals []withdrawalJSON `json:"withdrawals"`
 	Removals    []removalJSON    `json:"removals"`
 	Unplaced    []unplacedJSON   `json:"unplaced"`
+	Together    []togetherJSON   `json:"openTogether"`
 	CostBefore  float64          `json:"costBefore"`
 	CostAfter   float64          `json:"costAfter"`
 	Steps       int64            `json:"steps"`
@@ -71,6 +72,11 @@ type unplacedJSON struct {
 	Reasons []reasonJSON `json:"reasons"`
 }
 
+type togetherJSON struct {
+	Key      string   `json:"key"`      // label that pods are spread over
+	Machines []string `json:"machines"` // claims and launches that open to pods together
+}
+
 type reasonJSON struct {
 	Pool string `json:"pool,omitempty"` // empty: about the pods themselves
 	Text string `json:"text"`
@@ -85,6 +91,7 @@ func planView(p plan.Plan) planJSON {
 		Withdrawals: each(p.Withdrawals, func(w plan.Withdrawal) withdrawalJSON { return withdrawalJSON{w.Claim, w.Pool.String(), w.Note} }),
 		Removals:    each(p.Removals, removalView),
 		Unplaced:    each(p.Unplaced, unplacedView),
+		Together:    each(p.Groups(), func(g plan.Group) togetherJSON { return togetherJSON{g.Key, g.Machines} }),
 		CostBefore:  dollars(p.CostBefore),
 		CostAfter:   dollars(p.CostAfter),
 		Steps:       p.Steps,

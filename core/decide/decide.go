@@ -49,6 +49,7 @@ func Decide(s *cluster.Snapshot, policy Policy, effort Effort) plan.Plan {
 		Launches:    placed.Launches,
 		Placements:  placed.Placements,
 		Unplaced:    placed.Unplaced,
+		Joining:     placed.Joining,
 		Withdrawals: withdrawals(s, &placed),
 		Removals:    retire.Empty(s, func(node string) bool { return needed[node] }),
 		CostBefore:  cost(s),

@@ -42,6 +42,7 @@ type Result struct {
 	Launches   []plan.Launch
 	Placements []plan.Placement
 	Unplaced   []plan.Unplaced
+	Joining    []plan.Joining // machines on order, oldest first
 	Steps      int64
 	Exhausted  bool // the steps were used up before all was tried
 }

@@ -19,6 +19,7 @@ type Plan struct {
 	Withdrawals []Withdrawal
 	Removals    []Removal
 	Unplaced    []Unplaced
+	Joining     []Joining                // ordered machines that launches or each other must wait for
 	CostBefore  quantity.MicroUSDPerHour // nodes and ordered machines whose price is known
 	CostAfter   quantity.MicroUSDPerHour
 	Steps       int64 // effort spent
@@ -35,9 +36,56 @@ type Launch struct {
 	Choice       Choice                  // what is to be bought if it can be had
 	RunnersUp    []Choice                // the next two, best first, with why not
 	Pods         []cluster.Pod           // whom it is for, sorted by namespace, name
+	Joins        []Join                  // whose machines must take pods together; sorted
 	Relaxed      bool                    // fewer values stay open than minValues asks, by policy
 	Reason       string
 	Notes        []string // what else users should know: preferences that gave way, processors that images must run on
+}
+
+// Join says that a machine is one of a group on which kube-scheduler is to
+// spread pods over a label's values: it counts only values that a node has, so
+// none of the machines should take pods before there is a node for each.
+type Join struct {
+	Group string // short, and the same in every plan for the same pods
+	Key   string // of the label
+	Opens bool   // no node has the machine's value yet
+}
+
+// Joining says of an ordered machine what Launch.Joins says of a new one.
+type Joining struct {
+	Claim string
+	Joins []Join
+}
+
+// Group is the machines that must take pods together: claims, then launches
+// by their names within the plan.
+type Group struct {
+	ID, Key  string
+	Machines []string
+}
+
+// Groups lists the groups that launches and ordered machines of the plan are
+// in, in the order of their first machines.
+func (p *Plan) Groups() []Group {
+	var out []Group
+	at := map[string]int{}
+	add := func(machine string, joins []Join) {
+		for _, j := range joins {
+			if _, known := at[j.Group]; !known {
+				at[j.Group] = len(out)
+				out = append(out, Group{ID: j.Group, Key: j.Key})
+			}
+			g := &out[at[j.Group]]
+			g.Machines = append(g.Machines, machine)
+		}
+	}
+	for _, m := range p.Joining {
+		add(m.Claim, m.Joins)
+	}
+	for i := range p.Launches {
+		add(p.Launches[i].Name, p.Launches[i].Joins)
+	}
+	return out
 }
 
 // Choice is one offer with its price.

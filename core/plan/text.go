@@ -21,6 +21,7 @@ func (p Plan) String() string {
 		p.Launches[i].write(&b)
 	}
 	writePlacements(&b, p.Placements)
+	p.writeJoins(&b)
 	for _, w := range p.Withdrawals {
 		fmt.Fprintln(&b, w)
 	}
@@ -187,6 +188,22 @@ func writePlacements(b *strings.Builder, list []Placement) {
 	for _, t := range order {
 		fmt.Fprintf(b, "place on %s %s: %s\n", t.on, t.name, Names(pods[t]))
 	}
+}
+
+// writeJoins names the machines of each group that takes pods together.
+func (p *Plan) writeJoins(b *strings.Builder) {
+	for _, g := range p.Groups() {
+		fmt.Fprintf(b, "open together, to spread pods over %s: %s\n", g.Key, few(g.Machines))
+	}
+}
+
+// few lists the first twelve names at most and counts the others.
+func few(names []string) string {
+	text := strings.Join(names[:min(len(names), namesMax)], " ")
+	if more := len(names) - namesMax; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }
 
 // Savings is what the plan makes the cluster cheaper by; negative where it

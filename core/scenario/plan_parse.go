@@ -40,6 +40,7 @@ type planParser struct {
 	pods     map[[2]string]cluster.Pod
 	launch   *plan.Launch
 	unplaced *plan.Unplaced
+	joins    *[]plan.Join // of the last launch or ordered machine
 }
 
 var planNouns = map[string]func(*planParser, []string) error{
@@ -47,6 +48,8 @@ var planNouns = map[string]func(*planParser, []string) error{
 	"runner-up": (*planParser).runnerUp, "requests": (*planParser).requests, "place": (*planParser).place,
 	"withdraw": (*planParser).withdraw, "remove": (*planParser).remove, "unplaced": (*planParser).newUnplaced, "for": (*planParser).pod, "reason": (*planParser).reason,
 	"note":    (*planParser).note,
+	"joining": (*planParser).joining,
+	"join":    (*planParser).join,
 	"labels":  func(p *planParser, w []string) error { return p.labels(w) },
 	"require": func(p *planParser, w []string) error { return p.require(w) },
 }
@@ -119,6 +122,7 @@ func (p *planParser) newLaunch(w []string) error {
 	}
 	p.out.Launches = append(p.out.Launches, plan.Launch{Name: name})
 	p.launch, p.unplaced = &p.out.Launches[len(p.out.Launches)-1], nil
+	p.joins = &p.launch.Joins
 	p.parent = parent{noun: "launch", labels: &p.launch.Labels, requirements: &p.launch.Requirements}
 	return fields(rest, map[string]func(string) error{
 		"pool": pool(&p.launch.Pool), "relaxed": yes(&p.launch.Relaxed), "reason": into(&p.launch.Reason)})
@@ -210,12 +214,37 @@ func (p *planParser) remove(w []string) error {
 	return err
 }
 
+func (p *planParser) joining(w []string) error {
+	claim, rest, err := named(w)
+	if err != nil {
+		return err
+	}
+	p.out.Joining = append(p.out.Joining, plan.Joining{Claim: claim})
+	p.launch, p.unplaced, p.joins = nil, nil, &p.out.Joining[len(p.out.Joining)-1].Joins
+	p.parent = parent{}
+	return fields(rest, nil)
+}
+
+func (p *planParser) join(w []string) error {
+	group, rest, err := named(w)
+	if err != nil {
+		return err
+	}
+	if p.joins == nil {
+		return fmt.Errorf("want it below a launch or joining")
+	}
+	j := plan.Join{Group: group}
+	err = fields(rest, map[string]func(string) error{"key": into(&j.Key), "opens": yes(&j.Opens)})
+	*p.joins = append(*p.joins, j)
+	return err
+}
+
 func (p *planParser) newUnplaced(w []string) error {
 	if len(w) > 0 {
 		return fmt.Errorf("stands alone")
 	}
 	p.out.Unplaced = append(p.out.Unplaced, plan.Unplaced{})
-	p.launch, p.unplaced = nil, &p.out.Unplaced[len(p.out.Unplaced)-1]
+	p.launch, p.unplaced, p.joins = nil, &p.out.Unplaced[len(p.out.Unplaced)-1], nil
 	p.parent = parent{}
 	return nil
 }

@@ -19,10 +19,13 @@ import (
 //	  labels team=a
 //	  require topology.kubernetes.io/zone In us-west-2a
 //	  note "default/web-1 gave up topology.kubernetes.io/zone=us-west-2b"
+//	  join 3f9a2c1b key=topology.kubernetes.io/zone opens
 //	  for default/web-1
 //	place default/web-2 on=node target=ip-10-0-0-1
 //	withdraw default-x7k2p pool=NodePool/default note="no pod waits for it any more"
 //	remove ip-10-0-0-2 claim=c pool=NodePool/default reason=Empty note="empty for 30s"
+//	joining default-x7k2p
+//	  join 3f9a2c1b key=topology.kubernetes.io/zone
 //	unplaced
 //	  for default/giant
 //	  reason "no type has room" pool=NodePool/default
@@ -41,6 +44,10 @@ func PrintPlan(pl *plan.Plan) string {
 	}
 	for _, r := range pl.Removals {
 		p.line(0, "remove", quote(r.Node), field("claim", r.Claim), poolField(r.Pool), field("reason", string(r.Reason)), field("note", r.Note))
+	}
+	for _, m := range pl.Joining {
+		p.line(0, "joining", quote(m.Claim))
+		p.joins(m.Joins)
 	}
 	for _, u := range pl.Unplaced {
 		p.line(0, "unplaced")
@@ -64,11 +71,18 @@ func (p *printer) launch(l *plan.Launch) {
 	for _, note := range l.Notes {
 		p.line(1, "note", quote(note))
 	}
+	p.joins(l.Joins)
 	p.names(l.Pods)
 }
 
 func (p *printer) choice(noun string, c *plan.Choice) {
 	p.line(1, noun, quote(c.Kind), quote(c.Zone), quote(string(c.Option)), price(c.Priced, c.Price), field("why", c.WhyNot))
+}
+
+func (p *printer) joins(list []plan.Join) {
+	for _, j := range list {
+		p.line(1, "join", quote(j.Group), field("key", j.Key), flag("opens", j.Opens))
+	}
 }
 
 func (p *printer) names(pods []cluster.Pod) {

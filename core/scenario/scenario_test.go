@@ -331,11 +331,13 @@ func fullPlan(s *cluster.Snapshot) *plan.Plan {
 	pod := s.Waiting[0]
 	choice := plan.Choice{Kind: "m5", Zone: "z", Option: cluster.Spot, Price: 96001, Priced: true, WhyNot: "a \"dear\" one"}
 	id := cluster.PoolID{Kind: "NodePool", Name: "default"}
+	joins := []plan.Join{{Group: "3f9a2c1b", Key: "zone", Opens: true}}
 	return &plan.Plan{Basis: 12, Steps: 7, Exhausted: true, CostBefore: 1, CostAfter: 2,
 		Launches: []plan.Launch{{Name: "new-1", Pool: id, Labels: constraint.NewLabels(map[string]string{"k": "v"}),
 			Requirements: constraint.NewRequirements(constraint.Requirement{Key: "zone", Set: constraint.Values("a"), MinValues: 1}),
 			Requests:     quantity.Resources{CPU: 1, Memory: 1, EphemeralStorage: 1, Pods: 1, Extended: []quantity.Extended{{Name: "x/y", Amount: 1}}},
-			Choice:       choice, RunnersUp: []plan.Choice{choice, choice}, Pods: []cluster.Pod{pod}, Relaxed: true, Reason: "one pod waits", Notes: []string{"a \"note\""}}},
+			Choice:       choice, RunnersUp: []plan.Choice{choice, choice}, Pods: []cluster.Pod{pod}, Relaxed: true, Reason: "one pod waits", Notes: []string{"a \"note\""}, Joins: joins}},
+		Joining:     []plan.Joining{{Claim: "c", Joins: joins}},
 		Placements:  []plan.Placement{{Pod: pod, On: plan.OnNode, Target: "n"}},
 		Withdrawals: []plan.Withdrawal{{Claim: "c", Pool: id, Note: "no pod \"waits\""}},
 		Removals:    []plan.Removal{{Node: "n", Claim: "c", Pool: id, Reason: plan.Empty, Note: "for an hour"}},
@@ -362,6 +364,7 @@ func TestParsePlanSaysWhatIsWrong(t *testing.T) {
 		"a pod nobody knows":   {"place a/b on=node", "the snapshot has no pod a/b"},
 		"a choice of nothing":  {"choice a b c 1", "below a launch"},
 		"a choice too short":   {"launch new-1\nchoice a b", "want type, zone, option and price"},
+		"a join of nothing":    {"join g key=zone", "below a launch or joining"},
 		"a reason for nothing": {"reason why", "below unplaced"},
 		"an unknown field":     {"remove n colour=red", `no field "colour"`},
 	}

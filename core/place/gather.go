@@ -1,0 +1,181 @@
+package place
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/topology"
+)
+
+// gathering is the machines on order that get pods of one hard spread.
+type gathering struct {
+	spread  topology.OwnSpread
+	members []member
+	offered map[int32]bool // domains that have a node
+}
+
+// member is a machine on order.
+type member struct {
+	launch  int   // of this plan; else -1
+	seat    *seat // of an earlier plan; else nil
+	domains []int32
+}
+
+// gather notes which machines must not take pods before the others have
+// joined: kube-scheduler spreads pods over domains that have a node, and would
+// crowd them all on the machine that happens to be the first.
+func (r *run) gather() {
+	if !r.counted {
+		return
+	}
+	joining := map[*seat][]plan.Join{}
+	for _, g := range r.gatherings() {
+		if !r.mustJoin(g) {
+			continue
+		}
+		group := groupID(r.board.Whose(g.spread))
+		for _, m := range g.members {
+			join := plan.Join{Group: group, Key: r.board.Keys()[g.spread.Key], Opens: g.opens(m)}
+			if m.seat != nil {
+				joining[m.seat] = with(joining[m.seat], join)
+				continue
+			}
+			l := &r.out.Launches[m.launch]
+			l.Joins = with(l.Joins, join)
+		}
+	}
+	for _, s := range r.seats {
+		if joins := joining[s]; joins != nil {
+			r.out.Joining = append(r.out.Joining, plan.Joining{Claim: s.name, Joins: joins})
+		}
+	}
+}
+
+// with adds a join where it belongs by key and group. Pods of one selector may
+// look at different nodes: what opens for some of them opens.
+func with(list []plan.Join, j plan.Join) []plan.Join {
+	at, found := slices.BinarySearchFunc(list, j, func(a, b plan.Join) int {
+		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Group, b.Group))
+	})
+	if !found {
+		return slices.Insert(list, at, j)
+	}
+	list[at].Opens = list[at].Opens || j.Opens
+	return list
+}
+
+// groupID is short and the same in every plan for the same pods.
+func groupID(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:4])
+}
+
+// gatherings lists, for each hard spread over anything but hosts, the machines
+// on order that get its pods.
+func (r *run) gatherings() []*gathering {
+	type target struct {
+		spread topology.OwnSpread
+		launch int
+		seat   *seat
+	}
+	spreads := map[*kin][]topology.OwnSpread{}
+	known := map[topology.OwnSpread]*gathering{}
+	in := map[target]bool{}
+	var out []*gathering
+	for i := range r.seated {
+		x := &r.seated[i]
+		if x.on == plan.OnNode || i > 0 && x.group.kin == r.seated[i-1].group.kin && x.name == r.seated[i-1].name {
+			continue
+		}
+		own, asked := spreads[x.group.kin]
+		if !asked {
+			own = r.hardSpreads(x.group.kin)
+			spreads[x.group.kin] = own
+		}
+		for _, s := range own {
+			m := r.memberOf(x, s)
+			at := target{s, m.launch, m.seat}
+			if in[at] {
+				continue
+			}
+			in[at] = true
+			if known[s] == nil {
+				known[s] = &gathering{spread: s}
+				out = append(out, known[s])
+			}
+			known[s].members = append(known[s].members, m)
+		}
+	}
+	return out
+}
+
+func (r *run) hardSpreads(k *kin) []topology.OwnSpread {
+	return slices.DeleteFunc(r.board.OwnSpreads(k.required().rules), func(s topology.OwnSpread) bool {
+		return r.board.Keys()[s.Key] == cluster.LabelHostname
+	})
+}
+
+// memberOf is the machine that the pod is expected on, and the domains that it
+// may be in.
+func (r *run) memberOf(x *seated, s topology.OwnSpread) member {
+	m := member{launch: -1, seat: x.seat}
+	if x.on == plan.OnLaunch {
+		m = member{launch: x.launch}
+	}
+	if d := r.board.Spot(x.place(r))[s.Key]; d != topology.Unknown {
+		m.domains = []int32{d}
+		return m
+	}
+	if m.seat != nil {
+		for _, value := range m.seat.ordered.Values(r.board.Keys()[s.Key]) {
+			m.domains = append(m.domains, r.board.Domain(s.Key, value))
+		}
+		return m
+	}
+	for _, o := range r.launched[m.launch].open {
+		if o.key == s.Key {
+			m.domains = append(m.domains, o.domain)
+		}
+	}
+	return m
+}
+
+// mustJoin reports whether pods could crowd: the machines are in several
+// domains of which some have no node yet, and the pods do not ask for a number
+// of domains themselves that makes the scheduler wait.
+func (r *run) mustJoin(g *gathering) bool {
+	if len(g.members) < 2 {
+		return false
+	}
+	theirs := map[int32]bool{}
+	for _, m := range g.members {
+		for _, d := range m.domains {
+			theirs[d] = true
+		}
+	}
+	if len(theirs) < 2 {
+		return false
+	}
+	g.offered = map[int32]bool{}
+	for _, s := range r.seats[:r.firstLaunch] {
+		if s.ordered == nil && r.board.Looks(g.spread, s.place) {
+			g.offered[r.board.Spot(s.place)[g.spread.Key]] = true
+		}
+	}
+	all := len(g.offered)
+	for d := range theirs {
+		if !g.offered[d] {
+			all++
+		}
+	}
+	return all > len(g.offered) && int(g.spread.MinDomains) < all
+}
+
+// opens reports whether the machine may bring a domain that has no node yet.
+func (g *gathering) opens(m member) bool {
+	return slices.ContainsFunc(m.domains, func(d int32) bool { return !g.offered[d] })
+}

@@ -1,0 +1,32 @@
+package topology
+
+// OwnSpread is a spread of pods among their own kind.
+type OwnSpread struct {
+	Key        int   // of the board
+	MinDomains int32 // 0 where unset
+	tally      int
+}
+
+// OwnSpreads lists the spreads of the rules that count pods with these rules.
+func (b *Board) OwnSpreads(r *Rules) []OwnSpread {
+	var out []OwnSpread
+	for _, s := range r.spreads {
+		if s.self {
+			out = append(out, OwnSpread{Key: b.tallies[s.tally].key, MinDomains: s.minDomains, tally: s.tally})
+		}
+	}
+	return out
+}
+
+// Looks reports whether the place makes its domain one of the spread's.
+func (b *Board) Looks(s OwnSpread, place int) bool {
+	f := b.filters[b.tallies[s.tally].filter]
+	return place < len(f.at) && f.at[place]
+}
+
+// Whose is a text for the pods that the spread counts and for what it spreads
+// them over: the same on every board, and for every plan of the same pods.
+func (b *Board) Whose(s OwnSpread) string {
+	t := &b.tallies[s.tally]
+	return b.keys[t.key] + " " + t.who[0].text()
+}
