@@ -168,7 +168,7 @@ func (p Parts) nodes() Loop {
 	return nodeLoop(p.Store, drains.Reconcile)
 }
 
-func (p Parts) claims(r *claim.Reconciler) Loop { return claimLoop(p.Store, r.Reconcile) }
+func (p Parts) claims(r *claim.Reconciler) Loop { return claimLoop(p.Store, r.Reconcile, r.Released) }
 
 func (p Parts) tags() Loop {
 	tagger := &claim.Tagger{Store: p.Store, Machines: p.Machines(tagsName), Pace: p.TagPace}

@@ -15,13 +15,16 @@ import (
 // step is one loop's look at the object of that name.
 type step = func(ctx context.Context, name string) (time.Duration, error)
 
-func claimLoop(store client.Reader, look step) Loop {
+// claimLoop also looks at claims that wait for another one when it changes.
+func claimLoop(store client.Reader, look step, waiting func(context.Context, *karpv1.NodeClaim) []string) Loop {
 	ofNode := func(ctx context.Context, o client.Object) []string {
 		return claimsWith(ctx, store, o.(*corev1.Node).Spec.ProviderID)
 	}
 	return Loop{
 		Name: claimsName, Kind: &karpv1.NodeClaim{}, Workers: 100, Step: look,
-		Others: []Trigger{{&corev1.Node{}, ofNode}},
+		Others: []Trigger{{&corev1.Node{}, ofNode}, {&karpv1.NodeClaim{}, func(ctx context.Context, o client.Object) []string {
+			return waiting(ctx, o.(*karpv1.NodeClaim))
+		}}},
 	}
 }
 

@@ -125,7 +125,8 @@ func (r *Reconciler) follow(ctx context.Context, c *karpv1.NodeClaim) (time.Dura
 	if len(nodes) == 1 {
 		node = &nodes[0]
 	}
-	if err := r.register(ctx, c, nodes); err != nil {
+	held, err := r.register(ctx, c, nodes)
+	if err != nil {
 		return 0, err
 	}
 	if condition.IsTrue(c, karpv1.ClaimRegistered) {
@@ -139,11 +140,17 @@ func (r *Reconciler) follow(ctx context.Context, c *karpv1.NodeClaim) (time.Dura
 			return 0, fmt.Errorf("write status of claim %s: %w", c.Name, err)
 		}
 	}
+	if RegisteredReason(c) == karpv1.ReasonAwaitingSpreadDomains && RegisteredReason(before) != RegisteredReason(c) {
+		r.Log.Info("node has joined and waits for others", "claim", c.Name, "message", condition.Get(c, karpv1.ClaimRegistered).Message)
+	}
 	if condition.IsTrue(c, karpv1.ClaimRegistered) && !condition.IsTrue(before, karpv1.ClaimRegistered) {
 		r.hasJoined(c)
 	}
 	if condition.IsTrue(c, karpv1.ClaimInitialized) && !condition.IsTrue(before, karpv1.ClaimInitialized) {
 		r.Log.Info("node is ready for pods", "claim", c.Name, "node", c.Status.NodeName, "after", r.age(c))
+	}
+	if held > 0 {
+		return held, nil // the node is there
 	}
 	return r.patience(ctx, c)
 }

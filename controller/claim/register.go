@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -20,40 +21,52 @@ import (
 )
 
 // register links a claim with its node: the node gets what the claim knows,
-// and the taint that kept pods off goes.
-func (r *Reconciler) register(ctx context.Context, c *karpv1.NodeClaim, nodes []corev1.Node) error {
+// and the taint that kept pods off goes, now or when others have joined. It
+// returns how long the node waits for these at most.
+func (r *Reconciler) register(ctx context.Context, c *karpv1.NodeClaim, nodes []corev1.Node) (time.Duration, error) {
 	if condition.IsTrue(c, karpv1.ClaimRegistered) {
-		return nil
+		return 0, nil
 	}
 	switch len(nodes) {
 	case 0:
 		condition.SetUnknown(c, karpv1.ClaimRegistered, karpv1.ReasonNodeNotFound, "no node has joined the cluster for this machine yet", r.Now())
-		return nil
+		return 0, nil
 	case 1:
 	default:
 		condition.SetFalse(c, karpv1.ClaimRegistered, karpv1.ReasonMultipleNodesFound,
 			fmt.Sprintf("%d nodes carry provider ID %s", len(nodes), c.Status.ProviderID), r.Now())
-		return nil
+		return 0, nil
 	}
 	before, node := &nodes[0], nodes[0].DeepCopy()
+	why, left, err := r.held(ctx, c, node)
+	if err != nil {
+		return 0, err
+	}
 	if !translate.HasTaint(node, api.TaintUnregistered) && node.Labels[api.LabelRegistered] != "true" {
 		r.Events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Warning: true, Reason: "UnregisteredTaintMissing",
 			Message: fmt.Sprintf("node %s joined without taint %s, so pods may have come too early", node.Name, api.TaintUnregistered)})
 	}
 	syncNode(c, node)
+	if why == "" {
+		openNode(node)
+	}
 	if !equality.Semantic.DeepEqual(before, node) {
 		if err := r.Store.Patch(ctx, node, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
-			return fmt.Errorf("register node %s of claim %s: %w", node.Name, c.Name, err)
+			return 0, fmt.Errorf("register node %s of claim %s: %w", node.Name, c.Name, err)
 		}
+	}
+	if why != "" {
+		condition.SetUnknown(c, karpv1.ClaimRegistered, karpv1.ReasonAwaitingSpreadDomains, why, r.Now())
+		return left, nil
 	}
 	c.Status.NodeName = node.Name
 	condition.SetTrue(c, karpv1.ClaimRegistered, r.Now())
-	return nil
+	return 0, nil
 }
 
-// syncNode writes on the node what its claim knows. Taints are added only
-// where the kubelet was not already told them, so that a start-up taint that
-// somebody removed does not come back.
+// syncNode writes on the node what its claim knows. Taints are added once, and
+// only where the kubelet was not already told them, so that a start-up taint
+// that somebody removed does not come back.
 func syncNode(c *karpv1.NodeClaim, node *corev1.Node) {
 	if node.Labels == nil {
 		node.Labels = map[string]string{}
@@ -63,18 +76,23 @@ func syncNode(c *karpv1.NodeClaim, node *corev1.Node) {
 	}
 	maps.Copy(node.Labels, c.Labels)
 	for key, value := range c.Annotations {
-		if key != api.MarkLaunchAttempt && key != api.MarkWithdrawn {
+		if key != api.MarkLaunchAttempt && key != api.MarkWithdrawn && key != api.MarkJoins {
 			node.Annotations[key] = value
 		}
 	}
-	if node.Labels[api.LabelDoNotSyncTaints] != "true" {
+	if node.Labels[api.LabelDoNotSyncTaints] != "true" && !owns(c, node) {
 		node.Spec.Taints = mergeTaints(node.Spec.Taints, c.Spec.Taints)
 		node.Spec.Taints = mergeTaints(node.Spec.Taints, c.Spec.StartupTaints)
 	}
+	own(c, node)
+}
+
+// openNode lets pods come. A node that they never came to needs no drain, so
+// the finalizer that asks for one is set no earlier.
+func openNode(node *corev1.Node) {
 	node.Spec.Taints = slices.DeleteFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == api.TaintUnregistered })
 	node.Labels[api.LabelRegistered] = "true"
 	controllerutil.AddFinalizer(node, api.FinalizerTermination)
-	own(c, node)
 }
 
 func mergeTaints(have, want []corev1.Taint) []corev1.Taint {
@@ -86,11 +104,13 @@ func mergeTaints(have, want []corev1.Taint) []corev1.Taint {
 	return have
 }
 
+func owns(c *karpv1.NodeClaim, node *corev1.Node) bool {
+	return slices.ContainsFunc(node.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == c.UID })
+}
+
 func own(c *karpv1.NodeClaim, node *corev1.Node) {
-	for _, o := range node.OwnerReferences {
-		if o.UID == c.UID {
-			return
-		}
+	if owns(c, node) {
+		return
 	}
 	block := true
 	node.OwnerReferences = append(node.OwnerReferences, metav1.OwnerReference{

@@ -82,6 +82,8 @@ func (c *crowd) Launched([]apply.Launched)                             {}
 func (c *crowd) Withdraw(context.Context, plan.Plan) []apply.Withdrawn { return nil }
 func (c *crowd) Withdrawn([]apply.Withdrawn)                           {}
 func (c *crowd) Removed(plan.Removal, error)                           {}
+func (*crowd) Gathered(error)                                          {}
+func (*crowd) Gather(context.Context, plan.Plan) error                 { return nil }
 
 func (c *crowd) note(what string, n int) {
 	c.mu.Lock()

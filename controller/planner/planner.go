@@ -46,6 +46,7 @@ type ledger interface {
 
 // applier carries plans out.
 type applier interface {
+	Gather(ctx context.Context, p plan.Plan) error
 	Launch(ctx context.Context, s *cluster.Snapshot, p plan.Plan) []apply.Launched
 	Withdraw(ctx context.Context, p plan.Plan) []apply.Withdrawn
 	Remove(ctx context.Context, p plan.Plan, done func(plan.Removal, error))
@@ -55,6 +56,7 @@ type applier interface {
 // before a plan is carried out: what takes long is told in Explain.
 type listener interface {
 	Planned(s *cluster.Snapshot, p plan.Plan, took time.Duration)
+	Gathered(err error)
 	Launched(l []apply.Launched)
 	Withdrawn(l []apply.Withdrawn)
 	Explain(s *cluster.Snapshot, p plan.Plan)
@@ -165,6 +167,11 @@ func (p *Planner) round(ctx context.Context) {
 	took := p.Now().Sub(began)
 	p.Listener.Planned(s, made, took)
 	open := len(made.Unplaced) > 0
+	if len(made.Joining) > 0 {
+		err := p.Applier.Gather(ctx, made)
+		p.Listener.Gathered(err)
+		open = open || err != nil
+	}
 	if len(made.Launches) > 0 {
 		launched := p.Applier.Launch(ctx, s, made)
 		p.Listener.Launched(launched)

@@ -30,6 +30,8 @@ func (w oneWaits) Explain(*cluster.Snapshot, plan.Plan)                  {}
 func (w oneWaits) Withdraw(context.Context, plan.Plan) []apply.Withdrawn { return nil }
 func (w oneWaits) Withdrawn([]apply.Withdrawn)                           {}
 func (w oneWaits) Removed(plan.Removal, error)                           {}
+func (w oneWaits) Gathered(error)                                        {}
+func (w oneWaits) Gather(context.Context, plan.Plan) error               { return nil }
 
 func onePodWaits(t *testing.T) oneWaits {
 	t.Helper()
@@ -55,6 +57,7 @@ func (r refusing) Launch(_ context.Context, _ *cluster.Snapshot, p plan.Plan) []
 	return []apply.Launched{{Launch: p.Launches[0], Err: errors.New("the API server is away")}}
 }
 func (refusing) Withdraw(context.Context, plan.Plan) []apply.Withdrawn        { return nil }
+func (refusing) Gather(context.Context, plan.Plan) error                      { return nil }
 func (refusing) Remove(context.Context, plan.Plan, func(plan.Removal, error)) {}
 
 // TestAnOrderThatFailedIsRepeated: nothing changes in the watches when a claim

@@ -155,6 +155,14 @@ func (t *Teller) withoutNew(now time.Time, list []plan.Unplaced) []plan.Unplaced
 	return slices.DeleteFunc(slices.Clone(list), onlyNew)
 }
 
+// Gathered tells that claims could not be told to wait for each other; what is
+// lost is that kube-scheduler may crowd pods on the first of their nodes.
+func (t *Teller) Gathered(err error) {
+	if err != nil {
+		t.Log.Warn("not all claims know whom they wait for; the next plan tries again", "error", err)
+	}
+}
+
 // Launched tells of claims that were created, or could not be.
 func (t *Teller) Launched(list []apply.Launched) {
 	for _, l := range list {

@@ -105,6 +105,7 @@ var annotationKeys = []Key{
 var markKeys = []Key{
 	{MarkLaunchAttempt, KindAnnotation, onClaims, "purchase the claim is part of and how often it was tried"},
 	{MarkDecision, KindAnnotation, onClaims, "why the machine was chosen and what came next, as JSON"},
+	{MarkJoins, KindAnnotation, "NodeClaim", "groups of claims whose nodes open to pods together, as JSON"},
 	{MarkWithdrawn, KindAnnotation, onClaims, "why nobody needs the machine any more, which is not bought yet"},
 	{MarkReplaces, KindAnnotation, onClaims, "what the machine will take the place of"},
 	{MarkMachineCost, KindAnnotation, onClaims, "price an hour the machine was bought at"},

@@ -119,6 +119,9 @@ const (
 	MarkLaunchAttempt = GroupDaemok + "/launch-attempt"
 	// MarkDecision says in JSON why the machine was chosen and what came next.
 	MarkDecision = GroupDaemok + "/decision"
+	// MarkJoins says in JSON with which other claims this one waits for nodes,
+	// because pods are to be spread over them.
+	MarkJoins = GroupDaemok + "/joins-with"
 	// MarkWithdrawn says why nobody needs the claim's machine any more, while
 	// it has none: nothing is bought for it.
 	MarkWithdrawn = GroupDaemok + "/withdrawn"

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
@@ -20,7 +21,11 @@ func fieldsOf(o client.Object) map[string]string {
 	case *corev1.Node:
 		return map[string]string{"spec.providerID": o.Spec.ProviderID}
 	case *karpv1.NodeClaim:
-		return map[string]string{"status.providerID": o.Status.ProviderID}
+		fields := map[string]string{"status.providerID": o.Status.ProviderID, "status.conditions.registered.reason": ""}
+		if registered := condition.Get(o, karpv1.ClaimRegistered); registered != nil {
+			fields["status.conditions.registered.reason"] = registered.Reason
+		}
+		return fields
 	}
 	return nil
 }

@@ -28,6 +28,9 @@ func Claim(pool PoolObject, l plan.Launch, id string) (*karpv1.NodeClaim, error)
 	annotations[api.AnnotationNodePoolHash] = pool.Hash
 	annotations[api.AnnotationNodePoolHashVersion] = pool.HashVersion
 	annotations[api.MarkDecision] = string(decision)
+	if err := SetJoins(annotations, l.Joins); err != nil {
+		return nil, fmt.Errorf("describe whom %s waits for: %w", l.Name, err)
+	}
 	if l.Relaxed {
 		annotations[api.AnnotationMinValuesRelaxed] = "true"
 	}

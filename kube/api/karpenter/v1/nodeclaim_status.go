@@ -25,6 +25,7 @@ const (
 const (
 	ReasonLaunchFailed              = "LaunchFailed"
 	ReasonNodeNotFound              = "NodeNotFound"
+	ReasonAwaitingSpreadDomains     = "AwaitingSpreadDomains"
 	ReasonRegistrationHookPending   = "RegistrationHookPending"
 	ReasonMultipleNodesFound        = "MultipleNodesFound"
 	ReasonNodeNotReady              = "NodeNotReady"

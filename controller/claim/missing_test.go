@@ -1,0 +1,101 @@
+package claim
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/condition"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
+)
+
+var (
+	noon    = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	byZone  = plan.Join{Group: "web", Key: api.LabelZone, Opens: true}
+	already = plan.Join{Group: "web", Key: api.LabelZone} // its zone had a node before
+)
+
+// inGroup is a claim made at noon whose machine is in a zone.
+func inGroup(t *testing.T, name, zone string, j plan.Join, change ...func(*karpv1.NodeClaim)) karpv1.NodeClaim {
+	t.Helper()
+	c := karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{
+		Name: name, CreationTimestamp: metav1.NewTime(noon), Annotations: map[string]string{}, Labels: map[string]string{api.LabelZone: zone},
+	}}
+	if err := translate.SetJoins(c.Annotations, []plan.Join{j}); err != nil {
+		t.Fatal(err)
+	}
+	condition.SetTrue(&c, karpv1.ClaimLaunched, noon)
+	condition.Begin(&c, noon)
+	for _, f := range change {
+		f(&c)
+	}
+	return c
+}
+
+func waits(c *karpv1.NodeClaim) {
+	condition.SetUnknown(c, karpv1.ClaimRegistered, karpv1.ReasonAwaitingSpreadDomains, "", noon)
+}
+
+func openSince(at time.Time) func(*karpv1.NodeClaim) {
+	return func(c *karpv1.NodeClaim) { condition.SetTrue(c, karpv1.ClaimRegistered, at) }
+}
+
+func unbought(zones ...string) func(*karpv1.NodeClaim) {
+	return func(c *karpv1.NodeClaim) {
+		delete(c.Labels, api.LabelZone)
+		condition.SetUnknown(c, karpv1.ClaimLaunched, "", "", noon)
+		c.Spec.Requirements = []karpv1.Requirement{{Key: api.LabelZone, Operator: "In", Values: zones}}
+	}
+}
+
+func TestANodeWaitsFor(t *testing.T) {
+	at := func(name, zone string, change ...func(*karpv1.NodeClaim)) karpv1.NodeClaim {
+		return inGroup(t, name, zone, byZone, change...)
+	}
+	leaves := func(c *karpv1.NodeClaim) { c.DeletionTimestamp = &metav1.Time{Time: noon} }
+	fails := func(c *karpv1.NodeClaim) {
+		condition.SetUnknown(c, karpv1.ClaimLaunched, karpv1.ReasonLaunchFailed, "no rights", noon)
+	}
+	twice := func(c *karpv1.NodeClaim) {
+		condition.SetFalse(c, karpv1.ClaimRegistered, karpv1.ReasonMultipleNodesFound, "", noon)
+	}
+	other := inGroup(t, "other", "c", plan.Join{Group: "db", Key: api.LabelZone, Opens: true})
+	tests := map[string]struct {
+		others []karpv1.NodeClaim
+		want   string // claims that claim a, in zone a, waits for
+	}{
+		"nobody when it is alone":                            {nil, ""},
+		"a machine in another zone":                          {[]karpv1.NodeClaim{at("b", "b")}, "b"},
+		"all machines in other zones":                        {[]karpv1.NodeClaim{at("c", "c"), at("b", "b")}, "b, c"},
+		"three by name, others by number":                    {[]karpv1.NodeClaim{at("b", "b"), at("c", "c"), at("d", "d"), at("e", "e"), at("f", "f")}, "b, c, d and 2 more"},
+		"no machine in its own zone":                         {[]karpv1.NodeClaim{at("a-2", "a")}, ""},
+		"no machine in a zone where another waits":           {[]karpv1.NodeClaim{at("b", "b", waits), at("b-2", "b")}, ""},
+		"no machine in a zone where another is open":         {[]karpv1.NodeClaim{at("b", "b", openSince(noon.Add(-time.Hour))), at("b-2", "b")}, ""},
+		"no machine in a zone that had a node before":        {[]karpv1.NodeClaim{inGroup(t, "b", "b", already)}, ""},
+		"a machine that is not bought yet":                   {[]karpv1.NodeClaim{at("b", "", unbought("b"))}, "b"},
+		"one that may be in a zone without a node":           {[]karpv1.NodeClaim{at("b", "", unbought("a", "b"))}, "b"},
+		"none that can only be in its own zone":              {[]karpv1.NodeClaim{at("b", "", unbought("a"))}, ""},
+		"none that is being deleted":                         {[]karpv1.NodeClaim{at("b", "b", leaves)}, ""},
+		"none that cannot be bought":                         {[]karpv1.NodeClaim{at("b", "b", fails)}, ""},
+		"none that has two nodes":                            {[]karpv1.NodeClaim{at("b", "b", twice)}, ""},
+		"none of another group":                              {[]karpv1.NodeClaim{other}, ""},
+		"none that others were let go without":               {[]karpv1.NodeClaim{at("b", "b"), at("c", "c", openSince(noon.Add(time.Minute)))}, ""},
+		"one that is newer than the last node that was open": {[]karpv1.NodeClaim{at("b", "b"), at("c", "c", openSince(noon.Add(-time.Minute)))}, "b"},
+		"no zone of a node that is being deleted":            {[]karpv1.NodeClaim{at("b", "b"), at("b-2", "b", waits, leaves)}, "b"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			all := append([]karpv1.NodeClaim{at("a", "a")}, tt.others...)
+			text := groupsOf(all, "a").waitText([]plan.Join{byZone})
+			_, rest, _ := strings.Cut(text, "NodeClaim ")
+			if got := strings.TrimSuffix(rest, ", waited for 1m0s at most"); got != tt.want {
+				t.Errorf("waits for %q, want %q: %s", got, tt.want, text)
+			}
+		})
+	}
+}
