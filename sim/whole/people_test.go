@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/cloud/market"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/kube/api"
@@ -62,7 +63,7 @@ func (w *world) machinesJoin(ctx context.Context) {
 		running := m.At(time.Now()) == market.Running
 		alive[provider] = running || m.At(time.Now()) == market.ShuttingDown
 		boot, ok := w.cloud.Boot(m.ID)
-		if running && ok && there[provider] == nil && !boot.JoinsAt.IsZero() && !time.Now().Before(boot.JoinsAt) && !w.hasJoined(m.ID) {
+		if running && ok && there[provider] == nil && !boot.JoinsAt.IsZero() && !time.Now().Before(w.joinsAt(m, boot)) && !w.hasJoined(m.ID) {
 			w.join(ctx, m, provider, boot.Node)
 		}
 	}
@@ -71,6 +72,17 @@ func (w *world) machinesJoin(ctx context.Context) {
 			w.lose(ctx, n)
 		}
 	}
+}
+
+// joinsAt is when the node of a machine comes: as drawn, unless a story says
+// how long machines of the zone take.
+func (w *world) joinsAt(m market.Machine, boot fake.Boot) time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if after, told := w.joinsAfter[m.Pool.Zone]; told {
+		return m.LaunchedAt.Add(after)
+	}
+	return boot.JoinsAt
 }
 
 // lose marks the node of a machine that is gone as not ready, and deletes it

@@ -49,9 +49,10 @@ type world struct {
 	mu          sync.Mutex
 	deployments map[string]deployment
 	pods        int
-	schedules   bool            // the scheduler works
-	contrary    bool            // it takes the last pod and the last node first
-	joined      map[string]bool // machines whose node has come
+	schedules   bool                     // the scheduler works
+	contrary    bool                     // it takes the last pod and the last node first
+	joined      map[string]bool          // machines whose node has come
+	joinsAfter  map[string]time.Duration // by zone: how long after their launch machines join; as drawn where unset
 }
 
 type deployment struct {
