@@ -27,6 +27,7 @@ func TestManifestsRun(t *testing.T) {
 	files := map[string]expectation{
 		"zone-spread":                          {},
 		"zone-spread-min-domains":              {machines: 3},
+		"zone-spread-of-small-pods":            {machines: 3},
 		"spread-of-each-version":               {},
 		"zone-and-host-spread":                 {machines: 6},
 		"capacity-type-spread":                 {},
