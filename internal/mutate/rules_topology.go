@@ -21,7 +21,6 @@ func aboutOtherPods() []Rule {
 		off("nodes open one by one where each domain has a node", placeGather, "return all > len(g.offered) &&", "return"),
 		off("nodes open one by one where pods ask for as many domains", placeGather, " && int(g.spread.MinDomains) < all", ""),
 		off("only nodes that a spread looks at make their domain known", placeGather, "s.ordered == nil && r.board.Looks(g.spread, s.place)", "s.ordered == nil"),
-		off("nodes open one by one where pods are spread over hosts", placeGather, "return r.board.Keys()[s.Key] == cluster.LabelHostname", "return false"),
 		off("machines of earlier plans open with others", placeGather, "joining[m.seat] = with(joining[m.seat], join)", "_ = with"),
 		off("a spread needs its key", topologyRoom, "case None, Unknown:\n\t\treturn 0", "case Unknown:\n\t\treturn 0\n\tcase None:\n\t\treturn Unlimited"),
 		off("pods keep away from those they do not want", topologyRoom, "if b.tallies[a.tally].most(d) > 0 {", "if false {"),
