@@ -159,7 +159,7 @@ func (r *run) takeBack() {
 
 // finish writes the answer down.
 func (r *run) finish() Result {
-	r.gather()
+	r.joinUp()
 	kept := r.out.Launches[:0]
 	for _, l := range r.out.Launches {
 		if len(l.Pods) > 0 {

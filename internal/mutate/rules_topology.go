@@ -6,7 +6,7 @@ const (
 	topologyFilter = "core/topology/filter.go"
 	topologyChosen = "core/topology/chosen.go"
 	topologyTally  = "core/topology/tally.go"
-	placeGather    = "core/place/gather.go"
+	placeTogether  = "core/place/together.go"
 	placeFill      = "core/place/fill.go"
 	placeCrew      = "core/place/crew.go"
 	placeCalm      = "core/place/buyer.go"
@@ -17,11 +17,11 @@ func aboutOtherPods() []Rule {
 	return []Rule{
 		off("a spread keeps its skew", topologyRoom, "return max(0, least+s.maxSkew-has)", "return Unlimited"),
 		off("a spread that does not count its own pods keeps its skew", topologyRoom, "if has-least > s.maxSkew {", "if false {"),
-		off("nodes open one by one where a spread has them in one domain", placeGather, "if len(theirs) < 2 {", "if false {"),
-		off("nodes open one by one where each domain has a node", placeGather, "return all > len(g.offered) &&", "return"),
-		off("nodes open one by one where pods ask for as many domains", placeGather, " && int(g.spread.MinDomains) < all", ""),
-		off("only nodes that a spread looks at make their domain known", placeGather, "s.ordered == nil && r.board.Looks(g.spread, s.place)", "s.ordered == nil"),
-		off("machines of earlier plans open with others", placeGather, "joining[m.seat] = with(joining[m.seat], join)", "_ = with"),
+		off("nodes open one by one where a spread has them in one domain", placeTogether, "if len(theirs) < 2 {", "if false {"),
+		off("nodes open one by one where each domain has a node", placeTogether, "return all > len(g.offered) &&", "return"),
+		off("nodes open one by one where pods ask for as many domains", placeTogether, " && int(g.spread.MinDomains) < all", ""),
+		off("only nodes that a spread looks at make their domain known", placeTogether, "s.ordered == nil && r.board.Looks(g.spread, s.place)", "s.ordered == nil"),
+		off("machines of earlier plans open with others", placeTogether, "joining[m.seat] = with(joining[m.seat], join)", "_ = with"),
 		off("a spread needs its key", topologyRoom, "case None, Unknown:\n\t\treturn 0", "case Unknown:\n\t\treturn 0\n\tcase None:\n\t\treturn Unlimited"),
 		off("pods keep away from those they do not want", topologyRoom, "if b.tallies[a.tally].most(d) > 0 {", "if false {"),
 		off("pods keep away from their own kind", topologyRoom, "if a.self {\n\t\t\troom = 1", "if false {\n\t\t\troom = 1"),

@@ -11,34 +11,34 @@ import (
 	"github.com/daemok/daemok/core/topology"
 )
 
-// gathering is the machines on order that get pods of one hard spread.
-type gathering struct {
-	spread  topology.OwnSpread
-	members []member
-	offered map[int32]bool // domains that have a node
+// opening is the machines on order that get pods of one hard spread.
+type opening struct {
+	spread   topology.OwnSpread
+	entrants []entrant
+	offered  map[int32]bool // domains that have a node
 }
 
-// member is a machine on order.
-type member struct {
+// entrant is a machine on order.
+type entrant struct {
 	launch  int   // of this plan; else -1
 	seat    *seat // of an earlier plan; else nil
 	domains []int32
 }
 
-// gather notes which machines must not take pods before the others have
+// joinUp notes which machines must not take pods before the others have
 // joined: kube-scheduler spreads pods over domains that have a node, and would
 // crowd them all on the machine that happens to be the first.
-func (r *run) gather() {
+func (r *run) joinUp() {
 	if !r.counted {
 		return
 	}
 	joining := map[*seat][]plan.Join{}
-	for _, g := range r.gatherings() {
+	for _, g := range r.openings() {
 		if !r.mustJoin(g) {
 			continue
 		}
 		group := groupID(r.board.Whose(g.spread))
-		for _, m := range g.members {
+		for _, m := range g.entrants {
 			join := plan.Join{Group: group, Key: r.board.Keys()[g.spread.Key], Opens: g.opens(m)}
 			if m.seat != nil {
 				joining[m.seat] = with(joining[m.seat], join)
@@ -74,18 +74,18 @@ func groupID(text string) string {
 	return hex.EncodeToString(sum[:4])
 }
 
-// gatherings lists, for each hard spread over anything but hosts, the machines
+// openings lists, for each hard spread over anything but hosts, the machines
 // on order that get its pods.
-func (r *run) gatherings() []*gathering {
+func (r *run) openings() []*opening {
 	type target struct {
 		spread topology.OwnSpread
 		launch int
 		seat   *seat
 	}
 	spreads := map[*kin][]topology.OwnSpread{}
-	known := map[topology.OwnSpread]*gathering{}
+	known := map[topology.OwnSpread]*opening{}
 	in := map[target]bool{}
-	var out []*gathering
+	var out []*opening
 	for i := range r.seated {
 		x := &r.seated[i]
 		if x.on == plan.OnNode || i > 0 && x.group.kin == r.seated[i-1].group.kin && x.name == r.seated[i-1].name {
@@ -97,17 +97,17 @@ func (r *run) gatherings() []*gathering {
 			spreads[x.group.kin] = own
 		}
 		for _, s := range own {
-			m := r.memberOf(x, s)
+			m := r.entrantOf(x, s)
 			at := target{s, m.launch, m.seat}
 			if in[at] {
 				continue
 			}
 			in[at] = true
 			if known[s] == nil {
-				known[s] = &gathering{spread: s}
+				known[s] = &opening{spread: s}
 				out = append(out, known[s])
 			}
-			known[s].members = append(known[s].members, m)
+			known[s].entrants = append(known[s].entrants, m)
 		}
 	}
 	return out
@@ -119,12 +119,12 @@ func (r *run) hardSpreads(k *kin) []topology.OwnSpread {
 	})
 }
 
-// memberOf is the machine that the pod is expected on, and the domains that it
+// entrantOf is the machine that the pod is expected on, and the domains that it
 // may be in.
-func (r *run) memberOf(x *seated, s topology.OwnSpread) member {
-	m := member{launch: -1, seat: x.seat}
+func (r *run) entrantOf(x *seated, s topology.OwnSpread) entrant {
+	m := entrant{launch: -1, seat: x.seat}
 	if x.on == plan.OnLaunch {
-		m = member{launch: x.launch}
+		m = entrant{launch: x.launch}
 	}
 	if d := r.board.Spot(x.place(r))[s.Key]; d != topology.Unknown {
 		m.domains = []int32{d}
@@ -147,12 +147,12 @@ func (r *run) memberOf(x *seated, s topology.OwnSpread) member {
 // mustJoin reports whether pods could crowd: the machines are in several
 // domains of which some have no node yet, and the pods do not ask for a number
 // of domains themselves that makes the scheduler wait.
-func (r *run) mustJoin(g *gathering) bool {
-	if len(g.members) < 2 {
+func (r *run) mustJoin(g *opening) bool {
+	if len(g.entrants) < 2 {
 		return false
 	}
 	theirs := map[int32]bool{}
-	for _, m := range g.members {
+	for _, m := range g.entrants {
 		for _, d := range m.domains {
 			theirs[d] = true
 		}
@@ -176,6 +176,6 @@ func (r *run) mustJoin(g *gathering) bool {
 }
 
 // opens reports whether the machine may bring a domain that has no node yet.
-func (g *gathering) opens(m member) bool {
+func (g *opening) opens(m entrant) bool {
 	return slices.ContainsFunc(m.domains, func(d int32) bool { return !g.offered[d] })
 }
