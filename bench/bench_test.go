@@ -175,7 +175,7 @@ func BenchmarkPlace(b *testing.B) {
 
 func BenchmarkRules(b *testing.B) {
 	for _, pods := range []int{1000, 5000, 20000} {
-		for _, mix := range []string{"diverse", "antiaffinity", "preferences"} {
+		for _, mix := range []string{"diverse", "antiaffinity", "preferences", "chains", "ports", "strangers"} {
 			b.Run(fmt.Sprintf("%s-%d", mix, pods), func(b *testing.B) {
 				benchmark(b, bench.Options{Mix: mix, Pods: pods, Seed: 42})
 			})

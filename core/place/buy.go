@@ -12,6 +12,7 @@ func (r *run) buyAll() {
 	r.orderRows()
 	r.demand = r.newDemand()
 	r.bind()
+	r.noteClans()
 	r.chart()
 	r.prices()
 	for _, g := range r.groups {

@@ -58,46 +58,6 @@ func (l *load) add(g *group, w *way, n int64, first []int64) {
 	l.parts = append(l.parts, part{g.at, n, w, first})
 }
 
-// sortBySide lists the groups by the resource that most of their worth is in,
-// the largest in it first. Machines are filled from all sides in turn, so
-// that their resources are used up together.
-func (r *run) sortBySide() {
-	r.sides = make([][]*group, r.dims.len())
-	for _, g := range r.groups {
-		if g.left() == 0 {
-			continue
-		}
-		g.side = 0
-		for i, w := range r.worth {
-			if float64(w*float64(g.need[i])) > float64(r.worth[g.side]*float64(g.need[g.side])) {
-				g.side = i
-			}
-		}
-		r.sides[g.side] = append(r.sides[g.side], g)
-	}
-	for side, list := range r.sides {
-		slices.SortStableFunc(list, func(a, b *group) int {
-			switch {
-			case a.shape.Priority != b.shape.Priority:
-				return int(sign(int64(b.shape.Priority) - int64(a.shape.Priority)))
-			case a.need[side] != b.need[side]:
-				return int(sign(b.need[side] - a.need[side]))
-			}
-			return a.at - b.at
-		})
-	}
-}
-
-func sign(n int64) int64 {
-	switch {
-	case n < 0:
-		return -1
-	case n > 0:
-		return 1
-	}
-	return 0
-}
-
 // filler fills one machine.
 type filler struct {
 	r       *run
@@ -106,7 +66,9 @@ type filler struct {
 	left    []int64
 	seed    *group // nil: riders fill gaps
 	room    []int64
-	cursor  []int
+	cursor  []int    // by lane
+	found   []*group // by side: where seek stopped
+	shut    []bool   // by clan: one of it is in the load
 	guests  guests
 	taken   []int64        // by group: how many of its pods are in the load
 	touched []int          // groups of which some are
@@ -131,7 +93,9 @@ func (f *filler) start(r *run, b *buyer, l *load, left []int64, seed *group) {
 	kind := b.Options[l.option].Kind
 	f.room = append(f.room[:0], b.free[kind]...)
 	take(f.room, l.sum, 1)
-	f.cursor = append(f.cursor[:0], make([]int, len(r.sides))...)
+	f.cursor = append(f.cursor[:0], make([]int, r.lanes)...)
+	f.found = append(f.found[:0], make([]*group, len(r.sides))...)
+	f.shut = append(f.shut[:0], make([]bool, r.clans)...)
 	if len(f.taken) < len(r.groups) {
 		f.taken = make([]int64, len(r.groups))
 	}
@@ -156,6 +120,9 @@ func (f *filler) start(r *run, b *buyer, l *load, left []int64, seed *group) {
 func (f *filler) note(group int, n int64) {
 	f.taken[group] += n
 	f.touched = append(f.touched, group)
+	if clan := f.r.groups[group].clan; clan != noClan {
+		f.shut[clan] = n > 0
+	}
 	for _, s := range f.r.groups[group].seeks {
 		f.met[s.Tally] += n
 	}
@@ -236,20 +203,37 @@ func (f *filler) next() (side int, gap float64) {
 	return side, best - second
 }
 
-// seek moves a side's cursor to the next group of which a pod can be added.
+// seek moves the cursors of a side's lanes to the next group of which a pod
+// can be added, and returns the first of these groups.
 func (f *filler) seek(side int) *group {
-	list := f.r.sides[side]
-	for f.cursor[side] < len(list) {
-		g := list[f.cursor[side]]
+	f.found[side] = nil
+	lanes := f.r.sides[side]
+	for i := range lanes {
+		l := &lanes[i]
+		if l.clan != noClan && f.shut[l.clan] {
+			continue
+		}
+		if g := f.seekIn(l, side); g != nil && (f.found[side] == nil || g.rank < f.found[side].rank) {
+			f.found[side] = g
+		}
+	}
+	return f.found[side]
+}
+
+func (f *filler) seekIn(l *lane, side int) *group {
+	at := f.cursor[l.at]
+	defer func() { f.cursor[l.at] = at }()
+	for at < len(l.groups) {
+		g := l.groups[at]
 		if g.need[side] > f.room[side] {
-			f.cursor[side] = skip(list, side, f.cursor[side], f.room[side])
+			at = skip(l.groups, side, at, f.room[side])
 			continue
 		}
 		f.r.steps++
 		if f.free(g) > 0 && fits(f.room, g.need) && f.mayJoin(g) && (f.alone(g) || f.crewFor(g) != nil) {
 			return g
 		}
-		f.cursor[side]++
+		at++
 	}
 	return nil
 }
@@ -346,7 +330,7 @@ func (f *filler) forget(g *group, n int64) {
 // addFrom adds pods of the group at the side's cursor until another side has
 // more free worth.
 func (f *filler) addFrom(side int, gap float64) {
-	g := f.r.sides[side][f.cursor[side]]
+	g := f.found[side]
 	if !f.alone(g) {
 		f.addCrew(f.crewFor(g))
 		return

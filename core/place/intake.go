@@ -44,6 +44,8 @@ type group struct {
 	steps int             // how many rows at least are between it and one that needs nobody
 	lone  bool            // its pods need nobody as long as they are the first of their kind
 	stuck bool            // no more of its pods can be bought for
+	clan  int             // groups of which no two can share a machine have the same; see noteClans
+	rank  int             // position among the groups of its side
 }
 
 func (g *group) left() int64 { return int64(len(g.pods) - g.placed) }

@@ -125,8 +125,10 @@ type run struct {
 	launched    []launched // by launch
 	demand      demand
 	worth       []float64
-	repriceAt   float64    // worth of what is left at which prices are sought anew
-	sides       [][]*group // by resource: groups whose worth is mostly in it, see sortBySide
+	repriceAt   float64  // worth of what is left at which prices are sought anew
+	sides       [][]lane // by resource: groups whose worth is mostly in it, see sortBySide
+	lanes       int      // of all sides
+	clans       int      // how many there are, see noteClans
 	steps       int64
 	filler      filler            // kept for its memory
 	scratch     load              // likewise

@@ -73,3 +73,16 @@ func (b *Board) Led(r *Rules) []int {
 
 // KeyOf returns the key of a tally.
 func (b *Board) KeyOf(tally int) int { return b.tallies[tally].key }
+
+// Only returns a tally of which a host may have one pod at most, where pods
+// with the rules are such pods and must not be beside any other of them; false
+// if there is none.
+func (b *Board) Only(r *Rules) (tally int, ok bool) {
+	host := b.hostKey()
+	for _, a := range r.apart {
+		if a.self && b.tallies[a.tally].key == host {
+			return a.tally, true
+		}
+	}
+	return 0, false
+}
