@@ -32,11 +32,10 @@ type buyer struct {
 	regionsOf map[string]*regions // by keys, see regionsBy
 	inDomain  map[int][]int32     // by topology key and option: the domain
 	varied    bool                // some requirement has minValues
-	nameRank  []int               // by kind: its position among the kinds by name
-	archs     []string            // by option; nil: not asked for yet
+	choices   map[string]*choices // by what launches leave open
 	lots      map[string]*lot
 	lastLot   *lot
-	lotText   []byte // kept for its memory
+	setText   []byte // kept for its memory
 }
 
 // ask is how one group may use one pool.
@@ -119,7 +118,7 @@ func (b *buyer) unleash() bool {
 		return false
 	}
 	b.free, b.whole = b.whole, nil
-	b.lots, b.lastLot = nil, nil
+	b.lots, b.lastLot, b.choices = nil, nil, nil
 	return true
 }
 
@@ -150,7 +149,15 @@ func (b *buyer) value(worth []float64) {
 	for i := range b.byYield {
 		b.byYield[i] = i
 	}
-	slices.SortStableFunc(b.byYield, func(x, y int) int { return cmp.Compare(b.yield[y], b.yield[x]) })
+	slices.SortFunc(b.byYield, func(x, y int) int {
+		switch {
+		case b.yield[x] > b.yield[y]:
+			return -1
+		case b.yield[x] < b.yield[y]:
+			return 1
+		}
+		return x - y
+	})
 	for _, a := range b.asks {
 		if a != nil {
 			b.rate(a)

@@ -116,7 +116,11 @@ func order(groups []*group) {
 			cmp.Compare(rank(!a.kin.follows), rank(!b.kin.follows)),
 			cmp.Compare(a.kin.depth, b.kin.depth),
 			cmp.Compare(y.Requests.CPU, x.Requests.CPU),
-			cmp.Compare(y.Requests.Memory, x.Requests.Memory),
+			cmp.Compare(y.Requests.Memory, x.Requests.Memory))
+		if bySize != 0 {
+			return bySize
+		}
+		bySize = cmp.Or(
 			cmp.Compare(rank(len(x.NodeTerms) > 0), rank(len(y.NodeTerms) > 0)),
 			a.pods[0].CreatedAt.Compare(b.pods[0].CreatedAt))
 		if bySize != 0 {

@@ -49,9 +49,9 @@ func (b *buyer) holding(l *load) bitset.Set {
 // listing is what machines with one load leave open, and how that is written
 // down.
 type listing struct {
-	plan.Launch       // without name and pods
-	kinds       []int // that are left open, cheapest first
-	option      int   // bought first
+	plan.Launch     // without name and pods
+	*choices        // that are left open
+	option      int // bought first
 	open        []openDomain
 	options     bitset.Set // that are left open
 }
@@ -65,19 +65,20 @@ type openDomain struct {
 // list settles what a machine with the load may be.
 func (r *run) list(b *buyer, l *load) listing {
 	options, kinds := b.listed(l)
-	out := listing{kinds: kinds, option: options.Next(0), Launch: plan.Launch{
+	open := b.choicesOf(options, kinds)
+	out := listing{choices: open, option: options.Next(0), Launch: plan.Launch{
 		Pool:      b.ID,
 		Choice:    b.choice(options.Next(0), ""),
-		RunnersUp: b.runnersUp(options),
+		RunnersUp: open.runnersUp,
 		Relaxed:   l.relaxed,
-		Requests:  b.leastDaemons(kinds),
+		Requests:  open.daemons,
 		Reason:    waitText(int(l.pods())),
 	}}
 	for _, p := range l.parts {
 		out.Requests = out.Requests.Add(r.groups[p.group].shape.Requests.Times(p.n))
 	}
-	out.Requirements, out.Labels = b.requirements(l, options, kinds)
-	out.Notes = r.notes(b, l, options)
+	out.Requirements, out.Labels = b.requirements(l, open)
+	out.Notes = r.notes(b, l, open)
 	out.open, out.options = r.openIn(b, options), options
 	return out
 }
@@ -121,7 +122,7 @@ func (r *run) launch(b *buyer, l *load, as *listing) {
 		r.board.PutSomewhere(g.level.rules, p.n)
 	}
 	slices.SortFunc(out.Pods, byName)
-	at := launched{buyer: b, open: as.open, options: as.options, kind: b.Options[as.option].Kind, free: b.leastFree(as.kinds)}
+	at := launched{buyer: b, open: as.open, options: as.options, kind: b.Options[as.option].Kind, free: slices.Clone(as.free)}
 	take(at.free, l.sum, 1)
 	if r.counted {
 		at.labels = labelsOf(b, as.option, out.Labels, out.Name)
@@ -143,17 +144,6 @@ func waitText(pods int) string {
 		return "1 pod waits"
 	}
 	return fmt.Sprintf("%d pods wait", pods)
-}
-
-// leastFree is what machines of any of the kinds have for pods.
-func (b *buyer) leastFree(kinds []int) []int64 {
-	out := slices.Clone(b.free[kinds[0]])
-	for _, k := range kinds[1:] {
-		for i, v := range b.free[k] {
-			out[i] = min(out[i], v)
-		}
-	}
-	return out
 }
 
 // listed returns what the launch leaves open: the options and their kinds,
@@ -198,14 +188,6 @@ func (b *buyer) largest(kinds []int) quantity.Resources {
 	return out
 }
 
-func (b *buyer) leastDaemons(kinds []int) quantity.Resources {
-	out := b.Kinds[kinds[0]].Daemons
-	for _, k := range kinds[1:] {
-		out = out.Min(b.Kinds[k].Daemons)
-	}
-	return out
-}
-
 func (b *buyer) choice(option int, whyNot string) plan.Choice {
 	o := b.Options[option]
 	offer := b.Offer(o)
@@ -213,35 +195,9 @@ func (b *buyer) choice(option int, whyNot string) plan.Choice {
 		Priced: offer.Priced, WhyNot: whyNot}
 }
 
-// runnersUp returns the next two kinds with what speaks against them.
-func (b *buyer) runnersUp(options bitset.Set) []plan.Choice {
-	first := options.Next(0)
-	seen := []int{b.Options[first].Kind}
-	var out []plan.Choice
-	for i := options.Next(first); i >= 0 && len(out) < 2; i = options.Next(i + 1) {
-		if kind := b.Options[i].Kind; !slices.Contains(seen, kind) {
-			seen = append(seen, kind)
-			out = append(out, b.choice(i, whyNot(b.Offer(b.Options[i]), b.Offer(b.Options[first]))))
-		}
-	}
-	return out
-}
-
-func whyNot(o, best *cluster.Offer) string {
-	switch {
-	case best.Option == cluster.Reserved && o.Option != cluster.Reserved:
-		return "not paid for already"
-	case !o.Priced && best.Priced:
-		return "its price is not known"
-	case o.Price == best.Price:
-		return "the same price, later by name"
-	}
-	return (o.Price - best.Price).String() + " dearer"
-}
-
 // requirements writes down what the machine must be, and the labels on custom
 // keys that are decided now.
-func (b *buyer) requirements(l *load, options bitset.Set, kinds []int) (constraint.Requirements, constraint.Labels) {
+func (b *buyer) requirements(l *load, open *choices) (constraint.Requirements, constraint.Labels) {
 	out := b.Requirements
 	for _, p := range l.parts {
 		for _, r := range p.way.term.Requirements {
@@ -264,47 +220,7 @@ func (b *buyer) requirements(l *load, options bitset.Set, kinds []int) (constrai
 			out = out.And(constraint.Requirement{Key: r.Key, Set: constraint.Values(value)})
 		}
 	}
-	out = out.And(constraint.Requirement{Key: cluster.LabelInstanceType, Set: constraint.Values(b.kindNames(kinds)...)})
-	var zones, ways []string
-	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
-		o := b.Offer(b.Options[i])
-		zones, ways = withValue(zones, o.Zone), withValue(ways, string(o.Option))
-	}
-	out = out.And(constraint.Requirement{Key: cluster.LabelZone, Set: constraint.Values(zones...)})
-	return out.And(constraint.Requirement{Key: cluster.LabelCapacityType, Set: constraint.Values(ways...)}), labels
-}
-
-// kindNames lists the names of the kinds in their order.
-func (b *buyer) kindNames(kinds []int) []string {
-	if b.nameRank == nil {
-		b.nameRank = ranks(len(b.Kinds), func(x, y int) int { return cmp.Compare(b.Catalogue.Kinds[x].Name, b.Catalogue.Kinds[y].Name) })
-	}
-	sorted := slices.Clone(kinds)
-	slices.SortFunc(sorted, func(x, y int) int { return b.nameRank[x] - b.nameRank[y] })
-	out := make([]string, len(sorted))
-	for i, k := range sorted {
-		out[i] = b.Catalogue.Kinds[k].Name
-	}
-	return out
-}
-
-// ranks returns the position of each of the first n numbers in their order.
-func ranks(n int, compare func(x, y int) int) []int {
-	order, out := make([]int, n), make([]int, n)
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, compare)
-	for at, i := range order {
-		out[i] = at
-	}
-	return out
-}
-
-// withValue adds a value to a short list that lacks it.
-func withValue(list []string, value string) []string {
-	if slices.Contains(list, value) {
-		return list
-	}
-	return append(list, value)
+	out = out.And(constraint.Requirement{Key: cluster.LabelInstanceType, Set: open.names})
+	out = out.And(constraint.Requirement{Key: cluster.LabelZone, Set: open.zones})
+	return out.And(constraint.Requirement{Key: cluster.LabelCapacityType, Set: open.ways}), labels
 }

@@ -20,20 +20,25 @@ func (b *buyer) lotOf(options bitset.Set) *lot {
 	if l := b.lastLot; l != nil && len(options) > 0 && &l.options[0] == &options[0] {
 		return l
 	}
-	b.lotText = b.lotText[:0]
-	for _, word := range options {
-		b.lotText = binary.LittleEndian.AppendUint64(b.lotText, word)
-	}
-	l := b.lots[string(b.lotText)]
+	b.setText = appendSet(b.setText[:0], options)
+	l := b.lots[string(b.setText)]
 	if l == nil {
 		l = b.newLot(options)
 		if b.lots == nil {
 			b.lots = map[string]*lot{}
 		}
-		b.lots[string(b.lotText)] = l
+		b.lots[string(b.setText)] = l
 	}
 	b.lastLot = l
 	return l
+}
+
+// appendSet adds what tells sets of options apart.
+func appendSet(text []byte, options bitset.Set) []byte {
+	for _, word := range options {
+		text = binary.LittleEndian.AppendUint64(text, word)
+	}
+	return text
 }
 
 // newLot finds the front: the options that can be had, in the order of buying,

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/fit"
@@ -16,7 +15,7 @@ const usualArch = "amd64"
 
 // notes tells what users should know of a machine beside what it is: wishes of
 // its pods that gave way, and processors that nobody asked for.
-func (r *run) notes(b *buyer, l *load, options bitset.Set) []string {
+func (r *run) notes(b *buyer, l *load, open *choices) []string {
 	var out []string
 	for _, p := range l.parts {
 		g := r.groups[p.group]
@@ -34,7 +33,7 @@ func (r *run) notes(b *buyer, l *load, options bitset.Set) []string {
 	if len(l.parts) > 0 {
 		out = append(out, r.passedOver(b, r.groups[l.parts[0].group])...)
 	}
-	if text := b.archNote(l, options); text != "" {
+	if text := b.archNote(l, open); text != "" {
 		out = append(out, text)
 	}
 	return out
@@ -89,33 +88,16 @@ func chosenWords(s cluster.Selector) string {
 
 // archNote says on which processors images must run, where neither the pods
 // nor the pool name one and it need not be the usual one.
-func (b *buyer) archNote(l *load, options bitset.Set) string {
+func (b *buyer) archNote(l *load, open *choices) string {
 	named := func(rs constraint.Requirements) bool { return rs.Has(cluster.LabelArch) }
 	_, labelled := b.Labels.Get(cluster.LabelArch)
 	if labelled || named(b.Requirements) || slices.ContainsFunc(l.parts, func(p part) bool { return named(p.way.term.Requirements) }) {
 		return ""
 	}
-	if b.archs == nil {
-		b.archs = b.column(cluster.LabelArch)
-	}
-	var archs []string
-	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
-		if arch := b.archs[i]; arch != "" {
-			archs = withValue(archs, arch)
-		}
-	}
+	archs := slices.Clone(open.archs)
 	if len(archs) == 0 || len(archs) == 1 && archs[0] == usualArch {
 		return ""
 	}
 	slices.Sort(archs)
 	return "images must run on " + strings.Join(archs, " and ") + ": neither the pods nor the pool name an architecture"
-}
-
-// column returns what each option says of a label; empty where it says nothing.
-func (b *buyer) column(key string) []string {
-	out := make([]string, len(b.Options))
-	for i, o := range b.Options {
-		out[i], _ = b.Label(o, key)
-	}
-	return out
 }

@@ -1,0 +1,112 @@
+package place
+
+import (
+	"slices"
+
+	"github.com/daemok/daemok/core/bitset"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// choices is what a launch says of the options that it leaves open. Hundreds
+// of launches of a pool mostly leave one of a few sets open, so it is written
+// down once for each. Not to be written.
+type choices struct {
+	kinds              []int              // cheapest first
+	free               []int64            // for pods, whichever kind it becomes
+	daemons            quantity.Resources // of daemon pods, on every kind at least
+	names, zones, ways constraint.Set
+	runnersUp          []plan.Choice
+	archs              []string // in the order of the options
+}
+
+// choicesOf returns what is to be said of these options, which are of these
+// kinds.
+func (b *buyer) choicesOf(options bitset.Set, kinds []int) *choices {
+	b.setText = appendSet(b.setText[:0], options)
+	c := b.choices[string(b.setText)]
+	if c == nil {
+		c = b.newChoices(options, kinds)
+		if b.choices == nil {
+			b.choices = map[string]*choices{}
+		}
+		b.choices[string(b.setText)] = c
+	}
+	return c
+}
+
+func (b *buyer) newChoices(options bitset.Set, kinds []int) *choices {
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		names[i] = b.Catalogue.Kinds[k].Name
+	}
+	out := &choices{
+		kinds: kinds, free: b.leastFree(kinds), daemons: b.leastDaemons(kinds),
+		names: constraint.Values(names...), runnersUp: b.runnersUp(options),
+	}
+	var zones, ways []string
+	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
+		o := b.Offer(b.Options[i])
+		zones, ways = withValue(zones, o.Zone), withValue(ways, string(o.Option))
+		if arch, ok := b.Label(b.Options[i], cluster.LabelArch); ok {
+			out.archs = withValue(out.archs, arch)
+		}
+	}
+	out.zones, out.ways = constraint.Values(zones...), constraint.Values(ways...)
+	return out
+}
+
+// withValue adds a value to a short list that lacks it.
+func withValue(list []string, value string) []string {
+	if slices.Contains(list, value) {
+		return list
+	}
+	return append(list, value)
+}
+
+// leastFree is what machines of any of the kinds have for pods.
+func (b *buyer) leastFree(kinds []int) []int64 {
+	out := slices.Clone(b.free[kinds[0]])
+	for _, k := range kinds[1:] {
+		for i, v := range b.free[k] {
+			out[i] = min(out[i], v)
+		}
+	}
+	return out
+}
+
+func (b *buyer) leastDaemons(kinds []int) quantity.Resources {
+	out := b.Kinds[kinds[0]].Daemons
+	for _, k := range kinds[1:] {
+		out = out.Min(b.Kinds[k].Daemons)
+	}
+	return out
+}
+
+// runnersUp returns the next two kinds with what speaks against them.
+func (b *buyer) runnersUp(options bitset.Set) []plan.Choice {
+	first := options.Next(0)
+	seen := []int{b.Options[first].Kind}
+	var out []plan.Choice
+	for i := options.Next(first); i >= 0 && len(out) < 2; i = options.Next(i + 1) {
+		if kind := b.Options[i].Kind; !slices.Contains(seen, kind) {
+			seen = append(seen, kind)
+			out = append(out, b.choice(i, whyNot(b.Offer(b.Options[i]), b.Offer(b.Options[first]))))
+		}
+	}
+	return out
+}
+
+func whyNot(o, best *cluster.Offer) string {
+	switch {
+	case best.Option == cluster.Reserved && o.Option != cluster.Reserved:
+		return "not paid for already"
+	case !o.Priced && best.Priced:
+		return "its price is not known"
+	case o.Price == best.Price:
+		return "the same price, later by name"
+	}
+	return (o.Price - best.Price).String() + " dearer"
+}
