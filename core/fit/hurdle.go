@@ -393,9 +393,10 @@ func portName(p cluster.Port) string {
 }
 
 func (p *Pool) amountHurdle(name string, need int64) Hurdle {
-	free := func(option int) int64 { return p.Kinds[p.Options[option].Kind].Free.Get(name) }
+	byKind := p.freeOf(name)
+	free := func(option int) int64 { return byKind[p.Options[option].Kind] }
 	out := Hurdle{Rule: Resource, Key: name, Word: name + " " + quantity.FormatAmount(name, need),
-		Cleared: p.where(func(k int) bool { return p.Kinds[k].Free.Get(name) >= need }),
+		Cleared: p.where(func(k int) bool { return byKind[k] >= need }),
 		Short:   func(option int) (short, of int64) { return need - max(0, free(option)), need }}
 	out.Text = func(option int, also []*Hurdle) string {
 		most := max(0, free(option))

@@ -18,12 +18,16 @@ type Pool struct {
 	Options []Option // every offer that the pool's own rules allow, in the order of buying
 	Kinds   []Space  // what machines have for pods, by Option.Kind
 	*shelf
-	rules   constraint.Requirements // the pool's requirements and labels on defined keys
-	every   bitset.Set              // all options
-	terms   map[*cluster.Shape]answer
-	matches map[string]bitset.Set
-	calm    bitset.Set // options that daemon pods leave something of; nil: not asked for yet
-	onSale  bitset.Set // what Available returns; likewise
+	rules    constraint.Requirements // the pool's requirements and labels on defined keys
+	every    bitset.Set              // all options
+	terms    map[*cluster.Shape]answer
+	matches  map[string]bitset.Set
+	columns  map[string]*column  // by label
+	values   map[string][]string // likewise, see valuesOf
+	nearKeys map[string]string   // by key: the one that was probably meant; empty for none
+	free     map[string][]int64  // by resource and kind, see freeOf
+	calm     bitset.Set          // options that daemon pods leave something of; nil: not asked for yet
+	onSale   bitset.Set          // what Available returns; likewise
 }
 
 // Option is one offer that the pool may buy.
@@ -63,7 +67,8 @@ func ForPools(pools []cluster.Pool, daemons []cluster.Daemon) []*Pool {
 }
 
 func forPool(p *cluster.Pool, from *shelf, daemons []cluster.Daemon) *Pool {
-	out := &Pool{Pool: p, shelf: from, terms: map[*cluster.Shape]answer{}, matches: map[string]bitset.Set{}}
+	out := &Pool{Pool: p, shelf: from, terms: map[*cluster.Shape]answer{}, matches: map[string]bitset.Set{},
+		columns: map[string]*column{}, values: map[string][]string{}, nearKeys: map[string]string{}, free: map[string][]int64{}}
 	out.rules = out.ownRules()
 	for k, daemon := range out.overheads(daemons) {
 		out.Kinds = append(out.Kinds, Space{out.kinds[k].Allocatable.Sub(daemon.amounts), daemon.amounts, daemon.ports, daemon.pods})
@@ -119,18 +124,6 @@ func (p *Pool) Available() bitset.Set {
 	out := bitset.New(len(p.Options))
 	for i, o := range p.Options {
 		if p.Offer(o).Available {
-			out.Add(i)
-		}
-	}
-	return out
-}
-
-// Matching returns the options whose labels meet the requirement; its key
-// must be one that kinds and offers decide.
-func (p *Pool) Matching(r constraint.Requirement) bitset.Set {
-	out := bitset.New(len(p.Options))
-	for i, o := range p.Options {
-		if p.meets(o, r) {
 			out.Add(i)
 		}
 	}

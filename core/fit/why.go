@@ -123,30 +123,18 @@ func (p *Pool) hint(r constraint.Requirement) string {
 	return ""
 }
 
-// valuesOf lists the values of a label that are known of: those of kinds and
-// offers, else those of the pool.
-func (p *Pool) valuesOf(key string) []string {
-	var out []string
-	if value, ok := p.Labels.Get(key); ok {
-		out = append(out, value)
-	}
-	if p.Defines(key) {
-		for _, o := range p.shelf.options {
-			if value, ok := p.Label(o, key); ok {
-				out = append(out, value)
-			}
-		}
-	} else if p.Requirements.Has(key) {
-		values, _ := p.Requirements.Get(key).Finite()
-		out = append(out, values...)
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
 // nearKey finds a key that the user probably meant: one that differs in two
 // letters at most, or of which the given key is the last part.
 func (p *Pool) nearKey(key string) (string, bool) {
+	near, known := p.nearKeys[key]
+	if !known {
+		near = p.findNearKey(key)
+		p.nearKeys[key] = near
+	}
+	return near, near != ""
+}
+
+func (p *Pool) findNearKey(key string) string {
 	known := slices.Clone(p.defined)
 	for _, l := range p.Labels {
 		known = append(known, l.Key)
@@ -157,10 +145,10 @@ func (p *Pool) nearKey(key string) (string, bool) {
 	slices.Sort(known)
 	for _, k := range known {
 		if strings.HasSuffix(k, "/"+key) || distance(k, key) <= 2 {
-			return k, true
+			return k
 		}
 	}
-	return "", false
+	return ""
 }
 
 // distance counts the letters to insert, delete or change, and neighbours to
