@@ -3,6 +3,7 @@ package decide_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 	"time"
 
@@ -29,6 +30,32 @@ func TestEveryPlanKeepsThePromises(t *testing.T) {
 		if again := decide.Decide(s, decide.Policy{}, decide.Usual); again.String() != p.String() {
 			t.Fatalf("seed %d: a second plan differs:\n%s\nfirst:\n%s", seed, again, p)
 		}
+	}
+}
+
+// TestTheNumberOfProcessorsChangesNothing makes the same plans on one processor
+// and on four, byte by byte.
+func TestTheNumberOfProcessorsChangesNothing(t *testing.T) {
+	before := runtime.GOMAXPROCS(0)
+	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
+	explained := 0
+	for seed := range uint64(200) {
+		var plans [2]string
+		for i, processors := range []int{1, 4} {
+			runtime.GOMAXPROCS(processors)
+			s := randomWorld(rand.New(rand.NewPCG(seed, 6)))
+			p := decide.Decide(s, decide.Policy{}, decide.Usual)
+			plans[i] = p.String()
+			if len(p.Unplaced) > 1 && len(s.Pools) > 1 {
+				explained++
+			}
+		}
+		if plans[0] != plans[1] {
+			t.Fatalf("seed %d: on four processors\n%s\non one\n%s", seed, plans[1], plans[0])
+		}
+	}
+	if explained < 20 {
+		t.Errorf("only %d plans had pods left that several pools were asked about: the worlds are too easy", explained)
 	}
 }
 

@@ -120,7 +120,6 @@ type run struct {
 	daemons     map[*cluster.Shape]*topology.Rules // daemon pods that count for somebody
 	held        map[string]bool                    // volume claims for one pod that are in use
 	turn        int
-	explained   int // shapes of which it was worked out why they have no place
 	seated      []seated
 	launched    []launched // by launch
 	demand      demand

@@ -10,24 +10,76 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/parallel"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/topology"
 )
 
 // unplaced tells what would have to be different for the rest of the group to
 // find a place: the least of it, at the nearest pool first.
-func (r *run) unplaced(g *group) plan.Unplaced {
-	out := plan.Unplaced{Shape: g.shape, Reasons: r.reasons(g)}
+func (r *run) unplaced(u *unlucky) plan.Unplaced {
+	out := plan.Unplaced{Shape: u.shape, Reasons: u.known}
+	if out.Reasons == nil {
+		out.Reasons = r.reasons(u)
+	}
+	g := u.group
 	for _, w := range g.pods[g.placed:] {
 		out.Pods = append(out.Pods, *w.Pod)
 	}
 	return out
 }
 
-func (r *run) reasons(g *group) []plan.Reason {
+// unlucky is a group of which pods have no place.
+type unlucky struct {
+	*group
+	known   []plan.Reason // where nothing is looked for
+	changes []fit.Changes // by buyer: what would have to be different; see lookAhead
+}
+
+// leftOver lists the groups of which pods have no place, and finds out for
+// them together what takes most of the time.
+func (r *run) leftOver() []*unlucky {
+	var out, sought []*unlucky
+	for _, g := range r.waiting {
+		if g.left() == 0 {
+			continue
+		}
+		u := &unlucky{group: g}
+		out = append(out, u)
+		switch {
+		case g.shape.Unable != "":
+			u.known = []plan.Reason{{Text: g.shape.Unable}}
+		case len(sought) < reasonsMax:
+			sought = append(sought, u)
+		default:
+			u.known = []plan.Reason{{Text: fmt.Sprintf("no place was found; reasons are worked out for %d kinds of pods at a time, and others come before", reasonsMax)}}
+		}
+	}
+	r.lookAhead(sought)
+	return out
+}
+
+// lookAhead asks all pools at once what they lack for the groups, where their
+// taints do not make it likely that others are nearer. Pools remember what
+// they are asked, so each is asked by one goroutine.
+func (r *run) lookAhead(list []*unlucky) {
+	list = slices.DeleteFunc(slices.Clone(list), func(u *unlucky) bool { return r.used(u.kin) || pinned(u.shape) })
+	for _, u := range list {
+		u.changes = make([]fit.Changes, len(r.buyers))
+	}
+	parallel.Each(len(r.buyers), func(i int) {
+		b := r.buyers[i]
+		for _, u := range list {
+			if !excluded(u.shape, b) && b.AtLeast(u.shape).Effort() == 0 {
+				u.changes[i] = r.changesAt(b, u.group)
+			}
+		}
+	})
+}
+
+func (r *run) reasons(u *unlucky) []plan.Reason {
+	g := u.group
 	switch {
-	case g.shape.Unable != "":
-		return []plan.Reason{{Text: g.shape.Unable}}
 	case r.used(g.kin):
 		return []plan.Reason{{Text: r.claimInUse(g)}}
 	case len(r.buyers) == 0:
@@ -35,10 +87,7 @@ func (r *run) reasons(g *group) []plan.Reason {
 	case pinned(g.shape):
 		return []plan.Reason{{Text: "it may run on nodes of certain names alone, which new ones cannot have: " + r.nearestNode(g)}}
 	}
-	if r.explained++; r.explained > reasonsMax {
-		return []plan.Reason{{Text: fmt.Sprintf("no place was found; reasons are worked out for %d kinds of pods at a time, and others come before", reasonsMax)}}
-	}
-	near := r.nearest(g)
+	near := r.nearest(u)
 	if len(near) == 0 {
 		return r.noSuchPool(g)
 	}
@@ -55,7 +104,9 @@ func (r *run) reasons(g *group) []plan.Reason {
 }
 
 // reasonsMax is for how many shapes a plan works out what would help: more than
-// people read, and few enough that it takes less time than placing.
+// people read. It is what bounds the work, since no effort for a plan does: each
+// of these shapes is compared with every option of every pool that its taints
+// do not keep far off and, where no new machine will do, with every node.
 const reasonsMax = 200
 
 // noChange is why pods are left that a pool has machines for: another plan
@@ -85,15 +136,19 @@ type candidate struct {
 // nearest lists the pools that pods of the group do not exclude by name, the
 // nearest first. Of those that cannot be among the nearest two it says no more
 // than that.
-func (r *run) nearest(g *group) []candidate {
+func (r *run) nearest(u *unlucky) []candidate {
 	var out []candidate
+	g := u.group
 	least, second := 1<<30, 1<<30
-	for _, b := range r.buyers {
+	for i, b := range r.buyers {
 		if excluded(g.shape, b) {
 			continue
 		}
 		c := candidate{pool: b.ID, changes: b.AtLeast(g.shape)}
-		if c.changes.Effort() <= second {
+		switch e := c.changes.Effort(); {
+		case e == 0:
+			c.changes = u.changes[i]
+		case e <= second:
 			c.changes = r.changesAt(b, g)
 		}
 		switch e := c.changes.Effort(); {

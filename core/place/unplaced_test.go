@@ -30,7 +30,11 @@ func TestWhatIsAskedForIsEnough(t *testing.T) {
 			if g.left() == 0 {
 				continue
 			}
-			for _, c := range nearestTo(r, g) {
+			u := &unlucky{group: g, changes: make([]fit.Changes, len(r.buyers))}
+			for i, b := range r.buyers {
+				u.changes[i] = r.changesAt(b, g)
+			}
+			for _, c := range nearestTo(r, u) {
 				if names := changed(s, c.pool, c.node, c.changes, rules); names == nil {
 					continue
 				} else if again := Place(names, Options{}); left(&again) >= int(g.left()) {
@@ -52,14 +56,14 @@ type advice struct {
 	changes fit.Changes
 }
 
-func nearestTo(r *run, g *group) []advice {
+func nearestTo(r *run, g *unlucky) []advice {
 	var out []advice
 	near := r.nearest(g)
 	for _, c := range near[:min(len(near), 2)] {
 		out = append(out, advice{pool: c.pool, changes: c.changes})
 	}
 	if len(r.buyers) == 0 {
-		if name, c := r.nodeFor(g); name != "" {
+		if name, c := r.nodeFor(g.group); name != "" {
 			out = append(out, advice{node: name, changes: c})
 		}
 	}
