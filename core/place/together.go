@@ -74,8 +74,8 @@ func groupID(text string) string {
 	return hex.EncodeToString(sum[:4])
 }
 
-// openings lists, for each hard spread over anything but hosts, the machines
-// on order that get its pods.
+// openings lists, for each hard spread, the machines on order that get its
+// pods.
 func (r *run) openings() []*opening {
 	type target struct {
 		spread topology.OwnSpread
@@ -93,7 +93,7 @@ func (r *run) openings() []*opening {
 		}
 		own, asked := spreads[x.group.kin]
 		if !asked {
-			own = r.hardSpreads(x.group.kin)
+			own = r.board.OwnSpreads(x.group.kin.required().rules)
 			spreads[x.group.kin] = own
 		}
 		for _, s := range own {
@@ -111,12 +111,6 @@ func (r *run) openings() []*opening {
 		}
 	}
 	return out
-}
-
-func (r *run) hardSpreads(k *kin) []topology.OwnSpread {
-	return slices.DeleteFunc(r.board.OwnSpreads(k.required().rules), func(s topology.OwnSpread) bool {
-		return r.board.Keys()[s.Key] == cluster.LabelHostname
-	})
 }
 
 // entrantOf is the machine that the pod is expected on, and the domains that it
@@ -144,11 +138,16 @@ func (r *run) entrantOf(x *seated, s topology.OwnSpread) entrant {
 	return m
 }
 
+// hostsMax is how many hosts wait for each other at most. Each is a domain of
+// its own, so that all would wait for the slowest of them: of a few that is
+// soon there, of hundreds it is late.
+const hostsMax = 8
+
 // mustJoin reports whether pods could crowd: the machines are in several
-// domains of which some have no node yet, and the pods do not ask for a number
-// of domains themselves that makes the scheduler wait.
+// domains of which some have no node yet, and neither the pods on nodes nor a
+// number of domains that the pods ask for makes the scheduler wait.
 func (r *run) mustJoin(g *opening) bool {
-	if len(g.entrants) < 2 {
+	if len(g.entrants) < 2 || r.board.Keys()[g.spread.Key] == cluster.LabelHostname && len(g.entrants) > hostsMax {
 		return false
 	}
 	theirs := map[int32]bool{}
@@ -172,7 +171,28 @@ func (r *run) mustJoin(g *opening) bool {
 			all++
 		}
 	}
-	return all > len(g.offered) && int(g.spread.MinDomains) < all
+	return all > len(g.offered) && int(g.spread.MinDomains) < all && r.mayCrowd(g)
+}
+
+// mayCrowd reports whether one of the machines, if it were there alone, could
+// get more pods than are meant for its domain. The scheduler puts no more
+// there than the skew above the least that another domain with a node has.
+func (r *run) mayCrowd(g *opening) bool {
+	for _, m := range g.entrants {
+		if len(m.domains) != 1 {
+			return true
+		}
+		least, bound := int64(0), false
+		for d := range g.offered {
+			if n := r.board.CountOf(g.spread, d); d != m.domains[0] && (!bound || n < least) {
+				least, bound = n, true
+			}
+		}
+		if !bound || r.board.CountOf(g.spread, m.domains[0]) < least+g.spread.MaxSkew {
+			return true
+		}
+	}
+	return false
 }
 
 // opens reports whether the machine may bring a domain that has no node yet.

@@ -4,6 +4,7 @@ package topology
 type OwnSpread struct {
 	Key        int   // of the board
 	MinDomains int32 // 0 where unset
+	MaxSkew    int64
 	tally      int
 }
 
@@ -12,7 +13,7 @@ func (b *Board) OwnSpreads(r *Rules) []OwnSpread {
 	var out []OwnSpread
 	for _, s := range r.spreads {
 		if s.self {
-			out = append(out, OwnSpread{Key: b.tallies[s.tally].key, MinDomains: s.minDomains, tally: s.tally})
+			out = append(out, OwnSpread{Key: b.tallies[s.tally].key, MinDomains: s.minDomains, MaxSkew: s.maxSkew, tally: s.tally})
 		}
 	}
 	return out
@@ -22,6 +23,11 @@ func (b *Board) OwnSpreads(r *Rules) []OwnSpread {
 func (b *Board) Looks(s OwnSpread, place int) bool {
 	f := b.filters[b.tallies[s.tally].filter]
 	return place < len(f.at) && f.at[place]
+}
+
+// CountOf is how many of the spread's pods the domain has by now.
+func (b *Board) CountOf(s OwnSpread, domain int32) int64 {
+	return int64(b.tallies[s.tally].count(domain))
 }
 
 // Whose is a text for the pods that the spread counts and for what it spreads

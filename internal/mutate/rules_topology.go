@@ -20,6 +20,8 @@ func aboutOtherPods() []Rule {
 		off("nodes open one by one where a spread has them in one domain", placeTogether, "if len(theirs) < 2 {", "if false {"),
 		off("nodes open one by one where each domain has a node", placeTogether, "return all > len(g.offered) &&", "return"),
 		off("nodes open one by one where pods ask for as many domains", placeTogether, " && int(g.spread.MinDomains) < all", ""),
+		off("nodes open one by one where other domains bound how many pods come", placeTogether, " && r.mayCrowd(g)", ""),
+		off("many hosts open one by one", placeTogether, "cluster.LabelHostname && len(g.entrants) > hostsMax", "cluster.LabelHostname && len(g.entrants) > 1<<20"),
 		off("only nodes that a spread looks at make their domain known", placeTogether, "s.ordered == nil && r.board.Looks(g.spread, s.place)", "s.ordered == nil"),
 		off("machines of earlier plans open with others", placeTogether, "joining[m.seat] = with(joining[m.seat], join)", "_ = with"),
 		off("a spread needs its key", topologyRoom, "case None, Unknown:\n\t\treturn 0", "case Unknown:\n\t\treturn 0\n\tcase None:\n\t\treturn Unlimited"),
