@@ -59,14 +59,15 @@ func newBatch(claims []*karpv1.NodeClaim) string {
 }
 
 // sameRequest is equal for two claims whose machines can be bought together.
-func sameRequest(r cloud.LaunchRequest) (string, error) {
+func sameRequest(r Request) (string, error) {
 	text, err := json.Marshal(struct {
 		Class    string
 		Settings any
 		Options  []cloud.OfferChoice
 		Tags     map[string]string
 		Node     cloud.NodeSetup
-	}{r.Class.ID, r.Class.Settings, r.Options, r.Tags, r.Node})
+		Marks    map[string]string
+	}{r.Class.ID, r.Class.Settings, r.Options, r.Tags, r.Node, r.ClassMarks})
 	if err != nil {
 		return "", fmt.Errorf("describe launch request of class %s: %w", r.Class.ID, err)
 	}

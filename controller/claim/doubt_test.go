@@ -247,9 +247,9 @@ func (b slowBook) Failed(ctx context.Context, c *karpv1.NodeClaim, _ error) erro
 // picky cannot form a request for claim a.
 type picky struct{ *shop }
 
-func (p picky) For(ctx context.Context, c *karpv1.NodeClaim) (cloud.LaunchRequest, error) {
+func (p picky) For(ctx context.Context, c *karpv1.NodeClaim) (Request, error) {
 	if c.Name == "a" {
-		return cloud.LaunchRequest{}, errors.New("spec is wrong")
+		return Request{}, errors.New("spec is wrong")
 	}
 	return p.shop.For(ctx, c)
 }

@@ -8,7 +8,6 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/daemok/daemok/cloud"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/translate"
 )
@@ -17,7 +16,7 @@ import (
 type batch struct {
 	attempt  attempt
 	claims   []*karpv1.NodeClaim // those still without a machine, sorted by name
-	request  cloud.LaunchRequest
+	request  Request
 	repeated bool      // the attempt may have been made before: look for its machines first
 	doubtAt  time.Time // when an attempt of unknown outcome was made at the latest; zero: there is none
 }

@@ -40,7 +40,7 @@ type Launcher struct {
 type requests interface {
 	// For returns the request without token, batch and count. It returns
 	// *cloud.NoCapacityError when nothing suitable is offered.
-	For(ctx context.Context, c *karpv1.NodeClaim) (cloud.LaunchRequest, error)
+	For(ctx context.Context, c *karpv1.NodeClaim) (Request, error)
 }
 
 // outcomes writes what became of a purchase on a claim.

@@ -34,9 +34,10 @@ type shop struct {
 	before   func(cloud.LaunchRequest) error // fails before anything is sold
 	after    func(cloud.LaunchRequest) error // loses the reply
 	requests []cloud.LaunchRequest
-	unseen   time.Duration // List shows a machine so long after it was sold
-	closed   error         // why no request can be formed
-	blind    int           // so many Lists fail
+	unseen   time.Duration     // List shows a machine so long after it was sold
+	closed   error             // why no request can be formed
+	blind    int               // so many Lists fail
+	marks    map[string]string // of the class
 }
 
 type answer struct {
@@ -113,18 +114,18 @@ func (s *shop) Prepare(context.Context, cloud.LaunchRequest) error     { return 
 func (s *shop) Tag(context.Context, string, map[string]string) error   { return nil }
 
 // For offers spot while there is some, then on-demand, then nothing.
-func (s *shop) For(context.Context, *karpv1.NodeClaim) (cloud.LaunchRequest, error) {
+func (s *shop) For(context.Context, *karpv1.NodeClaim) (Request, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed != nil {
-		return cloud.LaunchRequest{}, s.closed
+		return Request{}, s.closed
 	}
 	for _, option := range []cluster.Option{cluster.Spot, cluster.OnDemand} {
 		if s.stock[option] > 0 {
-			return cloud.LaunchRequest{Class: cloud.Class{ID: "c"}, Options: []cloud.OfferChoice{{Kind: "m5.large", Zone: "a", Option: option}}}, nil
+			return Request{LaunchRequest: cloud.LaunchRequest{Class: cloud.Class{ID: "c"}, Options: []cloud.OfferChoice{{Kind: "m5.large", Zone: "a", Option: option}}}, ClassMarks: s.marks}, nil
 		}
 	}
-	return cloud.LaunchRequest{}, &cloud.NoCapacityError{Cause: "nothing left"}
+	return Request{}, &cloud.NoCapacityError{Cause: "nothing left"}
 }
 
 // book writes outcomes as the real one does, without what is beside the point.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -39,7 +40,7 @@ func (m marker) mark(ctx context.Context, b *batch) (all bool) {
 	errs := make([]error, len(b.claims))
 	var writes sync.WaitGroup
 	for i, c := range b.claims {
-		writes.Go(func() { errs[i] = m.markOne(ctx, c, b.attempt) })
+		writes.Go(func() { errs[i] = m.markOne(ctx, c, b.attempt, b.request.ClassMarks) })
 	}
 	writes.Wait()
 	all = true
@@ -57,10 +58,12 @@ func (m marker) mark(ctx context.Context, b *batch) (all bool) {
 	return all
 }
 
-// markOne writes the attempt over the one that is known. An attempt that turns
+// markOne writes the attempt over the one that is known, and with it which form
+// of the class its machine will be made from: the class may be another by the
+// time the machine is there. An attempt that turns
 // out to be there instead is never written over: its machine could not be told
 // from one that nobody asked for.
-func (m marker) markOne(ctx context.Context, c *karpv1.NodeClaim, a attempt) error {
+func (m marker) markOne(ctx context.Context, c *karpv1.NodeClaim, a attempt, class map[string]string) error {
 	if its, tried := attemptOf(c); tried && (its.batch != a.batch || its.n > a.n) {
 		return errElsewhere
 	}
@@ -73,6 +76,7 @@ func (m marker) markOne(ctx context.Context, c *karpv1.NodeClaim, a attempt) err
 		if marked.Annotations == nil {
 			marked.Annotations = map[string]string{}
 		}
+		maps.Copy(marked.Annotations, class)
 		marked.Annotations[api.MarkLaunchAttempt] = a.String()
 		err = m.store.Patch(ctx, marked, client.MergeFromWithOptions(c, client.MergeFromWithOptimisticLock{}))
 		switch {

@@ -59,7 +59,11 @@ func (o *Outcomes) Bought(ctx context.Context, c *karpv1.NodeClaim, m cloud.Mach
 	if c.Annotations == nil {
 		c.Annotations = map[string]string{}
 	}
-	maps.Copy(c.Annotations, class.Annotations)
+	for key, value := range class.Annotations {
+		if _, marked := c.Annotations[key]; !marked { // with the attempt
+			c.Annotations[key] = value
+		}
+	}
 	delete(c.Annotations, api.MarkWithdrawn) // too late for that
 	if err := o.Store.Patch(ctx, c, client.MergeFrom(before)); err != nil {
 		return fmt.Errorf("write labels of machine %s on claim %s: %w", m.ID, c.Name, err)

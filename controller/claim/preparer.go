@@ -78,21 +78,21 @@ func (p *Preparer) requestsFor(ctx context.Context, launches []plan.Launch) []cl
 			continue
 		}
 		seen[key] = true
-		out = append(out, r)
+		out = append(out, r.LaunchRequest)
 	}
 	return out
 }
 
 var errPoolGone = errors.New("the pool is gone")
 
-func (p *Preparer) requestFor(ctx context.Context, l plan.Launch) (cloud.LaunchRequest, error) {
+func (p *Preparer) requestFor(ctx context.Context, l plan.Launch) (Request, error) {
 	pool, known := p.Pools.Pool(l.Pool)
 	if !known {
-		return cloud.LaunchRequest{}, errPoolGone
+		return Request{}, errPoolGone
 	}
 	claim, err := translate.Claim(pool, l, "none")
 	if err != nil {
-		return cloud.LaunchRequest{}, err
+		return Request{}, err
 	}
 	return p.Requests.For(ctx, claim)
 }

@@ -120,7 +120,7 @@ func TestWhatIsPreparedIsWhatIsBought(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	foreseen, _ := sameRequest(ears.told[0])
+	foreseen, _ := sameRequest(Request{ears.told[0], bought.ClassMarks})
 	if real, err := sameRequest(bought); err != nil || foreseen != real {
 		t.Errorf("prepared %+v\nbought   %+v (%v)", ears.told[0], bought, err)
 	}

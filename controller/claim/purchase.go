@@ -89,6 +89,12 @@ func (p *purchase) try(ctx context.Context) (done, progress bool) {
 	if !p.drop(ctx) || len(p.request.Options) == 0 && !p.renew(ctx) {
 		return len(p.claims) == 0, false
 	}
+	if p.repeated && p.request.isOfAnotherClass(p.claims[0]) {
+		if !p.settle(ctx) {
+			return len(p.claims) == 0, false
+		}
+		p.attempt, p.repeated = p.attempt.next(), false
+	}
 	if all := p.marker.mark(ctx, p.batch); !all || len(p.claims) == 0 {
 		return len(p.claims) == 0, false
 	}
@@ -106,7 +112,7 @@ func (p *purchase) try(ctx context.Context) (done, progress bool) {
 }
 
 func (p *purchase) call(ctx context.Context, count int) ([]cloud.Machine, error) {
-	r := p.request
+	r := p.request.LaunchRequest
 	r.Token, r.Batch, r.Count = p.attempt.token(), p.attempt.batch, count
 	ctx, cancel := context.WithTimeout(ctx, p.callFor)
 	defer cancel()
@@ -155,7 +161,7 @@ func (p *purchase) conclude(ctx context.Context, bought []cloud.Machine, err err
 
 // advance goes on to another attempt, now that the outcome of the last is known.
 func (p *purchase) advance() {
-	p.attempt, p.repeated, p.request = p.attempt.next(), false, cloud.LaunchRequest{}
+	p.attempt, p.repeated, p.request = p.attempt.next(), false, Request{}
 }
 
 // tell writes one line on a purchase that did not bring all it should.

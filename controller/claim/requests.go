@@ -36,6 +36,24 @@ type classes interface {
 	Known(ctx context.Context, ref karpv1.NodeClassReference) (Class, error)
 }
 
+// Request is what would be asked of the cloud, and the annotations of the class
+// in the form that it was formed from.
+type Request struct {
+	cloud.LaunchRequest
+	ClassMarks map[string]string
+}
+
+// isOfAnotherClass reports whether the claim says that its machine is made from
+// another form of the class than the request would have it made from.
+func (r Request) isOfAnotherClass(c *karpv1.NodeClaim) bool {
+	for key, value := range r.ClassMarks {
+		if noted, there := c.Annotations[key]; there && noted != value {
+			return true
+		}
+	}
+	return false
+}
+
 // Requests forms launch requests from claims and what is offered now.
 type Requests struct {
 	Classes classes
@@ -43,29 +61,29 @@ type Requests struct {
 }
 
 // For implements what the Launcher asks.
-func (r *Requests) For(ctx context.Context, c *karpv1.NodeClaim) (cloud.LaunchRequest, error) {
+func (r *Requests) For(ctx context.Context, c *karpv1.NodeClaim) (Request, error) {
 	class, err := r.Classes.Class(ctx, c.Spec.NodeClassRef)
 	if err != nil {
-		return cloud.LaunchRequest{}, err
+		return Request{}, err
 	}
 	catalogue, err := r.Catalog.Kinds(ctx, class.Cloud)
 	if err != nil {
-		return cloud.LaunchRequest{}, fmt.Errorf("list what class %s offers: %w", class.Cloud.ID, err)
+		return Request{}, fmt.Errorf("list what class %s offers: %w", class.Cloud.ID, err)
 	}
 	want, err := translate.Requirements(c.Spec.Requirements)
 	if err != nil {
-		return cloud.LaunchRequest{}, &cloud.RefusedError{Reason: karpv1.ReasonLaunchFailed, Cause: "spec.requirements: " + err.Error()}
+		return Request{}, &cloud.RefusedError{Reason: karpv1.ReasonLaunchFailed, Cause: "spec.requirements: " + err.Error()}
 	}
 	options, err := optionsFor(c, ofMachine(want, c.Labels), catalogue.Kinds)
 	if err != nil {
-		return cloud.LaunchRequest{}, err
+		return Request{}, err
 	}
-	return cloud.LaunchRequest{
+	return Request{cloud.LaunchRequest{
 		Class:   class.Cloud,
 		Options: options,
 		Tags:    tagsOf(c),
 		Node:    cloud.NodeSetup{Labels: c.Labels, Taints: bootTaints(c)},
-	}, nil
+	}, class.Annotations}, nil
 }
 
 // optionsFor lists the offers for a claim. Where what can be had has become too
