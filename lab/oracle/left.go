@@ -60,11 +60,8 @@ func (st *stage) whatever(ctx context.Context, pod *corev1.Pod, name string) boo
 
 // as reports whether the node would take the pod if it were this option.
 func (st *stage) as(ctx context.Context, pod *corev1.Pod, name string, o option) bool {
-	before := st.nodes.byName[name].Node()
-	changed := nodeObject(name, o.kind, o.labels.With(cluster.LabelHostname, name))
-	changed.Spec.Taints = before.Spec.Taints
-	st.nodes.byName[name].SetNode(changed)
-	defer st.nodes.byName[name].SetNode(before)
+	defer st.nodes.byName[name].SetNode(st.nodes.byName[name].Node())
+	st.become(name, o)
 	return st.judge(ctx, pod, name)[0].accepted
 }
 

@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 
-	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/kube/api"
 )
 
@@ -21,28 +20,12 @@ func (st *stage) onPurpose(ctx context.Context, pod *corev1.Pod, node string) bo
 	return st.zoneUnknown(pod, node) || st.undecided(ctx, pod, node) || st.spreadsFurther(ctx, pod, node)
 }
 
-// undecided: a machine that is ordered may still turn out otherwise, and then
-// the node would refuse the pod. Plans reckon with everything that it may be; the
-// scheduler sees what it became, some seconds later.
+// undecided: machines that are ordered may still turn out otherwise, and then
+// the node would refuse the pod. Plans reckon with everything that they may be;
+// the scheduler sees what they became, some seconds later. What speaks for it is
+// always one way in which all of them turn out, in which it is refused.
 func (st *stage) undecided(ctx context.Context, pod *corev1.Pod, node string) bool {
-	for name, options := range st.options {
-		info := st.nodes.byName[name]
-		if info == nil || len(options) < 2 {
-			continue
-		}
-		before := info.Node()
-		refused := slices.ContainsFunc(options, func(o option) bool {
-			changed := nodeObject(name, o.kind, o.labels.With(cluster.LabelHostname, name))
-			changed.Spec.Taints = before.Spec.Taints
-			info.SetNode(changed)
-			return !st.judge(ctx, pod, node)[0].accepted
-		})
-		info.SetNode(before)
-		if refused {
-			return true
-		}
-	}
-	return false
+	return !st.eachOutcome(pod, node, func() bool { return st.judge(ctx, pod, node)[0].accepted })
 }
 
 func valueOf(o option, key string) string {

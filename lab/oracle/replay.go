@@ -172,30 +172,20 @@ func (st *stage) addLaunches(d delivery) error {
 
 func (st *stage) deliver(options []option, chosen int, d delivery) option {
 	if d == byChance {
-		return pick(st.dice, st.alike(options, chosen)...)
+		return pick(st.dice, st.alikeToSpreads(options, chosen)...)
 	}
 	return options[chosen]
 }
 
-// alike lists the options that are like the chosen one for every wish for nodes
+// alikeToSpreads lists the options that are like the chosen one for every wish for nodes
 // that a spread goes by. Which of the nodes that a launch leaves open count for
 // such a spread is known when the machine is there; until then plans take the
 // choice for granted.
-func (st *stage) alike(options []option, chosen int) []option {
+func (st *stage) alikeToSpreads(options []option, chosen int) []option {
 	var keys []string
 	for _, pod := range st.world.Pods {
-		if len(pod.Spec.TopologySpreadConstraints) == 0 {
-			continue
-		}
-		for key := range pod.Spec.NodeSelector {
-			keys = append(keys, key)
-		}
-		if a := pod.Spec.Affinity; a != nil && a.NodeAffinity != nil && a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
-			for _, t := range a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
-				for _, r := range t.MatchExpressions {
-					keys = append(keys, r.Key)
-				}
-			}
+		if len(pod.Spec.TopologySpreadConstraints) > 0 {
+			keys = append(keys, nodeKeys(pod)...)
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(options), func(o option) bool {

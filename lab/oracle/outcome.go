@@ -1,0 +1,171 @@
+package oracle
+
+import (
+	"cmp"
+	"maps"
+	"math/rand/v2"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/daemok/daemok/core/cluster"
+)
+
+// outcomesMax is up to how many ways in which machines may turn out together
+// are all looked at. Of more than that, those that lie nearest to a refusal
+// and some by chance are.
+const outcomesMax = 256
+
+// undecidedMachine is a machine with what it may turn out to be, as far as
+// that makes a difference.
+type undecidedMachine struct {
+	name    string
+	options []option
+}
+
+// eachOutcome shows the ways in which machines on order may turn out together
+// as long as holds is true, and reports whether it always was. The nodes are
+// what they were before when it returns.
+func (st *stage) eachOutcome(pod *corev1.Pod, node string, holds func() bool) bool {
+	machines := st.undecidedMachines(pod)
+	if len(machines) == 0 {
+		return true
+	}
+	for _, m := range machines {
+		defer st.nodes.byName[m.name].SetNode(st.nodes.byName[m.name].Node())
+	}
+	tries := func(choose func(m *undecidedMachine) int) bool {
+		for i := range machines {
+			m := &machines[i]
+			st.become(m.name, m.options[choose(m)])
+		}
+		return holds()
+	}
+	if n := outcomes(machines); n <= outcomesMax {
+		for at := range n {
+			rest := at
+			if !tries(func(m *undecidedMachine) int {
+				digit := rest % len(m.options)
+				rest /= len(m.options)
+				return digit
+			}) {
+				return false
+			}
+		}
+		return true
+	}
+	return st.telling(pod, node, tries) && byLot(st.world.Seed, tries)
+}
+
+// telling tries the outcomes in which all machines are in the node's domain, or
+// none is that need not be, and the same with one domain elsewhere.
+func (st *stage) telling(pod *corev1.Pod, node string, tries func(func(*undecidedMachine) int) bool) bool {
+	for _, key := range st.keysAbout(pod) {
+		value := st.nodes.byName[node].Node().Labels[key]
+		for _, inside := range []bool{true, false} {
+			if !tries(func(m *undecidedMachine) int {
+				return max(0, slices.IndexFunc(m.options, func(o option) bool { return (valueOf(o, key) == value) == inside }))
+			}) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// byLot tries some outcomes by chance.
+func byLot(seed uint64, tries func(func(*undecidedMachine) int) bool) bool {
+	d := dice{rand.New(rand.NewPCG(seed, 38))}
+	for range outcomesMax {
+		if !tries(func(m *undecidedMachine) int { return d.IntN(len(m.options)) }) {
+			return false
+		}
+	}
+	return true
+}
+
+func outcomes(machines []undecidedMachine) int {
+	n := 1
+	for _, m := range machines {
+		if n *= len(m.options); n > outcomesMax {
+			return n
+		}
+	}
+	return n
+}
+
+// undecidedMachines lists, in an order that is always the same, the machines
+// of which it makes a difference to rules about the pod what they become.
+func (st *stage) undecidedMachines(pod *corev1.Pod) []undecidedMachine {
+	keys := st.keysAbout(pod)
+	var out []undecidedMachine
+	for _, name := range slices.Sorted(maps.Keys(st.options)) {
+		if st.nodes.byName[name] == nil {
+			continue
+		}
+		m := undecidedMachine{name: name}
+		for _, o := range st.options[name] {
+			if !slices.ContainsFunc(m.options, func(other option) bool { return alike(o, other, keys) }) {
+				m.options = append(m.options, o)
+			}
+		}
+		if len(m.options) > 1 {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// alike reports whether two options are the same by the keys.
+func alike(a, b option, keys []string) bool {
+	return !slices.ContainsFunc(keys, func(key string) bool { return valueOf(a, key) != valueOf(b, key) })
+}
+
+// keysAbout lists the labels of nodes by which rules of the pod go, or rules of
+// others that keep it away.
+func (st *stage) keysAbout(pod *corev1.Pod) []string {
+	seen := map[string]bool{}
+	note := func(p *corev1.Pod) {
+		if a := p.Spec.Affinity; a != nil && a.PodAntiAffinity != nil {
+			for _, t := range a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
+				seen[t.TopologyKey] = true
+			}
+		}
+	}
+	for _, p := range st.pods {
+		note(p)
+	}
+	if a := pod.Spec.Affinity; a != nil && a.PodAffinity != nil {
+		for _, t := range a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
+			seen[t.TopologyKey] = true
+		}
+	}
+	for _, c := range pod.Spec.TopologySpreadConstraints {
+		seen[c.TopologyKey] = true
+	}
+	for _, key := range nodeKeys(pod) {
+		seen[key] = true
+	}
+	delete(seen, cluster.LabelHostname)
+	return slices.SortedFunc(maps.Keys(seen), cmp.Compare[string])
+}
+
+// nodeKeys lists the labels of nodes that the pod asks for.
+func nodeKeys(pod *corev1.Pod) []string {
+	keys := slices.Collect(maps.Keys(pod.Spec.NodeSelector))
+	if a := pod.Spec.Affinity; a != nil && a.NodeAffinity != nil && a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
+		for _, t := range a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
+			for _, r := range t.MatchExpressions {
+				keys = append(keys, r.Key)
+			}
+		}
+	}
+	return keys
+}
+
+// become makes the node the one that the machine is if it turns out so.
+func (st *stage) become(name string, o option) {
+	changed := nodeObject(name, o.kind, o.labels.With(cluster.LabelHostname, name))
+	changed.Spec.Taints = st.nodes.byName[name].Node().Spec.Taints
+	st.nodes.byName[name].SetNode(changed)
+}
