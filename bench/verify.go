@@ -70,7 +70,7 @@ func newVerifier(s *cluster.Snapshot) *verifier {
 		v.add(plan.OnNode, n.Name, &host{labels: n.Labels, taints: fit.LastingTaints(n), free: fit.Free(n, s.Daemons), pods: n.Pods})
 	}
 	for i := range s.Machines {
-		m := fit.ForMachine(&s.Machines[i], v.pools[s.Machines[i].Pool])
+		m := fit.ForMachine(&s.Machines[i], v.pools[s.Machines[i].Pool], s.Daemons)
 		v.add(plan.OnMachine, m.Claim, &host{labels: m.Known(), taints: m.Taints, free: m.Free})
 	}
 	return v

@@ -1,8 +1,9 @@
 package fit
 
 import (
-	"slices"
+	"strconv"
 
+	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 )
@@ -80,25 +81,75 @@ func (m *Ordered) agreed(key string) (string, bool) {
 	return value, ok
 }
 
-// Open reports whether the machine may get a label with this key when it is
-// there.
-func (m *Ordered) Open(key string) bool {
-	return m.Requirements.Has(key) || m.pool != nil && m.pool.Defines(key) && m.may.Next(0) >= 0
+// waysMax is in how many ways a machine may turn out, by labels that kinds do
+// not decide, that are listed.
+const waysMax = 64
+
+// Ways lists what labels with these keys the machine may turn out to have, the
+// host name aside. Open are the keys whose value may be any.
+func (m *Ordered) Ways(keys []string) (ways []constraint.Labels, open []string) {
+	known := m.Known()
+	ways = []constraint.Labels{known}
+	if m.pool != nil && m.may.Next(0) >= 0 {
+		ways = m.pool.Ways(m.may, known, keys)
+	}
+	for _, key := range keys {
+		if _, decided := known.Get(key); decided || !m.Requirements.Has(key) || m.pool != nil && m.pool.Defines(key) {
+			continue
+		}
+		values, finite := m.Requirements.Get(key).Finite()
+		if !finite || len(values)*len(ways) > waysMax {
+			open = append(open, key)
+			continue
+		}
+		ways = withEach(ways, key, values)
+	}
+	return ways, open
 }
 
-// Values lists what a label with this key may turn out to be, sorted, as far
-// as that can be listed.
-func (m *Ordered) Values(key string) []string {
-	if m.pool == nil || !m.pool.Defines(key) {
-		values, _ := m.Requirements.Get(key).Finite()
-		return values
-	}
-	var out []string
-	for i := m.may.Next(0); i >= 0; i = m.may.Next(i + 1) {
-		if value, ok := m.pool.Label(m.pool.Options[i], key); ok && !slices.Contains(out, value) {
-			out = append(out, value)
+func withEach(ways []constraint.Labels, key string, values []string) []constraint.Labels {
+	var out []constraint.Labels
+	for _, w := range ways {
+		for _, v := range values {
+			out = append(out, w.With(key, v))
 		}
 	}
-	slices.Sort(out)
+	return out
+}
+
+// Ways lists what labels with these keys machines have that become one of the
+// options, each once, with the known ones.
+func (p *Pool) Ways(options bitset.Set, known constraint.Labels, keys []string) []constraint.Labels {
+	var own constraint.Labels
+	var varied []string
+	for _, key := range keys {
+		if value, ok := known.Get(key); ok {
+			own = append(own, constraint.Label{Key: key, Value: value})
+		} else if p.Defines(key) {
+			varied = append(varied, key)
+		}
+	}
+	var out []constraint.Labels
+	seen := map[string]bool{}
+	var text []byte
+	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
+		text = text[:0]
+		for _, key := range varied {
+			value, ok := p.Label(p.Options[i], key)
+			text = append(strconv.AppendBool(text, ok), value...)
+			text = append(text, 0)
+		}
+		if seen[string(text)] {
+			continue
+		}
+		seen[string(text)] = true
+		way := own
+		for _, key := range varied {
+			if value, ok := p.Label(p.Options[i], key); ok {
+				way = way.With(key, value)
+			}
+		}
+		out = append(out, way)
+	}
 	return out
 }

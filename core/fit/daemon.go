@@ -3,6 +3,7 @@ package fit
 import (
 	"slices"
 
+	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/quantity"
@@ -79,4 +80,28 @@ func (p *Pool) daemonWants(r constraint.Requirement, kind *cluster.Kind) bool {
 		return wants("type", r, kind.Labels).OK()
 	}
 	return slices.ContainsFunc(kind.Offers, func(o cluster.Offer) bool { return wants("offer", r, o.Labels).OK() })
+}
+
+// Brings tells whether machines of the pool may get a pod of the daemon if they
+// become one of the options, and whether they do whichever it is.
+func (p *Pool) Brings(s *cluster.Shape, options bitset.Set) (may, sure bool) {
+	if !untolerated(p.Taints, s.Tolerations).OK() {
+		return false, false
+	}
+	sure = true
+	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
+		comes := anyTerm(s.NodeTerms, func(term constraint.Requirements) Reason { return p.daemonTerm(term, p.Options[i]) }).OK()
+		may, sure = may || comes, sure && comes
+	}
+	return may, may && sure
+}
+
+func (p *Pool) daemonTerm(term constraint.Requirements, o Option) Reason {
+	for _, r := range term {
+		if assumed(r) || p.Defines(r.Key) && p.meets(o, r) || !p.Defines(r.Key) && p.custom(r).OK() {
+			continue
+		}
+		return Reason{Rule: Label}
+	}
+	return Reason{}
 }

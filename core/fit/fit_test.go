@@ -73,7 +73,7 @@ func TestWhatAnOrderedMachineMayBecomeMustFitInEveryCase(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			shape := &cluster.Shape{NodeTerms: []constraint.Requirements{tt.term}}
-			if got := fit.ForMachine(&tt.machine, nil).Admits(shape); got.String() != tt.want {
+			if got := fit.ForMachine(&tt.machine, nil, nil).Admits(shape); got.String() != tt.want {
 				t.Errorf("Admits(%s) = %s, want %s", tt.term, got, tt.want)
 			}
 		})

@@ -20,12 +20,51 @@ type Ordered struct {
 	may   bitset.Set         // the options it may become
 }
 
-// ForMachine prepares the answers for a machine; pool may be nil.
-func ForMachine(m *cluster.Machine, pool *Pool) *Ordered {
-	if pool == nil {
-		return &Ordered{Machine: m, Free: m.Allocatable}
+// ForMachine prepares the answers for a machine; pool may be nil. One that is
+// launched is what it is, whatever its pool sells now.
+func ForMachine(m *cluster.Machine, pool *Pool, daemons []cluster.Daemon) *Ordered {
+	out := &Ordered{Machine: m, Free: m.Allocatable}
+	if pool != nil {
+		out = ForOptions(m, pool, pool.become(m))
 	}
-	return ForOptions(m, pool, pool.become(m))
+	if m.Launched {
+		out.expect(daemons)
+	}
+	return out
+}
+
+// expect settles which daemon pods come to a machine that is launched.
+func (m *Ordered) expect(daemons []cluster.Daemon) {
+	m.Free, m.Ports, m.Pods = m.Allocatable, nil, nil
+	for i := range daemons {
+		if s := daemons[i].Shape; m.brings(s, m.Known()) {
+			m.Free, m.Ports, m.Pods = m.Free.Sub(s.Requests), append(m.Ports, s.Ports...), append(m.Pods, s)
+		}
+	}
+}
+
+// Brings tells whether a pod of the daemon may come to the machine, and whether
+// it does whatever the machine becomes.
+func (m *Ordered) Brings(s *cluster.Shape) (may, sure bool) {
+	if !slices.Contains(m.Pods, s) {
+		return false, false
+	}
+	if m.Launched || m.pool == nil {
+		return true, true
+	}
+	return m.pool.Brings(s, m.may)
+}
+
+// brings reports whether a daemon pod comes to a machine with the labels.
+func (m *Ordered) brings(s *cluster.Shape, labels constraint.Labels) bool {
+	return untolerated(m.Taints, s.Tolerations).OK() && anyTerm(s.NodeTerms, func(term constraint.Requirements) Reason {
+		for _, r := range term {
+			if why := wants("machine", r, labels); !assumed(r) && !why.OK() {
+				return why
+			}
+		}
+		return Reason{}
+	}).OK()
 }
 
 // ForOptions is ForMachine where it is known which of the pool's options the
@@ -54,7 +93,36 @@ func (m *Ordered) Admits(s *cluster.Shape) Reason {
 	if r := untolerated(m.Taints, s.Tolerations); !r.OK() {
 		return r
 	}
-	return anyTerm(Alternatives(s), m.term)
+	alternatives := Alternatives(s)
+	why := anyTerm(alternatives, m.term)
+	if !why.OK() && len(alternatives) > 1 && m.always(alternatives) {
+		return Reason{}
+	}
+	return why
+}
+
+// always reports whether the machine meets one of the alternatives whichever
+// option it becomes, although perhaps not always the same one.
+func (m *Ordered) always(alternatives []constraint.Requirements) bool {
+	if m.pool == nil || m.may.Next(0) < 0 {
+		return false
+	}
+	for i := m.may.Next(0); i >= 0; i = m.may.Next(i + 1) {
+		o := m.pool.Options[i]
+		if !slices.ContainsFunc(alternatives, func(t constraint.Requirements) bool { return m.meetsAs(o, t) }) {
+			return false
+		}
+	}
+	return true
+}
+
+func (m *Ordered) meetsAs(o Option, term constraint.Requirements) bool {
+	return !slices.ContainsFunc(term, func(r constraint.Requirement) bool {
+		if _, known := m.Labels.Get(r.Key); !known && m.pool.Defines(r.Key) {
+			return !m.pool.meets(o, r)
+		}
+		return !m.wants(r).OK()
+	})
 }
 
 func (m *Ordered) term(term constraint.Requirements) Reason {

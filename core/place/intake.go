@@ -154,6 +154,7 @@ func (r *run) setUpBoard(s *cluster.Snapshot) {
 	for i := range s.Daemons {
 		daemons[s.Daemons[i].Shape] = r.board.Rules(topology.Wish{Shape: s.Daemons[i].Shape})
 	}
+	r.looked = r.board.Looked()
 	nodes := make([]int, len(s.Nodes))
 	at := map[string]int{}
 	for i := range s.Nodes {
@@ -166,21 +167,14 @@ func (r *run) setUpBoard(s *cluster.Snapshot) {
 			seat.place = at[seat.name]
 			continue
 		}
-		labels := seat.ordered.Known().With(cluster.LabelHostname, hostOf(seat.name))
-		seat.place = r.board.AddPlace(labels, seat.ordered.Taints, false)
-		r.board.Undecide(seat.place, seat.ordered.Open)
+		ways, open := seat.ordered.Ways(r.looked)
+		seat.place = r.board.AddOutlook(topology.Outlook{Ways: ways, Host: hostOf(seat.name), Open: open}, seat.ordered.Taints)
 	}
 	r.board.Start()
 	r.noteFollowers()
 	r.counted = !r.board.Empty()
 	if !r.counted {
 		return
-	}
-	r.spreadKeys = r.board.SpreadKeys()
-	for _, seat := range r.seats {
-		if seat.ordered != nil {
-			r.openFor(seat)
-		}
 	}
 	for shape, rules := range daemons {
 		if rules.Counts() {
@@ -200,18 +194,6 @@ func (r *run) setUpBoard(s *cluster.Snapshot) {
 	r.base = r.board.Clone()
 }
 
-// openFor makes every domain eligible in which an ordered machine may turn up.
-func (r *run) openFor(seat *seat) {
-	for _, k := range r.spreadKeys {
-		if r.board.Spot(seat.place)[k] != topology.Unknown {
-			continue
-		}
-		for _, value := range seat.ordered.Values(r.board.Keys()[k]) {
-			r.board.OpenIf(seat.place, k, r.board.Domain(k, value))
-		}
-	}
-}
-
 // expectDaemons counts daemon pods that are still to come.
 func (r *run) expectDaemons(s *cluster.Snapshot, places []int) {
 	if len(r.daemons) == 0 {
@@ -224,7 +206,7 @@ func (r *run) expectDaemons(s *cluster.Snapshot, places []int) {
 	}
 	for _, seat := range r.seats {
 		if seat.ordered != nil {
-			r.putDaemons(seat.ordered.Pods, seat.place, r.board)
+			r.dueAt(seat.ordered.Brings).put(r.board, seat.place)
 		}
 	}
 }
@@ -234,6 +216,34 @@ func (r *run) putDaemons(shapes []*cluster.Shape, place int, board *topology.Boa
 		if rules := r.daemons[shape]; rules != nil {
 			board.Put(rules, place, 1, false)
 		}
+	}
+}
+
+// due is daemon pods that others look at and that a machine will have, or may
+// have when it is decided what it is.
+type due struct {
+	sure, perhaps []*topology.Rules
+}
+
+func (r *run) dueAt(brings func(*cluster.Shape) (may, sure bool)) due {
+	var out due
+	for shape, rules := range r.daemons {
+		switch may, sure := brings(shape); {
+		case sure:
+			out.sure = append(out.sure, rules)
+		case may:
+			out.perhaps = append(out.perhaps, rules)
+		}
+	}
+	return out
+}
+
+func (d due) put(board *topology.Board, place int) {
+	for _, rules := range d.sure {
+		board.Put(rules, place, 1, false)
+	}
+	for _, rules := range d.perhaps {
+		board.PutPerhaps(rules, place, 1)
 	}
 }
 

@@ -49,17 +49,12 @@ func (b *buyer) holding(l *load) bitset.Set {
 // listing is what machines with one load leave open, and how that is written
 // down.
 type listing struct {
-	plan.Launch     // without name and pods
-	*choices        // that are left open
-	option      int // bought first
-	open        []openDomain
-	options     bitset.Set // that are left open
-}
-
-// openDomain is where a machine may turn up, by a key of the board.
-type openDomain struct {
-	key    int
-	domain int32
+	plan.Launch                     // without name and pods
+	*choices                        // that are left open
+	option      int                 // bought first
+	options     bitset.Set          // that are left open
+	ways        []constraint.Labels // that it may have, as far as rules about other pods look at them
+	due         due
 }
 
 // list settles what a machine with the load may be.
@@ -79,28 +74,10 @@ func (r *run) list(b *buyer, l *load) listing {
 	}
 	out.Requirements, out.Labels = b.requirements(l, open)
 	out.Notes = r.notes(b, l, open)
-	out.open, out.options = r.openIn(b, options), options
-	return out
-}
-
-// openIn lists the domains, of keys that pods are spread over, in which the
-// options leave open where a machine turns up.
-func (r *run) openIn(b *buyer, options bitset.Set) []openDomain {
-	var out []openDomain
-	for _, k := range r.spreadKeys {
-		if !b.Defines(r.board.Keys()[k]) {
-			continue
-		}
-		from := len(out)
-		domains := b.domains(r.board, k)
-		for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
-			if d := (openDomain{k, domains[i]}); d.domain >= 0 && !slices.Contains(out[from:], d) {
-				out = append(out, d)
-			}
-		}
-		if len(out) == from+1 {
-			out = out[:from]
-		}
+	out.options = options
+	if r.counted {
+		out.ways = b.Ways(options, promised(b.Labels.Merge(out.Labels)), r.looked)
+		out.due = r.dueAt(func(s *cluster.Shape) (bool, bool) { return b.Brings(s, options) })
 	}
 	return out
 }
@@ -122,17 +99,15 @@ func (r *run) launch(b *buyer, l *load, as *listing) {
 		r.board.PutSomewhere(g.level.rules, p.n)
 	}
 	slices.SortFunc(out.Pods, byName)
-	at := launched{buyer: b, open: as.open, options: as.options, kind: b.Options[as.option].Kind, free: slices.Clone(as.free)}
+	at := launched{buyer: b, ways: as.ways, due: as.due, options: as.options, free: slices.Clone(as.free)}
 	take(at.free, l.sum, 1)
-	if r.counted {
-		at.labels = labelsOf(b, as.option, out.Labels, out.Name)
+	if b.limits != nil {
+		at.limited = b.largest(as.kinds)
+		b.limits.use(at.limited)
+		b.narrow()
 	}
 	r.launched = append(r.launched, at)
 	r.out.Launches = append(r.out.Launches, out)
-	if b.limits != nil {
-		b.limits.use(b.largest(as.kinds))
-		b.narrow()
-	}
 }
 
 func byName(a, b cluster.Pod) int {

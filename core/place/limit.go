@@ -47,6 +47,16 @@ func (l *limits) use(capacity quantity.Resources) {
 	}
 }
 
+// giveBack accounts for a machine that is not ordered after all.
+func (l *limits) giveBack(capacity quantity.Resources) {
+	if l.nodes != nil {
+		*l.nodes++
+	}
+	for i := range l.left {
+		l.left[i].Amount += capacity.Get(l.left[i].Name)
+	}
+}
+
 // noLarger reports whether a costs no more of the limited resources than b.
 func (l *limits) noLarger(a, b quantity.Resources) bool {
 	for _, e := range l.left {

@@ -80,7 +80,8 @@ func (r *run) search() {
 		r.replay()
 		r.takeBack()
 		now := r.stillWaiting()
-		if now == 0 || r.round == roundsMax || r.round > 1 && now >= before && !r.learnt || r.out.Exhausted {
+		done := now == 0 || r.round == roundsMax || r.round > 1 && now >= before && !r.learnt || r.out.Exhausted
+		if done && !r.withdraw() {
 			return
 		}
 		r.addLaunchSeats()
@@ -108,7 +109,7 @@ type run struct {
 	board       *topology.Board
 	base        *topology.Board                    // before any pod was placed
 	counted     bool                               // some rule looks at other pods
-	spreadKeys  []int                              // of the board: those that pods are spread over
+	looked      []string                           // labels of places that rules about other pods look at
 	scout       guests                             // of a machine that is not there yet, for asking
 	gatherer    guests                             // likewise, for gathering crews
 	givers      map[int][]*group                   // of a tally that somebody seeks: the rows of such pods
@@ -170,6 +171,9 @@ func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 // begin makes the run ready for a round.
 func (r *run) begin() {
 	r.groups, r.rows, r.learnt = nil, map[request]*group{}, false
+	if r.round > 1 {
+		r.board.Dare()
+	}
 	r.offered, r.meeting = map[int][]*group{}, map[[2]*market]bool{}
 	r.scout.host, r.filler.guests.host, r.gatherer.host = r.board.NewHost(), r.board.NewHost(), r.board.NewHost()
 	for _, b := range r.buyers {

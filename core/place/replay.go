@@ -9,6 +9,8 @@ import (
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/fit"
 	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/core/topology"
 )
 
 // seated is a pod that has its place.
@@ -24,12 +26,13 @@ type seated struct {
 // launched is a machine that is ordered, as a place for other pods to count.
 type launched struct {
 	buyer   *buyer
-	labels  constraint.Labels
-	kind    int     // that is bought first
-	free    []int64 // left for pods, whichever kind it becomes
-	place   int     // on the board
-	open    []openDomain
-	options bitset.Set // that it may become
+	ways    []constraint.Labels // that it may have; see listing
+	due     due
+	free    []int64            // left for pods, whichever kind it becomes
+	place   int                // on the board
+	options bitset.Set         // that it may become
+	limited quantity.Resources // what the pool's limits set aside for it
+	gone    bool               // see withdraw
 }
 
 // turns numbers pods in the order in which they get their places.
@@ -73,16 +76,19 @@ func (r *run) replay() {
 		return
 	}
 	board := r.base.Clone()
+	if r.round > 1 {
+		board.Dare()
+	}
 	for i := range r.launched {
 		l := &r.launched[i]
-		l.place = board.AddPlace(l.labels, l.buyer.Taints, false)
-		for _, o := range l.open {
-			board.OpenIf(l.place, o.key, o.domain)
+		if l.gone {
+			continue
 		}
-		for _, o := range l.open {
-			board.Unsettle(l.place, o.key)
+		l.place = board.AddOutlook(topology.Outlook{Ways: l.ways, Host: hostOf(r.out.Launches[i].Name)}, l.buyer.Taints)
+		l.due.put(board, l.place)
+		if at := r.firstLaunch + i; at < len(r.seats) {
+			r.seats[at].place = l.place
 		}
-		r.putDaemons(l.buyer.Kinds[l.kind].Pods, l.place, board)
 	}
 	slices.SortFunc(r.seated, func(a, b seated) int { return cmp.Compare(a.turn, b.turn) })
 	stay, lost := r.seated[:0], []seated(nil)
@@ -107,6 +113,41 @@ func (x *seated) place(r *run) int {
 		return r.launched[x.launch].place
 	}
 	return x.seat.place
+}
+
+// withdraw gives machines up on which no pod is left, and reports whether pods
+// are to find homes again for that: what such machines brought with them and
+// took of limits is no more.
+func (r *run) withdraw() bool {
+	any := false
+	for r.giveUp() {
+		any, r.groups = true, nil
+		r.replay()
+		r.takeBack()
+	}
+	return any && r.stillWaiting() > 0 && r.round < roundsMax && !r.out.Exhausted
+}
+
+// giveUp marks the machines of this plan that have no pods, and reports
+// whether there were any.
+func (r *run) giveUp() bool {
+	any := false
+	for i := range r.launched {
+		l := &r.launched[i]
+		if l.gone || len(r.out.Launches[i].Pods) > 0 {
+			continue
+		}
+		any, l.gone = true, true
+		if at := r.firstLaunch + i; at < len(r.seats) {
+			r.seats[at].shut()
+		}
+		if l.buyer.limits != nil {
+			l.buyer.limits.giveBack(l.limited)
+			l.buyer.narrow()
+			clear(r.failed)
+		}
+	}
+	return any
 }
 
 // unseat takes pods off their places and makes them wait again.
@@ -178,13 +219,11 @@ func (r *run) finish() Result {
 	return r.out
 }
 
-// labelsOf returns the labels that a machine will have if the option is bought.
-func labelsOf(b *buyer, option int, own constraint.Labels, name string) constraint.Labels {
-	o := b.Options[option]
-	out := b.Kind(o).Labels.Merge(b.Offer(o).Labels).Merge(b.Labels).Merge(own)
-	more := constraint.Labels{{Key: cluster.LabelHostname, Value: hostOf(name)}}
+// promised adds the labels that every node of ours gets.
+func promised(labels constraint.Labels) constraint.Labels {
+	var more constraint.Labels
 	for _, key := range fit.Promised() {
 		more = more.With(key, "true")
 	}
-	return out.Merge(more)
+	return labels.Merge(more)
 }

@@ -87,7 +87,7 @@ func machineSeats(s *cluster.Snapshot, pools []*fit.Pool, d dims) []*seat {
 		if m.Deleting {
 			continue
 		}
-		ordered := fit.ForMachine(m, poolOf(m, pools))
+		ordered := fit.ForMachine(m, poolOf(m, pools), s.Daemons)
 		out = append(out, &seat{on: plan.OnMachine, name: m.Claim, ordered: ordered, taints: m.Taints,
 			guests: guests{ports: ordered.Ports}, free: d.vector(ordered.Free, m.Attachable), admits: ordered.Admits})
 	}
@@ -150,10 +150,20 @@ func (r *run) addLaunchSeats() {
 		ordered := fit.ForOptions(m, at.buyer.Pool, at.options)
 		s := &seat{at: len(r.seats), on: plan.OnLaunch, name: l.Name, ordered: ordered, taints: m.Taints, launch: i,
 			guests: guests{ports: ordered.Ports}, free: slices.Clone(at.free), admits: ordered.Admits, place: at.place}
+		if at.gone {
+			s.shut()
+		}
 		for _, k := range beside[i] {
 			s.guests.add(k, k.required(), 1)
 		}
 		r.seats = append(r.seats, s)
+	}
+}
+
+// shut leaves no room: the machine is not ordered after all.
+func (s *seat) shut() {
+	for i := range s.free {
+		s.free[i] = -1
 	}
 }
 

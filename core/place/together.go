@@ -120,21 +120,7 @@ func (r *run) entrantOf(x *seated, s topology.OwnSpread) entrant {
 	if x.on == plan.OnLaunch {
 		m = entrant{launch: x.launch}
 	}
-	if d := r.board.Spot(x.place(r))[s.Key]; d != topology.Unknown {
-		m.domains = []int32{d}
-		return m
-	}
-	if m.seat != nil {
-		for _, value := range m.seat.ordered.Values(r.board.Keys()[s.Key]) {
-			m.domains = append(m.domains, r.board.Domain(s.Key, value))
-		}
-		return m
-	}
-	for _, o := range r.launched[m.launch].open {
-		if o.key == s.Key {
-			m.domains = append(m.domains, o.domain)
-		}
-	}
+	m.domains = r.board.Domains(x.place(r), s.Key)
 	return m
 }
 

@@ -64,7 +64,7 @@ func (b *Board) has(tally int, at Spot) bool {
 // isNear reports whether the pods of one rule are at the spot, or may follow.
 func (b *Board) isNear(rule *nearRule, near int, at Spot) bool {
 	t := &b.tallies[near]
-	if at[t.key] == None {
+	if at[t.key] == None || at[t.key] <= Unknown {
 		return false
 	}
 	return t.count(at[t.key]) > 0 || rule.selfish && b.nearBy(rule, at)

@@ -16,7 +16,8 @@ type filter struct {
 	honour      bool // taints count
 	tolerations []constraint.Toleration
 	tallies     []int
-	at          []bool // by place
+	at          []bool // by place: it is looked at, or may be when it is decided what it is
+	sure        []bool // by place: it is looked at whatever it turns out to be
 }
 
 // filterFor returns the number of the filter for one spread of a pod whose
@@ -48,34 +49,67 @@ func (f *filter) text() string {
 	return b.String()
 }
 
-func (f *filter) admits(p *place) bool {
-	for _, k := range f.keys {
-		if p.spot[k] == None {
-			return false
-		}
+// looks tells whether the place may be looked at, and whether it is whatever
+// it turns out to be.
+func (f *filter) looks(b *Board, p *place) (may, sure bool) {
+	if p.goes {
+		return false, false
 	}
 	if f.honour {
 		if _, found := constraint.Untolerated(p.taints, f.tolerations); found {
-			return false
+			return false, false
 		}
 	}
-	if len(f.terms) == 0 {
-		return true
+	sure = true
+	for way := range p.Ways {
+		admitted := f.admits(b, p, way)
+		may, sure = may || admitted != no, sure && admitted == yes
 	}
-	return slices.ContainsFunc(f.terms, func(t constraint.Requirements) bool { return p.mayBe(t) })
+	return may, may && sure
 }
 
-// mayBe reports whether the place has what is wanted, or may have it when all
-// its labels are decided.
-func (p *place) mayBe(term constraint.Requirements) bool {
+// answer is whether something holds of a place that may not be decided yet.
+type answer int8
+
+const (
+	no answer = iota
+	perhaps
+	yes
+)
+
+func (f *filter) admits(b *Board, p *place, way int) answer {
+	out := yes
+	for _, k := range f.keys {
+		if _, has := p.label(way, b.keys[k]); has {
+			continue
+		}
+		if !slices.Contains(p.Open, b.keys[k]) {
+			return no
+		}
+		out = perhaps
+	}
+	if len(f.terms) == 0 {
+		return out
+	}
+	best := no
+	for _, t := range f.terms {
+		best = max(best, p.is(way, t))
+	}
+	return min(out, best)
+}
+
+// is tells whether the place has what is wanted.
+func (p *place) is(way int, term constraint.Requirements) answer {
+	out := yes
 	for _, r := range term {
-		value, known := p.labels.Get(r.Key)
+		value, known := p.label(way, r.Key)
 		switch {
-		case known && r.Set.Allows(value), !known && r.Set.AllowsAbsent():
-		case !known && p.open != nil && p.open(r.Key):
+		case known && r.Set.Allows(value), !known && r.Set.AllowsAbsent() && !slices.Contains(p.Open, r.Key):
+		case !known && slices.Contains(p.Open, r.Key):
+			out = perhaps
 		default:
-			return false
+			return no
 		}
 	}
-	return true
+	return out
 }

@@ -2,6 +2,7 @@ package topology
 
 import (
 	"math"
+	"slices"
 
 	"github.com/daemok/daemok/core/cluster"
 )
@@ -22,7 +23,7 @@ func (b *Board) Room(r *Rules, at Spot) int64 {
 		if d == None || d == Fresh {
 			continue
 		}
-		if b.tallies[a.tally].most(d) > 0 {
+		if b.mostAt(&b.tallies[a.tally], d) > 0 {
 			return 0
 		}
 		if a.self {
@@ -30,7 +31,7 @@ func (b *Board) Room(r *Rules, at Spot) int64 {
 		}
 	}
 	for _, t := range r.keptOff {
-		if d := at[b.tallies[t].key]; d != None && d != Fresh && b.tallies[t].most(d) > 0 {
+		if d := at[b.tallies[t].key]; d != None && d != Fresh && b.mostAt(&b.tallies[t], d) > 0 {
 			return 0
 		}
 	}
@@ -44,15 +45,28 @@ func (b *Board) Room(r *Rules, at Spot) int64 {
 // one plus maxSkew; the least one rises only when all others do.
 func (b *Board) roomInSpread(s *spreadRule, at Spot) int64 {
 	t := &b.tallies[s.tally]
-	d := at[t.key]
-	switch d {
-	case None, Unknown:
-		return 0
-	case Fresh:
+	switch d := at[t.key]; {
+	case d == Fresh:
 		return Unlimited
+	case d >= 0:
+		return s.roomIn(t, d)
+	case d == None || d == Unknown || !b.daring:
+		return 0
+	default:
+		room := Unlimited
+		for _, d := range b.reach(d) {
+			room = min(room, s.roomIn(t, d))
+		}
+		return room
 	}
-	least := t.minimum(s.minDomains)
+}
+
+func (s *spreadRule) roomIn(t *tally, d int32) int64 {
+	if d == None {
+		return 0
+	}
 	has := t.most(d)
+	least := t.leastBeside(d, has, s.minDomains)
 	if s.self {
 		return max(0, least+s.maxSkew-has)
 	}
@@ -78,18 +92,41 @@ func (b *Board) nearBy(n *nearRule, at Spot) bool {
 	there, anywhere := true, false
 	for _, i := range n.tallies {
 		t := &b.tallies[i]
-		d := at[t.key]
-		switch d {
-		case None, Unknown:
-			return false
-		case Fresh:
+		switch d := at[t.key]; {
+		case d == Fresh:
 			continue
+		case d >= 0:
+			there = there && (t.count(d) > 0 || t.brought && b.isNew(at))
+		case d == None || d == Unknown || !b.daring:
+			return false
+		case slices.Contains(b.reach(d), None):
+			return false
+		default:
+			there = there && !slices.ContainsFunc(b.reach(d), func(d int32) bool { return t.count(d) == 0 })
 		}
-		there = there && (t.count(d) > 0 || t.brought && b.isNew(at))
 		anywhere = anywhere || t.total > 0
 	}
 	return there || !anywhere && n.selfish
 }
+
+// mostAt is how many pods there may be where one of a spot stands for.
+func (b *Board) mostAt(t *tally, d int32) int64 {
+	if d >= Unknown || !b.daring {
+		return t.most(d)
+	}
+	most := int64(0)
+	for _, d := range b.reach(d) {
+		if d != None {
+			most = max(most, t.most(d))
+		}
+	}
+	return most
+}
+
+// Dare makes Room judge places of which it is not decided where they are: they
+// have room if they have it wherever they turn up. Until then they have none
+// for pods with rules, since pods there narrow down where others may be.
+func (b *Board) Dare() { b.daring = true }
 
 func (b *Board) isNew(at Spot) bool {
 	host := b.hostKey()
@@ -106,16 +143,45 @@ func (b *Board) Brought(r *Rules) {
 
 // Put counts n pods in at a place. Ending pods count for affinity alone.
 func (b *Board) Put(r *Rules, place int, n int64, ending bool) {
-	at := b.places[place].spot
+	p := &b.places[place]
 	for _, i := range r.counted {
 		t := &b.tallies[i]
-		if t.filter < 0 || !ending && (at[t.key] == Unknown || b.filters[t.filter].at[place]) {
-			t.put(at[t.key], n)
+		switch {
+		case t.filter < 0:
+			t.put(p.spot[t.key], n, b.reach(p.spot[t.key]))
+		case ending || !b.filters[t.filter].at[place]:
+		case b.filters[t.filter].sure[place]:
+			t.put(p.spot[t.key], n, b.reach(p.spot[t.key]))
+		default:
+			b.drift(t, p.spot[t.key], n)
 		}
 	}
 	for _, i := range r.owns {
-		b.tallies[i].put(at[b.tallies[i].key], n)
+		t := &b.tallies[i]
+		t.put(p.spot[t.key], n, b.reach(p.spot[t.key]))
 	}
+}
+
+// PutPerhaps notes that n pods may come to a place.
+func (b *Board) PutPerhaps(r *Rules, place int, n int64) {
+	p := &b.places[place]
+	for _, list := range [][]int{r.counted, r.owns} {
+		for _, i := range list {
+			t := &b.tallies[i]
+			if p.spot[t.key] != None && (t.filter < 0 || b.filters[t.filter].at[place]) {
+				b.drift(t, p.spot[t.key], n)
+			}
+		}
+	}
+}
+
+// drift counts n pods that may be where one of a spot stands for, or nowhere.
+func (b *Board) drift(t *tally, d int32, n int64) {
+	if d >= 0 {
+		t.drift(n, []int32{d})
+		return
+	}
+	t.drift(n, b.reach(d))
 }
 
 // PutAhead counts n pods in where a machine is yet to be ordered; hosts do
@@ -123,7 +189,7 @@ func (b *Board) Put(r *Rules, place int, n int64, ending bool) {
 func (b *Board) PutAhead(r *Rules, at Spot, n int64) {
 	for _, list := range [][]int{r.counted, r.owns} {
 		for _, i := range list {
-			b.tallies[i].put(at[b.tallies[i].key], n)
+			b.tallies[i].put(at[b.tallies[i].key], n, nil)
 		}
 	}
 }

@@ -9,9 +9,11 @@ type tally struct {
 	owners  bool     // counts pods that keep the chosen ones away, not the chosen ones
 	counts  []int32  // by domain
 	total   int64
-	adrift  int64 // of the total: in a domain that is not decided yet
-	brought bool  // new machines bring such pods by themselves
-	wanted  bool  // somebody must be near such pods
+	adrift  int64   // of the total: in a domain that is not decided yet, or perhaps not counted
+	loose   int64   // of these: in any domain
+	may     []int64 // of these, by domain: those that may turn up in it
+	brought bool    // new machines bring such pods by themselves
+	wanted  bool    // somebody must be near such pods
 
 	filter   int    // of a spread: which nodes are looked at; else -1
 	eligible []bool // by domain: some node there is looked at
@@ -31,10 +33,14 @@ func (t *tally) count(domain int32) int32 {
 // most is how many there may be in the domain, wherever those turn up whose
 // domain is not decided yet.
 func (t *tally) most(domain int32) int64 {
-	if domain == Unknown {
+	if domain <= Unknown {
 		return t.total
 	}
-	return int64(t.count(domain)) + t.adrift
+	out := int64(t.count(domain)) + t.loose
+	if domain >= 0 && int(domain) < len(t.may) {
+		out += t.may[domain]
+	}
+	return out
 }
 
 func (t *tally) grow(domain int32) {
@@ -44,14 +50,34 @@ func (t *tally) grow(domain int32) {
 	}
 }
 
-// put counts n more pods where they are.
-func (t *tally) put(domain int32, n int64) {
+// put counts n more pods where they are; reach is where they may be if that is
+// not decided.
+func (t *tally) put(domain int32, n int64, reach []int32) {
 	switch {
 	case domain >= 0:
 		t.add(domain, n)
-	case domain == Unknown:
-		t.total += n
-		t.adrift += n
+	case domain <= Unknown:
+		t.drift(n, reach)
+	}
+}
+
+// drift counts n pods that may turn up in one of the domains, or in any if
+// none are listed.
+func (t *tally) drift(n int64, reach []int32) {
+	t.total += n
+	t.adrift += n
+	if len(reach) == 0 {
+		t.loose += n
+		return
+	}
+	for _, d := range reach {
+		if d < 0 {
+			continue
+		}
+		for int(d) >= len(t.may) {
+			t.may = append(t.may, 0)
+		}
+		t.may[d] += n
 	}
 }
 
@@ -101,6 +127,23 @@ func (t *tally) minimum(minDomains int32) int64 {
 		t.find()
 	}
 	return int64(t.least)
+}
+
+// leastBeside is minimum where the domain itself is counted as having that many,
+// because pods may turn up there.
+func (t *tally) leastBeside(domain int32, has int64, minDomains int32) int64 {
+	least := t.minimum(minDomains)
+	if t.domains == 0 || t.domains < int(minDomains) || has <= least || int64(t.count(domain)) > least || t.atLeast > 1 ||
+		int(domain) >= len(t.eligible) || !t.eligible[domain] {
+		return least
+	}
+	least = has
+	for d, c := range t.counts {
+		if t.eligible[d] && int32(d) != domain {
+			least = min(least, int64(c))
+		}
+	}
+	return least
 }
 
 func (t *tally) find() {

@@ -13,14 +13,13 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/constraint"
 )
 
 // Domains as they stand in a Spot beside the numbers from 0 on.
 const (
 	None    int32 = -1 // the place has no such label
 	Fresh   int32 = -2 // a host that does not exist yet
-	Unknown int32 = -3 // it will be decided when the machine is there
+	Unknown int32 = -3 // it will be decided when the machine is there, and may be any; less than this: one of a list
 )
 
 // Spot is where a pod might be: its domain for each key of the board.
@@ -44,15 +43,8 @@ type Board struct {
 	index   *chosenIndex // of all tallies, once started
 	places  []place
 	ruled   []*Rules
-}
-
-// place is a node, an ordered machine or one that a plan orders.
-type place struct {
-	labels constraint.Labels
-	taints []constraint.Taint
-	spot   Spot
-	goes   bool
-	open   func(key string) bool // tells which labels are still to come; nil: none
+	reaches [][]int32 // domains in which places may turn up; see Unknown
+	daring  bool      // see Dare
 }
 
 // NewBoard returns an empty board.
@@ -93,37 +85,6 @@ func (b *Board) Domain(key int, value string) int32 {
 	return d
 }
 
-// AddPlace adds a place with its labels and the taints that last, and returns
-// its number. A place added after Start is a domain of its own from then on;
-// it has no pods yet. One that goes makes no domain for spreads.
-func (b *Board) AddPlace(labels constraint.Labels, taints []constraint.Taint, goes bool) int {
-	spot := make(Spot, len(b.keys))
-	for k, key := range b.keys {
-		spot[k] = None
-		if value, ok := labels.Get(key); ok {
-			spot[k] = b.Domain(k, value)
-		}
-	}
-	b.places = append(b.places, place{labels: labels, taints: taints, spot: spot, goes: goes})
-	at := len(b.places) - 1
-	if b.index != nil {
-		b.open(at)
-	}
-	return at
-}
-
-// Undecide notes which labels, beside those that it has, a place may still get.
-// Rules then reckon with every value. To be called before Start.
-func (b *Board) Undecide(place int, open func(key string) bool) {
-	p := &b.places[place]
-	p.open = open
-	for k, key := range b.keys {
-		if p.spot[k] == None && open(key) {
-			p.spot[k] = Unknown
-		}
-	}
-}
-
 // Spot returns where the place is.
 func (b *Board) Spot(place int) Spot { return b.places[place].spot }
 
@@ -143,57 +104,18 @@ func (b *Board) Start() {
 func (b *Board) open(at int) {
 	p := &b.places[at]
 	for _, f := range b.filters {
-		ok := !p.goes && f.admits(p)
-		f.at = append(f.at, ok)
-		if !ok {
+		may, sure := f.looks(b, p)
+		f.at, f.sure = append(f.at, may), append(f.sure, sure)
+		if !may {
 			continue
 		}
 		for _, t := range f.tallies {
 			b.tallies[t].open(p.spot[b.tallies[t].key])
-		}
-	}
-}
-
-// OpenIf makes the domain of a key eligible for the spreads that would look at
-// the place if it were there, because that is not decided yet.
-func (b *Board) OpenIf(at, key int, domain int32) {
-	p := b.places[at]
-	if p.goes {
-		return
-	}
-	p.labels = p.labels.With(b.keys[key], b.names[key][domain])
-	p.spot = slices.Clone(p.spot)
-	p.spot[key] = domain
-	for _, f := range b.filters {
-		if !f.admits(&p) {
-			continue
-		}
-		for _, t := range f.tallies {
-			if b.tallies[t].key == key {
-				b.tallies[t].open(domain)
+			for _, d := range b.reach(p.spot[b.tallies[t].key]) {
+				b.tallies[t].open(d)
 			}
 		}
 	}
-}
-
-// Unsettle notes that it is not decided yet in which domain of the key a place
-// added after Start will be.
-func (b *Board) Unsettle(place, key int) {
-	p := &b.places[place]
-	p.spot = slices.Clone(p.spot)
-	p.spot[key] = Unknown
-}
-
-// SpreadKeys lists the positions of the keys that pods are spread over.
-func (b *Board) SpreadKeys() []int {
-	var out []int
-	for i := range b.tallies {
-		if t := &b.tallies[i]; t.filter >= 0 && !slices.Contains(out, t.key) {
-			out = append(out, t.key)
-		}
-	}
-	slices.Sort(out)
-	return out
 }
 
 // Open makes domains eligible for the spreads of the rules although no node is
@@ -214,12 +136,12 @@ func (b *Board) Clone() *Board {
 	out.tallies = slices.Clone(b.tallies)
 	for i := range out.tallies {
 		t := &out.tallies[i]
-		t.counts, t.eligible = slices.Clone(t.counts), slices.Clone(t.eligible)
+		t.counts, t.eligible, t.may = slices.Clone(t.counts), slices.Clone(t.eligible), slices.Clone(t.may)
 	}
 	out.filters = make([]*filter, len(b.filters))
 	for i, f := range b.filters {
 		g := *f
-		g.at = slices.Clip(f.at)
+		g.at, g.sure = slices.Clip(f.at), slices.Clip(f.sure)
 		out.filters[i] = &g
 	}
 	out.places = slices.Clip(b.places)

@@ -35,6 +35,27 @@ func (l *nodeList) remove(name string) {
 	delete(l.byName, name)
 }
 
+// replace puts another node in the place of the one with the name.
+func (l *nodeList) replace(name string, with *framework.NodeInfo) {
+	for i, n := range l.order {
+		if n.Node().Name == name {
+			l.order[i] = with
+		}
+	}
+	l.byName[name] = with
+}
+
+// saved returns what restore needs to undo everything that replace does from
+// now on.
+func (l *nodeList) saved() []fwk.NodeInfo { return slices.Clone(l.order) }
+
+func (l *nodeList) restore(order []fwk.NodeInfo) {
+	l.order = order
+	for _, n := range order {
+		l.byName[n.Node().Name] = n.(*framework.NodeInfo)
+	}
+}
+
 // seat puts a pod on the node that its spec names.
 func (l *nodeList) seat(pod *corev1.Pod) {
 	l.byName[pod.Spec.NodeName].AddPod(pod)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"github.com/daemok/daemok/core/cluster"
 )
@@ -31,9 +32,7 @@ func (st *stage) eachOutcome(pod *corev1.Pod, node string, holds func() bool) bo
 	if len(machines) == 0 {
 		return true
 	}
-	for _, m := range machines {
-		defer st.nodes.byName[m.name].SetNode(st.nodes.byName[m.name].Node())
-	}
+	defer st.nodes.restore(st.nodes.saved())
 	tries := func(choose func(m *undecidedMachine) int) bool {
 		for i := range machines {
 			m := &machines[i]
@@ -163,9 +162,23 @@ func nodeKeys(pod *corev1.Pod) []string {
 	return keys
 }
 
-// become makes the node the one that the machine is if it turns out so.
+// become makes the node the one that the machine is if it turns out so, with
+// the daemon pods that it has then.
 func (st *stage) become(name string, o option) {
+	before := st.nodes.byName[name]
 	changed := nodeObject(name, o.kind, o.labels.With(cluster.LabelHostname, name))
-	changed.Spec.Taints = st.nodes.byName[name].Node().Spec.Taints
-	st.nodes.byName[name].SetNode(changed)
+	changed.Spec.Taints = before.Node().Spec.Taints
+	info := framework.NewNodeInfo()
+	info.SetNode(changed)
+	for _, p := range before.GetPods() {
+		if pod := p.GetPod(); len(pod.OwnerReferences) == 0 || pod.OwnerReferences[0].Kind != "DaemonSet" {
+			info.AddPod(pod)
+		}
+	}
+	for _, ds := range st.world.Daemons {
+		if pod := daemonPod(ds, changed); pod != nil {
+			info.AddPod(pod)
+		}
+	}
+	st.nodes.replace(name, info)
 }

@@ -96,7 +96,8 @@ func (st *stage) makeEphemeral() error {
 }
 
 // addNodes shows the nodes that exist. Taints that vanish by themselves while
-// a node starts are gone by the time the plan counts on it.
+// a node starts are gone by the time the plan counts on it, and drivers of
+// volumes have said how many they take.
 func (st *stage) addNodes() error {
 	known := map[string]*cluster.Node{}
 	for i := range st.snapshot.Nodes {
@@ -114,7 +115,7 @@ func (st *stage) addNodes() error {
 				return l.Key == t.Key && l.Value == t.Value && string(l.Effect) == string(t.Effect)
 			})
 		})
-		if err := st.add(shown, nil); err != nil {
+		if err := st.add(shown, st.driversToCome(shown)); err != nil {
 			return err
 		}
 		if !as.Deleting {
@@ -122,6 +123,21 @@ func (st *stage) addNodes() error {
 		}
 	}
 	return nil
+}
+
+// driversToCome is what the drivers of volumes of a starting node of ours will
+// say that they take; nil where they have said it or the node is no starting
+// one. The scheduler sees no bound until they do, and sends more volumes than
+// can be attached.
+func (st *stage) driversToCome(n *corev1.Node) *storagev1.CSINode {
+	if _, said, _ := st.store(&storagev1.CSINode{}).GetByKey(n.Name); said || n.Labels[api.LabelNodePool] == "" || n.Labels[api.LabelInitialized] != "" {
+		return nil
+	}
+	at := slices.IndexFunc(st.world.Catalogue.Kinds, func(k cluster.Kind) bool { return k.Name == n.Labels[api.LabelInstanceType] })
+	if at < 0 || len(st.world.Catalogue.Kinds[at].Attachable) == 0 {
+		return nil
+	}
+	return csiNode(n.Name, st.world.Catalogue.Kinds[at].Attachable)
 }
 
 // addMachines shows the nodes that ordered machines will become.

@@ -36,13 +36,11 @@ func (s *shrinker) try(w *World) bool {
 	if err != nil {
 		return false
 	}
-	for _, d := range found {
-		if d.Like(s.still) {
-			s.world, s.still = w, d
-			return true
-		}
+	if len(found) == 0 || !found[0].Like(s.still) {
+		return false
 	}
-	return false
+	s.world, s.still = w, found[0]
+	return true
 }
 
 // dropObjects leaves out objects of each kind: many at once as long as that
