@@ -38,8 +38,10 @@ func fitRules() []Rule {
 		off("every node gets registered", fitDaemon, `return r.Set.Allows("true")`, `return false`),
 
 		off("taints keep pods off ordered machines", fitMachine, "if r := untolerated(m.Taints, s.Tolerations); !r.OK() {", "if r := untolerated(m.Taints, s.Tolerations); false {"),
-		off("ordered machines must have the labels", fitMachine, "return anyTerm(Alternatives(s), m.term)", "return Reason{}"),
+		off("ordered machines must have the labels", fitMachine, "why := anyTerm(alternatives, m.term)", "why := Reason{}"),
 		off("all that an ordered machine may become must do", fitMachine, "if o := m.pool.Options[i]; !m.pool.meets(o, r) {", "if o := m.pool.Options[i]; false {"),
+		off("one alternative of several holds whatever a machine becomes", fitMachine, "!why.OK() && len(alternatives) > 1 &&", "false &&"),
+		off("daemons take room on launched machines by what these are", fitMachine, "if m.Launched {\n\t\tout.expect", "if false {\n\t\tout.expect"),
 		off("daemons take room on ordered machines", fitMachine, "daemons = daemons.Max(", "_ = daemons.Max("),
 		off("a machine's requirements narrow what it becomes", fitMachine, "out.And(p.Matching(r))", "_ = r"),
 

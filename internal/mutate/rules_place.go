@@ -59,6 +59,8 @@ func placeRules() []Rule {
 		off("every label that pods are spread over tells spots apart", "core/place/market.go", "range keys {\n\t\ttext = binary", "range keys[max(0, len(keys)-4):] {\n\t\ttext = binary"),
 		off("pools to be avoided come last", "core/place/market.go", "if lv.strict && fit.Avoided(b.Taints, lv.wants.Tolerations) {", "if false {"),
 
+		off("a machine without pods counts no more", placeReplay, "if l.gone {\n\t\t\tcontinue", "if false {\n\t\t\tcontinue"),
+		off("machines that pods are counted on bring known daemons", "core/place/launch.go", "if len(b.run.daemons) > 0 {", "if false {"),
 		off("a claim for one pod is used by one", placeReplay, "return v.Exclusive && r.held[v.Claim] })", "return false })"),
 		off("a claim for one pod that is planned for is used", placeReplay, "if v.Exclusive {\n\t\t\tr.held[v.Claim] = true", "if false {\n\t\t\tr.held[v.Claim] = true"),
 		off("a claim for one pod is free when its pod loses its place", placeReplay, "r.release(x.group.kin)", "_ = x"),
