@@ -85,15 +85,19 @@ func (p *Pool) daemonWants(r constraint.Requirement, kind *cluster.Kind) bool {
 // Brings tells whether machines of the pool may get a pod of the daemon if they
 // become one of the options, and whether they do whichever it is.
 func (p *Pool) Brings(s *cluster.Shape, options bitset.Set) (may, sure bool) {
-	if !untolerated(p.Taints, s.Tolerations).OK() {
-		return false, false
-	}
 	sure = true
 	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
-		comes := anyTerm(s.NodeTerms, func(term constraint.Requirements) Reason { return p.daemonTerm(term, p.Options[i]) }).OK()
+		comes := p.BringsAs(s, i)
 		may, sure = may || comes, sure && comes
 	}
 	return may, may && sure
+}
+
+// BringsAs is Brings for one option.
+func (p *Pool) BringsAs(s *cluster.Shape, option int) bool {
+	return untolerated(p.Taints, s.Tolerations).OK() && anyTerm(s.NodeTerms, func(term constraint.Requirements) Reason {
+		return p.daemonTerm(term, p.Options[option])
+	}).OK()
 }
 
 func (p *Pool) daemonTerm(term constraint.Requirements, o Option) Reason {

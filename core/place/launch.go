@@ -131,6 +131,11 @@ func (b *buyer) listed(l *load) (bitset.Set, []int) {
 			options = modest
 		}
 	}
+	if len(b.run.daemons) > 0 {
+		if settled := b.settled(options); b.minValuesShort(settled, b.firstKinds(settled)) == nil {
+			options = settled
+		}
+	}
 	kinds := b.firstKinds(options)
 	listed := b.kindMarks()
 	for _, k := range kinds {
@@ -150,6 +155,23 @@ func (b *buyer) modest(options bitset.Set) bitset.Set {
 	for i := out.Next(0); i >= 0; i = out.Next(i + 1) {
 		if !b.limits.noLarger(b.Kind(b.Options[i]).Capacity, first) {
 			out.Remove(i)
+		}
+	}
+	return out
+}
+
+// settled keeps the options with which the same daemon pods come as with the
+// first, of those that rules about other pods look at: with others left open
+// nobody could tell who may be where.
+func (b *buyer) settled(options bitset.Set) bitset.Set {
+	out := options.Clone()
+	first := options.Next(0)
+	for i := out.Next(first + 1); i >= 0; i = out.Next(i + 1) {
+		for shape := range b.run.daemons {
+			if b.BringsAs(shape, i) != b.BringsAs(shape, first) {
+				out.Remove(i)
+				break
+			}
 		}
 	}
 	return out

@@ -101,6 +101,20 @@ func (p *place) label(way int, key string) (string, bool) {
 	return p.Ways[way].Get(key)
 }
 
+// openDomains makes those eligible in which the place is when a spread looks at
+// it, or may look at it.
+func (b *Board) openDomains(t *tally, f *filter, p *place) {
+	if d := p.spot[t.key]; d > Unknown {
+		t.open(d)
+		return
+	}
+	for way := range p.Ways {
+		if value, ok := p.label(way, b.keys[t.key]); ok && f.admits(b, p, way) != no {
+			t.open(b.Domain(t.key, value))
+		}
+	}
+}
+
 // Looked lists the labels of places that some rule looks at.
 func (b *Board) Looked() []string {
 	out := slices.Clone(b.keys)

@@ -110,10 +110,7 @@ func (b *Board) open(at int) {
 			continue
 		}
 		for _, t := range f.tallies {
-			b.tallies[t].open(p.spot[b.tallies[t].key])
-			for _, d := range b.reach(p.spot[b.tallies[t].key]) {
-				b.tallies[t].open(d)
-			}
+			b.openDomains(&b.tallies[t], f, p)
 		}
 	}
 }
