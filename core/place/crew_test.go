@@ -2,6 +2,7 @@ package place
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -79,5 +80,71 @@ func TestManyPairsShareFewMachines(t *testing.T) {
 	}
 	if len(got.Unplaced) > 0 || sum > 1.1 {
 		t.Errorf("%d shapes are left, %.2f dollars an hour are spent on %d machines; want 40 cores at a fortieth of a dollar", len(got.Unplaced), sum, len(got.Launches))
+	}
+}
+
+// TestWhatFitsOneMachineIsPlaced makes trees of pods by chance, each pod
+// on the host of another of its tree and some sorts of them several times. Each
+// tree has room on the largest machine, so none of its pods may be left.
+func TestWhatFitsOneMachineIsPlaced(t *testing.T) {
+	for seed := range uint64(200) {
+		random := rand.New(rand.NewPCG(seed, 9))
+		var b, pods strings.Builder
+		b.WriteString(someShop)
+		for tree := range 1 + random.IntN(6) {
+			room := 60000
+			for i := 0; room > 0 && i < 30; i++ {
+				cpu, count := 100+random.IntN(room/2+100), 1
+				if i > 0 {
+					count += random.IntN(3)
+				}
+				if room -= cpu * count; room < 0 {
+					break
+				}
+				fmt.Fprintf(&b, "shape t%dn%d namespace=d cpu=%dm memory=64Mi\n  labels app=t%dn%d tree=t%d\n", tree, i, cpu, tree, i, tree)
+				if i > 0 {
+					fmt.Fprintf(&b, "  near kubernetes.io/hostname\n    select app In t%dn%d\n", tree, random.IntN(i))
+				}
+				fmt.Fprintf(&pods, "waiting d/t%dn%d shape=t%dn%d count=%d\n", tree, i, tree, i, count)
+			}
+		}
+		s, err := scenario.Parse(b.String() + pods.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Place(s, Options{}); len(got.Unplaced) > 0 {
+			t.Fatalf("seed %d: %d shapes are left: %v\n%s", seed, len(got.Unplaced), got.Unplaced[0].Reasons, b.String()+pods.String())
+		}
+	}
+}
+
+// TestFollowersFindRoomBesideTheirLeaders makes leaders that are apart, and
+// followers of a few sorts that fill about four fifths of what the largest machines
+// have beside one leader each.
+func TestFollowersFindRoomBesideTheirLeaders(t *testing.T) {
+	for seed := range uint64(200) {
+		random := rand.New(rand.NewPCG(seed, 10))
+		leaders := 1 + random.IntN(8)
+		var b, pods strings.Builder
+		b.WriteString(someShop)
+		b.WriteString("shape leader namespace=d cpu=1 memory=64Mi\n  labels app=leader\n  apart kubernetes.io/hostname\n    select app In leader\n")
+		fmt.Fprintf(&pods, "waiting d/leader shape=leader count=%d\n", leaders)
+		for sort, room := 0, leaders*50; sort < 5 && room > 0; sort++ {
+			cpu := 1 + random.IntN(10)
+			count := min(1+random.IntN(4*leaders), room/cpu)
+			room -= count * cpu
+			if count == 0 {
+				break
+			}
+			fmt.Fprintf(&b, "shape s%d namespace=d cpu=%d memory=64Mi\n  labels app=s%d\n  near kubernetes.io/hostname\n    select app In leader\n", sort, cpu, sort)
+			fmt.Fprintf(&pods, "waiting d/s%d shape=s%d count=%d\n", sort, sort, count)
+		}
+		s, err := scenario.Parse(b.String() + pods.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Place(s, Options{}); len(got.Unplaced) > 0 {
+			t.Fatalf("seed %d: %d shapes are left: %v\n%s", seed, len(got.Unplaced), got.Unplaced[0].Reasons, b.String()+pods.String())
+		}
 	}
 }
