@@ -13,8 +13,10 @@ type bond struct {
 	version int      // changes whenever it is another number of pods that is left
 	crew    *crew    // of its first row that is left, at the version of crewAt
 	crewAt  int
-	wanting map[int]int64 // by tally: pods left that seek such pods, likewise of wantingAt
-	at      int
+	first   *group // its first row that is left and seeks others, likewise of firstAt
+	firstAt int
+	wanting map[int]int64 // by tally: pods left that seek such pods, likewise of wantsAt
+	wantsAt int
 }
 
 // bind finds out which rows hang together and how far each is from pods that
@@ -149,18 +151,19 @@ func (r *run) touchAll(left []int64) {
 
 // head returns the first row of the bond with pods left that seek others.
 func (b *bond) head(left []int64) *group {
-	for _, g := range b.rows {
-		if len(g.seeks) > 0 && left[g.at] > 0 && !g.stuck && g.steps < unreachable {
-			return g
+	if b.firstAt != b.version {
+		b.firstAt, b.first = b.version, nil
+		if at := slices.IndexFunc(b.rows, func(g *group) bool { return len(g.seeks) > 0 && left[g.at] > 0 && !g.stuck && g.steps < unreachable }); at >= 0 {
+			b.first = b.rows[at]
 		}
 	}
-	return nil
+	return b.first
 }
 
 // wants counts by tally the pods left that seek such pods.
 func (b *bond) wants(left []int64) map[int]int64 {
-	if b.at != b.version {
-		b.at, b.wanting = b.version, map[int]int64{}
+	if b.wantsAt != b.version {
+		b.wantsAt, b.wanting = b.version, map[int]int64{}
 		for _, g := range b.rows {
 			if g.stuck || g.steps == unreachable {
 				continue

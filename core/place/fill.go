@@ -230,12 +230,23 @@ func (f *filler) seekIn(l *lane, side int) *group {
 			continue
 		}
 		f.r.steps++
-		if f.free(g) > 0 && fits(f.room, g.need) && f.mayJoin(g) && (f.alone(g) || f.crewFor(g) != nil) {
+		if f.free(g) > 0 && f.hopeful(g) && fits(f.room, g.need) && f.mayJoin(g) && (f.alone(g) || f.crewFor(g) != nil) {
 			return g
 		}
 		at++
 	}
 	return nil
+}
+
+// hopeful tells quickly of most pods that seek others which are not there that
+// they cannot join: all but the first of their bond.
+func (f *filler) hopeful(g *group) bool {
+	for _, s := range g.seeks {
+		if !s.Own && !f.guests.host.Has(s.Tally) {
+			return g.bond.head(f.left) == g
+		}
+	}
+	return true
 }
 
 // mayJoin reports whether pods of the group may be on a machine of the option
