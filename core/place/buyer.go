@@ -9,6 +9,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/parallel"
 	"github.com/daemok/daemok/core/quantity"
 )
 
@@ -248,9 +249,7 @@ func (r *run) prices() {
 	if !slices.ContainsFunc(r.worth, func(w float64) bool { return w > 0 }) {
 		r.worth = r.usual()
 	}
-	for _, b := range r.buyers {
-		b.value(r.worth)
-	}
+	parallel.Each(len(r.buyers), func(i int) { r.buyers[i].value(r.worth) })
 	r.repriceAt = r.toPlace() / 2
 }
 
@@ -283,19 +282,24 @@ func blend(demand []float64, columns []bound.Column) []float64 {
 
 // columns lists what can be bought at known prices for pods that are left,
 // each kind once a pool, at its best price. What no pod can use has no say.
+// Each pool is asked by one goroutine, since it remembers its answers.
 func (r *run) columns() []bound.Column {
+	byPool := make([][]bound.Column, len(r.buyers))
+	parallel.Each(len(r.buyers), func(i int) { byPool[i] = r.columnsOf(r.buyers[i]) })
+	return slices.Concat(byPool...)
+}
+
+func (r *run) columnsOf(b *buyer) []bound.Column {
 	var out []bound.Column
-	for _, b := range r.buyers {
-		seen := make([]bool, len(b.free))
-		useful := r.useful(b)
-		for i := useful.Next(0); i >= 0; i = useful.Next(i + 1) {
-			o := b.Options[i]
-			if offer := b.Offer(o); seen[o.Kind] || !offer.Priced || offer.Option == cluster.Reserved {
-				continue
-			}
-			seen[o.Kind] = true
-			out = append(out, bound.Column{Price: float64(b.Offer(o).Price), Has: positive(b.free[o.Kind])})
+	seen := make([]bool, len(b.free))
+	useful := r.useful(b)
+	for i := useful.Next(0); i >= 0; i = useful.Next(i + 1) {
+		o := b.Options[i]
+		if offer := b.Offer(o); seen[o.Kind] || !offer.Priced || offer.Option == cluster.Reserved {
+			continue
 		}
+		seen[o.Kind] = true
+		out = append(out, bound.Column{Price: float64(b.Offer(o).Price), Has: positive(b.free[o.Kind])})
 	}
 	return out
 }
