@@ -125,6 +125,9 @@ func waitText(pods int) string {
 // cheapest first. Where the pool has limits no kind is larger, in what is
 // limited, than the cheapest, so that little is set aside in vain.
 func (b *buyer) listed(l *load) (bitset.Set, []int) {
+	if b.limits == nil && !b.varied {
+		return b.cheapest(l)
+	}
 	options := b.holding(l)
 	if b.limits != nil {
 		if modest := b.modest(options); b.minValuesShort(modest, b.firstKinds(modest)) == nil {
@@ -147,6 +150,32 @@ func (b *buyer) listed(l *load) (bitset.Set, []int) {
 		}
 	}
 	return options, kinds
+}
+
+// cheapest is listed for a pool with neither limits nor minValues, in a single
+// pass: what holds the load, of the first kinds that do.
+func (b *buyer) cheapest(l *load) (bitset.Set, []int) {
+	const (
+		listed int8 = 1
+		passed int8 = 2
+	)
+	all, out := b.together(l), bitset.New(len(b.Options))
+	state := make([]int8, len(b.Kinds))
+	var kinds []int
+	for i := all.Next(0); i >= 0; i = all.Next(i + 1) {
+		k := b.Options[i].Kind
+		if state[k] == 0 {
+			state[k] = passed
+			if len(kinds) < kindsMax && fits(b.free[k], l.sum) && b.run.bears(b, l, k) {
+				state[k] = listed
+				kinds = append(kinds, k)
+			}
+		}
+		if state[k] == listed {
+			out.Add(i)
+		}
+	}
+	return out, kinds
 }
 
 func (b *buyer) modest(options bitset.Set) bitset.Set {
