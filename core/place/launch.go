@@ -125,7 +125,7 @@ func waitText(pods int) string {
 // cheapest first. Where the pool has limits no kind is larger, in what is
 // limited, than the cheapest, so that little is set aside in vain.
 func (b *buyer) listed(l *load) (bitset.Set, []int) {
-	if b.limits == nil && !b.varied {
+	if b.limits == nil && !b.varied && len(b.run.daemons) == 0 {
 		return b.cheapest(l)
 	}
 	options := b.holding(l)
@@ -152,8 +152,9 @@ func (b *buyer) listed(l *load) (bitset.Set, []int) {
 	return options, kinds
 }
 
-// cheapest is listed for a pool with neither limits nor minValues, in a single
-// pass: what holds the load, of the first kinds that do.
+// cheapest is listed for a pool with neither limits nor minValues, where no rule
+// looks at daemon pods, in a single pass: what holds the load, of the first
+// kinds that do.
 func (b *buyer) cheapest(l *load) (bitset.Set, []int) {
 	const (
 		listed int8 = 1
