@@ -27,6 +27,7 @@ type Options struct {
 	Capacity string // on-demand, spot or any; empty means on-demand
 	Daemons  string // "200m,300Mi,4": cpu and memory of each, how many; empty for none
 	Runs     int    // the median is taken; 0 means 5
+	Pack     bool   // search for the cheapest machines, as the controller does
 }
 
 // Result is what was measured. Null values have no meaning for this work.
@@ -47,13 +48,14 @@ type Result struct {
 	CPUSeconds              float64  `json:"cpuSeconds"` // of all processors, for one solve: garbage collection included
 }
 
-// Place measures core/place with its own greedy rule.
+// Place measures how pods get their places: by the exact rules alone with
+// machines chosen one after another or, with Pack, as the controller does it.
 func Place(o Options) (Result, error) {
 	s, name, err := Snapshot(o)
 	if err != nil {
 		return Result{}, err
 	}
-	made, took := solve(s, o.Runs)
+	made, took := solve(s, o)
 	if err := Verify(s, &made); err != nil {
 		return Result{}, err
 	}
@@ -66,6 +68,9 @@ func Place(o Options) (Result, error) {
 	out.PodsPerSecond = float64(out.Pods) / out.Seconds
 	for _, u := range made.Unplaced {
 		out.Unplaced += len(u.Pods)
+	}
+	if out.Unplaced > 0 {
+		return out, nil // what is bought is not for all of the work
 	}
 	out.Gap = gap(out.CostPerHour, out.LowerBoundPerHour)
 	if bound, ok := Constrained(s); ok {

@@ -40,7 +40,7 @@ func TestEqualOptionsMakeEqualPlans(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plans[i] = decide.Decide(s, decide.Policy{}, decide.Usual).String()
+		plans[i] = decide.Decide(s, decide.Policy{}, decide.Quick()).String()
 	}
 	if plans[0] != plans[1] {
 		t.Errorf("two plans for %+v:\n%s\n%s", o, plans[0], plans[1])
@@ -199,7 +199,7 @@ func benchmark(b *testing.B, o bench.Options) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		p := decide.Decide(s, decide.Policy{}, decide.Usual)
+		p := decide.Decide(s, decide.Policy{}, decide.Quick())
 		b.ReportMetric(float64(p.CostAfter-p.CostBefore)/1e6, "$/h")
 		b.ReportMetric(float64(len(p.Launches)), "nodes")
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/daemok/daemok/core/plan"
 )
 
-// effort is what solving took, run by run.
-type effort struct {
+// measured is what solving took, run by run.
+type measured struct {
 	seconds      []float64
 	cpuSeconds   []float64
 	allocatedMiB []float64
@@ -25,9 +25,13 @@ type effort struct {
 
 // solve decides about the snapshot a number of times; 0 means 5. Whatever was
 // needed to make the snapshot is given back to the system before.
-func solve(s *cluster.Snapshot, runs int) (made plan.Plan, took effort) {
+func solve(s *cluster.Snapshot, o Options) (made plan.Plan, took measured) {
+	runs, effort := o.Runs, decide.Quick()
 	if runs == 0 {
 		runs = 5
+	}
+	if o.Pack {
+		effort = decide.Usual(len(s.Waiting))
 	}
 	debug.FreeOSMemory()
 	forgetPeak()
@@ -36,7 +40,7 @@ func solve(s *cluster.Snapshot, runs int) (made plan.Plan, took effort) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		cpu, start := cpuSeconds(), time.Now()
-		one := decide.Decide(s, decide.Policy{}, decide.Usual)
+		one := decide.Decide(s, decide.Policy{}, effort)
 		took.seconds = append(took.seconds, time.Since(start).Seconds())
 		took.cpuSeconds = append(took.cpuSeconds, cpuSeconds()-cpu)
 		runtime.ReadMemStats(&after)

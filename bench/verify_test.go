@@ -163,7 +163,7 @@ func TestVerifyRefusesWhatIsNotSo(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p := decide.Decide(s, decide.Policy{}, decide.Usual)
+			p := decide.Decide(s, decide.Policy{}, decide.Quick())
 			tt.edit(&p)
 			if err := bench.Verify(s, &p); tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
 				t.Errorf("Verify = %v; want %q", err, tt.want)

@@ -16,13 +16,12 @@ func benchCommand() *cobra.Command {
 		Use:   "bench",
 		Short: "Measure decisions: time, cost and distance from the least possible cost",
 	}
-	cmd.AddCommand(benchPlaceCommand(), benchGrowthCommand())
+	cmd.AddCommand(benchPlaceCommand(), benchPackCommand(), benchGrowthCommand())
 	return cmd
 }
 
 func benchPlaceCommand() *cobra.Command {
 	var o bench.Options
-	seeds := 0
 	cmd := &cobra.Command{
 		Use:   "place",
 		Short: "Measure the placing of pods by the exact rules; one JSON object on stdout",
@@ -36,19 +35,44 @@ printed once more with "Worst" at the end of their name.`,
   daemok bench place --mix diverse --pods 5000 --seeds 20
   daemok bench place --catalog types.json --generate realistic --pods 1000 --seed 42`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkBench(o); err != nil {
-				return err
-			}
-			result, err := measurePlace(o, seeds)
-			if err != nil {
-				return err
-			}
-			return json.NewEncoder(cmd.OutOrStdout()).Encode(result)
-		},
 	}
-	addWork(cmd.Flags(), &o)
+	measures(cmd, &o)
+	return cmd
+}
+
+// measures makes the command measure the work that its flags say.
+func measures(cmd *cobra.Command, o *bench.Options) {
+	seeds := 0
+	addWork(cmd.Flags(), o)
 	cmd.Flags().IntVar(&seeds, "seeds", 0, "measure as many seeds and print median and worst; 0: one seed alone")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := checkBench(*o); err != nil {
+			return err
+		}
+		result, err := measurePlace(*o, seeds)
+		if err != nil {
+			return err
+		}
+		return json.NewEncoder(cmd.OutOrStdout()).Encode(result)
+	}
+}
+
+func benchPackCommand() *cobra.Command {
+	o := bench.Options{Pack: true}
+	cmd := &cobra.Command{
+		Use:   "pack",
+		Short: "Measure the search for the cheapest machines, as the controller does it; one JSON object on stdout",
+		Long: `Measure the search for the cheapest machines, as the controller does it; one
+JSON object on stdout.
+
+Only the decision is timed: placing by the exact rules with machines chosen one
+after another, and once more with machines chosen together. The rest is as in
+bench place.`,
+		Example: `  daemok bench pack --catalog types.json --generate realistic --pods 1000 --seeds 20
+  daemok bench pack --catalog types.json --capacity any --workload pods.json`,
+		Args: cobra.NoArgs,
+	}
+	measures(cmd, &o)
 	return cmd
 }
 

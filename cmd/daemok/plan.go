@@ -73,9 +73,9 @@ func saved(stdin io.Reader, file string) (text, name string, err error) {
 }
 
 func writePlan(out io.Writer, s *cluster.Snapshot, output string) error {
-	p := decide.Decide(s, decide.Policy{}, decide.Usual)
+	p := decide.Decide(s, decide.Policy{}, decide.Usual(len(s.Waiting)))
 	if output == "table" {
-		_, err := fmt.Fprint(out, p)
+		_, err := fmt.Fprint(out, p, p.Account())
 		return err
 	}
 	encoder := json.NewEncoder(out)

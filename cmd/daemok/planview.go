@@ -18,6 +18,10 @@ type planJSON struct {
 	Together    []togetherJSON   `json:"openTogether"`
 	CostBefore  float64          `json:"costBefore"`
 	CostAfter   float64          `json:"costAfter"`
+	LaunchCost  float64          `json:"launchCost"`
+	LowerBound  *float64         `json:"lowerBound"` // null where none is known
+	Gap         *float64         `json:"gap"`        // launchCost / lowerBound - 1
+	Margins     []marginJSON     `json:"margins"`
 	Steps       int64            `json:"steps"`
 	Exhausted   bool             `json:"exhausted"`
 }
@@ -32,6 +36,12 @@ type launchJSON struct {
 	Requirements []requirementJSON `json:"requirements"`
 	Labels       map[string]string `json:"labels"`
 	Notes        []string          `json:"notes,omitempty"`
+}
+
+// marginJSON is what one more core, GiB or piece of a resource would cost.
+type marginJSON struct {
+	Resource string  `json:"resource"`
+	Price    float64 `json:"price"`
 }
 
 type choiceJSON struct {
@@ -84,7 +94,9 @@ type reasonJSON struct {
 
 // planView turns a plan into its form for scripts.
 func planView(p plan.Plan) planJSON {
-	return planJSON{
+	view := planJSON{
+		LaunchCost:  dollars(p.LaunchCost()),
+		Margins:     each(p.Margins, func(m plan.Margin) marginJSON { return marginJSON{m.Resource, dollars(m.Price)} }),
 		Basis:       p.Basis,
 		Launches:    each(p.Launches, launchView),
 		Placements:  each(p.Placements, placementView),
@@ -97,6 +109,11 @@ func planView(p plan.Plan) planJSON {
 		Steps:       p.Steps,
 		Exhausted:   p.Exhausted,
 	}
+	if gap, ok := p.Gap(); ok {
+		least := dollars(p.Bound)
+		view.LowerBound, view.Gap = &least, &gap
+	}
+	return view
 }
 
 func launchView(l plan.Launch) launchJSON {

@@ -18,8 +18,8 @@ const forecastEvery = 400 * time.Millisecond
 // a pool may become ready at any moment.
 const forecastAgain = 50 * time.Millisecond
 
-// forecastShare is the part of a decision's effort that a forecast may take,
-// as a divisor: it must leave the processor to the plan that follows, and one
+// forecastShare is the part of a decision's effort of placing that a forecast
+// may take, as a divisor; it seeks no cheaper machines. It must leave the processor to the plan that follows, and one
 // that looks at part of the pods only is of use too.
 const forecastShare = 10
 
@@ -101,6 +101,8 @@ func (f *forecast) close() {
 func forecastFor(p *Planner) forecast {
 	return forecast{
 		preparer: p.Preparer, now: p.Now, done: make(chan outlook, 1),
-		decide: func(s *cluster.Snapshot) plan.Plan { return decide.Decide(s, p.Policy, p.Effort/forecastShare) },
+		decide: func(s *cluster.Snapshot) plan.Plan {
+			return decide.Decide(s, p.Policy, decide.Effort{Place: p.Effort(len(s.Waiting)).Place / forecastShare})
+		},
 	}
 }

@@ -165,7 +165,7 @@ func TestAForecastThatComesTooLateIsDropped(t *testing.T) {
 		f := forecast{preparer: c, now: time.Now, done: make(chan outlook, 1)}
 		f.decide = func(s *cluster.Snapshot) plan.Plan {
 			time.Sleep(time.Second)
-			return decide.Decide(s, decide.Policy{}, decide.Usual)
+			return decide.Decide(s, decide.Policy{}, decide.Quick())
 		}
 		c.arrivals = []time.Duration{0}
 		f.begin(t.Context(), c.Snapshot(), 1)

@@ -7,10 +7,12 @@
 package decide
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/pack"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
@@ -24,20 +26,29 @@ type Policy struct {
 	Preferences place.Preferences // what to do about wishes of pods that may give way
 }
 
-// Effort is the most steps that one decision may take. A step is about one
-// look at one shape of pods in one place. Zero means no bound.
-type Effort int64
+// Effort is how much one decision may do. The zero value places every pod
+// without a bound, and buys machines one after another.
+type Effort struct {
+	Place int64       // most steps, about one for each look at one shape of pods in one place; 0 means no bound
+	Pack  pack.Effort // steps of the search for cheaper machines; 0 means none
+}
 
-// Usual is the effort of the controller's own decisions: enough for ten
-// thousand pods that are all different, and a few seconds of one processor at
-// worst.
-const Usual Effort = 200_000_000
+// placeSteps is enough for ten thousand pods that are all different, and a few
+// seconds of one processor at worst.
+const placeSteps = 200_000_000
+
+// Usual is the effort of the controller's own decisions when so many pods are
+// to be placed.
+func Usual(pods int) Effort { return Effort{Place: placeSteps, Pack: pack.Usual(pods)} }
+
+// Quick is the same effort without a search for cheaper machines.
+func Quick() Effort { return Effort{Place: placeSteps} }
 
 // Decide makes the plan for a snapshot. Pods that wait come first; a node
 // that they are placed on is not removed, however long it was empty, and an
 // order that one of them is to use is not withdrawn.
 func Decide(s *cluster.Snapshot, policy Policy, effort Effort) plan.Plan {
-	placed := place.Place(s, place.Options{MinValues: policy.MinValues, Preferences: policy.Preferences, Steps: int64(effort)})
+	placed := homes(s, policy, effort)
 	needed := map[string]bool{}
 	for _, p := range placed.Placements {
 		if p.On == plan.OnNode {
@@ -55,9 +66,51 @@ func Decide(s *cluster.Snapshot, policy Policy, effort Effort) plan.Plan {
 		CostBefore:  cost(s),
 		Steps:       placed.Steps,
 		Exhausted:   placed.Exhausted,
+		Bound:       placed.Bound,
+		Margins:     placed.Margins,
 	}
 	out.CostAfter = out.CostBefore + change(s, &out)
 	return out
+}
+
+// homes finds a place for every pod: with machines chosen one after another
+// and, as far as the effort goes, with machines chosen together. The cheaper
+// answer wins; of two within one per cent the one with fewer machines, unless
+// machines chosen one after another are the cheaper ones.
+func homes(s *cluster.Snapshot, policy Policy, effort Effort) place.Result {
+	options := place.Options{MinValues: policy.MinValues, Preferences: policy.Preferences, Steps: effort.Place}
+	single := place.Place(s, options)
+	if effort.Pack <= 0 || len(single.Launches) == 0 || single.Exhausted {
+		return single
+	}
+	options.Packer = pack.Packer(effort.Pack)
+	packed := place.Place(s, options)
+	packed.Steps += single.Steps
+	if preferred(&packed, &single) {
+		return packed
+	}
+	single.Steps = packed.Steps
+	return single
+}
+
+func preferred(packed, single *place.Result) bool {
+	switch left, before := unplaced(packed), unplaced(single); {
+	case left != before:
+		return left < before
+	case packed.Cost > single.Cost:
+		return false
+	case packed.Cost > float64(single.Cost*(1-pack.Fewer)):
+		return cmp.Or(cmp.Compare(len(packed.Launches), len(single.Launches)), cmp.Compare(packed.Cost, single.Cost)) < 0
+	}
+	return true
+}
+
+func unplaced(r *place.Result) int {
+	n := 0
+	for i := range r.Unplaced {
+		n += len(r.Unplaced[i].Pods)
+	}
+	return n
 }
 
 // withdrawals are the orders that no pod is to use. One whose pods found no

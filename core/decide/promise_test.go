@@ -21,13 +21,14 @@ import (
 // placed fits by core/fit, limits hold whatever the cloud delivers, needed
 // nodes stay, and the same world gives the same plan.
 func TestEveryPlanKeepsThePromises(t *testing.T) {
+	effort := decide.Effort{Place: 1_000_000, Pack: 20_000}
 	for seed := range uint64(400) {
 		s := randomWorld(rand.New(rand.NewPCG(seed, 1)))
-		p := decide.Decide(s, decide.Policy{}, decide.Usual)
+		p := decide.Decide(s, decide.Policy{}, effort)
 		if why := broken(s, &p); why != "" {
 			t.Fatalf("seed %d: %s\n%s\n%s", seed, why, scenario.Print(s), p)
 		}
-		if again := decide.Decide(s, decide.Policy{}, decide.Usual); again.String() != p.String() {
+		if again := decide.Decide(s, decide.Policy{}, effort); again.String() != p.String() {
 			t.Fatalf("seed %d: a second plan differs:\n%s\nfirst:\n%s", seed, again, p)
 		}
 	}
@@ -44,7 +45,7 @@ func TestTheNumberOfProcessorsChangesNothing(t *testing.T) {
 		for i, processors := range []int{1, 4} {
 			runtime.GOMAXPROCS(processors)
 			s := randomWorld(rand.New(rand.NewPCG(seed, 6)))
-			p := decide.Decide(s, decide.Policy{}, decide.Usual)
+			p := decide.Decide(s, decide.Policy{}, decide.Quick())
 			plans[i] = p.String()
 			if len(p.Unplaced) > 1 && len(s.Pools) > 1 {
 				explained++
@@ -72,7 +73,7 @@ func TestNewNamesChangeNothingThatCosts(t *testing.T) {
 			after.Nodes[i].Name = fmt.Sprintf("z-%03d", len(after.Nodes)-i)
 		}
 		after.Sort()
-		a, b := decide.Decide(before, decide.Policy{}, 0), decide.Decide(after, decide.Policy{}, 0)
+		a, b := decide.Decide(before, decide.Policy{}, decide.Effort{}), decide.Decide(after, decide.Policy{}, decide.Effort{})
 		if a.CostAfter != b.CostAfter || len(a.Launches) != len(b.Launches) {
 			t.Fatalf("seed %d: cost %s with %d launches became %s with %d", seed, a.CostAfter, len(a.Launches), b.CostAfter, len(b.Launches))
 		}
@@ -88,7 +89,7 @@ func TestWhatNobodyUsesChangesNothing(t *testing.T) {
 			Taints: []constraint.Taint{{Key: "nobody", Effect: constraint.NoSchedule}}}
 		after.Pools = append(after.Pools, idle)
 		after.Sort()
-		a, b := decide.Decide(before, decide.Policy{}, 0), decide.Decide(after, decide.Policy{}, 0)
+		a, b := decide.Decide(before, decide.Policy{}, decide.Effort{}), decide.Decide(after, decide.Policy{}, decide.Effort{})
 		if same(&a) != same(&b) {
 			t.Fatalf("seed %d:\n%s\nbecame\n%s\nof %s", seed, a, b, scenario.Print(before))
 		}
@@ -104,7 +105,7 @@ func TestTheOrderOfThingsChangesNothing(t *testing.T) {
 		r.Shuffle(len(after.Nodes), func(i, j int) { after.Nodes[i], after.Nodes[j] = after.Nodes[j], after.Nodes[i] })
 		r.Shuffle(len(after.Pools), func(i, j int) { after.Pools[i], after.Pools[j] = after.Pools[j], after.Pools[i] })
 		after.Sort()
-		a, b := decide.Decide(before, decide.Policy{}, 0), decide.Decide(after, decide.Policy{}, 0)
+		a, b := decide.Decide(before, decide.Policy{}, decide.Effort{}), decide.Decide(after, decide.Policy{}, decide.Effort{})
 		if a.String() != b.String() {
 			t.Fatalf("seed %d:\n%s\nbecame\n%s", seed, a, b)
 		}
@@ -137,7 +138,7 @@ func TestADeploymentMaySplitInTwo(t *testing.T) {
 			}
 			p.Shape = twin[p.Shape]
 		}
-		a, b := decide.Decide(before, decide.Policy{}, 0), decide.Decide(after, decide.Policy{}, 0)
+		a, b := decide.Decide(before, decide.Policy{}, decide.Effort{}), decide.Decide(after, decide.Policy{}, decide.Effort{})
 		if left(&a) != left(&b) {
 			t.Fatalf("seed %d: %d pods are left, and %d of the split ones\n%s\n%s\n%s", seed, left(&a), left(&b), a, b, scenario.Print(before))
 		}
@@ -165,17 +166,17 @@ func same(p *plan.Plan) string {
 }
 
 func TestLittleEffortIsAPlanThatSaysSo(t *testing.T) {
-	for _, effort := range []decide.Effort{1, 10, 100, 1000} {
+	for _, effort := range []int64{1, 10, 100, 1000} {
 		s := randomWorld(rand.New(rand.NewPCG(5, 3)))
-		p := decide.Decide(s, decide.Policy{}, effort)
+		p := decide.Decide(s, decide.Policy{}, decide.Effort{Place: effort})
 		if why := broken(s, &p); why != "" {
 			t.Errorf("effort %d: %s", effort, why)
 		}
-		if p.Exhausted && p.Steps > 4*int64(effort)+1000 {
+		if p.Exhausted && p.Steps > 4*effort+1000 {
 			t.Errorf("effort %d: took %d steps", effort, p.Steps)
 		}
 	}
-	if p := decide.Decide(randomWorld(rand.New(rand.NewPCG(5, 3))), decide.Policy{}, 1); !p.Exhausted {
+	if p := decide.Decide(randomWorld(rand.New(rand.NewPCG(5, 3))), decide.Policy{}, decide.Effort{Place: 1}); !p.Exhausted {
 		t.Error("one step is enough for everything")
 	}
 }

@@ -77,8 +77,8 @@ func story(t *testing.T, text string, policy decide.Policy) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := decide.Decide(s, policy, decide.Usual).String()
-	if replayed := decide.Decide(again, policy, decide.Usual).String(); replayed != got {
+	got := decide.Decide(s, policy, decide.Effort{Place: 1_000_000, Pack: 100_000}).String()
+	if replayed := decide.Decide(again, policy, decide.Effort{Place: 1_000_000, Pack: 100_000}).String(); replayed != got {
 		t.Errorf("the plan changes when the snapshot is written down and read:\n%s", replayed)
 	}
 	if at, ok := decide.NextDue(s); ok {

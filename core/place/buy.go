@@ -19,7 +19,19 @@ func (r *run) buyAll() {
 		r.settleIn(g, r.nextHome(g, math.MaxInt))
 	}
 	r.sortBySide()
+	if r.options.Packer != nil {
+		r.buyOneByOne(func(g *group) bool { return !r.tellable(g) })
+		r.buyTogether()
+	}
+	r.buyOneByOne(func(*group) bool { return true })
+}
+
+// buyOneByOne orders one machine after another for groups that are meant.
+func (r *run) buyOneByOne(meant func(*group) bool) {
 	for _, g := range r.groups {
+		if !meant(g) {
+			continue
+		}
 		for g.left() > 0 && !r.spent(0) && r.buyFor(g) {
 			r.reprice()
 		}

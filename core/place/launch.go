@@ -99,7 +99,7 @@ func (r *run) launch(b *buyer, l *load, as *listing) {
 		r.board.PutSomewhere(g.level.rules, p.n)
 	}
 	slices.SortFunc(out.Pods, byName)
-	at := launched{buyer: b, ways: as.ways, due: as.due, options: as.options, free: slices.Clone(as.free)}
+	at := launched{buyer: b, ways: as.ways, due: as.due, options: as.options, free: slices.Clone(as.free), cost: b.cost[as.option]}
 	take(at.free, l.sum, 1)
 	if b.limits != nil {
 		at.limited = b.largest(as.kinds)

@@ -15,6 +15,7 @@ import (
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/fit"
 	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/core/topology"
 )
 
@@ -31,7 +32,8 @@ const (
 type Options struct {
 	MinValues   MinValues
 	Preferences Preferences
-	Steps       int64 // most steps to take: about one for each look at one shape in one place; 0 means no bound
+	Steps       int64  // most steps to take: about one for each look at one shape in one place; 0 means no bound
+	Packer      Packer // chooses machines that are bought together; nil means that each is chosen alone
 }
 
 // Result is where pods go. Launches are in the order in which they were
@@ -43,6 +45,9 @@ type Result struct {
 	Placements []plan.Placement
 	Unplaced   []plan.Unplaced
 	Joining    []plan.Joining // machines on order, oldest first
+	Cost       float64        // of the launches, in what counts when machines are compared
+	Bound      quantity.MicroUSDPerHour
+	Margins    []plan.Margin // see plan.Plan
 	Steps      int64
 	Exhausted  bool // the steps were used up before all was tried
 }

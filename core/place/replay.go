@@ -28,6 +28,7 @@ type launched struct {
 	buyer   *buyer
 	ways    []constraint.Labels // that it may have; see listing
 	due     due
+	cost    float64            // what counts when machines are compared
 	free    []int64            // left for pods, whichever kind it becomes
 	place   int                // on the board
 	options bitset.Set         // that it may become
@@ -202,9 +203,10 @@ func (r *run) takeBack() {
 func (r *run) finish() Result {
 	r.joinUp()
 	kept := r.out.Launches[:0]
-	for _, l := range r.out.Launches {
+	for i, l := range r.out.Launches {
 		if len(l.Pods) > 0 {
 			kept = append(kept, l)
+			r.out.Cost += r.launched[i].cost
 		}
 	}
 	r.out.Launches = kept
@@ -215,6 +217,7 @@ func (r *run) finish() Result {
 	for _, u := range r.leftOver() {
 		r.out.Unplaced = append(r.out.Unplaced, r.unplaced(u))
 	}
+	r.prove()
 	r.out.Steps = r.steps
 	return r.out
 }

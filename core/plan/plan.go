@@ -22,8 +22,17 @@ type Plan struct {
 	Joining     []Joining                // ordered machines that launches or each other must wait for
 	CostBefore  quantity.MicroUSDPerHour // nodes and ordered machines whose price is known
 	CostAfter   quantity.MicroUSDPerHour
-	Steps       int64 // effort spent
-	Exhausted   bool  // the effort did not suffice to look at everything
+	Bound       quantity.MicroUSDPerHour // less no machines for the pods of the launches can cost, see Gap; 0 means that none is known
+	Margins     []Margin                 // what one more of each resource would cost; of the tier of pools that most is spent in
+	Steps       int64                    // effort spent
+	Exhausted   bool                     // the effort did not suffice to look at everything
+}
+
+// Margin is the price of one more core, GiB or piece of a resource, as far as
+// amounts decide. What is not scarce has none.
+type Margin struct {
+	Resource string
+	Price    quantity.MicroUSDPerHour
 }
 
 // Launch orders one machine. Name is its name within the plan: "new-1".

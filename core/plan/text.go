@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/quantity"
 )
 
 // namesMax is how many pods a line names; it counts the others.
@@ -205,7 +204,3 @@ func few(names []string) string {
 	}
 	return text
 }
-
-// Savings is what the plan makes the cluster cheaper by; negative where it
-// becomes dearer.
-func (p Plan) Savings() quantity.MicroUSDPerHour { return p.CostBefore - p.CostAfter }

@@ -45,7 +45,7 @@ type planParser struct {
 
 var planNouns = map[string]func(*planParser, []string) error{
 	"plan": (*planParser).plan, "launch": (*planParser).newLaunch, "choice": (*planParser).choice,
-	"runner-up": (*planParser).runnerUp, "requests": (*planParser).requests, "place": (*planParser).place,
+	"margin": (*planParser).margin, "runner-up": (*planParser).runnerUp, "requests": (*planParser).requests, "place": (*planParser).place,
 	"withdraw": (*planParser).withdraw, "remove": (*planParser).remove, "unplaced": (*planParser).newUnplaced, "for": (*planParser).pod, "reason": (*planParser).reason,
 	"note":    (*planParser).note,
 	"joining": (*planParser).joining,
@@ -112,7 +112,16 @@ func (p *planParser) plan(w []string) error {
 			p.out.Steps, err = strconv.ParseInt(v, 10, 64)
 			return err
 		},
-		"exhausted": yes(&p.out.Exhausted), "cost-before": money(&p.out.CostBefore), "cost-after": money(&p.out.CostAfter)})
+		"exhausted": yes(&p.out.Exhausted), "cost-before": money(&p.out.CostBefore), "cost-after": money(&p.out.CostAfter), "bound": money(&p.out.Bound)})
+}
+
+func (p *planParser) margin(w []string) error {
+	name, rest, err := named(w)
+	if err != nil {
+		return err
+	}
+	p.out.Margins = append(p.out.Margins, plan.Margin{Resource: name})
+	return fields(rest, map[string]func(string) error{"price": money(&p.out.Margins[len(p.out.Margins)-1].Price)})
 }
 
 func (p *planParser) newLaunch(w []string) error {

@@ -32,7 +32,10 @@ import (
 func PrintPlan(pl *plan.Plan) string {
 	p := &printer{}
 	p.line(0, "plan", strconv.FormatUint(pl.Basis, 10), number("steps", pl.Steps), flag("exhausted", pl.Exhausted),
-		priced("cost-before", pl.CostBefore), priced("cost-after", pl.CostAfter))
+		priced("cost-before", pl.CostBefore), priced("cost-after", pl.CostAfter), priced("bound", pl.Bound))
+	for _, m := range pl.Margins {
+		p.line(1, "margin", quote(m.Resource), priced("price", m.Price))
+	}
 	for i := range pl.Launches {
 		p.launch(&pl.Launches[i])
 	}

@@ -250,7 +250,7 @@ node ip-10-1-2-3 claim=hidden-x pool=NodePool/hidden initialized
 			t.Errorf("%q is still there:\n%s", word, got)
 		}
 	}
-	before, after := decide.Decide(s, decide.Policy{}, 0), decide.Decide(redacted, decide.Policy{}, 0)
+	before, after := decide.Decide(s, decide.Policy{}, decide.Effort{}), decide.Decide(redacted, decide.Policy{}, decide.Effort{})
 	if before.CostAfter != after.CostAfter || len(after.Launches) != 1 || after.Launches[0].Choice != before.Launches[0].Choice {
 		t.Errorf("the plan changed:\n%s\nwas:\n%s", after, before)
 	}
@@ -332,7 +332,7 @@ func fullPlan(s *cluster.Snapshot) *plan.Plan {
 	choice := plan.Choice{Kind: "m5", Zone: "z", Option: cluster.Spot, Price: 96001, Priced: true, WhyNot: "a \"dear\" one"}
 	id := cluster.PoolID{Kind: "NodePool", Name: "default"}
 	joins := []plan.Join{{Group: "3f9a2c1b", Key: "zone", Opens: true}}
-	return &plan.Plan{Basis: 12, Steps: 7, Exhausted: true, CostBefore: 1, CostAfter: 2,
+	return &plan.Plan{Basis: 12, Steps: 7, Exhausted: true, CostBefore: 1, CostAfter: 2, Bound: 3, Margins: []plan.Margin{{Resource: "cpu", Price: 4}},
 		Launches: []plan.Launch{{Name: "new-1", Pool: id, Labels: constraint.NewLabels(map[string]string{"k": "v"}),
 			Requirements: constraint.NewRequirements(constraint.Requirement{Key: "zone", Set: constraint.Values("a"), MinValues: 1}),
 			Requests:     quantity.Resources{CPU: 1, Memory: 1, EphemeralStorage: 1, Pods: 1, Extended: []quantity.Extended{{Name: "x/y", Amount: 1}}},

@@ -76,6 +76,6 @@ func decided(s *cluster.Snapshot) (p *plan.Plan, trouble *Disagreement) {
 			p, trouble = nil, &Disagreement{Kind: Broken, Plugin: "core", Reason: fmt.Sprint(r)}
 		}
 	}()
-	made := decide.Decide(s, decide.Policy{}, decide.Usual)
+	made := decide.Decide(s, decide.Policy{}, decide.Quick())
 	return &made, nil
 }

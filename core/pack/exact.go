@@ -1,0 +1,213 @@
+package pack
+
+import (
+	"math"
+	"slices"
+)
+
+// pairsMax is how many pairs of a set of pods and a part of it are looked at
+// at most to find the best machines exactly.
+const pairsMax = 1 << 18
+
+// halvings is how often less is tried for machines to be fewer.
+const halvings = 6
+
+// exact finds the cheapest machines by looking at all sets of pods, where
+// these are few: about ten different pods, or some hundred of one kind. Of
+// answers within one per cent it prefers those with fewer machines.
+func (s *solver) exact(rows []int32) ([]machine, bool) {
+	if len(s.limits) > 0 || !s.few(rows) {
+		return nil, false
+	}
+	e := newEnumeration(s, rows)
+	best, ok := e.solve(0)
+	if !ok {
+		return nil, false
+	}
+	least := s.cost(best)
+	each := float64(least * Fewer)
+	for range halvings {
+		if fewer, _ := e.solve(each); len(fewer) < len(best) && s.cost(fewer) <= float64(least*(1+Fewer)) {
+			return fewer, true
+		}
+		each /= 2
+	}
+	return best, true
+}
+
+// few reports whether all sets of the pods can be looked at.
+func (s *solver) few(rows []int32) bool {
+	pairs := int64(1)
+	for _, row := range rows {
+		n := s.left[row]
+		if n > pairsMax {
+			return false
+		}
+		if pairs *= (n + 1) * (n + 2) / 2; pairs > pairsMax {
+			return false
+		}
+	}
+	return true
+}
+
+// enumeration is all sets of the pods, numbered in mixed radix: so many of
+// each row, the first row the lowest digit.
+type enumeration struct {
+	s      *solver
+	rows   []int32
+	counts []int64
+	weight []int // of one pod of each row in the number of a set
+	offer  []int32
+	price  []float64 // by set: of the cheapest machine for it
+	orders [][]part  // by set: in which its pods join, where it can be had
+	least  []float64 // by set: of the cheapest machines for it
+	first  []int     // by set: what is on one of these
+}
+
+func newEnumeration(s *solver, rows []int32) *enumeration {
+	e := &enumeration{s: s, rows: rows}
+	sets := 1
+	for _, row := range rows {
+		e.weight, e.counts = append(e.weight, sets), append(e.counts, s.left[row])
+		sets *= int(s.left[row]) + 1
+	}
+	e.offer, e.price, e.orders = make([]int32, sets), make([]float64, sets), make([][]part, sets)
+	e.least, e.first = make([]float64, sets), make([]int, sets)
+	for set := 1; set < sets; set++ {
+		e.appraise(set)
+	}
+	return e
+}
+
+// count is how many pods of a row, by its position, are in a set.
+func (e *enumeration) count(set, at int) int64 {
+	return int64(set/e.weight[at]) % (e.counts[at] + 1)
+}
+
+// appraise finds the cheapest machine for a set of pods.
+func (e *enumeration) appraise(set int) {
+	e.price[set] = math.Inf(1)
+	var parts []part
+	sum := make([]int64, len(e.s.worth))
+	for at, row := range e.rows {
+		n := e.count(set, at)
+		if n == 0 {
+			continue
+		}
+		parts = append(parts, part{row, n})
+		for d, v := range e.s.need(row) {
+			sum[d] += v * n
+		}
+	}
+	e.s.steps += int64(len(parts))
+	for i, o := range e.s.offers {
+		if !holds(o.free, sum) || slices.ContainsFunc(parts, func(p part) bool { return !e.s.may(p.row, i) }) {
+			continue
+		}
+		if order, ok := e.s.order(parts); ok {
+			e.offer[set], e.price[set], e.orders[set] = int32(i), o.cost, order
+		}
+		return
+	}
+}
+
+// order finds an order in which the parts may join one machine, as far as caps
+// decide: those without caps come last, since nothing keeps them off.
+func (s *solver) order(parts []part) ([]part, bool) {
+	var capped, free []part
+	for _, p := range parts {
+		if len(s.batch.Rows[p.row].Caps) > 0 {
+			capped = append(capped, p)
+		} else {
+			free = append(free, p)
+		}
+	}
+	out, ok := s.orderCapped(nil, capped)
+	return append(out, free...), ok
+}
+
+func (s *solver) orderCapped(there, left []part) ([]part, bool) {
+	if len(left) == 0 {
+		return there, true
+	}
+	for i, p := range left {
+		if !s.joins(there, p) {
+			continue
+		}
+		if out, ok := s.orderCapped(append(slices.Clone(there), p), slices.Delete(slices.Clone(left), i, i+1)); ok {
+			return out, true
+		}
+	}
+	return nil, false
+}
+
+// joins reports whether all pods of a part may join what is there.
+func (s *solver) joins(there []part, p part) bool {
+	row := &s.batch.Rows[p.row]
+	for _, c := range row.Caps {
+		var n int64
+		for _, q := range there {
+			if slices.Contains(s.batch.Rows[q.row].Kinds, c.Kind) {
+				n += q.n
+			}
+		}
+		if slices.Contains(row.Kinds, c.Kind) {
+			n += p.n - 1
+		}
+		if n >= c.Most {
+			return false
+		}
+	}
+	return true
+}
+
+// solve finds the cheapest machines for all pods if each costs so much more
+// than its price.
+func (e *enumeration) solve(each float64) ([]machine, bool) {
+	for set := 1; set < len(e.least); set++ {
+		e.divide(set, each)
+	}
+	all := len(e.least) - 1
+	if math.IsInf(e.least[all], 1) {
+		return nil, false
+	}
+	var out []machine
+	for set := all; set > 0; set -= e.first[set] {
+		on := e.first[set]
+		out = append(out, e.s.machineOf(e.offer[on], e.orders[on]))
+	}
+	return out, true
+}
+
+// divide finds the best part of a set for one machine, the rest being solved
+// already. The machine has a pod of the last row of the set, so that no
+// division is looked at twice.
+func (e *enumeration) divide(set int, each float64) {
+	last := len(e.rows) - 1
+	for e.count(set, last) == 0 {
+		last--
+	}
+	e.least[set], e.first[set] = math.Inf(1), set
+	digits := make([]int64, last+1)
+	digits[last] = 1
+	on := e.weight[last]
+	for {
+		e.s.steps++
+		if cost := e.price[on] + each + e.least[set-on]; cost < e.least[set] {
+			e.least[set], e.first[set] = cost, on
+		}
+		at := 0
+		for ; at <= last; at++ {
+			if digits[at] < e.count(set, at) {
+				digits[at]++
+				on += e.weight[at]
+				break
+			}
+			if at == last {
+				return
+			}
+			on -= int(digits[at]) * e.weight[at]
+			digits[at] = 0
+		}
+	}
+}

@@ -1,0 +1,287 @@
+package pack
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// filler fills one machine after another with pods that are left.
+type filler struct {
+	s       *solver
+	byWorth []int32   // rows, those worth most first
+	sides   [][]int32 // by resource: rows whose worth is mostly in it, largest first
+	size    []float64 // by row: worth of one pod
+	total   []int64   // of all that is left
+
+	room    []int64
+	cursor  []int  // by side
+	parts   []part // on the machine, in the order in which they joined
+	taken   []int64
+	kinds   []int64  // by kind: pods on the machine
+	options []uint64 // offers that all of them may have
+	best    []part   // of the last tournament
+}
+
+func newFiller(s *solver) *filler {
+	resources, kinds := len(s.worth), 0
+	for i := range s.batch.Rows {
+		for _, k := range s.batch.Rows[i].Kinds {
+			kinds = max(kinds, k+1)
+		}
+		for _, c := range s.batch.Rows[i].Caps {
+			kinds = max(kinds, c.Kind+1)
+		}
+	}
+	return &filler{s: s, sides: make([][]int32, resources), size: make([]float64, len(s.batch.Rows)), total: make([]int64, resources),
+		room: make([]int64, resources), cursor: make([]int, resources), taken: make([]int64, len(s.batch.Rows)),
+		kinds: make([]int64, kinds), options: make([]uint64, (len(s.offers)+63)/64)}
+}
+
+// arrange sorts the rows for filling.
+func (f *filler) arrange(rows []int32, l *look) {
+	for d := range f.sides {
+		f.sides[d], f.total[d] = f.sides[d][:0], 0
+	}
+	for _, row := range rows {
+		side, most, sum := 0, -1.0, 0.0
+		for d, v := range f.s.need(row) {
+			worth := float64(l.worth[d] * float64(v))
+			if sum += worth; worth > most {
+				side, most = d, worth
+			}
+			f.total[d] += v * f.s.left[row]
+		}
+		f.size[row] = sum
+		f.sides[side] = append(f.sides[side], row)
+	}
+	f.byWorth = append(f.byWorth[:0], rows...)
+	slices.SortFunc(f.byWorth, func(a, b int32) int { return cmp.Or(cmp.Compare(f.size[b], f.size[a]), cmp.Compare(a, b)) })
+	for d, list := range f.sides {
+		slices.SortFunc(list, func(a, b int32) int {
+			return cmp.Or(cmp.Compare(f.s.need(b)[d], f.s.need(a)[d]), cmp.Compare(f.size[b], f.size[a]), cmp.Compare(a, b))
+		})
+	}
+	f.s.steps += int64(8 * len(rows))
+}
+
+// forgetPlaced takes rows without pods off the lists.
+func (f *filler) forgetPlaced() {
+	clear(f.total)
+	for side, list := range f.sides {
+		kept := list[:0]
+		for _, row := range list {
+			n := f.s.left[row]
+			if n <= 0 {
+				continue
+			}
+			kept = append(kept, row)
+			for d, v := range f.s.need(row) {
+				f.total[d] += v * n
+			}
+		}
+		f.sides[side] = kept
+		f.s.steps += int64(len(list) / 4)
+	}
+}
+
+// tournament fills promising offers, each with a pod of the seed first, and
+// returns the one whose load is worth most for its cost, or -1 if none has
+// room. The offer is then the cheapest that holds the load, which is in best.
+func (f *filler) tournament(seed int32, l *look) int32 {
+	chosen, score, tries := int32(-1), 0.0, 0
+	total, need := value(l.worth, f.total), f.s.need(seed)
+	for _, o := range l.order {
+		if chosen >= 0 && (l.yield[o] <= score || tries >= l.tries) {
+			break
+		}
+		f.s.steps++
+		it := &f.s.offers[o]
+		if !f.s.may(seed, int(o)) || !holds(it.free, need) || f.s.affords(o) < 1 || chosen >= 0 && total/it.cost <= score {
+			continue
+		}
+		tries++
+		worth := f.fill(int(o), seed, l)
+		cheapest := f.cheapest(int(o))
+		if s := worth / f.s.offers[cheapest].cost; chosen < 0 || s > score {
+			chosen, score = cheapest, s
+			f.best = append(f.best[:0], f.parts...)
+		}
+	}
+	return chosen
+}
+
+// cheapest returns the cheapest offer that holds what an offer was filled
+// with.
+func (f *filler) cheapest(filled int) int32 {
+	free := f.s.offers[filled].free
+	for i := range filled {
+		if f.options[i/64]&(1<<(i%64)) == 0 {
+			continue
+		}
+		enough := true
+		for d, v := range f.s.offers[i].free {
+			enough = enough && v >= free[d]-f.room[d]
+		}
+		if enough && f.s.affords(int32(i)) > 0 {
+			f.s.steps += int64(i / 8)
+			return int32(i)
+		}
+	}
+	f.s.steps += int64(filled / 8)
+	return int32(filled)
+}
+
+// fill fills a machine, the seed first and then always from the side of which
+// most worth is free, the largest that fit first. It returns what the load is
+// worth.
+func (f *filler) fill(offer int, seed int32, l *look) float64 {
+	f.empty(offer)
+	worth := f.add(seed, 1)
+	for {
+		side, gap := f.next(offer, l)
+		if side < 0 {
+			return worth
+		}
+		row := f.sides[side][f.cursor[side]]
+		n := f.fitting(row)
+		if each := float64(l.worth[side] * float64(f.s.need(row)[side])); each > 0 && gap < float64(float64(n)*each) {
+			n = min(n, int64(gap/each)+1)
+		}
+		worth += f.add(row, n)
+	}
+}
+
+// empty makes the machine one of the offer without pods.
+func (f *filler) empty(offer int) {
+	for _, p := range f.parts {
+		f.taken[p.row] = 0
+		for _, k := range f.s.batch.Rows[p.row].Kinds {
+			f.kinds[k] = 0
+		}
+	}
+	f.parts = f.parts[:0]
+	copy(f.room, f.s.offers[offer].free)
+	clear(f.cursor)
+	for i := range f.options {
+		f.options[i] = ^uint64(0)
+	}
+	f.s.steps += 8
+}
+
+// next returns the side to fill from, or -1, and by how much more worth is
+// free there than on the next one.
+func (f *filler) next(offer int, l *look) (side int, gap float64) {
+	side = -1
+	best, second := 0.0, math.Inf(-1)
+	for d := range f.sides {
+		if !f.seek(d, offer, l.skip) {
+			continue
+		}
+		switch free := float64(l.worth[d] * float64(f.room[d])); {
+		case side < 0:
+			side, best = d, free
+		case free > best:
+			side, best, second = d, free, best
+		default:
+			second = max(second, free)
+		}
+	}
+	return side, best - second
+}
+
+// missesMax is how many rows in turn are looked at before those are jumped
+// over that are known to be too large.
+const missesMax = 8
+
+// seek moves the cursor of a side to the next row of which a pod can join.
+func (f *filler) seek(side, offer int, skip float64) bool {
+	list, at := f.sides[side], f.cursor[side]
+	for misses := 0; at < len(list); at++ {
+		f.s.steps++
+		if f.s.may(list[at], offer) && f.fitting(list[at]) > 0 {
+			if skip == 0 || f.s.chance.share() >= skip {
+				break
+			}
+			continue
+		}
+		if misses++; misses == missesMax {
+			misses, at = 0, f.jump(list, side, at)
+		}
+	}
+	f.cursor[side] = at
+	return at < len(list)
+}
+
+// jump returns the last of the rows, from a position on, that ask for more of
+// the side's resource than is free.
+func (f *filler) jump(list []int32, side, from int) int {
+	fits, _ := slices.BinarySearchFunc(list[from+1:], f.room[side], func(row int32, room int64) int {
+		if f.s.need(row)[side] > room {
+			return -1
+		}
+		return 1
+	})
+	return from + fits
+}
+
+// fitting returns how many more pods of the row there are and may join.
+func (f *filler) fitting(row int32) int64 {
+	n := f.s.left[row] - f.taken[row]
+	if n <= 0 {
+		return 0
+	}
+	for d, v := range f.s.need(row) {
+		if v > f.room[d] {
+			return 0
+		}
+		if v*n > f.room[d] {
+			n = f.room[d] / v
+		}
+	}
+	return f.capped(row, n)
+}
+
+// capped returns how many of n pods of the row the caps let join.
+func (f *filler) capped(row int32, n int64) int64 {
+	it := &f.s.batch.Rows[row]
+	for _, c := range it.Caps {
+		free := c.Most - f.kinds[c.Kind]
+		if free <= 0 {
+			return 0
+		}
+		if free < n && slices.Contains(it.Kinds, c.Kind) {
+			n = free
+		}
+	}
+	return n
+}
+
+// add puts n pods of the row on the machine and returns what they are worth.
+func (f *filler) add(row int32, n int64) float64 {
+	for d, v := range f.s.need(row) {
+		f.room[d] -= v * n
+	}
+	for _, k := range f.s.batch.Rows[row].Kinds {
+		f.kinds[k] += n
+	}
+	if f.taken[row] == 0 {
+		for i, word := range f.s.allowed[f.s.classes[row]] {
+			f.options[i] &= word
+		}
+	}
+	f.taken[row] += n
+	if last := slices.IndexFunc(f.parts, func(p part) bool { return p.row == row }); last >= 0 && f.joinsAnyTime(row, last) {
+		f.parts[last].n += n
+	} else {
+		f.parts = append(f.parts, part{row, n})
+	}
+	return float64(float64(n) * f.size[row])
+}
+
+// joinsAnyTime reports whether a pod of the row may be told of with those of
+// its part: where caps count, the order in which pods join is kept.
+func (f *filler) joinsAnyTime(row int32, part int) bool {
+	it := &f.s.batch.Rows[row]
+	return part == len(f.parts)-1 || len(it.Kinds) == 0 && len(it.Caps) == 0
+}

@@ -1,0 +1,78 @@
+// Package pack finds the cheapest machines for pods that wait.
+//
+// It promises that no machine is too small, that every pod is on one machine
+// at most, that rows are only where the batch lets them be, that equal batches
+// give equal answers, to the bit, on every processor, and that the work ends
+// after a number of steps that is known before. It does not know the rules
+// behind a batch: place makes the batch, and checks the answer by core/fit and
+// core/topology.
+//
+// The method is a greedy start and a large neighbourhood search: resources get
+// the prices of the linear program that lets pods be cut at will; machines
+// are opened for the pods hardest to place, by what they hold for their price;
+// then again and again a few machines are given back and opened anew under
+// other prices (Shaw, "Using constraint programming and local search methods
+// to solve vehicle routing problems", 1998; Schrimpf and others, "Record
+// breaking optimization results using the ruin and recreate principle", 2000).
+package pack
+
+import (
+	"math"
+
+	"github.com/daemok/daemok/core/place"
+)
+
+// Effort is the steps that one search may take. A step is about one look at
+// pods that might be put on a machine, some ten nanoseconds.
+type Effort int64
+
+// Usual is the effort for a number of pods: about a quarter of a second for a
+// thousand and a second for five thousand and more. What is at stake grows
+// with the pods, and so does what there is to try.
+func Usual(pods int) Effort { return Effort(2_000_000 + 6_000*min(int64(pods), 6_000)) }
+
+// Packer returns a packer that takes no more steps than the effort for any
+// batch, and for a small one no more than usual.
+func Packer(effort Effort) place.Packer {
+	return func(batch place.Batch) []place.BatchMachine {
+		pods := 0
+		for i := range batch.Rows {
+			pods += int(batch.Rows[i].Count)
+		}
+		return Solve(batch, min(effort, Usual(pods)))
+	}
+}
+
+// Fewer is by what share an answer may cost more if it has fewer machines.
+const Fewer = 0.01
+
+// Solve chooses machines for a batch. Of the answers that were found within one
+// per cent of the cheapest, it is one of those with the fewest machines. Pods
+// that no offer has room for are left out. Where limits do not suffice for all
+// others there is no answer: it is not for costs to decide who goes without.
+func Solve(batch place.Batch, effort Effort) []place.BatchMachine {
+	s := newSolver(&batch)
+	if len(s.offers) == 0 {
+		return nil
+	}
+	rows := s.waiting()
+	if best, ok := s.exact(rows); ok {
+		return s.answer(best)
+	}
+	start, ok := s.open(nil, rows, s.look(s.worth, startTries, 0), math.Inf(1))
+	if !ok {
+		return nil
+	}
+	return s.answer(s.search(start, s.steps+int64(effort)).fewest(Fewer))
+}
+
+func (s *solver) answer(machines []machine) []place.BatchMachine {
+	out := make([]place.BatchMachine, len(machines))
+	for i, m := range machines {
+		out[i].Offer = s.offers[m.offer].at
+		for _, p := range m.parts {
+			out[i].Parts = append(out[i].Parts, place.BatchPart{Row: int(p.row), N: p.n})
+		}
+	}
+	return out
+}

@@ -1,0 +1,352 @@
+package pack_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/daemok/daemok/core/bitset"
+	"github.com/daemok/daemok/core/pack"
+	"github.com/daemok/daemok/core/place"
+)
+
+// TestMachinesSuitPods tells small batches in words: what is for sale, who waits,
+// and what is bought.
+func TestMachinesSuitPods(t *testing.T) {
+	small, large := offer(1, 2, 2), offer(1.9, 4, 4)
+	for name, c := range map[string]struct {
+		batch place.Batch
+		want  string
+	}{
+		"one large machine is cheaper than two small ones": {batch(offers(small, large), row(2, 2, 2)), "2×0 on 1"},
+		"the cheapest offer that has room is taken":        {batch(offers(small, large), row(1, 2, 1)), "1×0 on 0"},
+		"pods of two kinds fill each other's gaps":         {batch(offers(offer(1, 4, 4)), row(2, 1, 3), row(2, 3, 1)), "1×0 1×1 on 0, 1×0 1×1 on 0"},
+		"who may not have the large one waits for the small": {
+			batch(offers(small, large), only(row(2, 2, 2), 0)), "1×0 on 0, 1×0 on 0"},
+		"who refuses its own kind is alone": {
+			batch(offers(small, large), apart(row(2, 1, 1), 5)), "1×0 on 0, 1×0 on 0"},
+		"two that are kept off each other are not together": {
+			batch(offers(small, large), keptOff(counted(row(1, 1, 1), 3), 4), keptOff(counted(row(1, 1, 1), 4), 3)), "1×0 on 0, 1×1 on 0"},
+		"who is kept off another kind may come before it": {
+			batch(offers(small, large), counted(row(1, 1, 1), 3), keptOff(row(1, 1, 1), 3)), "1×0 1×1 on 0"},
+		"a limit sends the rest elsewhere": {
+			limited(batch(offers(takes(small, 2), offer(3, 2, 2)), row(3, 2, 2)), 4), "1×0 on 0, 1×0 on 0, 1×0 on 1"},
+		"limits that do not suffice are left to others": {
+			limited(batch(offers(takes(small, 2)), row(3, 2, 2)), 4), ""},
+		"a pod too large for all is left out": {batch(offers(small), row(1, 3, 1), row(1, 1, 1)), "1×1 on 0"},
+		"nothing for sale":                    {batch(nil, row(1, 1, 1)), ""},
+		"nobody waits":                        {batch(offers(small)), ""},
+		"all fit everywhere":                  {batch(offers(offer(2, 9, 9), offer(1, 8, 8)), row(2, 1, 1)), "2×0 on 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := text(pack.Solve(c.batch, 20_000)); got != c.want {
+				t.Errorf("bought %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// TestAnswersKeepWhatTheBatchSays makes batches by chance and counts for itself.
+func TestAnswersKeepWhatTheBatchSays(t *testing.T) {
+	for seed := range uint64(500) {
+		l := randomBatch(rand.New(rand.NewPCG(seed, 1)), 12, 9)
+		got := pack.Solve(l, 20_000)
+		if why := broken(l, got); why != "" {
+			t.Fatalf("seed %d: %s\n%+v\n%+v", seed, why, l, got)
+		}
+		if again := pack.Solve(l, 20_000); text(again) != text(got) {
+			t.Fatalf("seed %d: a second answer differs: %s, then %s", seed, text(got), text(again))
+		}
+	}
+}
+
+// TestSmallBatchesAreSolvedWell compares with the best answer there is, which is
+// found by trying all: at most one per cent more is paid, for fewer machines.
+func TestSmallBatchesAreSolvedWell(t *testing.T) {
+	const seeds = 1000
+	exact := 0
+	for seed := range uint64(seeds) {
+		l := randomBatch(rand.New(rand.NewPCG(seed, 2)), 5, 2)
+		l.Limits = nil
+		for i := range l.Offers {
+			l.Offers[i].Takes = nil
+		}
+		got, best := cost(l, pack.Solve(l, 20_000)), optimum(l)
+		if got < best*(1-1e-9) {
+			t.Fatalf("seed %d: %g is less than the least possible %g", seed, got, best)
+		}
+		if got > best*1.05 {
+			t.Errorf("seed %d: costs %g, and %g is possible\n%+v", seed, got, best, l)
+		}
+		if got <= best*(1+pack.Fewer) {
+			exact++
+		}
+	}
+	t.Logf("%d of %d batches at the best cost", exact, seeds)
+	if exact < seeds*95/100 {
+		t.Errorf("%d of %d batches at the best cost, want 95 of 100", exact, seeds)
+	}
+}
+
+// TestMoreEffortCostsNoMore solves one batch with more and more steps.
+func TestMoreEffortCostsNoMore(t *testing.T) {
+	l := randomBatch(rand.New(rand.NewPCG(3, 3)), 60, 30)
+	first := cost(l, pack.Solve(l, 0))
+	if much := cost(l, pack.Solve(l, 400_000)); much > first {
+		t.Errorf("400,000 steps cost %g, none cost %g", much, first)
+	}
+}
+
+func batch(offers []place.BatchOffer, rows ...place.BatchRow) place.Batch {
+	for i := range rows {
+		if rows[i].Offers == nil {
+			rows[i].Offers = bitset.Full(len(offers))
+		}
+	}
+	return place.Batch{Rows: rows, Offers: offers}
+}
+
+func offers(list ...place.BatchOffer) []place.BatchOffer { return list }
+
+func offer(cost float64, free ...int64) place.BatchOffer {
+	return place.BatchOffer{Free: free, Cost: cost}
+}
+
+func takes(o place.BatchOffer, amount int64) place.BatchOffer {
+	o.Takes = []place.BatchTake{{Limit: 0, Amount: amount}}
+	return o
+}
+
+func limited(l place.Batch, limit int64) place.Batch {
+	l.Limits = []int64{limit}
+	return l
+}
+
+func row(count int64, need ...int64) place.BatchRow { return place.BatchRow{Need: need, Count: count} }
+
+func only(r place.BatchRow, offer int) place.BatchRow {
+	r.Offers = bitset.New(64)
+	r.Offers.Add(offer)
+	return r
+}
+
+func counted(r place.BatchRow, kind int) place.BatchRow {
+	r.Kinds = append(r.Kinds, kind)
+	return r
+}
+
+func keptOff(r place.BatchRow, kind int) place.BatchRow {
+	r.Caps = append(r.Caps, place.BatchCap{Kind: kind, Most: 1})
+	return r
+}
+
+func apart(r place.BatchRow, kind int) place.BatchRow { return keptOff(counted(r, kind), kind) }
+
+func text(machines []place.BatchMachine) string {
+	var out []string
+	for _, m := range machines {
+		n := map[int]int64{}
+		for _, p := range m.Parts {
+			n[p.Row] += p.N
+		}
+		one := ""
+		for row := range 100 {
+			if n[row] > 0 {
+				one += fmt.Sprintf("%d×%d ", n[row], row)
+			}
+		}
+		out = append(out, fmt.Sprintf("%son %d", one, m.Offer))
+	}
+	slices.Sort(out)
+	all := ""
+	for i, s := range out {
+		if i > 0 {
+			all += ", "
+		}
+		all += s
+	}
+	return all
+}
+
+func cost(l place.Batch, machines []place.BatchMachine) float64 {
+	sum := 0.0
+	for _, m := range machines {
+		sum += l.Offers[m.Offer].Cost
+	}
+	return sum
+}
+
+// randomBatch makes up to so many rows and offers with two resources; some rows
+// may not have some offers, some refuse a kind, some offers are limited.
+func randomBatch(r *rand.Rand, rows, most int) place.Batch {
+	var l place.Batch
+	for range 1 + r.IntN(4) {
+		cpu, mem := 2+r.Int64N(14), 2+r.Int64N(14)
+		l.Offers = append(l.Offers, place.BatchOffer{Free: []int64{cpu, mem, 9}, Cost: float64(cpu)*(1+r.Float64()) + float64(mem)*r.Float64()})
+	}
+	if r.IntN(3) == 0 {
+		l.Limits = []int64{4 + r.Int64N(40)}
+		l.Offers[0].Takes = []place.BatchTake{{Limit: 0, Amount: l.Offers[0].Free[0]}}
+	}
+	for range 1 + r.IntN(rows) {
+		row := place.BatchRow{Need: []int64{1 + r.Int64N(6), 1 + r.Int64N(6), 1}, Count: 1 + r.Int64N(int64(most)), Offers: bitset.Full(len(l.Offers))}
+		if r.IntN(4) == 0 {
+			row.Offers.Remove(r.IntN(len(l.Offers)))
+		}
+		if r.IntN(4) == 0 {
+			row.Kinds = []int{r.IntN(3)}
+		}
+		if r.IntN(4) == 0 {
+			row.Caps = []place.BatchCap{{Kind: r.IntN(3), Most: 1 + r.Int64N(2)}}
+		}
+		l.Rows = append(l.Rows, row)
+	}
+	return l
+}
+
+// broken says what is wrong with an answer, by plain counting.
+func broken(l place.Batch, machines []place.BatchMachine) string {
+	seen := make([]int64, len(l.Rows))
+	limits := slices.Clone(l.Limits)
+	for _, m := range machines {
+		o := l.Offers[m.Offer]
+		room, kinds := slices.Clone(o.Free), map[int]int64{}
+		for _, t := range o.Takes {
+			if limits[t.Limit] -= t.Amount; limits[t.Limit] < 0 {
+				return fmt.Sprintf("limit %d is exceeded", t.Limit)
+			}
+		}
+		for _, p := range m.Parts {
+			row := l.Rows[p.Row]
+			if !row.Offers.Has(m.Offer) {
+				return fmt.Sprintf("row %d may not have offer %d", p.Row, m.Offer)
+			}
+			for range p.N {
+				if why := join(row, room, kinds); why != "" {
+					return fmt.Sprintf("row %d on offer %d: %s", p.Row, m.Offer, why)
+				}
+			}
+			seen[p.Row] += p.N
+		}
+	}
+	for i, n := range seen {
+		couldBe := slices.ContainsFunc(indices(l.Offers), func(o int) bool { return l.Rows[i].Offers.Has(o) && holds(l.Offers[o].Free, l.Rows[i].Need) })
+		if n > l.Rows[i].Count || couldBe && n < l.Rows[i].Count && (l.Limits == nil || len(machines) > 0) {
+			return fmt.Sprintf("row %d: %d of %d pods have a machine", i, n, l.Rows[i].Count)
+		}
+	}
+	return ""
+}
+
+func indices(offers []place.BatchOffer) []int {
+	out := make([]int, len(offers))
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+func join(row place.BatchRow, room []int64, kinds map[int]int64) string {
+	for _, c := range row.Caps {
+		if kinds[c.Kind] >= c.Most {
+			return fmt.Sprintf("%d of kind %d are there", kinds[c.Kind], c.Kind)
+		}
+	}
+	for _, k := range row.Kinds {
+		kinds[k]++
+	}
+	for d, v := range row.Need {
+		if room[d] -= v; room[d] < 0 {
+			return fmt.Sprintf("too little of resource %d", d)
+		}
+	}
+	return ""
+}
+
+func holds(room, need []int64) bool {
+	for d, v := range need {
+		if v > room[d] {
+			return false
+		}
+	}
+	return true
+}
+
+// optimum is the least cost of all pods that some offer has room for, by
+// trying every set of pods for the machine of the first pod that is left.
+func optimum(l place.Batch) float64 {
+	var pods []int
+	for i, r := range l.Rows {
+		if slices.ContainsFunc(indices(l.Offers), func(o int) bool { return r.Offers.Has(o) && holds(l.Offers[o].Free, r.Need) }) {
+			for range r.Count {
+				pods = append(pods, i)
+			}
+		}
+	}
+	price := make([]float64, 1<<len(pods)) // of one machine for a set
+	least := make([]float64, 1<<len(pods))
+	for set := 1; set < len(price); set++ {
+		price[set], least[set] = oneMachine(l, pods, set), math.Inf(1)
+		low := set & -set
+		for sub := set; sub > 0; sub = (sub - 1) & set {
+			if sub&low != 0 {
+				least[set] = min(least[set], price[sub]+least[set&^sub])
+			}
+		}
+	}
+	return least[len(least)-1]
+}
+
+// oneMachine is the cheapest offer that may have the set of pods in some
+// order.
+func oneMachine(l place.Batch, pods []int, set int) float64 {
+	best := math.Inf(1)
+	for _, o := range l.Offers {
+		best = min(best, o.Cost)
+	}
+	var chosen []int
+	for i, row := range pods {
+		if set&(1<<i) != 0 {
+			chosen = append(chosen, row)
+		}
+	}
+	out := math.Inf(1)
+	for o, it := range l.Offers {
+		room, may := slices.Clone(it.Free), true
+		for _, row := range chosen {
+			may = may && l.Rows[row].Offers.Has(o)
+			for d, v := range l.Rows[row].Need {
+				room[d] -= v
+			}
+		}
+		if may && slices.Min(room) >= 0 && it.Cost < out && someOrder(l, chosen, map[int]int64{}) {
+			out = it.Cost
+		}
+	}
+	return out
+}
+
+// someOrder reports whether the pods may join one after another in any order.
+func someOrder(l place.Batch, rows []int, kinds map[int]int64) bool {
+	if len(rows) == 0 {
+		return true
+	}
+	for i, row := range rows {
+		if i > 0 && rows[i-1] == row || slices.ContainsFunc(l.Rows[row].Caps, func(c place.BatchCap) bool { return kinds[c.Kind] >= c.Most }) {
+			continue
+		}
+		for _, k := range l.Rows[row].Kinds {
+			kinds[k]++
+		}
+		ok := someOrder(l, slices.Delete(slices.Clone(rows), i, i+1), kinds)
+		for _, k := range l.Rows[row].Kinds {
+			kinds[k]--
+		}
+		if ok {
+			return true
+		}
+	}
+	return false
+}

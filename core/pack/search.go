@@ -1,0 +1,192 @@
+package pack
+
+import (
+	"math"
+	"slices"
+)
+
+// How a search goes. Found by trying seeds 100 to 104 of the bench's
+// distributions; the figures in docs/benchmarks.md are of other seeds.
+const (
+	startTries  = 48    // offers that are filled for each machine at the start
+	changesLook = 32    // changes with one look
+	fewTries    = 3     // offers that are filled for each machine later, at least
+	moreTries   = 12    // and by how many more at most
+	passOver    = 0.06  // one, two or no times this share of pods is passed over
+	sway        = 0.15  // by which share prices differ at most
+	idleWorth   = 0.1   // worth of all of an idle resource, of the most worth of a whole one
+	heat        = 0.02  // by which share a change may cost more, at the start
+	stray       = 0.004 // by which share the answer may cost more than the best one
+	together    = 2     // machines that are changed together, at least
+	spread      = 10    // and how many different numbers of them are tried
+)
+
+// search changes the machines of an answer until the steps are used up. A
+// change that makes it a little dearer is kept at first, and less and less
+// so: that leads out of dead ends.
+func (s *solver) search(start []machine, until int64) *front {
+	n := neighbourhood{s: s, machines: slices.Clone(start), cost: s.cost(start), front: newFront()}
+	n.front.note(n.machines, n.cost)
+	from := s.steps
+	var l *look
+	for i := 0; s.steps < until && len(start) > 0; i++ {
+		if i%changesLook == 0 {
+			l = s.look(s.swayed(), fewTries+s.chance.below(moreTries), float64(passOver*float64(s.chance.below(3))))
+		}
+		left := float64(until-s.steps) / float64(until-from)
+		n.change(l, float64(heat*float64(left*left)))
+	}
+	return n.front
+}
+
+// swayed returns prices that differ a little. What is not scarce by the linear
+// program gets a small price: it may be scarce on a single machine.
+func (s *solver) swayed() []float64 {
+	out := slices.Clone(s.worth)
+	largest := s.offers[len(s.offers)-1].free
+	most := 0.0
+	for d, w := range out {
+		most = max(most, float64(w*float64(largest[d])))
+	}
+	for d := range out {
+		if out[d] == 0 {
+			out[d] = float64(idleWorth*float64(most*s.chance.share())) / float64(max(1, largest[d]))
+			continue
+		}
+		out[d] *= 1 + float64(sway*float64(2*s.chance.share()-1))
+	}
+	return out
+}
+
+// neighbourhood is the machines of an answer while some are exchanged.
+type neighbourhood struct {
+	s        *solver
+	machines []machine
+	cost     float64
+	front    *front
+	chosen   []int // positions of those that are given back
+	rows     []int32
+	fresh    []machine
+}
+
+// change gives some machines back and opens others for their pods. They stay
+// if they cost less, or at most by the share more.
+func (n *neighbourhood) change(l *look, more float64) {
+	n.choose(min(len(n.machines), together+n.s.chance.below(spread)))
+	before := n.giveBack()
+	enough := min(float64(before*(1+more)), before+float64(n.front.least*(1+stray))-n.cost)
+	fresh, ok := n.s.open(n.fresh[:0], n.rows, l, math.Nextafter(enough, math.Inf(1)))
+	n.fresh = fresh
+	if !ok {
+		n.takeAgain()
+		return
+	}
+	n.replace()
+	n.cost = n.s.cost(n.machines)
+	n.front.note(n.machines, n.cost)
+}
+
+// takeAgain undoes giving machines back and opening others.
+func (n *neighbourhood) takeAgain() {
+	for i := range n.fresh {
+		n.s.take(n.fresh[i].offer, -1)
+	}
+	for _, i := range n.chosen {
+		n.s.take(n.machines[i].offer, 1)
+	}
+}
+
+// giveBack makes the pods of the chosen machines wait again and returns what
+// these machines cost.
+func (n *neighbourhood) giveBack() float64 {
+	cost := 0.0
+	n.rows = n.rows[:0]
+	for _, i := range n.chosen {
+		m := &n.machines[i]
+		cost += n.s.offers[m.offer].cost
+		n.s.take(m.offer, -1)
+		for _, p := range m.parts {
+			if n.s.left[p.row] == 0 {
+				n.rows = append(n.rows, p.row)
+			}
+			n.s.left[p.row] += p.n
+		}
+	}
+	return cost
+}
+
+// replace puts the fresh machines where the chosen ones were.
+func (n *neighbourhood) replace() {
+	slices.Sort(n.chosen)
+	for len(n.chosen) > len(n.fresh) {
+		last := n.chosen[len(n.chosen)-1]
+		n.chosen = n.chosen[:len(n.chosen)-1]
+		n.machines[last] = n.machines[len(n.machines)-1]
+		n.machines = n.machines[:len(n.machines)-1]
+	}
+	for i, m := range n.fresh {
+		if i < len(n.chosen) {
+			n.machines[n.chosen[i]] = m
+		} else {
+			n.machines = append(n.machines, m)
+		}
+	}
+}
+
+// choose picks machines, wasteful ones more often: each is the most wasteful
+// of three.
+func (n *neighbourhood) choose(k int) {
+	n.chosen = n.chosen[:0]
+	for len(n.chosen) < k {
+		best := -1
+		for range 3 {
+			i := n.s.chance.below(len(n.machines))
+			if !slices.Contains(n.chosen, i) && (best < 0 || n.machines[i].waste > n.machines[best].waste) {
+				best = i
+			}
+		}
+		for i := 0; best < 0; i++ {
+			if !slices.Contains(n.chosen, i) {
+				best = i
+			}
+		}
+		n.chosen = append(n.chosen, best)
+	}
+}
+
+// front is the cheapest answers that were found, by number of machines.
+type front struct {
+	least   float64
+	answers map[int]answer
+}
+
+type answer struct {
+	machines []machine
+	cost     float64
+}
+
+func newFront() *front { return &front{least: math.Inf(1), answers: map[int]answer{}} }
+
+// note keeps a copy of the answer if it is the cheapest with so many machines
+// and might be wanted in the end.
+func (f *front) note(machines []machine, cost float64) {
+	known, ok := f.answers[len(machines)]
+	if ok && known.cost <= float64(cost*(1+1e-12)) || cost > float64(f.least*(1+Fewer)) {
+		return
+	}
+	f.least = min(f.least, cost)
+	f.answers[len(machines)] = answer{append(known.machines[:0], machines...), cost}
+}
+
+// fewest returns the answer with the fewest machines among those that cost no
+// more than the cheapest by the share.
+func (f *front) fewest(share float64) []machine {
+	var out []machine
+	found := false
+	for _, a := range f.answers {
+		if a.cost <= float64(f.least*(1+share)) && (!found || len(a.machines) < len(out)) {
+			out, found = a.machines, true
+		}
+	}
+	return out
+}

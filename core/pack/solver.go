@@ -1,0 +1,210 @@
+package pack
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/daemok/daemok/core/bitset"
+	"github.com/daemok/daemok/core/bound"
+	"github.com/daemok/daemok/core/place"
+)
+
+// solver is one batch while machines are sought for it.
+type solver struct {
+	batch   *place.Batch
+	offers  []offer // cheapest first
+	needs   []int64 // of one pod, by row and resource
+	classes []int   // by row
+	allowed []bitset.Set
+	worth   []float64 // of one unit of each resource, by the linear program
+	chance  chance
+	steps   int64
+	left    []int64 // by row: pods that a machine is sought for now
+	limits  []int64 // what machines may still take
+	filler  *filler
+}
+
+func newSolver(batch *place.Batch) *solver {
+	positions := scarce(batch)
+	classes, sets := classesOf(batch)
+	s := &solver{batch: batch, offers: worthwhile(batch, sets, positions), classes: classes, left: make([]int64, len(batch.Rows)),
+		limits: slices.Clone(batch.Limits)}
+	for class := range sets {
+		mine := bitset.New(len(s.offers))
+		for i, o := range s.offers {
+			if o.open.Has(class) {
+				mine.Add(i)
+			}
+		}
+		s.allowed = append(s.allowed, mine)
+	}
+	for i := range batch.Rows {
+		s.needs = append(s.needs, pluck(batch.Rows[i].Need, positions)...)
+	}
+	s.worth = s.prices(len(positions))
+	s.filler = newFiller(s)
+	return s
+}
+
+func (s *solver) need(row int32) []int64 {
+	n := len(s.worth)
+	return s.needs[int(row)*n : (int(row)+1)*n]
+}
+
+func (s *solver) may(row int32, offer int) bool { return s.allowed[s.classes[row]].Has(offer) }
+
+// prices is what one unit of each resource is worth if pods could be cut at
+// will.
+func (s *solver) prices(resources int) []float64 {
+	s.worth = make([]float64, resources)
+	demand := make([]float64, resources)
+	for i := range s.batch.Rows {
+		for d, v := range s.need(int32(i)) {
+			demand[d] += float64(float64(v) * float64(s.batch.Rows[i].Count))
+		}
+	}
+	columns := make([]bound.Column, len(s.offers))
+	for i, o := range s.offers {
+		columns[i] = bound.Column{Price: o.cost, Has: make([]float64, resources)}
+		for d, v := range o.free {
+			columns[i].Has[d] = float64(max(0, v))
+		}
+	}
+	return bound.Cover(demand, columns).Worth
+}
+
+// waiting makes all pods of the batch wait for a machine that some offer has room
+// for.
+func (s *solver) waiting() []int32 {
+	var rows []int32
+	for i := range s.batch.Rows {
+		row := int32(i)
+		if slices.ContainsFunc(s.offers, func(o offer) bool { return o.open.Has(s.classes[i]) && holds(o.free, s.need(row)) }) {
+			s.left[i] = s.batch.Rows[i].Count
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// take accounts for n machines of the offer, or for machines given back where
+// n is negative.
+func (s *solver) take(offer int32, n int64) {
+	for _, t := range s.offers[offer].takes {
+		s.limits[t.Limit] -= t.Amount * n
+	}
+}
+
+// affords returns how many more machines of the offer limits allow.
+func (s *solver) affords(offer int32) int64 {
+	n := int64(math.MaxInt64)
+	for _, t := range s.offers[offer].takes {
+		if t.Amount > 0 {
+			n = min(n, s.limits[t.Limit]/t.Amount)
+		}
+	}
+	return n
+}
+
+// machine is one that is to be bought. It is not changed once it is made.
+type machine struct {
+	offer int32
+	parts []part
+	waste float64 // share of its cost that its pods are not worth
+}
+
+type part struct {
+	row int32
+	n   int64
+}
+
+func (s *solver) cost(machines []machine) float64 {
+	sum := 0.0
+	for i := range machines {
+		sum += s.offers[machines[i].offer].cost
+	}
+	return sum
+}
+
+// open adds machines to the list for all pods that are left of the rows, the
+// hardest first. Where they would cost enough or more in all, or limits do not
+// suffice, it gives up and says so. No pods are left then either way.
+func (s *solver) open(list []machine, rows []int32, l *look, enough float64) ([]machine, bool) {
+	first, ok := len(list), true
+	s.filler.arrange(rows, l)
+	cost := 0.0
+	for _, seed := range s.filler.byWorth {
+		for ok && s.left[seed] > 0 {
+			list, ok = s.openFor(list, seed, l)
+			cost += s.cost(list[first:])
+			first, ok = len(list), ok && cost < enough
+		}
+	}
+	for _, row := range rows {
+		s.left[row] = 0
+	}
+	return list, ok
+}
+
+// openFor adds machines for some pods of the seed and others beside them: as
+// many equal ones as there are pods for.
+func (s *solver) openFor(list []machine, seed int32, l *look) ([]machine, bool) {
+	f := s.filler
+	offer := f.tournament(seed, l)
+	if offer < 0 {
+		return list, false
+	}
+	f.polish(offer)
+	repeats := max(1, s.affords(offer))
+	for _, p := range f.best {
+		repeats = min(repeats, s.left[p.row]/f.taken[p.row])
+	}
+	m := s.machineOf(offer, f.best)
+	for range repeats {
+		list = append(list, m)
+	}
+	for _, p := range f.best {
+		s.left[p.row] -= p.n * repeats
+	}
+	s.take(offer, repeats)
+	f.forgetPlaced()
+	return list, true
+}
+
+func (s *solver) machineOf(offer int32, parts []part) machine {
+	worth := 0.0
+	for _, p := range parts {
+		worth += float64(float64(p.n) * value(s.worth, s.need(p.row)))
+	}
+	cost := s.offers[offer].cost
+	return machine{offer: offer, parts: slices.Clone(parts), waste: max(0, 1-worth/cost)}
+}
+
+// value is what amounts are worth.
+func value(worth []float64, amounts []int64) float64 {
+	sum := 0.0
+	for d, w := range worth {
+		sum += float64(w * float64(amounts[d]))
+	}
+	return sum
+}
+
+// look is a way of looking at offers while machines are opened.
+type look struct {
+	worth []float64 // of one unit of each resource
+	yield []float64 // by offer: worth of all it has room for, by its cost
+	order []int32   // offers by falling yield
+	tries int       // how many are filled to find the best one
+	skip  float64   // share of the pods that are passed over in a fill
+}
+
+func (s *solver) look(worth []float64, tries int, skip float64) *look {
+	l := &look{worth: worth, yield: make([]float64, len(s.offers)), order: make([]int32, len(s.offers)), tries: tries, skip: skip}
+	for i, o := range s.offers {
+		l.yield[i], l.order[i] = value(worth, o.free)/o.cost, int32(i)
+	}
+	slices.SortStableFunc(l.order, func(a, b int32) int { return cmp.Compare(l.yield[b], l.yield[a]) })
+	s.steps += int64(4 * len(s.offers))
+	return l
+}

@@ -1,0 +1,242 @@
+package place
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+
+	"github.com/daemok/daemok/core/bitset"
+	"github.com/daemok/daemok/core/cluster"
+)
+
+// batch is a Batch with what its numbers stand for.
+type batch struct {
+	Batch
+	groups  []*group
+	from    []origin // by offer
+	sellers []seller
+}
+
+type origin struct {
+	buyer  *buyer
+	option int
+}
+
+// buyTogether lets the packer choose machines for the pods of each tier of pools,
+// the heaviest first.
+func (r *run) buyTogether() {
+	if r.options.Packer == nil {
+		return
+	}
+	var tiers []int
+	for _, g := range r.groups {
+		if g.left() > 0 && !slices.Contains(tiers, g.home) {
+			tiers = append(tiers, g.home)
+		}
+	}
+	slices.SortFunc(tiers, func(a, b int) int { return cmp.Compare(b, a) })
+	for _, tier := range tiers {
+		if l := r.batchOf(tier); len(l.Rows) > 0 && len(l.Offers) > 0 && !r.spent(0) {
+			r.buyBatch(l)
+		}
+	}
+}
+
+// batchOf lists what is to be bought from the pools of a tier.
+func (r *run) batchOf(tier int) *batch {
+	out := &batch{}
+	for _, g := range r.groups {
+		if g.home == tier && g.left() > 0 && r.tellable(g) {
+			out.groups = append(out.groups, g)
+			out.Rows = append(out.Rows, r.batchRow(g))
+		}
+	}
+	out.tellPorts(r.board.Kinds())
+	for _, b := range r.buyers {
+		if b.Weight == tier {
+			out.offer(b)
+		}
+	}
+	out.open(r)
+	return out
+}
+
+// tellable reports whether a batch can tell what pods of the group ask for: not
+// where others must be on their host, or volumes are shared.
+func (r *run) tellable(g *group) bool {
+	return !r.board.NearOnHost(g.level.rules) && len(g.kin.shared) == 0
+}
+
+func (r *run) batchRow(g *group) BatchRow {
+	kinds, caps := r.board.OnHost(g.level.rules)
+	out := BatchRow{Need: g.need, Count: g.left(), Kinds: slices.Clone(kinds)}
+	for _, c := range caps {
+		out.Caps = append(out.Caps, BatchCap(c))
+	}
+	return out
+}
+
+// tellPorts adds ports of the host, each as a kind of its own from a number on:
+// a pod with a port joins where no pod has one that conflicts with it.
+func (l *batch) tellPorts(from int) {
+	var known []cluster.Port
+	for _, g := range l.groups {
+		for _, p := range g.kin.ports {
+			if !slices.Contains(known, p) {
+				known = append(known, p)
+			}
+		}
+	}
+	for i, g := range l.groups {
+		row := &l.Rows[i]
+		for at, p := range known {
+			if slices.Contains(g.kin.ports, p) {
+				row.Kinds = append(row.Kinds, from+at)
+			}
+			if slices.ContainsFunc(g.kin.ports, p.Conflicts) {
+				row.Caps = append(row.Caps, BatchCap{from + at, 1})
+			}
+		}
+	}
+}
+
+// offer adds what the pool sells within its limits.
+func (l *batch) offer(b *buyer) {
+	takes := l.limit(b)
+	from := seller{b, make([]int, len(b.Options))}
+	for o := b.within.Next(0); o >= 0; o = b.within.Next(o + 1) {
+		kind := b.Options[o].Kind
+		if b.free[kind] == nil {
+			continue
+		}
+		it := BatchOffer{Free: b.free[kind], Cost: b.cost[o]}
+		if takes != nil {
+			it.Takes = takes(kind)
+		}
+		from.at[o] = len(l.Offers) + 1
+		l.Offers, l.from = append(l.Offers, it), append(l.from, origin{b, o})
+	}
+	l.sellers = append(l.sellers, from)
+}
+
+// open sets which offers each row may have. Rows that ask every pool for the
+// same options share one set.
+func (l *batch) open(r *run) {
+	sets, numbers := map[string]bitset.Set{}, map[*lot]uint32{}
+	var key []byte
+	for i, g := range l.groups {
+		key = key[:0]
+		for _, s := range l.sellers {
+			for _, w := range s.ways(r, g) {
+				if _, known := numbers[w.lot]; !known {
+					numbers[w.lot] = uint32(len(numbers) + 1)
+				}
+				key = binary.LittleEndian.AppendUint32(key, numbers[w.lot])
+			}
+			key = append(key, 0)
+		}
+		set, known := sets[string(key)]
+		if !known {
+			set = bitset.New(len(l.Offers))
+			for _, s := range l.sellers {
+				for _, w := range s.ways(r, g) {
+					s.add(set, w.options)
+				}
+			}
+			sets[string(key)] = set
+		}
+		l.Rows[i].Offers = set
+	}
+}
+
+// seller is a pool of a batch.
+type seller struct {
+	b  *buyer
+	at []int // by option: its position among the offers, from 1; 0 if it is none
+}
+
+// ways is how pods of the group may use the pool now.
+func (s seller) ways(r *run, g *group) []way {
+	a := s.b.ask(g, len(r.groups))
+	if !slices.ContainsFunc(a.ways, func(w way) bool { return w.barred }) {
+		return a.ways
+	}
+	return slices.DeleteFunc(slices.Clone(a.ways), func(w way) bool { return w.barred })
+}
+
+func (s seller) add(set, options bitset.Set) {
+	for o := options.Next(0); o >= 0; o = options.Next(o + 1) {
+		if s.at[o] > 0 {
+			set.Add(s.at[o] - 1)
+		}
+	}
+}
+
+// limit adds the limits of the pool and returns what a machine of a kind takes
+// of them; nil where there are none.
+func (l *batch) limit(b *buyer) func(kind int) []BatchTake {
+	if b.limits == nil {
+		return nil
+	}
+	first := len(l.Limits)
+	if b.limits.nodes != nil {
+		l.Limits = append(l.Limits, *b.limits.nodes)
+	}
+	for _, e := range b.limits.left {
+		l.Limits = append(l.Limits, e.Amount)
+	}
+	return func(kind int) []BatchTake {
+		at := first
+		var out []BatchTake
+		if b.limits.nodes != nil {
+			out, at = append(out, BatchTake{at, 1}), at+1
+		}
+		for _, e := range b.limits.left {
+			out, at = append(out, BatchTake{at, b.Catalogue.Kinds[kind].Capacity.Get(e.Name)}), at+1
+		}
+		return out
+	}
+}
+
+// buyBatch orders the machines that the packer chooses, the dearest first. Pods
+// that a rule keeps off one wait for what is bought next.
+func (r *run) buyBatch(l *batch) {
+	machines := r.options.Packer(l.Batch)
+	slices.SortStableFunc(machines, func(a, b BatchMachine) int { return cmp.Compare(l.Offers[b.Offer].Cost, l.Offers[a.Offer].Cost) })
+	for _, m := range machines {
+		if r.spent(int64(len(m.Parts))) {
+			return
+		}
+		r.buyMachine(l, m)
+	}
+}
+
+func (r *run) buyMachine(l *batch, m BatchMachine) {
+	b := l.from[m.Offer].buyer
+	var filled load
+	filled.sum = make([]int64, r.dims.len())
+	filled.reset(l.from[m.Offer].option)
+	left := slices.Clone(r.demand.left)
+	f := &r.filler
+	f.start(r, b, &filled, left, nil)
+	for _, p := range m.Parts {
+		g := l.groups[p.Row]
+		if w, ok := b.ask(g, len(r.groups)).joins(filled.option, filled.custom); ok && !w.barred {
+			f.add(g, w, min(p.N, f.free(g)))
+		}
+	}
+	if len(filled.parts) == 0 || b.holding(&filled).Next(0) < 0 {
+		return
+	}
+	kept, why := r.keepMinValues(b, filled)
+	if !why.OK() {
+		return
+	}
+	r.settle(b, &kept)
+	for _, g := range l.groups {
+		left[g.at] = 0 // each has its machine
+	}
+	r.fill(b, &kept, left, nil)
+	as := r.list(b, &kept)
+	r.launch(b, &kept, &as)
+}

@@ -1,0 +1,62 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// Savings is by how much cheaper the cluster is with the plan; negative where
+// machines are bought.
+func (p Plan) Savings() quantity.MicroUSDPerHour { return p.CostBefore - p.CostAfter }
+
+// LaunchCost is what the launches cost if they become what is chosen.
+func (p Plan) LaunchCost() quantity.MicroUSDPerHour {
+	var sum quantity.MicroUSDPerHour
+	for i := range p.Launches {
+		sum += p.Launches[i].Choice.Price
+	}
+	return sum
+}
+
+// Gap is by what share the launches cost more than the least possible; ok is
+// false where that is not known.
+func (p Plan) Gap() (gap float64, ok bool) {
+	if p.Bound <= 0 {
+		return 0, false
+	}
+	return float64(p.LaunchCost())/float64(p.Bound) - 1, true
+}
+
+// Account says in words what the launches cost, how far from the least
+// possible that is, and what binds; nothing where nothing is launched.
+func (p Plan) Account() string {
+	gap, ok := p.Gap()
+	if !ok || len(p.Launches) == 0 {
+		return ""
+	}
+	out := fmt.Sprintf("new machines cost %s, at most %.1f %% above the least possible (%s)\n", p.LaunchCost(), 100*max(0, gap), p.Bound)
+	if len(p.Margins) == 0 {
+		return out
+	}
+	var each []string
+	for _, m := range p.Margins {
+		each = append(each, fmt.Sprintf("%s %s", m.unit(), m.Price))
+	}
+	return out + "at the margin: " + strings.Join(each, ", ") + "\n"
+}
+
+func (m Margin) unit() string {
+	switch m.Resource {
+	case quantity.NameCPU:
+		return "a core"
+	case quantity.NameMemory:
+		return "a GiB of memory"
+	case quantity.NameEphemeralStorage:
+		return "a GiB of disk"
+	case quantity.NamePods:
+		return "a pod"
+	}
+	return "a " + m.Resource
+}

@@ -1,0 +1,43 @@
+package topology
+
+import "github.com/daemok/daemok/core/cluster"
+
+// Cap keeps a pod off a host on which enough pods of a kind are: it may join
+// while there are fewer than Most.
+type Cap struct {
+	Kind int
+	Most int64
+}
+
+// OnHost tells the rules about hosts in numbers, for new machines: the kinds
+// that pods with these rules are counted as, and what they may join. Kinds are
+// numbers below Kinds. What pods need near them is not told.
+func (b *Board) OnHost(r *Rules) (kinds []int, caps []Cap) {
+	host, known := b.keyAt[cluster.LabelHostname]
+	if !known {
+		return nil, nil
+	}
+	for i := range r.spreads {
+		if s := &r.spreads[i]; b.tallies[s.tally].key == host {
+			most := s.maxSkew
+			if !s.self {
+				most++
+			}
+			caps = append(caps, Cap{s.tally, most})
+		}
+	}
+	for _, a := range r.apart {
+		if b.tallies[a.tally].key == host {
+			caps = append(caps, Cap{a.tally, 1})
+		}
+	}
+	for _, t := range r.keptOff {
+		if b.tallies[t].key == host {
+			caps = append(caps, Cap{t, 1})
+		}
+	}
+	return r.perHost, caps
+}
+
+// Kinds is how many numbers OnHost may use.
+func (b *Board) Kinds() int { return len(b.tallies) }
