@@ -150,7 +150,7 @@ func (r *run) bears(b *buyer, l *load, kind int) bool {
 	}
 	r.empty(&r.scout, b, kind)
 	for _, p := range l.parts {
-		if g := r.groups[p.group]; len(g.kin.ports) > 0 && conflict(g.kin.ports, r.scout.ports) || r.scout.host.Off(g.level.rules) {
+		if g := r.groups[p.group]; len(g.kin.ports) > 0 && conflict(g.kin.ports, r.scout.ports) || r.scout.host.Off(g.level.rules) || r.scout.host.Crowds(g.level.rules, p.n) {
 			return false
 		}
 	}

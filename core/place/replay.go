@@ -165,6 +165,10 @@ func (r *run) unseat(lost []seated) {
 			x.seat.guests.drop(x.group.kin)
 		default:
 			take(r.launched[x.launch].free, x.group.need, -1)
+			if at := r.firstLaunch + x.launch; at < len(r.seats) {
+				take(r.seats[at].free, x.group.need, -1)
+				r.seats[at].guests.drop(x.group.kin)
+			}
 		}
 		if x.on == plan.OnLaunch {
 			leave(&r.out.Launches[x.launch], x.Pod)

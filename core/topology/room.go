@@ -279,6 +279,19 @@ func (h *Host) Room(r *Rules) int64 {
 	return max(0, room)
 }
 
+// Crowds reports whether n pods with these rules are too many for what is on
+// the host already, by their spreads over hosts.
+func (h *Host) Crowds(r *Rules, n int64) bool {
+	b := h.board
+	for i := range r.spreads {
+		s := &r.spreads[i]
+		if has := int64(h.counts[s.tally]); b.tallies[s.tally].key == b.hostKey() && (s.self && has+n > s.maxSkew || has > s.maxSkew) {
+			return true
+		}
+	}
+	return false
+}
+
 // Off reports whether pods with these rules and those on the host cannot be
 // beside each other.
 func (h *Host) Off(r *Rules) bool {

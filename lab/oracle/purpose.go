@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 
+	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/kube/api"
 )
 
@@ -74,31 +75,47 @@ func (st *stage) zoneUnknown(pod *corev1.Pod, node string) bool {
 }
 
 // spreadsFurther: the pod spreads over domains that a machine could be bought
-// in. Such domains count before there is a node, or else the
-// first pods of a deployment would all go to one zone. The scheduler counts
-// them as soon as there is one.
+// in, or that one on order may turn up in. Such domains count, as empty ones,
+// before there is a node, or else the first pods of a deployment would all go to
+// one zone. The scheduler counts them as soon as there is one.
 func (st *stage) spreadsFurther(ctx context.Context, pod *corev1.Pod, node string) bool {
 	if !slices.ContainsFunc(pod.Spec.TopologySpreadConstraints, func(c corev1.TopologySpreadConstraint) bool {
 		return c.WhenUnsatisfiable == corev1.DoNotSchedule
 	}) {
 		return false
 	}
+	machines := st.undecidedMachines(pod)
 	var added []string
+	open := func(o option, taints []constraintTaint) {
+		name := fmt.Sprintf("domain-%d", len(added))
+		if st.arrive(name, o, taints) == nil {
+			added = append(added, name)
+		}
+	}
 	for i := range st.snapshot.Pools {
 		p := &st.snapshot.Pools[i]
-		for j, o := range optionsOf(st.world.Catalogue, p, p.Requirements, nil) {
-			if p.NotReady != "" || !o.offer.Available || !st.withinLimits(p, o.kind) {
-				continue
-			}
-			name := fmt.Sprintf("domain-%d-%d", i, j)
-			if st.arrive(name, o, p.Taints) == nil {
-				added = append(added, name)
+		for _, o := range optionsOf(st.world.Catalogue, p, p.Requirements, nil) {
+			if p.NotReady == "" && o.offer.Available && st.withinLimits(p, o.kind) {
+				open(o, p.Taints)
 			}
 		}
 	}
-	refused := st.judge(ctx, pod, node)[0].plugin == names.PodTopologySpread
+	for _, m := range machines {
+		for _, o := range m.options {
+			open(o, taintsOf(st.nodes.byName[m.name].Node()))
+		}
+	}
+	accepted := st.eachOutcome(pod, node, func() bool { return st.judge(ctx, pod, node)[0].plugin != names.PodTopologySpread })
 	for _, name := range added {
 		st.leave(name)
 	}
-	return refused
+	return !accepted
+}
+
+func taintsOf(n *corev1.Node) []constraintTaint {
+	var out []constraintTaint
+	for _, t := range n.Spec.Taints {
+		out = append(out, constraintTaint{Key: t.Key, Value: t.Value, Effect: constraint.Effect(t.Effect)})
+	}
+	return out
 }
