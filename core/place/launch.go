@@ -87,6 +87,7 @@ func (r *run) launch(b *buyer, l *load, as *listing) {
 	out := as.Launch
 	out.Name = fmt.Sprintf("new-%d", len(r.launched)+1)
 	out.Pods = make([]cluster.Pod, 0, l.pods())
+	asked := make([]request, 0, len(l.parts))
 	for _, p := range l.parts {
 		g := r.groups[p.group]
 		pods := g.next(p.n)
@@ -96,10 +97,11 @@ func (r *run) launch(b *buyer, l *load, as *listing) {
 			out.Pods = append(out.Pods, *w.Pod)
 		}
 		r.place(g.of, pods, plan.OnLaunch, out.Name, nil)
+		asked = append(asked, g.from)
 		r.board.PutSomewhere(g.level.rules, p.n)
 	}
 	slices.SortFunc(out.Pods, byName)
-	at := launched{buyer: b, ways: as.ways, due: as.due, options: as.options, free: slices.Clone(as.free), cost: b.cost[as.option]}
+	at := launched{buyer: b, ways: as.ways, due: as.due, options: as.options, asked: asked, free: slices.Clone(as.free), cost: b.cost[as.option]}
 	take(at.free, l.sum, 1)
 	if b.limits != nil {
 		at.limited = b.largest(as.kinds)

@@ -33,6 +33,7 @@ type launched struct {
 	place   int                // on the board
 	options bitset.Set         // that it may become
 	limited quantity.Resources // what the pool's limits set aside for it
+	asked   []request          // what it was bought for
 	gone    bool               // see withdraw
 }
 
@@ -146,6 +147,9 @@ func (r *run) giveUp() bool {
 			l.buyer.limits.giveBack(l.limited)
 			l.buyer.narrow()
 			clear(r.failed)
+		}
+		for _, what := range l.asked {
+			r.failed[what] = true
 		}
 	}
 	return any
