@@ -104,7 +104,7 @@ test-full: test oracle ## the checks of test with long counts of seeds
 
 .PHONY: oracle
 oracle: ## compare plans with the real kube-scheduler; SEEDS=2000 FROM=0, one world: SEED=7, one story: STORY=file
-	@mkdir -p bin && cd lab && $(STATIC) go test -count=1 -timeout 90m ./oracle -run 'TestTheSchedulerAgrees|TestStory' -v -args -strict -stories $(CURDIR)/bin \
+	@mkdir -p bin && cd lab && $(STATIC) go test -count=1 -timeout 90m ./oracle -run 'TestTheSchedulerAgrees|TestStory' -v -args -stories $(CURDIR)/bin \
 	  $(if $(STORY),-story $(abspath $(STORY)),$(if $(SEED),-seeds 1 -from $(SEED),-seeds $(if $(filter file,$(origin SEEDS)),2000,$(SEEDS)) -from $(FROM)))
 
 .PHONY: sim

@@ -60,7 +60,7 @@ func (st *stage) whatever(ctx context.Context, pod *corev1.Pod, name string) boo
 
 // as reports whether the node would take the pod if it were this option.
 func (st *stage) as(ctx context.Context, pod *corev1.Pod, name string, o option) bool {
-	defer st.nodes.restore(st.nodes.saved())
+	defer st.asBefore()()
 	st.become(name, o)
 	return st.judge(ctx, pod, name)[0].accepted
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"github.com/daemok/daemok/core/cluster"
@@ -32,7 +33,7 @@ func (st *stage) eachOutcome(pod *corev1.Pod, node string, holds func() bool) bo
 	if len(machines) == 0 {
 		return true
 	}
-	defer st.nodes.restore(st.nodes.saved())
+	defer st.asBefore()()
 	tries := func(choose func(m *undecidedMachine) int) bool {
 		for i := range machines {
 			m := &machines[i]
@@ -181,4 +182,35 @@ func (st *stage) become(name string, o option) {
 		}
 	}
 	st.nodes.replace(name, info)
+	var limits *storagev1.CSINode
+	if len(o.kind.Attachable) > 0 {
+		limits = csiNode(name, o.kind.Attachable)
+	}
+	st.showLimits(name, limits)
+}
+
+// showLimits makes the drivers of a node say these limits, or nothing.
+func (st *stage) showLimits(name string, limits *storagev1.CSINode) {
+	store := st.store(&storagev1.CSINode{})
+	if stored, found, _ := store.GetByKey(name); found && limits == nil {
+		_ = store.Delete(stored)
+	} else if limits != nil {
+		_ = store.Update(limits)
+	}
+}
+
+// asBefore returns what undoes everything that become does from now on.
+func (st *stage) asBefore() func() {
+	nodes, limits := st.nodes.saved(), map[string]*storagev1.CSINode{}
+	for name := range st.options {
+		if stored, found, _ := st.store(&storagev1.CSINode{}).GetByKey(name); found {
+			limits[name] = stored.(*storagev1.CSINode)
+		}
+	}
+	return func() {
+		st.nodes.restore(nodes)
+		for name := range st.options {
+			st.showLimits(name, limits[name])
+		}
+	}
 }

@@ -111,3 +111,38 @@ func TestFalsePlansAreNoticed(t *testing.T) {
 		})
 	}
 }
+
+// TestOnlyPurposesExcuse leaves pods of right plans where no rule of purpose.go
+// can hold: nothing on order is undecided, and the pod neither spreads nor has
+// volumes. Each must be noticed.
+func TestOnlyPurposesExcuse(t *testing.T) {
+	left := 0
+	for seed := range uint64(300) {
+		w := Generate(seed)
+		s, err := w.Snapshot(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, _ := decided(s)
+		if p == nil || len(p.Placements) == 0 || len(p.Launches) > 0 || slices.ContainsFunc(s.Machines, func(m cluster.Machine) bool { return !m.Launched }) {
+			continue
+		}
+		last := p.Placements[len(p.Placements)-1]
+		if len(last.Pod.Shape.Spread) > 0 || len(last.Pod.Shape.Volumes) > 0 {
+			continue
+		}
+		p.Placements = p.Placements[:len(p.Placements)-1]
+		p.Unplaced = []plan.Unplaced{{Shape: last.Pod.Shape, Pods: []cluster.Pod{last.Pod}}}
+		found, err := replay(context.Background(), w, s, p, asChosen)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if left++; len(found) == 0 || found[0].Kind != Left {
+			t.Errorf("seed %d: pod %s was left where it could run, and that was excused: %v", seed, last.Pod.Name, found)
+		}
+	}
+	if left < 5 {
+		t.Errorf("%d plans were tried, want 5", left)
+	}
+	t.Logf("%d pods were left", left)
+}
