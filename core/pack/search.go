@@ -53,7 +53,7 @@ func (s *solver) swayed() []float64 {
 			out[d] = float64(idleWorth*float64(most*s.chance.share())) / float64(max(1, largest[d]))
 			continue
 		}
-		out[d] *= 1 + float64(sway*float64(2*s.chance.share()-1))
+		out[d] *= 1 + float64(sway*(float64(2*s.chance.share())-1))
 	}
 	return out
 }
