@@ -112,47 +112,41 @@ func (e *enumeration) appraise(set int) {
 }
 
 // order finds an order in which the parts may join one machine, as far as caps
-// decide: those without caps come last, since nothing keeps them off.
+// decide. It is made from its end: who may join when all others are there may
+// as well be the last, since fewer are then in the way of these.
 func (s *solver) order(parts []part) ([]part, bool) {
-	var capped, free []part
-	for _, p := range parts {
-		if len(s.batch.Rows[p.row].Caps) > 0 {
-			capped = append(capped, p)
-		} else {
-			free = append(free, p)
+	left := slices.Clone(parts)
+	slices.SortStableFunc(left, func(a, b part) int {
+		return len(s.batch.Rows[b.row].Caps) - len(s.batch.Rows[a.row].Caps)
+	})
+	for n := len(left); n > 0; n-- {
+		last := n - 1
+		for last >= 0 && !s.joins(left[:n], last) {
+			last--
 		}
+		if last < 0 {
+			return nil, false
+		}
+		p := left[last]
+		copy(left[last:], left[last+1:n])
+		left[n-1] = p
 	}
-	out, ok := s.orderCapped(nil, capped)
-	return append(out, free...), ok
+	return left, true
 }
 
-func (s *solver) orderCapped(there, left []part) ([]part, bool) {
-	if len(left) == 0 {
-		return there, true
-	}
-	for i, p := range left {
-		if !s.joins(there, p) {
-			continue
-		}
-		if out, ok := s.orderCapped(append(slices.Clone(there), p), slices.Delete(slices.Clone(left), i, i+1)); ok {
-			return out, true
-		}
-	}
-	return nil, false
-}
-
-// joins reports whether all pods of a part may join what is there.
-func (s *solver) joins(there []part, p part) bool {
-	row := &s.batch.Rows[p.row]
+// joins reports whether all pods of the part at a position may join when the
+// others are there.
+func (s *solver) joins(parts []part, at int) bool {
+	row := &s.batch.Rows[parts[at].row]
 	for _, c := range row.Caps {
 		var n int64
-		for _, q := range there {
-			if slices.Contains(s.batch.Rows[q.row].Kinds, c.Kind) {
+		for i, q := range parts {
+			if i != at && slices.Contains(s.batch.Rows[q.row].Kinds, c.Kind) {
 				n += q.n
 			}
 		}
 		if slices.Contains(row.Kinds, c.Kind) {
-			n += p.n - 1
+			n += parts[at].n - 1
 		}
 		if n >= c.Most {
 			return false
