@@ -8,6 +8,7 @@ package decide
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -74,9 +75,10 @@ func Decide(s *cluster.Snapshot, policy Policy, effort Effort) plan.Plan {
 }
 
 // homes finds a place for every pod: with machines chosen one after another
-// and, as far as the effort goes, with machines chosen together. The cheaper
-// answer wins; of two within one per cent the one with fewer machines, unless
-// machines chosen one after another are the cheaper ones.
+// and, as far as the effort goes, with machines chosen together. The answer that
+// leaves fewer pods wins, those of high priority first; then the cheaper one. Of
+// two within one per cent it is the one with fewer machines, unless machines
+// chosen one after another are the cheaper ones.
 func homes(s *cluster.Snapshot, policy Policy, effort Effort) place.Result {
 	options := place.Options{MinValues: policy.MinValues, Preferences: policy.Preferences, Steps: effort.Place}
 	single := place.Place(s, options)
@@ -94,9 +96,9 @@ func homes(s *cluster.Snapshot, policy Policy, effort Effort) place.Result {
 }
 
 func preferred(packed, single *place.Result) bool {
-	switch left, before := unplaced(packed), unplaced(single); {
-	case left != before:
-		return left < before
+	switch left := compareLeft(packed, single); {
+	case left != 0:
+		return left < 0
 	case packed.Cost > single.Cost:
 		return false
 	case packed.Cost > float64(single.Cost*(1-pack.Fewer)):
@@ -105,12 +107,24 @@ func preferred(packed, single *place.Result) bool {
 	return true
 }
 
-func unplaced(r *place.Result) int {
-	n := 0
-	for i := range r.Unplaced {
-		n += len(r.Unplaced[i].Pods)
+// compareLeft is negative where fewer pods of the highest priority are left
+// without a place in a than in b, and positive where more are; where as many
+// are, the next priority decides. Cost does not decide who goes without, and
+// neither does a number of pods that are less important.
+func compareLeft(a, b *place.Result) int {
+	more := map[int32]int{} // by priority: how many more are left in a
+	for i := range a.Unplaced {
+		more[a.Unplaced[i].Shape.Priority] += len(a.Unplaced[i].Pods)
 	}
-	return n
+	for i := range b.Unplaced {
+		more[b.Unplaced[i].Shape.Priority] -= len(b.Unplaced[i].Pods)
+	}
+	for _, priority := range slices.Backward(slices.Sorted(maps.Keys(more))) {
+		if n := more[priority]; n != 0 {
+			return n
+		}
+	}
+	return 0
 }
 
 // withdrawals are the orders that no pod is to use. One whose pods found no
