@@ -17,4 +17,4 @@ func (c *chance) next() uint64 {
 func (c *chance) below(n int) int { return int((c.next() >> 33) % uint64(n)) }
 
 // share returns a number from 0 up to, but not including, 1.
-func (c *chance) share() float64 { return float64(c.next()>>11) / (1 << 53) }
+func (c *chance) share() float64 { return float64(float64(c.next()>>11) / (1 << 53)) }
