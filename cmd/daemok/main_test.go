@@ -119,6 +119,8 @@ func TestBadCommandLines(t *testing.T) {
 		"a situation that is no snapshot": {[]string{"plan", "--snapshot", "main_test.go"}, "read the situation in main_test.go"},
 		"a situation that is empty":       {[]string{"plan", "--snapshot", "-"}, "the situation in standard input is empty"},
 		"a situation that is not given":   {[]string{"plan", "--snapshot", os.DevNull}, "is empty: write one with `daemok snapshot`"},
+		"a question that is none":         {[]string{"plan", "--snapshot", situationFile, "--what-if", "cheap"}, `--what-if cheap: "cheap": want key=value`},
+		"a question about no pool":        {[]string{"plan", "--snapshot", situationFile, "--what-if", "pool=x,arch=any"}, `there is no pool "x"; there are: NodePool/default`},
 		"no runs":                         {[]string{"bench", "place", "--mix", "plain", "--runs", "0"}, "--runs is 0: want 1 or more"},
 		"less than no nodes":              {[]string{"bench", "place", "--mix", "plain", "--nodes", "-1"}, "--nodes is -1: want 0 or more"},
 		"no pools":                        {[]string{"bench", "place", "--mix", "plain", "--pools", "0"}, "--pools is 0: want 1 or more"},

@@ -22,6 +22,7 @@ type planJSON struct {
 	LowerBound  *float64         `json:"lowerBound"` // null where none is known
 	Gap         *float64         `json:"gap"`        // launchCost / lowerBound - 1
 	Margins     []marginJSON     `json:"margins"`
+	WhatIf      []whatIfJSON     `json:"whatIf"`
 	Steps       int64            `json:"steps"`
 	Exhausted   bool             `json:"exhausted"`
 }

@@ -20,6 +20,15 @@ func (p Plan) LaunchCost() quantity.MicroUSDPerHour {
 	return sum
 }
 
+// PodsUnplaced is how many pods no place was found for.
+func (p Plan) PodsUnplaced() int {
+	n := 0
+	for i := range p.Unplaced {
+		n += len(p.Unplaced[i].Pods)
+	}
+	return n
+}
+
 // Gap is by what share the launches cost more than the least possible; ok is
 // false where that is not known.
 func (p Plan) Gap() (gap float64, ok bool) {

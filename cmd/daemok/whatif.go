@@ -1,0 +1,157 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/decide"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/core/whatif"
+)
+
+// supposition is a question with the plan that answers it.
+type supposition struct {
+	question string // empty: the situation as it is
+	made     plan.Plan
+}
+
+// suppose makes a plan for the situation under each of the questions.
+func suppose(s *cluster.Snapshot, questions []whatif.Question) ([]supposition, error) {
+	var out []supposition
+	for _, q := range questions {
+		changed, err := q.Apply(s)
+		if err != nil {
+			return nil, fmt.Errorf("--what-if %s: %w", q.Text, err)
+		}
+		out = append(out, supposition{q.Text, planOf(changed)})
+	}
+	return out, nil
+}
+
+func readQuestions(texts []string) ([]whatif.Question, error) {
+	var out []whatif.Question
+	for _, text := range texts {
+		q, err := whatif.Parse(text)
+		if err != nil {
+			return nil, fmt.Errorf("--what-if %s: %w", text, err)
+		}
+		out = append(out, q)
+	}
+	return out, nil
+}
+
+func planOf(s *cluster.Snapshot) plan.Plan {
+	return decide.Decide(s, decide.Policy{}, decide.Usual(len(s.Waiting)))
+}
+
+// whatIfJSON is the plan under a question beside the plan as it is.
+type whatIfJSON struct {
+	Question   string       `json:"question"`
+	LaunchCost float64      `json:"launchCost"`
+	CostAfter  float64      `json:"costAfter"`
+	Difference float64      `json:"difference"` // of costAfter; negative is cheaper
+	Machines   int          `json:"machines"`
+	Unplaced   int          `json:"unplaced"`   // pods
+	LowerBound *float64     `json:"lowerBound"` // null where none is known
+	Gap        *float64     `json:"gap"`        // launchCost / lowerBound - 1
+	Buys       []boughtJSON `json:"buys"`
+}
+
+// boughtJSON is machines of one kind that are bought one way.
+type boughtJSON struct {
+	Type   string `json:"type"`
+	Option string `json:"option"`
+	Count  int    `json:"count"`
+}
+
+func whatIfView(x supposition, asIs plan.Plan) whatIfJSON {
+	p := x.made
+	view := whatIfJSON{
+		Question: x.question, LaunchCost: dollars(p.LaunchCost()), CostAfter: dollars(p.CostAfter),
+		Difference: dollars(p.CostAfter - asIs.CostAfter), Machines: len(p.Launches), Unplaced: p.PodsUnplaced(), Buys: bought(p),
+	}
+	if gap, ok := p.Gap(); ok {
+		least := dollars(p.Bound)
+		view.LowerBound, view.Gap = &least, &gap
+	}
+	return view
+}
+
+// bought counts the launches of a plan by what is chosen, the most first.
+func bought(p plan.Plan) []boughtJSON {
+	out := []boughtJSON{}
+	for i := range p.Launches {
+		c := p.Launches[i].Choice
+		at := slices.IndexFunc(out, func(b boughtJSON) bool { return b.Type == c.Kind && b.Option == string(c.Option) })
+		if at < 0 {
+			at = len(out)
+			out = append(out, boughtJSON{c.Kind, string(c.Option), 0})
+		}
+		out[at].Count++
+	}
+	slices.SortStableFunc(out, func(a, b boughtJSON) int { return b.Count - a.Count })
+	return out
+}
+
+// writeWhatIf prints the plan as it is and the others in a table, and below it
+// what each would buy.
+func writeWhatIf(out io.Writer, asIs plan.Plan, others []supposition) error {
+	if len(others) == 0 {
+		return nil
+	}
+	table := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	fmt.Fprint(table, "\nwhat if\tnew machines\tthey cost\tcluster after\tdifference\tunplaced pods\tgap\tbuys\n")
+	for _, x := range append([]supposition{{"", asIs}}, others...) {
+		p := x.made
+		question, change := "as it is", "-"
+		if x.question != "" {
+			question, change = x.question, differenceWords(p.CostAfter-asIs.CostAfter, asIs.LaunchCost())
+		}
+		fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\t%d\t%s\t%s\n", question, len(p.Launches), p.LaunchCost(), p.CostAfter, change,
+			p.PodsUnplaced(), gapWords(p), boughtWords(bought(p)))
+	}
+	return table.Flush()
+}
+
+// differenceWords tells a difference, and in per cent of what new machines cost
+// as it is.
+func differenceWords(d, of quantity.MicroUSDPerHour) string {
+	sign := "+"
+	if d < 0 {
+		sign, d = "-", -d
+	}
+	if of == 0 {
+		return sign + d.String()
+	}
+	return fmt.Sprintf("%s%s (%s%.1f %%)", sign, d, sign, 100*float64(d)/float64(of))
+}
+
+func gapWords(p plan.Plan) string {
+	gap, ok := p.Gap()
+	if !ok {
+		return "unknown"
+	}
+	return fmt.Sprintf("%.1f %%", 100*max(0, gap))
+}
+
+// boughtMax is how many kinds of machines a line of the table names.
+const boughtMax = 4
+
+func boughtWords(list []boughtJSON) string {
+	var words []string
+	for _, b := range list[:min(len(list), boughtMax)] {
+		words = append(words, fmt.Sprintf("%d %s %s", b.Count, b.Option, b.Type))
+	}
+	if more := len(list) - boughtMax; more > 0 {
+		words = append(words, fmt.Sprintf("%d more kinds", more))
+	}
+	if len(words) == 0 {
+		return "nothing"
+	}
+	return strings.Join(words, ", ")
+}

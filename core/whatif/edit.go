@@ -1,0 +1,238 @@
+package whatif
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/fit"
+)
+
+// labelFamily is the family of a type. Types without it have the part of their
+// name before the dot.
+const labelFamily = "karpenter.k8s.aws/instance-family"
+
+// anyValue opens what a change is about to every value.
+const anyValue = "any"
+
+// edit is one pool while it is changed. Its kinds are its own, and may be
+// written, once bar was called.
+type edit struct {
+	*cluster.Pool
+	own bool
+}
+
+func apply(p *cluster.Pool, values map[string][]string) error {
+	if p.Catalogue == nil {
+		return fmt.Errorf("nothing is known of what it may buy: %s", p.NotReady)
+	}
+	e := &edit{Pool: p}
+	for _, c := range changes {
+		if len(values[c.key]) == 0 {
+			continue
+		}
+		if err := c.apply(e, values[c.key]); err != nil {
+			return err
+		}
+		if fit.ForPool(p, nil).Available().Count() == 0 {
+			return fmt.Errorf("with %s=%s nothing is left that it may buy", c.key, strings.Join(values[c.key], " and "))
+		}
+	}
+	return nil
+}
+
+func (e *edit) capacity(values []string) error {
+	return e.setOffered(cluster.LabelCapacityType, "way to pay", values, func(o *cluster.Offer) string { return string(o.Option) })
+}
+
+func (e *edit) zone(values []string) error {
+	return e.setOffered(cluster.LabelZone, "zone", values, func(o *cluster.Offer) string { return o.Zone })
+}
+
+// setOffered makes the pool buy offers with one of the values only.
+func (e *edit) setOffered(key, noun string, values []string, of func(*cluster.Offer) string) error {
+	var known []string
+	for k := range e.Catalogue.Kinds {
+		for i := range e.Catalogue.Kinds[k].Offers {
+			known = append(known, of(&e.Catalogue.Kinds[k].Offers[i]))
+		}
+	}
+	return e.set(key, noun, values, known)
+}
+
+func (e *edit) arch(values []string) error {
+	var known []string
+	for k := range e.Catalogue.Kinds {
+		if value, ok := e.Catalogue.Kinds[k].Labels.Get(cluster.LabelArch); ok {
+			known = append(known, value)
+		}
+	}
+	return e.set(cluster.LabelArch, "processor", values, known)
+}
+
+// set replaces what the pool requires of the label, minValues aside.
+func (e *edit) set(key, noun string, values, known []string) error {
+	slices.Sort(known)
+	known = slices.Compact(known)
+	if slices.Contains(values, anyValue) {
+		if len(values) > 1 {
+			return errors.New("any leaves nothing to name beside it")
+		}
+		values = known
+	}
+	for _, v := range values {
+		if !slices.Contains(known, v) {
+			return fmt.Errorf("its class offers no %s %q; there are: %s", noun, v, some(known))
+		}
+	}
+	set := constraint.Values(values...)
+	e.require(key, set)
+	if label, ok := e.Labels.Get(key); ok && !set.Allows(label) {
+		return fmt.Errorf("its label %s=%s allows no other %s", key, label, noun)
+	}
+	return nil
+}
+
+// require replaces the values of one requirement, or adds it.
+func (e *edit) require(key string, set constraint.Set) {
+	e.Requirements = slices.Clone(e.Requirements)
+	for i := range e.Requirements {
+		if e.Requirements[i].Key == key {
+			e.Requirements[i].Set = set
+			return
+		}
+	}
+	e.Requirements = e.Requirements.And(constraint.Requirement{Key: key, Set: set})
+}
+
+func (e *edit) addFamily(values []string) error { return e.each("family", values, family, e.admit) }
+func (e *edit) addType(values []string) error   { return e.each("type", values, name, e.admit) }
+
+func (e *edit) dropFamily(values []string) error {
+	return e.each("family", values, family, func(of []bool) error { e.bar(of); return nil })
+}
+
+func (e *edit) dropType(values []string) error {
+	return e.each("type", values, name, func(of []bool) error { e.bar(of); return nil })
+}
+
+// each does something about the kinds of each of the values.
+func (e *edit) each(noun string, values []string, of func(*cluster.Kind) string, do func([]bool) error) error {
+	for _, value := range values {
+		marked, found := make([]bool, len(e.Catalogue.Kinds)), false
+		var names []string
+		for k := range e.Catalogue.Kinds {
+			is := of(&e.Catalogue.Kinds[k])
+			marked[k] = is == value
+			found = found || marked[k]
+			names = append(names, is)
+		}
+		if !found {
+			slices.Sort(names)
+			return fmt.Errorf("its class offers no %s %q; there are: %s", noun, value, near(value, slices.Compact(names)))
+		}
+		if err := do(marked); err != nil {
+			return fmt.Errorf("%s %s: %w", noun, value, err)
+		}
+	}
+	return nil
+}
+
+func family(k *cluster.Kind) string {
+	if value, ok := k.Labels.Get(labelFamily); ok {
+		return value
+	}
+	out, _, _ := strings.Cut(k.Name, ".")
+	return out
+}
+
+func name(k *cluster.Kind) string { return k.Name }
+
+// near lists names that begin like the value, if there are any.
+func near(value string, names []string) string {
+	alike := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == "" || value[:1] != n[:1] })
+	if len(alike) > 0 {
+		return some(alike)
+	}
+	return some(names)
+}
+
+// admit lets the pool buy the marked kinds beside those that it may buy now:
+// what it requires of kinds is widened to their labels, and kinds that only
+// this lets in are not to be had.
+func (e *edit) admit(marked []bool) error {
+	before := e.sold()
+	for i := range e.Requirements {
+		e.widen(e.Requirements[i], marked)
+	}
+	after := e.sold()
+	stray, found := make([]bool, len(marked)), false
+	for k := range marked {
+		stray[k] = after[k] && !before[k] && !marked[k]
+		found = found || after[k] && marked[k]
+	}
+	if !found {
+		return errors.New("its labels, zones or ways to pay leave nothing of it")
+	}
+	e.bar(stray)
+	return nil
+}
+
+// sold marks the kinds that the pool may buy, sold out or not.
+func (e *edit) sold() []bool {
+	out := make([]bool, len(e.Catalogue.Kinds))
+	for _, o := range fit.ForPool(e.Pool, nil).Options {
+		out[o.Kind] = true
+	}
+	return out
+}
+
+// widen makes a requirement allow the labels of the marked kinds too.
+func (e *edit) widen(r constraint.Requirement, marked []bool) {
+	values, wider, absent := []string(nil), false, false
+	for k := range e.Catalogue.Kinds {
+		value, ok := e.Catalogue.Kinds[k].Labels.Get(r.Key)
+		switch {
+		case !ok:
+			absent = absent || marked[k] && !r.Set.AllowsAbsent()
+		case r.Set.Allows(value):
+			values = append(values, value)
+		case marked[k]:
+			values, wider = append(values, value), true
+		}
+	}
+	switch {
+	case absent && len(values) == 0:
+		// No kind has the label: offers or pods decide it.
+	case absent || wider && r.Set.AllowsAbsent():
+		e.require(r.Key, constraint.Anything())
+	case wider:
+		e.require(r.Key, constraint.Values(values...))
+	}
+}
+
+// bar makes the marked kinds ones that cannot be had. Their prices stay known,
+// for machines that are there.
+func (e *edit) bar(marked []bool) {
+	if !slices.Contains(marked, true) {
+		return
+	}
+	if !e.own {
+		own := *e.Catalogue
+		own.Kinds = slices.Clone(own.Kinds)
+		e.Catalogue, e.own = &own, true
+	}
+	for k := range marked {
+		if !marked[k] {
+			continue
+		}
+		kind := &e.Catalogue.Kinds[k]
+		kind.Offers = slices.Clone(kind.Offers)
+		for i := range kind.Offers {
+			kind.Offers[i].Available = false
+		}
+	}
+}
