@@ -203,22 +203,36 @@ func (l *batch) limit(b *buyer) func(kind int) []BatchTake {
 func (r *run) buyBatch(l *batch) {
 	machines := r.options.Packer(l.Batch)
 	slices.SortStableFunc(machines, func(a, b BatchMachine) int { return cmp.Compare(l.Offers[b.Offer].Cost, l.Offers[a.Offer].Cost) })
+	riders := r.ridersOf(l)
 	for _, m := range machines {
 		if r.spent(int64(len(m.Parts))) {
 			return
 		}
-		r.buyMachine(l, m)
+		r.buyMachine(l, m, riders)
 	}
 }
 
-func (r *run) buyMachine(l *batch, m BatchMachine) {
-	b := l.from[m.Offer].buyer
-	var filled load
-	filled.sum = make([]int64, r.dims.len())
-	filled.reset(l.from[m.Offer].option)
+// ridersOf returns how many pods of each group may ride along on machines of the
+// batch: those that are left, less those of the batch, which have machines of
+// their own; nil where that is nobody.
+func (r *run) ridersOf(l *batch) []int64 {
 	left := slices.Clone(r.demand.left)
+	for _, g := range l.groups {
+		left[g.at] = 0
+	}
+	if !slices.ContainsFunc(left, func(n int64) bool { return n > 0 }) {
+		return nil
+	}
+	return left
+}
+
+// buyMachine orders one machine of the batch and takes the riders that fit.
+func (r *run) buyMachine(l *batch, m BatchMachine, riders []int64) {
+	b := l.from[m.Offer].buyer
+	filled := load{sum: make([]int64, r.dims.len())}
+	filled.reset(l.from[m.Offer].option)
 	f := &r.filler
-	f.start(r, b, &filled, left, nil)
+	f.start(r, b, &filled, r.demand.left, nil)
 	for _, p := range m.Parts {
 		g := l.groups[p.Row]
 		if w, ok := b.ask(g, len(r.groups)).joins(filled.option, filled.custom); ok && !w.barred {
@@ -233,10 +247,13 @@ func (r *run) buyMachine(l *batch, m BatchMachine) {
 		return
 	}
 	r.settle(b, &kept)
-	for _, g := range l.groups {
-		left[g.at] = 0 // each has its machine
+	if riders != nil {
+		own := len(kept.parts)
+		r.fill(b, &kept, riders, nil)
+		for _, p := range kept.parts[own:] {
+			riders[p.group] -= p.n
+		}
 	}
-	r.fill(b, &kept, left, nil)
 	as := r.list(b, &kept)
 	r.launch(b, &kept, &as)
 }
