@@ -60,9 +60,9 @@ func (m marker) mark(ctx context.Context, b *batch) (all bool) {
 
 // markOne writes the attempt over the one that is known, and with it which form
 // of the class its machine will be made from: the class may be another by the
-// time the machine is there. An attempt that turns
-// out to be there instead is never written over: its machine could not be told
-// from one that nobody asked for.
+// time the machine is there. An attempt that turns out to be there instead is
+// never written over: its machine could not be told from one that nobody asked
+// for.
 func (m marker) markOne(ctx context.Context, c *karpv1.NodeClaim, a attempt, class map[string]string) error {
 	if its, tried := attemptOf(c); tried && (its.batch != a.batch || its.n > a.n) {
 		return errElsewhere

@@ -18,8 +18,23 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// writersMax bounds how many objects are created at once.
+// writersMax bounds how many objects are written at once.
 const writersMax = 32
+
+// each calls do for every number below n, several at a time, and returns when
+// all calls have.
+func each(n int, do func(i int)) {
+	slots := make(chan struct{}, writersMax)
+	var writes sync.WaitGroup
+	for i := range n {
+		slots <- struct{}{}
+		writes.Go(func() {
+			defer func() { <-slots }()
+			do(i)
+		})
+	}
+	writes.Wait()
+}
 
 // indexNodeName is the field index over pods that the live reader must have.
 const indexNodeName = "spec.nodeName"

@@ -16,16 +16,16 @@ import (
 )
 
 // Gather writes on claims that exist already which others they open to pods
-// with. It is to be called before Launch, so that no node of an earlier plan
-// takes the pods meant for the machines of this one. A claim whose node is
-// open already is left alone.
+// with, in parallel. It is to be called before Launch, so that no node of an
+// earlier plan takes the pods meant for the machines of this one. A claim whose
+// node is open already is left alone.
 func (a *Applier) Gather(ctx context.Context, p plan.Plan) error {
-	var errs []error
-	for _, m := range p.Joining {
-		if err := a.gather(ctx, m); err != nil {
-			errs = append(errs, fmt.Errorf("write on claim %s whom it waits for: %w", m.Claim, err))
+	errs := make([]error, len(p.Joining))
+	each(len(errs), func(i int) {
+		if err := a.gather(ctx, p.Joining[i]); err != nil {
+			errs[i] = fmt.Errorf("write on claim %s whom it waits for: %w", p.Joining[i].Claim, err)
 		}
-	}
+	})
 	return errors.Join(errs...)
 }
 

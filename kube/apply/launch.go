@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -33,17 +32,10 @@ type Launched struct {
 // ErrPoolChanged, and a new plan is asked for.
 func (a *Applier) Launch(ctx context.Context, s *cluster.Snapshot, p plan.Plan) []Launched {
 	out := make([]Launched, len(p.Launches))
-	slots := make(chan struct{}, writersMax)
-	var writes sync.WaitGroup
-	for i, l := range p.Launches {
-		slots <- struct{}{}
-		writes.Go(func() {
-			defer func() { <-slots }()
-			claim, err := a.launch(ctx, s, l)
-			out[i] = Launched{l, claim, err}
-		})
-	}
-	writes.Wait()
+	each(len(out), func(i int) {
+		claim, err := a.launch(ctx, s, p.Launches[i])
+		out[i] = Launched{p.Launches[i], claim, err}
+	})
 	if slices.ContainsFunc(out, func(l Launched) bool { return errors.Is(l.Err, ErrPoolChanged) }) {
 		a.Again()
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -31,17 +30,10 @@ type Withdrawn struct {
 // its machine by now keeps it, with ErrOrderChanged.
 func (a *Applier) Withdraw(ctx context.Context, p plan.Plan) []Withdrawn {
 	out := make([]Withdrawn, len(p.Withdrawals))
-	slots := make(chan struct{}, writersMax)
-	var writes sync.WaitGroup
-	for i, w := range p.Withdrawals {
-		slots <- struct{}{}
-		writes.Go(func() {
-			defer func() { <-slots }()
-			claim, err := a.withdraw(ctx, w)
-			out[i] = Withdrawn{w, claim, err}
-		})
-	}
-	writes.Wait()
+	each(len(out), func(i int) {
+		claim, err := a.withdraw(ctx, p.Withdrawals[i])
+		out[i] = Withdrawn{p.Withdrawals[i], claim, err}
+	})
 	return out
 }
 
