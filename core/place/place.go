@@ -1,10 +1,3 @@
-// Package place finds homes for waiting pods: on nodes that exist, on
-// machines that are already ordered, and on new machines.
-//
-// It promises that every placement passes core/fit, that no limit of a pool is
-// exceeded even within one answer, and that equal snapshots give equal
-// answers. New machines are found by a greedy rule (see pick), not by an
-// optimiser, and which pod kube-scheduler binds where stays its own business.
 package place
 
 import (

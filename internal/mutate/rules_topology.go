@@ -6,7 +6,7 @@ const (
 	topologyFilter = "core/topology/filter.go"
 	topologyChosen = "core/topology/chosen.go"
 	topologyTally  = "core/topology/tally.go"
-	placeTogether  = "core/place/together.go"
+	placeOpening   = "core/place/opening.go"
 	placeFill      = "core/place/fill.go"
 	placeCrew      = "core/place/crew.go"
 	placeCalm      = "core/place/buyer.go"
@@ -17,13 +17,13 @@ func aboutOtherPods() []Rule {
 	return []Rule{
 		off("a spread keeps its skew", topologyRoom, "return max(0, least+s.maxSkew-has)", "return Unlimited"),
 		off("a spread that does not count its own pods keeps its skew", topologyRoom, "if has-least > s.maxSkew {", "if false {"),
-		off("nodes open one by one where a spread has them in one domain", placeTogether, "if len(theirs) < 2 {", "if false {"),
-		off("nodes open one by one where each domain has a node", placeTogether, "return all > len(g.offered) &&", "return"),
-		off("nodes open one by one where pods ask for as many domains", placeTogether, " && int(g.spread.MinDomains) < all", ""),
-		off("nodes open one by one where other domains bound how many pods come", placeTogether, " && r.mayCrowd(g)", ""),
-		off("many hosts open one by one", placeTogether, "cluster.LabelHostname && len(g.entrants) > hostsMax", "cluster.LabelHostname && len(g.entrants) > 1<<20"),
-		off("only nodes that a spread looks at make their domain known", placeTogether, "s.ordered == nil && r.board.Looks(g.spread, s.place)", "s.ordered == nil"),
-		off("machines of earlier plans open with others", placeTogether, "joining[m.seat] = with(joining[m.seat], join)", "_ = with"),
+		off("nodes open one by one where a spread has them in one domain", placeOpening, "if len(theirs) < 2 {", "if false {"),
+		off("nodes open one by one where each domain has a node", placeOpening, "return all > len(g.offered) &&", "return"),
+		off("nodes open one by one where pods ask for as many domains", placeOpening, " && int(g.spread.MinDomains) < all", ""),
+		off("nodes open one by one where other domains bound how many pods come", placeOpening, " && r.mayCrowd(g)", ""),
+		off("many hosts open one by one", placeOpening, "cluster.LabelHostname && len(g.entrants) > hostsMax", "cluster.LabelHostname && len(g.entrants) > 1<<20"),
+		off("only nodes that a spread looks at make their domain known", placeOpening, "s.ordered == nil && r.board.Looks(g.spread, s.place)", "s.ordered == nil"),
+		off("machines of earlier plans open with others", placeOpening, "joining[m.seat] = with(joining[m.seat], join)", "_ = with"),
 		off("a spread needs its key", topologyRoom, "case d == None || d == Unknown || !b.daring:\n\t\treturn 0", "case d == None:\n\t\treturn Unlimited\n\tcase d == Unknown || !b.daring:\n\t\treturn 0"),
 		off("pods keep away from those they do not want", topologyRoom, "if b.mostAt(&b.tallies[a.tally], d) > 0 {", "if false {"),
 		off("pods keep away from their own kind", topologyRoom, "if a.self {\n\t\t\troom = 1", "if false {\n\t\t\troom = 1"),

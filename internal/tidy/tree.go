@@ -137,7 +137,8 @@ func CheckMachinePaths(root fs.FS) ([]Violation, error) {
 }
 
 // walk calls visit for every regular file of the checkout; it leaves out
-// folders that git does, and what is not text.
+// folders that git does, what is not text, and the file by which one of several
+// checkouts of a repository names the other.
 func walk(root fs.FS, visit func(name string, content []byte) error) error {
 	return fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -149,7 +150,7 @@ func walk(root fs.FS, visit func(name string, content []byte) error) error {
 			}
 			return nil
 		}
-		if !entry.Type().IsRegular() || slices.Contains([]string{".gz", ".png"}, path.Ext(name)) {
+		if !entry.Type().IsRegular() || slices.Contains([]string{".gz", ".png"}, path.Ext(name)) || name == ".git" {
 			return nil
 		}
 		content, err := fs.ReadFile(root, name)
