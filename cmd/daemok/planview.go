@@ -42,6 +42,7 @@ type launchJSON struct {
 // marginJSON is what one more core, GiB or piece of a resource would cost.
 type marginJSON struct {
 	Resource string  `json:"resource"`
+	Zone     string  `json:"zone,omitempty"` // empty: to pods that may be in several
 	Price    float64 `json:"price"`
 }
 
@@ -97,7 +98,7 @@ type reasonJSON struct {
 func planView(p plan.Plan) planJSON {
 	view := planJSON{
 		LaunchCost:  dollars(p.LaunchCost()),
-		Margins:     each(p.Margins, func(m plan.Margin) marginJSON { return marginJSON{m.Resource, dollars(m.Price)} }),
+		Margins:     each(p.Margins, func(m plan.Margin) marginJSON { return marginJSON{m.Resource, m.Zone, dollars(m.Price)} }),
 		Basis:       p.Basis,
 		Launches:    each(p.Launches, launchView),
 		Placements:  each(p.Placements, placementView),

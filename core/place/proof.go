@@ -2,6 +2,7 @@ package place
 
 import (
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/daemok/daemok/core/bound"
@@ -13,66 +14,55 @@ import (
 // prove works out what machines for the pods of the launches must cost at
 // least, and what one unit of each resource costs at the margin: the sum over
 // the tiers of pools of the linear program in which pods may be cut and no
-// rule but amounts counts. There is none where a machine without a price, or
-// one that is paid for already, is sold.
+// rule counts but amounts and what each pod may be on. There is none where a
+// machine without a price, or one that is paid for already, is sold.
 func (r *run) prove() {
 	least, most := 0.0, 0.0
-	demand := r.onLaunches()
-	for _, tier := range slices.Sorted(maps.Keys(demand)) {
-		columns, ok := r.sold(tier)
+	tiers := r.clienteles()
+	for _, tier := range slices.Sorted(maps.Keys(tiers)) {
+		offers, ok := r.sold(tier, tiers[tier])
 		if !ok {
 			r.out.Margins = nil
 			return
 		}
-		answer := bound.Cover(positive(demand[tier]), columns)
+		answer := tiers[tier].least(offers)
 		least += answer.Cost
 		if answer.Cost > most {
 			most = answer.Cost
-			r.out.Margins = r.margins(answer.Worth)
+			r.out.Margins = r.margins(tiers[tier], answer.Worth)
 		}
 	}
 	r.out.Bound = quantity.MicroUSDPerHour(least)
 }
 
-// onLaunches sums up the pods on machines of this plan, by the tier of these.
-func (r *run) onLaunches() map[int][]int64 {
-	out := map[int][]int64{}
-	for _, x := range r.seated {
-		if x.on != plan.OnLaunch {
-			continue
-		}
-		tier := r.launched[x.launch].buyer.Weight
-		if out[tier] == nil {
-			out[tier] = make([]int64, r.dims.len())
-		}
-		take(out[tier], x.group.need, -1)
-	}
-	return out
-}
-
-// sold lists what pools of the tier sell, each kind at its best price.
-func (r *run) sold(tier int) (out []bound.Column, ok bool) {
+// sold lists what pools of the tier sell, each kind at its best price for the
+// same classes of pods.
+func (r *run) sold(tier int, to *clientele) (out []bound.Offer, ok bool) {
 	for _, b := range r.buyers {
 		if b.Weight != tier {
 			continue
 		}
-		best := make([]float64, len(b.free))
+		type sale struct {
+			kind int
+			open uint64
+		}
+		at := map[sale]int{}
 		for i := b.available.Next(0); i >= 0; i = b.available.Next(i + 1) {
 			o := b.Options[i]
 			if offer := b.Offer(o); !offer.Priced || offer.Option == cluster.Reserved {
 				return nil, false
 			}
-			if best[o.Kind] == 0 || b.cost[i] < best[o.Kind] {
-				best[o.Kind] = b.cost[i]
-			}
-		}
-		for kind, cost := range best {
-			if cost > 0 {
-				out = append(out, bound.Column{Price: cost, Has: positive(b.free[kind])})
+			s := sale{o.Kind, to.open(b, i)}
+			known, found := at[s]
+			if !found {
+				at[s] = len(out)
+				out = append(out, bound.Offer{Column: bound.Column{Price: b.cost[i], Has: positive(b.free[o.Kind])}, Open: s.open})
+			} else if b.cost[i] < out[known].Price {
+				out[known].Price = b.cost[i]
 			}
 		}
 	}
-	return out, true
+	return slices.DeleteFunc(out, func(o bound.Offer) bool { return o.Open == 0 }), true
 }
 
 // units are what prices of resources are told for, where it is not a piece.
@@ -86,11 +76,43 @@ func units(resource string) float64 {
 	return 1
 }
 
-func (r *run) margins(worth []float64) []plan.Margin {
+// differs is by what share a price in one zone is another one.
+const differs = 0.005
+
+// margins lists what resources cost to pods that may be in several zones, and
+// then what those that are tied to one zone cost where that is different.
+// Where there are several classes of either, the one that asks for most of the
+// resource counts.
+func (r *run) margins(c *clientele, worth [][]float64) []plan.Margin {
+	zones := make([]string, len(c.classes))
+	for i, x := range c.classes {
+		zones[i] = x.zone(r)
+	}
+	price := func(resource int, zone string) (float64, bool) {
+		at := -1
+		for i, x := range c.classes {
+			if zones[i] == zone && x.sum[resource] > 0 && (at < 0 || x.sum[resource] > c.classes[at].sum[resource]) {
+				at = i
+			}
+		}
+		if at < 0 {
+			return 0, false
+		}
+		return worth[at][resource], true
+	}
 	var out []plan.Margin
-	for i, name := range r.dims.resources {
-		if price := quantity.MicroUSDPerHour(float64(worth[i] * units(name))); price > 0 {
-			out = append(out, plan.Margin{Resource: name, Price: price})
+	places := slices.Clone(zones)
+	slices.Sort(places)
+	for _, zone := range slices.Compact(places) {
+		for i, name := range r.dims.resources {
+			w, ok := price(i, zone)
+			elsewhere, both := price(i, "")
+			if !ok || both && zone != "" && math.Abs(w-elsewhere) <= float64(differs*elsewhere) {
+				continue
+			}
+			if p := quantity.MicroUSDPerHour(float64(w * units(name))); p > 0 {
+				out = append(out, plan.Margin{Resource: name, Zone: zone, Price: p})
+			}
 		}
 	}
 	return out

@@ -51,7 +51,11 @@ func (p Plan) Account() string {
 	}
 	var each []string
 	for _, m := range p.Margins {
-		each = append(each, fmt.Sprintf("%s %s", m.unit(), m.Price))
+		where := ""
+		if m.Zone != "" {
+			where = " in " + m.Zone
+		}
+		each = append(each, m.unit()+where+" "+m.Price.String())
 	}
 	return out + "at the margin: " + strings.Join(each, ", ") + "\n"
 }

@@ -29,9 +29,11 @@ type Plan struct {
 }
 
 // Margin is the price of one more core, GiB or piece of a resource, as far as
-// amounts decide. What is not scarce has none.
+// amounts decide. What is not scarce has none. With a zone it is the price to
+// pods that can be nowhere else.
 type Margin struct {
 	Resource string
+	Zone     string
 	Price    quantity.MicroUSDPerHour
 }
 

@@ -121,7 +121,8 @@ func (p *planParser) margin(w []string) error {
 		return err
 	}
 	p.out.Margins = append(p.out.Margins, plan.Margin{Resource: name})
-	return fields(rest, map[string]func(string) error{"price": money(&p.out.Margins[len(p.out.Margins)-1].Price)})
+	m := &p.out.Margins[len(p.out.Margins)-1]
+	return fields(rest, map[string]func(string) error{"price": money(&m.Price), "zone": into(&m.Zone)})
 }
 
 func (p *planParser) newLaunch(w []string) error {

@@ -11,7 +11,8 @@ import (
 // PrintPlan writes a plan in full, in the language of snapshots; plan.String
 // is for people. Pods are named, so reading it takes the snapshot it is for.
 //
-//	plan 12 steps=4711 exhausted cost-before=0.1 cost-after=0.2
+//	plan 12 steps=4711 exhausted cost-before=0.1 cost-after=0.2 bound=0.09
+//	  margin memory zone=us-west-2b price=0.006
 //	launch new-1 pool=NodePool/default relaxed reason="2 pods wait"
 //	  choice m5.large us-west-2a on-demand 0.096
 //	  runner-up m6i.large us-west-2a on-demand 0.1 why="$0.004000/h dearer"
@@ -34,7 +35,7 @@ func PrintPlan(pl *plan.Plan) string {
 	p.line(0, "plan", strconv.FormatUint(pl.Basis, 10), number("steps", pl.Steps), flag("exhausted", pl.Exhausted),
 		priced("cost-before", pl.CostBefore), priced("cost-after", pl.CostAfter), priced("bound", pl.Bound))
 	for _, m := range pl.Margins {
-		p.line(1, "margin", quote(m.Resource), priced("price", m.Price))
+		p.line(1, "margin", quote(m.Resource), field("zone", m.Zone), priced("price", m.Price))
 	}
 	for i := range pl.Launches {
 		p.launch(&pl.Launches[i])

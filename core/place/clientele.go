@@ -1,0 +1,147 @@
+package place
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/daemok/daemok/core/bitset"
+	"github.com/daemok/daemok/core/bound"
+	"github.com/daemok/daemok/core/plan"
+)
+
+// clientele is the pods on machines of this plan that are bought from one tier
+// of pools, by what they may be on.
+type clientele struct {
+	classes []*class
+	of      map[*kin]*class
+	byText  map[string]*class
+}
+
+// class is pods that may be on the same machines as far as labels and taints
+// decide: preferences, which may give way, and other pods do not count.
+type class struct {
+	sum     []int64
+	options []bitset.Set // by buyer.at; nil: none of it
+}
+
+// classesMax is how many classes the proof tells apart: those that ask for most.
+// The others count as one that may be on whatever any of them may be on.
+const classesMax = 12
+
+// clienteles sums up the pods on launches by the tier of their pools.
+func (r *run) clienteles() map[int]*clientele {
+	out := map[int]*clientele{}
+	for _, x := range r.seated {
+		if x.on != plan.OnLaunch {
+			continue
+		}
+		tier := r.launched[x.launch].buyer.Weight
+		if out[tier] == nil {
+			out[tier] = &clientele{of: map[*kin]*class{}, byText: map[string]*class{}}
+		}
+		take(out[tier].classOf(r, x.group.kin, tier).sum, x.group.need, -1)
+	}
+	for _, c := range out {
+		c.merge(r.worth)
+	}
+	return out
+}
+
+func (c *clientele) classOf(r *run, k *kin, tier int) *class {
+	if known := c.of[k]; known != nil {
+		return known
+	}
+	options := make([]bitset.Set, len(r.buyers))
+	for _, m := range r.marketsOf(k.required()) {
+		for _, s := range m.stalls {
+			if s.b.Weight != tier {
+				continue
+			}
+			if options[s.b.at] == nil {
+				options[s.b.at] = bitset.New(len(s.b.Options))
+			}
+			options[s.b.at].Or(s.options)
+		}
+	}
+	var text []byte
+	for i, set := range options {
+		if set == nil {
+			text = append(text, 0)
+			continue
+		}
+		set.And(r.buyers[i].available)
+		text = appendSet(append(text, 1), set)
+	}
+	out := c.byText[string(text)]
+	if out == nil {
+		out = &class{sum: make([]int64, r.dims.len()), options: options}
+		c.byText[string(text)] = out
+		c.classes = append(c.classes, out)
+	}
+	c.of[k] = out
+	return out
+}
+
+// merge makes one class of those that ask for least, so that the proof stays
+// cheap.
+func (c *clientele) merge(worth []float64) {
+	if len(c.classes) <= classesMax {
+		return
+	}
+	slices.SortStableFunc(c.classes, func(a, b *class) int { return cmp.Compare(value(worth, b.sum), value(worth, a.sum)) })
+	last := c.classes[classesMax-1]
+	for _, x := range c.classes[classesMax:] {
+		take(last.sum, x.sum, -1)
+		for i, set := range x.options {
+			if last.options[i] == nil {
+				last.options[i] = set
+			} else if set != nil {
+				last.options[i].Or(set)
+			}
+		}
+	}
+	c.classes = c.classes[:classesMax]
+}
+
+// open returns the classes that an option is open to.
+func (c *clientele) open(b *buyer, option int) (mask uint64) {
+	for i, x := range c.classes {
+		if set := x.options[b.at]; set != nil && set.Has(option) {
+			mask |= 1 << i
+		}
+	}
+	return mask
+}
+
+// zone returns the zone that all machines for the class are in, or nothing.
+func (x *class) zone(r *run) string {
+	found := ""
+	for i, set := range x.options {
+		b := r.buyers[i]
+		for o := set.Next(0); o >= 0; o = set.Next(o + 1) {
+			if zone := b.Offer(b.Options[o]).Zone; found == "" {
+				found = zone
+			} else if zone != found {
+				return ""
+			}
+		}
+	}
+	return found
+}
+
+// least is the linear program for the pods and what they may be on.
+func (c *clientele) least(offers []bound.Offer) bound.Divided {
+	demands := make([][]float64, len(c.classes))
+	for i, x := range c.classes {
+		demands[i] = positive(x.sum)
+	}
+	if len(demands) > 1 {
+		return bound.Divide(demands, offers)
+	}
+	var columns []bound.Column
+	for _, o := range offers {
+		columns = append(columns, o.Column)
+	}
+	answer := bound.Cover(demands[0], columns)
+	return bound.Divided{Cost: answer.Cost, Worth: [][]float64{answer.Worth}}
+}
