@@ -31,6 +31,10 @@ type Metrics struct {
 	Unschedulable   prometheus.Gauge
 	DecisionSeconds prometheus.Histogram
 	StateNodes      prometheus.Gauge
+	PlanCost        prometheus.Gauge
+	PlanBound       prometheus.Gauge
+	PlanGap         prometheus.Gauge
+	PlanMargin      *prometheus.GaugeVec // resource_type, zone
 
 	Decisions         *prometheus.CounterVec // decision, reason, consolidation_type
 	DecisionsByPool   *prometheus.CounterVec // nodepool, decision, reason, consolidation_type
@@ -81,6 +85,10 @@ func NewMetrics(r prometheus.Registerer, version, commit, goVersion, arch string
 		Unschedulable:   b.gauges("karpenter_scheduler_unschedulable_pods_count").WithLabelValues(provisioner),
 		DecisionSeconds: b.histogram("karpenter_pods_scheduling_decision_duration_seconds"),
 		StateNodes:      b.gauges("karpenter_cluster_state_node_count").WithLabelValues(),
+		PlanCost:        b.gauges("daemok_plan_cost").WithLabelValues(),
+		PlanBound:       b.gauges("daemok_plan_cost_bound").WithLabelValues(),
+		PlanGap:         b.gauges("daemok_plan_cost_gap").WithLabelValues(),
+		PlanMargin:      b.gauges("daemok_plan_margin"),
 
 		Decisions:         b.counters("karpenter_voluntary_disruption_decisions_total"),
 		DecisionsByPool:   b.counters("karpenter_voluntary_disruption_decisions_by_nodepool_total"),

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -60,14 +61,35 @@ func (t *Teller) Planned(s *cluster.Snapshot, p plan.Plan, took time.Duration) {
 	t.Metrics.PlanSeconds.Observe(took.Seconds())
 	t.Metrics.QueueDepth.Set(float64(len(s.Waiting)))
 	t.Metrics.StateNodes.Set(float64(len(s.Nodes)))
-	unplaced := 0
-	for _, u := range p.Unplaced {
-		unplaced += len(u.Pods)
-	}
+	unplaced := p.PodsUnplaced()
 	t.Metrics.Unschedulable.Set(float64(unplaced))
-	if !p.IsEmpty() {
-		t.Log.Info("made a plan", "basis", p.Basis, "waiting", len(s.Waiting), "launches", len(p.Launches),
-			"withdrawals", len(p.Withdrawals), "removals", len(p.Removals), "unplaced", unplaced, "took", took.String(), "cost", p.CostAfter.String())
+	if p.IsEmpty() {
+		return
+	}
+	said := []any{"basis", p.Basis, "waiting", len(s.Waiting), "launches", len(p.Launches),
+		"withdrawals", len(p.Withdrawals), "removals", len(p.Removals), "unplaced", unplaced, "took", took.String(), "cost", p.CostAfter.String()}
+	if len(p.Launches) > 0 {
+		said = append(said, "launchCost", p.LaunchCost().String())
+		t.measureCost(p)
+	}
+	if gap, ok := p.Gap(); ok {
+		said = append(said, "bound", p.Bound.String(), "gap", fmt.Sprintf("%.1f%%", 100*max(0, gap)))
+	}
+	t.Log.Info("made a plan", said...)
+}
+
+// measureCost sets the gauges of what launches cost and of what binds.
+func (t *Teller) measureCost(p plan.Plan) {
+	gap, ok := p.Gap()
+	if !ok {
+		gap = math.NaN()
+	}
+	t.Metrics.PlanCost.Set(float64(p.LaunchCost()) / 1e6)
+	t.Metrics.PlanBound.Set(float64(p.Bound) / 1e6)
+	t.Metrics.PlanGap.Set(gap)
+	t.Metrics.PlanMargin.Reset()
+	for _, m := range p.Margins {
+		t.Metrics.PlanMargin.WithLabelValues(m.Resource, m.Zone).Set(float64(m.Price) / 1e6)
 	}
 }
 

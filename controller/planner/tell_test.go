@@ -14,6 +14,7 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/apply"
 	"github.com/daemok/daemok/observe"
+	"github.com/daemok/daemok/observe/observetest"
 )
 
 // heard collects what users are told.
@@ -129,5 +130,37 @@ func TestAPoolThatIsNewHidesNoOtherReason(t *testing.T) {
 				t.Errorf("told %q, want something: %v", got, tt.told)
 			}
 		})
+	}
+}
+
+// The cost of launches, the bound and what binds are told in the log and as
+// gauges, and stay until the next launches.
+func TestPlansTellWhatLaunchesCost(t *testing.T) {
+	told, _, lines := teller()
+	scraped := prometheus.NewRegistry()
+	told.Metrics = observe.NewMetrics(scraped, "", "", "", "")
+	measured := func() string {
+		t.Helper()
+		lines, err := observetest.Lines(scraped, "daemok_plan_cost", "daemok_plan_cost_bound", "daemok_plan_cost_gap", "daemok_plan_margin")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(lines, ", ")
+	}
+	bought := plan.Plan{Launches: []plan.Launch{{Choice: plan.Choice{Price: 220_000, Priced: true}}}, Bound: 200_000,
+		Margins: []plan.Margin{{Resource: "cpu", Price: 30_000}, {Resource: "memory", Zone: "b", Price: 6_000}}}
+	told.Planned(&cluster.Snapshot{}, bought, time.Second)
+	told.Planned(&cluster.Snapshot{}, plan.Plan{}, time.Second)
+	if got, want := lines.String(), "launchCost=$0.220000/h bound=$0.200000/h gap=10.0%\n"; !strings.HasSuffix(got, want) {
+		t.Errorf("the log says %q, want %q at its end", got, want)
+	}
+	want := "daemok_plan_cost 0.22, daemok_plan_cost_bound 0.2, daemok_plan_cost_gap 0.1, " +
+		"daemok_plan_margin resource_type=cpu 0.03, daemok_plan_margin resource_type=memory zone=b 0.006"
+	if got := measured(); got != want {
+		t.Errorf("measured %s, want %s", got, want)
+	}
+	told.Planned(&cluster.Snapshot{}, plan.Plan{Launches: bought.Launches}, time.Second)
+	if got, want := measured(), "daemok_plan_cost 0.22, daemok_plan_cost_bound 0, daemok_plan_cost_gap NaN"; got != want {
+		t.Errorf("without a bound: measured %s, want %s", got, want)
 	}
 }
