@@ -16,6 +16,10 @@ import (
 	"github.com/daemok/daemok/core/scenario"
 )
 
+// searching is an effort with a search for cheaper machines, as the controller's
+// own, and enough for the small worlds here.
+var searching = decide.Effort{Pack: 20_000}
+
 // TestEveryPlanKeepsThePromises makes small worlds by chance and checks what
 // must hold of every plan: each pod has one place or one reason, what is
 // placed fits by core/fit, limits hold whatever the cloud delivers, needed
@@ -45,7 +49,7 @@ func TestTheNumberOfProcessorsChangesNothing(t *testing.T) {
 		for i, processors := range []int{1, 4} {
 			runtime.GOMAXPROCS(processors)
 			s := randomWorld(rand.New(rand.NewPCG(seed, 6)))
-			p := decide.Decide(s, decide.Policy{}, decide.Quick())
+			p := decide.Decide(s, decide.Policy{}, searching)
 			plans[i] = p.String()
 			if len(p.Unplaced) > 1 && len(s.Pools) > 1 {
 				explained++
@@ -73,7 +77,7 @@ func TestNewNamesChangeNothingThatCosts(t *testing.T) {
 			after.Nodes[i].Name = fmt.Sprintf("z-%03d", len(after.Nodes)-i)
 		}
 		after.Sort()
-		a, b := decide.Decide(before, decide.Policy{}, decide.Effort{}), decide.Decide(after, decide.Policy{}, decide.Effort{})
+		a, b := decide.Decide(before, decide.Policy{}, searching), decide.Decide(after, decide.Policy{}, searching)
 		if a.CostAfter != b.CostAfter || len(a.Launches) != len(b.Launches) {
 			t.Fatalf("seed %d: cost %s with %d launches became %s with %d", seed, a.CostAfter, len(a.Launches), b.CostAfter, len(b.Launches))
 		}
@@ -89,7 +93,7 @@ func TestWhatNobodyUsesChangesNothing(t *testing.T) {
 			Taints: []constraint.Taint{{Key: "nobody", Effect: constraint.NoSchedule}}}
 		after.Pools = append(after.Pools, idle)
 		after.Sort()
-		a, b := decide.Decide(before, decide.Policy{}, decide.Effort{}), decide.Decide(after, decide.Policy{}, decide.Effort{})
+		a, b := decide.Decide(before, decide.Policy{}, searching), decide.Decide(after, decide.Policy{}, searching)
 		if same(&a) != same(&b) {
 			t.Fatalf("seed %d:\n%s\nbecame\n%s\nof %s", seed, a, b, scenario.Print(before))
 		}
@@ -105,7 +109,7 @@ func TestTheOrderOfThingsChangesNothing(t *testing.T) {
 		r.Shuffle(len(after.Nodes), func(i, j int) { after.Nodes[i], after.Nodes[j] = after.Nodes[j], after.Nodes[i] })
 		r.Shuffle(len(after.Pools), func(i, j int) { after.Pools[i], after.Pools[j] = after.Pools[j], after.Pools[i] })
 		after.Sort()
-		a, b := decide.Decide(before, decide.Policy{}, decide.Effort{}), decide.Decide(after, decide.Policy{}, decide.Effort{})
+		a, b := decide.Decide(before, decide.Policy{}, searching), decide.Decide(after, decide.Policy{}, searching)
 		if a.String() != b.String() {
 			t.Fatalf("seed %d:\n%s\nbecame\n%s", seed, a, b)
 		}
@@ -113,10 +117,12 @@ func TestTheOrderOfThingsChangesNothing(t *testing.T) {
 }
 
 // TestADeploymentMaySplitInTwo gives half of the pods of every shape a label
-// that nobody reads: as many pods have a place then, at the same cost.
+// that nobody reads: as many pods have a place then, nearly always at the same
+// cost. Nothing promises more, since the cheapest machines are searched for.
 func TestADeploymentMaySplitInTwo(t *testing.T) {
-	dearer, total := 0, 0
-	for seed := range uint64(200) {
+	const worlds = 200
+	changed := 0
+	for seed := range uint64(worlds) {
 		before, after := randomWorld(rand.New(rand.NewPCG(seed, 7))), randomWorld(rand.New(rand.NewPCG(seed, 7)))
 		for _, w := range []*cluster.Snapshot{before, after} { // what is scarce depends on how well all is packed
 			w.Nodes = nil
@@ -138,16 +144,20 @@ func TestADeploymentMaySplitInTwo(t *testing.T) {
 			}
 			p.Shape = twin[p.Shape]
 		}
-		a, b := decide.Decide(before, decide.Policy{}, decide.Effort{}), decide.Decide(after, decide.Policy{}, decide.Effort{})
+		a, b := decide.Decide(before, decide.Policy{}, searching), decide.Decide(after, decide.Policy{}, searching)
 		if left(&a) != left(&b) {
 			t.Fatalf("seed %d: %d pods are left, and %d of the split ones\n%s\n%s\n%s", seed, left(&a), left(&b), a, b, scenario.Print(before))
 		}
-		total++
 		if a.CostAfter != b.CostAfter {
-			dearer++
+			changed++
+		}
+		if less, more := min(a.CostAfter, b.CostAfter), max(a.CostAfter, b.CostAfter); 2*more > 3*less {
+			t.Errorf("seed %d: cost %s became %s\n%s", seed, a.CostAfter, b.CostAfter, scenario.Print(before))
 		}
 	}
-	t.Logf("the cost changed in %d of %d worlds", dearer, total)
+	if changed > worlds/10 {
+		t.Errorf("the cost changed in %d of %d worlds, want a tenth at most", changed, worlds)
+	}
 }
 
 func left(p *plan.Plan) int {
