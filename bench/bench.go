@@ -12,13 +12,15 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// Options says what to measure. Work comes from Mix, from Workload or from
+// Options says what to measure. Work comes from Mix, Workload, Trace or
 // Generate; exactly one must be given.
 type Options struct {
 	Mix      string // see Mixes
 	Catalog  string // file; empty for the 400 made-up types that the mixes use
 	Workload string // file
+	Trace    string // file of a recorded cluster, of which the first Pods pods are taken
 	Generate string // a distribution, see Distributions
+	Classes  int    // how many different pods Generate draws at most; 0: no two need be alike
 	Pods     int
 	Nodes    int // existing ones; for the mix existing
 	Pools    int // equal pools; 0 means 1
@@ -28,6 +30,7 @@ type Options struct {
 	Daemons  string // "200m,300Mi,4": cpu and memory of each, how many; empty for none
 	Runs     int    // the median is taken; 0 means 5
 	Pack     bool   // search for the cheapest machines, as the controller does
+	Effort   int64  // how many times the controller's search; 0 means 1
 }
 
 // Result is what was measured. Null values have no meaning for this work.

@@ -47,8 +47,9 @@ func Distributions() []string {
 	return names
 }
 
-// generate draws n pods.
-func generate(name string, n int, r *rand.Rand) ([]pod, error) {
+// generate draws n pods, of so many different ones at most where classes are
+// given; deployments are classes of their own.
+func generate(name string, n, classes int, r *rand.Rand) ([]pod, error) {
 	switch draw := distributions[name]; {
 	case name == "deploy":
 		return deployments(r, n, false), nil
@@ -59,6 +60,10 @@ func generate(name string, n int, r *rand.Rand) ([]pod, error) {
 	default:
 		out := make([]pod, n)
 		for i := range out {
+			if classes > 0 && i >= classes {
+				out[i] = out[r.IntN(classes)]
+				continue
+			}
 			out[i] = draw(r)
 		}
 		return out, nil

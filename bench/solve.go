@@ -12,6 +12,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/decide"
+	"github.com/daemok/daemok/core/pack"
 	"github.com/daemok/daemok/core/plan"
 )
 
@@ -32,6 +33,7 @@ func solve(s *cluster.Snapshot, o Options) (made plan.Plan, took measured) {
 	}
 	if o.Pack {
 		effort = decide.Usual(len(s.Waiting))
+		effort.Pack *= pack.Effort(max(1, o.Effort))
 	}
 	debug.FreeOSMemory()
 	forgetPeak()

@@ -57,13 +57,13 @@ func Snapshot(o Options) (*cluster.Snapshot, string, error) {
 // work adds the pods that the options ask for and returns their name.
 func (w *world) work(o Options) (string, error) {
 	given := 0
-	for _, s := range []string{o.Mix, o.Workload, o.Generate} {
+	for _, s := range []string{o.Mix, o.Workload, o.Trace, o.Generate} {
 		if s != "" {
 			given++
 		}
 	}
 	if given != 1 {
-		return "", fmt.Errorf("give exactly one of --mix, --workload and --generate")
+		return "", fmt.Errorf("give exactly one of --mix, --workload, --trace and --generate")
 	}
 	if o.Workload == "" && o.Pods < 1 {
 		return "", fmt.Errorf("pods: want 1 or more, not %d", o.Pods)
@@ -73,8 +73,12 @@ func (w *world) work(o Options) (string, error) {
 		pods, err := readWorkload(o.Workload)
 		w.add(pods)
 		return o.Workload, err
+	case o.Trace != "":
+		pods, err := readTrace(o.Trace, o.Pods)
+		w.add(pods)
+		return o.Trace, err
 	case o.Generate != "":
-		pods, err := generate(o.Generate, o.Pods, w.r)
+		pods, err := generate(o.Generate, o.Pods, o.Classes, w.r)
 		w.add(pods)
 		return o.Generate, err
 	case mixes[o.Mix] == nil:

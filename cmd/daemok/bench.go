@@ -73,6 +73,7 @@ bench place.`,
 		Args: cobra.NoArgs,
 	}
 	measures(cmd, &o)
+	cmd.Flags().Int64Var(&o.Effort, "effort", 1, "how many times the steps of the controller's search to take")
 	return cmd
 }
 
@@ -114,6 +115,8 @@ func measurePlace(o bench.Options, seeds int) (any, error) {
 func addWork(flags *pflag.FlagSet, o *bench.Options) {
 	flags.StringVar(&o.Mix, "mix", "", "made-up pods: plain, diverse, antiaffinity, preferences, existing, chains, ports or strangers")
 	flags.StringVar(&o.Workload, "workload", "", "file with pods")
+	flags.StringVar(&o.Trace, "trace", "", "file of a recorded cluster: comma separated values with columns cpu_milli and memory_mib; the first --pods are taken")
+	flags.IntVar(&o.Classes, "classes", 0, "how many different pods --generate draws at most; 0: no two need be alike")
 	flags.StringVar(&o.Generate, "generate", "", "draw pods from a distribution: "+strings.Join(bench.Distributions(), ", "))
 	flags.IntVar(&o.Pods, "pods", 1000, "how many pods to make")
 	flags.IntVar(&o.Nodes, "nodes", 0, "how many nodes exist already")

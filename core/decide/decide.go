@@ -85,7 +85,7 @@ func homes(s *cluster.Snapshot, policy Policy, effort Effort) place.Result {
 	if effort.Pack <= 0 || len(single.Launches) == 0 || single.Exhausted {
 		return single
 	}
-	options.Packer = pack.Packer(effort.Pack)
+	options.Packer = pack.Packer(effort.Pack, len(s.Waiting))
 	packed := place.Place(s, options)
 	packed.Steps += single.Steps
 	if preferred(&packed, &single) {

@@ -31,15 +31,16 @@ type Effort int64
 // with the pods, and so does what there is to try.
 func Usual(pods int) Effort { return Effort(2_000_000 + 6_000*min(int64(pods), 6_000)) }
 
-// Packer returns a packer that takes no more steps than the effort for any
-// batch, and for a small one no more than usual.
-func Packer(effort Effort) place.Packer {
+// Packer returns a packer that takes the effort for a batch of so many pods,
+// and less for a smaller one, as is usual.
+func Packer(effort Effort, pods int) place.Packer {
 	return func(batch place.Batch) []place.BatchMachine {
-		pods := 0
+		mine := 0
 		for i := range batch.Rows {
-			pods += int(batch.Rows[i].Count)
+			mine += int(batch.Rows[i].Count)
 		}
-		return Solve(batch, min(effort, Usual(pods)))
+		share := min(1, float64(Usual(mine))/float64(Usual(pods)))
+		return Solve(batch, Effort(float64(share*float64(effort))))
 	}
 }
 
