@@ -124,7 +124,7 @@ func TestBadCommandLines(t *testing.T) {
 		"no runs":                         {[]string{"bench", "place", "--mix", "plain", "--runs", "0"}, "--runs is 0: want 1 or more"},
 		"less than no nodes":              {[]string{"bench", "place", "--mix", "plain", "--nodes", "-1"}, "--nodes is -1: want 0 or more"},
 		"no pools":                        {[]string{"bench", "place", "--mix", "plain", "--pools", "0"}, "--pools is 0: want 1 or more"},
-		"no work":                         {[]string{"bench", "place"}, "exactly one of --mix, --workload and --generate"},
+		"no work":                         {[]string{"bench", "place"}, "exactly one of --mix, --workload, --trace and --generate"},
 		"a command nobody knows":          {[]string{"fly"}, "unknown command"},
 	}
 	for name, tt := range tests {

@@ -90,6 +90,34 @@ func TestSmallBatchesAreSolvedWell(t *testing.T) {
 	}
 }
 
+// TestPodsThatFillMachinesExactlyNearlyDo cuts machines into pods: the same
+// cuts many times over, so that no answer is cheaper than to put the pieces
+// together again.
+func TestPodsThatFillMachinesExactlyNearlyDo(t *testing.T) {
+	const seeds, cuts, times = 20, 5, 12
+	worst, sum := 0.0, 0.0
+	for seed := range uint64(seeds) {
+		r := rand.New(rand.NewPCG(seed, 4))
+		l := place.Batch{Offers: offers(offer(3, 64, 128), offer(1.6, 32, 64))}
+		for range cuts {
+			cpu, mem := []int64{0, 10 + r.Int64N(20), 35 + r.Int64N(20), 64}, []int64{0, 10 + r.Int64N(50), 70 + r.Int64N(40), 128}
+			for i := range 3 {
+				l.Rows = append(l.Rows, place.BatchRow{Need: []int64{cpu[i+1] - cpu[i], mem[i+1] - mem[i]}, Count: times, Offers: bitset.Full(2)})
+			}
+		}
+		got := pack.Solve(l, 2_000_000)
+		if why := broken(l, got); why != "" {
+			t.Fatalf("seed %d: %s", seed, why)
+		}
+		gap := cost(l, got)/(3*cuts*times) - 1
+		worst, sum = max(worst, gap), sum+gap
+	}
+	t.Logf("%.2f %% above the best in the mean, %.2f %% at worst", 100*sum/seeds, 100*worst)
+	if sum/seeds > 0.002 || worst > 0.02 {
+		t.Errorf("%.2f %% above the best in the mean, %.2f %% at worst; want 0.2 and 2", 100*sum/seeds, 100*worst)
+	}
+}
+
 // TestMoreEffortCostsNoMore solves one batch with more and more steps.
 func TestMoreEffortCostsNoMore(t *testing.T) {
 	l := randomBatch(rand.New(rand.NewPCG(3, 3)), 60, 30)

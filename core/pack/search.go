@@ -17,6 +17,7 @@ const (
 	idleWorth   = 0.1   // worth of all of an idle resource, of the most worth of a whole one
 	heat        = 0.02  // by which share a change may cost more, at the start
 	stray       = 0.004 // by which share the answer may cost more than the best one
+	noteworthy  = 2e-5  // by which share an answer must be cheaper to be kept
 	together    = 2     // machines that are changed together, at least
 	spread      = 10    // and how many different numbers of them are tried
 )
@@ -171,7 +172,7 @@ func newFront() *front { return &front{least: math.Inf(1), answers: map[int]answ
 // and might be wanted in the end.
 func (f *front) note(machines []machine, cost float64) {
 	known, ok := f.answers[len(machines)]
-	if ok && known.cost <= float64(cost*(1+1e-12)) || cost > float64(f.least*(1+Fewer)) {
+	if ok && known.cost <= float64(cost*(1+noteworthy)) || cost > float64(f.least*(1+Fewer)) {
 		return
 	}
 	f.least = min(f.least, cost)
