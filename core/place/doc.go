@@ -42,6 +42,7 @@
 // Then all pods are placed once more in their order, with every machine of the
 // plan there (replay), and those whose place breaks a rule then wait for the
 // next round. In the end the answer says which machines must open to pods
-// together (opening), what machines must cost at least (prove), and what would
+// together (opening), what machines must cost at least (prove, for a clientele:
+// the pods on machines of one tier by what else they may be on), and what would
 // have to be different for pods that are left (unplaced, crowd, tornApart).
 package place
