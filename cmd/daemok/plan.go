@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/scenario"
 )
@@ -49,7 +50,9 @@ reserved or any), zone and arch (a value or any).`,
 			if err != nil {
 				return err
 			}
-			return writePlan(cmd.OutOrStdout(), planOf(s), others, output)
+			p := planOf(s)
+			p.Fewer = decide.Fewer(s, decide.Policy{}, decide.Usual(len(s.Waiting)), &p)
+			return writePlan(cmd.OutOrStdout(), p, others, output)
 		},
 	}
 	cmd.Flags().StringVar(&file, "snapshot", "", "file with the situation; default the live cluster")

@@ -22,6 +22,7 @@ type planJSON struct {
 	LowerBound  *float64         `json:"lowerBound"` // null where none is known
 	Gap         *float64         `json:"gap"`        // launchCost / lowerBound - 1
 	Margins     []marginJSON     `json:"margins"`
+	Fewer       *summaryJSON     `json:"fewer,omitempty"` // the runner-up with fewer machines; absent where none is known
 	WhatIf      []whatIfJSON     `json:"whatIf"`
 	Steps       int64            `json:"steps"`
 	Exhausted   bool             `json:"exhausted"`
@@ -44,6 +45,12 @@ type marginJSON struct {
 	Resource string  `json:"resource"`
 	Zone     string  `json:"zone,omitempty"` // empty: to pods that may be in several
 	Price    float64 `json:"price"`
+}
+
+// summaryJSON is what an answer comes to.
+type summaryJSON struct {
+	Machines   int     `json:"machines"`
+	LaunchCost float64 `json:"launchCost"`
 }
 
 type choiceJSON struct {
@@ -114,6 +121,9 @@ func planView(p plan.Plan) planJSON {
 	if gap, ok := p.Gap(); ok {
 		least := dollars(p.Bound)
 		view.LowerBound, view.Gap = &least, &gap
+	}
+	if f := p.Fewer; f != nil {
+		view.Fewer = &summaryJSON{f.Machines, dollars(f.Cost)}
 	}
 	return view
 }

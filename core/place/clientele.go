@@ -6,6 +6,7 @@ import (
 
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/bound"
+	"github.com/daemok/daemok/core/fit"
 	"github.com/daemok/daemok/core/plan"
 )
 
@@ -113,9 +114,10 @@ func (c *clientele) open(b *buyer, option int) (mask uint64) {
 	return mask
 }
 
-// zone returns the zone that all machines for the class are in, or nothing.
+// zone returns the zone that all machines for the class are in, though pools
+// sell in others too; nothing where there is none.
 func (x *class) zone(r *run) string {
-	found := ""
+	found, elsewhere := "", false
 	for i, set := range x.options {
 		b := r.buyers[i]
 		for o := set.Next(0); o >= 0; o = set.Next(o + 1) {
@@ -125,6 +127,12 @@ func (x *class) zone(r *run) string {
 				return ""
 			}
 		}
+	}
+	for _, b := range r.buyers {
+		elsewhere = elsewhere || slices.ContainsFunc(b.Options, func(o fit.Option) bool { return b.Offer(o).Zone != found })
+	}
+	if !elsewhere {
+		return ""
 	}
 	return found
 }

@@ -39,10 +39,18 @@ func (p Plan) Gap() (gap float64, ok bool) {
 }
 
 // Account says in words what the launches cost, how far from the least
-// possible that is, and what binds; nothing where nothing is launched.
+// possible that is, what binds, and what fewer machines would cost; nothing
+// where nothing is launched.
 func (p Plan) Account() string {
+	if len(p.Launches) == 0 {
+		return ""
+	}
+	return p.bounded() + p.fewer()
+}
+
+func (p *Plan) bounded() string {
 	gap, ok := p.Gap()
-	if !ok || len(p.Launches) == 0 {
+	if !ok {
 		return ""
 	}
 	out := fmt.Sprintf("new machines cost %s, at most %.1f %% above the least possible (%s)\n", p.LaunchCost(), 100*max(0, gap), p.Bound)
@@ -58,6 +66,17 @@ func (p Plan) Account() string {
 		each = append(each, m.unit()+where+" "+m.Price.String())
 	}
 	return out + "at the margin: " + strings.Join(each, ", ") + "\n"
+}
+
+func (p *Plan) fewer() string {
+	if p.Fewer == nil {
+		return ""
+	}
+	out := fmt.Sprintf("fewer machines: %d instead of %d for %s", p.Fewer.Machines, len(p.Launches), p.Fewer.Cost)
+	if cost := p.LaunchCost(); cost > 0 {
+		out += fmt.Sprintf(", %.1f %% dearer", 100*(float64(p.Fewer.Cost)/float64(cost)-1))
+	}
+	return out + "\n"
 }
 
 func (m Margin) unit() string {

@@ -24,6 +24,7 @@ type Plan struct {
 	CostAfter   quantity.MicroUSDPerHour
 	Bound       quantity.MicroUSDPerHour // less no machines for the pods of the launches can cost, see Gap; 0 means that none is known
 	Margins     []Margin                 // what one more of each resource would cost; of the tier of pools that most is spent in
+	Fewer       *Summary                 // the runner-up with fewer machines; nil where none was sought or found
 	Steps       int64                    // effort spent
 	Exhausted   bool                     // the effort did not suffice to look at everything
 }
@@ -35,6 +36,13 @@ type Margin struct {
 	Resource string
 	Zone     string
 	Price    quantity.MicroUSDPerHour
+}
+
+// Summary is what an answer comes to: how many machines it launches, and what
+// they cost.
+type Summary struct {
+	Machines int
+	Cost     quantity.MicroUSDPerHour
 }
 
 // Launch orders one machine. Name is its name within the plan: "new-1".

@@ -115,3 +115,27 @@ func TestWhyIsOneKiBAtMost(t *testing.T) {
 		})
 	}
 }
+
+func TestAccountTellsCostsInWords(t *testing.T) {
+	launches := []plan.Launch{{Choice: small}, {Choice: small}}
+	cost := plan.Plan{Launches: launches}.LaunchCost()
+	tests := map[string]struct {
+		of   plan.Plan
+		want string
+	}{
+		"nothing bought": {plan.Plan{Bound: 1, Fewer: &plan.Summary{Machines: 1}}, ""},
+		"nothing known":  {plan.Plan{Launches: launches}, ""},
+		"cost and bound": {plan.Plan{Launches: launches, Bound: cost}, "new machines cost " + cost.String() + ", at most 0.0 % above the least possible (" + cost.String() + ")\n"},
+		"fewer machines": {plan.Plan{Launches: launches, Fewer: &plan.Summary{Machines: 1, Cost: cost + cost/4}}, "fewer machines: 1 instead of 2 for " + (cost + cost/4).String() + ", 25.0 % dearer\n"},
+		"what binds where": {plan.Plan{Launches: launches, Bound: cost, Margins: []plan.Margin{{Resource: "cpu", Price: 30_000}, {Resource: "memory", Zone: "b", Price: 6_000}}},
+			"new machines cost " + cost.String() + ", at most 0.0 % above the least possible (" + cost.String() + ")\n" +
+				"at the margin: a core $0.030000/h, a GiB of memory in b $0.006000/h\n"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := tt.of.Account(); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}

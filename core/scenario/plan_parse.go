@@ -45,7 +45,7 @@ type planParser struct {
 
 var planNouns = map[string]func(*planParser, []string) error{
 	"plan": (*planParser).plan, "launch": (*planParser).newLaunch, "choice": (*planParser).choice,
-	"margin": (*planParser).margin, "runner-up": (*planParser).runnerUp, "requests": (*planParser).requests, "place": (*planParser).place,
+	"margin": (*planParser).margin, "fewer": (*planParser).fewer, "runner-up": (*planParser).runnerUp, "requests": (*planParser).requests, "place": (*planParser).place,
 	"withdraw": (*planParser).withdraw, "remove": (*planParser).remove, "unplaced": (*planParser).newUnplaced, "for": (*planParser).pod, "reason": (*planParser).reason,
 	"note":    (*planParser).note,
 	"joining": (*planParser).joining,
@@ -123,6 +123,18 @@ func (p *planParser) margin(w []string) error {
 	p.out.Margins = append(p.out.Margins, plan.Margin{Resource: name})
 	m := &p.out.Margins[len(p.out.Margins)-1]
 	return fields(rest, map[string]func(string) error{"price": money(&m.Price), "zone": into(&m.Zone)})
+}
+
+func (p *planParser) fewer(w []string) error {
+	count, rest, err := named(w)
+	if err != nil {
+		return err
+	}
+	p.out.Fewer = &plan.Summary{}
+	if p.out.Fewer.Machines, err = strconv.Atoi(count); err != nil {
+		return fmt.Errorf("%s: want a number of machines", count)
+	}
+	return fields(rest, map[string]func(string) error{"price": money(&p.out.Fewer.Cost)})
 }
 
 func (p *planParser) newLaunch(w []string) error {

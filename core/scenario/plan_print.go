@@ -13,6 +13,7 @@ import (
 //
 //	plan 12 steps=4711 exhausted cost-before=0.1 cost-after=0.2 bound=0.09
 //	  margin memory zone=us-west-2b price=0.006
+//	  fewer 3 price=0.11
 //	launch new-1 pool=NodePool/default relaxed reason="2 pods wait"
 //	  choice m5.large us-west-2a on-demand 0.096
 //	  runner-up m6i.large us-west-2a on-demand 0.1 why="$0.004000/h dearer"
@@ -36,6 +37,9 @@ func PrintPlan(pl *plan.Plan) string {
 		priced("cost-before", pl.CostBefore), priced("cost-after", pl.CostAfter), priced("bound", pl.Bound))
 	for _, m := range pl.Margins {
 		p.line(1, "margin", quote(m.Resource), field("zone", m.Zone), priced("price", m.Price))
+	}
+	if f := pl.Fewer; f != nil {
+		p.line(1, "fewer", strconv.Itoa(f.Machines), priced("price", f.Cost))
 	}
 	for i := range pl.Launches {
 		p.launch(&pl.Launches[i])

@@ -1,0 +1,59 @@
+package decide
+
+import (
+	"slices"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/pack"
+	"github.com/daemok/daemok/core/place"
+	"github.com/daemok/daemok/core/plan"
+)
+
+// toFewer is what each machine is to cost more, as a share of what one costs in
+// the mean, while fewer are sought: little at first.
+var toFewer = [...]float64{0.02, 0.06, 0.15, 0.4, 1}
+
+// Fewer returns the cheapest answer that was found with fewer machines than the
+// plan launches and as many pods placed; nil where there is none, or no effort
+// for machines that are chosen together. It takes as long as several decisions.
+func Fewer(s *cluster.Snapshot, policy Policy, effort Effort, p *plan.Plan) *plan.Summary {
+	if effort.Pack <= 0 || len(p.Launches) < 2 || p.Exhausted {
+		return nil
+	}
+	options := place.Options{MinValues: policy.MinValues, Preferences: policy.Preferences, Steps: effort.Place}
+	best := fewerThan(p, place.Place(s, options))
+	mean := float64(p.LaunchCost()) / float64(len(p.Launches))
+	for _, share := range toFewer {
+		options.Packer = dearer(pack.Packer(effort.Pack), float64(mean*share))
+		found := fewerThan(p, place.Place(s, options))
+		if found == nil {
+			continue
+		}
+		if best == nil || found.Cost < best.Cost {
+			best = found
+		}
+		break // what weighs machines more costs more
+	}
+	return best
+}
+
+// dearer lets a packer choose as if each machine cost so much more.
+func dearer(packer place.Packer, each float64) place.Packer {
+	return func(b place.Batch) []place.BatchMachine {
+		b.Offers = slices.Clone(b.Offers)
+		for i := range b.Offers {
+			b.Offers[i].Cost += each
+		}
+		return packer(b)
+	}
+}
+
+// fewerThan sums up an answer that has fewer machines than the plan, and leaves
+// no more pods; nil for others.
+func fewerThan(p *plan.Plan, r place.Result) *plan.Summary {
+	other := plan.Plan{Launches: r.Launches, Unplaced: r.Unplaced}
+	if len(other.Launches) >= len(p.Launches) || r.Exhausted || other.PodsUnplaced() > p.PodsUnplaced() {
+		return nil
+	}
+	return &plan.Summary{Machines: len(other.Launches), Cost: other.LaunchCost()}
+}
