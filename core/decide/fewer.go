@@ -24,7 +24,7 @@ func Fewer(s *cluster.Snapshot, policy Policy, effort Effort, p *plan.Plan) *pla
 	best := fewerThan(p, place.Place(s, options))
 	mean := float64(p.LaunchCost()) / float64(len(p.Launches))
 	for _, share := range toFewer {
-		options.Packer = dearer(pack.Packer(effort.Pack), float64(mean*share))
+		options.Packer = dearer(pack.Packer(effort.Pack, len(s.Waiting)), float64(mean*share))
 		found := fewerThan(p, place.Place(s, options))
 		if found == nil {
 			continue
