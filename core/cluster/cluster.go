@@ -49,11 +49,12 @@ type Kind struct {
 	Name        string
 	Labels      constraint.Labels
 	Capacity    quantity.Resources
-	Allocatable quantity.Resources // for pods, after the system's own share
-	Sustained   quantity.MilliCPU  // cpu that machines of the kind can use for ever at their price; 0: all of it
-	LastResort  bool               // bought where nothing else will do: bare metal
-	Attachable  []Attachable       // how many volumes machines of the kind take, before they say so themselves; sorted by driver
-	Offers      []Offer            // sorted by zone, option
+	Allocatable quantity.Resources       // for pods, after the system's own share
+	Sustained   quantity.MilliCPU        // cpu that machines of the kind can use for ever at their price; 0: all of it
+	Surplus     quantity.MicroUSDPerHour // price of one core beyond Sustained; 0: no more than Sustained is counted on
+	LastResort  bool                     // bought where nothing else will do: bare metal
+	Attachable  []Attachable             // how many volumes machines of the kind take, before they say so themselves; sorted by driver
+	Offers      []Offer                  // sorted by zone, option
 }
 
 // Attachable is how many volumes of one driver a machine takes.
@@ -66,7 +67,8 @@ type Attachable struct {
 // interned: pools and snapshots share one value and never write it. A zero
 // Revision is an empty catalogue.
 type Catalogue struct {
-	Revision uint64 // grows with every change of prices, availability or kinds
+	Revision uint64                   // grows with every change of prices, availability or kinds
+	Disk     quantity.MicroUSDPerHour // what the volumes that every machine is set up with cost
 	Kinds    []Kind
 }
 
@@ -80,9 +82,11 @@ func (id PoolID) String() string { return id.Kind + "/" + id.Name }
 // Pool is a user's rules for nodes.
 type Pool struct {
 	ID            PoolID
-	Weight        int                     // higher is tried first; 0 where unset
-	Labels        constraint.Labels       // what every node of the pool gets, the label that names the pool included
-	Requirements  constraint.Requirements // labels are not repeated here
+	Weight        int                      // higher is tried first; 0 where unset
+	Labels        constraint.Labels        // what every node of the pool gets, the label that names the pool included
+	Requirements  constraint.Requirements  // labels are not repeated here
+	Floor         constraint.Requirements  // the least size of its machines, as bounds on labels of kinds; told apart in reasons
+	MachineCost   quantity.MicroUSDPerHour // what is declared to be paid for each machine beside its type and volumes
 	Taints        []constraint.Taint
 	StartupTaints []constraint.Taint
 	Limits        Limits

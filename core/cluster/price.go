@@ -5,6 +5,15 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
+// PerMachine is what each machine of the pool costs an hour beside the price of
+// its type: its volumes, and what is declared for it.
+func (p *Pool) PerMachine() quantity.MicroUSDPerHour {
+	if p.Catalogue == nil {
+		return p.MachineCost
+	}
+	return p.MachineCost + p.Catalogue.Disk
+}
+
 // PriceOf returns the lowest known price among what the machine is or may
 // become, by the pool's catalogue; ok is false when none is known.
 func (p *Pool) PriceOf(m *Machine) (price quantity.MicroUSDPerHour, ok bool) {

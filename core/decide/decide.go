@@ -158,12 +158,13 @@ func withdrawals(s *cluster.Snapshot, placed *place.Result) []plan.Withdrawal {
 // though nothing changed; ok is false when there is none.
 func NextDue(s *cluster.Snapshot) (at time.Time, ok bool) { return retire.NextDue(s) }
 
-// cost sums up the nodes and ordered machines whose price is known. A machine
-// that is not launched yet counts as the cheapest it may become.
+// cost sums up the nodes and ordered machines whose price is known, with what
+// each costs beside it. A machine that is not launched yet counts as the
+// cheapest it may become.
 func cost(s *cluster.Snapshot) quantity.MicroUSDPerHour {
 	var sum quantity.MicroUSDPerHour
 	for i := range s.Nodes {
-		sum += s.Nodes[i].Price
+		sum += nodeCost(s, &s.Nodes[i])
 	}
 	for i := range s.Machines {
 		sum += priceOf(s, &s.Machines[i])
@@ -176,15 +177,28 @@ func priceOf(s *cluster.Snapshot, m *cluster.Machine) quantity.MicroUSDPerHour {
 	if !ok {
 		return 0
 	}
-	price, _ := pool.PriceOf(m)
-	return price
+	price, known := pool.PriceOf(m)
+	if !known {
+		return 0
+	}
+	return price + pool.PerMachine()
+}
+
+// nodeCost is that of a node of ours, but for surplus credits: how much it uses
+// is not known.
+func nodeCost(s *cluster.Snapshot, n *cluster.Node) quantity.MicroUSDPerHour {
+	pool, ok := s.Pool(n.Pool)
+	if !ok || n.Price == 0 {
+		return n.Price
+	}
+	return n.Price + pool.PerMachine()
 }
 
 // change is what the plan adds to the cost, less what it removes.
 func change(s *cluster.Snapshot, p *plan.Plan) quantity.MicroUSDPerHour {
 	var sum quantity.MicroUSDPerHour
 	for _, l := range p.Launches {
-		sum += l.Choice.Price
+		sum += l.Choice.Cost()
 	}
 	withdrawn := map[string]bool{}
 	for _, w := range p.Withdrawals {
@@ -201,7 +215,7 @@ func change(s *cluster.Snapshot, p *plan.Plan) quantity.MicroUSDPerHour {
 	}
 	for i := range s.Nodes {
 		if removed[s.Nodes[i].Name] {
-			sum -= s.Nodes[i].Price
+			sum -= nodeCost(s, &s.Nodes[i])
 		}
 	}
 	return sum

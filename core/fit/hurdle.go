@@ -106,6 +106,9 @@ func orAny(terms []constraint.Requirements) []constraint.Requirements {
 // nearestFor finds the option of which the hurdles that it does not clear are
 // the easiest to remove.
 func (p *Pool) nearestFor(w wishes, more []Hurdle) (out Changes, after bitset.Set) {
+	if len(p.Options) == 0 && p.floorLeavesNone() {
+		return Changes{NewChange(NoType, "", 0, "the pool's requirements and its floor on machine size ("+p.floorText()+") leave no machine type")}, nil
+	}
 	if len(p.Options) == 0 {
 		return Changes{NewChange(NoType, "", 0, "the pool's requirements leave no machine type")}, nil
 	}

@@ -15,7 +15,7 @@ import (
 // must not be shared between goroutines.
 type Pool struct {
 	*cluster.Pool
-	Options []Option // every offer that the pool's own rules allow, in the order of buying
+	Options []Option // every offer that the pool's own rules and floor allow, in the order of buying
 	Kinds   []Space  // what machines have for pods, by Option.Kind
 	*shelf
 	rules    constraint.Requirements // the pool's requirements and labels on defined keys
@@ -74,7 +74,7 @@ func forPool(p *cluster.Pool, from *shelf, daemons []cluster.Daemon) *Pool {
 		out.Kinds = append(out.Kinds, Space{out.kinds[k].Allocatable.Sub(daemon.amounts), daemon.amounts, daemon.ports, daemon.pods})
 	}
 	for _, o := range from.options {
-		if !slices.ContainsFunc(out.rules, func(r constraint.Requirement) bool { return !out.meets(o, r) }) {
+		if out.meetsAll(o, out.rules) && out.meetsAll(o, p.Floor) {
 			out.Options = append(out.Options, o)
 		}
 	}
@@ -133,6 +133,10 @@ func (p *Pool) Available() bitset.Set {
 func (p *shelf) meets(o Option, r constraint.Requirement) bool {
 	value, present := p.Label(o, r.Key)
 	return present && r.Set.Allows(value) || !present && r.Set.AllowsAbsent()
+}
+
+func (p *shelf) meetsAll(o Option, rules constraint.Requirements) bool {
+	return !slices.ContainsFunc(rules, func(r constraint.Requirement) bool { return !p.meets(o, r) })
 }
 
 func (p *shelf) compare(a, b Option) int {

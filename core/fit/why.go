@@ -115,12 +115,35 @@ func (p *Pool) hint(r constraint.Requirement) string {
 	switch {
 	case !p.Defines(r.Key):
 		return ""
+	case p.floored(r):
+		return " (the pool's floor on machine size leaves it out: " + p.floorText() + ")"
 	case p.rules.Has(r.Key):
 		return " (the pool allows " + spoken(p.rules.Get(r.Key)) + ")"
 	case len(known) > 0 && len(known) <= valuesNamed:
 		return " (there are " + strings.Join(known, ", ") + ")"
 	}
 	return ""
+}
+
+// floored reports whether it is the floor that leaves out what the requirement
+// asks for.
+func (p *Pool) floored(r constraint.Requirement) bool {
+	return len(p.Floor) > 0 && slices.ContainsFunc(p.options, func(o Option) bool {
+		return p.meets(o, r) && p.meetsAll(o, p.rules) && !p.meetsAll(o, p.Floor)
+	})
+}
+
+// floorLeavesNone reports whether there would be machine types without it.
+func (p *Pool) floorLeavesNone() bool {
+	return len(p.Floor) > 0 && slices.ContainsFunc(p.options, func(o Option) bool { return p.meetsAll(o, p.rules) })
+}
+
+func (p *Pool) floorText() string {
+	words := make([]string, len(p.Floor))
+	for i, r := range p.Floor {
+		words[i] = r.Key + " " + r.Set.String()
+	}
+	return join(words)
 }
 
 // nearKey finds a key that the user probably meant: one that differs in two

@@ -24,6 +24,7 @@ type buyer struct {
 	hurdles   []fit.Hurdle        // what the limits are in the way of; see bounds
 	free      [][]int64           // for pods, by kind; nil where daemon pods alone are too much
 	whole     [][]int64           // likewise, with cpu beyond what a kind can use for ever; nil: the same
+	credits   []*credit           // by kind; nil where none has any
 	cost      []float64           // by option: what counts when options are compared, see costs
 	yield     []float64           // by option: worth of what it holds per cost, at most about 1
 	byYield   []int               // options by falling yield
@@ -79,13 +80,16 @@ func newBuyer(p *fit.Pool, d dims) *buyer {
 
 // calm takes off the cpu that a kind can use for a while only: pods ask for
 // what they use all the time, and beyond it such machines are throttled or
-// billed for more than their price. Of kinds that are a last resort nothing
-// is left.
+// billed for more than their price. It stays where that bill is known and the
+// pool has no other machines. Of kinds that are a last resort nothing is left.
 func (b *buyer) calm() {
+	others := b.sellsSteady()
 	for k := range b.free {
 		kind := &b.Catalogue.Kinds[k]
-		bursts := kind.Sustained != 0 && kind.Sustained < kind.Capacity.CPU
-		if b.free[k] == nil || !bursts && !kind.LastResort {
+		if b.free[k] == nil || !bursts(kind) && !kind.LastResort {
+			continue
+		}
+		if b.noteCredit(k); !others && b.creditOf(k) != nil && !kind.LastResort {
 			continue
 		}
 		if b.whole == nil {
@@ -120,6 +124,9 @@ func (b *buyer) unleash() bool {
 	}
 	b.free, b.whole = b.whole, nil
 	b.lots, b.lastLot, b.choices = nil, nil, nil
+	if b.cost != nil && b.credits != nil {
+		b.cost = b.costs(b.run.worth)
+	}
 	return true
 }
 
@@ -187,7 +194,8 @@ const (
 
 // costs returns what counts when options are compared: the price; almost
 // nothing for reserved capacity; and for an unknown price far more than the
-// machine is worth, by size.
+// machine is worth, by size. To it comes what is paid for each machine beside
+// its price, and what a full one uses of surplus credits.
 func (b *buyer) costs(worth []float64) []float64 {
 	out := make([]float64, len(b.Options))
 	for i, o := range b.Options {
@@ -201,6 +209,10 @@ func (b *buyer) costs(worth []float64) []float64 {
 		}
 		if offer.Option == cluster.Reserved {
 			out[i] *= reservedShare
+		}
+		out[i] += float64(b.PerMachine())
+		if free := b.free[o.Kind]; free != nil {
+			out[i] += b.surplus(o.Kind, free)
 		}
 	}
 	return out
@@ -299,7 +311,8 @@ func (r *run) columnsOf(b *buyer) []bound.Column {
 			continue
 		}
 		seen[o.Kind] = true
-		out = append(out, bound.Column{Price: float64(b.Offer(o).Price), Has: positive(b.free[o.Kind])})
+		price := float64(b.Offer(o).Price+b.PerMachine()) + b.surplus(o.Kind, b.free[o.Kind])
+		out = append(out, bound.Column{Price: price, Has: positive(b.free[o.Kind])})
 	}
 	return out
 }

@@ -87,26 +87,37 @@ func (b *buyer) leastDaemons(kinds []int) quantity.Resources {
 
 // runnersUp returns the next two kinds with what speaks against them.
 func (b *buyer) runnersUp(options bitset.Set) []plan.Choice {
+	var out []plan.Choice
+	for _, i := range b.next(options) {
+		out = append(out, b.choice(i, whyNot(b.Offer(b.Options[i]), b.Offer(b.Options[options.Next(0)]), 0)))
+	}
+	return out
+}
+
+// next returns the first options of the two kinds behind the first kind.
+func (b *buyer) next(options bitset.Set) []int {
 	first := options.Next(0)
 	seen := []int{b.Options[first].Kind}
-	var out []plan.Choice
+	var out []int
 	for i := options.Next(first); i >= 0 && len(out) < 2; i = options.Next(i + 1) {
 		if kind := b.Options[i].Kind; !slices.Contains(seen, kind) {
 			seen = append(seen, kind)
-			out = append(out, b.choice(i, whyNot(b.Offer(b.Options[i]), b.Offer(b.Options[first]))))
+			out = append(out, i)
 		}
 	}
 	return out
 }
 
-func whyNot(o, best *cluster.Offer) string {
+// whyNot tells what speaks against an offer that costs so much more than the
+// best one beside their prices.
+func whyNot(o, best *cluster.Offer, more quantity.MicroUSDPerHour) string {
 	switch {
 	case best.Option == cluster.Reserved && o.Option != cluster.Reserved:
 		return "not paid for already"
 	case !o.Priced && best.Priced:
 		return "its price is not known"
-	case o.Price == best.Price:
+	case o.Price+more == best.Price:
 		return "the same price, later by name"
 	}
-	return (o.Price - best.Price).String() + " dearer"
+	return (o.Price + more - best.Price).String() + " dearer"
 }

@@ -59,12 +59,12 @@ type listing struct {
 
 // list settles what a machine with the load may be.
 func (r *run) list(b *buyer, l *load) listing {
-	options, kinds := b.listed(l)
+	options, kinds := b.withCredits(l)
 	open := b.choicesOf(options, kinds)
 	out := listing{choices: open, option: options.Next(0), Launch: plan.Launch{
 		Pool:      b.ID,
-		Choice:    b.choice(options.Next(0), ""),
-		RunnersUp: open.runnersUp,
+		Choice:    b.choiceFor(options.Next(0), l.sum),
+		RunnersUp: b.runnersUpFor(open, options, l.sum),
 		Relaxed:   l.relaxed,
 		Requests:  open.daemons,
 		Reason:    waitText(int(l.pods())),
@@ -101,8 +101,10 @@ func (r *run) launch(b *buyer, l *load, as *listing) {
 		r.board.PutSomewhere(g.level.rules, p.n)
 	}
 	slices.SortFunc(out.Pods, byName)
-	at := launched{buyer: b, ways: as.ways, due: as.due, options: as.options, asked: asked, free: slices.Clone(as.free), cost: b.cost[as.option]}
+	at := launched{buyer: b, ways: as.ways, due: as.due, options: as.options, asked: asked, free: slices.Clone(as.free),
+		cost: b.costFor(as.option, l.sum)}
 	take(at.free, l.sum, 1)
+	at.free[dimCPU] = max(0, at.free[dimCPU]) // less than nothing where surplus credits are used
 	if b.limits != nil {
 		at.limited = b.largest(as.kinds)
 		b.limits.use(at.limited)
@@ -142,6 +144,12 @@ func (b *buyer) listed(l *load) (bitset.Set, []int) {
 		}
 	}
 	kinds := b.firstKinds(options)
+	b.keepKinds(options, kinds)
+	return options, kinds
+}
+
+// keepKinds removes the options of other kinds.
+func (b *buyer) keepKinds(options bitset.Set, kinds []int) {
 	listed := b.kindMarks()
 	for _, k := range kinds {
 		listed[k] = true
@@ -151,7 +159,6 @@ func (b *buyer) listed(l *load) (bitset.Set, []int) {
 			options.Remove(i)
 		}
 	}
-	return options, kinds
 }
 
 // cheapest is listed for a pool with neither limits nor minValues, where no rule
@@ -221,7 +228,7 @@ func (b *buyer) choice(option int, whyNot string) plan.Choice {
 	o := b.Options[option]
 	offer := b.Offer(o)
 	return plan.Choice{Kind: b.Kind(o).Name, Zone: offer.Zone, Option: offer.Option, Price: offer.Price,
-		Priced: offer.Priced, WhyNot: whyNot}
+		Priced: offer.Priced, Beside: b.PerMachine(), WhyNot: whyNot}
 }
 
 // requirements writes down what the machine must be, and the labels on custom

@@ -46,7 +46,7 @@ func (m *market) first(g *group, sold bool) (cost float64, tier int, ok bool) {
 			if !from.Has(i) || !fits(free[s.b.Options[i].Kind], g.need) {
 				continue
 			}
-			if c := costOf(s.b.Offer(s.b.Options[i])); !ok || c < cost {
+			if c := costOf(s.b.Offer(s.b.Options[i])) + float64(s.b.PerMachine()); !ok || c < cost {
 				cost, tier, ok = c, s.b.Weight, true
 			}
 			break

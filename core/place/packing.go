@@ -100,10 +100,11 @@ func (l *batch) tellPorts(from int) {
 	}
 }
 
-// offer adds what the pool sells within its limits.
+// offer adds what the pool sells within its limits. A kind that may use surplus
+// credits is sold twice: whole, with all of them, and without any.
 func (l *batch) offer(b *buyer) {
 	takes := l.limit(b)
-	from := seller{b, make([]int, len(b.Options))}
+	from := seller{b, make([][2]int, len(b.Options))}
 	for o := b.within.Next(0); o >= 0; o = b.within.Next(o + 1) {
 		kind := b.Options[o].Kind
 		if b.free[kind] == nil {
@@ -113,8 +114,13 @@ func (l *batch) offer(b *buyer) {
 		if takes != nil {
 			it.Takes = takes(kind)
 		}
-		from.at[o] = len(l.Offers) + 1
+		from.at[o] = [2]int{len(l.Offers) + 1}
 		l.Offers, l.from = append(l.Offers, it), append(l.from, origin{b, o})
+		if spared := b.surplus(kind, it.Free); spared > 0 && b.creditOf(kind).lasting > 0 {
+			it.Free, it.Cost = b.lasting(kind), it.Cost-spared
+			from.at[o][1] = len(l.Offers) + 1
+			l.Offers, l.from = append(l.Offers, it), append(l.from, origin{b, o})
+		}
 	}
 	l.sellers = append(l.sellers, from)
 }
@@ -152,7 +158,7 @@ func (l *batch) open(r *run) {
 // seller is a pool of a batch.
 type seller struct {
 	b  *buyer
-	at []int // by option: its position among the offers, from 1; 0 if it is none
+	at [][2]int // by option: its positions among the offers, whole and without surplus credits, from 1; 0 if it is none
 }
 
 // ways is how pods of the group may use the pool now.
@@ -166,8 +172,10 @@ func (s seller) ways(r *run, g *group) []way {
 
 func (s seller) add(set, options bitset.Set) {
 	for o := options.Next(0); o >= 0; o = options.Next(o + 1) {
-		if s.at[o] > 0 {
-			set.Add(s.at[o] - 1)
+		for _, at := range s.at[o] {
+			if at > 0 {
+				set.Add(at - 1)
+			}
 		}
 	}
 }

@@ -53,16 +53,34 @@ func (r *run) sold(tier int, to *clientele) (out []bound.Offer, ok bool) {
 				return nil, false
 			}
 			s := sale{o.Kind, to.open(b, i)}
+			cost := b.cost[i] - b.surplus(o.Kind, b.free[o.Kind])
 			known, found := at[s]
 			if !found {
 				at[s] = len(out)
-				out = append(out, bound.Offer{Column: bound.Column{Price: b.cost[i], Has: positive(b.free[o.Kind])}, Open: s.open})
-			} else if b.cost[i] < out[known].Price {
-				out[known].Price = b.cost[i]
+				out = append(out, b.soldAs(o.Kind, cost, s.open)...)
+			} else if cost < out[known].Price {
+				out[known].Price = cost
 			}
 		}
 	}
 	return slices.DeleteFunc(out, func(o bound.Offer) bool { return o.Open == 0 }), true
+}
+
+// soldAs is what can be had by one machine of the kind at this cost; cpu
+// beyond what it can use for ever is sold apart, by use.
+func (b *buyer) soldAs(kind int, cost float64, open uint64) []bound.Offer {
+	has := positive(b.free[kind])
+	c := b.creditOf(kind)
+	if c == nil {
+		return []bound.Offer{{Column: bound.Column{Price: cost, Has: has}, Open: open}}
+	}
+	has[dimCPU] = float64(max(0, c.lasting))
+	more := make([]float64, len(has))
+	more[dimCPU] = 1000
+	return []bound.Offer{
+		{Column: bound.Column{Price: cost, Has: has}, Open: open},
+		{Column: bound.Column{Price: 1000 * c.price, Has: more}, Open: open},
+	}
 }
 
 // units are what prices of resources are told for, where it is not a piece.

@@ -11,11 +11,14 @@ import (
 // machines are bought.
 func (p Plan) Savings() quantity.MicroUSDPerHour { return p.CostBefore - p.CostAfter }
 
+// Cost is what the machine costs in all, as far as that is known.
+func (c Choice) Cost() quantity.MicroUSDPerHour { return c.Price + c.Beside }
+
 // LaunchCost is what the launches cost if they become what is chosen.
 func (p Plan) LaunchCost() quantity.MicroUSDPerHour {
 	var sum quantity.MicroUSDPerHour
 	for i := range p.Launches {
-		sum += p.Launches[i].Choice.Price
+		sum += p.Launches[i].Choice.Cost()
 	}
 	return sum
 }

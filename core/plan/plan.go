@@ -107,13 +107,16 @@ func (p *Plan) Groups() []Group {
 	return out
 }
 
-// Choice is one offer with its price.
+// Choice is one offer with its price, and with what the machine would cost
+// beside it: its volumes, what its pool declares for each machine, and the
+// surplus credits that the pods it is for would use.
 type Choice struct {
 	Kind   string
 	Zone   string
 	Option cluster.Option
 	Price  quantity.MicroUSDPerHour
 	Priced bool
+	Beside quantity.MicroUSDPerHour
 	WhyNot string // empty for the choice made
 }
 

@@ -76,11 +76,15 @@ func (l *Launch) Decision() string {
 	return out
 }
 
-// String prints "m5.large in us-west-2a, on-demand, $0.096000/h".
+// String prints "m5.large in us-west-2a, on-demand, $0.096000/h", and behind it
+// " ($0.098200/h in all)" where the machine costs more than its type.
 func (c Choice) String() string {
 	price := "price unknown"
 	if c.Priced {
 		price = c.Price.String()
+		if c.Beside != 0 {
+			price += " (" + c.Cost().String() + " in all)"
+		}
 	}
 	return fmt.Sprintf("%s in %s, %s, %s", c.Kind, c.Zone, c.Option, price)
 }

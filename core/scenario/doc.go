@@ -35,18 +35,19 @@
 //	  volume ebs.csi.aws.com claim=default/data exclusive
 //	waiting default/web-1 shape=web uid=... owner=... created=...
 //	daemon kube-system/proxy shape=proxy
-//	catalogue c1 7                          name within the text, revision
+//	catalogue c1 7 disk=0.0022              name within the text, revision, what the volumes of a machine cost
 //	kind m5.large cpu=2 memory=8Gi pods=29  capacity
 //	  allocatable cpu=1930m memory=7Gi pods=29
-//	  sustained 200m                        cpu it can use for ever at its price
+//	  sustained 200m surplus=0.05           cpu it can use for ever at its price, price of a core beyond that
 //	  last-resort                           bought where nothing else will do
 //	  attachable ebs.csi.aws.com=25         volumes it takes; a node and a machine say so too
 //	  labels kubernetes.io/arch=amd64 ...
 //	  offer us-west-2a on-demand 0.096      or unpriced; then unavailable if it is sold out
 //	    labels ...
-//	pool NodePool/default weight=10 catalogue=c1 nodes=3 not-ready="..."
+//	pool NodePool/default weight=10 catalogue=c1 nodes=3 machine-cost=0.01 not-ready="..."
 //	  labels team=a
 //	  require node.kubernetes.io/instance-type Exists minvalues 5
+//	  floor karpenter.k8s.aws/instance-cpu Gt 3
 //	  taint dedicated=db:NoSchedule
 //	  startup-taint ...
 //	  limit cpu=100 nodes=5

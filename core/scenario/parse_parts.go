@@ -55,6 +55,13 @@ func (p *parser) require(w []string) error {
 	return readRequirement(p.parent.requirements, w)
 }
 
+func (p *parser) floor(w []string) error {
+	if p.parent.pool == nil {
+		return fmt.Errorf("want it below a pool")
+	}
+	return readRequirement(&p.parent.pool.Floor, w)
+}
+
 func readRequirement(into *constraint.Requirements, w []string) error {
 	key, rest, err := named(w)
 	if err != nil {

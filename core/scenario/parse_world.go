@@ -3,6 +3,7 @@ package scenario
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
@@ -19,13 +20,18 @@ func (p *parser) newCatalogue(w []string) error {
 	}
 	p.catalogue = &cluster.Catalogue{}
 	p.catalogues[name] = p.catalogue
-	if len(rest) == 1 {
-		p.catalogue.Revision, err = strconv.ParseUint(rest[0], 10, 64)
-	} else if len(rest) > 1 {
-		err = fmt.Errorf("want a name and a revision")
-	}
 	p.enter(parent{})
-	return err
+	for i, word := range rest {
+		if disk, found := strings.CutPrefix(word, "disk="); found {
+			p.catalogue.Disk, err = readDollars(disk)
+		} else if p.catalogue.Revision, err = strconv.ParseUint(word, 10, 64); i > 0 {
+			err = fmt.Errorf("want a name, a revision and what the disks cost: disk=0.0022")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (p *parser) kind(w []string) error {
@@ -59,11 +65,13 @@ func (p *parser) lastResort(w []string) error {
 
 func (p *parser) sustained(w []string) (err error) {
 	k := p.parent.kind
-	if k == nil || len(w) != 1 {
-		return fmt.Errorf("want an amount of cpu below a kind")
+	if k == nil || len(w) < 1 || len(w) > 2 {
+		return fmt.Errorf("want an amount of cpu below a kind, and what a core beyond it costs: surplus=0.05")
 	}
-	k.Sustained, err = quantity.ParseCPU(w[0])
-	return err
+	if k.Sustained, err = quantity.ParseCPU(w[0]); err != nil || len(w) == 1 {
+		return err
+	}
+	return fields(w[1:], map[string]func(string) error{"surplus": money(&k.Surplus)})
 }
 
 func (p *parser) offer(w []string) error {
@@ -134,6 +142,8 @@ func (p *parser) readPoolField(pool *cluster.Pool, key, value string) (err error
 		}
 	case "nodes":
 		pool.Nodes, err = strconv.ParseInt(value, 10, 64)
+	case "machine-cost":
+		pool.MachineCost, err = readDollars(value)
 	case "not-ready":
 		pool.NotReady = value
 	default:

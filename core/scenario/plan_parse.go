@@ -182,13 +182,13 @@ func readChoice(w []string) (c plan.Choice, err error) {
 	if !c.Priced {
 		rest = rest[1:]
 	}
-	if len(rest) > 0 && !strings.HasPrefix(rest[0], "why=") {
+	if len(rest) > 0 && !strings.Contains(rest[0], "=") {
 		if c.Price, err = readDollars(rest[0]); err != nil {
 			return c, err
 		}
 		rest = rest[1:]
 	}
-	return c, fields(rest, map[string]func(string) error{"why": into(&c.WhyNot)})
+	return c, fields(rest, map[string]func(string) error{"why": into(&c.WhyNot), "beside": money(&c.Beside)})
 }
 
 func (p *planParser) requests(w []string) (err error) {

@@ -15,7 +15,7 @@ import (
 //	  margin memory zone=us-west-2b price=0.006
 //	  fewer 3 price=0.11
 //	launch new-1 pool=NodePool/default relaxed reason="2 pods wait"
-//	  choice m5.large us-west-2a on-demand 0.096
+//	  choice m5.large us-west-2a on-demand 0.096 beside=0.0022
 //	  runner-up m6i.large us-west-2a on-demand 0.1 why="$0.004000/h dearer"
 //	  requests cpu=1 memory=2Gi
 //	  labels team=a
@@ -84,7 +84,7 @@ func (p *printer) launch(l *plan.Launch) {
 }
 
 func (p *printer) choice(noun string, c *plan.Choice) {
-	p.line(1, noun, quote(c.Kind), quote(c.Zone), quote(string(c.Option)), price(c.Priced, c.Price), field("why", c.WhyNot))
+	p.line(1, noun, quote(c.Kind), quote(c.Zone), quote(string(c.Option)), price(c.Priced, c.Price), priced("beside", c.Beside), field("why", c.WhyNot))
 }
 
 func (p *printer) joins(list []plan.Join) {

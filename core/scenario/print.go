@@ -112,9 +112,10 @@ func (p *printer) pool(pool *cluster.Pool) {
 		catalogue = p.catalogues[c]
 	}
 	p.line(0, "pool", poolID(pool.ID), number("weight", int64(pool.Weight)), field("catalogue", catalogue),
-		number("nodes", pool.Nodes), field("not-ready", pool.NotReady))
+		number("nodes", pool.Nodes), priced("machine-cost", pool.MachineCost), field("not-ready", pool.NotReady))
 	p.labels(1, pool.Labels, nil)
 	p.requirements("require", 1, pool.Requirements)
+	p.requirements("floor", 1, pool.Floor)
 	p.taints(pool.Taints, pool.StartupTaints)
 	p.limits(pool.Limits)
 	p.amounts(1, "usage", pool.Usage)
@@ -143,15 +144,15 @@ func (p *printer) policy(o cluster.Policy) {
 }
 
 func (p *printer) catalogue(c *cluster.Catalogue) {
-	p.line(0, "catalogue", p.catalogues[c], strconv.FormatUint(c.Revision, 10))
+	p.line(0, "catalogue", p.catalogues[c], strconv.FormatUint(c.Revision, 10), priced("disk", c.Disk))
 	for i := range c.Kinds {
 		k := &c.Kinds[i]
 		p.line(0, append([]string{"kind", quote(k.Name)}, amounts(k.Capacity)...)...)
 		if !k.Allocatable.Equal(k.Capacity) {
 			p.line(1, append([]string{"allocatable"}, amounts(k.Allocatable)...)...)
 		}
-		if k.Sustained != 0 {
-			p.line(1, "sustained", k.Sustained.String())
+		if k.Sustained != 0 || k.Surplus != 0 {
+			p.line(1, "sustained", k.Sustained.String(), priced("surplus", k.Surplus))
 		}
 		if k.LastResort {
 			p.line(1, "last-resort")

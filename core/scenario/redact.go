@@ -85,7 +85,7 @@ func (r *redactor) poolID(id cluster.PoolID) cluster.PoolID {
 
 func (r *redactor) pool(p cluster.Pool) cluster.Pool {
 	p.ID = r.poolID(p.ID)
-	p.Labels, p.Requirements = r.labels(p.Labels), r.requirements(p.Requirements)
+	p.Labels, p.Requirements, p.Floor = r.labels(p.Labels), r.requirements(p.Requirements), r.requirements(p.Floor)
 	p.Taints, p.StartupTaints = each(p.Taints, r.taint), each(p.StartupTaints, r.taint)
 	p.Catalogue = r.catalogue(p.Catalogue)
 	p.NotReady, p.Policy.DisruptionsNote = left(p.NotReady), left(p.Policy.DisruptionsNote)
@@ -106,7 +106,7 @@ func (r *redactor) catalogue(c *cluster.Catalogue) *cluster.Catalogue {
 	if out, known := r.catalogues[c]; known {
 		return out
 	}
-	out := &cluster.Catalogue{Revision: c.Revision, Kinds: each(c.Kinds, func(k cluster.Kind) cluster.Kind {
+	out := &cluster.Catalogue{Revision: c.Revision, Disk: c.Disk, Kinds: each(c.Kinds, func(k cluster.Kind) cluster.Kind {
 		k.Labels = r.labels(k.Labels)
 		k.Offers = each(k.Offers, func(o cluster.Offer) cluster.Offer {
 			o.Labels = r.labels(o.Labels)

@@ -1,0 +1,160 @@
+package place
+
+import (
+	"math"
+	"slices"
+
+	"github.com/daemok/daemok/core/bitset"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// credit is how a kind that bursts may be used beyond what it can do for ever:
+// by surplus credits, which are billed by use. What pods ask for counts as what
+// they use.
+type credit struct {
+	whole   []int64 // for pods, with all the cpu there is
+	lasting int64   // cpu for pods without credits; below zero where daemon pods alone need some
+	price   float64 // micro dollars an hour for a thousandth of a core
+}
+
+// bursts reports whether machines of the kind cannot use all their cpu for ever.
+func bursts(kind *cluster.Kind) bool {
+	return kind.Sustained != 0 && kind.Sustained < kind.Capacity.CPU
+}
+
+// sellsSteady reports whether a machine can be had now that neither bursts nor
+// is a last resort.
+func (b *buyer) sellsSteady() bool {
+	for i := b.available.Next(0); i >= 0; i = b.available.Next(i + 1) {
+		kind := b.Kind(b.Options[i])
+		if b.free[b.Options[i].Kind] != nil && !bursts(kind) && !kind.LastResort {
+			return true
+		}
+	}
+	return false
+}
+
+// noteCredit notes the credits of a kind that has any.
+func (b *buyer) noteCredit(k int) {
+	kind := &b.Catalogue.Kinds[k]
+	if !bursts(kind) || kind.Surplus <= 0 {
+		return
+	}
+	if b.credits == nil {
+		b.credits = make([]*credit, len(b.free))
+	}
+	b.credits[k] = &credit{
+		whole:   b.free[k],
+		lasting: b.free[k][dimCPU] - int64(kind.Capacity.CPU-kind.Sustained),
+		price:   float64(kind.Surplus) / 1000,
+	}
+}
+
+func (b *buyer) creditOf(kind int) *credit {
+	if b.credits == nil {
+		return nil
+	}
+	return b.credits[kind]
+}
+
+// surplus is what credits for so much on a machine of the kind cost, with those
+// that its daemon pods use.
+func (b *buyer) surplus(kind int, used []int64) float64 {
+	c := b.creditOf(kind)
+	if c == nil {
+		return 0
+	}
+	return float64(float64(max(0, used[dimCPU]-c.lasting)) * c.price)
+}
+
+// lasting is what a machine of the kind has for pods without credits.
+func (b *buyer) lasting(kind int) []int64 {
+	out := slices.Clone(b.creditOf(kind).whole)
+	out[dimCPU] = b.creditOf(kind).lasting
+	return out
+}
+
+// costFor is the cost of an option for what is on the machine: costs counts a
+// full one.
+func (b *buyer) costFor(option int, sum []int64) float64 {
+	kind := b.Options[option].Kind
+	return b.cost[option] - b.surplus(kind, b.free[kind]) + b.surplus(kind, sum)
+}
+
+// withCredits is listed with what surplus credits make of it: a kind that the
+// load is too much for without credits is left open where it is cheapest with
+// them, and closed where it would be bought, since its price is lower, before
+// one that costs less.
+func (b *buyer) withCredits(l *load) (bitset.Set, []int) {
+	options, kinds := b.listed(l)
+	if b.credits == nil || b.varied {
+		return options, kinds
+	}
+	open := options.Clone()
+	if b.limits == nil && len(b.run.daemons) == 0 {
+		b.byCredit(l, open)
+	}
+	b.inOrder(open, l.sum)
+	if slices.Equal(open, options) {
+		return options, kinds
+	}
+	kinds = b.firstKinds(open)
+	b.keepKinds(open, kinds)
+	return open, kinds
+}
+
+// byCredit adds the options before the first that hold the load by credits.
+func (b *buyer) byCredit(l *load, options bitset.Set) {
+	all, first := b.together(l), options.Next(0)
+	for i := all.Next(0); i >= 0 && i < first; i = all.Next(i + 1) {
+		kind := b.Options[i].Kind
+		if c := b.creditOf(kind); c != nil && fits(c.whole, l.sum) && b.run.bears(b, l, kind) {
+			options.Add(i)
+		}
+	}
+}
+
+// inOrder removes what uses credits and costs more, by them, than an option
+// behind it.
+func (b *buyer) inOrder(options bitset.Set, sum []int64) {
+	var list []int
+	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
+		list = append(list, i)
+	}
+	least := math.Inf(1)
+	for _, i := range slices.Backward(list) {
+		cost := b.costFor(i, sum)
+		if cost > least && b.surplus(b.Options[i].Kind, sum) > 0 {
+			options.Remove(i)
+			continue
+		}
+		least = min(least, cost)
+	}
+}
+
+// choiceFor is choice of the option for what is to be on the machine.
+func (b *buyer) choiceFor(option int, sum []int64) plan.Choice {
+	out := b.choice(option, "")
+	out.Beside += quantity.MicroUSDPerHour(b.surplus(b.Options[option].Kind, sum))
+	return out
+}
+
+// runnersUpFor are the runners-up with the credits that the load would use.
+func (b *buyer) runnersUpFor(open *choices, options bitset.Set, sum []int64) []plan.Choice {
+	first := options.Next(0)
+	if b.credits == nil || !slices.ContainsFunc(open.kinds, func(k int) bool { return b.surplus(k, sum) > 0 }) {
+		return open.runnersUp
+	}
+	surplus := func(option int) quantity.MicroUSDPerHour {
+		return quantity.MicroUSDPerHour(b.surplus(b.Options[option].Kind, sum))
+	}
+	out := slices.Clone(open.runnersUp)
+	for at, i := range b.next(options) {
+		more := surplus(i) - surplus(first)
+		out[at].Beside += surplus(i)
+		out[at].WhyNot = whyNot(b.Offer(b.Options[i]), b.Offer(b.Options[first]), more)
+	}
+	return out
+}
