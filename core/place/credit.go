@@ -69,10 +69,24 @@ func (b *buyer) surplus(kind int, used []int64) float64 {
 	return float64(float64(max(0, used[dimCPU]-c.lasting)) * c.price)
 }
 
-// lasting is what a machine of the kind has for pods without credits.
-func (b *buyer) lasting(kind int) []int64 {
-	out := slices.Clone(b.creditOf(kind).whole)
-	out[dimCPU] = b.creditOf(kind).lasting
+// quarters are how much of what a kind has beyond lasting is sold together with
+// it: a machine with a few credits may be the cheapest where one with all of
+// them is not.
+var quarters = [...]int64{4, 2, 1, 0}
+
+// grades is what machines of the kind may be filled with, in a batch.
+func (b *buyer) grades(kind int) [][]int64 {
+	c := b.creditOf(kind)
+	if c == nil {
+		return [][]int64{b.free[kind]}
+	}
+	var out [][]int64
+	for _, q := range quarters {
+		free := slices.Clone(c.whole)
+		if free[dimCPU] = c.lasting + (c.whole[dimCPU]-c.lasting)*q/4; free[dimCPU] > 0 {
+			out = append(out, free)
+		}
+	}
 	return out
 }
 
@@ -126,7 +140,7 @@ func (b *buyer) inOrder(options bitset.Set, sum []int64) {
 	least := math.Inf(1)
 	for _, i := range slices.Backward(list) {
 		cost := b.costFor(i, sum)
-		if cost > least && b.surplus(b.Options[i].Kind, sum) > 0 {
+		if cost >= least && b.surplus(b.Options[i].Kind, sum) > 0 {
 			options.Remove(i)
 			continue
 		}

@@ -101,24 +101,23 @@ func (l *batch) tellPorts(from int) {
 }
 
 // offer adds what the pool sells within its limits. A kind that may use surplus
-// credits is sold twice: whole, with all of them, and without any.
+// credits is sold in several grades.
 func (l *batch) offer(b *buyer) {
 	takes := l.limit(b)
-	from := seller{b, make([][2]int, len(b.Options))}
+	from := seller{b, make([]span, len(b.Options))}
 	for o := b.within.Next(0); o >= 0; o = b.within.Next(o + 1) {
 		kind := b.Options[o].Kind
 		if b.free[kind] == nil {
 			continue
 		}
-		it := BatchOffer{Free: b.free[kind], Cost: b.cost[o]}
+		var it BatchOffer
 		if takes != nil {
 			it.Takes = takes(kind)
 		}
-		from.at[o] = [2]int{len(l.Offers) + 1}
-		l.Offers, l.from = append(l.Offers, it), append(l.from, origin{b, o})
-		if spared := b.surplus(kind, it.Free); spared > 0 && b.creditOf(kind).lasting > 0 {
-			it.Free, it.Cost = b.lasting(kind), it.Cost-spared
-			from.at[o][1] = len(l.Offers) + 1
+		from.at[o].first = len(l.Offers)
+		for _, it.Free = range b.grades(kind) {
+			it.Cost = b.costFor(o, it.Free)
+			from.at[o].n++
 			l.Offers, l.from = append(l.Offers, it), append(l.from, origin{b, o})
 		}
 	}
@@ -158,8 +157,10 @@ func (l *batch) open(r *run) {
 // seller is a pool of a batch.
 type seller struct {
 	b  *buyer
-	at [][2]int // by option: its positions among the offers, whole and without surplus credits, from 1; 0 if it is none
+	at []span // by option: its positions among the offers
 }
+
+type span struct{ first, n int }
 
 // ways is how pods of the group may use the pool now.
 func (s seller) ways(r *run, g *group) []way {
@@ -172,10 +173,8 @@ func (s seller) ways(r *run, g *group) []way {
 
 func (s seller) add(set, options bitset.Set) {
 	for o := options.Next(0); o >= 0; o = options.Next(o + 1) {
-		for _, at := range s.at[o] {
-			if at > 0 {
-				set.Add(at - 1)
-			}
+		for i := range s.at[o].n {
+			set.Add(s.at[o].first + i)
 		}
 	}
 }
@@ -241,6 +240,9 @@ func (r *run) buyMachine(l *batch, m BatchMachine, riders []int64) {
 	filled.reset(l.from[m.Offer].option)
 	f := &r.filler
 	f.start(r, b, &filled, r.demand.left, nil)
+	if c := b.creditOf(b.Options[filled.option].Kind); c != nil {
+		f.room[dimCPU] = c.whole[dimCPU]
+	}
 	for _, p := range m.Parts {
 		g := l.groups[p.Row]
 		if w, ok := b.ask(g, len(r.groups)).joins(filled.option, filled.custom); ok && !w.barred {
