@@ -25,6 +25,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/apply"
@@ -56,6 +57,8 @@ type Parts struct {
 	TagPace     claim.Pace                    // how fast machines are tagged; nil: at once
 
 	Spreads []corev1.TopologySpreadConstraint // of pods without any of their own, as the cluster's scheduler has them by default
+
+	MachineCost quantity.MicroUSDPerHour // what each machine costs beside its type and volumes, of pools that do not say
 
 	Filled func(ctx context.Context) bool // waits until the watches have listed what there is; false when ctx ended
 	Began  func()                         // told right before the first plan
@@ -117,6 +120,7 @@ const (
 func New(ctx context.Context, p Parts) (*Program, error) {
 	ledger, keeper := &apply.Ledger{}, snapshot.NewKeeper(p.Classes.Kinds, p.Now)
 	keeper.SpreadByDefault(p.Spreads)
+	keeper.CostByDefault(p.MachineCost)
 	seen := func(c *karpv1.NodeClaim, gone bool) { ledger.Seen(c, gone, p.Now()) }
 	if err := keeper.Follow(ctx, p.Watches, seen); err != nil {
 		return nil, err

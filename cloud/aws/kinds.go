@@ -69,7 +69,7 @@ func (p *Provider) workOut(old *known, digest nodeclass.Digest, class nodeclass.
 		next.kinds = old.kinds
 	default:
 		next.kinds = catalog.For(p.types, class, catalog.Settings{
-			MemoryOverhead: p.options.MemoryOverhead, ReservedENIs: p.options.ReservedENIs,
+			MemoryOverhead: p.options.MemoryOverhead, ReservedENIs: p.options.ReservedENIs, SurplusCredits: !p.options.NoSurplusCredits,
 		})
 	}
 	kinds := next.kinds.Offered(class, prices, short)
@@ -78,7 +78,7 @@ func (p *Provider) workOut(old *known, digest nodeclass.Digest, class nodeclass.
 		return next
 	}
 	p.revision++
-	next.catalogue = &cluster.Catalogue{Revision: p.revision, Kinds: kinds}
+	next.catalogue = &cluster.Catalogue{Revision: p.revision, Disk: price.Volumes(p.Region(), class.Spec.Volumes()), Kinds: kinds}
 	return next
 }
 

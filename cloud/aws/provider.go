@@ -50,6 +50,8 @@ type Options struct {
 	MemoryOverhead float64 // share of memory that the hypervisor keeps, as 0.075
 	ReservedENIs   int64   // network interfaces of a machine that pods do not get
 
+	NoSurplusCredits bool // burstable types are never counted on above their baseline
+
 	// KubernetesVersion tells which version images are for, as "1.36". Nil: EKS tells.
 	KubernetesVersion func(context.Context) (string, error)
 

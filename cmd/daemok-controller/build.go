@@ -146,6 +146,7 @@ func (p *parts) add(ctx context.Context) error {
 		Failures:    flowcontrol.NewTokenBucketRateLimiter(failuresPerSecond, failuresAtOnce),
 		Pods:        p.follower,
 		Spreads:     p.options.defaultSpreads,
+		MachineCost: p.options.machineCost,
 		TagPace:     flowcontrol.NewTokenBucketRateLimiter(tagsPerSecond, tagsAtOnce),
 		Filled:      p.manager.GetCache().WaitForCacheSync,
 		Began:       p.metrics.Synced,

@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/kube/api/mark"
 	"github.com/daemok/daemok/kube/translate"
 )
 
@@ -37,6 +39,10 @@ type options struct {
 	vmMemoryOverheadPercent                       float64
 	reservedENIs                                  int
 	disableDryRun                                 bool
+
+	machineCostText string
+	machineCost     quantity.MicroUSDPerHour // of machineCostText
+	surplusCredits  bool
 
 	ignored []string // options of Karpenter that were given, by flag or variable, and change nothing yet
 }
@@ -68,6 +74,9 @@ func readOptions(args []string, env func(string) string) (options, error) {
 	var err error
 	if o.defaultSpreads, err = translate.DefaultSpreads(o.schedulerConfig); err != nil {
 		return options{}, fmt.Errorf("--scheduler-config (SCHEDULER_CONFIG): %w", err)
+	}
+	if o.machineCost, err = mark.Cost(o.machineCostText); err != nil {
+		return options{}, fmt.Errorf("--machine-cost (MACHINE_COST): %w", err)
 	}
 	o.ignored = r.ignored()
 	o.leaderElection = !o.electionDisabled
@@ -102,6 +111,8 @@ func (r *reader) define(o *options) {
 	r.float(&o.vmMemoryOverheadPercent, "vm-memory-overhead-percent", 0.075, "share of memory that the hypervisor keeps, where it is not known")
 	r.text(new(string), "interruption-queue", "", "name of the SQS queue for interruption notices"+changesNothing)
 	r.integer(&o.reservedENIs, "reserved-enis", 0, "network interfaces of each machine not used for pods")
+	r.text(&o.machineCostText, "machine-cost", "0", "dollars an hour that each machine costs beside its type and volumes, of pools without the annotation daemok.sh/machine-cost; see docs/cost.md")
+	r.boolean(&o.surplusCredits, "surplus-credits", true, "fill burstable types above their baseline where that is cheapest, with the credits billed for it; see docs/cost.md")
 	r.boolean(&o.disableDryRun, "disable-dry-run", false, "do not check permissions by dry runs")
 	for _, flag := range laterFlags {
 		r.later(flag)

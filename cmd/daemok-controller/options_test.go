@@ -33,6 +33,9 @@ func TestOptions(t *testing.T) {
 		"SC-405 a scheduler's default spreads": {nil, with(map[string]string{"SCHEDULER_CONFIG": "podTopologySpread: {defaultConstraints: [{topologyKey: zone, maxSkew: 1, whenUnsatisfiable: DoNotSchedule}]}"}), func(o options) bool {
 			return len(o.defaultSpreads) == 1 && o.defaultSpreads[0].TopologyKey == "zone"
 		}},
+		"each machine costs what is declared":                               {nil, with(map[string]string{"MACHINE_COST": "0.0125"}), func(o options) bool { return o.machineCost == 12500 }},
+		"machines cost no more than AWS says, and surplus credits are used": {nil, named, func(o options) bool { return o.machineCost == 0 && o.surplusCredits }},
+		"surplus credits can be ruled out":                                  {nil, with(map[string]string{"SURPLUS_CREDITS": "false"}), func(o options) bool { return !o.surplusCredits }},
 		"those that are read and do nothing are named": {[]string{"--interruption-queue=q", "--feature-gates=Foo=false"}, with(map[string]string{"CPU_REQUESTS": "500"}), func(o options) bool {
 			return slices.Equal(o.ignored, []string{"cpu-requests", "feature-gates", "interruption-queue"})
 		}},
@@ -67,6 +70,7 @@ func TestBadOptionsNameTheWayOut(t *testing.T) {
 		"a window that ends before idle": {[]string{"--batch-max-duration=1ms"}, map[string]string{"CLUSTER_NAME": "c"}, "idle <= max"},
 		"a share above one":              {[]string{"--vm-memory-overhead-percent=7.5"}, map[string]string{"CLUSTER_NAME": "c"}, "VM_MEMORY_OVERHEAD_PERCENT"},
 		"SC-405 a bad default spread":    {[]string{"--scheduler-config=podTopologySpread: {defaultConstraints: [{topologyKey: zone}]}"}, map[string]string{"CLUSTER_NAME": "c"}, "SCHEDULER_CONFIG"},
+		"a cost that is no number":       {nil, map[string]string{"CLUSTER_NAME": "c", "MACHINE_COST": "$1"}, `MACHINE_COST): "$1" is no cost: want US dollars an hour`},
 		"a word that is no flag":         {[]string{"run"}, map[string]string{"CLUSTER_NAME": "c"}, `"run" is no option`},
 		"a boolean that is none":         {nil, map[string]string{"CLUSTER_NAME": "c", "DISABLE_LEADER_ELECTION": "maybe"}, `DISABLE_LEADER_ELECTION is "maybe": want true or false`},
 		"SC-405 a gate without a switch": {[]string{"--feature-gates=NodeRepair=true,Foo"}, map[string]string{"CLUSTER_NAME": "c"}, `FEATURE_GATES) has "Foo": want Name=true`},

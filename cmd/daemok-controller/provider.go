@@ -51,9 +51,10 @@ func newProvider(ctx context.Context, o options, config *rest.Config, told *obse
 		Cluster: o.clusterName, Endpoint: o.clusterEndpoint, CA: authority(o, config),
 		Agent:       "daemok/" + version.Get().Version,
 		IsolatedVPC: o.isolatedVPC, MemoryOverhead: o.vmMemoryOverheadPercent, ReservedENIs: int64(o.reservedENIs),
-		DNS:      clusterDNS(ctx, config),
-		Observer: callObserver{told},
-		Warn:     func(err error) { log.Warn("learnt less of AWS than there is", "error", err.Error()) },
+		NoSurplusCredits: !o.surplusCredits,
+		DNS:              clusterDNS(ctx, config),
+		Observer:         callObserver{told},
+		Warn:             func(err error) { log.Warn("learnt less of AWS than there is", "error", err.Error()) },
 	}
 	if !o.eksControlPlane {
 		settings.KubernetesVersion = versionOf(config)

@@ -17,10 +17,12 @@ import (
 	"github.com/daemok/daemok/controller/claim"
 	"github.com/daemok/daemok/controller/class"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/kube/access"
 	"github.com/daemok/daemok/kube/api"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/api/mark"
 	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/kube/translate"
 )
@@ -52,9 +54,22 @@ func readLive(ctx context.Context, kubeconfig string) (*cluster.Snapshot, error)
 	if err != nil {
 		return nil, fmt.Errorf("SCHEDULER_CONFIG: %w", err)
 	}
+	cost, err := machineCost(os.Getenv("MACHINE_COST"))
+	if err != nil {
+		return nil, fmt.Errorf("MACHINE_COST: %w", err)
+	}
 	keeper := snapshot.NewKeeper(kinds, time.Now)
 	keeper.SpreadByDefault(spreads)
+	keeper.CostByDefault(cost)
 	return keeper.Read(ctx, store)
+}
+
+// machineCost reads the controller's setting; nothing said is nothing.
+func machineCost(text string) (quantity.MicroUSDPerHour, error) {
+	if text == "" {
+		return 0, nil
+	}
+	return mark.Cost(text)
 }
 
 // connect returns a client of the cluster.
@@ -78,7 +93,8 @@ func market(ctx context.Context) (*aws.Provider, error) {
 	if name == "" {
 		return nil, errors.New("set CLUSTER_NAME to the cluster's name in EKS, so that its offers can be asked for; in the lab: source the file lab.env")
 	}
-	provider, err := aws.New(ctx, aws.Options{Cluster: name, Agent: "daemok-cli", MemoryOverhead: 0.075})
+	provider, err := aws.New(ctx, aws.Options{Cluster: name, Agent: "daemok-cli", MemoryOverhead: 0.075,
+		NoSurplusCredits: os.Getenv("SURPLUS_CREDITS") == "false"})
 	if err != nil {
 		return nil, err
 	}

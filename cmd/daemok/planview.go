@@ -58,6 +58,7 @@ type choiceJSON struct {
 	Zone   string   `json:"zone"`
 	Option string   `json:"option"`
 	Price  *float64 `json:"price"` // null where unknown
+	Cost   *float64 `json:"cost"`  // what the machine costs in all: volumes, what its pool declares and surplus credits too
 	WhyNot string   `json:"whyNot,omitempty"`
 }
 
@@ -147,7 +148,8 @@ func choiceView(c plan.Choice) choiceJSON {
 	view := choiceJSON{Type: c.Kind, Zone: c.Zone, Option: string(c.Option), WhyNot: c.WhyNot}
 	if c.Priced {
 		price := dollars(c.Price)
-		view.Price = &price
+		cost := dollars(c.Cost())
+		view.Price, view.Cost = &price, &cost
 	}
 	return view
 }

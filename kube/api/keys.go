@@ -108,7 +108,9 @@ var markKeys = []Key{
 	{MarkJoins, KindAnnotation, "NodeClaim", "groups of claims whose nodes open to pods together, as JSON"},
 	{MarkWithdrawn, KindAnnotation, onClaims, "why nobody needs the machine any more, which is not bought yet"},
 	{MarkReplaces, KindAnnotation, onClaims, "what the machine will take the place of"},
-	{MarkMachineCost, KindAnnotation, onClaims, "price an hour the machine was bought at"},
+	{MarkMachineCost, KindAnnotation, "NodePool", "dollars an hour that each machine costs beside its type and volumes: licences, agents, addresses"},
+	{MarkMinCPU, KindAnnotation, "NodePool", "least number of vCPUs of the pool's machines"},
+	{MarkMinMemory, KindAnnotation, "NodePool", "least memory of the pool's machines, as their type is sold"},
 }
 
 var taintKeys = []Key{

@@ -127,8 +127,12 @@ const (
 	MarkWithdrawn = GroupDaemok + "/withdrawn"
 	// MarkReplaces names what the claim's machine will take the place of.
 	MarkReplaces = GroupDaemok + "/replaces"
-	// MarkMachineCost is the hourly price the machine was bought at.
+	// MarkMachineCost is what each machine of the pool costs an hour, in US
+	// dollars, beside its type and its volumes.
 	MarkMachineCost = GroupDaemok + "/machine-cost"
+	// MarkMinCPU and MarkMinMemory are the least size of the pool's machines.
+	MarkMinCPU    = GroupDaemok + "/min-machine-cpu"
+	MarkMinMemory = GroupDaemok + "/min-machine-memory"
 	// TagBatch is the instance tag that ties a machine to its purchase.
 	TagBatch = GroupDaemok + "/batch"
 )

@@ -50,6 +50,7 @@ func changed(then, now *cluster.Pool) string {
 		then, now any
 	}{
 		{"requirements", then.Requirements, now.Requirements},
+		{"floor on machine size", then.Floor, now.Floor},
 		{"labels, or another class", then.Labels, now.Labels},
 		{"taints", then.Taints, now.Taints},
 		{"startup taints", then.StartupTaints, now.StartupTaints},

@@ -20,6 +20,7 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/quantity"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/translate"
 )
@@ -34,6 +35,8 @@ type Keeper struct {
 	kinds   Kinds
 	now     func() time.Time
 	changed chan struct{}
+
+	machineCost quantity.MicroUSDPerHour // of pools that do not say
 
 	mu          sync.Mutex
 	revision    uint64
@@ -97,6 +100,10 @@ func NewKeeper(kinds Kinds, now func() time.Time) *Keeper {
 	}
 	return k
 }
+
+// CostByDefault sets what each machine costs beside its type and volumes, of
+// pools that do not say. It is called before anything is seen.
+func (k *Keeper) CostByDefault(cost quantity.MicroUSDPerHour) { k.machineCost = cost }
 
 // Changed receives a value after something changed that a plan may depend on;
 // changes in quick succession give one value.
@@ -211,6 +218,7 @@ func (k *Keeper) ClaimGone(name string) {
 func (k *Keeper) PoolSeen(p translate.PoolObject) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	p.MachineCost = k.machineCost
 	k.pools[p.ID] = p
 	k.bump()
 }

@@ -85,6 +85,7 @@ type Decision struct {
 	Zone      string     `json:"zone"`
 	Option    string     `json:"option"`
 	Price     *float64   `json:"price,omitempty"`
+	Cost      *float64   `json:"cost,omitempty"` // with what comes beside the price; absent where nothing does
 	WhyNot    string     `json:"whyNot,omitempty"`
 	Reason    string     `json:"reason,omitempty"`
 	RunnersUp []Decision `json:"runnersUp,omitempty"`
@@ -104,6 +105,10 @@ func choiceOf(c plan.Choice) Decision {
 	if c.Priced {
 		dollars := float64(c.Price) / 1e6
 		d.Price = &dollars
+		if c.Beside != 0 {
+			cost := float64(c.Cost()) / 1e6
+			d.Cost = &cost
+		}
 	}
 	return d
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/daemok/daemok/kube/api/condition"
 	"github.com/daemok/daemok/kube/api/fingerprint"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/api/mark"
 )
 
 // KindNodePool is the pool kind of generation v1.
@@ -37,6 +38,8 @@ type PoolObject struct {
 	Hash        string // of what makes its nodes drift, taken from this very Template
 	HashVersion string
 	NotReady    string // why nothing may be bought; empty if it may
+	Annotations map[string]string
+	MachineCost quantity.MicroUSDPerHour // of pools whose annotations do not say
 }
 
 // FromNodePool reads a NodePool. Its hash is worked out anew, since the one in
@@ -53,6 +56,7 @@ func FromNodePool(p *karpv1.NodePool) PoolObject {
 		Hash:        fingerprint.NodePool(p),
 		HashVersion: fingerprint.Version,
 		NotReady:    notReady(p),
+		Annotations: p.Annotations,
 	}
 	if p.Spec.Weight != nil {
 		o.Weight = int(*p.Spec.Weight)
@@ -96,11 +100,21 @@ func Pool(o PoolObject, nodes int64, now time.Time) (cluster.Pool, error) {
 	if err != nil {
 		return cluster.Pool{}, fmt.Errorf("%s: spec.template.spec.requirements: %w", o.ID, err)
 	}
+	cost, err := mark.MachineCost(o.Annotations, o.MachineCost)
+	if err != nil {
+		return cluster.Pool{}, fmt.Errorf("%s: %w", o.ID, err)
+	}
+	floor, err := mark.Floor(o.Annotations)
+	if err != nil {
+		return cluster.Pool{}, fmt.Errorf("%s: %w", o.ID, err)
+	}
 	return cluster.Pool{
 		ID:            o.ID,
 		Weight:        o.Weight,
 		Labels:        PoolLabels(o),
 		Requirements:  requirements,
+		Floor:         floor,
+		MachineCost:   cost,
 		Taints:        Taints(o.Template.Spec.Taints),
 		StartupTaints: Taints(o.Template.Spec.StartupTaints),
 		Limits:        limits(o.Limits),

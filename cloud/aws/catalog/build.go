@@ -5,12 +5,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/daemok/daemok/cloud/aws/ec2data"
 	"github.com/daemok/daemok/cloud/aws/image"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/cloud/aws/price"
 	"github.com/daemok/daemok/cloud/aws/shortage"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/quantity"
 )
 
 // Setup is how machines of one kind are launched for a class.
@@ -56,12 +58,21 @@ func For(all []Type, class nodeclass.Class, s Settings) *Kinds {
 		total := capacity(*t, class.Spec, s)
 		out.Kinds = append(out.Kinds, cluster.Kind{
 			Name: t.Name, Labels: labels, Capacity: total, LastResort: strings.Contains(t.Name, "metal"), Allocatable: allocatable(*t, class.Spec, total),
-			Sustained: t.Sustained, Attachable: limits.of(t.Attachments.attachable(class.Spec)),
+			Sustained: t.Sustained, Surplus: surplus(t, class.Spec, s), Attachable: limits.of(t.Attachments.attachable(class.Spec)),
 		})
 		out.Setups = append(out.Setups, Setup{Image: img, MaxPods: MaxPods(*t, class.Spec, s)})
 		out.types = append(out.types, t)
 	}
 	return out
+}
+
+// surplus is the price of a core of a burstable type above its baseline; 0
+// where it is not to be used.
+func surplus(t *Type, spec nodeclass.Spec, s Settings) quantity.MicroUSDPerHour {
+	if t.Sustained == 0 || !s.SurplusCredits {
+		return 0
+	}
+	return quantity.USDPerHour(ec2data.SurplusUSD(t.Name, spec.EffectiveFamily().Windows()))
 }
 
 // windowsLabels are those that differ under Windows; none for other families.

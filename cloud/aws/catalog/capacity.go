@@ -21,6 +21,7 @@ const (
 type Settings struct {
 	MemoryOverhead float64 // share of the memory that the hypervisor keeps: 0.075
 	ReservedENIs   int64   // interfaces that pods do not get
+	SurplusCredits bool    // burstable types may be counted on above their baseline, at a price
 }
 
 // armReserveMiB is what arm64 machines keep beside the usual overhead.

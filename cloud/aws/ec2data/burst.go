@@ -39,3 +39,28 @@ func Baseline(burstable string) int64 {
 	}
 	return least
 }
+
+// Dollars for a vCPU-hour of surplus credits, by the price list of EC2
+// ("T2/T3/T4g unlimited mode pricing" of the on-demand pricing page). They are
+// the same in every region and under every purchase option.
+const (
+	surplusLinux    = 0.05
+	surplusGraviton = 0.04
+	surplusWindows  = 0.096
+)
+
+// SurplusUSD is what a vCPU-hour above the baseline of a burstable type costs,
+// in dollars; 0 where the type is slowed down instead, as T2 is unless an
+// account says otherwise.
+func SurplusUSD(burstable string, windows bool) float64 {
+	family, _, _ := strings.Cut(burstable, ".")
+	switch {
+	case family == "t2" || family == "t1":
+		return 0
+	case windows:
+		return surplusWindows
+	case family == "t4g":
+		return surplusGraviton
+	}
+	return surplusLinux
+}

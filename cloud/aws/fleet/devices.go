@@ -13,34 +13,11 @@ const gib = 1 << 30
 
 // blockDevices are the user's, else those of the family.
 func blockDevices(spec nodeclass.Spec) []types.LaunchTemplateBlockDeviceMappingRequest {
-	list := spec.BlockDevices
-	if len(list) == 0 {
-		list = standardDevices(spec.EffectiveFamily())
-	}
 	var out []types.LaunchTemplateBlockDeviceMappingRequest
-	for _, d := range list {
+	for _, d := range spec.Volumes() {
 		out = append(out, types.LaunchTemplateBlockDeviceMappingRequest{DeviceName: aws.String(d.DeviceName), Ebs: ebs(d.EBS)})
 	}
 	return out
-}
-
-// standardDevices are what each family gets where nothing is said.
-func standardDevices(f nodeclass.Family) []nodeclass.BlockDevice {
-	switch {
-	case f == nodeclass.AL2 || f == nodeclass.AL2023:
-		return []nodeclass.BlockDevice{standard("/dev/xvda", 20)}
-	case f == nodeclass.Bottlerocket:
-		return []nodeclass.BlockDevice{standard("/dev/xvda", 4), standard("/dev/xvdb", 20)}
-	case f.Windows():
-		return []nodeclass.BlockDevice{standard("/dev/sda1", 50)}
-	}
-	return nil
-}
-
-func standard(name string, sizeGiB int64) nodeclass.BlockDevice {
-	return nodeclass.BlockDevice{DeviceName: name, EBS: &nodeclass.EBS{
-		DeleteOnTermination: aws.Bool(true), Encrypted: aws.Bool(true), VolumeType: "gp3", VolumeBytes: sizeGiB * gib,
-	}}
 }
 
 func ebs(e *nodeclass.EBS) *types.LaunchTemplateEbsBlockDeviceRequest {

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,11 +14,13 @@ import (
 
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/api/mark"
 )
 
 // NodePool checks a pool.
 func NodePool(p *karpv1.NodePool) []Finding {
 	var f findings
+	f.marks(p.Annotations)
 	const template = "spec.template.spec"
 	f.labels("spec.template.metadata.labels", p.Spec.Template.Metadata.Labels)
 	for i, r := range p.Spec.Template.Spec.Requirements {
@@ -36,6 +39,17 @@ func NodePool(p *karpv1.NodePool) []Finding {
 			"(docs/status.md says what works); remove it to have nodes for pods")
 	}
 	return f.all
+}
+
+// marks checks what annotations of Daemok's own say about a pool.
+func (f *findings) marks(annotations map[string]string) {
+	_, cost := mark.MachineCost(annotations, 0)
+	_, floor := mark.Floor(annotations)
+	for _, err := range []error{cost, floor} {
+		if wrong, ok := errors.AsType[*mark.Error](err); ok {
+			f.refuse(wrong.Field(), "%s", wrong.Err)
+		}
+	}
 }
 
 // NodeClaim checks a claim, as one made by hand must be.

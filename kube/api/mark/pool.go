@@ -1,0 +1,99 @@
+// Package mark reads what users say about a pool in annotations of Daemok's
+// own, for which the pool's API has no field.
+//
+// Every function is pure, and an error says which annotation is wrong and how
+// it would be right. What an annotation means for a decision is for the core.
+package mark
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/kube/api"
+)
+
+// dearest is more dollars an hour than any machine costs: what is above it is
+// an amount in other money, or for another length of time.
+const dearest = 10_000
+
+// Cost reads dollars an hour, such as "0.01".
+func Cost(text string) (quantity.MicroUSDPerHour, error) {
+	dollars, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if err != nil || math.IsNaN(dollars) || dollars < 0 || dollars > dearest {
+		return 0, fmt.Errorf("%q is no cost: want US dollars an hour, 0 or more, such as \"0.01\"", text)
+	}
+	return quantity.USDPerHour(dollars), nil
+}
+
+// MachineCost is what each machine of the pool costs an hour beside its type and
+// its volumes; otherwise is returned where the pool does not say.
+func MachineCost(annotations map[string]string, otherwise quantity.MicroUSDPerHour) (quantity.MicroUSDPerHour, error) {
+	text, said := annotations[api.MarkMachineCost]
+	if !said {
+		return otherwise, nil
+	}
+	cost, err := Cost(text)
+	if err != nil {
+		return 0, &Error{api.MarkMachineCost, err}
+	}
+	return cost, nil
+}
+
+// Floor is the least size of the pool's machines, as bounds on labels that say
+// how large a type is; none where the pool does not say.
+func Floor(annotations map[string]string) (constraint.Requirements, error) {
+	var out constraint.Requirements
+	for _, m := range []struct {
+		mark, label, want string
+		units             func(string) (int64, error)
+	}{
+		{api.MarkMinCPU, api.LabelCPU, `cores, such as "4"`, cores},
+		{api.MarkMinMemory, api.LabelMemory, `an amount of memory as the type is sold, such as "16Gi"`, mebibytes},
+	} {
+		text, said := annotations[m.mark]
+		if !said {
+			continue
+		}
+		n, err := m.units(strings.TrimSpace(text))
+		if err != nil || n < 1 {
+			return nil, &Error{m.mark, fmt.Errorf("%q is no size: want %s", text, m.want)}
+		}
+		set, err := constraint.NewSet(constraint.Gt, strconv.FormatInt(n-1, 10))
+		if err != nil {
+			return nil, &Error{m.mark, err}
+		}
+		out = out.And(constraint.Requirement{Key: m.label, Set: set})
+	}
+	return out, nil
+}
+
+// cores rounds up to whole ones.
+func cores(text string) (int64, error) {
+	cpu, err := quantity.ParseCPU(text)
+	return (int64(cpu) + 999) / 1000, err
+}
+
+// mebibytes rounds up to whole ones.
+func mebibytes(text string) (int64, error) {
+	memory, err := quantity.ParseBytes(text)
+	return int64((memory + quantity.MiB - 1) / quantity.MiB), err
+}
+
+// Error says what is wrong with one annotation.
+type Error struct {
+	Key string // of the annotation
+	Err error
+}
+
+// Error names the annotation as a field.
+func (e *Error) Error() string { return e.Field() + ": " + e.Err.Error() }
+
+// Unwrap returns what is wrong with the value.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Field is the path of the annotation in its object.
+func (e *Error) Field() string { return "metadata.annotations[" + e.Key + "]" }

@@ -1,0 +1,80 @@
+package mark_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/mark"
+)
+
+func TestMachineCost(t *testing.T) {
+	tests := map[string]struct {
+		annotations map[string]string
+		want        quantity.MicroUSDPerHour
+		says        string // of the error; empty for none
+	}{
+		"is the general one where the pool does not say": {nil, 7, ""},
+		"is what the pool says":                          {map[string]string{api.MarkMachineCost: "0.0125"}, 12500, ""},
+		"may be nothing":                                 {map[string]string{api.MarkMachineCost: "0"}, 0, ""},
+		"is not less than nothing":                       {map[string]string{api.MarkMachineCost: "-1"}, 0, `"-1" is no cost`},
+		"is a number":                                    {map[string]string{api.MarkMachineCost: "$1"}, 0, "metadata.annotations[daemok.sh/machine-cost]"},
+		"is not left empty":                              {map[string]string{api.MarkMachineCost: ""}, 0, "want US dollars an hour"},
+		"is by the hour":                                 {map[string]string{api.MarkMachineCost: "1e9"}, 0, "want US dollars an hour"},
+		"is no infinity":                                 {map[string]string{api.MarkMachineCost: "NaN"}, 0, "want US dollars an hour"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := mark.MachineCost(tt.annotations, 7)
+			if got != tt.want || !speaks(err, tt.says) {
+				t.Errorf("MachineCost(%v) = %v, %v; want %v, error with %q", tt.annotations, got, err, tt.want, tt.says)
+			}
+		})
+	}
+}
+
+func TestFloor(t *testing.T) {
+	tests := map[string]struct {
+		cpu, memory string
+		want        string
+		says        string
+	}{
+		"is none where nothing is said":     {"", "", "", ""},
+		"has cores":                         {"4", "", "karpenter.k8s.aws/instance-cpu gte 4", ""},
+		"has memory in the label's unit":    {"", "16Gi", "karpenter.k8s.aws/instance-memory gte 16384", ""},
+		"may have both":                     {"2", "8Gi", "karpenter.k8s.aws/instance-cpu gte 2; karpenter.k8s.aws/instance-memory gte 8192", ""},
+		"rounds up to whole cores":          {"1500m", "", "karpenter.k8s.aws/instance-cpu gte 2", ""},
+		"is no word":                        {"large", "", "", `metadata.annotations[daemok.sh/min-machine-cpu]: "large" is no size: want cores`},
+		"is not nothing":                    {"0", "", "", `"0" is no size`},
+		"is an amount of memory, not words": {"", "16 gigs", "", `metadata.annotations[daemok.sh/min-machine-memory]`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			annotations := map[string]string{}
+			if tt.cpu != "" {
+				annotations[api.MarkMinCPU] = tt.cpu
+			}
+			if tt.memory != "" {
+				annotations[api.MarkMinMemory] = tt.memory
+			}
+			floor, err := mark.Floor(annotations)
+			var words []string
+			for _, r := range floor {
+				words = append(words, r.Key+" "+r.Set.String())
+			}
+			if got := strings.Join(words, "; "); got != tt.want || !speaks(err, tt.says) {
+				t.Errorf("Floor(%v) = %q, %v; want %q, error with %q", annotations, got, err, tt.want, tt.says)
+			}
+		})
+	}
+}
+
+func speaks(err error, says string) bool {
+	if err == nil || says == "" {
+		return err == nil && says == ""
+	}
+	var at *mark.Error
+	return errors.As(err, &at) && strings.Contains(err.Error(), says)
+}
