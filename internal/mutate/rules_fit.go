@@ -45,7 +45,9 @@ func fitRules() []Rule {
 		off("daemons take room on ordered machines", fitMachine, "daemons = daemons.Max(", "_ = daemons.Max("),
 		off("a machine's requirements narrow what it becomes", fitMachine, "out.And(p.Matching(r))", "_ = r"),
 
-		off("a pool's requirements narrow what is bought", fitPool, "if !slices.ContainsFunc(out.rules,", "if true || !slices.ContainsFunc(out.rules,"),
+		off("a pool's requirements narrow what is bought", fitPool, "if out.meetsAll(o, out.rules) && ", "if "),
+		off("a pool's floor leaves small machines out", fitPool, " && out.meetsAll(o, p.Floor)", ""),
+		off("a floor that is in the way is named", "core/fit/why.go", "case p.floored(r):", "case false:"),
 		off("a pool's labels narrow what is bought", fitPool, "for _, l := range p.Labels {\n\t\tif p.Defines(l.Key) {", "for _, l := range p.Labels {\n\t\tif false {"),
 		off("what is sold out is not bought", fitPool, "if p.Offer(o).Available {", "if p.Offer(o) != nil {"),
 		off("reserved capacity comes first", fitPool, "case o.Option == cluster.Reserved:\n\t\treturn 0", "case o.Option == cluster.Reserved:\n\t\treturn 1"),

@@ -10,6 +10,7 @@ const (
 	placeFill      = "core/place/fill.go"
 	placeCrew      = "core/place/crew.go"
 	placeCalm      = "core/place/buyer.go"
+	placeCredit    = "core/place/credit.go"
 )
 
 // aboutOtherPods lists what depends on other pods: spreads, affinity and anti-affinity.
@@ -40,8 +41,17 @@ func aboutOtherPods() []Rule {
 		off("daemon pods of a new machine are beside other pods", placeFill, "there.host.Put(rules, 1)", "_ = rules"),
 		off("new machines bring daemon pods to be near to", topologyRoom, "t.brought && b.isNew(at)", "false"),
 		off("a domain is chosen where followers can be had", placeHomes, "cmp.Compare(s.strays, other.strays),", ""),
-		off("bare metal is a last resort", placeCalm, "!bursts && !kind.LastResort", "!bursts"),
+		off("bare metal is a last resort", placeCalm, "!bursts(kind) && !kind.LastResort", "!bursts(kind)"),
 		off("burstable machines are filled with what they can do for ever", placeCalm, "b.free[k][dimCPU] -= int64", "_ = int64"),
+		off("a pool of nothing but burstable machines fills them by credits", placeCalm, "b.noteCredit(k); !others", "b.noteCredit(k); false"),
+		off("surplus credits are billed by use", placeCredit, "- b.surplus(kind, b.free[kind]) + b.surplus(kind, sum)", ""),
+		off("burstable machines take a little more where that is cheapest", placeCredit, "b.byCredit(l, open)", "_ = open"),
+		off("a burstable machine is not left open where another is cheaper", placeCredit, "b.inOrder(open, l.sum)", "_ = open"),
+		off("what each machine costs counts when machines compare", placeCalm, "out[i] += float64(b.PerMachine())", "_ = i"),
+		off("a plan tells what each machine costs beside its type", "core/place/launch.go", "Beside: b.PerMachine(), ", ""),
+		off("volumes count", "core/cluster/price.go", "return p.MachineCost + p.Catalogue.Disk", "return p.MachineCost"),
+		off("what is declared for machines counts", "core/cluster/price.go", "return p.MachineCost + p.Catalogue.Disk", "return p.Catalogue.Disk"),
+		off("nodes cost what each machine does", "core/decide/decide.go", "return n.Price + pool.PerMachine()", "return n.Price"),
 		off("what must share a host is bought for together", placeCrew, "	c.follow()\n", ""),
 		off("followers are shared out among those that they may be beside", placeCrew, "c.left[g.at]/c.over(g)-c.had(g)", "c.left[g.at]"),
 		off("pods that others need beside them are kept for these", placeFill, "n -= max(0, wants[t]-f.met[t])", "_ = wants[t]"),

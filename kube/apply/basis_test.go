@@ -75,10 +75,13 @@ func TestALaunchIsDroppedWhereItsPoolChanged(t *testing.T) {
 		"it has a startup taint": {func(p *karpv1.NodePool) {
 			p.Spec.Template.Spec.StartupTaints = []corev1.Taint{{Key: "a", Effect: "NoSchedule"}}
 		}, true},
-		"it has lower limits":   {func(p *karpv1.NodePool) { p.Spec.Limits[corev1.ResourceCPU] = resource.MustParse("1") }, true},
-		"it has another weight": {func(p *karpv1.NodePool) { p.Spec.Weight = new(int32(5)) }, false},
-		"its claims carry more": {func(p *karpv1.NodePool) { p.Spec.Template.Metadata.Annotations = map[string]string{"a": "b"} }, false},
-		"its budgets changed":   {func(p *karpv1.NodePool) { p.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: "0"}} }, false},
+		"it has lower limits":      {func(p *karpv1.NodePool) { p.Spec.Limits[corev1.ResourceCPU] = resource.MustParse("1") }, true},
+		"it has a floor":           {func(p *karpv1.NodePool) { p.Annotations = map[string]string{api.MarkMinCPU: "4"} }, true},
+		"its floor cannot be read": {func(p *karpv1.NodePool) { p.Annotations = map[string]string{api.MarkMinCPU: "x"} }, true},
+		"its machines cost more":   {func(p *karpv1.NodePool) { p.Annotations = map[string]string{api.MarkMachineCost: "1"} }, false},
+		"it has another weight":    {func(p *karpv1.NodePool) { p.Spec.Weight = new(int32(5)) }, false},
+		"its claims carry more":    {func(p *karpv1.NodePool) { p.Spec.Template.Metadata.Annotations = map[string]string{"a": "b"} }, false},
+		"its budgets changed":      {func(p *karpv1.NodePool) { p.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: "0"}} }, false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

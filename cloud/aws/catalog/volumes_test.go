@@ -13,6 +13,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws/ec2data"
 	"github.com/daemok/daemok/cloud/aws/emulator"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
+	"github.com/daemok/daemok/core/quantity"
 )
 
 func TestAttachable(t *testing.T) {
@@ -139,5 +140,34 @@ func TestSustainedFollowsTheTable(t *testing.T) {
 	}
 	if burstable != 28 {
 		t.Errorf("%d burstable types, want 28 in four families", burstable)
+	}
+}
+
+func TestSurplusIsWhatCreditsCost(t *testing.T) {
+	tests := map[string]struct {
+		kind     string
+		family   nodeclass.Family
+		settings Settings
+		want     quantity.MicroUSDPerHour // for a core
+	}{
+		"a burstable type is billed":                {"t3.medium", nodeclass.AL2023, Settings{SurplusCredits: true}, 50000},
+		"for less on Graviton":                      {"t4g.medium", nodeclass.AL2023, Settings{SurplusCredits: true}, 40000},
+		"for more under Windows":                    {"t3.medium", nodeclass.Windows2022, Settings{SurplusCredits: true}, 96000},
+		"one that is slowed down has none":          {"t2.medium", nodeclass.AL2023, Settings{SurplusCredits: true}, 0},
+		"a steady type has none":                    {"m5.large", nodeclass.AL2023, Settings{SurplusCredits: true}, 0},
+		"none is counted on where it is turned off": {"t3.medium", nodeclass.AL2023, Settings{}, 0},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			one := Type{Name: tt.kind, Arch: "amd64", CPUs: 2, MemoryMiB: 4096}
+			if strings.HasPrefix(tt.kind, "t") {
+				one.Sustained = 400
+			}
+			class := nodeclass.Class{Spec: nodeclass.Spec{Family: tt.family}, Resolved: nodeclass.Resolved{Images: []nodeclass.Image{{ID: "ami"}}}}
+			kinds := For([]Type{one}, class, tt.settings).Kinds
+			if len(kinds) != 1 || kinds[0].Surplus != tt.want {
+				t.Errorf("%s costs %+v; want one kind with a surplus of %s a core", tt.kind, kinds, tt.want)
+			}
+		})
 	}
 }
