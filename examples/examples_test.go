@@ -10,7 +10,7 @@ import (
 )
 
 func TestManifest(t *testing.T) {
-	for _, name := range []string{"v1/ec2nodeclass.yaml", "v1/nodepool.yaml", "v1/inflate.yaml"} {
+	for _, name := range []string{"v1/ec2nodeclass.yaml", "v1/nodepool.yaml", "v1/nodepool-costs.yaml", "v1/inflate.yaml"} {
 		t.Run(name, func(t *testing.T) {
 			content, err := examples.Manifest(name, "blue")
 			if err != nil {
