@@ -99,13 +99,18 @@ lab-test: build ## tests of the lab module and the stories in labs
 ##@ Longer checks
 
 .PHONY: test-full
-test-full: test oracle ## the checks of test with long counts of seeds
+test-full: test oracle cheapest ## the checks of test with long counts of seeds
 	@echo "not built yet: the long counts of sim and faults seeds; everything that is built was run" >&2; exit 1
 
 .PHONY: oracle
 oracle: ## compare plans with the real kube-scheduler; SEEDS=2000 FROM=0, one world: SEED=7, one story: STORY=file
 	@mkdir -p bin && cd lab && $(STATIC) go test -count=1 -timeout 90m ./oracle -run 'TestTheSchedulerAgrees|TestStory' -v -args -stories $(CURDIR)/bin \
 	  $(if $(STORY),-story $(abspath $(STORY)),$(if $(SEED),-seeds 1 -from $(SEED),-seeds $(if $(filter file,$(origin SEEDS)),2000,$(SEEDS)) -from $(FROM)))
+
+.PHONY: cheapest
+cheapest: ## compare what plans cost with first-fit decreasing and with the least possible; SEEDS=2000
+	@go test -count=1 -timeout 30m ./core/decide -run 'TestNoPlanIsDearerThanFirstFitDecreasing|TestSmallPlansAreTheCheapest' -v -args \
+	  -worlds $(if $(filter file,$(origin SEEDS)),2000,$(SEEDS))
 
 .PHONY: sim
 sim: ## simulated clusters, invariants checked after every event; SEEDS=200 FROM=0

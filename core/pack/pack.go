@@ -69,6 +69,9 @@ func Solve(batch place.Batch, effort Effort) []place.BatchMachine {
 	if !ok {
 		return nil
 	}
+	if simple, ok := s.simplest(rows, s.steps+int64(effort)/10); ok && s.cost(simple) < s.cost(start) {
+		start = simple
+	}
 	if len(rows) <= programRows && len(s.limits) == 0 {
 		start = s.divided(rows, start, int64(effort))
 	}
@@ -80,7 +83,6 @@ func Solve(batch place.Batch, effort Effort) []place.BatchMachine {
 func (s *solver) divided(rows []int32, start []machine, effort int64) []machine {
 	from := s.steps
 	start = s.search(start, from+effort/10).fewest(0)
-	s.waiting()
 	out, ok := s.divide(rows, start, from+effort/2)
 	if ok && s.cost(out) < s.cost(start) {
 		return out

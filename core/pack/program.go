@@ -1,6 +1,9 @@
 package pack
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // pattern is a load of one machine that may be bought any number of times.
 type pattern struct {
@@ -189,6 +192,7 @@ func (p *program) pivot(column int, saving float64) bool {
 type bought struct {
 	pattern *pattern
 	n       float64
+	rank    float64 // see shuffle
 }
 
 // solution lists what is bought, the largest fraction first.
@@ -196,18 +200,10 @@ func (p *program) solution() []bought {
 	var out []bought
 	for k, column := range p.basis {
 		if column != surplus && p.amounts[k] > tiny {
-			out = append(out, bought{&p.pool[column], p.amounts[k]})
+			out = append(out, bought{pattern: &p.pool[column], n: p.amounts[k]})
 		}
 	}
-	slices.SortStableFunc(out, func(a, b bought) int {
-		switch {
-		case fraction(a.n) > fraction(b.n):
-			return -1
-		case fraction(a.n) < fraction(b.n):
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(out, func(a, b bought) int { return cmp.Compare(fraction(b.n), fraction(a.n)) })
 	return out
 }
 

@@ -1,6 +1,7 @@
 package pack
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -11,33 +12,57 @@ const programRows = 150
 // sure is the fraction from which on one more machine of a pattern is bought.
 const sure = 0.8
 
-// divide finds machines for all pods that are left of the rows by the linear
-// program over patterns, of which some are known: what it buys whole is bought,
-// then what it buys nearly whole, and the program is solved anew for the pods
-// that are left. When the steps are used up machines are opened for the rest.
-func (s *solver) divide(rows []int32, known []machine, until int64) ([]machine, bool) {
+// divesMax is how often the program's answer is made whole at most.
+const divesMax = 64
+
+// divide finds machines for all pods of the rows by the linear program over
+// patterns, of which some are known. Its answer is made whole in several ways,
+// of which the cheapest counts.
+func (s *solver) divide(rows []int32, known []machine, until int64) (best []machine, ok bool) {
+	s.waiting()
+	root := newProgram(s, rows, s.patternsOf(known))
+	root.solve(s.steps + (until-s.steps)/2)
+	list, least := root.solution(), math.Inf(1)
+	for dive := 0; dive < divesMax && (dive == 0 || s.steps < until); dive++ {
+		s.waiting()
+		if dive > 0 {
+			s.shuffle(list)
+		}
+		out, all := s.dive(rows, list, slices.Clone(root.pool), until)
+		if cost := s.cost(out); all && cost < least {
+			best, ok, least = out, true, cost
+		}
+	}
+	return best, ok
+}
+
+// shuffle changes the order in which fractions are made whole a little.
+func (s *solver) shuffle(list []bought) {
+	for i := range list {
+		list[i].rank = fraction(list[i].n) + s.chance.share()
+	}
+	slices.SortStableFunc(list, func(a, b bought) int { return cmp.Compare(b.rank, a.rank) })
+}
+
+// dive buys what is bought whole, then what is bought nearly whole, and solves
+// the program anew for the pods that are left. When the steps are used up
+// machines are opened for the rest.
+func (s *solver) dive(rows []int32, list []bought, pool []pattern, until int64) ([]machine, bool) {
 	var out []machine
-	pool := s.patternsOf(known)
-	for first := true; ; first = false {
+	for {
+		before := len(out)
+		out = s.buy(out, list)
 		rows = slices.DeleteFunc(slices.Clone(rows), func(row int32) bool { return s.left[row] == 0 })
 		if len(rows) == 0 {
 			return out, true
 		}
-		if s.steps >= until {
+		if s.steps >= until || len(out) == before {
 			return s.open(out, rows, s.look(s.worth, startTries, 0), math.Inf(1))
 		}
+		pool = s.still(pool)
 		p := newProgram(s, rows, pool)
-		// The later programs are small and begin with what the first one found.
-		if share := until - s.steps; first {
-			p.solve(s.steps + share*2/3)
-		} else {
-			p.solve(s.steps + share/4)
-		}
-		before := len(out)
-		if out = s.buy(out, p.solution()); len(out) == before {
-			until = 0
-		}
-		pool = s.still(p.pool)
+		p.solve(s.steps + (until-s.steps)/4)
+		list, pool = p.solution(), p.pool
 	}
 }
 
@@ -53,24 +78,23 @@ func (s *solver) patternsOf(machines []machine) []pattern {
 	return out
 }
 
-// buy adds machines that are bought for certain, or one at least.
+// buy adds machines that are bought whole, then the first fraction as a whole
+// one, and those after it that nearly are.
 func (s *solver) buy(out []machine, list []bought) []machine {
-	some := false
 	for _, b := range list {
 		for range whole(b.n) {
-			m, ok := s.machineFor(b.pattern)
-			if !ok {
-				break
+			if m, ok := s.machineFor(b.pattern); ok {
+				out = append(out, m)
 			}
-			out, some = append(out, m), true
 		}
 	}
-	for i, b := range list {
-		if fraction(b.n) < sure && (some || i > 0) {
-			break
+	first := true
+	for _, b := range list {
+		if f := fraction(b.n); f <= tiny || !first && f < sure {
+			continue
 		}
 		if m, ok := s.machineFor(b.pattern); ok {
-			out, some = append(out, m), true
+			out, first = append(out, m), false
 		}
 	}
 	return out
