@@ -30,7 +30,7 @@ or that of the live cluster.
 else: words key=value with commas between them. pool=NAME stands for the
 changes that follow it, without one they are for every pool. Changes are
 add-family, add-type, drop-family, drop-type, capacity (on-demand, spot,
-reserved or any), zone and arch (a value or any).`,
+reserved or any), zone, arch (a value or any) and machine-cost.`,
 		Example: `  daemok plan --snapshot situation.txt
   daemok plan --what-if pool=default,add-family=m8g --what-if pool=default,capacity=any`,
 		Args: cobra.NoArgs,

@@ -14,12 +14,18 @@ import (
 // of pools, by what they may be on.
 type clientele struct {
 	classes []*class
-	of      map[*kin]*class
+	of      map[custom]*class
 	byText  map[string]*class
 }
 
-// class is pods that may be on the same machines as far as labels and taints
-// decide: preferences, which may give way, and other pods do not count.
+// custom is pods of one kin that ask for the same devices.
+type custom struct {
+	kin     *kin
+	devices uint64 // a bit for each of the first resources from dimDevices on
+}
+
+// class is pods that may be on the same machines as far as labels, taints and
+// devices decide: preferences, which may give way, and other pods do not count.
 type class struct {
 	sum     []int64
 	options []bitset.Set // by buyer.at; nil: none of it
@@ -38,9 +44,9 @@ func (r *run) clienteles() map[int]*clientele {
 		}
 		tier := r.launched[x.launch].buyer.Weight
 		if out[tier] == nil {
-			out[tier] = &clientele{of: map[*kin]*class{}, byText: map[string]*class{}}
+			out[tier] = &clientele{of: map[custom]*class{}, byText: map[string]*class{}}
 		}
-		take(out[tier].classOf(r, x.group.kin, tier).sum, x.group.need, -1)
+		take(out[tier].classOf(r, customOf(x.group), tier).sum, x.group.need, -1)
 	}
 	for _, c := range out {
 		c.merge(r.worth)
@@ -48,12 +54,23 @@ func (r *run) clienteles() map[int]*clientele {
 	return out
 }
 
-func (c *clientele) classOf(r *run, k *kin, tier int) *class {
-	if known := c.of[k]; known != nil {
+// customOf says what pods of the group are beside their amounts.
+func customOf(g *group) custom {
+	out := custom{kin: g.kin}
+	for i, v := range g.need[dimDevices:] {
+		if v > 0 && i < 64 {
+			out.devices |= 1 << i
+		}
+	}
+	return out
+}
+
+func (c *clientele) classOf(r *run, of custom, tier int) *class {
+	if known := c.of[of]; known != nil {
 		return known
 	}
 	options := make([]bitset.Set, len(r.buyers))
-	for _, m := range r.marketsOf(k.required()) {
+	for _, m := range r.marketsOf(of.kin.required()) {
 		for _, s := range m.stalls {
 			if s.b.Weight != tier {
 				continue
@@ -64,13 +81,15 @@ func (c *clientele) classOf(r *run, k *kin, tier int) *class {
 			options[s.b.at].Or(s.options)
 		}
 	}
-	var text []byte
 	for i, set := range options {
+		r.buyers[i].keepWith(set, of.devices)
+	}
+	var text []byte
+	for _, set := range options {
 		if set == nil {
 			text = append(text, 0)
 			continue
 		}
-		set.And(r.buyers[i].available)
 		text = appendSet(append(text, 1), set)
 	}
 	out := c.byText[string(text)]
@@ -79,8 +98,23 @@ func (c *clientele) classOf(r *run, k *kin, tier int) *class {
 		c.byText[string(text)] = out
 		c.classes = append(c.classes, out)
 	}
-	c.of[k] = out
+	c.of[of] = out
 	return out
+}
+
+// keepWith removes the options that cannot be had or lack one of the devices.
+func (b *buyer) keepWith(set bitset.Set, devices uint64) {
+	for o := set.Next(0); o >= 0; o = set.Next(o + 1) {
+		if !b.available.Has(o) {
+			set.Remove(o)
+			continue
+		}
+		for i, v := range b.free[b.Options[o].Kind][dimDevices:] {
+			if v <= 0 && i < 64 && devices>>i&1 == 1 {
+				set.Remove(o)
+			}
+		}
+	}
 }
 
 // merge makes one class of those that ask for least, so that the proof stays

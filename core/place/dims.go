@@ -16,10 +16,14 @@ type dims struct {
 	drivers   []string // their positions follow
 }
 
-// dimCPU and dimMemory are the positions of cpu and memory in every vector.
+// The positions of cpu and memory in every vector, and of what not all machines
+// have.
 const (
 	dimCPU = iota
 	dimMemory
+	_          // pods
+	_          // disk
+	dimDevices // and whatever else pods ask for
 )
 
 // unbounded is what there is of something that nothing limits.

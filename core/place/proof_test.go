@@ -19,7 +19,7 @@ kind even cpu=8 memory=32Gi pods=100
 kind wide cpu=8 memory=64Gi pods=100
   offer a on-demand 0.52
   offer b on-demand 0.74
-kind gpu cpu=8 memory=32Gi pods=100 example.com/gpu=1
+kind gpu cpu=8 memory=32Gi pods=100 example.com/gpu=4
   offer a on-demand 2
 pool NodePool/default catalogue=c1
 shape web namespace=default cpu=1 memory=6Gi
@@ -59,6 +59,9 @@ func TestTheBoundKnowsWhatPodsMayBeOn(t *testing.T) {
 		"some of each": {[]string{"waiting default/web shape=web count=40", "waiting default/tied shape=tied count=40"},
 			// Those that are not tied may use cores that memory leaves idle in b.
 			5.375, "cpu  $0.032500/h, memory  $0.004062/h, memory b $0.007500/h"},
+		// Memory that goes with devices is on machines that have them.
+		"pods that need a device": {[]string{"shape train namespace=default cpu=1 memory=16Gi example.com/gpu=1", "waiting default/train shape=train count=40"},
+			40, "memory a $0.062500/h"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

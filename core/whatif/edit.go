@@ -3,12 +3,15 @@ package whatif
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/quantity"
 )
 
 // labelFamily is the family of a type. Types without it have the part of their
@@ -41,6 +44,15 @@ func apply(p *cluster.Pool, values map[string][]string) error {
 			return fmt.Errorf("with %s=%s nothing is left that it may buy", c.key, strings.Join(values[c.key], " and "))
 		}
 	}
+	return nil
+}
+
+func (e *edit) machineCost(values []string) error {
+	dollars, err := strconv.ParseFloat(values[0], 64)
+	if err != nil || len(values) > 1 || !(dollars >= 0 && dollars < 1e6) {
+		return fmt.Errorf("machine-cost=%s: want one number of dollars an hour, such as 0.02", strings.Join(values, " and "))
+	}
+	e.MachineCost = quantity.MicroUSDPerHour(math.Round(float64(dollars * 1e6)))
 	return nil
 }
 
@@ -175,7 +187,7 @@ func (e *edit) admit(marked []bool) error {
 		found = found || after[k] && marked[k]
 	}
 	if !found {
-		return errors.New("its labels, zones or ways to pay leave nothing of it")
+		return errors.New("its labels, zones, ways to pay or least size leave nothing of it")
 	}
 	e.bar(stray)
 	return nil

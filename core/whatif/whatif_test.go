@@ -98,7 +98,7 @@ func TestChangesOfWhatPoolsSell(t *testing.T) {
 // A machine that is on order keeps its price, and minValues what it asks for.
 func TestChangesLeaveTheRest(t *testing.T) {
 	s := parsed(t)
-	q, err := whatif.Parse("pool=default,drop-type=m5.large,add-family=m8g")
+	q, err := whatif.Parse("pool=default,machine-cost=0.02,drop-type=m5.large,add-family=m8g")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,6 +109,9 @@ func TestChangesLeaveTheRest(t *testing.T) {
 	p := &got.Pools[0]
 	if price, ok := p.PriceOf(&cluster.Machine{Labels: p.Catalogue.Kinds[1].Labels}); !ok || price != 30_000 {
 		t.Errorf("a m5.large costs %v, %v", price, ok)
+	}
+	if p.MachineCost != 20_000 || got.Pools[1].MachineCost != 0 {
+		t.Errorf("a machine costs %s, of the other pool %s", p.MachineCost, got.Pools[1].MachineCost)
 	}
 	for _, r := range p.Requirements {
 		if want := strings.HasSuffix(r.Key, "generation"); (r.MinValues == 1) != want {
@@ -121,7 +124,7 @@ func TestQuestionsThatCannotBeAsked(t *testing.T) {
 	tests := map[string]struct{ question, want string }{
 		"no value":               {"pool=default,add-family", `"add-family": want key=value; possible are pool=NAME`},
 		"an empty word":          {"pool=default,,arch=any", `"": want key=value`},
-		"an unknown change":      {"pool=default,ad-family=m8g", `"ad-family" is no change; possible are pool=NAME and after it capacity=`},
+		"an unknown change":      {"pool=default,ad-family=m8g", `"ad-family" is no change; possible are pool=NAME and after it machine-cost=`},
 		"a pool alone":           {"pool=default", "nothing is changed of pool default"},
 		"a pool before another":  {"pool=default,pool=other,arch=any", `nothing is changed of pool default before "pool=other"`},
 		"an unknown pool":        {"pool=fast,arch=any", `there is no pool "fast"; there are: NodePool/default, NodePool/other`},
@@ -130,9 +133,11 @@ func TestQuestionsThatCannotBeAsked(t *testing.T) {
 		"an unknown type":        {"pool=default,drop-type=x1.large", `no type "x1.large"; there are: c8g.large, m5.large`},
 		"an unknown way to pay":  {"pool=default,capacity=gift", `no way to pay "gift"; there are: on-demand, spot`},
 		"an unknown zone":        {"pool=default,zone=c", `no zone "c"; there are: a, b`},
+		"a cost that is none":    {"pool=default,machine-cost=much", "machine-cost=much: want one number of dollars an hour"},
+		"two costs":              {"machine-cost=1,machine-cost=2", "machine-cost=1 and 2: want one number"},
 		"any beside a name":      {"pool=default,zone=a,zone=any", "any leaves nothing to name beside it"},
 		"nothing left":           {"pool=default,drop-family=m5", "with drop-family=m5 nothing is left that it may buy"},
-		"nothing of the family":  {"pool=default,capacity=spot,add-family=c8g", "family c8g: its labels, zones or ways to pay leave nothing of it"},
+		"nothing of the family":  {"pool=default,capacity=spot,add-family=c8g", "family c8g: its labels, zones, ways to pay or least size leave nothing of it"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
