@@ -32,6 +32,7 @@ type buyer struct {
 	marks     []bool              // by kind: see kindMarks
 	regions   *regions            // of options that are the same to all that are bought for
 	regionsOf map[string]*regions // by keys, see regionsBy
+	kits      *regions            // see run.kits
 	inDomain  map[int][]int32     // by topology key and option: the domain
 	varied    bool                // some requirement has minValues
 	choices   map[string]*choices // by what launches leave open

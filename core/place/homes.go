@@ -74,6 +74,7 @@ type site struct {
 	moved  bool // something was placed since the cursor was at the start
 	market *market
 	strays int     // kinds of pods that must be near those of the group and cannot be there
+	astray bool    // see topology.Board.Astray
 	cost   float64 // of the machine bought first there
 	tier   int
 	shut   bool // nothing more can be had
@@ -169,6 +170,7 @@ func (s *site) before(other *site) bool {
 	return cmp.Or(
 		cmp.Compare(s.strays, other.strays),
 		cmp.Compare(rank(len(s.seats) > 0), rank(len(other.seats) > 0)),
+		cmp.Compare(rank(!s.astray), rank(!other.astray)),
 		cmp.Compare(other.tier, s.tier),
 		cmp.Compare(s.cost, other.cost)) < 0
 }
@@ -200,9 +202,16 @@ func (r *run) sitesFor(g *group, lv *level, last bool) []*site {
 	var text []byte
 	find := func(spot topology.Spot) *site {
 		text = appendSpot(text[:0], fixed, spot)
+		astray := r.board.Astray(lv.rules, spot)
+		if astray {
+			text = appendSpot(text, []int{len(spot) - 1}, spot)
+		}
 		s := at[string(text)]
 		if s == nil {
-			s = &site{spot: r.ahead(spot)}
+			s = &site{spot: spot, astray: astray}
+			if !astray {
+				s.spot = r.ahead(spot)
+			}
 			at[string(text)] = s
 			out = append(out, s)
 		}
@@ -235,9 +244,9 @@ func (r *run) spotOf(s *seat) topology.Spot {
 	return r.board.Spot(s.place)
 }
 
-// ahead returns the spot with its host left open.
+// ahead returns the spot with its host left open, for any place there.
 func (r *run) ahead(spot topology.Spot) topology.Spot {
-	out := slices.Clone(spot)
+	out := slices.Clone(spot[:min(len(spot), len(r.board.Keys()))])
 	if k := slices.Index(r.board.Keys(), cluster.LabelHostname); k >= 0 {
 		out[k] = topology.Fresh
 	}

@@ -85,7 +85,7 @@ func (r *run) list(b *buyer, l *load) listing {
 // launch orders one machine with this load.
 func (r *run) launch(b *buyer, l *load, as *listing) {
 	out := as.Launch
-	out.Name = fmt.Sprintf("new-%d", len(r.launched)+1)
+	out.Name = r.nextName()
 	out.Pods = make([]cluster.Pod, 0, l.pods())
 	asked := make([]request, 0, len(l.parts))
 	for _, p := range l.parts {
@@ -113,6 +113,9 @@ func (r *run) launch(b *buyer, l *load, as *listing) {
 	r.launched = append(r.launched, at)
 	r.out.Launches = append(r.out.Launches, out)
 }
+
+// nextName is the name of the machine that is ordered next.
+func (r *run) nextName() string { return fmt.Sprintf("new-%d", len(r.launched)+1) }
 
 func byName(a, b cluster.Pod) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))

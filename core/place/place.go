@@ -78,8 +78,8 @@ func (r *run) search() {
 		r.replay()
 		r.takeBack()
 		now := r.stillWaiting()
-		done := now == 0 || r.round == roundsMax || r.round > 1 && now >= before && !r.learnt || r.out.Exhausted
-		if done && !r.withdraw() {
+		done := now == 0 || r.round >= roundsMax || r.round > 1 && now >= before && !r.learnt || r.out.Exhausted
+		if done && !r.withdraw() && !r.rescue() {
 			return
 		}
 		r.addLaunchSeats()
@@ -128,6 +128,7 @@ type run struct {
 	lanes       int      // of all sides
 	clans       int      // how many there are, see noteClans
 	steps       int64
+	rescues     int               // tried in vain
 	filler      filler            // kept for its memory
 	scratch     load              // likewise
 	tried       map[[3]int64]bool // likewise

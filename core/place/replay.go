@@ -77,6 +77,25 @@ func (r *run) replay() {
 	if !r.counted {
 		return
 	}
+	board := r.outset()
+	if at := r.reseat(board); len(at) > 0 {
+		lost, stay := make([]seated, 0, len(at)), r.seated[:0]
+		for i, x := range r.seated {
+			if len(lost) < len(at) && i == at[len(lost)] {
+				lost = append(lost, x)
+				continue
+			}
+			stay = append(stay, x)
+		}
+		r.seated = stay
+		r.unseat(lost)
+	}
+	r.board = board
+}
+
+// outset returns the board with every machine of the plan on it, before any pod
+// that waits has its place.
+func (r *run) outset() *topology.Board {
 	board := r.base.Clone()
 	if r.round > 1 {
 		board.Dare()
@@ -92,21 +111,24 @@ func (r *run) replay() {
 			r.seats[at].place = l.place
 		}
 	}
+	return board
+}
+
+// reseat puts all pods on the board in the order of their turns, and returns
+// the positions of those whose place breaks a rule about other pods.
+func (r *run) reseat(board *topology.Board) []int {
 	slices.SortFunc(r.seated, func(a, b seated) int { return cmp.Compare(a.turn, b.turn) })
-	stay, lost := r.seated[:0], []seated(nil)
-	for _, x := range r.seated {
-		place := x.place(r)
-		rules := x.group.kin.required().rules
+	var lost []int
+	for i := range r.seated {
+		x := &r.seated[i]
+		place, rules := x.place(r), x.group.kin.required().rules
 		if board.Room(rules, board.Spot(place)) <= 0 {
-			lost = append(lost, x)
+			lost = append(lost, i)
 			continue
 		}
 		board.Put(rules, place, 1, false)
-		stay = append(stay, x)
 	}
-	r.seated = stay
-	r.unseat(lost)
-	r.board = board
+	return lost
 }
 
 // place is where on the board the pod is.

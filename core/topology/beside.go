@@ -1,6 +1,10 @@
 package topology
 
-import "github.com/daemok/daemok/core/cluster"
+import (
+	"slices"
+
+	"github.com/daemok/daemok/core/cluster"
+)
 
 // Seek is one kind of pods that must be on the same host, or in the same domain
 // of another key, by the number of the tally that counts them.
@@ -57,6 +61,14 @@ func (r *Rules) Nears() []Seek {
 		}
 	}
 	return out
+}
+
+// Astray reports whether a volume that pods with the rules share would be made
+// where nobody can tell its domain.
+func (b *Board) Astray(r *Rules, at Spot) bool {
+	return slices.ContainsFunc(r.near, func(n nearRule) bool {
+		return n.volume && slices.ContainsFunc(n.tallies, func(t int) bool { return at[b.tallies[t].key] == None })
+	})
 }
 
 // Led lists the tallies, over any key, by which somebody must be near pods

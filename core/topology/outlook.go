@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"math"
 	"slices"
 
 	"github.com/daemok/daemok/core/cluster"
@@ -36,7 +37,8 @@ func (b *Board) AddOutlook(o Outlook, taints []constraint.Taint) int {
 }
 
 func (b *Board) add(p place) int {
-	p.spot = make(Spot, len(b.keys))
+	p.spot = make(Spot, len(b.keys)+1)
+	p.spot[len(b.keys)] = math.MinInt32 + int32(len(b.places))
 	for k, key := range b.keys {
 		p.spot[k] = b.where(&p, key, k)
 	}
@@ -68,7 +70,10 @@ func (b *Board) where(p *place, key string, k int) int32 {
 		return reach[0]
 	}
 	slices.Sort(reach)
-	at := slices.IndexFunc(b.reaches, func(known []int32) bool { return slices.Equal(known, reach) })
+	at := -1
+	if !b.wanted[k] { // else it stands for the domain of this place alone: pods on it are near each other wherever it is
+		at = slices.IndexFunc(b.reaches, func(known []int32) bool { return slices.Equal(known, reach) })
+	}
 	if at < 0 {
 		at = len(b.reaches)
 		b.reaches = append(b.reaches, reach)

@@ -77,8 +77,9 @@ func (s *spreadRule) roomIn(t *tally, d int32) int64 {
 }
 
 // nearEnough reports whether all pods are there that the rules want near. The
-// first pods of a kind that wants its own kind near may be anywhere. To a new
-// machine its daemon pods come by themselves.
+// first pods of a kind that wants its own kind near may be anywhere: where they
+// must have the label, if not for a volume alone. To a new machine its daemon
+// pods come by themselves.
 func (b *Board) nearEnough(r *Rules, at Spot) bool {
 	for i := range r.near {
 		if !b.nearBy(&r.near[i], at) {
@@ -97,12 +98,14 @@ func (b *Board) nearBy(n *nearRule, at Spot) bool {
 			continue
 		case d >= 0:
 			there = there && (t.count(d) > 0 || t.brought && b.isNew(at))
+		case d == None && n.volume:
+			there = there && t.with[at.own(len(b.keys))] > 0
 		case d == None || d == Unknown || !b.daring:
 			return false
 		case slices.Contains(b.reach(d), None):
 			return false
 		default:
-			there = there && !slices.ContainsFunc(b.reach(d), func(d int32) bool { return t.count(d) == 0 })
+			there = there && (t.with[d] > 0 || !slices.ContainsFunc(b.reach(d), func(d int32) bool { return t.count(d) == 0 }))
 		}
 		anywhere = anywhere || t.total > 0
 	}
@@ -128,10 +131,7 @@ func (b *Board) mostAt(t *tally, d int32) int64 {
 // for pods with rules, since pods there narrow down where others may be.
 func (b *Board) Dare() { b.daring = true }
 
-func (b *Board) isNew(at Spot) bool {
-	host := b.hostKey()
-	return host >= len(at) || at[host] == Fresh
-}
+func (b *Board) isNew(at Spot) bool { return at.own(len(b.keys)) == None }
 
 // Brought notes that new machines bring pods with these rules by themselves.
 // To be called after Start.
@@ -147,6 +147,9 @@ func (b *Board) Put(r *Rules, place int, n int64, ending bool) {
 	for _, i := range r.counted {
 		t := &b.tallies[i]
 		switch {
+		case t.volume && p.spot[t.key] == None:
+			t.total += n // the volume is made there, wherever that is
+			t.gather(p.spot.own(len(b.keys)), n)
 		case t.filter < 0:
 			t.put(p.spot[t.key], n, b.reach(p.spot[t.key]))
 		case ending || !b.filters[t.filter].at[place]:

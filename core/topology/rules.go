@@ -44,6 +44,7 @@ type spreadRule struct {
 type nearRule struct {
 	tallies []int // one for each key
 	selfish bool  // its own pods are such pods
+	volume  bool  // because of a volume that they share and that is yet to be made
 }
 
 type apartRule struct {
@@ -112,11 +113,12 @@ func (b *Board) near(r *Rules, w Wish, volume bool) {
 			who = append(who, ofNeighbours(n))
 		}
 	}
-	rule := nearRule{selfish: len(who) > 0 && allMatch(who, r.class)}
+	rule := nearRule{selfish: len(who) > 0 && allMatch(who, r.class), volume: volume}
 	for i := range w.Neighbours {
 		if n := &w.Neighbours[i]; !n.Apart && n.Volume == volume {
 			at := b.tally("", b.key(n.Key), who, -1)
-			b.tallies[at].wanted = true
+			b.tallies[at].wanted, b.tallies[at].volume = true, volume
+			b.wanted[b.tallies[at].key] = true
 			if !slices.Contains(rule.tallies, at) {
 				rule.tallies = append(rule.tallies, at)
 			}

@@ -9,11 +9,13 @@ type tally struct {
 	owners  bool     // counts pods that keep the chosen ones away, not the chosen ones
 	counts  []int32  // by domain
 	total   int64
-	adrift  int64   // of the total: in a domain that is not decided yet, or perhaps not counted
-	loose   int64   // of these: in any domain
-	may     []int64 // of these, by domain: those that may turn up in it
-	brought bool    // new machines bring such pods by themselves
-	wanted  bool    // somebody must be near such pods
+	adrift  int64           // of the total: in a domain that is not decided yet, or perhaps not counted
+	loose   int64           // of these: in any domain
+	may     []int64         // of these, by domain: those that may turn up in it
+	brought bool            // new machines bring such pods by themselves
+	wanted  bool            // somebody must be near such pods
+	volume  bool            // because of a volume
+	with    map[int32]int64 // where wanted: those of which the domain is not known, by what stands for the domains of their place alone
 
 	filter   int    // of a spread: which nodes are looked at; else -1
 	eligible []bool // by domain: some node there is looked at
@@ -58,7 +60,19 @@ func (t *tally) put(domain int32, n int64, reach []int32) {
 		t.add(domain, n)
 	case domain <= Unknown:
 		t.drift(n, reach)
+		t.gather(domain, n)
 	}
+}
+
+// gather counts n pods that will be in one domain, whichever it is.
+func (t *tally) gather(domain int32, n int64) {
+	if !t.wanted || domain == Unknown {
+		return
+	}
+	if t.with == nil {
+		t.with = map[int32]int64{}
+	}
+	t.with[domain] += n
 }
 
 // drift counts n pods that may turn up in one of the domains, or in any if

@@ -10,6 +10,7 @@
 package topology
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/daemok/daemok/core/cluster"
@@ -22,8 +23,17 @@ const (
 	Unknown int32 = -3 // it will be decided when the machine is there, and may be any; less than this: one of a list
 )
 
-// Spot is where a pod might be: its domain for each key of the board.
+// Spot is where a pod might be: its domain for each key of the board, and last,
+// where that is a single place, what stands for the place alone.
 type Spot []int32
+
+// own is what stands for the place alone, None where the spot is no single one.
+func (at Spot) own(keys int) int32 {
+	if len(at) <= keys {
+		return None
+	}
+	return at[keys]
+}
 
 // Unlimited is more room than there are pods.
 const Unlimited = int64(1) << 40
@@ -43,15 +53,16 @@ type Board struct {
 	index   *chosenIndex // of all tallies, once started
 	places  []place
 	ruled   []*Rules
-	reaches [][]int32 // domains in which places may turn up; see Unknown
-	daring  bool      // see Dare
+	reaches [][]int32    // domains in which places may turn up; see Unknown
+	daring  bool         // see Dare
+	wanted  map[int]bool // keys over which somebody must be near others
 }
 
 // NewBoard returns an empty board.
 func NewBoard() *Board {
 	return &Board{
 		keyAt: map[string]int{}, known: map[string]int{}, byText: map[string]int{},
-		classes: map[*cluster.Shape]*class{}, byClass: map[string]*class{},
+		classes: map[*cluster.Shape]*class{}, byClass: map[string]*class{}, wanted: map[int]bool{},
 	}
 }
 
@@ -133,7 +144,7 @@ func (b *Board) Clone() *Board {
 	out.tallies = slices.Clone(b.tallies)
 	for i := range out.tallies {
 		t := &out.tallies[i]
-		t.counts, t.eligible, t.may = slices.Clone(t.counts), slices.Clone(t.eligible), slices.Clone(t.may)
+		t.counts, t.eligible, t.may, t.with = slices.Clone(t.counts), slices.Clone(t.eligible), slices.Clone(t.may), maps.Clone(t.with)
 	}
 	out.filters = make([]*filter, len(b.filters))
 	for i, f := range b.filters {

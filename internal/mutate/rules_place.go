@@ -10,6 +10,7 @@ const (
 	placeReplay = "core/place/replay.go"
 	placeLimit  = "core/place/limit.go"
 	placePlace  = "core/place/place.go"
+	placeRescue = "core/place/rescue.go"
 )
 
 // placeRules are about choosing among places, and about pools.
@@ -33,6 +34,10 @@ func placeRules() []Rule {
 		off("high priority comes first", placeIntake, "cmp.Compare(y.Priority, x.Priority),", "0,"),
 		off("large pods come first", placeIntake, "cmp.Compare(y.Requests.CPU, x.Requests.CPU),", "0,"),
 		off("pods that leave count no more where they were", placeIntake, "!n.Deleting || !moves(p)", "p != nil"),
+		off("a leaving node that a pod keeps is a domain", placeIntake, "return n.Deleting && !slices.ContainsFunc(", "return n.Deleting || slices.ContainsFunc("),
+		off("pods that found no home get a machine by itself", placePlace, "!r.withdraw() && !r.rescue()", "!r.withdraw()"),
+		off("machines to which other daemon pods come are tried by themselves", placeRescue, "if b.BringsAs(shape, i) {", "if b.BringsAs(shape, i) && false {"),
+		off("a volume is made where its domain is known, if it can be", placeHomes, "cmp.Compare(rank(!s.astray), rank(!other.astray)),", "0,"),
 		off("pods that run count for spreads and affinity", placeIntake, "r.board.Put(running[p.Shape], nodes[i], 1, p.Ending)", "_ = running[p.Shape]"),
 
 		off("preferred neighbours are kept near", placeKin, "out = append(out, neighbourWishes(s, false)...)", ""),

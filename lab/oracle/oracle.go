@@ -48,6 +48,9 @@ func (d Disagreement) String() string {
 // Like reports whether both are about the same rule.
 func (d Disagreement) Like(e Disagreement) bool { return d.Kind == e.Kind && d.Plugin == e.Plugin }
 
+// effort is that of a controller with its default settings.
+var effort = decide.Effort{Place: 200_000_000, Pack: 20_000}
+
 // Check has the core plan for the world and the scheduler judge the plan. It
 // returns every disagreement, in the order of the plan.
 func Check(ctx context.Context, w *World) ([]Disagreement, error) {
@@ -76,6 +79,6 @@ func decided(s *cluster.Snapshot) (p *plan.Plan, trouble *Disagreement) {
 			p, trouble = nil, &Disagreement{Kind: Broken, Plugin: "core", Reason: fmt.Sprint(r)}
 		}
 	}()
-	made := decide.Decide(s, decide.Policy{}, decide.Quick())
+	made := decide.Decide(s, decide.Policy{}, effort)
 	return &made, nil
 }

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 
+	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/kube/api"
 )
@@ -45,11 +46,14 @@ func (st *stage) overfull(name string) bool {
 
 // gone: nodes that are being deleted are no domains of spreads, since plans
 // are for the time when they are gone. The scheduler counts them until then. It
-// takes them away and reports whether there were any.
+// takes those away that no pod may keep from going, and reports whether there
+// were any.
 func (st *stage) gone() bool {
 	any := false
 	for i := range st.snapshot.Nodes {
-		if n := &st.snapshot.Nodes[i]; n.Deleting && st.nodes.byName[n.Name] != nil {
+		n := &st.snapshot.Nodes[i]
+		kept := slices.ContainsFunc(n.Pods, func(p cluster.Pod) bool { return p.Returns && p.DoNotDisrupt && !p.Ending })
+		if n.Deleting && !kept && st.nodes.byName[n.Name] != nil {
 			st.leave(n.Name)
 			any = true
 		}

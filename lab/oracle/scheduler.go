@@ -172,13 +172,20 @@ func (s *scheduler) provision(namespace, name string, node *corev1.Node) error {
 
 // zoneTerms is the reach of a volume that lives in one of the zones.
 func zoneTerms(zones ...string) *corev1.VolumeNodeAffinity {
-	out := &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{}}
 	for _, zone := range zones {
 		if zone == "" {
 			return nil
 		}
+	}
+	return only(api.LabelZone, zones...)
+}
+
+// only is the reach of a volume from nodes with one of the values.
+func only(key string, values ...string) *corev1.VolumeNodeAffinity {
+	out := &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{}}
+	for _, value := range values {
 		out.Required.NodeSelectorTerms = append(out.Required.NodeSelectorTerms, corev1.NodeSelectorTerm{
-			MatchExpressions: []corev1.NodeSelectorRequirement{{Key: api.LabelZone, Operator: corev1.NodeSelectorOpIn, Values: []string{zone}}},
+			MatchExpressions: []corev1.NodeSelectorRequirement{{Key: key, Operator: corev1.NodeSelectorOpIn, Values: []string{value}}},
 		})
 	}
 	return out

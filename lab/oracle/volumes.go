@@ -95,10 +95,14 @@ func (g *generator) settle(pod *corev1.Pod, n *corev1.Node) {
 }
 
 // reachFrom is where a volume can be attached that was made for a pod on the
-// node: volumes of EBS stay in its zone.
+// node: volumes of EBS stay in its zone. Of a node that does not say in which it
+// is, only the node itself is sure to be there.
 func reachFrom(class *storagev1.StorageClass, n *corev1.Node) *corev1.VolumeNodeAffinity {
 	if class.Provisioner != driverEBS {
 		return nil
+	}
+	if _, known := n.Labels[api.LabelZone]; !known {
+		return only(api.LabelHostname, n.Labels[api.LabelHostname])
 	}
 	return zoneTerms(n.Labels[api.LabelZone])
 }
