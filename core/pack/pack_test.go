@@ -118,6 +118,20 @@ func TestPodsThatFillMachinesExactlyNearlyDo(t *testing.T) {
 	}
 }
 
+// TestFewMachinesArePreferredAmongTheCheapest sells two small machines a little
+// cheaper than a large one.
+func TestFewMachinesArePreferredAmongTheCheapest(t *testing.T) {
+	l := batch(offers(offer(1, 10, 10), offer(2.002, 20, 20)))
+	for i := range int64(40) {
+		l.Rows = append(l.Rows, only(row(1, 5, 4+i%2), 0))
+		l.Rows[i].Offers.Add(1)
+	}
+	got := pack.Solve(l, 2_000_000)
+	if c := cost(l, got); len(got) >= 20 || c > 20*(1+pack.Fewer) {
+		t.Errorf("%d machines cost %g; want fewer than 20, for hardly more than 20", len(got), c)
+	}
+}
+
 // TestMoreEffortCostsNoMore solves one batch with more and more steps.
 func TestMoreEffortCostsNoMore(t *testing.T) {
 	l := randomBatch(rand.New(rand.NewPCG(3, 3)), 60, 30)

@@ -69,11 +69,22 @@ func (o Outcome) String() string {
 	return fmt.Sprintf("noticed by %s and %d more", o.Noticed[0], len(o.Noticed)-1)
 }
 
-// What must notice.
+// What must notice: the stories or, where costs are what counts, the tests of
+// the package.
 const (
-	pkg     = "./core/decide"
-	stories = "TestStories"
+	pkg      = "./core/decide"
+	stories  = "TestStories"
+	packing  = "core/pack/"
+	allTests = "."
 )
+
+// noticedBy returns the tests that are run without the rule.
+func (r Rule) noticedBy() (folder, tests string) {
+	if len(r.Edits) > 0 && strings.HasPrefix(r.Edits[0].File, packing) {
+		return "./" + packing, allTests
+	}
+	return pkg, stories
+}
 
 func main() {
 	words := flag.String("run", "", "only rules whose name or file matches this expression")
@@ -105,7 +116,8 @@ func run(words string, list bool) error {
 		if _, err := r.Patch("."); err != nil {
 			o.Problem = err.Error()
 		} else if !list {
-			o = Try(".", r, pkg, stories)
+			folder, tests := r.noticedBy()
+			o = Try(".", r, folder, tests)
 		}
 		if !list && !o.OK() || o.Problem != "" {
 			failed++

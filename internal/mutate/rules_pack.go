@@ -1,0 +1,41 @@
+package main
+
+const (
+	packFill   = "core/pack/fill.go"
+	packExact  = "core/pack/exact.go"
+	packOffers = "core/pack/offers.go"
+	packSolver = "core/pack/solver.go"
+	packSearch = "core/pack/search.go"
+	packPricer = "core/pack/pricer.go"
+	packFloor  = "core/pack/floor.go"
+	packPack   = "core/pack/pack.go"
+	packRound  = "core/pack/round.go"
+)
+
+// packRules are about machines that are chosen together.
+func packRules() []Rule {
+	return []Rule{
+		off("a machine has room for its pods", packFill, "n = f.room[d] / v", "_ = v"),
+		off("caps keep pods off a machine", packFill, "if free <= 0 {\n\t\t\treturn 0\n\t\t}\n\t\tif free < n", "if free < n"),
+		off("caps count pods that join together", packFill, "if free < n && slices.Contains(it.Kinds, c.Kind) {", "if false {"),
+		off("who waits is put on one machine alone", packFill, "n := f.s.left[row] - f.taken[row]", "n := f.s.left[row]"),
+		off("a cheaper offer must be open to all on the machine", packFill, "if f.options[i/64]&(1<<(i%64)) == 0 {", "if false {"),
+		off("offers are open to some pods alone", packSolver, "return s.allowed[s.classes[row]].Has(offer)", "return true"),
+		off("machines take of limits", packSolver, "s.limits[t.Limit] -= t.Amount * n", "_ = t"),
+		off("limits that would be exceeded forbid an offer", packSolver, "n = min(n, s.limits[t.Limit]/t.Amount)", "_ = n"),
+		off("what another offer is not open to is kept", packOffers, "if word&^o.open[i] != 0 {", "if word&^o.open[i] != 0 && false {"),
+		off("a larger offer is preferable", packOffers, "if !holds(o.free, other.free) {", "if false {"),
+		off("what takes more of a limit is not preferable", packOffers, "return other.takesOf(t.Limit) < t.Amount", "return false"),
+		off("few pods are looked at in all sets", packExact, "if len(s.limits) > 0 || !s.few(rows) {", "if true {"),
+		off("sets keep to caps", packExact, "if n >= c.Most {", "if false {"),
+		off("pods of one set are counted together", packExact, "n += parts[at].n - 1", "n += 0"),
+		off("what is not open to a set is not bought for it", packExact, "return !e.s.may(p.row, i)", "return false"),
+		off("limits are taken again when nothing changes", packSearch, "n.s.take(n.machines[i].offer, 1)", "_ = i"),
+		off("few machines are preferred among the cheapest", packPack, ".fewest(Fewer))", ".fewest(0))"),
+		off("pods that are alike are divided by the program", packPack, "len(rows) <= programRows &&", "false &&"),
+		off("a load is for sale to its pods", packPricer, "if x == but || !r.p.s.may(x, r.offer) {", "if x == but {"),
+		off("fractions are made whole in several ways", packRound, "const divesMax = 64", "const divesMax = 0"),
+		off("first fit keeps to offers", packFloor, "if !s.may(row, int(b.offer)) {", "if false {"),
+		off("first fit keeps to caps", packFloor, "if free <= 0 {", "if false {"),
+	}
+}
