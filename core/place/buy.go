@@ -225,6 +225,7 @@ func (r *run) buyFrom(b *buyer, e errand) bool {
 		e.way.barred = true
 		return true
 	}
+	load = r.keepFlexible(b, load)
 	n := r.repeats(b, load)
 	if slices.ContainsFunc(load.parts, func(x part) bool { return r.single(r.groups[x.group]) }) {
 		n = 1

@@ -127,7 +127,7 @@ func (l *batch) offer(b *buyer) {
 // open sets which offers each row may have. Rows that ask every pool for the
 // same options share one set.
 func (l *batch) open(r *run) {
-	sets, numbers := map[string]bitset.Set{}, map[*lot]uint32{}
+	sets, numbers := map[string]*supply{}, map[*lot]uint32{}
 	var key []byte
 	for i, g := range l.groups {
 		key = key[:0]
@@ -140,17 +140,16 @@ func (l *batch) open(r *run) {
 			}
 			key = append(key, 0)
 		}
-		set, known := sets[string(key)]
-		if !known {
-			set = bitset.New(len(l.Offers))
+		if sets[string(key)] == nil {
+			set := bitset.New(len(l.Offers))
 			for _, s := range l.sellers {
 				for _, w := range s.ways(r, g) {
 					s.add(set, w.options)
 				}
 			}
-			sets[string(key)] = set
+			sets[string(key)] = l.supplyOf(set)
 		}
-		l.Rows[i].Offers = set
+		l.Rows[i].Offers = sets[string(key)].of(&l.Batch, g.need)
 	}
 }
 
@@ -257,6 +256,7 @@ func (r *run) buyMachine(l *batch, m BatchMachine, riders []int64) {
 		return
 	}
 	r.settle(b, &kept)
+	kept = r.keepFlexible(b, kept)
 	if riders != nil {
 		own := len(kept.parts)
 		r.fill(b, &kept, riders, nil)

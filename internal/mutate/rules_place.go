@@ -83,6 +83,8 @@ func placeRules() []Rule {
 		off("a limit narrows what is left open", "core/place/launch.go", "options = modest\n", "_ = modest\n"),
 		off("labels of a pool's own are decided", "core/place/launch.go", "labels = labels.With(r.Key, value)", "_ = value"),
 		off("minValues are kept", "core/place/minvalues.go", "have < q.MinValues {", "have < q.MinValues && false {"),
+		off("spot machines hold less to be of many kinds", "core/place/flexible.go", "if fits(room, out.sum) {", "if room != nil {"),
+		off("spot machines are full where too few kinds would do", "core/place/flexible.go", "if len(kinds) < flexible {", "if len(kinds) < 2 {"),
 		off("minValues give way where that is asked for", "core/place/minvalues.go", "if r.options.MinValues == BestEffort {", "if false {"),
 		off("minValues hold where nothing else is asked for", "core/place/minvalues.go", "if r.options.MinValues == BestEffort {", "if true {"),
 		off("low priority does not take what a limit leaves", "core/place/pick.go", "b.limits != nil && g.shape.Priority < seed.shape.Priority", "false"),

@@ -1,0 +1,137 @@
+package place
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/daemok/daemok/core/bitset"
+	"github.com/daemok/daemok/core/cluster"
+)
+
+// A spot machine leaves several kinds open, since any one of them may be sold
+// out, and is taken away sooner where few others are asked for. Kinds count that
+// cost little more than the one bought first: spot prices of machines of one
+// size differ by a factor of two and more between kinds and zones, so that a
+// smaller share would count hardly any beside the cheapest. What more or less
+// of it costs is told in docs/cost.md.
+const (
+	flexible       = 15  // kinds
+	flexibleWithin = 2.5 // times the price of the first
+)
+
+// enoughTries is how often a load is cut for flexibility at most: with less to
+// hold, a cheaper option comes first, and others count.
+const enoughTries = 4
+
+// keepFlexible cuts a load for a spot machine until it leaves enough kinds
+// open, if the pool has so many that may have one of its pods. Where the pool
+// has not, the load stays, and so does one of pods that belong together.
+func (r *run) keepFlexible(b *buyer, l load) load {
+	if slices.ContainsFunc(l.parts, func(p part) bool { return r.groups[p.group].bond != nil }) {
+		return l
+	}
+	out := l.clone()
+	for range enoughTries {
+		r.settle(b, &out)
+		kinds := b.spotKinds(b.together(&out), out.option, out.sum)
+		room, enough := b.commonRoom(kinds, out.sum, r.largest(&out))
+		if !enough {
+			return l
+		}
+		if fits(room, out.sum) {
+			return out
+		}
+		smaller := r.cutTo(&out, room)
+		if len(smaller.parts) == 0 {
+			return l
+		}
+		out = smaller
+	}
+	return l
+}
+
+// largest returns what the pod of the load that asks for most needs.
+func (r *run) largest(l *load) []int64 {
+	var out []int64
+	most := -1.0
+	for _, p := range l.parts {
+		if need := r.groups[p.group].need; value(r.worth, need) > most {
+			out, most = need, value(r.worth, need)
+		}
+	}
+	return out
+}
+
+// cutTo returns what of the load there is room for, the first pods first.
+func (r *run) cutTo(l *load, room []int64) load {
+	out := load{option: l.option, sum: make([]int64, r.dims.len())}
+	left := slices.Clone(room)
+	for _, p := range l.parts {
+		g := r.groups[p.group]
+		free := left
+		if p.first != nil {
+			free = slices.Clone(left)
+			take(free, p.first, 1)
+		}
+		n := min(p.n, count(free, g.need))
+		if n <= 0 {
+			continue
+		}
+		out.add(g, p.way, n, p.first)
+		take(left, g.need, n)
+		if p.first != nil {
+			take(left, p.first, 1)
+		}
+	}
+	return out
+}
+
+// spotKinds returns the kinds that a machine which is bought first by a spot
+// option counts as flexible with, cheapest first: those that are sold as spot
+// for little more, and for no more than is asked for on demand for the same.
+// There are none for a machine that is no spot machine.
+func (b *buyer) spotKinds(options bitset.Set, first int, sum []int64) []int {
+	best := b.Offer(b.Options[first])
+	if best.Option != cluster.Spot || !best.Priced {
+		return nil
+	}
+	var out []int
+	seen := b.kindMarks()
+	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
+		o := b.Options[i]
+		offer := b.Offer(o)
+		if !offer.Priced || float64(offer.Price) > float64(flexibleWithin*float64(best.Price)) {
+			break
+		}
+		switch {
+		case offer.Option == cluster.OnDemand && fits(b.free[o.Kind], sum):
+			return out
+		case offer.Option == cluster.Spot && !seen[o.Kind] && b.asModest(o.Kind, b.Options[first].Kind):
+			seen[o.Kind] = true
+			out = append(out, o.Kind)
+		}
+	}
+	return out
+}
+
+// asModest reports whether a machine of the kind takes no more of what the pool
+// limits than one of the other.
+func (b *buyer) asModest(kind, than int) bool {
+	return b.limits == nil || kind == than || b.limits.noLarger(b.Catalogue.Kinds[kind].Capacity, b.Catalogue.Kinds[than].Capacity)
+}
+
+// commonRoom returns what enough of the kinds have room for, those that have
+// room for the greatest share of the sum; enough is false where too few could
+// have one pod.
+func (b *buyer) commonRoom(kinds []int, sum, pod []int64) (room []int64, enough bool) {
+	kinds = slices.DeleteFunc(kinds, func(k int) bool { return !fits(b.free[k], pod) })
+	if len(kinds) < flexible {
+		return nil, false
+	}
+	parts := make(map[int]float64, len(kinds))
+	for _, k := range kinds {
+		parts[k] = share(b.free[k], sum)
+	}
+	slices.SortStableFunc(kinds, func(x, y int) int { return cmp.Compare(parts[y], parts[x]) })
+	return b.leastFree(kinds[:flexible]), true
+}

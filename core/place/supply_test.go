@@ -1,0 +1,60 @@
+package place_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/daemok/daemok/core/place"
+	"github.com/daemok/daemok/core/scenario"
+)
+
+// TestSpotOffersThatLeaveFewKindsOpenAreForWhoeverHasNoOther: of a small kind and
+// fourteen large ones, too few cost little more than the small one. Machines chosen
+// together are not small ones then; without one of the large ones, they may be.
+func TestSpotOffersThatLeaveFewKindsOpenAreForWhoeverHasNoOther(t *testing.T) {
+	for large, small := range map[int]bool{14: false, 13: true} {
+		kinds, packed := offeredTo(t, large)
+		if !packed {
+			t.Fatal("machines were not chosen together")
+		}
+		if !slices.Contains(kinds, "large-01") {
+			t.Errorf("with %d large kinds, %v are offered", large, kinds)
+		}
+		if slices.Contains(kinds, "small") != small {
+			t.Errorf("with %d large kinds, the small one is offered: %v, want %v", large, !small, small)
+		}
+	}
+}
+
+// offeredTo returns the kinds, by the costs of their offers, that pods may have.
+func offeredTo(t *testing.T, large int) (kinds []string, packed bool) {
+	var b strings.Builder
+	b.WriteString("shape web namespace=default cpu=1500m memory=1Gi\nwaiting default/web shape=web count=4\ncatalogue many 1\n")
+	write := func(name string, cpu int, price float64) {
+		fmt.Fprintf(&b, "kind %s cpu=%d memory=8Gi pods=20\n  offer a spot %.3f\n", name, cpu, price)
+	}
+	write("small", 2, 0.010)
+	byCost := map[float64]string{10_000: "small"}
+	for i := range large {
+		name, price := fmt.Sprintf("large-%02d", i+1), 0.030+0.001*float64(i)
+		write(name, 4, price)
+		byCost[30_000+1_000*float64(i)] = name
+	}
+	b.WriteString("pool NodePool/default catalogue=many\n  require karpenter.sh/capacity-type In spot\n")
+	s, err := scenario.Parse(b.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	place.Place(s, place.Options{Packer: func(batch place.Batch) []place.BatchMachine {
+		packed = true
+		for i, o := range batch.Offers {
+			if batch.Rows[0].Offers.Has(i) {
+				kinds = append(kinds, byCost[o.Cost])
+			}
+		}
+		return nil
+	}})
+	return kinds, packed
+}
