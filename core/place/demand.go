@@ -8,6 +8,7 @@ type demand struct {
 	left  []int64          // pods of each group
 	all   amounts          // of all groups
 	tiers map[int]*amounts // of groups that are bought from pools of this tier and not given up
+	gone  int              // how many groups in lanes have nothing left, see thin
 }
 
 // amounts is what a number of pods come to.
@@ -54,7 +55,9 @@ func (d *demand) move(g *group, tier int) {
 
 // take notes that n pods of the group were bought for.
 func (d *demand) take(g *group, n int64) {
-	d.left[g.at] -= n
+	if d.left[g.at] -= n; d.left[g.at] == 0 {
+		d.gone++
+	}
 	d.all.add(g, -n)
 	if g.counted {
 		d.of(g.home).add(g, -n)

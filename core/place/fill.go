@@ -223,7 +223,14 @@ func (f *filler) seek(side int) *group {
 func (f *filler) seekIn(l *lane, side int) *group {
 	at := f.cursor[l.at]
 	defer func() { f.cursor[l.at] = at }()
+	passed := -1 // the last block that was looked at
 	for at < len(l.groups) {
+		if at/block != passed {
+			if passed = at / block; l.full(passed, f.room) {
+				at = (passed + 1) * block
+				continue
+			}
+		}
 		g := l.groups[at]
 		if g.need[side] > f.room[side] {
 			at = skip(l.groups, side, at, f.room[side])

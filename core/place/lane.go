@@ -14,6 +14,31 @@ type lane struct {
 	at     int // position among all lanes
 	clan   int // noClan: the groups have nothing to do with each other
 	groups []*group
+	least  []int64 // of each block of groups, the least that one of them needs of each resource
+}
+
+// block is how many groups of a lane are passed over at once where there is
+// no room for any of them.
+const block = 16
+
+// measure notes what blocks of groups need.
+func (l *lane) measure() {
+	l.least = l.least[:0]
+	for i, g := range l.groups {
+		if i%block == 0 {
+			l.least = append(l.least, g.need...)
+			continue
+		}
+		least := l.least[len(l.least)-len(g.need):]
+		for k, v := range g.need {
+			least[k] = min(least[k], v)
+		}
+	}
+}
+
+// full reports whether none of the block fits into so much room.
+func (l *lane) full(number int, room []int64) bool {
+	return !fits(room, l.least[number*len(room):(number+1)*len(room)])
 }
 
 // noClan is the clan of groups that may share a machine.
@@ -86,6 +111,23 @@ func (r *run) sortBySide() {
 		})
 		r.sides[side] = r.lanesOf(list)
 	}
+	r.demand.gone = 0
+}
+
+// thin takes groups out of the lanes that are bought for, once they are so many
+// that passing over them takes longer.
+func (r *run) thin() {
+	if 8*r.demand.gone < len(r.groups) {
+		return
+	}
+	for _, lanes := range r.sides {
+		for i := range lanes {
+			l := &lanes[i]
+			l.groups = slices.DeleteFunc(l.groups, func(g *group) bool { return r.demand.left[g.at] == 0 })
+			l.measure()
+		}
+	}
+	r.demand.gone = 0
 }
 
 // lanesOf parts the groups of one side by their clans.
@@ -102,6 +144,9 @@ func (r *run) lanesOf(list []*group) []lane {
 			r.lanes++
 		}
 		out[n].groups = append(out[n].groups, g)
+	}
+	for i := range out {
+		out[i].measure()
 	}
 	return out
 }

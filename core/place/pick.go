@@ -33,6 +33,7 @@ type errand struct {
 // Where a single machine can have all that is left for no more than several
 // would cost, it is taken: fewer machines, fewer daemon pods.
 func (r *run) pick(b *buyer, e errand) (load, bool) {
+	r.thin()
 	left := r.demand.left
 	best, last := r.tournament(b, e, left, r.demand.of(b.Weight))
 	if best == nil {
