@@ -30,6 +30,7 @@ type buyer struct {
 	byYield   []int               // options by falling yield
 	asks      []*ask              // by group.at
 	marks     []bool              // by kind: see kindMarks
+	ofKind    [][]int             // see optionsOf
 	regions   *regions            // of options that are the same to all that are bought for
 	regionsOf map[string]*regions // by keys, see regionsBy
 	kits      *regions            // see run.kits
@@ -149,29 +150,47 @@ func (b *buyer) narrow() {
 func (b *buyer) value(worth []float64) {
 	b.cost = b.costs(worth)
 	b.yield = make([]float64, len(b.Options))
+	full := make([]float64, len(b.free)) // worth of a full machine, by kind
+	for k, free := range b.free {
+		if free != nil {
+			full[k] = value(worth, free)
+		}
+	}
 	for i, o := range b.Options {
-		if free := b.free[o.Kind]; free != nil {
-			b.yield[i] = value(worth, free) / b.cost[i]
-		}
+		b.yield[i] = full[o.Kind] / b.cost[i]
 	}
-	b.byYield = make([]int, len(b.Options))
-	for i := range b.byYield {
-		b.byYield[i] = i
-	}
-	slices.SortFunc(b.byYield, func(x, y int) int {
-		switch {
-		case b.yield[x] > b.yield[y]:
-			return -1
-		case b.yield[x] < b.yield[y]:
-			return 1
-		}
-		return x - y
-	})
-	for _, a := range b.asks {
-		if a != nil {
+	b.byYield = byFalling(b.yield)
+	for at, a := range b.asks {
+		if a != nil && b.run.groups[at].left() > 0 {
 			b.rate(a)
 		}
 	}
+}
+
+// byFalling lists positions by falling value, equal ones in order.
+func byFalling(values []float64) []int {
+	type entry struct {
+		value float64
+		at    int
+	}
+	list := make([]entry, len(values))
+	for i, v := range values {
+		list[i] = entry{v, i}
+	}
+	slices.SortFunc(list, func(x, y entry) int {
+		switch {
+		case x.value > y.value:
+			return -1
+		case x.value < y.value:
+			return 1
+		}
+		return x.at - y.at
+	})
+	out := make([]int, len(list))
+	for i, e := range list {
+		out[i] = e.at
+	}
+	return out
 }
 
 // rate finds the highest yield that each way of asking may have.

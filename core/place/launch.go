@@ -168,27 +168,37 @@ func (b *buyer) keepKinds(options bitset.Set, kinds []int) {
 // looks at daemon pods, in a single pass: what holds the load, of the first
 // kinds that do.
 func (b *buyer) cheapest(l *load) (bitset.Set, []int) {
-	const (
-		listed int8 = 1
-		passed int8 = 2
-	)
 	all, out := b.together(l), bitset.New(len(b.Options))
-	state := make([]int8, len(b.Kinds))
+	seen := b.kindMarks()
 	var kinds []int
-	for i := all.Next(0); i >= 0; i = all.Next(i + 1) {
+	for i := max(0, b.firstHolding(l)); i >= 0 && len(kinds) < kindsMax; i = all.Next(i + 1) {
 		k := b.Options[i].Kind
-		if state[k] == 0 {
-			state[k] = passed
-			if len(kinds) < kindsMax && fits(b.free[k], l.sum) && b.run.bears(b, l, k) {
-				state[k] = listed
-				kinds = append(kinds, k)
-			}
+		if seen[k] || !all.Has(i) {
+			continue
 		}
-		if state[k] == listed {
-			out.Add(i)
+		if seen[k] = true; fits(b.free[k], l.sum) && b.run.bears(b, l, k) {
+			kinds = append(kinds, k)
+		}
+	}
+	for _, k := range kinds {
+		for _, i := range b.optionsOf(k) {
+			if all.Has(i) {
+				out.Add(i)
+			}
 		}
 	}
 	return out, kinds
+}
+
+// optionsOf lists the options of a kind.
+func (b *buyer) optionsOf(kind int) []int {
+	if b.ofKind == nil {
+		b.ofKind = make([][]int, len(b.Kinds))
+		for i, o := range b.Options {
+			b.ofKind[o.Kind] = append(b.ofKind[o.Kind], i)
+		}
+	}
+	return b.ofKind[kind]
 }
 
 func (b *buyer) modest(options bitset.Set) bitset.Set {

@@ -222,11 +222,36 @@ func (r *run) atHome(b *buyer, g *group) bool { return b.Weight == g.home }
 
 // settle moves the load to the cheapest option that holds it.
 func (r *run) settle(b *buyer, l *load) {
+	if i := b.firstHolding(l); i >= 0 {
+		l.option = i
+	}
+}
+
+// firstHolding returns the first option in the order of buying that may have
+// the whole load, or -1.
+func (b *buyer) firstHolding(l *load) int {
+	if i, ok := b.firstOfFront(l); ok {
+		return i
+	}
 	options := b.together(l)
 	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
-		if kind := b.Options[i].Kind; fits(b.free[kind], l.sum) && r.bears(b, l, kind) {
-			l.option = i
-			return
+		if kind := b.Options[i].Kind; fits(b.free[kind], l.sum) && b.run.bears(b, l, kind) {
+			return i
 		}
 	}
+	return -1
+}
+
+// firstOfFront is firstHolding where the front of one lot tells it: no limit
+// forbids any of it, and no daemon pods are in the way.
+func (b *buyer) firstOfFront(l *load) (option int, ok bool) {
+	if b.limits != nil || len(l.parts) == 0 {
+		return -1, false
+	}
+	lot := l.parts[0].way.lot
+	if slices.ContainsFunc(l.parts, func(p part) bool { return p.way.lot != lot }) {
+		return -1, false
+	}
+	option = b.first(lot, l.sum)
+	return option, option >= 0 && b.run.bears(b, l, b.Options[option].Kind)
 }
