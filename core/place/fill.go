@@ -31,6 +31,13 @@ func (l *load) reset(option int) {
 	clear(l.sum)
 }
 
+// copy makes the load equal to another one and shares nothing with it.
+func (l *load) copy(of *load) {
+	parts, sum := append(l.parts[:0], of.parts...), append(l.sum[:0], of.sum...)
+	*l = *of
+	l.parts, l.sum = parts, sum
+}
+
 // clone returns a copy that shares nothing.
 func (l *load) clone() load {
 	out := *l
@@ -73,6 +80,7 @@ type filler struct {
 	taken   []int64        // by group: how many of its pods are in the load
 	touched []int          // groups of which some are
 	met     map[int]int64  // by tally: pods in the load that seek such pods
+	cramped bool           // some pod was too much for the room that is left
 	refused map[*crew]bool // there is room for them, but they may not come together
 }
 
@@ -102,7 +110,7 @@ func (f *filler) start(r *run, b *buyer, l *load, left []int64, seed *group) {
 	for _, at := range f.touched {
 		f.taken[at] = 0
 	}
-	f.touched = f.touched[:0]
+	f.touched, f.cramped = f.touched[:0], false
 	if f.met == nil {
 		f.met, f.refused = map[int]int64{}, map[*crew]bool{}
 	}
@@ -227,12 +235,14 @@ func (f *filler) seekIn(l *lane, side int) *group {
 	for at < len(l.groups) {
 		if at/block != passed {
 			if passed = at / block; l.full(passed, f.room) {
+				f.cramped = true
 				at = (passed + 1) * block
 				continue
 			}
 		}
 		g := l.groups[at]
 		if g.need[side] > f.room[side] {
+			f.cramped = true
 			at = skip(l.groups, side, at, f.room[side])
 			continue
 		}
@@ -240,6 +250,7 @@ func (f *filler) seekIn(l *lane, side int) *group {
 		if f.free(g) > 0 && f.hopeful(g) && fits(f.room, g.need) && f.mayJoin(g) && (f.alone(g) || f.crewFor(g) != nil) {
 			return g
 		}
+		f.cramped = f.cramped || f.free(g) > 0 && !fits(f.room, g.need)
 		at++
 	}
 	return nil

@@ -55,6 +55,7 @@ func (r *run) tournament(b *buyer, e errand, left []int64, all *amounts) (best, 
 	most, tries := 0.0, 0
 	torn := e.crew != nil && !e.whole
 	clear(r.tried)
+	r.filled = r.filled[:0]
 	for _, i := range r.byPromise(b, e) {
 		bounded := !torn && (best == nil || e.crew == nil || best.bound == e.crew.pods)
 		if best != nil && (b.yield[i] < most && bounded || tries >= triesMax || r.hurry()) {
@@ -73,11 +74,9 @@ func (r *run) tournament(b *buyer, e errand, left []int64, all *amounts) (best, 
 		r.tried[key] = true
 		tries++
 		l := &r.scratch
-		l.reset(i)
-		if !r.seed(b, l, left, e) {
+		if !r.try(b, l, i, left, e) {
 			continue
 		}
-		r.fill(b, l, left, e.g)
 		score := value(r.worth, l.sum) / b.cost[i]
 		if best != nil && l.bound != best.bound {
 			if l.bound > best.bound {
@@ -94,6 +93,62 @@ func (r *run) tournament(b *buyer, e errand, left []int64, all *amounts) (best, 
 		}
 	}
 	return best, last
+}
+
+// try makes the load what a machine of the option would have for the errand.
+func (r *run) try(b *buyer, l *load, option int, left []int64, e errand) bool {
+	if like := r.filledAlike(b, option, e); like != nil {
+		l.copy(like)
+		l.option = option
+		return true
+	}
+	l.reset(option)
+	if !r.seed(b, l, left, e) {
+		return false
+	}
+	r.fill(b, l, left, e.g)
+	if e.crew == nil && !r.filler.cramped {
+		r.noteFilled(l)
+	}
+	return true
+}
+
+// filledAlike returns a load with which a larger machine in the same domains
+// was filled, all that may be there, though there is room for it under the
+// option too: that would be filled with the same pods. It is nil where there is
+// none.
+func (r *run) filledAlike(b *buyer, option int, e errand) *load {
+	if e.crew != nil {
+		return nil
+	}
+	free := b.free[b.Options[option].Kind]
+	for i := range r.filled {
+		l := &r.filled[i]
+		if b.regions.of(l.option) == b.regions.of(option) && fits(free, l.sum) && covers(b.free[b.Options[l.option].Kind], free) &&
+			r.bears(b, l, b.Options[option].Kind) && r.allDrive(b, option, l, e.g) {
+			return l
+		}
+	}
+	return nil
+}
+
+// allDrive reports whether a machine of the option may grow for all of the load.
+func (r *run) allDrive(b *buyer, option int, l *load, seed *group) bool {
+	return !slices.ContainsFunc(l.parts, func(p part) bool {
+		_, joins := b.ask(r.groups[p.group], len(r.groups)).joins(option, l.custom)
+		return !joins || r.groups[p.group] != seed && !r.drives(b, option, r.groups[p.group], seed)
+	})
+}
+
+// noteFilled keeps a copy of a load, in the memory of an earlier one if there
+// is any.
+func (r *run) noteFilled(l *load) {
+	n := len(r.filled)
+	if n == cap(r.filled) {
+		r.filled = append(r.filled, load{})
+	}
+	r.filled = r.filled[:n+1]
+	r.filled[n].copy(l)
 }
 
 // fits reports whether the option may be for the errand.

@@ -132,6 +132,7 @@ type run struct {
 	filler      filler            // kept for its memory
 	scratch     load              // likewise
 	tried       map[[3]int64]bool // likewise
+	filled      []load            // for trial; likewise
 	out         Result
 }
 
