@@ -104,8 +104,8 @@ test-full: test oracle cheapest ## the checks of test with long counts of seeds
 
 .PHONY: oracle
 oracle: ## compare plans with the real kube-scheduler; SEEDS=2000 FROM=0, one world: SEED=7, one story: STORY=file
-	@mkdir -p bin && cd lab && $(STATIC) go test -count=1 -timeout 90m ./oracle -run 'TestTheSchedulerAgrees|TestStory' -v -args -stories $(CURDIR)/bin \
-	  $(if $(STORY),-story $(abspath $(STORY)),$(if $(SEED),-seeds 1 -from $(SEED),-seeds $(if $(filter file,$(origin SEEDS)),2000,$(SEEDS)) -from $(FROM)))
+	@mkdir -p bin && cd lab && $(STATIC) go test -count=1 -timeout 90m ./oracle -run 'TestTheSchedulerAgrees|TestWaitsEnd|TestStory' -v -args -stories $(CURDIR)/bin \
+	  $(if $(STORY),-story $(abspath $(STORY)),$(if $(SEED),-seeds 1 -rests 1 -from $(SEED),-seeds $(if $(filter file,$(origin SEEDS)),2000,$(SEEDS)) -rests 100 -from $(FROM)))
 
 .PHONY: cheapest
 cheapest: ## compare what plans cost with first-fit decreasing and with the least possible; SEEDS=2000

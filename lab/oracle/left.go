@@ -36,10 +36,14 @@ func (st *stage) judgeLeft(ctx context.Context) {
 func (st *stage) refused(ctx context.Context, pod *corev1.Pod, u plan.Unplaced) bool {
 	verdicts := st.judge(ctx, pod, st.open...)
 	for i, name := range st.open {
-		if verdicts[i].accepted && st.whatever(ctx, pod, name) && !st.onPurpose(ctx, pod, name) {
+		if !verdicts[i].accepted {
+			continue
+		}
+		if st.whatever(ctx, pod, name) && !st.onPurpose(ctx, pod, name) {
 			st.report(Disagreement{Kind: Left, Pod: nameOf(pod), Node: name, Plugin: "accepted", Reason: why(u)})
 			return false
 		}
+		st.excuse(pod, name)
 	}
 	return true
 }
@@ -98,7 +102,20 @@ func (st *stage) wouldTake(ctx context.Context, pod *corev1.Pod, name string, o 
 			return false
 		}
 	}
-	return !st.overfull(name) && st.judge(ctx, pod, name)[0].accepted && !st.onPurpose(ctx, pod, name)
+	if st.overfull(name) || !st.judge(ctx, pod, name)[0].accepted {
+		return false
+	}
+	if st.onPurpose(ctx, pod, name) {
+		st.excuse(pod, o.kind.Name+" in "+o.offer.Zone)
+		return false
+	}
+	return true
+}
+
+// excuse notes that the plan leaves the pod on purpose although the scheduler
+// would place it.
+func (st *stage) excuse(pod *corev1.Pod, where string) {
+	st.excused = append(st.excused, nameOf(pod)+" on "+where)
 }
 
 // withinLimits counts what each launch may at most turn out to be.

@@ -132,10 +132,15 @@ func (g *generator) running(pod *corev1.Pod) {
 }
 
 func (g *generator) waiting(pod *corev1.Pod) {
-	pod.Status = corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{
+	pod.Status = waitingStatus()
+	g.Pods = append(g.Pods, pod)
+}
+
+// waitingStatus is that of a pod for which the scheduler found no node.
+func waitingStatus() corev1.PodStatus {
+	return corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{
 		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
 	}}}
-	g.Pods = append(g.Pods, pod)
 }
 
 // daemonPods puts most pods of DaemonSets where they belong.

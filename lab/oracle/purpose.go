@@ -15,7 +15,8 @@ import (
 
 // The rules by which plans are stricter than the scheduler on purpose. Each
 // leaves a pod that the scheduler would place; none places one that it would
-// not.
+// not. They hold while machines are on their way: TestWaitsEnd carries plans out
+// until all is at rest, and no pod waits by them then.
 
 // onPurpose reports whether plans avoid a node that accepts the pod.
 func (st *stage) onPurpose(ctx context.Context, pod *corev1.Pod, node string) bool {

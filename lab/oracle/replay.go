@@ -35,6 +35,7 @@ type stage struct {
 	open     []string               // nodes that may take pods, in order
 	options  map[string][]option    // by launch: what it may turn out to be
 	found    []Disagreement
+	excused  []string // pods that wait on purpose, and where they could be
 }
 
 // replay carries the plan out step by step and asks the scheduler at each.
