@@ -24,8 +24,16 @@ const takeover = 60 * time.Second
 // ownLab starts a lab for one story alone.
 func ownLab(t *testing.T, flags ...string) *lazyLab {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), "l")
-	t.Cleanup(func() { stopAnyway(t, dir) })
+	dir, err := os.MkdirTemp("", "lab-own-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		stopAnyway(t, dir)
+		if !t.Failed() { // else its logs are wanted
+			_ = os.RemoveAll(dir)
+		}
+	})
 	mustLab(t, 0, dir, "up", append([]string{"--detach", "--time-scale=0"}, flags...)...)
 	return startedLab(dir)
 }
