@@ -1,7 +1,6 @@
 package up
 
 import (
-	"net"
 	"strings"
 	"testing"
 
@@ -70,32 +69,5 @@ func TestKeptLabStaysItself(t *testing.T) {
 				t.Errorf("API port = %d, want %d", got.Ports.API, want)
 			}
 		})
-	}
-}
-
-func TestChosenPortsAreFreeAndKept(t *testing.T) {
-	p := Ports{}
-	if err := choosePorts(&p); err != nil {
-		t.Fatal(err)
-	}
-	chosen := p
-	if err := choosePorts(&p); err != nil || p != chosen {
-		t.Errorf("second choice = %+v, %v; want %+v as before", p, err, chosen)
-	}
-	for _, port := range []int{p.API, p.AWS, p.Usage, p.ControllerMetrics, p.ControllerHealth} {
-		if port < portMin || port >= portMax {
-			t.Errorf("port %d is outside %d to %d", port, portMin, portMax)
-		}
-	}
-}
-
-func TestPortInUseIsNotFree(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	if err := tryPort(l.Addr().(*net.TCPAddr).Port); err == nil {
-		t.Error("a port in use was taken for free")
 	}
 }

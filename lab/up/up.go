@@ -115,7 +115,9 @@ func (l *Lab) prepare(context.Context) error {
 	if l.zones, err = zones(identity.Region); err != nil {
 		return err
 	}
-	if err := choosePorts(&identity.Ports); err != nil {
+	var reserved reservation
+	l.closers = append(l.closers, reserved.release)
+	if err := reserved.choose(&identity.Ports); err != nil {
 		return err
 	}
 	if err := d.Save(keptFile, identity); err != nil {
