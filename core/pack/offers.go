@@ -45,13 +45,14 @@ func pluck(from []int64, positions []int) []int64 {
 	return out
 }
 
-// classesOf numbers rows by the offers that may have them.
+// classesOf numbers rows by the offers that may have them. A set that ends
+// before the last offer has none of those behind its end.
 func classesOf(batch *place.Batch) (of []int, sets []bitset.Set) {
 	known := map[string]int{}
 	of = make([]int, len(batch.Rows))
 	var key []byte
 	for i := range batch.Rows {
-		if i > 0 && &batch.Rows[i].Offers[0] == &batch.Rows[i-1].Offers[0] {
+		if i > 0 && identical(batch.Rows[i].Offers, batch.Rows[i-1].Offers) {
 			of[i] = of[i-1]
 			continue
 		}
@@ -65,11 +66,18 @@ func classesOf(batch *place.Batch) (of []int, sets []bitset.Set) {
 		if !ok {
 			class = len(sets)
 			known[string(key)] = class
-			sets = append(sets, batch.Rows[i].Offers)
+			whole := bitset.New(len(batch.Offers))
+			copy(whole, batch.Rows[i].Offers)
+			sets = append(sets, whole)
 		}
 		of[i] = class
 	}
 	return of, sets
+}
+
+// identical reports whether two sets are the same one in memory.
+func identical(a, b bitset.Set) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
 // worthwhile returns the offers that some row may have and to which no other,

@@ -35,10 +35,13 @@ func TestMachinesSuitPods(t *testing.T) {
 			limited(batch(offers(takes(small, 2), offer(3, 2, 2)), row(3, 2, 2)), 4), "1×0 on 0, 1×0 on 0, 1×0 on 1"},
 		"limits that do not suffice are left to others": {
 			limited(batch(offers(takes(small, 2)), row(3, 2, 2)), 4), ""},
-		"a pod too large for all is left out": {batch(offers(small), row(1, 3, 1), row(1, 1, 1)), "1×1 on 0"},
-		"nothing for sale":                    {batch(nil, row(1, 1, 1)), ""},
-		"nobody waits":                        {batch(offers(small)), ""},
-		"all fit everywhere":                  {batch(offers(offer(2, 9, 9), offer(1, 8, 8)), row(2, 1, 1)), "2×0 on 1"},
+		"a pod too large for all is left out":  {batch(offers(small), row(1, 3, 1), row(1, 1, 1)), "1×1 on 0"},
+		"nothing for sale":                     {batch(nil, row(1, 1, 1)), ""},
+		"nothing for sale to several kinds":    {batch(nil, row(1, 1, 1), row(1, 2, 2)), ""},
+		"nobody waits":                         {batch(offers(small)), ""},
+		"nobody waits and nothing is for sale": {batch(nil), ""},
+		"no offer may have them":               {batch(offers(small), none(row(1, 1, 1)), row(1, 2, 2), none(row(1, 1, 1)), none(row(2, 1, 1))), "1×1 on 0"},
+		"all fit everywhere":                   {batch(offers(offer(2, 9, 9), offer(1, 8, 8)), row(2, 1, 1)), "2×0 on 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := text(pack.Solve(c.batch, 20_000)); got != c.want {
@@ -171,6 +174,12 @@ func row(count int64, need ...int64) place.BatchRow { return place.BatchRow{Need
 func only(r place.BatchRow, offer int) place.BatchRow {
 	r.Offers = bitset.New(64)
 	r.Offers.Add(offer)
+	return r
+}
+
+// none is of pods that no offer may have, said by a set of no length.
+func none(r place.BatchRow) place.BatchRow {
+	r.Offers = bitset.Set{}
 	return r
 }
 
