@@ -29,9 +29,11 @@ func (a *Applier) Gather(ctx context.Context, p plan.Plan) error {
 	return errors.Join(errs...)
 }
 
+// gather reads past the cache: that may not show the claim yet, or not what the
+// plan before this one wrote on it.
 func (a *Applier) gather(ctx context.Context, m plan.Joining) error {
 	c := &karpv1.NodeClaim{}
-	if err := a.Store.Get(ctx, client.ObjectKey{Name: m.Claim}, c); err != nil {
+	if err := a.Live.Get(ctx, client.ObjectKey{Name: m.Claim}, c); err != nil {
 		return client.IgnoreNotFound(err)
 	}
 	if c.DeletionTimestamp != nil || condition.IsTrue(c, karpv1.ClaimRegistered) {

@@ -1,8 +1,10 @@
 package apply
 
 import (
+	"context"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -14,8 +16,16 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
+// blind is a cache that was told of no claim yet.
+type blind struct{ client.Client }
+
+func (blind) Get(_ context.Context, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
+	return apierrors.NewNotFound(karpv1.GroupVersion.WithResource("nodeclaims").GroupResource(), key.Name)
+}
+
 // TestClaimsOfEarlierPlansAreGathered: a claim that exists learns whom it waits
-// for, unless pods may come to its node already, and once is enough.
+// for, even if no watch has shown it yet, unless pods may come to its node
+// already; and once is enough.
 func TestClaimsOfEarlierPlansAreGathered(t *testing.T) {
 	const (
 		web   = `{"group":"web","key":"zone"}`
@@ -55,7 +65,7 @@ func TestClaimsOfEarlierPlansAreGathered(t *testing.T) {
 			}
 			join := []plan.Join{{Group: "web", Key: "zone", Opens: true}}
 			p := plan.Plan{Joining: []plan.Joining{{Claim: "gone", Joins: join}, {Claim: "c", Joins: join}}}
-			if err := (&Applier{Store: store}).Gather(t.Context(), p); err != nil {
+			if err := (&Applier{Store: blind{store}, Live: store}).Gather(t.Context(), p); err != nil {
 				t.Fatal(err)
 			}
 			after := &karpv1.NodeClaim{}
