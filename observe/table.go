@@ -130,7 +130,7 @@ var state = []Definition{
 	{Name: "karpenter_nodepools_usage", Kind: Gauge, Unit: "cores, bytes or pieces", Labels: []string{"resource_type", "nodepool"},
 		Help: "Capacity that a pool owns."},
 	{Name: "karpenter_nodepools_cost_total", Kind: Gauge, Unit: "US dollars an hour", Labels: []string{"nodepool"},
-		Help: "Present price of the machines of a pool; those without a known price are left out."},
+		Help: "Present price of the machines of a pool, volumes and what is declared for each included; those without a known price are left out."},
 	{Name: "karpenter_cloudprovider_instance_type_offering_available", Kind: Gauge, Unit: "1", Labels: []string{"instance_type", "capacity_type", "zone"},
 		Help: "1 where a machine type can be bought for a class in use, as far as is known; 0 while it is sold out."},
 	{Name: "karpenter_cloudprovider_instance_type_offering_price_estimate", Kind: Gauge, Unit: "US dollars an hour",

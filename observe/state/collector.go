@@ -61,7 +61,7 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 	s := c.Snapshot()
 	w.poolBudgets(s)
 	w.utilization(s)
-	w.offers(c.Kinds)
+	w.offers(s, c.Kinds)
 	if !c.Objects {
 		return
 	}

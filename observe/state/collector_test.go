@@ -86,7 +86,8 @@ func collector(t *testing.T) *Collector {
 	}
 	pool := cluster.PoolID{Kind: "NodePool", Name: "web"}
 	seen := &cluster.Snapshot{Now: now,
-		Pools: []cluster.Pool{{ID: pool, Policy: cluster.Policy{DisruptionsMax: 3, EmptyFor: time.Minute}}},
+		Pools: []cluster.Pool{{ID: pool, Policy: cluster.Policy{DisruptionsMax: 3, EmptyFor: time.Minute}, MachineCost: 15_000,
+			Catalogue: &cluster.Catalogue{Disk: 5_000}}},
 		Nodes: []cluster.Node{
 			{Name: "n1", Claim: "web-1", Pool: pool, Ready: true, Initialized: true, Allocatable: quantity.Resources{CPU: 2000, Memory: 8 << 30},
 				Pods: []cluster.Pod{{Name: "web", Shape: &cluster.Shape{Requests: quantity.Resources{CPU: 500}}}}},
@@ -133,9 +134,9 @@ func TestAScrapeTellsTheState(t *testing.T) {
 				"karpenter_voluntary_disruption_eligible_nodes reason=empty 1",
 			},
 		},
-		"what the pool costs": {
+		"what the pool costs, volumes and what is declared included": {
 			[]string{"karpenter_nodepools_cost_total"},
-			[]string{"karpenter_nodepools_cost_total nodepool=web 0.096"},
+			[]string{"karpenter_nodepools_cost_total nodepool=web 0.116"},
 		},
 		"how full the cluster is": {
 			[]string{"karpenter_cluster_utilization_percent"},
@@ -237,7 +238,7 @@ func TestSeriesOfObjectsCanBeSwitchedOff(t *testing.T) {
 			t.Errorf("%s is still there", d.Name)
 		}
 	}
-	if !tells(got, "karpenter_nodepools_cost_total nodepool=web 0.096") {
+	if !tells(got, "karpenter_nodepools_cost_total nodepool=web 0.116") {
 		t.Errorf("what is not of single objects is gone too:\n%s", strings.Join(got, "\n"))
 	}
 }

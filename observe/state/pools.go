@@ -46,9 +46,9 @@ func (w *world) utilization(s *cluster.Snapshot) {
 // offers tells what the classes in use offer, and what the pools' machines
 // cost. Where two classes offer the same it is told once: available if it is
 // for any of them.
-func (w *world) offers(kinds func(karpv1.NodeClassReference) (*cluster.Catalogue, string)) {
+func (w *world) offers(s *cluster.Snapshot, kinds func(karpv1.NodeClassReference) (*cluster.Catalogue, string)) {
 	catalogues := w.catalogues(kinds)
-	w.costs(catalogues)
+	w.costs(s, catalogues)
 	seen := map[*cluster.Catalogue]bool{}
 	types, open := map[string]quantity.Resources{}, map[offer]bool{}
 	prices := map[offer]quantity.MicroUSDPerHour{}
@@ -103,9 +103,14 @@ func (w *world) catalogues(kinds func(karpv1.NodeClassReference) (*cluster.Catal
 	return out
 }
 
-// costs adds up what the machines of each pool cost now. A pool without
-// machines costs nothing; one of whose machines no price is known says nothing.
-func (w *world) costs(catalogues map[karpv1.NodeClassReference]*cluster.Catalogue) {
+// costs adds up what the machines of each pool cost now: their types, their
+// volumes and what is declared for each. A pool without machines costs nothing;
+// one of whose machines no price is known says nothing.
+func (w *world) costs(s *cluster.Snapshot, catalogues map[karpv1.NodeClassReference]*cluster.Catalogue) {
+	beside := map[string]quantity.MicroUSDPerHour{}
+	for i := range s.Pools {
+		beside[s.Pools[i].ID.Name] = s.Pools[i].PerMachine()
+	}
 	sum, unknown := map[string]quantity.MicroUSDPerHour{}, map[string]bool{}
 	for i := range w.pools {
 		sum[w.pools[i].Name] = 0
@@ -117,8 +122,9 @@ func (w *world) costs(catalogues map[karpv1.NodeClassReference]*cluster.Catalogu
 			continue
 		}
 		price, known := priceOf(catalogues[c.Spec.NodeClassRef], c.Labels)
-		sum[pool] += price
-		if !known && sum[pool] == 0 {
+		if known {
+			sum[pool] += price + beside[pool]
+		} else if sum[pool] == 0 {
 			unknown[pool] = true
 		}
 	}
