@@ -11,9 +11,9 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -108,16 +108,15 @@ func (c *Collector) machinesWithoutClaim(ctx context.Context, machines []cloud.M
 // and lets their nodes go.
 func (c *Collector) giveBack(ctx context.Context, orphans []cloud.Machine, nodes map[string]*corev1.Node) error {
 	errs := make([]error, len(orphans))
-	slots := make(chan struct{}, callsMax)
-	var calls sync.WaitGroup
+	var calls errgroup.Group
+	calls.SetLimit(callsMax)
 	for i, m := range orphans {
-		slots <- struct{}{}
-		calls.Go(func() {
-			defer func() { <-slots }()
+		calls.Go(func() error {
 			errs[i] = c.giveBackOne(ctx, m, nodes[m.ProviderID])
+			return nil
 		})
 	}
-	calls.Wait()
+	calls.Wait() //nolint:errcheck // all of them are joined below
 	return errors.Join(errs...)
 }
 

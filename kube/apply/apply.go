@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -24,16 +25,12 @@ const writersMax = 32
 // each calls do for every number below n, several at a time, and returns when
 // all calls have.
 func each(n int, do func(i int)) {
-	slots := make(chan struct{}, writersMax)
-	var writes sync.WaitGroup
+	var writes errgroup.Group
+	writes.SetLimit(writersMax)
 	for i := range n {
-		slots <- struct{}{}
-		writes.Go(func() {
-			defer func() { <-slots }()
-			do(i)
-		})
+		writes.Go(func() error { do(i); return nil })
 	}
-	writes.Wait()
+	writes.Wait() //nolint:errcheck // each call keeps its own error
 }
 
 // indexNodeName is the field index over pods that the live reader must have.
