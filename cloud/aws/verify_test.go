@@ -6,13 +6,20 @@ import (
 	"testing"
 
 	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/aws/catalog"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/cloud/market"
 )
 
 func TestVerify(t *testing.T) {
+	var types []catalog.Type // the region's, read once and never written
+	open := func(t *testing.T) *account {
+		a := openAccountKnowing(t, types)
+		types = a.provider.types
+		return a
+	}
 	t.Run("a class that machines can be launched from passes, and nothing is made", func(t *testing.T) {
-		a := openAccount(t)
+		a := open(t)
 		if err := a.provider.Verify(t.Context(), a.class); err != nil {
 			t.Errorf("Verify = %v", err)
 		}
@@ -31,7 +38,7 @@ func TestVerify(t *testing.T) {
 	})
 	t.Run("SC-481 each right that is missing is named with its call", func(t *testing.T) {
 		for _, action := range rehearsedActions {
-			a := openAccount(t)
+			a := open(t)
 			a.server.Deny(action)
 			refused := refusal(t, a.provider.Verify(t.Context(), a.class))
 			if refused.Reason != action+"AuthCheckFailed" || !strings.Contains(refused.Cause, "lacks the right ec2:"+action+" on arn:aws:ec2:") {
@@ -40,7 +47,7 @@ func TestVerify(t *testing.T) {
 		}
 	})
 	t.Run("all rights that are missing are named at once, always in the same words", func(t *testing.T) {
-		a := openAccount(t)
+		a := open(t)
 		a.server.Deny(rehearsedActions...)
 		first := refusal(t, a.provider.Verify(t.Context(), a.class))
 		for _, action := range rehearsedActions {
@@ -61,7 +68,7 @@ func TestVerify(t *testing.T) {
 	})
 	t.Run("throttling is no refusal", func(t *testing.T) {
 		for _, action := range rehearsedActions {
-			a := openAccount(t)
+			a := open(t)
 			a.server.Market().SetRate(action, market.Rate{})
 			err := a.provider.Verify(t.Context(), a.class)
 			if throttled, ok := errors.AsType[*cloud.ThrottledError](err); !ok || !strings.Contains(throttled.Call, action) {
@@ -70,7 +77,7 @@ func TestVerify(t *testing.T) {
 		}
 	})
 	t.Run("a refusal counts though another call was throttled", func(t *testing.T) {
-		a := openAccount(t)
+		a := open(t)
 		a.server.Market().SetRate("CreateLaunchTemplate", market.Rate{})
 		a.server.Deny("CreateFleet")
 		if refused := refusal(t, a.provider.Verify(t.Context(), a.class)); refused.Reason != "CreateFleetAuthCheckFailed" {
@@ -78,7 +85,7 @@ func TestVerify(t *testing.T) {
 		}
 	})
 	t.Run("a profile that was just made is waited for", func(t *testing.T) {
-		a := openAccount(t)
+		a := open(t)
 		class := a.class
 		class.Resolved.Profile = "made-a-moment-ago"
 		err := a.provider.Verify(t.Context(), class)
@@ -87,7 +94,7 @@ func TestVerify(t *testing.T) {
 		}
 	})
 	t.Run("a profile that the user named wrongly is refused", func(t *testing.T) {
-		a := openAccount(t)
+		a := open(t)
 		class := a.class
 		class.Spec.Role, class.Spec.InstanceProfile, class.Resolved.Profile = "", "typo", "typo"
 		if refused := refusal(t, a.provider.Verify(t.Context(), class)); refused.Reason != "InstanceProfileNotFound" || !strings.Contains(refused.Cause, `no such profile: EC2 knows no instance profile "typo"`) {
@@ -95,7 +102,7 @@ func TestVerify(t *testing.T) {
 		}
 	})
 	t.Run("no image for any type that is offered is refused", func(t *testing.T) {
-		a := openAccount(t)
+		a := open(t)
 		class := a.class
 		class.Resolved.Images = nil
 		if refused := refusal(t, a.provider.Verify(t.Context(), class)); refused.Reason != "DependenciesNotReady" {
@@ -103,7 +110,7 @@ func TestVerify(t *testing.T) {
 		}
 	})
 	t.Run("user data that is too long is refused before any call", func(t *testing.T) {
-		a := openAccount(t)
+		a := open(t)
 		class := a.class
 		class.Spec.Images = []nodeclass.ImageTerm{{Alias: "al2023@latest"}}
 		class.Spec.UserData = "#!/bin/sh\n" + strings.Repeat("# nothing\n", 4000)
