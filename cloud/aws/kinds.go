@@ -86,7 +86,7 @@ func (p *Provider) workOut(old *known, digest nodeclass.Digest, class nodeclass.
 func sameOffers(a, b []cluster.Kind) bool {
 	return slices.EqualFunc(a, b, func(x, y cluster.Kind) bool {
 		return slices.EqualFunc(x.Offers, y.Offers, func(o, n cluster.Offer) bool {
-			return o.Zone == n.Zone && o.Option == n.Option && o.Price == n.Price && o.Priced == n.Priced && o.Available == n.Available
+			return o.Zone == n.Zone && o.Option == n.Option && o.Price == n.Price && o.Priced == n.Priced && o.Available == n.Available && o.Stock == n.Stock && o.Left == n.Left
 		})
 	})
 }

@@ -40,6 +40,8 @@ type Offer struct {
 	Price     quantity.MicroUSDPerHour // meaningful if Priced
 	Priced    bool                     // an unknown price is not zero: such an offer is bought last
 	Available bool                     // false: sold out lately, or otherwise not to be had
+	Stock     string                   // what machines of the offer are taken from, such as a reservation, by others of that name too; empty: not counted
+	Left      int64                    // machines that are left of the stock, less those on order
 	Labels    constraint.Labels        // what nodes get from the offer, zone and capacity type included
 }
 

@@ -64,14 +64,42 @@ func (s *solver) prices(resources int) []float64 {
 			demand[d] += float64(float64(v) * float64(s.batch.Rows[i].Count))
 		}
 	}
-	columns := make([]bound.Column, len(s.offers))
-	for i, o := range s.offers {
-		columns[i] = bound.Column{Price: o.cost, Has: make([]float64, resources)}
-		for d, v := range o.free {
-			columns[i].Has[d] = float64(max(0, v))
+	var columns []bound.Column
+	for i := range s.offers {
+		if !s.limited(int32(i), demand) {
+			columns = append(columns, s.column(i))
+		}
+	}
+	if len(columns) == 0 {
+		for i := range s.offers {
+			columns = append(columns, s.column(i))
 		}
 	}
 	return bound.Cover(demand, columns).Worth
+}
+
+// limited reports whether limits keep machines of the offer from being enough:
+// then it is for others what resources are worth.
+func (s *solver) limited(offer int32, demand []float64) bool {
+	n := s.affords(offer)
+	if n == math.MaxInt64 {
+		return false
+	}
+	for d, v := range s.offers[offer].free {
+		if demand[d] > 0 && float64(float64(n)*float64(v)) >= demand[d] {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *solver) column(offer int) bound.Column {
+	o := &s.offers[offer]
+	out := bound.Column{Price: o.cost, Has: make([]float64, len(o.free))}
+	for d, v := range o.free {
+		out.Has[d] = float64(max(0, v))
+	}
+	return out
 }
 
 // waiting makes all pods of the batch wait for a machine that some offer has room

@@ -2,22 +2,34 @@ package place
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/fit"
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// bounds turns what is left of the pool's limits into hurdles, once nothing
-// more is bought.
+// bounds turns what is left of the pool's limits, and of stocks, into hurdles,
+// once nothing more is bought.
 func (r *run) bounds(b *buyer) []fit.Hurdle {
-	if b.limits == nil {
-		return nil
-	}
-	if b.hurdles == nil {
+	if b.hurdles == nil && b.limits != nil {
 		b.hurdles = r.newBounds(b)
 	}
-	return b.hurdles
+	if r.stocks == nil {
+		return b.hurdles
+	}
+	return append(slices.Clip(b.hurdles), r.outOfStock(b))
+}
+
+// outOfStock is that nothing is left of what some options are taken from.
+func (r *run) outOfStock(b *buyer) fit.Hurdle {
+	out := fit.Hurdle{Rule: fit.Unavailable, Cleared: bitset.New(len(b.Options))}
+	for i := range b.Options {
+		if r.mayStill(b, i, 1) > 0 {
+			out.Cleared.Add(i)
+		}
+	}
+	return out
 }
 
 func (r *run) newBounds(b *buyer) []fit.Hurdle {

@@ -231,7 +231,7 @@ func (r *run) buyFrom(b *buyer, e errand) bool {
 		n = 1
 	}
 	as := r.list(b, &load)
-	for range n {
+	for range r.mayStill(b, as.option, n) {
 		r.launch(b, &load, &as)
 	}
 	return true

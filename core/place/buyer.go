@@ -160,11 +160,7 @@ func (b *buyer) value(worth []float64) {
 		b.yield[i] = full[o.Kind] / b.cost[i]
 	}
 	b.byYield = byFalling(b.yield)
-	for at, a := range b.asks {
-		if a != nil && b.run.groups[at].left() > 0 {
-			b.rate(a)
-		}
-	}
+	b.rateAll()
 }
 
 // byFalling lists positions by falling value, equal ones in order.

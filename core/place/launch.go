@@ -102,7 +102,7 @@ func (r *run) launch(b *buyer, l *load, as *listing) {
 	}
 	slices.SortFunc(out.Pods, byName)
 	at := launched{buyer: b, ways: as.ways, due: as.due, options: as.options, asked: asked, free: slices.Clone(as.free),
-		cost: b.costFor(as.option, l.sum)}
+		stock: b.stockOf(as.option), cost: b.costFor(as.option, l.sum)}
 	take(at.free, l.sum, 1)
 	at.free[dimCPU] = max(0, at.free[dimCPU]) // less than nothing where surplus credits are used
 	if b.limits != nil {
@@ -110,6 +110,7 @@ func (r *run) launch(b *buyer, l *load, as *listing) {
 		b.limits.use(at.limited)
 		b.narrow()
 	}
+	r.takeStock(at.stock)
 	r.launched = append(r.launched, at)
 	r.out.Launches = append(r.out.Launches, out)
 }

@@ -15,6 +15,7 @@ type batch struct {
 	groups  []*group
 	from    []origin // by offer
 	sellers []seller
+	stocks  map[string]int // positions among the limits
 }
 
 type origin struct {
@@ -103,17 +104,14 @@ func (l *batch) tellPorts(from int) {
 // offer adds what the pool sells within its limits. A kind that may use surplus
 // credits is sold in several grades.
 func (l *batch) offer(b *buyer) {
-	takes := l.limit(b)
+	takes := l.takes(b)
 	from := seller{b, make([]span, len(b.Options))}
 	for o := b.within.Next(0); o >= 0; o = b.within.Next(o + 1) {
 		kind := b.Options[o].Kind
 		if b.free[kind] == nil {
 			continue
 		}
-		var it BatchOffer
-		if takes != nil {
-			it.Takes = takes(kind)
-		}
+		it := BatchOffer{Takes: takes(o)}
 		from.at[o].first = len(l.Offers)
 		for _, it.Free = range b.grades(kind) {
 			it.Cost = b.costFor(o, it.Free)
@@ -178,6 +176,32 @@ func (s seller) add(set, options bitset.Set) {
 	}
 }
 
+// takes adds the limits of the pool and returns what a machine bought by an
+// option takes of them, and of what is left of stocks.
+func (l *batch) takes(b *buyer) func(option int) []BatchTake {
+	limits := l.limit(b)
+	return func(o int) []BatchTake {
+		var out []BatchTake
+		if limits != nil {
+			out = limits(b.Options[o].Kind)
+		}
+		name := b.stockOf(o)
+		if name == "" {
+			return out
+		}
+		at, known := l.stocks[name]
+		if !known {
+			at = len(l.Limits)
+			l.Limits = append(l.Limits, b.run.stocks[name])
+			if l.stocks == nil {
+				l.stocks = map[string]int{}
+			}
+			l.stocks[name] = at
+		}
+		return append(out, BatchTake{at, 1})
+	}
+}
+
 // limit adds the limits of the pool and returns what a machine of a kind takes
 // of them; nil where there are none.
 func (l *batch) limit(b *buyer) func(kind int) []BatchTake {
@@ -204,11 +228,14 @@ func (l *batch) limit(b *buyer) func(kind int) []BatchTake {
 	}
 }
 
-// buyBatch orders the machines that the packer chooses, the dearest first. Pods
-// that a rule keeps off one wait for what is bought next.
+// buyBatch orders the machines that the packer chooses: those from a stock, so
+// that no others use it up, then the dearest first. Pods that a rule keeps off
+// one wait for what is bought next.
 func (r *run) buyBatch(l *batch) {
 	machines := r.options.Packer(l.Batch)
-	slices.SortStableFunc(machines, func(a, b BatchMachine) int { return cmp.Compare(l.Offers[b.Offer].Cost, l.Offers[a.Offer].Cost) })
+	slices.SortStableFunc(machines, func(a, b BatchMachine) int {
+		return cmp.Or(cmp.Compare(rank(!l.plenty(a)), rank(!l.plenty(b))), cmp.Compare(l.Offers[b.Offer].Cost, l.Offers[a.Offer].Cost))
+	})
 	riders := r.ridersOf(l)
 	for _, m := range machines {
 		if r.spent(int64(len(m.Parts))) {
@@ -216,6 +243,12 @@ func (r *run) buyBatch(l *batch) {
 		}
 		r.buyMachine(l, m, riders)
 	}
+}
+
+// plenty reports whether the machine is taken from no stock.
+func (l *batch) plenty(m BatchMachine) bool {
+	from := l.from[m.Offer]
+	return from.buyer.stockOf(from.option) == ""
 }
 
 // ridersOf returns how many pods of each group may ride along on machines of the

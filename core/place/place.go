@@ -102,6 +102,7 @@ type run struct {
 	round       int                  // counted from 1
 	avoided     [][]constraint.Taint // of places that ask pods to stay away
 	seats       []*seat              // nodes, then ordered machines
+	stocks      map[string]int64     // machines that are left of each stock, see countStocks
 	firstLaunch int                  // position of the first seat on a machine of this plan
 	buyers      []*buyer             // heaviest pool first
 	board       *topology.Board
@@ -158,6 +159,7 @@ func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 	for i, b := range r.buyers {
 		b.at = i
 	}
+	r.countStocks()
 	r.noteAvoided()
 	r.setUpBoard(s)
 	r.noteHeld(s)

@@ -15,8 +15,11 @@ import (
 // least, and what one unit of each resource costs at the margin: the sum over
 // the tiers of pools of the linear program in which pods may be cut and no
 // rule counts but amounts and what each pod may be on. There is none where a
-// machine without a price, or one that is paid for already, is sold.
+// machine without a price, or one that is paid for already or had so many times only, is sold.
 func (r *run) prove() {
+	if r.stocks != nil {
+		return
+	}
 	least, most := 0.0, 0.0
 	tiers := r.clienteles()
 	for _, tier := range slices.Sorted(maps.Keys(tiers)) {

@@ -33,6 +33,7 @@ type launched struct {
 	place   int                // on the board
 	options bitset.Set         // that it may become
 	limited quantity.Resources // what the pool's limits set aside for it
+	stock   string             // what it is taken from
 	asked   []request          // what it was bought for
 	gone    bool               // see withdraw
 }
@@ -170,6 +171,7 @@ func (r *run) giveUp() bool {
 			l.buyer.narrow()
 			clear(r.failed)
 		}
+		r.putBack(l.stock)
 		for _, what := range l.asked {
 			r.failed[what] = true
 		}

@@ -89,10 +89,20 @@ func (p *parser) offer(w []string) error {
 	}
 	o := cluster.Offer{Zone: zone, Option: cluster.Option(option), Available: true}
 	for _, word := range w[2:] {
-		switch word {
-		case "unpriced":
+		key, value, isPair, err := pair(word)
+		switch {
+		case err != nil:
+			return err
+		case isPair && key == "stock":
+			o.Stock = value
+		case isPair && key == "left":
+			o.Left, err = strconv.ParseInt(value, 10, 64)
+			if err != nil {
+				return fmt.Errorf("left: %w", err)
+			}
+		case word == "unpriced":
 			o.Priced = false
-		case "unavailable":
+		case word == "unavailable":
 			o.Available = false
 		default:
 			o.Priced = w[2] != "unpriced"

@@ -109,6 +109,7 @@ func (r *redactor) catalogue(c *cluster.Catalogue) *cluster.Catalogue {
 	out := &cluster.Catalogue{Revision: c.Revision, Disk: c.Disk, Kinds: each(c.Kinds, func(k cluster.Kind) cluster.Kind {
 		k.Labels = r.labels(k.Labels)
 		k.Offers = each(k.Offers, func(o cluster.Offer) cluster.Offer {
+			o.Stock = r.name("stock", o.Stock)
 			o.Labels = r.labels(o.Labels)
 			return o
 		})
