@@ -223,20 +223,23 @@ func (r Rule) overlay(root string) (args []string, remove func(), err error) {
 
 var (
 	redStory  = regexp.MustCompile(`(?m)^\s+--- FAIL: [^/\s]+/(\S+)`)
+	redTest   = regexp.MustCompile(`(?m)^--- FAIL: (\S+)`)
 	buildLine = regexp.MustCompile(`(?m)^\S+\.go:\d+:\d+: .*$`)
 )
 
-// red lists the subtests that failed; a run that died without naming one
-// counts as one.
+// red lists the subtests that failed, or the tests where they have none; a run
+// that died without naming any counts as one.
 func red(output string) []string {
 	var names []string
-	for _, m := range redStory.FindAllStringSubmatch(output, -1) {
-		names = append(names, strings.TrimSuffix(m[1], ".txtar"))
+	for _, expression := range []*regexp.Regexp{redStory, redTest} {
+		for _, m := range expression.FindAllStringSubmatch(output, -1) {
+			names = append(names, strings.TrimSuffix(m[1], ".txtar"))
+		}
+		if len(names) > 0 {
+			return names
+		}
 	}
-	if len(names) == 0 {
-		names = []string{"a run that did not end well"}
-	}
-	return names
+	return []string{"a run that did not end well"}
 }
 
 func firstError(output string) string {
