@@ -44,7 +44,7 @@ func (s *story) filled(name string) string {
 	return strings.ReplaceAll(string(content), "${CLUSTER_NAME}", environment(s.T, s.dir)["CLUSTER_NAME"])
 }
 
-// manifest applies a file in a namespace of its own.
+// manifest applies a file in a namespace of its own, all but its workloads.
 func (s *story) manifest(name string, bought *purchases) *manifest {
 	s.Helper()
 	own := s.of(s.T)
@@ -52,16 +52,47 @@ func (s *story) manifest(name string, bought *purchases) *manifest {
 	own.createNamespace()
 	m := &manifest{story: own, bought: bought, objects: own.decode(own.filled(filepath.Join("rules", name)))}
 	for _, o := range m.objects {
+		if isWorkload(o) {
+			continue
+		}
 		m.applyObject(o)
-		switch o.GetKind() {
-		case "NodePool":
+		if o.GetKind() == "NodePool" {
 			m.pools = append(m.pools, o.GetName())
-		case "Deployment", "StatefulSet":
+		}
+	}
+	return m
+}
+
+func isWorkload(o *unstructured.Unstructured) bool {
+	return o.GetKind() == "Deployment" || o.GetKind() == "StatefulSet"
+}
+
+// deploy applies the workloads once all pools are ready: what a pool sells that
+// is not ready is no domain of a spread, so pods that came earlier might
+// rightly stand in fewer zones.
+func (m *manifest) deploy() {
+	m.Helper()
+	ctx, cancel := context.WithTimeout(m.Context(), allWithin)
+	defer cancel()
+	err := await.Until(ctx, m.resource(pools), metav1.ListOptions{}, func(seen []*unstructured.Unstructured) (bool, error) {
+		ready := 0
+		for _, o := range seen {
+			if slices.Contains(m.pools, o.GetName()) && hasCondition(o, "Ready") {
+				ready++
+			}
+		}
+		return ready == len(m.pools), nil
+	})
+	if err != nil {
+		m.Fatalf("waited for pools %v to be ready: %v\nlogs are in %s", m.pools, err, filepath.Join(m.dir, "logs"))
+	}
+	for _, o := range m.objects {
+		if isWorkload(o) {
+			m.applyObject(o)
 			n, _, _ := unstructured.NestedInt64(o.Object, "spec", "replicas")
 			m.pods += int(n)
 		}
 	}
-	return m
 }
 
 // unfold sees a manifest to its end.

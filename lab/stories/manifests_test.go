@@ -67,6 +67,9 @@ func TestManifestsRun(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		applied[name] = s.manifest(name, bought)
 	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		applied[name].deploy()
+	}
 	t.Run("side by side", func(t *testing.T) {
 		for name, want := range files {
 			t.Run(name, func(t *testing.T) {
@@ -99,6 +102,7 @@ func TestManifestsRunAnywhere(t *testing.T) {
 	for name, want := range files {
 		t.Run(name, func(t *testing.T) {
 			m := s.of(t).manifest(name, bought)
+			m.deploy()
 			m.unfold(want)
 			m.nothingLeft()
 		})
