@@ -65,7 +65,7 @@ func Solve(batch place.Batch, effort Effort) []place.BatchMachine {
 		return s.answer(best)
 	}
 	until := s.steps + int64(effort)
-	start, ok := s.open(nil, rows, s.look(s.worth, startTries, 0), math.Inf(1))
+	start, ok := s.first(rows)
 	if !ok {
 		return nil
 	}
@@ -76,6 +76,22 @@ func Solve(batch place.Batch, effort Effort) []place.BatchMachine {
 		start = s.divided(rows, start, int64(effort))
 	}
 	return s.answer(s.search(start, until).fewest(Fewer))
+}
+
+// first opens machines for all pods of the rows, the cheapest of several tries:
+// what is idle by the linear program may be scarce once machines are whole.
+func (s *solver) first(rows []int32) (best []machine, ok bool) {
+	for _, idle := range []float64{0, idleWorth, 0.3, idleMost} {
+		s.waiting()
+		found, all := s.open(nil, rows, s.look(s.leaning(idle), startTries, 0), math.Inf(1))
+		if !all {
+			continue
+		}
+		if !ok || s.cost(found) < s.cost(best) {
+			best, ok = found, true
+		}
+	}
+	return best, ok
 }
 
 // divided improves machines by a short search and by the linear program over

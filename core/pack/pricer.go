@@ -35,15 +35,16 @@ type pricer struct {
 
 func newPricer(p *program) *pricer {
 	r := &pricer{p: p, f: p.s.filler, size: make([]float64, len(p.rows)), gain: make([]float64, len(p.rows))}
-	prices := p.s.leaning()
+	prices := p.s.leaning(idleWorth)
 	for i, row := range p.rows {
 		r.size[i] = value(prices, p.s.need(row))
 	}
 	return r
 }
 
-// leaning is what resources are worth, idle ones a little.
-func (s *solver) leaning() []float64 {
+// leaning is what resources are worth, all of an idle one as much as a share of
+// the most worth of a whole one.
+func (s *solver) leaning(idle float64) []float64 {
 	out := slices.Clone(s.worth)
 	largest := s.offers[len(s.offers)-1].free
 	most := 0.0
@@ -52,7 +53,7 @@ func (s *solver) leaning() []float64 {
 	}
 	for d, w := range out {
 		if w == 0 {
-			out[d] = float64(idleWorth*most) / float64(max(1, largest[d]))
+			out[d] = float64(idle*most) / float64(max(1, largest[d]))
 		}
 	}
 	return out
@@ -74,7 +75,7 @@ func (r *pricer) find() int {
 			return out
 		}
 	}
-	prices := p.s.leaning()
+	prices := p.s.leaning(idleWorth)
 	return r.sweep(func() {
 		r.looks = looksMax
 		r.branch(0, 0, value(prices, p.s.offers[r.offer].free))

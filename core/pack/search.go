@@ -15,11 +15,14 @@ const (
 	passOver    = 0.06  // one, two or no times this share of pods is passed over
 	sway        = 0.15  // by which share prices differ at most
 	idleWorth   = 0.1   // worth of all of an idle resource, of the most worth of a whole one
-	heat        = 0.02  // by which share a change may cost more, at the start
+	idleMost    = 1     // the same in some looks: it may be nearly as scarce as others
+	idleLooks   = 3     // one in so many looks is one of these
+	heat        = 0.01  // by which share a change may cost more, at the start
 	stray       = 0.004 // by which share the answer may cost more than the best one
 	noteworthy  = 2e-5  // by which share an answer must be cheaper to be kept
+	wasteOf     = 4     // the most wasteful of so many machines is changed
 	together    = 2     // machines that are changed together, at least
-	spread      = 10    // and how many different numbers of them are tried
+	spread      = 8     // and how many different numbers of them are tried
 )
 
 // search changes the machines of an answer until the steps are used up. A
@@ -43,18 +46,17 @@ func (s *solver) search(start []machine, until int64) *front {
 // swayed returns prices that differ a little. What is not scarce by the linear
 // program gets a small price: it may be scarce on a single machine.
 func (s *solver) swayed() []float64 {
-	out := slices.Clone(s.worth)
-	largest := s.offers[len(s.offers)-1].free
-	most := 0.0
-	for d, w := range out {
-		most = max(most, float64(w*float64(largest[d])))
+	idle := idleWorth
+	if s.chance.below(idleLooks) == 0 {
+		idle = idleMost
 	}
-	for d := range out {
-		if out[d] == 0 {
-			out[d] = float64(idleWorth*float64(most*s.chance.share())) / float64(max(1, largest[d]))
-			continue
+	out := s.leaning(idle)
+	for d, w := range s.worth {
+		if w == 0 {
+			out[d] *= s.chance.share()
+		} else {
+			out[d] *= 1 + float64(sway*(float64(2*s.chance.share())-1))
 		}
-		out[d] *= 1 + float64(sway*(float64(2*s.chance.share())-1))
 	}
 	return out
 }
@@ -135,12 +137,12 @@ func (n *neighbourhood) replace() {
 }
 
 // choose picks machines, wasteful ones more often: each is the most wasteful
-// of three.
+// of a few.
 func (n *neighbourhood) choose(k int) {
 	n.chosen = n.chosen[:0]
 	for len(n.chosen) < k {
 		best := -1
-		for range 3 {
+		for range wasteOf {
 			i := n.s.chance.below(len(n.machines))
 			if !slices.Contains(n.chosen, i) && (best < 0 || n.machines[i].waste > n.machines[best].waste) {
 				best = i
