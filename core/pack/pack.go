@@ -22,6 +22,7 @@ package pack
 
 import (
 	"math"
+	"slices"
 
 	"github.com/daemok/daemok/core/place"
 )
@@ -65,7 +66,7 @@ func Solve(batch place.Batch, effort Effort) []place.BatchMachine {
 		return s.answer(best)
 	}
 	until := s.steps + int64(effort)
-	start, ok := s.first(rows)
+	start, ok := s.first(rows, s.steps+int64(effort)/10)
 	if !ok {
 		return nil
 	}
@@ -78,20 +79,36 @@ func Solve(batch place.Batch, effort Effort) []place.BatchMachine {
 	return s.answer(s.search(start, until).fewest(Fewer))
 }
 
-// first opens machines for all pods of the rows, the cheapest of several tries:
+// idleTries is what an idle resource is worth in turn at the start, see leaning:
 // what is idle by the linear program may be scarce once machines are whole.
-func (s *solver) first(rows []int32) (best []machine, ok bool) {
-	for _, idle := range []float64{0, idleWorth, 0.3, idleMost} {
+var idleTries = [...]float64{0, idleWorth, 0.3, idleMost}
+
+// first opens machines for all pods of the rows, the cheapest of several tries.
+// The first is always made, the others while the steps last.
+func (s *solver) first(rows []int32, until int64) (best []machine, ok bool) {
+	for i, idle := range idleTries {
+		if i > 0 && s.steps >= until {
+			break
+		}
 		s.waiting()
 		found, all := s.open(nil, rows, s.look(s.leaning(idle), startTries, 0), math.Inf(1))
-		if !all {
-			continue
-		}
-		if !ok || s.cost(found) < s.cost(best) {
+		s.takeAll(found, -1)
+		if all && (!ok || s.cost(found) < s.cost(best)) {
 			best, ok = found, true
 		}
+		if !slices.Contains(s.worth, 0) {
+			break
+		}
 	}
+	s.takeAll(best, 1)
 	return best, ok
+}
+
+// takeAll accounts for each of the machines n times.
+func (s *solver) takeAll(machines []machine, n int64) {
+	for i := range machines {
+		s.take(machines[i].offer, n)
+	}
 }
 
 // divided improves machines by a short search and by the linear program over
