@@ -76,7 +76,9 @@ func Solve(batch place.Batch, effort Effort) []place.BatchMachine {
 	if len(rows) <= programRows && len(s.limits) == 0 {
 		start = s.divided(rows, start, int64(effort))
 	}
-	return s.answer(s.search(start, until).fewest(Fewer))
+	found := s.search(start, until-int64(float64(crowd*float64(effort))))
+	s.searchFewer(found, until)
+	return s.answer(found.fewest(Fewer))
 }
 
 // idleTries is what an idle resource is worth in turn at the start, see leaning:
@@ -84,7 +86,8 @@ func Solve(batch place.Batch, effort Effort) []place.BatchMachine {
 var idleTries = [...]float64{0, idleWorth, 0.3, idleMost}
 
 // first opens machines for all pods of the rows, the cheapest of several tries.
-// The first is always made, the others while the steps last.
+// The first is always made, the others while the steps last. Limits are as they
+// were afterwards.
 func (s *solver) first(rows []int32, until int64) (best []machine, ok bool) {
 	for i, idle := range idleTries {
 		if i > 0 && s.steps >= until {
@@ -100,7 +103,6 @@ func (s *solver) first(rows []int32, until int64) (best []machine, ok bool) {
 			break
 		}
 	}
-	s.takeAll(best, 1)
 	return best, ok
 }
 

@@ -23,6 +23,8 @@ const (
 	wasteOf     = 4     // the most wasteful of so many machines is changed
 	together    = 2     // machines that are changed together, at least
 	spread      = 10    // and how many different numbers of them are tried
+	crowd       = 0.1   // share of the steps in which machines are to be fewer
+	extra       = 0.02  // what each machine costs more then, as a share of the mean
 )
 
 // search changes the machines of an answer until the steps are used up. A
@@ -31,6 +33,7 @@ const (
 func (s *solver) search(start []machine, until int64) *front {
 	n := neighbourhood{s: s, machines: slices.Clone(start), cost: s.cost(start), front: newFront()}
 	n.front.note(n.machines, n.cost)
+	s.takeAll(n.machines, 1)
 	from := s.steps
 	var l *look
 	for i := 0; s.steps < until && len(start) > 0; i++ {
@@ -40,7 +43,28 @@ func (s *solver) search(start []machine, until int64) *front {
 		left := float64(until-s.steps) / float64(until-from)
 		n.change(l, float64(heat*float64(left*left)))
 	}
+	s.takeAll(n.machines, -1)
 	return n.front
+}
+
+// searchFewer goes on from the cheapest answer as if each machine cost a little
+// more, and notes what it finds at its real cost: the search by cost alone has
+// no reason to pass by answers that have fewer machines for nearly as much.
+func (s *solver) searchFewer(f *front, until int64) {
+	start := f.fewest(0)
+	each := s.cost(start) / float64(max(1, len(start)))
+	prices := make([]float64, len(s.offers))
+	for i := range s.offers {
+		prices[i] = s.offers[i].cost
+		s.offers[i].cost += float64(extra * each)
+	}
+	found := s.search(start, until)
+	for i := range s.offers {
+		s.offers[i].cost = prices[i]
+	}
+	for _, a := range found.answers {
+		f.note(a.machines, s.cost(a.machines))
+	}
 }
 
 // swayed returns prices that differ a little. What is not scarce by the linear
