@@ -251,6 +251,29 @@ func TestLauncher(t *testing.T) {
 	}
 }
 
+// TestOnDemandIsBoughtInTheSameBreath: no time passes between the answer that
+// spot is short and the request for the rest on demand.
+func TestOnDemandIsBoughtInTheSameBreath(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, s := storeWith("a", "b", "c"), newShop()
+		s.stock[cluster.Spot] = 1
+		var asked []time.Time
+		s.before = func(cloud.LaunchRequest) error {
+			asked = append(asked, time.Now())
+			return nil
+		}
+		launch(t, store, s, nil, time.Minute)
+		if len(asked) != 2 || !asked[1].Equal(asked[0]) {
+			t.Errorf("asked at %v; want two requests at one moment", asked)
+		}
+		for _, m := range s.machines[1:] {
+			if m.Option != cluster.OnDemand {
+				t.Errorf("%s is %s; want the rest on demand", m.ID, m.Option)
+			}
+		}
+	})
+}
+
 // TestLauncherSurvivesCrashes kills the launcher after it has written any
 // prefix of the batch's machines and starts another: every claim gets a
 // machine, and none is bought twice.

@@ -14,12 +14,12 @@ import (
 // optionOrder is which way to pay is tried first where several may be used.
 var optionOrder = []cluster.Option{cluster.Reserved, cluster.Spot, cluster.OnDemand}
 
-// fittingOffers lists everything that could be bought for a claim now.
+// fittingOffers lists everything that could be bought for a claim now, and what
+// could be if it were not sold out.
 // wellKnown tells which labels the cloud sets; the others are the pool's own
 // and say nothing about machines. want must not name labels that the claim
 // itself carries.
-func fittingOffers(want constraint.Requirements, requests quantity.Resources, kinds []cluster.Kind, wellKnown func(key string) bool) []priced {
-	var fitting []priced
+func fittingOffers(want constraint.Requirements, requests quantity.Resources, kinds []cluster.Kind, wellKnown func(key string) bool) (fitting, soldOut []priced) {
 	for i := range kinds {
 		k := &kinds[i]
 		if !requests.FitsIn(k.Allocatable) {
@@ -27,22 +27,26 @@ func fittingOffers(want constraint.Requirements, requests quantity.Resources, ki
 		}
 		for j := range k.Offers {
 			o := &k.Offers[j]
-			if p := (priced{k, o}); o.Available && p.meets(want, wellKnown) {
+			switch p := (priced{k, o}); {
+			case !p.meets(want, wellKnown):
+			case o.Available:
 				fitting = append(fitting, p)
+			default:
+				soldOut = append(soldOut, p)
 			}
 		}
 	}
-	return fitting
+	return fitting, soldOut
 }
 
 // choose lists what to name in a request, best first: offers of one purchase
 // option, the first in optionOrder of which any can be had, by price with
 // unknown prices last and ties by type and zone, of at most typesMax types and
 // at most offersMax in all, which keep minValues where all that fit do.
-func choose(fitting []priced, want constraint.Requirements, requests quantity.Resources) []cloud.OfferChoice {
+func choose(fitting, soldOut []priced, want constraint.Requirements, requests quantity.Resources) []cloud.OfferChoice {
 	all := fitting
 	if !asksVariety(want) { // or what is dropped might be what minValues counts
-		fitting = withoutDearSpot(withoutExotic(fitting, requests))
+		fitting = nearSpot(withoutDearSpot(withoutExotic(fitting, requests)), soldOut)
 	}
 	for _, option := range optionOrder {
 		if choice := ofOption(fitting, option); len(choice) > 0 {

@@ -56,7 +56,8 @@ func several(key string, n int) constraint.Requirement {
 
 func offered(asked []constraint.Requirement, requests quantity.Resources, kinds []cluster.Kind) []cloud.OfferChoice {
 	all := constraint.NewRequirements(asked...)
-	return choose(fittingOffers(all, requests, kinds, machinesDefine), all, requests)
+	fitting, soldOut := fittingOffers(all, requests, kinds, machinesDefine)
+	return choose(fitting, soldOut, all, requests)
 }
 
 func TestOffers(t *testing.T) {

@@ -33,6 +33,7 @@ type purchase struct {
 	desk     desk
 	nudged   <-chan struct{}       // a claim of the batch was withdrawn
 	release  func(names ...string) // lets claims come back on their own
+	atOnce   bool                  // the next try need not wait: other offers are left than those that were short
 }
 
 // buy carries a batch through until every claim has a machine, is given up,
@@ -42,7 +43,7 @@ func (p *purchase) buy(ctx context.Context) {
 	defer func() { p.release(held...) }()
 	again := retryFirst
 	for first := true; ; first = false {
-		if !first && !p.rest(ctx, p.cut(again)) {
+		if !first && !p.atOnce && !p.rest(ctx, p.cut(again)) {
 			return
 		}
 		done, progress := p.try(ctx)
@@ -81,6 +82,7 @@ func (p *purchase) rest(ctx context.Context, d time.Duration) bool {
 // try makes one attempt. It reports whether the batch is done and whether
 // anything moved, so that the next try need not wait long.
 func (p *purchase) try(ctx context.Context) (done, progress bool) {
+	p.atOnce = false
 	if p.repeated {
 		if err := p.desk.handOver(ctx, p.batch, nil); err != nil && !p.mayIgnore(err) || len(p.claims) == 0 {
 			return len(p.claims) == 0, false
@@ -151,11 +153,14 @@ func (p *purchase) conclude(ctx context.Context, bought []cloud.Machine, err err
 	if !p.settle(ctx) {
 		return len(p.claims) == 0, true
 	}
+	asked := p.request.Options
 	p.advance()
 	if refused != nil {
 		return false, false // what was refused is not asked for again at once
 	}
-	p.renew(ctx)
+	if p.renew(ctx) {
+		p.atOnce = short != nil && short.Answered && !slices.Equal(asked, p.request.Options)
+	}
 	return len(p.claims) == 0, true
 }
 

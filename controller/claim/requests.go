@@ -91,14 +91,14 @@ func (r *Requests) For(ctx context.Context, c *karpv1.NodeClaim) (Request, error
 // fewer values than minValues asks for, as policy BestEffort allows.
 func optionsFor(c *karpv1.NodeClaim, want constraint.Requirements, kinds []cluster.Kind) ([]cloud.OfferChoice, error) {
 	requests := translate.Resources(c.Spec.Resources.Requests)
-	fitting := fittingOffers(want, requests, kinds, machinesDefine)
+	fitting, soldOut := fittingOffers(want, requests, kinds, machinesDefine)
 	if len(fitting) == 0 {
 		return nil, &cloud.NoCapacityError{Cause: "no type that the claim allows and that holds its requests is offered and available now"}
 	}
 	if why := shortOf(want, fitting); why != "" && c.Annotations[api.AnnotationMinValuesRelaxed] != "true" {
 		return nil, &cloud.NoCapacityError{Cause: why}
 	}
-	return choose(fitting, want, requests), nil
+	return choose(fitting, soldOut, want, requests), nil
 }
 
 // machinesDefine tells which labels offers must have a say on. The pool's name
