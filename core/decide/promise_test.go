@@ -117,9 +117,10 @@ func TestTheOrderOfThingsChangesNothing(t *testing.T) {
 }
 
 // TestADeploymentMaySplitInTwo gives half of the pods of every shape a label
-// that nobody reads: as many pods have a place then, nearly always at the same
-// cost. Nothing promises the same cost, since the cheapest machines are searched
-// for. A search leaves no more pods than there are without one.
+// that nobody reads: as many pods have a place then, with a search and without,
+// and the cost differs by no more than the gap that the plans report; nearly
+// always it is the same. A search leaves no more pods than there are without
+// one.
 func TestADeploymentMaySplitInTwo(t *testing.T) {
 	const worlds = 200
 	changed := 0
@@ -154,10 +155,13 @@ func TestADeploymentMaySplitInTwo(t *testing.T) {
 			t.Fatalf("seed %d: a search leaves %d pods, and %d of the split ones, where %d are left without", seed, left(&a), left(&b), left(&single))
 		}
 		if left(&a) != left(&b) {
-			continue // one of them found a place for pods that must be near others
+			t.Errorf("seed %d: a search leaves %d pods, and %d of the split ones\n%s", seed, left(&a), left(&b), scenario.Print(before))
 		}
 		if a.CostAfter != b.CostAfter {
 			changed++
+		}
+		if min(a.LaunchCost(), b.LaunchCost()) < max(a.Bound, b.Bound) {
+			t.Errorf("seed %d: machines cost %s, and for the split ones %s: not within the gap to %s and %s", seed, a.LaunchCost(), b.LaunchCost(), a.Bound, b.Bound)
 		}
 		if less, more := min(a.CostAfter, b.CostAfter), max(a.CostAfter, b.CostAfter); 2*more > 3*less {
 			t.Errorf("seed %d: cost %s became %s\n%s", seed, a.CostAfter, b.CostAfter, scenario.Print(before))
