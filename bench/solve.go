@@ -32,7 +32,7 @@ func solve(s *cluster.Snapshot, o Options) (made plan.Plan, took measured) {
 		runs = 5
 	}
 	if o.Pack {
-		effort = decide.Usual(len(s.Waiting))
+		effort = decide.Usual(s)
 		effort.Pack *= pack.Effort(max(1, o.Effort))
 	}
 	debug.FreeOSMemory()

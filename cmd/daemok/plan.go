@@ -51,7 +51,7 @@ reserved or any), zone, arch (a value or any) and machine-cost.`,
 				return err
 			}
 			p := planOf(s)
-			p.Fewer = decide.Fewer(s, decide.Policy{}, decide.Usual(len(s.Waiting)), &p)
+			p.Fewer = decide.Fewer(s, decide.Policy{}, decide.Usual(s), &p)
 			return writePlan(cmd.OutOrStdout(), p, others, output)
 		},
 	}

@@ -46,7 +46,7 @@ func readQuestions(texts []string) ([]whatif.Question, error) {
 }
 
 func planOf(s *cluster.Snapshot) plan.Plan {
-	return decide.Decide(s, decide.Policy{}, decide.Usual(len(s.Waiting)))
+	return decide.Decide(s, decide.Policy{}, decide.Usual(s))
 }
 
 // whatIfJSON is the plan under a question beside the plan as it is.

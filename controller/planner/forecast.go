@@ -102,7 +102,7 @@ func forecastFor(p *Planner) forecast {
 	return forecast{
 		preparer: p.Preparer, now: p.Now, done: make(chan outlook, 1),
 		decide: func(s *cluster.Snapshot) plan.Plan {
-			return decide.Decide(s, p.Policy, decide.Effort{Place: p.Effort(len(s.Waiting)).Place / forecastShare})
+			return decide.Decide(s, p.Policy, decide.Effort{Place: p.Effort(s).Place / forecastShare})
 		},
 	}
 }

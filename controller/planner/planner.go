@@ -70,7 +70,7 @@ type Planner struct {
 	Applier  applier
 	Listener listener
 	Policy   decide.Policy
-	Effort   func(pods int) decide.Effort // when so many pods wait
+	Effort   func(*cluster.Snapshot) decide.Effort
 	Window   Window
 	Preparer preparer // told of launches to come; nil for nobody
 	Now      func() time.Time
@@ -163,7 +163,7 @@ func (p *Planner) round(ctx context.Context) {
 	p.Window.Close()
 	p.forecast.close()
 	began := p.Now()
-	made := decide.Decide(s, p.Policy, p.Effort(len(s.Waiting)))
+	made := decide.Decide(s, p.Policy, p.Effort(s))
 	took := p.Now().Sub(began)
 	p.Listener.Planned(s, made, took)
 	open := len(made.Unplaced) > 0

@@ -38,9 +38,11 @@ type Effort struct {
 // seconds of one processor at worst.
 const placeSteps = 200_000_000
 
-// Usual is the effort of the controller's own decisions when so many pods are
-// to be placed.
-func Usual(pods int) Effort { return Effort{Place: placeSteps, Pack: pack.Usual(pods)} }
+// Usual is the effort of the controller's own decisions. It grows with the pods
+// that are to be placed, those that must leave nodes included.
+func Usual(s *cluster.Snapshot) Effort {
+	return Effort{Place: placeSteps, Pack: pack.Usual(place.Pods(s))}
+}
 
 // Quick is the same effort without a search for cheaper machines.
 func Quick() Effort { return Effort{Place: placeSteps} }
@@ -76,16 +78,17 @@ func Decide(s *cluster.Snapshot, policy Policy, effort Effort) plan.Plan {
 
 // homes finds a place for every pod: with machines chosen one after another
 // and, as far as the effort goes, with machines chosen together. The answer that
-// leaves fewer pods wins, those of high priority first; then the cheaper one. Of
-// two within one per cent it is the one with fewer machines, unless machines
-// chosen one after another are the cheaper ones.
+// leaves fewer pods wins, those of high priority first; then the one with less on
+// machines whose price is not known, since nobody can tell what it costs; then
+// the cheaper one. Of two within one per cent it is the one with fewer machines,
+// unless machines chosen one after another are the cheaper ones.
 func homes(s *cluster.Snapshot, policy Policy, effort Effort) place.Result {
 	options := place.Options{MinValues: policy.MinValues, Preferences: policy.Preferences, Steps: effort.Place}
 	single := place.Place(s, options)
 	if effort.Pack <= 0 || len(single.Launches) == 0 || single.Exhausted {
 		return single
 	}
-	options.Packer = pack.Packer(effort.Pack, len(s.Waiting))
+	options.Packer = pack.Packer(effort.Pack, place.Pods(s))
 	packed := place.Place(s, options)
 	packed.Steps += single.Steps
 	if preferred(&packed, &single) {
@@ -99,6 +102,8 @@ func preferred(packed, single *place.Result) bool {
 	switch left := compareLeft(packed, single); {
 	case left != 0:
 		return left < 0
+	case packed.Unpriced != single.Unpriced:
+		return packed.Unpriced < single.Unpriced
 	case packed.Cost > single.Cost:
 		return false
 	case packed.Cost > float64(single.Cost*(1-pack.Fewer)):

@@ -24,7 +24,7 @@ func Fewer(s *cluster.Snapshot, policy Policy, effort Effort, p *plan.Plan) *pla
 	best := fewerThan(p, place.Place(s, options))
 	mean := float64(p.LaunchCost()) / float64(len(p.Launches))
 	for _, share := range toFewer {
-		options.Packer = dearer(pack.Packer(effort.Pack, len(s.Waiting)), float64(mean*share))
+		options.Packer = dearer(pack.Packer(effort.Pack, place.Pods(s)), float64(mean*share))
 		found := fewerThan(p, place.Place(s, options))
 		if found == nil {
 			continue
@@ -48,12 +48,23 @@ func dearer(packer place.Packer, each float64) place.Packer {
 	}
 }
 
-// fewerThan sums up an answer that has fewer machines than the plan, and leaves
-// no more pods; nil for others.
+// fewerThan sums up an answer that has fewer machines than the plan, no more of
+// an unknown price, and leaves no more pods; nil for others.
 func fewerThan(p *plan.Plan, r place.Result) *plan.Summary {
 	other := plan.Plan{Launches: r.Launches, Unplaced: r.Unplaced}
-	if len(other.Launches) >= len(p.Launches) || r.Exhausted || other.PodsUnplaced() > p.PodsUnplaced() {
+	if len(other.Launches) >= len(p.Launches) || unpriced(&other) > unpriced(p) || r.Exhausted || other.PodsUnplaced() > p.PodsUnplaced() {
 		return nil
 	}
 	return &plan.Summary{Machines: len(other.Launches), Cost: other.LaunchCost()}
+}
+
+// unpriced is how many machines of a plan have no known price.
+func unpriced(p *plan.Plan) int {
+	n := 0
+	for i := range p.Launches {
+		if !p.Launches[i].Choice.Priced {
+			n++
+		}
+	}
+	return n
 }

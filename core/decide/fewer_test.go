@@ -37,7 +37,7 @@ func TestTheRunnerUpHasFewerMachines(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			effort := decide.Usual(len(s.Waiting))
+			effort := decide.Usual(s)
 			p := decide.Decide(s, decide.Policy{}, effort)
 			got := decide.Fewer(s, decide.Policy{}, effort, &p)
 			if (got == nil) != (tt.want == nil) || got != nil && *got != *tt.want {

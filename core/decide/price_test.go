@@ -22,7 +22,7 @@ func TestMachinesCostWhatTheyCost(t *testing.T) {
 	credited := 0
 	for seed := range uint64(60) {
 		s := randomMarket(t, rand.New(rand.NewPCG(seed, 1)))
-		p := decide.Decide(s, decide.Policy{}, decide.Usual(len(s.Waiting)))
+		p := decide.Decide(s, decide.Policy{}, decide.Usual(s))
 		if p.Bound > p.LaunchCost() {
 			t.Errorf("seed %d: machines cost %s, less than the bound %s\n%s", seed, p.LaunchCost(), p.Bound, p)
 		}

@@ -36,17 +36,33 @@ type Effort int64
 // with the pods, and so does what there is to try.
 func Usual(pods int) Effort { return Effort(8_000_000 + 12_000*min(int64(pods), 5_000)) }
 
-// Packer returns a packer that takes the effort for a batch of so many pods,
-// and less for a smaller one, as is usual.
+// Packer returns a packer for one plan. It takes the effort for a batch of so
+// many pods, and less for a smaller one, as is usual. All batches together, of
+// every tier and every round, take the effort and an eighth at most.
 func Packer(effort Effort, pods int) place.Packer {
+	left := budget{effort, effort / 8}
 	return func(batch place.Batch) []place.BatchMachine {
 		mine := 0
 		for i := range batch.Rows {
 			mine += int(batch.Rows[i].Count)
 		}
 		share := min(1, float64(Usual(mine))/float64(Usual(pods)))
-		return Solve(batch, Effort(float64(share*float64(effort))))
+		return Solve(batch, left.take(Effort(float64(share*float64(effort)))))
 	}
+}
+
+// budget is the effort that is left, and what is kept back for batches that
+// come when it is used up.
+type budget struct{ left, reserve Effort }
+
+// take returns as much of what is asked for as there is. Of the reserve each
+// gets half at most, so that something is left for another one.
+func (b *budget) take(want Effort) Effort {
+	out := min(want, b.left)
+	b.left -= out
+	more := min(want-out, b.reserve/2)
+	b.reserve -= more
+	return out + more
 }
 
 // Fewer is by what share an answer may cost more if it has fewer machines.

@@ -62,17 +62,30 @@ func (g *group) next(n int64) []waiter {
 // disturbed need none.
 func intake(s *cluster.Snapshot) []cluster.Pod {
 	out := slices.Clone(s.Waiting)
+	leavers(s, func(p *cluster.Pod) { out = append(out, *p) })
+	return out
+}
+
+// Pods returns how many pods Place seeks a place for.
+func Pods(s *cluster.Snapshot) int {
+	n := len(s.Waiting)
+	leavers(s, func(*cluster.Pod) { n++ })
+	return n
+}
+
+// leavers calls the function for pods that must leave a node which is going
+// away.
+func leavers(s *cluster.Snapshot, each func(*cluster.Pod)) {
 	for i := range s.Nodes {
 		if !s.Nodes[i].Deleting {
 			continue
 		}
-		for _, p := range s.Nodes[i].Pods {
-			if moves(&p) {
-				out = append(out, p)
+		for j := range s.Nodes[i].Pods {
+			if p := &s.Nodes[i].Pods[j]; moves(p) {
+				each(p)
 			}
 		}
 	}
-	return out
 }
 
 // moves reports whether a pod of a node that goes away needs another place.

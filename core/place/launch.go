@@ -102,7 +102,8 @@ func (r *run) launch(b *buyer, l *load, as *listing) {
 	}
 	slices.SortFunc(out.Pods, byName)
 	at := launched{buyer: b, ways: as.ways, due: as.due, options: as.options, asked: asked, free: slices.Clone(as.free),
-		stock: b.stockOf(as.option), cost: b.costFor(as.option, l.sum)}
+		stock: b.stockOf(as.option)}
+	at.cost, at.unpriced = r.bill(b, as.option, l)
 	take(at.free, l.sum, 1)
 	at.free[dimCPU] = max(0, at.free[dimCPU]) // less than nothing where surplus credits are used
 	if b.limits != nil {
@@ -113,6 +114,15 @@ func (r *run) launch(b *buyer, l *load, as *listing) {
 	r.takeStock(at.stock)
 	r.launched = append(r.launched, at)
 	r.out.Launches = append(r.out.Launches, out)
+}
+
+// bill is what a machine with the load costs or, where its price is not known,
+// what it has in prices that are the same in every answer.
+func (r *run) bill(b *buyer, option int, l *load) (cost, unpriced float64) {
+	if !b.Offer(b.Options[option]).Priced {
+		return 0, value(r.usual(), b.free[b.Options[option].Kind])
+	}
+	return b.costFor(option, l.sum), 0
 }
 
 // nextName is the name of the machine that is ordered next.

@@ -308,5 +308,5 @@ func (b *buyer) firstOfFront(l *load) (option int, ok bool) {
 		return -1, false
 	}
 	option = b.first(lot, l.sum)
-	return option, option >= 0 && b.run.bears(b, l, b.Options[option].Kind)
+	return option, option >= 0 && b.within.Has(option) && b.run.bears(b, l, b.Options[option].Kind)
 }

@@ -38,7 +38,8 @@ type Result struct {
 	Placements []plan.Placement
 	Unplaced   []plan.Unplaced
 	Joining    []plan.Joining // machines on order, oldest first
-	Cost       float64        // of the launches, in what counts when machines are compared
+	Cost       float64        // of the launches, in what counts when machines are compared; unknown prices are 0
+	Unpriced   float64        // what launches of an unknown price have, weighed by what resources usually cost
 	Bound      quantity.MicroUSDPerHour
 	Margins    []plan.Margin // see plan.Plan
 	Steps      int64

@@ -25,17 +25,18 @@ type seated struct {
 
 // launched is a machine that is ordered, as a place for other pods to count.
 type launched struct {
-	buyer   *buyer
-	ways    []constraint.Labels // that it may have; see listing
-	due     due
-	cost    float64            // what counts when machines are compared
-	free    []int64            // left for pods, whichever kind it becomes
-	place   int                // on the board
-	options bitset.Set         // that it may become
-	limited quantity.Resources // what the pool's limits set aside for it
-	stock   string             // what it is taken from
-	asked   []request          // what it was bought for
-	gone    bool               // see withdraw
+	buyer    *buyer
+	ways     []constraint.Labels // that it may have; see listing
+	due      due
+	cost     float64            // what counts when machines are compared; 0 where the price is not known
+	unpriced float64            // see Result
+	free     []int64            // left for pods, whichever kind it becomes
+	place    int                // on the board
+	options  bitset.Set         // that it may become
+	limited  quantity.Resources // what the pool's limits set aside for it
+	stock    string             // what it is taken from
+	asked    []request          // what it was bought for
+	gone     bool               // see withdraw
 }
 
 // turns numbers pods in the order in which they get their places.
@@ -239,6 +240,7 @@ func (r *run) finish() Result {
 		if len(l.Pods) > 0 {
 			kept = append(kept, l)
 			r.out.Cost += r.launched[i].cost
+			r.out.Unpriced += r.launched[i].unpriced
 		}
 	}
 	r.out.Launches = kept
