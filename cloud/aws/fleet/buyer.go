@@ -85,9 +85,7 @@ func (b *Buyer) buy(ctx context.Context, o order) (*ec2.CreateFleetOutput, error
 		if err == nil {
 			answered++
 		}
-		for _, t := range o.templates {
-			b.Templates.doubt(t.name)
-		}
+		b.Templates.doubt(o.templates)
 		again := soonAgain
 		if waited >= soonFor {
 			again = laterAgain

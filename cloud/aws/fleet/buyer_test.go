@@ -243,6 +243,29 @@ func TestTemplatesNotSeenYetAreWaitedFor(t *testing.T) {
 	}
 }
 
+// EC2 does not see one of several templates yet, whichever: those that are there
+// are asked for once more at most, since an account may make few a second.
+func TestTemplatesThatAreThereAreNotMadeAgainAndAgain(t *testing.T) {
+	a := newAccount(func(n int, in *ec2.CreateFleetInput) (*ec2.CreateFleetOutput, error) {
+		if n > 1 && n < 9 {
+			return refuses("InvalidLaunchTemplateName.NotFoundException")(n, in)
+		}
+		return delivers(1)(n, in)
+	})
+	b := buyer(a)
+	if _, err := b.Launch(t.Context(), request(t, nil)); err != nil {
+		t.Fatal(err)
+	}
+	_ = b.Pause(t.Context(), time.Minute)
+	delete(a.templates, a.created[0])
+	if _, err := b.Launch(t.Context(), request(t, func(r *Request) { r.Launch.Token = "token-2" })); err != nil {
+		t.Fatal(err)
+	}
+	if len(a.fleets) != 9 || len(a.created) != 2*len(a.templates) {
+		t.Errorf("%d templates were asked for %d times in %d calls; want each twice", len(a.templates), len(a.created), len(a.fleets))
+	}
+}
+
 func TestTemplatesNeverSeenAreToldAfterAWhile(t *testing.T) {
 	a := newAccount(refuses("InvalidLaunchTemplateName.NotFoundException"))
 	b := buyer(a)

@@ -52,7 +52,8 @@ type making struct {
 	err  error // once done
 }
 
-// usage is when a template was made by us, if it was, and used last.
+// usage is when a template was made, or found by whoever was to make it, and
+// used last.
 type usage struct{ madeAt, usedAt time.Time }
 
 // NewTemplates returns a keeper that knows of no template.
@@ -133,21 +134,24 @@ func (t *Templates) make(ctx context.Context, want template) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	u := usage{usedAt: t.now()}
-	if err == nil {
-		u.madeAt = u.usedAt
-	}
-	t.known[want.name] = u
+	t.known[want.name] = usage{madeAt: t.now(), usedAt: t.now()}
 	return nil
 }
 
-// doubt makes the next ensure make the template anew, unless it was made so
-// lately that EC2 may not see it everywhere yet.
-func (t *Templates) doubt(name string) {
+// doubt makes the next ensure make the templates anew, one of which EC2 does
+// not find. Where one was made so lately that EC2 may not see it everywhere
+// yet, that is the one: calls that make a template are few a second, too few to
+// ask for those again that are there.
+func (t *Templates) doubt(templates []template) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.now().Sub(t.known[name].madeAt) > hiddenFor {
-		delete(t.known, name)
+	for _, one := range templates {
+		if t.now().Sub(t.known[one.name].madeAt) <= hiddenFor {
+			return
+		}
+	}
+	for _, one := range templates {
+		delete(t.known, one.name)
 	}
 }
 
