@@ -60,13 +60,14 @@ func (g *group) add(c *karpv1.NodeClaim, opens, joined bool) {
 }
 
 // comes reports whether the claim's node may be expected soon: nothing is known
-// to be in its way.
+// to be in its way but other purchases.
 func comes(c *karpv1.NodeClaim) bool {
 	if condition.IsFalse(c, karpv1.ClaimRegistered) || c.Annotations[api.MarkWithdrawn] != "" {
 		return false
 	}
 	launched := condition.Get(c, karpv1.ClaimLaunched)
-	return launched == nil || launched.Status == metav1.ConditionTrue || launched.Reason == condition.ReasonAwaiting
+	return launched == nil || launched.Status == metav1.ConditionTrue ||
+		launched.Reason == condition.ReasonAwaiting || launched.Reason == karpv1.ReasonLaunchThrottled
 }
 
 // missingIn returns the claims of the group that bring domains which none of

@@ -61,6 +61,9 @@ func TestANodeWaitsFor(t *testing.T) {
 	fails := func(c *karpv1.NodeClaim) {
 		condition.SetUnknown(c, karpv1.ClaimLaunched, karpv1.ReasonLaunchFailed, "no rights", noon)
 	}
+	throttled := func(c *karpv1.NodeClaim) {
+		condition.SetUnknown(c, karpv1.ClaimLaunched, karpv1.ReasonLaunchThrottled, "too many calls", noon)
+	}
 	twice := func(c *karpv1.NodeClaim) {
 		condition.SetFalse(c, karpv1.ClaimRegistered, karpv1.ReasonMultipleNodesFound, "", noon)
 	}
@@ -77,6 +80,7 @@ func TestANodeWaitsFor(t *testing.T) {
 		"no machine in a zone where another waits":           {[]karpv1.NodeClaim{at("b", "b", waits), at("b-2", "b")}, ""},
 		"no machine in a zone where another is open":         {[]karpv1.NodeClaim{at("b", "b", openSince(noon.Add(-time.Hour))), at("b-2", "b")}, ""},
 		"no machine in a zone that had a node before":        {[]karpv1.NodeClaim{inGroup(t, "b", "b", already)}, ""},
+		"a machine whose purchase is throttled":              {[]karpv1.NodeClaim{at("b", "b", throttled)}, "b"},
 		"a machine that is not bought yet":                   {[]karpv1.NodeClaim{at("b", "", unbought("b"))}, "b"},
 		"one that may be in a zone without a node":           {[]karpv1.NodeClaim{at("b", "", unbought("a", "b"))}, "b"},
 		"none that can only be in its own zone":              {[]karpv1.NodeClaim{at("b", "", unbought("a"))}, ""},

@@ -201,9 +201,10 @@ func inWords(why error) string {
 // again.
 func (o *Outcomes) Failed(ctx context.Context, c *karpv1.NodeClaim, why error) error {
 	reason := karpv1.ReasonLaunchFailed
-	var refused *cloud.RefusedError
-	if errors.As(why, &refused) {
+	if refused, ok := errors.AsType[*cloud.RefusedError](why); ok {
 		reason = refused.Reason
+	} else if _, ok := errors.AsType[*cloud.ThrottledError](why); ok {
+		reason = karpv1.ReasonLaunchThrottled
 	}
 	text := inWords(why)
 	before := c.DeepCopy()

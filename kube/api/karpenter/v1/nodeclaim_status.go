@@ -24,6 +24,7 @@ const (
 // Reasons of Launched, Registered and Initialized while they are not true.
 const (
 	ReasonLaunchFailed              = "LaunchFailed"
+	ReasonLaunchThrottled           = "LaunchThrottled"
 	ReasonNodeNotFound              = "NodeNotFound"
 	ReasonAwaitingSpreadDomains     = "AwaitingSpreadDomains"
 	ReasonRegistrationHookPending   = "RegistrationHookPending"
