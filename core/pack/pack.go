@@ -68,6 +68,10 @@ func (b *budget) take(want Effort) Effort {
 // Fewer is by what share an answer may cost more if it has fewer machines.
 const Fewer = 0.01
 
+// alike is the share of the steps that is taken for so few different pods that
+// the linear program over patterns is solved: there is less to try.
+const alike = 0.7
+
 // Solve chooses machines for a batch. Of the answers that were found within one
 // per cent of the cheapest, it is one of those with the fewest machines. Pods
 // that no offer has room for are left out. Where limits do not suffice for all
@@ -80,6 +84,9 @@ func Solve(batch place.Batch, effort Effort) []place.BatchMachine {
 	rows := s.waiting()
 	if best, ok := s.exact(rows); ok {
 		return s.answer(best)
+	}
+	if len(rows) <= programRows {
+		effort = Effort(float64(alike * float64(effort)))
 	}
 	until := s.steps + int64(effort)
 	start, ok := s.first(rows, s.steps+int64(effort)/10)
