@@ -80,7 +80,9 @@ func (r *run) replay() {
 		return
 	}
 	board := r.outset()
-	if at := r.reseat(board); len(at) > 0 {
+	at, late := r.reseat(board)
+	r.comeLate(late)
+	if len(at) > 0 {
 		lost, stay := make([]seated, 0, len(at)), r.seated[:0]
 		for i, x := range r.seated {
 			if len(lost) < len(at) && i == at[len(lost)] {
@@ -116,21 +118,49 @@ func (r *run) outset() *topology.Board {
 	return board
 }
 
-// reseat puts all pods on the board in the order of their turns, and returns
-// the positions of those whose place breaks a rule about other pods.
-func (r *run) reseat(board *topology.Board) []int {
+// reseat puts all pods on the board in the order of their turns. Those whose
+// place breaks a rule about other pods as long as some of these are missing come
+// late, when these are there, as kube-scheduler tries them again: as long as that
+// helps a good part of them, so that the cost stays linear. It returns the
+// positions of those that are lost, and of those that come late, in their order.
+func (r *run) reseat(board *topology.Board) (lost, late []int) {
 	slices.SortFunc(r.seated, func(a, b seated) int { return cmp.Compare(a.turn, b.turn) })
-	var lost []int
 	for i := range r.seated {
-		x := &r.seated[i]
-		place, rules := x.place(r), x.group.kin.required().rules
-		if board.Room(rules, board.Spot(place)) <= 0 {
+		if !r.reseatOne(board, i) {
 			lost = append(lost, i)
-			continue
 		}
-		board.Put(rules, place, 1, false)
 	}
-	return lost
+	for again := len(lost) > 0; again; {
+		tried, came := len(lost), len(late)
+		lost = slices.DeleteFunc(lost, func(i int) bool {
+			if !r.reseatOne(board, i) {
+				return false
+			}
+			late = append(late, i)
+			return true
+		})
+		again = len(lost) > 0 && 4*(len(late)-came) >= tried
+	}
+	return lost, late
+}
+
+// reseatOne puts one pod on the board if its place keeps the rules now.
+func (r *run) reseatOne(board *topology.Board, i int) bool {
+	x := &r.seated[i]
+	place, rules := x.place(r), x.group.kin.required().rules
+	if board.Room(rules, board.Spot(place)) <= 0 {
+		return false
+	}
+	board.Put(rules, place, 1, false)
+	return true
+}
+
+// comeLate makes the pods at these positions the last ones, in this order.
+func (r *run) comeLate(late []int) {
+	for _, i := range late {
+		r.turn++
+		r.seated[i].turn = r.turn
+	}
 }
 
 // place is where on the board the pod is.

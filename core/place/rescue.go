@@ -158,6 +158,7 @@ func (r *run) orderAlone(g *group, lv *level, c remedy) bool {
 // plan, and all that have a place keep it when it is there; it returns the board
 // with the machine, and its place on it.
 func (r *run) wouldStand(lv *level, b *buyer, as *listing) (board *topology.Board, place int, ok bool) {
+	var late []int
 	for _, all := range []bool{false, true} { // most of those that will not do are told by a look at what is there
 		board = r.board.Clone()
 		if all {
@@ -167,13 +168,16 @@ func (r *run) wouldStand(lv *level, b *buyer, as *listing) (board *topology.Boar
 		as.due.put(board, place)
 		if all {
 			r.spent(int64(len(r.seated)))
-			if len(r.reseat(board)) > 0 {
+			lost, others := r.reseat(board)
+			if len(lost) > 0 {
 				return nil, 0, false
 			}
+			late = others
 		}
 		if board.Room(lv.rules, board.Spot(place)) <= 0 {
 			return nil, 0, false
 		}
 	}
+	r.comeLate(late)
 	return board, place, true
 }

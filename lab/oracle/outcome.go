@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"github.com/daemok/daemok/core/cluster"
@@ -58,19 +59,42 @@ func (st *stage) eachOutcome(pod *corev1.Pod, node string, holds func() bool) bo
 }
 
 // telling tries the outcomes in which all machines are in the node's domain, or
-// none is that need not be, and the same with one domain elsewhere.
+// none is that need not be; and the same where spreads of the pod count those in
+// the domain and, where that can be, no others.
 func (st *stage) telling(pod *corev1.Pod, node string, tries func(func(*undecidedMachine) int) bool) bool {
+	counted := nodeaffinity.GetRequiredNodeAffinity(pod)
 	for _, key := range st.keysAbout(pod) {
 		value := st.nodes.byName[node].Node().Labels[key]
 		for _, inside := range []bool{true, false} {
-			if !tries(func(m *undecidedMachine) int {
-				return max(0, slices.IndexFunc(m.options, func(o option) bool { return (valueOf(o, key) == value) == inside }))
-			}) {
-				return false
+			for _, apart := range []bool{false, true} {
+				told := func(o option) (points int) {
+					there := valueOf(o, key) == value
+					if there == inside {
+						points += 2
+					}
+					if does, err := counted.Match(nodeObject(node, o.kind, o.labels)); apart && err == nil && does == there {
+						points++
+					}
+					return points
+				}
+				if !tries(func(m *undecidedMachine) int { return best(m.options, told) }) {
+					return false
+				}
 			}
 		}
 	}
 	return true
+}
+
+// best returns the position of the first option with the most points.
+func best(options []option, points func(option) int) int {
+	at, most := 0, -1
+	for i, o := range options {
+		if n := points(o); n > most {
+			at, most = i, n
+		}
+	}
+	return at
 }
 
 // byLot tries some outcomes by chance.
