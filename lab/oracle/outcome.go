@@ -12,6 +12,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/kube/api"
 )
 
 // outcomesMax is up to how many ways in which machines may turn out together
@@ -170,6 +171,9 @@ func (st *stage) keysAbout(pod *corev1.Pod) []string {
 	for _, key := range nodeKeys(pod) {
 		seen[key] = true
 	}
+	if slices.ContainsFunc(claimsOf(pod), func(name string) bool { return st.made[pod.Namespace+"/"+name] != "" }) {
+		seen[api.LabelZone] = true
+	}
 	delete(seen, cluster.LabelHostname)
 	return slices.SortedFunc(maps.Keys(seen), cmp.Compare[string])
 }
@@ -206,11 +210,42 @@ func (st *stage) become(name string, o option) {
 		}
 	}
 	st.nodes.replace(name, info)
+	st.moveVolumes(changed)
 	var limits *storagev1.CSINode
 	if len(o.kind.Attachable) > 0 {
 		limits = csiNode(name, o.kind.Attachable)
 	}
 	st.showLimits(name, limits)
+}
+
+// moveVolumes makes the volumes that are made for pods on the node where it is
+// now.
+func (st *stage) moveVolumes(n *corev1.Node) {
+	for key, node := range st.made {
+		if node != n.Name {
+			continue
+		}
+		if v, class := st.volumeOf(key); v != nil {
+			moved := v.DeepCopy()
+			moved.Spec.NodeAffinity = reachFrom(class, n)
+			_ = st.store(moved).Update(moved)
+		}
+	}
+}
+
+// volumeOf returns the volume of a claim and its class.
+func (st *stage) volumeOf(claim string) (*corev1.PersistentVolume, *storagev1.StorageClass) {
+	stored, found, _ := st.store(&corev1.PersistentVolumeClaim{}).GetByKey(claim)
+	if !found {
+		return nil, nil
+	}
+	c := stored.(*corev1.PersistentVolumeClaim)
+	volume, found, _ := st.store(&corev1.PersistentVolume{}).GetByKey(c.Spec.VolumeName)
+	class, known, _ := st.store(&storagev1.StorageClass{}).GetByKey(*c.Spec.StorageClassName)
+	if !found || !known {
+		return nil, nil
+	}
+	return volume.(*corev1.PersistentVolume), class.(*storagev1.StorageClass)
 }
 
 // showLimits makes the drivers of a node say these limits, or nothing.
@@ -226,6 +261,12 @@ func (st *stage) showLimits(name string, limits *storagev1.CSINode) {
 // asBefore returns what undoes everything that become does from now on.
 func (st *stage) asBefore() func() {
 	nodes, limits := st.nodes.saved(), map[string]*storagev1.CSINode{}
+	var volumes []*corev1.PersistentVolume
+	for claim := range st.made {
+		if v, _ := st.volumeOf(claim); v != nil {
+			volumes = append(volumes, v)
+		}
+	}
 	for name := range st.options {
 		if stored, found, _ := st.store(&storagev1.CSINode{}).GetByKey(name); found {
 			limits[name] = stored.(*storagev1.CSINode)
@@ -233,6 +274,9 @@ func (st *stage) asBefore() func() {
 	}
 	return func() {
 		st.nodes.restore(nodes)
+		for _, v := range volumes {
+			_ = st.store(v).Update(v)
+		}
 		for name := range st.options {
 			st.showLimits(name, limits[name])
 		}

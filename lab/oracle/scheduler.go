@@ -32,6 +32,7 @@ type scheduler struct {
 	framework framework.Framework
 	nodes     *nodeList
 	factory   informers.SharedInformerFactory
+	made      map[string]string // claims, as namespace/name, whose volume is made for a pod: on which node
 }
 
 // verdict is what the plugins say of one pod on one node.
@@ -62,7 +63,7 @@ func newScheduler(ctx context.Context, w *World) (*scheduler, error) {
 		return nil, err
 	}
 	client := fake.NewClientset()
-	s := &scheduler{nodes: newNodeList(), factory: informers.NewSharedInformerFactory(client, 0)}
+	s := &scheduler{nodes: newNodeList(), made: map[string]string{}, factory: informers.NewSharedInformerFactory(client, 0)}
 	for _, o := range w.objects() {
 		if store := s.store(o); store != nil {
 			if err := store.Add(o); err != nil {
@@ -167,6 +168,7 @@ func (s *scheduler) provision(namespace, name string, node *corev1.Node) error {
 	if err := s.store(volume).Add(volume); err != nil {
 		return fmt.Errorf("make the volume of claim %s/%s: %w", namespace, name, err)
 	}
+	s.made[namespace+"/"+name] = node.Name
 	return s.store(bound).Update(bound)
 }
 
