@@ -64,6 +64,7 @@ func placeRules() []Rule {
 		off("every label that pods are spread over tells spots apart", "core/place/market.go", "range keys {\n\t\ttext = binary", "range keys[max(0, len(keys)-4):] {\n\t\ttext = binary"),
 		off("pools to be avoided come last", "core/place/market.go", "if lv.strict && fit.Avoided(b.Taints, lv.wants.Tolerations) {", "if false {"),
 
+		off("pods that were too early come late", placeReplay, "for again := len(lost) > 0; again; {", "for again := false; again; {"),
 		off("a machine without pods counts no more", placeReplay, "if l.gone {\n\t\t\tcontinue", "if false {\n\t\t\tcontinue"),
 		off("machines that pods are counted on bring known daemons", "core/place/launch.go", "if len(b.run.daemons) > 0 {", "if false {"),
 		off("a claim for one pod is used by one", placeReplay, "return v.Exclusive && r.held[v.Claim] })", "return false })"),
