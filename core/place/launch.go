@@ -280,7 +280,13 @@ func (b *buyer) requirements(l *load, open *choices) (constraint.Requirements, c
 			out = out.And(constraint.Requirement{Key: r.Key, Set: constraint.Values(value)})
 		}
 	}
-	out = out.And(constraint.Requirement{Key: cluster.LabelInstanceType, Set: open.names})
-	out = out.And(constraint.Requirement{Key: cluster.LabelZone, Set: open.zones})
-	return out.And(constraint.Requirement{Key: cluster.LabelCapacityType, Set: open.ways}), labels
+	return out.AndAll(open.requirements()), labels
+}
+
+// requirements are the kinds, zones and ways to pay that are left open.
+func (c *choices) requirements() constraint.Requirements {
+	return constraint.NewRequirements(
+		constraint.Requirement{Key: cluster.LabelInstanceType, Set: c.names},
+		constraint.Requirement{Key: cluster.LabelZone, Set: c.zones},
+		constraint.Requirement{Key: cluster.LabelCapacityType, Set: c.ways})
 }

@@ -1,0 +1,164 @@
+package place
+
+import (
+	"slices"
+
+	"github.com/daemok/daemok/core/bitset"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/plan"
+)
+
+// Machines of one kind in one zone are taken away together when spot runs
+// short. So no more than half of a workload's pods on spot machines are to be on
+// machines that are bought first as one kind in one zone, as far as others cost
+// little more: a tenth at most, for at most half of the machines.
+const (
+	shareOf    = 2   // the share, as a part of the whole
+	dearerOnce = 1.1 // times the price of the first
+	movesMax   = 3   // kinds that a machine goes without at most
+)
+
+// workload is pods of one owner.
+type workload struct{ namespace, owner string }
+
+// spotPool is machines that are taken away together.
+type spotPool struct{ kind, zone string }
+
+// crowds is how many pods of a workload there are on spot machines, and where.
+type crowds struct {
+	all map[workload]int
+	at  map[workload]map[spotPool]int
+}
+
+// diversify has spot machines be bought first as another kind where too much of
+// a workload would be on one.
+func (r *run) diversify() {
+	known := r.spotCrowds()
+	for i := range r.out.Launches {
+		l := &r.out.Launches[i]
+		if l.Choice.Option != cluster.Spot || len(l.Pods) == 0 {
+			continue
+		}
+		mine := ofWorkloads(l.Pods)
+		if known.over(mine, spotPoolOf(l.Choice)) {
+			r.divert(l, &r.launched[i], func(c plan.Choice) bool { return !known.over(mine, spotPoolOf(c)) })
+		}
+		known.put(mine, spotPoolOf(l.Choice))
+	}
+}
+
+func spotPoolOf(c plan.Choice) spotPool { return spotPool{c.Kind, c.Zone} }
+
+// ofWorkloads counts the pods of each workload.
+func ofWorkloads(pods []cluster.Pod) map[workload]int {
+	out := map[workload]int{}
+	for i := range pods {
+		if p := &pods[i]; p.Owner != "" && !p.Daemon {
+			out[workload{p.Namespace, p.Owner}]++
+		}
+	}
+	return out
+}
+
+// spotCrowds counts the pods on spot nodes that stay, and all those on spot
+// machines of this plan, wherever these will be.
+func (r *run) spotCrowds() *crowds {
+	out := &crowds{all: map[workload]int{}, at: map[workload]map[spotPool]int{}}
+	for i := range r.snapshot.Nodes {
+		n := &r.snapshot.Nodes[i]
+		way, _ := n.Labels.Get(cluster.LabelCapacityType)
+		if way != string(cluster.Spot) || goes(n) {
+			continue
+		}
+		kind, _ := n.Labels.Get(cluster.LabelInstanceType)
+		zone, _ := n.Labels.Get(cluster.LabelZone)
+		there := ofWorkloads(n.Pods)
+		out.put(there, spotPool{kind, zone})
+		out.count(there)
+	}
+	for i := range r.out.Launches {
+		if l := &r.out.Launches[i]; l.Choice.Option == cluster.Spot {
+			out.count(ofWorkloads(l.Pods))
+		}
+	}
+	return out
+}
+
+func (c *crowds) count(pods map[workload]int) {
+	for w, n := range pods {
+		c.all[w] += n
+	}
+}
+
+func (c *crowds) put(pods map[workload]int, at spotPool) {
+	for w, n := range pods {
+		if c.at[w] == nil {
+			c.at[w] = map[spotPool]int{}
+		}
+		c.at[w][at] += n
+	}
+}
+
+// over reports whether more than its share of a workload would be in a pool
+// where some of it is already.
+func (c *crowds) over(pods map[workload]int, in spotPool) bool {
+	for w, n := range pods {
+		if there := c.at[w][in]; there > 0 && shareOf*(there+n) > c.all[w] {
+			return true
+		}
+	}
+	return false
+}
+
+// divert closes the kind that is bought first, and the next ones if need be,
+// until what is bought first will do. Nothing changes where that would be too
+// dear, or would leave fewer kinds, zones or values open than there must be.
+func (r *run) divert(l *plan.Launch, at *launched, willDo func(plan.Choice) bool) {
+	b := at.buyer
+	first := at.options.Next(0)
+	if b.credits != nil || first < 0 {
+		return
+	}
+	options := at.options.Clone()
+	rich := len(b.spotKinds(options, first, nil)) >= flexible
+	for range movesMax {
+		b.withoutKind(options, b.Options[options.Next(0)].Kind)
+		next := options.Next(0)
+		if next < 0 || !b.isNear(next, first) || rich && len(b.spotKinds(options, next, nil)) < flexible {
+			return
+		}
+		if choice := b.choice(next, ""); willDo(choice) {
+			b.rewrite(l, at, options, choice)
+			return
+		}
+	}
+}
+
+func (b *buyer) withoutKind(options bitset.Set, kind int) {
+	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
+		if b.Options[i].Kind == kind {
+			options.Remove(i)
+		}
+	}
+}
+
+// isNear reports whether an option is a spot offer that costs little more than
+// the first.
+func (b *buyer) isNear(option, first int) bool {
+	o, best := b.Offer(b.Options[option]), b.Offer(b.Options[first])
+	return o.Option == cluster.Spot && o.Priced && float64(o.Price) <= float64(dearerOnce*float64(best.Price))
+}
+
+// rewrite has the launch leave these options open, if that changes nothing
+// but the kinds.
+func (b *buyer) rewrite(l *plan.Launch, at *launched, options bitset.Set, choice plan.Choice) {
+	before, kinds := b.choicesOf(at.options, b.firstKinds(at.options)), b.firstKinds(options)
+	open := b.choicesOf(options, kinds)
+	if !open.zones.Equal(before.zones) || !open.daemons.Equal(before.daemons) || !slices.Equal(open.archs, before.archs) ||
+		b.minValuesShort(options, kinds) != nil {
+		return
+	}
+	l.Requirements = l.Requirements.AndAll(open.requirements())
+	l.Choice, l.RunnersUp = choice, open.runnersUp
+	at.options, at.cost = options, b.cost[options.Next(0)]
+}
