@@ -30,7 +30,21 @@ type Options struct {
 	Daemons  string // "200m,300Mi,4": cpu and memory of each, how many; empty for none
 	Runs     int    // the median is taken; 0 means 5
 	Pack     bool   // search for the cheapest machines, as the controller does
+	Settled  bool   // choose the plan that is likely to be the cheapest once kube-scheduler has put pods where it likes, as the controller does
 	Effort   int64  // how many times the controller's search; 0 means 1
+}
+
+// Settled is what a plan is likely to come to, and what the plan would that is
+// the cheapest if pods go where they are meant to go.
+type Settled struct {
+	PerHour         float64  `json:"perHour"`
+	Gap             *float64 `json:"gap"`
+	Left            int      `json:"left"` // pods that find no room at first
+	TightPerHour    float64  `json:"tightPerHour"`
+	TightGap        *float64 `json:"tightGap"`
+	TightNodes      int      `json:"tightNodes"`
+	TightSettled    float64  `json:"tightSettledPerHour"`
+	TightSettledGap *float64 `json:"tightSettledGap"`
 }
 
 // Result is what was measured. Null values have no meaning for this work.
@@ -48,6 +62,7 @@ type Result struct {
 	AllocatedMiB            float64  `json:"allocatedMiB"`
 	PeakRSSMiB              float64  `json:"peakRSSMiB"` // of the process while it solves: the program and the work in memory included
 	Unplaced                int      `json:"unplaced"`
+	Settled                 *Settled `json:"settled,omitempty"`
 	CPUSeconds              float64  `json:"cpuSeconds"` // of all processors, for one solve: garbage collection included
 }
 
@@ -76,6 +91,14 @@ func Place(o Options) (Result, error) {
 		return out, nil // what is bought is not for all of the work
 	}
 	out.Gap = gap(out.CostPerHour, out.LowerBoundPerHour)
+	if l := made.Likely; l != nil {
+		least := out.LowerBoundPerHour
+		out.Settled = &Settled{
+			PerHour: dollars(l.Cost), Gap: gap(dollars(l.Cost), least), Left: l.Left,
+			TightPerHour: dollars(l.Tight.Cost), TightGap: gap(dollars(l.Tight.Cost), least), TightNodes: l.Tight.Machines,
+			TightSettled: dollars(l.TightCost), TightSettledGap: gap(dollars(l.TightCost), least),
+		}
+	}
 	if bound, ok := Constrained(s); ok {
 		out.BoundConstrainedPerHour, out.GapConstrained = &bound, gap(out.CostPerHour, bound)
 	}

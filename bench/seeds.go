@@ -65,6 +65,27 @@ func summarise(all []Result) Summary {
 	out.Gap, out.GapWorst = gaps(func(r Result) *float64 { return r.Gap })
 	out.GapConstrained, out.GapConstrainedWorst = gaps(func(r Result) *float64 { return r.GapConstrained })
 	out.BoundConstrainedPerHour, _ = gaps(func(r Result) *float64 { return r.BoundConstrainedPerHour })
+	out.Settled = settledOf(all, gaps)
+	return out
+}
+
+// settledOf returns medians, nil where it was not measured.
+func settledOf(all []Result, gaps func(of func(Result) *float64) (mid, most *float64)) *Settled {
+	if slices.ContainsFunc(all, func(r Result) bool { return r.Settled == nil }) {
+		return nil
+	}
+	mid := func(of func(*Settled) float64) float64 {
+		return median(each(all, func(r Result) float64 { return of(r.Settled) }))
+	}
+	out := &Settled{
+		PerHour: mid(func(s *Settled) float64 { return s.PerHour }), Left: int(mid(func(s *Settled) float64 { return float64(s.Left) })),
+		TightPerHour: mid(func(s *Settled) float64 { return s.TightPerHour }),
+		TightNodes:   int(mid(func(s *Settled) float64 { return float64(s.TightNodes) })),
+		TightSettled: mid(func(s *Settled) float64 { return s.TightSettled }),
+	}
+	out.Gap, _ = gaps(func(r Result) *float64 { return r.Settled.Gap })
+	out.TightGap, _ = gaps(func(r Result) *float64 { return r.Settled.TightGap })
+	out.TightSettledGap, _ = gaps(func(r Result) *float64 { return r.Settled.TightSettledGap })
 	return out
 }
 

@@ -34,6 +34,9 @@ func solve(s *cluster.Snapshot, o Options) (made plan.Plan, took measured) {
 	if o.Pack {
 		effort = decide.Usual(s)
 		effort.Pack *= pack.Effort(max(1, o.Effort))
+		if !o.Settled {
+			effort.Settle = 0
+		}
 	}
 	debug.FreeOSMemory()
 	forgetPeak()

@@ -113,6 +113,7 @@ func (w *world) add(pods []pod) {
 		w.wait(fmt.Sprint(p.CPUMilli, p.MemMi, app, p.ZoneSpread, p.HostAntiAff), func() cluster.Shape {
 			return ruled(requests(p), app, p.ZoneSpread, p.HostAntiAff)
 		})
+		w.Waiting[len(w.Waiting)-1].Owner = p.App
 	}
 }
 

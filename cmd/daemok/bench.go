@@ -73,6 +73,7 @@ bench place.`,
 		Args: cobra.NoArgs,
 	}
 	measures(cmd, &o)
+	cmd.Flags().BoolVar(&o.Settled, "settled", false, "choose the plan that is likely to be the cheapest once kube-scheduler has put pods where it likes, and tell what it comes to")
 	cmd.Flags().Int64Var(&o.Effort, "effort", 1, "how many times the steps of the controller's search to take")
 	return cmd
 }

@@ -23,6 +23,7 @@ type planJSON struct {
 	Gap         *float64         `json:"gap"`        // launchCost / lowerBound - 1
 	Margins     []marginJSON     `json:"margins"`
 	Fewer       *summaryJSON     `json:"fewer,omitempty"` // the runner-up with fewer machines; absent where none is known
+	Likely      *likelyJSON      `json:"likely,omitempty"`
 	WhatIf      []whatIfJSON     `json:"whatIf"`
 	Steps       int64            `json:"steps"`
 	Exhausted   bool             `json:"exhausted"`
@@ -51,6 +52,15 @@ type marginJSON struct {
 type summaryJSON struct {
 	Machines   int     `json:"machines"`
 	LaunchCost float64 `json:"launchCost"`
+}
+
+// likelyJSON is what launches come to once kube-scheduler has put pods where
+// it may.
+type likelyJSON struct {
+	Cost      float64     `json:"cost"`  // of the launches and of what is bought after them
+	Left      int         `json:"left"`  // pods that find no room at first
+	Tight     summaryJSON `json:"tight"` // the cheapest answer if all pods went where they are meant to go
+	TightCost float64     `json:"tightCost"`
 }
 
 type choiceJSON struct {
@@ -125,6 +135,9 @@ func planView(p plan.Plan) planJSON {
 	}
 	if f := p.Fewer; f != nil {
 		view.Fewer = &summaryJSON{f.Machines, dollars(f.Cost)}
+	}
+	if l := p.Likely; l != nil {
+		view.Likely = &likelyJSON{dollars(l.Cost), l.Left, summaryJSON{l.Tight.Machines, dollars(l.Tight.Cost)}, dollars(l.TightCost)}
 	}
 	return view
 }

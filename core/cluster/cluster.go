@@ -148,6 +148,7 @@ type Node struct {
 	MachineEnds   bool // drained, and its machine is being given back
 	DoNotDisrupt  bool
 	Pods          []Pod // bound to it, sorted by namespace, name; without those that succeeded or failed, which hold nothing
+	BoughtFor     []Pod // the pods that its machine was ordered for that still wait
 }
 
 // Machine is an ordered machine that is not a node yet: a claim.

@@ -32,16 +32,24 @@ type Policy struct {
 type Effort struct {
 	Place int64       // most steps, about one for each look at one shape of pods in one place; 0 means no bound
 	Pack  pack.Effort // steps of the search for cheaper machines; 0 means none
+	// Settle is the looks that may be spent on foretelling where kube-scheduler
+	// puts the pods of a plan, to choose among several; 0 means that it is taken
+	// to put them where they are meant to go.
+	Settle int64
 }
 
 // placeSteps is enough for ten thousand pods that are all different, and a few
 // seconds of one processor at worst.
 const placeSteps = 200_000_000
 
+// settleSteps lasts for every plan that is looked at with five thousand pods,
+// and is less than a second of one processor.
+const settleSteps = 6_000_000
+
 // Usual is the effort of the controller's own decisions. It grows with the pods
 // that are to be placed, those that must leave nodes included.
 func Usual(s *cluster.Snapshot) Effort {
-	return Effort{Place: placeSteps, Pack: pack.Usual(place.Pods(s))}
+	return Effort{Place: placeSteps, Pack: pack.Usual(place.Pods(s)), Settle: settleSteps}
 }
 
 // Quick is the same effort without a search for cheaper machines.
@@ -51,7 +59,7 @@ func Quick() Effort { return Effort{Place: placeSteps} }
 // that they are placed on is not removed, however long it was empty, and an
 // order that one of them is to use is not withdrawn.
 func Decide(s *cluster.Snapshot, policy Policy, effort Effort) plan.Plan {
-	placed := homes(s, policy, effort)
+	placed, likely := homes(s, policy, effort)
 	needed := map[string]bool{}
 	for _, p := range placed.Placements {
 		if p.On == plan.OnNode {
@@ -71,19 +79,30 @@ func Decide(s *cluster.Snapshot, policy Policy, effort Effort) plan.Plan {
 		Exhausted:   placed.Exhausted,
 		Bound:       placed.Bound,
 		Margins:     placed.Margins,
+		Likely:      likely,
 	}
 	out.CostAfter = out.CostBefore + change(s, &out)
 	return out
 }
 
-// homes finds a place for every pod: with machines chosen one after another
+// homes finds a place for every pod. Of several plans it is the one that is
+// likely to be the cheapest in the end, as far as the effort goes.
+func homes(s *cluster.Snapshot, policy Policy, effort Effort) (place.Result, *plan.Likely) {
+	options := place.Options{MinValues: policy.MinValues, Preferences: policy.Preferences, Steps: effort.Place}
+	tight := tightest(s, options, effort)
+	if effort.Settle <= 0 || effort.Pack <= 0 || !several(&tight) {
+		return tight, nil
+	}
+	return likeliest(s, options, effort, tight)
+}
+
+// tightest finds places with machines chosen one after another
 // and, as far as the effort goes, with machines chosen together. The answer that
 // leaves fewer pods wins, those of high priority first; then the one with less on
 // machines whose price is not known, since nobody can tell what it costs; then
 // the cheaper one. Of two within one per cent it is the one with fewer machines,
 // unless machines chosen one after another are the cheaper ones.
-func homes(s *cluster.Snapshot, policy Policy, effort Effort) place.Result {
-	options := place.Options{MinValues: policy.MinValues, Preferences: policy.Preferences, Steps: effort.Place}
+func tightest(s *cluster.Snapshot, options place.Options, effort Effort) place.Result {
 	single := place.Place(s, options)
 	if effort.Pack <= 0 || len(single.Launches) == 0 || single.Exhausted {
 		return single

@@ -31,6 +31,7 @@ type BatchOffer struct {
 	Free  []int64 // for pods
 	Cost  float64 // more than zero; what counts when offers are compared
 	Takes []BatchTake
+	Zone  string
 }
 
 // BatchTake is what one machine takes of a limit, by its position.
@@ -44,6 +45,7 @@ type BatchTake struct {
 type BatchMachine struct {
 	Offer int
 	Parts []BatchPart
+	Room  []int64 // what it must have for pods, although its own need less; nil: what they need
 }
 
 // BatchPart is n pods of a row.

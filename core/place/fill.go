@@ -13,6 +13,7 @@ type load struct {
 	option  int // what it was made for; a cheaper one may do
 	parts   []part
 	sum     []int64
+	room    []int64 // what it must have besides, see BatchMachine; nil for nothing
 	custom  constraint.Requirements
 	relaxed bool
 	bound   int64 // pods of it that must share a host
@@ -27,7 +28,7 @@ type part struct {
 }
 
 func (l *load) reset(option int) {
-	l.option, l.parts, l.custom, l.relaxed, l.bound = option, l.parts[:0], nil, false, 0
+	l.option, l.parts, l.room, l.custom, l.relaxed, l.bound = option, l.parts[:0], nil, nil, false, 0
 	clear(l.sum)
 }
 
@@ -38,7 +39,10 @@ func (l *load) copy(of *load) {
 	l.parts, l.sum = parts, sum
 }
 
-// clone returns a copy that shares nothing.
+// fitsIn reports whether a machine with so much for pods holds the load.
+func (l *load) fitsIn(free []int64) bool { return fits(free, l.sum) && fits(free, l.room) }
+
+// clone returns a copy that shares nothing but what is never written.
 func (l *load) clone() load {
 	out := *l
 	out.parts, out.sum = slices.Clone(l.parts), slices.Clone(l.sum)

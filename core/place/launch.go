@@ -37,7 +37,7 @@ func (b *buyer) holding(l *load) bitset.Set {
 	for i := out.Next(0); i >= 0; i = out.Next(i + 1) {
 		kind := b.Options[i].Kind
 		if !known[kind] {
-			known[kind], holds[kind] = true, fits(b.free[kind], l.sum) && b.run.bears(b, l, kind)
+			known[kind], holds[kind] = true, l.fitsIn(b.free[kind]) && b.run.bears(b, l, kind)
 		}
 		if !holds[kind] {
 			out.Remove(i)
@@ -187,7 +187,7 @@ func (b *buyer) cheapest(l *load) (bitset.Set, []int) {
 		if seen[k] || !all.Has(i) {
 			continue
 		}
-		if seen[k] = true; fits(b.free[k], l.sum) && b.run.bears(b, l, k) {
+		if seen[k] = true; l.fitsIn(b.free[k]) && b.run.bears(b, l, k) {
 			kinds = append(kinds, k)
 		}
 	}

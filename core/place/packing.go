@@ -111,7 +111,7 @@ func (l *batch) offer(b *buyer) {
 		if b.free[kind] == nil {
 			continue
 		}
-		it := BatchOffer{Takes: takes(o)}
+		it := BatchOffer{Takes: takes(o), Zone: b.Offer(b.Options[o]).Zone}
 		from.at[o].first = len(l.Offers)
 		for _, it.Free = range b.grades(kind) {
 			it.Cost = b.costFor(o, it.Free)
@@ -270,6 +270,7 @@ func (r *run) buyMachine(l *batch, m BatchMachine, riders []int64) {
 	b := l.from[m.Offer].buyer
 	filled := load{sum: make([]int64, r.dims.len())}
 	filled.reset(l.from[m.Offer].option)
+	filled.room = m.Room
 	f := &r.filler
 	f.start(r, b, &filled, r.demand.left, nil)
 	if c := b.creditOf(b.Options[filled.option].Kind); c != nil {

@@ -290,7 +290,7 @@ func (b *buyer) firstHolding(l *load) int {
 	}
 	options := b.together(l)
 	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
-		if kind := b.Options[i].Kind; fits(b.free[kind], l.sum) && b.run.bears(b, l, kind) {
+		if kind := b.Options[i].Kind; l.fitsIn(b.free[kind]) && b.run.bears(b, l, kind) {
 			return i
 		}
 	}
@@ -300,7 +300,7 @@ func (b *buyer) firstHolding(l *load) int {
 // firstOfFront is firstHolding where the front of one lot tells it: no limit
 // forbids any of it, and no daemon pods are in the way.
 func (b *buyer) firstOfFront(l *load) (option int, ok bool) {
-	if b.limits != nil || len(l.parts) == 0 {
+	if b.limits != nil || len(l.parts) == 0 || l.room != nil {
 		return -1, false
 	}
 	lot := l.parts[0].way.lot

@@ -19,9 +19,10 @@ type seat struct {
 	guests  guests
 	taints  []constraint.Taint
 	admits  func(*cluster.Shape) fit.Reason
-	ordered *fit.Ordered // of an ordered machine, by an earlier plan or by this one
-	launch  int          // of a machine of this plan: its position among the launches
-	place   int          // on the board
+	meant   []cluster.Pod // that its machine was ordered for and that still wait
+	ordered *fit.Ordered  // of an ordered machine, by an earlier plan or by this one
+	launch  int           // of a machine of this plan: its position among the launches
+	place   int           // on the board
 }
 
 // nodeSeats lists nodes that may take pods: initialized ones first, the
@@ -47,7 +48,7 @@ func nodeSeats(s *cluster.Snapshot, d dims) []*seat {
 	})
 	out := make([]*seat, len(nodes))
 	for i, n := range nodes {
-		out[i] = &seat{on: plan.OnNode, name: n.Name, free: free[n], taints: fit.LastingTaints(n),
+		out[i] = &seat{on: plan.OnNode, name: n.Name, meant: n.BoughtFor, free: free[n], taints: fit.LastingTaints(n),
 			guests: guests{ports: fit.Ports(n, s.Daemons)},
 			admits: func(s *cluster.Shape) fit.Reason { return fit.NodeAdmits(s, n) }}
 		out[i].attach(n.Pods, d)
@@ -88,7 +89,7 @@ func machineSeats(s *cluster.Snapshot, pools []*fit.Pool, d dims) []*seat {
 			continue
 		}
 		ordered := fit.ForMachine(m, poolOf(m, pools), s.Daemons)
-		out = append(out, &seat{on: plan.OnMachine, name: m.Claim, ordered: ordered, taints: m.Taints,
+		out = append(out, &seat{on: plan.OnMachine, name: m.Claim, meant: m.BoughtFor, ordered: ordered, taints: m.Taints,
 			guests: guests{ports: ordered.Ports}, free: d.vector(ordered.Free, m.Attachable), admits: ordered.Admits})
 	}
 	slices.SortStableFunc(out, func(a, b *seat) int {
@@ -207,8 +208,8 @@ func (r *run) join(l *plan.Launch, pods []waiter) {
 	l.Reason = waitText(len(l.Pods))
 }
 
-// honourOrders gives the pods that an ordered machine was bought for their
-// place there, so that nobody else takes it and nothing is bought twice. Some
+// honourOrders gives the pods that a machine was bought for their place there,
+// on order or as a node, as long as they wait, so that nobody else takes it and nothing is bought twice. Some
 // may go only where others are by then: those left are tried again as long as
 // that helps a good part of them, so that the cost stays linear; the rest find
 // homes like all others.
@@ -216,11 +217,8 @@ func (r *run) honourOrders() {
 	waiting := r.awaited()
 	for honoured, refused := 0, 0; ; honoured, refused = 0, 0 {
 		for _, s := range r.seats {
-			if s.ordered == nil {
-				continue
-			}
-			for i := range s.ordered.BoughtFor {
-				key := podKey(&s.ordered.BoughtFor[i])
+			for i := range s.meant {
+				key := podKey(&s.meant[i])
 				g := waiting[key]
 				if g == nil {
 					continue
@@ -242,7 +240,7 @@ func (r *run) honourOrders() {
 // awaited returns the groups of the waiting pods, if any machine was bought
 // for pods.
 func (r *run) awaited() map[[2]string]*group {
-	if !slices.ContainsFunc(r.seats, func(s *seat) bool { return s.ordered != nil && len(s.ordered.BoughtFor) > 0 }) {
+	if !slices.ContainsFunc(r.seats, func(s *seat) bool { return len(s.meant) > 0 }) {
 		return nil
 	}
 	waiting := map[[2]string]*group{}

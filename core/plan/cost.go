@@ -48,7 +48,7 @@ func (p Plan) Account() string {
 	if len(p.Launches) == 0 {
 		return ""
 	}
-	return p.bounded() + p.fewer()
+	return p.bounded() + p.likely() + p.fewer()
 }
 
 func (p *Plan) bounded() string {
@@ -69,6 +69,21 @@ func (p *Plan) bounded() string {
 		each = append(each, m.unit()+where+" "+m.Price.String())
 	}
 	return out + "at the margin: " + strings.Join(each, ", ") + "\n"
+}
+
+func (p *Plan) likely() string {
+	l := p.Likely
+	if l == nil {
+		return ""
+	}
+	out := fmt.Sprintf("with pods where kube-scheduler may put them: about %s", l.Cost)
+	if l.Left > 0 {
+		out += fmt.Sprintf(", since %d pods may need another machine", l.Left)
+	}
+	if l.Tight.Cost < p.LaunchCost() || l.Tight.Machines != len(p.Launches) {
+		out += fmt.Sprintf("; %d machines for %s would come to about %s", l.Tight.Machines, l.Tight.Cost, l.TightCost)
+	}
+	return out + "\n"
 }
 
 func (p *Plan) fewer() string {

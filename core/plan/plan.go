@@ -25,6 +25,7 @@ type Plan struct {
 	Bound       quantity.MicroUSDPerHour // less no machines for the pods of the launches can cost, see Gap; 0 means that none is known
 	Margins     []Margin                 // what one more of each resource would cost; of the tier of pools that most is spent in
 	Fewer       *Summary                 // the runner-up with fewer machines; nil where none was sought or found
+	Likely      *Likely                  // what is expected once kube-scheduler has had its way; nil where that was not asked for
 	Steps       int64                    // effort spent
 	Exhausted   bool                     // the effort did not suffice to look at everything
 }
@@ -43,6 +44,16 @@ type Margin struct {
 type Summary struct {
 	Machines int
 	Cost     quantity.MicroUSDPerHour
+}
+
+// Likely is what the launches are likely to come to: kube-scheduler puts pods
+// where it likes, and machines are bought for those that find no room then.
+type Likely struct {
+	Cost  quantity.MicroUSDPerHour // of the launches and of what is bought after them, in the mean of what was tried
+	Left  int                      // pods that find no room at first, likewise
+	Tight Summary                  // the cheapest answer if every pod went where it is meant to go
+	// TightCost is what that is likely to come to.
+	TightCost quantity.MicroUSDPerHour
 }
 
 // Launch orders one machine. Name is its name within the plan: "new-1".

@@ -57,8 +57,9 @@ type parent struct {
 	machine      *cluster.Machine
 }
 
-// wanted is a waiting pod that a machine names before all pods are known.
+// wanted is a waiting pod that a node or a machine names before all pods are known.
 type wanted struct {
+	node    string // or
 	machine string
 	at      int // position in BoughtFor
 	pod     cluster.Pod
@@ -167,17 +168,20 @@ func (p *parser) resolve() error {
 	if len(p.wanted) == 0 {
 		return nil
 	}
-	machines, waiting := map[string]int{}, byName(p.out.Waiting)
+	lists, waiting := map[[2]string][]cluster.Pod{}, byName(p.out.Waiting)
+	for i := range p.out.Nodes {
+		lists[[2]string{p.out.Nodes[i].Name, ""}] = p.out.Nodes[i].BoughtFor
+	}
 	for i := range p.out.Machines {
-		machines[p.out.Machines[i].Claim] = i
+		lists[[2]string{"", p.out.Machines[i].Claim}] = p.out.Machines[i].BoughtFor
 	}
 	for _, w := range p.wanted {
-		m := &p.out.Machines[machines[w.machine]]
+		list := lists[[2]string{w.node, w.machine}]
 		pod := waiting[[2]string{w.pod.Namespace, w.pod.Name}]
-		if pod == nil || w.at >= len(m.BoughtFor) {
-			return fmt.Errorf("machine %s is for pod %s, which does not wait: give its shape", w.machine, podName(w.pod))
+		if pod == nil || w.at >= len(list) {
+			return fmt.Errorf("machine %s is for pod %s, which does not wait: give its shape", w.node+w.machine, podName(w.pod))
 		}
-		m.BoughtFor[w.at] = *pod
+		list[w.at] = *pod
 	}
 	return nil
 }

@@ -108,19 +108,25 @@ func (p *parser) pod(w []string) error {
 }
 
 func (p *parser) boughtFor(w []string) error {
-	m := p.parent.machine
-	if m == nil {
-		return fmt.Errorf("want it below a machine")
+	var list *[]cluster.Pod
+	var by wanted
+	switch m, n := p.parent.machine, p.parent.node; {
+	case m != nil:
+		list, by.machine = &m.BoughtFor, m.Claim
+	case n != nil:
+		list, by.node = &n.BoughtFor, n.Name
+	default:
+		return fmt.Errorf("want it below a machine or a node")
 	}
 	if len(w) == 1 {
 		namespace, name, err := readSlashed(w[0])
-		pod := cluster.Pod{Namespace: namespace, Name: name}
-		p.wanted = append(p.wanted, wanted{m.Claim, len(m.BoughtFor), pod})
-		m.BoughtFor = append(m.BoughtFor, pod)
+		by.pod, by.at = cluster.Pod{Namespace: namespace, Name: name}, len(*list)
+		p.wanted = append(p.wanted, by)
+		*list = append(*list, by.pod)
 		return err
 	}
 	pod, _, err := p.readPod(w)
-	m.BoughtFor = append(m.BoughtFor, pod)
+	*list = append(*list, pod)
 	return err
 }
 

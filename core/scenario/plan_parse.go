@@ -45,7 +45,7 @@ type planParser struct {
 
 var planNouns = map[string]func(*planParser, []string) error{
 	"plan": (*planParser).plan, "launch": (*planParser).newLaunch, "choice": (*planParser).choice,
-	"margin": (*planParser).margin, "fewer": (*planParser).fewer, "runner-up": (*planParser).runnerUp, "requests": (*planParser).requests, "place": (*planParser).place,
+	"margin": (*planParser).margin, "fewer": (*planParser).fewer, "likely": (*planParser).likely, "runner-up": (*planParser).runnerUp, "requests": (*planParser).requests, "place": (*planParser).place,
 	"withdraw": (*planParser).withdraw, "remove": (*planParser).remove, "unplaced": (*planParser).newUnplaced, "for": (*planParser).pod, "reason": (*planParser).reason,
 	"note":    (*planParser).note,
 	"joining": (*planParser).joining,
@@ -135,6 +135,26 @@ func (p *planParser) fewer(w []string) error {
 		return fmt.Errorf("%s: want a number of machines", count)
 	}
 	return fields(rest, map[string]func(string) error{"price": money(&p.out.Fewer.Cost)})
+}
+
+func (p *planParser) likely(w []string) error {
+	l := &plan.Likely{}
+	p.out.Likely = l
+	return fields(w, map[string]func(string) error{
+		"cost": money(&l.Cost), "left": counted(&l.Left), "tight": counted(&l.Tight.Machines),
+		"tight-price": money(&l.Tight.Cost), "tight-cost": money(&l.TightCost),
+	})
+}
+
+func counted(into *int) func(string) error {
+	return func(value string) error {
+		n, err := strconv.Atoi(value)
+		if err != nil {
+			return fmt.Errorf("%s: want a number", value)
+		}
+		*into = n
+		return nil
+	}
 }
 
 func (p *planParser) newLaunch(w []string) error {

@@ -14,6 +14,7 @@ import (
 //	plan 12 steps=4711 exhausted cost-before=0.1 cost-after=0.2 bound=0.09
 //	  margin memory zone=us-west-2b price=0.006
 //	  fewer 3 price=0.11
+//	  likely cost=0.12 left=2 tight=3 tight-price=0.1 tight-cost=0.13
 //	launch new-1 pool=NodePool/default relaxed reason="2 pods wait"
 //	  choice m5.large us-west-2a on-demand 0.096 beside=0.0022
 //	  runner-up m6i.large us-west-2a on-demand 0.1 why="$0.004000/h dearer"
@@ -40,6 +41,10 @@ func PrintPlan(pl *plan.Plan) string {
 	}
 	if f := pl.Fewer; f != nil {
 		p.line(1, "fewer", strconv.Itoa(f.Machines), priced("price", f.Cost))
+	}
+	if l := pl.Likely; l != nil {
+		p.line(1, "likely", priced("cost", l.Cost), number("left", int64(l.Left)), number("tight", int64(l.Tight.Machines)),
+			priced("tight-price", l.Tight.Cost), priced("tight-cost", l.TightCost))
 	}
 	for i := range pl.Launches {
 		p.launch(&pl.Launches[i])

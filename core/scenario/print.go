@@ -29,10 +29,10 @@ func Print(s *cluster.Snapshot) string {
 	for i := range s.Pools {
 		p.pool(&s.Pools[i])
 	}
-	for i := range s.Nodes {
-		p.node(&s.Nodes[i])
-	}
 	waiting := byName(s.Waiting)
+	for i := range s.Nodes {
+		p.node(&s.Nodes[i], waiting)
+	}
 	for i := range s.Machines {
 		p.machine(&s.Machines[i], waiting)
 	}
@@ -79,6 +79,7 @@ func shapesOf(s *cluster.Snapshot) []*cluster.Shape {
 	usePods(s.Waiting)
 	for i := range s.Nodes {
 		usePods(s.Nodes[i].Pods)
+		usePods(s.Nodes[i].BoughtFor)
 	}
 	for i := range s.Machines {
 		usePods(s.Machines[i].BoughtFor)
@@ -181,7 +182,7 @@ func price(known bool, p quantity.MicroUSDPerHour) string {
 	return "unpriced"
 }
 
-func (p *printer) node(n *cluster.Node) {
+func (p *printer) node(n *cluster.Node, waiting map[[2]string]*cluster.Pod) {
 	p.line(0, "node", quote(n.Name), field("claim", n.Claim), poolField(n.Pool), field("machine", n.MachineID),
 		priced("price", n.Price), timed("created", n.CreatedAt), timed("empty-since", n.EmptySince),
 		flag("ready", n.Ready), flag("initialized", n.Initialized), flag("deleting", n.Deleting), flag("machine-ends", n.MachineEnds),
@@ -193,6 +194,7 @@ func (p *printer) node(n *cluster.Node) {
 	for i := range n.Pods {
 		p.pod(1, "pod", &n.Pods[i])
 	}
+	p.boughtFor(n.BoughtFor, waiting)
 }
 
 func (p *printer) machine(m *cluster.Machine, waiting map[[2]string]*cluster.Pod) {
@@ -203,8 +205,12 @@ func (p *printer) machine(m *cluster.Machine, waiting map[[2]string]*cluster.Pod
 	p.taints(m.Taints, m.StartupTaints)
 	p.sizes(m.Allocatable, m.Capacity)
 	p.attachable(m.Attachable)
-	for i := range m.BoughtFor {
-		pod := &m.BoughtFor[i]
+	p.boughtFor(m.BoughtFor, waiting)
+}
+
+func (p *printer) boughtFor(pods []cluster.Pod, waiting map[[2]string]*cluster.Pod) {
+	for i := range pods {
+		pod := &pods[i]
 		if w := waiting[[2]string{pod.Namespace, pod.Name}]; w != nil && samePod(w, pod) {
 			p.line(1, "for", slashed(pod.Namespace, pod.Name))
 			continue

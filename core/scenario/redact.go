@@ -124,7 +124,7 @@ func (r *redactor) node(n cluster.Node) cluster.Node {
 	n.Pool = r.poolID(n.Pool)
 	n.Labels = r.labels(n.Labels)
 	n.Taints, n.StartupTaints = each(n.Taints, r.taint), each(n.StartupTaints, r.taint)
-	n.Pods = each(n.Pods, r.pod)
+	n.Pods, n.BoughtFor = each(n.Pods, r.pod), each(n.BoughtFor, r.pod)
 	return n
 }
 

@@ -43,7 +43,7 @@ func full() *cluster.Snapshot {
 		Revision: 12, Now: at, Shapes: []*cluster.Shape{first, shape}, Waiting: []cluster.Pod{pod},
 		Nodes: []cluster.Node{{Name: "n", Claim: "c", Pool: pool, MachineID: "i-1", Labels: labels, Taints: taints, StartupTaints: taints,
 			Allocatable: amounts(5), Capacity: amounts(6), Attachable: attachable, Price: 1, CreatedAt: at, EmptySince: at, Ready: true, Initialized: true,
-			Deleting: true, MachineEnds: true, DoNotDisrupt: true, Pods: []cluster.Pod{pod}}},
+			Deleting: true, MachineEnds: true, DoNotDisrupt: true, Pods: []cluster.Pod{pod}, BoughtFor: []cluster.Pod{pod}}},
 		Machines: []cluster.Machine{{Claim: "c2", Pool: pool, Labels: labels, Requirements: zones, Taints: taints, StartupTaints: taints,
 			Allocatable: amounts(3), Capacity: amounts(4), Attachable: attachable, CreatedAt: at, Launched: true, Deleting: true, Planned: true, BoughtFor: []cluster.Pod{pod}}},
 		Pools: []cluster.Pool{{ID: pool, Weight: 3, Labels: labels, Requirements: zones, Floor: zones, MachineCost: 10001, Taints: taints, StartupTaints: taints,
@@ -333,6 +333,7 @@ func fullPlan(s *cluster.Snapshot) *plan.Plan {
 	id := cluster.PoolID{Kind: "NodePool", Name: "default"}
 	joins := []plan.Join{{Group: "3f9a2c1b", Key: "zone", Opens: true}}
 	return &plan.Plan{Basis: 12, Steps: 7, Exhausted: true, CostBefore: 1, CostAfter: 2, Bound: 3, Margins: []plan.Margin{{Resource: "cpu", Zone: "b", Price: 4}}, Fewer: &plan.Summary{Machines: 5, Cost: 6},
+		Likely: &plan.Likely{Cost: 7, Left: 8, Tight: plan.Summary{Machines: 9, Cost: 10}, TightCost: 11},
 		Launches: []plan.Launch{{Name: "new-1", Pool: id, Labels: constraint.NewLabels(map[string]string{"k": "v"}),
 			Requirements: constraint.NewRequirements(constraint.Requirement{Key: "zone", Set: constraint.Values("a"), MinValues: 1}),
 			Requests:     quantity.Resources{CPU: 1, Memory: 1, EphemeralStorage: 1, Pods: 1, Extended: []quantity.Extended{{Name: "x/y", Amount: 1}}},

@@ -244,6 +244,15 @@ func (l *Ledger) nameBeneficiaries(s *cluster.Snapshot) {
 			}
 		}
 	}
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		n.BoughtFor = nil
+		for _, uid := range l.boughtFor[n.Claim] {
+			if p, still := waiting[uid]; still {
+				n.BoughtFor = append(n.BoughtFor, p)
+			}
+		}
+	}
 }
 
 func addUsage(pools []cluster.Pool, id cluster.PoolID, capacity quantity.Resources) {

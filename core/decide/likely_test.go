@@ -1,0 +1,59 @@
+package decide_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/daemok/daemok/core/decide"
+	"github.com/daemok/daemok/core/scenario"
+	"github.com/daemok/daemok/core/settle"
+)
+
+// mixed is pods with much cpu and pods with much memory, for each of which
+// there are types that suit it alone, and types for both at a little more.
+func mixed(t *testing.T, evenPrice string) string {
+	t.Helper()
+	var out strings.Builder
+	out.WriteString(`catalogue sizes 1
+kind c8 cpu=8100m memory=8100Mi pods=40
+  offer a on-demand 0.20
+kind r8 cpu=8100m memory=64100Mi pods=40
+  offer a on-demand 0.40
+kind m8 cpu=8100m memory=36100Mi pods=40
+  offer a on-demand ` + evenPrice + `
+shape cpu namespace=default cpu=1 memory=1Gi
+shape memory namespace=default cpu=1 memory=8Gi
+pool NodePool/default catalogue=sizes
+  labels karpenter.sh/nodepool=default
+`)
+	for i := range 32 {
+		fmt.Fprintf(&out, "waiting default/cpu-%02d shape=cpu\nwaiting default/memory-%02d shape=memory\n", i, i)
+	}
+	return out.String()
+}
+
+// TestMachinesThatSuitAllPodsAreBoughtWhereThatPays: kube-scheduler mixes pods,
+// and machines for one kind of pods alone then have no room for the rest.
+func TestMachinesThatSuitAllPodsAreBoughtWhereThatPays(t *testing.T) {
+	for price, want := range map[string]string{"0.305": "m8", "0.395": "c8"} {
+		s, err := scenario.Parse(mixed(t, price))
+		if err != nil {
+			t.Fatal(err)
+		}
+		effort := decide.Effort{Pack: 100_000, Settle: 1_000_000}
+		p := decide.Decide(s, decide.Policy{}, effort)
+		if got := p.Launches[0].Choice.Kind; got != want && want == "m8" {
+			t.Errorf("with even machines at $%s %s is bought first, want %s\n%s", price, got, want, p.Account())
+		}
+		if l := p.Likely; l == nil || l.Cost > l.TightCost || l.Tight.Cost > p.LaunchCost() {
+			t.Errorf("with even machines at $%s the plan does not cost least in the end: %+v", price, l)
+		}
+		for seed := range uint64(4) {
+			o := decide.Foretell(s, decide.Policy{}, effort, &p, settle.Opening{Seed: 10 + seed})
+			if want == "m8" && (o.Left > 0 || o.AsPlanned != 64) {
+				t.Errorf("in order %d %d pods are left, %d go where they are meant to: want none and all", seed, o.Left, o.AsPlanned)
+			}
+		}
+	}
+}

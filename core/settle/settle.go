@@ -1,0 +1,222 @@
+// Package settle foretells where kube-scheduler puts the pods of a plan.
+//
+// A plan says which machine each pod is meant for, and nobody tells
+// kube-scheduler: it takes pods in the order of its queue and gives each the
+// node that its default profile scores highest, of those that are there at that
+// moment. Play does the same with the machines of a plan, opened all at once or
+// one after another, and tells which pods are left without room.
+//
+// It promises equal outcomes for equal arguments, on every processor. What pods
+// require is judged by core/fit and core/topology; scores follow the plugins
+// NodeResourcesFit (LeastAllocated), NodeResourcesBalancedAllocation,
+// PodTopologySpread with its built-in defaults, TaintToleration and NodeAffinity,
+// and the own preferred terms of InterPodAffinity. Images, what running pods
+// prefer, the time that pods wait between two tries and the sampling of nodes in
+// clusters of more than a hundred are left out: an outcome is a likely one, and
+// never an instruction.
+package settle
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/topology"
+)
+
+// World is the pods that wait and the nodes that are there, ready to be played
+// with different machines. It is not safe for concurrent use.
+type World struct {
+	snapshot *cluster.Snapshot
+	pools    map[cluster.PoolID]*fit.Pool
+	dims     dims
+	queue    []waiter
+	kinds    []*kind
+	nodes    []*spot // those that take pods
+	board    *topology.Board
+	counted  bool // some rule looks at other pods
+	counters []counter
+	byText   map[string]int
+	logs     []float64
+}
+
+// waiter is one pod of the queue.
+type waiter struct {
+	*cluster.Pod
+	kind     *kind
+	defaults []soft // spreads that the scheduler adds by itself
+}
+
+// kind is what all pods of a shape have in common.
+type kind struct {
+	at      int
+	shape   *cluster.Shape
+	need    []int64
+	scored  [2]int64 // cpu and memory, as LeastAllocated counts them
+	rules   *topology.Rules
+	softs   []soft
+	seconds []preferred
+	counts  []int // counters that count its pods
+}
+
+// New prepares a world for the pods, which wait.
+func New(s *cluster.Snapshot, pods []cluster.Pod) *World {
+	w := &World{snapshot: s, dims: dimsOf(pods), pools: map[cluster.PoolID]*fit.Pool{},
+		board: topology.NewBoard(), byText: map[string]int{}}
+	for i, p := range fit.ForPools(s.Pools, s.Daemons) {
+		w.pools[s.Pools[i].ID] = p
+	}
+	w.line(pods)
+	w.setUp()
+	return w
+}
+
+// line puts pods in the order of the scheduler's queue: priority, then age.
+func (w *World) line(pods []cluster.Pod) {
+	known := map[*cluster.Shape]*kind{}
+	for i := range pods {
+		p := &pods[i]
+		k := known[p.Shape]
+		if k == nil {
+			k = w.kindOf(p.Shape)
+			known[p.Shape] = k
+		}
+		w.queue = append(w.queue, waiter{p, k, w.defaultsOf(p)})
+	}
+	slices.SortStableFunc(w.queue, func(a, b waiter) int {
+		return cmp.Or(
+			cmp.Compare(b.Shape.Priority, a.Shape.Priority),
+			a.CreatedAt.Compare(b.CreatedAt),
+			cmp.Compare(a.Namespace, b.Namespace),
+			cmp.Compare(a.Name, b.Name))
+	})
+	for _, k := range w.kinds {
+		k.counts = w.countersOf(k.shape)
+	}
+}
+
+func (w *World) kindOf(s *cluster.Shape) *kind {
+	k := &kind{at: len(w.kinds), shape: s, need: w.dims.need(s), scored: scored(s)}
+	wish := topology.Wish{Shape: s}
+	for i := range s.Spread {
+		if !s.Spread[i].Soft {
+			wish.Spread = append(wish.Spread, s.Spread[i])
+		} else {
+			k.softs = append(k.softs, w.soft(s, &s.Spread[i]))
+		}
+	}
+	for i := range s.Neighbours {
+		if n := &s.Neighbours[i]; n.Weight == 0 {
+			wish.Neighbours = append(wish.Neighbours, *n)
+		} else {
+			k.seconds = append(k.seconds, w.preferred(n))
+		}
+	}
+	k.rules = w.board.Rules(wish)
+	w.kinds = append(w.kinds, k)
+	return k
+}
+
+// setUp places the nodes and what runs on them.
+func (w *World) setUp() {
+	running := map[*cluster.Shape]*topology.Rules{}
+	for i := range w.snapshot.Nodes {
+		for j := range w.snapshot.Nodes[i].Pods {
+			if s := w.snapshot.Nodes[i].Pods[j].Shape; running[s] == nil {
+				running[s] = w.board.Rules(topology.Wish{Shape: s})
+			}
+		}
+	}
+	w.counted = !w.board.Empty()
+	var all []*spot
+	for i := range w.snapshot.Nodes {
+		n := &w.snapshot.Nodes[i]
+		x := w.spotOf(n)
+		x.place = w.board.AddPlace(n.Labels, fit.LastingTaints(n), n.Deleting)
+		all = append(all, x)
+		if !n.Deleting {
+			w.nodes = append(w.nodes, x)
+		}
+	}
+	w.board.Start()
+	for i, x := range all {
+		for j := range w.snapshot.Nodes[i].Pods {
+			p := &w.snapshot.Nodes[i].Pods[j]
+			if w.counted {
+				w.board.Put(running[p.Shape], x.place, 1, p.Ending)
+			}
+			for _, c := range w.countersFor(p) {
+				x.counts[c]++
+			}
+		}
+	}
+}
+
+// Opening is how the machines of a plan come: all at once, or one after another
+// in an order that is drawn from the seed. Those that a plan holds back until
+// others of their group are there come together with these either way.
+type Opening struct {
+	Together bool
+	Seed     uint64
+}
+
+// Outcome is where pods went.
+type Outcome struct {
+	Left  []cluster.Pod // without room, in the order of the queue
+	On    map[string][]cluster.Pod
+	Steps int64 // looks at one node for one pod
+
+	world *World
+	spots []*spot
+}
+
+// Play opens machines that were ordered before and those that the plan launches,
+// and lets pods go where kube-scheduler would put them.
+func (w *World) Play(launches []plan.Launch, joining []plan.Joining, o Opening) Outcome {
+	g := newGame(w, o)
+	g.admit(w.nodes)
+	g.fill()
+	for _, unit := range g.order(w.machines(launches, joining)) {
+		g.admit(unit)
+		g.fill()
+	}
+	return g.outcome()
+}
+
+// AsPlanned counts the pods that are on a machine of the type that was planned
+// for them.
+func (o *Outcome) AsPlanned(placements []plan.Placement) int {
+	types, planned, n := map[string]string{}, map[[2]string]string{}, 0
+	for _, x := range o.spots {
+		types[x.node.Name], _ = x.node.Labels.Get(cluster.LabelInstanceType)
+	}
+	for i := range placements {
+		p := &placements[i]
+		planned[[2]string{p.Pod.Namespace, p.Pod.Name}] = types[p.Target]
+	}
+	for on, pods := range o.On {
+		for i := range pods {
+			if planned[[2]string{pods[i].Namespace, pods[i].Name}] == types[on] {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// After is the snapshot once the outcome has come about: machines are nodes,
+// and the pods that are left wait.
+func (o *Outcome) After() *cluster.Snapshot {
+	out := *o.world.snapshot
+	out.Machines, out.Waiting = nil, slices.Clone(o.Left)
+	out.Nodes = nil
+	for _, x := range o.spots {
+		n := *x.node
+		n.Pods = append(slices.Clone(n.Pods), o.On[n.Name]...)
+		out.Nodes = append(out.Nodes, n)
+	}
+	out.Sort()
+	return &out
+}

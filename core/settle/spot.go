@@ -1,0 +1,199 @@
+package settle
+
+import (
+	"slices"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// Positions in every vector of amounts.
+const (
+	dimCPU = iota
+	dimMemory
+)
+
+// What the scheduler counts for a pod that asks for no cpu or memory.
+const (
+	assumedCPU    = quantity.MilliCPU(100)
+	assumedMemory = 200 * quantity.MiB
+)
+
+// dims is what pods ask for in amounts: resources, then volumes of each driver.
+type dims struct{ resources, drivers []string }
+
+func dimsOf(pods []cluster.Pod) dims {
+	out := dims{resources: []string{quantity.NameCPU, quantity.NameMemory, quantity.NamePods, quantity.NameEphemeralStorage}}
+	var more []string
+	var last *cluster.Shape
+	for i := range pods {
+		if pods[i].Shape == last {
+			continue
+		}
+		last = pods[i].Shape
+		for _, e := range last.Requests.Extended {
+			more = append(more, e.Name)
+		}
+		for _, v := range last.Volumes {
+			if v.Driver != "" {
+				out.drivers = append(out.drivers, v.Driver)
+			}
+		}
+	}
+	slices.Sort(more)
+	slices.Sort(out.drivers)
+	out.resources, out.drivers = append(out.resources, slices.Compact(more)...), slices.Compact(out.drivers)
+	return out
+}
+
+func (d dims) need(s *cluster.Shape) []int64 {
+	out := make([]int64, len(d.resources)+len(d.drivers))
+	for i, name := range d.resources {
+		out[i] = s.Requests.Get(name)
+	}
+	for _, v := range s.Volumes {
+		if at, found := slices.BinarySearch(d.drivers, v.Driver); found {
+			out[len(d.resources)+at]++
+		}
+	}
+	return out
+}
+
+// free is what the node has left; a driver that it does not name has no limit.
+func (d dims) free(n *cluster.Node, daemons []cluster.Daemon) []int64 {
+	out, free := make([]int64, len(d.resources)+len(d.drivers)), fit.Free(n, daemons)
+	for i, name := range d.resources {
+		out[i] = free.Get(name)
+	}
+	for i, driver := range d.drivers {
+		at := len(d.resources) + i
+		out[at] = int64(1) << 40
+		for _, a := range n.Attachable {
+			if a.Driver == driver {
+				out[at] = a.Count
+			}
+		}
+		for j := range n.Pods {
+			for _, v := range n.Pods[j].Shape.Volumes {
+				if v.Driver == driver {
+					out[at]--
+				}
+			}
+		}
+	}
+	return out
+}
+
+func fits(free, need []int64) bool {
+	for i, v := range need {
+		if v > free[i] && v > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func scored(s *cluster.Shape) [2]int64 {
+	cpu, memory := s.Requests.CPU, s.Requests.Memory
+	if cpu == 0 {
+		cpu = assumedCPU
+	}
+	if memory == 0 {
+		memory = assumedMemory
+	}
+	return [2]int64{int64(cpu), int64(memory)}
+}
+
+// spot is a node, or a machine as the node that it becomes.
+type spot struct {
+	node    *cluster.Node
+	free    []int64
+	all     [2]int64 // cpu and memory that are there for pods
+	taken   [2]int64 // of it
+	count   [2]int64 // likewise, as LeastAllocated counts
+	ports   []cluster.Port
+	avoid   []constraint.Taint // PreferNoSchedule
+	joins   []plan.Join        // whose machines it opens together with
+	ordered bool               // before this plan
+
+	place   int     // on the board
+	domains []int32 // by counter
+	counts  []int64 // by counter: pods here
+}
+
+func (w *World) spotOf(n *cluster.Node) *spot {
+	x := &spot{node: n, free: w.dims.free(n, w.snapshot.Daemons), ports: fit.Ports(n, w.snapshot.Daemons),
+		all: [2]int64{int64(n.Allocatable.CPU), int64(n.Allocatable.Memory)}, counts: make([]int64, len(w.counters))}
+	x.taken = [2]int64{x.all[0] - x.free[dimCPU], x.all[1] - x.free[dimMemory]}
+	x.count = x.taken
+	for _, t := range fit.LastingTaints(n) {
+		if t.Effect == constraint.PreferNoSchedule {
+			x.avoid = append(x.avoid, t)
+		}
+	}
+	return x
+}
+
+// machines lists what is on order and what the plan launches, as nodes.
+func (w *World) machines(launches []plan.Launch, joining []plan.Joining) []*spot {
+	joins := map[string][]plan.Join{}
+	for _, j := range joining {
+		joins[j.Claim] = j.Joins
+	}
+	var out []*spot
+	add := func(n *cluster.Node, joins []plan.Join, ordered bool) {
+		x := w.spotOf(n)
+		x.ordered = ordered
+		x.joins = joins
+		out = append(out, x)
+	}
+	for i := range w.snapshot.Machines {
+		if m := &w.snapshot.Machines[i]; !m.Deleting {
+			labels := fit.ForMachine(m, w.pools[m.Pool], nil).Known()
+			add(w.node(m.Claim, m.Pool, labels, m.Taints, m.Allocatable, m.Attachable), joins[m.Claim], true)
+		}
+	}
+	for i := range launches {
+		if n := w.launched(&launches[i]); n != nil {
+			add(n, launches[i].Joins, false)
+		}
+	}
+	return out
+}
+
+// launched is the node that a launch becomes if its choice is had; nil where
+// the snapshot does not know what that is.
+func (w *World) launched(l *plan.Launch) *cluster.Node {
+	pool := w.pools[l.Pool]
+	if pool == nil || pool.Catalogue == nil {
+		return nil
+	}
+	for k := range pool.Catalogue.Kinds {
+		kind := &pool.Catalogue.Kinds[k]
+		if kind.Name != l.Choice.Kind {
+			continue
+		}
+		labels := pool.Pool.Labels.Merge(kind.Labels).Merge(l.Labels)
+		for i := range kind.Offers {
+			if o := &kind.Offers[i]; o.Zone == l.Choice.Zone && o.Option == l.Choice.Option {
+				labels = labels.Merge(o.Labels)
+			}
+		}
+		n := w.node(l.Name, l.Pool, labels, pool.Taints, kind.Allocatable, kind.Attachable)
+		n.Price = l.Choice.Price
+		return n
+	}
+	return nil
+}
+
+func (w *World) node(name string, pool cluster.PoolID, labels constraint.Labels, taints []constraint.Taint,
+	allocatable quantity.Resources, attachable []cluster.Attachable) *cluster.Node {
+	for _, key := range fit.Promised() {
+		labels = labels.With(key, "true")
+	}
+	return &cluster.Node{Name: name, Claim: name, Pool: pool, Labels: labels.With(cluster.LabelHostname, name), Taints: taints,
+		Allocatable: allocatable, Capacity: allocatable, Attachable: attachable, Ready: true, Initialized: true}
+}
