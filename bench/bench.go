@@ -32,6 +32,7 @@ type Options struct {
 	Pack     bool   // search for the cheapest machines, as the controller does
 	Settled  bool   // choose the plan that is likely to be the cheapest once kube-scheduler has put pods where it likes, as the controller does
 	Effort   int64  // how many times the controller's search; 0 means 1
+	Best     string // file of the best costs known, a JSON list of Known; empty for none
 }
 
 // Settled is what a plan is likely to come to, and what the plan would that is
@@ -59,6 +60,8 @@ type Result struct {
 	Gap                     *float64 `json:"gap"`
 	BoundConstrainedPerHour *float64 `json:"boundConstrainedPerHour"`
 	GapConstrained          *float64 `json:"gapConstrained"`
+	BestPerHour             *float64 `json:"bestPerHour"` // the least that was ever found, see Known
+	OverBest                *float64 `json:"overBest"`
 	AllocatedMiB            float64  `json:"allocatedMiB"`
 	PeakRSSMiB              float64  `json:"peakRSSMiB"` // of the process while it solves: the program and the work in memory included
 	Unplaced                int      `json:"unplaced"`
@@ -98,6 +101,13 @@ func Place(o Options) (Result, error) {
 			TightPerHour: dollars(l.Tight.Cost), TightGap: gap(dollars(l.Tight.Cost), least), TightNodes: l.Tight.Machines,
 			TightSettled: dollars(l.TightCost), TightSettledGap: gap(dollars(l.TightCost), least),
 		}
+	}
+	known, err := best(o, out.LowerBoundPerHour)
+	if err != nil {
+		return Result{}, err
+	}
+	if known != nil {
+		out.BestPerHour, out.OverBest = &known.CostPerHour, gap(out.CostPerHour, known.CostPerHour)
 	}
 	if bound, ok := Constrained(s); ok {
 		out.BoundConstrainedPerHour, out.GapConstrained = &bound, gap(out.CostPerHour, bound)

@@ -71,6 +71,31 @@ func TestFilesAreRead(t *testing.T) {
 	}
 }
 
+// TestPlansAreComparedWithTheBestKnown knows plans of one work that are cheaper,
+// and does not compare with those of other work.
+func TestPlansAreComparedWithTheBestKnown(t *testing.T) {
+	o := bench.Options{Generate: "uniform", Pods: 30, Seed: 5, Runs: 1}
+	alone, err := bench.Place(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry := func(seed int, bound, cost float64) string {
+		return fmt.Sprintf(`{"catalog": ".", "capacity": "on-demand", "generate": "uniform", "pods": 30, "seed": %d, "lowerBoundPerHour": %g, "costPerHour": %g}`, seed, bound, cost)
+	}
+	o.Best = write(t, "best.json", "["+entry(4, 1, 1)+","+entry(5, alone.LowerBoundPerHour, alone.CostPerHour/1.25)+"]")
+	if r, err := bench.Place(o); err != nil || r.OverBest == nil || *r.OverBest < 0.2499 || *r.OverBest > 0.2501 {
+		t.Errorf("Place(%+v) = %+v, %v; want a quarter above the best", o, r, err)
+	}
+	o.Seed = 6
+	if r, err := bench.Place(o); err != nil || r.OverBest != nil {
+		t.Errorf("Place(%+v) = %+v, %v; want no comparison", o, r, err)
+	}
+	o.Seed = 4
+	if _, err := bench.Place(o); err == nil || !strings.Contains(err.Error(), "other pods or prices") {
+		t.Errorf("Place(%+v) = %v; want an error about other pods or prices", o, err)
+	}
+}
+
 // write makes a file and returns its path.
 func write(t *testing.T, name, text string) string {
 	t.Helper()
