@@ -122,16 +122,48 @@ func TestPodsThatFillMachinesExactlyNearlyDo(t *testing.T) {
 }
 
 // TestFewMachinesArePreferredAmongTheCheapest sells two small machines a little
-// cheaper than a large one.
+// cheaper than a large one, without a limit and with one that just suffices.
 func TestFewMachinesArePreferredAmongTheCheapest(t *testing.T) {
 	l := batch(offers(offer(1, 10, 10), offer(2.002, 20, 20)))
 	for i := range int64(40) {
 		l.Rows = append(l.Rows, only(row(1, 5, 4+i%2), 0))
 		l.Rows[i].Offers.Add(1)
 	}
-	got := pack.Solve(l, 2_000_000)
-	if c := cost(l, got); len(got) >= 20 || c > 20*(1+pack.Fewer) {
-		t.Errorf("%d machines cost %g; want fewer than 20, for hardly more than 20", len(got), c)
+	tied := l
+	tied.Offers, tied.Limits = offers(takes(l.Offers[0], 10), takes(l.Offers[1], 20)), []int64{200}
+	for name, l := range map[string]place.Batch{"free": l, "limited": tied} {
+		got := pack.Solve(l, 2_000_000)
+		if c := cost(l, got); len(got) >= 20 || c > 20*(1+pack.Fewer) {
+			t.Errorf("%s: %d machines cost %g; want fewer than 20, for hardly more than 20", name, len(got), c)
+		}
+	}
+}
+
+// TestALimitThatSufficesCostsNothing limits machines to what an answer without a
+// limit takes.
+func TestALimitThatSufficesCostsNothing(t *testing.T) {
+	free := batch(offers(offer(10, 640, 1280), offer(5.3, 320, 640), offer(2.9, 160, 320)))
+	r := rand.New(rand.NewPCG(6, 6))
+	for range 400 {
+		free.Rows = append(free.Rows, place.BatchRow{Need: []int64{1 + r.Int64N(60), 1 + r.Int64N(118)}, Count: 1, Offers: bitset.Full(3)})
+	}
+	const effort = 3_000_000
+	without := pack.Solve(free, effort)
+	tied := place.Batch{Rows: free.Rows, Offers: offers(), Limits: []int64{0}}
+	for _, o := range free.Offers {
+		tied.Offers = append(tied.Offers, takes(o, o.Free[0]))
+	}
+	for _, m := range without {
+		tied.Limits[0] += free.Offers[m.Offer].Free[0]
+	}
+	tied.Limits[0] += free.Offers[0].Free[0]
+	with := pack.Solve(tied, effort)
+	if why := broken(tied, with); why != "" {
+		t.Fatal(why)
+	}
+	t.Logf("%d machines at %g, %d at %g without a limit", len(with), cost(tied, with), len(without), cost(free, without))
+	if c, least := cost(tied, with), cost(free, without); len(with) == 0 || c > least*1.01 || len(with) > len(without)+1 {
+		t.Errorf("%d machines at %g, %d at %g without a limit", len(with), c, len(without), least)
 	}
 }
 
