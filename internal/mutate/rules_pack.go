@@ -32,7 +32,6 @@ func packRules() []Rule {
 		off("what is not open to a set is not bought for it", packExact, "return !e.s.may(p.row, i)", "return false"),
 		off("limits are taken again when nothing changes", packSearch, "n.s.take(n.machines[i].offer, 1)", "_ = i"),
 		off("what is searched takes of limits", packSearch, "s.takeAll(n.machines, 1)", "_ = n"),
-		off("a search gives back what it took of limits", packSearch, "s.takeAll(n.machines, -1)", "_ = n"),
 		off("a start gives back what it took of limits", packPack, "s.takeAll(found, -1)", "_ = found"),
 		off("fewer machines are looked for at last", packPack, "s.searchFewer(found, until)", "_ = until"),
 		off("few machines are preferred among the cheapest", packPack, ".fewest(Fewer))", ".fewest(0))"),
