@@ -28,7 +28,7 @@ func placeRules() []Rule {
 		off("nodes to be avoided are used last", placeSeat, "s.admits(lv.wants).OK() && !(lv.strict && fit.Avoided(s.taints, lv.wants.Tolerations))", "s.admits(lv.wants).OK()"),
 		off("pods go where their machine was bought", placeSeat, "if r.used(g.kin) || !lv.admitted(s, len(r.seats)) || r.roomOn(s, g, lv) == 0 {", "if lv != nil {"),
 
-		off("pods of leaving nodes get a place", placeIntake, "if moves(&p) {", "if false {"),
+		off("pods of leaving nodes get a place", placeIntake, "if p := &s.Nodes[i].Pods[j]; moves(p) {", "if p := &s.Nodes[i].Pods[j]; moves(p) && false {"),
 		off("pods that are not coming back get none", placeIntake, "return p.Returns && !p.DoNotDisrupt", "return !p.DoNotDisrupt"),
 		off("pods that must not be disturbed get none", placeIntake, "return p.Returns && !p.DoNotDisrupt", "return p.Returns"),
 		off("high priority comes first", placeIntake, "cmp.Compare(y.Priority, x.Priority),", "0,"),
