@@ -78,49 +78,53 @@ func (g *game) draw(n int) int {
 	return int((z ^ z>>31) % uint64(n))
 }
 
-// order sorts machines into units that open at the same moment, one unit after
-// another. They join by chance, those ordered before first; one that is in a
-// group waits until each domain of the group has joined.
-func (g *game) order(machines []*spot) [][]*spot {
+// step is machines that join the cluster, and those that let pods come then.
+type step struct{ joins, opens []*spot }
+
+// order sorts machines into steps. They join by chance, those ordered before
+// first; one that is in a group opens when each domain of the group has joined.
+func (g *game) order(machines []*spot) []step {
 	if g.opening.Together {
-		return [][]*spot{machines}
+		return []step{{machines, machines}}
 	}
 	for i := len(machines) - 1; i > 0; i-- {
 		j := g.draw(i + 1)
 		machines[i], machines[j] = machines[j], machines[i]
 	}
 	slices.SortStableFunc(machines, func(a, b *spot) int { return cmp.Compare(rank(a.ordered), rank(b.ordered)) })
-	missing := map[string]map[string]bool{} // by group: domains that have not joined
-	for _, x := range machines {
-		for _, j := range x.joins {
-			if missing[j.Group] == nil {
-				missing[j.Group] = map[string]bool{}
-			}
-			missing[j.Group][x.domain(j)] = j.Opens || missing[j.Group][x.domain(j)]
-		}
-	}
-	var units [][]*spot
+	missing := missingOf(machines)
+	var steps []step
 	var waiting []*spot
-	for _, x := range machines {
+	for i, x := range machines {
 		for _, j := range x.joins {
 			delete(missing[j.Group], x.domain(j))
 		}
-		var unit []*spot
+		next := step{joins: []*spot{x}}
 		waiting = slices.DeleteFunc(append(waiting, x), func(w *spot) bool {
-			held := slices.ContainsFunc(w.joins, func(j plan.Join) bool { return waited(missing[j.Group]) })
+			held := i < len(machines)-1 && slices.ContainsFunc(w.joins, func(j plan.Join) bool { return waited(missing[j.Group]) })
 			if !held {
-				unit = append(unit, w)
+				next.opens = append(next.opens, w)
 			}
 			return !held
 		})
-		if len(unit) > 0 {
-			units = append(units, unit)
+		steps = append(steps, next)
+	}
+	return steps
+}
+
+// missingOf lists by group the domains of its machines, and whether no node
+// has them yet.
+func missingOf(machines []*spot) map[string]map[string]bool {
+	out := map[string]map[string]bool{}
+	for _, x := range machines {
+		for _, j := range x.joins {
+			if out[j.Group] == nil {
+				out[j.Group] = map[string]bool{}
+			}
+			out[j.Group][x.domain(j)] = j.Opens || out[j.Group][x.domain(j)]
 		}
 	}
-	if len(waiting) > 0 {
-		units = append(units, waiting)
-	}
-	return units
+	return out
 }
 
 func (x *spot) domain(j plan.Join) string {
@@ -145,14 +149,21 @@ func rank(first bool) int {
 	return 1
 }
 
-// admit opens spots for pods.
+// join makes domains of spots before pods may come there: a node that is held
+// back, or not ready, counts for spreads all the same.
+func (g *game) join(spots []*spot) {
+	for _, x := range spots {
+		if g.world.counted && !slices.Contains(g.world.nodes, x) {
+			x.place = g.board.AddPlace(x.node.Labels, fit.LastingTaints(x.node), false)
+		}
+	}
+}
+
+// admit opens spots that have joined for pods.
 func (g *game) admit(spots []*spot) {
 	for _, from := range spots {
 		x := *from
 		x.free, x.counts = slices.Clone(from.free), slices.Clone(from.counts)
-		if g.world.counted && !slices.Contains(g.world.nodes, from) {
-			x.place = g.board.AddPlace(x.node.Labels, fit.LastingTaints(x.node), false)
-		}
 		g.locate(&x)
 		g.spots = append(g.spots, &x)
 		for _, k := range g.world.kinds {

@@ -176,10 +176,12 @@ type Outcome struct {
 // and lets pods go where kube-scheduler would put them.
 func (w *World) Play(launches []plan.Launch, joining []plan.Joining, o Opening) Outcome {
 	g := newGame(w, o)
+	g.join(w.nodes)
 	g.admit(w.nodes)
 	g.fill()
-	for _, unit := range g.order(w.machines(launches, joining)) {
-		g.admit(unit)
+	for _, step := range g.order(w.machines(launches, joining)) {
+		g.join(step.joins)
+		g.admit(step.opens)
 		g.fill()
 	}
 	return g.outcome()
