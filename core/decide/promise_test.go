@@ -119,9 +119,9 @@ func TestTheOrderOfThingsChangesNothing(t *testing.T) {
 
 // TestADeploymentMaySplitInTwo gives half of the pods of every shape a label
 // that nobody reads: as many pods have a place then, with a search and without,
-// and the cost differs by no more than the gap that the plans report; nearly
-// always it is the same. A search leaves no more pods than there are without
-// one.
+// and the cost differs by no more than the gap that the plans report, and by a
+// fifth at most; nearly always it is the same. A search leaves no more pods than
+// there are without one.
 func TestADeploymentMaySplitInTwo(t *testing.T) {
 	const worlds = 200
 	changed := 0
@@ -164,12 +164,12 @@ func TestADeploymentMaySplitInTwo(t *testing.T) {
 		if min(a.LaunchCost(), b.LaunchCost()) < max(a.Bound, b.Bound) {
 			t.Errorf("seed %d: machines cost %s, and for the split ones %s: not within the gap to %s and %s", seed, a.LaunchCost(), b.LaunchCost(), a.Bound, b.Bound)
 		}
-		if less, more := min(a.CostAfter, b.CostAfter), max(a.CostAfter, b.CostAfter); 2*more > 3*less {
+		if less, more := min(a.CostAfter, b.CostAfter), max(a.CostAfter, b.CostAfter); 5*more > 6*less {
 			t.Errorf("seed %d: cost %s became %s\n%s", seed, a.CostAfter, b.CostAfter, scenario.Print(before))
 		}
 	}
-	if changed > worlds/8 {
-		t.Errorf("the cost changed in %d of %d worlds, want an eighth at most", changed, worlds)
+	if changed > worlds/9 {
+		t.Errorf("the cost changed in %d of %d worlds, want a ninth at most", changed, worlds)
 	}
 }
 

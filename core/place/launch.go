@@ -96,7 +96,7 @@ func (r *run) launch(b *buyer, l *load, as *listing) {
 		for _, w := range pods {
 			out.Pods = append(out.Pods, *w.Pod)
 		}
-		r.place(g.of, pods, plan.OnLaunch, out.Name, nil)
+		r.place(g.of, g.level, pods, plan.OnLaunch, out.Name, nil)
 		asked = append(asked, g.from)
 		r.board.PutSomewhere(g.level.rules, p.n)
 	}

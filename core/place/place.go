@@ -54,7 +54,8 @@ const roundsMax = 16
 // large ones. Each goes to an existing node if it can, then to an ordered
 // machine, then to a new one from the heaviest pool that can have it. Where
 // rules look at other pods, domains are decided pod by pod before machines are
-// bought, and the whole answer is checked once more in its own order.
+// bought, and the whole answer is checked once more in its own order. Where that
+// took pods off their places, machines that others have room for are given up.
 //
 // Cost: shapes x (nodes + machines), and for new machines about shapes x
 // kinds for each different machine; pods of one shape are placed together.
@@ -80,7 +81,7 @@ func (r *run) search() {
 		r.takeBack()
 		now := r.stillWaiting()
 		done := now == 0 || r.round >= roundsMax || r.round > 1 && now >= before && !r.learnt || r.out.Exhausted
-		if done && !r.withdraw() && !r.rescue() {
+		if done && !r.withdraw() && !r.fold() && !r.rescue() {
 			return
 		}
 		r.addLaunchSeats()
@@ -122,6 +123,8 @@ type run struct {
 	held        map[string]bool                    // volume claims for one pod that are in use
 	turn        int
 	seated      []seated
+	evicted     bool       // some replay took pods off their places
+	folding     int64      // steps taken for that
 	launched    []launched // by launch
 	demand      demand
 	worth       []float64
@@ -232,12 +235,12 @@ func (r *run) spent(steps int64) bool {
 
 // place notes where pods of the group have their place: at a seat or, without
 // one, on the machine that is being ordered.
-func (r *run) place(g *group, pods []waiter, on plan.Destination, name string, at *seat) {
+func (r *run) place(g *group, lv *level, pods []waiter, on plan.Destination, name string, at *seat) {
 	launch := len(r.launched)
 	if at != nil {
 		launch = at.launch
 	}
 	for _, w := range pods {
-		r.seated = append(r.seated, seated{waiter: w, group: g, on: on, name: name, seat: at, launch: launch})
+		r.seated = append(r.seated, seated{waiter: w, stay: stay{g, lv}, on: on, name: name, seat: at, launch: launch})
 	}
 }

@@ -16,7 +16,7 @@ import (
 // seated is a pod that has its place.
 type seated struct {
 	waiter
-	group  *group // that it waited in
+	stay
 	on     plan.Destination
 	name   string
 	seat   *seat // nil on a machine that was ordered for it
@@ -91,7 +91,7 @@ func (r *run) replay() {
 			}
 			stay = append(stay, x)
 		}
-		r.seated = stay
+		r.seated, r.evicted = stay, true
 		r.unseat(lost)
 	}
 	r.board = board
@@ -124,16 +124,21 @@ func (r *run) outset() *topology.Board {
 // helps a good part of them, so that the cost stays linear. It returns the
 // positions of those that are lost, and of those that come late, in their order.
 func (r *run) reseat(board *topology.Board) (lost, late []int) {
+	return r.reseatBy(func(i int) bool { return r.reseatOne(board, i) })
+}
+
+// reseatBy is reseat with another way to put one pod on the board.
+func (r *run) reseatBy(reseatOne func(i int) bool) (lost, late []int) {
 	slices.SortFunc(r.seated, func(a, b seated) int { return cmp.Compare(a.turn, b.turn) })
 	for i := range r.seated {
-		if !r.reseatOne(board, i) {
+		if !reseatOne(i) {
 			lost = append(lost, i)
 		}
 	}
 	for again := len(lost) > 0; again; {
 		tried, came := len(lost), len(late)
 		lost = slices.DeleteFunc(lost, func(i int) bool {
-			if !r.reseatOne(board, i) {
+			if !reseatOne(i) {
 				return false
 			}
 			late = append(late, i)
@@ -177,11 +182,20 @@ func (x *seated) place(r *run) int {
 func (r *run) withdraw() bool {
 	any := false
 	for r.giveUp() {
-		any, r.groups = true, nil
+		any = true
+		r.forget()
 		r.replay()
 		r.takeBack()
 	}
 	return any && r.stillWaiting() > 0 && r.round < roundsMax && !r.out.Exhausted
+}
+
+// forget drops what machines were bought for in this round.
+func (r *run) forget() {
+	r.groups = nil
+	for _, b := range r.buyers {
+		b.asks = nil
+	}
 }
 
 // giveUp marks the machines of this plan that have no pods, and reports
@@ -193,21 +207,29 @@ func (r *run) giveUp() bool {
 		if l.gone || len(r.out.Launches[i].Pods) > 0 {
 			continue
 		}
-		any, l.gone = true, true
-		if at := r.firstLaunch + i; at < len(r.seats) {
-			r.seats[at].shut()
-		}
-		if l.buyer.limits != nil {
-			l.buyer.limits.giveBack(l.limited)
-			l.buyer.narrow()
-			clear(r.failed)
-		}
-		r.putBack(l.stock)
+		any = true
+		r.cancel(i)
 		for _, what := range l.asked {
 			r.failed[what] = true
 		}
 	}
 	return any
+}
+
+// cancel gives up a machine of this plan, and gives back what it takes of limits
+// and stocks.
+func (r *run) cancel(launch int) {
+	l := &r.launched[launch]
+	l.gone = true
+	if at := r.firstLaunch + launch; at < len(r.seats) {
+		r.seats[at].shut()
+	}
+	if l.buyer.limits != nil {
+		l.buyer.limits.giveBack(l.limited)
+		l.buyer.narrow()
+		clear(r.failed)
+	}
+	r.putBack(l.stock)
 }
 
 // unseat takes pods off their places and makes them wait again.

@@ -195,7 +195,7 @@ func (r *run) sit(s *seat, g *group, lv *level, n int64) {
 	if s.on == plan.OnLaunch {
 		r.join(&r.out.Launches[s.launch], pods)
 	}
-	r.place(g, pods, s.on, s.name, s)
+	r.place(g, lv, pods, s.on, s.name, s)
 }
 
 // join adds pods to a machine that this plan orders.

@@ -11,6 +11,7 @@ const (
 	placeLimit  = "core/place/limit.go"
 	placePlace  = "core/place/place.go"
 	placeRescue = "core/place/rescue.go"
+	placeFold   = "core/place/fold.go"
 )
 
 // placeRules are about choosing among places, and about pools.
@@ -35,7 +36,11 @@ func placeRules() []Rule {
 		off("large pods come first", placeIntake, "cmp.Compare(y.Requests.CPU, x.Requests.CPU),", "0,"),
 		off("pods that leave count no more where they were", placeIntake, "!n.Deleting || !moves(p)", "p != nil"),
 		off("a leaving node that a pod keeps is a domain", placeIntake, "return n.Deleting && !slices.ContainsFunc(", "return n.Deleting || slices.ContainsFunc("),
-		off("pods that found no home get a machine by itself", placePlace, "!r.withdraw() && !r.rescue()", "!r.withdraw()"),
+		off("pods that found no home get a machine by itself", placePlace, "!r.fold() && !r.rescue()", "!r.fold()"),
+		off("machines that others have room for are given up", placePlace, "!r.withdraw() && !r.fold()", "!r.withdraw()"),
+		off("no machine is given up that a spread was bought for", placeFold, "return to[own.Key] < 0 || to[own.Key] != from[own.Key]", "return false"),
+		off("machines are given up without two pods on a host for that", placeFold, "return counts.CountOf(own, to[own.Key])+more > own.MaxSkew", "return false"),
+		off("preferences that are met stay so when machines are given up", placeFold, "return r.roomOn(s, x.group, x.level) > 0 && r.staysSpread(x.level, from, s, before.board, 1)", "return r.roomOn(s, x.group, x.group.kin.required()) > 0 && r.staysSpread(x.group.kin.required(), from, s, before.board, 1)"),
 		off("machines to which other daemon pods come are tried by themselves", placeRescue, "if b.BringsAs(shape, i) {", "if b.BringsAs(shape, i) && false {"),
 		off("a volume is made where its domain is known, if it can be", placeHomes, "cmp.Compare(rank(!s.astray), rank(!other.astray)),", "0,"),
 		off("pods that run count for spreads and affinity", placeIntake, "r.board.Put(running[p.Shape], nodes[i], 1, p.Ending)", "_ = running[p.Shape]"),
