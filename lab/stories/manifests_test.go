@@ -19,59 +19,85 @@ type expectation struct {
 	then     func(*manifest, []*unstructured.Unstructured) (more int) // what happens to the pods that run, and how many machines it costs
 }
 
+// together are the manifests that are applied all at once.
+var together = map[string]expectation{
+	"zone-spread":                          {},
+	"zone-spread-min-domains":              {machines: 3},
+	"spread-of-each-version":               {},
+	"zone-and-host-spread":                 {machines: 6},
+	"capacity-type-spread":                 {},
+	"soft-spread":                          {},
+	"one-pod-per-host":                     {machines: 5},
+	"one-pod-per-zone":                     {machines: 3},
+	"beside-a-cache-in-its-zone":           {},
+	"beside-a-database-on-its-host":        {machines: 2},
+	"together-in-one-zone":                 {machines: 4},
+	"preferred-neighbours":                 {},
+	"chain-of-three":                       {},
+	"apart-from-another-team":              {},
+	"stateful-set-with-disks":              {machines: 3, then: (*manifest).loseMachine},
+	"scratch-disks":                        {},
+	"more-disks-than-one-machine-attaches": {machines: 2},
+	"shared-disk":                          {machines: 1},
+	"disk-for-one-pod-alone":               {machines: 1, before: (*manifest).handOver},
+	"host-ports":                           {machines: 4},
+	"gpu":                                  {},
+	"arm64-and-amd64":                      {},
+	"priorities-under-a-limit":             {machines: 8, before: (*manifest).urgentFirst},
+	"weights-are-an-order":                 {machines: 5, then: (*manifest).inOrder},
+	"dedicated-pools":                      {},
+	"pool-better-avoided":                  {},
+	"either-of-two-kinds":                  {},
+	"sizes-between-two-bounds":             {machines: 1},
+	"overhead-of-a-runtime":                {machines: 2},
+	"init-containers-and-sidecars":         {machines: 2},
+	"extended-resources":                   {},
+	"pods-per-machine":                     {machines: 3},
+}
+
+// oneByOne are those that want a cluster with nobody else's nodes: their pods name
+// no pool, so that the system's tainted nodes count as domains of their spreads,
+// or their machines must join within moments of each other.
+var oneByOne = map[string]expectation{
+	"open-zone-spread":          {},
+	"open-host-spread":          {machines: 4},
+	"open-zone-affinity":        {},
+	"zone-spread-of-small-pods": {machines: 3},
+}
+
+// Of every manifest it is said what must become of it.
+func TestEveryManifestIsExpected(t *testing.T) {
+	t.Parallel()
+	all, err := filepath.Glob(filepath.Join("testdata", "rules", "*.yaml"))
+	if err != nil || len(all) != len(together)+len(oneByOne) {
+		t.Errorf("found %d manifests, %v, want %d and %d", len(all), err, len(together), len(oneByOne))
+	}
+	for _, path := range all {
+		name := strings.TrimSuffix(filepath.Base(path), ".yaml")
+		_, some := together[name]
+		if _, alone := oneByOne[name]; some == alone {
+			t.Errorf("what must become of %s is said twice or not at all", path)
+		}
+	}
+}
+
 // Manifests as users write them, each with rules of another kind: in the end
 // every pod runs where its rules allow, no machine was bought that the pods do
 // not use, and nothing is left when they are deleted. All are applied at once.
 func TestManifestsRun(t *testing.T) {
 	t.Parallel()
-	files := map[string]expectation{
-		"zone-spread":                          {},
-		"zone-spread-min-domains":              {machines: 3},
-		"zone-spread-of-small-pods":            {machines: 3},
-		"spread-of-each-version":               {},
-		"zone-and-host-spread":                 {machines: 6},
-		"capacity-type-spread":                 {},
-		"soft-spread":                          {},
-		"one-pod-per-host":                     {machines: 5},
-		"one-pod-per-zone":                     {machines: 3},
-		"beside-a-cache-in-its-zone":           {},
-		"beside-a-database-on-its-host":        {machines: 2},
-		"together-in-one-zone":                 {machines: 4},
-		"preferred-neighbours":                 {},
-		"chain-of-three":                       {},
-		"apart-from-another-team":              {},
-		"stateful-set-with-disks":              {machines: 3, then: (*manifest).loseMachine},
-		"scratch-disks":                        {},
-		"more-disks-than-one-machine-attaches": {machines: 2},
-		"shared-disk":                          {machines: 1},
-		"disk-for-one-pod-alone":               {machines: 1, before: (*manifest).handOver},
-		"host-ports":                           {machines: 4},
-		"gpu":                                  {},
-		"arm64-and-amd64":                      {},
-		"priorities-under-a-limit":             {machines: 8, before: (*manifest).urgentFirst},
-		"weights-are-an-order":                 {machines: 5, then: (*manifest).inOrder},
-		"dedicated-pools":                      {},
-		"pool-better-avoided":                  {},
-		"either-of-two-kinds":                  {},
-		"sizes-between-two-bounds":             {machines: 1},
-		"overhead-of-a-runtime":                {machines: 2},
-		"init-containers-and-sidecars":         {machines: 2},
-		"extended-resources":                   {},
-		"pods-per-machine":                     {machines: 3},
-	}
-	toldOf(t, files, false)
 	s := begin(t, ownLab(t, "--nodes=2")) // they use up what launch templates the cloud makes in a minute
 	s.own("ec2nodeclass", s.filled("class"), "")
 	bought := s.followPurchases()
 	applied := map[string]*manifest{}
-	for _, name := range slices.Sorted(maps.Keys(files)) {
+	for _, name := range slices.Sorted(maps.Keys(together)) {
 		applied[name] = s.manifest(name, bought)
 	}
-	for _, name := range slices.Sorted(maps.Keys(files)) {
+	for _, name := range slices.Sorted(maps.Keys(together)) {
 		applied[name].deploy()
 	}
 	t.Run("side by side", func(t *testing.T) {
-		for name, want := range files {
+		for name, want := range together {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				m := *applied[name]
@@ -85,43 +111,19 @@ func TestManifestsRun(t *testing.T) {
 	}
 }
 
-// Pods that name no pool share the cluster with the system's tainted nodes,
-// which count as domains of their spreads: what is bought for them fits all
-// the same.
-func TestManifestsRunAnywhere(t *testing.T) {
+// The same holds one by one, with nobody but the system's nodes beside them.
+func TestManifestsRunAlone(t *testing.T) {
 	t.Parallel()
-	files := map[string]expectation{
-		"open-zone-spread":   {},
-		"open-host-spread":   {machines: 4},
-		"open-zone-affinity": {},
-	}
-	toldOf(t, files, true)
 	s := begin(t, ownLab(t))
 	s.own("ec2nodeclass", s.filled("class"), "")
 	bought := s.followPurchases()
-	for name, want := range files {
+	for name, want := range oneByOne {
 		t.Run(name, func(t *testing.T) {
 			m := s.of(t).manifest(name, bought)
 			m.deploy()
 			m.unfold(want)
 			m.nothingLeft()
 		})
-	}
-}
-
-// toldOf checks that there is an expectation for each manifest, be it of pods
-// that name no pool (open) or of others.
-func toldOf(t *testing.T, files map[string]expectation, open bool) {
-	t.Helper()
-	all, err := filepath.Glob(filepath.Join("testdata", "rules", "*.yaml"))
-	if err != nil || len(all) == 0 {
-		t.Fatalf("found manifests %v, %v", all, err)
-	}
-	for _, path := range all {
-		name := strings.TrimSuffix(filepath.Base(path), ".yaml")
-		if _, told := files[name]; !told && strings.HasPrefix(name, "open-") == open {
-			t.Errorf("nothing is said of what must become of %s", path)
-		}
 	}
 }
 
