@@ -110,11 +110,11 @@ func tightest(s *cluster.Snapshot, options place.Options, effort Effort) place.R
 	options.Packer = pack.Packer(effort.Pack, place.Pods(s))
 	packed := place.Place(s, options)
 	packed.Steps += single.Steps
-	if preferred(&packed, &single) {
-		return packed
+	if !preferred(&packed, &single) {
+		single.Steps = packed.Steps
+		packed = single
 	}
-	single.Steps = packed.Steps
-	return single
+	return leaner(s, options, effort, packed)
 }
 
 func preferred(packed, single *place.Result) bool {

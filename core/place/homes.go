@@ -59,7 +59,7 @@ func (r *run) fillSeats(g *group, lv *level) {
 		if g.left() == 0 || r.spent(1) {
 			return
 		}
-		if n := min(g.left(), count(s.free, g.need)); n > 0 && lv.admitted(s, len(r.seats)) {
+		if n := min(g.left(), g.rides, count(s.free, g.need)); n > 0 && lv.admitted(s, len(r.seats)) {
 			r.sit(s, g, lv, n)
 		}
 	}
@@ -73,6 +73,7 @@ type site struct {
 	cursor int
 	moved  bool // something was placed since the cursor was at the start
 	market *market
+	turn   int     // see Leaning
 	strays int     // kinds of pods that must be near those of the group and cannot be there
 	astray bool    // see topology.Board.Astray
 	cost   float64 // of the machine bought first there
@@ -86,7 +87,9 @@ type site struct {
 func (r *run) balance(g *group, lv *level, last bool) {
 	sites := r.sitesFor(g, lv, last)
 	r.countStrays(g, lv, sites)
+	r.turnTo(g, sites)
 	oneByOne := len(sites) > 1 && lv.rules.Spreads()
+	defer func() { r.noteChoice(g, lv, sites) }()
 	for g.left() > 0 && !r.spent(int64(len(sites))) && !r.used(g.kin) {
 		s, room := r.emptiest(lv, sites)
 		if s == nil {
@@ -99,9 +102,12 @@ func (r *run) balance(g *group, lv *level, last bool) {
 		if exclusive(g.kin) {
 			n = 1
 		}
+		if g.rides == 0 {
+			s.seats = nil
+		}
 		had := len(s.seats) > 0
 		if seat, most := s.nextSeat(r, g, lv); seat != nil {
-			r.sit(seat, g, lv, min(n, most))
+			r.sit(seat, g, lv, min(n, most, g.rides))
 			s.moved = true
 			continue
 		}
@@ -168,6 +174,7 @@ func (r *run) sellsIn(g *group, key int, domain int32) bool {
 
 func (s *site) before(other *site) bool {
 	return cmp.Or(
+		cmp.Compare(s.turn, other.turn),
 		cmp.Compare(s.strays, other.strays),
 		cmp.Compare(rank(len(s.seats) > 0), rank(len(other.seats) > 0)),
 		cmp.Compare(rank(!s.astray), rank(!other.astray)),

@@ -33,6 +33,7 @@ type group struct {
 	level   *level         // on which it is bought for; nil of one that homes are sought for
 	wants   *cluster.Shape // stands in for the shape: what machines must be, amounts aside
 	back    []waiter       // pods that lost their place
+	rides   int64          // most of its pods that may go to what is there, see Leaning
 	home    int            // tier of the pools that it is bought from now: their weight
 	counted bool           // it is part of what is to be bought from this tier
 	best    float64        // highest yield of any option in these pools

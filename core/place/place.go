@@ -25,8 +25,9 @@ const (
 type Options struct {
 	MinValues   MinValues
 	Preferences Preferences
-	Steps       int64  // most steps to take: about one for each look at one shape in one place; 0 means no bound
-	Packer      Packer // chooses machines that are bought together; nil means that each is chosen alone
+	Steps       int64     // most steps to take: about one for each look at one shape in one place; 0 means no bound
+	Packer      Packer    // chooses machines that are bought together; nil means that each is chosen alone
+	Leanings    []Leaning // by shape, in the order of placing; those that are missing are as usual
 }
 
 // Result is where pods go. Launches are in the order in which they were
@@ -42,6 +43,7 @@ type Result struct {
 	Unpriced   float64        // what launches of an unknown price have, weighed by what resources usually cost
 	Bound      quantity.MicroUSDPerHour
 	Margins    []plan.Margin // see plan.Plan
+	Choices    []Choice      // by shape, in the order of placing: what leanings could change
 	Steps      int64
 	Exhausted  bool // the steps were used up before all was tried
 }
@@ -74,8 +76,10 @@ func (r *run) search() {
 	r.honourOrders()
 	for r.round = 1; ; r.round++ {
 		r.begin()
+		r.lean()
 		before := r.stillWaiting()
 		r.findHomes()
+		r.noteSeated()
 		r.buyAll()
 		r.replay()
 		r.takeBack()

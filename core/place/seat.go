@@ -186,6 +186,7 @@ func (r *run) sit(s *seat, g *group, lv *level, n int64) {
 		take(s.free, first, 1)
 	}
 	take(s.free, g.need, n)
+	g.rides -= n
 	s.guests.add(g.kin, lv, n)
 	if r.counted {
 		r.board.Put(lv.rules, s.place, n, false)

@@ -1,0 +1,75 @@
+package place
+
+import "math"
+
+// Leaning is how the pods of one shape get their places otherwise than usual,
+// where that is decided before machines are chosen. What is best depends on
+// machines that are not known then, so that who has the time tries several.
+// The zero value is the usual way. It is for the first round: pods that find
+// no home so find one as usual.
+type Leaning struct {
+	Kept int64 // so many of its pods at least are kept off what is there and on its way
+	Turn int   // of domains with as few pods, which one comes first: 1 for the first, 0 for that with most in its favour
+}
+
+// Choice is what a leaning could change for the pods of one shape.
+type Choice struct {
+	Pods   int64 // that found a home, or machines to be bought for
+	Seated int64 // of these: on what is there or on its way
+	Turns  int   // domains among which one may come first; 0 where it makes no difference
+}
+
+// lean makes groups lean as is asked for.
+func (r *run) lean() {
+	for i, g := range r.waiting {
+		g.rides = math.MaxInt64
+		if r.round == 1 && i < len(r.options.Leanings) {
+			if kept := r.options.Leanings[i].Kept; kept > 0 {
+				g.rides = max(0, g.left()-kept)
+			}
+		}
+	}
+	if r.round == 1 {
+		r.out.Choices = make([]Choice, len(r.waiting))
+	}
+}
+
+// turnTo lets the domain come first that the group leans to.
+func (r *run) turnTo(g *group, sites []*site) {
+	if r.round > 1 || g.at >= len(r.options.Leanings) {
+		return
+	}
+	turn := r.options.Leanings[g.at].Turn
+	if turn == 0 {
+		return
+	}
+	for i, s := range sites {
+		s.turn = (i + 1 + len(sites) - turn%len(sites)) % len(sites)
+	}
+}
+
+// noteChoice notes among how many sites the group might have chosen: none where
+// all have as many pods in the end, whichever comes first.
+func (r *run) noteChoice(g *group, lv *level, sites []*site) {
+	if r.round > 1 || len(sites) < 2 {
+		return
+	}
+	for _, s := range sites[1:] {
+		if r.board.Count(lv.rules, s.spot) != r.board.Count(lv.rules, sites[0].spot) {
+			r.out.Choices[g.at].Turns = len(sites)
+		}
+	}
+}
+
+// noteSeated counts the pods of each group that have their place already.
+func (r *run) noteSeated() {
+	if r.round > 1 {
+		return
+	}
+	for _, x := range r.seated {
+		r.out.Choices[x.group.at].Seated++
+	}
+	for i, g := range r.waiting {
+		r.out.Choices[i].Pods = int64(g.placed)
+	}
+}
