@@ -107,14 +107,15 @@ func tightest(s *cluster.Snapshot, options place.Options, effort Effort) place.R
 	if effort.Pack <= 0 || len(single.Launches) == 0 || single.Exhausted {
 		return single
 	}
-	options.Packer = pack.Packer(effort.Pack, place.Pods(s))
+	leanings, steps := lean(s, options, effort, single.Choices)
+	options.Leanings, options.Packer = leanings, pack.Packer(effort.Pack, place.Pods(s))
 	packed := place.Place(s, options)
-	packed.Steps += single.Steps
-	if !preferred(&packed, &single) {
-		single.Steps = packed.Steps
-		packed = single
+	packed.Steps += single.Steps + steps
+	if preferred(&packed, &single) {
+		return packed
 	}
-	return leaner(s, options, effort, packed)
+	single.Steps = packed.Steps
+	return single
 }
 
 func preferred(packed, single *place.Result) bool {

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -9,94 +10,103 @@ import (
 	"github.com/daemok/daemok/core/place"
 )
 
-// How many other ways are tried to seat and spread pods before machines are
-// chosen.
+// How other ways are tried to seat and spread pods before machines are chosen.
 const (
-	leanMost = 64  // for a few pods
-	leanPods = 640 // pods in all tries together, in the mean
+	leanMost    = 16    // for a few pods
+	leanPods    = 320   // pods in all tries together
+	leanLeast   = 4     // fewer tries are not worth while: of many pods it matters little who is where
+	leanEffort  = 8     // all tries together get this part of the effort
+	leanOutdoes = 0.005 // by what share another way must be cheaper
 )
 
-// leaner tries other ways to seat and spread the pods of an answer, those that
-// differ least from the cheapest ones first, and returns the cheapest answer.
-func leaner(s *cluster.Snapshot, options place.Options, effort Effort, first place.Result) place.Result {
+// attempt is a way to seat and spread pods with what comes of it.
+type attempt struct {
+	leanings []place.Leaning
+	result   place.Result
+	done     bool // the ways next to it were tried
+}
+
+// lean returns how pods are best seated and spread before machines are chosen:
+// the cheapest of some ways, those that are next to the cheapest ones first.
+// For a few pods these are all ways. It says how many steps that took.
+func lean(s *cluster.Snapshot, options place.Options, effort Effort, choices []place.Choice) ([]place.Leaning, int64) {
 	pods := place.Pods(s)
-	best, steps := first, first.Steps
-	open := []attempt{{cost: first.Cost, choices: first.Choices}}
-	seen := map[string]bool{fmt.Sprint(make([]place.Leaning, len(first.Choices))): true}
-	open[0].leanings = make([]place.Leaning, len(first.Choices))
-	for tries := min(leanMost, leanPods/max(1, pods)); tries > 0 && len(open) > 0; {
-		at := 0
-		for i := range open {
-			if open[i].cost < open[at].cost {
-				at = i
-			}
+	tries := min(leanMost, leanPods/max(1, pods))
+	first := attempt{leanings: make([]place.Leaning, len(choices))}
+	first.result.Choices = choices
+	if tries < leanLeast || len(first.next()) == 0 {
+		return nil, 0
+	}
+	var tried []*attempt
+	steps, seen := int64(0), map[string]bool{}
+	try := func(l []place.Leaning) {
+		key := fmt.Sprint(l)
+		if seen[key] || len(tried) >= tries {
+			return
 		}
-		from := open[at]
-		open = slices.Delete(open, at, at+1)
+		seen[key] = true
+		options.Leanings, options.Packer = l, pack.Packer(effort.Pack/pack.Effort(leanEffort*tries), pods)
+		a := &attempt{leanings: l, result: place.Place(s, options)}
+		steps += a.result.Steps
+		a.done = a.result.Exhausted
+		tried = append(tried, a)
+	}
+	try(first.leanings)
+	for from := nearest(tried); from != nil && len(tried) < tries; from = nearest(tried) {
+		from.done = true
 		for _, l := range from.next() {
-			key := fmt.Sprint(l)
-			if seen[key] {
-				continue
-			}
-			if tries == 0 {
-				break
-			}
-			seen[key] = true
-			tries--
-			options.Leanings = l
-			options.Packer = pack.Packer(effort.Pack/otherEffort, pods)
-			other := place.Place(s, options)
-			steps += other.Steps
-			if other.Exhausted {
-				continue
-			}
-			open = append(open, attempt{l, other.Cost, other.Choices})
-			if cheaper(&other, &best) {
-				best = other
-			}
+			try(l)
 		}
 	}
-	best.Steps = steps
+	best := tried[0]
+	for _, a := range tried[1:] {
+		if !a.result.Exhausted && outdoes(&a.result, &best.result) {
+			best = a
+		}
+	}
+	return best.leanings, steps
+}
+
+// nearest returns the cheapest attempt next to which others are to be tried.
+func nearest(tried []*attempt) *attempt {
+	var best *attempt
+	for _, a := range tried {
+		if !a.done && (best == nil || compare(&a.result, &best.result) < 0) {
+			best = a
+		}
+	}
 	return best
 }
 
-// cheaper reports whether an answer is to be taken instead of another one.
-func cheaper(a, b *place.Result) bool {
-	switch left := compareLeft(a, b); {
-	case left != 0:
-		return left < 0
-	case a.Unpriced != b.Unpriced:
-		return a.Unpriced < b.Unpriced
-	case len(a.Launches) > len(b.Launches):
-		return a.Cost < float64(b.Cost*(1-pack.Fewer))
-	}
-	return a.Cost < b.Cost
+// compare is negative where the first answer is the better one.
+func compare(a, b *place.Result) int {
+	return cmp.Or(compareLeft(a, b), cmp.Compare(a.Unpriced, b.Unpriced), cmp.Compare(a.Cost, b.Cost))
 }
 
-// attempt is one way that was tried.
-type attempt struct {
-	leanings []place.Leaning
-	cost     float64
-	choices  []place.Choice
+// outdoes reports whether an answer is better by more than is due to chance.
+func outdoes(a, b *place.Result) bool {
+	if compareLeft(a, b) == 0 && a.Unpriced == b.Unpriced {
+		return a.Cost < float64(b.Cost*(1-leanOutdoes))
+	}
+	return compare(a, b) < 0
 }
 
 // next lists the ways that differ from it for the pods of one shape.
 func (a *attempt) next() [][]place.Leaning {
 	var out [][]place.Leaning
-	add := func(i int, l place.Leaning) {
-		if l != a.leanings[i] {
+	for i, c := range a.result.Choices {
+		was := a.leanings[i]
+		others := make([]place.Leaning, c.Turns, c.Turns+2)
+		for turn := range others {
+			others[turn] = place.Leaning{Kept: was.Kept, Turn: turn + 1}
+		}
+		if c.Seated > 0 {
+			others = append(others, place.Leaning{Kept: c.Pods - c.Seated + 1, Turn: was.Turn}, place.Leaning{Kept: c.Pods, Turn: was.Turn})
+		}
+		for _, l := range others {
 			more := slices.Clone(a.leanings)
 			more[i] = l
 			out = append(out, more)
-		}
-	}
-	for i, c := range a.choices {
-		for turn := range c.Turns {
-			add(i, place.Leaning{Kept: a.leanings[i].Kept, Turn: turn + 1})
-		}
-		if c.Seated > 0 {
-			add(i, place.Leaning{Kept: c.Pods - c.Seated + 1, Turn: a.leanings[i].Turn})
-			add(i, place.Leaning{Kept: c.Pods, Turn: a.leanings[i].Turn})
 		}
 	}
 	return out
