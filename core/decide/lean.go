@@ -83,12 +83,10 @@ func compare(a, b *place.Result) int {
 	return cmp.Or(compareLeft(a, b), cmp.Compare(a.Unpriced, b.Unpriced), cmp.Compare(a.Cost, b.Cost))
 }
 
-// outdoes reports whether an answer is better by more than is due to chance.
+// outdoes reports whether an answer is cheaper by more than is due to chance. Who
+// goes without a place is not decided here.
 func outdoes(a, b *place.Result) bool {
-	if compareLeft(a, b) == 0 && a.Unpriced == b.Unpriced {
-		return a.Cost < float64(b.Cost*(1-leanOutdoes))
-	}
-	return compare(a, b) < 0
+	return compareLeft(a, b) == 0 && a.Unpriced == b.Unpriced && a.Cost < float64(b.Cost*(1-leanOutdoes))
 }
 
 // next lists the ways that differ from it for the pods of one shape.

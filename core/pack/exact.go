@@ -14,9 +14,10 @@ const halvings = 6
 
 // exact finds the cheapest machines by looking at all sets of pods, where
 // these are few: about ten different pods, or some hundred of one kind. Of
-// answers within one per cent it prefers those with fewer machines.
-func (s *solver) exact(rows []int32) ([]machine, bool) {
-	if len(s.limits) > 0 || !s.few(rows) {
+// answers within one per cent it prefers those with fewer machines. It takes a few
+// times the steps at most.
+func (s *solver) exact(rows []int32, steps int64) ([]machine, bool) {
+	if len(s.limits) > 0 || !s.few(rows, min(pairsMax, steps)) {
 		return nil, false
 	}
 	e := newEnumeration(s, rows)
@@ -35,15 +36,15 @@ func (s *solver) exact(rows []int32) ([]machine, bool) {
 	return best, true
 }
 
-// few reports whether all sets of the pods can be looked at.
-func (s *solver) few(rows []int32) bool {
+// few reports whether so many pairs are enough to look at all sets of the pods.
+func (s *solver) few(rows []int32, most int64) bool {
 	pairs := int64(1)
 	for _, row := range rows {
 		n := s.left[row]
-		if n > pairsMax {
+		if n > most {
 			return false
 		}
-		if pairs *= (n + 1) * (n + 2) / 2; pairs > pairsMax {
+		if pairs *= (n + 1) * (n + 2) / 2; pairs > most {
 			return false
 		}
 	}

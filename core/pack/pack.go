@@ -82,7 +82,7 @@ func Solve(batch place.Batch, effort Effort) []place.BatchMachine {
 		return nil
 	}
 	rows := s.waiting()
-	if best, ok := s.exact(rows); ok {
+	if best, ok := s.exact(rows, int64(effort)); ok {
 		return s.answer(best)
 	}
 	if len(rows) <= programRows {

@@ -1,6 +1,9 @@
 package place
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Leaning is how the pods of one shape get their places otherwise than usual,
 // where that is decided before machines are chosen. What is best depends on
@@ -15,7 +18,7 @@ type Leaning struct {
 // Choice is what a leaning could change for the pods of one shape.
 type Choice struct {
 	Pods   int64 // that found a home, or machines to be bought for
-	Seated int64 // of these: on what is there or on its way
+	Seated int64 // of these: on what is there or on its way, where they might be elsewhere as well
 	Turns  int   // domains among which one may come first; 0 where it makes no difference
 }
 
@@ -31,27 +34,34 @@ func (r *run) lean() {
 	}
 	if r.round == 1 {
 		r.out.Choices = make([]Choice, len(r.waiting))
+		for i, g := range r.waiting { // those whose machines were bought for them have no choice
+			r.out.Choices[i] = Choice{Pods: -int64(g.placed), Seated: -int64(g.placed)}
+		}
 	}
 }
 
-// turnTo lets the domain come first that the group leans to.
+// turnTo lets the domain come first that the group leans to, if machines are
+// sold there by pools as heavy as elsewhere.
 func (r *run) turnTo(g *group, sites []*site) {
 	if r.round > 1 || g.at >= len(r.options.Leanings) {
 		return
 	}
-	turn := r.options.Leanings[g.at].Turn
-	if turn == 0 {
+	at := r.options.Leanings[g.at].Turn - 1
+	if at < 0 || at >= len(sites) || slices.ContainsFunc(sites, func(s *site) bool { return s.tier > sites[at].tier }) {
 		return
 	}
 	for i, s := range sites {
-		s.turn = (i + 1 + len(sites) - turn%len(sites)) % len(sites)
+		s.turn = (i - at + len(sites)) % len(sites)
+		if s.market == nil || s.tier < sites[at].tier {
+			s.turn += len(sites)
+		}
 	}
 }
 
 // noteChoice notes among how many sites the group might have chosen: none where
 // all have as many pods in the end, whichever comes first.
 func (r *run) noteChoice(g *group, lv *level, sites []*site) {
-	if r.round > 1 || len(sites) < 2 {
+	if r.round > 1 || len(sites) < 2 || len(g.kin.levels) > 1 {
 		return
 	}
 	for _, s := range sites[1:] {
@@ -61,7 +71,9 @@ func (r *run) noteChoice(g *group, lv *level, sites []*site) {
 	}
 }
 
-// noteSeated counts the pods of each group that have their place already.
+// noteSeated counts the pods of each group that have their place already. Those
+// with wishes, which might not be met elsewhere, and those that are more
+// important than others keep it.
 func (r *run) noteSeated() {
 	if r.round > 1 {
 		return
@@ -69,7 +81,11 @@ func (r *run) noteSeated() {
 	for _, x := range r.seated {
 		r.out.Choices[x.group.at].Seated++
 	}
+	least := r.waiting[len(r.waiting)-1].shape.Priority
 	for i, g := range r.waiting {
-		r.out.Choices[i].Pods = int64(g.placed)
+		r.out.Choices[i].Pods += int64(g.placed)
+		if len(g.kin.levels) > 1 || g.shape.Priority > least {
+			r.out.Choices[i].Seated = 0
+		}
 	}
 }
