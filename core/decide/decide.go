@@ -89,11 +89,11 @@ func Decide(s *cluster.Snapshot, policy Policy, effort Effort) plan.Plan {
 // likely to be the cheapest in the end, as far as the effort goes.
 func homes(s *cluster.Snapshot, policy Policy, effort Effort) (place.Result, *plan.Likely) {
 	options := place.Options{MinValues: policy.MinValues, Preferences: policy.Preferences, Steps: effort.Place}
-	tight := tightest(s, options, effort)
+	tight, leans := tightest(s, options, effort)
 	if effort.Settle <= 0 || effort.Pack <= 0 || !several(&tight) {
 		return tight, nil
 	}
-	return likeliest(s, options, effort, tight)
+	return likeliest(s, options, effort, tight, leans)
 }
 
 // tightest finds places with machines chosen one after another
@@ -101,21 +101,22 @@ func homes(s *cluster.Snapshot, policy Policy, effort Effort) (place.Result, *pl
 // leaves fewer pods wins, those of high priority first; then the one with less on
 // machines whose price is not known, since nobody can tell what it costs; then
 // the cheaper one. Of two within one per cent it is the one with fewer machines,
-// unless machines chosen one after another are the cheaper ones.
-func tightest(s *cluster.Snapshot, options place.Options, effort Effort) place.Result {
+// unless machines chosen one after another are the cheaper ones. It says whether
+// pods are seated and spread otherwise than usual.
+func tightest(s *cluster.Snapshot, options place.Options, effort Effort) (out place.Result, leans bool) {
 	single := place.Place(s, options)
 	if effort.Pack <= 0 || len(single.Launches) == 0 || single.Exhausted {
-		return single
+		return single, false
 	}
 	leanings, steps := lean(s, options, effort, single.Choices)
 	options.Leanings, options.Packer = leanings, pack.Packer(effort.Pack, place.Pods(s))
 	packed := place.Place(s, options)
 	packed.Steps += single.Steps + steps
 	if preferred(&packed, &single) {
-		return packed
+		return packed, leanings != nil
 	}
 	single.Steps = packed.Steps
-	return single
+	return single, false
 }
 
 func preferred(packed, single *place.Result) bool {

@@ -28,7 +28,8 @@ type attempt struct {
 
 // lean returns how pods are best seated and spread before machines are chosen:
 // the cheapest of some ways, those that are next to the cheapest ones first.
-// For a few pods these are all ways. It says how many steps that took.
+// For a few pods these are all ways. It is nil for the usual way. It says how many
+// steps that took.
 func lean(s *cluster.Snapshot, options place.Options, effort Effort, choices []place.Choice) ([]place.Leaning, int64) {
 	pods := place.Pods(s)
 	tries := min(leanMost, leanPods/max(1, pods))
@@ -63,6 +64,9 @@ func lean(s *cluster.Snapshot, options place.Options, effort Effort, choices []p
 		if !a.result.Exhausted && outdoes(&a.result, &best.result) {
 			best = a
 		}
+	}
+	if best == tried[0] {
+		return nil, steps
 	}
 	return best.leanings, steps
 }

@@ -40,16 +40,16 @@ func several(r *place.Result) bool {
 
 // likeliest compares the plan with sturdier ones and returns the one that is
 // likely to be the cheapest in the end. None leaves more pods than the first.
-func likeliest(s *cluster.Snapshot, options place.Options, effort Effort, tight place.Result) (place.Result, *plan.Likely) {
+func likeliest(s *cluster.Snapshot, options place.Options, effort Effort, tight place.Result, leans bool) (place.Result, *plan.Likely) {
 	w := settle.New(s, podsOf(tight.Placements))
 	left := effort.Settle
 	best, least := tight, foretellAll(s, w, options, &tight, &left)
 	first, steps := least, tight.Steps
-	for _, x := range sturdier {
+	for _, of := range others(leans) {
 		if left <= 0 || first.Left == 0 {
 			break
 		}
-		options.Packer = x.of(pack.Packer(effort.Pack/otherEffort, place.Pods(s)))
+		options.Packer = of(pack.Packer(effort.Pack/otherEffort, place.Pods(s)))
 		other := place.Place(s, options)
 		steps += other.Steps
 		if other.Exhausted || other.Unpriced > tight.Unpriced || compareLeft(&other, &tight) != 0 {
@@ -64,6 +64,19 @@ func likeliest(s *cluster.Snapshot, options place.Options, effort Effort, tight 
 		Cost: costOf(&best) + least.Rest, Left: least.Left,
 		Tight: plan.Summary{Machines: len(tight.Launches), Cost: costOf(&tight)}, TightCost: costOf(&tight) + first.Rest,
 	}
+}
+
+// others are the further plans that are looked at: sturdier ones, and before
+// these the one with pods seated and spread as usual, where the first leans.
+func others(leans bool) []func(place.Packer) place.Packer {
+	var out []func(place.Packer) place.Packer
+	if leans {
+		out = append(out, func(p place.Packer) place.Packer { return p })
+	}
+	for _, x := range sturdier {
+		out = append(out, x.of)
+	}
+	return out
 }
 
 func costOf(r *place.Result) quantity.MicroUSDPerHour {
