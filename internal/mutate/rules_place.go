@@ -11,6 +11,8 @@ const (
 	placeLimit  = "core/place/limit.go"
 	placePlace  = "core/place/place.go"
 	placeRescue = "core/place/rescue.go"
+	placeLean   = "core/place/leaning.go"
+	decideLean  = "core/decide/lean.go"
 	placeFold   = "core/place/fold.go"
 )
 
@@ -62,6 +64,12 @@ func placeRules() []Rule {
 			and(fitTerm, "if r := unable(s.Unable); !r.OK() {", "if r := unable(s.Unable); false {"),
 		off("the emptiest domain comes first", placeHomes, "best == nil || c < least || c == least && s.before(best)", "best == nil || s.before(best) && least >= 0"),
 		off("pods go to what is there first", placeHomes, "cmp.Compare(rank(len(s.seats) > 0), rank(len(other.seats) > 0)),", "0,"),
+		off("who sits on a node is chosen by cost", placeLean, "r.out.Choices[x.group.at].Seated++", "_ = x"),
+		off("where the odd pod of a spread goes is chosen by cost", placeLean, "r.out.Choices[g.at].Turns = len(sites)", "_ = s"),
+		off("important pods keep their seats", placeLean, "|| g.shape.Priority > least {", "{\n\t\t\t_ = least"),
+		off("pods whose wishes are met keep their seats", placeLean, "if len(g.kin.levels) > 1 || g.shape", "if g.shape"),
+		off("a spread leans to no lighter pool", placeLean, "func(s *site) bool { return s.tier > sites[at].tier }", "func(s *site) bool { return false }"),
+		off("of other seats and spreads the cheapest is taken", decideLean, "a.Cost < float64(b.Cost*(1-leanOutdoes))", "a.Cost > b.Cost"),
 		off("pods that a plan places on a node count", placeSeat, "r.board.Put(lv.rules, s.place, n, false)", "_ = s"),
 		off("pods that a plan buys for count", placeHomes, "r.board.PutAhead(lv.rules, s.spot, n)", "_ = n"),
 		off("zones that can be bought in are domains", placeHomes, "r.board.Open(lv.rules, m.spot)", "_ = m"),
