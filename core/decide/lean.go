@@ -31,50 +31,62 @@ type attempt struct {
 // For a few pods these are all ways. It is nil for the usual way. It says how many
 // steps that took.
 func lean(s *cluster.Snapshot, options place.Options, effort Effort, choices []place.Choice) ([]place.Leaning, int64) {
-	pods := place.Pods(s)
-	tries := min(leanMost, leanPods/max(1, pods))
-	first := attempt{leanings: make([]place.Leaning, len(choices))}
-	first.result.Choices = choices
-	if tries < leanLeast || len(first.next()) == 0 {
+	usual := attempt{leanings: make([]place.Leaning, len(choices))}
+	usual.result.Choices = choices
+	l := leaner{s: s, options: options, seen: map[string]bool{}, most: min(leanMost, leanPods/max(1, place.Pods(s)))}
+	if l.most < leanLeast || len(usual.next()) == 0 {
 		return nil, 0
 	}
-	var tried []*attempt
-	steps, seen := int64(0), map[string]bool{}
-	try := func(l []place.Leaning) {
-		key := fmt.Sprint(l)
-		if seen[key] || len(tried) >= tries {
-			return
-		}
-		seen[key] = true
-		options.Leanings, options.Packer = l, pack.Packer(effort.Pack/pack.Effort(leanEffort*tries), pods)
-		a := &attempt{leanings: l, result: place.Place(s, options)}
-		steps += a.result.Steps
-		a.done = a.result.Exhausted
-		tried = append(tried, a)
-	}
-	try(first.leanings)
-	for from := nearest(tried); from != nil && len(tried) < tries; from = nearest(tried) {
+	l.effort = effort.Pack / pack.Effort(leanEffort*l.most)
+	l.try(usual.leanings)
+	for from := l.nearest(); from != nil && len(l.tried) < l.most; from = l.nearest() {
 		from.done = true
-		for _, l := range from.next() {
-			try(l)
+		for _, to := range from.next() {
+			l.try(to)
 		}
 	}
-	best := tried[0]
-	for _, a := range tried[1:] {
+	best := l.tried[0]
+	for _, a := range l.tried[1:] {
 		if !a.result.Exhausted && outdoes(&a.result, &best.result) {
 			best = a
 		}
 	}
-	if best == tried[0] {
-		return nil, steps
+	if best == l.tried[0] {
+		return nil, l.steps
 	}
-	return best.leanings, steps
+	return best.leanings, l.steps
+}
+
+// leaner is the ways that were tried for a snapshot.
+type leaner struct {
+	s       *cluster.Snapshot
+	options place.Options
+	effort  pack.Effort // of each
+	most    int         // how many there may be
+	tried   []*attempt
+	seen    map[string]bool
+	steps   int64
+}
+
+// try places pods in a way that is not known yet.
+func (l *leaner) try(leanings []place.Leaning) {
+	key := fmt.Sprint(leanings)
+	if l.seen[key] || len(l.tried) >= l.most {
+		return
+	}
+	l.seen[key] = true
+	o := l.options
+	o.Leanings, o.Packer = leanings, pack.Packer(l.effort, place.Pods(l.s))
+	a := &attempt{leanings: leanings, result: place.Place(l.s, o)}
+	a.done = a.result.Exhausted
+	l.steps += a.result.Steps
+	l.tried = append(l.tried, a)
 }
 
 // nearest returns the cheapest attempt next to which others are to be tried.
-func nearest(tried []*attempt) *attempt {
+func (l *leaner) nearest() *attempt {
 	var best *attempt
-	for _, a := range tried {
+	for _, a := range l.tried {
 		if !a.done && (best == nil || compare(&a.result, &best.result) < 0) {
 			best = a
 		}
