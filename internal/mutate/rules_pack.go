@@ -26,7 +26,7 @@ func packRules() []Rule {
 		off("what another offer is not open to is kept", packOffers, "if word&^o.open[i] != 0 {", "if word&^o.open[i] != 0 && false {"),
 		off("a larger offer is preferable", packOffers, "if !holds(o.free, other.free) {", "if false {"),
 		off("what takes more of a limit is not preferable", packOffers, "return other.takesOf(t.Limit) < t.Amount", "return false"),
-		off("few pods are looked at in all sets", packExact, "if len(s.limits) > 0 || !s.few(rows) {", "if true {"),
+		off("few pods are looked at in all sets", packExact, "if len(s.limits) > 0 || !s.few(rows, min(pairsMax, steps)) {", "if true {"),
 		off("sets keep to caps", packExact, "if n >= c.Most {", "if false {"),
 		off("pods of one set are counted together", packExact, "n += parts[at].n - 1", "n += 0"),
 		off("what is not open to a set is not bought for it", packExact, "return !e.s.may(p.row, i)", "return false"),
