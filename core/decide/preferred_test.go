@@ -21,6 +21,7 @@ func TestWhichAnswerIsPreferred(t *testing.T) {
 		"dearer with no pod left":              {place.Result{Cost: 100}, place.Result{Cost: 90, Unplaced: waiting}, true},
 		"a little cheaper with more machines":  {place.Result{Cost: 99.5, Launches: machines(3)}, place.Result{Cost: 100, Launches: machines(2)}, false},
 		"a little cheaper with fewer machines": {place.Result{Cost: 99.5, Launches: machines(1)}, place.Result{Cost: 100, Launches: machines(2)}, true},
+		"a little dearer with fewer machines":  {place.Result{Cost: 100.5, Launches: machines(1)}, place.Result{Cost: 100, Launches: machines(2)}, false},
 		"cheaper as far as prices are known":   {place.Result{Cost: 10, Unpriced: 5}, place.Result{Cost: 100}, false},
 		"dearer, but all prices are known":     {place.Result{Cost: 100}, place.Result{Cost: 10, Unpriced: 5}, true},
 		"less of an unknown price":             {place.Result{Cost: 100, Unpriced: 4}, place.Result{Cost: 90, Unpriced: 5}, true},

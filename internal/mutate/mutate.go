@@ -74,6 +74,8 @@ func (o Outcome) String() string {
 const (
 	pkg      = "./core/decide"
 	stories  = "TestStories"
+	choosing = "core/decide/"
+	choices  = "TestStories|TestWhichAnswerIsPreferred|TestEffortGrows"
 	packing  = "core/pack/"
 	allTests = "."
 )
@@ -82,6 +84,9 @@ const (
 func (r Rule) noticedBy() (folder, tests string) {
 	if len(r.Edits) > 0 && strings.HasPrefix(r.Edits[0].File, packing) {
 		return "./" + packing, allTests
+	}
+	if len(r.Edits) > 0 && strings.HasPrefix(r.Edits[0].File, choosing) {
+		return pkg, choices
 	}
 	return pkg, stories
 }

@@ -1,6 +1,7 @@
 package main
 
 const (
+	decideFile = "core/decide/decide.go"
 	packFill   = "core/pack/fill.go"
 	packExact  = "core/pack/exact.go"
 	packOffers = "core/pack/offers.go"
@@ -40,5 +41,10 @@ func packRules() []Rule {
 		off("fractions are made whole in several ways", packRound, "const divesMax = 64", "const divesMax = 0"),
 		off("first fit keeps to offers", packFloor, "if !s.may(row, int(b.offer)) {", "if false {"),
 		off("first fit keeps to caps", packFloor, "if free <= 0 {", "if false {"),
+
+		off("no pods are left for a lower cost", decideFile, "return left < 0", "return false"),
+		off("unknown prices decide before the cost does", decideFile, "return packed.Unpriced < single.Unpriced", "return packed.Cost < single.Cost"),
+		off("what costs more is not chosen for fewer machines", decideFile, "case packed.Cost > single.Cost:", "case packed.Cost > 2*single.Cost:"),
+		off("pods that must leave nodes count as effort", decideFile, "pack.Usual(place.Pods(s))", "pack.Usual(len(s.Waiting))"),
 	}
 }
