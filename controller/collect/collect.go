@@ -63,6 +63,7 @@ func (c *Collector) Round(ctx context.Context) (time.Duration, error) {
 }
 
 func (c *Collector) collect(ctx context.Context) error {
+	asked := c.Now() // reading may take long: what is bought meanwhile is not in the answer
 	var claims karpv1.NodeClaimList
 	if err := c.Live.List(ctx, &claims); err != nil {
 		return fmt.Errorf("list claims to collect orphans: %w", err)
@@ -80,12 +81,13 @@ func (c *Collector) collect(ctx context.Context) error {
 		byProvider[nodes.Items[i].Spec.ProviderID] = &nodes.Items[i]
 	}
 	return errors.Join(
-		c.machinesWithoutClaim(ctx, machines, claims.Items, byProvider),
+		c.machinesWithoutClaim(ctx, asked, machines, claims.Items, byProvider),
 		c.claimsWithoutMachine(ctx, claims.Items, machines, byProvider))
 }
 
-// machinesWithoutClaim gives back machines that no claim has nor waits for.
-func (c *Collector) machinesWithoutClaim(ctx context.Context, machines []cloud.Machine, claims []karpv1.NodeClaim, nodes map[string]*corev1.Node) error {
+// machinesWithoutClaim gives back machines that no claim has nor waits for, as
+// the claims were at some moment after they were asked for.
+func (c *Collector) machinesWithoutClaim(ctx context.Context, asked time.Time, machines []cloud.Machine, claims []karpv1.NodeClaim, nodes map[string]*corev1.Node) error {
 	claimed, batches := map[string]bool{}, map[string]bool{}
 	for i := range claims {
 		claimed[claims[i].Status.ProviderID] = true
@@ -96,7 +98,7 @@ func (c *Collector) machinesWithoutClaim(ctx context.Context, machines []cloud.M
 	var orphans []cloud.Machine
 	for _, m := range machines {
 		awaited := m.Batch != "" && batches[m.Batch]
-		if claimed[m.ProviderID] || awaited || m.State == cloud.ShuttingDown || c.Now().Sub(m.LaunchedAt) < youngFor {
+		if claimed[m.ProviderID] || awaited || m.State == cloud.ShuttingDown || asked.Sub(m.LaunchedAt) < youngFor {
 			continue
 		}
 		orphans = append(orphans, m)

@@ -408,3 +408,20 @@ func TestOrphansAreGivenBackTogether(t *testing.T) {
 		}
 	})
 }
+
+// TestAMachineBoughtWhileClaimsWereReadIsNoOrphan: an API server that is short
+// of breath answers late, with the claims as they were long before.
+func TestAMachineBoughtWhileClaimsWereReadIsNoOrphan(t *testing.T) {
+	p := newPlace(t)
+	p.yard.listed = func() {
+		p.claim("c-1", "", ofBatch)
+		p.machine("i-1", 0, func(m *cloud.Machine) { m.Batch = "batch" })
+		p.now = p.now.Add(youngFor)
+	}
+	if _, err := p.c.Round(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.left(); got != "c-1" {
+		t.Errorf("left and given back: %q, want the claim, whose machine nobody gave back", got)
+	}
+}
