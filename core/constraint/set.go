@@ -43,6 +43,9 @@ type Set struct {
 // Anything allows every value and absence.
 func Anything() Set { return Set{absent: true, complement: true} }
 
+// Absent allows no value: the label must be missing.
+func Absent() Set { return Set{absent: true} }
+
 // Values allows exactly the given values, and not absence.
 func Values(values ...string) Set { return Set{values: sorted(values)} }
 
@@ -58,7 +61,7 @@ func NewSet(op Operator, values ...string) (Set, error) {
 	case Exists:
 		return Set{complement: true}, nil
 	case DoesNotExist:
-		return Set{absent: true}, nil
+		return Absent(), nil
 	case Gt, Lt, Gte, Lte:
 		return bound(op, values)
 	}

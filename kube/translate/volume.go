@@ -241,7 +241,8 @@ func inCSI(pv *corev1.PersistentVolume) *corev1.PersistentVolume {
 }
 
 // places are the alternatives of which nodes a volume can be attached to: its
-// node affinity, and the zone and region of its labels.
+// node affinity, and the zone and region of its labels, which ask nothing of a
+// node that says neither.
 func places(pv *corev1.PersistentVolume) []constraint.Requirements {
 	var terms []constraint.Requirements
 	if pv.Spec.NodeAffinity != nil && pv.Spec.NodeAffinity.Required != nil {
@@ -263,8 +264,15 @@ func places(pv *corev1.PersistentVolume) []constraint.Requirements {
 	if len(where) == 0 {
 		return terms
 	}
-	terms, _ = both(terms, []constraint.Requirements{where})
+	terms, _ = both(terms, []constraint.Requirements{where, nowhere})
 	return terms
+}
+
+// nowhere is a node that does not say where it is.
+var nowhere = constraint.Requirements{}.And(absent(corev1.LabelTopologyZone)).And(absent(corev1.LabelTopologyRegion))
+
+func absent(key string) constraint.Requirement {
+	return constraint.Requirement{Key: key, Set: constraint.Absent()}
 }
 
 // unbound says where the volume of a claim can come to be.

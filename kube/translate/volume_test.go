@@ -159,7 +159,7 @@ func TestVolumes(t *testing.T) {
 		"SC-186 several zones of a bound volume":       {store(claim("data", bound("pv")), pv("pv", csi, []string{"a", "c"})), uses("data"), zone("a,c"), "[{ebs.csi.aws.com  false}]", ""},
 		"zones in the labels of a volume": {store(claim("data", bound("pv")), pv("pv", csi, nil, func(v *corev1.PersistentVolume) {
 			v.Labels = map[string]string{"failure-domain.beta.kubernetes.io/zone": "a__b"}
-		})), uses("data"), zone("a,b"), "[{ebs.csi.aws.com  false}]", ""},
+		})), uses("data"), zone("a,b") + " | " + corev1.LabelTopologyRegion + " doesnotexist; " + api.LabelZone + " doesnotexist", "[{ebs.csi.aws.com  false}]", ""},
 		"SC-187 two volumes together": {store(claim("data", bound("pv")), pv("pv", csi, []string{"b", "c"}), claim("logs", of("zonal"))),
 			uses("data", "logs"), zone("b"), "[{ebs.csi.aws.com  false} {ebs.csi.aws.com  false}]", ""},
 		"SC-187 two volumes in different zones": {store(claim("data", bound("pv")), pv("pv", csi, []string{"c"}), claim("logs", of("zonal"))),

@@ -10,7 +10,6 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
-	"github.com/daemok/daemok/kube/api"
 )
 
 // The rules by which plans are stricter than the scheduler on purpose. Each
@@ -20,7 +19,7 @@ import (
 
 // onPurpose reports whether plans avoid a node that accepts the pod.
 func (st *stage) onPurpose(ctx context.Context, pod *corev1.Pod, node string) bool {
-	return st.zoneUnknown(pod, node) || st.undecided(ctx, pod, node) || st.spreadsFurther(ctx, pod, node)
+	return st.undecided(ctx, pod, node) || st.spreadsFurther(ctx, pod, node)
 }
 
 // undecided: machines that are ordered may still turn out otherwise, and then
@@ -60,23 +59,6 @@ func (st *stage) gone() bool {
 		}
 	}
 	return any
-}
-
-// zoneUnknown: the pod has a volume whose zones are in its labels, and the
-// node does not say in which zone it is. The scheduler takes a chance; plans
-// do not.
-func (st *stage) zoneUnknown(pod *corev1.Pod, node string) bool {
-	if _, known := st.nodes.byName[node].Node().Labels[api.LabelZone]; known {
-		return false
-	}
-	return slices.ContainsFunc(claimsOf(pod), func(name string) bool {
-		for _, v := range st.world.Volumes {
-			if ref := v.Spec.ClaimRef; ref != nil && ref.Namespace == pod.Namespace && ref.Name == name && v.Labels[api.LabelZone] != "" {
-				return true
-			}
-		}
-		return false
-	})
 }
 
 // spreadsFurther: the pod spreads over domains that a machine could be bought
