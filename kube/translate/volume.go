@@ -201,14 +201,11 @@ func controlledBy(claim *corev1.PersistentVolumeClaim, pod types.UID) bool {
 // bound says where a claim's volume can be attached.
 func (s *Storage) bound(claim *corev1.PersistentVolumeClaim) (looked, string) {
 	pv := s.Volumes[claim.Spec.VolumeName]
+	v := s.held(claim)
 	if pv == nil {
-		return s.held(claim), fmt.Sprintf("volume %s of claim %s/%s does not exist; restore it, or create the claim anew", claim.Spec.VolumeName, claim.Namespace, claim.Name)
+		return v, fmt.Sprintf("volume %s of claim %s/%s does not exist; restore it, or create the claim anew", claim.Spec.VolumeName, claim.Namespace, claim.Name)
 	}
-	pv = inCSI(pv)
-	v := looked{terms: places(pv)}
-	if pv.Spec.CSI != nil {
-		v.out.Driver = pv.Spec.CSI.Driver
-	}
+	v.terms = places(pv)
 	return v, ""
 }
 

@@ -128,6 +128,7 @@ func TestVolumes(t *testing.T) {
 	ephemeral := corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{VolumeClaimTemplate: &corev1.PersistentVolumeClaimTemplate{
 		Spec: corev1.PersistentVolumeClaimSpec{StorageClassName: new("zonal")}}}}
 	zone := func(list string) string { return api.LabelZone + " in " + list }
+	nowhere := " | " + corev1.LabelTopologyRegion + " doesnotexist; " + api.LabelZone + " doesnotexist"
 	newest := func(name string, at int64) func(*Storage) {
 		return func(s *Storage) {
 			s.Classes[name].CreationTimestamp = metav1.Unix(at, 0)
@@ -159,7 +160,7 @@ func TestVolumes(t *testing.T) {
 		"SC-186 several zones of a bound volume":       {store(claim("data", bound("pv")), pv("pv", csi, []string{"a", "c"})), uses("data"), zone("a,c"), "[{ebs.csi.aws.com  false}]", ""},
 		"zones in the labels of a volume": {store(claim("data", bound("pv")), pv("pv", csi, nil, func(v *corev1.PersistentVolume) {
 			v.Labels = map[string]string{"failure-domain.beta.kubernetes.io/zone": "a__b"}
-		})), uses("data"), zone("a,b") + " | " + corev1.LabelTopologyRegion + " doesnotexist; " + api.LabelZone + " doesnotexist", "[{ebs.csi.aws.com  false}]", ""},
+		})), uses("data"), zone("a,b") + nowhere, "[{ebs.csi.aws.com  false}]", ""},
 		"SC-187 two volumes together": {store(claim("data", bound("pv")), pv("pv", csi, []string{"b", "c"}), claim("logs", of("zonal"))),
 			uses("data", "logs"), zone("b"), "[{ebs.csi.aws.com  false} {ebs.csi.aws.com  false}]", ""},
 		"SC-187 two volumes in different zones": {store(claim("data", bound("pv")), pv("pv", csi, []string{"c"}), claim("logs", of("zonal"))),
@@ -184,7 +185,7 @@ func TestVolumes(t *testing.T) {
 		"SC-195 a claim that names a volume and is not bound":         {store(claim("data", of("waits"), func(c *corev1.PersistentVolumeClaim) { c.Spec.VolumeName = "pv" }), pv("pv", csi, nil)), uses("data"), "", "[{ebs.csi.aws.com  false}]", "is not bound to it yet"},
 		"SC-196 a volume in the old way counts for its driver": {store(claim("data", bound("pv")), pv("pv", intra, nil, func(v *corev1.PersistentVolume) {
 			v.Labels = map[string]string{api.LabelZone: "a"}
-		})), uses("data"), zone("a"), "[{ebs.csi.aws.com  false}]", ""},
+		})), uses("data"), zone("a") + nowhere, "[{ebs.csi.aws.com  false}]", ""},
 		"SC-196 a class in the old way":      {store(claim("data", of("old"))), uses("data"), "", "[{ebs.csi.aws.com  false}]", ""},
 		"SC-196 a volume written in the pod": {store(), holding(corev1.VolumeSource{AWSElasticBlockStore: &corev1.AWSElasticBlockStoreVolumeSource{VolumeID: "vol-3"}}), "", "[{ebs.csi.aws.com  false}]", ""},
 		"a volume that is being made for a node": {store(claim("data", of("zonal"), func(c *corev1.PersistentVolumeClaim) {
