@@ -90,6 +90,9 @@ func Solve(batch place.Batch, effort Effort) []place.BatchMachine {
 	}
 	until := s.steps + int64(effort)
 	start, ok := s.first(rows, s.steps+int64(effort)/10)
+	if !ok && len(s.limits) > 0 {
+		start, ok = s.squeezed(rows, s.steps+int64(effort)/2)
+	}
 	if !ok {
 		return nil
 	}
@@ -113,20 +116,37 @@ var idleTries = [...]float64{0, idleWorth, 0.3, idleMost}
 // were afterwards.
 func (s *solver) first(rows []int32, until int64) (best []machine, ok bool) {
 	for i, idle := range idleTries {
-		if i > 0 && s.steps >= until {
-			break
-		}
-		s.waiting()
-		found, all := s.open(nil, rows, s.look(s.leaning(idle), startTries, 0), math.Inf(1))
-		s.takeAll(found, -1)
-		if all && (!ok || s.cost(found) < s.cost(best)) {
-			best, ok = found, true
+		for _, apart := range s.orders(rows) {
+			if (i > 0 || apart) && s.steps >= until {
+				return best, ok
+			}
+			s.waiting()
+			l := s.look(s.leaning(idle), startTries, 0)
+			l.apart = apart
+			found, all := s.open(nil, rows, l, math.Inf(1))
+			s.takeAll(found, -1)
+			if all && (!ok || s.cost(found) < s.cost(best)) {
+				best, ok = found, true
+			}
 		}
 		if !slices.Contains(s.worth, 0) {
 			break
 		}
 	}
 	return best, ok
+}
+
+// orders are the orders in which first opens machines: also for those first of
+// which a host takes so many, where there are some and others.
+func (s *solver) orders(rows []int32) []bool {
+	capped := 0
+	for _, row := range rows {
+		capped += min(1, len(s.batch.Rows[row].Caps))
+	}
+	if capped == 0 || capped == len(rows) {
+		return []bool{false}
+	}
+	return []bool{false, true}
 }
 
 // takeAll accounts for each of the machines n times.

@@ -139,9 +139,9 @@ func TestFewMachinesArePreferredAmongTheCheapest(t *testing.T) {
 	}
 }
 
-// TestALimitThatSufficesCostsNothing limits machines to what an answer without a
-// limit takes.
-func TestALimitThatSufficesCostsNothing(t *testing.T) {
+// TestALimitThatSufficesCostsLittle limits machines to what an answer without a
+// limit takes, and to a little more.
+func TestALimitThatSufficesCostsLittle(t *testing.T) {
 	free := batch(offers(offer(10, 640, 1280), offer(5.3, 320, 640), offer(2.9, 160, 320)))
 	r := rand.New(rand.NewPCG(6, 6))
 	for range 400 {
@@ -149,21 +149,37 @@ func TestALimitThatSufficesCostsNothing(t *testing.T) {
 	}
 	const effort = 3_000_000
 	without := pack.Solve(free, effort)
-	tied := place.Batch{Rows: free.Rows, Offers: offers(), Limits: []int64{0}}
+	least := int64(0)
+	tied := place.Batch{Rows: free.Rows, Offers: offers()}
 	for _, o := range free.Offers {
 		tied.Offers = append(tied.Offers, takes(o, o.Free[0]))
 	}
 	for _, m := range without {
-		tied.Limits[0] += free.Offers[m.Offer].Free[0]
+		least += free.Offers[m.Offer].Free[0]
 	}
-	tied.Limits[0] += free.Offers[0].Free[0]
-	with := pack.Solve(tied, effort)
-	if why := broken(tied, with); why != "" {
-		t.Fatal(why)
+	for more, dearer := range map[int64]float64{free.Offers[0].Free[0]: 1.01, 0: 1.02} {
+		with := pack.Solve(limited(tied, least+more), effort)
+		if why := broken(limited(tied, least+more), with); why != "" {
+			t.Fatal(why)
+		}
+		t.Logf("%d machines at %g with %d to spare, %d at %g without a limit", len(with), cost(tied, with), more, len(without), cost(free, without))
+		if c := cost(tied, with); len(with) == 0 || c > cost(free, without)*dearer || len(with) > len(without)+1 {
+			t.Errorf("%d machines at %g with %d to spare, %d at %g without a limit", len(with), c, more, len(without), cost(free, without))
+		}
 	}
-	t.Logf("%d machines at %g, %d at %g without a limit", len(with), cost(tied, with), len(without), cost(free, without))
-	if c, least := cost(tied, with), cost(free, without); len(with) == 0 || c > least*1.01 || len(with) > len(without)+1 {
-		t.Errorf("%d machines at %g, %d at %g without a limit", len(with), c, len(without), least)
+}
+
+// TestPodsThatMustBeApartGetTheFirstMachines: nine pods of a kind are apart from
+// each other and, once they come, from another pod of the kind. Machines opened
+// for what else there is would be one too many.
+func TestPodsThatMustBeApartGetTheFirstMachines(t *testing.T) {
+	l := batch(offers(takes(offer(1, 3920, 75, 58), 4), takes(offer(1, 3920, 157, 8), 4)),
+		row(2, 250, 30, 1), row(2, 100, 30, 1), row(6, 100, 30, 1), row(1, 50, 30, 1), row(9, 50, 30, 1))
+	l.Rows[3].Kinds, l.Rows[4].Kinds, l.Rows[4].Caps = []int{0}, []int{0}, []place.BatchCap{{Kind: 0, Most: 1}}
+	for _, l := range []place.Batch{batch(offers(offer(1, 3920, 75, 58), offer(1, 3920, 157, 8)), l.Rows...), limited(l, 40)} {
+		if got := pack.Solve(l, 20_000); len(got) == 0 || len(got) > 10 {
+			t.Errorf("%d machines within %v, want 9 or 10", len(got), l.Limits)
+		}
 	}
 }
 

@@ -162,7 +162,7 @@ func (s *solver) open(list []machine, rows []int32, l *look, enough float64) ([]
 	first, ok := len(list), true
 	s.filler.arrange(rows, l)
 	cost := 0.0
-	for _, seed := range s.filler.byWorth {
+	for _, seed := range s.seeds(l) {
 		for ok && s.left[seed] > 0 {
 			list, ok = s.openFor(list, seed, l)
 			cost += s.cost(list[first:])
@@ -173,6 +173,18 @@ func (s *solver) open(list []machine, rows []int32, l *look, enough float64) ([]
 		s.left[row] = 0
 	}
 	return list, ok
+}
+
+// seeds are the rows in the order in which machines are opened for them.
+func (s *solver) seeds(l *look) []int32 {
+	if !l.apart {
+		return s.filler.byWorth
+	}
+	out := slices.Clone(s.filler.byWorth)
+	slices.SortStableFunc(out, func(a, b int32) int {
+		return cmp.Compare(min(1, len(s.batch.Rows[b].Caps)), min(1, len(s.batch.Rows[a].Caps)))
+	})
+	return out
 }
 
 // openFor adds machines for some pods of the seed and others beside them: as
@@ -225,6 +237,7 @@ type look struct {
 	order []int32   // offers by falling yield
 	tries int       // how many are filled to find the best one
 	skip  float64   // share of the pods that are passed over in a fill
+	apart bool      // machines are opened first for rows of which a host takes so many
 }
 
 func (s *solver) look(worth []float64, tries int, skip float64) *look {

@@ -31,20 +31,22 @@ type crowds struct {
 }
 
 // diversify has spot machines be bought first as another kind where too much of
-// a workload would be on one.
-func (r *run) diversify() {
-	known := r.spotCrowds()
+// a workload would be on one. It reports whether pods that wait are to look at
+// these again: with kinds left out they may have more room.
+func (r *run) diversify() bool {
+	known, any := r.spotCrowds(), false
 	for i := range r.out.Launches {
 		l := &r.out.Launches[i]
 		if l.Choice.Option != cluster.Spot || len(l.Pods) == 0 {
 			continue
 		}
 		mine := ofWorkloads(l.Pods)
-		if known.over(mine, spotPoolOf(l.Choice)) {
-			r.divert(l, &r.launched[i], func(c plan.Choice) bool { return !known.over(mine, spotPoolOf(c)) })
+		if known.over(mine, spotPoolOf(l.Choice)) && r.divert(i, func(c plan.Choice) bool { return !known.over(mine, spotPoolOf(c)) }) {
+			any = true
 		}
 		known.put(mine, spotPoolOf(l.Choice))
 	}
+	return any && r.stillWaiting() > 0 && r.round < roundsMax && !r.out.Exhausted
 }
 
 func spotPoolOf(c plan.Choice) spotPool { return spotPool{c.Kind, c.Zone} }
@@ -111,13 +113,14 @@ func (c *crowds) over(pods map[workload]int, in spotPool) bool {
 }
 
 // divert closes the kind that is bought first, and the next ones if need be,
-// until what is bought first will do. Nothing changes where that would be too
-// dear, or would leave fewer kinds, zones or values open than there must be.
-func (r *run) divert(l *plan.Launch, at *launched, willDo func(plan.Choice) bool) {
-	b := at.buyer
-	first := at.options.Next(0)
+// until what is bought first will do. Nothing changes, and it returns false,
+// where that would be too dear, or would leave fewer kinds, zones or values open
+// than there must be.
+func (r *run) divert(launch int, willDo func(plan.Choice) bool) bool {
+	at := &r.launched[launch]
+	b, first := at.buyer, at.options.Next(0)
 	if b.credits != nil || first < 0 {
-		return
+		return false
 	}
 	options := at.options.Clone()
 	rich := len(b.spotKinds(options, first, nil)) >= flexible
@@ -125,13 +128,13 @@ func (r *run) divert(l *plan.Launch, at *launched, willDo func(plan.Choice) bool
 		b.withoutKind(options, b.Options[options.Next(0)].Kind)
 		next := options.Next(0)
 		if next < 0 || !b.isNear(next, first) || rich && len(b.spotKinds(options, next, nil)) < flexible {
-			return
+			return false
 		}
 		if choice := b.choice(next, ""); willDo(choice) {
-			b.rewrite(l, at, options, choice)
-			return
+			return r.rewrite(launch, options, choice)
 		}
 	}
+	return false
 }
 
 func (b *buyer) withoutKind(options bitset.Set, kind int) {
@@ -150,15 +153,33 @@ func (b *buyer) isNear(option, first int) bool {
 }
 
 // rewrite has the launch leave these options open, if that changes nothing
-// but the kinds.
-func (b *buyer) rewrite(l *plan.Launch, at *launched, options bitset.Set, choice plan.Choice) {
+// but the kinds, and reports whether it does so.
+func (r *run) rewrite(launch int, options bitset.Set, choice plan.Choice) bool {
+	l, at := &r.out.Launches[launch], &r.launched[launch]
+	b := at.buyer
 	before, kinds := b.choicesOf(at.options, b.firstKinds(at.options)), b.firstKinds(options)
 	open := b.choicesOf(options, kinds)
 	if !open.zones.Equal(before.zones) || !open.daemons.Equal(before.daemons) || !slices.Equal(open.archs, before.archs) ||
 		b.minValuesShort(options, kinds) != nil {
-		return
+		return false
 	}
 	l.Requirements = l.Requirements.AndAll(open.requirements())
 	l.Choice, l.RunnersUp = choice, open.runnersUp
 	at.options, at.cost = options, b.cost[options.Next(0)]
+	widen(at.free, open.free, before.free)
+	if r.counted {
+		at.ways, at.due = r.outlook(b, l.Labels, options)
+	}
+	if at := r.firstLaunch + launch; at < len(r.seats) {
+		r.reopen(r.seats[at], launch, options)
+		widen(r.seats[at].free, open.free, before.free)
+	}
+	return true
+}
+
+// widen adds what is free now and was not before.
+func widen(free, now, before []int64) {
+	for d := range free {
+		free[d] += now[d] - before[d]
+	}
 }

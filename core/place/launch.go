@@ -76,10 +76,16 @@ func (r *run) list(b *buyer, l *load) listing {
 	out.Notes = r.notes(b, l, open)
 	out.options = options
 	if r.counted {
-		out.ways = b.Ways(options, promised(b.Labels.Merge(out.Labels)), r.looked)
-		out.due = r.dueAt(func(s *cluster.Shape) (bool, bool) { return b.Brings(s, options) })
+		out.ways, out.due = r.outlook(b, out.Labels, options)
 	}
 	return out
+}
+
+// outlook is the labels that a machine may have, and the daemon pods that it
+// may bring, as far as rules look at them.
+func (r *run) outlook(b *buyer, labels constraint.Labels, options bitset.Set) ([]constraint.Labels, due) {
+	return b.Ways(options, promised(b.Labels.Merge(labels)), r.looked),
+		r.dueAt(func(s *cluster.Shape) (bool, bool) { return b.Brings(s, options) })
 }
 
 // launch orders one machine with this load.

@@ -85,7 +85,7 @@ func (r *run) search() {
 		r.takeBack()
 		now := r.stillWaiting()
 		done := now == 0 || r.round >= roundsMax || r.round > 1 && now >= before && !r.learnt || r.out.Exhausted
-		if done && !r.withdraw() && !r.fold() && !r.rescue() {
+		if done && !r.withdraw() && !r.fold() && !r.rescue() && !r.diversify() {
 			return
 		}
 		r.addLaunchSeats()

@@ -287,7 +287,6 @@ func (r *run) takeBack() {
 // finish writes the answer down.
 func (r *run) finish() Result {
 	r.joinUp()
-	r.diversify()
 	kept := r.out.Launches[:0]
 	for i, l := range r.out.Launches {
 		if len(l.Pods) > 0 {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/fit"
@@ -145,11 +146,8 @@ func (r *run) addLaunchSeats() {
 	beside := r.byLaunch()
 	for i := len(r.seats) - r.firstLaunch; i < len(r.out.Launches); i++ {
 		l, at := &r.out.Launches[i], &r.launched[i]
-		m := &cluster.Machine{
-			Claim: l.Name, Pool: l.Pool, Labels: at.buyer.Labels.Merge(l.Labels), Requirements: l.Requirements, Taints: at.buyer.Taints,
-		}
-		ordered := fit.ForOptions(m, at.buyer.Pool, at.options)
-		s := &seat{at: len(r.seats), on: plan.OnLaunch, name: l.Name, ordered: ordered, taints: m.Taints, launch: i,
+		ordered := r.orderedAs(i, at.options)
+		s := &seat{at: len(r.seats), on: plan.OnLaunch, name: l.Name, ordered: ordered, taints: at.buyer.Taints, launch: i,
 			guests: guests{ports: ordered.Ports}, free: slices.Clone(at.free), admits: ordered.Admits, place: at.place}
 		if at.gone {
 			s.shut()
@@ -158,6 +156,28 @@ func (r *run) addLaunchSeats() {
 			s.guests.add(k, k.required(), 1)
 		}
 		r.seats = append(r.seats, s)
+	}
+}
+
+// orderedAs is a machine of this plan that may become these options.
+func (r *run) orderedAs(launch int, options bitset.Set) *fit.Ordered {
+	l, b := &r.out.Launches[launch], r.launched[launch].buyer
+	return fit.ForOptions(&cluster.Machine{
+		Claim: l.Name, Pool: l.Pool, Labels: b.Labels.Merge(l.Labels), Requirements: l.Requirements, Taints: b.Taints,
+	}, b.Pool, options)
+}
+
+// reopen has the seat on a machine of this plan be for what is left of its
+// options.
+func (r *run) reopen(s *seat, launch int, options bitset.Set) {
+	s.ordered = r.orderedAs(launch, options)
+	s.admits = s.ordered.Admits
+	for _, k := range r.kins {
+		for _, lv := range k.levels {
+			if s.at < len(lv.allowed) {
+				lv.allowed[s.at] = 0
+			}
+		}
 	}
 }
 

@@ -27,6 +27,7 @@ import (
 type Rule struct {
 	Name  string // what is no longer done
 	Edits []Edit
+	tests string // of which package are to notice; empty for the usual ones
 }
 
 // Edit is a change of one place of one file.
@@ -39,6 +40,12 @@ type Edit struct {
 // off makes the rule that one edit switches off.
 func off(name, file, old, instead string) Rule {
 	return Rule{Name: name, Edits: []Edit{{file, old, instead}}}
+}
+
+// by has the tests of a package notice, for a rule that no story can show.
+func (r Rule) by(folder string) Rule {
+	r.tests = folder
+	return r
 }
 
 // and adds an edit, for a rule that is kept in several places.
@@ -82,6 +89,9 @@ const (
 
 // noticedBy returns the tests that are run without the rule.
 func (r Rule) noticedBy() (folder, tests string) {
+	if r.tests != "" {
+		return r.tests, allTests
+	}
 	if len(r.Edits) > 0 && strings.HasPrefix(r.Edits[0].File, packing) {
 		return "./" + packing, allTests
 	}

@@ -34,6 +34,8 @@ func packRules() []Rule {
 		off("limits are taken again when nothing changes", packSearch, "n.s.take(n.machines[i].offer, 1)", "_ = i"),
 		off("what is searched takes of limits", packSearch, "s.takeAll(n.machines, 1)", "_ = n"),
 		off("a start gives back what it took of limits", packPack, "s.takeAll(found, -1)", "_ = found"),
+		off("machines are first opened for pods that must be apart", packPack, "return []bool{false, true}", "return []bool{false}"),
+		off("limits that are hard to keep have a price", packPack, "if !ok && len(s.limits) > 0 {", "if false {"),
 		off("fewer machines are looked for at last", packPack, "s.searchFewer(found, until)", "_ = until"),
 		off("few machines are preferred among the cheapest", packPack, ".fewest(Fewer))", ".fewest(0))"),
 		off("pods that are alike are divided by the program", packPack, "len(rows) <= programRows &&", "false &&"),

@@ -102,6 +102,7 @@ func placeRules() []Rule {
 		off("pods are told that a reservation is used up", "core/place/bounds.go", "if r.stocks == nil {", "if true {"),
 		off("half of a workload is on one spot pool", "core/place/diversify.go", "if there := c.at[w][in]; there > 0 && shareOf", "if there := c.at[w][in]; w.owner == \"\" && shareOf"),
 		off("a workload stays where others are dear", "core/place/diversify.go", "float64(o.Price) <= float64(dearerOnce*float64(best.Price))", "best.Priced"),
+		off("what is left looks at machines that became other kinds", "core/place/diversify.go", "return any && r.stillWaiting() > 0", "return any && r.stillWaiting() < 0").by("./core/place"),
 		off("pods that run on spot count for their workload", "core/place/diversify.go", "if way != string(cluster.Spot) || goes(n) {", "if way != \"\" {"),
 		off("spot machines hold less to be of many kinds", "core/place/flexible.go", "if fits(room, out.sum) {", "if room != nil {"),
 		off("spot machines are full where too few kinds would do", "core/place/flexible.go", "if len(kinds) < flexible {", "if len(kinds) < 2 {"),
