@@ -46,24 +46,55 @@ func (b *buyer) newChoices(options bitset.Set, kinds []int) *choices {
 		kinds: kinds, free: b.leastFree(kinds), daemons: b.leastDaemons(kinds),
 		names: constraint.Values(names...), runnersUp: b.runnersUp(options),
 	}
-	var zones, ways []string
-	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
-		o := b.Offer(b.Options[i])
-		zones, ways = withValue(zones, o.Zone), withValue(ways, string(o.Option))
-		if arch, ok := b.Label(b.Options[i], cluster.LabelArch); ok {
-			out.archs = withValue(out.archs, arch)
-		}
+	if b.zones == nil {
+		b.noteFacets()
 	}
-	out.zones, out.ways = constraint.Values(zones...), constraint.Values(ways...)
+	out.zones, out.ways, out.archs = constraint.Values(b.zones.of(options)...), constraint.Values(b.payments.of(options)...), b.archs.of(options)
 	return out
 }
 
-// withValue adds a value to a short list that lacks it.
-func withValue(list []string, value string) []string {
-	if slices.Contains(list, value) {
-		return list
+// facets are the options of each value of one thing, such as of each zone.
+type facets []facet
+
+type facet struct {
+	value   string
+	options bitset.Set
+}
+
+// noteFacets finds out what options differ in beside their kinds.
+func (b *buyer) noteFacets() {
+	for i, o := range b.Options {
+		offer := b.Offer(o)
+		b.zones = b.zones.with(offer.Zone, i, len(b.Options))
+		b.payments = b.payments.with(string(offer.Option), i, len(b.Options))
+		if arch, ok := b.Label(o, cluster.LabelArch); ok {
+			b.archs = b.archs.with(arch, i, len(b.Options))
+		}
 	}
-	return append(list, value)
+}
+
+// with notes the value of an option, of so many.
+func (f facets) with(value string, option, options int) facets {
+	at := slices.IndexFunc(f, func(x facet) bool { return x.value == value })
+	if at < 0 {
+		at = len(f)
+		f = append(f, facet{value, bitset.New(options)})
+	}
+	f[at].options.Add(option)
+	return f
+}
+
+// of lists the values that some of the options have, in their order.
+func (f facets) of(options bitset.Set) []string {
+	var out []string
+	left := slices.DeleteFunc(slices.Clone(f), func(x facet) bool { return !x.options.Intersects(options) })
+	for i := options.Next(0); i >= 0 && len(left) > 0; i = options.Next(i + 1) {
+		if at := slices.IndexFunc(left, func(x facet) bool { return x.options.Has(i) }); at >= 0 {
+			out = append(out, left[at].value)
+			left = slices.Delete(left, at, at+1)
+		}
+	}
+	return out
 }
 
 // leastFree is what machines of any of the kinds have for pods.

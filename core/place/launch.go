@@ -182,18 +182,16 @@ func (b *buyer) keepKinds(options bitset.Set, kinds []int) {
 }
 
 // cheapest is listed for a pool with neither limits nor minValues, where no rule
-// looks at daemon pods, in a single pass: what holds the load, of the first
-// kinds that do.
+// looks at daemon pods: what holds the load, of the first kinds that do.
 func (b *buyer) cheapest(l *load) (bitset.Set, []int) {
 	all, out := b.together(l), bitset.New(len(b.Options))
-	seen := b.kindMarks()
-	var kinds []int
-	for i := max(0, b.firstHolding(l)); i >= 0 && len(kinds) < kindsMax; i = all.Next(i + 1) {
-		k := b.Options[i].Kind
-		if seen[k] || !all.Has(i) {
-			continue
+	sorted := b.kindsOf(all, l)
+	kinds := make([]int, 0, min(len(sorted), kindsMax))
+	for _, k := range sorted {
+		if len(kinds) == kindsMax {
+			break
 		}
-		if seen[k] = true; l.fitsIn(b.free[k]) && b.run.bears(b, l, k) {
+		if l.fitsIn(b.free[k]) && b.run.bears(b, l, k) {
 			kinds = append(kinds, k)
 		}
 	}
@@ -205,6 +203,25 @@ func (b *buyer) cheapest(l *load) (bitset.Set, []int) {
 		}
 	}
 	return out, kinds
+}
+
+// kindsOf lists the kinds of the options that a load may have whatever its
+// size, by their first options. Loads of pods of one lot may mostly have the
+// same.
+func (b *buyer) kindsOf(options bitset.Set, l *load) []int {
+	known := &l.parts[0].way.lot.kinds
+	if known.options != nil && slices.Equal(known.options, options) {
+		return known.list
+	}
+	seen := b.kindMarks()
+	known.options, known.list = options, nil
+	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
+		if k := b.Options[i].Kind; !seen[k] {
+			seen[k] = true
+			known.list = append(known.list, k)
+		}
+	}
+	return known.list
 }
 
 // optionsOf lists the options of a kind.

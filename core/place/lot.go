@@ -1,6 +1,7 @@
 package place
 
 import (
+	"cmp"
 	"encoding/binary"
 	"slices"
 
@@ -12,7 +13,14 @@ import (
 type lot struct {
 	options bitset.Set
 	front   []int // see newLot
+	kinds   kinds // of what loads were last found to be able to have, see kindsOf
 	counted bool  // scratch of useful
+}
+
+// kinds are those of some options, by their first options.
+type kinds struct {
+	options bitset.Set
+	list    []int
 }
 
 // lotOf returns the lot of these options, the same one for equal sets.
@@ -56,7 +64,7 @@ func (b *buyer) newLot(options bitset.Set) *lot {
 }
 
 // covers reports whether there is at least as much of everything in a.
-func covers(a, b []int64) bool {
+func covers[T cmp.Ordered](a, b []T) bool {
 	for i, v := range b {
 		if a[i] < v {
 			return false

@@ -80,17 +80,22 @@ func (r *run) tournament(b *buyer, e errand, left []int64, all *amounts) (best, 
 		score := value(r.worth, l.sum) / b.cost[i]
 		if best != nil && l.bound != best.bound {
 			if l.bound > best.bound {
-				best, most, last = copyOf(l), score, nil
+				best.copy(l)
+				most, last = score, nil
 			}
 			continue
 		}
 		if best == nil || score > most || score == most && b.cost[i] < b.cost[best.option] {
-			best, most = copyOf(l), score
+			best, most = &r.winner, score
+			best.copy(l)
 		}
 		if !torn && slices.Equal(l.sum, all.sum) && (last == nil || b.cost[i] < b.cost[last.option]) &&
 			(all.pods <= fewPods || total/b.cost[i] > 0.8) {
 			last = copyOf(l)
 		}
+	}
+	if best != nil {
+		best = copyOf(best)
 	}
 	return best, last
 }

@@ -140,6 +140,7 @@ type run struct {
 	rescues     int               // tried in vain
 	filler      filler            // kept for its memory
 	scratch     load              // likewise
+	winner      load              // likewise, see tournament
 	tried       map[[3]int64]bool // likewise
 	filled      []load            // for trial; likewise
 	out         Result

@@ -1,0 +1,273 @@
+package place
+
+import (
+	"slices"
+
+	"github.com/daemok/daemok/core/bitset"
+	"github.com/daemok/daemok/core/bound"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/parallel"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// prices asks what one unit of each resource is worth when all pods are to be
+// bought for at once and nothing but amounts counts.
+func (r *run) prices() {
+	r.worth = blend(positive(r.demand.all.sum), r.columns())
+	if !slices.ContainsFunc(r.worth, func(w float64) bool { return w > 0 }) {
+		r.worth = r.usual()
+	}
+	parallel.Each(len(r.buyers), func(i int) { r.buyers[i].value(r.worth) })
+	r.repriceAt = r.toPlace() / 2
+}
+
+// leaning is by how much more of one resource is assumed when prices are
+// sought: what is nearly scarce has a price too then, and machines are not
+// filled as if it were free.
+const leaning = 1.3
+
+// blend returns the mean of what resources are worth when a little more of
+// each in turn is asked for. No machine is worth more than its price.
+func blend(demand []float64, columns []bound.Column) []float64 {
+	sum := make([]float64, len(demand))
+	asked := 0.0
+	for i := range demand {
+		if demand[i] <= 0 {
+			continue
+		}
+		more := slices.Clone(demand)
+		more[i] *= leaning
+		asked++
+		for j, w := range bound.Cover(more, columns).Worth {
+			sum[j] += w
+		}
+	}
+	for j := range sum {
+		sum[j] /= max(1, asked)
+	}
+	return sum
+}
+
+// columns lists what can be bought at known prices for pods that are left,
+// each kind once a pool, at its best price. What no pod can use has no say.
+// Each pool is asked by one goroutine, since it remembers its answers.
+func (r *run) columns() []bound.Column {
+	byPool := make([][]bound.Column, len(r.buyers))
+	parallel.Each(len(r.buyers), func(i int) { byPool[i] = r.buyers[i].columnsOf(r.useful(r.buyers[i])) })
+	return slices.Concat(byPool...)
+}
+
+// sold is some options of a pool as columns. Mostly the same ones are of use
+// each time that prices are sought.
+type sold struct {
+	options bitset.Set
+	columns []bound.Column
+}
+
+func (b *buyer) columnsOf(options bitset.Set) []bound.Column {
+	if b.sold == nil || !slices.Equal(b.sold.options, options) {
+		b.sold = &sold{options, b.newColumns(options)}
+	}
+	return b.sold.columns
+}
+
+// newColumns leaves out what has no more of anything than another column that
+// costs no more: nobody needs it, whatever is asked for.
+func (b *buyer) newColumns(options bitset.Set) []bound.Column {
+	var out []bound.Column
+	seen := b.kindMarks()
+	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
+		o := b.Options[i]
+		offer := b.Offer(o)
+		if seen[o.Kind] || !offer.Priced || offer.Option == cluster.Reserved {
+			continue
+		}
+		seen[o.Kind] = true
+		c := bound.Column{
+			Price: float64(offer.Price+b.PerMachine()) + b.surplus(o.Kind, b.free[o.Kind]),
+			Has:   positive(b.free[o.Kind]),
+		}
+		if !slices.ContainsFunc(out, func(other bound.Column) bool { return other.Price <= c.Price && covers(other.Has, c.Has) }) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// useful returns the options that can be had for some pod that is left.
+func (r *run) useful(b *buyer) bitset.Set {
+	out := bitset.New(len(b.Options))
+	var lots []*lot
+	for _, g := range r.groups {
+		if g.left() == 0 {
+			continue
+		}
+		for _, w := range b.ask(g, len(r.groups)).ways {
+			if !w.lot.counted {
+				w.lot.counted = true
+				lots = append(lots, w.lot)
+				out.Or(w.options)
+			}
+		}
+	}
+	for _, l := range lots {
+		l.counted = false
+	}
+	out.And(b.available)
+	return out
+}
+
+func positive(amounts []int64) []float64 {
+	out := make([]float64, len(amounts))
+	for i, v := range amounts {
+		out[i] = float64(max(0, v))
+	}
+	return out
+}
+
+// usual is what resources are worth where no price is known: a core as much
+// as seven GiB of memory, as the market has it within a factor of two.
+func (r *run) usual() []float64 {
+	out := make([]float64, r.dims.len())
+	out[dimCPU] = 30
+	for i, name := range r.dims.resources {
+		if name == quantity.NameMemory {
+			out[i] = 4000 / float64(quantity.GiB)
+		}
+	}
+	return out
+}
+
+// value sets what options yield, given what one unit of each resource is
+// worth.
+func (b *buyer) value(worth []float64) {
+	if !b.lasting {
+		b.cost = b.costs(worth)
+		b.alike = b.classes()
+		b.yield = make([]float64, len(b.Options))
+	}
+	yields := make([]float64, len(b.alike)) // by class
+	for at, class := range b.alike {
+		if free := b.free[b.Options[class[0]].Kind]; free != nil {
+			yields[at] = value(worth, free) / b.cost[class[0]]
+		}
+		for _, i := range class {
+			b.yield[i] = yields[at]
+		}
+	}
+	b.byYield = b.inClasses(byFalling(yields))
+	b.rateAll()
+}
+
+// classes lists the options that are of one kind and cost the same, such as
+// those of several zones.
+func (b *buyer) classes() [][]int {
+	var out [][]int
+	of := make([][]int, len(b.Kinds)) // classes, by kind
+	for i, o := range b.Options {
+		at := slices.IndexFunc(of[o.Kind], func(c int) bool { return b.cost[out[c][0]] == b.cost[i] })
+		if at < 0 {
+			of[o.Kind] = append(of[o.Kind], len(out))
+			out = append(out, []int{i})
+			continue
+		}
+		c := of[o.Kind][at]
+		out[c] = append(out[c], i)
+	}
+	return out
+}
+
+// inClasses lists options class by class, those of classes with the same yield
+// in the order of buying.
+func (b *buyer) inClasses(order []int) []int {
+	out := make([]int, 0, len(b.Options))
+	for len(order) > 0 {
+		from, classes := len(out), 0
+		for _, c := range order {
+			if b.yield[b.alike[c][0]] != b.yield[b.alike[order[0]][0]] {
+				break
+			}
+			out = append(out, b.alike[c]...)
+			classes++
+		}
+		if classes > 1 {
+			slices.Sort(out[from:])
+		}
+		order = order[classes:]
+	}
+	return out
+}
+
+// byFalling lists positions by falling value, equal ones in order.
+func byFalling(values []float64) []int {
+	type entry struct {
+		value float64
+		at    int
+	}
+	list := make([]entry, len(values))
+	for i, v := range values {
+		list[i] = entry{v, i}
+	}
+	slices.SortFunc(list, func(x, y entry) int {
+		switch {
+		case x.value > y.value:
+			return -1
+		case x.value < y.value:
+			return 1
+		}
+		return x.at - y.at
+	})
+	out := make([]int, len(list))
+	for i, e := range list {
+		out[i] = e.at
+	}
+	return out
+}
+
+// rate finds the highest yield that each way of asking may have.
+func (b *buyer) rate(a *ask) {
+	a.best = 0
+	for i := range a.ways {
+		for _, o := range b.byYield {
+			if a.ways[i].options.Has(o) && b.available.Has(o) && fits(b.free[b.Options[o].Kind], a.need) {
+				a.best = max(a.best, b.yield[o])
+				break
+			}
+		}
+	}
+}
+
+// Costs of what has no price of its own, relative to the others.
+const (
+	reservedShare = 1e-3 // reserved capacity is paid for already
+	unknownShare  = 1e3  // an unknown price is assumed to be very bad
+)
+
+// costs returns what counts when options are compared: the price; almost
+// nothing for reserved capacity; and for an unknown price far more than the
+// machine is worth, by size. To it comes what is paid for each machine beside
+// its price, and what a full one uses of surplus credits. They last where all
+// prices are known and nothing is paid for by use.
+func (b *buyer) costs(worth []float64) []float64 {
+	out := make([]float64, len(b.Options))
+	b.lasting = b.credits == nil
+	for i, o := range b.Options {
+		offer := b.Offer(o)
+		out[i] = max(1, float64(offer.Price))
+		if !offer.Priced {
+			b.lasting = false
+			out[i] = 1
+			if free := b.free[o.Kind]; free != nil {
+				out[i] = max(1, unknownShare*value(worth, free))
+			}
+		}
+		if offer.Option == cluster.Reserved {
+			out[i] *= reservedShare
+		}
+		out[i] += float64(b.PerMachine())
+		if free := b.free[o.Kind]; free != nil {
+			out[i] += b.surplus(o.Kind, free)
+		}
+	}
+	return out
+}
