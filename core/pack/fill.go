@@ -10,13 +10,14 @@ import (
 type filler struct {
 	s       *solver
 	byWorth []int32   // rows, those worth most first
-	sides   [][]int32 // by resource: rows whose worth is mostly in it, largest first
+	sides   [][]int32 // by resource: rows that take mostly of it, largest first
 	size    []float64 // by row: worth of one pod
 	total   []int64   // of all that is left
 
 	room    []int64
-	cursor  []int  // by side
-	parts   []part // on the machine, in the order in which they joined
+	weight  []float64 // of one unit of each resource, when what is free is compared
+	cursor  []int     // by side
+	parts   []part    // on the machine, in the order in which they joined
 	taken   []int64
 	kinds   []int64  // by kind: pods on the machine
 	options []uint64 // offers that all of them may have
@@ -34,7 +35,7 @@ func newFiller(s *solver) *filler {
 		}
 	}
 	return &filler{s: s, sides: make([][]int32, resources), size: make([]float64, len(s.batch.Rows)), total: make([]int64, resources),
-		room: make([]int64, resources), cursor: make([]int, resources), taken: make([]int64, len(s.batch.Rows)),
+		room: make([]int64, resources), weight: make([]float64, resources), cursor: make([]int, resources), taken: make([]int64, len(s.batch.Rows)),
 		kinds: make([]int64, kinds), options: make([]uint64, (len(s.offers)+63)/64)}
 }
 
@@ -46,9 +47,9 @@ func (f *filler) arrange(rows []int32, l *look) {
 	for _, row := range rows {
 		side, most, sum := 0, -1.0, 0.0
 		for d, v := range f.s.need(row) {
-			worth := float64(l.worth[d] * float64(v))
-			if sum += worth; worth > most {
-				side, most = d, worth
+			sum += float64(l.worth[d] * float64(v))
+			if weight := float64(l.weight[d] * float64(v)); weight > most {
+				side, most = d, weight
 			}
 			f.total[d] += v * f.s.left[row]
 		}
@@ -133,10 +134,10 @@ func (f *filler) cheapest(filled int) int32 {
 }
 
 // fill fills a machine, the seed first and then always from the side of which
-// most worth is free, the largest that fit first. It returns what the load is
-// worth.
+// most is free, the largest that fit first. It returns what the load is worth.
 func (f *filler) fill(offer int, seed int32, l *look) float64 {
 	f.empty(offer)
+	f.weigh(offer, l)
 	worth := f.add(seed, 1)
 	for {
 		side, gap := f.next(offer, l)
@@ -145,10 +146,22 @@ func (f *filler) fill(offer int, seed int32, l *look) float64 {
 		}
 		row := f.sides[side][f.cursor[side]]
 		n := f.fitting(row)
-		if each := float64(l.worth[side] * float64(f.s.need(row)[side])); each > 0 && gap < float64(float64(n)*each) {
+		if each := float64(f.weight[side] * float64(f.s.need(row)[side])); each > 0 && gap < float64(float64(n)*each) {
 			n = min(n, int64(gap/each)+1)
 		}
 		worth += f.add(row, n)
+	}
+}
+
+// weigh sets how what is free of resources is compared: as a share of what the
+// machine has, or by worth.
+func (f *filler) weigh(offer int, l *look) {
+	if !l.even {
+		copy(f.weight, l.worth)
+		return
+	}
+	for d, v := range f.s.offers[offer].free {
+		f.weight[d] = 1 / float64(max(1, v))
 	}
 }
 
@@ -169,8 +182,8 @@ func (f *filler) empty(offer int) {
 	f.s.steps += 8
 }
 
-// next returns the side to fill from, or -1, and by how much more worth is
-// free there than on the next one.
+// next returns the side to fill from, or -1, and by how much more is free there
+// than on the next one.
 func (f *filler) next(offer int, l *look) (side int, gap float64) {
 	side = -1
 	best, second := 0.0, math.Inf(-1)
@@ -178,7 +191,7 @@ func (f *filler) next(offer int, l *look) (side int, gap float64) {
 		if !f.seek(d, offer, l.skip) {
 			continue
 		}
-		switch free := float64(l.worth[d] * float64(f.room[d])); {
+		switch free := float64(f.weight[d] * float64(f.room[d])); {
 		case side < 0:
 			side, best = d, free
 		case free > best:

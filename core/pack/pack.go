@@ -115,25 +115,42 @@ var idleTries = [...]float64{0, idleWorth, 0.3, idleMost}
 // The first is always made, the others while the steps last. Limits are as they
 // were afterwards.
 func (s *solver) first(rows []int32, until int64) (best []machine, ok bool) {
-	for i, idle := range idleTries {
+	for i, l := range s.startLooks(rows) {
+		if i > 0 && s.steps >= until {
+			break
+		}
+		s.waiting()
+		found, all := s.open(nil, rows, l, math.Inf(1))
+		s.takeAll(found, -1)
+		if all && (!ok || s.cost(found) < s.cost(best)) {
+			best, ok = found, true
+		}
+	}
+	return best, ok
+}
+
+// startLooks lists how machines are opened at the start: filled evenly and by
+// worth. The former comes first where pods are so many that there may be no
+// steps for more, and no program over patterns will follow.
+func (s *solver) startLooks(rows []int32) []*look {
+	var out []*look
+	for _, idle := range idleTries {
+		worth := s.leaning(idle)
 		for _, apart := range s.orders(rows) {
-			if (i > 0 || apart) && s.steps >= until {
-				return best, ok
+			pair := []*look{s.evenly(s.look(worth, startTries, 0)), s.look(worth, startTries, 0)}
+			if len(rows) <= programRows {
+				slices.Reverse(pair)
 			}
-			s.waiting()
-			l := s.look(s.leaning(idle), startTries, 0)
-			l.apart = apart
-			found, all := s.open(nil, rows, l, math.Inf(1))
-			s.takeAll(found, -1)
-			if all && (!ok || s.cost(found) < s.cost(best)) {
-				best, ok = found, true
+			for _, l := range pair {
+				l.apart = apart
+				out = append(out, l)
 			}
 		}
 		if !slices.Contains(s.worth, 0) {
 			break
 		}
 	}
-	return best, ok
+	return out
 }
 
 // orders are the orders in which first opens machines: also for those first of

@@ -121,6 +121,34 @@ func TestPodsThatFillMachinesExactlyNearlyDo(t *testing.T) {
 	}
 }
 
+// TestResourcesAreUsedUpTogether has pods ask for nearly as much memory for each
+// core as the cheapest machines have. By the linear program memory is worth
+// nothing then, and yet it must not be left over on machines with full cores:
+// other machines would be bought for it.
+func TestResourcesAreUsedUpTogether(t *testing.T) {
+	const seeds, pods = 6, 1000
+	sum := 0.0
+	for seed := range uint64(seeds) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		l := place.Batch{Offers: offers(offer(16, 6400, 12800), offer(18, 6400, 25600), offer(4, 1600, 3200), offer(4.5, 1600, 6400), offer(1, 400, 800))}
+		var cores int64
+		for range pods {
+			x := row(1, 10+r.Int64N(390), 10+r.Int64N(770))
+			x.Offers = bitset.Full(len(l.Offers))
+			l.Rows, cores = append(l.Rows, x), cores+x.Need[0]
+		}
+		got := pack.Solve(l, 12_000_000)
+		if why := broken(l, got); why != "" {
+			t.Fatalf("seed %d: %s", seed, why)
+		}
+		sum += cost(l, got)/(float64(cores)*16/6400) - 1
+	}
+	t.Logf("%.2f %% above what cores alone cost in the mean", 100*sum/seeds)
+	if sum/seeds > 0.005 {
+		t.Errorf("%.2f %% above what cores alone cost in the mean, want 0.5 at most", 100*sum/seeds)
+	}
+}
+
 // TestFewMachinesArePreferredAmongTheCheapest sells two small machines a little
 // cheaper than a large one, without a limit and with one that just suffices.
 func TestFewMachinesArePreferredAmongTheCheapest(t *testing.T) {
@@ -136,6 +164,32 @@ func TestFewMachinesArePreferredAmongTheCheapest(t *testing.T) {
 		if c := cost(l, got); len(got) >= 20 || c > 20*(1+pack.Fewer) {
 			t.Errorf("%s: %d machines cost %g; want fewer than 20, for hardly more than 20", name, len(got), c)
 		}
+	}
+}
+
+// TestFewerMachinesAreLookedFor sells sizes of which each costs a little more
+// than two of the next smaller one: without a search for fewer machines there
+// are a quarter more of them.
+func TestFewerMachinesAreLookedFor(t *testing.T) {
+	const seeds, pods, wanted = 6, 200, 110
+	machines := 0
+	for seed := range uint64(seeds) {
+		r := rand.New(rand.NewPCG(seed, 8))
+		l := place.Batch{Offers: offers(offer(1, 100, 100), offer(2.006, 200, 200), offer(4.024, 400, 400), offer(8.072, 800, 800))}
+		for range pods {
+			x := row(1, 10+r.Int64N(50), 10+r.Int64N(50))
+			x.Offers = bitset.Full(len(l.Offers))
+			l.Rows = append(l.Rows, x)
+		}
+		got := pack.Solve(l, 2_000_000)
+		if why := broken(l, got); why != "" {
+			t.Fatalf("seed %d: %s", seed, why)
+		}
+		machines += len(got)
+	}
+	t.Logf("%d machines for %d seeds", machines, seeds)
+	if machines > wanted {
+		t.Errorf("%d machines for %d seeds, want %d at most", machines, seeds, wanted)
 	}
 }
 

@@ -18,6 +18,7 @@ type solver struct {
 	classes []int   // by row
 	allowed []bitset.Set
 	worth   []float64 // of one unit of each resource, by the linear program
+	parts   []float64 // of the offer that has most worth for its cost: which part of it one unit of each resource is
 	chance  chance
 	steps   int64
 	left    []int64 // by row: pods that a machine is sought for now
@@ -43,6 +44,7 @@ func newSolver(batch *place.Batch) *solver {
 		s.needs = append(s.needs, pluck(batch.Rows[i].Need, positions)...)
 	}
 	s.worth = s.prices(len(positions))
+	s.parts = s.paragon()
 	s.filler = newFiller(s)
 	return s
 }
@@ -238,14 +240,45 @@ type look struct {
 	tries int       // how many are filled to find the best one
 	skip  float64   // share of the pods that are passed over in a fill
 	apart bool      // machines are opened first for rows of which a host takes so many
+
+	// Machines are filled so that all resources are used up together, whatever
+	// they are worth, or those first that are worth most. The former is what
+	// leaves pods that go together well where several resources are nearly
+	// scarce: the linear program has no price for the others of these.
+	even   bool
+	weight []float64 // of one unit of each resource, to tell which one a pod takes most of
 }
 
 func (s *solver) look(worth []float64, tries int, skip float64) *look {
-	l := &look{worth: worth, yield: make([]float64, len(s.offers)), order: make([]int32, len(s.offers)), tries: tries, skip: skip}
+	l := &look{worth: worth, yield: make([]float64, len(s.offers)), order: make([]int32, len(s.offers)), tries: tries, skip: skip, weight: worth}
 	for i, o := range s.offers {
 		l.yield[i], l.order[i] = value(worth, o.free)/o.cost, int32(i)
 	}
 	slices.SortStableFunc(l.order, func(a, b int32) int { return cmp.Compare(l.yield[b], l.yield[a]) })
 	s.steps += int64(4 * len(s.offers))
 	return l
+}
+
+// evenly makes the look one that uses up all resources together.
+func (s *solver) evenly(l *look) *look {
+	l.even, l.weight = true, s.parts
+	return l
+}
+
+// paragon returns which part one unit of each resource is of the offer that has
+// most worth for its cost.
+func (s *solver) paragon() []float64 {
+	out, most := make([]float64, len(s.worth)), -1.0
+	for i := range s.offers {
+		o := &s.offers[i]
+		yield := value(s.worth, o.free) / o.cost
+		if yield <= most {
+			continue
+		}
+		most = yield
+		for d, v := range o.free {
+			out[d] = 1 / float64(max(1, v))
+		}
+	}
+	return out
 }

@@ -20,6 +20,7 @@ func packRules() []Rule {
 		off("caps keep pods off a machine", packFill, "if free <= 0 {\n\t\t\treturn 0\n\t\t}\n\t\tif free < n", "if free < n"),
 		off("caps count pods that join together", packFill, "if free < n && slices.Contains(it.Kinds, c.Kind) {", "if false {"),
 		off("who waits is put on one machine alone", packFill, "n := f.s.left[row] - f.taken[row]", "n := f.s.left[row]"),
+		off("resources are used up together", packFill, "if !l.even {", "if true {"),
 		off("a cheaper offer must be open to all on the machine", packFill, "if f.options[i/64]&(1<<(i%64)) == 0 {", "if false {"),
 		off("offers are open to some pods alone", packSolver, "return s.allowed[s.classes[row]].Has(offer)", "return true"),
 		off("machines take of limits", packSolver, "s.limits[t.Limit] -= t.Amount * n", "_ = t"),
