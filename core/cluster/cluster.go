@@ -127,6 +127,9 @@ type Pod struct {
 	Returns              bool // will need a place again if its node goes (not daemon, mirror, bare-terminal ...)
 }
 
+// Moves reports whether the pod needs another place when its node goes away.
+func (p *Pod) Moves() bool { return p.Returns && !p.DoNotDisrupt }
+
 // Node is a registered machine, ours or another's.
 type Node struct {
 	Name          string

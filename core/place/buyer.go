@@ -24,7 +24,7 @@ type buyer struct {
 	cost      []float64           // by option: what counts when options are compared, see costs
 	lasting   bool                // costs are the same whatever resources are worth
 	alike     [][]int             // options by kind and cost, see classes
-	sold      *sold               // see columnsOf
+	wares     *wares              // see columnsOf
 	yield     []float64           // by option: worth of what it holds per cost, at most about 1
 	byYield   []int               // options by falling yield
 	asks      []*ask              // by group.at
@@ -127,7 +127,7 @@ func (b *buyer) unleash() bool {
 		return false
 	}
 	b.free, b.whole = b.whole, nil
-	b.lots, b.lastLot, b.choices, b.sold = nil, nil, nil, nil
+	b.lots, b.lastLot, b.choices, b.wares = nil, nil, nil, nil
 	if b.cost != nil && b.credits != nil {
 		b.cost = b.costs(b.run.worth)
 	}

@@ -44,5 +44,6 @@
 // next round. In the end the answer says which machines must open to pods
 // together (opening), what machines must cost at least (prove, for a clientele:
 // the pods on machines of one tier by what else they may be on), and what would
-// have to be different for pods that are left (unplaced, crowd, tornApart).
+// have to be different for pods that are left (unplaced), which core/explain
+// puts into words.
 package place

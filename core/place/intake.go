@@ -82,15 +82,12 @@ func leavers(s *cluster.Snapshot, each func(*cluster.Pod)) {
 			continue
 		}
 		for j := range s.Nodes[i].Pods {
-			if p := &s.Nodes[i].Pods[j]; moves(p) {
+			if p := &s.Nodes[i].Pods[j]; p.Moves() {
 				each(p)
 			}
 		}
 	}
 }
-
-// moves reports whether a pod of a node that goes away needs another place.
-func moves(p *cluster.Pod) bool { return p.Returns && !p.DoNotDisrupt }
 
 // goes reports whether the node goes away soon: a pod that may not be disturbed
 // keeps it, and the scheduler counts it until then.
@@ -205,7 +202,7 @@ func (r *run) setUpBoard(s *cluster.Snapshot) {
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
 		for j := range n.Pods {
-			if p := &n.Pods[j]; !n.Deleting || !moves(p) {
+			if p := &n.Pods[j]; !n.Deleting || !p.Moves() {
 				r.board.Put(running[p.Shape], nodes[i], 1, p.Ending)
 			}
 		}

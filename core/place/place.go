@@ -221,7 +221,7 @@ func (r *run) noteHeld(s *cluster.Snapshot) {
 		n := &s.Nodes[i]
 		for j := range n.Pods {
 			for _, v := range n.Pods[j].Shape.Volumes {
-				if v.Exclusive && v.Claim != "" && !(n.Deleting && moves(&n.Pods[j])) {
+				if v.Exclusive && v.Claim != "" && !(n.Deleting && n.Pods[j].Moves()) {
 					r.held[v.Claim] = true
 				}
 			}

@@ -300,9 +300,7 @@ func (r *run) finish() Result {
 	for _, x := range r.seated {
 		r.out.Placements = append(r.out.Placements, plan.Placement{Pod: *x.Pod, On: x.on, Target: x.name})
 	}
-	for _, u := range r.leftOver() {
-		r.out.Unplaced = append(r.out.Unplaced, r.unplaced(u))
-	}
+	r.out.Unplaced = r.unplaced()
 	r.prove()
 	r.out.Steps = r.steps
 	return r.out

@@ -57,18 +57,18 @@ func (r *run) columns() []bound.Column {
 	return slices.Concat(byPool...)
 }
 
-// sold is some options of a pool as columns. Mostly the same ones are of use
+// wares are some options of a pool as columns. Mostly the same ones are of use
 // each time that prices are sought.
-type sold struct {
+type wares struct {
 	options bitset.Set
 	columns []bound.Column
 }
 
 func (b *buyer) columnsOf(options bitset.Set) []bound.Column {
-	if b.sold == nil || !slices.Equal(b.sold.options, options) {
-		b.sold = &sold{options, b.newColumns(options)}
+	if b.wares == nil || !slices.Equal(b.wares.options, options) {
+		b.wares = &wares{options, b.newColumns(options)}
 	}
-	return b.sold.columns
+	return b.wares.columns
 }
 
 // newColumns leaves out what has no more of anything than another column that

@@ -52,7 +52,7 @@ func aboutOtherPods() []Rule {
 		off("surplus credits are billed by use", placeCredit, "- b.surplus(kind, b.free[kind]) + b.surplus(kind, sum)", "- b.surplus(kind, sum) + b.surplus(kind, sum)"),
 		off("burstable machines take a little more where that is cheapest", placeCredit, "b.byCredit(l, open)", "_ = open"),
 		off("a burstable machine is not left open where another is cheaper", placeCredit, "b.inOrder(open, l.sum)", "_ = open"),
-		off("what each machine costs counts when machines compare", placeCalm, "out[i] += float64(b.PerMachine())", "_ = i"),
+		off("what each machine costs counts when machines compare", "core/place/worth.go", "out[i] += float64(b.PerMachine())", "_ = i"),
 		off("a plan tells what each machine costs beside its type", "core/place/launch.go", "Beside: b.PerMachine(), ", ""),
 		off("volumes count", "core/cluster/price.go", "return p.MachineCost + p.Catalogue.Disk", "return p.MachineCost"),
 		off("what is declared for machines counts", "core/cluster/price.go", "return p.MachineCost + p.Catalogue.Disk", "return p.Catalogue.Disk"),
@@ -62,7 +62,7 @@ func aboutOtherPods() []Rule {
 		off("pods that others need beside them are kept for these", placeFill, "n -= max(0, wants[t]-f.met[t])", "_ = wants[t]"),
 		off("crews ride along", placeFill, "if c == nil || f.refused[c] ||", "if c != nil || f.refused[c] ||"),
 		off("a crew goes to the pool that has room for it", "core/place/buy.go", "fits(b.free[b.Options[i].Kind], c.sum)", "fits(b.free[b.Options[i].Kind], c.sum[:0])"),
-		off("those who are left of a crew hear why", "core/place/unplaced.go", "if text, torn := r.tornApart(g); torn {", "if text, torn := r.tornApart(g); torn && false {"),
+		off("those who are left of a crew hear why", "core/explain/explain.go", "if torn, ok := u.Search.Torn(); ok {", "if torn, ok := u.Search.Torn(); ok && false {"),
 		off("a chain of zones is followed to its end", "core/place/follow.go", "visit(out[i].kin.required(), out[i].keys)", "_ = i"),
 		off("a volume that pods share is judged by itself", topologyRules, "!n.Apart && n.Volume == volume {\n\t\t\twho", "!n.Apart && !volume {\n\t\t\twho"),
 

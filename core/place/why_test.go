@@ -10,6 +10,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/explain"
 	"github.com/daemok/daemok/core/fit"
 	"github.com/daemok/daemok/core/quantity"
 )
@@ -30,15 +31,12 @@ func TestWhatIsAskedForIsEnough(t *testing.T) {
 			if g.left() == 0 {
 				continue
 			}
-			u := &unlucky{group: g, changes: make([]fit.Changes, len(r.buyers))}
-			for i, b := range r.buyers {
-				u.changes[i] = r.changesAt(b, g)
-			}
-			for _, c := range nearestTo(r, u) {
-				if names := changed(s, c.pool, c.node, c.changes, rules); names == nil {
+			pods := r.hopeless(g)
+			for _, c := range nearestTo(r.aftermath(), &pods) {
+				if names := changed(s, c.Pool, c.Node, c.Changes, rules); names == nil {
 					continue
 				} else if again := Place(names, Options{}); left(&again) >= int(g.left()) {
-					t.Fatalf("seed %d: %d pods of %+v are left though this was changed at %s%s: %s\nnow: %v", seed, left(&again), *g.shape, c.pool, c.node, c.changes, again.Unplaced)
+					t.Fatalf("seed %d: %d pods of %+v are left though this was changed at %s%s: %s\nnow: %v", seed, left(&again), *g.shape, c.Pool, c.Node, c.Changes, again.Unplaced)
 				}
 			}
 		}
@@ -50,22 +48,11 @@ func TestWhatIsAskedForIsEnough(t *testing.T) {
 	}
 }
 
-type advice struct {
-	pool    cluster.PoolID
-	node    string
-	changes fit.Changes
-}
-
-func nearestTo(r *run, g *unlucky) []advice {
-	var out []advice
-	near := r.nearest(g)
-	for _, c := range near[:min(len(near), 2)] {
-		out = append(out, advice{pool: c.pool, changes: c.changes})
-	}
-	if len(r.buyers) == 0 {
-		if name, c := r.nodeFor(g.group); name != "" {
-			out = append(out, advice{node: name, changes: c})
-		}
+func nearestTo(w *explain.World, p *explain.Pods) []explain.Candidate {
+	near := w.NearestPools(p)
+	out := near[:min(len(near), 2)]
+	if node := w.NearestNode(p); len(w.Pools) == 0 && node.Node != "" {
+		out = append(out, node)
 	}
 	return out
 }

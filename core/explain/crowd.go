@@ -1,4 +1,4 @@
-package place
+package explain
 
 import (
 	"slices"
@@ -14,27 +14,26 @@ import (
 // cannot be had.
 const domainsTried = 2
 
-// crowded tells which rules about other pods keep the group from spots that
-// could have it, and why it cannot be where these rules would have it.
-func (r *run) crowded(g *group, spots []topology.Spot) (string, bool) {
-	lv := g.kin.required()
-	if !r.counted || len(spots) == 0 {
+// crowded tells which rules about other pods keep these from spots that could
+// have them, and why they cannot be where these rules would have them.
+func (w *World) crowded(p *Pods, spots []topology.Spot) (string, bool) {
+	if !w.Counted || len(spots) == 0 {
 		return "", false
 	}
-	for _, m := range r.marketsOf(lv) {
-		r.board.Open(lv.rules, m.spot)
+	for _, spot := range p.Search.Markets() {
+		w.Board.Open(p.Rules, spot)
 	}
-	found := r.board.Obstacles(lv.rules, spots)
+	found := w.Board.Obstacles(p.Rules, spots)
 	if len(found) == 0 {
 		return "", false
 	}
 	words := make([]string, len(found))
 	for i := range found {
-		words[i] = r.obstacle(&found[i])
+		words[i] = w.obstacle(&found[i])
 	}
 	text := strings.Join(words, ", and ")
-	for _, d := range openTo(found, g.shape) {
-		text += "; " + r.whyNotIn(g, found[0].Key, d)
+	for _, d := range openTo(found, p.Shape) {
+		text += "; " + w.whyNotIn(p, found[0].Key, d)
 	}
 	return text, true
 }
@@ -57,11 +56,11 @@ func openTo(found []topology.Obstacle, s *cluster.Shape) []string {
 const podsNamed = 3
 
 // obstacle says which rule it is and where the pods are that it is about.
-func (r *run) obstacle(o *topology.Obstacle) string {
+func (w *World) obstacle(o *topology.Obstacle) string {
 	if o.Chooses == nil {
 		return o.Text
 	}
-	where := r.wherePods(o)
+	where := w.wherePods(o)
 	if len(where) == 0 {
 		return o.Text
 	}
@@ -71,25 +70,25 @@ func (r *run) obstacle(o *topology.Obstacle) string {
 
 // wherePods lists the pods that an obstacle is about with their domains:
 // running ones, then those that the plan places.
-func (r *run) wherePods(o *topology.Obstacle) []string {
+func (w *World) wherePods(o *topology.Obstacle) []string {
 	var out []string
-	for i := range r.snapshot.Nodes {
-		n := &r.snapshot.Nodes[i]
+	for i := range w.Snapshot.Nodes {
+		n := &w.Snapshot.Nodes[i]
 		domain, ok := n.Labels.Get(o.Key)
 		for j := range n.Pods {
-			if p := &n.Pods[j]; ok && o.Chooses(p.Shape) && !(n.Deleting && moves(p)) {
+			if p := &n.Pods[j]; ok && o.Chooses(p.Shape) && !(n.Deleting && p.Moves()) {
 				out = append(out, p.Namespace+"/"+p.Name+" in "+domain)
 			}
 		}
 	}
-	k := slices.Index(r.board.Keys(), o.Key)
-	for _, x := range r.seated {
+	k := slices.Index(w.Board.Keys(), o.Key)
+	for x := range w.Placed {
 		if !o.Chooses(x.Shape) || k < 0 {
 			continue
 		}
 		domain := ""
-		if d := r.board.Spot(x.place(r))[k]; d >= 0 {
-			domain = r.board.Value(k, d)
+		if d := w.Board.Spot(x.Place)[k]; d >= 0 {
+			domain = w.Board.Value(k, d)
 		}
 		if domain != "" {
 			out = append(out, x.Namespace+"/"+x.Name+" in "+strings.TrimPrefix(domain, "/"))
@@ -98,12 +97,12 @@ func (r *run) wherePods(o *topology.Obstacle) []string {
 	return out
 }
 
-// whyNotIn tells why pods of the group cannot be in a domain that rules about
+// whyNotIn tells why the pods cannot be in a domain that rules about
 // other pods would have them in.
-func (r *run) whyNotIn(g *group, key, domain string) string {
+func (w *World) whyNotIn(p *Pods, key, domain string) string {
 	pin := constraint.NewRequirements(constraint.Requirement{Key: key, Set: constraint.Values(domain)})
-	bound := *g.shape
-	bound.NodeTerms = fit.Cross(g.shape.NodeTerms, []constraint.Requirements{pin})
+	bound := *p.Shape
+	bound.NodeTerms = fit.Cross(p.Shape.NodeTerms, []constraint.Requirements{pin})
 	var best fit.Changes
 	name, sold := "", false
 	consider := func(who string, c fit.Changes) {
@@ -111,16 +110,17 @@ func (r *run) whyNotIn(g *group, key, domain string) string {
 			name, best = who, c
 		}
 	}
-	for _, b := range r.buyers {
-		if foreign := about(key, b.Nearest(&bound)); !foreign && !excluded(g.shape, b) {
+	for i := range w.Pools {
+		pool := &w.Pools[i]
+		if foreign := about(key, pool.Nearest(&bound)); !foreign && !excluded(p.Shape, pool) {
 			sold = true
-			consider(b.ID.String(), b.Nearest(&bound, r.bounds(b)...))
+			consider(pool.ID.String(), pool.Nearest(&bound, pool.Hurdles()...))
 		}
 	}
-	for i := range r.snapshot.Nodes {
-		n := &r.snapshot.Nodes[i]
+	for i := range w.Snapshot.Nodes {
+		n := &w.Snapshot.Nodes[i]
 		if value, _ := n.Labels.Get(key); value == domain && !n.Deleting {
-			consider("node "+n.Name, r.changesOn(g, n))
+			consider("node "+n.Name, w.changesOn(p, n))
 		}
 	}
 	where := domain + ": "
@@ -129,28 +129,28 @@ func (r *run) whyNotIn(g *group, key, domain string) string {
 	}
 	switch {
 	case name == "" && key == cluster.LabelHostname:
-		return domain + " is on its way" + r.lacking(g, domain)
+		return domain + " is on its way" + w.lacking(p, domain)
 	case name == "":
 		return domain + ": no node is there, and no pool buys there"
 	case len(best) == 0:
-		return where + name + " would do, but " + r.noChange(g)
-	case !sold && len(r.buyers) > 0 && key != cluster.LabelHostname:
+		return where + name + " would do, but " + w.noChange(p)
+	case !sold && len(w.Pools) > 0 && key != cluster.LabelHostname:
 		return where + name + ": " + best.String() + ", and no pool buys there"
 	}
 	return where + name + ": " + best.String()
 }
 
-// lacking says what a machine on its way has too little of for a pod of the
-// group.
-func (r *run) lacking(g *group, name string) string {
-	at := slices.IndexFunc(r.seats, func(s *seat) bool { return s.ordered != nil && s.name == name })
+// lacking says what a machine on its way has too little of for one of the
+// pods.
+func (w *World) lacking(p *Pods, name string) string {
+	at := slices.IndexFunc(w.Seats, func(s Seat) bool { return !s.Node && s.Name == name })
 	if at < 0 {
 		return ", and no more fits there"
 	}
 	var missing fit.Changes
-	for i, need := range r.needOn(g, r.seats[at]) {
-		if free := r.seats[at].free[i]; need > 0 && need > free {
-			missing = append(missing, r.missing(i, need, free))
+	for i, need := range w.needOn(p, &w.Seats[at]) {
+		if free := w.Seats[at].Free[i]; need > 0 && need > free {
+			missing = append(missing, w.missing(i, need, free))
 		}
 	}
 	if len(missing) == 0 {
@@ -162,39 +162,4 @@ func (r *run) lacking(g *group, name string) string {
 // about reports whether a label is among what would have to be different.
 func about(key string, list fit.Changes) bool {
 	return slices.ContainsFunc(list, func(c fit.Change) bool { return c.Rule == fit.Label && c.Key == key })
-}
-
-// claimInUse names the volume claim for one pod at a time that the group waits
-// for, and the pod that has it.
-func (r *run) claimInUse(g *group) string {
-	for _, v := range g.kin.shared {
-		if !v.Exclusive || !r.held[v.Claim] {
-			continue
-		}
-		text := "volume claim " + v.Claim + " is ReadWriteOncePod and "
-		if user, ok := r.userOf(v.Claim); ok {
-			return text + user + " uses it: it is free when that pod is gone"
-		}
-		return text + "in use by another pod"
-	}
-	return "a volume claim of it is ReadWriteOncePod, and another pod uses it"
-}
-
-func (r *run) userOf(claim string) (string, bool) {
-	uses := func(s *cluster.Shape) bool {
-		return slices.ContainsFunc(s.Volumes, func(v cluster.Volume) bool { return v.Claim == claim })
-	}
-	for i := range r.snapshot.Nodes {
-		for _, p := range r.snapshot.Nodes[i].Pods {
-			if uses(p.Shape) && !(r.snapshot.Nodes[i].Deleting && moves(&p)) {
-				return p.Namespace + "/" + p.Name, true
-			}
-		}
-	}
-	for _, x := range r.seated {
-		if uses(x.Shape) {
-			return x.Namespace + "/" + x.Name, true
-		}
-	}
-	return "", false
 }

@@ -1,0 +1,117 @@
+package explain
+
+import (
+	"slices"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/topology"
+)
+
+// nearestNode tells what keeps the pods from the node that comes
+// nearest to having one.
+func (w *World) nearestNode(p *Pods) string {
+	best := w.NearestNode(p)
+	switch {
+	case best.Node == "":
+		return "there is no node"
+	case len(best.Changes) == 0:
+		return "node " + best.Node + " would do, but was not tried: " + w.noChange(p)
+	}
+	return "the nearest node is " + best.Node + ": " + best.Changes.String()
+}
+
+// changesOn lists what would have to be different for one of the pods to
+// have a place on the node, pods of this plan included.
+func (w *World) changesOn(p *Pods, n *cluster.Node) fit.Changes {
+	out := fit.NearestOnNode(p.Shape, n)
+	at := slices.IndexFunc(w.Seats, func(s Seat) bool { return s.Node && s.Name == n.Name })
+	if at < 0 {
+		return out
+	}
+	s := &w.Seats[at]
+	for i, need := range w.needOn(p, s) {
+		if need > 0 && need > s.Free[i] {
+			out = append(out, w.missing(i, need, s.Free[i]))
+		}
+	}
+	for _, port := range p.Shape.Ports {
+		if slices.ContainsFunc(s.Ports, port.Conflicts) {
+			out = append(out, fit.NewChange(fit.Resource, fit.PortName(port), 0, "host port "+fit.PortName(port)+" is taken"+by(w.portUser(port, n))))
+		}
+	}
+	if !w.Counted {
+		return out
+	}
+	spot := w.Board.Spot(s.Place)
+	if w.Board.Room(p.Rules, spot) <= 0 {
+		found := w.Board.Obstacles(p.Rules, []topology.Spot{spot})
+		for i := range found {
+			out = append(out, fit.NewChange(fit.Topology, found[i].Key, 0, w.obstacle(&found[i])))
+		}
+	}
+	return out
+}
+
+// needOn is what the next of the pods takes on the seat, shared volumes that
+// are not attached there yet included.
+func (w *World) needOn(p *Pods, s *Seat) []int64 {
+	out := slices.Clone(p.Need)
+	for _, v := range p.Shape.Volumes {
+		if v.Claim != "" && v.Driver != "" && !slices.Contains(s.Claims, v.Claim) {
+			at, _ := slices.BinarySearch(w.Drivers, v.Driver)
+			out[len(w.Resources)+at]++
+		}
+	}
+	return out
+}
+
+func (w *World) missing(dim int, need, free int64) fit.Change {
+	if d := dim - len(w.Resources); d >= 0 {
+		return fit.Missing("volumes of "+w.Drivers[d], need, free)
+	}
+	return fit.Missing(w.Resources[dim], need, free)
+}
+
+// portUser finds the pod that has a host port on a node; empty for a daemon
+// pod that is yet to come.
+func (w *World) portUser(p cluster.Port, n *cluster.Node) string {
+	for i := range n.Pods {
+		if slices.ContainsFunc(n.Pods[i].Shape.Ports, p.Conflicts) {
+			return n.Pods[i].Namespace + "/" + n.Pods[i].Name
+		}
+	}
+	for x := range w.Placed {
+		if x.On == n.Name && slices.ContainsFunc(x.Shape.Ports, p.Conflicts) {
+			return x.Namespace + "/" + x.Name
+		}
+	}
+	return "a daemon pod to come"
+}
+
+func by(who string) string {
+	if who == "" {
+		return ""
+	}
+	return " by " + who
+}
+
+// NearestNode returns the node that comes nearest to having one of the pods; no
+// name where there is no node.
+func (w *World) NearestNode(p *Pods) (best Candidate) {
+	for i := range w.Snapshot.Nodes {
+		n := &w.Snapshot.Nodes[i]
+		if c := w.changesOn(p, n); best.Node == "" || c.Effort() < best.Changes.Effort() {
+			best = Candidate{Node: n.Name, Changes: c}
+		}
+	}
+	return best
+}
+
+// onNodes is why no node has one of the pods.
+func (w *World) onNodes(p *Pods) string {
+	if text, crowded := w.crowded(p, p.Search.Roomy()); crowded {
+		return text
+	}
+	return w.nearestNode(p)
+}

@@ -1,0 +1,120 @@
+package place
+
+import (
+	"github.com/daemok/daemok/core/bitset"
+	"github.com/daemok/daemok/core/explain"
+	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/topology"
+)
+
+// unplaced lists the pods that have no place, with what would have to be
+// different.
+func (r *run) unplaced() []plan.Unplaced {
+	var out []plan.Unplaced
+	var asked []explain.Pods
+	for _, g := range r.waiting {
+		if g.left() == 0 {
+			continue
+		}
+		u := plan.Unplaced{Shape: g.shape}
+		for _, w := range g.pods[g.placed:] {
+			u.Pods = append(u.Pods, *w.Pod)
+		}
+		out, asked = append(out, u), append(asked, r.hopeless(g))
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	for i, reasons := range r.aftermath().Reasons(asked) {
+		out[i].Reasons = reasons
+	}
+	return out
+}
+
+// aftermath is what there is once nothing more is placed or bought.
+func (r *run) aftermath() *explain.World {
+	out := &explain.World{
+		Snapshot: r.snapshot, Board: r.board, Counted: r.counted, Daemons: r.daemons, Held: r.held,
+		Placed: r.everyPlaced, Resources: r.dims.resources, Drivers: r.dims.drivers, Exhausted: r.out.Exhausted,
+	}
+	for _, b := range r.buyers {
+		out.Pools = append(out.Pools, explain.Pool{
+			Pool:    b.Pool,
+			Hurdles: func() []fit.Hurdle { return r.bounds(b) },
+			TooFew:  func(options bitset.Set) fit.Changes { return r.tooFewValues(b, options) },
+		})
+	}
+	for _, s := range r.seats {
+		out.Seats = append(out.Seats, explain.Seat{
+			Name: s.name, Node: s.ordered == nil, Free: s.free, Ports: s.guests.ports, Claims: s.guests.claims, Place: s.place,
+		})
+	}
+	return out
+}
+
+func (r *run) everyPlaced(yield func(explain.Placed) bool) {
+	for i := range r.seated {
+		x := &r.seated[i]
+		if !yield(explain.Placed{Pod: x.Pod, On: x.name, Place: x.place(r)}) {
+			return
+		}
+	}
+}
+
+// tooFewValues tells by how much minValues of the pool asks for too many, if
+// these options are left.
+func (r *run) tooFewValues(b *buyer, options bitset.Set) fit.Changes {
+	if r.options.MinValues == BestEffort || options == nil || options.Next(0) < 0 {
+		return nil
+	}
+	short := b.minValuesShort(options, b.firstKinds(options))
+	if short == nil {
+		return nil
+	}
+	return fit.Changes{fit.NewChange(short.Rule, short.Key, 0, short.Text)}
+}
+
+// hopeless is the pods of the group that have no place, to be asked about.
+func (r *run) hopeless(g *group) explain.Pods {
+	return explain.Pods{Shape: g.shape, Need: g.need, Rules: g.kin.required().rules, Search: &searched{r, g}}
+}
+
+// searched is what was found out about such pods.
+type searched struct {
+	r *run
+	g *group
+}
+
+func (s *searched) Markets() []topology.Spot {
+	var out []topology.Spot
+	for _, m := range s.r.marketsOf(s.g.kin.required()) {
+		out = append(out, m.spot)
+	}
+	return out
+}
+
+func (s *searched) Buyable() []topology.Spot {
+	var out []topology.Spot
+	for _, m := range s.r.marketsOf(s.g.kin.required()) {
+		if _, _, ok := m.first(s.g, true); ok {
+			out = append(out, m.spot)
+		}
+	}
+	return out
+}
+
+func (s *searched) Roomy() []topology.Spot {
+	var out []topology.Spot
+	if !s.r.counted {
+		return nil
+	}
+	for _, x := range s.r.seats {
+		if n, _ := s.r.within(x.free, s.g, &x.guests); n > 0 && s.g.kin.required().admitted(x, len(s.r.seats)) {
+			out = append(out, s.r.board.Spot(x.place))
+		}
+	}
+	return out
+}
+
+func (s *searched) Torn() (explain.Torn, bool) { return s.r.tornApart(s.g) }
