@@ -2,9 +2,10 @@
 // different for them to get one: the least of it, nearest first.
 //
 // It promises that equal worlds give equal words, each of them short enough for
-// an event. It looks at the world as it is once places have been sought and
-// changes nothing of it; where a rule is judged it asks core/fit and
-// core/topology, so that no rule is told here in other words than it is kept.
+// an event. It looks at the world as it is once places have been sought, and
+// changes nothing but the board, where it opens the domains that machines are
+// sold in. Where a rule is judged it asks core/fit and core/topology, so that none
+// is told otherwise than it is kept.
 package explain
 
 import (
@@ -32,8 +33,9 @@ type World struct {
 	Seats     []Seat
 	Placed    iter.Seq[Placed] // by this plan
 	Resources []string
-	Drivers   []string // of volumes
-	Exhausted bool     // the effort for this plan was used up
+	Drivers   []string         // of volumes
+	Exhausted bool             // the effort for this plan was used up
+	onNode    map[string]*Seat // see seatOn
 }
 
 // Pool is a pool after all was bought.

@@ -8,8 +8,8 @@ import (
 	"github.com/daemok/daemok/core/topology"
 )
 
-// nearestNode tells what keeps the pods from the node that comes
-// nearest to having one.
+// nearestNode tells what keeps the pods from the node that comes nearest to
+// having one.
 func (w *World) nearestNode(p *Pods) string {
 	best := w.NearestNode(p)
 	switch {
@@ -21,15 +21,14 @@ func (w *World) nearestNode(p *Pods) string {
 	return "the nearest node is " + best.Node + ": " + best.Changes.String()
 }
 
-// changesOn lists what would have to be different for one of the pods to
-// have a place on the node, pods of this plan included.
+// changesOn lists what would have to be different for one of the pods to have
+// a place on the node, pods of this plan included.
 func (w *World) changesOn(p *Pods, n *cluster.Node) fit.Changes {
 	out := fit.NearestOnNode(p.Shape, n)
-	at := slices.IndexFunc(w.Seats, func(s Seat) bool { return s.Node && s.Name == n.Name })
-	if at < 0 {
+	s := w.seatOn(n.Name)
+	if s == nil {
 		return out
 	}
-	s := &w.Seats[at]
 	for i, need := range w.needOn(p, s) {
 		if need > 0 && need > s.Free[i] {
 			out = append(out, w.missing(i, need, s.Free[i]))
@@ -51,6 +50,19 @@ func (w *World) changesOn(p *Pods, n *cluster.Node) fit.Changes {
 		}
 	}
 	return out
+}
+
+// seatOn returns the seat that is the node of the name, nil if it takes no pods.
+func (w *World) seatOn(name string) *Seat {
+	if w.onNode == nil {
+		w.onNode = make(map[string]*Seat, len(w.Seats))
+		for i := range w.Seats {
+			if w.Seats[i].Node {
+				w.onNode[w.Seats[i].Name] = &w.Seats[i]
+			}
+		}
+	}
+	return w.onNode[name]
 }
 
 // needOn is what the next of the pods takes on the seat, shared volumes that
