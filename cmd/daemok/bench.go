@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -16,7 +17,7 @@ func benchCommand() *cobra.Command {
 		Use:   "bench",
 		Short: "Measure decisions: time, cost and distance from the least possible cost",
 	}
-	cmd.AddCommand(benchPlaceCommand(), benchPackCommand(), benchGrowthCommand())
+	cmd.AddCommand(benchPlaceCommand(), benchPackCommand(), benchCarryCommand(), benchGrowthCommand())
 	return cmd
 }
 
@@ -76,6 +77,49 @@ bench place.`,
 	cmd.Flags().BoolVar(&o.Settled, "settled", false, "choose the plan that is likely to be the cheapest once kube-scheduler has put pods where it likes, and tell what it comes to")
 	cmd.Flags().Int64Var(&o.Effort, "effort", 1, "how many times the steps of the controller's search to take")
 	cmd.Flags().StringVar(&o.Best, "best", "", "file of the best costs known, to compare with: a JSON list such as bench/best.json")
+	return cmd
+}
+
+func benchCarryCommand() *cobra.Command {
+	var o bench.Options
+	var joins bench.Joins
+	seeds := 0
+	cmd := &cobra.Command{
+		Use:   "carry",
+		Short: "Carry plans out in virtual time and compare what is paid with what was planned; one JSON object on stdout",
+		Long: `Carry plans out in virtual time and compare what is paid with what was planned;
+one JSON object on stdout.
+
+Machines join at random moments, kube-scheduler puts pods where it likes, and
+plans are made again for pods that are left, as the controller does it, until all
+have a node. With --seeds each figure is the median, and those that may be bad are
+printed once more with "Worst" at the end of their name.`,
+		Example: `  daemok bench carry --catalog types.json --generate realistic --classes 43 --pods 1000 --seeds 20`,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkBench(o); err != nil {
+				return err
+			}
+			var out any
+			var err error
+			switch {
+			case seeds < 0:
+				err = fmt.Errorf("--seeds is %d: want 0 or more", seeds)
+			case seeds > 0:
+				out, err = bench.CarrySeeds(o, joins, seeds)
+			default:
+				out, err = bench.Carry(o, joins)
+			}
+			if err != nil {
+				return err
+			}
+			return json.NewEncoder(cmd.OutOrStdout()).Encode(out)
+		},
+	}
+	addWork(cmd.Flags(), &o)
+	cmd.Flags().IntVar(&seeds, "seeds", 0, "measure as many seeds and print median and worst; 0: one seed alone")
+	cmd.Flags().DurationVar(&joins.Earliest, "earliest", 20*time.Second, "how long after its order a machine joins at the earliest")
+	cmd.Flags().DurationVar(&joins.Latest, "latest", time.Minute, "and at the latest")
 	return cmd
 }
 

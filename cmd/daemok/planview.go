@@ -57,8 +57,9 @@ type summaryJSON struct {
 // likelyJSON is what launches come to once kube-scheduler has put pods where
 // it may.
 type likelyJSON struct {
-	Cost      float64     `json:"cost"`  // of the launches and of what is bought after them
-	Left      int         `json:"left"`  // pods that find no room at first
+	Cost      float64     `json:"cost"` // of the launches and of what is bought after them
+	Left      int         `json:"left"` // pods that find no room at first
+	Together  bool        `json:"together"`
 	Tight     summaryJSON `json:"tight"` // the cheapest answer if all pods went where they are meant to go
 	TightCost float64     `json:"tightCost"`
 }
@@ -137,7 +138,7 @@ func planView(p plan.Plan) planJSON {
 		view.Fewer = &summaryJSON{f.Machines, dollars(f.Cost)}
 	}
 	if l := p.Likely; l != nil {
-		view.Likely = &likelyJSON{dollars(l.Cost), l.Left, summaryJSON{l.Tight.Machines, dollars(l.Tight.Cost)}, dollars(l.TightCost)}
+		view.Likely = &likelyJSON{dollars(l.Cost), l.Left, l.Together, summaryJSON{l.Tight.Machines, dollars(l.Tight.Cost)}, dollars(l.TightCost)}
 	}
 	return view
 }

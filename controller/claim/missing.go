@@ -130,6 +130,10 @@ func (all groups) waitText(joins []plan.Join) string {
 		if more := len(missing) - namesMax; more > 0 {
 			text += fmt.Sprintf(" and %d more", more)
 		}
+		if j.Key == "" {
+			return fmt.Sprintf("fewer pods find no room where all machines of a plan take pods at once: "+
+				"no node yet of NodeClaim %s, waited for %v at most", text, holdFor)
+		}
 		return fmt.Sprintf("pods are to be spread over %s, and the scheduler counts only values that a node has: "+
 			"no node yet of NodeClaim %s, waited for %v at most", j.Key, text, holdFor)
 	}

@@ -103,3 +103,16 @@ func TestANodeWaitsFor(t *testing.T) {
 		})
 	}
 }
+
+// Machines that take pods at once, so that these find all the room, wait for
+// each other whatever zone they are in.
+func TestANodeWaitsForAllMachinesOfItsPlan(t *testing.T) {
+	all := plan.Join{Group: "0a1b2c3d", Opens: true}
+	list := []karpv1.NodeClaim{inGroup(t, "a", "a", all), inGroup(t, "b", "a", all, waits), inGroup(t, "c", "a", all), inGroup(t, "d", "b", byZone)}
+	if text := groupsOf(list, "a").waitText([]plan.Join{all}); !strings.Contains(text, "no node yet of NodeClaim c, waited for 1m0s at most") {
+		t.Errorf("a machine waits for another than the one that has not joined: %q", text)
+	}
+	if text := groupsOf(list[:2], "a").waitText([]plan.Join{all}); text != "" {
+		t.Errorf("a machine waits though all have joined: %q", text)
+	}
+}

@@ -72,6 +72,9 @@ func (t *Teller) Planned(s *cluster.Snapshot, p plan.Plan, took time.Duration) {
 		said = append(said, "launchCost", p.LaunchCost().String())
 		t.measureCost(p)
 	}
+	if l := p.Likely; l != nil {
+		said = append(said, "likelyCost", l.Cost.String())
+	}
 	if gap, ok := p.Gap(); ok {
 		said = append(said, "bound", p.Bound.String(), "gap", fmt.Sprintf("%.1f%%", 100*max(0, gap)))
 	}

@@ -27,6 +27,9 @@ func (t *Teller) tellUnplaced(now time.Time, list []plan.Unplaced) {
 	t.unplaced = make(map[string]bool, len(list))
 	var pods []failure
 	for _, u := range list {
+		if u.Early {
+			continue
+		}
 		text := u.Why()
 		key := whose(u) + ": " + text
 		if !before[key] && !t.unplaced[key] {

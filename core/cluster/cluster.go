@@ -145,6 +145,7 @@ type Node struct {
 	Price         quantity.MicroUSDPerHour // 0 where unknown
 	CreatedAt     time.Time
 	EmptySince    time.Time // zero while not empty; the moment the consolidateAfter clock started
+	ChangedAt     time.Time // when a pod last came or went, as far as that was seen; zero: it was not
 	Ready         bool
 	Initialized   bool
 	Deleting      bool // being deleted, drained or disrupted: no destination for pods

@@ -85,15 +85,20 @@ func Decide(s *cluster.Snapshot, policy Policy, effort Effort) plan.Plan {
 	return out
 }
 
-// homes finds a place for every pod. Of several plans it is the one that is
-// likely to be the cheapest in the end, as far as the effort goes.
+// homes finds a place for every pod but those that it is too early to buy for. Of
+// several plans it is the one that is likely to be the cheapest in the end, as
+// far as the effort goes.
 func homes(s *cluster.Snapshot, policy Policy, effort Effort) (place.Result, *plan.Likely) {
 	options := place.Options{MinValues: policy.MinValues, Preferences: policy.Preferences, Steps: effort.Place}
-	tight, leans := tightest(s, options, effort)
-	if effort.Settle <= 0 || effort.Pack <= 0 || !several(&tight) {
-		return tight, nil
+	var e early
+	s = e.leave(s, options)
+	best, leans := tightest(s, options, effort)
+	var likely *plan.Likely
+	if effort.Settle > 0 && effort.Pack > 0 && several(&best) {
+		best, likely = likeliest(s, options, effort, best, leans)
 	}
-	return likeliest(s, options, effort, tight, leans)
+	e.hold(&best)
+	return best, likely
 }
 
 // tightest finds places with machines chosen one after another

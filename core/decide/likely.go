@@ -1,6 +1,11 @@
 package decide
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/pack"
 	"github.com/daemok/daemok/core/place"
@@ -14,11 +19,18 @@ const (
 	restRounds  = 6     // how often machines are bought for pods that are left
 	otherEffort = 8     // the search for each further plan gets this part of the effort
 	worthwhile  = 0.005 // by what share a plan must be likely to be cheaper than the tight one
+	// worthHolding is the same for one whose machines take no pods before all have
+	// joined: the pods wait for the slowest.
+	worthHolding = 0.01
 )
 
-// openings are the ways in which the machines of a plan may come: each when it
-// is ready, in any order.
-var openings = [...]settle.Opening{{Seed: 1}, {Seed: 2}}
+// The ways in which the machines of a plan may come, each when it is ready, in
+// any order: those by which plans are compared, and those by which it is told
+// what the one that is chosen comes to.
+var (
+	compared = []settle.Opening{{Seed: 1}, {Seed: 2}}
+	counted  = []settle.Opening{{Seed: 3}, {Seed: 4}, {Seed: 5}, {Seed: 6}}
+)
 
 // sturdier lists the further plans that are looked at.
 var sturdier = [...]sturdy{
@@ -38,15 +50,15 @@ func several(r *place.Result) bool {
 	return false
 }
 
-// likeliest compares the plan with sturdier ones and returns the one that is
-// likely to be the cheapest in the end. None leaves more pods than the first.
+// likeliest compares the plan with sturdier ones, each with machines that take
+// pods as they join and with machines that do so together, and returns the one
+// that is likely to be the cheapest in the end. None leaves more pods than the first.
 func likeliest(s *cluster.Snapshot, options place.Options, effort Effort, tight place.Result, leans bool) (place.Result, *plan.Likely) {
-	w := settle.New(s, podsOf(tight.Placements))
-	left := effort.Settle
-	best, least := tight, foretellAll(s, w, options, &tight, &left)
-	first, steps := least, tight.Steps
+	t := teller{s: s, world: settle.New(s, podsOf(tight.Placements)), options: options, left: effort.Settle}
+	first := t.foretell(tight, compared)
+	free, together, steps := first, t.foretellHeld(tight, compared), tight.Steps
 	for _, of := range others(leans) {
-		if left <= 0 || first.Left == 0 {
+		if t.left <= 0 || first.ends.Left == 0 {
 			break
 		}
 		options.Packer = of(pack.Packer(effort.Pack/otherEffort, place.Pods(s)))
@@ -55,15 +67,65 @@ func likeliest(s *cluster.Snapshot, options place.Options, effort Effort, tight 
 		if other.Exhausted || other.Unpriced > tight.Unpriced || compareLeft(&other, &tight) != 0 {
 			continue
 		}
-		if l := foretellAll(s, w, options, &other, &left); l.cost < least.cost && l.cost < float64(first.cost*(1-worthwhile)) {
-			best, least = other, l
+		if x := t.foretell(other, compared); x.ends.cost < float64(first.ends.cost*(1-worthwhile)) {
+			free = cheaper(free, x)
+		}
+		together = cheaper(together, t.foretellHeld(other, compared))
+	}
+	best := free
+	if together.ends.cost < float64(free.ends.cost*(1-worthHolding)) {
+		best = together
+	}
+	if t.left > 0 { // the one that looks best among many is likely to have been lucky
+		first.ends, best.ends = t.foretell(tight, counted).ends, t.foretell(best.result, counted).ends
+		if first.ends.cost <= best.ends.cost {
+			best = first
 		}
 	}
-	best.Steps, best.Bound, best.Margins = steps+effort.Settle-left, tight.Bound, tight.Margins
-	return best, &plan.Likely{
-		Cost: costOf(&best) + least.Rest, Left: least.Left,
-		Tight: plan.Summary{Machines: len(tight.Launches), Cost: costOf(&tight)}, TightCost: costOf(&tight) + first.Rest,
+	best.result.Steps, best.result.Bound, best.result.Margins = steps+effort.Settle-t.left, tight.Bound, tight.Margins
+	return best.result, &plan.Likely{
+		Cost: costOf(&best.result) + best.ends.Rest, Left: best.ends.Left, Together: best.held,
+		Tight: plan.Summary{Machines: len(tight.Launches), Cost: costOf(&tight)}, TightCost: costOf(&tight) + first.ends.Rest,
 	}
+}
+
+// fate is an answer and what becomes of it.
+type fate struct {
+	result place.Result
+	held   bool    // its machines take pods together
+	ends   Outcome // in the mean
+}
+
+func cheaper(a, b fate) fate {
+	if b.ends.cost < a.ends.cost {
+		return b
+	}
+	return a
+}
+
+// foretellHeld does so for the answer with machines that take pods together.
+func (t *teller) foretellHeld(r place.Result, ways []settle.Opening) fate {
+	out := t.foretell(held(r), ways)
+	out.held = true
+	return out
+}
+
+// held returns the answer with machines that take no pods before all of them
+// have joined.
+func held(r place.Result) place.Result {
+	r.Launches = slices.Clone(r.Launches)
+	sum := sha256.New()
+	for i := range r.Launches {
+		for j := range r.Launches[i].Pods {
+			fmt.Fprintln(sum, keyOf(&r.Launches[i].Pods[j]))
+		}
+	}
+	all := plan.Join{Group: hex.EncodeToString(sum.Sum(nil)[:4]), Opens: true}
+	for i := range r.Launches {
+		l := &r.Launches[i]
+		l.Joins = append([]plan.Join{all}, l.Joins...) // which are sorted by key
+	}
+	return r
 }
 
 // others are the further plans that are looked at: sturdier ones, and before
@@ -103,17 +165,25 @@ func Foretell(s *cluster.Snapshot, policy Policy, effort Effort, p *plan.Plan, h
 	return foretell(s, settle.New(s, podsOf(placed.Placements)), options, &placed, how)
 }
 
-// foretellAll returns the mean of all openings; of pods that are left, rounded
-// up. What it takes is taken off the looks that are left.
-func foretellAll(s *cluster.Snapshot, w *settle.World, options place.Options, placed *place.Result, looks *int64) Outcome {
+// teller foretells what becomes of answers to one snapshot.
+type teller struct {
+	s       *cluster.Snapshot
+	world   *settle.World
+	options place.Options
+	left    int64 // looks
+}
+
+// foretell plays the answer in all of the ways, and returns the mean; of pods that
+// are left, rounded up.
+func (t *teller) foretell(r place.Result, ways []settle.Opening) fate {
 	var sum Outcome
-	for _, how := range openings {
-		one := foretell(s, w, options, placed, how)
-		*looks -= one.Steps
+	for _, how := range ways {
+		one := foretell(t.s, t.world, t.options, &r, how)
+		t.left -= one.Steps
 		sum.Left, sum.Rest, sum.cost = sum.Left+one.Left, sum.Rest+one.Rest, sum.cost+one.cost
 	}
-	n := len(openings)
-	return Outcome{Left: (sum.Left + n - 1) / n, Rest: sum.Rest / quantity.MicroUSDPerHour(n), cost: sum.cost / float64(n)}
+	n := len(ways)
+	return fate{result: r, ends: Outcome{Left: (sum.Left + n - 1) / n, Rest: sum.Rest / quantity.MicroUSDPerHour(n), cost: sum.cost / float64(n)}}
 }
 
 func podsOf(placements []plan.Placement) []cluster.Pod {

@@ -2,6 +2,7 @@ package place
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/daemok/daemok/core/bitset"
@@ -235,27 +236,130 @@ func (r *run) join(l *plan.Launch, pods []waiter) {
 // that helps a good part of them, so that the cost stays linear; the rest find
 // homes like all others.
 func (r *run) honourOrders() {
-	waiting := r.awaited()
+	claims := r.claims()
 	for honoured, refused := 0, 0; ; honoured, refused = 0, 0 {
-		for _, s := range r.seats {
-			for i := range s.meant {
-				key := podKey(&s.meant[i])
-				g := waiting[key]
-				if g == nil {
-					continue
-				}
-				if !r.honour(s, g, key) {
-					refused++
-					continue
-				}
-				delete(waiting, key)
-				honoured++
-			}
+		for i := range claims {
+			done, left := r.honourAll(&claims[i])
+			honoured, refused = honoured+done, refused+left
 		}
 		if refused == 0 || 4*honoured < refused {
 			return
 		}
 	}
+}
+
+// claims is what the pods of a group have been promised. One that was bought for
+// again is promised several places.
+type claims struct {
+	group *group
+	sites []*claimed
+	had   map[[2]string]bool // pods that got a place
+}
+
+// claimed is promised places that are alike for rules about other pods, hosts
+// aside.
+type claimed struct {
+	parts []claim
+	at    int // the part whose turn it is
+}
+
+// claim is promised places on one seat.
+type claim struct {
+	seat *seat
+	pods [][2]string // those that wait for their place
+}
+
+// claims lists by group, in the order of placing, who was promised what.
+func (r *run) claims() []claims {
+	waiting := r.awaited()
+	if waiting == nil {
+		return nil
+	}
+	at, out := map[*group]int{}, make([]claims, len(r.waiting))
+	sites := make([]map[string]*claimed, len(r.waiting))
+	for i, g := range r.waiting {
+		at[g], out[i], sites[i] = i, claims{group: g, had: map[[2]string]bool{}}, map[string]*claimed{}
+	}
+	for _, s := range r.seats {
+		if len(s.meant) == 0 {
+			continue
+		}
+		where := fmt.Sprint(r.ahead(r.spotOf(s)))
+		for i := range s.meant {
+			key := podKey(&s.meant[i])
+			g := waiting[key]
+			if g == nil {
+				continue
+			}
+			c := sites[at[g]][where]
+			if c == nil {
+				c = &claimed{}
+				sites[at[g]][where] = c
+				out[at[g]].sites = append(out[at[g]].sites, c)
+			}
+			if n := len(c.parts); n == 0 || c.parts[n-1].seat != s {
+				c.parts = append(c.parts, claim{seat: s})
+			}
+			last := &c.parts[len(c.parts)-1]
+			last.pods = append(last.pods, key)
+		}
+	}
+	return out
+}
+
+// honourAll gives pods of the group their places, one on each site in turn, since
+// a spread allows no other order. It says how many got theirs, and how many did not.
+func (r *run) honourAll(c *claims) (honoured, left int) {
+	seats := 0
+	for _, s := range c.sites {
+		seats += len(s.parts)
+	}
+	for idle, refused := 0, 0; idle <= seats && refused <= 2*seats+16*honoured; {
+		asked := false
+		for _, s := range c.sites {
+			p := s.next(c.had)
+			asked = asked || p != nil
+			switch {
+			case p == nil:
+			case r.honour(p.seat, c.group, p.pods[0]):
+				c.had[p.pods[0]] = true
+				honoured, idle = honoured+1, 0
+			default:
+				s.at++
+				idle, refused = idle+1, refused+1
+			}
+		}
+		if !asked {
+			break
+		}
+	}
+	for _, s := range c.sites {
+		for i := range s.parts {
+			for _, key := range s.parts[i].pods {
+				if !c.had[key] {
+					left++
+				}
+			}
+		}
+	}
+	return honoured, left
+}
+
+// next returns the part whose turn it is, with a pod that has no place yet; nil
+// where no such pods are left.
+func (s *claimed) next(had map[[2]string]bool) *claim {
+	for len(s.parts) > 0 {
+		s.at %= len(s.parts)
+		p := &s.parts[s.at]
+		for len(p.pods) > 0 && had[p.pods[0]] {
+			p.pods = p.pods[1:]
+		}
+		if len(p.pods) > 0 {
+			return p
+		}
+		s.parts = slices.Delete(s.parts, s.at, s.at+1)
+	}
+	return nil
 }
 
 // awaited returns the groups of the waiting pods, if any machine was bought

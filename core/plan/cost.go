@@ -23,11 +23,14 @@ func (p Plan) LaunchCost() quantity.MicroUSDPerHour {
 	return sum
 }
 
-// PodsUnplaced is how many pods no place was found for.
+// PodsUnplaced is how many pods no place was found for, those aside that it is
+// too early to buy for.
 func (p Plan) PodsUnplaced() int {
 	n := 0
 	for i := range p.Unplaced {
-		n += len(p.Unplaced[i].Pods)
+		if !p.Unplaced[i].Early {
+			n += len(p.Unplaced[i].Pods)
+		}
 	}
 	return n
 }
@@ -79,6 +82,9 @@ func (p *Plan) likely() string {
 	out := fmt.Sprintf("with pods where kube-scheduler may put them: about %s", l.Cost)
 	if l.Left > 0 {
 		out += fmt.Sprintf(", since %d pods may need another machine", l.Left)
+	}
+	if l.Together {
+		out += "; no machine takes pods before all have joined"
 	}
 	if l.Tight.Cost < p.LaunchCost() || l.Tight.Machines != len(p.Launches) {
 		out += fmt.Sprintf("; %d machines for %s would come to about %s", l.Tight.Machines, l.Tight.Cost, l.TightCost)

@@ -49,9 +49,12 @@ type Summary struct {
 // Likely is what the launches are likely to come to: kube-scheduler puts pods
 // where it likes, and machines are bought for those that find no room then.
 type Likely struct {
-	Cost  quantity.MicroUSDPerHour // of the launches and of what is bought after them, in the mean of what was tried
-	Left  int                      // pods that find no room at first, likewise
-	Tight Summary                  // the cheapest answer if every pod went where it is meant to go
+	Cost quantity.MicroUSDPerHour // of the launches and of what is bought after them, in the mean of what was tried
+	Left int                      // pods that find no room at first, likewise
+	// Together says that no machine takes pods before all have joined, since that
+	// is likely to cost less.
+	Together bool
+	Tight    Summary // the cheapest answer if every pod went where it is meant to go
 	// TightCost is what that is likely to come to.
 	TightCost quantity.MicroUSDPerHour
 }
@@ -74,10 +77,12 @@ type Launch struct {
 
 // Join says that a machine is one of a group on which kube-scheduler is to
 // spread pods over a label's values: it counts only values that a node has, so
-// none of the machines should take pods before there is a node for each.
+// none of the machines should take pods before there is a node for each. Without
+// a key all machines of the group are waited for, so that kube-scheduler finds
+// all their room at once.
 type Join struct {
 	Group string // short, and the same in every plan for the same pods
-	Key   string // of the label
+	Key   string // of the label; empty: of none
 	Opens bool   // no node has the machine's value yet
 }
 
@@ -177,6 +182,7 @@ type Unplaced struct {
 	Shape   *cluster.Shape
 	Pods    []cluster.Pod
 	Reasons []Reason // the nearest pool first, others summed up; or one about the shape itself; never none
+	Early   bool     // nothing is in the way: it is too early to buy for them
 }
 
 // Reason is an expected "no", in words a user can act on: the least that would

@@ -196,7 +196,11 @@ func writePlacements(b *strings.Builder, list []Placement) {
 // writeJoins names the machines of each group that takes pods together.
 func (p *Plan) writeJoins(b *strings.Builder) {
 	for _, g := range p.Groups() {
-		fmt.Fprintf(b, "open together, to spread pods over %s: %s\n", g.Key, few(g.Machines))
+		why := "since that leaves fewer pods without room"
+		if g.Key != "" {
+			why = "to spread pods over " + g.Key
+		}
+		fmt.Fprintf(b, "open together, %s: %s\n", why, few(g.Machines))
 	}
 }
 

@@ -263,6 +263,8 @@ func readNodeField(n *cluster.Node, key, value string) (err error) {
 		n.CreatedAt, err = readTime(value)
 	case "empty-since":
 		n.EmptySince, err = readTime(value)
+	case "changed":
+		n.ChangedAt, err = readTime(value)
 	case "ready":
 		n.Ready = true
 	case "initialized":

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -141,7 +142,7 @@ func (p *planParser) likely(w []string) error {
 	l := &plan.Likely{}
 	p.out.Likely = l
 	return fields(w, map[string]func(string) error{
-		"cost": money(&l.Cost), "left": counted(&l.Left), "tight": counted(&l.Tight.Machines),
+		"cost": money(&l.Cost), "left": counted(&l.Left), "together": yes(&l.Together), "tight": counted(&l.Tight.Machines),
 		"tight-price": money(&l.Tight.Cost), "tight-cost": money(&l.TightCost),
 	})
 }
@@ -282,10 +283,11 @@ func (p *planParser) join(w []string) error {
 }
 
 func (p *planParser) newUnplaced(w []string) error {
-	if len(w) > 0 {
-		return fmt.Errorf("stands alone")
+	early := slices.Equal(w, []string{"early"})
+	if len(w) > 0 && !early {
+		return fmt.Errorf("takes nothing but early")
 	}
-	p.out.Unplaced = append(p.out.Unplaced, plan.Unplaced{})
+	p.out.Unplaced = append(p.out.Unplaced, plan.Unplaced{Early: early})
 	p.launch, p.unplaced, p.joins = nil, &p.out.Unplaced[len(p.out.Unplaced)-1], nil
 	p.parent = parent{}
 	return nil

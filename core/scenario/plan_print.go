@@ -14,7 +14,7 @@ import (
 //	plan 12 steps=4711 exhausted cost-before=0.1 cost-after=0.2 bound=0.09
 //	  margin memory zone=us-west-2b price=0.006
 //	  fewer 3 price=0.11
-//	  likely cost=0.12 left=2 tight=3 tight-price=0.1 tight-cost=0.13
+//	  likely cost=0.12 left=2 together tight=3 tight-price=0.1 tight-cost=0.13
 //	launch new-1 pool=NodePool/default relaxed reason="2 pods wait"
 //	  choice m5.large us-west-2a on-demand 0.096 beside=0.0022
 //	  runner-up m6i.large us-west-2a on-demand 0.1 why="$0.004000/h dearer"
@@ -43,7 +43,7 @@ func PrintPlan(pl *plan.Plan) string {
 		p.line(1, "fewer", strconv.Itoa(f.Machines), priced("price", f.Cost))
 	}
 	if l := pl.Likely; l != nil {
-		p.line(1, "likely", priced("cost", l.Cost), number("left", int64(l.Left)), number("tight", int64(l.Tight.Machines)),
+		p.line(1, "likely", priced("cost", l.Cost), number("left", int64(l.Left)), flag("together", l.Together), number("tight", int64(l.Tight.Machines)),
 			priced("tight-price", l.Tight.Cost), priced("tight-cost", l.TightCost))
 	}
 	for i := range pl.Launches {
@@ -63,7 +63,7 @@ func PrintPlan(pl *plan.Plan) string {
 		p.joins(m.Joins)
 	}
 	for _, u := range pl.Unplaced {
-		p.line(0, "unplaced")
+		p.line(0, "unplaced", flag("early", u.Early))
 		p.names(u.Pods)
 		for _, r := range u.Reasons {
 			p.line(1, "reason", quote(r.Text), poolField(r.Pool))

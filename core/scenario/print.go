@@ -184,7 +184,7 @@ func price(known bool, p quantity.MicroUSDPerHour) string {
 
 func (p *printer) node(n *cluster.Node, waiting map[[2]string]*cluster.Pod) {
 	p.line(0, "node", quote(n.Name), field("claim", n.Claim), poolField(n.Pool), field("machine", n.MachineID),
-		priced("price", n.Price), timed("created", n.CreatedAt), timed("empty-since", n.EmptySince),
+		priced("price", n.Price), timed("created", n.CreatedAt), timed("empty-since", n.EmptySince), timed("changed", n.ChangedAt),
 		flag("ready", n.Ready), flag("initialized", n.Initialized), flag("deleting", n.Deleting), flag("machine-ends", n.MachineEnds),
 		flag("do-not-disrupt", n.DoNotDisrupt))
 	p.labels(1, n.Labels, nil)

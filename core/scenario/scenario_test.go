@@ -42,7 +42,7 @@ func full() *cluster.Snapshot {
 	return &cluster.Snapshot{
 		Revision: 12, Now: at, Shapes: []*cluster.Shape{first, shape}, Waiting: []cluster.Pod{pod},
 		Nodes: []cluster.Node{{Name: "n", Claim: "c", Pool: pool, MachineID: "i-1", Labels: labels, Taints: taints, StartupTaints: taints,
-			Allocatable: amounts(5), Capacity: amounts(6), Attachable: attachable, Price: 1, CreatedAt: at, EmptySince: at, Ready: true, Initialized: true,
+			Allocatable: amounts(5), Capacity: amounts(6), Attachable: attachable, Price: 1, CreatedAt: at, EmptySince: at, ChangedAt: at, Ready: true, Initialized: true,
 			Deleting: true, MachineEnds: true, DoNotDisrupt: true, Pods: []cluster.Pod{pod}, BoughtFor: []cluster.Pod{pod}}},
 		Machines: []cluster.Machine{{Claim: "c2", Pool: pool, Labels: labels, Requirements: zones, Taints: taints, StartupTaints: taints,
 			Allocatable: amounts(3), Capacity: amounts(4), Attachable: attachable, CreatedAt: at, Launched: true, Deleting: true, Planned: true, BoughtFor: []cluster.Pod{pod}}},
@@ -333,7 +333,7 @@ func fullPlan(s *cluster.Snapshot) *plan.Plan {
 	id := cluster.PoolID{Kind: "NodePool", Name: "default"}
 	joins := []plan.Join{{Group: "3f9a2c1b", Key: "zone", Opens: true}}
 	return &plan.Plan{Basis: 12, Steps: 7, Exhausted: true, CostBefore: 1, CostAfter: 2, Bound: 3, Margins: []plan.Margin{{Resource: "cpu", Zone: "b", Price: 4}}, Fewer: &plan.Summary{Machines: 5, Cost: 6},
-		Likely: &plan.Likely{Cost: 7, Left: 8, Tight: plan.Summary{Machines: 9, Cost: 10}, TightCost: 11},
+		Likely: &plan.Likely{Cost: 7, Left: 8, Together: true, Tight: plan.Summary{Machines: 9, Cost: 10}, TightCost: 11},
 		Launches: []plan.Launch{{Name: "new-1", Pool: id, Labels: constraint.NewLabels(map[string]string{"k": "v"}),
 			Requirements: constraint.NewRequirements(constraint.Requirement{Key: "zone", Set: constraint.Values("a"), MinValues: 1}),
 			Requests:     quantity.Resources{CPU: 1, Memory: 1, EphemeralStorage: 1, Pods: 1, Extended: []quantity.Extended{{Name: "x/y", Amount: 1}}},
@@ -342,7 +342,7 @@ func fullPlan(s *cluster.Snapshot) *plan.Plan {
 		Placements:  []plan.Placement{{Pod: pod, On: plan.OnNode, Target: "n"}},
 		Withdrawals: []plan.Withdrawal{{Claim: "c", Pool: id, Note: "no pod \"waits\""}},
 		Removals:    []plan.Removal{{Node: "n", Claim: "c", Pool: id, Reason: plan.Empty, Note: "for an hour"}},
-		Unplaced:    []plan.Unplaced{{Shape: pod.Shape, Pods: []cluster.Pod{pod}, Reasons: []plan.Reason{{Pool: id, Text: "no room"}}}}}
+		Unplaced:    []plan.Unplaced{{Shape: pod.Shape, Early: true, Pods: []cluster.Pod{pod}, Reasons: []plan.Reason{{Pool: id, Text: "no room"}}}}}
 }
 
 func TestNothingOfAPlanIsLost(t *testing.T) {

@@ -30,6 +30,7 @@ type game struct {
 	raw     []int64
 	factors []float64
 	on      map[string][]cluster.Pod
+	turns   []Turn
 }
 
 func newGame(w *World, o Opening) *game {
@@ -127,7 +128,12 @@ func missingOf(machines []*spot) map[string]map[string]bool {
 	return out
 }
 
+// domain is the spot's value for the label of the group; without a label the spot
+// is one of its own.
 func (x *spot) domain(j plan.Join) string {
+	if j.Key == "" {
+		return x.node.Name
+	}
 	value, _ := x.node.Labels.Get(j.Key)
 	return value
 }
@@ -204,20 +210,25 @@ func (g *game) count(x *spot, counter int) (n int64, there bool) {
 	return g.sums[counter][d], true
 }
 
-// fill tries all pods that are left, again while some go that others may have
-// to be near.
-func (g *game) fill() {
+// fill tries all pods that are left until so many have got a node, again while
+// some go that others may have to be near.
+func (g *game) fill(most int) {
 	for again := true; again; {
 		again = false
 		kept := g.left[:0]
-		for _, p := range g.left {
+		for i, p := range g.left {
+			if most == 0 {
+				kept = append(kept, g.left[i:]...)
+				break
+			}
 			x := g.best(p)
 			if x == nil {
 				kept = append(kept, p)
 				continue
 			}
 			g.put(p, x)
-			again = g.world.counted
+			most--
+			again = g.world.counted && most > 0
 		}
 		g.left = kept
 	}
@@ -291,6 +302,7 @@ func (g *game) put(p *waiter, x *spot) {
 		g.add(x, s.counter)
 	}
 	g.on[x.node.Name] = append(g.on[x.node.Name], *p.Pod)
+	g.turns = append(g.turns, Turn{*p.Pod, x.node.Name})
 }
 
 func (g *game) add(x *spot, counter int) {
@@ -300,7 +312,7 @@ func (g *game) add(x *spot, counter int) {
 }
 
 func (g *game) outcome() Outcome {
-	out := Outcome{On: g.on, Steps: g.steps, world: g.world, spots: g.spots}
+	out := Outcome{On: g.on, Turns: g.turns, Steps: g.steps, world: g.world, spots: g.spots}
 	for _, p := range g.left {
 		out.Left = append(out.Left, *p.Pod)
 	}

@@ -18,6 +18,7 @@ package settle
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/daemok/daemok/core/cluster"
@@ -166,11 +167,23 @@ type Opening struct {
 type Outcome struct {
 	Left  []cluster.Pod // without room, in the order of the queue
 	On    map[string][]cluster.Pod
-	Steps int64 // looks at one node for one pod
+	Turns []Turn // who went where, in that order
+	Steps int64  // looks at one node for one pod
 
 	world *World
 	spots []*spot
 }
+
+// Turn is one pod that got a node.
+type Turn struct {
+	Pod  cluster.Pod
+	Node string
+}
+
+// placedMeanwhile is how many pods the scheduler puts on nodes while the machines
+// of one plan join: about fifty a second, by its usual limit of requests, for
+// forty seconds.
+const placedMeanwhile = 2000
 
 // Play opens machines that were ordered before and those that the plan launches,
 // and lets pods go where kube-scheduler would put them.
@@ -178,12 +191,16 @@ func (w *World) Play(launches []plan.Launch, joining []plan.Joining, o Opening) 
 	g := newGame(w, o)
 	g.join(w.nodes)
 	g.admit(w.nodes)
-	g.fill()
-	for _, step := range g.order(w.machines(launches, joining)) {
+	g.fill(math.MaxInt)
+	steps := g.order(w.machines(launches, joining))
+	for i, step := range steps {
 		g.join(step.joins)
 		g.admit(step.opens)
-		g.fill()
+		if i < len(steps)-1 {
+			g.fill(placedMeanwhile / len(steps))
+		}
 	}
+	g.fill(math.MaxInt)
 	return g.outcome()
 }
 

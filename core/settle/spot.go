@@ -164,6 +164,10 @@ func (w *World) machines(launches []plan.Launch, joining []plan.Joining) []*spot
 	return out
 }
 
+// Node is the node that a launch becomes if its choice is had; nil where the
+// snapshot does not know what that is.
+func (w *World) Node(l *plan.Launch) *cluster.Node { return w.launched(l) }
+
 // launched is the node that a launch becomes if its choice is had; nil where
 // the snapshot does not know what that is.
 func (w *World) launched(l *plan.Launch) *cluster.Node {

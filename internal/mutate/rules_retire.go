@@ -2,6 +2,7 @@ package main
 
 const (
 	retireFile   = "core/retire/retire.go"
+	patienceFile = "core/decide/patience.go"
 	withdrawFile = "core/retire/withdraw.go"
 )
 
@@ -27,6 +28,10 @@ func retireRules() []Rule {
 		off("what is bought is not withdrawn", withdrawFile, "if !m.Planned || m.Launched", "if !m.Planned"),
 		off("what goes already is not withdrawn again", withdrawFile, "m.Launched || m.Deleting ||", "m.Launched ||"),
 		off("an order that pods need stays", withdrawFile, "|| needed(m.Claim) {", "{"),
+		off("pods that lost their place wait for machines ordered with theirs", patienceFile, "joining && first.Before(since.Add(sameOrder))", "joining && first.IsZero()"),
+		off("pods that lost their place wait until nodes are filled", patienceFile, "s.Now.Sub(n.ChangedAt) < fillsWithin", "false"),
+		off("pods that lost their place wait no longer than a machine may take", patienceFile, "if s.Now.Sub(since) >= joinsWithin ||", "if"),
+		off("a machine that takes too long is not waited for", patienceFile, "!m.Deleting && s.Now.Sub(m.CreatedAt) < joinsWithin &&", "!m.Deleting &&"),
 		off("an order whose pods have no place stays", "core/decide/decide.go", "used[m.Claim] = true", "used[m.Claim] = false"),
 		off("machines that are given back use no budget", "core/retire/share.go", "|| n.MachineEnds {", "{"),
 		off("nodes that are not ready use the budget", "core/retire/share.go", "if n.Deleting || !n.Ready {", "if n.Deleting {"),

@@ -127,6 +127,7 @@ func (b *builder) nodesAndMachines() {
 		if claim != nil {
 			hasNode[claim.Name] = true
 			node.Price = b.priceOf(claim)
+			node.ChangedAt = b.k.podEvent[n.Name]
 		}
 		node.Attachable = b.attachable(&node, claim)
 		b.out.Nodes = append(b.out.Nodes, node)

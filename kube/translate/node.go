@@ -16,7 +16,7 @@ import (
 )
 
 // Node converts a node. Its claim is nil for a node that is not ours. Pods,
-// Price and EmptySince are filled in by whoever knows them.
+// Price, EmptySince and ChangedAt are filled in by whoever knows them.
 func Node(n *corev1.Node, claim *karpv1.NodeClaim) cluster.Node {
 	out := cluster.Node{
 		Name:         n.Name,

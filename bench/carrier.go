@@ -1,0 +1,249 @@
+package bench
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/decide"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/settle"
+)
+
+// How the virtual cluster goes about it.
+const (
+	carryTick  = 500 * time.Millisecond
+	carryBinds = 25               // pods that kube-scheduler gives a node in a tick: fifty a second are its usual limit
+	carryRest  = 3                // milliseconds for each waiting pod that the controller rests after a plan
+	carryRetry = 10 * time.Second // it looks again at pods without a place so often
+	carryHold  = time.Minute      // a node waits for others so long at most
+	carryMost  = 20 * time.Minute
+)
+
+// carrier carries plans out, tick by tick, for pods that all come at once.
+type carrier struct {
+	base    *cluster.Snapshot // at the beginning
+	joins   Joins
+	chance  *rand.Rand
+	seed    uint64
+	now     time.Duration
+	waiting []cluster.Pod
+	claims  []*carried
+	restTo  time.Duration // no plan before
+	planned time.Duration // when the last plan was made
+	dirty   bool          // something changed since
+	busy    bool          // the scheduler may have places
+	kinds   map[string]string
+	waits   []time.Duration
+	out     Carried
+}
+
+// carried is a machine that was bought.
+type carried struct {
+	name    string
+	node    *cluster.Node
+	orderAt time.Duration
+	joinAt  time.Duration
+	openAt  time.Duration
+	joined  bool
+	open    bool
+	joins   []plan.Join
+	cost    float64
+	meant   []string // the pods it was bought for
+}
+
+func newCarrier(s *cluster.Snapshot, joins Joins, seed uint64) *carrier {
+	return &carrier{base: s, joins: joins, chance: rand.New(rand.NewPCG(seed, 7)), seed: seed, waiting: slices.Clone(s.Waiting), dirty: true, kinds: map[string]string{}}
+}
+
+func (c *carrier) run() error {
+	for ; len(c.waiting) > 0; c.now += carryTick {
+		if c.now > carryMost {
+			return fmt.Errorf("%d pods have no node after %s", len(c.waiting), carryMost)
+		}
+		c.join()
+		c.schedule()
+		c.plan()
+	}
+	return nil
+}
+
+// join lets nodes come, and open for pods.
+func (c *carrier) join() {
+	for _, m := range c.claims {
+		m.joined = m.joined || m.joinAt <= c.now
+	}
+	for _, m := range c.claims {
+		if m.joined && !m.open && (c.now-m.joinAt >= carryHold || !c.held(m)) {
+			m.open, m.openAt, c.busy, c.dirty = true, c.now, true, true
+		}
+	}
+}
+
+// held reports whether some domain of the machine's groups has no node yet.
+func (c *carrier) held(m *carried) bool {
+	return slices.ContainsFunc(m.joins, func(j plan.Join) bool {
+		missing := map[string]bool{}
+		for _, x := range c.claims {
+			at := slices.IndexFunc(x.joins, func(k plan.Join) bool { return k.Group == j.Group })
+			if at < 0 {
+				continue
+			}
+			domain := x.name
+			if j.Key != "" {
+				domain, _ = x.node.Labels.Get(j.Key)
+			}
+			if there, known := missing[domain]; !known || there {
+				missing[domain] = !x.joined && x.joins[at].Opens
+			}
+		}
+		for _, lacks := range missing {
+			if lacks {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// schedule gives nodes to as many pods as the scheduler gets to.
+func (c *carrier) schedule() {
+	if !c.busy {
+		return
+	}
+	s := *c.base
+	s.Waiting, s.Nodes = slices.Clone(c.waiting), slices.Clone(c.base.Nodes)
+	for _, m := range c.claims {
+		if m.joined {
+			n := *m.node
+			n.Deleting = !m.open // counts as a domain and takes no pods
+			s.Nodes = append(s.Nodes, n)
+		}
+	}
+	s.Sort()
+	end := settle.New(&s, s.Waiting).Play(nil, nil, settle.Opening{Together: true, Seed: c.seed + 100})
+	turns := end.Turns[:min(len(end.Turns), carryBinds)]
+	c.busy = len(turns) > 0
+	c.dirty = c.dirty || c.busy
+	bound := map[string]bool{}
+	for _, t := range turns {
+		bound[t.Pod.Name] = true
+		c.waits = append(c.waits, c.now)
+		c.bind(t)
+	}
+	c.waiting = slices.DeleteFunc(c.waiting, func(p cluster.Pod) bool { return bound[p.Name] })
+}
+
+func (c *carrier) bind(t settle.Turn) {
+	for _, m := range c.claims {
+		if m.node.Name == t.Node {
+			m.node.Pods = append(slices.Clip(m.node.Pods), t.Pod)
+			m.node.ChangedAt = c.time(c.now)
+			if kind, _ := m.node.Labels.Get(cluster.LabelInstanceType); kind == c.kinds[t.Pod.Name] {
+				c.out.AsPlanned++
+			}
+		}
+	}
+}
+
+// time is a moment as snapshots have it.
+func (c *carrier) time(d time.Duration) time.Time { return time.Unix(1_000_000_000, 0).UTC().Add(d) }
+
+// snapshot is what the controller knows, pods looked up again for whom machines
+// were ordered.
+func (c *carrier) snapshot() *cluster.Snapshot {
+	out := *c.base
+	out.Waiting, out.Nodes, out.Now = slices.Clone(c.waiting), slices.Clone(c.base.Nodes), c.time(c.now)
+	waiting := map[string]cluster.Pod{}
+	for _, p := range c.waiting {
+		waiting[p.Name] = p
+	}
+	for _, m := range c.claims {
+		var still []cluster.Pod
+		for _, name := range m.meant {
+			if p, waits := waiting[name]; waits {
+				still = append(still, p)
+			}
+		}
+		if m.open {
+			n := *m.node
+			n.CreatedAt, n.BoughtFor = c.time(m.openAt), still
+			out.Nodes = append(out.Nodes, n)
+			continue
+		}
+		labels := slices.DeleteFunc(slices.Clone(m.node.Labels), func(l constraint.Label) bool { return l.Key == cluster.LabelHostname })
+		out.Machines = append(out.Machines, cluster.Machine{Claim: m.name, Pool: m.node.Pool, Labels: labels, Taints: m.node.Taints,
+			Allocatable: m.node.Allocatable, Capacity: m.node.Capacity, Attachable: m.node.Attachable,
+			CreatedAt: c.time(m.orderAt), Launched: true, Planned: true, BoughtFor: still})
+	}
+	out.Sort()
+	return &out
+}
+
+// plan makes a plan where the controller would, and orders its machines.
+func (c *carrier) plan() {
+	if due := c.dirty || c.now >= c.planned+carryRetry; !due || c.now < c.restTo || len(c.waiting) == 0 {
+		return
+	}
+	s := c.snapshot()
+	made := decide.Decide(s, decide.Policy{}, decide.Usual(s))
+	if len(c.claims) == 0 {
+		c.first(&made)
+	}
+	c.dirty, c.planned = false, c.now
+	c.restTo = c.now + max(carryTick/5, time.Duration(len(c.waiting))*carryRest*time.Millisecond)
+	w := settle.New(s, nil)
+	for i := range made.Launches {
+		c.order(w, &made.Launches[i])
+	}
+	for _, j := range made.Joining {
+		for _, m := range c.claims {
+			if m.name == j.Claim && !m.open {
+				m.joins = j.Joins
+			}
+		}
+	}
+}
+
+func (c *carrier) order(w *settle.World, l *plan.Launch) {
+	m := &carried{name: fmt.Sprintf("claim-%04d", len(c.claims)), node: w.Node(l), joins: l.Joins, orderAt: c.now, cost: dollars(l.Choice.Cost())}
+	m.joinAt = c.now + c.joins.Earliest + time.Duration(c.chance.Float64()*float64(c.joins.Latest-c.joins.Earliest))
+	m.node.Name, m.node.Claim = m.name, m.name
+	m.node.Labels = m.node.Labels.With(cluster.LabelHostname, m.name)
+	kind, _ := m.node.Labels.Get(cluster.LabelInstanceType)
+	for _, p := range l.Pods {
+		m.meant = append(m.meant, p.Name)
+		if _, known := c.kinds[p.Name]; !known {
+			c.kinds[p.Name] = kind
+		}
+	}
+	c.claims = append(c.claims, m)
+}
+
+// first notes what the first plan promises.
+func (c *carrier) first(p *plan.Plan) {
+	c.out.Pods, c.out.Machines, c.out.PlannedPerHour = len(c.waiting), len(p.Launches), dollars(p.LaunchCost())
+	c.out.LikelyPerHour = c.out.PlannedPerHour
+	if p.Likely != nil {
+		c.out.LikelyPerHour = dollars(p.Likely.Cost)
+	}
+	c.out.Together = p.Likely != nil && p.Likely.Together
+}
+
+func (c *carrier) outcome() Carried {
+	out := c.out
+	for _, m := range c.claims {
+		out.PaidPerHour += m.cost
+	}
+	out.More = len(c.claims) - out.Machines
+	out.OverPlanned, out.OverLikely = out.PaidPerHour/out.PlannedPerHour-1, out.PaidPerHour/out.LikelyPerHour-1
+	out.AsPlanned /= float64(max(1, out.Pods))
+	for _, w := range c.waits {
+		out.MeanWaitSeconds += w.Seconds() / float64(len(c.waits))
+		out.LastWaitSeconds = max(out.LastWaitSeconds, w.Seconds())
+	}
+	return out
+}

@@ -1,0 +1,33 @@
+package bench_test
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/daemok/daemok/bench"
+)
+
+var joins = bench.Joins{Earliest: 20 * time.Second, Latest: time.Minute}
+
+// What is paid in the end is what the plan was expected to come to, whatever
+// order the machines join in and whoever kube-scheduler puts there.
+func TestPlansThatAreCarriedOutComeToWhatWasForetold(t *testing.T) {
+	for _, name := range []string{"realistic", "deploy", "uniform"} {
+		t.Run(name, func(t *testing.T) {
+			got, err := bench.CarrySeeds(bench.Options{Generate: name, Classes: 30, Pods: 300, Seed: 1}, joins, 3)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if math.Abs(got.OverLikely) > 0.03 || math.Abs(got.OverLikelyMost) > 0.08 {
+				t.Errorf("%+v\nis more than 3 %% off in the median or 8 %% at worst", got)
+			}
+		})
+	}
+}
+
+func TestMachinesThatJoinBeforeTheyWereOrderedAreRefused(t *testing.T) {
+	if _, err := bench.Carry(bench.Options{Generate: "uniform", Pods: 3}, bench.Joins{Earliest: 2, Latest: 1}); err == nil {
+		t.Error("no error")
+	}
+}
