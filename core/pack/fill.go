@@ -10,9 +10,9 @@ import (
 type filler struct {
 	s       *solver
 	byWorth []int32   // rows, those worth most first
-	sides   [][]int32 // by resource: rows that take mostly of it, largest first
+	sides   [][]int32 // by resource: rows that take mostly of it, largest first; where narrow rows come first, then the others
 	size    []float64 // by row: worth of one pod
-	total   []int64   // of all that is left
+	total   float64   // worth of all that is left
 
 	room    []int64
 	weight  []float64 // of one unit of each resource, when what is free is compared
@@ -34,31 +34,36 @@ func newFiller(s *solver) *filler {
 			kinds = max(kinds, c.Kind+1)
 		}
 	}
-	return &filler{s: s, sides: make([][]int32, resources), size: make([]float64, len(s.batch.Rows)), total: make([]int64, resources),
-		room: make([]int64, resources), weight: make([]float64, resources), cursor: make([]int, resources), taken: make([]int64, len(s.batch.Rows)),
+	return &filler{s: s, sides: make([][]int32, 2*resources), size: make([]float64, len(s.batch.Rows)),
+		room: make([]int64, resources), weight: make([]float64, resources), cursor: make([]int, 2*resources), taken: make([]int64, len(s.batch.Rows)),
 		kinds: make([]int64, kinds), options: make([]uint64, (len(s.offers)+63)/64)}
 }
 
 // arrange sorts the rows for filling.
 func (f *filler) arrange(rows []int32, l *look) {
-	for d := range f.sides {
-		f.sides[d], f.total[d] = f.sides[d][:0], 0
+	for side := range f.sides {
+		f.sides[side] = f.sides[side][:0]
 	}
+	f.total = 0
 	for _, row := range rows {
-		side, most, sum := 0, -1.0, 0.0
+		side, most := 0, -1.0
 		for d, v := range f.s.need(row) {
-			sum += float64(l.worth[d] * float64(v))
 			if weight := float64(l.weight[d] * float64(v)); weight > most {
 				side, most = d, weight
 			}
-			f.total[d] += v * f.s.left[row]
 		}
-		f.size[row] = sum
+		class := f.s.classes[row]
+		if l.narrowFirst && !f.s.narrow[class] {
+			side += len(f.room)
+		}
+		f.size[row] = value(l.byClass[class], f.s.need(row))
+		f.total += float64(f.size[row] * float64(f.s.left[row]))
 		f.sides[side] = append(f.sides[side], row)
 	}
 	f.byWorth = append(f.byWorth[:0], rows...)
 	slices.SortFunc(f.byWorth, func(a, b int32) int { return cmp.Or(cmp.Compare(f.size[b], f.size[a]), cmp.Compare(a, b)) })
-	for d, list := range f.sides {
+	for side, list := range f.sides {
+		d := f.resource(side)
 		slices.SortFunc(list, func(a, b int32) int {
 			return cmp.Or(cmp.Compare(f.s.need(b)[d], f.s.need(a)[d]), cmp.Compare(f.size[b], f.size[a]), cmp.Compare(a, b))
 		})
@@ -66,9 +71,12 @@ func (f *filler) arrange(rows []int32, l *look) {
 	f.s.steps += int64(8 * len(rows))
 }
 
+// resource is the one that a side is about.
+func (f *filler) resource(side int) int { return side % len(f.room) }
+
 // forgetPlaced takes rows without pods off the lists.
 func (f *filler) forgetPlaced() {
-	clear(f.total)
+	f.total = 0
 	for side, list := range f.sides {
 		kept := list[:0]
 		for _, row := range list {
@@ -77,9 +85,7 @@ func (f *filler) forgetPlaced() {
 				continue
 			}
 			kept = append(kept, row)
-			for d, v := range f.s.need(row) {
-				f.total[d] += v * n
-			}
+			f.total += float64(f.size[row] * float64(n))
 		}
 		f.sides[side] = kept
 		f.s.steps += int64(len(list) / 4)
@@ -91,14 +97,14 @@ func (f *filler) forgetPlaced() {
 // room. The offer is then the cheapest that holds the load, which is in best.
 func (f *filler) tournament(seed int32, l *look) int32 {
 	chosen, score, tries := int32(-1), 0.0, 0
-	total, need := value(l.worth, f.total), f.s.need(seed)
+	need := f.s.need(seed)
 	for _, o := range l.order {
 		if chosen >= 0 && (l.yield[o] <= score || tries >= l.tries) {
 			break
 		}
 		f.s.steps++
 		it := &f.s.offers[o]
-		if !f.s.may(seed, int(o)) || !holds(it.free, need) || f.s.affords(o) < 1 || chosen >= 0 && total/it.cost <= score {
+		if !f.s.may(seed, int(o)) || !holds(it.free, need) || f.s.affords(o) < 1 || chosen >= 0 && f.total/it.cost <= score {
 			continue
 		}
 		tries++
@@ -146,7 +152,8 @@ func (f *filler) fill(offer int, seed int32, l *look) float64 {
 		}
 		row := f.sides[side][f.cursor[side]]
 		n := f.fitting(row)
-		if each := float64(f.weight[side] * float64(f.s.need(row)[side])); each > 0 && gap < float64(float64(n)*each) {
+		d := f.resource(side)
+		if each := float64(f.weight[d] * float64(f.s.need(row)[d])); each > 0 && gap < float64(float64(n)*each) {
 			n = min(n, int64(gap/each)+1)
 		}
 		worth += f.add(row, n)
@@ -187,15 +194,19 @@ func (f *filler) empty(offer int) {
 func (f *filler) next(offer int, l *look) (side int, gap float64) {
 	side = -1
 	best, second := 0.0, math.Inf(-1)
-	for d := range f.sides {
-		if !f.seek(d, offer, l.skip) {
+	for k := range f.sides {
+		if k == len(f.room) && side >= 0 {
+			break // others come after narrow rows
+		}
+		if !f.seek(k, offer, l.skip) {
 			continue
 		}
+		d := f.resource(k)
 		switch free := float64(f.weight[d] * float64(f.room[d])); {
 		case side < 0:
-			side, best = d, free
+			side, best = k, free
 		case free > best:
-			side, best, second = d, free, best
+			side, best, second = k, free, best
 		default:
 			second = max(second, free)
 		}
@@ -229,8 +240,9 @@ func (f *filler) seek(side, offer int, skip float64) bool {
 // jump returns the last of the rows, from a position on, that ask for more of
 // the side's resource than is free.
 func (f *filler) jump(list []int32, side, from int) int {
-	fits, _ := slices.BinarySearchFunc(list[from+1:], f.room[side], func(row int32, room int64) int {
-		if f.s.need(row)[side] > room {
+	d := f.resource(side)
+	fits, _ := slices.BinarySearchFunc(list[from+1:], f.room[d], func(row int32, room int64) int {
+		if f.s.need(row)[d] > room {
 			return -1
 		}
 		return 1

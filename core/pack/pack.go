@@ -85,6 +85,7 @@ func Solve(batch place.Batch, effort Effort) []place.BatchMachine {
 	if best, ok := s.exact(rows, int64(effort)); ok {
 		return s.answer(best)
 	}
+	s.tellClasses()
 	if len(rows) <= programRows {
 		effort = Effort(float64(alike * float64(effort)))
 	}
@@ -142,7 +143,7 @@ func (s *solver) startLooks(rows []int32) []*look {
 				slices.Reverse(pair)
 			}
 			for _, l := range pair {
-				l.apart = apart
+				l.apart, l.narrowFirst = apart, s.narrow != nil
 				out = append(out, l)
 			}
 		}

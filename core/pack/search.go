@@ -17,6 +17,7 @@ const (
 	idleWorth   = 0.1   // worth of all of an idle resource, of the most worth of a whole one
 	idleMost    = 1     // the same in some looks: it may be nearly as scarce as others
 	idleLooks   = 3     // one in so many looks is one of these
+	narrowLooks = 2     // one in so many looks fills machines with narrow rows first
 	worthLooks  = 2     // one in so many looks fills machines by worth, the others evenly
 	heat        = 0.01  // by which share a change may cost more, at the start
 	stray       = 0.004 // by which share the answer may cost more than the best one
@@ -40,6 +41,7 @@ func (s *solver) search(start []machine, until int64) *front {
 	for i := 0; s.steps < until && len(start) > 0; i++ {
 		if i%changesLook == 0 {
 			l = s.look(s.swayed(), fewTries+s.chance.below(moreTries), float64(passOver*float64(s.chance.below(3))))
+			l.narrowFirst = s.narrow != nil && s.chance.below(narrowLooks) == 0
 			if s.chance.below(worthLooks) > 0 {
 				s.evenly(l)
 			}

@@ -17,8 +17,10 @@ type solver struct {
 	needs   []int64 // of one pod, by row and resource
 	classes []int   // by row
 	allowed []bitset.Set
-	worth   []float64 // of one unit of each resource, by the linear program
-	parts   []float64 // of the offer that has most worth for its cost: which part of it one unit of each resource is
+	worth   []float64   // of one unit of each resource, by the linear program
+	byClass [][]float64 // the same for each class, see tellClasses
+	narrow  []bool      // by class: its rows may have few of the offers that others may have
+	parts   []float64   // of the offer that has most worth for its cost: which part of it one unit of each resource is
 	chance  chance
 	steps   int64
 	left    []int64 // by row: pods that a machine is sought for now
@@ -44,6 +46,7 @@ func newSolver(batch *place.Batch) *solver {
 		s.needs = append(s.needs, pluck(batch.Rows[i].Need, positions)...)
 	}
 	s.worth = s.prices(len(positions))
+	s.byClass, s.narrow = s.oneWorth(), s.narrows()
 	s.parts = s.paragon()
 	s.filler = newFiller(s)
 	return s
@@ -217,7 +220,7 @@ func (s *solver) openFor(list []machine, seed int32, l *look) ([]machine, bool) 
 func (s *solver) machineOf(offer int32, parts []part) machine {
 	worth := 0.0
 	for _, p := range parts {
-		worth += float64(float64(p.n) * value(s.worth, s.need(p.row)))
+		worth += float64(float64(p.n) * value(s.byClass[s.classes[p.row]], s.need(p.row)))
 	}
 	cost := s.offers[offer].cost
 	return machine{offer: offer, parts: slices.Clone(parts), waste: max(0, 1-worth/cost)}
@@ -234,12 +237,15 @@ func value(worth []float64, amounts []int64) float64 {
 
 // look is a way of looking at offers while machines are opened.
 type look struct {
-	worth []float64 // of one unit of each resource
-	yield []float64 // by offer: worth of all it has room for, by its cost
-	order []int32   // offers by falling yield
-	tries int       // how many are filled to find the best one
-	skip  float64   // share of the pods that are passed over in a fill
-	apart bool      // machines are opened first for rows of which a host takes so many
+	worth   []float64   // of one unit of each resource
+	byClass [][]float64 // the same for each class
+	yield   []float64   // by offer: worth of all it has room for, by its cost
+	order   []int32     // offers by falling yield
+	tries   int         // how many are filled to find the best one
+	skip    float64     // share of the pods that are passed over in a fill
+	apart   bool        // machines are opened first for rows of which a host takes so many
+
+	narrowFirst bool // machines are filled with narrow rows first
 
 	// Machines are filled so that all resources are used up together, whatever
 	// they are worth, or those first that are worth most. The former is what
@@ -250,9 +256,9 @@ type look struct {
 }
 
 func (s *solver) look(worth []float64, tries int, skip float64) *look {
-	l := &look{worth: worth, yield: make([]float64, len(s.offers)), order: make([]int32, len(s.offers)), tries: tries, skip: skip, weight: worth}
+	l := &look{worth: worth, byClass: s.likewise(worth), yield: make([]float64, len(s.offers)), order: make([]int32, len(s.offers)), tries: tries, skip: skip, weight: worth}
 	for i, o := range s.offers {
-		l.yield[i], l.order[i] = value(worth, o.free)/o.cost, int32(i)
+		l.yield[i], l.order[i] = value(s.most(l.byClass, i), o.free)/o.cost, int32(i)
 	}
 	slices.SortStableFunc(l.order, func(a, b int32) int { return cmp.Compare(l.yield[b], l.yield[a]) })
 	s.steps += int64(4 * len(s.offers))

@@ -11,13 +11,13 @@ const dearer = 8
 // the limits: without limits, but with a price on what they hold back, until that
 // is enough or the steps are used up.
 func (s *solver) squeezed(rows []int32, until int64) ([]machine, bool) {
-	limits, worth := s.limits, s.worth
+	limits, worth, byClass := s.limits, s.worth, s.byClass
 	costs := make([]float64, len(s.offers))
 	for i := range s.offers {
 		costs[i] = s.offers[i].cost
 	}
 	defer func() {
-		s.limits, s.worth = limits, worth
+		s.limits, s.worth, s.byClass = limits, worth, byClass
 		for i := range s.offers {
 			s.offers[i].cost = costs[i]
 		}
@@ -35,6 +35,7 @@ func (s *solver) squeezed(rows []int32, until int64) ([]machine, bool) {
 		s.offers[i].cost += float64(dearer * float64(all*s.offers[i].shareOf(limits)))
 	}
 	s.worth = s.prices(len(worth))
+	s.byClass = s.oneWorth()
 	s.waiting()
 	list, _ = s.first(rows, s.steps+(until-s.steps)/8)
 	for _, part := range [...]int64{4, 1} { // of the steps that are left

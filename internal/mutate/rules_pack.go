@@ -1,16 +1,17 @@
 package main
 
 const (
-	decideFile = "core/decide/decide.go"
-	packFill   = "core/pack/fill.go"
-	packExact  = "core/pack/exact.go"
-	packOffers = "core/pack/offers.go"
-	packSolver = "core/pack/solver.go"
-	packSearch = "core/pack/search.go"
-	packPricer = "core/pack/pricer.go"
-	packFloor  = "core/pack/floor.go"
-	packPack   = "core/pack/pack.go"
-	packRound  = "core/pack/round.go"
+	decideFile  = "core/decide/decide.go"
+	packFill    = "core/pack/fill.go"
+	packClasses = "core/pack/classes.go"
+	packExact   = "core/pack/exact.go"
+	packOffers  = "core/pack/offers.go"
+	packSolver  = "core/pack/solver.go"
+	packSearch  = "core/pack/search.go"
+	packPricer  = "core/pack/pricer.go"
+	packFloor   = "core/pack/floor.go"
+	packPack    = "core/pack/pack.go"
+	packRound   = "core/pack/round.go"
 )
 
 // packRules are about machines that are chosen together.
@@ -21,6 +22,8 @@ func packRules() []Rule {
 		off("caps count pods that join together", packFill, "if free < n && slices.Contains(it.Kinds, c.Kind) {", "if false {"),
 		off("who waits is put on one machine alone", packFill, "n := f.s.left[row] - f.taken[row]", "n := f.s.left[row]"),
 		off("resources are used up together", packFill, "if !l.even {", "if true {"),
+		off("classes have prices of their own", packClasses, "n < 2 || n > classesMax", "n > 0"),
+		off("pods that can be nowhere else come first", packClasses, "out[class] = 2*mine.Count() <= most", "out[class] = mine.Count() < 0"),
 		off("a cheaper offer must be open to all on the machine", packFill, "if f.options[i/64]&(1<<(i%64)) == 0 {", "if false {"),
 		off("offers are open to some pods alone", packSolver, "return s.allowed[s.classes[row]].Has(offer)", "return true"),
 		off("machines take of limits", packSolver, "s.limits[t.Limit] -= t.Amount * n", "_ = t"),

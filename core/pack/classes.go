@@ -1,0 +1,110 @@
+package pack
+
+import (
+	"slices"
+
+	"github.com/daemok/daemok/core/bound"
+)
+
+// Rows that may be in one zone alone, or on one processor, have prices of their
+// own: what is cheap elsewhere is of no use to them.
+
+// classesMax is for how many classes such prices are sought.
+const classesMax = 16
+
+// oneWorth makes resources worth the same to all classes.
+func (s *solver) oneWorth() [][]float64 {
+	out := make([][]float64, len(s.allowed))
+	for class := range out {
+		out[class] = s.worth
+	}
+	return out
+}
+
+// tellClasses seeks what resources are worth to each class, by the linear program
+// in which a class may use its own offers alone. Without it a machine in a dear
+// zone looks like a waste, however well it is used.
+func (s *solver) tellClasses() {
+	s.byClass = s.oneWorth()
+	if n := len(s.allowed); n < 2 || n > classesMax {
+		return
+	}
+	demands := make([][]float64, len(s.allowed))
+	for class := range demands {
+		demands[class] = make([]float64, len(s.worth))
+	}
+	for i := range s.batch.Rows {
+		for d, v := range s.need(int32(i)) {
+			demands[s.classes[i]][d] += float64(float64(v) * float64(s.batch.Rows[i].Count))
+		}
+	}
+	offers := make([]bound.Offer, len(s.offers))
+	for i := range offers {
+		offers[i].Column = s.column(i)
+		for class := range s.allowed {
+			if s.allowed[class].Has(i) {
+				offers[i].Open |= 1 << class
+			}
+		}
+	}
+	for class, worth := range bound.Divide(demands, offers).Worth {
+		if value(worth, s.offers[len(s.offers)-1].free) > 0 {
+			s.byClass[class] = worth
+		}
+	}
+}
+
+// likewise returns what resources are worth to each class where prices differ
+// from the linear program's: by the same factors.
+func (s *solver) likewise(worth []float64) [][]float64 {
+	out := make([][]float64, len(s.byClass))
+	for class, mine := range s.byClass {
+		if &mine[0] == &s.worth[0] {
+			out[class] = worth
+			continue
+		}
+		out[class] = make([]float64, len(worth))
+		for d, w := range worth {
+			if s.worth[d] > 0 {
+				out[class][d] = float64(mine[d] * (w / s.worth[d]))
+			} else {
+				out[class][d] = mine[d] + w
+			}
+		}
+	}
+	return out
+}
+
+// most returns what resources are worth at most to classes that may have the
+// offer.
+func (s *solver) most(byClass [][]float64, offer int) []float64 {
+	if len(byClass) == 1 {
+		return byClass[0]
+	}
+	out := make([]float64, len(s.worth))
+	for class, worth := range byClass {
+		if !s.allowed[class].Has(offer) {
+			continue
+		}
+		for d, w := range worth {
+			out[d] = max(out[d], w)
+		}
+	}
+	return out
+}
+
+// narrows tells of each class whether it may have at most half as many offers as
+// the one that may have most; nil where none is so.
+func (s *solver) narrows() []bool {
+	out, most := make([]bool, len(s.allowed)), 0
+	for _, mine := range s.allowed {
+		most = max(most, mine.Count())
+	}
+	for class, mine := range s.allowed {
+		out[class] = 2*mine.Count() <= most
+	}
+	if !slices.Contains(out, true) {
+		return nil
+	}
+	return out
+}

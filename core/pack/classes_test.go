@@ -1,0 +1,61 @@
+package pack_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/daemok/daemok/core/bitset"
+	"github.com/daemok/daemok/core/bound"
+	"github.com/daemok/daemok/core/pack"
+	"github.com/daemok/daemok/core/place"
+)
+
+// TestPodsThatMustBeInDearZones has half of the pods be in one of four zones
+// each, of which three are dearer than the first. The machines there are to be
+// full of pods that can be nowhere else: without that and without prices by
+// zone they cost 13 and 6 % more than the bound.
+func TestPodsThatMustBeInDearZones(t *testing.T) {
+	const seeds, pods, zones = 8, 400, 4
+	dearer := [zones]float64{1, 1.1, 1.25, 1.4}
+	sum := 0.0
+	for seed := range uint64(seeds) {
+		r := rand.New(rand.NewPCG(seed, 9))
+		var l place.Batch
+		var sold []bound.Offer
+		for _, times := range dearer {
+			for _, o := range offers(offer(1, 400, 800), offer(1.15, 400, 1600), offer(3.9, 1600, 3200), offer(4.4, 1600, 6400)) {
+				o.Cost *= times
+				l.Offers = append(l.Offers, o)
+				sold = append(sold, bound.Offer{Column: bound.Column{Price: o.Cost, Has: []float64{float64(o.Free[0]), float64(o.Free[1])}}, Open: 1 << zones})
+			}
+		}
+		demands := make([][]float64, zones+1)
+		for class := range demands {
+			demands[class] = make([]float64, 2)
+		}
+		for range pods {
+			x, class := row(1, 5+r.Int64N(60), 5+r.Int64N(150)), zones
+			x.Offers = bitset.Full(len(l.Offers))
+			if r.IntN(2) == 0 {
+				class, x.Offers = r.IntN(zones), bitset.New(len(l.Offers))
+				for i := range 4 {
+					x.Offers.Add(4*class + i)
+					sold[4*class+i].Open |= 1 << class
+				}
+			}
+			for d, v := range x.Need {
+				demands[class][d] += float64(v)
+			}
+			l.Rows = append(l.Rows, x)
+		}
+		got := pack.Solve(l, 3_000_000)
+		if why := broken(l, got); why != "" {
+			t.Fatalf("seed %d: %s", seed, why)
+		}
+		sum += cost(l, got)/bound.Divide(demands, sold).Cost - 1
+	}
+	t.Logf("%.2f %% above the bound in the mean", 100*sum/seeds)
+	if sum/seeds > 0.05 {
+		t.Errorf("%.2f %% above the bound in the mean, want 5 at most", 100*sum/seeds)
+	}
+}
