@@ -60,6 +60,8 @@ type Result struct {
 	Gap                     *float64 `json:"gap"`
 	BoundConstrainedPerHour *float64 `json:"boundConstrainedPerHour"`
 	GapConstrained          *float64 `json:"gapConstrained"`
+	BoundWholePerHour       float64  `json:"boundWholePerHour"`
+	GapWhole                *float64 `json:"gapWhole"`
 	BestPerHour             *float64 `json:"bestPerHour"` // the least that was ever found, see Known
 	OverBest                *float64 `json:"overBest"`
 	AllocatedMiB            float64  `json:"allocatedMiB"`
@@ -82,7 +84,7 @@ func Place(o Options) (Result, error) {
 	}
 	out := Result{
 		Mix: name, Pods: len(s.Waiting), Nodes: len(made.Launches),
-		CostPerHour: dollars(made.CostAfter - made.CostBefore), LowerBoundPerHour: LowerBound(s),
+		CostPerHour: dollars(made.CostAfter - made.CostBefore), LowerBoundPerHour: LowerBound(s), BoundWholePerHour: Whole(s),
 		Seconds: median(took.seconds), CPUSeconds: median(took.cpuSeconds),
 		AllocatedMiB: median(took.allocatedMiB), PeakRSSMiB: took.peakRSSMiB,
 	}
@@ -94,6 +96,7 @@ func Place(o Options) (Result, error) {
 		return out, nil // what is bought is not for all of the work
 	}
 	out.Gap = gap(out.CostPerHour, out.LowerBoundPerHour)
+	out.GapWhole = gap(out.CostPerHour, out.BoundWholePerHour)
 	if l := made.Likely; l != nil {
 		least := out.LowerBoundPerHour
 		out.Settled = &Settled{

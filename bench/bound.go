@@ -126,6 +126,12 @@ func (c *cover) amounts(demand quantity.Resources, by func(column) bool) {
 }
 
 func (c *cover) cost() float64 {
+	dollars, _ := c.solve()
+	return dollars
+}
+
+// solve returns the cost in dollars, and what one unit of each row is worth.
+func (c *cover) solve() (dollars float64, worth []float64) {
 	demand, columns := make([]float64, len(c.rows)), make([]bound.Column, len(c.columns))
 	for i, r := range c.rows {
 		demand[i] = r.demand
@@ -136,7 +142,8 @@ func (c *cover) cost() float64 {
 			columns[j].Has[i] = r.has(x)
 		}
 	}
-	return bound.Cover(demand, columns).Cost / 1e6
+	answer := bound.Cover(demand, columns)
+	return answer.Cost / 1e6, answer.Worth
 }
 
 // Most rows that are added for pods that refuse each other's host.

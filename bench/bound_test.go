@@ -28,6 +28,9 @@ func TestNoPlanIsCheaperThanWhatTheRulesAllow(t *testing.T) {
 					continue // few deployments were drawn, none of them with rules
 				}
 				known++
+				if r.Unplaced == 0 && (r.BoundWholePerHour < r.LowerBoundPerHour || r.BoundWholePerHour > r.CostPerHour+1e-6) {
+					t.Errorf("seed %d: %+v; want cost >= bound with whole pods >= bound without", o.Seed, r)
+				}
 				if r.Unplaced > 0 || *r.BoundConstrainedPerHour < r.LowerBoundPerHour || *r.BoundConstrainedPerHour > r.CostPerHour+1e-6 {
 					t.Errorf("seed %d: %+v; want cost >= bound with rules >= bound without", o.Seed, r)
 				}

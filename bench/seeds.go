@@ -14,6 +14,7 @@ type Summary struct {
 	CPUSecondsWorst     float64  `json:"cpuSecondsWorst"`
 	GapWorst            *float64 `json:"gapWorst"`
 	GapConstrainedWorst *float64 `json:"gapConstrainedWorst"`
+	GapWholeWorst       *float64 `json:"gapWholeWorst"`
 	OverBestWorst       *float64 `json:"overBestWorst"`
 	AllocatedMiBWorst   float64  `json:"allocatedMiBWorst"`
 	PeakRSSMiBWorst     float64  `json:"peakRSSMiBWorst"`
@@ -65,6 +66,8 @@ func summarise(all []Result) Summary {
 	out.LowerBoundPerHour = mid(func(r Result) float64 { return r.LowerBoundPerHour })
 	out.Gap, out.GapWorst = gaps(func(r Result) *float64 { return r.Gap })
 	out.GapConstrained, out.GapConstrainedWorst = gaps(func(r Result) *float64 { return r.GapConstrained })
+	out.GapWhole, out.GapWholeWorst = gaps(func(r Result) *float64 { return r.GapWhole })
+	out.BoundWholePerHour = mid(func(r Result) float64 { return r.BoundWholePerHour })
 	out.BoundConstrainedPerHour, _ = gaps(func(r Result) *float64 { return r.BoundConstrainedPerHour })
 	out.BestPerHour, _ = gaps(func(r Result) *float64 { return r.BestPerHour })
 	out.OverBest, out.OverBestWorst = gaps(func(r Result) *float64 { return r.OverBest })

@@ -23,7 +23,7 @@ func keysOf(t *testing.T, args ...string) map[string]any {
 func TestBenchPlaceKeepsItsKeysForAnyNumberOfSeeds(t *testing.T) {
 	args := []string{"bench", "place", "--mix", "diverse", "--pods", "60", "--runs", "1"}
 	always := strings.Fields(`mix pods seconds podsPerSecond nodes costPerHour lowerBoundPerHour gap boundConstrainedPerHour
-		gapConstrained allocatedMiB peakRSSMiB unplaced`)
+		gapConstrained boundWholePerHour gapWhole allocatedMiB peakRSSMiB unplaced`)
 	one, many := keysOf(t, args...), keysOf(t, append(args, "--seeds", "3")...)
 	for _, key := range always {
 		if _, ok := one[key]; !ok {
@@ -33,7 +33,7 @@ func TestBenchPlaceKeepsItsKeysForAnyNumberOfSeeds(t *testing.T) {
 			t.Errorf("three seeds print no %s: %v", key, many)
 		}
 	}
-	for _, key := range []string{"secondsWorst", "gapWorst", "gapConstrainedWorst"} {
+	for _, key := range []string{"secondsWorst", "gapWorst", "gapConstrainedWorst", "gapWholeWorst"} {
 		if _, ok := many[key].(float64); !ok {
 			t.Errorf("three seeds print %s as %v, want a number", key, many[key])
 		}
