@@ -79,6 +79,8 @@ func TestReasons(t *testing.T) {
 	tired.Exhausted = true
 	torn := &explain.Torn{Pods: 3, Others: []string{"d/y", "d/z"}, Need: []int64{5000, 0}, Largest: "m.xlarge", Has: []int64{4000, 0}}
 	limited := &explain.Torn{Pods: 2, Others: []string{"d/y"}, Need: []int64{3000, int64(quantity.GiB)}, Has: []int64{4000, int64(16 * quantity.GiB)}, Limits: true}
+	few := *limited
+	few.TooFew = "minValues of size is 2, and only one value has room"
 
 	tests := map[string]struct {
 		world *explain.World
@@ -97,6 +99,7 @@ func TestReasons(t *testing.T) {
 		"no effort left":                   {tired, asks(100), nil, "the effort for this plan was used up"},
 		"together too large for a host":    {world([]cluster.Pool{pool("a")}), asks(100), torn, "share a host with 2 pods (d/y, d/z): together they need cpu 5, and the largest machine for them, m.xlarge, has cpu 4"},
 		"together too large for a limit":   {world([]cluster.Pool{pool("a")}), asks(100), limited, "with d/y: together they need cpu 3 and memory 1Gi, and the limits of the pools"},
+		"together too large for minValues": {world([]cluster.Pool{pool("a")}), asks(100), &few, "together they need cpu 3 and memory 1Gi, and for that minValues of size is 2"},
 		"everything fits, rules of others": {world([]cluster.Pool{pool("a")}), asks(100), nil, "no place keeps the rules of all pods in this plan"},
 	}
 	for name, tt := range tests {

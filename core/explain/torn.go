@@ -17,15 +17,19 @@ type Torn struct {
 	Largest string   // the kind of machine that has room for most of them
 	Has     []int64  // for pods, of such a machine
 	Limits  bool     // it has room for all, and limits do not allow it
+	TooFew  string   // it has room for all, and so few others have that minValues forbids it: how few
 }
 
 // tornText says which pods must share a host with those without a place, what
 // they need together, and what the largest machine has.
 func (w *World) tornText(t *Torn) string {
 	text := "it must share a host with " + t.others() + ": together they need "
-	if t.Limits {
-		return text + w.amounts(t.Need, func(i int) bool { return slices.Contains(sizes, w.name(i)) }) +
-			", and the limits of the pools leave no machine that has room for them"
+	all := w.amounts(t.Need, func(i int) bool { return slices.Contains(sizes, w.name(i)) })
+	switch {
+	case t.TooFew != "":
+		return text + all + ", and for that " + t.TooFew
+	case t.Limits:
+		return text + all + ", and the limits of the pools leave no machine that has room for them"
 	}
 	short := func(i int) bool { return t.Need[i] > t.Has[i] }
 	return text + w.amounts(t.Need, short) + ", and the largest machine for them, " + t.Largest + ", has " + w.amounts(t.Has, short)

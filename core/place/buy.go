@@ -220,7 +220,7 @@ func (r *run) buyFrom(b *buyer, e errand) bool {
 		e.way.barred = true
 		return true
 	}
-	load, why := r.keepMinValues(b, p)
+	load, why := r.keepMinValues(b, p, e)
 	if !why.OK() {
 		e.way.barred = true
 		return true

@@ -2,6 +2,7 @@ package place
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/constraint"
@@ -9,31 +10,77 @@ import (
 )
 
 // keepMinValues cuts the load down until enough values stay open for every
-// minValues of the pool. Where even one pod is too many it gives up or, by
-// policy, lets the pool be.
-func (r *run) keepMinValues(b *buyer, l load) (load, fit.Reason) {
+// minValues of the pool. Where even the least is too much it gives up or, by
+// policy, lets the pool be. The least is one pod, or the whole crew that the
+// machine is bought for; of others that must share a host all stay or none.
+func (r *run) keepMinValues(b *buyer, l load, e errand) (load, fit.Reason) {
 	if r.keeps(b, &l) {
 		return l, fit.Reason{}
 	}
-	one := r.cut(&l, 1)
-	if short := b.minValuesOf(one); short != nil {
+	t := r.trimOf(&l, e)
+	low, high := t.least, l.pods()
+	if short := b.minValuesOf(r.cut(&l, t, low)); short != nil {
 		if r.options.MinValues == BestEffort {
 			l.relaxed = true
 			return l, fit.Reason{}
 		}
 		return load{}, *short
 	}
-	low, high := int64(1), l.pods()
+	if all := r.allBound(&l, t); all.least > low && r.keeps(b, r.cut(&l, all, all.least)) {
+		t, low = all, all.least
+	}
 	for high-low > 1 {
-		if mid := low + (high-low)/2; r.keeps(b, r.cut(&l, mid)) {
+		if mid := low + (high-low)/2; r.keeps(b, r.cut(&l, t, mid)) {
 			low = mid
 		} else {
 			high = mid
 		}
 	}
-	out := r.cut(&l, low)
+	out := r.cut(&l, t, low)
 	r.settle(b, out)
 	return *out, fit.Reason{}
+}
+
+// trim is how a load may be cut.
+type trim struct {
+	stay  []int64 // by part: pods that stay whatever goes
+	rest  []int64 // by part: pods of which any number may stay, the first first
+	least int64   // pods
+}
+
+// trimOf is how the load of an errand may be cut without tearing apart pods that
+// must share a host. A crew that is torn apart anyway is cut like any pods.
+func (r *run) trimOf(l *load, e errand) trim {
+	out := trim{make([]int64, len(l.parts)), make([]int64, len(l.parts)), 1}
+	torn := e.g == nil || e.g.bond != nil && !e.whole
+	for i, p := range l.parts {
+		if torn || r.groups[p.group].bond == nil {
+			out.rest[i] = p.n
+		}
+	}
+	if !e.whole {
+		return out
+	}
+	out.least = 0
+	for _, m := range e.crew.parts {
+		if at := slices.IndexFunc(l.parts, func(p part) bool { return p.group == m.g.at }); at >= 0 {
+			out.stay[at] = min(m.n, l.parts[at].n)
+			out.least += out.stay[at]
+		}
+	}
+	return out
+}
+
+// allBound is the trim with all pods that must share a host.
+func (r *run) allBound(l *load, t trim) trim {
+	out := trim{slices.Clone(t.stay), t.rest, 0}
+	for i, p := range l.parts {
+		if r.groups[p.group].bond != nil && t.rest[i] == 0 {
+			out.stay[i] = p.n
+		}
+		out.least += out.stay[i]
+	}
+	return out
 }
 
 func (r *run) keeps(b *buyer, l *load) bool { return !b.varied || b.minValuesOf(l) == nil }
@@ -46,12 +93,15 @@ func (l *load) pods() int64 {
 	return n
 }
 
-// cut returns the load with its first n pods only.
-func (r *run) cut(l *load, n int64) *load {
+// cut returns the load with n pods only: those that stay, and the first others.
+func (r *run) cut(l *load, t trim, n int64) *load {
 	out := &load{option: l.option, sum: make([]int64, r.dims.len())}
-	for _, p := range l.parts {
-		m := min(n, p.n)
-		out.add(r.groups[p.group], p.way, m, p.first)
+	for _, m := range t.stay {
+		n -= m
+	}
+	for i, p := range l.parts {
+		m := min(max(0, n), t.rest[i])
+		out.add(r.groups[p.group], p.way, t.stay[i]+m, p.first)
 		n -= m
 	}
 	return out

@@ -285,7 +285,7 @@ func (r *run) buyMachine(l *batch, m BatchMachine, riders []int64) {
 	if len(filled.parts) == 0 || b.holding(&filled).Next(0) < 0 {
 		return
 	}
-	kept, why := r.keepMinValues(b, filled)
+	kept, why := r.keepMinValues(b, filled, errand{})
 	if !why.OK() {
 		return
 	}

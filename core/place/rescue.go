@@ -129,7 +129,7 @@ func (r *run) orderAlone(g *group, lv *level, c remedy) bool {
 	r.gatherer.reset()
 	filled := load{option: c.option, sum: make([]int64, r.dims.len())}
 	filled.add(c.row, &c.way, 1, r.attaches(g, &r.gatherer))
-	filled, why := r.keepMinValues(c.b, filled)
+	filled, why := r.keepMinValues(c.b, filled, errand{})
 	if !why.OK() || c.b.holding(&filled).Next(0) < 0 {
 		return false
 	}

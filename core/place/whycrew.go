@@ -28,7 +28,40 @@ func (r *run) tornApart(g *group) (explain.Torn, bool) {
 	free := b.free[b.Options[option].Kind]
 	enough := fits(free, c.sum)
 	out := explain.Torn{Pods: c.pods, Others: c.others(g), Need: c.sum, Largest: b.Kind(b.Options[option]).Name, Has: free, Limits: enough}
-	return out, !enough || r.limited
+	if enough && r.options.MinValues != BestEffort {
+		out.TooFew = r.tooFewFor(c)
+	}
+	return out, !enough || r.limited || out.TooFew != ""
+}
+
+// tooFewFor says which minValues of the first pool that has room for the whole
+// crew forbids it;
+// nothing where one has enough values for it.
+func (r *run) tooFewFor(c *crew) string {
+	text := ""
+	for _, b := range r.buyers {
+		if c.options[b.at] == nil {
+			continue
+		}
+		fitting := b.available.Clone()
+		fitting.And(c.options[b.at])
+		for i := fitting.Next(0); i >= 0; i = fitting.Next(i + 1) {
+			if free := b.free[b.Options[i].Kind]; free == nil || !fits(free, c.sum) {
+				fitting.Remove(i)
+			}
+		}
+		if fitting.Next(0) < 0 {
+			continue
+		}
+		short := b.minValuesShort(fitting, b.firstKinds(fitting))
+		if short == nil {
+			return ""
+		}
+		if text == "" {
+			text = short.Text
+		}
+	}
+	return text
 }
 
 // roomiest returns the machine that has room for the greatest part of the

@@ -97,6 +97,9 @@ func placeRules() []Rule {
 		off("a limit narrows what is left open", "core/place/launch.go", "options = modest\n", "_ = modest\n"),
 		off("labels of a pool's own are decided", "core/place/launch.go", "labels = labels.With(r.Key, value)", "_ = value"),
 		off("minValues are kept", "core/place/minvalues.go", "have < q.MinValues {", "have < q.MinValues && false {"),
+		off("minValues tears no pods apart that a machine is bought for", "core/place/minvalues.go", "if !e.whole {", "if true {").
+			and("core/place/minvalues.go", "e.g == nil || e.g.bond != nil && !e.whole", "e.g == nil || e.g.bond != nil"),
+		off("minValues tears no pods apart that ride along", "core/place/minvalues.go", "if torn || r.groups[p.group].bond == nil {", "if torn || r.groups[p.group] != nil {"),
 		off("a reservation is had as often as it says", "core/place/stock.go", "r.stocks[name]--", "_ = name"),
 		off("machines from a reservation are repeated as often as it says", "core/place/buy.go", "range r.mayStill(b, as.option, n) {", "range n {"),
 		off("pods are told that a reservation is used up", "core/place/bounds.go", "if r.stocks == nil {", "if true {"),
