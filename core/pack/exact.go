@@ -15,20 +15,21 @@ const halvings = 6
 // exact finds the cheapest machines by looking at all sets of pods, where
 // these are few: about ten different pods, or some hundred of one kind. Of
 // answers within one per cent it prefers those with fewer machines. It takes a few
-// times the steps at most.
+// times the steps at most. Limits are looked at afterwards: there is no answer
+// where the cheapest machines exceed one.
 func (s *solver) exact(rows []int32, steps int64) ([]machine, bool) {
-	if len(s.limits) > 0 || !s.few(rows, min(pairsMax, steps)) {
+	if !s.few(rows, min(pairsMax, steps)) {
 		return nil, false
 	}
 	e := newEnumeration(s, rows)
 	best, ok := e.solve(0)
-	if !ok {
+	if !ok || !s.keeps(best, s.limits) {
 		return nil, false
 	}
 	least := s.cost(best)
 	each := float64(least * Fewer)
 	for range halvings {
-		if fewer, _ := e.solve(each); len(fewer) < len(best) && s.cost(fewer) <= float64(least*(1+Fewer)) {
+		if fewer, _ := e.solve(each); len(fewer) < len(best) && s.cost(fewer) <= float64(least*(1+Fewer)) && s.keeps(fewer, s.limits) {
 			return fewer, true
 		}
 		each /= 2

@@ -16,12 +16,9 @@ type bin struct {
 // simplest returns machines found by first fit decreasing, the cheapest of
 // several tries: by two notions of size, and with each offer in turn as the one
 // that is bought where it will do, else the cheapest that does. So no answer is
-// worse than what is written first. It ends when the steps are used up, and
-// does not begin where there are limits.
+// worse than what is written first, within limits. It ends when the steps are
+// used up.
 func (s *solver) simplest(rows []int32, until int64) (best []machine, ok bool) {
-	if len(s.limits) > 0 {
-		return nil, false
-	}
 	l := s.look(s.worth, 0, 0)
 	sorted := [2][]int32{s.bySize(rows, s.worth), s.bySize(rows, s.shares())}
 	byPrice := make([]int32, len(s.offers))
@@ -40,7 +37,7 @@ func (s *solver) simplest(rows []int32, until int64) (best []machine, ok bool) {
 		if !all {
 			break
 		}
-		if best == nil || s.cost(found) < s.cost(best) {
+		if s.keeps(found, s.limits) && (!ok || s.cost(found) < s.cost(best)) {
 			best, ok = found, true
 		}
 	}

@@ -119,16 +119,7 @@ func (o *offer) preferable(other *offer) bool {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(o.takes, func(t place.BatchTake) bool { return other.takesOf(t.Limit) < t.Amount })
-}
-
-func (o *offer) takesOf(limit int) int64 {
-	for _, t := range o.takes {
-		if t.Limit == limit {
-			return t.Amount
-		}
-	}
-	return 0
+	return !slices.ContainsFunc(o.takes, func(t place.BatchTake) bool { return takesOf(other.takes, t.Limit) < t.Amount })
 }
 
 func holds(room, need []int64) bool {

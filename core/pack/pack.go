@@ -100,6 +100,7 @@ func Solve(batch place.Batch, effort Effort) []place.BatchMachine {
 	if simple, ok := s.simplest(rows, s.steps+int64(effort)/10); ok && s.cost(simple) < s.cost(start) {
 		start = simple
 	}
+	s.forget(float64(s.cost(start) * (1 + Fewer)))
 	if len(rows) <= programRows && len(s.limits) == 0 {
 		start = s.divided(rows, start, int64(effort))
 	}

@@ -31,6 +31,7 @@ type solver struct {
 func newSolver(batch *place.Batch) *solver {
 	positions := scarce(batch)
 	classes, sets := classesOf(batch)
+	batch = reachable(batch, classes, sets)
 	s := &solver{batch: batch, offers: worthwhile(batch, sets, positions), classes: classes, left: make([]int64, len(batch.Rows)),
 		limits: slices.Clone(batch.Limits)}
 	for class := range sets {

@@ -5,6 +5,7 @@ const (
 	packFill    = "core/pack/fill.go"
 	packClasses = "core/pack/classes.go"
 	packExact   = "core/pack/exact.go"
+	packLimits  = "core/pack/limits.go"
 	packOffers  = "core/pack/offers.go"
 	packSolver  = "core/pack/solver.go"
 	packSearch  = "core/pack/search.go"
@@ -30,14 +31,19 @@ func packRules() []Rule {
 		off("limits that would be exceeded forbid an offer", packSolver, "n = min(n, s.limits[t.Limit]/t.Amount)", "_ = n"),
 		off("what another offer is not open to is kept", packOffers, "if word&^o.open[i] != 0 {", "if word&^o.open[i] != 0 && false {"),
 		off("a larger offer is preferable", packOffers, "if !holds(o.free, other.free) {", "if false {"),
-		off("what takes more of a limit is not preferable", packOffers, "return other.takesOf(t.Limit) < t.Amount", "return false"),
-		off("few pods are looked at in all sets", packExact, "if len(s.limits) > 0 || !s.few(rows, min(pairsMax, steps)) {", "if true {"),
+		off("what takes more of a limit is not preferable", packOffers, "return takesOf(other.takes, t.Limit) < t.Amount", "return false"),
+		off("few pods are looked at in all sets", packExact, "if !s.few(rows, min(pairsMax, steps)) {", "if true {"),
+		off("what is best for few pods keeps to limits", packExact, "if !ok || !s.keeps(best, s.limits) {", "if !ok {"),
 		off("sets keep to caps", packExact, "if n >= c.Most {", "if false {"),
 		off("pods of one set are counted together", packExact, "n += parts[at].n - 1", "n += 0"),
 		off("what is not open to a set is not bought for it", packExact, "return !e.s.may(p.row, i)", "return false"),
 		off("limits are taken again when nothing changes", packSearch, "n.s.take(n.machines[i].offer, 1)", "_ = i"),
 		off("what is searched takes of limits", packSearch, "s.takeAll(n.machines, 1)", "_ = n"),
 		off("a start gives back what it took of limits", packPack, "s.takeAll(found, -1)", "_ = found"),
+		off("a limit out of reach is none", packLimits, "idle[i] = beyondPods(batch, i, classes, sets)", "_ = i"),
+		off("a limit is in reach of all pods together", packLimits, "left -= each * pods", "_ = pods"),
+		off("a limit that would cost more to reach is none", packPack, "s.forget(float64(s.cost(start) * (1 + Fewer)))", ""),
+		off("a limit that costs less to reach is one", packLimits, "float64(cost/o.cost)*float64(takesOf(o.takes, i))", "0*float64(cost/o.cost)*float64(takesOf(o.takes, i))"),
 		off("machines are first opened for pods that must be apart", packPack, "return []bool{false, true}", "return []bool{false}"),
 		off("limits that are hard to keep have a price", packPack, "if !ok && len(s.limits) > 0 {", "if false {"),
 		off("fewer machines are looked for at last", packPack, "s.searchFewer(found, until)", "_ = until"),
@@ -46,6 +52,7 @@ func packRules() []Rule {
 		off("a load is for sale to its pods", packPricer, "if x == but || !r.p.s.may(x, r.offer) {", "if x == but {"),
 		off("fractions are made whole in several ways", packRound, "const divesMax = 64", "const divesMax = 0"),
 		off("first fit keeps to offers", packFloor, "if !s.may(row, int(b.offer)) {", "if false {"),
+		off("first fit keeps to limits", packFloor, "if s.keeps(found, s.limits) && (", "if ("),
 		off("first fit keeps to caps", packFloor, "if free <= 0 {", "if false {"),
 
 		off("no pods are left for a lower cost", decideFile, "return left < 0", "return false"),
