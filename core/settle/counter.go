@@ -14,6 +14,7 @@ type counter struct {
 	anywhere   bool     // in all namespaces
 	selector   cluster.Selector
 	owner      string // instead of a selector: whose pods
+	at         int    // of the key among those of the world
 }
 
 // soft is a spread that scores.
@@ -39,6 +40,9 @@ func (w *World) counter(c counter) int {
 	text := fmt.Sprint(c.key, "|", c.namespaces, c.anywhere, "|", c.selector, "|", c.owner)
 	at, known := w.byText[text]
 	if !known {
+		if c.at = slices.Index(w.keys, c.key); c.at < 0 {
+			c.at, w.keys = len(w.keys), append(w.keys, c.key)
+		}
 		at = len(w.counters)
 		w.byText[text], w.counters = at, append(w.counters, c)
 	}

@@ -1,12 +1,10 @@
 package settle
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/fit"
-	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/topology"
 )
 
@@ -18,14 +16,18 @@ type game struct {
 	board   *topology.Board
 	left    []*waiter
 	spots   []*spot
-	open    [][]*spot          // by kind: those that let it in and may have room
+	fields  []*field           // by model
+	open    [][]*field         // by kind: those that let it in and may have room
+	full    []int              // by kind: when there was no room for it, see now
 	sums    [][]int64          // by counter and domain: pods there
-	values  []map[string]int32 // by counter: the domain of a label value
+	values  []map[string]int32 // by key of counters: the domain of a label value
 	steps   int64
 
-	marked  [][]int // by counter and domain
+	marked  []int // by domain
 	mark    int
-	fitting []*spot
+	fitting []*crowd
+	one     []*spot // of each that fits
+	size    int     // spots of all of these
 	total   []int64
 	raw     []int64
 	factors []float64
@@ -34,15 +36,16 @@ type game struct {
 }
 
 func newGame(w *World, o Opening) *game {
-	g := &game{world: w, opening: o, chance: o.Seed*0x9e3779b97f4a7c15 + 1, board: w.board, open: make([][]*spot, len(w.kinds)),
-		sums: make([][]int64, len(w.counters)), marked: make([][]int, len(w.counters)),
-		values: make([]map[string]int32, len(w.counters)), on: map[string][]cluster.Pod{}}
+	g := &game{world: w, opening: o, chance: o.Seed*0x9e3779b97f4a7c15 + 1, board: w.board, open: make([][]*field, len(w.kinds)),
+		full: make([]int, len(w.kinds)), sums: make([][]int64, len(w.counters)), values: make([]map[string]int32, len(w.keys)),
+		on: map[string][]cluster.Pod{}}
 	if w.counted {
 		g.board = w.board.Clone()
 	}
 	for i := range w.queue {
 		g.left = append(g.left, &w.queue[i])
 	}
+	g.fields = make([]*field, len(w.models))
 	g.mingle()
 	for i := range g.values {
 		g.values[i] = map[string]int32{}
@@ -79,87 +82,11 @@ func (g *game) draw(n int) int {
 	return int((z ^ z>>31) % uint64(n))
 }
 
-// step is machines that join the cluster, and those that let pods come then.
-type step struct{ joins, opens []*spot }
-
-// order sorts machines into steps. They join by chance, those ordered before
-// first; one that is in a group opens when each domain of the group has joined.
-func (g *game) order(machines []*spot) []step {
-	if g.opening.Together {
-		return []step{{machines, machines}}
-	}
-	for i := len(machines) - 1; i > 0; i-- {
-		j := g.draw(i + 1)
-		machines[i], machines[j] = machines[j], machines[i]
-	}
-	slices.SortStableFunc(machines, func(a, b *spot) int { return cmp.Compare(rank(a.ordered), rank(b.ordered)) })
-	missing := missingOf(machines)
-	var steps []step
-	var waiting []*spot
-	for i, x := range machines {
-		for _, j := range x.joins {
-			delete(missing[j.Group], x.domain(j))
-		}
-		next := step{joins: []*spot{x}}
-		waiting = slices.DeleteFunc(append(waiting, x), func(w *spot) bool {
-			held := i < len(machines)-1 && slices.ContainsFunc(w.joins, func(j plan.Join) bool { return waited(missing[j.Group]) })
-			if !held {
-				next.opens = append(next.opens, w)
-			}
-			return !held
-		})
-		steps = append(steps, next)
-	}
-	return steps
-}
-
-// missingOf lists by group the domains of its machines, and whether no node
-// has them yet.
-func missingOf(machines []*spot) map[string]map[string]bool {
-	out := map[string]map[string]bool{}
-	for _, x := range machines {
-		for _, j := range x.joins {
-			if out[j.Group] == nil {
-				out[j.Group] = map[string]bool{}
-			}
-			out[j.Group][x.domain(j)] = j.Opens || out[j.Group][x.domain(j)]
-		}
-	}
-	return out
-}
-
-// domain is the spot's value for the label of the group; without a label the spot
-// is one of its own.
-func (x *spot) domain(j plan.Join) string {
-	if j.Key == "" {
-		return x.node.Name
-	}
-	value, _ := x.node.Labels.Get(j.Key)
-	return value
-}
-
-// waited reports whether some domain that has no node yet has not joined.
-func waited(domains map[string]bool) bool {
-	for _, opens := range domains {
-		if opens {
-			return true
-		}
-	}
-	return false
-}
-
-func rank(first bool) int {
-	if first {
-		return 0
-	}
-	return 1
-}
-
 // join makes domains of spots before pods may come there: a node that is held
 // back, or not ready, counts for spreads all the same.
 func (g *game) join(spots []*spot) {
 	for _, x := range spots {
-		if g.world.counted && !slices.Contains(g.world.nodes, x) {
+		if g.world.counted && x.place < 0 {
 			x.place = g.board.AddPlace(x.node.Labels, fit.LastingTaints(x.node), false)
 		}
 	}
@@ -169,121 +96,169 @@ func (g *game) join(spots []*spot) {
 func (g *game) admit(spots []*spot) {
 	for _, from := range spots {
 		x := *from
-		x.free, x.counts = slices.Clone(from.free), slices.Clone(from.counts)
+		x.free = slices.Clone(from.free)
 		g.locate(&x)
 		g.spots = append(g.spots, &x)
-		for _, k := range g.world.kinds {
-			g.steps++
-			if fits(x.free, k.need) && fit.NodeAdmits(k.shape, x.node).OK() {
-				g.open[k.at] = append(g.open[k.at], &x)
-			}
-		}
+		g.enlist(&x)
 	}
 }
 
 // locate finds the domains of the spot and counts the pods that are there.
 func (g *game) locate(x *spot) {
-	x.domains = make([]int32, len(g.world.counters))
-	for c := range g.world.counters {
-		value, there := x.node.Labels.Get(g.world.counters[c].key)
+	x.domains = make([]int32, len(g.world.keys))
+	for i, key := range g.world.keys {
+		value, there := x.node.Labels.Get(key)
 		if !there {
-			x.domains[c] = -1
+			x.domains[i] = -1
 			continue
 		}
-		d, known := g.values[c][value]
+		d, known := g.values[i][value]
 		if !known {
-			d = int32(len(g.sums[c]))
-			g.values[c][value] = d
-			g.sums[c], g.marked[c] = append(g.sums[c], 0), append(g.marked[c], 0)
+			d = int32(len(g.values[i]))
+			g.values[i][value] = d
 		}
-		x.domains[c] = d
-		g.sums[c][d] += x.counts[c]
+		x.domains[i] = d
+	}
+	for c, n := range x.counts {
+		if n > 0 {
+			g.add(x, c, n)
+		}
 	}
 }
 
+// domain is that of the spot for the counter; negative for none.
+func (g *game) domain(x *spot, counter int) int32 { return x.domains[g.world.counters[counter].at] }
+
 // count is how many pods of the counter are in the spot's domain.
 func (g *game) count(x *spot, counter int) (n int64, there bool) {
-	d := x.domains[counter]
+	d := g.domain(x, counter)
 	if d < 0 {
 		return 0, false
+	}
+	if int(d) >= len(g.sums[counter]) {
+		return 0, true
 	}
 	return g.sums[counter][d], true
 }
 
+func (g *game) add(x *spot, counter int, n int64) {
+	d := g.domain(x, counter)
+	if d < 0 {
+		return
+	}
+	if more := int(d) + 1 - len(g.sums[counter]); more > 0 {
+		g.sums[counter] = append(g.sums[counter], make([]int64, more)...)
+	}
+	g.sums[counter][d] += n
+}
+
+// spent reports whether all looks are used up.
+func (g *game) spent() bool { return g.opening.Most > 0 && g.steps >= g.opening.Most }
+
 // fill tries all pods that are left until so many have got a node, again while
 // some go that others may have to be near.
 func (g *game) fill(most int) {
-	for again := true; again; {
+	for again := most > 0; again; {
 		again = false
 		kept := g.left[:0]
 		for i, p := range g.left {
-			if most == 0 {
+			if most == 0 || g.spent() {
 				kept = append(kept, g.left[i:]...)
 				break
 			}
-			x := g.best(p)
-			if x == nil {
-				kept = append(kept, p)
+			if c, at := g.best(p); c != nil {
+				g.put(p, c, at)
+				most--
+				again = g.world.counted && most > 0
 				continue
 			}
-			g.put(p, x)
-			most--
-			again = g.world.counted && most > 0
+			kept = append(kept, p)
 		}
 		g.left = kept
 	}
 }
 
-// best returns the spot that the pod gets; nil where there is none.
-func (g *game) best(p *waiter) *spot {
-	fitting := g.fitting[:0]
-	open := g.open[p.kind.at][:0]
-	for _, x := range g.open[p.kind.at] {
-		g.steps++
-		if !fits(x.free, p.kind.need) {
-			continue
-		}
-		open = append(open, x)
-		if g.portsFree(x, p.Shape) && (!g.world.counted || g.board.Room(p.kind.rules, g.board.Spot(x.place)) > 0) {
-			fitting = append(fitting, x)
-		}
+// now is a number that grows whenever there may be room for the kind where there
+// was none: a machine is open, or pods are where some must be first.
+func (g *game) now(k *kind) int {
+	if k.follows {
+		return 1 + len(g.spots) + len(g.turns)
 	}
-	g.open[p.kind.at], g.fitting = open, fitting
-	switch len(fitting) {
-	case 0:
-		return nil
-	case 1:
-		return fitting[0]
-	}
-	return g.highest(fitting, g.score(p, fitting))
+	return 1 + len(g.spots)
 }
 
-func (g *game) portsFree(x *spot, s *cluster.Shape) bool {
-	for _, p := range s.Ports {
-		if slices.ContainsFunc(x.ports, p.Conflicts) {
-			return false
+// best returns the spot that the pod gets, one of a crowd; nil where there is
+// none.
+func (g *game) best(p *waiter) (*crowd, int) {
+	k := p.kind
+	if g.full[k.at] == g.now(k) {
+		return nil, 0
+	}
+	fitting, open := g.fitting[:0], g.open[k.at][:0]
+	for _, f := range g.open[k.at] {
+		shut := true
+		for _, c := range f.crowds {
+			g.steps++
+			x := c.spots[0]
+			if !fits(x.free, k.need) || g.barred(x, k) {
+				continue
+			}
+			shut = false
+			if !g.world.counted || g.board.Room(k.rules, g.board.Spot(x.place)) > 0 {
+				fitting = append(fitting, c)
+			}
+		}
+		if shut {
+			f.shut = append(f.shut, k)
+		} else {
+			open = append(open, f)
 		}
 	}
-	return true
+	g.open[k.at], g.fitting = open, fitting
+	if len(fitting) == 0 {
+		g.full[k.at] = g.now(k)
+		return nil, 0
+	}
+	return g.highest(p, fitting)
+}
+
+// barred reports whether pods on the spot keep the kind away for good.
+func (g *game) barred(x *spot, k *kind) bool {
+	for _, p := range k.shape.Ports {
+		if slices.ContainsFunc(x.ports, p.Conflicts) {
+			return true
+		}
+	}
+	return g.world.counted && g.board.Bars(k.rules, g.board.Spot(x.place))
 }
 
 // highest returns the spot with the most points, one of equals by chance.
-func (g *game) highest(spots []*spot, points []int64) *spot {
-	best, equals := 0, 1
-	for i := 1; i < len(spots); i++ {
-		switch {
-		case points[i] > points[best]:
-			best, equals = i, 1
-		case points[i] == points[best]:
-			if equals++; g.draw(equals) == 0 {
-				best = i
-			}
+func (g *game) highest(p *waiter, fitting []*crowd) (*crowd, int) {
+	if len(fitting) == 1 && len(fitting[0].spots) == 1 {
+		return fitting[0], 0
+	}
+	points := g.score(p, fitting)
+	most, equals := slices.Max(points), 0
+	for i, c := range fitting {
+		if points[i] == most {
+			equals += len(c.spots)
 		}
 	}
-	return spots[best]
+	at := g.draw(equals)
+	for i, c := range fitting {
+		if points[i] != most {
+			continue
+		}
+		if at < len(c.spots) {
+			return c, at
+		}
+		at -= len(c.spots)
+	}
+	return nil, 0
 }
 
-func (g *game) put(p *waiter, x *spot) {
+func (g *game) put(p *waiter, c *crowd, at int) {
+	x := c.spots[at]
 	for d, v := range p.kind.need {
 		x.free[d] -= v
 	}
@@ -291,28 +266,25 @@ func (g *game) put(p *waiter, x *spot) {
 		x.taken[d] += p.kind.need[d]
 		x.count[d] += p.kind.scored[d]
 	}
-	x.ports = append(slices.Clip(x.ports), p.Shape.Ports...)
+	if len(p.Shape.Ports) > 0 {
+		x.ports = append(slices.Clip(x.ports), p.Shape.Ports...)
+	}
 	if g.world.counted {
 		g.board.Put(p.kind.rules, x.place, 1, false)
 	}
 	for _, c := range p.kind.counts {
-		g.add(x, c)
+		g.add(x, c, 1)
 	}
 	for _, s := range p.defaults {
-		g.add(x, s.counter)
+		g.add(x, s.counter, 1)
 	}
+	c.leave(at, p)
 	g.on[x.node.Name] = append(g.on[x.node.Name], *p.Pod)
 	g.turns = append(g.turns, Turn{*p.Pod, x.node.Name})
 }
 
-func (g *game) add(x *spot, counter int) {
-	if d := x.domains[counter]; d >= 0 {
-		g.sums[counter][d]++
-	}
-}
-
 func (g *game) outcome() Outcome {
-	out := Outcome{On: g.on, Turns: g.turns, Steps: g.steps, world: g.world, spots: g.spots}
+	out := Outcome{On: g.on, Turns: g.turns, Steps: g.steps, Exhausted: g.spent(), world: g.world, spots: g.spots}
 	for _, p := range g.left {
 		out.Left = append(out.Left, *p.Pod)
 	}

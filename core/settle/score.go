@@ -18,13 +18,15 @@ const (
 // full is the highest score of a plugin.
 const full = 100
 
-// score sets what the profile gives each of the spots for one pod.
-func (g *game) score(p *waiter, spots []*spot) []int64 {
-	total := g.total[:0]
-	for _, x := range spots {
-		total = append(total, least(x, p.kind)+balanced(x, p.kind))
+// score returns what the profile gives the spots of each crowd for one pod.
+func (g *game) score(p *waiter, crowds []*crowd) []int64 {
+	total, spots, size := g.total[:0], g.one[:0], 0
+	for _, c := range crowds {
+		x := c.spots[0]
+		total, spots = append(total, least(x, p.kind)+balanced(x, p.kind)), append(spots, x)
+		size += len(c.spots)
 	}
-	g.total = total
+	g.total, g.one, g.size = total, spots, size
 	g.spread(p, spots, total)
 	g.near(p, spots, total)
 	avoided(p.Shape, g.raw[:0], spots, total)
@@ -95,7 +97,7 @@ func (g *game) spread(p *waiter, spots []*spot, total []int64) {
 func (g *game) weights(softs []soft, spots []*spot) []float64 {
 	out := g.factors[:0]
 	for _, s := range softs {
-		size := len(spots)
+		size := g.size
 		if g.world.counters[s.counter].key != cluster.LabelHostname {
 			size = g.domains(s.counter, spots)
 		}
@@ -109,8 +111,15 @@ func (g *game) domains(counter int, spots []*spot) int {
 	g.mark++
 	n := 0
 	for _, x := range spots {
-		if d := x.domains[counter]; d >= 0 && g.marked[counter][d] != g.mark {
-			g.marked[counter][d] = g.mark
+		d := g.domain(x, counter)
+		if d < 0 {
+			continue
+		}
+		if more := int(d) + 1 - len(g.marked); more > 0 {
+			g.marked = append(g.marked, make([]int, more)...)
+		}
+		if g.marked[d] != g.mark {
+			g.marked[d] = g.mark
 			n++
 		}
 	}

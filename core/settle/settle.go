@@ -36,9 +36,14 @@ type World struct {
 	queue    []waiter
 	kinds    []*kind
 	nodes    []*spot // those that take pods
+	models   []*model
+	launches map[modelKey]*model // seen; nil: unknown
+	ordered  []*spot
+	named    bool // some pods ask for nodes by name
 	board    *topology.Board
 	counted  bool // some rule looks at other pods
 	counters []counter
+	keys     []string // of counters
 	byText   map[string]int
 	logs     []float64
 }
@@ -47,6 +52,7 @@ type World struct {
 type waiter struct {
 	*cluster.Pod
 	kind     *kind
+	sort     int    // equal for those that count alike everywhere
 	defaults []soft // spreads that the scheduler adds by itself
 }
 
@@ -60,12 +66,13 @@ type kind struct {
 	softs   []soft
 	seconds []preferred
 	counts  []int // counters that count its pods
+	follows bool  // there may be room for it once other pods are somewhere
 }
 
 // New prepares a world for the pods, which wait.
 func New(s *cluster.Snapshot, pods []cluster.Pod) *World {
 	w := &World{snapshot: s, dims: dimsOf(pods), pools: map[cluster.PoolID]*fit.Pool{},
-		board: topology.NewBoard(), byText: map[string]int{}}
+		board: topology.NewBoard(), byText: map[string]int{}, launches: map[modelKey]*model{}}
 	for i, p := range fit.ForPools(s.Pools, s.Daemons) {
 		w.pools[s.Pools[i].ID] = p
 	}
@@ -77,6 +84,11 @@ func New(s *cluster.Snapshot, pods []cluster.Pod) *World {
 // line puts pods in the order of the scheduler's queue: priority, then age.
 func (w *World) line(pods []cluster.Pod) {
 	known := map[*cluster.Shape]*kind{}
+	type sort struct {
+		shape *cluster.Shape
+		owner string
+	}
+	sorts := map[sort]waiter{}
 	for i := range pods {
 		p := &pods[i]
 		k := known[p.Shape]
@@ -84,7 +96,13 @@ func (w *World) line(pods []cluster.Pod) {
 			k = w.kindOf(p.Shape)
 			known[p.Shape] = k
 		}
-		w.queue = append(w.queue, waiter{p, k, w.defaultsOf(p)})
+		like, seen := sorts[sort{p.Shape, p.Owner}]
+		if !seen {
+			like = waiter{kind: k, sort: len(sorts), defaults: w.defaultsOf(p)}
+			sorts[sort{p.Shape, p.Owner}] = like
+		}
+		like.Pod = p
+		w.queue = append(w.queue, like)
 	}
 	slices.SortStableFunc(w.queue, func(a, b waiter) int {
 		return cmp.Or(
@@ -103,6 +121,7 @@ func (w *World) kindOf(s *cluster.Shape) *kind {
 	wish := topology.Wish{Shape: s}
 	for i := range s.Spread {
 		if !s.Spread[i].Soft {
+			k.follows = true
 			wish.Spread = append(wish.Spread, s.Spread[i])
 		} else {
 			k.softs = append(k.softs, w.soft(s, &s.Spread[i]))
@@ -110,12 +129,14 @@ func (w *World) kindOf(s *cluster.Shape) *kind {
 	}
 	for i := range s.Neighbours {
 		if n := &s.Neighbours[i]; n.Weight == 0 {
+			k.follows = k.follows || !n.Apart
 			wish.Neighbours = append(wish.Neighbours, *n)
 		} else {
 			k.seconds = append(k.seconds, w.preferred(n))
 		}
 	}
 	k.rules = w.board.Rules(wish)
+	w.named = w.named || asksByName(s)
 	w.kinds = append(w.kinds, k)
 	return k
 }
@@ -134,13 +155,16 @@ func (w *World) setUp() {
 	var all []*spot
 	for i := range w.snapshot.Nodes {
 		n := &w.snapshot.Nodes[i]
-		x := w.spotOf(n)
+		m := w.model(n, true)
+		x := &m.spot
+		x.model, x.counts = m, make([]int64, len(w.counters))
 		x.place = w.board.AddPlace(n.Labels, fit.LastingTaints(n), n.Deleting)
 		all = append(all, x)
 		if !n.Deleting {
 			w.nodes = append(w.nodes, x)
 		}
 	}
+	w.onOrder()
 	w.board.Start()
 	for i, x := range all {
 		for j := range w.snapshot.Nodes[i].Pods {
@@ -161,6 +185,7 @@ func (w *World) setUp() {
 type Opening struct {
 	Together bool
 	Seed     uint64
+	Most     int64 // looks, before it ends without being over; 0: no bound
 }
 
 // Outcome is where pods went.
@@ -168,7 +193,9 @@ type Outcome struct {
 	Left  []cluster.Pod // without room, in the order of the queue
 	On    map[string][]cluster.Pod
 	Turns []Turn // who went where, in that order
-	Steps int64  // looks at one node for one pod
+	Steps int64  // looks at one node for one pod, at equal ones together
+	// Exhausted says that looks were used up: pods are left that were not tried.
+	Exhausted bool
 
 	world *World
 	spots []*spot

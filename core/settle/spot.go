@@ -109,6 +109,7 @@ func scored(s *cluster.Shape) [2]int64 {
 
 // spot is a node, or a machine as the node that it becomes.
 type spot struct {
+	model   *model
 	node    *cluster.Node
 	free    []int64
 	all     [2]int64 // cpu and memory that are there for pods
@@ -119,14 +120,14 @@ type spot struct {
 	joins   []plan.Join        // whose machines it opens together with
 	ordered bool               // before this plan
 
-	place   int     // on the board
-	domains []int32 // by counter
-	counts  []int64 // by counter: pods here
+	place   int     // on the board; negative before it joins
+	domains []int32 // by key of counters
+	counts  []int64 // by counter: pods that run here; none at all: on a machine
 }
 
 func (w *World) spotOf(n *cluster.Node) *spot {
 	x := &spot{node: n, free: w.dims.free(n, w.snapshot.Daemons), ports: fit.Ports(n, w.snapshot.Daemons),
-		all: [2]int64{int64(n.Allocatable.CPU), int64(n.Allocatable.Memory)}, counts: make([]int64, len(w.counters))}
+		all: [2]int64{int64(n.Allocatable.CPU), int64(n.Allocatable.Memory)}, place: -1}
 	x.taken = [2]int64{x.all[0] - x.free[dimCPU], x.all[1] - x.free[dimMemory]}
 	x.count = x.taken
 	for _, t := range fit.LastingTaints(n) {
@@ -144,21 +145,14 @@ func (w *World) machines(launches []plan.Launch, joining []plan.Joining) []*spot
 		joins[j.Claim] = j.Joins
 	}
 	var out []*spot
-	add := func(n *cluster.Node, joins []plan.Join, ordered bool) {
-		x := w.spotOf(n)
-		x.ordered = ordered
-		x.joins = joins
-		out = append(out, x)
-	}
-	for i := range w.snapshot.Machines {
-		if m := &w.snapshot.Machines[i]; !m.Deleting {
-			labels := fit.ForMachine(m, w.pools[m.Pool], nil).Known()
-			add(w.node(m.Claim, m.Pool, labels, m.Taints, m.Allocatable, m.Attachable), joins[m.Claim], true)
-		}
+	for _, x := range w.ordered {
+		same := *x
+		same.joins = joins[x.node.Claim]
+		out = append(out, &same)
 	}
 	for i := range launches {
-		if n := w.launched(&launches[i]); n != nil {
-			add(n, launches[i].Joins, false)
+		if x := w.launch(&launches[i]); x != nil {
+			out = append(out, x)
 		}
 	}
 	return out
@@ -166,11 +160,7 @@ func (w *World) machines(launches []plan.Launch, joining []plan.Joining) []*spot
 
 // Node is the node that a launch becomes if its choice is had; nil where the
 // snapshot does not know what that is.
-func (w *World) Node(l *plan.Launch) *cluster.Node { return w.launched(l) }
-
-// launched is the node that a launch becomes if its choice is had; nil where
-// the snapshot does not know what that is.
-func (w *World) launched(l *plan.Launch) *cluster.Node {
+func (w *World) Node(l *plan.Launch) *cluster.Node {
 	pool := w.pools[l.Pool]
 	if pool == nil || pool.Catalogue == nil {
 		return nil

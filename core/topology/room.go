@@ -41,6 +41,17 @@ func (b *Board) Room(r *Rules, at Spot) int64 {
 	return room
 }
 
+// Bars reports whether pods that are at the spot keep pods with these rules away,
+// however many come elsewhere: Room is 0 there from now on.
+func (b *Board) Bars(r *Rules, at Spot) bool {
+	full := func(t *tally) bool {
+		d := at[t.key]
+		return d != None && d != Fresh && b.mostAt(t, d) > 0
+	}
+	return slices.ContainsFunc(r.apart, func(a apartRule) bool { return full(&b.tallies[a.tally]) }) ||
+		slices.ContainsFunc(r.keptOff, func(t int) bool { return full(&b.tallies[t]) })
+}
+
 // roomInSpread: with pods of its own counted, numbers may rise to the least
 // one plus maxSkew; the least one rises only when all others do.
 func (b *Board) roomInSpread(s *spreadRule, at Spot) int64 {
