@@ -70,7 +70,14 @@ const Fewer = 0.01
 
 // alike is the share of the steps that is taken for so few different pods that
 // the linear program over patterns is solved: there is less to try.
-const alike = 0.7
+const alike = 0.6
+
+// Of these steps a search that finds patterns takes the first share, and the
+// program is done after the second.
+const (
+	toGather = 0.4
+	toDivide = 0.6
+)
 
 // Solve chooses machines for a batch. Of the answers that were found within one
 // per cent of the cheapest, it is one of those with the fewest machines. Pods
@@ -175,12 +182,15 @@ func (s *solver) takeAll(machines []machine, n int64) {
 	}
 }
 
-// divided improves machines by a short search and by the linear program over
-// patterns, half of the effort for both.
+// divided improves machines by a search and then by the linear program over the
+// patterns that it came by, and others.
 func (s *solver) divided(rows []int32, start []machine, effort int64) []machine {
 	from := s.steps
-	start = s.search(start, from+effort/10).fewest(0)
-	out, ok := s.divide(rows, start, from+effort/2)
+	s.pool = &pool{known: map[uint64]bool{}}
+	start = s.search(start, from+int64(float64(toGather*float64(effort)))).fewest(0)
+	known := append(s.patternsOf(start), s.pool.list...)
+	s.pool = nil
+	out, ok := s.divide(rows, known, from+int64(float64(toDivide*float64(effort))))
 	if ok && s.cost(out) < s.cost(start) {
 		return out
 	}

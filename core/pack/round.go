@@ -16,11 +16,11 @@ const sure = 0.8
 const divesMax = 64
 
 // divide finds machines for all pods of the rows by the linear program over
-// patterns, of which some are known. Its answer is made whole in several ways,
+// patterns, of which some are known: those of an answer first. Its answer is made whole in several ways,
 // of which the cheapest counts.
-func (s *solver) divide(rows []int32, known []machine, until int64) (best []machine, ok bool) {
+func (s *solver) divide(rows []int32, known []pattern, until int64) (best []machine, ok bool) {
 	s.waiting()
-	root := newProgram(s, rows, s.patternsOf(known))
+	root := newProgram(s, rows, known)
 	root.solve(s.steps + (until-s.steps)/2)
 	list, least := root.solution(), math.Inf(1)
 	for dive := 0; dive < divesMax && (dive == 0 || s.steps < until); dive++ {

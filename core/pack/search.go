@@ -110,6 +110,7 @@ func (n *neighbourhood) change(l *look, more float64) {
 	enough := min(float64(before*(1+more)), before+float64(n.front.least*(1+stray))-n.cost)
 	fresh, ok := n.s.open(n.fresh[:0], n.rows, l, math.Nextafter(enough, math.Inf(1)))
 	n.fresh = fresh
+	n.s.pool.keep(n.s, fresh)
 	if !ok {
 		n.takeAgain()
 		return

@@ -23,6 +23,7 @@ type solver struct {
 	parts   []float64   // of the offer that has most worth for its cost: which part of it one unit of each resource is
 	chance  chance
 	steps   int64
+	pool    *pool   // nil: loads are not kept
 	left    []int64 // by row: pods that a machine is sought for now
 	limits  []int64 // what machines may still take
 	filler  *filler
