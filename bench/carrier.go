@@ -32,11 +32,12 @@ type carrier struct {
 	now     time.Duration
 	waiting []cluster.Pod
 	claims  []*carried
-	restTo  time.Duration // no plan before
-	planned time.Duration // when the last plan was made
-	dirty   bool          // something changed since
-	busy    bool          // the scheduler may have places
-	kinds   map[string]string
+	restTo  time.Duration            // no plan before
+	planned time.Duration            // when the last plan was made
+	dirty   bool                     // something changed since
+	busy    bool                     // the scheduler may have places
+	kinds   map[string]string        // planned for a pod
+	turn    map[string]time.Duration // of a pod in the scheduler's queue, which the controller does not know
 	waits   []time.Duration
 	out     Carried
 }
@@ -56,7 +57,11 @@ type carried struct {
 }
 
 func newCarrier(s *cluster.Snapshot, joins Joins, seed uint64) *carrier {
-	return &carrier{base: s, joins: joins, chance: rand.New(rand.NewPCG(seed, 7)), seed: seed, waiting: slices.Clone(s.Waiting), dirty: true, kinds: map[string]string{}}
+	c := &carrier{base: s, joins: joins, chance: rand.New(rand.NewPCG(seed, 7)), seed: seed, waiting: slices.Clone(s.Waiting), dirty: true, kinds: map[string]string{}, turn: map[string]time.Duration{}}
+	for i, at := range c.chance.Perm(len(s.Waiting)) {
+		c.turn[s.Waiting[i].Name] = time.Duration(at) * time.Millisecond
+	}
+	return c
 }
 
 func (c *carrier) run() error {
@@ -116,6 +121,9 @@ func (c *carrier) schedule() {
 	}
 	s := *c.base
 	s.Waiting, s.Nodes = slices.Clone(c.waiting), slices.Clone(c.base.Nodes)
+	for i := range s.Waiting {
+		s.Waiting[i].CreatedAt = s.Waiting[i].CreatedAt.Add(c.turn[s.Waiting[i].Name])
+	}
 	for _, m := range c.claims {
 		if m.joined {
 			n := *m.node
@@ -140,6 +148,7 @@ func (c *carrier) schedule() {
 func (c *carrier) bind(t settle.Turn) {
 	for _, m := range c.claims {
 		if m.node.Name == t.Node {
+			t.Pod.CreatedAt = t.Pod.CreatedAt.Add(-c.turn[t.Pod.Name])
 			m.node.Pods = append(slices.Clip(m.node.Pods), t.Pod)
 			m.node.ChangedAt = c.time(c.now)
 			if kind, _ := m.node.Labels.Get(cluster.LabelInstanceType); kind == c.kinds[t.Pod.Name] {
@@ -202,7 +211,9 @@ func (c *carrier) plan() {
 	for _, j := range made.Joining {
 		for _, m := range c.claims {
 			if m.name == j.Claim && !m.open {
-				m.joins = j.Joins
+				m.joins = append(slices.DeleteFunc(m.joins, func(k plan.Join) bool { // as claims are told: what they know stays
+					return slices.ContainsFunc(j.Joins, func(x plan.Join) bool { return x.Group == k.Group && x.Key == k.Key })
+				}), j.Joins...)
 			}
 		}
 	}

@@ -18,6 +18,7 @@ import (
 const (
 	restRounds  = 6     // how often machines are bought for pods that are left
 	otherEffort = 8     // the search for each further plan gets this part of the effort
+	recountPart = 2     // this part of the looks is kept for what the best of them come to
 	worthwhile  = 0.005 // by what share a plan must be likely to be cheaper than the tight one
 	// worthHolding is the same for one whose machines take no pods before all have
 	// joined: the pods wait for the slowest.
@@ -58,7 +59,7 @@ func likeliest(s *cluster.Snapshot, options place.Options, effort Effort, tight 
 	first := t.foretell(tight, compared)
 	free, together, steps := first, t.foretellHeld(tight, compared), tight.Steps
 	for _, of := range others(leans) {
-		if t.left <= 0 || first.ends.Left == 0 {
+		if t.left <= effort.Settle/recountPart || first.ends.Left == 0 {
 			break
 		}
 		options.Packer = of(pack.Packer(effort.Pack/otherEffort, place.Pods(s)))
@@ -72,15 +73,12 @@ func likeliest(s *cluster.Snapshot, options place.Options, effort Effort, tight 
 		}
 		together = cheaper(together, t.foretellHeld(other, compared))
 	}
-	best := free
-	if together.ends.cost < float64(free.ends.cost*(1-worthHolding)) {
-		best = together
+	for _, x := range []*fate{&first, &free, &together} { // the best of many is likely to have been lucky
+		x.ends = t.foretell(x.result, counted).ends
 	}
-	if t.left > 0 { // the one that looks best among many is likely to have been lucky
-		first.ends, best.ends = t.foretell(tight, counted).ends, t.foretell(best.result, counted).ends
-		if first.ends.cost <= best.ends.cost {
-			best = first
-		}
+	best := cheaper(first, free)
+	if together.ends.cost < float64(best.ends.cost*(1-worthHolding)) {
+		best = together
 	}
 	best.result.Steps, best.result.Bound, best.result.Margins = steps+effort.Settle-t.left, tight.Bound, tight.Margins
 	return best.result, &plan.Likely{

@@ -1,0 +1,159 @@
+package stories_test
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/daemok/daemok/bench"
+	"github.com/daemok/daemok/cloud/aws/ec2data"
+	"github.com/daemok/daemok/core/cluster"
+)
+
+// A thousand pods of forty deployments, sized as people do: all run, and the
+// machines that EC2 has sold cost what the plan said they would come to, though
+// they join one by one and the scheduler knows no plan. Machines take a tenth of
+// the time here that they take in life.
+func TestTheBillIsWhatThePlanSaid(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs the machine for itself")
+	}
+	const pods, most = 1000, 0.03
+	s := begin(t, ownLab(t, "--controller=true", "--time-scale=0.1"))
+	s.class(s.namespace, "")
+	s.deployAll(pods, 40)
+	s.awaitFor(3*limit, "all pods to have met the scheduler", "v1/Pod", func(seen []*unstructured.Unstructured) bool { return countScheduled(seen) == pods })
+	created := time.Now()
+	s.poolOf(s.namespace, s.namespace, "") // so that one plan is made for all
+	s.awaitFor(4*limit, "all pods to run", "v1/Pod", running(pods))
+
+	said := controllerSays(t, s.dir, "made a plan")
+	if len(said) == 0 {
+		t.Fatal("no plan was made")
+	}
+	first := said[0]
+	if waiting := field(t, first, "waiting"); waiting != strconv.Itoa(pods) {
+		t.Fatalf("the first plan is for %s pods, want all: %s", waiting, first)
+	}
+	planned, promised := amount(t, first, "launchCost"), amount(t, first, "likelyCost")
+	bill, machines := s.bill()
+	launches, _ := strconv.Atoi(field(t, first, "launches"))
+	t.Logf("%d pods run after %.0f s; planned %d machines for $%.2f, to come to $%.2f; %d machines for $%.2f are paid, %+.1f %% of what was said and %+.1f %% of what was planned; %.0f %% of the pods are on a kind of node planned for so many",
+		pods, time.Since(created).Seconds(), launches, planned, promised, machines, bill, 100*(bill/promised-1), 100*(bill/planned-1), 100*s.asPlanned())
+	if off := bill/promised - 1; math.Abs(off) > most {
+		t.Errorf("the bill is %.1f %% off what the plan said, want %.0f %% at most\n%s", 100*off, 100*most, strings.Join(said, "\n"))
+	}
+}
+
+// deployAll makes deployments with pods of sizes as people choose them.
+func (s *story) deployAll(pods, deployments int) {
+	s.Helper()
+	work, _, err := bench.Snapshot(bench.Options{Generate: "realistic", Pods: pods, Classes: deployments, Seed: 43})
+	if err != nil {
+		s.Fatal(err)
+	}
+	replicas := map[*cluster.Shape]int32{}
+	for i := range work.Waiting {
+		replicas[work.Waiting[i].Shape]++
+	}
+	for i, shape := range work.Shapes {
+		s.deploy(fmt.Sprintf("d%02d", i), replicas[shape], from(s.namespace),
+			asking(corev1.ResourceCPU, fmt.Sprintf("%dm", shape.Requests.CPU)), asking(corev1.ResourceMemory, strconv.FormatInt(int64(shape.Requests.Memory), 10)))
+	}
+}
+
+// bill is what EC2 charges by the hour for the pool's instances that run, and
+// how many these are.
+func (s *story) bill() (dollars float64, machines int) {
+	s.Helper()
+	c, env := awsOf(s.T, s.dir)
+	data := ec2data.Load()
+	list := ec2.NewDescribeInstancesPaginator(ec2.NewFromConfig(c), &ec2.DescribeInstancesInput{Filters: []types.Filter{
+		{Name: aws.String("tag:karpenter.sh/nodepool"), Values: []string{s.namespace}},
+		{Name: aws.String("instance-state-name"), Values: []string{"pending", "running"}},
+	}})
+	for list.HasMorePages() {
+		page, err := list.NextPage(s.Context())
+		if err != nil {
+			s.Fatal(err)
+		}
+		for _, r := range page.Reservations {
+			for _, i := range r.Instances {
+				kind, known := data.Type(string(i.InstanceType))
+				if !known {
+					s.Fatalf("no price of %s is known", i.InstanceType)
+				}
+				price, _, _ := kind.OnDemandUSD(env["AWS_REGION"])
+				dollars, machines = dollars+price, machines+1
+			}
+		}
+	}
+	return dollars, machines
+}
+
+// asPlanned is the share of pods that are on a kind of node for which plans had
+// so many: of each kind the lesser of what was planned and what is there.
+func (s *story) asPlanned() float64 {
+	s.Helper()
+	planned, there, all := map[string]int{}, map[string]int{}, 0
+	for _, line := range controllerSays(s.T, s.dir, "ordered a machine") {
+		n, err := strconv.Atoi(field(s.T, line, "pods"))
+		if err != nil {
+			s.Fatal(err)
+		}
+		planned[field(s.T, line, "type")] += n
+	}
+	var nodes corev1.NodeList
+	var pods corev1.PodList
+	if err := s.client.List(s.Context(), &nodes); err != nil {
+		s.Fatal(err)
+	}
+	if err := s.client.List(s.Context(), &pods); err != nil {
+		s.Fatal(err)
+	}
+	kinds := map[string]string{}
+	for i := range nodes.Items {
+		kinds[nodes.Items[i].Name] = nodes.Items[i].Labels[corev1.LabelInstanceTypeStable]
+	}
+	for i := range pods.Items {
+		if p := &pods.Items[i]; p.Namespace == s.namespace {
+			there[kinds[p.Spec.NodeName]]++
+			all++
+		}
+	}
+	same := 0
+	for kind, n := range there {
+		same += min(n, planned[kind])
+	}
+	return float64(same) / float64(max(1, all))
+}
+
+// field returns a value of a line of the controller's log.
+func field(t *testing.T, line, name string) string {
+	t.Helper()
+	found := regexp.MustCompile(`"` + name + `":"?([^",}]*)`).FindStringSubmatch(line)
+	if found == nil {
+		t.Fatalf("the log says no %s: %s", name, line)
+	}
+	return found[1]
+}
+
+func amount(t *testing.T, line, name string) float64 {
+	t.Helper()
+	text := strings.TrimSuffix(strings.TrimPrefix(field(t, line, name), "$"), "/h")
+	value, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value
+}
