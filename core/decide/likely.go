@@ -18,7 +18,7 @@ import (
 const (
 	restRounds  = 6     // how often machines are bought for pods that are left
 	otherEffort = 8     // the search for each further plan gets this part of the effort
-	recountPart = 2     // this part of the looks is kept for what the best of them come to
+	recountPart = 3     // this part of the looks is kept for what the best of them come to
 	worthwhile  = 0.005 // by what share a plan must be likely to be cheaper than the tight one
 	// worthHolding is the same for one whose machines take no pods before all have
 	// joined: the pods wait for the slowest.
@@ -73,12 +73,14 @@ func likeliest(s *cluster.Snapshot, options place.Options, effort Effort, tight 
 		}
 		together = cheaper(together, t.foretellHeld(other, compared))
 	}
-	for _, x := range []*fate{&first, &free, &together} { // the best of many is likely to have been lucky
-		x.ends = t.foretell(x.result, counted).ends
-	}
-	best := cheaper(first, free)
+	best := free
 	if together.ends.cost < float64(best.ends.cost*(1-worthHolding)) {
 		best = together
+	}
+	// The best of many is likely to have been lucky.
+	best.ends = t.foretell(best.result, counted).ends
+	if first.ends = t.foretell(tight, counted).ends; first.ends.cost <= best.ends.cost {
+		best = first
 	}
 	best.result.Steps, best.result.Bound, best.result.Margins = steps+effort.Settle-t.left, tight.Bound, tight.Margins
 	return best.result, &plan.Likely{
@@ -171,16 +173,20 @@ type teller struct {
 	left    int64 // looks
 }
 
-// foretell plays the answer in all of the ways, and returns the mean; of pods that
-// are left, rounded up.
+// foretell plays the answer in all of the ways, or in one once the looks are used
+// up, and returns the mean; of pods that are left, rounded up.
 func (t *teller) foretell(r place.Result, ways []settle.Opening) fate {
 	var sum Outcome
+	n := 0
 	for _, how := range ways {
+		if n > 0 && t.left <= 0 {
+			break
+		}
+		n++
 		one := foretell(t.s, t.world, t.options, &r, how)
 		t.left -= one.Steps
 		sum.Left, sum.Rest, sum.cost = sum.Left+one.Left, sum.Rest+one.Rest, sum.cost+one.cost
 	}
-	n := len(ways)
 	return fate{result: r, ends: Outcome{Left: (sum.Left + n - 1) / n, Rest: sum.Rest / quantity.MicroUSDPerHour(n), cost: sum.cost / float64(n)}}
 }
 
