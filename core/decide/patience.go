@@ -105,7 +105,8 @@ func without(s *cluster.Snapshot, pods []cluster.Pod) *cluster.Snapshot {
 func patientPods(s *cluster.Snapshot) map[[2]string]bool {
 	first, joining := firstJoining(s)
 	filling := slices.ContainsFunc(s.Nodes, func(n cluster.Node) bool {
-		return n.Claim != "" && !n.Deleting && (s.Now.Sub(n.CreatedAt) < fillsWithin || s.Now.Sub(n.ChangedAt) < fillsWithin)
+		age := s.Now.Sub(n.CreatedAt)
+		return n.Claim != "" && !n.Deleting && age < joinsWithin && (age < fillsWithin || s.Now.Sub(n.ChangedAt) < fillsWithin)
 	})
 	out := map[[2]string]bool{}
 	note := func(pods []cluster.Pod, since time.Time) {
@@ -117,10 +118,14 @@ func patientPods(s *cluster.Snapshot) map[[2]string]bool {
 		}
 	}
 	for i := range s.Machines {
-		note(s.Machines[i].BoughtFor, s.Machines[i].CreatedAt)
+		if m := &s.Machines[i]; !m.Deleting {
+			note(m.BoughtFor, m.CreatedAt)
+		}
 	}
 	for i := range s.Nodes {
-		note(s.Nodes[i].BoughtFor, s.Nodes[i].CreatedAt)
+		if n := &s.Nodes[i]; !n.Deleting {
+			note(n.BoughtFor, n.CreatedAt)
+		}
 	}
 	return out
 }

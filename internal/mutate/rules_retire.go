@@ -31,6 +31,7 @@ func retireRules() []Rule {
 		off("pods that lost their place wait for machines ordered with theirs", patienceFile, "joining && first.Before(since.Add(sameOrder))", "joining && first.IsZero()"),
 		off("pods that lost their place wait until nodes are filled", patienceFile, "s.Now.Sub(n.ChangedAt) < fillsWithin", "false"),
 		off("pods that lost their place wait no longer than a machine may take", patienceFile, "if s.Now.Sub(since) >= joinsWithin ||", "if"),
+		off("pods whose machine is given up do not wait", patienceFile, "m := &s.Machines[i]; !m.Deleting {\n\t\t\tnote", "m := &s.Machines[i]; true {\n\t\t\tnote"),
 		off("a machine that takes too long is not waited for", patienceFile, "!m.Deleting && s.Now.Sub(m.CreatedAt) < joinsWithin &&", "!m.Deleting &&"),
 		off("an order whose pods have no place stays", "core/decide/decide.go", "used[m.Claim] = true", "used[m.Claim] = false"),
 		off("machines that are given back use no budget", "core/retire/share.go", "|| n.MachineEnds {", "{"),
