@@ -39,6 +39,29 @@ func TestEveryPlanKeepsThePromises(t *testing.T) {
 	}
 }
 
+// TestPlansFitWhereverDaemonPodsCome adds daemon pods that are bound to a zone
+// or to a way to pay: whatever a machine becomes of what its launch leaves open,
+// its pods have room beside those.
+func TestPlansFitWhereverDaemonPodsCome(t *testing.T) {
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 9))
+		s := randomWorld(r)
+		for i, r := range []constraint.Requirement{
+			{Key: cluster.LabelZone, Set: constraint.Values([]string{"a", "b", "c"}[r.IntN(3)])},
+			{Key: cluster.LabelCapacityType, Set: constraint.Values([]string{"spot", "on-demand"}[r.IntN(2)])},
+		} {
+			agent := &cluster.Shape{ID: len(s.Shapes), Namespace: "k", NodeTerms: []constraint.Requirements{constraint.NewRequirements(r)},
+				Requests: quantity.Resources{CPU: 700, Memory: 300 * quantity.MiB, Pods: 1}}
+			s.Shapes = append(s.Shapes, agent)
+			s.Daemons = append(s.Daemons, cluster.Daemon{Namespace: "k", Name: fmt.Sprintf("agent-%d", i), Shape: agent})
+		}
+		s.Sort()
+		if p := decide.Decide(s, decide.Policy{}, searching); broken(s, &p) != "" {
+			t.Fatalf("seed %d: %s\n%s\n%s", seed, broken(s, &p), scenario.Print(s), p)
+		}
+	}
+}
+
 // TestTheNumberOfProcessorsChangesNothing makes the same plans on one processor
 // and on four, byte by byte.
 func TestTheNumberOfProcessorsChangesNothing(t *testing.T) {

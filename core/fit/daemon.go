@@ -31,24 +31,81 @@ func assumed(r constraint.Requirement) bool {
 	return false
 }
 
-// overheads returns, for every kind of the catalogue, what daemon pods will
-// take of a machine of that kind.
-func (p *Pool) overheads(daemons []cluster.Daemon) []overhead {
-	out := make([]overhead, len(p.kinds))
+// settleDaemons finds out what daemon pods take of the machines that the pool
+// may buy. A kind to which other daemon pods come by one offer than by another,
+// as those bound to a zone do, is parted: each option is of a kind to whose
+// machines the same ones come. Such a pool has a shelf of its own.
+func (p *Pool) settleDaemons(daemons []cluster.Daemon) {
+	var byOffer []*cluster.Shape
+	loads := make([]overhead, len(p.kinds))
 	for i := range daemons {
 		s := daemons[i].Shape
 		if !untolerated(p.Taints, s.Tolerations).OK() {
 			continue
 		}
+		if p.offerDecides(s) {
+			byOffer = append(byOffer, s)
+			continue
+		}
 		for k := range p.kinds {
 			if p.runsOnKind(s, &p.kinds[k]) {
-				out[k].amounts = out[k].amounts.Add(s.Requests)
-				out[k].ports = append(out[k].ports, s.Ports...)
-				out[k].pods = append(out[k].pods, s)
+				loads[k].add(s)
 			}
 		}
 	}
-	return out
+	of := make([]int, len(p.kinds))
+	for k := range of {
+		of[k] = k
+	}
+	if len(byOffer) > 0 {
+		loads, of = p.part(byOffer, loads, of)
+	}
+	for k, l := range loads {
+		p.Kinds = append(p.Kinds, Space{p.kinds[k].Allocatable.Sub(l.amounts), l.amounts, l.ports, l.pods, of[k]})
+	}
+}
+
+// part makes a kind for every lot of daemon pods that comes by some offers of
+// one in the catalogue, where there are several.
+func (p *Pool) part(daemons []*cluster.Shape, loads []overhead, of []int) ([]overhead, []int) {
+	comes := make([]bitset.Set, len(daemons))
+	for i, s := range daemons {
+		comes[i] = p.comesBy(s)
+	}
+	own := *p.shelf
+	own.kinds = slices.Clip(own.kinds)
+	type lot struct {
+		kind int
+		pods string
+	}
+	parts, met := map[lot]int{}, make([]bool, len(own.kinds))
+	plain := slices.Clone(loads)
+	for i := range p.Options {
+		o := &p.Options[i]
+		pods := make([]byte, len(daemons))
+		for d := range daemons {
+			if comes[d].Has(i) {
+				pods[d] = 1
+			}
+		}
+		key := lot{o.Kind, string(pods)}
+		at, known := parts[key]
+		if !known {
+			if at = o.Kind; met[o.Kind] {
+				at = len(own.kinds)
+				own.kinds, loads, of = append(own.kinds, own.kinds[o.Kind]), append(loads, plain[o.Kind].clone()), append(of, o.Kind)
+			}
+			for d, s := range daemons {
+				if pods[d] == 1 {
+					loads[at].add(s)
+				}
+			}
+			parts[key], met[o.Kind] = at, true
+		}
+		o.Kind = at
+	}
+	p.shelf = &own
+	return loads, of
 }
 
 // overhead is what daemon pods take of a machine.
@@ -58,9 +115,46 @@ type overhead struct {
 	pods    []*cluster.Shape
 }
 
-// runsOnKind reports whether a daemon pod would run on some machine of the
-// kind. What the offer decides is left open: a daemon bound to one zone counts
-// for every kind that is sold there.
+func (o *overhead) add(s *cluster.Shape) {
+	o.amounts = o.amounts.Add(s.Requests)
+	o.ports = append(o.ports, s.Ports...)
+	o.pods = append(o.pods, s)
+}
+
+func (o overhead) clone() overhead {
+	o.ports, o.pods = slices.Clip(o.ports), slices.Clip(o.pods)
+	return o
+}
+
+// offerDecides reports whether a daemon pod asks for what differs between the
+// offers of a kind.
+func (p *Pool) offerDecides(s *cluster.Shape) bool {
+	return slices.ContainsFunc(s.NodeTerms, func(term constraint.Requirements) bool {
+		return slices.ContainsFunc(term, func(r constraint.Requirement) bool { return p.ofOffers(r.Key) })
+	})
+}
+
+// comesBy returns the options by which a daemon pod comes.
+func (p *Pool) comesBy(s *cluster.Shape) bitset.Set {
+	out := bitset.New(len(p.Options))
+	for _, term := range s.NodeTerms {
+		by := bitset.Full(len(p.Options))
+		for _, r := range term {
+			switch {
+			case assumed(r):
+			case p.Defines(r.Key):
+				by.And(p.Matching(r))
+			case !p.custom(r).OK():
+				by = bitset.New(len(p.Options))
+			}
+		}
+		out.Or(by)
+	}
+	return out
+}
+
+// runsOnKind reports whether a daemon pod that asks for nothing of offers runs
+// on machines of the kind.
 func (p *Pool) runsOnKind(s *cluster.Shape, kind *cluster.Kind) bool {
 	return anyTerm(s.NodeTerms, func(term constraint.Requirements) Reason {
 		for _, r := range term {
@@ -76,10 +170,7 @@ func (p *Pool) daemonWants(r constraint.Requirement, kind *cluster.Kind) bool {
 	if !p.Defines(r.Key) {
 		return p.custom(r).OK()
 	}
-	if _, ofKind := kind.Labels.Get(r.Key); ofKind {
-		return wants("type", r, kind.Labels).OK()
-	}
-	return slices.ContainsFunc(kind.Offers, func(o cluster.Offer) bool { return wants("offer", r, o.Labels).OK() })
+	return wants("type", r, kind.Labels).OK()
 }
 
 // Brings tells whether machines of the pool may get a pod of the daemon if they

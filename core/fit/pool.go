@@ -2,6 +2,7 @@ package fit
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/daemok/daemok/core/bitset"
@@ -32,7 +33,7 @@ type Pool struct {
 
 // Option is one offer that the pool may buy.
 type Option struct {
-	Kind  int // position in the catalogue
+	Kind  int // position among Pool.Kinds
 	Offer int // position among the kind's offers
 }
 
@@ -42,6 +43,7 @@ type Space struct {
 	Daemons quantity.Resources // the daemon pods
 	Ports   []cluster.Port     // of the host, that daemon pods take
 	Pods    []*cluster.Shape   // the daemon pods, one of each
+	Of      int                // position in the catalogue: several have one where other daemon pods come by some of its offers
 }
 
 // ForPool prepares the answers for a pool. Options are ordered as they should
@@ -70,15 +72,13 @@ func forPool(p *cluster.Pool, from *shelf, daemons []cluster.Daemon) *Pool {
 	out := &Pool{Pool: p, shelf: from, terms: map[*cluster.Shape]answer{}, matches: map[string]bitset.Set{},
 		columns: map[string]*column{}, values: map[string][]string{}, nearKeys: map[string]string{}, free: map[string][]int64{}}
 	out.rules = out.ownRules()
-	for k, daemon := range out.overheads(daemons) {
-		out.Kinds = append(out.Kinds, Space{out.kinds[k].Allocatable.Sub(daemon.amounts), daemon.amounts, daemon.ports, daemon.pods})
-	}
 	for _, o := range from.options {
 		if out.meetsAll(o, out.rules) && out.meetsAll(o, p.Floor) {
 			out.Options = append(out.Options, o)
 		}
 	}
 	out.every = bitset.Full(len(out.Options))
+	out.settleDaemons(daemons)
 	return out
 }
 
@@ -86,6 +86,7 @@ func forPool(p *cluster.Pool, from *shelf, daemons []cluster.Daemon) *Pool {
 type shelf struct {
 	kinds   []cluster.Kind
 	defined []string // label keys that kinds and offers decide, sorted
+	offers  []string // those of them that offers have, sorted
 	options []Option // all offers in the order of buying
 }
 
@@ -94,7 +95,8 @@ func newShelf(c *cluster.Catalogue) *shelf {
 	if c == nil {
 		return out
 	}
-	out.kinds, out.defined = c.Kinds, definedKeys(c.Kinds)
+	out.kinds = c.Kinds
+	out.defined, out.offers = definedKeys(c.Kinds)
 	for k := range c.Kinds {
 		for i := range c.Kinds[k].Offers {
 			out.options = append(out.options, Option{k, i})
@@ -106,6 +108,9 @@ func newShelf(c *cluster.Catalogue) *shelf {
 
 // Kind returns the kind of an option.
 func (p *shelf) Kind(o Option) *cluster.Kind { return &p.kinds[o.Kind] }
+
+// KindAt returns the kind at a position among Pool.Kinds.
+func (p *shelf) KindAt(k int) *cluster.Kind { return &p.kinds[k] }
 
 // Offer returns the offer of an option.
 func (p *shelf) Offer(o Option) *cluster.Offer { return &p.kinds[o.Kind].Offers[o.Offer] }
@@ -184,23 +189,27 @@ func (p *shelf) Defines(key string) bool {
 	return found
 }
 
-func definedKeys(kinds []cluster.Kind) []string {
-	seen := map[string]bool{}
-	var keys []string
-	note := func(labels constraint.Labels) {
-		for _, l := range labels {
-			if !seen[l.Key] {
-				seen[l.Key] = true
-				keys = append(keys, l.Key)
+// ofOffers reports whether offers have the label.
+func (p *shelf) ofOffers(key string) bool {
+	_, found := slices.BinarySearch(p.offers, key)
+	return found
+}
+
+// definedKeys lists the keys of the labels that kinds or offers have, and those
+// that offers have.
+func definedKeys(kinds []cluster.Kind) (all, offers []string) {
+	ofKinds, ofOffers := map[string]bool{}, map[string]bool{}
+	for k := range kinds {
+		for _, l := range kinds[k].Labels {
+			ofKinds[l.Key] = true
+		}
+		for i := range kinds[k].Offers {
+			for _, l := range kinds[k].Offers[i].Labels {
+				ofOffers[l.Key] = true
 			}
 		}
 	}
-	for k := range kinds {
-		note(kinds[k].Labels)
-		for i := range kinds[k].Offers {
-			note(kinds[k].Offers[i].Labels)
-		}
-	}
-	slices.Sort(keys)
-	return keys
+	offers = slices.Sorted(maps.Keys(ofOffers))
+	maps.Copy(ofKinds, ofOffers)
+	return slices.Sorted(maps.Keys(ofKinds)), offers
 }

@@ -35,6 +35,7 @@ type buyer struct {
 	kits      *regions            // see run.kits
 	inDomain  map[int][]int32     // by topology key and option: the domain
 	varied    bool                // some requirement has minValues
+	parted    bool                // there are several of some kind, see closed
 	choices   map[string]*choices // by what launches leave open
 	zones     facets              // see noteFacets
 	payments  facets
@@ -62,12 +63,12 @@ type way struct {
 }
 
 func newBuyer(p *fit.Pool, d dims) *buyer {
-	b := &buyer{Pool: p, available: p.Available()}
+	b := &buyer{Pool: p, available: p.Available(), parted: p.Catalogue != nil && len(p.Kinds) > len(p.Catalogue.Kinds)}
 	b.within = b.available.Clone()
 	b.free = make([][]int64, len(p.Kinds))
 	for k := range p.Kinds {
 		if p.Kinds[k].Daemons.FitsIn(p.Kinds[k].Free.Add(p.Kinds[k].Daemons)) {
-			b.free[k] = d.vector(p.Kinds[k].Free, p.Catalogue.Kinds[k].Attachable)
+			b.free[k] = d.vector(p.Kinds[k].Free, p.KindAt(k).Attachable)
 		}
 	}
 	b.calm()
@@ -89,7 +90,7 @@ func newBuyer(p *fit.Pool, d dims) *buyer {
 func (b *buyer) calm() {
 	others := b.sellsSteady()
 	for k := range b.free {
-		kind := &b.Catalogue.Kinds[k]
+		kind := b.KindAt(k)
 		if b.free[k] == nil || !bursts(kind) && !kind.LastResort {
 			continue
 		}

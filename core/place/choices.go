@@ -40,7 +40,7 @@ func (b *buyer) choicesOf(options bitset.Set, kinds []int) *choices {
 func (b *buyer) newChoices(options bitset.Set, kinds []int) *choices {
 	names := make([]string, len(kinds))
 	for i, k := range kinds {
-		names[i] = b.Catalogue.Kinds[k].Name
+		names[i] = b.KindAt(k).Name
 	}
 	out := &choices{
 		kinds: kinds, free: b.leastFree(kinds), daemons: b.leastDaemons(kinds),
@@ -131,7 +131,7 @@ func (b *buyer) next(options bitset.Set) []int {
 	seen := []int{b.Options[first].Kind}
 	var out []int
 	for i := options.Next(first); i >= 0 && len(out) < 2; i = options.Next(i + 1) {
-		if kind := b.Options[i].Kind; !slices.Contains(seen, kind) {
+		if kind := b.Options[i].Kind; !slices.ContainsFunc(seen, func(k int) bool { return b.same(k, kind) }) {
 			seen = append(seen, kind)
 			out = append(out, i)
 		}

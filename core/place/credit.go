@@ -38,7 +38,7 @@ func (b *buyer) sellsSteady() bool {
 
 // noteCredit notes the credits of a kind that has any.
 func (b *buyer) noteCredit(k int) {
-	kind := &b.Catalogue.Kinds[k]
+	kind := b.KindAt(k)
 	if !bursts(kind) || kind.Surplus <= 0 {
 		return
 	}

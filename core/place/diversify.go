@@ -139,7 +139,7 @@ func (r *run) divert(launch int, willDo func(plan.Choice) bool) bool {
 
 func (b *buyer) withoutKind(options bitset.Set, kind int) {
 	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
-		if b.Options[i].Kind == kind {
+		if b.same(b.Options[i].Kind, kind) {
 			options.Remove(i)
 		}
 	}

@@ -99,15 +99,15 @@ func (b *buyer) spotKinds(options bitset.Set, first int, sum []int64) []int {
 	seen := b.kindMarks()
 	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
 		o := b.Options[i]
-		offer := b.Offer(o)
+		offer, of := b.Offer(o), b.Kinds[o.Kind].Of
 		if !offer.Priced || float64(offer.Price) > float64(flexibleWithin*float64(best.Price)) {
 			break
 		}
 		switch {
 		case offer.Option == cluster.OnDemand && fits(b.free[o.Kind], sum):
 			return out
-		case offer.Option == cluster.Spot && !seen[o.Kind] && b.asModest(o.Kind, b.Options[first].Kind):
-			seen[o.Kind] = true
+		case offer.Option == cluster.Spot && !seen[of] && b.asModest(o.Kind, b.Options[first].Kind):
+			seen[of] = true
 			out = append(out, o.Kind)
 		}
 	}
@@ -117,7 +117,7 @@ func (b *buyer) spotKinds(options bitset.Set, first int, sum []int64) []int {
 // asModest reports whether a machine of the kind takes no more of what the pool
 // limits than one of the other.
 func (b *buyer) asModest(kind, than int) bool {
-	return b.limits == nil || kind == than || b.limits.noLarger(b.Catalogue.Kinds[kind].Capacity, b.Catalogue.Kinds[than].Capacity)
+	return b.limits == nil || kind == than || b.limits.noLarger(b.KindAt(kind).Capacity, b.KindAt(than).Capacity)
 }
 
 // commonRoom returns what enough of the kinds have room for, those that have

@@ -60,6 +60,9 @@ type listing struct {
 // list settles what a machine with the load may be.
 func (r *run) list(b *buyer, l *load) listing {
 	options, kinds := b.withCredits(l)
+	if b.parted {
+		options, kinds = b.closed(options, kinds)
+	}
 	open := b.choicesOf(options, kinds)
 	out := listing{choices: open, option: options.Next(0), Launch: plan.Launch{
 		Pool:      b.ID,
@@ -149,7 +152,7 @@ func waitText(pods int) string {
 // cheapest first. Where the pool has limits no kind is larger, in what is
 // limited, than the cheapest, so that little is set aside in vain.
 func (b *buyer) listed(l *load) (bitset.Set, []int) {
-	if b.limits == nil && !b.varied && len(b.run.daemons) == 0 {
+	if b.limits == nil && !b.varied && len(b.run.daemons) == 0 && !b.parted {
 		return b.cheapest(l)
 	}
 	options := b.holding(l)
@@ -266,7 +269,7 @@ func (b *buyer) settled(options bitset.Set) bitset.Set {
 func (b *buyer) largest(kinds []int) quantity.Resources {
 	var out quantity.Resources
 	for _, k := range kinds {
-		out = out.Max(b.Catalogue.Kinds[k].Capacity)
+		out = out.Max(b.KindAt(k).Capacity)
 	}
 	return out
 }

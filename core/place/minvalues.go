@@ -109,7 +109,11 @@ func (r *run) cut(l *load, t trim, n int64) *load {
 
 func (b *buyer) minValuesOf(l *load) *fit.Reason {
 	options := b.holding(l)
-	return b.minValuesShort(options, b.firstKinds(options))
+	kinds := b.firstKinds(options)
+	if b.parted {
+		options, kinds = b.closed(options, kinds)
+	}
+	return b.minValuesShort(options, kinds)
 }
 
 // minValuesShort names the first key of which fewer values stay open than the
@@ -151,6 +155,9 @@ func (b *buyer) values(q constraint.Requirement, options bitset.Set, kinds []int
 // for more variety the dearest are left out for kinds that bring new values.
 func (b *buyer) firstKinds(options bitset.Set) []int {
 	needed := b.variety(options)
+	if b.parted {
+		return b.firstParts(options, needed)
+	}
 	var out []int
 	seen := b.kindMarks()
 	spare := kindsMax - len(needed)

@@ -222,7 +222,7 @@ func (l *batch) limit(b *buyer) func(kind int) []BatchTake {
 			out, at = append(out, BatchTake{at, 1}), at+1
 		}
 		for _, e := range b.limits.left {
-			out, at = append(out, BatchTake{at, b.Catalogue.Kinds[kind].Capacity.Get(e.Name)}), at+1
+			out, at = append(out, BatchTake{at, b.KindAt(kind).Capacity.Get(e.Name)}), at+1
 		}
 		return out
 	}

@@ -48,7 +48,7 @@ func (l *batch) spotPrices(of bitset.Set) map[*buyer][]float64 {
 		if least[from.buyer] == nil {
 			least[from.buyer] = map[int]float64{}
 		}
-		kind := from.buyer.Options[from.option].Kind
+		kind := from.buyer.Kinds[from.buyer.Options[from.option].Kind].Of
 		if known, found := least[from.buyer][kind]; !found || price < known {
 			least[from.buyer][kind] = price
 		}

@@ -31,8 +31,11 @@ func fitRules() []Rule {
 		off("any of several terms will do", fitNode, "why := try(term)\n\t\tif why.OK() {", "why := try(term)\n\t\tif why.OK() && i == 0 {"),
 
 		off("daemons mind the taints of pools", fitDaemon, "if !untolerated(p.Taints, s.Tolerations).OK() {", "if false {"),
-		off("daemons take room on new machines", fitDaemon, "out[k].amounts = out[k].amounts.Add(s.Requests)", "_ = s.Requests"),
-		off("daemons take ports on new machines", fitDaemon, "out[k].ports = append(out[k].ports, s.Ports...)", "_ = s.Ports"),
+		off("daemons take room on new machines", fitDaemon, "o.amounts = o.amounts.Add(s.Requests)", "_ = s.Requests"),
+		off("daemons take ports on new machines", fitDaemon, "o.ports = append(o.ports, s.Ports...)", "_ = s.Ports"),
+		off("daemons of a zone are on machines there alone", fitDaemon, "if comes[d].Has(i) {", "if comes[d] != nil {"),
+		off("daemons of a zone are on machines there", fitDaemon, "if comes[d].Has(i) {", "if false {"),
+		off("what is left open is no part of a kind with less room", "core/place/launch.go", "if b.parted {\n\t\toptions, kinds", "if false {\n\t\toptions, kinds"),
 		off("daemons run on the types they select", fitDaemon, "if !assumed(r) && !p.daemonWants(r, kind) {", "if false && assumed(r) {"),
 		off("a daemon's host name is left out", fitDaemon, "case cluster.LabelHostname:\n\t\treturn true", "case cluster.LabelHostname:\n\t\treturn false"),
 		off("every node gets registered", fitDaemon, `return r.Set.Allows("true")`, `return false`),

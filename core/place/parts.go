@@ -1,0 +1,68 @@
+package place
+
+import (
+	"slices"
+
+	"github.com/daemok/daemok/core/bitset"
+	"github.com/daemok/daemok/core/fit"
+)
+
+// Of a kind to whose machines other daemon pods come by one offer than by
+// another, a pool has several, which are one to whoever buys it.
+
+// same reports whether two kinds are one in the catalogue.
+func (b *buyer) same(x, y int) bool { return b.Kinds[x].Of == b.Kinds[y].Of }
+
+// firstParts is firstKinds where kinds are parted: all parts of a kind count as
+// one.
+func (b *buyer) firstParts(options bitset.Set, needed map[int]bool) []int {
+	admitted, seen := map[int]bool{}, b.kindMarks()
+	for k := range needed {
+		admitted[b.Kinds[k].Of] = true
+	}
+	var out []int
+	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
+		k := b.Options[i].Kind
+		if seen[k] {
+			continue
+		}
+		seen[k] = true
+		if of := b.Kinds[k].Of; admitted[of] || len(admitted) < kindsMax {
+			admitted[of] = true
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// closed narrows what a launch leaves open until nothing but that is asked for:
+// kinds, zones and ways to pay are each listed by themselves, and all of them
+// together may also be a part of a kind that is not meant, with less room. Then
+// the zone, and if need be the way to pay, is the one of the first option.
+func (b *buyer) closed(options bitset.Set, kinds []int) (bitset.Set, []int) {
+	if b.zones == nil {
+		b.noteFacets()
+	}
+	for _, f := range []facets{b.zones, b.payments} {
+		first := options.Next(0)
+		if first < 0 || !b.asksForMore(options, kinds) {
+			break
+		}
+		options = options.Clone()
+		options.And(f[slices.IndexFunc(f, func(x facet) bool { return x.options.Has(first) })].options)
+		kinds = b.firstKinds(options)
+		b.keepKinds(options, kinds)
+	}
+	return options, kinds
+}
+
+// asksForMore reports whether the kinds, zones and ways to pay of the options
+// include another part of one of the kinds.
+func (b *buyer) asksForMore(options bitset.Set, kinds []int) bool {
+	zones, payments := b.zones.of(options), b.payments.of(options)
+	return slices.ContainsFunc(b.Options, func(o fit.Option) bool {
+		offer := b.Offer(o)
+		return !slices.Contains(kinds, o.Kind) && slices.ContainsFunc(kinds, func(k int) bool { return b.same(k, o.Kind) }) &&
+			slices.Contains(zones, offer.Zone) && slices.Contains(payments, string(offer.Option))
+	})
+}
