@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/daemok/daemok/core/cluster"
@@ -57,6 +58,10 @@ func several(r *place.Result) bool {
 func likeliest(s *cluster.Snapshot, options place.Options, effort Effort, tight place.Result, leans bool) (place.Result, *plan.Likely) {
 	t := teller{s: s, world: settle.New(s, podsOf(tight.Placements)), options: options, left: effort.Settle}
 	first := t.foretell(tight, compared)
+	if !first.told() {
+		tight.Steps += effort.Settle - t.left
+		return tight, nil
+	}
 	free, together, steps := first, t.foretellHeld(tight, compared), tight.Steps
 	for _, of := range others(leans) {
 		if t.left <= effort.Settle/recountPart || first.ends.Left == 0 {
@@ -78,9 +83,13 @@ func likeliest(s *cluster.Snapshot, options place.Options, effort Effort, tight 
 		best = together
 	}
 	// The best of many is likely to have been lucky.
-	best.ends = t.foretell(best.result, counted).ends
-	if first.ends = t.foretell(tight, counted).ends; first.ends.cost <= best.ends.cost {
+	first.ends, best.ends = t.foretell(tight, counted).ends, t.foretell(best.result, counted).ends
+	if first.ends.cost <= best.ends.cost {
 		best = first
+	}
+	if !first.told() {
+		tight.Steps = steps + effort.Settle - t.left
+		return tight, nil
 	}
 	best.result.Steps, best.result.Bound, best.result.Margins = steps+effort.Settle-t.left, tight.Bound, tight.Margins
 	return best.result, &plan.Likely{
@@ -95,6 +104,9 @@ type fate struct {
 	held   bool    // its machines take pods together
 	ends   Outcome // in the mean
 }
+
+// told reports whether looks sufficed to tell what becomes of it.
+func (x fate) told() bool { return !math.IsInf(x.ends.cost, 1) }
 
 func cheaper(a, b fate) fate {
 	if b.ends.cost < a.ends.cost {
@@ -154,7 +166,7 @@ type Outcome struct {
 	Machines  int                      // that are bought for those that are left
 	Rest      quantity.MicroUSDPerHour // what these cost
 	Steps     int64                    // looks
-	cost      float64                  // of all, in what counts when machines are compared
+	cost      float64                  // of all, in what counts when machines are compared; infinite: looks did not suffice to tell
 }
 
 // Foretell plays the plan's machines and those that are bought for pods which
@@ -173,19 +185,23 @@ type teller struct {
 	left    int64 // looks
 }
 
-// foretell plays the answer in all of the ways, or in one once the looks are used
-// up, and returns the mean; of pods that are left, rounded up.
+// foretell plays the answer in all of the ways, or in those for which looks
+// suffice, and returns the mean; of pods that are left, rounded up. Its cost is
+// infinite where they suffice for none.
 func (t *teller) foretell(r place.Result, ways []settle.Opening) fate {
 	var sum Outcome
 	n := 0
 	for _, how := range ways {
-		if n > 0 && t.left <= 0 {
+		how.Most = max(1, t.left)
+		one := foretell(t.s, t.world, t.options, &r, how)
+		if t.left -= one.Steps; math.IsInf(one.cost, 1) {
 			break
 		}
 		n++
-		one := foretell(t.s, t.world, t.options, &r, how)
-		t.left -= one.Steps
 		sum.Left, sum.Rest, sum.cost = sum.Left+one.Left, sum.Rest+one.Rest, sum.cost+one.cost
+	}
+	if n == 0 {
+		return fate{result: r, ends: Outcome{cost: math.Inf(1)}}
 	}
 	return fate{result: r, ends: Outcome{Left: (sum.Left + n - 1) / n, Rest: sum.Rest / quantity.MicroUSDPerHour(n), cost: sum.cost / float64(n)}}
 }
@@ -200,19 +216,30 @@ func podsOf(placements []plan.Placement) []cluster.Pod {
 
 func foretell(s *cluster.Snapshot, w *settle.World, options place.Options, placed *place.Result, how settle.Opening) Outcome {
 	options.Packer = nil
+	most := how.Most
 	end := w.Play(placed.Launches, placed.Joining, how)
 	out := Outcome{Pods: len(placed.Placements), AsPlanned: end.AsPlanned(placed.Placements), Left: len(end.Left), Steps: end.Steps, cost: placed.Cost}
-	for round := 0; len(end.Left) > 0 && round < restRounds; round++ {
+	for round := 0; len(end.Left) > 0 && !end.Exhausted && round < restRounds; round++ {
 		after := end.After()
+		if most > 0 {
+			options.Steps = max(1, most-out.Steps)
+		}
 		more := place.Place(after, options)
 		out.Steps += more.Steps
+		end.Exhausted = more.Exhausted
 		out.Machines += len(more.Launches)
 		out.Rest, out.cost = out.Rest+costOf(&more), out.cost+more.Cost
-		if len(more.Launches) == 0 {
+		if len(more.Launches) == 0 || more.Exhausted {
 			break
+		}
+		if how.Most > 0 {
+			how.Most = max(1, most-out.Steps)
 		}
 		end = settle.New(after, end.Left).Play(more.Launches, more.Joining, how)
 		out.Steps += end.Steps
+	}
+	if end.Exhausted {
+		out.cost = math.Inf(1)
 	}
 	return out
 }

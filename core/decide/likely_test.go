@@ -57,3 +57,22 @@ func TestMachinesThatSuitAllPodsAreBoughtWhereThatPays(t *testing.T) {
 		}
 	}
 }
+
+// TestLooksAreBounded: where they do not suffice to tell what becomes of a plan, it
+// is carried out as it is, and nothing is said about it.
+func TestLooksAreBounded(t *testing.T) {
+	s, err := scenario.Parse(mixed(t, "0.305"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tight := decide.Decide(s, decide.Policy{}, decide.Effort{Pack: 100_000})
+	for _, looks := range []int64{1, 100, 300} {
+		p := decide.Decide(s, decide.Policy{}, decide.Effort{Pack: 100_000, Settle: looks})
+		if p.Likely != nil || p.LaunchCost() != tight.LaunchCost() {
+			t.Errorf("with %d looks: %s instead of %s, likely %+v", looks, p.LaunchCost(), tight.LaunchCost(), p.Likely)
+		}
+		if most := tight.Steps + looks + 10; p.Steps > most {
+			t.Errorf("with %d looks: %d steps, at most %d", looks, p.Steps, most)
+		}
+	}
+}
