@@ -24,6 +24,9 @@ const (
 	// worthHolding is the same for one whose machines take no pods before all have
 	// joined: the pods wait for the slowest.
 	worthHolding = 0.01
+	// paperPart is the part that a plan must be likely to save of what it costs more
+	// on paper: that is sure to be paid, and where pods go is a guess.
+	paperPart = 1.0 / 3
 )
 
 // The ways in which the machines of a plan may come, each when it is ready, in
@@ -73,23 +76,25 @@ func likeliest(s *cluster.Snapshot, options place.Options, effort Effort, tight 
 		if other.Exhausted || other.Unpriced > tight.Unpriced || compareLeft(&other, &tight) != 0 {
 			continue
 		}
-		if x := t.foretell(other, compared); x.ends.cost < float64(first.ends.cost*(1-worthwhile)) {
+		if x := t.foretell(other, compared); x.saves(first, worthwhile) {
 			free = cheaper(free, x)
 		}
-		together = cheaper(together, t.foretellHeld(other, compared))
+		if x := t.foretellHeld(other, compared); x.saves(first, worthwhile) {
+			together = cheaper(together, x)
+		}
 	}
 	best := free
-	if together.ends.cost < float64(best.ends.cost*(1-worthHolding)) {
+	if together.saves(free, worthHolding) {
 		best = together
 	}
 	// The best of many is likely to have been lucky.
-	first.ends, best.ends = t.foretell(tight, counted).ends, t.foretell(best.result, counted).ends
-	if first.ends.cost <= best.ends.cost {
+	if again := t.foretell(tight, counted); again.told() {
+		first.ends, best.ends = again.ends, t.foretell(best.result, counted).ends
+	} else {
 		best = first
 	}
-	if !first.told() {
-		tight.Steps = steps + effort.Settle - t.left
-		return tight, nil
+	if !best.saves(first, 0) {
+		best = first
 	}
 	best.result.Steps, best.result.Bound, best.result.Margins = steps+effort.Settle-t.left, tight.Bound, tight.Margins
 	return best.result, &plan.Likely{
@@ -113,6 +118,13 @@ func cheaper(a, b fate) fate {
 		return b
 	}
 	return a
+}
+
+// saves reports whether the answer is likely to cost less than the other by more
+// than the share, and by enough for what it costs more on paper.
+func (x fate) saves(than fate, share float64) bool {
+	saving := than.ends.cost - x.ends.cost
+	return saving > float64(than.ends.cost*share) && saving >= float64((x.result.Cost-than.result.Cost)*paperPart)
 }
 
 // foretellHeld does so for the answer with machines that take pods together.
@@ -192,7 +204,10 @@ func (t *teller) foretell(r place.Result, ways []settle.Opening) fate {
 	var sum Outcome
 	n := 0
 	for _, how := range ways {
-		how.Most = max(1, t.left)
+		if t.left <= 0 {
+			break
+		}
+		how.Most = t.left
 		one := foretell(t.s, t.world, t.options, &r, how)
 		if t.left -= one.Steps; math.IsInf(one.cost, 1) {
 			break

@@ -18,8 +18,10 @@ package settle
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/fit"
@@ -59,6 +61,8 @@ type waiter struct {
 // kind is what all pods of a shape have in common.
 type kind struct {
 	at      int
+	rank    int // by content
+	pods    int
 	shape   *cluster.Shape
 	need    []int64
 	scored  [2]int64 // cpu and memory, as LeastAllocated counts them
@@ -81,7 +85,9 @@ func New(s *cluster.Snapshot, pods []cluster.Pod) *World {
 	return w
 }
 
-// line puts pods in the order of the scheduler's queue: priority, then age.
+// line puts pods in the order of the scheduler's queue: priority, then age. Of
+// the rest it is drawn; so that names change nothing, they come by content before,
+// and by name only where that is equal.
 func (w *World) line(pods []cluster.Pod) {
 	known := map[*cluster.Shape]*kind{}
 	type sort struct {
@@ -102,18 +108,62 @@ func (w *World) line(pods []cluster.Pod) {
 			sorts[sort{p.Shape, p.Owner}] = like
 		}
 		like.Pod = p
+		k.pods++
 		w.queue = append(w.queue, like)
 	}
+	w.rank()
 	slices.SortStableFunc(w.queue, func(a, b waiter) int {
 		return cmp.Or(
 			cmp.Compare(b.Shape.Priority, a.Shape.Priority),
 			a.CreatedAt.Compare(b.CreatedAt),
+			cmp.Compare(a.kind.rank, b.kind.rank),
 			cmp.Compare(a.Namespace, b.Namespace),
 			cmp.Compare(a.Name, b.Name))
 	})
 	for _, k := range w.kinds {
 		k.counts = w.countersOf(k.shape)
 	}
+}
+
+// rank numbers kinds by content; those that differ in names alone get the same
+// number.
+func (w *World) rank() {
+	text := map[*kind]string{}
+	textOf := func(k *kind) string {
+		if _, known := text[k]; !known {
+			text[k] = wishes(k.shape)
+		}
+		return text[k]
+	}
+	compare := func(a, b *kind) int {
+		if byNumbers := cmp.Or(slices.Compare(a.need, b.need), cmp.Compare(a.pods, b.pods)); byNumbers != 0 {
+			return byNumbers
+		}
+		return cmp.Compare(textOf(a), textOf(b))
+	}
+	sorted := slices.SortedStableFunc(slices.Values(w.kinds), compare)
+	for i, k := range sorted {
+		if k.rank = i; i > 0 && compare(sorted[i-1], k) == 0 {
+			k.rank = sorted[i-1].rank
+		}
+	}
+}
+
+// wishes is what pods of the shape ask for beside amounts, without the names that
+// users give pods.
+func wishes(s *cluster.Shape) string {
+	var out strings.Builder
+	fmt.Fprint(&out, s.NodeTerms, s.VolumeTerms, s.Tolerations, s.Ports, len(s.Volumes))
+	for _, p := range s.Preferences {
+		fmt.Fprint(&out, " prefers ", p.Weight, p.Term)
+	}
+	for _, x := range s.Spread {
+		fmt.Fprint(&out, " spread ", x.Key, x.MaxSkew, x.MinDomains, x.Soft, x.IgnoreNodeTerms, x.HonourTaints)
+	}
+	for _, n := range s.Neighbours {
+		fmt.Fprint(&out, " neighbours ", n.Key, n.Apart, n.Weight, n.Volume)
+	}
+	return out.String()
 }
 
 func (w *World) kindOf(s *cluster.Shape) *kind {
