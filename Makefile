@@ -155,6 +155,10 @@ bench: bin/daemok ## Go benchmarks of the core, then daemok bench place
 	@go test -run '^$$' -bench . -benchmem ./core/... ./bench/...
 	@bin/daemok bench place --mix plain --pods 5000
 
+.PHONY: bill
+bill: build ## pay for a thousand pods in labs, on demand and on spot, and print what was planned, said and paid
+	@cd lab && DAEMOK_BIN=$(CURDIR)/bin $(STATIC) go test -count=1 -timeout 15m ./stories -run 'TestTheBill' -v -args -spot
+
 ##@ Upkeep
 
 .PHONY: generate
