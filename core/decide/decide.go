@@ -27,7 +27,7 @@ type Policy struct {
 	Preferences place.Preferences // what to do about wishes of pods that may give way
 }
 
-// Effort is how much one decision may do. The zero value places every pod
+// Effort is how much one decision may do, twice where hosts could be filled evenly. The zero value places every pod
 // without a bound, and buys machines one after another.
 type Effort struct {
 	Place int64       // most steps, about one for each look at one shape of pods in one place; 0 means no bound
@@ -92,13 +92,49 @@ func homes(s *cluster.Snapshot, policy Policy, effort Effort) (place.Result, *pl
 	options := place.Options{MinValues: policy.MinValues, Preferences: policy.Preferences, Steps: effort.Place}
 	var e early
 	s = e.leave(s, options)
-	best, leans := tightest(s, options, effort)
-	var likely *plan.Likely
-	if effort.Settle > 0 && effort.Pack > 0 && several(&best) {
-		best, likely = likeliest(s, options, effort, best, leans)
+	best := chosen(s, options, effort)
+	if best.result.EvenHosts && !best.result.Exhausted {
+		options.EvenHosts = true
+		best = best.or(chosen(s, options, effort))
 	}
-	e.hold(&best)
-	return best, likely
+	e.hold(&best.result)
+	return best.result, best.likely
+}
+
+// choice is an answer with what it is likely to come to, as far as the effort
+// goes.
+type choice struct {
+	result place.Result
+	likely *plan.Likely
+}
+
+func chosen(s *cluster.Snapshot, options place.Options, effort Effort) choice {
+	tight, leans := tightest(s, options, effort)
+	if effort.Settle <= 0 || effort.Pack <= 0 || !several(&tight) {
+		return choice{result: tight}
+	}
+	best, likely := likeliest(s, options, effort, tight, leans)
+	return choice{best, likely}
+}
+
+// or returns the other choice if it is cheaper and leaves no more pods.
+func (c choice) or(other choice) choice {
+	steps := c.result.Steps + other.result.Steps
+	better := cmp.Or(compareLeft(&other.result, &c.result), cmp.Compare(other.result.Unpriced, c.result.Unpriced), cmp.Compare(other.cost(), c.cost())) < 0
+	if better && !other.result.Exhausted {
+		c = other
+	}
+	c.result.Steps = steps
+	return c
+}
+
+// cost is what counts when machines are compared, with those that are likely to
+// be bought besides.
+func (c *choice) cost() float64 {
+	if c.likely == nil {
+		return c.result.Cost
+	}
+	return c.result.Cost + float64(c.likely.Cost-costOf(&c.result))
 }
 
 // tightest finds places with machines chosen one after another

@@ -10,6 +10,7 @@ import (
 // each from the heaviest pools that can have it.
 func (r *run) buyAll() {
 	r.orderRows()
+	r.evenOut()
 	r.demand = r.newDemand()
 	r.bind()
 	r.noteClans()

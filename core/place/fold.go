@@ -167,13 +167,13 @@ func (r *run) foldOne(launch int) bool {
 // staysSpread reports whether a pod that goes from one place to the seat leaves
 // its spreads as good as they were, with so many more than the board counts.
 // Rules alone would let all pods go where there is one domain left; but more were
-// had for them. Hosts can be had at any time: as when machines are filled, each
-// is compared with an empty one.
+// had for them. Hosts can be had at any time: they are compared as when machines are
+// filled.
 func (r *run) staysSpread(lv *level, from topology.Spot, s *seat, counts *topology.Board, more int64) bool {
 	to := r.board.Spot(s.place)
 	return !slices.ContainsFunc(counts.OwnSpreads(lv.rules), func(own topology.OwnSpread) bool {
 		if counts.Keys()[own.Key] == cluster.LabelHostname {
-			return counts.CountOf(own, to[own.Key])+more > own.MaxSkew
+			return counts.CountOf(own, to[own.Key])+more > counts.MostOnHost(own)
 		}
 		return to[own.Key] < 0 || to[own.Key] != from[own.Key]
 	})

@@ -187,6 +187,9 @@ func (r *run) setUpBoard(s *cluster.Snapshot) {
 		ways, open := seat.ordered.Ways(r.looked)
 		seat.place = r.board.AddOutlook(topology.Outlook{Ways: ways, Host: hostOf(seat.name), Open: open}, seat.ordered.Taints)
 	}
+	if r.options.EvenHosts {
+		r.board.Even()
+	}
 	r.board.Start()
 	r.noteFollowers()
 	r.counted = !r.board.Empty()

@@ -27,6 +27,7 @@ type Options struct {
 	Preferences Preferences
 	Steps       int64     // most steps to take: about one for each look at one shape in one place; 0 means no bound
 	Packer      Packer    // chooses machines that are bought together; nil means that each is chosen alone
+	EvenHosts   bool      // see topology.Board.Even; the answer may be dearer than the usual one, and leave more pods
 	Leanings    []Leaning // by shape, in the order of placing; those that are missing are as usual
 }
 
@@ -43,6 +44,7 @@ type Result struct {
 	Unpriced   float64        // what launches of an unknown price have, weighed by what resources usually cost
 	Bound      quantity.MicroUSDPerHour
 	Margins    []plan.Margin // see plan.Plan
+	EvenHosts  bool          // the option of that name could make the answer another one
 	Choices    []Choice      // by shape, in the order of placing: what leanings could change
 	Steps      int64
 	Exhausted  bool // the steps were used up before all was tried

@@ -19,7 +19,7 @@ func (b *Board) OnHost(r *Rules) (kinds []int, caps []Cap) {
 	}
 	for i := range r.spreads {
 		if s := &r.spreads[i]; b.tallies[s.tally].key == host {
-			most := s.maxSkew
+			most := b.mostOnHost(s)
 			if !s.self {
 				most++
 			}

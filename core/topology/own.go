@@ -25,6 +25,12 @@ func (b *Board) Looks(s OwnSpread, place int) bool {
 	return place < len(f.at) && f.at[place]
 }
 
+// MostOnHost is how many of the spread's pods a machine that is yet to be ordered
+// may have, of a spread over hosts.
+func (b *Board) MostOnHost(s OwnSpread) int64 {
+	return b.mostOnHost(&spreadRule{tally: s.tally, maxSkew: s.MaxSkew, minDomains: s.MinDomains})
+}
+
 // CountOf is how many of the spread's pods the domain has by now.
 func (b *Board) CountOf(s OwnSpread, domain int32) int64 {
 	return int64(b.tallies[s.tally].count(domain))

@@ -252,7 +252,7 @@ func (h *Host) Put(r *Rules, n int64) {
 
 // Room is Board.Room for the rules about hosts. Machines that are yet to be
 // ordered are compared with empty ones, so that any number of them may stand
-// beside each other.
+// beside each other; see Even for another way.
 func (h *Host) Room(r *Rules) int64 {
 	if !r.host {
 		return Unlimited
@@ -264,10 +264,10 @@ func (h *Host) Room(r *Rules) int64 {
 		if b.tallies[s.tally].key != host {
 			continue
 		}
-		has := int64(h.counts[s.tally])
+		has, most := int64(h.counts[s.tally]), b.mostOnHost(s)
 		if s.self {
-			room = min(room, s.maxSkew-has)
-		} else if has > s.maxSkew {
+			room = min(room, most-has)
+		} else if has > most {
 			return 0
 		}
 	}
@@ -299,7 +299,10 @@ func (h *Host) Crowds(r *Rules, n int64) bool {
 	b := h.board
 	for i := range r.spreads {
 		s := &r.spreads[i]
-		if has := int64(h.counts[s.tally]); b.tallies[s.tally].key == b.hostKey() && (s.self && has+n > s.maxSkew || has > s.maxSkew) {
+		if b.tallies[s.tally].key != b.hostKey() {
+			continue
+		}
+		if has, most := int64(h.counts[s.tally]), b.mostOnHost(s); s.self && has+n > most || has > most {
 			return true
 		}
 	}

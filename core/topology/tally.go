@@ -23,6 +23,7 @@ type tally struct {
 	least    int32  // the least count among them, if not stale
 	atLeast  int    // how many domains have it
 	stale    bool
+	expected int64 // pods that machines are to be ordered for; see Board.Expect
 }
 
 func (t *tally) count(domain int32) int32 {

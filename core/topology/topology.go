@@ -55,6 +55,7 @@ type Board struct {
 	ruled   []*Rules
 	reaches [][]int32    // domains in which places may turn up; see Unknown
 	daring  bool         // see Dare
+	even    bool         // see Even
 	wanted  map[int]bool // keys over which somebody must be near others
 }
 

@@ -41,7 +41,7 @@ func placeRules() []Rule {
 		off("pods that found no home get a machine by itself", placePlace, "!r.fold() && !r.rescue()", "!r.fold()"),
 		off("machines that others have room for are given up", placePlace, "!r.withdraw() && !r.fold()", "!r.withdraw()"),
 		off("no machine is given up that a spread was bought for", placeFold, "return to[own.Key] < 0 || to[own.Key] != from[own.Key]", "return false"),
-		off("machines are given up without two pods on a host for that", placeFold, "return counts.CountOf(own, to[own.Key])+more > own.MaxSkew", "return false"),
+		off("machines are given up without two pods on a host for that", placeFold, "return counts.CountOf(own, to[own.Key])+more > counts.MostOnHost(own)", "return false"),
 		off("preferences that are met stay so when machines are given up", placeFold, "return r.roomOn(s, x.group, x.level) > 0 && r.staysSpread(x.level, from, s, before.board, 1)", "return r.roomOn(s, x.group, x.group.kin.required()) > 0 && r.staysSpread(x.group.kin.required(), from, s, before.board, 1)"),
 		off("machines to which other daemon pods come are tried by themselves", placeRescue, "if b.BringsAs(shape, i) {", "if b.BringsAs(shape, i) && false {"),
 		off("a volume is made where its domain is known, if it can be", placeHomes, "cmp.Compare(rank(!s.astray), rank(!other.astray)),", "0,"),

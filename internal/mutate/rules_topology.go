@@ -6,6 +6,7 @@ const (
 	topologyFilter = "core/topology/filter.go"
 	topologyChosen = "core/topology/chosen.go"
 	topologyTally  = "core/topology/tally.go"
+	topologyEven   = "core/topology/even.go"
 	placeOpening   = "core/place/opening.go"
 	placeFill      = "core/place/fill.go"
 	placeCrew      = "core/place/crew.go"
@@ -66,8 +67,12 @@ func aboutOtherPods() []Rule {
 		off("a chain of zones is followed to its end", "core/place/follow.go", "visit(out[i].kin.required(), out[i].keys)", "_ = i"),
 		off("a volume that pods share is judged by itself", topologyRules, "!n.Apart && n.Volume == volume {\n\t\t\twho", "!n.Apart && !volume {\n\t\t\twho"),
 
-		off("a spread over hosts holds on a new machine", topologyRoom, "room = min(room, s.maxSkew-has)", "_ = has"),
-		off("a spread over hosts by others holds on a new machine", topologyRoom, "} else if has > s.maxSkew {", "} else if false {").
+		off("a spread over hosts holds on a new machine", topologyRoom, "room = min(room, most-has)", "_ = has"),
+		off("new hosts get as many pods as those that are there", topologyEven, "most := t.ground(s.minDomains) + s.maxSkew", "most := s.maxSkew"),
+		off("where there is no host new ones are compared with empty ones", topologyEven, "if t.domains == 0 {", "if false {"),
+		off("new hosts get about as many pods as each other", topologyEven, "if t.expected == 0 {", "if true {"),
+		off("hosts are not filled evenly where that is dearer", "core/decide/decide.go", "cmp.Compare(other.cost(), c.cost())) < 0", "0) <= 0"),
+		off("a spread over hosts by others holds on a new machine", topologyRoom, "} else if has > most {", "} else if false {").
 			and(placeReplay, "if board.Room(rules, board.Spot(place)) <= 0 {", "if false {"),
 		off("pods apart by host are so on a new machine", topologyRoom, "if h.counts[a.tally] > 0 {", "if false {").
 			and(placeReplay, "if board.Room(rules, board.Spot(place)) <= 0 {", "if false {"),
