@@ -1,6 +1,11 @@
 package pack
 
-import "math"
+import (
+	"math"
+	"slices"
+
+	"github.com/daemok/daemok/core/place"
+)
 
 // dearer is what a limit costs while machines are sought that keep to it: all
 // that is left of it so many times what all machines would without limits. It
@@ -11,46 +16,59 @@ const dearer = 8
 // the limits: without limits, but with a price on what they hold back, until that
 // is enough or the steps are used up.
 func (s *solver) squeezed(rows []int32, until int64) ([]machine, bool) {
-	limits, worth, byClass := s.limits, s.worth, s.byClass
-	costs := make([]float64, len(s.offers))
-	for i := range s.offers {
-		costs[i] = s.offers[i].cost
-	}
-	defer func() {
-		s.limits, s.worth, s.byClass = limits, worth, byClass
-		for i := range s.offers {
-			s.offers[i].cost = costs[i]
-		}
-	}()
-	s.limits = make([]int64, len(limits))
-	for i := range s.limits {
-		s.limits[i] = math.MaxInt64 / 2
-	}
+	limits := s.limits
+	s.limits = slices.Repeat([]int64{math.MaxInt64 / 2}, len(limits))
 	list, ok := s.first(rows, s.steps)
+	s.limits = limits
 	if !ok {
 		return nil, false
 	}
-	all := s.cost(list)
-	for i := range s.offers {
-		s.offers[i].cost += float64(dearer * float64(all*s.offers[i].shareOf(limits)))
-	}
-	s.worth = s.prices(len(worth))
-	s.byClass = s.oneWorth()
-	s.waiting()
-	list, _ = s.first(rows, s.steps+(until-s.steps)/8)
+	priced := s.withLimitsPriced(s.cost(list))
+	defer func() { s.steps = priced.steps }()
+	list, _ = priced.first(rows, priced.steps+(until-priced.steps)/8)
 	for _, part := range [...]int64{4, 1} { // of the steps that are left
-		list = s.search(list, s.steps+(until-s.steps)/part).fewest(0)
-		if s.keeps(list, limits) {
-			return list, true
+		list = priced.search(list, priced.steps+(until-priced.steps)/part).fewest(0)
+		if own, ok := s.own(priced, list); ok && s.keeps(own, limits) {
+			return own, true
 		}
 	}
 	return nil, false
 }
 
+// withLimitsPriced is a solver for the same pods without limits, of which what is
+// taken costs: other offers are the cheapest for it, and others worthwhile.
+func (s *solver) withLimitsPriced(all float64) *solver {
+	batch := *s.batch
+	batch.Limits, batch.Offers = nil, slices.Clone(batch.Offers)
+	for i := range batch.Offers {
+		o := &batch.Offers[i]
+		o.Cost += float64(dearer * float64(all*shareOf(o.Takes, s.limits)))
+		o.Takes = nil
+	}
+	out := newSolver(&batch)
+	out.steps = s.steps
+	out.waiting()
+	out.tellClasses()
+	return out
+}
+
+// own returns machines of another solver of the same batch as those of this one.
+func (s *solver) own(of *solver, list []machine) ([]machine, bool) {
+	out := make([]machine, len(list))
+	for i, m := range list {
+		offer := slices.IndexFunc(s.offers, func(o offer) bool { return o.at == of.offers[m.offer].at })
+		if offer < 0 {
+			return nil, false
+		}
+		out[i] = s.machineOf(int32(offer), m.parts)
+	}
+	return out, true
+}
+
 // shareOf is which part of limits a machine takes, all of them together.
-func (o *offer) shareOf(limits []int64) float64 {
+func shareOf(takes []place.BatchTake, limits []int64) float64 {
 	sum := 0.0
-	for _, t := range o.takes {
+	for _, t := range takes {
 		sum += float64(t.Amount) / float64(max(1, limits[t.Limit]))
 	}
 	return sum

@@ -126,15 +126,15 @@ func (r *run) poolForCrew(g *group, c *crew) (pool *buyer, by *way) {
 	}
 	below := math.MaxInt
 	for tier := r.nextHome(g, below); tier < below; below, tier = tier, r.nextHome(g, tier) {
-		least := math.Inf(1)
+		least := priciest
 		for _, b := range r.buyers {
 			a := b.ask(g, len(r.groups))
 			if b.Weight != tier {
 				continue
 			}
 			for i := range a.ways {
-				if first := b.firstForCrew(&a.ways[i], c); first >= 0 && b.cost[first] < least {
-					pool, by, least = b, &a.ways[i], b.cost[first]
+				if first := b.firstForCrew(&a.ways[i], c); first >= 0 && least.beatenBy(b, first) {
+					pool, by, least = b, &a.ways[i], bid{b.cost[first], b.more(first)}
 				}
 			}
 		}
@@ -184,7 +184,7 @@ func (r *run) rate(g *group) {
 func (r *run) cheapestPool(g *group) (*buyer, *way) {
 	var pool *buyer
 	var by *way
-	least := math.Inf(1)
+	least := priciest
 	for _, b := range r.buyers {
 		if !r.atHome(b, g) {
 			continue
@@ -194,12 +194,28 @@ func (r *run) cheapestPool(g *group) (*buyer, *way) {
 			if a.ways[i].barred {
 				continue
 			}
-			if o := b.firstWithin(&a.ways[i], g); o >= 0 && b.cost[o] < least {
-				pool, by, least = b, &a.ways[i], b.cost[o]
+			if o := b.firstWithin(&a.ways[i], g); o >= 0 && least.beatenBy(b, o) {
+				pool, by, least = b, &a.ways[i], bid{b.cost[o], b.more(o)}
 			}
 		}
 	}
 	return pool, by
+}
+
+// bid is the best machine so far, of one pool, while those of others are looked
+// at: what it costs, and how many the pool may buy.
+type bid struct {
+	cost float64
+	more int64
+}
+
+var priciest = bid{cost: math.Inf(1)}
+
+// beatenBy reports whether a machine of the pool is cheaper. Of equal pools the
+// one that may buy more is used, so that a scarce one is left for those who have
+// no other.
+func (x bid) beatenBy(b *buyer, option int) bool {
+	return b.cost[option] < x.cost || b.cost[option] == x.cost && b.more(option) > x.more
 }
 
 // firstWithin returns the option bought first for one pod of the group that

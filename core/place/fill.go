@@ -14,6 +14,7 @@ type load struct {
 	parts   []part
 	sum     []int64
 	room    []int64 // what it must have besides, see BatchMachine; nil for nothing
+	modest  int     // it takes no more of limits than machines of the kind before this one; 0: as much as there is
 	custom  constraint.Requirements
 	relaxed bool
 	bound   int64 // pods of it that must share a host
@@ -28,7 +29,7 @@ type part struct {
 }
 
 func (l *load) reset(option int) {
-	l.option, l.parts, l.room, l.custom, l.relaxed, l.bound = option, l.parts[:0], nil, nil, false, 0
+	l.option, l.parts, l.room, l.modest, l.custom, l.relaxed, l.bound = option, l.parts[:0], nil, 0, nil, false, 0
 	clear(l.sum)
 }
 

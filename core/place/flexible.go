@@ -64,7 +64,7 @@ func (r *run) largest(l *load) []int64 {
 
 // cutTo returns what of the load there is room for, the first pods first.
 func (r *run) cutTo(l *load, room []int64) load {
-	out := load{option: l.option, sum: make([]int64, r.dims.len())}
+	out := load{option: l.option, modest: l.modest, sum: make([]int64, r.dims.len())}
 	left := slices.Clone(room)
 	for _, p := range l.parts {
 		g := r.groups[p.group]

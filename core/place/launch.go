@@ -26,6 +26,11 @@ func (b *buyer) together(l *load) bitset.Set {
 			last = p.way.lot
 		}
 	}
+	for i := out.Next(0); l.modest > 0 && i >= 0; i = out.Next(i + 1) {
+		if !b.asModest(b.Options[i].Kind, l.modest-1) {
+			out.Remove(i)
+		}
+	}
 	return out
 }
 

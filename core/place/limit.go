@@ -1,6 +1,7 @@
 package place
 
 import (
+	"math"
 	"slices"
 
 	"github.com/daemok/daemok/core/cluster"
@@ -35,6 +36,24 @@ func (l *limits) allow(capacity quantity.Resources) bool {
 		return false
 	}
 	return !slices.ContainsFunc(l.left, func(e quantity.Extended) bool { return capacity.Get(e.Name) > e.Amount })
+}
+
+// more is how many machines by the option the pool may buy.
+func (b *buyer) more(option int) int64 {
+	n := int64(math.MaxInt64)
+	if b.limits == nil {
+		return n
+	}
+	if b.limits.nodes != nil {
+		n = *b.limits.nodes
+	}
+	capacity := b.Kind(b.Options[option]).Capacity
+	for _, e := range b.limits.left {
+		if each := capacity.Get(e.Name); each > 0 {
+			n = min(n, e.Amount/each)
+		}
+	}
+	return n
 }
 
 // use accounts for a machine that was ordered.

@@ -271,6 +271,9 @@ func (r *run) buyMachine(l *batch, m BatchMachine, riders []int64) {
 	filled := load{sum: make([]int64, r.dims.len())}
 	filled.reset(l.from[m.Offer].option)
 	filled.room = m.Room
+	if b.limits != nil { // what it leaves is for the others of the batch
+		filled.modest = b.Options[filled.option].Kind + 1
+	}
 	f := &r.filler
 	f.start(r, b, &filled, r.demand.left, nil)
 	if c := b.creditOf(b.Options[filled.option].Kind); c != nil {

@@ -87,7 +87,9 @@ func placeRules() []Rule {
 		off("a claim for one pod moves with it", placePlace, "&& !(n.Deleting && n.Pods[j].Moves()) {", "{"),
 
 		off("a heavier pool comes first", "core/place/buy.go", "b.Weight > home)", "b.Weight < home)"),
-		off("the cheapest of equal pools is used", "core/place/buy.go", "o >= 0 && b.cost[o] < least {", "o >= 0 && (pool == nil || b.cost[o] < 0*least) {"),
+		off("the cheapest of equal pools is used", "core/place/buy.go", "o >= 0 && least.beatenBy(b, o) {", "o >= 0 && (pool == nil || least.cost < 0) {"),
+		off("of equal pools the one that may buy more is used", "core/place/buy.go", "b.more(option) > x.more", "false"),
+		off("what a limit leaves is for all machines that were chosen together", "core/place/packing.go", "filled.modest = b.Options[filled.option].Kind + 1", "filled.modest = 0"),
 		off("a limit on nodes holds", placeLimit, "if l.nodes != nil && *l.nodes < 1 {", "if false {"),
 		off("a limit on amounts holds", placeLimit, "return capacity.Get(e.Name) > e.Amount })", "return e.Amount < -1 })"),
 		off("machines of one plan share a limit on nodes", placeLimit, "*l.nodes--", "_ = l"),
