@@ -27,8 +27,9 @@ type Policy struct {
 	Preferences place.Preferences // what to do about wishes of pods that may give way
 }
 
-// Effort is how much one decision may do, twice where hosts could be filled evenly. The zero value places every pod
-// without a bound, and buys machines one after another.
+// Effort is how much one decision may do, twice where hosts could be filled
+// evenly. The zero value places every pod without a bound, and buys machines one
+// after another.
 type Effort struct {
 	Place int64       // most steps, about one for each look at one shape of pods in one place; 0 means no bound
 	Pack  pack.Effort // steps of the search for cheaper machines; 0 means none
