@@ -23,7 +23,7 @@ const (
 	worthwhile  = 0.005 // by what share a plan must be likely to be cheaper than the tight one
 	// worthHolding is the same for one whose machines take no pods before all have
 	// joined: the pods wait for the slowest.
-	worthHolding = 0.01
+	worthHolding = 0.03
 	// paperPart is the part that a plan must be likely to save of what it costs more
 	// on paper: that is sure to be paid, and where pods go is a guess.
 	paperPart = 1.0 / 3
