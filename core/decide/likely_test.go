@@ -62,6 +62,28 @@ func TestMachinesThatSuitAllPodsAreBoughtWhereThatPays(t *testing.T) {
 	}
 }
 
+// TestOnePodWithAGPUSpoilsNoOthers: that most types have no GPU matters to nobody
+// else.
+func TestOnePodWithAGPUSpoilsNoOthers(t *testing.T) {
+	text := mixed(t, "0.300") + "waiting default/gpu shape=gpu\n"
+	text = strings.Replace(text, "shape cpu ", `kind g8 cpu=8100m memory=37100Mi pods=40 nvidia.com/gpu=1
+  offer a on-demand 3
+shape gpu namespace=default cpu=8 memory=36Gi nvidia.com/gpu=1 priority=10
+shape cpu `, 1)
+	s, err := scenario.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := decide.Decide(s, decide.Policy{}, decide.Effort{Pack: 100_000, Settle: 1_000_000})
+	kinds := map[string]int{}
+	for i := range p.Launches {
+		kinds[p.Launches[i].Choice.Kind]++
+	}
+	if kinds["m8"] < 8 || kinds["g8"] != 1 {
+		t.Errorf("machines %v: want g8 once, and m8 for all other pods\n%s", kinds, p.Account())
+	}
+}
+
 // TestLooksAreBounded: where they do not suffice to tell what becomes of a plan, it
 // is carried out as it is, and nothing is said about it.
 func TestLooksAreBounded(t *testing.T) {

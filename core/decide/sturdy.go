@@ -55,14 +55,50 @@ func roomOf(free []int64) []int64 {
 	return out
 }
 
-// even returns the offers that suit the mix of all rows.
-func (x sturdy) even(b *place.Batch) bitset.Set {
-	all := make([]float64, len(b.Rows[0].Need))
+// even returns by row the offers that suit the mix of all rows which ask for the
+// same rare resources, such as GPUs: who asks for none needs no machine with them.
+func (x sturdy) even(b *place.Batch) []bitset.Set {
+	out := make([]bitset.Set, len(b.Rows))
+	rare := rareOf(b)
+	of := func(row int) string {
+		var asks []byte
+		for _, d := range rare {
+			asks = append(asks, byte(min(1, b.Rows[row].Need[d])))
+		}
+		return string(asks)
+	}
+	mixes := map[string][]float64{}
 	for i := range b.Rows {
+		if mixes[of(i)] == nil {
+			mixes[of(i)] = make([]float64, len(b.Rows[i].Need))
+		}
 		for d, v := range b.Rows[i].Need {
-			all[d] += float64(float64(v) * float64(b.Rows[i].Count))
+			mixes[of(i)][d] += float64(float64(v) * float64(b.Rows[i].Count))
 		}
 	}
+	suit := map[string]bitset.Set{}
+	for mix, all := range mixes {
+		suit[mix] = x.suiting(b, all)
+	}
+	for i := range b.Rows {
+		out[i] = suit[of(i)]
+	}
+	return out
+}
+
+// rareOf lists the resources that some offers have none of.
+func rareOf(b *place.Batch) []int {
+	var out []int
+	for d := range b.Rows[0].Need {
+		if slices.ContainsFunc(b.Offers, func(o place.BatchOffer) bool { return o.Free[d] <= 0 }) {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// suiting returns the offers that suit the mix.
+func (x sturdy) suiting(b *place.Batch, all []float64) bitset.Set {
 	parts, least := make([]float64, len(b.Offers)), math.Inf(1)
 	for i := range b.Offers {
 		parts[i] = part(b.Offers[i].Free, all)
@@ -92,13 +128,13 @@ func part(free []int64, all []float64) float64 {
 // divide leaves each row the even offers, where one of these holds a pod. If some
 // rows may be in fewer zones than others, these are divided by zone. It
 // returns of each new row which one it was.
-func divide(b *place.Batch, even bitset.Set) (rows []place.BatchRow, from []int) {
+func divide(b *place.Batch, even []bitset.Set) (rows []place.BatchRow, from []int) {
 	zones := make([][]string, len(b.Rows))
 	fewest, most := math.MaxInt, 0
 	narrowed := slices.Clone(b.Rows)
 	for i := range narrowed {
 		offers := narrowed[i].Offers.Clone()
-		offers.And(even)
+		offers.And(even[i])
 		if holds(offers, b, narrowed[i].Need) {
 			narrowed[i].Offers = offers
 		}
