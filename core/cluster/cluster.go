@@ -7,6 +7,7 @@
 package cluster
 
 import (
+	"slices"
 	"time"
 
 	"github.com/daemok/daemok/core/constraint"
@@ -153,6 +154,12 @@ type Node struct {
 	DoNotDisrupt  bool
 	Pods          []Pod // bound to it, sorted by namespace, name; without those that succeeded or failed, which hold nothing
 	BoughtFor     []Pod // the pods that its machine was ordered for that still wait
+}
+
+// Goes reports whether the node goes away soon: a pod that may not be disturbed
+// keeps it, and kube-scheduler counts it until then.
+func (n *Node) Goes() bool {
+	return n.Deleting && !slices.ContainsFunc(n.Pods, func(p Pod) bool { return p.Returns && p.DoNotDisrupt && !p.Ending })
 }
 
 // Machine is an ordered machine that is not a node yet: a claim.

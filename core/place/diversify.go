@@ -69,7 +69,7 @@ func (r *run) spotCrowds() *crowds {
 	for i := range r.snapshot.Nodes {
 		n := &r.snapshot.Nodes[i]
 		way, _ := n.Labels.Get(cluster.LabelCapacityType)
-		if way != string(cluster.Spot) || goes(n) {
+		if way != string(cluster.Spot) || n.Goes() {
 			continue
 		}
 		kind, _ := n.Labels.Get(cluster.LabelInstanceType)

@@ -89,12 +89,6 @@ func leavers(s *cluster.Snapshot, each func(*cluster.Pod)) {
 	}
 }
 
-// goes reports whether the node goes away soon: a pod that may not be disturbed
-// keeps it, and the scheduler counts it until then.
-func goes(n *cluster.Node) bool {
-	return n.Deleting && !slices.ContainsFunc(n.Pods, func(p cluster.Pod) bool { return p.Returns && p.DoNotDisrupt && !p.Ending })
-}
-
 // groupByShape groups pods by shape, in the order of placing: high priority first,
 // since capacity may be scarce; then large ones, which are the hardest to
 // place; then those whose oldest pod is oldest.
@@ -176,7 +170,7 @@ func (r *run) setUpBoard(s *cluster.Snapshot) {
 	at := map[string]int{}
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
-		nodes[i] = r.board.AddPlace(n.Labels, fit.LastingTaints(n), goes(n))
+		nodes[i] = r.board.AddPlace(n.Labels, fit.LastingTaints(n), n.Goes())
 		at[n.Name] = nodes[i]
 	}
 	for _, seat := range r.seats {

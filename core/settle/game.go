@@ -200,7 +200,7 @@ func (g *game) best(p *waiter) (*crowd, int) {
 		for _, c := range f.crowds {
 			g.steps++
 			x := c.spots[0]
-			if !fits(x.free, k.need) || g.barred(x, k) {
+			if !fits(x.free, k.need) || !x.attaches(g.world.dims, k) || g.barred(x, k) {
 				continue
 			}
 			shut = false
@@ -262,6 +262,7 @@ func (g *game) put(p *waiter, c *crowd, at int) {
 	for d, v := range p.kind.need {
 		x.free[d] -= v
 	}
+	x.attach(g.world.dims, p.kind.shared)
 	for d := range x.taken {
 		x.taken[d] += p.kind.need[d]
 		x.count[d] += p.kind.scored[d]

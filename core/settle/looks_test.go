@@ -70,3 +70,47 @@ func play(t *testing.T, text string, pods int, how settle.Opening) settle.Outcom
 	}
 	return settle.New(s, waiting).Play(p.Launches, p.Joining, how)
 }
+
+// TestSettlingCountsAsPlacingDoes: pods that leave a node do not keep away those
+// that they become, and a volume that pods share is attached once.
+func TestSettlingCountsAsPlacingDoes(t *testing.T) {
+	for phrase, text := range map[string]string{
+		"pods that leave": `
+shape s namespace=d cpu=1500m
+  labels app=s
+  apart topology.kubernetes.io/zone
+    select app In s
+node na ready initialized deleting
+  labels kubernetes.io/hostname=na topology.kubernetes.io/zone=a
+  allocatable cpu=2 memory=8Gi pods=20
+  pod d/sa shape=s returns
+node nb ready initialized deleting
+  labels kubernetes.io/hostname=nb topology.kubernetes.io/zone=b
+  allocatable cpu=2 memory=8Gi pods=20
+  pod d/sb shape=s returns`,
+		"a volume that is shared": `
+shape s namespace=d cpu=100m
+  volume ebs.csi.aws.com claim=d/shared
+shape w namespace=d cpu=1700m
+waiting d/s shape=s count=6
+waiting d/w shape=w count=1`,
+	} {
+		s, err := scenario.Parse(`catalogue shop 1
+kind c2 cpu=1900m memory=4Gi pods=20
+  attachable ebs.csi.aws.com=1
+  offer a on-demand 0.08
+  offer b on-demand 0.08
+pool NodePool/p catalogue=shop` + text + "\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := decide.Decide(s, decide.Policy{}, decide.Quick())
+		var pods []cluster.Pod
+		for i := range p.Placements {
+			pods = append(pods, p.Placements[i].Pod)
+		}
+		if o := settle.New(s, pods).Play(p.Launches, p.Joining, settle.Opening{Together: true, Seed: 1}); len(pods) == 0 || len(o.Left) > 0 {
+			t.Errorf("%s: %d of %d are left", phrase, len(o.Left), len(pods))
+		}
+	}
+}

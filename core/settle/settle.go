@@ -65,6 +65,7 @@ type kind struct {
 	pods    int
 	shape   *cluster.Shape
 	need    []int64
+	shared  []cluster.Volume
 	scored  [2]int64 // cpu and memory, as LeastAllocated counts them
 	rules   *topology.Rules
 	softs   []soft
@@ -167,7 +168,7 @@ func wishes(s *cluster.Shape) string {
 }
 
 func (w *World) kindOf(s *cluster.Shape) *kind {
-	k := &kind{at: len(w.kinds), shape: s, need: w.dims.need(s), scored: scored(s)}
+	k := &kind{at: len(w.kinds), shape: s, need: w.dims.need(s), shared: shared(s), scored: scored(s)}
 	wish := topology.Wish{Shape: s}
 	for i := range s.Spread {
 		if !s.Spread[i].Soft {
@@ -208,7 +209,7 @@ func (w *World) setUp() {
 		m := w.model(n, true)
 		x := &m.spot
 		x.model, x.counts = m, make([]int64, len(w.counters))
-		x.place = w.board.AddPlace(n.Labels, fit.LastingTaints(n), n.Deleting)
+		x.place = w.board.AddPlace(n.Labels, fit.LastingTaints(n), n.Goes())
 		all = append(all, x)
 		if !n.Deleting {
 			w.nodes = append(w.nodes, x)
@@ -219,7 +220,7 @@ func (w *World) setUp() {
 	for i, x := range all {
 		for j := range w.snapshot.Nodes[i].Pods {
 			p := &w.snapshot.Nodes[i].Pods[j]
-			if w.counted {
+			if n := &w.snapshot.Nodes[i]; w.counted && !(n.Deleting && p.Moves()) {
 				w.board.Put(running[p.Shape], x.place, 1, p.Ending)
 			}
 			for _, c := range w.countersFor(p) {

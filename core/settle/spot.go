@@ -49,20 +49,67 @@ func dimsOf(pods []cluster.Pod) dims {
 	return out
 }
 
+// need is what a pod asks for, volumes that it shares aside.
 func (d dims) need(s *cluster.Shape) []int64 {
 	out := make([]int64, len(d.resources)+len(d.drivers))
 	for i, name := range d.resources {
 		out[i] = s.Requests.Get(name)
 	}
 	for _, v := range s.Volumes {
-		if at, found := slices.BinarySearch(d.drivers, v.Driver); found {
-			out[len(d.resources)+at]++
+		if at, known := d.driver(v); known && v.Claim == "" {
+			out[at]++
 		}
 	}
 	return out
 }
 
-// free is what the node has left; a driver that it does not name has no limit.
+// driver is the position of what drives the volume.
+func (d dims) driver(v cluster.Volume) (at int, known bool) {
+	at, known = slices.BinarySearch(d.drivers, v.Driver)
+	return len(d.resources) + at, known
+}
+
+// shared lists the volumes that pods of the shape may share with others on a node.
+func shared(s *cluster.Shape) []cluster.Volume {
+	var out []cluster.Volume
+	for _, v := range s.Volumes {
+		if v.Claim != "" {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// attach takes off what volumes use that pods share, where they are not attached
+// yet.
+func (x *spot) attach(d dims, volumes []cluster.Volume) {
+	for _, v := range volumes {
+		if slices.Contains(x.claims, v.Claim) {
+			continue
+		}
+		x.claims = append(slices.Clip(x.claims), v.Claim)
+		if at, known := d.driver(v); known {
+			x.free[at]--
+		}
+	}
+}
+
+// attaches reports whether there is room for the volumes that the kind shares.
+func (x *spot) attaches(d dims, k *kind) bool {
+	if len(k.shared) == 0 {
+		return true
+	}
+	with := spot{free: slices.Clone(x.free), claims: x.claims}
+	with.attach(d, k.shared)
+	for at := len(d.resources); at < len(with.free); at++ {
+		if with.free[at] -= k.need[at]; with.free[at] < 0 && with.free[at] < x.free[at] {
+			return false
+		}
+	}
+	return true
+}
+
+// free is what the node has left beside volumes that pods share; a driver that it does not name has no limit.
 func (d dims) free(n *cluster.Node, daemons []cluster.Daemon) []int64 {
 	out, free := make([]int64, len(d.resources)+len(d.drivers)), fit.Free(n, daemons)
 	for i, name := range d.resources {
@@ -78,7 +125,7 @@ func (d dims) free(n *cluster.Node, daemons []cluster.Daemon) []int64 {
 		}
 		for j := range n.Pods {
 			for _, v := range n.Pods[j].Shape.Volumes {
-				if v.Driver == driver {
+				if v.Driver == driver && v.Claim == "" {
 					out[at]--
 				}
 			}
@@ -116,6 +163,7 @@ type spot struct {
 	taken   [2]int64 // of it
 	count   [2]int64 // likewise, as LeastAllocated counts
 	ports   []cluster.Port
+	claims  []string           // volumes that pods share: attached
 	avoid   []constraint.Taint // PreferNoSchedule
 	joins   []plan.Join        // whose machines it opens together with
 	ordered bool               // before this plan
@@ -128,6 +176,9 @@ type spot struct {
 func (w *World) spotOf(n *cluster.Node) *spot {
 	x := &spot{node: n, free: w.dims.free(n, w.snapshot.Daemons), ports: fit.Ports(n, w.snapshot.Daemons),
 		all: [2]int64{int64(n.Allocatable.CPU), int64(n.Allocatable.Memory)}, place: -1}
+	for i := range n.Pods {
+		x.attach(w.dims, shared(n.Pods[i].Shape))
+	}
 	x.taken = [2]int64{x.all[0] - x.free[dimCPU], x.all[1] - x.free[dimMemory]}
 	x.count = x.taken
 	for _, t := range fit.LastingTaints(n) {
