@@ -77,6 +77,8 @@ type site struct {
 	strays int     // kinds of pods that must be near those of the group and cannot be there
 	astray bool    // see topology.Board.Astray
 	cost   float64 // of the machine bought first there
+	all    float64 // of machines for all that would go there
+	dear   bool    // see priceSites
 	tier   int
 	shut   bool // nothing more can be had
 }
@@ -87,6 +89,7 @@ type site struct {
 func (r *run) balance(g *group, lv *level, last bool) {
 	sites := r.sitesFor(g, lv, last)
 	r.countStrays(g, lv, sites)
+	r.priceSites(g, lv, sites, last && r.round == 1)
 	r.turnTo(g, sites)
 	oneByOne := len(sites) > 1 && lv.rules.Spreads()
 	defer func() { r.noteChoice(g, lv, sites) }()
@@ -179,6 +182,7 @@ func (s *site) before(other *site) bool {
 		cmp.Compare(rank(len(s.seats) > 0), rank(len(other.seats) > 0)),
 		cmp.Compare(rank(!s.astray), rank(!other.astray)),
 		cmp.Compare(other.tier, s.tier),
+		cmp.Compare(rank(!s.dear), rank(!other.dear)),
 		cmp.Compare(s.cost, other.cost)) < 0
 }
 

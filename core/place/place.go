@@ -102,8 +102,10 @@ type run struct {
 	waiting     []*group // one for each shape, in the order of placing
 	groups      []*group // those that machines are bought for, in that order
 	rows        map[request]*group
-	failed      map[request]bool // what could not be bought in an earlier round
-	learnt      bool             // something was added to it in this round
+	siteCosts   map[pricing]float64 // see priceSites
+	crowds      map[string]int64    // see crowdsNow
+	failed      map[request]bool    // what could not be bought in an earlier round
+	learnt      bool                // something was added to it in this round
 	kins        map[string]*kin
 	followers   map[int][]*kin       // by tally: those whose pods must be near such pods
 	markets     map[string][]*market // see marketsOf
@@ -184,6 +186,7 @@ func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 // begin makes the run ready for a round.
 func (r *run) begin() {
 	r.groups, r.rows, r.learnt = nil, map[request]*group{}, false
+	r.siteCosts, r.crowds = map[pricing]float64{}, nil
 	if r.round > 1 {
 		r.board.Dare()
 	}

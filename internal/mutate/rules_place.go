@@ -6,6 +6,7 @@ const (
 	placeSeat   = "core/place/seat.go"
 	placeIntake = "core/place/intake.go"
 	placeKin    = "core/place/kin.go"
+	placeBulk   = "core/place/bulk.go"
 	placeHomes  = "core/place/homes.go"
 	placeReplay = "core/place/replay.go"
 	placeLimit  = "core/place/limit.go"
