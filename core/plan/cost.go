@@ -97,8 +97,14 @@ func (p *Plan) fewer() string {
 		return ""
 	}
 	out := fmt.Sprintf("fewer machines: %d instead of %d for %s", p.Fewer.Machines, len(p.Launches), p.Fewer.Cost)
-	if cost := p.LaunchCost(); cost > 0 {
+	switch cost := p.LaunchCost(); {
+	case cost > 0 && p.Fewer.Cost >= cost:
 		out += fmt.Sprintf(", %.1f %% dearer", 100*(float64(p.Fewer.Cost)/float64(cost)-1))
+	case cost > 0:
+		out += fmt.Sprintf(", %.1f %% cheaper on paper", 100*(1-float64(p.Fewer.Cost)/float64(cost)))
+		if l := p.Likely; l != nil && l.Tight == *p.Fewer {
+			out += fmt.Sprintf(", but likely to come to about %s", l.TightCost)
+		}
 	}
 	return out + "\n"
 }
