@@ -24,6 +24,7 @@ type planJSON struct {
 	Margins     []marginJSON     `json:"margins"`
 	Fewer       *summaryJSON     `json:"fewer,omitempty"` // the runner-up with fewer machines; absent where none is known
 	Likely      *likelyJSON      `json:"likely,omitempty"`
+	SpotMore    float64          `json:"spotMorePerHour,omitempty"`
 	WhatIf      []whatIfJSON     `json:"whatIf"`
 	Steps       int64            `json:"steps"`
 	Exhausted   bool             `json:"exhausted"`
@@ -137,6 +138,7 @@ func planView(p plan.Plan) planJSON {
 	if f := p.Fewer; f != nil {
 		view.Fewer = &summaryJSON{f.Machines, dollars(f.Cost)}
 	}
+	view.SpotMore = dollars(p.SpotMore)
 	if l := p.Likely; l != nil {
 		view.Likely = &likelyJSON{dollars(l.Cost), l.Left, l.Together, summaryJSON{l.Tight.Machines, dollars(l.Tight.Cost)}, dollars(l.TightCost)}
 	}

@@ -69,11 +69,8 @@ func (t *Teller) Planned(s *cluster.Snapshot, p plan.Plan, took time.Duration) {
 	said := []any{"basis", p.Basis, "waiting", len(s.Waiting), "launches", len(p.Launches),
 		"withdrawals", len(p.Withdrawals), "removals", len(p.Removals), "unplaced", unplaced, "took", took.String(), "cost", p.CostAfter.String()}
 	if len(p.Launches) > 0 {
-		said = append(said, "launchCost", p.LaunchCost().String())
+		said = append(said, "launchCost", p.LaunchCost().String(), "likelyCost", p.Promise().String())
 		t.measureCost(p)
-	}
-	if l := p.Likely; l != nil {
-		said = append(said, "likelyCost", l.Cost.String())
 	}
 	if gap, ok := p.Gap(); ok {
 		said = append(said, "bound", p.Bound.String(), "gap", fmt.Sprintf("%.1f%%", 100*max(0, gap)))

@@ -151,7 +151,7 @@ func TestPlansTellWhatLaunchesCost(t *testing.T) {
 		Margins: []plan.Margin{{Resource: "cpu", Price: 30_000}, {Resource: "memory", Zone: "b", Price: 6_000}}}
 	told.Planned(&cluster.Snapshot{}, bought, time.Second)
 	told.Planned(&cluster.Snapshot{}, plan.Plan{}, time.Second)
-	if got, want := lines.String(), "launchCost=$0.220000/h bound=$0.200000/h gap=10.0%\n"; !strings.HasSuffix(got, want) {
+	if got, want := lines.String(), "launchCost=$0.220000/h likelyCost=$0.220000/h bound=$0.200000/h gap=10.0%\n"; !strings.HasSuffix(got, want) {
 		t.Errorf("the log says %q, want %q at its end", got, want)
 	}
 	want := "daemok_plan_cost 0.22, daemok_plan_cost_bound 0.2, daemok_plan_cost_gap 0.1, " +

@@ -27,8 +27,9 @@ type Policy struct {
 	Preferences place.Preferences // what to do about wishes of pods that may give way
 }
 
-// Effort is how much one decision may do, twice where hosts could be filled
-// evenly. The zero value places every pod without a bound, and buys machines one
+// Effort is how much one decision may do, and as much again where hosts could
+// be filled evenly, and where pods could go to another site for those that
+// follow them. The zero value places every pod without a bound, and buys machines one
 // after another.
 type Effort struct {
 	Place int64       // most steps, about one for each look at one shape of pods in one place; 0 means no bound
@@ -81,6 +82,7 @@ func Decide(s *cluster.Snapshot, policy Policy, effort Effort) plan.Plan {
 		Bound:       placed.Bound,
 		Margins:     placed.Margins,
 		Likely:      likely,
+		SpotMore:    placed.SpotMore,
 	}
 	out.CostAfter = out.CostBefore + change(s, &out)
 	return out
@@ -94,7 +96,13 @@ func homes(s *cluster.Snapshot, policy Policy, effort Effort) (place.Result, *pl
 	var e early
 	s = e.leave(s, options)
 	best := chosen(s, options, effort)
-	if best.result.EvenHosts && !best.result.Exhausted {
+	usual := best.result
+	if usual.DearSites && !usual.Exhausted {
+		options.DearSites = true
+		best = best.or(chosen(s, options, effort))
+		options.DearSites = false
+	}
+	if usual.EvenHosts && !usual.Exhausted {
 		options.EvenHosts = true
 		best = best.or(chosen(s, options, effort))
 	}

@@ -44,9 +44,11 @@ func (r *run) priceSites(g *group, lv *level, sites []*site, sold bool) {
 		s.all = cost
 	}
 	for _, s := range sites {
-		s.dear = slices.ContainsFunc(sites, func(o *site) bool {
+		dear := slices.ContainsFunc(sites, func(o *site) bool {
 			return o.market != nil && o.tier == s.tier && float64(clearly*o.all) < s.all
 		})
+		r.out.DearSites = r.out.DearSites || dear
+		s.dear = dear && r.options.DearSites
 	}
 }
 

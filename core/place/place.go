@@ -27,6 +27,7 @@ type Options struct {
 	Preferences Preferences
 	Steps       int64     // most steps to take: about one for each look at one shape in one place; 0 means no bound
 	Packer      Packer    // chooses machines that are bought together; nil means that each is chosen alone
+	DearSites   bool      // groups avoid sites where machines for all would cost clearly more, see priceSites; the same may be said of the answer
 	EvenHosts   bool      // see topology.Board.Even; the answer may be dearer than the usual one, and leave more pods
 	Leanings    []Leaning // by shape, in the order of placing; those that are missing are as usual
 }
@@ -39,11 +40,13 @@ type Result struct {
 	Launches   []plan.Launch
 	Placements []plan.Placement
 	Unplaced   []plan.Unplaced
-	Joining    []plan.Joining // machines on order, oldest first
-	Cost       float64        // of the launches, in what counts when machines are compared; unknown prices are 0
-	Unpriced   float64        // what launches of an unknown price have, weighed by what resources usually cost
+	Joining    []plan.Joining           // machines on order, oldest first
+	Cost       float64                  // of the launches, in what counts when machines are compared; unknown prices are 0
+	SpotMore   quantity.MicroUSDPerHour // see plan.Plan
+	Unpriced   float64                  // what launches of an unknown price have, weighed by what resources usually cost
 	Bound      quantity.MicroUSDPerHour
 	Margins    []plan.Margin // see plan.Plan
+	DearSites  bool          // the option of that name could make the answer another one
 	EvenHosts  bool          // the option of that name could make the answer another one
 	Choices    []Choice      // by shape, in the order of placing: what leanings could change
 	Steps      int64

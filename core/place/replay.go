@@ -293,6 +293,7 @@ func (r *run) finish() Result {
 			kept = append(kept, l)
 			r.out.Cost += r.launched[i].cost
 			r.out.Unpriced += r.launched[i].unpriced
+			r.out.SpotMore += r.launched[i].buyer.spotMore(r.launched[i].options)
 		}
 	}
 	r.out.Launches = kept

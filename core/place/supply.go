@@ -6,6 +6,7 @@ import (
 
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/quantity"
 )
 
 // supply is the offers of a batch that some rows may have.
@@ -77,4 +78,34 @@ func (s *supply) of(l *Batch, need []int64) bitset.Set {
 		}
 	}
 	return s.all
+}
+
+// spotMore is what a spot machine is likely to cost beside the price of the first
+// of its options: the mean of those that a request names, less that price.
+func (b *buyer) spotMore(options bitset.Set) quantity.MicroUSDPerHour {
+	first := options.Next(0)
+	if first < 0 {
+		return 0
+	}
+	best := b.Offer(b.Options[first])
+	if best.Option != cluster.Spot || !best.Priced {
+		return 0
+	}
+	var named []*cluster.Offer
+	limit, _ := cluster.NearSpot(func(yield func(string, quantity.MicroUSDPerHour) bool) {
+		for i := first; i >= 0; i = options.Next(i + 1) {
+			if o := b.Offer(b.Options[i]); o.Option == cluster.Spot && o.Priced {
+				if named = append(named, o); !yield(b.Kind(b.Options[i]).Name, o.Price) {
+					return
+				}
+			}
+		}
+	})
+	sum, n := quantity.MicroUSDPerHour(0), quantity.MicroUSDPerHour(0)
+	for _, o := range named {
+		if o.Price <= limit {
+			sum, n = sum+o.Price, n+1
+		}
+	}
+	return max(0, sum/max(1, n)-best.Price)
 }

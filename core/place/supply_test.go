@@ -2,6 +2,7 @@ package place_test
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -57,4 +58,33 @@ func offeredTo(t *testing.T, large int) (kinds []string, packed bool) {
 		return nil
 	}})
 	return kinds, packed
+}
+
+// TestSpotMachinesAreLikelyToCostTheMeanOfWhatIsNamed: the cloud chooses among
+// the fifteen cheapest offers, or all that cost little more than the first.
+func TestSpotMachinesAreLikelyToCostTheMeanOfWhatIsNamed(t *testing.T) {
+	for name, tt := range map[string]struct {
+		kinds      int
+		step, more float64 // dollars an hour
+	}{
+		"fifteen of twenty that get dearer fast":   {20, 0.010, 0.070},
+		"all that are less than a third dearer":    {40, 0.001, 0.015},
+		"both where there are no others to choose": {2, 0.010, 0.005},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var b strings.Builder
+			b.WriteString("shape web namespace=default cpu=1500m memory=1Gi\nwaiting default/web shape=web count=1\ncatalogue many 1\n")
+			for i := range tt.kinds {
+				fmt.Fprintf(&b, "kind k%02d cpu=2 memory=8Gi pods=20\n  offer a spot %.3f\n", i, 0.100+tt.step*float64(i))
+			}
+			b.WriteString("pool NodePool/default catalogue=many\n  require karpenter.sh/capacity-type In spot\n")
+			s, err := scenario.Parse(b.String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := float64(place.Place(s, place.Options{}).SpotMore) / 1e6; math.Abs(got-tt.more) > 1e-9 {
+				t.Errorf("$%.4f/h more, want %.4f", got, tt.more)
+			}
+		})
+	}
 }

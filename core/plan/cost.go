@@ -51,7 +51,22 @@ func (p Plan) Account() string {
 	if len(p.Launches) == 0 {
 		return ""
 	}
-	return p.bounded() + p.likely() + p.fewer()
+	return p.bounded() + p.likely() + p.spotMore() + p.fewer()
+}
+
+// Promise is what the launches are expected to come to, all told.
+func (p *Plan) Promise() quantity.MicroUSDPerHour {
+	if p.Likely == nil {
+		return p.LaunchCost() + p.SpotMore
+	}
+	return p.Likely.Cost + p.SpotMore
+}
+
+func (p *Plan) spotMore() string {
+	if p.SpotMore == 0 {
+		return ""
+	}
+	return fmt.Sprintf("of spot offers that are near the cheapest the cloud chooses: about %s more\n", p.SpotMore)
 }
 
 func (p *Plan) bounded() string {

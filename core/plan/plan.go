@@ -26,6 +26,7 @@ type Plan struct {
 	Margins     []Margin                 // what one more of each resource would cost; of the tier of pools that most is spent in
 	Fewer       *Summary                 // the runner-up with fewer machines; nil where none was sought or found
 	Likely      *Likely                  // what is expected once kube-scheduler has had its way; nil where that was not asked for
+	SpotMore    quantity.MicroUSDPerHour // what spot machines are likely to cost beside their prices: of the offers that a request names the cloud chooses one
 	Steps       int64                    // effort spent
 	Exhausted   bool                     // the effort did not suffice to look at everything
 }

@@ -35,7 +35,7 @@ import (
 func PrintPlan(pl *plan.Plan) string {
 	p := &printer{}
 	p.line(0, "plan", strconv.FormatUint(pl.Basis, 10), number("steps", pl.Steps), flag("exhausted", pl.Exhausted),
-		priced("cost-before", pl.CostBefore), priced("cost-after", pl.CostAfter), priced("bound", pl.Bound))
+		priced("cost-before", pl.CostBefore), priced("cost-after", pl.CostAfter), priced("bound", pl.Bound), priced("spot-more", pl.SpotMore))
 	for _, m := range pl.Margins {
 		p.line(1, "margin", quote(m.Resource), field("zone", m.Zone), priced("price", m.Price))
 	}

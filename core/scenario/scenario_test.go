@@ -332,7 +332,7 @@ func fullPlan(s *cluster.Snapshot) *plan.Plan {
 	choice := plan.Choice{Kind: "m5", Zone: "z", Option: cluster.Spot, Price: 96001, Priced: true, Beside: 2201, WhyNot: "a \"dear\" one"}
 	id := cluster.PoolID{Kind: "NodePool", Name: "default"}
 	joins := []plan.Join{{Group: "3f9a2c1b", Key: "zone", Opens: true}}
-	return &plan.Plan{Basis: 12, Steps: 7, Exhausted: true, CostBefore: 1, CostAfter: 2, Bound: 3, Margins: []plan.Margin{{Resource: "cpu", Zone: "b", Price: 4}}, Fewer: &plan.Summary{Machines: 5, Cost: 6},
+	return &plan.Plan{Basis: 12, Steps: 7, Exhausted: true, CostBefore: 1, CostAfter: 2, Bound: 3, SpotMore: 12, Margins: []plan.Margin{{Resource: "cpu", Zone: "b", Price: 4}}, Fewer: &plan.Summary{Machines: 5, Cost: 6},
 		Likely: &plan.Likely{Cost: 7, Left: 8, Together: true, Tight: plan.Summary{Machines: 9, Cost: 10}, TightCost: 11},
 		Launches: []plan.Launch{{Name: "new-1", Pool: id, Labels: constraint.NewLabels(map[string]string{"k": "v"}),
 			Requirements: constraint.NewRequirements(constraint.Requirement{Key: "zone", Set: constraint.Values("a"), MinValues: 1}),

@@ -48,7 +48,6 @@ func aboutOtherPods() []Rule {
 		off("new machines bring daemon pods to be near to", topologyRoom, "t.brought && b.isNew(at)", "false"),
 		off("a domain is chosen by what all machines cost there", placeHomes, "r.priceSites(g, lv, sites, last && r.round == 1)", ""),
 		off("followers have a say in what a domain costs", placeBulk, "following = joined(following, r.several(o, f.kin.required(), n))", "_ = n"),
-		off("a domain costs a machine for each pod that is apart", placeBulk, "out.host = min(out.host, max(1, c.Most))", "_ = c"),
 		off("a domain with too little left of a limit is a dear one", placeBulk, "if float64(s.b.more(i)) <", "if 0*float64(s.b.more(i)) >"),
 		off("a domain is chosen where followers can be had", placeHomes, "cmp.Compare(s.strays, other.strays),", ""),
 		off("bare metal is a last resort", placeCalm, "!bursts(kind) && !kind.LastResort", "!bursts(kind)"),
