@@ -116,7 +116,7 @@ func (n *neighbourhood) change(l *look, more float64) {
 		return
 	}
 	n.replace()
-	n.cost = n.s.cost(n.machines)
+	n.cost += n.s.cost(fresh) - before
 	n.front.note(n.machines, n.cost)
 }
 

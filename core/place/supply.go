@@ -81,7 +81,9 @@ func (s *supply) of(l *Batch, need []int64) bitset.Set {
 }
 
 // spotMore is what a spot machine is likely to cost beside the price of the first
-// of its options: the mean of those that a request names, less that price.
+// of its options: the mean of the cheapest third of those that a request names,
+// less that price. The cloud takes, of the offers of which it has most, the cheapest;
+// the third is what bills came to in the lab.
 func (b *buyer) spotMore(options bitset.Set) quantity.MicroUSDPerHour {
 	first := options.Next(0)
 	if first < 0 {
@@ -91,21 +93,21 @@ func (b *buyer) spotMore(options bitset.Set) quantity.MicroUSDPerHour {
 	if best.Option != cluster.Spot || !best.Priced {
 		return 0
 	}
-	var named []*cluster.Offer
+	var prices []quantity.MicroUSDPerHour
 	limit, _ := cluster.NearSpot(func(yield func(string, quantity.MicroUSDPerHour) bool) {
 		for i := first; i >= 0; i = options.Next(i + 1) {
 			if o := b.Offer(b.Options[i]); o.Option == cluster.Spot && o.Priced {
-				if named = append(named, o); !yield(b.Kind(b.Options[i]).Name, o.Price) {
+				if prices = append(prices, o.Price); !yield(b.Kind(b.Options[i]).Name, o.Price) {
 					return
 				}
 			}
 		}
 	})
-	sum, n := quantity.MicroUSDPerHour(0), quantity.MicroUSDPerHour(0)
-	for _, o := range named {
-		if o.Price <= limit {
-			sum, n = sum+o.Price, n+1
-		}
+	prices = slices.DeleteFunc(prices, func(p quantity.MicroUSDPerHour) bool { return p > limit })
+	slices.Sort(prices)
+	sum, n := quantity.MicroUSDPerHour(0), (len(prices)+2)/3
+	for _, p := range prices[:n] {
+		sum += p
 	}
-	return max(0, sum/max(1, n)-best.Price)
+	return max(0, sum/quantity.MicroUSDPerHour(n)-best.Price)
 }

@@ -60,16 +60,17 @@ func offeredTo(t *testing.T, large int) (kinds []string, packed bool) {
 	return kinds, packed
 }
 
-// TestSpotMachinesAreLikelyToCostTheMeanOfWhatIsNamed: the cloud chooses among
-// the fifteen cheapest offers, or all that cost little more than the first.
-func TestSpotMachinesAreLikelyToCostTheMeanOfWhatIsNamed(t *testing.T) {
+// TestSpotMachinesAreLikelyToCostMoreThanTheFirst: the cloud chooses among the
+// fifteen cheapest offers, or all that cost little more than the first, rather
+// the cheapest third of them.
+func TestSpotMachinesAreLikelyToCostMoreThanTheFirst(t *testing.T) {
 	for name, tt := range map[string]struct {
 		kinds      int
 		step, more float64 // dollars an hour
 	}{
-		"fifteen of twenty that get dearer fast":   {20, 0.010, 0.070},
-		"all that are less than a third dearer":    {40, 0.001, 0.015},
-		"both where there are no others to choose": {2, 0.010, 0.005},
+		"fifteen of twenty that get dearer fast": {20, 0.010, 0.020},
+		"all that are less than a third dearer":  {40, 0.001, 0.005},
+		"the cheaper one where there are two":    {2, 0.010, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b strings.Builder

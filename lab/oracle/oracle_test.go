@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	seeds   = flag.Uint64("seeds", 300, "how many worlds to judge; a fifth of them is followed until all machines have come")
+	seeds   = flag.Uint64("seeds", 200, "how many worlds to judge; a fifth of them is followed until all machines have come")
 	from    = flag.Uint64("from", 0, "seed of the first world")
 	stories = flag.String("stories", "", "folder for stories of disagreements")
 	each    = flag.Int("each", 1, "how many stories are told of each rule")
