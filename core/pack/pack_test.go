@@ -503,3 +503,13 @@ func someOrder(l place.Batch, rows []int, kinds map[int]int64) bool {
 	}
 	return false
 }
+
+// TestDearMachinesAreBoughtWhereALimitAsksForIt: cheap machines hold pods for
+// less, but more of them than the limit allows.
+func TestDearMachinesAreBoughtWhereALimitAsksForIt(t *testing.T) {
+	l := limited(batch(offers(takes(offer(0.5, 10, 6), 10), takes(offer(1, 10, 10), 10)), row(60, 2, 2), row(30, 1, 1), row(20, 1, 2), row(5, 2, 1)), 205)
+	got := pack.Solve(l, 100_000)
+	if why := broken(l, got); why != "" || len(got) == 0 {
+		t.Errorf("%d machines are bought: %s", len(got), why)
+	}
+}
