@@ -13,13 +13,17 @@ import (
 // same site then: they share machines there, of which prices tell nothing.
 const clearly = 1.2
 
+// sitesMost is for how many pods that wait sites are priced at most: it takes a
+// linear program for each different group at each site.
+const sitesMost = 200
+
 // priceSites finds sites at which machines for all cost clearly more that go to
 // one of them: as many pods of the group as may, and those that must be where
 // these are. The machine that is cheapest for one of them does not tell. Groups
 // that differ in nothing that counts are priced together, as the first of them.
 // With sold set, machines count that limits forbid now.
 func (r *run) priceSites(g *group, lv *level, sites []*site, sold bool) {
-	if len(sites) < 2 || lv.rules.Spreads() || len(r.board.Led(lv.rules)) == 0 {
+	if len(r.snapshot.Waiting) > sitesMost || len(sites) < 2 || lv.rules.Spreads() || len(r.board.Led(lv.rules)) == 0 {
 		return
 	}
 	crowd := crowdText(r, g, lv)
