@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/daemok/daemok/core/amount"
 )
 
 // clearly is how many times what all machines cost at another site those at a
@@ -13,8 +15,9 @@ import (
 // same site then: they share machines there, of which prices tell nothing.
 const clearly = 1.2
 
-// sitesMost is for how many pods that wait sites are priced at most: it takes a
-// linear program for each different group at each site.
+// sitesMost is for how many pods sites are priced at most: for each different group
+// at each site as many ways to fill machines are tried as there are machines to
+// choose among.
 const sitesMost = 200
 
 // priceSites finds sites at which machines for all cost clearly more that go to
@@ -23,7 +26,7 @@ const sitesMost = 200
 // that differ in nothing that counts are priced together, as the first of them.
 // With sold set, machines count that limits forbid now.
 func (r *run) priceSites(g *group, lv *level, sites []*site, sold bool) {
-	if len(r.snapshot.Waiting) > sitesMost || len(sites) < 2 || lv.rules.Spreads() || len(r.board.Led(lv.rules)) == 0 {
+	if r.pods > sitesMost || len(sites) < 2 || lv.rules.Spreads() || len(r.board.Led(lv.rules)) == 0 {
 		return
 	}
 	crowd := crowdText(r, g, lv)
@@ -178,7 +181,7 @@ func (m *market) goods(g *group, tier int, sold bool, n int64) []good {
 		}
 		for i := s.options.Next(0); i >= 0; i = s.options.Next(i + 1) {
 			kind := s.b.Options[i].Kind
-			if !from.Has(i) || !fits(s.b.mostFree(kind), g.need) {
+			if !from.Has(i) || !amount.Fits(s.b.mostFree(kind), g.need) {
 				continue
 			}
 			if float64(s.b.more(i)) < float64(n)/float64(count(s.b.mostFree(kind), g.need)) {
@@ -228,7 +231,7 @@ func costWith(from []good, main int, left []several) float64 {
 			i++
 			continue
 		}
-		if fits(from[main].free, left[i].need) {
+		if amount.Fits(from[main].free, left[i].need) {
 			at = main
 		}
 		sum, repeats := filled(from[at].free, left[i:])
@@ -252,7 +255,7 @@ func partOf(free, need []int64) float64 {
 func cheapestFor(from []good, sum []int64) int {
 	best := -1
 	for i, it := range from {
-		if fits(it.free, sum) && (best < 0 || it.cost < from[best].cost) {
+		if amount.Fits(it.free, sum) && (best < 0 || it.cost < from[best].cost) {
 			best = i
 		}
 	}

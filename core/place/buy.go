@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/daemok/daemok/core/amount"
 )
 
 // buyAll orders machines for the groups that are left, the hardest first,
@@ -153,7 +155,7 @@ func (b *buyer) firstForCrew(w *way, c *crew) int {
 		return -1
 	}
 	for i := w.first; i >= 0; i = w.options.Next(i + 1) {
-		if b.within.Has(i) && c.options[b.at].Has(i) && fits(b.free[b.Options[i].Kind], c.sum) {
+		if b.within.Has(i) && c.options[b.at].Has(i) && amount.Fits(b.free[b.Options[i].Kind], c.sum) {
 			return i
 		}
 	}
@@ -222,7 +224,7 @@ func (x bid) beatenBy(b *buyer, option int) bool {
 // the pool's limits still allow, or -1.
 func (b *buyer) firstWithin(w *way, g *group) int {
 	for i := w.first; i >= 0; i = w.options.Next(i + 1) {
-		if b.within.Has(i) && fits(b.free[b.Options[i].Kind], g.need) {
+		if b.within.Has(i) && amount.Fits(b.free[b.Options[i].Kind], g.need) {
 			return i
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/fit"
@@ -62,13 +63,13 @@ type way struct {
 	barred  bool // minValues cannot be kept
 }
 
-func newBuyer(p *fit.Pool, d dims) *buyer {
+func newBuyer(p *fit.Pool, d amount.Dims) *buyer {
 	b := &buyer{Pool: p, available: p.Available(), parted: p.Catalogue != nil && len(p.Kinds) > len(p.Catalogue.Kinds)}
 	b.within = b.available.Clone()
 	b.free = make([][]int64, len(p.Kinds))
 	for k := range p.Kinds {
 		if p.Kinds[k].Daemons.FitsIn(p.Kinds[k].Free.Add(p.Kinds[k].Daemons)) {
-			b.free[k] = d.vector(p.Kinds[k].Free, p.KindAt(k).Attachable)
+			b.free[k] = d.Vector(p.Kinds[k].Free, p.KindAt(k).Attachable)
 		}
 	}
 	b.calm()
@@ -105,7 +106,7 @@ func (b *buyer) calm() {
 			continue
 		}
 		b.free[k] = slices.Clone(b.free[k])
-		b.free[k][dimCPU] -= int64(kind.Capacity.CPU - kind.Sustained)
+		b.free[k][amount.CPU] -= int64(kind.Capacity.CPU - kind.Sustained)
 	}
 }
 
@@ -114,7 +115,7 @@ func (b *buyer) calm() {
 func (b *buyer) wouldDoWhole(terms []fit.Term, need []int64) bool {
 	return b.whole != nil && slices.ContainsFunc(terms, func(t fit.Term) bool {
 		for i := t.Options.Next(0); i >= 0; i = t.Options.Next(i + 1) {
-			if free := b.whole[b.Options[i].Kind]; b.available.Has(i) && free != nil && fits(free, need) {
+			if free := b.whole[b.Options[i].Kind]; b.available.Has(i) && free != nil && amount.Fits(free, need) {
 				return true
 			}
 		}

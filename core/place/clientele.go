@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/bound"
 	"github.com/daemok/daemok/core/fit"
@@ -21,7 +22,7 @@ type clientele struct {
 // custom is pods of one kin that ask for the same devices.
 type custom struct {
 	kin     *kin
-	devices uint64 // a bit for each of the first resources from dimDevices on
+	devices uint64 // a bit for each of the first resources from amount.Devices on
 }
 
 // class is pods that may be on the same machines as far as labels, taints and
@@ -57,7 +58,7 @@ func (r *run) clienteles() map[int]*clientele {
 // customOf says what pods of the group are beside their amounts.
 func customOf(g *group) custom {
 	out := custom{kin: g.kin}
-	for i, v := range g.need[dimDevices:] {
+	for i, v := range g.need[amount.Devices:] {
 		if v > 0 && i < 64 {
 			out.devices |= 1 << i
 		}
@@ -94,7 +95,7 @@ func (c *clientele) classOf(r *run, of custom, tier int) *class {
 	}
 	out := c.byText[string(text)]
 	if out == nil {
-		out = &class{sum: make([]int64, r.dims.len()), options: options}
+		out = &class{sum: make([]int64, r.dims.Len()), options: options}
 		c.byText[string(text)] = out
 		c.classes = append(c.classes, out)
 	}
@@ -109,7 +110,7 @@ func (b *buyer) keepWith(set bitset.Set, devices uint64) {
 			set.Remove(o)
 			continue
 		}
-		for i, v := range b.free[b.Options[o].Kind][dimDevices:] {
+		for i, v := range b.free[b.Options[o].Kind][amount.Devices:] {
 			if v <= 0 && i < 64 && devices>>i&1 == 1 {
 				set.Remove(o)
 			}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/plan"
@@ -47,7 +48,7 @@ func (b *buyer) noteCredit(k int) {
 	}
 	b.credits[k] = &credit{
 		whole:   b.free[k],
-		lasting: b.free[k][dimCPU] - int64(kind.Capacity.CPU-kind.Sustained),
+		lasting: b.free[k][amount.CPU] - int64(kind.Capacity.CPU-kind.Sustained),
 		price:   float64(kind.Surplus) / 1000,
 	}
 }
@@ -66,7 +67,7 @@ func (b *buyer) surplus(kind int, used []int64) float64 {
 	if c == nil {
 		return 0
 	}
-	return float64(float64(max(0, used[dimCPU]-c.lasting)) * c.price)
+	return float64(float64(max(0, used[amount.CPU]-c.lasting)) * c.price)
 }
 
 // quarters are how much of what a kind has beyond lasting is sold together with
@@ -83,7 +84,7 @@ func (b *buyer) grades(kind int) [][]int64 {
 	var out [][]int64
 	for _, q := range quarters {
 		free := slices.Clone(c.whole)
-		if free[dimCPU] = c.lasting + (c.whole[dimCPU]-c.lasting)*q/4; free[dimCPU] > 0 {
+		if free[amount.CPU] = c.lasting + (c.whole[amount.CPU]-c.lasting)*q/4; free[amount.CPU] > 0 {
 			out = append(out, free)
 		}
 	}
@@ -124,7 +125,7 @@ func (b *buyer) byCredit(l *load, options bitset.Set) {
 	all, first := b.together(l), options.Next(0)
 	for i := all.Next(0); i >= 0 && i < first; i = all.Next(i + 1) {
 		kind := b.Options[i].Kind
-		if c := b.creditOf(kind); c != nil && fits(c.whole, l.sum) && b.run.bears(b, l, kind) {
+		if c := b.creditOf(kind); c != nil && amount.Fits(c.whole, l.sum) && b.run.bears(b, l, kind) {
 			options.Add(i)
 		}
 	}

@@ -65,7 +65,7 @@ func newGathering(r *run, root *group, left []int64) *gathering {
 func (r *run) gather(g *group, left []int64) *crew {
 	r.gatherer.reset()
 	c := newGathering(r, g, left)
-	c.sum = make([]int64, r.dims.len())
+	c.sum = make([]int64, r.dims.Len())
 	c.options = make([]bitset.Set, len(r.buyers))
 	if !c.bring(g) {
 		return nil

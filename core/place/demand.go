@@ -26,7 +26,7 @@ func (a *amounts) clone() *amounts { return &amounts{slices.Clone(a.sum), a.pods
 
 // newDemand sums up the groups, none of which has a tier yet.
 func (r *run) newDemand() demand {
-	out := demand{left: make([]int64, len(r.groups)), tiers: map[int]*amounts{}, all: amounts{sum: make([]int64, r.dims.len())}}
+	out := demand{left: make([]int64, len(r.groups)), tiers: map[int]*amounts{}, all: amounts{sum: make([]int64, r.dims.Len())}}
 	for i, g := range r.groups {
 		out.left[i] = g.left()
 		out.all.add(g, g.left())

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/constraint"
 )
 
@@ -41,7 +42,9 @@ func (l *load) copy(of *load) {
 }
 
 // fitsIn reports whether a machine with so much for pods holds the load.
-func (l *load) fitsIn(free []int64) bool { return fits(free, l.sum) && fits(free, l.room) }
+func (l *load) fitsIn(free []int64) bool {
+	return amount.Fits(free, l.sum) && amount.Fits(free, l.room)
+}
 
 // clone returns a copy that shares nothing but what is never written.
 func (l *load) clone() load {
@@ -252,10 +255,10 @@ func (f *filler) seekIn(l *lane, side int) *group {
 			continue
 		}
 		f.r.steps++
-		if f.free(g) > 0 && f.hopeful(g) && fits(f.room, g.need) && f.mayJoin(g) && (f.alone(g) || f.crewFor(g) != nil) {
+		if f.free(g) > 0 && f.hopeful(g) && amount.Fits(f.room, g.need) && f.mayJoin(g) && (f.alone(g) || f.crewFor(g) != nil) {
 			return g
 		}
-		f.cramped = f.cramped || f.free(g) > 0 && !fits(f.room, g.need)
+		f.cramped = f.cramped || f.free(g) > 0 && !amount.Fits(f.room, g.need)
 		at++
 	}
 	return nil
@@ -308,7 +311,7 @@ func (f *filler) crewFor(g *group) *crew {
 		return nil
 	}
 	c := f.r.crewOf(g, f.left)
-	if c == nil || f.refused[c] || !fits(f.room, c.sum) || c.options[f.b.at] == nil || !c.options[f.b.at].Has(f.l.option) {
+	if c == nil || f.refused[c] || !amount.Fits(f.room, c.sum) || c.options[f.b.at] == nil || !c.options[f.b.at].Has(f.l.option) {
 		return nil
 	}
 	for _, m := range c.parts {

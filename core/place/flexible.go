@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 )
@@ -38,7 +39,7 @@ func (r *run) keepFlexible(b *buyer, l load) load {
 		if !enough {
 			return l
 		}
-		if fits(room, out.sum) {
+		if amount.Fits(room, out.sum) {
 			return out
 		}
 		smaller := r.cutTo(&out, room)
@@ -64,7 +65,7 @@ func (r *run) largest(l *load) []int64 {
 
 // cutTo returns what of the load there is room for, the first pods first.
 func (r *run) cutTo(l *load, room []int64) load {
-	out := load{option: l.option, modest: l.modest, sum: make([]int64, r.dims.len())}
+	out := load{option: l.option, modest: l.modest, sum: make([]int64, r.dims.Len())}
 	left := slices.Clone(room)
 	for _, p := range l.parts {
 		g := r.groups[p.group]
@@ -104,7 +105,7 @@ func (b *buyer) spotKinds(options bitset.Set, first int, sum []int64) []int {
 			break
 		}
 		switch {
-		case offer.Option == cluster.OnDemand && fits(b.free[o.Kind], sum):
+		case offer.Option == cluster.OnDemand && amount.Fits(b.free[o.Kind], sum):
 			return out
 		case offer.Option == cluster.Spot && !seen[of] && b.asModest(o.Kind, b.Options[first].Kind):
 			seen[of] = true
@@ -124,7 +125,7 @@ func (b *buyer) asModest(kind, than int) bool {
 // room for the greatest share of the sum; enough is false where too few could
 // have one pod.
 func (b *buyer) commonRoom(kinds []int, sum, pod []int64) (room []int64, enough bool) {
-	kinds = slices.DeleteFunc(kinds, func(k int) bool { return !fits(b.free[k], pod) })
+	kinds = slices.DeleteFunc(kinds, func(k int) bool { return !amount.Fits(b.free[k], pod) })
 	if len(kinds) < flexible {
 		return nil, false
 	}

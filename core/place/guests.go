@@ -89,9 +89,11 @@ func (r *run) attaches(g *group, there *guests) (first []int64) {
 			continue
 		}
 		if first == nil {
-			first = make([]int64, r.dims.len())
+			first = make([]int64, r.dims.Len())
 		}
-		first[r.dims.driver(v.Driver)]++
+		if at, known := r.dims.Driver(v.Driver); known {
+			first[at]++
+		}
 	}
 	return first
 }

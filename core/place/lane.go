@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/cluster"
 )
 
@@ -38,7 +39,7 @@ func (l *lane) measure() {
 
 // full reports whether none of the block fits into so much room.
 func (l *lane) full(number int, room []int64) bool {
-	return !fits(room, l.least[number*len(room):(number+1)*len(room)])
+	return !amount.Fits(room, l.least[number*len(room):(number+1)*len(room)])
 }
 
 // noClan is the clan of groups that may share a machine.
@@ -88,7 +89,7 @@ func (r *run) clanOf(g *group) (clanKey, bool) {
 // the largest in it first. Machines are filled from all sides in turn, so
 // that their resources are used up together.
 func (r *run) sortBySide() {
-	sides := make([][]*group, r.dims.len())
+	sides := make([][]*group, r.dims.Len())
 	for _, g := range r.groups {
 		if g.left() == 0 {
 			continue

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
@@ -119,7 +120,7 @@ func (r *run) launch(b *buyer, l *load, as *listing) {
 		stock: b.stockOf(as.option)}
 	at.cost, at.unpriced = r.bill(b, as.option, l)
 	take(at.free, l.sum, 1)
-	at.free[dimCPU] = max(0, at.free[dimCPU]) // less than nothing where surplus credits are used
+	at.free[amount.CPU] = max(0, at.free[amount.CPU]) // less than nothing where surplus credits are used
 	if b.limits != nil {
 		at.limited = b.largest(as.kinds)
 		b.limits.use(at.limited)

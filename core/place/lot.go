@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bitset"
 )
 
@@ -77,7 +78,7 @@ func covers[T cmp.Ordered](a, b []T) bool {
 // one pod, or -1.
 func (b *buyer) first(l *lot, need []int64) int {
 	for _, i := range l.front {
-		if fits(b.free[b.Options[i].Kind], need) {
+		if amount.Fits(b.free[b.Options[i].Kind], need) {
 			return i
 		}
 	}

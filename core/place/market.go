@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
@@ -43,7 +44,7 @@ func (m *market) first(g *group, sold bool) (cost float64, tier int, ok bool) {
 			free = s.b.whole
 		}
 		for i := s.options.Next(0); i >= 0; i = s.options.Next(i + 1) {
-			if !from.Has(i) || !fits(free[s.b.Options[i].Kind], g.need) {
+			if !from.Has(i) || !amount.Fits(free[s.b.Options[i].Kind], g.need) {
 				continue
 			}
 			if c := costOf(s.b.Offer(s.b.Options[i])) + float64(s.b.PerMachine()); !ok || c < cost {
@@ -68,7 +69,7 @@ func (m *market) reaches(board *topology.Board, g *group, key int, domain int32)
 		}
 		domains := s.b.domains(board, key)
 		for i := s.options.Next(0); i >= 0; i = s.options.Next(i + 1) {
-			if domains[i] == domain && s.b.within.Has(i) && fits(s.b.free[s.b.Options[i].Kind], g.need) {
+			if domains[i] == domain && s.b.within.Has(i) && amount.Fits(s.b.free[s.b.Options[i].Kind], g.need) {
 				return true
 			}
 		}

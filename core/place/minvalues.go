@@ -95,7 +95,7 @@ func (l *load) pods() int64 {
 
 // cut returns the load with n pods only: those that stay, and the first others.
 func (r *run) cut(l *load, t trim, n int64) *load {
-	out := &load{option: l.option, modest: l.modest, sum: make([]int64, r.dims.len())}
+	out := &load{option: l.option, modest: l.modest, sum: make([]int64, r.dims.Len())}
 	for _, m := range t.stay {
 		n -= m
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 )
@@ -268,7 +269,7 @@ func (r *run) ridersOf(l *batch) []int64 {
 // buyMachine orders one machine of the batch and takes the riders that fit.
 func (r *run) buyMachine(l *batch, m BatchMachine, riders []int64) {
 	b := l.from[m.Offer].buyer
-	filled := load{sum: make([]int64, r.dims.len())}
+	filled := load{sum: make([]int64, r.dims.Len())}
 	filled.reset(l.from[m.Offer].option)
 	filled.room = m.Room
 	if b.limits != nil { // what it leaves is for the others of the batch
@@ -277,7 +278,7 @@ func (r *run) buyMachine(l *batch, m BatchMachine, riders []int64) {
 	f := &r.filler
 	f.start(r, b, &filled, r.demand.left, nil)
 	if c := b.creditOf(b.Options[filled.option].Kind); c != nil {
-		f.room[dimCPU] = c.whole[dimCPU]
+		f.room[amount.CPU] = c.whole[amount.CPU]
 	}
 	for _, p := range m.Parts {
 		g := l.groups[p.Row]

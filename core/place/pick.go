@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/daemok/daemok/core/amount"
 )
 
 // wasteful is the share of its best yield below which an option does not grow
@@ -129,7 +131,7 @@ func (r *run) filledAlike(b *buyer, option int, e errand) *load {
 	free := b.free[b.Options[option].Kind]
 	for i := range r.filled {
 		l := &r.filled[i]
-		if b.regions.of(l.option) == b.regions.of(option) && fits(free, l.sum) && covers(b.free[b.Options[l.option].Kind], free) &&
+		if b.regions.of(l.option) == b.regions.of(option) && amount.Fits(free, l.sum) && covers(b.free[b.Options[l.option].Kind], free) &&
 			r.bears(b, l, b.Options[option].Kind) && r.allDrive(b, option, l, e.g) {
 			return l
 		}
@@ -163,9 +165,9 @@ func (e *errand) fits(b *buyer, option int) bool {
 	case !e.way.options.Has(option):
 		return false
 	case e.whole:
-		return e.crew.options[b.at].Has(option) && fits(free, e.crew.sum)
+		return e.crew.options[b.at].Has(option) && amount.Fits(free, e.crew.sum)
 	}
-	return fits(free, e.g.need)
+	return amount.Fits(free, e.g.need)
 }
 
 // byPromise lists options in the order in which they are tried: by falling

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/fit"
@@ -101,7 +102,8 @@ func (r *run) search() {
 type run struct {
 	snapshot    *cluster.Snapshot
 	options     Options
-	dims        dims
+	dims        amount.Dims
+	pods        int      // that wait, or must leave their nodes
 	waiting     []*group // one for each shape, in the order of placing
 	groups      []*group // those that machines are bought for, in that order
 	rows        map[request]*group
@@ -155,10 +157,10 @@ type run struct {
 
 func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 	r := &run{
-		snapshot: s, options: o, dims: dimsOf(pods), waiting: groupByShape(pods), board: topology.NewBoard(),
+		snapshot: s, options: o, pods: len(pods), dims: amount.Of(pods), waiting: groupByShape(pods), board: topology.NewBoard(),
 		failed: map[request]bool{}, torn: map[*group]*crew{}, kins: map[string]*kin{}, followers: map[int][]*kin{}, markets: map[string][]*market{}, held: map[string]bool{}, daemons: map[*cluster.Shape]*topology.Rules{}, tried: map[[3]int64]bool{},
 	}
-	r.scratch.sum = make([]int64, r.dims.len())
+	r.scratch.sum = make([]int64, r.dims.Len())
 	pools := fit.ForPools(s.Pools, s.Daemons)
 	r.seats = append(nodeSeats(s, r.dims), machineSeats(s, pools, r.dims)...)
 	for i, seat := range r.seats {
@@ -180,7 +182,7 @@ func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 	r.setUpBoard(s)
 	r.noteHeld(s)
 	for _, g := range r.waiting {
-		g.need = r.dims.need(g.shape)
+		g.need = r.dims.Need(g.shape)
 	}
 	order(r.waiting)
 	return r

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bound"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/plan"
@@ -77,9 +78,9 @@ func (b *buyer) soldAs(kind int, cost float64, open uint64) []bound.Offer {
 	if c == nil {
 		return []bound.Offer{{Column: bound.Column{Price: cost, Has: has}, Open: open}}
 	}
-	has[dimCPU] = float64(max(0, c.lasting))
+	has[amount.CPU] = float64(max(0, c.lasting))
 	more := make([]float64, len(has))
-	more[dimCPU] = 1000
+	more[amount.CPU] = 1000
 	return []bound.Offer{
 		{Column: bound.Column{Price: cost, Has: has}, Open: open},
 		{Column: bound.Column{Price: 1000 * c.price, Has: more}, Open: open},
@@ -125,7 +126,7 @@ func (r *run) margins(c *clientele, worth [][]float64) []plan.Margin {
 	places := slices.Clone(zones)
 	slices.Sort(places)
 	for _, zone := range slices.Compact(places) {
-		for i, name := range r.dims.resources {
+		for i, name := range r.dims.Resources {
 			w, ok := price(i, zone)
 			elsewhere, both := price(i, "")
 			if !ok || both && zone != "" && math.Abs(w-elsewhere) <= float64(differs*elsewhere) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/topology"
 )
@@ -88,7 +89,7 @@ func (r *run) kitsOf(b *buyer, row *group, w way) []remedy {
 	at := map[int32]int{}
 	for i := w.options.Next(0); i >= 0; i = w.options.Next(i + 1) {
 		kind := b.Options[i].Kind
-		if !b.within.Has(i) || !fits(b.free[kind], row.need) || conflict(row.kin.ports, b.Kinds[kind].Ports) {
+		if !b.within.Has(i) || !amount.Fits(b.free[kind], row.need) || conflict(row.kin.ports, b.Kinds[kind].Ports) {
 			continue
 		}
 		n, known := at[kits.of(i)]
@@ -127,7 +128,7 @@ func (r *run) kits(b *buyer) *regions {
 // all that have a place keep it.
 func (r *run) orderAlone(g *group, lv *level, c remedy) bool {
 	r.gatherer.reset()
-	filled := load{option: c.option, sum: make([]int64, r.dims.len())}
+	filled := load{option: c.option, sum: make([]int64, r.dims.Len())}
 	filled.add(c.row, &c.way, 1, r.attaches(g, &r.gatherer))
 	filled, why := r.keepMinValues(c.b, filled, errand{})
 	if !why.OK() || c.b.holding(&filled).Next(0) < 0 {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
@@ -30,7 +31,7 @@ type seat struct {
 // nodeSeats lists nodes that may take pods: initialized ones first, the
 // fullest first among these, so that large gaps stay whole and the emptiest
 // nodes can go.
-func nodeSeats(s *cluster.Snapshot, d dims) []*seat {
+func nodeSeats(s *cluster.Snapshot, d amount.Dims) []*seat {
 	var nodes []*cluster.Node
 	for i := range s.Nodes {
 		if !s.Nodes[i].Deleting {
@@ -39,7 +40,7 @@ func nodeSeats(s *cluster.Snapshot, d dims) []*seat {
 	}
 	free := map[*cluster.Node][]int64{}
 	for _, n := range nodes {
-		free[n] = d.vector(fit.Free(n, s.Daemons), n.Attachable)
+		free[n] = d.Vector(fit.Free(n, s.Daemons), n.Attachable)
 	}
 	slices.SortStableFunc(nodes, func(a, b *cluster.Node) int {
 		return cmp.Or(
@@ -59,7 +60,7 @@ func nodeSeats(s *cluster.Snapshot, d dims) []*seat {
 }
 
 // attach takes off what volumes of the pods use, shared ones once.
-func (s *seat) attach(pods []cluster.Pod, d dims) {
+func (s *seat) attach(pods []cluster.Pod, d amount.Dims) {
 	for i := range pods {
 		for _, v := range pods[i].Shape.Volumes {
 			if v.Claim != "" {
@@ -68,8 +69,8 @@ func (s *seat) attach(pods []cluster.Pod, d dims) {
 				}
 				s.guests.claims = append(s.guests.claims, v.Claim)
 			}
-			if d.knows(v.Driver) {
-				s.free[d.driver(v.Driver)]--
+			if at, known := d.Driver(v.Driver); known {
+				s.free[at]--
 			}
 		}
 	}
@@ -83,7 +84,7 @@ func rank(first bool) int {
 }
 
 // machineSeats lists ordered machines, oldest first.
-func machineSeats(s *cluster.Snapshot, pools []*fit.Pool, d dims) []*seat {
+func machineSeats(s *cluster.Snapshot, pools []*fit.Pool, d amount.Dims) []*seat {
 	var out []*seat
 	for i := range s.Machines {
 		m := &s.Machines[i]
@@ -92,7 +93,7 @@ func machineSeats(s *cluster.Snapshot, pools []*fit.Pool, d dims) []*seat {
 		}
 		ordered := fit.ForMachine(m, poolOf(m, pools), s.Daemons)
 		out = append(out, &seat{on: plan.OnMachine, name: m.Claim, meant: m.BoughtFor, ordered: ordered, taints: m.Taints,
-			guests: guests{ports: ordered.Ports}, free: d.vector(ordered.Free, m.Attachable), admits: ordered.Admits})
+			guests: guests{ports: ordered.Ports}, free: d.Vector(ordered.Free, m.Attachable), admits: ordered.Admits})
 	}
 	slices.SortStableFunc(out, func(a, b *seat) int {
 		return cmp.Or(a.ordered.CreatedAt.Compare(b.ordered.CreatedAt), cmp.Compare(a.name, b.name))

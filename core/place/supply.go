@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/quantity"
@@ -73,7 +74,7 @@ func (o origin) spotPrice() (price float64, ok bool) {
 // too few kinds open are for those alone that no other spot offer has room for.
 func (s *supply) of(l *Batch, need []int64) bitset.Set {
 	for _, i := range slices.Backward(s.spot) {
-		if fits(l.Offers[i].Free, need) {
+		if amount.Fits(l.Offers[i].Free, need) {
 			return s.steady
 		}
 	}

@@ -36,7 +36,7 @@ func (r *run) unplaced() []plan.Unplaced {
 func (r *run) aftermath() *explain.World {
 	out := &explain.World{
 		Snapshot: r.snapshot, Board: r.board, Counted: r.counted, Daemons: r.daemons, Held: r.held,
-		Placed: r.everyPlaced, Resources: r.dims.resources, Drivers: r.dims.drivers, Exhausted: r.out.Exhausted,
+		Placed: r.everyPlaced, Resources: r.dims.Resources, Drivers: r.dims.Drivers, Exhausted: r.out.Exhausted,
 	}
 	for _, b := range r.buyers {
 		out.Pools = append(out.Pools, explain.Pool{

@@ -1,6 +1,10 @@
 package place
 
-import "github.com/daemok/daemok/core/explain"
+import (
+	"github.com/daemok/daemok/core/explain"
+
+	"github.com/daemok/daemok/core/amount"
+)
 
 // tear notes that no machine which may be bought now has room for the whole
 // crew, for those of its pods that are left in the end.
@@ -26,7 +30,7 @@ func (r *run) tornApart(g *group) (explain.Torn, bool) {
 		return explain.Torn{}, false
 	}
 	free := b.free[b.Options[option].Kind]
-	enough := fits(free, c.sum)
+	enough := amount.Fits(free, c.sum)
 	out := explain.Torn{Pods: c.pods, Others: c.others(g), Need: c.sum, Largest: b.Kind(b.Options[option]).Name, Has: free, Limits: enough}
 	if enough && r.options.MinValues != BestEffort {
 		out.TooFew = r.tooFewFor(c)
@@ -46,7 +50,7 @@ func (r *run) tooFewFor(c *crew) string {
 		fitting := b.available.Clone()
 		fitting.And(c.options[b.at])
 		for i := fitting.Next(0); i >= 0; i = fitting.Next(i + 1) {
-			if free := b.free[b.Options[i].Kind]; free == nil || !fits(free, c.sum) {
+			if free := b.free[b.Options[i].Kind]; free == nil || !amount.Fits(free, c.sum) {
 				fitting.Remove(i)
 			}
 		}

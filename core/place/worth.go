@@ -3,6 +3,7 @@ package place
 import (
 	"slices"
 
+	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/bound"
 	"github.com/daemok/daemok/core/cluster"
@@ -128,9 +129,9 @@ func positive(amounts []int64) []float64 {
 // usual is what resources are worth where no price is known: a core as much
 // as seven GiB of memory, as the market has it within a factor of two.
 func (r *run) usual() []float64 {
-	out := make([]float64, r.dims.len())
-	out[dimCPU] = 30
-	for i, name := range r.dims.resources {
+	out := make([]float64, r.dims.Len())
+	out[amount.CPU] = 30
+	for i, name := range r.dims.Resources {
 		if name == quantity.NameMemory {
 			out[i] = 4000 / float64(quantity.GiB)
 		}
@@ -229,7 +230,7 @@ func (b *buyer) rate(a *ask) {
 	a.best = 0
 	for i := range a.ways {
 		for _, o := range b.byYield {
-			if a.ways[i].options.Has(o) && b.available.Has(o) && fits(b.free[b.Options[o].Kind], a.need) {
+			if a.ways[i].options.Has(o) && b.available.Has(o) && amount.Fits(b.free[b.Options[o].Kind], a.need) {
 				a.best = max(a.best, b.yield[o])
 				break
 			}

@@ -3,6 +3,7 @@ package settle
 import (
 	"slices"
 
+	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/fit"
 	"github.com/daemok/daemok/core/topology"
@@ -200,7 +201,7 @@ func (g *game) best(p *waiter) (*crowd, int) {
 		for _, c := range f.crowds {
 			g.steps++
 			x := c.spots[0]
-			if !fits(x.free, k.need) || !x.attaches(g.world.dims, k) || g.barred(x, k) {
+			if !amount.Fits(x.free, k.need) || !x.attaches(g.world.dims, k) || g.barred(x, k) {
 				continue
 			}
 			shut = false

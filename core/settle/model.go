@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/fit"
@@ -153,7 +154,7 @@ func (g *game) enlist(x *spot) {
 	f.enter(x, 0)
 	for _, k := range f.shut {
 		g.steps++
-		if fits(x.free, k.need) && x.model.lets(k) {
+		if amount.Fits(x.free, k.need) && x.model.lets(k) {
 			g.open[k.at] = append(g.open[k.at], f)
 		}
 	}

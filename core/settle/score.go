@@ -3,6 +3,7 @@ package settle
 import (
 	"math"
 
+	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 )
@@ -48,7 +49,7 @@ func least(x *spot, k *kind) int64 {
 // balanced prefers spots whose shares of cpu and memory come closer to each
 // other.
 func balanced(x *spot, k *kind) int64 {
-	with := evenness(x.taken[0]+k.need[dimCPU], x.taken[1]+k.need[dimMemory], x.all)
+	with := evenness(x.taken[0]+k.need[amount.CPU], x.taken[1]+k.need[amount.Memory], x.all)
 	return full/2 + (full/2+with-evenness(x.taken[0], x.taken[1], x.all))/2
 }
 

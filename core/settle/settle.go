@@ -23,6 +23,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/fit"
 	"github.com/daemok/daemok/core/plan"
@@ -34,7 +35,7 @@ import (
 type World struct {
 	snapshot *cluster.Snapshot
 	pools    map[cluster.PoolID]*fit.Pool
-	dims     dims
+	dims     amount.Dims
 	queue    []waiter
 	kinds    []*kind
 	nodes    []*spot // those that take pods
@@ -76,7 +77,7 @@ type kind struct {
 
 // New prepares a world for the pods, which wait.
 func New(s *cluster.Snapshot, pods []cluster.Pod) *World {
-	w := &World{snapshot: s, dims: dimsOf(pods), pools: map[cluster.PoolID]*fit.Pool{},
+	w := &World{snapshot: s, dims: amount.Of(pods), pools: map[cluster.PoolID]*fit.Pool{},
 		board: topology.NewBoard(), byText: map[string]int{}, launches: map[modelKey]*model{}}
 	for i, p := range fit.ForPools(s.Pools, s.Daemons) {
 		w.pools[s.Pools[i].ID] = p
@@ -168,7 +169,7 @@ func wishes(s *cluster.Shape) string {
 }
 
 func (w *World) kindOf(s *cluster.Shape) *kind {
-	k := &kind{at: len(w.kinds), shape: s, need: w.dims.need(s), shared: shared(s), scored: scored(s)}
+	k := &kind{at: len(w.kinds), shape: s, need: w.dims.Need(s), shared: shared(s), scored: scored(s)}
 	wish := topology.Wish{Shape: s}
 	for i := range s.Spread {
 		if !s.Spread[i].Soft {

@@ -3,6 +3,7 @@ package settle
 import (
 	"slices"
 
+	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/fit"
@@ -10,64 +11,11 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// Positions in every vector of amounts.
-const (
-	dimCPU = iota
-	dimMemory
-)
-
 // What the scheduler counts for a pod that asks for no cpu or memory.
 const (
 	assumedCPU    = quantity.MilliCPU(100)
 	assumedMemory = 200 * quantity.MiB
 )
-
-// dims is what pods ask for in amounts: resources, then volumes of each driver.
-type dims struct{ resources, drivers []string }
-
-func dimsOf(pods []cluster.Pod) dims {
-	out := dims{resources: []string{quantity.NameCPU, quantity.NameMemory, quantity.NamePods, quantity.NameEphemeralStorage}}
-	var more []string
-	var last *cluster.Shape
-	for i := range pods {
-		if pods[i].Shape == last {
-			continue
-		}
-		last = pods[i].Shape
-		for _, e := range last.Requests.Extended {
-			more = append(more, e.Name)
-		}
-		for _, v := range last.Volumes {
-			if v.Driver != "" {
-				out.drivers = append(out.drivers, v.Driver)
-			}
-		}
-	}
-	slices.Sort(more)
-	slices.Sort(out.drivers)
-	out.resources, out.drivers = append(out.resources, slices.Compact(more)...), slices.Compact(out.drivers)
-	return out
-}
-
-// need is what a pod asks for, volumes that it shares aside.
-func (d dims) need(s *cluster.Shape) []int64 {
-	out := make([]int64, len(d.resources)+len(d.drivers))
-	for i, name := range d.resources {
-		out[i] = s.Requests.Get(name)
-	}
-	for _, v := range s.Volumes {
-		if at, known := d.driver(v); known && v.Claim == "" {
-			out[at]++
-		}
-	}
-	return out
-}
-
-// driver is the position of what drives the volume.
-func (d dims) driver(v cluster.Volume) (at int, known bool) {
-	at, known = slices.BinarySearch(d.drivers, v.Driver)
-	return len(d.resources) + at, known
-}
 
 // shared lists the volumes that pods of the shape may share with others on a node.
 func shared(s *cluster.Shape) []cluster.Volume {
@@ -82,26 +30,26 @@ func shared(s *cluster.Shape) []cluster.Volume {
 
 // attach takes off what volumes use that pods share, where they are not attached
 // yet.
-func (x *spot) attach(d dims, volumes []cluster.Volume) {
+func (x *spot) attach(d amount.Dims, volumes []cluster.Volume) {
 	for _, v := range volumes {
 		if slices.Contains(x.claims, v.Claim) {
 			continue
 		}
 		x.claims = append(slices.Clip(x.claims), v.Claim)
-		if at, known := d.driver(v); known {
+		if at, known := d.Driver(v.Driver); known {
 			x.free[at]--
 		}
 	}
 }
 
 // attaches reports whether there is room for the volumes that the kind shares.
-func (x *spot) attaches(d dims, k *kind) bool {
+func (x *spot) attaches(d amount.Dims, k *kind) bool {
 	if len(k.shared) == 0 {
 		return true
 	}
 	with := spot{free: slices.Clone(x.free), claims: x.claims}
 	with.attach(d, k.shared)
-	for at := len(d.resources); at < len(with.free); at++ {
+	for at := len(d.Resources); at < len(with.free); at++ {
 		if with.free[at] -= k.need[at]; with.free[at] < 0 && with.free[at] < x.free[at] {
 			return false
 		}
@@ -109,38 +57,18 @@ func (x *spot) attaches(d dims, k *kind) bool {
 	return true
 }
 
-// free is what the node has left beside volumes that pods share; a driver that it does not name has no limit.
-func (d dims) free(n *cluster.Node, daemons []cluster.Daemon) []int64 {
-	out, free := make([]int64, len(d.resources)+len(d.drivers)), fit.Free(n, daemons)
-	for i, name := range d.resources {
-		out[i] = free.Get(name)
-	}
-	for i, driver := range d.drivers {
-		at := len(d.resources) + i
-		out[at] = int64(1) << 40
-		for _, a := range n.Attachable {
-			if a.Driver == driver {
-				out[at] = a.Count
-			}
-		}
-		for j := range n.Pods {
-			for _, v := range n.Pods[j].Shape.Volumes {
-				if v.Driver == driver && v.Claim == "" {
-					out[at]--
-				}
+// free is what the node has left beside volumes that pods share; a driver that it
+// does not name has no limit.
+func free(d amount.Dims, n *cluster.Node, daemons []cluster.Daemon) []int64 {
+	out := d.Vector(fit.Free(n, daemons), n.Attachable)
+	for i := range n.Pods {
+		for _, v := range n.Pods[i].Shape.Volumes {
+			if at, known := d.Driver(v.Driver); known && v.Claim == "" {
+				out[at]--
 			}
 		}
 	}
 	return out
-}
-
-func fits(free, need []int64) bool {
-	for i, v := range need {
-		if v > free[i] && v > 0 {
-			return false
-		}
-	}
-	return true
 }
 
 func scored(s *cluster.Shape) [2]int64 {
@@ -174,12 +102,12 @@ type spot struct {
 }
 
 func (w *World) spotOf(n *cluster.Node) *spot {
-	x := &spot{node: n, free: w.dims.free(n, w.snapshot.Daemons), ports: fit.Ports(n, w.snapshot.Daemons),
+	x := &spot{node: n, free: free(w.dims, n, w.snapshot.Daemons), ports: fit.Ports(n, w.snapshot.Daemons),
 		all: [2]int64{int64(n.Allocatable.CPU), int64(n.Allocatable.Memory)}, place: -1}
 	for i := range n.Pods {
 		x.attach(w.dims, shared(n.Pods[i].Shape))
 	}
-	x.taken = [2]int64{x.all[0] - x.free[dimCPU], x.all[1] - x.free[dimMemory]}
+	x.taken = [2]int64{x.all[0] - x.free[amount.CPU], x.all[1] - x.free[amount.Memory]}
 	x.count = x.taken
 	for _, t := range fit.LastingTaints(n) {
 		if t.Effect == constraint.PreferNoSchedule {

@@ -2,7 +2,7 @@ package main
 
 const (
 	placeGuests = "core/place/guests.go"
-	placeDims   = "core/place/dims.go"
+	amounts     = "core/amount/amount.go"
 	placeSeat   = "core/place/seat.go"
 	placeIntake = "core/place/intake.go"
 	placeKin    = "core/place/kin.go"
@@ -23,10 +23,10 @@ func placeRules() []Rule {
 		off("ports that are taken are taken", placeGuests, "if conflict(k.ports, g.ports) {", "if false {"),
 		off("a host has each port once", placeGuests, "n = 1\n", "n = topology.Unlimited\n"),
 		off("a shared volume is attached once", placeGuests, `if v.Driver == "" || slices.Contains(there.claims, v.Claim) {`, `if v.Driver == "" {`),
-		off("a shared volume is attached", placeGuests, "first[r.dims.driver(v.Driver)]++", "_ = v"),
-		off("volumes of a pod's own are attached", placeDims, "out[d.driver(v.Driver)]++", "_ = v"),
-		off("machines take so many volumes", placeDims, "out[d.driver(a.Driver)] = a.Count", "_ = a"),
-		off("volumes of pods that are there are attached", placeSeat, "s.free[d.driver(v.Driver)]--", "_ = v"),
+		off("a shared volume is attached", placeGuests, "first[at]++", "_ = at"),
+		off("volumes of a pod's own are attached", amounts, "out[at]++", "_ = at"),
+		off("machines take so many volumes", amounts, "out[at] = a.Count", "_ = at"),
+		off("volumes of pods that are there are attached", placeSeat, "s.free[at]--", "_ = at"),
 		off("initialized nodes are filled first", placeSeat, "cmp.Compare(rank(a.Initialized), rank(b.Initialized)),", "0,"),
 		off("full nodes are filled first", placeSeat, "slices.Compare(free[a], free[b]),", "slices.Compare(free[b], free[a]),"),
 		off("nodes to be avoided are used last", placeSeat, "s.admits(lv.wants).OK() && !(lv.strict && fit.Avoided(s.taints, lv.wants.Tolerations))", "s.admits(lv.wants).OK()"),
@@ -110,7 +110,7 @@ func placeRules() []Rule {
 		off("a workload stays where others are dear", "core/place/diversify.go", "float64(o.Price) <= float64(dearerOnce*float64(best.Price))", "best.Priced"),
 		off("what is left looks at machines that became other kinds", "core/place/diversify.go", "return any && r.stillWaiting() > 0", "return any && r.stillWaiting() < 0").by("./core/place"),
 		off("pods that run on spot count for their workload", "core/place/diversify.go", "if way != string(cluster.Spot) || n.Goes() {", "if way != \"\" {"),
-		off("spot machines hold less to be of many kinds", "core/place/flexible.go", "if fits(room, out.sum) {", "if room != nil {"),
+		off("spot machines hold less to be of many kinds", "core/place/flexible.go", "if amount.Fits(room, out.sum) {", "if room != nil {"),
 		off("spot machines are full where too few kinds would do", "core/place/flexible.go", "if len(kinds) < flexible {", "if len(kinds) < 2 {"),
 		off("minValues give way where that is asked for", "core/place/minvalues.go", "if r.options.MinValues == BestEffort {", "if false {"),
 		off("minValues hold where nothing else is asked for", "core/place/minvalues.go", "if r.options.MinValues == BestEffort {", "if true {"),
