@@ -12,7 +12,7 @@ import (
 
 // How other ways are tried to seat and spread pods before machines are chosen.
 const (
-	leanMost    = 16    // for a few pods
+	leanMost    = 32    // for ten pods or fewer
 	leanPods    = 320   // pods in all tries together
 	leanLeast   = 4     // fewer tries are not worth while: of many pods it matters little who is where
 	leanEffort  = 8     // all tries together get this part of the effort
