@@ -21,12 +21,13 @@ type waiter struct {
 // each shape; while machines are bought there is one for each way in which
 // some of its pods are to be bought for.
 type group struct {
-	shape  *cluster.Shape
-	kin    *kin
-	pods   []waiter // oldest first; those before placed have a place
-	placed int
-	need   []int64
-	at     int // position in the order of placing, or of buying
+	shape    *cluster.Shape
+	kin      *kin
+	pods     []waiter // oldest first; those before placed have a place
+	placed   int
+	need     []int64
+	needText string // see crowdOf
+	at       int    // position in the order of placing, or of buying
 
 	of      *group         // of one that is bought for: the group it is part of
 	from    request        // of one that is bought for: what was asked for

@@ -41,8 +41,8 @@ type level struct {
 	gone    []wish // preferences that have given way
 	allowed []int8 // by seat: 1 admitted, -1 not, 0 not asked yet
 	markets []*market
-	asked   bool   // markets are known
-	crowd   string // see crowdText
+	asked   bool // markets are known
+	crowd   int  // see crowdOf
 }
 
 // plain reports whether nothing but the place itself decides whether pods may

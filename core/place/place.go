@@ -108,7 +108,10 @@ type run struct {
 	groups      []*group // those that machines are bought for, in that order
 	rows        map[request]*group
 	siteCosts   map[pricing]float64 // see priceSites
-	crowds      map[string]int64    // see crowdsNow
+	goods       map[shelf][]good    // likewise, in a round
+	looks       int                 // taken for that
+	crowdRules  map[string]int      // numbers of those of crowds, from 1 on
+	crowds      map[crowd]int64     // see crowdsNow
 	failed      map[request]bool    // what could not be bought in an earlier round
 	learnt      bool                // something was added to it in this round
 	kins        map[string]*kin
@@ -158,7 +161,7 @@ type run struct {
 func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 	r := &run{
 		snapshot: s, options: o, pods: len(pods), dims: amount.Of(pods), waiting: groupByShape(pods), board: topology.NewBoard(),
-		failed: map[request]bool{}, torn: map[*group]*crew{}, kins: map[string]*kin{}, followers: map[int][]*kin{}, markets: map[string][]*market{}, held: map[string]bool{}, daemons: map[*cluster.Shape]*topology.Rules{}, tried: map[[3]int64]bool{},
+		failed: map[request]bool{}, crowdRules: map[string]int{}, torn: map[*group]*crew{}, kins: map[string]*kin{}, followers: map[int][]*kin{}, markets: map[string][]*market{}, held: map[string]bool{}, daemons: map[*cluster.Shape]*topology.Rules{}, tried: map[[3]int64]bool{},
 	}
 	r.scratch.sum = make([]int64, r.dims.Len())
 	pools := fit.ForPools(s.Pools, s.Daemons)
@@ -191,7 +194,7 @@ func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 // begin makes the run ready for a round.
 func (r *run) begin() {
 	r.groups, r.rows, r.learnt = nil, map[request]*group{}, false
-	r.siteCosts, r.crowds = map[pricing]float64{}, nil
+	r.siteCosts, r.goods, r.crowds = map[pricing]float64{}, map[shelf][]good{}, nil
 	if r.round > 1 {
 		r.board.Dare()
 	}

@@ -7,6 +7,7 @@ const (
 	placeIntake = "core/place/intake.go"
 	placeKin    = "core/place/kin.go"
 	placeBulk   = "core/place/bulk.go"
+	placeGoods  = "core/place/goods.go"
 	placeHomes  = "core/place/homes.go"
 	placeReplay = "core/place/replay.go"
 	placeLimit  = "core/place/limit.go"
