@@ -56,6 +56,13 @@ func (r *run) noteFollowers() {
 // followersOf lists the kins whose pods must be where those of the level are,
 // and the followers of these.
 func (r *run) followersOf(lv *level) []follower {
+	if !lv.led {
+		lv.followers, lv.led = r.newFollowers(lv), true
+	}
+	return lv.followers
+}
+
+func (r *run) newFollowers(lv *level) []follower {
 	var out []follower
 	seen := map[*kin]bool{}
 	visit := func(lv *level, keys []int) {

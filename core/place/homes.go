@@ -164,15 +164,32 @@ func (r *run) countStrays(g *group, lv *level, sites []*site) {
 }
 
 // sellsIn reports whether a machine for pods of the group can be had in the
-// domain.
+// domain. Nothing is bought while homes are sought, so that it stays so in a
+// round.
 func (r *run) sellsIn(g *group, key int, domain int32) bool {
-	return domain < 0 || slices.ContainsFunc(r.marketsOf(g.kin.required()), func(m *market) bool {
-		if m.spot[key] >= 0 {
-			_, _, ok := m.first(g, false)
-			return ok && m.spot[key] == domain
-		}
-		return m.reaches(r.board, g, key, domain)
-	})
+	if domain < 0 {
+		return true
+	}
+	asked := sale{g, key, domain}
+	yes, known := r.sales[asked]
+	if !known {
+		yes = slices.ContainsFunc(r.marketsOf(g.kin.required()), func(m *market) bool {
+			if m.spot[key] >= 0 {
+				_, _, ok := m.first(g, false)
+				return ok && m.spot[key] == domain
+			}
+			return m.reaches(r.board, g, key, domain)
+		})
+		r.sales[asked] = yes
+	}
+	return yes
+}
+
+// sale asks whether something for a group is sold in a domain.
+type sale struct {
+	group  *group
+	key    int
+	domain int32
 }
 
 func (s *site) before(other *site) bool {

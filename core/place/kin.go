@@ -35,14 +35,16 @@ type kin struct {
 // level is a kin with some of its preferences given way and the others held
 // like requirements.
 type level struct {
-	wants   *cluster.Shape // stands in for the shapes when places are judged, amounts aside
-	rules   *topology.Rules
-	strict  bool   // keeps off places with a taint that asks for it
-	gone    []wish // preferences that have given way
-	allowed []int8 // by seat: 1 admitted, -1 not, 0 not asked yet
-	markets []*market
-	asked   bool // markets are known
-	crowd   int  // see crowdOf
+	wants     *cluster.Shape // stands in for the shapes when places are judged, amounts aside
+	rules     *topology.Rules
+	strict    bool   // keeps off places with a taint that asks for it
+	gone      []wish // preferences that have given way
+	allowed   []int8 // by seat: 1 admitted, -1 not, 0 not asked yet
+	markets   []*market
+	asked     bool       // markets are known
+	followers []follower // see followersOf
+	led       bool       // they are known
+	crowd     int        // see crowdOf
 }
 
 // plain reports whether nothing but the place itself decides whether pods may

@@ -109,6 +109,7 @@ type run struct {
 	rows        map[request]*group
 	siteCosts   map[pricing]float64 // see priceSites
 	goods       map[shelf][]good    // likewise, in a round
+	sales       map[sale]bool       // see sellsIn
 	looks       int                 // taken for that
 	crowdRules  map[string]int      // numbers of those of crowds, from 1 on
 	crowds      map[crowd]int64     // see crowdsNow
@@ -194,7 +195,7 @@ func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 // begin makes the run ready for a round.
 func (r *run) begin() {
 	r.groups, r.rows, r.learnt = nil, map[request]*group{}, false
-	r.siteCosts, r.goods, r.crowds = map[pricing]float64{}, map[shelf][]good{}, nil
+	r.siteCosts, r.goods, r.crowds, r.sales = map[pricing]float64{}, map[shelf][]good{}, nil, map[sale]bool{}
 	if r.round > 1 {
 		r.board.Dare()
 	}
