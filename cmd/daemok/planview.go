@@ -123,7 +123,7 @@ func planView(p plan.Plan) planJSON {
 		Launches:    each(p.Launches, launchView),
 		Placements:  each(p.Placements, placementView),
 		Withdrawals: each(p.Withdrawals, func(w plan.Withdrawal) withdrawalJSON { return withdrawalJSON{w.Claim, w.Pool.String(), w.Note} }),
-		Removals:    each(p.Removals, removalView),
+		Removals:    each(p.Removals(), removalView),
 		Unplaced:    each(p.Unplaced, unplacedView),
 		Together:    each(p.Groups(), func(g plan.Group) togetherJSON { return togetherJSON{g.Key, g.Machines} }),
 		CostBefore:  dollars(p.CostBefore),

@@ -182,7 +182,7 @@ func (p *Planner) round(ctx context.Context) {
 		p.Listener.Withdrawn(withdrawn)
 		open = open || slices.ContainsFunc(withdrawn, func(w apply.Withdrawn) bool { return w.Err != nil })
 	}
-	if len(made.Removals) > 0 {
+	if len(made.Moves) > 0 {
 		p.Applier.Remove(ctx, made, p.Listener.Removed)
 	}
 	p.Listener.Explain(s, made)

@@ -67,7 +67,7 @@ func (t *Teller) Planned(s *cluster.Snapshot, p plan.Plan, took time.Duration) {
 		return
 	}
 	said := []any{"basis", p.Basis, "waiting", len(s.Waiting), "launches", len(p.Launches),
-		"withdrawals", len(p.Withdrawals), "removals", len(p.Removals), "unplaced", unplaced, "took", took.String(), "cost", p.CostAfter.String()}
+		"withdrawals", len(p.Withdrawals), "removals", len(p.Removals()), "unplaced", unplaced, "took", took.String(), "cost", p.CostAfter.String()}
 	if len(p.Launches) > 0 {
 		said = append(said, "launchCost", p.LaunchCost().String(), "likelyCost", p.Promise().String())
 		t.measureCost(p)

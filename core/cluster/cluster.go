@@ -98,6 +98,7 @@ type Pool struct {
 	Catalogue     *Catalogue         // what its class offers; nil where the class is not ready
 	NotReady      string             // why nothing may be bought; empty if it may
 	Policy        Policy
+	Boot          time.Duration // what machines of the pool usually take from the order to being initialised; 0: not known
 }
 
 // Limits bounds what a pool may own. Only resources named are limited.
@@ -108,10 +109,32 @@ type Limits struct {
 
 // Policy is how a pool wants its nodes retired.
 type Policy struct {
-	EmptyFor        time.Duration // how long a node stays empty before it may go; 0 means at once
-	NeverWhenEmpty  bool          // consolidateAfter: Never
-	DisruptionsMax  int64         // most nodes of the pool that may be going away at once now, by the budgets in force
-	DisruptionsNote string        // which budget says so
+	Consolidate   Consolidation
+	After         time.Duration // how long no pod may have come to a node or gone before it is consolidated; 0 means at once
+	Never         bool          // consolidateAfter: Never
+	Static        bool          // keeps a number of nodes whatever runs on them: none goes for being empty or dear
+	Empty         Allowance     // of nodes that go because nothing runs on them
+	Drifted       Allowance
+	Underutilized Allowance
+	BudgetsChange time.Time // when the schedule of a budget next opens or closes; zero: never
+}
+
+// Consolidation says which nodes may go to save money, in the words of the
+// API's consolidationPolicy.
+type Consolidation string
+
+// The policies. The zero value is WhenEmptyOrUnderutilized.
+const (
+	WhenEmptyOrUnderutilized Consolidation = ""
+	WhenEmpty                Consolidation = "WhenEmpty"
+	Balanced                 Consolidation = "Balanced" // where what is saved is worth the disturbance
+)
+
+// Allowance is how many nodes of a pool may be going away at once now for one
+// reason, by the budgets in force.
+type Allowance struct {
+	Most int64
+	Note string // which budget says so
 }
 
 // Pod is one pod. Node is empty while it waits.
@@ -120,12 +143,30 @@ type Pod struct {
 	Shape                *Shape
 	Owner                string // "Deployment/web": for reports only
 	CreatedAt            time.Time
+	StartedAt            time.Time // zero: its node has not taken it in yet
 	Node                 string
-	Daemon               bool // owned by a DaemonSet
-	Mirror               bool // static, owned by its node
-	Ending               bool // terminating, or already succeeded or failed
-	DoNotDisrupt         bool // karpenter.sh/do-not-disrupt holds now
-	Returns              bool // will need a place again if its node goes (not daemon, mirror, bare-terminal ...)
+	Daemon               bool      // owned by a DaemonSet
+	Mirror               bool      // static, owned by its node
+	Ending               bool      // terminating, or already succeeded or failed
+	DoNotDisrupt         bool      // karpenter.sh/do-not-disrupt holds now
+	ProtectedUntil       time.Time // when that ends by itself; zero: never, or it does not hold
+	Returns              bool      // will need a place again if its node goes (not daemon, mirror, bare-terminal ...)
+	Stays                bool      // tolerates the taint of leaving nodes: it is not evicted, and a drain does not wait for it
+	Unready              bool      // its condition Ready is False
+	DeletionCost         int32     // controller.kubernetes.io/pod-deletion-cost
+	Guards               string    // names of the PodDisruptionBudgets of its namespace that select it, sorted, with commas between
+}
+
+// Evictable reports whether a drain would evict the pod: not one that is
+// ending, that is static, or that stays.
+func (p *Pod) Evictable() bool { return !p.Ending && !p.Mirror && !p.Stays }
+
+// Guard is a PodDisruptionBudget.
+type Guard struct {
+	Namespace, Name string
+	Allowed         int64 // evictions that it allows now
+	Never           bool  // as it is written it never allows one
+	UnreadyToo      bool  // pods that are not ready may always be evicted
 }
 
 // Moves reports whether the pod needs another place when its node goes away.
@@ -145,13 +186,18 @@ type Node struct {
 	Attachable    []Attachable             // sorted by driver; a driver that is not named has no limit
 	Price         quantity.MicroUSDPerHour // 0 where unknown
 	CreatedAt     time.Time
-	EmptySince    time.Time // zero while not empty; the moment the consolidateAfter clock started
+	QuietSince    time.Time // the moment the consolidateAfter clock started: the last pod event or, before any, initialisation; zero: not known
+	ExpiresAt     time.Time // zero: never
+	Drifted       string    // how it differs from what its pool and class ask for, in the words of the API, such as AMIDrift; empty: it does not
+	DriftedAt     time.Time // since when
 	ChangedAt     time.Time // when a pod last came or went, as far as that was seen; zero: it was not
 	Ready         bool
 	Initialized   bool
 	Deleting      bool // being deleted, drained or disrupted: no destination for pods
 	MachineEnds   bool // drained, and its machine is being given back
 	DoNotDisrupt  bool
+	HasGrace      bool  // pods that are in the way of its end are given so much time, and no more
+	Replacement   bool  // its machine was ordered to replace others
 	Pods          []Pod // bound to it, sorted by namespace, name; without those that succeeded or failed, which hold nothing
 	BoughtFor     []Pod // the pods that its machine was ordered for that still wait
 }
@@ -177,6 +223,7 @@ type Machine struct {
 	Launched      bool
 	Deleting      bool  // or withdrawn: no destination for pods
 	Planned       bool  // ordered by a plan for pods that waited; what people order they also withdraw
+	Replacement   bool  // ordered to replace nodes: it is not withdrawn for want of pods
 	BoughtFor     []Pod // the pods it was ordered for that still wait
 }
 

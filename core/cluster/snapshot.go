@@ -18,6 +18,8 @@ type Snapshot struct {
 	Machines []Machine
 	Pools    []Pool
 	Daemons  []Daemon
+	Guards   []Guard
+	Freeze   string // why no node may be disturbed for the time being, by its user's word; empty: it may
 }
 
 // Sort puts every list in its order. Builders call it once, before the
@@ -32,6 +34,9 @@ func (s *Snapshot) Sort() {
 	slices.SortFunc(s.Machines, func(a, b Machine) int { return cmp.Compare(a.Claim, b.Claim) })
 	slices.SortFunc(s.Pools, func(a, b Pool) int {
 		return cmp.Or(cmp.Compare(a.ID.Name, b.ID.Name), cmp.Compare(a.ID.Kind, b.ID.Kind))
+	})
+	slices.SortFunc(s.Guards, func(a, b Guard) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	slices.SortFunc(s.Daemons, func(a, b Daemon) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))

@@ -75,7 +75,7 @@ func Decide(s *cluster.Snapshot, policy Policy, effort Effort) plan.Plan {
 		Unplaced:    placed.Unplaced,
 		Joining:     placed.Joining,
 		Withdrawals: withdrawals(s, &placed),
-		Removals:    retire.Empty(s, func(node string) bool { return needed[node] }),
+		Moves:       retire.Empty(s, func(node string) bool { return needed[node] }),
 		CostBefore:  cost(s),
 		Steps:       placed.Steps,
 		Exhausted:   placed.Exhausted,
@@ -286,7 +286,7 @@ func change(s *cluster.Snapshot, p *plan.Plan) quantity.MicroUSDPerHour {
 		}
 	}
 	removed := map[string]bool{}
-	for _, r := range p.Removals {
+	for _, r := range p.Removals() {
 		removed[r.Node] = true
 	}
 	for i := range s.Nodes {

@@ -326,7 +326,7 @@ func addRules(r *rand.Rand, s *cluster.Shape) {
 
 func randomPool(r *rand.Rand, i int, c *cluster.Catalogue) cluster.Pool {
 	p := cluster.Pool{ID: cluster.PoolID{Kind: "NodePool", Name: fmt.Sprintf("p%d", i)}, Weight: 10 * r.IntN(3), Catalogue: c,
-		Policy: cluster.Policy{DisruptionsMax: int64(r.IntN(3))}}
+		Policy: cluster.Policy{Empty: cluster.Allowance{Most: int64(r.IntN(3))}}}
 	if r.IntN(3) == 0 {
 		p.Taints = []constraint.Taint{{Key: "dedicated", Value: "x", Effect: constraint.NoSchedule}}
 	}
@@ -350,7 +350,7 @@ func randomPool(r *rand.Rand, i int, c *cluster.Catalogue) cluster.Pool {
 func randomNode(r *rand.Rand, i int, s *cluster.Snapshot, at time.Time, zones []string) cluster.Node {
 	n := cluster.Node{Name: fmt.Sprintf("n%d", i), Claim: fmt.Sprintf("c%d", i), Pool: s.Pools[r.IntN(len(s.Pools))].ID, Price: 100000,
 		Initialized: r.IntN(4) > 0, Ready: true, Deleting: r.IntN(5) == 0, Allocatable: quantity.Resources{CPU: 4000, Memory: 16 * quantity.GiB, Pods: 30},
-		CreatedAt: at.Add(-time.Duration(i+1) * time.Hour), EmptySince: at.Add(-time.Minute),
+		CreatedAt: at.Add(-time.Duration(i+1) * time.Hour), QuietSince: at.Add(-time.Minute),
 		Labels: constraint.NewLabels(map[string]string{cluster.LabelZone: zones[r.IntN(3)], cluster.LabelArch: "amd64"})}
 	n.Capacity = n.Allocatable
 	for j := range r.IntN(3) {
@@ -478,9 +478,9 @@ func limitsHold(s *cluster.Snapshot, p *plan.Plan) string {
 
 func neededStay(s *cluster.Snapshot, p *plan.Plan) string {
 	gone := map[cluster.PoolID]int64{}
-	for _, r := range p.Removals {
+	for _, r := range p.Removals() {
 		gone[r.Pool]++
-		if pool, _ := s.Pool(r.Pool); gone[r.Pool] > pool.Policy.DisruptionsMax {
+		if pool, _ := s.Pool(r.Pool); gone[r.Pool] > pool.Policy.Empty.Most {
 			return "more nodes of " + r.Pool.String() + " go than its budget allows"
 		}
 		for _, x := range p.Placements {

@@ -11,6 +11,15 @@ import (
 // machines are bought.
 func (p Plan) Savings() quantity.MicroUSDPerHour { return p.CostBefore - p.CostAfter }
 
+// Removals lists the nodes that go with any move, in order.
+func (p *Plan) Removals() []Removal {
+	var out []Removal
+	for i := range p.Moves {
+		out = append(out, p.Moves[i].Removals...)
+	}
+	return out
+}
+
 // Cost is what the machine costs in all, as far as that is known.
 func (c Choice) Cost() quantity.MicroUSDPerHour { return c.Price + c.Beside }
 

@@ -42,7 +42,7 @@ func (p Plan) deeds() []string {
 	for _, w := range p.Withdrawals {
 		out = append(out, "withdraw claim "+w.Claim)
 	}
-	for _, r := range p.Removals {
+	for _, r := range p.Removals() {
 		out = append(out, fmt.Sprintf("remove node %s: %s", r.Node, r.Reason))
 	}
 	for _, u := range p.Unplaced {

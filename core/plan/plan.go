@@ -6,6 +6,8 @@
 package plan
 
 import (
+	"time"
+
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/quantity"
@@ -17,7 +19,8 @@ type Plan struct {
 	Launches    []Launch
 	Placements  []Placement
 	Withdrawals []Withdrawal
-	Removals    []Removal
+	Moves       []Move
+	Kept        []Kept // nodes that stay though there is a reason to let them go
 	Unplaced    []Unplaced
 	Joining     []Joining                // ordered machines that launches or each other must wait for
 	CostBefore  quantity.MicroUSDPerHour // nodes and ordered machines whose price is known
@@ -163,20 +166,45 @@ type Withdrawal struct {
 	Note  string // why, in words, for events and the record
 }
 
-// Removal lets one node go. It may be carried out only while the node has no
-// pods beside those listed as allowed to end with it.
+// Move lets nodes go together, once the machines that are to replace them are
+// there. The plan's launches are for pods that wait; those of a move are its own.
+type Move struct {
+	Removals   []Removal                // one at least
+	Launches   []Launch                 // to be initialised before any of the nodes goes; none: pods find room on what is there
+	Placements []Placement              // where pods that must leave are expected to go
+	Saves      quantity.MicroUSDPerHour // by what the cluster is cheaper afterwards; negative where it is dearer
+	Payback    time.Duration            // after so long it has saved what moving pods costs; 0: nothing is to be paid back
+}
+
+// Removal lets one node go. It may be carried out only while nothing runs on
+// the node but what the plan saw: pods that return elsewhere, those that are
+// part of the node, and pods that are ending.
 type Removal struct {
 	Node, Claim string
 	Pool        cluster.PoolID
 	Reason      RemovalReason
-	Note        string // in words, for events and the record
+	Note        string        // in words, for events and the record
+	Pods        []cluster.Pod // that run there and need another place, sorted by namespace, name
 }
 
 // RemovalReason is why a node goes, in the words of the API.
 type RemovalReason string
 
-// Empty: no pods but those of DaemonSets and static ones, for long enough.
-const Empty RemovalReason = "Empty"
+// The reasons. Expired has no budget of its own: such a node goes whatever
+// budgets say, and uses them up.
+const (
+	Empty         RemovalReason = "Empty"         // no pods but those of DaemonSets and static ones, for long enough
+	Drifted       RemovalReason = "Drifted"       // no longer what its pool and class ask for
+	Underutilized RemovalReason = "Underutilized" // the cluster is cheaper without it
+	Expired       RemovalReason = "Expired"       // older than its pool allows
+)
+
+// Kept is a node that has a reason to go and stays all the same.
+type Kept struct {
+	Node   string
+	Reason RemovalReason // for which it would go
+	Why    string        // the first thing that is in the way, in words that a user can act on
+}
 
 // Unplaced is one shape of pods that no place was found for, with the reasons.
 type Unplaced struct {

@@ -62,7 +62,7 @@ func TestDiffTellsWhatOnlyOnePlanDoes(t *testing.T) {
 	a := plan.Plan{
 		Launches:   []plan.Launch{{Name: "new-1", Pool: pool, Choice: small, Pods: pods("x")}, {Name: "new-2", Pool: pool, Choice: other, Pods: pods("y")}},
 		Placements: []plan.Placement{{Pod: pods("z")[0], On: plan.OnNode, Target: "n1"}, {Pod: pods("x")[0], On: plan.OnLaunch, Target: "new-1"}},
-		Removals:   []plan.Removal{{Node: "n2", Pool: pool, Reason: plan.Empty}},
+		Moves:      []plan.Move{{Removals: []plan.Removal{{Node: "n2", Pool: pool, Reason: plan.Empty}}}},
 	}
 	b := plan.Plan{
 		Launches:   []plan.Launch{{Name: "new-1", Pool: pool, Choice: other, Pods: pods("y")}},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/daemok/daemok/core/cluster"
 )
@@ -24,8 +25,11 @@ func (p Plan) String() string {
 	for _, w := range p.Withdrawals {
 		fmt.Fprintln(&b, w)
 	}
-	for _, r := range p.Removals {
-		fmt.Fprintln(&b, r)
+	for i := range p.Moves {
+		p.Moves[i].write(&b)
+	}
+	for _, k := range p.Kept {
+		fmt.Fprintln(&b, k)
 	}
 	for _, u := range p.Unplaced {
 		fmt.Fprint(&b, u)
@@ -43,8 +47,8 @@ func (p Plan) String() string {
 }
 
 // IsEmpty reports whether there is nothing to do: no launch, no withdrawal and
-// no removal.
-func (p Plan) IsEmpty() bool { return len(p.Launches)+len(p.Withdrawals)+len(p.Removals) == 0 }
+// no node to let go.
+func (p Plan) IsEmpty() bool { return len(p.Launches)+len(p.Withdrawals)+len(p.Moves) == 0 }
 
 func (l *Launch) write(b *strings.Builder) {
 	fmt.Fprintf(b, "launch %s of %s: %s\n", l.Name, l.Pool, l.Choice)
@@ -102,6 +106,32 @@ func (r Removal) String() string {
 	}
 	return out
 }
+
+// write prints what goes, and what comes first in its stead.
+func (m *Move) write(b *strings.Builder) {
+	for _, r := range m.Removals {
+		fmt.Fprintln(b, r)
+	}
+	if len(m.Launches) == 0 && len(m.Placements) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "  saves %s", m.Saves)
+	if m.Payback > 0 {
+		fmt.Fprintf(b, ", moving pays back in %s", m.Payback.Round(time.Minute))
+	}
+	fmt.Fprintln(b)
+	var inner strings.Builder
+	for i := range m.Launches {
+		m.Launches[i].write(&inner)
+	}
+	writePlacements(&inner, m.Placements)
+	for line := range strings.Lines(inner.String()) {
+		b.WriteString("  " + line)
+	}
+}
+
+// String prints "keep node n, Drifted: budget nodes: 0".
+func (k Kept) String() string { return fmt.Sprintf("keep node %s, %s: %s", k.Node, k.Reason, k.Why) }
 
 // String prints the pods and a line for each reason.
 func (u Unplaced) String() string {

@@ -20,22 +20,22 @@ import (
 // Empty returns the nodes to remove because nothing runs on them: those that
 // cost most first, then the oldest, up to the pool's budget, of which nodes
 // that are going already or not ready use their share. Needed nodes stay.
-func Empty(s *cluster.Snapshot, needed func(node string) bool) []plan.Removal {
+func Empty(s *cluster.Snapshot, needed func(node string) bool) []plan.Move {
 	left, shares := map[cluster.PoolID]int64{}, Shares(s.Nodes)
-	var out []plan.Removal
+	var out []plan.Move
 	for _, n := range inOrder(s) {
 		pool, due, ok := dueAt(s, n)
 		if !ok || due.After(s.Now) || needed(n.Name) {
 			continue
 		}
 		if _, known := left[n.Pool]; !known {
-			left[n.Pool] = pool.Policy.DisruptionsMax - shares[n.Pool].Used
+			left[n.Pool] = pool.Policy.Empty.Most - shares[n.Pool].Used
 		}
 		if left[n.Pool] <= 0 {
 			continue
 		}
 		left[n.Pool]--
-		out = append(out, plan.Removal{Node: n.Name, Claim: n.Claim, Pool: n.Pool, Reason: plan.Empty, Note: note(s, n)})
+		out = append(out, plan.Move{Removals: []plan.Removal{{Node: n.Name, Claim: n.Claim, Pool: n.Pool, Reason: plan.Empty, Note: note(s, n)}}})
 	}
 	return out
 }
@@ -55,14 +55,14 @@ func NextDue(s *cluster.Snapshot) (at time.Time, ok bool) {
 // dueAt returns the moment from which an empty node may go; ok is false for a
 // node that may not go for being empty.
 func dueAt(s *cluster.Snapshot, n *cluster.Node) (pool *cluster.Pool, at time.Time, ok bool) {
-	if n.Claim == "" || n.Deleting || !n.Initialized || n.DoNotDisrupt || n.EmptySince.IsZero() || !IsEmpty(n) {
+	if n.Claim == "" || n.Deleting || !n.Initialized || n.DoNotDisrupt || n.QuietSince.IsZero() || !IsEmpty(n) {
 		return nil, time.Time{}, false
 	}
 	pool, found := s.Pool(n.Pool)
-	if !found || pool.Policy.NeverWhenEmpty {
+	if !found || pool.Policy.Never {
 		return nil, time.Time{}, false
 	}
-	return pool, n.EmptySince.Add(pool.Policy.EmptyFor), true
+	return pool, n.QuietSince.Add(pool.Policy.After), true
 }
 
 // IsEmpty reports whether the node has no pods beside those of DaemonSets,
@@ -89,7 +89,7 @@ func inOrder(s *cluster.Snapshot) []*cluster.Node {
 			cmp.Compare(b.Price, a.Price),
 			cmp.Compare(b.Allocatable.CPU, a.Allocatable.CPU),
 			cmp.Compare(b.Allocatable.Memory, a.Allocatable.Memory),
-			a.EmptySince.Compare(b.EmptySince),
+			a.QuietSince.Compare(b.QuietSince),
 			a.CreatedAt.Compare(b.CreatedAt),
 			slices.CompareFunc(a.Labels, b.Labels, compareLabel),
 			cmp.Compare(a.Name, b.Name))
@@ -106,5 +106,5 @@ func compareLabel(a, b constraint.Label) int {
 }
 
 func note(s *cluster.Snapshot, n *cluster.Node) string {
-	return fmt.Sprintf("empty for %s", s.Now.Sub(n.EmptySince).Truncate(time.Second))
+	return fmt.Sprintf("empty for %s", s.Now.Sub(n.QuietSince).Truncate(time.Second))
 }

@@ -188,6 +188,18 @@ func (p *parser) readPodField(pod *cluster.Pod, key, value string) (err error) {
 		pod.DoNotDisrupt = true
 	case "returns":
 		pod.Returns = true
+	case "stays":
+		pod.Stays = true
+	case "unready":
+		pod.Unready = true
+	case "started":
+		pod.StartedAt, err = readTime(value)
+	case "protected-until":
+		pod.ProtectedUntil, err = readTime(value)
+	case "deletion-cost":
+		pod.DeletionCost, err = readInt32(key, value)
+	case "guards":
+		pod.Guards = value
 	default:
 		err = fmt.Errorf("no field %q", key)
 	}

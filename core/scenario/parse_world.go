@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
 )
 
@@ -152,6 +153,8 @@ func (p *parser) readPoolField(pool *cluster.Pool, key, value string) (err error
 		}
 	case "nodes":
 		pool.Nodes, err = strconv.ParseInt(value, 10, 64)
+	case "boot":
+		pool.Boot, err = time.ParseDuration(value)
 	case "machine-cost":
 		pool.MachineCost, err = readDollars(value)
 	case "not-ready":
@@ -208,14 +211,16 @@ func (p *parser) policy(w []string) error {
 			return err
 		}
 		switch key {
-		case "empty-for":
-			o.EmptyFor, err = time.ParseDuration(value)
+		case "consolidate":
+			o.Consolidate = cluster.Consolidation(value)
+		case "after":
+			o.After, err = time.ParseDuration(value)
 		case "never":
-			o.NeverWhenEmpty = true
-		case "disruptions":
-			o.DisruptionsMax, err = strconv.ParseInt(value, 10, 64)
-		case "note":
-			o.DisruptionsNote = value
+			o.Never = true
+		case "static":
+			o.Static = true
+		case "budgets-change":
+			o.BudgetsChange, err = readTime(value)
 		default:
 			err = fmt.Errorf("no field %q", key)
 		}
@@ -224,6 +229,66 @@ func (p *parser) policy(w []string) error {
 		}
 	}
 	return nil
+}
+
+// allow reads how many nodes may go for one reason, or for any.
+func (p *parser) allow(w []string) error {
+	most, rest, err := named(w)
+	if err != nil {
+		return err
+	}
+	if p.parent.pool == nil {
+		return fmt.Errorf("want it below a pool")
+	}
+	var a cluster.Allowance
+	if a.Most, err = strconv.ParseInt(most, 10, 64); err != nil {
+		return fmt.Errorf("%s: want a number of nodes", most)
+	}
+	var reason string
+	if err := fields(rest, map[string]func(string) error{"reason": into(&reason), "note": into(&a.Note)}); err != nil {
+		return err
+	}
+	o := &p.parent.pool.Policy
+	switch plan.RemovalReason(reason) {
+	case "":
+		o.Empty, o.Drifted, o.Underutilized = a, a, a
+	case plan.Empty:
+		o.Empty = a
+	case plan.Drifted:
+		o.Drifted = a
+	case plan.Underutilized:
+		o.Underutilized = a
+	default:
+		return fmt.Errorf("no budget has the reason %q", reason)
+	}
+	return nil
+}
+
+// guard reads a PodDisruptionBudget.
+func (p *parser) guard(w []string) error {
+	if len(w) == 0 {
+		return fmt.Errorf("want namespace/name")
+	}
+	var g cluster.Guard
+	var err error
+	if g.Namespace, g.Name, err = readSlashed(w[0]); err != nil {
+		return err
+	}
+	err = fields(w[1:], map[string]func(string) error{
+		"allows": func(v string) (err error) { g.Allowed, err = strconv.ParseInt(v, 10, 64); return err },
+		"never":  yes(&g.Never), "unready-too": yes(&g.UnreadyToo)})
+	p.out.Guards = append(p.out.Guards, g)
+	return err
+}
+
+// freeze reads why no node may be disturbed.
+func (p *parser) freeze(w []string) error {
+	if len(w) != 1 {
+		return fmt.Errorf("want a reason")
+	}
+	var err error
+	p.out.Freeze, err = unquote(w[0])
+	return err
 }
 
 func (p *parser) node(w []string) error {
@@ -261,8 +326,18 @@ func readNodeField(n *cluster.Node, key, value string) (err error) {
 		n.Price, err = readDollars(value)
 	case "created":
 		n.CreatedAt, err = readTime(value)
-	case "empty-since":
-		n.EmptySince, err = readTime(value)
+	case "quiet-since":
+		n.QuietSince, err = readTime(value)
+	case "expires":
+		n.ExpiresAt, err = readTime(value)
+	case "drifted":
+		n.Drifted = value
+	case "drifted-at":
+		n.DriftedAt, err = readTime(value)
+	case "grace":
+		n.HasGrace = true
+	case "replacement":
+		n.Replacement = true
 	case "changed":
 		n.ChangedAt, err = readTime(value)
 	case "ready":
@@ -303,6 +378,8 @@ func (p *parser) machine(w []string) error {
 			m.Deleting = true
 		case "planned":
 			m.Planned = true
+		case "replacement":
+			m.Replacement = true
 		default:
 			err = fmt.Errorf("no field %q", key)
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/plan"
@@ -41,13 +42,15 @@ type planParser struct {
 	pods     map[[2]string]cluster.Pod
 	launch   *plan.Launch
 	unplaced *plan.Unplaced
-	joins    *[]plan.Join // of the last launch or ordered machine
+	named    *[]cluster.Pod // of the last thing that names pods
+	move     *plan.Move     // while one is read
+	joins    *[]plan.Join   // of the last launch or ordered machine
 }
 
 var planNouns = map[string]func(*planParser, []string) error{
 	"plan": (*planParser).plan, "launch": (*planParser).newLaunch, "choice": (*planParser).choice,
 	"margin": (*planParser).margin, "fewer": (*planParser).fewer, "likely": (*planParser).likely, "runner-up": (*planParser).runnerUp, "requests": (*planParser).requests, "place": (*planParser).place,
-	"withdraw": (*planParser).withdraw, "remove": (*planParser).remove, "unplaced": (*planParser).newUnplaced, "for": (*planParser).pod, "reason": (*planParser).reason,
+	"withdraw": (*planParser).withdraw, "move": (*planParser).newMove, "remove": (*planParser).remove, "end": (*planParser).end, "keep": (*planParser).keep, "unplaced": (*planParser).newUnplaced, "for": (*planParser).pod, "reason": (*planParser).reason,
 	"note":    (*planParser).note,
 	"joining": (*planParser).joining,
 	"join":    (*planParser).join,
@@ -163,9 +166,13 @@ func (p *planParser) newLaunch(w []string) error {
 	if err != nil {
 		return err
 	}
-	p.out.Launches = append(p.out.Launches, plan.Launch{Name: name})
-	p.launch, p.unplaced = &p.out.Launches[len(p.out.Launches)-1], nil
-	p.joins = &p.launch.Joins
+	list := &p.out.Launches
+	if p.move != nil {
+		list = &p.move.Launches
+	}
+	*list = append(*list, plan.Launch{Name: name})
+	p.launch, p.unplaced = &(*list)[len(*list)-1], nil
+	p.joins, p.named = &p.launch.Joins, &p.launch.Pods
 	p.parent = parent{noun: "launch", labels: &p.launch.Labels, requirements: &p.launch.Requirements}
 	return fields(rest, map[string]func(string) error{
 		"pool": pool(&p.launch.Pool), "relaxed": yes(&p.launch.Relaxed), "reason": into(&p.launch.Reason)})
@@ -230,7 +237,11 @@ func (p *planParser) place(w []string) error {
 	}
 	x := plan.Placement{Pod: pod}
 	err = fields(w[1:], map[string]func(string) error{"on": into((*string)(&x.On)), "target": into(&x.Target)})
-	p.out.Placements = append(p.out.Placements, x)
+	list := &p.out.Placements
+	if p.move != nil {
+		list = &p.move.Placements
+	}
+	*list = append(*list, x)
 	return err
 }
 
@@ -245,7 +256,42 @@ func (p *planParser) withdraw(w []string) error {
 	return err
 }
 
+func (p *planParser) newMove(w []string) error {
+	if p.move != nil {
+		return fmt.Errorf("the one before has no end")
+	}
+	p.out.Moves = append(p.out.Moves, plan.Move{})
+	p.move = &p.out.Moves[len(p.out.Moves)-1]
+	p.launch, p.unplaced, p.joins, p.named = nil, nil, nil, nil
+	return fields(w, map[string]func(string) error{"saves": money(&p.move.Saves), "payback": func(v string) (err error) {
+		p.move.Payback, err = time.ParseDuration(v)
+		return err
+	}})
+}
+
+func (p *planParser) end(w []string) error {
+	if p.move == nil {
+		return fmt.Errorf("want it after a move")
+	}
+	p.move, p.launch, p.named = nil, nil, nil
+	return fields(w, nil)
+}
+
+func (p *planParser) keep(w []string) error {
+	node, rest, err := named(w)
+	if err != nil {
+		return err
+	}
+	k := plan.Kept{Node: node}
+	err = fields(rest, map[string]func(string) error{"reason": into((*string)(&k.Reason)), "why": into(&k.Why)})
+	p.out.Kept = append(p.out.Kept, k)
+	return err
+}
+
 func (p *planParser) remove(w []string) error {
+	if p.move == nil {
+		return fmt.Errorf("want it below a move")
+	}
 	node, rest, err := named(w)
 	if err != nil {
 		return err
@@ -253,7 +299,8 @@ func (p *planParser) remove(w []string) error {
 	r := plan.Removal{Node: node}
 	err = fields(rest, map[string]func(string) error{"claim": into(&r.Claim), "pool": pool(&r.Pool),
 		"reason": into((*string)(&r.Reason)), "note": into(&r.Note)})
-	p.out.Removals = append(p.out.Removals, r)
+	p.move.Removals = append(p.move.Removals, r)
+	p.launch, p.unplaced, p.joins, p.named = nil, nil, nil, &p.move.Removals[len(p.move.Removals)-1].Pods
 	return err
 }
 
@@ -263,7 +310,7 @@ func (p *planParser) joining(w []string) error {
 		return err
 	}
 	p.out.Joining = append(p.out.Joining, plan.Joining{Claim: claim})
-	p.launch, p.unplaced, p.joins = nil, nil, &p.out.Joining[len(p.out.Joining)-1].Joins
+	p.launch, p.unplaced, p.named, p.joins = nil, nil, nil, &p.out.Joining[len(p.out.Joining)-1].Joins
 	p.parent = parent{}
 	return fields(rest, nil)
 }
@@ -289,23 +336,23 @@ func (p *planParser) newUnplaced(w []string) error {
 	}
 	p.out.Unplaced = append(p.out.Unplaced, plan.Unplaced{Early: early})
 	p.launch, p.unplaced, p.joins = nil, &p.out.Unplaced[len(p.out.Unplaced)-1], nil
+	p.named = &p.unplaced.Pods
 	p.parent = parent{}
 	return nil
 }
 
 func (p *planParser) pod(w []string) error {
-	if len(w) != 1 || p.launch == nil && p.unplaced == nil {
-		return fmt.Errorf("want one pod, below a launch or unplaced")
+	if len(w) != 1 || p.named == nil {
+		return fmt.Errorf("want one pod, below a launch, a removal or unplaced")
 	}
 	pod, err := p.find(w[0])
 	if err != nil {
 		return err
 	}
-	if p.launch != nil {
-		p.launch.Pods = append(p.launch.Pods, pod)
-		return nil
+	*p.named = append(*p.named, pod)
+	if p.unplaced != nil {
+		p.unplaced.Shape = pod.Shape
 	}
-	p.unplaced.Pods, p.unplaced.Shape = append(p.unplaced.Pods, pod), pod.Shape
 	return nil
 }
 

@@ -26,7 +26,11 @@ import (
 //	  for default/web-1
 //	place default/web-2 on=node target=ip-10-0-0-1
 //	withdraw default-x7k2p pool=NodePool/default note="no pod waits for it any more"
+//	move saves=0.1 payback=20m            what follows up to "end" is of the move
 //	remove ip-10-0-0-2 claim=c pool=NodePool/default reason=Empty note="empty for 30s"
+//	  for default/web-3
+//	end
+//	keep ip-10-0-0-3 reason=Drifted why="budget nodes: 0"
 //	joining default-x7k2p
 //	  join 3f9a2c1b key=topology.kubernetes.io/zone
 //	unplaced
@@ -49,14 +53,15 @@ func PrintPlan(pl *plan.Plan) string {
 	for i := range pl.Launches {
 		p.launch(&pl.Launches[i])
 	}
-	for _, x := range pl.Placements {
-		p.line(0, "place", slashed(x.Pod.Namespace, x.Pod.Name), field("on", string(x.On)), field("target", x.Target))
-	}
+	p.placements(pl.Placements)
 	for _, w := range pl.Withdrawals {
 		p.line(0, "withdraw", quote(w.Claim), poolField(w.Pool), field("note", w.Note))
 	}
-	for _, r := range pl.Removals {
-		p.line(0, "remove", quote(r.Node), field("claim", r.Claim), poolField(r.Pool), field("reason", string(r.Reason)), field("note", r.Note))
+	for i := range pl.Moves {
+		p.move(&pl.Moves[i])
+	}
+	for _, k := range pl.Kept {
+		p.line(0, "keep", quote(k.Node), field("reason", string(k.Reason)), field("why", k.Why))
 	}
 	for _, m := range pl.Joining {
 		p.line(0, "joining", quote(m.Claim))
@@ -70,6 +75,25 @@ func PrintPlan(pl *plan.Plan) string {
 		}
 	}
 	return p.text.String()
+}
+
+func (p *printer) move(m *plan.Move) {
+	p.line(0, "move", priced("saves", m.Saves), length("payback", m.Payback))
+	for _, r := range m.Removals {
+		p.line(0, "remove", quote(r.Node), field("claim", r.Claim), poolField(r.Pool), field("reason", string(r.Reason)), field("note", r.Note))
+		p.names(r.Pods)
+	}
+	for i := range m.Launches {
+		p.launch(&m.Launches[i])
+	}
+	p.placements(m.Placements)
+	p.line(0, "end")
+}
+
+func (p *printer) placements(list []plan.Placement) {
+	for _, x := range list {
+		p.line(0, "place", slashed(x.Pod.Namespace, x.Pod.Name), field("on", string(x.On)), field("target", x.Target))
+	}
 }
 
 func (p *printer) launch(l *plan.Launch) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
 )
 
@@ -28,6 +29,12 @@ func Print(s *cluster.Snapshot) string {
 	}
 	for i := range s.Pools {
 		p.pool(&s.Pools[i])
+	}
+	for _, g := range s.Guards {
+		p.line(0, "guard", slashed(g.Namespace, g.Name), number("allows", g.Allowed), flag("never", g.Never), flag("unready-too", g.UnreadyToo))
+	}
+	if s.Freeze != "" {
+		p.line(0, "freeze", quote(s.Freeze))
 	}
 	waiting := byName(s.Waiting)
 	for i := range s.Nodes {
@@ -100,7 +107,8 @@ func (p *printer) pod(depth int, noun string, pod *cluster.Pod) {
 	p.line(depth, noun, slashed(pod.Namespace, pod.Name), field("shape", p.nameOf(pod.Shape)), field("uid", pod.UID),
 		field("owner", pod.Owner), timed("created", pod.CreatedAt), field("on", pod.Node), flag("daemon", pod.Daemon),
 		flag("mirror", pod.Mirror), flag("ending", pod.Ending), flag("do-not-disrupt", pod.DoNotDisrupt),
-		flag("returns", pod.Returns))
+		flag("returns", pod.Returns), flag("stays", pod.Stays), flag("unready", pod.Unready), timed("started", pod.StartedAt),
+		timed("protected-until", pod.ProtectedUntil), number("deletion-cost", int64(pod.DeletionCost)), field("guards", pod.Guards))
 }
 
 func (p *printer) pool(pool *cluster.Pool) {
@@ -113,7 +121,7 @@ func (p *printer) pool(pool *cluster.Pool) {
 		catalogue = p.catalogues[c]
 	}
 	p.line(0, "pool", poolID(pool.ID), number("weight", int64(pool.Weight)), field("catalogue", catalogue),
-		number("nodes", pool.Nodes), priced("machine-cost", pool.MachineCost), field("not-ready", pool.NotReady))
+		number("nodes", pool.Nodes), priced("machine-cost", pool.MachineCost), length("boot", pool.Boot), field("not-ready", pool.NotReady))
 	p.labels(1, pool.Labels, nil)
 	p.requirements("require", 1, pool.Requirements)
 	p.requirements("floor", 1, pool.Floor)
@@ -140,8 +148,19 @@ func (p *printer) policy(o cluster.Policy) {
 	if o == (cluster.Policy{}) {
 		return
 	}
-	p.line(1, "policy", length("empty-for", o.EmptyFor), flag("never", o.NeverWhenEmpty),
-		number("disruptions", o.DisruptionsMax), field("note", o.DisruptionsNote))
+	p.line(1, "policy", field("consolidate", string(o.Consolidate)), length("after", o.After), flag("never", o.Never), flag("static", o.Static),
+		timed("budgets-change", o.BudgetsChange))
+	if o.Empty == o.Drifted && o.Empty == o.Underutilized {
+		p.allowance(o.Empty, "")
+		return
+	}
+	p.allowance(o.Empty, plan.Empty)
+	p.allowance(o.Drifted, plan.Drifted)
+	p.allowance(o.Underutilized, plan.Underutilized)
+}
+
+func (p *printer) allowance(a cluster.Allowance, reason plan.RemovalReason) {
+	p.line(1, "allow", strconv.FormatInt(a.Most, 10), field("reason", string(reason)), field("note", a.Note))
 }
 
 func (p *printer) catalogue(c *cluster.Catalogue) {
@@ -184,9 +203,10 @@ func price(known bool, p quantity.MicroUSDPerHour) string {
 
 func (p *printer) node(n *cluster.Node, waiting map[[2]string]*cluster.Pod) {
 	p.line(0, "node", quote(n.Name), field("claim", n.Claim), poolField(n.Pool), field("machine", n.MachineID),
-		priced("price", n.Price), timed("created", n.CreatedAt), timed("empty-since", n.EmptySince), timed("changed", n.ChangedAt),
+		priced("price", n.Price), timed("created", n.CreatedAt), timed("quiet-since", n.QuietSince), timed("changed", n.ChangedAt),
 		flag("ready", n.Ready), flag("initialized", n.Initialized), flag("deleting", n.Deleting), flag("machine-ends", n.MachineEnds),
-		flag("do-not-disrupt", n.DoNotDisrupt))
+		flag("do-not-disrupt", n.DoNotDisrupt), flag("grace", n.HasGrace), flag("replacement", n.Replacement),
+		timed("expires", n.ExpiresAt), field("drifted", n.Drifted), timed("drifted-at", n.DriftedAt))
 	p.labels(1, n.Labels, nil)
 	p.taints(n.Taints, n.StartupTaints)
 	p.sizes(n.Allocatable, n.Capacity)
@@ -199,7 +219,7 @@ func (p *printer) node(n *cluster.Node, waiting map[[2]string]*cluster.Pod) {
 
 func (p *printer) machine(m *cluster.Machine, waiting map[[2]string]*cluster.Pod) {
 	p.line(0, "machine", quote(m.Claim), poolField(m.Pool), timed("created", m.CreatedAt), flag("launched", m.Launched),
-		flag("deleting", m.Deleting), flag("planned", m.Planned))
+		flag("deleting", m.Deleting), flag("planned", m.Planned), flag("replacement", m.Replacement))
 	p.labels(1, m.Labels, nil)
 	p.requirements("require", 1, m.Requirements)
 	p.taints(m.Taints, m.StartupTaints)
@@ -221,8 +241,10 @@ func (p *printer) boughtFor(pods []cluster.Pod, waiting map[[2]string]*cluster.P
 
 func samePod(a, b *cluster.Pod) bool {
 	x, y := *a, *b
-	x.CreatedAt, y.CreatedAt = time.Time{}, time.Time{}
-	return x == y && a.CreatedAt.Equal(b.CreatedAt)
+	for _, p := range []*cluster.Pod{&x, &y} {
+		p.CreatedAt, p.StartedAt, p.ProtectedUntil = time.Time{}, time.Time{}, time.Time{}
+	}
+	return x == y && a.CreatedAt.Equal(b.CreatedAt) && a.StartedAt.Equal(b.StartedAt) && a.ProtectedUntil.Equal(b.ProtectedUntil)
 }
 
 // sizes writes capacity only where it differs, or else alone where the

@@ -31,6 +31,11 @@ func Redact(s *cluster.Snapshot) *cluster.Snapshot {
 	out.Daemons = each(s.Daemons, func(d cluster.Daemon) cluster.Daemon {
 		return cluster.Daemon{Namespace: r.name("namespace", d.Namespace), Name: r.name("daemon", d.Name), Shape: r.shapes[d.Shape]}
 	})
+	out.Guards = each(s.Guards, func(g cluster.Guard) cluster.Guard {
+		g.Namespace, g.Name = r.name("namespace", g.Namespace), r.name("guard", g.Name)
+		return g
+	})
+	out.Freeze = left(s.Freeze)
 	out.Sort()
 	return out
 }
@@ -75,6 +80,9 @@ func (r *redactor) pod(p cluster.Pod) cluster.Pod {
 	} else {
 		p.Owner = r.name("owner", p.Owner)
 	}
+	if p.Guards != "" {
+		p.Guards = strings.Join(each(strings.Split(p.Guards, ","), func(name string) string { return r.name("guard", name) }), ",")
+	}
 	p.Shape = r.shapes[p.Shape]
 	return p
 }
@@ -88,7 +96,10 @@ func (r *redactor) pool(p cluster.Pool) cluster.Pool {
 	p.Labels, p.Requirements, p.Floor = r.labels(p.Labels), r.requirements(p.Requirements), r.requirements(p.Floor)
 	p.Taints, p.StartupTaints = each(p.Taints, r.taint), each(p.StartupTaints, r.taint)
 	p.Catalogue = r.catalogue(p.Catalogue)
-	p.NotReady, p.Policy.DisruptionsNote = left(p.NotReady), left(p.Policy.DisruptionsNote)
+	p.NotReady = left(p.NotReady)
+	for _, a := range []*cluster.Allowance{&p.Policy.Empty, &p.Policy.Drifted, &p.Policy.Underutilized} {
+		a.Note = left(a.Note)
+	}
 	return p
 }
 

@@ -32,7 +32,8 @@ func full() *cluster.Snapshot {
 	attachable := []cluster.Attachable{{Driver: "ebs.csi.aws.com", Count: 25}, {Driver: "efs csi", Count: 3}}
 	first := &cluster.Shape{Requests: quantity.Resources{Pods: 1}}
 	pod := cluster.Pod{Namespace: "a/b", Name: "web", UID: "u", Shape: shape, Owner: "Deployment/web", CreatedAt: at, Node: "n",
-		Daemon: true, Mirror: true, Ending: true, DoNotDisrupt: true, Returns: true}
+		StartedAt: at, Daemon: true, Mirror: true, Ending: true, DoNotDisrupt: true, ProtectedUntil: at, Returns: true, Stays: true, Unready: true,
+		DeletionCost: -4, Guards: "a,b"}
 	pool := cluster.PoolID{Kind: "NodePool", Name: "de:fault"}
 	labels := constraint.NewLabels(map[string]string{"team": "x y", "empty": ""})
 	taints := []constraint.Taint{{Key: "k", Value: "v", Effect: constraint.NoSchedule}}
@@ -42,14 +43,16 @@ func full() *cluster.Snapshot {
 	return &cluster.Snapshot{
 		Revision: 12, Now: at, Shapes: []*cluster.Shape{first, shape}, Waiting: []cluster.Pod{pod},
 		Nodes: []cluster.Node{{Name: "n", Claim: "c", Pool: pool, MachineID: "i-1", Labels: labels, Taints: taints, StartupTaints: taints,
-			Allocatable: amounts(5), Capacity: amounts(6), Attachable: attachable, Price: 1, CreatedAt: at, EmptySince: at, ChangedAt: at, Ready: true, Initialized: true,
+			Allocatable: amounts(5), Capacity: amounts(6), Attachable: attachable, Price: 1, CreatedAt: at, QuietSince: at, ChangedAt: at, ExpiresAt: at, Drifted: "AMIDrift", DriftedAt: at, HasGrace: true, Replacement: true, Ready: true, Initialized: true,
 			Deleting: true, MachineEnds: true, DoNotDisrupt: true, Pods: []cluster.Pod{pod}, BoughtFor: []cluster.Pod{pod}}},
 		Machines: []cluster.Machine{{Claim: "c2", Pool: pool, Labels: labels, Requirements: zones, Taints: taints, StartupTaints: taints,
-			Allocatable: amounts(3), Capacity: amounts(4), Attachable: attachable, CreatedAt: at, Launched: true, Deleting: true, Planned: true, BoughtFor: []cluster.Pod{pod}}},
+			Allocatable: amounts(3), Capacity: amounts(4), Attachable: attachable, CreatedAt: at, Launched: true, Deleting: true, Planned: true, Replacement: true, BoughtFor: []cluster.Pod{pod}}},
 		Pools: []cluster.Pool{{ID: pool, Weight: 3, Labels: labels, Requirements: zones, Floor: zones, MachineCost: 10001, Taints: taints, StartupTaints: taints,
 			Limits: cluster.Limits{Amounts: []quantity.Extended{{Name: "cpu", Amount: 0}, {Name: "memory", Amount: 7}}, Nodes: &nodes},
 			Usage:  amounts(1), Nodes: 2, Catalogue: catalogue, NotReady: "no # class",
-			Policy: cluster.Policy{EmptyFor: time.Minute, NeverWhenEmpty: true, DisruptionsMax: 4, DisruptionsNote: "10%"}}},
+			Boot: time.Minute, Policy: cluster.Policy{Consolidate: cluster.Balanced, After: time.Minute, Never: true, Static: true, BudgetsChange: at,
+				Empty: cluster.Allowance{Most: 4, Note: "10%"}, Drifted: cluster.Allowance{Most: 5, Note: "5"}, Underutilized: cluster.Allowance{Most: 6, Note: "a b"}}}},
+		Guards: []cluster.Guard{{Namespace: "a/b", Name: "a", Allowed: 1, Never: true, UnreadyToo: true}}, Freeze: "a change",
 		Daemons: []cluster.Daemon{{Namespace: "kube-system", Name: "proxy", Shape: shape}},
 	}
 }
@@ -309,7 +312,7 @@ func FuzzPrintIsAFixedPoint(f *testing.F) {
 	f.Add("shape a\n labels b=c\n near k namespaces=*,\"\" weight=3\n  select nothing\n  select \"nothing\" Exists\n volume \"\" exclusive count=2\n port TCP 1\n")
 	f.Add("shape a\n spread k soft\n  select b NotIn c Exists\n prefer\n  require z Gt 3\n volume-term\n  require z In a\nnode n\n attachable d=0\n")
 	f.Add("shape web cpu=1\n  tolerate *:*\nwaiting a/b shape=web count=3\nmachine m\n  for a/b-1\n")
-	f.Add("pool K/n\n require a NotIn \"In\" Exists minvalues 3\n limit cpu=0 nodes=4\n policy empty-for=1m never\n")
+	f.Add("pool K/n\n require a NotIn \"In\" Exists minvalues 3\n limit cpu=0 nodes=4\n policy after=1m never\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		s, err := scenario.Parse(text)
 		if err != nil {
@@ -332,16 +335,20 @@ func fullPlan(s *cluster.Snapshot) *plan.Plan {
 	choice := plan.Choice{Kind: "m5", Zone: "z", Option: cluster.Spot, Price: 96001, Priced: true, Beside: 2201, WhyNot: "a \"dear\" one"}
 	id := cluster.PoolID{Kind: "NodePool", Name: "default"}
 	joins := []plan.Join{{Group: "3f9a2c1b", Key: "zone", Opens: true}}
+	launches := []plan.Launch{{Name: "new-1", Pool: id, Labels: constraint.NewLabels(map[string]string{"k": "v"}),
+		Requirements: constraint.NewRequirements(constraint.Requirement{Key: "zone", Set: constraint.Values("a"), MinValues: 1}),
+		Requests:     quantity.Resources{CPU: 1, Memory: 1, EphemeralStorage: 1, Pods: 1, Extended: []quantity.Extended{{Name: "x/y", Amount: 1}}},
+		Choice:       choice, RunnersUp: []plan.Choice{choice, choice}, Pods: []cluster.Pod{pod}, Relaxed: true, Reason: "one pod waits", Notes: []string{"a \"note\""}, Joins: joins}}
+	placements := []plan.Placement{{Pod: pod, On: plan.OnNode, Target: "n"}}
 	return &plan.Plan{Basis: 12, Steps: 7, Exhausted: true, CostBefore: 1, CostAfter: 2, Bound: 3, SpotMore: 12, Margins: []plan.Margin{{Resource: "cpu", Zone: "b", Price: 4}}, Fewer: &plan.Summary{Machines: 5, Cost: 6},
-		Likely: &plan.Likely{Cost: 7, Left: 8, Together: true, Tight: plan.Summary{Machines: 9, Cost: 10}, TightCost: 11},
-		Launches: []plan.Launch{{Name: "new-1", Pool: id, Labels: constraint.NewLabels(map[string]string{"k": "v"}),
-			Requirements: constraint.NewRequirements(constraint.Requirement{Key: "zone", Set: constraint.Values("a"), MinValues: 1}),
-			Requests:     quantity.Resources{CPU: 1, Memory: 1, EphemeralStorage: 1, Pods: 1, Extended: []quantity.Extended{{Name: "x/y", Amount: 1}}},
-			Choice:       choice, RunnersUp: []plan.Choice{choice, choice}, Pods: []cluster.Pod{pod}, Relaxed: true, Reason: "one pod waits", Notes: []string{"a \"note\""}, Joins: joins}},
+		Likely:   &plan.Likely{Cost: 7, Left: 8, Together: true, Tight: plan.Summary{Machines: 9, Cost: 10}, TightCost: 11},
+		Launches: launches,
+		Moves: []plan.Move{{Removals: []plan.Removal{{Node: "n", Claim: "c", Pool: id, Reason: plan.Empty, Note: "for an hour", Pods: []cluster.Pod{pod}}},
+			Launches: launches, Placements: placements, Saves: 13, Payback: time.Minute}},
 		Joining:     []plan.Joining{{Claim: "c", Joins: joins}},
-		Placements:  []plan.Placement{{Pod: pod, On: plan.OnNode, Target: "n"}},
+		Placements:  placements,
 		Withdrawals: []plan.Withdrawal{{Claim: "c", Pool: id, Note: "no pod \"waits\""}},
-		Removals:    []plan.Removal{{Node: "n", Claim: "c", Pool: id, Reason: plan.Empty, Note: "for an hour"}},
+		Kept:        []plan.Kept{{Node: "m", Reason: plan.Drifted, Why: "no \"budget\""}},
 		Unplaced:    []plan.Unplaced{{Shape: pod.Shape, Early: true, Pods: []cluster.Pod{pod}, Reasons: []plan.Reason{{Pool: id, Text: "no room"}}}}}
 }
 
@@ -367,7 +374,7 @@ func TestParsePlanSaysWhatIsWrong(t *testing.T) {
 		"a choice too short":   {"launch new-1\nchoice a b", "want type, zone, option and price"},
 		"a join of nothing":    {"join g key=zone", "below a launch or joining"},
 		"a reason for nothing": {"reason why", "below unplaced"},
-		"an unknown field":     {"remove n colour=red", `no field "colour"`},
+		"an unknown field":     {"move\nremove n colour=red", `no field "colour"`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

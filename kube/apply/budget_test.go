@@ -128,7 +128,7 @@ func (f *fleet) delete(o client.Object) {
 func (f *fleet) remove(from, to int) {
 	var p plan.Plan
 	for i := from; i < to; i++ {
-		p.Removals = append(p.Removals, plan.Removal{Node: fmt.Sprintf("n-%d", i), Claim: fmt.Sprintf("c-%d", i), Pool: poolID, Reason: plan.Empty})
+		p.Moves = append(p.Moves, plan.Move{Removals: []plan.Removal{{Node: fmt.Sprintf("n-%d", i), Claim: fmt.Sprintf("c-%d", i), Pool: poolID, Reason: plan.Empty}}})
 	}
 	f.a.Remove(context.Background(), p, func(r plan.Removal, err error) {
 		f.mu.Lock()

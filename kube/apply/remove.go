@@ -27,7 +27,7 @@ const keptFor = 10 * time.Second
 // claim. What no longer holds is taken back, and a new plan is asked for. done
 // is told how each removal ended.
 func (a *Applier) Remove(ctx context.Context, p plan.Plan, done func(plan.Removal, error)) {
-	for _, r := range p.Removals {
+	for _, r := range p.Removals() {
 		if !a.Ledger.Leaving(r.Node) {
 			continue
 		}

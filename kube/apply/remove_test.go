@@ -72,7 +72,7 @@ func TestAKeptNodeLosesItsTaint(t *testing.T) {
 				store := nodeWithPod(t, func() error { write++; return trouble(write) })
 				a := &Applier{Store: store, Live: store, Ledger: &Ledger{}, Now: time.Now, Again: func() {}}
 				var ended error
-				a.Remove(t.Context(), plan.Plan{Removals: []plan.Removal{{Node: "n", Claim: "c"}}}, func(_ plan.Removal, err error) { ended = err })
+				a.Remove(t.Context(), plan.Plan{Moves: []plan.Move{{Removals: []plan.Removal{{Node: "n", Claim: "c"}}}}}, func(_ plan.Removal, err error) { ended = err })
 				a.Wait()
 				if !errors.Is(ended, ErrChanged) {
 					t.Errorf("the removal ended with %v, want that a pod came", ended)

@@ -46,7 +46,6 @@ func (k *Keeper) build(byClass map[karpv1.NodeClassReference]offered) (s *cluste
 	b.remember()
 	b.nodesAndMachines()
 	b.seatPods()
-	b.emptiness()
 	b.closed()
 	b.pools()
 	b.daemons()
@@ -128,6 +127,7 @@ func (b *builder) nodesAndMachines() {
 			hasNode[claim.Name] = true
 			node.Price = b.priceOf(claim)
 			node.ChangedAt = b.k.podEvent[n.Name]
+			node.QuietSince = translate.QuietSince(claim, node.ChangedAt)
 		}
 		node.Attachable = b.attachable(&node, claim)
 		b.out.Nodes = append(b.out.Nodes, node)
@@ -242,18 +242,6 @@ func (b *builder) seatPods() {
 	}
 }
 
-// emptiness notes since when nodes of ours have had no pods of their own.
-func (b *builder) emptiness() {
-	for i := range b.out.Nodes {
-		n := &b.out.Nodes[i]
-		claim := b.k.claims[n.Claim]
-		if claim == nil || !n.Initialized || slices.ContainsFunc(n.Pods, keepsNode) {
-			continue
-		}
-		n.EmptySince = translate.EmptyReference(claim, b.k.podEvent[n.Name])
-	}
-}
-
 // closed leaves out the pods of nodes that carry the taint of a removal but are
 // not deleted: a pod that comes to such a node ends the removal, so nothing may
 // be bought for it.
@@ -266,10 +254,6 @@ func (b *builder) closed() {
 			n.Pods = nil
 		}
 	}
-}
-
-func keepsNode(p cluster.Pod) bool {
-	return !p.Daemon && !p.Mirror && (!p.Ending || p.Returns)
 }
 
 // pools adds up what each pool owns: its nodes and its ordered machines.

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/retire"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
@@ -188,8 +189,13 @@ func TestEmptiness(t *testing.T) {
 			k.ClaimSeen(claimOf("n", full...))
 			k.NodeSeen(node("n"))
 			tt.do(k)
-			if got := k.Snapshot().Nodes[0].EmptySince; !got.Equal(tt.want) {
-				t.Errorf("EmptySince = %v, want %v", got, tt.want)
+			n := &k.Snapshot().Nodes[0]
+			got := n.QuietSince
+			if !retire.IsEmpty(n) {
+				got = time.Time{}
+			}
+			if !got.Equal(tt.want) {
+				t.Errorf("the node is empty since %v, want %v", got, tt.want)
 			}
 		})
 	}
@@ -258,10 +264,10 @@ func TestKeptEqualsRebuilt(t *testing.T) {
 			got, want := kept.Snapshot(), rebuilt.Snapshot()
 			got.Revision, want.Revision = 0, 0
 			for i := range got.Nodes {
-				got.Nodes[i].EmptySince, got.Nodes[i].ChangedAt = time.Time{}, time.Time{} // the moment of the last pod event is history, not state
+				got.Nodes[i].QuietSince, got.Nodes[i].ChangedAt = time.Time{}, time.Time{} // the moment of the last pod event is history, not state
 			}
 			for i := range want.Nodes {
-				want.Nodes[i].EmptySince, want.Nodes[i].ChangedAt = time.Time{}, time.Time{}
+				want.Nodes[i].QuietSince, want.Nodes[i].ChangedAt = time.Time{}, time.Time{}
 			}
 			if !reflect.DeepEqual(got, want) {
 				t.Errorf("kept snapshot differs from the rebuilt one\n got: %+v\nwant: %+v", got, want)

@@ -259,7 +259,7 @@ func TestShapesKeptEqualShapesFoundAnew(t *testing.T) {
 func plain(s *cluster.Snapshot) *cluster.Snapshot {
 	s.Revision = 0
 	for i := range s.Nodes {
-		s.Nodes[i].EmptySince = time.Time{}
+		s.Nodes[i].QuietSince = time.Time{}
 	}
 	return s
 }

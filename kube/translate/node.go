@@ -16,7 +16,7 @@ import (
 )
 
 // Node converts a node. Its claim is nil for a node that is not ours. Pods,
-// Price, EmptySince and ChangedAt are filled in by whoever knows them.
+// Price, QuietSince and ChangedAt are filled in by whoever knows them.
 func Node(n *corev1.Node, claim *karpv1.NodeClaim) cluster.Node {
 	out := cluster.Node{
 		Name:         n.Name,
@@ -44,12 +44,27 @@ func Node(n *corev1.Node, claim *karpv1.NodeClaim) cluster.Node {
 	out.Initialized = condition.IsTrue(claim, karpv1.ClaimInitialized)
 	out.Deleting = out.Deleting || claim.DeletionTimestamp != nil
 	out.MachineEnds = condition.IsTrue(claim, karpv1.ClaimInstanceTerminating)
+	out.HasGrace = claim.Spec.TerminationGracePeriod != ""
+	out.Replacement = claim.Annotations[api.MarkReplaces] != ""
+	out.ExpiresAt = expiry(claim)
+	if c := condition.Get(claim, karpv1.ClaimDrifted); c != nil && c.Status == "True" {
+		out.Drifted, out.DriftedAt = c.Reason, c.LastTransitionTime.UTC()
+	}
 	out.DoNotDisrupt = out.DoNotDisrupt || claim.Annotations[api.AnnotationDoNotDisrupt] == "true"
 	if !out.Initialized {
 		out.Allocatable = expectExtended(out.Allocatable, Resources(claim.Status.Allocatable))
 		out.Capacity = expectExtended(out.Capacity, Resources(claim.Status.Capacity))
 	}
 	return out
+}
+
+// expiry is when the claim is too old, by its expireAfter; zero: never.
+func expiry(claim *karpv1.NodeClaim) time.Time {
+	after, ever := claim.Spec.ExpireAfter.Value()
+	if !ever || claim.Spec.ExpireAfter == "" {
+		return time.Time{}
+	}
+	return claim.CreationTimestamp.UTC().Add(after)
 }
 
 // expectExtended takes extended resources, which device plugins publish only
@@ -84,6 +99,7 @@ func Machine(claim *karpv1.NodeClaim, kinds []cluster.Kind) cluster.Machine {
 		CreatedAt:     claim.CreationTimestamp.UTC(),
 		Launched:      claim.Status.ProviderID != "",
 		Deleting:      claim.DeletionTimestamp != nil || IsWithdrawn(claim),
+		Replacement:   claim.Annotations[api.MarkReplaces] != "",
 		Planned:       claim.Annotations[api.MarkDecision] != "" && claim.Annotations[api.MarkReplaces] == "",
 	}
 	types := requirements.Get(cluster.LabelInstanceType)
@@ -199,13 +215,14 @@ func IsEphemeral(t corev1.Taint) bool {
 	return strings.HasPrefix(t.Key, api.TaintReadinessPrefix)
 }
 
-// EmptyReference is the moment from which a node without pods counts as
-// empty: the last pod event or, before any, its initialisation.
-func EmptyReference(claim *karpv1.NodeClaim, lastPodEvent time.Time) time.Time {
-	reference := time.Time{}
-	if c := condition.Get(claim, karpv1.ClaimInitialized); c != nil && c.Status == "True" {
-		reference = c.LastTransitionTime.UTC()
+// QuietSince is the moment from which consolidateAfter counts: the last pod
+// event or, before any, the node's initialisation. It is zero before that.
+func QuietSince(claim *karpv1.NodeClaim, lastPodEvent time.Time) time.Time {
+	c := condition.Get(claim, karpv1.ClaimInitialized)
+	if c == nil || c.Status != "True" {
+		return time.Time{}
 	}
+	reference := c.LastTransitionTime.UTC()
 	for _, at := range []time.Time{claim.Status.LastPodEventTime.UTC(), lastPodEvent} {
 		if at.After(reference) {
 			reference = at

@@ -119,7 +119,7 @@ func Pool(o PoolObject, nodes int64, now time.Time) (cluster.Pool, error) {
 		StartupTaints: Taints(o.Template.Spec.StartupTaints),
 		Limits:        limits(o.Limits),
 		NotReady:      o.NotReady,
-		Policy:        policy(o.Disruption, nodes, now),
+		Policy:        policy(o, nodes, now),
 	}, nil
 }
 
@@ -185,13 +185,22 @@ func limits(list corev1.ResourceList) cluster.Limits {
 	return out
 }
 
-func policy(d karpv1.Disruption, nodes int64, now time.Time) cluster.Policy {
+func policy(o PoolObject, nodes int64, now time.Time) cluster.Policy {
+	d := o.Disruption
 	after, ever := d.ConsolidateAfter.Value()
 	if d.ConsolidateAfter == "" {
 		after, ever = 0, true
 	}
-	allowed, note := Allowed(d.Budgets, karpv1.ReasonEmpty, nodes, now)
-	return cluster.Policy{EmptyFor: after, NeverWhenEmpty: !ever, DisruptionsMax: allowed, DisruptionsNote: note}
+	allowance := func(reason karpv1.DisruptionReason) (a cluster.Allowance) {
+		a.Most, a.Note = Allowed(d.Budgets, reason, nodes, now)
+		return a
+	}
+	out := cluster.Policy{After: after, Never: !ever, Static: o.Static, Empty: allowance(karpv1.ReasonEmpty),
+		Drifted: allowance(karpv1.ReasonDrifted), Underutilized: allowance(karpv1.ReasonUnderutilized)}
+	if policy := cluster.Consolidation(d.ConsolidationPolicy); policy == cluster.WhenEmpty || policy == cluster.Balanced {
+		out.Consolidate = policy
+	}
+	return out
 }
 
 // Allowed is how many nodes of a pool may be going away at once now, for a

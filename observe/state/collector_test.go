@@ -86,12 +86,12 @@ func collector(t *testing.T) *Collector {
 	}
 	pool := cluster.PoolID{Kind: "NodePool", Name: "web"}
 	seen := &cluster.Snapshot{Now: now,
-		Pools: []cluster.Pool{{ID: pool, Policy: cluster.Policy{DisruptionsMax: 3, EmptyFor: time.Minute}, MachineCost: 15_000,
+		Pools: []cluster.Pool{{ID: pool, Policy: cluster.Policy{Empty: cluster.Allowance{Most: 3}, Drifted: cluster.Allowance{Most: 2}, After: time.Minute}, MachineCost: 15_000,
 			Catalogue: &cluster.Catalogue{Disk: 5_000}}},
 		Nodes: []cluster.Node{
 			{Name: "n1", Claim: "web-1", Pool: pool, Ready: true, Initialized: true, Allocatable: quantity.Resources{CPU: 2000, Memory: 8 << 30},
 				Pods: []cluster.Pod{{Name: "web", Shape: &cluster.Shape{Requests: quantity.Resources{CPU: 500}}}}},
-			{Name: "n2", Claim: "web-2", Pool: pool, Ready: true, Initialized: true, Allocatable: quantity.Resources{CPU: 2000}, EmptySince: now.Add(-time.Hour)},
+			{Name: "n2", Claim: "web-2", Pool: pool, Ready: true, Initialized: true, Allocatable: quantity.Resources{CPU: 2000}, QuietSince: now.Add(-time.Hour)},
 			{Name: "n3", Claim: "web-3", Pool: pool, Initialized: true, Deleting: true},
 		},
 	}
@@ -129,8 +129,12 @@ func TestAScrapeTellsTheState(t *testing.T) {
 		"budgets, what uses them up and who could go": {
 			[]string{"karpenter_nodepools_allowed_disruptions", "karpenter_nodepools_nodes_consuming_budgets", "karpenter_voluntary_disruption_eligible_nodes"},
 			[]string{
+				"karpenter_nodepools_allowed_disruptions nodepool=web reason=Drifted 2",
 				"karpenter_nodepools_allowed_disruptions nodepool=web reason=Empty 3",
+				"karpenter_nodepools_allowed_disruptions nodepool=web reason=Underutilized 0",
+				"karpenter_nodepools_nodes_consuming_budgets nodepool=web reason=Drifted 1",
 				"karpenter_nodepools_nodes_consuming_budgets nodepool=web reason=Empty 1",
+				"karpenter_nodepools_nodes_consuming_budgets nodepool=web reason=Underutilized 1",
 				"karpenter_voluntary_disruption_eligible_nodes reason=empty 1",
 			},
 		},

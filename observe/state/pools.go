@@ -21,8 +21,10 @@ func (w *world) poolBudgets(s *cluster.Snapshot) {
 	shares := retire.Shares(s.Nodes)
 	for i := range s.Pools {
 		p := &s.Pools[i]
-		w.set("karpenter_nodepools_allowed_disruptions", float64(p.Policy.DisruptionsMax), p.ID.Name, string(plan.Empty))
-		w.set("karpenter_nodepools_nodes_consuming_budgets", float64(shares[p.ID].Used), p.ID.Name, string(plan.Empty))
+		for reason, allowance := range map[plan.RemovalReason]cluster.Allowance{plan.Empty: p.Policy.Empty, plan.Drifted: p.Policy.Drifted, plan.Underutilized: p.Policy.Underutilized} {
+			w.set("karpenter_nodepools_allowed_disruptions", float64(allowance.Most), p.ID.Name, string(reason))
+			w.set("karpenter_nodepools_nodes_consuming_budgets", float64(shares[p.ID].Used), p.ID.Name, string(reason))
+		}
 	}
 	w.set("karpenter_voluntary_disruption_eligible_nodes", float64(retire.Due(s)), "empty")
 }
