@@ -42,10 +42,12 @@ func (k *Keeper) build(byClass map[karpv1.NodeClassReference]offered) (s *cluste
 	}
 	k.reshape()
 	now := k.now().UTC()
-	b := builder{k: k, out: &cluster.Snapshot{Revision: k.revision, Now: now}, byClass: byClass, numbered: map[*cluster.Shape]*cluster.Shape{}}
+	b := builder{k: k, out: k.recalled.start(), byClass: byClass, numbered: map[*cluster.Shape]*cluster.Shape{}}
+	b.out.Revision, b.out.Now = k.revision, now
 	b.remember()
 	b.nodesAndMachines()
 	b.seatPods()
+	b.left()
 	b.closed()
 	b.pools()
 	b.daemons()
@@ -137,6 +139,7 @@ func (b *builder) nodesAndMachines() {
 			b.out.Machines = append(b.out.Machines, translate.Machine(c, b.kindsOf(c.Spec.NodeClassRef)))
 		}
 	}
+	b.recall()
 	slices.SortFunc(b.out.Nodes, func(x, y cluster.Node) int { return cmp.Compare(x.Name, y.Name) })
 	for i, n := range b.out.Nodes {
 		b.nodeAt[n.Name] = i
@@ -248,8 +251,11 @@ func (b *builder) seatPods() {
 func (b *builder) closed() {
 	for i := range b.out.Nodes {
 		n := &b.out.Nodes[i]
-		claim := b.k.claims[n.Claim]
-		ends := b.k.nodes[n.Name].DeletionTimestamp != nil || claim != nil && claim.DeletionTimestamp != nil
+		node, claim := b.k.nodes[n.Name], b.k.claims[n.Claim]
+		if node == nil {
+			continue // recalled, as it is
+		}
+		ends := node.DeletionTimestamp != nil || claim != nil && claim.DeletionTimestamp != nil
 		if n.Deleting && !ends {
 			n.Pods = nil
 		}
@@ -271,6 +277,11 @@ func (b *builder) pools() {
 		}
 		b.addUp(&p)
 		b.out.Pools = append(b.out.Pools, p)
+	}
+	for _, p := range b.k.recalled.pools {
+		if _, changed := b.k.pools[p.ID]; !changed {
+			b.out.Pools = append(b.out.Pools, p)
+		}
 	}
 }
 
@@ -323,6 +334,14 @@ func (b *builder) numberShapes() {
 	}
 	for _, n := range b.out.Nodes {
 		for _, p := range n.Pods {
+			number(p.Shape)
+		}
+		for _, p := range n.BoughtFor {
+			number(p.Shape)
+		}
+	}
+	for _, m := range b.out.Machines {
+		for _, p := range m.BoughtFor {
 			number(p.Shape)
 		}
 	}

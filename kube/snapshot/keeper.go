@@ -61,6 +61,7 @@ type Keeper struct {
 	offered  map[karpv1.NodeClassReference]*cluster.Catalogue // the last of each class
 	podEvent map[string]time.Time                             // by node: when a pod last came or went
 	followed []toolscache.InformerSynced
+	recalled recalled
 }
 
 type podEntry struct {

@@ -22,6 +22,7 @@ type subject struct {
 	own       *translate.Rules  // without the default spreads; nil where none can be added
 	owner     ownerID           // meaningful where own is set
 	labels    map[string]string // all of them; belongs to the object seen
+	told      constraint.Labels // of a pod recalled: all that is known
 	uses      []translate.VolumeUse
 	shape     *cluster.Shape // nil until it is first found
 }
@@ -201,6 +202,9 @@ func (f *finder) find(s *subject) *cluster.Shape {
 
 // read are the labels of a subject that somebody reads.
 func (f *finder) read(s *subject) constraint.Labels {
+	if len(s.told) > 0 {
+		return s.told
+	}
 	keys, known := f.keys[s.namespace]
 	if !known {
 		keys = f.k.rules.read(s.namespace)

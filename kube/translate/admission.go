@@ -2,11 +2,13 @@ package translate
 
 import (
 	"maps"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	resourcehelper "k8s.io/component-helpers/resource"
 )
 
 // DaemonPod is the pod that a DaemonSet makes, as the API server would admit
@@ -18,17 +20,69 @@ func DaemonPod(ds *appsv1.DaemonSet, ranges []*corev1.LimitRange, class *nodev1.
 		ObjectMeta: metav1.ObjectMeta{Namespace: ds.Namespace, Labels: ds.Spec.Template.Labels},
 		Spec:       *ds.Spec.Template.Spec.DeepCopy(),
 	}
-	for _, c := range containersOf(&pod.Spec) {
-		ask(c, c.Resources.Limits)
-		for _, r := range ranges {
-			limit(c, r)
-		}
-	}
+	askByDefault(&pod.Spec, ranges)
 	tolerateAsDaemon(&pod.Spec)
 	if class != nil {
 		run(&pod.Spec, class)
 	}
 	return pod
+}
+
+// Admit fills in what an API server adds to a pod that is created: what it
+// asks for by the limit ranges of its namespace, the tolerations that every pod
+// gets, and what its runtime class adds; nil where it has none.
+func Admit(pod *corev1.Pod, ranges []*corev1.LimitRange, class *nodev1.RuntimeClass) {
+	askByDefault(&pod.Spec, ranges)
+	askTogether(pod)
+	for _, key := range everyPodTolerates {
+		if !slices.ContainsFunc(pod.Spec.Tolerations, func(t corev1.Toleration) bool {
+			return (t.Key == key || t.Key == "") && (t.Effect == corev1.TaintEffectNoExecute || t.Effect == "")
+		}) {
+			pod.Spec.Tolerations = append(pod.Spec.Tolerations, corev1.Toleration{
+				Key: key, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: new(int64(300)),
+			})
+		}
+	}
+	if class != nil {
+		run(&pod.Spec, class)
+	}
+}
+
+// everyPodTolerates are the taints that a pod stands for a while without
+// saying so.
+var everyPodTolerates = []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable}
+
+// askTogether makes a pod with limits of its own, beside those of its
+// containers, ask for what these ask for, or else for the limits.
+func askTogether(pod *corev1.Pod) {
+	own := pod.Spec.Resources
+	if own == nil || len(own.Limits) == 0 {
+		return
+	}
+	merged := corev1.ResourceList{}
+	for name, amount := range resourcehelper.AggregateContainerRequests(pod, resourcehelper.PodResourcesOptions{}) {
+		if resourcehelper.IsSupportedPodLevelResource(name) {
+			merged[name] = amount
+		}
+	}
+	for name, amount := range own.Limits {
+		if _, asked := merged[name]; !asked {
+			merged[name] = amount
+		}
+	}
+	maps.Copy(merged, own.Requests)
+	own.Requests = merged
+}
+
+// askByDefault makes containers ask for their limits, and for what the limit
+// ranges say, where they ask for nothing.
+func askByDefault(spec *corev1.PodSpec, ranges []*corev1.LimitRange) {
+	for _, c := range containersOf(spec) {
+		ask(c, c.Resources.Limits)
+		for _, r := range ranges {
+			limit(c, r)
+		}
+	}
 }
 
 func containersOf(spec *corev1.PodSpec) []*corev1.Container {

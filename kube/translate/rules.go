@@ -42,6 +42,14 @@ func RulesOf(pod *corev1.Pod) Rules {
 	return r
 }
 
+// RulesOfShape are the rules that a shape shows. What other objects added to
+// them is taken as the pod's own word; labels are not in them.
+func RulesOfShape(s *cluster.Shape) Rules {
+	r := Rules{shape: *s}
+	r.shape.ID, r.shape.Labels = 0, nil
+	return r
+}
+
 // unreadable notes a rule that the scheduler cannot read either, so that it
 // refuses the pod everywhere.
 func (r *Rules) unreadable(err error) {

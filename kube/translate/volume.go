@@ -108,11 +108,14 @@ func (s *Storage) AddVolumes(shape *cluster.Shape, uses []VolumeUse) {
 	})
 }
 
+// claimMark begins the label of pods that share a claim without a volume.
+const claimMark = "claim!"
+
 // together makes pods that share a claim without a volume follow each other:
 // where the first one goes the volume comes to be, and the others must be able
 // to reach it. No label of a pod can have the key that is used for it.
 func together(shape *cluster.Shape, claim types.NamespacedName, domain string) {
-	key := "claim!" + claim.Name
+	key := claimMark + claim.Name
 	shape.Labels = shape.Labels.With(key, "shared")
 	chosen := also(cluster.Selector{}, key, constraint.Values("shared"))
 	shape.Neighbours = append(slices.Clone(shape.Neighbours), cluster.Neighbours{Key: domain, Selector: chosen, Namespaces: []string{claim.Namespace}, Volume: true})

@@ -1,0 +1,61 @@
+package snapshot
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/kube/translate"
+)
+
+// Beside tells what shape a pod would have if it came, and which of the pods
+// that are there belong with it: those that are chosen, with the shapes they
+// would have then, by name. Pods that have ended are not asked about.
+func (k *Keeper) Beside(pod *corev1.Pod, chosen func(*cluster.Pod) bool) (cluster.Shape, []cluster.Pod) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	s := k.describePod(nil, pod)
+	k.reshape()
+	shape := *s.shape
+	var out []cluster.Pod
+	for _, name := range sortedKeys(k.pods) {
+		e := k.pods[name]
+		if e.ended || !chosen(&e.pod) {
+			continue
+		}
+		own := *e.subject.shape
+		e.pod.Shape = &own
+		out = append(out, e.pod)
+	}
+	k.forget(s)
+	return shape, out
+}
+
+// Admit fills in what an API server adds to a pod that is created, as far as
+// objects say it that the keeper has seen.
+func (k *Keeper) Admit(pod *corev1.Pod) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	translate.Admit(pod, k.limitsOf(pod.Namespace), k.runtimeOf(&pod.Spec))
+}
+
+// HasRuntimeClass reports whether a runtime class has been seen.
+func (k *Keeper) HasRuntimeClass(name string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.runtimes[name] != nil
+}
+
+// HasVolume reports whether a persistent volume has been seen.
+func (k *Keeper) HasVolume(name string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.storage.Volumes[name] != nil
+}
+
+// HasClaimOfVolume reports whether a volume claim has been seen.
+func (k *Keeper) HasClaimOfVolume(namespace, name string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.storage.Claims[types.NamespacedName{Namespace: namespace, Name: name}] != nil
+}
