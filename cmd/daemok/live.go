@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -14,6 +15,8 @@ import (
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws"
+	"github.com/daemok/daemok/cloud/aws/nodeclass"
+	"github.com/daemok/daemok/cloud/aws/userdata"
 	"github.com/daemok/daemok/controller/claim"
 	"github.com/daemok/daemok/controller/class"
 	"github.com/daemok/daemok/core/cluster"
@@ -23,45 +26,83 @@ import (
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/mark"
+	"github.com/daemok/daemok/kube/api/validate"
+	"github.com/daemok/daemok/kube/manifest"
 	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/kube/translate"
 )
 
+// situation is what is planned about, and what manifests can be added to.
+type situation struct {
+	snapshot *cluster.Snapshot
+	world    manifest.World // empty for a saved snapshot that was not recalled
+}
+
 // reader reads the situation of a live cluster; an empty kubeconfig means the
 // one that kubectl would use.
-type reader func(ctx context.Context, kubeconfig string) (*cluster.Snapshot, error)
+type reader func(ctx context.Context, kubeconfig string) (situation, error)
 
 // readLive reads the cluster that the kubeconfig names, and asks AWS what its
 // classes offer: with the same environment as the controller, CLUSTER_NAME
 // included.
-func readLive(ctx context.Context, kubeconfig string) (*cluster.Snapshot, error) {
+func readLive(ctx context.Context, kubeconfig string) (situation, error) {
 	store, err := connect(kubeconfig)
 	if err != nil {
-		return nil, err
+		return situation{}, err
 	}
 	provider, err := market(ctx)
 	if err != nil {
-		return nil, err
+		return situation{}, err
 	}
+	given := manifestClasses{}
 	kinds := func(ref karpv1.NodeClassReference) (*cluster.Catalogue, string) {
-		catalogue, err := offered(ctx, store, provider, ref)
+		catalogue, err := offered(ctx, store, provider, ref, given)
 		if err != nil {
 			return nil, err.Error()
 		}
 		return catalogue, ""
 	}
+	now := time.Now
+	keeper := snapshot.NewKeeper(kinds, func() time.Time { return now() })
+	if err := setUp(keeper); err != nil {
+		return situation{}, err
+	}
+	s, err := keeper.Read(ctx, store)
+	if err != nil {
+		return situation{}, err
+	}
+	now = func() time.Time { return s.Now } // so that manifests alone make a difference
+	return situation{s, manifest.World{
+		Keeper: keeper, Now: s.Now,
+		Class: func(c *awsv1.EC2NodeClass) error { return given.add(ctx, provider, c) },
+		Priorities: func() ([]schedulingv1.PriorityClass, error) {
+			var all []schedulingv1.PriorityClass
+			err := snapshot.Each(ctx, store, &schedulingv1.PriorityClassList{}, func(l *schedulingv1.PriorityClassList) { all = append(all, l.Items...) })
+			return all, err
+		},
+	}}, nil
+}
+
+// recall makes a saved snapshot something that manifests can be added to, with
+// the controller's settings as for a live cluster.
+func recall(s *cluster.Snapshot) (situation, error) {
+	keeper := snapshot.Recall(s)
+	return situation{s, manifest.World{Keeper: keeper, Now: s.Now, Saved: s}}, setUp(keeper)
+}
+
+// setUp gives a keeper the settings of the controller.
+func setUp(keeper *snapshot.Keeper) error {
 	spreads, err := translate.DefaultSpreads(os.Getenv("SCHEDULER_CONFIG"))
 	if err != nil {
-		return nil, fmt.Errorf("SCHEDULER_CONFIG: %w", err)
+		return fmt.Errorf("SCHEDULER_CONFIG: %w", err)
 	}
 	cost, err := machineCost(os.Getenv("MACHINE_COST"))
 	if err != nil {
-		return nil, fmt.Errorf("MACHINE_COST: %w", err)
+		return fmt.Errorf("MACHINE_COST: %w", err)
 	}
-	keeper := snapshot.NewKeeper(kinds, time.Now)
 	keeper.SpreadByDefault(spreads)
 	keeper.CostByDefault(cost)
-	return keeper.Read(ctx, store)
+	return nil
 }
 
 // machineCost reads the controller's setting; nothing said is nothing.
@@ -107,9 +148,44 @@ func market(ctx context.Context) (*aws.Provider, error) {
 	return provider, nil
 }
 
+// manifestClasses are the classes of manifests by name, with what AWS has for
+// them.
+type manifestClasses map[string]nodeclass.Class
+
+// add looks up what a class asks for. Nothing is made for it: an instance
+// profile changes no offer.
+func (m manifestClasses) add(ctx context.Context, provider *aws.Provider, c *awsv1.EC2NodeClass) error {
+	for _, f := range validate.Errors(validate.EC2NodeClass(c, validate.ClassOptions{})) {
+		return errors.New(f.String())
+	}
+	c.Status = awsv1.EC2NodeClassStatus{}
+	settings, err := class.Settings(c)
+	if err != nil {
+		return err
+	}
+	if err := userdata.Check(settings.Spec.Family, settings.Spec.UserData); err != nil {
+		return err
+	}
+	if settings.Resolved.Subnets, err = provider.Subnets(ctx, settings); err != nil {
+		return err
+	}
+	if settings.Resolved.Groups, err = provider.Groups(ctx, settings); err != nil {
+		return err
+	}
+	if settings.Resolved.Images, err = provider.Images(ctx, settings); err != nil {
+		return err
+	}
+	m[c.Name] = settings
+	return nil
+}
+
 // offered is what a class offers, or in the controller's words why nothing.
-func offered(ctx context.Context, store client.Reader, catalog cloud.Catalog, ref karpv1.NodeClassReference) (*cluster.Catalogue, error) {
+// Classes of manifests go before those of the cluster.
+func offered(ctx context.Context, store client.Reader, catalog cloud.Catalog, ref karpv1.NodeClassReference, given manifestClasses) (*cluster.Catalogue, error) {
 	id, c := translate.ClassID(ref), &awsv1.EC2NodeClass{}
+	if settings, ours := given[ref.Name]; ours && ref.Group == api.GroupAWS {
+		return catalog.Kinds(ctx, cloud.Class{ID: id, Settings: settings})
+	}
 	err := store.Get(ctx, client.ObjectKey{Name: ref.Name}, c)
 	if apierrors.IsNotFound(err) || ref.Group != api.GroupAWS {
 		return nil, &claim.NotReadyError{ClassID: id, Why: class.Absent}

@@ -60,9 +60,9 @@ func TestPlanAsJSON(t *testing.T) {
 
 func TestPlanReadsTheLiveCluster(t *testing.T) {
 	asked := ""
-	live := func(_ context.Context, kubeconfig string) (*cluster.Snapshot, error) {
+	live := func(_ context.Context, kubeconfig string) (situation, error) {
 		asked = kubeconfig
-		return savedSituation(t), nil
+		return situation{snapshot: savedSituation(t)}, nil
 	}
 	cmd := planCommand(live)
 	var out bytes.Buffer
@@ -79,7 +79,9 @@ func TestPlanReadsTheLiveCluster(t *testing.T) {
 func TestSnapshotCanBeReadAgain(t *testing.T) {
 	for name, flags := range map[string][]string{"plain": nil, "redacted": {"--redact"}} {
 		t.Run(name, func(t *testing.T) {
-			cmd := snapshotCommand(func(context.Context, string) (*cluster.Snapshot, error) { return savedSituation(t), nil })
+			cmd := snapshotCommand(func(context.Context, string) (situation, error) {
+				return situation{snapshot: savedSituation(t)}, nil
+			})
 			var out bytes.Buffer
 			cmd.SetOut(&out)
 			cmd.SetArgs(flags)

@@ -3,22 +3,23 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/scenario"
 )
 
 func planCommand(read reader) *cobra.Command {
-	var file, kubeconfig, output string
-	var asked []string
+	var file, kubeconfig, output, namespace string
+	var asked, manifests []string
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "Print what Daemok would do, and why, without doing it",
@@ -26,23 +27,39 @@ func planCommand(read reader) *cobra.Command {
 The situation is a file written by "daemok snapshot" ("-" reads standard input),
 or that of the live cluster.
 
+-f adds or changes manifests, as if they had been applied and their controllers
+had done what they do: workloads with their pods, pools, classes and what they
+name. The plan is the one with them; it is compared with the one without.
+
 --what-if compares it with what Daemok would do if pools might buy something
 else: words key=value with commas between them. pool=NAME stands for the
 changes that follow it, without one they are for every pool. Changes are
 add-family, add-type, drop-family, drop-type, capacity (on-demand, spot,
 reserved or any), zone, arch (a value or any) and machine-cost.`,
 		Example: `  daemok plan --snapshot situation.txt
+  daemok plan -f deployment.yaml -f pools/
   daemok plan --what-if pool=default,add-family=m8g --what-if pool=default,capacity=any`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if output != "table" && output != "json" {
 				return fmt.Errorf("output %q is unknown: use table or json", output)
 			}
+			if file == "-" && slices.Contains(manifests, "-") {
+				return errors.New("--snapshot and -f cannot both read standard input")
+			}
 			questions, err := readQuestions(asked)
 			if err != nil {
 				return err
 			}
-			s, err := situation(cmd.Context(), cmd.InOrStdin(), file, kubeconfig, read)
+			objects, err := readManifests(cmd.InOrStdin(), manifests, namespace)
+			if err != nil {
+				return err
+			}
+			found, err := find(cmd.Context(), cmd.InOrStdin(), file, kubeconfig, read)
+			if err != nil {
+				return err
+			}
+			s, added, err := add(found, objects)
 			if err != nil {
 				return err
 			}
@@ -52,33 +69,35 @@ reserved or any), zone, arch (a value or any) and machine-cost.`,
 			}
 			p := planOf(s)
 			p.Fewer = decide.Fewer(s, decide.Policy{}, decide.Usual(s), &p)
-			return writePlan(cmd.OutOrStdout(), p, others, output)
+			return writePlan(cmd.OutOrStdout(), answer{p, added, others}, output)
 		},
 	}
 	cmd.Flags().StringVar(&file, "snapshot", "", "file with the situation; default the live cluster")
 	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "the live cluster; default as kubectl")
 	cmd.Flags().StringVarP(&output, "output", "o", "table", "table or json")
+	cmd.Flags().StringArrayVarP(&manifests, "filename", "f", nil, "file or folder with manifests to add, - for standard input; may be repeated")
+	cmd.Flags().StringVarP(&namespace, "namespace", "n", "default", "of manifests that name none")
 	cmd.Flags().StringArrayVar(&asked, "what-if", nil, "changes of pools to compare with, such as pool=default,add-family=m8g; may be repeated")
 	return cmd
 }
 
-// situation reads the file, or the live cluster when none is named.
-func situation(ctx context.Context, stdin io.Reader, file, kubeconfig string, read reader) (*cluster.Snapshot, error) {
+// find reads the file, or the live cluster when none is named.
+func find(ctx context.Context, stdin io.Reader, file, kubeconfig string, read reader) (situation, error) {
 	if file == "" {
 		return read(ctx, kubeconfig)
 	}
 	text, name, err := saved(stdin, file)
 	if err != nil {
-		return nil, fmt.Errorf("read the situation: %w", err)
+		return situation{}, fmt.Errorf("read the situation: %w", err)
 	}
 	if strings.TrimSpace(text) == "" {
-		return nil, fmt.Errorf("the situation in %s is empty: write one with `daemok snapshot`", name)
+		return situation{}, fmt.Errorf("the situation in %s is empty: write one with `daemok snapshot`", name)
 	}
 	s, err := scenario.Parse(text)
 	if err != nil {
-		return nil, fmt.Errorf("read the situation in %s: %w", name, err)
+		return situation{}, fmt.Errorf("read the situation in %s: %w", name, err)
 	}
-	return s, nil
+	return situation{snapshot: s}, nil
 }
 
 // saved reads the file, or standard input for "-", and names it for people.
@@ -93,16 +112,27 @@ func saved(stdin io.Reader, file string) (text, name string, err error) {
 	return string(data), name, err
 }
 
-func writePlan(out io.Writer, p plan.Plan, others []supposition, output string) error {
+// answer is the plan with what it is compared with.
+type answer struct {
+	made   plan.Plan
+	added  *addition // nil: without manifests
+	others []supposition
+}
+
+func writePlan(out io.Writer, a answer, output string) error {
 	if output == "table" {
-		if _, err := fmt.Fprint(out, p, p.Account()); err != nil {
+		if _, err := fmt.Fprint(out, a.made, a.made.Account()); err != nil {
 			return err
 		}
-		return writeWhatIf(out, p, others)
+		if err := writeAddition(out, a.made, a.added); err != nil {
+			return err
+		}
+		return writeWhatIf(out, a.made, a.others)
 	}
 	encoder := json.NewEncoder(out)
 	encoder.SetIndent("", "  ")
-	view := planView(p)
-	view.WhatIf = each(others, func(x supposition) whatIfJSON { return whatIfView(x, p) })
+	view := planView(a.made)
+	view.Manifests = additionView(a.made, a.added)
+	view.WhatIf = each(a.others, func(x supposition) whatIfJSON { return whatIfView(x, a.made) })
 	return encoder.Encode(view)
 }

@@ -25,6 +25,7 @@ type planJSON struct {
 	Fewer       *summaryJSON     `json:"fewer,omitempty"` // the runner-up with fewer machines; absent where none is known
 	Likely      *likelyJSON      `json:"likely,omitempty"`
 	SpotMore    float64          `json:"spotMorePerHour,omitempty"`
+	Manifests   *additionJSON    `json:"manifests,omitempty"` // absent without -f
 	WhatIf      []whatIfJSON     `json:"whatIf"`
 	Steps       int64            `json:"steps"`
 	Exhausted   bool             `json:"exhausted"`

@@ -18,10 +18,11 @@ func snapshotCommand(read reader) *cobra.Command {
   daemok plan --snapshot situation.txt`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := read(cmd.Context(), kubeconfig)
+			found, err := read(cmd.Context(), kubeconfig)
 			if err != nil {
 				return err
 			}
+			s := found.snapshot
 			if redact {
 				s = scenario.Redact(s)
 			}

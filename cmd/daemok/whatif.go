@@ -16,7 +16,7 @@ import (
 
 // supposition is a question with the plan that answers it.
 type supposition struct {
-	question string // empty: the situation as it is
+	question string
 	made     plan.Plan
 }
 
@@ -51,10 +51,15 @@ func planOf(s *cluster.Snapshot) plan.Plan {
 
 // whatIfJSON is the plan under a question beside the plan as it is.
 type whatIfJSON struct {
-	Question   string       `json:"question"`
+	Question   string  `json:"question"`
+	Difference float64 `json:"difference"` // of costAfter; negative is cheaper
+	outcomeJSON
+}
+
+// outcomeJSON is what another plan comes to.
+type outcomeJSON struct {
 	LaunchCost float64      `json:"launchCost"`
 	CostAfter  float64      `json:"costAfter"`
-	Difference float64      `json:"difference"` // of costAfter; negative is cheaper
 	Machines   int          `json:"machines"`
 	Unplaced   int          `json:"unplaced"`   // pods
 	LowerBound *float64     `json:"lowerBound"` // null where none is known
@@ -70,10 +75,12 @@ type boughtJSON struct {
 }
 
 func whatIfView(x supposition, asIs plan.Plan) whatIfJSON {
-	p := x.made
-	view := whatIfJSON{
-		Question: x.question, LaunchCost: dollars(p.LaunchCost()), CostAfter: dollars(p.CostAfter),
-		Difference: dollars(p.CostAfter - asIs.CostAfter), Machines: len(p.Launches), Unplaced: p.PodsUnplaced(), Buys: bought(p),
+	return whatIfJSON{x.question, dollars(x.made.CostAfter - asIs.CostAfter), outcomeView(x.made)}
+}
+
+func outcomeView(p plan.Plan) outcomeJSON {
+	view := outcomeJSON{
+		LaunchCost: dollars(p.LaunchCost()), CostAfter: dollars(p.CostAfter), Machines: len(p.Launches), Unplaced: p.PodsUnplaced(), Buys: bought(p),
 	}
 	if gap, ok := p.Gap(); ok {
 		least := dollars(p.Bound)
@@ -98,21 +105,25 @@ func bought(p plan.Plan) []boughtJSON {
 	return out
 }
 
-// writeWhatIf prints the plan as it is and the others in a table, and below it
-// what each would buy.
+// writeWhatIf prints the plan as it is and the others in a table, and what each
+// would buy.
 func writeWhatIf(out io.Writer, asIs plan.Plan, others []supposition) error {
 	if len(others) == 0 {
 		return nil
 	}
+	return writeTable(out, "what if", supposition{"as it is", asIs}, others)
+}
+
+// writeTable compares plans with the first one.
+func writeTable(out io.Writer, title string, first supposition, others []supposition) error {
 	table := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	fmt.Fprint(table, "\nwhat if\tnew machines\tthey cost\tcluster after\tdifference\tunplaced pods\tgap\tbuys\n")
-	for _, x := range append([]supposition{{"", asIs}}, others...) {
-		p := x.made
-		question, change := "as it is", "-"
-		if x.question != "" {
-			question, change = x.question, differenceWords(p.CostAfter-asIs.CostAfter, asIs.LaunchCost())
+	fmt.Fprintf(table, "\n%s\tnew machines\tthey cost\tcluster after\tdifference\tunplaced pods\tgap\tbuys\n", title)
+	for i, x := range append([]supposition{first}, others...) {
+		p, change := x.made, "-"
+		if i > 0 {
+			change = differenceWords(p.CostAfter-first.made.CostAfter, first.made.LaunchCost())
 		}
-		fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\t%d\t%s\t%s\n", question, len(p.Launches), p.LaunchCost(), p.CostAfter, change,
+		fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\t%d\t%s\t%s\n", x.question, len(p.Launches), p.LaunchCost(), p.CostAfter, change,
 			p.PodsUnplaced(), gapWords(p), boughtWords(bought(p)))
 	}
 	return table.Flush()

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/kube/manifest"
+)
+
+// addition is what manifests changed, and the plan without them.
+type addition struct {
+	manifest.Outcome
+	without plan.Plan
+}
+
+// add is the situation with the manifests; without any it is as it was.
+func add(found situation, objects []manifest.Object) (*cluster.Snapshot, *addition, error) {
+	if len(objects) == 0 {
+		return found.snapshot, nil, nil
+	}
+	if found.world.Keeper == nil {
+		var err error
+		if found, err = recall(found.snapshot); err != nil {
+			return nil, nil, err
+		}
+	}
+	outcome, err := manifest.Apply(objects, found.world)
+	if err != nil {
+		return nil, nil, err
+	}
+	return found.world.Snapshot(), &addition{outcome, planOf(found.snapshot)}, nil
+}
+
+// readManifests reads files and folders as kubectl does, "-" for standard
+// input.
+func readManifests(stdin io.Reader, paths []string, namespace string) ([]manifest.Object, error) {
+	var sources []manifest.Source
+	for _, path := range paths {
+		files, err := filesOf(path)
+		if err != nil {
+			return nil, fmt.Errorf("read manifests: %w", err)
+		}
+		for _, file := range files {
+			text, name, err := saved(stdin, file)
+			if err != nil {
+				return nil, fmt.Errorf("read manifests: %w", err)
+			}
+			sources = append(sources, manifest.Source{Name: name, Data: []byte(text)})
+		}
+	}
+	if len(sources) == 0 {
+		return nil, nil
+	}
+	return manifest.Read(sources, namespace)
+}
+
+// filesOf are the files with manifests in a folder, by name; a file is itself.
+func filesOf(path string) ([]string, error) {
+	if path == "-" {
+		return []string{path}, nil
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return []string{path}, nil
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, e := range entries {
+		if !e.IsDir() && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(e.Name())) {
+			out = append(out, filepath.Join(path, e.Name()))
+		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("folder %s has no file that ends in .yaml, .yml or .json", path)
+	}
+	return out, nil
+}
+
+// additionJSON is what manifests changed, and the plan without them.
+type additionJSON struct {
+	Changes    []string    `json:"changes"`
+	Notes      []string    `json:"notes"`
+	Without    outcomeJSON `json:"without"`
+	Difference float64     `json:"difference"` // of costAfter; positive: dearer with the manifests
+}
+
+func additionView(with plan.Plan, a *addition) *additionJSON {
+	if a == nil {
+		return nil
+	}
+	same := func(text string) string { return text }
+	return &additionJSON{each(a.Changes, same), each(a.Notes, same), outcomeView(a.without), dollars(with.CostAfter - a.without.CostAfter)}
+}
+
+// writeAddition prints what manifests changed, and what that comes to.
+func writeAddition(out io.Writer, with plan.Plan, a *addition) error {
+	if a == nil {
+		return nil
+	}
+	text := "\n"
+	for _, line := range a.Changes {
+		text += line + "\n"
+	}
+	for _, line := range a.Notes {
+		text += "note: " + line + "\n"
+	}
+	if _, err := fmt.Fprint(out, text); err != nil {
+		return err
+	}
+	return writeTable(out, "manifests", supposition{"without", a.without}, []supposition{{"with", with}})
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+)
+
+const manifestsFolder = "testdata/manifests"
+
+func TestPlanWithManifestsIsComparedWithTheOneWithout(t *testing.T) {
+	out, err := run(t, "plan", "--snapshot", situationFile, "-f", manifestsFolder, "--what-if", "drop-type=m5.xlarge")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(out, "\n\n")
+	want := `Deployment default/api: 0 stay, 4 new
+no plan depends on 1 ConfigMap
+
+manifests  new machines  they cost    cluster after  difference               unplaced pods  gap      buys
+without    1             $0.096000/h  $0.096000/h    -                        0              100.0 %  1 on-demand m5.large
+with       1             $0.192000/h  $0.192000/h    +$0.096000/h (+100.0 %)  0              33.3 %   1 on-demand m5.xlarge
+
+what if              new machines  they cost    cluster after  difference             unplaced pods  gap     buys
+as it is             1             $0.192000/h  $0.192000/h    -                      0              33.3 %  1 on-demand m5.xlarge
+drop-type=m5.xlarge  2             $0.192000/h  $0.192000/h    +$0.000000/h (+0.0 %)  0              33.3 %  2 on-demand m5.large
+`
+	if rest != want {
+		t.Errorf("got\n%s\nwant\n%s", rest, want)
+	}
+	if !strings.Contains(out, "default/api-new-4") {
+		t.Errorf("the plan is not the one with the manifests:\n%s", out)
+	}
+}
+
+func TestPlanWithManifestsAsJSON(t *testing.T) {
+	out, err := run(t, "plan", "--snapshot", situationFile, "-f", manifestsFolder+"/api.yaml", "-n", "shop", "-o", "json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got planJSON
+	if err := json.Unmarshal([]byte(out), &got); err != nil {
+		t.Fatal(err)
+	}
+	m := got.Manifests
+	if m == nil || m.Difference != 0.096 || m.Without.LaunchCost != 0.096 || len(m.Without.Buys) != 1 || len(m.Changes) != 2 ||
+		m.Changes[0] != "Deployment shop/api: 0 stay, 4 new" || m.Notes == nil {
+		t.Errorf("got %+v", m)
+	}
+	if got.LaunchCost != 0.192 {
+		t.Errorf("the plan costs %v, not as with the manifests", got.LaunchCost)
+	}
+}
+
+func TestManifestsFromStandardInput(t *testing.T) {
+	text, err := os.ReadFile(manifestsFolder + "/api.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]struct {
+		input string
+		want  string // of the answer, or of the error
+	}{
+		"are added":                 {string(text), "Deployment default/api: 0 stay, 4 new"},
+		"are named where wrong":     {string(text) + "---\nkind: Pod\n", "standard input, document 3: apiVersion or kind is missing"},
+		"must be some":              {"# none\n", "standard input has no manifest in it"},
+		"must be YAML":              {"a: b: c", "standard input, document 1: "},
+		"must say each thing once":  {"kind: Pod\nkind: Pod\n", "already set"},
+		"must be of one name each":  {string(text) + "---\n" + string(text), "document 3, Deployment default/api: it is there twice: see standard input, document 1"},
+		"must name what they are":   {"apiVersion: v1\nkind: Pod\nmetadata: {}\n", "metadata.name is missing"},
+		"must hold what they claim": {"apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n", "Pod default/p: spec.containers is missing"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			cmd := root()
+			var out bytes.Buffer
+			cmd.SetIn(strings.NewReader(tt.input))
+			cmd.SetOut(&out)
+			cmd.SetArgs([]string{"plan", "--snapshot", situationFile, "-f", "-"})
+			got := ""
+			if err := cmd.ExecuteContext(t.Context()); err != nil {
+				got = err.Error()
+			}
+			if got += out.String(); !strings.Contains(got, tt.want) {
+				t.Errorf("got %s; want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestManifestsThatAreNotThere(t *testing.T) {
+	tests := map[string]struct {
+		args []string
+		want string
+	}{
+		"a file that is not there":     {[]string{"-f", "testdata/none.yaml"}, "read manifests: stat testdata/none.yaml"},
+		"a folder without any":         {[]string{"-f", t.TempDir()}, "has no file that ends in .yaml"},
+		"two that read standard input": {[]string{"-f", "-", "--snapshot", "-"}, "cannot both read standard input"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if _, err := run(t, append([]string{"plan", "--snapshot", situationFile}, tt.args...)...); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want %q", err, tt.want)
+			}
+		})
+	}
+}

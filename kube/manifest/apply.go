@@ -1,0 +1,241 @@
+package manifest
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
+
+	"github.com/daemok/daemok/core/cluster"
+	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
+	"github.com/daemok/daemok/kube/api/condition"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/api/validate"
+	"github.com/daemok/daemok/kube/snapshot"
+	"github.com/daemok/daemok/kube/translate"
+)
+
+// World is what manifests are added to.
+type World struct {
+	*snapshot.Keeper
+	Now        time.Time
+	Saved      *cluster.Snapshot                            // what the keeper recalls; nil for a live cluster
+	Priorities func() ([]schedulingv1.PriorityClass, error) // of the cluster; nil where it cannot be asked
+	Class      func(*awsv1.EC2NodeClass) error              // takes in a class; nil where AWS cannot be asked what it offers
+}
+
+// Outcome is what manifests came to.
+type Outcome struct {
+	Changes []string // a line for each object
+	Notes   []string // what is known less well than a plan for the cluster would be
+}
+
+// Apply adds objects to the world, as it will be once they are applied and
+// their controllers have done what they do: pods that differ from the template
+// of their workload are gone, and those that are wanted beside the others wait.
+func Apply(objects []Object, w World) (Outcome, error) {
+	a := &applier{World: w, read: labelsRead(w.Saved), beside: map[string]int{}}
+	for _, step := range []func(Object) error{a.rule, a.class, a.pool, a.daemons, a.compare, a.settle} {
+		for _, o := range objects {
+			if err := step(o); err != nil {
+				return Outcome{}, fmt.Errorf("%s: %w", o.At(), err)
+			}
+		}
+	}
+	for i := range a.plans {
+		if err := a.plans[i].carryOut(a); err != nil {
+			return Outcome{}, fmt.Errorf("%s: %w", a.plans[i].At(), err)
+		}
+	}
+	a.tellBeside()
+	a.noteLabels()
+	slices.Sort(a.Notes)
+	a.Notes = slices.Compact(a.Notes)
+	return a.Outcome, nil
+}
+
+type applier struct {
+	World
+	Outcome
+	priorities     []schedulingv1.PriorityClass
+	prioritiesRead bool
+	plans          []replacement
+	read           readers
+	beside         map[string]int // by kind: objects that no plan depends on
+}
+
+// tellBeside names, kind by kind, what no plan depends on.
+func (a *applier) tellBeside() {
+	var list []string
+	for _, kind := range slices.Sorted(maps.Keys(a.beside)) {
+		list = append(list, fmt.Sprintf("%d %s", a.beside[kind], kind))
+	}
+	if len(list) > 0 {
+		a.Changes = append(a.Changes, "no plan depends on "+strings.Join(list, ", "))
+	}
+}
+
+func (a *applier) change(o Object, format string, args ...any) {
+	a.Changes = append(a.Changes, o.String()+": "+fmt.Sprintf(format, args...))
+}
+
+// rule takes in what decides how pods are read.
+func (a *applier) rule(o Object) error {
+	switch x := o.Object.(type) {
+	case *corev1.Namespace:
+		if x.Labels == nil {
+			x.Labels = map[string]string{}
+		}
+		x.Labels[corev1.LabelMetadataName] = x.Name
+		a.NamespaceSeen(x)
+	case *schedulingv1.PriorityClass:
+		a.priorities = append(a.priorities, *x)
+	case *storagev1.StorageClass:
+		if x.CreationTimestamp.IsZero() {
+			x.CreationTimestamp.Time = a.Now
+		}
+		a.StorageClassSeen(x)
+	case *corev1.LimitRange:
+		defaultLimits(x)
+		a.LimitRangeSeen(x)
+	case *nodev1.RuntimeClass:
+		a.RuntimeClassSeen(x)
+	case *corev1.Service:
+		a.ServiceSeen(x)
+	case *corev1.PersistentVolume:
+		return a.volume(o, x)
+	case *corev1.PersistentVolumeClaim:
+		return a.volumeClaim(o, x)
+	default:
+		if _, no := aside(x); no {
+			a.beside[x.GetObjectKind().GroupVersionKind().Kind]++
+		}
+		return nil
+	}
+	a.change(o, "as the manifest says")
+	return nil
+}
+
+func (a *applier) volume(o Object, v *corev1.PersistentVolume) error {
+	if a.HasVolume(v.Name) {
+		a.change(o, "is there, and stays as it is")
+		return nil
+	}
+	if v.Status.Phase == "" {
+		v.Status.Phase = corev1.VolumeAvailable
+	}
+	a.VolumeSeen(v)
+	a.change(o, "new")
+	return nil
+}
+
+func (a *applier) volumeClaim(o Object, c *corev1.PersistentVolumeClaim) error {
+	if a.HasClaimOfVolume(c.Namespace, c.Name) {
+		a.change(o, "is there, and stays as it is")
+		return nil
+	}
+	if c.Status.Phase == "" {
+		c.Status.Phase = corev1.ClaimPending
+	}
+	a.ClaimOfVolumeSeen(c)
+	a.change(o, "new")
+	return nil
+}
+
+// defaultLimits fills in what a limit range says by saying something else.
+func defaultLimits(r *corev1.LimitRange) {
+	for i := range r.Spec.Limits {
+		item := &r.Spec.Limits[i]
+		if item.Type != corev1.LimitTypeContainer {
+			continue
+		}
+		item.Default = filled(item.Default, item.Max)
+		item.DefaultRequest = filled(filled(item.DefaultRequest, item.Default), item.Min)
+	}
+}
+
+func filled(list, from corev1.ResourceList) corev1.ResourceList {
+	out := list.DeepCopy()
+	if out == nil {
+		out = corev1.ResourceList{}
+	}
+	for name, amount := range from {
+		if _, said := out[name]; !said {
+			out[name] = amount
+		}
+	}
+	return out
+}
+
+func (a *applier) class(o Object) error {
+	c, is := o.Object.(*awsv1.EC2NodeClass)
+	if !is {
+		return nil
+	}
+	if a.Class == nil {
+		return errors.New("what a class offers is asked of AWS, and a saved snapshot tells only what its pools buy: leave it out, or plan on the live cluster")
+	}
+	if err := a.Class(c); err != nil {
+		return err
+	}
+	a.change(o, "as the manifest says")
+	return nil
+}
+
+func (a *applier) pool(o Object) error {
+	p, is := o.Object.(*karpv1.NodePool)
+	if !is {
+		return nil
+	}
+	for _, f := range validate.NodePool(p) {
+		if !f.Warning {
+			return errors.New(f.String())
+		}
+		a.Notes = append(a.Notes, fmt.Sprintf("%s: %s", o, f))
+	}
+	if a.Saved != nil {
+		ref := p.Spec.Template.Spec.NodeClassRef
+		if catalogue, whyNot := snapshot.OfferedIn(a.Saved, ref); catalogue == nil {
+			return fmt.Errorf("spec.template.spec.nodeClassRef: %s: %s", translate.ClassID(ref), whyNot)
+		}
+	}
+	p.Status = karpv1.NodePoolStatus{}
+	condition.SetTrue(p, karpv1.NodePoolValidationSucceeded, a.Now)
+	pool := translate.FromNodePool(p)
+	if a.hasPool(pool.ID) {
+		a.change(o, "as the manifest says")
+	} else {
+		a.change(o, "new")
+	}
+	a.PoolSeen(pool)
+	return nil
+}
+
+func (a *applier) hasPool(id cluster.PoolID) bool {
+	_, there := a.Pool(id)
+	if !there && a.Saved != nil {
+		_, there = a.Saved.Pool(id)
+	}
+	return there
+}
+
+func (a *applier) daemons(o Object) error {
+	ds, is := o.Object.(*appsv1.DaemonSet)
+	if !is {
+		return nil
+	}
+	if err := a.prioritise(&ds.Spec.Template.Spec); err != nil {
+		return inTemplate(err)
+	}
+	a.DaemonSetSeen(ds)
+	a.change(o, "counted on machines that are bought")
+	return nil
+}

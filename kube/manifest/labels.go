@@ -1,0 +1,109 @@
+package manifest
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/kube/translate"
+)
+
+// readers are the labels that a saved snapshot tells of pods.
+type readers struct {
+	told map[[2]string]bool // namespace and key; namespace empty for all
+	pods []*corev1.Pod      // that came
+}
+
+// labelsRead are those that some selector of the snapshot reads.
+func labelsRead(saved *cluster.Snapshot) readers {
+	out := readers{told: map[[2]string]bool{}}
+	if saved == nil {
+		return out
+	}
+	for _, s := range saved.Shapes {
+		translate.Reads(s, func(namespace string, _ bool, key string) { out.told[[2]string{namespace, key}] = true })
+		for _, l := range s.Labels {
+			out.told[[2]string{s.Namespace, l.Key}] = true
+		}
+	}
+	return out
+}
+
+func (r *readers) came(pod *corev1.Pod) { r.pods = append(r.pods, pod) }
+
+// noteLabels notes where new pods choose others by labels that a saved snapshot
+// does not tell.
+func (a *applier) noteLabels() {
+	if a.Saved == nil {
+		return
+	}
+	ours := map[string]bool{}
+	for _, pod := range a.read.pods {
+		ours[string(pod.UID)] = true
+	}
+	now := a.Snapshot()
+	others := func(namespace string, all bool) int {
+		count := 0
+		each(now, func(p *cluster.Pod) {
+			if !ours[p.UID] && (all || p.Namespace == namespace) {
+				count++
+			}
+		})
+		return count
+	}
+	noted := map[*cluster.Shape]bool{}
+	each(now, func(p *cluster.Pod) {
+		if !ours[p.UID] || noted[p.Shape] {
+			return
+		}
+		noted[p.Shape] = true
+		translate.Reads(p.Shape, func(namespace string, all bool, key string) {
+			if strings.Contains(key, "!") { // of a claim: no label of a pod
+				return
+			}
+			if a.read.told[[2]string{namespace, key}] || a.read.told[[2]string{"", key}] {
+				return
+			}
+			if n := others(namespace, all); n > 0 {
+				where := "in namespace " + namespace
+				if all {
+					where = "in all namespaces"
+				}
+				a.Notes = append(a.Notes, fmt.Sprintf("pods like %s/%s choose others by label %s, which the snapshot does not tell of %s %s: "+
+					"these are taken not to have it", p.Namespace, p.Name, key, counted(n), where))
+			}
+		})
+	})
+	for _, pod := range a.read.pods {
+		if choosesNamespaces(pod) {
+			a.Notes = append(a.Notes, fmt.Sprintf("pod %s/%s chooses namespaces by labels, which the snapshot does not tell: only names and manifests are known",
+				pod.Namespace, pod.Name))
+		}
+	}
+}
+
+func choosesNamespaces(pod *corev1.Pod) bool {
+	rules := translate.RulesOf(pod)
+	return rules.LookUpNamespaces()
+}
+
+// each visits the pods of a snapshot that wait or have a node.
+func each(s *cluster.Snapshot, visit func(*cluster.Pod)) {
+	for i := range s.Waiting {
+		visit(&s.Waiting[i])
+	}
+	for i := range s.Nodes {
+		for j := range s.Nodes[i].Pods {
+			visit(&s.Nodes[i].Pods[j])
+		}
+	}
+}
+
+func counted(pods int) string {
+	if pods == 1 {
+		return "1 pod"
+	}
+	return fmt.Sprintf("%d pods", pods)
+}

@@ -1,0 +1,210 @@
+// Package manifest reads manifests as kubectl does, and adds what they say to
+// what a snapshot.Keeper has seen, so that a plan can be made for them before
+// anything is applied.
+//
+// It promises that nothing is passed over in silence: a field or a kind that
+// it does not know is an error which names file, document, kind and field, and
+// kinds that no plan depends on are listed. It writes to no cluster, and it
+// decides nothing.
+package manifest
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/kube-openapi/pkg/validation/validate"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	sigsyaml "sigs.k8s.io/yaml"
+
+	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+)
+
+// Source is a file with manifests, in YAML or JSON.
+type Source struct {
+	Name string // as users know it
+	Data []byte
+}
+
+// Object is one manifest as it would be stored, and where it stands.
+type Object struct {
+	client.Object
+	place string // file and document
+}
+
+// At names the object for people: "web.yaml, document 2, Deployment default/web".
+func (o Object) At() string { return o.place + ", " + o.String() }
+
+// String is kind and name: "Deployment default/web".
+func (o Object) String() string {
+	kind := o.GetObjectKind().GroupVersionKind().Kind
+	return strings.TrimSuffix(kind+" "+o.id(), " ")
+}
+
+func (o Object) id() string {
+	name := o.GetName()
+	if name == "" {
+		name = o.GetGenerateName()
+	}
+	if o.GetNamespace() == "" {
+		return name
+	}
+	return o.GetNamespace() + "/" + name
+}
+
+// Read reads every document of the sources, in their order; a list stands for
+// its items. Objects without a namespace that need one are put into the given
+// one. What an API server would refuse for its schema is an error.
+func Read(sources []Source, namespace string) ([]Object, error) {
+	r, err := newReader(namespace)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range sources {
+		before := len(r.out)
+		if err := r.source(s); err != nil {
+			return nil, err
+		}
+		if len(r.out) == before {
+			return nil, fmt.Errorf("%s has no manifest in it", s.Name)
+		}
+	}
+	return r.out, nil
+}
+
+type reader struct {
+	namespace string
+	decoder   runtime.Decoder
+	schemas   map[string]*validate.SchemaValidator // by kind, of Daemok's own kinds
+	out       []Object
+	at        map[string]string // where a kind and name stands
+}
+
+func newReader(namespace string) (*reader, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, karpv1.AddToScheme, awsv1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return nil, fmt.Errorf("register kinds: %w", err)
+		}
+	}
+	schemas, err := readSchemas()
+	if err != nil {
+		return nil, err
+	}
+	decoder := serializer.NewCodecFactory(scheme, serializer.EnableStrict).UniversalDeserializer()
+	return &reader{namespace: namespace, decoder: decoder, schemas: schemas, at: map[string]string{}}, nil
+}
+
+func (r *reader) source(s Source) error {
+	documents := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(s.Data)))
+	for number := 1; ; {
+		text, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		place := fmt.Sprintf("%s, document %d", s.Name, number)
+		if err != nil {
+			return fmt.Errorf("%s: %w", place, err)
+		}
+		data, err := sigsyaml.YAMLToJSONStrict(text)
+		if err != nil {
+			return fmt.Errorf("%s: %s", place, strings.ReplaceAll(err.Error(), "\n", ""))
+		}
+		if string(data) == "null" {
+			continue // comments alone
+		}
+		if err := r.document(place, data); err != nil {
+			return err
+		}
+		number++
+	}
+}
+
+func (r *reader) document(place string, data []byte) error {
+	var head struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+		Metadata   struct {
+			Name, Namespace string
+		} `json:"metadata"`
+		Items []json.RawMessage `json:"items"`
+	}
+	if err := json.Unmarshal(data, &head); err != nil {
+		return fmt.Errorf("%s: this is no manifest: %w", place, err)
+	}
+	if head.APIVersion == "" || head.Kind == "" {
+		return fmt.Errorf("%s: apiVersion or kind is missing", place)
+	}
+	if head.APIVersion == "v1" && head.Kind == "List" {
+		for i, item := range head.Items {
+			if err := r.document(fmt.Sprintf("%s, item %d", place, i+1), item); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	named := place + ", " + strings.TrimSuffix(head.Kind+" "+strings.TrimPrefix(head.Metadata.Namespace+"/"+head.Metadata.Name, "/"), " ")
+	object, err := r.object(data)
+	if runtime.IsNotRegisteredError(err) {
+		return fmt.Errorf("%s: kind %s of %s is not known here: leave it out; %s", named, head.Kind, head.APIVersion, understood())
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %s", named, words(err))
+	}
+	return r.take(place, object)
+}
+
+// words are those of an error without what says only that it is one.
+func words(err error) string {
+	return strings.TrimPrefix(err.Error(), "strict decoding error: ")
+}
+
+func (r *reader) object(data []byte) (client.Object, error) {
+	decoded, _, err := r.decoder.Decode(data, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	object, ok := decoded.(client.Object)
+	if !ok {
+		return nil, errors.New("this kind stands for no object: give its items")
+	}
+	if schema := r.schemas[object.GetObjectKind().GroupVersionKind().String()]; schema != nil {
+		return object, conforms(schema, data)
+	}
+	return object, nil
+}
+
+func (r *reader) take(place string, object client.Object) error {
+	o := Object{object, place}
+	scope, err := scopeOf(object)
+	if err != nil {
+		return fmt.Errorf("%s: %w", o.At(), err)
+	}
+	switch {
+	case scope == namespaced && o.GetNamespace() == "":
+		o.SetNamespace(r.namespace)
+	case scope == wide && o.GetNamespace() != "":
+		return fmt.Errorf("%s: metadata.namespace is %s, and the kind has none", o.At(), o.GetNamespace())
+	}
+	if o.GetName() == "" && o.GetGenerateName() == "" {
+		return fmt.Errorf("%s: metadata.name is missing", o.At())
+	}
+	if o.GetName() == "" {
+		o.SetName(fmt.Sprintf("%s%d", o.GetGenerateName(), len(r.out)+1))
+	}
+	if at, twice := r.at[o.String()]; twice {
+		return fmt.Errorf("%s: it is there twice: see %s", o.At(), at)
+	}
+	r.at[o.String()] = place
+	r.out = append(r.out, o)
+	return nil
+}

@@ -1,0 +1,148 @@
+package manifest
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/tools/txtar"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	sigsyaml "sigs.k8s.io/yaml"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/scenario"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/snapshot"
+)
+
+var update = flag.Bool("update", false, "write what the stories come to")
+
+var start = time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC)
+
+// Every file in testdata is one story: a sentence saying what must happen, the
+// world before, as a saved snapshot or as the objects of a live cluster, the
+// manifests, and what they come to: changes, notes and the world with them, or
+// an error.
+func TestStories(t *testing.T) {
+	files, _ := filepath.Glob("testdata/*.txtar")
+	if len(files) == 0 {
+		t.Fatal("no stories found")
+	}
+	for _, path := range files {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			archive, err := txtar.ParseFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := &archive.Files[len(archive.Files)-1]
+			got := tell(t, archive.Files[:len(archive.Files)-1])
+			if *update {
+				want.Data = []byte(got)
+				if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if want := string(want.Data); got != want {
+				t.Errorf("it differs (run with -update, then read the diff)\n got:\n%s\nwant:\n%s", got, want)
+			}
+		})
+	}
+}
+
+func tell(t *testing.T, files []txtar.File) string {
+	t.Helper()
+	var w World
+	var sources []Source
+	for _, f := range files {
+		switch f.Name {
+		case "snapshot":
+			w = saved(t, string(f.Data))
+		case "cluster":
+			w = live(t, string(f.Data))
+		default:
+			sources = append(sources, Source{f.Name, f.Data})
+		}
+	}
+	objects, err := Read(sources, "default")
+	if err != nil {
+		return "error: " + err.Error() + "\n"
+	}
+	outcome, err := Apply(objects, w)
+	if err != nil {
+		return "error: " + err.Error() + "\n"
+	}
+	var b strings.Builder
+	for _, line := range outcome.Changes {
+		b.WriteString(line + "\n")
+	}
+	for _, line := range outcome.Notes {
+		b.WriteString("note: " + line + "\n")
+	}
+	_, rest, _ := strings.Cut(scenario.Print(w.Snapshot()), "\n") // the revision counts what was seen
+	return b.String() + "\n" + rest
+}
+
+func saved(t *testing.T, text string) World {
+	t.Helper()
+	s, err := scenario.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return World{Keeper: snapshot.Recall(s), Now: s.Now, Saved: s}
+}
+
+func live(t *testing.T, text string) World {
+	t.Helper()
+	keeper := snapshot.NewKeeper(func(karpv1.NodeClassReference) (*cluster.Catalogue, string) { return nil, "no class in this story" },
+		func() time.Time { return start })
+	var priorities []schedulingv1.PriorityClass
+	r, err := newReader("default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, document := range strings.Split(text, "\n---\n") {
+		data, err := sigsyaml.YAMLToJSONStrict([]byte(document))
+		if err != nil {
+			t.Fatal(err)
+		}
+		object, _, err := r.decoder.Decode(data, nil, nil)
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, document)
+		}
+		if c, is := object.(*schedulingv1.PriorityClass); is {
+			priorities = append(priorities, *c)
+			continue
+		}
+		show(t, keeper, object)
+	}
+	return World{Keeper: keeper, Now: start, Priorities: func() ([]schedulingv1.PriorityClass, error) { return priorities, nil }}
+}
+
+func show(t *testing.T, k *snapshot.Keeper, object runtime.Object) {
+	t.Helper()
+	switch o := object.(type) {
+	case *corev1.Pod:
+		k.PodSeen(o, true)
+	case *corev1.Node:
+		k.NodeSeen(o)
+	case *corev1.LimitRange:
+		k.LimitRangeSeen(o)
+	case *corev1.PersistentVolumeClaim:
+		k.ClaimOfVolumeSeen(o)
+	case *corev1.PersistentVolume:
+		k.VolumeSeen(o)
+	case *storagev1.StorageClass:
+		k.StorageClassSeen(o)
+	case *appsv1.DaemonSet:
+		k.DaemonSetSeen(o)
+	default:
+		t.Fatalf("no story shows a %T", o)
+	}
+}
