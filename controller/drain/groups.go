@@ -7,12 +7,10 @@
 package drain
 
 import (
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/translate"
 )
 
@@ -48,24 +46,10 @@ func leaving(pods []corev1.Pod, now time.Time) []corev1.Pod {
 
 // waitedFor reports whether the node must not go while the pod is on it.
 func waitedFor(p *corev1.Pod, now time.Time) bool {
-	if translate.IsTerminal(p) || translate.IsMirror(p) || toleratesDisruption(p) {
+	if translate.IsTerminal(p) || translate.IsMirror(p) || translate.Stays(p) {
 		return false
 	}
 	return p.DeletionTimestamp == nil || now.Before(p.DeletionTimestamp.Add(stuckAfter))
-}
-
-// toleratesDisruption reports whether the pod asked to stay through a
-// disruption, by a toleration that names our taint or every taint.
-func toleratesDisruption(p *corev1.Pod) bool {
-	return slices.ContainsFunc(p.Spec.Tolerations, func(t corev1.Toleration) bool {
-		if t.Effect != "" && t.Effect != corev1.TaintEffectNoSchedule {
-			return false
-		}
-		if t.Key == "" {
-			return t.Operator == corev1.TolerationOpExists
-		}
-		return t.Key == api.TaintDisrupted && (t.Operator == corev1.TolerationOpExists || t.Value == "")
-	})
 }
 
 func isCritical(p *corev1.Pod) bool {

@@ -84,6 +84,7 @@ var instanceLabelKeys = []Key{
 
 var annotationKeys = []Key{
 	{AnnotationDoNotDisrupt, KindAnnotation, "Pod, Node, NodeClaim", `"true" keeps it from voluntary disruption; on a pod a length of time does so from its start on`},
+	{AnnotationPodDeletionCost, KindAnnotation, "Pod", "what it costs to stop the pod beside others of its owner; its node is the later to go"},
 	{AnnotationNodePoolHash, KindAnnotation, "NodePool, NodeClaim", "fingerprint of what the pool's machines are made from"},
 	{AnnotationNodePoolHashVersion, KindAnnotation, "NodePool, NodeClaim", "version of that fingerprint"},
 	{AnnotationTerminationTimestamp, KindAnnotation, onClaims, "moment after which the node is drained by force"},

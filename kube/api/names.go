@@ -75,6 +75,10 @@ const (
 	LabelPlacementGroupPartition  = GroupAWS + "/placement-group-partition" // integer
 )
 
+// AnnotationPodDeletionCost is Kubernetes' own word for which pods of an owner
+// should go first.
+const AnnotationPodDeletionCost = "controller.kubernetes.io/pod-deletion-cost"
+
 // Values of LabelCapacityType.
 const (
 	CapacityTypeSpot     = "spot"

@@ -3,6 +3,7 @@ package snapshot
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -41,6 +42,7 @@ func (k *Keeper) build(byClass map[karpv1.NodeClassReference]offered) (s *cluste
 		return nil, missing
 	}
 	k.reshape()
+	k.guardAgain()
 	now := k.now().UTC()
 	b := builder{k: k, out: k.recalled.start(), byClass: byClass, numbered: map[*cluster.Shape]*cluster.Shape{}}
 	b.out.Revision, b.out.Now = k.revision, now
@@ -51,6 +53,7 @@ func (k *Keeper) build(byClass map[karpv1.NodeClassReference]offered) (s *cluste
 	b.closed()
 	b.pools()
 	b.daemons()
+	b.guardFacts()
 	b.out.Sort()
 	b.numberShapes()
 	return b.out, nil
@@ -228,7 +231,10 @@ func (b *builder) seatPods() {
 		if e.ended {
 			continue
 		}
-		p.Shape = b.shape(e.subject.shape)
+		p.Shape, p.Guards = b.shape(e.subject.shape), e.subject.guards
+		if !p.ProtectedUntil.After(b.out.Now) && !p.ProtectedUntil.IsZero() { // it has ended since the pod was seen
+			p.DoNotDisrupt, p.ProtectedUntil = false, time.Time{}
+		}
 		seat, seated := b.nodeAt[p.Node]
 		if e.waits(b.out.Now) {
 			seat, seated = b.nodeAt[e.nominated]

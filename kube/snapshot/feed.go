@@ -7,6 +7,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -33,6 +34,7 @@ func (k *Keeper) Follow(ctx context.Context, informers cache.Informers, claimSee
 		{&storagev1.CSINode{}, handler(ignoreFirst(k.CSINodeSeen), func(n *storagev1.CSINode) { k.CSINodeGone(n.Name) })},
 		{&storagev1.VolumeAttachment{}, handler(ignoreFirst(k.AttachmentSeen),
 			func(a *storagev1.VolumeAttachment) { k.AttachmentGone(a.Spec.NodeName, a.Name) })},
+		{&policyv1.PodDisruptionBudget{}, handler(ignoreFirst(k.GuardSeen), func(b *policyv1.PodDisruptionBudget) { k.GuardGone(b.Namespace, b.Name) })},
 		{&corev1.LimitRange{}, handler(ignoreFirst(k.LimitRangeSeen), func(r *corev1.LimitRange) { k.LimitRangeGone(r.Namespace, r.Name) })},
 		{&nodev1.RuntimeClass{}, handler(ignoreFirst(k.RuntimeClassSeen), func(c *nodev1.RuntimeClass) { k.RuntimeClassGone(c.Name) })},
 		{&corev1.Node{}, handler(ignoreFirst(k.NodeSeen), func(n *corev1.Node) { k.NodeGone(n.Name) })},

@@ -44,6 +44,7 @@ type Keeper struct {
 	rules       rulebook
 	subjects    subjects
 	spreading   spreading
+	guards      guards
 	storage     translate.Storage
 	claimOf     claimsOf
 	csiNodes    map[string]*storagev1.CSINode
@@ -65,7 +66,7 @@ type Keeper struct {
 }
 
 type podEntry struct {
-	pod       cluster.Pod // without its shape
+	pod       cluster.Pod // without its shape and guards
 	subject   *subject    // nil for one that ended
 	waiting   bool        // the scheduler found no place
 	unjudged  bool        // the scheduler has not looked yet
@@ -86,7 +87,7 @@ func NewKeeper(kinds Kinds, now func() time.Time) *Keeper {
 		podEvent: map[string]time.Time{},
 		offered:  map[karpv1.NodeClassReference]*cluster.Catalogue{},
 
-		rules: newRulebook(), subjects: newSubjects(), spreading: newSpreading(), claimOf: claimsOf{},
+		rules: newRulebook(), subjects: newSubjects(), spreading: newSpreading(), guards: newGuards(), claimOf: claimsOf{},
 		csiNodes:    map[string]*storagev1.CSINode{},
 		attachments: map[string]map[string]attachment{},
 		namespaces:  map[string]map[string]string{},

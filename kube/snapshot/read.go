@@ -8,6 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -43,6 +44,8 @@ func (k *Keeper) Read(ctx context.Context, from client.Reader) (*cluster.Snapsho
 		all(ctx, from, &corev1.PersistentVolumeList{}, func(l *corev1.PersistentVolumeList) []corev1.PersistentVolume { return l.Items }, k.VolumeSeen),
 		all(ctx, from, &corev1.PersistentVolumeClaimList{},
 			func(l *corev1.PersistentVolumeClaimList) []corev1.PersistentVolumeClaim { return l.Items }, k.ClaimOfVolumeSeen),
+		all(ctx, from, &policyv1.PodDisruptionBudgetList{},
+			func(l *policyv1.PodDisruptionBudgetList) []policyv1.PodDisruptionBudget { return l.Items }, k.GuardSeen),
 		all(ctx, from, &appsv1.DaemonSetList{}, func(l *appsv1.DaemonSetList) []appsv1.DaemonSet { return l.Items }, k.DaemonSetSeen),
 		all(ctx, from, &corev1.PodList{}, func(l *corev1.PodList) []corev1.Pod { return l.Items }, func(p *corev1.Pod) { k.PodSeen(p, true) }),
 	}...) {

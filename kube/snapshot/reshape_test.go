@@ -6,11 +6,13 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -43,6 +45,8 @@ func tell(k *Keeper, o client.Object) {
 		k.StorageClassSeen(o)
 	case *storagev1.CSINode:
 		k.CSINodeSeen(o)
+	case *policyv1.PodDisruptionBudget:
+		k.GuardSeen(o)
 	case *corev1.LimitRange:
 		k.LimitRangeSeen(o)
 	case *appsv1.DaemonSet:
@@ -76,6 +80,8 @@ func end(k *Keeper, o client.Object) {
 		k.StorageClassGone(o.Name)
 	case *storagev1.CSINode:
 		k.CSINodeGone(o.Name)
+	case *policyv1.PodDisruptionBudget:
+		k.GuardGone(o.Namespace, o.Name)
 	case *corev1.LimitRange:
 		k.LimitRangeGone(o.Namespace, o.Name)
 	case *appsv1.DaemonSet:
@@ -112,7 +118,7 @@ func (s *shop) object() client.Object {
 		return metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{s.one("app", "team", "tier"): s.one("a", "b"), "own": name}}
 	}
 	namespace := s.one("default", "shop", "bank")
-	switch s.rng.IntN(17) {
+	switch s.rng.IntN(19) {
 	case 0:
 		return &corev1.Namespace{ObjectMeta: meta("", namespace)}
 	case 1:
@@ -146,6 +152,8 @@ func (s *shop) object() client.Object {
 		return node(s.one("n1", "n2"))
 	case 8:
 		return &corev1.Service{ObjectMeta: meta(namespace, s.one("s1", "s2")), Spec: corev1.ServiceSpec{Selector: map[string]string{s.one("app", "team"): s.one("a", "b"), "app": s.one("a", "b")}}}
+	case 11, 12:
+		return s.guard(meta(namespace, s.one("g1", "g2", "g3")))
 	case 10:
 		volume := s.one("v1", "v2")
 		a := &storagev1.VolumeAttachment{ObjectMeta: meta("", volume+"-on-n1")}
@@ -178,10 +186,29 @@ func (s *shop) claim(meta metav1.ObjectMeta) *corev1.PersistentVolumeClaim {
 	return c
 }
 
+func (s *shop) guard(meta metav1.ObjectMeta) *policyv1.PodDisruptionBudget {
+	b := &policyv1.PodDisruptionBudget{ObjectMeta: meta, Status: policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: int32(s.rng.IntN(3))}}
+	switch s.rng.IntN(5) {
+	case 0:
+		b.Spec.Selector = &metav1.LabelSelector{}
+	case 1:
+		b.Spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+			{Key: "tier", Operator: metav1.LabelSelectorOpDoesNotExist}, {Key: "team", Operator: metav1.LabelSelectorOpIn, Values: []string{"a", s.one("b", "c")}}}}
+	case 2, 3:
+		b.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{s.one("app", "team"): s.one("a", "b"), "app": "a"}}
+	}
+	return b
+}
+
 func (s *shop) pod(namespace string) *corev1.Pod {
 	p := pod(fmt.Sprint("p", s.rng.IntN(6)), "1", s.one("", "n1", "n2"))
 	p.Namespace = namespace
 	p.Labels = map[string]string{"app": s.one("a", "b"), "team": s.one("a", "b"), "pod": p.Name}
+	if s.rng.IntN(3) == 0 {
+		p.Status.StartTime = &metav1.Time{Time: start.Add(-time.Hour)}
+		p.Annotations = map[string]string{api.AnnotationDoNotDisrupt: s.one("true", "30m", "2h", "soon")}
+		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionStatus(s.one("True", "False"))})
+	}
 	owner := metav1.OwnerReference{APIVersion: "apps/v1", Kind: s.one("ReplicaSet", "StatefulSet"), Name: "owner", Controller: new(true)}
 	if s.rng.IntN(3) == 0 {
 		owner.APIVersion, owner.Kind = "v1", "ReplicationController"
@@ -216,7 +243,7 @@ func (s *shop) one(of ...string) string { return of[s.rng.IntN(len(of))] }
 // of what their shapes depend on, with snapshots taken in between, the next
 // snapshot equals that of a keeper that saw only what is left, in any order.
 func TestShapesKeptEqualShapesFoundAnew(t *testing.T) {
-	var seen struct{ labelled, unable, terms, shared, attachable, byDefault bool }
+	var seen struct{ labelled, unable, terms, shared, attachable, byDefault, guarded bool }
 	for seed := range uint64(300) {
 		keeper := func() *Keeper {
 			k := newKeeper()
@@ -247,10 +274,13 @@ func TestShapesKeptEqualShapesFoundAnew(t *testing.T) {
 				seen.byDefault = seen.byDefault || slices.ContainsFunc(shape.Spread, func(s cluster.Spread) bool { return s.Key == api.LabelHostname })
 				seen.shared = seen.shared || slices.ContainsFunc(shape.Volumes, func(v cluster.Volume) bool { return v.Exclusive })
 			}
+			for _, n := range got.Nodes {
+				seen.guarded = seen.guarded || slices.ContainsFunc(n.Pods, func(p cluster.Pod) bool { return strings.Contains(p.Guards, ",") })
+			}
 			seen.attachable = seen.attachable || slices.ContainsFunc(got.Nodes, func(n cluster.Node) bool { return len(n.Attachable) > 0 })
 		}
 	}
-	if !seen.labelled || !seen.unable || !seen.terms || !seen.shared || !seen.attachable || !seen.byDefault {
+	if !seen.labelled || !seen.unable || !seen.terms || !seen.shared || !seen.attachable || !seen.byDefault || !seen.guarded {
 		t.Errorf("the worlds were too plain to show anything: %+v", seen)
 	}
 }

@@ -3,6 +3,7 @@ package snapshot
 import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 
@@ -39,6 +40,8 @@ func Strip(object any) (any, error) {
 		o.Spec.Template, o.Status = corev1.PodTemplateSpec{}, appsv1.ReplicaSetStatus{}
 	case *appsv1.StatefulSet:
 		o.Spec.Template, o.Spec.VolumeClaimTemplates, o.Status = corev1.PodTemplateSpec{}, nil, appsv1.StatefulSetStatus{}
+	case *policyv1.PodDisruptionBudget:
+		o.Annotations, o.Status.DisruptedPods, o.Status.Conditions = nil, nil, nil
 	case *corev1.ReplicationController:
 		o.Spec.Template, o.Status = nil, corev1.ReplicationControllerStatus{}
 	}

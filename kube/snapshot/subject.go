@@ -25,6 +25,7 @@ type subject struct {
 	told      constraint.Labels // of a pod recalled: all that is known
 	uses      []translate.VolumeUse
 	shape     *cluster.Shape // nil until it is first found
+	guards    string         // the PodDisruptionBudgets it is under, unless those of its namespace are stale
 }
 
 // subjects are all that have a shape, and which of them must be looked at
@@ -142,6 +143,7 @@ func (k *Keeper) become(s *subject, next subject, rules translate.Rules) (*subje
 		return s, false
 	}
 	k.forget(s)
+	next.guards = k.guards.over(next.namespace, next.labels)
 	k.subjects.add(&next)
 	k.spreading.follow(&next)
 	return &next, true

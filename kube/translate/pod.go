@@ -2,6 +2,7 @@ package translate
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,7 +17,7 @@ import (
 func Pod(pod *corev1.Pod, now time.Time) cluster.Pod {
 	daemon, mirror := ownedBy(pod, "DaemonSet"), IsMirror(pod)
 	ending := pod.DeletionTimestamp != nil || IsTerminal(pod)
-	return cluster.Pod{
+	out := cluster.Pod{
 		Namespace: pod.Namespace, Name: pod.Name, UID: string(pod.UID),
 		Owner:        owner(pod),
 		CreatedAt:    pod.CreationTimestamp.UTC(),
@@ -24,9 +25,18 @@ func Pod(pod *corev1.Pod, now time.Time) cluster.Pod {
 		Daemon:       daemon,
 		Mirror:       mirror,
 		Ending:       ending,
-		DoNotDisrupt: !ending && DoNotDisrupt(pod, now),
 		Returns:      !daemon && !mirror && !IsTerminal(pod) && (pod.DeletionTimestamp == nil || ownedBy(pod, "StatefulSet")),
+		Stays:        Stays(pod),
+		Unready:      isUnready(pod),
+		DeletionCost: deletionCost(pod),
 	}
+	if pod.Status.StartTime != nil {
+		out.StartedAt = pod.Status.StartTime.UTC()
+	}
+	if !ending {
+		out.DoNotDisrupt, out.ProtectedUntil = protection(pod, now)
+	}
+	return out
 }
 
 // IsWaiting reports whether the scheduler has looked for a node for the pod
@@ -77,19 +87,71 @@ func IsDaemon(pod *corev1.Pod) bool { return ownedBy(pod, "DaemonSet") }
 // protects the pod now: "true" always, a duration from the pod's start on.
 // Any other value protects nothing.
 func DoNotDisrupt(pod *corev1.Pod, now time.Time) bool {
+	holds, _ := protection(pod, now)
+	return holds
+}
+
+// protection also tells when the protection ends by itself; zero: never, or
+// there is none. A pod that has not started counts from its creation.
+func protection(pod *corev1.Pod, now time.Time) (holds bool, until time.Time) {
 	value, present := pod.Annotations[api.AnnotationDoNotDisrupt]
 	if !present || value == "true" {
-		return present
+		return present, time.Time{}
 	}
 	length, err := time.ParseDuration(value)
 	if err != nil || length <= 0 {
-		return false
+		return false, time.Time{}
 	}
-	start := pod.CreationTimestamp.Time
+	start := pod.CreationTimestamp.UTC()
 	if pod.Status.StartTime != nil {
-		start = pod.Status.StartTime.Time
+		start = pod.Status.StartTime.UTC()
 	}
-	return now.Before(start.Add(length))
+	if until = start.Add(length); !now.Before(until) {
+		return false, time.Time{}
+	}
+	return true, until
+}
+
+// Misprotected is the value of karpenter.sh/do-not-disrupt on a pod that is
+// not understood and so protects nothing; empty where there is none.
+func Misprotected(pod *corev1.Pod) string {
+	value, present := pod.Annotations[api.AnnotationDoNotDisrupt]
+	if length, err := time.ParseDuration(value); !present || value == "true" || value == "false" || err == nil && length >= 0 {
+		return ""
+	}
+	return strconv.Quote(value)
+}
+
+// Stays reports whether the pod asked to stay on nodes that leave, by a
+// toleration that names our taint or every taint.
+func Stays(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Spec.Tolerations, func(t corev1.Toleration) bool {
+		if t.Effect != "" && t.Effect != corev1.TaintEffectNoSchedule {
+			return false
+		}
+		if t.Key == "" {
+			return t.Operator == corev1.TolerationOpExists
+		}
+		return t.Key == api.TaintDisrupted && (t.Operator == corev1.TolerationOpExists || t.Value == "")
+	})
+}
+
+// isUnready reports whether the pod's kubelet says that it is not ready; one
+// that nothing is said of yet is not meant.
+func isUnready(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionFalse
+	})
+}
+
+// deletionCost is what the pod's owner says of the order in which its pods
+// should go; zero where it says nothing that is understood.
+func deletionCost(pod *corev1.Pod) int32 {
+	cost, err := strconv.ParseInt(pod.Annotations[api.AnnotationPodDeletionCost], 10, 32)
+	if err != nil {
+		return 0
+	}
+	return int32(cost)
 }
 
 // unable says why no machine can be bought for the pod: the rule that placing

@@ -1,0 +1,133 @@
+package snapshot
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/daemok/daemok/kube/api"
+)
+
+func budgetOf(name string, allowed int32, selector map[string]string) *policyv1.PodDisruptionBudget {
+	return &policyv1.PodDisruptionBudget{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
+		Spec:       policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: selector}},
+		Status:     policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: allowed},
+	}
+}
+
+func labelled(name string, labels map[string]string) *corev1.Pod {
+	return pod(name, "1", "", func(p *corev1.Pod) { p.Labels = labels })
+}
+
+func TestPodsNameTheirBudgets(t *testing.T) {
+	k := newKeeper()
+	web := map[string]string{"app": "web", "tier": "front"}
+	k.PodSeen(labelled("a", web), true)
+	other := labelled("a", web)
+	other.Namespace = "shop"
+	k.PodSeen(other, true)
+	k.GuardSeen(budgetOf("web", 1, map[string]string{"app": "web"}))
+	k.GuardSeen(budgetOf("front", 1, map[string]string{"tier": "front", "app": "web"}))
+	k.GuardSeen(budgetOf("db", 1, map[string]string{"app": "db"}))
+	check := func(when, want string) {
+		t.Helper()
+		s := k.Snapshot()
+		if got := s.Waiting[0].Guards; got != want || s.Waiting[1].Guards != "" {
+			t.Errorf("%s: the pod is under %q and one of another namespace under %q, want %q and none", when, got, s.Waiting[1].Guards, want)
+		}
+	}
+	check("two choose it", "front,web")
+	k.GuardSeen(budgetOf("every", 0, nil))
+	check("a third chooses all", "every,front,web")
+	k.GuardSeen(budgetOf("front", 1, map[string]string{"tier": "back"}))
+	check("one chooses others now", "every,web")
+	k.GuardGone("default", "web")
+	check("one is gone", "every")
+	k.PodSeen(labelled("a", map[string]string{"app": "db"}), false)
+	check("the pod has other labels", "db,every")
+	k.GuardGone("default", "every")
+	k.GuardGone("default", "db")
+	k.GuardGone("default", "front")
+	check("all are gone", "")
+	if len(k.guards.in) != 0 || len(k.Snapshot().Guards) != 0 {
+		t.Errorf("what is left of budgets that are gone: %+v", k.guards.in)
+	}
+}
+
+// TestABudgetsStatusConcernsNoPod: it changes with every pod that comes up, so
+// that nothing but the budget itself may be looked at again.
+func TestABudgetsStatusConcernsNoPod(t *testing.T) {
+	k := newKeeper()
+	k.PodSeen(labelled("a", map[string]string{"app": "web"}), true)
+	k.GuardSeen(budgetOf("web", 0, map[string]string{"app": "web"}))
+	before := k.Snapshot()
+	k.GuardSeen(budgetOf("web", 0, map[string]string{"app": "web"}))
+	if k.revision != before.Revision {
+		t.Error("a budget that says the same made a new revision")
+	}
+	k.GuardSeen(budgetOf("web", 2, map[string]string{"app": "web"}))
+	if len(k.guards.stale) != 0 || len(k.subjects.stale) != 0 {
+		t.Errorf("%d namespaces and %d pods are to be asked again, want none", len(k.guards.stale), len(k.subjects.stale))
+	}
+	after := k.Snapshot()
+	if before.Guards[0].Allowed != 0 || after.Guards[0].Allowed != 2 || after.Revision == before.Revision || after.Waiting[0].Guards != "web" {
+		t.Errorf("the budget allowed %+v and allows %+v, in revisions %d and %d", before.Guards, after.Guards, before.Revision, after.Revision)
+	}
+}
+
+// TestProtectionEndsByItself: nothing is heard of a pod when its time is over.
+func TestProtectionEndsByItself(t *testing.T) {
+	now := start
+	k := NewKeeper(nothingOffered, func() time.Time { return now })
+	k.NodeSeen(node("n"))
+	k.PodSeen(pod("a", "1", "n", func(p *corev1.Pod) {
+		p.Annotations = map[string]string{api.AnnotationDoNotDisrupt: "10m"}
+		p.Status.StartTime = &metav1.Time{Time: start}
+	}), true)
+	for at, want := range map[time.Duration]bool{0: true, 10*time.Minute - 1: true, 10 * time.Minute: false, time.Hour: false} {
+		now = start.Add(at)
+		p := k.Snapshot().Nodes[0].Pods[0]
+		if p.DoNotDisrupt != want || p.ProtectedUntil.IsZero() == want {
+			t.Errorf("after %v: protected %v until %v, want %v", at, p.DoNotDisrupt, p.ProtectedUntil, want)
+		}
+	}
+}
+
+// BenchmarkGuards measures 100,000 pods under a budget each, of 500 in 20
+// namespaces: hearing of the budgets after the pods, and of one's new status.
+func BenchmarkGuards(b *testing.B) {
+	k := newKeeper()
+	for _, p := range manyPods(100_000) {
+		k.PodSeen(p, true)
+	}
+	k.Snapshot()
+	budget := func(i int, allowed int32) *policyv1.PodDisruptionBudget {
+		g := budgetOf(fmt.Sprint("app-", i), allowed, map[string]string{"app": fmt.Sprint("app-", i)})
+		g.Namespace = fmt.Sprint("ns-", i%20)
+		return g
+	}
+	b.Run("all", func(b *testing.B) {
+		for b.Loop() {
+			for i := range 500 {
+				k.GuardGone(fmt.Sprint("ns-", i%20), fmt.Sprint("app-", i))
+				k.GuardSeen(budget(i, 0))
+			}
+			k.guardAgain()
+		}
+	})
+	b.Run("a status", func(b *testing.B) {
+		for i := 0; b.Loop(); i++ {
+			k.GuardSeen(budget(1, int32(i)))
+			k.guardAgain()
+		}
+	})
+	if got := k.pods[types.NamespacedName{Namespace: "ns-1", Name: "pod-1"}].subject.guards; got != "app-1" {
+		b.Errorf("the pod is under %q", got)
+	}
+}
