@@ -106,6 +106,8 @@ func homes(s *cluster.Snapshot, policy Policy, effort Effort) (place.Result, *pl
 		options.EvenHosts = true
 		best = best.or(chosen(s, options, effort))
 	}
+	options.EvenHosts = false
+	best = sparing(s, options, effort, best)
 	e.hold(&best.result)
 	return best.result, best.likely
 }

@@ -22,7 +22,8 @@ type buyer struct {
 	free      [][]int64           // for pods, by kind; nil where daemon pods alone are too much
 	whole     [][]int64           // likewise, with cpu beyond what a kind can use for ever; nil: the same
 	credits   []*credit           // by kind; nil where none has any
-	cost      []float64           // by option: what counts when options are compared, see costs
+	price     []float64           // by option: what it comes to, see costs
+	cost      []float64           // by option: what counts when options are compared, see thrifty
 	lasting   bool                // costs are the same whatever resources are worth
 	alike     [][]int             // options by kind and cost, see classes
 	wares     *wares              // see columnsOf
@@ -131,7 +132,8 @@ func (b *buyer) unleash() bool {
 	b.free, b.whole = b.whole, nil
 	b.lots, b.lastLot, b.choices, b.wares = nil, nil, nil, nil
 	if b.cost != nil && b.credits != nil {
-		b.cost = b.costs(b.run.worth)
+		b.price = b.costs(b.run.worth)
+		b.cost = b.thrifty(b.price)
 	}
 	return true
 }

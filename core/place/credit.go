@@ -95,7 +95,7 @@ func (b *buyer) grades(kind int) [][]int64 {
 // full one.
 func (b *buyer) costFor(option int, sum []int64) float64 {
 	kind := b.Options[option].Kind
-	return b.cost[option] - b.surplus(kind, b.free[kind]) + b.surplus(kind, sum)
+	return b.price[option] - b.surplus(kind, b.free[kind]) + b.surplus(kind, sum)
 }
 
 // withCredits is listed with what surplus credits make of it: a kind that the

@@ -165,7 +165,7 @@ func (r *run) rewrite(launch int, options bitset.Set, choice plan.Choice) bool {
 	}
 	l.Requirements = l.Requirements.AndAll(open.requirements())
 	l.Choice, l.RunnersUp = choice, open.runnersUp
-	at.options, at.cost = options, b.cost[options.Next(0)]
+	at.options, at.cost = options, b.price[options.Next(0)]
 	widen(at.free, open.free, before.free)
 	if r.counted {
 		at.ways, at.due = r.outlook(b, l.Labels, options)

@@ -4,7 +4,9 @@ import (
 	"math"
 	"slices"
 
+	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/fit"
 	"github.com/daemok/daemok/core/quantity"
 )
 
@@ -12,6 +14,7 @@ import (
 type limits struct {
 	left  []quantity.Extended // of each limited resource
 	nodes *int64
+	first *limits // what it was at the beginning
 }
 
 // newLimits returns nil where nothing is limited.
@@ -25,6 +28,16 @@ func newLimits(p *cluster.Pool) *limits {
 	}
 	if p.Limits.Nodes != nil {
 		n := *p.Limits.Nodes - p.Nodes
+		out.nodes = &n
+	}
+	out.first = out.clone()
+	return out
+}
+
+func (l *limits) clone() *limits {
+	out := &limits{left: slices.Clone(l.left)}
+	if l.nodes != nil {
+		n := *l.nodes
 		out.nodes = &n
 	}
 	return out
@@ -84,4 +97,71 @@ func (l *limits) noLarger(a, b quantity.Resources) bool {
 		}
 	}
 	return true
+}
+
+// thrift is what a machine of the kind counts for what it takes of the pool's
+// limits, see Options.Thrift.
+func (b *buyer) thrift(kind int) float64 {
+	if b.limits == nil || b.run.options.Thrift <= 0 {
+		return 0
+	}
+	return float64(b.run.options.Thrift * b.limits.share(b.KindAt(kind).Capacity))
+}
+
+// thrifty adds that to prices.
+func (b *buyer) thrifty(prices []float64) []float64 {
+	if b.limits == nil || b.run.options.Thrift <= 0 {
+		return prices
+	}
+	out := slices.Clone(prices)
+	for i, o := range b.Options {
+		out[i] += b.thrift(o.Kind)
+	}
+	return out
+}
+
+// share is which part of what there was at the beginning such a machine takes,
+// of all that is limited together.
+func (l *limits) share(capacity quantity.Resources) float64 {
+	sum := 0.0
+	for _, e := range l.first.left {
+		sum += float64(capacity.Get(e.Name)) / float64(max(1, e.Amount))
+	}
+	if l.nodes != nil {
+		sum += 1 / float64(max(1, *l.first.nodes))
+	}
+	return sum
+}
+
+// used reports whether machines were ordered that count.
+func (l *limits) used() bool {
+	return !slices.Equal(l.left, l.first.left) || l.nodes != nil && *l.nodes != *l.first.nodes
+}
+
+// short reports whether pods are left for which a pool that machines are bought
+// from sells some that its limits forbid now.
+func (r *run) short() bool {
+	for _, b := range r.buyers {
+		if b.limits != nil && b.limits.used() && slices.ContainsFunc(r.waiting, b.heldBack) {
+			return true
+		}
+	}
+	return false
+}
+
+// heldBack reports whether limits forbid some machine for pods of the group that
+// are left.
+func (b *buyer) heldBack(g *group) bool {
+	if g.left() == 0 || g.shape.Unable != "" {
+		return false
+	}
+	terms, _ := b.Terms(g.kin.required().wants)
+	return slices.ContainsFunc(terms, func(t fit.Term) bool {
+		for i := t.Options.Next(0); i >= 0; i = t.Options.Next(i + 1) {
+			if b.available.Has(i) && !b.within.Has(i) && amount.Fits(b.mostFree(b.Options[i].Kind), g.need) {
+				return true
+			}
+		}
+		return false
+	})
 }

@@ -44,6 +44,9 @@ func (r *run) pick(b *buyer, e errand) (load, bool) {
 	if last != nil && r.severalCost(b, e.g, *best, left, b.cost[last.option]) >= b.cost[last.option] {
 		best = last
 	}
+	if b.thrift(b.Options[best.option].Kind) > 0 {
+		best.modest = b.Options[best.option].Kind + 1
+	}
 	r.settle(b, best)
 	r.fill(b, best, left, nil)
 	return *best, true

@@ -30,6 +30,7 @@ type Options struct {
 	Packer      Packer    // chooses machines that are bought together; nil means that each is chosen alone
 	DearSites   bool      // groups avoid sites where machines for all would cost clearly more, see priceSites; the same may be said of the answer
 	EvenHosts   bool      // see topology.Board.Even; the answer may be dearer than the usual one, and leave more pods
+	Thrift      float64   // what all that pools may still own counts as when machines are compared: those that take little of it come first
 	Leanings    []Leaning // by shape, in the order of placing; those that are missing are as usual
 }
 
@@ -49,6 +50,7 @@ type Result struct {
 	Margins    []plan.Margin // see plan.Plan
 	DearSites  bool          // the option of that name could make the answer another one
 	EvenHosts  bool          // the option of that name could make the answer another one
+	Short      bool          // pods are left, and with machines that take less of limits more might have a place
 	Choices    []Choice      // by shape, in the order of placing: what leanings could change
 	Steps      int64
 	Exhausted  bool // the steps were used up before all was tried

@@ -57,7 +57,7 @@ func (r *run) sold(tier int, to *clientele) (out []bound.Offer, ok bool) {
 				return nil, false
 			}
 			s := sale{o.Kind, to.open(b, i)}
-			cost := b.cost[i] - b.surplus(o.Kind, b.free[o.Kind])
+			cost := b.price[i] - b.surplus(o.Kind, b.free[o.Kind])
 			known, found := at[s]
 			if !found {
 				at[s] = len(out)

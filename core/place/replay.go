@@ -302,6 +302,7 @@ func (r *run) finish() Result {
 		r.out.Placements = append(r.out.Placements, plan.Placement{Pod: *x.Pod, On: x.on, Target: x.name})
 	}
 	r.out.Unplaced = r.unplaced()
+	r.out.Short = r.short()
 	r.prove()
 	r.out.Steps = r.steps
 	return r.out

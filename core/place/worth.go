@@ -85,7 +85,7 @@ func (b *buyer) newColumns(options bitset.Set) []bound.Column {
 		}
 		seen[o.Kind] = true
 		c := bound.Column{
-			Price: float64(offer.Price+b.PerMachine()) + b.surplus(o.Kind, b.free[o.Kind]),
+			Price: float64(offer.Price+b.PerMachine()) + b.surplus(o.Kind, b.free[o.Kind]) + b.thrift(o.Kind),
 			Has:   positive(b.free[o.Kind]),
 		}
 		if !slices.ContainsFunc(out, func(other bound.Column) bool { return other.Price <= c.Price && covers(other.Has, c.Has) }) {
@@ -143,7 +143,8 @@ func (r *run) usual() []float64 {
 // worth.
 func (b *buyer) value(worth []float64) {
 	if !b.lasting {
-		b.cost = b.costs(worth)
+		b.price = b.costs(worth)
+		b.cost = b.thrifty(b.price)
 		b.alike = b.classes()
 		b.yield = make([]float64, len(b.Options))
 	}
@@ -244,7 +245,7 @@ const (
 	unknownShare  = 1e3  // an unknown price is assumed to be very bad
 )
 
-// costs returns what counts when options are compared: the price; almost
+// costs returns what options come to: the price; almost
 // nothing for reserved capacity; and for an unknown price far more than the
 // machine is worth, by size. To it comes what is paid for each machine beside
 // its price, and what a full one uses of surplus credits. They last where all
