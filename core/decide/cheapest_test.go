@@ -56,9 +56,9 @@ func TestSmallPlansAreTheCheapest(t *testing.T) {
 		exact float64 // share of the plans that is to cost the least possible
 		worst float64 // share by which one may be dearer
 	}{
-		"zones and hosts":  {few, 0.99, 0.05},
-		"a spread as well": {func(r *rand.Rand) *cluster.Snapshot { return spread(few(r)) }, 0.99, 0.05},
-		"a node as well":   {func(r *rand.Rand) *cluster.Snapshot { return withNode(r, spread(few(r))) }, 0.99, 0.05},
+		"zones and hosts":  {few, 0.97, 0.05},
+		"a spread as well": {func(r *rand.Rand) *cluster.Snapshot { return spread(few(r)) }, 0.97, 0.05},
+		"a node as well":   {func(r *rand.Rand) *cluster.Snapshot { return withNode(r, spread(few(r))) }, 0.97, 0.05},
 	} {
 		t.Run(name, func(t *testing.T) {
 			exact, worst := uint64(0), 0.0

@@ -149,12 +149,9 @@ func (c *choice) cost() float64 {
 }
 
 // tightest finds places with machines chosen one after another
-// and, as far as the effort goes, with machines chosen together. The answer that
-// leaves fewer pods wins, those of high priority first; then the one with less on
-// machines whose price is not known, since nobody can tell what it costs; then
-// the cheaper one. Of two within one per cent it is the one with fewer machines,
-// unless machines chosen one after another are the cheaper ones. It says whether
-// pods are seated and spread otherwise than usual.
+// and, as far as the effort goes, with machines chosen together, and returns the
+// answer that is preferred. It says whether pods are seated and spread otherwise
+// than usual.
 func tightest(s *cluster.Snapshot, options place.Options, effort Effort) (out place.Result, leans bool) {
 	single := place.Place(s, options)
 	if effort.Pack <= 0 || len(single.Launches) == 0 || single.Exhausted {
@@ -162,27 +159,36 @@ func tightest(s *cluster.Snapshot, options place.Options, effort Effort) (out pl
 	}
 	leanings, steps := lean(s, options, effort, single.Choices)
 	options.Leanings, options.Packer = leanings, pack.Packer(effort.Pack, place.Pods(s))
-	packed := place.Place(s, options)
-	packed.Steps += single.Steps + steps
-	if preferred(&packed, &single) {
-		return packed, leanings != nil
+	answers := []place.Result{single, place.Place(s, options)}
+	answers = append(answers, withFewer(s, options, effort, &answers[1])...)
+	for i := range answers {
+		steps += answers[i].Steps
 	}
-	single.Steps = packed.Steps
-	return single, false
+	at := preferred(answers)
+	answers[at].Steps = steps
+	return answers[at], leanings != nil && at > 0
 }
 
-func preferred(packed, single *place.Result) bool {
-	switch left := compareLeft(packed, single); {
-	case left != 0:
-		return left < 0
-	case packed.Unpriced != single.Unpriced:
-		return packed.Unpriced < single.Unpriced
-	case packed.Cost > single.Cost:
-		return false
-	case packed.Cost > float64(single.Cost*(1-pack.Fewer)):
-		return cmp.Or(cmp.Compare(len(packed.Launches), len(single.Launches)), cmp.Compare(packed.Cost, single.Cost)) < 0
+// preferred returns which answer leaves the fewest pods, those of high priority
+// first; of these, which has the least on machines whose price is not known, since
+// nobody can tell what it costs; of these, which has the fewest machines among
+// those within one per cent of the cheapest. Of equal ones it is the first.
+func preferred(answers []place.Result) int {
+	cheapest := 0
+	for i := range answers {
+		if compare(&answers[i], &answers[cheapest]) < 0 {
+			cheapest = i
+		}
 	}
-	return true
+	best, most := cheapest, float64(answers[cheapest].Cost*(1+pack.Fewer))
+	for i := range answers {
+		a, b := &answers[i], &answers[best]
+		if compareLeft(a, b) == 0 && a.Unpriced == b.Unpriced && a.Cost <= most &&
+			cmp.Or(cmp.Compare(len(a.Launches), len(b.Launches)), cmp.Compare(a.Cost, b.Cost)) < 0 {
+			best = i
+		}
+	}
+	return best
 }
 
 // compareLeft is negative where fewer pods of the highest priority are left

@@ -48,6 +48,8 @@ func packRules() []Rule {
 		off("limits that are hard to keep have a price", packPack, "if !ok && len(s.limits) > 0 {", "if false {"),
 		off("fewer machines are looked for at last", packPack, "s.searchFewer(found, until)", "_ = until"),
 		off("few machines are preferred among the cheapest", packPack, ".fewest(Fewer))", ".fewest(0))"),
+		off("few machines are preferred to nearly as cheap ones that were chosen otherwise", decideFile, "answers[cheapest].Cost*(1+pack.Fewer)", "answers[cheapest].Cost"),
+		off("machines are sought that are fewer for a little more", "core/decide/fewer.go", "toFewer[:fewerTries]", "toFewer[:0]"),
 		off("pods that are alike are divided by the program", packPack, "len(rows) <= programRows &&", "false &&"),
 		off("a load is for sale to its pods", packPricer, "if x == but || !r.p.s.may(x, r.offer) {", "if x == but {"),
 		off("fractions are made whole in several ways", packRound, "const divesMax = 64", "const divesMax = 0"),
@@ -55,9 +57,9 @@ func packRules() []Rule {
 		off("first fit keeps to limits", packFloor, "if s.keeps(found, s.limits) && (", "if ("),
 		off("first fit keeps to caps", packFloor, "if free <= 0 {", "if false {"),
 
-		off("no pods are left for a lower cost", decideFile, "return left < 0", "return false"),
-		off("unknown prices decide before the cost does", decideFile, "return packed.Unpriced < single.Unpriced", "return packed.Cost < single.Cost"),
-		off("what costs more is not chosen for fewer machines", decideFile, "case packed.Cost > single.Cost:", "case packed.Cost > 2*single.Cost:"),
+		off("no pods are left for a lower cost", decideLean, "cmp.Or(compareLeft(a, b), ", "cmp.Or(").and(decideFile, "compareLeft(a, b) == 0 && a.Unpriced", "a.Unpriced"),
+		off("unknown prices decide before the cost does", decideLean, "cmp.Compare(a.Unpriced, b.Unpriced), cmp.Compare(a.Cost", "cmp.Compare(a.Cost"),
+		off("what costs much more is not chosen for fewer machines", decideFile, "a.Cost <= most &&", "a.Cost <= 2*most &&"),
 		off("pods that must leave nodes count as effort", decideFile, "pack.Usual(place.Pods(s))", "pack.Usual(len(s.Waiting))"),
 	}
 }
