@@ -54,8 +54,13 @@ func readLive(ctx context.Context, kubeconfig string) (situation, error) {
 	if err != nil {
 		return situation{}, err
 	}
+	return readFrom(ctx, store, provider)
+}
+
+// readFrom reads the cluster behind a store, whose classes are of a provider.
+func readFrom(ctx context.Context, store client.Reader, provider *aws.Provider) (situation, error) {
 	given := manifestClasses{}
-	kinds := func(ref karpv1.NodeClassReference) (*cluster.Catalogue, string) {
+	offers := func(ref karpv1.NodeClassReference) (*cluster.Catalogue, string) {
 		catalogue, err := offered(ctx, store, provider, ref, given)
 		if err != nil {
 			return nil, err.Error()
@@ -63,7 +68,7 @@ func readLive(ctx context.Context, kubeconfig string) (situation, error) {
 		return catalogue, ""
 	}
 	now := time.Now
-	keeper := snapshot.NewKeeper(kinds, func() time.Time { return now() })
+	keeper := snapshot.NewKeeper(offers, func() time.Time { return now() })
 	if err := setUp(keeper); err != nil {
 		return situation{}, err
 	}
@@ -119,13 +124,22 @@ func connect(kubeconfig string) (client.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the cluster: %w", err)
 	}
+	scheme, err := kinds()
+	if err != nil {
+		return nil, err
+	}
+	return client.New(config, client.Options{Scheme: scheme})
+}
+
+// kinds are those that a cluster is asked for.
+func kinds() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, karpv1.AddToScheme, awsv1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			return nil, fmt.Errorf("register kinds: %w", err)
 		}
 	}
-	return client.New(config, client.Options{Scheme: scheme})
+	return scheme, nil
 }
 
 // market connects to AWS and learns what is for sale.

@@ -32,7 +32,9 @@ func (a *applier) admit(pod *corev1.Pod) error {
 		return fmt.Errorf("spec.runtimeClassName: there is no RuntimeClass %q%s", *name, a.hint("it"))
 	}
 	a.Admit(pod)
-	pod.CreationTimestamp.Time = a.Now
+	if pod.CreationTimestamp.IsZero() {
+		pod.CreationTimestamp.Time = a.Now
+	}
 	if pod.Spec.NodeName == "" && len(pod.Spec.SchedulingGates) == 0 && len(pod.Status.Conditions) == 0 {
 		pod.Status.Conditions = []corev1.PodCondition{
 			{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable},
