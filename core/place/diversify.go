@@ -123,11 +123,11 @@ func (r *run) divert(launch int, willDo func(plan.Choice) bool) bool {
 		return false
 	}
 	options := at.options.Clone()
-	rich := len(b.spotKinds(options, first, nil)) >= flexible
+	rich := b.manyKinds(options, first)
 	for range movesMax {
 		b.withoutKind(options, b.Options[options.Next(0)].Kind)
 		next := options.Next(0)
-		if next < 0 || !b.isNear(next, first) || rich && len(b.spotKinds(options, next, nil)) < flexible {
+		if next < 0 || !b.isNear(next, first) || rich && !b.manyKinds(options, next) {
 			return false
 		}
 		if choice := b.choice(next, ""); willDo(choice) {
@@ -135,6 +135,12 @@ func (r *run) divert(launch int, willDo func(plan.Choice) bool) bool {
 		}
 	}
 	return false
+}
+
+// manyKinds reports whether enough of the options are of use where one of them is
+// bought first.
+func (b *buyer) manyKinds(options bitset.Set, first int) bool {
+	return len(slices.Collect(b.spotKinds(options, 0, first, nil))) >= flexible
 }
 
 func (b *buyer) withoutKind(options bitset.Set, kind int) {

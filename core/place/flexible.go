@@ -2,6 +2,8 @@ package place
 
 import (
 	"cmp"
+	"iter"
+	"math"
 	"slices"
 
 	"github.com/daemok/daemok/core/amount"
@@ -34,12 +36,15 @@ func (r *run) keepFlexible(b *buyer, l load) load {
 	out := l.clone()
 	for range enoughTries {
 		r.settle(b, &out)
-		kinds := b.spotKinds(b.together(&out), out.option, out.sum)
+		kinds := slices.Collect(b.spotKinds(b.together(&out), 0, out.option, out.sum))
 		room, enough := b.commonRoom(kinds, out.sum, r.largest(&out))
 		if !enough {
 			return l
 		}
 		if amount.Fits(room, out.sum) {
+			if r.muchDearer(b, &out, &l) {
+				return l
+			}
 			return out
 		}
 		smaller := r.cutTo(&out, room)
@@ -49,6 +54,13 @@ func (r *run) keepFlexible(b *buyer, l load) load {
 		out = smaller
 	}
 	return l
+}
+
+// muchDearer reports whether as many machines with less on them as are needed in
+// place of one cost more than the margin beside it.
+func (r *run) muchDearer(b *buyer, less, than *load) bool {
+	machines := math.Ceil(value(r.worth, than.sum) / value(r.worth, less.sum))
+	return float64(machines*b.cost[less.option]) > float64(flexibleWithin*b.cost[than.option])
 }
 
 // largest returns what the pod of the load that asks for most needs.
@@ -87,32 +99,38 @@ func (r *run) cutTo(l *load, room []int64) load {
 	return out
 }
 
-// spotKinds returns the kinds that a machine which is bought first by a spot
+// spotKinds lists the kinds that a machine which is bought first by a spot
 // option counts as flexible with, cheapest first: those that are sold as spot
 // for little more, and for no more than is asked for on demand for the same.
-// There are none for a machine that is no spot machine.
-func (b *buyer) spotKinds(options bitset.Set, first int, sum []int64) []int {
-	best := b.Offer(b.Options[first])
-	if best.Option != cluster.Spot || !best.Priced {
-		return nil
-	}
-	var out []int
-	seen := b.kindMarks()
-	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
-		o := b.Options[i]
-		offer, of := b.Offer(o), b.Kinds[o.Kind].Of
-		if !offer.Priced || float64(offer.Price) > float64(flexibleWithin*float64(best.Price)) {
-			break
+// There are none for a machine that is no spot machine. Options before from are
+// passed over.
+func (b *buyer) spotKinds(options bitset.Set, from, first int, sum []int64) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		if !b.isSpot(first) {
+			return
 		}
-		switch {
-		case offer.Option == cluster.OnDemand && amount.Fits(b.free[o.Kind], sum):
-			return out
-		case offer.Option == cluster.Spot && !seen[of] && b.asModest(o.Kind, b.Options[first].Kind):
-			seen[of] = true
-			out = append(out, o.Kind)
+		best, seen := float64(b.Offer(b.Options[first]).Price), b.kindMarks()
+		for i := options.Next(from); i >= 0; i = options.Next(i + 1) {
+			o := b.Options[i]
+			offer, of := b.Offer(o), b.Kinds[o.Kind].Of
+			if !offer.Priced || float64(offer.Price) > float64(flexibleWithin*best) ||
+				offer.Option == cluster.OnDemand && amount.Fits(b.free[o.Kind], sum) {
+				return
+			}
+			if offer.Option == cluster.Spot && !seen[of] && b.asModest(o.Kind, b.Options[first].Kind) {
+				seen[of] = true
+				if !yield(o.Kind) {
+					return
+				}
+			}
 		}
 	}
-	return out
+}
+
+// isSpot reports whether the option is a spot offer of a known price.
+func (b *buyer) isSpot(option int) bool {
+	offer := b.Offer(b.Options[option])
+	return offer.Option == cluster.Spot && offer.Priced
 }
 
 // asModest reports whether a machine of the kind takes no more of what the pool

@@ -17,6 +17,8 @@ type batch struct {
 	from    []origin // by offer
 	sellers []seller
 	stocks  map[string]int // positions among the limits
+	asked   []bool         // by resource: some row asks for it
+	less    map[int][]int  // by offer: the same with less room, see supplyOf
 }
 
 type origin struct {
@@ -127,7 +129,10 @@ func (l *batch) offer(b *buyer) {
 // same options share one set.
 func (l *batch) open(r *run) {
 	sets, numbers := map[string]*supply{}, map[*lot]uint32{}
+	of := make([]*supply, len(l.groups))
 	var key []byte
+	l.noteAsked()
+	offers := len(l.Offers)
 	for i, g := range l.groups {
 		key = key[:0]
 		for _, s := range l.sellers {
@@ -140,15 +145,35 @@ func (l *batch) open(r *run) {
 			key = append(key, 0)
 		}
 		if sets[string(key)] == nil {
-			set := bitset.New(len(l.Offers))
+			set := bitset.New(offers)
 			for _, s := range l.sellers {
 				for _, w := range s.ways(r, g) {
 					s.add(set, w.options)
 				}
 			}
-			sets[string(key)] = l.supplyOf(set)
+			sets[string(key)] = l.supplyOf(r, set)
 		}
-		l.Rows[i].Offers = sets[string(key)].of(&l.Batch, g.need)
+		of[i] = sets[string(key)]
+	}
+	for _, s := range sets {
+		for _, set := range []*bitset.Set{&s.all, &s.steady, &s.small} {
+			*set = lengthened(*set, len(l.Offers))
+		}
+	}
+	for i, g := range l.groups {
+		l.Rows[i].Offers = of[i].forPods(r, l, g.need)
+	}
+}
+
+// noteAsked notes what the rows ask for.
+func (l *batch) noteAsked() {
+	for i := range l.Rows {
+		if l.asked == nil {
+			l.asked = make([]bool, len(l.Rows[i].Need))
+		}
+		for d, v := range l.Rows[i].Need {
+			l.asked[d] = l.asked[d] || v > 0
+		}
 	}
 }
 

@@ -12,32 +12,43 @@ import (
 )
 
 // TestSpotOffersThatLeaveFewKindsOpenAreForWhoeverHasNoOther: of a small kind and
-// fourteen large ones, too few cost little more than the small one. Machines chosen
-// together are not small ones then; without one of the large ones, they may be.
+// fifteen large ones, which leave enough open where a small one has no room,
+// machines chosen together are not small ones while these save little. Where they
+// save much, and where a large one is missing, price decides.
 func TestSpotOffersThatLeaveFewKindsOpenAreForWhoeverHasNoOther(t *testing.T) {
-	for large, small := range map[int]bool{14: false, 13: true} {
-		kinds, packed := offeredTo(t, large)
-		if !packed {
-			t.Fatal("machines were not chosen together")
-		}
-		if !slices.Contains(kinds, "large-01") {
-			t.Errorf("with %d large kinds, %v are offered", large, kinds)
-		}
-		if slices.Contains(kinds, "small") != small {
-			t.Errorf("with %d large kinds, the small one is offered: %v, want %v", large, !small, small)
-		}
+	for name, tt := range map[string]struct {
+		large int
+		price float64 // of the small kind
+		small bool
+	}{
+		"little is saved":     {15, 0.0145, false},
+		"much is saved":       {15, 0.010, true},
+		"one kind is missing": {14, 0.0145, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kinds, packed := offeredTo(t, tt.large, tt.price)
+			if !packed {
+				t.Fatal("machines were not chosen together")
+			}
+			if !slices.Contains(kinds, "large-01") {
+				t.Errorf("%v are offered", kinds)
+			}
+			if slices.Contains(kinds, "small") != tt.small {
+				t.Errorf("the small one is offered: %v, want %v", !tt.small, tt.small)
+			}
+		})
 	}
 }
 
 // offeredTo returns the kinds, by the costs of their offers, that pods may have.
-func offeredTo(t *testing.T, large int) (kinds []string, packed bool) {
+func offeredTo(t *testing.T, large int, price float64) (kinds []string, packed bool) {
 	var b strings.Builder
 	b.WriteString("shape web namespace=default cpu=1500m memory=1Gi\nwaiting default/web shape=web count=4\ncatalogue many 1\n")
 	write := func(name string, cpu int, price float64) {
-		fmt.Fprintf(&b, "kind %s cpu=%d memory=8Gi pods=20\n  offer a spot %.3f\n", name, cpu, price)
+		fmt.Fprintf(&b, "kind %s cpu=%d memory=8Gi pods=20\n  offer a spot %.4f\n", name, cpu, price)
 	}
-	write("small", 2, 0.010)
-	byCost := map[float64]string{10_000: "small"}
+	write("small", 2, price)
+	byCost := map[float64]string{price * 1e6: "small"}
 	for i := range large {
 		name, price := fmt.Sprintf("large-%02d", i+1), 0.030+0.001*float64(i)
 		write(name, 4, price)

@@ -1,0 +1,133 @@
+package place
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/daemok/daemok/core/amount"
+	"github.com/daemok/daemok/core/bitset"
+)
+
+// rooms is how much a spot machine of a kind may hold at most to leave enough
+// kinds open.
+type rooms struct {
+	whole bool      // all that it has room for
+	parts [][]int64 // else so much, or so much
+}
+
+// roomsOf looks for what enough kinds have in common among the options, of what a
+// machine of the kind has for pods and some ask for.
+func (b *buyer) roomsOf(options bitset.Set, kind int, free []int64, asked []bool) *rooms {
+	sum := of(free, asked)
+	first := b.firstWith(options, kind, sum)
+	if first < 0 || b.leavesOpen(options, first, sum) {
+		return &rooms{whole: true}
+	}
+	out := &rooms{}
+	if !b.same(b.Options[first].Kind, kind) {
+		return out // something cheaper is offered
+	}
+	for _, part := range b.cornersOf(options, first, sum) {
+		room := b.commonTo(options, first, part)
+		if room == nil || slices.ContainsFunc(out.parts, func(other []int64) bool { return covers(other, room) }) ||
+			b.firstWith(options, kind, of(room, asked)) != first {
+			continue
+		}
+		out.parts = append(out.parts, room)
+	}
+	return out
+}
+
+// of is the amounts that somebody asks for.
+func of(amounts []int64, asked []bool) []int64 {
+	out := make([]int64, len(amounts))
+	for i, v := range amounts {
+		if asked[i] {
+			out[i] = v
+		}
+	}
+	return out
+}
+
+// firstWith returns the option bought first where so much is to be had and no
+// more is to be taken of what the pool limits than by the kind; -1: none.
+func (b *buyer) firstWith(options bitset.Set, kind int, sum []int64) int {
+	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
+		if k := b.Options[i].Kind; amount.Fits(b.free[k], sum) && b.asModest(k, kind) {
+			return i
+		}
+	}
+	return -1
+}
+
+// leavesOpen reports whether a machine that is bought first by the option, with
+// so much on it, leaves enough kinds open. One that is no spot machine need not.
+func (b *buyer) leavesOpen(options bitset.Set, first int, sum []int64) bool {
+	n := 0
+	for k := range b.spotKinds(options, first, first, sum) {
+		if amount.Fits(b.free[k], sum) {
+			n++
+		}
+		if n == flexible {
+			return true
+		}
+	}
+	return !b.isSpot(first)
+}
+
+// cornersOf lists how much cpu and memory of a machine that is bought first by
+// the option enough kinds have: each time less memory and more cpu. Of all else
+// it is as much as sum, of devices once nothing.
+func (b *buyer) cornersOf(options bitset.Set, first int, sum []int64) [][]int64 {
+	out := b.corners(options, first, sum)
+	if slices.ContainsFunc(sum[amount.Devices:], func(v int64) bool { return v > 0 }) {
+		plain := slices.Clone(sum)
+		clear(plain[amount.Devices:])
+		out = append(out, b.corners(options, first, plain)...)
+	}
+	return out
+}
+
+func (b *buyer) corners(options bitset.Set, first int, sum []int64) (out [][]int64) {
+	kinds := slices.Collect(b.spotKinds(options, first, first, sum))
+	slices.SortStableFunc(kinds, func(x, y int) int { return cmp.Compare(b.free[y][amount.Memory], b.free[x][amount.Memory]) })
+	var cpu []int64 // of kinds so far, the most first
+	for i, k := range kinds {
+		has := b.free[k]
+		if !amount.Fits(has[amount.Devices:], sum[amount.Devices:]) {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(cpu, has[amount.CPU], func(x, v int64) int { return cmp.Compare(v, x) })
+		cpu = slices.Insert(cpu, at, has[amount.CPU])
+		if len(cpu) < flexible || i+1 < len(kinds) && b.free[kinds[i+1]][amount.Memory] == has[amount.Memory] {
+			continue
+		}
+		part := slices.Clone(sum)
+		part[amount.CPU], part[amount.Memory] = min(sum[amount.CPU], cpu[flexible-1]), min(sum[amount.Memory], has[amount.Memory])
+		if n := len(out); n > 0 && covers(out[n-1], part) {
+			continue
+		}
+		out = append(out, part)
+	}
+	return out
+}
+
+// commonTo returns what enough kinds have in common that a machine which is
+// bought first by the option leaves open, if it is to hold as much of sum as can
+// be; nil where they are too few.
+func (b *buyer) commonTo(options bitset.Set, first int, sum []int64) []int64 {
+	for range enoughTries {
+		room, enough := b.commonRoom(slices.Collect(b.spotKinds(options, first, first, sum)), sum, nil)
+		if !enough {
+			return nil
+		}
+		if amount.Fits(room, sum) {
+			return room
+		}
+		sum = slices.Clone(sum)
+		for i, v := range sum {
+			sum[i] = min(v, room[i])
+		}
+	}
+	return nil
+}
