@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/robfig/cron/v3"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -191,72 +189,15 @@ func policy(o PoolObject, nodes int64, now time.Time) cluster.Policy {
 	if d.ConsolidateAfter == "" {
 		after, ever = 0, true
 	}
+	budgets := readBudgets(d.Budgets, now)
 	allowance := func(reason karpv1.DisruptionReason) (a cluster.Allowance) {
-		a.Most, a.Note = Allowed(d.Budgets, reason, nodes, now)
+		a.Most, a.Note = budgets.allow(reason, nodes)
 		return a
 	}
 	out := cluster.Policy{After: after, Never: !ever, Static: o.Static, Empty: allowance(karpv1.ReasonEmpty),
-		Drifted: allowance(karpv1.ReasonDrifted), Underutilized: allowance(karpv1.ReasonUnderutilized)}
+		Drifted: allowance(karpv1.ReasonDrifted), Underutilized: allowance(karpv1.ReasonUnderutilized), BudgetsChange: budgets.change(now)}
 	if policy := cluster.Consolidation(d.ConsolidationPolicy); policy == cluster.WhenEmpty || policy == cluster.Balanced {
 		out.Consolidate = policy
 	}
 	return out
-}
-
-// Allowed is how many nodes of a pool may be going away at once now, for a
-// reason, and which budget says so. Percentages are of nodes, rounded up. A
-// budget whose schedule cannot be read allows none, so that a slip of the pen
-// never costs a node.
-func Allowed(budgets []karpv1.Budget, reason karpv1.DisruptionReason, nodes int64, now time.Time) (int64, string) {
-	if len(budgets) == 0 {
-		budgets = []karpv1.Budget{{Nodes: "10%"}}
-	}
-	least, note := nodes, "no budget is in force"
-	for _, b := range budgets {
-		if len(b.Reasons) > 0 && !slices.Contains(b.Reasons, reason) {
-			continue
-		}
-		active, err := inForce(b, now)
-		if err != nil {
-			return 0, err.Error()
-		}
-		if !active {
-			continue
-		}
-		n, err := share(b.Nodes, nodes)
-		if err != nil {
-			return 0, err.Error()
-		}
-		if n < least || note == "no budget is in force" {
-			least, note = n, "budget nodes: "+b.Nodes
-		}
-	}
-	return least, note
-}
-
-func inForce(b karpv1.Budget, now time.Time) (bool, error) {
-	if b.Schedule == nil || b.Duration == nil {
-		return true, nil
-	}
-	schedule, err := cron.ParseStandard("TZ=UTC " + *b.Schedule)
-	if err != nil {
-		return false, fmt.Errorf("budget schedule %q cannot be read, so nothing is disrupted: %w", *b.Schedule, err)
-	}
-	length, err := time.ParseDuration(*b.Duration)
-	if err != nil {
-		return false, fmt.Errorf("budget duration %q cannot be read, so nothing is disrupted: %w", *b.Duration, err)
-	}
-	return !schedule.Next(now.Add(-length)).After(now), nil
-}
-
-func share(text string, nodes int64) (int64, error) {
-	digits, percent := strings.CutSuffix(text, "%")
-	n, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil {
-		return 0, fmt.Errorf("budget nodes %q is neither a number nor a percentage, so nothing is disrupted", text)
-	}
-	if percent {
-		n = (n*nodes + 99) / 100
-	}
-	return n, nil
 }
