@@ -270,7 +270,7 @@ func (b *builder) closed() {
 
 // pools adds up what each pool owns: its nodes and its ordered machines.
 func (b *builder) pools() {
-	now, shares := b.out.Now, retire.Shares(b.out.Nodes)
+	now, shares, boots := b.out.Now, retire.Shares(b.out.Nodes), b.boots()
 	for _, o := range b.k.pools {
 		p, err := translate.Pool(o, shares[o.ID].Nodes, now)
 		if err != nil {
@@ -282,6 +282,7 @@ func (b *builder) pools() {
 			p.NotReady = class.whyNot
 		}
 		b.addUp(&p)
+		p.Boot = boots[o.ID]
 		b.out.Pools = append(b.out.Pools, p)
 	}
 	for _, p := range b.k.recalled.pools {

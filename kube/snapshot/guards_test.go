@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/daemok/daemok/core/scenario"
 	"github.com/daemok/daemok/kube/api"
 )
 
@@ -45,6 +46,10 @@ func TestPodsNameTheirBudgets(t *testing.T) {
 	check("two choose it", "front,web")
 	k.GuardSeen(budgetOf("every", 0, nil))
 	check("a third chooses all", "every,front,web")
+	saved := k.Snapshot()
+	if got, want := scenario.Print(Recall(saved).Snapshot()), scenario.Print(saved); got != want {
+		t.Errorf("recalled it is\n%s\nwant\n%s", got, want)
+	}
 	k.GuardSeen(budgetOf("front", 1, map[string]string{"tier": "back"}))
 	check("one chooses others now", "every,web")
 	k.GuardGone("default", "web")

@@ -230,3 +230,14 @@ func QuietSince(claim *karpv1.NodeClaim, lastPodEvent time.Time) time.Time {
 	}
 	return reference
 }
+
+// Boot is how long the claim took from the order to being initialised, where it
+// is.
+func Boot(claim *karpv1.NodeClaim) (took time.Duration, known bool) {
+	c := condition.Get(claim, karpv1.ClaimInitialized)
+	if c == nil || c.Status != "True" {
+		return 0, false
+	}
+	took = c.LastTransitionTime.Sub(claim.CreationTimestamp.Time)
+	return took, took > 0
+}
