@@ -14,6 +14,16 @@ func (p *Pool) PerMachine() quantity.MicroUSDPerHour {
 	return p.MachineCost + p.Catalogue.Disk
 }
 
+// CostOf is what a node of the pool costs an hour with all that is paid for
+// each machine, but for surplus credits: how much it uses is not known. It is 0
+// where its price is not known.
+func (p *Pool) CostOf(n *Node) quantity.MicroUSDPerHour {
+	if n.Price == 0 {
+		return 0
+	}
+	return n.Price + p.PerMachine()
+}
+
 // PriceOf returns the lowest known price among what the machine is or may
 // become, by the pool's catalogue; ok is false when none is known.
 func (p *Pool) PriceOf(m *Machine) (price quantity.MicroUSDPerHour, ok bool) {

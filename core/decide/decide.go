@@ -25,6 +25,7 @@ import (
 type Policy struct {
 	MinValues   place.MinValues   // what to do when minValues cannot be kept
 	Preferences place.Preferences // what to do about wishes of pods that may give way
+	Retire      retire.Options
 }
 
 // Effort is how much one decision may do, and as much again where hosts could
@@ -68,6 +69,8 @@ func Decide(s *cluster.Snapshot, policy Policy, effort Effort) plan.Plan {
 			needed[p.Target] = true
 		}
 	}
+	leaving := retire.New(s, func(node string) bool { return needed[node] }, nil, policy.Retire)
+	leaving.Finish()
 	out := plan.Plan{
 		Basis:       s.Revision,
 		Launches:    placed.Launches,
@@ -75,7 +78,8 @@ func Decide(s *cluster.Snapshot, policy Policy, effort Effort) plan.Plan {
 		Unplaced:    placed.Unplaced,
 		Joining:     placed.Joining,
 		Withdrawals: withdrawals(s, &placed),
-		Moves:       retire.Empty(s, func(node string) bool { return needed[node] }),
+		Moves:       leaving.Moves,
+		Kept:        leaving.Kept,
 		CostBefore:  cost(s),
 		Steps:       placed.Steps,
 		Exhausted:   placed.Exhausted,
@@ -268,14 +272,11 @@ func priceOf(s *cluster.Snapshot, m *cluster.Machine) quantity.MicroUSDPerHour {
 	return price + pool.PerMachine()
 }
 
-// nodeCost is that of a node of ours, but for surplus credits: how much it uses
-// is not known.
 func nodeCost(s *cluster.Snapshot, n *cluster.Node) quantity.MicroUSDPerHour {
-	pool, ok := s.Pool(n.Pool)
-	if !ok || n.Price == 0 {
-		return n.Price
+	if pool, ok := s.Pool(n.Pool); ok {
+		return pool.CostOf(n)
 	}
-	return n.Price + pool.PerMachine()
+	return n.Price
 }
 
 // change is what the plan adds to the cost, less what it removes.

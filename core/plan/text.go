@@ -28,9 +28,6 @@ func (p Plan) String() string {
 	for i := range p.Moves {
 		p.Moves[i].write(&b)
 	}
-	for _, k := range p.Kept {
-		fmt.Fprintln(&b, k)
-	}
 	for _, u := range p.Unplaced {
 		fmt.Fprint(&b, u)
 	}
@@ -41,7 +38,10 @@ func (p Plan) String() string {
 		fmt.Fprintf(&b, "cost %s -> %s\n", p.CostBefore, p.CostAfter)
 	}
 	if b.Len() == 0 {
-		return "nothing to do\n"
+		b.WriteString("nothing to do\n")
+	}
+	for _, k := range p.Kept {
+		fmt.Fprintln(&b, k)
 	}
 	return b.String()
 }
@@ -116,8 +116,11 @@ func (m *Move) write(b *strings.Builder) {
 		return
 	}
 	fmt.Fprintf(b, "  saves %s", m.Saves)
-	if m.Payback > 0 {
+	switch {
+	case m.Payback >= time.Minute:
 		fmt.Fprintf(b, ", moving pays back in %s", m.Payback.Round(time.Minute))
+	case m.Payback > 0:
+		b.WriteString(", moving pays back in less than a minute")
 	}
 	fmt.Fprintln(b)
 	var inner strings.Builder

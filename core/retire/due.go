@@ -6,8 +6,8 @@ import "github.com/daemok/daemok/core/cluster"
 // budgets and pods that wait say.
 func Due(s *cluster.Snapshot) int {
 	due := 0
-	for i := range s.Nodes {
-		if _, at, may := dueAt(s, &s.Nodes[i]); may && !at.After(s.Now) {
+	for _, c := range candidates(s) {
+		if at, may := emptyDue(c.Node, c.pool); may && !at.After(s.Now) && !c.DoNotDisrupt {
 			due++
 		}
 	}

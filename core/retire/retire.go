@@ -1,9 +1,12 @@
-// Package retire tells which nodes may leave, now those that have been empty
-// for long enough, and which orders of machines are not needed any more.
+// Package retire tells which nodes may leave, why, and in what order: those
+// that have been empty for long enough, that are too old, that are no longer
+// what their pools ask for, and those that the cluster is cheaper without. It
+// also tells which orders of machines are not needed any more.
 //
-// It promises to stay within what each pool's budgets allow, and to say when
-// the next node becomes due. It does not look at pods that wait: the caller
-// names the nodes and machines that are needed.
+// It promises to stay within what each pool's budgets allow, to let no node go
+// whose pods it knows no place for, to tell of every node with a reason to go
+// that stays what keeps it, and to say when to look again. Where pods find a
+// place is for core/place.
 package retire
 
 import (
@@ -17,74 +20,216 @@ import (
 	"github.com/daemok/daemok/core/plan"
 )
 
-// Empty returns the nodes to remove because nothing runs on them: those that
-// cost most first, then the oldest, up to the pool's budget, of which nodes
-// that are going already or not ready use their share. Needed nodes stay.
-func Empty(s *cluster.Snapshot, needed func(node string) bool) []plan.Move {
-	left, shares := map[cluster.PoolID]int64{}, Shares(s.Nodes)
-	var out []plan.Move
-	for _, n := range inOrder(s) {
-		pool, due, ok := dueAt(s, n)
-		if !ok || due.After(s.Now) || needed(n.Name) {
-			continue
-		}
-		if _, known := left[n.Pool]; !known {
-			left[n.Pool] = pool.Policy.Empty.Most - shares[n.Pool].Used
-		}
-		if left[n.Pool] <= 0 {
-			continue
-		}
-		left[n.Pool]--
-		out = append(out, plan.Move{Removals: []plan.Removal{{Node: n.Name, Claim: n.Claim, Pool: n.Pool, Reason: plan.Empty, Note: note(s, n)}}})
-	}
-	return out
+// Options is how the whole controller lets nodes go. The zero value is the
+// default.
+type Options struct {
+	Payback    Payback
+	SpotToSpot bool // spot machines may be replaced by cheaper spot machines
 }
 
-// NextDue returns the next moment at which an empty node becomes due for
-// removal; ok is false when none will without a change.
-func NextDue(s *cluster.Snapshot) (at time.Time, ok bool) {
-	for i := range s.Nodes {
-		_, due, may := dueAt(s, &s.Nodes[i])
-		if may && due.After(s.Now) && (!ok || due.Before(at)) {
-			at, ok = due, true
+// Search looks for nodes that may go, one question at a time, so that whoever
+// has something more urgent to do can put it aside. What it has found so far
+// holds whether it is finished or not.
+type Search struct {
+	Moves []plan.Move
+	Kept  []plan.Kept // by node, complete once the search is finished
+
+	snapshot *cluster.Snapshot
+	options  Options
+	needed   func(node string) bool
+	survey   func() Ground
+	ground   Ground // nil until the first question
+	guards   guards
+	budgets  *budgets
+	gone     map[int]bool    // nodes that go with a move
+	kept     map[int]bool    // nodes that Kept tells of
+	takes    map[string]bool // nodes that pods of those that go are to run on
+	tasks    []task          // what is left to do, in order
+	launches int             // of all moves, for their names
+	ages     map[cluster.PoolID]time.Duration
+	wholes   map[cluster.PoolID]whole
+}
+
+// task is one step of a search; more says that it is to be repeated.
+type task func() (more bool)
+
+// New begins a search. Nodes that are needed stay: pods that wait are on their
+// way to them. The ground is asked for when the first question comes up; where
+// survey is nil only nodes without pods go.
+func New(s *cluster.Snapshot, needed func(node string) bool, survey func() Ground, o Options) *Search {
+	x := &Search{snapshot: s, options: o, needed: needed, survey: survey, guards: guardsOf(s), budgets: budgetsOf(s),
+		gone: map[int]bool{}, kept: map[int]bool{}, takes: map[string]bool{}, ages: map[cluster.PoolID]time.Duration{}, wholes: map[cluster.PoolID]whole{}}
+	all := candidates(s)
+	x.tasks = []task{x.emptiness(all)}
+	if survey != nil {
+		x.tasks = []task{x.expiry(all), x.emptiness(all), x.drift(all), x.consolidation(all)}
+	}
+	return x
+}
+
+// Step does a bit of work, a question at most; it reports false once the
+// search is finished.
+func (x *Search) Step() bool {
+	if len(x.tasks) == 0 {
+		return false
+	}
+	if more := x.tasks[0](); !more {
+		x.tasks = x.tasks[1:]
+	}
+	if len(x.tasks) == 0 {
+		slices.SortFunc(x.Kept, func(a, b plan.Kept) int { return cmp.Compare(a.Node, b.Node) })
+		return false
+	}
+	return true
+}
+
+// Finish does all that is left to do.
+func (x *Search) Finish() {
+	for x.Step() {
+		continue
+	}
+}
+
+// stays reports whether the node needs no more looking at: it goes already, it
+// was said why it does not, or pods are on their way to it.
+func (x *Search) stays(c *candidate) bool {
+	return x.gone[c.at] || x.kept[c.at] || x.takes[c.Name] || x.needed(c.Name)
+}
+
+// keep notes why a node stays.
+func (x *Search) keep(c *candidate, reason plan.RemovalReason, why string) {
+	if !x.kept[c.at] {
+		x.kept[c.at] = true
+		x.Kept = append(x.Kept, plan.Kept{Node: c.Name, Reason: reason, Why: why})
+	}
+}
+
+// emptiness lets nodes go because nothing runs on them: those that cost most
+// first, then the oldest, up to the pool's budget.
+func (x *Search) emptiness(all []*candidate) task {
+	return func() bool {
+		for _, c := range inOrder(all) {
+			due, ok := emptyDue(c.Node, c.pool)
+			if !ok || due.After(x.snapshot.Now) || x.stays(c) {
+				continue
+			}
+			if why := c.hindrance(x.snapshot, x.guards, false); why != "" {
+				x.keep(c, plan.Empty, why)
+				continue
+			}
+			x.let([]*candidate{c}, plan.Empty, fmt.Sprintf("empty for %s", x.snapshot.Now.Sub(c.QuietSince).Truncate(time.Second)), nil)
 		}
+		return false
+	}
+}
+
+// let adds a move if the budgets allow it, and reports whether they did.
+func (x *Search) let(nodes []*candidate, reason plan.RemovalReason, note string, with *Answer) bool {
+	if why := x.budgets.closed(nodes, reason); why != "" {
+		for _, c := range nodes {
+			x.keep(c, reason, why)
+		}
+		return false
+	}
+	x.budgets.use(nodes)
+	move := plan.Move{}
+	for _, c := range nodes {
+		x.gone[c.at] = true
+		move.Removals = append(move.Removals, plan.Removal{Node: c.Name, Claim: c.Claim, Pool: c.Pool, Reason: reason, Note: note, Pods: c.moving})
+		move.Saves += nodeCost(c)
+	}
+	if with != nil {
+		move.Launches, move.Placements = x.renamed(with)
+		for _, p := range move.Placements {
+			if p.On == plan.OnNode {
+				x.takes[p.Target] = true
+			}
+		}
+		for i := range move.Launches {
+			move.Saves -= move.Launches[i].Choice.Cost()
+		}
+	}
+	x.Moves = append(x.Moves, move)
+	return true
+}
+
+// renamed gives the launches of an answer names that are their own among those
+// of all moves.
+func (x *Search) renamed(a *Answer) ([]plan.Launch, []plan.Placement) {
+	launches, placements := slices.Clone(a.Launches), slices.Clone(a.Placements)
+	names := map[string]string{}
+	for i := range launches {
+		x.launches++
+		names[launches[i].Name] = fmt.Sprintf("instead-%d", x.launches)
+		launches[i].Name = names[launches[i].Name]
+	}
+	for i := range placements {
+		if placements[i].On == plan.OnLaunch {
+			placements[i].Target = names[placements[i].Target]
+		}
+	}
+	return launches, placements
+}
+
+// NextDue returns the next moment at which a node becomes due to go, or a
+// budget opens or closes; ok is false when none will without a change.
+func NextDue(s *cluster.Snapshot) (at time.Time, ok bool) {
+	sooner := func(t time.Time) {
+		if t.After(s.Now) && (!ok || t.Before(at)) {
+			at, ok = t, true
+		}
+	}
+	for _, c := range candidates(s) {
+		if due, may := quietDue(c); may {
+			sooner(due)
+		}
+		if !c.ExpiresAt.IsZero() {
+			sooner(orderAt(c))
+			sooner(c.ExpiresAt)
+		}
+		for i := range c.Pods {
+			sooner(c.Pods[i].ProtectedUntil)
+		}
+	}
+	for i := range s.Pools {
+		sooner(s.Pools[i].Policy.BudgetsChange)
 	}
 	return at, ok
 }
 
-// dueAt returns the moment from which an empty node may go; ok is false for a
-// node that may not go for being empty.
-func dueAt(s *cluster.Snapshot, n *cluster.Node) (pool *cluster.Pool, at time.Time, ok bool) {
-	if n.Claim == "" || n.Deleting || !n.Initialized || n.DoNotDisrupt || n.QuietSince.IsZero() || !IsEmpty(n) {
-		return nil, time.Time{}, false
+// quietDue is when a node has been left alone for as long as its pool asks
+// before it may go to save money; ok is false where it never may.
+func quietDue(c *candidate) (at time.Time, ok bool) {
+	policy := &c.pool.Policy
+	if policy.Never || policy.Static || c.QuietSince.IsZero() {
+		return time.Time{}, false
 	}
-	pool, found := s.Pool(n.Pool)
-	if !found || pool.Policy.Never {
-		return nil, time.Time{}, false
+	return c.QuietSince.Add(policy.After), true
+}
+
+// emptyDue returns the moment from which an empty node may go; ok is false for
+// a node that may not go for being empty.
+func emptyDue(n *cluster.Node, pool *cluster.Pool) (at time.Time, ok bool) {
+	if !IsEmpty(n) {
+		return time.Time{}, false
 	}
-	return pool, n.QuietSince.Add(pool.Policy.After), true
+	return quietDue(&candidate{Node: n, pool: pool})
 }
 
 // IsEmpty reports whether the node has no pods beside those of DaemonSets,
-// static ones and those that are ending, and none that forbids to disturb it.
-// An ending pod that will come back, as a StatefulSet's does, is still there.
+// static ones and those that are ending. An ending pod that will come back, as
+// a StatefulSet's does, is still there.
 func IsEmpty(n *cluster.Node) bool {
 	return !slices.ContainsFunc(n.Pods, func(p cluster.Pod) bool {
-		if p.DoNotDisrupt && !p.Ending {
-			return true
-		}
 		return p.Returns || !p.Daemon && !p.Mirror && !p.Ending
 	})
 }
 
-// inOrder lists nodes as they should go: by content, so that new names change
-// nothing, and by name only between equal ones.
-func inOrder(s *cluster.Snapshot) []*cluster.Node {
-	out := make([]*cluster.Node, len(s.Nodes))
-	for i := range s.Nodes {
-		out[i] = &s.Nodes[i]
-	}
-	slices.SortStableFunc(out, func(a, b *cluster.Node) int {
+// inOrder lists nodes as they should go for being empty: by content, so that
+// new names change nothing, and by name only between equal ones.
+func inOrder(all []*candidate) []*candidate {
+	out := slices.Clone(all)
+	slices.SortStableFunc(out, func(a, b *candidate) int {
 		return cmp.Or(
 			cmp.Compare(b.Price, a.Price),
 			cmp.Compare(b.Allocatable.CPU, a.Allocatable.CPU),
@@ -103,8 +248,4 @@ func compareLabel(a, b constraint.Label) int {
 		return 0
 	}
 	return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Value, b.Value))
-}
-
-func note(s *cluster.Snapshot, n *cluster.Node) string {
-	return fmt.Sprintf("empty for %s", s.Now.Sub(n.QuietSince).Truncate(time.Second))
 }

@@ -84,6 +84,7 @@ const (
 	choosing = "core/decide/"
 	choices  = "TestStories|TestWhichAnswerIsPreferred|TestEffortGrows"
 	packing  = "core/pack/"
+	retiring = "core/retire/"
 	allTests = "."
 )
 
@@ -97,6 +98,9 @@ func (r Rule) noticedBy() (folder, tests string) {
 	}
 	if len(r.Edits) > 0 && strings.HasPrefix(r.Edits[0].File, choosing) {
 		return pkg, choices
+	}
+	if len(r.Edits) > 0 && strings.HasPrefix(r.Edits[0].File, retiring) && r.Edits[0].File != withdrawFile {
+		return pkg + " ./" + retiring, "TestStories|TestSharesCount"
 	}
 	return pkg, stories
 }
@@ -185,7 +189,7 @@ func Try(root string, r Rule, folder, tests string) Outcome {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*storyTimeout)
 	defer cancel()
 	args = append([]string{"test", "-vet=off", "-ldflags=-s -w", "-count=1", "-timeout", storyTimeout.String(), "-run", tests}, args...)
-	cmd := exec.CommandContext(ctx, "go", append(args, folder)...)
+	cmd := exec.CommandContext(ctx, "go", append(args, strings.Fields(folder)...)...)
 	cmd.Dir = root
 	content, err := cmd.CombinedOutput()
 	output := string(content)

@@ -1,29 +1,61 @@
 package main
 
 const (
-	retireFile   = "core/retire/retire.go"
-	patienceFile = "core/decide/patience.go"
-	withdrawFile = "core/retire/withdraw.go"
+	retireFile      = "core/retire/retire.go"
+	candidateFile   = "core/retire/candidate.go"
+	driftFile       = "core/retire/drift.go"
+	expireFile      = "core/retire/expire.go"
+	consolidateFile = "core/retire/consolidate.go"
+	paybackFile     = "core/retire/payback.go"
+	patienceFile    = "core/decide/patience.go"
+	withdrawFile    = "core/retire/withdraw.go"
 )
 
 // retireRules are about nodes that leave.
 func retireRules() []Rule {
 	return []Rule{
-		off("nodes that are going are not removed again", retireFile, `if n.Claim == "" || n.Deleting ||`, `if n.Claim == "" ||`),
-		off("starting nodes stay", retireFile, "!n.Initialized || n.DoNotDisrupt", "n.DoNotDisrupt"),
-		off("nodes that must not be disturbed stay", retireFile, "!n.Initialized || n.DoNotDisrupt", "!n.Initialized"),
-		off("nodes with pods stay", retireFile, "|| !IsEmpty(n) {", "{"),
-		off("pools that keep empty nodes do", retireFile, "if !found || pool.Policy.Never {", "if !found {"),
-		off("empty nodes wait for their time", retireFile, "!ok || due.After(s.Now) ||", "!ok || due.IsZero() ||"),
-		off("nodes that waiting pods need stay", retireFile, "|| needed(n.Name) {", "{"),
-		off("the budget holds", retireFile, "if left[n.Pool] <= 0 {", "if false {"),
-		off("nodes on their way out use the budget", retireFile, "pool.Policy.Empty.Most - shares[n.Pool].Used", "pool.Policy.Empty.Most - 0*shares[n.Pool].Used"),
-		off("a pod that must not be disturbed holds its node", retireFile, "if p.DoNotDisrupt && !p.Ending {", "if false {"),
+		off("nodes that are going are not removed again", candidateFile, `if n.Claim == "" || n.Deleting ||`, `if n.Claim == "" ||`),
+		off("starting nodes stay", candidateFile, "|| !n.Initialized ||", "||"),
+		off("nodes that must not be disturbed stay", candidateFile, "case c.DoNotDisrupt:", "case false:"),
+		off("nodes that pods are bound for stay", candidateFile, "case len(c.BoughtFor) > 0:", "case len(c.BoughtFor) > 1000:"),
+		off("a freeze keeps nodes", candidateFile, `case s.Freeze != "":`, "case false:"),
+		off("a term for pods lets drift go on", candidateFile, "case inAnyEvent && c.HasGrace:", "case false:"),
+		off("without a term it does not", candidateFile, "case inAnyEvent && c.HasGrace:", "case inAnyEvent:"),
+		off("a pod that must not be disturbed holds its node", candidateFile, "if p.DoNotDisrupt {", "if false {"),
+		off("a budget of pods holds a node", candidateFile, "guard.Allowed > 0 ||", "true ||"),
+		off("pods that are not ready may go", candidateFile, "guard.UnreadyToo && p.Unready", "false"),
+		off("several budgets hold a pod", candidateFile, `if strings.Contains(p.Guards, ",") {`, `if strings.Contains(p.Guards, ";") {`),
+		off("nodes with pods stay", retireFile, "if !IsEmpty(n) {", "if false {"),
+		off("pools that keep empty nodes do", retireFile, "if policy.Never ||", "if"),
+		off("empty nodes wait for their time", retireFile, "!ok || due.After(x.snapshot.Now) ||", "!ok || due.IsZero() ||"),
+		off("nodes that waiting pods need stay", retireFile, "|| x.needed(c.Name)\n", "\n"),
+		off("nodes that take pods do not go", retireFile, "x.takes[p.Target] = true", "_ = p"),
+		off("the budget holds", "core/retire/budget.go", "if share.Used+asked[c.Pool] > allowed.Most {", "if false {"),
+		off("a move uses the budget up", "core/retire/budget.go", "share.Used++", "_ = share"),
+		off("drift has its own budget", "core/retire/budget.go", "return p.Drifted", "return p.Empty"),
 		off("daemon pods do not hold a node", retireFile, "!p.Daemon && !p.Mirror", "!p.Mirror"),
 		off("static pods do not hold a node", retireFile, "!p.Daemon && !p.Mirror", "!p.Daemon"),
 		off("pods that end do not hold a node", retireFile, "!p.Mirror && !p.Ending", "!p.Mirror"),
 		off("pods that end and come back do", retireFile, "return p.Returns ||", "return"),
 		off("the dearest goes first", retireFile, "cmp.Compare(b.Price, a.Price),", "cmp.Compare(a.Price, b.Price),"),
+		off("drift takes turns", driftFile, "pools = append(pools, id)\n\t\t\tif", "pools = append([]cluster.PoolID{id}, pools...)\n\t\t\tif"),
+		off("what drifted first goes first", driftFile, "a.DriftedAt.Compare(b.DriftedAt)", "b.DriftedAt.Compare(a.DriftedAt)"),
+		off("drift waits for a place", driftFile, "if len(answer.Unplaced) > 0 {", "if false {"),
+		off("replacements of old nodes come before", expireFile, "!orderAt(c).After(x.snapshot.Now)", "!c.ExpiresAt.After(x.snapshot.Now)"),
+		off("nodes that are too old go in any event", expireFile, "case past:", "case false:"),
+		off("pools that keep what is used do", consolidateFile, "|| c.pool.Policy.Consolidate == cluster.WhenEmpty:", ":"),
+		off("nodes with pods wait for their time", consolidateFile, "case due.After(x.snapshot.Now):", "case false:"),
+		off("what has no price stays", consolidateFile, "if c.Price == 0 {", "if false {"),
+		off("busy nodes take no pods", consolidateFile, "return !n.QuietSince.Add(pool.Policy.After).After(x.snapshot.Now)", "return true"),
+		off("nodes that never go take pods", consolidateFile, "|| pool.Policy.Never {", "{"),
+		off("spot does not replace spot", consolidateFile, "return slices.ContainsFunc(nodes, func(c *candidate) bool { return c.option() != cluster.Spot })", "return true"),
+		off("nothing is replaced by its like", consolidateFile, "return are[as{kind, option}]", "return false && are[as{kind, option}]"),
+		off("dear nodes go together", consolidateFile, "if nodes := x.nextDear(); len(nodes) > 1 {", "if nodes := x.nextDear(); len(nodes) > 1000 {"),
+		off("moving must pay back", paybackFile, "if payback > remains {", "if false {"),
+		off("payback can be off", paybackFile, "case p.Off:", "case false:"),
+		off("Balanced weighs", paybackFile, "if float64(balance*saved) < disturbed {", "if false {"),
+		off("replacements become nothing dearer", "core/retire/trim.go", "ok && worst <= limit {", "ok && worst >= 0 {"),
+		off("spot replaces spot where many kinds are left", "core/retire/trim.go", "if fewest > 0 && len(fit) < fewest {", "if false {"),
 		off("what people ordered is not withdrawn", withdrawFile, "if !m.Planned || m.Launched", "if m.Launched"),
 		off("what is bought is not withdrawn", withdrawFile, "if !m.Planned || m.Launched", "if !m.Planned"),
 		off("what goes already is not withdrawn again", withdrawFile, "m.Launched || m.Deleting ||", "m.Launched ||"),

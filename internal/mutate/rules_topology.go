@@ -62,7 +62,7 @@ func aboutOtherPods() []Rule {
 		off("a plan tells what each machine costs beside its type", "core/place/launch.go", "Beside: b.PerMachine(), ", ""),
 		off("volumes count", "core/cluster/price.go", "return p.MachineCost + p.Catalogue.Disk", "return p.MachineCost"),
 		off("what is declared for machines counts", "core/cluster/price.go", "return p.MachineCost + p.Catalogue.Disk", "return p.Catalogue.Disk"),
-		off("nodes cost what each machine does", "core/decide/decide.go", "return n.Price + pool.PerMachine()", "return n.Price + 0*pool.PerMachine()"),
+		off("nodes cost what each machine does", "core/cluster/price.go", "return n.Price + p.PerMachine()", "return n.Price + 0*p.PerMachine()"),
 		off("what must share a host is bought for together", placeCrew, "	c.follow()\n", ""),
 		off("followers are shared out among those that they may be beside", placeCrew, "c.left[g.at]/c.over(g)-c.had(g)", "c.left[g.at]"),
 		off("pods that others need beside them are kept for these", placeFill, "n -= max(0, wants[t]-f.met[t])", "_ = wants[t]"),

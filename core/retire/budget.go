@@ -1,0 +1,62 @@
+package retire
+
+import (
+	"fmt"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/plan"
+)
+
+// budgets counts down what the disruption budgets of pools still allow.
+type budgets struct {
+	shares map[cluster.PoolID]Share
+}
+
+func budgetsOf(s *cluster.Snapshot) *budgets { return &budgets{Shares(s.Nodes)} }
+
+// closed says why no more nodes of the pools may go for the reason, where each
+// node of a pool is listed by its pool; empty: they may.
+func (b *budgets) closed(nodes []*candidate, reason plan.RemovalReason) string {
+	if reason == plan.Expired {
+		return ""
+	}
+	asked := map[cluster.PoolID]int64{}
+	for _, c := range nodes {
+		asked[c.Pool]++
+		share, allowed := b.shares[c.Pool], allowance(&c.pool.Policy, reason)
+		if share.Used+asked[c.Pool] > allowed.Most {
+			return b.why(c.pool, share, allowed)
+		}
+	}
+	return ""
+}
+
+func (b *budgets) why(pool *cluster.Pool, share Share, allowed cluster.Allowance) string {
+	opens := ""
+	if at := pool.Policy.BudgetsChange; !at.IsZero() {
+		opens = ", until " + at.Format("2006-01-02 15:04 MST") + " at least"
+	}
+	return fmt.Sprintf("of the %d nodes of %s %d are going or not ready, and no more than %d may be (%s)%s",
+		share.Nodes, pool.ID, share.Used, allowed.Most, allowed.Note, opens)
+}
+
+// use counts nodes that go, for whatever reason.
+func (b *budgets) use(nodes []*candidate) {
+	for _, c := range nodes {
+		share := b.shares[c.Pool]
+		if c.Ready { // one that is not uses the budget already
+			share.Used++
+		}
+		b.shares[c.Pool] = share
+	}
+}
+
+func allowance(p *cluster.Policy, reason plan.RemovalReason) cluster.Allowance {
+	switch reason {
+	case plan.Empty:
+		return p.Empty
+	case plan.Drifted:
+		return p.Drifted
+	}
+	return p.Underutilized
+}

@@ -1,0 +1,103 @@
+package retire
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/daemok/daemok/core/cluster"
+)
+
+// candidate is a node of ours that a reason may be found for to let it go.
+type candidate struct {
+	*cluster.Node
+	at     int // position in the snapshot
+	pool   *cluster.Pool
+	moving []cluster.Pod // pods that need another place
+	worth  float64       // what machines for those cost at least, in millionths of a dollar an hour
+	why    string        // why it is not consolidated, as far as it was looked at
+}
+
+// candidates lists the nodes that are neither going already nor on their way
+// to us, with a pool that is known.
+func candidates(s *cluster.Snapshot) []*candidate {
+	pools := map[cluster.PoolID]*cluster.Pool{}
+	for i := range s.Pools {
+		pools[s.Pools[i].ID] = &s.Pools[i]
+	}
+	var out []*candidate
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		pool := pools[n.Pool]
+		if n.Claim == "" || n.Deleting || !n.Initialized || pool == nil {
+			continue
+		}
+		c := &candidate{Node: n, at: i, pool: pool}
+		for _, p := range n.Pods {
+			if p.Moves() {
+				c.moving = append(c.moving, p)
+			}
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// guards finds PodDisruptionBudgets by namespace and name.
+type guards map[[2]string]*cluster.Guard
+
+func guardsOf(s *cluster.Snapshot) guards {
+	out := guards{}
+	for i := range s.Guards {
+		out[[2]string{s.Guards[i].Namespace, s.Guards[i].Name}] = &s.Guards[i]
+	}
+	return out
+}
+
+// hindrance says why the node may not be disturbed now; empty: it may. Where
+// its claim gives pods a term (terminationGracePeriod), they do not keep a node
+// that goes in any event, as a drifted one does.
+func (c *candidate) hindrance(s *cluster.Snapshot, g guards, inAnyEvent bool) string {
+	switch {
+	case s.Freeze != "":
+		return s.Freeze
+	case c.DoNotDisrupt:
+		return "it carries do-not-disrupt"
+	case len(c.BoughtFor) > 0:
+		p := c.BoughtFor[0]
+		return fmt.Sprintf("pod %s/%s is about to run on it", p.Namespace, p.Name)
+	case inAnyEvent && c.HasGrace:
+		return ""
+	}
+	for i := range c.Pods {
+		if why := g.hold(&c.Pods[i]); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// hold says why a pod must not be evicted now; empty: it may, or no drain
+// waits for it.
+func (g guards) hold(p *cluster.Pod) string {
+	if p.Ending {
+		return ""
+	}
+	if p.DoNotDisrupt {
+		return fmt.Sprintf("pod %s/%s carries do-not-disrupt", p.Namespace, p.Name)
+	}
+	if p.Guards == "" || !p.Evictable() {
+		return ""
+	}
+	if strings.Contains(p.Guards, ",") {
+		return fmt.Sprintf("pod %s/%s has several PodDisruptionBudgets (%s), with which the eviction API refuses every eviction; leave it one",
+			p.Namespace, p.Name, p.Guards)
+	}
+	guard := g[[2]string{p.Namespace, p.Guards}]
+	switch {
+	case guard == nil || guard.Allowed > 0 || guard.UnreadyToo && p.Unready:
+		return ""
+	case guard.Never:
+		return fmt.Sprintf("PodDisruptionBudget %s/%s never allows an eviction, as it is written; pod %s is one of its pods", p.Namespace, p.Guards, p.Name)
+	}
+	return fmt.Sprintf("PodDisruptionBudget %s/%s allows no eviction now; pod %s is one of its pods", p.Namespace, p.Guards, p.Name)
+}

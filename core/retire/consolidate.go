@@ -1,0 +1,338 @@
+package retire
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// Groups of nodes are looked at together in these sizes, the most wasteful
+// first. Source: what neighbourhoods in published repacking methods have, 2 to
+// 30 machines.
+var groupSizes = []int{2, 4, 8, 16, 30}
+
+// consolidation lets nodes go that the cluster is cheaper without: each by
+// itself, those first that save most for what they disturb, and then groups of
+// those that are left. Nodes that are dear even when they are full come before
+// all others and take no pods, so that no pod moves twice. What pods of a node
+// are worth on the market bounds what can be saved by replacing it, so that most
+// nodes need few questions.
+func (x *Search) consolidation(all []*candidate) task {
+	var run *consolidator
+	return func() bool {
+		if run == nil {
+			run = x.consolidator(all)
+			return true
+		}
+		return run.step()
+	}
+}
+
+// dear is by how much a node must cost more than all that it has is worth on the
+// market to be replaced rather than filled.
+const dear = 1.1
+
+func rank(first bool) int {
+	if first {
+		return 1
+	}
+	return 0
+}
+
+type consolidator struct {
+	*Search
+	market market
+	dear   map[string]bool // nodes that cost more than machines of the same size need to
+	asked  int             // how many of those that are left were asked about together
+	left   []*candidate    // to be asked about one by one, in order
+	group  []*candidate    // those that are left after that, most wasteful first
+	size   int             // position in groupSizes
+	at     int             // position in group
+}
+
+func (x *Search) consolidator(all []*candidate) *consolidator {
+	out := &consolidator{Search: x, dear: map[string]bool{}}
+	for _, c := range all {
+		switch due, ok := quietDue(c); {
+		case x.stays(c) || !ok || IsEmpty(c.Node) || c.pool.Policy.Consolidate == cluster.WhenEmpty:
+		case due.After(x.snapshot.Now):
+			x.keep(c, plan.Underutilized, "pods came or went lately; it may go from "+due.Format("15:04:05 MST")+" on")
+		default:
+			if why := cmp.Or(c.unpriced(), c.hindrance(x.snapshot, x.guards, false)); why != "" {
+				x.keep(c, plan.Underutilized, why)
+				continue
+			}
+			out.left = append(out.left, c)
+		}
+	}
+	out.market = newMarket(x.snapshot, out.left)
+	for _, c := range out.left {
+		c.worth = out.market.worthOf(c.moving)
+		if full := out.market.worthOfAll(c.Node); float64(nodeCost(c)) > float64(dear*full) && x.replaceable([]*candidate{c}) {
+			out.dear[c.Name] = true
+		}
+	}
+	slices.SortStableFunc(out.left, func(a, b *candidate) int {
+		return cmp.Or(rank(out.dear[b.Name])-rank(out.dear[a.Name]), cmp.Compare(b.ratio(), a.ratio()), cmp.Compare(len(a.moving), len(b.moving)), cmp.Compare(expiry(a), expiry(b)), cmp.Compare(a.Name, b.Name))
+	})
+	return out
+}
+
+// expiry orders nodes by when they expire, those that never do last.
+func expiry(c *candidate) int64 {
+	if c.ExpiresAt.IsZero() {
+		return 1<<63 - 1
+	}
+	return c.ExpiresAt.Unix()
+}
+
+// unpriced says what of the node is not known that must be to compare prices.
+func (c *candidate) unpriced() string {
+	for _, key := range []string{cluster.LabelInstanceType, cluster.LabelCapacityType, cluster.LabelZone} {
+		if _, there := c.Labels.Get(key); !there {
+			return "it has no label " + key
+		}
+	}
+	if c.Price == 0 {
+		return "its price is not known"
+	}
+	return ""
+}
+
+// ratio is what the node costs for each unit of disruption.
+func (c *candidate) ratio() float64 { return float64(nodeCost(c)) / disruptionCost(c) }
+
+func (x *consolidator) step() bool {
+	if nodes := x.nextDear(); len(nodes) > 1 {
+		x.try(nodes)
+		return true
+	}
+	if len(x.left) > 0 {
+		c := x.left[0]
+		x.left = x.left[1:]
+		if !x.stays(c) && !x.try([]*candidate{c}) {
+			x.group = append(x.group, c)
+			delete(x.dear, c.Name)
+		}
+		return true
+	}
+	if x.at == 0 && x.size == 0 {
+		x.group = slices.DeleteFunc(x.group, func(c *candidate) bool { return c.waste() <= 0 })
+		slices.SortStableFunc(x.group, func(a, b *candidate) int {
+			return cmp.Or(cmp.Compare(b.waste()/float64(nodeCost(b)), a.waste()/float64(nodeCost(a))), cmp.Compare(a.Name, b.Name))
+		})
+	}
+	return x.groups()
+}
+
+// nextDear returns the next nodes that are dear, as many together as budgets
+// allow and a group may have; nodes that are dear are first among those left.
+func (x *consolidator) nextDear() []*candidate {
+	var out []*candidate
+	for x.asked < len(x.left) && x.dear[x.left[x.asked].Name] && len(out) < groupSizes[len(groupSizes)-1] {
+		c := x.left[x.asked]
+		if !x.stays(c) && x.budgets.closed(append(out, c), plan.Underutilized) != "" {
+			break
+		}
+		x.asked++
+		if !x.stays(c) {
+			out = append(out, c)
+		}
+	}
+	if len(out) <= 1 {
+		x.asked = len(x.left) // the others are looked at one by one
+	}
+	return out
+}
+
+// waste is what the node costs beside what its pods are worth.
+func (c *candidate) waste() float64 { return float64(nodeCost(c)) - c.worth }
+
+// groups asks about the next group of nodes that are left.
+func (x *consolidator) groups() bool {
+	for x.size < len(groupSizes) {
+		size := groupSizes[x.size]
+		nodes := x.group[x.at:min(len(x.group), x.at+size)]
+		nodes = slices.DeleteFunc(slices.Clone(nodes), x.stays)
+		x.at += size
+		if x.at >= len(x.group) {
+			x.size, x.at = x.size+1, 0
+		}
+		if len(nodes) > 1 {
+			x.try(nodes)
+			return true
+		}
+	}
+	for _, c := range x.group {
+		if !x.stays(c) {
+			x.keep(c, plan.Underutilized, cmp.Or(c.why, "nothing cheaper was found for its pods"))
+		}
+	}
+	return false
+}
+
+// try asks whether the nodes can go, alone or for cheaper machines, and lets
+// them go if that is worth it.
+func (x *consolidator) try(nodes []*candidate) bool {
+	var price quantity.MicroUSDPerHour
+	waste := 0.0
+	for _, c := range nodes {
+		price += nodeCost(c)
+		waste += c.waste()
+	}
+	if why := x.budgets.closed(nodes, plan.Underutilized); why != "" {
+		note(nodes, why)
+		return false
+	}
+	if _, why := x.verdict(nodes, "at most ", price); why != "" {
+		note(nodes, why) // not even if their pods cost nothing elsewhere
+		return false
+	}
+	if len(nodes) > 1 && waste < float64(x.options.Payback.filled().LeastShare*float64(price)) {
+		return false // machines for their pods cost as much, however they are chosen
+	}
+	q := Question{Leave: positions(nodes), Open: x.open}
+	answer := x.ask(q)
+	if len(answer.Unplaced) > 0 {
+		why := "no room on other nodes for " + few(left(answer))
+		if !x.replaceable(nodes) {
+			note(nodes, why+", and spot machines may not replace spot machines")
+			return false
+		}
+		if _, not := x.verdict(nodes, "at most ", price-quantity.MicroUSDPerHour(x.market.worthOf(left(answer)))); not != "" {
+			note(nodes, why+", and with machines for those "+not)
+			return false
+		}
+		q.Below = price
+		q.Forbid = x.forbidden(nodes)
+		if answer = x.ask(q); len(answer.Unplaced) > 0 {
+			note(nodes, why+", and no cheaper machines: "+answer.Unplaced[0].Why())
+			return false
+		}
+	}
+	all := true
+	for _, p := range split(nodes, answer) {
+		all = x.accept(p, q) && all
+	}
+	return all
+}
+
+// accept lets the nodes of a part go if that is worth it.
+func (x *consolidator) accept(p part, q Question) bool {
+	var saves quantity.MicroUSDPerHour
+	for _, c := range p.nodes {
+		saves += nodeCost(c)
+	}
+	for i := range p.answer.Launches {
+		saves -= p.answer.Launches[i].Choice.Cost()
+	}
+	payback, why := x.verdict(p.nodes, "", saves)
+	if why == "" {
+		why = x.trim(p.nodes, p.answer, saves)
+	}
+	if why != "" {
+		note(p.nodes, why)
+		return false
+	}
+	if !x.let(p.nodes, plan.Underutilized, told(p.nodes, p.answer), p.answer) {
+		return false
+	}
+	x.Moves[len(x.Moves)-1].Payback = payback
+	q.Leave = positions(p.nodes)
+	x.ground.Take(q, p.answer)
+	return true
+}
+
+func left(a *Answer) []cluster.Pod {
+	var out []cluster.Pod
+	for i := range a.Unplaced {
+		out = append(out, a.Unplaced[i].Pods...)
+	}
+	return out
+}
+
+func note(nodes []*candidate, why string) {
+	for _, c := range nodes {
+		c.why = cmp.Or(c.why, why)
+	}
+}
+
+func positions(nodes []*candidate) []int {
+	out := make([]int, len(nodes))
+	for i, c := range nodes {
+		out[i] = c.at
+	}
+	return out
+}
+
+// told says in words what the move comes to.
+func told(nodes []*candidate, a *Answer) string {
+	switch old, next := len(nodes), len(a.Launches); {
+	case next == 0:
+		return "its pods have room on other nodes"
+	case old == 1 && next == 1:
+		return "a cheaper machine takes its place"
+	case old == 1:
+		return fmt.Sprintf("%d machines take its place for less", next)
+	case next == 1:
+		return fmt.Sprintf("one machine takes the place of %d nodes for less", old)
+	default:
+		return fmt.Sprintf("%d machines take the place of %d nodes for less", next, old)
+	}
+}
+
+// few names some of the pods.
+func few(pods []cluster.Pod) string {
+	text := pods[0].Namespace + "/" + pods[0].Name
+	if more := len(pods) - 1; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// open reports whether pods of nodes that save money may go to the node: only
+// where it has started, and where no pods come and go just now, so that nothing
+// is moved to what is about to change, and not to one that is itself too dear.
+func (x *consolidator) open(n *cluster.Node) bool {
+	if !n.Ready || !n.Initialized || x.dear[n.Name] {
+		return false
+	}
+	pool, ours := x.snapshot.Pool(n.Pool)
+	if n.Claim == "" || !ours || pool.Policy.Never {
+		return true
+	}
+	return !n.QuietSince.Add(pool.Policy.After).After(x.snapshot.Now)
+}
+
+// replaceable reports whether machines may be bought instead of the nodes:
+// where all are spot, only if spot may replace spot.
+func (x *Search) replaceable(nodes []*candidate) bool {
+	if x.options.SpotToSpot {
+		return true
+	}
+	return slices.ContainsFunc(nodes, func(c *candidate) bool { return c.option() != cluster.Spot })
+}
+
+func (c *candidate) option() cluster.Option {
+	option, _ := c.Labels.Get(cluster.LabelCapacityType)
+	return cluster.Option(option)
+}
+
+// forbidden are the kinds that the nodes are, bought as they were: to replace a
+// node by its like saves nothing that would last.
+func (x *Search) forbidden(nodes []*candidate) func(string, cluster.Option) bool {
+	type as struct {
+		kind   string
+		option cluster.Option
+	}
+	are := map[as]bool{}
+	for _, c := range nodes {
+		kind, _ := c.Labels.Get(cluster.LabelInstanceType)
+		are[as{kind, c.option()}] = true
+	}
+	return func(kind string, option cluster.Option) bool { return are[as{kind, option}] }
+}

@@ -1,0 +1,92 @@
+package retire
+
+import (
+	"cmp"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"time"
+
+	"github.com/daemok/daemok/core/plan"
+)
+
+// Machines that replace nodes which grow too old are ordered so long before the
+// end as machines of the pool take to come, by what was seen, and these where
+// nothing was; and up to a tenth of the node's life or an hour earlier, each
+// node by another length, so that nodes which were born together do not all go
+// together.
+const (
+	bootUnseen    = 2 * time.Minute
+	spreadShare   = 10 // of the life, one part
+	spreadMost    = time.Hour
+	bootAllowance = 30 * time.Second // for looking twice and draining
+)
+
+// orderAt is when the replacement of a node that will be too old is ordered.
+func orderAt(c *candidate) time.Time {
+	boot := c.pool.Boot
+	if boot == 0 {
+		boot = bootUnseen
+	}
+	spread := min(c.ExpiresAt.Sub(c.CreatedAt)/spreadShare, spreadMost)
+	return c.ExpiresAt.Add(-boot - bootAllowance - time.Duration(float64(float64(spread)*spot(c.Claim))))
+}
+
+// spot is a number from 0 to 1 that is always the same for a name.
+func spot(name string) float64 {
+	h := fnv.New32a()
+	h.Write([]byte(name))
+	return float64(h.Sum32()) / float64(1<<32)
+}
+
+// expiry lets nodes go that are too old, or will be when their replacement has
+// come: the oldest first. Budgets do not stop it, and neither do pods that must
+// not be disturbed: those are left alone while the node drains. From the moment
+// that a node is too old it goes whether there is a place for its pods or not.
+func (x *Search) expiry(all []*candidate) task {
+	var due []*candidate
+	for _, c := range all {
+		if !c.ExpiresAt.IsZero() && !orderAt(c).After(x.snapshot.Now) {
+			due = append(due, c)
+		}
+	}
+	slices.SortStableFunc(due, func(a, b *candidate) int {
+		return cmp.Or(a.ExpiresAt.Compare(b.ExpiresAt), cmp.Compare(a.Name, b.Name))
+	})
+	return func() bool {
+		if len(due) == 0 {
+			return false
+		}
+		c := due[0]
+		due = due[1:]
+		x.expire(c)
+		return len(due) > 0
+	}
+}
+
+func (x *Search) expire(c *candidate) {
+	past := !c.ExpiresAt.After(x.snapshot.Now)
+	if !past && x.snapshot.Freeze != "" {
+		x.keep(c, plan.Expired, x.snapshot.Freeze)
+		return
+	}
+	note := fmt.Sprintf("it may live for %s", c.ExpiresAt.Sub(c.CreatedAt))
+	if len(c.moving) == 0 {
+		if past || IsEmpty(c.Node) && !x.needed(c.Name) {
+			x.let([]*candidate{c}, plan.Expired, note, nil)
+		}
+		return
+	}
+	q := Question{Leave: []int{c.at}, Below: anyPrice}
+	answer := x.ask(q)
+	switch {
+	case len(answer.Unplaced) == 0:
+		if x.let([]*candidate{c}, plan.Expired, note, answer) {
+			x.ground.Take(q, answer)
+		}
+	case past:
+		x.let([]*candidate{c}, plan.Expired, note+"; no place was found for its pods: "+answer.Unplaced[0].Why(), nil)
+	default:
+		x.keep(c, plan.Expired, "no place for its pods yet: "+answer.Unplaced[0].Why())
+	}
+}

@@ -1,0 +1,140 @@
+package retire
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// spotKinds is how many kinds a spot machine that replaces a spot machine must
+// leave the cloud to choose from, so that what is cheap today and gone tomorrow
+// does not have pods moved every day. Source: behaviour of Karpenter v1, spot to
+// spot consolidation.
+const spotKinds = 15
+
+// trim leaves of what the launches of a move may become only what is still worth
+// the move: the cloud may choose any of it. It says why the move is none where
+// too little is left.
+func (x *Search) trim(nodes []*candidate, a *Answer, saves quantity.MicroUSDPerHour) string {
+	var price quantity.MicroUSDPerHour
+	for _, c := range nodes {
+		price += nodeCost(c)
+	}
+	// What is saved may be eaten up by dearer kinds down to half of it.
+	slack := saves / 2 / quantity.MicroUSDPerHour(max(1, len(a.Launches)))
+	for i := range a.Launches {
+		l := &a.Launches[i]
+		pool, found := x.snapshot.Pool(l.Pool)
+		if !found || pool.Catalogue == nil {
+			return fmt.Sprintf("%s is gone", l.Pool)
+		}
+		fewest := 0
+		if len(nodes) == 1 && nodes[0].option() == cluster.Spot && l.Choice.Option == cluster.Spot {
+			fewest = spotKinds
+		}
+		if why := narrow(l, pool, l.Choice.Price+slack, x.forbidden(nodes), fewest); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// narrow restricts a launch to the purchase option that was chosen, to zones
+// where the chosen kind costs no more than the limit, and to kinds that do so
+// in all of these.
+func narrow(l *plan.Launch, pool *cluster.Pool, limit quantity.MicroUSDPerHour, forbid func(string, cluster.Option) bool, fewest int) string {
+	kinds := l.Requirements.Get(cluster.LabelInstanceType)
+	var zones []string
+	var fit []*cluster.Kind
+	for k := range pool.Catalogue.Kinds {
+		kind := &pool.Catalogue.Kinds[k]
+		if kind.Name == l.Choice.Kind {
+			for _, o := range kind.Offers {
+				if o.Option == l.Choice.Option && o.Priced && o.Price <= limit && l.Requirements.Get(cluster.LabelZone).Allows(o.Zone) {
+					zones = append(zones, o.Zone)
+				}
+			}
+		}
+	}
+	for k := range pool.Catalogue.Kinds {
+		kind := &pool.Catalogue.Kinds[k]
+		if !kinds.Allows(kind.Name) || forbid(kind.Name, l.Choice.Option) {
+			continue
+		}
+		if worst, ok := dearest(kind, l.Choice.Option, zones); ok && worst <= limit {
+			fit = append(fit, kind)
+		}
+	}
+	if fewest > 0 && len(fit) < fewest {
+		return fmt.Sprintf("of spot machines that are cheaper there are %d kinds, and %d must be left to choose from", len(fit), fewest)
+	}
+	for _, r := range l.Requirements {
+		if r.MinValues > 0 && !l.Relaxed && distinct(r.Key, fit, zones, l.Choice.Option) < r.MinValues {
+			return fmt.Sprintf("fewer than %d values of %s would be left among what is cheaper, which minValues asks for", r.MinValues, r.Key)
+		}
+	}
+	if fewest > 0 {
+		slices.SortStableFunc(fit, func(a, b *cluster.Kind) int {
+			x, _ := dearest(a, cluster.Spot, zones)
+			y, _ := dearest(b, cluster.Spot, zones)
+			return cmp.Compare(x, y)
+		})
+		fit = fit[:max(fewest, mostMinValues(l.Requirements))]
+	}
+	var names []string
+	for _, kind := range fit {
+		names = append(names, kind.Name)
+	}
+	l.Requirements = l.Requirements.
+		And(constraint.Requirement{Key: cluster.LabelInstanceType, Set: constraint.Values(names...)}).
+		And(constraint.Requirement{Key: cluster.LabelZone, Set: constraint.Values(zones...)}).
+		And(constraint.Requirement{Key: cluster.LabelCapacityType, Set: constraint.Values(string(l.Choice.Option))})
+	l.RunnersUp = slices.DeleteFunc(slices.Clone(l.RunnersUp), func(c plan.Choice) bool { return !slices.Contains(names, c.Kind) })
+	return ""
+}
+
+// dearest is the highest price of the kind under the option in the zones; ok is
+// false where one of its offers there has no known price, or it has none.
+func dearest(kind *cluster.Kind, option cluster.Option, zones []string) (price quantity.MicroUSDPerHour, ok bool) {
+	for i := range kind.Offers {
+		o := &kind.Offers[i]
+		if o.Option != option || !o.Available || !slices.Contains(zones, o.Zone) {
+			continue
+		}
+		if !o.Priced {
+			return 0, false
+		}
+		price, ok = max(price, o.Price), true
+	}
+	return price, ok
+}
+
+// distinct counts the values that the kinds and their offers have for a key.
+func distinct(key string, kinds []*cluster.Kind, zones []string, option cluster.Option) int {
+	seen := map[string]bool{}
+	for _, kind := range kinds {
+		if v, ok := kind.Labels.Get(key); ok {
+			seen[v] = true
+		}
+		for i := range kind.Offers {
+			o := &kind.Offers[i]
+			if v, ok := o.Labels.Get(key); ok && o.Option == option && slices.Contains(zones, o.Zone) {
+				seen[v] = true
+			}
+		}
+	}
+	return len(seen)
+}
+
+func mostMinValues(rs constraint.Requirements) int {
+	out := 0
+	for _, r := range rs {
+		out = max(out, r.MinValues)
+	}
+	return out
+}
