@@ -179,9 +179,10 @@ func (c *cover) slots(s *cluster.Snapshot) {
 
 // crowd is waiting pods of which each two refuse each other's host.
 type crowd struct {
-	term  *cluster.Neighbours
-	sizes []size
-	count int
+	term   *cluster.Neighbours
+	shapes []*cluster.Shape
+	sizes  []size
+	count  int
 }
 
 // size is pods with equal requests.
@@ -212,6 +213,9 @@ func crowds(s *cluster.Snapshot) []*crowd {
 			if _, found := at[key]; !found {
 				at[key] = len(g.sizes)
 				g.sizes = append(g.sizes, size{requests: shape.Requests})
+			}
+			if len(g.shapes) == 0 || g.shapes[len(g.shapes)-1] != shape {
+				g.shapes = append(g.shapes, shape)
 			}
 			g.sizes[at[key]].count++
 			g.count++

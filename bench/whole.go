@@ -22,6 +22,7 @@ const (
 // Each row that is added is fulfilled by every plan that places all pods, see
 // steps and large, so the problem's solution stays a lower bound. Rows are added
 // a few at a time and those kept that bind: a bound with fewer rows is one too.
+// What is known of loads is a bound of its own, see loadsBound.
 func Whole(s *cluster.Snapshot) float64 {
 	c := newCover(s)
 	plain := c.cost()
@@ -31,7 +32,8 @@ func Whole(s *cluster.Snapshot) float64 {
 	c.whole(s)
 	more := c.rows[known:]
 	c.rows = c.rows[:known:known]
-	return max(plain, c.cost(), c.costWith(more))
+	out := max(plain, c.cost(), c.costWith(more))
+	return max(out, loadsBound(s, out))
 }
 
 // whole adds rows for cpu and for memory.

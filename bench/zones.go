@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/daemok/daemok/core/cluster"
@@ -17,10 +18,8 @@ import (
 // are placed. Proof: let N be the pods that a spread with skew k chooses, those
 // that run included, and all of them that wait be under the spread themselves.
 // A zone never gets a pod that puts it more than k above the least zone, and
-// the least only grows. So if the zone z ends with m pods, every other zone y
-// ends with at most max(what it has now, m+k), and N can only be reached with
-// an m for which m + the sum of these is at least N: the least such m, less
-// what runs in z already, waits and must go to z. Whichever pods these are,
+// the least only grows. So a zone gets at least what mustComeTo says of it.
+// Whichever pods these are,
 // they need at least the least amounts among the group, each resource by
 // itself. Different groups are different pods, so their needs add up.
 func (c *cover) zones(s *cluster.Snapshot) {
@@ -38,7 +37,7 @@ func (c *cover) zones(s *cluster.Snapshot) {
 			counted[x] = true
 		}
 		for z := range zones {
-			needs[z] = needs[z].Add(g.least(g.mustCome(z)))
+			needs[z] = needs[z].Add(g.least(g.mustComeTo(1 << z)))
 		}
 	}
 	for z, zone := range zones {
@@ -180,23 +179,36 @@ func (g *spreadGroup) looksAt(node constraint.Labels) bool {
 	})
 }
 
-// mustCome returns how many of the waiting pods the zone gets at least.
-func (g *spreadGroup) mustCome(zone int) int {
-	total := len(g.waiting)
-	for _, n := range g.running {
+// mustComeTo returns how many of the waiting pods the zones of a set get together at least.
+//
+// Proof: let the least zone end with m pods. Then each zone ends with m at least,
+// and with what it has now; and with no more than what it has now or m and the
+// skew, whichever is more. So the zones of the set end with no less than the
+// first says, and with no less than the second leaves to them.
+func (g *spreadGroup) mustComeTo(set uint) int {
+	total, now := len(g.waiting), 0
+	for z, n := range g.running {
 		total += n
+		if set>>z&1 == 1 {
+			now += n
+		}
 	}
-	for m := g.running[zone]; ; m++ {
-		room := m
-		for y, n := range g.running {
-			if y != zone {
-				room += max(n, m+int(g.spread.MaxSkew))
+	out := math.MaxInt
+	for m := range total + 1 {
+		least, rest := 0, total
+		for z, n := range g.running {
+			if set>>z&1 == 1 {
+				least += max(n, m)
+			} else {
+				rest -= max(n, m+int(g.spread.MaxSkew))
 			}
 		}
-		if room >= total {
-			return m - g.running[zone]
+		out = min(out, max(least, rest))
+		if least >= rest {
+			break // it only grows from here
 		}
 	}
+	return out - now
 }
 
 // least returns the least that n of the waiting pods can ask for.
