@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/kube/api"
@@ -77,10 +79,14 @@ func cores(text string) (int64, error) {
 	return (int64(cpu) + 999) / 1000, err
 }
 
-// mebibytes rounds up to whole ones.
+// mebibytes rounds up to whole ones. What is less than one is a number without
+// its unit, and none.
 func mebibytes(text string) (int64, error) {
-	memory, err := quantity.ParseBytes(text)
-	return int64((memory + quantity.MiB - 1) / quantity.MiB), err
+	memory, err := resource.ParseQuantity(text)
+	if err != nil || memory.Value() < int64(quantity.MiB) {
+		return 0, err
+	}
+	return (memory.Value()-1)/int64(quantity.MiB) + 1, nil
 }
 
 // Error says what is wrong with one annotation.
