@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/plan"
@@ -63,6 +64,9 @@ func readManifests(stdin io.Reader, paths []string, namespace string) ([]manifes
 func filesOf(path string) ([]string, error) {
 	if path == "-" {
 		return []string{path}, nil
+	}
+	if strings.Contains(path, "://") {
+		return nil, fmt.Errorf("%s: nothing is fetched: fetch it yourself, and give it by -f -", path)
 	}
 	info, err := os.Stat(path)
 	if err != nil {

@@ -96,6 +96,7 @@ func TestManifestsThatAreNotThere(t *testing.T) {
 		want string
 	}{
 		"a file that is not there":     {[]string{"-f", "testdata/none.yaml"}, "read manifests: stat testdata/none.yaml"},
+		"an address":                   {[]string{"-f", "https://example.com/api.yaml"}, "nothing is fetched"},
 		"a folder without any":         {[]string{"-f", t.TempDir()}, "has no file that ends in .yaml"},
 		"two that read standard input": {[]string{"-f", "-", "--snapshot", "-"}, "cannot both read standard input"},
 	}

@@ -158,14 +158,29 @@ func (r *reader) document(place string, data []byte) error {
 		return fmt.Errorf("%s: kind %s of %s is not known here: leave it out; %s", named, head.Kind, head.APIVersion, understood())
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %s", named, words(err))
+		return fmt.Errorf("%s: %s", named, r.words(err, data))
 	}
 	return r.take(place, object)
 }
 
-// words are those of an error without what says only that it is one.
-func words(err error) string {
-	return strings.TrimPrefix(err.Error(), "strict decoding error: ")
+// words are those of an error without what says only that it is one, and with
+// the field where it does not say that.
+func (r *reader) words(err error, data []byte) string {
+	if runtime.IsStrictDecodingError(err) {
+		return strings.TrimPrefix(err.Error(), "strict decoding error: ")
+	}
+	if at := blame(data, r.decodes); at != "" {
+		return at + ": " + err.Error()
+	}
+	return err.Error()
+}
+
+// decodes finds out whether the Go type takes a manifest, unknown fields aside.
+func (r *reader) decodes(data []byte) error {
+	if _, _, err := r.decoder.Decode(data, nil, nil); err != nil && !runtime.IsStrictDecodingError(err) {
+		return err
+	}
+	return nil
 }
 
 func (r *reader) object(data []byte) (client.Object, error) {
