@@ -321,12 +321,31 @@ func (r *run) buyMachine(l *batch, m BatchMachine, riders []int64) {
 	r.settle(b, &kept)
 	kept = r.keepFlexible(b, kept)
 	if riders != nil {
-		own := len(kept.parts)
-		r.fill(b, &kept, riders, nil)
-		for _, p := range kept.parts[own:] {
-			riders[p.group] -= p.n
-		}
+		kept = r.ride(b, kept, riders)
 	}
 	as := r.list(b, &kept)
 	r.launch(b, &kept, &as)
+}
+
+// ride adds the riders that fit to a load, as far as minValues allow it. There are
+// none where a spot machine would no longer leave enough kinds open.
+func (r *run) ride(b *buyer, own load, riders []int64) load {
+	full := own.clone()
+	r.fill(b, &full, riders, nil)
+	out, why := r.keepMinValues(b, full, errand{g: r.groups[own.parts[0].group]})
+	if !why.OK() || r.leavesEnough(b, &own) && !r.leavesEnough(b, &out) {
+		return own
+	}
+	for _, p := range out.parts {
+		if riders[p.group] > 0 { // none of the batch is a rider
+			riders[p.group] -= p.n
+		}
+	}
+	return out
+}
+
+// leavesEnough reports whether a machine for the load leaves enough kinds open.
+func (r *run) leavesEnough(b *buyer, l *load) bool {
+	first := b.firstHolding(l)
+	return first >= 0 && b.leavesOpen(b.together(l), first, l.sum)
 }

@@ -107,6 +107,8 @@ func placeRules() []Rule {
 		off("minValues tears no pods apart that a machine is bought for", "core/place/minvalues.go", "if !e.whole {", "if true {").
 			and("core/place/minvalues.go", "e.g == nil || e.g.bond != nil && !e.whole", "e.g == nil || e.g.bond != nil"),
 		off("minValues tears no pods apart that ride along", "core/place/minvalues.go", "if torn || r.groups[p.group].bond == nil {", "if torn || r.groups[p.group] != nil {"),
+		off("minValues are kept when pods ride along", "core/place/packing.go", "out, why := r.keepMinValues(b, full, errand{g: r.groups[own.parts[0].group]})", "out, why := full, fit.Reason{}").
+			and("core/place/packing.go", "	\"github.com/daemok/daemok/core/cluster\"\n", "	\"github.com/daemok/daemok/core/cluster\"\n	\"github.com/daemok/daemok/core/fit\"\n"),
 		off("a reservation is had as often as it says", "core/place/stock.go", "r.stocks[name]--", "_ = name"),
 		off("machines from a reservation are repeated as often as it says", "core/place/buy.go", "range r.mayStill(b, as.option, n) {", "range n {"),
 		off("pods are told that a reservation is used up", "core/place/bounds.go", "if r.stocks == nil {", "if true {"),
