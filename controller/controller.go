@@ -22,6 +22,7 @@ import (
 	"github.com/daemok/daemok/controller/idle"
 	"github.com/daemok/daemok/controller/planner"
 	"github.com/daemok/daemok/controller/pool"
+	"github.com/daemok/daemok/controller/remark"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/plan"
@@ -55,6 +56,8 @@ type Parts struct {
 	Failures    interface{ TryAccept() bool } // limits how many pods are told why they have no place; nil: all are told
 	Pods        podListener                   // told which pods a plan says something about; nil for nobody
 	TagPace     claim.Pace                    // how fast machines are tagged; nil: at once
+
+	Namespace string // where the controller runs; empty: ConfigMaps there mean nothing
 
 	Spreads []corev1.TopologySpreadConstraint // of pods without any of their own, as the cluster's scheduler has them by default
 
@@ -121,6 +124,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	ledger, keeper := &apply.Ledger{}, snapshot.NewKeeper(p.Classes.Kinds, p.Now)
 	keeper.SpreadByDefault(p.Spreads)
 	keeper.CostByDefault(p.MachineCost)
+	keeper.FreezeIn(p.Namespace)
 	seen := func(c *karpv1.NodeClaim, gone bool) { ledger.Seen(c, gone, p.Now()) }
 	if err := keeper.Follow(ctx, p.Watches, seen); err != nil {
 		return nil, err
@@ -147,6 +151,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 				return claims.NotePodEvents(ctx, keeper.LastPodEvent)
 			}},
 			{"collect orphans", collector.Round},
+			{"tell of what is not understood", (&remark.Teller{Source: keeper, Events: p.Events, Log: p.Log}).Round},
 			{"tell of what does nothing yet", (&idle.Teller{Live: p.Live, Events: p.Events}).Round},
 		},
 		Tasks: []func(context.Context) error{launcher.Run, p.plans(keeper, ledger, applier, requests)},

@@ -145,6 +145,7 @@ func (p *parts) add(ctx context.Context) error {
 		Nominations: flowcontrol.NewTokenBucketRateLimiter(nominationsPerSecond, nominationsAtOnce),
 		Failures:    flowcontrol.NewTokenBucketRateLimiter(failuresPerSecond, failuresAtOnce),
 		Pods:        p.follower,
+		Namespace:   ownNamespace(),
 		Spreads:     p.options.defaultSpreads,
 		MachineCost: p.options.machineCost,
 		TagPace:     flowcontrol.NewTokenBucketRateLimiter(tagsPerSecond, tagsAtOnce),

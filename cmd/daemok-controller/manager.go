@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/daemok/daemok/controller/claim"
 	"github.com/daemok/daemok/controller/drain"
+	"github.com/daemok/daemok/kube/api"
 	autoscalingv1beta1 "github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
@@ -60,7 +62,7 @@ func newManager(o options, config *rest.Config, f *fence.Fence) (ctrl.Manager, e
 	}
 	mo := ctrl.Options{
 		Scheme:                 s,
-		Cache:                  cache.Options{DefaultTransform: snapshot.Strip},
+		Cache:                  cached(ownNamespace()),
 		Metrics:                metricsserver.Options{BindAddress: address(o.metricsPort), ExtraHandlers: profiling(o)},
 		HealthProbeBindAddress: address(o.healthPort),
 		LeaderElection:         o.leaderElection,
@@ -93,6 +95,16 @@ func newManager(o options, config *rest.Config, f *fence.Fence) (ctrl.Manager, e
 		return nil
 	}
 	return m, m.AddReadyzCheck("caches", synced)
+}
+
+// cached says what the caches hold: stripped objects, and of ConfigMaps the one
+// that is followed.
+func cached(namespace string) cache.Options {
+	freeze := cache.Config{FieldSelector: fields.OneTermEqualSelector("metadata.name", api.ConfigMapFreeze)}
+	return cache.Options{
+		DefaultTransform: snapshot.Strip,
+		ByObject:         map[client.Object]cache.ByObject{&corev1.ConfigMap{}: {Namespaces: map[string]cache.Config{namespace: freeze}}},
+	}
 }
 
 func fencedClient(o options, f *fence.Fence) client.NewClientFunc {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -107,6 +108,7 @@ func setUp(keeper *snapshot.Keeper) error {
 	}
 	keeper.SpreadByDefault(spreads)
 	keeper.CostByDefault(cost)
+	keeper.FreezeIn(cmp.Or(os.Getenv("SYSTEM_NAMESPACE"), "kube-system"))
 	return nil
 }
 

@@ -244,7 +244,15 @@ func withdrawals(s *cluster.Snapshot, placed *place.Result) []plan.Withdrawal {
 
 // NextDue returns the next moment at which the snapshot asks for another plan
 // though nothing changed; ok is false when there is none.
-func NextDue(s *cluster.Snapshot) (at time.Time, ok bool) { return retire.NextDue(s) }
+func NextDue(s *cluster.Snapshot) (at time.Time, ok bool) {
+	at, ok = retire.NextDue(s)
+	for change := range changesByClock(s) {
+		if change.After(s.Now) && (!ok || change.Before(at)) {
+			at, ok = change, true
+		}
+	}
+	return at, ok
+}
 
 // cost sums up the nodes and ordered machines whose price is known, with what
 // each costs beside it. A machine that is not launched yet counts as the

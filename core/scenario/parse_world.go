@@ -283,12 +283,14 @@ func (p *parser) guard(w []string) error {
 
 // freeze reads why no node may be disturbed.
 func (p *parser) freeze(w []string) error {
-	if len(w) != 1 {
+	if len(w) == 0 {
 		return fmt.Errorf("want a reason")
 	}
 	var err error
-	p.out.Freeze, err = unquote(w[0])
-	return err
+	if p.out.Freeze, err = unquote(w[0]); err != nil {
+		return err
+	}
+	return fields(w[1:], map[string]func(string) error{"until": func(v string) (err error) { p.out.FreezeUntil, err = readTime(v); return err }})
 }
 
 func (p *parser) node(w []string) error {

@@ -34,7 +34,7 @@ func Print(s *cluster.Snapshot) string {
 		p.line(0, "guard", slashed(g.Namespace, g.Name), number("allows", g.Allowed), flag("never", g.Never), flag("unready-too", g.UnreadyToo))
 	}
 	if s.Freeze != "" {
-		p.line(0, "freeze", quote(s.Freeze))
+		p.line(0, "freeze", quote(s.Freeze), timed("until", s.FreezeUntil))
 	}
 	waiting := byName(s.Waiting)
 	for i := range s.Nodes {

@@ -35,7 +35,7 @@ func Redact(s *cluster.Snapshot) *cluster.Snapshot {
 		g.Namespace, g.Name = r.name("namespace", g.Namespace), r.name("guard", g.Name)
 		return g
 	})
-	out.Freeze = left(s.Freeze)
+	out.Freeze, out.FreezeUntil = left(s.Freeze), s.FreezeUntil
 	out.Sort()
 	return out
 }

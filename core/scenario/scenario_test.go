@@ -52,7 +52,7 @@ func full() *cluster.Snapshot {
 			Usage:  amounts(1), Nodes: 2, Catalogue: catalogue, NotReady: "no # class",
 			Boot: time.Minute, Policy: cluster.Policy{Consolidate: cluster.Balanced, After: time.Minute, Never: true, Static: true, BudgetsChange: at,
 				Empty: cluster.Allowance{Most: 4, Note: "10%"}, Drifted: cluster.Allowance{Most: 5, Note: "5"}, Underutilized: cluster.Allowance{Most: 6, Note: "a b"}}}},
-		Guards: []cluster.Guard{{Namespace: "a/b", Name: "a", Allowed: 1, Never: true, UnreadyToo: true}}, Freeze: "a change",
+		Guards: []cluster.Guard{{Namespace: "a/b", Name: "a", Allowed: 1, Never: true, UnreadyToo: true}}, Freeze: "a change", FreezeUntil: at,
 		Daemons: []cluster.Daemon{{Namespace: "kube-system", Name: "proxy", Shape: shape}},
 	}
 }

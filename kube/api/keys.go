@@ -12,6 +12,7 @@ const (
 	KindTaint      KeyKind = "taint"
 	KindFinalizer  KeyKind = "finalizer"
 	KindTag        KeyKind = "tag"
+	KindConfigMap  KeyKind = "ConfigMap"
 )
 
 // Key is one row of the table of keys.
@@ -23,9 +24,10 @@ type Key struct {
 }
 
 // Keys returns every key that Daemok reads or writes: first labels, then
-// annotations, taints, finalizers and instance tags. The caller owns it.
+// annotations, taints, finalizers, instance tags and ConfigMaps. The caller owns
+// it.
 func Keys() []Key {
-	return slices.Concat(labelKeys, instanceLabelKeys, annotationKeys, markKeys, taintKeys, tagKeys)
+	return slices.Concat(labelKeys, instanceLabelKeys, annotationKeys, markKeys, taintKeys, tagKeys, configMapKeys)
 }
 
 const (
@@ -132,4 +134,9 @@ var tagKeys = []Key{
 	{TagNodeClaim, KindTag, "instance", "claim the machine was bought for"},
 	{TagNodeClass, KindTag, "instance and what is made with it", "class the machine was made with"},
 	{TagRegion, KindTag, "instance profile", "region the profile was made from"},
+}
+
+var configMapKeys = []Key{
+	{ConfigMapFreeze, KindConfigMap, "the controller's namespace", "no node is disturbed by choice while it is there; data: " +
+		FreezeReason + ", and " + FreezeUntil + ", the moment when that ends by itself (RFC 3339)"},
 }

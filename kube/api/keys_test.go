@@ -31,7 +31,7 @@ func TestEveryNamedKeyIsInTheTable(t *testing.T) {
 	}
 	kinds := map[string]api.KeyKind{
 		"Label": api.KindLabel, "Annotation": api.KindAnnotation, "Mark": api.KindAnnotation,
-		"Taint": api.KindTaint, "Finalizer": api.KindFinalizer, "Tag": api.KindTag,
+		"Taint": api.KindTaint, "Finalizer": api.KindFinalizer, "ConfigMap": api.KindConfigMap, "Tag": api.KindTag,
 	}
 	named := 0
 	for name, value := range constants(t, "names.go") {

@@ -141,6 +141,15 @@ const (
 	TagBatch = GroupDaemok + "/batch"
 )
 
+// ConfigMaps in the controller's namespace.
+const (
+	// ConfigMapFreeze stops every voluntary disruption while it is there: why,
+	// and until when, are under the two keys.
+	ConfigMapFreeze = "daemok-freeze"
+	FreezeReason    = "reason"
+	FreezeUntil     = "until"
+)
+
 // Taints.
 const (
 	TaintUnregistered  = GroupKarpenter + "/unregistered"

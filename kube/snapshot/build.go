@@ -54,6 +54,7 @@ func (k *Keeper) build(byClass map[karpv1.NodeClassReference]offered) (s *cluste
 	b.pools()
 	b.daemons()
 	b.guardFacts()
+	b.freeze()
 	b.out.Sort()
 	b.numberShapes()
 	return b.out, nil

@@ -44,6 +44,9 @@ func (k *Keeper) Follow(ctx context.Context, informers cache.Informers, claimSee
 			ignoreFirst(func(p *karpv1.NodePool) { k.PoolSeen(translate.FromNodePool(p)) }),
 			func(p *karpv1.NodePool) { k.PoolGone(cluster.PoolID{Kind: translate.KindNodePool, Name: p.Name}) })},
 	}...)
+	if k.freezeIn != "" {
+		followed = append(followed, watch{&corev1.ConfigMap{}, handler(ignoreFirst(k.FreezeSeen), func(c *corev1.ConfigMap) { k.FreezeGone(c.Namespace, c.Name) })})
+	}
 	for _, f := range followed {
 		informer, err := informers.GetInformer(ctx, f.kind)
 		if err != nil {

@@ -36,6 +36,7 @@ type Keeper struct {
 	now     func() time.Time
 	changed chan struct{}
 
+	freezeIn    string                   // namespace of the ConfigMap that may freeze nodes; empty: none
 	machineCost quantity.MicroUSDPerHour // of pools that do not say
 
 	mu          sync.Mutex
@@ -63,6 +64,9 @@ type Keeper struct {
 	podEvent map[string]time.Time                             // by node: when a pod last came or went
 	followed []toolscache.InformerSynced
 	recalled recalled
+	freeze   translate.Freeze
+
+	misprotected map[types.NamespacedName]string // by pod: what is not understood of its protection
 }
 
 type podEntry struct {
@@ -84,8 +88,8 @@ func NewKeeper(kinds Kinds, now func() time.Time) *Keeper {
 		claims:   map[string]*karpv1.NodeClaim{},
 		pools:    map[cluster.PoolID]translate.PoolObject{},
 		daemons:  map[types.NamespacedName]daemonEntry{},
-		podEvent: map[string]time.Time{},
-		offered:  map[karpv1.NodeClassReference]*cluster.Catalogue{},
+		podEvent: map[string]time.Time{}, misprotected: map[types.NamespacedName]string{},
+		offered: map[karpv1.NodeClassReference]*cluster.Catalogue{},
 
 		rules: newRulebook(), subjects: newSubjects(), spreading: newSpreading(), guards: newGuards(), claimOf: claimsOf{},
 		csiNodes:    map[string]*storagev1.CSINode{},
@@ -147,6 +151,7 @@ func (k *Keeper) PodSeen(pod *corev1.Pod, first bool) {
 		entry.subject = k.describePod(before.subject, pod)
 	}
 	k.pods[name] = entry
+	k.noteProtection(name, pod)
 	if p.Daemon {
 		k.daemonPodSeen(pod)
 	} else if !first && !p.Mirror && (p.Node != before.pod.Node || p.Ending != before.pod.Ending) && p.Node != "" {
@@ -176,6 +181,7 @@ func (k *Keeper) PodGone(namespace, name string) {
 	}
 	k.forget(entry.subject)
 	delete(k.pods, key)
+	delete(k.misprotected, key)
 	k.bump()
 }
 

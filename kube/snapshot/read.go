@@ -53,6 +53,9 @@ func (k *Keeper) Read(ctx context.Context, from client.Reader) (*cluster.Snapsho
 			return nil, err
 		}
 	}
+	if err := k.readFreeze(ctx, from); err != nil {
+		return nil, err
+	}
 	return k.Snapshot(), nil
 }
 

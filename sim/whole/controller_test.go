@@ -83,7 +83,7 @@ func (w *world) start(s setup) *controller {
 		Log:     w.log, Now: time.Now, NewID: w.newID, CallFor: 20 * time.Second,
 		Window: planner.Window{Idle: time.Second, Max: 10 * time.Second},
 		Filled: func(context.Context) bool { return true }, // it is before anything runs
-		Began:  func() {}, Spreads: s.spreads,
+		Began:  func() {}, Spreads: s.spreads, Namespace: "kube-system",
 	})
 	if err == nil {
 		err = w.drive(ctx, program, shown, &c.done)

@@ -26,8 +26,8 @@ var resources = map[string]string{
 	"Node": "nodes", "Pod": "pods", "Namespace": "namespaces", "LimitRange": "limitranges", "Service": "services",
 	"PersistentVolume": "persistentvolumes", "PersistentVolumeClaim": "persistentvolumeclaims", "ReplicationController": "replicationcontrollers",
 	"StorageClass": "storage.k8s.io/storageclasses", "CSINode": "storage.k8s.io/csinodes", "VolumeAttachment": "storage.k8s.io/volumeattachments",
-	"PodDisruptionBudget": "policy/poddisruptionbudgets",
-	"RuntimeClass":        "node.k8s.io/runtimeclasses", "DaemonSet": "apps/daemonsets", "Deployment": "apps/deployments",
+	"ConfigMap": "configmaps", "PodDisruptionBudget": "policy/poddisruptionbudgets",
+	"RuntimeClass": "node.k8s.io/runtimeclasses", "DaemonSet": "apps/daemonsets", "Deployment": "apps/deployments",
 	"ReplicaSet": "apps/replicasets", "StatefulSet": "apps/statefulsets", "Job": "batch/jobs",
 	"NodeClaim": "karpenter.sh/nodeclaims", "NodePool": "karpenter.sh/nodepools",
 }

@@ -1,0 +1,67 @@
+// Package remark tells users of what they wrote that is not understood, and
+// operators of the times at which no node is disturbed.
+//
+// It promises one warning event on the object concerned, repeated once a day
+// while nothing changes, and one log line when something begins. It changes
+// nothing.
+package remark
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/daemok/daemok/kube/snapshot"
+	"github.com/daemok/daemok/observe"
+)
+
+const (
+	lookEvery   = 5 * time.Second
+	repeatEvery = 24 * time.Hour
+)
+
+type publisher interface{ Publish(observe.Event) }
+
+// source knows what is not understood, and why no node may be disturbed.
+type source interface {
+	Remarks() []snapshot.Remark
+	Frozen() string
+}
+
+// Teller looks for such things.
+type Teller struct {
+	Source source
+	Events publisher
+	Log    *slog.Logger
+
+	told   map[string]bool // what is not understood, since the look before
+	frozen string
+}
+
+// Round looks once, and returns when to look again.
+func (t *Teller) Round(context.Context) (time.Duration, error) {
+	told := map[string]bool{}
+	for _, r := range t.Source.Remarks() {
+		key := r.About.Kind + "/" + r.About.Namespace + "/" + r.About.Name
+		t.Events.Publish(observe.Event{About: &r.About, Key: key, Warning: true, Reason: r.Reason, Message: r.Text, DedupeFor: repeatEvery})
+		line := key + " " + r.Text
+		if told[line] = true; !t.told[line] {
+			t.Log.Warn("something is not understood", "object", key, "reason", r.Reason, "message", r.Text)
+		}
+	}
+	t.told = told
+	t.tellFreeze()
+	return lookEvery, nil
+}
+
+func (t *Teller) tellFreeze() {
+	now := t.Source.Frozen()
+	if now == t.frozen {
+		return
+	}
+	if t.frozen = now; now == "" {
+		t.Log.Info("nodes may be disturbed again")
+		return
+	}
+	t.Log.Info("no node is disturbed by choice", "reason", now)
+}

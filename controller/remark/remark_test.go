@@ -1,0 +1,64 @@
+package remark_test
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/daemok/daemok/controller/remark"
+	"github.com/daemok/daemok/kube/snapshot"
+	"github.com/daemok/daemok/observe"
+)
+
+type world struct {
+	remarks []snapshot.Remark
+	frozen  string
+	events  []observe.Event
+}
+
+func (w *world) Remarks() []snapshot.Remark { return w.remarks }
+func (w *world) Frozen() string             { return w.frozen }
+func (w *world) Publish(e observe.Event)    { w.events = append(w.events, e) }
+
+func TestWhatIsNotUnderstoodIsTold(t *testing.T) {
+	var log bytes.Buffer
+	w := &world{remarks: []snapshot.Remark{{About: corev1.ObjectReference{Kind: "Pod", Namespace: "shop", Name: "web"}, Reason: "InvalidDoNotDisrupt", Text: `"1d" is no length`}}}
+	teller := &remark.Teller{Source: w, Events: w, Log: slog.New(slog.NewTextHandler(&log, nil))}
+	look := func(want ...string) {
+		t.Helper()
+		log.Reset()
+		w.events = nil
+		if again, err := teller.Round(t.Context()); err != nil || again <= 0 || again > time.Minute {
+			t.Fatalf("looks again in %v: %v", again, err)
+		}
+		lines := strings.Split(strings.TrimSuffix(log.String(), "\n"), "\n")
+		if log.Len() == 0 {
+			lines = nil
+		}
+		if len(lines) != len(want) {
+			t.Fatalf("logged %q, want %q", lines, want)
+		}
+		for i, line := range lines {
+			if !strings.Contains(line, want[i]) {
+				t.Errorf("logged %q, want %q", line, want[i])
+			}
+		}
+	}
+	look("object=Pod/shop/web reason=InvalidDoNotDisrupt")
+	if e := w.events; len(e) != 1 || e[0].Key != "Pod/shop/web" || !e[0].Warning || e[0].Message != `"1d" is no length` || e[0].DedupeFor < time.Hour {
+		t.Errorf("events: %+v", e)
+	}
+	look()
+	w.frozen = "frozen by ConfigMap kube-system/daemok-freeze: audit"
+	look("kube-system/daemok-freeze: audit")
+	look()
+	saved := w.remarks
+	w.remarks, w.frozen = nil, ""
+	look("nodes may be disturbed again")
+	w.remarks = saved
+	look("object=Pod/shop/web")
+}

@@ -1,0 +1,126 @@
+package snapshot
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/daemok/daemok/kube/api"
+)
+
+func freezeOf(data map[string]string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: api.ConfigMapFreeze}, Data: data}
+}
+
+func TestFreeze(t *testing.T) {
+	named := func(namespace, name string) *corev1.ConfigMap {
+		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	}
+	const by = "frozen by ConfigMap kube-system/daemok-freeze"
+	tests := map[string]struct {
+		seen  *corev1.ConfigMap
+		why   string
+		until time.Duration // from now; 0: without an end
+		odd   string        // a part
+	}{
+		"its being there is enough":                 {freezeOf(nil), by, 0, ""},
+		"with a reason":                             {freezeOf(map[string]string{"reason": " audit,\n see chat "}), by + ": audit, see chat", 0, ""},
+		"with an end":                               {freezeOf(map[string]string{"reason": "audit", "until": "2026-01-01T02:00:00+01:00"}), by + ": audit, until 2026-01-01T01:00:00Z", time.Hour, ""},
+		"whose end has come":                        {freezeOf(map[string]string{"until": "2026-01-01T00:00:00Z"}), "", 0, ""},
+		"whose end has passed":                      {freezeOf(map[string]string{"until": "2025-12-31T23:59:59Z"}), "", 0, ""},
+		"an end that cannot be read is none":        {freezeOf(map[string]string{"reason": "audit", "until": "tomorrow"}), by + ": audit", 0, `data.until: "tomorrow" is no moment such as`},
+		"a day alone is no end":                     {freezeOf(map[string]string{"until": "2025-12-31"}), by, 0, "or ConfigMap kube-system/daemok-freeze is deleted"},
+		"a key that means nothing":                  {freezeOf(map[string]string{"end": "2025-12-31T00:00:00Z"}), by, 0, "data.end means nothing: the keys are reason and until"},
+		"a ConfigMap of another name means nothing": {named("kube-system", "daemok"), "", 0, ""},
+		"nor one elsewhere":                         {named("default", api.ConfigMapFreeze), "", 0, ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			k := newKeeper()
+			k.FreezeIn("kube-system")
+			k.FreezeSeen(tt.seen)
+			s := k.Snapshot()
+			if s.Freeze != tt.why || k.Frozen() != tt.why {
+				t.Errorf("frozen: %q and %q, want %q", s.Freeze, k.Frozen(), tt.why)
+			}
+			if tt.until == 0 && !s.FreezeUntil.IsZero() || tt.until != 0 && !s.FreezeUntil.Equal(start.Add(tt.until)) {
+				t.Errorf("until %v, want %v from now", s.FreezeUntil, tt.until)
+			}
+			odd := ""
+			for _, r := range k.Remarks() {
+				odd += r.Text
+			}
+			if !strings.Contains(odd, tt.odd) || (odd == "") != (tt.odd == "") {
+				t.Errorf("not understood: %q, want %q", odd, tt.odd)
+			}
+			k.FreezeGone(tt.seen.Namespace, tt.seen.Name)
+			if s := k.Snapshot(); s.Freeze != "" || len(k.Remarks()) != 0 {
+				t.Errorf("still frozen: %q", s.Freeze)
+			}
+		})
+	}
+}
+
+func TestAFreezeEndsByItself(t *testing.T) {
+	now := start
+	k := NewKeeper(nothingOffered, func() time.Time { return now })
+	k.FreezeIn("kube-system")
+	k.FreezeSeen(freezeOf(map[string]string{"until": "2026-01-01T01:00:00Z"}))
+	before := k.Snapshot()
+	k.FreezeSeen(freezeOf(map[string]string{"until": "2026-01-01T01:00:00Z"}))
+	if k.revision != before.Revision {
+		t.Error("a ConfigMap that says the same made a new revision")
+	}
+	now = start.Add(time.Hour)
+	if after := k.Snapshot(); before.Freeze == "" || after.Freeze != "" || !after.FreezeUntil.IsZero() {
+		t.Errorf("frozen %q before and %q until %v after", before.Freeze, after.Freeze, after.FreezeUntil)
+	}
+}
+
+// TestWhoFollowsNoFreezeIsNotFrozen: a keeper without a namespace follows none.
+func TestWhoFollowsNoFreezeIsNotFrozen(t *testing.T) {
+	k := newKeeper()
+	k.FreezeSeen(freezeOf(nil))
+	if s := k.Snapshot(); s.Freeze != "" {
+		t.Errorf("frozen: %q", s.Freeze)
+	}
+}
+
+func TestRemarks(t *testing.T) {
+	says := func(name, value, owner string) *corev1.Pod {
+		return pod(name, "1", "n", func(p *corev1.Pod) {
+			p.Annotations = map[string]string{api.AnnotationDoNotDisrupt: value}
+			if owner != "" {
+				p.OwnerReferences = []metav1.OwnerReference{{Kind: "StatefulSet", Name: owner, Controller: new(true)}}
+			}
+		})
+	}
+	k := newKeeper()
+	for _, p := range []*corev1.Pod{says("a", "true", ""), says("b", "1d", ""), says("db-1", "yes", "db"), says("db-0", "yes", "db"), says("db-2", "no", "db"), says("f", "30m", "")} {
+		k.PodSeen(p, true)
+	}
+	check := func(when, want string) {
+		t.Helper()
+		var got []string
+		for _, r := range k.Remarks() {
+			if !strings.Contains(r.Text, "metadata.annotations[karpenter.sh/do-not-disrupt]: ") || r.About.UID == "" {
+				t.Errorf("%+v does not name the field or the pod", r)
+			}
+			got = append(got, r.About.Name)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: remarks about %v, want %s", when, got, want)
+		}
+	}
+	check("one for each owner and value", "b db-0 db-2")
+	k.PodGone("default", "db-0")
+	k.PodSeen(says("b", "2h", ""), false)
+	check("one is gone and one mended", "db-1 db-2")
+	ended := says("db-2", "no", "db")
+	ended.Status.Phase = corev1.PodFailed
+	k.PodSeen(ended, false)
+	check("one failed", "db-1")
+}

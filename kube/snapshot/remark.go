@@ -1,0 +1,69 @@
+package snapshot
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/translate"
+)
+
+// Remark is something that users wrote and that is not understood.
+type Remark struct {
+	About  corev1.ObjectReference
+	Reason string // in the words of events
+	Text   string
+}
+
+// Reasons of remarks.
+const (
+	ReasonInvalidDoNotDisrupt = "InvalidDoNotDisrupt"
+	ReasonInvalidFreeze       = "InvalidFreeze"
+)
+
+// Remarks lists what is not understood now, sorted: of the pods of one owner
+// that say the same the first by name. Cost: linear in the objects concerned.
+func (k *Keeper) Remarks() []Remark {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	type sort struct{ namespace, owner, value string }
+	first := map[sort]types.NamespacedName{}
+	for name, value := range k.misprotected {
+		of := sort{name.Namespace, cmp.Or(k.pods[name].pod.Owner, name.Name), value}
+		if known, there := first[of]; !there || name.Name < known.Name {
+			first[of] = name
+		}
+	}
+	var out []Remark
+	for of, name := range first {
+		out = append(out, Remark{
+			About:  corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: name.Namespace, Name: name.Name, UID: types.UID(k.pods[name].pod.UID)},
+			Reason: ReasonInvalidDoNotDisrupt,
+			Text: fmt.Sprintf(`metadata.annotations[%s]: %s is neither "true" nor a length of time such as 30m or 2h, so it does not protect the pod`,
+				api.AnnotationDoNotDisrupt, of.value),
+		})
+	}
+	if k.freeze.Odd != "" {
+		out = append(out, Remark{
+			About:  corev1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: k.freezeIn, Name: api.ConfigMapFreeze},
+			Reason: ReasonInvalidFreeze, Text: k.freeze.Odd,
+		})
+	}
+	slices.SortFunc(out, func(a, b Remark) int {
+		return cmp.Or(cmp.Compare(a.About.Kind, b.About.Kind), cmp.Compare(a.About.Namespace, b.About.Namespace), cmp.Compare(a.About.Name, b.About.Name))
+	})
+	return out
+}
+
+// noteProtection keeps what a pod says of its protection and is not understood.
+func (k *Keeper) noteProtection(name types.NamespacedName, pod *corev1.Pod) {
+	if value := translate.Misprotected(pod); value != "" && !translate.IsTerminal(pod) {
+		k.misprotected[name] = value
+		return
+	}
+	delete(k.misprotected, name)
+}
