@@ -105,15 +105,23 @@ func (p *Plan) likely() string {
 	}
 	out := fmt.Sprintf("with pods where kube-scheduler may put them: about %s", l.Cost)
 	if l.Left > 0 {
-		out += fmt.Sprintf(", since %d pods may need another machine", l.Left)
+		out += fmt.Sprintf(", since %s may need another machine", counted(l.Left, "pod"))
 	}
 	if l.Together {
 		out += "; no machine takes pods before all have joined"
 	}
 	if l.Tight.Cost < p.LaunchCost() || l.Tight.Machines != len(p.Launches) {
-		out += fmt.Sprintf("; %d machines for %s would come to about %s", l.Tight.Machines, l.Tight.Cost, l.TightCost)
+		out += fmt.Sprintf("; %s for %s would come to about %s", counted(l.Tight.Machines, "machine"), l.Tight.Cost, l.TightCost)
 	}
 	return out + "\n"
+}
+
+// counted prints "1 pod" or "3 pods".
+func counted(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
 }
 
 func (p *Plan) fewer() string {

@@ -129,7 +129,7 @@ func TestAccountTellsCostsInWords(t *testing.T) {
 		"fewer machines": {plan.Plan{Launches: launches, Fewer: &plan.Summary{Machines: 1, Cost: cost + cost/4}}, "fewer machines: 1 instead of 2 for " + (cost + cost/4).String() + ", 25.0 % dearer\n"},
 		"fewer machines that pods may outgrow": {plan.Plan{Launches: launches, Fewer: &plan.Summary{Machines: 1, Cost: cost - cost/4},
 			Likely: &plan.Likely{Cost: cost, Tight: plan.Summary{Machines: 1, Cost: cost - cost/4}, TightCost: 2 * cost}},
-			"with pods where kube-scheduler may put them: about " + cost.String() + "; 1 machines for " + (cost - cost/4).String() + " would come to about " + (2 * cost).String() +
+			"with pods where kube-scheduler may put them: about " + cost.String() + "; 1 machine for " + (cost - cost/4).String() + " would come to about " + (2 * cost).String() +
 				"\nfewer machines: 1 instead of 2 for " + (cost - cost/4).String() + ", 25.0 % cheaper on paper, but likely to come to about " + (2 * cost).String() + "\n"},
 		"what binds where": {plan.Plan{Launches: launches, Bound: cost, Margins: []plan.Margin{{Resource: "cpu", Price: 30_000}, {Resource: "memory", Zone: "b", Price: 6_000}}},
 			"new machines cost " + cost.String() + ", at most 0.0 % above the least possible (" + cost.String() + ")\n" +

@@ -19,10 +19,19 @@ var clockNames = map[string]bool{
 	"AfterFunc": true, "Tick": true, "NewTimer": true, "NewTicker": true,
 }
 
+// inexactNames are functions of package math whose last bits differ between
+// processors: they are written by hand for some, and compiled with fused
+// instructions for others.
+var inexactNames = map[string]bool{
+	"Exp": true, "Exp2": true, "Expm1": true, "Log": true, "Log10": true, "Log1p": true, "Log2": true, "Pow": true, "Cbrt": true, "Hypot": true,
+	"Sin": true, "Cos": true, "Sincos": true, "Tan": true, "Asin": true, "Acos": true, "Atan": true, "Atan2": true, "Sinh": true, "Cosh": true,
+	"Tanh": true, "Asinh": true, "Acosh": true, "Atanh": true, "Gamma": true, "Lgamma": true, "Erf": true, "Erfc": true,
+}
+
 // CheckPurity loads the packages that match patterns in dir and reports what
-// a pure function may not do: read a clock, start a goroutine (but in folders
-// named in mayStart), or write a package-level variable. Tests are not
-// looked at.
+// a pure function may not do: read a clock, compute what differs between
+// processors, start a goroutine (but in folders named in mayStart), or write a
+// package-level variable. Tests are not looked at.
 func CheckPurity(dir string, mayStart []string, patterns ...string) ([]Violation, error) {
 	loaded, err := packages.Load(&packages.Config{
 		Dir: dir,
@@ -71,7 +80,7 @@ func (c *purityCheck) report(at token.Pos, what, reason string) {
 func (c *purityCheck) visit(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.SelectorExpr:
-		c.checkClock(n)
+		c.checkUse(n)
 	case *ast.GoStmt:
 		if !c.mayStart {
 			c.report(n.Pos(), "starts a goroutine", "only core/parallel does, and it waits for them")
@@ -96,14 +105,18 @@ func (c *purityCheck) visit(n ast.Node) bool {
 	return true
 }
 
-func (c *purityCheck) checkClock(n *ast.SelectorExpr) {
+// checkUse reports functions that read a clock or differ between processors.
+func (c *purityCheck) checkUse(n *ast.SelectorExpr) {
 	used := c.pkg.TypesInfo.Uses[n.Sel]
 	function, ok := used.(*types.Func)
-	if !ok || function.Pkg() == nil || function.Pkg().Path() != "time" || function.Signature().Recv() != nil {
+	if !ok || function.Pkg() == nil || function.Signature().Recv() != nil {
 		return
 	}
-	if clockNames[function.Name()] {
-		c.report(n.Pos(), "uses time."+function.Name(), "the only time the core knows is Snapshot.Now")
+	switch path, name := function.Pkg().Path(), function.Name(); {
+	case path == "time" && clockNames[name]:
+		c.report(n.Pos(), "uses time."+name, "the only time the core knows is Snapshot.Now")
+	case path == "math" && inexactNames[name]:
+		c.report(n.Pos(), "uses math."+name, "its last bits differ between processors, and so would plans")
 	}
 }
 

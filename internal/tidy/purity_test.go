@@ -36,6 +36,8 @@ func TestCheckPurity(t *testing.T) {
 		"notices the clock as a value":          {`import "time"; var now = time.Now`, "uses time.Now"},
 		"notices the clock under another name":  {`import clock "time"; func F(t clock.Time) clock.Duration { return clock.Since(t) }`, "uses time.Since"},
 		"notices a sleep":                       {`import "time"; func F() { time.Sleep(1) }`, "uses time.Sleep"},
+		"notices what differs by processor":     {`import "math"; func F(x float64) float64 { return math.Pow(x, 2) }`, "uses math.Pow"},
+		"allows what every processor rounds":    {`import "math"; func F(x float64) float64 { return math.Sqrt(math.Round(x)) }`, ""},
 		"notices a goroutine":                   {`func F() { go F() }`, "starts a goroutine"},
 		"allows a table":                        {`var names = []string{"a"}; func F() string { return names[0] }`, ""},
 		"allows a local of the same name":       {`var n int; func F() int { n := 1; n++; return n }`, ""},
