@@ -28,7 +28,7 @@ const sizesMost = 64
 // that differ in nothing that counts are priced together, as the first of them.
 // With sold set, machines count that limits forbid now.
 func (r *run) priceSites(g *group, lv *level, sites []*site, sold bool) {
-	if len(sites) < 2 || r.looks > looksMost || lv.rules.Spreads() || len(r.board.Led(lv.rules)) == 0 {
+	if len(sites) < 2 || r.question != nil || r.looks > looksMost || lv.rules.Spreads() || len(r.board.Led(lv.rules)) == 0 {
 		return
 	}
 	r.looks += len(sites)

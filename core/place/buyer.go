@@ -180,6 +180,9 @@ func (b *buyer) newAsk(g *group) *ask {
 	if len(out.ways) == 0 && b.wouldDoWhole(terms, g.need) && b.unleash() {
 		return b.newAsk(g)
 	}
+	if b.cost == nil && b.run.worth != nil && len(out.ways) > 0 {
+		b.value(b.run.worth) // in a question, nobody asked the pool before
+	}
 	b.rate(out)
 	return out
 }

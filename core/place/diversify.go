@@ -34,6 +34,9 @@ type crowds struct {
 // a workload would be on one. It reports whether pods that wait are to look at
 // these again: with kinds left out they may have more room.
 func (r *run) diversify() bool {
+	if !slices.ContainsFunc(r.out.Launches, func(l plan.Launch) bool { return l.Choice.Option == cluster.Spot && len(l.Pods) > 0 }) {
+		return false
+	}
 	known, any := r.spotCrowds(), false
 	for i := range r.out.Launches {
 		l := &r.out.Launches[i]
@@ -66,17 +69,14 @@ func ofWorkloads(pods []cluster.Pod) map[workload]int {
 // machines of this plan, wherever these will be.
 func (r *run) spotCrowds() *crowds {
 	out := &crowds{all: map[workload]int{}, at: map[workload]map[spotPool]int{}}
-	for i := range r.snapshot.Nodes {
-		n := &r.snapshot.Nodes[i]
-		way, _ := n.Labels.Get(cluster.LabelCapacityType)
-		if way != string(cluster.Spot) || n.Goes() {
-			continue
+	if r.question != nil {
+		r.question.crowdsThere(r, out)
+	} else {
+		for i := range r.snapshot.Nodes {
+			if n := &r.snapshot.Nodes[i]; !n.Goes() {
+				out.add(n)
+			}
 		}
-		kind, _ := n.Labels.Get(cluster.LabelInstanceType)
-		zone, _ := n.Labels.Get(cluster.LabelZone)
-		there := ofWorkloads(n.Pods)
-		out.put(there, spotPool{kind, zone})
-		out.count(there)
 	}
 	for i := range r.out.Launches {
 		if l := &r.out.Launches[i]; l.Choice.Option == cluster.Spot {
@@ -84,6 +84,27 @@ func (r *run) spotCrowds() *crowds {
 		}
 	}
 	return out
+}
+
+// add counts the pods of a node, if it is a spot machine.
+func (c *crowds) add(n *cluster.Node) {
+	if !isSpot(n) {
+		return
+	}
+	there := ofWorkloads(n.Pods)
+	c.put(there, spotPoolOfNode(n))
+	c.count(there)
+}
+
+func isSpot(n *cluster.Node) bool {
+	way, _ := n.Labels.Get(cluster.LabelCapacityType)
+	return way == string(cluster.Spot)
+}
+
+func spotPoolOfNode(n *cluster.Node) spotPool {
+	kind, _ := n.Labels.Get(cluster.LabelInstanceType)
+	zone, _ := n.Labels.Get(cluster.LabelZone)
+	return spotPool{kind, zone}
 }
 
 func (c *crowds) count(pods map[workload]int) {

@@ -111,6 +111,7 @@ func (r *run) elsewhere(x stay, launch int, takes func(*seat) bool) *seat {
 
 // occupy takes room for the pod on the seat.
 func (r *run) occupy(s *seat, x stay) {
+	r.keep(s)
 	if _, first := r.within(s.free, x.group, &s.guests); first != nil {
 		take(s.free, first, 1)
 	}

@@ -42,6 +42,12 @@ func (r *run) findHome(g *group) {
 		last := i == len(g.kin.levels)-1
 		if g.kin.plain(lv) {
 			r.fillSeats(g, lv)
+			if !r.sells() {
+				if last && g.left() > 0 {
+					r.giveUpOn(g)
+				}
+				continue
+			}
 			m := r.marketsOf(lv)[0]
 			if g.left() > 0 && !r.spent(0) && !r.failed[request{g, lv, m}] && (last && r.round == 1 || r.buyable(g, lv)) {
 				r.askFor(g, lv, m, g.left())
@@ -55,7 +61,8 @@ func (r *run) findHome(g *group) {
 // fillSeats places pods of the group, for which other pods do not matter, on
 // what is there or on its way.
 func (r *run) fillSeats(g *group, lv *level) {
-	for _, s := range r.seats {
+	for at := r.roomy(0, g.need); at < len(r.seats); at = r.roomy(at+1, g.need) {
+		s := r.seats[at]
 		if g.left() == 0 || r.spent(1) {
 			return
 		}
@@ -70,6 +77,7 @@ func (r *run) fillSeats(g *group, lv *level) {
 type site struct {
 	spot   topology.Spot
 	seats  []*seat
+	roomy  *gaps // over the seats: others than those with room are among them; nil: they are not
 	cursor int
 	moved  bool // something was placed since the cursor was at the start
 	market *market
@@ -88,6 +96,9 @@ type site struct {
 // that is to be bought.
 func (r *run) balance(g *group, lv *level, last bool) {
 	sites := r.sitesFor(g, lv, last)
+	if last && len(sites) == 0 && !r.sells() {
+		r.giveUpOn(g)
+	}
 	r.countStrays(g, lv, sites)
 	r.priceSites(g, lv, sites, last && r.round == 1)
 	r.turnTo(g, sites)
@@ -208,8 +219,11 @@ func (s *site) before(other *site) bool {
 // are tried again: what is allowed on a host grows as others fill.
 func (s *site) nextSeat(r *run, g *group, lv *level) (*seat, int64) {
 	for {
-		for ; s.cursor < len(s.seats); s.cursor++ {
+		for s.cursor = s.roomy.next(s.cursor, len(s.seats), g.need); s.cursor < len(s.seats); s.cursor = s.roomy.next(s.cursor+1, len(s.seats), g.need) {
 			r.steps++
+			if s.roomy != nil && !lv.admitted(s.seats[s.cursor], len(r.seats)) {
+				continue
+			}
 			if n := r.roomOn(s.seats[s.cursor], g, lv); n > 0 {
 				return s.seats[s.cursor], n
 			}
@@ -245,11 +259,18 @@ func (r *run) sitesFor(g *group, lv *level, last bool) []*site {
 		}
 		return s
 	}
-	for _, seat := range r.seats {
+	rest := r.seats
+	if r.question != nil {
+		rest = r.plotsFor(g, lv, find)
+	}
+	for _, seat := range rest {
 		if n, _ := r.within(seat.free, g, &seat.guests); n > 0 && lv.admitted(seat, len(r.seats)) {
 			s := find(r.spotOf(seat))
 			s.seats = append(s.seats, seat)
 		}
+	}
+	if !r.sells() {
+		return out
 	}
 	first := r.round == 1
 	for _, m := range r.marketsOf(lv) {
@@ -275,7 +296,7 @@ func (r *run) spotOf(s *seat) topology.Spot {
 // ahead returns the spot with its host left open, for any place there.
 func (r *run) ahead(spot topology.Spot) topology.Spot {
 	out := slices.Clone(spot[:min(len(spot), len(r.board.Keys()))])
-	if k := slices.Index(r.board.Keys(), cluster.LabelHostname); k >= 0 {
+	if k := slices.Index(r.board.Keys(), cluster.LabelHostname); k >= 0 && k < len(out) {
 		out[k] = topology.Fresh
 	}
 	return out

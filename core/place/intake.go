@@ -113,13 +113,15 @@ func groupByShape(pods []cluster.Pod) []*group {
 }
 
 // order sorts groups as they should be placed.
-func order(groups []*group) {
-	text := map[*group]string{}
+func order(groups []*group) { orderBy(groups, map[*cluster.Shape]string{}) }
+
+// orderBy is order with what is known of what shapes contain.
+func orderBy(groups []*group, text map[*cluster.Shape]string) {
 	content := func(g *group) string {
-		if _, known := text[g]; !known {
-			text[g] = fmt.Sprint(g.shape.Requests) + rulesText(g.shape)
+		if _, known := text[g.shape]; !known {
+			text[g.shape] = fmt.Sprint(g.shape.Requests) + rulesText(g.shape)
 		}
-		return text[g]
+		return text[g.shape]
 	}
 	slices.SortStableFunc(groups, func(a, b *group) int {
 		x, y := a.shape, b.shape
@@ -162,6 +164,7 @@ func (r *run) setUpBoard(s *cluster.Snapshot) {
 		g.kin.groups = append(g.kin.groups, g)
 	}
 	running := r.running(s)
+	r.here = running
 	daemons := map[*cluster.Shape]*topology.Rules{}
 	for i := range s.Daemons {
 		daemons[s.Daemons[i].Shape] = r.board.Rules(topology.Wish{Shape: s.Daemons[i].Shape})

@@ -23,6 +23,7 @@ const (
 // kin is all shapes that differ in amounts and priority alone: the same rules
 // hold for them.
 type kin struct {
+	text    string         // see rulesText
 	shape   *cluster.Shape // the first of them
 	levels  []*level       // by what has given way: nothing first, all preferences last
 	ports   []cluster.Port
@@ -42,6 +43,7 @@ type level struct {
 	allowed   []int8 // by seat: 1 admitted, -1 not, 0 not asked yet
 	markets   []*market
 	asked     bool       // markets are known
+	fixed     []int      // of the rules, in a question
 	followers []follower // see followersOf
 	led       bool       // they are known
 	crowd     int        // see crowdOf
@@ -62,6 +64,7 @@ func (r *run) kinOf(s *cluster.Shape) *kin {
 	k, known := r.kins[text]
 	if !known {
 		k = r.newKin(s)
+		k.text = text
 		r.kins[text] = k
 	}
 	return k

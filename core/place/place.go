@@ -48,6 +48,7 @@ type Result struct {
 	Unpriced   float64                  // what launches of an unknown price have, weighed by what resources usually cost
 	Bound      quantity.MicroUSDPerHour
 	Margins    []plan.Margin // see plan.Plan
+	Dear       bool          // machines for all would cost more than a question allows, see Ground
 	DearSites  bool          // the option of that name could make the answer another one
 	EvenHosts  bool          // the option of that name could make the answer another one
 	Short      bool          // pods are left, and with machines that take less of limits more might have a place
@@ -81,13 +82,19 @@ func Place(s *cluster.Snapshot, o Options) Result {
 
 // search seeks homes until all pods have one or no more can be found.
 func (r *run) search() {
-	r.honourOrders()
+	if r.question == nil {
+		r.honourOrders()
+	}
 	for r.round = 1; ; r.round++ {
 		r.begin()
 		r.lean()
 		before := r.stillWaiting()
 		r.findHomes()
 		r.noteSeated()
+		if r.tooDear() {
+			r.takeBack()
+			return
+		}
 		r.buyAll()
 		r.replay()
 		r.takeBack()
@@ -152,12 +159,14 @@ type run struct {
 	lanes       int      // of all sides
 	clans       int      // how many there are, see noteClans
 	steps       int64
-	rescues     int               // tried in vain
-	filler      filler            // kept for its memory
-	scratch     load              // likewise
-	winner      load              // likewise, see tournament
-	tried       map[[3]int64]bool // likewise
-	filled      []load            // for trial; likewise
+	rescues     int                                // tried in vain
+	filler      filler                             // kept for its memory
+	scratch     load                               // likewise
+	winner      load                               // likewise, see tournament
+	tried       map[[3]int64]bool                  // likewise
+	filled      []load                             // for trial; likewise
+	here        map[*cluster.Shape]*topology.Rules // of pods that have a node
+	question    *question                          // nil unless it is one of many about the same snapshot, see Ground
 	out         Result
 }
 
@@ -251,7 +260,7 @@ func (r *run) spent(steps int64) bool {
 	if r.options.Steps > 0 && r.steps >= r.options.Steps {
 		r.out.Exhausted = true
 	}
-	return r.out.Exhausted
+	return r.out.Exhausted || r.question != nil && r.question.over
 }
 
 // place notes where pods of the group have their place: at a seat or, without

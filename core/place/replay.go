@@ -76,8 +76,8 @@ func exclusive(k *kin) bool {
 // machine of the plan there from the beginning, as kube-scheduler may see it.
 // Pods whose place breaks a rule about other pods then lose it.
 func (r *run) replay() {
-	if !r.counted {
-		return
+	if !r.counted || r.question != nil && len(r.launched) == 0 && len(r.groups) == 0 {
+		return // or nothing is there that was not when pods got their places
 	}
 	board := r.outset()
 	at, late := r.reseat(board)
@@ -302,8 +302,10 @@ func (r *run) finish() Result {
 		r.out.Placements = append(r.out.Placements, plan.Placement{Pod: *x.Pod, On: x.on, Target: x.name})
 	}
 	r.out.Unplaced = r.unplaced()
-	r.out.Short = r.short()
-	r.prove()
+	if r.question == nil {
+		r.out.Short = r.short()
+		r.prove()
+	}
 	r.out.Steps = r.steps
 	return r.out
 }

@@ -18,7 +18,7 @@ const rescuesMax = 64
 // else in its place a single machine is judged as what it is. It reports
 // whether any was ordered.
 func (r *run) rescue() bool {
-	if !r.counted || r.out.Exhausted {
+	if !r.counted || r.out.Exhausted || !r.sells() {
 		return false
 	}
 	any := false

@@ -15,17 +15,19 @@ import (
 
 // seat is a place that is there or on its way.
 type seat struct {
-	at      int // position among the seats
-	on      plan.Destination
-	name    string
-	free    []int64
-	guests  guests
-	taints  []constraint.Taint
-	admits  func(*cluster.Shape) fit.Reason
-	meant   []cluster.Pod // that its machine was ordered for and that still wait
-	ordered *fit.Ordered  // of an ordered machine, by an earlier plan or by this one
-	launch  int           // of a machine of this plan: its position among the launches
-	place   int           // on the board
+	at          int // position among the seats
+	on          plan.Destination
+	name        string
+	free        []int64
+	guests      guests
+	taints      []constraint.Taint
+	admits      func(*cluster.Shape) fit.Reason
+	meant       []cluster.Pod // that its machine was ordered for and that still wait
+	ordered     *fit.Ordered  // of an ordered machine, by an earlier plan or by this one
+	launch      int           // of a machine of this plan: its position among the launches
+	place       int           // on the board
+	closed      bool          // to those that a question is about
+	shutForGood bool          // to those of every question
 }
 
 // nodeSeats lists nodes that may take pods: initialized ones first, the
@@ -112,7 +114,10 @@ func poolOf(m *cluster.Machine, pools []*fit.Pool) *fit.Pool {
 
 // admitted reports whether the seat is one for pods of the level, amounts and
 // other pods aside.
-func (lv *level) admitted(s *seat, seats int) bool {
+func (lv *level) admitted(s *seat, seats int) bool { return !s.closed && lv.mayBeOn(s, seats) }
+
+// mayBeOn is admitted whether or not the seat is closed now.
+func (lv *level) mayBeOn(s *seat, seats int) bool {
 	if len(lv.allowed) < seats {
 		lv.allowed = append(lv.allowed, make([]int8, seats-len(lv.allowed))...)
 	}
@@ -203,6 +208,7 @@ func (r *run) byLaunch() map[int][]*kin {
 
 // sit places the next n pods of the group on the seat.
 func (r *run) sit(s *seat, g *group, lv *level, n int64) {
+	r.keep(s)
 	_, first := r.within(s.free, g, &s.guests)
 	if first != nil {
 		take(s.free, first, 1)

@@ -11,6 +11,9 @@ import (
 // unplaced lists the pods that have no place, with what would have to be
 // different.
 func (r *run) unplaced() []plan.Unplaced {
+	if r.question != nil && r.question.lost != nil {
+		return r.question.unplaced()
+	}
 	var out []plan.Unplaced
 	var asked []explain.Pods
 	for _, g := range r.waiting {
@@ -23,8 +26,8 @@ func (r *run) unplaced() []plan.Unplaced {
 		}
 		out, asked = append(out, u), append(asked, r.hopeless(g))
 	}
-	if len(out) == 0 {
-		return nil
+	if len(out) == 0 || r.question != nil && !r.question.Why {
+		return out
 	}
 	for i, reasons := range r.aftermath().Reasons(asked) {
 		out[i].Reasons = reasons
@@ -46,6 +49,9 @@ func (r *run) aftermath() *explain.World {
 		})
 	}
 	for _, s := range r.seats {
+		if s.closed {
+			continue
+		}
 		out.Seats = append(out.Seats, explain.Seat{
 			Name: s.name, Node: s.ordered == nil, Free: s.free, Ports: s.guests.ports, Claims: s.guests.claims, Place: s.place,
 		})

@@ -18,7 +18,7 @@ func (r *run) prices() {
 	if !slices.ContainsFunc(r.worth, func(w float64) bool { return w > 0 }) {
 		r.worth = r.usual()
 	}
-	parallel.Each(len(r.buyers), func(i int) { r.buyers[i].value(r.worth) })
+	r.each(func(b *buyer) { b.value(r.worth) })
 	r.repriceAt = r.toPlace() / 2
 }
 
@@ -54,8 +54,22 @@ func blend(demand []float64, columns []bound.Column) []float64 {
 // Each pool is asked by one goroutine, since it remembers its answers.
 func (r *run) columns() []bound.Column {
 	byPool := make([][]bound.Column, len(r.buyers))
-	parallel.Each(len(r.buyers), func(i int) { byPool[i] = r.buyers[i].columnsOf(r.useful(r.buyers[i])) })
+	r.each(func(b *buyer) { byPool[b.at] = b.columnsOf(r.useful(b)) })
 	return slices.Concat(byPool...)
+}
+
+// each calls the function for every pool; in a question, for those alone that
+// have something for somebody.
+func (r *run) each(do func(*buyer)) {
+	if r.question == nil {
+		parallel.Each(len(r.buyers), func(i int) { do(r.buyers[i]) })
+		return
+	}
+	for _, b := range r.buyers {
+		if slices.ContainsFunc(r.groups, func(g *group) bool { return len(b.ask(g, len(r.groups)).ways) > 0 }) {
+			do(b)
+		}
+	}
 }
 
 // wares are some options of a pool as columns. Mostly the same ones are of use

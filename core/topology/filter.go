@@ -16,6 +16,7 @@ type filter struct {
 	honour      bool // taints count
 	tolerations []constraint.Toleration
 	tallies     []int
+	number      int    // of a view: its number on the other board
 	at          []bool // by place: it is looked at, or may be when it is decided what it is
 	sure        []bool // by place: it is looked at whatever it turns out to be
 }

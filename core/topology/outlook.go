@@ -113,11 +113,25 @@ func (b *Board) openDomains(t *tally, f *filter, p *place) {
 		t.open(d)
 		return
 	}
+	for _, d := range b.opens(t.key, f, p) {
+		t.open(d)
+	}
+}
+
+// opens lists these domains, each once.
+func (b *Board) opens(key int, f *filter, p *place) []int32 {
+	if d := p.spot[key]; d >= 0 {
+		return []int32{d}
+	}
+	var out []int32
 	for way := range p.Ways {
-		if value, ok := p.label(way, b.keys[t.key]); ok && f.admits(b, p, way) != no {
-			t.open(b.Domain(t.key, value))
+		if value, ok := p.label(way, b.keys[key]); ok && f.admits(b, p, way) != no {
+			if d := b.Domain(key, value); !slices.Contains(out, d) {
+				out = append(out, d)
+			}
 		}
 	}
+	return out
 }
 
 // Looked lists the labels of places that some rule looks at.

@@ -1,6 +1,10 @@
 package topology
 
-import "math"
+import (
+	"maps"
+	"math"
+	"slices"
+)
 
 // tally counts the chosen pods of each domain of one key.
 type tally struct {
@@ -101,7 +105,11 @@ func (t *tally) add(domain int32, n int64) {
 	was := t.counts[domain]
 	t.counts[domain] += int32(n)
 	t.total += n
-	if t.filter < 0 || !t.eligible[domain] || t.stale || was != t.least {
+	if t.filter < 0 || !t.eligible[domain] || t.stale || was != t.least && n >= 0 {
+		return
+	}
+	if n < 0 {
+		t.stale = true
 		return
 	}
 	if t.atLeast--; t.atLeast == 0 {
@@ -127,6 +135,20 @@ func (t *tally) open(domain int32) {
 	case c == t.least:
 		t.atLeast++
 	}
+}
+
+// close makes a domain ineligible.
+func (t *tally) close(domain int32) {
+	if t.eligible[domain] {
+		t.eligible[domain], t.stale = false, true
+		t.domains--
+	}
+}
+
+// clone returns a tally with counts of its own.
+func (t tally) clone() tally {
+	t.counts, t.eligible, t.may, t.with = slices.Clone(t.counts), slices.Clone(t.eligible), slices.Clone(t.may), maps.Clone(t.with)
+	return t
 }
 
 // minimum is the least count of an eligible domain; 0 where there are fewer

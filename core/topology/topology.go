@@ -10,7 +10,6 @@
 package topology
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/daemok/daemok/core/cluster"
@@ -53,17 +52,18 @@ type Board struct {
 	index   *chosenIndex // of all tallies, once started
 	places  []place
 	ruled   []*Rules
-	reaches [][]int32    // domains in which places may turn up; see Unknown
-	daring  bool         // see Dare
-	even    bool         // see Even
-	wanted  map[int]bool // keys over which somebody must be near others
+	reaches [][]int32          // domains in which places may turn up; see Unknown
+	daring  bool               // see Dare
+	even    bool               // see Even
+	wanted  map[int]bool       // keys over which somebody must be near others
+	opened  map[[2]int][]int32 // by filter, key and domain: places that make it eligible, once asked for
 }
 
 // NewBoard returns an empty board.
 func NewBoard() *Board {
 	return &Board{
 		keyAt: map[string]int{}, known: map[string]int{}, byText: map[string]int{},
-		classes: map[*cluster.Shape]*class{}, byClass: map[string]*class{}, wanted: map[int]bool{},
+		classes: map[*cluster.Shape]*class{}, byClass: map[string]*class{}, wanted: map[int]bool{}, opened: map[[2]int][]int32{},
 	}
 }
 
@@ -144,8 +144,7 @@ func (b *Board) Clone() *Board {
 	out := *b
 	out.tallies = slices.Clone(b.tallies)
 	for i := range out.tallies {
-		t := &out.tallies[i]
-		t.counts, t.eligible, t.may, t.with = slices.Clone(t.counts), slices.Clone(t.eligible), slices.Clone(t.may), maps.Clone(t.with)
+		out.tallies[i] = out.tallies[i].clone()
 	}
 	out.filters = make([]*filter, len(b.filters))
 	for i, f := range b.filters {

@@ -115,7 +115,7 @@ func placeRules() []Rule {
 		off("half of a workload is on one spot pool", "core/place/diversify.go", "if there := c.at[w][in]; there > 0 && shareOf", "if there := c.at[w][in]; w.owner == \"\" && shareOf"),
 		off("a workload stays where others are dear", "core/place/diversify.go", "float64(o.Price) <= float64(dearerOnce*float64(best.Price))", "best.Priced"),
 		off("what is left looks at machines that became other kinds", "core/place/diversify.go", "return any && r.stillWaiting() > 0", "return any && r.stillWaiting() < 0").by("./core/place"),
-		off("pods that run on spot count for their workload", "core/place/diversify.go", "if way != string(cluster.Spot) || n.Goes() {", "if way != \"\" {"),
+		off("pods that run on spot count for their workload", "core/place/diversify.go", "return way == string(cluster.Spot)", "return false && way == \"\""),
 		off("spot machines hold less to be of many kinds", "core/place/flexible.go", "if amount.Fits(room, out.sum) {", "if room != nil {"),
 		off("spot machines are chosen by what enough kinds have room for", "core/place/rooms.go", "if first < 0 || b.leavesOpen(options, first, sum) {", "if true {"),
 		off("kinds without room for the load leave nothing open", "core/place/rooms.go", "if amount.Fits(b.free[k], sum) {", "if amount.Fits(b.free[k], sum[:0]) {"),

@@ -1,0 +1,137 @@
+package place
+
+import (
+	"slices"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/parallel"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// Ground is a snapshot made ready for many questions of one kind: if some nodes
+// went, where would their pods go, and what would have to be bought for them? It
+// answers as Place does on a snapshot in which these nodes are going away, and
+// takes about as long as there is to say. Safe for concurrent use: answers
+// depend on the question alone.
+type Ground struct {
+	snapshot *cluster.Snapshot // with what is taken in its place
+	taken    []plan.Placement  // on machines on order
+	options  Options
+	desks    parallel.Spare[*desk]
+}
+
+// Taken is what a plan has in mind for pods that wait: it is not free any more,
+// and rules count it. Its launches are there, but nobody else may go to them.
+type Taken struct {
+	Launches   []plan.Launch
+	Placements []plan.Placement
+}
+
+// Question is which nodes leave, and what their pods may have instead.
+type Question struct {
+	Leave []int               // positions in Snapshot.Nodes; those that are going away already count for nothing
+	Open  func(node int) bool // which other nodes may take pods, of those that are initialised, ready and stay; nil: all
+	// Below is what machines for the pods may cost together at most; 0: none may
+	// be bought; less: any may.
+	Below  quantity.MicroUSDPerHour
+	Packer Packer // chooses machines that are bought together; nil: each is chosen alone
+	Why    bool   // the answer gives reasons; it takes far longer then, where pods find no place
+}
+
+// Any is for Question.Below: whatever machines cost.
+const Any = quantity.MicroUSDPerHour(-1)
+
+// Survey makes a snapshot ready for questions. Pods that wait and that nothing
+// is taken for have no say. Of the options the Packer is ignored, and so are
+// leanings.
+//
+// Cost: about that of Place for one pod of each shape that runs, once for each
+// processor that asks.
+func Survey(s *cluster.Snapshot, taken Taken, o Options) *Ground {
+	o.Packer, o.Leanings, o.DearSites = nil, nil, false
+	g := &Ground{options: o}
+	g.snapshot, g.taken = withTaken(s, taken)
+	g.desks.Give(newDesk(g))
+	return g
+}
+
+// Ask finds homes for the pods of the nodes that leave, those that a drain would
+// move, on other nodes first. Where it leaves pods, or machines for them are too
+// dear, the nodes must stay. Unplaced then tells, without reasons unless these
+// are asked for, of pods that have no place: not of all, since the search ends
+// as soon as the answer is no.
+func (g *Ground) Ask(q Question) Result {
+	d, ok := g.desks.Take()
+	if !ok {
+		d = newDesk(g)
+	}
+	defer g.desks.Give(d)
+	return d.ask(q)
+}
+
+// Hopeless reports, quickly, that the node can neither go nor be replaced by
+// machines that cost less than the amount: some pods have room on no other node,
+// and machines for these cost as much. Where it returns false, nobody knows.
+func (g *Ground) Hopeless(node int, below quantity.MicroUSDPerHour) bool {
+	d, ok := g.desks.Take()
+	if !ok {
+		d = newDesk(g)
+	}
+	defer g.desks.Give(d)
+	return d.hopeless(node, below)
+}
+
+// withTaken returns a snapshot with pods where the plan puts them and machines
+// of the plan among those on order, and the placements on machines.
+func withTaken(s *cluster.Snapshot, taken Taken) (*cluster.Snapshot, []plan.Placement) {
+	out := *s
+	out.Waiting = nil
+	var onMachines []plan.Placement
+	onNode := map[string][]cluster.Pod{}
+	for _, p := range taken.Placements {
+		if p.On != plan.OnNode {
+			onMachines = append(onMachines, p)
+			continue
+		}
+		pod := p.Pod
+		pod.Node = p.Target
+		onNode[p.Target] = append(onNode[p.Target], pod)
+	}
+	if len(onNode) > 0 {
+		out.Nodes = slices.Clone(s.Nodes)
+		for i := range out.Nodes {
+			if more := onNode[out.Nodes[i].Name]; more != nil {
+				out.Nodes[i].Pods = slices.Concat(out.Nodes[i].Pods, more)
+			}
+		}
+	}
+	if len(taken.Launches) > 0 {
+		out.Machines, out.Pools = slices.Clone(s.Machines), slices.Clone(s.Pools)
+		for i := range taken.Launches {
+			out.Machines = append(out.Machines, ordered(out.Pools, &taken.Launches[i]))
+		}
+	}
+	return &out, onMachines
+}
+
+// ordered makes a machine on order of a launch, and counts it among its pool's.
+func ordered(pools []cluster.Pool, l *plan.Launch) cluster.Machine {
+	m := cluster.Machine{Claim: l.Name, Pool: l.Pool, Labels: l.Labels, Requirements: l.Requirements, Planned: true}
+	at := slices.IndexFunc(pools, func(p cluster.Pool) bool { return p.ID == l.Pool })
+	if at < 0 {
+		return m
+	}
+	p := &pools[at]
+	m.Labels, m.Taints = p.Labels.Merge(l.Labels), p.Taints
+	if p.Catalogue != nil {
+		kinds := l.Requirements.Get(cluster.LabelInstanceType)
+		for k := range p.Catalogue.Kinds {
+			if kind := &p.Catalogue.Kinds[k]; kinds.Allows(kind.Name) {
+				m.Capacity = m.Capacity.Max(kind.Capacity)
+			}
+		}
+	}
+	p.Usage, p.Nodes = p.Usage.Add(m.Capacity), p.Nodes+1
+	return m
+}

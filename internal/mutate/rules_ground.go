@@ -1,0 +1,35 @@
+package main
+
+const (
+	placeDesk      = "core/place/desk.go"
+	placeQuestion  = "core/place/question.go"
+	placeWholesale = "core/place/wholesale.go"
+	topologyView   = "core/topology/view.go"
+)
+
+// groundRules are about questions of which nodes may go: answers are those of
+// Place.
+func groundRules() []Rule {
+	list := []Rule{
+		off("a question puts back what it takes", placeDesk, "r.question.kept.giveBack()", "_ = r"),
+		off("a question gives back what it takes of limits", placeDesk, "b.limits = before.limits.clone()", "b.limits = before.limits"),
+		off("pods of a question stay off nodes that leave", placeDesk, "d.run.seats[d.seats[at]].closed = true", "_ = at"),
+		off("pods of a question stay off nodes that are not open", placeDesk, "if at >= 0 && !q.Open(node) {", "if at >= 0 && !q.Open(node) && false {"),
+		off("pods of a question stay off nodes that start", placeDesk, "if known && n.Initialized && n.Ready {", "if known {"),
+		off("pods that leave a node do not count there", placeDesk, "view.Leave(r.here[p.Shape], d.places[at], p.Ending)", "_ = at"),
+		off("daemon pods that are to come to a node that leaves do not count", placeDesk, "view.Leave(rules, d.places[at], false)", "_ = rules"),
+		off("a node that leaves makes no domain", placeDesk, "view.Vacate(d.places[at], stay)", "_ = stay"),
+		off("a node that keeps pods makes a domain", placeDesk, "if gone.Goes() {", "if gone.Deleting {"),
+		off("pods that stay on a node that leaves do not count for spreads", topologyView, "if slices.Contains(f.tallies, t) {", "if false {"),
+		off("a domain is one as long as a node in it stays", topologyView, "if v.closed[at]++; v.closed[at] < v.of.openers(at) {", "if v.closed[at]++; false {"),
+		off("volumes of pods that leave are free", placeDesk, "d.hold(p.Shape, -1)", "_ = p"),
+		off("volumes for one pod are for one pod in a question", placeDesk, "if v.Exclusive && d.held[v.Claim] > 0 {", "if false {"),
+		off("a question buys nothing if nothing may be bought", placeQuestion, "r.question.Below != 0", "true"),
+		off("pods that may find a place later do not make an answer dear", placeWholesale, "if !r.mustBuy(g) {", "if false {"),
+		off("a node is not hopeless if its pods may be on another", placeWholesale, "|| h.seats[1] >= 0 {", "|| false {"),
+	}
+	for i := range list {
+		list[i] = list[i].by("./core/place")
+	}
+	return list
+}
