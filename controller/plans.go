@@ -14,11 +14,11 @@ import (
 	"github.com/daemok/daemok/kube/snapshot"
 )
 
-// undoAgain is when stale taints are tried again.
-const undoAgain = 2 * time.Second
+// resumeAgain is when it is tried again to take up what an earlier process left.
+const resumeAgain = 2 * time.Second
 
 // plans is the task that makes plans, once everything that there is has been
-// seen and what an earlier process left is undone.
+// seen and what an earlier process left is taken up.
 func (p Parts) plans(keeper *snapshot.Keeper, ledger *apply.Ledger, applier *apply.Applier, requests *claim.Requests) func(context.Context) error {
 	teller := &planner.Teller{Log: p.Log, Events: p.Events, Metrics: p.Metrics, Nominations: p.Nominations, Failures: p.Failures, Pods: p.Pods,
 		Workloads: planner.NewWorkloads(p.Live, p.Events)}
@@ -30,7 +30,7 @@ func (p Parts) plans(keeper *snapshot.Keeper, ledger *apply.Ledger, applier *app
 	}
 	return func(ctx context.Context) error {
 		defer applier.Wait()
-		if !p.Filled(ctx) || !keeper.WaitForFirst(ctx) || !undo(ctx, p.Log, applier) {
+		if !p.Filled(ctx) || !keeper.WaitForFirst(ctx) || !resume(ctx, p.Log, applier, teller) {
 			return nil
 		}
 		p.Began()
@@ -41,16 +41,16 @@ func (p Parts) plans(keeper *snapshot.Keeper, ledger *apply.Ledger, applier *app
 	}
 }
 
-// undo takes off the taints that an earlier process left, before the first
+// resume carries on, or undoes, what an earlier process began, before the first
 // plan; it reports false when ctx ended first.
-func undo(ctx context.Context, log *slog.Logger, applier *apply.Applier) bool {
+func resume(ctx context.Context, log *slog.Logger, applier *apply.Applier, told apply.Listener) bool {
 	for {
-		err := applier.Undo(ctx)
+		err := applier.Resume(ctx, told)
 		if err == nil {
 			return true
 		}
-		log.Error("could not take stale taints off, trying again", "error", err.Error())
-		if pause.For(ctx, undoAgain) != nil {
+		log.Error("could not take up what an earlier process left, trying again", "error", err.Error())
+		if pause.For(ctx, resumeAgain) != nil {
 			return false
 		}
 	}

@@ -81,7 +81,9 @@ func (c *crowd) Explain(*cluster.Snapshot, plan.Plan)                  {}
 func (c *crowd) Launched([]apply.Launched)                             {}
 func (c *crowd) Withdraw(context.Context, plan.Plan) []apply.Withdrawn { return nil }
 func (c *crowd) Withdrawn([]apply.Withdrawn)                           {}
-func (c *crowd) Removed(plan.Removal, error)                           {}
+func (c *crowd) Replacing(plan.Move, apply.Launched)                   {}
+func (c *crowd) Stuck(plan.Move, error)                                {}
+func (c *crowd) Moved(apply.Ended)                                     {}
 func (*crowd) Gathered(error)                                          {}
 func (*crowd) Gather(context.Context, plan.Plan) error                 { return nil }
 
@@ -104,7 +106,7 @@ func (c *crowd) Launch(_ context.Context, _ *cluster.Snapshot, p plan.Plan) []ap
 	return nil
 }
 
-func (c *crowd) Remove(context.Context, plan.Plan, func(plan.Removal, error)) {}
+func (c *crowd) Move(context.Context, *cluster.Snapshot, plan.Plan, apply.Listener) {}
 
 // run plans until the pods are ordered and a while longer, and returns the story.
 func (c *crowd) run(prepared bool) string {

@@ -49,18 +49,18 @@ type applier interface {
 	Gather(ctx context.Context, p plan.Plan) error
 	Launch(ctx context.Context, s *cluster.Snapshot, p plan.Plan) []apply.Launched
 	Withdraw(ctx context.Context, p plan.Plan) []apply.Withdrawn
-	Remove(ctx context.Context, p plan.Plan, done func(plan.Removal, error))
+	Move(ctx context.Context, s *cluster.Snapshot, p plan.Plan, told apply.Listener)
 }
 
 // listener is told of every plan and what came of it. Only Planned is called
 // before a plan is carried out: what takes long is told in Explain.
 type listener interface {
+	apply.Listener
 	Planned(s *cluster.Snapshot, p plan.Plan, took time.Duration)
 	Gathered(err error)
 	Launched(l []apply.Launched)
 	Withdrawn(l []apply.Withdrawn)
 	Explain(s *cluster.Snapshot, p plan.Plan)
-	Removed(r plan.Removal, err error)
 }
 
 // Planner is the loop.
@@ -183,7 +183,7 @@ func (p *Planner) round(ctx context.Context) {
 		open = open || slices.ContainsFunc(withdrawn, func(w apply.Withdrawn) bool { return w.Err != nil })
 	}
 	if len(made.Moves) > 0 {
-		p.Applier.Remove(ctx, made, p.Listener.Removed)
+		p.Applier.Move(ctx, s, made, p.Listener)
 	}
 	p.Listener.Explain(s, made)
 	p.schedule(s, open, took)

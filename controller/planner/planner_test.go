@@ -29,7 +29,9 @@ func (w oneWaits) Launched([]apply.Launched)                             {}
 func (w oneWaits) Explain(*cluster.Snapshot, plan.Plan)                  {}
 func (w oneWaits) Withdraw(context.Context, plan.Plan) []apply.Withdrawn { return nil }
 func (w oneWaits) Withdrawn([]apply.Withdrawn)                           {}
-func (w oneWaits) Removed(plan.Removal, error)                           {}
+func (w oneWaits) Replacing(plan.Move, apply.Launched)                   {}
+func (w oneWaits) Stuck(plan.Move, error)                                {}
+func (w oneWaits) Moved(apply.Ended)                                     {}
 func (w oneWaits) Gathered(error)                                        {}
 func (w oneWaits) Gather(context.Context, plan.Plan) error               { return nil }
 
@@ -56,9 +58,10 @@ func (r refusing) Launch(_ context.Context, _ *cluster.Snapshot, p plan.Plan) []
 	*r.tries++
 	return []apply.Launched{{Launch: p.Launches[0], Err: errors.New("the API server is away")}}
 }
-func (refusing) Withdraw(context.Context, plan.Plan) []apply.Withdrawn        { return nil }
-func (refusing) Gather(context.Context, plan.Plan) error                      { return nil }
-func (refusing) Remove(context.Context, plan.Plan, func(plan.Removal, error)) {}
+func (refusing) Withdraw(context.Context, plan.Plan) []apply.Withdrawn { return nil }
+func (refusing) Gather(context.Context, plan.Plan) error               { return nil }
+func (refusing) Move(context.Context, *cluster.Snapshot, plan.Plan, apply.Listener) {
+}
 
 // TestAnOrderThatFailedIsRepeated: nothing changes in the watches when a claim
 // could not be created, and its pod must not wait for a change.
@@ -91,7 +94,7 @@ func (s slow) Launch(_ context.Context, _ *cluster.Snapshot, p plan.Plan) []appl
 	s.ordered <- time.Now()
 	return nil
 }
-func (s slow) Remove(context.Context, plan.Plan, func(plan.Removal, error)) {}
+func (s slow) Move(context.Context, *cluster.Snapshot, plan.Plan, apply.Listener) {}
 
 // TestNoMachineWaitsForWordsAboutThePlan: what pods are told may take long, and
 // the machines are on order by then.

@@ -2,7 +2,6 @@ package planner
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/plan"
-	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/apply"
 	"github.com/daemok/daemok/observe"
 )
@@ -244,35 +242,6 @@ func relaxed(l plan.Launch) string {
 		return "true"
 	}
 	return "false"
-}
-
-// decisionDelete is a decision that needs no other node, in the words of
-// Karpenter's metrics.
-const decisionDelete = "delete"
-
-// Removed tells how letting a node go ended.
-func (t *Teller) Removed(r plan.Removal, err error) {
-	about := &karpv1.NodeClaim{
-		TypeMeta:   metav1.TypeMeta{APIVersion: karpv1.GroupVersion.String(), Kind: "NodeClaim"},
-		ObjectMeta: metav1.ObjectMeta{Name: r.Claim},
-	}
-	reason := strings.ToLower(string(r.Reason)) // empty nodes are consolidation of the type empty
-	switch {
-	case err == nil:
-		t.Metrics.ClaimsDisrupted.WithLabelValues(reason, r.Pool.Name, "", "", "").Inc()
-		t.Metrics.Decisions.WithLabelValues(decisionDelete, reason, reason).Inc()
-		t.Metrics.DecisionsByPool.WithLabelValues(r.Pool.Name, decisionDelete, reason, reason).Inc()
-		t.Log.Info("let a node go", "node", r.Node, "claim", r.Claim, "reason", string(r.Reason), "note", r.Note)
-		t.Events.Publish(observe.Event{About: about, Key: "NodeClaim/" + r.Claim, Reason: "DisruptionTerminating",
-			Message: fmt.Sprintf("Disrupting NodeClaim: %s: %s", r.Reason, r.Note)})
-	case errors.Is(err, apply.ErrChanged):
-		t.Metrics.FailedValidations.WithLabelValues(reason).Inc()
-		t.Log.Info("kept a node after all", "node", r.Node, "claim", r.Claim, "reason", err.Error())
-	case errors.Is(err, context.Canceled):
-	default:
-		t.Metrics.FailedRemovals.WithLabelValues(decisionDelete, reason, reason).Inc()
-		t.Log.Error("could not let a node go", "node", r.Node, "claim", r.Claim, "error", err.Error())
-	}
 }
 
 // podRef is enough of a pod to hang an event on.

@@ -202,6 +202,18 @@ type Node struct {
 	BoughtFor     []Pod // the pods that its machine was ordered for that still wait
 }
 
+// Close shows the node as one that is to go with a move and may yet stay, since
+// nobody has deleted it. It is no destination for pods, and those that run on it
+// need no other place until it is decided: nobody buys for them, and they count
+// where they are. Once the node is deleted they are shown as pods that return,
+// for every plan to find places for. This is the one rule for such nodes.
+func (n *Node) Close() {
+	n.Deleting, n.Pods = true, slices.Clone(n.Pods)
+	for i := range n.Pods {
+		n.Pods[i].Returns = false
+	}
+}
+
 // Goes reports whether the node goes away soon: a pod that may not be disturbed
 // keeps it, and kube-scheduler counts it until then.
 func (n *Node) Goes() bool {

@@ -129,8 +129,13 @@ const (
 	// MarkWithdrawn says why nobody needs the claim's machine any more, while
 	// it has none: nothing is bought for it.
 	MarkWithdrawn = GroupDaemok + "/withdrawn"
-	// MarkReplaces names what the claim's machine will take the place of.
+	// MarkReplaces names the claims whose machines this one takes the place of,
+	// sorted, with commas between.
 	MarkReplaces = GroupDaemok + "/replaces"
+	// MarkStage is how far that is: "waiting/<n>" while the others stay until all
+	// n machines that take their place have started, then "done"; "kept" where
+	// they stay after all and the machine is in use.
+	MarkStage = GroupDaemok + "/stage"
 	// MarkMachineCost is what each machine of the pool costs an hour, in US
 	// dollars, beside its type and its volumes.
 	MarkMachineCost = GroupDaemok + "/machine-cost"

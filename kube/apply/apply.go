@@ -1,21 +1,13 @@
 package apply
 
 import (
-	"cmp"
-	"context"
-	"errors"
-	"fmt"
-	"slices"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/kube/api"
-	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/translate"
 )
 
@@ -46,40 +38,11 @@ type Applier struct {
 	NewID  func() string // five characters for the name of a claim, not used before
 	Again  func()        // asks for a new plan, since one was not carried out as it stands
 
-	removals sync.WaitGroup
-	budgets  budgets
+	moves   sync.WaitGroup
+	budgets budgets
 }
 
 // pools finds a pool as it was last seen.
 type pools interface {
 	Pool(id cluster.PoolID) (translate.PoolObject, bool)
-}
-
-// Undo removes taints that an earlier run of the program left on nodes it did
-// not get to delete.
-func (a *Applier) Undo(ctx context.Context) error {
-	var nodes corev1.NodeList
-	if err := a.Live.List(ctx, &nodes); err != nil {
-		return fmt.Errorf("list nodes to take stale taints off: %w", err)
-	}
-	slices.SortFunc(nodes.Items, func(x, y corev1.Node) int { return cmp.Compare(x.Name, y.Name) })
-	var claims karpv1.NodeClaimList
-	if err := a.Live.List(ctx, &claims); err != nil {
-		return fmt.Errorf("list claims to take stale taints off: %w", err)
-	}
-	going := map[string]bool{}
-	for i := range claims.Items {
-		if c := &claims.Items[i]; c.DeletionTimestamp != nil {
-			going[c.Status.ProviderID] = true
-		}
-	}
-	var errs []error
-	for i := range nodes.Items {
-		n := &nodes.Items[i]
-		if n.DeletionTimestamp != nil || going[n.Spec.ProviderID] || !translate.HasTaint(n, api.TaintDisrupted) {
-			continue
-		}
-		errs = append(errs, a.taint(ctx, n.Name, Untaint))
-	}
-	return errors.Join(errs...)
 }

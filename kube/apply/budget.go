@@ -35,27 +35,28 @@ type gate struct {
 
 	mu       sync.Mutex
 	asking   []*request
-	admitted map[string]struct{} // claims that are being deleted by us just now
+	admitted map[string]struct{} // claims of removals that were let through and have not ended
 }
 
 // request is a removal that asks to be let through. Its answer may be read
 // by whoever holds the gate's turn.
 type request struct {
 	plan.Removal
+	again    bool // it was let through before, and asks whether that still holds
 	answered bool
 	answer   error
 }
 
-func (g *gate) ask(r plan.Removal) *request {
+func (g *gate) ask(r plan.Removal, again bool) *request {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	q := &request{Removal: r}
+	q := &request{Removal: r, again: again}
 	g.asking = append(g.asking, q)
 	return q
 }
 
-// next takes everybody who has asked, and the claims whose deletion a reading
-// that begins now may not show.
+// next takes everybody who has asked, and the claims that were let through and
+// that a reading which begins now may not show as going.
 func (g *gate) next() ([]*request, map[string]struct{}) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -70,8 +71,8 @@ func (g *gate) admit(claim string) {
 	g.admitted[claim] = struct{}{}
 }
 
-// leave says that the deletion of a claim has ended, one way or the other:
-// from now on a reading shows what became of it.
+// leave says that the removal of a claim has ended, one way or the other: from
+// now on a reading shows what became of it.
 func (g *gate) leave(claim string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -79,11 +80,17 @@ func (g *gate) leave(claim string) {
 }
 
 // admit lets a removal through if the live state of its pool has room for it
-// under the budgets in force now. Whoever is let through must leave the gate.
-func (a *Applier) admit(ctx context.Context, r plan.Removal) error {
+// under the budgets in force now. Whoever is let through uses the budget until
+// it leaves the gate, or is not let through when it asks again. Nodes that are
+// too old use budgets up and are not stopped by them.
+func (a *Applier) admit(ctx context.Context, r plan.Removal, again bool) error {
 	g := a.budgets.of(r.Pool)
-	mine := g.ask(r)
-	g.turn <- struct{}{}
+	if r.Reason == plan.Expired {
+		g.admit(r.Claim)
+		return nil
+	}
+	mine := g.ask(r, again)
+	g.turn <- struct{}{} // whoever reads does so for a bounded time
 	defer func() { <-g.turn }()
 	if mine.answered {
 		return mine.answer
@@ -95,8 +102,11 @@ func (a *Applier) admit(ctx context.Context, r plan.Removal) error {
 		if err != nil {
 			continue
 		}
-		if q.answer = live.take(q.Removal); q.answer == nil {
+		switch q.answer = live.take(q); {
+		case q.answer == nil:
 			g.admit(q.Claim)
+		case q.again:
+			g.leave(q.Claim)
 		}
 	}
 	return mine.answer

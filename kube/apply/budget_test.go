@@ -34,6 +34,8 @@ type fleet struct {
 	again  atomic.Int64
 	a      *Applier
 
+	stuckMoves atomic.Int64 // that were told to wait for live state
+
 	mu    sync.Mutex
 	ended map[string]error // by node
 }
@@ -130,11 +132,17 @@ func (f *fleet) remove(from, to int) {
 	for i := from; i < to; i++ {
 		p.Moves = append(p.Moves, plan.Move{Removals: []plan.Removal{{Node: fmt.Sprintf("n-%d", i), Claim: fmt.Sprintf("c-%d", i), Pool: poolID, Reason: plan.Empty}}})
 	}
-	f.a.Remove(context.Background(), p, func(r plan.Removal, err error) {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		f.ended[r.Node] = err
-	})
+	f.a.Move(context.Background(), nil, p, f)
+}
+
+func (f *fleet) Replacing(plan.Move, Launched) {}
+func (f *fleet) Stuck(plan.Move, error)        { f.stuckMoves.Add(1) }
+func (f *fleet) Moved(e Ended) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, r := range e.Removals {
+		f.ended[r.Node] = e.Err
+	}
 }
 
 // gone counts the nodes let go, and checks that the others are open to pods.

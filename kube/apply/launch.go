@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -50,16 +51,32 @@ func kindsOf(s *cluster.Snapshot, id cluster.PoolID) []cluster.Kind {
 }
 
 func (a *Applier) launch(ctx context.Context, s *cluster.Snapshot, l plan.Launch) (*karpv1.NodeClaim, error) {
-	pool, err := a.asPlanned(s, l.Pool)
-	if err != nil {
-		return nil, fmt.Errorf("create claim: %w", err)
-	}
-	claim, err := translate.Claim(pool, l, a.NewID())
+	claim, ordered, err := a.prepare(s, l, a.NewID(), nil)
 	if err != nil {
 		return nil, err
 	}
+	return a.order(ctx, claim, ordered)
+}
+
+// prepare makes the claim for a launch, with further annotations, and the
+// machine that it stands for. id ends its name.
+func (a *Applier) prepare(s *cluster.Snapshot, l plan.Launch, id string, marks map[string]string) (*karpv1.NodeClaim, cluster.Machine, error) {
+	pool, err := a.asPlanned(s, l.Pool)
+	if err != nil {
+		return nil, cluster.Machine{}, fmt.Errorf("create claim: %w", err)
+	}
+	claim, err := translate.Claim(pool, l, id)
+	if err != nil {
+		return nil, cluster.Machine{}, err
+	}
+	maps.Copy(claim.Annotations, marks)
 	ordered := translate.Machine(claim, kindsOf(s, l.Pool))
 	ordered.CreatedAt, ordered.BoughtFor = a.Now().UTC(), l.Pods
+	return claim, ordered, nil
+}
+
+// order creates a claim that was prepared.
+func (a *Applier) order(ctx context.Context, claim *karpv1.NodeClaim, ordered cluster.Machine) (*karpv1.NodeClaim, error) {
 	a.Ledger.Ordered(ordered)
 	if err := a.Store.Create(ctx, claim); err != nil {
 		if there, known := a.cameToBe(ctx, claim, err); there {
@@ -67,7 +84,7 @@ func (a *Applier) launch(ctx context.Context, s *cluster.Snapshot, l plan.Launch
 		} else if known {
 			a.Ledger.NotCreated(claim.Name)
 		}
-		return nil, fmt.Errorf("create claim of %s: %w", l.Pool, err)
+		return nil, fmt.Errorf("create claim of %s: %w", ordered.Pool, err)
 	}
 	return claim, nil
 }

@@ -29,7 +29,8 @@ type Ledger struct {
 	launched  map[string]struct{}        // claims that were seen with their machine
 	boughtFor map[string][]string        // by claim: UIDs of the pods it was ordered for
 	withdrawn map[string]struct{}        // claims that were taken back, not yet shown so
-	leaving   map[string]struct{}        // nodes whose removal is under way
+	moves     []*underWay                // under way
+	leaving   map[string]struct{}        // nodes of moves under way, and those that moves let go
 	kept      map[string]time.Time       // nodes whose removal was given up: not to be planned for until then
 }
 
@@ -47,6 +48,7 @@ func (l *Ledger) Ordered(m cluster.Machine) {
 	l.boughtFor[m.Claim] = uids
 	m.BoughtFor = nil // pods are looked up again in each snapshot
 	l.ordered[m.Claim] = m
+	l.isOrdered(m.Claim)
 }
 
 // NotCreated forgets a claim that could not be created after all.
@@ -73,21 +75,6 @@ func (l *Ledger) Keeps(claim string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.withdrawn, claim)
-}
-
-// Leaving records that a node's removal has begun; it reports false when it
-// had begun before.
-func (l *Ledger) Leaving(node string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if _, already := l.leaving[node]; already {
-		return false
-	}
-	if l.leaving == nil {
-		l.leaving = map[string]struct{}{}
-	}
-	l.leaving[node] = struct{}{}
-	return true
 }
 
 // Seen takes in a claim that a watch has shown. gone says that it was deleted:
@@ -173,12 +160,6 @@ func (l *Ledger) Project(s *cluster.Snapshot) *cluster.Snapshot {
 		}
 	}
 	for i := range out.Nodes {
-		if _, leaving := l.leaving[out.Nodes[i].Name]; leaving {
-			if !out.Nodes[i].Deleting {
-				out.Nodes[i].Pods = nil // a pod that comes now ends the removal and stays
-			}
-			out.Nodes[i].Deleting = true
-		}
 		if _, rests := l.kept[out.Nodes[i].Name]; rests {
 			out.Nodes[i].DoNotDisrupt = true
 		}
@@ -189,6 +170,7 @@ func (l *Ledger) Project(s *cluster.Snapshot) *cluster.Snapshot {
 		}
 	}
 	l.nameBeneficiaries(&out)
+	l.projectMoves(&out)
 	out.Sort()
 	return &out
 }

@@ -138,13 +138,15 @@ func TestAnUnseenOrderUsesThePoolsLimit(t *testing.T) {
 func TestALeavingNodeIsNoDestination(t *testing.T) {
 	l := &Ledger{}
 	here := world(func(s *cluster.Snapshot) { s.Nodes = []cluster.Node{{Name: "n"}} })
-	if !l.Leaving("n") || l.Leaving("n") {
-		t.Error("a removal should begin once")
+	move := &underWay{nodes: []string{"n"}}
+	if !l.begins(move) || l.begins(&underWay{nodes: []string{"n"}}) {
+		t.Error("a node should go with one move at a time")
 	}
 	if !l.Project(here).Nodes[0].Deleting {
 		t.Error("a node that is being removed is shown as a destination")
 	}
 	l.Stays("n", start.Add(time.Second))
+	l.ends(move)
 	if n := l.Project(here).Nodes[0]; n.Deleting || !n.DoNotDisrupt {
 		t.Error("a node whose removal was given up is still shown as leaving, or may be asked to leave at once")
 	}

@@ -10,7 +10,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/retire"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
@@ -26,11 +25,15 @@ type livePool struct {
 	byClaim map[string]int // index in nodes
 }
 
-// take counts one more node as going, if the budgets allow that.
-func (p *livePool) take(r plan.Removal) error {
+// take counts one more node as going, if the budgets allow that. One that asks
+// again does not stand in its own way.
+func (p *livePool) take(r *request) error {
 	i, there := p.byClaim[r.Claim]
 	if !there {
 		return fmt.Errorf("%w: claim %s is no longer one of %s", ErrChanged, r.Claim, r.Pool)
+	}
+	if r.again {
+		p.nodes[i].Deleting = false
 	}
 	share := retire.Shares(p.nodes)[r.Pool]
 	allowed, why := translate.Allowed(p.object.Disruption.Budgets, karpv1.DisruptionReason(r.Reason), share.Nodes, p.at)

@@ -252,9 +252,8 @@ func (b *builder) seatPods() {
 	}
 }
 
-// closed leaves out the pods of nodes that carry the taint of a removal but are
-// not deleted: a pod that comes to such a node ends the removal, so nothing may
-// be bought for it.
+// closed shows nodes that carry the taint of a move, and that nobody has deleted,
+// as what they are.
 func (b *builder) closed() {
 	for i := range b.out.Nodes {
 		n := &b.out.Nodes[i]
@@ -264,7 +263,7 @@ func (b *builder) closed() {
 		}
 		ends := node.DeletionTimestamp != nil || claim != nil && claim.DeletionTimestamp != nil
 		if n.Deleting && !ends {
-			n.Pods = nil
+			n.Close()
 		}
 	}
 }

@@ -35,7 +35,7 @@ func nodeWithPod(t *testing.T, patches func() error) client.Client {
 		&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}},
 		&karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c", UID: "u"}},
 		&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p"}, Spec: corev1.PodSpec{NodeName: "n"}},
-	).WithIndex(&corev1.Pod{}, indexNodeName, func(o client.Object) []string {
+	).WithStatusSubresource(&karpv1.NodeClaim{}).WithIndex(&corev1.Pod{}, indexNodeName, func(o client.Object) []string {
 		return []string{o.(*corev1.Pod).Spec.NodeName}
 	}).WithInterceptorFuncs(interceptor.Funcs{
 		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
@@ -46,6 +46,13 @@ func nodeWithPod(t *testing.T, patches func() error) client.Client {
 		},
 	}).Build()
 }
+
+// ears hear how moves end.
+type ears func(Ended)
+
+func (ears) Replacing(plan.Move, Launched) {}
+func (ears) Stuck(plan.Move, error)        {}
+func (e ears) Moved(ended Ended)           { e(ended) }
 
 // TestAKeptNodeLosesItsTaint: whatever stands in the way of the write, a node
 // that stays after all is open to pods again.
@@ -72,7 +79,7 @@ func TestAKeptNodeLosesItsTaint(t *testing.T) {
 				store := nodeWithPod(t, func() error { write++; return trouble(write) })
 				a := &Applier{Store: store, Live: store, Ledger: &Ledger{}, Now: time.Now, Again: func() {}}
 				var ended error
-				a.Remove(t.Context(), plan.Plan{Moves: []plan.Move{{Removals: []plan.Removal{{Node: "n", Claim: "c"}}}}}, func(_ plan.Removal, err error) { ended = err })
+				a.Move(t.Context(), nil, plan.Plan{Moves: []plan.Move{{Removals: []plan.Removal{{Node: "n", Claim: "c"}}}}}, ears(func(e Ended) { ended = e.Err }))
 				a.Wait()
 				if !errors.Is(ended, ErrChanged) {
 					t.Errorf("the removal ended with %v, want that a pod came", ended)

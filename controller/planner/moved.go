@@ -1,0 +1,139 @@
+package planner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/daemok/daemok/core/plan"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/apply"
+	"github.com/daemok/daemok/observe"
+)
+
+// Decisions about nodes, in the words of Karpenter's metrics.
+const (
+	decisionDelete  = "delete"  // needs no other machine
+	decisionReplace = "replace" // once machines in its place have started
+)
+
+// Moved tells how letting nodes go ended.
+func (t *Teller) Moved(e apply.Ended) {
+	for i := range e.Removals {
+		if e.Gone[i] {
+			t.gone(e.Removals[i])
+		} else if e.Err != nil && !errors.Is(e.Err, context.Canceled) {
+			t.kept(e.Removals[i], e.Err)
+		}
+	}
+	t.countMove(e)
+}
+
+// gone tells of a node that goes.
+func (t *Teller) gone(r plan.Removal) {
+	t.Metrics.ClaimsDisrupted.WithLabelValues(reasonOf(r), r.Pool.Name, "", "", "").Inc()
+	t.Log.Info("let a node go", "node", r.Node, "claim", r.Claim, "reason", string(r.Reason), "note", r.Note)
+	t.Events.Publish(observe.Event{About: claimRef(r.Claim), Key: "NodeClaim/" + r.Claim, Reason: "DisruptionTerminating",
+		Message: fmt.Sprintf("Disrupting NodeClaim: %s: %s", r.Reason, r.Note)})
+}
+
+// kept tells of a node that stays after all. What has merely changed since the
+// plan is for the log; what went wrong users should know.
+func (t *Teller) kept(r plan.Removal, err error) {
+	said := []any{"node", r.Node, "claim", r.Claim, "reason", string(r.Reason)}
+	if changed(err) {
+		t.Log.Info("kept a node after all", append(said, "why", err.Error())...)
+		return
+	}
+	t.Log.Error("could not let a node go", append(said, "error", err.Error())...)
+	t.Events.Publish(observe.Event{About: claimRef(r.Claim), Key: "NodeClaim/" + r.Claim, Warning: true, Reason: "DisruptionBlocked",
+		Message: fmt.Sprintf("Cannot disrupt NodeClaim: %s: %v", r.Reason, err), Topic: "blocked " + string(r.Reason)})
+}
+
+// changed reports whether the world was another when a move was carried out.
+func changed(err error) bool {
+	return errors.Is(err, apply.ErrChanged) || errors.Is(err, apply.ErrPoolChanged)
+}
+
+func (t *Teller) countMove(e apply.Ended) {
+	decision, reason, kind := decisionDelete, reasonOf(e.Removals[0]), consolidationType(e)
+	if e.Replaces {
+		decision = decisionReplace
+	}
+	switch {
+	case e.Err == nil:
+		t.Metrics.Decisions.WithLabelValues(decision, reason, kind).Inc()
+		told := map[string]bool{}
+		for _, r := range e.Removals {
+			if !told[r.Pool.Name] {
+				t.Metrics.DecisionsByPool.WithLabelValues(r.Pool.Name, decision, reason, kind).Inc()
+			}
+			told[r.Pool.Name] = true
+		}
+	case errors.Is(e.Err, context.Canceled):
+	case changed(e.Err):
+		t.Metrics.FailedValidations.WithLabelValues(kind).Inc()
+	default:
+		t.Metrics.FailedRemovals.WithLabelValues(decision, reason, kind).Inc()
+	}
+}
+
+// consolidationType is how Karpenter calls the search that finds such a move;
+// empty for what saves no money.
+func consolidationType(e apply.Ended) string {
+	switch {
+	case e.Removals[0].Reason == plan.Empty:
+		return "empty"
+	case e.Removals[0].Reason != plan.Underutilized:
+		return ""
+	case e.Together > 1:
+		return "multi"
+	}
+	return "single"
+}
+
+func reasonOf(r plan.Removal) string { return strings.ToLower(string(r.Reason)) }
+
+// Replacing tells of a machine that was ordered in place of nodes, or could not
+// be.
+func (t *Teller) Replacing(m plan.Move, l apply.Launched) {
+	nodes := make([]string, len(m.Removals))
+	for i, r := range m.Removals {
+		nodes[i] = r.Node
+	}
+	said := []any{"pool", l.Launch.Pool.String(), "replaces", strings.Join(nodes, ","), "reason", string(m.Removals[0].Reason)}
+	if l.Err != nil {
+		t.Log.Error("could not order a machine to replace others", append(said, "error", l.Err.Error())...)
+		return
+	}
+	t.Metrics.ClaimsCreated.WithLabelValues(reasonOf(m.Removals[0]), l.Launch.Pool.Name, relaxed(l.Launch)).Inc()
+	c := l.Launch.Choice
+	t.Log.Info("ordered a machine to replace others", append(said, "claim", l.Claim.Name, "planned", inWords(c),
+		"type", c.Kind, "zone", c.Zone, "option", string(c.Option))...)
+	event := observe.Event{About: l.Claim, Key: "NodeClaim/" + l.Claim.Name, Reason: "DisruptionLaunching",
+		Message: fmt.Sprintf("Launching NodeClaim: %s: in place of %s", m.Removals[0].Reason, strings.Join(nodes, ", "))}
+	t.Events.Publish(event)
+	event.Reason, event.Message = "DisruptionWaitingReadiness", "Waiting on readiness to continue disruption"
+	t.Events.Publish(event)
+}
+
+// Stuck tells that a move cannot go on, since it is not known whether what it
+// depends on still holds.
+func (t *Teller) Stuck(m plan.Move, err error) {
+	for _, r := range m.Removals {
+		t.Log.Warn("nodes stay while the live state cannot be read", "node", r.Node, "claim", r.Claim, "error", err.Error())
+		t.Events.Publish(observe.Event{About: claimRef(r.Claim), Key: "NodeClaim/" + r.Claim, Warning: true, Reason: "DisruptionBlocked",
+			Message: fmt.Sprintf("Nothing is disrupted while the live state cannot be read: %v", err), Topic: "unread"})
+	}
+}
+
+// claimRef is enough of a claim to hang an event on.
+func claimRef(name string) *karpv1.NodeClaim {
+	return &karpv1.NodeClaim{
+		TypeMeta:   metav1.TypeMeta{APIVersion: karpv1.GroupVersion.String(), Kind: "NodeClaim"},
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+	}
+}

@@ -1,0 +1,100 @@
+package planner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/plan"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/apply"
+	"github.com/daemok/daemok/observe"
+	"github.com/daemok/daemok/observe/observetest"
+)
+
+func moveOf(reason plan.RemovalReason, pools ...string) plan.Move {
+	var m plan.Move
+	for i, name := range pools {
+		m.Removals = append(m.Removals, plan.Removal{Node: fmt.Sprintf("n-%d", i), Claim: fmt.Sprintf("c-%d", i),
+			Pool: cluster.PoolID{Kind: "NodePool", Name: name}, Reason: reason, Note: "so"})
+	}
+	return m
+}
+
+// SC-359: moves are counted by what was decided, why, and how it was found.
+func TestMovesAreCounted(t *testing.T) {
+	changed := fmt.Errorf("%w: a pod came", apply.ErrChanged)
+	tests := map[string]struct {
+		ended apply.Ended
+		want  string
+	}{
+		"an empty node": {apply.Ended{Move: moveOf(plan.Empty, "a"), Together: 1, Gone: []bool{true}},
+			"decisions_total consolidation_type=empty decision=delete reason=empty 1"},
+		"a node that pods leave": {apply.Ended{Move: moveOf(plan.Underutilized, "a"), Together: 1, Gone: []bool{true}},
+			"decisions_total consolidation_type=single decision=delete reason=underutilized 1"},
+		"one of several": {apply.Ended{Move: moveOf(plan.Underutilized, "a"), Together: 3, Gone: []bool{true}},
+			"decisions_total consolidation_type=multi decision=delete reason=underutilized 1"},
+		"two for a cheaper one": {apply.Ended{Move: moveOf(plan.Underutilized, "a", "b"), Replaces: true, Together: 2, Gone: []bool{true, true}},
+			"decisions_total consolidation_type=multi decision=replace reason=underutilized 1"},
+		"a drifted node": {apply.Ended{Move: moveOf(plan.Drifted, "a"), Replaces: true, Together: 1, Gone: []bool{true}},
+			"decisions_total decision=replace reason=drifted 1"},
+		"one that changed": {apply.Ended{Move: moveOf(plan.Underutilized, "a"), Together: 1, Gone: []bool{false}, Err: changed},
+			"failed_validations_total consolidation_type=single 1"},
+		"one that was not replaced": {apply.Ended{Move: moveOf(plan.Drifted, "a"), Replaces: true, Together: 1, Gone: []bool{false}, Err: apply.ErrNoReplacement},
+			"queue_failures_total decision=replace reason=drifted 1"},
+		"one that the process did not live to see": {apply.Ended{Move: moveOf(plan.Drifted, "a"), Together: 1, Gone: []bool{false}, Err: context.Canceled}, ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			told, _, _ := teller()
+			scraped := prometheus.NewRegistry()
+			told.Metrics = observe.NewMetrics(scraped, "", "", "", "")
+			told.Moved(tt.ended)
+			var got []string
+			for _, kind := range []string{"decisions_total", "failed_validations_total", "queue_failures_total"} {
+				lines, err := observetest.Lines(scraped, "karpenter_voluntary_disruption_"+kind)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, line := range lines {
+					got = append(got, strings.TrimPrefix(line, "karpenter_voluntary_disruption_"))
+				}
+			}
+			if all := strings.Join(got, ", "); all != tt.want {
+				t.Errorf("counted %q, want %q", all, tt.want)
+			}
+		})
+	}
+}
+
+// Users hear of machines that come in place of others, of nodes that go, and of
+// what is in the way.
+func TestMovesAreTold(t *testing.T) {
+	told, events, lines := teller()
+	m := moveOf(plan.Drifted, "a")
+	told.Replacing(m, apply.Launched{Claim: &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c-new"}}})
+	told.Moved(apply.Ended{Move: m, Replaces: true, Together: 1, Gone: []bool{true}})
+	want := "DisruptionLaunching: Launching NodeClaim: Drifted: in place of n-0\n" +
+		"DisruptionWaitingReadiness: Waiting on readiness to continue disruption\n" +
+		"DisruptionTerminating: Disrupting NodeClaim: Drifted: so"
+	if got := events.since(); got != want {
+		t.Errorf("told\n%s\nwant\n%s", got, want)
+	}
+	told.Stuck(m, errors.New("etcd is away"))
+	told.Moved(apply.Ended{Move: m, Gone: []bool{false}, Err: fmt.Errorf("%w: etcd is away", apply.ErrUnread)})
+	want = "DisruptionBlocked: Nothing is disrupted while the live state cannot be read: etcd is away\n" +
+		"DisruptionBlocked: Cannot disrupt NodeClaim: Drifted: the live state could not be read: etcd is away"
+	if got := events.since(); got != want {
+		t.Errorf("told\n%s\nwant\n%s", got, want)
+	}
+	told.Moved(apply.Ended{Move: m, Gone: []bool{false}, Err: apply.ErrChanged})
+	if got := events.since(); got != "" || !strings.Contains(lines.String(), "kept a node after all") {
+		t.Errorf("of what has merely changed it told %q and logged %q", got, lines)
+	}
+}

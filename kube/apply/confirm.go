@@ -1,0 +1,234 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/internal/pause"
+	"github.com/daemok/daemok/kube/api"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/snapshot"
+	"github.com/daemok/daemok/kube/translate"
+)
+
+// confirm looks at everything that a unit depends on as the API server itself
+// has it: claims, nodes, their pods, what PodDisruptionBudgets say of these, and
+// the budgets of pools. While that cannot be read it tries again, and gives up
+// in the end: nothing is deleted on the word of a view that may be old.
+func (a *Applier) confirm(ctx context.Context, u *unit, told Listener) error {
+	for again := retryFirst; ; again = min(2*again, retryMax) {
+		err := a.look(ctx, u)
+		if err == nil || errors.Is(err, ErrChanged) || ctx.Err() != nil {
+			return err
+		}
+		if !a.Now().Before(u.until) {
+			return fmt.Errorf("%w: %w", ErrUnread, err)
+		}
+		if !u.stuck {
+			u.stuck = true
+			told.Stuck(u.Move, err)
+		}
+		if stopped := pause.For(ctx, min(again, u.until.Sub(a.Now()))); stopped != nil {
+			return stopped
+		}
+	}
+}
+
+// look takes one look. Of the reasons to stay the first node's is told.
+func (a *Applier) look(ctx context.Context, u *unit) error {
+	ctx, cancel := context.WithTimeout(ctx, readsFor)
+	defer cancel()
+	failed := make([]error, len(u.leaving))
+	each(len(u.leaving), func(i int) {
+		if r := u.leaving[i]; !r.gone {
+			failed[i] = a.lookAt(ctx, u, r)
+		}
+	})
+	if err := worst(failed); err != nil {
+		return err
+	}
+	each(len(u.leaving), func(i int) {
+		r := u.leaving[i]
+		if r.gone {
+			return
+		}
+		failed[i] = a.admit(ctx, r.Removal, r.admitted)
+		r.admitted = failed[i] == nil || r.admitted && !errors.Is(failed[i], ErrChanged)
+	})
+	return worst(failed)
+}
+
+// worst is the first error that says that something changed or, where none
+// does, the first.
+func worst(list []error) error {
+	for _, err := range list {
+		if errors.Is(err, ErrChanged) {
+			return err
+		}
+	}
+	i := slices.IndexFunc(list, func(err error) bool { return err != nil })
+	if i < 0 {
+		return nil
+	}
+	return list[i]
+}
+
+// lookAt reads one node with what belongs to it. A claim that somebody else
+// deletes is gone as far as the move goes, if the machines in its place are on
+// order; before that the plan was made for another world.
+func (a *Applier) lookAt(ctx context.Context, u *unit, r *leaver) error {
+	claim := &karpv1.NodeClaim{}
+	err := a.Live.Get(ctx, client.ObjectKey{Name: r.Claim}, claim)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("read claim %s before its removal: %w", r.Claim, err)
+	}
+	if err != nil || claim.DeletionTimestamp != nil {
+		if !u.ordered && !u.deletes {
+			return fmt.Errorf("%w: claim %s is being deleted already", ErrChanged, r.Claim)
+		}
+		r.gone = true
+		return nil
+	}
+	r.seen = claim
+	if r.Reason == plan.Expired && !u.replaces() {
+		return nil // it goes whatever runs on it; its drain respects pods and their budgets
+	}
+	node := &corev1.Node{}
+	if err := a.Live.Get(ctx, client.ObjectKey{Name: r.Node}, node); apierrors.IsNotFound(err) {
+		return fmt.Errorf("%w: node %s is gone", ErrChanged, r.Node)
+	} else if err != nil {
+		return fmt.Errorf("read node %s before its removal: %w", r.Node, err)
+	}
+	if why := unfit(node, claim, r.Removal); why != "" {
+		return fmt.Errorf("%w: node %s %s", ErrChanged, r.Node, why)
+	}
+	return a.lookAtPods(ctx, r, claim)
+}
+
+// unfit says what of the node itself is in the way; empty: nothing.
+func unfit(node *corev1.Node, claim *karpv1.NodeClaim, r plan.Removal) string {
+	switch {
+	case node.Spec.ProviderID != claim.Status.ProviderID:
+		return "is another machine's by now"
+	case !translate.HasTaint(node, api.TaintDisrupted):
+		return "was opened to pods by somebody else"
+	case translate.Node(node, claim).DoNotDisrupt && r.Reason != plan.Expired:
+		return "now carries do-not-disrupt"
+	}
+	return ""
+}
+
+// lookAtPods reads the pods of a node from the API server itself. Pods that
+// went meanwhile are no matter. Those that must not be disturbed do not keep a
+// node that goes in any event: one that is too old and, where its claim gives
+// pods a term, one that has drifted.
+func (a *Applier) lookAtPods(ctx context.Context, r *leaver, claim *karpv1.NodeClaim) error {
+	var list corev1.PodList
+	if err := a.Live.List(ctx, &list, client.MatchingFields{indexNodeName: r.Node}); err != nil {
+		return fmt.Errorf("list pods of node %s before its removal: %w", r.Node, err)
+	}
+	inAnyEvent := r.Reason == plan.Expired || r.Reason == plan.Drifted && claim.Spec.TerminationGracePeriod != ""
+	var guarded []*corev1.Pod
+	for i := range list.Items {
+		pod := &list.Items[i]
+		p := translate.Pod(pod, a.Now())
+		switch {
+		case translate.IsTerminal(pod):
+		case p.DoNotDisrupt && !inAnyEvent:
+			return fmt.Errorf("%w: pod %s/%s on node %s carries do-not-disrupt", ErrChanged, p.Namespace, p.Name, r.Node)
+		case p.Moves() && !r.knows(pod):
+			return fmt.Errorf("%w: pod %s/%s came to node %s", ErrChanged, p.Namespace, p.Name, r.Node)
+		case p.Evictable() && !inAnyEvent:
+			guarded = append(guarded, pod)
+		}
+	}
+	return a.lookAtGuards(ctx, r, guarded)
+}
+
+// knows reports whether the plan reckoned with the pod.
+func (r *leaver) knows(pod *corev1.Pod) bool {
+	if !r.since.IsZero() {
+		return !boundAt(pod).After(r.since)
+	}
+	return slices.ContainsFunc(r.Pods, func(p cluster.Pod) bool { return p.UID == string(pod.UID) })
+}
+
+// boundAt is when the pod got its node.
+func boundAt(pod *corev1.Pod) time.Time {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionTrue {
+			return c.LastTransitionTime.Time
+		}
+	}
+	return pod.CreationTimestamp.Time
+}
+
+// guardsOf is what the PodDisruptionBudgets of a namespace say, and of which pods.
+type guard struct {
+	cluster.Guard
+	selector labels.Selector
+}
+
+// lookAtGuards asks whether every pod may be evicted by the
+// PodDisruptionBudgets of its namespace as they are now. A pod with several of
+// them never may: the eviction API refuses it.
+func (a *Applier) lookAtGuards(ctx context.Context, r *leaver, pods []*corev1.Pod) error {
+	known := map[string][]guard{}
+	for _, pod := range pods {
+		guards, read := known[pod.Namespace]
+		if !read {
+			var err error
+			if guards, err = a.readGuards(ctx, pod.Namespace); err != nil {
+				return err
+			}
+			known[pod.Namespace] = guards
+		}
+		if why := forbidden(pod, guards); why != "" {
+			return fmt.Errorf("%w: pod %s/%s on node %s: %s", ErrChanged, pod.Namespace, pod.Name, r.Node, why)
+		}
+	}
+	return nil
+}
+
+func (a *Applier) readGuards(ctx context.Context, namespace string) ([]guard, error) {
+	var out []guard
+	err := snapshot.Each(ctx, a.Live, &policyv1.PodDisruptionBudgetList{}, func(l *policyv1.PodDisruptionBudgetList) {
+		for i := range l.Items {
+			out = append(out, guard{translate.Guard(&l.Items[i]), translate.GuardSelector(&l.Items[i])})
+		}
+	}, client.InNamespace(namespace))
+	if err != nil {
+		return nil, fmt.Errorf("read PodDisruptionBudgets of namespace %s: %w", namespace, err)
+	}
+	return out, nil
+}
+
+// forbidden says why the pod may not be evicted now; empty: it may.
+func forbidden(pod *corev1.Pod, guards []guard) string {
+	var of []guard
+	for _, g := range guards {
+		if g.selector.Matches(labels.Set(pod.Labels)) {
+			of = append(of, g)
+		}
+	}
+	switch {
+	case len(of) == 0:
+		return ""
+	case len(of) > 1:
+		return fmt.Sprintf("it has %d PodDisruptionBudgets, and the eviction API refuses pods with more than one", len(of))
+	case of[0].Allowed > 0 || of[0].UnreadyToo && translate.Pod(pod, time.Time{}).Unready:
+		return ""
+	}
+	return fmt.Sprintf("PodDisruptionBudget %s allows no eviction now", of[0].Name)
+}

@@ -1,0 +1,305 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/internal/pause"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+)
+
+// keptFor is how long a node that was to go and stays is left out of plans, so
+// that a view that lags behind does not tax it with taints again and again.
+const keptFor = 10 * time.Second
+
+// How long a move may take until its machines have started and everything it
+// depends on was read: longer where many are under way, and within bounds.
+const (
+	patienceForEach = 80 * time.Millisecond
+	patienceMin     = 10 * time.Minute
+	patienceMax     = time.Hour
+)
+
+// How often what could not be read or written is tried again.
+const (
+	retryFirst = time.Second
+	retryMax   = 10 * time.Second
+)
+
+// patience is how long a move may take that begins when so many are under way.
+func patience(moves int) time.Duration {
+	return min(max(patienceForEach*time.Duration(moves), patienceMin), patienceMax)
+}
+
+// readsFor bounds one look at everything that a move depends on.
+const readsFor = 30 * time.Second
+
+// ErrChanged says that what a move depended on no longer holds.
+var ErrChanged = errors.New("the node is no longer as the plan saw it")
+
+// ErrUnread says that the API server could not tell in time whether what a move
+// depends on still holds.
+var ErrUnread = errors.New("the live state could not be read")
+
+// ErrNoReplacement says that a machine which was to take the place of nodes did
+// not come.
+var ErrNoReplacement = errors.New("a machine in its place did not come")
+
+// Listener is told of moves. Its methods are called from several goroutines.
+type Listener interface {
+	// Replacing tells of a machine that was ordered in place of nodes, or could
+	// not be.
+	Replacing(m plan.Move, l Launched)
+	// Stuck tells, once for a move, that it cannot go on for want of live state.
+	Stuck(m plan.Move, err error)
+	// Moved tells how a move ended.
+	Moved(e Ended)
+}
+
+// Ended is a move that is over.
+type Ended struct {
+	plan.Move        // with the nodes that it was about in the end
+	Replaces  bool   // machines were to be ordered for it
+	Together  int    // nodes that the plan let go with it
+	Gone      []bool // by removal: its claim was deleted
+	Err       error  // why not all are gone; nil where they are
+}
+
+// unit is nodes that go all together or not at all.
+type unit struct {
+	plan.Move
+	snapshot *cluster.Snapshot // that it was planned from; nil once its machines are ordered
+	together int
+	leaving  []*leaver
+	claims   []string  // of the machines in their place
+	ordered  bool      // these were created, or may have been
+	until    time.Time // it is given up then
+	ledger   underWay
+	deletes  bool // claims are being deleted: there may be no way back
+	stuck    bool // that was told
+}
+
+// leaver is a node that is to go.
+type leaver struct {
+	plan.Removal
+	seen     *karpv1.NodeClaim // its claim when it was last looked at
+	admitted bool              // by the budgets of its pool
+	gone     bool              // its claim is deleted
+	since    time.Time         // pods that came later are strangers; zero: Pods tells
+}
+
+// Move carries the moves of a plan out, without holding up the caller. The
+// nodes are closed to pods; when no pod can still be on its way to them, it is
+// looked live whether all holds that the move depends on; then the machines in
+// their place are ordered, and when all have started it is looked once more.
+// Only then the claims are deleted. What does not hold, or cannot be read in
+// time, is taken back, and a new plan is asked for. Nodes without machines in
+// their place go each by itself.
+func (a *Applier) Move(ctx context.Context, s *cluster.Snapshot, p plan.Plan, told Listener) {
+	for i := range p.Moves {
+		for _, u := range units(s, &p.Moves[i]) {
+			a.begin(ctx, u, told)
+		}
+	}
+}
+
+// Wait returns when every move under way has ended.
+func (a *Applier) Wait() { a.moves.Wait() }
+
+// units takes a move apart into what must go together.
+func units(s *cluster.Snapshot, m *plan.Move) []*unit {
+	if len(m.Launches) > 0 {
+		return []*unit{unitOf(s, *m, len(m.Removals))}
+	}
+	var out []*unit
+	for _, r := range m.Removals {
+		one := *m
+		one.Removals = []plan.Removal{r}
+		out = append(out, unitOf(s, one, len(m.Removals)))
+	}
+	return out
+}
+
+func unitOf(s *cluster.Snapshot, m plan.Move, together int) *unit {
+	u := &unit{Move: m, snapshot: s, together: together}
+	for _, r := range m.Removals {
+		u.leaving = append(u.leaving, &leaver{Removal: r})
+	}
+	return u
+}
+
+// begin names the machines of a unit and starts it.
+func (a *Applier) begin(ctx context.Context, u *unit, told Listener) {
+	names, err := a.nameMachines(u)
+	if err == nil {
+		u.takeSeats(names)
+	}
+	a.start(ctx, u, told, func() error {
+		if err != nil {
+			return err
+		}
+		return a.carryOut(ctx, u, told)
+	})
+}
+
+// start takes the steps of a unit, unless one of its nodes is going already.
+func (a *Applier) start(ctx context.Context, u *unit, told Listener, steps func() error) {
+	u.ledger.claims = u.claims
+	for _, r := range u.leaving {
+		u.ledger.nodes = append(u.ledger.nodes, r.Node)
+	}
+	if !a.Ledger.begins(&u.ledger) {
+		return
+	}
+	u.until = a.Now().Add(patience(a.Ledger.movesUnderWay()))
+	a.moves.Go(func() { a.end(ctx, u, steps(), told) })
+}
+
+// nameMachines chooses the claims of the machines that a unit is to order, and
+// lets them count for the limits of their pools from now on. It returns them by
+// their names within the plan.
+func (a *Applier) nameMachines(u *unit) (map[string]string, error) {
+	names := map[string]string{}
+	for _, l := range u.Launches {
+		_, ordered, err := a.prepare(u.snapshot, l, a.NewID(), nil)
+		if err != nil {
+			return nil, err
+		}
+		u.ledger.orders = append(u.ledger.orders, ordered)
+		u.claims = append(u.claims, ordered.Claim)
+		names[l.Name] = ordered.Claim
+	}
+	return names, nil
+}
+
+// takeSeats notes where pods are to go. names are the claims of launches.
+func (u *unit) takeSeats(names map[string]string) {
+	for _, p := range u.Placements {
+		switch p.On {
+		case plan.OnLaunch:
+			u.ledger.sit(p.Pod.UID, seat{plan.OnMachine, names[p.Target]})
+		default:
+			u.ledger.sit(p.Pod.UID, seat{p.On, p.Target})
+		}
+	}
+}
+
+// replaces reports whether machines are to come before the nodes go.
+func (u *unit) replaces() bool { return len(u.Launches)+len(u.claims) > 0 }
+
+// carryOut takes every step of a move.
+func (a *Applier) carryOut(ctx context.Context, u *unit, told Listener) error {
+	if err := a.closeNodes(ctx, u); err != nil {
+		return err
+	}
+	if err := pause.For(ctx, SettleFor); err != nil {
+		return err
+	}
+	if err := a.confirm(ctx, u, told); err != nil {
+		return err
+	}
+	if len(u.Launches) > 0 {
+		if err := a.replace(ctx, u, told); err != nil {
+			return err
+		}
+	}
+	return a.finish(ctx, u, told)
+}
+
+// finish waits for the machines that were ordered and lets the nodes go.
+func (a *Applier) finish(ctx context.Context, u *unit, told Listener) error {
+	if u.replaces() {
+		if err := a.await(ctx, u); err != nil {
+			return err
+		}
+		if err := a.confirm(ctx, u, told); err != nil {
+			return err
+		}
+	}
+	return a.letGo(ctx, u, told)
+}
+
+// letGo deletes the claims, each as it was seen last. One that changed since,
+// as it does when its status is written, is looked at once more.
+func (a *Applier) letGo(ctx context.Context, u *unit, told Listener) error {
+	u.deletes = true
+	for again := retryFirst / 10; ; again = min(2*again, retryMax) {
+		failed := make([]error, len(u.leaving))
+		each(len(u.leaving), func(i int) { failed[i] = a.deleteClaim(ctx, u.leaving[i]) })
+		err := errors.Join(failed...)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		if !a.Now().Add(again).Before(u.until) {
+			return err
+		}
+		if stopped := pause.For(ctx, again); stopped != nil {
+			return stopped
+		}
+		if err := a.confirm(ctx, u, told); err != nil {
+			return err
+		}
+	}
+}
+
+// end tells how a move ended, and takes back what was not carried out.
+func (a *Applier) end(ctx context.Context, u *unit, err error, told Listener) {
+	if err != nil {
+		a.undo(ctx, u)
+	} else {
+		a.markStage(ctx, u.claims, stageDone)
+	}
+	for _, r := range u.leaving {
+		if r.admitted {
+			a.budgets.of(r.Pool).leave(r.Claim)
+		}
+	}
+	a.Ledger.ends(&u.ledger)
+	told.Moved(u.ended(err))
+	if err == nil || ctx.Err() != nil {
+		return
+	}
+	a.Again()
+	if pause.For(ctx, keptFor) == nil {
+		a.Again() // they may be planned for once more
+	}
+}
+
+func (u *unit) ended(err error) Ended {
+	out := Ended{Move: u.Move, Replaces: u.replaces(), Together: u.together, Err: err}
+	for _, r := range u.leaving {
+		out.Gone = append(out.Gone, r.gone)
+	}
+	return out
+}
+
+// anyGone reports whether there is no way back.
+func (u *unit) anyGone() bool {
+	return slices.ContainsFunc(u.leaving, func(r *leaver) bool { return r.gone })
+}
+
+// undo takes back what a move did, as long as this process may: when ctx has
+// ended, the next one does, or carries the move on.
+func (a *Applier) undo(ctx context.Context, u *unit) {
+	if ctx.Err() != nil && u.ordered {
+		return
+	}
+	each(len(u.leaving), func(i int) {
+		if r := u.leaving[i]; !r.gone {
+			a.reopen(ctx, r.Node, r.Claim)
+			a.Ledger.Stays(r.Node, a.Now().Add(keptFor))
+		}
+	})
+	if !u.ordered {
+		return
+	}
+	if u.anyGone() {
+		a.markStage(ctx, u.claims, stageKept) // pods of nodes that went need the machines
+		return
+	}
+	each(len(u.claims), func(i int) { a.giveBack(ctx, u.claims[i]) })
+}

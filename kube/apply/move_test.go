@@ -1,0 +1,363 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/condition"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/storetest"
+)
+
+// tell runs a story about a yard in virtual time.
+func tell(t *testing.T, nodes int, story func(t *testing.T, y *yard)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		y := newYard(t, nodes)
+		ctx, stop := context.WithCancel(context.Background())
+		var people sync.WaitGroup
+		people.Go(func() { y.live(ctx) })
+		defer func() { stop(); people.Wait() }()
+		story(t, y)
+	})
+}
+
+// carryOut lets an applier carry a plan out while something else happens.
+func (y *yard) carryOut(p plan.Plan, meanwhile func()) {
+	y.t.Helper()
+	a := y.applier(nil)
+	a.Move(context.Background(), y.snapshot(), p, y)
+	if meanwhile != nil {
+		meanwhile()
+	}
+	a.Wait()
+	time.Sleep(5 * time.Second) // for the people to see to what was left
+}
+
+// SC-355: moves do not wait for each other, and one that fails holds no other up.
+func TestMovesGoOnAtOnce(t *testing.T) {
+	tell(t, 3, func(t *testing.T, y *yard) {
+		all, p := y.move(plan.Drifted, 3, 3).Moves[0], plan.Plan{}
+		for i := range all.Removals {
+			p.Moves = append(p.Moves, plan.Move{Removals: all.Removals[i : i+1], Launches: all.Launches[i : i+1]})
+		}
+		y.carryOut(p, func() {
+			y.pod("late", "n-1", nil)
+			time.Sleep(SettleFor + startsAfter + 5*time.Second)
+			if got, want := y.state(), "default-new-1 default-new-3 old-1"; got != want {
+				t.Errorf("after the time for one: %s, want %s", got, want)
+			}
+		})
+	})
+}
+
+// SC-357: many moves may take longer.
+func TestPatienceGrowsWithTheNumberOfMoves(t *testing.T) {
+	for moves, want := range map[int]time.Duration{1: 10 * time.Minute, 7_500: 10 * time.Minute, 15_000: 20 * time.Minute, 100_000: time.Hour} {
+		if got := patience(moves); got != want {
+			t.Errorf("one of %d moves may take %v, want %v", moves, got, want)
+		}
+	}
+}
+
+// TestAMachineComesBeforeTheNodesGo: SC-354 nothing is ordered before the scheduler
+// has seen that the nodes are closed, and nothing deleted before the machines in
+// their place have started.
+func TestAMachineComesBeforeTheNodesGo(t *testing.T) {
+	tell(t, 3, func(t *testing.T, y *yard) {
+		began := time.Now()
+		y.carryOut(y.move(plan.Drifted, 2, 2), func() {
+			time.Sleep(SettleFor - time.Millisecond)
+			if got, want := y.state(), "old-0 old-1 old-2 | old-0 says why it is to go, old-1 says why it is to go, n-0 is closed, n-1 is closed"; got != want {
+				t.Errorf("after %v: %s; want %s", time.Since(began), got, want)
+			}
+			if c := condition.Get(&y.claims()[0], karpv1.ClaimDisruptionReason); c.Status != "True" || c.Reason != "Drifted" {
+				t.Errorf("claim old-0 says %+v, want that it is to go as Drifted", c)
+			}
+			time.Sleep(2 * time.Second)
+			made := y.replacements()
+			if len(made) != 2 || made[0].Annotations[api.MarkReplaces] != "old-0,old-1" || made[0].Annotations[api.MarkStage] != "waiting/2" {
+				t.Errorf("after %v these machines are on order: %+v, want two that replace two", time.Since(began), made)
+			}
+			time.Sleep(startsAfter - 2*time.Second)
+			if got := y.state(); !strings.Contains(got, "old-0 old-1") {
+				t.Errorf("after %v, before the machines have started: %s", time.Since(began), got)
+			}
+		})
+		if got, want := y.state(), "default-new-1 default-new-2 old-2"; got != want {
+			t.Errorf("in the end: %s, want %s", got, want)
+		}
+		if e := y.ended[0]; len(y.ended) != 1 || e.Err != nil || !e.Replaces || !e.Gone[0] || !e.Gone[1] || len(y.launched) != 2 {
+			t.Errorf("told of %+v and %d machines, want one move with two nodes gone for two machines", y.ended, len(y.launched))
+		}
+		if stage := y.replacements()[0].Annotations[api.MarkStage]; stage != "done" {
+			t.Errorf("the stage is %q in the end", stage)
+		}
+	})
+}
+
+// TestWhatIsNoLongerSoEndsAMove: SC-352 whatever changes between the plan and the
+// deletion, before machines are ordered or while they start: all nodes stay, open
+// to pods, no machine is left, and a new plan is asked for.
+func TestWhatIsNoLongerSoEndsAMove(t *testing.T) {
+	changes := map[string]func(y *yard){
+		"a pod came": func(y *yard) { y.pod("late", "n-1", nil) },
+		"a pod must not be disturbed": func(y *yard) {
+			edited(y, "default", "a-1", &corev1.Pod{}, func(p *corev1.Pod) { p.Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"} })
+		},
+		"a pod of a DaemonSet must not be disturbed": func(y *yard) {
+			y.pod("daemon", "n-1", func(p *corev1.Pod) {
+				p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: "d", UID: "d"}}
+				p.Annotations = map[string]string{api.AnnotationDoNotDisrupt: "1h"}
+			})
+		},
+		"a budget of pods is used up": func(y *yard) { y.allowEvictions(0) },
+		"a budget of pods was changed and not looked at since": func(y *yard) {
+			edited(y, "default", "web", &policyv1.PodDisruptionBudget{}, func(g *policyv1.PodDisruptionBudget) { g.Spec.MaxUnavailable = &intstr.IntOrString{IntVal: 1} })
+		},
+		"pods have a second budget": func(y *yard) {
+			g := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "all"}}
+			g.Spec.Selector = &metav1.LabelSelector{}
+			y.create(g)
+			y.status(g, func() { g.Status.DisruptionsAllowed, g.Status.ObservedGeneration = 5, g.Generation })
+		},
+		"a node must not be disturbed": func(y *yard) {
+			edited(y, "", "n-1", &corev1.Node{}, func(n *corev1.Node) { n.Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"} })
+		},
+		"somebody opened a node": func(y *yard) { edited(y, "", "n-1", &corev1.Node{}, func(n *corev1.Node) { n.Spec.Taints = nil }) },
+		"users lowered the budget": func(y *yard) {
+			edited(y, "", "default", &karpv1.NodePool{}, func(p *karpv1.NodePool) { p.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: "1"}} })
+		},
+	}
+	for name, change := range changes {
+		for when, after := range map[string]time.Duration{"before machines are ordered": SettleFor / 2, "while they start": SettleFor + startsAfter/2 + 4*time.Second} {
+			t.Run(name+" "+when, func(t *testing.T) {
+				tell(t, 3, func(t *testing.T, y *yard) {
+					y.carryOut(y.move(plan.Underutilized, 2, 2), func() { time.Sleep(after); change(y) })
+					y.gaveUp()
+					if !errors.Is(y.ended[0].Err, ErrChanged) {
+						t.Errorf("the move ended with %v", y.ended[0].Err)
+					}
+					if ordered := len(y.launched) > 0; ordered != (after > SettleFor) {
+						t.Errorf("machines were ordered: %v", ordered)
+					}
+				})
+			})
+		}
+	}
+}
+
+// gaveUp checks that all is as it was, and that a new plan is asked for.
+func (y *yard) gaveUp() {
+	y.t.Helper()
+	if got, want := y.state(), "old-0 old-1 old-2"; got != want {
+		y.t.Errorf("in the end: %s, want %s", got, want)
+	}
+	if len(y.ended) != 1 || y.ended[0].Err == nil || y.ended[0].Gone[0] || y.again < 1 {
+		y.t.Fatalf("told of %+v and asked for a plan %d times, want one move that was given up", y.ended, y.again)
+	}
+}
+
+// TestMachinesThatDoNotComeEndAMove: SC-350, SC-351 one that cannot be bought does so at once,
+// one that does not start after ten minutes.
+func TestMachinesThatDoNotComeEndAMove(t *testing.T) {
+	for name, trouble := range map[string]func(y *yard){
+		"sold out":  func(y *yard) { y.soldOut["default-new-2"] = true },
+		"not to be": func(y *yard) { y.neverUp = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			tell(t, 3, func(t *testing.T, y *yard) {
+				trouble(y)
+				y.carryOut(y.move(plan.Underutilized, 2, 2), nil)
+				y.gaveUp()
+				if !errors.Is(y.ended[0].Err, ErrNoReplacement) {
+					t.Errorf("the move ended with %v", y.ended[0].Err)
+				}
+			})
+		})
+	}
+}
+
+// TestWhatIsNoMatterDoesNotEndAMove: what the plan does not depend on may change.
+func TestWhatIsNoMatterDoesNotEndAMove(t *testing.T) {
+	protect := func(y *yard) {
+		edited(y, "default", "a-0", &corev1.Pod{}, func(p *corev1.Pod) { p.Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"} })
+		y.allowEvictions(0)
+	}
+	tests := map[string]struct {
+		reason   plan.RemovalReason
+		machines int
+		change   func(y *yard)
+	}{
+		"pods that went": {plan.Underutilized, 1, func(y *yard) { _ = y.hand.Delete(context.Background(), &y.pods()[0], client.GracePeriodSeconds(0)) }},
+		"a pod of a DaemonSet": {plan.Underutilized, 1, func(y *yard) {
+			y.pod("daemon", "n-0", func(p *corev1.Pod) {
+				p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: "d", UID: "d"}}
+			})
+		}},
+		"a claim whose status was written": {plan.Underutilized, 1, func(y *yard) {
+			c := y.claims()[0]
+			y.status(&c, func() { c.Status.LastPodEventTime = metav1.Now() })
+		}},
+		"pods that hold up a drifted node, where they have a term": {plan.Drifted, 1, func(y *yard) {
+			edited(y, "", "old-0", &karpv1.NodeClaim{}, func(c *karpv1.NodeClaim) { c.Spec.TerminationGracePeriod = "1h" })
+			protect(y)
+		}},
+		"pods that hold up a node that is too old": {plan.Expired, 1, protect},
+		"a budget, for a node that is too old": {plan.Expired, 1, func(y *yard) {
+			edited(y, "", "default", &karpv1.NodePool{}, func(p *karpv1.NodePool) { p.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: "0"}} })
+		}},
+		"a new pod, for a node that is too old and cannot be replaced": {plan.Expired, 0, func(y *yard) { y.pod("late", "n-0", nil); protect(y) }},
+		"pods that are not ready and need not be": {plan.Underutilized, 1, func(y *yard) {
+			y.allowEvictions(0)
+			edited(y, "default", "web", &policyv1.PodDisruptionBudget{}, func(g *policyv1.PodDisruptionBudget) {
+				always := policyv1.AlwaysAllow
+				g.Spec.UnhealthyPodEvictionPolicy = &always
+			})
+			for _, p := range y.pods() {
+				y.status(&p, func() {
+					p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse}}
+				})
+			}
+		}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			tell(t, 2, func(t *testing.T, y *yard) {
+				y.carryOut(y.move(tt.reason, 1, tt.machines), func() { time.Sleep(time.Second); tt.change(y) })
+				want := map[int]string{0: "old-1", 1: "default-new-1 old-1"}[tt.machines]
+				if got := y.state(); got != want || y.ended[0].Err != nil {
+					t.Errorf("in the end: %s, want %s; told of %+v", got, want, y.ended)
+				}
+			})
+		})
+	}
+}
+
+// TestNodesWithoutMachinesGoOneByOne: SC-356 they wait for nothing but the scheduler, and a node that stays holds no other up.
+func TestNodesWithoutMachinesGoOneByOne(t *testing.T) {
+	tell(t, 3, func(t *testing.T, y *yard) {
+		y.carryOut(y.move(plan.Underutilized, 3, 0), func() {
+			y.pod("late", "n-1", nil)
+			time.Sleep(SettleFor + 10*time.Millisecond)
+			if got, want := y.state(), "old-1 | "; !strings.HasPrefix(got, want) {
+				t.Errorf("once a scheduler must have seen it: %s, want %s", got, want)
+			}
+		})
+		if got, want := y.state(), "old-1"; got != want {
+			t.Errorf("in the end: %s, want %s", got, want)
+		}
+		if len(y.ended) != 3 || y.ended[0].Together != 3 || y.ended[0].Replaces {
+			t.Errorf("told of %+v, want three moves of one plan", y.ended)
+		}
+	})
+}
+
+// TestNothingIsDeletedUnread: while part of the live state cannot be read, nodes
+// stay and it is tried again; when it comes back in time the move goes on, else
+// it is undone.
+func TestNothingIsDeletedUnread(t *testing.T) {
+	for _, kind := range []string{"Node", "NodeClaim", "PodList", "PodDisruptionBudgetList", "NodePool", "NodeClaimList", "NodeList"} {
+		for name, tt := range map[string]struct {
+			from, away time.Duration
+			want       string
+		}{
+			"for a while at first":              {2 * time.Second, 3 * time.Minute, "default-new-1 old-1"},
+			"for a while when machines started": {SettleFor + startsAfter/2, 3 * time.Minute, "default-new-1 old-1"},
+			"for too long":                      {2 * time.Second, 20 * time.Minute, "old-0 old-1"},
+			"for too long in the end":           {SettleFor + startsAfter/2, 20 * time.Minute, "old-0 old-1"},
+		} {
+			t.Run(kind+" "+name, func(t *testing.T) {
+				tell(t, 2, func(t *testing.T, y *yard) {
+					y.carryOut(y.move(plan.Underutilized, 1, 1), func() {
+						time.Sleep(tt.from)
+						y.set(func() { y.unread = kind })
+						time.Sleep(tt.away)
+						if got := y.state(); !strings.Contains(got, "old-0 old-1") {
+							t.Errorf("while it cannot be read: %s", got)
+						}
+						y.set(func() { y.unread = "" })
+					})
+					if got := y.state(); got != tt.want {
+						t.Errorf("in the end: %s, want %s", got, tt.want)
+					}
+					if gaveUp := errors.Is(y.ended[0].Err, ErrUnread) || errors.Is(y.ended[0].Err, ErrNoReplacement); y.stuck != 1 && kind != "NodeClaim" || gaveUp != (tt.away > patienceMin) {
+						t.Errorf("told %d times that it is stuck, and of %+v", y.stuck, y.ended)
+					}
+				})
+			})
+		}
+	}
+}
+
+func (y *yard) set(change func()) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	change()
+}
+
+// TestANodeThatSomebodyElseDeletesKeepsItsMachine: its pods need it.
+func TestANodeThatSomebodyElseDeletesKeepsItsMachine(t *testing.T) {
+	tell(t, 2, func(t *testing.T, y *yard) {
+		y.carryOut(y.move(plan.Underutilized, 1, 1), func() {
+			time.Sleep(SettleFor + startsAfter/2)
+			_ = y.hand.Delete(context.Background(), &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "old-0"}})
+		})
+		if got, want := y.state(), "default-new-1 old-1"; got != want || y.ended[0].Err != nil {
+			t.Errorf("in the end: %s, want %s; told of %+v", got, want, y.ended)
+		}
+	})
+}
+
+// TestAMachineThatPodsUseIsKept: a move is given up when pods run on the machine
+// by then.
+func TestAMachineThatPodsUseIsKept(t *testing.T) {
+	tell(t, 2, func(t *testing.T, y *yard) {
+		y.carryOut(y.move(plan.Underutilized, 1, 1), func() {
+			time.Sleep(SettleFor + startsAfter/2 + 4*time.Second)
+			y.pod("late", "n-0", nil)
+			y.pod("early", "n-default-new-1", nil)
+		})
+		if got, want := y.state(), "default-new-1 old-0 old-1"; got != want {
+			t.Errorf("in the end: %s, want %s", got, want)
+		}
+		if stage := y.replacements()[0].Annotations[api.MarkStage]; stage != "kept" {
+			t.Errorf("the stage is %q", stage)
+		}
+	})
+}
+
+// TestALostReplyToAnOrderLeavesNoMachine: whether the claim was created cannot
+// be told for a while.
+func TestALostReplyToAnOrderLeavesNoMachine(t *testing.T) {
+	tell(t, 2, func(t *testing.T, y *yard) {
+		a := y.applier(func(c storetest.Call) (error, error) {
+			if c.Verb == storetest.Create && c.Name == "default-new-2" {
+				y.set(func() { y.unread = "NodeClaim" })
+				return nil, errors.New("connection reset by peer")
+			}
+			return nil, nil
+		})
+		a.Move(context.Background(), y.snapshot(), y.move(plan.Underutilized, 1, 2), y)
+		time.Sleep(time.Minute)
+		y.set(func() { y.unread = "" })
+		a.Wait()
+		time.Sleep(5 * time.Second)
+		if got, want := y.state(), "old-0 old-1"; got != want {
+			t.Errorf("in the end: %s, want %s; %+v", got, want, y.ended)
+		}
+	})
+}

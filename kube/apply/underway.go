@@ -1,0 +1,185 @@
+package apply
+
+import (
+	"slices"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/plan"
+)
+
+// underWay is a move as the ledger knows it, until it is carried out or given
+// up.
+type underWay struct {
+	nodes  []string
+	claims []string          // of the machines in their place, whether they are ordered by now or not
+	orders []cluster.Machine // those of them that are still to be ordered
+	seats  map[string]seat   // by UID of a pod: where it is to go
+}
+
+// seat is a node, or a claim whose machine may have become one.
+type seat struct {
+	on     plan.Destination // OnNode or OnMachine
+	target string
+}
+
+// sit notes where a pod is to go.
+func (m *underWay) sit(uid string, to seat) {
+	if m.seats == nil {
+		m.seats = map[string]seat{}
+	}
+	m.seats[uid] = to
+}
+
+// begins records a move and reports whether it may begin: a node goes with one
+// move at a time.
+func (l *Ledger) begins(m *underWay) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, node := range m.nodes {
+		if _, already := l.leaving[node]; already {
+			return false
+		}
+	}
+	if l.leaving == nil {
+		l.leaving = map[string]struct{}{}
+	}
+	for _, node := range m.nodes {
+		l.leaving[node] = struct{}{}
+	}
+	l.moves = append(l.moves, m)
+	return true
+}
+
+// ends takes in that a move is over. Nodes that stay take pods again at once.
+func (l *Ledger) ends(m *underWay) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.moves = slices.DeleteFunc(l.moves, func(x *underWay) bool { return x == m })
+}
+
+// movesUnderWay counts them.
+func (l *Ledger) movesUnderWay() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.moves)
+}
+
+// mayCome reports whether an order was issued that nobody has seen so far.
+func (l *Ledger) mayCome(claim string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, ordered := l.ordered[claim]
+	return ordered
+}
+
+// isOrdered takes in that a machine which a move was to order is ordered. The
+// caller holds the lock.
+func (l *Ledger) isOrdered(claim string) {
+	for _, m := range l.moves {
+		m.orders = slices.DeleteFunc(m.orders, func(o cluster.Machine) bool { return o.Claim == claim })
+	}
+}
+
+// projectMoves shows the nodes of moves as closed, whether a watch has shown
+// that by now or not. Where a move of ours is to bring their pods, they are
+// shown already: on a node as pods of its own, on an ordered machine as room
+// taken, and on both as pods that are expected. So no other plan gives their
+// room away, or lets the place go. What a move is yet to order counts for the
+// limits of pools.
+func (l *Ledger) projectMoves(s *cluster.Snapshot) {
+	nodes := map[string]*cluster.Node{}
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		if _, leaving := l.leaving[n.Name]; leaving {
+			nodes[n.Name] = n
+			if !n.Deleting {
+				n.Close()
+			}
+		}
+	}
+	if len(l.moves) == 0 {
+		return
+	}
+	there := placesIn(s)
+	for _, m := range l.moves {
+		for _, o := range m.orders {
+			addUsage(s.Pools, o.Pool, o.Capacity)
+		}
+		for _, name := range m.nodes {
+			if n := nodes[name]; n != nil {
+				there.bring(n, m)
+			}
+		}
+	}
+}
+
+// bring shows pods of a closed node where the move puts them.
+func (x places) bring(n *cluster.Node, m *underWay) {
+	var stay []cluster.Pod
+	for _, p := range n.Pods {
+		if stays := p.Returns || p.Ending || p.Daemon || p.Mirror || p.DoNotDisrupt; stays || !x.sit(p, m) {
+			stay = append(stay, p)
+		}
+	}
+	n.Pods = stay
+}
+
+// places finds nodes and ordered machines of a snapshot that is being made.
+type places struct {
+	nodes    map[string]*cluster.Node // by name
+	joined   map[string]*cluster.Node // by claim
+	machines map[string]*cluster.Machine
+	daemons  []cluster.Daemon
+}
+
+func placesIn(s *cluster.Snapshot) places {
+	out := places{nodes: map[string]*cluster.Node{}, joined: map[string]*cluster.Node{}, machines: map[string]*cluster.Machine{},
+		daemons: s.Daemons}
+	for i := range s.Nodes {
+		if n := &s.Nodes[i]; !n.Deleting {
+			out.nodes[n.Name] = n
+			if n.Claim != "" {
+				out.joined[n.Claim] = n
+			}
+		}
+	}
+	for i := range s.Machines {
+		if m := &s.Machines[i]; !m.Deleting {
+			out.machines[m.Claim] = m
+		}
+	}
+	return out
+}
+
+// sit shows the pod where the move puts it. Where that is not known, as for a
+// move that another process began, it is the first machine of the move with
+// enough room. It reports false where it is nowhere.
+func (x places) sit(p cluster.Pod, m *underWay) bool {
+	if to, known := m.seats[p.UID]; known {
+		return x.seat(p, to, false)
+	}
+	return slices.ContainsFunc(m.claims, func(claim string) bool { return x.seat(p, seat{plan.OnMachine, claim}, true) })
+}
+
+// seat puts the pod on a node or machine that is there, with enough room where
+// that matters.
+func (x places) seat(p cluster.Pod, to seat, roomy bool) bool {
+	n := x.nodes[to.target]
+	if to.on == plan.OnMachine {
+		n = x.joined[to.target]
+	}
+	m := x.machines[to.target]
+	switch {
+	case n != nil && (!roomy || p.Shape.Requests.FitsIn(fit.Free(n, x.daemons))):
+		p.Node, p.Returns = n.Name, true
+		n.Pods = append(slices.Clip(n.Pods), p)
+		n.BoughtFor = append(n.BoughtFor, p)
+	case n == nil && to.on == plan.OnMachine && m != nil && (!roomy || p.Shape.Requests.FitsIn(m.Allocatable)):
+		m.Allocatable = m.Allocatable.Sub(p.Shape.Requests)
+		m.BoughtFor = append(m.BoughtFor, p)
+	default:
+		return false
+	}
+	return true
+}

@@ -1,0 +1,177 @@
+package apply
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/decide"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/scenario"
+)
+
+// leaving is a cluster whose node old, with pod web of one core, is to go. Node
+// other has room for it, as has a machine on order; one more pod of a core waits.
+const leaving = `snapshot 7 2026-11-21T04:00:00Z
+shape web namespace=default cpu=1 memory=1Gi
+waiting default/more shape=web
+catalogue c1 1
+kind m5.large cpu=1500m memory=8Gi pods=29
+  offer us-west-2a on-demand 0.096
+pool NodePool/default catalogue=c1
+  limit nodes=4
+node old claim=c-old pool=NodePool/default price=0.096 ready initialized
+  allocatable cpu=1500m memory=8Gi pods=29
+  labels node.kubernetes.io/instance-type=m5.large topology.kubernetes.io/zone=us-west-2a
+  pod default/web shape=web returns
+`
+
+const (
+	otherNode = `node other claim=c-other pool=NodePool/default price=0.096 ready initialized
+  allocatable cpu=1500m memory=8Gi pods=29
+  labels node.kubernetes.io/instance-type=m5.large topology.kubernetes.io/zone=us-west-2a
+`
+	onOrder = `machine c-new pool=NodePool/default launched replacement
+  allocatable cpu=1500m memory=8Gi pods=29
+  labels node.kubernetes.io/instance-type=m5.large topology.kubernetes.io/zone=us-west-2a karpenter.sh/capacity-type=on-demand
+`
+	joined = `node new claim=c-new pool=NodePool/default price=0.096 ready initialized replacement
+  allocatable cpu=1500m memory=8Gi pods=29
+  labels node.kubernetes.io/instance-type=m5.large topology.kubernetes.io/zone=us-west-2a
+`
+)
+
+// TestWhatAMoveNeedsIsNotGivenAway: while a move is under way nothing is bought
+// for its pods, and pods that wait get no room that is meant for these, whether
+// that is on a node, on an ordered machine or on one that is still to be
+// ordered. Once the node is deleted its pods count like others.
+func TestWhatAMoveNeedsIsNotGivenAway(t *testing.T) {
+	web := func(to seat) map[string]seat { return map[string]seat{"default/web": to} }
+	tests := map[string]struct {
+		world  string
+		move   underWay
+		shown  string // where pods are shown, and who is expected
+		placed string // where the waiting pod goes
+	}{
+		"a pod on its way to a node": {
+			leaving + otherNode, underWay{seats: web(seat{plan.OnNode, "other"})},
+			"old: ; other: web, expects web", "more on launch new-1",
+		},
+		"a pod on its way to a machine on order": {
+			leaving + onOrder, underWay{claims: []string{"c-new"}, seats: web(seat{plan.OnMachine, "c-new"})},
+			"old: ; c-new: 500m left, expects web", "more on launch new-1",
+		},
+		"a pod on its way to a machine that has joined": {
+			leaving + joined, underWay{claims: []string{"c-new"}, seats: web(seat{plan.OnMachine, "c-new"})},
+			"new: web, expects web; old: ", "more on launch new-1",
+		},
+		"a pod that another process was to move": {
+			leaving + otherNode + joined, underWay{claims: []string{"c-new"}},
+			"new: web, expects web; old: ; other: ", "more on node other",
+		},
+		"a pod whose machine is still to be ordered": {
+			leaving + otherNode, underWay{claims: []string{"c-new"}, seats: web(seat{plan.OnMachine, "c-new"})},
+			"old: web; other: ", "more on node other",
+		},
+		"a pod whose place is gone": {
+			leaving, underWay{seats: web(seat{plan.OnNode, "other"})},
+			"old: web", "more on launch new-1",
+		},
+		"a machine still to be ordered, with the last place that the pool has": {
+			leaving + onOrder, underWay{claims: []string{"c-new"}, seats: web(seat{plan.OnMachine, "c-new"}),
+				orders: []cluster.Machine{{Claim: "c-next", Pool: poolID}, {Claim: "c-last", Pool: poolID}}},
+			"old: ; c-new: 500m left, expects web", "",
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			l := &Ledger{}
+			tt.move.nodes = []string{"old"}
+			l.begins(&tt.move)
+			s := l.Project(parsed(t, tt.world))
+			if got := show(s); got != tt.shown {
+				t.Errorf("shown as %q, want %q", got, tt.shown)
+			}
+			if got := placements(decide.Decide(s, decide.Policy{}, decide.Effort{})); got != tt.placed {
+				t.Errorf("the plan puts %q, want %q", got, tt.placed)
+			}
+		})
+	}
+}
+
+func TestOnceANodeIsDeletedItsPodsAreForEveryPlan(t *testing.T) {
+	l := &Ledger{}
+	l.begins(&underWay{nodes: []string{"old"}, seats: map[string]seat{"default/web": {plan.OnNode, "other"}}})
+	s := l.Project(parsed(t, strings.Replace(leaving, "ready initialized", "ready initialized deleting", 1)+otherNode))
+	if got, want := show(s), "old: web; other: "; got != want {
+		t.Errorf("shown as %q, want %q", got, want)
+	}
+	if got := placements(decide.Decide(s, decide.Policy{}, decide.Effort{})); !strings.Contains(got, "web on") || !strings.Contains(got, "more on") {
+		t.Errorf("the plan puts %q, want both pods somewhere", got)
+	}
+}
+
+// TestAnOrderCountsOnce: what a move is to order counts for limits before it is
+// ordered, and not twice after.
+func TestAnOrderOfAMoveCountsOnce(t *testing.T) {
+	l := &Ledger{}
+	l.begins(&underWay{nodes: []string{"n"}, orders: []cluster.Machine{ordered()}})
+	usage := func() string {
+		p := l.Project(world()).Pools[0]
+		return fmt.Sprintf("%d nodes with %s cpu", p.Nodes, p.Usage.CPU)
+	}
+	before := usage()
+	l.Ordered(ordered())
+	if after := usage(); before != after || !strings.HasPrefix(before, "1 nodes") {
+		t.Errorf("the pool owns %s before the order and %s after", before, after)
+	}
+}
+
+func parsed(t *testing.T, text string) *cluster.Snapshot {
+	t.Helper()
+	s, err := scenario.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Pools[0].Nodes = int64(len(s.Nodes) + len(s.Machines))
+	for i := range s.Nodes {
+		for j := range s.Nodes[i].Pods {
+			p := &s.Nodes[i].Pods[j]
+			p.UID = p.Namespace + "/" + p.Name
+		}
+	}
+	return s
+}
+
+// show prints where pods are and where they are expected.
+func show(s *cluster.Snapshot) string {
+	var out []string
+	names := func(pods []cluster.Pod) (list []string) {
+		for _, p := range pods {
+			list = append(list, p.Name)
+		}
+		return list
+	}
+	add := func(name string, is string, expects []cluster.Pod) {
+		if len(expects) > 0 {
+			is += ", expects " + strings.Join(names(expects), " ")
+		}
+		out = append(out, name+": "+is)
+	}
+	for i := range s.Nodes {
+		add(s.Nodes[i].Name, strings.Join(names(s.Nodes[i].Pods), " "), s.Nodes[i].BoughtFor)
+	}
+	for i := range s.Machines {
+		add(s.Machines[i].Claim, fmt.Sprintf("%v left", s.Machines[i].Allocatable.CPU), s.Machines[i].BoughtFor)
+	}
+	return strings.Join(out, "; ")
+}
+
+func placements(p plan.Plan) string {
+	var out []string
+	for _, at := range p.Placements {
+		out = append(out, fmt.Sprintf("%s on %s %s", at.Pod.Name, at.On, at.Target))
+	}
+	return strings.Join(out, "; ")
+}
