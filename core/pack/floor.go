@@ -9,16 +9,17 @@ import (
 type bin struct {
 	offer int32
 	room  []int64
-	kinds map[int]int64
+	kinds []int64
 	parts []part
 }
 
-// simplest returns machines found by first fit decreasing, the cheapest of
-// several tries: by two notions of size, and with each offer in turn as the one
-// that is bought where it will do, else the cheapest that does. So no answer is
-// worse than what is written first, within limits. It ends when the steps are
-// used up.
-func (s *solver) simplest(rows []int32, until int64) (best []machine, ok bool) {
+// simplest returns machines found by first fit decreasing that cost less than
+// what is enough, the cheapest of several tries: by two notions of size, and with each
+// offer in turn as the one that is bought where it will do, else the cheapest that
+// does. So no answer is worse than what is written first, within limits. It ends
+// when the steps are used up.
+func (s *solver) simplest(rows []int32, until int64, enough float64) (best []machine, ok bool) {
+	var bins []bin // those of the last try, for their memory
 	l := s.look(s.worth, 0, 0)
 	sorted := [2][]int32{s.bySize(rows, s.worth), s.bySize(rows, s.shares())}
 	byPrice := make([]int32, len(s.offers))
@@ -33,12 +34,14 @@ func (s *solver) simplest(rows []int32, until int64) (best []machine, ok bool) {
 		case at > 1:
 			list = slices.Concat(l.order[at-2:at-1], byPrice)
 		}
-		found, all := s.firstFit(sorted[i%2], list, until)
-		if !all {
+		var all bool
+		if bins, all = s.firstFit(bins[:0], sorted[i%2], list, until); !all {
 			break
 		}
-		if s.keeps(found, s.limits) && (!ok || s.cost(found) < s.cost(best)) {
-			best, ok = found, true
+		if cost := s.costOf(bins); cost < enough {
+			if found := s.machinesOf(bins); s.keeps(found, s.limits) {
+				best, ok, enough = found, true, cost
+			}
 		}
 	}
 	return best, ok
@@ -60,44 +63,66 @@ func (s *solver) shares() []float64 {
 	return out
 }
 
+func (s *solver) costOf(bins []bin) float64 {
+	sum := 0.0
+	for i := range bins {
+		sum += s.offers[bins[i].offer].cost
+	}
+	return sum
+}
+
+func (s *solver) machinesOf(bins []bin) []machine {
+	out := make([]machine, len(bins))
+	for i := range bins {
+		out[i] = s.machineOf(bins[i].offer, bins[i].parts)
+	}
+	return out
+}
+
 // firstFit puts pods row by row on the first machines with room, else on new
 // ones of the first offer that will do.
-func (s *solver) firstFit(rows, offers []int32, until int64) ([]machine, bool) {
-	var bins []*bin
+func (s *solver) firstFit(bins []bin, rows, offers []int32, until int64) ([]bin, bool) {
 	for _, row := range rows {
 		n := s.batch.Rows[row].Count
-		for _, b := range bins {
+		for i := range bins {
 			if n == 0 {
 				break
 			}
-			n -= s.put(b, row, n)
+			n -= s.put(&bins[i], row, n)
 		}
 		if s.steps += int64(len(bins)); s.steps > until {
-			return nil, false
+			return bins, false
 		}
 		for n > 0 {
-			b := s.newBin(row, offers)
-			put := s.put(b, row, n)
+			bins = s.addBin(bins, row, offers)
+			put := s.put(&bins[len(bins)-1], row, n)
 			if put == 0 {
-				return nil, false
+				return bins, false
 			}
-			bins, n = append(bins, b), n-put
+			n -= put
 		}
 	}
-	out := make([]machine, len(bins))
-	for i, b := range bins {
-		out[i] = s.machineOf(b.offer, b.parts)
-	}
-	return out, true
+	return bins, true
 }
 
-func (s *solver) newBin(row int32, offers []int32) *bin {
+// addBin adds an empty machine for pods of the row, without room if there is none.
+func (s *solver) addBin(bins []bin, row int32, offers []int32) []bin {
+	bins = slices.Grow(bins, 1)[:len(bins)+1]
+	b := &bins[len(bins)-1]
+	if b.room == nil {
+		b.room, b.kinds = make([]int64, len(s.worth)), make([]int64, len(s.filler.kinds))
+	}
+	b.offer, b.parts = offers[0], b.parts[:0]
+	clear(b.room)
+	clear(b.kinds)
 	for _, o := range offers {
 		if s.may(row, int(o)) && holds(s.offers[o].free, s.need(row)) {
-			return &bin{offer: o, room: slices.Clone(s.offers[o].free), kinds: map[int]int64{}}
+			b.offer = o
+			copy(b.room, s.offers[o].free)
+			break
 		}
 	}
-	return &bin{offer: offers[0], kinds: map[int]int64{}, room: make([]int64, len(s.worth))}
+	return bins
 }
 
 // put adds up to n pods of the row and returns how many there was room for.

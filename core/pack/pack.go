@@ -104,7 +104,7 @@ func Solve(batch place.Batch, effort Effort) []place.BatchMachine {
 	if !ok {
 		return nil
 	}
-	if simple, ok := s.simplest(rows, s.steps+int64(effort)/10); ok && s.cost(simple) < s.cost(start) {
+	if simple, ok := s.simplest(rows, s.steps+int64(effort)/10, s.cost(start)); ok {
 		start = simple
 	}
 	s.forget(float64(s.cost(start) * (1 + Fewer)))

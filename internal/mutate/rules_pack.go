@@ -54,7 +54,7 @@ func packRules() []Rule {
 		off("a load is for sale to its pods", packPricer, "if x == but || !r.p.s.may(x, r.offer) {", "if x == but {"),
 		off("fractions are made whole in several ways", packRound, "const divesMax = 64", "const divesMax = 0"),
 		off("first fit keeps to offers", packFloor, "if !s.may(row, int(b.offer)) {", "if false {"),
-		off("first fit keeps to limits", packFloor, "if s.keeps(found, s.limits) && (", "if ("),
+		off("first fit keeps to limits", packFloor, "; s.keeps(found, s.limits) {", "; true {"),
 		off("first fit keeps to caps", packFloor, "if free <= 0 {", "if false {"),
 
 		off("no pods are left for a lower cost", decideLean, "cmp.Or(compareLeft(a, b), ", "cmp.Or(").and(decideFile, "compareLeft(a, b) == 0 && a.Unpriced", "a.Unpriced"),
