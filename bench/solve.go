@@ -24,8 +24,7 @@ type measured struct {
 	peakRSSMiB   float64 // of all runs
 }
 
-// solve decides about the snapshot a number of times; 0 means 5. Whatever was
-// needed to make the snapshot is given back to the system before.
+// solve decides about the snapshot a number of times; 0 means 5.
 func solve(s *cluster.Snapshot, o Options) (made plan.Plan, took measured) {
 	runs, effort := o.Runs, decide.Quick()
 	if runs == 0 {
@@ -38,6 +37,12 @@ func solve(s *cluster.Snapshot, o Options) (made plan.Plan, took measured) {
 			effort.Settle = 0
 		}
 	}
+	return repeat(runs, func() plan.Plan { return decide.Decide(s, decide.Policy{}, effort) })
+}
+
+// repeat decides a number of times. Whatever was needed before is given back to
+// the system first.
+func repeat(runs int, decision func() plan.Plan) (made plan.Plan, took measured) {
 	debug.FreeOSMemory()
 	forgetPeak()
 	for left := runs; left > 0; left-- {
@@ -45,7 +50,7 @@ func solve(s *cluster.Snapshot, o Options) (made plan.Plan, took measured) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		cpu, start := cpuSeconds(), time.Now()
-		one := decide.Decide(s, decide.Policy{}, effort)
+		one := decision()
 		took.seconds = append(took.seconds, time.Since(start).Seconds())
 		took.cpuSeconds = append(took.cpuSeconds, cpuSeconds()-cpu)
 		runtime.ReadMemStats(&after)

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,7 +18,7 @@ func benchCommand() *cobra.Command {
 		Use:   "bench",
 		Short: "Measure decisions: time, cost and distance from the least possible cost",
 	}
-	cmd.AddCommand(benchPlaceCommand(), benchPackCommand(), benchCarryCommand(), benchGrowthCommand())
+	cmd.AddCommand(benchPlaceCommand(), benchPackCommand(), benchCarryCommand(), benchGrowthCommand(), benchRetireCommand())
 	return cmd
 }
 
@@ -120,6 +121,46 @@ printed once more with "Worst" at the end of their name.`,
 	cmd.Flags().IntVar(&seeds, "seeds", 0, "measure as many seeds and print median and worst; 0: one seed alone")
 	cmd.Flags().DurationVar(&joins.Earliest, "earliest", 20*time.Second, "how long after its order a machine joins at the earliest")
 	cmd.Flags().DurationVar(&joins.Latest, "latest", time.Minute, "and at the latest")
+	return cmd
+}
+
+func benchRetireCommand() *cobra.Command {
+	var o bench.RetireOptions
+	cmd := &cobra.Command{
+		Use:   "retire",
+		Short: "Measure the search for nodes that may go; one JSON object on stdout",
+		Long: `Measure the search for nodes that may go; one JSON object on stdout.
+
+The cluster has been packed until no move is left. In the scenario steady that is
+all: a pass finds nothing to do. In the scenario half every second pod leaves
+before. Only the first pass is timed; then passes are carried out as planned, an
+hour apart, until the cluster is at rest, which is what costAfter tells.`,
+		Example: `  daemok bench retire --nodes 1000 --scenario steady
+  daemok bench retire --catalog types.json --nodes 50 --scenario half --seed 42`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case o.Nodes < 1, o.PodsPerNode < 1, o.Pools < 1, o.Runs < 1:
+				return fmt.Errorf("--nodes, --pods-per-node, --pools and --runs: want 1 or more")
+			case !slices.Contains(bench.Scenarios(), o.Scenario):
+				return fmt.Errorf("--scenario is %q: want one of %s", o.Scenario, strings.Join(bench.Scenarios(), ", "))
+			}
+			out, err := bench.Retire(o)
+			if err != nil {
+				return err
+			}
+			return json.NewEncoder(cmd.OutOrStdout()).Encode(out)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.Catalog, "catalog", "", "file of machine types; 400 made-up ones without it")
+	flags.IntVar(&o.Nodes, "nodes", 1000, "how many nodes there are before they are packed")
+	flags.IntVar(&o.PodsPerNode, "pods-per-node", 20, "how many pods each has then")
+	flags.IntVar(&o.Pools, "pools", 1, "how many equal pools there are")
+	flags.StringVar(&o.Scenario, "scenario", "steady", "what happens to the cluster: "+strings.Join(bench.Scenarios(), ", "))
+	flags.StringVar(&o.Capacity, "capacity", "on-demand", "on-demand, spot or any")
+	flags.Uint64Var(&o.Seed, "seed", 42, "for chance")
+	flags.IntVar(&o.Runs, "runs", 3, "how often to measure; the median counts")
 	return cmd
 }
 

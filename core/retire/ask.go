@@ -27,9 +27,38 @@ type Answer = place.Result
 // anyPrice is for nodes that go whatever it costs.
 const anyPrice quantity.MicroUSDPerHour = 1 << 50
 
+// homes asks where the pods of a node may go that goes whatever it costs:
+// somewhere they can stay, or else anywhere.
+func (x *Search) homes(c *candidate) (Question, *Answer) {
+	q := Question{Leave: []int{c.at}, Below: anyPrice, Open: x.lasts}
+	answer := x.ask(q)
+	if len(answer.Unplaced) > 0 {
+		q.Open = nil
+		answer = x.ask(q)
+	}
+	return q, answer
+}
+
+// lasts reports whether the node is not about to go itself for its age or for
+// having drifted.
+func (x *Search) lasts(n *cluster.Node) bool {
+	if n.Claim == "" {
+		return true
+	}
+	if n.Drifted != "" {
+		return false
+	}
+	pool, found := x.snapshot.Pool(n.Pool)
+	return n.ExpiresAt.IsZero() || !found || orderAt(&candidate{Node: n, pool: pool}).After(x.snapshot.Now)
+}
+
 func (x *Search) ask(q Question) *Answer {
 	if x.ground == nil {
 		x.ground = x.survey()
+	}
+	if len(x.untold) > 0 {
+		x.ground.Take(Question{Leave: x.untold}, &Answer{})
+		x.untold = nil
 	}
 	return x.ground.Ask(q)
 }

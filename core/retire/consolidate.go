@@ -296,9 +296,9 @@ func few(pods []cluster.Pod) string {
 
 // open reports whether pods of nodes that save money may go to the node: only
 // where it has started, and where no pods come and go just now, so that nothing
-// is moved to what is about to change, and not to one that is itself too dear.
+// is moved to what is about to change, and not to one that is too dear or goes soon.
 func (x *consolidator) open(n *cluster.Node) bool {
-	if !n.Ready || !n.Initialized || x.dear[n.Name] {
+	if !n.Ready || !n.Initialized || x.dear[n.Name] || !x.lasts(n) {
 		return false
 	}
 	pool, ours := x.snapshot.Pool(n.Pool)

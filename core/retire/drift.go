@@ -62,8 +62,7 @@ func (x *Search) replaceDrifted(c *candidate) {
 		x.let([]*candidate{c}, plan.Drifted, c.Drifted, nil)
 		return
 	}
-	q := Question{Leave: []int{c.at}, Below: anyPrice}
-	answer := x.ask(q)
+	q, answer := x.homes(c)
 	if len(answer.Unplaced) > 0 {
 		x.keep(c, plan.Drifted, "no place for its pods: "+answer.Unplaced[0].Why())
 		return

@@ -77,8 +77,11 @@ func (x *Search) expire(c *candidate) {
 		}
 		return
 	}
-	q := Question{Leave: []int{c.at}, Below: anyPrice}
-	answer := x.ask(q)
+	if x.takes[c.Name] && !past {
+		x.keep(c, plan.Expired, "pods of nodes that go are on their way to it")
+		return
+	}
+	q, answer := x.homes(c)
 	switch {
 	case len(answer.Unplaced) == 0:
 		if x.let([]*candidate{c}, plan.Expired, note, answer) {

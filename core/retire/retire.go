@@ -42,6 +42,7 @@ type Search struct {
 	guards   guards
 	budgets  *budgets
 	gone     map[int]bool    // nodes that go with a move
+	untold   []int           // of these, those that the ground has not been told of
 	kept     map[int]bool    // nodes that Kept tells of
 	takes    map[string]bool // nodes that pods of those that go are to run on
 	tasks    []task          // what is left to do, in order
@@ -138,7 +139,9 @@ func (x *Search) let(nodes []*candidate, reason plan.RemovalReason, note string,
 		move.Removals = append(move.Removals, plan.Removal{Node: c.Name, Claim: c.Claim, Pool: c.Pool, Reason: reason, Note: note, Pods: c.moving})
 		move.Saves += nodeCost(c)
 	}
-	if with != nil {
+	if with == nil {
+		x.untold = append(x.untold, positions(nodes)...)
+	} else {
 		move.Launches, move.Placements = x.renamed(with)
 		for _, p := range move.Placements {
 			if p.On == plan.OnNode {

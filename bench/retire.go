@@ -1,0 +1,274 @@
+package bench
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/decide"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// RetireOptions says which cluster to look for nodes in that may go.
+type RetireOptions struct {
+	Catalog     string // file; empty for the 400 made-up types
+	Nodes       int
+	PodsPerNode int
+	Pools       int
+	Scenario    string // steady or half
+	Capacity    string // on-demand, spot or any; empty means on-demand
+	Seed        uint64
+	Runs        int // the median is taken; 0 means 3
+}
+
+// Scenarios are what RetireOptions.Scenario may be: a cluster in which no move
+// is left to make, and one half of whose pods have gone.
+func Scenarios() []string { return []string{"half", "steady"} }
+
+// Retired is what letting nodes go took and came to.
+type Retired struct {
+	Scenario          string   `json:"scenario"`
+	Nodes             int      `json:"nodes"`
+	Pods              int      `json:"pods"`
+	Seconds           float64  `json:"seconds"` // of the first pass over all nodes
+	CPUSeconds        float64  `json:"cpuSeconds"`
+	Candidates        int      `json:"candidates"` // nodes that the pass found a reason to go or to stay for
+	Passes            int      `json:"passes"`     // until no move was left
+	Commands          int      `json:"commands"`
+	Moves             int      `json:"moves"` // pods that had to run elsewhere, all passes together
+	NodesAfter        int      `json:"nodesAfter"`
+	CostBefore        float64  `json:"costBefore"`
+	CostAfter         float64  `json:"costAfter"`
+	LowerBoundPerHour float64  `json:"lowerBoundPerHour"`
+	Gap               *float64 `json:"gap"`
+	AllocatedMiB      float64  `json:"allocatedMiB"`
+	PeakRSSMiB        float64  `json:"peakRSSMiB"`
+}
+
+// passesMost bounds how often a cluster is looked at again; more would mean that
+// it never comes to rest.
+const passesMost = 50
+
+// Retire measures a pass over a cluster, and what all passes together come to
+// when each is carried out as planned, an hour apart.
+func Retire(o RetireOptions) (Retired, error) {
+	w, err := settledCluster(o)
+	if err != nil {
+		return Retired{}, err
+	}
+	if o.Scenario == "half" {
+		w.halve()
+	}
+	out := Retired{Scenario: o.Scenario, Nodes: len(w.Nodes), CostBefore: w.cost()}
+	for i := range w.Nodes {
+		out.Pods += len(w.Nodes[i].Pods)
+	}
+	runs := max(1, o.Runs)
+	if o.Runs == 0 {
+		runs = 3
+	}
+	first, took := repeat(runs, func() plan.Plan { return w.look() })
+	out.Seconds, out.CPUSeconds = median(took.seconds), median(took.cpuSeconds)
+	out.AllocatedMiB, out.PeakRSSMiB = median(took.allocatedMiB), took.peakRSSMiB
+	out.Candidates = len(first.Kept) + len(first.Removals())
+	for made := first; len(made.Moves) > 0; made = w.look() {
+		if out.Passes++; out.Passes > passesMost {
+			return out, fmt.Errorf("the cluster does not come to rest: %d passes, and the next one moves\n%s", passesMost, made.String())
+		}
+		out.Commands += len(made.Moves)
+		for _, r := range made.Removals() {
+			out.Moves += len(r.Pods)
+		}
+		if err := w.carryOut(&made); err != nil {
+			return out, err
+		}
+	}
+	out.CostAfter, out.NodesAfter = w.cost(), len(w.Nodes)
+	out.LowerBoundPerHour = LowerBound(w.afresh())
+	out.Gap = gap(out.CostAfter, out.LowerBoundPerHour)
+	return out, nil
+}
+
+// town is a cluster whose plans are carried out as they are.
+type town struct {
+	*cluster.Snapshot
+	r     *rand.Rand
+	named int
+}
+
+// settledCluster is a cluster in which no move is left to make, with as many
+// nodes as asked for before that.
+func settledCluster(o RetireOptions) (*town, error) {
+	s, _, err := Snapshot(Options{Catalog: o.Catalog, Generate: "realistic", Pods: o.Nodes * o.PodsPerNode, Classes: o.Nodes, Pools: o.Pools,
+		Seed: o.Seed, Capacity: o.Capacity})
+	if err != nil {
+		return nil, err
+	}
+	w := &town{Snapshot: s, r: rand.New(rand.NewPCG(o.Seed, 1))}
+	s.Now = time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
+	for i := range s.Pools {
+		open := cluster.Allowance{Most: 1 << 40, Note: "budgets are open"}
+		s.Pools[i].Policy = cluster.Policy{Empty: open, Drifted: open, Underutilized: open}
+	}
+	w.r.Shuffle(len(s.Waiting), func(i, j int) { s.Waiting[i], s.Waiting[j] = s.Waiting[j], s.Waiting[i] })
+	for group := range slices.Chunk(s.Waiting, o.PodsPerNode) {
+		pool := &s.Pools[len(w.Nodes)%len(s.Pools)]
+		choice, err := cheapestFor(pool, group)
+		if err != nil {
+			return nil, err
+		}
+		w.Nodes = append(w.Nodes, w.node(pool, choice, group))
+	}
+	s.Waiting = nil
+	s.Sort()
+	for made := w.look(); len(made.Moves) > 0; made = w.look() {
+		if err := w.carryOut(&made); err != nil {
+			return nil, err
+		}
+	}
+	return w, nil
+}
+
+// cheapestFor is the cheapest offer of a pool that holds the pods.
+func cheapestFor(pool *cluster.Pool, pods []cluster.Pod) (best plan.Choice, err error) {
+	var need quantity.Resources
+	for i := range pods {
+		need = need.Add(pods[i].Shape.Requests)
+	}
+	for k := range pool.Catalogue.Kinds {
+		kind := &pool.Catalogue.Kinds[k]
+		for i := range kind.Offers {
+			o := &kind.Offers[i]
+			if need.FitsIn(kind.Allocatable) && o.Priced && pool.Requirements.Get(cluster.LabelCapacityType).Allows(string(o.Option)) &&
+				(best.Kind == "" || o.Price < best.Price) {
+				best = plan.Choice{Kind: kind.Name, Zone: o.Zone, Option: o.Option, Price: o.Price, Priced: true}
+			}
+		}
+	}
+	if best.Kind == "" {
+		return best, fmt.Errorf("no type holds %d pods: ask for fewer pods per node", len(pods))
+	}
+	return best, nil
+}
+
+// node is one that has been there for two days.
+func (w *town) node(pool *cluster.Pool, c plan.Choice, pods []cluster.Pod) cluster.Node {
+	w.named++
+	name := fmt.Sprintf("node-%05d", w.named)
+	at := slices.IndexFunc(pool.Catalogue.Kinds, func(k cluster.Kind) bool { return k.Name == c.Kind })
+	kind := &pool.Catalogue.Kinds[at]
+	labels := map[string]string{cluster.LabelHostname: name, cluster.LabelZone: c.Zone, cluster.LabelCapacityType: string(c.Option)}
+	for _, list := range []constraint.Labels{kind.Labels, pool.Labels} {
+		for _, l := range list {
+			labels[l.Key] = l.Value
+		}
+	}
+	born := w.Now.Add(-48 * time.Hour)
+	out := cluster.Node{Name: name, Claim: name, Pool: pool.ID, Labels: constraint.NewLabels(labels), Capacity: kind.Capacity, Allocatable: kind.Allocatable,
+		Attachable: kind.Attachable, Price: c.Price, CreatedAt: born, QuietSince: born, Ready: true, Initialized: true}
+	for _, p := range pods {
+		out.Pods = append(out.Pods, runs(p, name, born))
+	}
+	return out
+}
+
+func runs(p cluster.Pod, node string, since time.Time) cluster.Pod {
+	p.Node, p.Returns, p.StartedAt = node, true, since
+	return p
+}
+
+// halve takes every second pod away, by chance.
+func (w *town) halve() {
+	w.Nodes = slices.Clone(w.Nodes)
+	for i := range w.Nodes {
+		n := &w.Nodes[i]
+		n.Pods = slices.DeleteFunc(slices.Clone(n.Pods), func(cluster.Pod) bool { return w.r.IntN(2) == 0 })
+	}
+}
+
+// look makes the plan for the cluster as it is.
+func (w *town) look() plan.Plan {
+	return decide.Decide(w.Snapshot, decide.Policy{}, decide.Usual(w.Snapshot))
+}
+
+// carryOut does what the plan says, and lets an hour pass.
+func (w *town) carryOut(p *plan.Plan) error {
+	gone := map[string]bool{}
+	for _, r := range p.Removals() {
+		gone[r.Node] = true
+	}
+	next := *w.Snapshot
+	next.Now = w.Now.Add(time.Hour)
+	next.Nodes = nil
+	for _, n := range w.Nodes {
+		if !gone[n.Name] {
+			next.Nodes = append(next.Nodes, n)
+		}
+	}
+	at := map[string]int{}
+	for i := range next.Nodes {
+		at[next.Nodes[i].Name] = i
+	}
+	w.Snapshot = &next
+	for i := range p.Moves {
+		m := &p.Moves[i]
+		for l := range m.Launches {
+			pool, _ := next.Pool(m.Launches[l].Pool)
+			at[m.Launches[l].Name] = len(next.Nodes)
+			next.Nodes = append(next.Nodes, w.node(pool, m.Launches[l].Choice, nil))
+		}
+		for _, x := range m.Placements {
+			to, there := at[x.Target]
+			if !there {
+				return fmt.Errorf("pod %s/%s is to go to %s, which is not there", x.Pod.Namespace, x.Pod.Name, x.Target)
+			}
+			n := &next.Nodes[to]
+			n.Pods = append(slices.Clip(n.Pods), runs(x.Pod, n.Name, next.Now.Add(-24*time.Hour)))
+		}
+	}
+	next.Sort()
+	return w.check()
+}
+
+// check counts for itself whether every node holds what is on it.
+func (w *town) check() error {
+	for i := range w.Nodes {
+		var sum quantity.Resources
+		for j := range w.Nodes[i].Pods {
+			sum = sum.Add(w.Nodes[i].Pods[j].Shape.Requests)
+		}
+		if n := &w.Nodes[i]; !sum.FitsIn(n.Allocatable) {
+			return fmt.Errorf("node %s has %s, and its pods ask for %s", n.Name, n.Allocatable, sum)
+		}
+	}
+	return nil
+}
+
+func (w *town) cost() float64 {
+	var sum quantity.MicroUSDPerHour
+	for i := range w.Nodes {
+		sum += w.Nodes[i].Price
+	}
+	return dollars(sum)
+}
+
+// afresh is the same work with all pods waiting and no node, for bounds.
+func (w *town) afresh() *cluster.Snapshot {
+	out := *w.Snapshot
+	out.Waiting, out.Nodes = nil, nil
+	for i := range w.Nodes {
+		out.Waiting = append(out.Waiting, w.Nodes[i].Pods...)
+	}
+	slices.SortFunc(out.Waiting, func(a, b cluster.Pod) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	for i := range out.Waiting {
+		out.Waiting[i].Node = ""
+	}
+	return &out
+}
