@@ -51,7 +51,7 @@ func (p Payback) podCost(pod *cluster.Pod, now time.Time) float64 {
 		return 0
 	}
 	if age := now.Sub(pod.StartedAt); age < youngFor {
-		weight *= 2 - float64(max(0, age))/float64(youngFor)
+		weight *= 2 - float64(float64(max(0, age))/float64(youngFor))
 	}
 	weight *= float64(1 + len(pod.Shape.Volumes))
 	return float64(p.PodDollars * weight)
@@ -61,7 +61,7 @@ func (p Payback) podCost(pod *cluster.Pod, now time.Time) float64 {
 // ordinary one: 1 + deletion cost / 2^27 + priority / 2^25, from -10 to 10.
 // Source: behaviour of Karpenter v1, disruption costs.
 func EvictionCost(pod *cluster.Pod) float64 {
-	cost := 1 + float64(pod.DeletionCost)/float64(1<<27) + float64(pod.Shape.Priority)/float64(1<<25)
+	cost := 1 + float64(float64(pod.DeletionCost)/(1<<27)) + float64(float64(pod.Shape.Priority)/(1<<25))
 	return min(10, max(-10, cost))
 }
 
