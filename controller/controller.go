@@ -147,9 +147,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 		Loops:  []Loop{p.claims(claims), p.tags(), p.nodes(), p.pools(health)},
 		Rounds: []Round{
 			{"find lost orders", func(ctx context.Context) (time.Duration, error) { return lostEvery, applier.FindLost(ctx) }},
-			{"note pod events", func(ctx context.Context) (time.Duration, error) {
-				return claims.NotePodEvents(ctx, keeper.LastPodEvent)
-			}},
+			{"note which nodes are quiet", func(ctx context.Context) (time.Duration, error) { return claims.NoteQuiet(ctx, keeper) }},
 			{"collect orphans", collector.Round},
 			{"tell of what is not understood", (&remark.Teller{Source: keeper, Events: p.Events, Log: p.Log}).Round},
 			{"tell of what does nothing yet", (&idle.Teller{Live: p.Live, Events: p.Events}).Round},

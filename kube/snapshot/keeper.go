@@ -10,12 +10,14 @@ package snapshot
 
 import (
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
 
@@ -210,8 +212,28 @@ func (k *Keeper) NodeGone(name string) {
 func (k *Keeper) ClaimSeen(c *karpv1.NodeClaim) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	before := k.claims[c.Name]
 	k.claims[c.Name] = c
+	if before != nil && k.isNoted(c) && reflect.DeepEqual(withoutNotes(before), withoutNotes(c)) {
+		return // our own notes, of what is known
+	}
 	k.bump()
+}
+
+// isNoted reports whether this process knows of the last pod event that the
+// claim tells of.
+func (k *Keeper) isNoted(c *karpv1.NodeClaim) bool {
+	return !c.Status.LastPodEventTime.After(k.podEvent[c.Status.NodeName])
+}
+
+// withoutNotes is a claim without what no snapshot shows and loops of ours
+// write again and again.
+func withoutNotes(c *karpv1.NodeClaim) karpv1.NodeClaim {
+	out := *c
+	out.ResourceVersion, out.ManagedFields = "", nil
+	out.Status.LastPodEventTime = metav1.Time{}
+	out.Status.Conditions = slices.DeleteFunc(slices.Clone(c.Status.Conditions), func(o metav1.Condition) bool { return o.Type == karpv1.ClaimConsolidatable })
+	return out
 }
 
 // ClaimGone takes in that a claim was deleted.

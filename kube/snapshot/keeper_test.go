@@ -213,6 +213,40 @@ func TestALeavingNodeIsShownAsSuch(t *testing.T) {
 	}
 }
 
+// TestOurOwnNotesAskForNoPlan: what loops write on claims of what is known
+// already changes no snapshot; what another process saw of pods does.
+func TestOurOwnNotesAskForNoPlan(t *testing.T) {
+	tests := map[string]struct {
+		note func(*karpv1.NodeClaim)
+		same bool
+	}{
+		"the node may be consolidated": {func(c *karpv1.NodeClaim) { condition.SetTrue(c, karpv1.ClaimConsolidatable, start) }, true},
+		"the pod event that we saw":    {func(c *karpv1.NodeClaim) { c.Status.LastPodEventTime = metav1.NewTime(start) }, true},
+		"a later one":                  {func(c *karpv1.NodeClaim) { c.Status.LastPodEventTime = metav1.NewTime(start.Add(time.Second)) }, false},
+		"the node has drifted":         {func(c *karpv1.NodeClaim) { condition.SetTrue(c, karpv1.ClaimDrifted, start) }, false},
+		"an annotation":                {func(c *karpv1.NodeClaim) { c.Annotations = map[string]string{api.MarkWithdrawn: "x"} }, false},
+		"it ends":                      {func(c *karpv1.NodeClaim) { c.DeletionTimestamp = &metav1.Time{Time: start} }, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			k := newKeeper()
+			k.NodeSeen(node("n"))
+			c := claimOf("n", karpv1.ClaimRegistered, karpv1.ClaimInitialized)
+			c.Status.NodeName = "n"
+			k.ClaimSeen(c)
+			k.PodSeen(pod("p", "1", "n"), false)
+			before := k.revision
+			noted := c.DeepCopy()
+			tt.note(noted)
+			noted.ResourceVersion = "2"
+			k.ClaimSeen(noted)
+			if (k.revision == before) != tt.same {
+				t.Errorf("the revision went from %d to %d, want it the same: %v", before, k.revision, tt.same)
+			}
+		})
+	}
+}
+
 // TestKeptEqualsRebuilt: after any sequence of changes the snapshot kept by
 // increments equals one built from the objects that are left.
 func TestKeptEqualsRebuilt(t *testing.T) {

@@ -183,12 +183,18 @@ func limits(list corev1.ResourceList) cluster.Limits {
 	return out
 }
 
+// ConsolidateAfter is how long a node must have been quiet before it is
+// consolidated; ever is false where it never is. Nothing said is no time.
+func ConsolidateAfter(d karpv1.Disruption) (after time.Duration, ever bool) {
+	if d.ConsolidateAfter == "" {
+		return 0, true
+	}
+	return d.ConsolidateAfter.Value()
+}
+
 func policy(o PoolObject, nodes int64, now time.Time) cluster.Policy {
 	d := o.Disruption
-	after, ever := d.ConsolidateAfter.Value()
-	if d.ConsolidateAfter == "" {
-		after, ever = 0, true
-	}
+	after, ever := ConsolidateAfter(d)
 	budgets := readBudgets(d.Budgets, now)
 	allowance := func(reason karpv1.DisruptionReason) (a cluster.Allowance) {
 		a.Most, a.Note = budgets.allow(reason, nodes)
