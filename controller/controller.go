@@ -130,7 +130,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 		return nil, err
 	}
 	applier := &apply.Applier{
-		Store: p.Store, Live: p.Live, Ledger: ledger, Pools: keeper, Now: p.Now, NewID: p.NewID, Again: keeper.Touch,
+		Store: p.Store, Live: p.Live, Ledger: ledger, Pools: keeper, Now: p.Now, NewID: p.NewID, Again: keeper.Touch, Namespace: p.Namespace,
 	}
 	requests := &claim.Requests{Classes: p.Classes, Catalog: p.Catalog}
 	launcher := p.launcher(requests)

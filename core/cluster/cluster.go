@@ -196,10 +196,11 @@ type Node struct {
 	Deleting      bool // being deleted, drained or disrupted: no destination for pods
 	MachineEnds   bool // drained, and its machine is being given back
 	DoNotDisrupt  bool
-	HasGrace      bool  // pods that are in the way of its end are given so much time, and no more
-	Replacement   bool  // its machine was ordered to replace others
-	Pods          []Pod // bound to it, sorted by namespace, name; without those that succeeded or failed, which hold nothing
-	BoughtFor     []Pod // the pods that its machine was ordered for that still wait
+	Rests         string // why it is left alone for a little while, whatever speaks for letting it go; empty: it is not
+	HasGrace      bool   // pods that are in the way of its end are given so much time, and no more
+	Replacement   bool   // its machine was ordered to replace others
+	Pods          []Pod  // bound to it, sorted by namespace, name; without those that succeeded or failed, which hold nothing
+	BoughtFor     []Pod  // the pods that its machine was ordered for that still wait
 }
 
 // Close shows the node as one that is to go with a move and may yet stay, since

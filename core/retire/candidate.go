@@ -62,6 +62,8 @@ func (c *candidate) hindrance(s *cluster.Snapshot, g guards, inAnyEvent bool) st
 		return s.Freeze
 	case c.DoNotDisrupt:
 		return "it carries do-not-disrupt"
+	case c.Rests != "":
+		return c.Rests
 	case len(c.BoughtFor) > 0:
 		p := c.BoughtFor[0]
 		return fmt.Sprintf("pod %s/%s is about to run on it", p.Namespace, p.Name)

@@ -70,6 +70,10 @@ func (x *Search) expire(c *candidate) {
 		x.keep(c, plan.Expired, x.snapshot.Freeze)
 		return
 	}
+	if c.Rests != "" {
+		x.keep(c, plan.Expired, c.Rests)
+		return
+	}
 	note := fmt.Sprintf("it may live for %s", c.ExpiresAt.Sub(c.CreatedAt))
 	if len(c.moving) == 0 {
 		if past || IsEmpty(c.Node) && !x.needed(c.Name) {

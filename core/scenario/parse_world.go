@@ -352,6 +352,8 @@ func readNodeField(n *cluster.Node, key, value string) (err error) {
 		n.MachineEnds = true
 	case "do-not-disrupt":
 		n.DoNotDisrupt = true
+	case "rests":
+		n.Rests = value
 	default:
 		err = fmt.Errorf("no field %q", key)
 	}

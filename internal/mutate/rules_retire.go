@@ -17,6 +17,8 @@ func retireRules() []Rule {
 		off("nodes that are going are not removed again", candidateFile, `if n.Claim == "" || n.Deleting ||`, `if n.Claim == "" ||`),
 		off("starting nodes stay", candidateFile, "|| !n.Initialized ||", "||"),
 		off("nodes that must not be disturbed stay", candidateFile, "case c.DoNotDisrupt:", "case false:"),
+		off("nodes that were kept a moment ago stay", candidateFile, `case c.Rests != "":`, "case false:"),
+		off("nodes that were kept rest though they are too old", expireFile, `if c.Rests != "" {`, "if false {"),
 		off("nodes that pods are bound for stay", candidateFile, "case len(c.BoughtFor) > 0:", "case len(c.BoughtFor) > 1000:"),
 		off("a freeze keeps nodes", candidateFile, `case s.Freeze != "":`, "case false:"),
 		off("a term for pods lets drift go on", candidateFile, "case inAnyEvent && c.HasGrace:", "case false:"),

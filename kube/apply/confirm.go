@@ -49,10 +49,14 @@ func (a *Applier) confirm(ctx context.Context, u *unit, told Listener) error {
 func (a *Applier) look(ctx context.Context, u *unit) error {
 	ctx, cancel := context.WithTimeout(ctx, readsFor)
 	defer cancel()
+	frozen, err := a.frozen(ctx)
+	if err != nil {
+		return err
+	}
 	failed := make([]error, len(u.leaving))
 	each(len(u.leaving), func(i int) {
 		if r := u.leaving[i]; !r.gone {
-			failed[i] = a.lookAt(ctx, u, r)
+			failed[i] = a.lookAt(ctx, u, r, frozen)
 		}
 	})
 	if err := worst(failed); err != nil {
@@ -67,6 +71,26 @@ func (a *Applier) look(ctx context.Context, u *unit) error {
 		r.admitted = failed[i] == nil || r.admitted && !errors.Is(failed[i], ErrChanged)
 	})
 	return worst(failed)
+}
+
+// frozen says why no node may be disturbed for now, by its user's word; empty:
+// it may.
+func (a *Applier) frozen(ctx context.Context) (string, error) {
+	if a.Namespace == "" {
+		return "", nil
+	}
+	c, key := &corev1.ConfigMap{}, client.ObjectKey{Namespace: a.Namespace, Name: api.ConfigMapFreeze}
+	err := a.Live.Get(ctx, key, c)
+	if apierrors.IsNotFound(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read ConfigMap %s, which may forbid to disturb nodes: %w", key, err)
+	}
+	if f := translate.ReadFreeze(c); f.Holds(a.Now()) {
+		return f.Why, nil
+	}
+	return "", nil
 }
 
 // worst is the first error that says that something changed or, where none
@@ -87,7 +111,7 @@ func worst(list []error) error {
 // lookAt reads one node with what belongs to it. A claim that somebody else
 // deletes is gone as far as the move goes, if the machines in its place are on
 // order; before that the plan was made for another world.
-func (a *Applier) lookAt(ctx context.Context, u *unit, r *leaver) error {
+func (a *Applier) lookAt(ctx context.Context, u *unit, r *leaver, frozen string) error {
 	claim := &karpv1.NodeClaim{}
 	err := a.Live.Get(ctx, client.ObjectKey{Name: r.Claim}, claim)
 	if client.IgnoreNotFound(err) != nil {
@@ -101,6 +125,9 @@ func (a *Applier) lookAt(ctx context.Context, u *unit, r *leaver) error {
 		return nil
 	}
 	r.seen = claim
+	if frozen != "" && !(r.Reason == plan.Expired && translate.IsExpired(claim, a.Now())) {
+		return fmt.Errorf("%w: %s", ErrChanged, frozen)
+	}
 	if r.Reason == plan.Expired && !u.replaces() {
 		return nil // it goes whatever runs on it; its drain respects pods and their budgets
 	}

@@ -122,8 +122,11 @@ func (l *Ledger) unseen(before time.Time) []string {
 	return names
 }
 
+// justKept is why a node is left out of plans for a while.
+const justKept = "it was to go a moment ago, and what that depended on no longer held"
+
 // Stays takes in that the removal of a node was given up. Until the moment
-// given, snapshots show the node as one that must not be disturbed.
+// given, snapshots show the node as one that is left alone.
 func (l *Ledger) Stays(node string, until time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -161,7 +164,7 @@ func (l *Ledger) Project(s *cluster.Snapshot) *cluster.Snapshot {
 	}
 	for i := range out.Nodes {
 		if _, rests := l.kept[out.Nodes[i].Name]; rests {
-			out.Nodes[i].DoNotDisrupt = true
+			out.Nodes[i].Rests = justKept
 		}
 	}
 	for i := range out.Pools {

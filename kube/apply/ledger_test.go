@@ -147,11 +147,11 @@ func TestALeavingNodeIsNoDestination(t *testing.T) {
 	}
 	l.Stays("n", start.Add(time.Second))
 	l.ends(move)
-	if n := l.Project(here).Nodes[0]; n.Deleting || !n.DoNotDisrupt {
+	if n := l.Project(here).Nodes[0]; n.Deleting || n.Rests == "" {
 		t.Error("a node whose removal was given up is still shown as leaving, or may be asked to leave at once")
 	}
 	later := world(func(s *cluster.Snapshot) { s.Nodes, s.Now = here.Nodes, start.Add(time.Second) })
-	if n := l.Project(later).Nodes[0]; n.DoNotDisrupt {
+	if n := l.Project(later).Nodes[0]; n.Rests != "" {
 		t.Error("a node whose removal was given up is kept for ever")
 	}
 }

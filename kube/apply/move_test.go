@@ -115,6 +115,9 @@ func TestAMachineComesBeforeTheNodesGo(t *testing.T) {
 func TestWhatIsNoLongerSoEndsAMove(t *testing.T) {
 	changes := map[string]func(y *yard){
 		"a pod came": func(y *yard) { y.pod("late", "n-1", nil) },
+		"all nodes are frozen": func(y *yard) {
+			y.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: api.ConfigMapFreeze}})
+		},
 		"a pod must not be disturbed": func(y *yard) {
 			edited(y, "default", "a-1", &corev1.Pod{}, func(p *corev1.Pod) { p.Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"} })
 		},
@@ -217,6 +220,10 @@ func TestWhatIsNoMatterDoesNotEndAMove(t *testing.T) {
 			protect(y)
 		}},
 		"pods that hold up a node that is too old": {plan.Expired, 1, protect},
+		"a freeze, for a node that is too old by now": {plan.Expired, 1, func(y *yard) {
+			edited(y, "", "old-0", &karpv1.NodeClaim{}, func(c *karpv1.NodeClaim) { c.Spec.ExpireAfter = "1s" })
+			y.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: api.ConfigMapFreeze}})
+		}},
 		"a budget, for a node that is too old": {plan.Expired, 1, func(y *yard) {
 			edited(y, "", "default", &karpv1.NodePool{}, func(p *karpv1.NodePool) { p.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: "0"}} })
 		}},
@@ -270,7 +277,7 @@ func TestNodesWithoutMachinesGoOneByOne(t *testing.T) {
 // stay and it is tried again; when it comes back in time the move goes on, else
 // it is undone.
 func TestNothingIsDeletedUnread(t *testing.T) {
-	for _, kind := range []string{"Node", "NodeClaim", "PodList", "PodDisruptionBudgetList", "NodePool", "NodeClaimList", "NodeList"} {
+	for _, kind := range []string{"Node", "ConfigMap", "NodeClaim", "PodList", "PodDisruptionBudgetList", "NodePool", "NodeClaimList", "NodeList"} {
 		for name, tt := range map[string]struct {
 			from, away time.Duration
 			want       string

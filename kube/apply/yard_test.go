@@ -238,7 +238,7 @@ func (y *yard) applier(trouble storetest.Fault) *Applier {
 		}
 		return trouble(c)
 	})
-	return &Applier{Store: live, Live: live, Ledger: &Ledger{}, Pools: y, Now: time.Now, NewID: y.newID, Again: func() {
+	return &Applier{Store: live, Live: live, Ledger: &Ledger{}, Pools: y, Namespace: "kube-system", Now: time.Now, NewID: y.newID, Again: func() {
 		y.mu.Lock()
 		defer y.mu.Unlock()
 		y.again++

@@ -67,6 +67,12 @@ func expiry(claim *karpv1.NodeClaim) time.Time {
 	return claim.CreationTimestamp.UTC().Add(after)
 }
 
+// IsExpired reports whether the claim is older than it may be.
+func IsExpired(claim *karpv1.NodeClaim, now time.Time) bool {
+	at := expiry(claim)
+	return !at.IsZero() && !now.Before(at)
+}
+
 // expectExtended takes extended resources, which device plugins publish only
 // after the node has started, from what the machine was bought with. Where
 // the kubelet has said nothing yet, everything is taken from there.
