@@ -6,6 +6,7 @@ import (
 
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bitset"
+	"github.com/daemok/daemok/core/bound"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/fit"
 )
@@ -16,30 +17,32 @@ type buyer struct {
 	run       *run
 	at        int // position among the buyers
 	available bitset.Set
-	within    bitset.Set          // the options that the pool's limits still allow
-	limits    *limits             // nil where the pool has none
-	hurdles   []fit.Hurdle        // what the limits are in the way of; see bounds
-	free      [][]int64           // for pods, by kind; nil where daemon pods alone are too much
-	whole     [][]int64           // likewise, with cpu beyond what a kind can use for ever; nil: the same
-	credits   []*credit           // by kind; nil where none has any
-	price     []float64           // by option: what it comes to, see costs
-	cost      []float64           // by option: what counts when options are compared, see thrifty
-	lasting   bool                // costs are the same whatever resources are worth
-	alike     [][]int             // options by kind and cost, see classes
-	wares     *wares              // see columnsOf
-	yield     []float64           // by option: worth of what it holds per cost, at most about 1
-	byYield   []int               // options by falling yield
-	asks      []*ask              // by group.at
-	marks     []bool              // by kind: see kindMarks
-	ofKind    [][]int             // see optionsOf
-	regions   *regions            // of options that are the same to all that are bought for
-	regionsOf map[string]*regions // by keys, see regionsBy
-	kits      *regions            // see run.kits
-	inDomain  map[int][]int32     // by topology key and option: the domain
-	varied    bool                // some requirement has minValues
-	parted    bool                // there are several of some kind, see closed
-	choices   map[string]*choices // by what launches leave open
-	zones     facets              // see noteFacets
+	within    bitset.Set                // the options that the pool's limits still allow
+	limits    *limits                   // nil where the pool has none
+	hurdles   []fit.Hurdle              // what the limits are in the way of; see bounds
+	free      [][]int64                 // for pods, by kind; nil where daemon pods alone are too much
+	whole     [][]int64                 // likewise, with cpu beyond what a kind can use for ever; nil: the same
+	credits   []*credit                 // by kind; nil where none has any
+	price     []float64                 // by option: what it comes to, see costs
+	cost      []float64                 // by option: what counts when options are compared, see thrifty
+	lasting   bool                      // costs are the same whatever resources are worth
+	alike     [][]int                   // options by kind and cost, see classes
+	wares     map[string][]bound.Column // see columnsOf
+	like      *buyer                    // an earlier pool with the same options for the same price, or itself, in a question; see setTwins
+	valued    int                       // run.valued when yields were last set for all that are like it
+	yield     []float64                 // by option: worth of what it holds per cost, at most about 1
+	byYield   []int                     // options by falling yield
+	asks      []*ask                    // by group.at
+	marks     []bool                    // by kind: see kindMarks
+	ofKind    [][]int                   // see optionsOf
+	regions   *regions                  // of options that are the same to all that are bought for
+	regionsOf map[string]*regions       // by keys, see regionsBy
+	kits      *regions                  // see run.kits
+	inDomain  map[int][]int32           // by topology key and option: the domain
+	varied    bool                      // some requirement has minValues
+	parted    bool                      // there are several of some kind, see closed
+	choices   map[string]*choices       // by what launches leave open
+	zones     facets                    // see noteFacets
 	payments  facets
 	archs     facets
 	lots      map[string]*lot

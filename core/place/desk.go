@@ -69,6 +69,7 @@ func newDesk(g *Ground) *desk {
 	for _, b := range r.buyers {
 		d.pools = append(d.pools, deskPool{b.available.Clone(), b.within.Clone(), b.free, b.whole, b.limits})
 	}
+	setTwins(r.buyers)
 	d.gaps = &gaps{dims: r.dims.Len()}
 	for _, seat := range r.seats {
 		d.gaps.add(seat.free)
@@ -189,6 +190,31 @@ func (d *desk) begin(q Question) *run {
 	return r
 }
 
+// setTwins finds pools that sell the same for the same.
+func setTwins(buyers []*buyer) {
+	for i, b := range buyers {
+		if !b.steady() {
+			continue
+		}
+		b.like = b
+		for _, other := range buyers[:i] {
+			if other.like == other && b.sellsAs(other) {
+				b.like = other
+				break
+			}
+		}
+	}
+}
+
+// steady reports whether costs of the pool's options depend on nothing but these.
+func (b *buyer) steady() bool { return b.whole == nil && b.credits == nil && b.limits == nil }
+
+// sellsAs reports whether two such pools sell the same for the same.
+func (b *buyer) sellsAs(other *buyer) bool {
+	return b.Catalogue == other.Catalogue && b.PerMachine() == other.PerMachine() && !b.parted && !other.parted &&
+		slices.Equal(b.Options, other.Options) && slices.EqualFunc(b.free, other.free, func(x, y []int64) bool { return (x == nil) == (y == nil) && slices.Equal(x, y) })
+}
+
 // restore makes the pool what it was before anything was bought from it.
 func (b *buyer) restore(before *deskPool, r *run) {
 	if !slices.Equal(b.available, before.available) || b.whole == nil && before.whole != nil {
@@ -204,7 +230,7 @@ func (b *buyer) restore(before *deskPool, r *run) {
 	}
 	copy(b.available, before.available)
 	copy(b.within, before.within)
-	b.byYield, b.asks, b.kits, b.hurdles = nil, nil, nil, nil
+	b.byYield, b.asks, b.kits, b.hurdles, b.valued = nil, nil, nil, nil, 0
 }
 
 // ask answers one question.
@@ -214,7 +240,7 @@ func (d *desk) ask(q Question) Result {
 	if len(pods) == 0 {
 		return Result{}
 	}
-	r.pods, r.waiting = len(pods), groupByShape(pods)
+	r.pods, r.waiting = len(pods), groupPods(pods)
 	d.lookFrom(r, leaving)
 	r.noteFollowers()
 	for _, g := range r.waiting {
@@ -233,7 +259,7 @@ func (d *desk) ask(q Question) Result {
 }
 
 // leavers returns the nodes that leave, and their pods that need another place.
-func (d *desk) leavers(q Question) (nodes []int, pods []cluster.Pod) {
+func (d *desk) leavers(q Question) (nodes []int, pods []*cluster.Pod) {
 	for _, at := range q.Leave {
 		n := &d.ground.snapshot.Nodes[at]
 		if n.Deleting || slices.Contains(nodes, at) {
@@ -242,7 +268,7 @@ func (d *desk) leavers(q Question) (nodes []int, pods []cluster.Pod) {
 		nodes = append(nodes, at)
 		for j := range n.Pods {
 			if n.Pods[j].Moves() {
-				pods = append(pods, n.Pods[j])
+				pods = append(pods, &n.Pods[j])
 			}
 		}
 	}
@@ -279,7 +305,9 @@ func (d *desk) lookFrom(r *run, leaving []int) {
 	}
 	if r.counted {
 		d.depart(r, view, leaving)
-		r.base = r.board.Clone()
+		if r.sells() { // else nobody is placed once more
+			r.base = r.board.Clone()
+		}
 	}
 	for _, at := range leaving {
 		for j := range d.ground.snapshot.Nodes[at].Pods {

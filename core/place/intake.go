@@ -94,10 +94,17 @@ func leavers(s *cluster.Snapshot, each func(*cluster.Pod)) {
 // since capacity may be scarce; then large ones, which are the hardest to
 // place; then those whose oldest pod is oldest.
 func groupByShape(pods []cluster.Pod) []*group {
+	list := make([]*cluster.Pod, len(pods))
+	for i := range pods {
+		list[i] = &pods[i]
+	}
+	return groupPods(list)
+}
+
+func groupPods(pods []*cluster.Pod) []*group {
 	byShape := map[*cluster.Shape]*group{}
 	var out []*group
-	for i := range pods {
-		p := &pods[i]
+	for _, p := range pods {
 		g := byShape[p.Shape]
 		if g == nil {
 			g = &group{shape: p.Shape}

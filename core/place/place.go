@@ -154,6 +154,7 @@ type run struct {
 	launched    []launched // by launch
 	demand      demand
 	worth       []float64
+	valued      int      // how often that was found
 	repriceAt   float64  // worth of what is left at which prices are sought anew
 	sides       [][]lane // by resource: groups whose worth is mostly in it, see sortBySide
 	lanes       int      // of all sides

@@ -298,6 +298,9 @@ func (r *run) finish() Result {
 	}
 	r.out.Launches = kept
 	slices.SortFunc(r.seated, func(a, b seated) int { return cmp.Compare(a.turn, b.turn) })
+	if len(r.seated) > 0 {
+		r.out.Placements = make([]plan.Placement, 0, len(r.seated))
+	}
 	for _, x := range r.seated {
 		r.out.Placements = append(r.out.Placements, plan.Placement{Pod: *x.Pod, On: x.on, Target: x.name})
 	}

@@ -18,6 +18,7 @@ func (r *run) prices() {
 	if !slices.ContainsFunc(r.worth, func(w float64) bool { return w > 0 }) {
 		r.worth = r.usual()
 	}
+	r.valued++
 	r.each(func(b *buyer) { b.value(r.worth) })
 	r.repriceAt = r.toPlace() / 2
 }
@@ -55,8 +56,16 @@ func blend(demand []float64, columns []bound.Column) []float64 {
 func (r *run) columns() []bound.Column {
 	byPool := make([][]bound.Column, len(r.buyers))
 	r.each(func(b *buyer) { byPool[b.at] = b.columnsOf(r.useful(b)) })
-	return slices.Concat(byPool...)
+	var distinct [][]bound.Column
+	for _, list := range byPool {
+		if !slices.ContainsFunc(distinct, func(other []bound.Column) bool { return slices.EqualFunc(list, other, sameColumn) }) {
+			distinct = append(distinct, list)
+		}
+	}
+	return slices.Concat(distinct...)
 }
+
+func sameColumn(a, b bound.Column) bool { return a.Price == b.Price && slices.Equal(a.Has, b.Has) }
 
 // each calls the function for every pool; in a question, for those alone that
 // have something for somebody.
@@ -72,19 +81,23 @@ func (r *run) each(do func(*buyer)) {
 	}
 }
 
-// wares are some options of a pool as columns. Mostly the same ones are of use
-// each time that prices are sought.
-type wares struct {
-	options bitset.Set
-	columns []bound.Column
+// columnsOf returns some options of the pool as columns. Mostly the same few sets
+// are of use each time that prices are sought.
+func (b *buyer) columnsOf(options bitset.Set) []bound.Column {
+	b.setText = appendSet(b.setText[:0], options)
+	out, known := b.wares[string(b.setText)]
+	if !known {
+		out = b.newColumns(options)
+		if b.wares == nil || len(b.wares) >= waresMax {
+			b.wares = map[string][]bound.Column{}
+		}
+		b.wares[string(appendSet(nil, options))] = out
+	}
+	return out
 }
 
-func (b *buyer) columnsOf(options bitset.Set) []bound.Column {
-	if b.wares == nil || !slices.Equal(b.wares.options, options) {
-		b.wares = &wares{options, b.newColumns(options)}
-	}
-	return b.wares.columns
-}
+// waresMax is how many sets are kept.
+const waresMax = 64
 
 // newColumns leaves out what has no more of anything than another column that
 // costs no more: nobody needs it, whatever is asked for.
@@ -156,6 +169,20 @@ func (r *run) usual() []float64 {
 // value sets what options yield, given what one unit of each resource is
 // worth.
 func (b *buyer) value(worth []float64) {
+	switch like := b.like; {
+	case like == nil:
+		b.setYields(worth)
+	default:
+		if like.valued != b.run.valued {
+			like.setYields(worth)
+			like.valued = b.run.valued
+		}
+		b.price, b.cost, b.lasting, b.alike, b.yield, b.byYield = like.price, like.cost, like.lasting, like.alike, like.yield, like.byYield
+	}
+	b.rateAll()
+}
+
+func (b *buyer) setYields(worth []float64) {
 	if !b.lasting {
 		b.price = b.costs(worth)
 		b.cost = b.thrifty(b.price)
@@ -172,7 +199,6 @@ func (b *buyer) value(worth []float64) {
 		}
 	}
 	b.byYield = b.inClasses(byFalling(yields))
-	b.rateAll()
 }
 
 // classes lists the options that are of one kind and cost the same, such as
