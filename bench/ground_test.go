@@ -3,14 +3,17 @@ package bench_test
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/daemok/daemok/bench"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/pack"
 	"github.com/daemok/daemok/core/parallel"
 	"github.com/daemok/daemok/core/place"
+	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
 )
 
@@ -99,4 +102,59 @@ func fill(n *cluster.Node) {
 // priceOf is about what the node costs.
 func priceOf(n *cluster.Node) quantity.MicroUSDPerHour {
 	return quantity.MicroUSDPerHour(48 * int64(n.Capacity.CPU))
+}
+
+// TestQuestionsInLargeClusters compares answers with what Place says where the
+// nodes are going away: with many nodes, pools that sell the same, and machines
+// chosen together.
+func TestQuestionsInLargeClusters(t *testing.T) {
+	for _, o := range []bench.Options{{Nodes: 150, Pools: 1}, {Nodes: 300, Pools: 20}, {Nodes: 150, Pools: 3, Capacity: "any", Daemons: "200m,300Mi,2"}} {
+		for _, full := range []bool{false, true} {
+			o.Mix, o.Pods, o.Seed = "existing", 33*o.Nodes, 7
+			s, _, err := bench.Snapshot(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.Waiting = nil
+			for i := range s.Nodes {
+				if full {
+					fill(&s.Nodes[i])
+				}
+			}
+			g := place.Survey(s, place.Taken{}, place.Options{})
+			for i := range 12 {
+				q := place.Question{Below: place.Any}
+				for j := range 1 + i%5 {
+					q.Leave = append(q.Leave, (7*i+31*j)%len(s.Nodes))
+				}
+				packer := func() place.Packer { return nil }
+				if i%3 == 0 { // each is for one answer
+					packer = func() place.Packer { return pack.Packer(20_000, 100) }
+				}
+				q.Packer = packer()
+				got, want := g.Ask(q), place.Place(leaving(s, q.Leave), place.Options{Packer: packer()})
+				if text(&got) != text(&want) {
+					t.Errorf("%+v full %v: %v leave, packed %v:\n%s\nwant\n%s", o, full, q.Leave, q.Packer != nil, text(&got), text(&want))
+				}
+			}
+		}
+	}
+}
+
+func leaving(s *cluster.Snapshot, nodes []int) *cluster.Snapshot {
+	out := *s
+	out.Nodes = slices.Clone(s.Nodes)
+	for _, at := range nodes {
+		out.Nodes[at].Deleting = true
+	}
+	return &out
+}
+
+func text(r *place.Result) string {
+	p := plan.Plan{Launches: r.Launches, Placements: r.Placements, SpotMore: r.SpotMore}
+	left := 0
+	for _, u := range r.Unplaced {
+		left += len(u.Pods)
+	}
+	return fmt.Sprint(r.Cost, r.Unpriced, left, "\n", p.String())
 }

@@ -49,6 +49,7 @@ type deskPool struct {
 func newDesk(g *Ground) *desk {
 	s := g.snapshot
 	r := newRun(s, movers(s, g.taken), g.options)
+	r.takeStocks(g.launches)
 	d := &desk{
 		ground: g, run: r, board: r.board, daemons: r.daemons, stocks: r.stocks,
 		kins: map[*cluster.Shape]*deskKin{}, text: map[*cluster.Shape]string{}, held: map[string]int{},
@@ -76,6 +77,24 @@ func newDesk(g *Ground) *desk {
 	}
 	r.base, r.groups, r.waiting = nil, nil, nil
 	return d
+}
+
+// takeStocks accounts for what machines of the plan are taken from.
+func (r *run) takeStocks(launches []plan.Launch) {
+	for i := range launches {
+		at := slices.IndexFunc(r.buyers, func(b *buyer) bool { return b.ID == launches[i].Pool })
+		if at < 0 || r.stocks == nil {
+			continue
+		}
+		b, c := r.buyers[at], &launches[i].Choice
+		option := slices.IndexFunc(b.Options, func(o fit.Option) bool {
+			offer := b.Offer(o)
+			return b.Kind(o).Name == c.Kind && offer.Zone == c.Zone && offer.Option == c.Option
+		})
+		if option >= 0 && r.stocks[b.stockOf(option)] > 0 {
+			r.takeStock(b.stockOf(option))
+		}
+	}
 }
 
 // movers returns a pod of each shape that may have to move, or that something is

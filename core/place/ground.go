@@ -16,6 +16,7 @@ import (
 // depend on the question alone.
 type Ground struct {
 	snapshot *cluster.Snapshot // with what is taken in its place
+	launches []plan.Launch     // of the plan
 	taken    []plan.Placement  // on machines on order
 	options  Options
 	desks    parallel.Spare[*desk]
@@ -35,7 +36,7 @@ type Question struct {
 	// Below is what machines for the pods may cost together at most; 0: none may
 	// be bought; less: any may.
 	Below  quantity.MicroUSDPerHour
-	Packer Packer // chooses machines that are bought together; nil: each is chosen alone
+	Packer Packer // chooses machines that are bought together, for this answer alone; nil: each is chosen alone
 	Why    bool   // the answer gives reasons; it takes far longer then, where pods find no place
 }
 
@@ -50,7 +51,7 @@ const Any = quantity.MicroUSDPerHour(-1)
 // processor that asks.
 func Survey(s *cluster.Snapshot, taken Taken, o Options) *Ground {
 	o.Packer, o.Leanings, o.DearSites = nil, nil, false
-	g := &Ground{options: o}
+	g := &Ground{options: o, launches: taken.Launches}
 	g.snapshot, g.taken = withTaken(s, taken)
 	g.desks.Give(newDesk(g))
 	return g

@@ -349,3 +349,75 @@ func TestHopelessIsNeverWrong(t *testing.T) {
 		t.Errorf("%d hopeless nodes were told quickly, %d were not", hopeless, free)
 	}
 }
+
+// TestWhatThePlanTakesIsTaken: one of two pods is expected on a machine
+// of the plan in zone b, so that the other goes to zone c, and nobody goes to the
+// machine itself. Its machines count for limits and stocks.
+func TestWhatThePlanTakesIsTaken(t *testing.T) {
+	s, err := scenario.Parse(`snapshot 1 2026-11-21T04:00:00Z
+shape web namespace=d cpu=1 memory=1Gi
+  labels app=web
+  spread topology.kubernetes.io/zone skew=1
+    select app In web
+waiting d/new shape=web
+catalogue c1 1
+kind small cpu=4 memory=16Gi pods=20
+  offer b on-demand 0.1
+kind rare cpu=4 memory=16Gi pods=20
+  offer b reserved 0.1 stock=lot left=1
+pool NodePool/p catalogue=c1
+  limit nodes=4
+node na claim=ca pool=NodePool/p price=0.1 created=2026-11-21T03:00:00Z ready initialized
+  labels kubernetes.io/hostname=na topology.kubernetes.io/zone=a
+  allocatable cpu=4 memory=16Gi pods=20
+  pod d/old shape=web on=na returns
+node nb claim=cb pool=NodePool/p price=0.1 created=2026-11-21T03:00:00Z ready initialized
+  labels kubernetes.io/hostname=nb topology.kubernetes.io/zone=b
+  allocatable cpu=4 memory=16Gi pods=20
+node nc claim=cc pool=NodePool/p price=0.1 created=2026-11-21T03:00:00Z ready initialized
+  labels kubernetes.io/hostname=nc topology.kubernetes.io/zone=c
+  allocatable cpu=4 memory=16Gi pods=20
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	launch := plan.Launch{Name: "new-1", Pool: s.Pools[0].ID, Requirements: constraint.NewRequirements(
+		constraint.Requirement{Key: cluster.LabelZone, Set: constraint.Values("b")},
+		constraint.Requirement{Key: cluster.LabelInstanceType, Set: constraint.Values("small")})}
+	taken := Taken{[]plan.Launch{launch}, []plan.Placement{{Pod: s.Waiting[0], On: plan.OnLaunch, Target: "new-1"}}}
+	for name, tt := range map[string]struct {
+		taken Taken
+		want  string
+	}{
+		"nothing is taken":          {Taken{}, "cost 0 dear false: old->nb"},
+		"a machine in b has a pod":  {taken, "cost 0 dear false: old->nc"},
+		"a machine in b has no pod": {Taken{Launches: taken.Launches}, "cost 0 dear false: old->nb"},
+	} {
+		a := Survey(s, tt.taken, Options{}).Ask(Question{Leave: []int{0}})
+		if got := describe(&a); got != tt.want {
+			t.Errorf("%s: %s, want %s", name, got, tt.want)
+		}
+	}
+	rare := launch
+	rare.Choice = plan.Choice{Kind: "rare", Zone: "b", Option: cluster.Reserved}
+	for name, tt := range map[string]struct {
+		launches []plan.Launch
+		limit    int64
+		want     []string
+	}{
+		"without the plan":           {nil, 4, []string{"rare"}},
+		"with as many as there may":  {[]plan.Launch{launch}, 4, nil},
+		"with a machine":             {[]plan.Launch{launch}, 5, []string{"rare"}},
+		"with the last of its stock": {[]plan.Launch{rare}, 5, []string{"small"}},
+	} {
+		s.Pools[0].Nodes, s.Pools[0].Limits.Nodes = 3, &tt.limit
+		a := Survey(s, Taken{Launches: tt.launches}, Options{}).Ask(Question{Leave: []int{0}, Below: Any, Open: func(int) bool { return false }})
+		var got []string
+		for _, l := range a.Launches {
+			got = append(got, l.Choice.Kind)
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s: bought is %v, want %v", name, got, tt.want)
+		}
+	}
+}

@@ -68,14 +68,14 @@ func (r *run) columns() []bound.Column {
 func sameColumn(a, b bound.Column) bool { return a.Price == b.Price && slices.Equal(a.Has, b.Has) }
 
 // each calls the function for every pool; in a question, for those alone that
-// have something for somebody.
+// have something for somebody, unless all are offered to a packer.
 func (r *run) each(do func(*buyer)) {
 	if r.question == nil {
 		parallel.Each(len(r.buyers), func(i int) { do(r.buyers[i]) })
 		return
 	}
 	for _, b := range r.buyers {
-		if slices.ContainsFunc(r.groups, func(g *group) bool { return len(b.ask(g, len(r.groups)).ways) > 0 }) {
+		if r.options.Packer != nil || slices.ContainsFunc(r.groups, func(g *group) bool { return len(b.ask(g, len(r.groups)).ways) > 0 }) {
 			do(b)
 		}
 	}

@@ -27,6 +27,9 @@ func groundRules() []Rule {
 		off("a question buys nothing if nothing may be bought", placeQuestion, "r.question.Below != 0", "true"),
 		off("pods that may find a place later do not make an answer dear", placeWholesale, "if !r.mustBuy(g) {", "if false {"),
 		off("a node is not hopeless if its pods may be on another", placeWholesale, "|| h.seats[1] >= 0 {", "|| false {"),
+		off("pods that are expected on machines count in a question", placeDesk, "d.board.Put(k.rules[len(k.rules)-1], place, 1, false)", "_, _ = k, place"),
+		off("machines of the plan count for limits in a question", "core/place/ground.go", "p.Usage, p.Nodes = p.Usage.Add(m.Capacity), p.Nodes+1", "_ = p"),
+		off("machines of the plan are taken from stocks in a question", placeDesk, "\t\t\tr.takeStock(b.stockOf(option))", "\t\t\t_ = b"),
 	}
 	for i := range list {
 		list[i] = list[i].by("./core/place")
