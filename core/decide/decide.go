@@ -39,6 +39,9 @@ type Effort struct {
 	// puts the pods of a plan, to choose among several; 0 means that it is taken
 	// to put them where they are meant to go.
 	Settle int64
+	// Retire is the questions that may be asked about nodes that could go; 0 means
+	// none, so that only nodes without pods go.
+	Retire int64
 }
 
 // placeSteps is enough for ten thousand pods that are all different, and a few
@@ -48,6 +51,11 @@ const placeSteps = 200_000_000
 // settleSteps lasts for every plan that is looked at with five thousand pods,
 // and is less than a second of one processor.
 const settleSteps = 6_000_000
+
+// RetireQuestions is enough for all nodes of the largest clusters, asked about
+// by themselves and in groups. The controller asks none yet: its nodes go when
+// they are empty.
+const RetireQuestions = 100_000
 
 // Usual is the effort of the controller's own decisions. It grows with the pods
 // that are to be placed, those that must leave nodes included.
@@ -69,8 +77,7 @@ func Decide(s *cluster.Snapshot, policy Policy, effort Effort) plan.Plan {
 			needed[p.Target] = true
 		}
 	}
-	leaving := retire.New(s, func(node string) bool { return needed[node] }, nil, policy.Retire)
-	leaving.Finish()
+	leaving := leave(s, &placed, needed, policy, effort)
 	out := plan.Plan{
 		Basis:       s.Revision,
 		Launches:    placed.Launches,
@@ -89,6 +96,22 @@ func Decide(s *cluster.Snapshot, policy Policy, effort Effort) plan.Plan {
 		SpotMore:    placed.SpotMore,
 	}
 	out.CostAfter = out.CostBefore + change(s, &out)
+	return out
+}
+
+// leave finds nodes that may go beside what was decided for pods that wait.
+func leave(s *cluster.Snapshot, placed *place.Result, needed map[string]bool, policy Policy, effort Effort) *retire.Search {
+	var survey func() *retire.Ground
+	if effort.Retire > 0 && !placed.Exhausted {
+		survey = func() *retire.Ground {
+			return retire.NewGround(s, place.Taken{Launches: placed.Launches, Placements: placed.Placements},
+				place.Options{MinValues: policy.MinValues, Preferences: policy.Preferences})
+		}
+	}
+	out := retire.New(s, func(node string) bool { return needed[node] }, survey, policy.Retire)
+	for out.Step() && (survey == nil || out.Questions < effort.Retire) {
+		continue
+	}
 	return out
 }
 

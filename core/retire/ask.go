@@ -3,40 +3,34 @@ package retire
 import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/place"
-	"github.com/daemok/daemok/core/quantity"
 )
-
-// Ground answers what would become of the pods of nodes that go.
-type Ground interface {
-	Ask(q Question) *Answer
-	// Take takes an accepted answer in, so that what is asked next knows of it.
-	Take(q Question, a *Answer)
-}
-
-// Question asks for homes for the pods of nodes that go together.
-type Question struct {
-	Leave  []int                                         // positions in the snapshot
-	Below  quantity.MicroUSDPerHour                      // machines that are to be bought may cost so much together; 0: none may be bought
-	Open   func(n *cluster.Node) bool                    // nodes that may take pods; nil: all that take pods at all
-	Forbid func(kind string, option cluster.Option) bool // what is not to be bought; nil: nothing
-}
-
-// Answer is where they go, and what is bought for them.
-type Answer = place.Result
-
-// anyPrice is for nodes that go whatever it costs.
-const anyPrice quantity.MicroUSDPerHour = 1 << 50
 
 // homes asks where the pods of a node may go that goes whatever it costs:
 // somewhere they can stay, or else anywhere.
-func (x *Search) homes(c *candidate) (Question, *Answer) {
-	q := Question{Leave: []int{c.at}, Below: anyPrice, Open: x.lasts}
+func (x *Search) homes(c *candidate) *place.Result {
+	q := place.Question{Leave: []int{c.at}, Below: place.Any, Open: x.those(x.lasts)}
 	answer := x.ask(q)
-	if len(answer.Unplaced) > 0 {
-		q.Open = nil
+	if no(answer) {
+		q.Open, q.Why = nil, true
 		answer = x.ask(q)
 	}
-	return q, answer
+	return answer
+}
+
+// no reports whether the answer is that the nodes must stay.
+func no(a *place.Result) bool { return a.Dear || len(a.Unplaced) > 0 }
+
+// why tells of an answer that is no what is in the way.
+func why(a *place.Result) string {
+	if len(a.Unplaced) == 0 {
+		return "machines for its pods cost too much"
+	}
+	return a.Unplaced[0].Why()
+}
+
+// those asks about nodes by position.
+func (x *Search) those(open func(*cluster.Node) bool) func(int) bool {
+	return func(node int) bool { return open(&x.snapshot.Nodes[node]) }
 }
 
 // lasts reports whether the node is not about to go itself for its age or for
@@ -52,13 +46,19 @@ func (x *Search) lasts(n *cluster.Node) bool {
 	return n.ExpiresAt.IsZero() || !found || orderAt(&candidate{Node: n, pool: pool}).After(x.snapshot.Now)
 }
 
-func (x *Search) ask(q Question) *Answer {
+func (x *Search) ask(q place.Question) *place.Result {
+	x.Questions++
+	return x.current().ask(q)
+}
+
+// current returns the ground as it is after all that goes already.
+func (x *Search) current() *Ground {
 	if x.ground == nil {
 		x.ground = x.survey()
 	}
 	if len(x.untold) > 0 {
-		x.ground.Take(Question{Leave: x.untold}, &Answer{})
+		x.ground.take(x.untold, &place.Result{})
 		x.untold = nil
 	}
-	return x.ground.Ask(q)
+	return x.ground
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/pack"
+	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
 )
@@ -192,37 +194,58 @@ func (x *consolidator) try(nodes []*candidate) bool {
 		note(nodes, why) // not even if their pods cost nothing elsewhere
 		return false
 	}
-	if len(nodes) > 1 && waste < float64(x.options.Payback.filled().LeastShare*float64(price)) {
+	if least := x.options.Payback.filled().LeastShare + groupLoss/float64(len(nodes)); len(nodes) > 1 && waste < float64(least*float64(price)) {
 		return false // machines for their pods cost as much, however they are chosen
 	}
-	q := Question{Leave: positions(nodes), Open: x.open}
+	q := place.Question{Leave: positions(nodes), Open: x.those(x.open)}
 	answer := x.ask(q)
-	if len(answer.Unplaced) > 0 {
+	if no(answer) {
 		why := "no room on other nodes for " + few(left(answer))
-		if !x.replaceable(nodes) {
+		switch {
+		case !x.replaceable(nodes):
 			note(nodes, why+", and spot machines may not replace spot machines")
 			return false
-		}
-		if _, not := x.verdict(nodes, "at most ", price-quantity.MicroUSDPerHour(x.market.worthOf(left(answer)))); not != "" {
-			note(nodes, why+", and with machines for those "+not)
+		case len(nodes) == 1 && x.hopeless(nodes[0]):
+			note(nodes, why+", and no machine for them is cheaper")
 			return false
 		}
-		q.Below = price
-		q.Forbid = x.forbidden(nodes)
-		if answer = x.ask(q); len(answer.Unplaced) > 0 {
-			note(nodes, why+", and no cheaper machines: "+answer.Unplaced[0].Why())
+		q.Below = price - 1
+		if len(nodes) > 1 {
+			pods := len(movingOf(nodes))
+			q.Packer = pack.Packer(pack.Usual(pods)/groupEffort, pods)
+		}
+		if answer = x.ask(q); no(answer) {
+			note(nodes, why+", and machines for all that are cheaper were not found")
 			return false
 		}
 	}
 	all := true
 	for _, p := range split(nodes, answer) {
-		all = x.accept(p, q) && all
+		all = x.accept(p) && all
 	}
 	return all
 }
 
+// groupLoss is what whole machines usually cost more than the parts of machines
+// that pods are worth, as a share of one machine's price.
+const groupLoss = 0.1
+
+// groupEffort is which part of the usual search for cheaper machines a group of
+// nodes is worth: there are many groups, and most come to nothing.
+const groupEffort = 16
+
+// hopeless reports, quickly, that machines for the pods of the node cannot save
+// enough.
+func (x *consolidator) hopeless(c *candidate) bool {
+	enough := nodeCost(c)
+	if p := x.options.Payback.filled(); !p.Off {
+		enough -= quantity.MicroUSDPerHour(float64(p.LeastShare * float64(nodeCost(c))))
+	}
+	return x.current().hopeless(c.at, enough)
+}
+
 // accept lets the nodes of a part go if that is worth it.
-func (x *consolidator) accept(p part, q Question) bool {
+func (x *consolidator) accept(p part) bool {
 	var saves quantity.MicroUSDPerHour
 	for _, c := range p.nodes {
 		saves += nodeCost(c)
@@ -231,6 +254,12 @@ func (x *consolidator) accept(p part, q Question) bool {
 		saves -= p.answer.Launches[i].Choice.Cost()
 	}
 	payback, why := x.verdict(p.nodes, "", saves)
+	like := x.forbidden(p.nodes)
+	for i := range p.answer.Launches {
+		if c := &p.answer.Launches[i].Choice; like(c.Kind, c.Option) {
+			why = cmp.Or(why, "the cheapest machine for its pods is its like")
+		}
+	}
 	if why == "" {
 		why = x.trim(p.nodes, p.answer, saves)
 	}
@@ -242,12 +271,10 @@ func (x *consolidator) accept(p part, q Question) bool {
 		return false
 	}
 	x.Moves[len(x.Moves)-1].Payback = payback
-	q.Leave = positions(p.nodes)
-	x.ground.Take(q, p.answer)
 	return true
 }
 
-func left(a *Answer) []cluster.Pod {
+func left(a *place.Result) []cluster.Pod {
 	var out []cluster.Pod
 	for i := range a.Unplaced {
 		out = append(out, a.Unplaced[i].Pods...)
@@ -270,7 +297,7 @@ func positions(nodes []*candidate) []int {
 }
 
 // told says in words what the move comes to.
-func told(nodes []*candidate, a *Answer) string {
+func told(nodes []*candidate, a *place.Result) string {
 	switch old, next := len(nodes), len(a.Launches); {
 	case next == 0:
 		return "its pods have room on other nodes"

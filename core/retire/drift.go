@@ -62,11 +62,10 @@ func (x *Search) replaceDrifted(c *candidate) {
 		x.let([]*candidate{c}, plan.Drifted, c.Drifted, nil)
 		return
 	}
-	q, answer := x.homes(c)
-	if len(answer.Unplaced) > 0 {
-		x.keep(c, plan.Drifted, "no place for its pods: "+answer.Unplaced[0].Why())
+	answer := x.homes(c)
+	if no(answer) {
+		x.keep(c, plan.Drifted, "no place for its pods: "+why(answer))
 		return
 	}
 	x.let([]*candidate{c}, plan.Drifted, c.Drifted, answer)
-	x.ground.Take(q, answer)
 }

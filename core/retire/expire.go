@@ -85,15 +85,13 @@ func (x *Search) expire(c *candidate) {
 		x.keep(c, plan.Expired, "pods of nodes that go are on their way to it")
 		return
 	}
-	q, answer := x.homes(c)
+	answer := x.homes(c)
 	switch {
-	case len(answer.Unplaced) == 0:
-		if x.let([]*candidate{c}, plan.Expired, note, answer) {
-			x.ground.Take(q, answer)
-		}
+	case !no(answer):
+		x.let([]*candidate{c}, plan.Expired, note, answer)
 	case past:
-		x.let([]*candidate{c}, plan.Expired, note+"; no place was found for its pods: "+answer.Unplaced[0].Why(), nil)
+		x.let([]*candidate{c}, plan.Expired, note+"; no place was found for its pods: "+why(answer), nil)
 	default:
-		x.keep(c, plan.Expired, "no place for its pods yet: "+answer.Unplaced[0].Why())
+		x.keep(c, plan.Expired, "no place for its pods yet: "+why(answer))
 	}
 }

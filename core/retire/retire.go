@@ -17,6 +17,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
 )
 
@@ -31,14 +32,15 @@ type Options struct {
 // has something more urgent to do can put it aside. What it has found so far
 // holds whether it is finished or not.
 type Search struct {
-	Moves []plan.Move
-	Kept  []plan.Kept // by node, complete once the search is finished
+	Moves     []plan.Move
+	Kept      []plan.Kept // by node, complete once the search is finished
+	Questions int64       // that were asked so far
 
 	snapshot *cluster.Snapshot
 	options  Options
 	needed   func(node string) bool
-	survey   func() Ground
-	ground   Ground // nil until the first question
+	survey   func() *Ground
+	ground   *Ground // nil until the first question
 	guards   guards
 	budgets  *budgets
 	gone     map[int]bool    // nodes that go with a move
@@ -57,7 +59,7 @@ type task func() (more bool)
 // New begins a search. Nodes that are needed stay: pods that wait are on their
 // way to them. The ground is asked for when the first question comes up; where
 // survey is nil only nodes without pods go.
-func New(s *cluster.Snapshot, needed func(node string) bool, survey func() Ground, o Options) *Search {
+func New(s *cluster.Snapshot, needed func(node string) bool, survey func() *Ground, o Options) *Search {
 	x := &Search{snapshot: s, options: o, needed: needed, survey: survey, guards: guardsOf(s), budgets: budgetsOf(s),
 		gone: map[int]bool{}, kept: map[int]bool{}, takes: map[string]bool{}, ages: map[cluster.PoolID]time.Duration{}, wholes: map[cluster.PoolID]whole{}}
 	all := candidates(s)
@@ -125,7 +127,7 @@ func (x *Search) emptiness(all []*candidate) task {
 }
 
 // let adds a move if the budgets allow it, and reports whether they did.
-func (x *Search) let(nodes []*candidate, reason plan.RemovalReason, note string, with *Answer) bool {
+func (x *Search) let(nodes []*candidate, reason plan.RemovalReason, note string, with *place.Result) bool {
 	if why := x.budgets.closed(nodes, reason); why != "" {
 		for _, c := range nodes {
 			x.keep(c, reason, why)
@@ -153,12 +155,15 @@ func (x *Search) let(nodes []*candidate, reason plan.RemovalReason, note string,
 		}
 	}
 	x.Moves = append(x.Moves, move)
+	if with != nil {
+		x.current().take(positions(nodes), &place.Result{Launches: move.Launches, Placements: move.Placements})
+	}
 	return true
 }
 
 // renamed gives the launches of an answer names that are their own among those
 // of all moves.
-func (x *Search) renamed(a *Answer) ([]plan.Launch, []plan.Placement) {
+func (x *Search) renamed(a *place.Result) ([]plan.Launch, []plan.Placement) {
 	launches, placements := slices.Clone(a.Launches), slices.Clone(a.Placements)
 	names := map[string]string{}
 	for i := range launches {

@@ -1,18 +1,21 @@
 package retire
 
-import "github.com/daemok/daemok/core/plan"
+import (
+	"github.com/daemok/daemok/core/place"
+	"github.com/daemok/daemok/core/plan"
+)
 
 // part is some of the nodes that were asked about together, with what of the
 // answer is theirs.
 type part struct {
 	nodes  []*candidate
-	answer *Answer
+	answer *place.Result
 }
 
 // split divides an answer into parts that do not depend on each other: no new
 // machine takes pods of nodes of two parts. Each can be carried out, and fail,
 // by itself.
-func split(nodes []*candidate, a *Answer) []part {
+func split(nodes []*candidate, a *place.Result) []part {
 	owner := map[[2]string]int{} // of a pod: position of its node
 	for i, c := range nodes {
 		for _, p := range c.moving {
@@ -42,7 +45,7 @@ func split(nodes []*candidate, a *Answer) []part {
 		r := root(i)
 		if _, known := at[r]; !known {
 			at[r] = len(out)
-			out = append(out, part{answer: &Answer{}})
+			out = append(out, part{answer: &place.Result{}})
 		}
 		out[at[r]].nodes = append(out[at[r]].nodes, c)
 	}

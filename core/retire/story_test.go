@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/retire"
 	"github.com/daemok/daemok/core/scenario"
@@ -56,7 +57,7 @@ func tell(t *testing.T, path, shop string) {
 			}
 		}
 	}
-	search := retire.New(s, func(string) bool { return false }, func() retire.Ground { return newWhole(s) }, options)
+	search := retire.New(s, func(string) bool { return false }, func() *retire.Ground { return retire.NewGround(s, place.Taken{}, place.Options{}) }, options)
 	search.Finish()
 	got := (plan.Plan{Moves: search.Moves, Kept: search.Kept}).String()
 	if at, ok := retire.NextDue(s); ok {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
 )
@@ -20,7 +21,7 @@ const spotKinds = 15
 // trim leaves of what the launches of a move may become only what is still worth
 // the move: the cloud may choose any of it. It says why the move is none where
 // too little is left.
-func (x *Search) trim(nodes []*candidate, a *Answer, saves quantity.MicroUSDPerHour) string {
+func (x *Search) trim(nodes []*candidate, a *place.Result, saves quantity.MicroUSDPerHour) string {
 	var price quantity.MicroUSDPerHour
 	for _, c := range nodes {
 		price += nodeCost(c)
