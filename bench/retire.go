@@ -193,7 +193,9 @@ func (w *town) halve() {
 
 // look makes the plan for the cluster as it is.
 func (w *town) look() plan.Plan {
-	return decide.Decide(w.Snapshot, decide.Policy{}, decide.Usual(w.Snapshot))
+	effort := decide.Usual(w.Snapshot)
+	effort.Retire = decide.RetireQuestions
+	return decide.Decide(w.Snapshot, decide.Policy{}, effort)
 }
 
 // carryOut does what the plan says, and lets an hour pass.

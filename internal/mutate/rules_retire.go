@@ -42,7 +42,7 @@ func retireRules() []Rule {
 		off("the dearest goes first", retireFile, "cmp.Compare(b.Price, a.Price),", "cmp.Compare(a.Price, b.Price),"),
 		off("drift takes turns", driftFile, "pools = append(pools, id)\n\t\t\tif", "pools = append([]cluster.PoolID{id}, pools...)\n\t\t\tif"),
 		off("what drifted first goes first", driftFile, "a.DriftedAt.Compare(b.DriftedAt)", "b.DriftedAt.Compare(a.DriftedAt)"),
-		off("drift waits for a place", driftFile, "if len(answer.Unplaced) > 0 {", "if false {"),
+		off("drift waits for a place", driftFile, "if no(answer) {", "if false {"),
 		off("replacements of old nodes come before", expireFile, "!orderAt(c).After(x.snapshot.Now)", "!c.ExpiresAt.After(x.snapshot.Now)"),
 		off("nodes that are too old go in any event", expireFile, "case past:", "case false:"),
 		off("pools that keep what is used do", consolidateFile, "|| c.pool.Policy.Consolidate == cluster.WhenEmpty:", ":"),
