@@ -1,0 +1,306 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/place"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/core/retire"
+)
+
+// Wrong is something that must never happen.
+type Wrong struct {
+	Rule string // which kind of promise was broken
+	At   string // virtual time since the beginning
+	What string
+	// Snapshot is what was decided on and Plan what was decided; nil where no
+	// single decision is to blame.
+	Snapshot *cluster.Snapshot
+	Plan     *plan.Plan
+}
+
+// Meter is what a run came to.
+type Meter struct {
+	Dollars   float64
+	Plans     int
+	Moves     int // that were carried out
+	GivenUp   int // that were taken back
+	Resumed   int // that an earlier life of the controller had begun
+	Deaths    int // of the controller
+	Evictions int // so that nodes could go for the better
+	Again     int // of these, of pods that were moved to save money within the hour before
+}
+
+// Add adds what another run came to.
+func (m *Meter) Add(o Meter) {
+	m.Dollars += o.Dollars
+	m.Plans += o.Plans
+	m.Moves += o.Moves
+	m.GivenUp += o.GivenUp
+	m.Resumed += o.Resumed
+	m.Deaths += o.Deaths
+	m.Evictions += o.Evictions
+	m.Again += o.Again
+}
+
+// checks are the promises that are looked at after every event.
+type checks struct {
+	wrong       *Wrong
+	meter       Meter
+	disturbedAt time.Time // when something last happened from outside
+	activeAt    time.Time // when a plan last asked for something
+	rounds      int       // plans that asked for something since all stands still
+	snapshot    *cluster.Snapshot
+	plan        *plan.Plan // the last that was made, of the snapshot
+}
+
+func (c *checks) failed() bool { return c.wrong != nil }
+
+// broken notes what is wrong; the first counts.
+func (w *World) broken(rule string, s *cluster.Snapshot, p *plan.Plan, format string, args ...any) {
+	if w.checks.wrong == nil {
+		w.checks.wrong = &Wrong{Rule: rule, At: w.clock(), What: fmt.Sprintf(format, args...), Snapshot: s, Plan: p}
+		w.say("WRONG (%s): %s", rule, w.checks.wrong.What)
+	}
+}
+
+// Longer than this nothing stays half done.
+const (
+	closedMost = 40 * time.Minute
+	orderMost  = 30 * time.Minute
+)
+
+// movesMost is how often a pod may be moved within an hour to save money while
+// nothing happens from outside: kube-scheduler may put it on a node that goes
+// next.
+const movesMost = 2
+
+// check looks at what must hold after every event.
+func (w *World) check() {
+	used := map[*machine]quantity.Resources{}
+	for _, p := range w.pods {
+		if p.at != nil {
+			used[p.at] = used[p.at].Add(p.Shape.Requests)
+		}
+	}
+	for _, m := range w.machines {
+		switch {
+		case m.joined() && !used[m].FitsIn(m.kind.Allocatable):
+			w.broken("room", nil, nil, "pods on %s want %s and there is %s", m.claim, used[m], m.kind.Allocatable)
+		case m.tainted() && !m.deleted() && w.now.Sub(m.taintedAt) > closedMost:
+			w.broken("leak", nil, nil, "%s is closed for %s and does not go", m.claim, w.now.Sub(m.taintedAt))
+		case !m.started() && !m.deleted() && w.now.Sub(m.orderedAt) > orderMost:
+			w.broken("leak", nil, nil, "%s was ordered %s ago and has not started", m.claim, w.now.Sub(m.orderedAt))
+		}
+	}
+}
+
+// overLimit says which limit would be broken by further machines.
+func (w *World) overLimit(more []*machine) string {
+	s := w.photo()
+	for _, m := range more {
+		if !slices.Contains(w.machines, m) {
+			one := w.machine(m)
+			own(s.Pools, &one)
+		}
+	}
+	for _, p := range s.Pools {
+		if p.Limits.Nodes != nil && p.Nodes > *p.Limits.Nodes {
+			return fmt.Sprintf("%s has %d nodes and may have %d", p.ID, p.Nodes, *p.Limits.Nodes)
+		}
+		for _, l := range p.Limits.Amounts {
+			if has := p.Usage.Get(l.Name); has > l.Amount {
+				return fmt.Sprintf("%s has %s=%d and may have %d", p.ID, l.Name, has, l.Amount)
+			}
+		}
+	}
+	return ""
+}
+
+// ordering looks at a claim that is about to be created.
+func (c *checks) ordering(w *World, m *machine) {
+	if why := w.overLimit([]*machine{m}); why != "" {
+		w.broken("limit", nil, nil, "with %s: %s", m.claim, why)
+	}
+	for _, x := range w.machines {
+		if x.waits && !x.deleted() && x.move != m.move && slices.ContainsFunc(x.replaces, func(old string) bool { return slices.Contains(m.replaces, old) }) {
+			w.broken("twice", nil, nil, "%s and %s replace the same of %v", x.claim, m.claim, x.replaces)
+		}
+	}
+	c.needed(w, m)
+}
+
+// needed looks whether there are more machines on order than pods that need one:
+// of those that were ordered for pods which still do.
+func (c *checks) needed(w *World, m *machine) {
+	if len(m.replaces) > 0 {
+		return
+	}
+	needs := map[string]bool{}
+	for _, p := range w.pods {
+		if p.work != nil && !p.Ending && (p.at == nil || p.at.deleted()) {
+			needs[p.UID] = true
+		}
+	}
+	ordered := 0
+	for _, x := range append(slices.Clone(w.machines), m) {
+		if !x.joined() && !x.deleted() && slices.ContainsFunc(w.control.boughtFor[x.claim], func(uid string) bool { return needs[uid] }) {
+			ordered++
+		}
+	}
+	if ordered > len(needs) {
+		w.broken("twice", nil, nil, "with %s there are %d machines on order for %d pods", m.claim, ordered, len(needs))
+	}
+}
+
+// lettingGo looks at a move at the point of no return.
+func (c *checks) lettingGo(w *World, v *move) {
+	c.meter.Moves++
+	for _, r := range v.leaving {
+		if r.gone || r.Reason == plan.Expired {
+			continue
+		}
+		if r.machine.doNotDisrupt {
+			w.broken("protected", v.basis, v.plan(), "%s carries do-not-disrupt and goes", r.Node)
+		}
+		for _, p := range w.podsOn(r.machine) {
+			if p.work == nil || p.Ending || r.Reason == plan.Drifted && r.machine.pool.grace > 0 {
+				continue
+			}
+			if p.DoNotDisrupt {
+				w.broken("protected", v.basis, v.plan(), "%s must not be disturbed and %s goes", p.Name, r.Node)
+			}
+			if !w.mayEvict(p) {
+				w.broken("guard", v.basis, v.plan(), "the budget of %s allows no eviction and %s goes", p.Name, r.Node)
+			}
+		}
+		if m := r.machine; r.Reason == plan.Underutilized && m.payback > 0 && w.now.Sub(m.startedAt) < m.payback && !c.disturbedAt.After(m.orderedAt) {
+			w.broken("flapping", v.basis, v.plan(), "%s was bought %s ago and had to pay for %s", r.Node, w.now.Sub(m.startedAt), m.payback)
+		}
+	}
+	c.budgets(w, v)
+	c.homes(w, v)
+}
+
+// plan is the move as a plan of its own, for reports.
+func (v *move) plan() *plan.Plan { return &plan.Plan{Moves: []plan.Move{v.Move}} }
+
+// budgets looks whether those of pools allow the move as things are.
+func (c *checks) budgets(w *World, v *move) {
+	s := w.photo()
+	goes := map[string]bool{}
+	for _, r := range v.leaving {
+		goes[r.Node] = true
+	}
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		n.Deleting = w.machineOf(n.Claim).deleted() || goes[n.Name]
+	}
+	shares := retire.Shares(s.Nodes)
+	for _, r := range v.leaving {
+		share := shares[r.Pool]
+		if most := r.machine.pool.allowed(share.Nodes, w.now).Most; !r.gone && r.Reason != plan.Expired && share.Used > most {
+			w.broken("budget", v.basis, v.plan(), "%d nodes of %s go or are not ready, and %d may", share.Used, r.Pool, most)
+		}
+	}
+}
+
+// homes looks whether every pod that must leave has a place now, on nodes that
+// are there.
+func (c *checks) homes(w *World, v *move) {
+	if why := w.lacksHomes(v); why != "" {
+		w.broken("home", v.basis, v.plan(), "%s", why)
+	}
+}
+
+// lacksHomes says which pod of a move has no place now; empty: all have.
+func (w *World) lacksHomes(v *move) string {
+	mine := map[string]bool{}
+	for _, r := range v.leaving {
+		if r.gone || r.machine.tooOld(w.now) {
+			continue
+		}
+		for _, p := range w.podsOn(r.machine) {
+			mine[p.UID] = p.work != nil && !p.Ending && !p.DoNotDisrupt
+		}
+	}
+	left := w.homeless(mine, v, true)
+	if len(left) > 0 {
+		left = w.homeless(mine, v, false)
+	}
+	if len(left) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s must leave and has no place: %s", left[0].Pods[0].Name, left[0].Why())
+}
+
+// homeless seeks places for the pods of a move without buying anything: for
+// those that the plan knew a place for there, if asked to and if there is room.
+func (w *World) homeless(pods map[string]bool, v *move, asPlanned bool) []plan.Unplaced {
+	s := w.scene()
+	s.Waiting, s.Guards = nil, nil
+	for i := range s.Pools {
+		s.Pools[i].NotReady = "nothing is bought"
+	}
+	var out []cluster.Pod
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		var stay []cluster.Pod
+		for _, p := range n.Pods {
+			if pods[p.UID] {
+				p.Node, p.Returns = "", true
+				out = append(out, p)
+			} else {
+				stay = append(stay, p)
+			}
+		}
+		n.Pods = stay
+	}
+	s.Nodes = slices.DeleteFunc(s.Nodes, func(n cluster.Node) bool { // rules do not count them once they are gone
+		return w.goes(w.machineOf(n.Claim)) || slices.ContainsFunc(v.leaving, func(r *leaver) bool { return r.Node == n.Name })
+	})
+	for _, p := range out {
+		if !asPlanned || !sitsAsPlanned(s, p, v.seats[p.UID]) {
+			s.Waiting = append(s.Waiting, p)
+		}
+	}
+	s.Sort()
+	return place.Place(s, place.Options{}).Unplaced
+}
+
+// sitsAsPlanned puts a pod that looks at no others where a plan wanted it, if it
+// can be there.
+func sitsAsPlanned(s *cluster.Snapshot, p cluster.Pod, target string) bool {
+	at := slices.IndexFunc(s.Nodes, func(n cluster.Node) bool { return n.Name == target })
+	if at < 0 || len(p.Shape.Spread)+len(p.Shape.Neighbours) > 0 {
+		return false
+	}
+	n := &s.Nodes[at]
+	if !fit.OnNode(p.Shape, n, fit.Free(n, s.Daemons)).OK() {
+		return false
+	}
+	n.Pods = append(slices.Clip(n.Pods), p)
+	return true
+}
+
+// evicting looks at one eviction by a drain.
+func (c *checks) evicting(w *World, p *pod, m *machine) {
+	if !m.voluntary {
+		return
+	}
+	c.meter.Evictions++
+	lately := slices.DeleteFunc(slices.Clone(p.line.movedAt), func(at time.Time) bool { return w.now.Sub(at) > time.Hour })
+	if len(lately) == 0 {
+		return
+	}
+	c.meter.Again++
+	undisturbed := slices.DeleteFunc(lately, func(at time.Time) bool { return c.disturbedAt.After(at) })
+	if m.reason == plan.Underutilized && len(undisturbed) >= movesMost {
+		w.broken("flapping", m.with.basis, m.with.plan(), "%s is moved for the %d. time since %s, and nothing has happened in between", p.Name, len(undisturbed)+1, w.now.Sub(undisturbed[0]))
+	}
+}

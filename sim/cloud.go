@@ -1,0 +1,232 @@
+package sim
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/plan"
+)
+
+// How long the cloud takes.
+const (
+	shortFor   = 3 * time.Minute  // what could not be bought is not offered again for so long
+	joinsIn    = 15 * time.Minute // a machine that has not joined by then is given up
+	noticeFor  = 2 * time.Minute  // between the word that a spot machine is taken and its end
+	endsWithin = 40 * time.Second // a machine that is given back is gone
+)
+
+// cloud sells machines.
+type cloud struct {
+	world     *World
+	chance    *rand.Rand
+	catalogue *cluster.Catalogue // as the controller is told
+	short     []choice           // what cannot be had, told or not
+	slow      bool               // machines take ten times as long as usual
+}
+
+// choice is one offer of a kind.
+type choice struct {
+	kind  cluster.Kind
+	offer cluster.Offer
+}
+
+func (c choice) same(d choice) bool {
+	return c.kind.Name == d.kind.Name && c.offer.Zone == d.offer.Zone && c.offer.Option == d.offer.Option
+}
+
+// machine is a claim, with its machine and its node as far as these are there.
+type machine struct {
+	choice              // what was bought
+	claim        string // and the node's name
+	pool         *pool
+	revision     int          // of the pool when it was ordered
+	launch       *plan.Launch // what was ordered
+	replaces     []string     // claims; none: it was ordered for pods that waited
+	move         int          // which ordered it; 0: none
+	ofMove       int          // how many machines the move ordered
+	waits        bool         // the move that ordered it is not over, by its mark
+	payback      time.Duration
+	orderedAt    time.Time
+	launchedAt   time.Time
+	joinedAt     time.Time
+	startedAt    time.Time // initialised
+	changedAt    time.Time // a pod came or went
+	expiresAt    time.Time
+	ready        bool
+	doNotDisrupt bool
+	taintedAt    time.Time // zero: pods may come
+	reason       plan.RemovalReason
+	with         *move     // with which it went
+	deletedAt    time.Time // of the claim; zero: it stays
+	voluntary    bool      // it was deleted to save money, or for a better one
+	ends         bool      // it is drained
+	gone         bool
+}
+
+func (m *machine) bought() bool  { return !m.launchedAt.IsZero() && !m.gone }
+func (m *machine) joined() bool  { return !m.joinedAt.IsZero() && !m.gone }
+func (m *machine) started() bool { return !m.startedAt.IsZero() && !m.gone }
+func (m *machine) tainted() bool { return !m.taintedAt.IsZero() }
+func (m *machine) deleted() bool { return !m.deletedAt.IsZero() }
+
+// tooOld reports whether the node goes whether its pods have a place or not.
+func (m *machine) tooOld(now time.Time) bool {
+	return m.reason == plan.Expired && !m.expiresAt.After(now)
+}
+
+// open reports whether kube-scheduler may put pods there.
+func (m *machine) open() bool {
+	return m.started() && m.ready && !m.tainted() && !m.deleted()
+}
+
+// labels are those of the node.
+func (m *machine) labels() constraint.Labels {
+	return m.pool.Labels.Merge(m.launch.Labels).Merge(m.kind.Labels).Merge(m.offer.Labels).With(cluster.LabelHostname, m.claim).
+		With("karpenter.sh/registered", "true").With("karpenter.sh/initialized", "true")
+}
+
+// order takes a claim in.
+func (c *cloud) order(m *machine) {
+	w := c.world
+	w.machines = append(w.machines, m)
+	w.say("ordered %s of %s: %s in %s, %s", m.claim, m.pool.ID, m.launch.Choice.Kind, m.launch.Choice.Zone, m.launch.Choice.Option)
+	w.changed()
+	w.after(time.Second+c.upTo(3*time.Second), func() { c.buy(m) })
+}
+
+func (c *cloud) upTo(d time.Duration) time.Duration { return time.Duration(c.chance.Int64N(int64(d))) }
+
+// buy launches the cheapest machine that the claim allows or, where that is a
+// spot machine, sometimes another.
+func (c *cloud) buy(m *machine) {
+	w := c.world
+	if m.gone || m.deleted() {
+		return
+	}
+	all := c.allowed(m.launch.Requirements)
+	had := slices.DeleteFunc(slices.Clone(all), c.isShort)
+	if len(had) == 0 {
+		w.say("%s cannot be had", m.claim)
+		c.tell(all)
+		w.remove(m)
+		return
+	}
+	m.choice = had[0]
+	if m.offer.Option == cluster.Spot && c.chance.IntN(4) == 0 { // of spot machines it sells those it has most of
+		m.choice = had[c.chance.IntN(len(had))]
+	}
+	if m.kind.Name != m.launch.Choice.Kind {
+		w.disturbed() // there is more room than was planned for, or other
+	}
+	m.launchedAt = w.now
+	w.say("%s is %s in %s, %s", m.claim, m.kind.Name, m.offer.Zone, m.offer.Option)
+	w.changed()
+	w.after(joinsIn, func() {
+		if m.bought() && !m.joined() {
+			w.say("%s never joined", m.claim)
+			w.remove(m)
+		}
+	})
+	boot := 15*time.Second + c.upTo(40*time.Second)
+	switch {
+	case w.still:
+	case c.slow:
+		boot *= 8
+	case c.chance.IntN(25) == 0:
+		boot *= 20 // may be too late
+	}
+	w.after(boot, func() { c.join(m) })
+}
+
+// allowed lists what a claim may become, the cheapest first.
+func (c *cloud) allowed(rs constraint.Requirements) []choice {
+	var out []choice
+	for _, k := range c.catalogue.Kinds {
+		for _, o := range k.Offers {
+			if _, ok := rs.Allow(k.Labels.Merge(o.Labels)); ok || onlyOthers(rs, k.Labels.Merge(o.Labels)) {
+				out = append(out, choice{k, o})
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b choice) int { return cmp.Compare(a.offer.Price, b.offer.Price) })
+	return out
+}
+
+// onlyOthers reports whether the requirements hold for the labels that there
+// are: others come from the pool.
+func onlyOthers(rs constraint.Requirements, labels constraint.Labels) bool {
+	return !slices.ContainsFunc(labels, func(l constraint.Label) bool { return !rs.Get(l.Key).Allows(l.Value) })
+}
+
+func (c *cloud) isShort(x choice) bool { return slices.ContainsFunc(c.short, x.same) }
+
+// tell lets the controller know what could not be had, for a while.
+func (c *cloud) tell(short []choice) {
+	c.offer(short, false)
+	c.world.after(shortFor, func() { c.offer(short, true) })
+}
+
+func (c *cloud) offer(list []choice, available bool) {
+	next := *c.catalogue
+	next.Revision++
+	next.Kinds = slices.Clone(next.Kinds)
+	for i := range next.Kinds {
+		k := &next.Kinds[i]
+		k.Offers = slices.Clone(k.Offers)
+		for j := range k.Offers {
+			if slices.ContainsFunc(list, choice{*k, k.Offers[j]}.same) {
+				k.Offers[j].Available = available
+			}
+		}
+	}
+	c.catalogue = &next
+	c.world.changed()
+}
+
+// join registers the machine's node, which starts a moment later.
+func (c *cloud) join(m *machine) {
+	w := c.world
+	if !m.bought() || m.deleted() {
+		return
+	}
+	m.joinedAt, m.changedAt = w.now, w.now
+	for i := range w.daemons {
+		w.startDaemon(&w.daemons[i], m)
+	}
+	w.changed()
+	w.after(2*time.Second+c.upTo(15*time.Second), func() {
+		if m.gone {
+			return
+		}
+		m.ready, m.startedAt = true, w.now
+		w.say("%s has started", m.claim)
+		w.changed()
+	})
+}
+
+// interrupt takes a machine back after a notice, which the controller heeds.
+func (c *cloud) interrupt(m *machine) {
+	w := c.world
+	w.say("%s is taken back", m.claim)
+	w.delete(m, false)
+	w.after(noticeFor, func() { w.remove(m) })
+}
+
+// remove ends a claim, its machine and its node.
+func (w *World) remove(m *machine) {
+	if m.gone {
+		return
+	}
+	m.gone = true
+	w.machines = slices.DeleteFunc(w.machines, func(x *machine) bool { return x == m })
+	w.say("%s is gone", m.claim)
+	for _, p := range w.podsOn(m) {
+		w.lose(p)
+	}
+	w.control.seenGone(m)
+	w.changed()
+}

@@ -1,0 +1,182 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/decide"
+	"github.com/daemok/daemok/core/plan"
+)
+
+// How the controller goes about it, as the product does.
+const (
+	window     = time.Second      // pods that come together are planned for together
+	restFor    = 5 * time.Second  // between two plans
+	lookEvery  = time.Minute      // with nothing else to wake it, while pods wait
+	idleEvery  = time.Minute      // and while none do: what is worth its trouble changes with time
+	keptFor    = 10 * time.Second // a node whose move was given up is left alone
+	writeTakes = 80 * time.Millisecond
+)
+
+// controller is the product: it plans from what it is shown, carries plans out,
+// and remembers what it has begun. All of that memory is lost when it dies.
+type controller struct {
+	world  *World
+	chance *rand.Rand
+	dead   bool
+	life   int           // grows with every death: what an earlier life began ends with it
+	lag    time.Duration // by which watches are late
+	frail  float64       // chance of a death at a write
+
+	busy, dirty bool
+	fresh       bool // it has not planned yet
+	wakeAt      time.Time
+	orders      []*machine           // not seen in a snapshot yet
+	boughtFor   map[string][]string  // by claim: UIDs
+	moves       []*move              // under way
+	leaving     map[string]bool      // nodes of moves under way, and those that were let go
+	kept        map[string]time.Time // nodes, until when
+	withdrawn   map[string]bool      // claims
+	claims      int                  // ever
+	begun       int                  // moves ever
+}
+
+// later has the controller do something, unless it dies before.
+func (c *controller) later(d time.Duration, do func()) {
+	life := c.life
+	c.world.after(d, func() {
+		if !c.dead && c.life == life {
+			do()
+		}
+	})
+}
+
+// write carries one call out that changes something. It reports false where the
+// controller died of it, before or after.
+func (c *controller) write(do func()) bool {
+	if c.chance.Float64() < c.frail {
+		if c.chance.IntN(2) == 0 {
+			do()
+		}
+		c.die()
+		return false
+	}
+	do()
+	return true
+}
+
+// look has the controller plan soon.
+func (c *controller) look() {
+	c.dirty = true
+	if c.busy || c.dead {
+		return
+	}
+	c.busy, c.dirty = true, false
+	c.later(window, func() {
+		seen, lag := c.world.photo(), c.lag
+		if c.fresh {
+			c.fresh, lag = false, 0
+		}
+		c.later(lag, func() { c.plan(seen) })
+	})
+}
+
+// plan makes a plan from what was seen and carries it out.
+func (c *controller) plan(seen *cluster.Snapshot) {
+	w := c.world
+	s := c.project(seen)
+	w.checks.snapshot, w.checks.plan = s, nil
+	p := w.Decide(s)
+	w.checks.planned(w, s, &p)
+	c.carryOut(s, &p)
+	if c.dead {
+		return
+	}
+	c.wake(s)
+	c.later(restFor, func() {
+		c.busy = false
+		if c.dirty {
+			c.look()
+		}
+	})
+}
+
+// wake has the controller look when something is due though nothing changed.
+func (c *controller) wake(s *cluster.Snapshot) {
+	at := s.Now.Add(idleEvery)
+	if len(s.Waiting) > 0 {
+		at = s.Now.Add(lookEvery)
+	}
+	if due, ok := decide.NextDue(s); ok && due.Before(at) {
+		at = due
+	}
+	if c.wakeAt.After(c.world.now) && !at.Before(c.wakeAt) {
+		return
+	}
+	c.wakeAt = at
+	c.later(at.Sub(c.world.now), c.look)
+}
+
+func (c *controller) carryOut(s *cluster.Snapshot, p *plan.Plan) {
+	w := c.world
+	if w.deaf {
+		return // nothing can be written
+	}
+	for i := range p.Launches {
+		m := c.claim(&p.Launches[i])
+		if m == nil {
+			continue
+		}
+		if !c.write(func() { c.create(m) }) {
+			return
+		}
+	}
+	for _, x := range p.Withdrawals {
+		if m := w.machineOf(x.Claim); m != nil && !m.bought() {
+			c.withdrawn[x.Claim] = true
+			if !c.write(func() { w.say("%s is withdrawn", m.claim); w.remove(m) }) {
+				return
+			}
+		}
+	}
+	for i := range p.Moves {
+		if c.begin(s, &p.Moves[i]); c.dead {
+			return
+		}
+	}
+}
+
+// claim is what a launch orders; nil where its pool is gone.
+func (c *controller) claim(l *plan.Launch) *machine {
+	w := c.world
+	at := slices.IndexFunc(w.pools, func(p *pool) bool { return p.ID == l.Pool })
+	if at < 0 {
+		return nil
+	}
+	c.claims++
+	m := &machine{claim: fmt.Sprintf("%s-%04d", l.Pool.Name, c.claims), pool: w.pools[at], revision: w.pools[at].revision, launch: l, orderedAt: w.now}
+	for _, p := range l.Pods {
+		c.boughtFor[m.claim] = append(c.boughtFor[m.claim], p.UID)
+	}
+	c.orders = append(c.orders, m)
+	return m
+}
+
+// create writes a claim.
+func (c *controller) create(m *machine) {
+	w := c.world
+	m.orderedAt = w.now
+	if m.pool.expires > 0 && !w.still {
+		m.expiresAt = w.now.Add(m.pool.expires)
+	}
+	w.checks.ordering(w, m)
+	w.cloud.order(m)
+}
+
+// seenGone forgets a claim that is gone.
+func (c *controller) seenGone(m *machine) {
+	c.orders = slices.DeleteFunc(c.orders, func(x *machine) bool { return x == m })
+}

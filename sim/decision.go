@@ -1,0 +1,90 @@
+package sim
+
+import (
+	"slices"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/retire"
+)
+
+// planned looks at a decision by itself: what it was told of forbids nothing
+// that it asks for.
+func (c *checks) planned(w *World, s *cluster.Snapshot, p *plan.Plan) {
+	c.meter.Plans++
+	c.snapshot, c.plan = s, p
+	if len(p.Launches)+len(p.Moves)+len(p.Withdrawals) > 0 {
+		c.activeAt = w.now
+		if w.still {
+			c.rounds++
+		}
+	}
+	shares := retire.Shares(s.Nodes)
+	seen := map[string]bool{}
+	for i := range p.Moves {
+		for _, r := range p.Moves[i].Removals {
+			if seen[r.Node] {
+				w.broken("decision", s, p, "%s goes twice", r.Node)
+			}
+			seen[r.Node] = true
+			w.decided(s, p, &p.Moves[i], &r, shares)
+		}
+	}
+}
+
+// decided looks at one node that is to go.
+func (w *World) decided(s *cluster.Snapshot, p *plan.Plan, m *plan.Move, r *plan.Removal, shares map[cluster.PoolID]retire.Share) {
+	at := slices.IndexFunc(s.Nodes, func(n cluster.Node) bool { return n.Name == r.Node })
+	pool, found := s.Pool(r.Pool)
+	if at < 0 || !found {
+		w.broken("decision", s, p, "%s of %s is not there", r.Node, r.Pool)
+		return
+	}
+	n := &s.Nodes[at]
+	share := shares[r.Pool]
+	if n.Ready {
+		share.Used++
+	}
+	shares[r.Pool] = share
+	if n.Deleting || !n.Initialized {
+		w.broken("decision", s, p, "%s goes already or is not there yet", r.Node)
+	}
+	if r.Reason == plan.Expired {
+		return
+	}
+	allowed := map[plan.RemovalReason]cluster.Allowance{plan.Empty: pool.Policy.Empty, plan.Drifted: pool.Policy.Drifted}[r.Reason]
+	if r.Reason == plan.Underutilized {
+		allowed = pool.Policy.Underutilized
+	}
+	switch {
+	case share.Used > allowed.Most:
+		w.broken("decision", s, p, "%d nodes of %s would go or not be ready, and %d may", share.Used, r.Pool, allowed.Most)
+	case s.Freeze != "":
+		w.broken("decision", s, p, "%s goes during a freeze", r.Node)
+	case n.DoNotDisrupt:
+		w.broken("decision", s, p, "%s must not be disturbed", r.Node)
+	case r.Reason == plan.Underutilized && m.Saves <= 0:
+		w.broken("decision", s, p, "%s goes to save money, and nothing is saved", r.Node)
+	}
+	if r.Reason == plan.Drifted && n.HasGrace {
+		return
+	}
+	for i := range n.Pods {
+		w.disturbs(s, p, &n.Pods[i], r)
+	}
+}
+
+// disturbs looks at one pod of a node that is to go.
+func (w *World) disturbs(s *cluster.Snapshot, p *plan.Plan, pod *cluster.Pod, r *plan.Removal) {
+	if pod.Ending || pod.Daemon {
+		return
+	}
+	if pod.DoNotDisrupt {
+		w.broken("decision", s, p, "%s must not be disturbed and %s goes", pod.Name, r.Node)
+	}
+	for _, g := range s.Guards {
+		if g.Name == pod.Guards && g.Allowed == 0 && !(g.UnreadyToo && pod.Unready) {
+			w.broken("decision", s, p, "the budget of %s allows no eviction and %s goes", pod.Name, r.Node)
+		}
+	}
+}

@@ -1,0 +1,12 @@
+// Package sim is a cluster in virtual time round the core: people who change
+// what they want, a kube-scheduler, a cloud that is short of machines, slow or
+// takes them back, and a controller that decides as the product does, carries
+// moves out step by step, sees the world late, and dies.
+//
+// Everything is drawn from one seed, and equal seeds give equal stories to the
+// byte. After every event it is asked what must never happen; the first answer
+// that is wrong ends the run, with the snapshot that led to it as a story.
+//
+// It drives the core alone. How the product talks to an API server is for
+// sim/whole, how schedulers really choose for the lab.
+package sim

@@ -1,0 +1,88 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"github.com/daemok/daemok/core/plan"
+)
+
+// How a node goes once its claim is deleted.
+const (
+	evictEvery = 2 * time.Second // evictions that were refused are tried again
+	settleFor  = 5 * time.Second // after the last pod, for those that were bound just before
+	standsFor  = time.Minute     // a pod that has been ending for longer is not waited for
+)
+
+// delete deletes a claim: its node is drained and given back.
+func (w *World) delete(m *machine, voluntary bool) {
+	if m.deleted() || m.gone {
+		return
+	}
+	m.deletedAt, m.voluntary = w.now, voluntary
+	w.say("%s is deleted", m.claim)
+	w.changed()
+	if !m.joined() {
+		w.after(5*time.Second, func() { w.remove(m) })
+		return
+	}
+	w.every(time.Second, func() (time.Duration, bool) {
+		if m.gone {
+			return 0, false
+		}
+		if w.drain(m) {
+			w.after(settleFor, func() { w.end(m) })
+			return 0, false
+		}
+		return evictEvery, true
+	})
+}
+
+// drain evicts what may be evicted and reports whether nothing is left.
+func (w *World) drain(m *machine) bool {
+	drained := true
+	term := m.pool.grace > 0 && w.now.Sub(m.deletedAt) >= m.pool.grace
+	for _, p := range w.podsOn(m) {
+		if p.work == nil {
+			continue
+		}
+		drained = false
+		switch {
+		case p.Ending:
+		case term:
+			w.say("%s is ended, its term is over", p.Name)
+			w.endPod(p)
+		case p.DoNotDisrupt:
+		case w.mayEvict(p):
+			w.evict(p, m)
+		}
+	}
+	return drained
+}
+
+// evict ends a pod on behalf of a drain; the one in its place is of its line.
+func (w *World) evict(p *pod, m *machine) {
+	w.say("%s is evicted from %s", p.Name, m.claim)
+	w.checks.evicting(w, p, m)
+	if m.voluntary && m.reason == plan.Underutilized {
+		p.line.movedAt = append(p.line.movedAt, w.now)
+	}
+	p.work.moved = append(p.work.moved, p.line)
+	w.endPod(p)
+}
+
+// end gives the machine back.
+func (w *World) end(m *machine) {
+	if m.gone {
+		return
+	}
+	m.ends = true
+	w.changed()
+	w.after(time.Second+w.cloud.upTo(endsWithin), func() { w.remove(m) })
+}
+
+// goes reports whether the node is gone soon: no pod that must not be disturbed
+// keeps it.
+func (w *World) goes(m *machine) bool {
+	return m.deleted() && !slices.ContainsFunc(w.podsOn(m), func(p *pod) bool { return p.work != nil && p.DoNotDisrupt && !p.Ending })
+}

@@ -1,0 +1,167 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// zones of every world.
+var zones = []string{"a", "b", "c"}
+
+// newWorld draws a world.
+func newWorld(o Options) *World {
+	began := time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC)
+	w := &World{Options: o, began: began, now: began}
+	w.scheduler.world = w
+	w.control = &controller{world: w, chance: w.chance("controller")}
+	w.drawCatalogue()
+	w.drawPools()
+	w.drawDaemons()
+	w.drawWorks()
+	return w
+}
+
+// drawCatalogue draws what the cloud sells: sizes that double, at prices that do
+// so more or less.
+func (w *World) drawCatalogue() {
+	r := w.chance("catalogue")
+	w.cloud = cloud{world: w, chance: w.chance("cloud")}
+	c := &cluster.Catalogue{Revision: 1}
+	for _, family := range []struct {
+		name   string
+		memory int64 // GiB a core
+	}{{"c", 2}, {"m", 4}, {"r", 8}} {
+		for size := int64(2); size <= 16; size *= 2 {
+			name := fmt.Sprintf("%s%02d", family.name, size)
+			has := quantity.Resources{CPU: quantity.MilliCPU(1000 * size), Memory: quantity.Bytes(family.memory*size) * quantity.GiB, Pods: 10 + 5*size}
+			k := cluster.Kind{Name: name, Capacity: has, Allocatable: has.Sub(quantity.Resources{CPU: 100, Memory: quantity.GiB / 2}),
+				Labels: constraint.NewLabels(map[string]string{cluster.LabelInstanceType: name, cluster.LabelArch: "amd64"})}
+			perCore := 30_000 + 4_000*family.memory + r.Int64N(4_000)
+			for _, zone := range zones {
+				for _, option := range []cluster.Option{cluster.OnDemand, cluster.Spot} {
+					price := quantity.MicroUSDPerHour(perCore * size)
+					if option == cluster.Spot {
+						price = price * quantity.MicroUSDPerHour(25+r.IntN(40)) / 100
+					}
+					k.Offers = append(k.Offers, cluster.Offer{Zone: zone, Option: option, Price: price, Priced: true, Available: true,
+						Labels: constraint.NewLabels(map[string]string{cluster.LabelZone: zone, cluster.LabelCapacityType: string(option)})})
+				}
+			}
+			c.Kinds = append(c.Kinds, k)
+		}
+	}
+	w.cloud.catalogue = c
+}
+
+// pool is a user's rules for nodes, as they are now.
+type pool struct {
+	cluster.Pool // without what it owns and what of its budgets is left
+	expires      time.Duration
+	grace        time.Duration // terminationGracePeriod; 0: none
+	budget       int64         // nodes, where positive
+	percent      int64         // of its nodes, otherwise
+	opensAt      time.Time     // until then its schedule lets no node go
+	revision     int           // grows when its template changes: nodes of earlier ones have drifted
+	cpuMost      int64         // millicores; 0: no limit
+}
+
+// drawPools draws one to three pools.
+func (w *World) drawPools() {
+	r := w.chance("pools")
+	for i := range 1 + r.IntN(3) {
+		id := cluster.PoolID{Kind: "NodePool", Name: fmt.Sprintf("p%d", i)}
+		options := [][]string{{"on-demand"}, {"on-demand", "spot"}, {"spot"}}[r.IntN(3)]
+		if i == 0 {
+			options = []string{"on-demand", "spot"}[:1+r.IntN(2)]
+		}
+		p := &pool{Pool: cluster.Pool{ID: id, Weight: 10 * (i % 2) * r.IntN(2), Labels: constraint.NewLabels(map[string]string{"karpenter.sh/nodepool": id.Name}),
+			Requirements: constraint.NewRequirements(constraint.Requirement{Key: cluster.LabelCapacityType, Set: constraint.Values(options...)}),
+			Policy: cluster.Policy{Consolidate: []cluster.Consolidation{"", "", "", cluster.WhenEmpty, cluster.Balanced}[r.IntN(5)],
+				After: time.Duration(r.IntN(6)) * time.Minute, Never: r.IntN(12) == 0}}}
+		if r.IntN(2) == 0 {
+			p.percent = []int64{10, 25, 50, 100}[r.IntN(4)]
+		} else {
+			p.budget = 1 + r.Int64N(4)
+		}
+		if r.IntN(3) == 0 {
+			p.expires = time.Duration(40+r.IntN(120)) * time.Minute
+		}
+		if r.IntN(3) == 0 {
+			p.grace = time.Duration(2+r.IntN(10)) * time.Minute
+		}
+		if r.IntN(3) == 0 && i > 0 {
+			p.cpuMost = 16_000 + 8_000*r.Int64N(6)
+		}
+		if r.IntN(4) == 0 {
+			nodes := 6 + r.Int64N(10)
+			p.Limits.Nodes = &nodes
+		}
+		w.pools = append(w.pools, p)
+	}
+}
+
+// drawDaemons draws what runs on every node.
+func (w *World) drawDaemons() {
+	if r := w.chance("daemons"); r.IntN(2) == 0 && w.part("daemons") {
+		shape := w.shape("agent", quantity.Resources{CPU: quantity.MilliCPU(50 * (1 + r.IntN(4))), Memory: quantity.GiB / 8, Pods: 1})
+		shape.Tolerations = []constraint.Toleration{{Exists: true}}
+		w.daemons = append(w.daemons, cluster.Daemon{Namespace: "default", Name: "agent", Shape: shape})
+	}
+}
+
+func (w *World) shape(app string, requests quantity.Resources) *cluster.Shape {
+	s := &cluster.Shape{ID: len(w.shapes), Namespace: "default", Labels: constraint.NewLabels(map[string]string{"app": app}), Requests: requests}
+	w.shapes = append(w.shapes, s)
+	return s
+}
+
+// drawWorks draws what people run.
+func (w *World) drawWorks() {
+	r := w.chance("works")
+	for i := range 3 + r.IntN(5) {
+		name := fmt.Sprintf("w%d", i)
+		if one := w.drawWork(name, w.chance(name)); w.part(name) {
+			w.works = append(w.works, one)
+		}
+	}
+}
+
+func (w *World) drawWork(name string, r *rand.Rand) *work {
+	shape := w.shape(name, quantity.Resources{CPU: quantity.MilliCPU(250 * (1 + r.IntN(8))), Memory: quantity.Bytes(1+r.Int64N(8)) * quantity.GiB / 2, Pods: 1})
+	x := &work{name: name, shape: shape, chance: r, most: 2 + r.IntN(10), startFor: time.Duration(1+r.IntN(40)) * time.Second, grace: time.Duration(r.IntN(30)) * time.Second}
+	x.want = r.IntN(x.most + 1)
+	mine := cluster.Selector{Requirements: constraint.NewRequirements(constraint.Requirement{Key: "app", Set: constraint.Values(name)})}
+	switch r.IntN(8) {
+	case 0:
+		shape.Spread = []cluster.Spread{{Key: cluster.LabelZone, Selector: mine, MaxSkew: 1}}
+	case 1:
+		shape.Spread = []cluster.Spread{{Key: cluster.LabelHostname, Selector: mine, MaxSkew: int32(1 + r.IntN(2)), Soft: r.IntN(2) == 0}}
+	case 2:
+		shape.Neighbours = []cluster.Neighbours{{Apart: true, Key: cluster.LabelHostname, Selector: mine, Namespaces: []string{"default"}}}
+		x.most = min(x.most, 5)
+		x.want = min(x.want, x.most)
+	case 3:
+		shape.NodeTerms = []constraint.Requirements{constraint.NewRequirements(constraint.Requirement{Key: cluster.LabelZone, Set: constraint.Values(zones[r.IntN(3)])})}
+	}
+	if r.IntN(6) == 0 {
+		shape.Priority = 1000
+	}
+	if r.IntN(8) == 0 {
+		x.deletionCost = int32(r.IntN(1 << 27))
+	}
+	if r.IntN(2) == 0 {
+		x.guard = &guard{name: name, least: -1, most: int64(1 + r.IntN(2)), unreadyToo: r.IntN(3) == 0}
+		switch r.IntN(8) {
+		case 0:
+			x.guard.most = 0 // never allows one
+		case 1, 2:
+			x.guard.least = int64(r.IntN(1 + x.most))
+		}
+	}
+	return x
+}

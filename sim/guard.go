@@ -1,0 +1,48 @@
+package sim
+
+import "github.com/daemok/daemok/core/cluster"
+
+// guard is a PodDisruptionBudget over the pods of one work.
+type guard struct {
+	name       string
+	most       int64 // that may be unavailable
+	least      int64 // that must be available, if not negative; it counts in place of most then
+	unreadyToo bool
+}
+
+// needs is how many pods must be ready.
+func (g *guard) needs(x *work) int64 {
+	if g.least >= 0 {
+		return g.least
+	}
+	return max(0, int64(x.want)-g.most)
+}
+
+// allowed is how many evictions the budget allows now, as its controller counts.
+func (w *World) allowed(x *work) int64 {
+	ready := int64(0)
+	for _, p := range w.running(x) {
+		if p.at != nil && !p.Unready {
+			ready++
+		}
+	}
+	return max(0, ready-x.guard.needs(x))
+}
+
+// guards lists what every budget says now.
+func (w *World) guards() []cluster.Guard {
+	var out []cluster.Guard
+	for _, x := range w.works {
+		if g := x.guard; g != nil {
+			never := g.least < 0 && g.most == 0 || g.least >= 0 && g.least >= int64(x.want)
+			out = append(out, cluster.Guard{Namespace: "default", Name: g.name, Allowed: w.allowed(x), Never: never, UnreadyToo: g.unreadyToo})
+		}
+	}
+	return out
+}
+
+// mayEvict is the answer of the eviction API.
+func (w *World) mayEvict(p *pod) bool {
+	g := p.work.guard
+	return g == nil || g.unreadyToo && p.Unready || w.allowed(p.work) > 0
+}

@@ -1,0 +1,143 @@
+package sim
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// busyFor is how long people and faults are at it; then all stands still.
+const busyFor = 90 * time.Minute
+
+// between draws a length of time.
+func between(r *rand.Rand, from, to time.Duration) time.Duration {
+	return from + time.Duration(r.Int64N(int64(to-from)))
+}
+
+// disturbed notes that something happened from outside: what was sensible
+// before need not be so any more.
+func (w *World) disturbed() { w.checks.disturbedAt = w.now }
+
+// trouble has something happen again and again while the world is busy, each
+// time after a length of time between the two, if the seed draws it at all.
+func (w *World) trouble(name string, oneIn int, from, to time.Duration, do func(r *rand.Rand)) {
+	r := w.chance(name)
+	if r.IntN(oneIn) > 0 || !w.part(name) {
+		return
+	}
+	w.every(between(r, 0, to), func() (time.Duration, bool) {
+		if w.still {
+			return 0, false
+		}
+		w.disturbed()
+		do(r)
+		return between(r, from, to), true
+	})
+}
+
+// people begin to want things, and to change their minds.
+func (w *World) people() {
+	for _, x := range w.works {
+		w.reconcile(x)
+		w.trouble("scale "+x.name, 1, 4*time.Minute, 40*time.Minute, func(r *rand.Rand) { w.scale(x, r.IntN(x.most+1)) })
+		w.trouble("roll "+x.name, 3, 10*time.Minute, time.Hour, func(r *rand.Rand) { w.roll(x, between(r, 3*time.Second, 20*time.Second)) })
+		w.trouble("protect "+x.name, 5, 10*time.Minute, 30*time.Minute, func(r *rand.Rand) { w.protect(x, !x.protected && r.IntN(2) == 0) })
+		if x.guard != nil {
+			w.trouble("guard "+x.name, 4, 10*time.Minute, 40*time.Minute, func(r *rand.Rand) {
+				x.guard.most, x.guard.least = r.Int64N(3), -1
+				w.changed()
+			})
+		}
+	}
+	for _, p := range w.pools {
+		w.trouble("template "+p.ID.Name, 3, 30*time.Minute, busyFor, func(*rand.Rand) {
+			w.say("the template of %s changes", p.ID)
+			p.revision++
+			w.changed()
+		})
+		w.trouble("schedule "+p.ID.Name, 3, 15*time.Minute, 40*time.Minute, func(r *rand.Rand) {
+			p.opensAt = w.now.Add(between(r, time.Minute, 15*time.Minute))
+			w.changed()
+			w.after(p.opensAt.Sub(w.now), w.changed)
+		})
+		w.trouble("budget "+p.ID.Name, 4, 15*time.Minute, 40*time.Minute, func(r *rand.Rand) {
+			p.budget, p.percent = r.Int64N(3), 10*r.Int64N(4)
+			w.changed()
+		})
+	}
+	w.trouble("freeze", 6, 20*time.Minute, busyFor, func(r *rand.Rand) {
+		w.frozen = "a release is on"
+		w.changed()
+		w.after(between(r, time.Minute, 15*time.Minute), func() { w.frozen = ""; w.changed() })
+	})
+	w.trouble("keep a node", 4, 10*time.Minute, 30*time.Minute, func(r *rand.Rand) {
+		if m := w.any(r, (*machine).started); m != nil {
+			m.doNotDisrupt = !m.doNotDisrupt
+			w.changed()
+		}
+	})
+	w.trouble("delete a node", 4, 20*time.Minute, busyFor, func(r *rand.Rand) {
+		if m := w.any(r, (*machine).started); m != nil {
+			w.delete(m, false)
+		}
+	})
+}
+
+func (w *World) scale(x *work, want int) {
+	w.say("%s is to have %d pods", x.name, want)
+	x.want = want
+	w.reconcile(x)
+	w.changed()
+}
+
+// roll replaces the pods of a work one by one.
+func (w *World) roll(x *work, pause time.Duration) {
+	w.say("%s is rolled", x.name)
+	for i, p := range w.running(x) {
+		w.after(time.Duration(i)*pause, func() { w.endPod(p) })
+	}
+}
+
+// protect lets pods of a work carry do-not-disrupt, or no longer.
+func (w *World) protect(x *work, yes bool) {
+	w.say("%s must not be disturbed: %v", x.name, yes)
+	x.protected = yes
+	for _, p := range w.running(x) {
+		p.DoNotDisrupt = yes
+	}
+	w.changed()
+}
+
+// any draws a machine that there is a condition for; nil where none is.
+func (w *World) any(r *rand.Rand, which func(*machine) bool) *machine {
+	var all []*machine
+	for _, m := range w.machines {
+		if which(m) && !m.deleted() {
+			all = append(all, m)
+		}
+	}
+	draw := r.IntN(max(1, len(all)))
+	if len(all) == 0 {
+		return nil
+	}
+	return all[draw]
+}
+
+// stand lets everything stand still: nobody wants anything else, nothing fails,
+// and no clock makes nodes due.
+func (w *World) stand() {
+	w.say("all stands still")
+	w.disturbed()
+	w.still, w.frozen, w.deaf = true, "", false
+	w.cloud.short, w.cloud.slow = nil, false
+	w.control.lag, w.control.frail = 0, 0
+	for _, p := range w.pools {
+		p.opensAt, p.expires = time.Time{}, 0
+	}
+	for _, m := range w.machines {
+		m.expiresAt = time.Time{}
+		if m.started() {
+			m.ready = true
+		}
+	}
+	w.changed()
+}

@@ -1,0 +1,159 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/core/retire"
+)
+
+// notReady is what a node carries that is not ready.
+var notReady = constraint.Taint{Key: "node.kubernetes.io/not-ready", Effect: constraint.NoSchedule}
+
+// photo is the cluster as watches would show it if they were never late.
+func (w *World) photo() *cluster.Snapshot {
+	s := &cluster.Snapshot{Revision: w.revision, Now: w.now, Shapes: slices.Clone(w.shapes), Daemons: w.daemons, Guards: w.guards(), Freeze: w.frozen}
+	for _, m := range w.machines {
+		if m.joined() {
+			s.Nodes = append(s.Nodes, w.node(m))
+		} else {
+			s.Machines = append(s.Machines, w.machine(m))
+		}
+	}
+	at := map[string]int{}
+	for i := range s.Nodes {
+		at[s.Nodes[i].Name] = i
+	}
+	for _, p := range w.pods {
+		one := p.Pod
+		switch {
+		case p.at != nil:
+			one.Node = p.at.claim
+			n := &s.Nodes[at[one.Node]]
+			n.Pods = append(n.Pods, one)
+		case !p.Ending:
+			s.Waiting = append(s.Waiting, one)
+		}
+	}
+	for i := range s.Nodes {
+		if n := &s.Nodes[i]; n.Deleting && !w.machineOf(n.Claim).deleted() {
+			n.Close()
+		}
+	}
+	shares := retire.Shares(s.Nodes)
+	for _, p := range w.pools {
+		s.Pools = append(s.Pools, w.poolNow(p, s, shares[p.ID].Nodes))
+	}
+	s.Sort()
+	return s
+}
+
+func (w *World) node(m *machine) cluster.Node {
+	n := cluster.Node{Name: m.claim, Claim: m.claim, Pool: m.pool.ID, MachineID: m.claim, Labels: m.labels(), Allocatable: m.kind.Allocatable, Capacity: m.kind.Capacity,
+		Price: m.offer.Price, CreatedAt: m.orderedAt, ExpiresAt: m.expiresAt, ChangedAt: m.changedAt, Ready: m.ready, Initialized: m.started(),
+		Deleting: m.deleted() || m.tainted(), MachineEnds: m.ends, DoNotDisrupt: m.doNotDisrupt, HasGrace: m.pool.grace > 0, Replacement: len(m.replaces) > 0}
+	if m.started() {
+		n.QuietSince = later(m.startedAt, m.changedAt)
+	}
+	if m.revision != m.pool.revision {
+		n.Drifted, n.DriftedAt = "NodePoolDrifted", m.orderedAt
+	}
+	if !m.ready {
+		n.Taints = []constraint.Taint{notReady}
+	}
+	return n
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+func (w *World) machine(m *machine) cluster.Machine {
+	out := cluster.Machine{Claim: m.claim, Pool: m.pool.ID, Labels: m.pool.Labels.Merge(m.launch.Labels), Requirements: m.launch.Requirements,
+		CreatedAt: m.orderedAt, Launched: m.bought(), Deleting: m.deleted(), Planned: len(m.replaces) == 0, Replacement: len(m.replaces) > 0}
+	if m.bought() {
+		out.Labels = out.Labels.Merge(m.kind.Labels).Merge(m.offer.Labels)
+		out.Allocatable, out.Capacity = m.kind.Allocatable, m.kind.Capacity
+		return out
+	}
+	out.Allocatable, out.Capacity = w.span(m.launch.Requirements)
+	return out
+}
+
+// span is the least that is for pods and the most that there is in all among
+// what a claim may become.
+func (w *World) span(rs constraint.Requirements) (least, most quantity.Resources) {
+	first := true
+	for i := range w.cloud.catalogue.Kinds {
+		k := &w.cloud.catalogue.Kinds[i]
+		if !rs.Get(cluster.LabelInstanceType).Allows(k.Name) {
+			continue
+		}
+		most = most.Max(k.Capacity)
+		if first {
+			least, first = k.Allocatable, false
+		}
+		least = least.Min(k.Allocatable)
+	}
+	return least, most
+}
+
+// poolNow is a pool with what it owns, and with what its budgets allow.
+func (w *World) poolNow(p *pool, s *cluster.Snapshot, nodes int64) cluster.Pool {
+	out := p.Pool
+	out.Catalogue = w.cloud.catalogue
+	if p.cpuMost > 0 {
+		out.Limits.Amounts = []quantity.Extended{{Name: "cpu", Amount: p.cpuMost}}
+	}
+	out.Nodes, out.Usage = 0, quantity.Resources{}
+	for i := range s.Nodes {
+		if s.Nodes[i].Pool == p.ID {
+			out.Nodes, out.Usage = out.Nodes+1, out.Usage.Add(s.Nodes[i].Capacity)
+		}
+	}
+	for i := range s.Machines {
+		if s.Machines[i].Pool == p.ID {
+			out.Nodes, out.Usage = out.Nodes+1, out.Usage.Add(s.Machines[i].Capacity)
+		}
+	}
+	out.Usage.Pods = 0
+	allowed := p.allowed(nodes, w.now)
+	out.Policy.Empty, out.Policy.Drifted, out.Policy.Underutilized = allowed, allowed, allowed
+	if w.now.Before(p.opensAt) {
+		out.Policy.BudgetsChange = p.opensAt
+	}
+	out.Boot = w.boot(p)
+	return out
+}
+
+// allowed is how many of its nodes a pool lets go at once now.
+func (p *pool) allowed(nodes int64, now time.Time) cluster.Allowance {
+	switch {
+	case now.Before(p.opensAt):
+		return cluster.Allowance{Note: "its schedule"}
+	case p.budget > 0:
+		return cluster.Allowance{Most: p.budget, Note: "a number"}
+	}
+	return cluster.Allowance{Most: (nodes*p.percent + 99) / 100, Note: "a share"}
+}
+
+// boot is how long machines of the pool took to start, in the 95th percentile.
+func (w *World) boot(p *pool) time.Duration {
+	var took []time.Duration
+	for _, m := range w.machines {
+		if m.pool == p && m.started() {
+			took = append(took, m.startedAt.Sub(m.orderedAt))
+		}
+	}
+	if len(took) < 3 {
+		return 0
+	}
+	slices.Sort(took)
+	return took[(len(took)*95+99)/100-1]
+}

@@ -1,0 +1,137 @@
+package sim
+
+import (
+	"slices"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/plan"
+)
+
+// project shows what was seen as it will be once all that the controller has
+// done is seen: this is the ledger of the product.
+func (c *controller) project(seen *cluster.Snapshot) *cluster.Snapshot {
+	out := *seen
+	out.Now = c.world.now
+	out.Nodes, out.Machines, out.Pools = slices.Clone(seen.Nodes), slices.Clone(seen.Machines), slices.Clone(seen.Pools)
+	c.orders = slices.DeleteFunc(c.orders, func(m *machine) bool { return m.gone || shows(seen, m.claim) })
+	for _, m := range c.orders {
+		if !c.withdrawn[m.claim] {
+			one := c.world.machine(m)
+			one.Launched = false
+			out.Machines = append(out.Machines, one)
+			own(out.Pools, &one)
+		}
+	}
+	for i := range out.Machines {
+		out.Machines[i].Deleting = out.Machines[i].Deleting || c.withdrawn[out.Machines[i].Claim]
+	}
+	for i := range out.Nodes {
+		n := &out.Nodes[i]
+		if c.world.now.Before(c.kept[n.Name]) {
+			n.DoNotDisrupt = true
+		}
+	}
+	c.nameBeneficiaries(&out)
+	c.closeNodes(&out)
+	out.Sort()
+	return &out
+}
+
+func shows(s *cluster.Snapshot, claim string) bool {
+	return slices.ContainsFunc(s.Nodes, func(n cluster.Node) bool { return n.Claim == claim }) ||
+		slices.ContainsFunc(s.Machines, func(m cluster.Machine) bool { return m.Claim == claim })
+}
+
+// own lets a machine count for its pool.
+func own(pools []cluster.Pool, m *cluster.Machine) {
+	for i := range pools {
+		if pools[i].ID == m.Pool {
+			pools[i].Usage = pools[i].Usage.Add(m.Capacity)
+			pools[i].Usage.Pods = 0
+			pools[i].Nodes++
+		}
+	}
+}
+
+// nameBeneficiaries tells whom machines were ordered for that still wait.
+func (c *controller) nameBeneficiaries(s *cluster.Snapshot) {
+	still := func(claim string) (out []cluster.Pod) {
+		for _, uid := range c.boughtFor[claim] {
+			if at := slices.IndexFunc(s.Waiting, func(p cluster.Pod) bool { return p.UID == uid }); at >= 0 {
+				out = append(out, s.Waiting[at])
+			}
+		}
+		return out
+	}
+	for i := range s.Machines {
+		s.Machines[i].BoughtFor = still(s.Machines[i].Claim)
+	}
+	for i := range s.Nodes {
+		s.Nodes[i].BoughtFor = still(s.Nodes[i].Claim)
+	}
+}
+
+// closeNodes shows nodes of moves as closed, whether they are seen so by now or
+// not, and their pods where the moves put them, so that nobody gives that room
+// away.
+func (c *controller) closeNodes(s *cluster.Snapshot) {
+	for i := range s.Nodes {
+		if n := &s.Nodes[i]; c.leaving[n.Name] && !n.Deleting {
+			n.Close()
+		}
+	}
+	for _, v := range c.moves {
+		for _, o := range v.launches() {
+			one := c.world.machine(o)
+			own(s.Pools, &one)
+		}
+		for _, r := range v.Removals {
+			if at := slices.IndexFunc(s.Nodes, func(n cluster.Node) bool { return n.Name == r.Node }); at >= 0 {
+				n := &s.Nodes[at]
+				n.Pods = slices.DeleteFunc(slices.Clone(n.Pods), func(p cluster.Pod) bool {
+					return !p.Returns && !p.Ending && !p.Daemon && !p.Mirror && !p.DoNotDisrupt && v.sit(s, p)
+				})
+			}
+		}
+	}
+}
+
+// sit shows a pod where the move puts it; false: nowhere.
+func (v *move) sit(s *cluster.Snapshot, p cluster.Pod) bool {
+	if to, known := v.seats[p.UID]; known {
+		return seat(s, p, to, false)
+	}
+	return slices.ContainsFunc(v.claims, func(m *machine) bool { return seat(s, p, m.claim, true) })
+}
+
+func seat(s *cluster.Snapshot, p cluster.Pod, target string, roomy bool) bool {
+	p.Returns = true
+	for i := range s.Nodes {
+		if n := &s.Nodes[i]; n.Name == target && !n.Deleting && (!roomy || p.Shape.Requests.FitsIn(fit.Free(n, s.Daemons))) {
+			p.Node = n.Name
+			n.Pods = append(slices.Clip(n.Pods), p)
+			n.BoughtFor = append(n.BoughtFor, p)
+			return true
+		}
+	}
+	for i := range s.Machines {
+		if m := &s.Machines[i]; m.Claim == target && !m.Deleting && (!roomy || p.Shape.Requests.FitsIn(m.Allocatable)) {
+			m.Allocatable = m.Allocatable.Sub(p.Shape.Requests)
+			m.BoughtFor = append(m.BoughtFor, p)
+			return true
+		}
+	}
+	return false
+}
+
+// takeSeats notes where pods are to go, by UID.
+func (v *move) takeSeats(names map[string]string) {
+	v.seats = map[string]string{}
+	for _, p := range v.Placements {
+		v.seats[p.Pod.UID] = p.Target
+		if p.On == plan.OnLaunch {
+			v.seats[p.Pod.UID] = names[p.Target]
+		}
+	}
+}

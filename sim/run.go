@@ -1,0 +1,131 @@
+package sim
+
+import (
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/daemok/daemok/core/scenario"
+)
+
+// How long a world may take to settle once all stands still.
+const (
+	warmFor     = 10 * time.Minute
+	quietFor    = 70 * time.Minute // nothing asked for, and nothing under way
+	settlesIn   = 12 * time.Hour
+	roundsFirst = 20 // plans that ask for something, and so many more for each node
+	roundsEach  = 6
+)
+
+// Result is what became of a world.
+type Result struct {
+	Seed  uint64
+	Wrong *Wrong // nil: all promises were kept
+	Meter Meter
+	Parts []string // what the seed drew and could be left out, see Options.Without
+	Text  string   // all that happened, a line each
+}
+
+// Run lets a world be busy, stand still and settle. A panic of the core is
+// something wrong like any other.
+func Run(o Options) (out Result) {
+	w := newWorld(o)
+	defer func() {
+		if why := recover(); why != nil {
+			w.broken("panic", w.checks.snapshot, w.checks.plan, "%v\n%s", why, debug.Stack())
+		}
+		out = Result{Seed: o.Seed, Wrong: w.checks.wrong, Meter: w.checks.meter, Parts: w.parts, Text: w.text.String()}
+	}()
+	w.control.live()
+	w.people()
+	w.until(w.began.Add(warmFor))
+	w.faults()
+	w.until(w.began.Add(warmFor + busyFor))
+	if !w.checks.failed() {
+		w.stand()
+		w.settle()
+	}
+	return out
+}
+
+// settle waits until nothing is asked for any more, and looks at what is left.
+func (w *World) settle() {
+	began := w.now
+	rounds := roundsFirst + roundsEach*len(w.machines)
+	w.checks.activeAt = w.now
+	for !w.checks.failed() && (w.now.Sub(w.checks.activeAt) < quietFor || len(w.control.moves) > 0) {
+		w.until(w.now.Add(time.Minute))
+		if w.checks.rounds > rounds || w.now.Sub(began) > settlesIn {
+			w.broken("settling", nil, nil, "%d plans have asked for something in %s since all stands still", w.checks.rounds, w.now.Sub(began))
+		}
+	}
+	if !w.checks.failed() {
+		w.settled()
+	}
+}
+
+// settled looks at what is left in the end: the last plan asks for nothing, and
+// whoever has no place is told why.
+func (w *World) settled() {
+	s, p := w.checks.snapshot, w.checks.plan
+	told := map[string]bool{}
+	for _, u := range p.Unplaced {
+		for i := range u.Pods {
+			told[u.Pods[i].Name] = true
+		}
+	}
+	for i := range s.Waiting {
+		if name := s.Waiting[i].Name; !told[name] {
+			w.broken("settling", s, p, "%s waits and nobody knows why", name)
+		}
+	}
+	for _, m := range w.machines {
+		if m.tainted() && !m.deleted() || !m.started() && !m.deleted() {
+			w.broken("leak", s, p, "%s is left half done", m.claim)
+		}
+	}
+}
+
+// linesMost is how many of the last lines a report has.
+const linesMost = 60
+
+// String is the report of a run that went wrong.
+func (r Result) String() string {
+	if r.Wrong == nil {
+		return fmt.Sprintf("seed %d: ok, %+v\n", r.Seed, r.Meter)
+	}
+	var out strings.Builder
+	fmt.Fprintf(&out, "seed %d: %s (%s): %s\nrepeat with: make sim SEEDS=1 FROM=%d\n", r.Seed, r.Wrong.At, r.Wrong.Rule, r.Wrong.What, r.Seed)
+	lines := strings.Split(strings.TrimSpace(r.Text), "\n")
+	fmt.Fprintf(&out, "-- what happened last --\n%s\n", strings.Join(lines[max(0, len(lines)-linesMost):], "\n"))
+	if r.Wrong.Snapshot != nil {
+		fmt.Fprintf(&out, "-- cluster --\n%s", scenario.Print(r.Wrong.Snapshot))
+	}
+	if r.Wrong.Plan != nil {
+		fmt.Fprintf(&out, "-- plan --\n%s", r.Wrong.Plan)
+	}
+	return out.String()
+}
+
+// Shrink leaves out of a world that goes wrong whatever is not needed for it to
+// go wrong in the same way.
+func Shrink(o Options) Result {
+	least := Run(o)
+	if least.Wrong == nil {
+		return least
+	}
+	for _, part := range slices.Clone(least.Parts) {
+		with := map[string]bool{part: true}
+		for name := range o.Without {
+			with[name] = true
+		}
+		next := o
+		next.Without = with
+		if r := Run(next); r.Wrong != nil && r.Wrong.Rule == least.Wrong.Rule {
+			o, least = next, r
+		}
+	}
+	return least
+}

@@ -1,0 +1,140 @@
+package sim
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/plan"
+)
+
+// Options say which world is run, and who decides in it.
+type Options struct {
+	Seed   uint64
+	Decide func(*cluster.Snapshot) plan.Plan
+	// Without leaves out what the seed would draw, by the names of Result.Parts.
+	Without map[string]bool
+}
+
+// World is a cluster, the cloud below it and the controller, at one moment.
+type World struct {
+	Options
+	began, now time.Time
+	queue      queue
+	revision   uint64 // grows with every change
+	parts      []string
+	shapes     []*cluster.Shape
+
+	cloud    cloud
+	pools    []*pool
+	works    []*work
+	daemons  []cluster.Daemon
+	pods     []*pod     // all that exist, oldest first
+	machines []*machine // all claims, oldest first
+	frozen   string     // why nothing may be disturbed, by a user's word
+	deaf     bool       // the API server answers nobody
+	still    bool       // nobody wants anything any more, and nothing fails
+
+	scheduler scheduler
+	control   *controller
+	checks    checks
+	text      strings.Builder // all that happened
+}
+
+// chance is a source of randomness that has nothing to do with any other, so
+// that what is left out of a world changes nothing else in it.
+func (w *World) chance(name string) *rand.Rand {
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	return rand.New(rand.NewPCG(w.Seed, h.Sum64()))
+}
+
+// part reports whether the world has something that may be left out of it.
+func (w *World) part(name string) bool {
+	if w.Without[name] {
+		return false
+	}
+	w.parts = append(w.parts, name)
+	return true
+}
+
+// after has something happen later.
+func (w *World) after(d time.Duration, do func()) { w.queue.add(w.now.Add(d), do) }
+
+// every has something happen again and again, as long as it says when.
+func (w *World) every(first time.Duration, do func() (next time.Duration, more bool)) {
+	w.after(first, func() {
+		if next, more := do(); more {
+			w.every(next, do)
+		}
+	})
+}
+
+// changed tells everybody who watches that something is different now.
+func (w *World) changed() {
+	w.revision++
+	w.scheduler.look()
+	w.control.look()
+}
+
+// say writes down what happened.
+func (w *World) say(format string, args ...any) {
+	fmt.Fprintf(&w.text, "%s ", w.clock())
+	fmt.Fprintf(&w.text, format, args...)
+	w.text.WriteByte('\n')
+}
+
+// clock is the time since the beginning, as reports have it.
+func (w *World) clock() string {
+	d := w.now.Sub(w.began)
+	return fmt.Sprintf("%02d:%02d:%06.3f", int(d.Hours()), int(d.Minutes())%60, (d % time.Minute).Seconds())
+}
+
+// until lets events happen up to a moment, or until something is wrong.
+func (w *World) until(end time.Time) {
+	for !w.checks.failed() {
+		e, ok := w.queue.next(end)
+		if !ok {
+			w.pay(end)
+			return
+		}
+		w.pay(e.at)
+		e.do()
+		w.check()
+	}
+}
+
+// pay lets time pass.
+func (w *World) pay(at time.Time) {
+	hours := at.Sub(w.now).Hours()
+	for _, m := range w.machines {
+		if m.bought() {
+			w.checks.meter.Dollars += hours * float64(m.offer.Price) / 1e6
+		}
+	}
+	w.now = at
+}
+
+// machineOf finds a claim; nil where it is gone.
+func (w *World) machineOf(claim string) *machine {
+	i := slices.IndexFunc(w.machines, func(m *machine) bool { return m.claim == claim })
+	if i < 0 {
+		return nil
+	}
+	return w.machines[i]
+}
+
+// podsOn lists the pods of a node.
+func (w *World) podsOn(m *machine) []*pod {
+	var out []*pod
+	for _, p := range w.pods {
+		if p.at == m {
+			out = append(out, p)
+		}
+	}
+	return out
+}
