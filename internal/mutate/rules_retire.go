@@ -67,6 +67,8 @@ func retireRules() []Rule {
 		off("pods that lost their place wait no longer than a machine may take", patienceFile, "if s.Now.Sub(since) >= joinsWithin ||", "if"),
 		off("pods whose machine is given up do not wait", patienceFile, "m := &s.Machines[i]; !m.Deleting {\n\t\t\tnote", "m := &s.Machines[i]; true {\n\t\t\tnote"),
 		off("a machine that takes too long is not waited for", patienceFile, "!m.Deleting && s.Now.Sub(m.CreatedAt) < joinsWithin &&", "!m.Deleting &&"),
+		off("nodes are looked at again when a freeze ends", "core/decide/due.go", "yield(s.FreezeUntil)", "yield(time.Time{})"),
+		off("nodes are looked at again when a pod keeps a leaving one no longer", "core/decide/due.go", "yield(s.Nodes[i].Pods[j].ProtectedUntil)", "yield(s.Nodes[i].Pods[j].CreatedAt)"),
 		off("an order whose pods have no place stays", "core/decide/decide.go", "used[m.Claim] = true", "used[m.Claim] = false"),
 		off("machines that are given back use no budget", "core/retire/share.go", "|| n.MachineEnds {", "{"),
 		off("nodes that are not ready use the budget", "core/retire/share.go", "if n.Deleting || !n.Ready {", "if n.Deleting {"),

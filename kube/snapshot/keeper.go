@@ -159,10 +159,21 @@ func (k *Keeper) PodSeen(pod *corev1.Pod, first bool) {
 	} else if !first && !p.Mirror && (p.Node != before.pod.Node || p.Ending != before.pod.Ending) && p.Node != "" {
 		k.podEvent[p.Node] = now
 	}
-	if known && samePod(before, entry) {
-		return
+	switch {
+	case known && samePod(before, entry):
+	case known && samePod(unhurried(before), unhurried(entry)):
+		k.revision++
+	default:
+		k.bump()
 	}
-	k.bump()
+}
+
+// unhurried is a pod without what changes while every pod comes up: the next
+// plan knows of it, and none is made for its sake. What its budgets allow then
+// is told by them.
+func unhurried(e podEntry) podEntry {
+	e.pod.StartedAt, e.pod.Unready = time.Time{}, false
+	return e
 }
 
 // samePod compares everything that a snapshot shows; a pod that says the same

@@ -213,6 +213,39 @@ func TestALeavingNodeIsShownAsSuch(t *testing.T) {
 	}
 }
 
+// TestPodsThatComeUpAskForNoPlan: it would be two plans more for every pod; the
+// next one shows them as they are.
+func TestPodsThatComeUpAskForNoPlan(t *testing.T) {
+	k := newKeeper()
+	k.NodeSeen(node("n"))
+	k.PodSeen(pod("p", "1", "n"), false)
+	asked := func() bool {
+		select {
+		case <-k.Changed():
+			return true
+		default:
+			return false
+		}
+	}
+	before := k.Snapshot()
+	asked()
+	k.PodSeen(pod("p", "1", "n", func(p *corev1.Pod) {
+		p.Status.StartTime = &metav1.Time{Time: start}
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse}}
+	}), false)
+	if asked() {
+		t.Error("a pod that starts asks for a plan")
+	}
+	after := k.Snapshot()
+	if p := after.Nodes[0].Pods[0]; after.Revision == before.Revision || !p.Unready || !p.StartedAt.Equal(start) {
+		t.Errorf("revision %d shows %+v, want a new one with the pod as it is", after.Revision, p)
+	}
+	k.PodSeen(pod("p", "2", "n"), false)
+	if !asked() {
+		t.Error("a pod that is larger asks for none")
+	}
+}
+
 // TestOurOwnNotesAskForNoPlan: what loops write on claims of what is known
 // already changes no snapshot; what another process saw of pods does.
 func TestOurOwnNotesAskForNoPlan(t *testing.T) {
