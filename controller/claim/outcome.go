@@ -220,18 +220,7 @@ func (o *Outcomes) Failed(ctx context.Context, c *karpv1.NodeClaim, why error) e
 }
 
 func countDisrupted(m *observe.Metrics, c *karpv1.NodeClaim, reason string) {
-	m.ClaimsDisrupted.WithLabelValues(reason, c.Labels[api.LabelNodePool], c.Labels[api.LabelCapacityType], "", terminationMode(c)).Inc()
-}
-
-func terminationMode(c *karpv1.NodeClaim) string {
-	grace, set := c.Spec.TerminationGracePeriod.Value()
-	switch {
-	case !set:
-		return "graceful"
-	case grace <= 0:
-		return "forceful"
-	}
-	return "eventual"
+	m.ClaimsDisrupted.WithLabelValues(reason, c.Labels[api.LabelNodePool], c.Labels[api.LabelCapacityType], "", translate.TerminationMode(c)).Inc()
 }
 
 func ptr[T any](v T) *T { return &v }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/apply"
 	"github.com/daemok/daemok/observe"
@@ -55,6 +56,7 @@ func TestMovesAreCounted(t *testing.T) {
 			told, _, _ := teller()
 			scraped := prometheus.NewRegistry()
 			told.Metrics = observe.NewMetrics(scraped, "", "", "", "")
+			tt.ended.Claims = make([]*karpv1.NodeClaim, len(tt.ended.Removals))
 			told.Moved(tt.ended)
 			var got []string
 			for _, kind := range []string{"decisions_total", "failed_validations_total", "queue_failures_total"} {
@@ -73,13 +75,31 @@ func TestMovesAreCounted(t *testing.T) {
 	}
 }
 
+// Claims that go are counted with what they were and how their pods leave.
+func TestClaimsThatGoAreCounted(t *testing.T) {
+	told, _, _ := teller()
+	scraped := prometheus.NewRegistry()
+	told.Metrics = observe.NewMetrics(scraped, "", "", "", "")
+	c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{api.LabelCapacityType: "spot"}}}
+	c.Spec.TerminationGracePeriod = "1h"
+	told.Moved(apply.Ended{Move: moveOf(plan.Drifted, "a"), Gone: []bool{true}, Claims: []*karpv1.NodeClaim{c}})
+	lines, err := observetest.Lines(scraped, "karpenter_nodeclaims_disrupted_total")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "karpenter_nodeclaims_disrupted_total capacity_type=spot nodepool=a reason=drifted termination_mode=eventual 1"
+	if got := strings.Join(lines, ", "); got != want {
+		t.Errorf("counted %q, want %q", got, want)
+	}
+}
+
 // Users hear of machines that come in place of others, of nodes that go, and of
 // what is in the way.
 func TestMovesAreTold(t *testing.T) {
 	told, events, lines := teller()
 	m := moveOf(plan.Drifted, "a")
 	told.Replacing(m, apply.Launched{Claim: &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c-new"}}})
-	told.Moved(apply.Ended{Move: m, Replaces: true, Together: 1, Gone: []bool{true}})
+	told.Moved(apply.Ended{Move: m, Replaces: true, Together: 1, Gone: []bool{true}, Claims: []*karpv1.NodeClaim{nil}})
 	want := "DisruptionLaunching: Launching NodeClaim: Drifted: in place of n-0\n" +
 		"DisruptionWaitingReadiness: Waiting on readiness to continue disruption\n" +
 		"DisruptionTerminating: Disrupting NodeClaim: Drifted: so"

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -26,6 +27,9 @@ func (a *Applier) closeNodes(ctx context.Context, u *unit) error {
 		failed[i] = a.taint(ctx, r.Node, func(n *corev1.Node) bool { return Taint(n, a.Now()) })
 		if failed[i] == nil {
 			failed[i] = a.say(ctx, r.Claim, func(c *karpv1.NodeClaim) bool { return sayWhy(c, r.Removal, a.Now()) })
+		}
+		if apierrors.IsNotFound(failed[i]) {
+			failed[i] = fmt.Errorf("%w: it is gone: %w", ErrChanged, failed[i])
 		}
 	})
 	return errors.Join(failed...)

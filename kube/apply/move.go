@@ -62,11 +62,12 @@ type Listener interface {
 
 // Ended is a move that is over.
 type Ended struct {
-	plan.Move        // with the nodes that it was about in the end
-	Replaces  bool   // machines were to be ordered for it
-	Together  int    // nodes that the plan let go with it
-	Gone      []bool // by removal: its claim was deleted
-	Err       error  // why not all are gone; nil where they are
+	plan.Move                     // with the nodes that it was about in the end
+	Replaces  bool                // machines were to be ordered for it
+	Together  int                 // nodes that the plan let go with it
+	Gone      []bool              // by removal: its claim was deleted
+	Claims    []*karpv1.NodeClaim // by removal: its claim as it was seen last; nil where it was not
+	Err       error               // why not all are gone; nil where they are
 }
 
 // unit is nodes that go all together or not at all.
@@ -272,7 +273,7 @@ func (a *Applier) end(ctx context.Context, u *unit, err error, told Listener) {
 func (u *unit) ended(err error) Ended {
 	out := Ended{Move: u.Move, Replaces: u.replaces(), Together: u.together, Err: err}
 	for _, r := range u.leaving {
-		out.Gone = append(out.Gone, r.gone)
+		out.Gone, out.Claims = append(out.Gone, r.gone), append(out.Claims, r.seen)
 	}
 	return out
 }

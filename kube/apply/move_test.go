@@ -329,6 +329,18 @@ func TestANodeThatSomebodyElseDeletesKeepsItsMachine(t *testing.T) {
 	})
 }
 
+// TestANodeThatIsGoneIsNoTrouble: what has merely changed is not told as a failure.
+func TestANodeThatIsGoneIsNoTrouble(t *testing.T) {
+	tell(t, 2, func(t *testing.T, y *yard) {
+		p := y.move(plan.Underutilized, 1, 0)
+		_ = y.hand.Delete(context.Background(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n-0"}})
+		y.carryOut(p, nil)
+		if !errors.Is(y.ended[0].Err, ErrChanged) {
+			t.Errorf("told of %+v", y.ended)
+		}
+	})
+}
+
 // TestAMachineThatPodsUseIsKept: a move is given up when pods run on the machine
 // by then.
 func TestAMachineThatPodsUseIsKept(t *testing.T) {

@@ -112,3 +112,16 @@ func choiceOf(c plan.Choice) Decision {
 	}
 	return d
 }
+
+// TerminationMode is how pods may hold up the end of the claim's node, in the
+// words of Karpenter's metrics.
+func TerminationMode(claim *karpv1.NodeClaim) string {
+	grace, set := claim.Spec.TerminationGracePeriod.Value()
+	switch {
+	case !set:
+		return "graceful"
+	case grace <= 0:
+		return "forceful"
+	}
+	return "eventual"
+}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -161,4 +163,11 @@ func (s *story) add(line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lines = append(s.lines, line)
+}
+
+// tells reports whether a line has the words.
+func (s *story) tells(words string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.lines, func(line string) bool { return strings.Contains(line, words) })
 }

@@ -304,3 +304,31 @@ func (w *world) lowerBudget(nodes string) {
 		w.t.Fatal(err)
 	}
 }
+
+// Watches are a minute late: the controller takes nodes for empty, or for what
+// they were, long after they are not. Nothing goes on the word of that.
+func TestNothingGoesOnTheWordOfLateWatches(t *testing.T) {
+	protected := func(p *corev1.Pod) { p.Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"} }
+	tell(t, fake.Options{Seed: 42}, func(t *testing.T, w *world) {
+		w.pool("default", nil)
+		w.start(setup{lag: fixed(time.Minute)})
+		w.deploy("web", 3, plain)
+		w.until(15*time.Minute, "three pods on three nodes", func() bool { return w.run(3) && len(w.nodes()) == 3 })
+		time.Sleep(3 * time.Minute)
+		w.scale("web", 0)
+		w.until(time.Minute, "no pods", func() bool { return w.run(0) })
+		time.Sleep(time.Minute)
+		w.deploy("late", 3, protected)
+		w.until(10*time.Minute, "three pods that must not be disturbed", func() bool { return w.run(3) })
+		first := w.allPods()
+		time.Sleep(20 * time.Minute)
+		for _, p := range first {
+			if !hasPod(w.allPods(), p.UID) {
+				t.Errorf("pod %s, which must not be disturbed, is gone; %s", p.Name, w.state())
+			}
+		}
+		if !w.story.tells("kept a node after all") {
+			t.Error("no node was about to go, so nothing is shown")
+		}
+	})
+}

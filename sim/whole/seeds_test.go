@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"slices"
 	"testing"
 	"time"
 
@@ -65,6 +66,9 @@ func (w *world) tempest(seed uint64) {
 		if u("types") < 0.5 {
 			p.Spec.Template.Spec.Requirements[0].Values = []string{"m5.large", "c5.xlarge", "m5.2xlarge"}
 		}
+		if u("expires") < 0.4 {
+			p.Spec.Template.Spec.ExpireAfter = "6m"
+		}
 	})
 	s := setup{seed: seed, chance: 0.25 * u("chance"), lag: fixed(time.Duration(u("lag") * float64(800*time.Millisecond)))}
 	c := w.start(s)
@@ -103,7 +107,11 @@ func (w *world) tempest(seed uint64) {
 	w.start(setup{})
 	w.scale("web", 5)
 	w.until(40*time.Minute, "five pods running", func() bool { return w.run(5) })
-	w.until(10*time.Minute, "a claim for every machine", func() bool { return len(w.claims()) == len(w.liveMachines()) })
+	w.until(10*time.Minute, "a claim for every machine", func() bool {
+		claims := w.claims()
+		buying := slices.ContainsFunc(claims, func(c karpv1.NodeClaim) bool { return c.Status.ProviderID == "" })
+		return !buying && len(claims) == len(w.liveMachines())
+	})
 	w.sound()
 	w.scale("web", 0)
 	w.until(40*time.Minute, "an empty cluster", w.empty)
