@@ -24,8 +24,13 @@ func cores(n int64) resource.Quantity { return *resource.NewQuantity(n, resource
 // up brings n pods to n machines.
 func (w *world) up(n int, change func(*karpv1.NodePool), pods func(*corev1.Pod)) *controller {
 	w.t.Helper()
+	return w.upWith(setup{}, n, change, pods)
+}
+
+func (w *world) upWith(s setup, n int, change func(*karpv1.NodePool), pods func(*corev1.Pod)) *controller {
+	w.t.Helper()
 	w.pool("default", change)
-	c := w.start(setup{})
+	c := w.start(s)
 	w.deploy("web", n, pods)
 	w.until(5*time.Minute, "pods running", func() bool { return w.run(n) })
 	w.until(time.Minute, "initialised nodes", func() bool {

@@ -180,6 +180,16 @@ func TestDrawsOfOneSeedAreSpreadAndRepeat(t *testing.T) {
 	}
 }
 
+// dieAfter lets the controller die at the nth write or call from now on; 0 is
+// never.
+func (o *ordeal) dieAfter(n int, after bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if n > 0 {
+		o.dieAt, o.after = len(o.calls)+n, after
+	}
+}
+
 func (o *ordeal) isKilled() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

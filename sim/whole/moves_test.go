@@ -1,0 +1,168 @@
+package whole_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/cloud/fake"
+	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/condition"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
+)
+
+// mayLive makes pools whose nodes may live for so long.
+func mayLive(length karpv1.DurationOrNever) func(*karpv1.NodePool) {
+	return func(p *karpv1.NodePool) { p.Spec.Template.Spec.ExpireAfter = length }
+}
+
+// watchman looks all the time at what must never be: a node that goes while a
+// machine in its place has not started.
+func (w *world) watchman(done <-chan struct{}) {
+	told := map[string]bool{}
+	for {
+		select {
+		case <-done:
+			return
+		case <-time.After(100 * time.Millisecond):
+		}
+		going := map[string]bool{}
+		all := w.claims()
+		for _, c := range all {
+			going[c.Name] = c.DeletionTimestamp != nil
+		}
+		for _, c := range all {
+			for name := range going {
+				early := going[name] && replaces(&c, name) && c.DeletionTimestamp == nil && !condition.IsTrue(&c, karpv1.ClaimInitialized)
+				if early && !told[name] {
+					told[name] = true
+					w.t.Errorf("claim %s goes before %s, which replaces it, has started; %s", name, c.Name, w.state())
+				}
+			}
+		}
+	}
+}
+
+func replaces(c *karpv1.NodeClaim, name string) bool {
+	return slices.Contains(strings.Split(c.Annotations[api.MarkReplaces], ","), name)
+}
+
+// renewed reports whether none of these claims is left, and all is open.
+func (w *world) renewed(names []string) bool {
+	for _, c := range w.claims() {
+		if slices.Contains(names, c.Name) || condition.Get(&c, karpv1.ClaimDisruptionReason) != nil {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(w.nodes(), func(n corev1.Node) bool { return translate.HasTaint(&n, api.TaintDisrupted) })
+}
+
+func (w *world) claimNames() (out []string) {
+	for _, c := range w.claims() {
+		out = append(out, c.Name)
+	}
+	return out
+}
+
+// Nodes that grow too old are replaced in time, each by one machine.
+func TestOldNodesAreReplacedBeforeTheyGo(t *testing.T) {
+	tell(t, fake.Options{Seed: 40}, func(t *testing.T, w *world) {
+		w.upWith(setup{retires: true}, 3, mayLive("1h"), plain)
+		began, first := time.Now(), w.claimNames()
+		done := make(chan struct{})
+		go w.watchman(done)
+		defer close(done)
+		w.until(61*time.Minute, "three other nodes", func() bool { return w.renewed(first) && w.run(3) })
+		if w.bought() != 6 || len(w.liveMachines()) != 3 {
+			t.Errorf("bought %d machines for three pods and three nodes that grew too old; %s", w.bought(), w.state())
+		}
+		t.Logf("replaced after %v", time.Since(began))
+		w.sound()
+	})
+}
+
+// The controller dies at its kth write or call of the cloud while it replaces
+// two nodes, for every third k, and starts again with an empty memory. In the end
+// both are replaced, no node stays closed, and no machine is left over. The flag
+// -deaths tries every k both ways.
+func TestDeathAtAnyWriteOfAReplacementLeavesNothingHalfDone(t *testing.T) {
+	replaceTwo := func(w *world, s setup) (calls int) {
+		c := w.upWith(setup{retires: true}, 2, mayLive("12m"), plain)
+		first := w.claimNames()
+		began := len(c.ordeal.made())
+		c.ordeal.dieAfter(s.dieAt, s.after)
+		done := make(chan struct{})
+		go w.watchman(done)
+		defer close(done)
+		w.until(40*time.Minute, "two other nodes", func() bool {
+			if c.ordeal.isKilled() {
+				c.done.Wait()
+				w.story.add(fmt.Sprintf("the controller died at %s", c.ordeal.last()))
+				c = w.start(setup{retires: true})
+			}
+			return w.renewed(first) && w.run(2)
+		})
+		w.until(10*time.Minute, "two machines", func() bool { return len(w.liveMachines()) == 2 && len(w.claims()) == 2 })
+		w.sound()
+		return len(c.ordeal.made()) - began
+	}
+	calls := 0
+	tell(t, fake.Options{Seed: 41}, func(_ *testing.T, w *world) { calls = replaceTwo(w, setup{}) })
+	for k := 1; k <= calls; k++ {
+		for _, after := range []bool{false, true} {
+			if !*deaths && (k%3 != 0 || after != (k%2 == 0)) {
+				continue
+			}
+			t.Run(fmt.Sprintf("%d, after it %v", k, after), func(t *testing.T) {
+				tell(t, fake.Options{Seed: 41}, func(_ *testing.T, w *world) { replaceTwo(w, setup{dieAt: k, after: after}) })
+			})
+		}
+	}
+}
+
+// Pods of two nodes fit on one, and a PodDisruptionBudget forbids to evict them
+// for a while: both nodes stay, open to pods, and one goes when it may.
+func TestABudgetOfPodsHoldsUpConsolidation(t *testing.T) {
+	tell(t, fake.Options{Seed: 43}, func(t *testing.T, w *world) {
+		w.pool("default", nil)
+		w.start(setup{retires: true})
+		guard := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "small"}}
+		guard.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"guarded": "yes"}}
+		w.create(guard)
+		small := func(p *corev1.Pod) {
+			p.Labels["guarded"] = "yes"
+			p.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("500m")
+		}
+		w.deploy("a", 1, small)
+		w.deploy("big", 1, plain)
+		w.until(5*time.Minute, "two pods on a node", func() bool { return w.run(2) && len(w.nodes()) == 1 })
+		w.deploy("big", 2, plain)
+		w.deploy("b", 1, small)
+		w.until(5*time.Minute, "four pods on two nodes", func() bool { return w.run(4) && len(w.nodes()) == 2 })
+		w.deploy("big", 0, plain)
+		time.Sleep(10 * time.Minute)
+		if n := w.nodes(); len(n) != 2 || w.closed() != 0 {
+			t.Errorf("while no eviction is allowed: %d nodes, %d of them closed; %s", len(n), w.closed(), w.state())
+		}
+		before := guard.DeepCopy()
+		guard.Status.DisruptionsAllowed, guard.Status.ObservedGeneration = 1, guard.Generation
+		if err := w.hand.Status().Patch(context.Background(), guard, client.MergeFrom(before)); err != nil {
+			t.Fatal(err)
+		}
+		w.until(10*time.Minute, "two pods on one node", func() bool { return w.run(2) && len(w.claims()) == 1 && len(w.nodes()) == 1 })
+		if w.bought() != 2 {
+			t.Errorf("bought %d machines, want two", w.bought())
+		}
+		w.sound()
+	})
+}
