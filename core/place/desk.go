@@ -14,22 +14,26 @@ import (
 // found out about shapes, seats and pools stays for the next question as long as
 // it is the same for every one; all else is put back.
 type desk struct {
-	ground  *Ground
-	run     *run
-	places  []int // on the board, by node
-	seats   []int // by node: its seat; less than zero where it has none
-	kins    map[*cluster.Shape]*deskKin
-	text    map[*cluster.Shape]string // see orderBy
-	board   *topology.Board           // with all pods that run
-	daemons map[*cluster.Shape]*topology.Rules
-	held    map[string]int // pods that use a volume for one pod at a time
-	stocks  map[string]int64
-	pools   []deskPool
-	gaps    *gaps
-	plots   map[string][]*plot
-	crowds  map[workload][]spotCrowd // nil: not counted yet
-	market  *wholesale
-	hopes   map[*cluster.Shape]hope
+	ground    *Ground
+	run       *run
+	places    []int            // on the board, by node
+	seats     []*seat          // by node; nil where it has none
+	byName    map[string]*seat // of nodes
+	nodeSeats int              // how many of the seats are nodes
+	looked    []string         // see run
+	moves     int              // of the ground's that are carried out here
+	kins      map[*cluster.Shape]*deskKin
+	text      map[*cluster.Shape]string // see orderBy
+	board     *topology.Board           // with all pods that run
+	daemons   map[*cluster.Shape]*topology.Rules
+	held      map[string]int // pods that use a volume for one pod at a time
+	stocks    map[string]int64
+	pools     []deskPool
+	gaps      *gaps
+	plots     map[string][]*plot
+	crowds    map[workload][]spotCrowd // nil: not counted yet
+	market    *wholesale
+	hopes     map[*cluster.Shape]hope
 }
 
 // deskKin is a kin with what its levels ask for on the board of the desk.
@@ -51,7 +55,7 @@ func newDesk(g *Ground) *desk {
 	r := newRun(s, movers(s, g.taken), g.options)
 	r.takeStocks(g.launches)
 	d := &desk{
-		ground: g, run: r, board: r.board, daemons: r.daemons, stocks: r.stocks,
+		ground: g, run: r, looked: r.looked, moves: len(g.moves), board: r.board, daemons: r.daemons, stocks: r.stocks,
 		kins: map[*cluster.Shape]*deskKin{}, text: map[*cluster.Shape]string{}, held: map[string]int{},
 		plots: map[string][]*plot{}, hopes: map[*cluster.Shape]hope{},
 	}
@@ -67,14 +71,9 @@ func newDesk(g *Ground) *desk {
 	}
 	d.noteNodes(s)
 	d.noteTaken(g.taken)
-	for _, b := range r.buyers {
-		d.pools = append(d.pools, deskPool{b.available.Clone(), b.within.Clone(), b.free, b.whole, b.limits})
-	}
+	d.notePools()
 	setTwins(r.buyers)
-	d.gaps = &gaps{dims: r.dims.Len()}
-	for _, seat := range r.seats {
-		d.gaps.add(seat.free)
-	}
+	d.arrange()
 	r.base, r.groups, r.waiting = nil, nil, nil
 	return d
 }
@@ -124,24 +123,22 @@ func movers(s *cluster.Snapshot, taken []plan.Placement) []cluster.Pod {
 // noteNodes finds the seats and places of nodes, and closes those seats for good
 // that are for nobody who leaves a node.
 func (d *desk) noteNodes(s *cluster.Snapshot) {
-	seatOf := map[string]int{}
-	for i, seat := range d.run.seats {
+	d.byName = map[string]*seat{}
+	for _, seat := range d.run.seats {
 		seat.closed = true
 		if seat.on == plan.OnNode {
-			seatOf[seat.name] = i
+			d.byName[seat.name] = seat
 		}
 	}
-	d.seats, d.places = make([]int, len(s.Nodes)), make([]int, len(s.Nodes))
+	d.nodeSeats = len(d.byName)
+	d.seats, d.places = make([]*seat, len(s.Nodes)), make([]int, len(s.Nodes))
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
 		d.places[i] = i // as setUpBoard adds them
-		at, known := seatOf[n.Name]
-		if !known {
-			at = -1
-		}
+		at, known := d.byName[n.Name]
 		d.seats[i] = at
 		if known && n.Initialized && n.Ready {
-			d.run.seats[at].closed = false
+			at.closed = false
 		}
 		for j := range n.Pods {
 			if p := &n.Pods[j]; !n.Deleting || !p.Moves() {
@@ -164,20 +161,17 @@ func (d *desk) hold(s *cluster.Shape, n int) {
 
 // noteTaken counts pods that are expected on machines on order.
 func (d *desk) noteTaken(list []plan.Placement) {
-	if len(list) == 0 || !d.run.counted {
+	if len(list) == 0 {
 		return
 	}
-	at := map[string]int{}
+	places := map[string]int{}
 	for _, seat := range d.run.seats {
 		if seat.on == plan.OnMachine {
-			at[seat.name] = seat.place
+			places[seat.name] = seat.place
 		}
 	}
 	for i := range list {
-		if place, known := at[list[i].Target]; known {
-			k := d.kins[list[i].Pod.Shape]
-			d.board.Put(k.rules[len(k.rules)-1], place, 1, false)
-		}
+		d.settle(d.run, &list[i], places)
 	}
 }
 
@@ -390,14 +384,14 @@ func (d *desk) depart(r *run, view *topology.View, leaving []int) {
 // close keeps pods off the nodes that leave and those that are not open.
 func (d *desk) close(q Question, leaving []int) {
 	for _, at := range leaving {
-		d.run.seats[d.seats[at]].closed = true
+		d.seats[at].closed = true
 	}
 	if q.Open == nil {
 		return
 	}
 	for node, at := range d.seats {
-		if at >= 0 && !q.Open(node) {
-			d.run.seats[at].closed = true
+		if at != nil && !q.Open(node) {
+			at.closed = true
 		}
 	}
 }
@@ -408,7 +402,7 @@ func (d *desk) putBack(q Question, leaving []int) {
 	r.question.kept.giveBack()
 	r.seats = r.seats[:r.firstLaunch]
 	for _, at := range leaving {
-		seat := r.seats[d.seats[at]]
+		seat := d.seats[at]
 		seat.closed = seat.shutForGood
 		for j := range d.ground.snapshot.Nodes[at].Pods {
 			if p := &d.ground.snapshot.Nodes[at].Pods[j]; p.Moves() {
@@ -429,7 +423,7 @@ func (d *desk) asLeft(leaving []int) *cluster.Snapshot {
 	out := *d.ground.snapshot
 	out.Nodes = slices.Clone(out.Nodes)
 	for i := range out.Nodes {
-		if at := d.seats[i]; at < 0 || d.run.seats[at].closed {
+		if at := d.seats[i]; at == nil || at.closed {
 			out.Nodes[i].Deleting = true
 		}
 	}

@@ -18,6 +18,7 @@ type Ground struct {
 	snapshot *cluster.Snapshot // with what is taken in its place
 	launches []plan.Launch     // of the plan
 	taken    []plan.Placement  // on machines on order
+	moves    []move            // that were taken since
 	options  Options
 	desks    parallel.Spare[*desk]
 }
@@ -63,10 +64,7 @@ func Survey(s *cluster.Snapshot, taken Taken, o Options) *Ground {
 // are asked for, of pods that have no place: not of all, since the search ends
 // as soon as the answer is no.
 func (g *Ground) Ask(q Question) Result {
-	d, ok := g.desks.Take()
-	if !ok {
-		d = newDesk(g)
-	}
+	d := g.desk()
 	defer g.desks.Give(d)
 	return d.ask(q)
 }
@@ -75,12 +73,21 @@ func (g *Ground) Ask(q Question) Result {
 // machines that cost less than the amount: some pods have room on no other node,
 // and machines for these cost as much. Where it returns false, nobody knows.
 func (g *Ground) Hopeless(node int, below quantity.MicroUSDPerHour) bool {
-	d, ok := g.desks.Take()
-	if !ok {
-		d = newDesk(g)
-	}
+	d := g.desk()
 	defer g.desks.Give(d)
 	return d.hopeless(node, below)
+}
+
+// desk returns one that nobody uses, on which all moves are carried out.
+func (g *Ground) desk() *desk {
+	d, ok := g.desks.Take()
+	if !ok {
+		return newDesk(g)
+	}
+	for ; d.moves < len(g.moves); d.moves++ {
+		d.carryOut(&g.moves[d.moves])
+	}
+	return d
 }
 
 // withTaken returns a snapshot with pods where the plan puts them and machines
@@ -92,6 +99,9 @@ func withTaken(s *cluster.Snapshot, taken Taken) (*cluster.Snapshot, []plan.Plac
 	onNode := map[string][]cluster.Pod{}
 	for _, p := range taken.Placements {
 		if p.On != plan.OnNode {
+			if p.On == plan.OnLaunch {
+				p.Target = planned(p.Target)
+			}
 			onMachines = append(onMachines, p)
 			continue
 		}
@@ -110,15 +120,18 @@ func withTaken(s *cluster.Snapshot, taken Taken) (*cluster.Snapshot, []plan.Plac
 	if len(taken.Launches) > 0 {
 		out.Machines, out.Pools = slices.Clone(s.Machines), slices.Clone(s.Pools)
 		for i := range taken.Launches {
-			out.Machines = append(out.Machines, ordered(out.Pools, &taken.Launches[i]))
+			out.Machines = append(out.Machines, ordered(out.Pools, &taken.Launches[i], planned(taken.Launches[i].Name)))
 		}
 	}
 	return &out, onMachines
 }
 
+// planned names a machine of the plan, as no launch of an answer is named.
+func planned(launch string) string { return launch + " of the plan" }
+
 // ordered makes a machine on order of a launch, and counts it among its pool's.
-func ordered(pools []cluster.Pool, l *plan.Launch) cluster.Machine {
-	m := cluster.Machine{Claim: l.Name, Pool: l.Pool, Labels: l.Labels, Requirements: l.Requirements, Planned: true}
+func ordered(pools []cluster.Pool, l *plan.Launch, name string) cluster.Machine {
+	m := cluster.Machine{Claim: name, Pool: l.Pool, Labels: l.Labels, Requirements: l.Requirements, Planned: true}
 	at := slices.IndexFunc(pools, func(p cluster.Pool) bool { return p.ID == l.Pool })
 	if at < 0 {
 		return m

@@ -421,3 +421,57 @@ node nc claim=cc pool=NodePool/p price=0.1 created=2026-11-21T03:00:00Z ready in
 		}
 	}
 }
+
+// TestTakenAnswersAreTrue takes answers, and asks on as of a new Survey of what is
+// so then.
+func TestTakenAnswersAreTrue(t *testing.T) {
+	taken := 0
+	for seed := range uint64(600) {
+		r := rand.New(rand.NewPCG(seed, 34))
+		s := inhabited(r)
+		g := Survey(s, Taken{}, Options{})
+		var plan Taken
+		for range 8 {
+			q := chance(r, len(s.Nodes))
+			a := Survey(s, plan, Options{}).Ask(q)
+			if got := g.Ask(q); full(got) != strings.ReplaceAll(full(a), " of the plan", "") {
+				t.Fatalf("seed %d: after %d answers, %v leave:\n%s\nwant\n%s\n%s", seed, len(g.moves), q.Leave, full(got), full(a), scenario.Print(s))
+			}
+			if no(&a) != "" || a.Dear || r.IntN(3) == 0 {
+				continue
+			}
+			taken++
+			g.Take(q.Leave, a)
+			s, plan = made(s, plan, len(g.moves), q.Leave, a)
+		}
+	}
+	if taken < 500 {
+		t.Errorf("only %d answers were taken", taken)
+	}
+}
+
+// made is the snapshot and the plan once an answer is true.
+func made(s *cluster.Snapshot, taken Taken, n int, leave []int, a Result) (*cluster.Snapshot, Taken) {
+	out := *s
+	out.Nodes = slices.Clone(s.Nodes)
+	for _, at := range leave {
+		n := &out.Nodes[at]
+		if !n.Deleting {
+			n.Deleting = true
+			n.Pods = slices.DeleteFunc(slices.Clone(n.Pods), func(p cluster.Pod) bool { return p.Moves() })
+		}
+	}
+	name := func(launch string) string { return fmt.Sprintf("%s of answer %d", launch, n) }
+	launches, placements := slices.Clone(taken.Launches), slices.Clone(taken.Placements)
+	for _, l := range a.Launches {
+		l.Name = name(l.Name)
+		launches = append(launches, l)
+	}
+	for _, p := range a.Placements {
+		if p.On == plan.OnLaunch {
+			p.Target = name(p.Target)
+		}
+		placements = append(placements, p)
+	}
+	return &out, Taken{launches, placements}
+}

@@ -180,7 +180,7 @@ func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 	pools := fit.ForPools(s.Pools, s.Daemons)
 	r.seats = append(nodeSeats(s, r.dims), machineSeats(s, pools, r.dims)...)
 	for i, seat := range r.seats {
-		seat.at = i
+		seat.at, seat.id = i, i
 	}
 	r.firstLaunch = len(r.seats)
 	for _, p := range pools {

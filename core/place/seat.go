@@ -15,7 +15,9 @@ import (
 
 // seat is a place that is there or on its way.
 type seat struct {
-	at          int // position among the seats
+	at          int           // position among the seats
+	id          int           // the same wherever it is among them
+	node        *cluster.Node // nil: none
 	on          plan.Destination
 	name        string
 	free        []int64
@@ -53,7 +55,7 @@ func nodeSeats(s *cluster.Snapshot, d amount.Dims) []*seat {
 	})
 	out := make([]*seat, len(nodes))
 	for i, n := range nodes {
-		out[i] = &seat{on: plan.OnNode, name: n.Name, meant: n.BoughtFor, free: free[n], taints: fit.LastingTaints(n),
+		out[i] = &seat{on: plan.OnNode, name: n.Name, node: n, meant: n.BoughtFor, free: free[n], taints: fit.LastingTaints(n),
 			guests: guests{ports: fit.Ports(n, s.Daemons)},
 			admits: func(s *cluster.Shape) fit.Reason { return fit.NodeAdmits(s, n) }}
 		out[i].attach(n.Pods, d)
@@ -121,13 +123,13 @@ func (lv *level) mayBeOn(s *seat, seats int) bool {
 	if len(lv.allowed) < seats {
 		lv.allowed = append(lv.allowed, make([]int8, seats-len(lv.allowed))...)
 	}
-	if lv.allowed[s.at] == 0 {
-		lv.allowed[s.at] = -1
+	if lv.allowed[s.id] == 0 {
+		lv.allowed[s.id] = -1
 		if s.admits(lv.wants).OK() && !(lv.strict && fit.Avoided(s.taints, lv.wants.Tolerations)) {
-			lv.allowed[s.at] = 1
+			lv.allowed[s.id] = 1
 		}
 	}
-	return lv.allowed[s.at] > 0
+	return lv.allowed[s.id] > 0
 }
 
 // roomOn returns how many pods of the group the seat may take now, on which
@@ -154,7 +156,7 @@ func (r *run) addLaunchSeats() {
 	for i := len(r.seats) - r.firstLaunch; i < len(r.out.Launches); i++ {
 		l, at := &r.out.Launches[i], &r.launched[i]
 		ordered := r.orderedAs(i, at.options)
-		s := &seat{at: len(r.seats), on: plan.OnLaunch, name: l.Name, ordered: ordered, taints: at.buyer.Taints, launch: i,
+		s := &seat{at: len(r.seats), id: len(r.seats), on: plan.OnLaunch, name: l.Name, ordered: ordered, taints: at.buyer.Taints, launch: i,
 			guests: guests{ports: ordered.Ports}, free: slices.Clone(at.free), admits: ordered.Admits, place: at.place}
 		if at.gone {
 			s.shut()
@@ -181,8 +183,8 @@ func (r *run) reopen(s *seat, launch int, options bitset.Set) {
 	s.admits = s.ordered.Admits
 	for _, k := range r.kins {
 		for _, lv := range k.levels {
-			if s.at < len(lv.allowed) {
-				lv.allowed[s.at] = 0
+			if s.id < len(lv.allowed) {
+				lv.allowed[s.id] = 0
 			}
 		}
 	}

@@ -114,11 +114,11 @@ func (r *run) mustBuy(row *group) bool {
 		return true
 	}
 	for _, at := range r.question.desk.hopeFor(row.shape).seats {
-		if at >= 0 && !r.seats[at].closed {
-			return false
-		}
-		if at < 0 {
+		if at == nil {
 			return true
+		}
+		if !at.closed {
+			return false
 		}
 	}
 	return false
@@ -150,8 +150,8 @@ func (d *desk) cheapest(m *market, need []int64) float64 {
 
 // hope is where one pod of a shape may go at least, other pods aside.
 type hope struct {
-	seats [2]int  // the first two that have room; less than zero: there is no such
-	cost  float64 // of the cheapest machine for it
+	seats [2]*seat // the first two that have room; nil: there is no such
+	cost  float64  // of the cheapest machine for it
 }
 
 // hopeless tells whether machines for pods that have room on no other node cost
@@ -165,7 +165,7 @@ func (d *desk) hopeless(node int, below quantity.MicroUSDPerHour) bool {
 			continue
 		}
 		h := d.hopeFor(n.Pods[j].Shape)
-		if h.seats[0] >= 0 && h.seats[0] != d.seats[node] || h.seats[1] >= 0 {
+		if h.seats[0] != nil && h.seats[0] != d.seats[node] || h.seats[1] != nil {
 			continue
 		}
 		least = max(least, h.cost)
@@ -182,12 +182,12 @@ func (d *desk) hopeFor(s *cluster.Shape) hope {
 		return h
 	}
 	k, r := d.kins[s], d.run
-	h := hope{seats: [2]int{-1, -1}}
+	var h hope
 	lv := k.required()
 	found := 0
 	for at := d.gaps.next(0, r.firstLaunch, k.need); at < r.firstLaunch && found < 2; at = d.gaps.next(at+1, r.firstLaunch, k.need) {
 		if seat := r.seats[at]; !seat.shutForGood && lv.mayBeOn(seat, r.firstLaunch) {
-			h.seats[found] = at
+			h.seats[found] = seat
 			found++
 		}
 	}

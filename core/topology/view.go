@@ -161,22 +161,73 @@ type opening struct {
 
 // openers is how many places make the domain eligible.
 func (b *Board) openers(at opening) int32 {
-	known, ok := b.opened[[2]int{at.filter, at.key}]
-	if !ok {
-		known = make([]int32, len(b.names[at.key]))
-		f := b.filters[at.filter]
-		for i := range b.places {
-			if !f.at[i] {
-				continue
-			}
-			for _, d := range b.opens(at.key, f, &b.places[i]) {
-				for int(d) >= len(known) {
-					known = append(known, 0)
+	return b.openersBy(at.filter, at.key)[at.domain]
+}
+
+func (b *Board) openersBy(filter, key int) []int32 {
+	known, ok := b.opened[[2]int{filter, key}]
+	if ok {
+		return known
+	}
+	f := b.filters[filter]
+	for i := range b.places {
+		if f.at[i] {
+			known = b.countOpener(known, f, key, i)
+		}
+	}
+	known = append(known, make([]int32, max(0, len(b.names[key])-len(known)))...)
+	b.opened[[2]int{filter, key}] = known
+	return known
+}
+
+func (b *Board) countOpener(known []int32, f *filter, key, place int) []int32 {
+	for _, d := range b.opens(key, f, &b.places[place]) {
+		for int(d) >= len(known) {
+			known = append(known, 0)
+		}
+		known[d]++
+	}
+	return known
+}
+
+// NoteOpener counts a place that was added after Start among those that make
+// domains eligible, for views.
+func (b *Board) NoteOpener(place int) {
+	for at, known := range b.opened {
+		if f := b.filters[at[0]]; f.at[place] {
+			b.opened[at] = b.countOpener(known, f, at[1], place)
+		}
+	}
+}
+
+// Vacate is View.Vacate for all that the board counts, for good.
+func (b *Board) Vacate(place int, stay []*Rules) {
+	for n, f := range b.filters {
+		if !f.at[place] {
+			continue
+		}
+		for _, r := range stay {
+			for _, t := range r.counted {
+				if b.tallies[t].filter == n {
+					b.tallies[t].put(b.places[place].spot[b.tallies[t].key], -1, nil)
 				}
-				known[d]++
 			}
 		}
-		b.opened[[2]int{at.filter, at.key}] = known
+		var keys []int
+		for _, t := range f.tallies {
+			key := b.tallies[t].key
+			d := b.places[place].spot[key]
+			if d < 0 {
+				continue
+			}
+			if !slices.Contains(keys, key) {
+				keys = append(keys, key)
+				b.openersBy(n, key)[d]--
+			}
+			if b.openersBy(n, key)[d] == 0 {
+				b.tallies[t].close(d)
+			}
+		}
+		f.at[place], f.sure[place] = false, false
 	}
-	return known[at.domain]
 }

@@ -3,6 +3,7 @@ package main
 const (
 	placeDesk      = "core/place/desk.go"
 	placeQuestion  = "core/place/question.go"
+	placeMove      = "core/place/move.go"
 	placeWholesale = "core/place/wholesale.go"
 	topologyView   = "core/topology/view.go"
 )
@@ -13,8 +14,8 @@ func groundRules() []Rule {
 	list := []Rule{
 		off("a question puts back what it takes", placeDesk, "r.question.kept.giveBack()", "_ = r"),
 		off("a question gives back what it takes of limits", placeDesk, "b.limits = before.limits.clone()", "b.limits = before.limits"),
-		off("pods of a question stay off nodes that leave", placeDesk, "d.run.seats[d.seats[at]].closed = true", "_ = at"),
-		off("pods of a question stay off nodes that are not open", placeDesk, "if at >= 0 && !q.Open(node) {", "if at >= 0 && !q.Open(node) && false {"),
+		off("pods of a question stay off nodes that leave", placeDesk, "\t\td.seats[at].closed = true", "\t\t_ = at"),
+		off("pods of a question stay off nodes that are not open", placeDesk, "if at != nil && !q.Open(node) {", "if at != nil && !q.Open(node) && false {"),
 		off("pods of a question stay off nodes that start", placeDesk, "if known && n.Initialized && n.Ready {", "if known {"),
 		off("pods that leave a node do not count there", placeDesk, "view.Leave(r.here[p.Shape], d.places[at], p.Ending)", "_ = at"),
 		off("daemon pods that are to come to a node that leaves do not count", placeDesk, "view.Leave(rules, d.places[at], false)", "_ = rules"),
@@ -26,10 +27,16 @@ func groundRules() []Rule {
 		off("volumes for one pod are for one pod in a question", placeDesk, "if v.Exclusive && d.held[v.Claim] > 0 {", "if false {"),
 		off("a question buys nothing if nothing may be bought", placeQuestion, "r.question.Below != 0", "true"),
 		off("pods that may find a place later do not make an answer dear", placeWholesale, "if !r.mustBuy(g) {", "if false {"),
-		off("a node is not hopeless if its pods may be on another", placeWholesale, "|| h.seats[1] >= 0 {", "|| false {"),
-		off("pods that are expected on machines count in a question", placeDesk, "d.board.Put(k.rules[len(k.rules)-1], place, 1, false)", "_, _ = k, place"),
+		off("a node is not hopeless if its pods may be on another", placeWholesale, "|| h.seats[1] != nil {", "|| false {"),
+		off("pods that are expected on machines count in a question", placeMove, "d.board.Put(k.rules[len(k.rules)-1], place, 1, false)", "_, _ = k, place"),
 		off("machines of the plan count for limits in a question", "core/place/ground.go", "p.Usage, p.Nodes = p.Usage.Add(m.Capacity), p.Nodes+1", "_ = p"),
 		off("machines of the plan are taken from stocks in a question", placeDesk, "\t\t\tr.takeStock(b.stockOf(option))", "\t\t\t_ = b"),
+		off("nodes that went are gone for later questions", placeMove, "seat.closed, seat.shutForGood = true, true", "_ = seat"),
+		off("pods of nodes that went count there no more", placeMove, "d.board.Put(r.here[p.Shape], d.places[at], -1, p.Ending)", "_ = p"),
+		off("nodes that went make no domain for later questions", placeMove, "d.board.Vacate(d.places[at], stay)", "_ = stay"),
+		off("machines of answers count for limits of later questions", placeMove, "b.limits.use(m.Capacity)", "_ = m"),
+		off("pods of answers take room from later questions", placeMove, "take(seat.free, k.need, 1)", "_ = seat"),
+		off("daemon pods of machines of answers count for later questions", placeMove, "r.dueAt(ordered.Brings).put(d.board, place)", "_ = place"),
 	}
 	for i := range list {
 		list[i] = list[i].by("./core/place")

@@ -1,0 +1,179 @@
+package place
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/topology"
+)
+
+// move is an answer that became true.
+type move struct {
+	leave      []int
+	before     []cluster.Node // as they were
+	launches   []plan.Launch
+	machines   []cluster.Machine // of these
+	placements []plan.Placement  // on machines by their claims
+}
+
+// Take makes an answer true: the nodes that leave are going away, and their pods
+// are where it has them, so that later answers are as after a Survey of that. Not
+// to be called while others ask.
+//
+// Cost: far below that of a Survey.
+func (g *Ground) Take(leave []int, a Result) {
+	s := g.snapshot
+	if len(g.moves) == 0 { // the first time, since others have them too
+		s.Nodes, s.Machines, s.Pools = slices.Clone(s.Nodes), slices.Clone(s.Machines), slices.Clone(s.Pools)
+		g.launches, g.taken = slices.Clip(g.launches), slices.Clip(g.taken)
+	}
+	m := move{launches: a.Launches}
+	for _, at := range leave {
+		n := &s.Nodes[at]
+		if n.Deleting || slices.Contains(m.leave, at) {
+			continue
+		}
+		m.leave, m.before = append(m.leave, at), append(m.before, *n)
+		n.Deleting = true
+		n.Pods = slices.DeleteFunc(slices.Clone(n.Pods), func(p cluster.Pod) bool { return p.Moves() })
+	}
+	name := func(launch string) string { return fmt.Sprintf("%s of answer %d", launch, len(g.moves)+1) }
+	for i := range a.Launches {
+		m.machines = append(m.machines, ordered(s.Pools, &a.Launches[i], name(a.Launches[i].Name)))
+	}
+	for _, p := range a.Placements {
+		if p.On == plan.OnLaunch {
+			p.Target = name(p.Target)
+			g.taken = append(g.taken, p)
+		}
+		m.placements = append(m.placements, p)
+		if p.On != plan.OnNode {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(s.Nodes, p.Target, func(n cluster.Node, name string) int { return cmp.Compare(n.Name, name) })
+		p.Pod.Node = p.Target
+		s.Nodes[at].Pods = append(slices.Clip(s.Nodes[at].Pods), p.Pod)
+	}
+	s.Machines, g.launches = append(s.Machines, m.machines...), append(g.launches, a.Launches...)
+	g.moves = append(g.moves, m)
+}
+
+// carryOut makes a move true at the desk.
+func (d *desk) carryOut(m *move) {
+	r := d.begin(Question{})
+	for i, at := range m.leave {
+		d.letGo(r, at, &m.before[i])
+	}
+	places := map[string]int{}
+	for i := range m.machines {
+		places[m.machines[i].Claim] = d.expect(r, &m.machines[i])
+	}
+	r.takeStocks(m.launches)
+	d.notePools()
+	for i := range m.placements {
+		d.settle(r, &m.placements[i], places)
+	}
+	d.arrange()
+	d.crowds, d.market = nil, nil
+	clear(d.hopes)
+	clear(d.plots)
+}
+
+// letGo takes a node away that goes.
+func (d *desk) letGo(r *run, at int, n *cluster.Node) {
+	seat := d.seats[at]
+	seat.closed, seat.shutForGood = true, true
+	var stay []*topology.Rules
+	for j := range n.Pods {
+		p := &n.Pods[j]
+		switch {
+		case p.Moves():
+			d.board.Put(r.here[p.Shape], d.places[at], -1, p.Ending)
+			d.hold(p.Shape, -1)
+		case !p.Ending:
+			stay = append(stay, r.here[p.Shape])
+		}
+	}
+	for _, shape := range fit.Expected(n, d.ground.snapshot.Daemons) {
+		if rules := d.daemons[shape]; rules != nil {
+			d.board.Put(rules, d.places[at], -1, false)
+		}
+	}
+	gone := *n
+	gone.Deleting = true
+	if gone.Goes() {
+		d.board.Vacate(d.places[at], stay)
+	}
+}
+
+// expect adds a machine on order to the board, and returns its place.
+func (d *desk) expect(r *run, m *cluster.Machine) int {
+	at := slices.IndexFunc(r.buyers, func(b *buyer) bool { return b.ID == m.Pool })
+	if at < 0 {
+		panic("place: a machine is taken from a pool that is not there")
+	}
+	b := r.buyers[at]
+	if b.limits != nil {
+		b.limits.use(m.Capacity)
+		b.narrow()
+	}
+	ordered := fit.ForMachine(m, b.Pool, d.ground.snapshot.Daemons)
+	ways, open := ordered.Ways(d.looked)
+	place := d.board.AddOutlook(topology.Outlook{Ways: ways, Host: hostOf(m.Claim), Open: open}, m.Taints)
+	d.board.NoteOpener(place)
+	r.daemons = d.daemons
+	r.dueAt(ordered.Brings).put(d.board, place)
+	return place
+}
+
+// settle counts a pod where it is expected.
+func (d *desk) settle(r *run, p *plan.Placement, places map[string]int) {
+	k := d.kins[p.Pod.Shape]
+	place, known := places[p.Target]
+	d.hold(p.Pod.Shape, 1)
+	if p.On == plan.OnNode {
+		seat := d.byName[p.Target]
+		if _, first := r.within(seat.free, &group{kin: k.kin, need: k.need}, &seat.guests); first != nil {
+			take(seat.free, first, 1)
+		}
+		take(seat.free, k.need, 1)
+		seat.guests.add(k.kin, k.required(), 1)
+		place, known = seat.place, true
+	}
+	if known {
+		d.board.Put(k.rules[len(k.rules)-1], place, 1, false)
+	}
+}
+
+// arrange puts seats in the order in which they are tried, by what is free now.
+func (d *desk) arrange() {
+	r := d.run
+	slices.SortStableFunc(r.seats[:d.nodeSeats], func(a, b *seat) int {
+		return cmp.Or(
+			cmp.Compare(rank(a.node.Initialized), rank(b.node.Initialized)),
+			slices.Compare(a.free, b.free),
+			a.node.CreatedAt.Compare(b.node.CreatedAt),
+			cmp.Compare(a.name, b.name))
+	})
+	d.gaps = &gaps{dims: r.dims.Len()}
+	for i, seat := range r.seats {
+		seat.at = i
+		d.gaps.add(seat.free)
+	}
+}
+
+// notePools keeps what pools are before a question.
+func (d *desk) notePools() {
+	d.pools = d.pools[:0]
+	for _, b := range d.run.buyers {
+		if b.limits != nil {
+			b.limits.first = b.limits.clone()
+		}
+		d.pools = append(d.pools, deskPool{b.available.Clone(), b.within.Clone(), b.free, b.whole, b.limits})
+	}
+	d.stocks = d.run.stocks
+}
