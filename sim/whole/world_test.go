@@ -189,6 +189,11 @@ func (w *world) sound() {
 		if c.Status.ProviderID == "" {
 			continue
 		}
+		for _, r := range c.Spec.Requirements {
+			if has, ok := c.Labels[r.Key]; ok && r.Operator == "In" && !slices.Contains(r.Values, has) {
+				w.t.Errorf("claim %s asks for %s in %v and got %s", c.Name, r.Key, r.Values, has)
+			}
+		}
 		if other, taken := owner[c.Status.ProviderID]; taken {
 			w.t.Errorf("claims %s and %s share machine %s", other, c.Name, c.Status.ProviderID)
 		}
