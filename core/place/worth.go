@@ -169,16 +169,17 @@ func (r *run) usual() []float64 {
 // value sets what options yield, given what one unit of each resource is
 // worth.
 func (b *buyer) value(worth []float64) {
-	switch like := b.like; {
-	case like == nil:
+	like := b.like
+	if like == nil {
 		b.setYields(worth)
-	default:
-		if like.valued != b.run.valued {
-			like.setYields(worth)
-			like.valued = b.run.valued
-		}
-		b.price, b.cost, b.lasting, b.alike, b.yield, b.byYield = like.price, like.cost, like.lasting, like.alike, like.yield, like.byYield
+		b.rateAll()
+		return
 	}
+	if like.valued != b.run.valued {
+		like.setYields(worth)
+		like.valued = b.run.valued
+	}
+	b.price, b.cost, b.lasting, b.alike, b.yield, b.byYield = like.price, like.cost, like.lasting, like.alike, like.yield, like.byYield
 	b.rateAll()
 }
 
