@@ -34,6 +34,7 @@ type Meter struct {
 	Deaths    int // of the controller
 	Evictions int // so that nodes could go for the better
 	Again     int // of these, of pods that were moved to save money within the hour before
+	Early     int // machines that went to save money before they had paid back, though nothing had happened from outside
 }
 
 // Add adds what another run came to.
@@ -46,6 +47,7 @@ func (m *Meter) Add(o Meter) {
 	m.Deaths += o.Deaths
 	m.Evictions += o.Evictions
 	m.Again += o.Again
+	m.Early += o.Early
 }
 
 // checks are the promises that are looked at after every event.
@@ -180,7 +182,7 @@ func (c *checks) lettingGo(w *World, v *move) {
 			}
 		}
 		if m := r.machine; r.Reason == plan.Underutilized && m.payback > 0 && w.now.Sub(m.startedAt) < m.payback && !c.disturbedAt.After(m.orderedAt) {
-			w.broken("flapping", v.basis, v.plan(), "%s was bought %s ago and had to pay for %s", r.Node, w.now.Sub(m.startedAt), m.payback)
+			c.meter.Early++
 		}
 	}
 	c.budgets(w, v)

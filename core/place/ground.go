@@ -35,7 +35,8 @@ type Question struct {
 	Leave []int               // positions in Snapshot.Nodes; those that are going away already count for nothing
 	Open  func(node int) bool // which other nodes may take pods, of those that are initialised, ready and stay; nil: all
 	// Below is what machines for the pods may cost together at most; 0: none may
-	// be bought; less: any may.
+	// be bought, and the answer is no where Place would buy one though there is
+	// room, in a zone that has no node for one; less: any may.
 	Below  quantity.MicroUSDPerHour
 	Packer Packer // chooses machines that are bought together, for this answer alone; nil: each is chosen alone
 	Why    bool   // the answer gives reasons; it takes far longer then, where pods find no place

@@ -42,15 +42,17 @@ func (r *run) findHome(g *group) {
 		last := i == len(g.kin.levels)-1
 		if g.kin.plain(lv) {
 			r.fillSeats(g, lv)
-			if !r.sells() {
-				if last && g.left() > 0 {
-					r.giveUpOn(g)
-				}
+			if !r.sells() && last && g.left() > 0 {
+				r.giveUpOn(g)
 				continue
 			}
 			m := r.marketsOf(lv)[0]
 			if g.left() > 0 && !r.spent(0) && !r.failed[request{g, lv, m}] && (last && r.round == 1 || r.buyable(g, lv)) {
-				r.askFor(g, lv, m, g.left())
+				if r.sells() {
+					r.askFor(g, lv, m, g.left())
+				} else {
+					r.wouldBuy(g)
+				}
 			}
 			continue
 		}
@@ -129,6 +131,11 @@ func (r *run) balance(g *group, lv *level, last bool) {
 			continue // another domain as empty may have a seat
 		}
 		if s.market == nil || !r.mayStandAlone(g, lv) {
+			s.shut = true
+			continue
+		}
+		if !r.sells() {
+			r.wouldBuy(g)
 			s.shut = true
 			continue
 		}
@@ -268,9 +275,6 @@ func (r *run) sitesFor(g *group, lv *level, last bool) []*site {
 			s := find(r.spotOf(seat))
 			s.seats = append(s.seats, seat)
 		}
-	}
-	if !r.sells() {
-		return out
 	}
 	first := r.round == 1
 	for _, m := range r.marketsOf(lv) {

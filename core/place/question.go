@@ -14,6 +14,7 @@ type question struct {
 	desk *desk
 	kept trial  // seats that something was placed on, as they were
 	over bool   // the answer is no
+	buys bool   // a machine would be bought, and none may be
 	lost *group // because of pods of this group, if not nil
 }
 
@@ -41,6 +42,14 @@ func (r *run) giveUpOn(g *group) {
 	if !r.question.Why && !r.question.over {
 		r.question.over, r.question.lost = true, g
 	}
+}
+
+// wouldBuy notes that Place would buy for pods of the group. Where nothing may be
+// bought that is a no, whatever room there is elsewhere: as soon as the pods wait
+// they are bought for, and the nodes were let go for nothing.
+func (r *run) wouldBuy(g *group) {
+	r.question.buys = true
+	r.giveUpOn(g)
 }
 
 // plot is seats that are in the same domains of some keys.

@@ -25,7 +25,7 @@ func groundRules() []Rule {
 		off("a domain is one as long as a node in it stays", topologyView, "if v.closed[at]++; v.closed[at] < v.of.openers(at) {", "if v.closed[at]++; false {"),
 		off("volumes of pods that leave are free", placeDesk, "d.hold(p.Shape, -1)", "_ = p"),
 		off("volumes for one pod are for one pod in a question", placeDesk, "if v.Exclusive && d.held[v.Claim] > 0 {", "if false {"),
-		off("a question buys nothing if nothing may be bought", placeQuestion, "r.question.Below != 0", "true"),
+		off("no node goes whose pods would be bought for at once", placeQuestion, "r.question.buys = true", "_ = g"),
 		off("pods that may find a place later do not make an answer dear", placeWholesale, "if !r.mustBuy(g) {", "if false {"),
 		off("a node is not hopeless if its pods may be on another", placeWholesale, "|| h.seats[1] != nil {", "|| false {"),
 		off("pods that are expected on machines count in a question", placeMove, "d.board.Put(k.rules[len(k.rules)-1], place, 1, false)", "_, _ = k, place"),
