@@ -101,10 +101,10 @@ func Decide(s *cluster.Snapshot, policy Policy, effort Effort) plan.Plan {
 
 // leave finds nodes that may go beside what was decided for pods that wait.
 func leave(s *cluster.Snapshot, placed *place.Result, needed map[string]bool, policy Policy, effort Effort) *retire.Search {
-	var survey func() *retire.Ground
+	var survey func() *place.Ground
 	if effort.Retire > 0 && !placed.Exhausted {
-		survey = func() *retire.Ground {
-			return retire.NewGround(s, place.Taken{Launches: placed.Launches, Placements: placed.Placements},
+		survey = func() *place.Ground {
+			return place.Survey(s, place.Taken{Launches: placed.Launches, Placements: placed.Placements},
 				place.Options{MinValues: policy.MinValues, Preferences: policy.Preferences})
 		}
 	}

@@ -48,16 +48,17 @@ func (x *Search) lasts(n *cluster.Node) bool {
 
 func (x *Search) ask(q place.Question) *place.Result {
 	x.Questions++
-	return x.current().ask(q)
+	answer := x.current().Ask(q)
+	return &answer
 }
 
 // current returns the ground as it is after all that goes already.
-func (x *Search) current() *Ground {
+func (x *Search) current() *place.Ground {
 	if x.ground == nil {
 		x.ground = x.survey()
 	}
 	if len(x.untold) > 0 {
-		x.ground.take(x.untold, &place.Result{})
+		x.ground.Take(x.untold, place.Result{})
 		x.untold = nil
 	}
 	return x.ground

@@ -54,6 +54,7 @@ type consolidator struct {
 	group  []*candidate    // those that are left after that, most wasteful first
 	size   int             // position in groupSizes
 	at     int             // position in group
+	vain   int             // pods of groups of the size that came to nothing one after another
 }
 
 func (x *Search) consolidator(all []*candidate) *consolidator {
@@ -162,10 +163,14 @@ func (x *consolidator) groups() bool {
 		nodes = slices.DeleteFunc(slices.Clone(nodes), x.stays)
 		x.at += size
 		if x.at >= len(x.group) {
-			x.size, x.at = x.size+1, 0
+			x.size, x.at, x.vain = x.size+1, 0, 0
 		}
 		if len(nodes) > 1 {
-			x.try(nodes)
+			if x.try(nodes) {
+				x.vain = 0
+			} else if x.vain += len(movingOf(nodes)); x.vain >= vainMost {
+				x.size, x.at, x.vain = x.size+1, 0, 0 // those that come after waste even less
+			}
 			return true
 		}
 	}
@@ -230,6 +235,10 @@ func (x *consolidator) try(nodes []*candidate) bool {
 // that pods are worth, as a share of one machine's price.
 const groupLoss = 0.1
 
+// vainMost is after how many pods of groups of a size that came to nothing, one
+// after another, the next size is tried.
+const vainMost = 1500
+
 // groupEffort is which part of the usual search for cheaper machines a group of
 // nodes is worth: there are many groups, and most come to nothing.
 const groupEffort = 16
@@ -241,7 +250,7 @@ func (x *consolidator) hopeless(c *candidate) bool {
 	if p := x.options.Payback.filled(); !p.Off {
 		enough -= quantity.MicroUSDPerHour(float64(p.LeastShare * float64(nodeCost(c))))
 	}
-	return x.current().hopeless(c.at, enough)
+	return x.current().Hopeless(c.at, enough)
 }
 
 // accept lets the nodes of a part go if that is worth it.

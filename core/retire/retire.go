@@ -39,8 +39,8 @@ type Search struct {
 	snapshot *cluster.Snapshot
 	options  Options
 	needed   func(node string) bool
-	survey   func() *Ground
-	ground   *Ground // nil until the first question
+	survey   func() *place.Ground
+	ground   *place.Ground // nil until the first question
 	guards   guards
 	budgets  *budgets
 	gone     map[int]bool    // nodes that go with a move
@@ -59,7 +59,7 @@ type task func() (more bool)
 // New begins a search. Nodes that are needed stay: pods that wait are on their
 // way to them. The ground is asked for when the first question comes up; where
 // survey is nil only nodes without pods go.
-func New(s *cluster.Snapshot, needed func(node string) bool, survey func() *Ground, o Options) *Search {
+func New(s *cluster.Snapshot, needed func(node string) bool, survey func() *place.Ground, o Options) *Search {
 	x := &Search{snapshot: s, options: o, needed: needed, survey: survey, guards: guardsOf(s), budgets: budgetsOf(s),
 		gone: map[int]bool{}, kept: map[int]bool{}, takes: map[string]bool{}, ages: map[cluster.PoolID]time.Duration{}, wholes: map[cluster.PoolID]whole{}}
 	all := candidates(s)
@@ -156,7 +156,7 @@ func (x *Search) let(nodes []*candidate, reason plan.RemovalReason, note string,
 	}
 	x.Moves = append(x.Moves, move)
 	if with != nil {
-		x.current().take(positions(nodes), &place.Result{Launches: move.Launches, Placements: move.Placements})
+		x.current().Take(positions(nodes), place.Result{Launches: move.Launches, Placements: move.Placements})
 	}
 	return true
 }

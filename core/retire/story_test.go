@@ -57,7 +57,7 @@ func tell(t *testing.T, path, shop string) {
 			}
 		}
 	}
-	search := retire.New(s, func(string) bool { return false }, func() *retire.Ground { return retire.NewGround(s, place.Taken{}, place.Options{}) }, options)
+	search := retire.New(s, func(string) bool { return false }, func() *place.Ground { return place.Survey(s, place.Taken{}, place.Options{}) }, options)
 	search.Finish()
 	got := (plan.Plan{Moves: search.Moves, Kept: search.Kept}).String()
 	if at, ok := retire.NextDue(s); ok {
