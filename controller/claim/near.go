@@ -17,15 +17,15 @@ func nearSpot(fitting, soldOut []priced) []priced {
 	spot := keep(ofOption(slices.Concat(fitting, soldOut), cluster.Spot), func(p priced) bool { return p.offer.Priced })
 	limit, kinds := cluster.NearSpot(func(yield func(string, quantity.MicroUSDPerHour) bool) {
 		for _, p := range spot {
-			if !yield(p.kind.Name, p.offer.Price) {
+			if !yield(p.kind.Name, p.offer.Ranked()) {
 				return
 			}
 		}
 	})
-	if slices.ContainsFunc(spot, func(p priced) bool { return sold[p.offer] && p.offer.Price <= limit }) {
+	if slices.ContainsFunc(spot, func(p priced) bool { return sold[p.offer] && p.offer.Ranked() <= limit }) {
 		return fitting
 	}
 	return keep(fitting, func(p priced) bool {
-		return p.offer.Option != cluster.Spot || !p.offer.Priced && kinds < cluster.NearKinds || p.offer.Priced && p.offer.Price <= limit
+		return p.offer.Option != cluster.Spot || !p.offer.Priced && kinds < cluster.NearKinds || p.offer.Priced && p.offer.Ranked() <= limit
 	})
 }

@@ -41,3 +41,15 @@ func TestSpotRequestsNameWhatIsNear(t *testing.T) {
 		})
 	}
 }
+
+func TestSpotRequestsLeaveOutWhatIsLikelyToBeInterrupted(t *testing.T) {
+	var kinds []cluster.Kind
+	for i := range 20 {
+		kinds = append(kinds, kind(fmt.Sprintf("t%02d", i), 2000, fmt.Sprintf("a spot %d", 100+i), "a on-demand 900"))
+	}
+	kinds[0].Offers[0].Risk, kinds[19].Offers[0].Risk = 0.02, 0.2
+	got := offered(nil, quantity.Resources{CPU: 1000}, kinds)
+	if len(got) != 19 || got[0].Kind != "t01" || got[7].Kind != "t00" {
+		t.Errorf("named %v", got)
+	}
+}

@@ -138,7 +138,7 @@ func ofOption(list []priced, option cluster.Option) []priced {
 			}
 			return 1
 		}
-		return cmp.Or(cmp.Compare(a.offer.Price, b.offer.Price), cmp.Compare(a.kind.Name, b.kind.Name), cmp.Compare(a.offer.Zone, b.offer.Zone))
+		return cmp.Or(cmp.Compare(a.offer.Ranked(), b.offer.Ranked()), cmp.Compare(a.kind.Name, b.kind.Name), cmp.Compare(a.offer.Zone, b.offer.Zone))
 	})
 	return out
 }

@@ -43,6 +43,7 @@ type Offer struct {
 	Available bool                     // false: sold out lately, or otherwise not to be had
 	Stock     string                   // what machines of the offer are taken from, such as a reservation, by others of that name too; empty: not counted
 	Left      int64                    // machines that are left of the stock, less those on order
+	Risk      float64                  // of a spot machine: interruptions that are expected in an hour; 0: not known
 	Labels    constraint.Labels        // what nodes get from the offer, zone and capacity type included
 }
 

@@ -122,6 +122,16 @@ func homes(s *cluster.Snapshot, policy Policy, effort Effort) (place.Result, *pl
 	options := place.Options{MinValues: policy.MinValues, Preferences: policy.Preferences, Steps: effort.Place}
 	var e early
 	s = e.leave(s, options)
+	best := unmoved(func(calm bool) choice {
+		options.Calm = calm
+		return sought(s, options, effort)
+	})
+	e.hold(&best.result)
+	return best.result, best.likely
+}
+
+// sought is the likely cheapest of several plans.
+func sought(s *cluster.Snapshot, options place.Options, effort Effort) choice {
 	best := chosen(s, options, effort)
 	usual := best.result
 	if usual.DearSites && !usual.Exhausted {
@@ -134,9 +144,7 @@ func homes(s *cluster.Snapshot, policy Policy, effort Effort) (place.Result, *pl
 		best = best.or(chosen(s, options, effort))
 	}
 	options.EvenHosts = false
-	best = sparing(s, options, effort, best)
-	e.hold(&best.result)
-	return best.result, best.likely
+	return sparing(s, options, effort, best)
 }
 
 // choice is an answer with what it is likely to come to, as far as the effort

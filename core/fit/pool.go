@@ -102,7 +102,34 @@ func newShelf(c *cluster.Catalogue) *shelf {
 			out.options = append(out.options, Option{k, i})
 		}
 	}
-	slices.SortStableFunc(out.options, out.compare)
+	ranks := out.ranks()
+	slices.SortStableFunc(out.options, func(a, b Option) int { return out.compare(a, b, ranks) })
+	return out
+}
+
+// ranks returns by which price each offer is bought: spot offers by their own and
+// what interruptions are likely to cost; one on demand after every spot offer that
+// is cheaper, however likely that is to be interrupted.
+func (p *shelf) ranks() map[Option]quantity.MicroUSDPerHour {
+	out, most := map[Option]quantity.MicroUSDPerHour{}, quantity.MicroUSDPerHour(0)
+	if !slices.ContainsFunc(p.options, func(o Option) bool { return p.Offer(o).Ranked() != p.Offer(o).Price }) {
+		return nil
+	}
+	byPrice := slices.Clone(p.options)
+	slices.SortFunc(byPrice, func(a, b Option) int {
+		one, other := p.Offer(a), p.Offer(b)
+		return cmp.Or(cmp.Compare(one.Price, other.Price), cmp.Compare(other.Option, one.Option)) // spot after on-demand
+	})
+	for _, o := range byPrice {
+		offer := p.Offer(o)
+		switch out[o] = offer.Ranked(); {
+		case !offer.Priced:
+		case offer.Option == cluster.OnDemand:
+			out[o] = max(out[o], most)
+		case offer.Option == cluster.Spot:
+			most = max(most, out[o])
+		}
+	}
 	return out
 }
 
@@ -144,10 +171,12 @@ func (p *shelf) meetsAll(o Option, rules constraint.Requirements) bool {
 	return !slices.ContainsFunc(rules, func(r constraint.Requirement) bool { return !p.meets(o, r) })
 }
 
-func (p *shelf) compare(a, b Option) int {
+// compare orders offers by the ranks, where there are any, else by price.
+func (p *shelf) compare(a, b Option, ranks map[Option]quantity.MicroUSDPerHour) int {
 	x, y := p.Offer(a), p.Offer(b)
 	return cmp.Or(
 		cmp.Compare(tier(x), tier(y)),
+		cmp.Compare(ranks[a], ranks[b]),
 		cmp.Compare(x.Price, y.Price),
 		cmp.Compare(p.Kind(a).Name, p.Kind(b).Name),
 		cmp.Compare(x.Zone, y.Zone),

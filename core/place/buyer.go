@@ -24,7 +24,9 @@ type buyer struct {
 	whole     [][]int64                 // likewise, with cpu beyond what a kind can use for ever; nil: the same
 	credits   []*credit                 // by kind; nil where none has any
 	price     []float64                 // by option: what it comes to, see costs
-	cost      []float64                 // by option: what counts when options are compared, see thrifty
+	cost      []float64                 // by option: what counts when options are compared, see thrifty and withRisk
+	risky     bool                      // some spot offers are likely to be interrupted
+	risk      []float64                 // by option, see risks; nil where none is
 	lasting   bool                      // costs are the same whatever resources are worth
 	alike     [][]int                   // options by kind and cost, see classes
 	wares     map[string][]bound.Column // see columnsOf
@@ -82,6 +84,7 @@ func newBuyer(p *fit.Pool, d amount.Dims) *buyer {
 			b.available.Remove(i)
 		}
 	}
+	b.risky = b.isRisky()
 	b.limits = newLimits(p.Pool)
 	b.narrow()
 	b.varied = slices.ContainsFunc(b.Requirements, func(q constraint.Requirement) bool { return q.MinValues > 0 })
@@ -135,8 +138,7 @@ func (b *buyer) unleash() bool {
 	b.free, b.whole = b.whole, nil
 	b.lots, b.lastLot, b.choices, b.wares = nil, nil, nil, nil
 	if b.cost != nil && b.credits != nil {
-		b.price = b.costs(b.run.worth)
-		b.cost = b.thrifty(b.price)
+		b.reckon(b.run.worth)
 	}
 	return true
 }

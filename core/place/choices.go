@@ -147,6 +147,8 @@ func whyNot(o, best *cluster.Offer, more quantity.MicroUSDPerHour) string {
 		return "not paid for already"
 	case !o.Priced && best.Priced:
 		return "its price is not known"
+	case o.Price+more <= best.Price && o.Ranked()-o.Price > best.Ranked()-best.Price:
+		return "likelier to be interrupted"
 	case o.Price+more == best.Price:
 		return "the same price, later by name"
 	}

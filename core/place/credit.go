@@ -140,7 +140,7 @@ func (b *buyer) inOrder(options bitset.Set, sum []int64) {
 	}
 	least := math.Inf(1)
 	for _, i := range slices.Backward(list) {
-		cost := b.costFor(i, sum)
+		cost := b.costFor(i, sum) + b.riskOf(i)
 		if cost >= least && b.surplus(b.Options[i].Kind, sum) > 0 {
 			options.Remove(i)
 			continue

@@ -176,7 +176,7 @@ func (b *buyer) withoutKind(options bitset.Set, kind int) {
 // the first.
 func (b *buyer) isNear(option, first int) bool {
 	o, best := b.Offer(b.Options[option]), b.Offer(b.Options[first])
-	return o.Option == cluster.Spot && o.Priced && float64(o.Price) <= float64(dearerOnce*float64(best.Price))
+	return o.Option == cluster.Spot && o.Priced && float64(o.Ranked()) <= float64(dearerOnce*float64(best.Ranked()))
 }
 
 // rewrite has the launch leave these options open, if that changes nothing
@@ -192,7 +192,8 @@ func (r *run) rewrite(launch int, options bitset.Set, choice plan.Choice) bool {
 	}
 	l.Requirements = l.Requirements.AndAll(open.requirements())
 	l.Choice, l.RunnersUp = choice, open.runnersUp
-	at.options, at.cost = options, b.price[options.Next(0)]
+	at.options, at.risk = options, b.riskOf(options.Next(0))
+	at.cost = b.price[options.Next(0)] + at.risk
 	widen(at.free, open.free, before.free)
 	if r.counted {
 		at.ways, at.due = r.outlook(b, l.Labels, options)

@@ -109,11 +109,11 @@ func (b *buyer) spotKinds(options bitset.Set, from, first int, sum []int64) iter
 		if !b.isSpot(first) {
 			return
 		}
-		best, seen := float64(b.Offer(b.Options[first]).Price), b.kindMarks()
+		best, seen := float64(b.Offer(b.Options[first]).Ranked()), b.kindMarks()
 		for i := options.Next(from); i >= 0; i = options.Next(i + 1) {
 			o := b.Options[i]
 			offer, of := b.Offer(o), b.Kinds[o.Kind].Of
-			if !offer.Priced || float64(offer.Price) > float64(flexibleWithin*best) ||
+			if !offer.Priced || float64(offer.Ranked()) > float64(flexibleWithin*best) ||
 				offer.Option == cluster.OnDemand && amount.Fits(b.free[o.Kind], sum) {
 				return
 			}

@@ -65,7 +65,7 @@ type listing struct {
 
 // list settles what a machine with the load may be.
 func (r *run) list(b *buyer, l *load) listing {
-	options, kinds := b.withCredits(l)
+	options, kinds := b.withoutDearSpot(b.withCredits(l))
 	if b.parted {
 		options, kinds = b.closed(options, kinds)
 	}
@@ -118,7 +118,9 @@ func (r *run) launch(b *buyer, l *load, as *listing) {
 	slices.SortFunc(out.Pods, byName)
 	at := launched{buyer: b, ways: as.ways, due: as.due, options: as.options, asked: asked, free: slices.Clone(as.free),
 		stock: b.stockOf(as.option)}
-	at.cost, at.unpriced = r.bill(b, as.option, l)
+	at.cost, at.unpriced = r.bill(b, b.calmest(as.options, l.sum), l)
+	at.risk = b.riskOf(as.option)
+	at.cost += at.risk
 	take(at.free, l.sum, 1)
 	at.free[amount.CPU] = max(0, at.free[amount.CPU]) // less than nothing where surplus credits are used
 	if b.limits != nil {

@@ -117,7 +117,7 @@ func (l *batch) offer(b *buyer) {
 		it := BatchOffer{Takes: takes(o), Zone: b.Offer(b.Options[o]).Zone}
 		from.at[o].first = len(l.Offers)
 		for _, it.Free = range b.grades(kind) {
-			it.Cost = b.costFor(o, it.Free)
+			it.Cost = b.costFor(o, it.Free) + b.riskOf(o)
 			from.at[o].n++
 			l.Offers, l.from = append(l.Offers, it), append(l.from, origin{b, o})
 		}

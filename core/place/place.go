@@ -31,6 +31,7 @@ type Options struct {
 	DearSites   bool      // groups avoid sites where machines for all would cost clearly more, see priceSites; the same may be said of the answer
 	EvenHosts   bool      // see topology.Board.Even; the answer may be dearer than the usual one, and leave more pods
 	Thrift      float64   // what all that pools may still own counts as when machines are compared: those that take little of it come first
+	Calm        bool      // what interruptions are likely to cost has no say in what machines are chosen, but in which spot offers these come from
 	Leanings    []Leaning // by shape, in the order of placing; those that are missing are as usual
 }
 
@@ -44,6 +45,8 @@ type Result struct {
 	Unplaced   []plan.Unplaced
 	Joining    []plan.Joining           // machines on order, oldest first
 	Cost       float64                  // of the launches, in what counts when machines are compared; unknown prices are 0
+	Risk       float64                  // of that: what interruptions are likely to cost, as far as it counts
+	Risky      bool                     // the option Calm could make the answer another one
 	SpotMore   quantity.MicroUSDPerHour // see plan.Plan
 	Unpriced   float64                  // what launches of an unknown price have, weighed by what resources usually cost
 	Bound      quantity.MicroUSDPerHour

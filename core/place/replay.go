@@ -29,6 +29,7 @@ type launched struct {
 	ways     []constraint.Labels // that it may have; see listing
 	due      due
 	cost     float64            // what counts when machines are compared; 0 where the price is not known
+	risk     float64            // of that: what interruptions are likely to cost
 	unpriced float64            // see Result
 	free     []int64            // left for pods, whichever kind it becomes
 	place    int                // on the board
@@ -292,11 +293,13 @@ func (r *run) finish() Result {
 		if len(l.Pods) > 0 {
 			kept = append(kept, l)
 			r.out.Cost += r.launched[i].cost
+			r.out.Risk += r.launched[i].risk
 			r.out.Unpriced += r.launched[i].unpriced
 			r.out.SpotMore += r.launched[i].buyer.spotMore(r.launched[i].options)
 		}
 	}
 	r.out.Launches = kept
+	r.out.Risky = !r.options.Calm && slices.ContainsFunc(r.buyers, func(b *buyer) bool { return b.risky })
 	slices.SortFunc(r.seated, func(a, b seated) int { return cmp.Compare(a.turn, b.turn) })
 	if len(r.seated) > 0 {
 		r.out.Placements = make([]plan.Placement, 0, len(r.seated))

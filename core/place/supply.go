@@ -123,7 +123,7 @@ func (l *batch) smaller(offer int, room []int64) int {
 			return i
 		}
 	}
-	it.Free, it.Cost = room, from.buyer.costFor(from.option, room)
+	it.Free, it.Cost = room, from.buyer.costFor(from.option, room)+from.buyer.riskOf(from.option)
 	l.Offers, l.from = append(l.Offers, it), append(l.from, from)
 	if l.less == nil {
 		l.less = map[int][]int{}
@@ -180,21 +180,21 @@ func (b *buyer) spotMore(options bitset.Set) quantity.MicroUSDPerHour {
 	if best.Option != cluster.Spot || !best.Priced {
 		return 0
 	}
-	var prices []quantity.MicroUSDPerHour
+	var near []*cluster.Offer
 	limit, _ := cluster.NearSpot(func(yield func(string, quantity.MicroUSDPerHour) bool) {
 		for i := first; i >= 0; i = options.Next(i + 1) {
 			if o := b.Offer(b.Options[i]); o.Option == cluster.Spot && o.Priced {
-				if prices = append(prices, o.Price); !yield(b.Kind(b.Options[i]).Name, o.Price) {
+				if near = append(near, o); !yield(b.Kind(b.Options[i]).Name, o.Ranked()) {
 					return
 				}
 			}
 		}
 	})
-	prices = slices.DeleteFunc(prices, func(p quantity.MicroUSDPerHour) bool { return p > limit })
-	slices.Sort(prices)
-	sum, n := quantity.MicroUSDPerHour(0), (len(prices)+2)/3
-	for _, p := range prices[:n] {
-		sum += p
+	near = slices.DeleteFunc(near, func(o *cluster.Offer) bool { return o.Ranked() > limit })
+	slices.SortFunc(near, func(x, y *cluster.Offer) int { return cmp.Compare(x.Price, y.Price) })
+	sum, n := quantity.MicroUSDPerHour(0), (len(near)+2)/3
+	for _, o := range near[:n] {
+		sum += o.Price
 	}
 	return max(0, sum/quantity.MicroUSDPerHour(n)-best.Price)
 }

@@ -27,15 +27,16 @@ func (d *desk) wholesale() *wholesale {
 		out.each[i] = math.Inf(1)
 	}
 	for at, b := range d.run.buyers {
-		before, seen := &d.pools[at], b.kindMarks()
+		before, least := &d.pools[at], make([]float64, len(b.Kinds))
 		for o := before.available.Next(0); o >= 0; o = before.available.Next(o + 1) {
 			offer := b.Offer(b.Options[o])
 			free := before.most(b.Options[o].Kind)
-			if seen[b.Options[o].Kind] || !offer.Priced || free == nil {
+			price := costOf(offer) + float64(b.PerMachine())
+			if known := least[b.Options[o].Kind]; !offer.Priced || free == nil || known > 0 && price >= known {
 				continue
 			}
-			seen[b.Options[o].Kind] = true
-			c := bound.Column{Price: costOf(offer) + float64(b.PerMachine()), Has: positive(free)}
+			least[b.Options[o].Kind] = price
+			c := bound.Column{Price: price, Has: positive(free)}
 			for i, has := range c.Has {
 				if has > 0 {
 					out.each[i] = min(out.each[i], c.Price/has)

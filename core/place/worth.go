@@ -179,14 +179,13 @@ func (b *buyer) value(worth []float64) {
 		like.setYields(worth)
 		like.valued = b.run.valued
 	}
-	b.price, b.cost, b.lasting, b.alike, b.yield, b.byYield = like.price, like.cost, like.lasting, like.alike, like.yield, like.byYield
+	b.price, b.cost, b.risk, b.lasting, b.alike, b.yield, b.byYield = like.price, like.cost, like.risk, like.lasting, like.alike, like.yield, like.byYield
 	b.rateAll()
 }
 
 func (b *buyer) setYields(worth []float64) {
 	if !b.lasting {
-		b.price = b.costs(worth)
-		b.cost = b.thrifty(b.price)
+		b.reckon(worth)
 		b.alike = b.classes()
 		b.yield = make([]float64, len(b.Options))
 	}
@@ -200,6 +199,13 @@ func (b *buyer) setYields(worth []float64) {
 		}
 	}
 	b.byYield = b.inClasses(byFalling(yields))
+}
+
+// reckon finds out what options come to, and what counts when they are compared.
+func (b *buyer) reckon(worth []float64) {
+	b.price = b.costs(worth)
+	b.risk = b.risks(worth)
+	b.cost = b.withRisk(b.thrifty(b.price))
 }
 
 // classes lists the options that are of one kind and cost the same, such as
@@ -293,7 +299,7 @@ const (
 // prices are known and nothing is paid for by use.
 func (b *buyer) costs(worth []float64) []float64 {
 	out := make([]float64, len(b.Options))
-	b.lasting = b.credits == nil
+	b.lasting = b.credits == nil && !b.risky
 	for i, o := range b.Options {
 		offer := b.Offer(o)
 		out[i] = max(1, float64(offer.Price))

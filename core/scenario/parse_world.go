@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -100,6 +101,11 @@ func (p *parser) offer(w []string) error {
 			o.Left, err = strconv.ParseInt(value, 10, 64)
 			if err != nil {
 				return fmt.Errorf("left: %w", err)
+			}
+		case isPair && key == "risk":
+			o.Risk, err = strconv.ParseFloat(value, 64)
+			if err != nil || o.Risk < 0 || math.IsInf(o.Risk, 0) || math.IsNaN(o.Risk) {
+				return fmt.Errorf("risk %s: want interruptions in an hour, such as 0.02", value)
 			}
 		case word == "unpriced":
 			o.Priced = false

@@ -186,8 +186,16 @@ func (p *printer) catalogue(c *cluster.Catalogue) {
 }
 
 func (p *printer) offer(o *cluster.Offer) {
-	p.line(1, "offer", quote(o.Zone), quote(string(o.Option)), price(o.Priced, o.Price), flag("unavailable", !o.Available), field("stock", o.Stock), number("left", o.Left))
+	p.line(1, "offer", quote(o.Zone), quote(string(o.Option)), price(o.Priced, o.Price), flag("unavailable", !o.Available), field("stock", o.Stock), number("left", o.Left), risk(o.Risk))
 	p.labels(2, o.Labels, offerLabels(o))
+}
+
+// risk writes how often machines are expected to be interrupted.
+func risk(r float64) string {
+	if r == 0 {
+		return ""
+	}
+	return field("risk", strconv.FormatFloat(r, 'g', -1, 64))
 }
 
 // price writes a price, and that it means nothing where it does not.
