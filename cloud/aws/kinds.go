@@ -9,7 +9,6 @@ import (
 	"github.com/daemok/daemok/cloud/aws/catalog"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/cloud/aws/price"
-	"github.com/daemok/daemok/cloud/aws/shortage"
 	"github.com/daemok/daemok/core/cluster"
 )
 
@@ -22,6 +21,7 @@ type known struct {
 	typesSeq  uint64
 	pricesSeq uint64
 	shortSeq  uint64
+	riskSeq   uint64
 	kinds     *catalog.Kinds
 	catalogue *cluster.Catalogue
 }
@@ -46,24 +46,24 @@ func (p *Provider) known(class cloud.Class) (*known, error) {
 	if err != nil {
 		return nil, err
 	}
-	prices, short := p.prices.View(), p.short.View()
+	prices, short, risks := p.prices.View(), p.short.View(), p.risk.View()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.typesSeq == 0 {
 		return nil, ErrNotLearnt
 	}
-	k := p.workOut(p.classes[class.ID], digest, settings, prices, short)
+	k := p.workOut(p.classes[class.ID], digest, settings, catalog.Market{Prices: prices, Short: short, Risk: risks})
 	p.classes[class.ID] = k
 	return k, nil
 }
 
 // workOut returns what is known about a class now: the old value where
 // nothing has changed. The caller holds mu.
-func (p *Provider) workOut(old *known, digest nodeclass.Digest, class nodeclass.Class, prices price.View, short shortage.View) *known {
-	next := &known{digest: digest, typesSeq: p.typesSeq, pricesSeq: prices.Seq, shortSeq: short.Seq}
+func (p *Provider) workOut(old *known, digest nodeclass.Digest, class nodeclass.Class, now catalog.Market) *known {
+	next := &known{digest: digest, typesSeq: p.typesSeq, pricesSeq: now.Prices.Seq, shortSeq: now.Short.Seq, riskSeq: now.Risk.Seq}
 	sameKinds := old != nil && old.digest == digest && old.typesSeq == p.typesSeq
 	switch {
-	case sameKinds && old.pricesSeq == prices.Seq && old.shortSeq == short.Seq:
+	case sameKinds && old.pricesSeq == next.pricesSeq && old.shortSeq == next.shortSeq && old.riskSeq == next.riskSeq:
 		return old
 	case sameKinds:
 		next.kinds = old.kinds
@@ -72,7 +72,7 @@ func (p *Provider) workOut(old *known, digest nodeclass.Digest, class nodeclass.
 			MemoryOverhead: p.options.MemoryOverhead, ReservedENIs: p.options.ReservedENIs, SurplusCredits: !p.options.NoSurplusCredits,
 		})
 	}
-	kinds := next.kinds.Offered(class, prices, short)
+	kinds := next.kinds.Offered(class, now)
 	if sameKinds && sameOffers(old.catalogue.Kinds, kinds) {
 		next.catalogue = old.catalogue
 		return next
@@ -86,7 +86,7 @@ func (p *Provider) workOut(old *known, digest nodeclass.Digest, class nodeclass.
 func sameOffers(a, b []cluster.Kind) bool {
 	return slices.EqualFunc(a, b, func(x, y cluster.Kind) bool {
 		return slices.EqualFunc(x.Offers, y.Offers, func(o, n cluster.Offer) bool {
-			return o.Zone == n.Zone && o.Option == n.Option && o.Price == n.Price && o.Priced == n.Priced && o.Available == n.Available && o.Stock == n.Stock && o.Left == n.Left
+			return o.Zone == n.Zone && o.Option == n.Option && o.Price == n.Price && o.Priced == n.Priced && o.Available == n.Available && o.Stock == n.Stock && o.Left == n.Left && o.Risk == n.Risk
 		})
 	})
 }

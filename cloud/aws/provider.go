@@ -25,6 +25,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/cloud/aws/price"
 	"github.com/daemok/daemok/cloud/aws/profile"
+	"github.com/daemok/daemok/cloud/aws/risk"
 	"github.com/daemok/daemok/cloud/aws/shortage"
 	"github.com/daemok/daemok/cloud/aws/userdata"
 	"github.com/daemok/daemok/internal/pause"
@@ -69,6 +70,7 @@ type Provider struct {
 
 	prices    *price.Book
 	short     *shortage.Memory
+	risk      risk.Memory
 	addresses network.Addresses
 	finder    network.Finder
 	images    image.Finder

@@ -2,6 +2,8 @@ package aws
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/daemok/daemok/cloud/aws/catalog"
@@ -58,9 +60,24 @@ func (p *Provider) RefreshOnDemand(ctx context.Context) error {
 	return err
 }
 
-// RefreshSpot reads spot prices.
+// RefreshSpot reads spot prices, and which spot machines were taken away.
 func (p *Provider) RefreshSpot(ctx context.Context) error {
-	return p.prices.RefreshSpot(ctx, p.clients.EC2, p.options.Now())
+	return errors.Join(p.prices.RefreshSpot(ctx, p.clients.EC2, p.options.Now()), p.refreshRisk(ctx))
+}
+
+// refreshRisk learns which spot machines run, and which of those that did were
+// taken away.
+func (p *Provider) refreshRisk(ctx context.Context) error {
+	running, err := p.instances.Spot(ctx)
+	if err != nil {
+		return fmt.Errorf("look which spot machines run: %w", err)
+	}
+	taken, err := p.instances.Taken(ctx, p.risk.Missing(running))
+	if err != nil {
+		return fmt.Errorf("look which spot machines were taken away: %w", err)
+	}
+	p.risk.Saw(p.options.Now(), running, taken)
+	return nil
 }
 
 // RefreshTemplates learns the cluster's launch templates and removes those

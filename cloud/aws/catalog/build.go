@@ -9,6 +9,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws/image"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/cloud/aws/price"
+	"github.com/daemok/daemok/cloud/aws/risk"
 	"github.com/daemok/daemok/cloud/aws/shortage"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
@@ -95,12 +96,19 @@ func bootable(images []nodeclass.Image, labels constraint.Labels) (int, bool) {
 	return 0, false
 }
 
+// Market is what offers depend on at the moment.
+type Market struct {
+	Prices price.View
+	Short  shortage.View
+	Risk   risk.View
+}
+
 // Offered returns the kinds with the offers of the moment: one for each
 // purchase option in each zone where the type is offered and the class has a
 // subnet. An offer is available unless it has no price, or it or all
 // subnets of its zone are short.
-func (k *Kinds) Offered(class nodeclass.Class, prices price.View, short shortage.View) []cluster.Kind {
-	zones := zonesOf(class.Resolved.Subnets, short)
+func (k *Kinds) Offered(class nodeclass.Class, now Market) []cluster.Kind {
+	zones := zonesOf(class.Resolved.Subnets, now.Short)
 	out := slices.Clone(k.Kinds)
 	for i, t := range k.types {
 		options := t.offeredAs()
@@ -110,7 +118,7 @@ func (k *Kinds) Offered(class nodeclass.Class, prices price.View, short shortage
 				continue
 			}
 			for _, option := range options {
-				offers = append(offers, z.offer(t.Name, option, prices, short))
+				offers = append(offers, z.offer(t.Name, option, now))
 			}
 		}
 		out[i].Offers = offers
@@ -151,13 +159,14 @@ func offerLabels(s nodeclass.Subnet, option cluster.Option) constraint.Labels {
 	return constraint.NewLabels(m)
 }
 
-func (z zone) offer(kind string, option cluster.Option, prices price.View, short shortage.View) cluster.Offer {
+func (z zone) offer(kind string, option cluster.Option, now Market) cluster.Offer {
 	o := cluster.Offer{Zone: z.name, Option: option, Labels: z.labels[option]}
 	if option == cluster.Spot {
-		o.Price, o.Priced = prices.Spot(kind, z.name)
+		o.Price, o.Priced = now.Prices.Spot(kind, z.name)
+		o.Risk = now.Risk.Of(kind, z.name)
 	} else {
-		o.Price, o.Priced = prices.OnDemand(kind)
+		o.Price, o.Priced = now.Prices.OnDemand(kind)
 	}
-	o.Available = o.Priced && !z.full && !short.Offer(kind, z.name, option)
+	o.Available = o.Priced && !z.full && !now.Short.Offer(kind, z.name, option)
 	return o
 }

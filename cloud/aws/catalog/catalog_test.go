@@ -337,7 +337,7 @@ func TestOffers(t *testing.T) {
 	memory.AddSubnet("subnet-b")  // the zone has none
 	class := testClass()
 	prices := price.New(usd{"m5.large": 0.096, "m6g.large": 0.077}).View()
-	offered := For(testTypes(), class, Settings{}).Offered(class, prices, memory.View())
+	offered := For(testTypes(), class, Settings{}).Offered(class, Market{Prices: prices, Short: memory.View()})
 
 	var got []string
 	for _, k := range offered {

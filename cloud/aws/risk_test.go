@@ -1,0 +1,67 @@
+package aws
+
+import (
+	"testing"
+	"time"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/core/cluster"
+)
+
+// A spot machine that EC2 takes away makes its type in its zone risky; one that is
+// given back does not.
+func TestOffersTellHowOftenMachinesWereTakenAway(t *testing.T) {
+	a := openAccount(t)
+	offers := []cloud.OfferChoice{{Kind: "m5.large", Zone: "us-east-1a", Option: cluster.Spot}, {Kind: "c5.large", Zone: "us-east-1b", Option: cluster.Spot}}
+	var bought []cloud.Machine
+	for i, o := range offers {
+		got, err := a.provider.Launch(t.Context(), cloud.LaunchRequest{Class: a.port(), Token: "t" + o.Kind, Batch: "b" + o.Kind, Count: 1, Options: offers[i : i+1]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		bought = append(bought, got...)
+	}
+	a.Advance(time.Hour)
+	look := func() {
+		t.Helper()
+		if err := a.provider.RefreshSpot(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	look()
+	a.server.Market().Interrupt(bought[0].ID)
+	if _, err := a.provider.Terminate(t.Context(), bought[1].ID); err != nil {
+		t.Fatal(err)
+	}
+	a.Advance(5 * time.Minute)
+	look()
+	for i, risky := range []bool{true, false} {
+		if got := a.risk(t, offers[i]); got > 0 != risky {
+			t.Errorf("%s in %s: risk %v", offers[i].Kind, offers[i].Zone, got)
+		}
+	}
+	if got := a.risk(t, cloud.OfferChoice{Kind: "m5.large", Zone: "us-east-1a", Option: cluster.OnDemand}); got != 0 {
+		t.Errorf("on demand: risk %v", got)
+	}
+	if got := a.risk(t, cloud.OfferChoice{Kind: "m5.large", Zone: "us-east-1b", Option: cluster.Spot}); got != 0 {
+		t.Errorf("in another zone: risk %v", got)
+	}
+}
+
+// risk is what the catalogue says of an offer.
+func (a *account) risk(t *testing.T, of cloud.OfferChoice) float64 {
+	t.Helper()
+	c, err := a.provider.Kinds(t.Context(), a.port())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range c.Kinds {
+		for _, o := range c.Kinds[i].Offers {
+			if c.Kinds[i].Name == of.Kind && o.Zone == of.Zone && o.Option == of.Option {
+				return o.Risk
+			}
+		}
+	}
+	t.Fatalf("nobody offers %v", of)
+	return 0
+}
