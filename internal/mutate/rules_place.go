@@ -119,7 +119,7 @@ func placeRules() []Rule {
 		off("on-demand comes after every spot offer that is cheaper", fitPool, "out[o] = max(out[o], most)", "_ = most"),
 		off("spot is not bought dearer than on demand for being safer", "core/place/risk.go", "if !b.risky || first < 0 || !b.isSpot(first) {", "if true {"),
 		off("the risk has a say in what machines are chosen", "core/place/risk.go", "if !b.risky || b.run.options.Calm {", "if true {").by("./core/decide"),
-		off("the risk moves no plan to on-demand", "core/decide/risk.go", "if !best.result.Risky || ", "if best.result.Risky || ").by("./core/decide"),
+		off("the risk moves no plan to on-demand", "core/decide/risk.go", "if !best.result.Risky || ", "if true || ").by("./core/decide"),
 		off("what a plan costs beside a node is told by prices alone", "core/place/desk.go", "out.Cost-out.Risk > float64(q.Below)", "out.Cost > float64(q.Below)").by("./core/place"),
 		off("runners-up say that they are likelier to be interrupted", "core/place/choices.go", "o.Ranked()-o.Price > best.Ranked()-best.Price", "false"),
 		off("pods that run on spot count for their workload", "core/place/diversify.go", "return way == string(cluster.Spot)", "return false && way == \"\""),
