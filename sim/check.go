@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
@@ -266,26 +266,33 @@ func (w *World) homeless(pods map[string]bool, v *move, asPlanned bool) []plan.U
 	s.Nodes = slices.DeleteFunc(s.Nodes, func(n cluster.Node) bool { // rules do not count them once they are gone
 		return w.goes(w.machineOf(n.Claim)) || slices.ContainsFunc(v.leaving, func(r *leaver) bool { return r.Node == n.Name })
 	})
-	for _, p := range out {
-		if !asPlanned || !sitsAsPlanned(s, p, v.seats[p.UID]) {
-			s.Waiting = append(s.Waiting, p)
-		}
+	for again := asPlanned; again; {
+		left := slices.DeleteFunc(slices.Clone(out), func(p cluster.Pod) bool { return sitsAsPlanned(s, p, v.seats[p.UID]) })
+		again = len(left) < len(out) // others may have had to come first
+		out = left
 	}
+	s.Waiting = out
 	s.Sort()
 	return place.Place(s, place.Options{}).Unplaced
 }
 
-// sitsAsPlanned puts a pod that looks at no others where a plan wanted it, if it
-// can be there.
+// sitsAsPlanned puts a pod where a plan wanted it, if it can be there now.
 func sitsAsPlanned(s *cluster.Snapshot, p cluster.Pod, target string) bool {
-	at := slices.IndexFunc(s.Nodes, func(n cluster.Node) bool { return n.Name == target })
-	if at < 0 || len(p.Shape.Spread)+len(p.Shape.Neighbours) > 0 {
+	alone := *s
+	alone.Waiting, alone.Nodes = []cluster.Pod{p}, slices.Clone(s.Nodes)
+	at := -1
+	for i := range alone.Nodes {
+		if n := &alone.Nodes[i]; n.Name == target {
+			at = i
+		} else {
+			n.Taints = []constraint.Taint{closed}
+		}
+	}
+	if at < 0 || len(place.Place(&alone, place.Options{}).Unplaced) > 0 {
 		return false
 	}
 	n := &s.Nodes[at]
-	if !fit.OnNode(p.Shape, n, fit.Free(n, s.Daemons)).OK() {
-		return false
-	}
+	p.Node = n.Name
 	n.Pods = append(slices.Clip(n.Pods), p)
 	return true
 }

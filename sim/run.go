@@ -58,7 +58,7 @@ func (w *World) settle() {
 	for !w.checks.failed() && (w.now.Sub(w.checks.activeAt) < quietFor || len(w.control.moves) > 0) {
 		w.until(w.now.Add(time.Minute))
 		if w.checks.rounds > rounds || w.now.Sub(began) > settlesIn {
-			w.broken("settling", nil, nil, "%d plans have asked for something in %s since all stands still", w.checks.rounds, w.now.Sub(began))
+			w.broken("settling", w.checks.snapshot, w.checks.plan, "%d plans have asked for something in %s since all stands still", w.checks.rounds, w.now.Sub(began))
 		}
 	}
 	if !w.checks.failed() {
