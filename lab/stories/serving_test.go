@@ -193,7 +193,13 @@ func TestControllerTellsHowItDoes(t *testing.T) {
 	s.workload("web", s.namespace, "1", 0)
 	s.await("the claim to go", claims, ofPool(s.namespace, 0))
 	s.await("the node to go", "v1/Node", ofPool(s.namespace, 0))
-	maps.Copy(seen, metrics.families())
+	var late []string // told once the last write is answered
+	for _, d := range observe.Definitions() {
+		if seen[d.Name] == nil {
+			late = append(late, d.Name)
+		}
+	}
+	maps.Copy(seen, metrics.awaitFamilies(late))
 	unknown := maps.Clone(rarely)
 	for _, d := range observe.Definitions() {
 		delete(unknown, d.Name)
