@@ -52,10 +52,7 @@ func (w *World) decided(s *cluster.Snapshot, p *plan.Plan, m *plan.Move, r *plan
 	if r.Reason == plan.Expired {
 		return
 	}
-	allowed := map[plan.RemovalReason]cluster.Allowance{plan.Empty: pool.Policy.Empty, plan.Drifted: pool.Policy.Drifted}[r.Reason]
-	if r.Reason == plan.Underutilized {
-		allowed = pool.Policy.Underutilized
-	}
+	allowed := retire.Allowance(&pool.Policy, r.Reason)
 	switch {
 	case share.Used > allowed.Most:
 		w.broken("decision", s, p, "%d nodes of %s would go or not be ready, and %d may", share.Used, r.Pool, allowed.Most)

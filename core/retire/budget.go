@@ -23,7 +23,7 @@ func (b *budgets) closed(nodes []*candidate, reason plan.RemovalReason) string {
 	asked := map[cluster.PoolID]int64{}
 	for _, c := range nodes {
 		asked[c.Pool]++
-		share, allowed := b.shares[c.Pool], allowance(&c.pool.Policy, reason)
+		share, allowed := b.shares[c.Pool], Allowance(&c.pool.Policy, reason)
 		if share.Used+asked[c.Pool] > allowed.Most {
 			return b.why(c.pool, share, allowed)
 		}
@@ -51,7 +51,9 @@ func (b *budgets) use(nodes []*candidate) {
 	}
 }
 
-func allowance(p *cluster.Policy, reason plan.RemovalReason) cluster.Allowance {
+// Allowance is what the budgets of a pool say of the reason, which is one that
+// has budgets.
+func Allowance(p *cluster.Policy, reason plan.RemovalReason) cluster.Allowance {
 	switch reason {
 	case plan.Empty:
 		return p.Empty

@@ -185,10 +185,8 @@ func (x *consolidator) groups() bool {
 // try asks whether the nodes can go, alone or for cheaper machines, and lets
 // them go if that is worth it.
 func (x *consolidator) try(nodes []*candidate) bool {
-	var price quantity.MicroUSDPerHour
-	waste := 0.0
+	price, waste := costOf(nodes), 0.0
 	for _, c := range nodes {
-		price += nodeCost(c)
 		waste += c.waste()
 	}
 	if why := x.budgets.closed(nodes, plan.Underutilized); why != "" {
@@ -255,15 +253,9 @@ func (x *consolidator) hopeless(c *candidate) bool {
 
 // accept lets the nodes of a part go if that is worth it.
 func (x *consolidator) accept(p part) bool {
-	var saves quantity.MicroUSDPerHour
-	for _, c := range p.nodes {
-		saves += nodeCost(c)
-	}
-	for i := range p.answer.Launches {
-		saves -= p.answer.Launches[i].Choice.Cost()
-	}
+	saves := savings(p.nodes, p.answer)
 	payback, why := x.verdict(p.nodes, "", saves)
-	like := x.forbidden(p.nodes)
+	like := likeOf(p.nodes)
 	for i := range p.answer.Launches {
 		if c := &p.answer.Launches[i].Choice; like(c.Kind, c.Option) {
 			why = cmp.Or(why, "the cheapest machine for its pods is its like")
@@ -358,9 +350,9 @@ func (c *candidate) option() cluster.Option {
 	return cluster.Option(option)
 }
 
-// forbidden are the kinds that the nodes are, bought as they were: to replace a
-// node by its like saves nothing that would last.
-func (x *Search) forbidden(nodes []*candidate) func(string, cluster.Option) bool {
+// likeOf tells of a kind and the way to buy it whether one of the nodes is such: to
+// replace a node by its like saves nothing that would last.
+func likeOf(nodes []*candidate) func(string, cluster.Option) bool {
 	type as struct {
 		kind   string
 		option cluster.Option

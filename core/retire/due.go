@@ -7,7 +7,7 @@ import "github.com/daemok/daemok/core/cluster"
 func Due(s *cluster.Snapshot) int {
 	due := 0
 	for _, c := range candidates(s) {
-		if at, may := emptyDue(c.Node, c.pool); may && !at.After(s.Now) && !c.DoNotDisrupt && c.Rests == "" {
+		if at, may := emptyDue(c); may && !at.After(s.Now) && !c.DoNotDisrupt && c.Rests == "" {
 			due++
 		}
 	}

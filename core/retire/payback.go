@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/quantity"
 )
 
@@ -79,10 +80,7 @@ func disruptionCost(c *candidate) float64 {
 // missing where it is not, with "at most " before what is saved where that is
 // all that is known.
 func (x *Search) verdict(nodes []*candidate, atMost string, saves quantity.MicroUSDPerHour) (payback time.Duration, why string) {
-	var price quantity.MicroUSDPerHour
-	for _, c := range nodes {
-		price += nodeCost(c)
-	}
+	price := costOf(nodes)
 	p := x.options.Payback.filled()
 	switch {
 	case saves <= 0:
@@ -187,6 +185,23 @@ func (x *Search) wholeOf(pool cluster.PoolID) whole {
 }
 
 func nodeCost(c *candidate) quantity.MicroUSDPerHour { return c.pool.CostOf(c.Node) }
+
+func costOf(nodes []*candidate) quantity.MicroUSDPerHour {
+	var sum quantity.MicroUSDPerHour
+	for _, c := range nodes {
+		sum += nodeCost(c)
+	}
+	return sum
+}
+
+// savings is what nodes cost less what is bought in their place.
+func savings(nodes []*candidate, a *place.Result) quantity.MicroUSDPerHour {
+	out := costOf(nodes)
+	for i := range a.Launches {
+		out -= a.Launches[i].Choice.Cost()
+	}
+	return out
+}
 
 func movingOf(nodes []*candidate) []cluster.Pod {
 	var out []cluster.Pod

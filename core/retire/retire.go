@@ -112,7 +112,7 @@ func (x *Search) keep(c *candidate, reason plan.RemovalReason, why string) {
 func (x *Search) emptiness(all []*candidate) task {
 	return func() bool {
 		for _, c := range inOrder(all) {
-			due, ok := emptyDue(c.Node, c.pool)
+			due, ok := emptyDue(c)
 			if !ok || due.After(x.snapshot.Now) || x.stays(c) {
 				continue
 			}
@@ -135,11 +135,10 @@ func (x *Search) let(nodes []*candidate, reason plan.RemovalReason, note string,
 		return false
 	}
 	x.budgets.use(nodes)
-	move := plan.Move{}
+	move := plan.Move{Saves: costOf(nodes)}
 	for _, c := range nodes {
 		x.gone[c.at] = true
 		move.Removals = append(move.Removals, plan.Removal{Node: c.Name, Claim: c.Claim, Pool: c.Pool, Reason: reason, Note: note, Pods: c.moving})
-		move.Saves += nodeCost(c)
 	}
 	if with == nil {
 		x.untold = append(x.untold, positions(nodes)...)
@@ -150,9 +149,7 @@ func (x *Search) let(nodes []*candidate, reason plan.RemovalReason, note string,
 				x.takes[p.Target] = true
 			}
 		}
-		for i := range move.Launches {
-			move.Saves -= move.Launches[i].Choice.Cost()
-		}
+		move.Saves = savings(nodes, with)
 	}
 	x.Moves = append(x.Moves, move)
 	if with != nil {
@@ -217,11 +214,11 @@ func quietDue(c *candidate) (at time.Time, ok bool) {
 
 // emptyDue returns the moment from which an empty node may go; ok is false for
 // a node that may not go for being empty.
-func emptyDue(n *cluster.Node, pool *cluster.Pool) (at time.Time, ok bool) {
-	if !IsEmpty(n) {
+func emptyDue(c *candidate) (at time.Time, ok bool) {
+	if !IsEmpty(c.Node) {
 		return time.Time{}, false
 	}
-	return quietDue(&candidate{Node: n, pool: pool})
+	return quietDue(c)
 }
 
 // IsEmpty reports whether the node has no pods beside those of DaemonSets,

@@ -22,10 +22,6 @@ const spotKinds = 15
 // the move: the cloud may choose any of it. It says why the move is none where
 // too little is left.
 func (x *Search) trim(nodes []*candidate, a *place.Result, saves quantity.MicroUSDPerHour) string {
-	var price quantity.MicroUSDPerHour
-	for _, c := range nodes {
-		price += nodeCost(c)
-	}
 	// What is saved may be eaten up by dearer kinds down to half of it.
 	slack := saves / 2 / quantity.MicroUSDPerHour(max(1, len(a.Launches)))
 	for i := range a.Launches {
@@ -38,7 +34,7 @@ func (x *Search) trim(nodes []*candidate, a *place.Result, saves quantity.MicroU
 		if len(nodes) == 1 && nodes[0].option() == cluster.Spot && l.Choice.Option == cluster.Spot {
 			fewest = spotKinds
 		}
-		if why := narrow(l, pool, l.Choice.Price+slack, x.forbidden(nodes), fewest); why != "" {
+		if why := narrow(l, pool, l.Choice.Price+slack, likeOf(nodes), fewest); why != "" {
 			return why
 		}
 	}

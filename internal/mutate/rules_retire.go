@@ -27,7 +27,7 @@ func retireRules() []Rule {
 		off("a budget of pods holds a node", candidateFile, "guard.Allowed > 0 ||", "true ||"),
 		off("pods that are not ready may go", candidateFile, "guard.UnreadyToo && p.Unready", "false"),
 		off("several budgets hold a pod", candidateFile, `if strings.Contains(p.Guards, ",") {`, `if strings.Contains(p.Guards, ";") {`),
-		off("nodes with pods stay", retireFile, "if !IsEmpty(n) {", "if false {"),
+		off("nodes with pods stay", retireFile, "if !IsEmpty(c.Node) {", "if false {"),
 		off("pools that keep empty nodes do", retireFile, "if policy.Never ||", "if"),
 		off("empty nodes wait for their time", retireFile, "!ok || due.After(x.snapshot.Now) ||", "!ok || due.IsZero() ||"),
 		off("nodes that waiting pods need stay", retireFile, "|| x.needed(c.Name)\n", "\n"),

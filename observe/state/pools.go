@@ -21,8 +21,8 @@ func (w *world) poolBudgets(s *cluster.Snapshot) {
 	shares := retire.Shares(s.Nodes)
 	for i := range s.Pools {
 		p := &s.Pools[i]
-		for reason, allowance := range map[plan.RemovalReason]cluster.Allowance{plan.Empty: p.Policy.Empty, plan.Drifted: p.Policy.Drifted, plan.Underutilized: p.Policy.Underutilized} {
-			w.set("karpenter_nodepools_allowed_disruptions", float64(allowance.Most), p.ID.Name, string(reason))
+		for _, reason := range []plan.RemovalReason{plan.Empty, plan.Drifted, plan.Underutilized} {
+			w.set("karpenter_nodepools_allowed_disruptions", float64(retire.Allowance(&p.Policy, reason).Most), p.ID.Name, string(reason))
 			w.set("karpenter_nodepools_nodes_consuming_budgets", float64(shares[p.ID].Used), p.ID.Name, string(reason))
 		}
 	}
