@@ -93,7 +93,8 @@ type NodeSetup struct {
 // Taint is a taint as text.
 type Taint struct{ Key, Value, Effect string }
 
-// Machine is one thing at the cloud.
+// Machine is one thing at the cloud. What a launch answers may lack what is only
+// known once the machine is listed: PrivateDNS, Subnet and Groups.
 type Machine struct {
 	ID         string // the cloud's own, such as i-0123456789abcdef0
 	ProviderID string // as the node's spec.providerID will say
@@ -108,6 +109,8 @@ type Machine struct {
 	LaunchedAt time.Time
 	Tags       map[string]string
 	PrivateDNS string
+	Subnet     string   // the part of the network that it is in
+	Groups     []string // the firewalls (security groups) it is behind, sorted
 }
 
 // State is where a machine is in its life.

@@ -31,6 +31,9 @@ var machineTests = []conformance{
 		if !strings.Contains(m.ProviderID, m.ID) || m.PrivateDNS == "" || m.ZoneID == "" || m.Image == "" {
 			t.Errorf("machine = %+v; want provider ID, private DNS name, zone ID and image", m)
 		}
+		if m.Subnet == "" || len(m.Groups) == 0 || !slices.IsSorted(m.Groups) {
+			t.Errorf("machine is in subnet %q behind groups %v; want both, the groups sorted", m.Subnet, m.Groups)
+		}
 	}},
 	{"lists are sorted and filtered", func(t *testing.T, b *bench) {
 		offers := b.offers(t, cluster.OnDemand, 2)

@@ -2,9 +2,9 @@
 // controllers are tested against, and what the virtual world buys from.
 //
 // It promises everything that cloud/cloudtest asks, the same answers for the
-// same seed, clock and calls, and the faults that a test injects. It has no
-// images, subnets or rights: a class is its name, and perhaps some zones and
-// tags.
+// same seed, clock and calls, and the faults that a test injects. It has one
+// subnet in each zone and no rights: a class is its name, and perhaps some zones
+// and tags, an image and security groups.
 package fake
 
 import (
@@ -53,8 +53,10 @@ type Options struct {
 // Settings may be the Settings of a class here. Any other value is as good as
 // none.
 type Settings struct {
-	Zones []string          // where machines may be; everywhere if empty
-	Tags  map[string]string // for every machine
+	Zones  []string          // where machines may be; everywhere if empty
+	Tags   map[string]string // for every machine
+	Image  string            // of every machine; one by the class's name if empty
+	Groups []string          // of every machine; one by the class's name if empty
 }
 
 // Cloud is one cluster's view of a market. It is safe for concurrent use.

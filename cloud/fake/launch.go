@@ -27,6 +27,8 @@ type record struct {
 	cluster, class, batch string
 	tags                  map[string]string
 	node                  cloud.NodeSetup
+	image                 string
+	groups                []string // sorted
 }
 
 // Launch implements cloud.Machines. On-demand machines come from the cheapest
@@ -130,15 +132,7 @@ func asText(r cloud.LaunchRequest) (string, error) {
 // buy takes machines from the best offers until there are enough. The IDs
 // are sorted.
 func (c *Cloud) buy(r cloud.LaunchRequest) (ids []string, err error) {
-	tags := maps.Clone(settingsOf(r.Class).Tags)
-	if tags == nil {
-		tags = map[string]string{}
-	}
-	maps.Copy(tags, r.Tags)
-	class := r.Class.ID[strings.LastIndex(r.Class.ID, "/")+1:]
-	maps.Copy(tags, map[string]string{TagCluster: c.options.Cluster, TagClass: class, TagBatch: r.Batch})
-	details := record{cluster: c.options.Cluster, class: class, batch: r.Batch, tags: tags, node: cloneSetup(r.Node)}
-
+	details := c.detailsOf(r)
 	short := map[market.Pool]bool{}
 	for _, pool := range c.ranked(r.Options) {
 		got := c.take(pool, r.Count-len(ids), details)
@@ -153,6 +147,24 @@ func (c *Cloud) buy(r cloud.LaunchRequest) (ids []string, err error) {
 		err = &cloud.NoCapacityError{Offers: choices(r.Options, short), Cause: "InsufficientInstanceCapacity", Answered: true}
 	}
 	return ids, err
+}
+
+// detailsOf is what is kept with each machine of a request.
+func (c *Cloud) detailsOf(r cloud.LaunchRequest) record {
+	settings := settingsOf(r.Class)
+	tags := maps.Clone(settings.Tags)
+	if tags == nil {
+		tags = map[string]string{}
+	}
+	maps.Copy(tags, r.Tags)
+	class := r.Class.ID[strings.LastIndex(r.Class.ID, "/")+1:]
+	maps.Copy(tags, map[string]string{TagCluster: c.options.Cluster, TagClass: class, TagBatch: r.Batch})
+	groups := slices.Sorted(slices.Values(settings.Groups))
+	if len(groups) == 0 {
+		groups = []string{fmt.Sprintf("sg-%017x", hashOf(class))}
+	}
+	image := cmp.Or(settings.Image, fmt.Sprintf("ami-%017x", hashOf(class)))
+	return record{cluster: c.options.Cluster, class: class, batch: r.Batch, tags: tags, node: cloneSetup(r.Node), image: image, groups: groups}
 }
 
 // ranked lists the pools in the order in which the cloud sells from them.

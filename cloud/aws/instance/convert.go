@@ -1,6 +1,8 @@
 package instance
 
 import (
+	"slices"
+
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
@@ -18,6 +20,7 @@ func convert(i types.Instance) cloud.Machine {
 		ID: aws.ToString(i.InstanceId), Kind: string(i.InstanceType), Option: optionOf(i),
 		Image: aws.ToString(i.ImageId), Class: tags[nodeclass.TagClass], Batch: tags[nodeclass.TagBatch],
 		LaunchedAt: aws.ToTime(i.LaunchTime).UTC(), Tags: tags, PrivateDNS: aws.ToString(i.PrivateDnsName),
+		Subnet: aws.ToString(i.SubnetId), Groups: groupsOf(i),
 	}
 	if i.State != nil {
 		m.State = cloud.State(i.State.Name)
@@ -27,6 +30,17 @@ func convert(i types.Instance) cloud.Machine {
 	}
 	m.ProviderID = ProviderID(m.Zone, m.ID)
 	return m
+}
+
+// groupsOf lists the groups of the machine's first interface; those that pods
+// bring for themselves are on others.
+func groupsOf(i types.Instance) []string {
+	out := make([]string, 0, len(i.SecurityGroups))
+	for _, g := range i.SecurityGroups {
+		out = append(out, aws.ToString(g.GroupId))
+	}
+	slices.Sort(out)
+	return out
 }
 
 func optionOf(i types.Instance) cluster.Option {
