@@ -19,6 +19,7 @@ import (
 	"github.com/daemok/daemok/controller/claim"
 	"github.com/daemok/daemok/controller/collect"
 	"github.com/daemok/daemok/controller/drain"
+	"github.com/daemok/daemok/controller/drift"
 	"github.com/daemok/daemok/controller/idle"
 	"github.com/daemok/daemok/controller/planner"
 	"github.com/daemok/daemok/controller/pool"
@@ -82,6 +83,7 @@ type Classes interface {
 	Kinds(ref karpv1.NodeClassReference) (*cluster.Catalogue, string)
 	Offered(ref karpv1.NodeClassReference) pool.Offered
 	State(ctx context.Context, ref karpv1.NodeClassReference) (pool.ClassState, error)
+	Form(ctx context.Context, ref karpv1.NodeClassReference) (drift.Class, error)
 }
 
 // Program is all the loops, to be run by whoever holds the lease.
@@ -116,6 +118,7 @@ const (
 	nodesName   = "node.termination"
 	poolsName   = "nodepool"
 	collectName = "nodeclaim.garbagecollection"
+	driftName   = "nodeclaim.disruption"
 	plansName   = "provisioner"
 )
 
@@ -143,6 +146,9 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	collector := &collect.Collector{
 		Store: p.Store, Live: p.Live, Machines: p.Machines(collectName), Log: p.Log, Metrics: p.Metrics, Now: p.Now,
 	}
+	drifted := &drift.Finder{
+		Store: p.Store, Pools: keeper, Classes: p.Classes, Machines: p.Machines(driftName), Events: p.Events, Log: p.Log, Now: p.Now,
+	}
 	return &Program{
 		Keeper: keeper,
 		Loops:  []Loop{p.claims(claims), p.tags(), p.nodes(), p.pools(health)},
@@ -150,6 +156,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 			{"find lost orders", func(ctx context.Context) (time.Duration, error) { return lostEvery, applier.FindLost(ctx) }},
 			{"note which nodes are quiet", func(ctx context.Context) (time.Duration, error) { return claims.NoteQuiet(ctx, keeper) }},
 			{"collect orphans", collector.Round},
+			{"find machines that drifted", drifted.Round},
 			{"tell of what is not understood", (&remark.Teller{Source: keeper, Events: p.Events, Log: p.Log}).Round},
 			{"tell of what does nothing yet", (&idle.Teller{Live: p.Live, Events: p.Events}).Round},
 		},

@@ -11,6 +11,7 @@ import (
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/controller/claim"
 	"github.com/daemok/daemok/controller/class"
+	"github.com/daemok/daemok/controller/drift"
 	"github.com/daemok/daemok/controller/pool"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/kube/api"
@@ -94,6 +95,38 @@ func (s classes) Kinds(ref karpv1.NodeClassReference) (*cluster.Catalogue, strin
 func (s classes) Offered(ref karpv1.NodeClassReference) pool.Offered {
 	catalogue, _ := s.Kinds(ref)
 	return pool.OfferedBy(catalogue)
+}
+
+// Form is what machines of a class are made from; what its selectors find counts
+// only while the class is ready. It is empty for a class that does not exist.
+func (s classes) Form(ctx context.Context, ref karpv1.NodeClassReference) (drift.Class, error) {
+	c, err := s.read(ctx, ref)
+	if apierrors.IsNotFound(err) {
+		return drift.Class{}, nil
+	}
+	if err != nil {
+		return drift.Class{}, fmt.Errorf("read class %s: %w", translate.ClassID(ref), err)
+	}
+	return formOf(c), nil
+}
+
+func formOf(c *awsv1.EC2NodeClass) drift.Class {
+	form := drift.Class{Hash: c.Annotations[api.AnnotationNodeClassHash], HashVersion: c.Annotations[api.AnnotationNodeClassHashVersion]}
+	settings, err := class.Settings(c)
+	if err != nil || class.WhyNot(c) != "" {
+		return form
+	}
+	form.Selected = &drift.Selected{}
+	for _, image := range settings.Resolved.Images {
+		form.Selected.Images = append(form.Selected.Images, drift.Image{ID: image.ID, Requirements: image.Requirements})
+	}
+	for _, subnet := range settings.Resolved.Subnets {
+		form.Selected.Subnets = append(form.Selected.Subnets, subnet.ID)
+	}
+	for _, group := range settings.Resolved.Groups {
+		form.Selected.Groups = append(form.Selected.Groups, group.ID)
+	}
+	return form
 }
 
 // State is what a pool must know of its class.

@@ -299,15 +299,7 @@ func (w *world) draining() (n int) {
 
 func (w *world) lowerBudget(nodes string) {
 	w.t.Helper()
-	p := &karpv1.NodePool{}
-	if err := w.hand.Get(context.Background(), client.ObjectKey{Name: "default"}, p); err != nil {
-		w.t.Fatal(err)
-	}
-	before := p.DeepCopy()
-	p.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: nodes}}
-	if err := w.hand.Patch(context.Background(), p, client.MergeFrom(before)); err != nil {
-		w.t.Fatal(err)
-	}
+	edit(w, w.defaultPool(), func(p *karpv1.NodePool) { p.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: nodes}} })
 }
 
 // Watches are a minute late: the controller takes nodes for empty, or for what

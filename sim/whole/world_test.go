@@ -24,6 +24,7 @@ import (
 	"github.com/daemok/daemok/cloud/market"
 	"github.com/daemok/daemok/cloud/market/clock"
 	"github.com/daemok/daemok/controller/claim"
+	"github.com/daemok/daemok/controller/drift"
 	"github.com/daemok/daemok/controller/pool"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/kube/api"
@@ -271,6 +272,19 @@ type classes struct {
 	catalog cloud.Catalog
 	mu      sync.Mutex
 	notYet  string // why it is not ready; empty if it is
+	form    form
+}
+
+// form is what machines of the class are made from.
+type form struct {
+	hash     string // empty: not known
+	settings fake.Settings
+}
+
+func (c *classes) change(to form) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.form = to
 }
 
 func (c *classes) set(notYet string) {
@@ -285,11 +299,35 @@ func (c *classes) Class(_ context.Context, ref karpv1.NodeClassReference) (claim
 	if c.notYet != "" {
 		return claim.Class{}, &claim.NotReadyError{ClassID: translate.ClassID(ref), Why: c.notYet}
 	}
-	return claim.Class{Cloud: cloud.Class{ID: translate.ClassID(ref)}}, nil
+	return c.form.of(ref), nil
 }
 
 func (c *classes) Known(_ context.Context, ref karpv1.NodeClassReference) (claim.Class, error) {
-	return claim.Class{Cloud: cloud.Class{ID: translate.ClassID(ref)}}, nil
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.form.of(ref), nil
+}
+
+func (f form) of(ref karpv1.NodeClassReference) claim.Class {
+	class := claim.Class{Cloud: cloud.Class{ID: translate.ClassID(ref), Settings: f.settings}}
+	if f.hash != "" {
+		class.Annotations = map[string]string{api.AnnotationNodeClassHash: f.hash, api.AnnotationNodeClassHashVersion: "v1"}
+	}
+	return class
+}
+
+// Form is what is compared with machines: nothing while no image is named.
+func (c *classes) Form(context.Context, karpv1.NodeClassReference) (drift.Class, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	class := drift.Class{Hash: c.form.hash, HashVersion: "v1"}
+	if s := c.form.settings; s.Image != "" && c.notYet == "" {
+		class.Selected = &drift.Selected{Images: []drift.Image{{ID: s.Image}}, Groups: s.Groups}
+		for _, zone := range []string{"a", "b", "c", "d", "e", "f"} {
+			class.Selected.Subnets = append(class.Selected.Subnets, fake.SubnetIn("us-east-1"+zone))
+		}
+	}
+	return class, nil
 }
 
 func (c *classes) Kinds(ref karpv1.NodeClassReference) (*cluster.Catalogue, string) {

@@ -1,0 +1,196 @@
+// Package drift says on each claim whether its machine is still what its pool
+// and its class ask for now, in the condition Drifted: which is the first thing
+// that differs, what it was and what is asked for instead.
+//
+// It promises that what cannot be looked at changes nothing: a machine neither
+// becomes nor ceases to be drifted because a class is not ready or the cloud
+// does not answer; and that a fingerprint of another version is replaced rather
+// than compared. It retires nothing.
+package drift
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/condition"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/observe"
+)
+
+const (
+	// lookEvery is how soon a change of a pool or a class shows on claims. A
+	// look reads what the watches have shown.
+	lookEvery = 10 * time.Second
+	// machinesEvery is how old the word of the cloud on machines may be. What
+	// is compared of them hardly ever changes.
+	machinesEvery = 5 * time.Minute
+)
+
+// Class is what machines of a class are made from now.
+type Class struct {
+	Hash, HashVersion string    // fingerprint of its settings; empty where it is not known
+	Selected          *Selected // nil while that is not known for the class as it is now
+}
+
+// Selected is what the selectors of a class find at the cloud.
+type Selected struct {
+	Images  []Image
+	Subnets []string
+	Groups  []string
+}
+
+// Image is one that the class selects, for machines whose labels meet the
+// requirements.
+type Image struct {
+	ID           string
+	Requirements constraint.Requirements
+}
+
+// classes tells of classes. The error of Form is for one that cannot be read;
+// Kinds is nil while it is not known what a class offers.
+type classes interface {
+	Form(ctx context.Context, ref karpv1.NodeClassReference) (Class, error)
+	Kinds(ref karpv1.NodeClassReference) (*cluster.Catalogue, string)
+}
+
+// pools finds a pool as it was last seen.
+type pools interface {
+	Pool(id cluster.PoolID) (translate.PoolObject, bool)
+}
+
+type lister interface {
+	List(ctx context.Context, f cloud.Filter) ([]cloud.Machine, error)
+}
+
+type publisher interface{ Publish(observe.Event) }
+
+// Finder looks at all claims by turns.
+type Finder struct {
+	Store    client.Client
+	Pools    pools
+	Classes  classes
+	Machines lister
+	Events   publisher
+	Log      *slog.Logger
+	Now      func() time.Time
+
+	machines  map[string]machine // at the cloud, by ID
+	listedAt  time.Time          // when they were asked for
+	goneSince map[types.UID]time.Time
+}
+
+// Round looks once and returns when to look again.
+func (f *Finder) Round(ctx context.Context) (time.Duration, error) {
+	errs := []error{f.listMachines(ctx)}
+	var list karpv1.NodeClaimList
+	if err := f.Store.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil { // only read
+		return lookEvery, fmt.Errorf("list claims to find those that drifted: %w", err)
+	}
+	known := f.newKnown(ctx)
+	gone := map[types.UID]time.Time{}
+	for i := range list.Items {
+		c := &list.Items[i]
+		if c.DeletionTimestamp == nil {
+			errs = append(errs, f.look(ctx, c, known, gone))
+		}
+	}
+	f.goneSince = gone
+	return lookEvery, errors.Join(errs...)
+}
+
+// look compares one claim and writes what is new.
+func (f *Finder) look(ctx context.Context, c *karpv1.NodeClaim, k *known, gone map[types.UID]time.Time) error {
+	if !condition.IsTrue(c, karpv1.ClaimLaunched) {
+		return f.conclude(ctx, c, finding{})
+	}
+	pool := k.pool(translate.PoolOf(c))
+	if pool == nil {
+		return nil // made by hand, or its pool is not seen yet
+	}
+	class, err := k.class(c.Spec.NodeClassRef)
+	if err != nil {
+		return err
+	}
+	if c, err = f.adopt(ctx, c, pool, class); err != nil {
+		return err
+	}
+	s := f.subject(c, pool, class)
+	s.noteGone(f.Now(), f.goneSince[c.UID], gone)
+	return f.conclude(ctx, c, s.judge())
+}
+
+// adopt replaces fingerprints of other versions, which say nothing, by those of
+// now. What has drifted by such a fingerprint keeps it, and so stays drifted.
+func (f *Finder) adopt(ctx context.Context, c *karpv1.NodeClaim, pool *pool, class *class) (*karpv1.NodeClaim, error) {
+	after := c.DeepCopy()
+	changed := adoptOne(after, api.AnnotationNodePoolHash, api.AnnotationNodePoolHashVersion, pool.Hash, pool.HashVersion, karpv1.ReasonNodePoolDrifted)
+	changed = adoptOne(after, api.AnnotationNodeClassHash, api.AnnotationNodeClassHashVersion, class.Hash, class.HashVersion, karpv1.ReasonNodeClassDrift) || changed
+	if !changed {
+		return c, nil
+	}
+	err := f.Store.Patch(ctx, after, client.MergeFromWithOptions(c, client.MergeFromWithOptimisticLock{}))
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		return c, nil // the cache is a moment behind; what is compared next says nothing yet
+	}
+	if err != nil {
+		return c, fmt.Errorf("replace fingerprints of another version on claim %s: %w", c.Name, err)
+	}
+	return after, nil
+}
+
+func adoptOne(c *karpv1.NodeClaim, hashKey, versionKey, hash, version, reason string) (changed bool) {
+	if hash == "" || c.Annotations[versionKey] == version {
+		return false
+	}
+	if c.Annotations == nil {
+		c.Annotations = map[string]string{}
+	}
+	c.Annotations[versionKey] = version
+	if now := condition.Get(c, karpv1.ClaimDrifted); now == nil || now.Reason != reason {
+		c.Annotations[hashKey] = hash
+	}
+	return true
+}
+
+// conclude writes the condition where it is not as found, and tells of a
+// machine that has drifted anew, or in another way.
+func (f *Finder) conclude(ctx context.Context, c *karpv1.NodeClaim, found finding) error {
+	after := c.DeepCopy()
+	was := condition.Get(c, karpv1.ClaimDrifted)
+	switch {
+	case found.keep:
+		return nil
+	case found.reason == "" && !condition.Clear(after, karpv1.ClaimDrifted):
+		return nil
+	case found.reason != "" && !condition.Set(after, karpv1.ClaimDrifted, "True", found.reason, found.text, f.Now()):
+		return nil
+	}
+	err := f.Store.Status().Patch(ctx, after, client.MergeFromWithOptions(c, client.MergeFromWithOptimisticLock{}))
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		return nil // the cache is a moment behind; the next look sees it
+	}
+	if err != nil {
+		return fmt.Errorf("write on claim %s whether it drifted: %w", c.Name, err)
+	}
+	if found.reason == "" {
+		f.Log.Info("machine has not drifted any more", "claim", c.Name, "pool", c.Labels[api.LabelNodePool], "reason", was.Reason)
+		return nil
+	}
+	if was == nil || was.Reason != found.reason {
+		f.Log.Info("machine has drifted", "claim", c.Name, "pool", c.Labels[api.LabelNodePool], "reason", found.reason, "message", found.text)
+		f.Events.Publish(observe.Event{About: after, Key: "NodeClaim/" + c.Name, Reason: karpv1.ClaimDrifted, Message: found.reason + ": " + found.text})
+	}
+	return nil
+}

@@ -1,0 +1,216 @@
+package drift
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/condition"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
+)
+
+// A type counts as not sold any more for machines that are settled, and after
+// it has been missing for a while without a break: replacing a fleet because
+// of one answer that lacked something would be dear.
+const (
+	settledAfter = time.Hour
+	missingFor   = 30 * time.Minute
+)
+
+// finding is the first thing that differs; no reason: nothing does. keep says
+// that what was found earlier holds, since it cannot be looked at now.
+type finding struct {
+	reason, text string
+	keep         bool
+}
+
+// subject is a claim and what it is compared with.
+type subject struct {
+	claim   *karpv1.NodeClaim
+	labels  constraint.Labels
+	pool    *pool
+	class   *class
+	machine *machine // nil: the cloud has not told of it yet
+	settled bool
+	missing time.Duration // for how long its type was not sold
+}
+
+func (f *Finder) subject(c *karpv1.NodeClaim, pool *pool, class *class) *subject {
+	s := &subject{claim: c, labels: constraint.NewLabels(c.Labels), pool: pool, class: class}
+	s.settled = f.Now().Sub(c.CreationTimestamp.Time) > settledAfter
+	if m, listed := f.machines[translate.MachineID(c.Status.ProviderID)]; listed {
+		s.machine = &m
+	}
+	return s
+}
+
+// noteGone keeps since when the machine's type has not been sold; zero: it was.
+func (s *subject) noteGone(now, since time.Time, all map[types.UID]time.Time) {
+	switch {
+	case s.class.kinds != nil && s.sold():
+		return
+	case s.class.kinds != nil && since.IsZero():
+		since = now
+	}
+	if !since.IsZero() {
+		all[s.claim.UID] = since
+		s.missing = now.Sub(since)
+	}
+}
+
+// checks are all the ways to drift, in the order in which they are told.
+var checks = []struct {
+	reason string
+	// look says what differs, or nothing; known is false where that cannot be
+	// told now.
+	look func(*subject) (differs string, known bool)
+}{
+	{karpv1.ReasonNodePoolDrifted, (*subject).poolChanged},
+	{karpv1.ReasonRequirementsDrifted, (*subject).outsideRequirements},
+	{karpv1.ReasonInstanceTypeNotFound, (*subject).notSold},
+	{karpv1.ReasonNodeClassDrift, (*subject).classChanged},
+	{karpv1.ReasonAMIDrift, (*subject).otherImage},
+	{karpv1.ReasonSecurityGroupDrift, (*subject).otherGroups},
+	{karpv1.ReasonSubnetDrift, (*subject).otherSubnet},
+}
+
+func (s *subject) judge() finding {
+	was := condition.Get(s.claim, karpv1.ClaimDrifted)
+	for _, c := range checks {
+		differs, known := c.look(s)
+		switch {
+		case known && differs != "":
+			return finding{reason: c.reason, text: differs}
+		case !known && was != nil && was.Reason == c.reason:
+			return finding{keep: true}
+		}
+	}
+	return finding{}
+}
+
+// outsideRequirements compares the machine's labels, and where it has none what
+// was asked of it, with what the pool asks for.
+func (s *subject) outsideRequirements() (differs string, known bool) {
+	if !s.pool.readable {
+		return "", false
+	}
+	ordered, err := translate.Requirements(s.claim.Spec.Requirements)
+	if err != nil {
+		return "", false
+	}
+	for _, r := range s.pool.requirements {
+		value, labelled := s.labels.Get(r.Key)
+		switch {
+		case labelled && !r.Set.Allows(value):
+			return fmt.Sprintf("label %s is %s; %s asks for %s", r.Key, value, s.pool.ID, r.Set), true
+		case !labelled && !ordered.Has(r.Key) && !r.Set.AllowsAbsent():
+			return fmt.Sprintf("label %s is missing; %s asks for %s", r.Key, s.pool.ID, r.Set), true
+		case !labelled && ordered.Has(r.Key) && !ordered.Get(r.Key).Intersects(r.Set):
+			return fmt.Sprintf("label %s was to be %s; %s asks for %s", r.Key, ordered.Get(r.Key), s.pool.ID, r.Set), true
+		}
+	}
+	return "", true
+}
+
+// sold reports whether the class still offers what the machine is, whether or
+// not it can be had at the moment. A reserved machine may go on as one on
+// demand, and the other way round.
+func (s *subject) sold() bool {
+	kind := s.class.kinds[s.claim.Labels[api.LabelInstanceType]]
+	if kind == nil {
+		return false
+	}
+	zone, option := s.claim.Labels[api.LabelZone], s.claim.Labels[api.LabelCapacityType]
+	return slices.ContainsFunc(kind.Offers, func(o cluster.Offer) bool {
+		return o.Zone == zone && (o.Option == cluster.Spot) == (option == string(cluster.Spot))
+	})
+}
+
+func (s *subject) notSold() (differs string, known bool) {
+	switch {
+	case s.class.kinds == nil:
+		return "", false
+	case s.sold(), !s.settled:
+		return "", true
+	case s.missing < missingFor:
+		return "", false
+	}
+	kind := s.claim.Labels[api.LabelInstanceType]
+	if s.class.kinds[kind] == nil {
+		return fmt.Sprintf("%s does not offer type %s any more", s.class.id, kind), true
+	}
+	return fmt.Sprintf("%s does not offer type %s in %s, %s, any more", s.class.id, kind,
+		s.claim.Labels[api.LabelZone], s.claim.Labels[api.LabelCapacityType]), true
+}
+
+func (s *subject) classChanged() (differs string, known bool) {
+	has, version := s.claim.Annotations[api.AnnotationNodeClassHash], s.claim.Annotations[api.AnnotationNodeClassHashVersion]
+	if s.class.Hash == "" || has == "" || version != s.class.HashVersion {
+		return "", false
+	}
+	if has == s.class.Hash {
+		return "", true
+	}
+	return fmt.Sprintf("%s was changed: the machine is made from its form %s, which is %s now", s.class.id, has, s.class.Hash), true
+}
+
+// selected is what the class selects, where that can be compared with the
+// machine. A class that selects nothing of a kind cannot be used, and says as
+// little.
+func (s *subject) selected() (Selected, bool) {
+	if s.machine == nil || s.class.Selected == nil {
+		return Selected{}, false
+	}
+	all := *s.class.Selected
+	return all, len(all.Images) > 0 && len(all.Subnets) > 0 && len(all.Groups) > 0
+}
+
+func (s *subject) otherImage() (differs string, known bool) {
+	selected, told := s.selected()
+	if !told {
+		return "", false
+	}
+	var fit []string
+	for _, image := range selected.Images {
+		if _, ok := image.Requirements.Allow(s.labels); ok {
+			fit = append(fit, image.ID)
+		}
+	}
+	switch {
+	case slices.Contains(fit, s.machine.image):
+		return "", true
+	case len(fit) == 0:
+		return fmt.Sprintf("image %s is not selected by %s any more, and no other image for such machines is", s.machine.image, s.class.id), true
+	}
+	return fmt.Sprintf("image is %s; %s selects %s", s.machine.image, s.class.id, strings.Join(fit, ", ")), true
+}
+
+func (s *subject) otherGroups() (differs string, known bool) {
+	selected, told := s.selected()
+	if !told {
+		return "", false
+	}
+	want := slices.Sorted(slices.Values(selected.Groups))
+	if slices.Equal(s.machine.groups, want) {
+		return "", true
+	}
+	return fmt.Sprintf("security groups are %s; %s selects %s", strings.Join(s.machine.groups, ", "), s.class.id, strings.Join(want, ", ")), true
+}
+
+func (s *subject) otherSubnet() (differs string, known bool) {
+	selected, told := s.selected()
+	if !told {
+		return "", false
+	}
+	if slices.Contains(selected.Subnets, s.machine.subnet) {
+		return "", true
+	}
+	return fmt.Sprintf("subnet is %s; %s selects %s", s.machine.subnet, s.class.id, strings.Join(selected.Subnets, ", ")), true
+}

@@ -1,0 +1,97 @@
+package drift
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
+)
+
+// pool is a pool with its requirements read; nil where they cannot be.
+type pool struct {
+	translate.PoolObject
+	requirements constraint.Requirements
+	readable     bool
+}
+
+// class is a class with what it offers; kinds is nil while that is not known.
+type class struct {
+	Class
+	id    string
+	kinds map[string]*cluster.Kind
+}
+
+// known is what one round knows of pools and classes, each read once.
+type known struct {
+	ctx     context.Context
+	finder  *Finder
+	pools   map[cluster.PoolID]*pool
+	classes map[karpv1.NodeClassReference]*class
+}
+
+func (f *Finder) newKnown(ctx context.Context) *known {
+	return &known{ctx, f, map[cluster.PoolID]*pool{}, map[karpv1.NodeClassReference]*class{}}
+}
+
+// pool is nil for one that was not seen.
+func (k *known) pool(id cluster.PoolID) *pool {
+	if p, read := k.pools[id]; read {
+		return p
+	}
+	k.pools[id] = nil
+	if seen, found := k.finder.Pools.Pool(id); found {
+		requirements, err := translate.Requirements(seen.Template.Spec.Requirements)
+		k.pools[id] = &pool{seen, requirements, err == nil}
+	}
+	return k.pools[id]
+}
+
+func (k *known) class(ref karpv1.NodeClassReference) (*class, error) {
+	if c, read := k.classes[ref]; read {
+		return c, nil
+	}
+	form, err := k.finder.Classes.Form(k.ctx, ref)
+	if err != nil {
+		return nil, fmt.Errorf("read what machines of %s are made from: %w", translate.ClassID(ref), err)
+	}
+	c := &class{Class: form, id: translate.ClassID(ref)}
+	if catalogue, _ := k.finder.Classes.Kinds(ref); catalogue != nil && len(catalogue.Kinds) > 0 {
+		c.kinds = make(map[string]*cluster.Kind, len(catalogue.Kinds))
+		for i := range catalogue.Kinds {
+			c.kinds[catalogue.Kinds[i].Name] = &catalogue.Kinds[i]
+		}
+	}
+	k.classes[ref] = c
+	return c, nil
+}
+
+// machine is what is compared of a machine at the cloud.
+type machine struct {
+	image, subnet string
+	groups        []string // sorted
+}
+
+// listMachines asks the cloud for all machines at once, where what it said last
+// is too old. Those that are ending say nothing.
+func (f *Finder) listMachines(ctx context.Context) error {
+	now := f.Now()
+	if now.Sub(f.listedAt) < machinesEvery {
+		return nil
+	}
+	list, err := f.Machines.List(ctx, cloud.Filter{})
+	if err != nil {
+		return fmt.Errorf("list machines to find those that drifted: %w", err)
+	}
+	f.listedAt = now
+	f.machines = make(map[string]machine, len(list))
+	for _, m := range list {
+		if m.State == cloud.Pending || m.State == cloud.Running {
+			f.machines[m.ID] = machine{m.Image, m.Subnet, m.Groups}
+		}
+	}
+	return nil
+}

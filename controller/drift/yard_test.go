@@ -1,0 +1,157 @@
+package drift
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/condition"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/storetest"
+	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/observe"
+)
+
+// yard is one claim that is just what its pool and class ask for, and all that
+// it is compared with.
+type yard struct {
+	claim    *karpv1.NodeClaim
+	pool     *karpv1.NodePool
+	class    Class
+	kinds    []cluster.Kind // none: not known
+	machines []cloud.Machine
+	listing  error
+	noPool   bool
+
+	now    time.Time
+	hand   *storetest.Connection
+	writes int
+	lists  int
+	events []observe.Event
+	finder *Finder
+}
+
+const classVersion = "v9"
+
+func newYard() *yard {
+	y := &yard{now: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)}
+	y.pool = &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	y.pool.Spec.Template.Metadata.Labels = map[string]string{"team": "shop"}
+	spec := &y.pool.Spec.Template.Spec
+	spec.NodeClassRef = karpv1.NodeClassReference{Group: api.GroupAWS, Kind: "EC2NodeClass", Name: "default"}
+	spec.ExpireAfter = "720h"
+	spec.Taints = []corev1.Taint{{Key: "dedicated", Value: "shop", Effect: "NoSchedule"}}
+	spec.Requirements = []karpv1.Requirement{
+		{Key: api.LabelZone, Operator: "In", Values: []string{"a", "b"}},
+		{Key: api.LabelGPUCount, Operator: "DoesNotExist"},
+		{Key: "example.com/rack", Operator: "In", Values: []string{"r1", "r2"}},
+	}
+	y.claim = &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "default-1", CreationTimestamp: metav1.NewTime(y.now.Add(-3 * time.Hour)), Labels: map[string]string{
+		api.LabelNodePool: "default", "team": "shop", api.LabelZone: "a", api.LabelInstanceType: "m5.large", api.LabelCapacityType: "on-demand", api.LabelArch: "amd64",
+	}}}
+	y.claim.Spec.NodeClassRef, y.claim.Spec.ExpireAfter, y.claim.Spec.Taints = spec.NodeClassRef, spec.ExpireAfter, spec.Taints
+	y.claim.Spec.Requirements = []karpv1.Requirement{{Key: "example.com/rack", Operator: "In", Values: []string{"r1", "r2"}}}
+	y.claim.Status.ProviderID = "aws:///a/i-1"
+	condition.SetTrue(y.claim, karpv1.ClaimLaunched, y.now.Add(-3*time.Hour))
+	hash := translate.FromNodePool(y.pool)
+	y.claim.Annotations = map[string]string{
+		api.AnnotationNodePoolHash: hash.Hash, api.AnnotationNodePoolHashVersion: hash.HashVersion,
+		api.AnnotationNodeClassHash: "made-so", api.AnnotationNodeClassHashVersion: classVersion,
+	}
+	y.class = Class{Hash: "made-so", HashVersion: classVersion, Selected: &Selected{
+		Images:  []Image{imageFor("ami-arm", "arm64"), imageFor("ami-new", "amd64")},
+		Subnets: []string{"subnet-a", "subnet-b"}, Groups: []string{"sg-2", "sg-1"},
+	}}
+	y.kinds = []cluster.Kind{{Name: "m5.large", Offers: []cluster.Offer{{Zone: "a", Option: cluster.OnDemand}, {Zone: "b", Option: cluster.Spot}}}}
+	y.machines = []cloud.Machine{{ID: "i-1", Image: "ami-new", Subnet: "subnet-a", Groups: []string{"sg-1", "sg-2"}, State: cloud.Running}}
+	return y
+}
+
+func imageFor(id, arch string) Image {
+	return Image{id, constraint.NewRequirements(constraint.Requirement{Key: api.LabelArch, Set: constraint.Values(arch)})}
+}
+
+// drifted puts the condition on the claim, as found an hour ago.
+func (y *yard) drifted(reason string) {
+	condition.Set(y.claim, karpv1.ClaimDrifted, "True", reason, "as before", y.now.Add(-time.Hour))
+}
+
+func (y *yard) Pool(cluster.PoolID) (translate.PoolObject, bool) {
+	return translate.FromNodePool(y.pool), !y.noPool
+}
+func (y *yard) Form(context.Context, karpv1.NodeClassReference) (Class, error) { return y.class, nil }
+func (y *yard) Kinds(karpv1.NodeClassReference) (*cluster.Catalogue, string) {
+	if len(y.kinds) == 0 {
+		return nil, "not known"
+	}
+	return &cluster.Catalogue{Kinds: y.kinds}, ""
+}
+func (y *yard) List(context.Context, cloud.Filter) ([]cloud.Machine, error) {
+	y.lists++
+	return y.machines, y.listing
+}
+func (y *yard) Publish(e observe.Event) { y.events = append(y.events, e) }
+
+// open puts the claim on a server, with a finder that remembers nothing.
+func (y *yard) open(t *testing.T) {
+	t.Helper()
+	s := runtime.NewScheme()
+	if err := karpv1.AddToScheme(s); err != nil {
+		t.Fatal(err)
+	}
+	born := y.claim.CreationTimestamp.Time
+	server := storetest.New(s, func() time.Time { return born })
+	y.hand = server.Connect(nil)
+	status := y.claim.DeepCopy().Status
+	if err := y.hand.Create(t.Context(), y.claim); err != nil {
+		t.Fatal(err)
+	}
+	y.claim.Status = status
+	if err := y.hand.Status().Update(t.Context(), y.claim); err != nil {
+		t.Fatal(err)
+	}
+	counted := server.Connect(func(c storetest.Call) (before, after error) {
+		if c.Writes() {
+			y.writes++
+		}
+		return nil, nil
+	})
+	y.finder = &Finder{Store: counted, Pools: y, Classes: y, Machines: y, Events: y, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Now: func() time.Time { return y.now }}
+}
+
+// look takes one look and returns the claim after it.
+func (y *yard) look(t *testing.T) *karpv1.NodeClaim {
+	t.Helper()
+	if again, err := y.finder.Round(t.Context()); again != lookEvery || !errors.Is(err, y.listing) {
+		t.Fatalf("looks again in %v, %v; want %v, %v", again, err, lookEvery, y.listing)
+	}
+	c := &karpv1.NodeClaim{}
+	if err := y.hand.Get(t.Context(), client.ObjectKeyFromObject(y.claim), c); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// verdict is the condition in words; empty where there is none.
+func verdict(c *karpv1.NodeClaim) string {
+	got := condition.Get(c, karpv1.ClaimDrifted)
+	if got == nil {
+		return ""
+	}
+	if got.Status != metav1.ConditionTrue {
+		return "not true: " + got.Reason
+	}
+	return got.Reason + ": " + got.Message
+}

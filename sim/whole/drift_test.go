@@ -1,0 +1,131 @@
+package whole_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/cloud/fake"
+	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/condition"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+)
+
+// drifted lists the reasons for which claims have drifted, once each.
+func (w *world) drifted() []string {
+	var out []string
+	for _, c := range w.claims() {
+		if is := condition.Get(&c, karpv1.ClaimDrifted); is != nil {
+			out = append(out, is.Reason)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// widely makes a pool ask for much that machines are labelled with only when
+// they are bought, or by nobody.
+func widely(p *karpv1.NodePool) {
+	p.Spec.Template.Metadata.Labels = map[string]string{"team": "shop"}
+	p.Spec.Template.Spec.Requirements = append(p.Spec.Template.Spec.Requirements,
+		karpv1.Requirement{Key: api.LabelZone, Operator: "In", Values: []string{"us-east-1a", "us-east-1b", "us-east-1c"}},
+		karpv1.Requirement{Key: api.LabelOS, Operator: "In", Values: []string{"linux"}},
+		karpv1.Requirement{Key: api.LabelCPU, Operator: "Gt", Values: []string{"1"}},
+		karpv1.Requirement{Key: api.LabelGPUCount, Operator: "DoesNotExist"},
+		karpv1.Requirement{Key: "example.com/rack", Operator: "In", Values: []string{"r1", "r2"}},
+		karpv1.Requirement{Key: "example.com/row", Operator: "Exists"})
+}
+
+// Machines that are just as asked for do not drift, whoever looks. When what
+// their pool or class asks for changes they do, and are replaced before they go.
+func TestDriftedNodesAreReplaced(t *testing.T) {
+	first := form{"one", fake.Settings{Image: "ami-one", Groups: []string{"sg-one"}}}
+	tests := map[string]struct {
+		change func(w *world)
+		reason string
+	}{
+		"another image": {func(w *world) {
+			w.classes.change(form{"one", fake.Settings{Image: "ami-two", Groups: []string{"sg-one"}}})
+		}, karpv1.ReasonAMIDrift},
+		"another group": {func(w *world) {
+			w.classes.change(form{"one", fake.Settings{Image: "ami-one", Groups: []string{"sg-two"}}})
+		}, karpv1.ReasonSecurityGroupDrift},
+		"another class": {func(w *world) { w.classes.change(form{"two", first.settings}) }, karpv1.ReasonNodeClassDrift},
+		"another label": {func(w *world) {
+			edit(w, w.defaultPool(), func(p *karpv1.NodePool) { p.Spec.Template.Metadata.Labels["team"] = "bakery" })
+		}, karpv1.ReasonNodePoolDrifted},
+		"another zone": {func(w *world) {
+			edit(w, w.defaultPool(), func(p *karpv1.NodePool) {
+				p.Spec.Template.Spec.Requirements[2].Values = []string{"us-east-1d", "us-east-1e"}
+			})
+		}, karpv1.ReasonRequirementsDrifted},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			tell(t, fake.Options{Seed: 60}, func(t *testing.T, w *world) {
+				w.classes.change(first)
+				c := w.upWith(setup{retires: true}, 3, widely, plain)
+				old := w.claimNames()
+				time.Sleep(20 * time.Minute)
+				c.stop()
+				w.start(setup{retires: true})
+				time.Sleep(20 * time.Minute)
+				if reasons := w.drifted(); len(reasons) > 0 || w.bought() != 3 {
+					t.Fatalf("drifted by %v while nothing changed, and bought %d machines", reasons, w.bought())
+				}
+				done := make(chan struct{})
+				go w.watchman(done)
+				defer close(done)
+				tt.change(w)
+				w.until(time.Minute, "drift by "+tt.reason, func() bool { return slices.Equal(w.drifted(), []string{tt.reason}) })
+				w.until(30*time.Minute, "three other nodes", func() bool { return w.renewed(old) && w.run(3) && len(w.liveMachines()) == 3 })
+				if reasons := w.drifted(); len(reasons) > 0 || w.bought() != 6 {
+					t.Errorf("drifted by %v afterwards, and bought %d machines for three pods and three nodes", reasons, w.bought())
+				}
+				if !w.story.tells("event Drifted: " + tt.reason) {
+					t.Errorf("nobody was told of %s", tt.reason)
+				}
+				w.sound()
+			})
+		})
+	}
+}
+
+// While a class is not ready nothing drifts by what it selects, and nothing is
+// taken back.
+func TestDriftWaitsForTheClass(t *testing.T) {
+	tell(t, fake.Options{Seed: 61}, func(t *testing.T, w *world) {
+		one := form{"one", fake.Settings{Image: "ami-one", Groups: []string{"sg-one"}}}
+		w.classes.change(one)
+		w.upWith(setup{}, 2, nil, plain) // whose nodes go for being empty alone
+		w.classes.set("no subnet is found")
+		w.classes.change(form{"one", fake.Settings{Image: "ami-two", Groups: []string{"sg-one"}}})
+		time.Sleep(10 * time.Minute)
+		if reasons := w.drifted(); len(reasons) > 0 {
+			t.Errorf("drifted by %v from a class that is not ready", reasons)
+		}
+		w.classes.set("")
+		w.until(time.Minute, "drift", func() bool { return strings.Join(w.drifted(), " ") == karpv1.ReasonAMIDrift })
+		w.classes.set("no subnet is found")
+		w.classes.change(one)
+		time.Sleep(10 * time.Minute)
+		if strings.Join(w.drifted(), " ") != karpv1.ReasonAMIDrift {
+			t.Error("drift was taken back on the word of a class that is not ready")
+		}
+		w.classes.set("")
+		w.until(time.Minute, "no drift", func() bool { return len(w.drifted()) == 0 })
+	})
+}
+
+// defaultPool is the pool as the server has it.
+func (w *world) defaultPool() *karpv1.NodePool {
+	w.t.Helper()
+	p := &karpv1.NodePool{}
+	if err := w.hand.Get(w.t.Context(), client.ObjectKey{Name: "default"}, p); err != nil {
+		w.t.Fatal(err)
+	}
+	return p
+}
