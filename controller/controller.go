@@ -149,14 +149,16 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	drifted := &drift.Finder{
 		Store: p.Store, Pools: keeper, Classes: p.Classes, Machines: p.Machines(driftName), Events: p.Events, Log: p.Log, Now: p.Now,
 	}
+	drains := p.drains()
 	return &Program{
 		Keeper: keeper,
-		Loops:  []Loop{p.claims(claims), p.tags(), p.nodes(), p.pools(health)},
+		Loops:  []Loop{p.claims(claims), p.tags(), nodeLoop(p.Store, drains.Reconcile), p.pools(health)},
 		Rounds: []Round{
 			{"find lost orders", func(ctx context.Context) (time.Duration, error) { return lostEvery, applier.FindLost(ctx) }},
 			{"note which nodes are quiet", func(ctx context.Context) (time.Duration, error) { return claims.NoteQuiet(ctx, keeper) }},
 			{"collect orphans", collector.Round},
 			{"find machines that drifted", drifted.Round},
+			{"give workloads their one replica back", drains.TakeBack},
 			{"tell of what is not understood", (&remark.Teller{Source: keeper, Events: p.Events, Log: p.Log}).Round},
 			{"tell of what does nothing yet", (&idle.Teller{Live: p.Live, Events: p.Events}).Round},
 		},
@@ -176,11 +178,10 @@ func (p Parts) launcher(requests *claim.Requests) *claim.Launcher {
 	}).Open()
 }
 
-func (p Parts) nodes() Loop {
-	drains := &drain.Reconciler{
+func (p Parts) drains() *drain.Reconciler {
+	return &drain.Reconciler{
 		Store: p.Store, Live: p.Live, Machines: p.Machines(nodesName), Events: p.Events, Metrics: p.Metrics, Now: p.Now,
 	}
-	return nodeLoop(p.Store, drains.Reconcile)
 }
 
 func (p Parts) claims(r *claim.Reconciler) Loop { return claimLoop(p.Store, r.Reconcile, r.Released) }

@@ -1,10 +1,14 @@
 package drain
 
 import (
+	"fmt"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/observe"
 )
 
 // deadlineOf is when the drain must be over; zero where it may take any time.
@@ -17,4 +21,14 @@ func deadlineOf(claim *karpv1.NodeClaim) time.Time {
 		return time.Time{}
 	}
 	return at
+}
+
+// tellDeadline tells the users of a node when the pods that are still on it are
+// deleted, whatever protects them.
+func (r *Reconciler) tellDeadline(node *corev1.Node, deadline time.Time) {
+	if deadline.IsZero() {
+		return
+	}
+	r.Events.Publish(observe.Event{About: node, Key: "Node/" + node.Name, Warning: true, Reason: "TerminationGracePeriodExpiring",
+		Message: fmt.Sprintf("pods that are left are deleted in time to be gone at %s", deadline.UTC().Format(time.RFC3339))})
 }

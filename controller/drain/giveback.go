@@ -11,6 +11,7 @@ import (
 	"github.com/daemok/daemok/cloud"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/observe"
 )
 
 // sendAgain is how long a machine that was given back may not show it before
@@ -55,6 +56,8 @@ func (r *Reconciler) giveBack(ctx context.Context, node *corev1.Node, claim *kar
 	}
 	gone, err := r.Machines.Terminate(ctx, id)
 	if err != nil {
+		r.Events.Publish(observe.Event{About: node, Key: "Node/" + node.Name, Warning: true, Reason: "FailedTermination",
+			Message: fmt.Sprintf("machine %s could not be given back: %v", id, err), Topic: id})
 		return 0, fmt.Errorf("give back machine %s of node %s: %w", id, node.Name, err)
 	}
 	if slices.Contains(gone, id) {

@@ -2,17 +2,11 @@ package drain
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strconv"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
-	storagev1 "k8s.io/api/storage/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -21,16 +15,13 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/api/mark"
 	"github.com/daemok/daemok/kube/apply"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
 )
 
-const (
-	recheckDrain = time.Second
-	evictFirst   = 100 * time.Millisecond
-	evictMax     = 10 * time.Second
-)
+const recheckDrain = time.Second
 
 // Field indexes that the store must have: over pods, and over claims.
 const (
@@ -49,17 +40,13 @@ type Reconciler struct {
 	Metrics  *observe.Metrics
 	Now      func() time.Time
 
-	silent looks // at machines whose kubelets are silent
-	ending looks // at machines given back
+	silent   looks // at machines whose kubelets are silent
+	ending   looks // at machines given back
+	deciding turns // whether the last ready pod of a Service goes
 
-	mu      sync.Mutex
-	retries map[types.UID]retry // by pod
-}
-
-// retry is when a refused eviction may be asked for again.
-type retry struct {
-	at    time.Time
-	pause time.Duration
+	mu           sync.Mutex
+	retries      map[types.UID]retry // by pod
+	seekSurgesAt time.Time           // nobody looks for workloads with a second replica before
 }
 
 // Reconcile takes the next step with one node and returns how long to wait
@@ -94,10 +81,33 @@ func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration,
 	if err := r.close(ctx, node); err != nil {
 		return 0, err
 	}
-	if wait, err := r.empty(ctx, node, claim); err != nil || wait > 0 {
+	d, err := r.departureOf(ctx, node, claim)
+	if err != nil {
+		return 0, err
+	}
+	if wait, err := r.empty(ctx, d, claim); err != nil || wait > 0 {
 		return wait, err
 	}
+	if wait := r.awaitBalancers(d); wait > 0 {
+		return wait, nil
+	}
 	return r.giveBack(ctx, node, claim)
+}
+
+// departureOf gathers what the node's claim and its pool say of its end.
+func (r *Reconciler) departureOf(ctx context.Context, node *corev1.Node, claim *karpv1.NodeClaim) (*departure, error) {
+	d := &departure{node: node, deadline: deadlineOf(claim)}
+	name := node.Labels[api.LabelNodePool]
+	if name == "" {
+		return d, nil
+	}
+	pool := &karpv1.NodePool{}
+	if err := r.Store.Get(ctx, client.ObjectKey{Name: name}, pool); client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("read the pool of node %s: %w", node.Name, err)
+	}
+	d.pool = pool.Annotations
+	d.leave, _ = mark.Leave{}.Over(pool.Annotations) // what is misread is told on the pool
+	return d, nil
 }
 
 // claimOf looks the node's claim up by index; nil where it has none.
@@ -115,29 +125,6 @@ func (r *Reconciler) claimOf(ctx context.Context, node *corev1.Node) (*karpv1.No
 	return list.Items[0].DeepCopy(), nil
 }
 
-// close keeps new pods and load balancers off the node.
-func (r *Reconciler) close(ctx context.Context, node *corev1.Node) error {
-	before := node.DeepCopy()
-	tainted, excluded := apply.Taint(node, r.Now()), exclude(node)
-	if tainted || excluded {
-		if err := r.Store.Patch(ctx, node, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
-			return fmt.Errorf("taint node %s before its drain: %w", node.Name, err)
-		}
-	}
-	return nil
-}
-
-func exclude(node *corev1.Node) (changed bool) {
-	if _, there := node.Labels[api.LabelExcludeFromBalancer]; there {
-		return false
-	}
-	if node.Labels == nil {
-		node.Labels = map[string]string{}
-	}
-	node.Labels[api.LabelExcludeFromBalancer] = api.ExcludedBy
-	return true
-}
-
 func stillToLeave(pods int) string {
 	if pods == 1 {
 		return "1 pod is still to leave"
@@ -147,17 +134,18 @@ func stillToLeave(pods int) string {
 
 // empty makes the pods leave. It returns how long to wait before looking
 // again; zero means that the node is empty and its volumes are detached.
-func (r *Reconciler) empty(ctx context.Context, node *corev1.Node, claim *karpv1.NodeClaim) (time.Duration, error) {
+func (r *Reconciler) empty(ctx context.Context, d *departure, claim *karpv1.NodeClaim) (time.Duration, error) {
+	node := d.node
 	pods, err := r.podsOn(ctx, r.Store, node.Name)
 	if err != nil {
 		return 0, err
 	}
-	deadline := deadlineOf(claim)
 	if group := leaving(pods, r.Now()); len(group) > 0 {
 		if err := r.say(ctx, claim, karpv1.ClaimDrained, karpv1.ReasonDraining, stillToLeave(len(group))); err != nil {
 			return 0, err
 		}
-		return recheckDrain, r.ask(ctx, node, group, deadline)
+		r.tellDeadline(node, d.deadline)
+		return recheckDrain, r.ask(ctx, d, group)
 	}
 	if left := apply.SettleFor - r.Now().Sub(apply.TaintedAt(node)); left > 0 {
 		return left, nil
@@ -173,53 +161,7 @@ func (r *Reconciler) empty(ctx context.Context, node *corev1.Node, claim *karpv1
 	if err := r.say(ctx, claim, karpv1.ClaimDrained, "", ""); err != nil {
 		return 0, err
 	}
-	return r.awaitVolumes(ctx, node, claim, live, deadline)
-}
-
-// awaitVolumes waits until the volumes of pods that left are detached, or
-// the deadline has passed.
-func (r *Reconciler) awaitVolumes(ctx context.Context, node *corev1.Node, claim *karpv1.NodeClaim, pods []corev1.Pod, deadline time.Time) (time.Duration, error) {
-	var list storagev1.VolumeAttachmentList
-	if err := r.Store.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil { // all of the cluster's, only read
-		return 0, fmt.Errorf("list volume attachments of node %s: %w", node.Name, err)
-	}
-	stay, err := r.volumesThatStay(ctx, pods)
-	if err != nil {
-		return 0, err
-	}
-	waiting := 0
-	for i := range list.Items {
-		source := list.Items[i].Spec.Source.PersistentVolumeName
-		if list.Items[i].Spec.NodeName == node.Name && source != nil && !stay[*source] {
-			waiting++
-		}
-	}
-	if waiting == 0 {
-		return 0, r.say(ctx, claim, karpv1.ClaimVolumesDetached, "", "")
-	}
-	if !deadline.IsZero() && !r.Now().Before(deadline) {
-		return 0, nil
-	}
-	return recheckDrain, r.say(ctx, claim, karpv1.ClaimVolumesDetached, karpv1.ReasonAwaitingVolumeDetachment, fmt.Sprintf("%d volumes are still attached", waiting))
-}
-
-// volumesThatStay names the volumes of pods that are not drained.
-func (r *Reconciler) volumesThatStay(ctx context.Context, pods []corev1.Pod) (map[string]bool, error) {
-	stay := map[string]bool{}
-	for _, p := range pods {
-		for _, v := range p.Spec.Volumes {
-			if v.PersistentVolumeClaim == nil {
-				continue
-			}
-			pvc := &corev1.PersistentVolumeClaim{}
-			key := client.ObjectKey{Namespace: p.Namespace, Name: v.PersistentVolumeClaim.ClaimName}
-			if err := r.Live.Get(ctx, key, pvc); client.IgnoreNotFound(err) != nil {
-				return nil, fmt.Errorf("read volume claim %s: %w", key, err)
-			}
-			stay[pvc.Spec.VolumeName] = true
-		}
-	}
-	return stay, nil
+	return r.awaitVolumes(ctx, d, claim, live)
 }
 
 func (r *Reconciler) forget(ctx context.Context, node *corev1.Node, claim *karpv1.NodeClaim) error {
@@ -267,69 +209,4 @@ func (r *Reconciler) podsOn(ctx context.Context, from client.Reader, node string
 		return nil, fmt.Errorf("list pods of node %s: %w", node, err)
 	}
 	return list.Items, nil
-}
-
-// ask makes the pods of a group leave, each as howToRemove says.
-func (r *Reconciler) ask(ctx context.Context, node *corev1.Node, group []corev1.Pod, deadline time.Time) error {
-	var errs []error
-	for i := range group {
-		p := &group[i]
-		switch how, grace := howToRemove(p, deadline, r.Now()); how {
-		case evict:
-			errs = append(errs, r.evict(ctx, node, p))
-		case remove:
-			seconds := int64(max(grace/time.Second, 1))
-			err := r.Store.Delete(ctx, p, &client.DeleteOptions{GracePeriodSeconds: &seconds, Preconditions: &metav1.Preconditions{UID: &p.UID}})
-			if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
-				errs = append(errs, fmt.Errorf("delete pod %s/%s at the deadline of node %s: %w", p.Namespace, p.Name, node.Name, err))
-			}
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// evict asks the API to evict a pod unless a refusal is too recent.
-func (r *Reconciler) evict(ctx context.Context, node *corev1.Node, p *corev1.Pod) error {
-	if !r.mayRetry(p.UID) {
-		return nil
-	}
-	err := r.Store.SubResource("eviction").Create(ctx, p, &policyv1.Eviction{
-		ObjectMeta:    metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name},
-		DeleteOptions: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &p.UID}},
-	})
-	code := 200
-	var status apierrors.APIStatus
-	if errors.As(err, &status) {
-		code = int(status.Status().Code)
-	}
-	r.Metrics.Evictions.WithLabelValues(strconv.Itoa(code)).Inc()
-	switch {
-	case err == nil:
-		r.Events.Publish(observe.Event{About: p, Key: "Pod/" + string(p.UID), Reason: "Evicted", Message: fmt.Sprintf("Evicted pod: node %s is going away", node.Name)})
-		return nil
-	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
-		return nil
-	case apierrors.IsTooManyRequests(err), code == 500:
-		r.backOff(p.UID)
-		r.Events.Publish(observe.Event{About: node, Key: "Node/" + node.Name, Warning: true, Reason: "FailedDraining",
-			Message: fmt.Sprintf("pod %s/%s may not be evicted now: %v", p.Namespace, p.Name, err)})
-		return nil
-	}
-	return fmt.Errorf("evict pod %s/%s from node %s: %w", p.Namespace, p.Name, node.Name, err)
-}
-
-func (r *Reconciler) mayRetry(uid types.UID) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return !r.Now().Before(r.retries[uid].at)
-}
-
-func (r *Reconciler) backOff(uid types.UID) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.retries == nil || len(r.retries) > 10_000 {
-		r.retries = map[types.UID]retry{} // forgetting costs an early retry at worst
-	}
-	pause := min(max(r.retries[uid].pause*2, evictFirst), evictMax)
-	r.retries[uid] = retry{at: r.Now().Add(pause), pause: pause}
 }

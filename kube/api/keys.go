@@ -51,6 +51,7 @@ var labelKeys = []Key{
 	{LabelHostname, KindLabel, "Node", "host name; read for topology, never asked of a pool"},
 	{LabelWindowsBuild, KindLabel, onNodes, "build of Windows"},
 	{LabelExcludeFromBalancer, KindLabel, "Node", "keeps load balancers away while the node leaves; the value is " + ExcludedBy},
+	{LabelSurged, KindLabel, "Deployment, StatefulSet", "it has a second replica until a pod has left its node; says which pod, and since when"},
 }
 
 var instanceLabelKeys = []Key{
@@ -115,6 +116,10 @@ var markKeys = []Key{
 	{MarkMachineCost, KindAnnotation, "NodePool", "dollars an hour that each machine costs beside its type and volumes: licences, agents, addresses"},
 	{MarkMinCPU, KindAnnotation, "NodePool", "least number of vCPUs of the pool's machines"},
 	{MarkMinMemory, KindAnnotation, "NodePool", "least memory of the pool's machines, as their type is sold"},
+	{MarkDeregistration, KindAnnotation, "Pod, NodePool", "how long load balancers still send to a node that leaves: so long the pod, or the machine, stays"},
+	{MarkKeepReady, KindAnnotation, "Pod, NodePool", `"true" has the last ready pod of a Service stay on a node that leaves until another is ready`},
+	{MarkSurge, KindAnnotation, "Pod, NodePool", `"true" gives a workload of one replica a second before its pod is evicted`},
+	{MarkExcluded, KindAnnotation, "Node", "moment from which load balancers know that the node leaves"},
 }
 
 var taintKeys = []Key{

@@ -142,9 +142,25 @@ const (
 	// MarkMinCPU and MarkMinMemory are the least size of the pool's machines.
 	MarkMinCPU    = GroupDaemok + "/min-machine-cpu"
 	MarkMinMemory = GroupDaemok + "/min-machine-memory"
+	// MarkDeregistration is how long load balancers go on sending to a node after
+	// they were told that it leaves.
+	MarkDeregistration = GroupDaemok + "/deregistration-delay"
+	// MarkKeepReady has a pod that is the last ready one of a Service stay until
+	// another is ready.
+	MarkKeepReady = GroupDaemok + "/keep-one-ready"
+	// MarkSurge has the workload of a pod, where it wants one replica, get a
+	// second before the pod is evicted.
+	MarkSurge = GroupDaemok + "/surge"
+	// MarkExcluded is when load balancers were told that the node leaves.
+	MarkExcluded = GroupDaemok + "/excluded-at"
 	// TagBatch is the instance tag that ties a machine to its purchase.
 	TagBatch = GroupDaemok + "/batch"
 )
+
+// LabelSurged is on a workload that has a second replica for the sake of a pod
+// which is to leave: the UID of that pod, a dot, and since when, in seconds of
+// Unix time. It is a label so that such workloads are found.
+const LabelSurged = GroupDaemok + "/surged"
 
 // ConfigMaps in the controller's namespace.
 const (

@@ -124,3 +124,14 @@ func TestRemarks(t *testing.T) {
 	k.PodSeen(ended, false)
 	check("one failed", "db-1")
 }
+
+func TestAWishOfHowToLeaveThatIsMisreadIsRemarked(t *testing.T) {
+	k := newKeeper()
+	k.PodSeen(pod("a", "1", "n", func(p *corev1.Pod) {
+		p.Annotations = map[string]string{api.MarkKeepReady: "true", api.MarkDeregistration: "300"}
+	}), true)
+	found := k.Remarks()
+	if len(found) != 1 || found[0].Reason != ReasonInvalidLeave || !strings.Contains(found[0].Text, `metadata.annotations[daemok.sh/deregistration-delay]: "300" is no delay`) {
+		t.Errorf("remarks %+v, want one about the delay", found)
+	}
+}

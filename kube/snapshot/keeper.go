@@ -68,7 +68,7 @@ type Keeper struct {
 	recalled recalled
 	freeze   translate.Freeze
 
-	misprotected map[types.NamespacedName]string // by pod: what is not understood of its protection
+	misread map[types.NamespacedName]misread // by pod: what it says and is not understood
 }
 
 type podEntry struct {
@@ -90,7 +90,7 @@ func NewKeeper(kinds Kinds, now func() time.Time) *Keeper {
 		claims:   map[string]*karpv1.NodeClaim{},
 		pools:    map[cluster.PoolID]translate.PoolObject{},
 		daemons:  map[types.NamespacedName]daemonEntry{},
-		podEvent: map[string]time.Time{}, misprotected: map[types.NamespacedName]string{},
+		podEvent: map[string]time.Time{}, misread: map[types.NamespacedName]misread{},
 		offered: map[karpv1.NodeClassReference]*cluster.Catalogue{},
 
 		rules: newRulebook(), subjects: newSubjects(), spreading: newSpreading(), guards: newGuards(), claimOf: claimsOf{},
@@ -153,7 +153,7 @@ func (k *Keeper) PodSeen(pod *corev1.Pod, first bool) {
 		entry.subject = k.describePod(before.subject, pod)
 	}
 	k.pods[name] = entry
-	k.noteProtection(name, pod)
+	k.noteMisread(name, pod)
 	if p.Daemon {
 		k.daemonPodSeen(pod)
 	} else if !first && !p.Mirror && (p.Node != before.pod.Node || p.Ending != before.pod.Ending) && p.Node != "" {
@@ -194,7 +194,7 @@ func (k *Keeper) PodGone(namespace, name string) {
 	}
 	k.forget(entry.subject)
 	delete(k.pods, key)
-	delete(k.misprotected, key)
+	delete(k.misread, key)
 	k.bump()
 }
 

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/mark"
 	"github.com/daemok/daemok/kube/translate"
 )
 
@@ -22,18 +23,36 @@ type Remark struct {
 // Reasons of remarks.
 const (
 	ReasonInvalidDoNotDisrupt = "InvalidDoNotDisrupt"
+	ReasonInvalidLeave        = "InvalidLeaveAnnotation"
 	ReasonInvalidFreeze       = "InvalidFreeze"
 )
+
+// misread is what a pod says and is not understood; the zero value is nothing.
+type misread struct{ reason, text string }
+
+func misreadOf(pod *corev1.Pod) misread {
+	if value := translate.Misprotected(pod); value != "" {
+		return misread{ReasonInvalidDoNotDisrupt, fmt.Sprintf(`metadata.annotations[%s]: %s is neither "true" nor a length of time such as 30m or 2h, so it does not protect the pod`,
+			api.AnnotationDoNotDisrupt, value)}
+	}
+	if wrong := mark.Misread(pod.Annotations); len(wrong) > 0 {
+		return misread{ReasonInvalidLeave, wrong[0].Error() + ", so it does nothing"}
+	}
+	return misread{}
+}
 
 // Remarks lists what is not understood now, sorted: of the pods of one owner
 // that say the same the first by name. Cost: linear in the objects concerned.
 func (k *Keeper) Remarks() []Remark {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	type sort struct{ namespace, owner, value string }
+	type sort struct {
+		namespace, owner string
+		misread
+	}
 	first := map[sort]types.NamespacedName{}
-	for name, value := range k.misprotected {
-		of := sort{name.Namespace, cmp.Or(k.pods[name].pod.Owner, name.Name), value}
+	for name, what := range k.misread {
+		of := sort{name.Namespace, cmp.Or(k.pods[name].pod.Owner, name.Name), what}
 		if known, there := first[of]; !there || name.Name < known.Name {
 			first[of] = name
 		}
@@ -42,9 +61,7 @@ func (k *Keeper) Remarks() []Remark {
 	for of, name := range first {
 		out = append(out, Remark{
 			About:  corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: name.Namespace, Name: name.Name, UID: types.UID(k.pods[name].pod.UID)},
-			Reason: ReasonInvalidDoNotDisrupt,
-			Text: fmt.Sprintf(`metadata.annotations[%s]: %s is neither "true" nor a length of time such as 30m or 2h, so it does not protect the pod`,
-				api.AnnotationDoNotDisrupt, of.value),
+			Reason: of.reason, Text: of.text,
 		})
 	}
 	if k.freeze.Odd != "" {
@@ -59,11 +76,11 @@ func (k *Keeper) Remarks() []Remark {
 	return out
 }
 
-// noteProtection keeps what a pod says of its protection and is not understood.
-func (k *Keeper) noteProtection(name types.NamespacedName, pod *corev1.Pod) {
-	if value := translate.Misprotected(pod); value != "" && !translate.IsTerminal(pod) {
-		k.misprotected[name] = value
+// noteMisread keeps what a pod says and is not understood.
+func (k *Keeper) noteMisread(name types.NamespacedName, pod *corev1.Pod) {
+	if what := misreadOf(pod); what != (misread{}) && !translate.IsTerminal(pod) {
+		k.misread[name] = what
 		return
 	}
-	delete(k.misprotected, name)
+	delete(k.misread, name)
 }

@@ -1,5 +1,5 @@
-// Package mark reads what users say about a pool in annotations of Daemok's
-// own, for which the pool's API has no field.
+// Package mark reads what users say about a pool or a pod in annotations of
+// Daemok's own, for which their APIs have no field.
 //
 // Every function is pure, and an error says which annotation is wrong and how
 // it would be right. What an annotation means for a decision is for the core.
