@@ -33,6 +33,7 @@ import (
 	"github.com/daemok/daemok/kube/apply"
 	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/observe"
+	"github.com/daemok/daemok/observe/record"
 )
 
 // Parts is what the loops stand on.
@@ -57,6 +58,7 @@ type Parts struct {
 	Nominations interface{ TryAccept() bool }         // limits how many pods are told of their place; nil: all are told
 	Failures    interface{ TryAccept() bool }         // limits how many pods are told why they have no place; nil: all are told
 	Pods        podListener                           // told which pods a plan says something about; nil for nobody
+	Record      *record.Record                        // of decisions
 	TagPace     claim.Pace                            // how fast machines are tagged; nil: at once
 
 	Namespace string // where the controller runs; empty: ConfigMaps there mean nothing
@@ -162,7 +164,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 			{"tell of what is not understood", (&remark.Teller{Source: keeper, Events: p.Events, Log: p.Log}).Round},
 			{"tell of what does nothing yet", (&idle.Teller{Live: p.Live, Events: p.Events}).Round},
 		},
-		Tasks: []func(context.Context) error{launcher.Run, p.plans(keeper, ledger, applier, requests)},
+		Tasks: []func(context.Context) error{launcher.Run, p.plans(keeper, ledger, applier, requests), p.ring},
 	}, nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/daemok/daemok/internal/pause"
 	"github.com/daemok/daemok/kube/apply"
 	"github.com/daemok/daemok/kube/snapshot"
+	"github.com/daemok/daemok/observe/record"
 )
 
 // resumeAgain is when it is tried again to take up what an earlier process left.
@@ -22,9 +23,10 @@ const resumeAgain = 2 * time.Second
 func (p Parts) plans(keeper *snapshot.Keeper, ledger *apply.Ledger, applier *apply.Applier, requests *claim.Requests) func(context.Context) error {
 	teller := &planner.Teller{Log: p.Log, Events: p.Events, Metrics: p.Metrics, Nominations: p.Nominations, Failures: p.Failures, Pods: p.Pods,
 		Workloads: planner.NewWorkloads(p.Live, p.Events)}
+	listeners := planner.All{teller, &record.Clerk{Record: p.Record, Now: p.Now}}
 	loop := &planner.Planner{
 		Source: keeper, Ledger: ledger, Applier: applier, Now: p.Now,
-		Listener: teller,
+		Listener: listeners,
 		Preparer: &claim.Preparer{Pools: keeper, Machines: p.Machines(plansName), Log: p.Log, Requests: requests},
 		Policy:   p.Policy, Effort: decide.Usual, Window: p.Window,
 	}
@@ -33,7 +35,7 @@ func (p Parts) plans(keeper *snapshot.Keeper, ledger *apply.Ledger, applier *app
 	}
 	return func(ctx context.Context) error {
 		defer applier.Wait()
-		if !p.Filled(ctx) || !keeper.WaitForFirst(ctx) || !resume(ctx, p.Log, applier, teller) {
+		if !p.Filled(ctx) || !keeper.WaitForFirst(ctx) || !resume(ctx, p.Log, applier, listeners) {
 			return nil
 		}
 		p.Began()
@@ -42,6 +44,17 @@ func (p Parts) plans(keeper *snapshot.Keeper, ledger *apply.Ledger, applier *app
 		telling.Go(func() { teller.Workloads.Run(ctx) })
 		return loop.Run(ctx)
 	}
+}
+
+// ring keeps the record in ConfigMaps, where it is known in which namespace.
+func (p Parts) ring(ctx context.Context) error {
+	if p.Namespace == "" {
+		return nil
+	}
+	return (&record.Ring{
+		Record: p.Record, Store: p.Store, Live: p.Live, Namespace: p.Namespace, Log: p.Log, Now: p.Now,
+		Count: func(result string) { p.Metrics.RecordWrites.WithLabelValues(result).Inc() },
+	}).Run(ctx)
 }
 
 // resume carries on, or undoes, what an earlier process began, before the first

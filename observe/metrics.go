@@ -71,6 +71,8 @@ type Metrics struct {
 	AWSSeconds     *prometheus.HistogramVec // service, action, status_code
 	AWSRetries     *prometheus.HistogramVec // service, action
 
+	RecordWrites *prometheus.CounterVec // result
+
 	synced atomic.Bool
 }
 
@@ -122,6 +124,8 @@ func NewMetrics(r prometheus.Registerer, version, commit, goVersion, arch string
 		AWSRequests:    b.counters("aws_sdk_go_request_total"),
 		AWSSeconds:     b.histograms("aws_sdk_go_request_duration_seconds"),
 		AWSRetries:     b.histograms("aws_sdk_go_request_retry_count"),
+
+		RecordWrites: b.counters("daemok_record_writes_total"),
 	}
 	m.addConditions(b)
 	m.addSynced(b, time.Now)

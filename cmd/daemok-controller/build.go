@@ -9,11 +9,6 @@ import (
 	"runtime"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/kubernetes"
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/flowcontrol"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -35,6 +30,7 @@ import (
 	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/observe"
 	"github.com/daemok/daemok/observe/follow"
+	"github.com/daemok/daemok/observe/record"
 )
 
 // build puts the program together, in plain sight (ADR-5).
@@ -54,7 +50,8 @@ func build(ctx context.Context, o options, log *slog.Logger) (ctrl.Manager, erro
 		return nil, err
 	}
 	f := &fence.Fence{LeaseFor: leaseFor, CallFor: callFor, Now: time.Now}
-	m, err := newManager(o, config, f)
+	decisions := &record.Record{}
+	m, err := newManager(o, config, f, decisions)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +59,7 @@ func build(ctx context.Context, o options, log *slog.Logger) (ctrl.Manager, erro
 		return nil, err
 	}
 	p := parts{
-		options: o, log: log, manager: m, metrics: told, provider: provider, authority: authority(o, config),
+		options: o, log: log, manager: m, metrics: told, provider: provider, authority: authority(o, config), record: decisions,
 		machines: provider,
 		classes:  classes{store: m.GetClient(), catalog: provider},
 	}
@@ -92,41 +89,9 @@ type parts struct {
 	classes   classes
 	keeper    *snapshot.Keeper
 	follower  *follow.Follower
+	record    *record.Record
 	authority string // CA that machines trust, base64
 }
-
-func newEvents(m ctrl.Manager, config *rest.Config) (*observe.Events, error) {
-	sink, err := eventSink(config)
-	if err != nil {
-		return nil, err
-	}
-	broadcaster := record.NewBroadcaster()
-	broadcaster.StartRecordingToSink(sink)
-	recorder := broadcaster.NewRecorder(m.GetScheme(), corev1.EventSource{Component: "karpenter"})
-	return &observe.Events{Recorder: recorder, Now: time.Now}, nil
-}
-
-// eventSink writes events by a client of its own.
-func eventSink(config *rest.Config) (record.EventSink, error) {
-	clients, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return nil, fmt.Errorf("build client for events: %w", err)
-	}
-	return &typedcorev1.EventSinkImpl{Interface: clients.CoreV1().Events("")}, nil
-}
-
-// How many pods are told by an event where they should go, as Karpenter does.
-const (
-	nominationsPerSecond = 5
-	nominationsAtOnce    = 10
-)
-
-// How many pods are told by an event why they have no place: about as many as
-// are looked at by people.
-const (
-	failuresPerSecond = 10
-	failuresAtOnce    = 100
-)
 
 // How many machines are tagged a second, and at once after a rest: EC2 lets an
 // account make few such calls, and nothing waits for the tags.
@@ -145,6 +110,7 @@ func (p *parts) add(ctx context.Context) error {
 		Nominations: flowcontrol.NewTokenBucketRateLimiter(nominationsPerSecond, nominationsAtOnce),
 		Failures:    flowcontrol.NewTokenBucketRateLimiter(failuresPerSecond, failuresAtOnce),
 		Pods:        p.follower,
+		Record:      p.record,
 		Namespace:   ownNamespace(),
 		Spreads:     p.options.defaultSpreads,
 		MachineCost: p.options.machineCost,

@@ -29,6 +29,7 @@ import (
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
 	"github.com/daemok/daemok/kube/fence"
 	"github.com/daemok/daemok/kube/snapshot"
+	"github.com/daemok/daemok/observe/record"
 )
 
 // The lease. A mutating call may take callFor; the fence lets none start that
@@ -55,7 +56,7 @@ func scheme() (*runtime.Scheme, error) {
 // newManager builds the manager: caches of stripped objects, metrics and
 // health endpoints, and a lease that the fence watches. Its client's writes
 // pass the fence.
-func newManager(o options, config *rest.Config, f *fence.Fence) (ctrl.Manager, error) {
+func newManager(o options, config *rest.Config, f *fence.Fence, decisions *record.Record) (ctrl.Manager, error) {
 	s, err := scheme()
 	if err != nil {
 		return nil, err
@@ -63,7 +64,7 @@ func newManager(o options, config *rest.Config, f *fence.Fence) (ctrl.Manager, e
 	mo := ctrl.Options{
 		Scheme:                 s,
 		Cache:                  cached(ownNamespace()),
-		Metrics:                metricsserver.Options{BindAddress: address(o.metricsPort), ExtraHandlers: profiling(o)},
+		Metrics:                metricsserver.Options{BindAddress: address(o.metricsPort), ExtraHandlers: debugging(o, decisions)},
 		HealthProbeBindAddress: address(o.healthPort),
 		LeaderElection:         o.leaderElection,
 		LeaseDuration:          ptr(leaseFor),
@@ -183,19 +184,18 @@ func addIndexes(ctx context.Context, m ctrl.Manager) error {
 	return nil
 }
 
-// profiling serves the profiles of the running program, where that is asked
-// for.
-func profiling(o options) map[string]http.Handler {
-	if !o.enableProfiling {
-		return nil
+// debugging serves what was decided and why and, where that is asked for, the
+// profiles of the running program.
+func debugging(o options, decisions *record.Record) map[string]http.Handler {
+	out := map[string]http.Handler{record.Path: record.Handler(decisions, time.Now)}
+	if o.enableProfiling {
+		out["/debug/pprof/"] = http.HandlerFunc(pprof.Index) // the named profiles too, such as heap
+		out["/debug/pprof/cmdline"] = http.HandlerFunc(pprof.Cmdline)
+		out["/debug/pprof/profile"] = http.HandlerFunc(pprof.Profile)
+		out["/debug/pprof/symbol"] = http.HandlerFunc(pprof.Symbol)
+		out["/debug/pprof/trace"] = http.HandlerFunc(pprof.Trace)
 	}
-	return map[string]http.Handler{
-		"/debug/pprof/":        http.HandlerFunc(pprof.Index), // the named profiles too, such as heap
-		"/debug/pprof/cmdline": http.HandlerFunc(pprof.Cmdline),
-		"/debug/pprof/profile": http.HandlerFunc(pprof.Profile),
-		"/debug/pprof/symbol":  http.HandlerFunc(pprof.Symbol),
-		"/debug/pprof/trace":   http.HandlerFunc(pprof.Trace),
-	}
+	return out
 }
 
 func address(port int) string {

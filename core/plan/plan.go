@@ -21,6 +21,7 @@ type Plan struct {
 	Withdrawals []Withdrawal
 	Moves       []Move
 	Kept        []Kept // nodes that stay though there is a reason to let them go
+	Asked       bool   // nodes with pods were asked about too; else Kept tells of empty ones alone
 	Unplaced    []Unplaced
 	Joining     []Joining                // ordered machines that launches or each other must wait for
 	CostBefore  quantity.MicroUSDPerHour // nodes and ordered machines whose price is known

@@ -116,7 +116,7 @@ func (p *planParser) plan(w []string) error {
 			p.out.Steps, err = strconv.ParseInt(v, 10, 64)
 			return err
 		},
-		"exhausted": yes(&p.out.Exhausted), "cost-before": money(&p.out.CostBefore), "cost-after": money(&p.out.CostAfter), "bound": money(&p.out.Bound), "spot-more": money(&p.out.SpotMore)})
+		"exhausted": yes(&p.out.Exhausted), "asked": yes(&p.out.Asked), "cost-before": money(&p.out.CostBefore), "cost-after": money(&p.out.CostAfter), "bound": money(&p.out.Bound), "spot-more": money(&p.out.SpotMore)})
 }
 
 func (p *planParser) margin(w []string) error {

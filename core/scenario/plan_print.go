@@ -11,7 +11,7 @@ import (
 // PrintPlan writes a plan in full, in the language of snapshots; plan.String
 // is for people. Pods are named, so reading it takes the snapshot it is for.
 //
-//	plan 12 steps=4711 exhausted cost-before=0.1 cost-after=0.2 bound=0.09
+//	plan 12 steps=4711 exhausted asked cost-before=0.1 cost-after=0.2 bound=0.09
 //	  margin memory zone=us-west-2b price=0.006
 //	  fewer 3 price=0.11
 //	  likely cost=0.12 left=2 together tight=3 tight-price=0.1 tight-cost=0.13
@@ -38,7 +38,7 @@ import (
 //	  reason "no type has room" pool=NodePool/default
 func PrintPlan(pl *plan.Plan) string {
 	p := &printer{}
-	p.line(0, "plan", strconv.FormatUint(pl.Basis, 10), number("steps", pl.Steps), flag("exhausted", pl.Exhausted),
+	p.line(0, "plan", strconv.FormatUint(pl.Basis, 10), number("steps", pl.Steps), flag("exhausted", pl.Exhausted), flag("asked", pl.Asked),
 		priced("cost-before", pl.CostBefore), priced("cost-after", pl.CostAfter), priced("bound", pl.Bound), priced("spot-more", pl.SpotMore))
 	for _, m := range pl.Margins {
 		p.line(1, "margin", quote(m.Resource), field("zone", m.Zone), priced("price", m.Price))

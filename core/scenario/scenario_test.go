@@ -340,7 +340,7 @@ func fullPlan(s *cluster.Snapshot) *plan.Plan {
 		Requests:     quantity.Resources{CPU: 1, Memory: 1, EphemeralStorage: 1, Pods: 1, Extended: []quantity.Extended{{Name: "x/y", Amount: 1}}},
 		Choice:       choice, RunnersUp: []plan.Choice{choice, choice}, Pods: []cluster.Pod{pod}, Relaxed: true, Reason: "one pod waits", Notes: []string{"a \"note\""}, Joins: joins}}
 	placements := []plan.Placement{{Pod: pod, On: plan.OnNode, Target: "n"}}
-	return &plan.Plan{Basis: 12, Steps: 7, Exhausted: true, CostBefore: 1, CostAfter: 2, Bound: 3, SpotMore: 12, Margins: []plan.Margin{{Resource: "cpu", Zone: "b", Price: 4}}, Fewer: &plan.Summary{Machines: 5, Cost: 6},
+	return &plan.Plan{Basis: 12, Steps: 7, Exhausted: true, Asked: true, CostBefore: 1, CostAfter: 2, Bound: 3, SpotMore: 12, Margins: []plan.Margin{{Resource: "cpu", Zone: "b", Price: 4}}, Fewer: &plan.Summary{Machines: 5, Cost: 6},
 		Likely:   &plan.Likely{Cost: 7, Left: 8, Together: true, Tight: plan.Summary{Machines: 9, Cost: 10}, TightCost: 11},
 		Launches: launches,
 		Moves: []plan.Move{{Removals: []plan.Removal{{Node: "n", Claim: "c", Pool: id, Reason: plan.Empty, Note: "for an hour", Pods: []cluster.Pod{pod}}},

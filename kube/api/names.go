@@ -169,6 +169,9 @@ const (
 	ConfigMapFreeze = "daemok-freeze"
 	FreezeReason    = "reason"
 	FreezeUntil     = "until"
+	// ConfigMapRecord, with "-0" and so on behind it, holds what was decided
+	// lately.
+	ConfigMapRecord = "daemok-record"
 )
 
 // Taints.

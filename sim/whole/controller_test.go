@@ -24,6 +24,7 @@ import (
 	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/observe"
+	"github.com/daemok/daemok/observe/record"
 )
 
 // controller is one run of the product: its program, less AWS, the lease and
@@ -96,7 +97,7 @@ func (w *world) start(s setup) *controller {
 		Log:     w.log, Now: time.Now, NewID: w.newID, CallFor: 20 * time.Second,
 		Window: planner.Window{Idle: time.Second, Max: 10 * time.Second},
 		Filled: func(context.Context) bool { return true }, // it is before anything runs
-		Began:  func() {}, Spreads: s.spreads, Namespace: "kube-system",
+		Began:  func() {}, Spreads: s.spreads, Namespace: "kube-system", Record: &record.Record{},
 	})
 	if err == nil {
 		err = w.drive(ctx, program, shown, &c.done)

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/observe/record"
+)
+
+// connector returns a client of the cluster that a kubeconfig names.
+type connector func(kubeconfig string) (client.Client, error)
+
+func explainCommand(open connector) *cobra.Command {
+	var kubeconfig, output, namespace string
+	cmd := &cobra.Command{
+		Use:   "explain node|pod|nodepool|nodeclaim NAME",
+		Short: "Tell what was decided about an object lately, and why",
+		Long: `Tell what the controller decided about a node, pod, pool or claim within the
+last day, and why: what holds first, then the newest. It reads the record that
+the controller writes to ConfigMaps of its namespace about once a minute (of
+SYSTEM_NAMESPACE, or kube-system), so no controller need be running.`,
+		Example: `  daemok explain node ip-10-0-12-7.ec2.internal
+  daemok explain pod web-5d8f9-x7k2p -n shop
+  daemok explain nodepool default -o json`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if output != "table" && output != "json" {
+				return fmt.Errorf("output %q is unknown: use table or json", output)
+			}
+			about, err := record.Parse(args[0], args[1], namespace)
+			if err != nil {
+				return err
+			}
+			store, err := open(kubeconfig)
+			if err != nil {
+				return err
+			}
+			list, written, err := explain(cmd.Context(), store, about)
+			if err != nil {
+				return err
+			}
+			if output == "json" {
+				return record.WriteJSON(cmd.OutOrStdout(), list)
+			}
+			now := time.Now()
+			if err := record.Write(cmd.OutOrStdout(), list, now); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "the record was written %s ago; what is decided again without a change is not written again\n", now.Sub(written).Round(time.Second))
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "the cluster; default as kubectl")
+	cmd.Flags().StringVarP(&output, "output", "o", "table", "table or json")
+	cmd.Flags().StringVarP(&namespace, "namespace", "n", "default", "of a pod whose name has none before it")
+	return cmd
+}
+
+// explain reads what is on record about an object, and when that was written.
+func explain(ctx context.Context, store client.Reader, about record.Object) ([]record.Statement, time.Time, error) {
+	namespace := cmp.Or(os.Getenv("SYSTEM_NAMESPACE"), "kube-system")
+	found, written, err := record.Read(ctx, store, namespace)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	if written.IsZero() {
+		return nil, time.Time{}, fmt.Errorf("no decision is on record in namespace %s: there is no ConfigMap %s-0, which the controller writes while it runs; "+
+			"SYSTEM_NAMESPACE names another namespace", namespace, api.ConfigMapRecord)
+	}
+	list, err := found.Explain(about)
+	return list, written, err
+}

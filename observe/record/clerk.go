@@ -1,0 +1,134 @@
+package record
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/kube/apply"
+)
+
+// Clerk writes plans and what came of them into a record. It listens to the
+// planner.
+type Clerk struct {
+	Record *Record
+	Now    func() time.Time
+
+	claims map[string]string // of the launches of this plan, by name
+	basis  uint64
+}
+
+// Planned tells of a new plan, before it is carried out.
+func (c *Clerk) Planned(_ *cluster.Snapshot, p plan.Plan, _ time.Duration) {
+	c.claims, c.basis = map[string]string{}, p.Basis
+}
+
+// Gathered tells that claims were told to wait for each other.
+func (c *Clerk) Gathered(error) {}
+
+// Explain writes down the plan, once it is carried out.
+func (c *Clerk) Explain(s *cluster.Snapshot, p plan.Plan) {
+	c.Record.Begin()
+	(&minutes{c, s, &p}).write()
+	c.Record.Finish(s.Now)
+}
+
+// happened notes something that came of plans.
+func (c *Clerk) happened(about Object, claim, said, why string, more ...string) {
+	c.Record.Note(Statement{About: about, Claim: claim, Said: said, Why: why, More: more, From: c.Now().UTC(), Basis: c.basis})
+}
+
+// Launched tells of claims that were created, or could not be.
+func (c *Clerk) Launched(list []apply.Launched) {
+	for _, l := range list {
+		pool := Object{Pool, l.Launch.Pool.Name}
+		if l.Err != nil {
+			c.happened(pool, "", "could not order a machine for "+plan.Names(l.Launch.Pods), l.Err.Error())
+			continue
+		}
+		c.claims[l.Launch.Name] = l.Claim.Name
+		said := fmt.Sprintf("ordered %s", l.Launch.Choice)
+		c.happened(pool, "", said+", as claim "+l.Claim.Name, l.Launch.Reason, grounds(&l.Launch)...)
+		c.happened(Object{Claim, l.Claim.Name}, "", "was ordered: "+l.Launch.Choice.String(), l.Launch.Reason, grounds(&l.Launch)...)
+	}
+}
+
+// grounds tells whom a machine is for and what it was chosen from.
+func grounds(l *plan.Launch) []string {
+	out := []string{"for " + plan.Names(l.Pods) + ": " + l.Requests.String()}
+	for _, r := range l.RunnersUp {
+		out = append(out, fmt.Sprintf("not %s: %s", r, r.WhyNot))
+	}
+	return append(out, l.Notes...)
+}
+
+// Withdrawn tells of orders that were taken back, or could not be.
+func (c *Clerk) Withdrawn(list []apply.Withdrawn) {
+	for _, w := range list {
+		if w.Err != nil {
+			c.happened(Object{Claim, w.Claim}, "", "was not needed and is kept", w.Err.Error(), w.Note)
+			continue
+		}
+		c.happened(Object{Claim, w.Claim}, "", "was withdrawn", w.Note)
+		c.happened(Object{Pool, w.Pool.Name}, "", "withdrew claim "+w.Claim, w.Note)
+	}
+}
+
+// Replacing tells of a machine that was ordered in place of nodes, or could not
+// be.
+func (c *Clerk) Replacing(m plan.Move, l apply.Launched) {
+	for _, r := range m.Removals {
+		node := Object{Node, r.Node}
+		if l.Err != nil {
+			c.happened(node, r.Claim, "could not be replaced: no machine was ordered in its place", l.Err.Error())
+			continue
+		}
+		c.happened(node, r.Claim, fmt.Sprintf("is to be replaced by claim %s: %s", l.Claim.Name, l.Launch.Choice), "", grounds(&l.Launch)...)
+	}
+	if l.Err == nil {
+		c.happened(Object{Claim, l.Claim.Name}, "", "was ordered in place of "+nodesOf(m.Removals)+": "+l.Launch.Choice.String(), "", grounds(&l.Launch)...)
+	}
+}
+
+// Stuck tells that a move waits for want of live state.
+func (c *Clerk) Stuck(m plan.Move, err error) {
+	for _, r := range m.Removals {
+		c.happened(Object{Node, r.Node}, r.Claim, "is not touched while the live state cannot be read", err.Error())
+	}
+}
+
+// Moved tells how letting nodes go ended.
+func (c *Clerk) Moved(e apply.Ended) {
+	for i, r := range e.Removals {
+		node := Object{Node, r.Node}
+		switch {
+		case e.Gone[i]:
+			c.happened(node, r.Claim, "was let go: "+string(r.Reason), r.Note)
+			c.happened(Object{Pool, r.Pool.Name}, "", fmt.Sprintf("let node %s go: %s", r.Node, r.Reason), r.Note)
+		case e.Err == nil:
+		case errors.Is(e.Err, context.Canceled):
+			c.happened(node, r.Claim, "was about to go when the controller ended", "")
+		default:
+			c.Record.End(node, TopicStay, c.Now().UTC())
+			c.happened(node, r.Claim, "stayed after all", e.Err.Error())
+		}
+	}
+}
+
+// nodesOf names the nodes that go, the first few of many.
+func nodesOf(list []plan.Removal) string {
+	text := "node "
+	for i, r := range list {
+		switch {
+		case i == namesMax:
+			return text + fmt.Sprintf(" and %d more", len(list)-i)
+		case i > 0:
+			text += ", "
+		}
+		text += r.Node
+	}
+	return text
+}

@@ -1,0 +1,269 @@
+// Package record keeps what was decided about nodes, pods and pools, and why:
+// in memory, and for a day in a ring of ConfigMaps, so that it can be asked
+// after events have gone, after a restart, and while no controller runs.
+//
+// It promises that what is decided again and again stands there once, with the
+// time since when it has held; that it takes no more memory than a bound, the
+// oldest going first; and that whatever happens to the ConfigMaps disturbs no
+// plan. It decides nothing, and nothing is decided by it.
+package record
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+// KeepFor is how long what no longer holds is kept.
+const KeepFor = 24 * time.Hour
+
+// bytesMax bounds the record in memory, by what Statement.bytes counts: some
+// thirty thousand statements.
+const bytesMax = 16 << 20
+
+// Record is what was decided. The zero value is empty. It is safe for
+// concurrent use.
+type Record struct {
+	mu      sync.Mutex
+	open    map[key]*held
+	over    []Statement // in the order in which they ended, more or less
+	bytes   int
+	round   uint64
+	changes uint64 // grows with every statement that is news
+}
+
+type key struct {
+	Object
+	Topic
+}
+
+// id tells statements apart.
+type id struct {
+	key
+	from int64
+	said string
+}
+
+func idOf(s *Statement) id { return id{key{s.About, s.Topic}, s.From.UnixNano(), s.Said} }
+
+// held is a statement that holds.
+type held struct {
+	Statement
+	round uint64 // of plans, in which it was said last
+}
+
+// Note keeps something that happened at one moment, From.
+func (r *Record) Note(s Statement) {
+	s.Topic, s.Until = "", s.From
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.end(s)
+	r.changes++
+	r.forget(s.From)
+}
+
+// Hold keeps what is decided from now on: From. Where that is what was decided
+// before, the statement goes on, with the numbers of now. more tells what it was
+// decided from; it is asked for news alone, and may be nil.
+func (r *Record) Hold(s Statement, more func() []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	k := key{s.About, s.Topic}
+	if h, known := r.open[k]; known {
+		if s.says(&h.Statement) {
+			r.bytes += len(s.Why) - len(cmp.Or(s.Why, h.Why))
+			h.round, h.Why = r.round, cmp.Or(s.Why, h.Why)
+			return
+		}
+		r.close(k, s.From)
+	}
+	if more != nil {
+		s.More = more()
+	}
+	s.Until = time.Time{}
+	if r.open == nil {
+		r.open = map[key]*held{}
+	}
+	r.open[k] = &held{s, r.round}
+	r.bytes += s.bytes()
+	r.changes++
+}
+
+// Held returns what holds of the topic; ok is false where nothing does.
+func (r *Record) Held(about Object, topic Topic) (s Statement, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	h, ok := r.open[key{about, topic}]
+	if !ok {
+		return Statement{}, false
+	}
+	return h.Statement, true
+}
+
+// Stand lets what holds of the topic hold on, whatever it says.
+func (r *Record) Stand(about Object, topic Topic) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if h, ok := r.open[key{about, topic}]; ok {
+		h.round = r.round
+	}
+}
+
+// End says that what held of the topic does so no longer.
+func (r *Record) End(about Object, topic Topic, at time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.close(key{about, topic}, at)
+}
+
+// Begin begins a round: everything that holds is to be said anew.
+func (r *Record) Begin() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.round++
+}
+
+// Finish ends what was not said in this round, and forgets what is too old or
+// too much.
+func (r *Record) Finish(at time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var gone []key
+	for k, h := range r.open {
+		if h.round != r.round {
+			gone = append(gone, k)
+		}
+	}
+	slices.SortFunc(gone, compareKeys)
+	for _, k := range gone {
+		r.close(k, at)
+	}
+	r.forget(at)
+}
+
+func compareKeys(a, b key) int {
+	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Topic, b.Topic))
+}
+
+// close ends an open statement.
+func (r *Record) close(k key, at time.Time) {
+	h, known := r.open[k]
+	if !known {
+		return
+	}
+	delete(r.open, k)
+	r.bytes -= h.bytes()
+	h.Until = at
+	r.end(h.Statement)
+	r.changes++
+}
+
+// end adds what no longer holds.
+func (r *Record) end(s Statement) {
+	r.over = append(r.over, s)
+	r.bytes += s.bytes()
+}
+
+// forget drops what ended a day ago and, where there is too much, a tenth of it:
+// what ended first and, if all that is over does not suffice, what has held for
+// longest.
+func (r *Record) forget(now time.Time) {
+	most := bytesMax
+	if r.bytes > most {
+		most = bytesMax / 10 * 9
+	}
+	old := 0
+	for old < len(r.over) && (now.Sub(r.over[old].Until) > KeepFor || r.bytes > most) {
+		r.bytes -= r.over[old].bytes()
+		old++
+	}
+	r.over = slices.Delete(r.over, 0, old)
+	if r.bytes <= most {
+		return
+	}
+	for _, h := range slices.SortedFunc(maps.Values(r.open), func(a, b *held) int { return inTime(a.Statement, b.Statement) }) {
+		if r.bytes <= most {
+			return
+		}
+		delete(r.open, key{h.About, h.Topic})
+		r.bytes -= h.bytes()
+	}
+}
+
+// Statements returns what is on record since a moment, and how often it has
+// changed: what holds or ended since then, in the order in which it began. The
+// caller owns the list.
+func (r *Record) Statements(since time.Time) (list []Statement, changes uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range r.over {
+		if !r.over[i].Until.Before(since) {
+			list = append(list, r.over[i])
+		}
+	}
+	for _, h := range r.open {
+		list = append(list, h.Statement)
+	}
+	slices.SortStableFunc(list, inTime)
+	return list, r.changes
+}
+
+// Changes is how often the record has changed.
+func (r *Record) Changes() uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.changes
+}
+
+func inTime(a, b Statement) int {
+	return cmp.Or(a.From.Compare(b.From), compareKeys(key{a.About, a.Topic}, key{b.About, b.Topic}), cmp.Compare(a.Said, b.Said))
+}
+
+// Recall takes in what an earlier process has written. What holds goes on where
+// it is said again, and ends with the next round where it is not.
+func (r *Record) Recall(list []Statement) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known := map[id]bool{}
+	for i := range r.over {
+		known[idOf(&r.over[i])] = true
+	}
+	slices.SortStableFunc(list, inTime)
+	for _, s := range list {
+		switch {
+		case known[idOf(&s)]:
+		case s.Until.IsZero():
+			r.recall(s)
+		default:
+			r.end(s)
+		}
+	}
+	slices.SortStableFunc(r.over, func(a, b Statement) int { return a.Until.Compare(b.Until) })
+}
+
+// recall takes in a statement that held when it was written. Of two about one
+// topic the later one holds.
+func (r *Record) recall(s Statement) {
+	k := key{s.About, s.Topic}
+	h, open := r.open[k]
+	switch {
+	case open && h.says(&s):
+		if s.From.Before(h.From) {
+			h.From, h.Basis = s.From, s.Basis // decided again since
+		}
+		return
+	case open && s.From.Before(h.From):
+		s.Until = h.From
+		r.end(s)
+		return
+	case open:
+		r.close(k, s.From)
+	}
+	if r.open == nil {
+		r.open = map[key]*held{}
+	}
+	r.open[k] = &held{Statement: s, round: r.round - 1}
+	r.bytes += s.bytes()
+}

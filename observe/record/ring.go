@@ -1,0 +1,235 @@
+package record
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/internal/pause"
+	"github.com/daemok/daemok/kube/api"
+)
+
+const (
+	// slots is how many ConfigMaps make the ring.
+	slots = 8
+	// slotFor is how long one of them is written before the next is begun, so
+	// that all but the oldest hold a day.
+	slotFor = KeepFor / (slots - 1)
+	// slotBytesMax is how much one holds: half of what the API server takes, so
+	// that it can be written at once everywhere.
+	slotBytesMax = 512 << 10
+	// writeEvery keeps writes apart.
+	writeEvery = time.Minute
+	// lastFor is how long the last write may take when the program ends.
+	lastFor = 5 * time.Second
+)
+
+// dataKey is where a ConfigMap of the ring holds its part.
+const dataKey = "decisions.json.gz"
+
+// slotName is the name of the ConfigMap at a place of the ring.
+func slotName(at int) string { return fmt.Sprintf("%s-%d", api.ConfigMapRecord, at) }
+
+// counter counts attempts to write by how they ended.
+type counter func(result string)
+
+// Ring keeps a record in ConfigMaps while this process leads. What fails is
+// told, and tried again; nobody waits for it.
+type Ring struct {
+	Record    *Record
+	Store     client.Writer
+	Live      client.Reader // reads past every cache
+	Namespace string
+	Log       *slog.Logger
+	Count     counter
+	Now       func() time.Time
+
+	at      int       // place of the part that is being written
+	began   time.Time // from when on it tells
+	written time.Time // when it was written last; zero: it was not
+	changes uint64    // of the record, when it was written last
+	seen    [slots]*corev1.ConfigMap
+	failed  string // what was told last to have failed
+}
+
+// Run reads what is there and writes what is new until ctx ends, and then once
+// more.
+func (r *Ring) Run(ctx context.Context) error {
+	for r.attempt("read the record of decisions", r.load(ctx)) != nil {
+		if pause.For(ctx, writeEvery) != nil {
+			return nil //nolint:nilerr // nothing is written over what was not read
+		}
+	}
+	for pause.For(ctx, writeEvery) == nil {
+		r.save(ctx)
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastFor)
+	defer cancel()
+	r.save(last)
+	return nil
+}
+
+// load takes in what the ring holds and goes on behind what was written last.
+func (r *Ring) load(ctx context.Context) error {
+	found, err := read(ctx, r.Live, r.Namespace)
+	if err != nil {
+		return err
+	}
+	r.seen = found.objects
+	r.at, r.began, r.written = 0, r.Now(), time.Time{}
+	for i := range found.parts {
+		if p := &found.parts[i]; p.Written.After(r.written) {
+			r.at, r.began, r.written = found.at[i], p.Began, p.Written
+		}
+	}
+	r.Record.Recall(merge(found.parts))
+	if list, _ := r.Record.Statements(time.Time{}); len(found.parts) == 0 && len(list) > 0 {
+		r.began = list[0].From
+	}
+	return nil
+}
+
+// save writes what changed since it was written last.
+func (r *Ring) save(ctx context.Context) {
+	if r.Record.Changes() == r.changes {
+		return
+	}
+	err := r.write(ctx)
+	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) {
+		r.Count("conflict")
+		again := r.load(ctx)                                                // somebody else wrote: read what, and write with the next turn
+		r.attempt("write the record of decisions", errors.Join(err, again)) //nolint:errcheck // told there
+		return
+	}
+	switch {
+	case apierrors.IsForbidden(err):
+		r.Count("forbidden")
+	case err != nil:
+		r.Count("failed")
+	default:
+		r.Count("written")
+	}
+	r.attempt("write the record of decisions", err) //nolint:errcheck // told there
+}
+
+// attempt tells of what failed, once until something else does, and returns it.
+func (r *Ring) attempt(what string, err error) error {
+	if err == nil {
+		r.failed = ""
+		return nil
+	}
+	if text := what + ": " + err.Error(); text != r.failed {
+		r.failed = text
+		r.Log.Warn("could not "+what+"; plans do not depend on it, and it is tried again every minute", "error", err.Error())
+	}
+	return err
+}
+
+// write writes the part of the ring that is being filled or, where it is full
+// or old, the next one in its place.
+func (r *Ring) write(ctx context.Context) error {
+	now := r.Now()
+	at, began := r.at, r.began
+	list, changes := r.Record.Statements(began)
+	data, err := (&part{Version: version, Began: began, Written: now, statements: list}).encode()
+	if err != nil {
+		return err
+	}
+	if now.Sub(began) >= slotFor || len(data) > slotBytesMax {
+		if !r.written.IsZero() {
+			at, began = (at+1)%slots, r.written.Add(-writeEvery) // rather twice than not at all
+		}
+		if data, err = r.fitting(began, now); err != nil {
+			return err
+		}
+	}
+	if err := r.put(ctx, at, data); err != nil {
+		return err
+	}
+	r.at, r.began, r.written, r.changes = at, began, now, changes
+	return nil
+}
+
+// fitting encodes what is on record since a moment as far as it is not too
+// much: what is oldest is left out.
+func (r *Ring) fitting(began, now time.Time) ([]byte, error) {
+	list, _ := r.Record.Statements(began)
+	for {
+		data, err := (&part{Version: version, Began: began, Written: now, statements: list}).encode()
+		if err != nil || len(data) <= slotBytesMax {
+			return data, err
+		}
+		list = list[len(list)/4+1:]
+	}
+}
+
+// put writes a ConfigMap as it was seen last, or makes it.
+func (r *Ring) put(ctx context.Context, at int, data []byte) error {
+	if r.seen[at] == nil {
+		c := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: slotName(at)}, BinaryData: map[string][]byte{dataKey: data}}
+		if err := r.Store.Create(ctx, c); err != nil {
+			return err
+		}
+		r.seen[at] = c
+		return nil
+	}
+	c := r.seen[at].DeepCopy()
+	c.BinaryData = map[string][]byte{dataKey: data}
+	if err := r.Store.Patch(ctx, c, client.MergeFromWithOptions(r.seen[at], client.MergeFromWithOptimisticLock{})); err != nil {
+		return err
+	}
+	r.seen[at] = c
+	return nil
+}
+
+// ring is what was found in the ConfigMaps.
+type ring struct {
+	objects [slots]*corev1.ConfigMap
+	parts   []part
+	at      []int // of each part: its place
+}
+
+// read reads all ConfigMaps. What is in none of the forms that are known is
+// passed over.
+func read(ctx context.Context, from client.Reader, namespace string) (ring, error) {
+	var out ring
+	for i := range slots {
+		c := &corev1.ConfigMap{}
+		err := from.Get(ctx, client.ObjectKey{Namespace: namespace, Name: slotName(i)}, c)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return ring{}, fmt.Errorf("read ConfigMap %s/%s: %w", namespace, slotName(i), err)
+		}
+		out.objects[i] = c
+		if p, err := decode(c.BinaryData[dataKey]); err == nil {
+			out.parts, out.at = append(out.parts, p), append(out.at, i)
+		}
+	}
+	return out, nil
+}
+
+// Read returns the record that the ConfigMaps of a namespace hold, and when it
+// was written last; zero where there is none.
+func Read(ctx context.Context, from client.Reader, namespace string) (*Record, time.Time, error) {
+	found, err := read(ctx, from, namespace)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	out := &Record{}
+	out.Recall(merge(found.parts))
+	if len(found.parts) == 0 {
+		return out, time.Time{}, nil
+	}
+	last := slices.MaxFunc(found.parts, func(a, b part) int { return a.Written.Compare(b.Written) })
+	return out, last.Written, nil
+}

@@ -1,0 +1,117 @@
+package record
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Kind is what kind of object a statement is about, as users type it.
+type Kind string
+
+// The kinds.
+const (
+	Node  Kind = "node"
+	Pod   Kind = "pod"
+	Pool  Kind = "nodepool"
+	Claim Kind = "nodeclaim"
+)
+
+// Kinds lists all kinds.
+func Kinds() []Kind { return []Kind{Node, Pod, Pool, Claim} }
+
+// Object is what a statement is about. The name of a pod begins with its
+// namespace: "default/web-1".
+type Object struct {
+	Kind Kind   `json:"kind"`
+	Name string `json:"name"`
+}
+
+// String prints "node/ip-10-0-0-1".
+func (o Object) String() string { return string(o.Kind) + "/" + o.Name }
+
+// ParseKind reads a kind as kubectl would: in the singular, the plural or short.
+func ParseKind(text string) (Kind, error) {
+	switch strings.ToLower(text) {
+	case "node", "nodes", "no":
+		return Node, nil
+	case "pod", "pods", "po":
+		return Pod, nil
+	case "nodepool", "nodepools":
+		return Pool, nil
+	case "nodeclaim", "nodeclaims":
+		return Claim, nil
+	}
+	return "", fmt.Errorf("nothing is on record about a %q: ask about a node, pod, nodepool or nodeclaim", text)
+}
+
+// Topic is what a statement about an object is about. Of one topic an object
+// has one statement at a time.
+type Topic string
+
+// The topics. What has none happened at one moment.
+const (
+	TopicStay    Topic = "stay"    // whether a node stays
+	TopicPlace   Topic = "place"   // where a pod is to run
+	TopicReady   Topic = "ready"   // whether a pool may buy machines
+	TopicLimits  Topic = "limits"  // what a pool may still buy
+	TopicBudgets Topic = "budgets" // how many nodes of a pool may go
+	TopicWanting Topic = "wanting" // pods that a pool has no machine for
+)
+
+// Statement is one thing that was decided about an object, for as long as it
+// was decided again, or something that came of it at one moment.
+type Statement struct {
+	About Object   `json:"about"`
+	Claim string   `json:"claim,omitempty"` // of the node that it is about
+	Topic Topic    `json:"topic,omitempty"` // empty: it happened at From
+	Said  string   `json:"said"`
+	Why   string   `json:"why,omitempty"`
+	More  []string `json:"more,omitempty"` // what it was decided from, as it was when it was said first
+
+	From  time.Time `json:"from"`
+	Until time.Time `json:"until,omitzero"` // zero: it held when the record was written
+	Basis uint64    `json:"basis"`          // revision of the snapshot that it was decided from first
+}
+
+// fixedBytes is about what a statement takes beside its texts.
+const fixedBytes = 256
+
+// bytes is about what the statement takes, as if it shared no text with others.
+func (s *Statement) bytes() int {
+	sum := fixedBytes + len(s.About.Name) + len(s.Claim) + len(s.Said) + len(s.Why)
+	for _, m := range s.More {
+		sum += len(m)
+	}
+	return sum
+}
+
+// says reports whether the statement says what the other one does. One without
+// a reason is said for the reason that was given before.
+func (s *Statement) says(other *Statement) bool {
+	return s.Said == other.Said && s.Claim == other.Claim && (s.Why == "" || alike(s.Why, other.Why))
+}
+
+// alike reports whether two texts differ in numbers at most: what a pod lacks or
+// what would be saved changes all the time, and is no news.
+func alike(a, b string) bool {
+	for a != "" || b != "" {
+		a, b = strings.TrimLeft(a, digits), strings.TrimLeft(b, digits)
+		i, j := wordLength(a), wordLength(b)
+		if a[:i] != b[:j] {
+			return false
+		}
+		a, b = a[i:], b[j:]
+	}
+	return true
+}
+
+const digits = "0123456789"
+
+// wordLength is how many bytes stand before the first digit.
+func wordLength(text string) int {
+	if i := strings.IndexAny(text, digits); i >= 0 {
+		return i
+	}
+	return len(text)
+}

@@ -1,0 +1,158 @@
+package record_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/tools/txtar"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/decide"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/scenario"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/apply"
+	"github.com/daemok/daemok/observe/record"
+)
+
+var update = flag.Bool("update", false, "rewrite the answers of stories")
+
+// Every file in testdata is one story: a sentence saying what must be on record,
+// and in their order clusters that a plan is made for and carried out, how moves
+// ended, and what is then told about an object.
+func TestStories(t *testing.T) {
+	files, _ := filepath.Glob("testdata/*.txtar")
+	if len(files) == 0 {
+		t.Fatal("no stories found")
+	}
+	shop, err := os.ReadFile("../../core/decide/testdata/shop.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) { tell(t, path, string(shop)) })
+	}
+}
+
+// office is a clerk with what it writes about.
+type office struct {
+	*record.Clerk
+	now    time.Time
+	last   plan.Plan
+	claims int
+}
+
+func open() *office {
+	o := &office{}
+	o.Clerk = &record.Clerk{Record: &record.Record{}, Now: func() time.Time { return o.now }}
+	return o
+}
+
+func tell(t *testing.T, path, shop string) {
+	archive, err := txtar.ParseFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, asked := open(), 0
+	for i := range archive.Files {
+		f := &archive.Files[i]
+		switch what, about, _ := strings.Cut(f.Name, " "); what {
+		case "cluster":
+			s, err := scenario.Parse(shop + string(f.Data))
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.plan(s)
+		case "ended":
+			o.end(strings.TrimSpace(string(f.Data)))
+		case "explain":
+			asked++
+			got := o.explain(t, about)
+			if *update {
+				f.Data = []byte(got)
+			}
+			if got != string(f.Data) {
+				t.Errorf("%s differs (run with -update, then read the diff)\n got:\n%s\nwant:\n%s", f.Name, got, f.Data)
+			}
+		default:
+			t.Fatalf("what is a file %q?", f.Name)
+		}
+	}
+	if asked == 0 {
+		t.Fatal("nothing was asked")
+	}
+	if *update {
+		if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// plan makes a plan and orders what it launches.
+func (o *office) plan(s *cluster.Snapshot) {
+	o.now = s.Now
+	effort := decide.Usual(s)
+	effort.Retire = decide.RetireQuestions
+	o.last = decide.Decide(s, decide.Policy{}, effort)
+	o.Planned(s, o.last, 0)
+	var launched []apply.Launched
+	for _, l := range o.last.Launches {
+		launched = append(launched, apply.Launched{Launch: l, Claim: o.claim(l.Pool.Name)})
+	}
+	o.Launched(launched)
+	var withdrawn []apply.Withdrawn
+	for _, w := range o.last.Withdrawals {
+		withdrawn = append(withdrawn, apply.Withdrawn{Withdrawal: w})
+	}
+	o.Withdrawn(withdrawn)
+	o.Explain(s, o.last)
+}
+
+func (o *office) claim(pool string) *karpv1.NodeClaim {
+	o.claims++
+	return &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-claim%d", pool, o.claims)}}
+}
+
+// end lets the moves of the last plan end, a little later: well, or with an
+// error in these words.
+func (o *office) end(words string) {
+	o.now = o.now.Add(12 * time.Second)
+	for _, m := range o.last.Moves {
+		for _, l := range m.Launches {
+			o.Replacing(m, apply.Launched{Launch: l, Claim: o.claim(l.Pool.Name)})
+		}
+		e := apply.Ended{Move: m, Gone: make([]bool, len(m.Removals))}
+		for i := range e.Gone {
+			e.Gone[i] = words == "well"
+		}
+		if words != "well" {
+			e.Err = errors.New(words)
+		}
+		o.Moved(e)
+	}
+}
+
+func (o *office) explain(t *testing.T, about string) string {
+	t.Helper()
+	kind, name, _ := strings.Cut(about, "/")
+	object, err := record.Parse(kind, name, "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := o.Record.Explain(object)
+	if err != nil {
+		return err.Error() + "\n"
+	}
+	var out strings.Builder
+	if err := record.Write(&out, list, o.now); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
