@@ -77,9 +77,8 @@ const (
 	orderMost  = 30 * time.Minute
 )
 
-// movesMost is how often a pod may be moved within an hour to save money while
-// nothing happens from outside: kube-scheduler may put it on a node that goes
-// next.
+// movesMost is how often a pod may be moved within an hour to save money, as far
+// as the controller has lived: kube-scheduler may put it on a node that goes next.
 const movesMost = 2
 
 // check looks at what must hold after every event.
@@ -308,8 +307,8 @@ func (c *checks) evicting(w *World, p *pod, m *machine) {
 		return
 	}
 	c.meter.Again++
-	undisturbed := slices.DeleteFunc(lately, func(at time.Time) bool { return c.disturbedAt.After(at) })
-	if m.reason == plan.Underutilized && len(undisturbed) >= movesMost {
-		w.broken("flapping", m.with.basis, m.with.plan(), "%s is moved for the %d. time since %s, and nothing has happened in between", p.Name, len(undisturbed)+1, w.now.Sub(undisturbed[0]))
+	known := slices.DeleteFunc(lately, func(at time.Time) bool { return w.control.bornAt.After(at) })
+	if m.reason == plan.Underutilized && len(known) >= movesMost {
+		w.broken("flapping", m.with.basis, m.with.plan(), "%s is moved to save money for the %d. time since %s", p.Name, len(known)+1, w.now.Sub(known[0]))
 	}
 }

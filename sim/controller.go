@@ -27,6 +27,7 @@ type controller struct {
 	world  *World
 	chance *rand.Rand
 	dead   bool
+	bornAt time.Time     // when its life began: it knows of no eviction before
 	life   int           // grows with every death: what an earlier life began ends with it
 	lag    time.Duration // by which watches are late
 	frail  float64       // chance of a death at a write

@@ -67,6 +67,7 @@ func (w *World) evict(p *pod, m *machine) {
 	if m.voluntary && m.reason == plan.Underutilized {
 		p.line.movedAt = append(p.line.movedAt, w.now)
 	}
+	p.line.last, p.line.lastAt = p.Pod, w.now
 	p.work.moved = append(p.work.moved, p.line)
 	w.endPod(p)
 }

@@ -23,7 +23,7 @@ func (c *controller) die() {
 // live begins a life: what the marks of claims and nodes tell of moves is
 // carried on or undone.
 func (c *controller) live() {
-	c.dead, c.busy, c.wakeAt = false, false, time.Time{}
+	c.dead, c.busy, c.wakeAt, c.bornAt = false, false, time.Time{}, c.world.now
 	c.orders, c.moves = nil, nil
 	c.boughtFor, c.leaving, c.kept, c.withdrawn = map[string][]string{}, map[string]bool{}, map[string]time.Time{}, map[string]bool{}
 	c.world.say("a controller begins")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/retire"
 )
 
 // work is a Deployment: so many pods of one shape.
@@ -36,6 +37,8 @@ type pod struct {
 // line is a pod and those that came in its place when it was evicted.
 type line struct {
 	movedAt []time.Time // when they were evicted to save money
+	last    cluster.Pod // that was evicted so that its node could go, whatever for
+	lastAt  time.Time
 }
 
 // running lists the pods of the work that are not ending, oldest first.
@@ -75,6 +78,9 @@ func (w *World) makePod(x *work) {
 	}
 	if len(x.moved) > 0 {
 		p.line, x.moved = x.moved[0], x.moved[1:]
+		if l := p.line; l.lastAt.After(w.control.bornAt) {
+			retire.Follow(&p.Pod, &l.last, l.lastAt)
+		}
 	}
 	w.pods = append(w.pods, p)
 	w.changed()

@@ -154,6 +154,8 @@ type Pod struct {
 	Returns              bool      // will need a place again if its node goes (not daemon, mirror, bare-terminal ...)
 	Stays                bool      // tolerates the taint of leaving nodes: it is not evicted, and a drain does not wait for it
 	Unready              bool      // its condition Ready is False
+	Moved                int       // how often in a row those in whose place it came were evicted so that their nodes could go: see retire.Follow
+	MovedAt              time.Time // the last time; zero: it was not seen that they were
 	DeletionCost         int32     // controller.kubernetes.io/pod-deletion-cost
 	Guards               string    // names of the PodDisruptionBudgets of its namespace that select it, sorted, with commas between
 }

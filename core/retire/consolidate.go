@@ -65,6 +65,10 @@ func (x *Search) consolidator(all []*candidate) *consolidator {
 		case due.After(x.snapshot.Now):
 			x.keep(c, plan.Underutilized, "pods came or went lately; it may go from "+due.Format("15:04:05 MST")+" on")
 		default:
+			if why, until := c.settles(x.snapshot.Now); why != "" && !x.options.Payback.Off {
+				x.keep(c, plan.Underutilized, why+"; it may go from "+until.Format("15:04:05 MST")+" on")
+				continue
+			}
 			if why := cmp.Or(c.unpriced(), c.hindrance(x.snapshot, x.guards, false)); why != "" {
 				x.keep(c, plan.Underutilized, why)
 				continue
@@ -222,11 +226,7 @@ func (x *consolidator) try(nodes []*candidate) bool {
 			return false
 		}
 	}
-	all := true
-	for _, p := range split(nodes, answer) {
-		all = x.accept(p) && all
-	}
-	return all
+	return x.take(split(nodes, answer), q)
 }
 
 // groupLoss is what whole machines usually cost more than the parts of machines

@@ -43,8 +43,8 @@ func (p Payback) filled() Payback {
 // it was started, so starting it again costs up to twice as much.
 const youngFor = time.Hour
 
-// podCost is what moving the pod costs in dollars: more for what is young, has
-// volumes that must follow it, or is dear to its owner by priority and deletion
+// podCost is what moving the pod costs in dollars: more for what is young, was
+// moved lately, has volumes that must follow it, or is dear to its owner by priority and deletion
 // cost.
 func (p Payback) podCost(pod *cluster.Pod, now time.Time) float64 {
 	weight := EvictionCost(pod)
@@ -53,6 +53,9 @@ func (p Payback) podCost(pod *cluster.Pod, now time.Time) float64 {
 	}
 	if age := now.Sub(pod.StartedAt); age < youngFor {
 		weight *= 2 - float64(float64(max(0, age))/float64(youngFor))
+	}
+	if now.Sub(pod.MovedAt) < Lately {
+		weight *= float64(1 + pod.Moved)
 	}
 	weight *= float64(1 + len(pod.Shape.Volumes))
 	return float64(p.PodDollars * weight)

@@ -192,6 +192,9 @@ func NextDue(s *cluster.Snapshot) (at time.Time, ok bool) {
 			sooner(orderAt(c))
 			sooner(c.ExpiresAt)
 		}
+		if _, until := c.settles(s.Now); !until.IsZero() {
+			sooner(until)
+		}
 		for i := range c.Pods {
 			sooner(c.Pods[i].ProtectedUntil)
 		}

@@ -1,6 +1,9 @@
 package retire
 
 import (
+	"slices"
+
+	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
 )
@@ -12,9 +15,9 @@ type part struct {
 	answer *place.Result
 }
 
-// split divides an answer into parts that do not depend on each other: no new
-// machine takes pods of nodes of two parts. Each can be carried out, and fail,
-// by itself.
+// split divides an answer into parts of which no new machine takes pods of two.
+// As far as their pods have no rules about each other, each can be carried out,
+// and fail, by itself.
 func split(nodes []*candidate, a *place.Result) []part {
 	owner := map[[2]string]int{} // of a pod: position of its node
 	for i, c := range nodes {
@@ -62,4 +65,44 @@ func split(nodes []*candidate, a *place.Result) []part {
 		}
 	}
 	return out
+}
+
+// take lets the nodes of parts go as far as that is worth it. Where pods have
+// rules about each other, a part may be possible only once all others are gone,
+// and none would ever be, since nodes count until their last pod has left: each
+// is asked about once more, after those before it.
+func (x *consolidator) take(parts []part, q place.Question) bool {
+	all := true
+	for i, p := range parts {
+		if len(parts) > 1 && slices.ContainsFunc(parts, part.ruled) {
+			if p.answer = x.again(p.nodes, parts[i:], q); no(p.answer) {
+				note(p.nodes, "its pods have a place only once other nodes are gone as well")
+				all = false
+				continue
+			}
+		}
+		all = x.accept(p) && all
+	}
+	return all
+}
+
+// ruled reports whether pods of the part have rules about other pods.
+func (p part) ruled() bool {
+	return slices.ContainsFunc(movingOf(p.nodes), func(pod cluster.Pod) bool { return len(pod.Shape.Spread)+len(pod.Shape.Neighbours) > 0 })
+}
+
+// again asks the question about some of its nodes. Their pods go to none of the
+// parts.
+func (x *consolidator) again(nodes []*candidate, parts []part, q place.Question) *place.Result {
+	goes := map[string]bool{}
+	for _, p := range parts {
+		for _, c := range p.nodes {
+			goes[c.Name] = true
+		}
+	}
+	q.Leave, q.Open = positions(nodes), x.those(func(n *cluster.Node) bool { return !goes[n.Name] && x.open(n) })
+	if q.Below != 0 {
+		q.Below = costOf(nodes) - 1
+	}
+	return x.ask(q)
 }

@@ -196,6 +196,10 @@ func (p *parser) readPodField(pod *cluster.Pod, key, value string) (err error) {
 		pod.StartedAt, err = readTime(value)
 	case "protected-until":
 		pod.ProtectedUntil, err = readTime(value)
+	case "moved":
+		pod.Moved, err = readCount(value)
+	case "moved-at":
+		pod.MovedAt, err = readTime(value)
 	case "deletion-cost":
 		pod.DeletionCost, err = readInt32(key, value)
 	case "guards":

@@ -108,7 +108,8 @@ func (p *printer) pod(depth int, noun string, pod *cluster.Pod) {
 		field("owner", pod.Owner), timed("created", pod.CreatedAt), field("on", pod.Node), flag("daemon", pod.Daemon),
 		flag("mirror", pod.Mirror), flag("ending", pod.Ending), flag("do-not-disrupt", pod.DoNotDisrupt),
 		flag("returns", pod.Returns), flag("stays", pod.Stays), flag("unready", pod.Unready), timed("started", pod.StartedAt),
-		timed("protected-until", pod.ProtectedUntil), number("deletion-cost", int64(pod.DeletionCost)), field("guards", pod.Guards))
+		timed("protected-until", pod.ProtectedUntil), number("moved", int64(pod.Moved)), timed("moved-at", pod.MovedAt),
+		number("deletion-cost", int64(pod.DeletionCost)), field("guards", pod.Guards))
 }
 
 func (p *printer) pool(pool *cluster.Pool) {
@@ -250,9 +251,9 @@ func (p *printer) boughtFor(pods []cluster.Pod, waiting map[[2]string]*cluster.P
 func samePod(a, b *cluster.Pod) bool {
 	x, y := *a, *b
 	for _, p := range []*cluster.Pod{&x, &y} {
-		p.CreatedAt, p.StartedAt, p.ProtectedUntil = time.Time{}, time.Time{}, time.Time{}
+		p.CreatedAt, p.StartedAt, p.ProtectedUntil, p.MovedAt = time.Time{}, time.Time{}, time.Time{}, time.Time{}
 	}
-	return x == y && a.CreatedAt.Equal(b.CreatedAt) && a.StartedAt.Equal(b.StartedAt) && a.ProtectedUntil.Equal(b.ProtectedUntil)
+	return x == y && a.CreatedAt.Equal(b.CreatedAt) && a.StartedAt.Equal(b.StartedAt) && a.ProtectedUntil.Equal(b.ProtectedUntil) && a.MovedAt.Equal(b.MovedAt)
 }
 
 // sizes writes capacity only where it differs, or else alone where the

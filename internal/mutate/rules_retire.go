@@ -6,6 +6,7 @@ const (
 	driftFile       = "core/retire/drift.go"
 	expireFile      = "core/retire/expire.go"
 	consolidateFile = "core/retire/consolidate.go"
+	recentFile      = "core/retire/recent.go"
 	paybackFile     = "core/retire/payback.go"
 	patienceFile    = "core/decide/patience.go"
 	withdrawFile    = "core/retire/withdraw.go"
@@ -54,6 +55,13 @@ func retireRules() []Rule {
 		off("nothing is replaced by its like", consolidateFile, "return are[as{kind, option}]", "return false && are[as{kind, option}]"),
 		off("dear nodes go together", consolidateFile, "if nodes := x.nextDear(); len(nodes) > 1 {", "if nodes := x.nextDear(); len(nodes) > 1000 {"),
 		off("moving must pay back", paybackFile, "if payback > remains {", "if false {"),
+		off("what came in place of others settles", recentFile, "c.Replacement && until.After(now)", "false && until.After(now)"),
+		off("unless most of it is unused", recentFile, "&& !c.idle() {", "{"),
+		off("what was moved lately rests", recentFile, "until = p.MovedAt.Add(restAfter(p.Moved)); until.After(now)", "until = p.MovedAt; until.After(now)"),
+		off("longer each time", recentFile, "Lately<<min(moved-2, 10)", "Lately"),
+		off("once is no matter", recentFile, "if moved < 2 {", "if moved < 0 {"),
+		off("it ends with the hour", retireFile, "_, until := c.settles(s.Now); !until.IsZero()", "_, until := c.settles(s.Now); false"),
+		off("nodes go each by itself where pods have rules", "core/retire/split.go", "if len(parts) > 1 && slices.", "if len(parts) > 1000 && slices."),
 		off("payback can be off", paybackFile, "case p.Off:", "case false:"),
 		off("Balanced weighs", paybackFile, "if float64(balance*saved) < disturbed {", "if false {"),
 		off("replacements become nothing dearer", "core/retire/trim.go", "ok && worst <= limit {", "ok && worst >= 0 {"),

@@ -63,7 +63,8 @@ type Keeper struct {
 	pools    map[cluster.PoolID]translate.PoolObject
 	daemons  map[types.NamespacedName]daemonEntry
 	offered  map[karpv1.NodeClassReference]*cluster.Catalogue // the last of each class
-	podEvent map[string]time.Time                             // by node: when a pod last came or went
+	lineage  lineage
+	podEvent map[string]time.Time // by node: when a pod last came or went
 	followed []toolscache.InformerSynced
 	recalled recalled
 	freeze   translate.Freeze
@@ -90,6 +91,7 @@ func NewKeeper(kinds Kinds, now func() time.Time) *Keeper {
 		claims:   map[string]*karpv1.NodeClaim{},
 		pools:    map[cluster.PoolID]translate.PoolObject{},
 		daemons:  map[types.NamespacedName]daemonEntry{},
+		lineage:  lineage{},
 		podEvent: map[string]time.Time{}, misread: map[types.NamespacedName]misread{},
 		offered: map[karpv1.NodeClassReference]*cluster.Catalogue{},
 
@@ -147,6 +149,7 @@ func (k *Keeper) PodSeen(pod *corev1.Pod, first bool) {
 	if known {
 		entry.seenAt = before.seenAt
 	}
+	k.trace(&entry.pod, &before.pod, first)
 	if entry.ended {
 		k.forget(before.subject)
 	} else {
@@ -192,6 +195,7 @@ func (k *Keeper) PodGone(namespace, name string) {
 	if p := entry.pod; p.Node != "" && !p.Daemon && !p.Mirror {
 		k.podEvent[p.Node] = k.now()
 	}
+	k.leaves(&entry.pod)
 	k.forget(entry.subject)
 	delete(k.pods, key)
 	delete(k.misread, key)
@@ -216,6 +220,7 @@ func (k *Keeper) NodeGone(name string) {
 	defer k.mu.Unlock()
 	delete(k.nodes, name)
 	delete(k.podEvent, name)
+	k.lineage.forget(k.now())
 	k.bump()
 }
 
