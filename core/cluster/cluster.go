@@ -118,6 +118,7 @@ type Policy struct {
 	Drifted       Allowance
 	Underutilized Allowance
 	BudgetsChange time.Time // when the schedule of a budget next opens or closes; zero: never
+	DeleteFirst   bool      // drifted nodes go before the machines in their place come, where limits forbid to have both
 }
 
 // Consolidation says which nodes may go to save money, in the words of the

@@ -199,8 +199,23 @@ func (d *desk) begin(q Question) *run {
 	for i, b := range r.buyers {
 		b.restore(&d.pools[i], r)
 	}
+	if q.Freed {
+		for _, at := range q.Leave {
+			r.free(&d.ground.snapshot.Nodes[at])
+		}
+	}
 	d.run = r
 	return r
+}
+
+// free accounts for a node that is gone before anything is bought.
+func (r *run) free(n *cluster.Node) {
+	for _, b := range r.buyers {
+		if b.ID == n.Pool && b.limits != nil {
+			b.limits.giveBack(n.Capacity)
+			b.narrow()
+		}
+	}
 }
 
 // setTwins finds pools that sell the same for the same.

@@ -39,6 +39,7 @@ type Question struct {
 	// room, in a zone that has no node for one; less: any may.
 	Below  quantity.MicroUSDPerHour
 	Packer Packer // chooses machines that are bought together, for this answer alone; nil: each is chosen alone
+	Freed  bool   // limits of pools count the nodes that leave as gone already
 	Why    bool   // the answer gives reasons; it takes far longer then, where pods find no place
 }
 
@@ -78,6 +79,11 @@ func (g *Ground) Hopeless(node int, below quantity.MicroUSDPerHour) bool {
 	defer g.desks.Give(d)
 	return d.hopeless(node, below)
 }
+
+// Snapshot is the cluster as it is with all that is taken: nodes that leave are
+// going away, and machines of the plan and of answers are on order. It is not to
+// be changed, and holds until something else is taken.
+func (g *Ground) Snapshot() *cluster.Snapshot { return g.snapshot }
 
 // desk returns one that nobody uses, on which all moves are carried out.
 func (g *Ground) desk() *desk {

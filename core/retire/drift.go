@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
 )
 
@@ -63,9 +64,29 @@ func (x *Search) replaceDrifted(c *candidate) {
 		return
 	}
 	answer := x.homes(c)
-	if no(answer) {
+	switch {
+	case !no(answer):
+		x.let([]*candidate{c}, plan.Drifted, c.Drifted, answer)
+	case x.mayGoFirst(c):
+		x.let([]*candidate{c}, plan.Drifted, c.Drifted+"; it goes before a machine in its place comes, since limits forbid to have both", nil)
+	default:
 		x.keep(c, plan.Drifted, "no place for its pods: "+why(answer))
-		return
 	}
-	x.let([]*candidate{c}, plan.Drifted, c.Drifted, answer)
+}
+
+// mayGoFirst reports whether the pool's limits alone are in the way of machines
+// for the node's pods, and its user lets nodes go before these. One node of a
+// pool does at a time, so that what it frees is for its own pods.
+func (x *Search) mayGoFirst(c *candidate) bool {
+	if !c.pool.Policy.DeleteFirst || turnsOver(x.current().Snapshot(), c.Pool) {
+		return false
+	}
+	return !no(x.ask(place.Question{Leave: []int{c.at}, Below: place.Any, Freed: true}))
+}
+
+// turnsOver reports whether nodes of the pool are going or starting, or machines
+// on order for it.
+func turnsOver(s *cluster.Snapshot, id cluster.PoolID) bool {
+	turns := func(n cluster.Node) bool { return n.Pool == id && (n.Deleting || !n.Initialized) }
+	return slices.ContainsFunc(s.Nodes, turns) || slices.ContainsFunc(s.Machines, func(m cluster.Machine) bool { return m.Pool == id })
 }

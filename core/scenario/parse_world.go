@@ -225,6 +225,8 @@ func (p *parser) policy(w []string) error {
 			o.Never = true
 		case "static":
 			o.Static = true
+		case "delete-first":
+			o.DeleteFirst = true
 		case "budgets-change":
 			o.BudgetsChange, err = readTime(value)
 		default:

@@ -150,7 +150,7 @@ func (p *printer) policy(o cluster.Policy) {
 		return
 	}
 	p.line(1, "policy", field("consolidate", string(o.Consolidate)), length("after", o.After), flag("never", o.Never), flag("static", o.Static),
-		timed("budgets-change", o.BudgetsChange))
+		flag("delete-first", o.DeleteFirst), timed("budgets-change", o.BudgetsChange))
 	if o.Empty == o.Drifted && o.Empty == o.Underutilized {
 		p.allowance(o.Empty, "")
 		return

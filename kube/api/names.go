@@ -153,6 +153,9 @@ const (
 	MarkSurge = GroupDaemok + "/surge"
 	// MarkExcluded is when load balancers were told that the node leaves.
 	MarkExcluded = GroupDaemok + "/excluded-at"
+	// MarkDriftAtLimit says how drifted nodes of the pool go where its limits
+	// leave no room for machines in their place: DeleteFirst.
+	MarkDriftAtLimit = GroupDaemok + "/drift-at-limit"
 	// TagBatch is the instance tag that ties a machine to its purchase.
 	TagBatch = GroupDaemok + "/batch"
 )
@@ -161,6 +164,10 @@ const (
 // which is to leave: the UID of that pod, a dot, and since when, in seconds of
 // Unix time. It is a label so that such workloads are found.
 const LabelSurged = GroupDaemok + "/surged"
+
+// DeleteFirst is the value of MarkDriftAtLimit by which nodes go before the
+// machines in their place come.
+const DeleteFirst = "delete-first"
 
 // ConfigMaps in the controller's namespace.
 const (

@@ -106,6 +106,12 @@ func Pool(o PoolObject, nodes int64, now time.Time) (cluster.Pool, error) {
 	if err != nil {
 		return cluster.Pool{}, fmt.Errorf("%s: %w", o.ID, err)
 	}
+	deleteFirst, err := mark.DeleteFirst(o.Annotations)
+	if err != nil {
+		return cluster.Pool{}, fmt.Errorf("%s: %w", o.ID, err)
+	}
+	rules := policy(o, nodes, now)
+	rules.DeleteFirst = deleteFirst
 	return cluster.Pool{
 		ID:            o.ID,
 		Weight:        o.Weight,
@@ -117,7 +123,7 @@ func Pool(o PoolObject, nodes int64, now time.Time) (cluster.Pool, error) {
 		StartupTaints: Taints(o.Template.Spec.StartupTaints),
 		Limits:        limits(o.Limits),
 		NotReady:      o.NotReady,
-		Policy:        policy(o, nodes, now),
+		Policy:        rules,
 	}, nil
 }
 

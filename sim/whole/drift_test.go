@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud/fake"
@@ -128,4 +130,37 @@ func (w *world) defaultPool() *karpv1.NodePool {
 		w.t.Fatal(err)
 	}
 	return p
+}
+
+// At the limit of its pool drift waits, unless the pool says that nodes go first:
+// then one at a time, and never is there more than the limit allows.
+func TestDriftAtTheLimit(t *testing.T) {
+	tell(t, fake.Options{Seed: 62}, func(t *testing.T, w *world) {
+		w.classes.change(form{"one", fake.Settings{Image: "ami-one", Groups: []string{"sg-one"}}})
+		w.upWith(setup{retires: true}, 3, func(p *karpv1.NodePool) {
+			p.Spec.Limits = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("6")}
+		}, plain)
+		old := w.claimNames()
+		w.classes.change(form{"one", fake.Settings{Image: "ami-two", Groups: []string{"sg-one"}}})
+		time.Sleep(10 * time.Minute)
+		if !w.run(3) || w.bought() != 3 || len(w.drifted()) != 1 {
+			t.Fatalf("at the limit: drifted by %v, %d machines bought; %s", w.drifted(), w.bought(), w.state())
+		}
+		edit(w, w.defaultPool(), func(p *karpv1.NodePool) {
+			p.Annotations = map[string]string{api.MarkDriftAtLimit: api.DeleteFirst}
+		})
+		fewest := 3
+		w.until(40*time.Minute, "three other nodes", func() bool {
+			running, _ := w.podsRunning()
+			fewest = min(fewest, running)
+			if n := len(w.claims()); n > 3 {
+				t.Errorf("%d claims where limits allow three; %s", n, w.state())
+			}
+			return w.renewed(old) && w.run(3)
+		})
+		if fewest < 2 || w.bought() != 6 {
+			t.Errorf("%d of three pods ran at the least, and %d machines were bought; want two and six", fewest, w.bought())
+		}
+		w.sound()
+	})
 }

@@ -73,6 +73,16 @@ func Floor(annotations map[string]string) (constraint.Requirements, error) {
 	return out, nil
 }
 
+// DeleteFirst reports whether drifted nodes of the pool go before the machines in
+// their place come, where limits forbid to have both.
+func DeleteFirst(annotations map[string]string) (bool, error) {
+	text, said := annotations[api.MarkDriftAtLimit]
+	if said && text != api.DeleteFirst {
+		return false, &Error{api.MarkDriftAtLimit, fmt.Errorf("%q means nothing: want %q, or no annotation: such nodes wait", text, api.DeleteFirst)}
+	}
+	return said, nil
+}
+
 // cores rounds up to whole ones.
 func cores(text string) (int64, error) {
 	cpu, err := quantity.ParseCPU(text)

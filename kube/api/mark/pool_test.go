@@ -74,6 +74,20 @@ func TestFloor(t *testing.T) {
 	}
 }
 
+func TestDeleteFirst(t *testing.T) {
+	for text, says := range map[string]string{
+		api.DeleteFirst: "", "delete": `metadata.annotations[daemok.sh/drift-at-limit]: "delete" means nothing: want "delete-first"`,
+	} {
+		first, err := mark.DeleteFirst(map[string]string{api.MarkDriftAtLimit: text})
+		if first != (says == "") || !speaks(err, says) {
+			t.Errorf("DeleteFirst(%q) = %v, %v; want error with %q", text, first, err, says)
+		}
+	}
+	if first, err := mark.DeleteFirst(nil); first || err != nil {
+		t.Errorf("where nothing is said: %v, %v", first, err)
+	}
+}
+
 func speaks(err error, says string) bool {
 	if err == nil || says == "" {
 		return err == nil && says == ""

@@ -45,7 +45,8 @@ func NodePool(p *karpv1.NodePool) []Finding {
 func (f *findings) marks(annotations map[string]string) {
 	_, cost := mark.MachineCost(annotations, 0)
 	_, floor := mark.Floor(annotations)
-	for _, err := range append(mark.Misread(annotations), cost, floor) {
+	_, first := mark.DeleteFirst(annotations)
+	for _, err := range append(mark.Misread(annotations), cost, floor, first) {
 		if wrong, ok := errors.AsType[*mark.Error](err); ok {
 			f.refuse(wrong.Field(), "%s", wrong.Err)
 		}

@@ -57,6 +57,8 @@ func TestNodePool(t *testing.T) {
 		"as many values as asked for are right":             {requirement(`key: a, operator: In, values: [b, c], minValues: 2`), ``},
 		"fewer different values than asked for":             {requirement(`key: a, operator: In, values: [b, b], minValues: 2`), at + `.minValues: 2 different values are asked for but only 1 can occur`},
 		"minValues without values is right":                 {requirement(`key: a, operator: Exists, minValues: 9`), ``},
+		"delete-first is right":                             {`metadata: {annotations: {daemok.sh/drift-at-limit: delete-first}}`, ``},
+		"another way at a limit is refused":                 {`metadata: {annotations: {daemok.sh/drift-at-limit: always}}`, `metadata.annotations[daemok.sh/drift-at-limit]: "always" means nothing: want "delete-first"`},
 		"a cost of machines is right":                       {`metadata: {annotations: {daemok.sh/machine-cost: "0.01"}}`, ``},
 		"a cost that is no number is refused":               {`metadata: {annotations: {daemok.sh/machine-cost: "$1"}}`, `metadata.annotations[daemok.sh/machine-cost]: "$1" is no cost: want US dollars an hour`},
 		"a floor on machine size is right":                  {`metadata: {annotations: {daemok.sh/min-machine-cpu: "4", daemok.sh/min-machine-memory: 16Gi}}`, ``},
