@@ -39,8 +39,8 @@ type Teller struct {
 		Ordered(claim string, pods []cluster.Pod)
 	}
 
-	// Failures lets only so many pods a second be told why they have no place;
-	// nil tells all.
+	// Failures lets only so many pods a second be told why they have no place,
+	// and nodes why they stay; nil tells all.
 	Failures interface{ TryAccept() bool }
 	// Workloads tells workloads of their pods; nil: a pod hears in their place.
 	Workloads *Workloads
@@ -97,6 +97,7 @@ func (t *Teller) Explain(s *cluster.Snapshot, p plan.Plan) {
 	t.notePools(s)
 	t.tellUnplaced(s.Now, t.withoutNew(s.Now, p.Unplaced))
 	t.tellPlaced(s, p.Placements)
+	t.tellKept(s, p.Kept)
 }
 
 // tellPlaced tells pods of the node or ordered machine they are expected on,

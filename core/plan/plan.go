@@ -204,8 +204,20 @@ const (
 type Kept struct {
 	Node   string
 	Reason RemovalReason // for which it would go
+	By     KeptBy        // what kind of thing is in the way
 	Why    string        // the first thing that is in the way, in words that a user can act on
 }
+
+// KeptBy is what kind of thing keeps a node.
+type KeptBy string
+
+// The kinds.
+const (
+	KeptByFinding KeptBy = ""       // what was found out: its pods have no other place, or nothing is saved
+	KeptByRule    KeptBy = "rule"   // what its users asked for: do-not-disrupt, a PodDisruptionBudget, a freeze
+	KeptByBudget  KeptBy = "budget" // of its pool
+	KeptByTime    KeptBy = "time"   // it is too early; waiting is enough
+)
 
 // Unplaced is one shape of pods that no place was found for, with the reasons.
 type Unplaced struct {

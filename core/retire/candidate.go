@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/plan"
 )
 
 // candidate is a node of ours that a reason may be found for to let it go.
@@ -14,7 +15,8 @@ type candidate struct {
 	pool   *cluster.Pool
 	moving []cluster.Pod // pods that need another place
 	worth  float64       // what machines for those cost at least, in millionths of a dollar an hour
-	why    string        // why it is not consolidated, as far as it was looked at
+	by     plan.KeptBy   // what kind of thing keeps it from being consolidated
+	why    string        // what that is, as far as it was looked at
 }
 
 // candidates lists the nodes that are neither going already nor on their way

@@ -63,14 +63,18 @@ func (x *Search) consolidator(all []*candidate) *consolidator {
 		switch due, ok := quietDue(c); {
 		case x.stays(c) || !ok || IsEmpty(c.Node) || c.pool.Policy.Consolidate == cluster.WhenEmpty:
 		case due.After(x.snapshot.Now):
-			x.keep(c, plan.Underutilized, "pods came or went lately; it may go from "+due.Format("15:04:05 MST")+" on")
+			x.keepBy(c, plan.Underutilized, plan.KeptByTime, "pods came or went lately; it may go from "+due.Format("15:04:05 MST")+" on")
 		default:
 			if why, until := c.settles(x.snapshot.Now); why != "" && !x.options.Payback.Off {
-				x.keep(c, plan.Underutilized, why+"; it may go from "+until.Format("15:04:05 MST")+" on")
+				x.keepBy(c, plan.Underutilized, plan.KeptByTime, why+"; it may go from "+until.Format("15:04:05 MST")+" on")
 				continue
 			}
-			if why := cmp.Or(c.unpriced(), c.hindrance(x.snapshot, x.guards, false)); why != "" {
+			if why := c.unpriced(); why != "" {
 				x.keep(c, plan.Underutilized, why)
+				continue
+			}
+			if why := c.hindrance(x.snapshot, x.guards, false); why != "" {
+				x.keepBy(c, plan.Underutilized, plan.KeptByRule, why)
 				continue
 			}
 			out.left = append(out.left, c)
@@ -180,7 +184,7 @@ func (x *consolidator) groups() bool {
 	}
 	for _, c := range x.group {
 		if !x.stays(c) {
-			x.keep(c, plan.Underutilized, cmp.Or(c.why, "nothing cheaper was found for its pods"))
+			x.keepBy(c, plan.Underutilized, c.by, cmp.Or(c.why, "nothing cheaper was found for its pods"))
 		}
 	}
 	return false
@@ -194,7 +198,7 @@ func (x *consolidator) try(nodes []*candidate) bool {
 		waste += c.waste()
 	}
 	if why := x.budgets.closed(nodes, plan.Underutilized); why != "" {
-		note(nodes, why)
+		noteBy(nodes, plan.KeptByBudget, why)
 		return false
 	}
 	if _, why := x.verdict(nodes, "at most ", price); why != "" {
@@ -283,9 +287,14 @@ func left(a *place.Result) []cluster.Pod {
 	return out
 }
 
-func note(nodes []*candidate, why string) {
+func note(nodes []*candidate, why string) { noteBy(nodes, plan.KeptByFinding, why) }
+
+// noteBy notes what is in the way, where nothing was before.
+func noteBy(nodes []*candidate, by plan.KeptBy, why string) {
 	for _, c := range nodes {
-		c.why = cmp.Or(c.why, why)
+		if c.why == "" {
+			c.by, c.why = by, why
+		}
 	}
 }
 

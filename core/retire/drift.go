@@ -52,11 +52,11 @@ func (x *Search) drift(all []*candidate) task {
 
 func (x *Search) replaceDrifted(c *candidate) {
 	if why := c.hindrance(x.snapshot, x.guards, true); why != "" {
-		x.keep(c, plan.Drifted, why)
+		x.keepBy(c, plan.Drifted, plan.KeptByRule, why)
 		return
 	}
 	if why := x.budgets.closed([]*candidate{c}, plan.Drifted); why != "" {
-		x.keep(c, plan.Drifted, why)
+		x.keepBy(c, plan.Drifted, plan.KeptByBudget, why)
 		return
 	}
 	if len(c.moving) == 0 {

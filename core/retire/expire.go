@@ -67,11 +67,11 @@ func (x *Search) expiry(all []*candidate) task {
 func (x *Search) expire(c *candidate) {
 	past := !c.ExpiresAt.After(x.snapshot.Now)
 	if !past && x.snapshot.Freeze != "" {
-		x.keep(c, plan.Expired, x.snapshot.Freeze)
+		x.keepBy(c, plan.Expired, plan.KeptByRule, x.snapshot.Freeze)
 		return
 	}
 	if c.Rests != "" {
-		x.keep(c, plan.Expired, c.Rests)
+		x.keepBy(c, plan.Expired, plan.KeptByTime, c.Rests)
 		return
 	}
 	note := fmt.Sprintf("it may live for %s", c.ExpiresAt.Sub(c.CreatedAt))
@@ -82,7 +82,7 @@ func (x *Search) expire(c *candidate) {
 		return
 	}
 	if x.takes[c.Name] && !past {
-		x.keep(c, plan.Expired, "pods of nodes that go are on their way to it")
+		x.keepBy(c, plan.Expired, plan.KeptByTime, "pods of nodes that go are on their way to it")
 		return
 	}
 	answer := x.homes(c)

@@ -99,12 +99,21 @@ func (x *Search) stays(c *candidate) bool {
 	return x.gone[c.at] || x.kept[c.at] || x.takes[c.Name] || x.needed(c.Name)
 }
 
-// keep notes why a node stays.
+// keep notes why a node stays: what was found out about it.
 func (x *Search) keep(c *candidate, reason plan.RemovalReason, why string) {
-	if !x.kept[c.at] {
-		x.kept[c.at] = true
-		x.Kept = append(x.Kept, plan.Kept{Node: c.Name, Reason: reason, Why: why})
+	x.keepBy(c, reason, plan.KeptByFinding, why)
+}
+
+// keepBy notes why a node stays.
+func (x *Search) keepBy(c *candidate, reason plan.RemovalReason, by plan.KeptBy, why string) {
+	if x.kept[c.at] {
+		return
 	}
+	if why == c.Rests {
+		by = plan.KeptByTime
+	}
+	x.kept[c.at] = true
+	x.Kept = append(x.Kept, plan.Kept{Node: c.Name, Reason: reason, By: by, Why: why})
 }
 
 // emptiness lets nodes go because nothing runs on them: those that cost most
@@ -117,7 +126,7 @@ func (x *Search) emptiness(all []*candidate) task {
 				continue
 			}
 			if why := c.hindrance(x.snapshot, x.guards, false); why != "" {
-				x.keep(c, plan.Empty, why)
+				x.keepBy(c, plan.Empty, plan.KeptByRule, why)
 				continue
 			}
 			x.let([]*candidate{c}, plan.Empty, fmt.Sprintf("empty for %s", x.snapshot.Now.Sub(c.QuietSince).Truncate(time.Second)), nil)
@@ -130,7 +139,7 @@ func (x *Search) emptiness(all []*candidate) task {
 func (x *Search) let(nodes []*candidate, reason plan.RemovalReason, note string, with *place.Result) bool {
 	if why := x.budgets.closed(nodes, reason); why != "" {
 		for _, c := range nodes {
-			x.keep(c, reason, why)
+			x.keepBy(c, reason, plan.KeptByBudget, why)
 		}
 		return false
 	}

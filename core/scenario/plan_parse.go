@@ -283,7 +283,7 @@ func (p *planParser) keep(w []string) error {
 		return err
 	}
 	k := plan.Kept{Node: node}
-	err = fields(rest, map[string]func(string) error{"reason": into((*string)(&k.Reason)), "why": into(&k.Why)})
+	err = fields(rest, map[string]func(string) error{"reason": into((*string)(&k.Reason)), "by": into((*string)(&k.By)), "why": into(&k.Why)})
 	p.out.Kept = append(p.out.Kept, k)
 	return err
 }

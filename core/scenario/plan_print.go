@@ -30,7 +30,7 @@ import (
 //	remove ip-10-0-0-2 claim=c pool=NodePool/default reason=Empty note="empty for 30s"
 //	  for default/web-3
 //	end
-//	keep ip-10-0-0-3 reason=Drifted why="budget nodes: 0"
+//	keep ip-10-0-0-3 reason=Drifted by=budget why="budget nodes: 0"
 //	joining default-x7k2p
 //	  join 3f9a2c1b key=topology.kubernetes.io/zone
 //	unplaced
@@ -61,7 +61,7 @@ func PrintPlan(pl *plan.Plan) string {
 		p.move(&pl.Moves[i])
 	}
 	for _, k := range pl.Kept {
-		p.line(0, "keep", quote(k.Node), field("reason", string(k.Reason)), field("why", k.Why))
+		p.line(0, "keep", quote(k.Node), field("reason", string(k.Reason)), field("by", string(k.By)), field("why", k.Why))
 	}
 	for _, m := range pl.Joining {
 		p.line(0, "joining", quote(m.Claim))

@@ -348,7 +348,7 @@ func fullPlan(s *cluster.Snapshot) *plan.Plan {
 		Joining:     []plan.Joining{{Claim: "c", Joins: joins}},
 		Placements:  placements,
 		Withdrawals: []plan.Withdrawal{{Claim: "c", Pool: id, Note: "no pod \"waits\""}},
-		Kept:        []plan.Kept{{Node: "m", Reason: plan.Drifted, Why: "no \"budget\""}},
+		Kept:        []plan.Kept{{Node: "m", Reason: plan.Drifted, By: plan.KeptByBudget, Why: "no \"budget\""}},
 		Unplaced:    []plan.Unplaced{{Shape: pod.Shape, Early: true, Pods: []cluster.Pod{pod}, Reasons: []plan.Reason{{Pool: id, Text: "no room"}}}}}
 }
 

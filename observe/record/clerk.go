@@ -17,7 +17,8 @@ type Clerk struct {
 	Record *Record
 	Now    func() time.Time
 
-	claims map[string]string // of the launches of this plan, by name
+	claims map[string]string    // of the launches of this plan, by name
+	owed   map[string]time.Time // nodes of which it is not told yet what keeps their pods from others, and since when they are kept
 	basis  uint64
 }
 

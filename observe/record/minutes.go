@@ -21,6 +21,7 @@ type minutes struct {
 
 func (m *minutes) write() {
 	m.nodes()
+	m.tried()
 	for i := range m.p.Moves {
 		m.movedPods(&m.p.Moves[i])
 	}
@@ -68,9 +69,17 @@ func (m *minutes) stays(n *cluster.Node, kept *plan.Kept) {
 	about := Object{Node, n.Name}
 	facts := func() []string { return m.facts(n) }
 	before, known := m.Record.Held(about, TopicStay)
+	if m.p.Asked && (kept == nil || kept.By != plan.KeptByFinding) {
+		delete(m.owed, n.Name)
+	}
 	switch {
 	case kept != nil:
-		m.hold(about, n.Claim, TopicStay, "stays, though it might go: "+string(kept.Reason), kept.Why, facts)
+		m.hold(about, n.Claim, TopicStay, "stays, though it might go: "+string(kept.Reason), kept.Why, func() []string {
+			if kept.By == plan.KeptByFinding && kept.Reason != plan.Empty {
+				m.owe(n.Name)
+			}
+			return facts()
+		})
 	case n.Deleting && known && strings.HasPrefix(before.Said, goes):
 		m.Record.Stand(about, TopicStay)
 	case n.Deleting:
@@ -110,6 +119,7 @@ const goes = "goes: "
 
 // goes says why a node goes, what that saves, and where its pods are to run.
 func (m *minutes) goes(n *cluster.Node, move *plan.Move) {
+	delete(m.owed, n.Name)
 	r := &move.Removals[slices.IndexFunc(move.Removals, func(r plan.Removal) bool { return r.Node == n.Name })]
 	m.hold(Object{Node, n.Name}, n.Claim, TopicStay, goes+string(r.Reason), r.Note, func() []string {
 		out := m.facts(n)

@@ -91,6 +91,20 @@ func (r *Record) Hold(s Statement, more func() []string) {
 	r.changes++
 }
 
+// Add tells more of what holds of the topic, where anything does.
+func (r *Record) Add(about Object, topic Topic, more []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	h, known := r.open[key{about, topic}]
+	if !known || len(more) == 0 {
+		return
+	}
+	r.bytes -= h.bytes()
+	h.More = slices.Concat(h.More, more)
+	r.bytes += h.bytes()
+	r.changes++
+}
+
 // Held returns what holds of the topic; ok is false where nothing does.
 func (r *Record) Held(about Object, topic Topic) (s Statement, ok bool) {
 	r.mu.Lock()

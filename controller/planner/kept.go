@@ -1,0 +1,81 @@
+package planner
+
+import (
+	"cmp"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/plan"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/observe"
+)
+
+const (
+	// unconsolidatableEvery is how long a node is not told again that it stays
+	// since that is cheapest, whatever the words: numbers change all the time.
+	unconsolidatableEvery = 15 * time.Minute
+	// closedEvery is how long a pool is not told again of a budget.
+	closedEvery = time.Minute
+)
+
+// tellKept tells nodes that have a reason to go, and their claims, why they
+// stay; budgets are told to their pools. What waits for its time is not told.
+func (t *Teller) tellKept(s *cluster.Snapshot, list []plan.Kept) {
+	at := make(map[string]*cluster.Node, len(s.Nodes))
+	for i := range s.Nodes {
+		at[s.Nodes[i].Name] = &s.Nodes[i]
+	}
+	closed := map[cluster.PoolID]map[plan.RemovalReason]bool{}
+	for i := range list {
+		k := &list[i]
+		n := at[k.Node]
+		switch {
+		case n == nil || k.By == plan.KeptByTime:
+		case k.By == plan.KeptByBudget && closed[n.Pool][k.Reason]:
+		case k.By == plan.KeptByBudget:
+			if closed[n.Pool] == nil {
+				closed[n.Pool] = map[plan.RemovalReason]bool{}
+			}
+			closed[n.Pool][k.Reason] = true
+			t.publishPaced(observe.Event{About: poolRef(n.Pool), Key: n.Pool.String(), Reason: "DisruptionBlocked",
+				Message: "No allowed disruptions for " + string(k.Reason) + ": " + k.Why, Topic: "budget " + string(k.Reason), DedupeFor: closedEvery})
+		case k.By == plan.KeptByFinding && k.Reason == plan.Underutilized:
+			t.tellNode(n, observe.Event{Reason: "Unconsolidatable", Message: k.Why, Topic: "stays", DedupeFor: unconsolidatableEvery})
+		default:
+			t.tellNode(n, observe.Event{Reason: "DisruptionBlocked", Message: "Cannot disrupt Node: " + string(k.Reason) + ": " + k.Why})
+		}
+	}
+}
+
+// tellNode tells a node and its claim.
+func (t *Teller) tellNode(n *cluster.Node, e observe.Event) {
+	e.About, e.Key = nodeRef(n.Name), "Node/"+n.Name
+	t.publishPaced(e)
+	e.About, e.Key = claimRef(n.Claim), "NodeClaim/"+n.Claim
+	t.publishPaced(e)
+}
+
+// publishPaced tells what can wait: thousands of nodes may have something to
+// be told at once.
+func (t *Teller) publishPaced(e observe.Event) {
+	e.Pace = t.Failures
+	t.Events.Publish(e)
+}
+
+// nodeRef is enough of a node to hang an event on; kubectl looks for events of
+// nodes by their names in place of a UID.
+func nodeRef(name string) *corev1.Node {
+	return &corev1.Node{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Node"}, ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)}}
+}
+
+// poolRef is enough of a pool to hang an event on.
+func poolRef(id cluster.PoolID) *karpv1.NodePool {
+	return &karpv1.NodePool{
+		TypeMeta:   metav1.TypeMeta{APIVersion: karpv1.GroupVersion.String(), Kind: cmp.Or(id.Kind, "NodePool")},
+		ObjectMeta: metav1.ObjectMeta{Name: id.Name},
+	}
+}
