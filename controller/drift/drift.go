@@ -99,6 +99,10 @@ func (f *Finder) Round(ctx context.Context) (time.Duration, error) {
 		return lookEvery, fmt.Errorf("list claims to find those that drifted: %w", err)
 	}
 	known := f.newKnown(ctx)
+	var err error
+	if known.lacks, err = f.findLacks(ctx); err != nil {
+		errs = append(errs, err)
+	}
 	gone := map[types.UID]time.Time{}
 	for i := range list.Items {
 		c := &list.Items[i]
@@ -127,6 +131,7 @@ func (f *Finder) look(ctx context.Context, c *karpv1.NodeClaim, k *known, gone m
 		return err
 	}
 	s := f.subject(c, pool, class)
+	s.lacks = k.lacks
 	s.noteGone(f.Now(), f.goneSince[c.UID], gone)
 	return f.conclude(ctx, c, s.judge())
 }

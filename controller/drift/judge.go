@@ -38,6 +38,7 @@ type subject struct {
 	pool    *pool
 	class   *class
 	machine *machine // nil: the cloud has not told of it yet
+	lacks   lacks    // of all nodes
 	settled bool
 	missing time.Duration // for how long its type was not sold
 }
@@ -79,6 +80,7 @@ var checks = []struct {
 	{karpv1.ReasonAMIDrift, (*subject).otherImage},
 	{karpv1.ReasonSecurityGroupDrift, (*subject).otherGroups},
 	{karpv1.ReasonSubnetDrift, (*subject).otherSubnet},
+	{karpv1.ReasonDaemonSetUnplaced, (*subject).lacksRoom},
 }
 
 func (s *subject) judge() finding {

@@ -31,10 +31,11 @@ type known struct {
 	finder  *Finder
 	pools   map[cluster.PoolID]*pool
 	classes map[karpv1.NodeClassReference]*class
+	lacks   lacks
 }
 
 func (f *Finder) newKnown(ctx context.Context) *known {
-	return &known{ctx, f, map[cluster.PoolID]*pool{}, map[karpv1.NodeClassReference]*class{}}
+	return &known{ctx: ctx, finder: f, pools: map[cluster.PoolID]*pool{}, classes: map[karpv1.NodeClassReference]*class{}}
 }
 
 // pool is nil for one that was not seen.

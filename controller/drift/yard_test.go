@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -34,6 +35,8 @@ type yard struct {
 	machines []cloud.Machine
 	listing  error
 	noPool   bool
+	sets     []appsv1.DaemonSet
+	pods     []corev1.Pod
 
 	now    time.Time
 	hand   *storetest.Connection
@@ -63,7 +66,7 @@ func newYard() *yard {
 	}}}
 	y.claim.Spec.NodeClassRef, y.claim.Spec.ExpireAfter, y.claim.Spec.Taints = spec.NodeClassRef, spec.ExpireAfter, spec.Taints
 	y.claim.Spec.Requirements = []karpv1.Requirement{{Key: "example.com/rack", Operator: "In", Values: []string{"r1", "r2"}}}
-	y.claim.Status.ProviderID = "aws:///a/i-1"
+	y.claim.Status.ProviderID, y.claim.Status.NodeName = "aws:///a/i-1", "node-1"
 	condition.SetTrue(y.claim, karpv1.ClaimLaunched, y.now.Add(-3*time.Hour))
 	hash := translate.FromNodePool(y.pool)
 	y.claim.Annotations = map[string]string{
@@ -128,7 +131,25 @@ func (y *yard) open(t *testing.T) {
 		}
 		return nil, nil
 	})
-	y.finder = &Finder{Store: counted, Pools: y, Classes: y, Machines: y, Events: y, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Now: func() time.Time { return y.now }}
+	y.finder = &Finder{Store: beside{counted, y}, Pools: y, Classes: y, Machines: y, Events: y, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Now: func() time.Time { return y.now }}
+}
+
+// beside is a client that lists DaemonSets and pods of the yard.
+type beside struct {
+	client.Client
+	yard *yard
+}
+
+func (b beside) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	switch l := list.(type) {
+	case *appsv1.DaemonSetList:
+		l.Items = b.yard.sets
+	case *corev1.PodList:
+		l.Items = b.yard.pods
+	default:
+		return b.Client.List(ctx, list, options...)
+	}
+	return nil
 }
 
 // look takes one look and returns the claim after it.

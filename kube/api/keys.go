@@ -120,6 +120,7 @@ var markKeys = []Key{
 	{MarkKeepReady, KindAnnotation, "Pod, NodePool", `"true" has the last ready pod of a Service stay on a node that leaves until another is ready`},
 	{MarkSurge, KindAnnotation, "Pod, NodePool", `"true" gives a workload of one replica a second before its pod is evicted`},
 	{MarkExcluded, KindAnnotation, "Node", "moment from which load balancers know that the node leaves"},
+	{MarkMakeRoom, KindAnnotation, "DaemonSet", `"true" has nodes replaced that are older than the DaemonSet and have no room for its pod`},
 	{MarkDriftAtLimit, KindAnnotation, "NodePool", DeleteFirst + ": drifted nodes go before the machines in their place come, where limits forbid to have both"},
 }
 

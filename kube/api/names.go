@@ -156,6 +156,9 @@ const (
 	// MarkDriftAtLimit says how drifted nodes of the pool go where its limits
 	// leave no room for machines in their place: DeleteFirst.
 	MarkDriftAtLimit = GroupDaemok + "/drift-at-limit"
+	// MarkMakeRoom is on DaemonSets: "true" has nodes replaced that are older and
+	// have no room for its pod.
+	MarkMakeRoom = GroupDaemok + "/make-room"
 	// TagBatch is the instance tag that ties a machine to its purchase.
 	TagBatch = GroupDaemok + "/batch"
 )

@@ -6,8 +6,10 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud/fake"
@@ -163,4 +165,50 @@ func TestDriftAtTheLimit(t *testing.T) {
 		}
 		w.sound()
 	})
+}
+
+// A new DaemonSet that finds no room on a full node has it replaced by a larger
+// one where its annotation asks for that, once.
+func TestANewDaemonSetFindsRoom(t *testing.T) {
+	tell(t, fake.Options{Seed: 63}, func(t *testing.T, w *world) {
+		w.upWith(setup{retires: true}, 1, func(p *karpv1.NodePool) {
+			p.Spec.Template.Spec.Requirements[0].Values = []string{"m5.large", "m5.xlarge"}
+		}, plain)
+		old := w.claimNames()
+		time.Sleep(time.Minute)
+		agent := corev1.PodSpec{Containers: []corev1.Container{{Name: "agent", Resources: corev1.ResourceRequirements{
+			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1500m")}}}}}
+		set := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: "ops", Name: "agent", Annotations: map[string]string{api.MarkMakeRoom: "true"}}}
+		set.Spec.Template.Spec = agent
+		w.create(set)
+		w.patchStatus(set, func() { set.Status.NumberUnavailable = 1 })
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ops", Name: "agent-x",
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(set, appsv1.SchemeGroupVersion.WithKind("DaemonSet"))}}, Spec: agent}
+		pod.Spec.Affinity = onNode(w.nodes()[0].Name)
+		w.create(pod)
+		w.until(10*time.Minute, "drift", func() bool { return slices.Equal(w.drifted(), []string{karpv1.ReasonDaemonSetUnplaced}) })
+		w.until(20*time.Minute, "a larger node", func() bool { return w.renewed(old) && len(w.liveMachines()) == 1 })
+		if kind := w.liveMachines()[0].Kind; kind != "m5.xlarge" {
+			t.Errorf("replaced by a %s", kind)
+		}
+		time.Sleep(30 * time.Minute)
+		if w.bought() != 2 || len(w.drifted()) > 0 {
+			t.Errorf("bought %d machines, and drifted by %v afterwards", w.bought(), w.drifted())
+		}
+	})
+}
+
+func onNode(name string) *corev1.Affinity {
+	return &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+		NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: "In", Values: []string{name}}}}},
+	}}}
+}
+
+func (w *world) patchStatus(o client.Object, change func()) {
+	w.t.Helper()
+	before := o.DeepCopyObject().(client.Object)
+	change()
+	if err := w.hand.Status().Patch(w.t.Context(), o, client.MergeFrom(before)); err != nil {
+		w.t.Fatal(err)
+	}
 }

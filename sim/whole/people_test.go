@@ -239,7 +239,8 @@ func (w *world) schedule(ctx context.Context) {
 			return admits(&n, p) && used[n.Name].Add(wants).FitsIn(translate.Resources(n.Status.Allocatable))
 		})
 		if at < 0 {
-			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}}
+			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
+				Message: "no node is available: Insufficient resources."}}
 			_ = w.hand.Status().Patch(ctx, p, client.MergeFrom(before))
 			continue
 		}

@@ -47,6 +47,7 @@ const (
 	ReasonSecurityGroupDrift       = "SecurityGroupDrift"
 	ReasonCapacityReservationDrift = "CapacityReservationDrift"
 	ReasonPlacementGroupDrift      = "PlacementGroupDrift"
+	ReasonDaemonSetUnplaced        = "DaemonSetUnplaced" // Daemok's own
 )
 
 // Reasons of the conditions of a leaving claim, and of one whose node is not
