@@ -12,6 +12,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -62,6 +63,7 @@ type Parts struct {
 	TagPace     claim.Pace                            // how fast machines are tagged; nil: at once
 
 	Namespace string // where the controller runs; empty: ConfigMaps there mean nothing
+	Pod       string // that it runs in; empty: none, and no node is kept for its sake
 
 	Spreads []corev1.TopologySpreadConstraint // of pods without any of their own, as the cluster's scheduler has them by default
 
@@ -131,12 +133,13 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	keeper.SpreadByDefault(p.Spreads)
 	keeper.CostByDefault(p.MachineCost)
 	keeper.FreezeIn(p.Namespace)
+	keeper.ActAs(types.NamespacedName{Namespace: p.Namespace, Name: p.Pod})
 	seen := func(c *karpv1.NodeClaim, gone bool) { ledger.Seen(c, gone, p.Now()) }
 	if err := keeper.Follow(ctx, p.Watches, seen); err != nil {
 		return nil, err
 	}
 	applier := &apply.Applier{
-		Store: p.Store, Live: p.Live, Ledger: ledger, Pools: keeper, Now: p.Now, NewID: p.NewID, Again: keeper.Touch, Namespace: p.Namespace,
+		Store: p.Store, Live: p.Live, Ledger: ledger, Pools: keeper, Now: p.Now, NewID: p.NewID, Again: keeper.Touch, Namespace: p.Namespace, Pod: p.Pod,
 	}
 	requests := &claim.Requests{Classes: p.Classes, Catalog: p.Catalog}
 	launcher := p.launcher(requests)

@@ -111,7 +111,7 @@ func (p *parts) add(ctx context.Context) error {
 		Failures:    flowcontrol.NewTokenBucketRateLimiter(failuresPerSecond, failuresAtOnce),
 		Pods:        p.follower,
 		Record:      p.record,
-		Namespace:   ownNamespace(),
+		Namespace:   ownNamespace(), Pod: ownPod(),
 		Spreads:     p.options.defaultSpreads,
 		MachineCost: p.options.machineCost,
 		TagPace:     flowcontrol.NewTokenBucketRateLimiter(tagsPerSecond, tagsAtOnce),

@@ -159,6 +159,19 @@ func ownNamespace() string {
 	return "kube-system"
 }
 
+// ownPod is the pod that this process runs in: POD_NAME, else the host's name,
+// which is that of the pod unless it uses the network of its node.
+func ownPod() string {
+	if name := os.Getenv("POD_NAME"); name != "" {
+		return name
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return ""
+	}
+	return host
+}
+
 // addIndexes makes the look-ups possible that the loops do by field.
 func addIndexes(ctx context.Context, m ctrl.Manager) error {
 	for _, index := range []struct {

@@ -20,7 +20,7 @@ import (
 // written a moment after a pod begins to end, so that two pods of a Service
 // would see each other as ready and go at the same time.
 func (r *Reconciler) lastReady(ctx context.Context, p *corev1.Pod) (string, error) {
-	if !isReady(p) {
+	if !translate.IsUp(p) {
 		return "", nil
 	}
 	var services corev1.ServiceList
@@ -67,20 +67,11 @@ func (r *Reconciler) others(ctx context.Context, p *corev1.Pod, selector labels.
 			continue
 		}
 		all++
-		if isReady(o) && o.DeletionTimestamp == nil {
+		if translate.IsUp(o) {
 			ready++
 		}
 	}
 	return ready, all, nil
-}
-
-func isReady(p *corev1.Pod) bool {
-	for _, c := range p.Status.Conditions {
-		if c.Type == corev1.PodReady {
-			return c.Status == corev1.ConditionTrue
-		}
-	}
-	return false
 }
 
 // turns keeps decisions about one namespace from being made at the same time.

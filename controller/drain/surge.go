@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
 )
 
@@ -29,7 +30,7 @@ const seekEvery = 10 * time.Minute
 // Two replicas are wanted from the write on that also marks the workload, so
 // that whoever finds the mark knows what to take back.
 func (r *Reconciler) standIn(ctx context.Context, d *departure, p *corev1.Pod) (string, error) {
-	if !isReady(p) {
+	if !translate.IsUp(p) {
 		return "", nil
 	}
 	w, err := r.workloadOf(ctx, p)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/storetest"
+	"github.com/daemok/daemok/kube/translate"
 )
 
 var surging = map[string]string{api.MarkSurge: "true"}
@@ -32,7 +33,7 @@ func TestAWorkloadOfOneReplicaNeverHasNone(t *testing.T) {
 		if w.fewest["web"] < 1 || w.made != 2 {
 			t.Errorf("%d pods were ready at the worst moment, and %d made, want 1 and 2", w.fewest["web"], w.made)
 		}
-		if pods := w.pods("web"); len(pods) != 1 || pods[0].Spec.NodeName != stays || !isReady(&pods[0]) {
+		if pods := w.pods("web"); len(pods) != 1 || pods[0].Spec.NodeName != stays || !translate.IsUp(&pods[0]) {
 			t.Errorf("%d pods in the end, want one that is ready on the node that stays", len(pods))
 		}
 	})

@@ -23,6 +23,7 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/storetest"
+	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
 )
 
@@ -219,7 +220,7 @@ func (w *town) act() {
 			if told := p.DeletionTimestamp.Add(-time.Duration(*p.DeletionGracePeriodSeconds) * time.Second); time.Since(told) > 2*time.Second {
 				_ = w.hand.Delete(ctx, &p, client.GracePeriodSeconds(0))
 			}
-		case isReady(&p):
+		case translate.IsUp(&p):
 			ready[app]++
 		case time.Since(p.CreationTimestamp.Time) >= w.readyAfter && w.readyAfter >= 0:
 			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
@@ -242,8 +243,8 @@ func (w *town) keep(rs *appsv1.ReplicaSet) {
 		_ = w.hand.Status().Update(context.Background(), p)
 	}
 	slices.SortFunc(have, func(a, b corev1.Pod) int {
-		if isReady(&a) != isReady(&b) {
-			if isReady(&b) {
+		if translate.IsUp(&a) != translate.IsUp(&b) {
+			if translate.IsUp(&b) {
 				return -1
 			}
 			return 1

@@ -203,7 +203,7 @@ func firstReady(w *workload, pods []corev1.Pod) bool {
 	name := fmt.Sprintf("%s-%d", set.Name, first)
 	for i := range pods {
 		if pods[i].Name == name {
-			return isReady(&pods[i]) && pods[i].DeletionTimestamp == nil
+			return translate.IsUp(&pods[i])
 		}
 	}
 	return false

@@ -201,11 +201,22 @@ type Node struct {
 	MachineEnds   bool // drained, and its machine is being given back
 	DoNotDisrupt  bool
 	Rests         string // why it is left alone for a little while, whatever speaks for letting it go; empty: it is not
+	Controller    Seat   // whether a replica of the controller, ready to act, runs on it
 	HasGrace      bool   // pods that are in the way of its end are given so much time, and no more
 	Replacement   bool   // its machine was ordered to replace others
 	Pods          []Pod  // bound to it, sorted by namespace, name; without those that succeeded or failed, which hold nothing
 	BoughtFor     []Pod  // the pods that its machine was ordered for that still wait
 }
+
+// Seat says of a node whether the controller that makes the plans runs on it.
+type Seat string
+
+// The seats. A replica that is not ready has none.
+const (
+	NoSeat   Seat = ""
+	OnlySeat Seat = "only"           // the controller has no other replica
+	OneSeat  Seat = "one-of-several" // it has others, ready or not
+)
 
 // Close shows the node as one that is to go with a move and may yet stay, since
 // nobody has deleted it. It is no destination for pods, and those that run on it

@@ -214,7 +214,7 @@ type KeptBy string
 // The kinds.
 const (
 	KeptByFinding KeptBy = ""       // what was found out: its pods have no other place, or nothing is saved
-	KeptByRule    KeptBy = "rule"   // what its users asked for: do-not-disrupt, a PodDisruptionBudget, a freeze
+	KeptByRule    KeptBy = "rule"   // what its users asked for: do-not-disrupt, a PodDisruptionBudget, a freeze; or the controller runs on it
 	KeptByBudget  KeptBy = "budget" // of its pool
 	KeptByTime    KeptBy = "time"   // it is too early; waiting is enough
 )

@@ -73,7 +73,7 @@ func (x *Search) consolidator(all []*candidate) *consolidator {
 				x.keep(c, plan.Underutilized, why)
 				continue
 			}
-			if why := c.hindrance(x.snapshot, x.guards, false); why != "" {
+			if why := cmp.Or(x.leaderless([]*candidate{c}, false), c.hindrance(x.snapshot, x.guards, false)); why != "" {
 				x.keepBy(c, plan.Underutilized, plan.KeptByRule, why)
 				continue
 			}
@@ -193,6 +193,9 @@ func (x *consolidator) groups() bool {
 // try asks whether the nodes can go, alone or for cheaper machines, and lets
 // them go if that is worth it.
 func (x *consolidator) try(nodes []*candidate) bool {
+	if nodes = x.sparing(nodes); len(nodes) == 0 {
+		return false
+	}
 	price, waste := costOf(nodes), 0.0
 	for _, c := range nodes {
 		waste += c.waste()

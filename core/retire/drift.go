@@ -51,7 +51,7 @@ func (x *Search) drift(all []*candidate) task {
 }
 
 func (x *Search) replaceDrifted(c *candidate) {
-	if why := c.hindrance(x.snapshot, x.guards, true); why != "" {
+	if why := cmp.Or(x.leaderless([]*candidate{c}, true), c.hindrance(x.snapshot, x.guards, true)); why != "" {
 		x.keepBy(c, plan.Drifted, plan.KeptByRule, why)
 		return
 	}

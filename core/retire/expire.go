@@ -74,6 +74,10 @@ func (x *Search) expire(c *candidate) {
 		x.keepBy(c, plan.Expired, plan.KeptByTime, c.Rests)
 		return
 	}
+	if why := x.leaderless([]*candidate{c}, true); why != "" && !past {
+		x.keepBy(c, plan.Expired, plan.KeptByRule, why)
+		return
+	}
 	note := fmt.Sprintf("it may live for %s", c.ExpiresAt.Sub(c.CreatedAt))
 	if len(c.moving) == 0 {
 		if past || IsEmpty(c.Node) && !x.needed(c.Name) {

@@ -362,6 +362,11 @@ func readNodeField(n *cluster.Node, key, value string) (err error) {
 		n.DoNotDisrupt = true
 	case "rests":
 		n.Rests = value
+	case "controller":
+		n.Controller = cluster.Seat(value)
+		if n.Controller != cluster.OnlySeat && n.Controller != cluster.OneSeat {
+			err = fmt.Errorf("%q is no seat: want %s or %s", value, cluster.OnlySeat, cluster.OneSeat)
+		}
 	default:
 		err = fmt.Errorf("no field %q", key)
 	}

@@ -10,6 +10,7 @@ const (
 	paybackFile     = "core/retire/payback.go"
 	patienceFile    = "core/decide/patience.go"
 	withdrawFile    = "core/retire/withdraw.go"
+	standbyFile     = "core/retire/standby.go"
 )
 
 // retireRules are about nodes that leave.
@@ -20,6 +21,17 @@ func retireRules() []Rule {
 		off("nodes that must not be disturbed stay", candidateFile, "case c.DoNotDisrupt:", "case false:"),
 		off("nodes that were kept a moment ago stay", candidateFile, `case c.Rests != "":`, "case false:"),
 		off("nodes that were kept rest though they are too old", expireFile, `if c.Rests != "" {`, "if false {"),
+		off("a controller waits for a standby", standbyFile, "case nodes[at].Controller == cluster.OneSeat:", "case false:"),
+		off("the only controller does not wait where its node goes in any event", standbyFile, "case inAnyEvent:", "case false:"),
+		off("the only controller is not moved to save money", standbyFile, "case inAnyEvent:", "case true:"),
+		off("a standby whose node goes is none", standbyFile, "goes := n.Deleting ||", "goes :="),
+		off("a standby whose node goes with an earlier move is none", standbyFile, "x.gone[i] ||", ""),
+		off("a standby whose node goes with the same move is none", standbyFile, "slices.ContainsFunc(nodes, func(c *candidate) bool { return c.at == i })", "false"),
+		off("a group is spared of a controller", consolidateFile, "if nodes = x.sparing(nodes); len(nodes) == 0 {", "if false {"),
+		off("an old node waits for a standby", expireFile, `if why := x.leaderless([]*candidate{c}, true); why != "" && !past {`, "if why := \"\"; why != \"\" {"),
+		off("and goes at its age", expireFile, `why != "" && !past {`, `why != "" {`),
+		off("a drifted node waits for a standby", driftFile, "x.leaderless([]*candidate{c}, true), ", ""),
+		off("a node that is too dear waits for a standby", consolidateFile, "x.leaderless([]*candidate{c}, false), ", ""),
 		off("nodes that pods are bound for stay", candidateFile, "case len(c.BoughtFor) > 0:", "case len(c.BoughtFor) > 1000:"),
 		off("a freeze keeps nodes", candidateFile, `case s.Freeze != "":`, "case false:"),
 		off("a term for pods lets drift go on", candidateFile, "case inAnyEvent && c.HasGrace:", "case false:"),

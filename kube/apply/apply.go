@@ -38,7 +38,8 @@ type Applier struct {
 	NewID  func() string // five characters for the name of a claim, not used before
 	Again  func()        // asks for a new plan, since one was not carried out as it stands
 
-	Namespace string // where ConfigMap daemok-freeze is heard; empty: nowhere
+	Namespace string // where this process runs, and ConfigMap daemok-freeze is heard; empty: nowhere
+	Pod       string // that this process runs in; empty: none
 
 	moves   sync.WaitGroup
 	budgets budgets

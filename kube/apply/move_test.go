@@ -260,7 +260,7 @@ func TestNodesWithoutMachinesGoOneByOne(t *testing.T) {
 		y.carryOut(y.move(plan.Underutilized, 3, 0), func() {
 			y.pod("late", "n-1", nil)
 			time.Sleep(SettleFor + 10*time.Millisecond)
-			if got, want := y.state(), "old-1 | "; !strings.HasPrefix(got, want) {
+			if got, want := y.state(), "old-1"; !strings.HasPrefix(got, want) { // it may be open again by now
 				t.Errorf("once a scheduler must have seen it: %s, want %s", got, want)
 			}
 		})

@@ -44,13 +44,15 @@ func (k *Keeper) build(byClass map[karpv1.NodeClassReference]offered) (s *cluste
 	k.reshape()
 	k.guardAgain()
 	now := k.now().UTC()
-	b := builder{k: k, out: k.recalled.start(), byClass: byClass, numbered: map[*cluster.Shape]*cluster.Shape{}}
+	b := builder{k: k, out: k.recalled.start(), byClass: byClass, numbered: map[*cluster.Shape]*cluster.Shape{},
+		replicas: replicas{up: map[string]bool{}}}
 	b.out.Revision, b.out.Now = k.revision, now
 	b.remember()
 	b.nodesAndMachines()
 	b.seatPods()
 	b.left()
 	b.closed()
+	b.controllers()
 	b.pools()
 	b.daemons()
 	b.guardFacts()
@@ -87,6 +89,7 @@ type builder struct {
 	byClass  map[karpv1.NodeClassReference]offered
 	nodeAt   map[string]int // by node name: index in out.Nodes
 	numbered map[*cluster.Shape]*cluster.Shape
+	replicas replicas
 }
 
 type offered struct {
@@ -227,11 +230,12 @@ func (b *builder) priceOf(c *karpv1.NodeClaim) quantity.MicroUSDPerHour {
 // among the waiting. A pod that the scheduler has promised a
 // live node counts as placed there.
 func (b *builder) seatPods() {
-	for _, e := range b.k.pods { // the lists are sorted later
+	for name, e := range b.k.pods { // the lists are sorted later
 		p := e.pod
 		if e.ended {
 			continue
 		}
+		b.noteReplica(name, e)
 		p.Shape, p.Guards = b.shape(e.subject.shape), e.subject.guards
 		if !p.ProtectedUntil.After(b.out.Now) && !p.ProtectedUntil.IsZero() { // it has ended since the pod was seen
 			p.DoNotDisrupt, p.ProtectedUntil = false, time.Time{}

@@ -39,6 +39,7 @@ type Keeper struct {
 	changed chan struct{}
 
 	freezeIn    string                   // namespace of the ConfigMap that may freeze nodes; empty: none
+	self        types.NamespacedName     // the pod that this process runs in; empty: none
 	machineCost quantity.MicroUSDPerHour // of pools that do not say
 
 	mu          sync.Mutex
@@ -164,7 +165,7 @@ func (k *Keeper) PodSeen(pod *corev1.Pod, first bool) {
 	}
 	switch {
 	case known && samePod(before, entry):
-	case known && samePod(unhurried(before), unhurried(entry)):
+	case known && samePod(unhurried(before), unhurried(entry)) && !k.isReplica(name, entry):
 		k.revision++
 	default:
 		k.bump()
