@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/pprof"
@@ -130,15 +131,15 @@ func fencedConfig(o options, config *rest.Config, f *fence.Fence) *rest.Config {
 }
 
 func newLock(o options, config *rest.Config) (resourcelock.Interface, error) {
-	host, err := os.Hostname()
-	if err != nil {
-		return nil, fmt.Errorf("name this process for the lease: %w", err)
+	pod := ownPod()
+	if pod == "" {
+		return nil, errors.New("name this process for the lease: it has no host name; set POD_NAME")
 	}
 	namespace := o.leaderElectNS
 	if namespace == "" {
 		namespace = ownNamespace()
 	}
-	identity := fmt.Sprintf("%s_%d_%d", host, os.Getpid(), time.Now().UnixNano())
+	identity := fmt.Sprintf("%s_%d_%d", pod, os.Getpid(), time.Now().UnixNano())
 	lock, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, namespace, o.leaderElectionName,
 		resourcelock.ResourceLockConfig{Identity: identity}, config, renewFor)
 	if err != nil {

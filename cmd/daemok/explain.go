@@ -1,10 +1,8 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -65,7 +63,7 @@ SYSTEM_NAMESPACE, or kube-system), so no controller need be running.`,
 
 // explain reads what is on record about an object, and when that was written.
 func explain(ctx context.Context, store client.Reader, about record.Object) ([]record.Statement, time.Time, error) {
-	namespace := cmp.Or(os.Getenv("SYSTEM_NAMESPACE"), "kube-system")
+	namespace := systemNamespace()
 	found, written, err := record.Read(ctx, store, namespace)
 	if err != nil {
 		return nil, time.Time{}, err

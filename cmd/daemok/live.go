@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,6 +72,11 @@ func readFrom(ctx context.Context, store client.Reader, provider *aws.Provider) 
 	if err := setUp(keeper); err != nil {
 		return situation{}, err
 	}
+	acting, err := actingPod(ctx, store)
+	if err != nil {
+		return situation{}, err
+	}
+	keeper.ActAs(acting)
 	s, err := keeper.Read(ctx, store)
 	if err != nil {
 		return situation{}, err
@@ -108,7 +112,7 @@ func setUp(keeper *snapshot.Keeper) error {
 	}
 	keeper.SpreadByDefault(spreads)
 	keeper.CostByDefault(cost)
-	keeper.FreezeIn(cmp.Or(os.Getenv("SYSTEM_NAMESPACE"), "kube-system"))
+	keeper.FreezeIn(systemNamespace())
 	return nil
 }
 

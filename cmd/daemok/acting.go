@@ -1,0 +1,41 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// systemNamespace is where the controller runs.
+func systemNamespace() string { return cmp.Or(os.Getenv("SYSTEM_NAMESPACE"), "kube-system") }
+
+// actingPod is the pod of the controller that acts in a cluster: the holder of
+// its lease, whose identity begins with the pod's name. It has no name where
+// there is no lease, or it may not be read: then the plan keeps no node for the
+// controller's sake.
+func actingPod(ctx context.Context, store client.Reader) (types.NamespacedName, error) {
+	key := client.ObjectKey{
+		Namespace: cmp.Or(os.Getenv("LEADER_ELECTION_NAMESPACE"), systemNamespace()),
+		Name:      cmp.Or(os.Getenv("LEADER_ELECTION_NAME"), "karpenter-leader-election"),
+	}
+	lease := &coordinationv1.Lease{}
+	err := store.Get(ctx, key, lease)
+	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
+		return types.NamespacedName{}, nil
+	}
+	if err != nil {
+		return types.NamespacedName{}, fmt.Errorf("read lease %s to see where the controller runs: %w", key, err)
+	}
+	holder := ""
+	if lease.Spec.HolderIdentity != nil {
+		holder, _, _ = strings.Cut(*lease.Spec.HolderIdentity, "_")
+	}
+	return types.NamespacedName{Namespace: systemNamespace(), Name: holder}, nil
+}
