@@ -95,7 +95,7 @@ func Decide(s *cluster.Snapshot, policy Policy, effort Effort) plan.Plan {
 		Likely:      likely,
 		SpotMore:    placed.SpotMore,
 	}
-	out.Asked = effort.Retire > 0 && !placed.Exhausted
+	out.Asked = leaving.Asked()
 	out.CostAfter = out.CostBefore + change(s, &out)
 	return out
 }

@@ -86,6 +86,10 @@ func (x *Search) Step() bool {
 	return true
 }
 
+// Asked reports whether nodes with pods are asked about, and not empty ones
+// alone.
+func (x *Search) Asked() bool { return x.survey != nil }
+
 // Finish does all that is left to do.
 func (x *Search) Finish() {
 	for x.Step() {

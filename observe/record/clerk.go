@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
@@ -19,12 +20,13 @@ type Clerk struct {
 
 	claims map[string]string    // of the launches of this plan, by name
 	owed   map[string]time.Time // nodes of which it is not told yet what keeps their pods from others, and since when they are kept
-	basis  uint64
+	basis  atomic.Uint64        // of this plan; moves end on goroutines of their own
 }
 
 // Planned tells of a new plan, before it is carried out.
 func (c *Clerk) Planned(_ *cluster.Snapshot, p plan.Plan, _ time.Duration) {
-	c.claims, c.basis = map[string]string{}, p.Basis
+	c.claims = map[string]string{}
+	c.basis.Store(p.Basis)
 }
 
 // Gathered tells that claims were told to wait for each other.
@@ -39,7 +41,7 @@ func (c *Clerk) Explain(s *cluster.Snapshot, p plan.Plan) {
 
 // happened notes something that came of plans.
 func (c *Clerk) happened(about Object, claim, said, why string, more ...string) {
-	c.Record.Note(Statement{About: about, Claim: claim, Said: said, Why: why, More: more, From: c.Now().UTC(), Basis: c.basis})
+	c.Record.Note(Statement{About: about, Claim: claim, Said: said, Why: why, More: more, From: c.Now().UTC(), Basis: c.basis.Load()})
 }
 
 // Launched tells of claims that were created, or could not be.
