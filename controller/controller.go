@@ -139,7 +139,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 		return nil, err
 	}
 	applier := &apply.Applier{
-		Store: p.Store, Live: p.Live, Ledger: ledger, Pools: keeper, Now: p.Now, NewID: p.NewID, Again: keeper.Touch, Namespace: p.Namespace, Pod: p.Pod,
+		Store: p.Store, Live: p.Live, Ledger: ledger, Pools: keeper, Now: p.Now, NewID: p.NewID, Again: keeper.Touch, View: keeper.Snapshot, Namespace: p.Namespace, Pod: p.Pod,
 	}
 	requests := &claim.Requests{Classes: p.Classes, Catalog: p.Catalog}
 	launcher := p.launcher(requests)

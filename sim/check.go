@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
@@ -219,81 +218,31 @@ func (c *checks) homes(w *World, v *move) {
 	}
 }
 
-// lacksHomes says which pod of a move has no place now; empty: all have.
+// lacksHomes says which pod of a move has no place now, as the product looks for
+// places; empty: all have. Pods that machines are yet to be ordered for have none
+// so far.
 func (w *World) lacksHomes(v *move) string {
-	mine := map[string]bool{}
-	for _, r := range v.leaving {
-		if r.gone || r.machine.tooOld(w.now) {
+	r := place.Removal{Nodes: map[string]bool{}, Pods: map[string]bool{}, Seats: v.seats}
+	for _, l := range v.leaving {
+		r.Nodes[l.Node] = true
+		if l.gone || l.machine.tooOld(w.now) {
 			continue
 		}
-		for _, p := range w.podsOn(r.machine) {
-			mine[p.UID] = p.work != nil && !p.Ending && !p.DoNotDisrupt
+		for _, p := range w.podsOn(l.machine) {
+			r.Pods[p.UID] = p.work != nil && !p.Ending && !p.DoNotDisrupt && (v.ordered || v.onNode(p.UID))
 		}
 	}
-	left := w.homeless(mine, v, true)
-	if len(left) > 0 {
-		left = w.homeless(mine, v, false)
-	}
+	_, left := place.Rehome(w.photo(), r)
 	if len(left) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s must leave and has no place: %s", left[0].Pods[0].Name, left[0].Why())
+	return fmt.Sprintf("%s must leave and has no place", left[0].Pods[0].Name)
 }
 
-// homeless seeks places for the pods of a move without buying anything: for
-// those that the plan knew a place for there, if asked to and if there is room.
-func (w *World) homeless(pods map[string]bool, v *move, asPlanned bool) []plan.Unplaced {
-	s := w.scene()
-	s.Waiting, s.Guards = nil, nil
-	for i := range s.Pools {
-		s.Pools[i].NotReady = "nothing is bought"
-	}
-	var out []cluster.Pod
-	for i := range s.Nodes {
-		n := &s.Nodes[i]
-		var stay []cluster.Pod
-		for _, p := range n.Pods {
-			if pods[p.UID] {
-				p.Node, p.Returns = "", true
-				out = append(out, p)
-			} else {
-				stay = append(stay, p)
-			}
-		}
-		n.Pods = stay
-	}
-	s.Nodes = slices.DeleteFunc(s.Nodes, func(n cluster.Node) bool { // rules do not count them once they are gone
-		return w.goes(w.machineOf(n.Claim)) || slices.ContainsFunc(v.leaving, func(r *leaver) bool { return r.Node == n.Name })
-	})
-	for again := asPlanned; again; {
-		left := slices.DeleteFunc(slices.Clone(out), func(p cluster.Pod) bool { return sitsAsPlanned(s, p, v.seats[p.UID]) })
-		again = len(left) < len(out) // others may have had to come first
-		out = left
-	}
-	s.Waiting = out
-	s.Sort()
-	return place.Place(s, place.Options{}).Unplaced
-}
-
-// sitsAsPlanned puts a pod where a plan wanted it, if it can be there now.
-func sitsAsPlanned(s *cluster.Snapshot, p cluster.Pod, target string) bool {
-	alone := *s
-	alone.Waiting, alone.Nodes = []cluster.Pod{p}, slices.Clone(s.Nodes)
-	at := -1
-	for i := range alone.Nodes {
-		if n := &alone.Nodes[i]; n.Name == target {
-			at = i
-		} else {
-			n.Taints = []constraint.Taint{closed}
-		}
-	}
-	if at < 0 || len(place.Place(&alone, place.Options{}).Unplaced) > 0 {
-		return false
-	}
-	n := &s.Nodes[at]
-	p.Node = n.Name
-	n.Pods = append(slices.Clip(n.Pods), p)
-	return true
+// onNode reports whether the plan puts a pod anywhere but on a machine of the
+// move.
+func (v *move) onNode(uid string) bool {
+	return !slices.ContainsFunc(v.claims, func(m *machine) bool { return m.claim == v.seats[uid] })
 }
 
 // evicting looks at one eviction by a drain.

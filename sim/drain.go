@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"slices"
 	"time"
 
 	"github.com/daemok/daemok/core/plan"
@@ -80,10 +79,4 @@ func (w *World) end(m *machine) {
 	m.ends = true
 	w.changed()
 	w.after(time.Second+w.cloud.upTo(endsWithin), func() { w.remove(m) })
-}
-
-// goes reports whether the node is gone soon: no pod that must not be disturbed
-// keeps it.
-func (w *World) goes(m *machine) bool {
-	return m.deleted() && !slices.ContainsFunc(w.podsOn(m), func(p *pod) bool { return p.work != nil && p.DoNotDisrupt && !p.Ending })
 }

@@ -165,6 +165,9 @@ func (c *controller) hindrance(v *move) string {
 			}
 		}
 	}
+	if why := w.lacksHomes(v); why != "" {
+		return why
+	}
 	return c.admit(v)
 }
 
@@ -270,10 +273,6 @@ func (c *controller) await(v *move) {
 // controller itself.
 func (c *controller) letGo(v *move) {
 	w := c.world
-	if why := w.lacksHomes(v); why != "" {
-		c.giveUp(v, why)
-		return
-	}
 	w.checks.lettingGo(w, v)
 	for _, r := range v.leaving {
 		if r.gone {

@@ -24,15 +24,42 @@ func (a *Applier) closeNodes(ctx context.Context, u *unit) error {
 	failed := make([]error, len(u.leaving))
 	each(len(u.leaving), func(i int) {
 		r := u.leaving[i]
-		failed[i] = a.taint(ctx, r.Node, func(n *corev1.Node) bool { return Taint(n, a.Now()) })
-		if failed[i] == nil {
-			failed[i] = a.say(ctx, r.Claim, func(c *karpv1.NodeClaim) bool { return sayWhy(c, r.Removal, a.Now()) })
-		}
+		failed[i] = a.unlessRefused(ctx, closesWithin, func() error {
+			err := a.taint(ctx, r.Node, func(n *corev1.Node) bool { return Taint(n, a.Now()) })
+			if err != nil {
+				return err
+			}
+			return a.say(ctx, r.Claim, func(c *karpv1.NodeClaim) bool { return sayWhy(c, r.Removal, a.Now()) })
+		})
 		if apierrors.IsNotFound(failed[i]) {
 			failed[i] = fmt.Errorf("%w: it is gone: %w", ErrChanged, failed[i])
 		}
 	})
 	return errors.Join(failed...)
+}
+
+// closesWithin is how long the nodes of a move may take to be closed: those that
+// are take no pods meanwhile.
+const closesWithin = time.Minute
+
+// unlessRefused repeats a write, as of something that somebody else writes at the
+// same time or while the API server is not well, for so long at most. What the
+// server refuses it will refuse again.
+func (a *Applier) unlessRefused(ctx context.Context, patience time.Duration, write func() error) error {
+	until := a.Now().Add(patience)
+	for again := retryFirst; ; again = min(2*again, retryMax) {
+		err := write()
+		if err == nil || isRefusal(err) || a.Now().Add(again).After(until) {
+			return err
+		}
+		if stopped := pause.For(ctx, again); stopped != nil {
+			return stopped
+		}
+	}
+}
+
+func isRefusal(err error) bool {
+	return apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)
 }
 
 func sayWhy(c *karpv1.NodeClaim, r plan.Removal, now time.Time) bool {

@@ -95,3 +95,39 @@ func TestAKeptNodeLosesItsTaint(t *testing.T) {
 		})
 	}
 }
+
+// TestAMoveOutlivesFailedWrites: nodes are closed as soon as the API server takes
+// that again, within a minute; what it refuses is not asked for again.
+func TestAMoveOutlivesFailedWrites(t *testing.T) {
+	away := apierrors.NewServiceUnavailable("restarting")
+	tests := map[string]struct {
+		trouble error
+		until   time.Duration
+		want    error // ErrChanged: the node was closed, and a pod found on it
+	}{
+		"when the API server is away for half a minute": {trouble: away, until: 30 * time.Second, want: ErrChanged},
+		"not when it is away for longer":                {trouble: away, until: 2 * time.Minute, want: away},
+		"not when it refuses": {trouble: apierrors.NewForbidden(schema.GroupResource{Resource: "nodes"}, "n", errors.New("no")), until: time.Second / 2,
+			want: apierrors.NewForbidden(schema.GroupResource{Resource: "nodes"}, "n", errors.New("no"))},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				store := nodeWithPod(t, func() error {
+					if time.Since(began) < tt.until {
+						return tt.trouble
+					}
+					return nil
+				})
+				a := &Applier{Store: store, Live: store, Ledger: &Ledger{}, Now: time.Now, Again: func() {}}
+				var ended error
+				a.Move(t.Context(), nil, plan.Plan{Moves: []plan.Move{{Removals: []plan.Removal{{Node: "n", Claim: "c"}}}}}, ears(func(e Ended) { ended = e.Err }))
+				a.Wait()
+				if errors.Is(ended, ErrChanged) != (tt.want == ErrChanged) || tt.want != ErrChanged && apierrors.ReasonForError(ended) != apierrors.ReasonForError(tt.want) {
+					t.Errorf("the move ended with %v, want %v", ended, tt.want)
+				}
+			})
+		})
+	}
+}

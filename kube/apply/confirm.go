@@ -62,6 +62,9 @@ func (a *Applier) look(ctx context.Context, u *unit) error {
 	if err := worst(failed); err != nil {
 		return err
 	}
+	if err := a.lookForHomes(ctx, u); err != nil {
+		return err
+	}
 	each(len(u.leaving), func(i int) {
 		r := u.leaving[i]
 		if r.gone {
@@ -113,6 +116,7 @@ func worst(list []error) error {
 // order; before that the plan was made for another world.
 func (a *Applier) lookAt(ctx context.Context, u *unit, r *leaver, frozen string) error {
 	claim := &karpv1.NodeClaim{}
+	r.moving = nil
 	err := a.Live.Get(ctx, client.ObjectKey{Name: r.Claim}, claim)
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("read claim %s before its removal: %w", r.Claim, err)
@@ -170,6 +174,7 @@ func (a *Applier) lookAtPods(ctx context.Context, r *leaver, claim *karpv1.NodeC
 	}
 	inAnyEvent := r.Reason == plan.Expired || r.Reason == plan.Drifted && claim.Spec.TerminationGracePeriod != ""
 	var guarded []*corev1.Pod
+	var moving []string
 	for i := range list.Items {
 		pod := &list.Items[i]
 		p := translate.Pod(pod, a.Now())
@@ -182,6 +187,12 @@ func (a *Applier) lookAtPods(ctx context.Context, r *leaver, claim *karpv1.NodeC
 		case p.Evictable() && !inAnyEvent:
 			guarded = append(guarded, pod)
 		}
+		if p.Moves() && p.Evictable() && !translate.IsTerminal(pod) {
+			moving = append(moving, string(pod.UID))
+		}
+	}
+	if !translate.IsExpired(claim, a.Now()) { // one that is too old goes whether there are places or not
+		r.moving = moving
 	}
 	return a.lookAtGuards(ctx, r, guarded)
 }

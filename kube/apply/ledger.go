@@ -173,7 +173,7 @@ func (l *Ledger) Project(s *cluster.Snapshot) *cluster.Snapshot {
 		}
 	}
 	l.nameBeneficiaries(&out)
-	l.projectMoves(&out)
+	l.projectMoves(&out, nil)
 	out.Sort()
 	return &out
 }

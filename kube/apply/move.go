@@ -90,6 +90,7 @@ type leaver struct {
 	seen     *karpv1.NodeClaim // its claim when it was last looked at
 	admitted bool              // by the budgets of its pool
 	gone     bool              // its claim is deleted
+	moving   []string          // UIDs of the pods that need another place, when they were read last
 	since    time.Time         // pods that came later are strangers; zero: Pods tells
 }
 

@@ -81,13 +81,24 @@ func (l *Ledger) isOrdered(claim string) {
 	}
 }
 
+// beside shows a snapshot with all moves but one: as they are to come out, and
+// that one as it is now. Nothing is settled by it.
+func (l *Ledger) beside(m *underWay, s *cluster.Snapshot) *cluster.Snapshot {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := *s
+	out.Machines, out.Pools, out.Nodes = slices.Clone(s.Machines), slices.Clone(s.Pools), slices.Clone(s.Nodes)
+	l.projectMoves(&out, m)
+	return &out
+}
+
 // projectMoves shows the nodes of moves as closed, whether a watch has shown
 // that by now or not. Where a move of ours is to bring their pods, they are
 // shown already: on a node as pods of its own, on an ordered machine as room
 // taken, and on both as pods that are expected. So no other plan gives their
 // room away, or lets the place go. What a move is yet to order counts for the
-// limits of pools.
-func (l *Ledger) projectMoves(s *cluster.Snapshot) {
+// limits of pools. The pods of one move, if not nil, are shown where they are.
+func (l *Ledger) projectMoves(s *cluster.Snapshot, but *underWay) {
 	nodes := map[string]*cluster.Node{}
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
@@ -103,6 +114,9 @@ func (l *Ledger) projectMoves(s *cluster.Snapshot) {
 	}
 	there := placesIn(s)
 	for _, m := range l.moves {
+		if m == but {
+			continue
+		}
 		for _, o := range m.orders {
 			addUsage(s.Pools, o.Pool, o.Capacity)
 		}

@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -22,6 +23,7 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/kube/translate"
 )
@@ -96,11 +98,34 @@ func (y *yard) tend(c *karpv1.NodeClaim) {
 	case c.Status.ProviderID == "" && age > 3*time.Second:
 		y.status(c, func() { c.Status.ProviderID = "aws:///a/i-" + c.Name })
 	case c.Status.NodeName == "" && age > startsAfter/2 && up:
-		y.create(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n-" + c.Name, Labels: c.Labels}, Spec: corev1.NodeSpec{ProviderID: c.Status.ProviderID}})
+		y.node("n-"+c.Name, c)
 		y.status(c, func() { c.Status.NodeName = "n-" + c.Name })
 	case c.Status.NodeName != "" && age > startsAfter && !condition.IsTrue(c, karpv1.ClaimInitialized):
-		y.status(c, func() { condition.SetTrue(c, karpv1.ClaimInitialized, time.Now()) })
+		y.status(c, func() {
+			condition.SetTrue(c, karpv1.ClaimRegistered, time.Now())
+			condition.SetTrue(c, karpv1.ClaimInitialized, time.Now())
+		})
 	}
+}
+
+// node creates the node of a claim's machine, with room for many pods.
+func (y *yard) node(name string, c *karpv1.NodeClaim) {
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: c.Labels}, Spec: corev1.NodeSpec{ProviderID: c.Status.ProviderID}}
+	y.create(n)
+	y.status(n, func() {
+		n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+		n.Status.Allocatable = corev1.ResourceList{corev1.ResourcePods: resource.MustParse("110")}
+	})
+}
+
+// view is what watches would show that are never late.
+func (y *yard) view() *cluster.Snapshot {
+	offers := func(karpv1.NodeClassReference) (*cluster.Catalogue, string) { return nil, "nothing is offered" }
+	s, err := snapshot.NewKeeper(offers, time.Now).Read(context.Background(), y.hand)
+	if err != nil {
+		y.t.Error(err)
+	}
+	return s
 }
 
 // noteEarly notes that a claim goes although a machine in its place has not
@@ -137,13 +162,10 @@ func (y *yard) join(i int) {
 	y.create(c)
 	y.status(c, func() {
 		c.Status.ProviderID, c.Status.NodeName = id, name
+		condition.SetTrue(c, karpv1.ClaimRegistered, time.Now())
 		condition.SetTrue(c, karpv1.ClaimInitialized, time.Now())
 	})
-	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}, Spec: corev1.NodeSpec{ProviderID: id}}
-	y.create(n)
-	y.status(n, func() {
-		n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
-	})
+	y.node(name, c)
 	y.pod(fmt.Sprintf("a-%d", i), name, nil)
 	y.pod(fmt.Sprintf("b-%d", i), name, nil)
 }
@@ -238,7 +260,7 @@ func (y *yard) applier(trouble storetest.Fault) *Applier {
 		}
 		return trouble(c)
 	})
-	return &Applier{Store: live, Live: live, Ledger: &Ledger{}, Pools: y, Namespace: "kube-system", Now: time.Now, NewID: y.newID, Again: func() {
+	return &Applier{Store: live, Live: live, Ledger: &Ledger{}, Pools: y, Namespace: "kube-system", Now: time.Now, NewID: y.newID, View: y.view, Again: func() {
 		y.mu.Lock()
 		defer y.mu.Unlock()
 		y.again++

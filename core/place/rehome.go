@@ -1,0 +1,113 @@
+package place
+
+import (
+	"slices"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/plan"
+)
+
+// Removal is nodes that are about to go, and their pods that need other places.
+type Removal struct {
+	Nodes map[string]bool   // by name
+	Pods  map[string]bool   // by UID; wherever the snapshot shows them
+	Seats map[string]string // by UID: the node that a plan had in mind, if any
+}
+
+// Rehome seeks places for the pods of a removal as things are: on nodes that
+// are ready and open, with nothing bought and without machines on their way. It
+// returns the places, and the pods that have none. Places are those of the plan
+// only where pods find none otherwise. This is the last look before nodes go.
+//
+// Cost: that of Place for these pods, and once more for each where not all find
+// a place at first.
+func Rehome(s *cluster.Snapshot, r Removal) ([]plan.Placement, []plan.Unplaced) {
+	now, out := emptied(s, &r)
+	found := placeOn(now, out)
+	if len(found.Unplaced) == 0 {
+		return found.Placements, nil
+	}
+	var seated []plan.Placement
+	for again := true; again && len(out) > 0; { // others may have had to come first
+		before := len(out)
+		out = slices.DeleteFunc(out, func(p cluster.Pod) bool {
+			yes := sitsOn(now, p, r.Seats[p.UID])
+			if yes {
+				seated = append(seated, plan.Placement{Pod: p, On: plan.OnNode, Target: r.Seats[p.UID]})
+			}
+			return yes
+		})
+		again = len(out) < before
+	}
+	found = placeOn(now, out)
+	return append(seated, found.Placements...), found.Unplaced
+}
+
+// emptied is the snapshot without what is to go, and the pods that need places.
+func emptied(s *cluster.Snapshot, r *Removal) (*cluster.Snapshot, []cluster.Pod) {
+	now := *s
+	now.Waiting, now.Machines, now.Guards, now.Nodes, now.Pools = nil, nil, nil, nil, slices.Clone(s.Pools)
+	for i := range now.Pools {
+		now.Pools[i].NotReady = "nothing is bought for pods that are moved"
+	}
+	var out []cluster.Pod
+	for i := range s.Nodes {
+		n := s.Nodes[i]
+		var stay []cluster.Pod
+		for _, p := range n.Pods {
+			if !r.Pods[p.UID] {
+				stay = append(stay, p)
+				continue
+			}
+			p.Node, p.Returns = "", true
+			out = append(out, p)
+		}
+		n.Pods, n.BoughtFor = stay, nil
+		if r.Nodes[n.Name] || n.MachineEnds || n.Deleting && n.Goes() && !isClosed(&n) {
+			continue // rules do not count it once it is gone
+		}
+		if n.Deleting || !n.Ready || !n.Initialized {
+			n.Deleting, n.Taints = false, []constraint.Taint{closed}
+		}
+		now.Nodes = append(now.Nodes, n)
+	}
+	return &now, out
+}
+
+// closed keeps every pod away.
+var closed = constraint.Taint{Key: "daemok.sh/closed", Effect: constraint.NoSchedule}
+
+// isClosed reports whether the node is to go and may yet stay: see Node.Close.
+func isClosed(n *cluster.Node) bool {
+	return !slices.ContainsFunc(n.Pods, func(p cluster.Pod) bool { return p.Returns })
+}
+
+func placeOn(s *cluster.Snapshot, pods []cluster.Pod) Result {
+	with := *s
+	with.Waiting = slices.Clone(pods)
+	with.Sort()
+	return Place(&with, Options{})
+}
+
+// sitsOn puts a pod on a node, if it can be there now.
+func sitsOn(s *cluster.Snapshot, p cluster.Pod, target string) bool {
+	at := slices.IndexFunc(s.Nodes, func(n cluster.Node) bool { return n.Name == target })
+	if at < 0 {
+		return false
+	}
+	alone := *s
+	alone.Nodes = slices.Clone(s.Nodes)
+	for i := range alone.Nodes {
+		if i != at {
+			alone.Nodes[i].Taints = []constraint.Taint{closed}
+		}
+	}
+	if len(placeOn(&alone, []cluster.Pod{p}).Unplaced) > 0 {
+		return false
+	}
+	n := &s.Nodes[at]
+	p.Node = n.Name
+	n.Pods = append(slices.Clip(n.Pods), p)
+	return true
+}
