@@ -2,7 +2,6 @@ package retire
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/plan"
@@ -44,21 +43,10 @@ func candidates(s *cluster.Snapshot) []*candidate {
 	return out
 }
 
-// guards finds PodDisruptionBudgets by namespace and name.
-type guards map[[2]string]*cluster.Guard
-
-func guardsOf(s *cluster.Snapshot) guards {
-	out := guards{}
-	for i := range s.Guards {
-		out[[2]string{s.Guards[i].Namespace, s.Guards[i].Name}] = &s.Guards[i]
-	}
-	return out
-}
-
 // hindrance says why the node may not be disturbed now; empty: it may. Where
 // its claim gives pods a term (terminationGracePeriod), they do not keep a node
 // that goes in any event, as a drifted one does.
-func (c *candidate) hindrance(s *cluster.Snapshot, g guards, inAnyEvent bool) string {
+func (c *candidate) hindrance(s *cluster.Snapshot, g Guards, inAnyEvent bool) string {
 	switch {
 	case s.Freeze != "":
 		return s.Freeze
@@ -73,35 +61,9 @@ func (c *candidate) hindrance(s *cluster.Snapshot, g guards, inAnyEvent bool) st
 		return ""
 	}
 	for i := range c.Pods {
-		if why := g.hold(&c.Pods[i]); why != "" {
+		if why := g.Hold(&c.Pods[i]); why != "" {
 			return why
 		}
 	}
 	return ""
-}
-
-// hold says why a pod must not be evicted now; empty: it may, or no drain
-// waits for it.
-func (g guards) hold(p *cluster.Pod) string {
-	if p.Ending {
-		return ""
-	}
-	if p.DoNotDisrupt {
-		return fmt.Sprintf("pod %s/%s carries do-not-disrupt", p.Namespace, p.Name)
-	}
-	if p.Guards == "" || !p.Evictable() {
-		return ""
-	}
-	if strings.Contains(p.Guards, ",") {
-		return fmt.Sprintf("pod %s/%s has several PodDisruptionBudgets (%s), with which the eviction API refuses every eviction; leave it one",
-			p.Namespace, p.Name, p.Guards)
-	}
-	guard := g[[2]string{p.Namespace, p.Guards}]
-	switch {
-	case guard == nil || guard.Allowed > 0 || guard.UnreadyToo && p.Unready:
-		return ""
-	case guard.Never:
-		return fmt.Sprintf("PodDisruptionBudget %s/%s never allows an eviction, as it is written; pod %s is one of its pods", p.Namespace, p.Guards, p.Name)
-	}
-	return fmt.Sprintf("PodDisruptionBudget %s/%s allows no eviction now; pod %s is one of its pods", p.Namespace, p.Guards, p.Name)
 }

@@ -41,7 +41,7 @@ type Search struct {
 	needed   func(node string) bool
 	survey   func() *place.Ground
 	ground   *place.Ground // nil until the first question
-	guards   guards
+	guards   Guards
 	budgets  *budgets
 	gone     map[int]bool    // nodes that go with a move
 	untold   []int           // of these, those that the ground has not been told of
@@ -60,7 +60,7 @@ type task func() (more bool)
 // way to them. The ground is asked for when the first question comes up; where
 // survey is nil only nodes without pods go.
 func New(s *cluster.Snapshot, needed func(node string) bool, survey func() *place.Ground, o Options) *Search {
-	x := &Search{snapshot: s, options: o, needed: needed, survey: survey, guards: guardsOf(s), budgets: budgetsOf(s),
+	x := &Search{snapshot: s, options: o, needed: needed, survey: survey, guards: GuardsOf(s.Guards), budgets: budgetsOf(s),
 		gone: map[int]bool{}, kept: map[int]bool{}, takes: map[string]bool{}, ages: map[cluster.PoolID]time.Duration{}, wholes: map[cluster.PoolID]whole{}}
 	all := candidates(s)
 	x.tasks = []task{x.emptiness(all)}

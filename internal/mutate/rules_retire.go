@@ -6,6 +6,7 @@ const (
 	driftFile       = "core/retire/drift.go"
 	expireFile      = "core/retire/expire.go"
 	consolidateFile = "core/retire/consolidate.go"
+	guardsFile      = "core/retire/guards.go"
 	recentFile      = "core/retire/recent.go"
 	paybackFile     = "core/retire/payback.go"
 	patienceFile    = "core/decide/patience.go"
@@ -36,10 +37,10 @@ func retireRules() []Rule {
 		off("a freeze keeps nodes", candidateFile, `case s.Freeze != "":`, "case false:"),
 		off("a term for pods lets drift go on", candidateFile, "case inAnyEvent && c.HasGrace:", "case false:"),
 		off("without a term it does not", candidateFile, "case inAnyEvent && c.HasGrace:", "case inAnyEvent:"),
-		off("a pod that must not be disturbed holds its node", candidateFile, "if p.DoNotDisrupt {", "if false {"),
-		off("a budget of pods holds a node", candidateFile, "guard.Allowed > 0 ||", "true ||"),
-		off("pods that are not ready may go", candidateFile, "guard.UnreadyToo && p.Unready", "false"),
-		off("several budgets hold a pod", candidateFile, `if strings.Contains(p.Guards, ",") {`, `if strings.Contains(p.Guards, ";") {`),
+		off("a pod that must not be disturbed holds its node", guardsFile, "if p.DoNotDisrupt {", "if false {"),
+		off("a budget of pods holds a node", guardsFile, "guard.Allowed > 0 ||", "true ||"),
+		off("pods that are not ready may go", guardsFile, "guard.UnreadyToo && p.Unready", "false"),
+		off("several budgets hold a pod", guardsFile, `if strings.Contains(p.Guards, ",") {`, `if strings.Contains(p.Guards, ";") {`),
 		off("nodes with pods stay", retireFile, "if !IsEmpty(c.Node) {", "if false {"),
 		off("pools that keep empty nodes do", retireFile, "if policy.Never ||", "if"),
 		off("empty nodes wait for their time", retireFile, "!ok || due.After(x.snapshot.Now) ||", "!ok || due.IsZero() ||"),

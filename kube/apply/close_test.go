@@ -124,7 +124,7 @@ func TestAMoveOutlivesFailedWrites(t *testing.T) {
 				var ended error
 				a.Move(t.Context(), nil, plan.Plan{Moves: []plan.Move{{Removals: []plan.Removal{{Node: "n", Claim: "c"}}}}}, ears(func(e Ended) { ended = e.Err }))
 				a.Wait()
-				if errors.Is(ended, ErrChanged) != (tt.want == ErrChanged) || tt.want != ErrChanged && apierrors.ReasonForError(ended) != apierrors.ReasonForError(tt.want) {
+				if errors.Is(ended, ErrChanged) != errors.Is(tt.want, ErrChanged) || !errors.Is(tt.want, ErrChanged) && apierrors.ReasonForError(ended) != apierrors.ReasonForError(tt.want) {
 					t.Errorf("the move ended with %v, want %v", ended, tt.want)
 				}
 			})

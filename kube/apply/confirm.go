@@ -8,17 +8,15 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/retire"
 	"github.com/daemok/daemok/internal/pause"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/kube/translate"
 )
 
@@ -173,28 +171,32 @@ func (a *Applier) lookAtPods(ctx context.Context, r *leaver, claim *karpv1.NodeC
 		return err
 	}
 	inAnyEvent := r.Reason == plan.Expired || r.Reason == plan.Drifted && claim.Spec.TerminationGracePeriod != ""
-	var guarded []*corev1.Pod
+	over := guards{Applier: a, in: map[string][]guard{}, all: retire.Guards{}}
 	var moving []string
 	for i := range list.Items {
 		pod := &list.Items[i]
 		p := translate.Pod(pod, a.Now())
 		switch {
 		case translate.IsTerminal(pod):
-		case p.DoNotDisrupt && !inAnyEvent:
-			return fmt.Errorf("%w: pod %s/%s on node %s carries do-not-disrupt", ErrChanged, p.Namespace, p.Name, r.Node)
+			continue
 		case p.Moves() && !r.knows(pod):
 			return fmt.Errorf("%w: pod %s/%s came to node %s", ErrChanged, p.Namespace, p.Name, r.Node)
-		case p.Evictable() && !inAnyEvent:
-			guarded = append(guarded, pod)
+		case !inAnyEvent:
+			if err := over.name(ctx, &p, pod.Labels); err != nil {
+				return err
+			}
+			if why := over.all.Hold(&p); why != "" {
+				return fmt.Errorf("%w: node %s: %s", ErrChanged, r.Node, why)
+			}
 		}
-		if p.Moves() && p.Evictable() && !translate.IsTerminal(pod) {
+		if p.Moves() && p.Evictable() {
 			moving = append(moving, string(pod.UID))
 		}
 	}
 	if !translate.IsExpired(claim, a.Now()) { // one that is too old goes whether there are places or not
 		r.moving = moving
 	}
-	return a.lookAtGuards(ctx, r, guarded)
+	return nil
 }
 
 // knows reports whether the plan reckoned with the pod.
@@ -213,63 +215,4 @@ func boundAt(pod *corev1.Pod) time.Time {
 		}
 	}
 	return pod.CreationTimestamp.Time
-}
-
-// guardsOf is what the PodDisruptionBudgets of a namespace say, and of which pods.
-type guard struct {
-	cluster.Guard
-	selector labels.Selector
-}
-
-// lookAtGuards asks whether every pod may be evicted by the
-// PodDisruptionBudgets of its namespace as they are now. A pod with several of
-// them never may: the eviction API refuses it.
-func (a *Applier) lookAtGuards(ctx context.Context, r *leaver, pods []*corev1.Pod) error {
-	known := map[string][]guard{}
-	for _, pod := range pods {
-		guards, read := known[pod.Namespace]
-		if !read {
-			var err error
-			if guards, err = a.readGuards(ctx, pod.Namespace); err != nil {
-				return err
-			}
-			known[pod.Namespace] = guards
-		}
-		if why := forbidden(pod, guards); why != "" {
-			return fmt.Errorf("%w: pod %s/%s on node %s: %s", ErrChanged, pod.Namespace, pod.Name, r.Node, why)
-		}
-	}
-	return nil
-}
-
-func (a *Applier) readGuards(ctx context.Context, namespace string) ([]guard, error) {
-	var out []guard
-	err := snapshot.Each(ctx, a.Live, &policyv1.PodDisruptionBudgetList{}, func(l *policyv1.PodDisruptionBudgetList) {
-		for i := range l.Items {
-			out = append(out, guard{translate.Guard(&l.Items[i]), translate.GuardSelector(&l.Items[i])})
-		}
-	}, client.InNamespace(namespace))
-	if err != nil {
-		return nil, fmt.Errorf("read PodDisruptionBudgets of namespace %s: %w", namespace, err)
-	}
-	return out, nil
-}
-
-// forbidden says why the pod may not be evicted now; empty: it may.
-func forbidden(pod *corev1.Pod, guards []guard) string {
-	var of []guard
-	for _, g := range guards {
-		if g.selector.Matches(labels.Set(pod.Labels)) {
-			of = append(of, g)
-		}
-	}
-	switch {
-	case len(of) == 0:
-		return ""
-	case len(of) > 1:
-		return fmt.Sprintf("it has %d PodDisruptionBudgets, and the eviction API refuses pods with more than one", len(of))
-	case of[0].Allowed > 0 || of[0].UnreadyToo && translate.Pod(pod, time.Time{}).Unready:
-		return ""
-	}
-	return fmt.Sprintf("PodDisruptionBudget %s allows no eviction now", of[0].Name)
 }

@@ -1,0 +1,47 @@
+package retire
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/daemok/daemok/core/cluster"
+)
+
+// Guards finds PodDisruptionBudgets by namespace and name. It is the one rule of
+// what keeps a pod: whoever looks once more before a node goes asks it too.
+type Guards map[[2]string]*cluster.Guard
+
+// GuardsOf makes PodDisruptionBudgets ready to be asked; the list is not written.
+func GuardsOf(list []cluster.Guard) Guards {
+	out := Guards{}
+	for i := range list {
+		out[[2]string{list[i].Namespace, list[i].Name}] = &list[i]
+	}
+	return out
+}
+
+// Hold says why a pod must not be evicted now; empty: it may, or no drain
+// waits for it.
+func (g Guards) Hold(p *cluster.Pod) string {
+	if p.Ending {
+		return ""
+	}
+	if p.DoNotDisrupt {
+		return fmt.Sprintf("pod %s/%s carries do-not-disrupt", p.Namespace, p.Name)
+	}
+	if p.Guards == "" || !p.Evictable() {
+		return ""
+	}
+	if strings.Contains(p.Guards, ",") {
+		return fmt.Sprintf("pod %s/%s has several PodDisruptionBudgets (%s), with which the eviction API refuses every eviction; leave it one",
+			p.Namespace, p.Name, p.Guards)
+	}
+	guard := g[[2]string{p.Namespace, p.Guards}]
+	switch {
+	case guard == nil || guard.Allowed > 0 || guard.UnreadyToo && p.Unready:
+		return ""
+	case guard.Never:
+		return fmt.Sprintf("PodDisruptionBudget %s/%s never allows an eviction, as it is written; pod %s is one of its pods", p.Namespace, p.Guards, p.Name)
+	}
+	return fmt.Sprintf("PodDisruptionBudget %s/%s allows no eviction now; pod %s is one of its pods", p.Namespace, p.Guards, p.Name)
+}
