@@ -5,6 +5,7 @@ const (
 	placeQuestion  = "core/place/question.go"
 	placeMove      = "core/place/move.go"
 	placeWholesale = "core/place/wholesale.go"
+	placeRehome    = "core/place/rehome.go"
 	topologyView   = "core/topology/view.go"
 )
 
@@ -37,6 +38,14 @@ func groundRules() []Rule {
 		off("machines of answers count for limits of later questions", placeMove, "b.limits.use(m.Capacity)", "_ = m"),
 		off("pods of answers take room from later questions", placeMove, "take(seat.free, k.need, 1)", "_ = seat"),
 		off("daemon pods of machines of answers count for later questions", placeMove, "r.dueAt(ordered.Brings).put(d.board, place)", "_ = place"),
+		off("the last look buys nothing", placeRehome, `now.Pools[i].NotReady = "nothing is bought for pods that are moved"`, "_ = i"),
+		off("the last look counts on no machine to come", placeRehome, "now.Waiting, now.Machines, now.Guards, now.Nodes, now.Pools = nil, nil,", "now.Waiting, now.Machines, now.Guards, now.Nodes, now.Pools = nil, s.Machines,"),
+		off("the last look takes pods from wherever they are shown", placeRehome, "if !r.Pods[p.UID] {", "if !r.Pods[p.UID] || !r.Nodes[n.Name] {"),
+		off("nodes that are closed count in the last look", placeRehome, "&& !isClosed(&n) {", "{"),
+		off("nodes that go do not", placeRehome, "n.Deleting && n.Goes() && !isClosed(&n)", "false"),
+		off("nor those whose machine ends", placeRehome, "|| n.MachineEnds ||", "||"),
+		off("nodes that are not ready take nothing in the last look", placeRehome, "if n.Deleting || !n.Ready || !n.Initialized {", "if n.Deleting {"),
+		off("the last look knows what the plan had in mind", placeRehome, "yes := sitsOn(now, p, r.Seats[p.UID])", "yes := false"),
 	}
 	for i := range list {
 		list[i] = list[i].by("./core/place")
