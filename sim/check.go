@@ -219,9 +219,11 @@ func (c *checks) homes(w *World, v *move) {
 }
 
 // lacksHomes says which pod of a move has no place now, as the product looks for
-// places; empty: all have. Pods that machines are yet to be ordered for have none
-// so far.
+// places; empty: all have, or it is too early to ask.
 func (w *World) lacksHomes(v *move) string {
+	if len(v.launches()) > 0 {
+		return ""
+	}
 	r := place.Removal{Nodes: map[string]bool{}, Pods: map[string]bool{}, Seats: v.seats}
 	for _, l := range v.leaving {
 		r.Nodes[l.Node] = true
@@ -229,7 +231,7 @@ func (w *World) lacksHomes(v *move) string {
 			continue
 		}
 		for _, p := range w.podsOn(l.machine) {
-			r.Pods[p.UID] = p.work != nil && !p.Ending && !p.DoNotDisrupt && (v.ordered || v.onNode(p.UID))
+			r.Pods[p.UID] = p.work != nil && !p.Ending && !p.DoNotDisrupt
 		}
 	}
 	_, left := place.Rehome(w.photo(), r)
@@ -237,12 +239,6 @@ func (w *World) lacksHomes(v *move) string {
 		return ""
 	}
 	return fmt.Sprintf("%s must leave and has no place", left[0].Pods[0].Name)
-}
-
-// onNode reports whether the plan puts a pod anywhere but on a machine of the
-// move.
-func (v *move) onNode(uid string) bool {
-	return !slices.ContainsFunc(v.claims, func(m *machine) bool { return m.claim == v.seats[uid] })
 }
 
 // evicting looks at one eviction by a drain.

@@ -42,11 +42,11 @@ func (v *view) newest(a *Applier) *cluster.Snapshot {
 var errLate = errors.New("what the watches have shown is late")
 
 // lookForHomes asks whether the pods that are to move have places as things are:
-// where the plan wanted them, on the machines that came, or anywhere else. Pods
-// for which machines are yet to be ordered are left out. Where pods go is read
-// from the API server: a view that is late is waited for.
+// where the plan wanted them, on the machines that came, or anywhere else. Until
+// these are there it is too early to ask. Where pods go is read from the API
+// server: a view that is late is waited for.
 func (a *Applier) lookForHomes(ctx context.Context, u *unit) error {
-	if a.View == nil {
+	if a.View == nil || u.replaces() && !u.ordered {
 		return nil
 	}
 	s := a.Ledger.beside(&u.ledger, a.view.newest(a))
@@ -96,9 +96,7 @@ func (u *unit) removal(s *cluster.Snapshot) (place.Removal, error) {
 			if to.on == plan.OnMachine {
 				r.Seats[uid] = node[to.target]
 			}
-			if u.ordered || !u.replaces() || to.on == plan.OnNode {
-				r.Pods[uid] = true
-			}
+			r.Pods[uid] = true
 			if !shown[uid] {
 				return r, fmt.Errorf("%w: a pod of node %s is not shown", errLate, l.Node)
 			}
