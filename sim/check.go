@@ -135,8 +135,12 @@ func (c *checks) ordering(w *World, m *machine) {
 	c.needed(w, m)
 }
 
+// joinsWithin is how long a machine on order is waited for by pods that could be
+// on it: one that takes longer may never come. Source: core/decide.
+const joinsWithin = 2 * time.Minute
+
 // needed looks whether there are more machines on order than pods that need one:
-// of those that were ordered for pods which still do.
+// of those that were ordered lately for pods which still do.
 func (c *checks) needed(w *World, m *machine) {
 	if len(m.replaces) > 0 {
 		return
@@ -149,12 +153,12 @@ func (c *checks) needed(w *World, m *machine) {
 	}
 	ordered := 0
 	for _, x := range append(slices.Clone(w.machines), m) {
-		if !x.joined() && !x.deleted() && slices.ContainsFunc(w.control.boughtFor[x.claim], func(uid string) bool { return needs[uid] }) {
+		if !x.joined() && !x.deleted() && w.now.Sub(x.orderedAt) < joinsWithin && slices.ContainsFunc(w.control.boughtFor[x.claim], func(uid string) bool { return needs[uid] }) {
 			ordered++
 		}
 	}
 	if ordered > len(needs) {
-		w.broken("twice", nil, nil, "with %s there are %d machines on order for %d pods", m.claim, ordered, len(needs))
+		w.broken("twice", c.snapshot, c.plan, "with %s there are %d machines on order for %d pods", m.claim, ordered, len(needs))
 	}
 }
 
