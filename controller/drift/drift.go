@@ -139,11 +139,17 @@ func (f *Finder) look(ctx context.Context, c *karpv1.NodeClaim, k *known, gone m
 // adopt replaces fingerprints of other versions, which say nothing, by those of
 // now. What has drifted by such a fingerprint keeps it, and so stays drifted.
 func (f *Finder) adopt(ctx context.Context, c *karpv1.NodeClaim, pool *pool, class *class) (*karpv1.NodeClaim, error) {
-	after := c.DeepCopy()
-	changed := adoptOne(after, api.AnnotationNodePoolHash, api.AnnotationNodePoolHashVersion, pool.Hash, pool.HashVersion, karpv1.ReasonNodePoolDrifted)
-	changed = adoptOne(after, api.AnnotationNodeClassHash, api.AnnotationNodeClassHashVersion, class.Hash, class.HashVersion, karpv1.ReasonNodeClassDrift) || changed
-	if !changed {
+	ofPool := pool.Hash != "" && c.Annotations[api.AnnotationNodePoolHashVersion] != pool.HashVersion
+	ofClass := class.Hash != "" && c.Annotations[api.AnnotationNodeClassHashVersion] != class.HashVersion
+	if !ofPool && !ofClass {
 		return c, nil
+	}
+	after := c.DeepCopy()
+	if ofPool {
+		adoptOne(after, api.AnnotationNodePoolHash, api.AnnotationNodePoolHashVersion, pool.Hash, pool.HashVersion, karpv1.ReasonNodePoolDrifted)
+	}
+	if ofClass {
+		adoptOne(after, api.AnnotationNodeClassHash, api.AnnotationNodeClassHashVersion, class.Hash, class.HashVersion, karpv1.ReasonNodeClassDrift)
 	}
 	err := f.Store.Patch(ctx, after, client.MergeFromWithOptions(c, client.MergeFromWithOptimisticLock{}))
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
@@ -155,10 +161,7 @@ func (f *Finder) adopt(ctx context.Context, c *karpv1.NodeClaim, pool *pool, cla
 	return after, nil
 }
 
-func adoptOne(c *karpv1.NodeClaim, hashKey, versionKey, hash, version, reason string) (changed bool) {
-	if hash == "" || c.Annotations[versionKey] == version {
-		return false
-	}
+func adoptOne(c *karpv1.NodeClaim, hashKey, versionKey, hash, version, reason string) {
 	if c.Annotations == nil {
 		c.Annotations = map[string]string{}
 	}
@@ -166,20 +169,20 @@ func adoptOne(c *karpv1.NodeClaim, hashKey, versionKey, hash, version, reason st
 	if now := condition.Get(c, karpv1.ClaimDrifted); now == nil || now.Reason != reason {
 		c.Annotations[hashKey] = hash
 	}
-	return true
 }
 
 // conclude writes the condition where it is not as found, and tells of a
 // machine that has drifted anew, or in another way.
 func (f *Finder) conclude(ctx context.Context, c *karpv1.NodeClaim, found finding) error {
-	after := c.DeepCopy()
 	was := condition.Get(c, karpv1.ClaimDrifted)
+	if found.keep || was == nil && found.reason == "" {
+		return nil
+	}
+	after := c.DeepCopy()
 	switch {
-	case found.keep:
-		return nil
-	case found.reason == "" && !condition.Clear(after, karpv1.ClaimDrifted):
-		return nil
-	case found.reason != "" && !condition.Set(after, karpv1.ClaimDrifted, "True", found.reason, found.text, f.Now()):
+	case found.reason == "":
+		condition.Clear(after, karpv1.ClaimDrifted)
+	case !condition.Set(after, karpv1.ClaimDrifted, "True", found.reason, found.text, f.Now()):
 		return nil
 	}
 	err := f.Store.Status().Patch(ctx, after, client.MergeFromWithOptions(c, client.MergeFromWithOptimisticLock{}))

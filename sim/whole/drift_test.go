@@ -212,3 +212,44 @@ func (w *world) patchStatus(o client.Object, change func()) {
 		w.t.Fatal(err)
 	}
 }
+
+// A pool whose machines do not come any more, so that its drifted nodes cannot be
+// replaced, holds up nobody else, and its nodes stay.
+func TestAPoolThatCannotReplaceHoldsNobodyUp(t *testing.T) {
+	tell(t, fake.Options{Seed: 64}, func(t *testing.T, w *world) {
+		w.classes.change(form{"one", fake.Settings{Image: "ami-one", Groups: []string{"sg-one"}}})
+		in := func(zone string) func(*karpv1.NodePool) {
+			return func(p *karpv1.NodePool) {
+				p.Spec.Template.Spec.Requirements = append(p.Spec.Template.Spec.Requirements, karpv1.Requirement{Key: api.LabelZone, Operator: "In", Values: []string{zone}})
+			}
+		}
+		w.pool("a", in("us-east-1a"))
+		w.pool("b", in("us-east-1b"))
+		w.start(setup{retires: true})
+		for _, pool := range []string{"a", "b"} {
+			w.deploy(pool, 2, func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{api.LabelNodePool: pool} })
+		}
+		of := func(pool string) (names []string) {
+			for _, c := range w.claims() {
+				if c.Labels[api.LabelNodePool] == pool && condition.IsTrue(&c, karpv1.ClaimInitialized) {
+					names = append(names, c.Name)
+				}
+			}
+			return names
+		}
+		w.until(10*time.Minute, "two nodes of each pool", func() bool { return w.run(4) && len(of("a")) == 2 && len(of("b")) == 2 })
+		stuck, first := of("a"), of("b")
+		w.mu.Lock()
+		w.joinsAfter = map[string]time.Duration{"us-east-1a": 24 * time.Hour}
+		w.mu.Unlock()
+		w.classes.change(form{"one", fake.Settings{Image: "ami-two", Groups: []string{"sg-one"}}})
+		w.until(15*time.Minute, "two other nodes of pool b", func() bool {
+			now := of("b")
+			return len(now) == 2 && !slices.ContainsFunc(now, func(name string) bool { return slices.Contains(first, name) })
+		})
+		time.Sleep(time.Hour)
+		if now := of("a"); !slices.Equal(now, stuck) || !w.run(4) {
+			t.Errorf("nodes of pool a are %v, were %v; %s", now, stuck, w.state())
+		}
+	})
+}
