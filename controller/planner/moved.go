@@ -26,7 +26,7 @@ const (
 func (t *Teller) Moved(e apply.Ended) {
 	for i := range e.Removals {
 		if e.Gone[i] {
-			t.gone(e.Removals[i], e.Claims[i])
+			t.gone(e.Removals[i], e.Claims[i], e.Policies[i])
 		} else if e.Err != nil && !errors.Is(e.Err, context.Canceled) {
 			t.kept(e.Removals[i], e.Err)
 		}
@@ -35,12 +35,12 @@ func (t *Teller) Moved(e apply.Ended) {
 }
 
 // gone tells of a node that goes.
-func (t *Teller) gone(r plan.Removal, c *karpv1.NodeClaim) {
+func (t *Teller) gone(r plan.Removal, c *karpv1.NodeClaim, policy karpv1.ConsolidationPolicy) {
 	option, mode := "", ""
 	if c != nil {
 		option, mode = c.Labels[api.LabelCapacityType], translate.TerminationMode(c)
 	}
-	t.Metrics.ClaimsDisrupted.WithLabelValues(reasonOf(r), r.Pool.Name, option, "", mode).Inc()
+	t.Metrics.ClaimsDisrupted.WithLabelValues(reasonOf(r), r.Pool.Name, option, string(policy), mode).Inc()
 	t.Log.Info("let a node go", "node", r.Node, "claim", r.Claim, "reason", string(r.Reason), "note", r.Note)
 	t.Events.Publish(observe.Event{About: claimRef(r.Claim), Key: "NodeClaim/" + r.Claim, Reason: "DisruptionTerminating",
 		Message: fmt.Sprintf("Disrupting NodeClaim: %s: %s", r.Reason, r.Note)})

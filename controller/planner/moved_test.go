@@ -57,6 +57,7 @@ func TestMovesAreCounted(t *testing.T) {
 			scraped := prometheus.NewRegistry()
 			told.Metrics = observe.NewMetrics(scraped, "", "", "", "")
 			tt.ended.Claims = make([]*karpv1.NodeClaim, len(tt.ended.Removals))
+			tt.ended.Policies = make([]karpv1.ConsolidationPolicy, len(tt.ended.Removals))
 			told.Moved(tt.ended)
 			var got []string
 			for _, kind := range []string{"decisions_total", "failed_validations_total", "queue_failures_total"} {
@@ -82,12 +83,12 @@ func TestClaimsThatGoAreCounted(t *testing.T) {
 	told.Metrics = observe.NewMetrics(scraped, "", "", "", "")
 	c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{api.LabelCapacityType: "spot"}}}
 	c.Spec.TerminationGracePeriod = "1h"
-	told.Moved(apply.Ended{Move: moveOf(plan.Drifted, "a"), Gone: []bool{true}, Claims: []*karpv1.NodeClaim{c}})
+	told.Moved(apply.Ended{Move: moveOf(plan.Underutilized, "a"), Gone: []bool{true}, Claims: []*karpv1.NodeClaim{c}, Policies: []karpv1.ConsolidationPolicy{"Balanced"}})
 	lines, err := observetest.Lines(scraped, "karpenter_nodeclaims_disrupted_total")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "karpenter_nodeclaims_disrupted_total capacity_type=spot nodepool=a reason=drifted termination_mode=eventual 1"
+	want := "karpenter_nodeclaims_disrupted_total capacity_type=spot consolidation_policy=Balanced nodepool=a reason=underutilized termination_mode=eventual 1"
 	if got := strings.Join(lines, ", "); got != want {
 		t.Errorf("counted %q, want %q", got, want)
 	}
@@ -99,7 +100,7 @@ func TestMovesAreTold(t *testing.T) {
 	told, events, lines := teller()
 	m := moveOf(plan.Drifted, "a")
 	told.Replacing(m, apply.Launched{Claim: &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c-new"}}})
-	told.Moved(apply.Ended{Move: m, Replaces: true, Together: 1, Gone: []bool{true}, Claims: []*karpv1.NodeClaim{nil}})
+	told.Moved(apply.Ended{Move: m, Replaces: true, Together: 1, Gone: []bool{true}, Claims: []*karpv1.NodeClaim{nil}, Policies: []karpv1.ConsolidationPolicy{""}})
 	want := "DisruptionLaunching: Launching NodeClaim: Drifted: in place of n-0\n" +
 		"DisruptionWaitingReadiness: Waiting on readiness to continue disruption\n" +
 		"DisruptionTerminating: Disrupting NodeClaim: Drifted: so"

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -62,12 +63,13 @@ type Listener interface {
 
 // Ended is a move that is over.
 type Ended struct {
-	plan.Move                     // with the nodes that it was about in the end
-	Replaces  bool                // machines were to be ordered for it
-	Together  int                 // nodes that the plan let go with it
-	Gone      []bool              // by removal: its claim was deleted
-	Claims    []*karpv1.NodeClaim // by removal: its claim as it was seen last; nil where it was not
-	Err       error               // why not all are gone; nil where they are
+	plan.Move                              // with the nodes that it was about in the end
+	Replaces  bool                         // machines were to be ordered for it
+	Together  int                          // nodes that the plan let go with it
+	Gone      []bool                       // by removal: its claim was deleted
+	Claims    []*karpv1.NodeClaim          // by removal: its claim as it was seen last; nil where it was not
+	Policies  []karpv1.ConsolidationPolicy // by removal: what it goes by; empty where it goes for another reason
+	Err       error                        // why not all are gone; nil where they are
 }
 
 // unit is nodes that go all together or not at all.
@@ -261,7 +263,7 @@ func (a *Applier) end(ctx context.Context, u *unit, err error, told Listener) {
 		}
 	}
 	a.Ledger.ends(&u.ledger)
-	told.Moved(u.ended(err))
+	told.Moved(a.ended(u, err))
 	if err == nil || ctx.Err() != nil {
 		return
 	}
@@ -271,12 +273,25 @@ func (a *Applier) end(ctx context.Context, u *unit, err error, told Listener) {
 	}
 }
 
-func (u *unit) ended(err error) Ended {
+func (a *Applier) ended(u *unit, err error) Ended {
 	out := Ended{Move: u.Move, Replaces: u.replaces(), Together: u.together, Err: err}
 	for _, r := range u.leaving {
 		out.Gone, out.Claims = append(out.Gone, r.gone), append(out.Claims, r.seen)
+		out.Policies = append(out.Policies, a.policyOf(r.Removal))
 	}
 	return out
+}
+
+// policyOf is the consolidationPolicy that a node goes by.
+func (a *Applier) policyOf(r plan.Removal) karpv1.ConsolidationPolicy {
+	if a.Pools == nil || r.Reason != plan.Empty && r.Reason != plan.Underutilized {
+		return ""
+	}
+	pool, known := a.Pools.Pool(r.Pool)
+	if !known {
+		return ""
+	}
+	return cmp.Or(pool.Disruption.ConsolidationPolicy, karpv1.ConsolidateWhenEmptyOrUnderutilized)
 }
 
 // anyGone reports whether there is no way back.

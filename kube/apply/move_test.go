@@ -380,3 +380,18 @@ func TestALostReplyToAnOrderLeavesNoMachine(t *testing.T) {
 		}
 	})
 }
+
+// A node that is empty or underutilized goes by the policy of its pool; another
+// goes by none.
+func TestMovesTellThePolicyThatTheyFollow(t *testing.T) {
+	for reason, want := range map[plan.RemovalReason]karpv1.ConsolidationPolicy{
+		plan.Underutilized: karpv1.ConsolidateWhenEmptyOrUnderutilized, plan.Drifted: "",
+	} {
+		tell(t, 2, func(t *testing.T, y *yard) {
+			y.carryOut(y.move(reason, 1, 0), nil)
+			if e := y.ended[0]; e.Err != nil || e.Policies[0] != want {
+				t.Errorf("%s: told of policy %q and %v, want %q", reason, e.Policies[0], e.Err, want)
+			}
+		})
+	}
+}
