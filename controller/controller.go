@@ -23,6 +23,7 @@ import (
 	"github.com/daemok/daemok/controller/drift"
 	"github.com/daemok/daemok/controller/idle"
 	"github.com/daemok/daemok/controller/planner"
+	"github.com/daemok/daemok/controller/policy"
 	"github.com/daemok/daemok/controller/pool"
 	"github.com/daemok/daemok/controller/remark"
 	"github.com/daemok/daemok/core/cluster"
@@ -134,6 +135,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	keeper.CostByDefault(p.MachineCost)
 	keeper.FreezeIn(p.Namespace)
 	keeper.ActAs(types.NamespacedName{Namespace: p.Namespace, Name: p.Pod})
+	keeper.AwaitPolicies()
 	seen := func(c *karpv1.NodeClaim, gone bool) { ledger.Seen(c, gone, p.Now()) }
 	if err := keeper.Follow(ctx, p.Watches, seen); err != nil {
 		return nil, err
@@ -164,6 +166,9 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 			{"collect orphans", collector.Round},
 			{"find machines that drifted", drifted.Round},
 			{"give workloads their one replica back", drains.TakeBack},
+			{"tell what disruption policies allow", (&policy.Teller{
+				Live: p.Live, Store: p.Store, Keeper: keeper, Events: p.Events, Log: p.Log, Now: p.Now,
+			}).Round},
 			{"tell of what is not understood", (&remark.Teller{Source: keeper, Events: p.Events, Log: p.Log}).Round},
 			{"tell of what does nothing yet", (&idle.Teller{Live: p.Live, Events: p.Events}).Round},
 		},

@@ -108,37 +108,6 @@ type Limits struct {
 	Nodes   *int64              // nil: any number
 }
 
-// Policy is how a pool wants its nodes retired.
-type Policy struct {
-	Consolidate   Consolidation
-	After         time.Duration // how long no pod may have come to a node or gone before it is consolidated; 0 means at once
-	Never         bool          // consolidateAfter: Never
-	Static        bool          // keeps a number of nodes whatever runs on them: none goes for being empty or dear
-	Empty         Allowance     // of nodes that go because nothing runs on them
-	Drifted       Allowance
-	Underutilized Allowance
-	BudgetsChange time.Time // when the schedule of a budget next opens or closes; zero: never
-	DeleteFirst   bool      // drifted nodes go before the machines in their place come, where limits forbid to have both
-}
-
-// Consolidation says which nodes may go to save money, in the words of the
-// API's consolidationPolicy.
-type Consolidation string
-
-// The policies. The zero value is WhenEmptyOrUnderutilized.
-const (
-	WhenEmptyOrUnderutilized Consolidation = ""
-	WhenEmpty                Consolidation = "WhenEmpty"
-	Balanced                 Consolidation = "Balanced" // where what is saved is worth the disturbance
-)
-
-// Allowance is how many nodes of a pool may be going away at once now for one
-// reason, by the budgets in force.
-type Allowance struct {
-	Most int64
-	Note string // which budget says so
-}
-
 // Pod is one pod. Node is empty while it waits.
 type Pod struct {
 	Namespace, Name, UID string

@@ -19,6 +19,7 @@ type Snapshot struct {
 	Pools    []Pool
 	Daemons  []Daemon
 	Guards   []Guard
+	Breakers []Breaker
 	Freeze   string // why no node may be disturbed for the time being, by its user's word; empty: it may
 
 	FreezeUntil time.Time // when that ends by itself; zero: never, or there is none
@@ -40,6 +41,7 @@ func (s *Snapshot) Sort() {
 	slices.SortFunc(s.Guards, func(a, b Guard) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
+	slices.SortFunc(s.Breakers, func(a, b Breaker) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(s.Daemons, func(a, b Daemon) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})

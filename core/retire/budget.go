@@ -2,17 +2,22 @@ package retire
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/plan"
 )
 
-// budgets counts down what the disruption budgets of pools still allow.
+// budgets counts down what the disruption budgets of pools, and breakers, still
+// allow.
 type budgets struct {
-	shares map[cluster.PoolID]Share
+	shares   map[cluster.PoolID]Share
+	breakers []cluster.Breaker
 }
 
-func budgetsOf(s *cluster.Snapshot) *budgets { return &budgets{Shares(s.Nodes)} }
+func budgetsOf(s *cluster.Snapshot) *budgets {
+	return &budgets{Shares(s.Nodes), slices.Clone(s.Breakers)}
+}
 
 // closed says why no more nodes of the pools may go for the reason, where each
 // node of a pool is listed by its pool; empty: they may.
@@ -28,7 +33,35 @@ func (b *budgets) closed(nodes []*candidate, reason plan.RemovalReason) string {
 			return b.why(c.pool, share, allowed)
 		}
 	}
+	for i := range b.breakers {
+		if why := tripping(&b.breakers[i], nodes); why != "" {
+			return why
+		}
+	}
 	return ""
+}
+
+// tripping says how the breaker would be overcome if the nodes went; empty: it
+// would not.
+func tripping(b *cluster.Breaker, nodes []*candidate) string {
+	asked := countOf(b, nodes)
+	if asked == 0 || b.Gone+asked <= b.Most {
+		return ""
+	}
+	return stops(b)
+}
+
+func stops(b *cluster.Breaker) string {
+	return fmt.Sprintf("%d nodes of its pools are going or have gone, and the breaker of %s stops at %d", b.Gone, b.Name, b.Most)
+}
+
+func countOf(b *cluster.Breaker, nodes []*candidate) (n int64) {
+	for _, c := range nodes {
+		if b.Counts(c.Pool) {
+			n++
+		}
+	}
+	return n
 }
 
 func (b *budgets) why(pool *cluster.Pool, share Share, allowed cluster.Allowance) string {
@@ -48,6 +81,9 @@ func (b *budgets) use(nodes []*candidate) {
 			share.Used++
 		}
 		b.shares[c.Pool] = share
+	}
+	for i := range b.breakers {
+		b.breakers[i].Gone += countOf(&b.breakers[i], nodes)
 	}
 }
 

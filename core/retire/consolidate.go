@@ -208,7 +208,7 @@ func (x *consolidator) try(nodes []*candidate) bool {
 		note(nodes, why) // not even if their pods cost nothing elsewhere
 		return false
 	}
-	if least := x.options.Payback.filled().LeastShare + groupLoss/float64(len(nodes)); len(nodes) > 1 && waste < float64(least*float64(price)) {
+	if least := x.payback(nodes).LeastShare + groupLoss/float64(len(nodes)); len(nodes) > 1 && waste < float64(least*float64(price)) {
 		return false // machines for their pods cost as much, however they are chosen
 	}
 	q := place.Question{Leave: positions(nodes), Open: x.those(x.open)}
@@ -252,7 +252,7 @@ const groupEffort = 16
 // enough.
 func (x *consolidator) hopeless(c *candidate) bool {
 	enough := nodeCost(c)
-	if p := x.options.Payback.filled(); !p.Off {
+	if p := x.payback([]*candidate{c}); !p.Off {
 		enough -= quantity.MicroUSDPerHour(float64(p.LeastShare * float64(nodeCost(c))))
 	}
 	return x.current().Hopeless(c.at, enough)

@@ -84,7 +84,7 @@ func disruptionCost(c *candidate) float64 {
 // all that is known.
 func (x *Search) verdict(nodes []*candidate, atMost string, saves quantity.MicroUSDPerHour) (payback time.Duration, why string) {
 	price := costOf(nodes)
-	p := x.options.Payback.filled()
+	p := x.payback(nodes)
 	switch {
 	case saves <= 0:
 		return 0, "nothing is saved"

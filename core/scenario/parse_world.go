@@ -103,8 +103,7 @@ func (p *parser) offer(w []string) error {
 				return fmt.Errorf("left: %w", err)
 			}
 		case isPair && key == "risk":
-			o.Risk, err = strconv.ParseFloat(value, 64)
-			if err != nil || o.Risk < 0 || math.IsInf(o.Risk, 0) || math.IsNaN(o.Risk) {
+			if o.Risk, err = readShare(value); err != nil {
 				return fmt.Errorf("risk %s: want interruptions in an hour, such as 0.02", value)
 			}
 		case word == "unpriced":
@@ -229,6 +228,12 @@ func (p *parser) policy(w []string) error {
 			o.DeleteFirst = true
 		case "budgets-change":
 			o.BudgetsChange, err = readTime(value)
+		case "payback-off":
+			o.Payback.Off = true
+		case "pod-cost":
+			o.Payback.PodDollars, err = readShare(value)
+		case "least-share":
+			o.Payback.LeastShare, err = readShare(value)
 		default:
 			err = fmt.Errorf("no field %q", key)
 		}
@@ -287,6 +292,34 @@ func (p *parser) guard(w []string) error {
 		"never":  yes(&g.Never), "unready-too": yes(&g.UnreadyToo)})
 	p.out.Guards = append(p.out.Guards, g)
 	return err
+}
+
+// breaker reads how many nodes of some pools may go.
+func (p *parser) breaker(w []string) error {
+	name, rest, err := named(w)
+	if err != nil {
+		return err
+	}
+	b := cluster.Breaker{Name: name}
+	count := func(n *int64) func(string) error {
+		return func(v string) (err error) { *n, err = strconv.ParseInt(v, 10, 64); return err }
+	}
+	err = fields(rest, map[string]func(string) error{"most": count(&b.Most), "gone": count(&b.Gone), "pool": func(v string) error {
+		id, err := readPoolID(v)
+		b.Pools = append(b.Pools, id)
+		return err
+	}})
+	p.out.Breakers = append(p.out.Breakers, b)
+	return err
+}
+
+// readShare reads a number, 0 or more, that need not be whole.
+func readShare(text string) (float64, error) {
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || n < 0 || math.IsInf(n, 0) || math.IsNaN(n) {
+		return 0, fmt.Errorf("%s: want a number, 0 or more, such as 0.02", text)
+	}
+	return n, nil
 }
 
 // freeze reads why no node may be disturbed.

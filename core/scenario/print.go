@@ -33,6 +33,13 @@ func Print(s *cluster.Snapshot) string {
 	for _, g := range s.Guards {
 		p.line(0, "guard", slashed(g.Namespace, g.Name), number("allows", g.Allowed), flag("never", g.Never), flag("unready-too", g.UnreadyToo))
 	}
+	for _, b := range s.Breakers {
+		words := []string{"breaker", quote(b.Name), number("most", b.Most), number("gone", b.Gone)}
+		for _, id := range b.Pools {
+			words = append(words, field("pool", poolID(id)))
+		}
+		p.line(0, words...)
+	}
 	if s.Freeze != "" {
 		p.line(0, "freeze", quote(s.Freeze), timed("until", s.FreezeUntil))
 	}
@@ -150,7 +157,7 @@ func (p *printer) policy(o cluster.Policy) {
 		return
 	}
 	p.line(1, "policy", field("consolidate", string(o.Consolidate)), length("after", o.After), flag("never", o.Never), flag("static", o.Static),
-		flag("delete-first", o.DeleteFirst), timed("budgets-change", o.BudgetsChange))
+		flag("delete-first", o.DeleteFirst), timed("budgets-change", o.BudgetsChange), flag("payback-off", o.Payback.Off), share("pod-cost", o.Payback.PodDollars), share("least-share", o.Payback.LeastShare))
 	if o.Empty == o.Drifted && o.Empty == o.Underutilized {
 		p.allowance(o.Empty, "")
 		return
@@ -187,16 +194,16 @@ func (p *printer) catalogue(c *cluster.Catalogue) {
 }
 
 func (p *printer) offer(o *cluster.Offer) {
-	p.line(1, "offer", quote(o.Zone), quote(string(o.Option)), price(o.Priced, o.Price), flag("unavailable", !o.Available), field("stock", o.Stock), number("left", o.Left), risk(o.Risk))
+	p.line(1, "offer", quote(o.Zone), quote(string(o.Option)), price(o.Priced, o.Price), flag("unavailable", !o.Available), field("stock", o.Stock), number("left", o.Left), share("risk", o.Risk))
 	p.labels(2, o.Labels, offerLabels(o))
 }
 
-// risk writes how often machines are expected to be interrupted.
-func risk(r float64) string {
-	if r == 0 {
+// share writes a number that need not be whole.
+func share(key string, n float64) string {
+	if n == 0 {
 		return ""
 	}
-	return field("risk", strconv.FormatFloat(r, 'g', -1, 64))
+	return field(key, strconv.FormatFloat(n, 'g', -1, 64))
 }
 
 // price writes a price, and that it means nothing where it does not.

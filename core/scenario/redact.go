@@ -35,6 +35,10 @@ func Redact(s *cluster.Snapshot) *cluster.Snapshot {
 		g.Namespace, g.Name = r.name("namespace", g.Namespace), r.name("guard", g.Name)
 		return g
 	})
+	out.Breakers = each(s.Breakers, func(b cluster.Breaker) cluster.Breaker {
+		b.Name, b.Pools = r.name("breaker", b.Name), each(b.Pools, r.poolID)
+		return b
+	})
 	out.Freeze, out.FreezeUntil = left(s.Freeze), s.FreezeUntil
 	out.Sort()
 	return out

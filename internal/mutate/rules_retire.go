@@ -9,6 +9,7 @@ const (
 	guardsFile      = "core/retire/guards.go"
 	recentFile      = "core/retire/recent.go"
 	paybackFile     = "core/retire/payback.go"
+	thriftFile      = "core/retire/thrift.go"
 	patienceFile    = "core/decide/patience.go"
 	withdrawFile    = "core/retire/withdraw.go"
 	standbyFile     = "core/retire/standby.go"
@@ -48,6 +49,14 @@ func retireRules() []Rule {
 		off("nodes that take pods do not go", retireFile, "x.takes[p.Target] = true", "_ = p"),
 		off("the budget holds", "core/retire/budget.go", "if share.Used+asked[c.Pool] > allowed.Most {", "if false {"),
 		off("a move uses the budget up", "core/retire/budget.go", "share.Used++", "_ = share"),
+		off("a breaker stops nodes", "core/retire/budget.go", "b.Gone+asked <= b.Most {", "b.Gone >= 0 {"),
+		off("a breaker counts what goes", "core/retire/budget.go", "b.breakers[i].Gone +=", "_ ="),
+		off("a breaker counts its own pools alone", "core/cluster/policy.go", "return slices.Contains(b.Pools, pool)", "return len(b.Pools) > 0 || slices.Contains(b.Pools, pool)").by("./core/retire"),
+		off("a breaker does not stop nodes that are too old", "core/retire/budget.go", "if reason == plan.Expired {", "if reason == plan.Expired && len(b.breakers) == 0 {"),
+		off("a pool may ask for no payback", thriftFile, "p.Off = said.Off", "_ = said"),
+		off("a pool says what moving a pod costs", thriftFile, "p.PodDollars = cmp.Or(said.PodDollars, p.PodDollars)", "_ = said"),
+		off("a pool says which share must be saved", thriftFile, "p.LeastShare = cmp.Or(said.LeastShare, p.LeastShare)", "_ = said"),
+		off("of several pools the strictest counts", thriftFile, "out = out.and(x.options.Payback.of(&c.pool.Policy))", "_ = c"),
 		off("drift has its own budget", "core/retire/budget.go", "return p.Drifted", "return p.Empty"),
 		off("daemon pods do not hold a node", retireFile, "!p.Daemon && !p.Mirror", "!p.Mirror"),
 		off("static pods do not hold a node", retireFile, "!p.Daemon && !p.Mirror", "!p.Daemon"),

@@ -159,6 +159,9 @@ const (
 	// MarkMakeRoom is on DaemonSets: "true" has nodes replaced that are older and
 	// have no room for its pod.
 	MarkMakeRoom = GroupDaemok + "/make-room"
+	// MarkAcknowledged is on a DisruptionPolicy whose breaker has tripped: the
+	// moment at which it did, as its status says. It closes the breaker.
+	MarkAcknowledged = GroupDaemok + "/acknowledged"
 	// TagBatch is the instance tag that ties a machine to its purchase.
 	TagBatch = GroupDaemok + "/batch"
 )

@@ -151,7 +151,7 @@ func (l *Ledger) Project(s *cluster.Snapshot) *cluster.Snapshot {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	out := *s
-	out.Machines, out.Pools, out.Nodes = slices.Clone(s.Machines), slices.Clone(s.Pools), slices.Clone(s.Nodes)
+	out.Machines, out.Pools, out.Nodes, out.Breakers = slices.Clone(s.Machines), slices.Clone(s.Pools), slices.Clone(s.Nodes), slices.Clone(s.Breakers)
 	l.settle(s)
 	for _, m := range l.ordered {
 		out.Machines = append(out.Machines, m)

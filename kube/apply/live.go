@@ -20,6 +20,7 @@ import (
 // livePool is what the API server itself says of a pool and its nodes.
 type livePool struct {
 	object  translate.PoolObject
+	held    string // why none of its nodes goes by choice, by a DisruptionPolicy
 	at      time.Time
 	nodes   []cluster.Node
 	byClaim map[string]int // index in nodes
@@ -31,6 +32,9 @@ func (p *livePool) take(r *request) error {
 	i, there := p.byClaim[r.Claim]
 	if !there {
 		return fmt.Errorf("%w: claim %s is no longer one of %s", ErrChanged, r.Claim, r.Pool)
+	}
+	if p.held != "" {
+		return fmt.Errorf("%w: %s", ErrChanged, p.held)
 	}
 	if r.again {
 		p.nodes[i].Deleting = false
@@ -52,11 +56,15 @@ func (a *Applier) readPool(ctx context.Context, id cluster.PoolID, admitted map[
 	if err != nil {
 		return nil, err
 	}
+	held, err := a.held(ctx, object)
+	if err != nil {
+		return nil, err
+	}
 	claims, err := a.readClaims(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	p := &livePool{object: object, at: a.Now(), byClaim: map[string]int{}}
+	p := &livePool{object: object, held: held, at: a.Now(), byClaim: map[string]int{}}
 	add := func(n *corev1.Node, c *karpv1.NodeClaim) {
 		node := translate.Node(n, c)
 		if _, ours := admitted[c.Name]; ours {
@@ -86,6 +94,20 @@ func (a *Applier) readPool(ctx context.Context, id cluster.PoolID, admitted map[
 		add(&corev1.Node{}, c) // a node that is not shown is not known to be ready
 	}
 	return p, nil
+}
+
+// held says why no node of the pool may go by choice, by the DisruptionPolicies as
+// they are now; empty: they may.
+func (a *Applier) held(ctx context.Context, o translate.PoolObject) (string, error) {
+	list, err := snapshot.ReadPolicies(ctx, a.Live)
+	if err != nil {
+		return "", err
+	}
+	policies := make([]translate.DisruptionPolicy, len(list))
+	for i := range list {
+		policies[i] = translate.ReadDisruptionPolicy(&list[i])
+	}
+	return translate.HoldOn(o, policies, a.Now()).Why, nil
 }
 
 // readPoolObject reads the pool as it is now. Where it is gone nothing of it

@@ -18,6 +18,7 @@ import (
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
+	"github.com/daemok/daemok/kube/api/daemok/v1alpha1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/storetest"
 )
@@ -118,6 +119,8 @@ func TestWhatIsNoLongerSoEndsAMove(t *testing.T) {
 		"all nodes are frozen": func(y *yard) {
 			y.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: api.ConfigMapFreeze}})
 		},
+		"a policy has no open window": func(y *yard) { y.create(night("23:00")) },
+		"a policy is not understood":  func(y *yard) { y.create(night("midnight")) },
 		"a pod must not be disturbed": func(y *yard) {
 			edited(y, "default", "a-1", &corev1.Pod{}, func(p *corev1.Pod) { p.Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"} })
 		},
@@ -161,6 +164,12 @@ func TestWhatIsNoLongerSoEndsAMove(t *testing.T) {
 			})
 		}
 	}
+}
+
+// night is a policy whose window is for one hour in the night.
+func night(start string) *v1alpha1.DisruptionPolicy {
+	return &v1alpha1.DisruptionPolicy{ObjectMeta: metav1.ObjectMeta{Name: "night"},
+		Spec: v1alpha1.DisruptionPolicySpec{Windows: []v1alpha1.Window{{Start: start, Duration: "1h"}}}}
 }
 
 // gaveUp checks that all is as it was, and that a new plan is asked for.
@@ -224,6 +233,12 @@ func TestWhatIsNoMatterDoesNotEndAMove(t *testing.T) {
 			edited(y, "", "old-0", &karpv1.NodeClaim{}, func(c *karpv1.NodeClaim) { c.Spec.ExpireAfter = "1s" })
 			y.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: api.ConfigMapFreeze}})
 		}},
+		"a policy without an open window, for a node that is too old": {plan.Expired, 1, func(y *yard) { y.create(night("23:00")) }},
+		"a policy for other pools": {plan.Underutilized, 1, func(y *yard) {
+			other := night("23:00")
+			other.Spec.NodePools = &v1alpha1.NodePoolSelection{Names: []string{"other"}}
+			y.create(other)
+		}},
 		"a budget, for a node that is too old": {plan.Expired, 1, func(y *yard) {
 			edited(y, "", "default", &karpv1.NodePool{}, func(p *karpv1.NodePool) { p.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: "0"}} })
 		}},
@@ -277,7 +292,7 @@ func TestNodesWithoutMachinesGoOneByOne(t *testing.T) {
 // stay and it is tried again; when it comes back in time the move goes on, else
 // it is undone.
 func TestNothingIsDeletedUnread(t *testing.T) {
-	for _, kind := range []string{"Node", "ConfigMap", "NodeClaim", "PodList", "PodDisruptionBudgetList", "NodePool", "NodeClaimList", "NodeList"} {
+	for _, kind := range []string{"Node", "ConfigMap", "NodeClaim", "PodList", "PodDisruptionBudgetList", "DisruptionPolicyList", "NodePool", "NodeClaimList", "NodeList"} {
 		for name, tt := range map[string]struct {
 			from, away time.Duration
 			want       string

@@ -106,6 +106,7 @@ func (l *Ledger) projectMoves(s *cluster.Snapshot, but *underWay) {
 			nodes[n.Name] = n
 			if !n.Deleting {
 				n.Close()
+				countGone(s.Breakers, n.Pool)
 			}
 		}
 	}
@@ -124,6 +125,14 @@ func (l *Ledger) projectMoves(s *cluster.Snapshot, but *underWay) {
 			if n := nodes[name]; n != nil {
 				there.bring(n, m)
 			}
+		}
+	}
+}
+
+func countGone(breakers []cluster.Breaker, pool cluster.PoolID) {
+	for i := range breakers {
+		if breakers[i].Counts(pool) {
+			breakers[i].Gone++
 		}
 	}
 }

@@ -128,6 +128,23 @@ func TestAnOrderOfAMoveCountsOnce(t *testing.T) {
 	}
 }
 
+// TestANodeOfAMoveCountsForBreakersOnce: before a watch has shown that it is
+// closed, and no more after.
+func TestANodeOfAMoveCountsForBreakersOnce(t *testing.T) {
+	l := &Ledger{}
+	l.begins(&underWay{nodes: []string{"old"}})
+	for what, world := range map[string]string{
+		"not shown yet": leaving + "breaker night most=3 gone=1 pool=NodePool/default\n",
+		"shown":         strings.Replace(leaving, "ready initialized", "ready initialized deleting", 1) + "breaker night most=3 gone=2 pool=NodePool/default\n",
+	} {
+		s := parsed(t, world)
+		before := s.Breakers[0].Gone
+		if got := l.Project(s).Breakers[0].Gone; got != 2 || s.Breakers[0].Gone != before {
+			t.Errorf("%s: %d count, want 2; the snapshot itself says %d, before %d", what, got, s.Breakers[0].Gone, before)
+		}
+	}
+}
+
 func parsed(t *testing.T, text string) *cluster.Snapshot {
 	t.Helper()
 	s, err := scenario.Parse(text)

@@ -54,6 +54,7 @@ func (k *Keeper) build(byClass map[karpv1.NodeClassReference]offered) (s *cluste
 	b.closed()
 	b.controllers()
 	b.pools()
+	b.policiesHold()
 	b.daemons()
 	b.guardFacts()
 	b.freeze()

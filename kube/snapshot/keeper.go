@@ -69,6 +69,9 @@ type Keeper struct {
 	followed []toolscache.InformerSynced
 	recalled recalled
 	freeze   translate.Freeze
+	policies policies
+
+	departures departures
 
 	misread map[types.NamespacedName]misread // by pod: what it says and is not understood
 }
@@ -93,7 +96,7 @@ func NewKeeper(kinds Kinds, now func() time.Time) *Keeper {
 		pools:    map[cluster.PoolID]translate.PoolObject{},
 		daemons:  map[types.NamespacedName]daemonEntry{},
 		lineage:  lineage{},
-		podEvent: map[string]time.Time{}, misread: map[types.NamespacedName]misread{},
+		podEvent: map[string]time.Time{}, departures: departures{}, misread: map[types.NamespacedName]misread{},
 		offered: map[karpv1.NodeClassReference]*cluster.Catalogue{},
 
 		rules: newRulebook(), subjects: newSubjects(), spreading: newSpreading(), guards: newGuards(), claimOf: claimsOf{},
@@ -231,6 +234,9 @@ func (k *Keeper) ClaimSeen(c *karpv1.NodeClaim) {
 	defer k.mu.Unlock()
 	before := k.claims[c.Name]
 	k.claims[c.Name] = c
+	if c.DeletionTimestamp != nil {
+		k.departures.note(c, k.now())
+	}
 	if before != nil && k.isNoted(c) && reflect.DeepEqual(withoutNotes(before), withoutNotes(c)) {
 		return // our own notes, of what is known
 	}
@@ -257,6 +263,9 @@ func withoutNotes(c *karpv1.NodeClaim) karpv1.NodeClaim {
 func (k *Keeper) ClaimGone(name string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if c := k.claims[name]; c != nil {
+		k.departures.note(c, k.now())
+	}
 	delete(k.claims, name)
 	k.bump()
 }

@@ -56,6 +56,11 @@ func (k *Keeper) Read(ctx context.Context, from client.Reader) (*cluster.Snapsho
 	if err := k.readFreeze(ctx, from); err != nil {
 		return nil, err
 	}
+	policies, err := ReadPolicies(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	k.PoliciesAre(policies)
 	return k.Snapshot(), nil
 }
 

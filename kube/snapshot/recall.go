@@ -87,7 +87,7 @@ func Recall(s *cluster.Snapshot) *Keeper {
 func (r *recalled) start() *cluster.Snapshot {
 	out := r.rest
 	out.Shapes, out.Waiting, out.Nodes, out.Machines, out.Pools, out.Daemons = nil, nil, nil, nil, nil, nil
-	out.Guards = slices.Clone(out.Guards)
+	out.Guards, out.Breakers = slices.Clone(out.Guards), slices.Clone(out.Breakers)
 	return &out
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/deploy"
 	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/daemok/v1alpha1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/storetest"
 )
@@ -30,6 +31,7 @@ var resources = map[string]string{
 	"RuntimeClass": "node.k8s.io/runtimeclasses", "DaemonSet": "apps/daemonsets", "Deployment": "apps/deployments",
 	"ReplicaSet": "apps/replicasets", "StatefulSet": "apps/statefulsets", "Job": "batch/jobs",
 	"NodeClaim": "karpenter.sh/nodeclaims", "NodePool": "karpenter.sh/nodepools",
+	"DisruptionPolicy": "daemok.sh/disruptionpolicies",
 }
 
 // elsewhere are the rights that the loops over this server in memory do not
@@ -120,6 +122,7 @@ func given(t *testing.T) map[string]bool {
 func TestTheRightsAreThoseTheLoopsUse(t *testing.T) {
 	u := &uses{t: t, done: map[string]bool{}}
 	tell(t, fake.Options{Seed: 31}, func(t *testing.T, w *world) {
+		w.create(disruptionPolicy(v1alpha1.DisruptionPolicySpec{}))
 		w.pool("default", func(p *karpv1.NodePool) { p.Spec.Template.Spec.TerminationGracePeriod = "10m" })
 		w.start(setup{
 			fault: u.called, watched: u.watched,

@@ -23,6 +23,8 @@ func TestHowDefinitionsAreServed(t *testing.T) {
 			" columns=Ready,Age,Weight*",
 		"ec2nodeclasses.karpenter.k8s.aws": "Cluster v1 names=ec2nc,ec2ncs categories=karpenter status=true scale=" +
 			" columns=Ready,Age,Role*",
+		"disruptionpolicies.daemok.sh": "Cluster v1alpha1 names= categories=daemok status=true scale=" +
+			" columns=Ready,Allowed,Opens,Tripped,Age",
 		"capacitybuffers.autoscaling.x-k8s.io": "Namespaced v1beta1 names=cb categories=autoscaling status=true scale=" +
 			" columns=Strategy,PodTemplate,Replicas,ConditionsType,ConditionsStatus,ConditionsReason,Age",
 	}

@@ -1,0 +1,65 @@
+package cluster
+
+import (
+	"slices"
+	"time"
+)
+
+// Policy is how a pool wants its nodes retired.
+type Policy struct {
+	Consolidate   Consolidation
+	After         time.Duration // how long no pod may have come to a node or gone before it is consolidated; 0 means at once
+	Never         bool          // consolidateAfter: Never
+	Static        bool          // keeps a number of nodes whatever runs on them: none goes for being empty or dear
+	Empty         Allowance     // of nodes that go because nothing runs on them
+	Drifted       Allowance
+	Underutilized Allowance
+	BudgetsChange time.Time // when the schedule of a budget, or a window, next opens or closes; zero: never
+	DeleteFirst   bool      // drifted nodes go before the machines in their place come, where limits forbid to have both
+	Payback       Payback
+}
+
+// Consolidation says which nodes may go to save money, in the words of the
+// API's consolidationPolicy.
+type Consolidation string
+
+// The policies. The zero value is WhenEmptyOrUnderutilized.
+const (
+	WhenEmptyOrUnderutilized Consolidation = ""
+	WhenEmpty                Consolidation = "WhenEmpty"
+	Balanced                 Consolidation = "Balanced" // where what is saved is worth the disturbance
+)
+
+// Allowance is how many nodes of a pool may be going away at once now for one
+// reason, by the budgets in force.
+type Allowance struct {
+	Most int64
+	Note string // which budget, or whose word, says so
+}
+
+// Payback is what moves that save money must save, where the pool's owner says
+// so. What is zero is as the whole controller is set up.
+type Payback struct {
+	Off        bool    // whatever saves anything is worth it
+	PodDollars float64 // what it costs to move one pod
+	LeastShare float64 // of the price of the nodes that go, which must be saved
+}
+
+// Stricter is what must be saved where both must be kept.
+func (p Payback) Stricter(q Payback) Payback {
+	out := Payback{PodDollars: max(p.PodDollars, q.PodDollars), LeastShare: max(p.LeastShare, q.LeastShare)}
+	out.Off = (p.Off || q.Off) && out == Payback{}
+	return out
+}
+
+// Breaker bounds how many nodes of some pools, all together, may go within a
+// time. Nodes that go by choice stop there.
+type Breaker struct {
+	Name  string   // whose it is, for people
+	Pools []PoolID // sorted
+	Most  int64
+	Gone  int64 // those that have gone within the time, and those that are going
+}
+
+// Counts reports whether nodes of the pool count.
+func (b *Breaker) Counts(pool PoolID) bool { return slices.Contains(b.Pools, pool) }

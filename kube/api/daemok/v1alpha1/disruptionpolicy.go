@@ -1,0 +1,267 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// DisruptionPolicy bounds how nodes of pools are let go by choice: for being
+// empty, dear or drifted. Nodes that are too old go all the same, and count.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:path=disruptionpolicies,scope=Cluster,categories=daemok
+// +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name="Ready",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].status",description="Whether the policy is understood and its breaker has not tripped"
+// +kubebuilder:printcolumn:name="Allowed",type="integer",JSONPath=".status.allowed",description="Nodes of its pools that may go now"
+// +kubebuilder:printcolumn:name="Opens",type="string",JSONPath=".status.nextOpens",description="When its next window opens"
+// +kubebuilder:printcolumn:name="Tripped",type="string",JSONPath=".status.breaker.trippedAt",description="Since when the breaker keeps every node"
+// +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
+type DisruptionPolicy struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec   DisruptionPolicySpec   `json:"spec"`
+	Status DisruptionPolicyStatus `json:"status,omitempty"`
+}
+
+// DisruptionPolicyList is a list of policies.
+//
+// +kubebuilder:object:root=true
+type DisruptionPolicyList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []DisruptionPolicy `json:"items"`
+}
+
+// DisruptionPolicySpec is which pools the policy is about, and what it asks for.
+// Of several policies for one pool, each must be kept.
+type DisruptionPolicySpec struct {
+	// NodePools selects the pools; every pool where it is left out.
+	//
+	// +optional
+	NodePools *NodePoolSelection `json:"nodePools,omitempty"`
+
+	// Windows are the times at which nodes may be let go; at any time where there
+	// are none.
+	//
+	// +kubebuilder:validation:MaxItems=50
+	// +listType=atomic
+	// +optional
+	Windows []Window `json:"windows,omitempty"`
+
+	// Payback says what a move that saves money must save to be worth it.
+	//
+	// +optional
+	Payback *Payback `json:"payback,omitempty"`
+
+	// Breaker stops everything once nodes are lost.
+	//
+	// +optional
+	Breaker *Breaker `json:"breaker,omitempty"`
+}
+
+// NodePoolSelection selects NodePools by name or by label.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.names) != has(self.selector)",message="set one of names and selector, or leave nodePools out for every pool"
+type NodePoolSelection struct {
+	// Names of the pools.
+	//
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=100
+	// +listType=set
+	// +optional
+	Names []string `json:"names,omitempty"`
+
+	// Selector chooses pools by their labels.
+	//
+	// +optional
+	Selector *metav1.LabelSelector `json:"selector,omitempty"`
+}
+
+// Window is a time that comes again on days of the week.
+type Window struct {
+	// TimeZone is the IANA name of the zone that start and days are meant in, such
+	// as Europe/Berlin; UTC where it is left out.
+	//
+	// +kubebuilder:validation:MaxLength=64
+	// +optional
+	TimeZone string `json:"timeZone,omitempty"`
+
+	// Days on which the window opens; every day where there are none.
+	//
+	// +listType=set
+	// +optional
+	Days []Day `json:"days,omitempty"`
+
+	// Start is the hour and minute at which it opens, such as "22:30". A start that
+	// the clock skips is the moment at which it does; of one that comes twice it is
+	// the first.
+	//
+	// +kubebuilder:validation:Pattern=`^([01][0-9]|2[0-3]):[0-5][0-9]$`
+	Start string `json:"start"`
+
+	// Duration is how long it stays open, at most a week, such as "6h" or "1h30m".
+	//
+	// +kubebuilder:validation:Pattern=`^([0-9]+h)?([0-9]+m)?$`
+	// +kubebuilder:validation:XValidation:rule="size(self) > 0 && duration(self) > duration('0s') && duration(self) <= duration('168h')",message="duration must be more than nothing and at most a week, such as \"6h\""
+	// +kubebuilder:validation:MaxLength=12
+	Duration string `json:"duration"`
+}
+
+// Day is a day of the week.
+//
+// +kubebuilder:validation:Enum=Mon;Tue;Wed;Thu;Fri;Sat;Sun
+type Day string
+
+// Payback is what moves that save money must save. Of several policies for a
+// pool the strictest counts; what none says is as the controller is set up.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.disabled) || !self.disabled || (!has(self.podCost) && !has(self.minSavings))",message="disabled asks for no saving at all: leave podCost and minSavings out, or disabled"
+type Payback struct {
+	// Disabled lets every move happen that saves anything, unless another policy for
+	// the pool asks for more.
+	//
+	// +optional
+	Disabled bool `json:"disabled,omitempty"`
+
+	// PodCost is what it costs to move one pod, in US dollars. A move must save
+	// what it costs before the node would have gone anyway.
+	//
+	// +kubebuilder:validation:Pattern=`^[0-9]{1,4}(\.[0-9]{1,6})?$`
+	// +kubebuilder:validation:XValidation:rule="double(self) > 0.0",message="podCost must be more than nothing; where pods may move for nothing, set disabled"
+	// +kubebuilder:validation:MaxLength=11
+	// +optional
+	PodCost string `json:"podCost,omitempty"`
+
+	// MinSavings is the share of what its nodes cost that a move must save.
+	//
+	// +kubebuilder:validation:Pattern=`^([1-9][0-9]?|100)%$`
+	// +optional
+	MinSavings string `json:"minSavings,omitempty"`
+}
+
+// Breaker trips when its pools lose nodes, whatever the reason, or when machines
+// that are to replace nodes do not join the cluster. From then on no node goes by
+// choice until somebody acknowledges it.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.nodes) || has(self.failedReplacements)",message="set nodes, failedReplacements or both"
+type Breaker struct {
+	// Nodes is how many nodes may go within the time, of all the pools together: a
+	// number, or a percentage, rounded up. Nodes that are let go by choice stop
+	// there, and the breaker trips.
+	//
+	// +kubebuilder:validation:Pattern=`^([1-9][0-9]{0,5}|([1-9][0-9]?|100)%)$`
+	// +optional
+	Nodes string `json:"nodes,omitempty"`
+
+	// FailedReplacements is how many machines, bought to replace nodes, may be given
+	// up within the time because they did not join; at that number it trips.
+	//
+	// +kubebuilder:validation:Minimum=1
+	// +optional
+	FailedReplacements *int32 `json:"failedReplacements,omitempty"`
+
+	// Within is the time, at most a day.
+	//
+	// +kubebuilder:default="30m"
+	// +kubebuilder:validation:Pattern=`^([0-9]+h)?([0-9]+m)?$`
+	// +kubebuilder:validation:XValidation:rule="size(self) > 0 && duration(self) > duration('0s') && duration(self) <= duration('24h')",message="within must be more than nothing and at most a day, such as \"30m\""
+	// +kubebuilder:validation:MaxLength=12
+	// +optional
+	Within string `json:"within,omitempty"`
+}
+
+// Conditions of a DisruptionPolicy. Ready is true when both others are.
+const (
+	PolicyReady               = "Ready"
+	PolicyValidationSucceeded = "ValidationSucceeded"
+	PolicyBreakerClosed       = "BreakerClosed"
+)
+
+// Reasons of conditions that are false.
+const (
+	ReasonInvalid        = "Invalid"
+	ReasonBreakerTripped = "BreakerTripped"
+)
+
+// DisruptionPolicyStatus is what was last observed of a policy.
+type DisruptionPolicyStatus struct {
+	// Conditions say whether the policy is understood and its breaker closed.
+	//
+	// +optional
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// Allowed is how many nodes of all its pools may go now.
+	Allowed int64 `json:"allowed"`
+
+	// NextOpens is when its next window opens; not set while one is open, or where
+	// there are none.
+	//
+	// +optional
+	NextOpens *metav1.Time `json:"nextOpens,omitempty"`
+
+	// Pools are those that it selects, with what budgets and all policies leave
+	// them.
+	//
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	Pools []PoolAllowance `json:"pools,omitempty"`
+
+	// Breaker is what the breaker has seen.
+	//
+	// +optional
+	Breaker *BreakerStatus `json:"breaker,omitempty"`
+}
+
+// PoolAllowance is how many nodes of a pool may go now.
+type PoolAllowance struct {
+	// Name of the pool.
+	Name string `json:"name"`
+
+	// Allowed is how many of its nodes may go now, for the reason that allows most.
+	Allowed int64 `json:"allowed"`
+
+	// Because says which budget or policy allows no more, and until when.
+	Because string `json:"because,omitempty"`
+}
+
+// BreakerStatus is what a breaker has seen.
+type BreakerStatus struct {
+	// Gone is how many nodes have gone within the time.
+	Gone int64 `json:"gone"`
+
+	// Most is at how many it trips; 0 where it does not count them.
+	Most int64 `json:"most"`
+
+	// FailedReplacements is how many machines did not join within the time.
+	FailedReplacements int64 `json:"failedReplacements"`
+
+	// TrippedAt is since when it keeps every node; not set while it does not. It is
+	// acknowledged by an annotation daemok.sh/acknowledged with this very moment.
+	//
+	// +optional
+	TrippedAt *metav1.Time `json:"trippedAt,omitempty"`
+
+	// Why says what made it trip.
+	//
+	// +optional
+	Why string `json:"why,omitempty"`
+
+	// AcknowledgedAt is when that was last seen; what happened before does not
+	// count any more.
+	//
+	// +optional
+	AcknowledgedAt *metav1.Time `json:"acknowledgedAt,omitempty"`
+}
+
+// GetConditions returns the policy's conditions; the slice is its own.
+func (p *DisruptionPolicy) GetConditions() []metav1.Condition { return p.Status.Conditions }
+
+// SetConditions replaces the policy's conditions.
+func (p *DisruptionPolicy) SetConditions(c []metav1.Condition) { p.Status.Conditions = c }
+
+// ReadyDependsOn names the conditions that must be true for Ready.
+func (*DisruptionPolicy) ReadyDependsOn() []string {
+	return []string{PolicyValidationSucceeded, PolicyBreakerClosed}
+}
