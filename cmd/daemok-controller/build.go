@@ -155,9 +155,8 @@ func (o options) policy() (p decide.Policy) {
 	if o.minValuesPolicy == "BestEffort" {
 		p.MinValues = place.BestEffort
 	}
-	if o.preferencePolicy == "Ignore" {
-		p.Preferences = place.Ignore
-	}
+	_ = p.Preferences.Set(o.preferencePolicy) // check has seen to it
+	p.PreferenceWorth = o.preferenceWorth
 	return p
 }
 

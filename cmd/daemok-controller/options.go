@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/kube/api/mark"
 	"github.com/daemok/daemok/kube/translate"
@@ -28,6 +29,7 @@ type options struct {
 	logLevel                          string
 	batchMax, batchIdle               time.Duration
 	preferencePolicy, minValuesPolicy string
+	preferenceWorth                   float64
 	schedulerConfig                   string
 	defaultSpreads                    []corev1.TopologySpreadConstraint // of schedulerConfig
 	featureGates                      string
@@ -97,7 +99,8 @@ func (r *reader) define(o *options) {
 	r.text(&o.logLevel, "log-level", "info", "debug, info or error")
 	r.duration(&o.batchMax, "batch-max-duration", 10*time.Second, "longest time pods are gathered for one plan")
 	r.duration(&o.batchIdle, "batch-idle-duration", time.Second, "a gathering ends when no new pod came for so long")
-	r.text(&o.preferencePolicy, "preference-policy", "Respect", "Respect or Ignore preferred scheduling terms")
+	r.text(&o.preferencePolicy, "preference-policy", "Weigh", "preferred scheduling terms and ScheduleAnyway: Weigh to follow those that are worth what they cost, Respect to follow them whatever they cost, Ignore; see docs/scheduling.md")
+	r.float(&o.preferenceWorth, "preference-worth", decide.Worth, "by what share a preference may raise what its pods cost without it, where preferences are weighed")
 	r.text(&o.minValuesPolicy, "min-values-policy", "Strict", "Strict, or BestEffort to buy with fewer values than minValues asks")
 	r.text(&o.schedulerConfig, "scheduler-config", "", "YAML of the scheduler's configuration, for its default topology spreads; see docs/scheduling.md")
 	r.text(&o.featureGates, "feature-gates", "", "Name=true,Name=false"+changesNothing)
@@ -125,8 +128,10 @@ func (o *options) check() error {
 		return fmt.Errorf("the cluster's name is not set: give --cluster-name or CLUSTER_NAME")
 	case o.logLevel != "" && o.logLevel != "debug" && o.logLevel != "info" && o.logLevel != "error":
 		return fmt.Errorf("--log-level (LOG_LEVEL) is %q: want debug, info or error", o.logLevel)
-	case o.preferencePolicy != "Respect" && o.preferencePolicy != "Ignore":
-		return fmt.Errorf("--preference-policy (PREFERENCE_POLICY) is %q: want Respect or Ignore", o.preferencePolicy)
+	case new(decide.Preferences).Set(o.preferencePolicy) != nil:
+		return fmt.Errorf("--preference-policy (PREFERENCE_POLICY) is %q: want Weigh, Respect or Ignore", o.preferencePolicy)
+	case o.preferenceWorth <= 0:
+		return fmt.Errorf("--preference-worth (PREFERENCE_WORTH) is %v: want a share above 0, such as 1 for as much again", o.preferenceWorth)
 	case o.minValuesPolicy != "Strict" && o.minValuesPolicy != "BestEffort":
 		return fmt.Errorf("--min-values-policy (MIN_VALUES_POLICY) is %q: want Strict or BestEffort", o.minValuesPolicy)
 	case o.vmMemoryOverheadPercent < 0 || o.vmMemoryOverheadPercent >= 1:

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/kube/manifest"
 )
@@ -20,7 +21,7 @@ type addition struct {
 }
 
 // add is the situation with the manifests; without any it is as it was.
-func add(found situation, objects []manifest.Object) (*cluster.Snapshot, *addition, error) {
+func add(found situation, policy decide.Policy, objects []manifest.Object) (*cluster.Snapshot, *addition, error) {
 	if len(objects) == 0 {
 		return found.snapshot, nil, nil
 	}
@@ -34,7 +35,7 @@ func add(found situation, objects []manifest.Object) (*cluster.Snapshot, *additi
 	if err != nil {
 		return nil, nil, err
 	}
-	return found.world.Snapshot(), &addition{outcome, planOf(found.snapshot)}, nil
+	return found.world.Snapshot(), &addition{outcome, planOf(found.snapshot, policy)}, nil
 }
 
 // readManifests reads files and folders as kubectl does, "-" for standard

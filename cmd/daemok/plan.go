@@ -20,6 +20,7 @@ import (
 func planCommand(read reader) *cobra.Command {
 	var file, kubeconfig, output, namespace string
 	var asked, manifests []string
+	var policy decide.Policy
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "Print what Daemok would do, and why, without doing it",
@@ -47,6 +48,9 @@ reserved or any), zone, arch (a value or any) and machine-cost.`,
 			if file == "-" && slices.Contains(manifests, "-") {
 				return errors.New("--snapshot and -f cannot both read standard input")
 			}
+			if policy.PreferenceWorth <= 0 {
+				return fmt.Errorf("--preference-worth is %v: want a share above 0", policy.PreferenceWorth)
+			}
 			questions, err := readQuestions(asked)
 			if err != nil {
 				return err
@@ -59,21 +63,23 @@ reserved or any), zone, arch (a value or any) and machine-cost.`,
 			if err != nil {
 				return err
 			}
-			s, added, err := add(found, objects)
+			s, added, err := add(found, policy, objects)
 			if err != nil {
 				return err
 			}
-			others, err := suppose(s, questions)
+			others, err := suppose(s, policy, questions)
 			if err != nil {
 				return err
 			}
-			p := planOf(s)
-			p.Fewer = decide.Fewer(s, decide.Policy{}, decide.Usual(s), &p)
+			p := planOf(s, policy)
+			p.Fewer = decide.Fewer(s, policy, decide.Usual(s), &p)
 			return writePlan(cmd.OutOrStdout(), answer{p, added, others}, output)
 		},
 	}
 	cmd.Flags().StringVar(&file, "snapshot", "", "file with the situation; default the live cluster")
 	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "the live cluster; default as kubectl")
+	cmd.Flags().Var(&policy.Preferences, "preference-policy", "Weigh, Respect or Ignore, as the controller's option")
+	cmd.Flags().Float64Var(&policy.PreferenceWorth, "preference-worth", decide.Worth, "by what share a preference may raise what its pods cost, as the controller's option")
 	cmd.Flags().StringVarP(&output, "output", "o", "table", "table or json")
 	cmd.Flags().StringArrayVarP(&manifests, "filename", "f", nil, "file or folder with manifests to add, - for standard input; may be repeated")
 	cmd.Flags().StringVarP(&namespace, "namespace", "n", "default", "of manifests that name none")

@@ -15,6 +15,7 @@ type planJSON struct {
 	Withdrawals []withdrawalJSON `json:"withdrawals"`
 	Removals    []removalJSON    `json:"removals"`
 	Unplaced    []unplacedJSON   `json:"unplaced"`
+	Dropped     []droppedJSON    `json:"dropped"`
 	Together    []togetherJSON   `json:"openTogether"`
 	CostBefore  float64          `json:"costBefore"`
 	CostAfter   float64          `json:"costAfter"`
@@ -105,6 +106,13 @@ type unplacedJSON struct {
 	Reasons []reasonJSON `json:"reasons"`
 }
 
+// droppedJSON is preferences that cost more than they are worth.
+type droppedJSON struct {
+	Preferences []string `json:"preferences"`
+	Pods        []string `json:"pods"`
+	Saves       float64  `json:"saves"` // about so much
+}
+
 type togetherJSON struct {
 	Key      string   `json:"key"`      // label that pods are spread over
 	Machines []string `json:"machines"` // claims and launches that open to pods together
@@ -126,11 +134,14 @@ func planView(p plan.Plan) planJSON {
 		Withdrawals: each(p.Withdrawals, func(w plan.Withdrawal) withdrawalJSON { return withdrawalJSON{w.Claim, w.Pool.String(), w.Note} }),
 		Removals:    each(p.Removals(), removalView),
 		Unplaced:    each(p.Unplaced, unplacedView),
-		Together:    each(p.Groups(), func(g plan.Group) togetherJSON { return togetherJSON{g.Key, g.Machines} }),
-		CostBefore:  dollars(p.CostBefore),
-		CostAfter:   dollars(p.CostAfter),
-		Steps:       p.Steps,
-		Exhausted:   p.Exhausted,
+		Dropped: each(p.Dropped, func(d plan.Dropped) droppedJSON {
+			return droppedJSON{d.Wishes, each(d.Pods, podName), dollars(d.Saves)}
+		}),
+		Together:   each(p.Groups(), func(g plan.Group) togetherJSON { return togetherJSON{g.Key, g.Machines} }),
+		CostBefore: dollars(p.CostBefore),
+		CostAfter:  dollars(p.CostAfter),
+		Steps:      p.Steps,
+		Exhausted:  p.Exhausted,
 	}
 	if gap, ok := p.Gap(); ok {
 		least := dollars(p.Bound)

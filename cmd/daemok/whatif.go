@@ -21,14 +21,14 @@ type supposition struct {
 }
 
 // suppose makes a plan for the situation under each of the questions.
-func suppose(s *cluster.Snapshot, questions []whatif.Question) ([]supposition, error) {
+func suppose(s *cluster.Snapshot, policy decide.Policy, questions []whatif.Question) ([]supposition, error) {
 	var out []supposition
 	for _, q := range questions {
 		changed, err := q.Apply(s)
 		if err != nil {
 			return nil, fmt.Errorf("--what-if %s: %w", q.Text, err)
 		}
-		out = append(out, supposition{q.Text, planOf(changed)})
+		out = append(out, supposition{q.Text, planOf(changed, policy)})
 	}
 	return out, nil
 }
@@ -45,8 +45,8 @@ func readQuestions(texts []string) ([]whatif.Question, error) {
 	return out, nil
 }
 
-func planOf(s *cluster.Snapshot) plan.Plan {
-	return decide.Decide(s, decide.Policy{}, decide.Usual(s))
+func planOf(s *cluster.Snapshot, policy decide.Policy) plan.Plan {
+	return decide.Decide(s, policy, decide.Usual(s))
 }
 
 // whatIfJSON is the plan under a question beside the plan as it is.

@@ -23,9 +23,10 @@ import (
 // Policy is how the whole controller is set up to decide. The zero value is
 // the default.
 type Policy struct {
-	MinValues   place.MinValues   // what to do when minValues cannot be kept
-	Preferences place.Preferences // what to do about wishes of pods that may give way
-	Retire      retire.Options
+	MinValues       place.MinValues // what to do when minValues cannot be kept
+	Preferences     Preferences     // what to do about wishes of pods that may give way
+	PreferenceWorth float64         // by what share a wish may raise what its pods cost without it; 0 means Worth
+	Retire          retire.Options
 }
 
 // Effort is how much one decision may do, and as much again where hosts could
@@ -70,7 +71,7 @@ func Quick() Effort { return Effort{Place: placeSteps} }
 // that they are placed on is not removed, however long it was empty, and an
 // order that one of them is to use is not withdrawn.
 func Decide(s *cluster.Snapshot, policy Policy, effort Effort) plan.Plan {
-	placed, likely := homes(s, policy, effort)
+	placed, likely, dropped := homes(s, policy, effort)
 	needed := map[string]bool{}
 	for _, p := range placed.Placements {
 		if p.On == plan.OnNode {
@@ -94,6 +95,7 @@ func Decide(s *cluster.Snapshot, policy Policy, effort Effort) plan.Plan {
 		Margins:     placed.Margins,
 		Likely:      likely,
 		SpotMore:    placed.SpotMore,
+		Dropped:     dropped,
 	}
 	out.Asked = leaving.Asked()
 	out.CostAfter = out.CostBefore + change(s, &out)
@@ -105,8 +107,7 @@ func leave(s *cluster.Snapshot, placed *place.Result, needed map[string]bool, po
 	var survey func() *place.Ground
 	if effort.Retire > 0 && !placed.Exhausted {
 		survey = func() *place.Ground {
-			return place.Survey(s, place.Taken{Launches: placed.Launches, Placements: placed.Placements},
-				place.Options{MinValues: policy.MinValues, Preferences: policy.Preferences})
+			return place.Survey(s, place.Taken{Launches: placed.Launches, Placements: placed.Placements}, policy.asking())
 		}
 	}
 	out := retire.New(s, func(node string) bool { return needed[node] }, survey, policy.Retire)
@@ -119,8 +120,8 @@ func leave(s *cluster.Snapshot, placed *place.Result, needed map[string]bool, po
 // homes finds a place for every pod but those that it is too early to buy for. Of
 // several plans it is the one that is likely to be the cheapest in the end, as
 // far as the effort goes.
-func homes(s *cluster.Snapshot, policy Policy, effort Effort) (place.Result, *plan.Likely) {
-	options := place.Options{MinValues: policy.MinValues, Preferences: policy.Preferences, Steps: effort.Place}
+func homes(s *cluster.Snapshot, policy Policy, effort Effort) (place.Result, *plan.Likely, []plan.Dropped) {
+	options, dropped, steps := policy.options(s, effort)
 	var e early
 	s = e.leave(s, options)
 	best := unmoved(func(calm bool) choice {
@@ -128,7 +129,8 @@ func homes(s *cluster.Snapshot, policy Policy, effort Effort) (place.Result, *pl
 		return sought(s, options, effort)
 	})
 	e.hold(&best.result)
-	return best.result, best.likely
+	best.result.Steps += steps
+	return best.result, best.likely, dropped
 }
 
 // sought is the likely cheapest of several plans.

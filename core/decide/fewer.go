@@ -44,7 +44,7 @@ func Fewer(s *cluster.Snapshot, policy Policy, effort Effort, p *plan.Plan) *pla
 	if effort.Pack <= 0 || len(p.Launches) < 2 || p.Exhausted {
 		return nil
 	}
-	options := place.Options{MinValues: policy.MinValues, Preferences: policy.Preferences, Steps: effort.Place}
+	options, _, _ := policy.options(s, effort)
 	best := fewerThan(p, place.Place(s, options))
 	mean := float64(p.LaunchCost()) / float64(len(p.Launches))
 	for _, share := range toFewer {

@@ -184,7 +184,7 @@ type Outcome struct {
 // Foretell plays the plan's machines and those that are bought for pods which
 // are left then, until none is.
 func Foretell(s *cluster.Snapshot, policy Policy, effort Effort, p *plan.Plan, how settle.Opening) Outcome {
-	options := place.Options{MinValues: policy.MinValues, Preferences: policy.Preferences, Steps: effort.Place}
+	options, _, _ := policy.options(s, effort)
 	placed := place.Result{Launches: p.Launches, Placements: p.Placements, Joining: p.Joining}
 	return foretell(s, settle.New(s, podsOf(placed.Placements)), options, &placed, how)
 }

@@ -48,7 +48,9 @@ func tell(t *testing.T, path, shop string) {
 		case "minvalues BestEffort\n":
 			policy.MinValues = place.BestEffort
 		case "preferences Ignore\n":
-			policy.Preferences = place.Ignore
+			policy.Preferences = decide.Ignore
+		case "preferences Respect\n":
+			policy.Preferences = decide.Respect
 		default:
 			t.Fatalf("no policy %q", line)
 		}

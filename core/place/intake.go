@@ -59,16 +59,16 @@ func (g *group) next(n int64) []waiter {
 	return out
 }
 
-// intake lists the pods that need a place: those waiting, and those that must
-// leave a node which is going away. Pods that are ending or that may not be
-// disturbed need none.
-func intake(s *cluster.Snapshot) []cluster.Pod {
+// Waiting lists the pods that Place seeks a place for: those waiting, and those
+// that must leave a node which is going away. Pods that are ending or that may not
+// be disturbed need none.
+func Waiting(s *cluster.Snapshot) []cluster.Pod {
 	out := slices.Clone(s.Waiting)
 	leavers(s, func(p *cluster.Pod) { out = append(out, *p) })
 	return out
 }
 
-// Pods returns how many pods Place seeks a place for.
+// Pods counts them.
 func Pods(s *cluster.Snapshot) int {
 	n := len(s.Waiting)
 	leavers(s, func(*cluster.Pod) { n++ })
@@ -126,7 +126,7 @@ func order(groups []*group) { orderBy(groups, map[*cluster.Shape]string{}) }
 func orderBy(groups []*group, text map[*cluster.Shape]string) {
 	content := func(g *group) string {
 		if _, known := text[g.shape]; !known {
-			text[g.shape] = fmt.Sprint(g.shape.Requests) + rulesText(g.shape)
+			text[g.shape] = fmt.Sprint(g.shape.Requests) + RulesText(g.shape)
 		}
 		return text[g.shape]
 	}

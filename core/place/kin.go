@@ -11,19 +11,10 @@ import (
 	"github.com/daemok/daemok/core/topology"
 )
 
-// Preferences says what to do about wishes that may give way.
-type Preferences string
-
-// The policies. The zero value is Respect.
-const (
-	Respect Preferences = ""       // they hold until a pod cannot be placed with them
-	Ignore  Preferences = "Ignore" // they do not count
-)
-
 // kin is all shapes that differ in amounts and priority alone: the same rules
 // hold for them.
 type kin struct {
-	text    string         // see rulesText
+	text    string         // see RulesText
 	shape   *cluster.Shape // the first of them
 	levels  []*level       // by what has given way: nothing first, all preferences last
 	ports   []cluster.Port
@@ -39,7 +30,7 @@ type level struct {
 	wants     *cluster.Shape // stands in for the shapes when places are judged, amounts aside
 	rules     *topology.Rules
 	strict    bool   // keeps off places with a taint that asks for it
-	gone      []wish // preferences that have given way
+	gone      []Wish // preferences that have given way
 	allowed   []int8 // by seat: 1 admitted, -1 not, 0 not asked yet
 	markets   []*market
 	asked     bool       // markets are known
@@ -60,7 +51,7 @@ func (k *kin) required() *level { return k.levels[len(k.levels)-1] }
 
 // kinOf returns the kin of a shape.
 func (r *run) kinOf(s *cluster.Shape) *kin {
-	text := rulesText(s)
+	text := RulesText(s)
 	k, known := r.kins[text]
 	if !known {
 		k = r.newKin(s)
@@ -77,7 +68,7 @@ func (r *run) newKin(s *cluster.Shape) *kin {
 			k.shared = append(k.shared, v)
 		}
 	}
-	wishes := r.wishesOf(s)
+	wishes := r.counting(s)
 	for gone := range len(wishes) + 1 {
 		lv := r.newLevel(s, wishes[gone:])
 		lv.gone = wishes[:gone]
@@ -87,59 +78,6 @@ func (r *run) newKin(s *cluster.Shape) *kin {
 	return k
 }
 
-// wish is one preference.
-type wish struct {
-	neighbours *cluster.Neighbours
-	term       constraint.Requirements
-	spread     *cluster.Spread
-	avoid      bool
-}
-
-// wishesOf lists the preferences in the order in which they give way: pods to
-// be near, pods to be apart from and nodes, each the heaviest first, then
-// spreads, then places that ask to be avoided.
-func (r *run) wishesOf(s *cluster.Shape) []wish {
-	var out []wish
-	if r.options.Preferences == Respect {
-		out = append(out, neighbourWishes(s, false)...)
-		out = append(out, neighbourWishes(s, true)...)
-		out = append(out, nodeWishes(s)...)
-		for i := range s.Spread {
-			if s.Spread[i].Soft {
-				out = append(out, wish{spread: &s.Spread[i]})
-			}
-		}
-	}
-	if r.avoidable(s) {
-		out = append(out, wish{avoid: true})
-	}
-	return out
-}
-
-func neighbourWishes(s *cluster.Shape, apart bool) []wish {
-	var out []wish
-	for i := range s.Neighbours {
-		if n := &s.Neighbours[i]; n.Weight > 0 && n.Apart == apart {
-			out = append(out, wish{neighbours: n})
-		}
-	}
-	slices.SortStableFunc(out, func(a, b wish) int { return int(b.neighbours.Weight) - int(a.neighbours.Weight) })
-	return out
-}
-
-// nodeWishes leaves out what the pod's own requirements rule out.
-func nodeWishes(s *cluster.Shape) []wish {
-	list := slices.Clone(s.Preferences)
-	slices.SortStableFunc(list, func(a, b cluster.Preference) int { return int(b.Weight) - int(a.Weight) })
-	var out []wish
-	for _, p := range list {
-		if _, conflict := fit.Cross(fit.Alternatives(s), []constraint.Requirements{p.Term})[0].Conflict(p.Term); !conflict {
-			out = append(out, wish{term: p.Term})
-		}
-	}
-	return out
-}
-
 // avoidable reports whether some place asks pods of the shape to stay away.
 func (r *run) avoidable(s *cluster.Shape) bool {
 	return slices.ContainsFunc(r.avoided, func(taints []constraint.Taint) bool { return fit.Avoided(taints, s.Tolerations) })
@@ -147,7 +85,7 @@ func (r *run) avoidable(s *cluster.Shape) bool {
 
 // newLevel makes the wishes that are left hold like requirements. Of wishes
 // for nodes only the heaviest that is left does.
-func (r *run) newLevel(s *cluster.Shape, left []wish) *level {
+func (r *run) newLevel(s *cluster.Shape, left []Wish) *level {
 	stand := *s
 	lv := &level{wants: &stand}
 	rules := topology.Wish{Shape: s}
@@ -179,9 +117,9 @@ func (r *run) newLevel(s *cluster.Shape, left []wish) *level {
 	return lv
 }
 
-// rulesText is equal for two shapes exactly when they differ in amounts and
+// RulesText is equal for two shapes exactly when they differ in amounts and
 // priority alone.
-func rulesText(s *cluster.Shape) string {
+func RulesText(s *cluster.Shape) string {
 	var b strings.Builder
 	b.WriteString(s.Namespace)
 	b.WriteByte('|')

@@ -7,7 +7,6 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
-	"github.com/daemok/daemok/core/fit"
 )
 
 // usualArch is what images run on where nothing is said.
@@ -24,7 +23,7 @@ func (r *run) notes(b *buyer, l *load, open *choices) []string {
 		}
 		words := make([]string, len(g.level.gone))
 		for i, w := range g.level.gone {
-			words[i] = w.words()
+			words[i] = w.String()
 		}
 		if text := "could not be had: " + strings.Join(words, ", "); !slices.Contains(out, text) {
 			out = append(out, text)
@@ -58,32 +57,6 @@ func (r *run) passedOver(b *buyer, g *group) []string {
 		}
 	}
 	return out
-}
-
-// words says what is wished for.
-func (w wish) words() string {
-	switch {
-	case w.neighbours != nil && w.neighbours.Apart:
-		return "to be apart from " + chosenWords(w.neighbours.Selector) + " over " + w.neighbours.Key
-	case w.neighbours != nil:
-		return "to be near " + chosenWords(w.neighbours.Selector) + " over " + w.neighbours.Key
-	case w.spread != nil:
-		return "an even spread over " + w.spread.Key
-	case w.avoid:
-		return "to keep off places with a PreferNoSchedule taint"
-	}
-	words := make([]string, len(w.term))
-	for i, r := range w.term {
-		words[i] = fit.WantWord(r)
-	}
-	return "the preferred " + strings.Join(words, " and ")
-}
-
-func chosenWords(s cluster.Selector) string {
-	if len(s.Requirements) == 0 {
-		return "any pods"
-	}
-	return "pods with " + s.Requirements.String()
 }
 
 // archNote says on which processors images must run, where neither the pods

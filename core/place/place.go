@@ -24,15 +24,15 @@ const (
 
 // Options is how to search.
 type Options struct {
-	MinValues   MinValues
-	Preferences Preferences
-	Steps       int64     // most steps to take: about one for each look at one shape in one place; 0 means no bound
-	Packer      Packer    // chooses machines that are bought together; nil means that each is chosen alone
-	DearSites   bool      // groups avoid sites where machines for all would cost clearly more, see priceSites; the same may be said of the answer
-	EvenHosts   bool      // see topology.Board.Even; the answer may be dearer than the usual one, and leave more pods
-	Thrift      float64   // what all that pools may still own counts as when machines are compared: those that take little of it come first
-	Calm        bool      // what interruptions are likely to cost has no say in what machines are chosen, but in which spot offers these come from
-	Leanings    []Leaning // by shape, in the order of placing; those that are missing are as usual
+	MinValues MinValues
+	Wishes    func(*cluster.Shape) Wishes // which wishes of pods of a shape count, the same for shapes with equal RulesText; nil: all
+	Steps     int64                       // most steps to take: about one for each look at one shape in one place; 0 means no bound
+	Packer    Packer                      // chooses machines that are bought together; nil means that each is chosen alone
+	DearSites bool                        // groups avoid sites where machines for all would cost clearly more, see priceSites; the same may be said of the answer
+	EvenHosts bool                        // see topology.Board.Even; the answer may be dearer than the usual one, and leave more pods
+	Thrift    float64                     // what all that pools may still own counts as when machines are compared: those that take little of it come first
+	Calm      bool                        // what interruptions are likely to cost has no say in what machines are chosen, but in which spot offers these come from
+	Leanings  []Leaning                   // by shape, in the order of placing; those that are missing are as usual
 }
 
 // Result is where pods go. Launches are in the order in which they were
@@ -74,7 +74,7 @@ const roundsMax = 16
 // Cost: shapes x (nodes + machines), and for new machines about shapes x
 // kinds for each different machine; pods of one shape are placed together.
 func Place(s *cluster.Snapshot, o Options) Result {
-	pods := intake(s)
+	pods := Waiting(s)
 	if len(pods) == 0 {
 		return Result{}
 	}

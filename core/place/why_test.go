@@ -25,7 +25,7 @@ func TestWhatIsAskedForIsEnough(t *testing.T) {
 	rules := map[fit.Rule]int{}
 	for seed := range uint64(worldsTried) {
 		s := someWorld(rand.New(rand.NewPCG(seed, 1)))
-		r := newRun(s, intake(s), Options{})
+		r := newRun(s, Waiting(s), Options{})
 		r.search()
 		for _, g := range r.waiting {
 			if g.left() == 0 {

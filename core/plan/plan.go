@@ -33,6 +33,14 @@ type Plan struct {
 	SpotMore    quantity.MicroUSDPerHour // what spot machines are likely to cost beside their prices: of the offers that a request names the cloud chooses one
 	Steps       int64                    // effort spent
 	Exhausted   bool                     // the effort did not suffice to look at everything
+	Dropped     []Dropped                // wishes that do not count since they cost more than they are worth
+}
+
+// Dropped is wishes of some pods that cost more than they are worth.
+type Dropped struct {
+	Wishes []string
+	Pods   []cluster.Pod            // sorted by namespace, name
+	Saves  quantity.MicroUSDPerHour // about so much
 }
 
 // Margin is the price of one more core, GiB or piece of a resource, as far as

@@ -31,6 +31,9 @@ func (p Plan) String() string {
 	for _, u := range p.Unplaced {
 		fmt.Fprint(&b, u)
 	}
+	for _, d := range p.Dropped {
+		fmt.Fprintln(&b, d)
+	}
 	if p.Exhausted {
 		fmt.Fprintf(&b, "stopped after %d steps\n", p.Steps)
 	}
@@ -135,6 +138,11 @@ func (m *Move) write(b *strings.Builder) {
 
 // String prints "keep node n, Drifted: budget nodes: 0".
 func (k Kept) String() string { return fmt.Sprintf("keep node %s, %s: %s", k.Node, k.Reason, k.Why) }
+
+// String prints "preferences dropped for ns/a ns/b: an even spread over zone; saves about $0.100000/h".
+func (d Dropped) String() string {
+	return fmt.Sprintf("preferences dropped for %s: %s; saves about %s", Names(d.Pods), strings.Join(d.Wishes, ", "), d.Saves)
+}
 
 // String prints the pods and a line for each reason.
 func (u Unplaced) String() string {

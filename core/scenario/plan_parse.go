@@ -51,7 +51,7 @@ var planNouns = map[string]func(*planParser, []string) error{
 	"plan": (*planParser).plan, "launch": (*planParser).newLaunch, "choice": (*planParser).choice,
 	"margin": (*planParser).margin, "fewer": (*planParser).fewer, "likely": (*planParser).likely, "runner-up": (*planParser).runnerUp, "requests": (*planParser).requests, "place": (*planParser).place,
 	"withdraw": (*planParser).withdraw, "move": (*planParser).newMove, "remove": (*planParser).remove, "end": (*planParser).end, "keep": (*planParser).keep, "unplaced": (*planParser).newUnplaced, "for": (*planParser).pod, "reason": (*planParser).reason,
-	"note":    (*planParser).note,
+	"note": (*planParser).note, "dropped": (*planParser).newDropped, "wish": (*planParser).wish,
 	"joining": (*planParser).joining,
 	"join":    (*planParser).join,
 	"labels":  func(p *planParser, w []string) error { return p.labels(w) },
@@ -341,9 +341,26 @@ func (p *planParser) newUnplaced(w []string) error {
 	return nil
 }
 
+func (p *planParser) newDropped(w []string) error {
+	p.out.Dropped = append(p.out.Dropped, plan.Dropped{})
+	d := &p.out.Dropped[len(p.out.Dropped)-1]
+	p.launch, p.unplaced, p.joins, p.named = nil, nil, nil, &d.Pods
+	return fields(w, map[string]func(string) error{"saves": money(&d.Saves)})
+}
+
+func (p *planParser) wish(w []string) error {
+	if len(w) != 1 || len(p.out.Dropped) == 0 {
+		return fmt.Errorf("want one text, below dropped")
+	}
+	text, _, err := named(w)
+	d := &p.out.Dropped[len(p.out.Dropped)-1]
+	d.Wishes = append(d.Wishes, text)
+	return err
+}
+
 func (p *planParser) pod(w []string) error {
 	if len(w) != 1 || p.named == nil {
-		return fmt.Errorf("want one pod, below a launch, a removal or unplaced")
+		return fmt.Errorf("want one pod, below a launch, a removal, unplaced or dropped")
 	}
 	pod, err := p.find(w[0])
 	if err != nil {

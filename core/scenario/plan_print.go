@@ -36,6 +36,9 @@ import (
 //	unplaced
 //	  for default/giant
 //	  reason "no type has room" pool=NodePool/default
+//	dropped saves=1.08
+//	  wish "an even spread over kubernetes.io/hostname"
+//	  for default/web-1
 func PrintPlan(pl *plan.Plan) string {
 	p := &printer{}
 	p.line(0, "plan", strconv.FormatUint(pl.Basis, 10), number("steps", pl.Steps), flag("exhausted", pl.Exhausted), flag("asked", pl.Asked),
@@ -73,6 +76,13 @@ func PrintPlan(pl *plan.Plan) string {
 		for _, r := range u.Reasons {
 			p.line(1, "reason", quote(r.Text), poolField(r.Pool))
 		}
+	}
+	for _, d := range pl.Dropped {
+		p.line(0, "dropped", priced("saves", d.Saves))
+		for _, wish := range d.Wishes {
+			p.line(1, "wish", quote(wish))
+		}
+		p.names(d.Pods)
 	}
 	return p.text.String()
 }

@@ -349,6 +349,7 @@ func fullPlan(s *cluster.Snapshot) *plan.Plan {
 		Placements:  placements,
 		Withdrawals: []plan.Withdrawal{{Claim: "c", Pool: id, Note: "no pod \"waits\""}},
 		Kept:        []plan.Kept{{Node: "m", Reason: plan.Drifted, By: plan.KeptByBudget, Why: "no \"budget\""}},
+		Dropped:     []plan.Dropped{{Wishes: []string{"a \"wish\""}, Pods: []cluster.Pod{pod}, Saves: 14}},
 		Unplaced:    []plan.Unplaced{{Shape: pod.Shape, Early: true, Pods: []cluster.Pod{pod}, Reasons: []plan.Reason{{Pool: id, Text: "no room"}}}}}
 }
 

@@ -6,6 +6,8 @@ const (
 	placeSeat   = "core/place/seat.go"
 	placeIntake = "core/place/intake.go"
 	placeKin    = "core/place/kin.go"
+	placeWish   = "core/place/wish.go"
+	decideWeigh = "core/decide/weigh.go"
 	placeBulk   = "core/place/bulk.go"
 	placeGoods  = "core/place/goods.go"
 	placeHomes  = "core/place/homes.go"
@@ -49,13 +51,21 @@ func placeRules() []Rule {
 		off("a volume is made where its domain is known, if it can be", placeHomes, "cmp.Compare(rank(!s.astray), rank(!other.astray)),", "0,"),
 		off("pods that run count for spreads and affinity", placeIntake, "r.board.Put(running[p.Shape], nodes[i], 1, p.Ending)", "_ = running[p.Shape]"),
 
-		off("preferred neighbours are kept near", placeKin, "out = append(out, neighbourWishes(s, false)...)", ""),
-		off("preferred distances are kept", placeKin, "out = append(out, neighbourWishes(s, true)...)", ""),
-		off("preferred nodes are chosen", placeKin, "out = append(out, nodeWishes(s)...)", ""),
-		off("soft spreads are kept", placeKin, "out = append(out, wish{spread: &s.Spread[i]})", "_ = i"),
-		off("places to be avoided come last", placeKin, "out = append(out, wish{avoid: true})", ""),
-		off("wishes are ignored where that is asked for", placeKin, "if r.options.Preferences == Respect {", "if true {"),
-		off("the heaviest wish is met", placeKin, "return int(b.Weight) - int(a.Weight) })\n\tvar out []wish", "return int(a.Weight) - int(b.Weight) })\n\tvar out []wish"),
+		off("preferred neighbours are kept near", placeWish, "out = append(out, neighbourWishes(s, false)...)", ""),
+		off("preferred distances are kept", placeWish, "out = append(out, neighbourWishes(s, true)...)", ""),
+		off("preferred nodes are chosen", placeWish, "out = append(out, nodeWishes(s)...)", ""),
+		off("soft spreads are kept", placeWish, "out = append(out, Wish{Part: 1, spread: &s.Spread[i]})", "_ = i"),
+		off("places to be avoided come last", placeWish, "out = append(out, Wish{avoid: true})", ""),
+		off("wishes are ignored where that is asked for", placeWish, "if r.options.Wishes != nil {", "if false {"),
+		off("the heaviest wish is met", placeWish, "return int(b.Weight) - int(a.Weight) })\n\tvar out []Wish", "return int(a.Weight) - int(b.Weight) })\n\tvar out []Wish"),
+		off("wishes are respected where that is asked for", "core/decide/preferences.go", "if p.Preferences != Weigh {", "if p.Preferences == Ignore {"),
+		off("wishes that cost more than they are worth are dropped", "core/decide/preferences.go", "best := w.best()", "best := (*trial)(nil)"),
+		off("wishes are worth something", decideWeigh, "parts += x.Part", "_ = x"),
+		off("lighter wishes are worth less than the heaviest", decideWeigh, "parts += x.Part", "parts += max(1, x.Part)"),
+		off("a weight alone says nothing", placeWish, "/ float64(heaviest)", "/ 100"),
+		off("wishes about hosts are dropped without the others", decideWeigh, "w.try(place.NotOfHosts)", "_ = w"),
+		off("wishes of one workload are dropped without those of others", decideWeigh, "w.tryAll(w.each())", "_ = w"),
+		off("room that is there counts at its price", "core/decide/split.go", "float64(room.price * min(", "float64(0 * min("),
 		off("wishes give way", placeKin, "for gone := range len(wishes) + 1 {", "for gone := range max(1, len(wishes)) {"),
 		off("hard spreads hold", placeKin, "if !s.Spread[i].Soft {\n\t\t\trules.Spread", "if false {\n\t\t\trules.Spread"),
 		off("required neighbours hold", placeKin, "if s.Neighbours[i].Weight == 0 {\n\t\t\trules.Neighbours", "if false {\n\t\t\trules.Neighbours"),

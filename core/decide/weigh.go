@@ -1,0 +1,219 @@
+package decide
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/daemok/daemok/core/amount"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/place"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// weighing finds out which wishes are worth what they cost: for each workload all
+// of them count, those alone that look at no hosts, or none. A wish is worth a
+// share of what its pods cost without it. What is sought is the way in which
+// machines and the wishes that are dropped come to the least together.
+type weighing struct {
+	s       *cluster.Snapshot
+	options place.Options
+	worth   float64 // of a wish, as a share of what its pods cost
+	dims    amount.Dims
+	wishers []*wisher
+	at      map[string]int // position of a wisher by the rules of its pods
+	tried   []*trial       // the first with all wishes, the second with none
+	steps   int64
+}
+
+// wisher is waiting pods for which the same rules hold.
+type wisher struct {
+	wishes []place.Wish
+	pods   []cluster.Pod
+}
+
+// trial is an answer with some wishes left out.
+type trial struct {
+	keeps  []place.Wishes // by wisher
+	result place.Result
+	parts  []share // by wisher
+}
+
+// share is what pods cost, in millionths of a dollar an hour.
+type share struct {
+	paid float64 // their part of machines that are bought
+	room float64 // of those that are there
+}
+
+func (p share) all() float64 { return p.paid + p.room }
+
+func newWeighing(s *cluster.Snapshot, o place.Options, worth float64) *weighing {
+	w := &weighing{s: s, options: o, worth: worth, at: map[string]int{}}
+	pods := place.Waiting(s)
+	texts := map[*cluster.Shape]string{}
+	for _, p := range pods {
+		text, known := texts[p.Shape]
+		if !known {
+			text = place.RulesText(p.Shape)
+			texts[p.Shape] = text
+		}
+		if _, known := w.at[text]; !known {
+			w.at[text] = len(w.wishers)
+			w.wishers = append(w.wishers, &wisher{wishes: place.WishesOf(p.Shape)})
+		}
+		x := w.wishers[w.at[text]]
+		x.pods = append(x.pods, p)
+	}
+	w.dims = amount.Of(pods)
+	return w
+}
+
+// best returns the trial that comes to the least; nil where there is nothing to
+// weigh: nobody wishes for anything, nothing is bought, or nobody can tell what
+// that costs.
+func (w *weighing) best() *trial {
+	if !slices.ContainsFunc(w.wishers, func(x *wisher) bool { return len(x.wishes) > 0 }) {
+		return nil
+	}
+	all := w.try(place.AllWishes)
+	if len(all.result.Launches) == 0 || all.result.Unpriced > 0 || all.result.Exhausted {
+		return nil
+	}
+	none := w.try(place.NoWishes)
+	if compare(&none.result, &all.result) >= 0 || none.result.Exhausted {
+		return nil
+	}
+	if slices.ContainsFunc(w.wishers, func(x *wisher) bool { return x.usual(place.NotOfHosts) == place.NotOfHosts }) {
+		w.try(place.NotOfHosts)
+	}
+	w.tryAll(w.each())
+	return slices.MinFunc(w.tried, func(a, b *trial) int {
+		return cmp.Or(compareLeft(&a.result, &b.result), cmp.Compare(a.result.Unpriced, b.result.Unpriced), cmp.Compare(w.total(a), w.total(b)))
+	})
+}
+
+// try leaves the same wishes of all pods.
+func (w *weighing) try(keeps place.Wishes) *trial {
+	each := make([]place.Wishes, len(w.wishers))
+	for i, x := range w.wishers {
+		each[i] = x.usual(keeps)
+	}
+	return w.tryAll(each)
+}
+
+// tryAll seeks places with these wishes alone, unless that was done.
+func (w *weighing) tryAll(keeps []place.Wishes) *trial {
+	for _, t := range w.tried {
+		if slices.Equal(t.keeps, keeps) {
+			return t
+		}
+	}
+	t := &trial{keeps: keeps}
+	o := w.options
+	o.Wishes = w.wishes(t)
+	t.result = w.place(o)
+	t.parts = w.split(&t.result)
+	w.tried = append(w.tried, t)
+	return t
+}
+
+// place returns the cheapest of the answers that the options allow.
+func (w *weighing) place(o place.Options) place.Result {
+	best := place.Place(w.s, o)
+	w.steps += best.Steps
+	o.DearSites, o.EvenHosts = best.DearSites, best.EvenHosts
+	if (o.DearSites || o.EvenHosts) && !best.Exhausted {
+		other := place.Place(w.s, o)
+		w.steps += other.Steps
+		if compare(&other, &best) < 0 && !other.Exhausted {
+			return other
+		}
+	}
+	return best
+}
+
+// wishes tells which wishes count in a trial, by shape; nil: all.
+func (w *weighing) wishes(t *trial) func(*cluster.Shape) place.Wishes {
+	if t == nil || !slices.ContainsFunc(t.keeps, func(x place.Wishes) bool { return x != place.AllWishes }) {
+		return nil
+	}
+	return func(s *cluster.Shape) place.Wishes {
+		if at, known := w.at[place.RulesText(s)]; known {
+			return t.keeps[at]
+		}
+		return place.AllWishes
+	}
+}
+
+// usual names the wishes that are left by the fewest or the most that they are.
+func (x *wisher) usual(keeps place.Wishes) place.Wishes {
+	switch lost := x.lost(keeps); {
+	case len(lost) == 0:
+		return place.AllWishes
+	case len(lost) == len(x.wishes):
+		return place.NoWishes
+	}
+	return keeps
+}
+
+// lost lists the wishes that are left out.
+func (x *wisher) lost(keeps place.Wishes) []place.Wish {
+	return slices.DeleteFunc(slices.Clone(x.wishes), keeps.Count)
+}
+
+// each chooses for every wisher by itself what comes to the least, of equal ones
+// that with the most wishes.
+func (w *weighing) each() []place.Wishes {
+	out := make([]place.Wishes, len(w.wishers))
+	for i := range w.wishers {
+		best := w.tried[0]
+		for _, t := range w.tried[1:] {
+			if w.of(t, i) < w.of(best, i) {
+				best = t
+			}
+		}
+		out[i] = best.keeps[i]
+	}
+	return out
+}
+
+// of is what the pods of a wisher cost in a trial, with what their wishes are
+// worth that are left out.
+func (w *weighing) of(t *trial, wisher int) float64 {
+	parts := 0.0
+	for _, x := range w.wishers[wisher].lost(t.keeps[wisher]) {
+		parts += x.Part
+	}
+	return t.parts[wisher].all() + float64(w.worth*float64(parts*w.tried[1].parts[wisher].all()))
+}
+
+func (w *weighing) total(t *trial) float64 {
+	sum := 0.0
+	for i := range w.wishers {
+		sum += w.of(t, i)
+	}
+	return sum
+}
+
+// dropped tells of the wishes that are left out in a trial.
+func (w *weighing) dropped(t *trial) []plan.Dropped {
+	if t == nil {
+		return nil
+	}
+	var out []plan.Dropped
+	for i, x := range w.wishers {
+		lost := x.lost(t.keeps[i])
+		if len(lost) == 0 {
+			continue
+		}
+		d := plan.Dropped{Pods: x.pods, Saves: quantity.MicroUSDPerHour(max(0, w.tried[0].parts[i].paid-t.parts[i].paid))}
+		for _, wish := range lost {
+			d.Wishes = append(d.Wishes, wish.String())
+		}
+		slices.SortFunc(d.Pods, func(a, b cluster.Pod) int {
+			return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+		})
+		out = append(out, d)
+	}
+	return out
+}

@@ -1,0 +1,134 @@
+package place
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/fit"
+)
+
+// Wishes says which wishes of pods count. Those that do hold until a pod cannot
+// be placed with them. To keep off places with a PreferNoSchedule taint always
+// counts, since that is what the owner of the place wishes.
+type Wishes uint8
+
+// The zero value is AllWishes. What is wished of hosts usually costs most: a
+// machine for each few pods.
+const (
+	AllWishes  Wishes = iota
+	NotOfHosts        // those alone that look at no hosts
+	NoWishes
+)
+
+// Count reports whether a wish counts.
+func (x Wishes) Count(w Wish) bool {
+	return x == AllWishes || w.avoid || x == NotOfHosts && !w.OfHosts()
+}
+
+// Wish is one preference of a pod.
+type Wish struct {
+	// Part is its weight as a part of the heaviest of its kind: kube-scheduler
+	// scales scores so, and a weight alone says nothing. 0: it holds only where a
+	// heavier one gave way.
+	Part       float64
+	neighbours *cluster.Neighbours
+	term       constraint.Requirements
+	spread     *cluster.Spread
+	avoid      bool
+}
+
+// OfHosts reports whether it is a wish to be with or apart from pods on a host.
+func (w Wish) OfHosts() bool {
+	return w.neighbours != nil && w.neighbours.Key == cluster.LabelHostname || w.spread != nil && w.spread.Key == cluster.LabelHostname
+}
+
+// WishesOf lists the wishes of pods of the shape in the order in which they give
+// way: pods to be near, pods to be apart from and nodes, each the heaviest first,
+// then spreads.
+func WishesOf(s *cluster.Shape) []Wish {
+	var out []Wish
+	out = append(out, neighbourWishes(s, false)...)
+	out = append(out, neighbourWishes(s, true)...)
+	out = append(out, nodeWishes(s)...)
+	for i := range s.Spread {
+		if s.Spread[i].Soft {
+			out = append(out, Wish{Part: 1, spread: &s.Spread[i]})
+		}
+	}
+	return out
+}
+
+// counting lists the wishes that count.
+func (r *run) counting(s *cluster.Shape) []Wish {
+	out := WishesOf(s)
+	if r.options.Wishes != nil {
+		which := r.options.Wishes(s)
+		out = slices.DeleteFunc(out, func(w Wish) bool { return !which.Count(w) })
+	}
+	if r.avoidable(s) {
+		out = append(out, Wish{avoid: true})
+	}
+	return out
+}
+
+func neighbourWishes(s *cluster.Shape, apart bool) []Wish {
+	var out []Wish
+	heaviest := int32(1)
+	for i := range s.Neighbours {
+		n := &s.Neighbours[i]
+		heaviest = max(heaviest, n.Weight)
+		if n.Weight > 0 && n.Apart == apart {
+			out = append(out, Wish{neighbours: n})
+		}
+	}
+	for i := range out {
+		out[i].Part = float64(out[i].neighbours.Weight) / float64(heaviest)
+	}
+	slices.SortStableFunc(out, func(a, b Wish) int { return int(b.neighbours.Weight) - int(a.neighbours.Weight) })
+	return out
+}
+
+// nodeWishes leaves out what the pod's own requirements rule out. One of them
+// holds at a time.
+func nodeWishes(s *cluster.Shape) []Wish {
+	list := slices.Clone(s.Preferences)
+	slices.SortStableFunc(list, func(a, b cluster.Preference) int { return int(b.Weight) - int(a.Weight) })
+	var out []Wish
+	for _, p := range list {
+		if _, conflict := fit.Cross(fit.Alternatives(s), []constraint.Requirements{p.Term})[0].Conflict(p.Term); !conflict {
+			out = append(out, Wish{term: p.Term})
+		}
+	}
+	if len(out) > 0 {
+		out[0].Part = 1
+	}
+	return out
+}
+
+// String says what is wished for.
+func (w Wish) String() string {
+	switch {
+	case w.neighbours != nil && w.neighbours.Apart:
+		return "to be apart from " + chosenWords(w.neighbours.Selector) + " over " + w.neighbours.Key
+	case w.neighbours != nil:
+		return "to be near " + chosenWords(w.neighbours.Selector) + " over " + w.neighbours.Key
+	case w.spread != nil:
+		return "an even spread over " + w.spread.Key
+	case w.avoid:
+		return "to keep off places with a PreferNoSchedule taint"
+	}
+	words := make([]string, len(w.term))
+	for i, r := range w.term {
+		words[i] = fit.WantWord(r)
+	}
+	return "the preferred " + strings.Join(words, " and ")
+}
+
+func chosenWords(s cluster.Selector) string {
+	if len(s.Requirements) == 0 {
+		return "any pods"
+	}
+	return "pods with " + s.Requirements.String()
+}
