@@ -141,7 +141,11 @@ func (k Kept) String() string { return fmt.Sprintf("keep node %s, %s: %s", k.Nod
 
 // String prints "preferences dropped for ns/a ns/b: an even spread over zone; saves about $0.100000/h".
 func (d Dropped) String() string {
-	return fmt.Sprintf("preferences dropped for %s: %s; saves about %s", Names(d.Pods), strings.Join(d.Wishes, ", "), d.Saves)
+	out := fmt.Sprintf("preferences dropped for %s: %s", Names(d.Pods), strings.Join(d.Wishes, ", "))
+	if d.Saves > 0 {
+		out += "; saves about " + d.Saves.String()
+	}
+	return out
 }
 
 // String prints the pods and a line for each reason.
