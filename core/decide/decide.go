@@ -110,7 +110,11 @@ func leave(s *cluster.Snapshot, placed *place.Result, needed map[string]bool, po
 			return place.Survey(s, place.Taken{Launches: placed.Launches, Placements: placed.Placements}, policy.asking())
 		}
 	}
-	out := retire.New(s, func(node string) bool { return needed[node] }, survey, policy.Retire)
+	options := policy.Retire
+	if policy.Preferences == Weigh {
+		options.Weigh = policy.Worthwhile
+	}
+	out := retire.New(s, func(node string) bool { return needed[node] }, survey, options)
 	for out.Step() && (survey == nil || out.Questions < effort.Retire) {
 		continue
 	}

@@ -58,13 +58,47 @@ func (p Policy) options(s *cluster.Snapshot, effort Effort) (o place.Options, dr
 	if p.Preferences != Weigh {
 		return o, nil, 0
 	}
-	w := newWeighing(s, o, cmp.Or(p.PreferenceWorth, Worth))
+	trial := o
 	if effort.Pack > 0 {
-		w.options.Packer = pack.Packer(effort.Pack/weighEffort, place.Pods(s))
+		trial.Packer = pack.Packer(effort.Pack/weighEffort, place.Pods(s))
 	}
+	o.Wishes, dropped = p.weigh(s, place.Waiting(s), func(wishes func(*cluster.Shape) place.Wishes) place.Result {
+		trial.Wishes = wishes
+		out := anyCheapest(s, trial)
+		steps += out.Steps
+		return out
+	})
+	return o, dropped, steps
+}
+
+// weigh tells so, and of the wishes that are not.
+func (p Policy) weigh(s *cluster.Snapshot, pods []cluster.Pod, solve func(func(*cluster.Shape) place.Wishes) place.Result) (func(*cluster.Shape) place.Wishes, []plan.Dropped) {
+	w := newWeighing(s, pods, cmp.Or(p.PreferenceWorth, Worth), solve)
 	best := w.best()
-	o.Wishes = w.wishes(best)
-	return o, w.dropped(best), w.steps
+	return w.wishes(best), w.dropped(best)
+}
+
+// Worthwhile tells which wishes of the pods are worth what they cost, by shape; nil:
+// all. It asks several times where they find places.
+func (p Policy) Worthwhile(s *cluster.Snapshot, pods []cluster.Pod, solve func(func(*cluster.Shape) place.Wishes) place.Result) func(*cluster.Shape) place.Wishes {
+	wishes, _ := p.weigh(s, pods, solve)
+	return wishes
+}
+
+// anyCheapest returns the cheapest of the answers that the options allow.
+func anyCheapest(s *cluster.Snapshot, o place.Options) place.Result {
+	best := place.Place(s, o)
+	o.DearSites, o.EvenHosts = best.DearSites, best.EvenHosts
+	if !o.DearSites && !o.EvenHosts || best.Exhausted {
+		return best
+	}
+	other := place.Place(s, o)
+	steps := best.Steps + other.Steps
+	if compare(&other, &best) < 0 && !other.Exhausted {
+		best = other
+	}
+	best.Steps = steps
+	return best
 }
 
 // asking is how places are sought for pods of nodes that could go.

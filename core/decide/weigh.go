@@ -17,16 +17,15 @@ import (
 // machines and the wishes that are dropped come to the least together.
 type weighing struct {
 	s       *cluster.Snapshot
-	options place.Options
-	worth   float64 // of a wish, as a share of what its pods cost
+	solve   func(wishes func(*cluster.Shape) place.Wishes) place.Result // seeks places for the pods
+	worth   float64                                                     // of a wish, as a share of what its pods cost
 	dims    amount.Dims
 	wishers []*wisher
 	at      map[string]int // position of a wisher by the rules of its pods
 	tried   []*trial       // the first with all wishes, the second with none
-	steps   int64
 }
 
-// wisher is waiting pods for which the same rules hold.
+// wisher is pods for which the same rules hold.
 type wisher struct {
 	wishes []place.Wish
 	pods   []cluster.Pod
@@ -47,9 +46,8 @@ type share struct {
 
 func (p share) all() float64 { return p.paid + p.room }
 
-func newWeighing(s *cluster.Snapshot, o place.Options, worth float64) *weighing {
-	w := &weighing{s: s, options: o, worth: worth, at: map[string]int{}}
-	pods := place.Waiting(s)
+func newWeighing(s *cluster.Snapshot, pods []cluster.Pod, worth float64, solve func(func(*cluster.Shape) place.Wishes) place.Result) *weighing {
+	w := &weighing{s: s, solve: solve, worth: worth, at: map[string]int{}}
 	texts := map[*cluster.Shape]string{}
 	for _, p := range pods {
 		text, known := texts[p.Shape]
@@ -76,7 +74,7 @@ func (w *weighing) best() *trial {
 		return nil
 	}
 	all := w.try(place.AllWishes)
-	if len(all.result.Launches) == 0 || all.result.Unpriced > 0 || all.result.Exhausted {
+	if len(all.result.Launches) == 0 || all.result.Unpriced > 0 || all.result.Exhausted || all.result.Dear {
 		return nil
 	}
 	none := w.try(place.NoWishes)
@@ -109,27 +107,10 @@ func (w *weighing) tryAll(keeps []place.Wishes) *trial {
 		}
 	}
 	t := &trial{keeps: keeps}
-	o := w.options
-	o.Wishes = w.wishes(t)
-	t.result = w.place(o)
+	t.result = w.solve(w.wishes(t))
 	t.parts = w.split(&t.result)
 	w.tried = append(w.tried, t)
 	return t
-}
-
-// place returns the cheapest of the answers that the options allow.
-func (w *weighing) place(o place.Options) place.Result {
-	best := place.Place(w.s, o)
-	w.steps += best.Steps
-	o.DearSites, o.EvenHosts = best.DearSites, best.EvenHosts
-	if (o.DearSites || o.EvenHosts) && !best.Exhausted {
-		other := place.Place(w.s, o)
-		w.steps += other.Steps
-		if compare(&other, &best) < 0 && !other.Exhausted {
-			return other
-		}
-	}
-	return best
 }
 
 // wishes tells which wishes count in a trial, by shape; nil: all.

@@ -40,7 +40,7 @@ type desk struct {
 type deskKin struct {
 	*kin
 	need  []int64 // of the shape that it is looked up by
-	rules []*topology.Rules
+	rules map[*level]*topology.Rules
 }
 
 // deskPool is a pool before anything is bought.
@@ -60,9 +60,11 @@ func newDesk(g *Ground) *desk {
 		plots: map[string][]*plot{}, hopes: map[*cluster.Shape]hope{},
 	}
 	for _, w := range r.waiting {
-		k := &deskKin{kin: w.kin, need: w.need}
-		for _, lv := range w.kin.levels {
-			k.rules = append(k.rules, lv.rules)
+		k := &deskKin{kin: w.kin, need: w.need, rules: map[*level]*topology.Rules{}}
+		for _, levels := range w.kin.byWishes {
+			for _, lv := range levels {
+				k.rules[lv] = lv.rules
+			}
 		}
 		d.kins[w.shape] = k
 	}
@@ -269,7 +271,7 @@ func (d *desk) ask(q Question) Result {
 		return Result{}
 	}
 	r.pods, r.waiting = len(pods), groupPods(pods)
-	d.lookFrom(r, leaving)
+	d.lookFrom(r, q.Wishes, leaving)
 	r.noteFollowers()
 	for _, g := range r.waiting {
 		g.need = d.kins[g.shape].need
@@ -305,15 +307,22 @@ func (d *desk) leavers(q Question) (nodes []int, pods []*cluster.Pod) {
 
 // lookFrom makes the board one for the pods that wait, without those of leaving
 // nodes.
-func (d *desk) lookFrom(r *run, leaving []int) {
+func (d *desk) lookFrom(r *run, wishes func(*cluster.Shape) Wishes, leaving []int) {
 	var rules []*topology.Rules
 	for _, g := range r.waiting {
 		g.kin = d.kins[g.shape].kin
 		g.kin.groups = nil
 	}
 	for _, g := range r.waiting {
-		if len(g.kin.groups) == 0 {
-			rules = append(rules, d.kins[g.shape].rules...)
+		if k := d.kins[g.shape]; len(k.groups) == 0 {
+			which := AllWishes
+			if wishes != nil {
+				which = wishes(g.shape)
+			}
+			k.hold(k.byWishes[which])
+			for _, lv := range k.levels {
+				rules = append(rules, k.rules[lv])
+			}
 		}
 		g.kin.groups = append(g.kin.groups, g)
 	}
@@ -327,8 +336,8 @@ func (d *desk) lookFrom(r *run, leaving []int) {
 		k := d.kins[g.shape]
 		k.depth = 0
 		r.kins[g.kin.text] = g.kin
-		for i, lv := range k.levels {
-			lv.begin(view.Rules(k.rules[i]), r.firstLaunch)
+		for _, lv := range k.levels {
+			lv.begin(view.Rules(k.rules[lv]), r.firstLaunch)
 		}
 	}
 	if r.counted {

@@ -40,7 +40,10 @@ type Question struct {
 	Below  quantity.MicroUSDPerHour
 	Packer Packer // chooses machines that are bought together, for this answer alone; nil: each is chosen alone
 	Freed  bool   // limits of pools count the nodes that leave as gone already
-	Why    bool   // the answer gives reasons; it takes far longer then, where pods find no place
+	// Wishes says which wishes of pods of a shape count, of those that do by the
+	// options, the same for shapes with equal RulesText; nil: all.
+	Wishes func(*cluster.Shape) Wishes
+	Why    bool // the answer gives reasons; it takes far longer then, where pods find no place
 }
 
 // Any is for Question.Below: whatever machines cost.
@@ -53,7 +56,7 @@ const Any = quantity.MicroUSDPerHour(-1)
 // Cost: about that of Place for one pod of each shape that runs, once for each
 // processor that asks.
 func Survey(s *cluster.Snapshot, taken Taken, o Options) *Ground {
-	o.Packer, o.Leanings, o.DearSites = nil, nil, false
+	o.Packer, o.Leanings, o.DearSites, o.asked = nil, nil, false, true
 	g := &Ground{options: o, launches: taken.Launches}
 	g.snapshot, g.taken = withTaken(s, taken)
 	g.desks.Give(newDesk(g))

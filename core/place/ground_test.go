@@ -21,7 +21,7 @@ import (
 func TestAskAnswersAsPlaceDoes(t *testing.T) {
 	same, asked, placed, bought, kept := 0, 0, 0, 0, 0
 	for seed := range uint64(3000) {
-		r := rand.New(rand.NewPCG(seed, 31))
+		r, wishes := rand.New(rand.NewPCG(seed, 31)), rand.New(rand.NewPCG(seed, 37))
 		s := inhabited(r)
 		var taken Taken
 		if r.IntN(3) == 0 {
@@ -32,7 +32,10 @@ func TestAskAnswersAsPlaceDoes(t *testing.T) {
 		g := Survey(s, taken, Options{})
 		for range 4 {
 			q := chance(r, len(s.Nodes))
-			want := Place(equivalent(g, q), Options{})
+			if which := Wishes(wishes.IntN(6)); which <= NoWishes {
+				q.Wishes = func(*cluster.Shape) Wishes { return which }
+			}
+			want := Place(equivalent(g, q), Options{Wishes: q.Wishes})
 			got := g.Ask(q)
 			asked++
 			placed += len(want.Placements)

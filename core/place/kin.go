@@ -14,14 +14,15 @@ import (
 // kin is all shapes that differ in amounts and priority alone: the same rules
 // hold for them.
 type kin struct {
-	text    string         // see RulesText
-	shape   *cluster.Shape // the first of them
-	levels  []*level       // by what has given way: nothing first, all preferences last
-	ports   []cluster.Port
-	shared  []cluster.Volume // volumes that several pods use
-	groups  []*group         // of waiting pods, while homes are sought
-	follows bool             // pods may have to be near pods of other groups
-	depth   int              // how many others, one after another, must come before its pods
+	text     string                 // see RulesText
+	shape    *cluster.Shape         // the first of them
+	levels   []*level               // by what has given way: nothing first, all preferences last
+	byWishes [NoWishes + 1][]*level // for questions, see Ground: the levels by which wishes count
+	ports    []cluster.Port
+	shared   []cluster.Volume // volumes that several pods use
+	groups   []*group         // of waiting pods, while homes are sought
+	follows  bool             // pods may have to be near pods of other groups
+	depth    int              // how many others, one after another, must come before its pods
 }
 
 // level is a kin with some of its preferences given way and the others held
@@ -69,13 +70,32 @@ func (r *run) newKin(s *cluster.Shape) *kin {
 		}
 	}
 	wishes := r.counting(s)
-	for gone := range len(wishes) + 1 {
-		lv := r.newLevel(s, wishes[gone:])
-		lv.gone = wishes[:gone]
-		k.levels = append(k.levels, lv)
+	k.hold(r.newLevels(s, wishes))
+	k.byWishes[AllWishes] = k.levels
+	for which := NotOfHosts; r.options.asked && which <= NoWishes; which++ {
+		k.byWishes[which] = k.levels
+		if left := which.of(wishes); len(left) < len(wishes) {
+			k.byWishes[which] = r.newLevels(s, left)
+		}
 	}
-	k.follows = k.levels[0].rules != nil && k.levels[0].rules.Follows()
 	return k
+}
+
+// newLevels makes a level for each of the wishes that has given way, and one
+// before that.
+func (r *run) newLevels(s *cluster.Shape, wishes []Wish) []*level {
+	out := make([]*level, len(wishes)+1)
+	for gone := range out {
+		out[gone] = r.newLevel(s, wishes[gone:])
+		out[gone].gone = wishes[:gone]
+	}
+	return out
+}
+
+// hold makes these the levels of the kin.
+func (k *kin) hold(levels []*level) {
+	k.levels = levels
+	k.follows = levels[0].rules != nil && levels[0].rules.Follows()
 }
 
 // avoidable reports whether some place asks pods of the shape to stay away.

@@ -145,7 +145,7 @@ func (d *desk) settle(r *run, p *plan.Placement, places map[string]int) {
 		place, known = seat.place, true
 	}
 	if known {
-		d.board.Put(k.rules[len(k.rules)-1], place, 1, false)
+		d.board.Put(k.rules[k.required()], place, 1, false)
 	}
 }
 

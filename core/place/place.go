@@ -33,6 +33,7 @@ type Options struct {
 	Thrift    float64                     // what all that pools may still own counts as when machines are compared: those that take little of it come first
 	Calm      bool                        // what interruptions are likely to cost has no say in what machines are chosen, but in which spot offers these come from
 	Leanings  []Leaning                   // by shape, in the order of placing; those that are missing are as usual
+	asked     bool                        // see Ground: questions may leave wishes out
 }
 
 // Result is where pods go. Launches are in the order in which they were

@@ -27,6 +27,11 @@ func (x Wishes) Count(w Wish) bool {
 	return x == AllWishes || w.avoid || x == NotOfHosts && !w.OfHosts()
 }
 
+// of lists those that count.
+func (x Wishes) of(list []Wish) []Wish {
+	return slices.DeleteFunc(slices.Clone(list), func(w Wish) bool { return !x.Count(w) })
+}
+
 // Wish is one preference of a pod.
 type Wish struct {
 	// Part is its weight as a part of the heaviest of its kind: kube-scheduler
@@ -60,12 +65,43 @@ func WishesOf(s *cluster.Shape) []Wish {
 	return out
 }
 
+// Crowded reports whether a wish of the pod to be apart from others on a host does
+// not hold on its node, or one for a spread over hosts holds less than on a host
+// without such pods.
+func Crowded(n *cluster.Node, p *cluster.Pod) bool {
+	for i := range p.Shape.Neighbours {
+		x := &p.Shape.Neighbours[i]
+		if x.Weight > 0 && x.Apart && x.Key == cluster.LabelHostname && others(n, p, x.Selector, x.Namespaces, x.AllNamespaces) > 0 {
+			return true
+		}
+	}
+	for i := range p.Shape.Spread {
+		x := &p.Shape.Spread[i]
+		if x.Soft && x.Key == cluster.LabelHostname && others(n, p, x.Selector, []string{p.Namespace}, false) >= int(x.MaxSkew) {
+			return true
+		}
+	}
+	return false
+}
+
+// others counts the chosen pods on the node beside the pod.
+func others(n *cluster.Node, p *cluster.Pod, chosen cluster.Selector, namespaces []string, all bool) int {
+	count := 0
+	for i := range n.Pods {
+		other := &n.Pods[i]
+		if (all || slices.Contains(namespaces, other.Namespace)) && chosen.Matches(other.Shape.Labels) &&
+			(other.Namespace != p.Namespace || other.Name != p.Name) {
+			count++
+		}
+	}
+	return count
+}
+
 // counting lists the wishes that count.
 func (r *run) counting(s *cluster.Shape) []Wish {
 	out := WishesOf(s)
 	if r.options.Wishes != nil {
-		which := r.options.Wishes(s)
-		out = slices.DeleteFunc(out, func(w Wish) bool { return !which.Count(w) })
+		out = r.options.Wishes(s).of(out)
 	}
 	if r.avoidable(s) {
 		out = append(out, Wish{avoid: true})

@@ -10,6 +10,11 @@ import (
 func (x *Search) homes(c *candidate) *place.Result {
 	q := place.Question{Leave: []int{c.at}, Below: place.Any, Open: x.those(x.lasts)}
 	answer := x.ask(q)
+	if len(answer.Launches) > 0 {
+		if q.Wishes = x.worthwhile(q, []*candidate{c}); q.Wishes != nil {
+			answer = x.ask(q)
+		}
+	}
 	if no(answer) {
 		q.Open, q.Why = nil, true
 		answer = x.ask(q)

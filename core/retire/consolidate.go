@@ -214,6 +214,11 @@ func (x *consolidator) try(nodes []*candidate) bool {
 	q := place.Question{Leave: positions(nodes), Open: x.those(x.open)}
 	answer := x.ask(q)
 	if no(answer) {
+		if q.Wishes = x.worthwhile(q, nodes); q.Wishes != nil {
+			answer = x.ask(q)
+		}
+	}
+	if no(answer) {
 		why := "no room on other nodes for " + few(left(answer))
 		switch {
 		case !x.replaceable(nodes):

@@ -25,8 +25,13 @@ import (
 // default.
 type Options struct {
 	Payback    Payback
-	SpotToSpot bool // spot machines may be replaced by cheaper spot machines
+	SpotToSpot bool    // spot machines may be replaced by cheaper spot machines
+	Weigh      Weigher // nil: wishes of pods hold until these cannot be placed with them
 }
+
+// Weigher tells which wishes of pods are worth what they cost, by shape; nil: all
+// are. It may ask several times where the pods find places.
+type Weigher func(s *cluster.Snapshot, pods []cluster.Pod, solve func(wishes func(*cluster.Shape) place.Wishes) place.Result) func(*cluster.Shape) place.Wishes
 
 // Search looks for nodes that may go, one question at a time, so that whoever
 // has something more urgent to do can put it aside. What it has found so far

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/retire"
@@ -50,6 +51,8 @@ func tell(t *testing.T, path, shop string) {
 			switch word {
 			case "payback-off":
 				options.Payback.Off = true
+			case "weigh":
+				options.Weigh = decide.Policy{}.Worthwhile
 			case "spot-to-spot":
 				options.SpotToSpot = true
 			default:

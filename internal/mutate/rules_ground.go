@@ -13,6 +13,7 @@ const (
 // Place.
 func groundRules() []Rule {
 	list := []Rule{
+		off("wishes that a question leaves out are not held", placeDesk, "which = wishes(g.shape)", "_ = wishes"),
 		off("a question puts back what it takes", placeDesk, "r.question.kept.giveBack()", "_ = r"),
 		off("a question gives back what it takes of limits", placeDesk, "b.limits = before.limits.clone()", "b.limits = before.limits"),
 		off("pods of a question stay off nodes that leave", placeDesk, "\t\td.seats[at].closed = true", "\t\t_ = at"),
@@ -29,7 +30,7 @@ func groundRules() []Rule {
 		off("no node goes whose pods would be bought for at once", placeQuestion, "r.question.buys = true", "_ = g"),
 		off("pods that may find a place later do not make an answer dear", placeWholesale, "if !r.mustBuy(g) {", "if false {"),
 		off("a node is not hopeless if its pods may be on another", placeWholesale, "|| h.seats[1] != nil {", "|| false {"),
-		off("pods that are expected on machines count in a question", placeMove, "d.board.Put(k.rules[len(k.rules)-1], place, 1, false)", "_, _ = k, place"),
+		off("pods that are expected on machines count in a question", placeMove, "d.board.Put(k.rules[k.required()], place, 1, false)", "_, _ = k, place"),
 		off("machines of the plan count for limits in a question", "core/place/ground.go", "p.Usage, p.Nodes = p.Usage.Add(m.Capacity), p.Nodes+1", "_ = p"),
 		off("machines of the plan are taken from stocks in a question", placeDesk, "\t\t\tr.takeStock(b.stockOf(option))", "\t\t\t_ = b"),
 		off("nodes that went are gone for later questions", placeMove, "seat.closed, seat.shutForGood = true, true", "_ = seat"),

@@ -66,7 +66,7 @@ func placeRules() []Rule {
 		off("wishes about hosts are dropped without the others", decideWeigh, "w.try(place.NotOfHosts)", "_ = w"),
 		off("wishes of one workload are dropped without those of others", decideWeigh, "w.tryAll(w.each())", "_ = w"),
 		off("room that is there counts at its price", "core/decide/split.go", "float64(room.price * min(", "float64(0 * min("),
-		off("wishes give way", placeKin, "for gone := range len(wishes) + 1 {", "for gone := range max(1, len(wishes)) {"),
+		off("wishes give way", placeKin, "out := make([]*level, len(wishes)+1)", "out := make([]*level, max(1, len(wishes)))"),
 		off("hard spreads hold", placeKin, "if !s.Spread[i].Soft {\n\t\t\trules.Spread", "if false {\n\t\t\trules.Spread"),
 		off("required neighbours hold", placeKin, "if s.Neighbours[i].Weight == 0 {\n\t\t\trules.Neighbours", "if false {\n\t\t\trules.Neighbours"),
 

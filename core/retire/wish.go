@@ -1,0 +1,39 @@
+package retire
+
+import (
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/place"
+)
+
+// worthwhile leaves out of a question wishes about hosts that do not hold on the
+// nodes now, where no plan would buy machines for them either: then the pods need
+// not be better off elsewhere. A wish that holds is held, whatever was paid for it,
+// so that nothing is bought for a wish and given back. It is nil where none is left
+// out.
+func (x *Search) worthwhile(q place.Question, nodes []*candidate) func(*cluster.Shape) place.Wishes {
+	broken := map[string]bool{}
+	for _, c := range nodes {
+		for i := range c.moving {
+			if place.Crowded(c.Node, &c.moving[i]) {
+				broken[place.RulesText(c.moving[i].Shape)] = true
+			}
+		}
+	}
+	if x.options.Weigh == nil || len(broken) == 0 {
+		return nil
+	}
+	q.Below = place.Any
+	worth := x.options.Weigh(x.snapshot, movingOf(nodes), func(wishes func(*cluster.Shape) place.Wishes) place.Result {
+		q.Wishes = wishes
+		return *x.ask(q)
+	})
+	if worth == nil {
+		return nil
+	}
+	return func(s *cluster.Shape) place.Wishes {
+		if worth(s) != place.AllWishes && broken[place.RulesText(s)] {
+			return place.NotOfHosts
+		}
+		return place.AllWishes
+	}
+}
