@@ -63,19 +63,21 @@ func TestBadOptionsNameTheWayOut(t *testing.T) {
 		env  map[string]string
 		says string
 	}{
-		"no cluster name":                {nil, nil, "CLUSTER_NAME"},
-		"SC-405 an unknown log level":    {[]string{"--log-level=loud"}, map[string]string{"CLUSTER_NAME": "c"}, "LOG_LEVEL"},
-		"a variable that is no number":   {nil, map[string]string{"CLUSTER_NAME": "c", "METRICS_PORT": "x"}, "METRICS_PORT"},
-		"a policy that does not exist":   {[]string{"--min-values-policy=Maybe"}, map[string]string{"CLUSTER_NAME": "c"}, "Strict or BestEffort"},
-		"a window that ends before idle": {[]string{"--batch-max-duration=1ms"}, map[string]string{"CLUSTER_NAME": "c"}, "idle <= max"},
-		"a share above one":              {[]string{"--vm-memory-overhead-percent=7.5"}, map[string]string{"CLUSTER_NAME": "c"}, "VM_MEMORY_OVERHEAD_PERCENT"},
-		"SC-405 a bad default spread":    {[]string{"--scheduler-config=podTopologySpread: {defaultConstraints: [{topologyKey: zone}]}"}, map[string]string{"CLUSTER_NAME": "c"}, "SCHEDULER_CONFIG"},
-		"a cost that is no number":       {nil, map[string]string{"CLUSTER_NAME": "c", "MACHINE_COST": "$1"}, `MACHINE_COST): "$1" is no cost: want US dollars an hour`},
-		"a word that is no flag":         {[]string{"run"}, map[string]string{"CLUSTER_NAME": "c"}, `"run" is no option`},
-		"a boolean that is none":         {nil, map[string]string{"CLUSTER_NAME": "c", "DISABLE_LEADER_ELECTION": "maybe"}, `DISABLE_LEADER_ELECTION is "maybe": want true or false`},
-		"SC-405 a gate without a switch": {[]string{"--feature-gates=NodeRepair=true,Foo"}, map[string]string{"CLUSTER_NAME": "c"}, `FEATURE_GATES) has "Foo": want Name=true`},
-		"a gate that is neither":         {nil, map[string]string{"CLUSTER_NAME": "c", "FEATURE_GATES": "Foo=maybe"}, `has "Foo=maybe"`},
-		"a flag nobody knows":            {[]string{"--no-such-flag"}, map[string]string{"CLUSTER_NAME": "c"}, "no-such-flag"},
+		"no cluster name":                              {nil, nil, "CLUSTER_NAME"},
+		"SC-405 an unknown log level":                  {[]string{"--log-level=loud"}, map[string]string{"CLUSTER_NAME": "c"}, "LOG_LEVEL"},
+		"a variable that is no number":                 {nil, map[string]string{"CLUSTER_NAME": "c", "METRICS_PORT": "x"}, "METRICS_PORT"},
+		"a policy that does not exist":                 {[]string{"--min-values-policy=Maybe"}, map[string]string{"CLUSTER_NAME": "c"}, "Strict or BestEffort"},
+		"a policy for preferences that does not exist": {[]string{"--preference-policy=Always"}, map[string]string{"CLUSTER_NAME": "c"}, "Weigh, Respect or Ignore"},
+		"a worth of nothing":                           {[]string{"--preference-worth=0"}, map[string]string{"CLUSTER_NAME": "c"}, "a share above 0"},
+		"a window that ends before idle":               {[]string{"--batch-max-duration=1ms"}, map[string]string{"CLUSTER_NAME": "c"}, "idle <= max"},
+		"a share above one":                            {[]string{"--vm-memory-overhead-percent=7.5"}, map[string]string{"CLUSTER_NAME": "c"}, "VM_MEMORY_OVERHEAD_PERCENT"},
+		"SC-405 a bad default spread":                  {[]string{"--scheduler-config=podTopologySpread: {defaultConstraints: [{topologyKey: zone}]}"}, map[string]string{"CLUSTER_NAME": "c"}, "SCHEDULER_CONFIG"},
+		"a cost that is no number":                     {nil, map[string]string{"CLUSTER_NAME": "c", "MACHINE_COST": "$1"}, `MACHINE_COST): "$1" is no cost: want US dollars an hour`},
+		"a word that is no flag":                       {[]string{"run"}, map[string]string{"CLUSTER_NAME": "c"}, `"run" is no option`},
+		"a boolean that is none":                       {nil, map[string]string{"CLUSTER_NAME": "c", "DISABLE_LEADER_ELECTION": "maybe"}, `DISABLE_LEADER_ELECTION is "maybe": want true or false`},
+		"SC-405 a gate without a switch":               {[]string{"--feature-gates=NodeRepair=true,Foo"}, map[string]string{"CLUSTER_NAME": "c"}, `FEATURE_GATES) has "Foo": want Name=true`},
+		"a gate that is neither":                       {nil, map[string]string{"CLUSTER_NAME": "c", "FEATURE_GATES": "Foo=maybe"}, `has "Foo=maybe"`},
+		"a flag nobody knows":                          {[]string{"--no-such-flag"}, map[string]string{"CLUSTER_NAME": "c"}, "no-such-flag"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -3,6 +3,7 @@ package decide
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/pack"
@@ -73,6 +74,9 @@ func (p Policy) options(s *cluster.Snapshot, effort Effort) (o place.Options, dr
 
 // weigh tells so, and of the wishes that are not.
 func (p Policy) weigh(s *cluster.Snapshot, pods []cluster.Pod, solve func(func(*cluster.Shape) place.Wishes) place.Result) (func(*cluster.Shape) place.Wishes, []plan.Dropped) {
+	if !slices.ContainsFunc(pods, func(p cluster.Pod) bool { return len(place.WishesOf(p.Shape)) > 0 }) {
+		return nil, nil
+	}
 	w := newWeighing(s, pods, cmp.Or(p.PreferenceWorth, Worth), solve)
 	best := w.best()
 	return w.wishes(best), w.dropped(best)

@@ -67,12 +67,8 @@ func newWeighing(s *cluster.Snapshot, pods []cluster.Pod, worth float64, solve f
 }
 
 // best returns the trial that comes to the least; nil where there is nothing to
-// weigh: nobody wishes for anything, nothing is bought, or nobody can tell what
-// that costs.
+// weigh: nothing is bought, or nobody can tell what that costs.
 func (w *weighing) best() *trial {
-	if !slices.ContainsFunc(w.wishers, func(x *wisher) bool { return len(x.wishes) > 0 }) {
-		return nil
-	}
 	all := w.try(place.AllWishes)
 	if len(all.result.Launches) == 0 || all.result.Unpriced > 0 || all.result.Exhausted || all.result.Dear {
 		return nil
