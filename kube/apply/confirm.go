@@ -167,7 +167,7 @@ func (a *Applier) lookAtPods(ctx context.Context, r *leaver, claim *karpv1.NodeC
 	if err := a.Live.List(ctx, &list, client.MatchingFields{indexNodeName: r.Node}); err != nil {
 		return fmt.Errorf("list pods of node %s before its removal: %w", r.Node, err)
 	}
-	if err := a.lookAtSelf(ctx, r, list.Items); err != nil {
+	if err := a.lookAtSelf(ctx, r, claim, list.Items); err != nil {
 		return err
 	}
 	inAnyEvent := r.Reason == plan.Expired || r.Reason == plan.Drifted && claim.Spec.TerminationGracePeriod != ""

@@ -10,15 +10,17 @@ import (
 
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/kube/api"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/translate"
 )
 
 // lookAtSelf asks, where this process runs on the node that is to go, whether
 // another replica is ready on a node that stays. Where there is no other at all
-// its node goes for what it goes for in any event, and not to save money.
-func (a *Applier) lookAtSelf(ctx context.Context, r *leaver, onNode []corev1.Pod) error {
+// its node goes for what it goes for in any event, and not to save money; past
+// its age it goes whatever there is.
+func (a *Applier) lookAtSelf(ctx context.Context, r *leaver, claim *karpv1.NodeClaim, onNode []corev1.Pod) error {
 	self := a.selfAmong(onNode)
-	if self == nil {
+	if self == nil || r.Reason == plan.Expired && translate.IsExpired(claim, a.Now()) {
 		return nil
 	}
 	var replicas corev1.PodList

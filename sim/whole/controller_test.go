@@ -45,7 +45,8 @@ type setup struct {
 	fence  func(cloud.Machines) cloud.Machines // nil: none
 	fault  storetest.Fault                     // asked before the ordeal; nil: none
 
-	retires bool // nodes with pods may go too
+	retires bool   // nodes with pods may go too
+	pod     string // in kube-system that the controller runs in; empty: none
 
 	spreads []corev1.TopologySpreadConstraint // that the scheduler has by default
 	watched func(kind client.Object)          // told of every kind that is watched; nil for nobody
@@ -97,7 +98,7 @@ func (w *world) start(s setup) *controller {
 		Log:     w.log, Now: time.Now, NewID: w.newID, CallFor: 20 * time.Second,
 		Window: planner.Window{Idle: time.Second, Max: 10 * time.Second},
 		Filled: func(context.Context) bool { return true }, // it is before anything runs
-		Began:  func() {}, Spreads: s.spreads, Namespace: "kube-system", Record: &record.Record{},
+		Began:  func() {}, Spreads: s.spreads, Namespace: "kube-system", Pod: s.pod, Record: &record.Record{},
 	})
 	if err == nil {
 		err = w.drive(ctx, program, shown, &c.done)
