@@ -198,7 +198,9 @@ func (c *carrier) plan() {
 		return
 	}
 	s := c.snapshot()
-	made := decide.Decide(s, decide.Policy{}, decide.Usual(s))
+	effort := decide.Usual(s)
+	effort.Retire = 0
+	made := decide.Decide(s, decide.Policy{}, effort)
 	if len(c.claims) == 0 {
 		c.first(&made)
 	}

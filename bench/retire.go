@@ -194,7 +194,6 @@ func (w *town) halve() {
 // look makes the plan for the cluster as it is.
 func (w *town) look() plan.Plan {
 	effort := decide.Usual(w.Snapshot)
-	effort.Retire = decide.RetireQuestions
 	return decide.Decide(w.Snapshot, decide.Policy{}, effort)
 }
 

@@ -32,6 +32,7 @@ func solve(s *cluster.Snapshot, o Options) (made plan.Plan, took measured) {
 	}
 	if o.Pack {
 		effort = decide.Usual(s)
+		effort.Retire = 0
 		effort.Pack *= pack.Effort(max(1, o.Effort))
 		if !o.Settled {
 			effort.Settle = 0

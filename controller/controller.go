@@ -51,17 +51,16 @@ type Parts struct {
 	Log      *slog.Logger
 	Now      func() time.Time
 
-	ClassKinds  []client.Object                       // kinds of classes whose changes concern the pools that use them
-	NewID       func() string                         // five characters for the name of a claim, not used before
-	CallFor     time.Duration                         // how long a purchase may take
-	Policy      decide.Policy                         // how plans are made
-	Effort      func(*cluster.Snapshot) decide.Effort // how much is done for one; nil: decide.Usual
-	Window      planner.Window                        // how pods are gathered into one plan
-	Nominations interface{ TryAccept() bool }         // limits how many pods are told of their place; nil: all are told
-	Failures    interface{ TryAccept() bool }         // limits how many pods are told why they have no place; nil: all are told
-	Pods        podListener                           // told which pods a plan says something about; nil for nobody
-	Record      *record.Record                        // of decisions
-	TagPace     claim.Pace                            // how fast machines are tagged; nil: at once
+	ClassKinds  []client.Object               // kinds of classes whose changes concern the pools that use them
+	NewID       func() string                 // five characters for the name of a claim, not used before
+	CallFor     time.Duration                 // how long a purchase may take
+	Policy      decide.Policy                 // how plans are made
+	Window      planner.Window                // how pods are gathered into one plan
+	Nominations interface{ TryAccept() bool } // limits how many pods are told of their place; nil: all are told
+	Failures    interface{ TryAccept() bool } // limits how many pods are told why they have no place; nil: all are told
+	Pods        podListener                   // told which pods a plan says something about; nil for nobody
+	Record      *record.Record                // of decisions
+	TagPace     claim.Pace                    // how fast machines are tagged; nil: at once
 
 	Namespace string // where the controller runs; empty: ConfigMaps there mean nothing
 	Pod       string // that it runs in; empty: none, and no node is kept for its sake

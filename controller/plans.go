@@ -30,9 +30,6 @@ func (p Parts) plans(keeper *snapshot.Keeper, ledger *apply.Ledger, applier *app
 		Preparer: &claim.Preparer{Pools: keeper, Machines: p.Machines(plansName), Log: p.Log, Requests: requests},
 		Policy:   p.Policy, Effort: decide.Usual, Window: p.Window,
 	}
-	if p.Effort != nil {
-		loop.Effort = p.Effort
-	}
 	return func(ctx context.Context) error {
 		defer applier.Wait()
 		if !p.Filled(ctx) || !keeper.WaitForFirst(ctx) || !resume(ctx, p.Log, applier, listeners) {

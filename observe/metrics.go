@@ -36,6 +36,7 @@ type Metrics struct {
 	PlanGap         prometheus.Gauge
 	PlanMargin      *prometheus.GaugeVec // resource_type, zone
 
+	SearchSeconds     prometheus.Histogram
 	Decisions         *prometheus.CounterVec // decision, reason, consolidation_type
 	DecisionsByPool   *prometheus.CounterVec // nodepool, decision, reason, consolidation_type
 	FailedValidations *prometheus.CounterVec // consolidation_type
@@ -92,6 +93,7 @@ func NewMetrics(r prometheus.Registerer, version, commit, goVersion, arch string
 		PlanGap:         b.gauges("daemok_plan_cost_gap").WithLabelValues(),
 		PlanMargin:      b.gauges("daemok_plan_margin"),
 
+		SearchSeconds:     b.histograms("karpenter_voluntary_disruption_decision_evaluation_duration_seconds").WithLabelValues("", "").(prometheus.Histogram),
 		Decisions:         b.counters("karpenter_voluntary_disruption_decisions_total"),
 		DecisionsByPool:   b.counters("karpenter_voluntary_disruption_decisions_by_nodepool_total"),
 		FailedValidations: b.counters("karpenter_voluntary_disruption_failed_validations_total"),

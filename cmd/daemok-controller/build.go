@@ -157,6 +157,7 @@ func (o options) policy() (p decide.Policy) {
 	}
 	_ = p.Preferences.Set(o.preferencePolicy) // check has seen to it
 	p.PreferenceWorth = o.preferenceWorth
+	p.Retire.SpotToSpot, p.Retire.Payback.Off = o.spotToSpot, o.payback == "off"
 	return p
 }
 

@@ -33,6 +33,8 @@ type options struct {
 	schedulerConfig                   string
 	defaultSpreads                    []corev1.TopologySpreadConstraint // of schedulerConfig
 	featureGates                      string
+	spotToSpot                        bool // of featureGates
+	payback                           string
 	enableProfiling                   bool
 	disableStateMetrics               bool
 
@@ -59,7 +61,7 @@ var laterFlags = []string{
 }
 
 // checkedFlags change nothing yet either, but a bad value is refused.
-var checkedFlags = []string{"cpu-requests", "feature-gates", "interruption-queue"}
+var checkedFlags = []string{"cpu-requests", "interruption-queue"}
 
 // changesNothing ends the help of both.
 const changesNothing = "; taken for Karpenter's sake, changes nothing yet"
@@ -80,7 +82,14 @@ func readOptions(args []string, env func(string) string) (options, error) {
 	if o.machineCost, err = mark.Cost(o.machineCostText); err != nil {
 		return options{}, fmt.Errorf("--machine-cost (MACHINE_COST): %w", err)
 	}
-	o.ignored = r.ignored()
+	var gateless bool
+	if o.spotToSpot, gateless, err = readGates(o.featureGates); err != nil {
+		return options{}, err
+	}
+	if o.ignored = r.ignored(); gateless {
+		o.ignored = append(o.ignored, "feature-gates")
+		slices.Sort(o.ignored)
+	}
 	o.leaderElection = !o.electionDisabled
 	return o, o.check()
 }
@@ -103,7 +112,8 @@ func (r *reader) define(o *options) {
 	r.float(&o.preferenceWorth, "preference-worth", decide.Worth, "by what share a preference may raise what its pods cost without it, where preferences are weighed")
 	r.text(&o.minValuesPolicy, "min-values-policy", "Strict", "Strict, or BestEffort to buy with fewer values than minValues asks")
 	r.text(&o.schedulerConfig, "scheduler-config", "", "YAML of the scheduler's configuration, for its default topology spreads; see docs/scheduling.md")
-	r.text(&o.featureGates, "feature-gates", "", "Name=true,Name=false"+changesNothing)
+	r.text(&o.featureGates, "feature-gates", "", "Name=true,Name=false; only SpotToSpotConsolidation acts: may cheaper spot machines replace spot machines (no, unless it is true)")
+	r.text(&o.payback, "payback", "on", "on, or off to let nodes go whatever moving their pods costs, if anything is saved at all; see docs/concepts/retire.md")
 	r.boolean(&o.enableProfiling, "enable-profiling", false, "serve /debug/pprof on the metrics port")
 	r.boolean(&o.disableStateMetrics, "disable-cluster-state-observability", false, "no metrics of single nodes, pods and other objects, nor of their conditions")
 	r.text(&o.clusterName, "cluster-name", "", "name of the EKS cluster; required")
@@ -134,6 +144,8 @@ func (o *options) check() error {
 		return fmt.Errorf("--preference-worth (PREFERENCE_WORTH) is %v: want a share above 0, such as 1 for as much again", o.preferenceWorth)
 	case o.minValuesPolicy != "Strict" && o.minValuesPolicy != "BestEffort":
 		return fmt.Errorf("--min-values-policy (MIN_VALUES_POLICY) is %q: want Strict or BestEffort", o.minValuesPolicy)
+	case o.payback != "on" && o.payback != "off":
+		return fmt.Errorf("--payback (PAYBACK) is %q: want on or off", o.payback)
 	case o.vmMemoryOverheadPercent < 0 || o.vmMemoryOverheadPercent >= 1:
 		return fmt.Errorf("--vm-memory-overhead-percent (VM_MEMORY_OVERHEAD_PERCENT) is %v: want a share from 0 to below 1", o.vmMemoryOverheadPercent)
 	case o.reservedENIs < 0:
@@ -141,7 +153,7 @@ func (o *options) check() error {
 	case o.batchIdle <= 0 || o.batchMax < o.batchIdle:
 		return fmt.Errorf("--batch-idle-duration %v and --batch-max-duration %v: want 0 < idle <= max", o.batchIdle, o.batchMax)
 	}
-	return checkGates(o.featureGates)
+	return nil
 }
 
 // reader defines flags whose defaults come from the environment.
@@ -250,17 +262,23 @@ func (r *reader) boolean(p *bool, flag string, otherwise bool, usage string) {
 	r.flags.BoolVar(p, flag, fromEnv(r, flag, otherwise, parse), usage)
 }
 
-// checkGates refuses what is no list of switches. Names are not checked: they
-// may be those of another release.
-func checkGates(list string) error {
+// readGates reads a list of switches, of which one acts; others says that more
+// were given. Their names are not checked: they may be those of another release.
+func readGates(list string) (spotToSpot, others bool, err error) {
 	for _, gate := range strings.Split(list, ",") {
 		if gate = strings.TrimSpace(gate); gate == "" {
 			continue
 		}
 		name, value, found := strings.Cut(gate, "=")
-		if _, err := strconv.ParseBool(strings.TrimSpace(value)); !found || err != nil || strings.TrimSpace(name) == "" {
-			return fmt.Errorf("--feature-gates (FEATURE_GATES) has %q: want Name=true or Name=false", gate)
+		on, err := strconv.ParseBool(strings.TrimSpace(value))
+		switch name = strings.TrimSpace(name); {
+		case !found || err != nil || name == "":
+			return false, false, fmt.Errorf("--feature-gates (FEATURE_GATES) has %q: want Name=true or Name=false", gate)
+		case name == "SpotToSpotConsolidation":
+			spotToSpot = on
+		default:
+			others = true
 		}
 	}
-	return nil
+	return spotToSpot, others, nil
 }

@@ -39,6 +39,9 @@ func TestOptions(t *testing.T) {
 		"those that are read and do nothing are named": {[]string{"--interruption-queue=q", "--feature-gates=Foo=false"}, with(map[string]string{"CPU_REQUESTS": "500"}), func(o options) bool {
 			return slices.Equal(o.ignored, []string{"cpu-requests", "feature-gates", "interruption-queue"})
 		}},
+		"SC-405 spot machines are left alone":             {nil, named, func(o options) bool { p := o.policy(); return !p.Retire.SpotToSpot && !p.Retire.Payback.Off }},
+		"SC-405 a gate lets spot machines replace others": {[]string{"--feature-gates=SpotToSpotConsolidation=true"}, named, func(o options) bool { return o.policy().Retire.SpotToSpot && len(o.ignored) == 0 }},
+		"every saving counts where payback is off":        {nil, with(map[string]string{"PAYBACK": "off"}), func(o options) bool { return o.policy().Retire.Payback.Off }},
 		"variables that act later are named too": {nil, with(map[string]string{"INTERRUPTION_QUEUE": "q", "LOG_OUTPUT_PATHS": "stdout"}), func(o options) bool {
 			return slices.Equal(o.ignored, []string{"interruption-queue", "log-output-paths"})
 		}},

@@ -58,7 +58,8 @@ func newBatch(claims []*karpv1.NodeClaim) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// sameRequest is equal for two claims whose machines can be bought together.
+// sameRequest is equal for two claims whose machines can be bought together, now
+// and with what is tried when that cannot be had.
 func sameRequest(r Request) (string, error) {
 	text, err := json.Marshal(struct {
 		Class    string
@@ -67,7 +68,8 @@ func sameRequest(r Request) (string, error) {
 		Tags     map[string]string
 		Node     cloud.NodeSetup
 		Marks    map[string]string
-	}{r.Class.ID, r.Class.Settings, r.Options, r.Tags, r.Node, r.ClassMarks})
+		Whole    uint64
+	}{r.Class.ID, r.Class.Settings, r.Options, r.Tags, r.Node, r.ClassMarks, r.Whole})
 	if err != nil {
 		return "", fmt.Errorf("describe launch request of class %s: %w", r.Class.ID, err)
 	}

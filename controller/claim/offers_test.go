@@ -103,6 +103,41 @@ func TestOffers(t *testing.T) {
 	}
 }
 
+// TestClaimsThatMayFallBackAlikeShareAPurchase: two claims that are first to be
+// bought the same must not be, where one of them may have less when that cannot be had.
+func TestClaimsThatMayFallBackAlikeShareAPurchase(t *testing.T) {
+	kinds := []cluster.Kind{kind("m5.large", 2000, "a on-demand 96", "a spot 30", "!b spot 31"), kind("m5.xlarge", 4000, "a on-demand 192", "a spot 60")}
+	any := []constraint.Requirement{want(api.LabelNodePool, constraint.In, "default")}
+	tests := map[string]struct {
+		want     []constraint.Requirement
+		cpu      quantity.MilliCPU
+		together bool
+	}{
+		"the same":                          {any, 1000, true},
+		"less cpu, which changes nothing":   {any, 500, true},
+		"spot alone":                        {append(any, want(api.LabelCapacityType, constraint.In, "spot")), 1000, false},
+		"not where spot is sold out":        {append(any, want(api.LabelZone, constraint.NotIn, "b")), 1000, false},
+		"several types, which is more":      {append(any, several(api.LabelInstanceType, 2)), 1000, false},
+		"a label that machines do not have": {append(any, want("team", constraint.In, "a")), 1000, true},
+	}
+	asks := func(asked []constraint.Requirement, cpu quantity.MilliCPU) string {
+		all := constraint.NewRequirements(asked...)
+		fitting, soldOut := fittingOffers(all, quantity.Resources{CPU: cpu}, kinds, machinesDefine)
+		text, err := sameRequest(Request{LaunchRequest: cloud.LaunchRequest{Options: choose(fitting, soldOut, all, quantity.Resources{CPU: cpu})}, Whole: wholeOf(fitting, soldOut, all)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := asks(tt.want, tt.cpu) == asks(any, 1000); got != tt.together {
+				t.Errorf("bought together: %v, want %v", got, tt.together)
+			}
+		})
+	}
+}
+
 func TestAtMostSixtyTypes(t *testing.T) {
 	var kinds []cluster.Kind
 	for i := range 70 {

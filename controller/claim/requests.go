@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"slices"
 
 	"github.com/daemok/daemok/cloud"
@@ -41,6 +42,9 @@ type classes interface {
 type Request struct {
 	cloud.LaunchRequest
 	ClassMarks map[string]string
+	// Whole stands for all that the claim may ever be bought, of which Options
+	// are what is to be tried first.
+	Whole uint64
 }
 
 // isOfAnotherClass reports whether the claim says that its machine is made from
@@ -74,7 +78,7 @@ func (r *Requests) For(ctx context.Context, c *karpv1.NodeClaim) (Request, error
 	if err != nil {
 		return Request{}, &cloud.RefusedError{Reason: karpv1.ReasonLaunchFailed, Cause: "spec.requirements: " + err.Error()}
 	}
-	options, err := optionsFor(c, ofMachine(want, c.Labels), catalogue.Kinds)
+	options, whole, err := optionsFor(c, ofMachine(want, c.Labels), catalogue.Kinds)
 	if err != nil {
 		return Request{}, err
 	}
@@ -83,22 +87,43 @@ func (r *Requests) For(ctx context.Context, c *karpv1.NodeClaim) (Request, error
 		Options: options,
 		Tags:    tagsOf(c),
 		Node:    cloud.NodeSetup{Labels: c.Labels, Taints: bootTaints(c)},
-	}, class.Annotations}, nil
+	}, class.Annotations, whole}, nil
 }
 
-// optionsFor lists the offers for a claim. Where what can be had has become too
+// optionsFor lists the offers for a claim, and says in a number which others
+// would do. Where what can be had has become too
 // little for its minValues nothing is bought, unless the claim was made with
 // fewer values than minValues asks for, as policy BestEffort allows.
-func optionsFor(c *karpv1.NodeClaim, want constraint.Requirements, kinds []cluster.Kind) ([]cloud.OfferChoice, error) {
+func optionsFor(c *karpv1.NodeClaim, want constraint.Requirements, kinds []cluster.Kind) (options []cloud.OfferChoice, whole uint64, err error) {
 	requests := translate.Resources(c.Spec.Resources.Requests)
 	fitting, soldOut := fittingOffers(want, requests, kinds, machinesDefine)
 	if len(fitting) == 0 {
-		return nil, &cloud.NoCapacityError{Cause: "no type that the claim allows and that holds its requests is offered and available now"}
+		return nil, 0, &cloud.NoCapacityError{Cause: "no type that the claim allows and that holds its requests is offered and available now"}
 	}
 	if why := shortOf(want, fitting); why != "" && c.Annotations[api.AnnotationMinValuesRelaxed] != "true" {
-		return nil, &cloud.NoCapacityError{Cause: why}
+		return nil, 0, &cloud.NoCapacityError{Cause: why}
 	}
-	return choose(fitting, soldOut, want, requests), nil
+	return choose(fitting, soldOut, want, requests), wholeOf(fitting, soldOut, want), nil
+}
+
+// wholeOf is equal for claims that may be bought the same offers, and that ask
+// for as many different ones.
+func wholeOf(fitting, soldOut []priced, want constraint.Requirements) uint64 {
+	h := fnv.New64a()
+	for _, list := range [][]priced{fitting, soldOut} {
+		for _, p := range list {
+			for _, word := range []string{p.kind.Name, p.offer.Zone, string(p.offer.Option)} {
+				h.Write([]byte(word + " "))
+			}
+		}
+		h.Write([]byte("\n"))
+	}
+	for _, r := range want {
+		if r.MinValues > 0 {
+			fmt.Fprintln(h, r.Key, r.MinValues)
+		}
+	}
+	return h.Sum64()
 }
 
 // machinesDefine tells which labels offers must have a say on. The pool's name

@@ -66,3 +66,10 @@ func (a All) Moved(e apply.Ended) {
 		l.Moved(e)
 	}
 }
+
+// Sought tells how long a search for nodes that may go took.
+func (a All) Sought(took time.Duration) {
+	for _, l := range a {
+		l.Sought(took)
+	}
+}

@@ -84,6 +84,7 @@ func (c *crowd) Withdrawn([]apply.Withdrawn)                           {}
 func (c *crowd) Replacing(plan.Move, apply.Launched)                   {}
 func (c *crowd) Stuck(plan.Move, error)                                {}
 func (c *crowd) Moved(apply.Ended)                                     {}
+func (*crowd) Sought(time.Duration)                                    {}
 func (*crowd) Gathered(error)                                          {}
 func (*crowd) Gather(context.Context, plan.Plan) error                 { return nil }
 

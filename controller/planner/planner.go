@@ -53,7 +53,8 @@ type applier interface {
 }
 
 // listener is told of every plan and what came of it. Only Planned is called
-// before a plan is carried out: what takes long is told in Explain.
+// before a plan is carried out: what takes long is told in Explain. Sought is
+// told of each search for nodes that may go.
 type listener interface {
 	apply.Listener
 	Planned(s *cluster.Snapshot, p plan.Plan, took time.Duration)
@@ -61,6 +62,7 @@ type listener interface {
 	Launched(l []apply.Launched)
 	Withdrawn(l []apply.Withdrawn)
 	Explain(s *cluster.Snapshot, p plan.Plan)
+	Sought(took time.Duration)
 }
 
 // Planner is the loop.
@@ -76,6 +78,7 @@ type Planner struct {
 	Now      func() time.Time
 
 	forecast forecast
+	pass     pass
 
 	restUntil time.Time // no round before, outside a window
 	recheckAt time.Time // a round is due then though nothing changes
@@ -87,6 +90,10 @@ func (p *Planner) Run(ctx context.Context) error {
 	p.dirty = true
 	p.forecast = forecastFor(p)
 	defer p.forecast.under.Wait()
+	if p.pass.search == nil {
+		p.pass = passFor(p)
+	}
+	defer p.pass.under.Wait()
 	for {
 		arrivals, next, now := p.Source.Arrivals()
 		p.Window.Update(arrivals)
@@ -146,6 +153,9 @@ func (p *Planner) sleep(ctx context.Context, d time.Duration) bool {
 		p.dirty = true
 	case took := <-p.forecast.done:
 		p.forecast.finished(took)
+	case found := <-p.pass.done:
+		p.Listener.Sought(p.pass.finished(found))
+		p.dirty = p.dirty || found.Moves()
 	case <-t.C:
 	}
 	return true
@@ -163,7 +173,7 @@ func (p *Planner) round(ctx context.Context) {
 	p.Window.Close()
 	p.forecast.close()
 	began := p.Now()
-	made := decide.Decide(s, p.Policy, p.Effort(s))
+	made, questions := p.decide(s)
 	took := p.Now().Sub(began)
 	p.Listener.Planned(s, made, took)
 	open := len(made.Unplaced) > 0
@@ -187,6 +197,33 @@ func (p *Planner) round(ctx context.Context) {
 	}
 	p.Listener.Explain(s, made)
 	p.schedule(s, open, took)
+	if questions > 0 {
+		p.lookAtNodes(ctx, s, &made, questions)
+	}
+}
+
+// decide makes the plan for a snapshot. What nodes may go is sought beside the
+// rounds, with so many questions at most: pods must not wait for it.
+func (p *Planner) decide(s *cluster.Snapshot) (made plan.Plan, questions int64) {
+	effort := p.Effort(s)
+	questions, effort.Retire = effort.Retire, 0
+	if found := p.pass.take(); found != nil {
+		return decide.DecideAgain(s, p.Policy, effort, found), questions
+	}
+	return decide.Decide(s, p.Policy, effort), questions
+}
+
+// lookAtNodes begins to search for nodes that may go, or has a round come when it is
+// time for that.
+func (p *Planner) lookAtNodes(ctx context.Context, s *cluster.Snapshot, made *plan.Plan, questions int64) {
+	at, ok := p.pass.dueAt(s)
+	switch {
+	case !ok:
+	case !at.After(p.Now()):
+		p.pass.begin(ctx, s, made, questions)
+	case at.Before(p.recheckAt):
+		p.recheckAt = at
+	}
 }
 
 // schedule sets when the next round is due without a change. open says that

@@ -32,6 +32,7 @@ func (w oneWaits) Withdrawn([]apply.Withdrawn)                           {}
 func (w oneWaits) Replacing(plan.Move, apply.Launched)                   {}
 func (w oneWaits) Stuck(plan.Move, error)                                {}
 func (w oneWaits) Moved(apply.Ended)                                     {}
+func (w oneWaits) Sought(time.Duration)                                  {}
 func (w oneWaits) Gathered(error)                                        {}
 func (w oneWaits) Gather(context.Context, plan.Plan) error               { return nil }
 

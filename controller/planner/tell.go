@@ -76,6 +76,9 @@ func (t *Teller) Planned(s *cluster.Snapshot, p plan.Plan, took time.Duration) {
 	t.Log.Info("made a plan", said...)
 }
 
+// Sought measures a search for nodes that may go.
+func (t *Teller) Sought(took time.Duration) { t.Metrics.SearchSeconds.Observe(took.Seconds()) }
+
 // measureCost sets the gauges of what launches cost and of what binds.
 func (t *Teller) measureCost(p plan.Plan) {
 	gap, ok := p.Gap()

@@ -54,14 +54,13 @@ const placeSteps = 200_000_000
 const settleSteps = 6_000_000
 
 // RetireQuestions is enough for all nodes of the largest clusters, asked about
-// by themselves and in groups. The controller asks none yet: its nodes go when
-// they are empty.
+// by themselves and in groups.
 const RetireQuestions = 100_000
 
 // Usual is the effort of the controller's own decisions. It grows with the pods
 // that are to be placed, those that must leave nodes included.
 func Usual(s *cluster.Snapshot) Effort {
-	return Effort{Place: placeSteps, Pack: pack.Usual(place.Pods(s)), Settle: settleSteps}
+	return Effort{Place: placeSteps, Pack: pack.Usual(place.Pods(s)), Settle: settleSteps, Retire: RetireQuestions}
 }
 
 // Quick is the same effort without a search for cheaper machines.
@@ -71,14 +70,19 @@ func Quick() Effort { return Effort{Place: placeSteps} }
 // that they are placed on is not removed, however long it was empty, and an
 // order that one of them is to use is not withdrawn.
 func Decide(s *cluster.Snapshot, policy Policy, effort Effort) plan.Plan {
+	return decide(s, policy, effort, nil)
+}
+
+// DecideAgain is Decide where a search for nodes that may go has been made
+// before, in the cluster as it was then: of the nodes with pods it asks about
+// those that were found.
+func DecideAgain(s *cluster.Snapshot, policy Policy, effort Effort, found *retire.Found) plan.Plan {
+	return decide(s, policy, effort, found)
+}
+
+func decide(s *cluster.Snapshot, policy Policy, effort Effort, found *retire.Found) plan.Plan {
 	placed, likely, dropped := homes(s, policy, effort)
-	needed := map[string]bool{}
-	for _, p := range placed.Placements {
-		if p.On == plan.OnNode {
-			needed[p.Target] = true
-		}
-	}
-	leaving := leave(s, &placed, needed, policy, effort)
+	leaving := leave(s, &placed, policy, effort, found)
 	out := plan.Plan{
 		Basis:       s.Revision,
 		Launches:    placed.Launches,
@@ -103,22 +107,54 @@ func Decide(s *cluster.Snapshot, policy Policy, effort Effort) plan.Plan {
 }
 
 // leave finds nodes that may go beside what was decided for pods that wait.
-func leave(s *cluster.Snapshot, placed *place.Result, needed map[string]bool, policy Policy, effort Effort) *retire.Search {
-	var survey func() *place.Ground
-	if effort.Retire > 0 && !placed.Exhausted {
-		survey = func() *place.Ground {
-			return place.Survey(s, place.Taken{Launches: placed.Launches, Placements: placed.Placements}, policy.asking())
-		}
+func leave(s *cluster.Snapshot, placed *place.Result, policy Policy, effort Effort, found *retire.Found) *retire.Search {
+	var out *retire.Search
+	switch needed := needed(placed.Placements); {
+	case placed.Exhausted || found == nil && effort.Retire <= 0:
+		out = retire.New(s, needed, nil, policy.leaving())
+	case found != nil:
+		out = retire.Again(s, needed, survey(s, placed.Launches, placed.Placements, policy), policy.leaving(), found)
+	default:
+		out = retire.New(s, needed, survey(s, placed.Launches, placed.Placements, policy), policy.leaving())
 	}
-	options := policy.Retire
-	if policy.Preferences == Weigh {
-		options.Weigh = policy.Worthwhile
-	}
-	out := retire.New(s, func(node string) bool { return needed[node] }, survey, options)
-	for out.Step() && (survey == nil || out.Questions < effort.Retire) {
+	for out.Step() && (effort.Retire <= 0 || out.Questions < effort.Retire) {
 		continue
 	}
 	return out
+}
+
+// leaving is how nodes are let go.
+func (p Policy) leaving() retire.Options {
+	out := p.Retire
+	if p.Preferences == Weigh {
+		out.Weigh = p.Worthwhile
+	}
+	return out
+}
+
+// Leaving begins a search for nodes that may go beside what the plan for the
+// same snapshot does. Pods that wait need not wait for it.
+func Leaving(s *cluster.Snapshot, p *plan.Plan, policy Policy) *retire.Search {
+	return retire.New(s, needed(p.Placements), survey(s, p.Launches, p.Placements, policy), policy.leaving())
+}
+
+// needed tells of a node whether pods that wait are placed on it.
+func needed(placements []plan.Placement) func(node string) bool {
+	nodes := map[string]bool{}
+	for _, p := range placements {
+		if p.On == plan.OnNode {
+			nodes[p.Target] = true
+		}
+	}
+	return func(node string) bool { return nodes[node] }
+}
+
+// survey is how to ask what becomes of pods of nodes that leave, after what is
+// launched and placed.
+func survey(s *cluster.Snapshot, launches []plan.Launch, placements []plan.Placement, policy Policy) func() *place.Ground {
+	return func() *place.Ground {
+		return place.Survey(s, place.Taken{Launches: launches, Placements: placements}, policy.asking())
+	}
 }
 
 // homes finds a place for every pod but those that it is too early to buy for. Of

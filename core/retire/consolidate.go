@@ -26,9 +26,12 @@ var groupSizes = []int{2, 4, 8, 16, 30}
 func (x *Search) consolidation(all []*candidate) task {
 	var run *consolidator
 	return func() bool {
-		if run == nil {
+		switch {
+		case run == nil:
 			run = x.consolidator(all)
 			return true
+		case x.known != nil:
+			return run.repeat()
 		}
 		return run.step()
 	}
@@ -182,12 +185,17 @@ func (x *consolidator) groups() bool {
 			return true
 		}
 	}
-	for _, c := range x.group {
+	x.tell(x.group)
+	return false
+}
+
+// tell notes of nodes that stay why they do.
+func (x *consolidator) tell(nodes []*candidate) {
+	for _, c := range nodes {
 		if !x.stays(c) {
 			x.keepBy(c, plan.Underutilized, c.by, cmp.Or(c.why, "nothing cheaper was found for its pods"))
 		}
 	}
-	return false
 }
 
 // try asks whether the nodes can go, alone or for cheaper machines, and lets

@@ -52,6 +52,7 @@ type Search struct {
 	untold   []int           // of these, those that the ground has not been told of
 	kept     map[int]bool    // nodes that Kept tells of
 	takes    map[string]bool // nodes that pods of those that go are to run on
+	known    *Found          // what to ask about; nil: everything
 	tasks    []task          // what is left to do, in order
 	launches int             // of all moves, for their names
 	ages     map[cluster.PoolID]time.Duration
@@ -65,12 +66,17 @@ type task func() (more bool)
 // way to them. The ground is asked for when the first question comes up; where
 // survey is nil only nodes without pods go.
 func New(s *cluster.Snapshot, needed func(node string) bool, survey func() *place.Ground, o Options) *Search {
-	x := &Search{snapshot: s, options: o, needed: needed, survey: survey, guards: GuardsOf(s.Guards), budgets: budgetsOf(s),
+	return begin(s, needed, survey, o, nil)
+}
+
+func begin(s *cluster.Snapshot, needed func(node string) bool, survey func() *place.Ground, o Options, known *Found) *Search {
+	x := &Search{known: known, snapshot: s, options: o, needed: needed, survey: survey, guards: GuardsOf(s.Guards), budgets: budgetsOf(s),
 		gone: map[int]bool{}, kept: map[int]bool{}, takes: map[string]bool{}, ages: map[cluster.PoolID]time.Duration{}, wholes: map[cluster.PoolID]whole{}}
 	all := candidates(s)
 	x.tasks = []task{x.emptiness(all)}
 	if survey != nil {
-		x.tasks = []task{x.expiry(all), x.emptiness(all), x.drift(all), x.consolidation(all)}
+		asked := slices.DeleteFunc(slices.Clone(all), func(c *candidate) bool { return !known.has(c.Name) })
+		x.tasks = []task{x.expiry(asked), x.emptiness(all), x.drift(asked), x.consolidation(asked)}
 	}
 	return x
 }

@@ -143,7 +143,7 @@ func placeRules() []Rule {
 		off("minValues hold where nothing else is asked for", "core/place/minvalues.go", "if r.options.MinValues == BestEffort {", "if true {"),
 		off("low priority does not take what a limit leaves", "core/place/pick.go", "b.limits != nil && g.shape.Priority < seed.shape.Priority", "false"),
 		off("a dear machine is not made larger for others", "core/place/pick.go", "return b.yield[option] >= wasteful*g.best", "return true"),
-		off("nodes that a plan fills are not removed by it", "core/decide/decide.go", "needed[p.Target] = true", "_ = p"),
+		off("nodes that a plan fills are not removed by it", "core/decide/decide.go", "nodes[p.Target] = true", "_ = p"),
 		off("machines chosen together do not displace pods of high priority", "core/decide/decide.go", "slices.Backward(slices.Sorted(maps.Keys(more)))", "slices.All(slices.Sorted(maps.Keys(more)))"),
 	}
 }

@@ -32,6 +32,9 @@ func (c *Clerk) Planned(_ *cluster.Snapshot, p plan.Plan, _ time.Duration) {
 // Gathered tells that claims were told to wait for each other.
 func (c *Clerk) Gathered(error) {}
 
+// Sought is nothing to record: what was found is part of the next plan.
+func (c *Clerk) Sought(time.Duration) {}
+
 // Explain writes down the plan, once it is carried out.
 func (c *Clerk) Explain(s *cluster.Snapshot, p plan.Plan) {
 	c.Record.Begin()

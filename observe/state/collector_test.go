@@ -135,7 +135,10 @@ func TestAScrapeTellsTheState(t *testing.T) {
 				"karpenter_nodepools_nodes_consuming_budgets nodepool=web reason=Drifted 1",
 				"karpenter_nodepools_nodes_consuming_budgets nodepool=web reason=Empty 1",
 				"karpenter_nodepools_nodes_consuming_budgets nodepool=web reason=Underutilized 1",
+				"karpenter_voluntary_disruption_eligible_nodes reason=drifted 0",
 				"karpenter_voluntary_disruption_eligible_nodes reason=empty 1",
+				"karpenter_voluntary_disruption_eligible_nodes reason=expired 0",
+				"karpenter_voluntary_disruption_eligible_nodes reason=underutilized 0",
 			},
 		},
 		"what the pool costs, volumes and what is declared included": {

@@ -3,6 +3,7 @@ package state
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/plan"
@@ -26,7 +27,9 @@ func (w *world) poolBudgets(s *cluster.Snapshot) {
 			w.set("karpenter_nodepools_nodes_consuming_budgets", float64(shares[p.ID].Used), p.ID.Name, string(reason))
 		}
 	}
-	w.set("karpenter_voluntary_disruption_eligible_nodes", float64(retire.Due(s)), "empty")
+	for reason, n := range retire.Due(s) {
+		w.set("karpenter_voluntary_disruption_eligible_nodes", float64(n), strings.ToLower(string(reason)))
+	}
 }
 
 // utilization compares what pods ask for with what nodes have for them.

@@ -19,8 +19,6 @@ import (
 	"github.com/daemok/daemok/cloud"
 	product "github.com/daemok/daemok/controller"
 	"github.com/daemok/daemok/controller/planner"
-	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/observe"
@@ -45,8 +43,7 @@ type setup struct {
 	fence  func(cloud.Machines) cloud.Machines // nil: none
 	fault  storetest.Fault                     // asked before the ordeal; nil: none
 
-	retires bool   // nodes with pods may go too
-	pod     string // in kube-system that the controller runs in; empty: none
+	pod string // in kube-system that the controller runs in; empty: none
 
 	spreads []corev1.TopologySpreadConstraint // that the scheduler has by default
 	watched func(kind client.Object)          // told of every kind that is watched; nil for nobody
@@ -85,13 +82,6 @@ func (w *world) start(s setup) *controller {
 		bought = s.fence(bought)
 	}
 	program, err := product.New(ctx, product.Parts{
-		Effort: func(known *cluster.Snapshot) decide.Effort {
-			e := decide.Usual(known)
-			if s.retires {
-				e.Retire = decide.RetireQuestions
-			}
-			return e
-		},
 		Store: shown.Client(live), Live: live, Watches: informers{shown, s.watched}, Catalog: w.cloud, Machines: func(string) cloud.Machines { return bought }, Classes: w.classes,
 		Metrics: observe.NewMetrics(prometheus.NewRegistry(), "", "", "", ""),
 		Events:  &observe.Events{Recorder: w.events, Now: time.Now},

@@ -71,11 +71,11 @@ func TestDriftedNodesAreReplaced(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tell(t, fake.Options{Seed: 60}, func(t *testing.T, w *world) {
 				w.classes.change(first)
-				c := w.upWith(setup{retires: true}, 3, widely, plain)
+				c := w.upWith(setup{}, 3, widely, plain)
 				old := w.claimNames()
 				time.Sleep(20 * time.Minute)
 				c.stop()
-				w.start(setup{retires: true})
+				w.start(setup{})
 				time.Sleep(20 * time.Minute)
 				if reasons := w.drifted(); len(reasons) > 0 || w.bought() != 3 {
 					t.Fatalf("drifted by %v while nothing changed, and bought %d machines", reasons, w.bought())
@@ -139,7 +139,7 @@ func (w *world) defaultPool() *karpv1.NodePool {
 func TestDriftAtTheLimit(t *testing.T) {
 	tell(t, fake.Options{Seed: 62}, func(t *testing.T, w *world) {
 		w.classes.change(form{"one", fake.Settings{Image: "ami-one", Groups: []string{"sg-one"}}})
-		w.upWith(setup{retires: true}, 3, func(p *karpv1.NodePool) {
+		w.upWith(setup{}, 3, func(p *karpv1.NodePool) {
 			p.Spec.Limits = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("6")}
 		}, plain)
 		old := w.claimNames()
@@ -171,7 +171,7 @@ func TestDriftAtTheLimit(t *testing.T) {
 // one where its annotation asks for that, once.
 func TestANewDaemonSetFindsRoom(t *testing.T) {
 	tell(t, fake.Options{Seed: 63}, func(t *testing.T, w *world) {
-		w.upWith(setup{retires: true}, 1, func(p *karpv1.NodePool) {
+		w.upWith(setup{}, 1, func(p *karpv1.NodePool) {
 			p.Spec.Template.Spec.Requirements[0].Values = []string{"m5.large", "m5.xlarge"}
 		}, plain)
 		old := w.claimNames()
@@ -225,7 +225,7 @@ func TestAPoolThatCannotReplaceHoldsNobodyUp(t *testing.T) {
 		}
 		w.pool("a", in("us-east-1a"))
 		w.pool("b", in("us-east-1b"))
-		w.start(setup{retires: true})
+		w.start(setup{})
 		for _, pool := range []string{"a", "b"} {
 			w.deploy(pool, 2, func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{api.LabelNodePool: pool} })
 		}

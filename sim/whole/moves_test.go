@@ -77,7 +77,7 @@ func (w *world) claimNames() (out []string) {
 // Nodes that grow too old are replaced in time, each by one machine.
 func TestOldNodesAreReplacedBeforeTheyGo(t *testing.T) {
 	tell(t, fake.Options{Seed: 40}, func(t *testing.T, w *world) {
-		w.upWith(setup{retires: true}, 3, mayLive("1h"), plain)
+		w.upWith(setup{}, 3, mayLive("1h"), plain)
 		began, first := time.Now(), w.claimNames()
 		done := make(chan struct{})
 		go w.watchman(done)
@@ -97,7 +97,7 @@ func TestOldNodesAreReplacedBeforeTheyGo(t *testing.T) {
 // -deaths tries every k both ways.
 func TestDeathAtAnyWriteOfAReplacementLeavesNothingHalfDone(t *testing.T) {
 	replaceTwo := func(w *world, s setup) (calls int) {
-		c := w.upWith(setup{retires: true}, 2, mayLive("12m"), plain)
+		c := w.upWith(setup{}, 2, mayLive("12m"), plain)
 		first := w.claimNames()
 		began := len(c.ordeal.made())
 		c.ordeal.dieAfter(s.dieAt, s.after)
@@ -108,7 +108,7 @@ func TestDeathAtAnyWriteOfAReplacementLeavesNothingHalfDone(t *testing.T) {
 			if c.ordeal.isKilled() {
 				c.done.Wait()
 				w.story.add(fmt.Sprintf("the controller died at %s", c.ordeal.last()))
-				c = w.start(setup{retires: true})
+				c = w.start(setup{})
 			}
 			return w.renewed(first) && w.run(2)
 		})
@@ -135,7 +135,7 @@ func TestDeathAtAnyWriteOfAReplacementLeavesNothingHalfDone(t *testing.T) {
 func TestABudgetOfPodsHoldsUpConsolidation(t *testing.T) {
 	tell(t, fake.Options{Seed: 43}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
-		w.start(setup{retires: true})
+		w.start(setup{})
 		guard := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "small"}}
 		guard.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"guarded": "yes"}}
 		w.create(guard)

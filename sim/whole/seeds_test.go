@@ -70,7 +70,7 @@ func (w *world) tempest(seed uint64) {
 			p.Spec.Template.Spec.ExpireAfter = "6m"
 		}
 	})
-	s := setup{seed: seed, retires: u("retires") < 0.5, chance: 0.25 * u("chance"), lag: fixed(time.Duration(u("lag") * float64(800*time.Millisecond)))}
+	s := setup{seed: seed, chance: 0.25 * u("chance"), lag: fixed(time.Duration(u("lag") * float64(800*time.Millisecond)))}
 	c := w.start(s)
 	w.cloud.Market().SetNeverJoin(0.2 * u("never"))
 	for minute := range 10 {
@@ -104,7 +104,7 @@ func (w *world) tempest(seed uint64) {
 	c.stop()
 	w.server.BlockEvictions(nil)
 	w.cloud.Market().SetNeverJoin(0)
-	w.start(setup{retires: s.retires})
+	w.start(setup{})
 	w.scale("web", 5)
 	w.until(40*time.Minute, "five pods running", func() bool { return w.run(5) })
 	w.until(10*time.Minute, "a claim for every machine", func() bool {

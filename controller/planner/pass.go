@@ -1,0 +1,88 @@
+package planner
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/decide"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/retire"
+)
+
+// passEvery keeps searches for nodes that may go apart; a long one is followed
+// by a longer pause, as rounds are.
+const passEvery = 10 * time.Second
+
+// pass is the search for nodes that may go, which takes seconds in large
+// clusters: it runs beside the rounds, on the cluster as it was when it began.
+// The round that follows it asks again about what was found. At most one is
+// under way.
+type pass struct {
+	search func(ctx context.Context, s *cluster.Snapshot, made *plan.Plan, questions int64) *retire.Found
+	now    func() time.Time
+
+	basis  uint64    // of the last one
+	due    time.Time // from when on the answer may be another though nothing has changed
+	restTo time.Time // no other before
+	found  *retire.Found
+
+	under sync.WaitGroup
+	done  chan *retire.Found
+	began time.Time
+	busy  bool
+}
+
+// dueAt is when a search is due that sees the snapshot; ok is false where the
+// last one saw the same and one is under way or was made lately.
+func (p *pass) dueAt(s *cluster.Snapshot) (at time.Time, ok bool) {
+	switch {
+	case p.busy:
+		return time.Time{}, false
+	case s.Revision != p.basis || !p.due.After(s.Now):
+		return p.restTo, true
+	}
+	return p.due, true
+}
+
+// begin searches in a snapshot that nobody writes any more, beside what the
+// plan for it does.
+func (p *pass) begin(ctx context.Context, s *cluster.Snapshot, made *plan.Plan, questions int64) {
+	p.busy, p.basis, p.began = true, s.Revision, p.now()
+	p.due = s.Now.Add(recheckEvery)
+	if at, ok := decide.NextDue(s); ok && at.Before(p.due) {
+		p.due = at
+	}
+	p.under.Go(func() { p.done <- p.search(ctx, s, made, questions) })
+}
+
+// finished notes what the search under way has found, and returns how long it
+// took.
+func (p *pass) finished(found *retire.Found) time.Duration {
+	now := p.now()
+	took := now.Sub(p.began)
+	p.busy, p.found, p.restTo = false, found, now.Add(max(passEvery, 9*took))
+	return took
+}
+
+// take gives away what was found.
+func (p *pass) take() *retire.Found {
+	out := p.found
+	p.found = nil
+	return out
+}
+
+// passFor is how a planner searches: by its own policy.
+func passFor(p *Planner) pass {
+	return pass{
+		now: p.Now, done: make(chan *retire.Found, 1),
+		search: func(ctx context.Context, s *cluster.Snapshot, made *plan.Plan, questions int64) *retire.Found {
+			search := decide.Leaving(s, made, p.Policy)
+			for search.Step() && search.Questions < questions && ctx.Err() == nil {
+				continue
+			}
+			return search.Found()
+		},
+	}
+}

@@ -1,0 +1,329 @@
+package stories_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/daemok/daemok/lab/await"
+)
+
+// Nodes leave in a lab whose controller lets every saving count: what moving pods costs
+// is for times longer than a story.
+func TestNodesLeave(t *testing.T) {
+	t.Parallel()
+	l := ownLab(t, "--controller=false")
+	begin(t, l).run("controller", "PAYBACK=off").awaitLeader(limit)
+	for name, happen := range map[string]func(*story){
+		"changed disks are rolled three at a time":  (*story).disksAreRolled,
+		"half of the pods leave":                    (*story).halfOfThePodsLeave,
+		"a PodDisruptionBudget allows nothing":      (*story).budgetAllowsNothing,
+		"a pod with a finalizer holds up its node":  (*story).finalizerHoldsUp,
+		"the API server cannot be reached for long": (*story).apiServerIsPartitioned,
+	} {
+		t.Run(name, func(t *testing.T) { happen(begin(t, l)) })
+	}
+}
+
+// moving is a pool whose nodes may go to save money as soon as it is quiet, of
+// which so many may go at once.
+func moving(budget string) string {
+	return fmt.Sprintf(`disruption: {consolidationPolicy: WhenEmptyOrUnderutilized, consolidateAfter: 1s, budgets: [{nodes: "%s"}]}`, budget)
+}
+
+// oneEach runs so many pods that each want a node of the pool to themselves, and
+// returns the claims of those nodes.
+func (s *story) oneEach(pods int) (nodes []string) {
+	s.Helper()
+	s.deploy("apart", int32(pods), from(s.namespace), asking(corev1.ResourceCPU, "1"), apart(hostLabel))
+	s.awaitFor(3*limit, "a node for each pod", "v1/Pod", of("apart", running(pods)))
+	s.await("a claim for each pod", claims, func(seen []*unstructured.Unstructured) bool {
+		nodes = nil
+		for _, c := range inPool(seen, s.namespace) {
+			nodes = append(nodes, c.GetName())
+		}
+		return len(nodes) == pods
+	})
+	return nodes
+}
+
+// setBudget lets so many nodes of the story's pool go at once.
+func (s *story) setBudget(nodes string) {
+	s.Helper()
+	mustKubectl(s.T, s.dir, "patch", "nodepool", s.namespace, "--type=merge", fmt.Sprintf(`--patch={"spec":{"disruption":{"budgets":[{"nodes":"%s"}]}}}`, nodes))
+}
+
+// growDisks changes what the disks of the class's machines are.
+func (s *story) growDisks(size string) {
+	s.Helper()
+	mustKubectl(s.T, s.dir, "patch", "ec2nodeclass", s.namespace, "--type=merge",
+		fmt.Sprintf(`--patch={"spec":{"blockDeviceMappings":[{"deviceName":"/dev/xvda","rootVolume":true,"ebs":{"volumeSize":"%s","volumeType":"gp3"}}]}}`, size))
+}
+
+// left holds when exactly n of the claims are still there.
+func left(old []string, n func(int) bool) func([]*unstructured.Unstructured) bool {
+	return func(seen []*unstructured.Unstructured) bool { return n(len(still(seen, old))) }
+}
+
+func still(seen []*unstructured.Unstructured, old []string) (found []string) {
+	for _, c := range seen {
+		if slices.Contains(old, c.GetName()) {
+			found = append(found, c.GetName())
+		}
+	}
+	return found
+}
+
+func none(n int) bool { return n == 0 }
+
+// watchGoing follows the claims until the returned function is called, which
+// tells how many of them were going, or had a reason to, at one time.
+func (s *story) watchGoing(old []string) func() int {
+	s.Helper()
+	most := 0
+	var watchErr error
+	ctx, stop := context.WithCancel(s.Context())
+	done, all := make(chan struct{}), s.resource(claims)
+	go func() {
+		defer close(done)
+		watchErr = await.Until(ctx, all, metav1.ListOptions{}, func(seen []*unstructured.Unstructured) (bool, error) {
+			going := 0
+			for _, c := range seen {
+				if slices.Contains(old, c.GetName()) && (c.GetDeletionTimestamp() != nil || hasCondition(c, "DisruptionReason")) {
+					going++
+				}
+			}
+			most = max(most, going)
+			return false, nil
+		})
+	}()
+	return func() int {
+		stop()
+		<-done
+		if watchErr != nil && !errors.Is(watchErr, context.Canceled) {
+			s.Error(watchErr)
+		}
+		return most
+	}
+}
+
+// never watches for a while that something does not come to hold.
+func (s *story) never(length time.Duration, what, kind string, holds func([]*unstructured.Unstructured) bool) {
+	s.Helper()
+	ctx, cancel := context.WithTimeout(s.Context(), length)
+	defer cancel()
+	err := await.Until(ctx, s.resource(kind), metav1.ListOptions{}, func(seen []*unstructured.Unstructured) (bool, error) { return holds(seen), nil })
+	if err == nil {
+		s.Errorf("%s, which must not be", what)
+	}
+}
+
+// disksAreRolled: ten nodes get other disks, three at a time; somebody stops
+// that halfway and lets it go on.
+func (s *story) disksAreRolled() {
+	s.pool(moving("3"))
+	old := s.oneEach(10)
+	most := s.watchGoing(old)
+	began := time.Now()
+	s.growDisks("33Gi")
+	s.awaitFor(2*limit, "some of the nodes to be new", claims, left(old, func(n int) bool { return n <= 7 }))
+	s.setBudget("0")
+	paused := 0
+	s.await("what was under way to come to an end", claims, func(seen []*unstructured.Unstructured) bool {
+		for _, c := range seen {
+			if c.GetDeletionTimestamp() != nil || hasCondition(c, "DisruptionReason") {
+				return false
+			}
+		}
+		paused = len(still(seen, old))
+		return true
+	})
+	if paused == 0 {
+		s.Fatal("nothing was left when it was stopped: the story shows nothing")
+	}
+	s.never(15*time.Second, "a node went while no node may", claims, left(old, func(n int) bool { return n < paused }))
+	s.setBudget("3")
+	s.awaitFor(4*limit, "all nodes to be new", claims, left(old, none))
+	s.await("all pods to run", "v1/Pod", of("apart", running(10)))
+	if got := most(); got > 3 {
+		s.Errorf("%d nodes went at once, and three may", got)
+	}
+	s.Logf("ten nodes with other disks, three at a time, in %.0f s, of which it was stopped for 15 s with %d to go", time.Since(began).Seconds(), paused)
+}
+
+// halfOfThePodsLeave: the others come together on fewer or smaller machines.
+func (s *story) halfOfThePodsLeave() {
+	s.pool(moving("100%"))
+	s.workload("many", s.namespace, "1500m", 40)
+	s.deploy("apart", 4, from(s.namespace), asking(corev1.ResourceCPU, "1"), apart(hostLabel))
+	s.awaitFor(2*limit, "all pods to run", "v1/Pod", running(44))
+	before, _ := s.bill()
+	s.workload("many", s.namespace, "1500m", 20)
+	s.deploy("apart", 1, from(s.namespace), asking(corev1.ResourceCPU, "1"), apart(hostLabel))
+	var after float64
+	var machines int
+	if !poll(3*limit, farEvery, func() bool {
+		after, machines = s.bill()
+		return after < 0.6*before
+	}) {
+		s.Errorf("half of the pods left, and of $%.2f an hour $%.2f are left", before, after)
+	}
+	s.await("all pods that are left to run", "v1/Pod", running(21))
+	s.Logf("half of the pods left: $%.2f an hour became $%.2f, on %d machines", before, after, machines)
+}
+
+// budgetAllowsNothing: nodes whose pods nobody may evict stay, however much they drifted,
+// until the budget is gone.
+func (s *story) budgetAllowsNothing() {
+	s.pool(moving("100%"))
+	old := s.oneEach(2)
+	zero := intstr.FromInt32(0)
+	s.applyTyped(&policyv1.PodDisruptionBudget{
+		TypeMeta: metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"}, ObjectMeta: metav1.ObjectMeta{Name: "none"},
+		Spec: policyv1.PodDisruptionBudgetSpec{Selector: workloadSelector("apart"), MaxUnavailable: &zero},
+	})
+	s.growDisks("34Gi")
+	for _, name := range old {
+		s.awaitCondition(claims, name, "Drifted", "True")
+	}
+	s.never(15*time.Second, "a node is on its way out whose pod nobody may evict", claims, func(seen []*unstructured.Unstructured) bool {
+		return len(inPool(seen, s.namespace)) != 2 || slices.ContainsFunc(seen, func(c *unstructured.Unstructured) bool { return hasCondition(c, "DisruptionReason") })
+	})
+	mustKubectl(s.T, s.dir, "delete", "pdb", "none", "-n", s.namespace)
+	s.awaitFor(2*limit, "the nodes to be new", claims, left(old, none))
+	s.await("both pods to run", "v1/Pod", of("apart", running(2)))
+}
+
+// finalizerHoldsUp: a pod that somebody does not let go keeps its node, which
+// takes no other pods, while the one in its place runs; when it may go all is
+// as it should be.
+func (s *story) finalizerHoldsUp() {
+	s.pool(moving("100%"))
+	old := s.oneEach(1)
+	name := ""
+	s.await("the pod", "v1/Pod", func(seen []*unstructured.Unstructured) bool {
+		name = seen[0].GetName()
+		return true
+	})
+	mustKubectl(s.T, s.dir, "patch", "pod", name, "-n", s.namespace, "--type=merge", `--patch={"metadata":{"finalizers":["example.com/mine"]}}`)
+	s.growDisks("35Gi")
+	s.awaitFor(2*limit, "the pod in its place to run, and the pod to wait for its finalizer", "v1/Pod", func(seen []*unstructured.Unstructured) bool {
+		waits, runs := false, false
+		for _, p := range seen {
+			waits = waits || p.GetName() == name && p.GetDeletionTimestamp() != nil
+			runs = runs || p.GetName() != name && text(p, "status", "phase") == "Running"
+		}
+		return waits && runs
+	})
+	s.await("the old node to be on its way out, and a new one", claims, func(seen []*unstructured.Unstructured) bool {
+		all := inPool(seen, s.namespace)
+		return len(all) == 2 && slices.ContainsFunc(all, func(c *unstructured.Unstructured) bool { return c.GetName() == old[0] && c.GetDeletionTimestamp() != nil })
+	})
+	mustKubectl(s.T, s.dir, "patch", "pod", name, "-n", s.namespace, "--type=merge", `--patch={"metadata":{"finalizers":null}}`)
+	s.await("the old node to be gone", claims, left(old, none))
+	s.await("one pod to run", "v1/Pod", running(1))
+}
+
+// apiServerIsPartitioned: it answers nobody for longer than a lease, in the middle of
+// moves. Nothing is deleted meanwhile, and afterwards everything comes to its end.
+func (s *story) apiServerIsPartitioned() {
+	s.pool(moving("100%"))
+	old := s.oneEach(3)
+	s.growDisks("36Gi")
+	s.await("moves to have begun", claims, func(seen []*unstructured.Unstructured) bool {
+		return slices.ContainsFunc(seen, func(c *unstructured.Unstructured) bool { return hasCondition(c, "DisruptionReason") })
+	})
+	server := s.pid("apiserver")
+	if err := syscall.Kill(server, syscall.SIGSTOP); err != nil {
+		s.Fatal(err)
+	}
+	sold := len(poolInstances(s.T, s.dir, s.namespace))
+	time.Sleep(25 * time.Second) // longer than the lease of the leader
+	if now := len(poolInstances(s.T, s.dir, s.namespace)); now < sold {
+		s.Errorf("of %d machines %d are left, and nobody could say whether pods were on them", sold, now)
+	}
+	if err := syscall.Kill(server, syscall.SIGCONT); err != nil {
+		s.Fatal(err)
+	}
+	s.run("controller-2", "PAYBACK=off") // the first has ended, as its lease did
+	s.awaitFor(4*limit, "all nodes to be new", claims, left(old, none))
+	s.awaitFor(2*limit, "all pods to run", "v1/Pod", of("apart", running(3)))
+	s.nothingTwice()
+}
+
+// Fifty nodes drift under load: a pool lets a fifth of them go at a time, and
+// a PodDisruptionBudget is kept all the way. Pods come and go meanwhile.
+func TestFiftyNodesDrift(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs the machine for itself")
+	}
+	const nodes = 50
+	s := begin(t, ownLab(t, "--controller=true"))
+	s.pool(moving("20%"))
+	old := s.oneEach(nodes)
+	few := intstr.FromInt32(10)
+	s.applyTyped(&policyv1.PodDisruptionBudget{
+		TypeMeta: metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"}, ObjectMeta: metav1.ObjectMeta{Name: "few"},
+		Spec: policyv1.PodDisruptionBudgetSpec{Selector: workloadSelector("apart"), MaxUnavailable: &few},
+	})
+	most, least := s.watchGoing(old), s.watchLeast("apart")
+	began := time.Now()
+	s.growDisks("37Gi")
+	for i := range 5 {
+		s.workload(fmt.Sprintf("load-%d", i), s.namespace, "500m", 10)
+		s.awaitFor(2*limit, "further pods to run", "v1/Pod", of(fmt.Sprintf("load-%d", i), running(10)))
+	}
+	s.awaitFor(10*limit, "all nodes to be new", claims, left(old, none))
+	took := time.Since(began)
+	s.awaitFor(2*limit, "all pods to run", "v1/Pod", running(nodes+50))
+	if got := most(); got > nodes/5 {
+		s.Errorf("%d nodes went at once, and %d may", got, nodes/5)
+	}
+	if got := least(); got < nodes-10 {
+		s.Errorf("at one time %d pods ran, and the PodDisruptionBudget asks for %d", got, nodes-10)
+	}
+	s.Logf("fifty nodes replaced in %.0f s", took.Seconds())
+	s.nothingTwice()
+}
+
+// watchLeast follows the pods of a workload until the returned function is
+// called, which tells the fewest that ran at one time.
+func (s *story) watchLeast(workload string) func() int {
+	s.Helper()
+	least := 1 << 30
+	var watchErr error
+	ctx, stop := context.WithCancel(s.Context())
+	done, all := make(chan struct{}), s.resource("v1/Pod")
+	go func() {
+		defer close(done)
+		watchErr = await.Until(ctx, all, metav1.ListOptions{}, func(seen []*unstructured.Unstructured) (bool, error) {
+			run := 0
+			for _, p := range seen {
+				if strings.HasPrefix(p.GetName(), workload) && text(p, "status", "phase") == "Running" && p.GetDeletionTimestamp() == nil {
+					run++
+				}
+			}
+			least = min(least, run)
+			return false, nil
+		})
+	}()
+	return func() int {
+		stop()
+		<-done
+		if watchErr != nil && !errors.Is(watchErr, context.Canceled) {
+			s.Error(watchErr)
+		}
+		return least
+	}
+}
