@@ -15,7 +15,7 @@ func TestTheControllersNodeWaitsForAStandby(t *testing.T) {
 	for self, waits := range map[string]bool{"daemok-1": true, "": false} {
 		tell(t, fake.Options{Seed: 46}, func(t *testing.T, w *world) {
 			w.pool("default", mayLive("1h"))
-			w.start(setup{retires: true, pod: self})
+			w.start(setup{pod: self})
 			began := time.Now()
 			w.deploy("daemok", 2, func(p *corev1.Pod) { p.Namespace = "kube-system" })
 			w.until(5*time.Minute, "two replicas on two nodes", func() bool { return w.run(2) && len(w.nodes()) == 2 })
