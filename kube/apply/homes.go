@@ -46,7 +46,7 @@ var errLate = errors.New("what the watches have shown is late")
 // these are there it is too early to ask. Where pods go is read from the API
 // server: a view that is late is waited for.
 func (a *Applier) lookForHomes(ctx context.Context, u *unit) error {
-	if a.View == nil || u.replaces() && !u.ordered {
+	if a.View == nil || u.replaces() && !u.ordered || u.goesFirst() {
 		return nil
 	}
 	s := a.Ledger.beside(&u.ledger, a.view.newest(a))
@@ -68,6 +68,13 @@ func (a *Applier) lookForHomes(ctx context.Context, u *unit) error {
 	failed := make([]error, len(targets))
 	each(len(targets), func(i int) { failed[i] = a.isAsShown(ctx, s, targets[i]) })
 	return errors.Join(failed...)
+}
+
+// goesFirst reports whether the plan knew of no places for the pods of a drifted
+// node: limits forbid to have a machine in its place beside it, and its pool has
+// it go first.
+func (u *unit) goesFirst() bool {
+	return !u.replaces() && len(u.Placements) == 0 && u.Removals[0].Reason == plan.Drifted
 }
 
 // removal is what a unit takes away, by what was read last.
