@@ -228,7 +228,9 @@ func (s *story) finalizerHoldsUp() {
 	})
 	s.await("the old node to be on its way out, and a new one", claims, func(seen []*unstructured.Unstructured) bool {
 		all := inPool(seen, s.namespace)
-		return len(all) == 2 && slices.ContainsFunc(all, func(c *unstructured.Unstructured) bool { return c.GetName() == old[0] && c.GetDeletionTimestamp() != nil })
+		return len(all) == 2 && slices.ContainsFunc(all, func(c *unstructured.Unstructured) bool {
+			return c.GetName() == old[0] && c.GetDeletionTimestamp() != nil
+		})
 	})
 	mustKubectl(s.T, s.dir, "patch", "pod", name, "-n", s.namespace, "--type=merge", `--patch={"metadata":{"finalizers":null}}`)
 	s.await("the old node to be gone", claims, left(old, none))
