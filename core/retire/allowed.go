@@ -5,9 +5,9 @@ import (
 	"github.com/daemok/daemok/core/plan"
 )
 
-// Allowed is how many nodes of a pool may go now by choice, for the reason that
-// budgets allow most, and what says that it is no more.
-func Allowed(s *cluster.Snapshot, id cluster.PoolID) (n int64, why string) {
+// Allowed is how many nodes of a pool may go now by choice, for the one of the
+// reasons that budgets allow most, and what says that it is no more.
+func Allowed(s *cluster.Snapshot, id cluster.PoolID, reasons ...plan.RemovalReason) (n int64, why string) {
 	pool, found := s.Pool(id)
 	if !found {
 		return 0, "there is no such pool"
@@ -17,7 +17,7 @@ func Allowed(s *cluster.Snapshot, id cluster.PoolID) (n int64, why string) {
 	}
 	b := budgetsOf(s)
 	share := b.shares[id]
-	for _, reason := range []plan.RemovalReason{plan.Empty, plan.Drifted, plan.Underutilized} {
+	for _, reason := range reasons {
 		allowed := Allowance(&pool.Policy, reason)
 		if left := max(0, allowed.Most-share.Used); left > n || why == "" {
 			n, why = left, b.why(pool, share, allowed)

@@ -68,7 +68,7 @@ func (x *Search) consolidator(all []*candidate) *consolidator {
 		case due.After(x.snapshot.Now):
 			x.keepBy(c, plan.Underutilized, plan.KeptByTime, "pods came or went lately; it may go from "+due.Format("15:04:05 MST")+" on")
 		default:
-			if why, until := c.settles(x.snapshot.Now); why != "" && !x.options.Payback.Off {
+			if why, until := c.settles(x.snapshot.Now); why != "" && !x.payback([]*candidate{c}).Off {
 				x.keepBy(c, plan.Underutilized, plan.KeptByTime, why+"; it may go from "+until.Format("15:04:05 MST")+" on")
 				continue
 			}

@@ -122,6 +122,7 @@ var markKeys = []Key{
 	{MarkExcluded, KindAnnotation, "Node", "moment from which load balancers know that the node leaves"},
 	{MarkMakeRoom, KindAnnotation, "DaemonSet", `"true" has nodes replaced that are older than the DaemonSet and have no room for its pod`},
 	{MarkDriftAtLimit, KindAnnotation, "NodePool", DeleteFirst + ": drifted nodes go before the machines in their place come, where limits forbid to have both"},
+	{MarkRoll, KindAnnotation, "NodePool", "nodes of the pool are to be replaced now: since when, whether all, and whether that is paused, as JSON; `daemok roll` writes it"},
 	{MarkAcknowledged, KindAnnotation, "DisruptionPolicy", "status.breaker.trippedAt of a breaker that has tripped: it closes again"},
 }
 

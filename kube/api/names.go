@@ -159,6 +159,8 @@ const (
 	// MarkMakeRoom is on DaemonSets: "true" has nodes replaced that are older and
 	// have no room for its pod.
 	MarkMakeRoom = GroupDaemok + "/make-room"
+	// MarkRoll is on a NodePool whose nodes are to be replaced now, as JSON.
+	MarkRoll = GroupDaemok + "/roll"
 	// MarkAcknowledged is on a DisruptionPolicy whose breaker has tripped: the
 	// moment at which it did, as its status says. It closes the breaker.
 	MarkAcknowledged = GroupDaemok + "/acknowledged"

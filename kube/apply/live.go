@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/retire"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
@@ -35,6 +36,9 @@ func (p *livePool) take(r *request) error {
 	}
 	if p.held != "" {
 		return fmt.Errorf("%w: %s", ErrChanged, p.held)
+	}
+	if why := translate.RollKeeps(p.object, r.Note); r.Reason == plan.Drifted && why != "" {
+		return fmt.Errorf("%w: %s", ErrChanged, why)
 	}
 	if r.again {
 		p.nodes[i].Deleting = false

@@ -138,6 +138,7 @@ func (b *builder) nodesAndMachines() {
 			node.Price = b.priceOf(claim)
 			node.ChangedAt = b.k.podEvent[n.Name]
 			node.QuietSince = translate.QuietSince(claim, node.ChangedAt)
+			translate.MarkRolled(b.k.pools[node.Pool], &node)
 		}
 		node.Attachable = b.attachable(&node, claim)
 		b.out.Nodes = append(b.out.Nodes, node)

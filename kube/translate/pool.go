@@ -208,6 +208,9 @@ func policy(o PoolObject, nodes int64, now time.Time) cluster.Policy {
 	}
 	out := cluster.Policy{After: after, Never: !ever, Static: o.Static, Empty: allowance(karpv1.ReasonEmpty),
 		Drifted: allowance(karpv1.ReasonDrifted), Underutilized: allowance(karpv1.ReasonUnderutilized), BudgetsChange: budgets.change(now)}
+	if why := RollKeeps(o, ""); why != "" {
+		out.Drifted = cluster.Allowance{Note: why}
+	}
 	if policy := cluster.Consolidation(d.ConsolidationPolicy); policy == cluster.WhenEmpty || policy == cluster.Balanced {
 		out.Consolidate = policy
 	}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/internal/pause"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/roll"
+	"github.com/daemok/daemok/kube/snapshot"
+	"github.com/daemok/daemok/kube/translate"
+)
+
+// lookEvery is how often progress is looked at.
+const lookEvery = 5 * time.Second
+
+type rollFlags struct {
+	all, status, pause, resume, abort, noWait bool
+}
+
+func rollCommand(connect func(kubeconfig string) (client.Client, error)) *cobra.Command {
+	var f rollFlags
+	var kubeconfig string
+	cmd := &cobra.Command{
+		Use:   "roll nodepool|nodeclass NAME",
+		Short: "Replace outdated nodes now, under budgets, and tell how far that is",
+		Long: `Replace the nodes of a NodePool, or of all NodePools of a class, that are no
+longer what these ask for; with --all every node that is there now. The
+controller does it: machines come before nodes go, within the budgets of the
+pool and whatever else keeps nodes. It goes on when this command ends, and
+pauses, resumes and ends by the same command with another flag: what is asked
+for stands in the annotation daemok.sh/roll of each NodePool.
+
+Paused, no node of the pool goes for having drifted, asked for or not. After
+--abort nodes that have drifted go by and by, as they do without any roll.`,
+		Example: `  daemok roll nodepool web
+  daemok roll nodeclass default --all
+  daemok roll nodepool web --pause`,
+		Args:      cobra.MatchAll(cobra.ExactArgs(2), func(_ *cobra.Command, args []string) error { return rollable(args[0]) }),
+		ValidArgs: []string{"nodepool", "nodeclass"},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			store, err := connect(kubeconfig)
+			if err != nil {
+				return err
+			}
+			return runRoll(cmd.Context(), store, cmd.OutOrStdout(), args, f)
+		},
+	}
+	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "the cluster; default as kubectl")
+	cmd.Flags().BoolVar(&f.all, "all", false, "replace every node that is there now, outdated or not")
+	cmd.Flags().BoolVar(&f.status, "status", false, "tell how far it is, and change nothing")
+	cmd.Flags().BoolVar(&f.pause, "pause", false, "let no more nodes go; those that are going go on")
+	cmd.Flags().BoolVar(&f.resume, "resume", false, "go on with what was paused")
+	cmd.Flags().BoolVar(&f.abort, "abort", false, "take back what was asked for")
+	cmd.Flags().BoolVar(&f.noWait, "no-wait", false, "do not wait until nothing is left to replace")
+	cmd.MarkFlagsMutuallyExclusive("all", "status", "pause", "resume", "abort")
+	return cmd
+}
+
+func rollable(kind string) error {
+	if kind != "nodepool" && kind != "nodeclass" {
+		return fmt.Errorf("%q cannot be rolled: want nodepool or nodeclass", kind)
+	}
+	return nil
+}
+
+func runRoll(ctx context.Context, store client.Client, out io.Writer, args []string, f rollFlags) error {
+	pools, err := roll.Pools(ctx, store, args[0], args[1])
+	if err != nil {
+		return err
+	}
+	stop := f.noWait
+	switch {
+	case f.status:
+		stop = true
+	case f.pause:
+		stop, err = true, roll.Pause(ctx, store, pools, time.Now())
+	case f.abort:
+		stop, err = true, roll.Abort(ctx, store, pools)
+	case f.resume:
+		err = roll.Resume(ctx, store, pools)
+	default:
+		err = roll.Start(ctx, store, pools, f.all, time.Now())
+	}
+	if err != nil {
+		return err
+	}
+	return follow(ctx, store, out, pools, stop)
+}
+
+// follow prints how far it is whenever that changes, until nothing is left or,
+// where it is to stop, once.
+func follow(ctx context.Context, store client.Client, out io.Writer, pools []karpv1.NodePool, stop bool) error {
+	began, last := time.Now(), ""
+	for {
+		s, err := snapshot.Read(ctx, store, notAsked, time.Now)
+		if err != nil {
+			return err
+		}
+		done, text := true, ""
+		for i := range pools {
+			p := roll.Of(s, cluster.PoolID{Kind: translate.KindNodePool, Name: pools[i].Name})
+			done, text = done && p.Done(), text+p.String()+"\n"
+		}
+		if text != last {
+			if _, err := io.WriteString(out, text); err != nil {
+				return err
+			}
+			last = text
+		}
+		switch {
+		case stop:
+			return nil
+		case done:
+			_, err := fmt.Fprintf(out, "done in %s\n", time.Since(began).Round(time.Second))
+			return err
+		}
+		if err := pause.For(ctx, lookEvery); err != nil {
+			return errors.New("the roll goes on without this command: --status tells how far it is, --abort ends it")
+		}
+	}
+}
+
+// notAsked is for what does not depend on what can be bought.
+func notAsked(karpv1.NodeClassReference) (*cluster.Catalogue, string) {
+	return nil, "what its class offers was not asked for"
+}

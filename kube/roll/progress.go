@@ -1,0 +1,75 @@
+package roll
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/retire"
+)
+
+// Progress is how far the roll of one pool is.
+type Progress struct {
+	Pool    string
+	Left    int64         // nodes that are still to go
+	Going   int64         // nodes that are going
+	Allowed int64         // how many more may go now
+	Because string        // what allows no more
+	Lasts   time.Duration // how long it takes yet, if nothing keeps nodes longer than machines take; 0: nothing is left, or nothing may go
+}
+
+// Done reports whether nothing is left to do.
+func (p Progress) Done() bool { return p.Left == 0 && p.Going == 0 }
+
+// What one wave of nodes takes beside the start of machines: looking twice and
+// draining; and the start where none was seen.
+const (
+	drains     = 90 * time.Second
+	bootUnseen = 2 * time.Minute
+)
+
+// Of tells how far the roll of a pool is.
+func Of(s *cluster.Snapshot, id cluster.PoolID) Progress {
+	out := Progress{Pool: id.Name}
+	pool, found := s.Pool(id)
+	if !found {
+		return out
+	}
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		switch {
+		case n.Pool != id || n.Claim == "" || n.MachineEnds:
+		case n.Deleting:
+			out.Going++
+		case n.Drifted != "":
+			out.Left++
+		}
+	}
+	out.Allowed, out.Because = retire.Allowed(s, id, plan.Drifted)
+	atOnce := min(out.Allowed+out.Going, out.Left+out.Going)
+	if atOnce > 0 {
+		boot := pool.Boot
+		if boot == 0 {
+			boot = bootUnseen
+		}
+		waves := (out.Left + out.Going + atOnce - 1) / atOnce
+		out.Lasts = time.Duration(waves) * (boot + drains)
+	}
+	return out
+}
+
+// String is one line for people.
+func (p Progress) String() string {
+	switch {
+	case p.Done():
+		return p.Pool + ": nothing is left to replace"
+	case p.Lasts == 0:
+		return fmt.Sprintf("%s: %d to go, none may now: %s", p.Pool, p.Left, p.Because)
+	}
+	text := fmt.Sprintf("%s: %d to go, %d going, about %s left", p.Pool, p.Left, p.Going, p.Lasts.Round(time.Minute))
+	if p.Left > 0 && p.Allowed == 0 {
+		text += "; no more at once: " + p.Because
+	}
+	return text
+}
