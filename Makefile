@@ -87,7 +87,7 @@ tidy: ## rules of the repository: import directions, purity of core, documents
 .PHONY: unit
 unit: ## unit tests and stories of the main module, with the race detector where goroutines are
 	@echo "test: unit tests (main module, -race)"
-	@go test -race -vet=off -shuffle=on $(RACED) ./core/parallel
+	@go test -race -vet=off -shuffle=on -timeout 20m $(RACED) ./core/parallel
 	@go test -race -vet=off -run 'TestStories|TestTheNumberOfProcessorsChangesNothing' ./core/decide
 	@echo "test: stories, the core and tables (main module)"
 	@go test -vet=off -shuffle=on $(foreach folder,$(filter-out internal/tidy,$(QUICKER)),./$(folder)/...) ./sim
