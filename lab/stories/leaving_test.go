@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -88,7 +89,8 @@ func still(seen []*unstructured.Unstructured, old []string) (found []string) {
 func none(n int) bool { return n == 0 }
 
 // watchGoing follows the claims until the returned function is called, which
-// tells how many of them were going, or had a reason to, at one time.
+// tells how many of them were going, or had a reason to, at one time. Those whose
+// machine is being given back count for no budget any more.
 func (s *story) watchGoing(old []string) func() int {
 	s.Helper()
 	most := 0
@@ -100,7 +102,7 @@ func (s *story) watchGoing(old []string) func() int {
 		watchErr = await.Until(ctx, all, metav1.ListOptions{}, func(seen []*unstructured.Unstructured) (bool, error) {
 			going := 0
 			for _, c := range seen {
-				if slices.Contains(old, c.GetName()) && (c.GetDeletionTimestamp() != nil || hasCondition(c, "DisruptionReason")) {
+				if slices.Contains(old, c.GetName()) && !hasCondition(c, "InstanceTerminating") && (c.GetDeletionTimestamp() != nil || hasCondition(c, "DisruptionReason")) {
 					going++
 				}
 			}
@@ -264,17 +266,17 @@ func (s *story) apiServerIsPartitioned() {
 	s.nothingTwice()
 }
 
-// Fifty nodes drift under load: a pool lets a fifth of them go at a time, and
-// a PodDisruptionBudget is kept all the way. Pods come and go meanwhile.
+// Fifty nodes drift under load: a pool lets ten of them go at a time, and a
+// PodDisruptionBudget is kept all the way. Pods come meanwhile.
 func TestFiftyNodesDrift(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs the machine for itself")
 	}
-	const nodes = 50
+	const nodes, atOnce = 50, 10
 	s := begin(t, ownLab(t, "--controller=true"))
-	s.pool(moving("20%"))
+	s.pool(moving(strconv.Itoa(atOnce)))
 	old := s.oneEach(nodes)
-	few := intstr.FromInt32(10)
+	few := intstr.FromInt32(atOnce)
 	s.applyTyped(&policyv1.PodDisruptionBudget{
 		TypeMeta: metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"}, ObjectMeta: metav1.ObjectMeta{Name: "few"},
 		Spec: policyv1.PodDisruptionBudgetSpec{Selector: workloadSelector("apart"), MaxUnavailable: &few},
@@ -289,11 +291,11 @@ func TestFiftyNodesDrift(t *testing.T) {
 	s.awaitFor(10*limit, "all nodes to be new", claims, left(old, none))
 	took := time.Since(began)
 	s.awaitFor(2*limit, "all pods to run", "v1/Pod", running(nodes+50))
-	if got := most(); got > nodes/5 {
-		s.Errorf("%d nodes went at once, and %d may", got, nodes/5)
+	if got := most(); got > atOnce {
+		s.Errorf("%d nodes went at once, and %d may", got, atOnce)
 	}
-	if got := least(); got < nodes-10 {
-		s.Errorf("at one time %d pods ran, and the PodDisruptionBudget asks for %d", got, nodes-10)
+	if got := least(); got < nodes-atOnce {
+		s.Errorf("at one time %d pods ran, and the PodDisruptionBudget asks for %d", got, nodes-atOnce)
 	}
 	s.Logf("fifty nodes replaced in %.0f s", took.Seconds())
 	s.nothingTwice()
