@@ -1,0 +1,77 @@
+package record
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/plan"
+)
+
+// movedPods says of pods on nodes that go where they are to run.
+func (m *minutes) movedPods(move *plan.Move) {
+	where := targets(move)
+	for _, r := range move.Removals {
+		why := fmt.Sprintf("the node goes: %s, %s", r.Reason, r.Note)
+		for i := range r.Pods {
+			said := "is to move from node " + r.Node + " " + cmp.Or(where[r.Pods[i].UID], "to wherever there is room")
+			m.hold(Object{Pod, podName(&r.Pods[i])}, "", TopicPlace, said, why, nil)
+		}
+	}
+}
+
+// placedPods says of pods that wait where they are to run.
+func (m *minutes) placedPods() {
+	orders := m.orders()
+	for i := range m.p.Placements {
+		p := &m.p.Placements[i]
+		about := Object{Pod, podName(&p.Pod)}
+		switch p.On {
+		case plan.OnNode:
+			m.hold(about, "", TopicPlace, "is to run on node "+p.Target, "it has room", nil)
+		case plan.OnMachine:
+			m.hold(about, "", TopicPlace, onMachine(p.Target), "", nil)
+		case plan.OnLaunch:
+			o := orders[p.Target]
+			m.hold(about, "", TopicPlace, o.said, o.why, func() []string { return o.more })
+		}
+	}
+}
+
+// order is what is said of all pods that a machine is for.
+type order struct {
+	said, why string
+	more      []string
+}
+
+// orders tells of the launches of the plan, by their names.
+func (m *minutes) orders() map[string]order {
+	out := map[string]order{}
+	for i := range m.p.Launches {
+		l := &m.p.Launches[i]
+		if claim, ordered := m.claims[l.Name]; ordered {
+			out[l.Name] = order{onMachine(claim), "it was ordered for it: " + l.Choice.String(), grounds(l)}
+			continue
+		}
+		out[l.Name] = order{said: "is to run on a machine of " + l.Pool.String() + " that could not be ordered yet"}
+	}
+	return out
+}
+
+func onMachine(claim string) string { return "is to run on the machine of claim " + claim }
+
+// unplacedPods says of pods why they have no place.
+func (m *minutes) unplacedPods() {
+	for i := range m.p.Unplaced {
+		u := &m.p.Unplaced[i]
+		said, why := "has no place", u.Why()
+		if u.Early {
+			said = "waits: it is too early to buy a machine for it"
+		}
+		for j := range u.Pods {
+			m.hold(Object{Pod, podName(&u.Pods[j])}, "", TopicPlace, said, why, nil)
+		}
+	}
+}
+
+func podName(p *cluster.Pod) string { return p.Namespace + "/" + p.Name }

@@ -1,0 +1,92 @@
+package record
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/core/retire"
+)
+
+// pools says of every pool what it may do now.
+func (m *minutes) pools() {
+	shares, wanting := retire.Shares(m.s.Nodes), m.wanting()
+	for i := range m.s.Pools {
+		p := &m.s.Pools[i]
+		about := Object{Pool, p.ID.Name}
+		if p.NotReady != "" {
+			m.hold(about, "", TopicReady, "may buy nothing", p.NotReady, nil)
+		} else {
+			m.hold(about, "", TopicReady, "may buy machines", "", nil)
+		}
+		if text := limits(p); text != "" {
+			m.hold(about, "", TopicLimits, "has limits", text, nil)
+		}
+		m.hold(about, "", TopicBudgets, "lets nodes go by its budgets", budgets(p, shares[p.ID]), nil)
+		if lines := wanting[p.ID]; len(lines) > 0 {
+			m.hold(about, "", TopicWanting, "has no machine for some pods that wait", lines[0], func() []string { return lines[1:] })
+		}
+	}
+}
+
+// wantingMax is how many kinds of pods a pool tells that it has no machine for.
+const wantingMax = 10
+
+// wanting lists by pool the pods without a place that it comes near to having a
+// machine for, and what is in the way.
+func (m *minutes) wanting() map[cluster.PoolID][]string {
+	out := map[cluster.PoolID][]string{}
+	for i := range m.p.Unplaced {
+		u := &m.p.Unplaced[i]
+		for _, r := range u.Reasons {
+			if r.Pool != (cluster.PoolID{}) && len(out[r.Pool]) < wantingMax {
+				out[r.Pool] = append(out[r.Pool], plan.Names(u.Pods[:min(len(u.Pods), 1)])+andMore(len(u.Pods)-1)+": "+r.Text)
+			}
+		}
+	}
+	return out
+}
+
+func andMore(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(" and %d more", n)
+}
+
+// limits tells how much of each of its limits a pool uses; empty where it has
+// none.
+func limits(p *cluster.Pool) string {
+	var out []string
+	for _, l := range p.Limits.Amounts {
+		out = append(out, fmt.Sprintf("%s %s of %s", l.Name, quantity.FormatAmount(l.Name, p.Usage.Get(l.Name)), quantity.FormatAmount(l.Name, l.Amount)))
+	}
+	if p.Limits.Nodes != nil {
+		out = append(out, fmt.Sprintf("nodes %d of %d", p.Nodes, *p.Limits.Nodes))
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return "in use: " + strings.Join(out, ", ")
+}
+
+// budgets tells how many nodes of a pool may go now, and why no more.
+func budgets(p *cluster.Pool, share retire.Share) string {
+	text := fmt.Sprintf("of %d nodes %d are going or not ready; there may be", share.Nodes, share.Used)
+	for i, reason := range []plan.RemovalReason{plan.Empty, plan.Drifted, plan.Underutilized} {
+		if i > 0 {
+			text += ","
+		}
+		a := retire.Allowance(&p.Policy, reason)
+		text += fmt.Sprintf(" %d %s", a.Most, reason)
+		if a.Note != "" {
+			text += " (" + a.Note + ")"
+		}
+	}
+	if at := p.Policy.BudgetsChange; !at.IsZero() {
+		text += "; that changes at " + moment(at)
+	}
+	return text
+}
