@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -104,6 +105,45 @@ func TestManifestsThatAreNotThere(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if _, err := run(t, append([]string{"plan", "--snapshot", situationFile}, tt.args...)...); err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// An empty node would go; what a manifest says keeps it, and the plan tells why.
+func TestManifestsThatKeepNodes(t *testing.T) {
+	situation := filepath.Join(t.TempDir(), "situation.txt")
+	text := `snapshot 7 2026-11-21T04:00:00Z
+catalogue c1 1
+kind m5.large cpu=2 memory=8Gi pods=29
+  offer us-west-2a on-demand 0.096
+pool NodePool/default catalogue=c1 nodes=1
+  allow 1
+node n claim=c pool=NodePool/default price=0.096 quiet-since=2026-11-21T03:00:00Z ready initialized
+  allocatable cpu=2 memory=8Gi pods=29
+`
+	if err := os.WriteFile(situation, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]struct{ manifest, want string }{
+		"nothing does": {"{apiVersion: v1, kind: ConfigMap, metadata: {name: other}}",
+			"remove node n of NodePool/default: Empty, empty for 1h0m0s\n"},
+		"a freeze": {"{apiVersion: v1, kind: ConfigMap, metadata: {name: daemok-freeze, namespace: kube-system}, data: {reason: sale}}",
+			"keep node n, Empty: frozen by ConfigMap kube-system/daemok-freeze: sale\n" +
+				"nodes of NodePool/default that may go by choice now: 0, because frozen by ConfigMap kube-system/daemok-freeze: sale\n"},
+		"a policy": {`{apiVersion: daemok.sh/v1alpha1, kind: DisruptionPolicy, metadata: {name: nights}, spec: {windows: [{start: "22:00", duration: 4h}]}}`,
+			"nodes of NodePool/default that may go by choice now: 0, because of the 1 nodes of NodePool/default 0 are going or not ready, and no more than 0 may be " +
+				"(no window of DisruptionPolicy nights is open, the next opens 2026-11-21T22:00:00Z), until 2026-11-21 22:00 UTC at least\n"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "kept.yaml")
+			if err := os.WriteFile(file, []byte(tt.manifest), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			out, err := run(t, "plan", "--snapshot", situation, "-f", file)
+			if err != nil || !strings.Contains(out, tt.want) {
+				t.Errorf("error %v, got\n%s\nwant it to have\n%s", err, out, tt.want)
 			}
 		})
 	}

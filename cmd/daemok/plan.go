@@ -73,7 +73,7 @@ reserved or any), zone, arch (a value or any) and machine-cost.`,
 			}
 			p := planOf(s, policy)
 			p.Fewer = decide.Fewer(s, policy, decide.Usual(s), &p)
-			return writePlan(cmd.OutOrStdout(), answer{p, added, others}, output)
+			return writePlan(cmd.OutOrStdout(), answer{p, allowedOf(s), added, others}, output)
 		},
 	}
 	cmd.Flags().StringVar(&file, "snapshot", "", "file with the situation; default the live cluster")
@@ -120,14 +120,18 @@ func saved(stdin io.Reader, file string) (text, name string, err error) {
 
 // answer is the plan with what it is compared with.
 type answer struct {
-	made   plan.Plan
-	added  *addition // nil: without manifests
-	others []supposition
+	made    plan.Plan
+	allowed []allowedJSON
+	added   *addition // nil: without manifests
+	others  []supposition
 }
 
 func writePlan(out io.Writer, a answer, output string) error {
 	if output == "table" {
 		if _, err := fmt.Fprint(out, a.made, a.made.Account()); err != nil {
+			return err
+		}
+		if err := writeAllowed(out, a.allowed); err != nil {
 			return err
 		}
 		if err := writeAddition(out, a.made, a.added); err != nil {
@@ -138,6 +142,7 @@ func writePlan(out io.Writer, a answer, output string) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetIndent("", "  ")
 	view := planView(a.made)
+	view.Allowed = a.allowed
 	view.Manifests = additionView(a.made, a.added)
 	view.WhatIf = each(a.others, func(x supposition) whatIfJSON { return whatIfView(x, a.made) })
 	return encoder.Encode(view)

@@ -14,6 +14,8 @@ type planJSON struct {
 	Placements  []placementJSON  `json:"placements"`
 	Withdrawals []withdrawalJSON `json:"withdrawals"`
 	Removals    []removalJSON    `json:"removals"`
+	Kept        []keptJSON       `json:"kept"`    // nodes that stay though there is a reason to let them go
+	Allowed     []allowedJSON    `json:"allowed"` // by pool with nodes
 	Unplaced    []unplacedJSON   `json:"unplaced"`
 	Dropped     []droppedJSON    `json:"dropped"`
 	Together    []togetherJSON   `json:"openTogether"`
@@ -101,6 +103,12 @@ type removalJSON struct {
 	Note   string `json:"note,omitempty"`
 }
 
+type keptJSON struct {
+	Node   string `json:"node"`
+	Reason string `json:"reason"` // for which it would go
+	Why    string `json:"why"`    // the first thing that is in the way
+}
+
 type unplacedJSON struct {
 	Pods    []string     `json:"pods"`
 	Reasons []reasonJSON `json:"reasons"`
@@ -133,6 +141,7 @@ func planView(p plan.Plan) planJSON {
 		Placements:  each(p.Placements, placementView),
 		Withdrawals: each(p.Withdrawals, func(w plan.Withdrawal) withdrawalJSON { return withdrawalJSON{w.Claim, w.Pool.String(), w.Note} }),
 		Removals:    each(p.Removals(), removalView),
+		Kept:        each(p.Kept, func(k plan.Kept) keptJSON { return keptJSON{k.Node, string(k.Reason), k.Why} }),
 		Unplaced:    each(p.Unplaced, unplacedView),
 		Dropped: each(p.Dropped, func(d plan.Dropped) droppedJSON {
 			return droppedJSON{d.Wishes, each(d.Pods, podName), dollars(d.Saves)}

@@ -11,6 +11,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 
@@ -43,7 +44,7 @@ type Outcome struct {
 // of their workload are gone, and those that are wanted beside the others wait.
 func Apply(objects []Object, w World) (Outcome, error) {
 	a := &applier{World: w, read: labelsRead(w.Saved), beside: map[string]int{}}
-	for _, step := range []func(Object) error{a.rule, a.class, a.pool, a.daemons, a.compare, a.settle} {
+	for _, step := range []func(Object) error{a.rule, a.class, a.pool, a.hold, a.daemons, a.compare, a.settle} {
 		for _, o := range objects {
 			if err := step(o); err != nil {
 				return Outcome{}, fmt.Errorf("%s: %w", o.At(), err)
@@ -54,6 +55,9 @@ func Apply(objects []Object, w World) (Outcome, error) {
 		if err := a.plans[i].carryOut(a); err != nil {
 			return Outcome{}, fmt.Errorf("%s: %w", a.plans[i].At(), err)
 		}
+	}
+	if err := a.guards(); err != nil {
+		return Outcome{}, err
 	}
 	a.tellBeside()
 	a.noteLabels()
@@ -69,6 +73,7 @@ type applier struct {
 	prioritiesRead bool
 	plans          []replacement
 	read           readers
+	budgets        []budget
 	beside         map[string]int // by kind: objects that no plan depends on
 }
 
@@ -114,8 +119,11 @@ func (a *applier) rule(o Object) error {
 		return a.volume(o, x)
 	case *corev1.PersistentVolumeClaim:
 		return a.volumeClaim(o, x)
+	case *policyv1.PodDisruptionBudget:
+		a.budgets = append(a.budgets, budget{x, o})
+		return checkGuard(x)
 	default:
-		if _, no := aside(x); no {
+		if _, no := aside(x); no && !isFreeze(x) {
 			a.beside[x.GetObjectKind().GroupVersionKind().Kind]++
 		}
 		return nil

@@ -17,7 +17,9 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/daemok/daemok/kube/api"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
+	"github.com/daemok/daemok/kube/api/daemok/v1alpha1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
@@ -31,7 +33,8 @@ const (
 // understood lists the kinds that change a plan, for errors.
 func understood() string {
 	return "a plan depends on Pod, Deployment, ReplicaSet, StatefulSet, Job, DaemonSet, NodePool, EC2NodeClass, Namespace, Service, " +
-		"PersistentVolumeClaim, PersistentVolume, StorageClass, PriorityClass, LimitRange and RuntimeClass"
+		"PersistentVolumeClaim, PersistentVolume, StorageClass, PriorityClass, LimitRange, RuntimeClass, PodDisruptionBudget, DisruptionPolicy " +
+		"and ConfigMap " + api.ConfigMapFreeze
 }
 
 // scopeOf is where objects of a kind live. A kind that nothing here reads is an
@@ -39,10 +42,10 @@ func understood() string {
 func scopeOf(o client.Object) (scope, error) {
 	switch o.(type) {
 	case *corev1.Pod, *appsv1.Deployment, *appsv1.ReplicaSet, *appsv1.StatefulSet, *batchv1.Job, *appsv1.DaemonSet,
-		*corev1.Service, *corev1.PersistentVolumeClaim, *corev1.LimitRange:
+		*corev1.Service, *corev1.PersistentVolumeClaim, *corev1.LimitRange, *policyv1.PodDisruptionBudget:
 		return namespaced, nil
 	case *karpv1.NodePool, *awsv1.EC2NodeClass, *corev1.Namespace, *corev1.PersistentVolume, *storagev1.StorageClass,
-		*schedulingv1.PriorityClass, *nodev1.RuntimeClass:
+		*schedulingv1.PriorityClass, *nodev1.RuntimeClass, *v1alpha1.DisruptionPolicy:
 		return wide, nil
 	}
 	if scope, aside := aside(o); aside {
@@ -57,7 +60,7 @@ func scopeOf(o client.Object) (scope, error) {
 func aside(o client.Object) (scope, bool) {
 	switch o.(type) {
 	case *corev1.ConfigMap, *corev1.Secret, *corev1.ServiceAccount, *corev1.ResourceQuota, *networkingv1.Ingress, *networkingv1.NetworkPolicy,
-		*policyv1.PodDisruptionBudget, *autoscalingv1.HorizontalPodAutoscaler, *autoscalingv2.HorizontalPodAutoscaler,
+		*autoscalingv1.HorizontalPodAutoscaler, *autoscalingv2.HorizontalPodAutoscaler,
 		*rbacv1.Role, *rbacv1.RoleBinding, *batchv1.CronJob:
 		return namespaced, true
 	case *rbacv1.ClusterRole, *rbacv1.ClusterRoleBinding, *networkingv1.IngressClass:

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -76,11 +77,33 @@ func (a *applier) noteLabels() {
 			}
 		})
 	})
+	for _, b := range a.budgets {
+		a.noteGuard(b, others(b.Namespace, false))
+	}
 	for _, pod := range a.read.pods {
 		if choosesNamespaces(pod) {
 			a.Notes = append(a.Notes, fmt.Sprintf("pod %s/%s chooses namespaces by labels, which the snapshot does not tell: only names and manifests are known",
 				pod.Namespace, pod.Name))
 		}
+	}
+}
+
+// noteGuard notes by which labels a PodDisruptionBudget chooses pods that the
+// snapshot does not tell of so many of its namespace. Of one that the snapshot
+// knows it tells the pods.
+func (a *applier) noteGuard(b budget, pods int) {
+	known := func(g cluster.Guard) bool { return g.Namespace == b.Namespace && g.Name == b.Name }
+	if pods == 0 || slices.ContainsFunc(a.Saved.Guards, known) {
+		return
+	}
+	requirements, _ := translate.GuardSelector(b.PodDisruptionBudget).Requirements()
+	for i := range requirements {
+		key := requirements[i].Key()
+		if a.read.told[[2]string{b.Namespace, key}] || a.read.told[[2]string{"", key}] {
+			continue
+		}
+		a.Notes = append(a.Notes, fmt.Sprintf("%s chooses pods by label %s, which the snapshot does not tell of %s in namespace %s: "+
+			"these are taken not to have it", b.from, key, counted(pods), b.Namespace))
 	}
 }
 

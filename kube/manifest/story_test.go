@@ -11,6 +11,7 @@ import (
 	"golang.org/x/tools/txtar"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -20,6 +21,7 @@ import (
 	"github.com/daemok/daemok/core/scenario"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/snapshot"
+	"github.com/daemok/daemok/kube/translate"
 )
 
 var update = flag.Bool("update", false, "write what the stories come to")
@@ -95,13 +97,16 @@ func saved(t *testing.T, text string) World {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return World{Keeper: snapshot.Recall(s), Now: s.Now, Saved: s}
+	keeper := snapshot.Recall(s)
+	keeper.FreezeIn("kube-system")
+	return World{Keeper: keeper, Now: s.Now, Saved: s}
 }
 
 func live(t *testing.T, text string) World {
 	t.Helper()
 	keeper := snapshot.NewKeeper(func(karpv1.NodeClassReference) (*cluster.Catalogue, string) { return nil, "no class in this story" },
 		func() time.Time { return start })
+	keeper.FreezeIn("kube-system")
 	var priorities []schedulingv1.PriorityClass
 	r, err := newReader("default")
 	if err != nil {
@@ -130,6 +135,12 @@ func show(t *testing.T, k *snapshot.Keeper, object runtime.Object) {
 	switch o := object.(type) {
 	case *corev1.Pod:
 		k.PodSeen(o, true)
+	case *policyv1.PodDisruptionBudget:
+		k.GuardSeen(o)
+	case *karpv1.NodePool:
+		k.PoolSeen(translate.FromNodePool(o))
+	case *karpv1.NodeClaim:
+		k.ClaimSeen(o)
 	case *corev1.Node:
 		k.NodeSeen(o)
 	case *corev1.LimitRange:

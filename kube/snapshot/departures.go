@@ -58,5 +58,10 @@ func (k *Keeper) remaining(pools []cluster.PoolID) (n int64) {
 			n++
 		}
 	}
+	for i := range k.recalled.nodes {
+		if is := &k.recalled.nodes[i].is; is.Claim != "" && !is.Deleting && slices.Contains(pools, is.Pool) {
+			n++
+		}
+	}
 	return n
 }

@@ -16,6 +16,9 @@ import (
 // a name there is none. It is called before anything is seen.
 func (k *Keeper) FreezeIn(namespace string) { k.freezeIn = namespace }
 
+// FreezesIn is that namespace.
+func (k *Keeper) FreezesIn() string { return k.freezeIn }
+
 // FreezeSeen takes in a ConfigMap; any other than the one followed is passed
 // over.
 func (k *Keeper) FreezeSeen(c *corev1.ConfigMap) {

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 	"strings"
@@ -164,14 +165,29 @@ func demanded(selector labels.Selector) (key string, values []string) {
 func (k *Keeper) guardAgain() {
 	for namespace := range k.guards.stale {
 		for s := range k.subjects.in[namespace] {
-			s.guards = k.guards.over(namespace, s.labels)
+			s.guards = both(s.toldGuards, k.guards.over(namespace, s.labels))
 		}
 	}
 	clear(k.guards.stale)
 }
 
-// guardFacts lists every budget, sorted later.
+// both are the budgets of two lists, each once.
+func both(a, b string) string {
+	if a == "" || b == "" || a == b {
+		return cmp.Or(a, b)
+	}
+	names := append(strings.Split(a, ","), strings.Split(b, ",")...)
+	slices.Sort(names)
+	return strings.Join(slices.Compact(names), ",")
+}
+
+// guardFacts lists every budget, sorted later. One that was recalled is as it was
+// seen since.
 func (b *builder) guardFacts() {
+	b.out.Guards = slices.DeleteFunc(b.out.Guards, func(g cluster.Guard) bool {
+		in := b.k.guards.in[g.Namespace]
+		return in != nil && in.byName[g.Name] != nil
+	})
 	for _, g := range b.k.guards.in {
 		for _, one := range g.byName {
 			b.out.Guards = append(b.out.Guards, one.facts)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/kube/api/daemok/v1alpha1"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/translate"
 )
 
@@ -88,11 +90,26 @@ func (k *Keeper) Policies() []PolicyState {
 	return k.policyStates(k.now())
 }
 
+// everyPool are the pools with what is known of them: of one that was recalled its
+// name alone.
+func (k *Keeper) everyPool() map[cluster.PoolID]translate.PoolObject {
+	if len(k.recalled.pools) == 0 {
+		return k.pools
+	}
+	out := maps.Clone(k.pools)
+	for _, p := range k.recalled.pools {
+		if _, changed := out[p.ID]; !changed {
+			out[p.ID] = translate.PoolObject{ID: p.ID, Object: &karpv1.NodePool{}}
+		}
+	}
+	return out
+}
+
 func (k *Keeper) policyStates(now time.Time) []PolicyState {
 	out := make([]PolicyState, len(k.policies.list))
 	for i, p := range k.policies.list {
 		out[i].DisruptionPolicy = p
-		for id, o := range k.pools {
+		for id, o := range k.everyPool() {
 			if p.Selects(o) {
 				out[i].Pools = append(out[i].Pools, id)
 			}
@@ -107,10 +124,10 @@ func (k *Keeper) policyStates(now time.Time) []PolicyState {
 // breakers leave.
 func (b *builder) policiesHold() {
 	now := b.out.Now
-	states := b.k.policyStates(now)
+	states, pools := b.k.policyStates(now), b.k.everyPool()
 	for i := range b.out.Pools {
 		p := &b.out.Pools[i]
-		if o, known := b.k.pools[p.ID]; known {
+		if o, known := pools[p.ID]; known {
 			p.Policy = b.holdOn(o, states).On(p.Policy)
 		}
 	}

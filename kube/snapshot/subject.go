@@ -16,16 +16,17 @@ import (
 // subject is something with a shape: a pod, or what a DaemonSet would make. It
 // holds what the object says; its shape is found when a snapshot needs it.
 type subject struct {
-	namespace string
-	node      string // where the pod is; empty while it waits
-	rules     *sharedRules
-	own       *translate.Rules  // without the default spreads; nil where none can be added
-	owner     ownerID           // meaningful where own is set
-	labels    map[string]string // all of them; belongs to the object seen
-	told      constraint.Labels // of a pod recalled: all that is known
-	uses      []translate.VolumeUse
-	shape     *cluster.Shape // nil until it is first found
-	guards    string         // the PodDisruptionBudgets it is under, unless those of its namespace are stale
+	namespace  string
+	node       string // where the pod is; empty while it waits
+	rules      *sharedRules
+	own        *translate.Rules  // without the default spreads; nil where none can be added
+	owner      ownerID           // meaningful where own is set
+	labels     map[string]string // all of them; belongs to the object seen
+	told       constraint.Labels // of a pod recalled: all that is known
+	uses       []translate.VolumeUse
+	shape      *cluster.Shape // nil until it is first found
+	toldGuards string         // of a pod recalled: those that it was under
+	guards     string         // the PodDisruptionBudgets it is under, unless those of its namespace are stale
 }
 
 // subjects are all that have a shape, and which of them must be looked at

@@ -150,7 +150,7 @@ func HoldOn(o PoolObject, policies []DisruptionPolicy, now time.Time) Hold {
 
 // On is how a pool wants its nodes retired where policies hold as well.
 func (h Hold) On(p cluster.Policy) cluster.Policy {
-	p.Payback = h.Payback
+	p.Payback = p.Payback.Stricter(h.Payback)
 	p.BudgetsChange = sooner(p.BudgetsChange, h.Changes)
 	if h.Why != "" {
 		none := cluster.Allowance{Note: h.Why}

@@ -1,6 +1,9 @@
 package translate
 
 import (
+	"errors"
+	"fmt"
+
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -49,4 +52,45 @@ func GuardSelector(b *policyv1.PodDisruptionBudget) labels.Selector {
 		return labels.Nothing()
 	}
 	return selector
+}
+
+// GuardStatus is the status that a PodDisruptionBudget comes to which is about
+// so many pods, of which so many are ready, as its controller would write it
+// where each pod that is wanted is there.
+func GuardStatus(b *policyv1.PodDisruptionBudget, ready, pods int) (policyv1.PodDisruptionBudgetStatus, error) {
+	desired, err := desired(&b.Spec, pods)
+	if err != nil {
+		return policyv1.PodDisruptionBudgetStatus{}, err
+	}
+	out := policyv1.PodDisruptionBudgetStatus{
+		ObservedGeneration: b.Generation, ExpectedPods: int32(pods), CurrentHealthy: int32(ready), DesiredHealthy: int32(desired),
+	}
+	if pods > 0 {
+		out.DisruptionsAllowed = int32(max(0, ready-desired))
+	}
+	return out, nil
+}
+
+// desired is how many of so many pods must stay ready.
+func desired(spec *policyv1.PodDisruptionBudgetSpec, pods int) (int, error) {
+	scaled := func(field string, amount *intstr.IntOrString) (int, error) {
+		n, err := intstr.GetScaledValueFromIntOrPercent(amount, pods, true)
+		if err == nil && n < 0 {
+			err = errors.New("it is below zero")
+		}
+		if err != nil {
+			return 0, fmt.Errorf("spec.%s: %q is neither a number nor a percentage: %w", field, amount.String(), err)
+		}
+		return n, nil
+	}
+	switch {
+	case spec.MaxUnavailable != nil && spec.MinAvailable != nil:
+		return 0, errors.New("spec: minAvailable and maxUnavailable exclude each other")
+	case spec.MaxUnavailable != nil:
+		n, err := scaled("maxUnavailable", spec.MaxUnavailable)
+		return max(0, pods-n), err
+	case spec.MinAvailable != nil:
+		return scaled("minAvailable", spec.MinAvailable)
+	}
+	return pods, nil
 }

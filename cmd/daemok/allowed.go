@@ -1,0 +1,47 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/retire"
+)
+
+// allowedJSON is how many nodes of a pool may go by choice now, before anything of
+// the plan is done.
+type allowedJSON struct {
+	Pool    string `json:"pool"`
+	Allowed int64  `json:"allowed"`
+	Because string `json:"because"`
+}
+
+// allowedOf lists what budgets, policies and a freeze allow of each pool that has
+// nodes.
+func allowedOf(s *cluster.Snapshot) []allowedJSON {
+	shares := retire.Shares(s.Nodes)
+	out := []allowedJSON{}
+	for i := range s.Pools {
+		id := s.Pools[i].ID
+		if shares[id].Nodes == 0 {
+			continue
+		}
+		n, why := retire.Allowed(s, id, plan.Empty, plan.Drifted, plan.Underutilized)
+		out = append(out, allowedJSON{id.String(), n, why})
+	}
+	return out
+}
+
+// writeAllowed prints the pools of which no node may go by choice.
+func writeAllowed(out io.Writer, list []allowedJSON) error {
+	for _, a := range list {
+		if a.Allowed > 0 {
+			continue
+		}
+		if _, err := fmt.Fprintf(out, "nodes of %s that may go by choice now: 0, because %s\n", a.Pool, a.Because); err != nil {
+			return err
+		}
+	}
+	return nil
+}
