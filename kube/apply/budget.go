@@ -42,17 +42,16 @@ type gate struct {
 // by whoever holds the gate's turn.
 type request struct {
 	plan.Removal
+	first    bool // it goes before a machine in its place comes, which its pool must want
 	again    bool // it was let through before, and asks whether that still holds
 	answered bool
 	answer   error
 }
 
-func (g *gate) ask(r plan.Removal, again bool) *request {
+func (g *gate) ask(q *request) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	q := &request{Removal: r, again: again}
 	g.asking = append(g.asking, q)
-	return q
 }
 
 // next takes everybody who has asked, and the claims that were let through and
@@ -83,20 +82,20 @@ func (g *gate) leave(claim string) {
 // under the budgets in force now. Whoever is let through uses the budget until
 // it leaves the gate, or is not let through when it asks again. Nodes that are
 // too old use budgets up and are not stopped by them.
-func (a *Applier) admit(ctx context.Context, r plan.Removal, again bool) error {
-	g := a.budgets.of(r.Pool)
-	if r.Reason == plan.Expired {
-		g.admit(r.Claim)
+func (a *Applier) admit(ctx context.Context, mine request) error {
+	g := a.budgets.of(mine.Pool)
+	if mine.Reason == plan.Expired {
+		g.admit(mine.Claim)
 		return nil
 	}
-	mine := g.ask(r, again)
+	g.ask(&mine)
 	g.turn <- struct{}{} // whoever reads does so for a bounded time
 	defer func() { <-g.turn }()
 	if mine.answered {
 		return mine.answer
 	}
 	asking, admitted := g.next()
-	live, err := a.readPool(ctx, r.Pool, admitted)
+	live, err := a.readPool(ctx, mine.Pool, admitted)
 	for _, q := range asking {
 		q.answered, q.answer = true, err
 		if err != nil {

@@ -74,7 +74,8 @@ func (a *Applier) lookForHomes(ctx context.Context, u *unit) error {
 // node: limits forbid to have a machine in its place beside it, and its pool has
 // it go first.
 func (u *unit) goesFirst() bool {
-	return !u.replaces() && len(u.Placements) == 0 && u.Removals[0].Reason == plan.Drifted
+	r := &u.Removals[0]
+	return !u.replaces() && len(u.Placements) == 0 && r.Reason == plan.Drifted && len(r.Pods) > 0
 }
 
 // removal is what a unit takes away, by what was read last.

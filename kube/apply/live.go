@@ -14,6 +14,7 @@ import (
 	"github.com/daemok/daemok/core/retire"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/api/mark"
 	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/kube/translate"
 )
@@ -39,6 +40,10 @@ func (p *livePool) take(r *request) error {
 	}
 	if why := translate.RollKeeps(p.object, r.Note); r.Reason == plan.Drifted && why != "" {
 		return fmt.Errorf("%w: %s", ErrChanged, why)
+	}
+	if first, _ := mark.DeleteFirst(p.object.Annotations); r.first && !first {
+		return fmt.Errorf("%w: %s does not say %s: %s any more, and no machine comes before node %s goes",
+			ErrChanged, r.Pool, api.MarkDriftAtLimit, api.DeleteFirst, r.Node)
 	}
 	if r.again {
 		p.nodes[i].Deleting = false
