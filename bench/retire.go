@@ -136,10 +136,7 @@ func settledCluster(o RetireOptions) (*town, error) {
 
 // cheapestFor is the cheapest offer of a pool that holds the pods.
 func cheapestFor(pool *cluster.Pool, pods []cluster.Pod) (best plan.Choice, err error) {
-	var need quantity.Resources
-	for i := range pods {
-		need = need.Add(pods[i].Shape.Requests)
-	}
+	need := sumOf(pods)
 	for k := range pool.Catalogue.Kinds {
 		kind := &pool.Catalogue.Kinds[k]
 		for i := range kind.Offers {
@@ -239,11 +236,8 @@ func (w *town) carryOut(p *plan.Plan) error {
 // check counts for itself whether every node holds what is on it.
 func (w *town) check() error {
 	for i := range w.Nodes {
-		var sum quantity.Resources
-		for j := range w.Nodes[i].Pods {
-			sum = sum.Add(w.Nodes[i].Pods[j].Shape.Requests)
-		}
-		if n := &w.Nodes[i]; !sum.FitsIn(n.Allocatable) {
+		n := &w.Nodes[i]
+		if sum := sumOf(n.Pods); !sum.FitsIn(n.Allocatable) {
 			return fmt.Errorf("node %s has %s, and its pods ask for %s", n.Name, n.Allocatable, sum)
 		}
 	}

@@ -10,38 +10,70 @@ import (
 	"strconv"
 )
 
-// Columns of a recorded cluster that are read; all others are passed over.
+// Columns of a recorded cluster that are read, all whole numbers; all others are
+// passed over.
 const (
-	traceCPU    = "cpu_milli"
-	traceMemory = "memory_mib"
+	traceCPU     = "cpu_milli"
+	traceMemory  = "memory_mib"
+	traceCreated = "creation_time" // in seconds since whenever
+	traceDeleted = "deletion_time"
 )
 
 // readTrace reads the first pods of a recorded cluster: a table of comma
 // separated values with a line of names, such as those of Alibaba's clusters.
-func readTrace(path string, most int) ([]pod, error) {
+func readTrace(path string, most int) (out []pod, err error) {
+	rows, err := readRows(path, most, traceCPU, traceMemory)
+	for _, r := range rows {
+		out = append(out, pod{CPUMilli: r[0], MemMi: r[1]})
+	}
+	return out, err
+}
+
+// stay is a pod of a recorded cluster, and from when to when it was there, in
+// seconds.
+type stay struct {
+	pod
+	from, to int64
+}
+
+// readStays reads all pods of a recorded cluster that were there for any time.
+func readStays(path string) (out []stay, err error) {
+	rows, err := readRows(path, -1, traceCPU, traceMemory, traceCreated, traceDeleted)
+	for _, r := range rows {
+		if r[2] < r[3] {
+			out = append(out, stay{pod{CPUMilli: r[0], MemMi: r[1]}, r[2], r[3]})
+		}
+	}
+	return out, err
+}
+
+func readRows(path string, most int, columns ...string) ([][]int64, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read trace: %w", err)
 	}
 	defer file.Close()
-	pods, err := tracePods(file, most)
+	rows, err := parseRows(file, most, columns)
 	if err != nil {
 		return nil, fmt.Errorf("read trace %s: %w", path, err)
 	}
-	return pods, nil
+	return rows, nil
 }
 
-func tracePods(from io.Reader, most int) (out []pod, err error) {
+// parseRows reads some columns of the first rows; of all where most is negative.
+func parseRows(from io.Reader, most int, columns []string) (out [][]int64, err error) {
 	lines := csv.NewReader(from)
 	names, err := lines.Read()
 	if err != nil {
 		return nil, fmt.Errorf("read the names of the columns: %w", err)
 	}
-	cpu, memory := slices.Index(names, traceCPU), slices.Index(names, traceMemory)
-	if cpu < 0 || memory < 0 {
-		return nil, fmt.Errorf("want columns %s and %s", traceCPU, traceMemory)
+	at := make([]int, len(columns))
+	for i, column := range columns {
+		if at[i] = slices.Index(names, column); at[i] < 0 {
+			return nil, fmt.Errorf("want a column %s", column)
+		}
 	}
-	for len(out) < most {
+	for most < 0 || len(out) < most {
 		line, err := lines.Read()
 		if errors.Is(err, io.EOF) {
 			break
@@ -49,14 +81,13 @@ func tracePods(from io.Reader, most int) (out []pod, err error) {
 		if err != nil {
 			return nil, err
 		}
-		var p pod
-		if p.CPUMilli, err = strconv.ParseInt(line[cpu], 10, 64); err != nil {
-			return nil, fmt.Errorf("read %s: %w", traceCPU, err)
+		row := make([]int64, len(columns))
+		for i, column := range columns {
+			if row[i], err = strconv.ParseInt(line[at[i]], 10, 64); err != nil {
+				return nil, fmt.Errorf("read %s: %w", column, err)
+			}
 		}
-		if p.MemMi, err = strconv.ParseInt(line[memory], 10, 64); err != nil {
-			return nil, fmt.Errorf("read %s: %w", traceMemory, err)
-		}
-		out = append(out, p)
+		out = append(out, row)
 	}
 	return out, nil
 }

@@ -26,11 +26,7 @@ type pod struct {
 
 // Snapshot builds the world to decide about, and says what the work is called.
 func Snapshot(o Options) (*cluster.Snapshot, string, error) {
-	catalogue, err := catalogueOf(o.Catalog)
-	if err != nil {
-		return nil, "", err
-	}
-	options, err := capacityTypes(o.Capacity)
+	sold, err := soldPool(o.Catalog, o.Capacity)
 	if err != nil {
 		return nil, "", err
 	}
@@ -39,19 +35,32 @@ func Snapshot(o Options) (*cluster.Snapshot, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	rules := constraint.NewRequirements(constraint.Requirement{Key: cluster.LabelCapacityType, Set: options})
 	if o.Types > 0 {
-		rules = rules.And(constraint.Requirement{Key: cluster.LabelInstanceType, Set: constraint.Values(typeNames(catalogue, o.Types)...)})
+		sold.Requirements = sold.Requirements.And(constraint.Requirement{Key: cluster.LabelInstanceType, Set: constraint.Values(typeNames(sold.Catalogue, o.Types)...)})
 	}
 	for i := range max(1, o.Pools) {
-		w.Pools = append(w.Pools, cluster.Pool{ID: cluster.PoolID{Kind: "NodePool", Name: poolName(i)}, Catalogue: catalogue,
-			Labels: labelled(poolLabel, poolName(i)), Requirements: rules})
+		sold.ID.Name, sold.Labels = poolName(i), labelled(poolLabel, poolName(i))
+		w.Pools = append(w.Pools, sold)
 	}
 	if err := addDaemons(w.Snapshot, o.Daemons); err != nil {
 		return nil, "", err
 	}
 	w.Sort()
 	return w.Snapshot, name, nil
+}
+
+// soldPool is a pool that may buy all types of a catalogue in some ways.
+func soldPool(catalog, capacity string) (cluster.Pool, error) {
+	catalogue, err := catalogueOf(catalog)
+	if err != nil {
+		return cluster.Pool{}, err
+	}
+	options, err := capacityTypes(capacity)
+	if err != nil {
+		return cluster.Pool{}, err
+	}
+	return cluster.Pool{ID: cluster.PoolID{Kind: "NodePool", Name: poolName(0)}, Labels: labelled(poolLabel, poolName(0)), Catalogue: catalogue,
+		Requirements: constraint.NewRequirements(constraint.Requirement{Key: cluster.LabelCapacityType, Set: options})}, nil
 }
 
 // work adds the pods that the options ask for and returns their name.

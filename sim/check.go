@@ -26,6 +26,8 @@ type Wrong struct {
 // Meter is what a run came to.
 type Meter struct {
 	Dollars   float64
+	Hours     float64 // of machines
+	Bought    int     // machines
 	Plans     int
 	Moves     int // that were carried out
 	GivenUp   int // that were taken back
@@ -39,6 +41,8 @@ type Meter struct {
 // Add adds what another run came to.
 func (m *Meter) Add(o Meter) {
 	m.Dollars += o.Dollars
+	m.Hours += o.Hours
+	m.Bought += o.Bought
 	m.Plans += o.Plans
 	m.Moves += o.Moves
 	m.GivenUp += o.GivenUp
@@ -257,7 +261,7 @@ func (c *checks) evicting(w *World, p *pod, m *machine) {
 	}
 	c.meter.Again++
 	known := slices.DeleteFunc(lately, func(at time.Time) bool { return w.control.bornAt.After(at) })
-	if m.reason == plan.Underutilized && len(known) >= movesMost {
+	if !w.Forgetful && m.reason == plan.Underutilized && len(known) >= movesMost {
 		w.broken("flapping", m.with.basis, m.with.plan(), "%s is moved to save money for the %d. time since %s", p.Name, len(known)+1, w.now.Sub(known[0]))
 	}
 }

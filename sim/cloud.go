@@ -123,6 +123,7 @@ func (c *cloud) buy(m *machine) {
 		w.disturbed() // there is more room than was planned for, or other
 	}
 	m.launchedAt = w.now
+	w.checks.meter.Bought++
 	w.say("%s is %s in %s, %s", m.claim, m.kind.Name, m.offer.Zone, m.offer.Option)
 	w.changed()
 	w.after(joinsIn, func() {

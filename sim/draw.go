@@ -15,14 +15,20 @@ var zones = []string{"a", "b", "c"}
 
 // newWorld draws a world.
 func newWorld(o Options) *World {
-	began := time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC)
-	w := &World{Options: o, began: began, now: began}
-	w.scheduler.world = w
-	w.control = &controller{world: w, chance: w.chance("controller")}
+	w := emptyWorld(o)
 	w.drawCatalogue()
 	w.drawPools()
 	w.drawDaemons()
 	w.drawWorks()
+	return w
+}
+
+// emptyWorld is one that has a controller and nothing to control.
+func emptyWorld(o Options) *World {
+	began := time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC)
+	w := &World{Options: o, began: began, now: began}
+	w.scheduler.world = w
+	w.control = &controller{world: w, chance: w.chance("controller")}
 	return w
 }
 

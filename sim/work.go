@@ -23,6 +23,9 @@ type work struct {
 	deletionCost int32
 	made         int     // for names
 	moved        []*line // of pods that were evicted and are to be made again
+	wantedAt     time.Time
+	boundAt      time.Time // when a pod of it first had a node; zero: none had
+	overAt       time.Time // when nobody wanted it any more; zero: it is wanted
 }
 
 // pod is one pod. Of cluster.Pod its node is left empty here.
@@ -70,6 +73,9 @@ func (w *World) reconcile(x *work) {
 
 func (w *World) makePod(x *work) {
 	x.made++
+	if x.made == 1 {
+		x.wantedAt = w.now
+	}
 	name := fmt.Sprintf("%s-%d", x.name, x.made)
 	p := &pod{work: x, line: &line{}, Pod: cluster.Pod{Namespace: "default", Name: name, UID: name, Shape: x.shape, Owner: "ReplicaSet/" + x.name,
 		CreatedAt: w.now, Returns: true, Unready: true, DoNotDisrupt: x.protected, DeletionCost: x.deletionCost}}
@@ -89,6 +95,9 @@ func (w *World) makePod(x *work) {
 // bind is what happens when kube-scheduler has chosen a node.
 func (w *World) bind(p *pod, m *machine) {
 	p.at, m.changedAt = m, w.now
+	if p.work.boundAt.IsZero() {
+		p.work.boundAt = w.now
+	}
 	w.say("%s runs on %s", p.Name, m.claim)
 	w.after(time.Second, func() {
 		if !p.gone {

@@ -18,6 +18,9 @@ type Options struct {
 	Decide func(*cluster.Snapshot) plan.Plan
 	// Without leaves out what the seed would draw, by the names of Result.Parts.
 	Without map[string]bool
+	// Forgetful says that who decides knows nothing of moves that were made, so
+	// that a pod may be moved again and again.
+	Forgetful bool
 }
 
 // World is a cluster, the cloud below it and the controller, at one moment.
@@ -113,6 +116,7 @@ func (w *World) pay(at time.Time) {
 	hours := at.Sub(w.now).Hours()
 	for _, m := range w.machines {
 		if m.bought() {
+			w.checks.meter.Hours += hours
 			w.checks.meter.Dollars += hours * float64(m.offer.Price) / 1e6
 		}
 	}

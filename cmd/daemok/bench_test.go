@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -40,6 +42,22 @@ func TestBenchPlaceKeepsItsKeysForAnyNumberOfSeeds(t *testing.T) {
 	}
 	if many["seeds"] != 3.0 {
 		t.Errorf("seeds = %v, want 3", many["seeds"])
+	}
+}
+
+func TestBenchTraceKeepsItsKeys(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "trace.csv")
+	if err := os.WriteFile(path, []byte("cpu_milli,memory_mib,creation_time,deletion_time\n900,1000,10,3610\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := keysOf(t, "bench", "trace", "--trace", path, "--from", "0", "--to", "3600", "--budget", "10%")
+	for _, key := range strings.Fields("costDollars boundDollars gap evictions pendingP50Seconds pendingP99Seconds machines seconds evictionsPer100Dollars plain untouched") {
+		if _, ok := got[key]; !ok {
+			t.Errorf("it prints no %s: %v", key, got)
+		}
+	}
+	if got["machines"] != 1.0 {
+		t.Errorf("machines = %v for one pod, want 1", got["machines"])
 	}
 }
 
