@@ -2,6 +2,7 @@ package bench
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -117,12 +118,9 @@ func settledCluster(o RetireOptions) (*town, error) {
 	}
 	w.r.Shuffle(len(s.Waiting), func(i, j int) { s.Waiting[i], s.Waiting[j] = s.Waiting[j], s.Waiting[i] })
 	for group := range slices.Chunk(s.Waiting, o.PodsPerNode) {
-		pool := &s.Pools[len(w.Nodes)%len(s.Pools)]
-		choice, err := cheapestFor(pool, group)
-		if err != nil {
+		if err := w.add(group); err != nil {
 			return nil, err
 		}
-		w.Nodes = append(w.Nodes, w.node(pool, choice, group))
 	}
 	s.Waiting = nil
 	s.Sort()
@@ -132,6 +130,22 @@ func settledCluster(o RetireOptions) (*town, error) {
 		}
 	}
 	return w, nil
+}
+
+// add adds a node for the pods, or two for half of them each where no type holds
+// them all: pools take turns.
+func (w *town) add(pods []cluster.Pod) error {
+	pool := &w.Pools[len(w.Nodes)%len(w.Pools)]
+	choice, err := cheapestFor(pool, pods)
+	switch {
+	case err == nil:
+		w.Nodes = append(w.Nodes, w.node(pool, choice, pods))
+		return nil
+	case len(pods) == 1:
+		return err
+	}
+	half := len(pods) / 2
+	return errors.Join(w.add(pods[:half]), w.add(pods[half:]))
 }
 
 // cheapestFor is the cheapest offer of a pool that holds the pods.
@@ -148,7 +162,7 @@ func cheapestFor(pool *cluster.Pool, pods []cluster.Pod) (best plan.Choice, err 
 		}
 	}
 	if best.Kind == "" {
-		return best, fmt.Errorf("no type holds %d pods: ask for fewer pods per node", len(pods))
+		return best, fmt.Errorf("no type holds pod %s/%s", pods[0].Namespace, pods[0].Name)
 	}
 	return best, nil
 }

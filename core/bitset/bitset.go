@@ -4,7 +4,10 @@
 // a set has room for the numbers below the length it was made for.
 package bitset
 
-import "math/bits"
+import (
+	"iter"
+	"math/bits"
+)
 
 // Set is a set of numbers from 0 up to the length it was made for.
 type Set []uint64
@@ -55,6 +58,19 @@ func (s Set) Intersects(t Set) bool {
 		}
 	}
 	return false
+}
+
+// Difference visits what is in one of the two only. Both must have the same length.
+func (s Set) Difference(t Set) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for i := range s {
+			for w := s[i] ^ t[i]; w != 0; w &= w - 1 {
+				if !yield(i*64 + bits.TrailingZeros64(w)) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // Clone returns a copy.

@@ -2,6 +2,7 @@ package bitset_test
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/daemok/daemok/core/bitset"
@@ -33,6 +34,18 @@ func TestSetsAreMaps(t *testing.T) {
 			if and.Has(i) {
 				shared++
 			}
+		}
+		var one, inOne []int
+		for i := range a.Difference(b) {
+			one = append(one, i)
+		}
+		for i := range n {
+			if inA[i] != inB[i] {
+				inOne = append(inOne, i)
+			}
+		}
+		if !slices.Equal(one, inOne) {
+			t.Fatalf("of %d: %v are in one of them, not %v", n, inOne, one)
 		}
 		if and.Count() != shared || a.Intersects(b) != (shared > 0) {
 			t.Fatalf("Count is %d and Intersects %v with %d shared", and.Count(), a.Intersects(b), shared)

@@ -34,6 +34,7 @@ type desk struct {
 	crowds    map[workload][]spotCrowd // nil: not counted yet
 	market    *wholesale
 	hopes     map[*cluster.Shape]hope
+	open      bitset.Set // nodes that pods of the last question could go to
 }
 
 // deskKin is a kin with what its levels ask for on the board of the desk.
@@ -73,6 +74,7 @@ func newDesk(g *Ground) *desk {
 	}
 	d.noteNodes(s)
 	d.noteTaken(g.taken)
+	d.open = bitset.Full(len(s.Nodes))
 	d.notePools()
 	setTwins(r.buyers)
 	d.arrange()
@@ -407,16 +409,18 @@ func (d *desk) depart(r *run, view *topology.View, leaving []int) {
 
 // close keeps pods off the nodes that leave and those that are not open.
 func (d *desk) close(q Question, leaving []int) {
+	open := q.Open
+	if open == nil {
+		open = bitset.Full(len(d.seats))
+	}
+	for node := range d.open.Difference(open) {
+		if at := d.seats[node]; at != nil {
+			at.closed = at.shutForGood || !open.Has(node)
+		}
+	}
+	copy(d.open, open)
 	for _, at := range leaving {
 		d.seats[at].closed = true
-	}
-	if q.Open == nil {
-		return
-	}
-	for node, at := range d.seats {
-		if at != nil && !q.Open(node) {
-			at.closed = true
-		}
 	}
 }
 
@@ -427,16 +431,11 @@ func (d *desk) putBack(q Question, leaving []int) {
 	r.seats = r.seats[:r.firstLaunch]
 	for _, at := range leaving {
 		seat := d.seats[at]
-		seat.closed = seat.shutForGood
+		seat.closed = seat.shutForGood || !d.open.Has(at)
 		for j := range d.ground.snapshot.Nodes[at].Pods {
 			if p := &d.ground.snapshot.Nodes[at].Pods[j]; p.Moves() {
 				d.hold(p.Shape, 1)
 			}
-		}
-	}
-	if q.Open != nil {
-		for _, seat := range r.seats {
-			seat.closed = seat.shutForGood
 		}
 	}
 }

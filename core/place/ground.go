@@ -3,6 +3,7 @@ package place
 import (
 	"slices"
 
+	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/parallel"
 	"github.com/daemok/daemok/core/plan"
@@ -32,8 +33,11 @@ type Taken struct {
 
 // Question is which nodes leave, and what their pods may have instead.
 type Question struct {
-	Leave []int               // positions in Snapshot.Nodes; those that are going away already count for nothing
-	Open  func(node int) bool // which other nodes may take pods, of those that are initialised, ready and stay; nil: all
+	Leave []int // positions in Snapshot.Nodes; those that are going away already count for nothing
+	// Open is which other nodes may take pods, by position, of those that are
+	// initialised, ready and stay; nil: all. A question takes less time the fewer of
+	// them have changed since the one before.
+	Open bitset.Set
 	// Below is what machines for the pods may cost together at most; 0: none may
 	// be bought, and the answer is no where Place would buy one though there is
 	// room, in a zone that has no node for one; less: any may.

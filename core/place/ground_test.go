@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/parallel"
@@ -116,7 +117,7 @@ func equivalent(g *Ground, q Question) *cluster.Snapshot {
 		switch {
 		case slices.Contains(q.Leave, i):
 			n.Deleting = true
-		case !n.Initialized || !n.Ready || q.Open != nil && !q.Open(i):
+		case !n.Initialized || !n.Ready || q.Open != nil && !q.Open.Has(i):
 			n.Allocatable.Pods = 0
 		}
 	}
@@ -143,7 +144,8 @@ func chance(r *rand.Rand, nodes int) Question {
 	q.Why = r.IntN(3) == 0
 	if r.IntN(4) == 0 {
 		shut := r.IntN(nodes)
-		q.Open = func(node int) bool { return node != shut }
+		q.Open = bitset.Full(nodes)
+		q.Open.Remove(shut)
 	}
 	return q
 }
@@ -421,7 +423,7 @@ node nc claim=cc pool=NodePool/p price=0.1 created=2026-11-21T03:00:00Z ready in
 		"with the last of its stock": {[]plan.Launch{rare}, 5, []string{"small"}},
 	} {
 		s.Pools[0].Nodes, s.Pools[0].Limits.Nodes = 3, &tt.limit
-		a := Survey(s, Taken{Launches: tt.launches}, Options{}).Ask(Question{Leave: []int{0}, Below: Any, Open: func(int) bool { return false }})
+		a := Survey(s, Taken{Launches: tt.launches}, Options{}).Ask(Question{Leave: []int{0}, Below: Any, Open: bitset.New(1)})
 		var got []string
 		for _, l := range a.Launches {
 			got = append(got, l.Choice.Kind)

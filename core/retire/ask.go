@@ -1,6 +1,7 @@
 package retire
 
 import (
+	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/place"
 )
@@ -8,7 +9,7 @@ import (
 // homes asks where the pods of a node may go that goes whatever it costs:
 // somewhere they can stay, or else anywhere.
 func (x *Search) homes(c *candidate) *place.Result {
-	q := place.Question{Leave: []int{c.at}, Below: place.Any, Open: x.those(x.lasts)}
+	q := place.Question{Leave: []int{c.at}, Below: place.Any, Open: x.lasting()}
 	answer := x.ask(q)
 	if len(answer.Launches) > 0 {
 		if q.Wishes = x.worthwhile(q, []*candidate{c}); q.Wishes != nil {
@@ -33,9 +34,17 @@ func why(a *place.Result) string {
 	return a.Unplaced[0].Why()
 }
 
-// those asks about nodes by position.
-func (x *Search) those(open func(*cluster.Node) bool) func(int) bool {
-	return func(node int) bool { return open(&x.snapshot.Nodes[node]) }
+// lasting are the nodes that are not about to go themselves, by position.
+func (x *Search) lasting() bitset.Set {
+	if x.last == nil {
+		x.last = bitset.New(len(x.snapshot.Nodes))
+		for i := range x.snapshot.Nodes {
+			if x.lasts(&x.snapshot.Nodes[i]) {
+				x.last.Add(i)
+			}
+		}
+	}
+	return x.last
 }
 
 // lasts reports whether the node is not about to go itself for its age or for

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/pack"
 	"github.com/daemok/daemok/core/place"
@@ -51,17 +52,18 @@ func rank(first bool) int {
 type consolidator struct {
 	*Search
 	market market
-	dear   map[string]bool // nodes that cost more than machines of the same size need to
-	asked  int             // how many of those that are left were asked about together
-	left   []*candidate    // to be asked about one by one, in order
-	group  []*candidate    // those that are left after that, most wasteful first
-	size   int             // position in groupSizes
-	at     int             // position in group
-	vain   int             // pods of groups of the size that came to nothing one after another
+	dear   map[int]bool // nodes that cost more than machines of the same size need to, by position
+	open   bitset.Set   // nodes that pods may go to, by position
+	asked  int          // how many of those that are left were asked about together
+	left   []*candidate // to be asked about one by one, in order
+	group  []*candidate // those that are left after that, most wasteful first
+	size   int          // position in groupSizes
+	at     int          // position in group
+	vain   int          // pods of groups of the size that came to nothing one after another
 }
 
 func (x *Search) consolidator(all []*candidate) *consolidator {
-	out := &consolidator{Search: x, dear: map[string]bool{}}
+	out := &consolidator{Search: x, dear: map[int]bool{}, open: x.lasting().Clone()}
 	for _, c := range all {
 		switch due, ok := quietDue(c); {
 		case x.stays(c) || !ok || IsEmpty(c.Node) || c.pool.Policy.Consolidate == cluster.WhenEmpty:
@@ -87,11 +89,16 @@ func (x *Search) consolidator(all []*candidate) *consolidator {
 	for _, c := range out.left {
 		c.worth = out.market.worthOf(c.moving)
 		if full := out.market.worthOfAll(c.Node); float64(nodeCost(c)) > float64(dear*full) && x.replaceable([]*candidate{c}) {
-			out.dear[c.Name] = true
+			out.dear[c.at] = true
+		}
+	}
+	for i := range x.snapshot.Nodes {
+		if !out.takesPods(i) {
+			out.open.Remove(i)
 		}
 	}
 	slices.SortStableFunc(out.left, func(a, b *candidate) int {
-		return cmp.Or(rank(out.dear[b.Name])-rank(out.dear[a.Name]), cmp.Compare(b.ratio(), a.ratio()), cmp.Compare(len(a.moving), len(b.moving)), cmp.Compare(expiry(a), expiry(b)), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(rank(out.dear[b.at])-rank(out.dear[a.at]), cmp.Compare(b.ratio(), a.ratio()), cmp.Compare(len(a.moving), len(b.moving)), cmp.Compare(expiry(a), expiry(b)), cmp.Compare(a.Name, b.Name))
 	})
 	return out
 }
@@ -130,7 +137,10 @@ func (x *consolidator) step() bool {
 		x.left = x.left[1:]
 		if !x.stays(c) && !x.try([]*candidate{c}) {
 			x.group = append(x.group, c)
-			delete(x.dear, c.Name)
+			delete(x.dear, c.at)
+			if x.lasting().Has(c.at) && x.takesPods(c.at) {
+				x.open.Add(c.at)
+			}
 		}
 		return true
 	}
@@ -147,7 +157,7 @@ func (x *consolidator) step() bool {
 // allow and a group may have; nodes that are dear are first among those left.
 func (x *consolidator) nextDear() []*candidate {
 	var out []*candidate
-	for x.asked < len(x.left) && x.dear[x.left[x.asked].Name] && len(out) < groupSizes[len(groupSizes)-1] {
+	for x.asked < len(x.left) && x.dear[x.left[x.asked].at] && len(out) < groupSizes[len(groupSizes)-1] {
 		c := x.left[x.asked]
 		if !x.stays(c) && x.budgets.closed(append(out, c), plan.Underutilized) != "" {
 			break
@@ -219,7 +229,7 @@ func (x *consolidator) try(nodes []*candidate) bool {
 	if least := x.payback(nodes).LeastShare + groupLoss/float64(len(nodes)); len(nodes) > 1 && waste < float64(least*float64(price)) {
 		return false // machines for their pods cost as much, however they are chosen
 	}
-	q := place.Question{Leave: positions(nodes), Open: x.those(x.open)}
+	q := place.Question{Leave: positions(nodes), Open: x.open}
 	answer := x.ask(q)
 	if no(answer) {
 		if q.Wishes = x.worthwhile(q, nodes); q.Wishes != nil {
@@ -347,11 +357,12 @@ func few(pods []cluster.Pod) string {
 	return text
 }
 
-// open reports whether pods of nodes that save money may go to the node: only
-// where it has started, and where no pods come and go just now, so that nothing
-// is moved to what is about to change, and not to one that is too dear or goes soon.
-func (x *consolidator) open(n *cluster.Node) bool {
-	if !n.Ready || !n.Initialized || x.dear[n.Name] || !x.lasts(n) {
+// takesPods reports whether pods of nodes that save money may go to one that does
+// not go soon: only where it has started, and where no pods come and go just now, so
+// that nothing is moved to what is about to change, and not to one that is too dear.
+func (x *consolidator) takesPods(node int) bool {
+	n := &x.snapshot.Nodes[node]
+	if !n.Ready || !n.Initialized || x.dear[node] {
 		return false
 	}
 	pool, ours := x.snapshot.Pool(n.Pool)

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/place"
@@ -55,6 +56,7 @@ type Search struct {
 	known    *Found          // what to ask about; nil: everything
 	tasks    []task          // what is left to do, in order
 	launches int             // of all moves, for their names
+	last     bitset.Set      // nodes that are not about to go themselves; nil: not looked at yet
 	ages     map[cluster.PoolID]time.Duration
 	wholes   map[cluster.PoolID]whole
 }

@@ -94,13 +94,12 @@ func (p part) ruled() bool {
 // again asks the question about some of its nodes. Their pods go to none of the
 // parts.
 func (x *consolidator) again(nodes []*candidate, parts []part, q place.Question) *place.Result {
-	goes := map[string]bool{}
+	q.Leave, q.Open = positions(nodes), q.Open.Clone()
 	for _, p := range parts {
 		for _, c := range p.nodes {
-			goes[c.Name] = true
+			q.Open.Remove(c.at)
 		}
 	}
-	q.Leave, q.Open = positions(nodes), x.those(func(n *cluster.Node) bool { return !goes[n.Name] && x.open(n) })
 	if q.Below != 0 {
 		q.Below = costOf(nodes) - 1
 	}

@@ -17,7 +17,7 @@ func groundRules() []Rule {
 		off("a question puts back what it takes", placeDesk, "r.question.kept.giveBack()", "_ = r"),
 		off("a question gives back what it takes of limits", placeDesk, "b.limits = before.limits.clone()", "b.limits = before.limits"),
 		off("pods of a question stay off nodes that leave", placeDesk, "\t\td.seats[at].closed = true", "\t\t_ = at"),
-		off("pods of a question stay off nodes that are not open", placeDesk, "if at != nil && !q.Open(node) {", "if at != nil && !q.Open(node) && false {"),
+		off("pods of a question stay off nodes that are not open", placeDesk, "at.closed = at.shutForGood || !open.Has(node)", "at.closed = at.shutForGood"),
 		off("pods of a question stay off nodes that start", placeDesk, "if known && n.Initialized && n.Ready {", "if known {"),
 		off("pods that leave a node do not count there", placeDesk, "view.Leave(r.here[p.Shape], d.places[at], p.Ending)", "_ = at"),
 		off("daemon pods that are to come to a node that leaves do not count", placeDesk, "view.Leave(rules, d.places[at], false)", "_ = rules"),
