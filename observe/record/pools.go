@@ -24,7 +24,8 @@ func (m *minutes) pools() {
 		if text := limits(p); text != "" {
 			m.hold(about, "", TopicLimits, "has limits", text, nil)
 		}
-		m.hold(about, "", TopicBudgets, "lets nodes go by its budgets", budgets(p, shares[p.ID]), nil)
+		said, why := m.lets(p, shares[p.ID])
+		m.hold(about, "", TopicBudgets, said, why, nil)
 		if lines := wanting[p.ID]; len(lines) > 0 {
 			m.hold(about, "", TopicWanting, "has no machine for some pods that wait", lines[0], func() []string { return lines[1:] })
 		}
@@ -70,6 +71,16 @@ func limits(p *cluster.Pool) string {
 		return ""
 	}
 	return "in use: " + strings.Join(out, ", ")
+}
+
+// lets tells whether nodes of a pool may go by choice now, and what says so:
+// budgets, policies, their breakers, or a freeze.
+func (m *minutes) lets(p *cluster.Pool, share retire.Share) (said, why string) {
+	n, why := retire.Allowed(m.s, p.ID, plan.Empty, plan.Drifted, plan.Underutilized)
+	if n > 0 {
+		return "lets nodes go by choice", fmt.Sprintf("allowed now: %d; %s", n, budgets(p, share))
+	}
+	return "lets no node go by choice now", why
 }
 
 // budgets tells how many nodes of a pool may go now, and why no more.
