@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/daemok/daemok/kube/serving"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
 )
@@ -37,7 +38,7 @@ func (r *Reconciler) standIn(ctx context.Context, d *departure, p *corev1.Pod) (
 	if err != nil || w == nil {
 		return "", err
 	}
-	ready, _, err := r.others(ctx, p, w.selector())
+	ready, _, err := serving.Others(ctx, r.Live, p, w.selector())
 	if err != nil || ready > 0 {
 		return "", err
 	}

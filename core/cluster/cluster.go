@@ -127,6 +127,7 @@ type Pod struct {
 	Moved                int       // how often in a row those in whose place it came were evicted so that their nodes could go: see retire.Follow
 	MovedAt              time.Time // the last time; zero: it was not seen that they were
 	DeletionCost         int32     // controller.kubernetes.io/pod-deletion-cost
+	LastOf               string    // Service whose only ready pod it is, while another may become so and its owner has it wait for that; empty: of none
 	Guards               string    // names of the PodDisruptionBudgets of its namespace that select it, sorted, with commas between
 }
 

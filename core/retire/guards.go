@@ -29,7 +29,13 @@ func (g Guards) Hold(p *cluster.Pod) string {
 	if p.DoNotDisrupt {
 		return fmt.Sprintf("pod %s/%s carries do-not-disrupt", p.Namespace, p.Name)
 	}
-	if p.Guards == "" || !p.Evictable() {
+	if !p.Evictable() {
+		return ""
+	}
+	if p.LastOf != "" {
+		return fmt.Sprintf("pod %s/%s is the last ready one of Service %s, and is to stay until another is ready", p.Namespace, p.Name, p.LastOf)
+	}
+	if p.Guards == "" {
 		return ""
 	}
 	if strings.Contains(p.Guards, ",") {

@@ -204,6 +204,8 @@ func (p *parser) readPodField(pod *cluster.Pod, key, value string) (err error) {
 		pod.DeletionCost, err = readInt32(key, value)
 	case "guards":
 		pod.Guards = value
+	case "last-of":
+		pod.LastOf = value
 	default:
 		err = fmt.Errorf("no field %q", key)
 	}

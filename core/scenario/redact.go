@@ -84,6 +84,9 @@ func (r *redactor) pod(p cluster.Pod) cluster.Pod {
 	} else {
 		p.Owner = r.name("owner", p.Owner)
 	}
+	if p.LastOf != "" {
+		p.LastOf = r.name("service", p.LastOf)
+	}
 	if p.Guards != "" {
 		p.Guards = strings.Join(each(strings.Split(p.Guards, ","), func(name string) string { return r.name("guard", name) }), ",")
 	}

@@ -45,6 +45,7 @@ func retireRules() []Rule {
 		off("a pod that must not be disturbed holds its node", guardsFile, "if p.DoNotDisrupt {", "if false {"),
 		off("a budget of pods holds a node", guardsFile, "guard.Allowed > 0 ||", "true ||"),
 		off("pods that are not ready may go", guardsFile, "guard.UnreadyToo && p.Unready", "false"),
+		off("the last ready pod of a Service holds its node", guardsFile, `if p.LastOf != "" {`, "if false {"),
 		off("several budgets hold a pod", guardsFile, `if strings.Contains(p.Guards, ",") {`, `if strings.Contains(p.Guards, ";") {`),
 		off("nodes with pods stay", retireFile, "if !IsEmpty(c.Node) {", "if false {"),
 		off("pools that keep empty nodes do", retireFile, "if policy.Never ||", "if"),

@@ -17,6 +17,8 @@ import (
 	"github.com/daemok/daemok/internal/pause"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/api/mark"
+	"github.com/daemok/daemok/kube/serving"
 	"github.com/daemok/daemok/kube/translate"
 )
 
@@ -185,6 +187,9 @@ func (a *Applier) lookAtPods(ctx context.Context, r *leaver, claim *karpv1.NodeC
 			if err := over.name(ctx, &p, pod.Labels); err != nil {
 				return err
 			}
+			if err := a.lastOf(ctx, r, &p, pod); err != nil {
+				return err
+			}
 			if why := over.all.Hold(&p); why != "" {
 				return fmt.Errorf("%w: node %s: %s", ErrChanged, r.Node, why)
 			}
@@ -197,6 +202,21 @@ func (a *Applier) lookAtPods(ctx context.Context, r *leaver, claim *karpv1.NodeC
 		r.moving = moving
 	}
 	return nil
+}
+
+// lastOf tells a pod of which Service it is the last that is ready, where it or its
+// pool asks to keep such pods.
+func (a *Applier) lastOf(ctx context.Context, r *leaver, p *cluster.Pod, pod *corev1.Pod) (err error) {
+	leave := mark.Leave{}
+	if a.Pools != nil {
+		if pool, known := a.Pools.Pool(r.Pool); known {
+			leave, _ = leave.Over(pool.Annotations) // what is misread is told on the pool
+		}
+	}
+	if leave, _ = leave.Over(pod.Annotations); leave.KeepReady && p.Evictable() {
+		p.LastOf, err = serving.LastOf(ctx, a.Live, pod, nil)
+	}
+	return err
 }
 
 // knows reports whether the plan reckoned with the pod.

@@ -140,6 +140,14 @@ func TestWhatIsNoLongerSoEndsAMove(t *testing.T) {
 			y.create(g)
 			y.status(g, func() { g.Status.DisruptionsAllowed, g.Status.ObservedGeneration = 5, g.Generation })
 		},
+		"a pod is the last ready one of a Service, and is to wait for another": func(y *yard) {
+			y.create(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}, Spec: corev1.ServiceSpec{Selector: map[string]string{"app": "web"}}})
+			p := &corev1.Pod{}
+			edited(y, "default", "a-1", p, func(p *corev1.Pod) { p.Annotations = map[string]string{api.MarkKeepReady: "true"} })
+			y.status(p, func() {
+				p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+			})
+		},
 		"a node must not be disturbed": func(y *yard) {
 			edited(y, "", "n-1", &corev1.Node{}, func(n *corev1.Node) { n.Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"} })
 		},

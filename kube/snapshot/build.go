@@ -50,6 +50,7 @@ func (k *Keeper) build(byClass map[karpv1.NodeClassReference]offered) (s *cluste
 	b.remember()
 	b.nodesAndMachines()
 	b.seatPods()
+	b.lastReady()
 	b.left()
 	b.closed()
 	b.controllers()
@@ -91,6 +92,7 @@ type builder struct {
 	nodeAt   map[string]int // by node name: index in out.Nodes
 	numbered map[*cluster.Shape]*cluster.Shape
 	replicas replicas
+	kept     []kept // pods to be asked whether they are the last ready ones of Services
 }
 
 type offered struct {
@@ -255,6 +257,7 @@ func (b *builder) seatPods() {
 		}
 		node := &b.out.Nodes[seat]
 		node.Pods = append(node.Pods, p)
+		b.noteKept(name, e, seat)
 	}
 }
 

@@ -26,6 +26,7 @@ func (k *Keeper) Follow(ctx context.Context, informers cache.Informers, claimSee
 	goneClaim := func(c *karpv1.NodeClaim) { k.ClaimGone(c.Name); claimSeen(c, true) }
 	followed := append(k.spreadingWatches(), []watch{
 		{&corev1.Pod{}, handler(k.PodSeen, func(p *corev1.Pod) { k.PodGone(p.Namespace, p.Name) })},
+		{&corev1.Service{}, handler(ignoreFirst(k.ServiceSeen), func(s *corev1.Service) { k.ServiceGone(s.Namespace, s.Name) })},
 		{&corev1.Namespace{}, handler(ignoreFirst(k.NamespaceSeen), func(n *corev1.Namespace) { k.NamespaceGone(n.Name) })},
 		{&corev1.PersistentVolumeClaim{}, handler(ignoreFirst(k.ClaimOfVolumeSeen),
 			func(c *corev1.PersistentVolumeClaim) { k.ClaimOfVolumeGone(c.Namespace, c.Name) })},
@@ -74,7 +75,6 @@ func (k *Keeper) spreadingWatches() []watch {
 		return nil
 	}
 	return []watch{
-		{&corev1.Service{}, handler(ignoreFirst(k.ServiceSeen), func(s *corev1.Service) { k.ServiceGone(s.Namespace, s.Name) })},
 		{&appsv1.ReplicaSet{}, handler(ignoreFirst(k.ReplicaSetSeen), func(o *appsv1.ReplicaSet) { k.ReplicaSetGone(o.Namespace, o.Name) })},
 		{&appsv1.StatefulSet{}, handler(ignoreFirst(k.StatefulSetSeen), func(o *appsv1.StatefulSet) { k.StatefulSetGone(o.Namespace, o.Name) })},
 		{&corev1.ReplicationController{}, handler(ignoreFirst(k.ReplicationControllerSeen),

@@ -84,6 +84,8 @@ type podEntry struct {
 	seenAt    time.Time   // first seen without a node
 	ended     bool        // succeeded or failed: holds nothing any more
 	nominated string
+	up        bool // it is ready
+	keeps     keeping
 }
 
 // NewKeeper returns a keeper that has seen nothing.
@@ -144,7 +146,8 @@ func (k *Keeper) PodSeen(pod *corev1.Pod, first bool) {
 	now := k.now()
 	p := translate.Pod(pod, now)
 	name := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}
-	entry := podEntry{pod: p, waiting: translate.IsWaiting(pod), ended: translate.IsTerminal(pod), nominated: pod.Status.NominatedNodeName}
+	entry := podEntry{pod: p, waiting: translate.IsWaiting(pod), ended: translate.IsTerminal(pod), nominated: pod.Status.NominatedNodeName,
+		up: translate.IsUp(pod), keeps: keepingOf(pod)}
 
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -168,7 +171,7 @@ func (k *Keeper) PodSeen(pod *corev1.Pod, first bool) {
 	}
 	switch {
 	case known && samePod(before, entry):
-	case known && samePod(unhurried(before), unhurried(entry)) && !k.isReplica(name, entry):
+	case known && samePod(unhurried(before), unhurried(entry)) && !k.isReplica(name, entry) && !entry.keeps.always:
 		k.revision++
 	default:
 		k.bump()
@@ -179,7 +182,7 @@ func (k *Keeper) PodSeen(pod *corev1.Pod, first bool) {
 // plan knows of it, and none is made for its sake. What its budgets allow then
 // is told by them.
 func unhurried(e podEntry) podEntry {
-	e.pod.StartedAt, e.pod.Unready = time.Time{}, false
+	e.pod.StartedAt, e.pod.Unready, e.up = time.Time{}, false, false
 	return e
 }
 

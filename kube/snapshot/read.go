@@ -34,6 +34,7 @@ func (k *Keeper) Read(ctx context.Context, from client.Reader) (*cluster.Snapsho
 			func(p *karpv1.NodePool) { k.PoolSeen(translate.FromNodePool(p)) }),
 		all(ctx, from, &karpv1.NodeClaimList{}, func(l *karpv1.NodeClaimList) []karpv1.NodeClaim { return l.Items }, k.ClaimSeen),
 		all(ctx, from, &corev1.NodeList{}, func(l *corev1.NodeList) []corev1.Node { return l.Items }, k.NodeSeen),
+		all(ctx, from, &corev1.ServiceList{}, func(l *corev1.ServiceList) []corev1.Service { return l.Items }, k.ServiceSeen),
 		all(ctx, from, &corev1.NamespaceList{}, func(l *corev1.NamespaceList) []corev1.Namespace { return l.Items }, k.NamespaceSeen),
 		all(ctx, from, &corev1.LimitRangeList{}, func(l *corev1.LimitRangeList) []corev1.LimitRange { return l.Items }, k.LimitRangeSeen),
 		all(ctx, from, &nodev1.RuntimeClassList{}, func(l *nodev1.RuntimeClassList) []nodev1.RuntimeClass { return l.Items }, k.RuntimeClassSeen),
@@ -70,7 +71,6 @@ func (k *Keeper) spreadingReads(ctx context.Context, from client.Reader) []func(
 		return nil
 	}
 	return []func() error{
-		all(ctx, from, &corev1.ServiceList{}, func(l *corev1.ServiceList) []corev1.Service { return l.Items }, k.ServiceSeen),
 		all(ctx, from, &appsv1.ReplicaSetList{}, func(l *appsv1.ReplicaSetList) []appsv1.ReplicaSet { return l.Items }, k.ReplicaSetSeen),
 		all(ctx, from, &appsv1.StatefulSetList{}, func(l *appsv1.StatefulSetList) []appsv1.StatefulSet { return l.Items }, k.StatefulSetSeen),
 		all(ctx, from, &corev1.ReplicationControllerList{},

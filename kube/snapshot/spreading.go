@@ -15,7 +15,7 @@ import (
 // spreading gives pods without spreads of their own those of the scheduler's
 // configuration. Whom these count follows from services and owners.
 type spreading struct {
-	defaults []corev1.TopologySpreadConstraint // none: nothing below is used
+	defaults []corev1.TopologySpreadConstraint // none: of what is below nothing but services is used
 	services map[types.NamespacedName]map[string]string
 	byPair   map[pair]map[types.NamespacedName]struct{} // services by the first label they choose by
 	owners   map[ownerID]*metav1.LabelSelector
@@ -52,10 +52,19 @@ func (sp *spreading) spread(rules *translate.Rules, namespace string, labels map
 // choosing lists the selectors of the services that choose a pod.
 func (sp *spreading) choosing(namespace string, labels map[string]string) []map[string]string {
 	var out []map[string]string
+	for _, name := range sp.namesOf(namespace, labels) {
+		out = append(out, sp.services[name])
+	}
+	return out
+}
+
+// namesOf lists the services that choose a pod.
+func (sp *spreading) namesOf(namespace string, labels map[string]string) []types.NamespacedName {
+	var out []types.NamespacedName
 	for key, value := range labels {
 		for name := range sp.byPair[pair{namespace, key, value}] {
-			if selector := sp.services[name]; within(selector, labels) {
-				out = append(out, selector)
+			if within(sp.services[name], labels) {
+				out = append(out, name)
 			}
 		}
 	}
@@ -155,9 +164,13 @@ func (k *Keeper) serviceIs(namespace, name string, selector map[string]string) {
 		}
 		sp.byPair[at][id] = struct{}{}
 	}
-	if len(k.subjects.in[namespace]) > 0 {
+	switch {
+	case len(k.subjects.in[namespace]) == 0:
+	case len(sp.defaults) > 0:
 		sp.staleIn[namespace] = struct{}{}
 		k.bump()
+	default:
+		k.revision++ // it may say of which pods one is the last that is ready
 	}
 }
 
