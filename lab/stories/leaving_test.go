@@ -27,11 +27,10 @@ func TestNodesLeave(t *testing.T) {
 	l := ownLab(t, "--controller=false")
 	begin(t, l).run("controller", "PAYBACK=off").awaitLeader(limit)
 	for name, happen := range map[string]func(*story){
-		"changed disks are rolled three at a time":  (*story).disksAreRolled,
-		"half of the pods leave":                    (*story).halfOfThePodsLeave,
-		"a PodDisruptionBudget allows nothing":      (*story).budgetAllowsNothing,
-		"a pod with a finalizer holds up its node":  (*story).finalizerHoldsUp,
-		"the API server cannot be reached for long": (*story).apiServerIsPartitioned,
+		"changed disks are rolled three at a time": (*story).disksAreRolled,
+		"half of the pods leave":                   (*story).halfOfThePodsLeave,
+		"a PodDisruptionBudget allows nothing":     (*story).budgetAllowsNothing,
+		"a pod with a finalizer holds up its node": (*story).finalizerHoldsUp,
 	} {
 		t.Run(name, func(t *testing.T) { happen(begin(t, l)) })
 	}
@@ -239,9 +238,12 @@ func (s *story) finalizerHoldsUp() {
 	s.await("one pod to run", "v1/Pod", running(1))
 }
 
-// apiServerIsPartitioned: it answers nobody for longer than a lease, in the middle of
+// The API server answers nobody for longer than a lease, in the middle of
 // moves. Nothing is deleted meanwhile, and afterwards everything comes to its end.
-func (s *story) apiServerIsPartitioned() {
+func TestNodesStayWhileTheAPIServerCannotBeReached(t *testing.T) {
+	t.Parallel()
+	s := begin(t, ownLab(t, "--controller=false"))
+	s.run("controller", "PAYBACK=off").awaitLeader(limit)
 	s.pool(moving("100%"))
 	old := s.oneEach(3)
 	s.growDisks("36Gi")
