@@ -28,6 +28,7 @@ type carrier struct {
 	base    *cluster.Snapshot // at the beginning
 	joins   Joins
 	chance  *rand.Rand
+	market  market
 	seed    uint64
 	now     time.Duration
 	waiting []cluster.Pod
@@ -57,7 +58,9 @@ type carried struct {
 }
 
 func newCarrier(s *cluster.Snapshot, joins Joins, seed uint64) *carrier {
-	c := &carrier{base: s, joins: joins, chance: rand.New(rand.NewPCG(seed, 7)), seed: seed, waiting: slices.Clone(s.Waiting), dirty: true, kinds: map[string]string{}, turn: map[string]time.Duration{}}
+	c := &carrier{base: s, joins: joins, chance: rand.New(rand.NewPCG(seed, 7)), seed: seed,
+		market:  market{chance: rand.New(rand.NewPCG(seed, 11)), shy: map[[2]string]float64{}},
+		waiting: slices.Clone(s.Waiting), dirty: true, kinds: map[string]string{}, turn: map[string]time.Duration{}}
 	for i, at := range c.chance.Perm(len(s.Waiting)) {
 		c.turn[s.Waiting[i].Name] = time.Duration(at) * time.Millisecond
 	}
@@ -222,15 +225,17 @@ func (c *carrier) plan() {
 }
 
 func (c *carrier) order(w *settle.World, l *plan.Launch) {
-	m := &carried{name: fmt.Sprintf("claim-%04d", len(c.claims)), node: w.Node(l), joins: l.Joins, orderAt: c.now, cost: dollars(l.Choice.Cost())}
+	planned := l.Choice.Kind
+	had := *l
+	had.Choice = c.market.allot(c.base.Pools, l)
+	m := &carried{name: fmt.Sprintf("claim-%04d", len(c.claims)), node: w.Node(&had), joins: l.Joins, orderAt: c.now, cost: dollars(had.Choice.Cost())}
 	m.joinAt = c.now + c.joins.Earliest + time.Duration(c.chance.Float64()*float64(c.joins.Latest-c.joins.Earliest))
 	m.node.Name, m.node.Claim = m.name, m.name
 	m.node.Labels = m.node.Labels.With(cluster.LabelHostname, m.name)
-	kind, _ := m.node.Labels.Get(cluster.LabelInstanceType)
 	for _, p := range l.Pods {
 		m.meant = append(m.meant, p.Name)
 		if _, known := c.kinds[p.Name]; !known {
-			c.kinds[p.Name] = kind
+			c.kinds[p.Name] = planned
 		}
 	}
 	c.claims = append(c.claims, m)
@@ -239,10 +244,7 @@ func (c *carrier) order(w *settle.World, l *plan.Launch) {
 // first notes what the first plan promises.
 func (c *carrier) first(p *plan.Plan) {
 	c.out.Pods, c.out.Machines, c.out.PlannedPerHour = len(c.waiting), len(p.Launches), dollars(p.LaunchCost())
-	c.out.LikelyPerHour = c.out.PlannedPerHour
-	if p.Likely != nil {
-		c.out.LikelyPerHour = dollars(p.Likely.Cost)
-	}
+	c.out.LikelyPerHour = dollars(p.Promise())
 	c.out.Together = p.Likely != nil && p.Likely.Together
 }
 

@@ -31,3 +31,37 @@ func NearSpot(offers iter.Seq2[string, quantity.MicroUSDPerHour]) (limit quantit
 	}
 	return limit, len(seen)
 }
+
+// The cloud does not say how much it has of an offer. What it gives is counted as
+// if each offer seemed up to shyest times its price dearer to it, all shares being
+// alike likely, and the one that seems cheapest were given: for AWS's strategy
+// price-capacity-optimized that is a guess, which fits the emulator's market.
+const (
+	shyest     = 0.5
+	shySamples = 16 // of an offer's scarcity: the sum is within a thousandth of the integral
+)
+
+// LikelySpot returns what a machine costs in the mean of which a request names the
+// spot offers of these prices, which are sorted; 0 of none.
+func LikelySpot(prices []quantity.MicroUSDPerHour) quantity.MicroUSDPerHour {
+	var sum, chances float64
+	for i, price := range prices {
+		for k := range shySamples {
+			seems := float64(float64(price) * (1 + float64(shyest*(float64(k)+0.5)/shySamples)))
+			chance := 1.0
+			for j, other := range prices {
+				if float64(other) >= seems { // and all further ones: none can seem cheaper
+					break
+				}
+				if j != i {
+					chance *= min(1, max(0, 1-float64((seems/float64(other)-1)/shyest)))
+				}
+			}
+			sum, chances = sum+float64(chance*float64(price)), chances+chance
+		}
+	}
+	if chances == 0 {
+		return 0
+	}
+	return quantity.MicroUSDPerHour(sum / chances)
+}

@@ -168,9 +168,7 @@ func (s *supply) forPods(r *run, l *batch, need []int64) bitset.Set {
 }
 
 // spotMore is what a spot machine is likely to cost beside the price of the first
-// of its options: the mean of the cheapest third of those that a request names,
-// less that price. The cloud takes, of the offers of which it has most, the cheapest;
-// the third is what bills came to in the lab.
+// of its options, when the cloud chooses among those that a request names.
 func (b *buyer) spotMore(options bitset.Set) quantity.MicroUSDPerHour {
 	first := options.Next(0)
 	if first < 0 {
@@ -191,10 +189,10 @@ func (b *buyer) spotMore(options bitset.Set) quantity.MicroUSDPerHour {
 		}
 	})
 	near = slices.DeleteFunc(near, func(o *cluster.Offer) bool { return o.Ranked() > limit })
-	slices.SortFunc(near, func(x, y *cluster.Offer) int { return cmp.Compare(x.Price, y.Price) })
-	sum, n := quantity.MicroUSDPerHour(0), (len(near)+2)/3
-	for _, o := range near[:n] {
-		sum += o.Price
+	prices := make([]quantity.MicroUSDPerHour, len(near))
+	for i, o := range near {
+		prices[i] = o.Price
 	}
-	return max(0, sum/quantity.MicroUSDPerHour(n)-best.Price)
+	slices.Sort(prices)
+	return max(0, cluster.LikelySpot(prices)-best.Price)
 }

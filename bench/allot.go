@@ -1,0 +1,76 @@
+package bench
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// shyest is by how much a spot offer of which the cloud has little seems dearer
+// to it than one of which it has plenty, as a share of the price. AWS does not
+// publish how price-capacity-optimized weighs the two; the emulator's market has
+// interruption and depth add as much.
+const shyest = 0.5
+
+// market is what the cloud has left of each spot offer: it decides which of those
+// that a request names is given.
+type market struct {
+	chance *rand.Rand
+	shy    map[[2]string]float64 // by kind and zone: what its price is multiplied by when offers are compared
+}
+
+// allot returns what the cloud gives for a launch: of spot offers that cost little
+// more than the cheapest one of which it has enough, else what was asked for first.
+func (m *market) allot(pools []cluster.Pool, l *plan.Launch) plan.Choice {
+	if l.Choice.Option != cluster.Spot {
+		return l.Choice
+	}
+	at := slices.IndexFunc(pools, func(p cluster.Pool) bool { return p.ID == l.Pool })
+	if at < 0 || pools[at].Catalogue == nil {
+		return l.Choice
+	}
+	var all []plan.Choice
+	for i := range pools[at].Catalogue.Kinds {
+		k := &pools[at].Catalogue.Kinds[i]
+		if !l.Requests.FitsIn(k.Allocatable) {
+			continue
+		}
+		for j := range k.Offers {
+			o := &k.Offers[j]
+			labels := pools[at].Labels.Merge(k.Labels).Merge(l.Labels).Merge(o.Labels)
+			if _, ok := l.Requirements.Allow(labels); ok && o.Option == cluster.Spot && o.Priced && o.Available {
+				all = append(all, plan.Choice{Kind: k.Name, Zone: o.Zone, Option: o.Option, Price: o.Price, Priced: true, Beside: l.Choice.Beside})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b plan.Choice) int { return cmp.Compare(a.Price, b.Price) })
+	limit, _ := cluster.NearSpot(func(yield func(string, quantity.MicroUSDPerHour) bool) {
+		for i := range all {
+			if !yield(all[i].Kind, all[i].Price) {
+				return
+			}
+		}
+	})
+	best, least := l.Choice, 0.0
+	for i := range all {
+		if all[i].Price > limit {
+			break
+		}
+		if score := float64(all[i].Price) * m.shyness(all[i].Kind, all[i].Zone); least == 0 || score < least {
+			best, least = all[i], score
+		}
+	}
+	return best
+}
+
+func (m *market) shyness(kind, zone string) float64 {
+	at := [2]string{kind, zone}
+	if _, known := m.shy[at]; !known {
+		m.shy[at] = 1 + shyest*m.chance.Float64()
+	}
+	return m.shy[at]
+}
