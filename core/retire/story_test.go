@@ -46,6 +46,7 @@ func tell(t *testing.T, path, shop string) {
 		t.Fatal(err)
 	}
 	var options retire.Options
+	var placing place.Options
 	if len(archive.Files) == 3 {
 		for _, word := range strings.Fields(string(archive.Files[1].Data)) {
 			switch word {
@@ -53,6 +54,8 @@ func tell(t *testing.T, path, shop string) {
 				options.Payback.Off = true
 			case "weigh":
 				options.Weigh = decide.Policy{}.Worthwhile
+			case "minvalues-besteffort":
+				placing.MinValues = place.BestEffort
 			case "spot-to-spot":
 				options.SpotToSpot = true
 			default:
@@ -60,7 +63,7 @@ func tell(t *testing.T, path, shop string) {
 			}
 		}
 	}
-	search := retire.New(s, func(string) bool { return false }, func() *place.Ground { return place.Survey(s, place.Taken{}, place.Options{}) }, options)
+	search := retire.New(s, func(string) bool { return false }, func() *place.Ground { return place.Survey(s, place.Taken{}, placing) }, options)
 	search.Finish()
 	got := (plan.Plan{Moves: search.Moves, Kept: search.Kept}).String()
 	if at, ok := retire.NextDue(s); ok {

@@ -70,10 +70,8 @@ func narrow(l *plan.Launch, pool *cluster.Pool, limit quantity.MicroUSDPerHour, 
 	if fewest > 0 && len(fit) < fewest {
 		return fmt.Sprintf("of spot machines that are cheaper there are %d kinds, and %d must be left to choose from", len(fit), fewest)
 	}
-	for _, r := range l.Requirements {
-		if r.MinValues > 0 && !l.Relaxed && distinct(r.Key, fit, zones, l.Choice.Option) < r.MinValues {
-			return fmt.Sprintf("fewer than %d values of %s would be left among what is cheaper, which minValues asks for", r.MinValues, r.Key)
-		}
+	if r, breaks := broken(l, fit, zones); breaks && !l.Relaxed {
+		return fmt.Sprintf("fewer than %d values of %s would be left among what is cheaper, which minValues asks for", r.MinValues, r.Key)
 	}
 	if fewest > 0 {
 		slices.SortStableFunc(fit, func(a, b *cluster.Kind) int {
@@ -81,7 +79,7 @@ func narrow(l *plan.Launch, pool *cluster.Pool, limit quantity.MicroUSDPerHour, 
 			y, _ := dearest(b, cluster.Spot, zones)
 			return cmp.Compare(x, y)
 		})
-		fit = fit[:max(fewest, mostMinValues(l.Requirements))]
+		fit = fit[:enough(l, fit, zones, fewest)]
 	}
 	var names []string
 	for _, kind := range fit {
@@ -111,6 +109,28 @@ func dearest(kind *cluster.Kind, option cluster.Option, zones []string) (price q
 	return price, ok
 }
 
+// broken returns a requirement of the launch with minValues that these kinds in
+// these zones would not keep, if there is one.
+func broken(l *plan.Launch, kinds []*cluster.Kind, zones []string) (constraint.Requirement, bool) {
+	for _, r := range l.Requirements {
+		if r.MinValues > 0 && distinct(r.Key, kinds, zones, l.Choice.Option) < r.MinValues {
+			return r, true
+		}
+	}
+	return constraint.Requirement{}, false
+}
+
+// enough is how many of the kinds are to be left, the first so many, for there to
+// be the fewest and for minValues to be kept; all where they are not even then.
+func enough(l *plan.Launch, kinds []*cluster.Kind, zones []string, fewest int) int {
+	for n := fewest; n < len(kinds); n++ {
+		if _, breaks := broken(l, kinds[:n], zones); !breaks {
+			return n
+		}
+	}
+	return len(kinds)
+}
+
 // distinct counts the values that the kinds and their offers have for a key.
 func distinct(key string, kinds []*cluster.Kind, zones []string, option cluster.Option) int {
 	seen := map[string]bool{}
@@ -126,12 +146,4 @@ func distinct(key string, kinds []*cluster.Kind, zones []string, option cluster.
 		}
 	}
 	return len(seen)
-}
-
-func mostMinValues(rs constraint.Requirements) int {
-	out := 0
-	for _, r := range rs {
-		out = max(out, r.MinValues)
-	}
-	return out
 }

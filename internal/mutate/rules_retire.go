@@ -100,6 +100,8 @@ func retireRules() []Rule {
 		off("Balanced weighs", paybackFile, "if float64(balance*saved) < disturbed {", "if false {"),
 		off("replacements become nothing dearer", "core/retire/trim.go", "ok && worst <= limit {", "ok && worst >= 0 {"),
 		off("spot replaces spot where many kinds are left", "core/retire/trim.go", "if fewest > 0 && len(fit) < fewest {", "if false {"),
+		off("replacements keep minValues", "core/retire/trim.go", "breaks && !l.Relaxed {", "breaks && false {"),
+		off("what is cut to the cheapest kinds keeps minValues", "core/retire/trim.go", "_, breaks := broken(l, kinds[:n], zones); !breaks", "true"),
 		off("what people ordered is not withdrawn", withdrawFile, "if !m.Planned || m.Launched", "if m.Launched"),
 		off("what is bought is not withdrawn", withdrawFile, "if !m.Planned || m.Launched", "if !m.Planned"),
 		off("what goes already is not withdrawn again", withdrawFile, "m.Launched || m.Deleting ||", "m.Launched ||"),
