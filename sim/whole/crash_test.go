@@ -9,22 +9,28 @@ import (
 	"github.com/daemok/daemok/cloud/fake"
 )
 
-var deaths = flag.Bool("deaths", false, "try every death twice, with watches at once and late; else each once")
+var deaths = flag.Int("deaths", 1, "let the controller die at every nth of its calls, before it or after it in turn; 0: at each both before and after, with watches at once and late")
+
+// tried reports whether a controller is to die at this call, just before or just
+// after it takes effect, in a test that is content with every nth call.
+func tried(call, nth int, after bool) bool {
+	nth *= *deaths
+	return nth == 0 || call%nth == 0 && after == (call/nth%2 == 0)
+}
 
 // The controller dies at its kth write or call of the cloud, for every k of a
 // scale-up and the scale-down after it, just before the call takes effect or
 // just after, and starts again with an empty memory. Nothing may be bought
-// twice, nothing leaked, and every pod must run. The flag -deaths tries each
-// both ways.
+// twice, nothing leaked, and every pod must run.
 func TestDeathAtAnyWriteLosesNothingAndBuysNothingTwice(t *testing.T) {
 	lags := []time.Duration{60 * time.Millisecond}
-	if *deaths {
+	if *deaths == 0 {
 		lags = append(lags, 0)
 	}
 	for _, lag := range lags {
 		for i, call := range callsOfCleanRun(t, lag) {
 			for _, after := range []bool{false, true} {
-				if !*deaths && after != (i%2 == 0) {
+				if !tried(i, 1, after) {
 					continue
 				}
 				when := map[bool]string{false: "before", true: "after"}[after]

@@ -23,8 +23,33 @@ import (
 // tick is how often the cluster's people look round.
 const tick = 200 * time.Millisecond
 
-// live plays everybody else in the cluster until ctx ends.
-func (w *world) live(ctx context.Context) {
+// people play everybody else in the cluster. They look often, and copies cost
+// most of a story: what they saw they keep until something has changed.
+type people struct {
+	*world
+	sawNodes sight[corev1.Node]
+	sawPods  sight[corev1.Pod]
+}
+
+// sight is what was seen at a revision.
+type sight[T any] struct {
+	revision uint64
+	items    []T
+}
+
+// look returns what list returns, or returned if nothing has changed since.
+func (s *sight[T]) look(w *world, list func() []T) []T {
+	if now := w.server.Revision(); now != s.revision {
+		s.revision, s.items = now, list()
+	}
+	return s.items
+}
+
+func (w *people) nodes() []corev1.Node  { return w.sawNodes.look(w.world, w.world.nodes) }
+func (w *people) allPods() []corev1.Pod { return w.sawPods.look(w.world, w.world.allPods) }
+
+// live plays until ctx ends.
+func (w *people) live(ctx context.Context) {
 	last := uint64(0)
 	for {
 		select {
@@ -46,13 +71,13 @@ func (w *world) live(ctx context.Context) {
 }
 
 // someEnd reports whether a pod is ending: then time alone changes something.
-func (w *world) someEnd() bool {
+func (w *people) someEnd() bool {
 	return slices.ContainsFunc(w.allPods(), func(p corev1.Pod) bool { return p.DeletionTimestamp != nil })
 }
 
 // machinesJoin registers the nodes of machines that have booted, and makes
 // those of machines that are gone not ready.
-func (w *world) machinesJoin(ctx context.Context) {
+func (w *people) machinesJoin(ctx context.Context) {
 	there := map[string]*corev1.Node{}
 	for _, n := range w.nodes() {
 		there[n.Spec.ProviderID] = &n
@@ -76,7 +101,7 @@ func (w *world) machinesJoin(ctx context.Context) {
 
 // joinsAt is when the node of a machine comes: as drawn, unless a story says
 // how long machines of the zone take.
-func (w *world) joinsAt(m market.Machine, boot fake.Boot) time.Time {
+func (w *people) joinsAt(m market.Machine, boot fake.Boot) time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if after, told := w.joinsAfter[m.Pool.Zone]; told {
@@ -87,7 +112,7 @@ func (w *world) joinsAt(m market.Machine, boot fake.Boot) time.Time {
 
 // lose marks the node of a machine that is gone as not ready, and deletes it
 // a minute later, as the controllers for nodes do.
-func (w *world) lose(ctx context.Context, n *corev1.Node) {
+func (w *people) lose(ctx context.Context, n *corev1.Node) {
 	before := n.DeepCopy()
 	if translate.IsReady(n) {
 		n.Status.Conditions = []corev1.NodeCondition{{
@@ -106,7 +131,7 @@ func (w *world) lose(ctx context.Context, n *corev1.Node) {
 
 // hasJoined tells whether the machine's node was here before: a node that was
 // deleted does not come back.
-func (w *world) hasJoined(id string) bool {
+func (w *people) hasJoined(id string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.joined[id] {
@@ -116,7 +141,7 @@ func (w *world) hasJoined(id string) bool {
 	return false
 }
 
-func (w *world) join(ctx context.Context, m market.Machine, provider string, setup cloud.NodeSetup) {
+func (w *people) join(ctx context.Context, m market.Machine, provider string, setup cloud.NodeSetup) {
 	kinds, err := w.cloud.Kinds(ctx, cloud.Class{ID: "EC2NodeClass/default"})
 	if err != nil {
 		return
@@ -140,7 +165,7 @@ func (w *world) join(ctx context.Context, m market.Machine, provider string, set
 }
 
 // deploymentsAct keeps as many pods as each deployment wants.
-func (w *world) deploymentsAct(ctx context.Context) {
+func (w *people) deploymentsAct(ctx context.Context) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.deployments) == 0 {
@@ -167,7 +192,7 @@ func (w *world) deploymentsAct(ctx context.Context) {
 }
 
 // garbage deletes claims whose pool is gone, and pods whose node is.
-func (w *world) garbage(ctx context.Context) {
+func (w *people) garbage(ctx context.Context) {
 	pools, nodes := map[string]bool{}, map[string]bool{}
 	var list karpv1.NodePoolList
 	w.list(&list)
@@ -191,7 +216,7 @@ func (w *world) garbage(ctx context.Context) {
 
 // kubelets start pods that were bound and end those that are to go: two
 // seconds after they were told.
-func (w *world) kubelets(ctx context.Context) {
+func (w *people) kubelets(ctx context.Context) {
 	for _, p := range w.allPods() {
 		if p.Spec.NodeName == "" {
 			continue
@@ -213,14 +238,14 @@ func (w *world) kubelets(ctx context.Context) {
 
 // schedule binds each pod to the first node that has room, and says of the
 // others that there is none.
-func (w *world) schedule(ctx context.Context) {
+func (w *people) schedule(ctx context.Context) {
 	w.mu.Lock()
 	works, contrary := w.schedules, w.contrary
 	w.mu.Unlock()
 	if !works {
 		return
 	}
-	pods, nodes := w.allPods(), w.nodes()
+	pods, nodes := slices.Clone(w.allPods()), slices.Clone(w.nodes())
 	if contrary {
 		slices.Reverse(pods)
 		slices.Reverse(nodes)

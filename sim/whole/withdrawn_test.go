@@ -135,7 +135,7 @@ func TestDeathWhileOrdersAreWithdrawnBuysNothing(t *testing.T) {
 	})
 	for i, call := range calls {
 		for _, after := range []bool{false, true} {
-			if !*deaths && after != (i%2 == 0) {
+			if !tried(i, 1, after) {
 				continue
 			}
 			when := map[bool]string{false: "before", true: "after"}[after]

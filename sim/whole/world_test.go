@@ -69,14 +69,14 @@ func tell(t *testing.T, o fake.Options, story func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, o)
 		ctx, cancel := context.WithCancel(context.Background())
-		var people sync.WaitGroup
-		people.Go(func() { w.live(ctx) })
+		var everybody sync.WaitGroup
+		everybody.Go(func() { (&people{world: w}).live(ctx) })
 		defer func() {
 			for _, c := range w.running {
 				c.stop()
 			}
 			cancel()
-			people.Wait()
+			everybody.Wait()
 			if t.Failed() {
 				t.Log("the story:\n" + strings.Join(w.story.lines, "\n"))
 			}
