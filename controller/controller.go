@@ -166,7 +166,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 			{"find machines that drifted", drifted.Round},
 			{"give workloads their one replica back", drains.TakeBack},
 			{"tell what disruption policies allow", (&policy.Teller{
-				Live: p.Live, Store: p.Store, Keeper: keeper, Events: p.Events, Log: p.Log, Now: p.Now,
+				Live: p.Live, Store: p.Store, Keeper: keeper, Events: p.Events, Tripped: p.Metrics.BreakerTripped, Log: p.Log, Now: p.Now,
 			}).Round},
 			{"tell of what is not understood", (&remark.Teller{Source: keeper, Events: p.Events, Log: p.Log}).Round},
 			{"tell of what does nothing yet", (&idle.Teller{Live: p.Live, Events: p.Events}).Round},

@@ -35,6 +35,7 @@ type Metrics struct {
 	PlanBound       prometheus.Gauge
 	PlanGap         prometheus.Gauge
 	PlanMargin      *prometheus.GaugeVec // resource_type, zone
+	BreakerTripped  *prometheus.GaugeVec // policy
 
 	SearchSeconds     prometheus.Histogram
 	Decisions         *prometheus.CounterVec // decision, reason, consolidation_type
@@ -92,6 +93,7 @@ func NewMetrics(r prometheus.Registerer, version, commit, goVersion, arch string
 		PlanBound:       b.gauges("daemok_plan_cost_bound").WithLabelValues(),
 		PlanGap:         b.gauges("daemok_plan_cost_gap").WithLabelValues(),
 		PlanMargin:      b.gauges("daemok_plan_margin"),
+		BreakerTripped:  b.gauges("daemok_disruption_breaker_tripped"),
 
 		SearchSeconds:     b.histograms("karpenter_voluntary_disruption_decision_evaluation_duration_seconds").WithLabelValues("", "").(prometheus.Histogram),
 		Decisions:         b.counters("karpenter_voluntary_disruption_decisions_total"),

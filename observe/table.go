@@ -49,6 +49,8 @@ var disruption = []Definition{
 		Help: "Nodes of the pool that may be going away at once, by the budgets in force."},
 	{Name: "karpenter_nodepools_nodes_consuming_budgets", Kind: Gauge, Unit: "1", Labels: []string{"nodepool", "reason"},
 		Help: "Nodes of the pool that use its budgets up: they are going already, or not ready."},
+	{Name: "daemok_disruption_breaker_tripped", Kind: Gauge, Unit: "1", Labels: []string{"policy"},
+		Help: "1 while the breaker of the DisruptionPolicy has tripped, and no node of its pools goes by choice; 0 while it is closed."},
 	{Name: "daemok_record_writes_total", Kind: Counter, Unit: "1", Labels: []string{"result"},
 		Help: "Attempts to write the record of decisions to its ConfigMaps; result is written, conflict, forbidden or failed."},
 }

@@ -11,9 +11,11 @@ import (
 	"github.com/daemok/daemok/core/retire"
 )
 
-// passEvery keeps searches for nodes that may go apart; a long one is followed
-// by a longer pause, as rounds are.
-const passEvery = 10 * time.Second
+// passEvery keeps searches for nodes that may go apart. A long one is followed by
+// a longer pause, as rounds are, so that they take a tenth of one processor at
+// most; the pause is short, since the next step of those that follow each other is
+// due as soon as pods have come together.
+const passEvery = 2 * time.Second
 
 // pass is the search for nodes that may go, which takes seconds in large
 // clusters: it runs beside the rounds, on the cluster as it was when it began.

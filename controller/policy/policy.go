@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -46,8 +47,10 @@ type Teller struct {
 	Store  client.Client
 	Keeper keeper
 	Events publisher
-	Log    *slog.Logger
-	Now    func() time.Time
+	// Tripped is set by policy; those without a breaker have none.
+	Tripped *prometheus.GaugeVec
+	Log     *slog.Logger
+	Now     func() time.Time
 }
 
 // Round looks once, and returns when to look again.
@@ -57,27 +60,45 @@ func (t *Teller) Round(ctx context.Context) (time.Duration, error) {
 		return lookEvery, err
 	}
 	t.Keeper.PoliciesAre(list)
-	if len(list) == 0 {
-		return lookEvery, nil
+	states := t.Keeper.Policies()
+	next := make([]*v1alpha1.DisruptionPolicy, len(states))
+	errs := make([]error, len(states))
+	if len(states) > 0 {
+		s := t.Keeper.Snapshot()
+		for i := range states {
+			next[i], errs[i] = t.write(ctx, s, &states[i])
+		}
 	}
-	var errs []error
-	s := t.Keeper.Snapshot()
-	for _, p := range t.Keeper.Policies() {
-		errs = append(errs, t.write(ctx, s, &p))
-	}
+	t.measure(next)
 	return lookEvery, errors.Join(errs...)
 }
 
-func (t *Teller) write(ctx context.Context, s *cluster.Snapshot, p *snapshot.PolicyState) error {
-	before, next := p.Object, p.Object.DeepCopy()
+// write brings the status of a policy up to date, and returns the policy with it.
+func (t *Teller) write(ctx context.Context, s *cluster.Snapshot, p *snapshot.PolicyState) (next *v1alpha1.DisruptionPolicy, err error) {
+	before := p.Object
+	next = before.DeepCopy()
 	next.Status = status(s, p, t.Now().UTC().Truncate(time.Second))
 	if !equality.Semantic.DeepEqual(before.Status, next.Status) {
 		if err := t.Store.Status().Patch(ctx, next, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
-			return fmt.Errorf("write status of %s: %w", p.Name(), err)
+			return next, fmt.Errorf("write status of %s: %w", p.Name(), err)
 		}
 	}
 	t.tell(before, next)
-	return nil
+	return next, nil
+}
+
+// measure tells which breakers have tripped, of those that there are.
+func (t *Teller) measure(list []*v1alpha1.DisruptionPolicy) {
+	t.Tripped.Reset()
+	for _, p := range list {
+		if b := p.Status.Breaker; b != nil {
+			tripped := 0.0
+			if b.TrippedAt != nil {
+				tripped = 1
+			}
+			t.Tripped.WithLabelValues(p.Name).Set(tripped)
+		}
+	}
 }
 
 // tell publishes what is false of a policy, and logs what has become so.

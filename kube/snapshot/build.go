@@ -139,7 +139,9 @@ func (b *builder) nodesAndMachines() {
 			hasNode[claim.Name] = true
 			node.Price = b.priceOf(claim)
 			node.ChangedAt = b.k.podEvent[n.Name]
-			node.QuietSince = translate.QuietSince(claim, node.ChangedAt)
+			if !b.awaitsPods(claim) {
+				node.QuietSince = translate.QuietSince(claim, node.ChangedAt)
+			}
 			translate.MarkRolled(b.k.pools[node.Pool], &node)
 		}
 		node.Attachable = b.attachable(&node, claim)

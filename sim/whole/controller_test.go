@@ -22,14 +22,16 @@ import (
 	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/observe"
+	"github.com/daemok/daemok/observe/observetest"
 	"github.com/daemok/daemok/observe/record"
 )
 
 // controller is one run of the product: its program, less AWS, the lease and
 // the sockets.
 type controller struct {
-	ordeal *ordeal
-	done   sync.WaitGroup
+	ordeal   *ordeal
+	done     sync.WaitGroup
+	measured *prometheus.Registry
 }
 
 // setup is how a controller is started.
@@ -66,7 +68,7 @@ func (i informers) GetInformer(ctx context.Context, o client.Object, options ...
 func (w *world) start(s setup) *controller {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	c := &controller{ordeal: &ordeal{kill: cancel, dieAt: s.dieAt, after: s.after, chance: s.chance, seed: s.seed}}
+	c := &controller{ordeal: &ordeal{kill: cancel, dieAt: s.dieAt, after: s.after, chance: s.chance, seed: s.seed}, measured: prometheus.NewRegistry()}
 	fault := c.ordeal.api
 	if s.fault != nil {
 		fault = func(call storetest.Call) (error, error) {
@@ -83,7 +85,7 @@ func (w *world) start(s setup) *controller {
 	}
 	program, err := product.New(ctx, product.Parts{
 		Store: shown.Client(live), Live: live, Watches: informers{shown, s.watched}, Catalog: w.cloud, Machines: func(string) cloud.Machines { return bought }, Classes: w.classes,
-		Metrics: observe.NewMetrics(prometheus.NewRegistry(), "", "", "", ""),
+		Metrics: observe.NewMetrics(c.measured, "", "", "", ""),
 		Events:  &observe.Events{Recorder: w.events, Now: time.Now},
 		Log:     w.log, Now: time.Now, NewID: w.newID, CallFor: 20 * time.Second,
 		Window: planner.Window{Idle: time.Second, Max: 10 * time.Second},
@@ -98,6 +100,15 @@ func (w *world) start(s setup) *controller {
 	}
 	w.running = append(w.running, c)
 	return c
+}
+
+// tells is what a scrape says of a metric.
+func (c *controller) tells(metric string) []string {
+	lines, err := observetest.Lines(c.measured, metric)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	return lines
 }
 
 // stop kills the controller and waits until nothing of it is left.

@@ -93,10 +93,13 @@ func TestABreakerStopsUntilItIsAcknowledged(t *testing.T) {
 		w.until(time.Minute, "a breaker that has tripped", tripped)
 		w.until(10*time.Minute, "four other machines", func() bool { return w.run(4) && len(w.claims()) == 4 })
 		c.stop()
-		w.start(setup{})
+		c = w.start(setup{})
 		w.scale("web", 0)
 		w.until(time.Minute, "no pods", func() bool { return w.run(0) })
 		w.stay(4, 30*time.Minute)
+		if told := c.tells("daemok_disruption_breaker_tripped"); !slices.Equal(told, []string{"daemok_disruption_breaker_tripped policy=" + w.policy().Name + " 1"}) {
+			t.Errorf("a scrape tells %q", told)
+		}
 		message := condition.Get(w.policy(), v1alpha1.PolicyBreakerClosed).Message
 		at, _, found := strings.Cut(message[strings.Index(message, api.MarkAcknowledged+"=")+len(api.MarkAcknowledged)+1:], " ")
 		if found || !strings.HasPrefix(message, "2 of ") || !w.events.said(v1alpha1.ReasonBreakerTripped) {

@@ -1,0 +1,58 @@
+package snapshot
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/condition"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+)
+
+// A machine that came in place of another is not taken for an empty one while
+// the pods that it came for are still to leave that one.
+func TestAReplacementWaitsForItsPods(t *testing.T) {
+	deleted := func(c *karpv1.NodeClaim, _ *corev1.Node) { c.DeletionTimestamp = &metav1.Time{Time: start} }
+	closed := func(_ *karpv1.NodeClaim, n *corev1.Node) {
+		n.Spec.Taints = []corev1.Taint{{Key: api.TaintDisrupted, Effect: corev1.TaintEffectNoSchedule}}
+	}
+	ends := func(c *karpv1.NodeClaim, _ *corev1.Node) {
+		c.DeletionTimestamp = &metav1.Time{Time: start}
+		condition.SetTrue(c, karpv1.ClaimInstanceTerminating, start)
+	}
+	for what, tt := range map[string]struct {
+		old    func(*karpv1.NodeClaim, *corev1.Node) // nil: it is gone
+		awaits bool
+	}{
+		"the other is about to go":      {closed, true},
+		"the other is deleted":          {deleted, true},
+		"the machine of the other ends": {ends, false},
+		"the other is gone":             {nil, false},
+		"the other stays after all":     {func(*karpv1.NodeClaim, *corev1.Node) {}, false},
+	} {
+		t.Run(what, func(t *testing.T) {
+			k := newKeeper()
+			next := claimOf("next", karpv1.ClaimRegistered, karpv1.ClaimInitialized)
+			next.Annotations = map[string]string{api.MarkReplaces: "claim-gone,claim-old"}
+			k.ClaimSeen(next)
+			k.NodeSeen(node("next"))
+			if tt.old != nil {
+				c, n := claimOf("old", karpv1.ClaimRegistered, karpv1.ClaimInitialized), node("old")
+				c.Status.NodeName = "old"
+				tt.old(c, n)
+				k.ClaimSeen(c)
+				k.NodeSeen(n)
+			}
+			quiet := k.Snapshot().Nodes[0].QuietSince
+			if quiet.IsZero() != tt.awaits {
+				t.Errorf("the node is quiet since %v, want that it awaits pods: %v", quiet, tt.awaits)
+			}
+			if !tt.awaits && !quiet.Equal(start.Add(-time.Minute)) {
+				t.Errorf("the node is quiet since %v, want its initialisation", quiet)
+			}
+		})
+	}
+}
