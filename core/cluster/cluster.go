@@ -162,7 +162,7 @@ type Node struct {
 	CreatedAt     time.Time
 	QuietSince    time.Time // the moment the consolidateAfter clock started: the last pod event or, before any, initialisation; zero: not known
 	ExpiresAt     time.Time // zero: never
-	Drifted       string    // how it differs from what its pool and class ask for, in the words of the API, such as AMIDrift; empty: it does not
+	Drifted       string    // how it differs from what its pool and class ask for, in the words of the API, such as AMIDrift, or PoolDeleted; empty: it does not
 	DriftedAt     time.Time // since when
 	ChangedAt     time.Time // when a pod last came or went, as far as that was seen; zero: it was not
 	Ready         bool
@@ -177,6 +177,10 @@ type Node struct {
 	Pods          []Pod  // bound to it, sorted by namespace, name; without those that succeeded or failed, which hold nothing
 	BoughtFor     []Pod  // the pods that its machine was ordered for that still wait
 }
+
+// PoolDeleted is how a node has drifted whose pool is being deleted: it goes, and
+// so does every other node of the pool.
+const PoolDeleted = "NodePoolDeleted"
 
 // Seat says of a node whether the controller that makes the plans runs on it.
 type Seat string

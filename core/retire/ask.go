@@ -7,7 +7,8 @@ import (
 )
 
 // homes asks where the pods of a node may go that goes whatever it costs:
-// somewhere they can stay, or else anywhere.
+// somewhere they can stay, or else anywhere but on nodes whose pool is being
+// deleted: there they could not stay long, and nothing would be won.
 func (x *Search) homes(c *candidate) *place.Result {
 	q := place.Question{Leave: []int{c.at}, Below: place.Any, Open: x.lasting()}
 	answer := x.ask(q)
@@ -17,7 +18,7 @@ func (x *Search) homes(c *candidate) *place.Result {
 		}
 	}
 	if no(answer) {
-		q.Open, q.Why = nil, true
+		q.Open, q.Why = x.those(func(n *cluster.Node) bool { return n.Drifted != cluster.PoolDeleted }), true
 		answer = x.ask(q)
 	}
 	return answer

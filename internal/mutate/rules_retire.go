@@ -22,6 +22,7 @@ func retireRules() []Rule {
 		off("wishes that plans would follow are held", "core/retire/wish.go", "if worth == nil {\n\t\treturn nil", "if worth == nil {\n\t\tworth = func(*cluster.Shape) place.Wishes { return place.NotOfHosts }"),
 		off("wishes that do not hold keep no node", consolidateFile, "if q.Wishes = x.worthwhile(q, nodes); q.Wishes != nil {", "if false {"),
 		off("pods of nodes that are replaced get machines as pods that wait do", "core/retire/ask.go", "if len(answer.Launches) > 0 {", "if false {"),
+		off("pods do not move to nodes of a deleted pool", "core/retire/ask.go", "return n.Drifted != cluster.PoolDeleted", "return true"),
 		off("nodes that are going are not removed again", candidateFile, `if n.Claim == "" || n.Deleting ||`, `if n.Claim == "" ||`),
 		off("starting nodes stay", candidateFile, "|| !n.Initialized ||", "||"),
 		off("nodes that must not be disturbed stay", candidateFile, "case c.DoNotDisrupt:", "case false:"),
