@@ -168,6 +168,9 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 			{"tell what disruption policies allow", (&policy.Teller{
 				Live: p.Live, Store: p.Store, Keeper: keeper, Events: p.Events, Tripped: p.Metrics.BreakerTripped, Log: p.Log, Now: p.Now,
 			}).Round},
+			{"tell how far deleted pools are", (&pool.Departures{
+				Store: p.Store, Snapshot: keeper.Snapshot, Stays: p.Record.Stays, Events: p.Events, Now: p.Now,
+			}).Round},
 			{"tell of what is not understood", (&remark.Teller{Source: keeper, Events: p.Events, Log: p.Log}).Round},
 			{"tell of what does nothing yet", (&idle.Teller{Live: p.Live, Events: p.Events}).Round},
 		},

@@ -1,14 +1,16 @@
 // Package pool keeps the status of pools true: whether their rules make
-// sense, whether their class is ready, what they own, and whether their
-// machines join.
+// sense, whether their class is ready, what they own, whether their machines
+// join and, of one that is being deleted, how far that is.
 //
-// It serves pools of any API generation through a Generation. It buys and
-// retires nothing.
+// It promises that a pool outlives its claims when it is deleted, unless its
+// user asks for the fast way. It serves pools of any API generation through a
+// Generation. It buys nothing, and of what was bought it retires nothing.
 package pool
 
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -16,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/kube/api"
@@ -87,9 +90,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration,
 	}
 	o = o.DeepCopyObject().(Object)
 	if o.GetDeletionTimestamp() != nil {
-		return 0, nil
-	}
-	if err := r.writeHash(ctx, o); err != nil {
+		if left, err := r.leave(ctx, o); err != nil || !left {
+			return 0, err
+		}
+	} else if err := r.prepare(ctx, o); err != nil {
 		return 0, err
 	}
 	before := o.DeepCopyObject().(Object)
@@ -129,20 +133,26 @@ func soonest(waits ...time.Duration) time.Duration {
 	return first
 }
 
-func (r *Reconciler) writeHash(ctx context.Context, o Object) error {
+// prepare writes the hash, and the finalizer that has the pool outlive its claims.
+func (r *Reconciler) prepare(ctx context.Context, o Object) error {
+	before := o.DeepCopyObject().(Object)
 	hash, version := r.Generation.Hash(o)
-	have := o.GetAnnotations()
-	if have[api.AnnotationNodePoolHash] == hash && have[api.AnnotationNodePoolHashVersion] == version {
+	annotations := maps.Clone(o.GetAnnotations())
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[api.AnnotationNodePoolHash], annotations[api.AnnotationNodePoolHashVersion] = hash, version
+	o.SetAnnotations(annotations)
+	if isFast(o) {
+		controllerutil.RemoveFinalizer(o, api.FinalizerPoolTermination)
+	} else {
+		controllerutil.AddFinalizer(o, api.FinalizerPoolTermination)
+	}
+	if equality.Semantic.DeepEqual(before, o) {
 		return nil
 	}
-	before := o.DeepCopyObject().(Object)
-	if have == nil {
-		have = map[string]string{}
-	}
-	have[api.AnnotationNodePoolHash], have[api.AnnotationNodePoolHashVersion] = hash, version
-	o.SetAnnotations(have)
 	if err := r.Store.Patch(ctx, o, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
-		return fmt.Errorf("write hash of %s %s: %w", r.Generation.Kind, o.GetName(), err)
+		return fmt.Errorf("write hash and finalizer of %s %s: %w", r.Generation.Kind, o.GetName(), err)
 	}
 	return nil
 }

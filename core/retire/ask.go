@@ -1,6 +1,8 @@
 package retire
 
 import (
+	"slices"
+
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/place"
@@ -18,7 +20,7 @@ func (x *Search) homes(c *candidate) *place.Result {
 		}
 	}
 	if no(answer) {
-		q.Open, q.Why = x.those(func(n *cluster.Node) bool { return n.Drifted != cluster.PoolDeleted }), true
+		q.Open, q.Why = x.ofPoolsThatStay(), true
 		answer = x.ask(q)
 	}
 	return answer
@@ -33,6 +35,21 @@ func why(a *place.Result) string {
 		return "machines for its pods cost too much"
 	}
 	return a.Unplaced[0].Why()
+}
+
+// ofPoolsThatStay are the nodes whose pool is not being deleted, by position; nil: all.
+func (x *Search) ofPoolsThatStay() bitset.Set {
+	deleted := func(n cluster.Node) bool { return n.Drifted == cluster.PoolDeleted }
+	if !slices.ContainsFunc(x.snapshot.Nodes, deleted) {
+		return nil
+	}
+	out := bitset.New(len(x.snapshot.Nodes))
+	for i := range x.snapshot.Nodes {
+		if !deleted(x.snapshot.Nodes[i]) {
+			out.Add(i)
+		}
+	}
+	return out
 }
 
 // lasting are the nodes that are not about to go themselves, by position.

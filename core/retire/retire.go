@@ -242,9 +242,10 @@ func quietDue(c *candidate) (at time.Time, ok bool) {
 }
 
 // emptyDue returns the moment from which an empty node may go; ok is false for
-// a node that may not go for being empty.
+// a node that may not go for being empty. Where its pool is being deleted it goes
+// for that, so that one budget is about all nodes of such a pool.
 func emptyDue(c *candidate) (at time.Time, ok bool) {
-	if !IsEmpty(c.Node) {
+	if !IsEmpty(c.Node) || c.Drifted == cluster.PoolDeleted {
 		return time.Time{}, false
 	}
 	return quietDue(c)

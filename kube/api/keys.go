@@ -123,6 +123,7 @@ var markKeys = []Key{
 	{MarkMakeRoom, KindAnnotation, "DaemonSet", `"true" has nodes replaced that are older than the DaemonSet and have no room for its pod`},
 	{MarkDriftAtLimit, KindAnnotation, "NodePool", DeleteFirst + ": drifted nodes go before the machines in their place come, where limits forbid to have both"},
 	{MarkRoll, KindAnnotation, "NodePool", "nodes of the pool are to be replaced now: since when, whether all, and whether that is paused, as JSON; `daemok roll` writes it"},
+	{MarkDelete, KindAnnotation, "NodePool", DeleteFast + ": all its nodes go at once when it is deleted, and not as its budgets allow"},
 	{MarkAcknowledged, KindAnnotation, "DisruptionPolicy", "status.breaker.trippedAt of a breaker that has tripped: it closes again"},
 }
 
@@ -132,6 +133,7 @@ var taintKeys = []Key{
 	{TaintUninitialized, KindTaint, "Node", "the cloud's own controller has not seen the node; waited for"},
 	{TaintReadinessPrefix, KindTaint, "Node", "begins the taints of readiness gates; waited for"},
 	{FinalizerTermination, KindFinalizer, onNodes, "the machine has to be drained and terminated first"},
+	{FinalizerPoolTermination, KindFinalizer, "NodePool", "its nodes have to go first, as its budgets allow"},
 	{FinalizerClassTermination, KindFinalizer, "EC2NodeClass", "what was made for the class has to be removed first"},
 }
 

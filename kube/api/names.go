@@ -161,6 +161,8 @@ const (
 	MarkMakeRoom = GroupDaemok + "/make-room"
 	// MarkRoll is on a NodePool whose nodes are to be replaced now, as JSON.
 	MarkRoll = GroupDaemok + "/roll"
+	// MarkDelete says how the nodes of the pool go when it is deleted: DeleteFast.
+	MarkDelete = GroupDaemok + "/delete"
 	// MarkAcknowledged is on a DisruptionPolicy whose breaker has tripped: the
 	// moment at which it did, as its status says. It closes the breaker.
 	MarkAcknowledged = GroupDaemok + "/acknowledged"
@@ -176,6 +178,10 @@ const LabelSurged = GroupDaemok + "/surged"
 // DeleteFirst is the value of MarkDriftAtLimit by which nodes go before the
 // machines in their place come.
 const DeleteFirst = "delete-first"
+
+// DeleteFast is the value of MarkDelete by which all nodes of a deleted pool go at
+// once, whatever its budgets say.
+const DeleteFast = "fast"
 
 // ConfigMaps in the controller's namespace.
 const (
@@ -202,6 +208,7 @@ const (
 // Finalizers. The first is on NodeClaims and Nodes.
 const (
 	FinalizerTermination      = GroupKarpenter + "/termination"
+	FinalizerPoolTermination  = GroupDaemok + "/termination"
 	FinalizerClassTermination = GroupAWS + "/termination"
 )
 

@@ -143,6 +143,7 @@ func (b *builder) nodesAndMachines() {
 				node.QuietSince = translate.QuietSince(claim, node.ChangedAt)
 			}
 			translate.MarkRolled(b.k.pools[node.Pool], &node)
+			translate.MarkDeleted(b.k.pools[node.Pool], claim, &node)
 		}
 		node.Attachable = b.attachable(&node, claim)
 		b.out.Nodes = append(b.out.Nodes, node)

@@ -35,7 +35,8 @@ type PoolObject struct {
 	Static      bool   // keeps a fixed number of nodes; pods never add to it
 	Hash        string // of what makes its nodes drift, taken from this very Template
 	HashVersion string
-	NotReady    string // why nothing may be bought; empty if it may
+	NotReady    string    // why nothing may be bought; empty if it may
+	DeletedAt   time.Time // since when all its nodes are to go, since it is being deleted; zero: they are not
 	Annotations map[string]string
 	MachineCost quantity.MicroUSDPerHour // of pools whose annotations do not say
 }
@@ -54,6 +55,7 @@ func FromNodePool(p *karpv1.NodePool) PoolObject {
 		Hash:        fingerprint.NodePool(p),
 		HashVersion: fingerprint.Version,
 		NotReady:    notReady(p),
+		DeletedAt:   deletedAt(p),
 		Annotations: p.Annotations,
 	}
 	if p.Spec.Weight != nil {

@@ -205,8 +205,13 @@ func (m *manifest) remove() {
 	}
 }
 
+// deleteObject deletes what has served its turn; pools take their nodes with them
+// at once, since these are empty.
 func (m *manifest) deleteObject(o *unstructured.Unstructured) {
 	m.Helper()
+	if o.GetKind() == "NodePool" {
+		mustKubectl(m.T, m.dir, "annotate", "nodepool", o.GetName(), "daemok.sh/delete=fast")
+	}
 	if err := m.client.Delete(m.Context(), o, client.PropagationPolicy(metav1.DeletePropagationBackground)); client.IgnoreNotFound(err) != nil {
 		m.Errorf("delete %s %s: %v", o.GetKind(), o.GetName(), err)
 	}

@@ -36,6 +36,10 @@ func (m *minutes) hold(about Object, claim string, topic Topic, said, why string
 // nothingSpeaks is said of a node that stays and needs no reason to.
 const nothingSpeaks = "stays: nothing speaks for letting it go"
 
+// mightGo begins what is said of a node that stays and has a reason to go, which
+// follows.
+const mightGo = "stays, though it might go: "
+
 // nodes says of every node of ours why it goes or stays.
 func (m *minutes) nodes() {
 	going := map[string]*plan.Move{}
@@ -72,7 +76,7 @@ func (m *minutes) stays(n *cluster.Node, kept *plan.Kept) {
 	}
 	switch {
 	case kept != nil:
-		m.hold(about, n.Claim, TopicStay, "stays, though it might go: "+string(kept.Reason), kept.Why, func() []string {
+		m.hold(about, n.Claim, TopicStay, mightGo+string(kept.Reason), kept.Why, func() []string {
 			if kept.By == plan.KeptByFinding && kept.Reason != plan.Empty {
 				m.owe(n.Name)
 			}
@@ -104,7 +108,11 @@ func (m *minutes) facts(n *cluster.Node) []string {
 	if !n.QuietSince.IsZero() {
 		out = append(out, "no pod has come or gone since "+moment(n.QuietSince))
 	}
-	if n.Drifted != "" {
+	switch n.Drifted {
+	case "":
+	case cluster.PoolDeleted:
+		out = append(out, "its pool is being deleted")
+	default:
 		out = append(out, "it has drifted: "+n.Drifted)
 	}
 	if !n.ExpiresAt.IsZero() {

@@ -12,7 +12,7 @@ import (
 
 // pools says of every pool what it may do now.
 func (m *minutes) pools() {
-	shares, wanting := retire.Shares(m.s.Nodes), m.wanting()
+	shares, wanting, deleted := retire.Shares(m.s.Nodes), m.wanting(), m.deleted()
 	for i := range m.s.Pools {
 		p := &m.s.Pools[i]
 		about := Object{Pool, p.ID.Name}
@@ -26,10 +26,31 @@ func (m *minutes) pools() {
 		}
 		said, why := m.lets(p, shares[p.ID])
 		m.hold(about, "", TopicBudgets, said, why, nil)
+		if text := deleted[p.ID]; text != "" {
+			m.hold(about, "", TopicDeleted, "is being deleted: its nodes go within its budgets for "+string(plan.Drifted), text, nil)
+		}
 		if lines := wanting[p.ID]; len(lines) > 0 {
 			m.hold(about, "", TopicWanting, "has no machine for some pods that wait", lines[0], func() []string { return lines[1:] })
 		}
 	}
+}
+
+// deleted tells of the nodes of pools that are being deleted, by pool.
+func (m *minutes) deleted() map[cluster.PoolID]string {
+	left, going := map[cluster.PoolID]int{}, map[cluster.PoolID]int{}
+	for i := range m.s.Nodes {
+		if n := &m.s.Nodes[i]; n.Drifted == cluster.PoolDeleted {
+			left[n.Pool]++
+			if n.Deleting {
+				going[n.Pool]++
+			}
+		}
+	}
+	out := map[cluster.PoolID]string{}
+	for id, n := range left {
+		out[id] = fmt.Sprintf("of %d nodes that are left %d are going", n, going[id])
+	}
+	return out
 }
 
 // wantingMax is how many kinds of pods a pool tells that it has no machine for.

@@ -14,6 +14,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/daemok/daemok/core/plan"
 )
 
 // KeepFor is how long what no longer holds is kept.
@@ -114,6 +116,15 @@ func (r *Record) Held(about Object, topic Topic) (s Statement, ok bool) {
 		return Statement{}, false
 	}
 	return h.Statement, true
+}
+
+// Stays returns why a node stays that has drifted, by what is held about it;
+// empty: that is not known.
+func (r *Record) Stays(node string) string {
+	if s, _ := r.Held(Object{Node, node}, TopicStay); s.Said == mightGo+string(plan.Drifted) {
+		return s.Why
+	}
+	return ""
 }
 
 // Stand lets what holds of the topic hold on, whatever it says.

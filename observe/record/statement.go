@@ -57,6 +57,7 @@ const (
 	TopicLimits  Topic = "limits"  // what a pool may still buy
 	TopicBudgets Topic = "budgets" // how many nodes of a pool may go
 	TopicWanting Topic = "wanting" // pods that a pool has no machine for
+	TopicDeleted Topic = "deleted" // how far a pool is that is being deleted
 )
 
 // Statement is one thing that was decided about an object, for as long as it

@@ -137,19 +137,6 @@ func TestWhatIsDeletedByHandGoesWhole(t *testing.T) {
 	}
 }
 
-func TestADeletedPoolTakesItsMachinesWithIt(t *testing.T) {
-	tell(t, fake.Options{Seed: 24}, func(t *testing.T, w *world) {
-		w.up(2, nil, plain)
-		pools := &karpv1.NodePoolList{}
-		w.list(pools)
-		w.delete(&pools.Items[0])
-		w.until(5*time.Minute, "an empty cluster", w.empty)
-		if running, all := w.podsRunning(); running != 0 || all != 2 {
-			t.Errorf("%d of %d pods run, want two waiting", running, all)
-		}
-	})
-}
-
 // A pod lands on an empty node between the plan to remove it and the removal.
 func TestANodeThatIsNeededAfterAllStays(t *testing.T) {
 	tell(t, fake.Options{Seed: 25}, func(t *testing.T, w *world) {

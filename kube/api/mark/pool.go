@@ -83,6 +83,15 @@ func DeleteFirst(annotations map[string]string) (bool, error) {
 	return said, nil
 }
 
+// DeleteFast reports whether all nodes of the pool go at once when it is deleted.
+func DeleteFast(annotations map[string]string) (bool, error) {
+	text, said := annotations[api.MarkDelete]
+	if said && text != api.DeleteFast {
+		return false, &Error{api.MarkDelete, fmt.Errorf("%q means nothing: want %q, or no annotation: nodes go as budgets allow", text, api.DeleteFast)}
+	}
+	return said, nil
+}
+
 // cores rounds up to whole ones.
 func cores(text string) (int64, error) {
 	cpu, err := quantity.ParseCPU(text)

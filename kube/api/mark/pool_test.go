@@ -88,6 +88,20 @@ func TestDeleteFirst(t *testing.T) {
 	}
 }
 
+func TestDeleteFast(t *testing.T) {
+	for text, says := range map[string]string{
+		api.DeleteFast: "", "true": `metadata.annotations[daemok.sh/delete]: "true" means nothing: want "fast"`,
+	} {
+		fast, err := mark.DeleteFast(map[string]string{api.MarkDelete: text})
+		if fast != (says == "") || !speaks(err, says) {
+			t.Errorf("DeleteFast(%q) = %v, %v; want error with %q", text, fast, err, says)
+		}
+	}
+	if fast, err := mark.DeleteFast(nil); fast || err != nil {
+		t.Errorf("where nothing is said: %v, %v", fast, err)
+	}
+}
+
 func speaks(err error, says string) bool {
 	if err == nil || says == "" {
 		return err == nil && says == ""

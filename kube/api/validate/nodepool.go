@@ -46,7 +46,8 @@ func (f *findings) marks(annotations map[string]string) {
 	_, cost := mark.MachineCost(annotations, 0)
 	_, floor := mark.Floor(annotations)
 	_, first := mark.DeleteFirst(annotations)
-	for _, err := range append(mark.Misread(annotations), cost, floor, first) {
+	_, fast := mark.DeleteFast(annotations)
+	for _, err := range append(mark.Misread(annotations), cost, floor, first, fast) {
 		if wrong, ok := errors.AsType[*mark.Error](err); ok {
 			f.refuse(wrong.Field(), "%s", wrong.Err)
 		}

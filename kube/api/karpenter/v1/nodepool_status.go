@@ -12,6 +12,8 @@ const (
 	NodePoolValidationSucceeded = "ValidationSucceeded"
 	NodePoolClassReady          = "NodeClassReady"
 	NodePoolRegistrationHealthy = "NodeRegistrationHealthy"
+	// NodePoolDrained is on pools that are being deleted, and says how far that is.
+	NodePoolDrained = "Drained"
 )
 
 // Reasons of a NodePool's conditions.
@@ -21,6 +23,8 @@ const (
 	ReasonNodeClassTerminating      = "NodeClassTerminating"
 	ReasonNodeClassReadinessUnknown = "NodeClassReadinessUnknown"
 	ReasonRegistrationFailed        = "RegistrationFailed"
+	ReasonNodesLeft                 = "NodesLeft" // nodes go, or are about to
+	ReasonNodesStay                 = "NodesStay" // none goes, until somebody does something about it or a budget opens
 )
 
 // NodePoolStatus is what was last observed of a pool.

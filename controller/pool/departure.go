@@ -1,0 +1,149 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/condition"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/roll"
+	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/observe"
+)
+
+const (
+	// departuresEvery is how often pools that are being deleted are told how far
+	// that is; that nothing goes on is told in an event each stuckEvery.
+	departuresEvery = 5 * time.Second
+	stuckEvery      = 10 * time.Minute
+)
+
+// Departures tells how far pools are that are being deleted and have nodes yet, in
+// the condition Drained and, where nothing goes on, an event.
+type Departures struct {
+	Store    client.Client
+	Snapshot func() *cluster.Snapshot
+	Stays    func(node string) string // why the node stays, as was said last; empty: nothing is known to keep it
+	Events   publisher
+	Now      func() time.Time
+}
+
+// Round looks once, and returns when to look again.
+func (d *Departures) Round(ctx context.Context) (time.Duration, error) {
+	var list karpv1.NodePoolList
+	if err := d.Store.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil { // only read
+		return departuresEvery, fmt.Errorf("list pools to find those that are being deleted: %w", err)
+	}
+	var errs []error
+	var s *cluster.Snapshot
+	for i := range list.Items {
+		p := &list.Items[i]
+		if p.DeletionTimestamp == nil || !controllerutil.ContainsFinalizer(p, api.FinalizerPoolTermination) {
+			continue
+		}
+		if s == nil {
+			s = d.Snapshot()
+		}
+		errs = append(errs, d.tell(ctx, p, departureOf(s, cluster.PoolID{Kind: translate.KindNodePool, Name: p.Name}, d.Stays)))
+	}
+	return departuresEvery, errors.Join(errs...)
+}
+
+func (d *Departures) tell(ctx context.Context, p *karpv1.NodePool, now departure) error {
+	next, reason, text := p.DeepCopy(), karpv1.ReasonNodesLeft, now.String()
+	if now.stuck() {
+		reason = karpv1.ReasonNodesStay
+		text += "; the way out is room for its pods in another pool, budgets that allow more, or " + fastWay(p.Name)
+		d.Events.Publish(observe.Event{About: next, Key: translate.KindNodePool + "/" + p.Name, Warning: true,
+			Reason: reason, Message: text, Topic: "departure", DedupeFor: stuckEvery})
+	}
+	if !condition.SetFalse(next, karpv1.NodePoolDrained, reason, text, d.Now()) {
+		return nil
+	}
+	err := d.Store.Status().Patch(ctx, next, client.MergeFromWithOptions(p, client.MergeFromWithOptimisticLock{}))
+	if err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) { // these say that the cache is a moment behind
+		return fmt.Errorf("write on NodePool %s how far its deletion is: %w", p.Name, err)
+	}
+	return nil
+}
+
+// fastWay is what has all nodes go at once.
+func fastWay(name string) string {
+	return fmt.Sprintf("all at once: kubectl annotate nodepool %s %s=%s", name, api.MarkDelete, api.DeleteFast)
+}
+
+// departure is how far a pool is that is being deleted.
+type departure struct {
+	roll.Progress
+	starting int    // machines that have not started: they go when they have
+	first    string // a node that stays though budgets allow it to go
+	keeps    string // what keeps it; empty where there is none
+	others   int    // that stay as well
+}
+
+func departureOf(s *cluster.Snapshot, id cluster.PoolID, stays func(node string) string) departure {
+	out := departure{Progress: roll.Of(s, id)}
+	for i := range s.Machines {
+		if s.Machines[i].Pool == id {
+			out.starting++
+		}
+	}
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		switch {
+		case n.Pool != id || n.Claim == "" || n.Deleting:
+		case !n.Initialized:
+			out.starting++
+			out.Left--
+		default:
+			out.keep(n.Name, stays(n.Name))
+		}
+	}
+	return out
+}
+
+// keep notes what keeps a node, where budgets would let one go.
+func (d *departure) keep(node, why string) {
+	switch {
+	case why == "" || d.Allowed == 0:
+	case d.keeps == "":
+		d.first, d.keeps = node, why
+	default:
+		d.others++
+	}
+}
+
+// stuck reports whether nodes are left and nothing happens to them.
+func (d *departure) stuck() bool {
+	return d.Left > 0 && d.Going == 0 && (d.Allowed == 0 || d.keeps != "")
+}
+
+// String is one sentence for people.
+func (d *departure) String() string {
+	if d.Left+d.Going == 0 && d.starting == 0 {
+		return "its last machines end"
+	}
+	text := fmt.Sprintf("nodes left: %d, going: %d, allowed now: %d", d.Left+d.Going, d.Going, d.Allowed)
+	if d.starting > 0 {
+		text += fmt.Sprintf("; machines that have not started: %d", d.starting)
+	}
+	switch {
+	case d.Left == 0:
+	case d.Allowed == 0:
+		text += "; no more may go: " + d.Because
+	case d.keeps != "":
+		text += fmt.Sprintf("; node %s stays: %s", d.first, d.keeps)
+	}
+	if d.others > 0 {
+		text += fmt.Sprintf("; others that stay: %d", d.others)
+	}
+	return text
+}

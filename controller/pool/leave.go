@@ -1,0 +1,81 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/condition"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/api/mark"
+	"github.com/daemok/daemok/kube/translate"
+)
+
+// isFast reports whether the pool's user wants all its nodes to go at once when
+// it is deleted. What is not understood is no such wish.
+func isFast(o Object) bool {
+	fast, err := mark.DeleteFast(o.GetAnnotations())
+	return err == nil && fast
+}
+
+// leave takes the finalizer off a pool that is being deleted once no claim of its
+// own is left, or when its claims are not to be waited for: then the garbage
+// collector deletes what there is, or nobody does. Orders without a machine are
+// taken back. left reports whether there is something to wait for.
+func (r *Reconciler) leave(ctx context.Context, o Object) (left bool, err error) {
+	if !controllerutil.ContainsFinalizer(o, api.FinalizerPoolTermination) {
+		return false, nil
+	}
+	if !isFast(o) && !translate.LeavesClaims(o) {
+		claims, err := r.owned(ctx, o)
+		if err != nil {
+			return false, err
+		}
+		if len(claims) > 0 {
+			return true, r.takeBack(ctx, claims)
+		}
+	}
+	before := o.DeepCopyObject().(Object)
+	controllerutil.RemoveFinalizer(o, api.FinalizerPoolTermination)
+	err = r.Store.Patch(ctx, o, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	if client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("remove finalizer of %s %s: %w", r.Generation.Kind, o.GetName(), err)
+	}
+	return false, nil
+}
+
+// owned lists the claims that go with the pool.
+func (r *Reconciler) owned(ctx context.Context, o Object) ([]*karpv1.NodeClaim, error) {
+	var all karpv1.NodeClaimList
+	if err := r.Store.List(ctx, &all, client.MatchingLabels{api.LabelNodePool: o.GetName()}, client.UnsafeDisableDeepCopy); err != nil { // only read
+		return nil, fmt.Errorf("list claims of %s %s, which is being deleted: %w", r.Generation.Kind, o.GetName(), err)
+	}
+	var out []*karpv1.NodeClaim
+	for i := range all.Items {
+		if translate.Owns(o, &all.Items[i]) {
+			out = append(out, &all.Items[i])
+		}
+	}
+	return out, nil
+}
+
+// takeBack deletes claims that have no machine yet: a pool that is being deleted
+// buys nothing.
+func (r *Reconciler) takeBack(ctx context.Context, claims []*karpv1.NodeClaim) error {
+	var errs []error
+	for _, c := range claims {
+		if c.DeletionTimestamp != nil || c.Status.ProviderID != "" || condition.IsTrue(c, karpv1.ClaimLaunched) {
+			continue
+		}
+		err := r.Store.Delete(ctx, c.DeepCopy(), client.Preconditions{UID: &c.UID, ResourceVersion: &c.ResourceVersion})
+		if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) { // the cache is a moment behind: the claim's change leads here again
+			errs = append(errs, fmt.Errorf("delete claim %s, whose pool is being deleted: %w", c.Name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
