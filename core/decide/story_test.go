@@ -2,8 +2,6 @@ package decide_test
 
 import (
 	"flag"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -12,39 +10,24 @@ import (
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/scenario"
+	"github.com/daemok/daemok/internal/story"
 )
 
-var (
-	update  = flag.Bool("update", false, "rewrite the plans of stories")
-	stories = flag.String("stories", "testdata", "folder of the stories")
-)
+var stories = flag.String("stories", "testdata", "folder of the stories")
 
 // Every file in testdata is one story: a sentence saying what must happen, the
 // cluster before, and the plan. A file "shop" is a catalogue to put before
 // the cluster: shop.txt, shared by all stories. A file "policy" holds what the
 // controller is set to. A new rule needs a new file, not a new helper.
 func TestStories(t *testing.T) {
-	files, _ := filepath.Glob(filepath.Join(*stories, "*.txtar"))
-	if len(files) == 0 {
-		t.Fatal("no stories found")
-	}
-	shop, err := os.ReadFile("testdata/shop.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range files {
-		t.Run(filepath.Base(path), func(t *testing.T) { tell(t, path, string(shop)) })
-	}
+	shop := story.Shop(t, "testdata/shop.txt")
+	story.Each(t, *stories, func(t *testing.T, files []txtar.File) { tell(t, files, shop) })
 }
 
-func tell(t *testing.T, path, shop string) {
-	archive, err := txtar.ParseFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, policy, want := archive.Files[0], decide.Policy{}, &archive.Files[len(archive.Files)-1]
-	if len(archive.Files) == 3 {
-		switch line := string(archive.Files[1].Data); line {
+func tell(t *testing.T, files []txtar.File, shop string) {
+	before, policy, want := files[0], decide.Policy{}, &files[len(files)-1]
+	if len(files) == 3 {
+		switch line := string(files[1].Data); line {
 		case "minvalues BestEffort\n":
 			policy.MinValues = place.BestEffort
 		case "preferences Ignore\n":
@@ -55,21 +38,12 @@ func tell(t *testing.T, path, shop string) {
 			t.Fatalf("no policy %q", line)
 		}
 	}
-	got := story(t, shop+string(before.Data), policy)
-	if *update {
-		want.Data = []byte(got)
-		if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if want := string(want.Data); got != want {
-		t.Errorf("plan differs (run with -update, then read the diff)\n got:\n%s\nwant:\n%s", got, want)
-	}
+	story.Expect(t, want, decided(t, shop+string(before.Data), policy))
 }
 
-// story decides and prints, and checks on the way that the snapshot survives
+// decided decides and prints, and checks on the way that the snapshot survives
 // being written down.
-func story(t *testing.T, text string, policy decide.Policy) string {
+func decided(t *testing.T, text string, policy decide.Policy) string {
 	t.Helper()
 	s, err := scenario.Parse(text)
 	if err != nil {

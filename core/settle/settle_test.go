@@ -2,55 +2,29 @@ package settle_test
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"golang.org/x/tools/txtar"
 
-	"flag"
-
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/scenario"
 	"github.com/daemok/daemok/core/settle"
+	"github.com/daemok/daemok/internal/story"
 )
-
-var update = flag.Bool("update", false, "rewrite what stories expect")
 
 // Every file in testdata is one story: a sentence saying what must happen, the
 // cluster before, and where pods go if machines open at once, and one by one.
 func TestStories(t *testing.T) {
-	files, _ := filepath.Glob("testdata/*.txtar")
-	if len(files) == 0 {
-		t.Fatal("no stories found")
-	}
-	for _, path := range files {
-		t.Run(filepath.Base(path), func(t *testing.T) { tell(t, path) })
-	}
-}
-
-func tell(t *testing.T, path string) {
-	archive, err := txtar.ParseFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := scenario.Parse(string(archive.Files[0].Data))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, got := &archive.Files[1], outcomes(s)
-	if *update {
-		want.Data = []byte(got)
-		if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
+	story.Each(t, "testdata", func(t *testing.T, files []txtar.File) {
+		s, err := scenario.Parse(string(files[0].Data))
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	if want := string(want.Data); got != want {
-		t.Errorf("outcome differs (run with -update, then read the diff)\n got:\n%s\nwant:\n%s", got, want)
-	}
+		story.Expect(t, &files[1], outcomes(s))
+	})
 }
 
 // outcomes plays the tight plan for the snapshot.

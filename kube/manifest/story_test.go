@@ -1,9 +1,6 @@
 package manifest
 
 import (
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -19,12 +16,11 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/scenario"
+	"github.com/daemok/daemok/internal/story"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/kube/translate"
 )
-
-var update = flag.Bool("update", false, "write what the stories come to")
 
 var start = time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC)
 
@@ -33,29 +29,10 @@ var start = time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC)
 // manifests, and what they come to: changes, notes and the world with them, or
 // an error.
 func TestStories(t *testing.T) {
-	files, _ := filepath.Glob("testdata/*.txtar")
-	if len(files) == 0 {
-		t.Fatal("no stories found")
-	}
-	for _, path := range files {
-		t.Run(filepath.Base(path), func(t *testing.T) {
-			archive, err := txtar.ParseFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			want := &archive.Files[len(archive.Files)-1]
-			got := tell(t, archive.Files[:len(archive.Files)-1])
-			if *update {
-				want.Data = []byte(got)
-				if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if want := string(want.Data); got != want {
-				t.Errorf("it differs (run with -update, then read the diff)\n got:\n%s\nwant:\n%s", got, want)
-			}
-		})
-	}
+	story.Each(t, "testdata", func(t *testing.T, files []txtar.File) {
+		last := len(files) - 1
+		story.Expect(t, &files[last], tell(t, files[:last]))
+	})
 }
 
 func tell(t *testing.T, files []txtar.File) string {

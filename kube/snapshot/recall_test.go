@@ -1,8 +1,6 @@
 package snapshot
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -13,37 +11,25 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/scenario"
+	"github.com/daemok/daemok/internal/story"
 	"github.com/daemok/daemok/kube/translate"
 )
 
 // TestARecalledSnapshotSaysTheSame: what a keeper that began with a saved
 // snapshot says is that snapshot, for every story of decisions.
 func TestARecalledSnapshotSaysTheSame(t *testing.T) {
-	files, _ := filepath.Glob("../../core/decide/testdata/*.txtar")
-	if len(files) == 0 {
-		t.Fatal("no stories found")
-	}
-	shop, err := os.ReadFile("../../core/decide/testdata/shop.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range files {
-		t.Run(filepath.Base(path), func(t *testing.T) {
-			archive, err := txtar.ParseFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			saved, err := scenario.Parse(string(shop) + string(archive.Files[0].Data))
-			if err != nil {
-				t.Fatal(err)
-			}
-			want := scenario.Print(canonical(saved))
-			got := Recall(saved).Snapshot()
-			if text := scenario.Print(got); text != want {
-				t.Errorf("recalled\n%s\nwant\n%s", text, want)
-			}
-		})
-	}
+	shop := story.Shop(t, "../../core/decide/testdata/shop.txt")
+	story.Each(t, "../../core/decide/testdata", func(t *testing.T, files []txtar.File) {
+		saved, err := scenario.Parse(shop + string(files[0].Data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := scenario.Print(canonical(saved))
+		got := Recall(saved).Snapshot()
+		if text := scenario.Print(got); text != want {
+			t.Errorf("recalled\n%s\nwant\n%s", text, want)
+		}
+	})
 }
 
 // canonical leaves out what a keeper does not make: shapes that nobody uses,

@@ -2,10 +2,7 @@ package record_test
 
 import (
 	"errors"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -17,28 +14,18 @@ import (
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/scenario"
+	"github.com/daemok/daemok/internal/story"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/apply"
 	"github.com/daemok/daemok/observe/record"
 )
 
-var update = flag.Bool("update", false, "rewrite the answers of stories")
-
 // Every file in testdata is one story: a sentence saying what must be on record,
 // and in their order clusters that a plan is made for and carried out, how moves
 // ended, and what is then told about an object.
 func TestStories(t *testing.T) {
-	files, _ := filepath.Glob("testdata/*.txtar")
-	if len(files) == 0 {
-		t.Fatal("no stories found")
-	}
-	shop, err := os.ReadFile("../../core/decide/testdata/shop.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) { tell(t, path, string(shop)) })
-	}
+	shop := story.Shop(t, "../../core/decide/testdata/shop.txt")
+	story.Each(t, "testdata", func(t *testing.T, files []txtar.File) { tell(t, files, shop) })
 }
 
 // office is a clerk with what it writes about.
@@ -55,14 +42,10 @@ func open() *office {
 	return o
 }
 
-func tell(t *testing.T, path, shop string) {
-	archive, err := txtar.ParseFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+func tell(t *testing.T, files []txtar.File, shop string) {
 	o, asked := open(), 0
-	for i := range archive.Files {
-		f := &archive.Files[i]
+	for i := range files {
+		f := &files[i]
 		switch what, about, _ := strings.Cut(f.Name, " "); what {
 		case "cluster":
 			s, err := scenario.Parse(shop + string(f.Data))
@@ -74,24 +57,13 @@ func tell(t *testing.T, path, shop string) {
 			o.end(strings.TrimSpace(string(f.Data)))
 		case "explain":
 			asked++
-			got := o.explain(t, about)
-			if *update {
-				f.Data = []byte(got)
-			}
-			if got != string(f.Data) {
-				t.Errorf("%s differs (run with -update, then read the diff)\n got:\n%s\nwant:\n%s", f.Name, got, f.Data)
-			}
+			story.Expect(t, f, o.explain(t, about))
 		default:
 			t.Fatalf("what is a file %q?", f.Name)
 		}
 	}
 	if asked == 0 {
 		t.Fatal("nothing was asked")
-	}
-	if *update {
-		if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
-			t.Fatal(err)
-		}
 	}
 }
 
