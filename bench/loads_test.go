@@ -46,26 +46,6 @@ var threeZones = []string{"a", "b", "c"}
 // fewRuledPods is up to seven pods of up to three deployments, each of which may
 // be spread over zones or apart by host, and up to four types.
 func fewRuledPods(t *testing.T, r *rand.Rand) *cluster.Snapshot {
-	type offering struct {
-		Zone         string  `json:"zone"`
-		CapacityType string  `json:"capacityType"`
-		Price        float64 `json:"price"`
-	}
-	type kind struct {
-		Name      string     `json:"name"`
-		Arch      string     `json:"arch"`
-		CPUMilli  int        `json:"cpuMilli"`
-		MemMi     int        `json:"memMi"`
-		Pods      int        `json:"pods"`
-		Offerings []offering `json:"offerings"`
-	}
-	type pod struct {
-		CPUMilli    int    `json:"cpuMilli"`
-		MemMi       int    `json:"memMi"`
-		App         string `json:"app"`
-		ZoneSpread  bool   `json:"zoneSpread"`
-		HostAntiAff bool   `json:"hostAntiAff"`
-	}
 	sold := func(price float64) (out []offering) {
 		for _, zone := range threeZones {
 			out = append(out, offering{zone, "on-demand", price * (0.5 + r.Float64())})
@@ -86,11 +66,7 @@ func fewRuledPods(t *testing.T, r *rand.Rand) *cluster.Snapshot {
 			}
 		}
 	}
-	s, _, err := bench.Snapshot(bench.Options{Catalog: write(t, "catalog.json", asJSON(t, kinds)), Workload: write(t, "pods.json", asJSON(t, pods))})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return small(t, kinds, pods)
 }
 
 // leastInZones is the least cost of machines for all pods, by which pods are in

@@ -1,7 +1,6 @@
 package bench_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -56,23 +55,6 @@ func TestBoundOfPodsThatFillHalves(t *testing.T) {
 // fewPods is up to seven pods and up to four types, with numbers that leave
 // much over.
 func fewPods(t *testing.T, r *rand.Rand) *cluster.Snapshot {
-	type offering struct {
-		Zone         string  `json:"zone"`
-		CapacityType string  `json:"capacityType"`
-		Price        float64 `json:"price"`
-	}
-	type kind struct {
-		Name      string     `json:"name"`
-		Arch      string     `json:"arch"`
-		CPUMilli  int        `json:"cpuMilli"`
-		MemMi     int        `json:"memMi"`
-		Pods      int        `json:"pods"`
-		Offerings []offering `json:"offerings"`
-	}
-	type pod struct {
-		CPUMilli int `json:"cpuMilli"`
-		MemMi    int `json:"memMi"`
-	}
 	kinds := []kind{{"large", "amd64", 20_000, 100_000, 3 + r.IntN(6), []offering{{"a", "on-demand", 2}}}}
 	for i := range 1 + r.IntN(3) {
 		cores := 2 + r.IntN(10)
@@ -85,22 +67,9 @@ func fewPods(t *testing.T, r *rand.Rand) *cluster.Snapshot {
 			pods = append(pods, pods[r.IntN(len(pods))])
 			continue
 		}
-		pods = append(pods, pod{100 * (1 + r.IntN(60)), 128 * (1 + r.IntN(150))})
+		pods = append(pods, pod{CPUMilli: 100 * (1 + r.IntN(60)), MemMi: 128 * (1 + r.IntN(150))})
 	}
-	s, _, err := bench.Snapshot(bench.Options{Catalog: write(t, "catalog.json", asJSON(t, kinds)), Workload: write(t, "pods.json", asJSON(t, pods))})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-func asJSON(t *testing.T, v any) string {
-	t.Helper()
-	text, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
+	return small(t, kinds, pods)
 }
 
 // leastCost is the least cost of machines for all pods, by set of pods.
