@@ -36,6 +36,7 @@ type Metrics struct {
 	PlanGap         prometheus.Gauge
 	PlanMargin      *prometheus.GaugeVec // resource_type, zone
 	BreakerTripped  *prometheus.GaugeVec // policy
+	Dropped         prometheus.Counter
 
 	SearchSeconds     prometheus.Histogram
 	Decisions         *prometheus.CounterVec // decision, reason, consolidation_type
@@ -94,6 +95,7 @@ func NewMetrics(r prometheus.Registerer, version, commit, goVersion, arch string
 		PlanGap:         b.gauges("daemok_plan_cost_gap").WithLabelValues(),
 		PlanMargin:      b.gauges("daemok_plan_margin"),
 		BreakerTripped:  b.gauges("daemok_disruption_breaker_tripped"),
+		Dropped:         b.counters("daemok_plan_preferences_dropped_pods_total").WithLabelValues(),
 
 		SearchSeconds:     b.histograms("karpenter_voluntary_disruption_decision_evaluation_duration_seconds").WithLabelValues("", "").(prometheus.Histogram),
 		Decisions:         b.counters("karpenter_voluntary_disruption_decisions_total"),

@@ -22,6 +22,8 @@ var scheduling = []Definition{
 		Help: "By what share the launches cost more than that bound; NaN where it is not known."},
 	{Name: "daemok_plan_margin", Kind: Gauge, Unit: "US dollars an hour", Labels: []string{"resource_type", "zone"},
 		Help: "What one more core, GiB or piece of a resource would cost by the last plan with launches; with a zone, to pods tied to it."},
+	{Name: "daemok_plan_preferences_dropped_pods_total", Kind: Counter, Unit: "1",
+		Help: "Pods for which plans bought machines without some of their preferences, which would have cost more than they are worth."},
 	{Name: "karpenter_pods_scheduling_decision_duration_seconds", Kind: Histogram, Unit: "seconds",
 		Help: "Time from the first sight of a pod to the first plan that says something about it."},
 	{Name: "karpenter_cluster_state_node_count", Kind: Gauge, Unit: "1",

@@ -17,7 +17,7 @@ type planJSON struct {
 	Kept        []keptJSON       `json:"kept"`    // nodes that stay though there is a reason to let them go
 	Allowed     []allowedJSON    `json:"allowed"` // by pool with nodes
 	Unplaced    []unplacedJSON   `json:"unplaced"`
-	Dropped     []droppedJSON    `json:"dropped"`
+	Dropped     []droppedJSON    `json:"dropped"` // those of removals last
 	Together    []togetherJSON   `json:"openTogether"`
 	CostBefore  float64          `json:"costBefore"`
 	CostAfter   float64          `json:"costAfter"`
@@ -143,14 +143,15 @@ func planView(p plan.Plan) planJSON {
 		Removals:    each(p.Removals(), removalView),
 		Kept:        each(p.Kept, func(k plan.Kept) keptJSON { return keptJSON{k.Node, string(k.Reason), k.Why} }),
 		Unplaced:    each(p.Unplaced, unplacedView),
-		Dropped: each(p.Dropped, func(d plan.Dropped) droppedJSON {
-			return droppedJSON{d.Wishes, each(d.Pods, podName), dollars(d.Saves)}
-		}),
-		Together:   each(p.Groups(), func(g plan.Group) togetherJSON { return togetherJSON{g.Key, g.Machines} }),
-		CostBefore: dollars(p.CostBefore),
-		CostAfter:  dollars(p.CostAfter),
-		Steps:      p.Steps,
-		Exhausted:  p.Exhausted,
+		Dropped:     each(p.Dropped, droppedView),
+		Together:    each(p.Groups(), func(g plan.Group) togetherJSON { return togetherJSON{g.Key, g.Machines} }),
+		CostBefore:  dollars(p.CostBefore),
+		CostAfter:   dollars(p.CostAfter),
+		Steps:       p.Steps,
+		Exhausted:   p.Exhausted,
+	}
+	for i := range p.Moves {
+		view.Dropped = append(view.Dropped, each(p.Moves[i].Dropped, droppedView)...)
 	}
 	if gap, ok := p.Gap(); ok {
 		least := dollars(p.Bound)
@@ -164,6 +165,10 @@ func planView(p plan.Plan) planJSON {
 		view.Likely = &likelyJSON{dollars(l.Cost), l.Left, l.Together, summaryJSON{l.Tight.Machines, dollars(l.Tight.Cost)}, dollars(l.TightCost)}
 	}
 	return view
+}
+
+func droppedView(d plan.Dropped) droppedJSON {
+	return droppedJSON{d.Wishes, each(d.Pods, podName), dollars(d.Saves)}
 }
 
 func launchView(l plan.Launch) launchJSON {

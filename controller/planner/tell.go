@@ -101,6 +101,7 @@ func (t *Teller) Explain(s *cluster.Snapshot, p plan.Plan) {
 	t.tellUnplaced(s.Now, t.withoutNew(s.Now, p.Unplaced))
 	t.tellPlaced(s, p.Placements)
 	t.tellKept(s, p.Kept)
+	t.tellDropped(&p)
 }
 
 // tellPlaced tells pods of the node or ordered machine they are expected on,

@@ -131,6 +131,9 @@ func (m *Move) write(b *strings.Builder) {
 		m.Launches[i].write(&inner)
 	}
 	writePlacements(&inner, m.Placements)
+	for _, d := range m.Dropped {
+		fmt.Fprintln(&inner, d)
+	}
 	for line := range strings.Lines(inner.String()) {
 		b.WriteString("  " + line)
 	}

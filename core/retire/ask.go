@@ -10,8 +10,9 @@ import (
 
 // homes asks where the pods of a node may go that goes whatever it costs:
 // somewhere they can stay, or else anywhere but on nodes whose pool is being
-// deleted: there they could not stay long, and nothing would be won.
-func (x *Search) homes(c *candidate) *place.Result {
+// deleted: there they could not stay long, and nothing would be won. It also tells
+// which of their wishes count; nil: all.
+func (x *Search) homes(c *candidate) (*place.Result, keeps) {
 	q := place.Question{Leave: []int{c.at}, Below: place.Any, Open: x.lasting()}
 	answer := x.ask(q)
 	if len(answer.Launches) > 0 {
@@ -23,7 +24,7 @@ func (x *Search) homes(c *candidate) *place.Result {
 		q.Open, q.Why = x.ofPoolsThatStay(), true
 		answer = x.ask(q)
 	}
-	return answer
+	return answer, q.Wishes
 }
 
 // no reports whether the answer is that the nodes must stay.

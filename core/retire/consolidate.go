@@ -281,8 +281,9 @@ func (x *consolidator) hopeless(c *candidate) bool {
 	return x.current().Hopeless(c.at, enough)
 }
 
-// accept lets the nodes of a part go if that is worth it.
-func (x *consolidator) accept(p part) bool {
+// accept lets the nodes of a part go if that is worth it. The answer was given
+// with these wishes.
+func (x *consolidator) accept(p part, wishes keeps) bool {
 	saves := savings(p.nodes, p.answer)
 	payback, why := x.verdict(p.nodes, "", saves)
 	like := likeOf(p.nodes)
@@ -302,6 +303,7 @@ func (x *consolidator) accept(p part) bool {
 		return false
 	}
 	x.Moves[len(x.Moves)-1].Payback = payback
+	x.setAside(p.nodes, wishes)
 	return true
 }
 

@@ -63,10 +63,11 @@ func (x *Search) replaceDrifted(c *candidate) {
 		x.let([]*candidate{c}, plan.Drifted, c.Drifted, nil)
 		return
 	}
-	answer := x.homes(c)
+	answer, wishes := x.homes(c)
 	switch {
 	case !no(answer):
 		x.let([]*candidate{c}, plan.Drifted, c.Drifted, answer)
+		x.setAside([]*candidate{c}, wishes)
 	case x.mayGoFirst(c):
 		x.let([]*candidate{c}, plan.Drifted, c.Drifted+"; it goes before a machine in its place comes, since limits forbid to have both", nil)
 	default:

@@ -89,10 +89,11 @@ func (x *Search) expire(c *candidate) {
 		x.keepBy(c, plan.Expired, plan.KeptByTime, "pods of nodes that go are on their way to it")
 		return
 	}
-	answer := x.homes(c)
+	answer, wishes := x.homes(c)
 	switch {
 	case !no(answer):
 		x.let([]*candidate{c}, plan.Expired, note, answer)
+		x.setAside([]*candidate{c}, wishes)
 	case past:
 		x.let([]*candidate{c}, plan.Expired, note+"; no place was found for its pods: "+why(answer), nil)
 	default:

@@ -81,7 +81,7 @@ func (x *consolidator) take(parts []part, q place.Question) bool {
 				continue
 			}
 		}
-		all = x.accept(p) && all
+		all = x.accept(p, q.Wishes) && all
 	}
 	return all
 }

@@ -44,6 +44,7 @@ type planParser struct {
 	unplaced *plan.Unplaced
 	named    *[]cluster.Pod // of the last thing that names pods
 	move     *plan.Move     // while one is read
+	dropped  *plan.Dropped  // the last one
 	joins    *[]plan.Join   // of the last launch or ordered machine
 }
 
@@ -342,19 +343,22 @@ func (p *planParser) newUnplaced(w []string) error {
 }
 
 func (p *planParser) newDropped(w []string) error {
-	p.out.Dropped = append(p.out.Dropped, plan.Dropped{})
-	d := &p.out.Dropped[len(p.out.Dropped)-1]
-	p.launch, p.unplaced, p.joins, p.named = nil, nil, nil, &d.Pods
-	return fields(w, map[string]func(string) error{"saves": money(&d.Saves)})
+	list := &p.out.Dropped
+	if p.move != nil {
+		list = &p.move.Dropped
+	}
+	*list = append(*list, plan.Dropped{})
+	p.dropped = &(*list)[len(*list)-1]
+	p.launch, p.unplaced, p.joins, p.named = nil, nil, nil, &p.dropped.Pods
+	return fields(w, map[string]func(string) error{"saves": money(&p.dropped.Saves)})
 }
 
 func (p *planParser) wish(w []string) error {
-	if len(w) != 1 || len(p.out.Dropped) == 0 {
+	if len(w) != 1 || p.dropped == nil {
 		return fmt.Errorf("want one text, below dropped")
 	}
 	text, _, err := named(w)
-	d := &p.out.Dropped[len(p.out.Dropped)-1]
-	d.Wishes = append(d.Wishes, text)
+	p.dropped.Wishes = append(p.dropped.Wishes, text)
 	return err
 }
 

@@ -77,14 +77,18 @@ func PrintPlan(pl *plan.Plan) string {
 			p.line(1, "reason", quote(r.Text), poolField(r.Pool))
 		}
 	}
-	for _, d := range pl.Dropped {
+	p.dropped(pl.Dropped)
+	return p.text.String()
+}
+
+func (p *printer) dropped(list []plan.Dropped) {
+	for _, d := range list {
 		p.line(0, "dropped", priced("saves", d.Saves))
 		for _, wish := range d.Wishes {
 			p.line(1, "wish", quote(wish))
 		}
 		p.names(d.Pods)
 	}
-	return p.text.String()
 }
 
 func (p *printer) move(m *plan.Move) {
@@ -97,6 +101,7 @@ func (p *printer) move(m *plan.Move) {
 		p.launch(&m.Launches[i])
 	}
 	p.placements(m.Placements)
+	p.dropped(m.Dropped)
 	p.line(0, "end")
 }
 

@@ -20,6 +20,7 @@ func retireRules() []Rule {
 	return []Rule{
 		off("wishes that hold are held", "core/retire/wish.go", "if place.Crowded(c.Node, &c.moving[i]) {", "if c != nil {"),
 		off("wishes that plans would follow are held", "core/retire/wish.go", "if worth == nil {\n\t\treturn nil", "if worth == nil {\n\t\tworth = func(*cluster.Shape) place.Wishes { return place.NotOfHosts }"),
+		off("plans tell which wishes were set aside", "core/retire/wish.go", "if wishes == nil {", "if true {"),
 		off("wishes that do not hold keep no node", consolidateFile, "if q.Wishes = x.worthwhile(q, nodes); q.Wishes != nil {", "if false {"),
 		off("pods of nodes that are replaced get machines as pods that wait do", "core/retire/ask.go", "if len(answer.Launches) > 0 {", "if false {"),
 		off("pods do not move to nodes of a deleted pool", "core/retire/ask.go", "q.Open, q.Why = x.ofPoolsThatStay(), true", "q.Open, q.Why = nil, true"),

@@ -136,6 +136,9 @@ func (m *minutes) goes(n *cluster.Node, move *plan.Move) {
 		for i := range move.Launches {
 			out = append(out, "in place of what goes: "+move.Launches[i].Decision())
 		}
+		for _, d := range move.Dropped {
+			out = append(out, d.String())
+		}
 		return append(out, m.destinations(move, r.Pods)...)
 	})
 }

@@ -1,0 +1,41 @@
+package planner
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/observe"
+)
+
+const (
+	// droppedEvery is how long a workload is not told again that preferences of its
+	// pods are not followed: they are written once, and hold for all of its pods.
+	droppedEvery = 24 * time.Hour
+	// droppedMax is how many workloads are told of one plan.
+	droppedMax = 100
+)
+
+// tellDropped counts pods that get machines without some of their preferences,
+// and tells one pod of each workload which these are.
+func (t *Teller) tellDropped(p *plan.Plan) {
+	if len(p.Launches) == 0 {
+		return
+	}
+	told := map[string]bool{}
+	for i := range p.Dropped {
+		d := &p.Dropped[i]
+		t.Metrics.Dropped.Add(float64(len(d.Pods)))
+		wishes := strings.Join(d.Wishes, ", ")
+		for _, pod := range d.Pods {
+			workload := pod.Namespace + "/" + cmp.Or(pod.Owner, pod.Name)
+			if told[workload] || len(told) == droppedMax {
+				continue
+			}
+			told[workload] = true
+			t.publishPaced(observe.Event{About: podRef(pod), Key: "Workload/" + workload, Reason: "PreferencesDropped", Topic: wishes, DedupeFor: droppedEvery,
+				Message: "Machines are bought without preferences of the pod that would cost more than they are worth: " + wishes})
+		}
+	}
+}

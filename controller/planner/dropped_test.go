@@ -1,0 +1,36 @@
+package planner
+
+import (
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/observe"
+	"github.com/daemok/daemok/observe/observetest"
+)
+
+// TestAWorkloadHearsOfPreferencesThatAreNotFollowed: one of its pods does, where
+// machines are bought, and the metric counts all.
+func TestAWorkloadHearsOfPreferencesThatAreNotFollowed(t *testing.T) {
+	told, events, _ := teller()
+	scraped := prometheus.NewRegistry()
+	told.Metrics = observe.NewMetrics(scraped, "", "", "", "")
+	dropped := []plan.Dropped{{Wishes: []string{"an even spread over zone", "to be near db"}, Pods: []cluster.Pod{
+		{Namespace: "default", Name: "web-1", Owner: "Deployment/web"}, {Namespace: "default", Name: "web-2", Owner: "Deployment/web"}, {Namespace: "default", Name: "alone"},
+	}}}
+	told.Explain(&cluster.Snapshot{}, plan.Plan{Dropped: dropped})
+	if got := events.since(); got != "" {
+		t.Errorf("of a plan that buys nothing: told %q", got)
+	}
+	told.Explain(&cluster.Snapshot{}, plan.Plan{Dropped: dropped, Launches: []plan.Launch{{}}})
+	one := "PreferencesDropped: Machines are bought without preferences of the pod that would cost more than they are worth: an even spread over zone, to be near db"
+	if got, want := events.since(), one+"\n"+one; got != want {
+		t.Errorf("told %q, want %q", got, want)
+	}
+	lines, err := observetest.Lines(scraped, "daemok_plan_preferences_dropped_pods_total")
+	if want := "daemok_plan_preferences_dropped_pods_total 3"; err != nil || len(lines) != 1 || lines[0] != want {
+		t.Errorf("error %v; scraped %q, want %q", err, lines, want)
+	}
+}
