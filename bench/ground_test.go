@@ -88,6 +88,38 @@ func benchmarkGround(b *testing.B, s *cluster.Snapshot, full bool) {
 	}
 }
 
+// BenchmarkRehome looks once more for places for the pods of a node, before it goes,
+// where a third of the cluster is free.
+func BenchmarkRehome(b *testing.B) {
+	for _, o := range []bench.Options{{Nodes: 1000, Pools: 1}, {Nodes: 1000, Pools: 50}, {Nodes: 5000, Pools: 50}} {
+		o.Mix, o.Pods, o.Seed = "existing", 33*o.Nodes, 42
+		b.Run(fmt.Sprintf("%d-nodes-%d-pools", o.Nodes, o.Pools), func(b *testing.B) {
+			s, _, err := bench.Snapshot(o)
+			if err != nil {
+				b.Fatal(err)
+			}
+			for i := range s.Nodes {
+				for j := range s.Nodes[i].Pods {
+					s.Nodes[i].Pods[j].UID = fmt.Sprint(i, "-", j)
+				}
+			}
+			n := &s.Nodes[len(s.Nodes)/2]
+			leaving := place.Removal{Nodes: map[string]bool{n.Name: true}, Pods: map[string]bool{}}
+			for j := range n.Pods {
+				leaving.Pods[n.Pods[j].UID] = true
+			}
+			at, looks := busy(b), 0
+			for b.Loop() {
+				looks++
+				if _, left := place.Rehome(s, leaving); len(left) > 0 {
+					b.Fatalf("no place for %v", left)
+				}
+			}
+			b.ReportMetric(float64((busy(b)-at).Microseconds())/float64(looks), "cpu-µs/look")
+		})
+	}
+}
+
 // busy is how long processors have worked for this process.
 func busy(b *testing.B) time.Duration {
 	var used syscall.Rusage

@@ -1,6 +1,7 @@
 package place
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/daemok/daemok/core/cluster"
@@ -45,25 +46,21 @@ func Rehome(s *cluster.Snapshot, r Removal) ([]plan.Placement, []plan.Unplaced) 
 }
 
 // emptied is the snapshot without what is to go, and the pods that need places.
+// Nothing is bought for these, so that there are no pools. Pods of nodes from which
+// none moves are those of the snapshot.
 func emptied(s *cluster.Snapshot, r *Removal) (*cluster.Snapshot, []cluster.Pod) {
 	now := *s
-	now.Waiting, now.Machines, now.Guards, now.Nodes, now.Pools = nil, nil, nil, nil, slices.Clone(s.Pools)
-	for i := range now.Pools {
-		now.Pools[i].NotReady = "nothing is bought for pods that are moved"
-	}
+	now.Waiting, now.Machines, now.Guards, now.Pools = nil, nil, nil, nil
+	now.Nodes = make([]cluster.Node, 0, len(s.Nodes))
 	var out []cluster.Pod
 	for i := range s.Nodes {
 		n := s.Nodes[i]
-		var stay []cluster.Pod
-		for _, p := range n.Pods {
-			if !r.Pods[p.UID] {
-				stay = append(stay, p)
-				continue
-			}
-			p.Node, p.Returns = "", true
-			out = append(out, p)
+		moving := r.pods(&n)
+		if len(moving) > 0 {
+			n.Pods = slices.DeleteFunc(slices.Clone(n.Pods), func(p cluster.Pod) bool { return r.Pods[p.UID] })
+			out = append(out, moving...)
 		}
-		n.Pods, n.BoughtFor = stay, nil
+		n.BoughtFor = nil
 		if r.Nodes[n.Name] || n.MachineEnds || n.Deleting && n.Goes() && !isClosed(&n) {
 			continue // rules do not count it once it is gone
 		}
@@ -73,6 +70,19 @@ func emptied(s *cluster.Snapshot, r *Removal) (*cluster.Snapshot, []cluster.Pod)
 		now.Nodes = append(now.Nodes, n)
 	}
 	return &now, out
+}
+
+// pods are those of the node that are to go, as pods that wait.
+func (r *Removal) pods(n *cluster.Node) (out []cluster.Pod) {
+	for i := range n.Pods {
+		if !r.Pods[n.Pods[i].UID] {
+			continue
+		}
+		p := n.Pods[i]
+		p.Node, p.Returns = "", true
+		out = append(out, p)
+	}
+	return out
 }
 
 // closed keeps every pod away.
@@ -85,8 +95,9 @@ func isClosed(n *cluster.Node) bool {
 
 func placeOn(s *cluster.Snapshot, pods []cluster.Pod) Result {
 	with := *s
-	with.Waiting = slices.Clone(pods)
-	with.Sort()
+	with.Waiting = slices.SortedFunc(slices.Values(pods), func(a, b cluster.Pod) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
 	return Place(&with, Options{})
 }
 
