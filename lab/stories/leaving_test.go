@@ -31,6 +31,7 @@ func TestNodesLeave(t *testing.T) {
 		"half of the pods leave":                   (*story).halfOfThePodsLeave,
 		"a PodDisruptionBudget allows nothing":     (*story).budgetAllowsNothing,
 		"a pod with a finalizer holds up its node": (*story).finalizerHoldsUp,
+		"a deleted pool drains by its budget":      (*story).deletedPoolDrains,
 	} {
 		t.Run(name, func(t *testing.T) { happen(begin(t, l)) })
 	}
@@ -236,6 +237,46 @@ func (s *story) finalizerHoldsUp() {
 	mustKubectl(s.T, s.dir, "patch", "pod", name, "-n", s.namespace, "--type=merge", `--patch={"metadata":{"finalizers":null}}`)
 	s.await("the old node to be gone", claims, left(old, none))
 	s.await("one pod to run", "v1/Pod", running(1))
+}
+
+// deletedPoolDrains: a pool that is deleted waits while there is no other for its
+// pods, and then gives its nodes up one at a time; another goes at once, whatever
+// its budget says, when it is asked to.
+func (s *story) deletedPoolDrains() {
+	s.class(s.namespace, "")
+	wants := template(s.namespace, "{key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}", "{key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}",
+		"{key: kubernetes.io/arch, operator: In, values: [amd64]}", fmt.Sprintf("{key: example.com/story, operator: In, values: [%s]}", s.namespace)) + "\n"
+	s.poolOf(s.namespace, s.namespace, wants+moving("1"))
+	s.deploy("apart", 3, on("example.com/story", s.namespace), asking(corev1.ResourceCPU, "1"), apart(hostLabel))
+	s.awaitFor(2*limit, "the pods to run", "v1/Pod", running(3))
+	var old []string
+	s.await("their claims", claims, func(seen []*unstructured.Unstructured) bool {
+		old = nil
+		for _, c := range inPool(seen, s.namespace) {
+			old = append(old, c.GetName())
+		}
+		return len(old) == 3
+	})
+	most := s.watchGoing(old)
+	mustKubectl(s.T, s.dir, "delete", "nodepool", s.namespace, "--wait=false")
+	s.awaitCondition(pools, s.namespace, "Drained", "False", "NodesStay", "nodes left: 3, going: 0", "no place for its pods", "daemok.sh/delete=fast")
+	s.never(10*time.Second, "a node went whose pod has no other place", claims, left(old, func(n int) bool { return n < 3 }))
+	other := s.namespace + "-other"
+	s.poolOf(other, s.namespace, wants+moving("0"))
+	gone := func(pool string) func([]*unstructured.Unstructured) bool {
+		return func(seen []*unstructured.Unstructured) bool { return len(named(seen, pool)) == 0 }
+	}
+	s.awaitFor(4*limit, "the pool to be gone", pools, gone(s.namespace))
+	s.await("none of its claims", claims, left(old, none))
+	s.await("the pods to run elsewhere", "v1/Pod", running(3))
+	if got := most(); got > 1 {
+		s.Errorf("%d nodes went at once, and one may", got)
+	}
+	mustKubectl(s.T, s.dir, "delete", "nodepool", other, "--wait=false")
+	s.awaitCondition(pools, other, "Drained", "False", "NodesStay", "nodes left: 3, going: 0, allowed now: 0")
+	mustKubectl(s.T, s.dir, "annotate", "nodepool", other, "daemok.sh/delete=fast")
+	s.await("the other pool to be gone", pools, gone(other))
+	s.awaitFor(2*limit, "its claims to be gone", claims, ofPool(other, 0))
 }
 
 // The API server answers nobody for longer than a lease, in the middle of

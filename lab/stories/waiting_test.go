@@ -65,7 +65,8 @@ func (s *story) pool(change string) {
 	s.poolOf(s.namespace, s.namespace, change)
 }
 
-// own applies an object with changed fields; it goes with the story.
+// own applies an object with changed fields; it goes with the story, and so do the
+// nodes of a pool, at once.
 func (s *story) own(resource, manifest, change string) {
 	s.Helper()
 	o, fields := s.decode(manifest)[0], map[string]any{}
@@ -75,6 +76,9 @@ func (s *story) own(resource, manifest, change string) {
 	maps.Copy(o.Object["spec"].(map[string]any), fields)
 	s.applyObject(o)
 	s.Cleanup(func() {
+		if resource == "nodepool" { // unless the story has deleted it
+			_, _ = lab(context.Background(), s.dir, "kubectl", "annotate", "--overwrite", resource, o.GetName(), "daemok.sh/delete=fast")
+		}
 		got, err := lab(context.Background(), s.dir, "kubectl", "delete", resource, o.GetName(), "--wait=false", "--ignore-not-found")
 		if err != nil || got.code != 0 {
 			s.Errorf("delete %s %s: %v %s", resource, o.GetName(), err, got.stderr)
