@@ -19,6 +19,7 @@ func (c *checks) planned(w *World, s *cluster.Snapshot, p *plan.Plan) {
 			c.rounds++
 		}
 	}
+	w.sparesDeleted(s, p)
 	shares := retire.Shares(s.Nodes)
 	seen := map[string]bool{}
 	for i := range p.Moves {
@@ -28,6 +29,30 @@ func (c *checks) planned(w *World, s *cluster.Snapshot, p *plan.Plan) {
 			}
 			seen[r.Node] = true
 			w.decided(s, p, &p.Moves[i], &r, shares)
+		}
+	}
+}
+
+// sparesDeleted looks whether nothing is bought from pools that are being deleted,
+// and no pod moves to a node of one for the sake of its own.
+func (w *World) sparesDeleted(s *cluster.Snapshot, p *plan.Plan) {
+	deleted := map[string]bool{}
+	for i := range s.Nodes {
+		deleted[s.Nodes[i].Name] = s.Nodes[i].Drifted == cluster.PoolDeleted
+	}
+	bought := slices.Clone(p.Launches)
+	for i := range p.Moves {
+		m := &p.Moves[i]
+		bought = append(bought, m.Launches...)
+		for _, to := range m.Placements {
+			if to.On == plan.OnNode && deleted[to.Target] {
+				w.broken("decision", s, p, "%s moves from %s to %s, whose pool is being deleted", to.Pod.Name, m.Removals[0].Node, to.Target)
+			}
+		}
+	}
+	for i := range bought {
+		if pool, found := s.Pool(bought[i].Pool); !found || pool.NotReady != "" {
+			w.broken("decision", s, p, "%s is bought from %s, which may buy nothing", bought[i].Name, bought[i].Pool)
 		}
 	}
 }

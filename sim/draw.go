@@ -74,6 +74,7 @@ type pool struct {
 	opensAt      time.Time     // until then its schedule lets no node go
 	revision     int           // grows when its template changes: nodes of earlier ones have drifted
 	cpuMost      int64         // millicores; 0: no limit
+	deletedAt    time.Time     // since when it is being deleted; zero: it is not
 }
 
 // drawPools draws one to three pools.

@@ -64,6 +64,9 @@ func (w *World) people() {
 			w.changed()
 		})
 	}
+	for _, p := range w.pools {
+		w.trouble("delete "+p.ID.Name, 4, 20*time.Minute, busyFor, func(r *rand.Rand) { w.deletePool(p, between(r, 5*time.Minute, 30*time.Minute)) })
+	}
 	w.trouble("freeze", 6, 20*time.Minute, busyFor, func(r *rand.Rand) {
 		w.frozen = "a release is on"
 		w.changed()
@@ -79,6 +82,26 @@ func (w *World) people() {
 		if m := w.any(r, (*machine).started); m != nil {
 			w.delete(m, false)
 		}
+	})
+}
+
+// deletePool deletes a pool, and makes another of its name after a while, of which
+// what is left then are nodes of an earlier template.
+func (w *World) deletePool(p *pool, length time.Duration) {
+	if !p.deletedAt.IsZero() {
+		return
+	}
+	w.say("%s is deleted", p.ID)
+	p.deletedAt = w.now
+	w.changed()
+	w.after(length, func() {
+		if w.still {
+			return
+		}
+		w.say("%s is made again", p.ID)
+		p.deletedAt = time.Time{}
+		p.revision++
+		w.changed()
 	})
 }
 
@@ -131,7 +154,7 @@ func (w *World) stand() {
 	w.cloud.short, w.cloud.slow = nil, false
 	w.control.lag, w.control.frail = 0, 0
 	for _, p := range w.pools {
-		p.opensAt, p.expires = time.Time{}, 0
+		p.opensAt, p.expires, p.deletedAt = time.Time{}, 0, time.Time{}
 	}
 	for _, m := range w.machines {
 		m.expiresAt = time.Time{}

@@ -61,6 +61,9 @@ func (w *World) node(m *machine) cluster.Node {
 	if m.revision != m.pool.revision {
 		n.Drifted, n.DriftedAt = "NodePoolDrifted", m.orderedAt
 	}
+	if at := m.pool.deletedAt; !at.IsZero() {
+		n.Drifted, n.DriftedAt = cluster.PoolDeleted, at
+	}
 	if !m.ready {
 		n.Taints = []constraint.Taint{notReady}
 	}
@@ -110,6 +113,9 @@ func (w *World) poolNow(p *pool, s *cluster.Snapshot, nodes int64) cluster.Pool 
 	out.Catalogue = w.cloud.catalogue
 	if p.cpuMost > 0 {
 		out.Limits.Amounts = []quantity.Extended{{Name: "cpu", Amount: p.cpuMost}}
+	}
+	if !p.deletedAt.IsZero() {
+		out.NotReady = "the pool is being deleted"
 	}
 	out.Nodes, out.Usage = 0, quantity.Resources{}
 	for i := range s.Nodes {
