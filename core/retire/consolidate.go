@@ -295,6 +295,9 @@ func (x *consolidator) accept(p part, wishes keeps) bool {
 	if why == "" {
 		why = x.trim(p.nodes, p.answer, saves)
 	}
+	for _, c := range p.nodes {
+		why = cmp.Or(why, x.stalls(c, p.answer))
+	}
 	if why != "" {
 		note(p.nodes, why)
 		return false

@@ -64,7 +64,13 @@ func (x *Search) replaceDrifted(c *candidate) {
 		return
 	}
 	answer, wishes := x.homes(c)
+	stall := ""
+	if !no(answer) && !c.HasGrace {
+		stall = x.stalls(c, answer)
+	}
 	switch {
+	case stall != "":
+		x.keepBy(c, plan.Drifted, plan.KeptByRule, stall)
 	case !no(answer):
 		x.let([]*candidate{c}, plan.Drifted, c.Drifted, answer)
 		x.setAside([]*candidate{c}, wishes)
