@@ -30,7 +30,7 @@ func busiestWeek(stays []stay) (from int64) {
 }
 
 // span cuts the time from one moment to another out of a recorded cluster. Where
-// both are 0 it is the busiest week, and where only the end is, a week.
+// both are 0 it is the busiest week, and where only the end is 0, a week.
 func span(stays []stay, from, to int64) (out []stay, length time.Duration, err error) {
 	slices.SortStableFunc(stays, func(a, b stay) int { return cmp.Compare(a.from, b.from) })
 	if from == 0 && to == 0 {
