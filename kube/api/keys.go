@@ -152,4 +152,5 @@ var configMapKeys = []Key{
 	{ConfigMapFreeze, KindConfigMap, "the controller's namespace", "no node is disturbed by choice while it is there; data: " +
 		FreezeReason + ", and " + FreezeUntil + ", the moment when that ends by itself (RFC 3339)"},
 	{ConfigMapRecord, KindConfigMap, "the controller's namespace", "begins the names of a ring, -0 to -7, that holds for a day what was decided and why; read by `daemok explain`"},
+	{ConfigMapMemory, KindConfigMap, "the controller's namespace", "tells the next leader which pods were moved lately and which nodes went"},
 }

@@ -193,6 +193,8 @@ const (
 	// ConfigMapRecord, with "-0" and so on behind it, holds what was decided
 	// lately.
 	ConfigMapRecord = "daemok-record"
+	// ConfigMapMemory holds what the leader has seen and no object tells of.
+	ConfigMapMemory = "daemok-memory"
 )
 
 // Taints.

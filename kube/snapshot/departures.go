@@ -15,8 +15,8 @@ import (
 // breaker looks back.
 const rememberFor = 24 * time.Hour
 
-// departures tells of claims that go or have gone lately, by name. It is kept in
-// memory: a process that starts anew knows those that are still going.
+// departures tells of claims that go or have gone lately, by name. A process that
+// starts anew knows those that are still going, and what another one remembers.
 type departures map[string]translate.Departure
 
 // note takes in a claim that goes or has gone: one whose node was there, or one

@@ -9,9 +9,9 @@ import (
 
 // Departure is a claim that goes or has gone.
 type Departure struct {
-	Pool   cluster.PoolID
-	At     time.Time // when it was deleted
-	Failed bool      // it was bought to replace nodes and never joined
+	Pool   cluster.PoolID `json:"pool"`
+	At     time.Time      `json:"at"`               // when it was deleted
+	Failed bool           `json:"failed,omitempty"` // it was bought to replace nodes and never joined
 }
 
 // Losses is what the breaker of a policy has seen. The zero value is that of one

@@ -112,6 +112,30 @@ func TestABreakerStopsUntilItIsAcknowledged(t *testing.T) {
 	})
 }
 
+// TestABreakerCountsWhatWentBeforeARestart: two of four nodes are lost, one of them
+// long gone when the controller starts anew, and that is one too many.
+func TestABreakerCountsWhatWentBeforeARestart(t *testing.T) {
+	tell(t, fake.Options{Seed: 55}, func(t *testing.T, w *world) {
+		w.create(disruptionPolicy(v1alpha1.DisruptionPolicySpec{Breaker: &v1alpha1.Breaker{Nodes: "2", Within: "1h"}}))
+		c := w.up(4, nil, plain)
+		lost := w.claims()[0]
+		w.delete(&lost)
+		w.until(10*time.Minute, "another machine in its place", func() bool { return w.run(4) && len(w.claims()) == 4 && len(w.machines()) == 4 })
+		time.Sleep(2 * time.Minute)
+		c.stop()
+		w.start(setup{})
+		time.Sleep(time.Minute)
+		if b := w.policy().Status.Breaker; b == nil || b.Gone != 1 || b.TrippedAt != nil {
+			t.Fatalf("after the restart the breaker is %+v, want one node gone", b)
+		}
+		lost = w.claims()[0]
+		w.delete(&lost)
+		w.until(time.Minute, "a breaker that has tripped", func() bool { return w.policy().Status.Breaker.TrippedAt != nil })
+		w.until(10*time.Minute, "four machines", func() bool { return w.run(4) && len(w.claims()) == 4 && len(w.machines()) == 4 })
+		w.sound()
+	})
+}
+
 // TestReplacementsThatDoNotJoinTripABreaker: no more nodes are given up for
 // machines that never come.
 func TestReplacementsThatDoNotJoinTripABreaker(t *testing.T) {

@@ -1,0 +1,147 @@
+// Package remember keeps what the controller has seen and no object tells of, such
+// as which pods were moved lately and which nodes went, in a ConfigMap, so that
+// whoever leads next knows it.
+//
+// It promises that nothing is written over what was not read, that it writes once
+// a minute at most, and only what is news. What cannot be read or written disturbs
+// no plan, which knows less then. What was seen in the last minute before a crash
+// may be forgotten.
+package remember
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/snapshot"
+)
+
+const (
+	// writeEvery keeps writes apart.
+	writeEvery = time.Minute
+	// dataKey is where the ConfigMap holds the memory, as compressed JSON.
+	dataKey = "memory.json.gz"
+	// unpackedMax bounds what is read, whatever somebody wrote there.
+	unpackedMax = 16 << 20
+)
+
+// keeper is what remembers.
+type keeper interface {
+	Memory() snapshot.Memory
+	Remember(snapshot.Memory)
+}
+
+// Book is the memory on paper. Its methods are called one after another, when the
+// keeper has seen what there is.
+type Book struct {
+	Keeper    keeper
+	Store     client.Writer
+	Live      client.Reader // reads past every cache
+	Namespace string        // empty: nothing is kept
+
+	read bool
+	seen *corev1.ConfigMap // as it was read or written last; nil: there is none
+}
+
+// Load takes in what an earlier process wrote, once. The first plan should wait
+// for it; where it
+// fails, Round tries again.
+func (b *Book) Load(ctx context.Context) error {
+	if b.read || b.Namespace == "" {
+		return nil
+	}
+	c := &corev1.ConfigMap{}
+	err := b.Live.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: api.ConfigMapMemory}, c)
+	if apierrors.IsNotFound(err) {
+		b.read, b.seen = true, nil
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read ConfigMap %s/%s, which tells what was moved and lost lately: %w", b.Namespace, api.ConfigMapMemory, err)
+	}
+	b.read, b.seen = true, c
+	if m, err := decode(c.BinaryData[dataKey]); err == nil { // what is not understood is written anew
+		b.Keeper.Remember(m)
+	}
+	return nil
+}
+
+// Round writes what is news, and returns when to look again.
+func (b *Book) Round(ctx context.Context) (time.Duration, error) {
+	if b.Namespace == "" {
+		return time.Hour, nil
+	}
+	if err := b.Load(ctx); err != nil {
+		return writeEvery, err
+	}
+	data, err := encode(b.Keeper.Memory())
+	if err != nil {
+		return writeEvery, err
+	}
+	err = b.put(ctx, data)
+	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) {
+		b.read = false // somebody else wrote: read what, and write with the next turn
+		return writeEvery, nil
+	}
+	if err != nil {
+		return writeEvery, fmt.Errorf("write ConfigMap %s/%s: %w", b.Namespace, api.ConfigMapMemory, err)
+	}
+	return writeEvery, nil
+}
+
+// put writes the ConfigMap as it was seen last, or makes it, if it says something
+// else.
+func (b *Book) put(ctx context.Context, data []byte) error {
+	if b.seen == nil {
+		c := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: api.ConfigMapMemory}, BinaryData: map[string][]byte{dataKey: data}}
+		if err := b.Store.Create(ctx, c); err != nil {
+			return err
+		}
+		b.seen = c
+		return nil
+	}
+	if bytes.Equal(b.seen.BinaryData[dataKey], data) {
+		return nil
+	}
+	c := b.seen.DeepCopy()
+	c.BinaryData = map[string][]byte{dataKey: data}
+	if err := b.Store.Patch(ctx, c, client.MergeFromWithOptions(b.seen, client.MergeFromWithOptimisticLock{})); err != nil {
+		return err
+	}
+	b.seen = c
+	return nil
+}
+
+// encode writes equal memories as equal bytes.
+func encode(m snapshot.Memory) ([]byte, error) {
+	var out bytes.Buffer
+	packed := gzip.NewWriter(&out)
+	if err := json.NewEncoder(packed).Encode(m); err != nil {
+		return nil, fmt.Errorf("write down what was moved and lost lately: %w", err)
+	}
+	if err := packed.Close(); err != nil {
+		return nil, fmt.Errorf("compress what was moved and lost lately: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+func decode(data []byte) (m snapshot.Memory, err error) {
+	packed, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return m, fmt.Errorf("unpack what was moved and lost lately: %w", err)
+	}
+	if err := json.NewDecoder(io.LimitReader(packed, unpackedMax)).Decode(&m); err != nil {
+		return snapshot.Memory{}, fmt.Errorf("read what was moved and lost lately: %w", err)
+	}
+	return m, nil
+}

@@ -1,0 +1,83 @@
+package remember
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/daemok/daemok/kube/snapshot"
+	"github.com/daemok/daemok/kube/translate"
+)
+
+// head remembers the claims that went.
+type head map[string]translate.Departure
+
+func (h head) Memory() snapshot.Memory { return snapshot.Memory{Departures: h} }
+func (h head) Remember(m snapshot.Memory) {
+	for name, d := range m.Departures {
+		h[name] = d
+	}
+}
+
+// deaf is an API server that cannot be read.
+type deaf struct{ client.Reader }
+
+func (deaf) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
+	return errors.New("no answer")
+}
+
+func store(t *testing.T) client.Client {
+	t.Helper()
+	s := runtime.NewScheme()
+	if err := corev1.AddToScheme(s); err != nil {
+		t.Fatal(err)
+	}
+	return fake.NewClientBuilder().WithScheme(s).Build()
+}
+
+func round(t *testing.T, b *Book) {
+	t.Helper()
+	if _, err := b.Round(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Two processes take turns, and neither writes over what the other has seen.
+func TestWhoeverLeadsNextKnows(t *testing.T) {
+	at, s := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), store(t)
+	one, two := head{"a": {At: at}}, head{}
+	first := &Book{Keeper: one, Store: s, Live: s, Namespace: "kube-system"}
+	second := &Book{Keeper: two, Store: s, Live: s, Namespace: "kube-system"}
+	round(t, first)
+	if err := second.Load(t.Context()); err != nil || !two["a"].At.Equal(at) {
+		t.Fatalf("the second knows %v, error %v; want what the first has seen", two, err)
+	}
+	two["b"] = translate.Departure{At: at}
+	round(t, second)
+	one["c"] = translate.Departure{At: at}
+	round(t, first) // somebody else wrote
+	round(t, first)
+	third := head{}
+	if err := (&Book{Keeper: third, Store: s, Live: s, Namespace: "kube-system"}).Load(t.Context()); err != nil || len(third) != 3 {
+		t.Errorf("the third knows %v, error %v; want a, b and c", third, err)
+	}
+}
+
+// Nothing is written while it is not known what is there.
+func TestNothingIsWrittenOverWhatWasNotRead(t *testing.T) {
+	s := store(t)
+	b := &Book{Keeper: head{"a": {}}, Store: s, Live: deaf{s}, Namespace: "kube-system"}
+	if _, err := b.Round(t.Context()); err == nil {
+		t.Error("it is not told that nothing could be read")
+	}
+	var list corev1.ConfigMapList
+	if err := s.List(t.Context(), &list); err != nil || len(list.Items) > 0 {
+		t.Errorf("there are %d ConfigMaps, error %v; want none", len(list.Items), err)
+	}
+}

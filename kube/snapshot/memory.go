@@ -1,0 +1,89 @@
+package snapshot
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/daemok/daemok/core/retire"
+	"github.com/daemok/daemok/kube/translate"
+)
+
+// Memory is what a keeper has seen and no object tells of any more: what a process
+// that starts anew would not know.
+type Memory struct {
+	Departures map[string]translate.Departure `json:"departures,omitempty"` // by name of the claim
+	Moved      map[string]Moved               `json:"moved,omitempty"`      // by UID of the pod
+}
+
+// Moved tells of a pod that came in place of evicted ones.
+type Moved struct {
+	Times int       `json:"times"` // in a row
+	At    time.Time `json:"at"`    // the last time
+}
+
+// mattersFor is how long it matters that a pod was moved: once, while that makes it
+// dearer to move; again and again, at most for as long as it may rest and be in a row.
+func (m Moved) mattersFor() time.Duration {
+	if m.Times > 1 {
+		return 2 * retire.Horizon
+	}
+	return retire.Lately
+}
+
+// memoryMost is how much of either kind is in a Memory, the latest: packed, some
+// 300 KiB in all.
+const memoryMost = 5000
+
+// Memory returns what the keeper has seen and what may still matter.
+func (k *Keeper) Memory() Memory {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	now := k.now()
+	out := Memory{Departures: map[string]translate.Departure{}, Moved: map[string]Moved{}}
+	for name, d := range k.departures {
+		if now.Sub(d.At) <= rememberFor {
+			out.Departures[name] = d
+		}
+	}
+	for _, e := range k.pods {
+		if m := (Moved{e.pod.Moved, e.pod.MovedAt}); m.Times > 0 && now.Sub(m.At) < m.mattersFor() {
+			out.Moved[e.pod.UID] = m
+		}
+	}
+	latest(out.Departures, func(d translate.Departure) time.Time { return d.At })
+	latest(out.Moved, func(m Moved) time.Time { return m.At })
+	return out
+}
+
+// latest leaves out what is oldest of more than enough.
+func latest[V any](all map[string]V, at func(V) time.Time) {
+	if len(all) <= memoryMost {
+		return
+	}
+	names := slices.Collect(maps.Keys(all))
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(at(all[b]).Compare(at(all[a])), cmp.Compare(a, b)) })
+	for _, name := range names[memoryMost:] {
+		delete(all, name)
+	}
+}
+
+// Remember takes in what another process has seen, where this one has not seen it
+// itself. Pods must have been seen before.
+func (k *Keeper) Remember(m Memory) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for name, d := range m.Departures {
+		if _, known := k.departures[name]; !known {
+			k.departures[name] = d
+		}
+	}
+	for name, e := range k.pods {
+		if was, told := m.Moved[e.pod.UID]; told && was.At.After(e.pod.MovedAt) {
+			e.pod.Moved, e.pod.MovedAt = was.Times, was.At
+			k.pods[name] = e
+		}
+	}
+	k.bump()
+}

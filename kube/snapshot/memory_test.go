@@ -1,0 +1,80 @@
+package snapshot
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/daemok/daemok/core/retire"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+)
+
+// A process that starts anew knows from another one which pods were moved, as long
+// as that matters, and which nodes went.
+func TestAMemoryIsHandedOn(t *testing.T) {
+	now := start
+	k := newKeeper()
+	k.now = func() time.Time { return now }
+	for _, name := range []string{"once", "twice", "never", "long-ago"} {
+		k.PodSeen(pod(name, "1", "n"), true)
+	}
+	moved := func(k *Keeper, name string, times int, ago time.Duration) {
+		for key, e := range k.pods {
+			if key.Name == name {
+				e.pod.Moved, e.pod.MovedAt = times, now.Add(-ago)
+				k.pods[key] = e
+			}
+		}
+	}
+	moved(k, "once", 1, time.Minute)
+	moved(k, "twice", 2, 90*time.Minute)
+	moved(k, "long-ago", 1, retire.Lately)
+	gone := claimOf("gone", karpv1.ClaimRegistered)
+	gone.DeletionTimestamp = &metav1.Time{Time: now.Add(-time.Hour)}
+	k.ClaimSeen(gone)
+	k.ClaimGone(gone.Name)
+
+	text, err := json.Marshal(k.Memory())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told Memory
+	if err := json.Unmarshal(text, &told); err != nil {
+		t.Fatal(err)
+	}
+	next := newKeeper()
+	for _, name := range []string{"once", "twice", "never", "long-ago"} {
+		next.PodSeen(pod(name, "1", "n"), true)
+	}
+	moved(next, "twice", 3, 0) // which it has seen itself
+	next.Remember(told)
+	next.PodSeen(pod("once", "1", "n", func(p *corev1.Pod) { p.Labels = map[string]string{"seen": "again"} }), false)
+	got := map[string]int{}
+	for key, e := range next.pods {
+		got[key.Name] = e.pod.Moved
+	}
+	if want := fmt.Sprint(map[string]int{"once": 1, "twice": 3, "never": 0, "long-ago": 0}); fmt.Sprint(got) != want {
+		t.Errorf("pods were moved %v times, want %v", got, want)
+	}
+	if d, known := next.departures[gone.Name]; !known || !d.At.Equal(gone.DeletionTimestamp.Time) || d.Pool.Name != "default" {
+		t.Errorf("of the claim that went it is known: %+v", next.departures)
+	}
+}
+
+// What is oldest is forgotten first, so that a memory has room in an object.
+func TestAMemoryIsBounded(t *testing.T) {
+	k := newKeeper()
+	for i := range memoryMost + 10 {
+		c := claimOf("", karpv1.ClaimRegistered)
+		c.Name, c.DeletionTimestamp = fmt.Sprintf("c-%05d", i), &metav1.Time{Time: start.Add(-time.Duration(i) * time.Second)}
+		k.ClaimSeen(c)
+	}
+	m := k.Memory().Departures
+	if _, latest := m["c-00000"]; len(m) != memoryMost || !latest {
+		t.Errorf("%d claims are remembered, want the latest %d", len(m), memoryMost)
+	}
+}
