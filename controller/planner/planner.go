@@ -24,7 +24,10 @@ import (
 const retryEvery = 10 * time.Second
 
 // recheckEvery is how often everything is looked at again whatever happens:
-// budgets open and close by the clock.
+// budgets open and close by the clock. Whether a move pays back changes by the
+// clock too, as pods stop being young and nodes prove to live for long, and
+// depends on too much to work out when: found late, it loses what the move saves
+// in a minute at most.
 const recheckEvery = time.Minute
 
 // pauseMin keeps rounds apart while changes stream in outside a batch window;
