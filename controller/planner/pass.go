@@ -29,6 +29,8 @@ type pass struct {
 	due    time.Time // from when on the answer may be another though nothing has changed
 	restTo time.Time // no other before
 	found  *retire.Found
+	last   *retire.Found // what was found last, taken or not
+	news   bool          // it has moves, or tells something else than the one before
 
 	under sync.WaitGroup
 	done  chan *retire.Found
@@ -60,11 +62,12 @@ func (p *pass) begin(ctx context.Context, s *cluster.Snapshot, made *plan.Plan, 
 }
 
 // finished notes what the search under way has found, and returns how long it
-// took.
+// took. If there is news the next round must not wait for something else to happen.
 func (p *pass) finished(found *retire.Found) time.Duration {
 	now := p.now()
 	took := now.Sub(p.began)
-	p.busy, p.found, p.restTo = false, found, now.Add(max(passEvery, 9*took))
+	p.news = found.Moves() || found.Tells(p.last)
+	p.last, p.busy, p.found, p.restTo = found, false, found, now.Add(max(passEvery, 9*took))
 	return took
 }
 

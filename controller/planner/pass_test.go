@@ -24,6 +24,16 @@ type town struct {
 	*crowd
 	mu   sync.Mutex
 	busy bool // a pod that must not be disturbed has come to that node
+	kept []string
+}
+
+// Explain writes down when it is told first what keeps nodes.
+func (w *town) Explain(_ *cluster.Snapshot, p plan.Plan) {
+	if len(p.Kept) > 0 && len(w.kept) == 0 {
+		for _, k := range p.Kept {
+			w.kept = append(w.kept, fmt.Sprintf("%s: %s %s", time.Since(w.began), k.Node, k.Why))
+		}
+	}
 }
 
 func (w *town) Snapshot() *cluster.Snapshot {
@@ -113,6 +123,18 @@ func TestWhatChangedDuringTheSearchCounts(t *testing.T) {
 		})
 		if got := w.run(8*time.Second, 5*time.Second); len(got) > 0 {
 			t.Errorf("the story was %v, want nothing to happen", got)
+		}
+	})
+}
+
+// TestWhatKeepsNodesIsToldAsSoonAsItIsFound: though nothing else happens then.
+func TestWhatKeepsNodesIsToldAsSoonAsItIsFound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &town{crowd: newCrowd(t), busy: true}
+		w.run(30*time.Second, 5*time.Second)
+		const why = "pod default/guard carries do-not-disrupt"
+		if want := []string{"5s: n0 " + why, "5s: n1 " + why}; !slices.Equal(w.kept, want) {
+			t.Errorf("told: %q, want %q", w.kept, want)
 		}
 	})
 }

@@ -158,7 +158,7 @@ func (p *Planner) sleep(ctx context.Context, d time.Duration) bool {
 		p.forecast.finished(took)
 	case found := <-p.pass.done:
 		p.Listener.Sought(p.pass.finished(found))
-		p.dirty = p.dirty || found.Moves()
+		p.dirty = p.dirty || p.pass.news
 	case <-t.C:
 	}
 	return true

@@ -39,6 +39,15 @@ func (x *Search) Found() *Found {
 // Moves reports whether anything goes.
 func (f *Found) Moves() bool { return len(f.groups)+len(f.others) > 0 }
 
+// Tells reports whether it says of other nodes than an earlier one, which may be
+// nil, that they stay, or that they do so for other reasons.
+func (f *Found) Tells(earlier *Found) bool {
+	if earlier == nil {
+		return len(f.kept) > 0
+	}
+	return !slices.Equal(f.kept, earlier.kept)
+}
+
 // has reports whether the node is to be asked about; every node is where
 // nothing was found before.
 func (f *Found) has(node string) bool {
