@@ -76,6 +76,19 @@ type Catalogue struct {
 	Kinds    []Kind
 }
 
+// Kind finds a kind by its name; nil where there is none, or no catalogue.
+func (c *Catalogue) Kind(name string) *Kind {
+	if c == nil {
+		return nil
+	}
+	for i := range c.Kinds {
+		if c.Kinds[i].Name == name {
+			return &c.Kinds[i]
+		}
+	}
+	return nil
+}
+
 // PoolID names a pool: kind and name, since two API generations have pools
 // under the same names.
 type PoolID struct{ Kind, Name string }

@@ -292,6 +292,7 @@ func (x *consolidator) accept(p part, wishes keeps) bool {
 			why = cmp.Or(why, "the cheapest machine for its pods is its like")
 		}
 	}
+	why = cmp.Or(why, x.givesUpRoom(p.nodes, p.answer, saves))
 	if why == "" {
 		why = x.trim(p.nodes, p.answer, saves)
 	}

@@ -45,8 +45,12 @@ func (m market) worthOf(pods []cluster.Pod) float64 {
 
 // worthOfAll is what all that the node has for pods would be worth.
 func (m market) worthOfAll(n *cluster.Node) float64 {
+	return m.worthOfRoom(n.Allocatable, n.Attachable)
+}
+
+func (m market) worthOfRoom(allocatable quantity.Resources, attachable []cluster.Attachable) float64 {
 	sum := 0.0
-	for j, has := range m.dims.Vector(n.Allocatable, n.Attachable) {
+	for j, has := range m.dims.Vector(allocatable, attachable) {
 		if j < len(m.worth) {
 			sum += float64(m.worth[j] * float64(has))
 		}

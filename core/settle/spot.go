@@ -141,25 +141,22 @@ func (w *World) machines(launches []plan.Launch, joining []plan.Joining) []*spot
 // snapshot does not know what that is.
 func (w *World) Node(l *plan.Launch) *cluster.Node {
 	pool := w.pools[l.Pool]
-	if pool == nil || pool.Catalogue == nil {
+	if pool == nil {
 		return nil
 	}
-	for k := range pool.Catalogue.Kinds {
-		kind := &pool.Catalogue.Kinds[k]
-		if kind.Name != l.Choice.Kind {
-			continue
-		}
-		labels := pool.Pool.Labels.Merge(kind.Labels).Merge(l.Labels)
-		for i := range kind.Offers {
-			if o := &kind.Offers[i]; o.Zone == l.Choice.Zone && o.Option == l.Choice.Option {
-				labels = labels.Merge(o.Labels)
-			}
-		}
-		n := w.node(l.Name, l.Pool, labels, pool.Taints, kind.Allocatable, kind.Attachable)
-		n.Price = l.Choice.Price
-		return n
+	kind := pool.Catalogue.Kind(l.Choice.Kind)
+	if kind == nil {
+		return nil
 	}
-	return nil
+	labels := pool.Pool.Labels.Merge(kind.Labels).Merge(l.Labels)
+	for i := range kind.Offers {
+		if o := &kind.Offers[i]; o.Zone == l.Choice.Zone && o.Option == l.Choice.Option {
+			labels = labels.Merge(o.Labels)
+		}
+	}
+	n := w.node(l.Name, l.Pool, labels, pool.Taints, kind.Allocatable, kind.Attachable)
+	n.Price = l.Choice.Price
+	return n
 }
 
 func (w *World) node(name string, pool cluster.PoolID, labels constraint.Labels, taints []constraint.Taint,

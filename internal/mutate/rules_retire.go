@@ -9,6 +9,7 @@ const (
 	guardsFile      = "core/retire/guards.go"
 	recentFile      = "core/retire/recent.go"
 	paybackFile     = "core/retire/payback.go"
+	roomFile        = "core/retire/room.go"
 	thriftFile      = "core/retire/thrift.go"
 	patienceFile    = "core/decide/patience.go"
 	withdrawFile    = "core/retire/withdraw.go"
@@ -97,6 +98,11 @@ func retireRules() []Rule {
 		off("nothing is replaced by its like", consolidateFile, "return are[as{kind, option}]", "return false && are[as{kind, option}]"),
 		off("dear nodes go together", consolidateFile, "if nodes := x.nextDear(); len(nodes) > 1 {", "if nodes := x.nextDear(); len(nodes) > 1000 {"),
 		off("moving must pay back", paybackFile, "if payback > remains {", "if false {"),
+		off("room stays where pods come", roomFile, "if last == nil ||", "if last != nil ||"),
+		off("room goes where no pods come", roomFile, ">= p.Horizon {", ">= 100*p.Horizon {"),
+		off("pods that moved do not count as pods that come", roomFile, "&& p.Moved == 0 ", ""),
+		off("room goes for machines that are cheaper", roomFile, "if x.cheaper(nodes, a) >=", "if false && x.cheaper(nodes, a) >="),
+		off("room goes where much is saved", roomFile, "|| float64(saves) >= float64(roomShare*float64(types)) {", "{"),
 		off("what came in place of others settles", recentFile, "c.Replacement && until.After(now)", "false && until.After(now)"),
 		off("unless most of it is unused", recentFile, "&& !c.idle() {", "{"),
 		off("what was moved lately rests", recentFile, "until = p.MovedAt.Add(restAfter(p.Moved)); until.After(now)", "until = p.MovedAt; until.After(now)"),

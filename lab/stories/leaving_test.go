@@ -166,13 +166,14 @@ func (s *story) disksAreRolled() {
 
 // halfOfThePodsLeave: the others come together on fewer or smaller machines.
 func (s *story) halfOfThePodsLeave() {
-	s.pool(moving("100%"))
+	s.pool(moving("0")) // so that all are there when they are counted
 	s.workload("many", s.namespace, "1500m", 40)
 	s.deploy("apart", 4, from(s.namespace), asking(corev1.ResourceCPU, "1"), apart(hostLabel))
 	s.awaitFor(2*limit, "all pods to run", "v1/Pod", running(44))
 	before, _ := s.bill()
 	s.workload("many", s.namespace, "1500m", 20)
 	s.deploy("apart", 1, from(s.namespace), asking(corev1.ResourceCPU, "1"), apart(hostLabel))
+	s.setBudget("100%")
 	var after float64
 	var machines int
 	if !poll(3*limit, farEvery, func() bool {
