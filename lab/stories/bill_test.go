@@ -67,8 +67,8 @@ func payFor(t *testing.T, option string, most float64) {
 	launches, _ := strconv.Atoi(field(t, first, "launches"))
 	t.Logf("%d pods run after %.0f s; planned %d machines for $%.2f, to come to $%.2f; %d machines for $%.2f are paid, %+.1f %% of what was said and %+.1f %% of what was planned; %.0f %% of the pods are on a kind of node planned for so many",
 		pods, time.Since(created).Seconds(), launches, planned, promised, machines, bill, 100*(bill/promised-1), 100*(bill/planned-1), 100*s.asPlanned())
-	if off := bill/promised - 1; off > most || off < -0.1 {
-		t.Errorf("the bill is %.1f %% off what the plan said, want %.0f %% at most\n%s", 100*off, 100*most, strings.Join(said, "\n"))
+	if off := bill/promised - 1; off > most || off < -0.15 { // less is paid at times, when cheap offers were not scarce
+		t.Errorf("the bill is %.1f %% off what the plan said, want %.0f %% more at most, and 15 %% less\n%s", 100*off, 100*most, strings.Join(said, "\n"))
 	}
 }
 
