@@ -10,14 +10,10 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// shyest is by how much a spot offer of which the cloud has little seems dearer
-// to it than one of which it has plenty, as a share of the price. AWS does not
-// publish how price-capacity-optimized weighs the two; the emulator's market has
-// interruption and depth add as much.
-const shyest = 0.5
-
 // market is what the cloud has left of each spot offer: it decides which of those
-// that a request names is given.
+// that a request names is given. It is the guess by which plans foretell what spot
+// comes to (cluster.LikelySpot), drawn, so that it says nothing of whether that is
+// right.
 type market struct {
 	chance *rand.Rand
 	shy    map[[2]string]float64 // by kind and zone: what its price is multiplied by when offers are compared
@@ -25,23 +21,20 @@ type market struct {
 
 // allot returns what the cloud gives for a launch: of spot offers that cost little
 // more than the cheapest one of which it has enough, else what was asked for first.
-func (m *market) allot(pools []cluster.Pool, l *plan.Launch) plan.Choice {
-	if l.Choice.Option != cluster.Spot {
-		return l.Choice
-	}
-	at := slices.IndexFunc(pools, func(p cluster.Pool) bool { return p.ID == l.Pool })
-	if at < 0 || pools[at].Catalogue == nil {
+func (m *market) allot(s *cluster.Snapshot, l *plan.Launch) plan.Choice {
+	pool, found := s.Pool(l.Pool)
+	if !found || pool.Catalogue == nil || l.Choice.Option != cluster.Spot {
 		return l.Choice
 	}
 	var all []plan.Choice
-	for i := range pools[at].Catalogue.Kinds {
-		k := &pools[at].Catalogue.Kinds[i]
+	for i := range pool.Catalogue.Kinds {
+		k := &pool.Catalogue.Kinds[i]
 		if !l.Requests.FitsIn(k.Allocatable) {
 			continue
 		}
 		for j := range k.Offers {
 			o := &k.Offers[j]
-			labels := pools[at].Labels.Merge(k.Labels).Merge(l.Labels).Merge(o.Labels)
+			labels := pool.Labels.Merge(k.Labels).Merge(l.Labels).Merge(o.Labels)
 			if _, ok := l.Requirements.Allow(labels); ok && o.Option == cluster.Spot && o.Priced && o.Available {
 				all = append(all, plan.Choice{Kind: k.Name, Zone: o.Zone, Option: o.Option, Price: o.Price, Priced: true, Beside: l.Choice.Beside})
 			}
@@ -70,7 +63,7 @@ func (m *market) allot(pools []cluster.Pool, l *plan.Launch) plan.Choice {
 func (m *market) shyness(kind, zone string) float64 {
 	at := [2]string{kind, zone}
 	if _, known := m.shy[at]; !known {
-		m.shy[at] = 1 + shyest*m.chance.Float64()
+		m.shy[at] = 1 + cluster.Shyest*m.chance.Float64()
 	}
 	return m.shy[at]
 }

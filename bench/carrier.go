@@ -225,9 +225,8 @@ func (c *carrier) plan() {
 }
 
 func (c *carrier) order(w *settle.World, l *plan.Launch) {
-	planned := l.Choice.Kind
 	had := *l
-	had.Choice = c.market.allot(c.base.Pools, l)
+	had.Choice = c.market.allot(c.base, l)
 	m := &carried{name: fmt.Sprintf("claim-%04d", len(c.claims)), node: w.Node(&had), joins: l.Joins, orderAt: c.now, cost: dollars(had.Choice.Cost())}
 	m.joinAt = c.now + c.joins.Earliest + time.Duration(c.chance.Float64()*float64(c.joins.Latest-c.joins.Earliest))
 	m.node.Name, m.node.Claim = m.name, m.name
@@ -235,7 +234,7 @@ func (c *carrier) order(w *settle.World, l *plan.Launch) {
 	for _, p := range l.Pods {
 		m.meant = append(m.meant, p.Name)
 		if _, known := c.kinds[p.Name]; !known {
-			c.kinds[p.Name] = planned
+			c.kinds[p.Name] = l.Choice.Kind
 		}
 	}
 	c.claims = append(c.claims, m)

@@ -30,7 +30,6 @@ type pass struct {
 	restTo time.Time // no other before
 	found  *retire.Found
 	last   *retire.Found // what was found last, taken or not
-	news   bool          // it has moves, or tells something else than the one before
 
 	under sync.WaitGroup
 	done  chan *retire.Found
@@ -61,14 +60,14 @@ func (p *pass) begin(ctx context.Context, s *cluster.Snapshot, made *plan.Plan, 
 	p.under.Go(func() { p.done <- p.search(ctx, s, made, questions) })
 }
 
-// finished notes what the search under way has found, and returns how long it
-// took. If there is news the next round must not wait for something else to happen.
-func (p *pass) finished(found *retire.Found) time.Duration {
+// finished notes what the search under way has found. It returns how long it took
+// and whether there are moves in it, or it tells something else than the one before:
+// then the next round must not wait for something else to happen.
+func (p *pass) finished(found *retire.Found) (took time.Duration, news bool) {
 	now := p.now()
-	took := now.Sub(p.began)
-	p.news = found.Moves() || found.Tells(p.last)
+	took, news = now.Sub(p.began), found.Moves() || found.Tells(p.last)
 	p.last, p.busy, p.found, p.restTo = found, false, found, now.Add(max(passEvery, 9*took))
-	return took
+	return took, news
 }
 
 // take gives away what was found.

@@ -157,8 +157,9 @@ func (p *Planner) sleep(ctx context.Context, d time.Duration) bool {
 	case took := <-p.forecast.done:
 		p.forecast.finished(took)
 	case found := <-p.pass.done:
-		p.Listener.Sought(p.pass.finished(found))
-		p.dirty = p.dirty || p.pass.news
+		took, news := p.pass.finished(found)
+		p.Listener.Sought(took)
+		p.dirty = p.dirty || news
 	case <-t.C:
 	}
 	return true

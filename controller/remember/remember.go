@@ -54,8 +54,7 @@ type Book struct {
 }
 
 // Load takes in what an earlier process wrote, once. The first plan should wait
-// for it; where it
-// fails, Round tries again.
+// for it; where it fails, Round tries again.
 func (b *Book) Load(ctx context.Context) error {
 	if b.read || b.Namespace == "" {
 		return nil

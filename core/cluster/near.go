@@ -33,11 +33,11 @@ func NearSpot(offers iter.Seq2[string, quantity.MicroUSDPerHour]) (limit quantit
 }
 
 // The cloud does not say how much it has of an offer. What it gives is counted as
-// if each offer seemed up to shyest times its price dearer to it, all shares being
+// if each offer seemed up to Shyest times its price dearer to it, all shares being
 // alike likely, and the one that seems cheapest were given: for AWS's strategy
 // price-capacity-optimized that is a guess, which fits the emulator's market.
 const (
-	shyest     = 0.5
+	Shyest     = 0.5
 	shySamples = 16 // of an offer's scarcity: the sum is within a thousandth of the integral
 )
 
@@ -47,14 +47,14 @@ func LikelySpot(prices []quantity.MicroUSDPerHour) quantity.MicroUSDPerHour {
 	var sum, chances float64
 	for i, price := range prices {
 		for k := range shySamples {
-			seems := float64(float64(price) * (1 + float64(shyest*(float64(k)+0.5)/shySamples)))
+			seems := float64(float64(price) * (1 + float64(Shyest*(float64(k)+0.5)/shySamples)))
 			chance := 1.0
 			for j, other := range prices {
 				if float64(other) >= seems { // and all further ones: none can seem cheaper
 					break
 				}
 				if j != i {
-					chance *= min(1, max(0, 1-float64((seems/float64(other)-1)/shyest)))
+					chance *= min(1, max(0, 1-float64((seems/float64(other)-1)/Shyest)))
 				}
 			}
 			sum, chances = sum+float64(chance*float64(price)), chances+chance

@@ -1,8 +1,6 @@
 package retire
 
 import (
-	"slices"
-
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/place"
@@ -38,16 +36,12 @@ func why(a *place.Result) string {
 	return a.Unplaced[0].Why()
 }
 
-// ofPoolsThatStay are the nodes whose pool is not being deleted, by position; nil: all.
+// ofPoolsThatStay are the nodes whose pool is not being deleted, by position.
 func (x *Search) ofPoolsThatStay() bitset.Set {
-	deleted := func(n cluster.Node) bool { return n.Drifted == cluster.PoolDeleted }
-	if !slices.ContainsFunc(x.snapshot.Nodes, deleted) {
-		return nil
-	}
-	out := bitset.New(len(x.snapshot.Nodes))
+	out := bitset.Full(len(x.snapshot.Nodes))
 	for i := range x.snapshot.Nodes {
-		if !deleted(x.snapshot.Nodes[i]) {
-			out.Add(i)
+		if x.snapshot.Nodes[i].Drifted == cluster.PoolDeleted {
+			out.Remove(i)
 		}
 	}
 	return out

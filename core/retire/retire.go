@@ -59,6 +59,7 @@ type Search struct {
 	last     bitset.Set      // nodes that are not about to go themselves; nil: not looked at yet
 	ages     map[cluster.PoolID]time.Duration
 	wholes   map[cluster.PoolID]whole
+	came     map[cluster.PoolID]*cluster.Pod // who came last; nil: not looked at yet
 }
 
 // task is one step of a search; more says that it is to be repeated.

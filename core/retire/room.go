@@ -32,7 +32,12 @@ func (x *consolidator) givesUpRoom(nodes []*candidate, a *place.Result, saves qu
 	if p.Off || len(a.Launches) < len(nodes) || float64(saves) >= float64(roomShare*float64(types)) {
 		return ""
 	}
-	last := x.cameLast(nodes)
+	var last *cluster.Pod
+	for _, c := range nodes {
+		if p := x.cameLast(c.Pool); last == nil || p != nil && p.StartedAt.After(last.StartedAt) {
+			last = p
+		}
+	}
 	if last == nil || x.snapshot.Now.Sub(last.StartedAt) >= p.Horizon {
 		return ""
 	}
@@ -62,24 +67,20 @@ func (x *consolidator) cheaper(nodes []*candidate, a *place.Result) float64 {
 	return out
 }
 
-// cameLast is the pod that was started last on nodes of the pools that the nodes
-// are of, but for those that only moved; nil: none is known.
-func (x *Search) cameLast(nodes []*candidate) (last *cluster.Pod) {
-	pools := map[cluster.PoolID]bool{}
-	for _, c := range nodes {
-		pools[c.Pool] = true
-	}
-	for i := range x.snapshot.Nodes {
-		n := &x.snapshot.Nodes[i]
-		if !pools[n.Pool] {
-			continue
-		}
-		for j := range n.Pods {
-			p := &n.Pods[j]
-			if p.Moves() && p.Moved == 0 && (last == nil || p.StartedAt.After(last.StartedAt)) {
-				last = p
+// cameLast is the pod that was started last on nodes of the pool, but for those
+// that only moved; nil: none is known.
+func (x *Search) cameLast(pool cluster.PoolID) *cluster.Pod {
+	if x.came == nil {
+		x.came = map[cluster.PoolID]*cluster.Pod{}
+		for i := range x.snapshot.Nodes {
+			n := &x.snapshot.Nodes[i]
+			for j := range n.Pods {
+				p, last := &n.Pods[j], x.came[n.Pool]
+				if p.Moves() && p.Moved == 0 && (last == nil || p.StartedAt.After(last.StartedAt)) {
+					x.came[n.Pool] = p
+				}
 			}
 		}
 	}
-	return last
+	return x.came[pool]
 }

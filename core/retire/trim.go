@@ -48,13 +48,10 @@ func narrow(l *plan.Launch, pool *cluster.Pool, limit quantity.MicroUSDPerHour, 
 	kinds := l.Requirements.Get(cluster.LabelInstanceType)
 	var zones []string
 	var fit []*cluster.Kind
-	for k := range pool.Catalogue.Kinds {
-		kind := &pool.Catalogue.Kinds[k]
-		if kind.Name == l.Choice.Kind {
-			for _, o := range kind.Offers {
-				if o.Option == l.Choice.Option && o.Priced && o.Price <= limit && l.Requirements.Get(cluster.LabelZone).Allows(o.Zone) {
-					zones = append(zones, o.Zone)
-				}
+	if kind := pool.Catalogue.Kind(l.Choice.Kind); kind != nil {
+		for _, o := range kind.Offers {
+			if o.Option == l.Choice.Option && o.Priced && o.Price <= limit && l.Requirements.Get(cluster.LabelZone).Allows(o.Zone) {
+				zones = append(zones, o.Zone)
 			}
 		}
 	}

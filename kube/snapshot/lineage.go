@@ -13,8 +13,8 @@ import (
 
 // lineage are pods that were evicted so that their nodes could go, by whose they
 // were, oldest first, until others have come in their place: nothing in a pod
-// says that it was moved. What happened before this process is
-// known from what another one remembers.
+// says that it was moved. What happened before this process is known from what
+// another one remembers.
 type lineage map[owner][]evicted
 
 // owner is whose pods are, such as a ReplicaSet.
