@@ -48,14 +48,32 @@ func (r *Reconciler) ask(ctx context.Context, d *departure, group []corev1.Pod) 
 		case evict:
 			errs = append(errs, r.evictInTime(ctx, d, p))
 		case remove:
-			seconds := int64(max(grace/time.Second, 1))
-			err := r.Store.Delete(ctx, p, &client.DeleteOptions{GracePeriodSeconds: &seconds, Preconditions: &metav1.Preconditions{UID: &p.UID}})
-			if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
-				errs = append(errs, fmt.Errorf("delete pod %s/%s at the deadline of node %s: %w", p.Namespace, p.Name, d.node.Name, err))
-			}
+			errs = append(errs, r.remove(ctx, d, p, grace))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// hurry removes those pods, whose turn has not come, that the deadline leaves no
+// more time than their own grace.
+func (r *Reconciler) hurry(ctx context.Context, d *departure, later []corev1.Pod) error {
+	var errs []error
+	for i := range later {
+		if how, grace := howToRemove(&later[i], d.deadline, r.Now()); how == remove {
+			errs = append(errs, r.remove(ctx, d, &later[i], grace))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// remove deletes a pod, whatever protects it.
+func (r *Reconciler) remove(ctx context.Context, d *departure, p *corev1.Pod, grace time.Duration) error {
+	seconds := int64(max(grace/time.Second, 1))
+	err := r.Store.Delete(ctx, p, &client.DeleteOptions{GracePeriodSeconds: &seconds, Preconditions: &metav1.Preconditions{UID: &p.UID}})
+	if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
+		return fmt.Errorf("delete pod %s/%s at the deadline of node %s: %w", p.Namespace, p.Name, d.node.Name, err)
+	}
+	return nil
 }
 
 // evictInTime evicts a pod unless it, or its pool, asked to wait for something

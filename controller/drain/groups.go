@@ -18,10 +18,11 @@ import (
 // waited for; its kubelet is probably gone.
 const stuckAfter = time.Minute
 
-// leaving returns the pods that the drain still waits for, in the group that
-// is to leave now: ordinary pods first, then ordinary daemons, then critical
-// pods, then critical daemons. No pods at all means the node is drained.
-func leaving(pods []corev1.Pod, now time.Time) []corev1.Pod {
+// leaving returns the pods that the drain still waits for: the group that is to
+// leave now, and those whose turn comes later. Ordinary pods are first, then
+// ordinary daemons, then critical pods, then critical daemons. No group at all
+// means the node is drained.
+func leaving(pods []corev1.Pod, now time.Time) (group, later []corev1.Pod) {
 	var groups [4][]corev1.Pod
 	for _, p := range pods {
 		if !waitedFor(&p, now) {
@@ -37,11 +38,13 @@ func leaving(pods []corev1.Pod, now time.Time) []corev1.Pod {
 		groups[g] = append(groups[g], p)
 	}
 	for _, g := range groups {
-		if len(g) > 0 {
-			return g
+		if len(group) == 0 {
+			group = g
+		} else {
+			later = append(later, g...)
 		}
 	}
-	return nil
+	return group, later
 }
 
 // waitedFor reports whether the node must not go while the pod is on it.

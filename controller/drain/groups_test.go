@@ -69,12 +69,18 @@ func TestLeaving(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			var names []string
-			for _, p := range leaving(tt.pods, now) {
+			group, later := leaving(tt.pods, now)
+			for _, p := range group {
 				names = append(names, p.Name)
 			}
 			slices.Sort(names)
 			if got := strings.Join(names, " "); got != tt.want {
 				t.Errorf("leaving = %q, want %q", got, tt.want)
+			}
+			for _, p := range later {
+				if slices.Contains(names, p.Name) || len(group)+len(later) > len(tt.pods) {
+					t.Errorf("pod %s is to leave now and later", p.Name)
+				}
 			}
 		})
 	}

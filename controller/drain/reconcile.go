@@ -2,6 +2,7 @@ package drain
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -140,12 +141,12 @@ func (r *Reconciler) empty(ctx context.Context, d *departure, claim *karpv1.Node
 	if err != nil {
 		return 0, err
 	}
-	if group := leaving(pods, r.Now()); len(group) > 0 {
-		if err := r.say(ctx, claim, karpv1.ClaimDrained, karpv1.ReasonDraining, stillToLeave(len(group))); err != nil {
+	if group, later := leaving(pods, r.Now()); len(group) > 0 {
+		if err := r.say(ctx, claim, karpv1.ClaimDrained, karpv1.ReasonDraining, stillToLeave(len(group)+len(later))); err != nil {
 			return 0, err
 		}
 		r.tellDeadline(node, d.deadline)
-		return recheckDrain, r.ask(ctx, d, group)
+		return recheckDrain, errors.Join(r.ask(ctx, d, group), r.hurry(ctx, d, later))
 	}
 	if left := apply.SettleFor - r.Now().Sub(apply.TaintedAt(node)); left > 0 {
 		return left, nil
@@ -155,7 +156,7 @@ func (r *Reconciler) empty(ctx context.Context, d *departure, claim *karpv1.Node
 	if err != nil {
 		return 0, err
 	}
-	if len(leaving(live, r.Now())) > 0 {
+	if group, _ := leaving(live, r.Now()); len(group) > 0 {
 		return recheckDrain, nil
 	}
 	if err := r.say(ctx, claim, karpv1.ClaimDrained, "", ""); err != nil {

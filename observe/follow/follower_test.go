@@ -211,6 +211,7 @@ func TestAClaimIsFollowedToItsEnd(t *testing.T) {
 	s.says("operator_nodeclaim_status_condition_transition_seconds", "status=True type=Drained 1 in 8s")
 }
 
+// SC-276
 func TestANodeIsFollowedToItsEnd(t *testing.T) {
 	s := begin(t)
 	node := func(name, pool string) *corev1.Node {

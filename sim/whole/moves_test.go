@@ -2,7 +2,6 @@ package whole_test
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -94,44 +93,6 @@ func TestOldNodesAreReplacedBeforeTheyGo(t *testing.T) {
 		t.Logf("replaced after %v", time.Since(began))
 		w.sound()
 	})
-}
-
-// The controller dies at its kth write or call of the cloud while it replaces
-// two nodes, for every third k, and starts again with an empty memory. In the end
-// both are replaced, no node stays closed, and no machine is left over.
-func TestDeathAtAnyWriteOfAReplacementLeavesNothingHalfDone(t *testing.T) {
-	replaceTwo := func(w *world, s setup) (calls int) {
-		c := w.upWith(setup{}, 2, mayLive("12m"), plain)
-		first := w.claimNames()
-		began := len(c.ordeal.made())
-		c.ordeal.dieAfter(s.dieAt, s.after)
-		done := make(chan struct{})
-		go w.watchman(done)
-		defer close(done)
-		w.until(40*time.Minute, "two other nodes", func() bool {
-			if c.ordeal.isKilled() {
-				c.done.Wait()
-				w.story.add(fmt.Sprintf("the controller died at %s", c.ordeal.last()))
-				c = w.start(setup{})
-			}
-			return w.renewed(first) && w.run(2)
-		})
-		w.until(10*time.Minute, "two machines", func() bool { return len(w.liveMachines()) == 2 && len(w.claims()) == 2 })
-		w.sound()
-		return len(c.ordeal.made()) - began
-	}
-	calls := 0
-	tell(t, fake.Options{Seed: 41}, func(_ *testing.T, w *world) { calls = replaceTwo(w, setup{}) })
-	for k := 1; k <= calls; k++ {
-		for _, after := range []bool{false, true} {
-			if !tried(k, 3, after) {
-				continue
-			}
-			t.Run(fmt.Sprintf("%d, after it %v", k, after), func(t *testing.T) {
-				tell(t, fake.Options{Seed: 41}, func(_ *testing.T, w *world) { replaceTwo(w, setup{dieAt: k, after: after}) })
-			})
-		}
-	}
 }
 
 // Pods of two nodes fit on one, and a PodDisruptionBudget forbids to evict them

@@ -1,0 +1,125 @@
+package drain
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/daemok/daemok/kube/api"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/storetest"
+)
+
+// refused has evictions fail for as long as a test says, and counts them.
+func (w *town) refused(why error) (asked *int, allow func()) {
+	asked, open := new(int), false
+	w.fault = func(c storetest.Call) (before, after error) {
+		if c.Verb != storetest.Evict || open {
+			return nil, nil
+		}
+		*asked++
+		return why, nil
+	}
+	return asked, func() { open = true }
+}
+
+// An eviction that budgets refuse is asked for soon again, then less and less
+// often, and at last every ten seconds. SC-264: so is one of a pod that several
+// budgets are about, which the API calls an error of its own.
+func TestARefusedEvictionIsAskedForLessAndLessOften(t *testing.T) {
+	for name, why := range map[string]error{
+		"a budget":    apierrors.NewTooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", 0),
+		"two budgets": apierrors.NewInternalError(errors.New("This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.")),
+	} {
+		t.Run(name, func(t *testing.T) {
+			inTown(t, func(t *testing.T, w *town) {
+				asked, allow := w.refused(why)
+				w.run("web", leaves, nil, nil)
+				over := func(length time.Duration) func() bool {
+					end := time.Now().Add(length)
+					return func() bool { return time.Now().After(end) }
+				}
+				w.leave(time.Hour, "ten seconds", over(10*time.Second))
+				if *asked < 4 {
+					t.Errorf("asked %d times in the first ten seconds, want more than that", *asked)
+				}
+				*asked = 0
+				w.on(time.Hour, "half an hour", over(30*time.Minute))
+				if *asked < 150 || *asked > 190 {
+					t.Errorf("asked %d times in half an hour, want every ten seconds", *asked)
+				}
+				if !w.told.has("FailedDraining: pod default/web-1 may not be evicted now: ") || len(w.pods("web")) != 1 {
+					t.Errorf("%d pods are left, want 1; told %q", len(w.pods("web")), w.told.texts)
+				}
+				allow()
+				w.on(time.Minute, "the pod ending", func() bool { return len(w.pods("web")) == 0 })
+			})
+		})
+	}
+}
+
+// SC-271, SC-275: a pod that went, or that another has taken the name of, is no
+// trouble, and the other is not evicted in its place.
+func TestAnEvictionIsOfOnePod(t *testing.T) {
+	inTown(t, func(t *testing.T, w *town) {
+		r, node := w.start(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: leaves}}
+		gone := pod("web-1")
+		gone.UID = "gone"
+		for _, what := range []string{"is gone", "has a namesake"} {
+			if err := r.evict(t.Context(), node, &gone); err != nil {
+				t.Errorf("evicting a pod that %s: %v", what, err)
+			}
+			w.run("web", leaves, nil, nil)
+		}
+		if len(w.pods("web")) != 2 || w.told.has("Evicted") {
+			t.Errorf("%d pods are left, want 2; told %q", len(w.pods("web")), w.told.texts)
+		}
+	})
+}
+
+// SC-269, SC-270: the node of a machine that is gone goes at once when its kubelet
+// is silent, whatever is on it; one that is still heard of is drained like others.
+func TestANodeWhoseMachineIsGone(t *testing.T) {
+	for name, ready := range map[string]corev1.ConditionStatus{"is not heard of": corev1.ConditionUnknown, "is ready": corev1.ConditionTrue} {
+		t.Run(name, func(t *testing.T) {
+			inTown(t, func(t *testing.T, w *town) {
+				w.has(w.run("web", leaves, nil, nil), annotated("true"))
+				w.cloud.endsAt["i-"+leaves] = time.Now()
+				node := &corev1.Node{}
+				w.get(leaves, node)
+				node.Status.Conditions[0].Status = ready
+				if err := w.hand.Status().Update(t.Context(), node); err != nil {
+					t.Fatal(err)
+				}
+				began := time.Now()
+				hour := func() bool { return time.Since(began) > time.Hour }
+				w.leave(2*time.Hour, "the node gone, or an hour", func() bool { return w.gone() || hour() })
+				if silent := ready != corev1.ConditionTrue; silent != w.gone() || silent && time.Since(began) > time.Second {
+					t.Errorf("gone: %v after %v", w.gone(), time.Since(began))
+				}
+			})
+		})
+	}
+}
+
+// SC-259: a node goes that no claim is about, and one that two are about.
+func TestANodeGoesWhateverClaimsAreAboutIt(t *testing.T) {
+	for claims := range 3 {
+		inTown(t, func(t *testing.T, w *town) {
+			for i := range claims {
+				c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: nodeName(i), Finalizers: []string{api.FinalizerTermination}}}
+				c.Status.ProviderID = "aws:///a/i-" + leaves
+				w.create(c)
+			}
+			w.run("web", leaves, nil, nil)
+			w.leave(3*time.Minute, "the node gone", w.gone)
+			if len(w.pods("web")) > 0 || w.cloud.ends["i-"+leaves] != 1 {
+				t.Errorf("with %d claims: %d pods are left, and the machine was ended %d times", claims, len(w.pods("web")), w.cloud.ends["i-"+leaves])
+			}
+		})
+	}
+}
