@@ -8,7 +8,12 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/daemok/daemok/controller"
 )
 
 func TestAnOrderlyEndLogsNoErrors(t *testing.T) {
@@ -30,13 +35,53 @@ func TestAnOrderlyEndLogsNoErrors(t *testing.T) {
 
 func TestALookCutShortByTheEndIsNoError(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
-	cut := step(func(ctx context.Context, _ string) (time.Duration, error) { return 0, ctx.Err() })
-	failing := step(func(context.Context, string) (time.Duration, error) { return 0, errors.New("no") })
+	cut := looking(func(ctx context.Context, _ string) (time.Duration, error) { return 0, ctx.Err() })
+	failing := looking(func(context.Context, string) (time.Duration, error) { return 0, errors.New("no") })
 	if _, err := failing.Reconcile(ctx, reconcile.Request{}); err == nil {
 		t.Error("an error while the program runs is lost")
 	}
 	stop()
 	if _, err := cut.Reconcile(ctx, reconcile.Request{}); err != nil {
 		t.Errorf("Reconcile = %v, want no error at the end", err)
+	}
+}
+
+func looking(step func(context.Context, string) (time.Duration, error)) *looker {
+	return newLooker(controller.Loop{Step: step})
+}
+
+// While the cache is behind, an object whose writes are in conflict is looked at
+// less and less often, and soon again once it is not; others do not wait for it.
+func TestConflictsAreRepeatedLessAndLessOften(t *testing.T) {
+	behind := true
+	l := looking(func(_ context.Context, name string) (time.Duration, error) {
+		if behind && name == "late" {
+			return 0, apierrors.NewConflict(schema.GroupResource{Resource: "nodes"}, name, errors.New("it has changed"))
+		}
+		return time.Hour, nil
+	})
+	look := func(name string) time.Duration {
+		t.Helper()
+		result, err := l.Reconcile(t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Name: name}})
+		if err != nil {
+			t.Errorf("Reconcile(%s) = %v, want no error", name, err)
+		}
+		return result.RequeueAfter
+	}
+	looks := 0
+	for waited := time.Duration(0); waited < time.Minute; looks++ {
+		waited += look("late")
+	}
+	if looks < 15 || looks > 25 {
+		t.Errorf("%d looks in a minute, want some twenty", looks)
+	}
+	if other := look("other"); other != time.Hour {
+		t.Errorf("another object is looked at after %v, want what its look asked for", other)
+	}
+	behind = false
+	look("late")
+	behind = true
+	if again := look("late"); again != conflictFirst {
+		t.Errorf("after a look without conflict the next conflict is looked at after %v, want %v", again, conflictFirst)
 	}
 }

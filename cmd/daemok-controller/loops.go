@@ -16,21 +16,33 @@ import (
 	"github.com/daemok/daemok/controller"
 )
 
-// step is one loop's look at the object of that name.
-type step func(ctx context.Context, name string) (time.Duration, error)
+// An object that changed under a look is looked at again soon; that is no error,
+// the cache is only a moment behind. Where it is further behind, this comes to
+// less and less: what the cache waits for leads to a look by itself.
+const (
+	conflictFirst = 50 * time.Millisecond
+	conflictMost  = 5 * time.Second
+)
 
-// conflictAfter is when an object that changed under a look is looked at
-// again; that is no error, the cache is only a moment behind.
-const conflictAfter = 50 * time.Millisecond
+// looker has one loop look at objects.
+type looker struct {
+	step      func(ctx context.Context, name string) (time.Duration, error)
+	conflicts workqueue.TypedRateLimiter[string] // by name
+}
 
-func (s step) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
-	after, err := s(ctx, r.Name)
+func newLooker(l controller.Loop) *looker {
+	return &looker{l.Step, workqueue.NewTypedItemExponentialFailureRateLimiter[string](conflictFirst, conflictMost)}
+}
+
+func (l *looker) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
+	after, err := l.step(ctx, r.Name)
 	if ctx.Err() != nil {
 		return reconcile.Result{}, nil //nolint:nilerr // the program ends; whoever comes next looks again
 	}
 	if apierrors.IsConflict(err) {
-		return reconcile.Result{RequeueAfter: conflictAfter}, nil
+		return reconcile.Result{RequeueAfter: l.conflicts.When(r.Name)}, nil
 	}
+	l.conflicts.Forget(r.Name)
 	return reconcile.Result{RequeueAfter: after}, err
 }
 
@@ -51,7 +63,7 @@ func addLoop(m ctrl.Manager, l controller.Loop) error {
 			return requests(t.Names(ctx, o))
 		}))
 	}
-	return b.Complete(step(l.Step))
+	return b.Complete(newLooker(l))
 }
 
 func requests(names []string) []reconcile.Request {

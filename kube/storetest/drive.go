@@ -24,19 +24,21 @@ type Trigger struct {
 func Itself(o client.Object) []string { return []string{o.GetName()} }
 
 // Driver runs a step for every object that a trigger names: one look at an
-// object at a time, again after the time the step asks for, and after an
-// error with growing pauses from 100 ms to a minute.
+// object at a time, again after the time the step asks for, after an error with
+// growing pauses from 100 ms to a minute, and after a conflict from 50 ms to 5 s.
 type Driver struct {
 	Step    Step
 	Workers int // 4 if 0
 	Failed  func(name string, err error)
 
-	queue workqueue.TypedRateLimitingInterface[string]
+	queue     workqueue.TypedRateLimitingInterface[string]
+	conflicts workqueue.TypedRateLimiter[string]
 }
 
 // Watch prepares the driver; call it before the cache follows anything.
 func (d *Driver) Watch(ctx context.Context, from *Cache, triggers ...Trigger) error {
 	d.queue = workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[string](100*time.Millisecond, time.Minute))
+	d.conflicts = workqueue.NewTypedItemExponentialFailureRateLimiter[string](50*time.Millisecond, 5*time.Second)
 	for _, t := range triggers {
 		informer, err := from.GetInformer(ctx, t.Kind)
 		if err != nil {
@@ -83,7 +85,8 @@ func (d *Driver) one(ctx context.Context) bool {
 	after, err := d.Step(ctx, name)
 	switch {
 	case apierrors.IsConflict(err):
-		d.queue.AddAfter(name, 50*time.Millisecond)
+		d.queue.AddAfter(name, d.conflicts.When(name))
+		return true
 	case err != nil:
 		if d.Failed != nil && ctx.Err() == nil {
 			d.Failed(name, err)
@@ -95,5 +98,6 @@ func (d *Driver) one(ctx context.Context) bool {
 			d.queue.AddAfter(name, after)
 		}
 	}
+	d.conflicts.Forget(name)
 	return true
 }

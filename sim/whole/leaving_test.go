@@ -2,11 +2,15 @@ package whole_test
 
 import (
 	"context"
+	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud"
@@ -315,4 +319,67 @@ func TestNothingGoesOnTheWordOfLateWatches(t *testing.T) {
 			t.Error("no node was about to go, so nothing is shown")
 		}
 	})
+}
+
+// Watches are up to a minute late, of each kind by itself, while people scale what
+// they run all the time: nothing forbidden happens by that. Pods that must not be
+// disturbed, or that a PodDisruptionBudget is about, keep their nodes, and neither a
+// pool's budget nor its limits are exceeded.
+func TestLateWatchesUnderLoadBreakNoPromise(t *testing.T) {
+	var late atomic.Int64
+	lag := func() time.Duration {
+		return time.Duration(draw(44, fmt.Sprint("lag", late.Add(1))) * float64(time.Minute))
+	}
+	tell(t, fake.Options{Seed: 44}, func(t *testing.T, w *world) {
+		const nodesMost, atOnce = 12, 2
+		w.pool("default", func(p *karpv1.NodePool) {
+			p.Spec.Limits = corev1.ResourceList{"nodes": cores(nodesMost)}
+			p.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: fmt.Sprint(atOnce)}}
+		})
+		guard := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "guarded"}}
+		guard.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "guarded"}}
+		w.create(guard)
+		w.start(setup{lag: lag})
+		w.deploy("kept", 2, func(p *corev1.Pod) { p.Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"} })
+		w.deploy("guarded", 2, ofCores("600m"))
+		w.until(20*time.Minute, "what is to stay", func() bool { return w.run(4) })
+		stay := w.allPods()
+		for round := range 12 {
+			for i := range 3 {
+				name := fmt.Sprint("load-", i)
+				w.deploy(name, int(4*draw(44, fmt.Sprint(name, round))), ofCores("900m"))
+			}
+			for range 40 {
+				time.Sleep(time.Second)
+				w.keepsTo(nodesMost, atOnce)
+			}
+			for _, p := range stay {
+				if !hasPod(w.allPods(), p.UID) {
+					t.Fatalf("pod %s is gone, which was to stay; %s", p.Name, w.state())
+				}
+			}
+		}
+		for _, words := range []string{"kept a node after all", "let a node go"} {
+			if !w.story.tells(words) {
+				t.Errorf("the story tells nothing of %q, so it shows too little", words)
+			}
+		}
+		for i := range 3 {
+			w.deploy(fmt.Sprint("load-", i), 0, plain)
+		}
+		w.until(40*time.Minute, "few nodes, all of them open", func() bool { return w.run(4) && len(w.claims()) <= 4 && w.renewed(nil) })
+		w.sound()
+	})
+}
+
+// keepsTo checks that there are no more claims, and no more of them on their way
+// out, than may be.
+func (w *world) keepsTo(nodesMost, atOnce int) {
+	w.t.Helper()
+	if n := len(w.claims()); n > nodesMost {
+		w.t.Fatalf("%d claims where %d nodes may be; %s", n, nodesMost, w.state())
+	}
+	if n := w.draining(); n > atOnce {
+		w.t.Fatalf("%d nodes go at once, and %d may; %s", n, atOnce, w.state())
+	}
 }
