@@ -74,12 +74,14 @@ func (t *Teller) Round(ctx context.Context) (time.Duration, error) {
 }
 
 // write brings the status of a policy up to date, and returns the policy with it.
+// It is written whole: a patch would leave out that none may go, which is how a
+// policy begins here and not at the API server, where nothing is said yet.
 func (t *Teller) write(ctx context.Context, s *cluster.Snapshot, p *snapshot.PolicyState) (next *v1alpha1.DisruptionPolicy, err error) {
 	before := p.Object
 	next = before.DeepCopy()
 	next.Status = status(s, p, t.Now().UTC().Truncate(time.Second))
 	if !equality.Semantic.DeepEqual(before.Status, next.Status) {
-		if err := t.Store.Status().Patch(ctx, next, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+		if err := t.Store.Status().Update(ctx, next); err != nil {
 			return next, fmt.Errorf("write status of %s: %w", p.Name(), err)
 		}
 	}
