@@ -24,6 +24,7 @@ const (
 	List   Verb = "list"
 	Create Verb = "create"
 	Change Verb = "patch"
+	Update Verb = "update" // which replaces the whole object
 	Delete Verb = "delete"
 	Evict  Verb = "evict"
 )
@@ -142,7 +143,7 @@ func (c *Connection) Update(ctx context.Context, o client.Object, _ ...client.Up
 }
 
 func (c *Connection) update(ctx context.Context, o client.Object, status bool) error {
-	return c.do(ctx, Change, o, status, func(kind schema.GroupVersionKind) error {
+	return c.do(ctx, Update, o, status, func(kind schema.GroupVersionKind) error {
 		have, err := c.server.get(kind, client.ObjectKeyFromObject(o))
 		if err != nil {
 			return err
