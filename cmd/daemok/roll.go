@@ -43,7 +43,7 @@ Paused, no node of the pool goes for having drifted, asked for or not. After
 		Example: `  daemok roll nodepool web
   daemok roll nodeclass default --all
   daemok roll nodepool web --pause`,
-		Args:      cobra.MatchAll(cobra.ExactArgs(2), func(_ *cobra.Command, args []string) error { return rollable(args[0]) }),
+		Args:      func(_ *cobra.Command, args []string) error { return rollable(args) },
 		ValidArgs: []string{"nodepool", "nodeclass"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			store, err := connect(kubeconfig)
@@ -64,9 +64,12 @@ Paused, no node of the pool goes for having drifted, asked for or not. After
 	return cmd
 }
 
-func rollable(kind string) error {
-	if kind != "nodepool" && kind != "nodeclass" {
-		return fmt.Errorf("%q cannot be rolled: want nodepool or nodeclass", kind)
+func rollable(args []string) error {
+	switch {
+	case len(args) != 2:
+		return errors.New("say what to roll: nodepool or nodeclass, and its name")
+	case args[0] != "nodepool" && args[0] != "nodeclass":
+		return fmt.Errorf("%q cannot be rolled: want nodepool or nodeclass", args[0])
 	}
 	return nil
 }
@@ -100,7 +103,9 @@ func runRoll(ctx context.Context, store client.Client, out io.Writer, args []str
 func follow(ctx context.Context, store client.Client, out io.Writer, pools []karpv1.NodePool, stop bool) error {
 	began, last := time.Now(), ""
 	for {
-		s, err := snapshot.Read(ctx, store, notAsked, time.Now)
+		keeper := snapshot.NewKeeper(notAsked, time.Now)
+		keeper.FreezeIn(systemNamespace())
+		s, err := keeper.Read(ctx, store)
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/condition"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/storetest"
+)
+
+// A roll says what keeps the nodes from going now: a freeze as well as a pause.
+func TestARollSaysWhatKeepsNodes(t *testing.T) {
+	s, err := kinds()
+	if err != nil {
+		t.Fatal(err)
+	}
+	hand := storetest.New(s, func() time.Time { return time.Now().Add(-time.Hour) }).Connect(nil) // all was made an hour ago
+	create := func(objects ...client.Object) {
+		t.Helper()
+		for _, o := range objects {
+			if err := hand.Create(t.Context(), o); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	told := func(f rollFlags) string {
+		t.Helper()
+		var out strings.Builder
+		if err := runRoll(t.Context(), hand, &out, []string{"nodepool", "web"}, f); err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	labels := map[string]string{api.LabelNodePool: "web", api.LabelRegistered: "true", api.LabelInitialized: "true"}
+	claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "web-1", Labels: labels}}
+	claim.Status.ProviderID, claim.Status.NodeName = "aws:///a/i-1", "n-1"
+	condition.SetTrue(claim, karpv1.ClaimRegistered, time.Now())
+	condition.SetTrue(claim, karpv1.ClaimInitialized, time.Now())
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n-1", Labels: labels}, Spec: corev1.NodeSpec{ProviderID: "aws:///a/i-1"}}
+	node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+	create(&karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "web"}}, claim, node)
+
+	if got, want := told(rollFlags{all: true, noWait: true}), "web: 1 to go, 0 going, about 4m0s left\n"; got != want {
+		t.Errorf("it says %q, want %q", got, want)
+	}
+	if got := told(rollFlags{pause: true}); !strings.Contains(got, "web: 1 to go, none may now: ") || !strings.Contains(got, "the roll of NodePool/web is paused") {
+		t.Errorf("paused it says %q", got)
+	}
+	create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace(), Name: api.ConfigMapFreeze}, Data: map[string]string{api.FreezeReason: "audit"}})
+	if got, want := told(rollFlags{resume: true, noWait: true}), "web: 1 to go, none may now: frozen by ConfigMap kube-system/daemok-freeze: audit\n"; got != want {
+		t.Errorf("in a freeze it says %q, want %q", got, want)
+	}
+	if got, want := told(rollFlags{abort: true}), "web: nothing is left to replace\n"; got != want {
+		t.Errorf("called off it says %q, want %q", got, want)
+	}
+}
+
+func TestWhatCanBeRolled(t *testing.T) {
+	for args, want := range map[string]string{
+		"nodepool web": "", "nodeclass default": "",
+		"":         "say what to roll: nodepool or nodeclass, and its name",
+		"nodepool": "say what to roll: nodepool or nodeclass, and its name",
+		"pool web": `"pool" cannot be rolled: want nodepool or nodeclass`,
+	} {
+		got := ""
+		if err := rollable(strings.Fields(args)); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("roll %s: %q, want %q", args, got, want)
+		}
+	}
+}
