@@ -172,9 +172,7 @@ func (c *cloud) tell(short []choice) {
 }
 
 func (c *cloud) offer(list []choice, available bool) {
-	next := *c.catalogue
-	next.Revision++
-	next.Kinds = slices.Clone(next.Kinds)
+	next := &cluster.Catalogue{Revision: c.catalogue.Revision + 1, Disk: c.catalogue.Disk, Kinds: slices.Clone(c.catalogue.Kinds)}
 	for i := range next.Kinds {
 		k := &next.Kinds[i]
 		k.Offers = slices.Clone(k.Offers)
@@ -184,7 +182,7 @@ func (c *cloud) offer(list []choice, available bool) {
 			}
 		}
 	}
-	c.catalogue = &next
+	c.catalogue = next
 	c.world.changed()
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/parallel"
 	"github.com/daemok/daemok/core/quantity"
 )
 
@@ -68,12 +69,26 @@ type Attachable struct {
 }
 
 // Catalogue is all kinds that one class offers, sorted by name. It is
-// interned: pools and snapshots share one value and never write it. A zero
-// Revision is an empty catalogue.
+// interned: pools and snapshots share one value and never write it; whoever
+// changes something makes another one. A zero Revision is an empty catalogue.
 type Catalogue struct {
 	Revision uint64                   // grows with every change of prices, availability or kinds
 	Disk     quantity.MicroUSDPerHour // what the volumes that every machine is set up with cost
 	Kinds    []Kind
+	Index    parallel.Once[Index] // kept for core/fit, which makes it
+}
+
+// Index is what all pools with one catalogue need to know of it.
+type Index struct {
+	Keys      []string  // of labels that kinds and offers decide, sorted
+	OfferKeys []string  // those of them that offers have, sorted
+	Offers    []OfferAt // all offers, in the order in which they are bought
+}
+
+// OfferAt is where an offer is.
+type OfferAt struct {
+	Kind  int // position among the kinds
+	Offer int // position among the kind's offers
 }
 
 // Kind finds a kind by its name; nil where there is none, or no catalogue.

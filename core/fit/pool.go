@@ -31,11 +31,9 @@ type Pool struct {
 	onSale   bitset.Set          // what Available returns; likewise
 }
 
-// Option is one offer that the pool may buy.
-type Option struct {
-	Kind  int // position among Pool.Kinds
-	Offer int // position among the kind's offers
-}
+// Option is one offer that the pool may buy, by the position of its kind among
+// Pool.Kinds.
+type Option = cluster.OfferAt
 
 // Space is what a machine of one kind has for pods.
 type Space struct {
@@ -91,20 +89,25 @@ type shelf struct {
 }
 
 func newShelf(c *cluster.Catalogue) *shelf {
-	out := &shelf{}
 	if c == nil {
-		return out
+		return &shelf{}
 	}
-	out.kinds = c.Kinds
-	out.defined, out.offers = definedKeys(c.Kinds)
+	index := c.Index.Get(func() *cluster.Index { return indexOf(c) })
+	return &shelf{kinds: c.Kinds, defined: index.Keys, offers: index.OfferKeys, options: index.Offers}
+}
+
+// indexOf sorts the offers of a catalogue, which takes long: thousands are usual.
+func indexOf(c *cluster.Catalogue) *cluster.Index {
+	s := &shelf{kinds: c.Kinds}
+	s.defined, s.offers = definedKeys(c.Kinds)
 	for k := range c.Kinds {
 		for i := range c.Kinds[k].Offers {
-			out.options = append(out.options, Option{k, i})
+			s.options = append(s.options, Option{Kind: k, Offer: i})
 		}
 	}
-	ranks := out.ranks()
-	slices.SortStableFunc(out.options, func(a, b Option) int { return out.compare(a, b, ranks) })
-	return out
+	ranks := s.ranks()
+	slices.SortStableFunc(s.options, func(a, b Option) int { return s.compare(a, b, ranks) })
+	return &cluster.Index{Keys: s.defined, OfferKeys: s.offers, Offers: s.options}
 }
 
 // ranks returns by which price each offer is bought: spot offers by their own and

@@ -122,15 +122,14 @@ func without(terms []constraint.Requirements, key string) []constraint.Requireme
 
 func sellAll(s *cluster.Snapshot, pool cluster.PoolID) {
 	p, _ := s.Pool(pool)
-	c := *p.Catalogue
-	c.Kinds = slices.Clone(c.Kinds)
+	c := &cluster.Catalogue{Revision: p.Catalogue.Revision, Disk: p.Catalogue.Disk, Kinds: slices.Clone(p.Catalogue.Kinds)}
 	for k := range c.Kinds {
 		c.Kinds[k].Offers = slices.Clone(c.Kinds[k].Offers)
 		for i := range c.Kinds[k].Offers {
 			c.Kinds[k].Offers[i].Available = true
 		}
 	}
-	p.Catalogue = &c
+	p.Catalogue = c
 }
 
 // someWorld has one shape of pods that hardly any pool or node can have.

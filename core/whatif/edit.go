@@ -233,9 +233,7 @@ func (e *edit) bar(marked []bool) {
 		return
 	}
 	if !e.own {
-		own := *e.Catalogue
-		own.Kinds = slices.Clone(own.Kinds)
-		e.Catalogue, e.own = &own, true
+		e.Catalogue, e.own = &cluster.Catalogue{Revision: e.Catalogue.Revision, Disk: e.Catalogue.Disk, Kinds: slices.Clone(e.Catalogue.Kinds)}, true
 	}
 	for k := range marked {
 		if !marked[k] {
