@@ -286,15 +286,13 @@ func (x *consolidator) hopeless(c *candidate) bool {
 func (x *consolidator) accept(p part, wishes keeps) bool {
 	saves := savings(p.nodes, p.answer)
 	payback, why := x.verdict(p.nodes, "", saves)
-	like := likeOf(p.nodes)
-	for i := range p.answer.Launches {
-		if c := &p.answer.Launches[i].Choice; like(c.Kind, c.Option) {
-			why = cmp.Or(why, "the cheapest machine for its pods is its like")
-		}
+	like := p.mayNotBe()
+	if slices.ContainsFunc(p.answer.Launches, func(l plan.Launch) bool { return like(l.Choice.Kind, l.Choice.Option) }) {
+		why = cmp.Or(why, "the cheapest machine for its pods is its like")
 	}
 	why = cmp.Or(why, x.givesUpRoom(p.nodes, p.answer, saves))
 	if why == "" {
-		why = x.trim(p.nodes, p.answer, saves)
+		why = x.trim(p, saves, like)
 	}
 	for _, c := range p.nodes {
 		why = cmp.Or(why, x.stalls(c, p.answer))
@@ -390,6 +388,17 @@ func (x *Search) replaceable(nodes []*candidate) bool {
 func (c *candidate) option() cluster.Option {
 	option, _ := c.Labels.Get(cluster.LabelCapacityType)
 	return cluster.Option(option)
+}
+
+// mayNotBe tells what the machines that take the place of the nodes may not be:
+// their likes. Where several take the place of more nodes, some may be like nodes
+// that go: what is saved is that machines are fewer. One alone may not, nor may as
+// many: those nodes could as well stay.
+func (p part) mayNotBe() func(string, cluster.Option) bool {
+	if next := len(p.answer.Launches); next > 1 && next < len(p.nodes) {
+		return func(string, cluster.Option) bool { return false }
+	}
+	return likeOf(p.nodes)
 }
 
 // likeOf tells of a kind and the way to buy it whether one of the nodes is such: to

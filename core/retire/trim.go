@@ -7,7 +7,6 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
-	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
 )
@@ -19,9 +18,10 @@ import (
 const spotKinds = 15
 
 // trim leaves of what the launches of a move may become only what is still worth
-// the move: the cloud may choose any of it. It says why the move is none where
-// too little is left.
-func (x *Search) trim(nodes []*candidate, a *place.Result, saves quantity.MicroUSDPerHour) string {
+// the move and not forbidden: the cloud may choose any of it. It says why the move
+// is none where too little is left.
+func (x *Search) trim(p part, saves quantity.MicroUSDPerHour, forbid func(string, cluster.Option) bool) string {
+	nodes, a := p.nodes, p.answer
 	// What is saved may be eaten up by dearer kinds down to half of it.
 	slack := saves / 2 / quantity.MicroUSDPerHour(max(1, len(a.Launches)))
 	for i := range a.Launches {
@@ -34,7 +34,7 @@ func (x *Search) trim(nodes []*candidate, a *place.Result, saves quantity.MicroU
 		if len(nodes) == 1 && nodes[0].option() == cluster.Spot && l.Choice.Option == cluster.Spot {
 			fewest = spotKinds
 		}
-		if why := narrow(l, pool, l.Choice.Price+slack, likeOf(nodes), fewest); why != "" {
+		if why := narrow(l, pool, l.Choice.Price+slack, forbid, fewest); why != "" {
 			return why
 		}
 	}
