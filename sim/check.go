@@ -173,6 +173,9 @@ func (c *checks) lettingGo(w *World, v *move) {
 		if r.gone || r.Reason == plan.Expired {
 			continue
 		}
+		if w.frozen != "" {
+			w.broken("freeze", v.basis, v.plan(), "%s goes in a freeze", r.Node)
+		}
 		if r.machine.doNotDisrupt {
 			w.broken("protected", v.basis, v.plan(), "%s carries do-not-disrupt and goes", r.Node)
 		}

@@ -156,6 +156,9 @@ func (c *controller) hindrance(v *move) string {
 		if !r.machine.tainted() {
 			return r.Node + " was opened by somebody else"
 		}
+		if w.frozen != "" && r.Reason != plan.Expired {
+			return "nothing may be disturbed: " + w.frozen
+		}
 		if r.machine.doNotDisrupt && r.Reason != plan.Expired {
 			return r.Node + " carries do-not-disrupt"
 		}

@@ -33,6 +33,7 @@ func TestFreeze(t *testing.T) {
 		"whose end has passed":                      {freezeOf(map[string]string{"until": "2025-12-31T23:59:59Z"}), "", 0, ""},
 		"an end that cannot be read is none":        {freezeOf(map[string]string{"reason": "audit", "until": "tomorrow"}), by + ": audit", 0, `data.until: "tomorrow" is no moment such as`},
 		"a day alone is no end":                     {freezeOf(map[string]string{"until": "2025-12-31"}), by, 0, "or ConfigMap kube-system/daemok-freeze is deleted"},
+		"two mistakes are told of at once":          {freezeOf(map[string]string{"until": "tomorrow", "why": "audit"}), by, 0, "data.why means nothing: the keys are reason and until; ConfigMap kube-system/daemok-freeze: data.until: \"tomorrow\""},
 		"a key that means nothing":                  {freezeOf(map[string]string{"end": "2025-12-31T00:00:00Z"}), by, 0, "data.end means nothing: the keys are reason and until"},
 		"a ConfigMap of another name means nothing": {named("kube-system", "daemok"), "", 0, ""},
 		"nor one elsewhere":                         {named("default", api.ConfigMapFreeze), "", 0, ""},

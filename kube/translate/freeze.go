@@ -35,23 +35,23 @@ func ReadFreeze(c *corev1.ConfigMap) Freeze {
 	if reason := inOneLine(c.Data[api.FreezeReason]); reason != "" {
 		f.Why += ": " + reason
 	}
+	var odd []string
 	for _, key := range slices.Sorted(maps.Keys(c.Data)) {
 		if key != api.FreezeReason && key != api.FreezeUntil {
-			f.Odd = fmt.Sprintf("%s: data.%s means nothing: the keys are %s and %s", name, key, api.FreezeReason, api.FreezeUntil)
+			odd = append(odd, fmt.Sprintf("%s: data.%s means nothing: the keys are %s and %s", name, key, api.FreezeReason, api.FreezeUntil))
 		}
 	}
-	until := strings.TrimSpace(c.Data[api.FreezeUntil])
-	if until == "" {
-		return f
+	if until := strings.TrimSpace(c.Data[api.FreezeUntil]); until != "" {
+		at, err := time.Parse(time.RFC3339, until)
+		if err != nil {
+			odd = append(odd, fmt.Sprintf("%s: data.%s: %q is no moment such as 2026-01-31T18:00:00Z, so no node is disturbed until it is put right, or %s is deleted",
+				name, api.FreezeUntil, until, name))
+		} else {
+			f.Until = at.UTC()
+			f.Why += ", until " + f.Until.Format(time.RFC3339)
+		}
 	}
-	at, err := time.Parse(time.RFC3339, until)
-	if err != nil {
-		f.Odd = fmt.Sprintf("%s: data.%s: %q is no moment such as 2026-01-31T18:00:00Z, so no node is disturbed until it is put right, or %s is deleted",
-			name, api.FreezeUntil, until, name)
-		return f
-	}
-	f.Until = at.UTC()
-	f.Why += ", until " + f.Until.Format(time.RFC3339)
+	f.Odd = strings.Join(odd, "; ")
 	return f
 }
 
