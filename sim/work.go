@@ -16,9 +16,10 @@ type work struct {
 	shape        *cluster.Shape
 	chance       *rand.Rand
 	want, most   int
-	guard        *guard // nil: none
-	protected    bool   // its pods carry do-not-disrupt
-	startFor     time.Duration
+	guard        *guard        // nil: none
+	protected    bool          // its pods carry do-not-disrupt
+	startFor     time.Duration // until a pod is ready, once it has a node
+	took         time.Duration // the same, once one was seen to
 	grace        time.Duration
 	deletionCost int32
 	made         int     // for names
@@ -107,7 +108,7 @@ func (w *World) bind(p *pod, m *machine) {
 	})
 	w.after(time.Second+p.work.startFor, func() {
 		if !p.gone {
-			p.Unready = false
+			p.Unready, p.work.took = false, p.work.startFor
 			w.changed()
 		}
 	})

@@ -144,19 +144,20 @@ type Pod struct {
 	CreatedAt            time.Time
 	StartedAt            time.Time // zero: its node has not taken it in yet
 	Node                 string
-	Daemon               bool      // owned by a DaemonSet
-	Mirror               bool      // static, owned by its node
-	Ending               bool      // terminating, or already succeeded or failed
-	DoNotDisrupt         bool      // karpenter.sh/do-not-disrupt holds now
-	ProtectedUntil       time.Time // when that ends by itself; zero: never, or it does not hold
-	Returns              bool      // will need a place again if its node goes (not daemon, mirror, bare-terminal ...)
-	Stays                bool      // tolerates the taint of leaving nodes: it is not evicted, and a drain does not wait for it
-	Unready              bool      // its condition Ready is False
-	Moved                int       // how often in a row those in whose place it came were evicted so that their nodes could go: see retire.Follow
-	MovedAt              time.Time // the last time; zero: it was not seen that they were
-	DeletionCost         int32     // controller.kubernetes.io/pod-deletion-cost
-	LastOf               string    // Service whose only ready pod it is, while another may become so and its owner has it wait for that; empty: of none
-	Guards               string    // names of the PodDisruptionBudgets of its namespace that select it, sorted, with commas between
+	Daemon               bool          // owned by a DaemonSet
+	Mirror               bool          // static, owned by its node
+	Ending               bool          // terminating, or already succeeded or failed
+	DoNotDisrupt         bool          // karpenter.sh/do-not-disrupt holds now
+	ProtectedUntil       time.Time     // when that ends by itself; zero: never, or it does not hold
+	Returns              bool          // will need a place again if its node goes (not daemon, mirror, bare-terminal ...)
+	Stays                bool          // tolerates the taint of leaving nodes: it is not evicted, and a drain does not wait for it
+	Unready              bool          // its condition Ready is False
+	Moved                int           // how often in a row those in whose place it came were evicted so that their nodes could go: see retire.Follow
+	MovedAt              time.Time     // the last time; zero: it was not seen that they were
+	StartsFor            time.Duration // how long pods of its owner usually take from having a node to being ready; 0: not known
+	DeletionCost         int32         // controller.kubernetes.io/pod-deletion-cost
+	LastOf               string        // Service whose only ready pod it is, while another may become so and its owner has it wait for that; empty: of none
+	Guards               string        // names of the PodDisruptionBudgets of its namespace that select it, sorted, with commas between
 }
 
 // Evictable reports whether a drain would evict the pod: not one that is

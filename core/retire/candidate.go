@@ -14,6 +14,7 @@ type candidate struct {
 	pool   *cluster.Pool
 	moving []cluster.Pod // pods that need another place
 	worth  float64       // what machines for those cost at least, in millionths of a dollar an hour
+	starts float64       // dollars that the time is worth in which those start anew
 	by     plan.KeptBy   // what kind of thing keeps it from being consolidated
 	why    string        // what that is, as far as it was looked at
 }

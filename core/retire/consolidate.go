@@ -87,7 +87,7 @@ func (x *Search) consolidator(all []*candidate) *consolidator {
 	}
 	out.market = newMarket(x.snapshot, out.left)
 	for _, c := range out.left {
-		c.worth = out.market.worthOf(c.moving)
+		c.worth, c.starts = out.market.worthOf(c.moving), startCost(out.market, c.moving, x.snapshot.Now)
 		if full := out.market.worthOfAll(c.Node); float64(nodeCost(c)) > float64(dear*full) && x.replaceable([]*candidate{c}) {
 			out.dear[c.at] = true
 		}

@@ -43,10 +43,10 @@ func (p Payback) filled() Payback {
 // it was started, so starting it again costs up to twice as much.
 const youngFor = time.Hour
 
-// podCost is what moving the pod costs in dollars: more for what is young, was
-// moved lately, has volumes that must follow it, or is dear to its owner by priority and deletion
-// cost.
-func (p Payback) podCost(pod *cluster.Pod, now time.Time) float64 {
+// moveWeight is how much more than for an ordinary pod it costs to move the pod: more for what is
+// young, was moved lately, has volumes that must follow it, or is dear to its owner by priority and
+// deletion cost.
+func moveWeight(pod *cluster.Pod, now time.Time) float64 {
 	weight := EvictionCost(pod)
 	if weight <= 0 {
 		return 0
@@ -57,8 +57,20 @@ func (p Payback) podCost(pod *cluster.Pod, now time.Time) float64 {
 	if now.Sub(pod.MovedAt) < Lately {
 		weight *= float64(1 + pod.Moved)
 	}
-	weight *= float64(1 + len(pod.Shape.Volumes))
-	return float64(p.PodDollars * weight)
+	return weight * float64(1+len(pod.Shape.Volumes))
+}
+
+// startCost is what the time is worth in which the pods start anew, in dollars: what they ask for is
+// paid for and of no use until they are ready.
+func startCost(m market, pods []cluster.Pod, now time.Time) float64 {
+	sum := 0.0
+	for i := range pods {
+		if p := &pods[i]; p.StartsFor > 0 {
+			perHour := m.worthOf(pods[i:i+1]) / 1e6
+			sum += float64(perHour * p.StartsFor.Hours() * moveWeight(p, now))
+		}
+	}
+	return sum
 }
 
 // EvictionCost is how much its owner minds that the pod is evicted, 1 for an
@@ -93,20 +105,37 @@ func (x *Search) verdict(nodes []*candidate, atMost string, saves quantity.Micro
 	case float64(saves) < float64(p.LeastShare*float64(price)):
 		return 0, fmt.Sprintf("%s%s would be saved, less than %.0f %% of the price", atMost, saves, 100*p.LeastShare)
 	}
-	cost, remains := 0.0, p.Horizon
+	cost, starts, remains := 0.0, 0.0, p.Horizon
 	for _, c := range nodes {
 		remains = min(remains, x.remaining(c, p))
+		starts += c.starts
 		for i := range c.moving {
-			cost += p.podCost(&c.moving[i], x.snapshot.Now)
+			cost += float64(p.PodDollars * moveWeight(&c.moving[i], x.snapshot.Now))
 		}
 	}
+	cost += starts
 	perHour := float64(saves) / 1e6
 	payback = time.Duration(float64(cost / perHour * float64(time.Hour)))
 	if payback > remains {
-		return 0, fmt.Sprintf("%s%s would be saved, and moving %d pods costs about $%.3f, which does not come back in the %s that the node is likely to live",
-			atMost, saves, len(movingOf(nodes)), cost, remains.Round(time.Minute))
+		return 0, fmt.Sprintf("%s%s would be saved, and moving %d pods costs about $%.3f%s, which does not come back in the %s that the node is likely to live",
+			atMost, saves, len(movingOf(nodes)), cost, whileStarting(nodes, starts), remains.Round(time.Minute))
 	}
 	return payback, x.unbalanced(nodes, saves)
+}
+
+// whileStarting says which part of what a move costs is for pods that start, and how long the slowest
+// of them take; empty where none is.
+func whileStarting(nodes []*candidate, dollars float64) string {
+	if dollars < 0.0005 { // it would be told as nothing
+		return ""
+	}
+	longest := time.Duration(0)
+	for _, c := range nodes {
+		for i := range c.moving {
+			longest = max(longest, c.moving[i].StartsFor)
+		}
+	}
+	return fmt.Sprintf(" ($%.3f of it while they start, for up to %s)", dollars, longest)
 }
 
 // remaining is how long the node is likely to live if it is left alone: until

@@ -116,6 +116,7 @@ func (p *printer) pod(depth int, noun string, pod *cluster.Pod) {
 		flag("mirror", pod.Mirror), flag("ending", pod.Ending), flag("do-not-disrupt", pod.DoNotDisrupt),
 		flag("returns", pod.Returns), flag("stays", pod.Stays), flag("unready", pod.Unready), timed("started", pod.StartedAt),
 		timed("protected-until", pod.ProtectedUntil), number("moved", int64(pod.Moved)), timed("moved-at", pod.MovedAt),
+		length("starts-for", pod.StartsFor),
 		number("deletion-cost", int64(pod.DeletionCost)), field("guards", pod.Guards), field("last-of", pod.LastOf))
 }
 

@@ -247,6 +247,7 @@ func (b *builder) seatPods() {
 		if !p.ProtectedUntil.After(b.out.Now) && !p.ProtectedUntil.IsZero() { // it has ended since the pod was seen
 			p.DoNotDisrupt, p.ProtectedUntil = false, time.Time{}
 		}
+		p.StartsFor = b.k.startsFor(&p)
 		seat, seated := b.nodeAt[p.Node]
 		if e.waits(b.out.Now) {
 			seat, seated = b.nodeAt[e.nominated]

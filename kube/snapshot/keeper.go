@@ -65,6 +65,7 @@ type Keeper struct {
 	daemons  map[types.NamespacedName]daemonEntry
 	offered  map[karpv1.NodeClassReference]*cluster.Catalogue // the last of each class
 	lineage  lineage
+	starts   starts
 	podEvent map[string]time.Time // by node: when a pod last came or went
 	followed []toolscache.InformerSynced
 	recalled recalled
@@ -85,6 +86,7 @@ type podEntry struct {
 	ended     bool        // succeeded or failed: holds nothing any more
 	nominated string
 	up        bool // it is ready
+	starting  bool // it is not, and has not been before
 	keeps     keeping
 }
 
@@ -92,12 +94,12 @@ type podEntry struct {
 func NewKeeper(kinds Kinds, now func() time.Time) *Keeper {
 	k := &Keeper{
 		kinds: kinds, now: now, changed: make(chan struct{}, 1),
-		pods:     map[types.NamespacedName]podEntry{},
-		nodes:    map[string]*corev1.Node{},
-		claims:   map[string]*karpv1.NodeClaim{},
-		pools:    map[cluster.PoolID]translate.PoolObject{},
-		daemons:  map[types.NamespacedName]daemonEntry{},
-		lineage:  lineage{},
+		pods:    map[types.NamespacedName]podEntry{},
+		nodes:   map[string]*corev1.Node{},
+		claims:  map[string]*karpv1.NodeClaim{},
+		pools:   map[cluster.PoolID]translate.PoolObject{},
+		daemons: map[types.NamespacedName]daemonEntry{},
+		lineage: lineage{}, starts: starts{},
 		podEvent: map[string]time.Time{}, departures: departures{}, misread: map[types.NamespacedName]misread{},
 		offered: map[karpv1.NodeClassReference]*cluster.Catalogue{},
 
@@ -157,6 +159,7 @@ func (k *Keeper) PodSeen(pod *corev1.Pod, first bool) {
 		entry.seenAt = before.seenAt
 	}
 	k.trace(&entry.pod, &before.pod, first)
+	entry.starting = k.starting(pod, &entry, &before, first)
 	if entry.ended {
 		k.forget(before.subject)
 	} else {
@@ -182,7 +185,7 @@ func (k *Keeper) PodSeen(pod *corev1.Pod, first bool) {
 // plan knows of it, and none is made for its sake. What its budgets allow then
 // is told by them.
 func unhurried(e podEntry) podEntry {
-	e.pod.StartedAt, e.pod.Unready, e.up = time.Time{}, false, false
+	e.pod.StartedAt, e.pod.Unready, e.up, e.starting = time.Time{}, false, false, false
 	return e
 }
 

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -19,6 +20,10 @@ type lineage map[owner][]evicted
 
 // owner is whose pods are, such as a ReplicaSet.
 type owner struct{ namespace, name string }
+
+func (o owner) compare(p owner) int {
+	return cmp.Or(cmp.Compare(o.namespace, p.namespace), cmp.Compare(o.name, p.name))
+}
 
 type evicted struct {
 	pod cluster.Pod

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/daemok/daemok/core/retire"
@@ -15,6 +16,7 @@ import (
 type Memory struct {
 	Departures map[string]translate.Departure `json:"departures,omitempty"` // by name of the claim
 	Moved      map[string]Moved               `json:"moved,omitempty"`      // by UID of the pod
+	Starts     map[string]Starts              `json:"starts,omitempty"`     // by workload, such as default/Deployment/web
 }
 
 // Moved tells of a pod that came in place of evicted ones.
@@ -32,8 +34,8 @@ func (m Moved) mattersFor() time.Duration {
 	return retire.Lately
 }
 
-// memoryMost is how much of either kind is in a Memory, the latest: packed, some
-// 300 KiB in all.
+// memoryMost is how much of each kind is in a Memory, the latest: packed, some
+// 400 KiB in all.
 const memoryMost = 5000
 
 // Memory returns what the keeper has seen and what may still matter.
@@ -41,7 +43,7 @@ func (k *Keeper) Memory() Memory {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := k.now()
-	out := Memory{Departures: map[string]translate.Departure{}, Moved: map[string]Moved{}}
+	out := Memory{Departures: map[string]translate.Departure{}, Moved: map[string]Moved{}, Starts: map[string]Starts{}}
 	for name, d := range k.departures {
 		if now.Sub(d.At) <= rememberFor {
 			out.Departures[name] = d
@@ -52,19 +54,22 @@ func (k *Keeper) Memory() Memory {
 			out.Moved[e.pod.UID] = m
 		}
 	}
-	latest(out.Departures, func(d translate.Departure) time.Time { return d.At })
-	latest(out.Moved, func(m Moved) time.Time { return m.At })
+	for of, s := range k.starts {
+		out.Starts[of.namespace+"/"+of.name] = s.Starts
+	}
+	latest(out.Departures, memoryMost, func(d translate.Departure) time.Time { return d.At }, strings.Compare)
+	latest(out.Moved, memoryMost, func(m Moved) time.Time { return m.At }, strings.Compare)
 	return out
 }
 
-// latest leaves out what is oldest of more than enough.
-func latest[V any](all map[string]V, at func(V) time.Time) {
-	if len(all) <= memoryMost {
+// latest leaves out what is oldest of more than so many.
+func latest[K comparable, V any](all map[K]V, most int, at func(V) time.Time, compare func(a, b K) int) {
+	if len(all) <= most {
 		return
 	}
 	names := slices.Collect(maps.Keys(all))
-	slices.SortFunc(names, func(a, b string) int { return cmp.Or(at(all[b]).Compare(at(all[a])), cmp.Compare(a, b)) })
-	for _, name := range names[memoryMost:] {
+	slices.SortFunc(names, func(a, b K) int { return cmp.Or(at(all[b]).Compare(at(all[a])), compare(a, b)) })
+	for _, name := range names[most:] {
 		delete(all, name)
 	}
 }
@@ -83,6 +88,12 @@ func (k *Keeper) Remember(m Memory) {
 		if was, told := m.Moved[e.pod.UID]; told && was.At.After(e.pod.MovedAt) {
 			e.pod.Moved, e.pod.MovedAt = was.Times, was.At
 			k.pods[name] = e
+		}
+	}
+	for name, s := range m.Starts {
+		namespace, of, _ := strings.Cut(name, "/")
+		if _, known := k.starts[owner{namespace, of}]; !known && len(s.Seconds) > 0 {
+			k.starts.set(owner{namespace, of}, s)
 		}
 	}
 	k.bump()

@@ -2,6 +2,7 @@ package translate
 
 import (
 	"maps"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -51,4 +52,24 @@ func IsUp(pod *corev1.Pod) bool {
 		}
 	}
 	return false
+}
+
+// Start is how long the pod took from having a node until its kubelet said that it
+// is ready, in whole seconds as the API tells moments; known is false while it is
+// not. Of a pod that was unready in between it is the time until it was ready again.
+func Start(pod *corev1.Pod) (took time.Duration, known bool) {
+	var bound, ready time.Time
+	for _, c := range pod.Status.Conditions {
+		switch {
+		case c.Status != corev1.ConditionTrue:
+		case c.Type == corev1.PodScheduled:
+			bound = c.LastTransitionTime.Time
+		case c.Type == corev1.PodReady:
+			ready = c.LastTransitionTime.Time
+		}
+	}
+	if bound.IsZero() || ready.Before(bound) {
+		return 0, false
+	}
+	return ready.Sub(bound), true
 }
