@@ -45,6 +45,7 @@ type Parts struct {
 	Watches  cache.Informers
 	Catalog  cloud.Catalog
 	Machines func(loop string) cloud.Machines // for the loop of that name
+	Spot     SpotMemory                       // what was seen of spot machines; nil: nobody looks
 	Classes  Classes
 	Events   *observe.Events
 	Metrics  *observe.Metrics
@@ -78,6 +79,13 @@ type Parts struct {
 type podListener interface {
 	Decided(p plan.Plan)
 	Ordered(claim string, pods []cluster.Pod)
+}
+
+// SpotMemory is what was seen of spot machines, and is told what another process has
+// seen of them.
+type SpotMemory interface {
+	SpotSeen() cloud.SpotSeen
+	RecallSpot(seen cloud.SpotSeen)
 }
 
 // Classes tells what the loops must know of classes.

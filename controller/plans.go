@@ -31,14 +31,14 @@ func (p Parts) plans(keeper *snapshot.Keeper, ledger *apply.Ledger, applier *app
 		Preparer: &claim.Preparer{Pools: keeper, Machines: p.Machines(plansName), Log: p.Log, Requests: requests},
 		Policy:   p.Policy, Effort: decide.Usual, Window: p.Window,
 	}
-	book := &remember.Book{Keeper: keeper, Store: p.Store, Live: p.Live, Namespace: p.Namespace}
+	book := &remember.Book{Keeper: keeper, Spot: p.Spot, Store: p.Store, Live: p.Live, Namespace: p.Namespace}
 	return func(ctx context.Context) error {
 		defer applier.Wait()
 		if !p.Filled(ctx) || !keeper.WaitForFirst(ctx) {
 			return nil
 		}
 		if err := book.Load(ctx); err != nil {
-			p.Log.Warn("plans do not know what was moved and lost before this process; it is tried again every minute", "error", err.Error())
+			p.Log.Warn("plans do not know what was seen before this process; it is tried again every minute", "error", err.Error())
 		}
 		if !resume(ctx, p.Log, applier, listeners) {
 			return nil
@@ -47,7 +47,7 @@ func (p Parts) plans(keeper *snapshot.Keeper, ledger *apply.Ledger, applier *app
 		var telling sync.WaitGroup
 		defer telling.Wait()
 		telling.Go(func() { teller.Workloads.Run(ctx) })
-		telling.Go(func() { _ = Round{"keep what was moved and lost lately", book.Round}.Run(ctx, p.Log) })
+		telling.Go(func() { _ = Round{"keep what was seen lately", book.Round}.Run(ctx, p.Log) })
 		return loop.Run(ctx)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws/catalog"
 )
 
@@ -79,6 +80,12 @@ func (p *Provider) refreshRisk(ctx context.Context) error {
 	p.risk.Saw(p.options.Now(), running, taken)
 	return nil
 }
+
+// SpotSeen is how often spot machines were taken away, as far as that was seen.
+func (p *Provider) SpotSeen() cloud.SpotSeen { return p.risk.Seen() }
+
+// RecallSpot takes in what another process has seen of that.
+func (p *Provider) RecallSpot(seen cloud.SpotSeen) { p.risk.Recall(p.options.Now(), seen) }
 
 // RefreshTemplates learns the cluster's launch templates and removes those
 // that were not used for long.

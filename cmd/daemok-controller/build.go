@@ -60,8 +60,8 @@ func build(ctx context.Context, o options, log *slog.Logger) (ctrl.Manager, erro
 	}
 	p := parts{
 		options: o, log: log, manager: m, metrics: told, provider: provider, authority: authority(o, config), record: decisions,
-		machines: provider,
-		classes:  classes{store: m.GetClient(), catalog: provider},
+		machines: provider, spot: provider,
+		classes: classes{store: m.GetClient(), catalog: provider},
 	}
 	if o.leaderElection {
 		p.provider = behind(f, provider)
@@ -86,6 +86,7 @@ type parts struct {
 	events    *observe.Events
 	provider  provider
 	machines  cloud.Machines
+	spot      controller.SpotMemory
 	classes   classes
 	keeper    *snapshot.Keeper
 	follower  *follow.Follower
@@ -104,7 +105,7 @@ const (
 func (p *parts) add(ctx context.Context) error {
 	program, err := controller.New(ctx, controller.Parts{
 		Store: p.manager.GetClient(), Live: p.manager.GetAPIReader(), Watches: p.manager.GetCache(),
-		Catalog: p.provider, Machines: p.measured, Classes: p.classes, ClassKinds: []client.Object{&awsv1.EC2NodeClass{}},
+		Catalog: p.provider, Machines: p.measured, Spot: p.spot, Classes: p.classes, ClassKinds: []client.Object{&awsv1.EC2NodeClass{}},
 		Events: p.events, Metrics: p.metrics, Log: p.log, Now: time.Now, NewID: randomID, CallFor: callFor,
 		Policy: p.options.policy(), Window: planner.Window{Idle: p.options.batchIdle, Max: p.options.batchMax},
 		Nominations: flowcontrol.NewTokenBucketRateLimiter(nominationsPerSecond, nominationsAtOnce),

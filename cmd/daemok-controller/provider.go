@@ -39,12 +39,18 @@ type provider interface {
 	RefreshTemplates(ctx context.Context) error
 }
 
+// adapter is also asked for what it has seen, which calls nobody.
+type adapter interface {
+	provider
+	controller.SpotMemory
+}
+
 // startFor is how long the first look at AWS may take.
 const startFor = time.Minute
 
 // newProvider connects to AWS and learns what is for sale, so that a wrong
 // setting ends the program with one line.
-func newProvider(ctx context.Context, o options, config *rest.Config, told *observe.Metrics, log *slog.Logger) (provider, error) {
+func newProvider(ctx context.Context, o options, config *rest.Config, told *observe.Metrics, log *slog.Logger) (adapter, error) {
 	ctx, cancel := context.WithTimeout(ctx, startFor)
 	defer cancel()
 	settings := aws.Options{

@@ -1,6 +1,7 @@
 // Package remember keeps what the controller has seen and no object tells of, such
-// as which pods were moved lately and which nodes went, in a ConfigMap, so that
-// whoever leads next knows it.
+// as which pods were moved lately, how long they take to start, which nodes went and
+// how often spot machines were taken away, in a ConfigMap, so that whoever leads next
+// knows it.
 //
 // It promises that nothing is written over what was not read, that it writes once
 // a minute at most, and only what is news. What cannot be read or written disturbs
@@ -22,6 +23,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/snapshot"
 )
@@ -41,10 +43,23 @@ type keeper interface {
 	Remember(snapshot.Memory)
 }
 
+// spotKeeper is what remembers spot machines.
+type spotKeeper interface {
+	SpotSeen() cloud.SpotSeen
+	RecallSpot(cloud.SpotSeen)
+}
+
+// memory is what the ConfigMap says.
+type memory struct {
+	snapshot.Memory
+	Spot *cloud.SpotSeen `json:"spot,omitempty"`
+}
+
 // Book is the memory on paper. Its methods are called one after another, when the
 // keeper has seen what there is.
 type Book struct {
 	Keeper    keeper
+	Spot      spotKeeper // nil: nobody looks at spot machines
 	Store     client.Writer
 	Live      client.Reader // reads past every cache
 	Namespace string        // empty: nothing is kept
@@ -66,13 +81,27 @@ func (b *Book) Load(ctx context.Context) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("read ConfigMap %s/%s, which tells what was moved and lost lately: %w", b.Namespace, api.ConfigMapMemory, err)
+		return fmt.Errorf("read ConfigMap %s/%s, which tells what was seen lately: %w", b.Namespace, api.ConfigMapMemory, err)
 	}
 	b.read, b.seen = true, c
 	if m, err := decode(c.BinaryData[dataKey]); err == nil { // what is not understood is written anew
-		b.Keeper.Remember(m)
+		b.Keeper.Remember(m.Memory)
+		if b.Spot != nil && m.Spot != nil {
+			b.Spot.RecallSpot(*m.Spot)
+		}
 	}
 	return nil
+}
+
+// now is what is known.
+func (b *Book) now() memory {
+	out := memory{Memory: b.Keeper.Memory()}
+	if b.Spot != nil {
+		if seen := b.Spot.SpotSeen(); len(seen.Pools) > 0 {
+			out.Spot = &seen
+		}
+	}
+	return out
 }
 
 // Round writes what is news, and returns when to look again.
@@ -83,7 +112,7 @@ func (b *Book) Round(ctx context.Context) (time.Duration, error) {
 	if err := b.Load(ctx); err != nil {
 		return writeEvery, err
 	}
-	data, err := encode(b.Keeper.Memory())
+	data, err := encode(b.now())
 	if err != nil {
 		return writeEvery, err
 	}
@@ -122,25 +151,25 @@ func (b *Book) put(ctx context.Context, data []byte) error {
 }
 
 // encode writes equal memories as equal bytes.
-func encode(m snapshot.Memory) ([]byte, error) {
+func encode(m memory) ([]byte, error) {
 	var out bytes.Buffer
 	packed := gzip.NewWriter(&out)
 	if err := json.NewEncoder(packed).Encode(m); err != nil {
-		return nil, fmt.Errorf("write down what was moved and lost lately: %w", err)
+		return nil, fmt.Errorf("write down what was seen lately: %w", err)
 	}
 	if err := packed.Close(); err != nil {
-		return nil, fmt.Errorf("compress what was moved and lost lately: %w", err)
+		return nil, fmt.Errorf("compress what was seen lately: %w", err)
 	}
 	return out.Bytes(), nil
 }
 
-func decode(data []byte) (m snapshot.Memory, err error) {
+func decode(data []byte) (m memory, err error) {
 	packed, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
-		return m, fmt.Errorf("unpack what was moved and lost lately: %w", err)
+		return m, fmt.Errorf("unpack what was seen lately: %w", err)
 	}
 	if err := json.NewDecoder(io.LimitReader(packed, unpackedMax)).Decode(&m); err != nil {
-		return snapshot.Memory{}, fmt.Errorf("read what was moved and lost lately: %w", err)
+		return memory{}, fmt.Errorf("read what was seen lately: %w", err)
 	}
 	return m, nil
 }

@@ -3,6 +3,7 @@ package remember
 import (
 	"context"
 	"errors"
+	"reflect"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/kube/translate"
 )
@@ -24,6 +26,12 @@ func (h head) Remember(m snapshot.Memory) {
 		h[name] = d
 	}
 }
+
+// lookout has seen spot machines.
+type lookout struct{ seen cloud.SpotSeen }
+
+func (l *lookout) SpotSeen() cloud.SpotSeen       { return l.seen }
+func (l *lookout) RecallSpot(seen cloud.SpotSeen) { l.seen = seen }
 
 // deaf is an API server that cannot be read.
 type deaf struct{ client.Reader }
@@ -66,6 +74,17 @@ func TestWhoeverLeadsNextKnows(t *testing.T) {
 	third := head{}
 	if err := (&Book{Keeper: third, Store: s, Live: s, Namespace: "kube-system"}).Load(t.Context()); err != nil || len(third) != 3 {
 		t.Errorf("the third knows %v, error %v; want a, b and c", third, err)
+	}
+}
+
+// How often spot machines were taken away is known to whoever leads next.
+func TestWhatWasSeenOfSpotMachinesIsKept(t *testing.T) {
+	s := store(t)
+	saw, next := &lookout{cloud.SpotSeen{At: time.Unix(1e9, 0).UTC(), Pools: []cloud.SpotPool{{Kind: "m5.large", Zone: "a", Hours: 12.5, Events: 2}}}}, &lookout{}
+	round(t, &Book{Keeper: head{}, Spot: saw, Store: s, Live: s, Namespace: "kube-system"})
+	err := (&Book{Keeper: head{}, Spot: next, Store: s, Live: s, Namespace: "kube-system"}).Load(t.Context())
+	if err != nil || !reflect.DeepEqual(next.seen, saw.seen) {
+		t.Errorf("the next knows %+v, error %v; want %+v", next.seen, err, saw.seen)
 	}
 }
 

@@ -3,14 +3,16 @@
 //
 // It promises that a rate is that of the last weeks, that one event among few
 // machines does not make it high, and that its sequence number changes when any
-// rate does. It knows of no price, and it starts anew with the program: who has it
-// remember longer must hand on what was seen. A machine that was bought and taken
-// away between two looks is not known of.
+// rate does. It knows of no price. A program that starts anew knows what another
+// one hands on (Seen, Recall). A machine that was bought and taken away between two
+// looks, or while no program looked, is not known of.
 package risk
 
 import (
+	"cmp"
 	"maps"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -31,6 +33,9 @@ const (
 	step = 0.0025
 	// forgotten is when what was seen counts no more: after some ten half-lives.
 	forgotten = 0.001
+	// seenMost is of how many pools is handed on what was seen: more than any cluster
+	// runs spot machines of.
+	seenMost = 2000
 )
 
 // Pool is machines that are taken away together.
@@ -109,9 +114,52 @@ func (m *Memory) Saw(now time.Time, running []cloud.Machine, taken []string) {
 	m.tell()
 }
 
+// Seen is what was seen, for another process to go on from: of the pools that were
+// seen most of.
+func (m *Memory) Seen() cloud.SpotSeen {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := cloud.SpotSeen{At: m.last}
+	for p, s := range m.seen {
+		out.Pools = append(out.Pools, cloud.SpotPool{Kind: p.Kind, Zone: p.Zone, Hours: short(s.hours), Events: short(s.events)})
+	}
+	byName := func(a, b cloud.SpotPool) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Zone, b.Zone)) }
+	if len(out.Pools) > seenMost {
+		slices.SortFunc(out.Pools, func(a, b cloud.SpotPool) int {
+			return cmp.Or(cmp.Compare(b.Hours+b.Events, a.Hours+a.Events), byName(a, b))
+		})
+		out.Pools = out.Pools[:seenMost]
+	}
+	slices.SortFunc(out.Pools, byName)
+	return out
+}
+
+// short is a figure to three places.
+func short(x float64) float64 { return math.Round(x*1000) / 1000 }
+
+// Recall takes in what another process has seen, of each pool that it has seen more of:
+// both saw the same machines, so that nothing is added up, and to recall the same again
+// changes nothing.
+func (m *Memory) Recall(now time.Time, what cloud.SpotSeen) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.last.IsZero() {
+		now = m.last // what was seen here is told as of then
+	}
+	part := remaining(max(0, now.Sub(what.At)))
+	for _, o := range what.Pools {
+		p, s := Pool{o.Kind, o.Zone}, seen{o.Hours * part, o.Events * part}
+		if own := m.seen[p]; min(s.hours, s.events) >= 0 && s.hours+s.events > own.hours+own.events {
+			delete(m.seen, p)
+			m.add(p, s)
+		}
+	}
+	m.tell()
+}
+
 // fade makes what was seen count less.
 func (m *Memory) fade(since time.Duration) {
-	part := math.Exp2(-since.Hours() / halfLife.Hours())
+	part := remaining(since)
 	for p, s := range m.seen {
 		s.hours, s.events = s.hours*part, s.events*part
 		if m.seen[p] = s; s.hours+s.events < forgotten {
@@ -119,6 +167,9 @@ func (m *Memory) fade(since time.Duration) {
 		}
 	}
 }
+
+// remaining is which part of what was seen counts after so long.
+func remaining(after time.Duration) float64 { return math.Exp2(-after.Hours() / halfLife.Hours()) }
 
 func (m *Memory) add(p Pool, more seen) {
 	if m.seen == nil {

@@ -115,3 +115,38 @@ func TestMissing(t *testing.T) {
 		t.Errorf("missing %v once that was noted", got)
 	}
 }
+
+// A process that starts anew goes on from what another one has seen, which counts less
+// the longer ago that was.
+func TestWhatWasSeenIsHandedOn(t *testing.T) {
+	var before, next Memory
+	now := life(&before, start, 10, 24, 14)
+	want := before.View().Of("t", "a")
+	next.Saw(now, fleet("t", 10), nil) // as every process begins
+	next.Recall(now, before.Seen())
+	next.Recall(now, before.Seen()) // which is nothing new
+	if got := next.View().Of("t", "a"); math.Abs(got-want) > step {
+		t.Errorf("rate %v, and %v for who has seen it", got, want)
+	}
+	next.Saw(now.Add(40*halfLife), nil, nil)
+	if got := next.View().Of("t", "a"); got != 0 {
+		t.Errorf("rate %v after forty half-lives", got)
+	}
+	var late Memory
+	late.Recall(now.Add(40*halfLife), before.Seen())
+	if got := late.View().Of("t", "a"); got != 0 {
+		t.Errorf("rate %v for who is told of it after forty half-lives", got)
+	}
+}
+
+// Who has seen more of a type itself is not told of it by who has seen less.
+func TestWhoHasSeenMoreIsNotTold(t *testing.T) {
+	var long, brief Memory
+	now := life(&long, start, 10, 24, 14)
+	life(&brief, now.Add(-time.Hour), 10, 0, 1.0/24)
+	before := long.View()
+	long.Recall(now, brief.Seen())
+	if got := long.View(); got.Seq != before.Seq {
+		t.Errorf("rate %v, before that %v", got.Of("t", "a"), before.Of("t", "a"))
+	}
+}
