@@ -115,6 +115,7 @@ func TestNothingIsLost(t *testing.T) {
 // mayBeZero lists the fields that full leaves zero somewhere, and why.
 var mayBeZero = map[string]string{
 	"Extended.Amount": "a limit of zero is kept",
+	"Catalogue.Index": "it is made anew from the rest",
 }
 
 func TestFullIsFull(t *testing.T) {
@@ -132,7 +133,10 @@ func checkSet(t *testing.T, path string, v reflect.Value) {
 		for i := range v.NumField() {
 			f := v.Type().Field(i)
 			name := v.Type().Name() + "." + f.Name
-			if v.Field(i).IsZero() && mayBeZero[name] == "" {
+			if v.Field(i).IsZero() && mayBeZero[name] != "" {
+				continue
+			}
+			if v.Field(i).IsZero() {
 				t.Errorf("%s.%s is not set: set it in full, and teach Print and Parse about it", path, f.Name)
 			}
 			checkSet(t, path+"."+f.Name, v.Field(i))

@@ -98,7 +98,7 @@ func retireRules() []Rule {
 		off("nothing is replaced by its like", consolidateFile, "return are[as{kind, option}]", "return false && are[as{kind, option}]"),
 		off("dear nodes go together", consolidateFile, "if nodes := x.nextDear(); len(nodes) > 1 {", "if nodes := x.nextDear(); len(nodes) > 1000 {"),
 		off("moving must pay back", paybackFile, "if payback > remains {", "if false {"),
-		off("moving costs the time in which pods start", paybackFile, "/ 1e6", "* 0"),
+		off("moving costs the time in which pods start", paybackFile, "m.worthOf(pods[i:i+1]) / 1e6", "m.worthOf(pods[i:i+1]) * 0"),
 		off("twice where they are young", paybackFile, "p.StartsFor.Hours() * moveWeight(p, now)", "p.StartsFor.Hours()"),
 		off("room stays where pods come", roomFile, "if last == nil ||", "if last != nil ||"),
 		off("room goes where no pods come", roomFile, ">= p.Horizon {", ">= 100*p.Horizon {"),
