@@ -132,7 +132,7 @@ func (a *Applier) lookAt(ctx context.Context, u *unit, r *leaver, frozen string)
 	if frozen != "" && !(r.Reason == plan.Expired && translate.IsExpired(claim, a.Now())) {
 		return fmt.Errorf("%w: %s", ErrChanged, frozen)
 	}
-	if r.Reason == plan.Expired && !u.replaces() {
+	if r.Reason == plan.Expired && (!u.replaces() || u.alone) {
 		return nil // it goes whatever runs on it; its drain respects pods and their budgets
 	}
 	node := &corev1.Node{}

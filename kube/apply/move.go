@@ -11,6 +11,7 @@ import (
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/internal/pause"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
 )
 
 // keptFor is how long a node that was to go and stays is left out of plans, so
@@ -80,10 +81,12 @@ type unit struct {
 	leaving  []*leaver
 	claims   []string  // of the machines in their place
 	ordered  bool      // these were created, or may have been
+	since    time.Time // it was begun, by this process
 	until    time.Time // it is given up then
 	ledger   underWay
 	deletes  bool // claims are being deleted: there may be no way back
 	stuck    bool // that was told
+	alone    bool // its node is too old and goes though no machine came in its place
 }
 
 // leaver is a node that is to go.
@@ -159,7 +162,8 @@ func (a *Applier) start(ctx context.Context, u *unit, told Listener, steps func(
 	if !a.Ledger.begins(&u.ledger) {
 		return
 	}
-	u.until = a.Now().Add(patience(a.Ledger.movesUnderWay()))
+	u.since = a.Now()
+	u.until = u.since.Add(patience(a.Ledger.movesUnderWay()))
 	a.moves.Go(func() { a.end(ctx, u, steps(), told) })
 }
 
@@ -217,7 +221,7 @@ func (a *Applier) carryOut(ctx context.Context, u *unit, told Listener) error {
 // finish waits for the machines that were ordered and lets the nodes go.
 func (a *Applier) finish(ctx context.Context, u *unit, told Listener) error {
 	if u.replaces() {
-		if err := a.await(ctx, u); err != nil {
+		if err := a.await(ctx, u); err != nil && !a.goesAlone(u, err) {
 			return err
 		}
 		if err := a.confirm(ctx, u, told); err != nil {
@@ -225,6 +229,25 @@ func (a *Applier) finish(ctx context.Context, u *unit, told Listener) error {
 		}
 	}
 	return a.letGo(ctx, u, told)
+}
+
+// goesAlone reports whether a node whose machine did not come goes all the same:
+// its time is over, and the machine was waited for long enough. What cannot be
+// bought at all need not be waited for: the next plan knows that.
+func (a *Applier) goesAlone(u *unit, err error) bool {
+	now := a.Now()
+	tooOld := func(r *leaver) bool {
+		return r.Reason == plan.Expired && r.seen != nil && translate.IsExpired(r.seen, now)
+	}
+	if !errors.Is(err, ErrNoReplacement) || now.Before(u.since.Add(patienceMin)) || !slices.ContainsFunc(u.leaving, tooOld) {
+		return false
+	}
+	u.alone, u.until = true, now.Add(patienceMin)
+	u.Removals = slices.Clone(u.Removals) // the plan's own
+	for i := range u.Removals {
+		u.Removals[i].Note += "; no machine came in its place"
+	}
+	return true
 }
 
 // letGo deletes the claims, each as it was seen last. One that changed since,

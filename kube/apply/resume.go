@@ -111,7 +111,7 @@ func (f *remains) move(old string) (*unit, string) {
 		}
 		r := plan.Removal{Node: n.Name, Claim: name, Pool: translate.PoolOf(c), Reason: reasonOf(c), Note: "begun by an earlier process"}
 		u.Removals = append(u.Removals, r)
-		u.leaving = append(u.leaving, &leaver{Removal: r, since: TaintedAt(n)})
+		u.leaving = append(u.leaving, &leaver{Removal: r, seen: c, since: TaintedAt(n)})
 	}
 	wanted, _ := stageOf(f.claims[machines[0]])
 	u.together = len(u.leaving)

@@ -95,6 +95,37 @@ func TestOldNodesAreReplacedBeforeTheyGo(t *testing.T) {
 	})
 }
 
+// Machines in place of nodes that grow too old do not join any more. Such a node
+// drains all the same once its time is over: nothing that could be had is waited
+// for without end.
+func TestOldNodesDrainWhereNoMachineComesInTheirPlace(t *testing.T) {
+	tell(t, fake.Options{Seed: 42}, func(t *testing.T, w *world) {
+		w.upWith(setup{}, 2, mayLive("1h"), plain)
+		began, first := time.Now(), w.claimNames()
+		w.mu.Lock()
+		w.joinsAfter = map[string]time.Duration{}
+		for _, zone := range []string{"us-east-1a", "us-east-1b", "us-east-1c", "us-east-1d", "us-east-1e", "us-east-1f"} {
+			w.joinsAfter[zone] = 24 * time.Hour
+		}
+		w.mu.Unlock()
+		going := func() (n int) {
+			for _, c := range w.claims() {
+				if slices.Contains(first, c.Name) && c.DeletionTimestamp == nil {
+					n++
+				}
+			}
+			return len(first) - n
+		}
+		for time.Since(began) < 59*time.Minute {
+			time.Sleep(time.Minute)
+			if n := going(); n > 0 {
+				t.Fatalf("%d nodes go %v after they came, with no machine in their place", n, time.Since(began))
+			}
+		}
+		w.until(20*time.Minute, "both to drain", func() bool { return going() == 2 })
+	})
+}
+
 // Pods of two nodes fit on one, and a PodDisruptionBudget forbids to evict them
 // for a while: both nodes stay, open to pods, and one goes when it may.
 func TestABudgetOfPodsHoldsUpConsolidation(t *testing.T) {
