@@ -18,15 +18,23 @@ func (g *guard) needs(x *work) int64 {
 	return max(0, int64(x.want)-g.most)
 }
 
-// allowed is how many evictions the budget allows now, as its controller counts.
-func (w *World) allowed(x *work) int64 {
-	ready := int64(0)
+// readyOf is how many pods of a work are ready.
+func (w *World) readyOf(x *work) (n int64) {
 	for _, p := range w.running(x) {
 		if p.at != nil && !p.Unready {
-			ready++
+			n++
 		}
 	}
-	return max(0, ready-x.guard.needs(x))
+	return n
+}
+
+// allowed is how many evictions the budget allows now, as its controller counts.
+func (w *World) allowed(x *work) int64 { return max(0, w.readyOf(x)-x.guard.needs(x)) }
+
+// letsUnreadyGo reports whether pods that are not ready may be evicted.
+func (w *World) letsUnreadyGo(x *work) bool {
+	needs := x.guard.needs(x)
+	return x.guard.unreadyToo || needs > 0 && w.readyOf(x) >= needs
 }
 
 // guards lists what every budget says now.
@@ -35,7 +43,7 @@ func (w *World) guards() []cluster.Guard {
 	for _, x := range w.works {
 		if g := x.guard; g != nil {
 			never := g.least < 0 && g.most == 0 || g.least >= 0 && g.least >= int64(x.want)
-			out = append(out, cluster.Guard{Namespace: "default", Name: g.name, Allowed: w.allowed(x), Never: never, UnreadyToo: g.unreadyToo})
+			out = append(out, cluster.Guard{Namespace: "default", Name: g.name, Allowed: w.allowed(x), Never: never, UnreadyToo: w.letsUnreadyGo(x)})
 		}
 	}
 	return out
@@ -44,5 +52,5 @@ func (w *World) guards() []cluster.Guard {
 // mayEvict is the answer of the eviction API.
 func (w *World) mayEvict(p *pod) bool {
 	g := p.work.guard
-	return g == nil || g.unreadyToo && p.Unready || w.allowed(p.work) > 0
+	return g == nil || p.Unready && w.letsUnreadyGo(p.work) || w.allowed(p.work) > 0
 }

@@ -169,7 +169,7 @@ type Guard struct {
 	Namespace, Name string
 	Allowed         int64 // evictions that it allows now
 	Never           bool  // as it is written it never allows one
-	UnreadyToo      bool  // pods that are not ready may always be evicted
+	UnreadyToo      bool  // pods that are not ready may be evicted, whatever it allows
 }
 
 // Moves reports whether the pod needs another place when its node goes away.

@@ -20,12 +20,19 @@ func Guard(b *policyv1.PodDisruptionBudget) cluster.Guard {
 	out := cluster.Guard{
 		Namespace: b.Namespace, Name: b.Name,
 		Never:      forbidsAll(&b.Spec) || current && b.Status.ExpectedPods > 0 && b.Status.DesiredHealthy >= b.Status.ExpectedPods,
-		UnreadyToo: b.Spec.UnhealthyPodEvictionPolicy != nil && *b.Spec.UnhealthyPodEvictionPolicy == policyv1.AlwaysAllow,
+		UnreadyToo: current && letsUnreadyGo(b) || b.Spec.UnhealthyPodEvictionPolicy != nil && *b.Spec.UnhealthyPodEvictionPolicy == policyv1.AlwaysAllow,
 	}
 	if current {
 		out.Allowed = max(int64(b.Status.DisruptionsAllowed), 0)
 	}
 	return out
+}
+
+// letsUnreadyGo reports whether as many pods are ready as must be: then the API
+// server evicts those that are not, since nothing gets worse by that (the policy
+// IfHealthyBudget, which holds where none is named).
+func letsUnreadyGo(b *policyv1.PodDisruptionBudget) bool {
+	return b.Status.DesiredHealthy > 0 && b.Status.CurrentHealthy >= b.Status.DesiredHealthy
 }
 
 // forbidsAll reports whether a budget forbids every eviction however many

@@ -21,6 +21,10 @@ func TestGuard(t *testing.T) {
 	status := func(allowed, desired, expected int32, generation int64) policyv1.PodDisruptionBudgetStatus {
 		return policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: allowed, DesiredHealthy: desired, ExpectedPods: expected, ObservedGeneration: generation}
 	}
+	ready := func(pods int32, s policyv1.PodDisruptionBudgetStatus) policyv1.PodDisruptionBudgetStatus {
+		s.CurrentHealthy = pods
+		return s
+	}
 	percent, number := intstr.FromString, intstr.FromInt32
 	always := atLeast(number(1))
 	always.UnhealthyPodEvictionPolicy = new(policyv1.AlwaysAllow)
@@ -35,7 +39,11 @@ func TestGuard(t *testing.T) {
 		"a status of an older budget allows nothing":          {atLeast(number(1)), status(2, 1, 3, 6), cluster.Guard{}},
 		"none now, some later":                                {atLeast(number(1)), status(0, 1, 3, 7), cluster.Guard{}},
 		"SC-281 unready pods may go":                          {always, status(0, 1, 3, 7), cluster.Guard{UnreadyToo: true}},
-		"unready pods may go while enough are healthy":        {healthy, status(0, 1, 3, 7), cluster.Guard{}},
+		"SC-281 unready pods may go while enough are ready":   {healthy, ready(2, status(0, 2, 3, 7)), cluster.Guard{UnreadyToo: true}},
+		"which is what holds where no policy is named":        {atLeast(number(1)), ready(2, status(0, 2, 3, 7)), cluster.Guard{UnreadyToo: true}},
+		"unready pods stay while too few are ready":           {healthy, ready(1, status(0, 2, 3, 7)), cluster.Guard{}},
+		"unready pods stay where none need be ready":          {healthy, ready(0, status(0, 0, 3, 7)), cluster.Guard{}},
+		"enough were ready for an older budget":               {healthy, ready(2, status(0, 2, 3, 6)), cluster.Guard{}},
 		"no pod may be missing":                               {atMost(number(0)), status(0, 3, 3, 7), cluster.Guard{Never: true}},
 		"no pod may be missing, whatever the status says":     {atMost(number(0)), status(0, 0, 0, 0), cluster.Guard{Never: true}},
 		"no per cent may be missing":                          {atMost(percent("0%")), status(0, 0, 0, 0), cluster.Guard{Never: true}},
