@@ -179,6 +179,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 			{"tell how far deleted pools are", (&pool.Departures{
 				Store: p.Store, Snapshot: keeper.Snapshot, Stays: p.Record.Stays, Events: p.Events, Now: p.Now,
 			}).Round},
+			{"tell what holds nodes up", (&pool.Holdups{Store: p.Store, Stays: p.Record.Stays, Unread: ledger.Unread, Now: p.Now}).Round},
 			{"tell of what is not understood", (&remark.Teller{Source: keeper, Events: p.Events, Log: p.Log}).Round},
 			{"tell of what does nothing yet", (&idle.Teller{Live: p.Live, Events: p.Events}).Round},
 		},

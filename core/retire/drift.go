@@ -3,6 +3,7 @@ package retire
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/place"
@@ -74,21 +75,27 @@ func (x *Search) replaceDrifted(c *candidate) {
 	case !no(answer):
 		x.let([]*candidate{c}, plan.Drifted, c.Drifted, answer)
 		x.setAside([]*candidate{c}, wishes)
-	case x.mayGoFirst(c):
+	case c.pool.Policy.DeleteFirst && !turnsOver(x.current().Snapshot(), c.Pool) && x.limitsForbid(c):
 		x.let([]*candidate{c}, plan.Drifted, c.Drifted+"; it goes before a machine in its place comes, since limits forbid to have both", nil)
+	case !c.pool.Policy.DeleteFirst && x.limitsForbid(c):
+		x.keep(c, plan.Drifted, atLimit+why(answer))
 	default:
 		x.keep(c, plan.Drifted, "no place for its pods: "+why(answer))
 	}
 }
 
-// mayGoFirst reports whether the pool's limits alone are in the way of machines
-// for the node's pods, and its user lets nodes go before these. One node of a
+// atLimit begins what is said of a drifted node that waits at the limit of its pool.
+const atLimit = "limits forbid to have a machine in its place beside it: "
+
+// AtLimit reports whether a drifted node stays, by what was said of it, since
+// limits alone forbid to have a machine in its place beside it.
+func AtLimit(why string) bool { return strings.HasPrefix(why, atLimit) }
+
+// limitsForbid reports whether the pool's limits alone are in the way of machines
+// for the node's pods. Where its user lets nodes go before these, one node of a
 // pool does at a time, so that what it frees is for its own pods.
-func (x *Search) mayGoFirst(c *candidate) bool {
-	if !c.pool.Policy.DeleteFirst || turnsOver(x.current().Snapshot(), c.Pool) {
-		return false
-	}
-	return !no(x.ask(place.Question{Leave: []int{c.at}, Below: place.Any, Freed: true}))
+func (x *Search) limitsForbid(c *candidate) bool {
+	return !no(x.ask(place.Question{Leave: []int{c.at}, Below: place.Any, Freed: true, Open: x.ofPoolsThatStay()}))
 }
 
 // turnsOver reports whether nodes of the pool are going or starting, or machines

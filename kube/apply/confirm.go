@@ -29,12 +29,16 @@ import (
 func (a *Applier) confirm(ctx context.Context, u *unit, told Listener) error {
 	for again := retryFirst; ; again = min(2*again, retryMax) {
 		err := a.look(ctx, u)
+		if err == nil {
+			a.Ledger.waitsToRead(&u.ledger, "")
+		}
 		if err == nil || errors.Is(err, ErrChanged) || ctx.Err() != nil {
 			return err
 		}
 		if !a.Now().Before(u.until) {
 			return fmt.Errorf("%w: %w", ErrUnread, err)
 		}
+		a.Ledger.waitsToRead(&u.ledger, err.Error())
 		if !u.stuck {
 			u.stuck = true
 			told.Stuck(u.Move, err)

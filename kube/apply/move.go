@@ -157,7 +157,7 @@ func (a *Applier) begin(ctx context.Context, u *unit, told Listener) {
 func (a *Applier) start(ctx context.Context, u *unit, told Listener, steps func() error) {
 	u.ledger.claims = u.claims
 	for _, r := range u.leaving {
-		u.ledger.nodes = append(u.ledger.nodes, r.Node)
+		u.ledger.nodes, u.ledger.pools = append(u.ledger.nodes, r.Node), append(u.ledger.pools, r.Pool)
 	}
 	if !a.Ledger.begins(&u.ledger) {
 		return

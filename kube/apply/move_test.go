@@ -319,8 +319,14 @@ func TestNothingIsDeletedUnread(t *testing.T) {
 						if got := y.state(); !strings.Contains(got, "old-0 old-1") {
 							t.Errorf("while it cannot be read: %s", got)
 						}
+						if why := y.ledger.Unread()[poolID]; why == "" && tt.away < patienceMin && kind != "NodeClaim" {
+							t.Error("nobody can tell that it cannot be read")
+						}
 						y.set(func() { y.unread = "" })
 					})
+					if left := y.ledger.Unread(); len(left) > 0 {
+						t.Errorf("in the end there is still %v to be read", left)
+					}
 					if got := y.state(); got != tt.want {
 						t.Errorf("in the end: %s, want %s", got, tt.want)
 					}

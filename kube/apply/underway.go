@@ -15,6 +15,8 @@ type underWay struct {
 	claims []string          // of the machines in their place, whether they are ordered by now or not
 	orders []cluster.Machine // those of them that are still to be ordered
 	seats  map[string]seat   // by UID of a pod: where it is to go
+	pools  []cluster.PoolID  // of its nodes
+	unread string            // why it waits for live state; empty: it does not
 }
 
 // seat is a node, or a claim whose machine may have become one.
@@ -56,6 +58,29 @@ func (l *Ledger) ends(m *underWay) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.moves = slices.DeleteFunc(l.moves, func(x *underWay) bool { return x == m })
+}
+
+// waitsToRead takes in why a move waits for live state; empty: it goes on.
+func (l *Ledger) waitsToRead(m *underWay, why string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	m.unread = why
+}
+
+// Unread tells of pools with moves that wait for live state why they do, one
+// reason for each.
+func (l *Ledger) Unread() map[cluster.PoolID]string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := map[cluster.PoolID]string{}
+	for _, m := range l.moves {
+		for _, pool := range m.pools {
+			if m.unread != "" && out[pool] == "" {
+				out[pool] = m.unread
+			}
+		}
+	}
+	return out
 }
 
 // movesUnderWay counts them.

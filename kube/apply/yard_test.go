@@ -36,6 +36,7 @@ type yard struct {
 	t      *testing.T
 	server *storetest.Server
 	hand   *storetest.Connection
+	ledger *Ledger // of the newest applier
 
 	mu       sync.Mutex
 	soldOut  map[string]bool // claims for which nothing can be bought
@@ -261,7 +262,8 @@ func (y *yard) applier(trouble storetest.Fault) *Applier {
 		}
 		return trouble(c)
 	})
-	return &Applier{Store: live, Live: live, Ledger: &Ledger{}, Pools: y, Namespace: "kube-system", Now: time.Now, NewID: y.newID, View: y.view, Again: func() {
+	y.ledger = &Ledger{}
+	return &Applier{Store: live, Live: live, Ledger: y.ledger, Pools: y, Namespace: "kube-system", Now: time.Now, NewID: y.newID, View: y.view, Again: func() {
 		y.mu.Lock()
 		defer y.mu.Unlock()
 		y.again++

@@ -148,6 +148,9 @@ func TestDriftAtTheLimit(t *testing.T) {
 		if !w.run(3) || w.bought() != 3 || len(w.drifted()) != 1 {
 			t.Fatalf("at the limit: drifted by %v, %d machines bought; %s", w.drifted(), w.bought(), w.state())
 		}
+		if says := condition.Get(w.defaultPool(), karpv1.NodePoolDisruptionBlocked); says == nil || says.Reason != karpv1.ReasonAtLimit {
+			t.Errorf("the pool says %+v of nodes that wait at its limit", says)
+		}
 		edit(w, w.defaultPool(), func(p *karpv1.NodePool) {
 			p.Annotations = map[string]string{api.MarkDriftAtLimit: api.DeleteFirst}
 		})
@@ -163,6 +166,7 @@ func TestDriftAtTheLimit(t *testing.T) {
 		if fewest < 2 || w.bought() != 6 {
 			t.Errorf("%d of three pods ran at the least, and %d machines were bought; want two and six", fewest, w.bought())
 		}
+		w.until(time.Minute, "the pool to say no more of its limit", func() bool { return condition.Get(w.defaultPool(), karpv1.NodePoolDisruptionBlocked) == nil })
 		w.sound()
 	})
 }

@@ -14,6 +14,9 @@ const (
 	NodePoolRegistrationHealthy = "NodeRegistrationHealthy"
 	// NodePoolDrained is on pools that are being deleted, and says how far that is.
 	NodePoolDrained = "Drained"
+	// NodePoolDisruptionBlocked is on pools of which nodes would go and something is in
+	// the way that somebody should do something about. It is of Daemok alone.
+	NodePoolDisruptionBlocked = "DisruptionBlocked"
 )
 
 // Reasons of a NodePool's conditions.
@@ -25,6 +28,8 @@ const (
 	ReasonRegistrationFailed        = "RegistrationFailed"
 	ReasonNodesLeft                 = "NodesLeft" // nodes go, or are about to
 	ReasonNodesStay                 = "NodesStay" // none goes, until somebody does something about it or a budget opens
+	ReasonAtLimit                   = "AtLimit"   // drifted nodes wait: limits forbid to have machines in their place beside them
+	ReasonStateUnread               = "StateUnread"
 )
 
 // NodePoolStatus is what was last observed of a pool.

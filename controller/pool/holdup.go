@@ -1,0 +1,112 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/retire"
+	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/condition"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
+)
+
+// holdupsEvery is how often pools are told what holds their nodes up.
+const holdupsEvery = 5 * time.Second
+
+// Holdups tells pools what holds up nodes of theirs that would go, where somebody
+// should do something about it, in the condition DisruptionBlocked: drift at the
+// pool's limit, and live state that cannot be read. Nothing is in the way where
+// there is no such condition.
+type Holdups struct {
+	Store  client.Client
+	Stays  func(node string) string // why a node stays that has drifted, as was said last; empty: that is not known
+	Unread func() map[cluster.PoolID]string
+	Now    func() time.Time
+}
+
+// Round looks once, and returns when to look again.
+func (h *Holdups) Round(ctx context.Context) (time.Duration, error) {
+	var pools karpv1.NodePoolList
+	if err := h.Store.List(ctx, &pools, client.UnsafeDisableDeepCopy); err != nil { // only read
+		return holdupsEvery, fmt.Errorf("list pools to tell what holds their nodes up: %w", err)
+	}
+	var claims karpv1.NodeClaimList
+	if err := h.Store.List(ctx, &claims, client.UnsafeDisableDeepCopy); err != nil { // only read
+		return holdupsEvery, fmt.Errorf("list claims to tell what holds nodes up: %w", err)
+	}
+	unread, waiting := h.Unread(), h.waiting(claims.Items)
+	var errs []error
+	for i := range pools.Items {
+		p := &pools.Items[i]
+		reason, text := holdupOf(p.Name, unread[cluster.PoolID{Kind: translate.KindNodePool, Name: p.Name}], waiting[p.Name])
+		errs = append(errs, h.tell(ctx, p, reason, text))
+	}
+	return holdupsEvery, errors.Join(errs...)
+}
+
+// atLimit is the nodes of a pool that have drifted and wait since limits forbid
+// to have the machines in their place beside them.
+type atLimit struct {
+	nodes int
+	first string // the name of one
+	why   string // it stays
+}
+
+// waiting finds such nodes, by pool.
+func (h *Holdups) waiting(claims []karpv1.NodeClaim) map[string]atLimit {
+	out := map[string]atLimit{}
+	for i := range claims {
+		c := &claims[i]
+		if c.DeletionTimestamp != nil || !condition.IsTrue(c, karpv1.ClaimDrifted) {
+			continue
+		}
+		if why := h.Stays(c.Status.NodeName); retire.AtLimit(why) {
+			pool := c.Labels[api.LabelNodePool]
+			w := out[pool]
+			if w.nodes++; w.first == "" || c.Status.NodeName < w.first {
+				w.first, w.why = c.Status.NodeName, why
+			}
+			out[pool] = w
+		}
+	}
+	return out
+}
+
+// holdupOf is the reason and the words of the condition; empty: nothing is in the
+// way. What cannot be read comes first: it concerns every node.
+func holdupOf(pool, unread string, w atLimit) (reason, text string) {
+	switch {
+	case unread != "":
+		return karpv1.ReasonStateUnread, "nothing is disrupted while the live state cannot be read, which is tried again: " + unread
+	case w.nodes > 0:
+		return karpv1.ReasonAtLimit, fmt.Sprintf("drifted nodes that wait: %d; node %s: %s; raise spec.limits, or let nodes go first: kubectl annotate nodepool %s %s=%s",
+			w.nodes, w.first, w.why, pool, api.MarkDriftAtLimit, api.DeleteFirst)
+	}
+	return "", ""
+}
+
+func (h *Holdups) tell(ctx context.Context, p *karpv1.NodePool, reason, text string) error {
+	next := p.DeepCopy()
+	changed := false
+	if reason == "" {
+		changed = condition.Clear(next, karpv1.NodePoolDisruptionBlocked)
+	} else {
+		changed = condition.Set(next, karpv1.NodePoolDisruptionBlocked, metav1.ConditionTrue, reason, text, h.Now())
+	}
+	if !changed {
+		return nil
+	}
+	err := h.Store.Status().Patch(ctx, next, client.MergeFromWithOptions(p, client.MergeFromWithOptimisticLock{}))
+	if err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) { // these say that the cache is a moment behind
+		return fmt.Errorf("write on NodePool %s what holds its nodes up: %w", p.Name, err)
+	}
+	return nil
+}
