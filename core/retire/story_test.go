@@ -1,12 +1,17 @@
 package retire_test
 
 import (
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"golang.org/x/tools/txtar"
 
+	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
@@ -24,6 +29,18 @@ func TestStories(t *testing.T) {
 }
 
 func tell(t *testing.T, files []txtar.File, shop string) {
+	s, options, placing := read(t, files, shop)
+	search := look(s, options, placing)
+	got := (plan.Plan{Moves: search.Moves, Kept: search.Kept}).String()
+	if at, ok := retire.NextDue(s); ok {
+		got += "next due " + at.Format(time.RFC3339) + "\n"
+	}
+	story.Expect(t, &files[len(files)-1], got)
+}
+
+// read takes a story's cluster and what the controller is set to.
+func read(t *testing.T, files []txtar.File, shop string) (*cluster.Snapshot, retire.Options, place.Options) {
+	t.Helper()
 	s, err := scenario.Parse(shop + string(files[0].Data))
 	if err != nil {
 		t.Fatal(err)
@@ -46,11 +63,85 @@ func tell(t *testing.T, files []txtar.File, shop string) {
 			}
 		}
 	}
+	return s, options, placing
+}
+
+func look(s *cluster.Snapshot, options retire.Options, placing place.Options) *retire.Search {
 	search := retire.New(s, func(string) bool { return false }, func() *place.Ground { return place.Survey(s, place.Taken{}, placing) }, options)
 	search.Finish()
-	got := (plan.Plan{Moves: search.Moves, Kept: search.Kept}).String()
-	if at, ok := retire.NextDue(s); ok {
-		got += "next due " + at.Format(time.RFC3339) + "\n"
+	return search
+}
+
+// going names the nodes that go, in order.
+func going(search *retire.Search) (names []string) {
+	for i := range search.Moves {
+		for _, r := range search.Moves[i].Removals {
+			names = append(names, r.Node)
+		}
 	}
-	story.Expect(t, &files[len(files)-1], got)
+	slices.Sort(names)
+	return names
+}
+
+// tellOf tells of the stories that are of one kind, by their first lines.
+func tellOf(t *testing.T, kind *regexp.Regexp, fewest int, happen func(t *testing.T, files []txtar.File)) {
+	names, err := filepath.Glob("testdata/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := 0
+	for _, name := range names {
+		archive, err := txtar.ParseFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kind.Match(archive.Comment) {
+			told++
+			t.Run(filepath.Base(name), func(t *testing.T) { happen(t, archive.Files) })
+		}
+	}
+	if told < fewest {
+		t.Errorf("%d stories are of that kind, and there should be %d", told, fewest)
+	}
+}
+
+// Whether moving has to pay back or not, what Karpenter's users rely on about
+// consolidation (SC-301 to SC-339) holds: the same nodes go.
+func TestConsolidationHoldsWithoutPayback(t *testing.T) {
+	shop := story.Shop(t, "../decide/testdata/shop.txt")
+	tellOf(t, regexp.MustCompile(`SC-3(0[1-9]|[12]\d|3\d)\b`), 14, func(t *testing.T, files []txtar.File) {
+		s, options, placing := read(t, files, shop)
+		with := going(look(s, options, placing))
+		options.Payback.Off = true
+		if without := going(look(s, options, placing)); !slices.Equal(with, without) {
+			t.Errorf("with payback %v go, and without it %v", with, without)
+		}
+	})
+}
+
+// SC-334: what Balanced takes does not depend on what a dollar is worth, nor on how
+// large prices are.
+func TestBalancedDoesNotDependOnPrices(t *testing.T) {
+	shop := story.Shop(t, "../decide/testdata/shop.txt")
+	amount := regexp.MustCompile(`(price=|on-demand |spot )(\d+(?:\.\d+)?)\b`)
+	dearer := func(text string) string {
+		return amount.ReplaceAllStringFunc(text, func(found string) string {
+			parts := amount.FindStringSubmatch(found)
+			price, err := strconv.ParseFloat(parts[2], 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return parts[1] + strconv.FormatFloat(price*10, 'f', 4, 64)
+		})
+	}
+	tellOf(t, regexp.MustCompile(`\bBalanced\b`), 4, func(t *testing.T, files []txtar.File) {
+		s, options, placing := read(t, files, shop)
+		options.Payback.Off = true
+		want := going(look(s, options, placing))
+		files[0].Data = []byte(dearer(string(files[0].Data)))
+		s, _, _ = read(t, files, dearer(shop))
+		if got := going(look(s, options, placing)); !slices.Equal(got, want) {
+			t.Errorf("%v go where everything is ten times as dear, and %v else", got, want)
+		}
+	})
 }
