@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -114,5 +115,42 @@ func TestAnEndingMachineIsLookedAtSoonAndThenSeldom(t *testing.T) {
 				t.Log(got)
 			})
 		})
+	}
+}
+
+// SC-246: nothing is asked of the cloud about a claim that never had a machine.
+func TestAClaimWithoutAMachineGoesAtOnce(t *testing.T) {
+	e := &ending{}
+	r := deleted(t, e)
+	c := &karpv1.NodeClaim{}
+	if err := r.Store.Get(t.Context(), client.ObjectKey{Name: "a"}, c); err != nil {
+		t.Fatal(err)
+	}
+	c.Status.ProviderID = ""
+	if _, err := r.finalize(t.Context(), c); err != nil || e.ends+e.looks > 0 {
+		t.Errorf("finalize: %v, after %d calls to give a machine back and %d looks", err, e.ends, e.looks)
+	}
+	if err := r.Store.Get(t.Context(), client.ObjectKey{Name: "a"}, c); !apierrors.IsNotFound(err) {
+		t.Errorf("the claim is still there: %v", err)
+	}
+}
+
+// SC-247: when a drain must be over is settled when its claim is deleted, and
+// nothing changes it later.
+func TestADeadlineIsSetOnce(t *testing.T) {
+	r := deleted(t, &ending{})
+	c := &karpv1.NodeClaim{}
+	if err := r.Store.Get(t.Context(), client.ObjectKey{Name: "a"}, c); err != nil {
+		t.Fatal(err)
+	}
+	want := c.DeletionTimestamp.Add(time.Hour).UTC().Format(time.RFC3339)
+	for _, grace := range []karpv1.Duration{"1h", "2h"} {
+		c.Spec.TerminationGracePeriod = grace
+		if err := r.setDeadline(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.Annotations[api.AnnotationTerminationTimestamp]; got != want {
+			t.Errorf("with a term of %s the drain must be over at %s, want %s", grace, got, want)
+		}
 	}
 }

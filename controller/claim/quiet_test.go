@@ -118,7 +118,7 @@ func TestConsolidatable(t *testing.T) {
 	}
 }
 
-// TestQuietIsNotWrittenAgain: a look at a claim that says it already writes
+// TestQuietIsNotWrittenAgain (SC-249): a look at a claim that says it already writes
 // nothing, and one that the cache is behind on is looked at again soon.
 func TestQuietIsNotWrittenAgain(t *testing.T) {
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)

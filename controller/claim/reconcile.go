@@ -134,6 +134,9 @@ func (r *Reconciler) follow(ctx context.Context, c *karpv1.NodeClaim) (time.Dura
 			return 0, err
 		}
 	}
+	if condition.IsTrue(c, karpv1.ClaimInitialized) && node != nil {
+		r.compare(c, node)
+	}
 	condition.Begin(c, r.Now())
 	if !equality.Semantic.DeepEqual(before.Status, c.Status) {
 		if err := r.writeStatus(ctx, c, before); err != nil {

@@ -3,12 +3,14 @@ package claim
 import (
 	"slices"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
@@ -98,5 +100,18 @@ func TestNotInitialised(t *testing.T) {
 				t.Errorf("notInitialised = %q, %q; want %q", reason, message, tt.reason)
 			}
 		})
+	}
+}
+
+// SC-245: two nodes that say they are the same machine are neither of them taken
+// for its node.
+func TestTwoNodesOfOneMachine(t *testing.T) {
+	c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c"}}
+	r := &Reconciler{Now: func() time.Time { return noon }}
+	if _, err := r.register(t.Context(), c, make([]corev1.Node, 2)); err != nil {
+		t.Fatal(err)
+	}
+	if is := condition.Get(c, karpv1.ClaimRegistered); is.Status != metav1.ConditionFalse || is.Reason != karpv1.ReasonMultipleNodesFound || c.Status.NodeName != "" {
+		t.Errorf("condition %+v, node %q", is, c.Status.NodeName)
 	}
 }

@@ -259,11 +259,11 @@ func TestOrphanClaims(t *testing.T) {
 		"a claim goes whose machine has vanished and whose node has too": {func(p *place) {
 			p.claim("c-1", "i-1", registered)
 		}, ""},
-		"or whose node is silent": {func(p *place) {
+		"SC-250 or whose node is silent": {func(p *place) {
 			p.claim("c-1", "i-1", registered)
 			p.node("n-1", "i-1", corev1.ConditionUnknown)
 		}, "n-1"},
-		"a node that is ready proves that the machine is there": {func(p *place) {
+		"SC-251 a node that is ready proves that the machine is there": {func(p *place) {
 			p.claim("c-1", "i-1", registered)
 			p.node("n-1", "i-1", corev1.ConditionTrue)
 		}, "c-1 n-1"},
@@ -388,7 +388,7 @@ func TestLooksBecomeRare(t *testing.T) {
 	}
 }
 
-// TestOrphansAreGivenBackTogether: all calls are under way before any is
+// TestOrphansAreGivenBackTogether (SC-252): all calls are under way before any is
 // answered, as it must be for the adapter to make one of them. Were they one
 // after another, nobody could go on here.
 func TestOrphansAreGivenBackTogether(t *testing.T) {

@@ -196,7 +196,7 @@ func TestADeadlineEndsTheWaitForAnotherReadyPod(t *testing.T) {
 	})
 }
 
-// The volumes of pods that leave are waited for, those of pods that stay are
+// SC-274: the volumes of pods that leave are waited for, those of pods that stay are
 // not, whether their claims were there before or are the pods' own.
 func TestVolumesOfPodsThatLeaveAreWaitedFor(t *testing.T) {
 	inTown(t, func(t *testing.T, w *town) {

@@ -95,7 +95,7 @@ func holdupOf(pool, unread string, w atLimit) (reason, text string) {
 
 func (h *Holdups) tell(ctx context.Context, p *karpv1.NodePool, reason, text string) error {
 	next := p.DeepCopy()
-	changed := false
+	var changed bool
 	if reason == "" {
 		changed = condition.Clear(next, karpv1.NodePoolDisruptionBlocked)
 	} else {

@@ -7,6 +7,7 @@ import (
 	"github.com/daemok/daemok/core/retire"
 )
 
+// SC-286: what counts for budgets.
 func TestSharesCount(t *testing.T) {
 	pool := cluster.PoolID{Kind: "NodePool", Name: "default"}
 	ours := func(change func(*cluster.Node)) cluster.Node {

@@ -106,7 +106,7 @@ func tellOf(t *testing.T, kind *regexp.Regexp, fewest int, happen func(t *testin
 }
 
 // Whether moving has to pay back or not, what Karpenter's users rely on about
-// consolidation (SC-301 to SC-339) holds: the same nodes go.
+// consolidation (SC-301 and on, to number 339) holds: the same nodes go.
 func TestConsolidationHoldsWithoutPayback(t *testing.T) {
 	shop := story.Shop(t, "../decide/testdata/shop.txt")
 	tellOf(t, regexp.MustCompile(`SC-3(0[1-9]|[12]\d|3\d)\b`), 14, func(t *testing.T, files []txtar.File) {

@@ -110,7 +110,7 @@ func TestAMachineComesBeforeTheNodesGo(t *testing.T) {
 	})
 }
 
-// TestWhatIsNoLongerSoEndsAMove: SC-352 whatever changes between the plan and the
+// TestWhatIsNoLongerSoEndsAMove: SC-314, SC-352 whatever changes between the plan and the
 // deletion, before machines are ordered or while they start: all nodes stay, open
 // to pods, no machine is left, and a new plan is asked for.
 func TestWhatIsNoLongerSoEndsAMove(t *testing.T) {

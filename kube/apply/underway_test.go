@@ -42,7 +42,7 @@ const (
 `
 )
 
-// TestWhatAMoveNeedsIsNotGivenAway: while a move is under way nothing is bought
+// SC-324: TestWhatAMoveNeedsIsNotGivenAway: while a move is under way nothing is bought
 // for its pods, and pods that wait get no room that is meant for these, whether
 // that is on a node, on an ordered machine or on one that is still to be
 // ordered. Once the node is deleted its pods count like others.

@@ -12,7 +12,7 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
-// A machine that came in place of another is not taken for an empty one while
+// SC-325: a machine that came in place of another is not taken for an empty one while
 // the pods that it came for are still to leave that one.
 func TestAReplacementWaitsForItsPods(t *testing.T) {
 	deleted := func(c *karpv1.NodeClaim, _ *corev1.Node) { c.DeletionTimestamp = &metav1.Time{Time: start} }

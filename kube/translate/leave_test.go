@@ -79,6 +79,7 @@ func TestWhoStaysOnLeavingNodes(t *testing.T) {
 	}
 }
 
+// SC-285: priority and deletion cost.
 func TestWhatItCostsToMoveAPod(t *testing.T) {
 	begun := metav1.Date(2026, 1, 1, 0, 0, 0, 0, time.FixedZone("there", 3600))
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{api.AnnotationPodDeletionCost: "-7"}}}

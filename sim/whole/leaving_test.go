@@ -116,7 +116,7 @@ func TestAProtectedPodHoldsItsNodeForEverWithoutADeadline(t *testing.T) {
 	})
 }
 
-// Whatever is deleted by hand, its machine goes and its pods come back on
+// SC-269: whatever is deleted by hand, its machine goes and its pods come back on
 // another.
 func TestWhatIsDeletedByHandGoesWhole(t *testing.T) {
 	for what, remove := range map[string]func(w *world){
@@ -170,7 +170,7 @@ func TestANodeThatIsNeededAfterAllStays(t *testing.T) {
 	})
 }
 
-// The API fails just when the taint of a node that stays is to come off.
+// SC-291: the API fails just when the taint of a node that stays is to come off.
 func TestATaintThatCouldNotBeTakenOffAtOnceIsTakenOffLater(t *testing.T) {
 	tell(t, fake.Options{Seed: 26}, func(t *testing.T, w *world) {
 		w.pool("default", nil)

@@ -17,6 +17,7 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
+// SC-236: patience with a node counts from when its machine was bought.
 func TestAMachineThatNeverRegistersIsReplaced(t *testing.T) {
 	tell(t, fake.Options{Seed: 2}, func(t *testing.T, w *world) {
 		w.cloud.Market().SetNeverJoin(1)
@@ -106,6 +107,7 @@ func count(calls []string, prefix string) (n int) {
 	return n
 }
 
+// SC-231, SC-244: what the cloud refuses.
 func TestARefusalIsSaidAndTriedAgain(t *testing.T) {
 	tell(t, fake.Options{Seed: 5}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
@@ -272,6 +274,7 @@ func TestCutWatchesAreMadeUpFor(t *testing.T) {
 	})
 }
 
+// SC-256: a claim without a pool.
 func TestAClaimMadeByHandGetsItsMachine(t *testing.T) {
 	tell(t, fake.Options{Seed: 12}, func(t *testing.T, w *world) {
 		w.start(setup{})

@@ -1,0 +1,46 @@
+package claim
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/daemok/daemok/kube/api/condition"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+)
+
+func TestANodeHasWhatItWasBoughtToHave(t *testing.T) {
+	amounts := func(cpu, memory, gpu string) corev1.ResourceList {
+		return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory), "nvidia.com/gpu": resource.MustParse(gpu)}
+	}
+	tests := map[string]struct {
+		node corev1.ResourceList
+		says string
+	}{
+		"SC-254 all of it":                               {amounts("4", "16Gi", "1"), ""},
+		"SC-254 nearly all: nine tenths are enough":      {amounts("4", "14746Mi", "1"), ""},
+		"SC-254 clearly less":                            {amounts("4", "14Gi", "1"), "node n has less than it was bought to have: memory 14Gi of 16Gi"},
+		"SC-254 nothing at all of something":             {corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2"), corev1.ResourceMemory: resource.MustParse("16Gi")}, "node n has less than it was bought to have: cpu 2 of 4, nvidia.com/gpu 0 of 1"},
+		"SC-254 more than it was bought to have is fine": {amounts("8", "32Gi", "2"), ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			events := &heard{}
+			r := &Reconciler{Events: events, Now: func() time.Time { return noon }}
+			c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c"}}
+			c.Status.Capacity = amounts("4", "16Gi", "1")
+			c.Status.Capacity["example.com/unasked"] = resource.MustParse("3")
+			c.Spec.Resources.Requests = amounts("1", "1Gi", "1")
+			for range 2 { // what was said is not said again
+				r.compare(c, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Status: corev1.NodeStatus{Capacity: tt.node}})
+			}
+			is := condition.Get(c, karpv1.ClaimConsistentStateFound)
+			if is.Message != tt.says || (is.Status == metav1.ConditionTrue) != (tt.says == "") || (len(*events) == 1) != (tt.says != "") {
+				t.Errorf("condition %+v, events %v; want %q", is, *events, tt.says)
+			}
+		})
+	}
+}
