@@ -84,7 +84,7 @@ func (f *forecast) finished(o outlook) {
 	if o.nothing {
 		f.pods, rest = 0, forecastAgain // worth another look at the same pods
 	}
-	f.busy, f.restTo = false, f.now().Add(max(rest, 9*o.took))
+	f.busy, f.restTo = false, f.now().Add(pause(o.took, rest, recheckEvery))
 }
 
 // close ends the window: what comes next is the real plan. A forecast that

@@ -12,8 +12,7 @@ import (
 )
 
 // passEvery keeps searches for nodes that may go apart. A long one is followed by
-// a longer pause, as rounds are, so that they take a tenth of one processor at
-// most; the pause is short, since the next step of those that follow each other is
+// a longer pause, as rounds are; the pause is short, since the next step of those that follow each other is
 // due as soon as pods have come together.
 const passEvery = 2 * time.Second
 
@@ -66,7 +65,7 @@ func (p *pass) begin(ctx context.Context, s *cluster.Snapshot, made *plan.Plan, 
 func (p *pass) finished(found *retire.Found) (took time.Duration, news bool) {
 	now := p.now()
 	took, news = now.Sub(p.began), found.Moves() || found.Tells(p.last)
-	p.last, p.busy, p.found, p.restTo = found, false, found, now.Add(max(passEvery, 9*took))
+	p.last, p.busy, p.found, p.restTo = found, false, found, now.Add(pause(took, passEvery, recheckEvery))
 	return took, news
 }
 

@@ -30,10 +30,20 @@ const retryEvery = 10 * time.Second
 // in a minute at most.
 const recheckEvery = time.Minute
 
-// pauseMin keeps rounds apart while changes stream in outside a batch window;
-// a longer round is followed by a longer pause, so that planning takes a tenth
-// of one processor at most.
-const pauseMin = 100 * time.Millisecond
+// How far apart rounds are at least and at most while changes stream in outside
+// a batch window. Pods may wait for the next one.
+const (
+	pauseMin = 100 * time.Millisecond
+	pauseMax = 5 * time.Second
+)
+
+// pause is how long to rest after work that took so long: nine times that, and so
+// the work takes a tenth of one processor, but no less and no more than is said.
+// It has a bound because the clock tells how long work took: where the processors
+// are short, that may be a hundred times what it would take by itself.
+func pause(took, least, most time.Duration) time.Duration {
+	return min(max(least, 9*took), most)
+}
 
 // source gives snapshots.
 type source interface {
@@ -235,7 +245,7 @@ func (p *Planner) lookAtNodes(ctx context.Context, s *cluster.Snapshot, made *pl
 // left which nobody needs.
 func (p *Planner) schedule(s *cluster.Snapshot, open bool, took time.Duration) {
 	now := p.Now()
-	p.restUntil = now.Add(max(pauseMin, 9*took))
+	p.restUntil = now.Add(pause(took, pauseMin, pauseMax))
 	p.recheckAt = now.Add(recheckEvery)
 	if at, due := decide.NextDue(s); due && at.Before(p.recheckAt) {
 		p.recheckAt = at

@@ -117,3 +117,44 @@ func TestNoMachineWaitsForWordsAboutThePlan(t *testing.T) {
 		}
 	})
 }
+
+// hardly is a world whose host is so short of processors that a plan takes
+// half a minute, and where something changes all the time.
+type hardly struct {
+	oneWaits
+	changed chan struct{}
+	plans   []time.Time
+}
+
+func (h *hardly) Changed() <-chan struct{} { return h.changed }
+func (h *hardly) Arrivals() (list []snapshot.Arrival, next, now time.Time) {
+	return nil, time.Time{}, time.Now()
+}
+func (h *hardly) effort(s *cluster.Snapshot) decide.Effort {
+	h.plans = append(h.plans, time.Now())
+	time.Sleep(30 * time.Second)
+	return decide.Usual(s)
+}
+
+// TestPodsDoNotWaitForRestAfterASlowPlan: a plan that took half a minute is
+// followed by another one soon, not after nine times as long.
+func TestPodsDoNotWaitForRestAfterASlowPlan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tries := 0
+		w := &hardly{oneWaits: onePodWaits(t), changed: make(chan struct{}, 1)}
+		p := &Planner{
+			Source: w, Ledger: w, Listener: w, Applier: refusing{&tries}, Effort: w.effort,
+			Window: Window{Idle: time.Second, Max: 10 * time.Second}, Now: time.Now,
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 70*time.Second)
+		defer cancel()
+		began := time.Now()
+		w.changed <- struct{}{}
+		if err := p.Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if len(w.plans) < 2 || w.plans[1].Sub(began) != 30*time.Second+pauseMax {
+			t.Errorf("plans began at %v, want the second %v after the end of the first", w.plans, pauseMax)
+		}
+	})
+}
