@@ -214,7 +214,7 @@ func (p Parts) tags() Loop {
 
 func (p Parts) pools(health *pool.Health) Loop {
 	pools := &pool.Reconciler{
-		Generation: NodePools(), Store: p.Store, ClassState: p.Classes.State, Offered: p.Classes.Offered, Health: health,
+		Generation: NodePools(), Store: p.Store, Live: p.Live, ClassState: p.Classes.State, Offered: p.Classes.Offered, Health: health,
 		Events: p.Events, Metrics: p.Metrics, Now: p.Now,
 	}
 	return poolLoop(p.Store, p.ClassKinds, pools.Reconcile)

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -25,8 +27,8 @@ func isFast(o Object) bool {
 
 // leave takes the finalizer off a pool that is being deleted once no claim of its
 // own is left, or when its claims are not to be waited for: then the garbage
-// collector deletes what there is, or nobody does. Orders without a machine are
-// taken back. left reports whether there is something to wait for.
+// collector deletes what there is, or nobody does. Machines that have not started
+// are taken back. left reports whether there is something to wait for.
 func (r *Reconciler) leave(ctx context.Context, o Object) (left bool, err error) {
 	if !controllerutil.ContainsFinalizer(o, api.FinalizerPoolTermination) {
 		return false, nil
@@ -64,18 +66,40 @@ func (r *Reconciler) owned(ctx context.Context, o Object) ([]*karpv1.NodeClaim, 
 	return out, nil
 }
 
-// takeBack deletes claims that have no machine yet: a pool that is being deleted
-// buys nothing.
+// takeBack deletes claims whose machines have not started, unless pods are there all
+// the same: a pool that is being deleted buys nothing, what never starts would keep it
+// for ever, and nobody is disturbed.
 func (r *Reconciler) takeBack(ctx context.Context, claims []*karpv1.NodeClaim) error {
 	var errs []error
 	for _, c := range claims {
-		if c.DeletionTimestamp != nil || c.Status.ProviderID != "" || condition.IsTrue(c, karpv1.ClaimLaunched) {
+		if c.DeletionTimestamp != nil || condition.IsTrue(c, karpv1.ClaimInitialized) {
 			continue
 		}
-		err := r.Store.Delete(ctx, c.DeepCopy(), client.Preconditions{UID: &c.UID, ResourceVersion: &c.ResourceVersion})
+		used, err := r.used(ctx, c)
+		if err != nil {
+			errs = append(errs, err)
+		}
+		if err != nil || used {
+			continue
+		}
+		err = r.Store.Delete(ctx, c.DeepCopy(), client.Preconditions{UID: &c.UID, ResourceVersion: &c.ResourceVersion})
 		if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) { // the cache is a moment behind: the claim's change leads here again
 			errs = append(errs, fmt.Errorf("delete claim %s, whose pool is being deleted: %w", c.Name, err))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// used reports whether pods run on the claim's node that did not come with it.
+func (r *Reconciler) used(ctx context.Context, c *karpv1.NodeClaim) (bool, error) {
+	if c.Status.NodeName == "" {
+		return false, nil // until it registers, a taint keeps pods off
+	}
+	var pods corev1.PodList
+	if err := r.Live.List(ctx, &pods, client.MatchingFields{indexNodeName: c.Status.NodeName}); err != nil {
+		return false, fmt.Errorf("list pods of node %s, whose pool is being deleted: %w", c.Status.NodeName, err)
+	}
+	return slices.ContainsFunc(pods.Items, func(p corev1.Pod) bool {
+		return !translate.IsDaemon(&p) && !translate.IsMirror(&p) && !translate.IsTerminal(&p)
+	}), nil
 }

@@ -29,6 +29,9 @@ import (
 	"github.com/daemok/daemok/observe"
 )
 
+// indexNodeName is the field of pods that the API server lists those of a node by.
+const indexNodeName = "spec.nodeName"
+
 // refreshEvery is when a pool is looked at again though nothing of it changed:
 // what its class offers may have.
 const refreshEvery = 10 * time.Minute
@@ -65,6 +68,7 @@ type publisher interface{ Publish(observe.Event) }
 type Reconciler struct {
 	Generation Generation
 	Store      client.Client
+	Live       client.Reader // reads past every cache
 	ClassState func(ctx context.Context, ref karpv1.NodeClassReference) (ClassState, error)
 	Offered    func(ref karpv1.NodeClassReference) Offered
 	Health     *Health

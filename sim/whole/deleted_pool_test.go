@@ -188,6 +188,37 @@ func TestADeletedPoolWithoutMachinesGoesAtOnce(t *testing.T) {
 	})
 }
 
+// A machine whose node never starts does not keep its pool, since nobody runs there:
+// it is taken back at once. One that a pod runs on all the same stays.
+func TestADeletedPoolDoesNotWaitForMachinesThatNeverStart(t *testing.T) {
+	agent := corev1.Taint{Key: "example.com/agent", Effect: corev1.TaintEffectNoSchedule}
+	for name, used := range map[string]bool{"nobody runs there": false, "a pod runs there that tolerates what others do not": true} {
+		t.Run(name, func(t *testing.T) {
+			tell(t, fake.Options{Seed: 74}, func(t *testing.T, w *world) {
+				w.pool("default", func(p *karpv1.NodePool) { p.Spec.Template.Spec.StartupTaints = []corev1.Taint{agent} })
+				w.start(setup{})
+				w.deploy("web", 1, plain)
+				w.until(5*time.Minute, "a node that waits for its agent", func() bool {
+					claims := w.claims()
+					return len(claims) == 1 && condition.IsTrue(&claims[0], karpv1.ClaimRegistered)
+				})
+				if used {
+					w.create(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "early"}, Spec: corev1.PodSpec{NodeName: w.nodes()[0].Name}})
+				}
+				w.delete(w.defaultPool())
+				if !used {
+					w.until(2*time.Minute, "the end of the pool", func() bool { return !w.isThere("default") && w.empty() })
+					return
+				}
+				time.Sleep(10 * time.Minute)
+				if running, _ := w.podsRunning(); !w.isThere("default") || running != 1 {
+					t.Errorf("the pod was disturbed; %s", w.state())
+				}
+			})
+		})
+	}
+}
+
 // A pool that is deleted without what it owns leaves its nodes as they are.
 func TestAPoolThatLeavesItsNodesBehindGoesAtOnce(t *testing.T) {
 	tell(t, fake.Options{Seed: 74}, func(t *testing.T, w *world) {
