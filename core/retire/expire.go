@@ -42,7 +42,8 @@ func spot(name string) float64 {
 // expiry lets nodes go that are too old, or will be when their replacement has
 // come: the oldest first. Budgets do not stop it, and neither do pods that must
 // not be disturbed: those are left alone while the node drains. From the moment
-// that a node is too old it goes whether there is a place for its pods or not.
+// that a node is too old it goes whether there is a place for its pods or not, and
+// whether its drain would end or not; neither does it go before.
 func (x *Search) expiry(all []*candidate) task {
 	var due []*candidate
 	for _, c := range all {
@@ -90,8 +91,17 @@ func (x *Search) expire(c *candidate) {
 		return
 	}
 	answer, wishes := x.homes(c)
+	stall := ""
+	if !no(answer) && !c.HasGrace {
+		stall = x.stalls(c, answer)
+	}
 	switch {
+	case stall != "" && !past:
+		x.keep(c, plan.Expired, stall+"; it goes at its age in any event")
 	case !no(answer):
+		if stall != "" {
+			note += "; " + stall
+		}
 		x.let([]*candidate{c}, plan.Expired, note, answer)
 		x.setAside([]*candidate{c}, wishes)
 	case past:
