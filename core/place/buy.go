@@ -12,6 +12,7 @@ import (
 // each from the heaviest pools that can have it.
 func (r *run) buyAll() {
 	r.orderRows()
+	r.noteSellers()
 	r.evenOut()
 	r.demand = r.newDemand()
 	r.bind()
@@ -84,7 +85,7 @@ func (r *run) nextHome(g *group, below int) int {
 		return below
 	}
 	home := below
-	for _, b := range r.buyers {
+	for _, b := range r.sellers {
 		if b.Weight < below && (home == below || b.Weight > home) && len(b.ask(g, len(r.groups)).ways) > 0 {
 			home = b.Weight
 		}
@@ -129,7 +130,7 @@ func (r *run) poolForCrew(g *group, c *crew) (pool *buyer, by *way) {
 	below := math.MaxInt
 	for tier := r.nextHome(g, below); tier < below; below, tier = tier, r.nextHome(g, tier) {
 		least := priciest
-		for _, b := range r.buyers {
+		for _, b := range r.sellers {
 			a := b.ask(g, len(r.groups))
 			if b.Weight != tier {
 				continue
@@ -174,7 +175,7 @@ func (r *run) rate(g *group) {
 	if g.left() == 0 {
 		return
 	}
-	for _, b := range r.buyers {
+	for _, b := range r.sellers {
 		if r.atHome(b, g) {
 			g.best = max(g.best, b.ask(g, len(r.groups)).best)
 		}
@@ -187,7 +188,7 @@ func (r *run) cheapestPool(g *group) (*buyer, *way) {
 	var pool *buyer
 	var by *way
 	least := priciest
-	for _, b := range r.buyers {
+	for _, b := range r.sellers {
 		if !r.atHome(b, g) {
 			continue
 		}

@@ -34,7 +34,9 @@ type desk struct {
 	crowds    map[workload][]spotCrowd // nil: not counted yet
 	market    *wholesale
 	hopes     map[*cluster.Shape]hope
-	open      bitset.Set // nodes that pods of the last question could go to
+	spare     map[*cluster.Shape]bitset.Set // see spareFor
+	filled    []*seat                       // since seats were put in order, of those that something was placed on
+	open      bitset.Set                    // nodes that pods of the last question could go to
 }
 
 // deskKin is a kin with what its levels ask for on the board of the desk.
@@ -58,7 +60,7 @@ func newDesk(g *Ground) *desk {
 	d := &desk{
 		ground: g, run: r, looked: r.looked, moves: len(g.moves), board: r.board, daemons: r.daemons, stocks: r.stocks,
 		kins: map[*cluster.Shape]*deskKin{}, text: map[*cluster.Shape]string{}, held: map[string]int{},
-		plots: map[string][]*plot{}, hopes: map[*cluster.Shape]hope{},
+		plots: map[string][]*plot{}, hopes: map[*cluster.Shape]hope{}, spare: map[*cluster.Shape]bitset.Set{},
 	}
 	for _, w := range r.waiting {
 		k := &deskKin{kin: w.kin, need: w.need, rules: map[*level]*topology.Rules{}}
@@ -220,31 +222,6 @@ func (r *run) free(n *cluster.Node) {
 			b.narrow()
 		}
 	}
-}
-
-// setTwins finds pools that sell the same for the same.
-func setTwins(buyers []*buyer) {
-	for i, b := range buyers {
-		if !b.steady() {
-			continue
-		}
-		b.like = b
-		for _, other := range buyers[:i] {
-			if other.like == other && b.sellsAs(other) {
-				b.like = other
-				break
-			}
-		}
-	}
-}
-
-// steady reports whether costs of the pool's options depend on nothing but these.
-func (b *buyer) steady() bool { return b.whole == nil && b.credits == nil && b.limits == nil }
-
-// sellsAs reports whether two such pools sell the same for the same.
-func (b *buyer) sellsAs(other *buyer) bool {
-	return b.Catalogue == other.Catalogue && b.PerMachine() == other.PerMachine() && !b.parted && !other.parted &&
-		slices.Equal(b.Options, other.Options) && slices.EqualFunc(b.free, other.free, func(x, y []int64) bool { return (x == nil) == (y == nil) && slices.Equal(x, y) })
 }
 
 // restore makes the pool what it was before anything was bought from it.

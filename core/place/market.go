@@ -19,6 +19,8 @@ type market struct {
 	spot   topology.Spot
 	wants  *cluster.Shape // the level's, bound to the spot
 	stalls []stall        // heaviest pool first
+
+	various []stall // those that sell something else than all before them; nil: not looked at yet, see desk.cheapest
 }
 
 // stall is what one pool has of it.

@@ -142,6 +142,7 @@ func (d *desk) settle(r *run, p *plan.Placement, places map[string]int) {
 		}
 		take(seat.free, k.need, 1)
 		seat.guests.add(k.kin, k.required(), 1)
+		d.filled = append(d.filled, seat)
 		place, known = seat.place, true
 	}
 	if known {
@@ -152,17 +153,43 @@ func (d *desk) settle(r *run, p *plan.Placement, places map[string]int) {
 // arrange puts seats in the order in which they are tried, by what is free now.
 func (d *desk) arrange() {
 	r := d.run
-	slices.SortStableFunc(r.seats[:d.nodeSeats], func(a, b *seat) int {
-		return cmp.Or(
-			cmp.Compare(rank(a.node.Initialized), rank(b.node.Initialized)),
-			slices.Compare(a.free, b.free),
-			a.node.CreatedAt.Compare(b.node.CreatedAt),
-			cmp.Compare(a.name, b.name))
-	})
+	if nodes := r.seats[:d.nodeSeats]; d.gaps == nil {
+		slices.SortFunc(nodes, byRoom)
+	} else {
+		reorder(nodes, d.filled)
+	}
+	d.filled = nil
 	d.gaps = &gaps{dims: r.dims.Len()}
 	for i, seat := range r.seats {
 		seat.at = i
 		d.gaps.add(seat.free)
+	}
+}
+
+// byRoom is the order in which seats on nodes are tried, see nodeSeats.
+func byRoom(a, b *seat) int {
+	return cmp.Or(
+		cmp.Compare(rank(a.node.Initialized), rank(b.node.Initialized)),
+		slices.Compare(a.free, b.free),
+		a.node.CreatedAt.Compare(b.node.CreatedAt),
+		cmp.Compare(a.name, b.name))
+}
+
+// reorder puts seats in order of which only some are not.
+func reorder(seats, some []*seat) {
+	slices.SortFunc(some, byRoom)
+	some = slices.Compact(some)
+	moved := map[*seat]bool{}
+	for _, s := range some {
+		moved[s] = true
+	}
+	rest := slices.DeleteFunc(slices.Clone(seats), func(s *seat) bool { return moved[s] })
+	for i := range seats {
+		if len(rest) == 0 || len(some) > 0 && byRoom(some[0], rest[0]) < 0 {
+			seats[i], some = some[0], some[1:]
+		} else {
+			seats[i], rest = rest[0], rest[1:]
+		}
 	}
 }
 

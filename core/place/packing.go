@@ -56,7 +56,7 @@ func (r *run) batchOf(tier int) *batch {
 		}
 	}
 	out.tellPorts(r.board.Kinds())
-	for _, b := range r.buyers {
+	for _, b := range r.sellers {
 		if b.Weight == tier {
 			out.offer(b)
 		}

@@ -137,6 +137,7 @@ type run struct {
 	stocks      map[string]int64     // machines that are left of each stock, see countStocks
 	firstLaunch int                  // position of the first seat on a machine of this plan
 	buyers      []*buyer             // heaviest pool first
+	sellers     []*buyer             // those of them that machines are bought from, see noteSellers
 	board       *topology.Board
 	base        *topology.Board                    // before any pod was placed
 	counted     bool                               // some rule looks at other pods

@@ -27,6 +27,9 @@ func (d *desk) wholesale() *wholesale {
 		out.each[i] = math.Inf(1)
 	}
 	for at, b := range d.run.buyers {
+		if b.twin() {
+			continue
+		}
 		before, least := &d.pools[at], make([]float64, len(b.Kinds))
 		for o := before.available.Next(0); o >= 0; o = before.available.Next(o + 1) {
 			offer := b.Offer(b.Options[o])
@@ -134,7 +137,10 @@ func (r *run) end(g *group) bool {
 // what is sold in the market: more than anything if there is none.
 func (d *desk) cheapest(m *market, need []int64) float64 {
 	least := math.Inf(1)
-	for _, s := range m.stalls {
+	if m.various == nil {
+		m.various = various(m.stalls)
+	}
+	for _, s := range m.various {
 		before := &d.pools[s.b.at]
 		for o := s.options.Next(0); o >= 0; o = s.options.Next(o + 1) {
 			offer := s.b.Offer(s.b.Options[o])
@@ -147,6 +153,17 @@ func (d *desk) cheapest(m *market, need []int64) float64 {
 		}
 	}
 	return least
+}
+
+// various leaves out what an earlier pool sells in the same market for the same.
+func various(stalls []stall) []stall {
+	var out []stall
+	for _, s := range stalls {
+		if !slices.ContainsFunc(out, func(o stall) bool { return o.b == s.b.like && slices.Equal(o.options, s.options) }) {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 // hope is where one pod of a shape may go at least, other pods aside.
@@ -195,6 +212,9 @@ func (d *desk) hopeFor(s *cluster.Shape) hope {
 	h.cost = math.Inf(1)
 	for _, b := range r.buyers {
 		before := &d.pools[b.at]
+		if d.spareFor(lv.wants).Has(b.at) {
+			continue
+		}
 		terms, _ := b.Terms(lv.wants)
 		for _, t := range terms {
 			for o := t.Options.Next(0); o >= 0; o = t.Options.Next(o + 1) {

@@ -54,7 +54,7 @@ func blend(demand []float64, columns []bound.Column) []float64 {
 // each kind once a pool, at its best price. What no pod can use has no say.
 // Each pool is asked by one goroutine, since it remembers its answers.
 func (r *run) columns() []bound.Column {
-	byPool := make([][]bound.Column, len(r.buyers))
+	byPool := make([][]bound.Column, len(r.buyers)) // nothing of those that are not asked
 	r.each(func(b *buyer) { byPool[b.at] = b.columnsOf(r.useful(b)) })
 	var distinct [][]bound.Column
 	for _, list := range byPool {
@@ -71,10 +71,10 @@ func sameColumn(a, b bound.Column) bool { return a.Price == b.Price && slices.Eq
 // have something for somebody, unless all are offered to a packer.
 func (r *run) each(do func(*buyer)) {
 	if r.question == nil {
-		parallel.Each(len(r.buyers), func(i int) { do(r.buyers[i]) })
+		parallel.Each(len(r.sellers), func(i int) { do(r.sellers[i]) })
 		return
 	}
-	for _, b := range r.buyers {
+	for _, b := range r.sellers {
 		if r.options.Packer != nil || slices.ContainsFunc(r.groups, func(g *group) bool { return len(b.ask(g, len(r.groups)).ways) > 0 }) {
 			do(b)
 		}
