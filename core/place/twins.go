@@ -61,13 +61,14 @@ func (r *run) noteSellers() {
 }
 
 // spareFor returns the pools that sell pods what an earlier one sells them for the
-// same, as far as what the pods want of nodes says; not to be written.
+// same, as far as what the pods want of nodes says; not to be written. One whose
+// minValues may keep it from selling is no such earlier one.
 func (d *desk) spareFor(wants *cluster.Shape) bitset.Set {
 	out, known := d.spare[wants]
 	if !known {
 		out = bitset.New(len(d.run.buyers))
 		for i, b := range d.run.buyers {
-			if b.twin() && b.Weight == b.like.Weight && b.sellsLikewise(wants) {
+			if b.twin() && b.Weight == b.like.Weight && !b.like.varied && b.sellsLikewise(wants) {
 				out.Add(i)
 			}
 		}

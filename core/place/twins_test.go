@@ -1,0 +1,116 @@
+package place
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+)
+
+// TestPoolsThatSellTheSameAreAskedOnce compares, where pools are much alike, with
+// answers for which every one of them is asked.
+func TestPoolsThatSellTheSameAreAskedOnce(t *testing.T) {
+	spared, bought := 0, 0
+	for seed := range uint64(1500) {
+		r := rand.New(rand.NewPCG(seed, 41))
+		s := inhabited(r)
+		for i := range s.Pools {
+			if r.IntN(4) == 0 {
+				kinds, _ := constraint.NewSet(constraint.Exists)
+				s.Pools[i].Requirements = s.Pools[i].Requirements.And(constraint.Requirement{Key: cluster.LabelInstanceType, Set: kinds, MinValues: 3 + r.IntN(5)})
+			}
+			for n := range 1 + r.IntN(3) {
+				s.Pools = append(s.Pools, muchLike(r, s.Pools[i], n))
+			}
+		}
+		s.Sort()
+		g, all := Survey(s, Taken{}, Options{}), Survey(s, Taken{}, Options{})
+		askEach(all)
+		for range 4 {
+			q := chance(r, len(s.Nodes))
+			if r.IntN(2) == 0 {
+				q.Packer = eachAlone
+			}
+			got, want := g.Ask(q), all.Ask(q)
+			if full(got) != full(want) {
+				t.Fatalf("seed %d: %+v:\n%s\nwhere each pool is asked:\n%s", seed, q, full(got), full(want))
+			}
+			d := g.desk()
+			if d.run.sellers != nil && len(d.run.sellers) < len(d.run.buyers) {
+				spared++
+				bought += len(got.Launches)
+			}
+			g.desks.Give(d)
+			if len(got.Launches) > 0 && r.IntN(2) == 0 && !got.Dear && len(got.Unplaced) == 0 {
+				g.Take(q.Leave, got)
+				all.Take(q.Leave, want)
+				askEach(all)
+			}
+		}
+	}
+	if spared < 200 || bought < 200 {
+		t.Errorf("%d questions in which some pool was not asked, with %d machines: too few to say anything", spared, bought)
+	}
+}
+
+// askEach has every pool asked.
+func askEach(g *Ground) {
+	d := g.desk()
+	for _, b := range d.run.buyers {
+		b.like = b
+	}
+	clear(d.spare)
+	g.desks.Give(d)
+}
+
+// muchLike is a pool that differs from another one in little more than its name.
+func muchLike(r *rand.Rand, p cluster.Pool, n int) cluster.Pool {
+	p.ID.Name += string(rune('x' + n))
+	p.Labels = p.Labels.Merge(constraint.NewLabels(map[string]string{"pool": p.ID.Name}))
+	p.Requirements = slices.Clone(p.Requirements)
+	switch r.IntN(6) {
+	case 0:
+		p.Weight += 10
+	case 1:
+		p.Limits = cluster.Limits{}
+	case 2:
+		p.Taints = nil
+	case 3:
+		p.Requirements = p.Requirements.And(constraint.Requirement{Key: "team", Set: constraint.Values("1")})
+	case 4:
+		for i := range p.Requirements {
+			p.Requirements[i].MinValues = 0
+		}
+	}
+	return p
+}
+
+// eachAlone is a packer that buys a machine for every pod, the cheapest.
+func eachAlone(l Batch) (out []BatchMachine) {
+	for row := range l.Rows {
+		best := -1
+		for o := range l.Offers {
+			if l.Rows[row].Offers.Has(o) && fits(l.Offers[o].Free, l.Rows[row].Need) && (best < 0 || cmp.Less(l.Offers[o].Cost, l.Offers[best].Cost)) {
+				best = o
+			}
+		}
+		for range l.Rows[row].Count {
+			if best >= 0 && len(l.Limits) == 0 {
+				out = append(out, BatchMachine{Offer: best, Parts: []BatchPart{{Row: row, N: 1}}})
+			}
+		}
+	}
+	return out
+}
+
+func fits(free, need []int64) bool {
+	for d, v := range need {
+		if v > free[d] {
+			return false
+		}
+	}
+	return true
+}
