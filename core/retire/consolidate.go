@@ -189,7 +189,7 @@ func (x *consolidator) groups() bool {
 		if len(nodes) > 1 {
 			if x.try(nodes) {
 				x.vain = 0
-			} else if x.vain += len(movingOf(nodes)); x.vain >= vainMost {
+			} else if x.vain += podsOf(nodes); x.vain >= vainMost {
 				x.size, x.at, x.vain = x.size+1, 0, 0 // those that come after waste even less
 			}
 			return true
@@ -248,7 +248,7 @@ func (x *consolidator) try(nodes []*candidate) bool {
 		}
 		q.Below = price - 1
 		if len(nodes) > 1 {
-			pods := len(movingOf(nodes))
+			pods := podsOf(nodes)
 			q.Packer = pack.Packer(pack.Usual(pods)/groupEffort, pods)
 		}
 		if answer = x.ask(q); no(answer) {

@@ -14,20 +14,47 @@ import (
 // anew, as far as amounts decide.
 type market struct {
 	dims  amount.Dims
+	needs map[*cluster.Shape][]int64 // of one pod, as far as shapes were met
 	worth []float64
 }
 
 // newMarket finds what the pods of the nodes would cost. Of each machine it
 // takes off what daemon pods use on every node.
 func newMarket(s *cluster.Snapshot, nodes []*candidate) market {
-	pods := movingOf(nodes)
-	m := market{dims: amount.Of(pods)}
+	m := market{dims: amount.Of(oneOfEach(nodes)), needs: map[*cluster.Shape][]int64{}}
 	demand := make([]float64, len(m.dims.Resources))
-	for i := range pods {
-		add(demand, m.dims.Need(pods[i].Shape))
+	for _, c := range nodes {
+		for i := range c.moving {
+			add(demand, m.need(c.moving[i].Shape))
+		}
 	}
 	m.worth = bound.Cover(demand, m.columns(s, m.overhead(nodes))).Worth
 	return m
+}
+
+// oneOfEach lists a pod of each shape that would have to move.
+func oneOfEach(nodes []*candidate) []cluster.Pod {
+	var out []cluster.Pod
+	seen := map[*cluster.Shape]bool{}
+	for _, c := range nodes {
+		for i := range c.moving {
+			if p := &c.moving[i]; !seen[p.Shape] {
+				seen[p.Shape] = true
+				out = append(out, *p)
+			}
+		}
+	}
+	return out
+}
+
+// need is what one pod of the shape asks for; not to be written.
+func (m market) need(s *cluster.Shape) []int64 {
+	out, known := m.needs[s]
+	if !known {
+		out = m.dims.Need(s)
+		m.needs[s] = out
+	}
+	return out
 }
 
 // worthOf is what machines for the pods cost at least in millionths of a
@@ -35,7 +62,7 @@ func newMarket(s *cluster.Snapshot, nodes []*candidate) market {
 func (m market) worthOf(pods []cluster.Pod) float64 {
 	sum := 0.0
 	for i := range pods {
-		need := m.dims.Need(pods[i].Shape)
+		need := m.need(pods[i].Shape)
 		for j, w := range m.worth {
 			sum += float64(w * float64(need[j]))
 		}
@@ -71,7 +98,7 @@ func (m market) overhead(nodes []*candidate) []float64 {
 		used := make([]float64, len(least))
 		for i := range c.Pods {
 			if p := &c.Pods[i]; p.Daemon || p.Mirror {
-				add(used, m.dims.Need(p.Shape))
+				add(used, m.need(p.Shape))
 			}
 		}
 		for i, u := range used {
@@ -89,7 +116,8 @@ func (m market) columns(s *cluster.Snapshot, overhead []float64) []bound.Column 
 	var out []bound.Column
 	for i := range s.Pools {
 		pool := &s.Pools[i]
-		if pool.Catalogue == nil || pool.NotReady != "" {
+		sells := func(other cluster.Pool) bool { return other.NotReady == "" && sellAlike(pool, &other) }
+		if pool.Catalogue == nil || pool.NotReady != "" || slices.ContainsFunc(s.Pools[:i], sells) {
 			continue
 		}
 		for k := range pool.Catalogue.Kinds {
@@ -107,6 +135,15 @@ func (m market) columns(s *cluster.Snapshot, overhead []float64) []bound.Column 
 		}
 	}
 	return undominated(out)
+}
+
+// sellAlike reports whether what two pools require leaves them the same of one
+// catalogue, at the same cost.
+func sellAlike(a, b *cluster.Pool) bool {
+	alike := func(x, y constraint.Requirements) bool {
+		return slices.EqualFunc(x, y, func(p, q constraint.Requirement) bool { return p.Key == q.Key && p.Set.Equal(q.Set) })
+	}
+	return a.Catalogue == b.Catalogue && a.PerMachine() == b.PerMachine() && alike(a.Requirements, b.Requirements) && alike(a.Floor, b.Floor)
 }
 
 // cheapest is the lowest price at which the pool can buy the kind now.

@@ -118,7 +118,7 @@ func (x *Search) verdict(nodes []*candidate, atMost string, saves quantity.Micro
 	payback = time.Duration(float64(cost / perHour * float64(time.Hour)))
 	if payback > remains {
 		return 0, fmt.Sprintf("%s%s would be saved, and moving %d pods costs about $%.3f%s, which does not come back in the %s that the node is likely to live",
-			atMost, saves, len(movingOf(nodes)), cost, whileStarting(nodes, starts), remains.Round(time.Minute))
+			atMost, saves, podsOf(nodes), cost, whileStarting(nodes, starts), remains.Round(time.Minute))
 	}
 	return payback, x.unbalanced(nodes, saves)
 }
@@ -233,6 +233,15 @@ func savings(nodes []*candidate, a *place.Result) quantity.MicroUSDPerHour {
 		out -= a.Launches[i].Choice.Cost()
 	}
 	return out
+}
+
+// podsOf counts the pods that would have to move.
+func podsOf(nodes []*candidate) int {
+	n := 0
+	for _, c := range nodes {
+		n += len(c.moving)
+	}
+	return n
 }
 
 func movingOf(nodes []*candidate) []cluster.Pod {
