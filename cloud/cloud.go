@@ -131,20 +131,33 @@ type Filter struct {
 	Batch string
 }
 
-// Notices delivers what the cloud says about machines by itself.
+// Notices delivers what the cloud says about machines by itself. It may say the
+// same several times, and in any order.
 type Notices interface {
 	// Next waits for notices until ctx ends. Each must be acknowledged with
-	// Done, or it comes again.
+	// Done, or it comes again. A *RefusedError with one of the Queue reasons says
+	// that they cannot be had as things are; it is worth trying again later.
 	Next(ctx context.Context) ([]Notice, error)
-	Done(ctx context.Context, n Notice) error
+	Done(ctx context.Context, notices ...Notice) error
 }
 
-// Notice is one message about one machine.
+// Reasons why notices cannot be had.
+const (
+	QueueNotFound  = "QueueNotFound"
+	QueueDenied    = "QueueAccessDenied"
+	QueueKeyDenied = "QueueKeyAccessDenied"
+)
+
+// Notice is one message about one machine. It may be a machine of somebody else.
 type Notice struct {
 	ID        string // for Done
 	Kind      NoticeKind
-	MachineID string
+	MachineID string // empty for NoOp and NotUnderstood
 	At        time.Time
+	EndsAt    time.Time // when the machine is taken away; zero: not told
+	Count     int       // how often it was handed out, this time included
+	Shared    bool      // others read these notices too: one that is theirs must not be acknowledged
+	Problem   string    // why it was not understood
 }
 
 // NoticeKind says what happens to the machine.
@@ -152,9 +165,18 @@ type NoticeKind string
 
 // The kinds of notices.
 const (
-	Interrupted NoticeKind = "spot_interrupted"
-	Rebalance   NoticeKind = "rebalance_recommendation"
-	Maintenance NoticeKind = "scheduled_change"
-	HasStopped  NoticeKind = "instance_stopped"
-	Terminated  NoticeKind = "instance_terminated"
+	Interrupted            NoticeKind = "spot_interrupted"
+	Rebalance              NoticeKind = "rebalance_recommendation"
+	Maintenance            NoticeKind = "scheduled_change"
+	HasStopped             NoticeKind = "instance_stopped"
+	Terminated             NoticeKind = "instance_terminated"
+	ReservationInterrupted NoticeKind = "capacity_reservation_interrupted"
+	NoOp                   NoticeKind = "no_op"          // nothing follows from it
+	NotUnderstood          NoticeKind = "not_understood" // see Problem
 )
+
+// Shortages remembers which offers cannot be had, so that plans of the next
+// minutes leave them out, as they do after a *NoCapacityError.
+type Shortages interface {
+	Short(offers ...OfferChoice)
+}

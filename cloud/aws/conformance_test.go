@@ -6,6 +6,7 @@ import (
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws/catalog"
+	"github.com/daemok/daemok/cloud/aws/notice"
 	"github.com/daemok/daemok/cloud/aws/shortage"
 	"github.com/daemok/daemok/cloud/cloudtest"
 	"github.com/daemok/daemok/cloud/market"
@@ -23,8 +24,11 @@ func TestConformance(t *testing.T) {
 			t.Fatal(err)
 		}
 		return cloudtest.Subject{
-			Catalog: a.provider, Machines: a.provider, Other: other, Class: a.port(), Advance: a.Advance,
-			SellOut: func(o cloud.OfferChoice, n int) { a.server.Market().SetCapacity(poolOf(o), n, 0) },
+			Catalog: a.provider, Machines: a.provider, Other: other, Class: a.port(),
+			Notices: a.provider.Notices("prod"), RedeliverIn: notice.HiddenFor,
+			Advance:   func(d time.Duration) { a.Advance(d); a.server.Settle() },
+			Interrupt: func(id string) { a.server.Market().Interrupt(id) },
+			SellOut:   func(o cloud.OfferChoice, n int) { a.server.Market().SetCapacity(poolOf(o), n, 0) },
 			SetPrice: func(o cloud.OfferChoice, dollars float64) {
 				a.server.Market().SetPrice(poolOf(o), dollars)
 				if err := a.provider.RefreshSpot(t.Context()); err != nil {

@@ -2,7 +2,7 @@
 // returns machines, and finds what a class asks for.
 //
 // It promises to be the cloud port (cloud.Catalog and cloud.Machines) for one
-// cluster, to start no goroutine, and to need nothing but the SDK's usual
+// cluster, to start no goroutine that outlives its call, and to need nothing but the SDK's usual
 // configuration: AWS_ENDPOINT_URL points all of it elsewhere. What it knows
 // is refreshed by its caller, at the intervals named here. It knows nothing
 // of Kubernetes' API types.
@@ -23,6 +23,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws/instance"
 	"github.com/daemok/daemok/cloud/aws/network"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
+	"github.com/daemok/daemok/cloud/aws/notice"
 	"github.com/daemok/daemok/cloud/aws/price"
 	"github.com/daemok/daemok/cloud/aws/profile"
 	"github.com/daemok/daemok/cloud/aws/risk"
@@ -34,6 +35,8 @@ import (
 var (
 	_ cloud.Catalog  = (*Provider)(nil)
 	_ cloud.Machines = (*Provider)(nil)
+
+	_ cloud.Shortages = (*Provider)(nil)
 )
 
 // Options are the settings of the adapter. Only Cluster must be set.
@@ -127,6 +130,18 @@ func newProvider(o Options, clients client.Clients) *Provider {
 
 // Region is where the adapter buys.
 func (p *Provider) Region() string { return p.clients.Region }
+
+// Notices reads the SQS queue of that name.
+func (p *Provider) Notices(queue string) *notice.Queue {
+	return notice.New(p.clients.SQS, queue, p.options.Cluster, p.options.Now)
+}
+
+// Short implements cloud.Shortages.
+func (p *Provider) Short(offers ...cloud.OfferChoice) {
+	for _, o := range offers {
+		p.short.AddOffer(o.Kind, o.Zone, o.Option)
+	}
+}
 
 // classOf returns the class that the port's callers passed on.
 func classOf(c cloud.Class) (nodeclass.Class, error) {

@@ -31,8 +31,8 @@ var noticeTests = []conformance{
 	}},
 	{"an interruption is told", func(t *testing.T, b *bench) {
 		n := b.interrupted(t, b.spot(t))
-		if n.ID == "" || n.At.IsZero() {
-			t.Errorf("notice = %+v; want an ID and a moment", n)
+		if n.ID == "" || n.At.IsZero() || !n.EndsAt.After(n.At) || n.Count != 1 {
+			t.Errorf("notice = %+v; want an ID, a moment, a later end, and that it came once", n)
 		}
 		if err := b.Notices.Done(t.Context(), n); err != nil {
 			t.Errorf("Done: %v", err)
@@ -45,8 +45,8 @@ var noticeTests = []conformance{
 		id := b.spot(t)
 		b.interrupted(t, id)
 		b.Advance(b.RedeliverIn)
-		if again := b.await(t, cloud.Interrupted, id, nil); again.MachineID != id {
-			t.Errorf("notice = %+v, want that of %s again", again, id)
+		if again := b.await(t, cloud.Interrupted, id, nil); again.MachineID != id || again.Count != 2 {
+			t.Errorf("notice = %+v, want that of %s a second time", again, id)
 		}
 	}},
 	{"a notice that is done does not come again", func(t *testing.T, b *bench) {
@@ -60,6 +60,20 @@ var noticeTests = []conformance{
 		b.await(t, cloud.Interrupted, second, func(other cloud.Notice) {
 			if other.ID == n.ID {
 				t.Errorf("notice %s came again", n.ID)
+			}
+		})
+	}},
+	{"several notices are acknowledged together", func(t *testing.T, b *bench) {
+		first, second := b.interrupted(t, b.spot(t)), b.interrupted(t, b.spot(t))
+		if err := b.Notices.Done(t.Context(), first, second); err != nil {
+			t.Fatalf("Done: %v", err)
+		}
+		b.Advance(b.RedeliverIn)
+		third := b.spot(t)
+		b.Interrupt(third)
+		b.await(t, cloud.Interrupted, third, func(other cloud.Notice) {
+			if other.ID == first.ID || other.ID == second.ID {
+				t.Errorf("notice %s came again", other.ID)
 			}
 		})
 	}},

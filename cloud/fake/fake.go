@@ -24,6 +24,8 @@ var (
 	_ cloud.Catalog  = (*Cloud)(nil)
 	_ cloud.Machines = (*Cloud)(nil)
 	_ cloud.Notices  = (*Cloud)(nil)
+
+	_ cloud.Shortages = (*Cloud)(nil)
 )
 
 // Tags that every machine carries.
@@ -113,6 +115,15 @@ func (c *Cloud) Market() *market.Market { return c.market }
 
 // SellOut leaves n machines of an offer, which come back as machines do.
 func (c *Cloud) SellOut(o cloud.OfferChoice, n int) { c.market.SetCapacity(poolOf(o), n, 0) }
+
+// Short implements cloud.Shortages.
+func (c *Cloud) Short(offers ...cloud.OfferChoice) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, o := range offers {
+		c.short[poolOf(o)] = c.clock.Now().Add(c.options.ShortageFor)
+	}
+}
 
 func (o Options) withDefaults() Options {
 	o.Cluster, o.Region = cmp.Or(o.Cluster, "test"), cmp.Or(o.Region, "us-east-1")

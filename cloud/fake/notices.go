@@ -16,20 +16,27 @@ import (
 type inbox struct {
 	done      map[string]bool
 	hidden    map[string]time.Time // handed out, and not to be seen again before
+	counts    map[string]int       // how often each was handed out
 	announced []cloud.Notice
 	kick      chan struct{} // closed and replaced when there is a new one
 }
 
 func newInbox() inbox {
-	return inbox{done: map[string]bool{}, hidden: map[string]time.Time{}, kick: make(chan struct{})}
+	return inbox{done: map[string]bool{}, hidden: map[string]time.Time{}, counts: map[string]int{}, kick: make(chan struct{})}
 }
 
 // Announce sends a notice of the given kind about a machine: maintenance,
 // which the market does not know.
 func (c *Cloud) Announce(kind cloud.NoticeKind, machineID string) {
+	c.Send(notice(machineID, kind, c.clock.Now()))
+}
+
+// Send sends any notice, of machines of others and such as say nothing too. Each
+// needs an ID of its own.
+func (c *Cloud) Send(n cloud.Notice) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.inbox.announced = append(c.inbox.announced, notice(machineID, kind, c.clock.Now()))
+	c.inbox.announced = append(c.inbox.announced, n)
 	close(c.inbox.kick)
 	c.inbox.kick = make(chan struct{})
 }
@@ -74,17 +81,20 @@ func (c *Cloud) wait(ctx context.Context, next time.Time, changed, kick <-chan s
 }
 
 // Done implements cloud.Notices.
-func (c *Cloud) Done(ctx context.Context, n cloud.Notice) error {
+func (c *Cloud) Done(ctx context.Context, notices ...cloud.Notice) error {
 	before, after := c.faults.next(CallDone)
 	if err := firstOf(ctx.Err(), before); err != nil {
-		return fmt.Errorf("acknowledge notice %s: %w", n.ID, err)
+		return fmt.Errorf("acknowledge %d notices: %w", len(notices), err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.inbox.done[n.ID] = true
-	delete(c.inbox.hidden, n.ID)
+	for _, n := range notices {
+		c.inbox.done[n.ID] = true
+		delete(c.inbox.hidden, n.ID)
+		delete(c.inbox.counts, n.ID)
+	}
 	if after != nil {
-		return fmt.Errorf("acknowledge notice %s: %w", n.ID, after)
+		return fmt.Errorf("acknowledge %d notices: %w", len(notices), after)
 	}
 	return nil
 }
@@ -108,6 +118,8 @@ func (c *Cloud) collect() (due []cloud.Notice, next time.Time, kick <-chan struc
 			}
 		default:
 			c.inbox.hidden[n.ID] = now.Add(c.options.RedeliverIn)
+			c.inbox.counts[n.ID]++
+			n.Count = c.inbox.counts[n.ID]
 			due = append(due, n)
 		}
 	}
@@ -131,14 +143,16 @@ func (c *Cloud) all() []cloud.Notice {
 func noticesOf(m market.Machine) []cloud.Notice {
 	var out []cloud.Notice
 	for _, x := range []struct {
-		kind cloud.NoticeKind
-		at   time.Time
+		kind     cloud.NoticeKind
+		at, ends time.Time
 	}{
-		{cloud.Rebalance, m.AdvisedAt}, {cloud.Interrupted, m.WarnedAt},
-		{cloud.HasStopped, m.StoppingAt}, {cloud.Terminated, m.EndsAt},
+		{cloud.Rebalance, m.AdvisedAt, time.Time{}}, {cloud.Interrupted, m.WarnedAt, m.EndsAt},
+		{cloud.HasStopped, m.StoppingAt, time.Time{}}, {cloud.Terminated, m.EndsAt, time.Time{}},
 	} {
 		if !x.at.IsZero() {
-			out = append(out, notice(m.ID, x.kind, x.at))
+			n := notice(m.ID, x.kind, x.at)
+			n.EndsAt = x.ends
+			out = append(out, n)
 		}
 	}
 	return out
@@ -165,6 +179,7 @@ func (i *inbox) forget(all []cloud.Notice) {
 	for id := range i.hidden {
 		if !known[id] {
 			delete(i.hidden, id)
+			delete(i.counts, id)
 		}
 	}
 	i.announced = slices.DeleteFunc(i.announced, func(n cloud.Notice) bool { return !known[n.ID] })

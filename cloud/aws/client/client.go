@@ -23,6 +23,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/eks"
 	"github.com/aws/aws-sdk-go-v2/service/iam"
 	"github.com/aws/aws-sdk-go-v2/service/pricing"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 
 	"github.com/daemok/daemok/cloud/aws/price"
@@ -39,6 +40,7 @@ type Clients struct {
 	IAM     *iam.Client
 	SSM     *ssm.Client
 	EKS     *eks.Client
+	SQS     *sqs.Client
 	Pricing *pricing.Client
 }
 
@@ -72,7 +74,7 @@ func New(ctx context.Context, region, agent string, observer Observer) (Clients,
 
 func fromConfig(cfg aws.Config) Clients {
 	c := Clients{Region: cfg.Region, EC2: ec2.NewFromConfig(cfg), IAM: iam.NewFromConfig(cfg),
-		SSM: ssm.NewFromConfig(cfg), EKS: eks.NewFromConfig(cfg)}
+		SSM: ssm.NewFromConfig(cfg), EKS: eks.NewFromConfig(cfg), SQS: sqs.NewFromConfig(cfg)}
 	if region := price.EndpointRegion(cfg.Region); region != "" {
 		c.Pricing = pricing.NewFromConfig(cfg, func(o *pricing.Options) { o.Region = region })
 	}

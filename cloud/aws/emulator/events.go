@@ -55,5 +55,8 @@ func (s *Server) announce(e market.Event) {
 	if err != nil {
 		panic("an event of strings does not encode: " + err.Error())
 	}
-	q.send(body.ID, string(text), s.now(), s.eventLag())
+	q.send(body.ID, string(text), e.At, s.eventLag())
+	if s.comesTwice() { // "at least once": the copy is a message of its own
+		q.send(s.st.messageID(), string(text), e.At, s.eventLag())
+	}
 }

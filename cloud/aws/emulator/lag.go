@@ -12,6 +12,7 @@ const (
 	streamTemplate
 	streamEvent
 	streamTag
+	streamTwice
 )
 
 // lag draws evenly between two ends; the lock is held.
@@ -38,4 +39,10 @@ func (s *Server) eventLag() time.Duration {
 
 func (s *Server) tagLag() time.Duration {
 	return s.lag(streamTag, s.lags.TagLeast, s.lags.TagMost)
+}
+
+// comesTwice draws whether an event is delivered twice; it shifts no other draw.
+func (s *Server) comesTwice() bool {
+	r := rand.New(rand.NewPCG(s.seed^streamTwice, s.draws)) //nolint:gosec // a seeded model, nothing secret
+	return r.Float64() < s.lags.EventTwice
 }

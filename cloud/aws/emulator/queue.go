@@ -16,6 +16,7 @@ type queue struct {
 	Retention time.Duration
 	Messages  []*message
 	Drawn     uint64 // receipts handed out
+	Tags      map[string]string
 }
 
 // message is one message of a queue.

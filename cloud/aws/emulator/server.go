@@ -39,6 +39,8 @@ type Lags struct {
 	TemplateLeast, TemplateMost time.Duration // a launch template until a launch finds it
 	EventLeast, EventMost       time.Duration // an event until it lies in the queue
 	TagLeast, TagMost           time.Duration // a tag until filters see it
+
+	EventTwice float64 // share of events that come twice
 }
 
 // DefaultLags are those of an ordinary day.
@@ -48,6 +50,7 @@ func DefaultLags() Lags {
 		TemplateMost: 500 * time.Millisecond,
 		EventMost:    2 * time.Second,
 		TagMost:      2 * time.Second,
+		EventTwice:   0.02,
 	}
 }
 
@@ -138,7 +141,7 @@ func (s *Server) Account() Account {
 func (s *Server) QueueURL() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.st.Queues[s.st.Account.ClusterName].URL
+	return newQueue(s.st.Account, s.st.Account.ClusterName, time.Time{}).URL
 }
 
 // SetClusterEndpoint changes what EKS answers for the cluster's API server and

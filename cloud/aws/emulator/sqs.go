@@ -72,6 +72,79 @@ func listQueues(c *call) (any, error) {
 	return map[string]any{"QueueUrls": urls}, nil
 }
 
+// createQueue makes a queue, or answers with the one of that name. Of attributes
+// it takes the retention alone.
+func createQueue(c *call) (any, error) {
+	var in struct {
+		QueueName  string
+		Attributes map[string]string
+		Tags       map[string]string `json:"tags"` // in lower case on the wire, unlike TagQueue's
+	}
+	if err := c.decode(&in); err != nil {
+		return nil, err
+	}
+	st := c.state()
+	q := st.Queues[in.QueueName]
+	if q == nil {
+		q = newQueue(st.Account, in.QueueName, c.now)
+		q.Tags = in.Tags
+		if s, err := strconv.Atoi(in.Attributes["MessageRetentionPeriod"]); err == nil {
+			q.Retention = time.Duration(s) * time.Second
+		}
+		st.Queues[in.QueueName] = q
+	}
+	return map[string]string{"QueueUrl": q.URL}, nil
+}
+
+// deleteQueue ends a queue at once; AWS takes up to a minute.
+func deleteQueue(c *call) (any, error) {
+	q, err := c.queueOnly()
+	if err != nil {
+		return nil, err
+	}
+	delete(c.state().Queues, q.Name)
+	c.server.wakePollers()
+	return nil, nil
+}
+
+// queueOnly reads a request that names a queue and nothing else.
+func (c *call) queueOnly() (*queue, error) {
+	var in struct {
+		QueueUrl string //nolint:revive // the name on the wire
+	}
+	if err := c.decode(&in); err != nil {
+		return nil, err
+	}
+	return c.state().queueAt(in.QueueUrl)
+}
+
+func listQueueTags(c *call) (any, error) {
+	q, err := c.queueOnly()
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{"Tags": q.Tags}, nil
+}
+
+func tagQueue(c *call) (any, error) {
+	var in struct {
+		QueueUrl string //nolint:revive // the name on the wire
+		Tags     map[string]string
+	}
+	if err := c.decode(&in); err != nil {
+		return nil, err
+	}
+	q, err := c.state().queueAt(in.QueueUrl)
+	if err != nil {
+		return nil, err
+	}
+	if q.Tags == nil {
+		q.Tags = map[string]string{}
+	}
+	maps.Copy(q.Tags, in.Tags)
+	return nil, nil
+}
+
 func getQueueAttributes(c *call) (any, error) {
 	var in struct {
 		QueueUrl       string //nolint:revive // the name on the wire
@@ -372,13 +445,7 @@ func (c *call) hide(q *queue, receipt string, timeoutSeconds int) *wire.Error {
 }
 
 func purgeQueue(c *call) (any, error) {
-	var in struct {
-		QueueUrl string //nolint:revive // the name on the wire
-	}
-	if err := c.decode(&in); err != nil {
-		return nil, err
-	}
-	q, err := c.state().queueAt(in.QueueUrl)
+	q, err := c.queueOnly()
 	if err != nil {
 		return nil, err
 	}

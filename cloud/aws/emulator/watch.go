@@ -134,13 +134,15 @@ func (s *Server) Settle() {
 			s.watchers.tell(event)
 		}
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wakePollers() // time may have gone on
 }
 
 func (s *Server) settle(e market.Event) (Event, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.announce(e)
-	s.wakePollers()
 	i := s.st.Instances[e.Machine.ID]
 	if i == nil {
 		return Event{}, false

@@ -1,0 +1,283 @@
+// Package notice reads what AWS says about machines by itself, from the SQS
+// queue that EventBridge's rules fill.
+//
+// It promises to understand every documented shape of those events, to remove a
+// message only once all that it says is done, and to find a queue again that was
+// gone. A message that it does not understand is handed on as such: what becomes
+// of it is for the reader to say. It does not know which machines are the
+// cluster's.
+package notice
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/aws/fault"
+)
+
+const (
+	messagesMax = 10               // that one call returns or deletes
+	waitFor     = 20 * time.Second // that a call waits for the first message
+	// HiddenFor is how long a message that was handed out is not handed out again.
+	HiddenFor = 20 * time.Second
+	// sharedHiddenFor is that of a queue which others read too: what is theirs
+	// should not stay hidden from them.
+	sharedHiddenFor = 5 * time.Second
+	callsMax        = 10 // at once
+	forgetAfter     = 3 * HiddenFor
+)
+
+type api interface {
+	GetQueueUrl(context.Context, *sqs.GetQueueUrlInput, ...func(*sqs.Options)) (*sqs.GetQueueUrlOutput, error)
+	ListQueueTags(context.Context, *sqs.ListQueueTagsInput, ...func(*sqs.Options)) (*sqs.ListQueueTagsOutput, error)
+	ReceiveMessage(context.Context, *sqs.ReceiveMessageInput, ...func(*sqs.Options)) (*sqs.ReceiveMessageOutput, error)
+	DeleteMessageBatch(context.Context, *sqs.DeleteMessageBatchInput, ...func(*sqs.Options)) (*sqs.DeleteMessageBatchOutput, error)
+}
+
+// Queue is one queue. It is safe for concurrent use. New makes one.
+type Queue struct {
+	api     api
+	name    string
+	cluster string
+	now     func() time.Time
+
+	mu     sync.Mutex
+	url    string // empty: not found yet
+	shared bool
+	open   map[string]*message // handed out and not deleted, by id
+}
+
+// message is what is to be done of a message until it may be deleted.
+type message struct {
+	receipt string
+	left    map[string]bool // notices that are not done, by id
+	at      time.Time       // when it was handed out
+}
+
+var _ cloud.Notices = (*Queue)(nil)
+
+// New returns the queue of that name for a cluster. It calls nobody.
+func New(client api, name, clusterName string, now func() time.Time) *Queue {
+	return &Queue{api: client, name: name, cluster: clusterName, now: now, open: map[string]*message{}}
+}
+
+// Next implements cloud.Notices. Where more than one call's worth of messages is
+// there it returns those of up to ten calls together.
+func (q *Queue) Next(ctx context.Context) ([]cloud.Notice, error) {
+	for {
+		url, shared, err := q.find(ctx)
+		if err != nil {
+			return nil, err
+		}
+		got, err := q.receive(ctx, url, shared, waitFor)
+		if err != nil {
+			return nil, q.failed(ctx, "sqs:ReceiveMessage", err)
+		}
+		if len(got) == messagesMax {
+			got = append(got, q.more(ctx, url, shared)...)
+		}
+		if len(got) > 0 {
+			return q.handOut(got, shared), nil
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// more takes what else is there, by several calls at once. What a call that
+// fails would have brought comes later.
+func (q *Queue) more(ctx context.Context, url string, shared bool) []types.Message {
+	answers := make([][]types.Message, callsMax-1)
+	var calls errgroup.Group
+	for i := range answers {
+		calls.Go(func() error {
+			answers[i], _ = q.receive(ctx, url, shared, 0)
+			return nil
+		})
+	}
+	calls.Wait() //nolint:errcheck // none returns one
+	return slices.Concat(answers...)
+}
+
+func (q *Queue) receive(ctx context.Context, url string, shared bool, wait time.Duration) ([]types.Message, error) {
+	hidden := HiddenFor
+	if shared {
+		hidden = sharedHiddenFor
+	}
+	answer, err := q.api.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
+		QueueUrl: &url, MaxNumberOfMessages: messagesMax, WaitTimeSeconds: int32(wait / time.Second), VisibilityTimeout: int32(hidden / time.Second),
+		MessageSystemAttributeNames: []types.MessageSystemAttributeName{
+			types.MessageSystemAttributeNameApproximateReceiveCount, types.MessageSystemAttributeNameSentTimestamp,
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answer.Messages, nil
+}
+
+// find looks the queue up once, and again after it was gone.
+func (q *Queue) find(ctx context.Context) (url string, shared bool, err error) {
+	q.mu.Lock()
+	url, shared = q.url, q.shared
+	q.mu.Unlock()
+	if url != "" {
+		return url, shared, nil
+	}
+	found, err := q.api.GetQueueUrl(ctx, &sqs.GetQueueUrlInput{QueueName: &q.name})
+	if err != nil {
+		return "", false, q.failed(ctx, "sqs:GetQueueUrl", err)
+	}
+	url = aws.ToString(found.QueueUrl)
+	// Who may not read the tags has the queue for itself, as with Karpenter.
+	if tags, err := q.api.ListQueueTags(ctx, &sqs.ListQueueTagsInput{QueueUrl: &url}); err == nil {
+		shared = isShared(tags.Tags, q.cluster)
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.url, q.shared = url, shared
+	return url, shared, nil
+}
+
+const (
+	tagCluster  = "kubernetes.io/cluster/"
+	valueShared = "shared"
+)
+
+// isShared reports whether other clusters read the queue too: its tags say so,
+// as those of subnets do.
+func isShared(tags map[string]string, cluster string) bool {
+	for key, value := range tags {
+		of, isOf := strings.CutPrefix(key, tagCluster)
+		if isOf && (of != cluster || value == valueShared) {
+			return true
+		}
+	}
+	return false
+}
+
+// handOut reads messages and notes what has to be done before each is deleted.
+func (q *Queue) handOut(messages []types.Message, shared bool) []cloud.Notice {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := q.now()
+	for id, m := range q.open {
+		if now.Sub(m.at) > forgetAfter {
+			delete(q.open, id) // it has come again by now, or somebody else has it
+		}
+	}
+	var out []cloud.Notice
+	for i := range messages {
+		m := &messages[i]
+		id := aws.ToString(m.MessageId)
+		waits := &message{receipt: aws.ToString(m.ReceiptHandle), left: map[string]bool{}, at: now}
+		q.open[id] = waits
+		for _, n := range noticesOf(m, now) {
+			n.ID, n.Shared = id+"/"+strconv.Itoa(len(waits.left)), shared
+			waits.left[n.ID] = true
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// noticesOf is what a message says, one notice for each machine.
+func noticesOf(m *types.Message, now time.Time) []cloud.Notice {
+	count, err := strconv.Atoi(m.Attributes[string(types.MessageSystemAttributeNameApproximateReceiveCount)])
+	if err != nil {
+		count = 1
+	}
+	sent := now
+	if ms, err := strconv.ParseInt(m.Attributes[string(types.MessageSystemAttributeNameSentTimestamp)], 10, 64); err == nil {
+		sent = time.UnixMilli(ms).UTC()
+	}
+	all, err := read(aws.ToString(m.Body))
+	if err != nil {
+		return []cloud.Notice{{Kind: cloud.NotUnderstood, At: sent, Count: count, Problem: err.Error()}}
+	}
+	out := make([]cloud.Notice, 0, len(all))
+	for _, s := range all {
+		n := cloud.Notice{Kind: s.kind, MachineID: s.machine, At: s.at, EndsAt: s.endsAt, Count: count}
+		if n.At.IsZero() {
+			n.At = sent
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+// Done implements cloud.Notices. A message is deleted once all of its notices
+// are done.
+func (q *Queue) Done(ctx context.Context, notices ...cloud.Notice) error {
+	url, entries := q.ready(notices)
+	var calls errgroup.Group
+	calls.SetLimit(callsMax)
+	for some := range slices.Chunk(entries, messagesMax) {
+		calls.Go(func() error {
+			answer, err := q.api.DeleteMessageBatch(ctx, &sqs.DeleteMessageBatchInput{QueueUrl: &url, Entries: some})
+			if err != nil {
+				return q.failed(ctx, "sqs:DeleteMessage", err)
+			}
+			for _, f := range answer.Failed {
+				return fmt.Errorf("delete a message of queue %s: %s: %s", q.name, aws.ToString(f.Code), aws.ToString(f.Message))
+			}
+			return nil
+		})
+	}
+	return calls.Wait()
+}
+
+// ready notes what is done and returns the messages that are to be deleted. One
+// whose deletion fails comes again, and then all it says is to be done again.
+func (q *Queue) ready(notices []cloud.Notice) (url string, out []types.DeleteMessageBatchRequestEntry) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, n := range notices {
+		id := n.ID[:max(strings.LastIndex(n.ID, "/"), 0)]
+		m := q.open[id]
+		if m == nil {
+			continue
+		}
+		if delete(m.left, n.ID); len(m.left) == 0 {
+			delete(q.open, id)
+			out = append(out, types.DeleteMessageBatchRequestEntry{Id: aws.String(strconv.Itoa(len(out) % messagesMax)), ReceiptHandle: &m.receipt})
+		}
+	}
+	return q.url, out
+}
+
+// failed says what is wrong with the queue and what helps. It is looked up anew.
+func (q *Queue) failed(ctx context.Context, call string, err error) error {
+	if ended := ctx.Err(); ended != nil {
+		return ended
+	}
+	q.mu.Lock()
+	q.url = ""
+	q.mu.Unlock()
+	refused := func(reason, text string) error { return &cloud.RefusedError{Reason: reason, Cause: text} }
+	switch code := fault.Code(err); {
+	case fault.NotFound(err):
+		return refused(cloud.QueueNotFound, fmt.Sprintf("there is no SQS queue %s in this account and region: create it, or correct --interruption-queue (INTERRUPTION_QUEUE)", q.name))
+	case strings.HasPrefix(code, "Kms"), strings.HasPrefix(code, "KMS."), strings.Contains(fault.Message(err), "kms:"):
+		return refused(cloud.QueueKeyDenied, fmt.Sprintf("queue %s is encrypted and its key cannot be used: let the controller's role use kms:Decrypt on it, and let events.amazonaws.com use kms:GenerateDataKey and kms:Decrypt (%s: %s)", q.name, code, fault.Message(err)))
+	case strings.HasPrefix(code, "AccessDenied"), code == "UnauthorizedOperation":
+		return refused(cloud.QueueDenied, fmt.Sprintf("the controller's role may not call %s on queue %s: allow sqs:GetQueueUrl, sqs:ReceiveMessage and sqs:DeleteMessage (%s)", call, q.name, fault.Message(err)))
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return fmt.Errorf("read queue %s: %w", q.name, fault.Wrap(call, err))
+}
