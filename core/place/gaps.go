@@ -27,6 +27,9 @@ func (x *gaps) add(free []int64) {
 	x.seats++
 }
 
+// clear takes all seats out, and keeps the memory.
+func (x *gaps) clear() { x.seats, x.free, x.most = 0, x.free[:0], x.most[:0] }
+
 // of returns what is free on a seat.
 func (x *gaps) of(seat int) []int64 { return x.free[seat*x.dims : (seat+1)*x.dims] }
 

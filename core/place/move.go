@@ -155,11 +155,12 @@ func (d *desk) arrange() {
 	r := d.run
 	if nodes := r.seats[:d.nodeSeats]; d.gaps == nil {
 		slices.SortFunc(nodes, byRoom)
+		d.gaps = &gaps{dims: r.dims.Len()}
 	} else {
 		reorder(nodes, d.filled)
+		d.gaps.clear()
 	}
 	d.filled = nil
-	d.gaps = &gaps{dims: r.dims.Len()}
 	for i, seat := range r.seats {
 		seat.at = i
 		d.gaps.add(seat.free)
@@ -175,22 +176,23 @@ func byRoom(a, b *seat) int {
 		cmp.Compare(a.name, b.name))
 }
 
-// reorder puts seats in order of which only some are not.
+// reorder puts seats in order of which only some are not, which it sorts. All are
+// where they say that they are.
 func reorder(seats, some []*seat) {
-	slices.SortFunc(some, byRoom)
+	slices.SortFunc(some, func(a, b *seat) int { return a.at - b.at })
 	some = slices.Compact(some)
-	moved := map[*seat]bool{}
+	rest, from := make([]*seat, 0, len(seats)), 0
 	for _, s := range some {
-		moved[s] = true
+		rest, from = append(rest, seats[from:s.at]...), s.at+1
 	}
-	rest := slices.DeleteFunc(slices.Clone(seats), func(s *seat) bool { return moved[s] })
-	for i := range seats {
-		if len(rest) == 0 || len(some) > 0 && byRoom(some[0], rest[0]) < 0 {
-			seats[i], some = some[0], some[1:]
-		} else {
-			seats[i], rest = rest[0], rest[1:]
-		}
+	rest = append(rest, seats[from:]...)
+	slices.SortFunc(some, byRoom)
+	out := seats[:0]
+	for _, s := range some {
+		n, _ := slices.BinarySearchFunc(rest, s, byRoom)
+		out, rest = append(append(out, rest[:n]...), s), rest[n:]
 	}
+	copy(seats[len(out):], rest)
 }
 
 // notePools keeps what pools are before a question.
