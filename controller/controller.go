@@ -33,6 +33,7 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/apply"
+	"github.com/daemok/daemok/kube/foreign"
 	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/observe"
 	"github.com/daemok/daemok/observe/record"
@@ -137,6 +138,8 @@ const (
 // New puts the program together. It begins to follow the watches, which must
 // not be started before.
 func New(ctx context.Context, p Parts) (*Program, error) {
+	all := p.Store
+	p.Store, p.Live = foreign.Hide(all), foreign.HideFrom(p.Live)
 	ledger, keeper := &apply.Ledger{}, snapshot.NewKeeper(p.Classes.Kinds, p.Now)
 	keeper.SpreadByDefault(p.Spreads)
 	keeper.CostByDefault(p.MachineCost)
@@ -164,6 +167,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 		Store: p.Store, Pools: keeper, Classes: p.Classes, Machines: p.Machines(driftName), Events: p.Events, Log: p.Log, Now: p.Now,
 	}
 	drains := p.drains()
+	drains.Foreign = func(ctx context.Context, n *corev1.Node) (bool, error) { return foreign.Node(ctx, all, n) }
 	return &Program{
 		Keeper: keeper,
 		Loops:  []Loop{p.claims(claims), p.tags(), nodeLoop(p.Store, drains.Reconcile), p.pools(health)},

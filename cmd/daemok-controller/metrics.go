@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/kube/foreign"
 	"github.com/daemok/daemok/observe"
 	"github.com/daemok/daemok/observe/follow"
 	"github.com/daemok/daemok/observe/state"
@@ -27,7 +28,7 @@ func (p *parts) addMetrics(ctx context.Context) error {
 		return err
 	}
 	current := &state.Collector{
-		Store: p.manager.GetClient(), Snapshot: p.keeper.Snapshot, Kinds: p.classes.Kinds, Leading: p.leadsAndKnows,
+		Store: foreign.HideFrom(p.manager.GetClient()), Snapshot: p.keeper.Snapshot, Kinds: p.classes.Kinds, Leading: p.leadsAndKnows,
 		Objects: !p.options.disableStateMetrics, Now: time.Now,
 	}
 	for _, c := range []prometheus.Collector{current, p.follower} {

@@ -89,7 +89,7 @@ func departing(t *testing.T, nodes int, ready corev1.ConditionStatus, r *region)
 			t.Fatal(err)
 		}
 	}
-	return &Reconciler{Store: hand, Live: hand, Machines: r, Now: time.Now, Events: &said{},
+	return &Reconciler{Store: hand, Live: hand, Machines: r, Now: time.Now, Events: &said{}, Foreign: allOurs,
 		Metrics: observe.NewMetrics(prometheus.NewRegistry(), "", "", "", "")}
 }
 

@@ -40,6 +40,7 @@ type Reconciler struct {
 	Events   publisher
 	Metrics  *observe.Metrics
 	Now      func() time.Time
+	Foreign  func(ctx context.Context, n *corev1.Node) (bool, error) // whether a node that no claim of ours is about is another provider's
 
 	silent   looks // at machines whose kubelets are silent
 	ending   looks // at machines given back
@@ -64,6 +65,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration,
 	claim, err := r.claimOf(ctx, node)
 	if err != nil {
 		return 0, err
+	}
+	if claim == nil {
+		if foreign, err := r.Foreign(ctx, node); err != nil || foreign {
+			return 0, err
+		}
 	}
 	if claim != nil && claim.DeletionTimestamp == nil {
 		if err := r.Store.Delete(ctx, claim); client.IgnoreNotFound(err) != nil {

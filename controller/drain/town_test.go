@@ -276,9 +276,12 @@ func (w *town) keepInOrder(s *appsv1.StatefulSet) {
 // start makes a controller that knows nothing of earlier ones.
 func (w *town) start() *Reconciler {
 	store := w.server.Connect(w.fault)
-	return &Reconciler{Store: store, Live: store, Machines: w.cloud, Now: time.Now, Events: w.told,
+	return &Reconciler{Store: store, Live: store, Machines: w.cloud, Now: time.Now, Events: w.told, Foreign: allOurs,
 		Metrics: observe.NewMetrics(prometheus.NewRegistry(), "", "", "", "")}
 }
+
+// allOurs is where no other provider is.
+func allOurs(context.Context, *corev1.Node) (bool, error) { return false, nil }
 
 // watch has the worst moment of an app be remembered.
 func (w *town) watch(app string) { w.fewest[app] = len(w.pods(app)) }

@@ -136,7 +136,8 @@ func reasonOf(c *karpv1.NodeClaim) plan.RemovalReason {
 }
 
 // reopenOthers opens the nodes of moves that are not carried on: those that
-// somebody has closed and nobody has deleted.
+// somebody has closed and nobody has deleted. A node that no claim is about is
+// not ours, nor is its taint.
 func (a *Applier) reopenOthers(ctx context.Context, found *remains) error {
 	var failed []error
 	closed := map[string]bool{} // claims whose reason to go stands
@@ -153,7 +154,7 @@ func (a *Applier) reopenOthers(ctx context.Context, found *remains) error {
 		if goes && c != nil {
 			closed[c.Name] = true
 		}
-		if !goes && translate.HasTaint(n, api.TaintDisrupted) {
+		if c != nil && !goes && translate.HasTaint(n, api.TaintDisrupted) {
 			failed = append(failed, client.IgnoreNotFound(a.taint(ctx, n.Name, Untaint)))
 		}
 	}

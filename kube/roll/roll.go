@@ -17,16 +17,18 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/mark"
 	"github.com/daemok/daemok/kube/snapshot"
+	"github.com/daemok/daemok/kube/translate"
 )
 
 // Pools lists the NodePools that a kind and name stand for: one by its name, or
-// those of a class.
+// those of a class. Another provider's are left alone.
 func Pools(ctx context.Context, store client.Reader, kind, name string) ([]karpv1.NodePool, error) {
 	var out []karpv1.NodePool
 	err := snapshot.Each(ctx, store, &karpv1.NodePoolList{}, func(l *karpv1.NodePoolList) {
 		for i := range l.Items {
 			p := &l.Items[i]
-			if kind == "nodepool" && p.Name == name || kind == "nodeclass" && p.Spec.Template.Spec.NodeClassRef.Name == name {
+			ref := p.Spec.Template.Spec.NodeClassRef
+			if !translate.IsForeign(ref) && (kind == "nodepool" && p.Name == name || kind == "nodeclass" && ref.Name == name) {
 				out = append(out, *p)
 			}
 		}

@@ -234,8 +234,12 @@ func (k *Keeper) NodeGone(name string) {
 	k.bump()
 }
 
-// ClaimSeen takes in a claim. It must not be written any more.
+// ClaimSeen takes in a claim. It must not be written any more. One of another
+// provider means nothing: its node is anybody's.
 func (k *Keeper) ClaimSeen(c *karpv1.NodeClaim) {
+	if translate.IsForeign(c.Spec.NodeClassRef) {
+		return
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	before := k.claims[c.Name]
@@ -276,8 +280,11 @@ func (k *Keeper) ClaimGone(name string) {
 	k.bump()
 }
 
-// PoolSeen takes in a pool.
+// PoolSeen takes in a pool; one of another provider means nothing.
 func (k *Keeper) PoolSeen(p translate.PoolObject) {
+	if translate.IsForeign(p.Template.Spec.NodeClassRef) {
+		return
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	p.MachineCost = k.machineCost

@@ -87,6 +87,12 @@ func notReady(p *karpv1.NodePool) string {
 // ClassID names a class: its kind and name.
 func ClassID(ref karpv1.NodeClassReference) string { return ref.Kind + "/" + ref.Name }
 
+// IsForeign reports whether a class is another provider's. A group that is not
+// written is taken for ours: the API server refuses objects without it.
+func IsForeign(ref karpv1.NodeClassReference) bool {
+	return ref.Group != "" && ref.Group != api.GroupAWS
+}
+
 // ClassLabel is the label that a node of the class carries.
 func ClassLabel(ref karpv1.NodeClassReference) string {
 	return ref.Group + "/" + strings.ToLower(ref.Kind)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -93,7 +94,7 @@ func (w *people) machinesJoin(ctx context.Context) {
 		}
 	}
 	for provider, n := range there {
-		if provider != "" && !alive[provider] {
+		if strings.HasPrefix(provider, "aws:") && !alive[provider] {
 			w.lose(ctx, n)
 		}
 	}
