@@ -211,6 +211,7 @@ func (x *consolidator) tell(nodes []*candidate) {
 // try asks whether the nodes can go, alone or for cheaper machines, and lets
 // them go if that is worth it.
 func (x *consolidator) try(nodes []*candidate) bool {
+	nodes = x.lingering(nodes)
 	if nodes = x.sparing(nodes); len(nodes) == 0 {
 		return false
 	}
@@ -222,7 +223,7 @@ func (x *consolidator) try(nodes []*candidate) bool {
 		noteBy(nodes, plan.KeptByBudget, why)
 		return false
 	}
-	if _, why := x.verdict(nodes, "at most ", price); why != "" {
+	if _, why := x.verdict(nodes, "at most ", price, x.outlook(nodes).spent(nodes)); why != "" {
 		note(nodes, why) // not even if their pods cost nothing elsewhere
 		return false
 	}
@@ -259,6 +260,20 @@ func (x *consolidator) try(nodes []*candidate) bool {
 	return x.take(split(nodes, answer), q)
 }
 
+// lingering leaves out of a group the nodes that are likely to be empty before it
+// pays to move their pods, whatever that saves.
+func (x *consolidator) lingering(nodes []*candidate) []*candidate {
+	p := x.payback(nodes)
+	if len(nodes) == 1 || p.Off {
+		return nodes
+	}
+	return slices.DeleteFunc(slices.Clone(nodes), func(c *candidate) bool {
+		one := []*candidate{c}
+		cost, _ := x.movingCost(one, p)
+		return cost > x.outlook(one).spent(one)
+	})
+}
+
 // groupLoss is what whole machines usually cost more than the parts of machines
 // that pods are worth, as a share of one machine's price.
 const groupLoss = 0.1
@@ -285,7 +300,7 @@ func (x *consolidator) hopeless(c *candidate) bool {
 // with these wishes.
 func (x *consolidator) accept(p part, wishes keeps) bool {
 	saves := savings(p.nodes, p.answer)
-	payback, why := x.verdict(p.nodes, "", saves)
+	payback, why := x.verdict(p.nodes, "", saves, x.saved(p.nodes, p.answer))
 	like := p.mayNotBe()
 	if slices.ContainsFunc(p.answer.Launches, func(l plan.Launch) bool { return like(l.Choice.Kind, l.Choice.Option) }) {
 		why = cmp.Or(why, "the cheapest machine for its pods is its like")

@@ -91,10 +91,11 @@ func disruptionCost(c *candidate) float64 {
 	return cost
 }
 
-// verdict tells whether a move that saves so much is worth it; why says what is
-// missing where it is not, with "at most " before what is saved where that is
-// all that is known.
-func (x *Search) verdict(nodes []*candidate, atMost string, saves quantity.MicroUSDPerHour) (payback time.Duration, why string) {
+// verdict tells whether a move that saves so much an hour, and so many dollars
+// until its pods or nodes are likely to be gone, is worth it; why says what is
+// missing where it is not, with "at most " before what is saved where that is all
+// that is known.
+func (x *Search) verdict(nodes []*candidate, atMost string, saves quantity.MicroUSDPerHour, inAll float64) (payback time.Duration, why string) {
 	price := costOf(nodes)
 	p := x.payback(nodes)
 	switch {
@@ -105,22 +106,27 @@ func (x *Search) verdict(nodes []*candidate, atMost string, saves quantity.Micro
 	case float64(saves) < float64(p.LeastShare*float64(price)):
 		return 0, fmt.Sprintf("%s%s would be saved, less than %.0f %% of the price", atMost, saves, 100*p.LeastShare)
 	}
-	cost, starts, remains := 0.0, 0.0, p.Horizon
+	cost, starts := x.movingCost(nodes, p)
+	if cost > inAll && inAll < 0 {
+		return 0, fmt.Sprintf("%s would be saved at first, and more than that be spent before pods and nodes are likely to be gone", saves)
+	}
+	if cost > inAll {
+		return 0, fmt.Sprintf("%s%s would be saved, about $%.3f until pods or nodes are likely to be gone, and moving %d pods costs about $%.3f%s",
+			atMost, saves, inAll, podsOf(nodes), cost, whileStarting(nodes, starts))
+	}
+	return time.Duration(float64(cost / (float64(saves) / 1e6) * float64(time.Hour))), x.unbalanced(nodes, saves)
+}
+
+// movingCost is what moving the pods of the nodes costs in dollars, and which part of that
+// is for pods that start.
+func (x *Search) movingCost(nodes []*candidate, p Payback) (dollars, starts float64) {
 	for _, c := range nodes {
-		remains = min(remains, x.remaining(c, p))
 		starts += c.starts
 		for i := range c.moving {
-			cost += float64(p.PodDollars * moveWeight(&c.moving[i], x.snapshot.Now))
+			dollars += float64(p.PodDollars * moveWeight(&c.moving[i], x.snapshot.Now))
 		}
 	}
-	cost += starts
-	perHour := float64(saves) / 1e6
-	payback = time.Duration(float64(cost / perHour * float64(time.Hour)))
-	if payback > remains {
-		return 0, fmt.Sprintf("%s%s would be saved, and moving %d pods costs about $%.3f%s, which does not come back in the %s that the node is likely to live",
-			atMost, saves, podsOf(nodes), cost, whileStarting(nodes, starts), remains.Round(time.Minute))
-	}
-	return payback, x.unbalanced(nodes, saves)
+	return dollars + starts, starts
 }
 
 // whileStarting says which part of what a move costs is for pods that start, and how long the slowest

@@ -58,7 +58,10 @@ func (c *candidate) idle() bool {
 // so that its node could go. Moves are in a row if the next comes soon after it
 // may.
 func Follow(p, evicted *cluster.Pod, at time.Time) {
-	p.Moved, p.MovedAt = 1, at
+	p.Moved, p.MovedAt, p.Since = 1, at, evicted.Since
+	if p.Since.IsZero() {
+		p.Since = evicted.StartedAt
+	}
 	if at.Sub(evicted.MovedAt) < max(Lately, 2*restAfter(evicted.Moved)) {
 		p.Moved += evicted.Moved
 	}

@@ -256,10 +256,11 @@ func emptyDue(c *candidate) (at time.Time, ok bool) {
 // static ones and those that are ending. An ending pod that will come back, as
 // a StatefulSet's does, is still there.
 func IsEmpty(n *cluster.Node) bool {
-	return !slices.ContainsFunc(n.Pods, func(p cluster.Pod) bool {
-		return p.Returns || !p.Daemon && !p.Mirror && !p.Ending
-	})
+	return !slices.ContainsFunc(n.Pods, func(p cluster.Pod) bool { return holds(&p) })
 }
+
+// holds reports whether a node is not empty because of the pod.
+func holds(p *cluster.Pod) bool { return p.Returns || !p.Daemon && !p.Mirror && !p.Ending }
 
 // inOrder lists nodes as they should go for being empty: by content, so that
 // new names change nothing, and by name only between equal ones.

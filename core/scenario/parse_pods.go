@@ -200,6 +200,8 @@ func (p *parser) readPodField(pod *cluster.Pod, key, value string) (err error) {
 		pod.Moved, err = readCount(value)
 	case "moved-at":
 		pod.MovedAt, err = readTime(value)
+	case "since":
+		pod.Since, err = readTime(value)
 	case "starts-for":
 		pod.StartsFor, err = time.ParseDuration(value)
 	case "deletion-cost":

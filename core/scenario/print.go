@@ -115,7 +115,7 @@ func (p *printer) pod(depth int, noun string, pod *cluster.Pod) {
 		field("owner", pod.Owner), timed("created", pod.CreatedAt), field("on", pod.Node), flag("daemon", pod.Daemon),
 		flag("mirror", pod.Mirror), flag("ending", pod.Ending), flag("do-not-disrupt", pod.DoNotDisrupt),
 		flag("returns", pod.Returns), flag("stays", pod.Stays), flag("unready", pod.Unready), timed("started", pod.StartedAt),
-		timed("protected-until", pod.ProtectedUntil), number("moved", int64(pod.Moved)), timed("moved-at", pod.MovedAt),
+		timed("protected-until", pod.ProtectedUntil), number("moved", int64(pod.Moved)), timed("moved-at", pod.MovedAt), timed("since", pod.Since),
 		length("starts-for", pod.StartsFor),
 		number("deletion-cost", int64(pod.DeletionCost)), field("guards", pod.Guards), field("last-of", pod.LastOf))
 }
@@ -259,9 +259,9 @@ func (p *printer) boughtFor(pods []cluster.Pod, waiting map[[2]string]*cluster.P
 func samePod(a, b *cluster.Pod) bool {
 	x, y := *a, *b
 	for _, p := range []*cluster.Pod{&x, &y} {
-		p.CreatedAt, p.StartedAt, p.ProtectedUntil, p.MovedAt = time.Time{}, time.Time{}, time.Time{}, time.Time{}
+		p.CreatedAt, p.StartedAt, p.ProtectedUntil, p.MovedAt, p.Since = time.Time{}, time.Time{}, time.Time{}, time.Time{}, time.Time{}
 	}
-	return x == y && a.CreatedAt.Equal(b.CreatedAt) && a.StartedAt.Equal(b.StartedAt) && a.ProtectedUntil.Equal(b.ProtectedUntil) && a.MovedAt.Equal(b.MovedAt)
+	return x == y && a.CreatedAt.Equal(b.CreatedAt) && a.StartedAt.Equal(b.StartedAt) && a.ProtectedUntil.Equal(b.ProtectedUntil) && a.MovedAt.Equal(b.MovedAt) && a.Since.Equal(b.Since)
 }
 
 // sizes writes capacity only where it differs, or else alone where the

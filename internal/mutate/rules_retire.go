@@ -9,6 +9,7 @@ const (
 	guardsFile      = "core/retire/guards.go"
 	recentFile      = "core/retire/recent.go"
 	paybackFile     = "core/retire/payback.go"
+	lastingFile     = "core/retire/lasting.go"
 	roomFile        = "core/retire/room.go"
 	thriftFile      = "core/retire/thrift.go"
 	patienceFile    = "core/decide/patience.go"
@@ -102,9 +103,13 @@ func retireRules() []Rule {
 		off("spot does not replace spot", consolidateFile, "return slices.ContainsFunc(nodes, func(c *candidate) bool { return c.option() != cluster.Spot })", "return true"),
 		off("nothing is replaced by its like", consolidateFile, "return are[as{kind, option}]", "return false && are[as{kind, option}]"),
 		off("dear nodes go together", consolidateFile, "if nodes := x.nextDear(); len(nodes) > 1 {", "if nodes := x.nextDear(); len(nodes) > 1000 {"),
-		off("moving must pay back", paybackFile, "if payback > remains {", "if false {"),
+		off("moving must pay back", paybackFile, "if cost > inAll {", "if false {"),
 		off("moving costs the time in which pods start", paybackFile, "m.worthOf(pods[i:i+1]) / 1e6", "m.worthOf(pods[i:i+1]) * 0"),
 		off("twice where they are young", paybackFile, "p.StartsFor.Hours() * moveWeight(p, now)", "p.StartsFor.Hours()"),
+		off("pods that have just come are soon gone", lastingFile, "return max(0, min(o.ahead, o.now.Sub(since)))", "return o.ahead"),
+		off("nodes that are soon empty are in no group", consolidateFile, "nodes = x.lingering(nodes)", "nodes = nodes[:]"),
+		off("pods that were moved count from the first", lastingFile, "{p.Since, p.StartedAt, p.CreatedAt}", "{p.StartedAt, p.CreatedAt}"),
+		off("nodes are needed for as long as pods that move there", lastingFile, "ours && longer > 0", "false && longer > 0"),
 		off("room stays where pods come", roomFile, "if last == nil ||", "if last != nil ||"),
 		off("room goes where no pods come", roomFile, ">= p.Horizon {", ">= 100*p.Horizon {"),
 		off("pods that moved do not count as pods that come", roomFile, "&& p.Moved == 0 ", ""),

@@ -36,7 +36,7 @@ type evicted struct {
 func (k *Keeper) trace(p, before *cluster.Pod, first bool) {
 	switch {
 	case before.UID == p.UID:
-		p.Moved, p.MovedAt = before.Moved, before.MovedAt
+		p.Moved, p.MovedAt, p.Since = before.Moved, before.MovedAt, before.Since
 		if p.Ending && !before.Ending {
 			k.leaves(before)
 		}

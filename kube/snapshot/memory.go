@@ -23,6 +23,8 @@ type Memory struct {
 type Moved struct {
 	Times int       `json:"times"` // in a row
 	At    time.Time `json:"at"`    // the last time
+	// Since is when the first of the evicted ones was started.
+	Since time.Time `json:"since,omitzero"`
 }
 
 // mattersFor is how long it matters that a pod was moved: once, while that makes it
@@ -50,7 +52,7 @@ func (k *Keeper) Memory() Memory {
 		}
 	}
 	for _, e := range k.pods {
-		if m := (Moved{e.pod.Moved, e.pod.MovedAt}); m.Times > 0 && now.Sub(m.At) < m.mattersFor() {
+		if m := (Moved{e.pod.Moved, e.pod.MovedAt, e.pod.Since}); m.Times > 0 && now.Sub(m.At) < m.mattersFor() {
 			out.Moved[e.pod.UID] = m
 		}
 	}
@@ -86,7 +88,7 @@ func (k *Keeper) Remember(m Memory) {
 	}
 	for name, e := range k.pods {
 		if was, told := m.Moved[e.pod.UID]; told && was.At.After(e.pod.MovedAt) {
-			e.pod.Moved, e.pod.MovedAt = was.Times, was.At
+			e.pod.Moved, e.pod.MovedAt, e.pod.Since = was.Times, was.At, was.Since
 			k.pods[name] = e
 		}
 	}

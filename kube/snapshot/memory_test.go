@@ -25,7 +25,7 @@ func TestAMemoryIsHandedOn(t *testing.T) {
 	moved := func(k *Keeper, name string, times int, ago time.Duration) {
 		for key, e := range k.pods {
 			if key.Name == name {
-				e.pod.Moved, e.pod.MovedAt = times, now.Add(-ago)
+				e.pod.Moved, e.pod.MovedAt, e.pod.Since = times, now.Add(-ago), now.Add(-24*time.Hour)
 				k.pods[key] = e
 			}
 		}
@@ -56,6 +56,9 @@ func TestAMemoryIsHandedOn(t *testing.T) {
 	got := map[string]int{}
 	for key, e := range next.pods {
 		got[key.Name] = e.pod.Moved
+		if since := e.pod.Since; since.Equal(now.Add(-24*time.Hour)) != (e.pod.Moved > 0) {
+			t.Errorf("%s was moved %d times and has run since %s", key.Name, e.pod.Moved, since)
+		}
 	}
 	if want := fmt.Sprint(map[string]int{"once": 1, "twice": 3, "never": 0, "long-ago": 0}); fmt.Sprint(got) != want {
 		t.Errorf("pods were moved %v times, want %v", got, want)
