@@ -22,6 +22,7 @@ import (
 	"github.com/daemok/daemok/controller/drain"
 	"github.com/daemok/daemok/controller/drift"
 	"github.com/daemok/daemok/controller/idle"
+	"github.com/daemok/daemok/controller/notice"
 	"github.com/daemok/daemok/controller/planner"
 	"github.com/daemok/daemok/controller/policy"
 	"github.com/daemok/daemok/controller/pool"
@@ -46,6 +47,8 @@ type Parts struct {
 	Watches  cache.Informers
 	Catalog  cloud.Catalog
 	Machines func(loop string) cloud.Machines // for the loop of that name
+	Notices  cloud.Notices                    // what the cloud says by itself; nil: nobody listens
+	Short    cloud.Shortages                  // told of machines that the cloud takes back; needed where there are Notices
 	Spot     SpotMemory                       // what was seen of spot machines; nil: nobody looks
 	Classes  Classes
 	Events   *observe.Events
@@ -168,7 +171,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	}
 	drains := p.drains()
 	drains.Foreign = func(ctx context.Context, n *corev1.Node) (bool, error) { return foreign.Node(ctx, all, n) }
-	return &Program{
+	program := &Program{
 		Keeper: keeper,
 		Loops:  []Loop{p.claims(claims), p.tags(), nodeLoop(p.Store, drains.Reconcile), p.pools(health)},
 		Rounds: []Round{
@@ -188,7 +191,17 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 			{"tell of what does nothing yet", (&idle.Teller{Live: p.Live, Events: p.Events}).Round},
 		},
 		Tasks: []func(context.Context) error{launcher.Run, p.plans(keeper, ledger, applier, requests), p.ring},
-	}, nil
+	}
+	if p.Notices != nil {
+		program.Rounds = append(program.Rounds, p.notices())
+	}
+	return program, nil
+}
+
+func (p Parts) notices() Round {
+	return Round{"act on what the cloud says of machines", (&notice.Reader{
+		Notices: p.Notices, Shortages: p.Short, Store: p.Store, Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now,
+	}).Round}
 }
 
 // lostEvery is how often orders that no watch has shown are looked for.

@@ -74,6 +74,11 @@ type Metrics struct {
 	AWSSeconds     *prometheus.HistogramVec // service, action, status_code
 	AWSRetries     *prometheus.HistogramVec // service, action
 
+	NoticesReceived *prometheus.CounterVec // message_type
+	NoticesDone     prometheus.Counter
+	NoticeSeconds   prometheus.Histogram
+	QueueReadable   prometheus.Gauge
+
 	RecordWrites *prometheus.CounterVec // result
 
 	synced atomic.Bool
@@ -130,6 +135,11 @@ func NewMetrics(r prometheus.Registerer, version, commit, goVersion, arch string
 		AWSRequests:    b.counters("aws_sdk_go_request_total"),
 		AWSSeconds:     b.histograms("aws_sdk_go_request_duration_seconds"),
 		AWSRetries:     b.histograms("aws_sdk_go_request_retry_count"),
+
+		NoticesReceived: b.counters("karpenter_interruption_received_messages_total"),
+		NoticesDone:     b.counters("karpenter_interruption_deleted_messages_total").WithLabelValues(),
+		NoticeSeconds:   b.histogram("karpenter_interruption_message_queue_duration_seconds"),
+		QueueReadable:   b.gauges("daemok_interruption_queue_readable").WithLabelValues(),
 
 		RecordWrites: b.counters("daemok_record_writes_total"),
 	}

@@ -166,6 +166,17 @@ var cloudCalls = []Definition{
 		Help: "How often a request to AWS was repeated.", Buckets: []float64{0, 1, 2, 3, 4, 5, 8}},
 }
 
+var interruption = []Definition{
+	{Name: "karpenter_interruption_received_messages_total", Kind: Counter, Unit: "1", Labels: []string{"message_type"},
+		Help: "Notices of the interruption queue that were handed out, each once; one message may be about several machines."},
+	{Name: "karpenter_interruption_deleted_messages_total", Kind: Counter, Unit: "1",
+		Help: "Notices of the interruption queue that were acknowledged."},
+	{Name: "karpenter_interruption_message_queue_duration_seconds", Kind: Histogram, Unit: "seconds",
+		Help: "How long notices took from the cloud to the controller."},
+	{Name: "daemok_interruption_queue_readable", Kind: Gauge, Unit: "1",
+		Help: "1 while notices can be read from the interruption queue; 0 while they cannot, or none is set."},
+}
+
 // ConditionKinds are the kinds of objects whose conditions are counted, as
 // they stand in names of metrics.
 func ConditionKinds() []string { return []string{"nodeclaim", "nodepool", "node", "ec2nodeclass"} }

@@ -60,12 +60,18 @@ func build(ctx context.Context, o options, log *slog.Logger) (ctrl.Manager, erro
 	}
 	p := parts{
 		options: o, log: log, manager: m, metrics: told, provider: provider, authority: authority(o, config), record: decisions,
-		machines: provider, spot: provider,
+		machines: provider, spot: provider, short: provider,
 		classes: classes{store: m.GetClient(), catalog: provider},
 	}
 	if o.leaderElection {
 		p.provider = behind(f, provider)
 		p.machines = p.provider
+	}
+	if o.interruptionQueue != "" {
+		p.notices = provider.Notices(o.interruptionQueue)
+		if o.leaderElection {
+			p.notices = fence.Notices{Inner: p.notices, Fence: f}
+		}
 	}
 	if p.events, err = newEvents(m, fencedConfig(o, config, f)); err != nil {
 		return nil, err
@@ -87,6 +93,8 @@ type parts struct {
 	provider  provider
 	machines  cloud.Machines
 	spot      controller.SpotMemory
+	notices   cloud.Notices // nil: no queue is set
+	short     cloud.Shortages
 	classes   classes
 	keeper    *snapshot.Keeper
 	follower  *follow.Follower
@@ -105,7 +113,7 @@ const (
 func (p *parts) add(ctx context.Context) error {
 	program, err := controller.New(ctx, controller.Parts{
 		Store: p.manager.GetClient(), Live: p.manager.GetAPIReader(), Watches: p.manager.GetCache(),
-		Catalog: p.provider, Machines: p.measured, Spot: p.spot, Classes: p.classes, ClassKinds: []client.Object{&awsv1.EC2NodeClass{}},
+		Catalog: p.provider, Machines: p.measured, Spot: p.spot, Notices: p.notices, Short: p.short, Classes: p.classes, ClassKinds: []client.Object{&awsv1.EC2NodeClass{}},
 		Events: p.events, Metrics: p.metrics, Log: p.log, Now: time.Now, NewID: randomID, CallFor: callFor,
 		Policy: p.options.policy(), Window: planner.Window{Idle: p.options.batchIdle, Max: p.options.batchMax},
 		Nominations: flowcontrol.NewTokenBucketRateLimiter(nominationsPerSecond, nominationsAtOnce),

@@ -39,6 +39,7 @@ type options struct {
 	disableStateMetrics               bool
 
 	clusterName, clusterEndpoint, clusterCABundle string
+	interruptionQueue                             string
 	isolatedVPC, eksControlPlane                  bool
 	vmMemoryOverheadPercent                       float64
 	reservedENIs                                  int
@@ -61,7 +62,7 @@ var laterFlags = []string{
 }
 
 // checkedFlags change nothing yet either, but a bad value is refused.
-var checkedFlags = []string{"cpu-requests", "interruption-queue"}
+var checkedFlags = []string{"cpu-requests"}
 
 // changesNothing ends the help of both.
 const changesNothing = "; taken for Karpenter's sake, changes nothing yet"
@@ -122,7 +123,7 @@ func (r *reader) define(o *options) {
 	r.boolean(&o.isolatedVPC, "isolated-vpc", false, "the VPC does not reach the Pricing and IAM APIs")
 	r.boolean(&o.eksControlPlane, "eks-control-plane", false, "ask EKS, not the API server, for the Kubernetes version")
 	r.float(&o.vmMemoryOverheadPercent, "vm-memory-overhead-percent", 0.075, "share of memory that the hypervisor keeps, where it is not known")
-	r.text(new(string), "interruption-queue", "", "name of the SQS queue for interruption notices"+changesNothing)
+	r.text(&o.interruptionQueue, "interruption-queue", "", "name of the SQS queue for interruption notices; none are read where it is empty; see docs/interruption.md")
 	r.integer(&o.reservedENIs, "reserved-enis", 0, "network interfaces of each machine not used for pods")
 	r.text(&o.machineCostText, "machine-cost", "0", "dollars an hour that each machine costs beside its type and volumes, of pools without the annotation daemok.sh/machine-cost; see docs/cost.md")
 	r.boolean(&o.surplusCredits, "surplus-credits", true, "fill burstable types above their baseline where that is cheapest, with the credits billed for it; see docs/cost.md")

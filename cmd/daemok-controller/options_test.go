@@ -36,14 +36,17 @@ func TestOptions(t *testing.T) {
 		"each machine costs what is declared":                               {nil, with(map[string]string{"MACHINE_COST": "0.0125"}), func(o options) bool { return o.machineCost == 12500 }},
 		"machines cost no more than AWS says, and surplus credits are used": {nil, named, func(o options) bool { return o.machineCost == 0 && o.surplusCredits }},
 		"surplus credits can be ruled out":                                  {nil, with(map[string]string{"SURPLUS_CREDITS": "false"}), func(o options) bool { return !o.surplusCredits }},
-		"those that are read and do nothing are named": {[]string{"--interruption-queue=q", "--feature-gates=Foo=false"}, with(map[string]string{"CPU_REQUESTS": "500"}), func(o options) bool {
-			return slices.Equal(o.ignored, []string{"cpu-requests", "feature-gates", "interruption-queue"})
+		"those that are read and do nothing are named": {[]string{"--feature-gates=Foo=false"}, with(map[string]string{"CPU_REQUESTS": "500"}), func(o options) bool {
+			return slices.Equal(o.ignored, []string{"cpu-requests", "feature-gates"})
 		}},
 		"SC-405 spot machines are left alone":             {nil, named, func(o options) bool { p := o.policy(); return !p.Retire.SpotToSpot && !p.Retire.Payback.Off }},
 		"SC-405 a gate lets spot machines replace others": {[]string{"--feature-gates=SpotToSpotConsolidation=true"}, named, func(o options) bool { return o.policy().Retire.SpotToSpot && len(o.ignored) == 0 }},
 		"every saving counts where payback is off":        {nil, with(map[string]string{"PAYBACK": "off"}), func(o options) bool { return o.policy().Retire.Payback.Off }},
-		"variables that act later are named too": {nil, with(map[string]string{"INTERRUPTION_QUEUE": "q", "LOG_OUTPUT_PATHS": "stdout"}), func(o options) bool {
-			return slices.Equal(o.ignored, []string{"interruption-queue", "log-output-paths"})
+		"variables that act later are named too": {nil, with(map[string]string{"LOG_OUTPUT_PATHS": "stdout"}), func(o options) bool {
+			return slices.Equal(o.ignored, []string{"log-output-paths"})
+		}},
+		"a queue for interruption notices is read": {nil, with(map[string]string{"INTERRUPTION_QUEUE": "q"}), func(o options) bool {
+			return o.interruptionQueue == "q" && len(o.ignored) == 0
 		}},
 		"nothing is named that nobody gave": {[]string{"--log-level=debug"}, named, func(o options) bool { return len(o.ignored) == 0 }},
 		"flags of Karpenter that act later are named": {[]string{"--log-output-paths=stdout", "--enable-zonal-shift"}, named, func(o options) bool {

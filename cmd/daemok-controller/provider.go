@@ -18,6 +18,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws"
 	"github.com/daemok/daemok/cloud/aws/client"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
+	"github.com/daemok/daemok/cloud/aws/notice"
 	"github.com/daemok/daemok/controller"
 	"github.com/daemok/daemok/internal/version"
 	"github.com/daemok/daemok/observe"
@@ -43,6 +44,8 @@ type provider interface {
 type adapter interface {
 	provider
 	controller.SpotMemory
+	cloud.Shortages
+	Notices(queue string) *notice.Queue
 }
 
 // startFor is how long the first look at AWS may take.

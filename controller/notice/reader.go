@@ -1,0 +1,223 @@
+// Package notice acts on what the cloud says about machines by itself: that it
+// takes a spot machine back, that one has stopped or ended, that maintenance is
+// planned.
+//
+// It promises that a notice is acknowledged only after what follows from it was
+// written, so that a death in between loses nothing; that a notice which comes
+// twice, late or out of order does no harm; and that a queue which cannot be read
+// is told of and tried again. It leaves the draining of nodes, and the machines
+// in their place, to the loops that see the deleted claims.
+package notice
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/cloud"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/observe"
+)
+
+const (
+	// patience is how often a notice is left that is not understood, or whose
+	// machine may still be on its way to its claim.
+	patience   = 3
+	writesMax  = 100 // at once
+	retryFirst = time.Second
+	retryMax   = time.Minute
+)
+
+type publisher interface{ Publish(observe.Event) }
+
+// Reader is the loop.
+type Reader struct {
+	Notices   cloud.Notices
+	Shortages cloud.Shortages
+	Store     client.Client
+	Events    publisher
+	Metrics   *observe.Metrics
+	Log       *slog.Logger
+	Now       func() time.Time
+
+	retry time.Duration
+	gone  map[types.UID]bool // claims deleted here that the watches may still show
+}
+
+// Round waits for notices and acts on them once.
+func (r *Reader) Round(ctx context.Context) (time.Duration, error) {
+	notices, err := r.Notices.Next(ctx)
+	if ctx.Err() != nil {
+		return 0, nil //nolint:nilerr // the program ends; what was handed out comes again
+	}
+	if err != nil {
+		r.tellUnread(ctx, err)
+		return r.later(), err
+	}
+	r.Metrics.QueueReadable.Set(1)
+	r.retry = 0
+	done, err := r.act(ctx, notices)
+	if len(done) > 0 {
+		err = errors.Join(err, r.finish(ctx, done))
+	}
+	if err != nil {
+		return r.later(), err // what is not done comes again
+	}
+	return 0, nil
+}
+
+// later is how long to wait after something failed: longer each time.
+func (r *Reader) later() time.Duration {
+	r.retry = min(max(2*r.retry, retryFirst), retryMax)
+	return r.retry
+}
+
+func (r *Reader) finish(ctx context.Context, done []cloud.Notice) error {
+	if err := r.Notices.Done(ctx, done...); err != nil {
+		return fmt.Errorf("acknowledge notices: %w", err)
+	}
+	r.Metrics.NoticesDone.Add(float64(len(done)))
+	return nil
+}
+
+// act does what follows from notices, and returns those that are done with.
+func (r *Reader) act(ctx context.Context, notices []cloud.Notice) ([]cloud.Notice, error) {
+	var list karpv1.NodeClaimList
+	if err := r.Store.List(ctx, &list); err != nil {
+		return nil, fmt.Errorf("list claims to act on notices: %w", err)
+	}
+	claims := known(list.Items)
+	r.forget(claims)
+	work := map[types.UID][]int{} // by claim, so that no two act on one at once
+	var done []cloud.Notice
+	for i, n := range notices {
+		r.count(n)
+		claim := claims.by[n.MachineID]
+		switch {
+		case n.Kind == cloud.NotUnderstood:
+			if r.giveUp(n) {
+				done = append(done, n)
+			}
+		case n.Kind == cloud.NoOp:
+			done = append(done, n)
+		case claim != nil:
+			work[claim.UID] = append(work[claim.UID], i)
+		case !n.Shared && (claims.coming == 0 || n.Count >= patience):
+			done = append(done, n) // nobody else reads it, and it is about no machine of ours
+		}
+	}
+	return r.each(ctx, notices, claims, work, done)
+}
+
+// each acts on the notices of every claim, in the order they came.
+func (r *Reader) each(ctx context.Context, notices []cloud.Notice, claims owners, work map[types.UID][]int, done []cloud.Notice) ([]cloud.Notice, error) {
+	acted, errs := make([]bool, len(notices)), make([]error, len(notices))
+	ended := make([]types.UID, len(notices))
+	var writes errgroup.Group
+	writes.SetLimit(writesMax)
+	for uid, which := range work {
+		leaving := r.gone[uid]
+		writes.Go(func() error {
+			for _, i := range which {
+				claim := claims.by[notices[i].MachineID]
+				acted[i] = true
+				if claim.DeletionTimestamp != nil || leaving {
+					continue
+				}
+				var deleted bool
+				deleted, errs[i] = r.follow(ctx, notices[i], claim)
+				if acted[i] = errs[i] == nil; deleted {
+					leaving, ended[i] = true, uid
+				}
+			}
+			return nil
+		})
+	}
+	writes.Wait() //nolint:errcheck // all of them are joined below
+	for i, n := range notices {
+		if acted[i] {
+			done = append(done, n)
+		}
+		if ended[i] != "" {
+			r.gone[ended[i]] = true
+		}
+	}
+	return done, errors.Join(errs...)
+}
+
+// owners are the claims by their machines.
+type owners struct {
+	by     map[string]*karpv1.NodeClaim
+	uids   map[types.UID]bool
+	coming int // claims whose machine is not written down yet
+}
+
+func known(claims []karpv1.NodeClaim) owners {
+	o := owners{by: map[string]*karpv1.NodeClaim{}, uids: map[types.UID]bool{}}
+	for i := range claims {
+		c := &claims[i]
+		o.uids[c.UID] = true
+		switch {
+		case c.Status.ProviderID != "":
+			o.by[translate.MachineID(c.Status.ProviderID)] = c
+		case c.DeletionTimestamp == nil:
+			o.coming++
+		}
+	}
+	return o
+}
+
+// forget drops the marks of claims that are no longer shown.
+func (r *Reader) forget(claims owners) {
+	if r.gone == nil {
+		r.gone = map[types.UID]bool{}
+	}
+	for uid := range r.gone {
+		if !claims.uids[uid] {
+			delete(r.gone, uid)
+		}
+	}
+}
+
+// count measures a notice that was handed out for the first time.
+func (r *Reader) count(n cloud.Notice) {
+	if n.Count > 1 {
+		return
+	}
+	r.Metrics.NoticesReceived.WithLabelValues(string(n.Kind)).Inc()
+	r.Metrics.NoticeSeconds.Observe(max(r.Now().Sub(n.At), 0).Seconds())
+}
+
+// giveUp reports whether a notice that is not understood was left often enough.
+func (r *Reader) giveUp(n cloud.Notice) bool {
+	if n.Count < patience {
+		return false
+	}
+	r.Log.Warn("a message of the interruption queue is not understood, and deleted", "message", n.ID, "received", n.Count, "problem", n.Problem)
+	return true
+}
+
+// tellUnread tells operators, on every pool, that no notice comes through.
+func (r *Reader) tellUnread(ctx context.Context, err error) {
+	r.Metrics.QueueReadable.Set(0)
+	reason := "InterruptionQueueUnreadable"
+	if refused, ok := errors.AsType[*cloud.RefusedError](err); ok {
+		reason = refused.Reason
+	}
+	var pools karpv1.NodePoolList
+	if r.Store.List(ctx, &pools) != nil {
+		return // the log has it
+	}
+	for i := range pools.Items {
+		p := &pools.Items[i]
+		r.Events.Publish(observe.Event{About: p, Key: "NodePool/" + p.Name, Warning: true, Reason: reason, DedupeFor: 10 * time.Minute, Topic: reason,
+			Message: "interruptions of its machines are not noticed in time: " + err.Error()})
+	}
+}

@@ -1,0 +1,256 @@
+package notice
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/kube/api"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/storetest"
+	"github.com/daemok/daemok/observe"
+	"github.com/daemok/daemok/observe/observetest"
+)
+
+var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// desk is a cluster whose cloud has something to say, and who reads it.
+type desk struct {
+	*Reader
+	t       *testing.T
+	hand    *storetest.Connection
+	said    []cloud.Notice // what the next look brings
+	err     error          // or what is wrong
+	done    []string       // IDs that were acknowledged
+	short   []cloud.OfferChoice
+	deny    error // of every write
+	metrics *prometheus.Registry
+
+	mu     sync.Mutex
+	events []string
+}
+
+func (d *desk) Next(context.Context) ([]cloud.Notice, error) { return d.said, d.err }
+
+func (d *desk) Done(_ context.Context, notices ...cloud.Notice) error {
+	for _, n := range notices {
+		d.done = append(d.done, n.ID)
+	}
+	return nil
+}
+
+func (d *desk) Short(offers ...cloud.OfferChoice) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.short = append(d.short, offers...)
+}
+
+func (d *desk) Publish(e observe.Event) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.events = append(d.events, e.Key+" "+e.Reason)
+}
+
+func newDesk(t *testing.T) *desk {
+	t.Helper()
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, karpv1.AddToScheme} {
+		if err := add(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := &desk{t: t, metrics: prometheus.NewRegistry()}
+	now := func() time.Time { return start.Add(time.Second) }
+	server := storetest.New(s, now)
+	d.hand = server.Connect(nil)
+	store := server.Connect(func(c storetest.Call) (before, after error) {
+		if c.Writes() {
+			return d.deny, nil
+		}
+		return nil, nil
+	})
+	d.Reader = &Reader{Notices: d, Shortages: d, Store: store, Events: d, Metrics: observe.NewMetrics(d.metrics, "", "", "", ""),
+		Log: slog.New(slog.DiscardHandler), Now: now}
+	return d
+}
+
+// claim has a spot machine of that ID; without an ID it waits for one. It stays
+// for a while when it is deleted, as claims do.
+func (d *desk) claim(name, id string) {
+	d.t.Helper()
+	c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Finalizers: []string{api.FinalizerTermination}, Labels: map[string]string{
+		api.LabelNodePool: "web", api.LabelInstanceType: "m5.large", api.LabelZone: "a", api.LabelCapacityType: "spot"}}}
+	if id != "" {
+		c.Status.ProviderID, c.Status.NodeName = "aws:///a/"+id, "node-"+name
+	}
+	if err := d.hand.Create(context.Background(), c); err != nil {
+		d.t.Fatal(err)
+	}
+	if err := d.hand.Status().Update(context.Background(), c); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// leaving lists the claims that are being deleted.
+func (d *desk) leaving() (out []string) {
+	d.t.Helper()
+	var list karpv1.NodeClaimList
+	if err := d.hand.List(context.Background(), &list); err != nil {
+		d.t.Fatal(err)
+	}
+	for i := range list.Items {
+		if list.Items[i].DeletionTimestamp != nil {
+			out = append(out, list.Items[i].Name)
+		}
+	}
+	return out
+}
+
+// hear takes one look at these notices.
+func (d *desk) hear(notices ...cloud.Notice) (time.Duration, error) {
+	for i := range notices {
+		notices[i].ID, notices[i].At = fmt.Sprint("n", i), start
+		notices[i].Count = max(notices[i].Count, 1)
+	}
+	d.said = notices
+	return d.Round(context.Background())
+}
+
+func about(kind cloud.NoticeKind, id string) cloud.Notice {
+	return cloud.Notice{Kind: kind, MachineID: id}
+}
+
+func TestWhatFollowsFromEachKind(t *testing.T) {
+	tests := map[cloud.NoticeKind]struct {
+		leaves, short bool
+		event         string
+	}{
+		cloud.Interrupted:            {true, true, "SpotInterrupted"},
+		cloud.ReservationInterrupted: {true, true, "CapacityReservationInstanceInterrupted"},
+		cloud.Rebalance:              {false, false, "SpotRebalanceRecommendation"},
+		cloud.Maintenance:            {true, false, "InstanceUnhealthy"},
+		cloud.HasStopped:             {true, false, "InstanceStopping"},
+		cloud.Terminated:             {true, false, "InstanceTerminating"},
+	}
+	for kind, tt := range tests {
+		t.Run(string(kind), func(t *testing.T) {
+			d := newDesk(t)
+			d.claim("one", "i-1")
+			d.claim("two", "i-2")
+			if _, err := d.hear(about(kind, "i-1")); err != nil {
+				t.Fatal(err)
+			}
+			want := []string{"NodeClaim/one " + tt.event, "Node/node-one " + tt.event}
+			if tt.leaves {
+				want = append(want, "NodeClaim/one TerminatingOnInterruption", "Node/node-one TerminatingOnInterruption")
+			}
+			if !slices.Equal(d.events, want) || !slices.Equal(d.done, []string{"n0"}) {
+				t.Errorf("events %q, done %q; want %q, and the notice done", d.events, d.done, want)
+			}
+			if left := d.leaving(); slices.Equal(left, []string{"one"}) != tt.leaves || len(left) > 1 {
+				t.Errorf("%q leave, want the first: %v", left, tt.leaves)
+			}
+			if got := slices.Equal(d.short, []cloud.OfferChoice{{Kind: "m5.large", Zone: "a", Option: "spot"}}); got != tt.short {
+				t.Errorf("short: %v, want that: %v", d.short, tt.short)
+			}
+		})
+	}
+}
+
+func TestNoticesOfNoMachineOfOurs(t *testing.T) {
+	shared := about(cloud.Interrupted, "i-9")
+	shared.Shared = true
+	again := about(cloud.Interrupted, "i-9")
+	again.Count = patience
+	tests := map[string]struct {
+		notice cloud.Notice
+		coming bool // a claim waits for its machine
+		done   bool
+	}{
+		"is deleted": {about(cloud.Interrupted, "i-9"), false, true},
+		"is left to others where they read the queue too": {shared, false, false},
+		"is left while a claim waits for its machine":     {about(cloud.Interrupted, "i-9"), true, false},
+		"is deleted in the end though a claim waits":      {again, true, true},
+		"says nothing":                                          {about(cloud.NoOp, ""), true, true},
+		"is not understood, and left at first":                  {about(cloud.NotUnderstood, ""), false, false},
+		"is not understood, and deleted when it came too often": {cloud.Notice{Kind: cloud.NotUnderstood, Count: patience}, false, true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.claim("one", "i-1")
+			if tt.coming {
+				d.claim("two", "")
+			}
+			if _, err := d.hear(tt.notice); err != nil || (len(d.done) > 0) != tt.done || len(d.leaving()) > 0 {
+				t.Errorf("done %q, %v; want done: %v. %q leave", d.done, err, tt.done, d.leaving())
+			}
+		})
+	}
+}
+
+// A claim is let go once, however often and in whatever order that is said.
+func TestDuplicatesAndDisorderDoNoHarm(t *testing.T) {
+	d := newDesk(t)
+	d.claim("one", "i-1")
+	for range 2 {
+		if _, err := d.hear(about(cloud.Terminated, "i-1"), about(cloud.Interrupted, "i-1"), about(cloud.Interrupted, "i-1"), about(cloud.Rebalance, "i-1")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lines, err := observetest.Lines(d.metrics, "karpenter_nodeclaims_disrupted_total")
+	if err != nil || len(lines) != 1 || !strings.HasSuffix(lines[0], " 1") || len(d.done) != 8 {
+		t.Errorf("disrupted %q, %v, %d notices done; want one and 8", lines, err, len(d.done))
+	}
+}
+
+// What could not be written is not acknowledged: the notice comes again.
+func TestANoticeIsAcknowledgedAfterTheAct(t *testing.T) {
+	d := newDesk(t)
+	d.claim("one", "i-1")
+	d.deny = errors.New("no")
+	if after, err := d.hear(about(cloud.Interrupted, "i-1"), about(cloud.NoOp, "")); err == nil || after != retryFirst || !slices.Equal(d.done, []string{"n1"}) {
+		t.Fatalf("Round = %v, %v, done %q; want an error, and the other notice done", after, err, d.done)
+	}
+	d.deny = nil
+	if _, err := d.hear(about(cloud.Interrupted, "i-1")); err != nil || len(d.leaving()) != 1 || !slices.Contains(d.done, "n0") {
+		t.Errorf("Round = %v, %q leave, done %q", err, d.leaving(), d.done)
+	}
+}
+
+// A queue that cannot be read is told of on every pool, and tried again.
+func TestAQueueThatCannotBeReadIsToldOf(t *testing.T) {
+	d := newDesk(t)
+	if err := d.hand.Create(context.Background(), &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "web"}}); err != nil {
+		t.Fatal(err)
+	}
+	readable := func() string {
+		lines, _ := observetest.Lines(d.metrics, "daemok_interruption_queue_readable")
+		return strings.Join(lines, "")
+	}
+	d.err = &cloud.RefusedError{Reason: cloud.QueueNotFound, Cause: "there is no queue"}
+	for _, want := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second} {
+		if after, err := d.hear(); err == nil || after != want {
+			t.Errorf("Round = %v, %v; want another try in %v", after, err, want)
+		}
+	}
+	if !slices.Contains(d.events, "NodePool/web "+cloud.QueueNotFound) || !strings.HasSuffix(readable(), " 0") {
+		t.Errorf("events %q, %s", d.events, readable())
+	}
+	d.err = nil
+	if after, err := d.hear(); err != nil || after != 0 || !strings.HasSuffix(readable(), " 1") {
+		t.Errorf("Round = %v, %v, %s; want it to go on", after, err, readable())
+	}
+}
