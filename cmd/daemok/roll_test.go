@@ -39,13 +39,13 @@ func TestARollSaysWhatKeepsNodes(t *testing.T) {
 		return out.String()
 	}
 	labels := map[string]string{api.LabelNodePool: "web", api.LabelRegistered: "true", api.LabelInitialized: "true"}
-	claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "web-1", Labels: labels}}
+	claim := &karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: "web-1", Labels: labels}}
 	claim.Status.ProviderID, claim.Status.NodeName = "aws:///a/i-1", "n-1"
 	condition.SetTrue(claim, karpv1.ClaimRegistered, time.Now())
 	condition.SetTrue(claim, karpv1.ClaimInitialized, time.Now())
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n-1", Labels: labels}, Spec: corev1.NodeSpec{ProviderID: "aws:///a/i-1"}}
 	node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
-	create(&karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "web"}}, claim, node)
+	create(&karpv1.NodePool{Spec: storetest.PoolSpec(), ObjectMeta: metav1.ObjectMeta{Name: "web"}}, claim, node)
 
 	if got, want := told(rollFlags{all: true, noWait: true}), "web: 1 to go, 0 going, about 4m0s left\n"; got != want {
 		t.Errorf("it says %q, want %q", got, want)

@@ -68,7 +68,7 @@ func deleted(t *testing.T, machines cloud.Machines) *Reconciler {
 		}
 	}
 	hand := storetest.New(s, time.Now).Connect(nil)
-	c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "a", Finalizers: []string{api.FinalizerTermination}}}
+	c := &karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: "a", Finalizers: []string{api.FinalizerTermination}}}
 	c.Status.ProviderID = "aws:///a/i-1"
 	if err := hand.Create(t.Context(), c); err != nil {
 		t.Fatal(err)

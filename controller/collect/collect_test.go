@@ -118,7 +118,7 @@ func (p *place) machine(id string, ago time.Duration, change ...func(*cloud.Mach
 // claim is in the cluster, with the machine of that ID; "" is none yet.
 func (p *place) claim(name, id string, change ...func(*karpv1.NodeClaim)) {
 	p.t.Helper()
-	c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{api.LabelNodePool: "default"}}}
+	c := &karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{api.LabelNodePool: "default"}}}
 	if id != "" {
 		c.Status.ProviderID = "aws:///a/" + id
 	}

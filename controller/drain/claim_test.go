@@ -41,7 +41,7 @@ func TestTheClaimOfANodeIsLookedUp(t *testing.T) {
 	}
 	hand := storetest.New(s, time.Now).Connect(nil)
 	for i := range 1000 {
-		c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("c-%d", i)}}
+		c := &karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("c-%d", i)}}
 		if i >= 500 { // the others have no machine yet
 			c.Status.ProviderID = fmt.Sprintf("aws:///a/i-%d", i)
 		}

@@ -111,7 +111,7 @@ func TestANodeGoesWhateverClaimsAreAboutIt(t *testing.T) {
 	for claims := range 3 {
 		inTown(t, func(t *testing.T, w *town) {
 			for i := range claims {
-				c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: nodeName(i), Finalizers: []string{api.FinalizerTermination}}}
+				c := &karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: nodeName(i), Finalizers: []string{api.FinalizerTermination}}}
 				c.Status.ProviderID = "aws:///a/i-" + leaves
 				w.create(c)
 			}

@@ -70,7 +70,7 @@ func TestADeadlineEndsTheWaitForLoadBalancers(t *testing.T) {
 
 // due gives the node that leaves a claim whose drain must be over then.
 func (w *town) due(in time.Duration) {
-	c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: leaves, Finalizers: []string{api.FinalizerTermination},
+	c := &karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: leaves, Finalizers: []string{api.FinalizerTermination},
 		Annotations: map[string]string{api.AnnotationTerminationTimestamp: time.Now().Add(in).Format(time.RFC3339)}}}
 	c.Status.ProviderID = "aws:///a/i-" + leaves
 	w.create(c)

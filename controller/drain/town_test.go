@@ -115,7 +115,7 @@ func (w *town) pods(app string) []corev1.Pod {
 
 // pool has the nodes be of a pool with these annotations.
 func (w *town) pool(annotations map[string]string) {
-	w.create(&karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "default", Annotations: annotations}})
+	w.create(&karpv1.NodePool{Spec: storetest.PoolSpec(), ObjectMeta: metav1.ObjectMeta{Name: "default", Annotations: annotations}})
 }
 
 // run makes pods of an owner that are ready.

@@ -54,7 +54,7 @@ func TestALargePoolIsNotCountedAtEveryEvent(t *testing.T) {
 		w := newBusyPool(t)
 		began := time.Now()
 		for i := range nodes {
-			w.create(&karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("c-%d", i), Labels: w.labels},
+			w.create(&karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("c-%d", i), Labels: w.labels},
 				Status: karpv1.NodeClaimStatus{Capacity: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}}})
 			w.create(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("n-%d", i), Labels: w.labels}})
 			time.Sleep(took / nodes)
@@ -92,7 +92,7 @@ func TestASingleChangeIsCountedAtOnce(t *testing.T) {
 		w := newBusyPool(t)
 		time.Sleep(2 * countEvery)
 		began := time.Now()
-		w.create(&karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c", Labels: w.labels}})
+		w.create(&karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: "c", Labels: w.labels}})
 		synctest.Wait()
 		if n := w.pool().Status.Nodes; n != 1 || time.Since(began) > 0 {
 			t.Errorf("after %v the status tells of %d nodes, want 1 at once", time.Since(began), n)
@@ -137,7 +137,7 @@ func newBusyPool(t *testing.T) *busyPool {
 		storetest.Trigger{Kind: &karpv1.NodeClaim{}, Names: poolOf}, storetest.Trigger{Kind: &corev1.Node{}, Names: poolOf}); err != nil {
 		t.Fatal(err)
 	}
-	w.create(pool())
+	w.create(pool([]karpv1.Requirement{}...))
 	if err := cache.Follow(ctx); err != nil {
 		t.Fatal(err)
 	}

@@ -54,7 +54,7 @@ func newFleet(t *testing.T, budgets ...karpv1.Budget) *fleet {
 	f.stuck.Store("")
 	live := server.Connect(f.fault)
 	f.a = &Applier{Store: live, Live: live, Ledger: &Ledger{}, Now: time.Now, Again: func() { f.again.Add(1) }}
-	pool := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	pool := &karpv1.NodePool{Spec: storetest.PoolSpec(), ObjectMeta: metav1.ObjectMeta{Name: "default"}}
 	pool.Spec.Disruption.Budgets = budgets
 	f.create(pool)
 	for i := range 10 {
@@ -89,7 +89,7 @@ func (f *fleet) create(o client.Object) {
 
 func (f *fleet) join(i int) {
 	labels, id := map[string]string{api.LabelNodePool: "default"}, fmt.Sprintf("aws:///a/i-%d", i)
-	c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("c-%d", i), Labels: labels, Finalizers: []string{api.FinalizerTermination}}}
+	c := &karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("c-%d", i), Labels: labels, Finalizers: []string{api.FinalizerTermination}}}
 	f.create(c)
 	f.change(c, func() {
 		c.Status.ProviderID = id
@@ -183,7 +183,7 @@ func TestBudgetsHoldWhenItIsWritten(t *testing.T) {
 		"outside its window a budget does not count":    {[]karpv1.Budget{all, noon}, nil, 6},
 		"a budget for another reason does not count":    {[]karpv1.Budget{all, {Nodes: "0", Reasons: []karpv1.DisruptionReason{karpv1.ReasonDrifted}}}, nil, 6},
 		"a budget for this reason does":                 {[]karpv1.Budget{all, {Nodes: "2", Reasons: []karpv1.DisruptionReason{karpv1.ReasonEmpty}}}, nil, 2},
-		"a schedule that cannot be read lets none go":   {[]karpv1.Budget{all, {Nodes: "9", Schedule: ptr("soon"), Duration: ptr("1h")}}, nil, 0},
+		"a schedule that cannot be read lets none go":   {[]karpv1.Budget{all, {Nodes: "9", Schedule: ptr("at noon of every day"), Duration: ptr("1h")}}, nil, 0},
 		"a user who lowered the budget is heard":        {[]karpv1.Budget{all}, (*fleet).lowerTheBudget, 2},
 		"a node that fell silent uses the budget":       {[]karpv1.Budget{three}, (*fleet).silenceOne, 2},
 		"a claim that somebody deleted uses the budget": {[]karpv1.Budget{three}, func(f *fleet) { f.delete(f.claim(9)) }, 2},

@@ -120,7 +120,11 @@ func TestWhatIsNoLongerSoEndsAMove(t *testing.T) {
 			y.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: api.ConfigMapFreeze}})
 		},
 		"a policy has no open window": func(y *yard) { y.create(night("23:00")) },
-		"a policy is not understood":  func(y *yard) { y.create(night("midnight")) },
+		"a policy is not understood": func(y *yard) {
+			p := night("23:00")
+			p.Spec.Windows[0].TimeZone = "Mars/Olympus"
+			y.create(p)
+		},
 		"a pod must not be disturbed": func(y *yard) {
 			edited(y, "default", "a-1", &corev1.Pod{}, func(p *corev1.Pod) { p.Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"} })
 		},
@@ -221,36 +225,35 @@ func TestWhatIsNoMatterDoesNotEndAMove(t *testing.T) {
 		reason   plan.RemovalReason
 		machines int
 		change   func(y *yard)
+		claim    func(c *karpv1.NodeClaimSpec) // what the node that goes was bought with; may be nil
 	}{
-		"pods that went": {plan.Underutilized, 1, func(y *yard) { _ = y.hand.Delete(context.Background(), &y.pods()[0], client.GracePeriodSeconds(0)) }},
+		"pods that went": {plan.Underutilized, 1, func(y *yard) { _ = y.hand.Delete(context.Background(), &y.pods()[0], client.GracePeriodSeconds(0)) }, nil},
 		"a pod of a DaemonSet": {plan.Underutilized, 1, func(y *yard) {
 			y.pod("daemon", "n-0", func(p *corev1.Pod) {
 				p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: "d", UID: "d"}}
 			})
-		}},
+		}, nil},
 		"a claim whose status was written": {plan.Underutilized, 1, func(y *yard) {
 			c := y.claims()[0]
 			y.status(&c, func() { c.Status.LastPodEventTime = metav1.Now() })
-		}},
+		}, nil},
 		"pods that hold up a drifted node, where they have a term": {plan.Drifted, 1, func(y *yard) {
-			edited(y, "", "old-0", &karpv1.NodeClaim{}, func(c *karpv1.NodeClaim) { c.Spec.TerminationGracePeriod = "1h" })
 			protect(y)
-		}},
-		"pods that hold up a node that is too old": {plan.Expired, 1, protect},
+		}, func(c *karpv1.NodeClaimSpec) { c.TerminationGracePeriod = "1h" }},
+		"pods that hold up a node that is too old": {plan.Expired, 1, protect, nil},
 		"a freeze, for a node that is too old by now": {plan.Expired, 1, func(y *yard) {
-			edited(y, "", "old-0", &karpv1.NodeClaim{}, func(c *karpv1.NodeClaim) { c.Spec.ExpireAfter = "1s" })
 			y.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: api.ConfigMapFreeze}})
-		}},
-		"a policy without an open window, for a node that is too old": {plan.Expired, 1, func(y *yard) { y.create(night("23:00")) }},
+		}, func(c *karpv1.NodeClaimSpec) { c.ExpireAfter = "1s" }},
+		"a policy without an open window, for a node that is too old": {plan.Expired, 1, func(y *yard) { y.create(night("23:00")) }, nil},
 		"a policy for other pools": {plan.Underutilized, 1, func(y *yard) {
 			other := night("23:00")
 			other.Spec.NodePools = &v1alpha1.NodePoolSelection{Names: []string{"other"}}
 			y.create(other)
-		}},
+		}, nil},
 		"a budget, for a node that is too old": {plan.Expired, 1, func(y *yard) {
 			edited(y, "", "default", &karpv1.NodePool{}, func(p *karpv1.NodePool) { p.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: "0"}} })
-		}},
-		"a new pod, for a node that is too old and cannot be replaced": {plan.Expired, 0, func(y *yard) { y.pod("late", "n-0", nil); protect(y) }},
+		}, nil},
+		"a new pod, for a node that is too old and cannot be replaced": {plan.Expired, 0, func(y *yard) { y.pod("late", "n-0", nil); protect(y) }, nil},
 		"pods that are not ready and need not be": {plan.Underutilized, 1, func(y *yard) {
 			y.allowEvictions(0)
 			edited(y, "default", "web", &policyv1.PodDisruptionBudget{}, func(g *policyv1.PodDisruptionBudget) {
@@ -262,11 +265,14 @@ func TestWhatIsNoMatterDoesNotEndAMove(t *testing.T) {
 					p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse}}
 				})
 			}
-		}},
+		}, nil},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			tell(t, 2, func(t *testing.T, y *yard) {
+				if tt.claim != nil {
+					y.boughtWith(0, tt.claim)
+				}
 				y.carryOut(y.move(tt.reason, 1, tt.machines), func() { time.Sleep(time.Second); tt.change(y) })
 				want := map[int]string{0: "old-1", 1: "default-new-1 old-1"}[tt.machines]
 				if got := y.state(); got != want || y.ended[0].Err != nil {

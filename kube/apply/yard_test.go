@@ -157,10 +157,13 @@ func (y *yard) clear(c *karpv1.NodeClaim) {
 	_ = y.hand.Patch(context.Background(), c, client.MergeFrom(before))
 }
 
-func (y *yard) join(i int) {
+func (y *yard) join(i int, change ...func(*karpv1.NodeClaimSpec)) {
 	name, labels := fmt.Sprintf("n-%d", i), map[string]string{api.LabelNodePool: "default"}
 	id := "aws:///a/i-" + name
-	c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("old-%d", i), Labels: labels, Finalizers: []string{api.FinalizerTermination}}}
+	c := &karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("old-%d", i), Labels: labels, Finalizers: []string{api.FinalizerTermination}}}
+	for _, change := range change {
+		change(&c.Spec)
+	}
 	y.create(c)
 	y.status(c, func() {
 		c.Status.ProviderID, c.Status.NodeName = id, name
@@ -170,6 +173,21 @@ func (y *yard) join(i int) {
 	y.node(name, c)
 	y.pod(fmt.Sprintf("a-%d", i), name, nil)
 	y.pod(fmt.Sprintf("b-%d", i), name, nil)
+}
+
+// boughtWith has another node in place of one, whose claim has another spec: none
+// changes once it is made.
+func (y *yard) boughtWith(i int, change func(*karpv1.NodeClaimSpec)) {
+	y.t.Helper()
+	old := &karpv1.NodeClaim{}
+	if err := y.hand.Get(context.Background(), client.ObjectKey{Name: fmt.Sprintf("old-%d", i)}, old); err != nil {
+		y.t.Fatal(err)
+	}
+	y.clear(old)
+	if err := y.hand.Delete(context.Background(), old); err != nil {
+		y.t.Fatal(err)
+	}
+	y.join(i, change)
 }
 
 func (y *yard) pod(name, node string, change func(*corev1.Pod)) *corev1.Pod {

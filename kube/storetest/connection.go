@@ -151,7 +151,7 @@ func (c *Connection) update(ctx context.Context, o client.Object, status bool) e
 		if seen := o.GetResourceVersion(); seen != "" && seen != have.GetResourceVersion() {
 			return apierrors.NewConflict(resourceOf(kind), o.GetName(), errors.New("the object has been modified"))
 		}
-		before, err := toFields(have)
+		before, err := c.server.stored(have)
 		if err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -27,7 +28,7 @@ func (s *Server) change(kind schema.GroupVersionKind, key types.NamespacedName, 
 		return nil, err
 	}
 	var wanted fields
-	if err := json.Unmarshal(patch, &wanted); err != nil {
+	if err := utiljson.Unmarshal(patch, &wanted); err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
 	if metadata, ok := wanted["metadata"].(fields); ok {
@@ -35,7 +36,7 @@ func (s *Server) change(kind schema.GroupVersionKind, key types.NamespacedName, 
 			return nil, apierrors.NewConflict(resourceOf(kind), key.Name, errors.New("the object has been modified; please apply your changes to the latest version and try again"))
 		}
 	}
-	before, err := toFields(have)
+	before, err := s.stored(have)
 	if err != nil {
 		return nil, err
 	}
@@ -62,6 +63,9 @@ func (s *Server) store(kind schema.GroupVersionKind, have client.Object, before,
 	next.SetGeneration(have.GetGeneration())
 	if !reflect.DeepEqual(before["spec"], after["spec"]) {
 		next.SetGeneration(have.GetGeneration() + 1)
+	}
+	if next, err = s.admitChanged(kind, next, have, after, before); err != nil {
+		return nil, err
 	}
 	switch {
 	case reflect.DeepEqual(have, next): // a write that changes nothing is none
@@ -110,7 +114,7 @@ func toFields(o any) (fields, error) {
 		return nil, fmt.Errorf("encode %T: %w", o, err)
 	}
 	var f fields
-	return f, json.Unmarshal(text, &f)
+	return f, utiljson.Unmarshal(text, &f) // whole numbers stay whole, as rules on them expect
 }
 
 func (s *Server) fromFields(kind schema.GroupVersionKind, f fields) (client.Object, error) {

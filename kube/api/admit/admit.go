@@ -102,6 +102,12 @@ func newKind(props *apiextensions.JSONSchemaProps) (*kind, error) {
 	return &kind{structural: structural, schema: validator, rules: rules}, nil
 }
 
+// Knows reports whether there is a definition of the kind.
+func (g *Gate) Knows(kind gvk.GroupVersionKind) bool {
+	_, known := g.kinds[kind]
+	return known
+}
+
 // Create returns the object as it would be stored, or the reasons why it is
 // refused. The argument is not changed.
 func (g *Gate) Create(object map[string]any) (map[string]any, error) {
