@@ -230,3 +230,21 @@ func TestManyMessagesTakeFewCalls(t *testing.T) {
 		t.Errorf("%d receives, %d deletes of many and %d of one for %d messages", calls["ReceiveMessage"], calls["DeleteMessageBatch"], calls["DeleteMessage"], n)
 	}
 }
+
+// What it takes to fetch, understand and delete a thousand messages over the wire.
+func BenchmarkAThousandMessages(b *testing.B) {
+	const n = 1000
+	p := open(b)
+	for b.Loop() {
+		b.StopTimer()
+		for i := range n {
+			p.send(b, strings.ReplaceAll(spotWarning, machine, fmt.Sprintf("i-%017x", i)))
+		}
+		b.StartTimer()
+		for read := 0; read < n; {
+			got := p.next(b)
+			read += len(got)
+			p.done(b, got...)
+		}
+	}
+}
