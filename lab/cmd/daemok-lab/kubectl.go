@@ -29,17 +29,22 @@ func kubectlCommand() *cobra.Command {
 	}
 }
 
-// leadingFolder takes --dir from the front of the arguments.
+// leadingFolder takes --dir from the front of the arguments, and a "--" that
+// tells what is kubectl's.
 func leadingFolder(args []string) (folder string, rest []string, err error) {
+	folder, rest = defaultFolder, args
 	switch {
 	case len(args) > 0 && strings.HasPrefix(args[0], "--dir="):
-		return strings.TrimPrefix(args[0], "--dir="), args[1:], nil
+		folder, rest = strings.TrimPrefix(args[0], "--dir="), args[1:]
 	case len(args) > 1 && args[0] == "--dir":
-		return args[1], args[2:], nil
+		folder, rest = args[1], args[2:]
 	case len(args) == 1 && args[0] == "--dir":
 		return "", nil, fmt.Errorf("flag needs an argument: --dir")
 	}
-	return defaultFolder, args, nil
+	if len(rest) > 0 && rest[0] == "--" {
+		rest = rest[1:]
+	}
+	return folder, rest, nil
 }
 
 // asksForHelp reports whether kubectl will only explain itself, which needs no

@@ -13,6 +13,7 @@ func TestLeadingFolder(t *testing.T) {
 		rest   []string
 		fails  bool
 	}{
+		"a separator is left out":              {[]string{"--dir", "/d", "--", "get"}, "/d", []string{"get"}, false},
 		"no folder is the usual one":           {[]string{"get", "pods"}, ".lab", []string{"get", "pods"}, false},
 		"a folder in two words":                {[]string{"--dir", "/d", "get", "pods"}, "/d", []string{"get", "pods"}, false},
 		"a folder in one word":                 {[]string{"--dir=/d", "get"}, "/d", []string{"get"}, false},
