@@ -15,7 +15,6 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/roll"
 	"github.com/daemok/daemok/kube/snapshot"
-	"github.com/daemok/daemok/kube/translate"
 )
 
 // lookEvery is how often progress is looked at.
@@ -111,7 +110,7 @@ func follow(ctx context.Context, store client.Client, out io.Writer, pools []kar
 		}
 		done, text := true, ""
 		for i := range pools {
-			p := roll.Of(s, cluster.PoolID{Kind: translate.KindNodePool, Name: pools[i].Name})
+			p := roll.Asked(s, &pools[i])
 			done, text = done && p.Done(), text+p.String()+"\n"
 		}
 		if text != last {

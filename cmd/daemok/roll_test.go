@@ -57,6 +57,17 @@ func TestARollSaysWhatKeepsNodes(t *testing.T) {
 	if got, want := told(rollFlags{resume: true, noWait: true}), "web: 1 to go, none may now: frozen by ConfigMap kube-system/daemok-freeze: audit\n"; got != want {
 		t.Errorf("in a freeze it says %q, want %q", got, want)
 	}
+	pool := &karpv1.NodePool{}
+	if err := hand.Get(t.Context(), client.ObjectKey{Name: "web"}, pool); err != nil {
+		t.Fatal(err)
+	}
+	pool.Annotations[api.MarkRoll] = "now"
+	if err := hand.Update(t.Context(), pool); err != nil {
+		t.Fatal(err)
+	}
+	if got := told(rollFlags{status: true}); !strings.HasPrefix(got, "web: no node goes for having drifted, since what was asked for cannot be read: ") || !strings.Contains(got, "--abort") {
+		t.Errorf("with an annotation that cannot be read it says %q", got)
+	}
 	if got, want := told(rollFlags{abort: true}), "web: nothing is left to replace\n"; got != want {
 		t.Errorf("called off it says %q, want %q", got, want)
 	}

@@ -7,6 +7,9 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/retire"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/api/mark"
+	"github.com/daemok/daemok/kube/translate"
 )
 
 // Progress is how far the roll of one pool is.
@@ -16,11 +19,12 @@ type Progress struct {
 	Going   int64         // nodes that are going
 	Allowed int64         // how many more may go now
 	Because string        // what allows no more
+	Wrong   string        // why what was asked for cannot be read; empty: it can
 	Lasts   time.Duration // how long it takes yet, if nothing keeps nodes longer than machines take; 0: nothing is left, or nothing may go
 }
 
 // Done reports whether nothing is left to do.
-func (p Progress) Done() bool { return p.Left == 0 && p.Going == 0 }
+func (p Progress) Done() bool { return p.Wrong == "" && p.Left == 0 && p.Going == 0 }
 
 // What one wave of nodes takes beside the start of machines: looking twice and
 // draining; and the start where none was seen.
@@ -29,7 +33,16 @@ const (
 	bootUnseen = 2 * time.Minute
 )
 
-// Of tells how far the roll of a pool is.
+// Asked tells how far the roll is that a pool asks for.
+func Asked(s *cluster.Snapshot, p *karpv1.NodePool) Progress {
+	out := Of(s, cluster.PoolID{Kind: translate.KindNodePool, Name: p.Name})
+	if _, _, err := mark.ReadRoll(p.Annotations); err != nil {
+		out.Wrong = err.Error()
+	}
+	return out
+}
+
+// Of tells how many nodes of a pool are to go yet, and how long that takes.
 func Of(s *cluster.Snapshot, id cluster.PoolID) Progress {
 	out := Progress{Pool: id.Name}
 	pool, found := s.Pool(id)
@@ -62,6 +75,8 @@ func Of(s *cluster.Snapshot, id cluster.PoolID) Progress {
 // String is one line for people.
 func (p Progress) String() string {
 	switch {
+	case p.Wrong != "":
+		return fmt.Sprintf("%s: no node goes for having drifted, since what was asked for cannot be read: %s", p.Pool, p.Wrong)
 	case p.Done():
 		return p.Pool + ": nothing is left to replace"
 	case p.Lasts == 0:

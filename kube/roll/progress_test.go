@@ -3,8 +3,10 @@ package roll_test
 import (
 	"testing"
 
-	"github.com/daemok/daemok/core/cluster"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/daemok/daemok/core/scenario"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/roll"
 )
 
@@ -30,7 +32,7 @@ func TestProgress(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := roll.Of(s, cluster.PoolID{Kind: "NodePool", Name: "web"}).String(); got != tt.want {
+			if got := roll.Asked(s, &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "web"}}).String(); got != tt.want {
 				t.Errorf("got  %s\nwant %s", got, tt.want)
 			}
 		})

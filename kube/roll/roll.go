@@ -79,7 +79,7 @@ func Abort(ctx context.Context, store client.Client, pools []karpv1.NodePool) er
 }
 
 // change writes what becomes of each pool's roll; an empty text takes it away.
-// One that cannot be read counts as none.
+// One that cannot be read counts as none. The pools are as they were written then.
 func change(ctx context.Context, store client.Client, pools []karpv1.NodePool, next func(mark.Roll) string) error {
 	for i := range pools {
 		p := pools[i].DeepCopy()
@@ -98,6 +98,7 @@ func change(ctx context.Context, store client.Client, pools []karpv1.NodePool, n
 		if err := store.Patch(ctx, p, client.MergeFrom(before)); err != nil {
 			return fmt.Errorf("write annotation %s of NodePool %s: %w", api.MarkRoll, p.Name, err)
 		}
+		pools[i] = *p
 	}
 	return nil
 }
