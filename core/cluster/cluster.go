@@ -152,6 +152,7 @@ type Pod struct {
 	Returns              bool          // will need a place again if its node goes (not daemon, mirror, bare-terminal ...)
 	Stays                bool          // tolerates the taint of leaving nodes: it is not evicted, and a drain does not wait for it
 	Unready              bool          // its condition Ready is False
+	Pending              bool          // it has a node, where not all its containers have been started yet, be it for want of an image
 	Moved                int           // how often in a row those in whose place it came were evicted so that their nodes could go: see retire.Follow
 	MovedAt              time.Time     // the last time; zero: it was not seen that they were
 	Since                time.Time     // when the first of those in whose place it came was started; zero: it came in place of none

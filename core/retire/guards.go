@@ -35,7 +35,7 @@ func (g Guards) Hold(p *cluster.Pod) string {
 	if p.LastOf != "" {
 		return fmt.Sprintf("pod %s/%s is the last ready one of Service %s, and is to stay until another is ready", p.Namespace, p.Name, p.LastOf)
 	}
-	if p.Guards == "" {
+	if p.Guards == "" || p.Pending { // the eviction API asks no budget about a pod in that phase
 		return ""
 	}
 	if strings.Contains(p.Guards, ",") {

@@ -192,6 +192,8 @@ func (p *parser) readPodField(pod *cluster.Pod, key, value string) (err error) {
 		pod.Stays = true
 	case "unready":
 		pod.Unready = true
+	case "pending":
+		pod.Pending = true
 	case "started":
 		pod.StartedAt, err = readTime(value)
 	case "protected-until":

@@ -185,7 +185,7 @@ func (k *Keeper) PodSeen(pod *corev1.Pod, first bool) {
 // plan knows of it, and none is made for its sake. What its budgets allow then
 // is told by them.
 func unhurried(e podEntry) podEntry {
-	e.pod.StartedAt, e.pod.Unready, e.up, e.starting = time.Time{}, false, false, false
+	e.pod.StartedAt, e.pod.Unready, e.pod.Pending, e.up, e.starting = time.Time{}, false, false, false, false
 	return e
 }
 

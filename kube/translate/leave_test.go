@@ -83,9 +83,13 @@ func TestWhoStaysOnLeavingNodes(t *testing.T) {
 func TestWhatItCostsToMoveAPod(t *testing.T) {
 	begun := metav1.Date(2026, 1, 1, 0, 0, 0, 0, time.FixedZone("there", 3600))
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{api.AnnotationPodDeletionCost: "-7"}}}
-	p.Status.StartTime = &begun
+	p.Spec.NodeName, p.Status.StartTime, p.Status.Phase = "n", &begun, corev1.PodPending
 	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse}}
 	got := Pod(p, begun.Time)
+	p.Status.Phase = corev1.PodRunning
+	if !got.Pending || Pod(p, begun.Time).Pending {
+		t.Errorf("pending: %v, and once it runs: %v", got.Pending, Pod(p, begun.Time).Pending)
+	}
 	if !got.StartedAt.Equal(begun.Time) || got.StartedAt.Location() != time.UTC || !got.Unready || got.DeletionCost != -7 {
 		t.Errorf("the pod started at %v, is unready: %v, costs %d", got.StartedAt, got.Unready, got.DeletionCost)
 	}
