@@ -91,7 +91,8 @@ func newDesk(t *testing.T) *desk {
 func (d *desk) claim(name, id string) {
 	d.t.Helper()
 	c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Finalizers: []string{api.FinalizerTermination}, Labels: map[string]string{
-		api.LabelNodePool: "web", api.LabelInstanceType: "m5.large", api.LabelZone: "a", api.LabelCapacityType: "spot"}}}
+		api.LabelNodePool: "web", api.LabelInstanceType: "m5.large", api.LabelZone: "a", api.LabelCapacityType: "spot"}},
+		Spec: storetest.ClaimSpec()}
 	if id != "" {
 		c.Status.ProviderID, c.Status.NodeName = "aws:///a/"+id, "node-"+name
 	}
@@ -233,7 +234,7 @@ func TestANoticeIsAcknowledgedAfterTheAct(t *testing.T) {
 // A queue that cannot be read is told of on every pool, and tried again.
 func TestAQueueThatCannotBeReadIsToldOf(t *testing.T) {
 	d := newDesk(t)
-	if err := d.hand.Create(context.Background(), &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "web"}}); err != nil {
+	if err := d.hand.Create(context.Background(), &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: storetest.PoolSpec()}); err != nil {
 		t.Fatal(err)
 	}
 	readable := func() string {

@@ -36,7 +36,7 @@ func (w *world) neighbours() neighbours {
 	}
 	claim := func(name string) *karpv1.NodeClaim {
 		c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{api.LabelNodePool: "theirs"}}}
-		c.Spec.NodeClassRef, c.Spec.ExpireAfter = theirs, "10m"
+		c.Spec.NodeClassRef, c.Spec.Requirements, c.Spec.ExpireAfter = theirs, []karpv1.Requirement{}, "10m"
 		w.create(c)
 		return c
 	}
