@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws/client"
 	"github.com/daemok/daemok/cloud/aws/emulator"
+	"github.com/daemok/daemok/cloud/market/clock"
 )
 
 // post is an account with a queue, and the reader of it.
@@ -23,32 +23,22 @@ type post struct {
 	*Queue
 	server *emulator.Server
 	sqs    *sqs.Client
-
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (p *post) Now() time.Time {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.now
+	clock  *clock.Virtual
 }
 
 func (p *post) advance(d time.Duration) {
-	p.mu.Lock()
-	p.now = p.now.Add(d)
-	p.mu.Unlock()
+	p.clock.Advance(d)
 	p.server.Settle()
 }
 
 func open(t testing.TB) *post {
 	t.Helper()
-	p := &post{now: sent}
-	p.server = emulator.New(emulator.Options{Account: emulator.Account{ClusterName: "prod"}, Seed: 1, Now: p.Now})
+	p := &post{clock: clock.NewVirtual(sent)}
+	p.server = emulator.New(emulator.Options{Account: emulator.Account{ClusterName: "prod"}, Seed: 1, Now: p.clock.Now})
 	web := httptest.NewServer(p.server)
 	t.Cleanup(func() { p.server.Close(); web.Close() })
 	p.sqs = sqs.NewFromConfig(client.At(web.URL, "us-east-1", client.Key{ID: "key", Secret: "secret"}), func(o *sqs.Options) { o.RetryMaxAttempts = 1 })
-	p.Queue = New(p.sqs, "prod", "prod", p.Now)
+	p.Queue = New(p.sqs, "prod", "prod", p.clock.Now)
 	return p
 }
 
