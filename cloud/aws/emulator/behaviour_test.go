@@ -155,7 +155,7 @@ func TestNewInstancesAreNotSeenAtOnce(t *testing.T) {
 			t.Errorf("%s at once: %q, want InvalidInstanceID.NotFound", what, got)
 		}
 	}
-	a.advance(4 * time.Second)
+	a.Advance(4 * time.Second)
 	for what, got := range ask() {
 		if got != "" && got != "DryRunOperation" {
 			t.Errorf("%s later: %q, want no error", what, got)
@@ -200,7 +200,7 @@ func TestTagRules(t *testing.T) {
 	if n := count(); n != 0 {
 		t.Errorf("the filter saw the tag at once")
 	}
-	a.advance(3 * time.Second)
+	a.Advance(3 * time.Second)
 	if n := count(); n != 1 {
 		t.Errorf("the filter found %d, want 1", n)
 	}
@@ -252,13 +252,13 @@ func TestUnknownActions(t *testing.T) {
 func TestSpotHistory(t *testing.T) {
 	a := open(t)
 	out, err := a.ec2.DescribeSpotPriceHistory(context.Background(), &ec2.DescribeSpotPriceHistoryInput{
-		StartTime: aws.Time(a.now()), InstanceTypes: []types.InstanceType{"m5.large"}, ProductDescriptions: []string{"Linux/UNIX"},
+		StartTime: aws.Time(a.Now()), InstanceTypes: []types.InstanceType{"m5.large"}, ProductDescriptions: []string{"Linux/UNIX"},
 	})
 	a.must(err)
 	zones := map[string]bool{}
 	for _, row := range out.SpotPriceHistory {
 		var usd float64
-		if _, err := fmt.Sscan(*row.SpotPrice, &usd); err != nil || usd <= 0 || usd > 0.096 || row.Timestamp.After(a.now()) {
+		if _, err := fmt.Sscan(*row.SpotPrice, &usd); err != nil || usd <= 0 || usd > 0.096 || row.Timestamp.After(a.Now()) {
 			t.Errorf("row %s %s at %s", *row.AvailabilityZone, *row.SpotPrice, row.Timestamp)
 		}
 		zones[*row.AvailabilityZone] = true

@@ -28,7 +28,7 @@ func BenchmarkList(b *testing.B) {
 		b.Fatalf("bought %d, want 1000", n)
 	}
 	for b.Loop() {
-		a.advance(1e9) // refills the call's token bucket
+		a.Advance(1e9) // refills the call's token bucket
 		_, err := a.ec2.DescribeInstances(context.Background(), &ec2.DescribeInstancesInput{Filters: filters("tag:claim", "one")})
 		a.must(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,30 +17,13 @@ import (
 	"github.com/daemok/daemok/cloud/aws/client"
 	"github.com/daemok/daemok/cloud/aws/emulator"
 	"github.com/daemok/daemok/cloud/market"
+	"github.com/daemok/daemok/cloud/market/clock"
 )
-
-// clock is a virtual one: it moves when told.
-type clock struct {
-	mu sync.Mutex
-	at time.Time
-}
-
-func (c *clock) now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.at
-}
-
-func (c *clock) advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.at = c.at.Add(d)
-}
 
 // account is an emulator with the real SDK in front of it.
 type account struct {
 	testing.TB
-	*clock
+	*clock.Virtual
 	server *emulator.Server
 	config aws.Config
 	ec2    *ec2.Client
@@ -56,8 +38,8 @@ func noLags(o *emulator.Options) {
 
 func open(t testing.TB, settings ...func(*emulator.Options)) *account {
 	t.Helper()
-	a := &account{TB: t, clock: &clock{at: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}}
-	o := emulator.Options{Seed: 7, TimeScale: 1, Now: a.now, Account: emulator.Account{Tags: map[string]string{"team": "blue"}}}
+	a := &account{TB: t, Virtual: clock.NewVirtual(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))}
+	o := emulator.Options{Seed: 7, TimeScale: 1, Now: a.Now, Account: emulator.Account{Tags: map[string]string{"team": "blue"}}}
 	for _, set := range settings {
 		set(&o)
 	}

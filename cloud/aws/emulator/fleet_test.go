@@ -168,7 +168,7 @@ func TestFleetWaitsForItsTemplate(t *testing.T) {
 	if _, err := a.fleet("web", 1, o); code(err) != "InvalidLaunchTemplateName.NotFoundException" {
 		t.Errorf("at once: got %q, want InvalidLaunchTemplateName.NotFoundException", code(err))
 	}
-	a.advance(time.Second)
+	a.Advance(time.Second)
 	if _, err := a.fleet("web", 1, o); err != nil {
 		t.Errorf("a second later: %v", err)
 	}
@@ -230,7 +230,7 @@ func TestAddressesAreCounted(t *testing.T) {
 	}
 	_, err = a.ec2.TerminateInstances(context.Background(), &ec2.TerminateInstancesInput{InstanceIds: out.Instances[0].InstanceIds})
 	a.must(err)
-	a.advance(10 * time.Minute)
+	a.Advance(10 * time.Minute)
 	a.server.Settle()
 	if got := *a.subnets()["us-east-1c"].AvailableIpAddressCount; got != before {
 		t.Errorf("after the end %d are free, want %d again", got, before)
@@ -244,7 +244,7 @@ func TestAnInstanceThatIsTerminatedIsShuttingDown(t *testing.T) {
 		still := o.Now
 		o.Now = func() time.Time {
 			if a != nil {
-				a.advance(time.Microsecond)
+				a.Advance(time.Microsecond)
 			}
 			return still()
 		}
@@ -252,7 +252,7 @@ func TestAnInstanceThatIsTerminatedIsShuttingDown(t *testing.T) {
 	a.template("web")
 	bought, err := a.fleet("web", 1, overrides(a.override("m5.large", "us-east-1c")))
 	a.must(err)
-	a.advance(5 * time.Minute)
+	a.Advance(5 * time.Minute)
 	out, err := a.ec2.TerminateInstances(context.Background(), &ec2.TerminateInstancesInput{InstanceIds: bought.Instances[0].InstanceIds})
 	a.must(err)
 	got := out.TerminatingInstances[0]

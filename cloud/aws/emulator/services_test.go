@@ -182,14 +182,14 @@ func TestQueueDeliversAtLeastOnce(t *testing.T) {
 	if len(first) != 1 || len(receive()) != 0 {
 		t.Fatalf("received %d, want one message once", len(first))
 	}
-	a.advance(21 * time.Second)
+	a.Advance(21 * time.Second)
 	second := receive()
 	if len(second) != 1 {
 		t.Fatalf("after its visibility time: %d messages, want 1", len(second))
 	}
 	_, err = client.DeleteMessage(context.Background(), &sqs.DeleteMessageInput{QueueUrl: queue, ReceiptHandle: &second[0]})
 	a.must(err)
-	a.advance(time.Minute)
+	a.Advance(time.Minute)
 	if n := len(receive()); n != 0 {
 		t.Errorf("%d messages after the delete", n)
 	}
@@ -222,11 +222,11 @@ func TestEventsOfAnInstance(t *testing.T) {
 	out, err := a.fleet(a.template("web"), 1, overrides(a.override("m5.large", "us-east-1a")), spot)
 	a.must(err)
 	id := out.Instances[0].InstanceIds[0]
-	a.advance(2 * time.Minute)
+	a.Advance(2 * time.Minute)
 	a.server.Settle()
 	a.server.Market().Interrupt(id)
 	a.server.Settle()
-	a.advance(4 * time.Minute)
+	a.Advance(4 * time.Minute)
 	a.server.Settle()
 	want := "changed pending, changed running, warning running, changed shutting-down, changed terminated"
 	if got := strings.Join(told, ", "); got != want {
