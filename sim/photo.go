@@ -145,7 +145,7 @@ func (w *World) poolNow(p *pool, s *cluster.Snapshot, nodes int64) cluster.Pool 
 func (p *pool) allowed(nodes int64, now time.Time) cluster.Allowance {
 	switch {
 	case now.Before(p.opensAt):
-		return cluster.Allowance{Note: "its schedule"}
+		return cluster.Allowance{Closed: "its schedule"}
 	case p.budget > 0:
 		return cluster.Allowance{Most: p.budget, Note: "a number"}
 	}

@@ -33,8 +33,9 @@ const (
 // Allowance is how many nodes of a pool may be going away at once now for one
 // reason, by the budgets in force.
 type Allowance struct {
-	Most int64
-	Note string // which budget, or whose word, says so
+	Most   int64
+	Note   string // which budget says so
+	Closed string // why none may go whatever budgets allow, in whole words; then Most is 0 and Note empty
 }
 
 // Payback is what moves that save money must save, where the pool's owner says

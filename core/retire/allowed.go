@@ -20,7 +20,7 @@ func Allowed(s *cluster.Snapshot, id cluster.PoolID, reasons ...plan.RemovalReas
 	for _, reason := range reasons {
 		allowed := Allowance(&pool.Policy, reason)
 		if left := max(0, allowed.Most-share.Used); left > n || why == "" {
-			n, why = left, b.why(pool, share, allowed)
+			n, why = left, b.why(pool, allowed)
 		}
 	}
 	for i := range b.breakers {

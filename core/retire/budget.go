@@ -30,7 +30,7 @@ func (b *budgets) closed(nodes []*candidate, reason plan.RemovalReason) string {
 		asked[c.Pool]++
 		share, allowed := b.shares[c.Pool], Allowance(&c.pool.Policy, reason)
 		if share.Used+asked[c.Pool] > allowed.Most {
-			return b.why(c.pool, share, allowed)
+			return b.why(c.pool, allowed)
 		}
 	}
 	for i := range b.breakers {
@@ -64,13 +64,14 @@ func countOf(b *cluster.Breaker, nodes []*candidate) (n int64) {
 	return n
 }
 
-func (b *budgets) why(pool *cluster.Pool, share Share, allowed cluster.Allowance) string {
-	opens := ""
-	if at := pool.Policy.BudgetsChange; !at.IsZero() {
-		opens = ", until " + at.Format("2006-01-02 15:04 MST") + " at least"
+// why says what allows no more nodes of the pool to go than may, and until when
+// that is so. What keeps all of them says by itself when that ends.
+func (b *budgets) why(pool *cluster.Pool, allowed cluster.Allowance) string {
+	text := b.shares[pool.ID].Against(pool.ID, allowed)
+	if at := pool.Policy.BudgetsChange; allowed.Closed == "" && !at.IsZero() {
+		text += ", until " + at.Format("2006-01-02 15:04 MST") + " at least"
 	}
-	return fmt.Sprintf("of the %d nodes of %s %d are going or not ready, and no more than %d may be (%s)%s",
-		share.Nodes, pool.ID, share.Used, allowed.Most, allowed.Note, opens)
+	return text
 }
 
 // use counts nodes that go, for whatever reason.

@@ -35,3 +35,28 @@ func TestSharesCount(t *testing.T) {
 		})
 	}
 }
+
+func TestSharesTellWhatAllowsNoMore(t *testing.T) {
+	pool := cluster.PoolID{Kind: "NodePool", Name: "web"}
+	ten := cluster.Allowance{Most: 1, Note: "budget nodes: 10%"}
+	tests := map[string]struct {
+		share   retire.Share
+		allowed cluster.Allowance
+		want    string
+	}{
+		"by numbers":                        {retire.Share{Nodes: 3, Used: 1}, ten, "of the 3 nodes of NodePool/web 1 are going or not ready, and no more than 1 may be (budget nodes: 10%)"},
+		"of a single node":                  {retire.Share{Nodes: 1, Used: 1}, ten, "of the 1 node of NodePool/web 1 are going or not ready, and no more than 1 may be (budget nodes: 10%)"},
+		"where no budget is named":          {retire.Share{Nodes: 3, Used: 1}, cluster.Allowance{Most: 1}, "of the 3 nodes of NodePool/web 1 are going or not ready, and no more than 1 may be"},
+		"where a budget lets none go":       {retire.Share{Nodes: 3, Used: 1}, cluster.Allowance{Note: "budget nodes: 0"}, "no node of NodePool/web may go now (budget nodes: 0)"},
+		"of a pool without nodes":           {retire.Share{}, cluster.Allowance{Note: "budget nodes: 10%"}, "NodePool/web has no nodes that could go"},
+		"by one word where that keeps all":  {retire.Share{Nodes: 1}, cluster.Allowance{Closed: "the roll of NodePool/web is paused"}, "the roll of NodePool/web is paused"},
+		"by that word where there are none": {retire.Share{}, cluster.Allowance{Closed: "no window is open"}, "no window is open"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := tt.share.Against(pool, tt.allowed); got != tt.want {
+				t.Errorf("%+v against %+v says\n%s, want\n%s", tt.share, tt.allowed, got, tt.want)
+			}
+		})
+	}
+}

@@ -258,7 +258,7 @@ func (p *parser) allow(w []string) error {
 		return fmt.Errorf("%s: want a number of nodes", most)
 	}
 	var reason string
-	if err := fields(rest, map[string]func(string) error{"reason": into(&reason), "note": into(&a.Note)}); err != nil {
+	if err := fields(rest, map[string]func(string) error{"reason": into(&reason), "note": into(&a.Note), "closed": into(&a.Closed)}); err != nil {
 		return err
 	}
 	o := &p.parent.pool.Policy

@@ -169,7 +169,7 @@ func (p *printer) policy(o cluster.Policy) {
 }
 
 func (p *printer) allowance(a cluster.Allowance, reason plan.RemovalReason) {
-	p.line(1, "allow", strconv.FormatInt(a.Most, 10), field("reason", string(reason)), field("note", a.Note))
+	p.line(1, "allow", strconv.FormatInt(a.Most, 10), field("reason", string(reason)), field("note", a.Note), field("closed", a.Closed))
 }
 
 func (p *printer) catalogue(c *cluster.Catalogue) {

@@ -105,7 +105,7 @@ func (r *redactor) pool(p cluster.Pool) cluster.Pool {
 	p.Catalogue = r.catalogue(p.Catalogue)
 	p.NotReady = left(p.NotReady)
 	for _, a := range []*cluster.Allowance{&p.Policy.Empty, &p.Policy.Drifted, &p.Policy.Underutilized} {
-		a.Note = left(a.Note)
+		a.Note, a.Closed = left(a.Note), left(a.Closed)
 	}
 	return p
 }

@@ -51,7 +51,7 @@ func full() *cluster.Snapshot {
 			Limits: cluster.Limits{Amounts: []quantity.Extended{{Name: "cpu", Amount: 0}, {Name: "memory", Amount: 7}}, Nodes: &nodes},
 			Usage:  amounts(1), Nodes: 2, Catalogue: catalogue, NotReady: "no # class",
 			Boot: time.Minute, Policy: cluster.Policy{Consolidate: cluster.Balanced, After: time.Minute, Never: true, Static: true, DeleteFirst: true, BudgetsChange: at, Payback: cluster.Payback{Off: true, PodDollars: 0.01, LeastShare: 0.05},
-				Empty: cluster.Allowance{Most: 4, Note: "10%"}, Drifted: cluster.Allowance{Most: 5, Note: "5"}, Underutilized: cluster.Allowance{Most: 6, Note: "a b"}}}},
+				Empty: cluster.Allowance{Most: 4, Note: "10%", Closed: "e"}, Drifted: cluster.Allowance{Most: 5, Note: "5", Closed: "f"}, Underutilized: cluster.Allowance{Most: 6, Note: "a b", Closed: "c d"}}}},
 		Guards: []cluster.Guard{{Namespace: "a/b", Name: "a", Allowed: 1, Never: true, UnreadyToo: true}}, Breakers: []cluster.Breaker{{Name: "a b", Pools: []cluster.PoolID{{Kind: "NodePool", Name: "default"}}, Most: 3, Gone: 1}}, Freeze: "a change", FreezeUntil: at,
 		Daemons: []cluster.Daemon{{Namespace: "kube-system", Name: "proxy", Shape: shape}},
 	}

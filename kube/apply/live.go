@@ -49,10 +49,9 @@ func (p *livePool) take(r *request) error {
 		p.nodes[i].Deleting = false
 	}
 	share := retire.Shares(p.nodes)[r.Pool]
-	allowed, why := translate.Allowed(p.object.Disruption.Budgets, karpv1.DisruptionReason(r.Reason), share.Nodes, p.at)
-	if share.Used >= allowed {
-		return fmt.Errorf("%w: of the %d nodes of %s %d are going or not ready, and no more than %d may be (%s)",
-			ErrChanged, share.Nodes, r.Pool, share.Used, allowed, why)
+	allowed := translate.Allowed(p.object.Disruption.Budgets, karpv1.DisruptionReason(r.Reason), share.Nodes, p.at)
+	if share.Used >= allowed.Most {
+		return fmt.Errorf("%w: %s", ErrChanged, share.Against(r.Pool, allowed))
 	}
 	p.nodes[i].Deleting = true
 	return nil

@@ -21,12 +21,12 @@ func TestNothingGoesBeforePoliciesAreKnown(t *testing.T) {
 	k.AwaitPolicies()
 	k.PoolSeen(pool("default"))
 	allowed := func() cluster.Allowance { return k.Snapshot().Pools[0].Policy.Empty }
-	if got := allowed(); got.Most != 0 || got.Note != "DisruptionPolicies have not been read yet" {
+	if got := allowed(); got.Most != 0 || got.Closed != "DisruptionPolicies have not been read yet" {
 		t.Errorf("before: %+v", got)
 	}
 	before := k.Snapshot().Revision
 	k.PoliciesAre(nil)
-	if got := allowed(); got.Note == "DisruptionPolicies have not been read yet" {
+	if got := allowed(); got.Closed == "DisruptionPolicies have not been read yet" {
 		t.Errorf("after: %+v", got)
 	}
 	known := k.Snapshot().Revision

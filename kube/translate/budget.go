@@ -9,14 +9,15 @@ import (
 
 	"github.com/robfig/cron/v3"
 
+	"github.com/daemok/daemok/core/cluster"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
 // Allowed is how many nodes of a pool may be going away at once now, for a
-// reason, and which budget says so. Percentages are of nodes, rounded up. A
+// reason, and what says so. Percentages are of nodes, rounded up. A
 // budget whose schedule cannot be read allows none, so that a slip of the pen
 // never costs a node.
-func Allowed(budgets []karpv1.Budget, reason karpv1.DisruptionReason, nodes int64, now time.Time) (int64, string) {
+func Allowed(budgets []karpv1.Budget, reason karpv1.DisruptionReason, nodes int64, now time.Time) cluster.Allowance {
 	return readBudgets(budgets, now).allow(reason, nodes)
 }
 
@@ -53,27 +54,27 @@ func readBudgets(list []karpv1.Budget, now time.Time) budgets {
 	return out
 }
 
-func (bs budgets) allow(reason karpv1.DisruptionReason, nodes int64) (int64, string) {
+func (bs budgets) allow(reason karpv1.DisruptionReason, nodes int64) cluster.Allowance {
 	least, note := nodes, "no budget is in force"
 	for _, b := range bs {
 		if len(b.Reasons) > 0 && !slices.Contains(b.Reasons, reason) {
 			continue
 		}
 		if b.err != nil {
-			return 0, b.err.Error()
+			return cluster.Allowance{Closed: b.err.Error()}
 		}
 		if !b.inForce {
 			continue
 		}
 		n, err := share(b.Nodes, nodes)
 		if err != nil {
-			return 0, err.Error()
+			return cluster.Allowance{Closed: err.Error()}
 		}
 		if n < least || note == "no budget is in force" {
 			least, note = n, "budget nodes: "+b.Nodes
 		}
 	}
-	return least, note
+	return cluster.Allowance{Most: least, Note: note}
 }
 
 // change is the next moment at which a budget comes into force or no longer

@@ -153,7 +153,7 @@ func (h Hold) On(p cluster.Policy) cluster.Policy {
 	p.Payback = p.Payback.Stricter(h.Payback)
 	p.BudgetsChange = sooner(p.BudgetsChange, h.Changes)
 	if h.Why != "" {
-		none := cluster.Allowance{Note: h.Why}
+		none := cluster.Allowance{Closed: h.Why}
 		p.Empty, p.Drifted, p.Underutilized = none, none, none
 	}
 	return p

@@ -77,7 +77,7 @@ func TestHoldOn(t *testing.T) {
 func TestAHoldLeavesNothingAllowed(t *testing.T) {
 	some := cluster.Allowance{Most: 3, Note: "budget nodes: 3"}
 	before := cluster.Policy{Empty: some, Drifted: some, Underutilized: some, BudgetsChange: noon.Add(time.Hour)}
-	none := cluster.Allowance{Note: "closed"}
+	none := cluster.Allowance{Closed: "closed"}
 	got := Hold{Why: "closed", Changes: noon.Add(time.Minute), Payback: cluster.Payback{PodDollars: 1}}.On(before)
 	want := cluster.Policy{Empty: none, Drifted: none, Underutilized: none, BudgetsChange: noon.Add(time.Minute), Payback: cluster.Payback{PodDollars: 1}}
 	if got != want {

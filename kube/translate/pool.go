@@ -210,14 +210,10 @@ func policy(o PoolObject, nodes int64, now time.Time) cluster.Policy {
 	d := o.Disruption
 	after, ever := ConsolidateAfter(d)
 	budgets := readBudgets(d.Budgets, now)
-	allowance := func(reason karpv1.DisruptionReason) (a cluster.Allowance) {
-		a.Most, a.Note = budgets.allow(reason, nodes)
-		return a
-	}
-	out := cluster.Policy{After: after, Never: !ever, Static: o.Static, Empty: allowance(karpv1.ReasonEmpty),
-		Drifted: allowance(karpv1.ReasonDrifted), Underutilized: allowance(karpv1.ReasonUnderutilized), BudgetsChange: budgets.change(now)}
+	out := cluster.Policy{After: after, Never: !ever, Static: o.Static, Empty: budgets.allow(karpv1.ReasonEmpty, nodes),
+		Drifted: budgets.allow(karpv1.ReasonDrifted, nodes), Underutilized: budgets.allow(karpv1.ReasonUnderutilized, nodes), BudgetsChange: budgets.change(now)}
 	if why := RollKeeps(o, ""); why != "" {
-		out.Drifted = cluster.Allowance{Note: why}
+		out.Drifted = cluster.Allowance{Closed: why}
 	}
 	if policy := cluster.Consolidation(d.ConsolidationPolicy); policy == cluster.WhenEmpty || policy == cluster.Balanced {
 		out.Consolidate = policy

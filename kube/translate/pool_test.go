@@ -45,8 +45,8 @@ func TestAllowed(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got, note := Allowed(tt.budgets, karpv1.ReasonEmpty, tt.nodes, at); got != tt.want {
-				t.Errorf("Allowed = %d (%s), want %d", got, note, tt.want)
+			if got := Allowed(tt.budgets, karpv1.ReasonEmpty, tt.nodes, at); got.Most != tt.want {
+				t.Errorf("Allowed = %+v, want %d", got, tt.want)
 			}
 		})
 	}

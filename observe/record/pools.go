@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -113,8 +114,8 @@ func budgets(p *cluster.Pool, share retire.Share) string {
 		}
 		a := retire.Allowance(&p.Policy, reason)
 		text += fmt.Sprintf(" %d %s", a.Most, reason)
-		if a.Note != "" {
-			text += " (" + a.Note + ")"
+		if why := cmp.Or(a.Closed, a.Note); why != "" {
+			text += " (" + why + ")"
 		}
 	}
 	if at := p.Policy.BudgetsChange; !at.IsZero() {
