@@ -6,7 +6,9 @@
 // Sources are patched in copies that the compiler is pointed at; the checkout
 // is not touched. It prints a line for each rule and ends with
 // "mutate: ok rules=N", or with status 1 and the rules that no story noticed
-// or whose code was not found. It finds no missing rule: that is for the list
+// or whose code was not found. A run that does not end has noticed only where
+// the same tests are known to end quickly while the rule is there: else the
+// host may just have been slow. It finds no missing rule: that is for the list
 // of scenarios.
 package main
 
@@ -56,18 +58,30 @@ func (r Rule) and(file, old, instead string) Rule {
 
 // Outcome is what became of a broken rule.
 type Outcome struct {
-	Noticed []string // stories that turned red
-	Problem string   // why nothing can be said, such as code that does not compile
+	Noticed  []string      // stories that turned red
+	TimedOut bool          // the run did not end in storyTimeout, and no story turned red before
+	Usual    time.Duration // of a run that timed out: what the same tests take with the rule; 0 if that is not known
+	Problem  string        // why nothing can be said, such as code that does not compile
 }
 
 // OK reports whether a story noticed.
-func (o Outcome) OK() bool { return o.Problem == "" && len(o.Noticed) > 0 }
+func (o Outcome) OK() bool { return o.Problem == "" && (len(o.Noticed) > 0 || o.neverEnds()) }
+
+// neverEnds reports that a run timed out, and that this is for want of the
+// rule.
+func (o Outcome) neverEnds() bool { return o.TimedOut && o.Usual > 0 && o.Usual <= storyTimeout/8 }
 
 // String prints what noticed, or what is wrong.
 func (o Outcome) String() string {
 	switch {
 	case o.Problem != "":
 		return "PROBLEM: " + o.Problem
+	case o.neverEnds():
+		return fmt.Sprintf("noticed: the stories do not end in %s, and take %s with the rule", storyTimeout, o.Usual)
+	case o.TimedOut && o.Usual > 0:
+		return fmt.Sprintf("TIMED OUT: the stories did not end in %s, but take %s with the rule too: repeat it on an idle host", storyTimeout, o.Usual)
+	case o.TimedOut:
+		return fmt.Sprintf("TIMED OUT: the stories did not end in %s, and what they take with the rule is not known", storyTimeout)
 	case len(o.Noticed) == 0:
 		return "SURVIVED: no story noticed"
 	case len(o.Noticed) == 1:
@@ -120,9 +134,10 @@ func run(words string, list bool) error {
 	if err != nil {
 		return fmt.Errorf("read -run: %w", err)
 	}
+	usual := Usual{Root: "."}
 	if !list {
-		if o := Try(".", Rule{}, pkg, stories); o.Problem != "" || len(o.Noticed) > 0 {
-			return fmt.Errorf("the stories are red before any rule is switched off: %s", o)
+		if _, err := usual.Of(pkg, stories); err != nil {
+			return err
 		}
 	}
 	count, failed := 0, 0
@@ -137,6 +152,11 @@ func run(words string, list bool) error {
 		} else if !list {
 			folder, tests := r.noticedBy()
 			o = Try(".", r, folder, tests)
+			if o.TimedOut {
+				if o.Usual, err = usual.Of(folder, tests); err != nil {
+					return err
+				}
+			}
 		}
 		if !list && !o.OK() || o.Problem != "" {
 			failed++
@@ -175,31 +195,79 @@ func (r Rule) Patch(root string) (map[string]string, error) {
 	return out, nil
 }
 
-// storyTimeout bounds one run of the stories: a rule without which a decision
-// never ends counts as noticed.
+// storyTimeout bounds one run of the stories.
 const storyTimeout = 2 * time.Minute
 
-// Try runs the tests that match the pattern in a package without the rule.
+// Try runs the tests that match the pattern in a package without the rule. Of
+// a run that timed out it does not know what is usual.
 func Try(root string, r Rule, folder, tests string) Outcome {
+	return try(root, r, folder, tests, storyTimeout)
+}
+
+func try(root string, r Rule, folder, tests string, timeout time.Duration) Outcome {
 	args, remove, err := r.overlay(root)
 	if err != nil {
 		return Outcome{Problem: err.Error()}
 	}
 	defer remove()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*storyTimeout)
-	defer cancel()
-	args = append([]string{"test", "-vet=off", "-ldflags=-s -w", "-count=1", "-timeout", storyTimeout.String(), "-run", tests}, args...)
-	cmd := exec.CommandContext(ctx, "go", append(args, strings.Fields(folder)...)...)
-	cmd.Dir = root
-	content, err := cmd.CombinedOutput()
-	output := string(content)
+	output, err := test(root, folder, tests, timeout, args)
 	switch {
 	case err == nil:
 		return Outcome{}
 	case strings.Contains(output, "[build failed]") || strings.Contains(output, "[setup failed]"):
 		return Outcome{Problem: "does not compile: " + firstError(output)}
 	}
-	return Outcome{Noticed: red(output)}
+	names := red(output)
+	if len(names) > 0 {
+		return Outcome{Noticed: names}
+	}
+	if strings.Contains(output, "panic: test timed out after ") || strings.Contains(output, "*** Test killed ") {
+		return Outcome{TimedOut: true}
+	}
+	return Outcome{Noticed: []string{"a run that did not end well"}}
+}
+
+// test runs tests of a package, and returns what they print. The timeout is
+// for each run; compiling has no bound.
+func test(root, folder, tests string, timeout time.Duration, args []string) (output string, err error) {
+	args = append([]string{"test", "-vet=off", "-ldflags=-s -w", "-count=1", "-timeout", timeout.String(), "-run", tests}, args...)
+	cmd := exec.CommandContext(context.Background(), "go", append(args, strings.Fields(folder)...)...)
+	cmd.Dir = root
+	content, err := cmd.CombinedOutput()
+	return string(content), err
+}
+
+// Usual knows what tests take while all rules are there. It runs them when it
+// is first asked.
+type Usual struct {
+	Root  string // of the checkout
+	known map[string]time.Duration
+}
+
+// Of returns what the longest of the packages takes. It is an error if they
+// are red, or do not end.
+func (u *Usual) Of(folder, tests string) (time.Duration, error) {
+	key := folder + " " + tests
+	if d, ok := u.known[key]; ok {
+		return d, nil
+	}
+	output, err := test(u.Root, folder, tests, storyTimeout, nil)
+	if err != nil {
+		return 0, fmt.Errorf("the tests %s of %s are red while every rule is there: %s", tests, folder, strings.TrimSpace(output))
+	}
+	longest := time.Millisecond // what go prints is rounded
+	for _, m := range packageTook.FindAllStringSubmatch(output, -1) {
+		d, err := time.ParseDuration(m[1])
+		if err != nil {
+			return 0, fmt.Errorf("read what the tests of %s take: %w", folder, err)
+		}
+		longest = max(longest, d)
+	}
+	if u.known == nil {
+		u.known = map[string]time.Duration{}
+	}
+	u.known[key] = longest
+	return longest, nil
 }
 
 // overlay writes the patched files and what tells the compiler to read them.
@@ -241,13 +309,13 @@ func (r Rule) overlay(root string) (args []string, remove func(), err error) {
 }
 
 var (
-	redStory  = regexp.MustCompile(`(?m)^\s+--- FAIL: [^/\s]+/(\S+)`)
-	redTest   = regexp.MustCompile(`(?m)^--- FAIL: (\S+)`)
-	buildLine = regexp.MustCompile(`(?m)^\S+\.go:\d+:\d+: .*$`)
+	redStory    = regexp.MustCompile(`(?m)^\s+--- FAIL: [^/\s]+/(\S+)`)
+	redTest     = regexp.MustCompile(`(?m)^--- FAIL: (\S+)`)
+	packageTook = regexp.MustCompile(`(?m)^ok\s+\S+\s+(\d\S*s)\b`)
+	buildLine   = regexp.MustCompile(`(?m)^\S+\.go:\d+:\d+: .*$`)
 )
 
-// red lists the subtests that failed, or the tests where they have none; a run
-// that died without naming any counts as one.
+// red lists the subtests that failed, or the tests where they have none.
 func red(output string) []string {
 	var names []string
 	for _, expression := range []*regexp.Regexp{redStory, redTest} {
@@ -258,7 +326,7 @@ func red(output string) []string {
 			return names
 		}
 	}
-	return []string{"a run that did not end well"}
+	return nil
 }
 
 func firstError(output string) string {

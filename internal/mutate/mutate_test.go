@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // planted writes a module with one rule and one story about it.
@@ -48,6 +49,36 @@ func TestTry(t *testing.T) {
 				t.Errorf("Try(%+v) = %s, want %q in it", tt.rule.Edits, got, tt.want)
 			}
 		})
+	}
+}
+
+// A run that does not end tells nothing by itself: the host may be slow.
+func TestRunsThatDoNotEnd(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles small programs")
+	}
+	dir := planted(t)
+	endless := off("", "a.go", "return n < 3", "for {\n\t}")
+	got := try(dir, endless, ".", "TestStories", time.Second)
+	if !got.TimedOut || got.OK() || !strings.HasPrefix(got.String(), "TIMED OUT: ") {
+		t.Errorf("without a rule that ends the run, and not knowing what is usual: %+v (%s), want a run that timed out and does not count", got, got)
+	}
+	usual := Usual{Root: dir}
+	d, err := usual.Of(".", "TestStories")
+	if err != nil || d <= 0 {
+		t.Fatalf("what the stories take with the rule: %s, %v, want a time", d, err)
+	}
+	if _, err := usual.Of(".", "TestNothing("); err == nil {
+		t.Error("tests that cannot be run are said to take some time")
+	}
+
+	got.Usual = storyTimeout / 8
+	if !got.OK() || !strings.HasPrefix(got.String(), "noticed: ") {
+		t.Errorf("of stories that take %s, %s: want that it counts", got.Usual, got)
+	}
+	got.Usual = storyTimeout/8 + 1
+	if got.OK() || !strings.HasPrefix(got.String(), "TIMED OUT: ") {
+		t.Errorf("of stories that take %s, %s: want that it does not count", got.Usual, got)
 	}
 }
 
