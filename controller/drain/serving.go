@@ -12,7 +12,7 @@ import (
 // lastReady says of which Service the pod is the last that is ready, while
 // another may become so; empty: of none.
 func (r *Reconciler) lastReady(ctx context.Context, p *corev1.Pod) (string, error) {
-	service, err := serving.LastOf(ctx, r.Live, p, func() (int32, error) { return r.replicasOf(ctx, p) })
+	service, err := serving.LastOf(ctx, r.Live, p)
 	if err != nil || service == "" {
 		return "", err
 	}

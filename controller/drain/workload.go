@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/serving"
 	"github.com/daemok/daemok/kube/translate"
 )
 
@@ -99,7 +100,7 @@ func (w *workload) mark(s surge) {
 // workloadOf reads the Deployment or StatefulSet of a pod; nil where it has
 // none.
 func (r *Reconciler) workloadOf(ctx context.Context, p *corev1.Pod) (*workload, error) {
-	owner, err := r.ownerOf(ctx, p)
+	owner, err := serving.OwnerOf(ctx, r.Live, p)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +112,7 @@ func (r *Reconciler) workloadOf(ctx context.Context, p *corev1.Pod) (*workload, 
 		if of == nil || of.Kind != "Deployment" {
 			return nil, nil
 		}
-		deployment, err := r.readOwner(ctx, &appsv1.Deployment{}, p.Namespace, of)
+		deployment, err := serving.ReadOwner(ctx, r.Live, &appsv1.Deployment{}, p.Namespace, of)
 		if err != nil || deployment == nil {
 			return nil, err
 		}

@@ -218,7 +218,7 @@ func (a *Applier) lastOf(ctx context.Context, r *leaver, p *cluster.Pod, pod *co
 		}
 	}
 	if leave, _ = leave.Over(pod.Annotations); leave.KeepReady && p.Evictable() {
-		p.LastOf, err = serving.LastOf(ctx, a.Live, pod, nil)
+		p.LastOf, err = serving.LastOf(ctx, a.Live, pod)
 	}
 	return err
 }

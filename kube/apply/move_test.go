@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -148,6 +149,19 @@ func TestWhatIsNoLongerSoEndsAMove(t *testing.T) {
 			y.create(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}, Spec: corev1.ServiceSpec{Selector: map[string]string{"app": "web"}}})
 			p := &corev1.Pod{}
 			edited(y, "default", "a-1", p, func(p *corev1.Pod) { p.Annotations = map[string]string{api.MarkKeepReady: "true"} })
+			y.status(p, func() {
+				p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+			})
+		},
+		"a pod is the only one of a Service that is there, and more are wanted": func(y *yard) {
+			y.create(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}, Spec: corev1.ServiceSpec{Selector: map[string]string{"only": "a-1"}}})
+			set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}, Spec: appsv1.StatefulSetSpec{Replicas: new(int32(2))}}
+			y.create(set)
+			p := &corev1.Pod{}
+			edited(y, "default", "a-1", p, func(p *corev1.Pod) {
+				p.Labels, p.Annotations = map[string]string{"app": "web", "only": "a-1"}, map[string]string{api.MarkKeepReady: "true"}
+				p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "web", UID: set.UID, Controller: new(true)}}
+			})
 			y.status(p, func() {
 				p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 			})

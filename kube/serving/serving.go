@@ -19,9 +19,9 @@ import (
 
 // LastOf names a Service of which the pod is the last that is ready, while
 // another may become so; empty: of none. Another may where there is one beside
-// it or, if wanted is not nil, where more than one is wanted: of the only pod
-// that there is, and is wanted, waiting would help nobody.
-func LastOf(ctx context.Context, from client.Reader, p *corev1.Pod, wanted func() (int32, error)) (string, error) {
+// it, or more than one is wanted: of the only pod that there is, and is wanted,
+// waiting would help nobody.
+func LastOf(ctx context.Context, from client.Reader, p *corev1.Pod) (string, error) {
 	if !translate.IsUp(p) {
 		return "", nil
 	}
@@ -39,19 +39,16 @@ func LastOf(ctx context.Context, from client.Reader, p *corev1.Pod, wanted func(
 		if err != nil {
 			return "", err
 		}
-		if ready > 0 || others == 0 && wanted == nil {
-			continue
-		}
-		if others == 0 {
-			n, err := wanted()
+		if ready == 0 && others == 0 {
+			n, err := wanted(ctx, from, p)
 			if err != nil {
 				return "", err
 			}
-			if n <= 1 {
-				continue
-			}
+			others = int(n) - 1
 		}
-		return s.Name, nil
+		if ready == 0 && others > 0 {
+			return s.Name, nil
+		}
 	}
 	return "", nil
 }

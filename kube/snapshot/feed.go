@@ -24,7 +24,11 @@ import (
 func (k *Keeper) Follow(ctx context.Context, informers cache.Informers, claimSeen func(c *karpv1.NodeClaim, gone bool)) error {
 	seenClaim := func(c *karpv1.NodeClaim) { k.ClaimSeen(c); claimSeen(c, false) }
 	goneClaim := func(c *karpv1.NodeClaim) { k.ClaimGone(c.Name); claimSeen(c, true) }
-	followed := append(k.spreadingWatches(), []watch{
+	followed := []watch{
+		{&appsv1.ReplicaSet{}, handler(ignoreFirst(k.ReplicaSetSeen), func(o *appsv1.ReplicaSet) { k.ReplicaSetGone(o.Namespace, o.Name) })},
+		{&appsv1.StatefulSet{}, handler(ignoreFirst(k.StatefulSetSeen), func(o *appsv1.StatefulSet) { k.StatefulSetGone(o.Namespace, o.Name) })},
+		{&corev1.ReplicationController{}, handler(ignoreFirst(k.ReplicationControllerSeen),
+			func(o *corev1.ReplicationController) { k.ReplicationControllerGone(o.Namespace, o.Name) })},
 		{&corev1.Pod{}, handler(k.PodSeen, func(p *corev1.Pod) { k.PodGone(p.Namespace, p.Name) })},
 		{&corev1.Service{}, handler(ignoreFirst(k.ServiceSeen), func(s *corev1.Service) { k.ServiceGone(s.Namespace, s.Name) })},
 		{&corev1.Namespace{}, handler(ignoreFirst(k.NamespaceSeen), func(n *corev1.Namespace) { k.NamespaceGone(n.Name) })},
@@ -44,7 +48,7 @@ func (k *Keeper) Follow(ctx context.Context, informers cache.Informers, claimSee
 		{&karpv1.NodePool{}, handler(
 			ignoreFirst(func(p *karpv1.NodePool) { k.PoolSeen(translate.FromNodePool(p)) }),
 			func(p *karpv1.NodePool) { k.PoolGone(cluster.PoolID{Kind: translate.KindNodePool, Name: p.Name}) })},
-	}...)
+	}
 	if k.freezeIn != "" {
 		followed = append(followed, watch{&corev1.ConfigMap{}, handler(ignoreFirst(k.FreezeSeen), func(c *corev1.ConfigMap) { k.FreezeGone(c.Namespace, c.Name) })})
 	}
@@ -67,19 +71,6 @@ func (k *Keeper) Follow(ctx context.Context, informers cache.Informers, claimSee
 type watch struct {
 	kind    client.Object
 	handler toolscache.ResourceEventHandler
-}
-
-// spreadingWatches are those that default spreads need, and nothing else does.
-func (k *Keeper) spreadingWatches() []watch {
-	if len(k.spreading.defaults) == 0 {
-		return nil
-	}
-	return []watch{
-		{&appsv1.ReplicaSet{}, handler(ignoreFirst(k.ReplicaSetSeen), func(o *appsv1.ReplicaSet) { k.ReplicaSetGone(o.Namespace, o.Name) })},
-		{&appsv1.StatefulSet{}, handler(ignoreFirst(k.StatefulSetSeen), func(o *appsv1.StatefulSet) { k.StatefulSetGone(o.Namespace, o.Name) })},
-		{&corev1.ReplicationController{}, handler(ignoreFirst(k.ReplicationControllerSeen),
-			func(o *corev1.ReplicationController) { k.ReplicationControllerGone(o.Namespace, o.Name) })},
-	}
 }
 
 // WaitForFirst waits until the keeper has heard of everything that there was

@@ -29,7 +29,11 @@ func Read(ctx context.Context, from client.Reader, kinds Kinds, now func() time.
 // that has seen nothing. It does not see pods come and go, so emptiness counts
 // from what claims say of it.
 func (k *Keeper) Read(ctx context.Context, from client.Reader) (*cluster.Snapshot, error) {
-	for _, read := range append(k.spreadingReads(ctx, from), []func() error{
+	for _, read := range []func() error{
+		all(ctx, from, &appsv1.ReplicaSetList{}, func(l *appsv1.ReplicaSetList) []appsv1.ReplicaSet { return l.Items }, k.ReplicaSetSeen),
+		all(ctx, from, &appsv1.StatefulSetList{}, func(l *appsv1.StatefulSetList) []appsv1.StatefulSet { return l.Items }, k.StatefulSetSeen),
+		all(ctx, from, &corev1.ReplicationControllerList{},
+			func(l *corev1.ReplicationControllerList) []corev1.ReplicationController { return l.Items }, k.ReplicationControllerSeen),
 		all(ctx, from, &karpv1.NodePoolList{}, func(l *karpv1.NodePoolList) []karpv1.NodePool { return l.Items },
 			func(p *karpv1.NodePool) { k.PoolSeen(translate.FromNodePool(p)) }),
 		all(ctx, from, &karpv1.NodeClaimList{}, func(l *karpv1.NodeClaimList) []karpv1.NodeClaim { return l.Items }, k.ClaimSeen),
@@ -49,7 +53,7 @@ func (k *Keeper) Read(ctx context.Context, from client.Reader) (*cluster.Snapsho
 			func(l *policyv1.PodDisruptionBudgetList) []policyv1.PodDisruptionBudget { return l.Items }, k.GuardSeen),
 		all(ctx, from, &appsv1.DaemonSetList{}, func(l *appsv1.DaemonSetList) []appsv1.DaemonSet { return l.Items }, k.DaemonSetSeen),
 		all(ctx, from, &corev1.PodList{}, func(l *corev1.PodList) []corev1.Pod { return l.Items }, func(p *corev1.Pod) { k.PodSeen(p, true) }),
-	}...) {
+	} {
 		if err := read(); err != nil {
 			return nil, err
 		}
@@ -63,19 +67,6 @@ func (k *Keeper) Read(ctx context.Context, from client.Reader) (*cluster.Snapsho
 	}
 	k.PoliciesAre(policies)
 	return k.Snapshot(), nil
-}
-
-// spreadingReads reads what default spreads need.
-func (k *Keeper) spreadingReads(ctx context.Context, from client.Reader) []func() error {
-	if len(k.spreading.defaults) == 0 {
-		return nil
-	}
-	return []func() error{
-		all(ctx, from, &appsv1.ReplicaSetList{}, func(l *appsv1.ReplicaSetList) []appsv1.ReplicaSet { return l.Items }, k.ReplicaSetSeen),
-		all(ctx, from, &appsv1.StatefulSetList{}, func(l *appsv1.StatefulSetList) []appsv1.StatefulSet { return l.Items }, k.StatefulSetSeen),
-		all(ctx, from, &corev1.ReplicationControllerList{},
-			func(l *corev1.ReplicationControllerList) []corev1.ReplicationController { return l.Items }, k.ReplicationControllerSeen),
-	}
 }
 
 // all reads every object of a kind and lets the keeper see it.

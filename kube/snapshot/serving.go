@@ -42,7 +42,7 @@ func (b *builder) noteKept(name types.NamespacedName, e podEntry, seat int) {
 }
 
 // lastReady tells pods of which Service each is the last that is ready while there
-// is another which may become so. Cost: linear in pods where any asks for it.
+// is another which may become so, or more than one is wanted. Cost: linear in pods where any asks for it.
 func (b *builder) lastReady() {
 	if len(b.kept) == 0 {
 		return
@@ -66,7 +66,7 @@ func (b *builder) lastReady() {
 				n = countReady(b.k.spreading.services[s], beside[s.Namespace])
 				counted[s] = n
 			}
-			if ready, all := n[0], n[1]; ready == 1 && all > 1 {
+			if ready, all := n[0], n[1]; ready == 1 && (all > 1 || b.k.spreading.owners[k.e.subject.owner].several) {
 				b.out.Nodes[k.seat[0]].Pods[k.seat[1]].LastOf = s.Name
 				break
 			}

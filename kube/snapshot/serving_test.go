@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -25,6 +26,23 @@ func served(name string, change ...func(*corev1.Pod)) *corev1.Pod {
 
 func unready(p *corev1.Pod) { p.Status.Conditions[0].Status = corev1.ConditionFalse }
 
+// by makes a pod one of a workload.
+func by(version, kind string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: version, Kind: kind, Name: "web", Controller: new(true)}}
+	}
+}
+
+// wanting makes workloads of which each wants so many pods.
+func wanting(n int32) func(*Keeper) {
+	return func(k *Keeper) {
+		m := metav1.ObjectMeta{Namespace: "default", Name: "web"}
+		k.ReplicaSetSeen(&appsv1.ReplicaSet{ObjectMeta: m, Spec: appsv1.ReplicaSetSpec{Replicas: &n, Selector: &metav1.LabelSelector{}}})
+		k.StatefulSetSeen(&appsv1.StatefulSet{ObjectMeta: m, Spec: appsv1.StatefulSetSpec{Replicas: &n, Selector: &metav1.LabelSelector{}}})
+		k.ReplicationControllerSeen(&corev1.ReplicationController{ObjectMeta: m, Spec: corev1.ReplicationControllerSpec{Replicas: &n}})
+	}
+}
+
 func says(value string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.Annotations = map[string]string{api.MarkKeepReady: value}
@@ -35,7 +53,7 @@ func says(value string) func(*corev1.Pod) {
 }
 
 // TestTheLastReadyPodOfAServiceIsKnown: where it, or its pool, asks to keep such
-// pods, and there is another that may become ready.
+// pods, and there is another that may become ready or will be made.
 func TestTheLastReadyPodOfAServiceIsKnown(t *testing.T) {
 	tests := map[string]struct {
 		pool map[string]string
@@ -76,6 +94,60 @@ func TestTheLastReadyPodOfAServiceIsKnown(t *testing.T) {
 	}
 }
 
+// Of a pod that is alone it is known whether its owner wants more, as long as there
+// is that owner.
+func TestTheOnlyPodOfAServiceIsKeptWhereMoreAreWanted(t *testing.T) {
+	k := newKeeper()
+	s := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}
+	s.Spec.Selector = map[string]string{"app": "web"}
+	k.ServiceSeen(s)
+	k.NodeSeen(node("a"))
+	k.ClaimSeen(claimOf("a", karpv1.ClaimRegistered, karpv1.ClaimInitialized))
+	tests := map[string]struct {
+		of   func(*corev1.Pod)
+		gone func(namespace, name string)
+	}{
+		"a ReplicaSet":            {by("apps/v1", "ReplicaSet"), k.ReplicaSetGone},
+		"a StatefulSet":           {by("apps/v1", "StatefulSet"), k.StatefulSetGone},
+		"a ReplicationController": {by("v1", "ReplicationController"), k.ReplicationControllerGone},
+		"nobody known":            {by("example.com/v1", "StatefulSet"), nil},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			k.PodSeen(served("web-1", tt.of), true)
+			lastOf := func() string { return k.Snapshot().Nodes[0].Pods[0].LastOf }
+			told(k)
+			wanting(2)(k)
+			if want := map[bool]string{true: "web"}[tt.gone != nil]; lastOf() != want {
+				t.Errorf("where two are wanted it is the last of %q, want %q", lastOf(), want)
+			}
+			if tt.gone == nil {
+				return
+			}
+			told(k)
+			wanting(1)(k)
+			if got := lastOf(); got != "" || !told(k) {
+				t.Errorf("where one is wanted it is the last of %q, and its node is looked at again: want of none, and that it is", got)
+			}
+			wanting(3)(k)
+			tt.gone("default", "web")
+			if got := lastOf(); got != "" {
+				t.Errorf("where its owner is gone it is the last of %q, want of none", got)
+			}
+		})
+	}
+}
+
+// told reports whether the keeper says that something changed.
+func told(k *Keeper) bool {
+	select {
+	case <-k.Changed():
+		return true
+	default:
+		return false
+	}
+}
+
 // A node that is kept for its last ready pod is thought of again when another is
 // ready.
 func TestAPodThatGetsReadyBesideAnotherAsksForAPlan(t *testing.T) {
@@ -84,9 +156,7 @@ func TestAPodThatGetsReadyBesideAnotherAsksForAPlan(t *testing.T) {
 	k.PodSeen(served("web-2", unready), true)
 	<-k.Changed()
 	k.PodSeen(served("web-2"), false)
-	select {
-	case <-k.Changed():
-	default:
+	if !told(k) {
 		t.Error("nobody is told")
 	}
 }

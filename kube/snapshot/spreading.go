@@ -15,16 +15,22 @@ import (
 // spreading gives pods without spreads of their own those of the scheduler's
 // configuration. Whom these count follows from services and owners.
 type spreading struct {
-	defaults []corev1.TopologySpreadConstraint // none: of what is below nothing but services is used
+	defaults []corev1.TopologySpreadConstraint // none: of what is below selectors of owners are not used
 	services map[types.NamespacedName]map[string]string
 	byPair   map[pair]map[types.NamespacedName]struct{} // services by the first label they choose by
-	owners   map[ownerID]*metav1.LabelSelector
+	owners   map[ownerID]workload
 	owned    map[ownerID]map[*subject]struct{}
 	stale    map[*subject]struct{}
 	staleIn  map[string]struct{}
 }
 
 type pair struct{ namespace, key, value string }
+
+// workload is what an owner says of its pods.
+type workload struct {
+	selector *metav1.LabelSelector
+	several  bool // it wants more than one
+}
 
 // ownerID names a controller of pods that the scheduler looks up; the zero
 // value is any other, or none.
@@ -33,7 +39,7 @@ type ownerID struct{ namespace, kind, name string }
 func newSpreading() spreading {
 	return spreading{
 		services: map[types.NamespacedName]map[string]string{}, byPair: map[pair]map[types.NamespacedName]struct{}{},
-		owners: map[ownerID]*metav1.LabelSelector{}, owned: map[ownerID]map[*subject]struct{}{},
+		owners: map[ownerID]workload{}, owned: map[ownerID]map[*subject]struct{}{},
 		stale: map[*subject]struct{}{}, staleIn: map[string]struct{}{},
 	}
 }
@@ -46,7 +52,7 @@ func (k *Keeper) SpreadByDefault(defaults []corev1.TopologySpreadConstraint) {
 
 // spread adds the defaults to rules without spreads.
 func (sp *spreading) spread(rules *translate.Rules, namespace string, labels map[string]string, owner ownerID) translate.Rules {
-	return rules.WithSpreads(sp.defaults, sp.choosing(namespace, labels), sp.owners[owner])
+	return rules.WithSpreads(sp.defaults, sp.choosing(namespace, labels), sp.owners[owner].selector)
 }
 
 // choosing lists the selectors of the services that choose a pod.
@@ -181,49 +187,55 @@ func firstPair(namespace string, selector map[string]string) pair {
 
 // ReplicaSetSeen takes in a ReplicaSet. It must not be written any more.
 func (k *Keeper) ReplicaSetSeen(o *appsv1.ReplicaSet) {
-	k.ownerIs(ownerID{o.Namespace, "ReplicaSet", o.Name}, o.Spec.Selector)
+	k.ownerIs(ownerID{o.Namespace, "ReplicaSet", o.Name}, o.Spec.Selector, o.Spec.Replicas)
 }
 
 // ReplicaSetGone takes in that a ReplicaSet was deleted.
 func (k *Keeper) ReplicaSetGone(namespace, name string) {
-	k.ownerIs(ownerID{namespace, "ReplicaSet", name}, nil)
+	k.ownerIs(ownerID{namespace, "ReplicaSet", name}, nil, nil)
 }
 
 // StatefulSetSeen takes in a StatefulSet. It must not be written any more.
 func (k *Keeper) StatefulSetSeen(o *appsv1.StatefulSet) {
-	k.ownerIs(ownerID{o.Namespace, "StatefulSet", o.Name}, o.Spec.Selector)
+	k.ownerIs(ownerID{o.Namespace, "StatefulSet", o.Name}, o.Spec.Selector, o.Spec.Replicas)
 }
 
 // StatefulSetGone takes in that a StatefulSet was deleted.
 func (k *Keeper) StatefulSetGone(namespace, name string) {
-	k.ownerIs(ownerID{namespace, "StatefulSet", name}, nil)
+	k.ownerIs(ownerID{namespace, "StatefulSet", name}, nil, nil)
 }
 
 // ReplicationControllerSeen takes in a ReplicationController. It must not be
 // written any more.
 func (k *Keeper) ReplicationControllerSeen(o *corev1.ReplicationController) {
-	k.ownerIs(ownerID{o.Namespace, "ReplicationController", o.Name}, &metav1.LabelSelector{MatchLabels: o.Spec.Selector})
+	k.ownerIs(ownerID{o.Namespace, "ReplicationController", o.Name}, &metav1.LabelSelector{MatchLabels: o.Spec.Selector}, o.Spec.Replicas)
 }
 
 // ReplicationControllerGone takes in that a ReplicationController was deleted.
 func (k *Keeper) ReplicationControllerGone(namespace, name string) {
-	k.ownerIs(ownerID{namespace, "ReplicationController", name}, nil)
+	k.ownerIs(ownerID{namespace, "ReplicationController", name}, nil, nil)
 }
 
-func (k *Keeper) ownerIs(id ownerID, selector *metav1.LabelSelector) {
+// ownerIs takes in what an owner says; without a selector it is gone. One that
+// does not say how many pods it wants, wants one.
+func (k *Keeper) ownerIs(id ownerID, selector *metav1.LabelSelector, replicas *int32) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	sp := &k.spreading
-	if metav1.FormatLabelSelector(sp.owners[id]) == metav1.FormatLabelSelector(selector) && (sp.owners[id] == nil) == (selector == nil) {
+	before, now := sp.owners[id], workload{selector, replicas != nil && *replicas > 1}
+	alike := metav1.FormatLabelSelector(before.selector) == metav1.FormatLabelSelector(selector) && (before.selector == nil) == (selector == nil)
+	if alike && before.several == now.several {
 		return
 	}
-	if sp.owners[id] = selector; selector == nil {
+	if sp.owners[id] = now; selector == nil {
 		delete(sp.owners, id)
 	}
-	for s := range sp.owned[id] {
-		sp.stale[s] = struct{}{}
+	if !alike {
+		for s := range sp.owned[id] {
+			sp.stale[s] = struct{}{}
+		}
 	}
-	if len(sp.owned[id]) > 0 {
+	if !alike && len(sp.owned[id]) > 0 || before.several != now.several && len(k.subjects.in[id.namespace]) > 0 {
 		k.bump()
 	}
 }

@@ -20,7 +20,7 @@ type subject struct {
 	node       string // where the pod is; empty while it waits
 	rules      *sharedRules
 	own        *translate.Rules  // without the default spreads; nil where none can be added
-	owner      ownerID           // meaningful where own is set
+	owner      ownerID           // of a pod: whom the scheduler would ask
 	labels     map[string]string // all of them; belongs to the object seen
 	told       constraint.Labels // of a pod recalled: all that is known
 	uses       []translate.VolumeUse
@@ -119,10 +119,10 @@ func (ss *subjects) old() []*subject {
 // is new.
 func (k *Keeper) describePod(s *subject, pod *corev1.Pod) *subject {
 	rules := translate.RulesOf(pod)
-	next := subject{namespace: pod.Namespace, node: pod.Spec.NodeName, labels: pod.Labels, uses: translate.VolumeUses(pod)}
+	next := subject{namespace: pod.Namespace, node: pod.Spec.NodeName, labels: pod.Labels, uses: translate.VolumeUses(pod), owner: ownerOf(pod)}
 	if len(k.spreading.defaults) > 0 && !rules.SpreadsItself() {
 		own := rules
-		next.own, next.owner = &own, ownerOf(pod)
+		next.own = &own
 		rules = k.spreading.spread(&own, pod.Namespace, pod.Labels, next.owner)
 	}
 	s, _ = k.become(s, next, rules)

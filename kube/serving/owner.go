@@ -1,4 +1,4 @@
-package drain
+package serving
 
 import (
 	"context"
@@ -10,31 +10,30 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// replicasOf is how many pods are wanted of which this is one; 1 where nobody
-// says.
-func (r *Reconciler) replicasOf(ctx context.Context, p *corev1.Pod) (int32, error) {
-	owner, err := r.ownerOf(ctx, p)
+// wanted is how many pods are wanted of which this is one; 1 where nobody says.
+func wanted(ctx context.Context, from client.Reader, p *corev1.Pod) (int32, error) {
+	owner, err := OwnerOf(ctx, from, p)
 	if err != nil {
 		return 0, err
 	}
-	var wanted *int32
+	var n *int32
 	switch o := owner.(type) {
 	case *appsv1.ReplicaSet:
-		wanted = o.Spec.Replicas
+		n = o.Spec.Replicas
 	case *appsv1.StatefulSet:
-		wanted = o.Spec.Replicas
+		n = o.Spec.Replicas
 	case *corev1.ReplicationController:
-		wanted = o.Spec.Replicas
+		n = o.Spec.Replicas
 	}
-	if wanted == nil {
+	if n == nil {
 		return 1, nil
 	}
-	return *wanted, nil
+	return *n, nil
 }
 
-// ownerOf reads what the pod belongs to; nil where it is nothing that has
+// OwnerOf reads what the pod belongs to; nil where it is nothing that has
 // replicas, or is gone.
-func (r *Reconciler) ownerOf(ctx context.Context, p *corev1.Pod) (client.Object, error) {
+func OwnerOf(ctx context.Context, from client.Reader, p *corev1.Pod) (client.Object, error) {
 	of := metav1.GetControllerOf(p)
 	if of == nil {
 		return nil, nil
@@ -50,13 +49,13 @@ func (r *Reconciler) ownerOf(ctx context.Context, p *corev1.Pod) (client.Object,
 	default:
 		return nil, nil
 	}
-	return r.readOwner(ctx, owner, p.Namespace, of)
+	return ReadOwner(ctx, from, owner, p.Namespace, of)
 }
 
-// readOwner reads an owner into an object; nil where it is gone, or another has
+// ReadOwner reads an owner into an object; nil where it is gone, or another has
 // its name by now.
-func (r *Reconciler) readOwner(ctx context.Context, owner client.Object, namespace string, of *metav1.OwnerReference) (client.Object, error) {
-	err := client.IgnoreNotFound(r.Live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: of.Name}, owner))
+func ReadOwner(ctx context.Context, from client.Reader, owner client.Object, namespace string, of *metav1.OwnerReference) (client.Object, error) {
+	err := client.IgnoreNotFound(from.Get(ctx, client.ObjectKey{Namespace: namespace, Name: of.Name}, owner))
 	if err != nil {
 		return nil, fmt.Errorf("read %s %s/%s: %w", of.Kind, namespace, of.Name, err)
 	}
