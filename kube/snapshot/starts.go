@@ -30,10 +30,10 @@ type started struct {
 	usual time.Duration // the median
 }
 
-// workloadOf is whose the pod is; it does not count where nobody would make it again,
+// workloadOf is whose the pod is, for as long as there will be such pods; it does not count where nobody would make it again,
 // or where it starts with its node.
 func workloadOf(p *cluster.Pod) (of owner, counts bool) {
-	return owner{p.Namespace, p.Owner}, p.Owner != "" && !p.Daemon && !p.Mirror
+	return owner{p.Namespace, translate.Lasting(p.Owner, p.CreatedAt)}, p.Owner != "" && !p.Daemon && !p.Mirror
 }
 
 // starting notes how long a pod took when it is ready for the first time, and reports

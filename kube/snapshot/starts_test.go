@@ -85,6 +85,38 @@ func TestHowLongPodsTakeToStart(t *testing.T) {
 	}
 }
 
+// Each run of a CronJob is a Job of its own: what its pods took tells of those of the
+// next one. A Job that somebody made is nothing that comes again.
+func TestHowLongPodsOfACronJobTakeToStart(t *testing.T) {
+	k := newKeeper()
+	k.NodeSeen(node("n"))
+	job := func(name string, made time.Time) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: name, Controller: new(true)}}
+			p.CreationTimestamp = metav1.Time{Time: made}
+		}
+	}
+	run := func(at time.Time) string { return fmt.Sprintf("report-%d", at.Unix()/60) }
+	starts := func(name string, of func(*corev1.Pod), took time.Duration) {
+		k.PodSeen(pod(name, "1", "", of), false)
+		k.PodSeen(pod(name, "1", "n", of, comingUp), false)
+		k.PodSeen(pod(name, "1", "n", of, upAfter(took)), false)
+	}
+	starts("today", job(run(start), start.Add(20*time.Second)), 40*time.Second)
+	starts("once", job("load-7", start), time.Minute)
+	tomorrow := start.Add(24 * time.Hour)
+	k.PodSeen(pod("tomorrow", "1", "n", job(run(tomorrow), tomorrow.Add(10*time.Minute))), false) // it was late
+	k.PodSeen(pod("again", "1", "n", job("load-8", tomorrow)), false)
+	k.PodSeen(pod("old-number", "1", "n", job(run(start), tomorrow)), false)
+	for name, want := range map[string]time.Duration{
+		"today": 40 * time.Second, "tomorrow": 40 * time.Second, "once": time.Minute, "again": 0, "old-number": 0,
+	} {
+		if got := startsFor(k, name); got != want {
+			t.Errorf("%s is told to take %v, want %v", name, got, want)
+		}
+	}
+}
+
 // A workload that changed takes as long as its latest pods.
 func TestTheLatestPodsTellHowLongTheyTake(t *testing.T) {
 	k := newKeeper()

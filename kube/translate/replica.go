@@ -2,6 +2,8 @@ package translate
 
 import (
 	"maps"
+	"strconv"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,6 +25,23 @@ func ReplicaLabels(pod map[string]string) map[string]string {
 	out := maps.Clone(pod)
 	maps.DeleteFunc(out, func(label, _ string) bool { return isOwn(label) })
 	return out
+}
+
+// Lasting names what keeps making pods like those of an owner: of a Job that a
+// CronJob made, the CronJob, and else the owner itself. Such a Job is known by its
+// name, which ends in the minute for which it was due: the hour before its pod was
+// made is believed, so that other Jobs with numbers in their names stay what they are.
+func Lasting(owner string, podMadeAt time.Time) string {
+	name, isJob := strings.CutPrefix(owner, "Job/")
+	if !isJob {
+		return owner
+	}
+	cut := strings.LastIndexByte(name, '-')
+	minute, err := strconv.ParseInt(name[cut+1:], 10, 64)
+	if late := podMadeAt.Unix()/60 - minute; cut <= 0 || err != nil || late < 0 || late > 60 {
+		return owner
+	}
+	return "CronJob/" + name[:cut]
 }
 
 // AreReplicas reports whether pods of one namespace with these labels are

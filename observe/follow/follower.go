@@ -3,8 +3,8 @@
 // which conditions change.
 //
 // It promises to count each thing once, by the process that leads, and only
-// what happens while it watches: what was there before is nothing new. It
-// writes nothing but metrics and keeps nothing of objects that are gone.
+// what happens while it watches: what was there before is nothing new. Claims,
+// pools and machines of another provider are not counted. It writes nothing but metrics and keeps nothing of objects that are gone.
 package follow
 
 import (
@@ -32,9 +32,10 @@ type Follower struct {
 	Objects bool        // export a series for each pod that waits, and count conditions
 	Now     func() time.Time
 
-	mu   sync.Mutex
-	pods map[types.UID]*waiting // that have not started yet
-	made map[string]string      // by node: the claim that it was bought by
+	mu     sync.Mutex
+	pods   map[types.UID]*waiting // that have not started yet
+	made   map[string]string      // by node: the claim that it was bought by
+	theirs map[string]bool        // by node: it is another provider's
 }
 
 // Follow lets the follower hear of everything the cache's informers see. It is

@@ -238,6 +238,47 @@ func TestANodeIsFollowedToItsEnd(t *testing.T) {
 	s.says("operator_node_status_condition_transitions_total", "reason=NodeStatusUnknown status=Unknown type=Ready 1")
 }
 
+// Where two autoscalers share a cluster each counts its own.
+func TestWhatIsAnotherProvidersIsNotCounted(t *testing.T) {
+	s := begin(t)
+	theirs := func(change ...func(*karpv1.NodeClaim)) *karpv1.NodeClaim {
+		c := claim(change...)
+		c.Spec.NodeClassRef.Group, c.Status.NodeName = "karpenter.example.com", "n1"
+		return c
+	}
+	drained := func(c *karpv1.NodeClaim) {
+		c.DeletionTimestamp = &metav1.Time{Time: start}
+		condition.SetTrue(c, karpv1.ClaimDrained, start)
+		condition.SetTrue(c, karpv1.ClaimInstanceTerminating, start)
+	}
+	pool := func(ready bool) *karpv1.NodePool {
+		p := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "web", DeletionTimestamp: &metav1.Time{Time: start}}}
+		p.Spec.Template.Spec.NodeClassRef.Group = "karpenter.example.com"
+		if ready {
+			condition.SetTrue(p, condition.Ready, start)
+		}
+		return p
+	}
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1", Labels: map[string]string{api.LabelNodePool: "web"}, DeletionTimestamp: &metav1.Time{Time: start}}}
+	s.claims.OnAdd(theirs(), false)
+	s.claims.OnUpdate(theirs(), theirs(drained))
+	s.nodes.OnDelete(node)
+	s.claims.OnDelete(theirs(drained))
+	s.poolSeen(pool(false), pool(true))
+	s.poolGone(pool(true))
+	for _, name := range []string{
+		"karpenter_nodes_drained_total", "karpenter_nodeclaims_termination_duration_seconds", "karpenter_nodeclaims_instance_termination_duration_seconds",
+		"operator_nodeclaim_termination_duration_seconds", "operator_nodeclaim_status_condition_transitions_total",
+		"karpenter_nodes_termination_duration_seconds", "karpenter_nodes_lifetime_duration_seconds",
+		"operator_nodepool_status_condition_transitions_total", "operator_nodepool_termination_duration_seconds",
+	} {
+		s.says(name)
+	}
+	if len(s.theirs) > 0 {
+		t.Errorf("%v are kept after they have gone", s.theirs)
+	}
+}
+
 func TestConditionsCanBeSwitchedOff(t *testing.T) {
 	s := begin(t)
 	s.Objects = false

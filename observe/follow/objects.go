@@ -10,6 +10,7 @@ import (
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
 )
 
 func (f *Follower) nodeSeen(before, after *corev1.Node) {
@@ -23,7 +24,7 @@ func (f *Follower) nodeSeen(before, after *corev1.Node) {
 func (f *Follower) nodeGone(n *corev1.Node) {
 	f.ended("node", n.DeletionTimestamp)
 	pool := n.Labels[api.LabelNodePool]
-	if pool == "" || !f.Leading() {
+	if pool == "" || !f.Leading() || f.isTheirs(n.Name) {
 		return
 	}
 	f.Metrics.NodeLifeSeconds.WithLabelValues(pool).Observe(f.since(n.CreationTimestamp.Time))
@@ -33,6 +34,10 @@ func (f *Follower) nodeGone(n *corev1.Node) {
 }
 
 func (f *Follower) claimSeen(before, after *karpv1.NodeClaim) {
+	if translate.IsForeign(after.Spec.NodeClassRef) {
+		f.disown(after.Status.NodeName, true)
+		return
+	}
 	var old []metav1.Condition
 	if before != nil {
 		old = before.Status.Conditions
@@ -45,6 +50,10 @@ func (f *Follower) claimSeen(before, after *karpv1.NodeClaim) {
 }
 
 func (f *Follower) claimGone(c *karpv1.NodeClaim) {
+	if translate.IsForeign(c.Spec.NodeClassRef) {
+		f.disown(c.Status.NodeName, false) // its node went before
+		return
+	}
 	f.ended("nodeclaim", c.DeletionTimestamp)
 	f.register(c.Status.NodeName, "")
 	if !f.Leading() || c.DeletionTimestamp == nil {
@@ -57,7 +66,31 @@ func (f *Follower) claimGone(c *karpv1.NodeClaim) {
 	}
 }
 
+// disown notes whether a node is another provider's; one without a name is none.
+func (f *Follower) disown(node string, theirs bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case !theirs:
+		delete(f.theirs, node)
+	case node != "":
+		if f.theirs == nil {
+			f.theirs = map[string]bool{}
+		}
+		f.theirs[node] = true
+	}
+}
+
+func (f *Follower) isTheirs(node string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.theirs[node]
+}
+
 func (f *Follower) poolSeen(before, after *karpv1.NodePool) {
+	if translate.IsForeign(after.Spec.Template.Spec.NodeClassRef) {
+		return
+	}
 	var old []metav1.Condition
 	if before != nil {
 		old = before.Status.Conditions
@@ -65,7 +98,11 @@ func (f *Follower) poolSeen(before, after *karpv1.NodePool) {
 	f.compare("nodepool", old, after.Status.Conditions)
 }
 
-func (f *Follower) poolGone(p *karpv1.NodePool) { f.ended("nodepool", p.DeletionTimestamp) }
+func (f *Follower) poolGone(p *karpv1.NodePool) {
+	if !translate.IsForeign(p.Spec.Template.Spec.NodeClassRef) {
+		f.ended("nodepool", p.DeletionTimestamp)
+	}
+}
 
 func (f *Follower) classSeen(before, after *awsv1.EC2NodeClass) {
 	var old []metav1.Condition
