@@ -278,10 +278,11 @@ func (w *world) closed() (n int) {
 	return n
 }
 
-// draining counts the nodes that are going and whose machine still runs.
+// draining counts the nodes that are going and whose machine still runs, as budgets
+// do: a claim that was withdrawn before it became a node is none.
 func (w *world) draining() (n int) {
 	for _, c := range w.claims() {
-		if c.DeletionTimestamp != nil && !condition.IsTrue(&c, karpv1.ClaimInstanceTerminating) {
+		if c.DeletionTimestamp != nil && condition.IsTrue(&c, karpv1.ClaimInitialized) && !condition.IsTrue(&c, karpv1.ClaimInstanceTerminating) {
 			n++
 		}
 	}
