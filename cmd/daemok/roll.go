@@ -10,11 +10,9 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/internal/pause"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/roll"
-	"github.com/daemok/daemok/kube/snapshot"
 )
 
 // lookEvery is how often progress is looked at.
@@ -102,15 +100,12 @@ func runRoll(ctx context.Context, store client.Client, out io.Writer, args []str
 func follow(ctx context.Context, store client.Client, out io.Writer, pools []karpv1.NodePool, stop bool) error {
 	began, last := time.Now(), ""
 	for {
-		keeper := snapshot.NewKeeper(notAsked, time.Now)
-		keeper.FreezeIn(systemNamespace())
-		s, err := keeper.Read(ctx, store)
+		all, err := roll.Read(ctx, store, pools, time.Now, systemNamespace())
 		if err != nil {
 			return err
 		}
 		done, text := true, ""
-		for i := range pools {
-			p := roll.Asked(s, &pools[i])
+		for _, p := range all {
 			done, text = done && p.Done(), text+p.String()+"\n"
 		}
 		if text != last {
@@ -130,9 +125,4 @@ func follow(ctx context.Context, store client.Client, out io.Writer, pools []kar
 			return errors.New("the roll goes on without this command: --status tells how far it is, --abort ends it")
 		}
 	}
-}
-
-// notAsked is for what does not depend on what can be bought.
-func notAsked(karpv1.NodeClassReference) (*cluster.Catalogue, string) {
-	return nil, "what its class offers was not asked for"
 }

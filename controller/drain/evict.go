@@ -18,10 +18,10 @@ import (
 	"github.com/daemok/daemok/observe"
 )
 
-// An eviction that was refused, or must wait, is asked for again soon, and then
-// less and less often.
+// An eviction that was refused, or must wait, is asked for again, and then less
+// and less often.
 const (
-	evictFirst = 100 * time.Millisecond
+	evictFirst = recheckDrain
 	evictMax   = 10 * time.Second
 )
 

@@ -1,14 +1,18 @@
 package roll
 
 import (
+	"context"
 	"fmt"
 	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/retire"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/mark"
+	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/kube/translate"
 )
 
@@ -33,13 +37,34 @@ const (
 	bootUnseen = 2 * time.Minute
 )
 
-// Asked tells how far the roll is that a pool asks for.
-func Asked(s *cluster.Snapshot, p *karpv1.NodePool) Progress {
-	out := Of(s, cluster.PoolID{Kind: translate.KindNodePool, Name: p.Name})
-	if _, _, err := mark.ReadRoll(p.Annotations); err != nil {
-		out.Wrong = err.Error()
+// Read tells how far the rolls are that pools ask for, as the cluster is now. It
+// reads the nodes and claims of these pools, what keeps them, and no pods.
+func Read(ctx context.Context, from client.Reader, pools []karpv1.NodePool, now func() time.Time, freezeIn string) ([]Progress, error) {
+	keeper := snapshot.NewKeeper(notAsked, now)
+	keeper.FreezeIn(freezeIn)
+	ids := make([]cluster.PoolID, len(pools))
+	for i := range pools {
+		ids[i] = cluster.PoolID{Kind: translate.KindNodePool, Name: pools[i].Name}
 	}
-	return out
+	s, err := keeper.ReadNodes(ctx, from, ids...)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Progress, len(ids))
+	for i, id := range ids {
+		out[i] = Of(s, id)
+		if p, found := keeper.Pool(id); found {
+			if _, _, err := mark.ReadRoll(p.Annotations); err != nil {
+				out[i].Wrong = err.Error()
+			}
+		}
+	}
+	return out, nil
+}
+
+// notAsked is for what does not depend on what can be bought.
+func notAsked(karpv1.NodeClassReference) (*cluster.Catalogue, string) {
+	return nil, "what its class offers was not asked for"
 }
 
 // Of tells how many nodes of a pool are to go yet, and how long that takes.

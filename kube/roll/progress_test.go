@@ -1,14 +1,30 @@
 package roll_test
 
 import (
+	"fmt"
+	"maps"
+	"slices"
 	"testing"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/scenario"
+	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/condition"
+	"github.com/daemok/daemok/kube/api/daemok/v1alpha1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/roll"
+	"github.com/daemok/daemok/kube/storetest"
 )
+
+var web = cluster.PoolID{Kind: "NodePool", Name: "web"}
 
 const world = `snapshot 1 2026-11-21T04:00:00Z
 pool NodePool/web boot=90s
@@ -32,9 +48,76 @@ func TestProgress(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := roll.Asked(s, &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "web"}}).String(); got != tt.want {
+			if got := roll.Of(s, web).String(); got != tt.want {
 				t.Errorf("got  %s\nwant %s", got, tt.want)
 			}
 		})
+	}
+}
+
+// Progress is looked at every few seconds: pods, and nodes of pools that do not
+// matter, are not read for it. Those of a pool whose nodes a breaker counts too are.
+func TestProgressIsReadFromFewObjects(t *testing.T) {
+	kinds := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, karpv1.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(kinds); err != nil {
+			t.Fatal(err)
+		}
+	}
+	server := storetest.New(kinds, time.Now)
+	hand := server.Connect(nil)
+	create := func(objects ...client.Object) {
+		t.Helper()
+		for _, o := range objects {
+			if err := hand.Create(t.Context(), o); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for pool, nodes := range map[string]int{"web": 2, "batch": 4, "other": 5} {
+		create(&karpv1.NodePool{Spec: storetest.PoolSpec(), ObjectMeta: metav1.ObjectMeta{Name: pool}})
+		for i := range nodes {
+			labels := map[string]string{api.LabelNodePool: pool, api.LabelRegistered: "true", api.LabelInitialized: "true"}
+			claim := &karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", pool, i), Labels: labels}}
+			claim.Status.ProviderID = "aws:///a/i-" + claim.Name
+			condition.SetTrue(claim, karpv1.ClaimRegistered, time.Now())
+			condition.SetTrue(claim, karpv1.ClaimDrifted, time.Now())
+			node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n-" + claim.Name, Labels: labels}, Spec: corev1.NodeSpec{ProviderID: claim.Status.ProviderID}}
+			node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+			create(claim, node)
+		}
+	}
+	create(&v1alpha1.DisruptionPolicy{ObjectMeta: metav1.ObjectMeta{Name: "shop"}, Spec: v1alpha1.DisruptionPolicySpec{
+		NodePools: &v1alpha1.NodePoolSelection{Names: []string{"web", "batch"}}, Breaker: &v1alpha1.Breaker{Nodes: "50%", Within: "30m"}}})
+	going := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "batch-0"}}
+	for _, name := range []string{"batch-0", "batch-1", "batch-2"} {
+		going.Name = name
+		if err := hand.Get(t.Context(), client.ObjectKeyFromObject(going), going); err != nil {
+			t.Fatal(err)
+		}
+		going.Finalizers = []string{"example.com/mine"}
+		if err := hand.Update(t.Context(), going); err != nil {
+			t.Fatal(err)
+		}
+		if err := hand.Delete(t.Context(), going); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	asked := map[string]bool{}
+	counting := server.Connect(func(c storetest.Call) (error, error) {
+		asked[c.Kind] = true
+		return nil, nil
+	})
+	got, err := roll.Read(t.Context(), counting, []karpv1.NodePool{{ObjectMeta: metav1.ObjectMeta{Name: "web"}}}, time.Now, "kube-system")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "web: 2 to go, none may now: the breaker of DisruptionPolicy shop trips: 3 of 6 nodes went within 30m, and it stops at 50%"
+	if len(got) != 1 || got[0].String() != want {
+		t.Errorf("got  %v\nwant %s", got, want)
+	}
+	if got, want := slices.Sorted(maps.Keys(asked)), []string{"ConfigMap", "DisruptionPolicyList", "NodeClaimList", "NodeList", "NodePoolList"}; !slices.Equal(got, want) {
+		t.Errorf("it asked for %q, want %q", got, want)
 	}
 }

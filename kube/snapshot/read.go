@@ -3,6 +3,7 @@ package snapshot
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -10,9 +11,12 @@ import (
 	nodev1 "k8s.io/api/node/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/translate"
 )
@@ -34,10 +38,7 @@ func (k *Keeper) Read(ctx context.Context, from client.Reader) (*cluster.Snapsho
 		all(ctx, from, &appsv1.StatefulSetList{}, func(l *appsv1.StatefulSetList) []appsv1.StatefulSet { return l.Items }, k.StatefulSetSeen),
 		all(ctx, from, &corev1.ReplicationControllerList{},
 			func(l *corev1.ReplicationControllerList) []corev1.ReplicationController { return l.Items }, k.ReplicationControllerSeen),
-		all(ctx, from, &karpv1.NodePoolList{}, func(l *karpv1.NodePoolList) []karpv1.NodePool { return l.Items },
-			func(p *karpv1.NodePool) { k.PoolSeen(translate.FromNodePool(p)) }),
-		all(ctx, from, &karpv1.NodeClaimList{}, func(l *karpv1.NodeClaimList) []karpv1.NodeClaim { return l.Items }, k.ClaimSeen),
-		all(ctx, from, &corev1.NodeList{}, func(l *corev1.NodeList) []corev1.Node { return l.Items }, k.NodeSeen),
+		k.poolsOf(ctx, from), k.claimsOf(ctx, from), k.nodesOf(ctx, from),
 		all(ctx, from, &corev1.ServiceList{}, func(l *corev1.ServiceList) []corev1.Service { return l.Items }, k.ServiceSeen),
 		all(ctx, from, &corev1.NamespaceList{}, func(l *corev1.NamespaceList) []corev1.Namespace { return l.Items }, k.NamespaceSeen),
 		all(ctx, from, &corev1.LimitRangeList{}, func(l *corev1.LimitRangeList) []corev1.LimitRange { return l.Items }, k.LimitRangeSeen),
@@ -58,29 +59,90 @@ func (k *Keeper) Read(ctx context.Context, from client.Reader) (*cluster.Snapsho
 			return nil, err
 		}
 	}
-	if err := k.readFreeze(ctx, from); err != nil {
+	if err := k.readHolds(ctx, from); err != nil {
 		return nil, err
+	}
+	return k.Snapshot(), nil
+}
+
+// ReadNodes makes one snapshot of the nodes of some NodePools and of what says how
+// many of them may go, for a keeper that has seen nothing. Nodes of other pools are
+// there as far as breakers count them too. No plan can be made of it: pods, and what
+// concerns them, are not read.
+func (k *Keeper) ReadNodes(ctx context.Context, from client.Reader, pools ...cluster.PoolID) (*cluster.Snapshot, error) {
+	if err := k.poolsOf(ctx, from)(); err != nil {
+		return nil, err
+	}
+	if err := k.readHolds(ctx, from); err != nil {
+		return nil, err
+	}
+	of, err := labels.NewRequirement(api.LabelNodePool, selection.In, k.countedWith(pools))
+	if err != nil {
+		return nil, fmt.Errorf("select the nodes of pools: %w", err)
+	}
+	selected := client.MatchingLabelsSelector{Selector: labels.NewSelector().Add(*of)}
+	for _, read := range []func() error{k.claimsOf(ctx, from, selected), k.nodesOf(ctx, from, selected)} {
+		if err := read(); err != nil {
+			return nil, err
+		}
+	}
+	return k.Snapshot(), nil
+}
+
+// countedWith names the pools and those that a breaker counts together with one of
+// them.
+func (k *Keeper) countedWith(pools []cluster.PoolID) (names []string) {
+	for _, id := range pools {
+		names = append(names, id.Name)
+	}
+	for _, p := range k.Policies() {
+		if p.Object.Spec.Breaker != nil && slices.ContainsFunc(pools, func(id cluster.PoolID) bool { return slices.Contains(p.Pools, id) }) {
+			for _, id := range p.Pools {
+				names = append(names, id.Name)
+			}
+		}
+	}
+	return names
+}
+
+func (k *Keeper) poolsOf(ctx context.Context, from client.Reader) func() error {
+	return all(ctx, from, &karpv1.NodePoolList{}, func(l *karpv1.NodePoolList) []karpv1.NodePool { return l.Items },
+		func(p *karpv1.NodePool) { k.PoolSeen(translate.FromNodePool(p)) })
+}
+
+func (k *Keeper) claimsOf(ctx context.Context, from client.Reader, options ...client.ListOption) func() error {
+	return all(ctx, from, &karpv1.NodeClaimList{}, func(l *karpv1.NodeClaimList) []karpv1.NodeClaim { return l.Items }, k.ClaimSeen, options...)
+}
+
+func (k *Keeper) nodesOf(ctx context.Context, from client.Reader, options ...client.ListOption) func() error {
+	return all(ctx, from, &corev1.NodeList{}, func(l *corev1.NodeList) []corev1.Node { return l.Items }, k.NodeSeen, options...)
+}
+
+// readHolds reads what keeps nodes from going whatever their pools say.
+func (k *Keeper) readHolds(ctx context.Context, from client.Reader) error {
+	if err := k.readFreeze(ctx, from); err != nil {
+		return err
 	}
 	policies, err := ReadPolicies(ctx, from)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	k.PoliciesAre(policies)
-	return k.Snapshot(), nil
+	return nil
 }
 
 // all reads every object of a kind and lets the keeper see it.
 func all[O, L any, P interface {
 	*L
 	client.ObjectList
-}](ctx context.Context, from client.Reader, first P, items func(P) []O, seen func(*O)) func() error {
+}](ctx context.Context, from client.Reader, first P, items func(P) []O, seen func(*O), options ...client.ListOption) func() error {
 	return func() error {
 		return Each(ctx, from, first, func(l P) {
 			list := items(l)
 			for i := range list {
 				seen(&list[i])
 			}
-		})
+		}, options...)
 	}
 }
 
