@@ -9,7 +9,6 @@ import (
 	"os"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -101,16 +100,13 @@ func newManager(o options, config *rest.Config, f *fence.Fence, decisions *recor
 	return m, m.AddReadyzCheck("caches", synced)
 }
 
-// cached says what the caches hold: stripped objects, of ConfigMaps the one
-// that is followed, and ReplicaSets that have pods, not those of old revisions.
+// cached says what the caches hold: stripped objects, and of ConfigMaps the one
+// that is followed.
 func cached(namespace string) cache.Options {
 	freeze := cache.Config{FieldSelector: fields.OneTermEqualSelector("metadata.name", api.ConfigMapFreeze)}
 	return cache.Options{
 		DefaultTransform: snapshot.Strip,
-		ByObject: map[client.Object]cache.ByObject{
-			&corev1.ConfigMap{}:  {Namespaces: map[string]cache.Config{namespace: freeze}},
-			&appsv1.ReplicaSet{}: {Field: fields.OneTermNotEqualSelector("status.replicas", "0")},
-		},
+		ByObject:         map[client.Object]cache.ByObject{&corev1.ConfigMap{}: {Namespaces: map[string]cache.Config{namespace: freeze}}},
 	}
 }
 
