@@ -153,8 +153,9 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	if err := keeper.Follow(ctx, p.Watches, seen); err != nil {
 		return nil, err
 	}
+	holds := &apply.Holds{}
 	applier := &apply.Applier{
-		Store: p.Store, Live: p.Live, Ledger: ledger, Pools: keeper, Now: p.Now, NewID: p.NewID, Again: keeper.Touch, View: keeper.Snapshot, Namespace: p.Namespace, Pod: p.Pod,
+		Store: p.Store, Live: p.Live, Ledger: ledger, Holds: holds, Pools: keeper, Now: p.Now, NewID: p.NewID, Again: keeper.Touch, View: keeper.Snapshot, Namespace: p.Namespace, Pod: p.Pod,
 	}
 	requests := &claim.Requests{Classes: p.Classes, Catalog: p.Catalog}
 	launcher := p.launcher(requests)
@@ -170,6 +171,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 		Store: p.Store, Pools: keeper, Classes: p.Classes, Machines: p.Machines(driftName), Events: p.Events, Log: p.Log, Now: p.Now,
 	}
 	drains := p.drains()
+	drains.Holds = holds
 	drains.Foreign = func(ctx context.Context, n *corev1.Node) (bool, error) { return foreign.Node(ctx, all, n) }
 	program := &Program{
 		Keeper: keeper,

@@ -35,6 +35,7 @@ type retry struct {
 type departure struct {
 	node     *corev1.Node
 	deadline time.Time         // when the drain must be over; zero where it may take any time
+	endsAt   time.Time         // when the cloud takes its machine away; zero: it is not known to
 	pool     map[string]string // annotations of its pool
 	leave    mark.Leave        // what they say of pods
 }

@@ -73,7 +73,7 @@ const (
 func howToRemove(p *corev1.Pod, deadline, now time.Time) (how removal, grace time.Duration) {
 	if !deadline.IsZero() {
 		left := max(deadline.Sub(now), time.Second)
-		full := podGrace(p)
+		full := translate.Grace(p)
 		switch {
 		case p.DeletionTimestamp != nil && p.DeletionTimestamp.After(deadline):
 			return remove, left
@@ -85,11 +85,4 @@ func howToRemove(p *corev1.Pod, deadline, now time.Time) (how removal, grace tim
 		return leave, 0
 	}
 	return evict, 0
-}
-
-func podGrace(p *corev1.Pod) time.Duration {
-	if p.Spec.TerminationGracePeriodSeconds == nil {
-		return 30 * time.Second
-	}
-	return time.Duration(*p.Spec.TerminationGracePeriodSeconds) * time.Second
 }

@@ -40,6 +40,7 @@ type Reconciler struct {
 	Events   publisher
 	Metrics  *observe.Metrics
 	Now      func() time.Time
+	Holds    holds
 	Foreign  func(ctx context.Context, n *corev1.Node) (bool, error) // whether a node that no claim of ours is about is another provider's
 
 	silent   looks // at machines whose kubelets are silent
@@ -104,6 +105,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration,
 // departureOf gathers what the node's claim and its pool say of its end.
 func (r *Reconciler) departureOf(ctx context.Context, node *corev1.Node, claim *karpv1.NodeClaim) (*departure, error) {
 	d := &departure{node: node, deadline: deadlineOf(claim)}
+	if claim != nil {
+		d.endsAt = translate.EndsAt(claim)
+	}
 	name := node.Labels[api.LabelNodePool]
 	if name == "" {
 		return d, nil
@@ -152,7 +156,8 @@ func (r *Reconciler) empty(ctx context.Context, d *departure, claim *karpv1.Node
 			return 0, err
 		}
 		r.tellDeadline(node, d.deadline)
-		return recheckDrain, errors.Join(r.ask(ctx, d, group), r.hurry(ctx, d, later))
+		group, stay := r.stand(d, pods, group)
+		return recheckDrain, errors.Join(r.ask(ctx, d, group), r.hurry(ctx, d, append(stay, later...)))
 	}
 	if left := apply.SettleFor - r.Now().Sub(apply.TaintedAt(node)); left > 0 {
 		return left, nil

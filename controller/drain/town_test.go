@@ -22,6 +22,7 @@ import (
 
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/apply"
 	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
@@ -54,6 +55,7 @@ type town struct {
 	cloud  *region
 	told   *said
 	fault  storetest.Fault // of the controller's calls
+	holds  *apply.Holds
 
 	readyAfter time.Duration  // how long pods take on the node that stays
 	fewest     map[string]int // ready pods of each app, at the worst moment
@@ -73,7 +75,7 @@ func newTown(t *testing.T) *town {
 			t.Fatal(err)
 		}
 	}
-	w := &town{t: t, server: storetest.New(s, time.Now), cloud: newRegion(), told: &said{}, readyAfter: 5 * time.Second, fewest: map[string]int{}}
+	w := &town{t: t, server: storetest.New(s, time.Now), cloud: newRegion(), told: &said{}, holds: &apply.Holds{}, readyAfter: 5 * time.Second, fewest: map[string]int{}}
 	w.hand = w.server.Connect(nil)
 	for _, name := range []string{leaves, stays} {
 		w.create(&corev1.Node{
@@ -276,7 +278,7 @@ func (w *town) keepInOrder(s *appsv1.StatefulSet) {
 // start makes a controller that knows nothing of earlier ones.
 func (w *town) start() *Reconciler {
 	store := w.server.Connect(w.fault)
-	return &Reconciler{Store: store, Live: store, Machines: w.cloud, Now: time.Now, Events: w.told, Foreign: allOurs,
+	return &Reconciler{Store: store, Live: store, Machines: w.cloud, Now: time.Now, Events: w.told, Foreign: allOurs, Holds: w.holds,
 		Metrics: observe.NewMetrics(prometheus.NewRegistry(), "", "", "", "")}
 }
 

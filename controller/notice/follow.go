@@ -3,6 +3,7 @@ package notice
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -15,48 +16,102 @@ import (
 	"github.com/daemok/daemok/observe"
 )
 
-// consequence is what follows from a kind of notice.
+// consequence is what follows from a kind of notice, beside that the claim is deleted.
 type consequence struct {
 	reason  string // of the event
 	message string
 	short   bool // the cloud has too few such machines: none is bought for a while
-	leaves  bool // the claim is deleted
 }
 
-// consequences are those of the kinds that anything follows from.
+// consequences are those of the kinds that tell of an end.
 var consequences = map[cloud.NoticeKind]consequence{
-	cloud.Interrupted:            {"SpotInterrupted", "Spot interruption warning was received", true, true},
-	cloud.Rebalance:              {"SpotRebalanceRecommendation", "Spot rebalance recommendation was received, and is ignored", false, false},
-	cloud.Maintenance:            {"InstanceUnhealthy", "A scheduled change of the instance was announced", false, true},
-	cloud.HasStopped:             {"InstanceStopping", "Instance is stopping", false, true},
-	cloud.Terminated:             {"InstanceTerminating", "Instance is terminating", false, true},
-	cloud.ReservationInterrupted: {"CapacityReservationInstanceInterrupted", "The machine's reserved capacity is taken back", true, true},
+	cloud.Interrupted:            {"SpotInterrupted", "Spot interruption warning was received", true},
+	cloud.Maintenance:            {"InstanceUnhealthy", "A scheduled change of the instance was announced", false},
+	cloud.HasStopped:             {"InstanceStopping", "Instance is stopping", false},
+	cloud.Terminated:             {"InstanceTerminating", "Instance is terminating", false},
+	cloud.ReservationInterrupted: {"CapacityReservationInstanceInterrupted", "The machine's reserved capacity is taken back", true},
 }
 
-// follow does what follows from a notice about a claim's machine, and reports
-// whether that was to delete the claim. The offer is remembered to be short
-// first, so that no plan buys it in the machine's place.
-func (r *Reader) follow(ctx context.Context, n cloud.Notice, c *karpv1.NodeClaim) (deleted bool, err error) {
+// fate is what was done to a claim here, which the watches may not show yet.
+type fate struct {
+	leaves bool
+	endsAt time.Time // as it was noted; zero: it is not known
+}
+
+// follow does what follows from a notice about a claim's machine. The offer is
+// remembered to be short first, so that no plan buys it in the machine's place.
+func (r *Reader) follow(ctx context.Context, n cloud.Notice, claims owners, f *fate) error {
+	c, leaves := claims.by[n.MachineID], f.leaves
+	leaves = leaves || c.DeletionTimestamp != nil
+	switch {
+	case n.Kind == cloud.Rebalance && leaves:
+		return nil
+	case n.Kind == cloud.Rebalance:
+		return r.advise(ctx, c, claims.ofPool[c.Labels[api.LabelNodePool]])
+	case leaves:
+		return r.noteEnd(ctx, n, c, f)
+	}
+	return r.letGo(ctx, n, c, f)
+}
+
+// letGo lets a claim go whose machine ends.
+func (r *Reader) letGo(ctx context.Context, n cloud.Notice, c *karpv1.NodeClaim, f *fate) error {
 	what := consequences[n.Kind]
 	message := what.message
 	if !n.EndsAt.IsZero() {
-		message += ": it ends at " + n.EndsAt.UTC().Format("2006-01-02T15:04:05Z")
+		message += ": it ends at " + n.EndsAt.UTC().Format(time.RFC3339)
 	}
 	if what.short {
-		r.Shortages.Short(cloud.OfferChoice{Kind: c.Labels[api.LabelInstanceType], Zone: c.Labels[api.LabelZone], Option: cluster.Option(c.Labels[api.LabelCapacityType])})
+		r.short(c)
 	}
-	if !what.leaves {
-		r.tell(c, what.reason, message)
-		return false, nil
+	if err := r.noteEnd(ctx, n, c, f); err != nil {
+		return err
 	}
 	if err := r.Store.Delete(ctx, c, client.Preconditions{UID: &c.UID}); client.IgnoreNotFound(err) != nil {
-		return false, fmt.Errorf("delete claim %s after the notice %s: %w", c.Name, n.Kind, err)
+		return fmt.Errorf("delete claim %s after the notice %s: %w", c.Name, n.Kind, err)
 	}
+	f.leaves = true
 	r.tell(c, what.reason, message)
 	r.tell(c, "TerminatingOnInterruption", "The node is drained and its machine given back: "+message)
 	r.Log.Info("the cloud takes a machine: letting its claim go", "claim", c.Name, "machine", n.MachineID, "notice", string(n.Kind))
 	r.Metrics.ClaimsDisrupted.WithLabelValues(string(n.Kind), c.Labels[api.LabelNodePool], c.Labels[api.LabelCapacityType], "", translate.TerminationMode(c)).Inc()
-	return true, nil
+	return nil
+}
+
+// short has no more such machines be bought for a while.
+func (r *Reader) short(c *karpv1.NodeClaim) {
+	r.Shortages.Short(cloud.OfferChoice{Kind: c.Labels[api.LabelInstanceType], Zone: c.Labels[api.LabelZone], Option: cluster.Option(c.Labels[api.LabelCapacityType])})
+}
+
+// noteEnd marks the claim with the moment at which its machine ends: so long its pods
+// may be held at most. Of several moments the earliest counts. A claim that leaves for
+// another reason is not marked, so that its drain does not come to a halt.
+func (r *Reader) noteEnd(ctx context.Context, n cloud.Notice, c *karpv1.NodeClaim, f *fate) error {
+	at, known := n.EndsAt, earliest(translate.EndsAt(c), f.endsAt)
+	if n.Kind == cloud.HasStopped || n.Kind == cloud.Terminated {
+		at = n.At // it has ended
+	}
+	if known.IsZero() && (c.DeletionTimestamp != nil || f.leaves) || at.IsZero() || earliest(at, known).Equal(known) {
+		return nil
+	}
+	before := c.DeepCopy()
+	if c.Annotations == nil {
+		c.Annotations = map[string]string{}
+	}
+	c.Annotations[api.MarkEnds] = at.UTC().Format(time.RFC3339)
+	if err := r.Store.Patch(ctx, c, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("note on claim %s when its machine ends, after the notice %s: %w", c.Name, n.Kind, err)
+	}
+	f.endsAt = at
+	return nil
+}
+
+// earliest is the earlier of two moments, where zero is none.
+func earliest(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // tell publishes an event on the claim and, where there is one, on its node.

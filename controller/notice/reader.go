@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
@@ -47,8 +48,9 @@ type Reader struct {
 	Log       *slog.Logger
 	Now       func() time.Time
 
-	retry time.Duration
-	gone  map[types.UID]bool // claims deleted here that the watches may still show
+	retry   time.Duration
+	advised pace
+	gone    map[types.UID]time.Time // claims deleted here that the watches may still show, and when their machines end; zero: it is not known
 }
 
 // Round waits for notices and acts on them once.
@@ -119,23 +121,17 @@ func (r *Reader) act(ctx context.Context, notices []cloud.Notice) ([]cloud.Notic
 // each acts on the notices of every claim, in the order they came.
 func (r *Reader) each(ctx context.Context, notices []cloud.Notice, claims owners, work map[types.UID][]int, done []cloud.Notice) ([]cloud.Notice, error) {
 	acted, errs := make([]bool, len(notices)), make([]error, len(notices))
-	ended := make([]types.UID, len(notices))
+	ends := make(map[types.UID]*fate, len(work))
 	var writes errgroup.Group
 	writes.SetLimit(writesMax)
 	for uid, which := range work {
-		leaving := r.gone[uid]
+		f := &fate{}
+		f.endsAt, f.leaves = r.gone[uid]
+		ends[uid] = f
 		writes.Go(func() error {
 			for _, i := range which {
-				claim := claims.by[notices[i].MachineID]
-				acted[i] = true
-				if claim.DeletionTimestamp != nil || leaving {
-					continue
-				}
-				var deleted bool
-				deleted, errs[i] = r.follow(ctx, notices[i], claim)
-				if acted[i] = errs[i] == nil; deleted {
-					leaving, ended[i] = true, uid
-				}
+				errs[i] = r.follow(ctx, notices[i], claims, f)
+				acted[i] = errs[i] == nil
 			}
 			return nil
 		})
@@ -145,8 +141,10 @@ func (r *Reader) each(ctx context.Context, notices []cloud.Notice, claims owners
 		if acted[i] {
 			done = append(done, n)
 		}
-		if ended[i] != "" {
-			r.gone[ended[i]] = true
+	}
+	for uid, f := range ends {
+		if f.leaves {
+			r.gone[uid] = f.endsAt
 		}
 	}
 	return done, errors.Join(errs...)
@@ -155,15 +153,17 @@ func (r *Reader) each(ctx context.Context, notices []cloud.Notice, claims owners
 // owners are the claims by their machines.
 type owners struct {
 	by     map[string]*karpv1.NodeClaim
+	ofPool map[string]int // how many there are
 	uids   map[types.UID]bool
 	coming int // claims whose machine is not written down yet
 }
 
 func known(claims []karpv1.NodeClaim) owners {
-	o := owners{by: map[string]*karpv1.NodeClaim{}, uids: map[types.UID]bool{}}
+	o := owners{by: map[string]*karpv1.NodeClaim{}, uids: map[types.UID]bool{}, ofPool: map[string]int{}}
 	for i := range claims {
 		c := &claims[i]
 		o.uids[c.UID] = true
+		o.ofPool[c.Labels[api.LabelNodePool]]++
 		switch {
 		case c.Status.ProviderID != "":
 			o.by[translate.MachineID(c.Status.ProviderID)] = c
@@ -177,7 +177,7 @@ func known(claims []karpv1.NodeClaim) owners {
 // forget drops the marks of claims that are no longer shown.
 func (r *Reader) forget(claims owners) {
 	if r.gone == nil {
-		r.gone = map[types.UID]bool{}
+		r.gone = map[types.UID]time.Time{}
 	}
 	for uid := range r.gone {
 		if !claims.uids[uid] {

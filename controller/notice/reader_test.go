@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/kube/api"
@@ -40,6 +41,7 @@ type desk struct {
 
 	mu     sync.Mutex
 	events []string
+	words  []string // their messages
 }
 
 func (d *desk) Next(context.Context) ([]cloud.Notice, error) { return d.said, d.err }
@@ -60,7 +62,7 @@ func (d *desk) Short(offers ...cloud.OfferChoice) {
 func (d *desk) Publish(e observe.Event) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.events = append(d.events, e.Key+" "+e.Reason)
+	d.events, d.words = append(d.events, e.Key+" "+e.Reason), append(d.words, e.Message)
 }
 
 func newDesk(t *testing.T) *desk {
@@ -140,7 +142,7 @@ func TestWhatFollowsFromEachKind(t *testing.T) {
 	}{
 		cloud.Interrupted:            {true, true, "SpotInterrupted"},
 		cloud.ReservationInterrupted: {true, true, "CapacityReservationInstanceInterrupted"},
-		cloud.Rebalance:              {false, false, "SpotRebalanceRecommendation"},
+		cloud.Rebalance:              {false, false, "SpotRebalanceRecommendation"}, // ignored, see below
 		cloud.Maintenance:            {true, false, "InstanceUnhealthy"},
 		cloud.HasStopped:             {true, false, "InstanceStopping"},
 		cloud.Terminated:             {true, false, "InstanceTerminating"},
@@ -215,6 +217,76 @@ func TestDuplicatesAndDisorderDoNoHarm(t *testing.T) {
 	if err != nil || len(lines) != 1 || !strings.HasSuffix(lines[0], " 1") || len(d.done) != 8 {
 		t.Errorf("disrupted %q, %v, %d notices done; want one and 8", lines, err, len(d.done))
 	}
+}
+
+// When the machine ends is noted on the claim, before it is deleted and after: the
+// earliest moment counts, in whatever order they are heard. A claim that somebody else
+// let go gets no such note: its drain goes on.
+func TestTheEarliestEndIsNoted(t *testing.T) {
+	in := func(kind cloud.NoticeKind, after time.Duration) cloud.Notice {
+		n := about(kind, "i-1")
+		n.EndsAt = start.Add(after)
+		return n
+	}
+	tests := map[string]struct {
+		rounds  [][]cloud.Notice
+		leaves  bool // by hand, before
+		lagging bool // the watches show nothing of what was written
+		want    string
+	}{
+		"a spot warning":                        {rounds: [][]cloud.Notice{{in(cloud.Interrupted, 2*time.Minute)}}, want: "2026-01-01T00:02:00Z"},
+		"a change weeks ahead, then a warning":  {rounds: [][]cloud.Notice{{in(cloud.Maintenance, 300*time.Hour)}, {in(cloud.Interrupted, 2*time.Minute)}}, want: "2026-01-01T00:02:00Z"},
+		"both at once, the other way round":     {rounds: [][]cloud.Notice{{in(cloud.Interrupted, 2*time.Minute), in(cloud.Maintenance, 300*time.Hour)}}, want: "2026-01-01T00:02:00Z"},
+		"a warning, and the machine has ended":  {rounds: [][]cloud.Notice{{in(cloud.Interrupted, 2*time.Minute)}, {about(cloud.Terminated, "i-1")}}, want: "2026-01-01T00:00:00Z"},
+		"a later one is not seen as the first":  {rounds: [][]cloud.Notice{{in(cloud.Interrupted, 2*time.Minute)}, {in(cloud.Maintenance, 300*time.Hour)}}, lagging: true, want: "2026-01-01T00:02:00Z"},
+		"nobody knows when":                     {rounds: [][]cloud.Notice{{about(cloud.Maintenance, "i-1")}}, want: ""},
+		"a claim that somebody let go":          {rounds: [][]cloud.Notice{{in(cloud.Interrupted, 2*time.Minute)}}, leaves: true, want: ""},
+		"a recommendation is no end":            {rounds: [][]cloud.Notice{{in(cloud.Interrupted, 2*time.Minute), in(cloud.Rebalance, 0)}}, want: "2026-01-01T00:02:00Z"},
+		"a machine that ends without a warning": {rounds: [][]cloud.Notice{{about(cloud.HasStopped, "i-1")}}, want: "2026-01-01T00:00:00Z"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.claim("one", "i-1")
+			if tt.leaves {
+				if err := d.hand.Delete(context.Background(), d.one()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if tt.lagging {
+				d.Store = lagging{d.Store, *d.one()}
+			}
+			for _, notices := range tt.rounds {
+				if _, err := d.hear(notices...); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := d.one().Annotations[api.MarkEnds]; got != tt.want || !slices.Equal(d.leaving(), []string{"one"}) {
+				t.Errorf("the claim ends at %q and %q leave; want %q, and the claim to leave", got, d.leaving(), tt.want)
+			}
+		})
+	}
+}
+
+// one is the claim of that name, as it is.
+func (d *desk) one() *karpv1.NodeClaim {
+	d.t.Helper()
+	c := &karpv1.NodeClaim{}
+	if err := d.hand.Get(context.Background(), client.ObjectKey{Name: "one"}, c); err != nil {
+		d.t.Fatal(err)
+	}
+	return c
+}
+
+// lagging is a store whose watches show one claim as it was.
+type lagging struct {
+	client.Client
+	claim karpv1.NodeClaim
+}
+
+func (l lagging) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	list.(*karpv1.NodeClaimList).Items = []karpv1.NodeClaim{*l.claim.DeepCopy()}
+	return nil
 }
 
 // What could not be written is not acknowledged: the notice comes again.

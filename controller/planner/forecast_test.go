@@ -83,6 +83,7 @@ func (c *crowd) Withdraw(context.Context, plan.Plan) []apply.Withdrawn { return 
 func (c *crowd) Withdrawn([]apply.Withdrawn)                           {}
 func (c *crowd) Replacing(plan.Move, apply.Launched)                   {}
 func (c *crowd) Stuck(plan.Move, error)                                {}
+func (c *crowd) Hold(*cluster.Snapshot, plan.Plan)                     {}
 func (c *crowd) Moved(apply.Ended)                                     {}
 func (*crowd) Sought(time.Duration)                                    {}
 func (*crowd) Gathered(error)                                          {}

@@ -59,6 +59,7 @@ type ledger interface {
 
 // applier carries plans out.
 type applier interface {
+	Hold(s *cluster.Snapshot, p plan.Plan)
 	Gather(ctx context.Context, p plan.Plan) error
 	Launch(ctx context.Context, s *cluster.Snapshot, p plan.Plan) []apply.Launched
 	Withdraw(ctx context.Context, p plan.Plan) []apply.Withdrawn
@@ -189,6 +190,7 @@ func (p *Planner) round(ctx context.Context) {
 	began := p.Now()
 	made, questions := p.decide(s)
 	took := p.Now().Sub(began)
+	p.Applier.Hold(s, made)
 	p.Listener.Planned(s, made, took)
 	open := len(made.Unplaced) > 0
 	if len(made.Joining) > 0 {

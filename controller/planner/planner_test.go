@@ -33,6 +33,7 @@ func (w oneWaits) Replacing(plan.Move, apply.Launched)                   {}
 func (w oneWaits) Stuck(plan.Move, error)                                {}
 func (w oneWaits) Moved(apply.Ended)                                     {}
 func (w oneWaits) Sought(time.Duration)                                  {}
+func (w oneWaits) Hold(*cluster.Snapshot, plan.Plan)                     {}
 func (w oneWaits) Gathered(error)                                        {}
 func (w oneWaits) Gather(context.Context, plan.Plan) error               { return nil }
 
@@ -60,6 +61,7 @@ func (r refusing) Launch(_ context.Context, _ *cluster.Snapshot, p plan.Plan) []
 	return []apply.Launched{{Launch: p.Launches[0], Err: errors.New("the API server is away")}}
 }
 func (refusing) Withdraw(context.Context, plan.Plan) []apply.Withdrawn { return nil }
+func (refusing) Hold(*cluster.Snapshot, plan.Plan)                     {}
 func (refusing) Gather(context.Context, plan.Plan) error               { return nil }
 func (refusing) Move(context.Context, *cluster.Snapshot, plan.Plan, apply.Listener) {
 }

@@ -157,6 +157,7 @@ type Pod struct {
 	MovedAt              time.Time     // the last time; zero: it was not seen that they were
 	Since                time.Time     // when the first of those in whose place it came was started; zero: it came in place of none
 	StartsFor            time.Duration // how long pods of its owner usually take from having a node to being ready; 0: not known
+	Grace                time.Duration // that it is given to end in, once it is evicted
 	DeletionCost         int32         // controller.kubernetes.io/pod-deletion-cost
 	LastOf               string        // Service whose only ready pod it is, while another may become so and its owner has it wait for that; empty: of none
 	Guards               string        // names of the PodDisruptionBudgets of its namespace that select it, sorted, with commas between
@@ -198,8 +199,9 @@ type Node struct {
 	ChangedAt     time.Time // when a pod last came or went, as far as that was seen; zero: it was not
 	Ready         bool
 	Initialized   bool
-	Deleting      bool // being deleted, drained or disrupted: no destination for pods
-	MachineEnds   bool // drained, and its machine is being given back
+	Deleting      bool      // being deleted, drained or disrupted: no destination for pods
+	MachineEnds   bool      // drained, and its machine is being given back
+	EndsAt        time.Time // when the cloud takes its machine away; zero: not that it is known
 	DoNotDisrupt  bool
 	Rests         string // why it is left alone for a little while, whatever speaks for letting it go; empty: it is not
 	Controller    Seat   // whether a replica of the controller, ready to act, runs on it

@@ -92,6 +92,7 @@ func decide(s *cluster.Snapshot, policy Policy, effort Effort, found *retire.Fou
 		Withdrawals: withdrawals(s, &placed),
 		Moves:       leaving.Moves,
 		Kept:        leaving.Kept,
+		Holds:       stayFor(s, placed.Placements),
 		CostBefore:  cost(s),
 		Steps:       placed.Steps,
 		Exhausted:   placed.Exhausted,

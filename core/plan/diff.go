@@ -45,6 +45,11 @@ func (p Plan) deeds() []string {
 	for _, r := range p.Removals() {
 		out = append(out, fmt.Sprintf("remove node %s: %s", r.Node, r.Reason))
 	}
+	for _, h := range p.Holds {
+		for _, pod := range h.Pods {
+			out = append(out, fmt.Sprintf("hold %s/%s on node %s", pod.Namespace, pod.Name, h.Node))
+		}
+	}
 	for _, u := range p.Unplaced {
 		for _, pod := range u.Pods {
 			out = append(out, fmt.Sprintf("leave %s/%s", pod.Namespace, pod.Name))

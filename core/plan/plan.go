@@ -21,6 +21,7 @@ type Plan struct {
 	Withdrawals []Withdrawal
 	Moves       []Move
 	Kept        []Kept // nodes that stay though there is a reason to let them go
+	Holds       []Hold // pods that are not evicted yet though their nodes go; sorted by node
 	Asked       bool   // nodes with pods were asked about too; else Kept tells of empty ones alone
 	Unplaced    []Unplaced
 	Joining     []Joining                // ordered machines that launches or each other must wait for
@@ -215,6 +216,15 @@ type Kept struct {
 	Reason RemovalReason // for which it would go
 	By     KeptBy        // what kind of thing is in the way
 	Why    string        // the first thing that is in the way, in words that a user can act on
+}
+
+// Hold has pods stay on a node whose machine the cloud takes away, until there is
+// room for them on machines that have started.
+type Hold struct {
+	Node  string
+	Pods  []cluster.Pod // sorted by namespace, name
+	For   []string      // that have to start first: nodes, claims, launches of the plan; sorted; none: there is no place for the pods
+	Until time.Time     // at the latest: then there is just time left for them to end
 }
 
 // KeptBy is what kind of thing keeps a node.

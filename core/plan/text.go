@@ -28,6 +28,9 @@ func (p Plan) String() string {
 	for i := range p.Moves {
 		p.Moves[i].write(&b)
 	}
+	for _, h := range p.Holds {
+		fmt.Fprintln(&b, h)
+	}
 	for _, u := range p.Unplaced {
 		fmt.Fprint(&b, u)
 	}
@@ -141,6 +144,23 @@ func (m *Move) write(b *strings.Builder) {
 
 // String prints "keep node n, Drifted: budget nodes: 0".
 func (k Kept) String() string { return fmt.Sprintf("keep node %s, %s: %s", k.Node, k.Reason, k.Why) }
+
+// String prints "hold on node n: ns/a ns/b: until new-1 has started, at the latest at 2026-11-21T04:01:15Z".
+func (h Hold) String() string {
+	return fmt.Sprintf("hold on node %s: %s: %s", h.Node, Names(h.Pods), h.Why())
+}
+
+// Why tells what the pods wait for, and how long at most.
+func (h Hold) Why() string {
+	latest := h.Until.UTC().Format(time.RFC3339)
+	switch len(h.For) {
+	case 0:
+		return "there is no place for them yet; they are evicted by " + latest
+	case 1:
+		return fmt.Sprintf("until %s has started, at the latest at %s", h.For[0], latest)
+	}
+	return fmt.Sprintf("until %s have started, at the latest at %s", few(h.For), latest)
+}
 
 // String prints "preferences dropped for ns/a ns/b: an even spread over zone; saves about $0.100000/h".
 func (d Dropped) String() string {

@@ -391,6 +391,8 @@ func readNodeField(n *cluster.Node, key, value string) (err error) {
 		n.Deleting = true
 	case "machine-ends":
 		n.MachineEnds = true
+	case "ends":
+		n.EndsAt, err = readTime(value)
 	case "do-not-disrupt":
 		n.DoNotDisrupt = true
 	case "rests":

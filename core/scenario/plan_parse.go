@@ -53,7 +53,7 @@ var planNouns = map[string]func(*planParser, []string) error{
 	"margin": (*planParser).margin, "fewer": (*planParser).fewer, "likely": (*planParser).likely, "runner-up": (*planParser).runnerUp, "requests": (*planParser).requests, "place": (*planParser).place,
 	"withdraw": (*planParser).withdraw, "move": (*planParser).newMove, "remove": (*planParser).remove, "end": (*planParser).end, "keep": (*planParser).keep, "unplaced": (*planParser).newUnplaced, "for": (*planParser).pod, "reason": (*planParser).reason,
 	"note": (*planParser).note, "dropped": (*planParser).newDropped, "wish": (*planParser).wish,
-	"joining": (*planParser).joining,
+	"joining": (*planParser).joining, "hold": (*planParser).hold, "machine": (*planParser).awaited,
 	"join":    (*planParser).join,
 	"labels":  func(p *planParser, w []string) error { return p.labels(w) },
 	"require": func(p *planParser, w []string) error { return p.require(w) },
@@ -287,6 +287,31 @@ func (p *planParser) keep(w []string) error {
 	err = fields(rest, map[string]func(string) error{"reason": into((*string)(&k.Reason)), "by": into((*string)(&k.By)), "why": into(&k.Why)})
 	p.out.Kept = append(p.out.Kept, k)
 	return err
+}
+
+func (p *planParser) hold(w []string) error {
+	node, rest, err := named(w)
+	if err != nil {
+		return err
+	}
+	h := plan.Hold{Node: node}
+	err = fields(rest, map[string]func(string) error{"until": func(v string) (err error) { h.Until, err = readTime(v); return err }})
+	p.out.Holds = append(p.out.Holds, h)
+	p.launch, p.unplaced, p.joins, p.named = nil, nil, nil, &p.out.Holds[len(p.out.Holds)-1].Pods
+	return err
+}
+
+func (p *planParser) awaited(w []string) error {
+	name, rest, err := named(w)
+	if err != nil {
+		return err
+	}
+	if len(p.out.Holds) == 0 {
+		return fmt.Errorf("want it below hold")
+	}
+	h := &p.out.Holds[len(p.out.Holds)-1]
+	h.For = append(h.For, name)
+	return fields(rest, nil)
 }
 
 func (p *planParser) remove(w []string) error {

@@ -31,6 +31,9 @@ import (
 //	  for default/web-3
 //	end
 //	keep ip-10-0-0-3 reason=Drifted by=budget why="budget nodes: 0"
+//	hold ip-10-0-0-4 until=2026-11-21T04:01:15Z
+//	  machine new-1                       that the pods wait for
+//	  for default/web-4
 //	joining default-x7k2p
 //	  join 3f9a2c1b key=topology.kubernetes.io/zone
 //	unplaced
@@ -65,6 +68,13 @@ func PrintPlan(pl *plan.Plan) string {
 	}
 	for _, k := range pl.Kept {
 		p.line(0, "keep", quote(k.Node), field("reason", string(k.Reason)), field("by", string(k.By)), field("why", k.Why))
+	}
+	for _, h := range pl.Holds {
+		p.line(0, "hold", quote(h.Node), timed("until", h.Until))
+		for _, on := range h.For {
+			p.line(1, "machine", quote(on))
+		}
+		p.names(h.Pods)
 	}
 	for _, m := range pl.Joining {
 		p.line(0, "joining", quote(m.Claim))

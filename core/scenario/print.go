@@ -116,7 +116,7 @@ func (p *printer) pod(depth int, noun string, pod *cluster.Pod) {
 		flag("mirror", pod.Mirror), flag("ending", pod.Ending), flag("do-not-disrupt", pod.DoNotDisrupt),
 		flag("returns", pod.Returns), flag("stays", pod.Stays), flag("unready", pod.Unready), flag("pending", pod.Pending), timed("started", pod.StartedAt),
 		timed("protected-until", pod.ProtectedUntil), number("moved", int64(pod.Moved)), timed("moved-at", pod.MovedAt), timed("since", pod.Since),
-		length("starts-for", pod.StartsFor),
+		length("starts-for", pod.StartsFor), length("grace", pod.Grace),
 		number("deletion-cost", int64(pod.DeletionCost)), field("guards", pod.Guards), field("last-of", pod.LastOf))
 }
 
@@ -221,7 +221,7 @@ func price(known bool, p quantity.MicroUSDPerHour) string {
 func (p *printer) node(n *cluster.Node, waiting map[[2]string]*cluster.Pod) {
 	p.line(0, "node", quote(n.Name), field("claim", n.Claim), poolField(n.Pool), field("machine", n.MachineID),
 		priced("price", n.Price), timed("created", n.CreatedAt), timed("quiet-since", n.QuietSince), timed("changed", n.ChangedAt),
-		flag("ready", n.Ready), flag("initialized", n.Initialized), flag("deleting", n.Deleting), flag("machine-ends", n.MachineEnds),
+		flag("ready", n.Ready), flag("initialized", n.Initialized), flag("deleting", n.Deleting), flag("machine-ends", n.MachineEnds), timed("ends", n.EndsAt),
 		flag("do-not-disrupt", n.DoNotDisrupt), field("rests", n.Rests), field("controller", string(n.Controller)), flag("grace", n.HasGrace), flag("replacement", n.Replacement),
 		timed("expires", n.ExpiresAt), field("drifted", n.Drifted), timed("drifted-at", n.DriftedAt))
 	p.labels(1, n.Labels, nil)

@@ -33,7 +33,7 @@ func full() *cluster.Snapshot {
 	first := &cluster.Shape{Requests: quantity.Resources{Pods: 1}}
 	pod := cluster.Pod{Namespace: "a/b", Name: "web", UID: "u", Shape: shape, Owner: "Deployment/web", CreatedAt: at, Node: "n",
 		StartedAt: at, Daemon: true, Mirror: true, Ending: true, DoNotDisrupt: true, ProtectedUntil: at, Returns: true, Stays: true, Unready: true, Pending: true,
-		Moved: 2, MovedAt: at, Since: at, StartsFor: 45 * time.Second, DeletionCost: -4, Guards: "a,b", LastOf: "a b"}
+		Moved: 2, MovedAt: at, Since: at, StartsFor: 45 * time.Second, Grace: 30 * time.Second, DeletionCost: -4, Guards: "a,b", LastOf: "a b"}
 	pool := cluster.PoolID{Kind: "NodePool", Name: "de:fault"}
 	labels := constraint.NewLabels(map[string]string{"team": "x y", "empty": ""})
 	taints := []constraint.Taint{{Key: "k", Value: "v", Effect: constraint.NoSchedule}}
@@ -44,7 +44,7 @@ func full() *cluster.Snapshot {
 		Revision: 12, Now: at, Shapes: []*cluster.Shape{first, shape}, Waiting: []cluster.Pod{pod},
 		Nodes: []cluster.Node{{Name: "n", Claim: "c", Pool: pool, MachineID: "i-1", Labels: labels, Taints: taints, StartupTaints: taints,
 			Allocatable: amounts(5), Capacity: amounts(6), Attachable: attachable, Price: 1, CreatedAt: at, QuietSince: at, ChangedAt: at, ExpiresAt: at, Drifted: "AMIDrift", DriftedAt: at, HasGrace: true, Replacement: true, Ready: true, Initialized: true,
-			Deleting: true, MachineEnds: true, DoNotDisrupt: true, Rests: "it was to go just now", Controller: cluster.OneSeat, Pods: []cluster.Pod{pod}, BoughtFor: []cluster.Pod{pod}}},
+			Deleting: true, MachineEnds: true, EndsAt: at, DoNotDisrupt: true, Rests: "it was to go just now", Controller: cluster.OneSeat, Pods: []cluster.Pod{pod}, BoughtFor: []cluster.Pod{pod}}},
 		Machines: []cluster.Machine{{Claim: "c2", Pool: pool, Labels: labels, Requirements: zones, Taints: taints, StartupTaints: taints,
 			Allocatable: amounts(3), Capacity: amounts(4), Attachable: attachable, CreatedAt: at, Launched: true, Deleting: true, Planned: true, Replacement: true, BoughtFor: []cluster.Pod{pod}}},
 		Pools: []cluster.Pool{{ID: pool, Weight: 3, Labels: labels, Requirements: zones, Floor: zones, MachineCost: 10001, Taints: taints, StartupTaints: taints,
@@ -354,6 +354,7 @@ func fullPlan(s *cluster.Snapshot) *plan.Plan {
 		Placements:  placements,
 		Withdrawals: []plan.Withdrawal{{Claim: "c", Pool: id, Note: "no pod \"waits\""}},
 		Kept:        []plan.Kept{{Node: "m", Reason: plan.Drifted, By: plan.KeptByBudget, Why: "no \"budget\""}},
+		Holds:       []plan.Hold{{Node: "m", Pods: []cluster.Pod{pod}, For: []string{"new-1", "old 1"}, Until: s.Now}},
 		Dropped:     []plan.Dropped{{Wishes: []string{"a \"wish\""}, Pods: []cluster.Pod{pod}, Saves: 14}},
 		Unplaced:    []plan.Unplaced{{Shape: pod.Shape, Early: true, Pods: []cluster.Pod{pod}, Reasons: []plan.Reason{{Pool: id, Text: "no room"}}}}}
 }

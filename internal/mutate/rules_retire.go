@@ -14,12 +14,17 @@ const (
 	thriftFile      = "core/retire/thrift.go"
 	patienceFile    = "core/decide/patience.go"
 	withdrawFile    = "core/retire/withdraw.go"
+	stayFile        = "core/decide/hold.go"
 	standbyFile     = "core/retire/standby.go"
 )
 
 // retireRules are about nodes that leave.
 func retireRules() []Rule {
 	return []Rule{
+		off("pods of a machine that is taken away wait for others", stayFile, "if len(h.Pods) > 0 {", "if false {"),
+		off("what has room on nodes that are up does not wait", stayFile, `|| placed && on == "":`, ":"),
+		off("pods are held no longer than leaves them time to end", stayFile, "|| !s.Now.Before(n.EvictBy()) {", "{"),
+		off("a node that has not started is waited for", stayFile, "n.Initialized && n.Ready", "n.Ready"),
 		off("wishes that hold are held", "core/retire/wish.go", "if place.Crowded(c.Node, &c.moving[i]) {", "if c != nil {"),
 		off("wishes that plans would follow are held", "core/retire/wish.go", "if worth == nil {\n\t\treturn nil", "if worth == nil {\n\t\tworth = func(*cluster.Shape) place.Wishes { return place.NotOfHosts }"),
 		off("plans tell which wishes were set aside", "core/retire/wish.go", "if wishes == nil {", "if true {"),

@@ -129,6 +129,11 @@ const (
 	// MarkWithdrawn says why nobody needs the claim's machine any more, while
 	// it has none: nothing is bought for it.
 	MarkWithdrawn = GroupDaemok + "/withdrawn"
+	// MarkEnds is when the cloud takes the claim's machine away, as it said itself.
+	MarkEnds = GroupDaemok + "/ends-at"
+	// MarkAdvised is when the cloud recommended to replace the claim's machine, which
+	// its pool heeds.
+	MarkAdvised = GroupDaemok + "/rebalance-advised-at"
 	// MarkReplaces names the claims whose machines this one takes the place of,
 	// sorted, with commas between.
 	MarkReplaces = GroupDaemok + "/replaces"
@@ -161,6 +166,9 @@ const (
 	MarkMakeRoom = GroupDaemok + "/make-room"
 	// MarkRoll is on a NodePool whose nodes are to be replaced now, as JSON.
 	MarkRoll = GroupDaemok + "/roll"
+	// MarkRebalance says what follows from a recommendation to replace a spot machine:
+	// RebalanceIgnore, which is usual, RebalanceCordon or RebalanceReplace.
+	MarkRebalance = GroupDaemok + "/rebalance"
 	// MarkDelete says how the nodes of the pool go when it is deleted: DeleteFast.
 	MarkDelete = GroupDaemok + "/delete"
 	// MarkAcknowledged is on a DisruptionPolicy whose breaker has tripped: the
@@ -182,6 +190,13 @@ const DeleteFirst = "delete-first"
 // DeleteFast is the value of MarkDelete by which all nodes of a deleted pool go at
 // once, whatever its budgets say.
 const DeleteFast = "fast"
+
+// Values of MarkRebalance.
+const (
+	RebalanceIgnore  = "ignore"
+	RebalanceCordon  = "cordon"
+	RebalanceReplace = "replace"
+)
 
 // ConfigMaps in the controller's namespace.
 const (

@@ -33,11 +33,12 @@ type Applier struct {
 	Store  client.Client
 	Live   client.Reader // reads past every cache
 	Ledger *Ledger
-	Pools  pools
-	Now    func() time.Time
-	NewID  func() string            // five characters for the name of a claim, not used before
-	Again  func()                   // asks for a new plan, since one was not carried out as it stands
-	View   func() *cluster.Snapshot // what the watches have shown; nil: places of pods that move are not looked for
+	*Holds
+	Pools pools
+	Now   func() time.Time
+	NewID func() string            // five characters for the name of a claim, not used before
+	Again func()                   // asks for a new plan, since one was not carried out as it stands
+	View  func() *cluster.Snapshot // what the watches have shown; nil: places of pods that move are not looked for
 
 	Namespace string // where this process runs, and ConfigMap daemok-freeze is heard; empty: nowhere
 	Pod       string // that this process runs in; empty: none

@@ -41,6 +41,9 @@ func (p *livePool) take(r *request) error {
 	if why := translate.RollKeeps(p.object, r.Note); r.Reason == plan.Drifted && why != "" {
 		return fmt.Errorf("%w: %s", ErrChanged, why)
 	}
+	if why := translate.AdviceKeeps(p.object, r.Note); r.Reason == plan.Drifted && why != "" {
+		return fmt.Errorf("%w: %s", ErrChanged, why)
+	}
 	if first, _ := mark.DeleteFirst(p.object.Annotations); r.first && !first {
 		return fmt.Errorf("%w: %s does not say %s: %s any more, and no machine comes before node %s goes",
 			ErrChanged, r.Pool, api.MarkDriftAtLimit, api.DeleteFirst, r.Node)

@@ -142,6 +142,7 @@ func (b *builder) nodesAndMachines() {
 			if !b.awaitsPods(claim) {
 				node.QuietSince = translate.QuietSince(claim, node.ChangedAt)
 			}
+			translate.MarkAdvised(b.k.pools[node.Pool], claim, &node)
 			translate.MarkRolled(b.k.pools[node.Pool], &node)
 			translate.MarkDeleted(b.k.pools[node.Pool], claim, &node)
 		}

@@ -24,9 +24,9 @@ type fields struct {
 var everyField = map[reflect.Type]fields{
 	reflect.TypeFor[corev1.PodSpec](): {
 		followed: "Volumes InitContainers Containers NodeSelector NodeName HostNetwork Affinity SchedulerName Tolerations Priority " +
-			"RuntimeClassName Overhead TopologySpreadConstraints SchedulingGates Resources",
+			"RuntimeClassName Overhead TopologySpreadConstraints SchedulingGates Resources TerminationGracePeriodSeconds",
 		refused: "ResourceClaims HostUsers",
-		unconcerned: "EphemeralContainers RestartPolicy TerminationGracePeriodSeconds ActiveDeadlineSeconds DNSPolicy ServiceAccountName " +
+		unconcerned: "EphemeralContainers RestartPolicy ActiveDeadlineSeconds DNSPolicy ServiceAccountName " +
 			"DeprecatedServiceAccount AutomountServiceAccountToken HostPID HostIPC ShareProcessNamespace SecurityContext ImagePullSecrets Hostname " +
 			"Subdomain HostAliases PriorityClassName DNSConfig ReadinessGates EnableServiceLinks PreemptionPolicy SetHostnameAsFQDN OS " +
 			"HostnameOverride SchedulingGroup", // priority is written in by admission; OS is checked by the kubelet alone; groups are alpha and off

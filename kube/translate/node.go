@@ -43,6 +43,7 @@ func Node(n *corev1.Node, claim *karpv1.NodeClaim) cluster.Node {
 	out.StartupTaints = Taints(claim.Spec.StartupTaints)
 	out.Initialized = condition.IsTrue(claim, karpv1.ClaimInitialized)
 	out.Deleting = out.Deleting || claim.DeletionTimestamp != nil
+	out.EndsAt = EndsAt(claim)
 	out.MachineEnds = condition.IsTrue(claim, karpv1.ClaimInstanceTerminating)
 	out.HasGrace = claim.Spec.TerminationGracePeriod != ""
 	out.Replacement = claim.Annotations[api.MarkReplaces] != ""
@@ -56,6 +57,16 @@ func Node(n *corev1.Node, claim *karpv1.NodeClaim) cluster.Node {
 		out.Capacity = expectExtended(out.Capacity, Resources(claim.Status.Capacity))
 	}
 	return out
+}
+
+// EndsAt is when the cloud takes the claim's machine away, by its mark; zero: it is
+// not known to.
+func EndsAt(claim *karpv1.NodeClaim) time.Time {
+	at, err := time.Parse(time.RFC3339, claim.Annotations[api.MarkEnds])
+	if err != nil {
+		return time.Time{}
+	}
+	return at.UTC()
 }
 
 // expiry is when the claim is too old, by its expireAfter; zero: never.

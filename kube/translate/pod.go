@@ -29,6 +29,7 @@ func Pod(pod *corev1.Pod, now time.Time) cluster.Pod {
 		Stays:        Stays(pod),
 		Unready:      isUnready(pod),
 		Pending:      pod.Spec.NodeName != "" && pod.Status.Phase == corev1.PodPending,
+		Grace:        Grace(pod),
 		DeletionCost: deletionCost(pod),
 	}
 	if pod.Status.StartTime != nil {
@@ -38,6 +39,14 @@ func Pod(pod *corev1.Pod, now time.Time) cluster.Pod {
 		out.DoNotDisrupt, out.ProtectedUntil = protection(pod, now)
 	}
 	return out
+}
+
+// Grace is how long the pod is given to end in.
+func Grace(pod *corev1.Pod) time.Duration {
+	if pod.Spec.TerminationGracePeriodSeconds == nil {
+		return corev1.DefaultTerminationGracePeriodSeconds * time.Second
+	}
+	return time.Duration(*pod.Spec.TerminationGracePeriodSeconds) * time.Second
 }
 
 // IsWaiting reports whether the scheduler has looked for a node for the pod

@@ -85,7 +85,8 @@ func (m *minutes) stays(n *cluster.Node, kept *plan.Kept) {
 	case n.Deleting && known && strings.HasPrefix(before.Said, goes):
 		m.Record.Stand(about, TopicStay)
 	case n.Deleting:
-		m.hold(about, n.Claim, TopicStay, "is leaving", "", facts)
+		said, why := m.leaves(n)
+		m.hold(about, n.Claim, TopicStay, said, why, facts)
 	case !n.Initialized:
 		m.hold(about, n.Claim, TopicStay, "stays: it has not started yet", "", facts)
 	case known && !m.p.Asked && before.Why != "":
@@ -93,6 +94,16 @@ func (m *minutes) stays(n *cluster.Node, kept *plan.Kept) {
 	default:
 		m.hold(about, n.Claim, TopicStay, nothingSpeaks, "", facts)
 	}
+}
+
+// leaves says what pods of a node that leaves wait for.
+func (m *minutes) leaves(n *cluster.Node) (said, why string) {
+	for i := range m.p.Holds {
+		if h := &m.p.Holds[i]; h.Node == n.Name {
+			return "is leaving, and its pods stay for now: " + plan.Names(h.Pods), h.Why()
+		}
+	}
+	return "is leaving", ""
 }
 
 // facts is what is known of a node that matters for whether it stays.
@@ -107,6 +118,9 @@ func (m *minutes) facts(n *cluster.Node) []string {
 	out := []string{what}
 	if !n.QuietSince.IsZero() {
 		out = append(out, "no pod has come or gone since "+moment(n.QuietSince))
+	}
+	if !n.EndsAt.IsZero() {
+		out = append(out, "the cloud takes its machine away at "+moment(n.EndsAt))
 	}
 	switch n.Drifted {
 	case "":

@@ -85,6 +85,7 @@ func (w *world) start(s setup) *controller {
 	}
 	program, err := product.New(ctx, product.Parts{
 		Store: shown.Client(live), Live: live, Watches: informers{shown, s.watched}, Catalog: w.cloud, Machines: func(string) cloud.Machines { return bought }, Classes: w.classes,
+		Notices: notices{w.cloud, c.ordeal}, Short: w.cloud,
 		Metrics: observe.NewMetrics(c.measured, "", "", "", ""),
 		Events:  &observe.Events{Recorder: w.events, Now: time.Now},
 		Log:     w.log, Now: time.Now, NewID: w.newID, CallFor: 20 * time.Second,

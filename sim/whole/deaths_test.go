@@ -89,6 +89,11 @@ func commands() map[string]*command {
 				w.delete(&c)
 			}
 		}, isRenewed},
+		"the cloud takes machines back": {two(setup{}, nil), func(w *world) {
+			for _, m := range w.liveMachines() {
+				w.cloud.Market().Interrupt(m.ID)
+			}
+		}, isRenewed},
 		"a pool is deleted": {func(w *world) *controller {
 			w.pool("other", func(p *karpv1.NodePool) { p.Spec.Weight = new(int32(1)) })
 			return two(setup{}, func(p *karpv1.NodePool) { p.Spec.Weight = new(int32(10)) })(w)

@@ -92,6 +92,19 @@ func DeleteFast(annotations map[string]string) (bool, error) {
 	return said, nil
 }
 
+// Rebalance is what follows from a recommendation to replace a spot machine of the
+// pool, as one of api's words; where nothing is said that is understood it is ignored.
+func Rebalance(annotations map[string]string) (string, error) {
+	switch text, said := annotations[api.MarkRebalance]; {
+	case !said:
+		return api.RebalanceIgnore, nil
+	case text == api.RebalanceIgnore, text == api.RebalanceCordon, text == api.RebalanceReplace:
+		return text, nil
+	default:
+		return api.RebalanceIgnore, &Error{api.MarkRebalance, fmt.Errorf("%q means nothing: want %q, %q or %q", text, api.RebalanceIgnore, api.RebalanceCordon, api.RebalanceReplace)}
+	}
+}
+
 // cores rounds up to whole ones.
 func cores(text string) (int64, error) {
 	cpu, err := quantity.ParseCPU(text)

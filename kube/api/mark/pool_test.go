@@ -102,6 +102,24 @@ func TestDeleteFast(t *testing.T) {
 	}
 }
 
+func TestRebalance(t *testing.T) {
+	for text, says := range map[string]string{
+		api.RebalanceIgnore: "", api.RebalanceCordon: "", api.RebalanceReplace: "",
+		"drain": `metadata.annotations[daemok.sh/rebalance]: "drain" means nothing: want "ignore", "cordon" or "replace"`,
+	} {
+		want := text
+		if says != "" {
+			want = api.RebalanceIgnore
+		}
+		if got, err := mark.Rebalance(map[string]string{api.MarkRebalance: text}); got != want || !speaks(err, says) {
+			t.Errorf("Rebalance(%q) = %q, %v; want %q, error with %q", text, got, err, want, says)
+		}
+	}
+	if got, err := mark.Rebalance(nil); got != api.RebalanceIgnore || err != nil {
+		t.Errorf("where nothing is said: %q, %v", got, err)
+	}
+}
+
 func speaks(err error, says string) bool {
 	if err == nil || says == "" {
 		return err == nil && says == ""

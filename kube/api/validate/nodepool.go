@@ -47,7 +47,8 @@ func (f *findings) marks(annotations map[string]string) {
 	_, floor := mark.Floor(annotations)
 	_, first := mark.DeleteFirst(annotations)
 	_, fast := mark.DeleteFast(annotations)
-	for _, err := range append(mark.Misread(annotations), cost, floor, first, fast) {
+	_, rebalance := mark.Rebalance(annotations)
+	for _, err := range append(mark.Misread(annotations), cost, floor, first, fast, rebalance) {
 		if wrong, ok := errors.AsType[*mark.Error](err); ok {
 			f.refuse(wrong.Field(), "%s", wrong.Err)
 		}

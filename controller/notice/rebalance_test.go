@@ -1,0 +1,121 @@
+package notice
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/kube/api"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/storetest"
+)
+
+// heeds has the pool say what follows from recommendations.
+func (d *desk) heeds(what string) {
+	d.t.Helper()
+	p := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: storetest.PoolSpec()}
+	if what != "" {
+		p.Annotations = map[string]string{api.MarkRebalance: what}
+	}
+	if err := d.hand.Create(context.Background(), p); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// advised lists the claims that are to be replaced.
+func (d *desk) advised() (out []string) {
+	d.t.Helper()
+	var list karpv1.NodeClaimList
+	if err := d.hand.List(context.Background(), &list); err != nil {
+		d.t.Fatal(err)
+	}
+	for i := range list.Items {
+		if list.Items[i].Annotations[api.MarkAdvised] != "" {
+			out = append(out, list.Items[i].Name)
+		}
+	}
+	return out
+}
+
+func TestWhatFollowsFromARecommendation(t *testing.T) {
+	tests := map[string]struct {
+		pool     string
+		age      time.Duration
+		cordoned bool
+		advised  bool
+		says     string
+	}{
+		"a pool that says nothing":                    {"", time.Hour, false, false, "ignored: the pool says nothing else by the annotation daemok.sh/rebalance"},
+		"a pool that ignores it":                      {"ignore", time.Hour, false, false, "is ignored"},
+		"a pool that says something that is no word":  {"drain", time.Hour, false, false, `ignored: the pool's metadata.annotations[daemok.sh/rebalance]: "drain" means nothing`},
+		"a pool that cordons":                         {"cordon", time.Minute, true, false, "the node is cordoned"},
+		"a pool that replaces":                        {"replace", time.Hour, false, true, "the node is replaced, as the budgets of its pool allow"},
+		"a pool that replaces, and a machine too new": {"replace", 29 * time.Minute, false, false, "ignored: the machine is younger than 30m0s"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.heeds(tt.pool)
+			d.claim("one", "i-1")
+			if err := d.hand.Create(context.Background(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-one"}}); err != nil {
+				t.Fatal(err)
+			}
+			d.Now = func() time.Time { return d.one().CreationTimestamp.Add(tt.age) }
+			for range 2 { // the second time changes nothing
+				if _, err := d.hear(about(cloud.Rebalance, "i-1")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			node := &corev1.Node{}
+			if err := d.hand.Get(context.Background(), client.ObjectKey{Name: "node-one"}, node); err != nil {
+				t.Fatal(err)
+			}
+			if node.Spec.Unschedulable != tt.cordoned || (len(d.advised()) > 0) != tt.advised || len(d.leaving()) > 0 || len(d.done) != 2 {
+				t.Errorf("cordoned: %v, to be replaced: %q, %q leave, done %q", node.Spec.Unschedulable, d.advised(), d.leaving(), d.done)
+			}
+			if !strings.Contains(d.words[0], tt.says) {
+				t.Errorf("it is said %q, want %q", d.words[0], tt.says)
+			}
+			if acts := tt.cordoned || tt.advised; (len(d.short) > 0) != acts {
+				t.Errorf("short: %v, want that where anything is done", d.short)
+			}
+		})
+	}
+}
+
+// However many recommendations come at once, a tenth of the pool's machines, rounded
+// up, are marked to be replaced within ten minutes.
+func TestRecommendationsAreHeededAtAPace(t *testing.T) {
+	d := newDesk(t)
+	d.heeds(api.RebalanceReplace)
+	var all []cloud.Notice
+	for i := range 11 {
+		id := fmt.Sprintf("i-%d", i)
+		d.claim(fmt.Sprintf("c-%02d", i), id)
+		all = append(all, about(cloud.Rebalance, id))
+	}
+	now := start.Add(time.Hour)
+	d.Now = func() time.Time { return now }
+	for round, want := range []int{2, 2, 4} {
+		if _, err := d.hear(slices.Clone(all)...); err != nil {
+			t.Fatal(err)
+		}
+		if got := d.advised(); len(got) != want {
+			t.Errorf("round %d: %q are to be replaced, want %d", round, got, want)
+		}
+		now = now.Add(5 * time.Minute)
+	}
+	if !slices.ContainsFunc(d.words, func(s string) bool {
+		return strings.Contains(s, "no more than 2 (10%) are replaced within 10m0s")
+	}) {
+		t.Errorf("nobody said why others are ignored: %q", d.words)
+	}
+}

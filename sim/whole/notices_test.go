@@ -1,0 +1,150 @@
+package whole_test
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/daemok/daemok/cloud/fake"
+	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/condition"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
+)
+
+// onSpot has the pool buy spot machines alone.
+func onSpot(p *karpv1.NodePool) {
+	p.Spec.Template.Spec.Requirements = []karpv1.Requirement{
+		{Key: api.LabelInstanceType, Operator: "In", Values: []string{"m5.large", "c5.large"}},
+		{Key: api.LabelCapacityType, Operator: "In", Values: []string{"spot"}},
+	}
+}
+
+// takeBack has the cloud warn of the end of a pod's machine, and returns the pod and
+// the claim.
+func (w *world) takeBack() (pod corev1.Pod, claim string) {
+	w.t.Helper()
+	pod = w.allPods()[0]
+	for _, c := range w.claims() {
+		if c.Status.NodeName == pod.Spec.NodeName {
+			w.cloud.Market().Interrupt(translate.MachineID(c.Status.ProviderID))
+			return pod, c.Name
+		}
+	}
+	w.t.Fatalf("no claim has node %s; %s", pod.Spec.NodeName, w.state())
+	return pod, ""
+}
+
+// started reports whether a machine other than this claim's has joined and started.
+func (w *world) started(other string) bool {
+	for _, c := range w.claims() {
+		if c.Name != other && condition.IsTrue(&c, karpv1.ClaimInitialized) {
+			return true
+		}
+	}
+	return false
+}
+
+// A spot machine is taken back: its node is closed at once, the machine in its place
+// is ordered at once, and the pod stays until that has started.
+func TestAPodStaysOnASpotMachineUntilAnotherHasStarted(t *testing.T) {
+	tell(t, fake.Options{Seed: 50}, func(t *testing.T, w *world) {
+		w.up(1, onSpot, plain)
+		pod, claim := w.takeBack()
+		w.until(5*time.Second, "the node closed and another machine ordered", func() bool {
+			n := w.nodes()
+			return len(n) == 1 && translate.HasTaint(&n[0], api.TaintDisrupted) && len(w.liveMachines()) == 2
+		})
+		w.until(100*time.Second, "the other machine started", func() bool {
+			up := w.started(claim)
+			if !up && !hasPod(w.allPods(), pod.UID) {
+				t.Fatalf("the pod was evicted before another machine had started; %s", w.state())
+			}
+			return up
+		})
+		w.until(5*time.Second, "the pod evicted then", func() bool { return !hasPod(w.allPods(), pod.UID) })
+		if !w.events.said("DrainWaiting") {
+			t.Error("no event says that the drain waits")
+		}
+		w.until(3*time.Minute, "one machine", func() bool { return w.run(1) && len(w.claims()) == 1 && len(w.machines()) == 1 })
+		if n := w.bought(); n != 2 {
+			t.Errorf("%d machines were bought, want two", n)
+		}
+		w.sound()
+	})
+}
+
+// No machine joins in time: the pod is evicted while it has time to end, and runs
+// again in the end.
+func TestAPodLeavesASpotMachineInTimeWhereNoOtherComes(t *testing.T) {
+	tell(t, fake.Options{Seed: 51}, func(t *testing.T, w *world) {
+		w.up(1, onSpot, plain)
+		w.cloud.Market().SetNeverJoin(1)
+		pod, _ := w.takeBack()
+		began := time.Now()
+		w.until(3*time.Minute, "the pod evicted", func() bool { return !hasPod(w.allPods(), pod.UID) })
+		if took := time.Since(began); took < 99*time.Second || took > 103*time.Second {
+			t.Errorf("the pod was evicted after %v, want 100 s: 120 less 5 that it may take to end and 15", took)
+		}
+		w.cloud.Market().SetNeverJoin(0)
+		w.until(40*time.Minute, "one machine", func() bool { return w.run(1) && len(w.claims()) == 1 && len(w.machines()) == 1 })
+		w.sound()
+	})
+}
+
+// The machine ends before it was said to: nobody waits for that moment any more.
+func TestAMachineThatEndsEarlyIsWaitedForNoLonger(t *testing.T) {
+	tell(t, fake.Options{Seed: 52}, func(t *testing.T, w *world) {
+		w.up(1, onSpot, plain)
+		pod, claim := w.takeBack()
+		time.Sleep(5 * time.Second)
+		if !hasPod(w.allPods(), pod.UID) {
+			t.Fatalf("the pod was evicted at once; %s", w.state())
+		}
+		for _, c := range w.claims() {
+			if c.Name == claim {
+				w.cloud.Market().Terminate(translate.MachineID(c.Status.ProviderID), "Client.UserInitiatedShutdown")
+			}
+		}
+		w.until(5*time.Second, "the pod evicted", func() bool { return !hasPod(w.allPods(), pod.UID) })
+		w.until(5*time.Minute, "one machine", func() bool { return w.run(1) && len(w.claims()) == 1 && len(w.machines()) == 1 })
+		w.sound()
+	})
+}
+
+// A pool that asks for it has a machine replaced that the cloud recommends to replace:
+// within its budgets, and after the machine in its place has started.
+func TestAMachineIsReplacedOnRecommendation(t *testing.T) {
+	tell(t, fake.Options{Seed: 53}, func(t *testing.T, w *world) {
+		w.up(2, func(p *karpv1.NodePool) {
+			onSpot(p)
+			p.Annotations = map[string]string{api.MarkRebalance: api.RebalanceReplace}
+			p.Spec.Disruption.ConsolidateAfter = "Never"
+			p.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: "0"}}
+		}, plain)
+		time.Sleep(time.Hour)
+		done := make(chan struct{})
+		go w.watchman(done)
+		defer close(done)
+		pod := w.allPods()[0]
+		for _, c := range w.claims() {
+			if c.Status.NodeName == pod.Spec.NodeName {
+				w.cloud.Market().Recommend(translate.MachineID(c.Status.ProviderID))
+			}
+		}
+		time.Sleep(5 * time.Minute)
+		if !hasPod(w.allPods(), pod.UID) || w.bought() != 2 {
+			t.Fatalf("a machine was replaced against its budget; %s", w.state())
+		}
+		edit(w, w.defaultPool(), func(p *karpv1.NodePool) { p.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: "1"}} })
+		w.until(5*time.Minute, "the pod on another machine", func() bool {
+			return !hasPod(w.allPods(), pod.UID) && w.run(2) && len(w.claims()) == 2 && len(w.machines()) == 2
+		})
+		time.Sleep(time.Hour)
+		if n := len(w.liveMachines()); n != 2 {
+			t.Errorf("%d machines, want the two", n)
+		}
+		w.sound()
+	})
+}
