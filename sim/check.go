@@ -31,6 +31,7 @@ type Meter struct {
 	Plans     int
 	Moves     int // that were carried out
 	GivenUp   int // that were taken back
+	Alone     int // of nodes that were too old and went though no machine came in their place
 	Resumed   int // that an earlier life of the controller had begun
 	Deaths    int // of the controller
 	Evictions int // so that nodes could go for the better
@@ -46,6 +47,7 @@ func (m *Meter) Add(o Meter) {
 	m.Plans += o.Plans
 	m.Moves += o.Moves
 	m.GivenUp += o.GivenUp
+	m.Alone += o.Alone
 	m.Resumed += o.Resumed
 	m.Deaths += o.Deaths
 	m.Evictions += o.Evictions

@@ -105,7 +105,7 @@ func (w *World) disturbs(s *cluster.Snapshot, p *plan.Plan, pod *cluster.Pod, r 
 		w.broken("decision", s, p, "%s must not be disturbed and %s goes", pod.Name, r.Node)
 	}
 	for _, g := range s.Guards {
-		if g.Name == pod.Guards && g.Allowed == 0 && !(g.UnreadyToo && pod.Unready) {
+		if g.Name == pod.Guards && g.Allowed == 0 && !pod.Pending && !(g.UnreadyToo && pod.Unready) {
 			w.broken("decision", s, p, "the budget of %s allows no eviction and %s goes", pod.Name, r.Node)
 		}
 	}

@@ -52,5 +52,5 @@ func (w *World) guards() []cluster.Guard {
 // mayEvict is the answer of the eviction API.
 func (w *World) mayEvict(p *pod) bool {
 	g := p.work.guard
-	return g == nil || p.Unready && w.letsUnreadyGo(p.work) || w.allowed(p.work) > 0
+	return g == nil || p.Pending || p.Unready && w.letsUnreadyGo(p.work) || w.allowed(p.work) > 0
 }

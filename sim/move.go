@@ -29,6 +29,8 @@ type move struct {
 	until    time.Time
 	seats    map[string]string // by UID of a pod: node or claim
 	admitted bool              // it counts for the budgets of its pools
+	begunAt  time.Time         // by this life of the controller
+	alone    bool              // its node is too old and goes though no machine came in its place
 }
 
 // leaver is a node that is to go.
@@ -69,7 +71,7 @@ func (c *controller) begin(s *cluster.Snapshot, m *plan.Move) {
 }
 
 func (c *controller) start(s *cluster.Snapshot, m plan.Move) {
-	v := &move{Move: m, basis: s, until: c.world.now.Add(patienceFor)}
+	v := &move{Move: m, basis: s, begunAt: c.world.now, until: c.world.now.Add(patienceFor)}
 	c.begun++
 	names := map[string]string{}
 	var old []string
@@ -150,7 +152,7 @@ func (c *controller) hindrance(v *move) string {
 			r.gone = true
 			continue
 		}
-		if r.Reason == plan.Expired && len(v.claims) == 0 {
+		if r.Reason == plan.Expired && (len(v.claims) == 0 || v.alone) {
 			continue
 		}
 		if !r.machine.tainted() {
@@ -257,17 +259,32 @@ func (c *controller) await(v *move) {
 	for _, m := range v.claims {
 		switch {
 		case m.gone || m.deleted():
-			c.giveUp(v, m.claim+" did not come")
+			c.without(v, m.claim+" did not come")
 			return
 		case m.started():
 		case !w.now.Before(v.until):
-			c.giveUp(v, m.claim+" did not come in time")
+			c.without(v, m.claim+" did not come in time")
 			return
 		default:
 			c.later(awaitEvery, func() { c.await(v) })
 			return
 		}
 	}
+	c.confirm(v, func() { c.letGo(v) })
+}
+
+// without ends a move whose machines did not come: it is given up, unless its node
+// is too old and they were waited for long enough.
+func (c *controller) without(v *move, why string) {
+	w := c.world
+	tooOld := func(r *leaver) bool { return r.Reason == plan.Expired && r.machine.tooOld(w.now) }
+	if w.now.Before(v.begunAt.Add(patienceFor)) || !slices.ContainsFunc(v.leaving, tooOld) {
+		c.giveUp(v, why)
+		return
+	}
+	w.say("%s goes alone: %s", v, why)
+	w.checks.meter.Alone++
+	v.alone, v.until = true, w.now.Add(patienceFor)
 	c.confirm(v, func() { c.letGo(v) })
 }
 

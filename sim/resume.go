@@ -85,7 +85,7 @@ func (c *controller) marked() [][]*machine {
 // found puts together what is left of a move, or undoes it and returns nil.
 func (c *controller) found(group []*machine) *move {
 	w := c.world
-	v := &move{claims: group, ordered: true, until: w.now.Add(patienceFor)}
+	v := &move{claims: group, ordered: true, begunAt: w.now, until: w.now.Add(patienceFor)}
 	went, broken := false, len(group) != group[0].ofMove
 	for _, name := range group[0].replaces {
 		m := w.machineOf(name)

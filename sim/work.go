@@ -95,14 +95,14 @@ func (w *World) makePod(x *work) {
 
 // bind is what happens when kube-scheduler has chosen a node.
 func (w *World) bind(p *pod, m *machine) {
-	p.at, m.changedAt = m, w.now
+	p.at, p.Pending, m.changedAt = m, true, w.now
 	if p.work.boundAt.IsZero() {
 		p.work.boundAt = w.now
 	}
 	w.say("%s runs on %s", p.Name, m.claim)
 	w.after(time.Second, func() {
 		if !p.gone {
-			p.StartedAt = w.now
+			p.StartedAt, p.Pending = w.now, false
 			w.changed()
 		}
 	})
