@@ -12,14 +12,17 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/observe"
+	"github.com/daemok/daemok/observe/observetest"
 )
 
 // heard collects events.
@@ -32,7 +35,7 @@ type stock struct{}
 
 func (stock) Kinds(context.Context, cloud.Class) (*cluster.Catalogue, error) {
 	offer := cluster.Offer{Zone: "a", Option: cluster.Spot, Price: 40_000, Priced: true}
-	return &cluster.Catalogue{Kinds: []cluster.Kind{{Name: "m5.large", Offers: []cluster.Offer{offer}}}}, nil
+	return &cluster.Catalogue{Kinds: []cluster.Kind{{Name: "m5.large", Capacity: quantity.Resources{CPU: 2000}, Offers: []cluster.Offer{offer}}}}, nil
 }
 
 func (stock) Class(context.Context, karpv1.NodeClassReference) (Class, error) { return Class{}, nil }
@@ -67,6 +70,68 @@ func TestTheMachineThatWasBoughtIsInTheLog(t *testing.T) {
 		if !strings.Contains(lines.String(), want) {
 			t.Errorf("the log says\n%swant %q in it", lines, want)
 		}
+	}
+}
+
+// SC-229: what was bought stands on the claim: the machine, its image, what it has,
+// and that it is launched. Labels of the claim itself are kept.
+func TestTheMachineThatWasBoughtIsOnItsClaim(t *testing.T) {
+	o, c, _, _ := outcomesFor(t)
+	c.Labels[api.LabelZone] = "mine"
+	if err := o.Store.Update(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.Bought(t.Context(), c, cloud.Machine{ID: "i-1", ProviderID: "aws:///a/i-1", Image: "ami-1", Kind: "m5.large", Zone: "a", Option: cluster.Spot}); err != nil {
+		t.Fatal(err)
+	}
+	got := &karpv1.NodeClaim{}
+	if err := o.Store.Get(t.Context(), client.ObjectKey{Name: "a"}, got); err != nil {
+		t.Fatal(err)
+	}
+	if got.Status.ProviderID != "aws:///a/i-1" || got.Status.ImageID != "ami-1" || !condition.IsTrue(got, karpv1.ClaimLaunched) {
+		t.Errorf("status %+v, want machine aws:///a/i-1 of image ami-1, launched", got.Status)
+	}
+	if cpu := got.Status.Capacity.Cpu().String(); cpu != "2" {
+		t.Errorf("the machine has %s cores, want 2", cpu)
+	}
+	for key, want := range map[string]string{
+		api.LabelNodePool: "default", api.LabelInstanceType: "m5.large", api.LabelCapacityType: "spot", api.LabelZone: "mine",
+	} {
+		if got.Labels[key] != want {
+			t.Errorf("label %s = %q, want %q", key, got.Labels[key], want)
+		}
+	}
+}
+
+// SC-230: a claim that nothing can be bought for goes, so that a plan can look
+// elsewhere at once; it is counted by the reason.
+func TestAClaimThatNothingCanBeBoughtForGoes(t *testing.T) {
+	tests := map[string]struct {
+		why           error
+		reason, count string
+	}{
+		"machines are short":     {&cloud.NoCapacityError{Cause: "sold out"}, "InsufficientCapacityError", "insufficient_capacity"},
+		"its class is not ready": {fmt.Errorf("buy: %w", &NotReadyError{ClassID: "EC2NodeClass/default", Why: "no subnets"}), "NodeClassNotReady", "nodeclass_not_ready"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			o, c, events, _ := outcomesFor(t)
+			registry := prometheus.NewRegistry()
+			o.Metrics = observe.NewMetrics(registry, "", "", "", "")
+			if err := o.NotToBeHad(t.Context(), c, tt.why); err != nil {
+				t.Fatal(err)
+			}
+			if err := o.Store.Get(t.Context(), client.ObjectKey{Name: "a"}, &karpv1.NodeClaim{}); !apierrors.IsNotFound(err) {
+				t.Errorf("the claim is still there (%v)", err)
+			}
+			if got := (*events)[0]; got.Reason != tt.reason || got.Key != "NodeClaim/a" || !strings.Contains(got.Message, tt.why.Error()) {
+				t.Errorf("told %+v, want %s with %q", got, tt.reason, tt.why)
+			}
+			lines, err := observetest.Lines(registry, "karpenter_nodeclaims_disrupted_total")
+			if err != nil || len(lines) != 1 || !strings.Contains(lines[0], "nodepool=default reason="+tt.count+" ") || !strings.HasSuffix(lines[0], " 1") {
+				t.Errorf("counted %q (%v), want one of %s", lines, err, tt.count)
+			}
+		})
 	}
 }
 

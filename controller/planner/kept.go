@@ -43,7 +43,7 @@ func (t *Teller) tellKept(s *cluster.Snapshot, list []plan.Kept) {
 			closed[n.Pool][k.Reason] = true
 			t.publishPaced(observe.Event{About: poolRef(n.Pool), Key: n.Pool.String(), Reason: "DisruptionBlocked",
 				Message: "No allowed disruptions for " + string(k.Reason) + ": " + k.Why, Topic: "budget " + string(k.Reason), DedupeFor: closedEvery})
-		case k.By == plan.KeptByFinding && k.Reason == plan.Underutilized:
+		case k.By == plan.KeptByPool, k.By == plan.KeptByFinding && k.Reason == plan.Underutilized:
 			t.tellNode(n, observe.Event{Reason: "Unconsolidatable", Message: k.Why, Topic: "stays", DedupeFor: unconsolidatableEvery})
 		default:
 			t.tellNode(n, observe.Event{Reason: "DisruptionBlocked", Message: "Cannot disrupt Node: " + string(k.Reason) + ": " + k.Why})

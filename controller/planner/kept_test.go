@@ -26,6 +26,8 @@ func TestNodesHearWhyTheyStay(t *testing.T) {
 		"a pod that must not be disturbed": {[]plan.Kept{kept("n1", plan.Underutilized, plan.KeptByRule, "pod default/a carries do-not-disrupt")},
 			"DisruptionBlocked: Cannot disrupt Node: Underutilized: pod default/a carries do-not-disrupt\n" +
 				"DisruptionBlocked: Cannot disrupt Node: Underutilized: pod default/a carries do-not-disrupt"},
+		"SC-327 its pool lets no such node go": {[]plan.Kept{kept("n1", plan.Empty, plan.KeptByPool, "NodePool/default lets no node go to save money")},
+			"Unconsolidatable: NodePool/default lets no node go to save money\nUnconsolidatable: NodePool/default lets no node go to save money"},
 		"a budget, once for the pool": {[]plan.Kept{kept("n1", plan.Empty, plan.KeptByBudget, "budget nodes: 0"), kept("n2", plan.Empty, plan.KeptByBudget, "budget nodes: 0")},
 			"DisruptionBlocked: No allowed disruptions for Empty: budget nodes: 0"},
 		"too early":             {[]plan.Kept{kept("n1", plan.Underutilized, plan.KeptByTime, "pods came lately")}, ""},

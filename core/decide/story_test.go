@@ -18,7 +18,7 @@ var stories = flag.String("stories", "testdata", "folder of the stories")
 // Every file in testdata is one story: a sentence saying what must happen, the
 // cluster before, and the plan. A file "shop" is a catalogue to put before
 // the cluster: shop.txt, shared by all stories. A file "policy" holds what the
-// controller is set to. A new rule needs a new file, not a new helper.
+// controller is set to, or "search" where nodes with pods may go too. A new rule needs a new file, not a new helper.
 func TestStories(t *testing.T) {
 	shop := story.Shop(t, "testdata/shop.txt")
 	story.Each(t, *stories, func(t *testing.T, files []txtar.File) { tell(t, files, shop) })
@@ -26,6 +26,7 @@ func TestStories(t *testing.T) {
 
 func tell(t *testing.T, files []txtar.File, shop string) {
 	before, policy, want := files[0], decide.Policy{}, &files[len(files)-1]
+	effort := decide.Effort{Place: 1_000_000, Pack: 100_000}
 	if len(files) == 3 {
 		switch line := string(files[1].Data); line {
 		case "minvalues BestEffort\n":
@@ -34,16 +35,18 @@ func tell(t *testing.T, files []txtar.File, shop string) {
 			policy.Preferences = decide.Ignore
 		case "preferences Respect\n":
 			policy.Preferences = decide.Respect
+		case "search\n":
+			effort.Retire = decide.RetireQuestions
 		default:
 			t.Fatalf("no policy %q", line)
 		}
 	}
-	story.Expect(t, want, decided(t, shop+string(before.Data), policy))
+	story.Expect(t, want, decided(t, shop+string(before.Data), policy, effort))
 }
 
 // decided decides and prints, and checks on the way that the snapshot survives
 // being written down.
-func decided(t *testing.T, text string, policy decide.Policy) string {
+func decided(t *testing.T, text string, policy decide.Policy, effort decide.Effort) string {
 	t.Helper()
 	s, err := scenario.Parse(text)
 	if err != nil {
@@ -53,8 +56,8 @@ func decided(t *testing.T, text string, policy decide.Policy) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := decide.Decide(s, policy, decide.Effort{Place: 1_000_000, Pack: 100_000}).String()
-	if replayed := decide.Decide(again, policy, decide.Effort{Place: 1_000_000, Pack: 100_000}).String(); replayed != got {
+	got := decide.Decide(s, policy, effort).String()
+	if replayed := decide.Decide(again, policy, effort).String(); replayed != got {
 		t.Errorf("the plan changes when the snapshot is written down and read:\n%s", replayed)
 	}
 	if at, ok := decide.NextDue(s); ok {

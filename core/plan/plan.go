@@ -236,6 +236,7 @@ const (
 	KeptByRule    KeptBy = "rule"   // what its users asked for: do-not-disrupt, a PodDisruptionBudget, a freeze; or the controller runs on it
 	KeptByBudget  KeptBy = "budget" // of its pool
 	KeptByTime    KeptBy = "time"   // it is too early; waiting is enough
+	KeptByPool    KeptBy = "pool"   // its pool lets no such node go, as it is written
 )
 
 // Unplaced is one shape of pods that no place was found for, with the reasons.

@@ -44,6 +44,28 @@ func candidates(s *cluster.Snapshot) []*candidate {
 	return out
 }
 
+// saving is the reason for which the node would go to save money.
+func (c *candidate) saving() plan.RemovalReason {
+	if IsEmpty(c.Node) {
+		return plan.Empty
+	}
+	return plan.Underutilized
+}
+
+// unwilling says why its pool never lets the node go to save money, as it is now;
+// empty: it does.
+func (c *candidate) unwilling() string {
+	switch policy := &c.pool.Policy; {
+	case policy.Static:
+		return c.Pool.String() + " has a fixed number of nodes (spec.replicas), whatever runs on them"
+	case policy.Never:
+		return c.Pool.String() + " lets no node go to save money: its consolidateAfter is Never"
+	case policy.Consolidate == cluster.WhenEmpty && !IsEmpty(c.Node):
+		return c.Pool.String() + " lets no node with pods go to save money: its consolidationPolicy is WhenEmpty"
+	}
+	return ""
+}
+
 // hindrance says why the node may not be disturbed now; empty: it may. Where
 // its claim gives pods a term (terminationGracePeriod), they do not keep a node
 // that goes in any event, as a drifted one does.

@@ -66,7 +66,10 @@ func (x *Search) consolidator(all []*candidate) *consolidator {
 	out := &consolidator{Search: x, dear: map[int]bool{}, open: x.lasting().Clone()}
 	for _, c := range all {
 		switch due, ok := quietDue(c); {
-		case x.stays(c) || !ok || IsEmpty(c.Node) || c.pool.Policy.Consolidate == cluster.WhenEmpty:
+		case x.stays(c):
+		case c.unwilling() != "":
+			x.keepBy(c, c.saving(), plan.KeptByPool, c.unwilling())
+		case !ok || IsEmpty(c.Node):
 		case due.After(x.snapshot.Now):
 			x.keepBy(c, plan.Underutilized, plan.KeptByTime, "pods came or went lately; it may go from "+due.Format("15:04:05 MST")+" on")
 		default:
