@@ -157,7 +157,7 @@ type Notice struct {
 	EndsAt    time.Time // when the machine is taken away; zero: not told
 	Count     int       // how often it was handed out, this time included
 	Shared    bool      // others read these notices too: one that is theirs must not be acknowledged
-	Problem   string    // why it was not understood
+	Problem   string    // why it was not understood; else what happens, in the cloud's words, where these say more
 }
 
 // NoticeKind says what happens to the machine.
@@ -171,8 +171,38 @@ const (
 	HasStopped             NoticeKind = "instance_stopped"
 	Terminated             NoticeKind = "instance_terminated"
 	ReservationInterrupted NoticeKind = "capacity_reservation_interrupted"
+	Impaired               NoticeKind = "unhealthy"      // by the cloud's own checks
 	NoOp                   NoticeKind = "no_op"          // nothing follows from it
 	NotUnderstood          NoticeKind = "not_understood" // see Problem
+)
+
+// Checks tells of machines that the cloud finds something wrong with, or means to change.
+type Checks interface {
+	// Troubles returns what is so now, of machines of others too, sorted by machine and
+	// kind. A *RefusedError with the reason ChecksDenied says that it may not be asked.
+	Troubles(ctx context.Context) ([]Trouble, error)
+}
+
+// ChecksDenied is why nobody knows what the cloud's checks say.
+const ChecksDenied = "StatusChecksDenied"
+
+// Trouble is one thing that is wrong with a machine, or will be done to it.
+type Trouble struct {
+	MachineID string
+	Kind      TroubleKind
+	What      string    // in the cloud's words
+	Since     time.Time // when a check failed first; zero: it is not told
+	StartsAt  time.Time // when what is scheduled begins; zero: it is not told
+}
+
+// TroubleKind says what kind of thing it is.
+type TroubleKind string
+
+// The kinds.
+const (
+	InstanceFails TroubleKind = "instance_status" // the check of the machine
+	SystemFails   TroubleKind = "system_status"   // the check of what it runs on
+	Scheduled     TroubleKind = "scheduled_event" // a reboot, a stop, a retirement
 )
 
 // Shortages remembers which offers cannot be had, so that plans of the next

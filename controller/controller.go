@@ -48,7 +48,8 @@ type Parts struct {
 	Catalog  cloud.Catalog
 	Machines func(loop string) cloud.Machines // for the loop of that name
 	Notices  cloud.Notices                    // what the cloud says by itself; nil: nobody listens
-	Short    cloud.Shortages                  // told of machines that the cloud takes back; needed where there are Notices
+	Checks   cloud.Checks                     // how the cloud finds that machines do; nil: nobody asks
+	Short    cloud.Shortages                  // told of machines that the cloud takes back; needed where there are Notices or Checks
 	Spot     SpotMemory                       // what was seen of spot machines; nil: nobody looks
 	Classes  Classes
 	Events   *observe.Events
@@ -194,16 +195,20 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 		},
 		Tasks: []func(context.Context) error{launcher.Run, p.plans(keeper, ledger, applier, requests), p.ring},
 	}
-	if p.Notices != nil {
-		program.Rounds = append(program.Rounds, p.notices())
-	}
+	program.Rounds = append(program.Rounds, p.notices()...)
 	return program, nil
 }
 
-func (p Parts) notices() Round {
-	return Round{"act on what the cloud says of machines", (&notice.Reader{
-		Notices: p.Notices, Shortages: p.Short, Store: p.Store, Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now,
-	}).Round}
+// notices are the rounds that hear what the cloud says of machines.
+func (p Parts) notices() (out []Round) {
+	actor := &notice.Actor{Shortages: p.Short, Store: p.Store, Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now}
+	if p.Notices != nil {
+		out = append(out, Round{"act on what the cloud says of machines", (&notice.Reader{Actor: actor, Notices: p.Notices}).Round})
+	}
+	if p.Checks != nil {
+		out = append(out, Round{"act on status checks of machines", (&notice.Checker{Actor: actor, Checks: p.Checks}).Round})
+	}
+	return out
 }
 
 // lostEvery is how often orders that no watch has shown are looked for.

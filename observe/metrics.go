@@ -77,6 +77,7 @@ type Metrics struct {
 	NoticesReceived *prometheus.CounterVec // message_type
 	NoticesDone     prometheus.Counter
 	NoticeSeconds   prometheus.Histogram
+	StatusUnhealthy *prometheus.CounterVec // category
 	QueueReadable   prometheus.Gauge
 
 	RecordWrites *prometheus.CounterVec // result
@@ -138,6 +139,7 @@ func NewMetrics(r prometheus.Registerer, version, commit, goVersion, arch string
 
 		NoticesReceived: b.counters("karpenter_interruption_received_messages_total"),
 		NoticesDone:     b.counters("karpenter_interruption_deleted_messages_total").WithLabelValues(),
+		StatusUnhealthy: b.counters("karpenter_interruption_instance_status_unhealthy_total"),
 		NoticeSeconds:   b.histogram("karpenter_interruption_message_queue_duration_seconds"),
 		QueueReadable:   b.gauges("daemok_interruption_queue_readable").WithLabelValues(),
 

@@ -173,6 +173,8 @@ var interruption = []Definition{
 		Help: "Notices of the interruption queue that were acknowledged."},
 	{Name: "karpenter_interruption_message_queue_duration_seconds", Kind: Histogram, Unit: "seconds",
 		Help: "How long notices took from the cloud to the controller."},
+	{Name: "karpenter_interruption_instance_status_unhealthy_total", Kind: Counter, Unit: "1", Labels: []string{"category"},
+		Help: "Machines that fail a status check, or that a change is scheduled for; each once until it is over."},
 	{Name: "daemok_interruption_queue_readable", Kind: Gauge, Unit: "1",
 		Help: "1 while notices can be read from the interruption queue; 0 while they cannot, or none is set."},
 }

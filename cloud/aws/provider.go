@@ -36,6 +36,7 @@ var (
 	_ cloud.Catalog  = (*Provider)(nil)
 	_ cloud.Machines = (*Provider)(nil)
 
+	_ cloud.Checks    = (*Provider)(nil)
 	_ cloud.Shortages = (*Provider)(nil)
 )
 
@@ -134,6 +135,11 @@ func (p *Provider) Region() string { return p.clients.Region }
 // Notices reads the SQS queue of that name.
 func (p *Provider) Notices(queue string) *notice.Queue {
 	return notice.New(p.clients.SQS, queue, p.options.Cluster, p.options.Now)
+}
+
+// Troubles implements cloud.Checks.
+func (p *Provider) Troubles(ctx context.Context) ([]cloud.Trouble, error) {
+	return notice.Checks{API: p.clients.EC2}.Troubles(ctx)
 }
 
 // Short implements cloud.Shortages.

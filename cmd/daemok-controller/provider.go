@@ -45,6 +45,7 @@ type adapter interface {
 	provider
 	controller.SpotMemory
 	cloud.Shortages
+	cloud.Checks
 	Notices(queue string) *notice.Queue
 }
 

@@ -3,6 +3,7 @@ package notice
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,6 +17,18 @@ import (
 	"github.com/daemok/daemok/observe"
 )
 
+// Actor does what follows from what the cloud says, whoever has heard it.
+type Actor struct {
+	Shortages cloud.Shortages
+	Store     client.Client
+	Events    publisher
+	Metrics   *observe.Metrics
+	Log       *slog.Logger
+	Now       func() time.Time
+
+	advised pace
+}
+
 // consequence is what follows from a kind of notice, beside that the claim is deleted.
 type consequence struct {
 	reason  string // of the event
@@ -27,6 +40,7 @@ type consequence struct {
 var consequences = map[cloud.NoticeKind]consequence{
 	cloud.Interrupted:            {"SpotInterrupted", "Spot interruption warning was received", true},
 	cloud.Maintenance:            {"InstanceUnhealthy", "A scheduled change of the instance was announced", false},
+	cloud.Impaired:               {"InstanceUnhealthy", "Status checks of the instance fail", false},
 	cloud.HasStopped:             {"InstanceStopping", "Instance is stopping", false},
 	cloud.Terminated:             {"InstanceTerminating", "Instance is terminating", false},
 	cloud.ReservationInterrupted: {"CapacityReservationInstanceInterrupted", "The machine's reserved capacity is taken back", true},
@@ -40,7 +54,7 @@ type fate struct {
 
 // follow does what follows from a notice about a claim's machine. The offer is
 // remembered to be short first, so that no plan buys it in the machine's place.
-func (r *Reader) follow(ctx context.Context, n cloud.Notice, claims owners, f *fate) error {
+func (r *Actor) follow(ctx context.Context, n cloud.Notice, claims owners, f *fate) error {
 	c, leaves := claims.by[n.MachineID], f.leaves
 	leaves = leaves || c.DeletionTimestamp != nil
 	switch {
@@ -55,9 +69,12 @@ func (r *Reader) follow(ctx context.Context, n cloud.Notice, claims owners, f *f
 }
 
 // letGo lets a claim go whose machine ends.
-func (r *Reader) letGo(ctx context.Context, n cloud.Notice, c *karpv1.NodeClaim, f *fate) error {
+func (r *Actor) letGo(ctx context.Context, n cloud.Notice, c *karpv1.NodeClaim, f *fate) error {
 	what := consequences[n.Kind]
 	message := what.message
+	if n.Problem != "" {
+		message += " (" + n.Problem + ")"
+	}
 	if !n.EndsAt.IsZero() {
 		message += ": it ends at " + n.EndsAt.UTC().Format(time.RFC3339)
 	}
@@ -79,14 +96,14 @@ func (r *Reader) letGo(ctx context.Context, n cloud.Notice, c *karpv1.NodeClaim,
 }
 
 // short has no more such machines be bought for a while.
-func (r *Reader) short(c *karpv1.NodeClaim) {
+func (r *Actor) short(c *karpv1.NodeClaim) {
 	r.Shortages.Short(cloud.OfferChoice{Kind: c.Labels[api.LabelInstanceType], Zone: c.Labels[api.LabelZone], Option: cluster.Option(c.Labels[api.LabelCapacityType])})
 }
 
 // noteEnd marks the claim with the moment at which its machine ends: so long its pods
 // may be held at most. Of several moments the earliest counts. A claim that leaves for
 // another reason is not marked, so that its drain does not come to a halt.
-func (r *Reader) noteEnd(ctx context.Context, n cloud.Notice, c *karpv1.NodeClaim, f *fate) error {
+func (r *Actor) noteEnd(ctx context.Context, n cloud.Notice, c *karpv1.NodeClaim, f *fate) error {
 	at, known := n.EndsAt, earliest(translate.EndsAt(c), f.endsAt)
 	if n.Kind == cloud.HasStopped || n.Kind == cloud.Terminated {
 		at = n.At // it has ended
@@ -115,7 +132,7 @@ func earliest(a, b time.Time) time.Time {
 }
 
 // tell publishes an event on the claim and, where there is one, on its node.
-func (r *Reader) tell(c *karpv1.NodeClaim, reason, message string) {
+func (r *Actor) tell(c *karpv1.NodeClaim, reason, message string) {
 	r.Events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Warning: true, Reason: reason, Message: message})
 	if c.Status.NodeName == "" {
 		return
@@ -124,4 +141,17 @@ func (r *Reader) tell(c *karpv1.NodeClaim, reason, message string) {
 	node.Name = c.Status.NodeName
 	node.APIVersion, node.Kind = "v1", "Node"
 	r.Events.Publish(observe.Event{About: node, Key: "Node/" + node.Name, Warning: true, Reason: reason, Message: message})
+}
+
+// tellPools tells operators, on every pool, what keeps this program from hearing of
+// machines.
+func (r *Actor) tellPools(ctx context.Context, reason, message string) {
+	var pools karpv1.NodePoolList
+	if r.Store.List(ctx, &pools) != nil {
+		return // the log has it
+	}
+	for i := range pools.Items {
+		p := &pools.Items[i]
+		r.Events.Publish(observe.Event{About: p, Key: "NodePool/" + p.Name, Warning: true, Reason: reason, DedupeFor: 10 * time.Minute, Topic: reason, Message: message})
+	}
 }

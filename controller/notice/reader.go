@@ -13,12 +13,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/kube/api"
@@ -40,17 +38,11 @@ type publisher interface{ Publish(observe.Event) }
 
 // Reader is the loop.
 type Reader struct {
-	Notices   cloud.Notices
-	Shortages cloud.Shortages
-	Store     client.Client
-	Events    publisher
-	Metrics   *observe.Metrics
-	Log       *slog.Logger
-	Now       func() time.Time
+	*Actor
+	Notices cloud.Notices
 
-	retry   time.Duration
-	advised pace
-	gone    map[types.UID]time.Time // claims deleted here that the watches may still show, and when their machines end; zero: it is not known
+	retry time.Duration
+	gone  map[types.UID]time.Time // claims deleted here that the watches may still show, and when their machines end; zero: it is not known
 }
 
 // Round waits for notices and acts on them once.
@@ -204,20 +196,12 @@ func (r *Reader) giveUp(n cloud.Notice) bool {
 	return true
 }
 
-// tellUnread tells operators, on every pool, that no notice comes through.
+// tellUnread tells operators that no notice comes through.
 func (r *Reader) tellUnread(ctx context.Context, err error) {
 	r.Metrics.QueueReadable.Set(0)
 	reason := "InterruptionQueueUnreadable"
 	if refused, ok := errors.AsType[*cloud.RefusedError](err); ok {
 		reason = refused.Reason
 	}
-	var pools karpv1.NodePoolList
-	if r.Store.List(ctx, &pools) != nil {
-		return // the log has it
-	}
-	for i := range pools.Items {
-		p := &pools.Items[i]
-		r.Events.Publish(observe.Event{About: p, Key: "NodePool/" + p.Name, Warning: true, Reason: reason, DedupeFor: 10 * time.Minute, Topic: reason,
-			Message: "interruptions of its machines are not noticed in time: " + err.Error()})
-	}
+	r.tellPools(ctx, reason, "interruptions of its machines are not noticed in time: "+err.Error())
 }

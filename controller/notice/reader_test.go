@@ -83,8 +83,8 @@ func newDesk(t *testing.T) *desk {
 		}
 		return nil, nil
 	})
-	d.Reader = &Reader{Notices: d, Shortages: d, Store: store, Events: d, Metrics: observe.NewMetrics(d.metrics, "", "", "", ""),
-		Log: slog.New(slog.DiscardHandler), Now: now}
+	d.Reader = &Reader{Notices: d, Actor: &Actor{Shortages: d, Store: store, Events: d, Metrics: observe.NewMetrics(d.metrics, "", "", "", ""),
+		Log: slog.New(slog.DiscardHandler), Now: now}}
 	return d
 }
 

@@ -52,7 +52,7 @@ func heed(annotations map[string]string, age time.Duration, most int, take func(
 
 // advise does what follows from a recommendation about a claim's machine. Of its pool
 // there are so many claims.
-func (r *Reader) advise(ctx context.Context, c *karpv1.NodeClaim, claims int) error {
+func (r *Actor) advise(ctx context.Context, c *karpv1.NodeClaim, claims int) error {
 	if c.Annotations[api.MarkAdvised] != "" {
 		return nil // it was heeded before
 	}
@@ -87,7 +87,7 @@ func (r *Reader) advise(ctx context.Context, c *karpv1.NodeClaim, claims int) er
 }
 
 // cordon keeps new pods off the claim's node, where it has one.
-func (r *Reader) cordon(ctx context.Context, c *karpv1.NodeClaim) error {
+func (r *Actor) cordon(ctx context.Context, c *karpv1.NodeClaim) error {
 	node := &corev1.Node{}
 	if c.Status.NodeName == "" {
 		return nil

@@ -12,6 +12,7 @@ import (
 const (
 	detailStateChange = "EC2 Instance State-change Notification"
 	detailWarning     = "EC2 Spot Instance Interruption Warning"
+	detailHealth      = "AWS Health Event"
 	detailRebalance   = "EC2 Instance Rebalance Recommendation"
 )
 
@@ -31,10 +32,6 @@ type eventBody struct {
 // announce puts an event into the cluster's queue, as the guides' EventBridge
 // rules do, after a drawn delay. The lock is held.
 func (s *Server) announce(e market.Event) {
-	q := s.st.Queues[s.st.Account.ClusterName]
-	if q == nil {
-		return
-	}
 	a := s.st.Account
 	body := eventBody{
 		Version: "0", ID: s.st.messageID(), DetailType: detailStateChange, Source: "aws.ec2", Account: a.ID,
@@ -55,8 +52,17 @@ func (s *Server) announce(e market.Event) {
 	if err != nil {
 		panic("an event of strings does not encode: " + err.Error())
 	}
-	q.send(body.ID, string(text), e.At, s.eventLag())
+	s.deliver(body.ID, string(text), e.At)
+}
+
+// deliver puts a body into the cluster's queue, if there is one. The lock is held.
+func (s *Server) deliver(id, body string, at time.Time) {
+	q := s.st.Queues[s.st.Account.ClusterName]
+	if q == nil {
+		return
+	}
+	q.send(id, body, at, s.eventLag())
 	if s.comesTwice() { // "at least once": the copy is a message of its own
-		q.send(s.st.messageID(), string(text), e.At, s.eventLag())
+		q.send(s.st.messageID(), body, at, s.eventLag())
 	}
 }

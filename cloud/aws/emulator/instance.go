@@ -37,6 +37,7 @@ type instance struct {
 	Fleet       string
 	Template    string
 	Version     int
+	Health      health
 }
 
 // volume is one EBS volume of an instance.

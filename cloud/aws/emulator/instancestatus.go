@@ -1,6 +1,8 @@
 package emulator
 
 import (
+	"time"
+
 	"github.com/daemok/daemok/cloud/aws/emulator/wire"
 	"github.com/daemok/daemok/cloud/market"
 )
@@ -12,6 +14,7 @@ type statusXML struct {
 	State    stateXML   `xml:"instanceState"`
 	Instance summaryXML `xml:"instanceStatus"`
 	System   summaryXML `xml:"systemStatus"`
+	Events   []eventXML `xml:"eventsSet>item"`
 }
 
 type summaryXML struct {
@@ -20,12 +23,20 @@ type summaryXML struct {
 }
 
 type detailXML struct {
-	Name   string `xml:"name"`
-	Status string `xml:"status"`
+	Name   string     `xml:"name"`
+	Status string     `xml:"status"`
+	Since  *time.Time `xml:"impairedSince"`
+}
+
+type eventXML struct {
+	ID          string    `xml:"instanceEventId"`
+	Code        string    `xml:"code"`
+	Description string    `xml:"description"`
+	NotBefore   time.Time `xml:"notBefore"`
 }
 
 // describeInstanceStatus shows running instances only, unless all are asked
-// for. Nothing is ever impaired and no events are scheduled.
+// for.
 func describeInstanceStatus(c *call) (any, error) {
 	ids := c.params.Strings("InstanceId")
 	if len(ids) > 0 && c.params.Has("MaxResults") {
@@ -58,41 +69,64 @@ func describeInstanceStatus(c *call) (any, error) {
 		Next     string      `xml:"nextToken,omitempty"`
 	}
 	for _, l := range page {
-		summary := summaryOf(l)
-		answer.Statuses = append(answer.Statuses, statusXML{l.Zone.Name, l.Zone.ID, l.ID, stateAnswer(l.state), summary, summary})
+		answer.Statuses = append(answer.Statuses, statusXML{l.Zone.Name, l.Zone.ID, l.ID, stateAnswer(l.state),
+			summaryOf(l, InstanceCheck), summaryOf(l, SystemCheck), eventsOf(l)})
 	}
 	answer.Next = next
 	return answer, nil
 }
 
-func summaryOf(l live) summaryXML {
-	if l.state != market.Running {
+func summaryOf(l live, check Check) summaryXML {
+	since := l.Health.Impaired[check]
+	switch {
+	case l.state != market.Running:
 		return summaryXML{Status: "not-applicable"}
+	case !since.IsZero():
+		return summaryXML{Status: "impaired", Details: []detailXML{{"reachability", "failed", &since}}}
 	}
-	return summaryXML{Status: "ok", Details: []detailXML{{"reachability", "passed"}}}
+	return summaryXML{Status: "ok", Details: []detailXML{{"reachability", "passed", nil}}}
+}
+
+func eventsOf(l live) (out []eventXML) {
+	for _, e := range l.Health.Events {
+		out = append(out, eventXML(e))
+	}
+	return out
 }
 
 func statusFields() fields[live] {
 	none := func(live) []string { return nil }
-	status := one(func(l live) string { return summaryOf(l).Status })
-	reachability := func(l live) []string {
-		if l.state != market.Running {
-			return nil
+	status := func(check Check) func(live) []string {
+		return one(func(l live) string { return summaryOf(l, check).Status })
+	}
+	reachability := func(check Check) func(live) []string {
+		return func(l live) (out []string) {
+			for _, d := range summaryOf(l, check).Details {
+				out = append(out, d.Status)
+			}
+			return out
 		}
-		return []string{"passed"}
+	}
+	event := func(what func(scheduled) string) func(live) []string {
+		return func(l live) (out []string) {
+			for _, e := range l.Health.Events {
+				out = append(out, what(e))
+			}
+			return out
+		}
 	}
 	return fields[live]{
 		"availability-zone":            one(func(l live) string { return l.Zone.Name }),
-		"event.code":                   none,
-		"event.description":            none,
-		"event.instance-event-id":      none,
+		"event.code":                   event(func(e scheduled) string { return e.Code }),
+		"event.description":            event(func(e scheduled) string { return e.Description }),
+		"event.instance-event-id":      event(func(e scheduled) string { return e.ID }),
 		"event.not-after":              none,
-		"event.not-before":             none,
+		"event.not-before":             event(func(e scheduled) string { return e.NotBefore.Format(time.RFC3339) }),
 		"instance-state-name":          one(func(l live) string { return string(l.state) }),
-		"instance-status.status":       status,
-		"instance-status.reachability": reachability,
-		"system-status.status":         status,
-		"system-status.reachability":   reachability,
+		"instance-status.status":       status(InstanceCheck),
+		"instance-status.reachability": reachability(InstanceCheck),
+		"system-status.status":         status(SystemCheck),
+		"system-status.reachability":   reachability(SystemCheck),
 	}
 }
 
