@@ -38,8 +38,10 @@ type Retired struct {
 	Pods              int      `json:"pods"`
 	Seconds           float64  `json:"seconds"` // of the first pass over all nodes
 	CPUSeconds        float64  `json:"cpuSeconds"`
-	Candidates        int      `json:"candidates"` // nodes that the pass found a reason to go or to stay for
-	Passes            int      `json:"passes"`     // until no move was left
+	Settling          int      `json:"settling"`           // passes before that, until no move was left in the cluster as it was made
+	SettlingCPUMost   float64  `json:"settlingCPUSeconds"` // of the one of these that took longest
+	Candidates        int      `json:"candidates"`         // nodes that the pass found a reason to go or to stay for
+	Passes            int      `json:"passes"`             // until no move was left
 	Commands          int      `json:"commands"`
 	Moves             int      `json:"moves"` // pods that had to run elsewhere, all passes together
 	NodesAfter        int      `json:"nodesAfter"`
@@ -65,7 +67,7 @@ func Retire(o RetireOptions) (Retired, error) {
 	if o.Scenario == "half" {
 		w.halve()
 	}
-	out := Retired{Scenario: o.Scenario, Nodes: len(w.Nodes), CostBefore: w.cost()}
+	out := Retired{Scenario: o.Scenario, Nodes: len(w.Nodes), CostBefore: w.cost(), Settling: len(w.settling), SettlingCPUMost: slices.Max(w.settling)}
 	for i := range w.Nodes {
 		out.Pods += len(w.Nodes[i].Pods)
 	}
@@ -98,8 +100,9 @@ func Retire(o RetireOptions) (Retired, error) {
 // town is a cluster whose plans are carried out as they are.
 type town struct {
 	*cluster.Snapshot
-	r     *rand.Rand
-	named int
+	r        *rand.Rand
+	named    int
+	settling []float64 // cpu seconds of each pass until it was settled
 }
 
 // settledCluster is a cluster in which no move is left to make, with as many
@@ -124,12 +127,17 @@ func settledCluster(o RetireOptions) (*town, error) {
 	}
 	s.Waiting = nil
 	s.Sort()
-	for made := w.look(); len(made.Moves) > 0; made = w.look() {
+	for {
+		cpu := cpuSeconds()
+		made := w.look()
+		w.settling = append(w.settling, cpuSeconds()-cpu)
+		if len(made.Moves) == 0 {
+			return w, nil
+		}
 		if err := w.carryOut(&made); err != nil {
 			return nil, err
 		}
 	}
-	return w, nil
 }
 
 // add adds a node for the pods, or two for half of them each where no type holds

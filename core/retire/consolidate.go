@@ -60,6 +60,7 @@ type consolidator struct {
 	size   int          // position in groupSizes
 	at     int          // position in group
 	vain   int          // pods of groups of the size that came to nothing one after another
+	spent  pack.Effort  // on machines for groups of the size
 }
 
 func (x *Search) consolidator(all []*candidate) *consolidator {
@@ -152,6 +153,7 @@ func (x *consolidator) step() bool {
 		slices.SortStableFunc(x.group, func(a, b *candidate) int {
 			return cmp.Or(cmp.Compare(b.waste()/float64(nodeCost(b)), a.waste()/float64(nodeCost(a))), cmp.Compare(a.Name, b.Name))
 		})
+		x.spent = 0
 	}
 	return x.groups()
 }
@@ -186,15 +188,17 @@ func (x *consolidator) groups() bool {
 		nodes := x.group[x.at:min(len(x.group), x.at+size)]
 		nodes = slices.DeleteFunc(slices.Clone(nodes), x.stays)
 		x.at += size
-		if x.at >= len(x.group) {
-			x.size, x.at, x.vain = x.size+1, 0, 0
-		}
 		if len(nodes) > 1 {
 			if x.try(nodes) {
 				x.vain = 0
-			} else if x.vain += podsOf(nodes); x.vain >= vainMost {
-				x.size, x.at, x.vain = x.size+1, 0, 0 // those that come after waste even less
+			} else {
+				x.vain += podsOf(nodes)
 			}
+		}
+		if x.at >= len(x.group) || x.vain >= vainMost || x.spent >= cmp.Or(x.options.Groups, groupsEffort) { // those that come after waste even less
+			x.size, x.at, x.vain, x.spent = x.size+1, 0, 0, 0
+		}
+		if len(nodes) > 1 {
 			return true
 		}
 	}
@@ -253,7 +257,9 @@ func (x *consolidator) try(nodes []*candidate) bool {
 		q.Below = price - 1
 		if len(nodes) > 1 {
 			pods := podsOf(nodes)
-			q.Packer = pack.Packer(pack.Usual(pods)/groupEffort, pods)
+			effort := pack.Usual(pods) / groupEffort
+			x.spent += effort
+			q.Packer = pack.Packer(effort, pods)
 		}
 		if answer = x.ask(q); no(answer) {
 			note(nodes, why+", and machines for all that are cheaper were not found")
@@ -288,6 +294,10 @@ const vainMost = 1500
 // groupEffort is which part of the usual search for cheaper machines a group of
 // nodes is worth: there are many groups, and most come to nothing.
 const groupEffort = 16
+
+// groupsEffort is enough for some hundred groups of a size, more than there are in
+// a cluster of a thousand nodes.
+const groupsEffort = 64_000_000
 
 // hopeless reports, quickly, that machines for the pods of the node cannot save
 // enough.

@@ -1,6 +1,9 @@
 package retire
 
 import (
+	"cmp"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
@@ -79,10 +82,11 @@ func (x *Search) saved(nodes []*candidate, a *place.Result) (dollars float64) {
 			guests[p.Target] = max(guests[p.Target], o.of(&p.Pod))
 		}
 	}
-	for i := range x.snapshot.Nodes {
-		n := &x.snapshot.Nodes[i]
+	for _, name := range slices.Sorted(maps.Keys(guests)) {
+		at, _ := slices.BinarySearchFunc(x.snapshot.Nodes, name, func(n cluster.Node, name string) int { return cmp.Compare(n.Name, name) })
+		n := &x.snapshot.Nodes[at]
 		pool, ours := x.snapshot.Pool(n.Pool)
-		if longer := guests[n.Name] - o.until(n.Pods); ours && longer > 0 {
+		if longer := guests[name] - o.until(n.Pods); ours && longer > 0 {
 			dollars -= dollarsFor(pool.CostOf(n), longer)
 		}
 	}

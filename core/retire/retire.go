@@ -18,6 +18,7 @@ import (
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/pack"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
 )
@@ -28,6 +29,10 @@ type Options struct {
 	Payback    Payback
 	SpotToSpot bool    // spot machines may be replaced by cheaper spot machines
 	Weigh      Weigher // nil: wishes of pods hold until these cannot be placed with them
+	// Groups is how many steps one search may spend on machines for groups of each
+	// size; 0 means enough for a cluster of a thousand nodes. Larger ones that are far
+	// from rest come to it by several searches: the most wasteful nodes go first.
+	Groups pack.Effort
 }
 
 // Weigher tells which wishes of pods are worth what they cost, by shape; nil: all
