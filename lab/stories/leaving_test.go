@@ -32,6 +32,8 @@ func TestNodesLeave(t *testing.T) {
 		"a PodDisruptionBudget allows nothing":     (*story).budgetAllowsNothing,
 		"a pod with a finalizer holds up its node": (*story).finalizerHoldsUp,
 		"a deleted pool drains by its budget":      (*story).deletedPoolDrains,
+		"a DisruptionPolicy holds":                 (*story).policyHolds,
+		"a pool is rolled, with pauses":            (*story).rolled,
 	} {
 		t.Run(name, func(t *testing.T) { happen(begin(t, l)) })
 	}
