@@ -176,8 +176,8 @@ type manifestClasses map[string]nodeclass.Class
 // add looks up what a class asks for. Nothing is made for it: an instance
 // profile changes no offer.
 func (m manifestClasses) add(ctx context.Context, provider *aws.Provider, c *awsv1.EC2NodeClass) error {
-	for _, f := range validate.Errors(validate.EC2NodeClass(c, validate.ClassOptions{})) {
-		return errors.New(f.String())
+	if wrong := validate.Refusal(validate.EC2NodeClass(c, validate.ClassOptions{})); wrong != "" {
+		return errors.New(wrong)
 	}
 	c.Status = awsv1.EC2NodeClassStatus{}
 	settings, err := class.Settings(c)

@@ -231,13 +231,15 @@ func answered(err error) bool {
 	return err == nil || errors.As(err, &missing)
 }
 
-// wrong returns what is wrong with the spec itself; no reason is for nothing.
+// wrong returns what is wrong with the spec itself, with the reason of the first
+// mistake; no reason is for nothing.
 // What is only doubtful is told.
 func (r *Reconciler) wrong(c *awsv1.EC2NodeClass, unread error) (reason, text string) {
-	for _, f := range r.Validate(c) {
-		if !f.Warning {
-			return reasonOf(f), f.String()
-		}
+	found := r.Validate(c)
+	if errs := validate.Errors(found); len(errs) > 0 {
+		return reasonOf(errs[0]), validate.Refusal(errs)
+	}
+	for _, f := range found {
 		r.warn(c, f.Field, f.String())
 	}
 	if unread != nil {

@@ -168,23 +168,28 @@ func (r *Reconciler) validate(o Object, view translate.PoolObject, n news) {
 		condition.SetFalse(o, karpv1.NodePoolValidationSucceeded, karpv1.ReasonNodePoolValidationFailed, text, r.Now())
 		n[karpv1.NodePoolValidationSucceeded] = warning{karpv1.ReasonNodePoolValidationFailed, text}
 	}
-	for _, f := range r.Generation.Validate(o) {
-		if !f.Warning {
-			refuse(f.String())
-			return
-		}
+	found := r.Generation.Validate(o)
+	if wrong := validate.Refusal(found); wrong != "" {
+		refuse(wrong)
+		return
+	}
+	for _, f := range found {
 		n[f.Field] = warning{"SpecWarning", f.String()}
 	}
 	offered := r.Offered(view.Template.Spec.NodeClassRef)
-	var notes []string
+	var notes, nothing []string
 	for _, l := range r.lacks(view, offered) {
 		text := l.text(offered, translate.ClassID(view.Template.Spec.NodeClassRef))
 		if l.all {
-			refuse(text)
-			return
+			nothing = append(nothing, text)
+			continue
 		}
 		notes = append(notes, text)
 		n[l.field] = warning{reasonNotOffered(l.key), text}
+	}
+	if len(nothing) > 0 {
+		refuse(strings.Join(nothing, "; "))
+		return
 	}
 	condition.Set(o, karpv1.NodePoolValidationSucceeded, metav1.ConditionTrue, karpv1.NodePoolValidationSucceeded, strings.Join(notes, "; "), r.Now())
 }

@@ -114,9 +114,6 @@ func TestReadiness(t *testing.T) {
 }
 
 func TestWhatItsClassDoesNotOffer(t *testing.T) {
-	in := func(key string, values ...string) karpv1.Requirement {
-		return karpv1.Requirement{Key: key, Operator: corev1.NodeSelectorOpIn, Values: values}
-	}
 	offered := Offered{
 		api.LabelInstanceType: {"m5.large": true}, api.LabelZone: {"us-west-2a": true, "us-west-2b": true}, api.LabelRegion: {"us-west-2": true},
 	}
@@ -148,6 +145,34 @@ func TestWhatItsClassDoesNotOffer(t *testing.T) {
 			}
 			if reasons := strings.Join(events.reasons, " "); reasons != tt.reason {
 				t.Errorf("events %q, want %q, once", reasons, tt.reason)
+			}
+		})
+	}
+}
+
+// in requires one of the values.
+func in(key string, values ...string) karpv1.Requirement {
+	return karpv1.Requirement{Key: key, Operator: corev1.NodeSelectorOpIn, Values: values}
+}
+
+// A pool with several mistakes can be put right in one go.
+func TestEveryMistakeOfAPoolIsNamed(t *testing.T) {
+	offered := Offered{api.LabelInstanceType: {"m5.large": true}, api.LabelZone: {"us-west-2a": true}}
+	tests := map[string]struct {
+		requirements []karpv1.Requirement
+		says         []string
+	}{
+		"what cannot be read":     {[]karpv1.Requirement{in("team", "a b"), in("shop", "c d")}, []string{`requirements[0].values[0]: "a b"`, `; spec.template.spec.requirements[1].values[0]: "c d"`}},
+		"what is offered nowhere": {[]karpv1.Requirement{in(api.LabelInstanceType, "m98.large"), in(api.LabelZone, "eu-west-1a")}, []string{`instance type not offered: "m98.large"`, `zone not offered: "eu-west-1a"`}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, _ := reconcile(t, pool(tt.requirements...), ready, offered)
+			c := condition.Get(got, karpv1.NodePoolValidationSucceeded)
+			for _, want := range tt.says {
+				if c.Status != metav1.ConditionFalse || !strings.Contains(c.Message, want) {
+					t.Errorf("condition = %s %q; want False saying %q", c.Status, c.Message, want)
+				}
 			}
 		})
 	}

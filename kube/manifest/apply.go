@@ -198,16 +198,24 @@ func (a *applier) class(o Object) error {
 	return nil
 }
 
+// judge refuses an object for what is wrong in it, and notes what is doubtful.
+func (a *applier) judge(o Object, found []validate.Finding) error {
+	if wrong := validate.Refusal(found); wrong != "" {
+		return errors.New(wrong)
+	}
+	for _, f := range found {
+		a.Notes = append(a.Notes, fmt.Sprintf("%s: %s", o, f))
+	}
+	return nil
+}
+
 func (a *applier) pool(o Object) error {
 	p, is := o.Object.(*karpv1.NodePool)
 	if !is {
 		return nil
 	}
-	for _, f := range validate.NodePool(p) {
-		if !f.Warning {
-			return errors.New(f.String())
-		}
-		a.Notes = append(a.Notes, fmt.Sprintf("%s: %s", o, f))
+	if err := a.judge(o, validate.NodePool(p)); err != nil {
+		return err
 	}
 	if a.Saved != nil {
 		ref := p.Spec.Template.Spec.NodeClassRef

@@ -64,11 +64,8 @@ func (a *applier) policy(o Object, p *v1alpha1.DisruptionPolicy) error {
 	if p.Spec.Breaker != nil && p.Spec.Breaker.Within == "" {
 		p.Spec.Breaker.Within = breakerWithin
 	}
-	for _, f := range validate.DisruptionPolicy(p) {
-		if !f.Warning {
-			return errors.New(f.String())
-		}
-		a.Notes = append(a.Notes, fmt.Sprintf("%s: %s", o, f))
+	if err := a.judge(o, validate.DisruptionPolicy(p)); err != nil {
+		return err
 	}
 	if a.Saved != nil {
 		if s := p.Spec.NodePools; s != nil && s.Selector != nil {

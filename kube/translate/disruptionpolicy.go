@@ -32,8 +32,7 @@ type DisruptionPolicy struct {
 // node.
 func ReadDisruptionPolicy(o *v1alpha1.DisruptionPolicy) DisruptionPolicy {
 	p := DisruptionPolicy{Object: o, selects: selectedBy(o.Spec.NodePools)}
-	if wrong := validate.Errors(validate.DisruptionPolicy(o)); len(wrong) > 0 {
-		p.Wrong = wrong[0].String()
+	if p.Wrong = validate.Refusal(validate.DisruptionPolicy(o)); p.Wrong != "" {
 		return p
 	}
 	for _, w := range o.Spec.Windows {

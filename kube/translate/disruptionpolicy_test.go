@@ -49,6 +49,7 @@ func TestHoldOn(t *testing.T) {
 		"pools with a label":                     {policyOf(v1alpha1.DisruptionPolicySpec{NodePools: labelled("shop"), Windows: window("", "22:00")}), closed, 10 * time.Hour},
 		"none with another":                      {policyOf(v1alpha1.DisruptionPolicySpec{NodePools: labelled("bank"), Windows: window("", "22:00")}), "", 0},
 		"an unknown zone holds":                  {policyOf(v1alpha1.DisruptionPolicySpec{Windows: window("Mars/Olympus", "11:30")}), `DisruptionPolicy night is not understood: spec.windows[0].timeZone: "Mars/Olympus" is no time zone`, 0},
+		"all mistakes are named":                 {policyOf(v1alpha1.DisruptionPolicySpec{Windows: window("Mars/Olympus", "noon")}), `DisruptionPolicy night is not understood: spec.windows[0].timeZone: "Mars/Olympus" is no time zone, use an IANA name such as Europe/Berlin, or leave it out for UTC; spec.windows[0].start: "noon" is no time of day`, 0},
 		"that of the host is none":               {policyOf(v1alpha1.DisruptionPolicySpec{Windows: window("Local", "11:30")}), `DisruptionPolicy night is not understood: spec.windows[0].timeZone: "Local" is no time zone`, 0},
 		"but no pool that is not selected":       {policyOf(v1alpha1.DisruptionPolicySpec{NodePools: named("api"), Windows: window("Mars/Olympus", "11:30")}), "", 0},
 		"a selector that cannot be read, all":    {policyOf(v1alpha1.DisruptionPolicySpec{NodePools: odd}), "DisruptionPolicy night is not understood: spec.nodePools.selector: ", 0},

@@ -12,6 +12,7 @@ package validate
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Finding is one thing that is wrong or doubtful in an object.
@@ -37,6 +38,24 @@ func Errors(found []Finding) []Finding {
 // Warnings returns the findings that do not.
 func Warnings(found []Finding) []Finding {
 	return slices.DeleteFunc(slices.Clone(found), func(f Finding) bool { return !f.Warning })
+}
+
+// toldMost bounds how many mistakes one text names: conditions have a limit.
+const toldMost = 20
+
+// Refusal names in one text everything that forbids using the object, so that it
+// can be put right at once: the first toldMost findings, and how many more there
+// are. Empty: nothing does.
+func Refusal(found []Finding) string {
+	wrong := Errors(found)
+	words := make([]string, min(len(wrong), toldMost))
+	for i := range words {
+		words[i] = wrong[i].String()
+	}
+	if more := len(wrong) - len(words); more > 0 {
+		words = append(words, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(words, "; ")
 }
 
 // findings collects what the checks of one object find.

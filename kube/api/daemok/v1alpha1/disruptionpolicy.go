@@ -97,14 +97,14 @@ type Window struct {
 	// the clock skips is the moment at which it does; of one that comes twice it is
 	// the first.
 	//
-	// +kubebuilder:validation:Pattern=`^([01][0-9]|2[0-3]):[0-5][0-9]$`
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([01][0-9]|2[0-3]):[0-5][0-9]$')",message="start must be an hour and minute of the day with two digits each, such as \"22:30\""
+	// +kubebuilder:validation:MaxLength=64
 	Start string `json:"start"`
 
 	// Duration is how long it stays open, at most a week, such as "6h" or "1h30m".
 	//
-	// +kubebuilder:validation:Pattern=`^([0-9]+h)?([0-9]+m)?$`
-	// +kubebuilder:validation:XValidation:rule="size(self) > 0 && duration(self) > duration('0s') && duration(self) <= duration('168h')",message="duration must be more than nothing and at most a week, such as \"6h\""
-	// +kubebuilder:validation:MaxLength=12
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]{1,4}h)?([0-9]{1,6}m)?$') && size(self) > 0 && duration(self) > duration('0s') && duration(self) <= duration('168h')",message="duration must be hours and minutes, more than nothing and at most a week, such as \"6h\" or \"1h30m\""
+	// +kubebuilder:validation:MaxLength=64
 	Duration string `json:"duration"`
 }
 
@@ -127,15 +127,16 @@ type Payback struct {
 	// PodCost is what it costs to move one pod, in US dollars. A move must save
 	// what it costs before the node would have gone anyway.
 	//
-	// +kubebuilder:validation:Pattern=`^[0-9]{1,4}(\.[0-9]{1,6})?$`
-	// +kubebuilder:validation:XValidation:rule="double(self) > 0.0",message="podCost must be more than nothing; where pods may move for nothing, set disabled"
-	// +kubebuilder:validation:MaxLength=11
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[0-9]{1,4}(\\\\.[0-9]{1,6})?$')",message="podCost must be an amount of US dollars without a sign for them, at most four digits before the point and six behind it, such as \"0.01\""
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^[0.]+$')",message="podCost must be more than nothing; where pods may move for nothing, set disabled"
+	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	PodCost string `json:"podCost,omitempty"`
 
 	// MinSavings is the share of what its nodes cost that a move must save.
 	//
-	// +kubebuilder:validation:Pattern=`^([1-9][0-9]?|100)%$`
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([1-9][0-9]?|100)%$')",message="minSavings must be a whole percentage from \"1%\" to \"100%\""
+	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	MinSavings string `json:"minSavings,omitempty"`
 }
@@ -150,7 +151,8 @@ type Breaker struct {
 	// number, or a percentage, rounded up. Nodes that are let go by choice stop
 	// there, and the breaker trips.
 	//
-	// +kubebuilder:validation:Pattern=`^([1-9][0-9]{0,5}|([1-9][0-9]?|100)%)$`
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([1-9][0-9]{0,5}|([1-9][0-9]?|100)%)$')",message="nodes must be a number from \"1\" to \"999999\" or a whole percentage from \"1%\" to \"100%\"; to let no node go at all, use a budget of the pool or a freeze"
+	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	Nodes string `json:"nodes,omitempty"`
 
@@ -164,9 +166,8 @@ type Breaker struct {
 	// Within is the time, at most a day.
 	//
 	// +kubebuilder:default="30m"
-	// +kubebuilder:validation:Pattern=`^([0-9]+h)?([0-9]+m)?$`
-	// +kubebuilder:validation:XValidation:rule="size(self) > 0 && duration(self) > duration('0s') && duration(self) <= duration('24h')",message="within must be more than nothing and at most a day, such as \"30m\""
-	// +kubebuilder:validation:MaxLength=12
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]{1,4}h)?([0-9]{1,6}m)?$') && size(self) > 0 && duration(self) > duration('0s') && duration(self) <= duration('24h')",message="within must be hours and minutes, more than nothing and at most a day, such as \"30m\" or \"1h30m\""
+	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	Within string `json:"within,omitempty"`
 }
