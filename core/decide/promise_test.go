@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"testing"
-	"time"
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
@@ -14,6 +13,7 @@ import (
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/core/scenario"
+	"github.com/daemok/daemok/internal/chance"
 )
 
 // searching is an effort with a search for cheaper machines, enough for the
@@ -28,7 +28,7 @@ var searching = decide.Effort{Pack: 20_000}
 func TestEveryPlanKeepsThePromises(t *testing.T) {
 	effort := decide.Effort{Place: 1_000_000, Pack: 20_000, Settle: 1_000_000}
 	for seed := range uint64(400) {
-		s := randomWorld(rand.New(rand.NewPCG(seed, 1)))
+		s := chance.Crowded(rand.New(rand.NewPCG(seed, 1)))
 		p := decide.Decide(s, decide.Policy{}, effort)
 		if why := broken(s, &p); why != "" {
 			t.Fatalf("seed %d: %s\n%s\n%s", seed, why, scenario.Print(s), p)
@@ -45,7 +45,7 @@ func TestEveryPlanKeepsThePromises(t *testing.T) {
 func TestPlansFitWhereverDaemonPodsCome(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 9))
-		s := randomWorld(r)
+		s := chance.Crowded(r)
 		for i, r := range []constraint.Requirement{
 			{Key: cluster.LabelZone, Set: constraint.Values([]string{"a", "b", "c"}[r.IntN(3)])},
 			{Key: cluster.LabelCapacityType, Set: constraint.Values([]string{"spot", "on-demand"}[r.IntN(2)])},
@@ -72,7 +72,7 @@ func TestTheNumberOfProcessorsChangesNothing(t *testing.T) {
 		var plans [2]string
 		for i, processors := range []int{1, 4} {
 			runtime.GOMAXPROCS(processors)
-			s := randomWorld(rand.New(rand.NewPCG(seed, 6)))
+			s := chance.Crowded(rand.New(rand.NewPCG(seed, 6)))
 			p := decide.Decide(s, decide.Policy{}, searching)
 			plans[i] = p.String()
 			if len(p.Unplaced) > 1 && len(s.Pools) > 1 {
@@ -92,8 +92,8 @@ func TestTheNumberOfProcessorsChangesNothing(t *testing.T) {
 // who goes where and must not change what is bought.
 func TestNewNamesChangeNothingThatCosts(t *testing.T) {
 	for seed := range uint64(100) {
-		before := randomWorld(rand.New(rand.NewPCG(seed, 2)))
-		after := randomWorld(rand.New(rand.NewPCG(seed, 2)))
+		before := chance.Crowded(rand.New(rand.NewPCG(seed, 2)))
+		after := chance.Crowded(rand.New(rand.NewPCG(seed, 2)))
 		for i := range after.Waiting {
 			after.Waiting[i].Name = fmt.Sprintf("z-%03d-%s", len(after.Waiting)-i, after.Waiting[i].Name)
 		}
@@ -112,7 +112,7 @@ func TestNewNamesChangeNothingThatCosts(t *testing.T) {
 // bought and for whom stays the same.
 func TestWhatNobodyUsesChangesNothing(t *testing.T) {
 	for seed := range uint64(200) {
-		before, after := randomWorld(rand.New(rand.NewPCG(seed, 4))), randomWorld(rand.New(rand.NewPCG(seed, 4)))
+		before, after := chance.Crowded(rand.New(rand.NewPCG(seed, 4))), chance.Crowded(rand.New(rand.NewPCG(seed, 4)))
 		idle := cluster.Pool{ID: cluster.PoolID{Kind: "NodePool", Name: "idle"}, Weight: int(seed % 30), Catalogue: after.Pools[0].Catalogue,
 			Taints: []constraint.Taint{{Key: "nobody", Effect: constraint.NoSchedule}}}
 		after.Pools = append(after.Pools, idle)
@@ -127,7 +127,7 @@ func TestWhatNobodyUsesChangesNothing(t *testing.T) {
 // TestTheOrderOfThingsChangesNothing hands the same world over in another order.
 func TestTheOrderOfThingsChangesNothing(t *testing.T) {
 	for seed := range uint64(100) {
-		before, after := randomWorld(rand.New(rand.NewPCG(seed, 5))), randomWorld(rand.New(rand.NewPCG(seed, 5)))
+		before, after := chance.Crowded(rand.New(rand.NewPCG(seed, 5))), chance.Crowded(rand.New(rand.NewPCG(seed, 5)))
 		r := rand.New(rand.NewPCG(seed, 6))
 		r.Shuffle(len(after.Waiting), func(i, j int) { after.Waiting[i], after.Waiting[j] = after.Waiting[j], after.Waiting[i] })
 		r.Shuffle(len(after.Nodes), func(i, j int) { after.Nodes[i], after.Nodes[j] = after.Nodes[j], after.Nodes[i] })
@@ -150,7 +150,7 @@ func TestADeploymentMaySplitInTwo(t *testing.T) {
 	const worlds = 200
 	policy, changed := decide.Policy{Preferences: decide.Respect}, 0
 	for seed := range uint64(worlds) {
-		before, after := randomWorld(rand.New(rand.NewPCG(seed, 7))), randomWorld(rand.New(rand.NewPCG(seed, 7)))
+		before, after := chance.Crowded(rand.New(rand.NewPCG(seed, 7))), chance.Crowded(rand.New(rand.NewPCG(seed, 7)))
 		for _, w := range []*cluster.Snapshot{before, after} { // what is scarce depends on how well all is packed
 			w.Nodes = nil
 			for i := range w.Pools {
@@ -214,7 +214,7 @@ func same(p *plan.Plan) string {
 
 func TestLittleEffortIsAPlanThatSaysSo(t *testing.T) {
 	for _, effort := range []int64{1, 10, 100, 1000} {
-		s := randomWorld(rand.New(rand.NewPCG(5, 3)))
+		s := chance.Crowded(rand.New(rand.NewPCG(5, 3)))
 		p := decide.Decide(s, decide.Policy{}, decide.Effort{Place: effort})
 		if why := broken(s, &p); why != "" {
 			t.Errorf("effort %d: %s", effort, why)
@@ -223,141 +223,9 @@ func TestLittleEffortIsAPlanThatSaysSo(t *testing.T) {
 			t.Errorf("effort %d: took %d steps", effort, p.Steps)
 		}
 	}
-	if p := decide.Decide(randomWorld(rand.New(rand.NewPCG(5, 3))), decide.Policy{}, decide.Effort{Place: 1}); !p.Exhausted {
+	if p := decide.Decide(chance.Crowded(rand.New(rand.NewPCG(5, 3))), decide.Policy{}, decide.Effort{Place: 1}); !p.Exhausted {
 		t.Error("one step is enough for everything")
 	}
-}
-
-func randomWorld(r *rand.Rand) *cluster.Snapshot {
-	at := time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC)
-	s := &cluster.Snapshot{Revision: 1, Now: at}
-	zones := []string{"a", "b", "c"}
-	catalogue := randomCatalogue(r, zones)
-	for i := range 1 + r.IntN(12) {
-		s.Shapes = append(s.Shapes, randomShape(r, i, zones))
-	}
-	for i := range r.IntN(60) {
-		s.Waiting = append(s.Waiting, cluster.Pod{Namespace: "d", Name: fmt.Sprintf("p%03d", i), Shape: s.Shapes[r.IntN(len(s.Shapes))], Returns: true})
-	}
-	for i := range 1 + r.IntN(3) {
-		s.Pools = append(s.Pools, randomPool(r, i, catalogue))
-	}
-	for i := range r.IntN(6) {
-		s.Nodes = append(s.Nodes, randomNode(r, i, s, at, zones))
-	}
-	if r.IntN(2) == 0 {
-		daemon := &cluster.Shape{ID: len(s.Shapes), Namespace: "k", Requests: quantity.Resources{CPU: 100, Pods: 1}}
-		s.Shapes = append(s.Shapes, daemon)
-		s.Daemons = append(s.Daemons, cluster.Daemon{Namespace: "k", Name: "proxy", Shape: daemon})
-	}
-	s.Sort()
-	return s
-}
-
-func randomCatalogue(r *rand.Rand, zones []string) *cluster.Catalogue {
-	c := &cluster.Catalogue{Revision: 1}
-	for i := range 1 + r.IntN(15) {
-		cores := 1 << r.IntN(5)
-		k := cluster.Kind{Name: fmt.Sprintf("t%02d", i), Labels: constraint.NewLabels(map[string]string{
-			cluster.LabelInstanceType: fmt.Sprintf("t%02d", i), cluster.LabelArch: []string{"amd64", "arm64"}[r.IntN(2)]})}
-		k.Capacity = quantity.Resources{CPU: quantity.MilliCPU(1000 * cores), Memory: quantity.Bytes(cores*(1+r.IntN(8))) * quantity.GiB, Pods: int64(4 + r.IntN(30))}
-		k.Allocatable = k.Capacity.Sub(quantity.Resources{CPU: 80, Memory: 100 * quantity.MiB})
-		for _, zone := range zones {
-			for _, option := range []cluster.Option{cluster.OnDemand, cluster.Spot} {
-				k.Offers = append(k.Offers, cluster.Offer{Zone: zone, Option: option, Priced: r.IntN(20) > 0, Available: r.IntN(6) > 0,
-					Price: quantity.MicroUSDPerHour(10000 * cores * (1 + r.IntN(5))), Labels: constraint.NewLabels(map[string]string{
-						cluster.LabelZone: zone, cluster.LabelCapacityType: string(option)})})
-			}
-		}
-		c.Kinds = append(c.Kinds, k)
-	}
-	return c
-}
-
-func randomShape(r *rand.Rand, i int, zones []string) *cluster.Shape {
-	s := &cluster.Shape{ID: i, Namespace: "d", Priority: int32(r.IntN(2) * 100), Requests: quantity.Resources{
-		CPU: quantity.MilliCPU(50 * r.IntN(60)), Memory: quantity.Bytes(r.IntN(6000)) * quantity.MiB, Pods: 1}}
-	if r.IntN(3) == 0 {
-		s.Tolerations = []constraint.Toleration{{Key: "dedicated", Exists: true}}
-	}
-	for range r.IntN(3) {
-		var term constraint.Requirements
-		if r.IntN(2) == 0 {
-			term = term.And(constraint.Requirement{Key: cluster.LabelZone, Set: constraint.Values(zones[r.IntN(3)], zones[r.IntN(3)])})
-		}
-		if r.IntN(3) == 0 {
-			term = term.And(constraint.Requirement{Key: cluster.LabelArch, Set: constraint.Values("arm64")})
-		}
-		if r.IntN(4) == 0 {
-			not, _ := constraint.NewSet(constraint.NotIn, fmt.Sprint(r.IntN(3)))
-			term = term.And(constraint.Requirement{Key: "team", Set: not})
-		}
-		s.NodeTerms = append(s.NodeTerms, term)
-	}
-	addRules(r, s)
-	return s
-}
-
-// addRules makes some shapes look at other pods, at ports and at volumes.
-func addRules(r *rand.Rand, s *cluster.Shape) {
-	s.Labels = constraint.NewLabels(map[string]string{"app": fmt.Sprint(r.IntN(4))})
-	choosing := func() cluster.Selector {
-		return cluster.Selector{Requirements: constraint.NewRequirements(constraint.Requirement{Key: "app", Set: constraint.Values(fmt.Sprint(r.IntN(4)))})}
-	}
-	key := func() string {
-		return []string{cluster.LabelZone, cluster.LabelHostname, cluster.LabelCapacityType}[r.IntN(3)]
-	}
-	if r.IntN(4) == 0 {
-		s.Spread = append(s.Spread, cluster.Spread{Key: key(), MaxSkew: 1 + r.Int32N(2), Selector: choosing(), Soft: r.IntN(3) == 0})
-	}
-	if r.IntN(4) == 0 {
-		s.Neighbours = append(s.Neighbours, cluster.Neighbours{Apart: r.IntN(2) == 0, Key: key(), Selector: choosing(), Namespaces: []string{"d"}, Weight: 50 * r.Int32N(2)})
-	}
-	if r.IntN(6) == 0 {
-		s.Preferences = []cluster.Preference{{Weight: 10, Term: constraint.NewRequirements(constraint.Requirement{Key: cluster.LabelZone, Set: constraint.Values("b")})}}
-	}
-	if r.IntN(8) == 0 {
-		s.Ports = []cluster.Port{{Protocol: "TCP", Number: 8000 + r.Int32N(2)}}
-	}
-	if r.IntN(8) == 0 {
-		s.Volumes = []cluster.Volume{{Driver: "disk"}}
-		s.VolumeTerms = []constraint.Requirements{constraint.NewRequirements(constraint.Requirement{Key: cluster.LabelZone, Set: constraint.Values("a", "c")})}
-	}
-}
-
-func randomPool(r *rand.Rand, i int, c *cluster.Catalogue) cluster.Pool {
-	p := cluster.Pool{ID: cluster.PoolID{Kind: "NodePool", Name: fmt.Sprintf("p%d", i)}, Weight: 10 * r.IntN(3), Catalogue: c,
-		Policy: cluster.Policy{Empty: cluster.Allowance{Most: int64(r.IntN(3))}}}
-	if r.IntN(3) == 0 {
-		p.Taints = []constraint.Taint{{Key: "dedicated", Value: "x", Effect: constraint.NoSchedule}}
-	}
-	if r.IntN(3) == 0 {
-		p.Requirements = p.Requirements.And(constraint.Requirement{Key: "team", Set: constraint.Values("0", "1", "2")})
-	}
-	if r.IntN(3) == 0 {
-		any, _ := constraint.NewSet(constraint.Exists)
-		p.Requirements = p.Requirements.And(constraint.Requirement{Key: cluster.LabelInstanceType, Set: any, MinValues: 1 + r.IntN(3)})
-	}
-	if r.IntN(2) == 0 {
-		p.Limits.Amounts = []quantity.Extended{{Name: quantity.NameCPU, Amount: int64(1000 * r.IntN(60))}}
-	}
-	if r.IntN(4) == 0 {
-		n := int64(r.IntN(4))
-		p.Limits.Nodes = &n
-	}
-	return p
-}
-
-func randomNode(r *rand.Rand, i int, s *cluster.Snapshot, at time.Time, zones []string) cluster.Node {
-	n := cluster.Node{Name: fmt.Sprintf("n%d", i), Claim: fmt.Sprintf("c%d", i), Pool: s.Pools[r.IntN(len(s.Pools))].ID, Price: 100000,
-		Initialized: r.IntN(4) > 0, Ready: true, Deleting: r.IntN(5) == 0, Allocatable: quantity.Resources{CPU: 4000, Memory: 16 * quantity.GiB, Pods: 30},
-		CreatedAt: at.Add(-time.Duration(i+1) * time.Hour), QuietSince: at.Add(-time.Minute),
-		Labels: constraint.NewLabels(map[string]string{cluster.LabelZone: zones[r.IntN(3)], cluster.LabelArch: "amd64"})}
-	n.Capacity = n.Allocatable
-	for j := range r.IntN(3) {
-		n.Pods = append(n.Pods, cluster.Pod{Namespace: "d", Name: fmt.Sprintf("on-%d-%d", i, j), Node: n.Name, Shape: s.Shapes[r.IntN(len(s.Shapes))], Returns: true})
-	}
-	return n
 }
 
 // broken returns the first promise that the plan breaks.

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
@@ -15,6 +14,7 @@ import (
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/core/scenario"
+	"github.com/daemok/daemok/internal/chance"
 )
 
 // TestAskAnswersAsPlaceDoes compares, on small worlds made by chance, with what
@@ -23,7 +23,7 @@ func TestAskAnswersAsPlaceDoes(t *testing.T) {
 	same, asked, placed, bought, kept := 0, 0, 0, 0, 0
 	for seed := range uint64(3000) {
 		r, wishes := rand.New(rand.NewPCG(seed, 31)), rand.New(rand.NewPCG(seed, 37))
-		s := inhabited(r)
+		s := chance.Inhabited(r)
 		var taken Taken
 		if r.IntN(3) == 0 {
 			p := Place(s, Options{})
@@ -32,7 +32,7 @@ func TestAskAnswersAsPlaceDoes(t *testing.T) {
 		}
 		g := Survey(s, taken, Options{})
 		for range 4 {
-			q := chance(r, len(s.Nodes))
+			q := anyQuestion(r, len(s.Nodes))
 			if which := Wishes(wishes.IntN(6)); which <= NoWishes {
 				q.Wishes = func(*cluster.Shape) Wishes { return which }
 			}
@@ -127,8 +127,8 @@ func equivalent(g *Ground, q Question) *cluster.Snapshot {
 	return &s
 }
 
-// chance is a question about some of so many nodes.
-func chance(r *rand.Rand, nodes int) Question {
+// anyQuestion is a question about some of so many nodes.
+func anyQuestion(r *rand.Rand, nodes int) Question {
 	q := Question{Below: Any}
 	for i := range nodes {
 		if r.IntN(nodes) == 0 || len(q.Leave) == 0 && i == nodes-1 {
@@ -150,167 +150,15 @@ func chance(r *rand.Rand, nodes int) Question {
 	return q
 }
 
-// inhabited is a small world with pods on its nodes.
-func inhabited(r *rand.Rand) *cluster.Snapshot {
-	at := time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC)
-	s := &cluster.Snapshot{Revision: 1, Now: at}
-	zones := []string{"a", "b", "c"}
-	c := chanceCatalogue(r, zones)
-	for i := range 1 + r.IntN(12) {
-		s.Shapes = append(s.Shapes, chanceShape(r, i, zones))
-	}
-	for i := range r.IntN(10) {
-		s.Waiting = append(s.Waiting, cluster.Pod{Namespace: "d", Name: fmt.Sprintf("p%03d", i), Shape: s.Shapes[r.IntN(len(s.Shapes))], Returns: true})
-	}
-	for i := range 1 + r.IntN(3) {
-		s.Pools = append(s.Pools, chancePool(r, i, c))
-	}
-	if r.IntN(2) == 0 {
-		daemon := &cluster.Shape{ID: len(s.Shapes), Namespace: "d", Labels: constraint.NewLabels(map[string]string{"app": "3"}), Requests: quantity.Resources{CPU: 100, Pods: 1}}
-		s.Shapes = append(s.Shapes, daemon)
-		s.Daemons = append(s.Daemons, cluster.Daemon{Namespace: "d", Name: "proxy", Shape: daemon})
-	}
-	for i := range 2 + r.IntN(7) {
-		s.Nodes = append(s.Nodes, chanceNode(r, i, s, at, zones))
-	}
-	for i := range r.IntN(2) {
-		s.Machines = append(s.Machines, cluster.Machine{Claim: fmt.Sprintf("m%d", i), Pool: s.Pools[0].ID, CreatedAt: at, Allocatable: quantity.Resources{CPU: 4000, Memory: 16 * quantity.GiB, Pods: 30}})
-	}
-	s.Sort()
-	return s
-}
-
-func chanceCatalogue(r *rand.Rand, zones []string) *cluster.Catalogue {
-	c := &cluster.Catalogue{Revision: 1}
-	for i := range 1 + r.IntN(15) {
-		cores := 1 << r.IntN(5)
-		k := cluster.Kind{Name: fmt.Sprintf("t%02d", i), Labels: constraint.NewLabels(map[string]string{
-			cluster.LabelInstanceType: fmt.Sprintf("t%02d", i), cluster.LabelArch: []string{"amd64", "arm64"}[r.IntN(2)]})}
-		k.Capacity = quantity.Resources{CPU: quantity.MilliCPU(1000 * cores), Memory: quantity.Bytes(cores*(1+r.IntN(8))) * quantity.GiB, Pods: int64(4 + r.IntN(30))}
-		k.Allocatable = k.Capacity.Sub(quantity.Resources{CPU: 80, Memory: 100 * quantity.MiB})
-		for _, zone := range zones {
-			for _, option := range []cluster.Option{cluster.OnDemand, cluster.Spot} {
-				k.Offers = append(k.Offers, cluster.Offer{Zone: zone, Option: option, Priced: r.IntN(20) > 0, Available: r.IntN(6) > 0,
-					Price: quantity.MicroUSDPerHour(10000 * cores * (1 + r.IntN(5))), Labels: constraint.NewLabels(map[string]string{
-						cluster.LabelZone: zone, cluster.LabelCapacityType: string(option)})})
-			}
-		}
-		c.Kinds = append(c.Kinds, k)
-	}
-	return c
-}
-
-func chanceShape(r *rand.Rand, i int, zones []string) *cluster.Shape {
-	s := &cluster.Shape{ID: i, Namespace: "d", Priority: int32(r.IntN(2) * 100), Requests: quantity.Resources{
-		CPU: quantity.MilliCPU(50 * r.IntN(30)), Memory: quantity.Bytes(r.IntN(4000)) * quantity.MiB, Pods: 1}}
-	if r.IntN(3) == 0 {
-		s.Tolerations = []constraint.Toleration{{Key: "dedicated", Exists: true}}
-	}
-	for range r.IntN(3) {
-		var term constraint.Requirements
-		if r.IntN(2) == 0 {
-			term = term.And(constraint.Requirement{Key: cluster.LabelZone, Set: constraint.Values(zones[r.IntN(3)], zones[r.IntN(3)])})
-		}
-		if r.IntN(4) == 0 {
-			not, _ := constraint.NewSet(constraint.NotIn, fmt.Sprint(r.IntN(3)))
-			term = term.And(constraint.Requirement{Key: "team", Set: not})
-		}
-		s.NodeTerms = append(s.NodeTerms, term)
-	}
-	chanceRules(r, s)
-	return s
-}
-
-// chanceRules makes some shapes look at other pods, at ports and at volumes.
-func chanceRules(r *rand.Rand, s *cluster.Shape) {
-	s.Labels = constraint.NewLabels(map[string]string{"app": fmt.Sprint(r.IntN(4))})
-	choosing := func() cluster.Selector {
-		return cluster.Selector{Requirements: constraint.NewRequirements(constraint.Requirement{Key: "app", Set: constraint.Values(fmt.Sprint(r.IntN(4)))})}
-	}
-	key := func() string {
-		return []string{cluster.LabelZone, cluster.LabelHostname, cluster.LabelCapacityType}[r.IntN(3)]
-	}
-	if r.IntN(4) == 0 {
-		s.Spread = append(s.Spread, cluster.Spread{Key: key(), MaxSkew: 1 + r.Int32N(3), Selector: choosing(), Soft: r.IntN(3) == 0, MinDomains: r.Int32N(3)})
-	}
-	if r.IntN(4) == 0 {
-		s.Neighbours = append(s.Neighbours, cluster.Neighbours{Apart: r.IntN(2) == 0, Key: key(), Selector: choosing(), Namespaces: []string{"d"}, Weight: 50 * r.Int32N(2)})
-	}
-	if r.IntN(6) == 0 {
-		s.Preferences = []cluster.Preference{{Weight: 10, Term: constraint.NewRequirements(constraint.Requirement{Key: cluster.LabelZone, Set: constraint.Values("b")})}}
-	}
-	if r.IntN(8) == 0 {
-		s.Ports = []cluster.Port{{Protocol: "TCP", Number: 8000 + r.Int32N(2)}}
-	}
-	switch r.IntN(12) {
-	case 0:
-		s.Volumes = []cluster.Volume{{Driver: "disk"}}
-		s.VolumeTerms = []constraint.Requirements{constraint.NewRequirements(constraint.Requirement{Key: cluster.LabelZone, Set: constraint.Values("a", "c")})}
-	case 1:
-		s.Volumes = []cluster.Volume{{Driver: "disk", Claim: fmt.Sprintf("d/shared%d", r.IntN(2)), Exclusive: r.IntN(3) == 0}}
-	}
-	if r.IntN(20) == 0 {
-		s.Requests = s.Requests.With("example.com/gpu", 1)
-	}
-}
-
-func chancePool(r *rand.Rand, i int, c *cluster.Catalogue) cluster.Pool {
-	p := cluster.Pool{ID: cluster.PoolID{Kind: "NodePool", Name: fmt.Sprintf("p%d", i)}, Weight: 10 * r.IntN(3), Catalogue: c}
-	if r.IntN(3) == 0 {
-		p.Taints = []constraint.Taint{{Key: "dedicated", Value: "x", Effect: constraint.NoSchedule}}
-	}
-	if r.IntN(3) == 0 {
-		p.Requirements = p.Requirements.And(constraint.Requirement{Key: "team", Set: constraint.Values("0", "1", "2")})
-	}
-	if r.IntN(4) == 0 {
-		any, _ := constraint.NewSet(constraint.Exists)
-		p.Requirements = p.Requirements.And(constraint.Requirement{Key: cluster.LabelInstanceType, Set: any, MinValues: 1 + r.IntN(3)})
-	}
-	if r.IntN(3) == 0 {
-		p.Limits.Amounts = []quantity.Extended{{Name: quantity.NameCPU, Amount: int64(1000 * r.IntN(60))}}
-	}
-	if r.IntN(5) == 0 {
-		n := int64(r.IntN(4))
-		p.Limits.Nodes = &n
-	}
-	return p
-}
-
-func chanceNode(r *rand.Rand, i int, s *cluster.Snapshot, at time.Time, zones []string) cluster.Node {
-	name := fmt.Sprintf("n%d", i)
-	n := cluster.Node{Name: name, Claim: fmt.Sprintf("c%d", i), Pool: s.Pools[r.IntN(len(s.Pools))].ID, Price: 100000,
-		Initialized: r.IntN(8) > 0, Ready: r.IntN(12) > 0, Deleting: r.IntN(8) == 0, Allocatable: quantity.Resources{CPU: 4000, Memory: 16 * quantity.GiB, Pods: 30},
-		CreatedAt: at.Add(-time.Duration(i+1) * time.Hour), Attachable: []cluster.Attachable{{Driver: "disk", Count: 2}},
-		Labels: constraint.NewLabels(map[string]string{cluster.LabelZone: zones[r.IntN(3)], cluster.LabelArch: "amd64", cluster.LabelHostname: name,
-			cluster.LabelCapacityType: []string{"spot", "on-demand"}[r.IntN(2)], cluster.LabelInstanceType: "t00"})}
-	if r.IntN(6) == 0 {
-		n.Taints = []constraint.Taint{{Key: "rather-not", Effect: constraint.PreferNoSchedule}}
-	}
-	if r.IntN(6) == 0 {
-		n.Allocatable = n.Allocatable.With("example.com/gpu", 1)
-	}
-	n.Capacity = n.Allocatable
-	for j := range r.IntN(6) {
-		p := cluster.Pod{Namespace: "d", Name: fmt.Sprintf("on-%d-%d", i, j), Node: n.Name, Owner: fmt.Sprint("Deployment/", r.IntN(4)), Shape: s.Shapes[r.IntN(len(s.Shapes))],
-			Returns: !n.Deleting && r.IntN(10) > 0, DoNotDisrupt: r.IntN(20) == 0, CreatedAt: at.Add(time.Duration(r.IntN(3)) * time.Minute)}
-		p.Ending = !p.Returns && r.IntN(2) == 0
-		n.Pods = append(n.Pods, p)
-	}
-	if len(s.Daemons) > 0 && r.IntN(3) > 0 {
-		n.Pods = append(n.Pods, cluster.Pod{Namespace: "d", Name: fmt.Sprintf("proxy-%d", i), Node: n.Name, Shape: s.Daemons[0].Shape, Daemon: true})
-	}
-	return n
-}
-
 // TestAnswersDependOnTheQuestionAlone asks in another order and several at a
 // time: whoever asked what before, answers are the same to the byte.
 func TestAnswersDependOnTheQuestionAlone(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 32))
-		s := inhabited(r)
+		s := chance.Inhabited(r)
 		questions := make([]Question, 24)
 		for i := range questions {
-			questions[i] = chance(r, len(s.Nodes))
+			questions[i] = anyQuestion(r, len(s.Nodes))
 		}
 		alone := make([]string, len(questions))
 		for i, q := range questions {
@@ -340,7 +188,7 @@ func TestHopelessIsNeverWrong(t *testing.T) {
 	hopeless, free := 0, 0
 	for seed := range uint64(2000) {
 		r := rand.New(rand.NewPCG(seed, 33))
-		s := inhabited(r)
+		s := chance.Inhabited(r)
 		g := Survey(s, Taken{}, Options{})
 		for i := range s.Nodes {
 			below := quantity.MicroUSDPerHour(10_000 * r.IntN(20))
@@ -440,11 +288,11 @@ func TestTakenAnswersAreTrue(t *testing.T) {
 	taken := 0
 	for seed := range uint64(600) {
 		r := rand.New(rand.NewPCG(seed, 34))
-		s := inhabited(r)
+		s := chance.Inhabited(r)
 		g := Survey(s, Taken{}, Options{})
 		var plan Taken
 		for range 8 {
-			q := chance(r, len(s.Nodes))
+			q := anyQuestion(r, len(s.Nodes))
 			a := Survey(s, plan, Options{}).Ask(q)
 			if got := g.Ask(q); full(got) != strings.ReplaceAll(full(a), " of the plan", "") {
 				t.Fatalf("seed %d: after %d answers, %v leave:\n%s\nwant\n%s\n%s", seed, len(g.moves), q.Leave, full(got), full(a), scenario.Print(s))

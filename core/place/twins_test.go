@@ -8,6 +8,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/internal/chance"
 )
 
 // TestPoolsThatSellTheSameAreAskedOnce compares, where pools are much alike, with
@@ -16,7 +17,7 @@ func TestPoolsThatSellTheSameAreAskedOnce(t *testing.T) {
 	spared, bought := 0, 0
 	for seed := range uint64(1500) {
 		r := rand.New(rand.NewPCG(seed, 41))
-		s := inhabited(r)
+		s := chance.Inhabited(r)
 		for i := range s.Pools {
 			if r.IntN(4) == 0 {
 				kinds, _ := constraint.NewSet(constraint.Exists)
@@ -30,7 +31,7 @@ func TestPoolsThatSellTheSameAreAskedOnce(t *testing.T) {
 		g, all := Survey(s, Taken{}, Options{}), Survey(s, Taken{}, Options{})
 		askEach(all)
 		for range 4 {
-			q := chance(r, len(s.Nodes))
+			q := anyQuestion(r, len(s.Nodes))
 			if r.IntN(2) == 0 {
 				q.Packer = eachAlone
 			}
