@@ -167,15 +167,6 @@ func (d *desk) arrange() {
 	}
 }
 
-// byRoom is the order in which seats on nodes are tried, see nodeSeats.
-func byRoom(a, b *seat) int {
-	return cmp.Or(
-		cmp.Compare(rank(a.node.Initialized), rank(b.node.Initialized)),
-		slices.Compare(a.free, b.free),
-		a.node.CreatedAt.Compare(b.node.CreatedAt),
-		cmp.Compare(a.name, b.name))
-}
-
 // reorder puts seats in order of which only some are not, which it sorts. All are
 // where they say that they are.
 func reorder(seats, some []*seat) {

@@ -231,7 +231,8 @@ func (r *run) stillWaiting() int {
 	return n
 }
 
-// noteAvoided lists what taints ask pods to stay away without forbidding it.
+// noteAvoided lists what taints ask pods to stay away without forbidding it, those
+// of nodes that are going away too: a Ground has them, whichever nodes leave.
 func (r *run) noteAvoided() {
 	note := func(taints []constraint.Taint) {
 		if fit.Avoided(taints, nil) {
@@ -243,6 +244,11 @@ func (r *run) noteAvoided() {
 	}
 	for _, s := range r.seats {
 		note(s.taints)
+	}
+	for i := range r.snapshot.Nodes {
+		if n := &r.snapshot.Nodes[i]; n.Deleting {
+			note(fit.LastingTaints(n))
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/fit"
 	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/quantity"
 )
 
 // seat is a place that is there or on its way.
@@ -21,6 +22,7 @@ type seat struct {
 	on          plan.Destination
 	name        string
 	free        []int64
+	spare       []quantity.Extended // devices of a node that are free and that no pod here asks for, sorted by name
 	guests      guests
 	taints      []constraint.Taint
 	admits      func(*cluster.Shape) fit.Reason
@@ -34,33 +36,49 @@ type seat struct {
 
 // nodeSeats lists nodes that may take pods: initialized ones first, the
 // fullest first among these, so that large gaps stay whole and the emptiest
-// nodes can go.
+// nodes can go, and devices are left to pods that ask for them.
 func nodeSeats(s *cluster.Snapshot, d amount.Dims) []*seat {
-	var nodes []*cluster.Node
+	var out []*seat
 	for i := range s.Nodes {
-		if !s.Nodes[i].Deleting {
-			nodes = append(nodes, &s.Nodes[i])
+		n := &s.Nodes[i]
+		if n.Deleting {
+			continue
+		}
+		free := fit.Free(n, s.Daemons)
+		out = append(out, &seat{on: plan.OnNode, name: n.Name, node: n, meant: n.BoughtFor, free: d.Vector(free, n.Attachable), spare: spareOf(free, d),
+			taints: fit.LastingTaints(n), guests: guests{ports: fit.Ports(n, s.Daemons)},
+			admits: func(s *cluster.Shape) fit.Reason { return fit.NodeAdmits(s, n) }})
+		out[len(out)-1].attach(n.Pods, d)
+	}
+	slices.SortStableFunc(out, byRoom)
+	return out
+}
+
+// byRoom is the order in which seats on nodes are tried.
+func byRoom(a, b *seat) int {
+	return cmp.Or(
+		cmp.Compare(rank(a.node.Initialized), rank(b.node.Initialized)),
+		slices.Compare(a.free, b.free),
+		slices.CompareFunc(a.spare, b.spare, lessOf),
+		a.node.CreatedAt.Compare(b.node.CreatedAt),
+		cmp.Compare(a.name, b.name))
+}
+
+// spareOf lists the devices among what is free that nobody here asks for.
+func spareOf(free quantity.Resources, d amount.Dims) []quantity.Extended {
+	var out []quantity.Extended
+	for _, e := range free.Extended {
+		if e.Amount > 0 && !slices.Contains(d.Resources, e.Name) {
+			out = append(out, e)
 		}
 	}
-	free := map[*cluster.Node][]int64{}
-	for _, n := range nodes {
-		free[n] = d.Vector(fit.Free(n, s.Daemons), n.Attachable)
-	}
-	slices.SortStableFunc(nodes, func(a, b *cluster.Node) int {
-		return cmp.Or(
-			cmp.Compare(rank(a.Initialized), rank(b.Initialized)),
-			slices.Compare(free[a], free[b]),
-			a.CreatedAt.Compare(b.CreatedAt),
-			cmp.Compare(a.Name, b.Name))
-	})
-	out := make([]*seat, len(nodes))
-	for i, n := range nodes {
-		out[i] = &seat{on: plan.OnNode, name: n.Name, node: n, meant: n.BoughtFor, free: free[n], taints: fit.LastingTaints(n),
-			guests: guests{ports: fit.Ports(n, s.Daemons)},
-			admits: func(s *cluster.Shape) fit.Reason { return fit.NodeAdmits(s, n) }}
-		out[i].attach(n.Pods, d)
-	}
 	return out
+}
+
+// lessOf compares what there is of the first device, as vectors are compared: who
+// has none of it has a later one.
+func lessOf(a, b quantity.Extended) int {
+	return cmp.Or(cmp.Compare(b.Name, a.Name), cmp.Compare(a.Amount, b.Amount))
 }
 
 // attach takes off what volumes of the pods use, shared ones once.

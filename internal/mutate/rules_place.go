@@ -29,9 +29,10 @@ func placeRules() []Rule {
 		off("a shared volume is attached", placeGuests, "first[at]++", "_ = at"),
 		off("volumes of a pod's own are attached", amounts, "out[at]++", "_ = at"),
 		off("machines take so many volumes", amounts, "out[at] = a.Count", "_ = at"),
+		off("devices are left to pods that ask for them", placeSeat, "slices.CompareFunc(a.spare, b.spare, lessOf),", "0,"),
 		off("volumes of pods that are there are attached", placeSeat, "s.free[at]--", "_ = at"),
-		off("initialized nodes are filled first", placeSeat, "cmp.Compare(rank(a.Initialized), rank(b.Initialized)),", "0,"),
-		off("full nodes are filled first", placeSeat, "slices.Compare(free[a], free[b]),", "slices.Compare(free[b], free[a]),"),
+		off("initialized nodes are filled first", placeSeat, "cmp.Compare(rank(a.node.Initialized), rank(b.node.Initialized)),", "0,"),
+		off("full nodes are filled first", placeSeat, "slices.Compare(a.free, b.free),", "slices.Compare(b.free, a.free),"),
 		off("nodes to be avoided are used last", placeSeat, "s.admits(lv.wants).OK() && !(lv.strict && fit.Avoided(s.taints, lv.wants.Tolerations))", "s.admits(lv.wants).OK()"),
 		off("pods go where their machine was bought", placeSeat, "if r.used(g.kin) || !lv.admitted(s, len(r.seats)) || r.roomOn(s, g, lv) == 0 {", "if lv != nil {"),
 
