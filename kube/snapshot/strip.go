@@ -6,6 +6,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/daemok/daemok/kube/translate"
 )
@@ -13,7 +14,8 @@ import (
 // Strip drops what nobody here reads from an object as it is decoded, so that
 // caches stay small: managed fields of everything, the environment, probes
 // and status details of pods and of the templates of DaemonSets, the image
-// lists of nodes, the parameters of storage. It is a transform for informers.
+// lists of nodes, the parameters of storage, of other workloads all but whom
+// they choose and how many they want. It is a transform for informers.
 func Strip(object any) (any, error) {
 	if accessor, err := meta.Accessor(object); err == nil {
 		accessor.SetManagedFields(nil)
@@ -37,15 +39,21 @@ func Strip(object any) (any, error) {
 	case *corev1.Service:
 		o.Spec, o.Status = corev1.ServiceSpec{Selector: o.Spec.Selector}, corev1.ServiceStatus{}
 	case *appsv1.ReplicaSet:
-		o.Spec.Template, o.Status = corev1.PodTemplateSpec{}, appsv1.ReplicaSetStatus{}
+		o.ObjectMeta, o.Spec.Template, o.Status = named(o.ObjectMeta), corev1.PodTemplateSpec{}, appsv1.ReplicaSetStatus{}
 	case *appsv1.StatefulSet:
-		o.Spec.Template, o.Spec.VolumeClaimTemplates, o.Status = corev1.PodTemplateSpec{}, nil, appsv1.StatefulSetStatus{}
+		o.ObjectMeta, o.Spec.Template, o.Spec.VolumeClaimTemplates, o.Status = named(o.ObjectMeta), corev1.PodTemplateSpec{}, nil, appsv1.StatefulSetStatus{}
 	case *policyv1.PodDisruptionBudget:
 		o.Annotations, o.Status.DisruptedPods, o.Status.Conditions = nil, nil, nil
 	case *corev1.ReplicationController:
-		o.Spec.Template, o.Status = nil, corev1.ReplicationControllerStatus{}
+		o.ObjectMeta, o.Spec.Template, o.Status = named(o.ObjectMeta), nil, corev1.ReplicationControllerStatus{}
 	}
 	return object, nil
+}
+
+// named keeps of an object which it is: there are many old ReplicaSets, with labels
+// and annotations that nobody reads.
+func named(m metav1.ObjectMeta) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: m.Namespace, Name: m.Name, UID: m.UID, ResourceVersion: m.ResourceVersion}
 }
 
 // stripVolume keeps the name and handle of a driver and drops what only the

@@ -1,0 +1,43 @@
+package snapshot
+
+import (
+	"reflect"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Caches hold every workload, and old ReplicaSets by the thousand: of each there is
+// left whom it chooses and how many it wants.
+func TestStrippedWorkloads(t *testing.T) {
+	full := metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "u", ResourceVersion: "7", Labels: map[string]string{"app": "web"},
+		Annotations: map[string]string{"deployment.kubernetes.io/revision": "3"}, OwnerReferences: []metav1.OwnerReference{{Name: "web"}}}
+	bare := metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "u", ResourceVersion: "7"}
+	chosen, two := map[string]string{"app": "web"}, int32(2)
+	template := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: chosen}}
+	selector := &metav1.LabelSelector{MatchLabels: chosen}
+	tests := map[string]struct{ is, want client.Object }{
+		"a ReplicaSet": {
+			&appsv1.ReplicaSet{ObjectMeta: full, Spec: appsv1.ReplicaSetSpec{Replicas: &two, Selector: selector, Template: template}, Status: appsv1.ReplicaSetStatus{Replicas: 2}},
+			&appsv1.ReplicaSet{ObjectMeta: bare, Spec: appsv1.ReplicaSetSpec{Replicas: &two, Selector: selector}},
+		},
+		"a StatefulSet": {
+			&appsv1.StatefulSet{ObjectMeta: full, Spec: appsv1.StatefulSetSpec{Replicas: &two, Selector: selector, Template: template}, Status: appsv1.StatefulSetStatus{Replicas: 2}},
+			&appsv1.StatefulSet{ObjectMeta: bare, Spec: appsv1.StatefulSetSpec{Replicas: &two, Selector: selector}},
+		},
+		"a ReplicationController": {
+			&corev1.ReplicationController{ObjectMeta: full, Spec: corev1.ReplicationControllerSpec{Replicas: &two, Selector: chosen, Template: &template}},
+			&corev1.ReplicationController{ObjectMeta: bare, Spec: corev1.ReplicationControllerSpec{Replicas: &two, Selector: chosen}},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got, err := Strip(tt.is); err != nil || !reflect.DeepEqual(got, tt.want) {
+				t.Errorf("left of it is %+v (%v), want %+v", got, err, tt.want)
+			}
+		})
+	}
+}
