@@ -27,8 +27,12 @@ const relistAfter = time.Second
 type Cache struct {
 	cache.Informers // no more of it than GetInformer is supported
 
+	// Again reports whether watches tell of an object, as it has become, twice; nil
+	// is never. It is set before Follow.
+	Again func(client.Object) bool
+
 	server    *Server
-	lag       func() time.Duration
+	lag       func(client.Object) time.Duration
 	transform func(any) (any, error)
 
 	mu    sync.Mutex
@@ -44,12 +48,12 @@ type followed struct {
 	handlers []toolscache.ResourceEventHandler
 }
 
-// NewCache makes a cache whose watches deliver each event lag later; nil is
-// at once. transform is applied to every object, as an informer's; nil is
-// none.
-func (s *Server) NewCache(lag func() time.Duration, transform func(any) (any, error)) *Cache {
+// NewCache makes a cache whose watches deliver each event of an object lag later,
+// and not before the event before it; nil is at once. transform is applied to
+// every object, as an informer's; nil is none.
+func (s *Server) NewCache(lag func(client.Object) time.Duration, transform func(any) (any, error)) *Cache {
 	if lag == nil {
-		lag = func() time.Duration { return 0 }
+		lag = func(client.Object) time.Duration { return 0 }
 	}
 	if transform == nil {
 		transform = func(o any) (any, error) { return o, nil }
@@ -104,8 +108,11 @@ func (c *Cache) Wait() { c.loops.Wait() }
 func (c *Cache) follow(ctx context.Context, kind schema.GroupVersionKind, f *followed, w *stream) {
 	for {
 		e, ok := w.next(ctx)
-		if ok && pause.For(ctx, e.at.Add(c.lag()).Sub(c.server.now())) == nil {
+		if ok && pause.For(ctx, e.at.Add(c.lag(e.object)).Sub(c.server.now())) == nil {
 			f.take(e.what, c.made(e.object), false)
+			if e.what != deleted && c.Again != nil && c.Again(e.object) { // informers tell of no deletion twice
+				f.take(modified, c.made(e.object), false)
+			}
 			continue
 		}
 		c.server.unwatch(w)

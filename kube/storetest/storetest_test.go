@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/kube/storetest"
@@ -132,13 +133,65 @@ func TestTheServerKeepsTheRules(t *testing.T) {
 	}
 }
 
+// A watch may tell of an object twice: the second time as of a change that changed
+// nothing, as informers have it, and of a deletion never.
+func TestACacheTellsTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(context.Background())
+		s, c := newServer(t)
+		cache := s.NewCache(nil, nil)
+		cache.Again = func(o client.Object) bool { return o.GetName() == "p" }
+		informer, err := cache.GetInformer(ctx, &corev1.Pod{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var told []string
+		tell := func(words string, o any) { told = append(told, words+" "+o.(client.Object).GetName()) }
+		if _, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+			AddFunc: func(o any) { tell("new", o) }, DeleteFunc: func(o any) { tell("gone", o) },
+			UpdateFunc: func(before, o any) {
+				if same := before.(client.Object).GetResourceVersion() == o.(client.Object).GetResourceVersion(); same {
+					tell("the same", o)
+					return
+				}
+				tell("changed", o)
+			},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if err := cache.Follow(ctx); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"p", "q"} {
+			p := pod(name)
+			if err := c.Create(ctx, p); err != nil {
+				t.Fatal(err)
+			}
+			p.Labels = map[string]string{"app": "web"}
+			if err := c.Update(ctx, p); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Delete(ctx, p); err != nil {
+				t.Fatal(err)
+			}
+		}
+		synctest.Wait()
+		cancel()
+		cache.Wait()
+		want := "new p, the same p, changed p, the same p, gone p, new q, changed q, gone q"
+		if got := strings.Join(told, ", "); got != want {
+			t.Errorf("told %s, want %s", got, want)
+		}
+	})
+}
+
 // A cache shows a change as much later as its watches lag, and what a broken
 // watch lost it learns by listing again.
 func TestACacheLagsAndRecovers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		s, c := newServer(t)
-		cache := s.NewCache(func() time.Duration { return time.Second }, nil)
+		cache := s.NewCache(func(client.Object) time.Duration { return time.Second }, nil)
 		if err := cache.Follow(ctx, &corev1.Pod{}); err != nil {
 			t.Fatal(err)
 		}

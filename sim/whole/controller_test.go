@@ -40,7 +40,8 @@ type setup struct {
 	after  bool
 	chance float64
 	seed   uint64
-	lag    func() time.Duration
+	lag    func(client.Object) time.Duration
+	again  func(client.Object) bool
 	hang   func(cloud.LaunchRequest) bool
 	fence  func(cloud.Machines) cloud.Machines // nil: none
 	fault  storetest.Fault                     // asked before the ordeal; nil: none
@@ -79,6 +80,7 @@ func (w *world) start(s setup) *controller {
 		}
 	}
 	live, shown := w.server.Connect(fault), w.server.NewCache(s.lag, snapshot.Strip)
+	shown.Again = s.again
 	var bought cloud.Machines = machines{Machines: w.cloud, ordeal: c.ordeal, hang: s.hang}
 	if s.fence != nil {
 		bought = s.fence(bought)

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/daemok/daemok/cloud/fake"
 )
 
@@ -42,7 +44,9 @@ func TestDeathAtAnyWriteLosesNothingAndBuysNothingTwice(t *testing.T) {
 	}
 }
 
-func fixed(d time.Duration) func() time.Duration { return func() time.Duration { return d } }
+func fixed(d time.Duration) func(client.Object) time.Duration {
+	return func(client.Object) time.Duration { return d }
+}
 
 func callsOfCleanRun(t *testing.T, lag time.Duration) (calls []string) {
 	t.Helper()

@@ -246,10 +246,9 @@ func TestAYoungMachineWithoutAClaimIsLeftAloneForAWhile(t *testing.T) {
 // user allows one at a time. None goes on the word of the old budget, no node
 // that stays is kept closed to pods, and in the end all have gone.
 func TestABudgetLoweredInTimeIsHeard(t *testing.T) {
-	late := func() time.Duration { return 300 * time.Millisecond } // watches lag behind the user
 	tell(t, fake.Options{Seed: 27}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
-		w.start(setup{lag: late})
+		w.start(setup{lag: fixed(300 * time.Millisecond)})
 		w.deploy("web", 6, plain)
 		w.until(5*time.Minute, "six pods on six nodes", func() bool { return w.run(6) && len(w.nodes()) == 6 })
 		w.scale("web", 0)
@@ -328,7 +327,7 @@ func TestNothingGoesOnTheWordOfLateWatches(t *testing.T) {
 // pool's budget nor its limits are exceeded.
 func TestLateWatchesUnderLoadBreakNoPromise(t *testing.T) {
 	var late atomic.Int64
-	lag := func() time.Duration {
+	lag := func(client.Object) time.Duration {
 		return time.Duration(draw(44, fmt.Sprint("lag", late.Add(1))) * float64(time.Minute))
 	}
 	tell(t, fake.Options{Seed: 44}, func(t *testing.T, w *world) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/cloud/market"
@@ -54,6 +55,23 @@ func TestNoSeedOfFaultsLosesAnything(t *testing.T) {
 	fmt.Printf("faults: ok seeds=%d from=%d failed=0\n", *seeds, *from)
 }
 
+// late draws how watches lag: all of them somewhat, and now and then one so much
+// that what follows has to wait.
+func late(u func(string) float64) func(client.Object) time.Duration {
+	usual := time.Duration(u("lag") * float64(800*time.Millisecond))
+	return func(o client.Object) time.Duration {
+		if u("late"+version(o)) < 0.05*u("late") {
+			return usual + time.Duration(u("by"+version(o))*float64(20*time.Second))
+		}
+		return usual
+	}
+}
+
+// version names an object as it is now.
+func version(o client.Object) string {
+	return fmt.Sprintf("%T/%s/%s@%s", o, o.GetNamespace(), o.GetName(), o.GetResourceVersion())
+}
+
 // tempest is ten minutes of trouble drawn from a seed, and what must be true
 // after it.
 func (w *world) tempest(seed uint64) {
@@ -70,7 +88,7 @@ func (w *world) tempest(seed uint64) {
 			p.Spec.Template.Spec.ExpireAfter = "6m"
 		}
 	})
-	s := setup{seed: seed, chance: 0.25 * u("chance"), lag: fixed(time.Duration(u("lag") * float64(800*time.Millisecond)))}
+	s := setup{seed: seed, chance: 0.25 * u("chance"), lag: late(u), again: func(o client.Object) bool { return u("again"+version(o)) < 0.3*u("again") }}
 	c := w.start(s)
 	w.cloud.Market().SetNeverJoin(0.2 * u("never"))
 	for minute := range 10 {

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
+	daemokv1alpha1 "github.com/daemok/daemok/kube/api/daemok/v1alpha1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
 	"github.com/daemok/daemok/kube/api/validate"
@@ -124,7 +125,7 @@ func TestNodeOverlay(t *testing.T) {
 }
 
 // check patches the base, validates it, and wants nothing or one finding.
-func check[T karpv1.NodePool | karpv1.NodeClaim | v1alpha1.NodeOverlay | awsv1.EC2NodeClass](
+func check[T karpv1.NodePool | karpv1.NodeClaim | v1alpha1.NodeOverlay | awsv1.EC2NodeClass | daemokv1alpha1.DisruptionPolicy](
 	t *testing.T, base string, tests map[string]finding, validator func(*T) []validate.Finding,
 ) {
 	t.Helper()
