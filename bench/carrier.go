@@ -20,6 +20,7 @@ const (
 	carryRest  = 3                // milliseconds for each waiting pod that the controller rests after a plan
 	carryRetry = 10 * time.Second // it looks again at pods without a place so often
 	carryHold  = time.Minute      // a node waits for others so long at most
+	carryTurn  = 10 * time.Second // and for its turn, once others are open
 	carryMost  = 20 * time.Minute
 )
 
@@ -91,9 +92,16 @@ func (c *carrier) join() {
 	}
 }
 
-// held reports whether some domain of the machine's groups has no node yet.
+// held reports whether some domain of the machine's groups has no node yet, or
+// others have not had their turn.
 func (c *carrier) held(m *carried) bool {
 	return slices.ContainsFunc(m.joins, func(j plan.Join) bool {
+		if j.Turn > 0 {
+			return slices.ContainsFunc(c.claims, func(x *carried) bool {
+				earlier := slices.ContainsFunc(x.joins, func(k plan.Join) bool { return k.Group == j.Group && k.Turn < j.Turn })
+				return earlier && (!x.open || c.now-x.openAt < carryTurn)
+			})
+		}
 		missing := map[string]bool{}
 		for _, x := range c.claims {
 			at := slices.IndexFunc(x.joins, func(k plan.Join) bool { return k.Group == j.Group })

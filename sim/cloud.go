@@ -197,13 +197,66 @@ func (c *cloud) join(m *machine) {
 		w.startDaemon(&w.daemons[i], m)
 	}
 	w.changed()
-	w.after(2*time.Second+c.upTo(15*time.Second), func() {
-		if m.gone {
-			return
+	w.after(2*time.Second+c.upTo(15*time.Second), func() { c.start(m) })
+}
+
+// start opens the machine's node for pods, once it need not wait for others.
+func (c *cloud) start(m *machine) {
+	w := c.world
+	if m.gone {
+		return
+	}
+	if c.holds(m) {
+		w.after(time.Second, func() { c.start(m) })
+		return
+	}
+	m.ready, m.startedAt = true, w.now
+	w.say("%s has started", m.claim)
+	w.changed()
+}
+
+// How long nodes wait for others, as in the product.
+const (
+	holdsFor = time.Minute      // at most
+	turnFor  = 10 * time.Second // and once those are open whose turn was before
+)
+
+// holds reports whether the machine takes no pods yet because of others of its
+// plan.
+func (c *cloud) holds(m *machine) bool {
+	w := c.world
+	if w.now.Sub(m.joinedAt) >= holdsFor {
+		return false
+	}
+	return slices.ContainsFunc(m.launch.Joins, func(j plan.Join) bool {
+		return slices.ContainsFunc(w.machines, func(o *machine) bool {
+			at := slices.IndexFunc(o.launch.Joins, func(k plan.Join) bool { return k.Group == j.Group })
+			switch {
+			case at < 0 || o == m || o.deleted():
+				return false
+			case j.Turn > 0:
+				return o.launch.Joins[at].Turn < j.Turn && (!o.started() || w.now.Sub(o.startedAt) < turnFor)
+			case !o.launch.Joins[at].Opens:
+				return false
+			}
+			return !o.joined() && !w.hasDomain(j, o)
+		})
+	})
+}
+
+// hasDomain reports whether a node of the group has the value that a machine on
+// order will bring.
+func (w *World) hasDomain(j plan.Join, of *machine) bool {
+	if j.Key == "" || !of.bought() {
+		return false
+	}
+	value, _ := of.labels().Get(j.Key)
+	return slices.ContainsFunc(w.machines, func(o *machine) bool {
+		if !o.joined() || !slices.ContainsFunc(o.launch.Joins, func(k plan.Join) bool { return k.Group == j.Group }) {
+			return false
 		}
-		m.ready, m.startedAt = true, w.now
-		w.say("%s has started", m.claim)
-		w.changed()
+		has, _ := o.labels().Get(j.Key)
+		return has == value
 	})
 }
 

@@ -65,7 +65,8 @@ type likelyJSON struct {
 	Cost      float64     `json:"cost"` // of the launches and of what is bought after them
 	Left      int         `json:"left"` // pods that find no room at first
 	Together  bool        `json:"together"`
-	Tight     summaryJSON `json:"tight"` // the cheapest answer if all pods went where they are meant to go
+	Turns     int         `json:"turns,omitempty"` // in which machines take pods, those with the largest last
+	Tight     summaryJSON `json:"tight"`           // the cheapest answer if all pods went where they are meant to go
 	TightCost float64     `json:"tightCost"`
 }
 
@@ -122,8 +123,9 @@ type droppedJSON struct {
 }
 
 type togetherJSON struct {
-	Key      string   `json:"key"`      // label that pods are spread over
-	Machines []string `json:"machines"` // claims and launches that open to pods together
+	Key      string   `json:"key"`            // label that pods are spread over
+	Turn     int      `json:"turn,omitempty"` // in which they do so, after those of earlier ones; 0: all machines do so at once
+	Machines []string `json:"machines"`       // claims and launches that open to pods together
 }
 
 type reasonJSON struct {
@@ -144,7 +146,7 @@ func planView(p plan.Plan) planJSON {
 		Kept:        each(p.Kept, func(k plan.Kept) keptJSON { return keptJSON{k.Node, string(k.Reason), k.Why} }),
 		Unplaced:    each(p.Unplaced, unplacedView),
 		Dropped:     each(p.Dropped, droppedView),
-		Together:    each(p.Groups(), func(g plan.Group) togetherJSON { return togetherJSON{g.Key, g.Machines} }),
+		Together:    each(p.Groups(), func(g plan.Group) togetherJSON { return togetherJSON{g.Key, g.Turn, g.Machines} }),
 		CostBefore:  dollars(p.CostBefore),
 		CostAfter:   dollars(p.CostAfter),
 		Steps:       p.Steps,
@@ -162,7 +164,7 @@ func planView(p plan.Plan) planJSON {
 	}
 	view.SpotMore = dollars(p.SpotMore)
 	if l := p.Likely; l != nil {
-		view.Likely = &likelyJSON{dollars(l.Cost), l.Left, l.Together, summaryJSON{l.Tight.Machines, dollars(l.Tight.Cost)}, dollars(l.TightCost)}
+		view.Likely = &likelyJSON{dollars(l.Cost), l.Left, l.Together, l.Turns, summaryJSON{l.Tight.Machines, dollars(l.Tight.Cost)}, dollars(l.TightCost)}
 	}
 	return view
 }

@@ -22,6 +22,11 @@ import (
 // minute longer has met with trouble, and pods should run meanwhile.
 const holdFor = time.Minute
 
+// turnFor is how long a node waits once those are open whose turn is before its own.
+// kube-scheduler tries a pod that found no place again after ten seconds at most
+// (podMaxBackoffSeconds), so that all that fit on the others have had their turn.
+const turnFor = 10 * time.Second
+
 // held returns why a node that has joined must not take pods yet and how long
 // that may last; the text is empty where it may. A node that pods were never
 // kept off is not held.
@@ -41,7 +46,11 @@ func (r *Reconciler) held(ctx context.Context, c *karpv1.NodeClaim, node *corev1
 	if err != nil {
 		return "", 0, fmt.Errorf("list whom claim %s waits for: %w", c.Name, err)
 	}
-	return all.waitText(joins), left, nil
+	why, moment := all.waitText(joins, r.Now())
+	if moment > 0 {
+		left = min(left, moment)
+	}
+	return why, left, nil
 }
 
 // groups lists the claims of every group. The one of that name counts as
@@ -74,7 +83,7 @@ func (r *Reconciler) Released(ctx context.Context, changed *karpv1.NodeClaim) []
 	for i := range waiting.Items {
 		w := &waiting.Items[i]
 		theirs := translate.Joins(w.Annotations)
-		if w.Name != changed.Name && share(joins, theirs) && all.waitText(theirs) != condition.Get(w, karpv1.ClaimRegistered).Message {
+		if why, _ := all.waitText(theirs, r.Now()); w.Name != changed.Name && share(joins, theirs) && why != condition.Get(w, karpv1.ClaimRegistered).Message {
 			names = append(names, w.Name)
 		}
 	}

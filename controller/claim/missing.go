@@ -23,6 +23,13 @@ type group struct {
 	opening []*karpv1.NodeClaim // not joined, and their machines bring domains that had no node
 	missing []*karpv1.NodeClaim // of these, those that the others wait for
 	settled bool
+	turns   map[int]*inTurn
+}
+
+// inTurn is the claims of a group that take pods at the same time.
+type inTurn struct {
+	opened time.Time // when the last node of it was let go; zero: none was
+	closed []*karpv1.NodeClaim
 }
 
 // groups is all groups by their names.
@@ -36,27 +43,64 @@ func groupsOf(list []karpv1.NodeClaim, joined string) groups {
 		c := &list[i]
 		for _, j := range translate.Joins(c.Annotations) {
 			if all[j.Group] == nil {
-				all[j.Group] = &group{}
+				all[j.Group] = &group{turns: map[int]*inTurn{}}
 			}
-			all[j.Group].add(c, j.Opens, c.Name == joined)
+			all[j.Group].add(c, j, c.Name == joined)
 		}
 	}
 	return all
 }
 
-func (g *group) add(c *karpv1.NodeClaim, opens, joined bool) {
+func (g *group) add(c *karpv1.NodeClaim, j plan.Join, joined bool) {
 	registered := condition.Get(c, karpv1.ClaimRegistered)
 	isRegistered := registered != nil && registered.Status == metav1.ConditionTrue
-	if isRegistered && registered.LastTransitionTime.After(g.opened) {
+	switch {
+	case j.Turn > 0:
+		g.takesTurn(c, j.Turn, isRegistered, joined)
+		return
+	case isRegistered && registered.LastTransitionTime.After(g.opened):
 		g.opened = registered.LastTransitionTime.Time
 	}
 	switch {
 	case c.DeletionTimestamp != nil:
 	case isRegistered, joined, RegisteredReason(c) == karpv1.ReasonAwaitingSpreadDomains:
 		g.joined = append(g.joined, c)
-	case opens && comes(c):
+	case j.Opens && comes(c):
 		g.opening = append(g.opening, c)
 	}
+}
+
+func (g *group) takesTurn(c *karpv1.NodeClaim, number int, isRegistered, joined bool) {
+	t := g.turns[number]
+	if t == nil {
+		t = &inTurn{}
+		g.turns[number] = t
+	}
+	if isRegistered {
+		if since := condition.Get(c, karpv1.ClaimRegistered).LastTransitionTime; since.After(t.opened) {
+			t.opened = since.Time
+		}
+		return
+	}
+	if c.DeletionTimestamp == nil && (joined || comes(c)) {
+		t.closed = append(t.closed, c)
+	}
+}
+
+// before returns the claims with an earlier turn whose nodes take no pods yet and,
+// where there are none, when the last of them began to.
+func (g *group) before(number int) (closed []*karpv1.NodeClaim, opened time.Time) {
+	for of, t := range g.turns {
+		if of >= number {
+			continue
+		}
+		closed = append(closed, t.closed...)
+		if t.opened.After(opened) {
+			opened = t.opened
+		}
+	}
+	slices.SortFunc(closed, func(a, b *karpv1.NodeClaim) int { return strings.Compare(a.Name, b.Name) })
+	return closed, opened
 }
 
 // comes reports whether the claim's node may be expected soon: nothing is known
@@ -115,27 +159,52 @@ func labelsOf(c *karpv1.NodeClaim, key string) []string {
 const namesMax = 3
 
 // waitText says for whom the claim's node, which has joined, waits; it is
-// empty when that is nobody.
-func (all groups) waitText(joins []plan.Join) string {
+// empty when that is nobody. Where it waits for a moment, left is for how long.
+func (all groups) waitText(joins []plan.Join, now time.Time) (why string, left time.Duration) {
 	for _, j := range joins {
-		missing := all.missingIn(j)
-		if len(missing) == 0 {
+		if j.Turn > 0 {
+			if why, left = all.turnText(j, now); why != "" {
+				return why, left
+			}
 			continue
 		}
-		var names []string
-		for _, c := range missing[:min(len(missing), namesMax)] {
-			names = append(names, c.Name)
+		missing := all.missingIn(j)
+		switch {
+		case len(missing) == 0:
+		case j.Key == "":
+			return "fewer pods find no room where all machines of a plan take pods at once: no node yet of " + waitedFor(missing), 0
+		default:
+			return fmt.Sprintf("pods are to be spread over %s, and the scheduler counts only values that a node has: no node yet of %s", j.Key, waitedFor(missing)), 0
 		}
-		text := strings.Join(names, ", ")
-		if more := len(missing) - namesMax; more > 0 {
-			text += fmt.Sprintf(" and %d more", more)
-		}
-		if j.Key == "" {
-			return fmt.Sprintf("fewer pods find no room where all machines of a plan take pods at once: "+
-				"no node yet of NodeClaim %s, waited for %v at most", text, holdFor)
-		}
-		return fmt.Sprintf("pods are to be spread over %s, and the scheduler counts only values that a node has: "+
-			"no node yet of NodeClaim %s, waited for %v at most", j.Key, text, holdFor)
 	}
-	return ""
+	return "", 0
+}
+
+// turnText says why it is not the node's turn yet to take pods.
+func (all groups) turnText(j plan.Join, now time.Time) (why string, left time.Duration) {
+	g := all[j.Group]
+	if g == nil {
+		return "", 0 // the claim is not in the list yet
+	}
+	const because = "its pods are larger than those of other machines of its plan, and small ones are to find room there first: "
+	closed, opened := g.before(j.Turn)
+	if len(closed) > 0 {
+		return because + "no pod can come yet to the node of " + waitedFor(closed), 0
+	}
+	if left = turnFor - now.Sub(opened); left <= 0 {
+		return "", 0
+	}
+	return because + "the scheduler has until " + opened.Add(turnFor).UTC().Format(time.TimeOnly), left
+}
+
+func waitedFor(claims []*karpv1.NodeClaim) string {
+	var names []string
+	for _, c := range claims[:min(len(claims), namesMax)] {
+		names = append(names, c.Name)
+	}
+	text := strings.Join(names, ", ")
+	if more := len(claims) - namesMax; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Sprintf("NodeClaim %s, waited for %v at most", text, holdFor)
 }

@@ -53,14 +53,15 @@ func unbought(zones ...string) func(*karpv1.NodeClaim) {
 	}
 }
 
+func unlaunched(c *karpv1.NodeClaim) {
+	condition.SetUnknown(c, karpv1.ClaimLaunched, karpv1.ReasonLaunchFailed, "no rights", noon)
+}
+
 func TestANodeWaitsFor(t *testing.T) {
 	at := func(name, zone string, change ...func(*karpv1.NodeClaim)) karpv1.NodeClaim {
 		return inGroup(t, name, zone, byZone, change...)
 	}
 	leaves := func(c *karpv1.NodeClaim) { c.DeletionTimestamp = &metav1.Time{Time: noon} }
-	fails := func(c *karpv1.NodeClaim) {
-		condition.SetUnknown(c, karpv1.ClaimLaunched, karpv1.ReasonLaunchFailed, "no rights", noon)
-	}
 	throttled := func(c *karpv1.NodeClaim) {
 		condition.SetUnknown(c, karpv1.ClaimLaunched, karpv1.ReasonLaunchThrottled, "too many calls", noon)
 	}
@@ -85,7 +86,7 @@ func TestANodeWaitsFor(t *testing.T) {
 		"one that may be in a zone without a node":           {[]karpv1.NodeClaim{at("b", "", unbought("a", "b"))}, "b"},
 		"none that can only be in its own zone":              {[]karpv1.NodeClaim{at("b", "", unbought("a"))}, ""},
 		"none that is being deleted":                         {[]karpv1.NodeClaim{at("b", "b", leaves)}, ""},
-		"none that cannot be bought":                         {[]karpv1.NodeClaim{at("b", "b", fails)}, ""},
+		"none that cannot be bought":                         {[]karpv1.NodeClaim{at("b", "b", unlaunched)}, ""},
 		"none that has two nodes":                            {[]karpv1.NodeClaim{at("b", "b", twice)}, ""},
 		"none of another group":                              {[]karpv1.NodeClaim{other}, ""},
 		"none that others were let go without":               {[]karpv1.NodeClaim{at("b", "b"), at("c", "c", openSince(noon.Add(time.Minute)))}, ""},
@@ -95,7 +96,7 @@ func TestANodeWaitsFor(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			all := append([]karpv1.NodeClaim{at("a", "a")}, tt.others...)
-			text := groupsOf(all, "a").waitText([]plan.Join{byZone})
+			text, _ := groupsOf(all, "a").waitText([]plan.Join{byZone}, noon)
 			_, rest, _ := strings.Cut(text, "NodeClaim ")
 			if got := strings.TrimSuffix(rest, ", waited for 1m0s at most"); got != tt.want {
 				t.Errorf("waits for %q, want %q: %s", got, tt.want, text)
@@ -109,10 +110,52 @@ func TestANodeWaitsFor(t *testing.T) {
 func TestANodeWaitsForAllMachinesOfItsPlan(t *testing.T) {
 	all := plan.Join{Group: "0a1b2c3d", Opens: true}
 	list := []karpv1.NodeClaim{inGroup(t, "a", "a", all), inGroup(t, "b", "a", all, waits), inGroup(t, "c", "a", all), inGroup(t, "d", "b", byZone)}
-	if text := groupsOf(list, "a").waitText([]plan.Join{all}); !strings.Contains(text, "no node yet of NodeClaim c, waited for 1m0s at most") {
+	if text, _ := groupsOf(list, "a").waitText([]plan.Join{all}, noon); !strings.Contains(text, "no node yet of NodeClaim c, waited for 1m0s at most") {
 		t.Errorf("a machine waits for another than the one that has not joined: %q", text)
 	}
-	if text := groupsOf(list[:2], "a").waitText([]plan.Join{all}); text != "" {
+	if text, _ := groupsOf(list[:2], "a").waitText([]plan.Join{all}, noon); text != "" {
 		t.Errorf("a machine waits though all have joined: %q", text)
+	}
+}
+
+// A machine with large pods takes them after the others took theirs: else
+// kube-scheduler fills it with small ones, which fit anywhere.
+func TestANodeTakesItsTurn(t *testing.T) {
+	turn := func(n int) plan.Join { return plan.Join{Group: "0a1b2c3d", Turn: n} }
+	claim := func(name string, n int, change ...func(*karpv1.NodeClaim)) karpv1.NodeClaim {
+		return inGroup(t, name, "a", turn(n), change...)
+	}
+	open := openSince(noon)
+	tests := map[string]struct {
+		others []karpv1.NodeClaim
+		after  time.Duration // since noon
+		want   string        // what is told of why the second waits; empty: it does not
+		left   time.Duration
+	}{
+		"after one that has no node yet": {
+			[]karpv1.NodeClaim{claim("b", 1), claim("c", 1, open)}, time.Second, "no pod can come yet to the node of NodeClaim b, waited for 1m0s at most", 0,
+		},
+		"after one whose node waits itself": {
+			[]karpv1.NodeClaim{claim("b", 1, waits)}, time.Second, "no pod can come yet to the node of NodeClaim b, waited for 1m0s at most", 0,
+		},
+		"when the others have had ten seconds for their pods": {
+			[]karpv1.NodeClaim{claim("b", 1, open)}, 3 * time.Second, "the scheduler has until 12:00:10", 7 * time.Second,
+		},
+		"at once when they have had them":          {[]karpv1.NodeClaim{claim("b", 1, open)}, 10 * time.Second, "", 0},
+		"with others of its turn":                  {[]karpv1.NodeClaim{claim("b", 1, open), claim("c", 2)}, time.Minute, "", 0},
+		"before those of the next":                 {[]karpv1.NodeClaim{claim("b", 1, open), claim("c", 3, open)}, 10 * time.Second, "", 0},
+		"at once when the others cannot be bought": {[]karpv1.NodeClaim{claim("b", 1, unlaunched)}, time.Second, "", 0},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			all := groupsOf(append(tt.others, claim("a", 2)), "a")
+			text, left := all.waitText([]plan.Join{turn(2)}, noon.Add(tt.after))
+			if !strings.HasSuffix(text, tt.want) || (text == "") != (tt.want == "") || left != tt.left {
+				t.Errorf("it waits %s: %q, want %s: %q", left, text, tt.left, tt.want)
+			}
+			if text, _ := all.waitText([]plan.Join{turn(1)}, noon); text != "" {
+				t.Errorf("one whose turn is first waits: %q", text)
+			}
+		})
 	}
 }

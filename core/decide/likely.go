@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -22,7 +23,7 @@ const (
 	recountPart = 3     // this part of the looks is kept for what the best of them come to
 	worthwhile  = 0.005 // by what share a plan must be likely to be cheaper than the tight one
 	// worthHolding is the same for one whose machines take no pods before all have
-	// joined: the pods wait for the slowest.
+	// joined, or do so in turns: pods wait for the slowest.
 	worthHolding = 0.03
 	// paperPart is the part that a plan must be likely to save of what it costs more
 	// on paper: that is sure to be paid, and where pods go is a guess.
@@ -33,9 +34,13 @@ const (
 // any order: those by which plans are compared, and those by which it is told
 // what the one that is chosen comes to.
 var (
-	compared = []settle.Opening{{Seed: 1}, {Seed: 2}}
+	compared = []settle.Opening{{Seed: 1}, {Seed: 2}, {Seed: 7}, {Seed: 8}, {Seed: 9}, {Seed: 10}, {Seed: 11}, {Seed: 12}}
 	counted  = []settle.Opening{{Seed: 3}, {Seed: 4}, {Seed: 5}, {Seed: 6}}
 )
+
+// Plans for few pods are compared by more of these, since chance decides more there:
+// so that pods times ways are about comparedPods, but by no fewer than comparedLeast.
+const comparedLeast, comparedPods = 2, 600
 
 // sturdier lists the further plans that are looked at.
 var sturdier = [...]sturdy{
@@ -56,16 +61,18 @@ func several(r *place.Result) bool {
 }
 
 // likeliest compares the plan with sturdier ones, each with machines that take
-// pods as they join and with machines that do so together, and returns the one
-// that is likely to be the cheapest in the end. None leaves more pods than the first.
+// pods as they join, with machines that do so together and with machines that do so
+// in turns, and returns the one that is likely to be the cheapest in the end. None
+// leaves more pods than the first.
 func likeliest(s *cluster.Snapshot, options place.Options, effort Effort, tight place.Result, leans bool) (place.Result, *plan.Likely) {
 	t := teller{s: s, world: settle.New(s, podsOf(tight.Placements)), options: options, left: effort.Settle}
+	compared := compared[:min(len(compared), max(comparedLeast, comparedPods/len(tight.Placements)))]
 	first := t.foretell(tight, compared)
 	if !first.told() {
 		tight.Steps += effort.Settle - t.left
 		return tight, nil
 	}
-	free, together, steps := first, t.foretellHeld(tight, compared), tight.Steps
+	free, together, turns, steps := first, t.foretellHeld(tight, compared), t.foretellTurns(tight, compared), tight.Steps
 	for _, of := range others(leans) {
 		if t.left <= effort.Settle/recountPart || first.ends.Left == 0 {
 			break
@@ -82,10 +89,13 @@ func likeliest(s *cluster.Snapshot, options place.Options, effort Effort, tight 
 		if x := t.foretellHeld(other, compared); x.saves(first, worthwhile) {
 			together = cheaper(together, x)
 		}
+		if x := t.foretellTurns(other, compared); x.saves(first, worthwhile) {
+			turns = cheaper(turns, x)
+		}
 	}
 	best := free
-	if together.saves(free, worthHolding) {
-		best = together
+	if waits := cheaper(turns, together); waits.saves(free, worthHolding) {
+		best = waits
 	}
 	// The best of many is likely to have been lucky.
 	if again := t.foretell(tight, counted); again.told() {
@@ -98,7 +108,7 @@ func likeliest(s *cluster.Snapshot, options place.Options, effort Effort, tight 
 	}
 	best.result.Steps, best.result.Bound, best.result.Margins = steps+effort.Settle-t.left, tight.Bound, tight.Margins
 	return best.result, &plan.Likely{
-		Cost: costOf(&best.result) + best.ends.Rest, Left: best.ends.Left, Together: best.held,
+		Cost: costOf(&best.result) + best.ends.Rest, Left: best.ends.Left, Together: best.held, Turns: best.turns,
 		Tight: plan.Summary{Machines: len(tight.Launches), Cost: costOf(&tight)}, TightCost: costOf(&tight) + first.ends.Rest,
 	}
 }
@@ -107,6 +117,7 @@ func likeliest(s *cluster.Snapshot, options place.Options, effort Effort, tight 
 type fate struct {
 	result place.Result
 	held   bool    // its machines take pods together
+	turns  int     // in which its machines take pods; 0: in none
 	ends   Outcome // in the mean
 }
 
@@ -134,9 +145,79 @@ func (t *teller) foretellHeld(r place.Result, ways []settle.Opening) fate {
 	return out
 }
 
+// divisions are how machines may get turns, by the parts of them with smaller pods
+// than those behind: one where plans are compared in two ways, and one more for each
+// further way. A finer order saves hardly more, and each turn is one more to wait for.
+var divisions = [...][]float64{{0.5}, {0.75}, {0.5, 0.999}}
+
+// foretellTurns does so for the answer with machines that take pods one after the
+// other, those with the largest last, divided as is likely to cost least: else pods
+// that fit anywhere come to them first, and machines that are bought for large pods
+// which lost theirs are large. It tells nothing where no pod is larger than others.
+func (t *teller) foretellTurns(r place.Result, ways []settle.Opening) fate {
+	best, sizes := fate{ends: Outcome{cost: math.Inf(1)}}, t.largest(&r)
+	inOrder := slices.Sorted(maps.Values(sizes))
+	var seen [][]float64
+	for _, parts := range divisions[:min(len(divisions), len(ways)-1)] {
+		var from []float64 // the sizes with which turns after the first begin
+		for _, part := range parts {
+			at := max(1, int(float64(len(inOrder))*part))
+			for at < len(inOrder) && inOrder[at] == inOrder[at-1] {
+				at++
+			}
+			if at < len(inOrder) && !slices.Contains(from, inOrder[at]) {
+				from = append(from, inOrder[at])
+			}
+		}
+		if len(from) == 0 || slices.ContainsFunc(seen, func(x []float64) bool { return slices.Equal(x, from) }) {
+			continue
+		}
+		seen = append(seen, from)
+		x := t.foretell(inTurn(r, func(l *plan.Launch) plan.Join {
+			after, same := slices.BinarySearch(from, sizes[l.Name])
+			if same {
+				after++
+			}
+			return plan.Join{Turn: 1 + after}
+		}), ways)
+		x.turns = 1 + len(from)
+		best = cheaper(best, x)
+	}
+	return best
+}
+
+// largest is the size of the largest pod of each launch, as a part of the most that
+// any of the machines has of the resource of which that is the largest part.
+func (t *teller) largest(r *place.Result) map[string]float64 {
+	var most quantity.Resources
+	for i := range r.Launches {
+		if n := t.world.Node(&r.Launches[i]); n != nil {
+			most = most.Max(n.Allocatable)
+		}
+	}
+	out := map[string]float64{}
+	for i := range r.Launches {
+		l := &r.Launches[i]
+		for j := range l.Pods {
+			need := l.Pods[j].Shape.Requests
+			for _, name := range need.Names() {
+				if all := most.Get(name); all > 0 {
+					out[l.Name] = max(out[l.Name], float64(need.Get(name))/float64(all))
+				}
+			}
+		}
+	}
+	return out
+}
+
 // held returns the answer with machines that take no pods before all of them
 // have joined.
 func held(r place.Result) place.Result {
+	return inTurn(r, func(*plan.Launch) plan.Join { return plan.Join{Opens: true} })
+}
+
+// inTurn returns the answer with all its machines in one group, each as it says.
+func inTurn(r place.Result, join func(*plan.Launch) plan.Join) place.Result {
 	r.Launches = slices.Clone(r.Launches)
 	sum := sha256.New()
 	for i := range r.Launches {
@@ -144,10 +225,12 @@ func held(r place.Result) place.Result {
 			fmt.Fprintln(sum, keyOf(&r.Launches[i].Pods[j]))
 		}
 	}
-	all := plan.Join{Group: hex.EncodeToString(sum.Sum(nil)[:4]), Opens: true}
+	group := hex.EncodeToString(sum.Sum(nil)[:4])
 	for i := range r.Launches {
 		l := &r.Launches[i]
-		l.Joins = append([]plan.Join{all}, l.Joins...) // which are sorted by key
+		j := join(l)
+		j.Group = group
+		l.Joins = append([]plan.Join{j}, l.Joins...) // which are sorted by key
 	}
 	return r
 }

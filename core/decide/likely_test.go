@@ -2,6 +2,7 @@ package decide_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -119,5 +120,63 @@ func TestNamesOfPodsChangeNothing(t *testing.T) {
 	}
 	if costs[0] != costs[1] {
 		t.Errorf("%s; with other names %s", costs[0], costs[1])
+	}
+}
+
+// TestMachinesForLargePodsOpenLast: where they opened with the others, small pods
+// would come there first, and a second one would be bought for a large pod.
+func TestMachinesForLargePodsOpenLast(t *testing.T) {
+	text := `catalogue sizes 1
+kind small cpu=8100m memory=32100Mi pods=40
+  offer a on-demand 0.40
+kind large cpu=64100m memory=256100Mi pods=40
+  offer a on-demand 3.40
+shape small namespace=default cpu=2 memory=8Gi
+shape large namespace=default cpu=60 memory=240Gi
+pool NodePool/default catalogue=sizes
+  labels karpenter.sh/nodepool=default
+waiting default/large shape=large
+`
+	for i := range 16 {
+		text += fmt.Sprintf("waiting default/small-%02d shape=small\n", i)
+	}
+	s, err := scenario.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	effort := decide.Effort{Pack: 100_000, Settle: 1_000_000}
+	p := decide.Decide(s, decide.Policy{}, effort)
+	for i := range p.Launches {
+		l, want := &p.Launches[i], 1
+		if l.Choice.Kind == "large" {
+			want = 2
+		}
+		if len(l.Joins) != 1 || l.Joins[0].Turn != want {
+			t.Errorf("%s, a %s machine, takes pods by %+v, want turn %d", l.Name, l.Choice.Kind, l.Joins, want)
+		}
+	}
+	if p.Likely == nil || p.Likely.Turns != 2 || p.Likely.Together || p.Likely.Left > 0 {
+		t.Errorf("likely: %+v; want two turns, and no pod left", p.Likely)
+	}
+	if text := p.Account(); !strings.Contains(text, "machines take pods in 2 turns, those with the largest last") {
+		t.Errorf("the account does not say so:\n%s", text)
+	}
+	for seed := range uint64(6) {
+		how := settle.Opening{Seed: 10 + seed}
+		if o := decide.Foretell(s, decide.Policy{}, effort, &p, how); o.Left > 0 {
+			t.Errorf("in order %d %d pods are left", seed, o.Left)
+		}
+	}
+	free := p
+	free.Launches = slices.Clone(p.Launches)
+	lost := 0
+	for i := range free.Launches {
+		free.Launches[i].Joins = nil
+	}
+	for seed := range uint64(6) {
+		lost += decide.Foretell(s, decide.Policy{}, effort, &free, settle.Opening{Seed: 10 + seed}).Left
+	}
+	if lost == 0 {
+		t.Error("nothing is lost by opening machines as they join: the story shows nothing")
 	}
 }

@@ -110,6 +110,9 @@ func (p *Plan) likely() string {
 	if l.Together {
 		out += "; no machine takes pods before all have joined"
 	}
+	if l.Turns > 0 {
+		out += fmt.Sprintf("; machines take pods in %d turns, those with the largest last", l.Turns)
+	}
 	if l.Tight.Cost < p.LaunchCost() || l.Tight.Machines != len(p.Launches) {
 		out += fmt.Sprintf("; %s for %s would come to about %s", counted(l.Tight.Machines, "machine"), l.Tight.Cost, l.TightCost)
 	}

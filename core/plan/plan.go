@@ -68,6 +68,7 @@ type Likely struct {
 	// Together says that no machine takes pods before all have joined, since that
 	// is likely to cost less.
 	Together bool
+	Turns    int     // likewise in how many turns they do so, as Launch.Joins tells; 0: in none
 	Tight    Summary // the cheapest answer if every pod went where it is meant to go
 	// TightCost is what that is likely to come to.
 	TightCost quantity.MicroUSDPerHour
@@ -83,7 +84,7 @@ type Launch struct {
 	Choice       Choice                  // what is to be bought if it can be had
 	RunnersUp    []Choice                // the next two, best first, with why not
 	Pods         []cluster.Pod           // whom it is for, sorted by namespace, name
-	Joins        []Join                  // whose machines must take pods together; sorted
+	Joins        []Join                  // whose machines must take pods together, or before it; sorted
 	Relaxed      bool                    // fewer values stay open than minValues asks, by policy
 	Reason       string
 	Notes        []string // what else users should know: preferences that gave way, processors that images must run on
@@ -92,12 +93,17 @@ type Launch struct {
 // Join says that a machine is one of a group on which kube-scheduler is to
 // spread pods over a label's values: it counts only values that a node has, so
 // none of the machines should take pods before there is a node for each. Without
-// a key all machines of the group are waited for, so that kube-scheduler finds
-// all their room at once.
+// a key all machines of the group that open it are waited for, so that
+// kube-scheduler finds all their room at once.
 type Join struct {
 	Group string // short, and the same in every plan for the same pods
 	Key   string // of the label; empty: of none
 	Opens bool   // no node has the machine's value yet
+	// Turn is when the machine takes pods, of those in a group without a key: once
+	// all with earlier turns have joined, and kube-scheduler has given them theirs.
+	// Machines with large pods are best opened late: else small ones come there,
+	// which fit anywhere. 0 is with all others.
+	Turn int
 }
 
 // Joining says of an ordered machine what Launch.Joins says of a new one.
@@ -110,6 +116,7 @@ type Joining struct {
 // by their names within the plan.
 type Group struct {
 	ID, Key  string
+	Turn     int // of those in it; 0: it has none
 	Machines []string
 }
 
@@ -117,14 +124,22 @@ type Group struct {
 // in, in the order of their first machines.
 func (p *Plan) Groups() []Group {
 	var out []Group
-	at := map[string]int{}
+	type id struct {
+		group string
+		turn  int
+	}
+	at := map[id]int{}
 	add := func(machine string, joins []Join) {
 		for _, j := range joins {
-			if _, known := at[j.Group]; !known {
-				at[j.Group] = len(out)
-				out = append(out, Group{ID: j.Group, Key: j.Key})
+			if j.Turn == 1 {
+				continue // it waits for nobody
 			}
-			g := &out[at[j.Group]]
+			of := id{j.Group, j.Turn}
+			if _, known := at[of]; !known {
+				at[of] = len(out)
+				out = append(out, Group{ID: j.Group, Key: j.Key, Turn: j.Turn})
+			}
+			g := &out[at[of]]
 			g.Machines = append(g.Machines, machine)
 		}
 	}

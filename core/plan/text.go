@@ -261,14 +261,17 @@ func writePlacements(b *strings.Builder, list []Placement) {
 	}
 }
 
-// writeJoins names the machines of each group that takes pods together.
+// writeJoins names the machines of each group that waits with taking pods.
 func (p *Plan) writeJoins(b *strings.Builder) {
 	for _, g := range p.Groups() {
-		why := "since that leaves fewer pods without room"
-		if g.Key != "" {
-			why = "to spread pods over " + g.Key
+		how := "together, since that leaves fewer pods without room"
+		switch {
+		case g.Turn > 0:
+			how = fmt.Sprintf("in turn %d, since their pods are larger than those of others", g.Turn)
+		case g.Key != "":
+			how = "together, to spread pods over " + g.Key
 		}
-		fmt.Fprintf(b, "open together, %s: %s\n", why, few(g.Machines))
+		fmt.Fprintf(b, "open %s: %s\n", how, few(g.Machines))
 	}
 }
 

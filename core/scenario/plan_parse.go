@@ -146,7 +146,7 @@ func (p *planParser) likely(w []string) error {
 	l := &plan.Likely{}
 	p.out.Likely = l
 	return fields(w, map[string]func(string) error{
-		"cost": money(&l.Cost), "left": counted(&l.Left), "together": yes(&l.Together), "tight": counted(&l.Tight.Machines),
+		"cost": money(&l.Cost), "left": counted(&l.Left), "together": yes(&l.Together), "turns": counted(&l.Turns), "tight": counted(&l.Tight.Machines),
 		"tight-price": money(&l.Tight.Cost), "tight-cost": money(&l.TightCost),
 	})
 }
@@ -350,7 +350,7 @@ func (p *planParser) join(w []string) error {
 		return fmt.Errorf("want it below a launch or joining")
 	}
 	j := plan.Join{Group: group}
-	err = fields(rest, map[string]func(string) error{"key": into(&j.Key), "opens": yes(&j.Opens)})
+	err = fields(rest, map[string]func(string) error{"key": into(&j.Key), "opens": yes(&j.Opens), "turn": counted(&j.Turn)})
 	*p.joins = append(*p.joins, j)
 	return err
 }

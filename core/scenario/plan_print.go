@@ -53,7 +53,7 @@ func PrintPlan(pl *plan.Plan) string {
 		p.line(1, "fewer", strconv.Itoa(f.Machines), priced("price", f.Cost))
 	}
 	if l := pl.Likely; l != nil {
-		p.line(1, "likely", priced("cost", l.Cost), number("left", int64(l.Left)), flag("together", l.Together), number("tight", int64(l.Tight.Machines)),
+		p.line(1, "likely", priced("cost", l.Cost), number("left", int64(l.Left)), flag("together", l.Together), number("turns", int64(l.Turns)), number("tight", int64(l.Tight.Machines)),
 			priced("tight-price", l.Tight.Cost), priced("tight-cost", l.TightCost))
 	}
 	for i := range pl.Launches {
@@ -143,7 +143,7 @@ func (p *printer) choice(noun string, c *plan.Choice) {
 
 func (p *printer) joins(list []plan.Join) {
 	for _, j := range list {
-		p.line(1, "join", quote(j.Group), field("key", j.Key), flag("opens", j.Opens))
+		p.line(1, "join", quote(j.Group), field("key", j.Key), flag("opens", j.Opens), number("turn", int64(j.Turn)))
 	}
 }
 

@@ -338,14 +338,14 @@ func fullPlan(s *cluster.Snapshot) *plan.Plan {
 	pod := s.Waiting[0]
 	choice := plan.Choice{Kind: "m5", Zone: "z", Option: cluster.Spot, Price: 96001, Priced: true, Beside: 2201, WhyNot: "a \"dear\" one"}
 	id := cluster.PoolID{Kind: "NodePool", Name: "default"}
-	joins := []plan.Join{{Group: "3f9a2c1b", Key: "zone", Opens: true}}
+	joins := []plan.Join{{Group: "3f9a2c1b", Key: "zone", Opens: true, Turn: 2}}
 	launches := []plan.Launch{{Name: "new-1", Pool: id, Labels: constraint.NewLabels(map[string]string{"k": "v"}),
 		Requirements: constraint.NewRequirements(constraint.Requirement{Key: "zone", Set: constraint.Values("a"), MinValues: 1}),
 		Requests:     quantity.Resources{CPU: 1, Memory: 1, EphemeralStorage: 1, Pods: 1, Extended: []quantity.Extended{{Name: "x/y", Amount: 1}}},
 		Choice:       choice, RunnersUp: []plan.Choice{choice, choice}, Pods: []cluster.Pod{pod}, Relaxed: true, Reason: "one pod waits", Notes: []string{"a \"note\""}, Joins: joins}}
 	placements := []plan.Placement{{Pod: pod, On: plan.OnNode, Target: "n"}}
 	return &plan.Plan{Basis: 12, Steps: 7, Exhausted: true, Asked: true, CostBefore: 1, CostAfter: 2, Bound: 3, SpotMore: 12, Margins: []plan.Margin{{Resource: "cpu", Zone: "b", Price: 4}}, Fewer: &plan.Summary{Machines: 5, Cost: 6},
-		Likely:   &plan.Likely{Cost: 7, Left: 8, Together: true, Tight: plan.Summary{Machines: 9, Cost: 10}, TightCost: 11},
+		Likely:   &plan.Likely{Cost: 7, Left: 8, Together: true, Turns: 3, Tight: plan.Summary{Machines: 9, Cost: 10}, TightCost: 11},
 		Launches: launches,
 		Moves: []plan.Move{{Removals: []plan.Removal{{Node: "n", Claim: "c", Pool: id, Reason: plan.Empty, Note: "for an hour", Pods: []cluster.Pod{pod}}},
 			Launches: launches, Placements: placements, Saves: 13, Payback: time.Minute,

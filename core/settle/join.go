@@ -2,6 +2,7 @@ package settle
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/daemok/daemok/core/plan"
@@ -11,7 +12,8 @@ import (
 type step struct{ joins, opens []*spot }
 
 // order sorts machines into steps. They join by chance, those ordered before
-// first; one that is in a group opens when each domain of the group has joined.
+// first; one that is in a group opens when each domain of the group has joined, and
+// one with a later turn when all with earlier ones are open.
 func (g *game) order(machines []*spot) []step {
 	if g.opening.Together {
 		return []step{{machines, machines}}
@@ -22,20 +24,25 @@ func (g *game) order(machines []*spot) []step {
 	}
 	slices.SortStableFunc(machines, func(a, b *spot) int { return cmp.Compare(rank(a.ordered), rank(b.ordered)) })
 	missing, last := missingOf(machines), len(machines)-1
+	later := map[int][]*spot{} // by turn
 	steps := make([]step, len(machines))
 	var waiting []*spot
 	for i, x := range machines {
 		held := func(x *spot) bool {
-			return i < last && slices.ContainsFunc(x.joins, func(j plan.Join) bool { return missing[j.Group].waited > 0 })
+			return i < last && slices.ContainsFunc(x.joins, func(j plan.Join) bool { return j.Turn == 0 && missing[j.Group].waited > 0 })
 		}
 		some := i == last
 		for _, j := range x.joins {
 			some = missing[j.Group].joined(x.domain(j)) || some
 		}
 		opens := &steps[i].opens
-		if steps[i].joins = machines[i : i+1]; held(x) {
+		steps[i].joins = machines[i : i+1]
+		switch {
+		case x.turn() > 1:
+			later[x.turn()] = append(later[x.turn()], x)
+		case held(x):
 			waiting = append(waiting, x)
-		} else {
+		default:
 			*opens = append(*opens, x)
 		}
 		if some {
@@ -47,7 +54,18 @@ func (g *game) order(machines []*spot) []step {
 			})
 		}
 	}
+	for _, turn := range slices.Sorted(maps.Keys(later)) {
+		steps = append(steps, step{opens: later[turn]})
+	}
 	return steps
+}
+
+// turn is when the machine takes pods, of those of its plan; 0: it has none.
+func (x *spot) turn() (out int) {
+	for _, j := range x.joins {
+		out = max(out, j.Turn)
+	}
+	return out
 }
 
 // missing is the domains of a group that no machine has joined in, and whether

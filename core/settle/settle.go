@@ -233,7 +233,7 @@ func (w *World) setUp() {
 
 // Opening is how the machines of a plan come: all at once, or one after another
 // in an order that is drawn from the seed. Those that a plan holds back until
-// others of their group are there come together with these either way.
+// others of their group are there, or have had their turn, do so then.
 type Opening struct {
 	Together bool
 	Seed     uint64

@@ -109,7 +109,7 @@ var annotationKeys = []Key{
 var markKeys = []Key{
 	{MarkLaunchAttempt, KindAnnotation, onClaims, "purchase the claim is part of and how often it was tried"},
 	{MarkDecision, KindAnnotation, onClaims, "why the machine was chosen and what came next, as JSON"},
-	{MarkJoins, KindAnnotation, "NodeClaim", "groups of claims whose nodes open to pods together, as JSON"},
+	{MarkJoins, KindAnnotation, "NodeClaim", "groups of claims whose nodes open to pods together or in turns, as JSON"},
 	{MarkWithdrawn, KindAnnotation, onClaims, "why nobody needs the machine any more, which is not bought yet"},
 	{MarkEnds, KindAnnotation, onClaims, "when the cloud takes the machine away: pods stay until machines for them have started, but no longer than leaves them time to end"},
 	{MarkAdvised, KindAnnotation, onClaims, "when AWS recommended to replace the machine, of a pool that asks for that"},

@@ -124,7 +124,7 @@ const (
 	// MarkDecision says in JSON why the machine was chosen and what came next.
 	MarkDecision = GroupDaemok + "/decision"
 	// MarkJoins says in JSON with which other claims this one waits for nodes,
-	// because pods are to be spread over them.
+	// because pods are to be spread over them or large ones come last.
 	MarkJoins = GroupDaemok + "/joins-with"
 	// MarkWithdrawn says why nobody needs the claim's machine any more, while
 	// it has none: nothing is bought for it.

@@ -13,6 +13,7 @@ type join struct {
 	Group string `json:"group"`
 	Key   string `json:"key"`
 	Opens bool   `json:"opens,omitempty"`
+	Turn  int    `json:"turn,omitempty"`
 }
 
 // Joins reads which groups of claims a claim with the annotations opens to

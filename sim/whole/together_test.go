@@ -192,3 +192,44 @@ func TestNodesThatNoSpreadNeedsOpenOneByOne(t *testing.T) {
 		}
 	})
 }
+
+func (w *world) nodesOf(instanceType string) (out []corev1.Node) {
+	for _, n := range w.nodes() {
+		if n.Labels[api.LabelInstanceType] == instanceType {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// The machine for a large pod has room for small ones too, and takes none before
+// these have had theirs: no second large machine is bought.
+func TestAMachineForALargePodOpensAfterThoseForSmallOnes(t *testing.T) {
+	tell(t, fake.Options{Seed: 78}, func(t *testing.T, w *world) {
+		const small, large = "m5.large", "m5.4xlarge"
+		w.pool("default", func(p *karpv1.NodePool) {
+			p.Spec.Template.Spec.Requirements[0].Values = []string{small, large}
+		})
+		w.deploy("small", 6, ofCores("1500m"))
+		w.deploy("large", 1, ofCores("15"))
+		w.start(setup{})
+		open, openedAt := map[string]bool{}, map[string]time.Time{} // by node; when the last node of the type did
+		w.until(10*time.Minute, "all pods running", func() bool {
+			for _, n := range w.nodes() {
+				if of := n.Labels[api.LabelInstanceType]; n.Labels[api.LabelRegistered] == "true" && !open[n.Name] {
+					open[n.Name], openedAt[of] = true, time.Now()
+				}
+			}
+			return w.run(7)
+		})
+		joined := w.nodesOf(large)[0].CreationTimestamp.Time
+		if after := openedAt[large].Sub(openedAt[small]); after < 9*time.Second || after > 12*time.Second || !joined.Before(openedAt[small]) {
+			t.Errorf("the large machine joined %s before the last small one opened, and opened %s after it; want some time, and ten seconds; %s",
+				openedAt[small].Sub(joined), after, w.state())
+		}
+		if w.bought() != 7 {
+			t.Errorf("bought %d machines, want 7; %s", w.bought(), w.state())
+		}
+		w.sound()
+	})
+}
