@@ -2,6 +2,7 @@ package retire
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/plan"
@@ -12,11 +13,12 @@ type candidate struct {
 	*cluster.Node
 	at     int // position in the snapshot
 	pool   *cluster.Pool
-	moving []cluster.Pod // pods that need another place
-	worth  float64       // what machines for those cost at least, in millionths of a dollar an hour
-	starts float64       // dollars that the time is worth in which those start anew
-	by     plan.KeptBy   // what kind of thing keeps it from being consolidated
-	why    string        // what that is, as far as it was looked at
+	moving []*cluster.Pod // pods that need another place
+	worth  float64        // what machines for those cost at least, in millionths of a dollar an hour
+	ratio  float64        // what it costs for each unit of disruption
+	starts float64        // dollars that the time is worth in which those start anew
+	by     plan.KeptBy    // what kind of thing keeps it from being consolidated
+	why    string         // what that is, as far as it was looked at
 }
 
 // candidates lists the nodes that are neither going already nor on their way
@@ -34,8 +36,8 @@ func candidates(s *cluster.Snapshot) []*candidate {
 			continue
 		}
 		c := &candidate{Node: n, at: i, pool: pool}
-		for _, p := range n.Pods {
-			if p.Moves() {
+		for j := range n.Pods {
+			if p := &n.Pods[j]; p.Moves() {
 				c.moving = append(c.moving, p)
 			}
 		}
@@ -64,6 +66,15 @@ func (c *candidate) unwilling() string {
 		return c.Pool.String() + " lets no node with pods go to save money: its consolidationPolicy is WhenEmpty"
 	}
 	return ""
+}
+
+// copies returns the pods that need another place, as plans list them.
+func (c *candidate) copies() []cluster.Pod {
+	out := slices.Grow([]cluster.Pod(nil), len(c.moving))
+	for _, p := range c.moving {
+		out = append(out, *p)
+	}
+	return out
 }
 
 // hindrance says why the node may not be disturbed now; empty: it may. Where

@@ -91,7 +91,8 @@ func (x *Search) consolidator(all []*candidate) *consolidator {
 	}
 	out.market = newMarket(x.snapshot, out.left)
 	for _, c := range out.left {
-		c.worth, c.starts = out.market.worthOf(c.moving), startCost(out.market, c.moving, x.snapshot.Now)
+		c.ratio = float64(nodeCost(c)) / disruptionCost(c)
+		c.worth, c.starts = out.market.worthOf(c.moving...), startCost(out.market, c.moving, x.snapshot.Now)
 		if full := out.market.worthOfAll(c.Node); float64(nodeCost(c)) > float64(dear*full) && x.replaceable([]*candidate{c}) {
 			out.dear[c.at] = true
 		}
@@ -102,7 +103,7 @@ func (x *Search) consolidator(all []*candidate) *consolidator {
 		}
 	}
 	slices.SortStableFunc(out.left, func(a, b *candidate) int {
-		return cmp.Or(rank(out.dear[b.at])-rank(out.dear[a.at]), cmp.Compare(b.ratio(), a.ratio()), cmp.Compare(len(a.moving), len(b.moving)), cmp.Compare(expiry(a), expiry(b)), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(rank(out.dear[b.at])-rank(out.dear[a.at]), cmp.Compare(b.ratio, a.ratio), cmp.Compare(len(a.moving), len(b.moving)), cmp.Compare(expiry(a), expiry(b)), cmp.Compare(a.Name, b.Name))
 	})
 	return out
 }
@@ -127,9 +128,6 @@ func (c *candidate) unpriced() string {
 	}
 	return ""
 }
-
-// ratio is what the node costs for each unit of disruption.
-func (c *candidate) ratio() float64 { return float64(nodeCost(c)) / disruptionCost(c) }
 
 func (x *consolidator) step() bool {
 	if nodes := x.nextDear(); len(nodes) > 1 {

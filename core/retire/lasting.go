@@ -2,6 +2,7 @@ package retire
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -49,20 +50,31 @@ func (o outlook) of(p *cluster.Pod) time.Duration {
 
 // until is how long the last of the pods is likely to stay, of those that keep a
 // node.
-func (o outlook) until(pods []cluster.Pod) (out time.Duration) {
-	for i := range pods {
-		if holds(&pods[i]) {
-			out = max(out, o.of(&pods[i]))
+func (o outlook) until(pods iter.Seq[*cluster.Pod]) (out time.Duration) {
+	for p := range pods {
+		if holds(p) {
+			out = max(out, o.of(p))
 		}
 	}
 	return out
+}
+
+// each goes through pods without copying them.
+func each(pods []cluster.Pod) iter.Seq[*cluster.Pod] {
+	return func(yield func(*cluster.Pod) bool) {
+		for i := range pods {
+			if !yield(&pods[i]) {
+				return
+			}
+		}
+	}
 }
 
 // spent is what the nodes are likely to cost in dollars if they are left alone,
 // which is the most that can be saved.
 func (o outlook) spent(nodes []*candidate) (dollars float64) {
 	for _, c := range nodes {
-		dollars += dollarsFor(nodeCost(c), o.until(c.moving))
+		dollars += dollarsFor(nodeCost(c), o.until(slices.Values(c.moving)))
 	}
 	return dollars
 }
@@ -74,7 +86,7 @@ func (x *Search) saved(nodes []*candidate, a *place.Result) (dollars float64) {
 	o := x.outlook(nodes)
 	dollars = o.spent(nodes)
 	for i := range a.Launches {
-		dollars -= dollarsFor(a.Launches[i].Choice.Cost(), o.until(a.Launches[i].Pods))
+		dollars -= dollarsFor(a.Launches[i].Choice.Cost(), o.until(each(a.Launches[i].Pods)))
 	}
 	guests := map[string]time.Duration{}
 	for i := range a.Placements {
@@ -86,7 +98,7 @@ func (x *Search) saved(nodes []*candidate, a *place.Result) (dollars float64) {
 		at, _ := slices.BinarySearchFunc(x.snapshot.Nodes, name, func(n cluster.Node, name string) int { return cmp.Compare(n.Name, name) })
 		n := &x.snapshot.Nodes[at]
 		pool, ours := x.snapshot.Pool(n.Pool)
-		if longer := guests[name] - o.until(n.Pods); ours && longer > 0 {
+		if longer := guests[name] - o.until(each(n.Pods)); ours && longer > 0 {
 			dollars -= dollarsFor(pool.CostOf(n), longer)
 		}
 	}

@@ -24,8 +24,8 @@ func newMarket(s *cluster.Snapshot, nodes []*candidate) market {
 	m := market{dims: amount.Of(oneOfEach(nodes)), needs: map[*cluster.Shape][]int64{}}
 	demand := make([]float64, len(m.dims.Resources))
 	for _, c := range nodes {
-		for i := range c.moving {
-			add(demand, m.need(c.moving[i].Shape))
+		for _, p := range c.moving {
+			add(demand, m.need(p.Shape))
 		}
 	}
 	m.worth = bound.Cover(demand, m.columns(s, m.overhead(nodes))).Worth
@@ -37,8 +37,8 @@ func oneOfEach(nodes []*candidate) []cluster.Pod {
 	var out []cluster.Pod
 	seen := map[*cluster.Shape]bool{}
 	for _, c := range nodes {
-		for i := range c.moving {
-			if p := &c.moving[i]; !seen[p.Shape] {
+		for _, p := range c.moving {
+			if !seen[p.Shape] {
 				seen[p.Shape] = true
 				out = append(out, *p)
 			}
@@ -59,10 +59,10 @@ func (m market) need(s *cluster.Shape) []int64 {
 
 // worthOf is what machines for the pods cost at least in millionths of a
 // dollar an hour, among very many of their kind.
-func (m market) worthOf(pods []cluster.Pod) float64 {
+func (m market) worthOf(pods ...*cluster.Pod) float64 {
 	sum := 0.0
-	for i := range pods {
-		need := m.need(pods[i].Shape)
+	for _, p := range pods {
+		need := m.need(p.Shape)
 		for j, w := range m.worth {
 			sum += float64(w * float64(need[j]))
 		}

@@ -62,11 +62,11 @@ func moveWeight(pod *cluster.Pod, now time.Time) float64 {
 
 // startCost is what the time is worth in which the pods start anew, in dollars: what they ask for is
 // paid for and of no use until they are ready.
-func startCost(m market, pods []cluster.Pod, now time.Time) float64 {
+func startCost(m market, pods []*cluster.Pod, now time.Time) float64 {
 	sum := 0.0
-	for i := range pods {
-		if p := &pods[i]; p.StartsFor > 0 {
-			perHour := m.worthOf(pods[i:i+1]) / 1e6
+	for _, p := range pods {
+		if p.StartsFor > 0 {
+			perHour := m.worthOf(p) / 1e6
 			sum += float64(perHour * p.StartsFor.Hours() * moveWeight(p, now))
 		}
 	}
@@ -85,8 +85,8 @@ func EvictionCost(pod *cluster.Pod) float64 {
 // and for its pods what their owners mind. Source: as EvictionCost.
 func disruptionCost(c *candidate) float64 {
 	cost := 1.0
-	for i := range c.moving {
-		cost += max(0, EvictionCost(&c.moving[i]))
+	for _, p := range c.moving {
+		cost += max(0, EvictionCost(p))
 	}
 	return cost
 }
@@ -122,8 +122,8 @@ func (x *Search) verdict(nodes []*candidate, atMost string, saves quantity.Micro
 func (x *Search) movingCost(nodes []*candidate, p Payback) (dollars, starts float64) {
 	for _, c := range nodes {
 		starts += c.starts
-		for i := range c.moving {
-			dollars += float64(p.PodDollars * moveWeight(&c.moving[i], x.snapshot.Now))
+		for _, pod := range c.moving {
+			dollars += float64(p.PodDollars * moveWeight(pod, x.snapshot.Now))
 		}
 	}
 	return dollars + starts, starts
@@ -137,8 +137,8 @@ func whileStarting(nodes []*candidate, dollars float64) string {
 	}
 	longest := time.Duration(0)
 	for _, c := range nodes {
-		for i := range c.moving {
-			longest = max(longest, c.moving[i].StartsFor)
+		for _, p := range c.moving {
+			longest = max(longest, p.StartsFor)
 		}
 	}
 	return fmt.Sprintf(" ($%.3f of it while they start, for up to %s)", dollars, longest)
@@ -208,18 +208,14 @@ func (x *Search) unbalanced(nodes []*candidate, saves quantity.MicroUSDPerHour) 
 type whole struct{ price, disturbed float64 }
 
 func (x *Search) wholeOf(pool cluster.PoolID) whole {
-	if w, known := x.wholes[pool]; known {
-		return w
-	}
-	var w whole
-	for _, c := range candidates(x.snapshot) {
-		if c.Pool == pool {
-			w.price += float64(nodeCost(c))
-			w.disturbed += disruptionCost(c)
+	if x.wholes == nil {
+		x.wholes = map[cluster.PoolID]whole{}
+		for _, c := range candidates(x.snapshot) {
+			w := x.wholes[c.Pool]
+			x.wholes[c.Pool] = whole{w.price + float64(nodeCost(c)), w.disturbed + disruptionCost(c)}
 		}
 	}
-	x.wholes[pool] = w
-	return w
+	return x.wholes[pool]
 }
 
 func nodeCost(c *candidate) quantity.MicroUSDPerHour { return c.pool.CostOf(c.Node) }
@@ -253,7 +249,7 @@ func podsOf(nodes []*candidate) int {
 func movingOf(nodes []*candidate) []cluster.Pod {
 	var out []cluster.Pod
 	for _, c := range nodes {
-		out = append(out, c.moving...)
+		out = append(out, c.copies()...)
 	}
 	return out
 }

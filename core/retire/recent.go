@@ -35,8 +35,7 @@ func (c *candidate) settles(now time.Time) (why string, until time.Time) {
 	if until = c.CreatedAt.Add(Lately); c.Replacement && until.After(now) && !c.idle() {
 		return "it has just come in place of others", until
 	}
-	for i := range c.moving {
-		p := &c.moving[i]
+	for _, p := range c.moving {
 		if until = p.MovedAt.Add(restAfter(p.Moved)); until.After(now) {
 			return fmt.Sprintf("pod %s/%s was moved %d times in a row", p.Namespace, p.Name, p.Moved), until
 		}
@@ -48,8 +47,8 @@ func (c *candidate) settles(now time.Time) (why string, until time.Time) {
 // those that the machine came for have left it, or never came.
 func (c *candidate) idle() bool {
 	var used quantity.Resources
-	for i := range c.moving {
-		used = used.Add(c.moving[i].Shape.Requests)
+	for _, p := range c.moving {
+		used = used.Add(p.Shape.Requests)
 	}
 	return used.Add(used).FitsIn(c.Allocatable)
 }

@@ -63,7 +63,7 @@ type Search struct {
 	launches int             // of all moves, for their names
 	last     bitset.Set      // nodes that are not about to go themselves; nil: not looked at yet
 	ages     map[cluster.PoolID]time.Duration
-	wholes   map[cluster.PoolID]whole
+	wholes   map[cluster.PoolID]whole        // nil: not looked at yet
 	came     map[cluster.PoolID]*cluster.Pod // who came last; nil: not looked at yet
 }
 
@@ -79,7 +79,7 @@ func New(s *cluster.Snapshot, needed func(node string) bool, survey func() *plac
 
 func begin(s *cluster.Snapshot, needed func(node string) bool, survey func() *place.Ground, o Options, known *Found) *Search {
 	x := &Search{known: known, snapshot: s, options: o, needed: needed, survey: survey, guards: GuardsOf(s.Guards), budgets: budgetsOf(s),
-		gone: map[int]bool{}, kept: map[int]bool{}, takes: map[string]bool{}, ages: map[cluster.PoolID]time.Duration{}, wholes: map[cluster.PoolID]whole{}}
+		gone: map[int]bool{}, kept: map[int]bool{}, takes: map[string]bool{}, ages: map[cluster.PoolID]time.Duration{}}
 	all := candidates(s)
 	x.tasks = []task{x.emptiness(all)}
 	if survey != nil {
@@ -143,9 +143,12 @@ func (x *Search) keepBy(c *candidate, reason plan.RemovalReason, by plan.KeptBy,
 // first, then the oldest, up to the pool's budget.
 func (x *Search) emptiness(all []*candidate) task {
 	return func() bool {
-		for _, c := range inOrder(all) {
-			due, ok := emptyDue(c)
-			if !ok || due.After(x.snapshot.Now) || x.stays(c) {
+		due := func(c *candidate) bool {
+			at, ok := emptyDue(c)
+			return ok && !at.After(x.snapshot.Now)
+		}
+		for _, c := range inOrder(slices.DeleteFunc(slices.Clone(all), func(c *candidate) bool { return !due(c) })) {
+			if x.stays(c) {
 				continue
 			}
 			if why := c.hindrance(x.snapshot, x.guards, false); why != "" {
@@ -170,7 +173,7 @@ func (x *Search) let(nodes []*candidate, reason plan.RemovalReason, note string,
 	move := plan.Move{Saves: costOf(nodes)}
 	for _, c := range nodes {
 		x.gone[c.at] = true
-		move.Removals = append(move.Removals, plan.Removal{Node: c.Name, Claim: c.Claim, Pool: c.Pool, Reason: reason, Note: note, Pods: c.moving})
+		move.Removals = append(move.Removals, plan.Removal{Node: c.Name, Claim: c.Claim, Pool: c.Pool, Reason: reason, Note: note, Pods: c.copies()})
 	}
 	if with == nil {
 		x.untold = append(x.untold, positions(nodes)...)

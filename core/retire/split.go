@@ -88,7 +88,8 @@ func (x *consolidator) take(parts []part, q place.Question) bool {
 
 // ruled reports whether pods of the part have rules about other pods.
 func (p part) ruled() bool {
-	return slices.ContainsFunc(movingOf(p.nodes), func(pod cluster.Pod) bool { return len(pod.Shape.Spread)+len(pod.Shape.Neighbours) > 0 })
+	ruled := func(pod *cluster.Pod) bool { return len(pod.Shape.Spread)+len(pod.Shape.Neighbours) > 0 }
+	return slices.ContainsFunc(p.nodes, func(c *candidate) bool { return slices.ContainsFunc(c.moving, ruled) })
 }
 
 // again asks the question about some of its nodes. Their pods go to none of the

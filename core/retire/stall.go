@@ -20,7 +20,7 @@ func (x *Search) stalls(c *candidate, a *place.Result) string {
 	groups := map[*cluster.Shape][]cluster.Pod{}
 	for _, p := range c.moving {
 		if p.Evictable() && len(p.Shape.Spread)+len(p.Shape.Neighbours) > 0 && p.Guards != "" && !strings.Contains(p.Guards, ",") {
-			groups[p.Shape] = append(groups[p.Shape], p)
+			groups[p.Shape] = append(groups[p.Shape], *p)
 		}
 	}
 	for _, p := range c.moving {

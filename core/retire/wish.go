@@ -19,9 +19,9 @@ type keeps = func(*cluster.Shape) place.Wishes
 func (x *Search) worthwhile(q place.Question, nodes []*candidate) keeps {
 	broken := map[string]bool{}
 	for _, c := range nodes {
-		for i := range c.moving {
-			if place.Crowded(c.Node, &c.moving[i]) {
-				broken[place.RulesText(c.moving[i].Shape)] = true
+		for _, p := range c.moving {
+			if place.Crowded(c.Node, p) {
+				broken[place.RulesText(p.Shape)] = true
 			}
 		}
 	}
