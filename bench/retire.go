@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"time"
 
@@ -42,6 +43,7 @@ type Retired struct {
 	SettlingCPUMost   float64  `json:"settlingCPUSeconds"` // of the one of these that took longest
 	Candidates        int      `json:"candidates"`         // nodes that the pass found a reason to go or to stay for
 	Passes            int      `json:"passes"`             // until no move was left
+	Changed           float64  `json:"changedCPUSeconds"`  // of a pass after one pod has come or gone; 0: some move was left to make
 	Commands          int      `json:"commands"`
 	Moves             int      `json:"moves"` // pods that had to run elsewhere, all passes together
 	NodesAfter        int      `json:"nodesAfter"`
@@ -79,6 +81,9 @@ func Retire(o RetireOptions) (Retired, error) {
 	out.Seconds, out.CPUSeconds = median(took.seconds), median(took.cpuSeconds)
 	out.AllocatedMiB, out.PeakRSSMiB = median(took.allocatedMiB), took.peakRSSMiB
 	out.Candidates = len(first.Kept) + len(first.Removals())
+	if len(first.Moves) == 0 {
+		out.Changed = w.changes(max(runs, changesLeast))
+	}
 	for made := first; len(made.Moves) > 0; made = w.look() {
 		if out.Passes++; out.Passes > passesMost {
 			return out, fmt.Errorf("the cluster does not come to rest: %d passes, and the next one moves\n%s", passesMost, made.String())
@@ -214,6 +219,32 @@ func (w *town) halve() {
 func (w *town) look() plan.Plan {
 	effort := decide.Usual(w.Snapshot)
 	return decide.Decide(w.Snapshot, decide.Policy{}, effort)
+}
+
+// changesLeast is how often a pod is changed at least.
+const changesLeast = 10
+
+// changes takes a pod away and brings it back, so many times, by chance. It returns
+// the median of the cpu seconds of the searches after that.
+func (w *town) changes(times int) float64 {
+	var took []float64
+	for range times {
+		less, at := *w.Snapshot, w.r.IntN(len(w.Nodes))
+		less.Nodes = slices.Clone(less.Nodes)
+		n := &less.Nodes[at]
+		if len(n.Pods) == 0 {
+			continue
+		}
+		gone := w.r.IntN(len(n.Pods))
+		n.Pods = slices.Delete(slices.Clone(n.Pods), gone, gone+1)
+		for _, s := range []*cluster.Snapshot{&less, w.Snapshot} {
+			runtime.GC()
+			cpu := cpuSeconds()
+			decide.Decide(s, decide.Policy{}, decide.Usual(s))
+			took = append(took, cpuSeconds()-cpu)
+		}
+	}
+	return median(took)
 }
 
 // carryOut does what the plan says, and lets an hour pass.

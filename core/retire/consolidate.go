@@ -295,7 +295,7 @@ const groupEffort = 16
 
 // groupsEffort is enough for some hundred groups of a size, more than there are in
 // a cluster of a thousand nodes.
-const groupsEffort = 64_000_000
+const groupsEffort = 32_000_000
 
 // hopeless reports, quickly, that machines for the pods of the node cannot save
 // enough.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/daemok/daemok/kube/api"
@@ -89,4 +90,24 @@ func BenchmarkKeeper(b *testing.B) {
 		}
 		b.ReportMetric(float64(len(k.shapes.byKey)), "shapes")
 	})
+}
+
+// BenchmarkChange measures a snapshot after one of 20,000 pods on 1,000 nodes has
+// changed.
+func BenchmarkChange(b *testing.B) {
+	k, pods := newKeeper(), manyPods(20_000)
+	for i := range 1000 {
+		k.NodeSeen(node(fmt.Sprint("n", i)))
+	}
+	for i, p := range pods {
+		p.Spec.NodeName = fmt.Sprint("n", i%1000)
+		k.PodSeen(p, true)
+	}
+	k.Snapshot()
+	less := pods[0].DeepCopy()
+	less.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("50m")
+	for i := 0; b.Loop(); i++ {
+		k.PodSeen([]*corev1.Pod{less, pods[0]}[i%2], false)
+		k.Snapshot()
+	}
 }

@@ -18,7 +18,7 @@ func (k *Keeper) Beside(pod *corev1.Pod, chosen func(*cluster.Pod) bool) (cluste
 	k.reshape()
 	shape := *s.shape
 	var out []cluster.Pod
-	for _, name := range sortedKeys(k.pods) {
+	for _, name := range k.order.of(k.pods) {
 		e := k.pods[name]
 		if e.ended || !chosen(&e.pod) {
 			continue

@@ -238,7 +238,11 @@ func (b *builder) priceOf(c *karpv1.NodeClaim) quantity.MicroUSDPerHour {
 // among the waiting. A pod that the scheduler has promised a
 // live node counts as placed there.
 func (b *builder) seatPods() {
-	for name, e := range b.k.pods { // the lists are sorted later
+	for i := range b.out.Nodes { // as many as before, and one more
+		b.out.Nodes[i].Pods = slices.Grow(b.out.Nodes[i].Pods, b.k.seated[b.out.Nodes[i].Name]+1)
+	}
+	for _, name := range b.k.order.of(b.k.pods) {
+		e := b.k.pods[name]
 		p := e.pod
 		if e.ended {
 			continue
@@ -263,6 +267,10 @@ func (b *builder) seatPods() {
 		node := &b.out.Nodes[seat]
 		node.Pods = append(node.Pods, p)
 		b.noteKept(name, e, seat)
+	}
+	b.k.seated = make(map[string]int, len(b.out.Nodes))
+	for i := range b.out.Nodes {
+		b.k.seated[b.out.Nodes[i].Name] = len(b.out.Nodes[i].Pods)
 	}
 }
 

@@ -59,6 +59,8 @@ type Keeper struct {
 	runtimes    map[string]*nodev1.RuntimeClass
 
 	pods     map[types.NamespacedName]podEntry
+	order    order          // of the pods
+	seated   map[string]int // by node: how many pods the last snapshot had there
 	nodes    map[string]*corev1.Node
 	claims   map[string]*karpv1.NodeClaim
 	pools    map[cluster.PoolID]translate.PoolObject
@@ -154,6 +156,9 @@ func (k *Keeper) PodSeen(pod *corev1.Pod, first bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	before, known := k.pods[name]
+	if !known {
+		k.order.add(name)
+	}
 	entry.unjudged, entry.seenAt = translate.IsUnjudged(pod), now
 	if known {
 		entry.seenAt = before.seenAt

@@ -145,6 +145,7 @@ func (k *Keeper) recallPod(p cluster.Pod, node string) {
 		name.Name += "!" // written by hand; no pod has such a name
 	}
 	k.pods[name] = entry
+	k.order.add(name)
 	if _, known := k.namespaces[p.Namespace]; !known {
 		k.namespaces[p.Namespace] = map[string]string{corev1.LabelMetadataName: p.Namespace}
 	}
