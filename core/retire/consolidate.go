@@ -293,8 +293,8 @@ const vainMost = 1500
 // nodes is worth: there are many groups, and most come to nothing.
 const groupEffort = 16
 
-// groupsEffort is enough for some hundred groups of a size, more than there are in
-// a cluster of a thousand nodes.
+// groupsEffort is enough for about sixty groups of a size, and for all that a
+// search of a thousand nodes asks about nearly always.
 const groupsEffort = 32_000_000
 
 // hopeless reports, quickly, that machines for the pods of the node cannot save

@@ -30,8 +30,8 @@ type Options struct {
 	SpotToSpot bool    // spot machines may be replaced by cheaper spot machines
 	Weigh      Weigher // nil: wishes of pods hold until these cannot be placed with them
 	// Groups is how many steps one search may spend on machines for groups of each
-	// size; 0 means enough for a cluster of a thousand nodes. Larger ones that are far
-	// from rest come to it by several searches: the most wasteful nodes go first.
+	// size; 0 means enough for about sixty. Large clusters that are far from rest come
+	// to it by more searches: the most wasteful nodes go first.
 	Groups pack.Effort
 }
 

@@ -61,6 +61,11 @@ func BenchmarkKeeper(b *testing.B) {
 			k.PodSeen(pods[0], false)
 		}
 	})
+	b.Run("arrivals", func(b *testing.B) {
+		for b.Loop() {
+			k.Arrivals()
+		}
+	})
 	reader := func(all bool) *corev1.Pod {
 		p := pod("reader", "1", "")
 		p.Namespace = "ns-1"

@@ -59,8 +59,9 @@ type Keeper struct {
 	runtimes    map[string]*nodev1.RuntimeClass
 
 	pods     map[types.NamespacedName]podEntry
-	order    order          // of the pods
-	seated   map[string]int // by node: how many pods the last snapshot had there
+	order    order                         // of the pods
+	seatless map[types.NamespacedName]bool // pods without a node
+	seated   map[string]int                // by node: how many pods the last snapshot had there
 	nodes    map[string]*corev1.Node
 	claims   map[string]*karpv1.NodeClaim
 	pools    map[cluster.PoolID]translate.PoolObject
@@ -96,7 +97,7 @@ type podEntry struct {
 func NewKeeper(kinds Kinds, now func() time.Time) *Keeper {
 	k := &Keeper{
 		kinds: kinds, now: now, changed: make(chan struct{}, 1),
-		pods:    map[types.NamespacedName]podEntry{},
+		pods: map[types.NamespacedName]podEntry{}, seatless: map[types.NamespacedName]bool{},
 		nodes:   map[string]*corev1.Node{},
 		claims:  map[string]*karpv1.NodeClaim{},
 		pools:   map[cluster.PoolID]translate.PoolObject{},
@@ -156,9 +157,6 @@ func (k *Keeper) PodSeen(pod *corev1.Pod, first bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	before, known := k.pods[name]
-	if !known {
-		k.order.add(name)
-	}
 	entry.unjudged, entry.seenAt = translate.IsUnjudged(pod), now
 	if known {
 		entry.seenAt = before.seenAt
@@ -170,7 +168,7 @@ func (k *Keeper) PodSeen(pod *corev1.Pod, first bool) {
 	} else {
 		entry.subject = k.describePod(before.subject, pod)
 	}
-	k.pods[name] = entry
+	k.put(name, entry)
 	k.noteMisread(name, pod)
 	if p.Daemon {
 		k.daemonPodSeen(pod)
@@ -183,6 +181,19 @@ func (k *Keeper) PodSeen(pod *corev1.Pod, first bool) {
 		k.revision++
 	default:
 		k.bump()
+	}
+}
+
+// put keeps a pod.
+func (k *Keeper) put(name types.NamespacedName, e podEntry) {
+	if _, known := k.pods[name]; !known {
+		k.order.add(name)
+	}
+	k.pods[name] = e
+	if e.pod.Node == "" {
+		k.seatless[name] = true
+	} else {
+		delete(k.seatless, name)
 	}
 }
 
@@ -213,6 +224,7 @@ func (k *Keeper) PodGone(namespace, name string) {
 	k.leaves(&entry.pod)
 	k.forget(entry.subject)
 	delete(k.pods, key)
+	delete(k.seatless, key)
 	delete(k.misread, key)
 	k.bump()
 }

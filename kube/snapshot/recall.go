@@ -144,8 +144,7 @@ func (k *Keeper) recallPod(p cluster.Pod, node string) {
 	for _, taken := k.pods[name]; taken; _, taken = k.pods[name] {
 		name.Name += "!" // written by hand; no pod has such a name
 	}
-	k.pods[name] = entry
-	k.order.add(name)
+	k.put(name, entry)
 	if _, known := k.namespaces[p.Namespace]; !known {
 		k.namespaces[p.Namespace] = map[string]string{corev1.LabelMetadataName: p.Namespace}
 	}
