@@ -195,14 +195,23 @@ func (m *Market) bootOf(p Pool) Spread {
 
 // Interrupt warns a spot machine that its end comes WarningFor later; it
 // reports false for a machine that is not remembered.
-func (m *Market) Interrupt(id string) bool {
+func (m *Market) Interrupt(id string) bool { return m.InterruptAdvised(id, -1) }
+
+// InterruptAdvised is Interrupt that sends a rebalance recommendation now, and the
+// warning so much later; a negative lead sends none.
+func (m *Market) InterruptAdvised(id string, lead time.Duration) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	machine, known := m.machines[id]
 	if !known {
 		return false
 	}
-	machine.WarnedAt = m.now()
+	now := m.now()
+	if lead >= 0 {
+		machine.AdvisedAt = now
+		m.plan(transition{now, id, Rebalance})
+	}
+	machine.WarnedAt = now.Add(max(lead, 0))
 	m.plan(transition{machine.WarnedAt, id, Warning})
 	m.end(machine, machine.WarnedAt.Add(m.figures.WarningFor), "Server.SpotInstanceTermination")
 	m.signal()

@@ -93,6 +93,24 @@ func TestAnInterruptionWarnsFirst(t *testing.T) {
 	}
 }
 
+// A recommendation may come first, and the warning and the end so much later.
+func TestAnInterruptionMayBeginWithARecommendation(t *testing.T) {
+	m, c := open(1, 0)
+	bought, _ := m.Buy(Order{Pool: Pool{"m5.large", "a", Spot}, Count: 1})
+	m.Settle()
+	m.InterruptAdvised(bought[0].ID, time.Minute)
+	for _, step := range []struct {
+		after time.Duration
+		want  EventKind // empty: nothing
+	}{{0, Rebalance}, {59 * time.Second, ""}, {time.Second, Warning}, {119 * time.Second, ""}, {time.Second, Changed}} {
+		c.advance(step.after)
+		events := m.Settle()
+		if len(events) == 0 != (step.want == "") || len(events) > 0 && events[0].Kind != step.want {
+			t.Fatalf("after %v more: %v, want %q", step.after, events, step.want)
+		}
+	}
+}
+
 func TestShortage(t *testing.T) {
 	m, c := open(1, 0)
 	m.SetCapacity(large, 2, 1)

@@ -30,7 +30,7 @@ var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 // desk is a cluster whose cloud has something to say, and who reads it.
 type desk struct {
 	*Reader
-	t       *testing.T
+	t       testing.TB
 	hand    *storetest.Connection
 	said    []cloud.Notice // what the next look brings
 	err     error          // or what is wrong
@@ -65,7 +65,7 @@ func (d *desk) Publish(e observe.Event) {
 	d.events, d.words = append(d.events, e.Key+" "+e.Reason), append(d.words, e.Message)
 }
 
-func newDesk(t *testing.T) *desk {
+func newDesk(t testing.TB) *desk {
 	t.Helper()
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, karpv1.AddToScheme} {

@@ -114,6 +114,7 @@ var markKeys = []Key{
 	{MarkEnds, KindAnnotation, onClaims, "when the cloud takes the machine away: pods stay until machines for them have started, but no longer than leaves them time to end"},
 	{MarkAdvised, KindAnnotation, onClaims, "when AWS recommended to replace the machine, of a pool that asks for that"},
 	{MarkReplaces, KindAnnotation, onClaims, "claims whose machines this one takes the place of, with commas between"},
+	{MarkTakes, KindAnnotation, onClaims, "claims whose nodes were leaving when this one was ordered for their pods, with commas between"},
 	{MarkStage, KindAnnotation, onClaims, "how far that is: waiting/ and how many machines must start first, done, or kept: given up, with pods on the machine"},
 	{MarkMachineCost, KindAnnotation, "NodePool", "dollars an hour that each machine costs beside its type and volumes: licences, agents, addresses"},
 	{MarkMinCPU, KindAnnotation, "NodePool", "least number of vCPUs of the pool's machines"},

@@ -137,6 +137,9 @@ const (
 	// MarkReplaces names the claims whose machines this one takes the place of,
 	// sorted, with commas between.
 	MarkReplaces = GroupDaemok + "/replaces"
+	// MarkTakes names the claims whose nodes were leaving when this one was ordered,
+	// for pods of theirs, sorted, with commas between.
+	MarkTakes = GroupDaemok + "/takes-pods-of"
 	// MarkStage is how far that is: "waiting/<n>" while the others stay until all
 	// n machines that take their place have started, then "done"; "kept" where
 	// they stay after all and the machine is in use.

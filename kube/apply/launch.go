@@ -1,12 +1,14 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/translate"
 )
@@ -51,11 +54,28 @@ func kindsOf(s *cluster.Snapshot, id cluster.PoolID) []cluster.Kind {
 }
 
 func (a *Applier) launch(ctx context.Context, s *cluster.Snapshot, l plan.Launch) (*karpv1.NodeClaim, error) {
-	claim, ordered, err := a.prepare(s, l, a.NewID(), nil)
+	var marks map[string]string
+	if from := leftBy(s, l.Pods); len(from) > 0 {
+		marks = map[string]string{api.MarkTakes: strings.Join(from, ",")}
+	}
+	claim, ordered, err := a.prepare(s, l, a.NewID(), marks)
 	if err != nil {
 		return nil, err
 	}
 	return a.order(ctx, claim, ordered)
+}
+
+// leftBy names the claims of the nodes that pods are to leave, sorted.
+func leftBy(s *cluster.Snapshot, pods []cluster.Pod) []string {
+	var out []string
+	for i := range pods {
+		at, found := slices.BinarySearchFunc(s.Nodes, pods[i].Node, func(n cluster.Node, name string) int { return cmp.Compare(n.Name, name) })
+		if found && s.Nodes[at].Claim != "" {
+			out = append(out, s.Nodes[at].Claim)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // prepare makes the claim for a launch, with further annotations, and the

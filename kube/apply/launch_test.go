@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -93,4 +94,29 @@ func TestAClaimOfUnknownFateStaysOrdered(t *testing.T) {
 
 func refused() error {
 	return apierrors.NewForbidden(schema.GroupResource{Resource: "nodeclaims"}, "c", errors.New("no"))
+}
+
+// A claim says which others leave their pods to it, so that its node is not taken for an
+// empty one before they come.
+func TestAClaimNamesTheClaimsWhosePodsItTakes(t *testing.T) {
+	s := &cluster.Snapshot{Nodes: []cluster.Node{{Name: "a", Claim: "claim-a"}, {Name: "b", Claim: "claim-b"}, {Name: "c"}}}
+	tests := map[string]struct {
+		on   []string // nodes of the pods
+		want string
+	}{
+		"pods that wait":                  {[]string{"", ""}, ""},
+		"pods of two nodes that leave":    {[]string{"b", "a", "b", ""}, "claim-a,claim-b"},
+		"pods of a node of somebody else": {[]string{"c", "gone"}, ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			var pods []cluster.Pod
+			for _, node := range tt.on {
+				pods = append(pods, cluster.Pod{Name: "p", Node: node})
+			}
+			if got := strings.Join(leftBy(s, pods), ","); got != tt.want {
+				t.Errorf("leftBy = %q, want %q", got, tt.want)
+			}
+		})
+	}
 }

@@ -9,12 +9,12 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// awaitsPods reports whether the claim's machine came in place of others that
-// pods are yet to leave. However empty its node is, those are on their way to it,
+// awaitsPods reports whether the claim's machine came in place of others, or was
+// ordered for pods of others, that these are yet to leave. However empty its node is, those are on their way to it,
 // also in the moment in which one has been evicted and its successor is not made
 // yet. That is over when the machines of the others end, or they stay after all.
 func (b *builder) awaitsPods(claim *karpv1.NodeClaim) bool {
-	for name := range strings.SplitSeq(claim.Annotations[api.MarkReplaces], ",") {
+	for name := range strings.SplitSeq(claim.Annotations[api.MarkReplaces]+","+claim.Annotations[api.MarkTakes], ",") {
 		old := b.k.claims[name]
 		if old == nil || condition.IsTrue(old, karpv1.ClaimInstanceTerminating) {
 			continue

@@ -23,6 +23,13 @@ func TestAReplacementWaitsForItsPods(t *testing.T) {
 		c.DeletionTimestamp = &metav1.Time{Time: start}
 		condition.SetTrue(c, karpv1.ClaimInstanceTerminating, start)
 	}
+	for _, mark := range []string{api.MarkReplaces, api.MarkTakes} {
+		t.Run(mark, func(t *testing.T) { awaits(t, mark, closed, deleted, ends) })
+	}
+}
+
+func awaits(t *testing.T, mark string, closed, deleted, ends func(*karpv1.NodeClaim, *corev1.Node)) {
+	t.Helper()
 	for what, tt := range map[string]struct {
 		old    func(*karpv1.NodeClaim, *corev1.Node) // nil: it is gone
 		awaits bool
@@ -36,7 +43,7 @@ func TestAReplacementWaitsForItsPods(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			k := newKeeper()
 			next := claimOf("next", karpv1.ClaimRegistered, karpv1.ClaimInitialized)
-			next.Annotations = map[string]string{api.MarkReplaces: "claim-gone,claim-old"}
+			next.Annotations = map[string]string{mark: "claim-gone,claim-old"}
 			k.ClaimSeen(next)
 			k.NodeSeen(node("next"))
 			if tt.old != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"time"
 )
 
 // Machine is what a lab says of one of its machines.
@@ -35,6 +36,10 @@ const (
 	Wake    Deed = "wake"    // the end of that
 	Reboot  Deed = "reboot"
 	Report  Deed = "condition" // its node reports one
+
+	Interrupt Deed = "interrupt" // AWS takes it back, if it is a spot machine
+	Rebalance Deed = "rebalance" // AWS recommends to replace it, likewise
+	Retire    Deed = "retire"    // AWS announces that it will be retired
 )
 
 // Act is an order to the machines that run and match.
@@ -42,6 +47,9 @@ type Act struct {
 	Machine   string    `json:"machine"` // instance ID or node name, or a pattern as of path.Match
 	Deed      Deed      `json:"deed"`
 	Condition Condition `json:"condition"` // to report
+
+	Advised bool          `json:"advised"` // an interruption begins with a recommendation
+	In      time.Duration `json:"in"`      // how long after it the warning comes; when the retirement is
 }
 
 // Next is an order to machines that boot from now on, of the types that match,

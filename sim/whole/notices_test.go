@@ -148,3 +148,28 @@ func TestAMachineIsReplacedOnRecommendation(t *testing.T) {
 		w.sound()
 	})
 }
+
+// The cloud takes all machines back at once, and pods take a while to come back: those
+// in their place are not taken for empty ones meanwhile, although such go at once.
+func TestAStormBuysNothingTwice(t *testing.T) {
+	tell(t, fake.Options{Seed: 54}, func(t *testing.T, w *world) {
+		const n = 8
+		w.up(n, func(p *karpv1.NodePool) {
+			onSpot(p)
+			p.Spec.Disruption.ConsolidateAfter = "0s"
+		}, plain)
+		old := w.claimNames()
+		w.mu.Lock()
+		w.actsEvery = time.Second
+		w.mu.Unlock()
+		for _, m := range w.liveMachines() {
+			w.cloud.Market().Interrupt(m.ID)
+		}
+		w.until(10*time.Minute, "all machines replaced", func() bool { return w.renewed(old) && w.run(n) && len(w.machines()) == n })
+		time.Sleep(5 * time.Minute)
+		if bought := w.bought(); bought != 2*n || !w.run(n) {
+			t.Errorf("%d machines were bought in all, want %d; %s", bought, 2*n, w.state())
+		}
+		w.sound()
+	})
+}

@@ -169,9 +169,10 @@ func (w *people) join(ctx context.Context, m market.Machine, provider string, se
 func (w *people) deploymentsAct(ctx context.Context) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.deployments) == 0 {
+	if len(w.deployments) == 0 || time.Since(w.actedAt) < w.actsEvery {
 		return
 	}
+	w.actedAt = time.Now()
 	have := map[string][]corev1.Pod{}
 	for _, p := range w.allPods() {
 		if p.DeletionTimestamp == nil {

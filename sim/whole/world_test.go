@@ -53,6 +53,8 @@ type world struct {
 	pods        int
 	schedules   bool                     // the scheduler works
 	contrary    bool                     // it takes the last pod and the last node first
+	actsEvery   time.Duration            // how often deployments are looked at; at every look round where unset
+	actedAt     time.Time                // the last time
 	joined      map[string]bool          // machines whose node has come
 	joinsAfter  map[string]time.Duration // by zone: how long after their launch machines join; as drawn where unset
 }

@@ -78,6 +78,7 @@ machines join them, and the controller, all in one directory of this machine.`,
 	}
 	root.AddCommand(upCommand(), downCommand(), statusCommand(), restartCommand(),
 		iceCommand(), machineCommand(), awsCommand(), kubectlCommand())
+	root.AddCommand(announceCommands()...)
 	return root
 }
 
