@@ -28,8 +28,7 @@ func (b *budgets) closed(nodes []*candidate, reason plan.RemovalReason) string {
 	asked := map[cluster.PoolID]int64{}
 	for _, c := range nodes {
 		asked[c.Pool]++
-		share, allowed := b.shares[c.Pool], Allowance(&c.pool.Policy, reason)
-		if share.Used+asked[c.Pool] > allowed.Most {
+		if allowed := Allowance(&c.pool.Policy, reason); b.shares[c.Pool].Used+asked[c.Pool] > allowed.Most {
 			return b.why(c.pool, allowed)
 		}
 	}
