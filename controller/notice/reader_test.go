@@ -135,6 +135,8 @@ func about(kind cloud.NoticeKind, id string) cloud.Notice {
 	return cloud.Notice{Kind: kind, MachineID: id}
 }
 
+// SC-491, SC-496: each kind has its event; a claim goes where its machine ends, and such
+// machines are not bought for a while where the cloud is short of them.
 func TestWhatFollowsFromEachKind(t *testing.T) {
 	tests := map[cloud.NoticeKind]struct {
 		leaves, short bool
@@ -172,6 +174,7 @@ func TestWhatFollowsFromEachKind(t *testing.T) {
 	}
 }
 
+// SC-495: nothing follows from a notice whose claim is gone, or was never ours.
 func TestNoticesOfNoMachineOfOurs(t *testing.T) {
 	shared := about(cloud.Interrupted, "i-9")
 	shared.Shared = true
@@ -204,7 +207,7 @@ func TestNoticesOfNoMachineOfOurs(t *testing.T) {
 	}
 }
 
-// A claim is let go once, however often and in whatever order that is said.
+// SC-492: a claim is let go once, however often and in whatever order that is said.
 func TestDuplicatesAndDisorderDoNoHarm(t *testing.T) {
 	d := newDesk(t)
 	d.claim("one", "i-1")
@@ -303,7 +306,7 @@ func TestANoticeIsAcknowledgedAfterTheAct(t *testing.T) {
 	}
 }
 
-// A queue that cannot be read is told of on every pool, and tried again.
+// SC-499: a queue that cannot be read is told of on every pool, and tried again.
 func TestAQueueThatCannotBeReadIsToldOf(t *testing.T) {
 	d := newDesk(t)
 	if err := d.hand.Create(context.Background(), &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: storetest.PoolSpec()}); err != nil {
