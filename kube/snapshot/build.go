@@ -384,8 +384,6 @@ func sortedKeys[V any](m map[types.NamespacedName]V) []types.NamespacedName {
 	for k := range m {
 		keys = append(keys, k)
 	}
-	slices.SortFunc(keys, func(a, b types.NamespacedName) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-	})
+	slices.SortFunc(keys, byName)
 	return keys
 }
