@@ -146,14 +146,16 @@ func (t *teller) foretellHeld(r place.Result, ways []settle.Opening) fate {
 }
 
 // divisions are how machines may get turns, by the parts of them with smaller pods
-// than those behind: one where plans are compared in two ways, and one more for each
-// further way. A finer order saves hardly more, and each turn is one more to wait for.
-var divisions = [...][]float64{{0.5}, {0.75}, {0.5, 0.999}}
+// than those behind; first those by which few wait. The first alone is looked at where
+// plans are compared in two ways, and one more for each further way. A finer order
+// saves hardly more, and each turn is one more to wait for.
+var divisions = [...][]float64{{0.999}, {0.75}, {0.5}, {0.5, 0.999}}
 
 // foretellTurns does so for the answer with machines that take pods one after the
-// other, those with the largest last, divided as is likely to cost least: else pods
-// that fit anywhere come to them first, and machines that are bought for large pods
-// which lost theirs are large. It tells nothing where no pod is larger than others.
+// other, those with the largest last: else pods that fit anywhere come to them first,
+// and machines that are bought for large pods which lost theirs are large. A division
+// by which more pods wait must save worthHolding over those before. It tells nothing
+// where no pod is larger than others.
 func (t *teller) foretellTurns(r place.Result, ways []settle.Opening) fate {
 	best, sizes := fate{ends: Outcome{cost: math.Inf(1)}}, t.largest(&r)
 	inOrder := slices.Sorted(maps.Values(sizes))
@@ -180,8 +182,9 @@ func (t *teller) foretellTurns(r place.Result, ways []settle.Opening) fate {
 			}
 			return plan.Join{Turn: 1 + after}
 		}), ways)
-		x.turns = 1 + len(from)
-		best = cheaper(best, x)
+		if x.turns = 1 + len(from); !best.told() || x.saves(best, worthHolding) {
+			best = x
+		}
 	}
 	return best
 }
