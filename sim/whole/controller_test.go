@@ -19,6 +19,7 @@ import (
 	"github.com/daemok/daemok/cloud"
 	product "github.com/daemok/daemok/controller"
 	"github.com/daemok/daemok/controller/planner"
+	"github.com/daemok/daemok/kube/fence"
 	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/observe"
@@ -36,15 +37,16 @@ type controller struct {
 
 // setup is how a controller is started.
 type setup struct {
-	dieAt  int
-	after  bool
-	chance float64
-	seed   uint64
-	lag    func(client.Object) time.Duration
-	again  func(client.Object) bool
-	hang   func(cloud.LaunchRequest) bool
-	fence  func(cloud.Machines) cloud.Machines // nil: none
-	fault  storetest.Fault                     // asked before the ordeal; nil: none
+	dieAt   int
+	after   bool
+	chance  float64
+	seed    uint64
+	lag     func(client.Object) time.Duration
+	again   func(client.Object) bool
+	hang    func(cloud.LaunchRequest) bool
+	through func(cloud.Machines) cloud.Machines // what the controller buys through; nil: the cloud itself
+	lease   *fence.Fence                        // that calls to the cloud pass; nil: none
+	fault   storetest.Fault                     // asked before the ordeal; nil: none
 
 	pod string // in kube-system that the controller runs in; empty: none
 
@@ -82,12 +84,16 @@ func (w *world) start(s setup) *controller {
 	live, shown := w.server.Connect(fault), w.server.NewCache(s.lag, snapshot.Strip)
 	shown.Again = s.again
 	var bought cloud.Machines = machines{Machines: w.cloud, ordeal: c.ordeal, hang: s.hang}
-	if s.fence != nil {
-		bought = s.fence(bought)
+	var heard cloud.Notices = notices{w.cloud, c.ordeal}
+	if s.through != nil {
+		bought = s.through(bought)
+	}
+	if s.lease != nil {
+		bought, heard = fence.Machines{Inner: bought, Fence: s.lease}, fence.Notices{Inner: heard, Fence: s.lease}
 	}
 	program, err := product.New(ctx, product.Parts{
 		Store: shown.Client(live), Live: live, Watches: informers{shown, s.watched}, Catalog: w.cloud, Machines: func(string) cloud.Machines { return bought }, Classes: w.classes,
-		Notices: notices{w.cloud, c.ordeal}, Short: w.cloud,
+		Notices: heard, Short: w.cloud,
 		Metrics: observe.NewMetrics(c.measured, "", "", "", ""),
 		Events:  &observe.Events{Recorder: w.events, Now: time.Now},
 		Log:     w.log, Now: time.Now, NewID: w.newID, CallFor: 20 * time.Second,

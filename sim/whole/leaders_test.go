@@ -7,7 +7,6 @@ import (
 
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
-	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/kube/fence"
 	"github.com/daemok/daemok/kube/storetest"
@@ -59,7 +58,7 @@ func behind(f *fence.Fence) setup {
 		panic(err)
 	}
 	return setup{
-		fence: func(m cloud.Machines) cloud.Machines { return fence.Machines{Inner: m, Fence: f} },
+		lease: f,
 		fault: func(c storetest.Call) (error, error) {
 			if c.Writes() {
 				return f.Check(), nil

@@ -49,7 +49,7 @@ func TestOrdersThatNobodyWaitsForAreWithdrawn(t *testing.T) {
 			tell(t, fake.Options{Seed: 70}, func(t *testing.T, w *world) {
 				cut, open := closedFor(why)
 				w.pool("default", nil)
-				w.start(setup{lag: fixed(60 * time.Millisecond), fence: cut})
+				w.start(setup{lag: fixed(60 * time.Millisecond), through: cut})
 				w.scale("web", 3)
 				w.until(15*time.Second, "three orders", func() bool { return len(w.claims()) == 3 })
 				time.Sleep(10 * time.Second)
@@ -80,7 +80,7 @@ func TestOnlyOrdersThatNobodyWaitsForAreWithdrawn(t *testing.T) {
 	tell(t, fake.Options{Seed: 71}, func(t *testing.T, w *world) {
 		cut, open := closedFor(reasons["purchases are refused"])
 		w.pool("default", nil)
-		w.start(setup{fence: cut})
+		w.start(setup{through: cut})
 		w.scale("web", 3)
 		w.until(15*time.Second, "three orders", func() bool { return len(w.claims()) == 3 })
 		w.scale("web", 1)
@@ -100,7 +100,7 @@ func TestOnlyOrdersThatNobodyWaitsForAreWithdrawn(t *testing.T) {
 func TestAPurchaseUnderWayIsNotWithdrawn(t *testing.T) {
 	tell(t, fake.Options{Seed: 72}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
-		w.start(setup{lag: fixed(60 * time.Millisecond), fence: func(m cloud.Machines) cloud.Machines { return slow{m} }})
+		w.start(setup{lag: fixed(60 * time.Millisecond), through: func(m cloud.Machines) cloud.Machines { return slow{m} }})
 		w.scale("web", 2)
 		w.until(15*time.Second, "two orders", func() bool { return len(w.claims()) == 2 })
 		w.scale("web", 0)
@@ -153,7 +153,7 @@ func TestDeathWhileOrdersAreWithdrawnBuysNothing(t *testing.T) {
 func (w *world) comeAndGo(s setup) {
 	w.t.Helper()
 	cut, open := closedFor(reasons["nobody knows what came of one"])
-	s.fence = cut
+	s.through = cut
 	c := w.start(s)
 	step := func(limit time.Duration, what string, holds func() bool) {
 		w.t.Helper()
@@ -161,7 +161,7 @@ func (w *world) comeAndGo(s setup) {
 			if c.ordeal.isKilled() {
 				c.done.Wait()
 				w.story.add(fmt.Sprintf("the controller died at %s", c.ordeal.last()))
-				c = w.start(setup{fence: cut, lag: s.lag})
+				c = w.start(setup{through: cut, lag: s.lag})
 			}
 			return holds()
 		})
