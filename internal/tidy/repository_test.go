@@ -54,6 +54,11 @@ func TestNoMachinePaths(t *testing.T) {
 	none(t, found, err)
 }
 
+func TestNoProgramIsLeftInTheTree(t *testing.T) {
+	found, err := CheckPrograms(os.DirFS(root))
+	none(t, found, err)
+}
+
 func TestRecordsAreComplete(t *testing.T) {
 	found, err := CheckRecords(os.DirFS(root), "docs/adr")
 	none(t, found, err)

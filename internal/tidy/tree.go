@@ -136,6 +136,18 @@ func CheckMachinePaths(root fs.FS) ([]Violation, error) {
 	return found, err
 }
 
+// CheckPrograms reports programs that were built and left where git takes them in.
+func CheckPrograms(root fs.FS) ([]Violation, error) {
+	var found []Violation
+	err := walk(root, func(name string, content []byte) error {
+		if bytes.HasPrefix(content, []byte("\x7fELF")) {
+			found = append(found, Violation{name, "is a program", "build into bin, which git leaves out"})
+		}
+		return nil
+	})
+	return found, err
+}
+
 // walk calls visit for every regular file of the checkout; it leaves out
 // folders that git does, what is not text, and the file by which one of several
 // checkouts of a repository names the other.
