@@ -14,9 +14,10 @@ type Arrival struct {
 	At  time.Time
 }
 
-// waits reports whether the pod waits for a node at a moment.
+// waits reports whether the pod waits for a node at a moment. One that came in place of
+// an evicted one has been planned for: it counts before a scheduler has looked at it.
 func (e podEntry) waits(now time.Time) bool {
-	return e.pod.Node == "" && (e.waiting || e.unjudged && !now.Before(e.seenAt.Add(judgedWithin)))
+	return e.pod.Node == "" && (e.waiting || e.unjudged && (e.pod.Moved > 0 || !now.Before(e.seenAt.Add(judgedWithin))))
 }
 
 // Arrivals lists the pods that wait now, and when the next one will unless the

@@ -50,6 +50,7 @@ func (k *Keeper) build(byClass map[karpv1.NodeClassReference]offered) (s *cluste
 	b.remember()
 	b.nodesAndMachines()
 	b.seatPods()
+	b.seatExpected()
 	b.lastReady()
 	b.left()
 	b.closed()

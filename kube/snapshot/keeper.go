@@ -161,7 +161,7 @@ func (k *Keeper) PodSeen(pod *corev1.Pod, first bool) {
 	if known {
 		entry.seenAt = before.seenAt
 	}
-	k.trace(&entry.pod, &before.pod, first)
+	k.trace(&entry.pod, &before, first)
 	entry.starting = k.starting(pod, &entry, &before, first)
 	if entry.ended {
 		k.forget(before.subject)
@@ -221,7 +221,7 @@ func (k *Keeper) PodGone(namespace, name string) {
 	if p := entry.pod; p.Node != "" && !p.Daemon && !p.Mirror {
 		k.podEvent[p.Node] = k.now()
 	}
-	k.leaves(&entry.pod)
+	k.leaves(&entry)
 	k.forget(entry.subject)
 	delete(k.pods, key)
 	delete(k.seatless, key)

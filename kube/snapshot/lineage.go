@@ -26,18 +26,19 @@ func (o owner) compare(p owner) int {
 }
 
 type evicted struct {
-	pod cluster.Pod
-	at  time.Time
+	pod     cluster.Pod
+	subject *subject // what it was; nil where another process saw it
+	at      time.Time
 }
 
 // trace keeps what is known of the moves of a pod, and notes where a move of it
 // begins. before is the pod as it was seen last, if it was; first is true while
 // the watch lists what was there before.
-func (k *Keeper) trace(p, before *cluster.Pod, first bool) {
-	switch {
-	case before.UID == p.UID:
-		p.Moved, p.MovedAt, p.Since = before.Moved, before.MovedAt, before.Since
-		if p.Ending && !before.Ending {
+func (k *Keeper) trace(p *cluster.Pod, before *podEntry, first bool) {
+	switch was := &before.pod; {
+	case was.UID == p.UID:
+		p.Moved, p.MovedAt, p.Since = was.Moved, was.MovedAt, was.Since
+		if p.Ending && !was.Ending {
 			k.leaves(before)
 		}
 	case !first:
@@ -46,13 +47,14 @@ func (k *Keeper) trace(p, before *cluster.Pod, first bool) {
 }
 
 // leaves notes that a pod ends. It was moved if its node is to go.
-func (k *Keeper) leaves(p *cluster.Pod) {
+func (k *Keeper) leaves(e *podEntry) {
+	p := &e.pod
 	node := k.nodes[p.Node]
 	if p.Ending || !p.Returns || p.Owner == "" || node == nil || !translate.HasTaint(node, api.TaintDisrupted) {
 		return
 	}
 	of := owner{p.Namespace, p.Owner}
-	k.lineage[of] = append(k.lineage[of], evicted{*p, k.now()})
+	k.lineage[of] = append(k.lineage[of], evicted{*p, e.subject, k.now()})
 }
 
 // follow has a new pod come in the place of the first that was evicted.

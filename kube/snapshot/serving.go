@@ -66,7 +66,7 @@ func (b *builder) lastReady() {
 				n = countReady(b.k.spreading.services[s], beside[s.Namespace])
 				counted[s] = n
 			}
-			if ready, all := n[0], n[1]; ready == 1 && (all > 1 || b.k.spreading.owners[k.e.subject.owner].several) {
+			if ready, all := n[0], n[1]; ready == 1 && (all > 1 || b.k.spreading.owners[k.e.subject.owner].pods > 1) {
 				b.out.Nodes[k.seat[0]].Pods[k.seat[1]].LastOf = s.Name
 				break
 			}

@@ -29,7 +29,7 @@ type pair struct{ namespace, key, value string }
 // workload is what an owner says of its pods.
 type workload struct {
 	selector *metav1.LabelSelector
-	several  bool // it wants more than one
+	pods     int32 // that it wants
 }
 
 // ownerID names a controller of pods that the scheduler looks up; the zero
@@ -222,9 +222,12 @@ func (k *Keeper) ownerIs(id ownerID, selector *metav1.LabelSelector, replicas *i
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	sp := &k.spreading
-	before, now := sp.owners[id], workload{selector, replicas != nil && *replicas > 1}
+	before, now := sp.owners[id], workload{selector, 1}
+	if replicas != nil {
+		now.pods = *replicas
+	}
 	alike := metav1.FormatLabelSelector(before.selector) == metav1.FormatLabelSelector(selector) && (before.selector == nil) == (selector == nil)
-	if alike && before.several == now.several {
+	if alike && before.pods == now.pods {
 		return
 	}
 	if sp.owners[id] = now; selector == nil {
@@ -235,7 +238,9 @@ func (k *Keeper) ownerIs(id ownerID, selector *metav1.LabelSelector, replicas *i
 			sp.stale[s] = struct{}{}
 		}
 	}
-	if !alike && len(sp.owned[id]) > 0 || before.several != now.several && len(k.subjects.in[id.namespace]) > 0 {
+	// How many it wants decides whether one pod is the last of a Service, and whether others come for evicted ones.
+	counts := (before.pods > 1) != (now.pods > 1) || len(k.lineage) > 0
+	if !alike && len(sp.owned[id]) > 0 || counts && len(k.subjects.in[id.namespace]) > 0 {
 		k.bump()
 	}
 }

@@ -12,7 +12,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -265,9 +267,32 @@ func (w *world) deploy(name string, replicas int, change func(*corev1.Pod)) {
 	seconds := int64(5)
 	pod.Spec.TerminationGracePeriodSeconds = &seconds
 	change(&pod)
+	set := w.replicaSet(name, replicas)
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(set, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))}
 	w.deployments[name] = deployment{replicas, pod}
+}
+
+// replicaSet is what wants so many pods.
+func (w *world) replicaSet(name string, replicas int) *appsv1.ReplicaSet {
+	w.t.Helper()
+	ctx, want, app := context.Background(), int32(replicas), map[string]string{"app": name}
+	var set appsv1.ReplicaSet
+	err := w.hand.Get(ctx, client.ObjectKey{Namespace: "default", Name: name}, &set)
+	switch {
+	case err == nil:
+		set.Spec.Replicas = &want
+		err = w.hand.Update(ctx, &set)
+	case apierrors.IsNotFound(err):
+		set.Namespace, set.Name = "default", name
+		set.Spec.Replicas, set.Spec.Selector, set.Spec.Template.Labels = &want, &metav1.LabelSelector{MatchLabels: app}, app
+		err = w.hand.Create(ctx, &set)
+	}
+	if err != nil {
+		w.t.Error(err)
+	}
+	return &set
 }
 
 // classes knows one class for all.

@@ -1,0 +1,96 @@
+package snapshot
+
+import (
+	"slices"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/daemok/daemok/kube/api"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+)
+
+// A pod that was evicted counts where it was until its owner has made another, as long
+// as that one wants more than it has.
+func TestAnEvictedPodCountsUntilAnotherHasCome(t *testing.T) {
+	yes := true
+	ofWeb := func(p *corev1.Pod) {
+		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", Controller: &yes}}
+	}
+	ends := func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: start} }
+	wants := func(k *Keeper, pods int32) {
+		k.ReplicaSetSeen(&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}, Spec: appsv1.ReplicaSetSpec{
+			Replicas: &pods, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}})
+	}
+	for what, tt := range map[string]struct {
+		then    func(*Keeper)
+		counted bool
+	}{
+		"it ends":                    {func(*Keeper) {}, true},
+		"it has ended":               {func(k *Keeper) { k.PodGone("default", "web-1") }, true},
+		"another has come":           {func(k *Keeper) { k.PodSeen(pod("web-3", "1", "", ofWeb), false) }, false},
+		"its owner wants no more":    {func(k *Keeper) { wants(k, 1) }, false},
+		"its owner is gone":          {func(k *Keeper) { k.ReplicaSetGone("default", "web") }, false},
+		"its node is gone as it is":  {func(k *Keeper) { k.PodGone("default", "web-1"); k.NodeGone("closed") }, false},
+		"one that was there ends":    {func(k *Keeper) { k.PodSeen(pod("web-2", "1", "open", ofWeb, ends), false) }, true},
+		"more are wanted than ended": {func(k *Keeper) { wants(k, 5) }, true},
+	} {
+		t.Run(what, func(t *testing.T) {
+			k := newKeeper()
+			wants(k, 2)
+			leaving, closed := claimOf("closed", karpv1.ClaimRegistered, karpv1.ClaimInitialized), node("closed")
+			leaving.DeletionTimestamp = &metav1.Time{Time: start}
+			k.ClaimSeen(leaving)
+			closed.Spec.Taints = []corev1.Taint{{Key: api.TaintDisrupted, Effect: corev1.TaintEffectNoSchedule}}
+			k.NodeSeen(closed)
+			k.NodeSeen(node("open"))
+			k.PodSeen(pod("web-1", "1", "closed", ofWeb), true)
+			k.PodSeen(pod("web-2", "1", "open", ofWeb), true)
+			k.Snapshot()
+
+			k.PodSeen(pod("web-1", "1", "closed", ofWeb, ends), false)
+			tt.then(k)
+			counted := 0
+			for _, n := range k.Snapshot().Nodes {
+				for _, p := range n.Pods {
+					if p.Ending && p.Returns && n.Name == "closed" && p.Name == "web-1" && p.Shape != nil {
+						counted++
+					} else if p.Ending && p.Returns {
+						t.Errorf("pod %s on node %s is counted, too", p.Name, n.Name)
+					}
+				}
+			}
+			if want := map[bool]int{true: 1}[tt.counted]; counted != want {
+				t.Errorf("web-1 is counted %d times on its node, want %d", counted, want)
+			}
+		})
+	}
+}
+
+// What comes in place of an evicted pod waits for a node before a scheduler has looked
+// at it; other pods do not.
+func TestWhatComesInPlaceOfAnEvictedPodWaitsAtOnce(t *testing.T) {
+	yes := true
+	ofWeb := func(p *corev1.Pod) {
+		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", Controller: &yes}}
+	}
+	unjudged := func(p *corev1.Pod) { p.Status.Conditions = nil }
+	k := newKeeper()
+	closed := node("closed")
+	closed.Spec.Taints = []corev1.Taint{{Key: api.TaintDisrupted, Effect: corev1.TaintEffectNoSchedule}}
+	k.NodeSeen(closed)
+	k.PodSeen(pod("web-1", "1", "closed", ofWeb), true)
+	k.PodGone("default", "web-1")
+
+	k.PodSeen(pod("web-2", "1", "", ofWeb, unjudged), false)
+	k.PodSeen(pod("web-3", "1", "", ofWeb, unjudged), false) // the workload grows
+	var waiting []string
+	for _, p := range k.Snapshot().Waiting {
+		waiting = append(waiting, p.Name)
+	}
+	if want := []string{"web-2"}; !slices.Equal(waiting, want) {
+		t.Errorf("%v wait, want %v", waiting, want)
+	}
+}
