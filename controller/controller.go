@@ -51,6 +51,7 @@ type Parts struct {
 	Checks   cloud.Checks                     // how the cloud finds that machines do; nil: nobody asks
 	Short    cloud.Shortages                  // told of machines that the cloud takes back; needed where there are Notices or Checks
 	Spot     SpotMemory                       // what was seen of spot machines; nil: nobody looks
+	Sizes    Sizes                            // how much memory machines turn out to have; nil: nobody asks
 	Classes  Classes
 	Events   *observe.Events
 	Metrics  *observe.Metrics
@@ -91,6 +92,15 @@ type podListener interface {
 type SpotMemory interface {
 	SpotSeen() cloud.SpotSeen
 	RecallSpot(seen cloud.SpotSeen)
+}
+
+// Sizes is told how much memory machines turn out to have, by this process and by
+// others.
+type Sizes interface {
+	// SawMemory reports whether what is known of the kind changed.
+	SawMemory(kind, image string, memory quantity.Bytes) (news bool)
+	MemorySeen() cloud.MemorySeen
+	RecallMemory(seen cloud.MemorySeen)
 }
 
 // Classes tells what the loops must know of classes.
@@ -164,6 +174,13 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	claims := &claim.Reconciler{
 		Store: p.Store, Launcher: launcher, Machines: p.Machines(claimsName), Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now,
 		Health: func(c *karpv1.NodeClaim, registered bool) { health.Note(c.Labels[api.LabelNodePool], registered) },
+	}
+	if p.Sizes != nil {
+		claims.Memory = func(kind, image string, memory quantity.Bytes) {
+			if p.Sizes.SawMemory(kind, image, memory) {
+				keeper.Touch()
+			}
+		}
 	}
 	collector := &collect.Collector{
 		Store: p.Store, Live: p.Live, Machines: p.Machines(collectName), Log: p.Log, Metrics: p.Metrics, Now: p.Now,

@@ -7,6 +7,7 @@ import (
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws/catalog"
+	"github.com/daemok/daemok/cloud/aws/measure"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/cloud/aws/price"
 	"github.com/daemok/daemok/core/cluster"
@@ -22,6 +23,7 @@ type known struct {
 	pricesSeq uint64
 	shortSeq  uint64
 	riskSeq   uint64
+	sizesSeq  uint64
 	kinds     *catalog.Kinds
 	catalogue *cluster.Catalogue
 }
@@ -46,22 +48,23 @@ func (p *Provider) known(class cloud.Class) (*known, error) {
 	if err != nil {
 		return nil, err
 	}
-	prices, short, risks := p.prices.View(), p.short.View(), p.risk.View()
+	prices, short, risks, sizes := p.prices.View(), p.short.View(), p.risk.View(), p.measured.View()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.typesSeq == 0 {
 		return nil, ErrNotLearnt
 	}
-	k := p.workOut(p.classes[class.ID], digest, settings, catalog.Market{Prices: prices, Short: short, Risk: risks})
+	k := p.workOut(p.classes[class.ID], digest, settings, catalog.Market{Prices: prices, Short: short, Risk: risks}, sizes)
 	p.classes[class.ID] = k
 	return k, nil
 }
 
 // workOut returns what is known about a class now: the old value where
 // nothing has changed. The caller holds mu.
-func (p *Provider) workOut(old *known, digest nodeclass.Digest, class nodeclass.Class, now catalog.Market) *known {
-	next := &known{digest: digest, typesSeq: p.typesSeq, pricesSeq: now.Prices.Seq, shortSeq: now.Short.Seq, riskSeq: now.Risk.Seq}
-	sameKinds := old != nil && old.digest == digest && old.typesSeq == p.typesSeq
+func (p *Provider) workOut(old *known, digest nodeclass.Digest, class nodeclass.Class, now catalog.Market, sizes measure.View) *known {
+	next := &known{digest: digest, typesSeq: p.typesSeq, pricesSeq: now.Prices.Seq, shortSeq: now.Short.Seq, riskSeq: now.Risk.Seq, sizesSeq: sizes.Seq}
+	sameTypes := old != nil && old.digest == digest && old.typesSeq == p.typesSeq
+	sameKinds := sameTypes && old.sizesSeq == next.sizesSeq
 	switch {
 	case sameKinds && old.pricesSeq == next.pricesSeq && old.shortSeq == next.shortSeq && old.riskSeq == next.riskSeq:
 		return old
@@ -69,8 +72,11 @@ func (p *Provider) workOut(old *known, digest nodeclass.Digest, class nodeclass.
 		next.kinds = old.kinds
 	default:
 		next.kinds = catalog.For(p.types, class, catalog.Settings{
-			MemoryOverhead: p.options.MemoryOverhead, ReservedENIs: p.options.ReservedENIs, SurplusCredits: !p.options.NoSurplusCredits,
+			MemoryOverhead: p.options.MemoryOverhead, ReservedENIs: p.options.ReservedENIs, SurplusCredits: !p.options.NoSurplusCredits, Measured: sizes,
 		})
+		if sameTypes && sameSizes(old.kinds.Kinds, next.kinds.Kinds) {
+			next.kinds, sameKinds = old.kinds, true
+		}
 	}
 	kinds := next.kinds.Offered(class, now)
 	if sameKinds && sameOffers(old.catalogue.Kinds, kinds) {
@@ -80,6 +86,12 @@ func (p *Provider) workOut(old *known, digest nodeclass.Digest, class nodeclass.
 	p.revision++
 	next.catalogue = &cluster.Catalogue{Revision: p.revision, Disk: price.Volumes(p.Region(), class.Spec.Volumes()), Kinds: kinds}
 	return next
+}
+
+// sameSizes compares kinds of the same types for the same class, which differ in
+// nothing but their memory.
+func sameSizes(a, b []cluster.Kind) bool {
+	return slices.EqualFunc(a, b, func(x, y cluster.Kind) bool { return x.Capacity.Memory == y.Capacity.Memory })
 }
 
 // sameOffers compares the offers of equal kinds; labels follow from the rest.

@@ -77,6 +77,13 @@ func TestARevisionStandsForContent(t *testing.T) {
 		t.Fatal(err)
 	}
 	step("the same spot price", "ami-2", true)
+	p.SawMemory("m5.large", "ami-2", 7<<30)
+	step("a machine showed its memory", "ami-2", false)
+	if got := last.Kinds[0].Capacity.Memory; got != 7<<30 {
+		t.Errorf("the type has %v, want what the machine showed", got)
+	}
+	p.SawMemory("m5.large", "ami-1", 6<<30)
+	step("a machine of another image did", "ami-2", true)
 	p.mu.Lock()
 	p.typesSeq++
 	p.mu.Unlock()

@@ -21,6 +21,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws/fleet"
 	"github.com/daemok/daemok/cloud/aws/image"
 	"github.com/daemok/daemok/cloud/aws/instance"
+	"github.com/daemok/daemok/cloud/aws/measure"
 	"github.com/daemok/daemok/cloud/aws/network"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/cloud/aws/notice"
@@ -52,7 +53,7 @@ type Options struct {
 	Agent       string // how the program names itself to AWS: "daemok/1.0"
 	IsolatedVPC bool   // IAM and Pricing cannot be reached
 
-	MemoryOverhead float64 // share of memory that the hypervisor keeps, as 0.075
+	MemoryOverhead float64 // share of memory that the hypervisor keeps where no machine showed it, as 0.075
 	ReservedENIs   int64   // network interfaces of a machine that pods do not get
 
 	NoSurplusCredits bool // burstable types are never counted on above their baseline
@@ -75,6 +76,7 @@ type Provider struct {
 	prices    *price.Book
 	short     *shortage.Memory
 	risk      risk.Memory
+	measured  *measure.Book
 	addresses network.Addresses
 	finder    network.Finder
 	images    image.Finder
@@ -116,7 +118,7 @@ func newProvider(o Options, clients client.Clients) *Provider {
 	facts := factsFor(clients.Region)
 	p := &Provider{
 		options: o, clients: clients, facts: facts, classes: map[string]*known{},
-		prices: price.New(facts), short: shortage.New(o.Now),
+		prices: price.New(facts), short: shortage.New(o.Now), measured: measure.New(o.Now),
 		finder:    network.Finder{API: clients.EC2, Region: clients.Region},
 		images:    image.Finder{API: clients.EC2, Parameters: image.NewParameters(clients.SSM, o.Now), Now: o.Now},
 		profiles:  profile.Keeper{API: clients.IAM, Cluster: o.Cluster, Region: clients.Region},

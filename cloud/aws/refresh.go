@@ -8,6 +8,7 @@ import (
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws/catalog"
+	"github.com/daemok/daemok/core/quantity"
 )
 
 // How often the caller should refresh what the adapter knows.
@@ -86,6 +87,18 @@ func (p *Provider) SpotSeen() cloud.SpotSeen { return p.risk.Seen() }
 
 // RecallSpot takes in what another process has seen of that.
 func (p *Provider) RecallSpot(seen cloud.SpotSeen) { p.risk.Recall(p.options.Now(), seen) }
+
+// SawMemory notes how much memory a machine turned out to have, and reports
+// whether that changes what is known of its kind.
+func (p *Provider) SawMemory(kind, image string, memory quantity.Bytes) (news bool) {
+	return p.measured.Saw(kind, image, memory)
+}
+
+// MemorySeen is how much memory machines turned out to have.
+func (p *Provider) MemorySeen() cloud.MemorySeen { return p.measured.Seen() }
+
+// RecallMemory takes in what another process has seen of that.
+func (p *Provider) RecallMemory(seen cloud.MemorySeen) { p.measured.Recall(seen) }
 
 // RefreshTemplates learns the cluster's launch templates and removes those
 // that were not used for long.

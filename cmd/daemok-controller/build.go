@@ -60,7 +60,7 @@ func build(ctx context.Context, o options, log *slog.Logger) (ctrl.Manager, erro
 	}
 	p := parts{
 		options: o, log: log, manager: m, metrics: told, provider: provider, authority: authority(o, config), record: decisions,
-		machines: provider, spot: provider, short: provider, checks: provider,
+		machines: provider, spot: provider, sizes: provider, short: provider, checks: provider,
 		classes: classes{store: m.GetClient(), catalog: provider},
 	}
 	if o.leaderElection {
@@ -93,6 +93,7 @@ type parts struct {
 	provider  provider
 	machines  cloud.Machines
 	spot      controller.SpotMemory
+	sizes     controller.Sizes
 	notices   cloud.Notices // nil: no queue is set
 	short     cloud.Shortages
 	checks    cloud.Checks
@@ -114,7 +115,7 @@ const (
 func (p *parts) add(ctx context.Context) error {
 	program, err := controller.New(ctx, controller.Parts{
 		Store: p.manager.GetClient(), Live: p.manager.GetAPIReader(), Watches: p.manager.GetCache(),
-		Catalog: p.provider, Machines: p.measured, Spot: p.spot, Notices: p.notices, Checks: p.checks, Short: p.short, Classes: p.classes, ClassKinds: []client.Object{&awsv1.EC2NodeClass{}},
+		Catalog: p.provider, Machines: p.measured, Spot: p.spot, Sizes: p.sizes, Notices: p.notices, Checks: p.checks, Short: p.short, Classes: p.classes, ClassKinds: []client.Object{&awsv1.EC2NodeClass{}},
 		Events: p.events, Metrics: p.metrics, Log: p.log, Now: time.Now, NewID: randomID, CallFor: callFor,
 		Policy: p.options.policy(), Window: planner.Window{Idle: p.options.batchIdle, Max: p.options.batchMax},
 		Nominations: flowcontrol.NewTokenBucketRateLimiter(nominationsPerSecond, nominationsAtOnce),

@@ -44,6 +44,7 @@ type provider interface {
 type adapter interface {
 	provider
 	controller.SpotMemory
+	controller.Sizes
 	cloud.Shortages
 	cloud.Checks
 	Notices(queue string) *notice.Queue

@@ -7,8 +7,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
 )
 
@@ -27,6 +29,13 @@ func (r *Reconciler) compare(c *karpv1.NodeClaim, node *corev1.Node) {
 	text := fmt.Sprintf("node %s has less than it was bought to have: %s", node.Name, strings.Join(lacks, ", "))
 	if condition.SetFalse(c, karpv1.ClaimConsistentStateFound, karpv1.ReasonConsistencyCheckFailed, text, r.Now()) {
 		r.Events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Warning: true, Reason: "FailedConsistencyCheck", Message: text})
+	}
+}
+
+// weigh tells how much memory the machine turned out to have.
+func (r *Reconciler) weigh(c *karpv1.NodeClaim, node *corev1.Node) {
+	if r.Memory != nil && translate.IsReady(node) {
+		r.Memory(c.Labels[api.LabelInstanceType], c.Status.ImageID, translate.Resources(node.Status.Capacity).Memory)
 	}
 }
 

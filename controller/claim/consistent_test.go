@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
@@ -40,6 +42,33 @@ func TestANodeHasWhatItWasBoughtToHave(t *testing.T) {
 			is := condition.Get(c, karpv1.ClaimConsistentStateFound)
 			if is.Message != tt.says || (is.Status == metav1.ConditionTrue) != (tt.says == "") || (len(*events) == 1) != (tt.says != "") {
 				t.Errorf("condition %+v, events %v; want %q", is, *events, tt.says)
+			}
+		})
+	}
+}
+
+// What machines have is told once they are ready: a kubelet that is starting may not
+// have counted all.
+func TestWhatMachinesHaveIsTold(t *testing.T) {
+	tests := map[string]struct {
+		ready corev1.ConditionStatus
+		want  string
+	}{
+		"a ready one":             {corev1.ConditionTrue, "m5.large ami-1 7Gi"},
+		"one that is not, or yet": {corev1.ConditionUnknown, ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := ""
+			r := &Reconciler{Memory: func(kind, image string, memory quantity.Bytes) { got = kind + " " + image + " " + memory.String() }}
+			c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c", Labels: map[string]string{api.LabelInstanceType: "m5.large"}}}
+			c.Status.ImageID = "ami-1"
+			r.weigh(c, &corev1.Node{Status: corev1.NodeStatus{
+				Capacity:   corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("7Gi")},
+				Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: tt.ready}},
+			}})
+			if got != tt.want {
+				t.Errorf("told %q, want %q", got, tt.want)
 			}
 		})
 	}

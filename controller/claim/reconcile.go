@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
@@ -50,7 +51,8 @@ type Reconciler struct {
 	Events   publisher
 	Metrics  *observe.Metrics
 	Log      *slog.Logger
-	Health   func(c *karpv1.NodeClaim, registered bool) // told how each registration ended
+	Health   func(c *karpv1.NodeClaim, registered bool)      // told how each registration ended
+	Memory   func(kind, image string, memory quantity.Bytes) // told what machines that are ready have; may be nil
 	Now      func() time.Time
 }
 
@@ -136,6 +138,7 @@ func (r *Reconciler) follow(ctx context.Context, c *karpv1.NodeClaim) (time.Dura
 	}
 	if condition.IsTrue(c, karpv1.ClaimInitialized) && node != nil {
 		r.compare(c, node)
+		r.weigh(c, node)
 	}
 	condition.Begin(c, r.Now())
 	if !equality.Semantic.DeepEqual(before.Status, c.Status) {

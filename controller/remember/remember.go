@@ -1,6 +1,6 @@
 // Package remember keeps what the controller has seen and no object tells of, such
-// as which pods were moved lately, how long they take to start, which nodes went and
-// how often spot machines were taken away, in a ConfigMap, so that whoever leads next
+// as which pods were moved lately, how long they take to start, which nodes went,
+// how often spot machines were taken away and how much memory machines have, in a ConfigMap, so that whoever leads next
 // knows it.
 //
 // It promises that nothing is written over what was not read, that it writes once
@@ -49,10 +49,17 @@ type spotKeeper interface {
 	RecallSpot(cloud.SpotSeen)
 }
 
+// sizeKeeper is what remembers how much memory machines have.
+type sizeKeeper interface {
+	MemorySeen() cloud.MemorySeen
+	RecallMemory(cloud.MemorySeen)
+}
+
 // memory is what the ConfigMap says.
 type memory struct {
 	snapshot.Memory
-	Spot *cloud.SpotSeen `json:"spot,omitempty"`
+	Spot  *cloud.SpotSeen  `json:"spot,omitempty"`
+	Sizes cloud.MemorySeen `json:"sizes,omitempty"`
 }
 
 // Book is the memory on paper. Its methods are called one after another, when the
@@ -60,6 +67,7 @@ type memory struct {
 type Book struct {
 	Keeper    keeper
 	Spot      spotKeeper // nil: nobody looks at spot machines
+	Sizes     sizeKeeper // nil: nobody looks how much memory machines have
 	Store     client.Writer
 	Live      client.Reader // reads past every cache
 	Namespace string        // empty: nothing is kept
@@ -89,6 +97,9 @@ func (b *Book) Load(ctx context.Context) error {
 		if b.Spot != nil && m.Spot != nil {
 			b.Spot.RecallSpot(*m.Spot)
 		}
+		if b.Sizes != nil {
+			b.Sizes.RecallMemory(m.Sizes)
+		}
 	}
 	return nil
 }
@@ -100,6 +111,9 @@ func (b *Book) now() memory {
 		if seen := b.Spot.SpotSeen(); len(seen.Pools) > 0 {
 			out.Spot = &seen
 		}
+	}
+	if b.Sizes != nil {
+		out.Sizes = b.Sizes.MemorySeen()
 	}
 	return out
 }

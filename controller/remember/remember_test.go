@@ -88,6 +88,23 @@ func TestWhatWasSeenOfSpotMachinesIsKept(t *testing.T) {
 	}
 }
 
+// scales have seen how much memory machines have.
+type scales struct{ seen cloud.MemorySeen }
+
+func (s *scales) MemorySeen() cloud.MemorySeen       { return s.seen }
+func (s *scales) RecallMemory(seen cloud.MemorySeen) { s.seen = seen }
+
+// How much memory machines turned out to have is known to whoever leads next.
+func TestWhatMachinesHaveIsKept(t *testing.T) {
+	s := store(t)
+	saw, next := &scales{cloud.MemorySeen{{Kind: "m5.large", Image: "ami-1", Memory: 7 << 30, SeenOn: time.Unix(1e9, 0).UTC()}}}, &scales{}
+	round(t, &Book{Keeper: head{}, Sizes: saw, Store: s, Live: s, Namespace: "kube-system"})
+	err := (&Book{Keeper: head{}, Sizes: next, Store: s, Live: s, Namespace: "kube-system"}).Load(t.Context())
+	if err != nil || !reflect.DeepEqual(next.seen, saw.seen) {
+		t.Errorf("the next knows %+v, error %v; want %+v", next.seen, err, saw.seen)
+	}
+}
+
 // Nothing is written while it is not known what is there.
 func TestNothingIsWrittenOverWhatWasNotRead(t *testing.T) {
 	s := store(t)

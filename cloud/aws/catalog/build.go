@@ -56,7 +56,7 @@ func For(all []Type, class nodeclass.Class, s Settings) *Kinds {
 		if !ok || !t.supports(class.Spec) {
 			continue
 		}
-		total := capacity(*t, class.Spec, s)
+		total := capacity(*t, class.Spec, class.Resolved.Images[img].ID, s)
 		out.Kinds = append(out.Kinds, cluster.Kind{
 			Name: t.Name, Labels: labels, Capacity: total, LastResort: strings.Contains(t.Name, "metal"), Allocatable: allocatable(*t, class.Spec, total),
 			Sustained: t.Sustained, Surplus: surplus(t, class.Spec, s), Attachable: limits.of(t.Attachments.attachable(class.Spec)),

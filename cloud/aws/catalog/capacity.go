@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"github.com/daemok/daemok/cloud/aws/measure"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/core/quantity"
 )
@@ -19,9 +20,10 @@ const (
 
 // Settings are those of the controller that change what a machine can hold.
 type Settings struct {
-	MemoryOverhead float64 // share of the memory that the hypervisor keeps: 0.075
+	MemoryOverhead float64 // share of the memory that the hypervisor keeps, where no machine showed it: 0.075
 	ReservedENIs   int64   // interfaces that pods do not get
 	SurplusCredits bool    // burstable types may be counted on above their baseline, at a price
+	Measured       measure.View
 }
 
 // armReserveMiB is what arm64 machines keep beside the usual overhead.
@@ -29,12 +31,13 @@ const armReserveMiB = 64
 
 const defaultDisk = 20 * quantity.GiB
 
-// capacity is all a machine of the type has, set up as the class says.
-func capacity(t Type, spec nodeclass.Spec, s Settings) quantity.Resources {
+// capacity is all a machine of the type has under the image, set up as the class
+// says.
+func capacity(t Type, spec nodeclass.Spec, image string, s Settings) quantity.Resources {
 	family := spec.EffectiveFamily()
 	out := quantity.Resources{
 		CPU:              quantity.MilliCPU(t.CPUs * 1000),
-		Memory:           memory(t, s.MemoryOverhead),
+		Memory:           memory(t, image, s),
 		EphemeralStorage: disk(t, spec),
 		Pods:             pods(t, spec, s),
 	}
@@ -64,14 +67,18 @@ func countOf(d Device, maker string) int64 {
 	return d.Count
 }
 
-// memory is what the machine's kernel will see at least. The hypervisor's
-// share is rounded up to a whole MiB.
-func memory(t Type, overhead float64) quantity.Bytes {
+// memory is what the machine's kernel will see at least: what machines of the
+// type showed under the image, else an estimate. The hypervisor's share is
+// rounded up to a whole MiB.
+func memory(t Type, image string, s Settings) quantity.Bytes {
 	mib := t.MemoryMiB
+	if seen, known := s.Measured.Of(t.Name, image); known {
+		return min(seen, quantity.Bytes(mib)*quantity.MiB)
+	}
 	if t.Arch == "arm64" {
 		mib -= armReserveMiB
 	}
-	exact := float64(float64(mib) * overhead)
+	exact := float64(float64(mib) * s.MemoryOverhead)
 	share := int64(exact)
 	if float64(share) < exact {
 		share++

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
+	"github.com/daemok/daemok/cloud/aws/measure"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/cloud/aws/price"
 	"github.com/daemok/daemok/cloud/aws/shortage"
@@ -141,6 +142,11 @@ func TestCapacity(t *testing.T) {
 		i.NeuronInfo = &types.NeuronInfo{NeuronDevices: []types.NeuronDeviceInfo{{Name: aws.String("Inferentia2"), Count: aws.Int32(6),
 			CoreInfo: &types.NeuronDeviceCoreInfo{Count: aws.Int32(2)}}}}
 	}
+	seen := func(image string, memory quantity.Bytes) Settings {
+		book := measure.New(time.Now)
+		book.Saw("m5.large", image, memory)
+		return Settings{MemoryOverhead: 0.075, Measured: book.View()}
+	}
 	tests := map[string]struct {
 		info     types.InstanceTypeInfo
 		spec     nodeclass.Spec
@@ -152,6 +158,10 @@ func TestCapacity(t *testing.T) {
 		"memory lacks the hypervisor's share":    {m5Large(), al2023, settings, "memory", (8192 - 615) << 20},
 		"arm64 keeps 64 MiB more":                {with(arm), al2023, settings, "memory", (8128 - 610) << 20},
 		"no overhead when set to zero":           {m5Large(), al2023, Settings{}, "memory", 8192 << 20},
+		"SC-465 memory as machines showed it":    {m5Large(), al2023, seen("ami-1", 7700<<20), "memory", 7700 << 20},
+		"SC-465 less than was estimated":         {m5Large(), al2023, seen("ami-1", 7000<<20), "memory", 7000 << 20},
+		"SC-465 of another image: estimated":     {m5Large(), al2023, seen("ami-0", 7700<<20), "memory", (8192 - 615) << 20},
+		"more than there is was misread":         {m5Large(), al2023, seen("ami-1", 9000<<20), "memory", 8192 << 20},
 		"pods by addresses":                      {m5Large(), al2023, settings, "pods", 29},
 		"reserved interfaces hold no pods":       {m5Large(), al2023, Settings{ReservedENIs: 1}, "pods", 20},
 		"more reserved than there are":           {m5Large(), al2023, Settings{ReservedENIs: 9}, "pods", 2},
@@ -175,7 +185,7 @@ func TestCapacity(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := capacity(convert(tt.info, "us-east-1", nil), tt.spec, tt.settings)
+			got := capacity(convert(tt.info, "us-east-1", nil), tt.spec, "ami-1", tt.settings)
 			if got.Get(tt.resource) != tt.want {
 				t.Errorf("%s = %d, want %d", tt.resource, got.Get(tt.resource), tt.want)
 			}
@@ -218,7 +228,7 @@ func TestAllocatable(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			spec := nodeclass.Spec{Family: tt.family, Kubelet: kubelet(t, tt.kubelet)}
 			typ := convert(m5Large(), "us-east-1", nil)
-			got := allocatable(typ, spec, capacity(typ, spec, Settings{MemoryOverhead: 0.075}))
+			got := allocatable(typ, spec, capacity(typ, spec, "ami-1", Settings{MemoryOverhead: 0.075}))
 			if got.Get(tt.resource) != tt.want {
 				t.Errorf("%s = %s, want %s", tt.resource, quantity.FormatAmount(tt.resource, got.Get(tt.resource)),
 					quantity.FormatAmount(tt.resource, tt.want))

@@ -1,0 +1,155 @@
+// Package measure remembers how much memory machines turn out to have, which
+// EC2 does not tell: what the hypervisor and the kernel keep differs by type and
+// image, between one and eight parts of a hundred.
+//
+// It promises that of several machines of one type and image the smallest
+// counts, so that what was planned fits all of them; that what was not seen for
+// Keep is forgotten; and that its sequence number changes whenever the answer to
+// any question does. It estimates nothing, and says nothing of an image that no
+// machine of the type has booted yet: another kernel keeps another share.
+package measure
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+const (
+	// Keep is how long a size counts after a machine showed it last.
+	Keep = 60 * 24 * time.Hour
+	// seenMost is how many sizes are handed on, those seen last before others: more
+	// than any cluster runs types and images of.
+	seenMost = 4000
+	day      = 24 * time.Hour
+)
+
+// Book is what was seen. It is safe for concurrent use. New makes one.
+type Book struct {
+	now func() time.Time
+
+	mu    sync.Mutex
+	sizes map[machine]size
+	swept time.Time // the day that what is old was forgotten last
+	seq   uint64
+	view  View // as of its Seq
+}
+
+type machine struct{ kind, image string }
+
+type size struct {
+	memory quantity.Bytes
+	seenOn time.Time
+}
+
+// New returns an empty book that lives by the given clock.
+func New(now func() time.Time) *Book { return &Book{now: now, sizes: map[machine]size{}} }
+
+// View is the book at one moment. It is not to be written.
+type View struct {
+	Seq   uint64
+	sizes map[machine]quantity.Bytes
+}
+
+// Of is the least memory that a machine of the kind was seen to have under the
+// image; false where none was seen.
+func (v View) Of(kind, image string) (quantity.Bytes, bool) {
+	memory, seen := v.sizes[machine{kind, image}]
+	return memory, seen
+}
+
+// View returns what is known now.
+func (b *Book) View() View {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.forget()
+	if b.view.Seq != b.seq {
+		sizes := make(map[machine]quantity.Bytes, len(b.sizes))
+		for m, s := range b.sizes {
+			sizes[m] = s.memory
+		}
+		b.view = View{b.seq, sizes}
+	}
+	return b.view
+}
+
+// Saw notes the memory of one machine and reports whether plans may differ for
+// it: it is the first of its kind and image, or has less than any before.
+func (b *Book) Saw(kind, image string, memory quantity.Bytes) (news bool) {
+	if kind == "" || image == "" || memory <= 0 {
+		return false
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.forget()
+	return b.take(machine{kind, image}, size{memory, b.now().UTC().Truncate(day)})
+}
+
+// Seen is what was seen, for another process to go on from: sorted by kind and
+// image.
+func (b *Book) Seen() cloud.MemorySeen {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.forget()
+	out := make(cloud.MemorySeen, 0, len(b.sizes))
+	for m, s := range b.sizes {
+		out = append(out, cloud.MemoryOf{Kind: m.kind, Image: m.image, Memory: s.memory, SeenOn: s.seenOn})
+	}
+	byName := func(a, b cloud.MemoryOf) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Image, b.Image))
+	}
+	if len(out) > seenMost {
+		slices.SortFunc(out, func(a, b cloud.MemoryOf) int { return cmp.Or(b.SeenOn.Compare(a.SeenOn), byName(a, b)) })
+		out = out[:seenMost]
+	}
+	slices.SortFunc(out, byName)
+	return out
+}
+
+// Recall takes in what another process has seen. To recall the same again
+// changes nothing.
+func (b *Book) Recall(seen cloud.MemorySeen) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, s := range seen {
+		if s.Kind != "" && s.Image != "" && s.Memory > 0 && b.now().Sub(s.SeenOn) < Keep {
+			b.take(machine{s.Kind, s.Image}, size{s.Memory, s.SeenOn.UTC().Truncate(day)})
+		}
+	}
+}
+
+// take notes one size. The caller holds mu.
+func (b *Book) take(m machine, s size) (news bool) {
+	old, known := b.sizes[m]
+	if known {
+		s.memory = min(s.memory, old.memory)
+		if s.seenOn.Before(old.seenOn) {
+			s.seenOn = old.seenOn
+		}
+	}
+	b.sizes[m] = s
+	if known && s.memory == old.memory {
+		return false
+	}
+	b.seq++
+	return true
+}
+
+// forget drops what was not seen for long, once a day. The caller holds mu.
+func (b *Book) forget() {
+	today := b.now().UTC().Truncate(day)
+	if today.Equal(b.swept) {
+		return
+	}
+	b.swept = today
+	before := len(b.sizes)
+	maps.DeleteFunc(b.sizes, func(_ machine, s size) bool { return today.Sub(s.seenOn) >= Keep })
+	if len(b.sizes) < before {
+		b.seq++
+	}
+}
