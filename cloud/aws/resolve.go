@@ -45,6 +45,19 @@ func (p *Provider) Profile(ctx context.Context, class nodeclass.Class) (string, 
 	return p.profiles.Ensure(ctx, class)
 }
 
+// Unsized tells for which types the expressions of a class's kubelet settings
+// have no amount; such types are not offered. It calls nobody.
+func (p *Provider) Unsized(_ context.Context, class nodeclass.Class) (nodeclass.Unsized, error) {
+	k, err := p.known(cloud.Class{ID: classID(class.Name), Settings: class})
+	if err != nil {
+		return nodeclass.Unsized{}, err
+	}
+	return k.kinds.Unsized, nil
+}
+
+// classID is how the port's callers know a class.
+func classID(name string) string { return "EC2NodeClass/" + name }
+
 // Resolve finds everything at once, for callers that need no answer for each
 // part.
 func (p *Provider) Resolve(ctx context.Context, class nodeclass.Class) (r nodeclass.Resolved, err error) {
@@ -78,10 +91,9 @@ func (p *Provider) Forget(ctx context.Context, class nodeclass.Class) error {
 	return err
 }
 
-// drop forgets what was worked out for a class. Classes are known by the
-// port's ID, of which the name is the last part.
+// drop forgets what was worked out for a class.
 func (p *Provider) drop(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.classes, "EC2NodeClass/"+name)
+	delete(p.classes, classID(name))
 }

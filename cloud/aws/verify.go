@@ -115,7 +115,7 @@ func missingRight(action, message string) string {
 // rehearsal is for the first kind that is offered now and that one of the
 // class's images boots.
 func (p *Provider) rehearsal(class nodeclass.Class) (fleet.Rehearsal, error) {
-	id := "EC2NodeClass/" + class.Name
+	id := classID(class.Name)
 	k, err := p.known(cloud.Class{ID: id, Settings: class})
 	if err != nil {
 		return fleet.Rehearsal{}, err

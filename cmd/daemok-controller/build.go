@@ -152,7 +152,7 @@ func (p *parts) classLoop() controller.Loop {
 		Store: p.manager.GetClient(), Finder: p.provider, Events: p.events, Log: p.log, Now: time.Now,
 		DryRun: !p.options.disableDryRun, Verified: aws.VerifiedFor,
 		Validate: func(c *awsv1.EC2NodeClass) []validate.Finding {
-			return validate.EC2NodeClass(c, validate.ClassOptions{})
+			return validate.EC2NodeClass(c, validate.ClassOptions{Expressions: p.options.expressions})
 		},
 		Hash: func(c *awsv1.EC2NodeClass) (string, string) {
 			return fingerprint.EC2NodeClass(c, fingerprint.Cluster{CABundle: p.authority}), fingerprint.Version

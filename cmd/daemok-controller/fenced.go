@@ -58,6 +58,10 @@ func (f fenced) Images(ctx context.Context, class nodeclass.Class) ([]nodeclass.
 	return f.inner.Images(ctx, class)
 }
 
+func (f fenced) Unsized(ctx context.Context, class nodeclass.Class) (nodeclass.Unsized, error) {
+	return f.inner.Unsized(ctx, class)
+}
+
 func (f fenced) Verify(ctx context.Context, class nodeclass.Class) error {
 	return f.inner.Verify(ctx, class)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/internal/gates"
 	"github.com/daemok/daemok/kube/api/mark"
 	"github.com/daemok/daemok/kube/translate"
 )
@@ -44,6 +45,8 @@ type options struct {
 	vmMemoryOverheadPercent                       float64
 	reservedENIs                                  int
 	disableDryRun                                 bool
+	awsFeatureGates                               string
+	expressions                                   bool // of awsFeatureGates
 
 	machineCostText string
 	machineCost     quantity.MicroUSDPerHour // of machineCostText
@@ -58,7 +61,7 @@ type options struct {
 var laterFlags = []string{
 	"karpenter-service", "log-output-paths", "log-error-output-paths", "disable-controller-warmup",
 	"ignore-dra-requests", "enable-zonal-shift",
-	"ami-refresh-interval", "subnet-refresh-interval", "aws-feature-gates",
+	"ami-refresh-interval", "subnet-refresh-interval",
 }
 
 // checkedFlags change nothing yet either, but a bad value is refused.
@@ -83,13 +86,9 @@ func readOptions(args []string, env func(string) string) (options, error) {
 	if o.machineCost, err = mark.Cost(o.machineCostText); err != nil {
 		return options{}, fmt.Errorf("--machine-cost (MACHINE_COST): %w", err)
 	}
-	var gateless bool
-	if o.spotToSpot, gateless, err = readGates(o.featureGates); err != nil {
+	o.ignored = r.ignored()
+	if err := o.readGates(); err != nil {
 		return options{}, err
-	}
-	if o.ignored = r.ignored(); gateless {
-		o.ignored = append(o.ignored, "feature-gates")
-		slices.Sort(o.ignored)
 	}
 	o.leaderElection = !o.electionDisabled
 	return o, o.check()
@@ -120,6 +119,7 @@ func (r *reader) define(o *options) {
 	r.text(&o.clusterName, "cluster-name", "", "name of the EKS cluster; required")
 	r.text(&o.clusterEndpoint, "cluster-endpoint", "", "URL of the API server as machines reach it; asked of EKS where empty")
 	r.text(&o.clusterCABundle, "cluster-ca-bundle", "", "base64 CA bundle for machines; that of the controller's own connection where empty")
+	r.text(&o.awsFeatureGates, "aws-feature-gates", "", "Name=true,Name=false; only NodeClassCEL acts: may kubelet settings of classes hold CEL expressions over the instance type (no, unless it is true)")
 	r.boolean(&o.isolatedVPC, "isolated-vpc", false, "the VPC does not reach the Pricing and IAM APIs")
 	r.boolean(&o.eksControlPlane, "eks-control-plane", false, "ask EKS, not the API server, for the Kubernetes version")
 	r.float(&o.vmMemoryOverheadPercent, "vm-memory-overhead-percent", 0.075, "share of memory that the hypervisor keeps, where it is not known")
@@ -263,23 +263,26 @@ func (r *reader) boolean(p *bool, flag string, otherwise bool, usage string) {
 	r.flags.BoolVar(p, flag, fromEnv(r, flag, otherwise, parse), usage)
 }
 
-// readGates reads a list of switches, of which one acts; others says that more
-// were given. Their names are not checked: they may be those of another release.
-func readGates(list string) (spotToSpot, others bool, err error) {
-	for _, gate := range strings.Split(list, ",") {
-		if gate = strings.TrimSpace(gate); gate == "" {
-			continue
-		}
-		name, value, found := strings.Cut(gate, "=")
-		on, err := strconv.ParseBool(strings.TrimSpace(value))
-		switch name = strings.TrimSpace(name); {
-		case !found || err != nil || name == "":
-			return false, false, fmt.Errorf("--feature-gates (FEATURE_GATES) has %q: want Name=true or Name=false", gate)
-		case name == "SpotToSpotConsolidation":
-			spotToSpot = on
-		default:
-			others = true
-		}
+// readGates reads the feature gates. One that does nothing makes its option
+// one of those that change nothing.
+func (o *options) readGates() error {
+	core, err := gates.Parse(o.featureGates)
+	if err != nil {
+		return fmt.Errorf("--feature-gates (FEATURE_GATES) %w", err)
 	}
-	return spotToSpot, others, nil
+	ofAWS, err := gates.Parse(o.awsFeatureGates)
+	if err != nil {
+		return fmt.Errorf("--aws-feature-gates (AWS_FEATURE_GATES) %w", err)
+	}
+	o.spotToSpot, o.expressions = core[gates.SpotToSpot], ofAWS[gates.Expressions]
+	delete(core, gates.SpotToSpot)
+	delete(ofAWS, gates.Expressions)
+	if len(core) > 0 {
+		o.ignored = append(o.ignored, "feature-gates")
+	}
+	if len(ofAWS) > 0 {
+		o.ignored = append(o.ignored, "aws-feature-gates")
+	}
+	slices.Sort(o.ignored)
+	return nil
 }

@@ -39,6 +39,8 @@ func TestOptions(t *testing.T) {
 		"those that are read and do nothing are named": {[]string{"--feature-gates=Foo=false"}, with(map[string]string{"CPU_REQUESTS": "500"}), func(o options) bool {
 			return slices.Equal(o.ignored, []string{"cpu-requests", "feature-gates"})
 		}},
+		"kubelet settings may hold no expressions":        {nil, named, func(o options) bool { return !o.expressions }},
+		"a gate lets them hold expressions":               {nil, with(map[string]string{"AWS_FEATURE_GATES": "NodeClassCEL=true"}), func(o options) bool { return o.expressions && len(o.ignored) == 0 }},
 		"SC-405 spot machines are left alone":             {nil, named, func(o options) bool { p := o.policy(); return !p.Retire.SpotToSpot && !p.Retire.Payback.Off }},
 		"SC-405 a gate lets spot machines replace others": {[]string{"--feature-gates=SpotToSpotConsolidation=true"}, named, func(o options) bool { return o.policy().Retire.SpotToSpot && len(o.ignored) == 0 }},
 		"every saving counts where payback is off":        {nil, with(map[string]string{"PAYBACK": "off"}), func(o options) bool { return o.policy().Retire.Payback.Off }},
@@ -82,6 +84,7 @@ func TestBadOptionsNameTheWayOut(t *testing.T) {
 		"a word that is no flag":                       {[]string{"run"}, map[string]string{"CLUSTER_NAME": "c"}, `"run" is no option`},
 		"a boolean that is none":                       {nil, map[string]string{"CLUSTER_NAME": "c", "DISABLE_LEADER_ELECTION": "maybe"}, `DISABLE_LEADER_ELECTION is "maybe": want true or false`},
 		"SC-405 a gate without a switch":               {[]string{"--feature-gates=NodeRepair=true,Foo"}, map[string]string{"CLUSTER_NAME": "c"}, `FEATURE_GATES) has "Foo": want Name=true`},
+		"an AWS gate that is neither":                  {nil, map[string]string{"CLUSTER_NAME": "c", "AWS_FEATURE_GATES": "NodeClassCEL"}, `AWS_FEATURE_GATES) has "NodeClassCEL"`},
 		"a gate that is neither":                       {nil, map[string]string{"CLUSTER_NAME": "c", "FEATURE_GATES": "Foo=maybe"}, `has "Foo=maybe"`},
 		"a flag nobody knows":                          {[]string{"--no-such-flag"}, map[string]string{"CLUSTER_NAME": "c"}, "no-such-flag"},
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/daemok/daemok/controller/class"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/internal/gates"
 	"github.com/daemok/daemok/kube/access"
 	"github.com/daemok/daemok/kube/api"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
@@ -176,7 +177,11 @@ type manifestClasses map[string]nodeclass.Class
 // add looks up what a class asks for. Nothing is made for it: an instance
 // profile changes no offer.
 func (m manifestClasses) add(ctx context.Context, provider *aws.Provider, c *awsv1.EC2NodeClass) error {
-	if wrong := validate.Refusal(validate.EC2NodeClass(c, validate.ClassOptions{})); wrong != "" {
+	switches, err := gates.Parse(os.Getenv("AWS_FEATURE_GATES"))
+	if err != nil {
+		return fmt.Errorf("AWS_FEATURE_GATES %w", err)
+	}
+	if wrong := validate.Refusal(validate.EC2NodeClass(c, validate.ClassOptions{Expressions: switches[gates.Expressions]})); wrong != "" {
 		return errors.New(wrong)
 	}
 	c.Status = awsv1.EC2NodeClassStatus{}

@@ -45,6 +45,8 @@ type finder interface {
 	Groups(ctx context.Context, class nodeclass.Class) ([]nodeclass.Group, error)
 	Images(ctx context.Context, class nodeclass.Class) ([]nodeclass.Image, error)
 	Profile(ctx context.Context, class nodeclass.Class) (string, error)
+	// Unsized tells for which types the kubelet's expressions have no amount.
+	Unsized(ctx context.Context, class nodeclass.Class) (nodeclass.Unsized, error)
 	// Verify asks whether machines could be launched from a class whose parts
 	// are all found.
 	Verify(ctx context.Context, class nodeclass.Class) error
@@ -157,7 +159,27 @@ func (r *Reconciler) judge(ctx context.Context, c *awsv1.EC2NodeClass, unread er
 		condition.SetUnknown(c, awsv1.ClassValidationSucceeded, "", err.Error(), r.Now())
 		return false
 	}
+	if text := r.unsized(ctx, c, settings); text != "" {
+		condition.SetFalse(c, awsv1.ClassValidationSucceeded, awsv1.ReasonKubeletExpressionEvaluationFailed, text, r.Now())
+		return false
+	}
 	return r.verify(ctx, c, settings)
+}
+
+// unsized says why the kubelet's expressions leave no type at all. Where they
+// leave some out, that is told; while types are not known, nothing is said.
+func (r *Reconciler) unsized(ctx context.Context, c *awsv1.EC2NodeClass, settings nodeclass.Class) string {
+	left, err := r.Finder.Unsized(ctx, settings)
+	if err != nil || left.Types == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("spec.%s; so it is for %d of the %d instance types that the class's images boot, which are not bought",
+		left.Why, left.Types, left.Of)
+	if left.Types == left.Of {
+		return text
+	}
+	r.warn(c, "spec.kubelet", text)
+	return ""
 }
 
 // lookedUp are the conditions that the cloud's answers decide.

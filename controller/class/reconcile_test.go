@@ -30,6 +30,7 @@ var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 type account struct {
 	subnets, groups, images, profile, verify error
 
+	unsized   nodeclass.Unsized
 	forgotten []string
 	verifies  int
 }
@@ -58,6 +59,10 @@ func (a *account) Images(context.Context, nodeclass.Class) ([]nodeclass.Image, e
 
 func (a *account) Profile(context.Context, nodeclass.Class) (string, error) {
 	return "lab_profile", a.profile
+}
+
+func (a *account) Unsized(context.Context, nodeclass.Class) (nodeclass.Unsized, error) {
+	return a.unsized, nil
 }
 
 func (a *account) Verify(context.Context, nodeclass.Class) error {

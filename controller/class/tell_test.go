@@ -46,6 +46,25 @@ func TestUsersAreToldOncePerChange(t *testing.T) {
 	s.tells(time.Hour, awsv1.ReasonCreateFleetAuthCheckFailed)
 }
 
+// Types for which an expression has no amount are not bought; a class that is
+// left without any is not ready.
+func TestExpressionsWithoutAnAmount(t *testing.T) {
+	why := errors.New("kubelet.maxPods: evaluate \"vcpus - 4\" for m5.large: the result -2 is no amount")
+	s := begin(t)
+	s.unsized = nodeclass.Unsized{Types: 3, Of: 40, First: "m5.large", Why: why}
+	s.tells(0, "SpecWarning")
+	s.tells(time.Minute)
+	if got, _ := look(t, s.r); !condition.IsTrue(got, awsv1.ClassReady) {
+		t.Errorf("a class that 37 types are left for is not ready: %s", condition.Describe(condition.Get(got, awsv1.ClassReady)))
+	}
+	s.unsized.Types = 40
+	s.tells(time.Minute, awsv1.ReasonKubeletExpressionEvaluationFailed)
+	got, _ := look(t, s.r)
+	if v := condition.Get(got, awsv1.ClassValidationSucceeded); v.Status != metav1.ConditionFalse || !strings.Contains(v.Message, "spec.kubelet.maxPods") {
+		t.Errorf("%s; want false, naming spec.kubelet.maxPods", condition.Describe(v))
+	}
+}
+
 func TestANewClassIsQuietWhileItIsLookedAt(t *testing.T) {
 	s := begin(t)
 	s.edit(func(c *awsv1.EC2NodeClass) { c.CreationTimestamp = metav1.NewTime(start) })

@@ -18,8 +18,9 @@ import (
 
 // Setup is how machines of one kind are launched for a class.
 type Setup struct {
-	Image   int   // position in Class.Resolved.Images
-	MaxPods int64 // for the kubelet
+	Image   int                // position in Class.Resolved.Images
+	MaxPods int64              // for the kubelet
+	Kubelet *nodeclass.Kubelet // without expressions; kinds may share it
 }
 
 // Kinds is what a class can become, without prices: the part that changes
@@ -28,6 +29,8 @@ type Kinds struct {
 	Kinds  []cluster.Kind // without offers, sorted by name
 	Setups []Setup
 	types  []*Type
+
+	Unsized nodeclass.Unsized
 }
 
 // Setup returns how a kind is launched; false for kinds that the class cannot
@@ -46,6 +49,7 @@ func For(all []Type, class nodeclass.Class, s Settings) *Kinds {
 	out := &Kinds{}
 	limits := volumeLimits{}
 	windows := windowsLabels(class.Spec.EffectiveFamily())
+	sizes := sizesFor(class.Spec, s)
 	for i := range all {
 		t := &all[i]
 		labels := t.Labels // shared by all classes where there is nothing to merge
@@ -56,14 +60,20 @@ func For(all []Type, class nodeclass.Class, s Settings) *Kinds {
 		if !ok || !t.supports(class.Spec) {
 			continue
 		}
-		total := capacity(*t, class.Spec, class.Resolved.Images[img].ID, s)
+		spec, err := sizes.of(t)
+		if err != nil {
+			unsized(&out.Unsized, t.Name, err)
+			continue
+		}
+		total := capacity(*t, *spec, class.Resolved.Images[img].ID, s)
 		out.Kinds = append(out.Kinds, cluster.Kind{
-			Name: t.Name, Labels: labels, Capacity: total, LastResort: strings.Contains(t.Name, "metal"), Allocatable: allocatable(*t, class.Spec, total),
+			Name: t.Name, Labels: labels, Capacity: total, LastResort: strings.Contains(t.Name, "metal"), Allocatable: allocatable(*t, *spec, total),
 			Sustained: t.Sustained, Surplus: surplus(t, class.Spec, s), Attachable: limits.of(t.Attachments.attachable(class.Spec)),
 		})
-		out.Setups = append(out.Setups, Setup{Image: img, MaxPods: MaxPods(*t, class.Spec, s)})
+		out.Setups = append(out.Setups, Setup{Image: img, MaxPods: MaxPods(*t, *spec, s), Kubelet: &spec.Kubelet})
 		out.types = append(out.types, t)
 	}
+	out.Unsized.Of = len(out.Kinds) + out.Unsized.Types
 	return out
 }
 

@@ -149,6 +149,11 @@ func MaxPods(t Type, spec nodeclass.Spec, s Settings) int64 {
 	if n := spec.Kubelet.MaxPods; n != nil {
 		return *n
 	}
+	return podsByNetwork(t, spec, s)
+}
+
+// podsByNetwork is how many pods there are addresses for.
+func podsByNetwork(t Type, spec nodeclass.Spec, s Settings) int64 {
 	if spec.EffectiveFamily().Windows() {
 		return podsUnlimited
 	}

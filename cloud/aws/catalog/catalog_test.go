@@ -435,3 +435,33 @@ func TestReadTakesAllPages(t *testing.T) {
 		t.Errorf("zones = %v and %v", got[1].Zones, got[0].Zones)
 	}
 }
+
+// A type for which an expression has no amount is left out, and counted; what
+// others keep for the kubelet is not for pods.
+func TestExpressionsOfTheKubelet(t *testing.T) {
+	any := nodeclass.Image{ID: "ami-1"}
+	class := func(document string) nodeclass.Class {
+		kubelet, err := nodeclass.ParseKubelet([]byte(document))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return nodeclass.Class{Spec: nodeclass.Spec{Family: nodeclass.AL2023, Kubelet: kubelet}, Resolved: nodeclass.Resolved{Images: []nodeclass.Image{any}}}
+	}
+	all := []Type{
+		{Name: "small", Arch: "amd64", CPUs: 2, MemoryMiB: 8192, ENIs: 3, AddressesByENI: 10},
+		{Name: "wide", Arch: "amd64", CPUs: 8, MemoryMiB: 8192, ENIs: 3, AddressesByENI: 10},
+	}
+	k := For(all, class(`{"maxPods":"(vcpus - 4) * 10","systemReserved":{"cpu":"vcpus * 100"}}`), Settings{})
+	if len(k.Kinds) != 1 || k.Kinds[0].Name != "wide" || k.Setups[0].MaxPods != 40 || k.Kinds[0].Capacity.Pods != 40 {
+		t.Errorf("kinds %+v, set up as %+v; want wide alone, for 40 pods", k.Kinds, k.Setups)
+	}
+	if free := k.Kinds[0].Allocatable.CPU; free != 8000-800-90 {
+		t.Errorf("pods get %d thousandths of a core, want 8000 less 800 for the system and 90 for the kubelet", free)
+	}
+	if u := k.Unsized; u.Types != 1 || u.Of != 2 || u.First != "small" || !strings.Contains(u.Why.Error(), "kubelet.maxPods") {
+		t.Errorf("left out: %+v; want small, for its maxPods", u)
+	}
+	if k := For(all, class(`{"maxPods":"max_pods + 1"}`), Settings{ReservedENIs: 1}); k.Setups[0].MaxPods != 21 || k.Unsized.Types != 0 {
+		t.Errorf("set up as %+v; want 21 pods, one more than two interfaces have addresses for", k.Setups)
+	}
+}

@@ -243,3 +243,60 @@ func TestRetryTokensDifferAndFit(t *testing.T) {
 		t.Errorf("retryToken = %s, %s", retryToken(long, 1), retryToken("a", 1))
 	}
 }
+
+// Types whose kubelets are told the same share a template, whatever the
+// expressions that the amounts come from.
+func TestExpressionsAreWorkedOutByType(t *testing.T) {
+	kubelet, err := nodeclass.ParseKubelet([]byte(`{"maxPods":"min(max_pods, 29)","kubeReserved":{"cpu":"instance_type.startsWith('m6g') ? 50 : 70"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := request(t, nil)
+	r.Class.Spec.Kubelet = kubelet
+	r.Kinds = catalog.For([]catalog.Type{kindType("m5.large", "amd64", 3), kindType("m5.xlarge", "amd64", 4), kindType("m6g.large", "arm64", 3)},
+		r.Class, catalog.Settings{})
+	o, err := build(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var reserved []string
+	for i, x := range o.templates {
+		text, err := base64.StdEncoding.DecodeString(aws.ToString(x.data.UserData))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), "maxPods: 29\n") || strings.Contains(string(text), "max_pods") {
+			t.Errorf("machines of template %d read\n%s", i, text)
+		}
+		_, amount, _ := strings.Cut(string(text), "kubeReserved:\n        cpu: ")
+		amount, _, _ = strings.Cut(amount, "\n")
+		for _, override := range o.fleet.LaunchTemplateConfigs[i].Overrides {
+			reserved = append(reserved, string(override.InstanceType)+" "+amount)
+		}
+	}
+	if got, want := strings.Join(reserved, ", "), "m5.large 70m, m5.large 70m, m5.xlarge 70m, m6g.large 50m"; got != want {
+		t.Errorf("reserved: %s; want %s", got, want)
+	}
+}
+
+func TestAFleetHasNoMoreTemplatesThanEC2Takes(t *testing.T) {
+	kubelet, err := nodeclass.ParseKubelet([]byte(`{"maxPods":"max_pods"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := request(t, nil)
+	r.Class.Spec.Kubelet, r.Launch.Options = kubelet, nil
+	var kinds []catalog.Type
+	for i := range templatesMax + 5 {
+		kinds = append(kinds, kindType(fmt.Sprintf("k%03d.large", i), "amd64", int64(i)+1))
+		r.Launch.Options = append(r.Launch.Options, cloud.OfferChoice{Kind: kinds[i].Name, Zone: "us-east-1a", Option: cluster.Spot, Priority: float64(i)})
+	}
+	r.Kinds = catalog.For(kinds, r.Class, catalog.Settings{})
+	o, err := build(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(o.templates) != templatesMax || o.offers[len(o.offers)-1].Kind != "k049.large" {
+		t.Errorf("%d templates, the last for %s; want %d, the cheapest types", len(o.templates), o.offers[len(o.offers)-1].Kind, templatesMax)
+	}
+}

@@ -28,6 +28,8 @@ const (
 	TypesMax = 60
 	// overridesMax is how many combinations of type and subnet EC2 takes.
 	overridesMax = 300
+	// templatesMax is how many launch templates EC2 takes in one fleet.
+	templatesMax = 50
 )
 
 // Request is one launch with all that was found for it.
@@ -54,8 +56,15 @@ type order struct {
 
 // group is what types must share to be launched from one template.
 type group struct {
-	image   int
-	maxPods int64
+	image    int
+	maxPods  int64
+	reserved string // what the kubelet keeps, where that depends on the type
+}
+
+// members are the offers of a group, which set up the kubelet alike.
+type members struct {
+	kubelet nodeclass.Kubelet
+	offers  []cloud.OfferChoice
 }
 
 // build turns a request into an order. Equal requests make equal orders.
@@ -68,7 +77,7 @@ func build(r Request) (order, error) {
 	o := order{offers: offers, subnets: r.Subnets, images: map[string]string{}}
 	var configs []types.FleetLaunchTemplateConfigRequest
 	for _, g := range slices.SortedFunc(maps.Keys(groups), compareGroups) {
-		t, err := newTemplate(r, g)
+		t, err := newTemplate(r, g, groups[g].kubelet)
 		if err != nil {
 			return order{}, err
 		}
@@ -76,14 +85,14 @@ func build(r Request) (order, error) {
 			o.podsMin = g.maxPods
 		}
 		o.templates = append(o.templates, t)
-		for _, offer := range groups[g] {
+		for _, offer := range groups[g].offers {
 			o.images[offer.Kind] = r.Class.Resolved.Images[g.image].ID
 		}
 		configs = append(configs, types.FleetLaunchTemplateConfigRequest{
 			LaunchTemplateSpecification: &types.FleetLaunchTemplateSpecificationRequest{
 				LaunchTemplateName: aws.String(t.name), Version: aws.String("$Latest"),
 			},
-			Overrides: overrides(groups[g], r.Subnets),
+			Overrides: overrides(groups[g].offers, r.Subnets),
 		})
 	}
 	o.fleet = fleetInput(r, configs)
@@ -92,11 +101,11 @@ func build(r Request) (order, error) {
 
 // divide takes the offers that can be bought at all, the cheapest types
 // first, and groups them by template.
-func divide(r Request) ([]cloud.OfferChoice, map[group][]cloud.OfferChoice) {
+func divide(r Request) ([]cloud.OfferChoice, map[group]*members) {
 	sorted := slices.Clone(r.Launch.Options)
 	slices.SortStableFunc(sorted, func(a, b cloud.OfferChoice) int { return cmp.Compare(a.Priority, b.Priority) })
 	kinds := map[string]bool{}
-	groups := map[group][]cloud.OfferChoice{}
+	groups := map[group]*members{}
 	var offers []cloud.OfferChoice
 	for _, choice := range sorted {
 		setup, ok := r.Kinds.Setup(choice.Kind)
@@ -106,16 +115,22 @@ func divide(r Request) ([]cloud.OfferChoice, map[group][]cloud.OfferChoice) {
 		if !kinds[choice.Kind] && len(kinds) == TypesMax || len(offers) == overridesMax {
 			continue
 		}
+		g := group{setup.Image, setup.MaxPods, setup.Kubelet.Reserves()}
+		if groups[g] == nil && len(groups) == templatesMax {
+			continue
+		}
+		if groups[g] == nil {
+			groups[g] = &members{kubelet: *setup.Kubelet}
+		}
 		kinds[choice.Kind] = true
 		offers = append(offers, choice)
-		g := group{setup.Image, setup.MaxPods}
-		groups[g] = append(groups[g], choice)
+		groups[g].offers = append(groups[g].offers, choice)
 	}
 	return offers, groups
 }
 
 func compareGroups(a, b group) int {
-	return cmp.Or(cmp.Compare(a.image, b.image), cmp.Compare(a.maxPods, b.maxPods))
+	return cmp.Or(cmp.Compare(a.image, b.image), cmp.Compare(a.maxPods, b.maxPods), cmp.Compare(a.reserved, b.reserved))
 }
 
 func overrides(offers []cloud.OfferChoice, subnets []nodeclass.Subnet) []types.FleetLaunchTemplateOverridesRequest {

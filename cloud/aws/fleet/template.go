@@ -29,8 +29,8 @@ type template struct {
 	tags []types.Tag
 }
 
-func newTemplate(r Request, g group) (template, error) {
-	text, err := userdata.Render(userDataInput(r, g))
+func newTemplate(r Request, g group, kubelet nodeclass.Kubelet) (template, error) {
+	text, err := userdata.Render(userDataInput(r, g, kubelet))
 	if err != nil {
 		return template{}, refuse(err)
 	}
@@ -67,9 +67,9 @@ func refuse(err error) error {
 	return &cloud.RefusedError{Reason: reason, Cause: err.Error()}
 }
 
-func userDataInput(r Request, g group) userdata.Input {
+func userDataInput(r Request, g group, kubelet nodeclass.Kubelet) userdata.Input {
 	in := userdata.Input{
-		Family: r.Class.Spec.EffectiveFamily(), Cluster: r.Cluster, Kubelet: r.Class.Spec.Kubelet, MaxPods: g.maxPods,
+		Family: r.Class.Spec.EffectiveFamily(), Cluster: r.Cluster, Kubelet: kubelet, MaxPods: g.maxPods,
 		Labels: r.Launch.Node.Labels, RAID0: r.Class.Spec.InstanceStore == nodeclass.RAID0,
 		Version: r.Class.Resolved.Images[g.image].Release(), User: r.Class.Spec.UserData,
 	}

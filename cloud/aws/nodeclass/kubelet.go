@@ -14,11 +14,13 @@ import (
 // Kubelet is the kubelet's configuration as the user gave it. The typed
 // fields are what every family understands; Raw is the whole document, which
 // families with a configuration file of their own (AL2023) take as it is.
-// Amounts are text in Kubernetes' notation.
+// Amounts are text in Kubernetes' notation, or expressions over the instance
+// type: Sizing tells what these come to.
 type Kubelet struct {
 	Raw                     map[string]any
 	ClusterDNS              []string
 	MaxPods                 *int64
+	MaxPodsBy               string // an expression in place of MaxPods; empty for none
 	PodsPerCore             *int64
 	SystemReserved          map[string]string
 	KubeReserved            map[string]string
@@ -63,11 +65,9 @@ func ParseKubelet(document []byte) (Kubelet, error) {
 		return Kubelet{}, fmt.Errorf("parse kubelet configuration: %w", err)
 	}
 	if f.MaxPods != nil {
-		n, err := strconv.ParseInt(fmt.Sprint(f.MaxPods), 10, 64)
-		if err != nil || n < 0 {
-			return Kubelet{}, fmt.Errorf("kubelet.maxPods is %q: write a whole number of pods; expressions are not supported", fmt.Sprint(f.MaxPods))
+		if err := k.readMaxPods(f.MaxPods); err != nil {
+			return Kubelet{}, err
 		}
-		k.MaxPods = &n
 	}
 	k.ClusterDNS, k.PodsPerCore, k.CPUCFSQuota = f.ClusterDNS, f.PodsPerCore, f.CPUCFSQuota
 	k.SystemReserved, k.KubeReserved = texts(f.SystemReserved), texts(f.KubeReserved)
@@ -77,15 +77,34 @@ func ParseKubelet(document []byte) (Kubelet, error) {
 	return k, k.check()
 }
 
+// readMaxPods takes a number, also one in quotes, or an expression in quotes.
+func (k *Kubelet) readMaxPods(value any) error {
+	text := strings.TrimSpace(fmt.Sprint(value))
+	n, err := strconv.ParseInt(text, 10, 64)
+	_, bare := value.(json.Number)
+	switch {
+	case err == nil && n >= 0:
+		k.MaxPods, k.Raw["maxPods"] = &n, n
+	case bare || err == nil:
+		return fmt.Errorf("kubelet.maxPods is %s: write how many pods a node may run, or an expression over the instance type in quotes", text)
+	default:
+		k.MaxPodsBy = text
+	}
+	return nil
+}
+
 // check refuses amounts and lengths that cannot be read, so that a typing
 // mistake is told before a machine is bought.
 func (k Kubelet) check() error {
+	if _, err := k.Sizing(); err != nil {
+		return err
+	}
 	for _, list := range []struct {
 		field  string
 		values map[string]string
 	}{{"systemReserved", k.SystemReserved}, {"kubeReserved", k.KubeReserved}} {
 		for _, key := range slices.Sorted(maps.Keys(list.values)) {
-			if n, err := ParseAmount(list.values[key]); err != nil || n.Sign() < 0 {
+			if n, err := ParseAmount(list.values[key]); err == nil && n.Sign() < 0 {
 				return fmt.Errorf("kubelet.%s.%s is %q: write an amount such as 100m or 512Mi", list.field, key, list.values[key])
 			}
 		}

@@ -1,8 +1,12 @@
 package nodeclass
 
 import (
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/daemok/daemok/internal/expression"
 )
 
 func TestParseAmount(t *testing.T) {
@@ -100,9 +104,55 @@ func TestParseKubelet(t *testing.T) {
 	}
 }
 
+// What a kubelet is told for one type: expressions give way to amounts, in the
+// typed fields and in the document that AL2023 takes, and all else stays.
+func TestSizing(t *testing.T) {
+	large := expression.Variables{InstanceType: "m5.large", VCPUs: 2, MemoryMiB: 8192, DefaultENIs: 3, IPsPerENI: 10, MaxPods: 29}
+	tests := map[string]struct{ document, want, raw string }{
+		"amounts stay":                    {`{"maxPods":20,"kubeReserved":{"cpu":"100m"}}`, "20 pods, ,cpu=100m,", `{"kubeReserved":{"cpu":"100m"},"maxPods":20}`},
+		"a number in quotes is a number":  {`{"maxPods":"110"}`, "110 pods, ,", `{"maxPods":110}`},
+		"pods by the type":                {`{"maxPods":"min(max_pods, 20)"}`, "20 pods, ,", `{"maxPods":20}`},
+		"what is reserved sees the pods":  {`{"maxPods":10,"kubeReserved":{"memory":"11 * max_pods + 255"}}`, "10 pods, ,memory=368Mi,", `{"kubeReserved":{"memory":"368Mi"},"maxPods":10}`},
+		"those of an expression as well":  {`{"maxPods":"vcpus * 5","kubeReserved":{"memory":"11 * max_pods + 255"}}`, "10 pods, ,memory=368Mi,", `{"kubeReserved":{"memory":"368Mi"},"maxPods":10}`},
+		"the system's share by the type":  {`{"systemReserved":{"cpu":"vcpus * 30","memory":"1Gi"},"x":1}`, "cpu=60m,memory=1Gi,,", `{"systemReserved":{"cpu":"60m","memory":"1Gi"},"x":1}`},
+		"types without addresses to give": {`{"kubeReserved":{"pid":"default_enis * ips_per_eni"}}`, ",pid=30,", `{"kubeReserved":{"pid":"30"}}`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			k, err := ParseKubelet([]byte(tt.document))
+			if err != nil {
+				t.Fatal(err)
+			}
+			sizing, err := k.Sizing()
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := sizing.For(large)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := got.Reserves()
+			if got.MaxPods != nil {
+				text = fmt.Sprintf("%d pods, %s", *got.MaxPods, text)
+			}
+			raw, err := json.Marshal(got.Raw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text != tt.want || string(raw) != tt.raw {
+				t.Errorf("%s for an m5.large is %s and %s; want %s and %s", tt.document, text, raw, tt.want, tt.raw)
+			}
+			if before, _ := json.Marshal(k.Raw); !strings.Contains(string(before), "max_pods") && strings.Contains(tt.document, "max_pods") {
+				t.Errorf("the class's own document was changed: %s", before)
+			}
+		})
+	}
+}
+
 func TestParseKubeletRefuses(t *testing.T) {
 	tests := map[string]struct{ document, want string }{
-		"an expression for maxPods":     {`{"maxPods":"vcpus * 10"}`, "maxPods"},
+		"an expression without end":     {`{"maxPods":"vcpus *"}`, "maxPods"},
+		"a word that is no variable":    {`{"systemReserved":{"cpu":"cores * 10"}}`, "systemReserved.cpu"},
 		"a fraction of a pod":           {`{"maxPods":1.5}`, "maxPods"},
 		"a negative number of pods":     {`{"maxPods":-1}`, "maxPods"},
 		"an amount that is none":        {`{"kubeReserved":{"memory":"1 GB"}}`, "kubeReserved.memory"},

@@ -77,7 +77,7 @@ func TestKubelet(t *testing.T) {
 		"two DNS servers on images of one's own":    {family("Custom", `clusterDNS: [10.0.0.10, 10.0.0.11]`), ``},
 		"pods by core on Bottlerocket":              {family("Bottlerocket", `podsPerCore: 2`), `UnsupportedKubeletConfiguration: spec.kubelet.podsPerCore: nodes of the family Bottlerocket`},
 		"pods by core on AL2 are right":             {family("AL2", `podsPerCore: 2`), ``},
-		"a whole number of pods written as a text":  {kubelet(`maxPods: "110"`), `KubeletExpressionsDisabled: spec.kubelet.maxPods: "110" is text: write the number 110 without quotes`},
+		"a number of pods in quotes is right":       {kubelet(`maxPods: "110"`), ``},
 		"the six signals of eviction are all right": {kubelet(`evictionHard: {memory.available: 5%, nodefs.available: 1Gi, nodefs.inodesFree: 5%, imagefs.available: 5%, imagefs.inodesFree: 5%, pid.available: 5%}`), ``},
 	}, withoutExpressions)
 }

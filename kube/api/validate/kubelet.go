@@ -15,8 +15,8 @@ import (
 	kubeletv1beta1 "k8s.io/kubelet/config/v1beta1"
 	strictjson "sigs.k8s.io/json"
 
+	"github.com/daemok/daemok/internal/expression"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
-	"github.com/daemok/daemok/kube/api/expression"
 )
 
 // kubelet checks the configuration of a kubelet for nodes of a family. What
@@ -44,7 +44,7 @@ func (f *findings) invalidKubelet(field, format string, args ...any) {
 
 // expressions checks the fields that may hold one.
 func (f *findings) expressions(field string, k *awsv1.Kubelet, o ClassOptions) {
-	if k.MaxPods != nil && k.MaxPods.Type == intstr.String {
+	if k.MaxPods != nil && k.MaxPods.Type == intstr.String && !wholeNumber(k.MaxPods.StrVal) {
 		f.expression(field+".maxPods", k.MaxPods.StrVal, o)
 	}
 	for _, list := range []struct {
@@ -72,16 +72,20 @@ func (f *findings) expression(at, text string, o ClassOptions) {
 	}
 }
 
+// wholeNumber tells a number of pods in quotes, which is taken as the number.
+func wholeNumber(text string) bool {
+	_, err := strconv.ParseUint(strings.TrimSpace(text), 10, 31)
+	return err == nil
+}
+
 // noExpression says what to write where expressions are not evaluated.
 func noExpression(at, text string) string {
-	if _, err := strconv.ParseUint(text, 10, 31); err == nil {
-		return fmt.Sprintf("%q is text: write the number %s without quotes", text, text)
-	}
 	want := "an amount such as 100m or 512Mi"
 	if strings.HasSuffix(at, ".maxPods") {
-		want = "a number without quotes, such as 110"
+		want = "a number such as 110"
 	}
-	return fmt.Sprintf("%q is no amount, and expressions are not evaluated yet whatever the feature gates say: write %s", text, want)
+	return fmt.Sprintf("%q is no amount, and expressions are evaluated only with the feature gate NodeClassCEL "+
+		"(AWS_FEATURE_GATES=NodeClassCEL=true): switch it on, or write %s", text, want)
 }
 
 // evictions checks that every soft threshold has a length of time it is

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/daemok/daemok/kube/api/expression"
+	"github.com/daemok/daemok/internal/expression"
 )
 
 var large = expression.Variables{
