@@ -89,7 +89,7 @@ tidy: ## rules of the repository: import directions, purity of core, documents
 unit: ## unit tests and stories of the main module, with the race detector where goroutines are
 	@echo "test: unit tests (main module, -race)"
 	@go test -race -vet=off -shuffle=on -timeout 20m $(RACED) ./core/parallel
-	@go test -race -vet=off -shuffle=on -timeout 20m ./sim/whole -args -seeds 6 -deaths 5
+	@go test -race -vet=off -shuffle=on -timeout 20m ./sim/whole -args -brief -seeds 4 -deaths 8
 	@go test -race -vet=off -run 'TestStories|TestTheNumberOfProcessorsChangesNothing' ./core/decide
 	@echo "test: stories, the core and tables (main module)"
 	@go test -vet=off -shuffle=on $(foreach folder,$(filter-out internal/tidy,$(QUICKER)),./$(folder)/...) ./sim ./sim/whole

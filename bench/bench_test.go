@@ -74,13 +74,13 @@ func TestFilesAreRead(t *testing.T) {
 // TestPlansAreComparedWithTheBestKnown knows plans of one work that are cheaper,
 // and does not compare with those of other work.
 func TestPlansAreComparedWithTheBestKnown(t *testing.T) {
-	o := bench.Options{Generate: "uniform", Pods: 30, Seed: 5, Runs: 1}
+	o := bench.Options{Generate: "uniform", Pods: 10, Seed: 5, Runs: 1}
 	alone, err := bench.Place(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	entry := func(seed int, bound, cost float64) string {
-		return fmt.Sprintf(`{"catalog": ".", "capacity": "on-demand", "generate": "uniform", "pods": 30, "seed": %d, "lowerBoundPerHour": %g, "costPerHour": %g}`, seed, bound, cost)
+		return fmt.Sprintf(`{"catalog": ".", "capacity": "on-demand", "generate": "uniform", "pods": 10, "seed": %d, "lowerBoundPerHour": %g, "costPerHour": %g}`, seed, bound, cost)
 	}
 	o.Best = write(t, "best.json", "["+entry(4, 1, 1)+","+entry(5, alone.LowerBoundPerHour, alone.CostPerHour/1.25)+"]")
 	if r, err := bench.Place(o); err != nil || r.OverBest == nil || *r.OverBest < 0.2499 || *r.OverBest > 0.2501 {
@@ -116,7 +116,7 @@ func TestRulesOfAFileAreFollowed(t *testing.T) {
 }
 
 func TestSeedsAreSummedUpByMedianAndWorst(t *testing.T) {
-	o := bench.Options{Mix: "diverse", Pods: 100, Runs: 1, Seed: 5}
+	o := bench.Options{Mix: "diverse", Pods: 30, Runs: 1, Seed: 5}
 	got, err := bench.PlaceSeeds(o, 3)
 	if err != nil {
 		t.Fatal(err)

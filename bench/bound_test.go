@@ -19,7 +19,7 @@ func TestNoPlanIsCheaperThanWhatTheRulesAllow(t *testing.T) {
 	for name, o := range tests {
 		t.Run(name, func(t *testing.T) {
 			known := 0
-			for o.Seed = range 20 {
+			for o.Seed = range 8 {
 				r, err := bench.Place(o)
 				if err != nil {
 					t.Fatalf("seed %d: %v", o.Seed, err)
@@ -35,8 +35,8 @@ func TestNoPlanIsCheaperThanWhatTheRulesAllow(t *testing.T) {
 					t.Errorf("seed %d: %+v; want cost >= bound with rules >= bound without", o.Seed, r)
 				}
 			}
-			if known < 15 {
-				t.Errorf("only %d of 20 seeds have a bound that knows the rules", known)
+			if known < 6 {
+				t.Errorf("only %d of 8 seeds have a bound that knows the rules", known)
 			}
 		})
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/daemok/daemok/core/scenario"
 )
 
-var worlds = flag.Uint64("worlds", 200, "how many worlds are made by chance to compare costs")
+var worlds = flag.Uint64("worlds", 200, "how many worlds are made by chance, for each of several tests")
 
 // modest is an eighth of the controller's effort.
 var modest = decide.Effort{Place: 1_000_000, Pack: 1_000_000}

@@ -24,14 +24,17 @@ var searching = decide.Effort{Pack: 20_000}
 // TestEveryPlanKeepsThePromises makes small worlds by chance and checks what
 // must hold of every plan: each pod has one place or one reason, what is
 // placed fits by core/fit, limits hold whatever the cloud delivers, needed
-// nodes stay, and the same world gives the same plan.
+// nodes stay, and, of every fourth, the same world gives the same plan.
 func TestEveryPlanKeepsThePromises(t *testing.T) {
 	effort := decide.Effort{Place: 1_000_000, Pack: 20_000, Settle: 1_000_000}
-	for seed := range uint64(400) {
+	for seed := range *worlds {
 		s := chance.Crowded(rand.New(rand.NewPCG(seed, 1)))
 		p := decide.Decide(s, decide.Policy{}, effort)
 		if why := broken(s, &p); why != "" {
 			t.Fatalf("seed %d: %s\n%s\n%s", seed, why, scenario.Print(s), p)
+		}
+		if seed%4 > 0 {
+			continue
 		}
 		if again := decide.Decide(s, decide.Policy{}, effort); again.String() != p.String() {
 			t.Fatalf("seed %d: a second plan differs:\n%s\nfirst:\n%s", seed, again, p)

@@ -13,6 +13,16 @@ import (
 
 var deaths = flag.Int("deaths", 1, "let the controller die at every nth of its calls, before it or after it in turn; 0: at each both before and after, with watches at once and late")
 
+var brief = flag.Bool("brief", false, "leave out stories that take long: enough happens at once in the others for the race detector")
+
+// long is called by stories that take long.
+func long(t *testing.T) {
+	t.Helper()
+	if *brief {
+		t.Skip("takes long, and -brief is given")
+	}
+}
+
 // tried reports whether a controller is to die at this call, just before or just
 // after it takes effect, in a test that is content with every nth call.
 func tried(call, nth int, after bool) bool {

@@ -46,6 +46,7 @@ func widely(p *karpv1.NodePool) {
 // Machines that are just as asked for do not drift, whoever looks. When what
 // their pool or class asks for changes they do, and are replaced before they go.
 func TestDriftedNodesAreReplaced(t *testing.T) {
+	long(t)
 	first := form{"one", fake.Settings{Image: "ami-one", Groups: []string{"sg-one"}}}
 	tests := map[string]struct {
 		change func(w *world)
@@ -220,6 +221,7 @@ func (w *world) patchStatus(o client.Object, change func()) {
 // A pool whose machines do not come any more, so that its drifted nodes cannot be
 // replaced, holds up nobody else, and its nodes stay.
 func TestAPoolThatCannotReplaceHoldsNobodyUp(t *testing.T) {
+	long(t)
 	tell(t, fake.Options{Seed: 64}, func(t *testing.T, w *world) {
 		w.classes.change(form{"one", fake.Settings{Image: "ami-one", Groups: []string{"sg-one"}}})
 		in := func(zone string) func(*karpv1.NodePool) {
