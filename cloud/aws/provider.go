@@ -81,6 +81,7 @@ type Provider struct {
 	finder    network.Finder
 	images    image.Finder
 	profiles  profile.Keeper
+	collector *profile.Collector
 	templates *fleet.Templates
 	buyer     fleet.Buyer
 	instances *instance.Store
@@ -126,6 +127,7 @@ func newProvider(o Options, clients client.Clients) *Provider {
 		instances: instance.New(clients.EC2, o.Cluster, o.Now, o.Pause),
 		cluster:   userdata.Cluster{Name: o.Cluster, Endpoint: o.Endpoint, CA: o.CA, CIDR: o.CIDR, DNS: o.DNS},
 	}
+	p.collector = profile.NewCollector(p.profiles, o.Now)
 	p.buyer = fleet.Buyer{API: clients.EC2, Templates: p.templates, Shortage: p.short, Addresses: &p.addresses,
 		Now: o.Now, Pause: o.Pause}
 	return p

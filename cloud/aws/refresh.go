@@ -17,6 +17,7 @@ const (
 	OnDemandEvery  = 12 * time.Hour
 	SpotEvery      = 10 * time.Minute
 	TemplatesEvery = 30 * time.Minute
+	ProfilesEvery  = 30 * time.Minute
 )
 
 // Refresh reads everything once, as is needed at the start. Without types

@@ -58,6 +58,17 @@ func (p *Provider) Unsized(_ context.Context, class nodeclass.Class) (nodeclass.
 // classID is how the port's callers know a class.
 func classID(name string) string { return "EC2NodeClass/" + name }
 
+// CollectProfiles removes the instance profiles that were made for classes of
+// the cluster and are not among those in use, after an hour, and returns their
+// names. Those of machines stay, whoever launched these. One call each
+// ProfilesEvery, and DescribeInstances only where something is to be removed.
+func (p *Provider) CollectProfiles(ctx context.Context, used map[string]bool) ([]string, error) {
+	if p.options.IsolatedVPC {
+		return nil, nil
+	}
+	return p.collector.Collect(ctx, used, p.instances.Profiles)
+}
+
 // Resolve finds everything at once, for callers that need no answer for each
 // part.
 func (p *Provider) Resolve(ctx context.Context, class nodeclass.Class) (r nodeclass.Resolved, err error) {

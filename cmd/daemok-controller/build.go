@@ -140,7 +140,7 @@ func (p *parts) add(ctx context.Context) error {
 	for _, r := range program.Rounds {
 		errs = append(errs, p.manager.Add(leading(func(ctx context.Context) error { return r.Run(ctx, p.log) })))
 	}
-	for _, run := range append(program.Tasks, p.refreshTemplates) {
+	for _, run := range append(program.Tasks, p.refreshTemplates, p.collectProfiles) {
 		errs = append(errs, p.manager.Add(leading(run)))
 	}
 	return errors.Join(append(errs, p.manager.Add(always(p.refresh)))...)

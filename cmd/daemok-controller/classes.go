@@ -64,6 +64,7 @@ func known(id string, c *awsv1.EC2NodeClass) (claim.Class, error) {
 		Annotations: map[string]string{
 			api.AnnotationNodeClassHash:        c.Annotations[api.AnnotationNodeClassHash],
 			api.AnnotationNodeClassHashVersion: c.Annotations[api.AnnotationNodeClassHashVersion],
+			api.AnnotationInstanceProfileName:  c.Status.InstanceProfile,
 		},
 	}, nil
 }

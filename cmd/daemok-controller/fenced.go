@@ -36,6 +36,11 @@ func (f fenced) Forget(ctx context.Context, class nodeclass.Class) error {
 	return f.Fence.Do(ctx, func(ctx context.Context) error { return f.inner.Forget(ctx, class) })
 }
 
+func (f fenced) CollectProfiles(ctx context.Context, used map[string]bool) (removed []string, err error) {
+	err = f.Fence.Do(ctx, func(ctx context.Context) error { removed, err = f.inner.CollectProfiles(ctx, used); return err })
+	return removed, err
+}
+
 func (f fenced) RefreshTemplates(ctx context.Context) error {
 	return f.Fence.Do(ctx, f.inner.RefreshTemplates)
 }

@@ -53,6 +53,9 @@ func (r *reached) Profile(context.Context, nodeclass.Class) (string, error) {
 func (r *reached) Unsized(context.Context, nodeclass.Class) (nodeclass.Unsized, error) {
 	return nodeclass.Unsized{}, r.call("Unsized")
 }
+func (r *reached) CollectProfiles(context.Context, map[string]bool) ([]string, error) {
+	return nil, r.call("CollectProfiles")
+}
 func (r *reached) Verify(context.Context, nodeclass.Class) error { return r.call("Verify") }
 func (r *reached) Forget(context.Context, nodeclass.Class) error { return r.call("Forget") }
 func (r *reached) RefreshTypes(context.Context) error            { return r.call("RefreshTypes") }

@@ -20,6 +20,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/cloud/aws/notice"
 	"github.com/daemok/daemok/controller"
+	"github.com/daemok/daemok/controller/class"
 	"github.com/daemok/daemok/internal/version"
 	"github.com/daemok/daemok/observe"
 )
@@ -35,6 +36,7 @@ type provider interface {
 	Unsized(ctx context.Context, class nodeclass.Class) (nodeclass.Unsized, error)
 	Verify(ctx context.Context, class nodeclass.Class) error
 	Forget(ctx context.Context, class nodeclass.Class) error
+	CollectProfiles(ctx context.Context, used map[string]bool) ([]string, error)
 	RefreshTypes(ctx context.Context) error
 	RefreshOnDemand(ctx context.Context) error
 	RefreshSpot(ctx context.Context) error
@@ -179,6 +181,12 @@ func (p *parts) refresh(ctx context.Context) error {
 // for long. Only the leader may: another does not know which are in use.
 func (p *parts) refreshTemplates(ctx context.Context) error {
 	return controller.Round{What: "refresh launch templates", Do: later(aws.TemplatesEvery, p.provider.RefreshTemplates)}.Run(ctx, p.log)
+}
+
+// collectProfiles removes instance profiles that nothing uses any more.
+func (p *parts) collectProfiles(ctx context.Context) error {
+	profiles := &class.Profiles{Live: p.manager.GetAPIReader(), Cloud: p.provider, Every: aws.ProfilesEvery, Log: p.log}
+	return controller.Round{What: "collect instance profiles", Do: profiles.Round}.Run(ctx, p.log)
 }
 
 // later makes rounds of a refresh that the start has just done once: the

@@ -11,6 +11,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -91,6 +92,23 @@ func (s *Store) List(ctx context.Context, f cloud.Filter) ([]cloud.Machine, erro
 		out = append(out, convert(i))
 	}
 	slices.SortFunc(out, func(a, b cloud.Machine) int { return cmp.Compare(a.ID, b.ID) })
+	return out, nil
+}
+
+// Profiles returns the names of the instance profiles that machines of the
+// cluster have which are not terminated.
+func (s *Store) Profiles(ctx context.Context) (map[string]bool, error) {
+	found, err := s.describe(ctx, s.existing(), nil)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]bool{}
+	for _, i := range found {
+		if i.IamInstanceProfile != nil {
+			arn := aws.ToString(i.IamInstanceProfile.Arn)
+			out[arn[strings.LastIndex(arn, "/")+1:]] = true
+		}
+	}
 	return out, nil
 }
 

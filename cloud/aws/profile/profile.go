@@ -69,21 +69,25 @@ func (k Keeper) Ensure(ctx context.Context, class nodeclass.Class) (string, erro
 // Delete removes every profile that was made for the class. A profile that is
 // already gone is none of its business.
 func (k Keeper) Delete(ctx context.Context, uid string) error {
-	pages := iam.NewListInstanceProfilesPaginator(k.API, &iam.ListInstanceProfilesInput{PathPrefix: aws.String(k.path(uid))})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return wrap("iam:ListInstanceProfiles", err)
+	made, err := k.list(ctx, k.path(uid))
+	if err != nil {
+		return err
+	}
+	for _, p := range made {
+		if err := k.remove(ctx, p); err != nil {
+			return err
 		}
-		for _, p := range page.InstanceProfiles {
-			if err := k.removeRoles(ctx, p); err != nil {
-				return err
-			}
-			_, err := k.API.DeleteInstanceProfile(ctx, &iam.DeleteInstanceProfileInput{InstanceProfileName: p.InstanceProfileName})
-			if err != nil && !fault.NotFound(err) {
-				return wrap("iam:DeleteInstanceProfile", err)
-			}
-		}
+	}
+	return nil
+}
+
+func (k Keeper) remove(ctx context.Context, p types.InstanceProfile) error {
+	if err := k.removeRoles(ctx, p); err != nil {
+		return err
+	}
+	_, err := k.API.DeleteInstanceProfile(ctx, &iam.DeleteInstanceProfileInput{InstanceProfileName: p.InstanceProfileName})
+	if err != nil && !fault.NotFound(err) {
+		return wrap("iam:DeleteInstanceProfile", err)
 	}
 	return nil
 }
@@ -95,9 +99,10 @@ func (k Keeper) Name(class nodeclass.Class) string {
 	return k.Cluster + "_" + hex.EncodeToString(sum[:10])
 }
 
-func (k Keeper) path(uid string) string {
-	return fmt.Sprintf("/karpenter/%s/%s/%s/", k.Region, k.Cluster, uid)
-}
+// prefix begins the paths of all profiles of the cluster.
+func (k Keeper) prefix() string { return fmt.Sprintf("/karpenter/%s/%s/", k.Region, k.Cluster) }
+
+func (k Keeper) path(uid string) string { return k.prefix() + uid + "/" }
 
 func (k Keeper) create(ctx context.Context, name string, class nodeclass.Class) error {
 	_, err := k.API.CreateInstanceProfile(ctx, &iam.CreateInstanceProfileInput{
