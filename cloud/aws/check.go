@@ -104,9 +104,9 @@ func fill(c *userdata.Cluster, found *types.Cluster) {
 	}
 }
 
-// kubernetesVersion is the version that images are for: as the options tell,
+// KubernetesVersion is the version that images are for: as the options tell,
 // else EKS's.
-func (p *Provider) kubernetesVersion(ctx context.Context) (string, error) {
+func (p *Provider) KubernetesVersion(ctx context.Context) (string, error) {
 	if p.options.KubernetesVersion != nil {
 		return p.options.KubernetesVersion(ctx)
 	}

@@ -152,11 +152,11 @@ func TestTheClusterIsLearntFromEKS(t *testing.T) {
 	if c.Endpoint != "https://own" || c.CA != "Q0E=" || c.CIDR != "10.100.0.0/16" || c.Name != "prod" {
 		t.Errorf("cluster = %+v; what is configured counts before what EKS says", c)
 	}
-	if v, err := p.kubernetesVersion(t.Context()); err != nil || v != "1.36" {
+	if v, err := p.KubernetesVersion(t.Context()); err != nil || v != "1.36" {
 		t.Errorf("version = %q, %v", v, err)
 	}
 	p.options.KubernetesVersion = func(context.Context) (string, error) { return "1.35", nil }
-	if v, _ := p.kubernetesVersion(t.Context()); v != "1.35" {
+	if v, _ := p.KubernetesVersion(t.Context()); v != "1.35" {
 		t.Errorf("version = %q, want what the options tell", v)
 	}
 }

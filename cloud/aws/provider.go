@@ -120,7 +120,7 @@ func newProvider(o Options, clients client.Clients) *Provider {
 	p := &Provider{
 		options: o, clients: clients, facts: facts, classes: map[string]*known{},
 		prices: price.New(facts), short: shortage.New(o.Now), measured: measure.New(o.Now),
-		finder:    network.Finder{API: clients.EC2, Region: clients.Region},
+		finder:    network.Finder{API: clients.EC2, Region: clients.Region, Cluster: o.Cluster},
 		images:    image.Finder{API: clients.EC2, Parameters: image.NewParameters(clients.SSM, o.Now), Now: o.Now},
 		profiles:  profile.Keeper{API: clients.IAM, Cluster: o.Cluster, Region: clients.Region},
 		templates: fleet.NewTemplates(clients.EC2, o.Cluster, o.Now),

@@ -28,7 +28,7 @@ func (p *Provider) Groups(ctx context.Context, class nodeclass.Class) ([]nodecla
 // Images finds the images that a class selects for the cluster's version of
 // Kubernetes; *nodeclass.MissingError when there are none.
 func (p *Provider) Images(ctx context.Context, class nodeclass.Class) ([]nodeclass.Image, error) {
-	kubernetes, err := p.kubernetesVersion(ctx)
+	kubernetes, err := p.KubernetesVersion(ctx)
 	if err != nil {
 		return nil, err
 	}

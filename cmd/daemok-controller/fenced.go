@@ -63,6 +63,10 @@ func (f fenced) Images(ctx context.Context, class nodeclass.Class) ([]nodeclass.
 	return f.inner.Images(ctx, class)
 }
 
+func (f fenced) KubernetesVersion(ctx context.Context) (string, error) {
+	return f.inner.KubernetesVersion(ctx)
+}
+
 func (f fenced) Unsized(ctx context.Context, class nodeclass.Class) (nodeclass.Unsized, error) {
 	return f.inner.Unsized(ctx, class)
 }

@@ -50,6 +50,9 @@ func (r *reached) Images(context.Context, nodeclass.Class) ([]nodeclass.Image, e
 func (r *reached) Profile(context.Context, nodeclass.Class) (string, error) {
 	return "", r.call("Profile")
 }
+func (r *reached) KubernetesVersion(context.Context) (string, error) {
+	return "", r.call("KubernetesVersion")
+}
 func (r *reached) Unsized(context.Context, nodeclass.Class) (nodeclass.Unsized, error) {
 	return nodeclass.Unsized{}, r.call("Unsized")
 }
@@ -66,7 +69,7 @@ func (r *reached) RefreshTemplates(context.Context) error        { return r.call
 // Without a lease only looks reach AWS. Every method that the program uses is
 // called; one that is not named here is taken for one that changes something.
 func TestWithoutALeaseNothingIsChangedAtAWS(t *testing.T) {
-	looks := []string{"Groups", "Images", "Kinds", "List", "RefreshOnDemand", "RefreshSpot", "RefreshTypes", "Subnets", "Unsized", "Verify"}
+	looks := []string{"Groups", "Images", "Kinds", "KubernetesVersion", "List", "RefreshOnDemand", "RefreshSpot", "RefreshTypes", "Subnets", "Unsized", "Verify"}
 	inner := &reached{}
 	p := provider(behind(&fence.Fence{LeaseFor: time.Minute, CallFor: time.Second, Now: time.Now}, inner))
 	every := reflect.TypeFor[provider]()

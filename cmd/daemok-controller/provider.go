@@ -33,6 +33,7 @@ type provider interface {
 	Groups(ctx context.Context, class nodeclass.Class) ([]nodeclass.Group, error)
 	Images(ctx context.Context, class nodeclass.Class) ([]nodeclass.Image, error)
 	Profile(ctx context.Context, class nodeclass.Class) (string, error)
+	KubernetesVersion(ctx context.Context) (string, error)
 	Unsized(ctx context.Context, class nodeclass.Class) (nodeclass.Unsized, error)
 	Verify(ctx context.Context, class nodeclass.Class) error
 	Forget(ctx context.Context, class nodeclass.Class) error

@@ -44,6 +44,7 @@ type finder interface {
 	Subnets(ctx context.Context, class nodeclass.Class) ([]nodeclass.Subnet, error)
 	Groups(ctx context.Context, class nodeclass.Class) ([]nodeclass.Group, error)
 	Images(ctx context.Context, class nodeclass.Class) ([]nodeclass.Image, error)
+	KubernetesVersion(ctx context.Context) (string, error)
 	Profile(ctx context.Context, class nodeclass.Class) (string, error)
 	// Unsized tells for which types the kubelet's expressions have no amount.
 	Unsized(ctx context.Context, class nodeclass.Class) (nodeclass.Unsized, error)
@@ -223,6 +224,7 @@ func (r *Reconciler) groups(ctx context.Context, c *awsv1.EC2NodeClass, settings
 		for _, g := range found {
 			c.Status.SecurityGroups = append(c.Status.SecurityGroups, awsv1.SecurityGroup{ID: g.ID, Name: g.Name})
 		}
+		r.doubt(c, awsv1.ClassGroupsOwnedTwice, awsv1.ReasonSeveralOwnedGroups, ownedTwice(found))
 	}
 	return r.conclude(c, awsv1.ClassSecurityGroupsReady, err)
 }
@@ -234,6 +236,7 @@ func (r *Reconciler) images(ctx context.Context, c *awsv1.EC2NodeClass, settings
 		for _, i := range found {
 			c.Status.AMIs = append(c.Status.AMIs, awsv1.AMI{ID: i.ID, Name: i.Name, Deprecated: i.Deprecated, Requirements: requirementsOf(i.Requirements)})
 		}
+		r.skew(ctx, c, found)
 	}
 	return r.conclude(c, awsv1.ClassAMIsReady, err)
 }

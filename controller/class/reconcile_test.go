@@ -1,6 +1,7 @@
 package class
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -8,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -30,9 +32,13 @@ var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 type account struct {
 	subnets, groups, images, profile, verify error
 
-	unsized   nodeclass.Unsized
-	forgotten []string
-	verifies  int
+	owned       []nodeclass.Group // found beside those that every account has
+	named       string            // the image; empty for one whose name tells no version
+	version     string            // of the API server
+	versionless error
+	unsized     nodeclass.Unsized
+	forgotten   []string
+	verifies    int
 }
 
 func (a *account) Subnets(context.Context, nodeclass.Class) ([]nodeclass.Subnet, error) {
@@ -46,7 +52,7 @@ func (a *account) Groups(context.Context, nodeclass.Class) ([]nodeclass.Group, e
 	if a.groups != nil {
 		return nil, a.groups
 	}
-	return []nodeclass.Group{{ID: "sg-1", Name: "nodes"}}, nil
+	return append([]nodeclass.Group{{ID: "sg-1", Name: "nodes"}}, a.owned...), nil
 }
 
 func (a *account) Images(context.Context, nodeclass.Class) ([]nodeclass.Image, error) {
@@ -54,8 +60,10 @@ func (a *account) Images(context.Context, nodeclass.Class) ([]nodeclass.Image, e
 		return nil, a.images
 	}
 	amd64 := constraint.NewRequirements(constraint.Requirement{Key: api.LabelArch, Set: constraint.Values("amd64")})
-	return []nodeclass.Image{{ID: "ami-1", Name: "al2023", Requirements: amd64}}, nil
+	return []nodeclass.Image{{ID: "ami-1", Name: cmp.Or(a.named, "al2023"), Requirements: amd64}}, nil
 }
+
+func (a *account) KubernetesVersion(context.Context) (string, error) { return a.version, a.versionless }
 
 func (a *account) Profile(context.Context, nodeclass.Class) (string, error) {
 	return "lab_profile", a.profile
@@ -84,6 +92,7 @@ var unheard = slog.New(slog.DiscardHandler)
 // reconciler is the loop over a store with these objects.
 func reconciler(f finder, objects ...client.Object) *Reconciler {
 	s := runtime.NewScheme()
+	_ = corev1.AddToScheme(s)
 	_ = karpv1.AddToScheme(s)
 	_ = awsv1.AddToScheme(s)
 	store := fake.NewClientBuilder().WithScheme(s).WithStatusSubresource(&awsv1.EC2NodeClass{}).WithObjects(objects...).Build()

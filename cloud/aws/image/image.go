@@ -33,7 +33,8 @@ type Finder struct {
 
 // Find returns the images that any of the spec's terms selects for the given
 // version of Kubernetes ("1.36"): those not deprecated first, newest first.
-// It is a *nodeclass.MissingError when there are none.
+// Images published for a later version are left out: a kubelet may not be
+// newer than the API server. It is a *nodeclass.MissingError when there are none.
 func (f Finder) Find(ctx context.Context, spec nodeclass.Spec, kubernetes string) ([]nodeclass.Image, error) {
 	var all []nodeclass.Image
 	for _, term := range spec.Images {
@@ -50,11 +51,18 @@ func (f Finder) Find(ctx context.Context, spec nodeclass.Spec, kubernetes string
 	if err != nil {
 		return nil, err
 	}
-	all = best(append(all, selected...))
+	all, newer := notNewer(append(all, selected...), kubernetes)
+	all = best(all)
+	if len(all) == 0 && len(newer) > 0 {
+		return nil, &nodeclass.MissingError{Reason: nodeclass.AMINotFound, Text: fmt.Sprintf(
+			"spec.amiSelectorTerms (%s) selects images for later versions of Kubernetes alone, such as %s, and a kubelet may not be newer than the "+
+				"API server, which is %s: select images for %s, or wait until the control plane has moved",
+			describe(spec.Images), newer[0].Name, kubernetes, kubernetes)}
+	}
 	if len(all) == 0 {
 		return nil, &nodeclass.MissingError{Reason: nodeclass.AMINotFound, Text: fmt.Sprintf(
 			"no image matches spec.amiSelectorTerms (%s): check that it exists in this region and is shared with this account, "+
-				"or use an alias such as al2023@latest", describe(spec.Images))}
+				"or use an alias such as al2023@latest; releases of an alias are those for Kubernetes %s", describe(spec.Images), kubernetes)}
 	}
 	return all, nil
 }
@@ -166,6 +174,20 @@ func parseTime(text string) time.Time {
 		return time.Time{}
 	}
 	return at.UTC()
+}
+
+// notNewer parts images from those that are published for a later version of
+// Kubernetes.
+func notNewer(images []nodeclass.Image, kubernetes string) (fit, newer []nodeclass.Image) {
+	server, ok := nodeclass.Minor(kubernetes)
+	for _, i := range images {
+		if kubelet, known := i.Kubelet(); ok && known && kubelet > server {
+			newer = append(newer, i)
+			continue
+		}
+		fit = append(fit, i)
+	}
+	return fit, newer
 }
 
 // best orders images and keeps the first of each set of requirements.

@@ -262,3 +262,24 @@ func TestADeprecatedLatestIsAskedForAnew(t *testing.T) {
 		t.Errorf("Find = %s, %v; want the image that has taken the deprecated one's place", show(got), err)
 	}
 }
+
+// A kubelet may not be newer than the API server: of the images that a name
+// selects, those published for a later version wait until it has moved.
+func TestImagesForLaterVersionsWait(t *testing.T) {
+	name := func(version string) string { return "amazon-eks-node-al2023-x86_64-standard-" + version + "-v20251112" }
+	a := &account{images: []types.Image{
+		ami("ami-35", name("1.35"), types.ArchitectureValuesX8664, 9, false),
+		ami("ami-36", name("1.36"), types.ArchitectureValuesX8664, 1, false),
+	}}
+	both := nodeclass.Spec{Images: []nodeclass.ImageTerm{{ID: "ami-35"}, {ID: "ami-36"}}}
+	for server, want := range map[string]string{"1.35": "ami-35", "1.36": "ami-36", "1.37": "ami-36"} {
+		if got, err := finder(a, at(start)).Find(t.Context(), both, server); err != nil || len(got) != 1 || got[0].ID != want {
+			t.Errorf("for an API server of %s: %s, %v; want %s", server, show(got), err, want)
+		}
+	}
+	_, err := finder(a, at(start)).Find(t.Context(), both, "1.34")
+	missing, ok := errors.AsType[*nodeclass.MissingError](err)
+	if !ok || missing.Reason != nodeclass.AMINotFound || !strings.Contains(missing.Text, "may not be newer than the API server, which is 1.34") {
+		t.Errorf("for an API server of 1.34: %v; want AMINotFound that says why", err)
+	}
+}

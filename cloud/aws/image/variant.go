@@ -2,7 +2,6 @@ package image
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
@@ -118,7 +117,7 @@ func without(key string) constraint.Requirement {
 // supported refuses aliases for which AWS publishes nothing under a version
 // of Kubernetes.
 func supported(f nodeclass.Family, kubernetes string) error {
-	minor, ok := minorOf(kubernetes)
+	minor, ok := nodeclass.Minor(kubernetes)
 	switch {
 	case !ok:
 		return fmt.Errorf("kubernetes version %q is not of the form 1.36", kubernetes)
@@ -130,10 +129,4 @@ func supported(f nodeclass.Family, kubernetes string) error {
 			"alias windows2025 has no images for Kubernetes %s, the first is 1.35: use windows2022@latest", kubernetes)}
 	}
 	return nil
-}
-
-func minorOf(kubernetes string) (int, bool) {
-	major, minor, ok := strings.Cut(kubernetes, ".")
-	n, err := strconv.Atoi(minor)
-	return n, ok && major == "1" && err == nil
 }

@@ -29,8 +29,9 @@ type api interface {
 
 // Finder looks up networks.
 type Finder struct {
-	API    api
-	Region string // for words to users
+	API     api
+	Region  string // for words to users
+	Cluster string // whose tag tells its own security groups
 }
 
 // Subnets returns the subnets that any of the terms selects: most free
@@ -74,7 +75,7 @@ func (f Finder) Groups(ctx context.Context, terms []nodeclass.GroupTerm) ([]node
 				return nil, fault.Wrap("ec2:DescribeSecurityGroups", err)
 			}
 			for _, g := range page.SecurityGroups {
-				found[aws.ToString(g.GroupId)] = nodeclass.Group{ID: aws.ToString(g.GroupId), Name: aws.ToString(g.GroupName)}
+				found[aws.ToString(g.GroupId)] = nodeclass.Group{ID: aws.ToString(g.GroupId), Name: aws.ToString(g.GroupName), Owned: f.owned(g.Tags)}
 			}
 		}
 	}
@@ -83,6 +84,12 @@ func (f Finder) Groups(ctx context.Context, terms []nodeclass.GroupTerm) ([]node
 			"no security group in %s matches spec.securityGroupSelectorTerms (%s): tag the group so, or change the terms", f.region(), describeGroups(terms))}
 	}
 	return slices.SortedFunc(maps.Values(found), func(a, b nodeclass.Group) int { return cmp.Compare(a.ID, b.ID) }), nil
+}
+
+// owned says whether the tags have the cluster's, whatever its value is: that
+// is how load balancer controllers look for a machine's group.
+func (f Finder) owned(tags []types.Tag) bool {
+	return slices.ContainsFunc(tags, func(t types.Tag) bool { return aws.ToString(t.Key) == nodeclass.TagOwned+f.Cluster })
 }
 
 func (f Finder) region() string { return cmp.Or(f.Region, "this region") }

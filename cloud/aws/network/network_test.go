@@ -82,6 +82,19 @@ func TestGroupsByIDNameAndTags(t *testing.T) {
 	}
 }
 
+func TestGroupsWithTheClustersTagAreOwned(t *testing.T) {
+	group := func(id, tag string) types.SecurityGroup {
+		return types.SecurityGroup{GroupId: aws.String(id), Tags: []types.Tag{{Key: aws.String(tag), Value: aws.String("shared")}}}
+	}
+	f := &fake{groups: map[string][]types.SecurityGroup{"tag:a=b": {
+		group("sg-1", "kubernetes.io/cluster/prod"), group("sg-2", "kubernetes.io/cluster/prod-2"), group("sg-3", "team"),
+	}}}
+	got, err := Finder{API: f, Cluster: "prod"}.Groups(t.Context(), []nodeclass.GroupTerm{{Tags: map[string]string{"a": "b"}}})
+	if err != nil || !got[0].Owned || got[1].Owned || got[2].Owned {
+		t.Errorf("Groups = %+v, %v; want sg-1 owned alone", got, err)
+	}
+}
+
 func TestNothingFoundNamesTheSelector(t *testing.T) {
 	_, err := Finder{API: &fake{}}.Subnets(t.Context(), []nodeclass.SubnetTerm{{Tags: map[string]string{"karpenter.sh/discovery": "prod"}}, {ID: "subnet-9"}})
 	missing, ok := errors.AsType[*nodeclass.MissingError](err)

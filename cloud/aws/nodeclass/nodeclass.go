@@ -150,7 +150,10 @@ type Subnet struct {
 }
 
 // Group is a security group.
-type Group struct{ ID, Name string }
+type Group struct {
+	ID, Name string
+	Owned    bool // it carries the tag of this cluster; said only by the look that found it
+}
 
 // Image is a machine image. Kinds whose labels meet Requirements can boot it.
 type Image struct {

@@ -190,3 +190,27 @@ func TestDigestIgnoresFreeAddresses(t *testing.T) {
 		t.Error("Digest has written to its class")
 	}
 }
+
+func TestKubeletOfAnImage(t *testing.T) {
+	tests := map[string]int{ // 0: the name tells none
+		"amazon-eks-node-al2023-x86_64-standard-1.36-v20251112":          36,
+		"amazon-eks-node-al2023-arm64-nvidia-1.29-v20251112":             29,
+		"amazon-eks-gpu-node-1.32-v20240807":                             32,
+		"amazon-eks-node-1.32-v20240807":                                 32,
+		"bottlerocket-aws-k8s-1.36-nvidia-x86_64-v1.46.0-5d2a1b8c":       36,
+		"Windows_Server-2022-English-Core-EKS_Optimized-1.35-2026.11.12": 35,
+		"ubuntu-eks/k8s_1.31/images/hvm-ssd/ubuntu-jammy-22.04-amd64":    31,
+		"golden-node-1.99-x":                                             0,
+		"":                                                               0,
+	}
+	for name, want := range tests {
+		if got, known := (Image{Name: name}).Kubelet(); got != want || known != (want > 0) {
+			t.Errorf("Kubelet of %q = %d, %v; want %d", name, got, known, want)
+		}
+	}
+	for text, want := range map[string]int{"1.36": 36, "v1.33.2-eks-1a2b": 33, "2.1": 0, "1": 0, "1.x": 0} {
+		if got, known := Minor(text); known != (want > 0) || known && got != want {
+			t.Errorf("Minor(%q) = %d, %v; want %d", text, got, known, want)
+		}
+	}
+}

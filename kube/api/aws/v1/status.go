@@ -17,6 +17,20 @@ const (
 	ClassValidationSucceeded       = "ValidationSucceeded"
 )
 
+// Conditions of an EC2NodeClass that warn: they are there, and true, only while
+// something is doubtful, and keep no class from being ready.
+const (
+	ClassGroupsOwnedTwice = "daemok.sh/SecurityGroupsOwnedTwice"
+	ClassKubeletSkew      = "daemok.sh/KubeletSkew"
+)
+
+// Reasons of the conditions that warn.
+const (
+	ReasonSeveralOwnedGroups = "SeveralOwnedGroups"
+	ReasonKubeletBehind      = "KubeletBehind"
+	ReasonKubeletUnsupported = "KubeletUnsupported"
+)
+
 // Reasons why a part of a class was not found.
 const (
 	ReasonSubnetsNotFound                = "SubnetsNotFound"

@@ -1,0 +1,117 @@
+package class
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/cloud/aws/nodeclass"
+	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
+	"github.com/daemok/daemok/kube/api/condition"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+)
+
+// doubt keeps a condition that warns: true with a text, gone without one. Users
+// are told once until the text changes.
+func (r *Reconciler) doubt(c *awsv1.EC2NodeClass, kind, reason, text string) {
+	told := r.records.of(c.Name).told
+	if text == "" {
+		condition.Clear(c, kind)
+		delete(told, kind)
+		return
+	}
+	condition.Set(c, kind, metav1.ConditionTrue, reason, text, r.Now())
+	if told[kind] != text {
+		told[kind] = text
+		r.publish(c, reason, text)
+	}
+}
+
+// ownedTwice names the groups that carry the cluster's tag where there are
+// several, and what to do; else it is empty.
+func ownedTwice(groups []nodeclass.Group) string {
+	var names []string
+	for _, g := range groups {
+		if g.Owned {
+			names = append(names, fmt.Sprintf("%s (%s)", g.ID, g.Name))
+		}
+	}
+	if len(names) < 2 {
+		return ""
+	}
+	return fmt.Sprintf("spec.securityGroupSelectorTerms selects several groups with the cluster's tag kubernetes.io/cluster/...: %s; "+
+		"load balancer controllers want one of a machine's groups to have it, and register no machine: take the tag off all others, or select one of them",
+		strings.Join(names, ", "))
+}
+
+// skewMax is by how many versions a kubelet may be behind the API server.
+const skewMax = 3
+
+// skew warns of images whose kubelets are behind the API server. Without an
+// answer on the server's version, what was known stays.
+func (r *Reconciler) skew(ctx context.Context, c *awsv1.EC2NodeClass, images []nodeclass.Image) {
+	version, err := r.Finder.KubernetesVersion(ctx)
+	server, known := nodeclass.Minor(version)
+	if err != nil || !known {
+		return
+	}
+	var words []string
+	most := 0
+	seen := r.seenKubelets(ctx, images)
+	for _, image := range images {
+		kubelet, known := image.Kubelet()
+		if !known {
+			kubelet, known = seen[image.ID], seen[image.ID] > 0
+		}
+		if behind := server - kubelet; known && behind > 0 {
+			most = max(most, behind)
+			words = append(words, fmt.Sprintf("%s (%s) has 1.%d, %d behind", image.ID, image.Name, kubelet, behind))
+		}
+	}
+	reason := awsv1.ReasonKubeletBehind
+	if most > skewMax {
+		reason = awsv1.ReasonKubeletUnsupported
+	}
+	text := ""
+	if len(words) > 0 {
+		text = fmt.Sprintf("kubelets of images that spec.amiSelectorTerms selects are older than the API server, which is 1.%d: %s; "+
+			"Kubernetes supports %d versions behind: select newer images, by an alias such as al2023@latest if they need not be pinned",
+			server, strings.Join(words, ", "), skewMax)
+	}
+	r.doubt(c, awsv1.ClassKubeletSkew, reason, text)
+}
+
+// seenKubelets are the minor versions that nodes of images report whose names
+// tell none, by image; of several, the oldest.
+func (r *Reconciler) seenKubelets(ctx context.Context, images []nodeclass.Image) map[string]int {
+	unknown := map[string]bool{}
+	for _, image := range images {
+		if _, known := image.Kubelet(); !known {
+			unknown[image.ID] = true
+		}
+	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	var claims karpv1.NodeClaimList
+	if err := r.Store.List(ctx, &claims); err != nil {
+		return nil // the cache answers, or the next look will
+	}
+	out := map[string]int{}
+	for i := range claims.Items {
+		status := &claims.Items[i].Status
+		node := &corev1.Node{}
+		if !unknown[status.ImageID] || status.NodeName == "" || r.Store.Get(ctx, client.ObjectKey{Name: status.NodeName}, node) != nil {
+			continue
+		}
+		minor, known := nodeclass.Minor(node.Status.NodeInfo.KubeletVersion)
+		if had := out[status.ImageID]; known && (had == 0 || minor < had) {
+			out[status.ImageID] = minor
+		}
+	}
+	return out
+}
