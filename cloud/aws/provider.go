@@ -25,6 +25,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws/network"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/cloud/aws/notice"
+	"github.com/daemok/daemok/cloud/aws/pace"
 	"github.com/daemok/daemok/cloud/aws/price"
 	"github.com/daemok/daemok/cloud/aws/profile"
 	"github.com/daemok/daemok/cloud/aws/risk"
@@ -102,20 +103,26 @@ func New(ctx context.Context, o Options) (*Provider, error) {
 	if o.Cluster == "" {
 		return nil, errors.New("the cluster has no name: set CLUSTER_NAME (settings.clusterName) to its name in EKS")
 	}
-	clients, err := client.New(ctx, o.Region, o.Agent, o.Observer)
+	o = o.withDefaults()
+	clients, err := client.New(ctx, o.Region, o.Agent, o.Observer, pace.New(o.Now, o.Pause))
 	if err != nil {
 		return nil, err
 	}
 	return newProvider(o, clients), nil
 }
 
-func newProvider(o Options, clients client.Clients) *Provider {
+func (o Options) withDefaults() Options {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	if o.Pause == nil {
 		o.Pause = pause.For
 	}
+	return o
+}
+
+func newProvider(o Options, clients client.Clients) *Provider {
+	o = o.withDefaults()
 	facts := factsFor(clients.Region)
 	p := &Provider{
 		options: o, clients: clients, facts: facts, classes: map[string]*known{},

@@ -11,6 +11,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
+
+	"github.com/daemok/daemok/cloud/aws/pace"
+	"github.com/daemok/daemok/internal/pause"
 )
 
 // quick is a transport that hears the answer after it sent the last byte and
@@ -40,7 +43,7 @@ func TestABodyHasComeToItsEndWhenTheAnswerIsThere(t *testing.T) {
 		"AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull, "AWS_EC2_METADATA_DISABLED": "true"} {
 		t.Setenv(name, value)
 	}
-	found, err := New(t.Context(), "us-east-1", "", nil)
+	found, err := New(t.Context(), "us-east-1", "", nil, pace.New(time.Now, pause.For))
 	if err != nil {
 		t.Fatal(err)
 	}

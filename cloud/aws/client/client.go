@@ -26,6 +26,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 
+	"github.com/daemok/daemok/cloud/aws/pace"
 	"github.com/daemok/daemok/cloud/aws/price"
 )
 
@@ -48,8 +49,8 @@ type Clients struct {
 var ErrNoRegion = errors.New("no AWS region is known: set AWS_REGION to the cluster's region")
 
 // New reads the configuration. Agent names the program to AWS, as
-// "name/version". The observer may be nil.
-func New(ctx context.Context, region, agent string, observer Observer) (Clients, error) {
+// "name/version". Calls of EC2 go at the pace of p. The observer may be nil.
+func New(ctx context.Context, region, agent string, observer Observer, p *pace.Pace) (Clients, error) {
 	options := []func(*config.LoadOptions) error{
 		config.WithHTTPClient(http.NewBuildableClient().WithTimeout(callTimeout)),
 		config.WithAPIOptions(append(observe(observer), PlainBody)),
@@ -69,11 +70,13 @@ func New(ctx context.Context, region, agent string, observer Observer) (Clients,
 	if cfg.Region == "" {
 		return Clients{}, ErrNoRegion
 	}
-	return fromConfig(cfg), nil
+	return From(cfg, p), nil
 }
 
-func fromConfig(cfg aws.Config) Clients {
-	c := Clients{Region: cfg.Region, EC2: ec2.NewFromConfig(cfg), IAM: iam.NewFromConfig(cfg),
+// From makes the clients of a configuration. Calls of EC2 go at the pace of p.
+func From(cfg aws.Config, p *pace.Pace) Clients {
+	cfg.Retryer = func() aws.Retryer { return retryer() }
+	c := Clients{Region: cfg.Region, EC2: ec2.NewFromConfig(cfg, ec2.WithAPIOptions(paced(p))), IAM: iam.NewFromConfig(cfg),
 		SSM: ssm.NewFromConfig(cfg), EKS: eks.NewFromConfig(cfg), SQS: sqs.NewFromConfig(cfg)}
 	if region := price.EndpointRegion(cfg.Region); region != "" {
 		c.Pricing = pricing.NewFromConfig(cfg, func(o *pricing.Options) { o.Region = region })
