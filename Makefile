@@ -142,8 +142,14 @@ faults: ## the real loops under injected faults; SEEDS=200 FROM=0
 	@grep '^faults: ok' bin/faults.log
 
 .PHONY: conformance
-conformance: ## the provider suite against any endpoint; ENDPOINT=URL
-	@echo "not built yet: conformance (the suite runs against the fake and the emulator in make unit; no outside endpoint yet)" >&2; exit 1
+conformance: ## the provider suite against any endpoint, with credentials and region from the environment; ENDPOINT=URL
+	@test -n "$(ENDPOINT)" || { echo "conformance: say where: make conformance ENDPOINT=URL" >&2; exit 2; }
+	@mkdir -p bin && go test -c -o bin/conformance.test ./cloud/aws
+	@bin/conformance.test -test.timeout 3h -test.v -test.run '^TestEndpoint$$' -endpoint '$(ENDPOINT)' > bin/conformance.log 2>&1 \
+	  || { cat bin/conformance.log; grep '^conformance: FAILED' bin/conformance.log || echo "conformance: FAILED passed=0 skipped=0 failed=1 (see above)"; exit 1; }
+	@awk '/^=== (RUN|NAME|CONT) / {name = $$3} /^ +[a-z_]+\.go:[0-9]+: / {said = $$0; sub(/^ +[a-z_]+\.go:[0-9]+: /, "", said); why[name] = said} \
+	  /--- SKIP: / {print "skipped: " $$3 ": " why[$$3]}' bin/conformance.log
+	@grep '^conformance: ok' bin/conformance.log
 
 .PHONY: mutate
 mutate: ## switch off each rule of the core in turn, a story must notice; RUN=words

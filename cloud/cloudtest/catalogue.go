@@ -99,7 +99,7 @@ var catalogueTests = []conformance{
 // shortOf sells an offer out and tries to buy it.
 func shortOf(t *testing.T, b *bench, offer cloud.OfferChoice) {
 	t.Helper()
-	b.SellOut(offer, 0)
+	b.sellOut(t, offer, 0)
 	_, err := b.Machines.Launch(t.Context(), b.request(1, offer))
 	if _, short := errors.AsType[*cloud.NoCapacityError](err); !short {
 		t.Fatalf("Launch of a sold-out offer = %v, want *NoCapacityError", err)

@@ -26,10 +26,13 @@ type Subject struct {
 	Other    cloud.Machines // optional: the same cloud, for another cluster
 	Class    cloud.Class
 
+	Name      string // begins tokens and batches, where several subjects share a cloud; optional
+	Unwatched bool   // nobody tells Notices of machines that end; optional
+
 	// Advance lets that much of the cloud's time pass and returns when the
 	// provider had a chance to notice.
 	Advance func(d time.Duration)
-	// SellOut leaves n machines of an offer.
+	// SellOut leaves n machines of an offer. Optional.
 	SellOut func(o cloud.OfferChoice, n int)
 	// SetPrice changes the price of an offer. Optional.
 	SetPrice func(o cloud.OfferChoice, dollars float64)
@@ -103,7 +106,7 @@ func (b *bench) offers(t *testing.T, option cluster.Option, n int) []cloud.Offer
 func (b *bench) request(count int, offers ...cloud.OfferChoice) cloud.LaunchRequest {
 	n := b.requests.Add(1)
 	return cloud.LaunchRequest{
-		Class: b.Class, Token: fmt.Sprintf("token-%d", n), Batch: fmt.Sprintf("batch-%d", n), Count: count,
+		Class: b.Class, Token: fmt.Sprintf("%stoken-%d", b.Name, n), Batch: fmt.Sprintf("%sbatch-%d", b.Name, n), Count: count,
 		Options: offers, Tags: map[string]string{"team": "blue", "env": "test"},
 	}
 }
@@ -119,6 +122,15 @@ func (b *bench) launch(t *testing.T, r cloud.LaunchRequest) []cloud.Machine {
 		t.Fatalf("Launch(%d) returned %d machines and no error", r.Count, len(got))
 	}
 	return got
+}
+
+// sellOut leaves n machines of an offer, where the cloud can be told to.
+func (b *bench) sellOut(t *testing.T, o cloud.OfferChoice, n int) {
+	t.Helper()
+	if b.SellOut == nil {
+		t.Skip("the subject cannot be made to run short")
+	}
+	b.SellOut(o, n)
 }
 
 // list waits until new machines are to be seen and lists.

@@ -74,7 +74,7 @@ var launchTests = []conformance{
 	}},
 	{"what one offer lacks comes from the next", func(t *testing.T, b *bench) {
 		offers := b.offers(t, cluster.OnDemand, 2)
-		b.SellOut(offers[0], 0)
+		b.sellOut(t, offers[0], 0)
 		for _, m := range b.launch(t, b.request(2, offers...)) {
 			if !isOf(m, offers[1]) {
 				t.Errorf("%s %s in %s came from an offer that was sold out", m.ID, m.Kind, m.Zone)
@@ -98,7 +98,7 @@ var launchTests = []conformance{
 	}},
 	{"too few is an answer with what there was", func(t *testing.T, b *bench) {
 		offer := b.offers(t, cluster.OnDemand, 1)[0]
-		b.SellOut(offer, 1)
+		b.sellOut(t, offer, 1)
 		r := b.request(3, offer)
 		got, err := b.Machines.Launch(t.Context(), r)
 		short, ok := errors.AsType[*cloud.NoCapacityError](err)
@@ -112,10 +112,10 @@ var launchTests = []conformance{
 	}},
 	{"a shortage is the answer to its token, whatever is there later", func(t *testing.T, b *bench) {
 		offer := b.offers(t, cluster.OnDemand, 1)[0]
-		b.SellOut(offer, 1)
+		b.sellOut(t, offer, 1)
 		r := b.request(3, offer)
 		first, _ := b.Machines.Launch(t.Context(), r)
-		b.SellOut(offer, 10)
+		b.sellOut(t, offer, 10)
 		again, err := b.Machines.Launch(t.Context(), r)
 		if short, ok := errors.AsType[*cloud.NoCapacityError](err); !ok || !short.Answered {
 			t.Errorf("Launch = %v, want the *NoCapacityError of before, answered", err)
@@ -126,7 +126,7 @@ var launchTests = []conformance{
 	{"none at all names every offer, in the order asked", func(t *testing.T, b *bench) {
 		offers := b.offers(t, cluster.Spot, 3)
 		for _, o := range offers {
-			b.SellOut(o, 0)
+			b.sellOut(t, o, 0)
 		}
 		got, err := b.Machines.Launch(t.Context(), b.request(1, offers...))
 		short, ok := errors.AsType[*cloud.NoCapacityError](err)

@@ -56,7 +56,7 @@ type state struct {
 	Account    Account
 	CreatedAt  time.Time
 	Zones      []zone
-	VPC        vpc
+	VPCs       []*vpc           // the cluster's first, then by age
 	Subnets    []*subnet        // sorted by ID
 	Groups     []*securityGroup // sorted by ID
 	Images     []*image         // sorted by ID
@@ -87,9 +87,10 @@ func newState(a Account, zones []zone, now time.Time) *state {
 		Tokens:    map[string]answered{},
 		NextID:    1,
 	}
-	s.VPC = newVPC(a)
-	s.Subnets = newSubnets(a, s.VPC, s.Zones)
-	s.Groups = newGroups(a, s.VPC)
+	own := newVPC(a)
+	s.VPCs = []*vpc{own}
+	s.Subnets = newSubnets(a, own.ID, s.Zones)
+	s.Groups = newGroups(a, own.ID)
 	s.Images, s.Parameters = publishImages(a, now)
 	s.Roles, s.Profiles = newRoles(a, now)
 	s.Queues = map[string]*queue{a.ClusterName: newQueue(a, a.ClusterName, now)}

@@ -152,7 +152,7 @@ func (s *Server) instanceAnswer(l live) instanceXML {
 		return x
 	}
 	x.PrivateIP, x.PrivateDNS, x.PublicIP = l.Address, s.st.privateDNS(l.Address), l.PublicIP
-	x.SubnetID, x.VPC, x.Groups, x.Interfaces = l.Subnet, s.st.VPC.ID, s.groupRefs(l.Groups), s.interfacesAnswer(l)
+	x.SubnetID, x.VPC, x.Groups, x.Interfaces = l.Subnet, s.st.vpcOf(l.Subnet), s.groupRefs(l.Groups), s.interfacesAnswer(l)
 	for _, v := range l.Volumes {
 		x.Devices = append(x.Devices, deviceStateXML{v.Device, ebsUsedXML{l.LaunchedAt, v.DeleteOnTermination, "attached", v.ID}})
 	}

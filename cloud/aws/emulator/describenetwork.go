@@ -54,7 +54,7 @@ func subnetAnswer(st *state, s *subnet) subnetXML {
 	return subnetXML{
 		Zone: s.Zone.Name, ZoneID: s.Zone.ID, Free: s.free(), CIDR: s.CIDR.String(), MapPublicIP: s.Public,
 		OwnerID: st.Account.ID, State: "available", ARN: st.Account.arn("ec2", st.Account.Region, "subnet/"+s.ID),
-		ID: s.ID, Tags: s.Tags, VPC: st.VPC.ID,
+		ID: s.ID, Tags: s.Tags, VPC: s.VPC,
 	}
 }
 
@@ -77,7 +77,7 @@ func subnetFields(st *state) fields[*subnet] {
 			return st.Account.arn("ec2", st.Account.Region, "subnet/"+s.ID)
 		}),
 		"subnet-id": one(func(s *subnet) string { return s.ID }),
-		"vpc-id":    one(func(*subnet) string { return st.VPC.ID }),
+		"vpc-id":    one(func(s *subnet) string { return s.VPC }),
 	}
 }
 
@@ -141,7 +141,7 @@ func describeSecurityGroups(c *call) (any, error) {
 // among its members, and everything outwards.
 func groupAnswer(st *state, g *securityGroup) groupXML {
 	return groupXML{
-		Description: g.Description, ID: g.ID, Name: g.Name, OwnerID: st.Account.ID, Tags: g.Tags, VPC: st.VPC.ID,
+		Description: g.Description, ID: g.ID, Name: g.Name, OwnerID: st.Account.ID, Tags: g.Tags, VPC: g.VPC,
 		ARN:      st.Account.arn("ec2", st.Account.Region, "security-group/"+g.ID),
 		Inbound:  []permissionXML{{Protocol: "-1", Groups: []pairXML{{GroupID: g.ID, UserID: st.Account.ID}}}},
 		Outbound: []permissionXML{{Protocol: "-1", Ranges: []rangeXML{{CIDR: "0.0.0.0/0"}}}},
@@ -154,43 +154,48 @@ func groupFields(st *state) fields[*securityGroup] {
 		"group-id":    one(func(g *securityGroup) string { return g.ID }),
 		"group-name":  one(func(g *securityGroup) string { return g.Name }),
 		"owner-id":    one(func(*securityGroup) string { return st.Account.ID }),
-		"vpc-id":      one(func(*securityGroup) string { return st.VPC.ID }),
+		"vpc-id":      one(func(g *securityGroup) string { return g.VPC }),
 	}
+}
+
+type vpcXML struct {
+	ID      string `xml:"vpcId"`
+	CIDR    string `xml:"cidrBlock"`
+	State   string `xml:"state"`
+	OwnerID string `xml:"ownerId"`
+	Tenancy string `xml:"instanceTenancy"`
+	Default bool   `xml:"isDefault"`
+	Tags    tags   `xml:"tagSet>item"`
+}
+
+func vpcAnswer(st *state, v *vpc) vpcXML {
+	return vpcXML{ID: v.ID, CIDR: v.CIDR, State: "available", OwnerID: st.Account.ID, Tenancy: "default", Tags: v.Tags}
 }
 
 func describeVPCs(c *call) (any, error) {
 	st := c.state()
-	byID := func(v vpc) string { return v.ID }
-	chosen, err := chosenByID(c.params.Strings("VpcId"), []vpc{st.VPC}, byID, "InvalidVpcID.NotFound", "The vpc ID '%s' does not exist")
+	byID := func(v *vpc) string { return v.ID }
+	chosen, err := chosenByID(c.params.Strings("VpcId"), st.VPCs, byID, "InvalidVpcID.NotFound", "The vpc ID '%s' does not exist")
 	if err != nil {
 		return nil, err
 	}
-	known := fields[vpc]{
+	known := fields[*vpc]{
 		"vpc-id":     one(byID),
-		"cidr":       one(func(v vpc) string { return v.CIDR }),
-		"is-default": one(func(vpc) string { return "false" }),
-		"isDefault":  one(func(vpc) string { return "false" }),
-		"owner-id":   one(func(vpc) string { return st.Account.ID }),
-		"state":      one(func(vpc) string { return "available" }),
+		"cidr":       one(func(v *vpc) string { return v.CIDR }),
+		"is-default": one(func(*vpc) string { return "false" }),
+		"isDefault":  one(func(*vpc) string { return "false" }),
+		"owner-id":   one(func(*vpc) string { return st.Account.ID }),
+		"state":      one(func(*vpc) string { return "available" }),
 	}
-	found, err := matching(c.params, chosen, known, func(v vpc) tags { return v.Tags })
+	found, err := matching(c.params, chosen, known, func(v *vpc) tags { return v.Tags })
 	if err != nil {
 		return nil, err
-	}
-	type vpcXML struct {
-		ID      string `xml:"vpcId"`
-		CIDR    string `xml:"cidrBlock"`
-		State   string `xml:"state"`
-		OwnerID string `xml:"ownerId"`
-		Tenancy string `xml:"instanceTenancy"`
-		Default bool   `xml:"isDefault"`
-		Tags    tags   `xml:"tagSet>item"`
 	}
 	var answer struct {
 		VPCs []vpcXML `xml:"vpcSet>item"`
 	}
 	for _, v := range found {
-		answer.VPCs = append(answer.VPCs, vpcXML{ID: v.ID, CIDR: v.CIDR, State: "available", OwnerID: st.Account.ID, Tenancy: "default", Tags: v.Tags})
+		answer.VPCs = append(answer.VPCs, vpcAnswer(st, v))
 	}
 	return answer, nil
 }

@@ -53,7 +53,7 @@ func (s *Server) interfacesAnswer(l live) []eniXML {
 		x := eniXML{
 			Attachment: attachmentXML{ID: n.Attachment, At: l.LaunchedAt, DeleteOnTermination: true, DeviceIndex: n.DeviceIndex, Card: n.Card, Status: "attached"},
 			Groups:     s.groupRefs(n.Groups), Type: n.Type, MAC: n.MAC, ID: n.ID, OwnerID: s.st.Account.ID, DNS: s.st.privateDNS(n.Address),
-			Address: n.Address, Checked: true, Status: "in-use", SubnetID: l.Subnet, VPC: s.st.VPC.ID,
+			Address: n.Address, Checked: true, Status: "in-use", SubnetID: l.Subnet, VPC: s.st.vpcOf(l.Subnet),
 		}
 		if n.Address != "" {
 			x.Addresses = []addressXML{{true, x.DNS, n.Address}}

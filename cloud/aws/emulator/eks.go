@@ -57,7 +57,7 @@ func describeCluster(c *call) (any, error) {
 			"serviceIpv4Cidr": a.ServiceCIDR, "ipFamily": "ipv4", "elasticLoadBalancing": map[string]bool{"enabled": false},
 		},
 		"resourcesVpcConfig": map[string]any{
-			"subnetIds": subnets, "securityGroupIds": []string{}, "clusterSecurityGroupId": st.clusterGroup().ID, "vpcId": st.VPC.ID,
+			"subnetIds": subnets, "securityGroupIds": []string{}, "clusterSecurityGroupId": st.clusterGroup().ID, "vpcId": st.clusterVPC().ID,
 			"endpointPublicAccess": true, "endpointPrivateAccess": true, "publicAccessCidrs": []string{"0.0.0.0/0"},
 		},
 		"identity":      map[string]any{"oidc": map[string]string{"issuer": fmt.Sprintf("https://oidc.eks.%s.amazonaws.com/id/%s", a.Region, a.uniqueID("", a.ClusterName))}},

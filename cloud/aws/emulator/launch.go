@@ -71,7 +71,9 @@ func (s *Server) resolveSubnet(l *launch, _ time.Time) error {
 		zoneName = cmp.Or(zoneName, l.data.Placement.Zone)
 	}
 	if id == "" {
-		i := slices.IndexFunc(s.st.Subnets, func(sub *subnet) bool { return zoneName == "" || sub.Zone.Name == zoneName })
+		i := slices.IndexFunc(s.st.Subnets, func(sub *subnet) bool {
+			return sub.VPC == s.st.clusterVPC().ID && (zoneName == "" || sub.Zone.Name == zoneName)
+		})
 		if i < 0 {
 			return wire.Errorf("InvalidParameterValue", "Invalid availability zone: [%s]", zoneName)
 		}
@@ -135,7 +137,7 @@ func (s *Server) resolveGroups(l *launch, _ time.Time) error {
 		ids = append(ids, i.Groups...)
 	}
 	for _, name := range l.data.GroupNames {
-		i := slices.IndexFunc(s.st.Groups, func(g *securityGroup) bool { return g.Name == name })
+		i := slices.IndexFunc(s.st.Groups, func(g *securityGroup) bool { return g.Name == name && g.VPC == l.subnet.VPC })
 		if i < 0 {
 			return wire.Errorf("InvalidGroup.NotFound", "The security group '%s' does not exist", name)
 		}
@@ -144,12 +146,16 @@ func (s *Server) resolveGroups(l *launch, _ time.Time) error {
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
 	for _, id := range ids {
-		if _, err := s.st.group(id); err != nil {
+		g, err := s.st.group(id)
+		if err != nil {
 			return err
+		}
+		if g.VPC != l.subnet.VPC {
+			return wire.Errorf("InvalidParameter", "Security group %s and subnet %s belong to different networks.", id, l.subnet.ID)
 		}
 	}
 	if len(ids) == 0 {
-		i := slices.IndexFunc(s.st.Groups, func(g *securityGroup) bool { return g.Name == "default" })
+		i := slices.IndexFunc(s.st.Groups, func(g *securityGroup) bool { return g.Name == "default" && g.VPC == l.subnet.VPC })
 		ids = []string{s.st.Groups[i].ID}
 	}
 	l.groups = ids

@@ -18,7 +18,7 @@ const (
 	addressesOff = 5 // the addresses that AWS keeps in every subnet
 )
 
-// vpc is the account's only network.
+// vpc is one network.
 type vpc struct {
 	ID   string
 	CIDR string
@@ -28,7 +28,7 @@ type vpc struct {
 // subnet is one subnet. Addresses that are not counted as free are those AWS
 // keeps, those of the account's own devices, and those of instances.
 type subnet struct {
-	ID        string
+	ID, VPC   string
 	Zone      zone
 	CIDR      netip.Prefix
 	Public    bool
@@ -40,24 +40,24 @@ type subnet struct {
 
 // securityGroup is one security group.
 type securityGroup struct {
-	ID, Name, Description string
-	Tags                  tags
+	ID, VPC, Name, Description string
+	Tags                       tags
 }
 
-func newVPC(a Account) vpc {
+func newVPC(a Account) *vpc {
 	name := fmt.Sprintf("eksctl-%s-cluster/VPC", a.ClusterName)
-	return vpc{ID: a.stableID("vpc"), CIDR: vpcCIDR, Tags: tagsFrom(map[string]string{"Name": name})}
+	return &vpc{ID: a.stableID("vpc"), CIDR: vpcCIDR, Tags: tagsFrom(map[string]string{"Name": name})}
 }
 
-func newSubnets(a Account, v vpc, zones []zone) []*subnet {
+func newSubnets(a Account, vpc string, zones []zone) []*subnet {
 	var all []*subnet
 	for i, z := range zones {
-		all = append(all, newSubnet(a, z, i, true), newSubnet(a, z, zonesMax+i, false))
+		all = append(all, newSubnet(a, vpc, z, i, true), newSubnet(a, vpc, z, zonesMax+i, false))
 	}
 	return byKey(all, func(s *subnet) string { return s.ID })
 }
 
-func newSubnet(a Account, z zone, block int, public bool) *subnet {
+func newSubnet(a Account, vpc string, z zone, block int, public bool) *subnet {
 	kind, role, devices := "Private", "kubernetes.io/role/internal-elb", 0
 	if public {
 		kind, role = "Public", "kubernetes.io/role/elb"
@@ -69,6 +69,7 @@ func newSubnet(a Account, z zone, block int, public bool) *subnet {
 	name := fmt.Sprintf("eksctl-%s-cluster/Subnet%s%s", a.ClusterName, kind, strings.ToUpper(strings.ReplaceAll(z.Name, "-", "")))
 	return &subnet{
 		ID:      a.stableID("subnet", z.Name, kind),
+		VPC:     vpc,
 		Zone:    z,
 		CIDR:    netip.PrefixFrom(addressAt(first, uint32(block)<<(32-subnetBits)), subnetBits),
 		Public:  public,
@@ -78,7 +79,7 @@ func newSubnet(a Account, z zone, block int, public bool) *subnet {
 	}
 }
 
-func newGroups(a Account, v vpc) []*securityGroup {
+func newGroups(a Account, vpc string) []*securityGroup {
 	owned := map[string]string{
 		"Name":                                   fmt.Sprintf("eks-cluster-sg-%s", a.ClusterName),
 		"aws:eks:cluster-name":                   a.ClusterName,
@@ -86,10 +87,10 @@ func newGroups(a Account, v vpc) []*securityGroup {
 	}
 	id := a.stableID("sg", "cluster")
 	groups := []*securityGroup{
-		{ID: id, Name: fmt.Sprintf("eks-cluster-sg-%s-%s", a.ClusterName, id[len(id)-8:]),
+		{ID: id, VPC: vpc, Name: fmt.Sprintf("eks-cluster-sg-%s-%s", a.ClusterName, id[len(id)-8:]),
 			Description: "EKS created security group applied to ENI that is attached to EKS Control Plane master nodes, as well as any managed workloads.",
 			Tags:        a.discoveryTags().withAll(tagsFrom(owned))},
-		{ID: a.stableID("sg", "default"), Name: "default", Description: "default VPC security group"},
+		{ID: a.stableID("sg", "default"), VPC: vpc, Name: "default", Description: defaultGroup},
 	}
 	return byKey(groups, func(g *securityGroup) string { return g.ID })
 }
@@ -101,6 +102,24 @@ func (s *state) clusterGroup() *securityGroup {
 		return s.Groups[0]
 	}
 	return s.Groups[i]
+}
+
+// clusterVPC is the network that the account has from the start.
+func (s *state) clusterVPC() *vpc { return s.VPCs[0] }
+
+func (s *state) vpc(id string) (*vpc, error) {
+	if i := slices.IndexFunc(s.VPCs, func(v *vpc) bool { return v.ID == id }); i >= 0 {
+		return s.VPCs[i], nil
+	}
+	return nil, wire.Errorf("InvalidVpcID.NotFound", "The vpc ID '%s' does not exist", id)
+}
+
+// vpcOf is the network of a subnet; empty where there is no such subnet.
+func (s *state) vpcOf(subnet string) string {
+	if found, err := s.subnet(subnet); err == nil {
+		return found.VPC
+	}
+	return ""
 }
 
 func (s *state) subnet(id string) (*subnet, error) {

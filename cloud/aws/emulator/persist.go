@@ -37,6 +37,9 @@ func (s *Server) Import(text []byte) error {
 	if from.Account == nil {
 		return fmt.Errorf("read a saved account: it holds none")
 	}
+	if len(from.Account.VPCs) == 0 {
+		return fmt.Errorf("read a saved account: it has no VPC, as those of earlier versions: start with an empty directory")
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if have := s.st.Account.Region; from.Account.Account.Region != have {

@@ -18,7 +18,10 @@ type tagged struct {
 // taggedAll lists everything that has tags and that AWS sees by now. The lock
 // is held.
 func (s *Server) taggedAll(now time.Time) []tagged {
-	all := []tagged{{s.st.VPC.ID, "vpc", &s.st.VPC.Tags}}
+	var all []tagged
+	for _, v := range s.st.VPCs {
+		all = append(all, tagged{v.ID, "vpc", &v.Tags})
+	}
 	for _, sub := range s.st.Subnets {
 		all = append(all, tagged{sub.ID, "subnet", &sub.Tags})
 	}
