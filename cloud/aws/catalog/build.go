@@ -21,6 +21,8 @@ type Setup struct {
 	Image   int                // position in Class.Resolved.Images
 	MaxPods int64              // for the kubelet
 	Kubelet *nodeclass.Kubelet // without expressions; kinds may share it
+	CPUs    int64
+	Quota   string // names the limit of vCPUs that machines of the kind count against
 }
 
 // Kinds is what a class can become, without prices: the part that changes
@@ -70,7 +72,7 @@ func For(all []Type, class nodeclass.Class, s Settings) *Kinds {
 			Name: t.Name, Labels: labels, Capacity: total, LastResort: strings.Contains(t.Name, "metal"), Allocatable: allocatable(*t, *spec, total),
 			Sustained: t.Sustained, Surplus: surplus(t, class.Spec, s), Attachable: limits.of(t.Attachments.attachable(class.Spec)),
 		})
-		out.Setups = append(out.Setups, Setup{Image: img, MaxPods: MaxPods(*t, *spec, s), Kubelet: &spec.Kubelet})
+		out.Setups = append(out.Setups, Setup{Image: img, MaxPods: MaxPods(*t, *spec, s), Kubelet: &spec.Kubelet, CPUs: t.CPUs, Quota: t.Quota})
 		out.types = append(out.types, t)
 	}
 	out.Unsized.Of = len(out.Kinds) + out.Unsized.Types
@@ -115,8 +117,8 @@ type Market struct {
 
 // Offered returns the kinds with the offers of the moment: one for each
 // purchase option in each zone where the type is offered and the class has a
-// subnet. An offer is available unless it has no price, or it or all
-// subnets of its zone are short.
+// subnet. An offer is available unless it has no price, or it, all
+// subnets of its zone or the account's vCPUs for it are short.
 func (k *Kinds) Offered(class nodeclass.Class, now Market) []cluster.Kind {
 	zones := zonesOf(class.Resolved.Subnets, now.Short)
 	out := slices.Clone(k.Kinds)
@@ -128,7 +130,7 @@ func (k *Kinds) Offered(class nodeclass.Class, now Market) []cluster.Kind {
 				continue
 			}
 			for _, option := range options {
-				offers = append(offers, z.offer(t.Name, option, now))
+				offers = append(offers, z.offer(t, option, now))
 			}
 		}
 		out[i].Offers = offers
@@ -169,14 +171,15 @@ func offerLabels(s nodeclass.Subnet, option cluster.Option) constraint.Labels {
 	return constraint.NewLabels(m)
 }
 
-func (z zone) offer(kind string, option cluster.Option, now Market) cluster.Offer {
+func (z zone) offer(t *Type, option cluster.Option, now Market) cluster.Offer {
 	o := cluster.Offer{Zone: z.name, Option: option, Labels: z.labels[option]}
 	if option == cluster.Spot {
-		o.Price, o.Priced = now.Prices.Spot(kind, z.name)
-		o.Risk = now.Risk.Of(kind, z.name)
+		o.Price, o.Priced = now.Prices.Spot(t.Name, z.name)
+		o.Risk = now.Risk.Of(t.Name, z.name)
 	} else {
-		o.Price, o.Priced = now.Prices.OnDemand(kind)
+		o.Price, o.Priced = now.Prices.OnDemand(t.Name)
 	}
-	o.Available = o.Priced && !z.full && !now.Short.Offer(kind, z.name, option)
+	o.Available = o.Priced && !z.full && !now.Short.Offer(t.Name, z.name, option) &&
+		!now.Short.Quota(t.Quota, t.CPUs, option)
 	return o
 }

@@ -465,3 +465,37 @@ func TestExpressionsOfTheKubelet(t *testing.T) {
 		t.Errorf("set up as %+v; want 21 pods, one more than two interfaces have addresses for", k.Setups)
 	}
 }
+
+// Which limit of vCPUs a type counts against, as AWS lists the families.
+func TestTypesCountAgainstALimit(t *testing.T) {
+	for group, kinds := range map[string][]string{
+		"Standard": {"a1.large", "c7gn.large", "d3en.xlarge", "h1.2xlarge", "i4i.large", "im4gn.large", "is4gen.large", "m5.metal", "r8g.large", "t3a.nano", "z1d.large", "c7i-flex.large"},
+		"G and VT": {"g4dn.xlarge", "gr6.4xlarge", "vt1.3xlarge"}, "P": {"p5.48xlarge"}, "F": {"f2.6xlarge"}, "X": {"x2iedn.xlarge", "x8g.large"},
+		"High Memory": {"u-6tb1.metal", "u7i-12tb.224xlarge"}, "HPC": {"hpc7g.4xlarge"}, "Inf": {"inf2.xlarge"}, "Trn": {"trn1.2xlarge"}, "DL": {"dl1.24xlarge"},
+		"mac2": {"mac2.metal"},
+	} {
+		for _, kind := range kinds {
+			if got := quotaOf(kind); got != group {
+				t.Errorf("%s counts against %q, want %q", kind, got, group)
+			}
+		}
+	}
+}
+
+// A limit that is reached makes what counts against it unavailable in every zone.
+func TestOffersBeyondALimitAreNotAvailable(t *testing.T) {
+	memory := shortage.New(func() time.Time { return time.Time{} })
+	types := testTypes()
+	for i := range types {
+		types[i].Quota = quotaOf(types[i].Name)
+	}
+	memory.AddQuota("Standard", types[1].CPUs, cluster.OnDemand)
+	prices := price.New(usd{"m5.large": 0.096, "g4dn.xlarge": 0.526}).View()
+	for _, k := range For(types, testClass(), Settings{}).Offered(testClass(), Market{Prices: prices, Short: memory.View()}) {
+		for _, o := range k.Offers {
+			if want := o.Priced && !(quotaOf(k.Name) == "Standard" && o.Option == cluster.OnDemand); o.Available != want {
+				t.Errorf("%s %s %s: available = %v, want %v", k.Name, o.Zone, o.Option, o.Available, want)
+			}
+		}
+	}
+}

@@ -44,6 +44,7 @@ type Type struct {
 	NestedVirtual  bool    // it can run virtual machines
 	Attachments    Attachments
 	Sustained      quantity.MilliCPU // cpu that burstable types can use for ever; 0: all of it
+	Quota          string            // names the limit of vCPUs that it counts against
 	Spot, OnDemand bool
 	Zones          []string // where it is offered, sorted
 	Labels         constraint.Labels
@@ -130,7 +131,7 @@ func readZones(ctx context.Context, client ec2.DescribeInstanceTypeOfferingsAPIC
 }
 
 func convert(info types.InstanceTypeInfo, region string, facts Facts) Type {
-	t := Type{Name: string(info.InstanceType)}
+	t := Type{Name: string(info.InstanceType), Quota: quotaOf(string(info.InstanceType))}
 	t.Nitro = info.Hypervisor == types.InstanceTypeHypervisorNitro || aws.ToBool(info.BareMetal)
 	t.Spot = slices.Contains(info.SupportedUsageClasses, types.UsageClassTypeSpot)
 	t.OnDemand = slices.Contains(info.SupportedUsageClasses, types.UsageClassTypeOnDemand)

@@ -73,6 +73,12 @@ var shortages = []string{
 // Short reports whether the code says that something cannot be had now.
 func Short(code string) bool { return slices.Contains(shortages, code) }
 
+// OverQuota reports whether the code says that the account may not have as many vCPUs
+// of such machines.
+func OverQuota(code string) bool {
+	return code == "VcpuLimitExceeded" || code == "MaxSpotInstanceCountExceeded"
+}
+
 // NoAddresses reports whether the code says that a subnet is full.
 func NoAddresses(code string) bool { return code == "InsufficientFreeAddressesInSubnet" }
 
@@ -100,7 +106,8 @@ func Wrap(call string, err error) error {
 	case Throttled(err):
 		return &cloud.ThrottledError{Call: call}
 	case refuses(code):
-		return &cloud.RefusedError{Reason: Reason(code, Message(err)), Cause: fmt.Sprintf("%s: %s: %s", call, code, Message(err))}
+		reason := Reason(code, Message(err))
+		return &cloud.RefusedError{Reason: reason, Cause: Advise(reason, fmt.Sprintf("%s: %s: %s", call, code, Message(err)))}
 	}
 	return fmt.Errorf("call %s: %w", call, err)
 }

@@ -54,3 +54,19 @@ func TestWrap(t *testing.T) {
 		t.Error("Wrap makes an error of none")
 	}
 }
+
+// Every reason that a launch can fail for, but for trouble that passes by itself, says
+// what to do before it says what EC2 says.
+func TestReasonsSayTheWayOut(t *testing.T) {
+	for _, m := range meanings {
+		said := Advise(m.reason, "in EC2's words")
+		if told := strings.HasSuffix(said, " (in EC2's words)"); told == (m.reason == "InternalError") {
+			t.Errorf("%s says %q", m.reason, said)
+		}
+	}
+	refused, ok := errors.AsType[*cloud.RefusedError](Wrap("ec2:CreateFleet", &smithy.GenericAPIError{Code: "InvalidAMIID.NotFound", Message: "The image id '[ami-1]' does not exist"}))
+	want := "select an image that exists in spec.amiSelectorTerms (ec2:CreateFleet: InvalidAMIID.NotFound: The image id '[ami-1]' does not exist)"
+	if !ok || refused.Cause != want {
+		t.Errorf("an image that is gone: %v, want %q", refused, want)
+	}
+}

@@ -50,3 +50,32 @@ func Reason(code, message string) string {
 	}
 	return reasonOther
 }
+
+// waysOut says, for a reason, what a user can do about it.
+var waysOut = map[string]string{
+	"SpotSLRCreationFailed": "create the role that buys spot machines once: aws iam create-service-linked-role --aws-service-name spot.amazonaws.com, " +
+		"or let the controller's role do so",
+	"Unauthorized":                      "grant the right in a policy of the controller's role",
+	"AMIAuthorizationFailure":           "share the image with this account, or select another in spec.amiSelectorTerms",
+	"SecurityGroupSubnetVPCMismatch":    "select groups and subnets of one VPC in spec.securityGroupSelectorTerms and spec.subnetSelectorTerms",
+	"InstanceProfileNameInvalid":        "name an instance profile that exists in spec.instanceProfile, or a role in spec.role",
+	"LaunchTemplateNotFound":            "see that nothing else deletes launch templates that are tagged for the cluster",
+	"UserDataSizeLimitExceeded":         "shorten spec.userData",
+	"InvalidAMIID":                      "select an image that exists in spec.amiSelectorTerms",
+	"AMINotFound":                       "select an image that exists in spec.amiSelectorTerms",
+	"RequestLimitExceeded":              "have other programs of this account call EC2 less often",
+	"FreeTierIneligible":                "upgrade the plan of the account, or have the pool buy types of the free tier",
+	"FleetQuotaExceeded":                "ask for a higher limit of fleets in Service Quotas",
+	"AccountPendingVerification":        "wait until AWS has verified the account, or ask AWS support",
+	"SpotQuotaExceeded":                 "ask for a higher limit of spot vCPUs in Service Quotas (Amazon EC2), or have pools buy other families",
+	"VCPULimitExceeded":                 "ask for a higher limit of vCPUs in Service Quotas (Amazon EC2), or have pools buy other families",
+	"InsufficientFreeAddressesInSubnet": "add subnets with free addresses to what spec.subnetSelectorTerms selects",
+}
+
+// Advise puts the way out before the cloud's own words, which conditions may cut.
+func Advise(reason, words string) string {
+	if way, known := waysOut[reason]; known {
+		return way + " (" + words + ")"
+	}
+	return words
+}

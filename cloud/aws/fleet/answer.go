@@ -107,10 +107,13 @@ func (a answer) outcome(r Request, o order) error {
 		return &cloud.NoCapacityError{Offers: o.offers, Cause: "EC2 delivered too few machines and gave no reason", Answered: true}
 	}
 	if short := a.short(o.offers); len(short) > 0 {
-		return &cloud.NoCapacityError{Offers: short, Cause: a.cause(func(x refusal) bool { return fault.Short(x.code) }), Answered: true}
+		first := a.refusals[slices.IndexFunc(a.refusals, func(r refusal) bool { return fault.Short(r.code) })]
+		return &cloud.NoCapacityError{Offers: short, Answered: true,
+			Cause: fault.Advise(fault.Reason(first.code, first.message), a.cause(func(r refusal) bool { return fault.Short(r.code) }))}
 	}
 	first := a.refusals[0]
-	return &cloud.RefusedError{Reason: fault.Reason(first.code, first.message), Cause: a.cause(func(refusal) bool { return true })}
+	reason := fault.Reason(first.code, first.message)
+	return &cloud.RefusedError{Reason: reason, Cause: fault.Advise(reason, a.cause(func(refusal) bool { return true }))}
 }
 
 // short lists the offers that EC2 calls short, in the order asked.
@@ -147,16 +150,25 @@ func (b *Buyer) remember(o order, a answer) {
 		case fault.NoAddresses(r.code) && r.subnet != "":
 			b.Shortage.AddSubnet(r.subnet)
 		case fault.Short(r.code):
-			for _, offer := range o.offers {
-				if r.concerns(offer) {
-					b.Shortage.AddOffer(offer.Kind, offer.Zone, offer.Option)
-				}
-			}
+			b.noteShort(o, r)
 		}
 	}
 	if len(a.machines) == 0 && len(a.refusals) == 0 {
-		for _, offer := range o.offers {
-			b.Shortage.AddOffer(offer.Kind, offer.Zone, offer.Option)
+		b.noteShort(o, refusal{})
+	}
+}
+
+// noteShort keeps in mind the offers that a refusal is about. A limit of the account
+// is not one of the offer: whatever is as large, and counts against the same limit,
+// would be refused too.
+func (b *Buyer) noteShort(o order, r refusal) {
+	for _, offer := range o.offers {
+		if !r.concerns(offer) {
+			continue
+		}
+		b.Shortage.AddOffer(offer.Kind, offer.Zone, offer.Option)
+		if setup := o.setups[offer.Kind]; fault.OverQuota(r.code) {
+			b.Shortage.AddQuota(setup.Quota, setup.CPUs, offer.Option)
 		}
 	}
 }

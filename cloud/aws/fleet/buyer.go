@@ -120,9 +120,7 @@ func (b *Buyer) explain(r Request, o order, err error) error {
 	case code == "IdempotentParameterMismatch":
 		return &cloud.TokenMismatchError{Token: r.Launch.Token}
 	case fault.Short(code):
-		for _, offer := range o.offers {
-			b.Shortage.AddOffer(offer.Kind, offer.Zone, offer.Option)
-		}
+		b.noteShort(o, refusal{code: code})
 		return &cloud.NoCapacityError{Offers: o.offers, Cause: code + ": " + fault.Message(err)}
 	case fault.NoSpotRole(code):
 		b.Shortage.AddOption(r.option())

@@ -89,6 +89,24 @@ func TestShortageIsAnAnswerAndRemembered(t *testing.T) {
 	}
 }
 
+// A limit of vCPUs is no shortage of one type: other types that count against it are
+// not asked for either, and those of other limits are.
+func TestALimitOfTheAccountIsRememberedForAllThatCountAgainstIt(t *testing.T) {
+	for code, want := range map[string]bool{"VcpuLimitExceeded": true, "MaxSpotInstanceCountExceeded": true, "InsufficientInstanceCapacity": false} {
+		b := buyer(newAccount(refuses(code)))
+		if _, err := b.Launch(t.Context(), request(t, nil)); err == nil {
+			t.Fatal("something was bought")
+		}
+		v := b.Shortage.View()
+		if got := v.Quota("Standard", 2, cluster.Spot); got != want {
+			t.Errorf("%s: the account's limit is reached = %v, want %v", code, got, want)
+		}
+		if v.Quota("G and VT", 2, cluster.Spot) || v.Quota("Standard", 2, cluster.OnDemand) || v.Quota("Standard", 1, cluster.Spot) {
+			t.Errorf("%s: remembered for what it says nothing of", code)
+		}
+	}
+}
+
 func TestPartialDelivery(t *testing.T) {
 	a := newAccount(func(_ int, in *ec2.CreateFleetInput) (*ec2.CreateFleetOutput, error) {
 		c := in.LaunchTemplateConfigs[1]

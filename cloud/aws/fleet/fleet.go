@@ -51,7 +51,8 @@ type order struct {
 	offers    []cloud.OfferChoice // those asked for, in order
 	subnets   []nodeclass.Subnet
 	images    map[string]string // image by kind
-	podsMin   int64             // fewest addresses that a machine may take
+	setups    map[string]catalog.Setup
+	podsMin   int64 // fewest addresses that a machine may take
 }
 
 // group is what types must share to be launched from one template.
@@ -74,7 +75,7 @@ func build(r Request) (order, error) {
 		return order{}, &cloud.NoCapacityError{Offers: r.Launch.Options,
 			Cause: "the class has no subnet in these zones, or no image that these types can boot"}
 	}
-	o := order{offers: offers, subnets: r.Subnets, images: map[string]string{}}
+	o := order{offers: offers, subnets: r.Subnets, images: map[string]string{}, setups: map[string]catalog.Setup{}}
 	var configs []types.FleetLaunchTemplateConfigRequest
 	for _, g := range slices.SortedFunc(maps.Keys(groups), compareGroups) {
 		t, err := newTemplate(r, g, groups[g].kubelet)
@@ -87,6 +88,7 @@ func build(r Request) (order, error) {
 		o.templates = append(o.templates, t)
 		for _, offer := range groups[g].offers {
 			o.images[offer.Kind] = r.Class.Resolved.Images[g.image].ID
+			o.setups[offer.Kind], _ = r.Kinds.Setup(offer.Kind)
 		}
 		configs = append(configs, types.FleetLaunchTemplateConfigRequest{
 			LaunchTemplateSpecification: &types.FleetLaunchTemplateSpecificationRequest{

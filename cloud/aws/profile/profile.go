@@ -157,12 +157,12 @@ func (k Keeper) removeRoles(ctx context.Context, p types.InstanceProfile) error 
 // roleName is the last part of a role given with its path or ARN.
 func roleName(role string) string { return role[strings.LastIndex(role, "/")+1:] }
 
-// wrap names the call, and the way out where rights are missing.
+// wrap names the call, and another way out where rights are missing.
 func wrap(call string, err error) error {
 	err = fault.Wrap(call, err)
 	if refused, ok := errors.AsType[*cloud.RefusedError](err); ok && refused.Reason == "Unauthorized" {
 		return &cloud.RefusedError{Reason: refused.Reason,
-			Cause: refused.Cause + " (allow " + call + " to the controller's role, or name a profile in spec.instanceProfile)"}
+			Cause: refused.Cause + ", or name a profile in spec.instanceProfile"}
 	}
 	return err
 }

@@ -7,6 +7,7 @@
 package shortage
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -22,19 +23,22 @@ type Memory struct {
 
 	mu    sync.Mutex
 	until map[key]time.Time
+	least map[key]int64 // of limits: with how many vCPUs a machine is too much
 	seq   uint64
 }
 
-// key names an offer (kind:zone:option), a whole option, or a subnet.
+// key names an offer (kind:zone:option), a whole option, a subnet, or the account's
+// limit of vCPUs for a group of kinds under an option.
 type key struct {
 	kind, zone string
 	option     cluster.Option
 	subnet     string
+	quota      string
 }
 
 // New returns an empty memory that lives by the given clock.
 func New(now func() time.Time) *Memory {
-	return &Memory{now: now, until: map[key]time.Time{}}
+	return &Memory{now: now, until: map[key]time.Time{}, least: map[key]int64{}}
 }
 
 // AddOffer remembers that one kind is short in one zone under one option.
@@ -47,6 +51,19 @@ func (m *Memory) AddOption(option cluster.Option) { m.add(key{option: option}) }
 
 // AddSubnet remembers that a subnet has no free addresses.
 func (m *Memory) AddSubnet(id string) { m.add(key{subnet: id}) }
+
+// AddQuota remembers that the account's limit for a group of kinds leaves no room for
+// a machine of so many vCPUs under an option. Smaller ones may still be had.
+func (m *Memory) AddQuota(group string, cpus int64, option cluster.Option) {
+	k := key{quota: group, option: option}
+	m.add(k)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if least, known := m.least[k]; !known || cpus < least {
+		m.least[k] = cpus
+		m.seq++
+	}
+}
 
 // Seq is a number that changes with every change of the memory, forgetting
 // included.
@@ -61,6 +78,7 @@ func (m *Memory) Seq() uint64 {
 type View struct {
 	Seq   uint64
 	short map[key]bool
+	least map[key]int64
 }
 
 // View copies what is short now.
@@ -68,7 +86,7 @@ func (m *Memory) View() View {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.forget()
-	v := View{Seq: m.seq, short: make(map[key]bool, len(m.until))}
+	v := View{Seq: m.seq, short: make(map[key]bool, len(m.until)), least: maps.Clone(m.least)}
 	for k := range m.until {
 		v.short[k] = true
 	}
@@ -86,6 +104,13 @@ func (v View) Offer(kind, zone string, option cluster.Option) bool {
 // Subnet reports whether the subnet is out of addresses.
 func (v View) Subnet(id string) bool { return v.short[key{subnet: id}] }
 
+// Quota reports whether a machine of so many vCPUs is beyond the account's limit for
+// its group.
+func (v View) Quota(group string, cpus int64, option cluster.Option) bool {
+	least, known := v.least[key{quota: group, option: option}]
+	return known && cpus >= least
+}
+
 func (m *Memory) add(k key) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -102,6 +127,7 @@ func (m *Memory) forget() {
 	for k, until := range m.until {
 		if !now.Before(until) {
 			delete(m.until, k)
+			delete(m.least, k)
 			m.seq++
 		}
 	}

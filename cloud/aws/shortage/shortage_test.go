@@ -74,3 +74,37 @@ func TestAWholeOptionAndASubnetCanBeShort(t *testing.T) {
 		t.Error("a full subnet must be short, and no other")
 	}
 }
+
+// An account that may have no more vCPUs of a group may have none of its larger
+// machines, whatever their type; smaller ones, other groups and other options may do.
+func TestALimitOfTheAccountIsOfAllThatAreAsLarge(t *testing.T) {
+	now := time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC)
+	m := New(func() time.Time { return now })
+	m.AddQuota("Standard", 16, cluster.OnDemand)
+	m.AddQuota("Standard", 8, cluster.OnDemand)
+	seq := m.Seq()
+	m.AddQuota("Standard", 32, cluster.OnDemand)
+	if m.Seq() != seq {
+		t.Error("the sequence number changed though no answer did")
+	}
+	for name, tt := range map[string]struct {
+		group  string
+		cpus   int64
+		option cluster.Option
+		want   bool
+	}{
+		"as large":       {"Standard", 8, cluster.OnDemand, true},
+		"larger":         {"Standard", 64, cluster.OnDemand, true},
+		"smaller":        {"Standard", 4, cluster.OnDemand, false},
+		"another group":  {"P", 96, cluster.OnDemand, false},
+		"another option": {"Standard", 8, cluster.Spot, false},
+	} {
+		if got := m.View().Quota(tt.group, tt.cpus, tt.option); got != tt.want {
+			t.Errorf("%s: beyond the limit = %v, want %v", name, got, tt.want)
+		}
+	}
+	now = now.Add(Keep)
+	if m.View().Quota("Standard", 64, cluster.OnDemand) {
+		t.Error("remembered for too long")
+	}
+}
