@@ -27,6 +27,7 @@ import (
 	"github.com/daemok/daemok/controller/policy"
 	"github.com/daemok/daemok/controller/pool"
 	"github.com/daemok/daemok/controller/remark"
+	"github.com/daemok/daemok/controller/repair"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/plan"
@@ -75,6 +76,8 @@ type Parts struct {
 	Spreads []corev1.TopologySpreadConstraint // of pods without any of their own, as the cluster's scheduler has them by default
 
 	MachineCost quantity.MicroUSDPerHour // what each machine costs beside its type and volumes, of pools that do not say
+
+	Repair cluster.Repair // when unhealthy nodes are repaired, of pools that do not say and of none
 
 	Filled func(ctx context.Context) bool // waits until the watches have listed what there is; false when ctx ended
 	Began  func()                         // told right before the first plan
@@ -157,6 +160,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	ledger, keeper := &apply.Ledger{}, snapshot.NewKeeper(p.Classes.Kinds, p.Now)
 	keeper.SpreadByDefault(p.Spreads)
 	keeper.CostByDefault(p.MachineCost)
+	keeper.RepairByDefault(p.Repair)
 	keeper.FreezeIn(p.Namespace)
 	keeper.ActAs(types.NamespacedName{Namespace: p.Namespace, Name: p.Pod})
 	keeper.AwaitPolicies()
@@ -199,6 +203,9 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 			{"note which nodes are quiet", func(ctx context.Context) (time.Duration, error) { return claims.NoteQuiet(ctx, keeper) }},
 			{"collect orphans", collector.Round},
 			{"find machines that drifted", drifted.Round},
+			{"repair unhealthy nodes", (&repair.Repairer{
+				Store: p.Store, Live: p.Live, Snapshot: keeper.Snapshot, Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now,
+			}).Round},
 			{"give workloads their one replica back", drains.TakeBack},
 			{"tell what disruption policies allow", (&policy.Teller{
 				Live: p.Live, Store: p.Store, Keeper: keeper, Events: p.Events, Tripped: p.Metrics.BreakerTripped, Log: p.Log, Now: p.Now,

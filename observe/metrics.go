@@ -46,6 +46,7 @@ type Metrics struct {
 
 	ClaimsCreated      *prometheus.CounterVec   // reason, nodepool, min_values_relaxed
 	ClaimsDisrupted    *prometheus.CounterVec   // reason, nodepool, capacity_type, consolidation_policy, termination_mode
+	ClaimsUnhealthy    *prometheus.CounterVec   // condition, nodepool, capacity_type, image_id
 	ClaimsTerminated   *prometheus.CounterVec   // nodepool, capacity_type, zone
 	ClaimEndSeconds    *prometheus.HistogramVec // nodepool
 	MachineEndSeconds  *prometheus.HistogramVec // nodepool
@@ -111,6 +112,7 @@ func NewMetrics(r prometheus.Registerer, version, commit, goVersion, arch string
 
 		ClaimsCreated:     b.counters("karpenter_nodeclaims_created_total"),
 		ClaimsDisrupted:   b.counters("karpenter_nodeclaims_disrupted_total"),
+		ClaimsUnhealthy:   b.counters("karpenter_nodeclaims_unhealthy_disrupted_total"),
 		ClaimsTerminated:  b.counters("karpenter_nodeclaims_terminated_total"),
 		ClaimEndSeconds:   b.histograms("karpenter_nodeclaims_termination_duration_seconds"),
 		MachineEndSeconds: b.histograms("karpenter_nodeclaims_instance_termination_duration_seconds"),

@@ -71,6 +71,8 @@ var lives = []Definition{
 		Help: "NodeClaims created."},
 	{Name: "karpenter_nodeclaims_disrupted_total", Kind: Counter, Unit: "1",
 		Labels: []string{"reason", "nodepool", "capacity_type", "consolidation_policy", "termination_mode"}, Help: "NodeClaims let go, by reason."},
+	{Name: "karpenter_nodeclaims_unhealthy_disrupted_total", Kind: Counter, Unit: "1", Labels: []string{"condition", "nodepool", "capacity_type", "image_id"},
+		Help: "NodeClaims let go by node repair, by the condition of the node."},
 	{Name: "karpenter_nodeclaims_terminated_total", Kind: Counter, Unit: "1", Labels: []string{"nodepool", "capacity_type", "zone"},
 		Help: "NodeClaims whose machine is gone."},
 	{Name: "karpenter_nodeclaims_termination_duration_seconds", Kind: Histogram, Unit: "seconds", Labels: []string{"nodepool"},

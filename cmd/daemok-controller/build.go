@@ -19,12 +19,14 @@ import (
 	"github.com/daemok/daemok/controller"
 	"github.com/daemok/daemok/controller/class"
 	"github.com/daemok/daemok/controller/planner"
+	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/internal/version"
 	"github.com/daemok/daemok/kube/access"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	"github.com/daemok/daemok/kube/api/fingerprint"
+	"github.com/daemok/daemok/kube/api/mark"
 	"github.com/daemok/daemok/kube/api/validate"
 	"github.com/daemok/daemok/kube/fence"
 	"github.com/daemok/daemok/kube/snapshot"
@@ -125,6 +127,7 @@ func (p *parts) add(ctx context.Context) error {
 		Namespace:   ownNamespace(), Pod: ownPod(),
 		Spreads:     p.options.defaultSpreads,
 		MachineCost: p.options.machineCost,
+		Repair:      p.options.repair(),
 		TagPace:     flowcontrol.NewTokenBucketRateLimiter(tagsPerSecond, tagsAtOnce),
 		Filled:      p.manager.GetCache().WaitForCacheSync,
 		Began:       p.metrics.Synced,
@@ -170,6 +173,14 @@ func (o options) policy() (p decide.Policy) {
 	p.PreferenceWorth = o.preferenceWorth
 	p.Retire.SpotToSpot, p.Retire.Payback.Off = o.spotToSpot, o.payback == "off"
 	return p
+}
+
+// repair is when unhealthy nodes are repaired whose pools do not say.
+func (o options) repair() cluster.Repair {
+	if !o.nodeRepair {
+		return cluster.Repair{}
+	}
+	return mark.UsualRepair()
 }
 
 // randomID is five characters that make the name of a claim its own.

@@ -127,6 +127,7 @@ type Pool struct {
 	Catalogue     *Catalogue         // what its class offers; nil where the class is not ready
 	NotReady      string             // why nothing may be bought; empty if it may
 	Policy        Policy
+	Repair        Repair
 	Boot          time.Duration // what machines of the pool usually take from the order to being initialised; 0: not known
 }
 
@@ -202,6 +203,7 @@ type Node struct {
 	Deleting      bool      // being deleted, drained or disrupted: no destination for pods
 	MachineEnds   bool      // drained, and its machine is being given back
 	EndsAt        time.Time // when the cloud takes its machine away; zero: not that it is known
+	Ailments      []Ailment // what makes it unhealthy, by the rules of its pool; sorted by condition
 	DoNotDisrupt  bool
 	Rests         string // why it is left alone for a little while, whatever speaks for letting it go; empty: it is not
 	Controller    Seat   // whether a replica of the controller, ready to act, runs on it

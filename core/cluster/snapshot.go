@@ -23,6 +23,8 @@ type Snapshot struct {
 	Freeze   string // why no node may be disturbed for the time being, by its user's word; empty: it may
 
 	FreezeUntil time.Time // when that ends by itself; zero: never, or there is none
+
+	Repair Repair // of nodes that are of no pool
 }
 
 // Sort puts every list in its order. Builders call it once, before the

@@ -1,6 +1,7 @@
 package retire_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -35,7 +36,23 @@ func tell(t *testing.T, files []txtar.File, shop string) {
 	if at, ok := retire.NextDue(s); ok {
 		got += "next due " + at.Format(time.RFC3339) + "\n"
 	}
-	story.Expect(t, &files[len(files)-1], got)
+	story.Expect(t, &files[len(files)-1], got+repaired(s))
+}
+
+// repaired tells which nodes are repaired, which are not now, and when to look again.
+func repaired(s *cluster.Snapshot) (text string) {
+	list, next := retire.Repairs(s)
+	for i := range list {
+		does := "repair"
+		if list[i].Held != "" {
+			does = "leave"
+		}
+		text += fmt.Sprintf("%s node %s: %s\n", does, list[i].Node, &list[i])
+	}
+	if !next.IsZero() {
+		text += "next repair " + next.Format(time.RFC3339) + "\n"
+	}
+	return text
 }
 
 // read takes a story's cluster and what the controller is set to.

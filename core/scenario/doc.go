@@ -14,6 +14,7 @@
 // prices are dollars an hour, amounts are as Kubernetes writes them.
 //
 //	snapshot 12 2026-11-21T04:00:00Z        revision, the moment
+//	repair Ready False 30m                  above all pools: of nodes that are of none
 //	shape web namespace=default priority=5 cpu=500m memory=1Gi
 //	  tolerate dedicated=db:NoSchedule      * for any key or effect; no "=value" means any value
 //	  term                                  one alternative of what nodes must be
@@ -57,11 +58,14 @@
 //	  policy consolidate=WhenEmpty after=30s never static delete-first budgets-change=...
 //	  policy payback-off pod-cost=0.01 least-share=0.05   what moves must save; else as the controller is set up
 //	  allow 3 reason=Drifted note="10%"     nodes that may be going at once; without a reason for any
+//	  repair Ready Unknown 30m              nodes with a condition of that status for so long are repaired
+//	  repair-most 20%                       none is while more of them are unhealthy; or a number
 //	  allow 0 reason=Drifted closed="no window is open"   none, and what says so whatever budgets allow
 //	node ip-10-0-0-1 claim=c pool=NodePool/default machine=i-1 price=0.096 created=... quiet-since=... changed=... ready initialized
 //	  allocatable ...
 //	  capacity ...
 //	  labels ...
+//	  ailing Ready Unknown 2026-...         a condition that it has had since, and that makes it unhealthy
 //	  pod default/web-0 shape=web returns guards=web
 //	pod default/web-1 shape=web last-of=web the only ready pod of a Service, which is to wait for another
 //	pod default/web-2 shape=web starts-for=45s   how long its like usually take from having a node to being ready

@@ -77,7 +77,7 @@ var nouns = map[string]func(*parser, []string) error{
 	"volume-term": ofShape((*parser).volumeTerm), "prefer": ofShape((*parser).prefer), "spread": ofShape((*parser).spread),
 	"near": ofShape((*parser).near), "apart": ofShape((*parser).apart), "port": ofShape((*parser).port),
 	"volume": ofShape((*parser).volume), "allow": (*parser).allow, "guard": (*parser).guard, "freeze": (*parser).freeze,
-	"breaker": (*parser).breaker,
+	"breaker": (*parser).breaker, "repair": (*parser).repair, "repair-most": (*parser).repairMost, "ailing": (*parser).ailing,
 }
 
 // ofShape is for lines that stand below a shape.

@@ -17,6 +17,7 @@ import (
 func Print(s *cluster.Snapshot) string {
 	p := &printer{shapes: map[*cluster.Shape]string{}, catalogues: map[*cluster.Catalogue]string{}}
 	p.line(0, "snapshot", strconv.FormatUint(s.Revision, 10), moment(s.Now))
+	p.repair(0, s.Repair)
 	for i, shape := range shapesOf(s) {
 		p.shapes[shape] = "s" + strconv.Itoa(i)
 		p.shape(shape)
@@ -138,6 +139,7 @@ func (p *printer) pool(pool *cluster.Pool) {
 	p.limits(pool.Limits)
 	p.amounts(1, "usage", pool.Usage)
 	p.policy(pool.Policy)
+	p.repair(1, pool.Repair)
 }
 
 func (p *printer) limits(l cluster.Limits) {
@@ -224,6 +226,7 @@ func (p *printer) node(n *cluster.Node, waiting map[[2]string]*cluster.Pod) {
 		flag("ready", n.Ready), flag("initialized", n.Initialized), flag("deleting", n.Deleting), flag("machine-ends", n.MachineEnds), timed("ends", n.EndsAt),
 		flag("do-not-disrupt", n.DoNotDisrupt), field("rests", n.Rests), field("controller", string(n.Controller)), flag("grace", n.HasGrace), flag("replacement", n.Replacement),
 		timed("expires", n.ExpiresAt), field("drifted", n.Drifted), timed("drifted-at", n.DriftedAt))
+	p.ailments(n.Ailments)
 	p.labels(1, n.Labels, nil)
 	p.taints(n.Taints, n.StartupTaints)
 	p.sizes(n.Allocatable, n.Capacity)

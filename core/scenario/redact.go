@@ -19,7 +19,7 @@ import (
 func Redact(s *cluster.Snapshot) *cluster.Snapshot {
 	r := &redactor{names: map[string]map[string]string{}, shapes: map[*cluster.Shape]*cluster.Shape{},
 		catalogues: map[*cluster.Catalogue]*cluster.Catalogue{}}
-	out := &cluster.Snapshot{Revision: s.Revision, Now: s.Now}
+	out := &cluster.Snapshot{Revision: s.Revision, Now: s.Now, Repair: s.Repair}
 	for _, x := range shapesOf(s) {
 		r.shapes[x] = r.shape(x)
 		out.Shapes = append(out.Shapes, r.shapes[x])

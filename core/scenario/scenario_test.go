@@ -40,19 +40,20 @@ func full() *cluster.Snapshot {
 	nodes := int64(0)
 	catalogue := &cluster.Catalogue{Revision: 9, Disk: 2201, Kinds: []cluster.Kind{{Name: "m5", Labels: labels, Capacity: amounts(9),
 		Allocatable: amounts(8), Sustained: 150, Surplus: 50001, LastResort: true, Attachable: attachable, Offers: []cluster.Offer{{Zone: "z", Option: cluster.Spot, Price: 96001, Priced: true, Available: true, Stock: "cr-1", Left: 3, Risk: 0.02, Labels: labels}}}}}
+	repair := cluster.Repair{Rules: []cluster.RepairRule{{Condition: "example.com/GPU:fine", Status: "False", After: time.Minute}}, Most: 20, Percent: true}
 	return &cluster.Snapshot{
 		Revision: 12, Now: at, Shapes: []*cluster.Shape{first, shape}, Waiting: []cluster.Pod{pod},
 		Nodes: []cluster.Node{{Name: "n", Claim: "c", Pool: pool, MachineID: "i-1", Labels: labels, Taints: taints, StartupTaints: taints,
 			Allocatable: amounts(5), Capacity: amounts(6), Attachable: attachable, Price: 1, CreatedAt: at, QuietSince: at, ChangedAt: at, ExpiresAt: at, Drifted: "AMIDrift", DriftedAt: at, HasGrace: true, Replacement: true, Ready: true, Initialized: true,
-			Deleting: true, MachineEnds: true, EndsAt: at, DoNotDisrupt: true, Rests: "it was to go just now", Controller: cluster.OneSeat, Pods: []cluster.Pod{pod}, BoughtFor: []cluster.Pod{pod}}},
+			Deleting: true, MachineEnds: true, EndsAt: at, Ailments: []cluster.Ailment{{Condition: "Ready", Status: "Unknown", Since: at}}, DoNotDisrupt: true, Rests: "it was to go just now", Controller: cluster.OneSeat, Pods: []cluster.Pod{pod}, BoughtFor: []cluster.Pod{pod}}},
 		Machines: []cluster.Machine{{Claim: "c2", Pool: pool, Labels: labels, Requirements: zones, Taints: taints, StartupTaints: taints,
 			Allocatable: amounts(3), Capacity: amounts(4), Attachable: attachable, CreatedAt: at, Launched: true, Deleting: true, Planned: true, Replacement: true, BoughtFor: []cluster.Pod{pod}}},
 		Pools: []cluster.Pool{{ID: pool, Weight: 3, Labels: labels, Requirements: zones, Floor: zones, MachineCost: 10001, Taints: taints, StartupTaints: taints,
 			Limits: cluster.Limits{Amounts: []quantity.Extended{{Name: "cpu", Amount: 0}, {Name: "memory", Amount: 7}}, Nodes: &nodes},
 			Usage:  amounts(1), Nodes: 2, Catalogue: catalogue, NotReady: "no # class",
-			Boot: time.Minute, Policy: cluster.Policy{Consolidate: cluster.Balanced, After: time.Minute, Never: true, Static: true, DeleteFirst: true, BudgetsChange: at, Payback: cluster.Payback{Off: true, PodDollars: 0.01, LeastShare: 0.05},
+			Boot: time.Minute, Repair: repair, Policy: cluster.Policy{Consolidate: cluster.Balanced, After: time.Minute, Never: true, Static: true, DeleteFirst: true, BudgetsChange: at, Payback: cluster.Payback{Off: true, PodDollars: 0.01, LeastShare: 0.05},
 				Empty: cluster.Allowance{Most: 4, Note: "10%", Closed: "e"}, Drifted: cluster.Allowance{Most: 5, Note: "5", Closed: "f"}, Underutilized: cluster.Allowance{Most: 6, Note: "a b", Closed: "c d"}}}},
-		Guards: []cluster.Guard{{Namespace: "a/b", Name: "a", Allowed: 1, Never: true, UnreadyToo: true}}, Breakers: []cluster.Breaker{{Name: "a b", Pools: []cluster.PoolID{{Kind: "NodePool", Name: "default"}}, Most: 3, Gone: 1}}, Freeze: "a change", FreezeUntil: at,
+		Guards: []cluster.Guard{{Namespace: "a/b", Name: "a", Allowed: 1, Never: true, UnreadyToo: true}}, Breakers: []cluster.Breaker{{Name: "a b", Pools: []cluster.PoolID{{Kind: "NodePool", Name: "default"}}, Most: 3, Gone: 1}}, Freeze: "a change", FreezeUntil: at, Repair: repair,
 		Daemons: []cluster.Daemon{{Namespace: "kube-system", Name: "proxy", Shape: shape}},
 	}
 }

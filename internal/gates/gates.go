@@ -11,6 +11,7 @@ import (
 // The gates that act.
 const (
 	SpotToSpot  = "SpotToSpotConsolidation" // of FEATURE_GATES: cheaper spot machines replace spot machines
+	NodeRepair  = "NodeRepair"              // of FEATURE_GATES: unhealthy nodes are replaced
 	Expressions = "NodeClassCEL"            // of AWS_FEATURE_GATES: kubelet settings may hold expressions
 )
 

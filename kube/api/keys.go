@@ -126,6 +126,7 @@ var markKeys = []Key{
 	{MarkMakeRoom, KindAnnotation, "DaemonSet", `"true" has nodes replaced that are older than the DaemonSet and have no room for its pod`},
 	{MarkDriftAtLimit, KindAnnotation, "NodePool", DeleteFirst + ": drifted nodes go before the machines in their place come, where limits forbid to have both"},
 	{MarkRebalance, KindAnnotation, "NodePool", "what follows from a rebalance recommendation: " + RebalanceIgnore + ", which is usual, " + RebalanceCordon + ", or " + RebalanceReplace},
+	{MarkRepair, KindAnnotation, "NodePool", "when its unhealthy nodes are repaired: " + RepairOn + ", " + RepairOff + ", or words such as Ready=15m, Initialized=20m, most=30%"},
 	{MarkRoll, KindAnnotation, "NodePool", "nodes of the pool are to be replaced now: since when, whether all, and whether that is paused, as JSON; `daemok roll` writes it"},
 	{MarkDelete, KindAnnotation, "NodePool", DeleteFast + ": all its nodes go at once when it is deleted, and not as its budgets allow"},
 	{MarkAcknowledged, KindAnnotation, "DisruptionPolicy", "status.breaker.trippedAt of a breaker that has tripped: it closes again"},

@@ -172,6 +172,9 @@ const (
 	// MarkRebalance says what follows from a recommendation to replace a spot machine:
 	// RebalanceIgnore, which is usual, RebalanceCordon or RebalanceReplace.
 	MarkRebalance = GroupDaemok + "/rebalance"
+	// MarkRepair says when nodes of the pool are repaired: RepairOn, RepairOff, or words
+	// such as "Ready=15m, Initialized=20m, most=30%".
+	MarkRepair = GroupDaemok + "/repair"
 	// MarkDelete says how the nodes of the pool go when it is deleted: DeleteFast.
 	MarkDelete = GroupDaemok + "/delete"
 	// MarkAcknowledged is on a DisruptionPolicy whose breaker has tripped: the
@@ -193,6 +196,12 @@ const DeleteFirst = "delete-first"
 // DeleteFast is the value of MarkDelete by which all nodes of a deleted pool go at
 // once, whatever its budgets say.
 const DeleteFast = "fast"
+
+// Values of MarkRepair.
+const (
+	RepairOn  = "on"
+	RepairOff = "off"
+)
 
 // Values of MarkRebalance.
 const (

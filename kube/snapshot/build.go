@@ -45,8 +45,11 @@ func (k *Keeper) build(byClass map[karpv1.NodeClassReference]offered) (s *cluste
 	k.guardAgain()
 	now := k.now().UTC()
 	b := builder{k: k, out: k.recalled.start(), byClass: byClass, numbered: map[*cluster.Shape]*cluster.Shape{},
-		replicas: replicas{up: map[string]bool{}}}
+		replicas: replicas{up: map[string]bool{}}, repairs: map[cluster.PoolID]cluster.Repair{}}
 	b.out.Revision, b.out.Now = k.revision, now
+	if len(k.repair.Rules) > 0 {
+		b.out.Repair = k.repair
+	}
 	b.remember()
 	b.nodesAndMachines()
 	b.seatPods()
@@ -93,7 +96,8 @@ type builder struct {
 	nodeAt   map[string]int // by node name: index in out.Nodes
 	numbered map[*cluster.Shape]*cluster.Shape
 	replicas replicas
-	kept     []kept // pods to be asked whether they are the last ready ones of Services
+	repairs  map[cluster.PoolID]cluster.Repair // by pool, as they were asked for
+	kept     []kept                            // pods to be asked whether they are the last ready ones of Services
 }
 
 type offered struct {
@@ -143,6 +147,7 @@ func (b *builder) nodesAndMachines() {
 			if !b.awaitsPods(claim) {
 				node.QuietSince = translate.QuietSince(claim, node.ChangedAt)
 			}
+			node.Ailments = translate.Ailments(n, claim, b.repairOf(node.Pool))
 			translate.MarkAdvised(b.k.pools[node.Pool], claim, &node)
 			translate.MarkRolled(b.k.pools[node.Pool], &node)
 			translate.MarkDeleted(b.k.pools[node.Pool], claim, &node)
@@ -160,6 +165,19 @@ func (b *builder) nodesAndMachines() {
 	for i, n := range b.out.Nodes {
 		b.nodeAt[n.Name] = i
 	}
+}
+
+// repairOf is when nodes of the pool are repaired.
+func (b *builder) repairOf(id cluster.PoolID) cluster.Repair {
+	if id == (cluster.PoolID{}) {
+		return b.k.repair
+	}
+	r, known := b.repairs[id]
+	if !known {
+		r = translate.Repair(b.k.pools[id])
+		b.repairs[id] = r
+	}
+	return r
 }
 
 // leaves reports whether the claim's node was there and is gone.

@@ -41,6 +41,7 @@ type Keeper struct {
 	freezeIn    string                   // namespace of the ConfigMap that may freeze nodes; empty: none
 	self        types.NamespacedName     // the pod that this process runs in; empty: none
 	machineCost quantity.MicroUSDPerHour // of pools that do not say
+	repair      cluster.Repair           // of these, and of nodes without a pool
 
 	mu          sync.Mutex
 	revision    uint64
@@ -125,6 +126,10 @@ func NewKeeper(kinds Kinds, now func() time.Time) *Keeper {
 // CostByDefault sets what each machine costs beside its type and volumes, of
 // pools that do not say. It is called before anything is seen.
 func (k *Keeper) CostByDefault(cost quantity.MicroUSDPerHour) { k.machineCost = cost }
+
+// RepairByDefault sets when unhealthy nodes are repaired, of pools that do not say and
+// of no pool. It is called before anything is seen.
+func (k *Keeper) RepairByDefault(r cluster.Repair) { k.repair = r }
 
 // Changed receives a value after something changed that a plan may depend on;
 // changes in quick succession give one value.
@@ -235,7 +240,7 @@ func (k *Keeper) NodeSeen(n *corev1.Node) {
 	defer k.mu.Unlock()
 	before := k.nodes[n.Name]
 	k.nodes[n.Name] = n
-	if before != nil && reflect.DeepEqual(translate.Node(before, nil), translate.Node(n, nil)) {
+	if before != nil && translate.SameHealth(before, n) && reflect.DeepEqual(translate.Node(before, nil), translate.Node(n, nil)) {
 		return // a heartbeat
 	}
 	k.bump()
@@ -304,7 +309,7 @@ func (k *Keeper) PoolSeen(p translate.PoolObject) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	p.MachineCost = k.machineCost
+	p.MachineCost, p.Repair = k.machineCost, k.repair
 	k.pools[p.ID] = p
 	k.bump()
 }

@@ -39,6 +39,7 @@ type PoolObject struct {
 	DeletedAt   time.Time // since when all its nodes are to go, since it is being deleted; zero: they are not
 	Annotations map[string]string
 	MachineCost quantity.MicroUSDPerHour // of pools whose annotations do not say
+	Repair      cluster.Repair           // the same
 }
 
 // FromNodePool reads a NodePool. Its hash is worked out anew, since the one in
@@ -132,6 +133,7 @@ func Pool(o PoolObject, nodes int64, now time.Time) (cluster.Pool, error) {
 		Limits:        limits(o.Limits),
 		NotReady:      o.NotReady,
 		Policy:        rules,
+		Repair:        Repair(o),
 	}, nil
 }
 

@@ -94,6 +94,9 @@ func commands() map[string]*command {
 				w.cloud.Market().Interrupt(m.ID)
 			}
 		}, isRenewed},
+		"a node is unhealthy": {two(setup{}, isRepaired("Ready=5m")), func(w *world) { w.fallSilent(w.nodes()[0]) }, func(w *world) bool {
+			return len(w.claims()) == 2 && len(w.liveMachines()) == 2 && w.bought() == 3 && w.run(2)
+		}},
 		"a pool is deleted": {func(w *world) *controller {
 			w.pool("other", func(p *karpv1.NodePool) { p.Spec.Weight = new(int32(1)) })
 			return two(setup{}, func(p *karpv1.NodePool) { p.Spec.Weight = new(int32(10)) })(w)

@@ -217,10 +217,14 @@ func (w *people) garbage(ctx context.Context) {
 }
 
 // kubelets start pods that were bound and end those that are to go: two
-// seconds after they were told.
+// seconds after they were told. Those of nodes that are not ready do nothing.
 func (w *people) kubelets(ctx context.Context) {
+	silent := map[string]bool{}
+	for _, n := range w.nodes() {
+		silent[n.Name] = !translate.IsReady(&n)
+	}
 	for _, p := range w.allPods() {
-		if p.Spec.NodeName == "" {
+		if p.Spec.NodeName == "" || silent[p.Spec.NodeName] {
 			continue
 		}
 		if p.DeletionTimestamp != nil {

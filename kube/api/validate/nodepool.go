@@ -48,7 +48,8 @@ func (f *findings) marks(annotations map[string]string) {
 	_, first := mark.DeleteFirst(annotations)
 	_, fast := mark.DeleteFast(annotations)
 	_, rebalance := mark.Rebalance(annotations)
-	for _, err := range append(mark.Misread(annotations), cost, floor, first, fast, rebalance) {
+	_, repair := mark.Repair(annotations, mark.UsualRepair())
+	for _, err := range append(mark.Misread(annotations), cost, floor, first, fast, rebalance, repair) {
 		if wrong, ok := errors.AsType[*mark.Error](err); ok {
 			f.refuse(wrong.Field(), "%s", wrong.Err)
 		}

@@ -1,0 +1,142 @@
+// Package repair lets nodes go that have been unhealthy for as long as their pools
+// bear, so that others come in their place.
+//
+// It promises to look at the API server once more before it does, not to wait for
+// the pods of such a node, and to say why where it does nothing. Which nodes those
+// are is for core/retire.
+package repair
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/retire"
+	"github.com/daemok/daemok/kube/api"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/observe"
+)
+
+const (
+	// lookEvery is how soon a node that has just become unhealthy is known to be.
+	lookEvery = 30 * time.Second
+	// blockedEvery is how often it is said that a node is not repaired.
+	blockedEvery = 15 * time.Minute
+)
+
+type publisher interface{ Publish(observe.Event) }
+
+// Repairer is the loop.
+type Repairer struct {
+	Store    client.Client
+	Live     client.Reader // reads past every cache
+	Snapshot func() *cluster.Snapshot
+	Events   publisher
+	Metrics  *observe.Metrics
+	Log      *slog.Logger
+	Now      func() time.Time
+}
+
+// Round repairs what is due, and returns when to look again.
+func (r *Repairer) Round(ctx context.Context) (time.Duration, error) {
+	list, next := retire.Repairs(r.Snapshot())
+	var errs []error
+	for i := range list {
+		errs = append(errs, r.repair(ctx, &list[i]))
+	}
+	wait := lookEvery
+	if left := next.Sub(r.Now()); !next.IsZero() && left < wait {
+		wait = max(left, time.Second)
+	}
+	return wait, errors.Join(errs...)
+}
+
+// repair lets one node go, unless it is well again or goes as fast as it can. The
+// claim is deleted first: should the controller die then, the node drains politely
+// until the next one sees that it is still unhealthy.
+func (r *Repairer) repair(ctx context.Context, due *retire.Repair) error {
+	from, claim, node := r.Live, &karpv1.NodeClaim{}, &corev1.Node{}
+	if due.Held != "" {
+		from = r.Store // these may be many, and nothing is done to them
+	}
+	if err := from.Get(ctx, client.ObjectKey{Name: due.Claim}, claim); err != nil {
+		return about(due, "read", err)
+	}
+	if err := from.Get(ctx, client.ObjectKey{Name: due.Node}, node); err != nil {
+		return about(due, "read", err)
+	}
+	if !r.stillSick(node, claim, due) || r.isHastened(claim) {
+		return nil
+	}
+	if due.Held != "" {
+		r.tell(node, claim, "NodeRepairBlocked", "The node is unhealthy and not repaired: "+due.String())
+		return nil
+	}
+	leaves := claim.DeletionTimestamp != nil
+	if !leaves {
+		if err := r.Store.Delete(ctx, claim, client.Preconditions{UID: &claim.UID}); err != nil {
+			return about(due, "delete", err)
+		}
+		r.count(claim, due)
+		r.tell(node, claim, "NodeRepair", "The node is repaired: "+due.String())
+	}
+	if err := r.hasten(ctx, claim); err != nil {
+		return about(due, "end the drain of", err)
+	}
+	r.Log.Info("repairing a node: its claim goes and its pods are not waited for", "claim", claim.Name, "node", node.Name,
+		"condition", due.Ailment.Condition, "status", due.Ailment.Status, "since", due.Ailment.Since, "leftAlready", leaves)
+	return nil
+}
+
+// about names what was done to whose claim; one that is gone is no error.
+func about(due *retire.Repair, doing string, err error) error {
+	if client.IgnoreNotFound(err) == nil {
+		return nil
+	}
+	return fmt.Errorf("%s claim %s to repair node %s: %w", doing, due.Claim, due.Node, err)
+}
+
+// stillSick asks what was read last whether the node has been so all the while.
+func (r *Repairer) stillSick(node *corev1.Node, claim *karpv1.NodeClaim, due *retire.Repair) bool {
+	for _, a := range translate.Ailments(node, claim, cluster.Repair{Rules: []cluster.RepairRule{due.Rule}}) {
+		if !a.Since.Add(due.Rule.After).After(r.Now()) {
+			return node.Spec.ProviderID == claim.Status.ProviderID
+		}
+	}
+	return false
+}
+
+// isHastened reports whether the claim is leaving and its drain is over by the clock.
+func (r *Repairer) isHastened(claim *karpv1.NodeClaim) bool {
+	at, err := time.Parse(time.RFC3339, claim.Annotations[api.AnnotationTerminationTimestamp])
+	return claim.DeletionTimestamp != nil && err == nil && !at.After(r.Now())
+}
+
+// hasten ends the time that the drain has.
+func (r *Repairer) hasten(ctx context.Context, claim *karpv1.NodeClaim) error {
+	before := claim.DeepCopy()
+	if claim.Annotations == nil {
+		claim.Annotations = map[string]string{}
+	}
+	claim.Annotations[api.AnnotationTerminationTimestamp] = r.Now().UTC().Format(time.RFC3339)
+	return r.Store.Patch(ctx, claim, client.MergeFrom(before))
+}
+
+func (r *Repairer) count(claim *karpv1.NodeClaim, due *retire.Repair) {
+	pool, option := claim.Labels[api.LabelNodePool], claim.Labels[api.LabelCapacityType]
+	r.Metrics.ClaimsUnhealthy.WithLabelValues(due.Ailment.Condition, pool, option, claim.Status.ImageID).Inc()
+	r.Metrics.ClaimsDisrupted.WithLabelValues("unhealthy", pool, option, "", "forceful").Inc()
+}
+
+// tell publishes an event on the node and its claim.
+func (r *Repairer) tell(node *corev1.Node, claim *karpv1.NodeClaim, reason, message string) {
+	r.Events.Publish(observe.Event{About: node, Key: "Node/" + node.Name, Warning: true, Reason: reason, Message: message, Topic: "repair", DedupeFor: blockedEvery})
+	r.Events.Publish(observe.Event{About: claim, Key: "NodeClaim/" + claim.Name, Warning: true, Reason: reason, Message: message, Topic: "repair", DedupeFor: blockedEvery})
+}
