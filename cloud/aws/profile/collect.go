@@ -39,7 +39,7 @@ func NewCollector(k Keeper, now func() time.Time) *Collector {
 // those of machines, only where something would be removed. One that cannot
 // be removed does not keep the others.
 func (c *Collector) Collect(ctx context.Context, used map[string]bool, running func(context.Context) (map[string]bool, error)) ([]string, error) {
-	made, err := c.keeper.list(ctx, c.keeper.prefix())
+	made, err := c.keeper.Made(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func (c *Collector) Collect(ctx context.Context, used map[string]bool, running f
 			c.forget(name)
 			continue
 		}
-		if err := c.keeper.remove(ctx, p); err != nil {
+		if err := c.keeper.Remove(ctx, p); err != nil {
 			errs = append(errs, err)
 			continue
 		}
@@ -98,6 +98,11 @@ func (c *Collector) forget(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.unused, name)
+}
+
+// Made returns all profiles that were made for the cluster.
+func (k Keeper) Made(ctx context.Context) ([]types.InstanceProfile, error) {
+	return k.list(ctx, k.prefix())
 }
 
 // list returns the profiles below a path.

@@ -74,14 +74,15 @@ func (k Keeper) Delete(ctx context.Context, uid string) error {
 		return err
 	}
 	for _, p := range made {
-		if err := k.remove(ctx, p); err != nil {
+		if err := k.Remove(ctx, p); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (k Keeper) remove(ctx context.Context, p types.InstanceProfile) error {
+// Remove removes a profile. That it is gone already is no error.
+func (k Keeper) Remove(ctx context.Context, p types.InstanceProfile) error {
 	if err := k.removeRoles(ctx, p); err != nil {
 		return err
 	}

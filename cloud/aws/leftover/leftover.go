@@ -1,0 +1,204 @@
+// Package leftover finds and removes what a cluster that is gone has left at
+// AWS: machines, launch templates and instance profiles that an autoscaler made
+// for it.
+//
+// It promises to touch nothing of a cluster that EKS still knows, nothing that
+// carries another cluster's tag, and nothing that an autoscaler did not make:
+// no node group, no volume of a workload. It finds by tags and paths alone, so
+// it needs no cluster.
+package leftover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	"github.com/aws/aws-sdk-go-v2/service/eks"
+
+	"github.com/daemok/daemok/cloud/aws/client"
+	"github.com/daemok/daemok/cloud/aws/fault"
+	"github.com/daemok/daemok/cloud/aws/nodeclass"
+	"github.com/daemok/daemok/cloud/aws/pace"
+	"github.com/daemok/daemok/cloud/aws/profile"
+	"github.com/daemok/daemok/internal/pause"
+)
+
+// Thing is one thing that was left behind.
+type Thing struct {
+	Kind Kind
+	Name string // what AWS knows it by
+	Note string // what else tells a user what it is
+}
+
+func (t Thing) String() string {
+	if t.Note == "" {
+		return string(t.Kind) + " " + t.Name
+	}
+	return string(t.Kind) + " " + t.Name + " (" + t.Note + ")"
+}
+
+// Kind is what a thing is, in a user's words.
+type Kind string
+
+// The kinds, in the order in which they are listed and removed.
+const (
+	Machine  Kind = "instance"
+	Template Kind = "launch template"
+	Profile  Kind = "instance profile"
+)
+
+// clusterName is how EKS lets clusters be called. No name has a wildcard.
+var clusterName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z_-]{0,99}$`)
+
+// Sweeper looks for and removes what one cluster left in one region. Open makes
+// one.
+type Sweeper struct {
+	clients  client.Clients
+	cluster  string
+	profiles profile.Keeper
+}
+
+// Open connects to AWS as the SDK is configured. An empty region is the one
+// that the SDK finds. It calls nobody but for that.
+func Open(ctx context.Context, cluster, region, agent string) (*Sweeper, error) {
+	if !clusterName.MatchString(cluster) {
+		return nil, fmt.Errorf("%q is no name of a cluster: letters, digits, - and _ alone", cluster)
+	}
+	clients, err := client.New(ctx, region, agent, nil, pace.New(time.Now, pause.For))
+	if err != nil {
+		return nil, err
+	}
+	return &Sweeper{clients, cluster, profile.Keeper{API: clients.IAM, Cluster: cluster, Region: clients.Region}}, nil
+}
+
+// Region is where the sweeper looks.
+func (s *Sweeper) Region() string { return s.clients.Region }
+
+// Find lists what is left, by kind and name. It is an error while EKS knows the
+// cluster, and where that cannot be asked.
+func (s *Sweeper) Find(ctx context.Context) ([]Thing, error) {
+	if err := s.gone(ctx); err != nil {
+		return nil, err
+	}
+	var out []Thing
+	for _, look := range []func(context.Context) ([]Thing, error){s.machines, s.templates, s.madeProfiles} {
+		found, err := look(ctx)
+		if err != nil {
+			return nil, err
+		}
+		slices.SortFunc(found, func(a, b Thing) int { return strings.Compare(a.Name, b.Name) })
+		out = append(out, found...)
+	}
+	return out, nil
+}
+
+// gone is an error unless EKS says that there is no such cluster.
+func (s *Sweeper) gone(ctx context.Context) error {
+	found, err := s.clients.EKS.DescribeCluster(ctx, &eks.DescribeClusterInput{Name: &s.cluster})
+	switch {
+	case fault.NotFound(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("ask EKS whether cluster %s is gone: %w", s.cluster, fault.Wrap("eks:DescribeCluster", err))
+	case found.Cluster == nil:
+		return errors.New("EKS answered without a cluster")
+	}
+	return fmt.Errorf("cluster %s is still there in %s, and %s: delete its NodePools and wait until their nodes have gone, or delete the cluster first",
+		s.cluster, s.Region(), found.Cluster.Status)
+}
+
+// machines are those of the cluster that were launched for a pool or a class;
+// those of node groups carry neither tag.
+func (s *Sweeper) machines(ctx context.Context) ([]Thing, error) {
+	pages := ec2.NewDescribeInstancesPaginator(s.clients.EC2, &ec2.DescribeInstancesInput{Filters: []types.Filter{
+		s.owned(),
+		{Name: aws.String("tag-key"), Values: []string{nodeclass.TagPool, nodeclass.TagClass}},
+		{Name: aws.String("instance-state-name"), Values: []string{"pending", "running", "stopping", "stopped"}},
+	}})
+	var out []Thing
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, fault.Wrap("ec2:DescribeInstances", err)
+		}
+		for _, r := range page.Reservations {
+			for _, i := range r.Instances {
+				if s.ours(i.Tags) {
+					out = append(out, Thing{Machine, aws.ToString(i.InstanceId), fmt.Sprintf("%s, pool %s", i.InstanceType, tag(i.Tags, nodeclass.TagPool))})
+				}
+			}
+		}
+	}
+	return out, nil
+}
+
+// templatePrefixes begin the names of launch templates that autoscalers make:
+// Daemok's, and those that were there before it.
+var templatePrefixes = []string{"daemok.sh/", "karpenter.k8s.aws/", "Karpenter-"}
+
+func (s *Sweeper) templates(ctx context.Context) ([]Thing, error) {
+	pages := ec2.NewDescribeLaunchTemplatesPaginator(s.clients.EC2, &ec2.DescribeLaunchTemplatesInput{Filters: []types.Filter{s.owned()}})
+	var out []Thing
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, fault.Wrap("ec2:DescribeLaunchTemplates", err)
+		}
+		for _, l := range page.LaunchTemplates {
+			name := aws.ToString(l.LaunchTemplateName)
+			made := slices.ContainsFunc(templatePrefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+			if made && s.ours(l.Tags) {
+				out = append(out, Thing{Template, name, "class " + tag(l.Tags, nodeclass.TagClass)})
+			}
+		}
+	}
+	return out, nil
+}
+
+func (s *Sweeper) madeProfiles(ctx context.Context) ([]Thing, error) {
+	made, err := s.profiles.Made(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []Thing
+	for _, p := range made {
+		note := "no role"
+		if len(p.Roles) > 0 {
+			note = "role " + aws.ToString(p.Roles[0].RoleName)
+		}
+		out = append(out, Thing{Profile, aws.ToString(p.InstanceProfileName), note})
+	}
+	return out, nil
+}
+
+// owned selects what belongs to the cluster.
+func (s *Sweeper) owned() types.Filter {
+	return types.Filter{Name: aws.String("tag:" + nodeclass.TagOwned + s.cluster), Values: []string{nodeclass.ClusterOwned}}
+}
+
+// ours says whether tags name the cluster, and no other as the owner too.
+func (s *Sweeper) ours(tags []types.Tag) bool {
+	for _, t := range tags {
+		key, value := aws.ToString(t.Key), aws.ToString(t.Value)
+		if cluster, owned := strings.CutPrefix(key, nodeclass.TagOwned); owned && cluster != s.cluster && value == nodeclass.ClusterOwned {
+			return false
+		}
+	}
+	return tag(tags, nodeclass.TagOwned+s.cluster) == nodeclass.ClusterOwned
+}
+
+func tag(tags []types.Tag, key string) string {
+	for _, t := range tags {
+		if aws.ToString(t.Key) == key {
+			return aws.ToString(t.Value)
+		}
+	}
+	return ""
+}
