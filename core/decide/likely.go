@@ -72,7 +72,7 @@ func likeliest(s *cluster.Snapshot, options place.Options, effort Effort, tight 
 		tight.Steps += effort.Settle - t.left
 		return tight, nil
 	}
-	free, together, turns, steps := first, t.foretellHeld(tight, compared), t.foretellTurns(tight, compared), tight.Steps
+	free, together, turns, steps := first, t.foretellHeld(tight, compared), t.foretellTurns(tight, first, compared), tight.Steps
 	for _, of := range others(leans) {
 		if t.left <= effort.Settle/recountPart || first.ends.Left == 0 {
 			break
@@ -83,13 +83,14 @@ func likeliest(s *cluster.Snapshot, options place.Options, effort Effort, tight 
 		if other.Exhausted || other.Unpriced > tight.Unpriced || compareLeft(&other, &tight) != 0 {
 			continue
 		}
-		if x := t.foretell(other, compared); x.saves(first, worthwhile) {
-			free = cheaper(free, x)
+		open := t.foretell(other, compared)
+		if open.saves(first, worthwhile) {
+			free = cheaper(free, open)
 		}
 		if x := t.foretellHeld(other, compared); x.saves(first, worthwhile) {
 			together = cheaper(together, x)
 		}
-		if x := t.foretellTurns(other, compared); x.saves(first, worthwhile) {
+		if x := t.foretellTurns(other, open, compared); x.saves(first, worthwhile) {
 			turns = cheaper(turns, x)
 		}
 	}
@@ -154,10 +155,11 @@ var divisions = [...][]float64{{0.999}, {0.75}, {0.5}, {0.5, 0.999}}
 // foretellTurns does so for the answer with machines that take pods one after the
 // other, those with the largest last: else pods that fit anywhere come to them first,
 // and machines that are bought for large pods which lost theirs are large. A division
-// by which more pods wait must save worthHolding over those before. It tells nothing
-// where no pod is larger than others.
-func (t *teller) foretellTurns(r place.Result, ways []settle.Opening) fate {
-	best, sizes := fate{ends: Outcome{cost: math.Inf(1)}}, t.largest(&r)
+// must save worthHolding over those before, by which fewer pods wait, and over what
+// becomes of the answer when all take pods as they join. It tells nothing where none
+// does, or no pod is larger than others.
+func (t *teller) foretellTurns(r place.Result, open fate, ways []settle.Opening) fate {
+	best, least, sizes := fate{ends: Outcome{cost: math.Inf(1)}}, open, t.largest(&r)
 	inOrder := slices.Sorted(maps.Values(sizes))
 	var seen [][]float64
 	for _, parts := range divisions[:min(len(divisions), len(ways)-1)] {
@@ -182,8 +184,8 @@ func (t *teller) foretellTurns(r place.Result, ways []settle.Opening) fate {
 			}
 			return plan.Join{Turn: 1 + after}
 		}), ways)
-		if x.turns = 1 + len(from); !best.told() || x.saves(best, worthHolding) {
-			best = x
+		if x.turns = 1 + len(from); x.saves(least, worthHolding) {
+			best, least = x, x
 		}
 	}
 	return best
