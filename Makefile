@@ -105,7 +105,7 @@ generated: ## fail if `make generate` changes a generated file
 .PHONY: lab-test
 lab-test: build ## tests of the lab module and the stories in labs
 	@echo "test: lab module and lab stories"
-	@cd lab && DAEMOK_BIN=$(CURDIR)/bin $(STATIC) go test -vet=off -shuffle=on -parallel 4 -timeout 25m ./...
+	@cd lab && DAEMOK_BIN=$(CURDIR)/bin $(STATIC) go test -vet=off -shuffle=on -parallel 4 -timeout 45m ./...
 
 ##@ Longer checks
 

