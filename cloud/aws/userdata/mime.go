@@ -9,6 +9,7 @@ import (
 	"mime/multipart"
 	"net/mail"
 	"net/textproto"
+	"slices"
 	"strings"
 )
 
@@ -66,13 +67,24 @@ func multipartBody(text string) (body io.Reader, separator string, ok bool) {
 	return message.Body, params["boundary"], true
 }
 
+// boundaryFor is the usual boundary, longer by as much as it takes for no part
+// to hold it.
+func boundaryFor(parts []part) string {
+	out := boundary
+	for slices.ContainsFunc(parts, func(p part) bool { return bytes.Contains(p.body, []byte("--"+out)) }) {
+		out += "/"
+	}
+	return out
+}
+
 // joinMIME writes the parts as one document. Lines end in LF alone, as
 // cloud-init likes it.
 func joinMIME(parts []part) (string, error) {
 	var b bytes.Buffer
-	b.WriteString("MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=\"" + boundary + "\"\n\n")
+	between := boundaryFor(parts)
+	b.WriteString("MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=\"" + between + "\"\n\n")
 	w := multipart.NewWriter(&b)
-	if err := w.SetBoundary(boundary); err != nil {
+	if err := w.SetBoundary(between); err != nil {
 		return "", fmt.Errorf("set MIME boundary: %w", err)
 	}
 	for _, p := range parts {
