@@ -137,7 +137,7 @@ func openSite(t *testing.T) *site {
 		}
 	}
 	var err error
-	if s.clients, err = client.New(t.Context(), "", "daemok/conformance", nil, pace.New(s.now, s.pause)); err != nil {
+	if s.clients, err = client.New(t.Context(), "", "daemok/conformance", nil, nil, pace.New(s.now, s.pause)); err != nil {
 		t.Fatal(err)
 	}
 	s.build(t)

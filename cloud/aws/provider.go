@@ -62,6 +62,7 @@ type Options struct {
 	// KubernetesVersion tells which version images are for, as "1.36". Nil: EKS tells.
 	KubernetesVersion func(context.Context) (string, error)
 
+	HTTP     client.Doer                                      // carries requests out; nil: the SDK's own client
 	Observer client.Observer                                  // told about every call; may be nil
 	Warn     func(error)                                      // told of what Refresh could do without; may be nil
 	Now      func() time.Time                                 // nil: the system's clock
@@ -104,7 +105,7 @@ func New(ctx context.Context, o Options) (*Provider, error) {
 		return nil, errors.New("the cluster has no name: set CLUSTER_NAME (settings.clusterName) to its name in EKS")
 	}
 	o = o.withDefaults()
-	clients, err := client.New(ctx, o.Region, o.Agent, o.Observer, pace.New(o.Now, o.Pause))
+	clients, err := client.New(ctx, o.Region, o.Agent, o.HTTP, o.Observer, pace.New(o.Now, o.Pause))
 	if err != nil {
 		return nil, err
 	}

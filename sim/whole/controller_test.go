@@ -46,6 +46,7 @@ type setup struct {
 	hang    func(cloud.LaunchRequest) bool
 	through func(cloud.Machines) cloud.Machines // what the controller buys through; nil: the cloud itself
 	lease   *fence.Fence                        // that calls to the cloud pass; nil: none
+	aimed   *aim                                // the trouble of one call to AWS; nil: none
 	fault   storetest.Fault                     // asked before the ordeal; nil: none
 
 	pod string // in kube-system that the controller runs in; empty: none
@@ -85,6 +86,16 @@ func (w *world) start(s setup) *controller {
 	shown.Again = s.again
 	var bought cloud.Machines = machines{Machines: w.cloud, ordeal: c.ordeal, hang: s.hang}
 	var heard cloud.Notices = notices{w.cloud, c.ordeal}
+	var catalog cloud.Catalog = w.cloud
+	var short cloud.Shortages = w.cloud
+	var checks cloud.Checks
+	known := w.classes
+	if w.aws != nil {
+		carrier := &carrier{server: w.aws.server}
+		p := w.provider(carrier)
+		carrier.ordeal, carrier.aimed = c.ordeal, s.aimed
+		bought, heard, catalog, short, checks, known = p, p.Notices("test"), p, p, p, &classes{catalog: p, aws: w.aws.class}
+	}
 	if s.through != nil {
 		bought = s.through(bought)
 	}
@@ -92,8 +103,8 @@ func (w *world) start(s setup) *controller {
 		bought, heard = fence.Machines{Inner: bought, Fence: s.lease}, fence.Notices{Inner: heard, Fence: s.lease}
 	}
 	program, err := product.New(ctx, product.Parts{
-		Store: shown.Client(live), Live: live, Watches: informers{shown, s.watched}, Catalog: w.cloud, Machines: func(string) cloud.Machines { return bought }, Classes: w.classes,
-		Notices: heard, Short: w.cloud,
+		Store: shown.Client(live), Live: live, Watches: informers{shown, s.watched}, Catalog: catalog, Machines: func(string) cloud.Machines { return bought }, Classes: known,
+		Notices: heard, Short: short, Checks: checks,
 		Metrics: observe.NewMetrics(c.measured, "", "", "", ""),
 		Events:  &observe.Events{Recorder: w.events, Now: time.Now},
 		Log:     w.log, Now: time.Now, NewID: w.newID, CallFor: 20 * time.Second,

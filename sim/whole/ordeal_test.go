@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"strings"
 	"sync"
 	"testing"
 
@@ -188,6 +189,30 @@ func (o *ordeal) dieAfter(n int, after bool) {
 	if n > 0 {
 		o.dieAt, o.after = len(o.calls)+n, after
 	}
+}
+
+// count counts a call by name and returns how many there were.
+func (o *ordeal) count(name string) int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.counts == nil {
+		o.counts = map[string]int{}
+	}
+	o.counts[name]++
+	return o.counts[name]
+}
+
+// counted are the calls that were counted under names that begin so.
+func (o *ordeal) counted(prefix string) map[string]int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	out := map[string]int{}
+	for name, n := range o.counts {
+		if rest, found := strings.CutPrefix(name, prefix); found {
+			out[rest] = n
+		}
+	}
+	return out
 }
 
 func (o *ordeal) isKilled() bool {

@@ -88,7 +88,7 @@ func (w *people) machinesJoin(ctx context.Context) {
 		provider := "aws:///" + m.Pool.Zone + "/" + m.ID
 		running := m.At(time.Now()) == market.Running
 		alive[provider] = running || m.At(time.Now()) == market.ShuttingDown
-		boot, ok := w.cloud.Boot(m.ID)
+		boot, ok := w.bootOf(m)
 		if running && ok && there[provider] == nil && !boot.JoinsAt.IsZero() && !time.Now().Before(w.joinsAt(m, boot)) && !w.hasJoined(m.ID) {
 			w.join(ctx, m, provider, boot.Node)
 		}

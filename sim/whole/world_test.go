@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/cloud/market"
 	"github.com/daemok/daemok/cloud/market/clock"
@@ -43,12 +44,15 @@ type world struct {
 	server  *storetest.Server
 	hand    *storetest.Connection // what tests and the cluster's people write with
 	cloud   *fake.Cloud
+	aws     *account // in place of the cloud, whose market it shares; nil: none
 	classes *classes
 	events  *recorder
 	story   *story
 	log     *slog.Logger
 	ids     atomic.Int64
 	running []*controller
+
+	everybody sync.WaitGroup // who else acts
 
 	mu          sync.Mutex
 	deployments map[string]deployment
@@ -73,14 +77,16 @@ func tell(t *testing.T, o fake.Options, story func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, o)
 		ctx, cancel := context.WithCancel(context.Background())
-		var everybody sync.WaitGroup
-		everybody.Go(func() { (&people{world: w}).live(ctx) })
+		w.everybody.Go(func() { (&people{world: w}).live(ctx) })
 		defer func() {
 			for _, c := range w.running {
 				c.stop()
 			}
 			cancel()
-			everybody.Wait()
+			if w.aws != nil {
+				w.aws.server.Close()
+			}
+			w.everybody.Wait()
 			if t.Failed() {
 				t.Log("the story:\n" + strings.Join(w.story.lines, "\n"))
 			}
@@ -301,6 +307,7 @@ type classes struct {
 	mu      sync.Mutex
 	notYet  string // why it is not ready; empty if it is
 	form    form
+	aws     *nodeclass.Class // in place of the form's settings; nil: none
 }
 
 // form is what machines of the class are made from.
@@ -327,13 +334,21 @@ func (c *classes) Class(_ context.Context, ref karpv1.NodeClassReference) (claim
 	if c.notYet != "" {
 		return claim.Class{}, &claim.NotReadyError{ClassID: translate.ClassID(ref), Why: c.notYet}
 	}
-	return c.form.of(ref), nil
+	return c.of(ref), nil
 }
 
 func (c *classes) Known(_ context.Context, ref karpv1.NodeClassReference) (claim.Class, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.form.of(ref), nil
+	return c.of(ref), nil
+}
+
+func (c *classes) of(ref karpv1.NodeClassReference) claim.Class {
+	class := c.form.of(ref)
+	if c.aws != nil {
+		class.Cloud.Settings = c.aws
+	}
+	return class
 }
 
 func (f form) of(ref karpv1.NodeClassReference) claim.Class {

@@ -48,11 +48,18 @@ type Clients struct {
 // ErrNoRegion says that no region is configured and none could be found.
 var ErrNoRegion = errors.New("no AWS region is known: set AWS_REGION to the cluster's region")
 
+// Doer carries HTTP requests out.
+type Doer = aws.HTTPClient
+
 // New reads the configuration. Agent names the program to AWS, as
-// "name/version". Calls of EC2 go at the pace of p. The observer may be nil.
-func New(ctx context.Context, region, agent string, observer Observer, p *pace.Pace) (Clients, error) {
+// "name/version". Where do is nil the SDK's own client carries requests out.
+// Calls of EC2 go at the pace of p. The observer may be nil.
+func New(ctx context.Context, region, agent string, do Doer, observer Observer, p *pace.Pace) (Clients, error) {
+	if do == nil {
+		do = http.NewBuildableClient().WithTimeout(callTimeout)
+	}
 	options := []func(*config.LoadOptions) error{
-		config.WithHTTPClient(http.NewBuildableClient().WithTimeout(callTimeout)),
+		config.WithHTTPClient(do),
 		config.WithAPIOptions(append(observe(observer), PlainBody)),
 	}
 	if region != "" {

@@ -16,7 +16,7 @@ func describeInstanceTypes(c *call) (any, error) {
 		return nil, wire.Errorf("InvalidParameterCombination", "The parameters InstanceType and MaxResults cannot be used together")
 	}
 	name := func(t *ec2data.Type) string { return t.Name }
-	chosen, err := chosenByID(asked, c.server.data.OfferedIn(c.state().Account.Region), name,
+	chosen, err := chosenByID(asked, c.server.offered(c.state().Account.Region), name,
 		"InvalidInstanceType", "The following supplied instance types do not exist: [%s]")
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func offerings(c *call) ([]offering, error) {
 		kind = "region"
 	}
 	var all []offering
-	for _, t := range c.server.data.OfferedIn(region) {
+	for _, t := range c.server.offered(region) {
 		for _, place := range of(t) {
 			all = append(all, offering{Type: t.Name, Location: place, Kind: kind})
 		}

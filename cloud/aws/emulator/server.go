@@ -13,6 +13,7 @@ package emulator
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -124,6 +125,14 @@ func Kinds(data *ec2data.Data, region string) []market.Kind {
 		kinds = append(kinds, k)
 	}
 	return kinds
+}
+
+// offered lists the types that the market sells.
+func (s *Server) offered(region string) []*ec2data.Type {
+	return slices.DeleteFunc(slices.Clone(s.data.OfferedIn(region)), func(t *ec2data.Type) bool {
+		_, sold := s.market.Kind(t.Name)
+		return !sold
+	})
 }
 
 // Market is the market behind the account: sold-out pools, prices,

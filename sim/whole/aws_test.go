@@ -1,0 +1,255 @@
+package whole_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/aws"
+	"github.com/daemok/daemok/cloud/aws/emulator"
+	"github.com/daemok/daemok/cloud/aws/emulator/wire"
+	"github.com/daemok/daemok/cloud/aws/nodeclass"
+	"github.com/daemok/daemok/cloud/fake"
+	"github.com/daemok/daemok/cloud/market"
+	"github.com/daemok/daemok/kube/api"
+)
+
+// account is a pretend AWS account behind a world: controllers reach it by the real SDK
+// and cloud/aws, over AWS's own wire, though no socket. It sells what the world's market
+// sells.
+type account struct {
+	server *emulator.Server
+	class  *nodeclass.Class // resolved already, as its status would say
+}
+
+// tellOfAWS is tell where the cloud is AWS.
+func tellOfAWS(t *testing.T, seed uint64, story func(t *testing.T, w *world)) {
+	t.Helper()
+	for name, value := range map[string]string{
+		"AWS_MAX_ATTEMPTS": "1", "AWS_CA_BUNDLE": "", "AWS_ENDPOINT_URL": "http://aws.test", "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test",
+		"AWS_CONFIG_FILE": "/dev/null", "AWS_SHARED_CREDENTIALS_FILE": "/dev/null", "AWS_EC2_METADATA_DISABLED": "true",
+	} {
+		t.Setenv(name, value)
+	}
+	tell(t, fake.Options{Seed: seed}, func(t *testing.T, w *world) {
+		w.openAccount(seed)
+		story(t, w)
+	})
+}
+
+func (w *world) openAccount(seed uint64) {
+	w.t.Helper()
+	w.aws = &account{server: emulator.New(emulator.Options{
+		Account: emulator.Account{ClusterName: "test"}, Seed: seed, Now: time.Now, TimeScale: 1, Market: w.cloud.Market()})}
+	tags := map[string]string{"karpenter.sh/discovery": "test"}
+	w.aws.class = &nodeclass.Class{Name: "default", UID: "uid-1", Spec: nodeclass.Spec{
+		Subnets: []nodeclass.SubnetTerm{{Tags: tags}}, Groups: []nodeclass.GroupTerm{{Tags: tags}},
+		Images: []nodeclass.ImageTerm{{Alias: "al2023@latest"}}, Role: "KarpenterNodeRole-test"}}
+	p := w.provider(&carrier{server: w.aws.server})
+	found, err := p.Resolve(context.Background(), *w.aws.class)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.aws.class.Resolved = found
+	w.everybody.Go(func() { w.aws.server.Run(context.Background()) })
+	time.Sleep(time.Minute) // a profile just made is accepted by now
+}
+
+// bootOf tells what becomes of a machine.
+func (w *world) bootOf(m market.Machine) (fake.Boot, bool) {
+	if w.aws == nil {
+		return w.cloud.Boot(m.ID)
+	}
+	b := fake.Boot{RunningAt: m.RunningAt, Node: cloud.NodeSetup{Taints: []cloud.Taint{{Key: api.TaintUnregistered, Effect: "NoExecute"}}}}
+	if !m.NeverJoins {
+		b.JoinsAt = m.RunningAt.Add(m.JoinFor)
+	}
+	return b, true
+}
+
+// provider remembers nothing, and knows the types of the region.
+func (w *world) provider(do *carrier) *aws.Provider {
+	w.t.Helper()
+	p, err := aws.New(context.Background(), aws.Options{Cluster: "test", Endpoint: "https://api.test", CA: "Y2E=", CIDR: "10.100.0.0/16", HTTP: do})
+	if err == nil {
+		err = p.RefreshTypes(context.Background())
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return p
+}
+
+// carrier brings the requests of one controller to the account, and has them fail.
+type carrier struct {
+	server *emulator.Server
+	ordeal *ordeal // nil: nothing fails
+	aimed  *aim    // at one call; nil: at none
+}
+
+// trouble is how a call to AWS fails: an error code of AWS's, or one of two.
+type trouble string
+
+// Troubles other than AWS's own error codes.
+const (
+	notSent trouble = "the connection breaks before it is sent"
+	noReply trouble = "it takes effect and the reply is lost"
+)
+
+// Error makes it what an ordeal hands out.
+func (t trouble) Error() string { return string(t) }
+
+// troubles are those that any action may have, by AWS's documents, and those of some.
+func troubles(action string) []trouble {
+	all := []trouble{notSent, noReply, "RequestLimitExceeded", "UnauthorizedOperation", "InternalError", "Unavailable"}
+	switch action {
+	case "TerminateInstances", "DescribeInstances", "CreateTags":
+		all = append(all, "InvalidInstanceID.NotFound")
+	case "CreateFleet":
+		all = append(all, "InvalidLaunchTemplateName.NotFoundException")
+	}
+	return all
+}
+
+// aim is at the nth call of an action.
+type aim struct {
+	action string
+	nth    int
+	with   trouble
+}
+
+// awsCall names a call to AWS among those of a controller.
+func awsCall(action string) string { return "AWS " + action }
+
+// asked begins the names under which calls to AWS are counted, with those that change
+// nothing.
+const asked = "asked of AWS: "
+
+// changes reports whether an action may change anything.
+func changes(action string) bool {
+	return !strings.HasPrefix(action, "Describe") && !strings.HasPrefix(action, "Get") && !strings.HasPrefix(action, "List") && action != "ReceiveMessage"
+}
+
+// Do implements client.Doer.
+func (c *carrier) Do(r *http.Request) (*http.Response, error) {
+	var body []byte
+	if r.Body != nil {
+		var err error
+		if body, err = io.ReadAll(r.Body); err != nil {
+			return nil, err
+		}
+	}
+	form, err := url.ParseQuery(string(body))
+	if err != nil {
+		form = nil // JSON
+	}
+	action := wire.Locate(r, form).Action
+	before, after := c.fate(action)
+	if with, isTrouble := errors.AsType[trouble](before); isTrouble && with != notSent {
+		c.server.Fault(action, 1, string(with))
+	} else if before != nil {
+		return nil, before
+	}
+	out, again := httptest.NewRecorder(), r.Clone(r.Context())
+	again.Body = io.NopCloser(bytes.NewReader(body))
+	c.server.ServeHTTP(out, again)
+	if after != nil {
+		return nil, after
+	}
+	answer := out.Result()
+	answer.Request = r
+	return answer, nil
+}
+
+// fate is what becomes of a call.
+func (c *carrier) fate(action string) (before, after error) {
+	o := c.ordeal
+	if o == nil {
+		return nil, nil
+	}
+	nth := o.count(asked + action)
+	if a := c.aimed; a != nil && a.action == action && a.nth == nth {
+		if a.with == noReply {
+			return nil, noReply
+		}
+		return a.with, nil
+	}
+	return o.call(awsCall(action), changes(action), func() error {
+		all := slices.DeleteFunc(troubles(action), func(t trouble) bool { return t == noReply })
+		return all[int(draw(o.seed, fmt.Sprintf("%s/%d/trouble", action, o.counts[awsCall(action)]))*float64(len(all)))]
+	})
+}
+
+// aimsAt lists every trouble of every action that a clean run calls, at its first call
+// and at a later one.
+func aimsAt(calls map[string]int) (out []aim) {
+	for _, action := range slices.Sorted(maps.Keys(calls)) {
+		for _, with := range troubles(action) {
+			out = append(out, aim{action, 1, with})
+			if calls[action] > 2 {
+				out = append(out, aim{action, 3, with})
+			}
+		}
+	}
+	return out
+}
+
+// Each call to AWS fails once, in each way that AWS documents, at its first time and
+// later: three pods run on three machines all the same, none is bought twice, and in
+// the end nothing is left.
+func TestNoTroubleOfAnAWSCallLosesAnything(t *testing.T) {
+	calls := map[string]int{}
+	tellOfAWS(t, 1, func(_ *testing.T, w *world) {
+		w.upAndDown(w.start(setup{}))
+		calls = w.running[0].ordeal.counted(asked)
+	})
+	for _, action := range []string{"CreateFleet", "CreateLaunchTemplate", "CreateTags", "DescribeInstances", "TerminateInstances"} {
+		if calls[action] == 0 {
+			t.Errorf("%s is never called: what is tested? %v", action, calls)
+		}
+	}
+	for i, a := range aimsAt(calls) {
+		if *deaths > 0 && (i+1)%(8**deaths) != 0 {
+			continue
+		}
+		t.Run(fmt.Sprintf("%s %d %s", a.action, a.nth, a.with), func(t *testing.T) {
+			tellOfAWS(t, 1, func(t *testing.T, w *world) {
+				w.upAndDown(w.start(setup{aimed: &a}))
+				if n := w.running[0].ordeal.counted(asked)[a.action]; n < a.nth {
+					t.Errorf("%s was called %d times: nothing went wrong", a.action, n)
+				}
+			})
+		})
+	}
+}
+
+// The controller dies before or after any of its calls to AWS that change something,
+// and begins again with an empty memory.
+func TestDeathAtAnyAWSCallLosesNothingAndBuysNothingTwice(t *testing.T) {
+	var calls []string
+	tellOfAWS(t, 2, func(_ *testing.T, w *world) {
+		w.upAndDown(w.start(setup{}))
+		calls = w.running[0].ordeal.made()
+	})
+	for i, call := range calls {
+		for _, after := range []bool{false, true} {
+			if !strings.HasPrefix(call, awsCall("")) || !tried(i+1, 2, after) {
+				continue
+			}
+			t.Run(fmt.Sprintf("%d %s, after it %v", i+1, call, after), func(t *testing.T) {
+				tellOfAWS(t, 2, func(_ *testing.T, w *world) { w.survive(setup{dieAt: i + 1, after: after}) })
+			})
+		}
+	}
+}
