@@ -22,6 +22,7 @@ const (
 	LabelInstanceType = "node.kubernetes.io/instance-type"
 	LabelHostname     = "kubernetes.io/hostname"
 	LabelArch         = "kubernetes.io/arch"
+	LabelReservation  = "karpenter.k8s.aws/capacity-reservation-id" // the stock of an offer, where that is a reservation
 )
 
 // Option is a way to pay for a machine, with the words of the label
@@ -43,7 +44,7 @@ type Offer struct {
 	Priced    bool                     // an unknown price is not zero: such an offer is bought last
 	Available bool                     // false: sold out lately, or otherwise not to be had
 	Stock     string                   // what machines of the offer are taken from, such as a reservation, by others of that name too; empty: not counted
-	Left      int64                    // machines that are left of the stock, less those on order
+	Left      int64                    // machines that are left of the stock, less those being bought
 	Risk      float64                  // of a spot machine: interruptions that are expected in an hour; 0: not known
 	Labels    constraint.Labels        // what nodes get from the offer, zone and capacity type included
 }
@@ -257,6 +258,7 @@ type Machine struct {
 	Capacity      quantity.Resources // after launch: of the type bought; before: the most among its options
 	Attachable    []Attachable       // as Allocatable
 	CreatedAt     time.Time
+	Buying        bool // a purchase for it is or was under way: what stocks have left is told without it
 	Launched      bool
 	Deleting      bool  // or withdrawn: no destination for pods
 	Planned       bool  // ordered by a plan for pods that waited; what people order they also withdraw

@@ -20,6 +20,7 @@ type choices struct {
 	names, zones, ways constraint.Set
 	runnersUp          []plan.Choice
 	archs              []string // in the order of the options
+	reservation        string   // that it is taken from, whichever option it is; empty: from none, or it is open from which
 }
 
 // choicesOf returns what is to be said of these options, which are of these
@@ -49,6 +50,7 @@ func (b *buyer) newChoices(options bitset.Set, kinds []int) *choices {
 	if b.zones == nil {
 		b.noteFacets()
 	}
+	out.reservation = b.reservationOf(options)
 	out.zones, out.ways, out.archs = constraint.Values(b.zones.of(options)...), constraint.Values(b.payments.of(options)...), b.archs.of(options)
 	return out
 }

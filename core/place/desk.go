@@ -94,7 +94,9 @@ func (r *run) takeStocks(launches []plan.Launch) {
 		b, c := r.buyers[at], &launches[i].Choice
 		option := slices.IndexFunc(b.Options, func(o fit.Option) bool {
 			offer := b.Offer(o)
-			return b.Kind(o).Name == c.Kind && offer.Zone == c.Zone && offer.Option == c.Option
+			from, _ := offer.Labels.Get(cluster.LabelReservation)
+			return b.Kind(o).Name == c.Kind && offer.Zone == c.Zone && offer.Option == c.Option &&
+				(from == "" || launches[i].Requirements.Get(cluster.LabelReservation).Allows(from))
 		})
 		if option >= 0 && r.stocks[b.stockOf(option)] > 0 {
 			r.takeStock(b.stockOf(option))

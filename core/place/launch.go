@@ -69,6 +69,7 @@ func (r *run) list(b *buyer, l *load) listing {
 	if b.parted {
 		options, kinds = b.closed(options, kinds)
 	}
+	options, kinds = b.onlyStock(options, kinds)
 	open := b.choicesOf(options, kinds)
 	out := listing{choices: open, option: options.Next(0), Launch: plan.Launch{
 		Pool:      b.ID,
@@ -317,10 +318,15 @@ func (b *buyer) requirements(l *load, open *choices) (constraint.Requirements, c
 	return out.AndAll(open.requirements()), labels
 }
 
-// requirements are the kinds, zones and ways to pay that are left open.
+// requirements are the kinds, zones and ways to pay that are left open, and the
+// reservation if it is one.
 func (c *choices) requirements() constraint.Requirements {
-	return constraint.NewRequirements(
+	out := constraint.NewRequirements(
 		constraint.Requirement{Key: cluster.LabelInstanceType, Set: c.names},
 		constraint.Requirement{Key: cluster.LabelZone, Set: c.zones},
 		constraint.Requirement{Key: cluster.LabelCapacityType, Set: c.ways})
+	if c.reservation != "" {
+		out = out.And(constraint.Requirement{Key: cluster.LabelReservation, Set: constraint.Values(c.reservation)})
+	}
+	return out
 }

@@ -428,6 +428,8 @@ func (p *parser) machine(w []string) error {
 			m.Launched = true
 		case "deleting":
 			m.Deleting = true
+		case "buying":
+			m.Buying = true
 		case "planned":
 			m.Planned = true
 		case "replacement":

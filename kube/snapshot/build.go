@@ -246,7 +246,7 @@ func (b *builder) priceOf(c *karpv1.NodeClaim) quantity.MicroUSDPerHour {
 		return 0
 	}
 	for _, o := range kind.Offers {
-		if o.Priced && o.Zone == c.Labels[api.LabelZone] && string(o.Option) == c.Labels[api.LabelCapacityType] {
+		if o.Priced && o.Zone == c.Labels[api.LabelZone] && string(o.Option) == c.Labels[api.LabelCapacityType] && o.Stock == c.Labels[api.LabelReservationID] {
 			return o.Price
 		}
 	}

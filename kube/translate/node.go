@@ -117,6 +117,7 @@ func Machine(claim *karpv1.NodeClaim, kinds []cluster.Kind) cluster.Machine {
 		Launched:      claim.Status.ProviderID != "",
 		Deleting:      claim.DeletionTimestamp != nil || IsWithdrawn(claim),
 		Replacement:   claim.Annotations[api.MarkReplaces] != "",
+		Buying:        claim.Annotations[api.MarkLaunchAttempt] != "",
 		Planned:       claim.Annotations[api.MarkDecision] != "" && claim.Annotations[api.MarkReplaces] == "",
 	}
 	types := requirements.Get(cluster.LabelInstanceType)
