@@ -70,7 +70,7 @@ type LaunchRequest struct {
 	Token   string            // idempotency token
 	Batch   string            // found again by Filter.Batch
 	Count   int               // 1 or more
-	Options []OfferChoice     // acceptable offers, best first; one Option only (all spot or all on-demand)
+	Options []OfferChoice     // acceptable offers, best first; one Option only (all spot, all on-demand or all reserved)
 	Tags    map[string]string // beside those that the class gives
 	Node    NodeSetup         // what the machine tells the cluster about itself at boot
 }
@@ -81,6 +81,7 @@ type OfferChoice struct {
 	Kind     string
 	Zone     string
 	Option   cluster.Option
+	Stock    string  // what machines of the offer are taken from, such as a reservation; as cluster.Offer has it
 	Priority float64 // price in dollars per hour
 }
 
@@ -102,6 +103,7 @@ type Machine struct {
 	Zone       string
 	ZoneID     string
 	Option     cluster.Option
+	Stock      string // the reservation that it is taken from, of a reserved one
 	Image      string
 	Class      string // from its tags: name of the class it was launched for
 	State      State

@@ -24,6 +24,7 @@ type known struct {
 	shortSeq  uint64
 	riskSeq   uint64
 	sizesSeq  uint64
+	stockSeq  uint64
 	kinds     *catalog.Kinds
 	catalogue *cluster.Catalogue
 }
@@ -48,13 +49,13 @@ func (p *Provider) known(class cloud.Class) (*known, error) {
 	if err != nil {
 		return nil, err
 	}
-	prices, short, risks, sizes := p.prices.View(), p.short.View(), p.risk.View(), p.measured.View()
+	sizes, now := p.measured.View(), catalog.Market{Prices: p.prices.View(), Short: p.short.View(), Risk: p.risk.View(), Stocks: p.reserved.View()}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.typesSeq == 0 {
 		return nil, ErrNotLearnt
 	}
-	k := p.workOut(p.classes[class.ID], digest, settings, catalog.Market{Prices: prices, Short: short, Risk: risks}, sizes)
+	k := p.workOut(p.classes[class.ID], digest, settings, now, sizes)
 	p.classes[class.ID] = k
 	return k, nil
 }
@@ -62,11 +63,11 @@ func (p *Provider) known(class cloud.Class) (*known, error) {
 // workOut returns what is known about a class now: the old value where
 // nothing has changed. The caller holds mu.
 func (p *Provider) workOut(old *known, digest nodeclass.Digest, class nodeclass.Class, now catalog.Market, sizes measure.View) *known {
-	next := &known{digest: digest, typesSeq: p.typesSeq, pricesSeq: now.Prices.Seq, shortSeq: now.Short.Seq, riskSeq: now.Risk.Seq, sizesSeq: sizes.Seq}
+	next := &known{digest: digest, typesSeq: p.typesSeq, pricesSeq: now.Prices.Seq, shortSeq: now.Short.Seq, riskSeq: now.Risk.Seq, sizesSeq: sizes.Seq, stockSeq: now.Stocks.Seq}
 	sameTypes := old != nil && old.digest == digest && old.typesSeq == p.typesSeq
 	sameKinds := sameTypes && old.sizesSeq == next.sizesSeq
 	switch {
-	case sameKinds && old.pricesSeq == next.pricesSeq && old.shortSeq == next.shortSeq && old.riskSeq == next.riskSeq:
+	case sameKinds && old.pricesSeq == next.pricesSeq && old.shortSeq == next.shortSeq && old.riskSeq == next.riskSeq && old.stockSeq == next.stockSeq:
 		return old
 	case sameKinds:
 		next.kinds = old.kinds

@@ -56,7 +56,7 @@ func (p *Provider) fleetRequest(r cloud.LaunchRequest) (fleet.Request, error) {
 	}
 	short := p.short.View()
 	return fleet.Request{
-		Launch: r, Class: class, Kinds: k.kinds, Cluster: p.clusterFacts(),
+		Launch: r, Class: class, Kinds: k.kinds, Cluster: p.clusterFacts(), OpenReservations: p.options.NoReservedCapacity,
 		Subnets: p.addresses.Choose(class.Resolved.Subnets, func(id string) bool { return !short.Subnet(id) }),
 	}, nil
 }

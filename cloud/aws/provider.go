@@ -28,6 +28,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws/pace"
 	"github.com/daemok/daemok/cloud/aws/price"
 	"github.com/daemok/daemok/cloud/aws/profile"
+	"github.com/daemok/daemok/cloud/aws/reservation"
 	"github.com/daemok/daemok/cloud/aws/risk"
 	"github.com/daemok/daemok/cloud/aws/shortage"
 	"github.com/daemok/daemok/cloud/aws/userdata"
@@ -59,6 +60,10 @@ type Options struct {
 
 	NoSurplusCredits bool // burstable types are never counted on above their baseline
 
+	// NoReservedCapacity leaves capacity reservations alone: classes select none, and
+	// machines run in open ones where EC2 finds that they match.
+	NoReservedCapacity bool
+
 	// KubernetesVersion tells which version images are for, as "1.36". Nil: EKS tells.
 	KubernetesVersion func(context.Context) (string, error)
 
@@ -79,8 +84,10 @@ type Provider struct {
 	short     *shortage.Memory
 	risk      risk.Memory
 	measured  *measure.Book
+	reserved  *reservation.Book
 	addresses network.Addresses
 	finder    network.Finder
+	reserves  reservation.Finder
 	images    image.Finder
 	profiles  profile.Keeper
 	collector *profile.Collector
@@ -127,8 +134,9 @@ func newProvider(o Options, clients client.Clients) *Provider {
 	facts := factsFor(clients.Region)
 	p := &Provider{
 		options: o, clients: clients, facts: facts, classes: map[string]*known{},
-		prices: price.New(facts), short: shortage.New(o.Now), measured: measure.New(o.Now),
+		prices: price.New(facts), short: shortage.New(o.Now), measured: measure.New(o.Now), reserved: reservation.NewBook(o.Now),
 		finder:    network.Finder{API: clients.EC2, Region: clients.Region, Cluster: o.Cluster},
+		reserves:  reservation.Finder{API: clients.EC2},
 		images:    image.Finder{API: clients.EC2, Parameters: image.NewParameters(clients.SSM, o.Now), Now: o.Now},
 		profiles:  profile.Keeper{API: clients.IAM, Cluster: o.Cluster, Region: clients.Region},
 		templates: fleet.NewTemplates(clients.EC2, o.Cluster, o.Now),
@@ -136,7 +144,7 @@ func newProvider(o Options, clients client.Clients) *Provider {
 		cluster:   userdata.Cluster{Name: o.Cluster, Endpoint: o.Endpoint, CA: o.CA, CIDR: o.CIDR, DNS: o.DNS},
 	}
 	p.collector = profile.NewCollector(p.profiles, o.Now)
-	p.buyer = fleet.Buyer{API: clients.EC2, Templates: p.templates, Shortage: p.short, Addresses: &p.addresses,
+	p.buyer = fleet.Buyer{API: clients.EC2, Templates: p.templates, Shortage: p.short, Addresses: &p.addresses, Reserved: p.reserved,
 		Now: o.Now, Pause: o.Pause}
 	return p
 }
@@ -157,6 +165,10 @@ func (p *Provider) Troubles(ctx context.Context) ([]cloud.Trouble, error) {
 // Short implements cloud.Shortages.
 func (p *Provider) Short(offers ...cloud.OfferChoice) {
 	for _, o := range offers {
+		if o.Stock != "" {
+			p.reserved.Full(o.Stock)
+			continue
+		}
 		p.short.AddOffer(o.Kind, o.Zone, o.Option)
 	}
 }

@@ -69,6 +69,25 @@ func (p *Provider) CollectProfiles(ctx context.Context, used map[string]bool) ([
 	return p.collector.Collect(ctx, used, p.instances.Profiles)
 }
 
+// Reservations finds the capacity reservations that a class selects; none where it
+// selects nothing, or where reserved capacity is not to be used.
+func (p *Provider) Reservations(ctx context.Context, class nodeclass.Class) ([]nodeclass.Reservation, error) {
+	if p.options.NoReservedCapacity || len(class.Spec.Reservations) == 0 {
+		return nil, nil
+	}
+	found, err := p.reserves.Find(ctx, class.Spec.Reservations, class.Spec.EffectiveFamily())
+	if err != nil {
+		return nil, err
+	}
+	p.reserved.Saw(found)
+	out := make([]nodeclass.Reservation, len(found))
+	for i, f := range found {
+		out[i] = f.Reservation
+		out[i].Expiring = f.IsExpiring(p.options.Now())
+	}
+	return out, nil
+}
+
 // Resolve finds everything at once, for callers that need no answer for each
 // part.
 func (p *Provider) Resolve(ctx context.Context, class nodeclass.Class) (r nodeclass.Resolved, err error) {
@@ -79,6 +98,9 @@ func (p *Provider) Resolve(ctx context.Context, class nodeclass.Class) (r nodecl
 		return r, err
 	}
 	if r.Images, err = p.Images(ctx, class); err != nil {
+		return r, err
+	}
+	if r.Reservations, err = p.Reservations(ctx, class); err != nil {
 		return r, err
 	}
 	r.Profile, err = p.Profile(ctx, class)

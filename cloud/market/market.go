@@ -164,6 +164,17 @@ func (m *Market) SetCapacity(p Pool, n int, refill float64) {
 	m.capacity[p] = depth{left: n, refill: refill, most: n, measuredAt: m.now()}
 }
 
+// Resize makes room for n machines in all in a pool that was limited before, those
+// that were bought from it and not given back included.
+func (m *Market) Resize(p Pool, n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	d := m.capacity[p]
+	d.left, d.measuredAt = max(0, d.at(m.now())+n-d.most), m.now()
+	d.most = n
+	m.capacity[p] = d
+}
+
 // Restock makes a pool plentiful again.
 func (m *Market) Restock(p Pool) {
 	m.mu.Lock()

@@ -9,6 +9,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws/image"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/cloud/aws/price"
+	"github.com/daemok/daemok/cloud/aws/reservation"
 	"github.com/daemok/daemok/cloud/aws/risk"
 	"github.com/daemok/daemok/cloud/aws/shortage"
 	"github.com/daemok/daemok/core/cluster"
@@ -113,15 +114,18 @@ type Market struct {
 	Prices price.View
 	Short  shortage.View
 	Risk   risk.View
+	Stocks reservation.View
 }
 
 // Offered returns the kinds with the offers of the moment: one for each
 // purchase option in each zone where the type is offered and the class has a
-// subnet. An offer is available unless it has no price, or it, all
-// subnets of its zone or the account's vCPUs for it are short.
+// subnet, and one for each capacity reservation of the class. An offer is
+// available unless it has no price, or it, all subnets of its zone or the
+// account's vCPUs for it are short.
 func (k *Kinds) Offered(class nodeclass.Class, now Market) []cluster.Kind {
 	zones := zonesOf(class.Resolved.Subnets, now.Short)
 	out := slices.Clone(k.Kinds)
+	reserved := reservedBy(class.Resolved.Reservations)
 	for i, t := range k.types {
 		options := t.offeredAs()
 		offers := make([]cluster.Offer, 0, len(zones)*len(options))
@@ -132,6 +136,14 @@ func (k *Kinds) Offered(class nodeclass.Class, now Market) []cluster.Kind {
 			for _, option := range options {
 				offers = append(offers, z.offer(t, option, now))
 			}
+			for _, r := range reserved[place{t.Name, z.name}] {
+				offers = append(offers, z.reserved(r, now))
+			}
+		}
+		if len(reserved) > 0 {
+			slices.SortStableFunc(offers, func(a, b cluster.Offer) int {
+				return cmp.Or(cmp.Compare(a.Zone, b.Zone), cmp.Compare(a.Option, b.Option))
+			})
 		}
 		out[i].Offers = offers
 	}
@@ -141,7 +153,8 @@ func (k *Kinds) Offered(class nodeclass.Class, now Market) []cluster.Kind {
 // zone is one zone of a class. Its labels are shared by all offers in it.
 type zone struct {
 	name   string
-	full   bool // no subnet has addresses left
+	subnet nodeclass.Subnet // one of its subnets
+	full   bool             // no subnet has addresses left
 	labels map[cluster.Option]constraint.Labels
 }
 
@@ -154,7 +167,7 @@ func zonesOf(subnets []nodeclass.Subnet, short shortage.View) []zone {
 			out[n-1].full = out[n-1].full && short.Subnet(s.ID)
 			continue
 		}
-		z := zone{name: s.Zone, full: short.Subnet(s.ID), labels: map[cluster.Option]constraint.Labels{}}
+		z := zone{name: s.Zone, subnet: s, full: short.Subnet(s.ID), labels: map[cluster.Option]constraint.Labels{}}
 		for _, option := range []cluster.Option{cluster.OnDemand, cluster.Spot} {
 			z.labels[option] = offerLabels(s, option)
 		}

@@ -53,23 +53,24 @@ func (a Account) stableID(prefix string, names ...string) string {
 // state is everything the account holds, machines' lives and prices aside:
 // those are the market's. It is written to and read from JSON as it is.
 type state struct {
-	Account    Account
-	CreatedAt  time.Time
-	Zones      []zone
-	VPCs       []*vpc           // the cluster's first, then by age
-	Subnets    []*subnet        // sorted by ID
-	Groups     []*securityGroup // sorted by ID
-	Images     []*image         // sorted by ID
-	Parameters map[string]parameter
-	Templates  map[string]*template // by ID
-	Instances  map[string]*instance // by ID
-	Fleets     map[string]*fleet    // by ID
-	Roles      map[string]*role     // by name
-	Profiles   map[string]*profile  // by name
-	Tokens     map[string]answered  // by action and client token
-	Queues     map[string]*queue    // by name
-	Cluster    eksCluster
-	NextID     uint64
+	Account      Account
+	CreatedAt    time.Time
+	Zones        []zone
+	VPCs         []*vpc           // the cluster's first, then by age
+	Subnets      []*subnet        // sorted by ID
+	Groups       []*securityGroup // sorted by ID
+	Images       []*image         // sorted by ID
+	Parameters   map[string]parameter
+	Templates    map[string]*template            // by ID
+	Instances    map[string]*instance            // by ID
+	Fleets       map[string]*fleet               // by ID
+	Roles        map[string]*role                // by name
+	Profiles     map[string]*profile             // by name
+	Tokens       map[string]answered             // by action and client token
+	Queues       map[string]*queue               // by name
+	Reservations map[string]*capacityReservation // by ID
+	Cluster      eksCluster
+	NextID       uint64
 }
 
 // zone is one availability zone.
@@ -78,14 +79,15 @@ type zone struct{ Name, ID string }
 // newState builds the account as the getting-started guides leave it.
 func newState(a Account, zones []zone, now time.Time) *state {
 	s := &state{
-		Account:   a,
-		CreatedAt: now,
-		Zones:     zones[:min(len(zones), zonesMax)],
-		Templates: map[string]*template{},
-		Instances: map[string]*instance{},
-		Fleets:    map[string]*fleet{},
-		Tokens:    map[string]answered{},
-		NextID:    1,
+		Account:      a,
+		CreatedAt:    now,
+		Zones:        zones[:min(len(zones), zonesMax)],
+		Templates:    map[string]*template{},
+		Instances:    map[string]*instance{},
+		Fleets:       map[string]*fleet{},
+		Tokens:       map[string]answered{},
+		Reservations: map[string]*capacityReservation{},
+		NextID:       1,
 	}
 	own := newVPC(a)
 	s.VPCs = []*vpc{own}

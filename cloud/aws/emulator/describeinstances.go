@@ -18,45 +18,47 @@ type reservationXML struct {
 }
 
 type instanceXML struct {
-	LaunchIndex int              `xml:"amiLaunchIndex"`
-	Arch        string           `xml:"architecture"`
-	Devices     []deviceStateXML `xml:"blockDeviceMapping>item"`
-	ClientToken string           `xml:"clientToken"`
-	CPU         *cpuOptions      `xml:"cpuOptions"`
-	EBS         bool             `xml:"ebsOptimized"`
-	ENA         bool             `xml:"enaSupport"`
-	Hypervisor  string           `xml:"hypervisor"`
-	Profile     *profileIDXML    `xml:"iamInstanceProfile"`
-	ImageID     string           `xml:"imageId"`
-	ID          string           `xml:"instanceId"`
-	Lifecycle   string           `xml:"instanceLifecycle,omitempty"`
-	Type        string           `xml:"instanceType"`
-	KeyName     string           `xml:"keyName,omitempty"`
-	LaunchedAt  time.Time        `xml:"launchTime"`
-	Metadata    *metadataOptions `xml:"metadataOptions"`
-	Monitoring  stateNameXML     `xml:"monitoring"`
-	Interfaces  []eniXML         `xml:"networkInterfaceSet>item"`
-	Placement   placementXML     `xml:"placement"`
-	Platform    string           `xml:"platform,omitempty"`
-	Details     string           `xml:"platformDetails"`
-	PrivateDNS  string           `xml:"privateDnsName"`
-	DNSOptions  hostnameXML      `xml:"privateDnsNameOptions"`
-	PrivateIP   string           `xml:"privateIpAddress,omitempty"`
-	PublicDNS   string           `xml:"dnsName"`
-	PublicIP    string           `xml:"ipAddress,omitempty"`
-	RootDevice  string           `xml:"rootDeviceName"`
-	RootType    string           `xml:"rootDeviceType"`
-	Groups      []groupRefXML    `xml:"groupSet>item"`
-	Checked     bool             `xml:"sourceDestCheck"`
-	SpotRequest string           `xml:"spotInstanceRequestId,omitempty"`
-	State       stateXML         `xml:"instanceState"`
-	StateReason *reasonXML       `xml:"stateReason"`
-	Reason      string           `xml:"reason"`
-	SubnetID    string           `xml:"subnetId,omitempty"`
-	Tags        tags             `xml:"tagSet>item"`
-	Usage       string           `xml:"usageOperation"`
-	Virt        string           `xml:"virtualizationType"`
-	VPC         string           `xml:"vpcId,omitempty"`
+	LaunchIndex         int              `xml:"amiLaunchIndex"`
+	Arch                string           `xml:"architecture"`
+	Devices             []deviceStateXML `xml:"blockDeviceMapping>item"`
+	CapacityReservation string           `xml:"capacityReservationId,omitempty"`
+	ReservationSpec     *reservationSpec `xml:"capacityReservationSpecification"`
+	ClientToken         string           `xml:"clientToken"`
+	CPU                 *cpuOptions      `xml:"cpuOptions"`
+	EBS                 bool             `xml:"ebsOptimized"`
+	ENA                 bool             `xml:"enaSupport"`
+	Hypervisor          string           `xml:"hypervisor"`
+	Profile             *profileIDXML    `xml:"iamInstanceProfile"`
+	ImageID             string           `xml:"imageId"`
+	ID                  string           `xml:"instanceId"`
+	Lifecycle           string           `xml:"instanceLifecycle,omitempty"`
+	Type                string           `xml:"instanceType"`
+	KeyName             string           `xml:"keyName,omitempty"`
+	LaunchedAt          time.Time        `xml:"launchTime"`
+	Metadata            *metadataOptions `xml:"metadataOptions"`
+	Monitoring          stateNameXML     `xml:"monitoring"`
+	Interfaces          []eniXML         `xml:"networkInterfaceSet>item"`
+	Placement           placementXML     `xml:"placement"`
+	Platform            string           `xml:"platform,omitempty"`
+	Details             string           `xml:"platformDetails"`
+	PrivateDNS          string           `xml:"privateDnsName"`
+	DNSOptions          hostnameXML      `xml:"privateDnsNameOptions"`
+	PrivateIP           string           `xml:"privateIpAddress,omitempty"`
+	PublicDNS           string           `xml:"dnsName"`
+	PublicIP            string           `xml:"ipAddress,omitempty"`
+	RootDevice          string           `xml:"rootDeviceName"`
+	RootType            string           `xml:"rootDeviceType"`
+	Groups              []groupRefXML    `xml:"groupSet>item"`
+	Checked             bool             `xml:"sourceDestCheck"`
+	SpotRequest         string           `xml:"spotInstanceRequestId,omitempty"`
+	State               stateXML         `xml:"instanceState"`
+	StateReason         *reasonXML       `xml:"stateReason"`
+	Reason              string           `xml:"reason"`
+	SubnetID            string           `xml:"subnetId,omitempty"`
+	Tags                tags             `xml:"tagSet>item"`
+	Usage               string           `xml:"usageOperation"`
+	Virt                string           `xml:"virtualizationType"`
+	VPC                 string           `xml:"vpcId,omitempty"`
 }
 
 type profileIDXML struct {
@@ -148,6 +150,7 @@ func (s *Server) instanceAnswer(l live) instanceXML {
 		x.Profile = &profileIDXML{l.ProfileARN, l.ProfileID}
 	}
 	x.StateReason, x.Reason = reasonAnswer(l)
+	x.CapacityReservation, x.ReservationSpec = s.st.reservationOf(l.instance, s.now()), l.Data.Reservation
 	if l.gone() {
 		return x
 	}
@@ -288,6 +291,7 @@ func (s *Server) instanceFields() fields[live] {
 		"architecture":              text(func(l live) string { return s.instanceAnswer(l).Arch }),
 		"availability-zone":         text(func(l live) string { return l.Zone.Name }),
 		"availability-zone-id":      text(func(l live) string { return l.Zone.ID }),
+		"capacity-reservation-id":   text(func(l live) string { return s.st.reservationOf(l.instance, s.now()) }),
 		"client-token":              text(func(l live) string { return l.ClientToken }),
 		"iam-instance-profile.arn":  text(func(l live) string { return l.ProfileARN }),
 		"iam-instance-profile.id":   text(func(l live) string { return l.ProfileID }),

@@ -103,17 +103,7 @@ func zoneIDs(zones []string) []string {
 	return ids
 }
 
-// The account has no capacity reservations and no placement groups.
-
-func describeCapacityReservations(c *call) (any, error) {
-	if ids := c.params.Strings("CapacityReservationId"); len(ids) > 0 {
-		return nil, wire.Errorf("InvalidCapacityReservationId.NotFound", "The capacity reservation ID '%s' does not exist", ids[0])
-	}
-	_, err := readFilters(c.params)
-	return struct {
-		Reservations []struct{} `xml:"capacityReservationSet>item"`
-	}{}, err
-}
+// The account has no placement groups.
 
 func describePlacementGroups(c *call) (any, error) {
 	if names := c.params.Strings("GroupName"); len(names) > 0 {

@@ -13,31 +13,33 @@ import (
 
 // instance is AWS's record of one machine; its life is the market's.
 type instance struct {
-	ID          string
-	Type        string
-	Zone        zone
-	Subnet      string
-	Spot        bool
-	SpotRequest string
-	Reservation string // of the launch: r-…
-	ClientToken string
-	LaunchIndex int
-	LaunchedAt  time.Time
-	VisibleAt   time.Time
-	Address     string
-	PublicIP    string
-	Groups      []string
-	Profile     string // name; empty without
-	ProfileARN  string
-	ProfileID   string
-	Data        launchData // everything resolved
-	Volumes     []volume
-	Interfaces  []netInterface
-	Tags        tags
-	Fleet       string
-	Template    string
-	Version     int
-	Health      health
+	ID            string
+	Type          string
+	Zone          zone
+	Subnet        string
+	Spot          bool
+	SpotRequest   string
+	Reservation   string        // of the launch: r-…
+	InReservation string        // capacity reservation that it was launched into; empty: none
+	CountedAfter  time.Duration // how late the reservation's count sees it come and go
+	ClientToken   string
+	LaunchIndex   int
+	LaunchedAt    time.Time
+	VisibleAt     time.Time
+	Address       string
+	PublicIP      string
+	Groups        []string
+	Profile       string // name; empty without
+	ProfileARN    string
+	ProfileID     string
+	Data          launchData // everything resolved
+	Volumes       []volume
+	Interfaces    []netInterface
+	Tags          tags
+	Fleet         string
+	Template      string
+	Version       int
+	Health        health
 }
 
 // volume is one EBS volume of an instance.

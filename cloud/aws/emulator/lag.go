@@ -13,6 +13,7 @@ const (
 	streamEvent
 	streamTag
 	streamTwice
+	streamReservation
 )
 
 // lag draws evenly between two ends; the lock is held.
@@ -35,6 +36,10 @@ func (s *Server) templateLag() time.Duration {
 
 func (s *Server) eventLag() time.Duration {
 	return s.lag(streamEvent, s.lags.EventLeast, s.lags.EventMost)
+}
+
+func (s *Server) reservationLag() time.Duration {
+	return s.lag(streamReservation, s.lags.ReservationLeast, s.lags.ReservationMost)
 }
 
 func (s *Server) tagLag() time.Duration {

@@ -15,25 +15,30 @@ import (
 
 // launch is a resolved wish for instances of one type in one subnet.
 type launch struct {
-	data     launchData
-	kind     *ec2data.Type
-	subnet   *subnet
-	image    *image
-	profile  *profile
-	groups   []string
-	spot     bool
-	template *template
-	version  int
-	fleet    string
-	tags     []tagSpecification // of the request, beside the template's
-	token    string
-	priority float64
+	data        launchData
+	kind        *ec2data.Type
+	subnet      *subnet
+	image       *image
+	profile     *profile
+	groups      []string
+	spot        bool
+	block       bool                 // bought from a capacity block
+	reservation *capacityReservation // that it draws on; nil: on none
+	template    *template
+	version     int
+	fleet       string
+	tags        []tagSpecification // of the request, beside the template's
+	token       string
+	priority    float64
 }
 
 func (l launch) pool() market.Pool {
 	p := market.Pool{Kind: l.kind.Name, Zone: l.subnet.Zone.Name, Option: market.OnDemand}
-	if l.spot {
+	switch {
+	case l.spot:
 		p.Option = market.Spot
+	case l.reservation != nil:
+		p.Option = market.Reservation(l.reservation.ID)
 	}
 	return p
 }
@@ -41,7 +46,7 @@ func (l launch) pool() market.Pool {
 // resolve checks launch data against the account, as EC2 does for every
 // combination of its own.
 func (s *Server) resolve(d launchData, spot bool, now time.Time) (launch, error) {
-	l := launch{data: d, spot: spot}
+	l := launch{data: d, spot: spot, block: d.Market != nil && d.Market.Type == reservationBlock}
 	kind, known := s.data.Type(d.InstanceType)
 	if !known {
 		return l, wire.Errorf("InvalidParameterValue", "Invalid value '%s' for InstanceType.", d.InstanceType)
@@ -53,6 +58,9 @@ func (s *Server) resolve(d launchData, spot bool, now time.Time) (launch, error)
 		}
 	}
 	if err := d.check(); err != nil {
+		return l, err
+	}
+	if err := s.chooseReservation(&l, now); err != nil {
 		return l, err
 	}
 	if !spot && len(tagsFor(d.Tags, "spot-instances-request")) > 0 {
@@ -187,7 +195,12 @@ func (s *Server) available(l launch) (int, *wire.Error) {
 		return 0, wire.Errorf("SpotMaxPriceTooLow", "Your Spot request price of %s is lower than the minimum required Spot request fulfillment price of %.4f.", l.data.MaxPrice, usd)
 	}
 	room := l.subnet.free() / l.addressesEach()
-	if left := max(s.market.Capacity(p), 0); left <= room {
+	left := max(s.market.Capacity(p), 0)
+	if left <= room && l.reservation != nil {
+		return left, wire.Errorf("ReservationCapacityExceeded", "The capacity reservation '%s' does not have sufficient available capacity: %d of %d instances are free.",
+			l.reservation.ID, left, l.reservation.Total)
+	}
+	if left <= room {
 		return left, wire.Errorf("InsufficientInstanceCapacity",
 			"We currently do not have sufficient %s capacity in the Availability Zone you requested (%s). Our system will be working on provisioning additional capacity. You can currently get %s capacity by not specifying an Availability Zone in your request.",
 			l.kind.Name, l.subnet.Zone.Name, l.kind.Name)
@@ -226,10 +239,15 @@ func (s *Server) buy(l launch, n int, reservation string) ([]*instance, *wire.Er
 	for index, m := range machines {
 		made = append(made, s.record(l, m, reservation, index))
 	}
-	if count < n {
-		return made, why
+	if count == n {
+		return made, nil
 	}
-	return made, nil
+	if l.reservation != nil && !l.reservedOnly() {
+		l.reservation = nil // what an open reservation has no room for runs beside it
+		more, why := s.buy(l, n-count, reservation)
+		return append(made, more...), why
+	}
+	return made, why
 }
 
 // record writes AWS's side of a machine that was bought.
@@ -242,6 +260,9 @@ func (s *Server) record(l launch, m market.Machine, reservation string, index in
 	i.Tags = tagsFor(specs, "instance")
 	if l.spot {
 		i.SpotRequest = s.st.newID("sir")
+	}
+	if l.reservation != nil {
+		i.InReservation, i.CountedAfter = l.reservation.ID, s.reservationLag()
 	}
 	if p := l.profile; p != nil {
 		i.Profile, i.ProfileARN, i.ProfileID = p.Name, s.st.profileARN(p), p.ID

@@ -41,6 +41,8 @@ type Lags struct {
 	EventLeast, EventMost       time.Duration // an event until it lies in the queue
 	TagLeast, TagMost           time.Duration // a tag until filters see it
 
+	ReservationLeast, ReservationMost time.Duration // an instance until its reservation's free count shows that it came, or went
+
 	EventTwice float64 // share of events that come twice
 }
 
@@ -48,10 +50,11 @@ type Lags struct {
 func DefaultLags() Lags {
 	return Lags{
 		ProfileLeast: 5 * time.Second, ProfileMost: 15 * time.Second,
-		TemplateMost: 500 * time.Millisecond,
-		EventMost:    2 * time.Second,
-		TagMost:      2 * time.Second,
-		EventTwice:   0.02,
+		TemplateMost:    500 * time.Millisecond,
+		EventMost:       2 * time.Second,
+		TagMost:         2 * time.Second,
+		ReservationMost: 5 * time.Second,
+		EventTwice:      0.02,
 	}
 }
 

@@ -34,6 +34,9 @@ func (s *Server) taggedAll(now time.Time) []tagged {
 	for _, t := range s.st.Templates {
 		all = append(all, tagged{t.ID, "launch-template", &t.Tags})
 	}
+	for _, r := range s.st.Reservations {
+		all = append(all, tagged{r.ID, "capacity-reservation", &r.Tags})
+	}
 	for _, f := range s.st.Fleets {
 		all = append(all, tagged{f.ID, "fleet", &f.Tags})
 	}
@@ -53,7 +56,7 @@ func (s *Server) taggedAll(now time.Time) []tagged {
 var notFoundCodes = map[string]string{
 	"i": "InvalidInstanceID.NotFound", "subnet": "InvalidSubnetID.NotFound", "sg": "InvalidSecurityGroupID.NotFound",
 	"ami": "InvalidAMIID.NotFound", "vpc": "InvalidVpcID.NotFound", "vol": "InvalidVolume.NotFound",
-	"lt": "InvalidLaunchTemplateId.NotFound", "eni": "InvalidNetworkInterfaceID.NotFound",
+	"lt": "InvalidLaunchTemplateId.NotFound", "cr": "InvalidCapacityReservationId.NotFound", "eni": "InvalidNetworkInterfaceID.NotFound",
 }
 
 // taggedByID finds the resources of a request: all or none.

@@ -170,8 +170,13 @@ var taggable = []string{
 
 // readTagSpecifications decodes TagSpecification.N.
 func readTagSpecifications(params *wire.Node) ([]tagSpecification, error) {
+	return readTagSpecificationsFrom(params.List("TagSpecification"))
+}
+
+// readTagSpecificationsFrom decodes them where a call names the list otherwise.
+func readTagSpecificationsFrom(list []*wire.Node) ([]tagSpecification, error) {
 	var specs []tagSpecification
-	for _, n := range params.List("TagSpecification") {
+	for _, n := range list {
 		kind := n.String("ResourceType")
 		if !slices.Contains(taggable, kind) {
 			return nil, wire.Errorf("InvalidParameterValue", "'%s' is not a valid taggable resource type for this operation.", kind)

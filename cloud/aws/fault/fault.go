@@ -67,11 +67,19 @@ func TemplateNotFound(code string) bool {
 
 var shortages = []string{
 	"InsufficientInstanceCapacity", "MaxSpotInstanceCountExceeded", "VcpuLimitExceeded", "UnfulfillableCapacity",
-	"Unsupported", "InsufficientFreeAddressesInSubnet", "MaxFleetCountExceeded", "ReservationCapacityExceeded",
+	"Unsupported", "InsufficientFreeAddressesInSubnet", "MaxFleetCountExceeded",
 }
 
 // Short reports whether the code says that something cannot be had now.
-func Short(code string) bool { return slices.Contains(shortages, code) }
+func Short(code string) bool { return slices.Contains(shortages, code) || OfReservation(code) }
+
+// ofReservations are what EC2 says of a reservation that a launch names and that is
+// full, or is not there any more.
+var ofReservations = []string{"ReservationCapacityExceeded", "InvalidCapacityReservationId.NotFound", "InvalidCapacityReservationState"}
+
+// OfReservation reports whether the code says that a capacity reservation has no
+// room, or is over.
+func OfReservation(code string) bool { return slices.Contains(ofReservations, code) }
 
 // OverQuota reports whether the code says that the account may not have as many vCPUs
 // of such machines.

@@ -38,6 +38,7 @@ func read(o order, out *ec2.CreateFleetOutput, now time.Time, tags map[string]st
 		subnet := placeOf(o, i)
 		m := cloud.Machine{
 			Kind: string(i.InstanceType), Zone: subnet.Zone, ZoneID: subnet.ZoneID, Option: o.offers[0].Option,
+			Stock: o.stockOf(string(i.InstanceType), subnet.Zone),
 			Image: o.images[string(i.InstanceType)], Class: tags[nodeclass.TagClass], Batch: tags[nodeclass.TagBatch],
 			State: cloud.Pending, LaunchedAt: now.UTC(),
 		}
@@ -166,9 +167,45 @@ func (b *Buyer) noteShort(o order, r refusal) {
 		if !r.concerns(offer) {
 			continue
 		}
+		if offer.Stock != "" && fault.OfReservation(r.code) {
+			b.Reserved.Full(offer.Stock) // others of its type and zone may have room
+			continue
+		}
 		b.Shortage.AddOffer(offer.Kind, offer.Zone, offer.Option)
 		if setup := o.setups[offer.Kind]; fault.OverQuota(r.code) {
 			b.Shortage.AddQuota(setup.Quota, setup.CPUs, offer.Option)
 		}
 	}
+}
+
+// stocks are the reservations that the order may draw on.
+func (o order) stocks() []string {
+	var out []string
+	for _, offer := range o.offers {
+		if offer.Stock != "" && !slices.Contains(out, offer.Stock) {
+			out = append(out, offer.Stock)
+		}
+	}
+	return out
+}
+
+// stockOf is the reservation that machines of a type in a zone are from.
+func (o order) stockOf(kind, zone string) string {
+	for _, offer := range o.offers {
+		if offer.Kind == kind && offer.Zone == zone {
+			return offer.Stock
+		}
+	}
+	return ""
+}
+
+// fromStocks is how many machines are from each reservation.
+func (a answer) fromStocks() map[string]int64 {
+	out := map[string]int64{}
+	for _, m := range a.machines {
+		if m.Stock != "" {
+			out[m.Stock]++
+		}
+	}
+	return out
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws/fault"
 	"github.com/daemok/daemok/cloud/aws/network"
+	"github.com/daemok/daemok/cloud/aws/reservation"
 	"github.com/daemok/daemok/cloud/aws/shortage"
 )
 
@@ -24,6 +25,7 @@ type Buyer struct {
 	Templates *Templates
 	Shortage  *shortage.Memory
 	Addresses *network.Addresses
+	Reserved  *reservation.Book
 	Now       func() time.Time
 	Pause     func(ctx context.Context, d time.Duration) error
 
@@ -56,13 +58,16 @@ func (b *Buyer) Launch(ctx context.Context, r Request) ([]cloud.Machine, error) 
 		return nil, err
 	}
 	done := b.Addresses.Reserve(o.subnets, max(1, o.podsMin)*int64(r.Launch.Count))
+	counted := b.Reserved.Begin(int64(r.Launch.Count), o.stocks()...)
 	out, err := b.buy(ctx, o)
 	if err != nil {
 		done(nil)
+		counted(nil)
 		return nil, b.explain(r, o, err)
 	}
 	answer := read(o, out, b.Now(), allTags(r))
 	done(answer.taken(o.podsMin))
+	counted(answer.fromStocks())
 	b.remember(o, answer)
 	return answer.machines, answer.outcome(r, o)
 }

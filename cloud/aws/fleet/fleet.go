@@ -39,6 +39,9 @@ type Request struct {
 	Kinds   *catalog.Kinds
 	Cluster userdata.Cluster
 	Subnets []nodeclass.Subnet // one a zone, sorted by zone
+
+	// OpenReservations lets machines on demand run in open reservations that match.
+	OpenReservations bool
 }
 
 // option is the purchase option of all offers of the request.
@@ -60,6 +63,7 @@ type group struct {
 	image    int
 	maxPods  int64
 	reserved string // what the kubelet keeps, where that depends on the type
+	stock    string // capacity reservation; empty: none
 }
 
 // members are the offers of a group, which set up the kubelet alike.
@@ -109,7 +113,7 @@ func divide(r Request) ([]cloud.OfferChoice, map[group]*members) {
 	kinds := map[string]bool{}
 	groups := map[group]*members{}
 	var offers []cloud.OfferChoice
-	for _, choice := range sorted {
+	for _, choice := range onePerPlace(sorted) {
 		setup, ok := r.Kinds.Setup(choice.Kind)
 		if _, found := subnetIn(r.Subnets, choice.Zone); !ok || !found {
 			continue
@@ -117,7 +121,7 @@ func divide(r Request) ([]cloud.OfferChoice, map[group]*members) {
 		if !kinds[choice.Kind] && len(kinds) == TypesMax || len(offers) == overridesMax {
 			continue
 		}
-		g := group{setup.Image, setup.MaxPods, setup.Kubelet.Reserves()}
+		g := group{setup.Image, setup.MaxPods, setup.Kubelet.Reserves(), choice.Stock}
 		if groups[g] == nil && len(groups) == templatesMax {
 			continue
 		}
@@ -131,8 +135,23 @@ func divide(r Request) ([]cloud.OfferChoice, map[group]*members) {
 	return offers, groups
 }
 
+// onePerPlace keeps the first reservation of each type and zone: EC2's answer tells
+// types and zones, and not which reservation it took.
+func onePerPlace(sorted []cloud.OfferChoice) []cloud.OfferChoice {
+	type place struct{ kind, zone string }
+	first := map[place]string{}
+	return slices.DeleteFunc(sorted, func(o cloud.OfferChoice) bool {
+		at := place{o.Kind, o.Zone}
+		if stock, seen := first[at]; seen {
+			return stock != o.Stock
+		}
+		first[at] = o.Stock
+		return false
+	})
+}
+
 func compareGroups(a, b group) int {
-	return cmp.Or(cmp.Compare(a.image, b.image), cmp.Compare(a.maxPods, b.maxPods), cmp.Compare(a.reserved, b.reserved))
+	return cmp.Or(cmp.Compare(a.image, b.image), cmp.Compare(a.maxPods, b.maxPods), cmp.Compare(a.reserved, b.reserved), cmp.Compare(a.stock, b.stock))
 }
 
 func overrides(offers []cloud.OfferChoice, subnets []nodeclass.Subnet) []types.FleetLaunchTemplateOverridesRequest {
@@ -174,6 +193,10 @@ func fleetInput(r Request, configs []types.FleetLaunchTemplateConfigRequest) *ec
 	if r.option() == cluster.Spot {
 		in.TargetCapacitySpecification.DefaultTargetCapacityType = types.DefaultTargetCapacityTypeSpot
 		in.SpotOptions = &types.SpotOptionsRequest{AllocationStrategy: types.SpotAllocationStrategyPriceCapacityOptimized}
+		return in
+	}
+	if marketOf(r, r.Launch.Options[0].Stock) == types.MarketTypeCapacityBlock {
+		in.TargetCapacitySpecification.DefaultTargetCapacityType = types.DefaultTargetCapacityTypeCapacityBlock
 		return in
 	}
 	in.TargetCapacitySpecification.DefaultTargetCapacityType = types.DefaultTargetCapacityTypeOnDemand

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -82,19 +83,20 @@ func userDataInput(r Request, g group, kubelet nodeclass.Kubelet) userdata.Input
 func templateData(r Request, g group, text string) *types.RequestLaunchTemplateData {
 	spec := r.Class.Spec
 	data := &types.RequestLaunchTemplateData{
-		ImageId:             aws.String(r.Class.Resolved.Images[g.image].ID),
-		UserData:            aws.String(base64.StdEncoding.EncodeToString([]byte(text))),
-		BlockDeviceMappings: blockDevices(spec),
-		NetworkInterfaces:   interfaces(r),
-		MetadataOptions:     metadata(spec.Metadata),
-		Monitoring:          &types.LaunchTemplatesMonitoringRequest{Enabled: aws.Bool(spec.DetailedMonitored)},
-		TagSpecifications:   templateTags(r),
-		CapacityReservationSpecification: &types.LaunchTemplateCapacityReservationSpecificationRequest{
-			CapacityReservationPreference: types.CapacityReservationPreferenceNone,
-		},
+		ImageId:                          aws.String(r.Class.Resolved.Images[g.image].ID),
+		UserData:                         aws.String(base64.StdEncoding.EncodeToString([]byte(text))),
+		BlockDeviceMappings:              blockDevices(spec),
+		NetworkInterfaces:                interfaces(r),
+		MetadataOptions:                  metadata(spec.Metadata),
+		Monitoring:                       &types.LaunchTemplatesMonitoringRequest{Enabled: aws.Bool(spec.DetailedMonitored)},
+		TagSpecifications:                templateTags(r),
+		CapacityReservationSpecification: reservationOf(r, g),
 	}
 	if r.Class.Resolved.Profile != "" {
 		data.IamInstanceProfile = &types.LaunchTemplateIamInstanceProfileSpecificationRequest{Name: aws.String(r.Class.Resolved.Profile)}
+	}
+	if market := marketOf(r, g.stock); market != "" {
+		data.InstanceMarketOptions = &types.LaunchTemplateInstanceMarketOptionsRequest{MarketType: market}
 	}
 	if spec.NestedVirtual != "" {
 		data.CpuOptions = &types.LaunchTemplateCpuOptionsRequest{
@@ -102,6 +104,37 @@ func templateData(r Request, g group, text string) *types.RequestLaunchTemplateD
 		}
 	}
 	return data
+}
+
+// reservationOf says which reservation machines run in: the one that they are
+// bought from and nothing else, or none. Where reservations are left alone EC2 does
+// as it does without a word.
+func reservationOf(r Request, g group) *types.LaunchTemplateCapacityReservationSpecificationRequest {
+	switch {
+	case g.stock != "":
+		return &types.LaunchTemplateCapacityReservationSpecificationRequest{
+			CapacityReservationPreference: types.CapacityReservationPreferenceCapacityReservationsOnly,
+			CapacityReservationTarget:     &types.CapacityReservationTarget{CapacityReservationId: aws.String(g.stock)},
+		}
+	case r.OpenReservations:
+		return nil
+	}
+	return &types.LaunchTemplateCapacityReservationSpecificationRequest{CapacityReservationPreference: types.CapacityReservationPreferenceNone}
+}
+
+// marketOf is the market that machines of a reservation are bought on; empty for the
+// usual one.
+func marketOf(r Request, stock string) types.MarketType {
+	at := slices.IndexFunc(r.Class.Resolved.Reservations, func(x nodeclass.Reservation) bool { return x.ID == stock })
+	switch {
+	case stock == "" || at < 0:
+		return ""
+	case r.Class.Resolved.Reservations[at].Interruptible:
+		return types.MarketTypeInterruptibleCapacityReservation
+	case r.Class.Resolved.Reservations[at].Block:
+		return types.MarketTypeCapacityBlock
+	}
+	return ""
 }
 
 // templateTags are for what EC2 makes beside machines and volumes. Spot

@@ -22,6 +22,9 @@ func convert(i types.Instance) cloud.Machine {
 		LaunchedAt: aws.ToTime(i.LaunchTime).UTC(), Tags: tags, PrivateDNS: aws.ToString(i.PrivateDnsName),
 		Subnet: aws.ToString(i.SubnetId), Groups: groupsOf(i),
 	}
+	if m.Option == cluster.Reserved {
+		m.Stock = aws.ToString(i.CapacityReservationId)
+	}
 	if i.State != nil {
 		m.State = cloud.State(i.State.Name)
 	}

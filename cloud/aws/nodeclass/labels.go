@@ -1,5 +1,7 @@
 package nodeclass
 
+import "github.com/daemok/daemok/core/cluster"
+
 // Labels of machines that AWS facts decide, beside those of the core.
 const (
 	LabelRegion       = "topology.kubernetes.io/region"
@@ -30,6 +32,10 @@ const (
 	LabelAccelCount       = labelPrefix + "instance-accelerator-count"
 	LabelFlex             = labelPrefix + "instance-capability-flex"
 	LabelTenancy          = labelPrefix + "instance-tenancy"
+
+	LabelReservation              = cluster.LabelReservation
+	LabelReservationType          = labelPrefix + "capacity-reservation-type"
+	LabelReservationInterruptible = labelPrefix + "capacity-reservation-interruptible"
 
 	labelPrefix = "karpenter.k8s.aws/"
 )

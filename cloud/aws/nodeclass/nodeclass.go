@@ -25,10 +25,11 @@ type Class struct {
 
 // Spec is what the user asks for. Defaults of the API are already filled in.
 type Spec struct {
-	Subnets           []SubnetTerm // any may match
-	Groups            []GroupTerm  // any may match
-	Images            []ImageTerm  // any may match
-	Family            Family       // empty: that of the alias
+	Subnets           []SubnetTerm      // any may match
+	Groups            []GroupTerm       // any may match
+	Images            []ImageTerm       // any may match
+	Reservations      []ReservationTerm // any may match; none: no reserved capacity is used
+	Family            Family            // empty: that of the alias
 	UserData          string
 	Role              string // exactly one of Role and InstanceProfile
 	InstanceProfile   string
@@ -68,6 +69,15 @@ type ImageTerm struct {
 	Owner        string // account id, "self" or "amazon"; empty: self and amazon
 	SSMParameter string // name or ARN of a parameter that holds an image id
 	Tags         map[string]string
+}
+
+// ReservationTerm selects capacity reservations: by ID, or by all of the other
+// fields. The tag value "*" means that the tag exists.
+type ReservationTerm struct {
+	ID       string
+	Owner    string // account that has it
+	Criteria string // how instances come into it: open or targeted
+	Tags     map[string]string
 }
 
 // Family tells how a machine's operating system reads its user data.
@@ -141,6 +151,32 @@ type Resolved struct {
 	Groups  []Group  // by ID
 	Images  []Image  // those in use first: not deprecated, newest
 	Profile string   // name of the instance profile
+
+	Reservations []Reservation // by ID
+}
+
+// Reservation is a capacity reservation that machines may be launched into.
+type Reservation struct {
+	ID, Kind, Zone string // Kind is the type of machine
+	Owner          string
+	Criteria       string    // open or targeted
+	Block          bool      // it is a capacity block
+	Interruptible  bool      // whoever lent it may take it back
+	EndsAt         time.Time // zero: it lasts until it is cancelled
+	Expiring       bool      // its machines are about to be ended: see IsExpiring
+}
+
+// A capacity block's machines are ended from blockEnds before its end on. None is
+// bought into it any more, and those that run go, so much before that.
+const (
+	blockEnds  = 30 * time.Minute
+	blockGrace = 10 * time.Minute
+)
+
+// IsExpiring reports whether it is a capacity block whose machines are about to be
+// ended.
+func (r Reservation) IsExpiring(now time.Time) bool {
+	return r.Block && !r.EndsAt.IsZero() && !now.Before(r.EndsAt.Add(-blockEnds-blockGrace))
 }
 
 // Subnet is a subnet that machines may be launched into.

@@ -1,0 +1,53 @@
+package catalog
+
+import (
+	"strconv"
+
+	"github.com/daemok/daemok/cloud/aws/nodeclass"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// reservedShare is what of its price on demand a reserved machine counts as
+// costing: it is paid for whether it runs or not, so that it comes before all
+// others, and yet small machines before large ones.
+const reservedShare = 10_000
+
+// place is one type of machine in one zone.
+type place struct{ kind, zone string }
+
+func reservedBy(all []nodeclass.Reservation) map[place][]nodeclass.Reservation {
+	out := map[place][]nodeclass.Reservation{}
+	for _, r := range all {
+		at := place{r.Kind, r.Zone}
+		out[at] = append(out[at], r)
+	}
+	return out
+}
+
+// reserved is the offer of a capacity reservation in the zone.
+func (z zone) reserved(r nodeclass.Reservation, now Market) cluster.Offer {
+	o := cluster.Offer{Zone: z.name, Option: cluster.Reserved, Stock: r.ID, Left: now.Stocks.Left(r.ID), Labels: reservedLabels(z.subnet, r)}
+	o.Price, o.Priced = reservedPrice(r.Kind, now)
+	o.Available = o.Left > 0 && !z.full && !r.Expiring && !now.Short.Offer(r.Kind, z.name, cluster.Reserved)
+	return o
+}
+
+// reservedPrice is that share of the price on demand; one that is not known does
+// not matter.
+func reservedPrice(kind string, now Market) (quantity.MicroUSDPerHour, bool) {
+	price, _ := now.Prices.OnDemand(kind)
+	return max(1, price/reservedShare), true
+}
+
+func reservedLabels(s nodeclass.Subnet, r nodeclass.Reservation) constraint.Labels {
+	kind := "default"
+	if r.Block {
+		kind = "capacity-block"
+	}
+	return offerLabels(s, cluster.Reserved).
+		With(nodeclass.LabelReservation, r.ID).
+		With(nodeclass.LabelReservationType, kind).
+		With(nodeclass.LabelReservationInterruptible, strconv.FormatBool(r.Interruptible))
+}

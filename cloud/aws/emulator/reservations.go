@@ -1,0 +1,399 @@
+package emulator
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/daemok/daemok/cloud/aws/emulator/wire"
+	"github.com/daemok/daemok/cloud/market"
+)
+
+// capacityReservation is one reservation of the account. What it has left is
+// counted by the market, under the option that draws on it.
+type capacityReservation struct {
+	ID            string
+	Owner         string // account
+	Type          string
+	Zone          zone
+	Total         int
+	Criteria      string // open or targeted
+	Kind          string // default or capacity-block
+	Interruptible bool
+	CreatedAt     time.Time
+	StartsAt      time.Time
+	EndsAt        time.Time // zero: it lasts until it is cancelled
+	CancelledAt   time.Time // zero: it was not
+	Tags          tags
+}
+
+// The words for kinds of reservations and for how instances come into them.
+const (
+	reservationDefault = "default"
+	reservationBlock   = "capacity-block"
+	matchOpen          = "open"
+	matchTargeted      = "targeted"
+)
+
+// Instances of a capacity block are warned blockWarning before its end, and
+// shut down from blockEnds before it on.
+const (
+	blockWarning = 40 * time.Minute
+	blockEnds    = 30 * time.Minute
+)
+
+func (r *capacityReservation) pool() market.Pool {
+	return market.Pool{Kind: r.Type, Zone: r.Zone.Name, Option: market.Reservation(r.ID)}
+}
+
+// state is the reservation's state at a moment, in EC2's words.
+func (r *capacityReservation) state(now time.Time) string {
+	switch {
+	case !r.CancelledAt.IsZero() && !r.CancelledAt.After(now):
+		return "cancelled"
+	case !r.EndsAt.IsZero() && !r.EndsAt.After(now):
+		return "expired"
+	case r.StartsAt.After(now):
+		return "scheduled"
+	}
+	return "active"
+}
+
+// CapacityReservation is a reservation to be put into the account, where calls
+// of the account's own cannot make one: a capacity block, an interruptible one,
+// or one that another account shares. Zero fields are EC2's defaults.
+type CapacityReservation struct {
+	Type, Zone    string
+	Count         int
+	Owner         string    // the account itself
+	Targeted      bool      // open
+	Block         bool      // an ordinary one
+	Interruptible bool      // its owner may not take it back
+	StartsAt      time.Time // now
+	EndsAt        time.Time // when it is cancelled
+	Tags          map[string]string
+}
+
+// AddReservation puts a reservation into the account and returns its ID.
+func (s *Server) AddReservation(r CapacityReservation) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	made := &capacityReservation{
+		Owner: r.Owner, Type: r.Type, Zone: s.zoneNamed(r.Zone), Total: r.Count, Criteria: matchOpen, Kind: reservationDefault,
+		Interruptible: r.Interruptible, StartsAt: r.StartsAt, EndsAt: r.EndsAt, Tags: tagsFrom(r.Tags),
+	}
+	if r.Targeted || r.Block {
+		made.Criteria = matchTargeted
+	}
+	if r.Block {
+		made.Kind = reservationBlock
+	}
+	s.addReservation(made, s.now())
+	return made.ID
+}
+
+// addReservation gives the reservation its ID and its capacity; the lock is held.
+func (s *Server) addReservation(r *capacityReservation, now time.Time) {
+	r.ID, r.CreatedAt = s.st.newID("cr"), now
+	r.Owner = cmp.Or(r.Owner, s.st.Account.ID)
+	if r.StartsAt.IsZero() {
+		r.StartsAt = now
+	}
+	if s.st.Reservations == nil {
+		s.st.Reservations = map[string]*capacityReservation{} // of an account saved by an older version
+	}
+	s.st.Reservations[r.ID] = r
+	s.market.SetCapacity(r.pool(), r.Total, 0)
+}
+
+func (s *Server) zoneNamed(name string) zone {
+	i := slices.IndexFunc(s.st.Zones, func(z zone) bool { return z.Name == name })
+	if i < 0 {
+		return zone{Name: name}
+	}
+	return s.st.Zones[i]
+}
+
+func (s *state) sortedReservations() []*capacityReservation {
+	var all []*capacityReservation
+	for _, r := range s.Reservations {
+		all = append(all, r)
+	}
+	return byKey(all, func(r *capacityReservation) string { return r.ID })
+}
+
+func (s *state) reservation(id string) (*capacityReservation, error) {
+	if r := s.Reservations[id]; r != nil {
+		return r, nil
+	}
+	return nil, wire.Errorf("InvalidCapacityReservationId.NotFound", "The capacity reservation ID '%s' does not exist", id)
+}
+
+// reservationOf is the reservation that an instance runs in now; empty where it
+// runs in none, or in none any more.
+func (s *state) reservationOf(i *instance, now time.Time) string {
+	if r := s.Reservations[i.InReservation]; r != nil && r.state(now) == "active" {
+		return r.ID
+	}
+	return ""
+}
+
+// shownFree is how many instances a reservation has room for as
+// DescribeCapacityReservations shows it: what comes and goes is counted a little
+// later.
+func (s *Server) shownFree(r *capacityReservation, all []live, now time.Time) int {
+	used := 0
+	for _, l := range all {
+		if l.InReservation != r.ID || l.LaunchedAt.Add(l.CountedAfter).After(now) {
+			continue
+		}
+		if ends := l.machine.EndsAt; ends.IsZero() || ends.Add(l.CountedAfter).After(now) {
+			used++
+		}
+	}
+	return max(0, r.Total-used)
+}
+
+// chooseReservation settles which reservation a launch draws on, by what it
+// says of reservations: a named one, any open one that matches, or none.
+func (s *Server) chooseReservation(l *launch, now time.Time) error {
+	spec := l.data.Reservation
+	if spec == nil {
+		spec = &reservationSpec{Preference: matchOpen}
+	}
+	if l.spot || spec.Preference == "none" {
+		return nil
+	}
+	if spec.Target != nil && spec.Target.ID != "" {
+		r, err := s.st.reservation(spec.Target.ID)
+		if err != nil {
+			return err
+		}
+		if state := r.state(now); state != "active" {
+			return wire.Errorf("InvalidCapacityReservationState", "The capacity reservation '%s' is %s.", r.ID, state)
+		}
+		if r.Type != l.kind.Name || r.Zone.Name != l.subnet.Zone.Name {
+			return wire.Errorf("InvalidParameterValue", "The attributes of the instance (%s in %s) do not match those of capacity reservation '%s' (%s in %s).",
+				l.kind.Name, l.subnet.Zone.Name, r.ID, r.Type, r.Zone.Name)
+		}
+		if (r.Kind == reservationBlock) != l.block {
+			return wire.Errorf("InvalidParameterCombination", "The capacity reservation '%s' is of type %s, and the market type of the request is not.", r.ID, r.Kind)
+		}
+		l.reservation = r
+		return nil
+	}
+	for _, r := range s.st.sortedReservations() {
+		if r.Criteria == matchOpen && r.state(now) == "active" && r.Type == l.kind.Name && r.Zone.Name == l.subnet.Zone.Name && s.market.Capacity(r.pool()) > 0 {
+			l.reservation = r
+			return nil
+		}
+	}
+	if l.reservedOnly() {
+		return wire.Errorf("ReservationCapacityExceeded", "There is no open capacity reservation with room for a %s in %s.", l.kind.Name, l.subnet.Zone.Name)
+	}
+	return nil
+}
+
+// reservedOnly reports whether the launch may run in a reservation alone.
+func (l launch) reservedOnly() bool {
+	spec := l.data.Reservation
+	return spec != nil && (spec.Preference == "capacity-reservations-only" || spec.Target != nil)
+}
+
+type capacityReservationXML struct {
+	Zone          string `xml:"availabilityZone"`
+	ZoneID        string `xml:"availabilityZoneId"`
+	Available     int    `xml:"availableInstanceCount"`
+	ARN           string `xml:"capacityReservationArn"`
+	ID            string `xml:"capacityReservationId"`
+	CreatedAt     string `xml:"createDate"`
+	EBSOptimized  bool   `xml:"ebsOptimized"`
+	EndsAt        string `xml:"endDate,omitempty"`
+	EndKind       string `xml:"endDateType"`
+	Ephemeral     bool   `xml:"ephemeralStorage"`
+	Criteria      string `xml:"instanceMatchCriteria"`
+	Platform      string `xml:"instancePlatform"`
+	Type          string `xml:"instanceType"`
+	Interruptible *bool  `xml:"interruptible"`
+	OwnerID       string `xml:"ownerId"`
+	Kind          string `xml:"reservationType"`
+	StartsAt      string `xml:"startDate"`
+	State         string `xml:"state"`
+	Tags          tags   `xml:"tagSet>item"`
+	Tenancy       string `xml:"tenancy"`
+	Total         int    `xml:"totalInstanceCount"`
+}
+
+func (s *Server) reservationAnswer(r *capacityReservation, all []live, now time.Time) capacityReservationXML {
+	x := capacityReservationXML{
+		Zone: r.Zone.Name, ZoneID: r.Zone.ID, Available: s.shownFree(r, all, now), ID: r.ID, CreatedAt: imageTime(r.CreatedAt), EndKind: "unlimited",
+		ARN:      "arn:aws:ec2:" + s.st.Account.Region + ":" + r.Owner + ":capacity-reservation/" + r.ID,
+		Criteria: r.Criteria, Platform: "Linux/UNIX", Type: r.Type, OwnerID: r.Owner, Kind: r.Kind, StartsAt: imageTime(r.StartsAt),
+		State: r.state(now), Tags: r.Tags, Tenancy: "default", Total: r.Total,
+	}
+	if !r.EndsAt.IsZero() {
+		x.EndsAt, x.EndKind = imageTime(r.EndsAt), "limited"
+	}
+	if r.Interruptible {
+		x.Interruptible = &r.Interruptible
+	}
+	if x.State != "active" {
+		x.Available = 0
+	}
+	return x
+}
+
+func describeCapacityReservations(c *call) (any, error) {
+	st, all := c.state(), c.server.instances(c.now)
+	chosen, err := chosenByID(c.params.Strings("CapacityReservationId"), st.sortedReservations(), func(r *capacityReservation) string { return r.ID },
+		"InvalidCapacityReservationId.NotFound", "The capacity reservation ID '%s' does not exist")
+	if err != nil {
+		return nil, err
+	}
+	page, next, err := list[*capacityReservation]{
+		fields: reservationFields(c.now),
+		tags:   func(r *capacityReservation) tags { return r.Tags.searchable(c.now) },
+		limits: pageLimits{1, 1000, 1000},
+		key:    func(r *capacityReservation) string { return r.ID },
+	}.page(c, chosen)
+	if err != nil {
+		return nil, err
+	}
+	var answer struct {
+		Reservations []capacityReservationXML `xml:"capacityReservationSet>item"`
+		Next         string                   `xml:"nextToken,omitempty"`
+	}
+	for _, r := range page {
+		answer.Reservations = append(answer.Reservations, c.server.reservationAnswer(r, all, c.now))
+	}
+	answer.Next = next
+	return answer, nil
+}
+
+func reservationFields(now time.Time) fields[*capacityReservation] {
+	return fields[*capacityReservation]{
+		"availability-zone":    one(func(r *capacityReservation) string { return r.Zone.Name }),
+		"availability-zone-id": one(func(r *capacityReservation) string { return r.Zone.ID }),
+		"end-date-type": one(func(r *capacityReservation) string {
+			return map[bool]string{true: "unlimited", false: "limited"}[r.EndsAt.IsZero()]
+		}),
+		"instance-match-criteria": one(func(r *capacityReservation) string { return r.Criteria }),
+		"instance-platform":       one(func(*capacityReservation) string { return "Linux/UNIX" }),
+		"instance-type":           one(func(r *capacityReservation) string { return r.Type }),
+		"owner-id":                one(func(r *capacityReservation) string { return r.Owner }),
+		"state":                   one(func(r *capacityReservation) string { return r.state(now) }),
+		"tenancy":                 one(func(*capacityReservation) string { return "default" }),
+	}
+}
+
+func createCapacityReservation(c *call) (any, error) {
+	made, err := once(c, func() (string, error) { return c.server.makeReservation(c) })
+	if err != nil {
+		return nil, err
+	}
+	r, err := c.state().reservation(made)
+	if err != nil {
+		return nil, err
+	}
+	return struct {
+		Reservation capacityReservationXML `xml:"capacityReservation"`
+	}{c.server.reservationAnswer(r, c.server.instances(c.now), c.now)}, nil
+}
+
+func (s *Server) makeReservation(c *call) (string, error) {
+	count, err := c.params.Int("InstanceCount", 0)
+	if err != nil {
+		return "", err
+	}
+	r := &capacityReservation{
+		Type: c.params.String("InstanceType"), Total: count, Kind: reservationDefault, Criteria: cmp.Or(c.params.String("InstanceMatchCriteria"), matchOpen),
+	}
+	kind, known := s.data.Type(r.Type)
+	name := c.params.String("AvailabilityZone")
+	if id := c.params.String("AvailabilityZoneId"); id != "" {
+		for _, z := range s.st.Zones {
+			if z.ID == id {
+				name = z.Name
+			}
+		}
+	}
+	r.Zone = s.zoneNamed(name)
+	switch {
+	case !known:
+		return "", wire.Errorf("InvalidParameterValue", "Invalid value '%s' for InstanceType.", r.Type)
+	case count < 1:
+		return "", wire.Errorf("InvalidParameterValue", "Value (%d) for parameter instanceCount is invalid. It must be at least 1.", count)
+	case r.Zone.ID == "":
+		return "", wire.Errorf("InvalidParameterValue", "Invalid availability zone: [%s]", name)
+	case !slices.Contains(kind.OfferedZones(s.st.Account.Region), name):
+		return "", wire.Errorf("Unsupported", "The requested configuration is currently not supported: %s in %s.", r.Type, name)
+	case r.Criteria != matchOpen && r.Criteria != matchTargeted:
+		return "", wire.Errorf("InvalidParameterValue", "Invalid value '%s' for InstanceMatchCriteria.", r.Criteria)
+	}
+	if text := c.params.String("EndDate"); text != "" {
+		if r.EndsAt, err = time.Parse(time.RFC3339, text); err != nil {
+			return "", wire.Errorf("InvalidParameterValue", "Invalid value '%s' for EndDate.", text)
+		}
+	}
+	specs, err := readTagSpecificationsFrom(c.params.List("TagSpecifications"))
+	if err != nil {
+		return "", err
+	}
+	r.Tags = tagsFor(specs, "capacity-reservation")
+	if err := c.commit(); err != nil {
+		return "", err
+	}
+	s.addReservation(r, c.now)
+	return r.ID, nil
+}
+
+// modifyCapacityReservation changes the count and the end. It never takes room
+// from instances that run.
+func modifyCapacityReservation(c *call) (any, error) {
+	r, err := c.state().reservation(c.params.String("CapacityReservationId"))
+	if err != nil {
+		return nil, err
+	}
+	count, err := c.params.Int("InstanceCount", r.Total)
+	if err != nil {
+		return nil, err
+	}
+	used := r.Total - c.server.market.Capacity(r.pool())
+	if count < max(1, used) {
+		return nil, wire.Errorf("InvalidParameterValue", "Value (%d) for parameter instanceCount is invalid: %s instances run in the reservation.", count, strconv.Itoa(used))
+	}
+	if err := c.commit(); err != nil {
+		return nil, err
+	}
+	r.Total = count
+	c.server.market.Resize(r.pool(), count)
+	if text := c.params.String("EndDate"); text != "" {
+		if r.EndsAt, err = time.Parse(time.RFC3339, text); err != nil {
+			return nil, wire.Errorf("InvalidParameterValue", "Invalid value '%s' for EndDate.", text)
+		}
+	}
+	return struct {
+		Done bool `xml:"return"`
+	}{true}, nil
+}
+
+// cancelCapacityReservation gives the reservation up; its instances go on as
+// ordinary ones.
+func cancelCapacityReservation(c *call) (any, error) {
+	r, err := c.state().reservation(c.params.String("CapacityReservationId"))
+	if err != nil {
+		return nil, err
+	}
+	if state := r.state(c.now); state == "cancelled" || state == "expired" || r.Kind == reservationBlock {
+		return nil, wire.Errorf("InvalidCapacityReservationState", "The capacity reservation '%s' cannot be cancelled: it is %s, of type %s.", r.ID, state, r.Kind)
+	}
+	if err := c.commit(); err != nil {
+		return nil, err
+	}
+	r.CancelledAt = c.now
+	c.server.market.Resize(r.pool(), r.Total-max(0, c.server.market.Capacity(r.pool())))
+	return struct {
+		Done bool `xml:"return"`
+	}{true}, nil
+}

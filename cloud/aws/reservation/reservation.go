@@ -1,0 +1,138 @@
+// Package reservation finds the capacity reservations that a class selects, and
+// knows how many machines each of them still has room for.
+//
+// It promises that machines just bought count as taken until EC2 has counted them
+// itself, and that what EC2 called full counts as full until it says otherwise. How
+// often to look is the caller's business.
+package reservation
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/daemok/daemok/cloud/aws/fault"
+	"github.com/daemok/daemok/cloud/aws/network"
+	"github.com/daemok/daemok/cloud/aws/nodeclass"
+)
+
+// Finder looks reservations up.
+type Finder struct {
+	API ec2.DescribeCapacityReservationsAPIClient
+}
+
+// Found is a reservation and how many machines EC2 says that it has room for.
+type Found struct {
+	nodeclass.Reservation
+	Free int64
+}
+
+// Find returns the active reservations that any of the terms selects and that
+// machines of the family can run in, by ID. That there are none is no error:
+// reservations come and go.
+func (f Finder) Find(ctx context.Context, terms []nodeclass.ReservationTerm, family nodeclass.Family) ([]Found, error) {
+	found := map[string]Found{}
+	for _, question := range questions(terms) {
+		list, err := f.list(ctx, question)
+		if err != nil {
+			return nil, err
+		}
+		for i := range list {
+			if usable(&list[i], family) {
+				r := convert(&list[i])
+				found[r.ID] = r
+			}
+		}
+	}
+	return slices.SortedFunc(maps.Values(found), func(a, b Found) int { return cmp.Compare(a.ID, b.ID) }), nil
+}
+
+// list asks one question. Of several reservations that are named, EC2 tells
+// nothing where one does not exist: then each is asked for by itself.
+func (f Finder) list(ctx context.Context, question *ec2.DescribeCapacityReservationsInput) ([]types.CapacityReservation, error) {
+	var out []types.CapacityReservation
+	pages := ec2.NewDescribeCapacityReservationsPaginator(f.API, question)
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		switch ids := question.CapacityReservationIds; {
+		case fault.NotFound(err) && len(ids) > 1:
+			return f.listEach(ctx, question)
+		case fault.NotFound(err) && len(ids) == 1:
+			return nil, nil
+		case err != nil:
+			return nil, fault.Wrap("ec2:DescribeCapacityReservations", err)
+		}
+		out = append(out, page.CapacityReservations...)
+	}
+	return out, nil
+}
+
+func (f Finder) listEach(ctx context.Context, question *ec2.DescribeCapacityReservationsInput) ([]types.CapacityReservation, error) {
+	var out []types.CapacityReservation
+	for _, id := range question.CapacityReservationIds {
+		list, err := f.list(ctx, &ec2.DescribeCapacityReservationsInput{CapacityReservationIds: []string{id}, Filters: question.Filters})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, list...)
+	}
+	return out, nil
+}
+
+// questions are one for all terms with an ID and one for each other term.
+func questions(terms []nodeclass.ReservationTerm) []*ec2.DescribeCapacityReservationsInput {
+	active := filter("state", string(types.CapacityReservationStateActive))
+	var out []*ec2.DescribeCapacityReservationsInput
+	var ids []string
+	for _, t := range terms {
+		if t.ID != "" {
+			ids = append(ids, t.ID)
+			continue
+		}
+		filters := append(network.TagFilters(t.Tags), active)
+		if t.Owner != "" {
+			filters = append(filters, filter("owner-id", t.Owner))
+		}
+		if t.Criteria != "" {
+			filters = append(filters, filter("instance-match-criteria", t.Criteria))
+		}
+		out = append(out, &ec2.DescribeCapacityReservationsInput{Filters: filters})
+	}
+	if len(ids) > 0 {
+		out = append(out, &ec2.DescribeCapacityReservationsInput{CapacityReservationIds: slices.Compact(slices.Sorted(slices.Values(ids))), Filters: []types.Filter{active}})
+	}
+	return out
+}
+
+func filter(name string, values ...string) types.Filter {
+	return types.Filter{Name: aws.String(name), Values: values}
+}
+
+// usable leaves out what machines of the family cannot be launched into.
+func usable(r *types.CapacityReservation, family nodeclass.Family) bool {
+	platform := types.CapacityReservationInstancePlatformLinuxUnix
+	if family.Windows() {
+		platform = types.CapacityReservationInstancePlatformWindows
+	}
+	return r.State == types.CapacityReservationStateActive && r.Tenancy != types.CapacityReservationTenancyDedicated && r.InstancePlatform == platform
+}
+
+func convert(r *types.CapacityReservation) Found {
+	out := Found{
+		Reservation: nodeclass.Reservation{
+			ID: aws.ToString(r.CapacityReservationId), Kind: aws.ToString(r.InstanceType), Zone: aws.ToString(r.AvailabilityZone),
+			Owner: aws.ToString(r.OwnerId), Criteria: string(r.InstanceMatchCriteria),
+			Block: r.ReservationType == types.CapacityReservationTypeCapacityBlock, Interruptible: aws.ToBool(r.Interruptible),
+		},
+		Free: int64(aws.ToInt32(r.AvailableInstanceCount)),
+	}
+	if r.EndDate != nil {
+		out.EndsAt = r.EndDate.UTC()
+	}
+	return out
+}

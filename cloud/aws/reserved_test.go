@@ -1,0 +1,261 @@
+package aws
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/aws/emulator"
+	"github.com/daemok/daemok/cloud/aws/nodeclass"
+	"github.com/daemok/daemok/core/cluster"
+)
+
+// reserve puts a reservation into the account that the class selects by a tag, and
+// looks the class up again.
+func (a *account) reserve(t *testing.T, r emulator.CapacityReservation) (id string) {
+	t.Helper()
+	r.Tags = map[string]string{"team": "web"}
+	id = a.server.AddReservation(r)
+	a.lookAgain(t)
+	return id
+}
+
+// lookAgain is what the class's controller does every minute.
+func (a *account) lookAgain(t *testing.T) {
+	t.Helper()
+	a.class.Spec.Reservations = []nodeclass.ReservationTerm{{Tags: map[string]string{"team": "web"}}}
+	var err error
+	if a.class.Resolved.Reservations, err = a.provider.Reservations(t.Context(), a.class); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// reservedOffer is the offer of a reservation.
+func (a *account) reservedOffer(t *testing.T, id string) *cluster.Offer {
+	t.Helper()
+	for _, k := range a.kinds(t).Kinds {
+		for i := range k.Offers {
+			if k.Offers[i].Stock == id {
+				return &k.Offers[i]
+			}
+		}
+	}
+	return nil
+}
+
+// fromReservation asks for machines of one reservation.
+func (a *account) fromReservation(t *testing.T, token, id string, count int) cloud.LaunchRequest {
+	t.Helper()
+	r := a.request(t, token, cluster.Reserved, "m5.large")
+	r.Count = count
+	r.Options = []cloud.OfferChoice{r.Options[0]}
+	r.Options[0].Zone, r.Options[0].Stock = a.reservedOffer(t, id).Zone, id
+	return r
+}
+
+const reservedZone = "us-east-1a"
+
+func TestMachinesComeFromTheReservationTheyAreBoughtFrom(t *testing.T) {
+	a := openAccount(t)
+	id := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 3, Targeted: true})
+	o := a.reservedOffer(t, id)
+	if o == nil || !o.Available || o.Left != 3 || o.Option != cluster.Reserved || !o.Priced {
+		t.Fatalf("the offer is %+v, want three to be had", o)
+	}
+	for key, want := range map[string]string{
+		nodeclass.LabelReservation: id, nodeclass.LabelReservationType: "default", nodeclass.LabelReservationInterruptible: "false",
+		cluster.LabelCapacityType: "reserved", cluster.LabelZone: reservedZone,
+	} {
+		if got, _ := o.Labels.Get(key); got != want {
+			t.Errorf("label %s = %q, want %q", key, got, want)
+		}
+	}
+	got, err := a.provider.Launch(t.Context(), a.fromReservation(t, "t1", id, 2))
+	if err != nil || len(got) != 2 || got[0].Option != cluster.Reserved || got[0].Stock != id {
+		t.Fatalf("Launch = %+v, %v; want two of %s", got, err, id)
+	}
+	if left := a.reservedOffer(t, id).Left; left != 1 {
+		t.Errorf("%d are left right after two of three were bought", left)
+	}
+	a.lookAgain(t) // EC2 has not counted all of them yet
+	if left := a.reservedOffer(t, id).Left; left > 1 {
+		t.Errorf("%d are left while EC2 counts two of three", left)
+	}
+	a.Advance(time.Minute)
+	a.lookAgain(t)
+	if left := a.reservedOffer(t, id).Left; left != 1 {
+		t.Errorf("%d are left after EC2 has counted, want 1", left)
+	}
+	listed, err := a.provider.List(t.Context(), cloud.Filter{Batch: "batch-t1"})
+	if err != nil || len(listed) != 2 || listed[0].Option != cluster.Reserved || listed[0].Stock != id {
+		t.Errorf("List = %+v, %v", listed, err)
+	}
+	if _, err := a.provider.Terminate(t.Context(), listed[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	a.Advance(time.Minute)
+	a.lookAgain(t)
+	if left := a.reservedOffer(t, id).Left; left != 2 {
+		t.Errorf("SC-205: %d are left after one of two was given back, want 2", left)
+	}
+}
+
+func TestAFullReservationIsShortByItself(t *testing.T) {
+	a := openAccount(t)
+	full := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 1})
+	other := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 5})
+	got, err := a.provider.Launch(t.Context(), a.fromReservation(t, "t1", full, 2))
+	short, ok := errors.AsType[*cloud.NoCapacityError](err)
+	if !ok || len(got) != 1 || len(short.Offers) != 1 || short.Offers[0].Stock != full {
+		t.Fatalf("Launch of two from a reservation of one = %+v, %v; want one, and that reservation named", got, err)
+	}
+	a.lookAgain(t)
+	if o := a.reservedOffer(t, full); o.Available || o.Left != 0 {
+		t.Errorf("SC-416: the full reservation is offered as %+v", o)
+	}
+	if o := a.reservedOffer(t, other); !o.Available || o.Left != 5 {
+		t.Errorf("another reservation of the same type and zone is offered as %+v", o)
+	}
+	if !available(a.kinds(t), "m5.large", cluster.OnDemand) {
+		t.Error("machines on demand count as short for the sake of a reservation")
+	}
+}
+
+func TestMachinesOnDemandLeaveReservationsAlone(t *testing.T) {
+	a := openAccount(t)
+	id := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 2})
+	r := a.request(t, "t1", cluster.OnDemand, "m5.large")
+	r.Options = slices.DeleteFunc(r.Options, func(o cloud.OfferChoice) bool { return o.Zone != reservedZone })
+	if got, err := a.provider.Launch(t.Context(), r); err != nil || got[0].Stock != "" {
+		t.Fatalf("Launch = %+v, %v", got, err)
+	}
+	a.Advance(time.Minute)
+	a.lookAgain(t)
+	if left := a.reservedOffer(t, id).Left; left != 2 {
+		t.Errorf("%d of two are left after a machine was bought on demand", left)
+	}
+}
+
+func TestAReservationThatIsCancelledIsNoOfferAndItsMachinesGoOn(t *testing.T) {
+	a := openAccount(t)
+	id := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 2})
+	got, err := a.provider.Launch(t.Context(), a.fromReservation(t, "t1", id, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Advance(time.Minute)
+	late := a.fromReservation(t, "t2", id, 1)
+	if _, err := a.provider.clients.EC2.CancelCapacityReservation(t.Context(), &ec2.CancelCapacityReservationInput{CapacityReservationId: sdk.String(id)}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.provider.Launch(t.Context(), late); !isShort(err) {
+		t.Errorf("Launch from a reservation that was cancelled a moment ago = %v, want a shortage", err)
+	}
+	a.lookAgain(t)
+	if o := a.reservedOffer(t, id); o != nil {
+		t.Errorf("the reservation is still offered: %+v", o)
+	}
+	listed, err := a.provider.List(t.Context(), cloud.Filter{IDs: []string{got[0].ID}})
+	if err != nil || len(listed) != 1 || listed[0].Option != cluster.OnDemand || listed[0].Stock != "" || listed[0].State != cloud.Running {
+		t.Errorf("its machine is %+v, %v; want one that runs on demand", listed, err)
+	}
+}
+
+func isShort(err error) bool {
+	_, short := errors.AsType[*cloud.NoCapacityError](err)
+	return short
+}
+
+func TestReservationsAreSelectedByEachOfTheirTerms(t *testing.T) {
+	a := openAccount(t)
+	open := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 1})
+	targeted := a.reserve(t, emulator.CapacityReservation{Type: "c5.large", Zone: reservedZone, Count: 1, Targeted: true})
+	shared := a.reserve(t, emulator.CapacityReservation{Type: "r5.large", Zone: reservedZone, Count: 1, Owner: "210987654321"})
+	over := a.reserve(t, emulator.CapacityReservation{Type: "r5.xlarge", Zone: reservedZone, Count: 1, EndsAt: a.Now().Add(time.Second)})
+	a.Advance(time.Minute)
+	tests := map[string]struct {
+		terms []nodeclass.ReservationTerm
+		want  []string
+	}{
+		"by id": {[]nodeclass.ReservationTerm{{ID: open}}, []string{open}},
+		"by several ids, one of which is not there": {[]nodeclass.ReservationTerm{{ID: targeted}, {ID: "cr-0123456789abcdef0"}, {ID: open}}, []string{open, targeted}},
+		"by an id that is not there":                {[]nodeclass.ReservationTerm{{ID: "cr-0123456789abcdef0"}}, nil},
+		"by how machines come into it":              {[]nodeclass.ReservationTerm{{Criteria: "targeted"}}, []string{targeted}},
+		"by owner and tag":                          {[]nodeclass.ReservationTerm{{Owner: "210987654321", Tags: map[string]string{"team": "*"}}}, []string{shared}},
+		"by a tag, those that are over left out":    {[]nodeclass.ReservationTerm{{Tags: map[string]string{"team": "web"}}, {ID: over}}, []string{open, targeted, shared}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			class := a.class
+			class.Spec.Reservations = tt.terms
+			found, err := a.provider.Reservations(t.Context(), class)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, r := range found {
+				got = append(got, r.ID)
+			}
+			slices.Sort(tt.want)
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("found %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestACapacityBlockIsBoughtAsOne(t *testing.T) {
+	a := openAccount(t)
+	id := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 1, Block: true, EndsAt: a.Now().Add(2 * time.Hour)})
+	if got, err := a.provider.Launch(t.Context(), a.fromReservation(t, "t1", id, 1)); err != nil || got[0].Stock != id {
+		t.Fatalf("Launch = %+v, %v", got, err)
+	}
+	a.Advance(79 * time.Minute)
+	a.lookAgain(t)
+	if a.class.Resolved.Reservations[0].Expiring {
+		t.Error("the block counts as expiring more than 40 minutes before its end")
+	}
+	a.Advance(2 * time.Minute)
+	a.lookAgain(t)
+	if !a.class.Resolved.Reservations[0].Expiring || a.reservedOffer(t, id).Available {
+		t.Error("39 minutes before its end the block is neither expiring nor closed")
+	}
+}
+
+func TestWithoutTheGateReservationsAreLeftToEC2(t *testing.T) {
+	a := openAccount(t)
+	a.provider.options.NoReservedCapacity = true
+	id := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 1})
+	if len(a.class.Resolved.Reservations) > 0 || a.reservedOffer(t, id) != nil {
+		t.Error("the reservation is offered")
+	}
+	r := a.request(t, "t1", cluster.OnDemand, "m5.large")
+	r.Options = slices.DeleteFunc(r.Options, func(o cloud.OfferChoice) bool { return o.Zone != reservedZone })
+	got, err := a.provider.Launch(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Advance(time.Minute)
+	if listed, err := a.provider.List(t.Context(), cloud.Filter{IDs: []string{got[0].ID}}); err != nil || listed[0].Stock != id {
+		t.Errorf("the machine is %+v, %v; want it in the open reservation", listed, err)
+	}
+}
+
+func TestAReservationThatIsTakenBackIsClosedUntilEC2SaysMore(t *testing.T) {
+	a := openAccount(t)
+	id := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 2, Interruptible: true})
+	a.provider.Short(cloud.OfferChoice{Kind: "m5.large", Zone: reservedZone, Option: cluster.Reserved, Stock: id})
+	if a.reservedOffer(t, id).Available {
+		t.Error("SC-497: the reservation is offered after a notice that its machines are taken back")
+	}
+	a.Advance(time.Minute)
+	a.lookAgain(t)
+	if !a.reservedOffer(t, id).Available {
+		t.Error("the reservation is closed for ever")
+	}
+}
