@@ -28,6 +28,7 @@ import (
 	"github.com/daemok/daemok/controller/pool"
 	"github.com/daemok/daemok/controller/remark"
 	"github.com/daemok/daemok/controller/repair"
+	"github.com/daemok/daemok/controller/reserved"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/plan"
@@ -143,13 +144,14 @@ type Trigger struct {
 
 // Names of loops, as users know them from logs and metrics.
 const (
-	claimsName  = "nodeclaim.lifecycle"
-	tagsName    = "nodeclaim.tagging"
-	nodesName   = "node.termination"
-	poolsName   = "nodepool"
-	collectName = "nodeclaim.garbagecollection"
-	driftName   = "nodeclaim.disruption"
-	plansName   = "provisioner"
+	claimsName   = "nodeclaim.lifecycle"
+	tagsName     = "nodeclaim.tagging"
+	nodesName    = "node.termination"
+	poolsName    = "nodepool"
+	collectName  = "nodeclaim.garbagecollection"
+	driftName    = "nodeclaim.disruption"
+	reservedName = "capacityreservation.capacitytype"
+	plansName    = "provisioner"
 )
 
 // New puts the program together. It begins to follow the watches, which must
@@ -206,6 +208,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 			{"repair unhealthy nodes", (&repair.Repairer{
 				Store: p.Store, Live: p.Live, Snapshot: keeper.Snapshot, Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now,
 			}).Round},
+			{"find machines that left their reservations", (&reserved.Syncer{Store: p.Store, Machines: p.Machines(reservedName), Log: p.Log}).Round},
 			{"give workloads their one replica back", drains.TakeBack},
 			{"tell what disruption policies allow", (&policy.Teller{
 				Live: p.Live, Store: p.Store, Keeper: keeper, Events: p.Events, Tripped: p.Metrics.BreakerTripped, Log: p.Log, Now: p.Now,

@@ -124,6 +124,9 @@ func formOf(c *awsv1.EC2NodeClass) drift.Class {
 	for _, subnet := range settings.Resolved.Subnets {
 		form.Selected.Subnets = append(form.Selected.Subnets, subnet.ID)
 	}
+	for _, r := range settings.Resolved.Reservations {
+		form.Selected.Reservations = append(form.Selected.Reservations, r.ID)
+	}
 	for _, group := range settings.Resolved.Groups {
 		form.Selected.Groups = append(form.Selected.Groups, group.ID)
 	}

@@ -55,6 +55,10 @@ func (f fenced) Subnets(ctx context.Context, class nodeclass.Class) ([]nodeclass
 	return f.inner.Subnets(ctx, class)
 }
 
+func (f fenced) Reservations(ctx context.Context, class nodeclass.Class) ([]nodeclass.Reservation, error) {
+	return f.inner.Reservations(ctx, class)
+}
+
 func (f fenced) Groups(ctx context.Context, class nodeclass.Class) ([]nodeclass.Group, error) {
 	return f.inner.Groups(ctx, class)
 }

@@ -34,7 +34,7 @@ type options struct {
 	schedulerConfig                   string
 	defaultSpreads                    []corev1.TopologySpreadConstraint // of schedulerConfig
 	featureGates                      string
-	spotToSpot, nodeRepair            bool // of featureGates
+	spotToSpot, nodeRepair, reserved  bool // of featureGates
 	payback                           string
 	enableProfiling                   bool
 	disableStateMetrics               bool
@@ -112,7 +112,7 @@ func (r *reader) define(o *options) {
 	r.float(&o.preferenceWorth, "preference-worth", decide.Worth, "by what share a preference may raise what its pods cost without it, where preferences are weighed")
 	r.text(&o.minValuesPolicy, "min-values-policy", "Strict", "Strict, or BestEffort to buy with fewer values than minValues asks")
 	r.text(&o.schedulerConfig, "scheduler-config", "", "YAML of the scheduler's configuration, for its default topology spreads; see docs/scheduling.md")
-	r.text(&o.featureGates, "feature-gates", "", "Name=true,Name=false, none unless it is true; of them act SpotToSpotConsolidation (cheaper spot machines may replace spot machines) and NodeRepair (unhealthy nodes are replaced; see docs/repair.md)")
+	r.text(&o.featureGates, "feature-gates", "", "Name=true,Name=false, none unless it is true but for ReservedCapacity; of them act SpotToSpotConsolidation (cheaper spot machines may replace spot machines), NodeRepair (unhealthy nodes are replaced; see docs/repair.md) and ReservedCapacity (capacity reservations are used, unless it is false; see docs/reservations.md)")
 	r.text(&o.payback, "payback", "on", "on, or off to let nodes go whatever moving their pods costs, if anything is saved at all; see docs/concepts/retire.md")
 	r.boolean(&o.enableProfiling, "enable-profiling", false, "serve /debug/pprof on the metrics port")
 	r.boolean(&o.disableStateMetrics, "disable-cluster-state-observability", false, "no metrics of single nodes, pods and other objects, nor of their conditions")
@@ -275,8 +275,11 @@ func (o *options) readGates() error {
 		return fmt.Errorf("--aws-feature-gates (AWS_FEATURE_GATES) %w", err)
 	}
 	o.spotToSpot, o.nodeRepair, o.expressions = core[gates.SpotToSpot], core[gates.NodeRepair], ofAWS[gates.Expressions]
+	on, said := core[gates.Reserved]
+	o.reserved = on || !said
 	delete(core, gates.SpotToSpot)
 	delete(core, gates.NodeRepair)
+	delete(core, gates.Reserved)
 	delete(ofAWS, gates.Expressions)
 	if len(core) > 0 {
 		o.ignored = append(o.ignored, "feature-gates")

@@ -39,13 +39,15 @@ func TestOptions(t *testing.T) {
 		"those that are read and do nothing are named": {[]string{"--feature-gates=Foo=false"}, with(map[string]string{"CPU_REQUESTS": "500"}), func(o options) bool {
 			return slices.Equal(o.ignored, []string{"cpu-requests", "feature-gates"})
 		}},
-		"kubelet settings may hold no expressions":        {nil, named, func(o options) bool { return !o.expressions }},
-		"a gate lets them hold expressions":               {nil, with(map[string]string{"AWS_FEATURE_GATES": "NodeClassCEL=true"}), func(o options) bool { return o.expressions && len(o.ignored) == 0 }},
-		"SC-405 spot machines are left alone":             {nil, named, func(o options) bool { p := o.policy(); return !p.Retire.SpotToSpot && !p.Retire.Payback.Off }},
-		"SC-405 a gate lets spot machines replace others": {[]string{"--feature-gates=SpotToSpotConsolidation=true"}, named, func(o options) bool { return o.policy().Retire.SpotToSpot && len(o.ignored) == 0 }},
-		"no node is repaired by itself":                   {nil, named, func(o options) bool { return len(o.repair().Rules) == 0 }},
-		"SC-405 a gate has nodes repaired":                {[]string{"--feature-gates=NodeRepair=true"}, named, func(o options) bool { return len(o.repair().Rules) == 7 && len(o.ignored) == 0 }},
-		"every saving counts where payback is off":        {nil, with(map[string]string{"PAYBACK": "off"}), func(o options) bool { return o.policy().Retire.Payback.Off }},
+		"kubelet settings may hold no expressions":           {nil, named, func(o options) bool { return !o.expressions }},
+		"a gate lets them hold expressions":                  {nil, with(map[string]string{"AWS_FEATURE_GATES": "NodeClassCEL=true"}), func(o options) bool { return o.expressions && len(o.ignored) == 0 }},
+		"SC-405 spot machines are left alone":                {nil, named, func(o options) bool { p := o.policy(); return !p.Retire.SpotToSpot && !p.Retire.Payback.Off }},
+		"SC-405 a gate lets spot machines replace others":    {[]string{"--feature-gates=SpotToSpotConsolidation=true"}, named, func(o options) bool { return o.policy().Retire.SpotToSpot && len(o.ignored) == 0 }},
+		"no node is repaired by itself":                      {nil, named, func(o options) bool { return len(o.repair().Rules) == 0 }},
+		"SC-405 reservations are used unless a gate says no": {nil, named, func(o options) bool { return o.reserved }},
+		"SC-405 a gate leaves reservations alone":            {[]string{"--feature-gates=ReservedCapacity=false"}, named, func(o options) bool { return !o.reserved && len(o.ignored) == 0 }},
+		"SC-405 a gate has nodes repaired":                   {[]string{"--feature-gates=NodeRepair=true"}, named, func(o options) bool { return len(o.repair().Rules) == 7 && len(o.ignored) == 0 }},
+		"every saving counts where payback is off":           {nil, with(map[string]string{"PAYBACK": "off"}), func(o options) bool { return o.policy().Retire.Payback.Off }},
 		"variables that act later are named too": {nil, with(map[string]string{"LOG_OUTPUT_PATHS": "stdout"}), func(o options) bool {
 			return slices.Equal(o.ignored, []string{"log-output-paths"})
 		}},

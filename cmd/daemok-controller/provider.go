@@ -34,6 +34,7 @@ type provider interface {
 	Images(ctx context.Context, class nodeclass.Class) ([]nodeclass.Image, error)
 	Profile(ctx context.Context, class nodeclass.Class) (string, error)
 	KubernetesVersion(ctx context.Context) (string, error)
+	Reservations(ctx context.Context, class nodeclass.Class) ([]nodeclass.Reservation, error)
 	Unsized(ctx context.Context, class nodeclass.Class) (nodeclass.Unsized, error)
 	Verify(ctx context.Context, class nodeclass.Class) error
 	Forget(ctx context.Context, class nodeclass.Class) error
@@ -66,10 +67,10 @@ func newProvider(ctx context.Context, o options, config *rest.Config, told *obse
 		Cluster: o.clusterName, Endpoint: o.clusterEndpoint, CA: authority(o, config),
 		Agent:       "daemok/" + version.Get().Version,
 		IsolatedVPC: o.isolatedVPC, MemoryOverhead: o.vmMemoryOverheadPercent, ReservedENIs: int64(o.reservedENIs),
-		NoSurplusCredits: !o.surplusCredits,
-		DNS:              clusterDNS(ctx, config),
-		Observer:         callObserver{told},
-		Warn:             func(err error) { log.Warn("learnt less of AWS than there is", "error", err.Error()) },
+		NoSurplusCredits: !o.surplusCredits, NoReservedCapacity: !o.reserved,
+		DNS:      clusterDNS(ctx, config),
+		Observer: callObserver{told},
+		Warn:     func(err error) { log.Warn("learnt less of AWS than there is", "error", err.Error()) },
 	}
 	if !o.eksControlPlane {
 		settings.KubernetesVersion = versionOf(config)

@@ -49,7 +49,11 @@ func choose(fitting, soldOut []priced, want constraint.Requirements, requests qu
 		fitting = nearSpot(withoutDearSpot(withoutExotic(fitting, requests)), soldOut)
 	}
 	for _, option := range optionOrder {
-		if choice := ofOption(fitting, option); len(choice) > 0 {
+		choice := ofOption(fitting, option)
+		if option == cluster.Reserved {
+			choice = oneSort(choice)
+		}
+		if len(choice) > 0 {
 			return choices(firstOffers(choice, all, want))
 		}
 	}
@@ -138,7 +142,7 @@ func ofOption(list []priced, option cluster.Option) []priced {
 			}
 			return 1
 		}
-		return cmp.Or(cmp.Compare(a.offer.Ranked(), b.offer.Ranked()), cmp.Compare(a.kind.Name, b.kind.Name), cmp.Compare(a.offer.Zone, b.offer.Zone))
+		return cmp.Or(cmp.Compare(a.offer.Ranked(), b.offer.Ranked()), cmp.Compare(a.kind.Name, b.kind.Name), cmp.Compare(a.offer.Zone, b.offer.Zone), cmp.Compare(a.offer.Stock, b.offer.Stock))
 	})
 	return out
 }
@@ -147,7 +151,7 @@ func choices(list []priced) []cloud.OfferChoice {
 	var out []cloud.OfferChoice
 	for _, p := range list {
 		out = append(out, cloud.OfferChoice{
-			Kind: p.kind.Name, Zone: p.offer.Zone, Option: p.offer.Option,
+			Kind: p.kind.Name, Zone: p.offer.Zone, Option: p.offer.Option, Stock: p.offer.Stock,
 			Priority: float64(p.offer.Price) / 1e6,
 		})
 	}

@@ -112,7 +112,7 @@ func wholeOf(fitting, soldOut []priced, want constraint.Requirements) uint64 {
 	h := fnv.New64a()
 	for _, list := range [][]priced{fitting, soldOut} {
 		for _, p := range list {
-			for _, word := range []string{p.kind.Name, p.offer.Zone, string(p.offer.Option)} {
+			for _, word := range []string{p.kind.Name, p.offer.Zone, string(p.offer.Option), p.offer.Stock} {
 				h.Write([]byte(word + " "))
 			}
 		}
@@ -176,7 +176,7 @@ func kindOf(catalogue *cluster.Catalogue, m cloud.Machine) (cluster.Kind, cluste
 			continue
 		}
 		for _, o := range k.Offers {
-			if o.Zone == m.Zone && o.Option == m.Option {
+			if o.Zone == m.Zone && o.Option == m.Option && o.Stock == m.Stock {
 				return k, o, true
 			}
 		}

@@ -46,6 +46,7 @@ type finder interface {
 	Images(ctx context.Context, class nodeclass.Class) ([]nodeclass.Image, error)
 	KubernetesVersion(ctx context.Context) (string, error)
 	Profile(ctx context.Context, class nodeclass.Class) (string, error)
+	Reservations(ctx context.Context, class nodeclass.Class) ([]nodeclass.Reservation, error)
 	// Unsized tells for which types the kubelet's expressions have no amount.
 	Unsized(ctx context.Context, class nodeclass.Class) (nodeclass.Unsized, error)
 	// Verify asks whether machines could be launched from a class whose parts
@@ -63,7 +64,10 @@ type Reconciler struct {
 	Log      *slog.Logger
 	Validate func(*awsv1.EC2NodeClass) []validate.Finding
 	Hash     func(*awsv1.EC2NodeClass) (hash, version string)
-	DryRun   bool          // verify by dry runs
+	DryRun   bool // verify by dry runs
+
+	ReservedCapacity bool // the feature gate: capacity reservations are looked up
+
 	Verified time.Duration // for how long a good answer holds
 	Now      func() time.Time
 
@@ -128,6 +132,7 @@ func (r *Reconciler) resolve(ctx context.Context, c *awsv1.EC2NodeClass) time.Du
 	for _, look := range []func() error{
 		func() error { return r.subnets(ctx, c, settings) },
 		func() error { return r.groups(ctx, c, settings) },
+		func() error { return r.reservations(ctx, c, settings) },
 		func() error { return r.images(ctx, c, settings) },
 		func() error { return r.profile(ctx, c, settings) },
 	} {
@@ -227,6 +232,24 @@ func (r *Reconciler) groups(ctx context.Context, c *awsv1.EC2NodeClass, settings
 		r.doubt(c, awsv1.ClassGroupsOwnedTwice, awsv1.ReasonSeveralOwnedGroups, ownedTwice(found))
 	}
 	return r.conclude(c, awsv1.ClassSecurityGroupsReady, err)
+}
+
+// reservations of a class come and go, and that there are none is in order. Without
+// the feature gate nothing is said of them.
+func (r *Reconciler) reservations(ctx context.Context, c *awsv1.EC2NodeClass, settings nodeclass.Class) error {
+	if !r.ReservedCapacity {
+		c.Status.CapacityReservations = nil
+		condition.Clear(c, awsv1.ClassCapacityReservationsReady)
+		return nil
+	}
+	found, err := r.Finder.Reservations(ctx, settings)
+	if answered(err) {
+		c.Status.CapacityReservations = nil
+		for _, f := range found {
+			c.Status.CapacityReservations = append(c.Status.CapacityReservations, reservationStatus(f))
+		}
+	}
+	return r.conclude(c, awsv1.ClassCapacityReservationsReady, err)
 }
 
 func (r *Reconciler) images(ctx context.Context, c *awsv1.EC2NodeClass, settings nodeclass.Class) error {

@@ -31,7 +31,9 @@ var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 // account is a cloud in which everything is found unless an error says not.
 type account struct {
 	subnets, groups, images, profile, verify error
+	reservations                             error
 
+	reserved    []nodeclass.Reservation
 	owned       []nodeclass.Group // found beside those that every account has
 	named       string            // the image; empty for one whose name tells no version
 	version     string            // of the API server
@@ -53,6 +55,10 @@ func (a *account) Groups(context.Context, nodeclass.Class) ([]nodeclass.Group, e
 		return nil, a.groups
 	}
 	return append([]nodeclass.Group{{ID: "sg-1", Name: "nodes"}}, a.owned...), nil
+}
+
+func (a *account) Reservations(context.Context, nodeclass.Class) ([]nodeclass.Reservation, error) {
+	return a.reserved, a.reservations
 }
 
 func (a *account) Images(context.Context, nodeclass.Class) ([]nodeclass.Image, error) {

@@ -52,6 +52,9 @@ func specOf(c *awsv1.EC2NodeClass) (nodeclass.Spec, error) {
 			Alias: t.Alias, ID: t.ID, Name: t.Name, Owner: t.Owner, SSMParameter: t.SSMParameter, Tags: t.Tags,
 		})
 	}
+	for _, t := range s.CapacityReservationSelectorTerms {
+		out.Reservations = append(out.Reservations, nodeclass.ReservationTerm{ID: t.ID, Owner: t.OwnerID, Criteria: t.InstanceMatchCriteria, Tags: t.Tags})
+	}
 	for _, d := range s.BlockDeviceMappings {
 		out.BlockDevices = append(out.BlockDevices, nodeclass.BlockDevice{DeviceName: value(d.DeviceName), Root: d.RootVolume, EBS: volumeOf(d.EBS)})
 	}
@@ -127,6 +130,9 @@ func resolvedOf(s *awsv1.EC2NodeClassStatus) (nodeclass.Resolved, error) {
 	}
 	for _, g := range s.SecurityGroups {
 		out.Groups = append(out.Groups, nodeclass.Group{ID: g.ID, Name: g.Name})
+	}
+	for i := range s.CapacityReservations {
+		out.Reservations = append(out.Reservations, reservationOf(&s.CapacityReservations[i]))
 	}
 	for _, a := range s.AMIs {
 		image := nodeclass.Image{ID: a.ID, Name: a.Name, Deprecated: a.Deprecated}

@@ -49,6 +49,8 @@ type Selected struct {
 	Images  []Image
 	Subnets []string
 	Groups  []string
+
+	Reservations []string
 }
 
 // Image is one that the class selects, for machines whose labels meet the

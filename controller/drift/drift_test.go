@@ -84,6 +84,8 @@ func TestAMachineDrifts(t *testing.T) {
 		"SC-346 by its class before its image": {func(y *yard) {
 			y.class.Hash, y.machines[0].Image = "made-anew", "ami-old"
 		}, "NodeClassDrift: EC2NodeClass/default was changed: the machine is made from its form made-so, which is made-anew now"},
+		"SC-501 by its reservation, which is not selected any more": {func(y *yard) { y.machines[0].Stock = "cr-1" },
+			"CapacityReservationDrift: capacity reservation is cr-1, which EC2NodeClass/default selects no more"},
 		"by its image before its groups, and by those before its subnet": {func(y *yard) {
 			y.machines[0] = cloud.Machine{ID: "i-1", Image: "ami-old", State: cloud.Running}
 		}, "AMIDrift: image is ami-old; EC2NodeClass/default selects ami-new"},

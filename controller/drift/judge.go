@@ -80,6 +80,7 @@ var checks = []struct {
 	{karpv1.ReasonAMIDrift, (*subject).otherImage},
 	{karpv1.ReasonSecurityGroupDrift, (*subject).otherGroups},
 	{karpv1.ReasonSubnetDrift, (*subject).otherSubnet},
+	{karpv1.ReasonCapacityReservationDrift, (*subject).otherReservation},
 	{karpv1.ReasonDaemonSetUnplaced, (*subject).lacksRoom},
 }
 
@@ -215,4 +216,17 @@ func (s *subject) otherSubnet() (differs string, known bool) {
 		return "", true
 	}
 	return fmt.Sprintf("subnet is %s; %s selects %s", s.machine.subnet, s.class.id, strings.Join(selected.Subnets, ", ")), true
+}
+
+// otherReservation looks at machines that run in a reservation; one that left its
+// own goes on as a machine on demand.
+func (s *subject) otherReservation() (differs string, known bool) {
+	selected, told := s.selected()
+	if !told {
+		return "", false
+	}
+	if s.machine.stock == "" || slices.Contains(selected.Reservations, s.machine.stock) {
+		return "", true
+	}
+	return fmt.Sprintf("capacity reservation is %s, which %s selects no more", s.machine.stock, s.class.id), true
 }

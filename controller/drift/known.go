@@ -73,6 +73,7 @@ func (k *known) class(ref karpv1.NodeClassReference) (*class, error) {
 // machine is what is compared of a machine at the cloud.
 type machine struct {
 	image, subnet string
+	stock         string   // reservation that it runs in
 	groups        []string // sorted
 }
 
@@ -91,7 +92,7 @@ func (f *Finder) listMachines(ctx context.Context) error {
 	f.machines = make(map[string]machine, len(list))
 	for _, m := range list {
 		if m.State == cloud.Pending || m.State == cloud.Running {
-			f.machines[m.ID] = machine{m.Image, m.Subnet, m.Groups}
+			f.machines[m.ID] = machine{m.Image, m.Subnet, m.Stock, m.Groups}
 		}
 	}
 	return nil

@@ -97,7 +97,9 @@ func (r *Actor) letGo(ctx context.Context, n cloud.Notice, c *karpv1.NodeClaim, 
 
 // short has no more such machines be bought for a while.
 func (r *Actor) short(c *karpv1.NodeClaim) {
-	r.Shortages.Short(cloud.OfferChoice{Kind: c.Labels[api.LabelInstanceType], Zone: c.Labels[api.LabelZone], Option: cluster.Option(c.Labels[api.LabelCapacityType])})
+	r.Shortages.Short(cloud.OfferChoice{
+		Kind: c.Labels[api.LabelInstanceType], Zone: c.Labels[api.LabelZone], Option: cluster.Option(c.Labels[api.LabelCapacityType]), Stock: c.Labels[api.LabelReservationID],
+	})
 }
 
 // noteEnd marks the claim with the moment at which its machine ends: so long its pods

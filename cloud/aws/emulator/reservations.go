@@ -36,13 +36,6 @@ const (
 	matchTargeted      = "targeted"
 )
 
-// Instances of a capacity block are warned blockWarning before its end, and
-// shut down from blockEnds before it on.
-const (
-	blockWarning = 40 * time.Minute
-	blockEnds    = 30 * time.Minute
-)
-
 func (r *capacityReservation) pool() market.Pool {
 	return market.Pool{Kind: r.Type, Zone: r.Zone.Name, Option: market.Reservation(r.ID)}
 }

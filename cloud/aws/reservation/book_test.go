@@ -1,0 +1,61 @@
+package reservation
+
+import (
+	"testing"
+	"time"
+
+	"github.com/daemok/daemok/cloud/aws/nodeclass"
+)
+
+func TestWhatAReservationHasLeft(t *testing.T) {
+	says := func(free int64) []Found { return []Found{{Reservation: nodeclass.Reservation{ID: "cr-1"}, Free: free}} }
+	tests := map[string]struct {
+		do   func(b *Book, wait func(time.Duration))
+		want int64
+	}{
+		"is nothing before EC2 tells":   {func(*Book, func(time.Duration)) {}, 0},
+		"is what EC2 tells":             {func(b *Book, _ func(time.Duration)) { b.Saw(says(5)) }, 5},
+		"lacks what is being bought":    {func(b *Book, _ func(time.Duration)) { b.Saw(says(5)); b.Begin(2, "cr-1") }, 3},
+		"lacks what was bought alone":   {func(b *Book, _ func(time.Duration)) { b.Saw(says(5)); b.Begin(2, "cr-1")(map[string]int64{"cr-1": 1}) }, 4},
+		"lacks nothing after a failure": {func(b *Book, _ func(time.Duration)) { b.Saw(says(5)); b.Begin(2, "cr-1")(nil) }, 5},
+		"lacks what was bought once, as EC2 counts it by and by": {func(b *Book, _ func(time.Duration)) {
+			b.Saw(says(5))
+			b.Begin(3, "cr-1")(map[string]int64{"cr-1": 3})
+			b.Saw(says(5))
+			b.Saw(says(4))
+			b.Saw(says(2))
+		}, 2},
+		"is what EC2 tells once it must have counted": {func(b *Book, wait func(time.Duration)) {
+			b.Saw(says(5))
+			b.Begin(3, "cr-1")(map[string]int64{"cr-1": 3})
+			wait(countedWithin)
+			b.Saw(says(4)) // two have been given back
+		}, 4},
+		"is nothing where EC2 refused": {func(b *Book, _ func(time.Duration)) { b.Saw(says(5)); b.Full("cr-1"); b.Saw(says(5)) }, 0},
+		"is never less than nothing":   {func(b *Book, _ func(time.Duration)) { b.Saw(says(1)); b.Begin(3, "cr-1") }, 0},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+			b := NewBook(func() time.Time { return now })
+			tt.do(b, func(d time.Duration) { now = now.Add(d) })
+			if got := b.View().Left("cr-1"); got != tt.want {
+				t.Errorf("left %d, want %d", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestOnlyWhatChangesTheAnswerChangesTheNumber(t *testing.T) {
+	b := NewBook(time.Now)
+	b.Saw([]Found{{Reservation: nodeclass.Reservation{ID: "cr-1"}, Free: 2}})
+	before := b.View().Seq
+	b.Saw([]Found{{Reservation: nodeclass.Reservation{ID: "cr-1"}, Free: 2}})
+	if got := b.View().Seq; got != before {
+		t.Errorf("the number is %d after the same was seen again, was %d", got, before)
+	}
+	b.Full("cr-1")
+	if got := b.View().Seq; got == before {
+		t.Error("the number is the same after the reservation was found full")
+	}
+}

@@ -1,0 +1,53 @@
+package claim
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/daemok/daemok/kube/api"
+)
+
+// oneSort keeps of reserved offers, cheapest first, those that one request may
+// name: reservations of the cheapest's sort, since machines of each sort are bought
+// in a way of their own; of a capacity block the cheapest alone; and of several
+// reservations of one type in one zone the one with most left.
+func oneSort(list []priced) []priced {
+	if len(list) == 0 {
+		return nil
+	}
+	first := slices.MinFunc(list, func(a, b priced) int {
+		return cmp.Or(cmp.Compare(a.offer.Price, b.offer.Price), cmp.Compare(sortOf(a), sortOf(b)))
+	})
+	alike := keep(list, func(p priced) bool { return sortOf(p) == sortOf(first) })
+	if sortOf(first) == sortBlock {
+		return alike[:1]
+	}
+	type place struct{ kind, zone string }
+	most := map[place]priced{}
+	for _, p := range alike {
+		at := place{p.kind.Name, p.offer.Zone}
+		if best, seen := most[at]; !seen || p.offer.Left > best.offer.Left {
+			most[at] = p
+		}
+	}
+	return keep(alike, func(p priced) bool { return most[place{p.kind.Name, p.offer.Zone}].offer == p.offer })
+}
+
+// The sorts of reservations, in the order in which equals are taken.
+const (
+	sortDefault = iota
+	sortBlock
+	sortInterruptible
+)
+
+func sortOf(p priced) int {
+	kind, _ := p.label(api.LabelReservationType)
+	interruptible, _ := p.label(api.LabelReservationInterruptible)
+	switch {
+	case interruptible == "true":
+		return sortInterruptible
+	case kind == "capacity-block":
+		return sortBlock
+	}
+	return sortDefault
+}

@@ -1,0 +1,117 @@
+// Package reserved keeps the labels of machines true that were launched into a
+// capacity reservation: one that has left it, since the reservation was cancelled
+// or has ended, goes on as a machine on demand, and is paid for as one.
+//
+// It promises to believe the cloud alone, and to change labels only where the
+// cloud lists the machine. It retires nothing: whether a machine on demand should
+// make room for another is decided elsewhere.
+package reserved
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/kube/api"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
+)
+
+// lookEvery is how soon a machine that left its reservation is seen. No call is
+// made while no claim is labelled as reserved.
+const lookEvery = time.Minute
+
+type lister interface {
+	List(ctx context.Context, f cloud.Filter) ([]cloud.Machine, error)
+}
+
+// Syncer is the loop.
+type Syncer struct {
+	Store    client.Client
+	Machines lister
+	Log      *slog.Logger
+}
+
+// Round looks once and returns when to look again.
+func (s *Syncer) Round(ctx context.Context) (time.Duration, error) {
+	var claims karpv1.NodeClaimList
+	if err := s.Store.List(ctx, &claims, client.MatchingLabels{api.LabelCapacityType: api.CapacityTypeReserved}); err != nil {
+		return lookEvery, fmt.Errorf("list claims with reserved machines: %w", err)
+	}
+	if len(claims.Items) == 0 {
+		return lookEvery, nil
+	}
+	left, err := s.left(ctx)
+	if err != nil {
+		return lookEvery, err
+	}
+	var nodes corev1.NodeList
+	if err := s.Store.List(ctx, &nodes, client.MatchingLabels{api.LabelCapacityType: api.CapacityTypeReserved}, client.UnsafeDisableDeepCopy); err != nil { // only read
+		return lookEvery, fmt.Errorf("list reserved nodes: %w", err)
+	}
+	var errs []error
+	for i := range claims.Items {
+		if c := &claims.Items[i]; c.DeletionTimestamp == nil && left[translate.MachineID(c.Status.ProviderID)] {
+			errs = append(errs, s.demote(ctx, c.DeepCopy(), nodes.Items))
+		}
+	}
+	return lookEvery, errors.Join(errs...)
+}
+
+// left tells which machines run on demand, by ID.
+func (s *Syncer) left(ctx context.Context) (map[string]bool, error) {
+	list, err := s.Machines.List(ctx, cloud.Filter{})
+	if err != nil {
+		return nil, fmt.Errorf("list machines to find those that left their reservations: %w", err)
+	}
+	out := map[string]bool{}
+	for _, m := range list {
+		if m.Option == cluster.OnDemand && (m.State == cloud.Pending || m.State == cloud.Running) {
+			out[m.ID] = true
+		}
+	}
+	return out, nil
+}
+
+// demote labels the machine as one on demand, its node first, so that after a
+// crash in between the claim still says that there is something to do.
+func (s *Syncer) demote(ctx context.Context, c *karpv1.NodeClaim, nodes []corev1.Node) error {
+	from := c.Labels[api.LabelReservationID]
+	for i := range nodes {
+		if nodes[i].Spec.ProviderID != c.Status.ProviderID {
+			continue
+		}
+		if err := s.label(ctx, nodes[i].DeepCopy()); err != nil {
+			return fmt.Errorf("label node %s, whose machine left its reservation %s: %w", nodes[i].Name, from, err)
+		}
+	}
+	if err := s.label(ctx, c); err != nil {
+		return fmt.Errorf("label claim %s, whose machine left its reservation %s: %w", c.Name, from, err)
+	}
+	s.Log.Info("a machine has left its capacity reservation and goes on as one on demand", "claim", c.Name,
+		"pool", c.Labels[api.LabelNodePool], "reservation", from)
+	return nil
+}
+
+// label writes the labels of a machine on demand on its claim or node.
+func (s *Syncer) label(ctx context.Context, o client.Object) error {
+	before := o.DeepCopyObject().(client.Object)
+	labels := o.GetLabels()
+	labels[api.LabelCapacityType] = api.CapacityTypeOnDemand
+	for _, key := range []string{api.LabelReservationID, api.LabelReservationType, api.LabelReservationInterruptible} {
+		delete(labels, key)
+	}
+	err := s.Store.Patch(ctx, o, client.MergeFrom(before))
+	if apierrors.IsNotFound(err) {
+		return nil // it has gone meanwhile
+	}
+	return err
+}
