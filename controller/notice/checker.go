@@ -90,18 +90,19 @@ func (c *Checker) heal(ctx context.Context, t cloud.Trouble, claim *karpv1.NodeC
 	n := cloud.Notice{Kind: cloud.Maintenance, MachineID: t.MachineID, At: c.Now(), EndsAt: t.StartsAt, Problem: t.What}
 	if fails {
 		n.Kind = cloud.Impaired
-		if err := c.hasten(ctx, claim); err != nil {
-			return err
-		}
 	}
-	f := &fate{}
+	f, step := &fate{}, c.letGo
 	if claim.DeletionTimestamp != nil {
-		return c.noteEnd(ctx, n, claim, f)
+		step = c.noteEnd
 	}
-	return c.letGo(ctx, n, claim, f)
+	if err := step(ctx, n, claim, f); err != nil || !fails {
+		return err
+	}
+	return c.hasten(ctx, claim)
 }
 
-// hasten ends the time that the drain of a claim has, unless that is said already.
+// hasten ends the time that the drain of a claim has, unless that is said already. The
+// claim is leaving by then: one that stays after all keeps its time.
 func (c *Checker) hasten(ctx context.Context, claim *karpv1.NodeClaim) error {
 	if claim.Annotations[api.AnnotationTerminationTimestamp] != "" {
 		return nil

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/observe/observetest"
@@ -77,6 +79,28 @@ func TestADrainThatMustEndIsNotHastened(t *testing.T) {
 	checker := &Checker{Actor: d.Actor, Checks: &clinic{troubles: []cloud.Trouble{{MachineID: "i-1", Kind: cloud.SystemFails, Since: start.Add(-time.Hour)}}}}
 	if _, err := checker.Round(context.Background()); err != nil || d.one().Annotations[api.AnnotationTerminationTimestamp] != "2026-01-01T05:00:00Z" || len(d.leaving()) != 1 {
 		t.Errorf("Round: %v; the claim is %+v", err, d.one().ObjectMeta)
+	}
+}
+
+// noDeletes is an API server that refuses to delete.
+type noDeletes struct{ client.Client }
+
+func (noDeletes) Delete(context.Context, client.Object, ...client.DeleteOption) error {
+	return errors.New("not now")
+}
+
+// A claim that could not be let go keeps the time of its drain: its machine may be well
+// again before the next look.
+func TestAClaimThatStaysIsNotHastened(t *testing.T) {
+	d := newDesk(t)
+	d.claim("one", "i-1")
+	d.Actor.Store = noDeletes{d.Actor.Store}
+	checker := &Checker{Actor: d.Actor, Checks: &clinic{troubles: []cloud.Trouble{{MachineID: "i-1", Kind: cloud.SystemFails, Since: start.Add(-time.Hour)}}}}
+	if _, err := checker.Round(context.Background()); err == nil {
+		t.Error("Round: no error, want that of the API server")
+	}
+	if c := d.one(); c.Annotations[api.AnnotationTerminationTimestamp] != "" {
+		t.Errorf("the claim stays, and its drain is to end by %s", c.Annotations[api.AnnotationTerminationTimestamp])
 	}
 }
 
