@@ -120,7 +120,8 @@ func placeRules() []Rule {
 		off("minValues tears no pods apart that ride along", "core/place/minvalues.go", "if torn || r.groups[p.group].bond == nil {", "if torn || r.groups[p.group] != nil {"),
 		off("minValues are kept when pods ride along", "core/place/packing.go", "out, why := r.keepMinValues(b, full, errand{g: r.groups[own.parts[0].group]})", "out, why := full, fit.Reason{}").
 			and("core/place/packing.go", "	\"github.com/daemok/daemok/core/cluster\"\n", "	\"github.com/daemok/daemok/core/cluster\"\n	\"github.com/daemok/daemok/core/fit\"\n"),
-		off("a reservation is had as often as it says", "core/place/stock.go", "r.stocks[name]--", "_ = name"),
+		off("a reservation is had as often as it says", "core/place/stock.go", "r.stocks[name]--\n\tif", "if"),
+		off("machines on order count for their reservation", "core/place/stock.go", "\t\t\tr.stocks[name]--", "\t\t\t_ = name"),
 		off("machines from a reservation are repeated as often as it says", "core/place/buy.go", "range r.mayStill(b, as.option, n) {", "range n {"),
 		off("pods are told that a reservation is used up", "core/place/bounds.go", "if r.stocks == nil {", "if true {"),
 		off("half of a workload is on one spot pool", "core/place/diversify.go", "if there := c.at[w][in]; there > 0 && shareOf", "if there := c.at[w][in]; w.owner == \"\" && shareOf"),
