@@ -71,11 +71,13 @@ type transition struct {
 // EventKind is what an event tells.
 type EventKind string
 
-// The kinds: a machine's new state, or a word before its interruption.
+// The kinds: a machine's new state, a word before its interruption, and that its zone
+// was cut off or is there again.
 const (
 	Changed   EventKind = "changed"
 	Rebalance EventKind = "rebalance"
 	Warning   EventKind = "warning"
+	Outage    EventKind = "outage"
 )
 
 // Event is something that happened to a machine.

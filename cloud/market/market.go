@@ -12,6 +12,7 @@ package market
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -72,6 +73,7 @@ type Market struct {
 	figures Figures
 	scale   float64
 	kinds   map[string]Kind
+	usual   map[string]Rate // buckets on an ordinary day
 
 	mu       sync.Mutex
 	machines map[string]*Machine
@@ -79,7 +81,8 @@ type Market struct {
 	capacity map[Pool]depth
 	buckets  map[string]bucket
 	calls    map[string]int
-	due      []transition // sorted by time, then machine
+	out      map[string]time.Time // zones that are cut off, since when
+	due      []transition         // sorted by time, then machine
 	prices   map[Pool]float64
 	never    float64 // share of machines that never join a cluster
 	wake     chan struct{}
@@ -93,16 +96,24 @@ func New(o Options) *Market {
 	m := &Market{
 		seed: o.Seed, now: o.Now, figures: o.Figures, scale: o.TimeScale,
 		kinds: map[string]Kind{}, machines: map[string]*Machine{}, capacity: map[Pool]depth{},
-		buckets: map[string]bucket{}, calls: map[string]int{}, prices: map[Pool]float64{}, wake: make(chan struct{}, 1),
+		buckets: map[string]bucket{}, calls: map[string]int{}, prices: map[Pool]float64{}, out: map[string]time.Time{}, wake: make(chan struct{}, 1),
 		changed: make(chan struct{}),
 	}
 	if m.figures.Buckets == nil {
 		m.figures = DefaultFigures()
 	}
+	m.usual = m.figures.Buckets // never written: SetRate makes a copy
 	for _, k := range o.Kinds {
 		m.kinds[k.Name] = k
 	}
 	return m
+}
+
+// Kinds returns all kinds, sorted by name.
+func (m *Market) Kinds() []Kind {
+	all := slices.Collect(maps.Values(m.kinds))
+	slices.SortFunc(all, func(a, b Kind) int { return cmp.Compare(a.Name, b.Name) })
+	return all
 }
 
 // Kind returns one kind.
@@ -190,6 +201,9 @@ func (m *Market) Capacity(p Pool) int {
 }
 
 func (m *Market) left(p Pool) int {
+	if _, out := m.out[p.Zone]; out {
+		return 0
+	}
 	d, limited := m.capacity[p]
 	if !limited {
 		return plenty
@@ -268,6 +282,13 @@ func (m *Market) Changed() <-chan struct{} {
 // Wake receives a value when the time of the next change may have moved. It
 // serves one reader; use Changed where there may be more.
 func (m *Market) Wake() <-chan struct{} { return m.wake }
+
+// Nudge says that the clock may have been put forward.
+func (m *Market) Nudge() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.signal()
+}
 
 func (m *Market) signal() {
 	close(m.changed)

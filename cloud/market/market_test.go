@@ -324,3 +324,62 @@ func TestChangedWakesAllWhoWait(t *testing.T) {
 		}
 	}
 }
+
+// A zone that is cut off sells nothing and tells so of each of its machines, in order; what was
+// sold out before is sold out after.
+func TestAnOutageEndsWhereItBegan(t *testing.T) {
+	m, c := open(1, 0)
+	m.SetCapacity(large, 2, 0)
+	bought, err := m.Buy(Order{Pool: large, Count: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Settle()
+	m.SetOutage("a", true)
+	m.SetOutage("a", true)
+	if _, err := m.Buy(Order{Pool: large, Count: 1}); !isShortage(err, 0) {
+		t.Errorf("buy in the zone = %v, want a shortage", err)
+	}
+	if _, err := m.Buy(Order{Pool: Pool{"m5.large", "b", OnDemand}, Count: 1}); err != nil {
+		t.Errorf("buy in another zone = %v", err)
+	}
+	saved, err := m.Export()
+	if err != nil {
+		t.Fatal(err)
+	}
+	later, _ := open(1, 0)
+	if err := later.Import(saved); err != nil || later.Capacity(large) != 0 {
+		t.Errorf("after a restart %d are there, %v; want none still", later.Capacity(large), err)
+	}
+	c.advance(time.Minute)
+	m.SetOutage("a", false)
+	told := 0
+	for _, e := range m.Settle() {
+		if e.Kind == Outage && e.Machine.ID == bought[0].ID {
+			told++
+		}
+	}
+	if told != 2 || m.Capacity(large) != 1 {
+		t.Errorf("told of %d times, %d are there; want both ends told, and the one that was left", told, m.Capacity(large))
+	}
+}
+
+// A rate that is changed is the ordinary one again in the end, of actions with and without one of their own.
+func TestRatesComeBack(t *testing.T) {
+	m, _ := open(1, 0)
+	for _, action := range []string{"CreateFleet", "DescribeVpcs"} {
+		usual := m.UsualRate(action)
+		m.SetRate(action, Rate{0.1, 1})
+		m.FreeRate(action)
+		answered := 0
+		for m.Call(action) {
+			answered++
+		}
+		if answered != int(usual.Burst) {
+			t.Errorf("%s is answered %d times at once, want %v", action, answered, usual.Burst)
+		}
+	}
+	if _, has := m.Rates()["DescribeVpcs"]; has {
+		t.Error("an action without a rate of its own has one after that was ended")
+	}
+}

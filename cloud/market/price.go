@@ -31,6 +31,14 @@ func (m *Market) SetPrice(p Pool, usd float64) {
 	m.revision++
 }
 
+// FreePrice gives the price of a pool back to the market.
+func (m *Market) FreePrice(p Pool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.prices, p)
+	m.revision++
+}
+
 // PriceRevision changes when any price may have: at every step of the spot
 // market, and with SetPrice.
 func (m *Market) PriceRevision() (step time.Time, fixed uint64) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 )
@@ -17,6 +18,7 @@ type saved struct {
 	Machines []savedMachine
 	Capacity []savedDepth
 	Prices   []savedPrice
+	Out      map[string]time.Time
 }
 
 type savedMachine struct {
@@ -42,7 +44,7 @@ func (m *Market) Export() ([]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.forgetOld()
-	s := saved{Next: m.next, Never: m.never, SpentUSD: m.spentUSD}
+	s := saved{Next: m.next, Never: m.never, SpentUSD: m.spentUSD, Out: maps.Clone(m.out)}
 	for _, machine := range m.machines {
 		s.Machines = append(s.Machines, savedMachine{*machine, machine.told})
 	}
@@ -76,6 +78,7 @@ func (m *Market) Import(text []byte) error {
 	for _, d := range s.Capacity {
 		m.capacity[d.Pool] = depth{left: d.Left, most: d.Most, refill: d.Refill, measuredAt: d.MeasuredAt}
 	}
+	maps.Copy(m.out, s.Out)
 	for _, p := range s.Prices {
 		m.prices[p.Pool] = p.USD
 	}

@@ -44,6 +44,35 @@ func (m *Market) SetRate(action string, r Rate) {
 	delete(m.buckets, action)
 }
 
+// FreeRate gives an action the rate back that it has on an ordinary day, if that is one of
+// its own.
+func (m *Market) FreeRate(action string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	buckets := maps.Clone(m.figures.Buckets)
+	delete(buckets, action)
+	if usual, own := m.usual[action]; own {
+		buckets[action] = usual
+	}
+	m.figures.Buckets = buckets
+	delete(m.buckets, action)
+}
+
+// UsualRate is how often an action may be called on an ordinary day.
+func (m *Market) UsualRate(action string) Rate {
+	if rate, own := m.usual[action]; own {
+		return rate
+	}
+	return m.usual[""]
+}
+
+// Rates are the rates by action as they are now; "" is for all others.
+func (m *Market) Rates() map[string]Rate {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return maps.Clone(m.figures.Buckets)
+}
+
 // Calls counts the calls of every action so far.
 func (m *Market) Calls() map[string]int {
 	m.mu.Lock()

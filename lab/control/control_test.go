@@ -14,7 +14,6 @@ import (
 
 type fakeLab struct {
 	restarted []string
-	iced      []control.Ice
 	ordered   []any
 }
 
@@ -55,14 +54,6 @@ func (f *fakeLab) Restart(_ context.Context, component string) error {
 	return nil
 }
 
-func (f *fakeLab) Ice(order control.Ice) (int, error) {
-	if order.Kind == "" {
-		return 0, fmt.Errorf("no type is named")
-	}
-	f.iced = append(f.iced, order)
-	return 3, nil
-}
-
 func serve(t *testing.T) (*fakeLab, *control.Client, func()) {
 	t.Helper()
 	socket := filepath.Join(t.TempDir(), "s")
@@ -87,18 +78,6 @@ func TestOrdersReachTheLab(t *testing.T) {
 	}
 	if err := client.Restart(t.Context(), "apiserver"); err != nil || len(lab.restarted) != 1 {
 		t.Errorf("Restart = %v, restarted %q; want apiserver once", err, lab.restarted)
-	}
-}
-
-func TestIceReachesTheLab(t *testing.T) {
-	lab, client, stop := serve(t)
-	defer stop()
-	order := control.Ice{Kind: "m5.*", Zone: "*", Option: "spot", Machines: 2}
-	if pools, err := client.Ice(t.Context(), order); err != nil || pools != 3 || !reflect.DeepEqual(lab.iced, []control.Ice{order}) {
-		t.Errorf("Ice = %d, %v, the lab heard %+v; want 3 and %+v", pools, err, lab.iced, order)
-	}
-	if _, err := client.Ice(t.Context(), control.Ice{}); err == nil || !strings.Contains(err.Error(), "no type is named") {
-		t.Errorf("Ice of nothing = %v, want the lab's own words", err)
 	}
 }
 

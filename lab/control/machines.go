@@ -2,11 +2,11 @@ package control
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
-	"time"
+
+	"github.com/daemok/daemok/internal/orders"
 )
 
 // Machine is what a lab says of one of its machines.
@@ -36,10 +36,6 @@ const (
 	Wake    Deed = "wake"    // the end of that
 	Reboot  Deed = "reboot"
 	Report  Deed = "condition" // its node reports one
-
-	Interrupt Deed = "interrupt" // AWS takes it back, if it is a spot machine
-	Rebalance Deed = "rebalance" // AWS recommends to replace it, likewise
-	Retire    Deed = "retire"    // AWS announces that it will be retired
 )
 
 // Act is an order to the machines that run and match.
@@ -47,9 +43,6 @@ type Act struct {
 	Machine   string    `json:"machine"` // instance ID or node name, or a pattern as of path.Match
 	Deed      Deed      `json:"deed"`
 	Condition Condition `json:"condition"` // to report
-
-	Advised bool          `json:"advised"` // an interruption begins with a recommendation
-	In      time.Duration `json:"in"`      // how long after it the warning comes; when the retirement is
 }
 
 // Next is an order to machines that boot from now on, of the types that match,
@@ -74,59 +67,40 @@ type machines interface {
 	MapRole(order Role) error
 }
 
+const (
+	pathMachines = "/machines"
+	pathAct      = "/machines/act"
+	pathNext     = "/machines/next"
+	pathRoles    = "/roles"
+)
+
 func handleMachines(mux *http.ServeMux, l machines) {
-	mux.HandleFunc("GET /machines", func(w http.ResponseWriter, r *http.Request) {
-		found, err := l.Machines(r.URL.Query().Get("match"))
-		answer(w, found, err)
-	})
-	mux.HandleFunc("POST /machines/act", func(w http.ResponseWriter, r *http.Request) {
-		order, err := read[Act](r)
-		var done []Machine
-		if err == nil {
-			done, err = l.Act(order)
-		}
-		answer(w, done, err)
-	})
-	mux.HandleFunc("POST /machines/next", func(w http.ResponseWriter, r *http.Request) {
-		order, err := read[Next](r)
-		if err == nil {
-			err = l.Next(order)
-		}
-		answer(w, struct{}{}, err)
-	})
-	mux.HandleFunc("POST /roles", func(w http.ResponseWriter, r *http.Request) {
-		order, err := read[Role](r)
-		if err == nil {
-			err = l.MapRole(order)
-		}
-		answer(w, struct{}{}, err)
-	})
+	orders.Tell(mux, pathMachines, func(r *http.Request) ([]Machine, error) { return l.Machines(r.URL.Query().Get("match")) })
+	orders.Take(mux, pathAct, func(_ context.Context, order Act) ([]Machine, error) { return l.Act(order) })
+	orders.Take(mux, pathNext, func(_ context.Context, order Next) (none, error) { return none{}, l.Next(order) })
+	orders.Take(mux, pathRoles, func(_ context.Context, order Role) (none, error) { return none{}, l.MapRole(order) })
 }
 
 // Machines returns the machines whose instance ID or node name match.
 func (c *Client) Machines(ctx context.Context, pattern string) (found []Machine, err error) {
-	content, err := c.do(ctx, http.MethodGet, "/machines?match="+url.QueryEscape(pattern), nil)
-	if err != nil {
+	if err := c.orders.Ask(ctx, pathMachines+"?match="+url.QueryEscape(pattern), &found); err != nil {
 		return nil, fmt.Errorf("ask for machines: %w", err)
-	}
-	if err := json.Unmarshal(content, &found); err != nil {
-		return nil, fmt.Errorf("read answer about machines: %w", err)
 	}
 	return found, nil
 }
 
 // Act does something to the machines that match, and returns them.
 func (c *Client) Act(ctx context.Context, order Act) (done []Machine, err error) {
-	err = c.order(ctx, "/machines/act", order, &done)
+	err = c.orders.Give(ctx, pathAct, order, &done)
 	return done, err
 }
 
 // Next tells machines that boot from now on how to behave.
 func (c *Client) Next(ctx context.Context, order Next) error {
-	return c.order(ctx, "/machines/next", order, &struct{}{})
+	return c.orders.Give(ctx, pathNext, order, &none{})
 }
 
 // MapRole lets nodes of a role into the cluster, or keeps them out.
 func (c *Client) MapRole(ctx context.Context, order Role) error {
-	return c.order(ctx, "/roles", order, &struct{}{})
+	return c.orders.Give(ctx, pathRoles, order, &none{})
 }

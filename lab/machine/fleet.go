@@ -50,6 +50,7 @@ type Fleet struct {
 	machines map[string]*machine
 	unmapped map[string]bool // roles whose nodes are not let in
 	next     []next          // orders for machines that boot from now on
+	cut      map[string]bool // instances that nobody reaches, by ID
 	closed   bool
 }
 
@@ -68,7 +69,7 @@ func NewFleet(ctx context.Context, o Options) *Fleet {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	f := &Fleet{options: o, ctx: ctx, machines: map[string]*machine{}, unmapped: map[string]bool{}}
+	f := &Fleet{options: o, ctx: ctx, machines: map[string]*machine{}, unmapped: map[string]bool{}, cut: map[string]bool{}}
 	for _, role := range o.UnmappedRoles {
 		f.unmapped[role] = true
 	}
@@ -142,7 +143,7 @@ func (f *Fleet) boot(ctx context.Context, m *machine, i Instance) {
 	if pause.For(ctx, i.NodeDelay+told.bootAfter) != nil {
 		return
 	}
-	if !f.letIn(ctx, m.console, i.Role) {
+	if !f.connected(ctx, m.console, i.ID) || !f.letIn(ctx, m.console, i.Role) {
 		return
 	}
 	client, err := f.options.Connect(i.PrivateDNS)
@@ -159,6 +160,7 @@ func (f *Fleet) boot(ctx context.Context, m *machine, i Instance) {
 	if ctx.Err() == nil {
 		m.node = a
 	}
+	a.silent = f.cut[i.ID]
 	f.mu.Unlock()
 	a.run(ctx)
 }

@@ -56,6 +56,44 @@ func (f *Fleet) MapRole(role string, mapped bool) {
 	f.unmapped[role] = !mapped
 }
 
+// Cut takes an instance off the network, as when its zone is lost, or puts it back:
+// its node says nothing, and one that boots does not join meanwhile. It need not have power yet, and the
+// order is safe to repeat.
+func (f *Fleet) Cut(id string, cut bool) {
+	f.mu.Lock()
+	was := f.cut[id]
+	if cut {
+		f.cut[id] = true
+	} else {
+		delete(f.cut, id)
+	}
+	var a *agent
+	if m := f.machines[id]; m != nil {
+		a = m.node
+	}
+	f.mu.Unlock()
+	if a != nil && was != cut {
+		a.silence(cut)
+	}
+}
+
+func (f *Fleet) isCut(id string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.cut[id]
+}
+
+// connected waits until a machine has a network; it tells whether that was before ctx ended.
+func (f *Fleet) connected(ctx context.Context, console *console, id string) bool {
+	for wait := retryMin; f.isCut(id); wait = min(2*wait, retryMax) {
+		console.printf("kubelet: unable to register node with API server: dial tcp: i/o timeout")
+		if pause.For(ctx, wait) != nil {
+			return false
+		}
+	}
+	return ctx.Err() == nil
+}
+
 // letIn waits until the role of a machine is mapped, as a kubelet does that
 // gets no answer but a refusal; it tells whether that was before ctx ended.
 func (f *Fleet) letIn(ctx context.Context, console *console, role string) bool {

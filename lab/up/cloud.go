@@ -14,6 +14,7 @@ import (
 
 	"github.com/daemok/daemok/cloud/aws/ec2data"
 	"github.com/daemok/daemok/cloud/aws/emulator"
+	awscontrol "github.com/daemok/daemok/cloud/aws/emulator/control"
 	"github.com/daemok/daemok/lab/cluster"
 	"github.com/daemok/daemok/lab/directory"
 )
@@ -34,7 +35,7 @@ type cloud struct {
 	running  sync.WaitGroup
 }
 
-func (l *Lab) awsURL() string { return "http://127.0.0.1:" + strconv.Itoa(l.identity.Ports.AWS) }
+func loopback(port int) string { return "http://127.0.0.1:" + strconv.Itoa(port) }
 
 // startCloud opens the account as it was kept, or anew, and answers calls.
 // Time does not yet pass in it.
@@ -58,7 +59,10 @@ func (l *Lab) startCloud(context.Context) error {
 	}
 	l.cloud = c
 	l.closers = append(l.closers, c.end)
-	return l.serve("AWS", l.identity.Ports.AWS, &http.Server{Handler: logged(log, c.noting())})
+	if err := l.serve("AWS", l.identity.Ports.AWS, &http.Server{Handler: logged(log, c.noting())}); err != nil {
+		return err
+	}
+	return l.serve("orders to AWS", l.identity.Ports.AWSControl, &http.Server{Handler: awscontrol.Handler(c.Server, c.touch)})
 }
 
 // load takes over what an earlier lab kept.

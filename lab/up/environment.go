@@ -11,16 +11,17 @@ import (
 type variable struct{ name, value string }
 
 // environment is what points any program written for EKS at the lab.
-func environment(d directory.Directory, i Identity, c access.Cluster, awsURL string) []variable {
+func environment(d directory.Directory, i Identity, c access.Cluster) []variable {
 	return []variable{
 		{"KUBECONFIG", d.Kubeconfig()},
-		{"AWS_ENDPOINT_URL", awsURL},
+		{"AWS_ENDPOINT_URL", loopback(i.Ports.AWS)},
 		{"AWS_REGION", i.Region},
 		{"AWS_ACCESS_KEY_ID", "LABLABLABLABLABLABLA"},
 		{"AWS_SECRET_ACCESS_KEY", "no-secret-the-lab-accepts-any-key"},
 		{"CLUSTER_NAME", i.ClusterName},
 		{"CLUSTER_ENDPOINT", c.URL()},
 		{"INTERRUPTION_QUEUE", i.ClusterName},
+		{"LAB_AWS_CONTROL_URL", loopback(i.Ports.AWSControl)},
 		{"CONTROLLER_KUBECONFIG", d.ControllerKubeconfig()},
 	}
 }

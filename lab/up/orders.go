@@ -54,9 +54,6 @@ func (l *Lab) Act(order control.Act) ([]control.Machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	if order.Deed == control.Interrupt || order.Deed == control.Rebalance || order.Deed == control.Retire {
-		return l.announce(order, found)
-	}
 	for _, m := range found {
 		if err := act(l.center.Fleet, m.ID, order); err != nil {
 			return nil, err

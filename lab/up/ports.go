@@ -21,11 +21,11 @@ const (
 
 // Ports of a lab on the loopback address; 0 is not chosen yet.
 type Ports struct {
-	API, AWS, Usage, ControllerMetrics, ControllerHealth int
+	API, AWS, AWSControl, Usage, ControllerMetrics, ControllerHealth int
 }
 
 func (p *Ports) all() []*int {
-	return []*int{&p.API, &p.AWS, &p.Usage, &p.ControllerMetrics, &p.ControllerHealth}
+	return []*int{&p.API, &p.AWS, &p.AWSControl, &p.Usage, &p.ControllerMetrics, &p.ControllerHealth}
 }
 
 // reservation keeps other labs off the ports of this one from their choice

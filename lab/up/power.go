@@ -7,10 +7,11 @@ import (
 )
 
 // connectPower boots a machine for every instance that the cloud runs, and
-// takes its power when the cloud does; then time passes in the cloud.
+// takes its power when the cloud does, and cuts it off with its zone; then time passes in the cloud.
 func (l *Lab) connectPower() {
 	region := l.identity.Region
 	l.cloud.Watch(func(e emulator.Event) {
+		l.center.Cut(e.Instance.ID, e.Instance.Unreachable)
 		if e.Kind == market.Changed {
 			l.center.Handle(machineOf(e.Instance, region))
 		}
@@ -19,6 +20,7 @@ func (l *Lab) connectPower() {
 		for _, i := range l.cloud.Instances() {
 			m := machineOf(i, region)
 			m.NodeDelay = 0 // its kubelet ran before, or its time is up anyhow
+			l.center.Cut(i.ID, i.Unreachable)
 			l.center.Handle(m)
 		}
 	}

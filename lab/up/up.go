@@ -180,7 +180,7 @@ func (l *Lab) writeAccess(ctx context.Context) error {
 	if err := l.access.WriteKubeconfig(l.directory.ControllerKubeconfig(), controller); err != nil {
 		return err
 	}
-	l.environment = environment(l.directory, l.identity, l.access, l.awsURL())
+	l.environment = environment(l.directory, l.identity, l.access)
 	return directory.WriteFile(l.directory.Environment(), shell(l.environment))
 }
 
@@ -215,6 +215,7 @@ func (l *Lab) Status() control.Status {
 	s := control.Status{
 		Phase: phase, PID: os.Getpid(), Directory: l.directory.Root(),
 		Kubeconfig: l.directory.Kubeconfig(), Environment: l.directory.Environment(),
+		AWSControl: loopback(l.identity.Ports.AWSControl),
 	}
 	for _, k := range l.running() {
 		s.Components = append(s.Components, control.Component{Name: k.Name(), PID: k.PID(), Log: l.directory.Log(k.Name())})

@@ -71,6 +71,7 @@ type state struct {
 	Reservations map[string]*capacityReservation // by ID
 	Cluster      eksCluster
 	NextID       uint64
+	Ahead        time.Duration // how far the clocks were put forward
 }
 
 // zone is one availability zone.

@@ -207,12 +207,19 @@ func describeAvailabilityZones(c *call) (any, error) {
 		return len(names) > 0 && !slices.Contains(names, z.Name) || len(ids) > 0 && !slices.Contains(ids, z.ID)
 	})
 	region := st.Account.Region
+	out := c.server.market.Outages()
+	stateOf := func(z zone) string {
+		if _, cut := out[z.Name]; cut {
+			return "impaired"
+		}
+		return "available"
+	}
 	found, err := matching(c.params, zones, fields[zone]{
 		"zone-name":        one(func(z zone) string { return z.Name }),
 		"zone-id":          one(func(z zone) string { return z.ID }),
 		"zone-type":        one(func(zone) string { return "availability-zone" }),
 		"region-name":      one(func(zone) string { return region }),
-		"state":            one(func(zone) string { return "available" }),
+		"state":            one(stateOf),
 		"opt-in-status":    one(func(zone) string { return "opt-in-not-required" }),
 		"group-name":       one(func(zone) string { return region + "-zg-1" }),
 		"message":          func(zone) []string { return nil },
@@ -241,7 +248,7 @@ func describeAvailabilityZones(c *call) (any, error) {
 	for _, z := range found {
 		answer.Zones = append(answer.Zones, zoneXML{
 			Group: region + "-zg-1", Border: region, OptIn: "opt-in-not-required", Region: region,
-			State: "available", ID: z.ID, Name: z.Name, Type: "availability-zone",
+			State: stateOf(z), ID: z.ID, Name: z.Name, Type: "availability-zone",
 		})
 	}
 	return answer, nil

@@ -91,13 +91,13 @@ func (s *Server) serve(c *call) (any, *wire.Error) {
 	allowed := s.market.Call(c.action)
 	s.mu.Lock()
 	c.now = s.now()
-	refused := s.faulty(c.action)
+	refused, lost := s.faulty(c.action)
 	denied := s.denied[c.action]
 	s.mu.Unlock()
 	switch {
 	case !known:
 		return nil, unknownAction(c)
-	case refused != nil:
+	case refused != nil && !lost:
 		return nil, refused
 	case c.service == wire.EC2 && !allowed:
 		return nil, wire.Errorf("RequestLimitExceeded", "Request limit exceeded.").WithStatus(http.StatusServiceUnavailable)
@@ -110,6 +110,9 @@ func (s *Server) serve(c *call) (any, *wire.Error) {
 		}
 	}
 	answer, err := s.run(c, entry)
+	if lost {
+		return nil, refused
+	}
 	return answer, asError(err)
 }
 

@@ -32,6 +32,9 @@ type eventBody struct {
 // announce puts an event into the cluster's queue, as the guides' EventBridge
 // rules do, after a drawn delay. The lock is held.
 func (s *Server) announce(e market.Event) {
+	if e.Kind == market.Outage {
+		return // AWS says nothing of single instances then
+	}
 	a := s.st.Account
 	body := eventBody{
 		Version: "0", ID: s.st.messageID(), DetailType: detailStateChange, Source: "aws.ec2", Account: a.ID,

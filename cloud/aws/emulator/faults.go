@@ -1,56 +1,133 @@
 package emulator
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math/rand/v2"
 	"net/http"
+	"slices"
 
 	"github.com/daemok/daemok/cloud/aws/emulator/wire"
 	"github.com/daemok/daemok/cloud/market"
 )
 
-// fault makes one call of an action fail.
-type fault struct {
-	action string
-	left   int // calls of the action until the one that fails
-	err    *wire.Error
+// Fault has calls of an action fail.
+type Fault struct {
+	Action string  // such as CreateFleet
+	Code   string  // AWS's; codes that AWS sends with a server's status are sent so
+	Nth    int     // first call to fail, counted from now on; 0 and 1 are the next
+	Times  int     // how many calls fail from there on; 0 is one, less than 0 all
+	Share  float64 // of the calls from there on, by chance; 0 is every one
+	After  bool    // the call is carried out, and its answer is lost
+}
+
+// check returns what is wrong with the order.
+func (f Fault) check(known bool) error {
+	switch {
+	case !known:
+		return fmt.Errorf("no service of the emulator has an action %q", f.Action)
+	case f.Code == "":
+		return fmt.Errorf("a fault of %s needs an error code, such as InternalError", f.Action)
+	case f.Share < 0 || f.Share > 1:
+		return fmt.Errorf("share of calls of %s that fail is %v: want 0 to 1", f.Action, f.Share)
+	}
+	return nil
 }
 
 // refusal is why launches in a pool are refused, stock or not.
 type refusal struct{ code, message string }
 
 // Fault makes the nth call of an action from now on fail with an AWS error
-// code; 1 is the next call. Each fault strikes once. Codes that AWS sends
-// with a server's status are sent so.
+// code; 1 is the next call. The fault strikes once.
 func (s *Server) Fault(action string, nth int, code string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e := wire.Errorf(code, "%s was told to fail with %s", action, code)
-	switch code {
-	case "RequestLimitExceeded", "Unavailable", "ServiceUnavailable":
-		e = e.WithStatus(http.StatusServiceUnavailable)
-	case "InternalError", "InternalFailure":
-		e = e.WithStatus(http.StatusInternalServerError)
-	case "UnauthorizedOperation", "AccessDenied":
-		e = e.WithStatus(http.StatusForbidden)
-	}
-	s.faults = append(s.faults, fault{action, nth, e})
+	s.faults = append(s.faults, Fault{Action: action, Code: code, Nth: nth, Times: 1})
 }
 
-// faulty counts a call against the faults and returns the one that strikes.
-func (s *Server) faulty(action string) *wire.Error {
-	var struck *wire.Error
+// AddFault makes calls fail as the fault says, until it has struck as often, or EndFaults.
+func (s *Server) AddFault(f Fault) error {
+	if err := f.check(s.knows(f.Action)); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f.Times = cmp.Or(f.Times, 1)
+	s.faults = append(s.faults, f)
+	return nil
+}
+
+// EndFaults takes all faults of an action back and returns how many there were.
+func (s *Server) EndFaults(action string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := len(s.faults)
+	s.faults = slices.DeleteFunc(s.faults, func(f Fault) bool { return f.Action == action })
+	return before - len(s.faults)
+}
+
+// Faults are those that have not struck as often as they are to, in the order they were added.
+func (s *Server) Faults() []Fault {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.faults)
+}
+
+// knows reports whether any service has the action.
+func (s *Server) knows(action string) bool { return slices.Contains(s.Actions(), action) }
+
+// Actions are all that the account answers, of all services, sorted.
+func (s *Server) Actions() []string {
+	var all []string
+	for _, actions := range s.tables {
+		all = slices.AppendSeq(all, maps.Keys(actions))
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// faulty counts a call against the faults and returns what the first one that strikes
+// answers, and whether that comes after the call was carried out.
+func (s *Server) faulty(action string) (struck *wire.Error, after bool) {
 	kept := s.faults[:0]
 	for _, f := range s.faults {
-		if f.action == action {
-			f.left--
-		}
-		if f.left <= 0 && struck == nil {
-			struck = f.err
-			continue
+		if f.Action == action && f.Nth > 1 {
+			f.Nth--
+		} else if f.Action == action && struck == nil && s.strikes(f) {
+			struck, after = f.answer(), f.After
+			f.Times-- // below zero it never comes to be zero
+			if f.Times == 0 {
+				continue
+			}
 		}
 		kept = append(kept, f)
 	}
 	s.faults = kept
-	return struck
+	return struck, after
+}
+
+// strikes draws whether a fault strikes; each draw is one of its own.
+func (s *Server) strikes(f Fault) bool {
+	if f.Share == 0 {
+		return true
+	}
+	s.faultDraws++
+	r := rand.New(rand.NewPCG(s.seed^streamFault, s.faultDraws)) //nolint:gosec // a seeded model, nothing secret
+	return r.Float64() < f.Share
+}
+
+func (f Fault) answer() *wire.Error {
+	e := wire.Errorf(f.Code, "%s was told to fail with %s", f.Action, f.Code)
+	switch f.Code {
+	case "RequestLimitExceeded", "Unavailable", "ServiceUnavailable":
+		return e.WithStatus(http.StatusServiceUnavailable)
+	case "InternalError", "InternalFailure":
+		return e.WithStatus(http.StatusInternalServerError)
+	case "UnauthorizedOperation", "AccessDenied":
+		return e.WithStatus(http.StatusForbidden)
+	}
+	return e
 }
 
 // Deny takes the right to call actions away; Allow gives it back.
@@ -69,6 +146,13 @@ func (s *Server) Allow(actions ...string) {
 	for _, a := range actions {
 		delete(s.denied, a)
 	}
+}
+
+// Denied are the actions that nobody has the right to call, sorted.
+func (s *Server) Denied() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.denied))
 }
 
 // RefusePool makes launches in a pool fail with an error code of the launch's

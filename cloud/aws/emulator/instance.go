@@ -94,6 +94,7 @@ type live struct {
 	*instance
 	machine market.Machine
 	state   market.State
+	cutOff  time.Time // since when nobody reaches it; zero: not so
 }
 
 // instances returns all that the market still remembers, sorted by ID;
@@ -101,10 +102,11 @@ type live struct {
 func (s *Server) instances(now time.Time) []live {
 	var all []live
 	seen := map[string]bool{}
+	out := s.market.Outages()
 	for _, m := range s.market.Machines() {
 		if i := s.st.Instances[m.ID]; i != nil {
 			seen[m.ID] = true
-			all = append(all, live{i, m, m.At(now)})
+			all = append(all, live{i, m, m.At(now), out[i.Zone.Name]})
 		}
 	}
 	for id := range s.st.Instances {
@@ -131,6 +133,7 @@ func (s *Server) visible(now time.Time) []live {
 func (s *Server) visibleByID(ids []string, now time.Time) ([]live, error) {
 	var found []live
 	var unknown []string
+	out := s.market.Outages()
 	for _, id := range ids {
 		if !strings.HasPrefix(id, "i-") {
 			return nil, wire.Errorf("InvalidInstanceID.Malformed", "Invalid id: \"%s\"", id)
@@ -141,7 +144,7 @@ func (s *Server) visibleByID(ids []string, now time.Time) ([]live, error) {
 			unknown = append(unknown, id)
 			continue
 		}
-		found = append(found, live{record, m, m.At(now)})
+		found = append(found, live{record, m, m.At(now), out[record.Zone.Name]})
 	}
 	switch len(unknown) {
 	case 0:

@@ -78,6 +78,9 @@ func describeInstanceStatus(c *call) (any, error) {
 
 func summaryOf(l live, check Check) summaryXML {
 	since := l.Health.Impaired[check]
+	if since.IsZero() {
+		since = l.cutOff
+	}
 	switch {
 	case l.state != market.Running:
 		return summaryXML{Status: "not-applicable"}

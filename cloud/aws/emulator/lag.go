@@ -14,6 +14,7 @@ const (
 	streamTag
 	streamTwice
 	streamReservation
+	streamFault
 )
 
 // lag draws evenly between two ends; the lock is held.

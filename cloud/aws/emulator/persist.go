@@ -49,6 +49,7 @@ func (s *Server) Import(text []byte) error {
 		return fmt.Errorf("import the market: %w", err)
 	}
 	s.st = from.Account
+	s.clock.set(s.st.Ahead)
 	s.wakePollers()
 	return nil
 }

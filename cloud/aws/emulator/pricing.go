@@ -10,6 +10,7 @@ import (
 
 	"github.com/daemok/daemok/cloud/aws/ec2data"
 	"github.com/daemok/daemok/cloud/aws/emulator/wire"
+	"github.com/daemok/daemok/cloud/market"
 )
 
 // product is one entry of the price list: a type on Linux in a region under a
@@ -89,7 +90,7 @@ func (s *Server) products(filters []productFilter) []product {
 	for i := range s.data.Types {
 		t := &s.data.Types[i]
 		for _, region := range s.data.RegionNames() {
-			usd, _, priced := t.OnDemandUSD(region)
+			usd, priced := s.onDemandUSD(t, region)
 			if !priced || t.Zones[region] == "" || !wanted(filters, "regionCode", region) {
 				continue
 			}
@@ -105,6 +106,16 @@ func (s *Server) products(filters []productFilter) []product {
 		}
 	}
 	return all
+}
+
+// onDemandUSD is what a type costs in a region: in the account's own, what the market asks.
+func (s *Server) onDemandUSD(t *ec2data.Type, region string) (usd float64, priced bool) {
+	usd, _, priced = t.OnDemandUSD(region)
+	if k, sold := s.market.Kind(t.Name); priced && sold && region == s.st.Account.Region && len(k.Zones) > 0 {
+		asked := s.market.PriceUSD(market.Pool{Kind: k.Name, Zone: k.Zones[0], Option: market.OnDemand}, s.now())
+		usd = cmp.Or(asked, usd)
+	}
+	return usd, priced
 }
 
 // wanted tells quickly whether a filter rules a value out.

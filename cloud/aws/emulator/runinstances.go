@@ -32,7 +32,7 @@ func runInstances(c *call) (any, error) {
 	for _, id := range done.IDs {
 		if i := c.state().Instances[id]; i != nil {
 			m, _ := c.server.market.Machine(id)
-			made = append(made, live{i, m, m.At(c.now)})
+			made = append(made, live{instance: i, machine: m, state: m.At(c.now)})
 		}
 	}
 	return reservationXML{

@@ -61,7 +61,9 @@ func DefaultLags() Lags {
 // Server is the pretend account. It is safe for concurrent use.
 type Server struct {
 	now    func() time.Time
+	clock  *ahead
 	market *market.Market
+	shared bool // the market has a clock of its own
 	data   *ec2data.Data
 	lags   Lags
 	seed   uint64
@@ -72,13 +74,14 @@ type Server struct {
 	closing   chan struct{} // closed by Close: long polls end
 	closeOnce sync.Once
 
-	mu       sync.Mutex
-	st       *state
-	faults   []fault
-	denied   map[string]bool
-	refusals map[market.Pool]refusal
-	draws    uint64
-	polls    chan struct{} // closed and replaced when a queue changed
+	mu         sync.Mutex
+	st         *state
+	faults     []Fault
+	denied     map[string]bool
+	refusals   map[market.Pool]refusal
+	draws      uint64        // of lags
+	faultDraws uint64        // of faults by chance
+	polls      chan struct{} // closed and replaced when a queue changed
 
 	settling sync.Mutex // one Settle at a time, so that events stay in order
 	watchers watchers
@@ -87,12 +90,13 @@ type Server struct {
 // New opens an account.
 func New(o Options) *Server {
 	s := &Server{
-		now: o.Now, market: o.Market, data: ec2data.Load(), lags: DefaultLags(), seed: o.Seed, tables: tables(),
+		clock: &ahead{base: o.Now}, market: o.Market, shared: o.Market != nil, data: ec2data.Load(), lags: DefaultLags(), seed: o.Seed, tables: tables(),
 		closing: make(chan struct{}), denied: map[string]bool{}, refusals: map[market.Pool]refusal{}, polls: make(chan struct{}),
 	}
-	if s.now == nil {
-		s.now = func() time.Time { return time.Now().UTC() }
+	if s.clock.base == nil {
+		s.clock.base = func() time.Time { return time.Now().UTC() }
 	}
+	s.now = s.clock.now
 	if o.Lags != nil {
 		s.lags = *o.Lags
 	}
@@ -203,3 +207,6 @@ func (s *Server) waitForMessage(ctx context.Context, end <-chan time.Time, woken
 	}
 	return false
 }
+
+// Seed is what all that is drawn by chance comes of.
+func (s *Server) Seed() uint64 { return s.seed }

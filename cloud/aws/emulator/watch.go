@@ -35,6 +35,7 @@ type Instance struct {
 	Tags        map[string]string
 	JoinFor     time.Duration // from running to the node in the cluster
 	NeverJoins  bool
+	Unreachable bool // its zone is cut off
 }
 
 // Volume is one volume of an instance.
@@ -46,7 +47,7 @@ type Volume struct {
 // Event is something that happened to an instance.
 type Event struct {
 	At       time.Time
-	Kind     market.EventKind // changed, rebalance or warning
+	Kind     market.EventKind // changed, rebalance, warning or outage
 	Instance Instance         // as it is after the event
 }
 
@@ -152,7 +153,7 @@ func (s *Server) settle(e market.Event) (Event, bool) {
 			sub.release(i.ID)
 		}
 	}
-	return Event{At: e.At, Kind: e.Kind, Instance: s.outside(live{i, e.Machine, e.State})}, true
+	return Event{At: e.At, Kind: e.Kind, Instance: s.outside(live{instance: i, machine: e.Machine, state: e.State})}, true
 }
 
 // Instances returns all instances that AWS remembers, terminated ones too,
@@ -180,6 +181,7 @@ func (s *Server) outside(l live) Instance {
 	if p := s.st.Profiles[l.Profile]; p != nil {
 		o.Role = p.Role
 	}
+	_, o.Unreachable = s.market.Outages()[l.Zone.Name]
 	for _, v := range l.Volumes {
 		o.Volumes = append(o.Volumes, Volume{v.Device, v.SizeGiB})
 	}

@@ -3,16 +3,19 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	awscontrol "github.com/daemok/daemok/cloud/aws/emulator/control"
 	"github.com/daemok/daemok/lab/control"
 )
 
 func awsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "aws",
-		Short: "Break the pretend account",
+		Short: "See what the pretend account was asked, and take rights away",
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -20,8 +23,51 @@ func awsCommand() *cobra.Command {
 	cmd.AddCommand(
 		roleCommand(folder, "unmap-role", false, "Keep machines of a role out of the cluster, as without an access entry"),
 		roleCommand(folder, "map-role", true, "Let machines of a role into the cluster again"),
+		rightsCommand(folder, "deny", true, "Take the right to call an action away"),
+		rightsCommand(folder, "allow", false, "Give the right to call an action back"),
+		callsCommand(folder),
 	)
 	return cmd
+}
+
+func rightsCommand(folder *string, verb string, denied bool, short string) *cobra.Command {
+	return &cobra.Command{
+		Use:   verb + " ACTION",
+		Short: short,
+		Long:  short + ", such as CreateFleet, or all that match a pattern such as 'Create*'.\nIt lasts until the lab ends at most.",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withAWS(cmd.Context(), *folder, func(ctx context.Context, aws *awscontrol.Client) error {
+				actions, err := aws.Rights(ctx, awscontrol.Rights{Action: args[0], Denied: denied})
+				for _, a := range actions {
+					fmt.Println("lab:", verb, a)
+				}
+				return err
+			})
+		},
+	}
+}
+
+// callsCommand prints what was asked, one action a line, and what the machines have cost.
+func callsCommand(folder *string) *cobra.Command {
+	return &cobra.Command{
+		Use:   "calls",
+		Short: "Print how often each action was called, and what all machines have cost",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withAWS(cmd.Context(), *folder, func(ctx context.Context, aws *awscontrol.Client) error {
+				s, err := aws.Status(ctx)
+				if err != nil {
+					return err
+				}
+				for _, action := range slices.Sorted(maps.Keys(s.Calls)) {
+					fmt.Printf("%6d %s\n", s.Calls[action], action)
+				}
+				fmt.Printf("lab: %d machines, $%.4f so far\n", s.Instances, s.CostUSD)
+				return nil
+			})
+		},
+	}
 }
 
 func roleCommand(folder *string, verb string, mapped bool, short string) *cobra.Command {

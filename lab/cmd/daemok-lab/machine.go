@@ -101,34 +101,6 @@ func deedCommand(folder *string, deed control.Deed, short string) *cobra.Command
 	return cmd
 }
 
-// announceCommands have AWS say something about machines.
-func announceCommands() []*cobra.Command {
-	verb := func(deed control.Deed, short, long string, flags func(*cobra.Command, *control.Act)) *cobra.Command {
-		order := control.Act{Deed: deed}
-		cmd := &cobra.Command{Use: string(deed) + " MACHINE", Short: short, Long: short + ".\n" + long + "\n" + whichMachine, Args: cobra.ExactArgs(1)}
-		folder := folderFlag(cmd)
-		flags(cmd, &order)
-		cmd.RunE = func(cmd *cobra.Command, args []string) error {
-			order.Machine = args[0]
-			order.Advised = cmd.Flags().Changed("advised-for")
-			return act(cmd.Context(), *folder, order)
-		}
-		return cmd
-	}
-	none := func(*cobra.Command, *control.Act) {}
-	return []*cobra.Command{
-		verb(control.Interrupt, "Have AWS take spot machines back",
-			"A warning comes to the queue, and two minutes later the machine shuts down.", func(cmd *cobra.Command, order *control.Act) {
-				cmd.Flags().DurationVar(&order.In, "advised-for", 0, "send a rebalance recommendation first, and the warning so much later")
-			}),
-		verb(control.Rebalance, "Have AWS recommend to replace spot machines", "The recommendation comes to the queue, and no more.", none),
-		verb(control.Retire, "Have AWS announce that machines will be retired",
-			"AWS Health says so in the queue, and DescribeInstanceStatus shows it. The machine stays.", func(cmd *cobra.Command, order *control.Act) {
-				cmd.Flags().DurationVar(&order.In, "in", 24*time.Hour, "when the retirement is to be")
-			}),
-	}
-}
-
 func act(ctx context.Context, folder string, order control.Act) error {
 	return withLab(ctx, folder, func(ctx context.Context, lab *control.Client) error {
 		done, err := lab.Act(ctx, order)

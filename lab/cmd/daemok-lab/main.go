@@ -77,8 +77,9 @@ machines join them, and the controller, all in one directory of this machine.`,
 		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: "daemok lab"},
 	}
 	root.AddCommand(upCommand(), downCommand(), statusCommand(), restartCommand(),
-		iceCommand(), machineCommand(), awsCommand(), kubectlCommand())
-	root.AddCommand(announceCommands()...)
+		machineCommand(), awsCommand(), kubectlCommand())
+	root.AddCommand(accountCommands()...)
+	root.AddCommand(noticeCommands()...)
 	return root
 }
 

@@ -1,0 +1,54 @@
+package emulator
+
+import (
+	"errors"
+	"sync"
+	"time"
+)
+
+// ahead is a clock that can be put forward.
+type ahead struct {
+	base func() time.Time
+
+	mu sync.Mutex
+	by time.Duration
+}
+
+func (a *ahead) now() time.Time { return a.base().Add(a.lead()) }
+
+func (a *ahead) lead() time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.by
+}
+
+func (a *ahead) set(by time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.by = by
+}
+
+// Now is the time at AWS.
+func (s *Server) Now() time.Time { return s.now() }
+
+// Forward puts the clocks of AWS forward, of the market too: spot prices move, what is
+// scheduled comes, aliases lead to newer images. Nobody else's clock is touched. A market that the
+// server was given has a clock of its own, so that this is an error.
+func (s *Server) Forward(d time.Duration) error {
+	switch {
+	case s.shared:
+		return errors.New("put the clocks of AWS forward: the market was made by somebody else, and its clock is theirs")
+	case d < 0:
+		return errors.New("put the clocks of AWS forward: they never go back")
+	}
+	s.mu.Lock()
+	s.clock.set(s.clock.lead() + d)
+	s.st.Ahead = s.clock.lead()
+	s.wakePollers()
+	s.mu.Unlock()
+	s.market.Nudge()
+	return nil
+}
+
+// Ahead is how far the clocks of AWS were put forward in all.
+func (s *Server) Ahead() time.Duration { return s.clock.lead() }

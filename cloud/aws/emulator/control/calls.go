@@ -1,0 +1,90 @@
+package control
+
+import (
+	"fmt"
+	"math"
+	"path"
+	"slices"
+	"time"
+
+	"github.com/daemok/daemok/cloud/aws/emulator"
+	"github.com/daemok/daemok/cloud/market"
+)
+
+// throttle changes the token buckets of all actions that match.
+func throttle(s *emulator.Server, order Throttle) ([]string, error) {
+	switch {
+	case order.PerSecond < 0 || order.Burst < 0 || order.Times < 0:
+		return nil, fmt.Errorf("calls a second, at once, or times the usual rate must not be negative")
+	case !order.End && (order.PerSecond > 0) == (order.Times > 0):
+		return nil, fmt.Errorf("say one of calls a second and how many times the usual rate")
+	}
+	actions, err := actionsLike(s, order.Action)
+	if err != nil {
+		return nil, err
+	}
+	m := s.Market()
+	for _, a := range actions {
+		usual := m.UsualRate(a)
+		switch {
+		case order.End:
+			m.FreeRate(a)
+		case order.Times > 0:
+			m.SetRate(a, market.Rate{PerSecond: float64(usual.PerSecond * order.Times), Burst: max(1, float64(usual.Burst*order.Times))})
+		case order.Burst > 0:
+			m.SetRate(a, market.Rate{PerSecond: order.PerSecond, Burst: order.Burst})
+		default:
+			m.SetRate(a, market.Rate{PerSecond: order.PerSecond, Burst: max(1, math.Ceil(order.PerSecond))})
+		}
+	}
+	return actions, nil
+}
+
+// rights takes the right to call actions away, or gives it back.
+func rights(s *emulator.Server, order Rights) ([]string, error) {
+	actions, err := actionsLike(s, order.Action)
+	if err != nil {
+		return nil, err
+	}
+	if order.Denied {
+		s.Deny(actions...)
+	} else {
+		s.Allow(actions...)
+	}
+	return actions, nil
+}
+
+// actionsLike are the emulator's actions that match a pattern.
+func actionsLike(s *emulator.Server, pattern string) ([]string, error) {
+	if _, err := path.Match(pattern, ""); err != nil {
+		return nil, fmt.Errorf("pattern %q: %w", pattern, err)
+	}
+	actions := slices.DeleteFunc(s.Actions(), func(a string) bool { return !matches(pattern, a) })
+	if len(actions) == 0 {
+		return nil, fmt.Errorf("no service of the emulator has an action like %q: name one such as CreateFleet or Describe*", pattern)
+	}
+	return actions, nil
+}
+
+// fault has calls fail, or ends that.
+func fault(s *emulator.Server, order Fault) (int, error) {
+	if order.End {
+		if s.EndFaults(order.Action) == 0 {
+			return 0, fmt.Errorf("%s has no faults", order.Action)
+		}
+		return 0, nil
+	}
+	err := s.AddFault(emulator.Fault{
+		Action: order.Action, Code: order.Code, Nth: order.Nth, Times: order.Times, Share: order.Share, After: order.After,
+	})
+	if err != nil {
+		return 0, err
+	}
+	return len(slices.DeleteFunc(s.Faults(), func(f emulator.Fault) bool { return f.Action != order.Action })), nil
+}
+
+// clock puts AWS forward.
+func clock(s *emulator.Server, order Clock) (time.Time, error) {
+	err := s.Forward(order.Forward)
+	return s.Now(), err
+}

@@ -1,0 +1,78 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/daemok/daemok/internal/orders"
+)
+
+// Client gives orders to an emulator.
+type Client struct{ orders *orders.Client }
+
+// At returns a client for the control port at a URL.
+func At(url string) *Client { return &Client{orders.At(url)} }
+
+// Status asks how the account is.
+func (c *Client) Status(ctx context.Context) (s Status, err error) {
+	if err := c.orders.Ask(ctx, pathStatus, &s); err != nil {
+		return s, fmt.Errorf("ask the pretend AWS for its state: %w", err)
+	}
+	return s, nil
+}
+
+// Ice sells capacity out or brings it back, and returns how many pools that changed.
+func (c *Client) Ice(ctx context.Context, order Ice) (pools int, err error) {
+	err = c.give(ctx, "change capacity", pathIce, order, &pools)
+	return pools, err
+}
+
+// Price sets prices and returns how many pools that changed.
+func (c *Client) Price(ctx context.Context, order Price) (pools int, err error) {
+	err = c.give(ctx, "change prices", pathPrice, order, &pools)
+	return pools, err
+}
+
+// Throttle changes how often actions may be called and returns their names.
+func (c *Client) Throttle(ctx context.Context, order Throttle) (actions []string, err error) {
+	err = c.give(ctx, "change request limits", pathThrottle, order, &actions)
+	return actions, err
+}
+
+// Outage cuts a zone off, or ends that, and returns how many instances that concerns.
+func (c *Client) Outage(ctx context.Context, order Outage) (instances int, err error) {
+	err = c.give(ctx, "change the state of zone "+order.Zone, pathOutage, order, &instances)
+	return instances, err
+}
+
+// Fault has calls fail, or ends that, and returns how many faults of the action there are now.
+func (c *Client) Fault(ctx context.Context, order Fault) (faults int, err error) {
+	err = c.give(ctx, "change faults", pathFault, order, &faults)
+	return faults, err
+}
+
+// Rights takes rights away or gives them back, and returns the actions concerned.
+func (c *Client) Rights(ctx context.Context, order Rights) (actions []string, err error) {
+	err = c.give(ctx, "change rights", pathRights, order, &actions)
+	return actions, err
+}
+
+// Forward puts the clocks of AWS forward and returns the time there.
+func (c *Client) Forward(ctx context.Context, d time.Duration) (now time.Time, err error) {
+	err = c.give(ctx, "put the clock forward", pathClock, Clock{d}, &now)
+	return now, err
+}
+
+// Notice has AWS say something of instances, and returns those.
+func (c *Client) Notice(ctx context.Context, order Notice) (about []Instance, err error) {
+	err = c.give(ctx, string(order.Deed), pathNotice, order, &about)
+	return about, err
+}
+
+func (c *Client) give(ctx context.Context, what, path string, order, outcome any) error {
+	if err := c.orders.Give(ctx, path, order, outcome); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}

@@ -1,0 +1,154 @@
+// Package control is the second port of the emulator: where AWS itself answers on the
+// first, orders to AWS are given here. Capacity runs out, prices move, calls are throttled or fail,
+// machines are taken back, a zone is lost, the clock goes forward.
+//
+// An order is a JSON value posted to a path (package internal/orders), so that any program can give
+// it; Client does for Go. Names may be patterns as of path.Match. It promises that an order that matches
+// nothing is an error which says what there is, since it is a slip of the pen, and that what is
+// drawn by chance comes of the account's seed.
+package control
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/daemok/daemok/cloud/aws/emulator"
+	"github.com/daemok/daemok/internal/orders"
+)
+
+// Ice is an order to sell capacity out, or to bring it back. Kind, Zone and Option are
+// patterns; empty ones match all.
+type Ice struct {
+	Kind     string `json:"kind"`
+	Zone     string `json:"zone,omitempty"`
+	Option   string `json:"option,omitempty"`
+	Machines int    `json:"machines,omitempty"` // that each pool still has
+	Melt     bool   `json:"melt,omitempty"`     // plenty again
+}
+
+// Price is an order to set prices, or to let the market make them again. Kind, Zone and Option
+// are patterns; empty ones match all. Prices on demand are a region's: an order about zones leaves them out.
+type Price struct {
+	Kind   string  `json:"kind"`
+	Zone   string  `json:"zone,omitempty"`
+	Option string  `json:"option,omitempty"`
+	USD    float64 `json:"usd,omitempty"`   // an hour
+	Times  float64 `json:"times,omitempty"` // that of now, instead
+	End    bool    `json:"end,omitempty"`   // the market's own again
+}
+
+// Throttle is an order to let actions be called less often, or as on an ordinary day.
+type Throttle struct {
+	Action    string  `json:"action"` // or a pattern
+	PerSecond float64 `json:"perSecond,omitempty"`
+	Burst     float64 `json:"burst,omitempty"` // 0: a second's worth, one at least
+	Times     float64 `json:"times,omitempty"` // those of an ordinary day, instead
+	End       bool    `json:"end,omitempty"`
+}
+
+// Outage is an order to cut a zone off, or to end that.
+type Outage struct {
+	Zone string `json:"zone"`
+	End  bool   `json:"end,omitempty"`
+}
+
+// Fault is an order to have calls fail, or to end that: see emulator.Fault.
+type Fault struct {
+	Action string  `json:"action"`
+	Code   string  `json:"code,omitempty"`
+	Nth    int     `json:"nth,omitempty"`
+	Times  int     `json:"times,omitempty"`
+	Share  float64 `json:"share,omitempty"`
+	After  bool    `json:"after,omitempty"`
+	End    bool    `json:"end,omitempty"` // all faults of the action
+}
+
+// Rights is an order to take the right to call actions away, or to give it back.
+type Rights struct {
+	Action string `json:"action"` // or a pattern
+	Denied bool   `json:"denied"`
+}
+
+// Clock is an order to put the clocks of AWS forward.
+type Clock struct {
+	Forward time.Duration `json:"forward"`
+}
+
+// Deed is what AWS may do to its instances.
+type Deed string
+
+// The deeds.
+const (
+	Interrupt Deed = "interrupt" // takes a spot instance back
+	Rebalance Deed = "rebalance" // recommends to replace one
+	Retire    Deed = "retire"    // announces that it will be retired
+)
+
+// Notice is an order to say something of instances that have not ended, and to do it.
+type Notice struct {
+	Instance string        `json:"instance"` // its ID or private DNS name, or a pattern of either
+	Deed     Deed          `json:"deed"`
+	Advised  bool          `json:"advised,omitempty"` // an interruption begins with a recommendation
+	In       time.Duration `json:"in,omitempty"`      // how long after it the warning comes; when the retirement is
+}
+
+// Instance is one that something was said of.
+type Instance struct {
+	ID         string `json:"id"`
+	PrivateDNS string `json:"privateDNS"`
+}
+
+// Status is what the emulator says of itself.
+type Status struct {
+	Now         time.Time        `json:"now"`
+	Ahead       time.Duration    `json:"ahead"` // how far its clocks were put forward
+	Seed        uint64           `json:"seed"`
+	Region      string           `json:"region"`
+	ClusterName string           `json:"clusterName"`
+	Instances   int              `json:"instances"` // that have not ended
+	CostUSD     float64          `json:"costUSD"`   // of all instances so far
+	Calls       map[string]int   `json:"calls"`     // answered so far, by action
+	Out         []string         `json:"out"`       // zones that are cut off, sorted
+	Denied      []string         `json:"denied"`    // actions, sorted
+	Faults      []emulator.Fault `json:"faults"`    // that are to strike yet
+}
+
+// paths are where orders are posted.
+const (
+	pathStatus   = "/status"
+	pathIce      = "/ice"
+	pathPrice    = "/price"
+	pathThrottle = "/throttle"
+	pathOutage   = "/outage"
+	pathFault    = "/fault"
+	pathRights   = "/rights"
+	pathClock    = "/clock"
+	pathNotice   = "/notice"
+)
+
+// Handler takes orders for the server. After each, did is called; nil is nobody.
+func Handler(s *emulator.Server, did func()) http.Handler {
+	if did == nil {
+		did = func() {}
+	}
+	mux := http.NewServeMux()
+	orders.Tell(mux, pathStatus, func(*http.Request) (Status, error) { return status(s), nil })
+	take(mux, pathIce, s, did, ice)
+	take(mux, pathPrice, s, did, price)
+	take(mux, pathThrottle, s, did, throttle)
+	take(mux, pathOutage, s, did, outage)
+	take(mux, pathFault, s, did, fault)
+	take(mux, pathRights, s, did, rights)
+	take(mux, pathClock, s, did, clock)
+	take(mux, pathNotice, s, did, notice)
+	return mux
+}
+
+func take[Order, Outcome any](mux *http.ServeMux, path string, s *emulator.Server, did func(), do func(*emulator.Server, Order) (Outcome, error)) {
+	orders.Take(mux, path, func(_ context.Context, order Order) (Outcome, error) {
+		outcome, err := do(s, order)
+		did()
+		return outcome, err
+	})
+}

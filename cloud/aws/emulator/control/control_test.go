@@ -1,0 +1,370 @@
+package control_test
+
+import (
+	"errors"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	"github.com/aws/smithy-go"
+
+	"github.com/daemok/daemok/cloud/aws/client"
+	"github.com/daemok/daemok/cloud/aws/emulator"
+	"github.com/daemok/daemok/cloud/aws/emulator/control"
+	"github.com/daemok/daemok/cloud/market"
+	"github.com/daemok/daemok/cloud/market/clock"
+)
+
+// world is an emulator with both its ports: AWS on the one, orders on the other.
+type world struct {
+	*testing.T
+	*clock.Virtual
+	server *emulator.Server
+	ec2    *ec2.Client
+	orders *control.Client
+	did    int
+}
+
+func open(t *testing.T) *world {
+	t.Helper()
+	w := &world{T: t, Virtual: clock.NewVirtual(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))}
+	figures := market.DefaultFigures()
+	figures.Visible = market.Spread{}
+	w.server = emulator.New(emulator.Options{Seed: 7, Now: w.Now, Figures: figures, Lags: &emulator.Lags{}})
+	first, second := httptest.NewServer(w.server), httptest.NewServer(control.Handler(w.server, func() { w.did++ }))
+	t.Cleanup(func() { w.server.Close(); first.Close(); second.Close() })
+	config := client.At(first.URL, "us-east-1", client.Key{ID: "key", Secret: "secret"})
+	config.RetryMaxAttempts = 1
+	w.ec2, w.orders = ec2.NewFromConfig(config), control.At(second.URL)
+	return w
+}
+
+// buy asks AWS for one machine, and returns its ID and the code of the error.
+func (w *world) buy(kind, zone string, spot bool) (id, code string) {
+	w.Helper()
+	in := &ec2.RunInstancesInput{
+		MinCount: aws.Int32(1), MaxCount: aws.Int32(1), InstanceType: types.InstanceType(kind), ImageId: aws.String(w.image()),
+		Placement: &types.Placement{AvailabilityZone: aws.String(zone)},
+	}
+	if spot {
+		in.InstanceMarketOptions = &types.InstanceMarketOptionsRequest{MarketType: types.MarketTypeSpot}
+	}
+	out, err := w.ec2.RunInstances(w.Context(), in)
+	if err != nil {
+		return "", codeOf(err)
+	}
+	w.server.Settle()
+	return *out.Instances[0].InstanceId, ""
+}
+
+func (w *world) image() string {
+	w.Helper()
+	out, err := w.ec2.DescribeImages(w.Context(), &ec2.DescribeImagesInput{Filters: []types.Filter{
+		{Name: aws.String("name"), Values: []string{"amazon-eks-node-al2023-x86_64-standard-1.36-*"}}}})
+	if err != nil || len(out.Images) == 0 {
+		w.Fatalf("no image: %v", err)
+	}
+	return *out.Images[0].ImageId
+}
+
+func codeOf(err error) string {
+	var api smithy.APIError
+	if errors.As(err, &api) {
+		return api.ErrorCode()
+	}
+	return ""
+}
+
+func (w *world) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+// Capacity runs out where the order says so, and there alone, until it is there again.
+func TestIce(t *testing.T) {
+	w := open(t)
+	pools, err := w.orders.Ice(t.Context(), control.Ice{Kind: "m5.*", Zone: "us-east-1a", Option: "on-demand"})
+	w.must(err)
+	if pools < 5 || w.did != 1 {
+		t.Errorf("%d pools changed, told of %d times; want a family's, once", pools, w.did)
+	}
+	for _, tt := range []struct{ kind, zone, want string }{
+		{"m5.large", "us-east-1a", "InsufficientInstanceCapacity"}, {"m5.large", "us-east-1b", ""}, {"c5.large", "us-east-1a", ""},
+	} {
+		if _, got := w.buy(tt.kind, tt.zone, false); got != tt.want {
+			t.Errorf("%s in %s: %q, want %q", tt.kind, tt.zone, got, tt.want)
+		}
+	}
+	_, err = w.orders.Ice(t.Context(), control.Ice{Kind: "m5.*", Melt: true})
+	w.must(err)
+	if _, got := w.buy("m5.large", "us-east-1a", false); got != "" {
+		t.Errorf("after --melt: %q, want a machine", got)
+	}
+}
+
+// A slip of the pen is told, with what there is.
+func TestOrdersThatMeanNothing(t *testing.T) {
+	w := open(t)
+	machine, code := w.buy("m5.large", "us-east-1a", false)
+	if code != "" {
+		t.Fatal(code)
+	}
+	tests := map[string]struct {
+		give func() error
+		want string
+	}{
+		"a type nobody sells":    {func() error { _, err := w.orders.Ice(t.Context(), control.Ice{Kind: "x9.huge"}); return err }, "sells nothing like * of x9.huge"},
+		"a pattern that is none": {func() error { _, err := w.orders.Ice(t.Context(), control.Ice{Kind: "["}); return err }, `pattern "["`},
+		"less than no machines":  {func() error { _, err := w.orders.Ice(t.Context(), control.Ice{Kind: "*", Machines: -1}); return err }, "machines left are -1"},
+		"two prices": {func() error {
+			_, err := w.orders.Price(t.Context(), control.Price{Kind: "*", USD: 1, Times: 2})
+			return err
+		}, "say one of a price"},
+		"a zone's price on demand": {func() error {
+			_, err := w.orders.Price(t.Context(), control.Price{Kind: "*", Zone: "us-east-1a", Option: "on-demand", USD: 1})
+			return err
+		}, "a region's"},
+		"an action AWS has not": {func() error {
+			_, err := w.orders.Throttle(t.Context(), control.Throttle{Action: "MakeFleet", PerSecond: 1})
+			return err
+		}, `no service of the emulator has an action like "MakeFleet"`},
+		"no rate": {func() error {
+			_, err := w.orders.Throttle(t.Context(), control.Throttle{Action: "CreateFleet"})
+			return err
+		}, "say one of calls a second"},
+		"a fault of no action": {func() error {
+			_, err := w.orders.Fault(t.Context(), control.Fault{Action: "MakeFleet", Code: "X"})
+			return err
+		}, `no service of the emulator has an action "MakeFleet"`},
+		"a fault without a code": {func() error { _, err := w.orders.Fault(t.Context(), control.Fault{Action: "CreateFleet"}); return err }, "needs an error code"},
+		"a share above all": {func() error {
+			_, err := w.orders.Fault(t.Context(), control.Fault{Action: "CreateFleet", Code: "X", Share: 2})
+			return err
+		}, "want 0 to 1"},
+		"the end of no fault": {func() error {
+			_, err := w.orders.Fault(t.Context(), control.Fault{Action: "CreateFleet", End: true})
+			return err
+		}, "CreateFleet has no faults"},
+		"rights of no action":      {func() error { _, err := w.orders.Rights(t.Context(), control.Rights{Action: "Fly*"}); return err }, `like "Fly*"`},
+		"a zone of another region": {func() error { _, err := w.orders.Outage(t.Context(), control.Outage{Zone: "us-west-2a"}); return err }, `no zone "us-west-2a": want one of us-east-1a`},
+		"a clock that goes back":   {func() error { _, err := w.orders.Forward(t.Context(), -time.Hour); return err }, "they never go back"},
+		"an instance nobody has": {func() error {
+			_, err := w.orders.Notice(t.Context(), control.Notice{Instance: "i-0*0*0*9", Deed: control.Retire})
+			return err
+		}, "is no instance of AWS"},
+		"an end of what is no spot": {func() error {
+			_, err := w.orders.Notice(t.Context(), control.Notice{Instance: machine, Deed: control.Interrupt})
+			return err
+		}, "is no spot instance, and AWS takes no other back"},
+		"something AWS never does": {func() error {
+			_, err := w.orders.Notice(t.Context(), control.Notice{Instance: "*", Deed: "polish"})
+			return err
+		}, `AWS does no "polish"`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if err := tt.give(); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// Prices that are set are what spot history and launches go by; the market makes them again in the end.
+func TestPrice(t *testing.T) {
+	w := open(t)
+	spot := func() string {
+		out, err := w.ec2.DescribeSpotPriceHistory(t.Context(), &ec2.DescribeSpotPriceHistoryInput{
+			StartTime: aws.Time(w.Now()), InstanceTypes: []types.InstanceType{"m5.large"}, ProductDescriptions: []string{"Linux/UNIX"}, AvailabilityZone: aws.String("us-east-1a"),
+		})
+		w.must(err)
+		if len(out.SpotPriceHistory) != 1 {
+			t.Fatalf("%d prices, want the latest", len(out.SpotPriceHistory))
+		}
+		return *out.SpotPriceHistory[0].SpotPrice
+	}
+	usual := spot()
+	pools, err := w.orders.Price(t.Context(), control.Price{Kind: "m5.large", Zone: "us-east-1a", USD: 0.0123})
+	w.must(err)
+	if got := spot(); pools != 1 || !strings.HasPrefix(got, "0.0123") {
+		t.Errorf("%d pools changed, spot costs %s; want 1 and 0.0123", pools, got)
+	}
+	demand := market.Pool{Kind: "m5.large", Zone: "us-east-1b", Option: market.OnDemand}
+	before := w.server.Market().PriceUSD(demand, w.Now())
+	_, err = w.orders.Price(t.Context(), control.Price{Kind: "m5.large", Option: "on-demand", Times: 3})
+	w.must(err)
+	if got := w.server.Market().PriceUSD(demand, w.Now()); got != float64(3*before) {
+		t.Errorf("on demand costs %v, want three times %v", got, before)
+	}
+	_, err = w.orders.Price(t.Context(), control.Price{Kind: "*", End: true})
+	w.must(err)
+	if got := spot(); got != usual || w.server.Market().PriceUSD(demand, w.Now()) != before {
+		t.Errorf("in the end spot costs %s, want %s as before, and on demand likewise", got, usual)
+	}
+}
+
+// A tenth of the usual rate is a tenth; the end of it is the ordinary day.
+func TestThrottle(t *testing.T) {
+	w := open(t)
+	answered := func() (n int) {
+		for range 60 {
+			if _, err := w.ec2.DescribeVpcs(t.Context(), &ec2.DescribeVpcsInput{}); codeOf(err) == "" {
+				n++
+			}
+		}
+		return n
+	}
+	actions, err := w.orders.Throttle(t.Context(), control.Throttle{Action: "Describe*", Times: 0.1})
+	w.must(err)
+	if !slices.Contains(actions, "DescribeVpcs") || slices.Contains(actions, "CreateFleet") {
+		t.Errorf("throttled %v, want those that describe", actions)
+	}
+	if n := answered(); n != 10 {
+		t.Errorf("%d of 60 calls at once were answered, want a tenth of the burst of 100", n)
+	}
+	_, err = w.orders.Throttle(t.Context(), control.Throttle{Action: "DescribeVpcs", PerSecond: 2})
+	w.must(err)
+	if n := answered(); n != 2 {
+		t.Errorf("%d of 60 calls at once were answered, want a second's worth", n)
+	}
+	_, err = w.orders.Throttle(t.Context(), control.Throttle{Action: "*", End: true})
+	w.must(err)
+	if n := answered(); n != 60 {
+		t.Errorf("%d of 60 calls were answered on an ordinary day, want all", n)
+	}
+}
+
+// The nth call fails, or a share of them by the seed's chance, or a call is carried out and its answer is lost.
+func TestFaults(t *testing.T) {
+	w := open(t)
+	regions := func() string {
+		_, err := w.ec2.DescribeRegions(t.Context(), &ec2.DescribeRegionsInput{})
+		return codeOf(err)
+	}
+	left, err := w.orders.Fault(t.Context(), control.Fault{Action: "DescribeRegions", Code: "InternalError", Nth: 2, Times: 2})
+	w.must(err)
+	if got := []string{regions(), regions(), regions(), regions()}; left != 1 || !slices.Equal(got, []string{"", "InternalError", "InternalError", ""}) {
+		t.Errorf("calls end with %q, want the second and third to fail", got)
+	}
+	_, err = w.orders.Fault(t.Context(), control.Fault{Action: "DescribeRegions", Code: "Unavailable", Share: 0.3, Times: -1})
+	w.must(err)
+	failed := 0
+	for range 100 {
+		w.Advance(time.Second)
+		if regions() == "Unavailable" {
+			failed++
+		}
+	}
+	if failed < 15 || failed > 45 {
+		t.Errorf("%d of 100 calls failed, want about 30", failed)
+	}
+	_, err = w.orders.Fault(t.Context(), control.Fault{Action: "DescribeRegions", End: true})
+	w.must(err)
+	_, err = w.orders.Fault(t.Context(), control.Fault{Action: "RunInstances", Code: "InternalError", After: true})
+	w.must(err)
+	if _, got := w.buy("m5.large", "us-east-1a", false); got != "InternalError" || len(w.server.Instances()) != 1 {
+		t.Errorf("a lost answer: %q with %d instances, want InternalError and the instance", got, len(w.server.Instances()))
+	}
+}
+
+// A right that is taken away is missed by dry runs and calls alike, until it is given back.
+func TestRights(t *testing.T) {
+	w := open(t)
+	_, err := w.orders.Rights(t.Context(), control.Rights{Action: "RunInstances", Denied: true})
+	w.must(err)
+	if _, got := w.buy("m5.large", "us-east-1a", false); got != "UnauthorizedOperation" {
+		t.Errorf("without the right: %q, want UnauthorizedOperation", got)
+	}
+	_, err = w.orders.Rights(t.Context(), control.Rights{Action: "*"})
+	w.must(err)
+	if _, got := w.buy("m5.large", "us-east-1a", false); got != "" {
+		t.Errorf("with the right again: %q, want a machine", got)
+	}
+}
+
+// In an outage nothing can be launched in the zone, and its machines fail both checks and run on.
+func TestOutage(t *testing.T) {
+	w := open(t)
+	id, _ := w.buy("m5.large", "us-east-1a", false)
+	status := func() string {
+		out, err := w.ec2.DescribeInstanceStatus(t.Context(), &ec2.DescribeInstanceStatusInput{InstanceIds: []string{id}})
+		w.must(err)
+		s := out.InstanceStatuses[0]
+		return string(s.InstanceState.Name) + " " + string(s.InstanceStatus.Status) + " " + string(s.SystemStatus.Status)
+	}
+	zone := func() types.AvailabilityZoneState {
+		out, err := w.ec2.DescribeAvailabilityZones(t.Context(), &ec2.DescribeAvailabilityZonesInput{ZoneNames: []string{"us-east-1a"}})
+		w.must(err)
+		return out.AvailabilityZones[0].State
+	}
+	var told []bool
+	w.server.Watch(func(e emulator.Event) {
+		if e.Kind == market.Outage {
+			told = append(told, e.Instance.Unreachable)
+		}
+	})
+	concerned, err := w.orders.Outage(t.Context(), control.Outage{Zone: "us-east-1a"})
+	w.must(err)
+	w.server.Settle()
+	if _, got := w.buy("m5.large", "us-east-1a", true); got != "InsufficientInstanceCapacity" {
+		t.Errorf("a launch in the zone: %q, want InsufficientInstanceCapacity", got)
+	}
+	if _, got := w.buy("m5.large", "us-east-1b", false); got != "" {
+		t.Errorf("a launch in another zone: %q, want a machine", got)
+	}
+	if got := status(); concerned != 1 || got != "running impaired impaired" || zone() != types.AvailabilityZoneStateImpaired {
+		t.Errorf("%d instances, status %q, zone %s; want 1 that runs and fails both checks, and an impaired zone", concerned, got, zone())
+	}
+	_, err = w.orders.Outage(t.Context(), control.Outage{Zone: "us-east-1a", End: true})
+	w.must(err)
+	w.server.Settle()
+	if got := status(); got != "running ok ok" || !slices.Equal(told, []bool{true, false}) {
+		t.Errorf("in the end status is %q and watchers heard %v; want all well, and both ends told", got, told)
+	}
+}
+
+// AWS takes spot machines back two minutes after its warning; its clock is what counts.
+func TestInterruptionAndClock(t *testing.T) {
+	w := open(t)
+	id, _ := w.buy("m5.large", "us-east-1a", true)
+	about, err := w.orders.Notice(t.Context(), control.Notice{Instance: "ip-10-*", Deed: control.Interrupt})
+	w.must(err)
+	if len(about) != 1 || about[0].ID != id {
+		t.Fatalf("interrupted %v, want %s by its name", about, id)
+	}
+	state := func() string { return w.server.Instances()[0].State }
+	if got := state(); got != "running" {
+		t.Errorf("at the warning it is %s, want running", got)
+	}
+	now, err := w.orders.Forward(t.Context(), 3*time.Minute)
+	w.must(err)
+	w.server.Settle()
+	if got := state(); got != "terminated" || !now.Equal(w.Now().Add(3*time.Minute)) {
+		t.Errorf("three minutes later by AWS's clock, %v, it is %s; want terminated", now, got)
+	}
+}
+
+// The account tells how it is, for whoever wants to know what was ordered.
+func TestStatus(t *testing.T) {
+	w := open(t)
+	w.buy("m5.large", "us-east-1a", false)
+	_, err := w.orders.Outage(t.Context(), control.Outage{Zone: "us-east-1c"})
+	w.must(err)
+	_, err = w.orders.Forward(t.Context(), time.Hour)
+	w.must(err)
+	_, err = w.orders.Fault(t.Context(), control.Fault{Action: "CreateFleet", Code: "InternalError"})
+	w.must(err)
+	s, err := w.orders.Status(t.Context())
+	w.must(err)
+	if s.Seed != 7 || s.Instances != 1 || s.Ahead != time.Hour || s.CostUSD <= 0 || s.Calls["RunInstances"] != 1 ||
+		!slices.Equal(s.Out, []string{"us-east-1c"}) || len(s.Faults) != 1 {
+		t.Errorf("status = %+v", s)
+	}
+}

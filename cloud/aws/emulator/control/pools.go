@@ -1,0 +1,107 @@
+package control
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+
+	"github.com/daemok/daemok/cloud/aws/emulator"
+	"github.com/daemok/daemok/cloud/market"
+)
+
+// which says what pools an order is about, by patterns.
+type which struct{ kind, zone, option string }
+
+// ice sells capacity out, or brings it back, in every pool that matches.
+func ice(s *emulator.Server, order Ice) (int, error) {
+	if order.Machines < 0 {
+		return 0, fmt.Errorf("machines left are %d: want 0 or more", order.Machines)
+	}
+	pools, err := matching(s, which{order.Kind, order.Zone, order.Option})
+	if err != nil {
+		return 0, err
+	}
+	for _, p := range pools {
+		if order.Melt {
+			s.Market().Restock(p)
+			continue
+		}
+		s.Market().SetCapacity(p, order.Machines, 0)
+	}
+	return len(pools), nil
+}
+
+// price sets the price of every pool that matches.
+func price(s *emulator.Server, order Price) (int, error) {
+	w := which{order.Kind, order.Zone, order.Option}
+	ofZones := order.Zone != "" && order.Zone != "*"
+	given := 0
+	for _, is := range []bool{order.USD != 0, order.Times != 0, order.End} {
+		if is {
+			given++
+		}
+	}
+	switch {
+	case given != 1:
+		return 0, fmt.Errorf("say one of a price, how many times that of now, and that the market makes it again")
+	case order.USD < 0 || order.Times < 0:
+		return 0, fmt.Errorf("a price of %v, or %v times that of now: want more than 0", order.USD, order.Times)
+	case ofZones && order.Option == string(market.OnDemand):
+		return 0, fmt.Errorf("prices on demand are a region's: leave the zone out")
+	case ofZones && w.option == "":
+		w.option = string(market.Spot)
+	}
+	pools, err := matching(s, w)
+	if err != nil {
+		return 0, err
+	}
+	m := s.Market()
+	now := s.Now()
+	for _, p := range pools {
+		usual := m.PriceUSD(p, now)
+		switch {
+		case order.End:
+			m.FreePrice(p)
+		case order.USD > 0:
+			m.SetPrice(p, order.USD)
+		default:
+			m.SetPrice(p, float64(usual*order.Times))
+		}
+	}
+	return len(pools), nil
+}
+
+// matching returns the pools that the market has and the order is about; none is an error.
+func matching(s *emulator.Server, w which) ([]market.Pool, error) {
+	w.zone, w.option = cmp.Or(w.zone, "*"), cmp.Or(w.option, "*")
+	for _, pattern := range []string{w.kind, w.zone, w.option} {
+		if _, err := path.Match(pattern, ""); err != nil {
+			return nil, fmt.Errorf("pattern %q: %w", pattern, err)
+		}
+	}
+	var pools []market.Pool
+	for _, k := range s.Market().Kinds() {
+		if !matches(w.kind, k.Name) {
+			continue
+		}
+		for _, zone := range k.Zones {
+			for _, option := range []market.Option{market.OnDemand, market.Spot} {
+				p := market.Pool{Kind: k.Name, Zone: zone, Option: option}
+				if matches(w.zone, zone) && matches(w.option, string(option)) && s.Market().Sells(p) {
+					pools = append(pools, p)
+				}
+			}
+		}
+	}
+	if len(pools) == 0 {
+		return nil, fmt.Errorf("region %s sells nothing like %s of %s in %s: see `aws ec2 describe-instance-type-offerings`",
+			s.Account().Region, w.option, w.kind, w.zone)
+	}
+	return pools, nil
+}
+
+// matches is path.Match for patterns that were checked.
+func matches(pattern, name string) bool {
+	ok, _ := path.Match(pattern, name)
+	return ok
+}
