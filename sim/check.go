@@ -244,7 +244,7 @@ func (w *World) lacksHomes(v *move) string {
 			continue
 		}
 		for _, p := range w.podsOn(l.machine) {
-			r.Pods[p.UID] = p.work != nil && !p.Ending && !p.DoNotDisrupt
+			r.Pods[p.UID] = p.work != nil && !p.Ending && w.moves(p)
 		}
 	}
 	_, left := place.Rehome(w.photo(), r)

@@ -41,12 +41,23 @@ func (w *World) letsUnreadyGo(x *work) bool {
 func (w *World) guards() []cluster.Guard {
 	var out []cluster.Guard
 	for _, x := range w.works {
-		if g := x.guard; g != nil {
-			never := g.least < 0 && g.most == 0 || g.least >= 0 && g.least >= int64(x.want)
-			out = append(out, cluster.Guard{Namespace: "default", Name: g.name, Allowed: w.allowed(x), Never: never, UnreadyToo: w.letsUnreadyGo(x)})
+		if x.guard != nil {
+			out = append(out, *w.guardOf(x))
 		}
 	}
 	return out
+}
+
+// guardOf is what the budget of the work says now.
+func (w *World) guardOf(x *work) *cluster.Guard {
+	g := x.guard
+	never := g.least < 0 && g.most == 0 || g.least >= 0 && g.least >= int64(x.want)
+	return &cluster.Guard{Namespace: "default", Name: g.name, Allowed: w.allowed(x), Never: never, UnreadyToo: w.letsUnreadyGo(x)}
+}
+
+// moves reports whether the pod needs another place when its node goes.
+func (w *World) moves(p *pod) bool {
+	return !p.DoNotDisrupt && (p.work.guard == nil || !p.KeptBy(w.guardOf(p.work)))
 }
 
 // mayEvict is the answer of the eviction API.

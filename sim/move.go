@@ -189,7 +189,7 @@ func (r *leaver) keeps(w *World, p *pod) string {
 	switch {
 	case p.DoNotDisrupt && !inAnyEvent:
 		return p.Name + " must not be disturbed"
-	case !known && !p.DoNotDisrupt:
+	case !known && w.moves(p):
 		return p.Name + " has come"
 	case !inAnyEvent && !w.mayEvict(p):
 		return "the budget of " + p.Name + " allows nothing"

@@ -50,6 +50,7 @@ func (w *World) photo() *cluster.Snapshot {
 	for _, p := range w.pools {
 		s.Pools = append(s.Pools, w.poolNow(p, s, shares[p.ID].Nodes))
 	}
+	s.Keep()
 	s.Sort()
 	return s
 }

@@ -23,14 +23,14 @@ const siteName = "daemok-conformance"
 func siteTags(kind types.ResourceType) []types.TagSpecification {
 	var tags []types.Tag
 	for key, value := range siteTag {
-		tags = append(tags, types.Tag{Key: text(key), Value: text(value)})
+		tags = append(tags, types.Tag{Key: sdk.String(key), Value: sdk.String(value)})
 	}
 	return []types.TagSpecification{{ResourceType: kind, Tags: tags}}
 }
 
 func siteFilters(more ...types.Filter) []types.Filter {
 	for key, value := range siteTag {
-		more = append(more, types.Filter{Name: text("tag:" + key), Values: []string{value}})
+		more = append(more, types.Filter{Name: sdk.String("tag:" + key), Values: []string{value}})
 	}
 	return more
 }
@@ -55,7 +55,7 @@ func (s *site) buildNetwork(t *testing.T) {
 	if len(vpcs.Vpcs) > 0 {
 		s.vpc = sdk.ToString(vpcs.Vpcs[0].VpcId)
 	} else {
-		made, err := api.CreateVpc(ctx, &ec2.CreateVpcInput{CidrBlock: text("10.77.0.0/16"), TagSpecifications: siteTags(types.ResourceTypeVpc)})
+		made, err := api.CreateVpc(ctx, &ec2.CreateVpcInput{CidrBlock: sdk.String("10.77.0.0/16"), TagSpecifications: siteTags(types.ResourceTypeVpc)})
 		fatal(t, err)
 		s.vpc = sdk.ToString(made.Vpc.VpcId)
 	}
@@ -63,7 +63,7 @@ func (s *site) buildNetwork(t *testing.T) {
 		_, err := api.DeleteVpc(ctx, &ec2.DeleteVpcInput{VpcId: &s.vpc})
 		return err
 	})
-	within := types.Filter{Name: text("vpc-id"), Values: []string{s.vpc}}
+	within := types.Filter{Name: sdk.String("vpc-id"), Values: []string{s.vpc}}
 	subnets, err := api.DescribeSubnets(ctx, &ec2.DescribeSubnetsInput{Filters: siteFilters(within)})
 	fatal(t, err)
 	for _, sub := range subnets.Subnets {
@@ -71,11 +71,11 @@ func (s *site) buildNetwork(t *testing.T) {
 	}
 	if len(s.subnets) == 0 {
 		zones, err := api.DescribeAvailabilityZones(ctx, &ec2.DescribeAvailabilityZonesInput{Filters: []types.Filter{
-			{Name: text("state"), Values: []string{"available"}}}})
+			{Name: sdk.String("state"), Values: []string{"available"}}}})
 		fatal(t, err)
 		for i, zone := range zones.AvailabilityZones[:min(2, len(zones.AvailabilityZones))] {
 			made, err := api.CreateSubnet(ctx, &ec2.CreateSubnetInput{VpcId: &s.vpc, AvailabilityZone: zone.ZoneName,
-				CidrBlock: text(fmt.Sprintf("10.77.%d.0/20", 16*i)), TagSpecifications: siteTags(types.ResourceTypeSubnet)})
+				CidrBlock: sdk.String(fmt.Sprintf("10.77.%d.0/20", 16*i)), TagSpecifications: siteTags(types.ResourceTypeSubnet)})
 			fatal(t, err)
 			s.subnets = append(s.subnets, sdk.ToString(made.Subnet.SubnetId))
 		}
@@ -91,7 +91,7 @@ func (s *site) buildNetwork(t *testing.T) {
 	if len(groups.SecurityGroups) > 0 {
 		s.group = sdk.ToString(groups.SecurityGroups[0].GroupId)
 	} else {
-		made, err := api.CreateSecurityGroup(ctx, &ec2.CreateSecurityGroupInput{VpcId: &s.vpc, GroupName: text(siteName), Description: text("conformance tests"),
+		made, err := api.CreateSecurityGroup(ctx, &ec2.CreateSecurityGroupInput{VpcId: &s.vpc, GroupName: sdk.String(siteName), Description: sdk.String("conformance tests"),
 			TagSpecifications: siteTags(types.ResourceTypeSecurityGroup)})
 		fatal(t, err)
 		s.group = sdk.ToString(made.GroupId)
@@ -109,7 +109,7 @@ func (s *site) buildProfile(t *testing.T) {
 	t.Helper()
 	ctx, api := t.Context(), s.clients.IAM
 	s.role, s.profile = siteName, siteName
-	_, err := api.CreateRole(ctx, &iam.CreateRoleInput{RoleName: &s.role, AssumeRolePolicyDocument: text(trust)})
+	_, err := api.CreateRole(ctx, &iam.CreateRoleInput{RoleName: &s.role, AssumeRolePolicyDocument: sdk.String(trust)})
 	there(t, err)
 	s.removed(t, "the role", func(ctx context.Context) error {
 		_, err := api.DeleteRole(ctx, &iam.DeleteRoleInput{RoleName: &s.role})
@@ -133,7 +133,7 @@ func (s *site) buildProfile(t *testing.T) {
 func (s *site) buildQueue(t *testing.T) {
 	t.Helper()
 	api := s.clients.SQS
-	made, err := api.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: text(siteName)})
+	made, err := api.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: sdk.String(siteName)})
 	if err != nil {
 		s.noQueue = err
 		return

@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
@@ -291,5 +290,3 @@ func refusedWith(t *testing.T, what string, err error, want ...string) {
 		t.Errorf("%s: got %q (%v), want %q", what, got, err, want)
 	}
 }
-
-func text(s string) *string { return sdk.String(s) }

@@ -25,7 +25,7 @@ var wirePromises = []struct {
 		refusedWith(t, "DescribeSubnets", err, "DryRunOperation")
 	}},
 	{"an unknown filter is an error", func(t *testing.T, s *site) {
-		_, err := s.clients.EC2.DescribeSubnets(t.Context(), &ec2.DescribeSubnetsInput{Filters: []types.Filter{{Name: text("colour"), Values: []string{"blue"}}}})
+		_, err := s.clients.EC2.DescribeSubnets(t.Context(), &ec2.DescribeSubnetsInput{Filters: []types.Filter{{Name: sdk.String("colour"), Values: []string{"blue"}}}})
 		refusedWith(t, "DescribeSubnets", err, "InvalidParameterValue")
 	}},
 	{"an unknown subnet is an error", func(t *testing.T, s *site) {
@@ -51,7 +51,7 @@ var wirePromises = []struct {
 	{"tag values may hold wildcards", func(t *testing.T, s *site) {
 		for value, want := range map[string]int{"own*": len(s.subnets), "?wned": len(s.subnets), "own?": 0} {
 			out, err := s.clients.EC2.DescribeSubnets(t.Context(), &ec2.DescribeSubnetsInput{Filters: []types.Filter{
-				{Name: text("tag:daemok.sh/conformance"), Values: []string{value}}}})
+				{Name: sdk.String("tag:daemok.sh/conformance"), Values: []string{value}}}})
 			must(t, err)
 			if len(out.Subnets) != want {
 				t.Errorf("%q finds %d subnets, want %d", value, len(out.Subnets), want)
@@ -65,7 +65,7 @@ var wirePromises = []struct {
 	{"the name of a security group is taken once in a VPC", func(t *testing.T, s *site) {
 		groups, err := s.clients.EC2.DescribeSecurityGroups(t.Context(), &ec2.DescribeSecurityGroupsInput{GroupIds: []string{s.group}})
 		must(t, err)
-		_, err = s.clients.EC2.CreateSecurityGroup(t.Context(), &ec2.CreateSecurityGroupInput{VpcId: &s.vpc, GroupName: groups.SecurityGroups[0].GroupName, Description: text("again")})
+		_, err = s.clients.EC2.CreateSecurityGroup(t.Context(), &ec2.CreateSecurityGroupInput{VpcId: &s.vpc, GroupName: groups.SecurityGroups[0].GroupName, Description: sdk.String("again")})
 		refusedWith(t, "CreateSecurityGroup", err, "InvalidGroup.Duplicate")
 	}},
 	{"a VPC that is in use cannot be deleted", func(t *testing.T, s *site) {
@@ -73,7 +73,7 @@ var wirePromises = []struct {
 		refusedWith(t, "DeleteVpc", err, "DependencyViolation")
 	}},
 	{"subnets of a VPC do not overlap", func(t *testing.T, s *site) {
-		_, err := s.clients.EC2.CreateSubnet(t.Context(), &ec2.CreateSubnetInput{VpcId: &s.vpc, CidrBlock: text("10.77.0.0/24")})
+		_, err := s.clients.EC2.CreateSubnet(t.Context(), &ec2.CreateSubnetInput{VpcId: &s.vpc, CidrBlock: sdk.String("10.77.0.0/24")})
 		refusedWith(t, "CreateSubnet", err, "InvalidSubnet.Conflict")
 	}},
 	{"an unknown image is an error", func(t *testing.T, s *site) {
@@ -87,7 +87,7 @@ var wirePromises = []struct {
 		}
 	}},
 	{"what does not exist cannot be tagged", func(t *testing.T, s *site) {
-		_, err := s.clients.EC2.CreateTags(t.Context(), &ec2.CreateTagsInput{Resources: []string{"i-0ffffffffffffffff"}, Tags: []types.Tag{{Key: text("a"), Value: text("b")}}})
+		_, err := s.clients.EC2.CreateTags(t.Context(), &ec2.CreateTagsInput{Resources: []string{"i-0ffffffffffffffff"}, Tags: []types.Tag{{Key: sdk.String("a"), Value: sdk.String("b")}}})
 		refusedWith(t, "CreateTags", err, "InvalidInstanceID.NotFound")
 	}},
 	{"an unknown type is an error", func(t *testing.T, s *site) {
@@ -113,7 +113,7 @@ var wirePromises = []struct {
 	}},
 	{"types are offered by zone", func(t *testing.T, s *site) {
 		out, err := s.clients.EC2.DescribeInstanceTypeOfferings(t.Context(), &ec2.DescribeInstanceTypeOfferingsInput{
-			LocationType: types.LocationTypeAvailabilityZone, Filters: []types.Filter{{Name: text("instance-type"), Values: []string{"m5.large"}}}})
+			LocationType: types.LocationTypeAvailabilityZone, Filters: []types.Filter{{Name: sdk.String("instance-type"), Values: []string{"m5.large"}}}})
 		must(t, err)
 		for _, o := range out.InstanceTypeOfferings {
 			if o.InstanceType != "m5.large" || o.LocationType != types.LocationTypeAvailabilityZone || sdk.ToString(o.Location) == "" {
@@ -139,7 +139,7 @@ var wirePromises = []struct {
 		}
 	}},
 	{"the name of a launch template is taken once", func(t *testing.T, s *site) {
-		name := text(siteName + "-twice")
+		name := sdk.String(siteName + "-twice")
 		in := ec2.CreateLaunchTemplateInput{LaunchTemplateName: name, LaunchTemplateData: &types.RequestLaunchTemplateData{InstanceType: "m5.large"}}
 		again := in // under another client token
 		_, err := s.clients.EC2.CreateLaunchTemplate(t.Context(), &in)
@@ -165,22 +165,22 @@ var wirePromises = []struct {
 		refusedWith(t, "AddRoleToInstanceProfile", err, "LimitExceeded")
 	}},
 	{"an unknown instance profile is an error", func(t *testing.T, s *site) {
-		_, err := s.clients.IAM.GetInstanceProfile(t.Context(), &iam.GetInstanceProfileInput{InstanceProfileName: text(siteName + "-nowhere")})
+		_, err := s.clients.IAM.GetInstanceProfile(t.Context(), &iam.GetInstanceProfileInput{InstanceProfileName: sdk.String(siteName + "-nowhere")})
 		refusedWith(t, "GetInstanceProfile", err, "NoSuchEntity")
 	}},
 	{"an unknown parameter is an error", func(t *testing.T, s *site) {
-		_, err := s.clients.SSM.GetParameter(t.Context(), &ssm.GetParameterInput{Name: text("/daemok/conformance/nowhere")})
+		_, err := s.clients.SSM.GetParameter(t.Context(), &ssm.GetParameterInput{Name: sdk.String("/daemok/conformance/nowhere")})
 		refusedWith(t, "GetParameter", err, "ParameterNotFound")
 	}},
 	{"an unknown queue is an error", func(t *testing.T, s *site) {
-		_, err := s.clients.SQS.GetQueueUrl(t.Context(), &sqs.GetQueueUrlInput{QueueName: text(siteName + "-nowhere")})
+		_, err := s.clients.SQS.GetQueueUrl(t.Context(), &sqs.GetQueueUrlInput{QueueName: sdk.String(siteName + "-nowhere")})
 		refusedWith(t, "GetQueueUrl", err, "AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist")
 	}},
 	{"a message comes again until it is deleted", func(t *testing.T, s *site) {
 		if s.queueURL == "" {
 			t.Skip(s.noQueue)
 		}
-		_, err := s.clients.SQS.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: &s.queueURL, MessageBody: text("hello")})
+		_, err := s.clients.SQS.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: &s.queueURL, MessageBody: sdk.String("hello")})
 		must(t, err)
 		first := s.receive(t, "hello", 5*time.Second)
 		if first == "" {

@@ -163,22 +163,16 @@ type Pod struct {
 	DeletionCost         int32         // controller.kubernetes.io/pod-deletion-cost
 	LastOf               string        // Service whose only ready pod it is, while another may become so and its owner has it wait for that; empty: of none
 	Guards               string        // names of the PodDisruptionBudgets of its namespace that select it, sorted, with commas between
+	Kept                 bool          // by those: as they are written, no eviction of it is ever allowed; see Snapshot.Keep
 }
 
 // Evictable reports whether a drain would evict the pod: not one that is
 // ending, that is static, or that stays.
 func (p *Pod) Evictable() bool { return !p.Ending && !p.Mirror && !p.Stays }
 
-// Guard is a PodDisruptionBudget.
-type Guard struct {
-	Namespace, Name string
-	Allowed         int64 // evictions that it allows now
-	Never           bool  // as it is written it never allows one
-	UnreadyToo      bool  // pods that are not ready may be evicted, whatever it allows
-}
-
-// Moves reports whether the pod needs another place when its node goes away.
-func (p *Pod) Moves() bool { return p.Returns && !p.DoNotDisrupt }
+// Moves reports whether the pod needs another place when its node goes away: not
+// one that keeps the node for as long as nobody changes what protects it.
+func (p *Pod) Moves() bool { return p.Returns && !p.DoNotDisrupt && !p.Kept }
 
 // Node is a registered machine, ours or another's.
 type Node struct {
@@ -240,10 +234,10 @@ func (n *Node) Close() {
 	}
 }
 
-// Goes reports whether the node goes away soon: a pod that may not be disturbed
-// keeps it, and kube-scheduler counts it until then.
+// Goes reports whether the node goes away soon: a pod that does not move keeps
+// it, and kube-scheduler counts it until then.
 func (n *Node) Goes() bool {
-	return n.Deleting && !slices.ContainsFunc(n.Pods, func(p Pod) bool { return p.Returns && p.DoNotDisrupt && !p.Ending })
+	return n.Deleting && !slices.ContainsFunc(n.Pods, func(p Pod) bool { return p.Returns && !p.Moves() && !p.Ending })
 }
 
 // Machine is an ordered machine that is not a node yet: a claim.

@@ -212,6 +212,8 @@ func (p *parser) readPodField(pod *cluster.Pod, key, value string) (err error) {
 		pod.DeletionCost, err = readInt32(key, value)
 	case "guards":
 		pod.Guards = value
+	case "kept":
+		pod.Kept = true
 	case "last-of":
 		pod.LastOf = value
 	default:

@@ -118,7 +118,7 @@ func (p *printer) pod(depth int, noun string, pod *cluster.Pod) {
 		flag("returns", pod.Returns), flag("stays", pod.Stays), flag("unready", pod.Unready), flag("pending", pod.Pending), timed("started", pod.StartedAt),
 		timed("protected-until", pod.ProtectedUntil), number("moved", int64(pod.Moved)), timed("moved-at", pod.MovedAt), timed("since", pod.Since),
 		length("starts-for", pod.StartsFor), length("grace", pod.Grace),
-		number("deletion-cost", int64(pod.DeletionCost)), field("guards", pod.Guards), field("last-of", pod.LastOf))
+		number("deletion-cost", int64(pod.DeletionCost)), field("guards", pod.Guards), flag("kept", pod.Kept), field("last-of", pod.LastOf))
 }
 
 func (p *printer) pool(pool *cluster.Pool) {

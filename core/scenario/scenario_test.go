@@ -33,7 +33,7 @@ func full() *cluster.Snapshot {
 	first := &cluster.Shape{Requests: quantity.Resources{Pods: 1}}
 	pod := cluster.Pod{Namespace: "a/b", Name: "web", UID: "u", Shape: shape, Owner: "Deployment/web", CreatedAt: at, Node: "n",
 		StartedAt: at, Daemon: true, Mirror: true, Ending: true, DoNotDisrupt: true, ProtectedUntil: at, Returns: true, Stays: true, Unready: true, Pending: true,
-		Moved: 2, MovedAt: at, Since: at, StartsFor: 45 * time.Second, Grace: 30 * time.Second, DeletionCost: -4, Guards: "a,b", LastOf: "a b"}
+		Moved: 2, MovedAt: at, Since: at, StartsFor: 45 * time.Second, Grace: 30 * time.Second, DeletionCost: -4, Guards: "a,b", Kept: true, LastOf: "a b"}
 	pool := cluster.PoolID{Kind: "NodePool", Name: "de:fault"}
 	labels := constraint.NewLabels(map[string]string{"team": "x y", "empty": ""})
 	taints := []constraint.Taint{{Key: "k", Value: "v", Effect: constraint.NoSchedule}}

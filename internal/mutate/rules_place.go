@@ -37,7 +37,8 @@ func placeRules() []Rule {
 		off("pods go where their machine was bought", placeSeat, "if r.used(g.kin) || !lv.admitted(s, len(r.seats)) || r.roomOn(s, g, lv) == 0 {", "if lv != nil {"),
 
 		off("pods of leaving nodes get a place", placeIntake, "if p := &s.Nodes[i].Pods[j]; p.Moves() {", "if p := &s.Nodes[i].Pods[j]; p.Moves() && false {"),
-		off("pods that are not coming back get none", "core/cluster/cluster.go", "return p.Returns && !p.DoNotDisrupt", "return !p.DoNotDisrupt"),
+		off("pods that are not coming back get none", "core/cluster/cluster.go", "return p.Returns && !p.DoNotDisrupt && !p.Kept", "return !p.DoNotDisrupt && !p.Kept"),
+		off("pods that a budget keeps for ever get none", "core/cluster/cluster.go", "return p.Returns && !p.DoNotDisrupt && !p.Kept", "return p.Returns && !p.DoNotDisrupt"),
 		off("pods that must not be disturbed get none", "core/cluster/cluster.go", "return p.Returns && !p.DoNotDisrupt", "return p.Returns"),
 		off("high priority comes first", placeIntake, "cmp.Compare(y.Priority, x.Priority),", "0,"),
 		off("large pods come first", placeIntake, "cmp.Compare(y.Requests.CPU, x.Requests.CPU),", "0,"),

@@ -182,15 +182,16 @@ func (a *Applier) lookAtPods(ctx context.Context, r *leaver, claim *karpv1.NodeC
 	for i := range list.Items {
 		pod := &list.Items[i]
 		p := translate.Pod(pod, a.Now())
-		switch {
-		case translate.IsTerminal(pod):
+		if translate.IsTerminal(pod) {
 			continue
+		}
+		if err := over.name(ctx, &p, pod.Labels); err != nil {
+			return err
+		}
+		switch {
 		case p.Moves() && !r.knows(pod):
 			return fmt.Errorf("%w: pod %s/%s came to node %s", ErrChanged, p.Namespace, p.Name, r.Node)
 		case !inAnyEvent:
-			if err := over.name(ctx, &p, pod.Labels); err != nil {
-				return err
-			}
 			if err := a.lastOf(ctx, r, &p, pod); err != nil {
 				return err
 			}

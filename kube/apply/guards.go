@@ -44,6 +44,7 @@ func (g *guards) name(ctx context.Context, p *cluster.Pod, of map[string]string)
 	}
 	slices.Sort(names)
 	p.Guards = strings.Join(names, ",")
+	p.Kept = p.KeptBy(g.all[[2]string{p.Namespace, p.Guards}])
 	return nil
 }
 

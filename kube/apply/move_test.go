@@ -254,6 +254,13 @@ func TestWhatIsNoMatterDoesNotEndAMove(t *testing.T) {
 		"pods that hold up a drifted node, where they have a term": {plan.Drifted, 1, func(y *yard) {
 			protect(y)
 		}, func(c *karpv1.NodeClaimSpec) { c.TerminationGracePeriod = "1h" }},
+		"pods that a budget keeps for ever, on a drifted node where they have a term": {plan.Drifted, 1, func(y *yard) {
+			edited(y, "default", "web", &policyv1.PodDisruptionBudget{}, func(g *policyv1.PodDisruptionBudget) {
+				g.Spec.MaxUnavailable = new(intstr.FromInt32(0))
+			})
+			y.allowEvictions(0)
+			y.pod("late", "n-0", nil)
+		}, func(c *karpv1.NodeClaimSpec) { c.TerminationGracePeriod = "1h" }},
 		"pods that hold up a node that is too old": {plan.Expired, 1, protect, nil},
 		"a freeze, for a node that is too old by now": {plan.Expired, 1, func(y *yard) {
 			y.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: api.ConfigMapFreeze}})

@@ -62,6 +62,7 @@ func (k *Keeper) build(byClass map[karpv1.NodeClassReference]offered) (s *cluste
 	b.policiesHold()
 	b.daemons()
 	b.guardFacts()
+	b.out.Keep()
 	b.freeze()
 	b.out.Sort()
 	b.numberShapes()

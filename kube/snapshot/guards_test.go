@@ -9,6 +9,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/daemok/daemok/core/scenario"
 	"github.com/daemok/daemok/kube/api"
@@ -62,6 +63,25 @@ func TestPodsNameTheirBudgets(t *testing.T) {
 	check("all are gone", "")
 	if len(k.guards.in) != 0 || len(k.Snapshot().Guards) != 0 {
 		t.Errorf("what is left of budgets that are gone: %+v", k.guards.in)
+	}
+}
+
+// TestABudgetThatNeverAllowsAnEvictionKeepsItsPods where they are, until it is changed.
+func TestABudgetThatNeverAllowsAnEvictionKeepsItsPods(t *testing.T) {
+	k := newKeeper()
+	k.NodeSeen(node("n"))
+	k.PodSeen(pod("a", "1", "n", func(p *corev1.Pod) { p.Labels = map[string]string{"app": "web"} }), true)
+	budget := budgetOf("web", 0, map[string]string{"app": "web"})
+	budget.Spec.MaxUnavailable = new(intstr.FromInt32(0))
+	k.GuardSeen(budget)
+	if s := k.Snapshot(); !s.Nodes[0].Pods[0].Kept {
+		t.Errorf("no eviction of the pod is ever allowed, and it is not kept:\n%s", scenario.Print(s))
+	}
+	budget = budget.DeepCopy()
+	budget.Spec.MaxUnavailable = new(intstr.FromInt32(1))
+	k.GuardSeen(budget)
+	if s := k.Snapshot(); s.Nodes[0].Pods[0].Kept {
+		t.Errorf("an eviction may be allowed soon, and the pod is kept:\n%s", scenario.Print(s))
 	}
 }
 

@@ -1,0 +1,46 @@
+package cluster
+
+import "strings"
+
+// Guard is a PodDisruptionBudget.
+type Guard struct {
+	Namespace, Name string
+	Allowed         int64 // evictions that it allows now
+	Never           bool  // as it is written it never allows one
+	UnreadyToo      bool  // pods that are not ready may be evicted, whatever it allows
+}
+
+// Keep marks the pods that PodDisruptionBudgets keep on their nodes until somebody
+// changes these: no room is made for them elsewhere, and a node that leaves and has
+// such a pod does not go. On a machine that the cloud takes away nothing keeps them:
+// they do need another place. Builders call it once, when all pods and budgets are listed.
+func (s *Snapshot) Keep() {
+	byName := make(map[[2]string]*Guard, len(s.Guards))
+	for i := range s.Guards {
+		g := &s.Guards[i]
+		byName[[2]string{g.Namespace, g.Name}] = g
+	}
+	for i := range s.Nodes {
+		if s.Nodes[i].MachineEnds || !s.Nodes[i].EndsAt.IsZero() {
+			continue
+		}
+		for j := range s.Nodes[i].Pods {
+			if p := &s.Nodes[i].Pods[j]; p.Guards != "" {
+				p.Kept = p.KeptBy(byName[[2]string{p.Namespace, p.Guards}])
+			}
+		}
+	}
+}
+
+// KeptBy reports whether no eviction of the pod is ever allowed as things are
+// written. The budget is the one that selects it; where several do, the eviction
+// API refuses every eviction and it is nil.
+func (p *Pod) KeptBy(g *Guard) bool {
+	switch {
+	case !p.Evictable() || p.Pending: // the eviction API asks no budget about a pod in that phase
+		return false
+	case g == nil:
+		return strings.Contains(p.Guards, ",")
+	}
+	return g.Never && g.Allowed <= 0 && !(g.UnreadyToo && p.Unready)
+}
