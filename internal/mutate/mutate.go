@@ -196,7 +196,7 @@ func (r Rule) Patch(root string) (map[string]string, error) {
 }
 
 // storyTimeout bounds one run of the stories.
-const storyTimeout = 2 * time.Minute
+const storyTimeout = 5 * time.Minute
 
 // Try runs the tests that match the pattern in a package without the rule. Of
 // a run that timed out it does not know what is usual.

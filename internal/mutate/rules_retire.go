@@ -120,7 +120,7 @@ func retireRules() []Rule {
 		off("pods that have just come are soon gone", lastingFile, "return max(0, min(o.ahead, o.now.Sub(since)))", "return o.ahead"),
 		off("nodes that are soon empty are in no group", consolidateFile, "nodes = x.lingering(nodes)", "nodes = nodes[:]"),
 		off("pods that were moved count from the first", lastingFile, "{p.Since, p.StartedAt, p.CreatedAt}", "{p.StartedAt, p.CreatedAt}"),
-		off("nodes are needed for as long as pods that move there", lastingFile, "ours && longer > 0", "false && longer > 0"),
+		off("nodes are needed for as long as pods that move there", lastingFile, "ours && longer > 0", "ours && longer > 0 && false"),
 		off("room stays where pods come", roomFile, "if last == nil ||", "if last != nil ||"),
 		off("room goes where no pods come", roomFile, ">= p.Horizon {", ">= 100*p.Horizon {"),
 		off("pods that moved do not count as pods that come", roomFile, "&& p.Moved == 0 ", ""),
