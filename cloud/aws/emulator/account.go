@@ -70,6 +70,7 @@ type state struct {
 	Queues       map[string]*queue               // by name
 	Reservations map[string]*capacityReservation // by ID
 	Cluster      eksCluster
+	Quotas       map[string]int // vCPUs by code, where SetQuota said so
 	NextID       uint64
 	Ahead        time.Duration // how far the clocks were put forward
 }
@@ -88,6 +89,7 @@ func newState(a Account, zones []zone, now time.Time) *state {
 		Fleets:       map[string]*fleet{},
 		Tokens:       map[string]answered{},
 		Reservations: map[string]*capacityReservation{},
+		Quotas:       map[string]int{},
 		NextID:       1,
 	}
 	own := newVPC(a)

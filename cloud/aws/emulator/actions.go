@@ -7,6 +7,7 @@ func tables() map[string]map[string]action {
 	return map[string]map[string]action{
 		wire.EC2: ec2Actions(), wire.IAM: iamActions(), wire.STS: stsActions(), wire.SSM: ssmActions(),
 		wire.SQS: sqsActions(), wire.EKS: eksActions(), wire.Pricing: pricingActions(),
+		wire.Quotas: quotaActions(),
 	}
 }
 
@@ -108,6 +109,14 @@ func eksActions() map[string]action {
 	return map[string]action{
 		"DescribeCluster": {serve: describeCluster},
 		"ListClusters":    {serve: listClusters},
+	}
+}
+
+func quotaActions() map[string]action {
+	return map[string]action{
+		"GetServiceQuota":             {serve: getServiceQuota},
+		"ListAWSDefaultServiceQuotas": {serve: listServiceQuotas},
+		"ListServiceQuotas":           {serve: listServiceQuotas},
 	}
 }
 

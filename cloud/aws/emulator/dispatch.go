@@ -7,8 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,14 +22,15 @@ const requestBytesMax = 4 << 20
 
 // call is one request on its way through the server.
 type call struct {
-	ctx      context.Context
-	server   *Server
-	service  string
-	action   string
-	resource string     // what a REST path names
-	params   *wire.Node // of query protocols
-	body     []byte     // of JSON protocols
-	now      time.Time
+	ctx     context.Context
+	server  *Server
+	service string
+	action  string
+	names   map[string]string // what a REST path names
+	query   url.Values        // of a REST request
+	params  *wire.Node        // of query protocols
+	body    []byte            // of JSON protocols
+	now     time.Time
 }
 
 // handler answers one action. It runs with the state locked unless its entry
@@ -78,8 +82,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	at := wire.Locate(r, form)
 	c := &call{ctx: r.Context(), server: s, service: at.Service, action: at.Action, params: wire.ParseForm(form), body: body}
-	if at.Service == wire.EKS {
-		c.action, c.resource = eksRoute(r.Method, r.URL.Path)
+	if routes, rest := restRoutes[at.Service]; rest {
+		c.action, c.names = route(routes, r.Method, r.URL.EscapedPath())
+		c.query = r.URL.Query()
 	}
 	answer, refused := s.serve(c)
 	s.reply(w, c, answer, refused)
@@ -129,8 +134,14 @@ func unknownAction(c *call) *wire.Error {
 	if c.service == "" {
 		return wire.Errorf("MissingAuthenticationToken", "the emulator cannot tell which service is meant by action %q", c.action)
 	}
-	return wire.Errorf("InvalidAction", "The action %s is not known to the emulator's %s service.", c.action, c.service)
+	table := c.server.tables[c.service]
+	if table == nil {
+		return wire.Errorf("InvalidAction", "The emulator has no service %s: it answers for %s.", c.service, listed(maps.Keys(c.server.tables)))
+	}
+	return wire.Errorf("InvalidAction", "The emulator's %s service has no action %s: it has %s.", c.service, c.action, listed(maps.Keys(table)))
 }
+
+func listed(names iter.Seq[string]) string { return strings.Join(slices.Sorted(names), ", ") }
 
 func deniedAnswer(c *call) *wire.Error {
 	who := c.server.Account()
@@ -141,7 +152,7 @@ func deniedAnswer(c *call) *wire.Error {
 		return wire.Errorf("UnauthorizedOperation",
 			"You are not authorized to perform this operation. %s on resource: arn:aws:ec2:%s:%s:* because no identity-based policy allows the %s:%s action."+
 				" Encoded authorization failure message: %x", message, who.Region, who.ID, c.service, c.action, sealed(c)).WithStatus(http.StatusForbidden)
-	case wire.IAM, wire.STS:
+	case wire.IAM, wire.STS, wire.Scaling, wire.ELB:
 		return wire.Errorf("AccessDenied", "%s", message).WithStatus(http.StatusForbidden)
 	}
 	return wire.Errorf("AccessDeniedException", "%s", message)
@@ -170,7 +181,7 @@ func (s *Server) reply(w http.ResponseWriter, c *call, answer any, refused *wire
 	id := fmt.Sprintf("%08x-0000-4000-8000-%012x", uint32(s.seed), s.requests.Add(1)) //nolint:gosec // the low half of the seed will do
 	var err error
 	switch {
-	case c.service == wire.IAM || c.service == wire.STS:
+	case wire.SpeaksQuery(c.service):
 		if refused != nil {
 			wire.RefuseQuery(w, c.service, id, refused)
 			return
@@ -196,7 +207,8 @@ func (s *Server) reply(w http.ResponseWriter, c *call, answer any, refused *wire
 
 // jsonTypes are the services that speak JSON, with their content types.
 var jsonTypes = map[string]string{
-	wire.SQS: wire.JSON10, wire.SSM: wire.JSON11, wire.Pricing: wire.JSON11, wire.Events: wire.JSON11, wire.EKS: wire.RESTJSON,
+	wire.SQS: wire.JSON10, wire.SSM: wire.JSON11, wire.Pricing: wire.JSON11, wire.Events: wire.JSON11, wire.Quotas: wire.JSON11,
+	wire.EKS: wire.RESTJSON, wire.FIS: wire.RESTJSON,
 }
 
 func queryCode(service, code string) string {

@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/daemok/daemok/cloud/aws/emulator/wire"
@@ -26,23 +25,19 @@ func newCluster(s *state) eksCluster {
 	}
 }
 
-// eksRoute finds the action of a REST request and the cluster it names.
-func eksRoute(method, path string) (action, cluster string) {
-	parts := strings.Split(strings.Trim(path, "/"), "/")
-	switch {
-	case method == http.MethodGet && len(parts) == 1 && parts[0] == "clusters":
-		return "ListClusters", ""
-	case method == http.MethodGet && len(parts) == 2 && parts[0] == "clusters":
-		return "DescribeCluster", parts[1]
+// ofCluster fails where the path names another cluster than the account's.
+func (c *call) ofCluster() error {
+	if name := c.names["cluster"]; name != c.state().Account.ClusterName {
+		return wire.Errorf("ResourceNotFoundException", "No cluster found for name: %s.", name).WithStatus(http.StatusNotFound)
 	}
-	return method + " /" + strings.Join(parts, "/"), ""
+	return nil
 }
 
 func describeCluster(c *call) (any, error) {
 	st := c.state()
 	a := st.Account
-	if c.resource != a.ClusterName {
-		return nil, wire.Errorf("ResourceNotFoundException", "No cluster found for name: %s.", c.resource).WithStatus(http.StatusNotFound)
+	if err := c.ofCluster(); err != nil {
+		return nil, err
 	}
 	subnets := []string{}
 	for _, s := range st.Subnets {

@@ -194,8 +194,18 @@ func (s *Server) available(l launch) (int, *wire.Error) {
 	if usd, low := s.bidTooLow(l); low {
 		return 0, wire.Errorf("SpotMaxPriceTooLow", "Your Spot request price of %s is lower than the minimum required Spot request fulfillment price of %.4f.", l.data.MaxPrice, usd)
 	}
+	there, short := s.stock(l)
+	if allowed, over := s.withinQuota(l); allowed < there {
+		return allowed, over
+	}
+	return there, short
+}
+
+// stock is how many instances the pool and the subnet have, quotas aside, and what EC2 says when
+// that is too few.
+func (s *Server) stock(l launch) (int, *wire.Error) {
 	room := l.subnet.free() / l.addressesEach()
-	left := max(s.market.Capacity(p), 0)
+	left := max(s.market.Capacity(l.pool()), 0)
 	if left <= room && l.reservation != nil {
 		return left, wire.Errorf("ReservationCapacityExceeded", "The capacity reservation '%s' does not have sufficient available capacity: %d of %d instances are free.",
 			l.reservation.ID, left, l.reservation.Total)

@@ -49,6 +49,9 @@ func (s *Server) Import(text []byte) error {
 		return fmt.Errorf("import the market: %w", err)
 	}
 	s.st = from.Account
+	if s.st.Quotas == nil { // written by an earlier version
+		s.st.Quotas = map[string]int{}
+	}
 	s.clock.set(s.st.Ahead)
 	s.wakePollers()
 	return nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -25,6 +26,7 @@ func awsCommand() *cobra.Command {
 		roleCommand(folder, "map-role", true, "Let machines of a role into the cluster again"),
 		rightsCommand(folder, "deny", true, "Take the right to call an action away"),
 		rightsCommand(folder, "allow", false, "Give the right to call an action back"),
+		quotaCommand(folder),
 		callsCommand(folder),
 	)
 	return cmd
@@ -41,6 +43,30 @@ func rightsCommand(folder *string, verb string, denied bool, short string) *cobr
 				actions, err := aws.Rights(ctx, awscontrol.Rights{Action: args[0], Denied: denied})
 				for _, a := range actions {
 					fmt.Println("lab:", verb, a)
+				}
+				return err
+			})
+		},
+	}
+}
+
+func quotaCommand(folder *string) *cobra.Command {
+	return &cobra.Command{
+		Use:   "quota CODE VCPUS",
+		Short: "Limit the vCPUs of a kind of instances, as Service Quotas does",
+		Long: `Limit how many vCPUs the running instances of a kind may have in all, by the code
+that Service Quotas has for the limit, such as L-1216C47A for the standard
+families on demand, or L-34B43A08 for those on spot. ` + "`aws service-quotas\nlist-service-quotas --service-code ec2`" + ` lists all.`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			vCPUs, err := strconv.Atoi(args[1])
+			if err != nil {
+				return fmt.Errorf("vCPUs are %q: want a number", args[1])
+			}
+			return withAWS(cmd.Context(), *folder, func(ctx context.Context, aws *awscontrol.Client) error {
+				name, err := aws.Quota(ctx, awscontrol.Quota{Code: args[0], VCPUs: vCPUs})
+				if err == nil {
+					fmt.Printf("lab: %s: %d vCPUs\n", name, vCPUs)
 				}
 				return err
 			})

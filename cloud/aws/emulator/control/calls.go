@@ -83,6 +83,18 @@ func fault(s *emulator.Server, order Fault) (int, error) {
 	return len(slices.DeleteFunc(s.Faults(), func(f emulator.Fault) bool { return f.Action != order.Action })), nil
 }
 
+// quota limits vCPUs and returns the quota's name.
+func quota(s *emulator.Server, order Quota) (string, error) {
+	if order.VCPUs < 0 {
+		return "", fmt.Errorf("a quota of %d vCPUs: want 0 or more", order.VCPUs)
+	}
+	if err := s.SetQuota(order.Code, order.VCPUs); err != nil {
+		return "", err
+	}
+	all := emulator.Quotas()
+	return all[slices.IndexFunc(all, func(q emulator.Quota) bool { return q.Code == order.Code })].Name, nil
+}
+
 // clock puts AWS forward.
 func clock(s *emulator.Server, order Clock) (time.Time, error) {
 	err := s.Forward(order.Forward)

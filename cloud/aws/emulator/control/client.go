@@ -58,6 +58,12 @@ func (c *Client) Rights(ctx context.Context, order Rights) (actions []string, er
 	return actions, err
 }
 
+// Quota limits vCPUs and returns the quota's name.
+func (c *Client) Quota(ctx context.Context, order Quota) (name string, err error) {
+	err = c.give(ctx, "change quota", pathQuota, order, &name)
+	return name, err
+}
+
 // Forward puts the clocks of AWS forward and returns the time there.
 func (c *Client) Forward(ctx context.Context, d time.Duration) (now time.Time, err error) {
 	err = c.give(ctx, "put the clock forward", pathClock, Clock{d}, &now)

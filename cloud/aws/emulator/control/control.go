@@ -70,6 +70,12 @@ type Rights struct {
 	Denied bool   `json:"denied"`
 }
 
+// Quota is an order to limit the vCPUs of the account's instances, by a code of Service Quotas.
+type Quota struct {
+	Code  string `json:"code"`
+	VCPUs int    `json:"vCPUs"`
+}
+
 // Clock is an order to put the clocks of AWS forward.
 type Clock struct {
 	Forward time.Duration `json:"forward"`
@@ -124,6 +130,7 @@ const (
 	pathFault    = "/fault"
 	pathRights   = "/rights"
 	pathClock    = "/clock"
+	pathQuota    = "/quota"
 	pathNotice   = "/notice"
 )
 
@@ -141,6 +148,7 @@ func Handler(s *emulator.Server, did func()) http.Handler {
 	take(mux, pathFault, s, did, fault)
 	take(mux, pathRights, s, did, rights)
 	take(mux, pathClock, s, did, clock)
+	take(mux, pathQuota, s, did, quota)
 	take(mux, pathNotice, s, did, notice)
 	return mux
 }

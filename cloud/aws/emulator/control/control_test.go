@@ -154,7 +154,12 @@ func TestOrdersThatMeanNothing(t *testing.T) {
 		}, "CreateFleet has no faults"},
 		"rights of no action":      {func() error { _, err := w.orders.Rights(t.Context(), control.Rights{Action: "Fly*"}); return err }, `like "Fly*"`},
 		"a zone of another region": {func() error { _, err := w.orders.Outage(t.Context(), control.Outage{Zone: "us-west-2a"}); return err }, `no zone "us-west-2a": want one of us-east-1a`},
-		"a clock that goes back":   {func() error { _, err := w.orders.Forward(t.Context(), -time.Hour); return err }, "they never go back"},
+		"a quota that is none":     {func() error { _, err := w.orders.Quota(t.Context(), control.Quota{Code: "L-0", VCPUs: 5}); return err }, "such as L-1216C47A"},
+		"less than no vCPUs": {func() error {
+			_, err := w.orders.Quota(t.Context(), control.Quota{Code: "L-1216C47A", VCPUs: -5})
+			return err
+		}, "want 0 or more"},
+		"a clock that goes back": {func() error { _, err := w.orders.Forward(t.Context(), -time.Hour); return err }, "they never go back"},
 		"an instance nobody has": {func() error {
 			_, err := w.orders.Notice(t.Context(), control.Notice{Instance: "i-0*0*0*9", Deed: control.Retire})
 			return err
@@ -286,6 +291,16 @@ func TestRights(t *testing.T) {
 	w.must(err)
 	if _, got := w.buy("m5.large", "us-east-1a", false); got != "" {
 		t.Errorf("with the right again: %q, want a machine", got)
+	}
+}
+
+// A quota that is set is what launches are held to.
+func TestQuota(t *testing.T) {
+	w := open(t)
+	name, err := w.orders.Quota(t.Context(), control.Quota{Code: "L-1216C47A", VCPUs: 1})
+	w.must(err)
+	if _, got := w.buy("m5.large", "us-east-1a", false); !strings.HasPrefix(name, "Running On-Demand Standard") || got != "VcpuLimitExceeded" {
+		t.Errorf("under %s: %q, want VcpuLimitExceeded", name, got)
 	}
 }
 

@@ -11,9 +11,18 @@ import (
 // Namespaces of the XML answers.
 const (
 	ec2Namespace = "http://ec2.amazonaws.com/doc/2016-11-15/"
-	iamNamespace = "https://iam.amazonaws.com/doc/2010-05-08/"
-	stsNamespace = "https://sts.amazonaws.com/doc/2011-06-15/"
 )
+
+// queryNamespaces are those of the services that speak the older query form.
+var queryNamespaces = map[string]string{
+	IAM:     "https://iam.amazonaws.com/doc/2010-05-08/",
+	STS:     "https://sts.amazonaws.com/doc/2011-06-15/",
+	Scaling: "http://autoscaling.amazonaws.com/doc/2011-01-01/",
+	ELB:     "http://elasticloadbalancing.amazonaws.com/doc/2015-12-01/",
+}
+
+// SpeaksQuery reports whether a service speaks the older query form.
+func SpeaksQuery(service string) bool { return queryNamespaces[service] != "" }
 
 // JSON content types.
 const (
@@ -51,7 +60,7 @@ func AnswerEC2(w http.ResponseWriter, action, requestID string, body any) error 
 	return nil
 }
 
-// AnswerQuery writes an IAM or STS answer: the fields of body below
+// AnswerQuery writes an answer in the older query form: the fields of body below
 // <ActionResult>. A nil body leaves the result out.
 func AnswerQuery(w http.ResponseWriter, service, action, requestID string, body any) error {
 	fields, err := inner(body)
@@ -64,15 +73,8 @@ func AnswerQuery(w http.ResponseWriter, service, action, requestID string, body 
 	}
 	writeXML(w, http.StatusOK, requestID, fmt.Sprintf(
 		`<%[1]sResponse xmlns="%[2]s">%[3]s<ResponseMetadata><RequestId>%[4]s</RequestId></ResponseMetadata></%[1]sResponse>`,
-		action, queryNamespace(service), result, requestID))
+		action, queryNamespaces[service], result, requestID))
 	return nil
-}
-
-func queryNamespace(service string) string {
-	if service == STS {
-		return stsNamespace
-	}
-	return iamNamespace
 }
 
 // AnswerJSON writes a JSON answer of the given content type.
@@ -95,11 +97,11 @@ func RefuseEC2(w http.ResponseWriter, requestID string, e *Error) {
 		escape(e.Code), escape(e.Message), requestID))
 }
 
-// RefuseQuery writes an error as IAM and STS do.
+// RefuseQuery writes an error as services with the older query form do.
 func RefuseQuery(w http.ResponseWriter, service, requestID string, e *Error) {
 	writeXML(w, e.status(), requestID, fmt.Sprintf(
 		`<ErrorResponse xmlns="%s"><Error><Type>Sender</Type><Code>%s</Code><Message>%s</Message></Error><RequestId>%s</RequestId></ErrorResponse>`,
-		queryNamespace(service), escape(e.Code), escape(e.Message), requestID))
+		queryNamespaces[service], escape(e.Code), escape(e.Message), requestID))
 }
 
 // RefuseJSON writes an error as the JSON services do. queryCode is the code of

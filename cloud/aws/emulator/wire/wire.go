@@ -1,6 +1,6 @@
 // Package wire reads and writes the four protocols that AWS services speak to
-// their SDKs: EC2's query form, the older query form of IAM and STS, JSON 1.0
-// and 1.1 (SQS, SSM, Pricing, EventBridge) and REST JSON (EKS).
+// their SDKs: EC2's query form, the older query form of IAM, STS, Auto Scaling and load
+// balancing, JSON 1.0 and 1.1 (SQS, SSM, Pricing, EventBridge, Service Quotas) and REST JSON (EKS, FIS).
 //
 // It promises that what the real SDK sends is decoded without loss into plain
 // values, and that answers and errors have the shape the SDK expects. It knows
@@ -25,6 +25,10 @@ const (
 	EKS     = "eks"
 	Pricing = "pricing"
 	Events  = "events"
+	Quotas  = "servicequotas"
+	FIS     = "fis"
+	Scaling = "autoscaling"
+	ELB     = "elasticloadbalancing"
 )
 
 // Error is a refusal in AWS's own terms.
@@ -69,6 +73,8 @@ var targetServices = map[string]string{
 	"AmazonSSM":           SSM,
 	"AWSPriceListService": Pricing,
 	"AWSEvents":           Events,
+
+	"ServiceQuotasV20190624": Quotas,
 }
 
 // unsignedActions are the query actions that clients send without a signature.

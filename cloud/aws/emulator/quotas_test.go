@@ -1,0 +1,109 @@
+package emulator_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	"github.com/aws/aws-sdk-go-v2/service/servicequotas"
+)
+
+// quotas lists the values that apply, by code, in pages of ten.
+func (a *account) quotas() map[string]float64 {
+	a.Helper()
+	all := map[string]float64{}
+	pages := servicequotas.NewListServiceQuotasPaginator(servicequotas.NewFromConfig(a.config),
+		&servicequotas.ListServiceQuotasInput{ServiceCode: aws.String("ec2"), MaxResults: aws.Int32(10)})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(context.Background())
+		a.must(err)
+		for _, q := range page.Quotas {
+			all[*q.QuotaCode] = *q.Value
+		}
+	}
+	return all
+}
+
+// "Amazon EC2 limits the number of running On-Demand Instances per account by vCPUs; each limit
+// is for one or more instance families. Spot requests are limited likewise, apart."
+func TestQuotas(t *testing.T) {
+	a := open(t, noLags)
+	a.template("web")
+	const standard, spotStandard = "L-1216C47A", "L-34B43A08"
+	if got := a.quotas(); len(got) != 19 || got[standard] < 1000 {
+		t.Fatalf("quotas are %v, want nineteen, and plenty of them", got)
+	}
+	a.must(a.server.SetQuota(standard, 10))
+	a.must(a.server.SetQuota(spotStandard, 2))
+	if err := a.server.SetQuota("L-0", 1); err == nil || !strings.Contains(err.Error(), "such as L-1216C47A") {
+		t.Errorf("a quota that is none = %v, want one named", err)
+	}
+	one, err := servicequotas.NewFromConfig(a.config).GetServiceQuota(context.Background(),
+		&servicequotas.GetServiceQuotaInput{ServiceCode: aws.String("ec2"), QuotaCode: aws.String(standard)})
+	a.must(err)
+	usual, err := servicequotas.NewFromConfig(a.config).ListAWSDefaultServiceQuotas(context.Background(),
+		&servicequotas.ListAWSDefaultServiceQuotasInput{ServiceCode: aws.String("ec2")})
+	a.must(err)
+	if a.quotas()[standard] != 10 || *one.Quota.Value != 10 || *usual.Quotas[0].Value == 10 {
+		t.Errorf("the quota is %v in lists and %v by itself, want 10; AWS's own default stays", a.quotas()[standard], *one.Quota.Value)
+	}
+	_, err = servicequotas.NewFromConfig(a.config).ListServiceQuotas(context.Background(), &servicequotas.ListServiceQuotasInput{ServiceCode: aws.String("s3")})
+	if code(err) != "NoSuchResourceException" {
+		t.Errorf("another service: %q, want NoSuchResourceException", code(err))
+	}
+
+	fleet := func(kind string, n int32, change ...func(*ec2.CreateFleetInput)) (bought int, why string) {
+		t.Helper()
+		out, err := a.fleet("web", n, overrides(a.override(kind, "us-east-1a")), change...)
+		a.must(err)
+		for _, i := range out.Instances {
+			bought += len(i.InstanceIds)
+		}
+		if len(out.Errors) > 0 {
+			why = *out.Errors[0].ErrorCode
+		}
+		return bought, why
+	}
+	if n, why := fleet("m5.large", 7); n != 5 || why != "VcpuLimitExceeded" {
+		t.Errorf("seven of two vCPUs under ten: %d bought, %q; want 5, VcpuLimitExceeded", n, why)
+	}
+	if n, why := fleet("c5.large", 1); n != 0 || why != "VcpuLimitExceeded" {
+		t.Errorf("one of another family of the same quota: %d bought, %q; want none", n, why)
+	}
+	if n, why := fleet("x2iedn.xlarge", 1); n != 1 || why != "" {
+		t.Errorf("one that another quota counts: %d bought, %q; want it", n, why)
+	}
+	if n, why := fleet("m5.large", 2, spot); n != 1 || why != "MaxSpotInstanceCountExceeded" {
+		t.Errorf("two on spot under two: %d bought, %q; want 1, MaxSpotInstanceCountExceeded", n, why)
+	}
+	out, err := a.ec2.DescribeInstances(context.Background(), &ec2.DescribeInstancesInput{Filters: filters("instance-type", "m5.large")})
+	a.must(err)
+	_, err = a.ec2.TerminateInstances(context.Background(), &ec2.TerminateInstancesInput{InstanceIds: []string{firstOnDemand(out)}})
+	a.must(err)
+	if n, why := fleet("c5.large", 1); n != 1 || why != "" {
+		t.Errorf("after one was given back: %d bought, %q; want it", n, why)
+	}
+}
+
+func firstOnDemand(out *ec2.DescribeInstancesOutput) string {
+	for _, r := range out.Reservations {
+		for _, i := range r.Instances {
+			if i.InstanceLifecycle != types.InstanceLifecycleTypeSpot {
+				return *i.InstanceId
+			}
+		}
+	}
+	return ""
+}
+
+// An action or a service that the emulator has not is said to be missing, with what there is instead.
+func TestWhatIsNotThereIsSaidClearly(t *testing.T) {
+	a := open(t)
+	_, err := a.ec2.DescribeVpnConnections(context.Background(), &ec2.DescribeVpnConnectionsInput{})
+	if code(err) != "InvalidAction" || !strings.Contains(err.Error(), "The emulator's ec2 service has no action DescribeVpnConnections: it has") || !strings.Contains(err.Error(), "DescribeVpcs") {
+		t.Errorf("an action that is not there: %v; want service, action, and what there is", err)
+	}
+}

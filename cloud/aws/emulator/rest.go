@@ -1,0 +1,52 @@
+package emulator
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/daemok/daemok/cloud/aws/emulator/wire"
+)
+
+// restRoute is one action of a service that names its actions by method and path. A part
+// of the path in braces stands for any name.
+type restRoute struct{ method, path, action string }
+
+var restRoutes = map[string][]restRoute{
+	wire.EKS: {
+		{http.MethodGet, "/clusters", "ListClusters"},
+		{http.MethodGet, "/clusters/{cluster}", "DescribeCluster"},
+	},
+}
+
+// route finds the action of a request and the names in its path; for a path that is no
+// action's it returns the method and the path themselves.
+func route(routes []restRoute, method, path string) (action string, names map[string]string) {
+	parts := strings.Split(strings.Trim(path, "/"), "/")
+	for _, r := range routes {
+		if names, ok := r.match(method, parts); ok {
+			return r.action, names
+		}
+	}
+	return method + " /" + strings.Join(parts, "/"), nil
+}
+
+func (r restRoute) match(method string, parts []string) (names map[string]string, ok bool) {
+	pattern := strings.Split(strings.Trim(r.path, "/"), "/")
+	if r.method != method || len(pattern) != len(parts) {
+		return nil, false
+	}
+	names = map[string]string{}
+	for i, p := range pattern {
+		if name, is := strings.CutPrefix(p, "{"); is {
+			value, err := url.PathUnescape(parts[i])
+			if err != nil {
+				return nil, false
+			}
+			names[strings.TrimSuffix(name, "}")] = value
+		} else if p != parts[i] {
+			return nil, false
+		}
+	}
+	return names, true
+}
