@@ -66,10 +66,13 @@ type state struct {
 	Fleets       map[string]*fleet               // by ID
 	Roles        map[string]*role                // by name
 	Profiles     map[string]*profile             // by name
+	Policies     map[string]*policy              // managed ones of the account, by ARN
 	Tokens       map[string]answered             // by action and client token
 	Queues       map[string]*queue               // by name
 	Reservations map[string]*capacityReservation // by ID
 	Cluster      eksCluster
+	Rules        map[string]*rule // of EventBridge, by name
+	Experiments  experiments
 	Quotas       map[string]int // vCPUs by code, where SetQuota said so
 	NextID       uint64
 	Ahead        time.Duration // how far the clocks were put forward
@@ -88,6 +91,7 @@ func newState(a Account, zones []zone, now time.Time) *state {
 		Instances:    map[string]*instance{},
 		Fleets:       map[string]*fleet{},
 		Tokens:       map[string]answered{},
+		Policies:     map[string]*policy{},
 		Reservations: map[string]*capacityReservation{},
 		Quotas:       map[string]int{},
 		NextID:       1,
@@ -98,6 +102,7 @@ func newState(a Account, zones []zone, now time.Time) *state {
 	s.Groups = newGroups(a, own.ID)
 	s.Images, s.Parameters = publishImages(a, now)
 	s.Roles, s.Profiles = newRoles(a, now)
+	s.Rules, s.Experiments = newRules(a), newExperiments()
 	s.Queues = map[string]*queue{a.ClusterName: newQueue(a, a.ClusterName, now)}
 	s.Cluster = newCluster(s)
 	return s

@@ -7,7 +7,7 @@ func tables() map[string]map[string]action {
 	return map[string]map[string]action{
 		wire.EC2: ec2Actions(), wire.IAM: iamActions(), wire.STS: stsActions(), wire.SSM: ssmActions(),
 		wire.SQS: sqsActions(), wire.EKS: eksActions(), wire.Pricing: pricingActions(),
-		wire.Quotas: quotaActions(),
+		wire.Quotas: quotaActions(), wire.Events: eventActions(), wire.FIS: fisActions(),
 	}
 }
 
@@ -55,6 +55,17 @@ func ec2Actions() map[string]action {
 func iamActions() map[string]action {
 	return map[string]action{
 		"AddRoleToInstanceProfile":      {serve: addRoleToInstanceProfile, effects: true},
+		"AttachRolePolicy":              {serve: changeAttachment, effects: true},
+		"CreatePolicy":                  {serve: createPolicy, effects: true},
+		"DeletePolicy":                  {serve: deletePolicy, effects: true},
+		"DeleteRolePolicy":              {serve: inlinePolicy, effects: true},
+		"DetachRolePolicy":              {serve: changeAttachment, effects: true},
+		"GetPolicy":                     {serve: getPolicy},
+		"GetPolicyVersion":              {serve: getPolicyVersion},
+		"GetRolePolicy":                 {serve: inlinePolicy},
+		"ListRolePolicies":              {serve: listRolePolicies},
+		"PutRolePolicy":                 {serve: putRolePolicy, effects: true},
+		"SimulatePrincipalPolicy":       {serve: simulatePrincipalPolicy},
 		"CreateInstanceProfile":         {serve: createInstanceProfile, effects: true},
 		"CreateRole":                    {serve: createRole, effects: true},
 		"DeleteInstanceProfile":         {serve: deleteInstanceProfile, effects: true},
@@ -102,6 +113,7 @@ func sqsActions() map[string]action {
 		"PurgeQueue":                   {serve: purgeQueue, effects: true},
 		"ReceiveMessage":               {serve: receiveMessage, effects: true, waits: true},
 		"SendMessage":                  {serve: sendMessage, effects: true},
+		"SendMessageBatch":             {serve: sendMessageBatch, effects: true},
 	}
 }
 
@@ -109,6 +121,37 @@ func eksActions() map[string]action {
 	return map[string]action{
 		"DescribeCluster": {serve: describeCluster},
 		"ListClusters":    {serve: listClusters},
+	}
+}
+
+func eventActions() map[string]action {
+	return map[string]action{
+		"DeleteRule":            {serve: deleteRule, effects: true},
+		"DescribeRule":          {serve: describeRule},
+		"DisableRule":           {serve: switchRule, effects: true},
+		"EnableRule":            {serve: switchRule, effects: true},
+		"ListRuleNamesByTarget": {serve: listRuleNamesByTarget},
+		"ListRules":             {serve: listRules},
+		"ListTargetsByRule":     {serve: listTargetsByRule},
+		"PutEvents":             {serve: putEvents, effects: true},
+		"PutRule":               {serve: putRule, effects: true},
+		"PutTargets":            {serve: putTargets, effects: true},
+		"RemoveTargets":         {serve: removeTargets, effects: true},
+		"TestEventPattern":      {serve: testEventPattern},
+	}
+}
+
+func fisActions() map[string]action {
+	return map[string]action{
+		"CreateExperimentTemplate":      {serve: createExperimentTemplate, effects: true},
+		"DeleteExperimentTemplate":      {serve: getExperimentTemplate, effects: true},
+		"GetExperiment":                 {serve: getExperiment},
+		"GetExperimentTemplate":         {serve: getExperimentTemplate},
+		"ListExperimentResolvedTargets": {serve: listResolvedTargets},
+		"ListExperiments":               {serve: listExperiments},
+		"ListExperimentTemplates":       {serve: listExperimentTemplates},
+		"StartExperiment":               {serve: startExperiment, effects: true},
+		"StopExperiment":                {serve: getExperiment, effects: true},
 	}
 }
 

@@ -1,7 +1,6 @@
 package emulator
 
 import (
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -29,8 +28,7 @@ type eventBody struct {
 	Detail     map[string]any `json:"detail"`
 }
 
-// announce puts an event into the cluster's queue, as the guides' EventBridge
-// rules do, after a drawn delay. The lock is held.
+// announce tells EventBridge what happened. The lock is held.
 func (s *Server) announce(e market.Event) {
 	if e.Kind == market.Outage {
 		return // AWS says nothing of single instances then
@@ -51,21 +49,5 @@ func (s *Server) announce(e market.Event) {
 	default:
 		body.Detail["state"] = string(e.State)
 	}
-	text, err := json.Marshal(body)
-	if err != nil {
-		panic("an event of strings does not encode: " + err.Error())
-	}
-	s.deliver(body.ID, string(text), e.At)
-}
-
-// deliver puts a body into the cluster's queue, if there is one. The lock is held.
-func (s *Server) deliver(id, body string, at time.Time) {
-	q := s.st.Queues[s.st.Account.ClusterName]
-	if q == nil {
-		return
-	}
-	q.send(id, body, at, s.eventLag())
-	if s.comesTwice() { // "at least once": the copy is a message of its own
-		q.send(s.st.messageID(), body, at, s.eventLag())
-	}
+	s.send(body, e.At)
 }

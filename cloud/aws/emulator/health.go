@@ -1,7 +1,6 @@
 package emulator
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"time"
@@ -127,14 +126,4 @@ func (s *Server) healthEvent(id, code string, at time.Time) eventBody {
 			"affectedAccount":  a.ID, "page": "1", "totalPages": "1", "backupEvent": "false",
 		},
 	}
-}
-
-// post puts an event into the cluster's queue now, less the delay; the lock is held.
-func (s *Server) post(body eventBody) {
-	text, err := json.Marshal(body)
-	if err != nil {
-		panic("an event of strings does not encode: " + err.Error())
-	}
-	s.deliver(body.ID, string(text), s.now())
-	s.wakePollers()
 }

@@ -16,8 +16,9 @@ import (
 // role is one IAM role.
 type role struct {
 	ID, Name, Path, Description string
-	Trust                       string // policy document
-	Policies                    []string
+	Trust                       string            // policy document
+	Policies                    []string          // attached: names of AWS's own, ARNs of the account's
+	Inline                      map[string]string // documents by name
 	CreatedAt                   time.Time
 	Tags                        tags
 }
@@ -374,7 +375,7 @@ func deleteRole(c *call) (any, error) {
 			return nil, wire.Errorf("DeleteConflict", "Cannot delete entity, must remove roles from instance profile first.").WithStatus(http.StatusConflict)
 		}
 	}
-	if len(r.Policies) > 0 {
+	if len(r.Policies)+len(r.Inline) > 0 {
 		return nil, wire.Errorf("DeleteConflict", "Cannot delete entity, must detach all policies first.").WithStatus(http.StatusConflict)
 	}
 	delete(c.state().Roles, r.Name)
@@ -412,16 +413,17 @@ func listAttachedRolePolicies(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	type policyXML struct {
+	type attachedXML struct {
 		Name string `xml:"PolicyName"`
 		ARN  string `xml:"PolicyArn"`
 	}
 	var answer struct {
-		More     bool        `xml:"IsTruncated"`
-		Policies []policyXML `xml:"AttachedPolicies>member"`
+		More     bool          `xml:"IsTruncated"`
+		Policies []attachedXML `xml:"AttachedPolicies>member"`
 	}
 	for _, name := range r.Policies {
-		answer.Policies = append(answer.Policies, policyXML{name, "arn:aws:iam::aws:policy/" + name})
+		arn := attachedARN(name)
+		answer.Policies = append(answer.Policies, attachedXML{arn[strings.LastIndex(arn, "/")+1:], arn})
 	}
 	return answer, nil
 }

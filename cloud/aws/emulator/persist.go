@@ -27,6 +27,19 @@ func (s *Server) Export() ([]byte, error) {
 	return text, nil
 }
 
+// complete adds what an account that an earlier version wrote has not.
+func (s *state) complete() {
+	if s.Quotas == nil {
+		s.Quotas = map[string]int{}
+	}
+	if s.Policies == nil {
+		s.Policies = map[string]*policy{}
+	}
+	if s.Rules == nil {
+		s.Rules, s.Experiments = newRules(s.Account), newExperiments()
+	}
+}
+
 // Import takes over an account that Export wrote; what the server held before
 // is gone. The region must be the server's own.
 func (s *Server) Import(text []byte) error {
@@ -49,9 +62,7 @@ func (s *Server) Import(text []byte) error {
 		return fmt.Errorf("import the market: %w", err)
 	}
 	s.st = from.Account
-	if s.st.Quotas == nil { // written by an earlier version
-		s.st.Quotas = map[string]int{}
-	}
+	s.st.complete()
 	s.clock.set(s.st.Ahead)
 	s.wakePollers()
 	return nil

@@ -17,6 +17,17 @@ var restRoutes = map[string][]restRoute{
 		{http.MethodGet, "/clusters", "ListClusters"},
 		{http.MethodGet, "/clusters/{cluster}", "DescribeCluster"},
 	},
+	wire.FIS: {
+		{http.MethodPost, "/experimentTemplates", "CreateExperimentTemplate"},
+		{http.MethodGet, "/experimentTemplates", "ListExperimentTemplates"},
+		{http.MethodGet, "/experimentTemplates/{id}", "GetExperimentTemplate"},
+		{http.MethodDelete, "/experimentTemplates/{id}", "DeleteExperimentTemplate"},
+		{http.MethodPost, "/experiments", "StartExperiment"},
+		{http.MethodGet, "/experiments", "ListExperiments"},
+		{http.MethodGet, "/experiments/{id}", "GetExperiment"},
+		{http.MethodDelete, "/experiments/{id}", "StopExperiment"},
+		{http.MethodGet, "/experiments/{id}/resolvedTargets", "ListExperimentResolvedTargets"},
+	},
 }
 
 // route finds the action of a request and the names in its path; for a path that is no

@@ -1,6 +1,6 @@
 // Package emulator is a pretend AWS account that the real AWS SDK talks to: an
-// http.Handler speaking the wire protocols of EC2, IAM, STS, SSM, SQS, EKS and
-// Pricing, over the machine market of cloud/market. Tests, the lab and demos
+// http.Handler speaking the wire protocols of EC2, IAM, STS, SSM, SQS, EventBridge, EKS,
+// Pricing, Service Quotas and FIS, over the machine market of cloud/market. Tests, the lab and demos
 // point AWS_ENDPOINT_URL at it.
 //
 // It promises AWS's documented behaviour where clients depend on it: paging

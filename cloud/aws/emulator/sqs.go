@@ -27,7 +27,7 @@ func legacyQueryCode(code string) string {
 	switch code {
 	case "QueueDoesNotExist":
 		return "AWS.SimpleQueueService.NonExistentQueue"
-	case "EmptyBatchRequest", "TooManyEntriesInBatchRequest", "BatchEntryIdsNotDistinct":
+	case "EmptyBatchRequest", "BatchRequestTooLong", "TooManyEntriesInBatchRequest", "BatchEntryIdsNotDistinct":
 		return "AWS.SimpleQueueService." + code
 	}
 	return code
@@ -200,12 +200,28 @@ func sendMessage(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if in.MessageBody == "" || len(in.MessageBody) > messageBytesMax {
+	sent, refused := c.put(q, in.MessageBody, in.DelaySeconds)
+	if refused != nil {
+		return nil, refused
+	}
+	return sent, nil
+}
+
+// put adds a message to a queue and returns what SQS says of it.
+func (c *call) put(q *queue, body string, delaySeconds int) (map[string]string, *wire.Error) {
+	if body == "" || len(body) > messageBytesMax {
 		return nil, wire.Errorf("InvalidParameterValue", "Message body must be between 1 and %d bytes long.", messageBytesMax)
 	}
-	m := q.send(c.state().messageID(), in.MessageBody, c.now, time.Duration(in.DelaySeconds)*time.Second)
+	m := q.send(c.state().messageID(), body, c.now, time.Duration(delaySeconds)*time.Second)
 	c.server.wakePollers()
 	return map[string]string{"MessageId": m.ID, "MD5OfMessageBody": md5Hex(m.Body)}, nil
+}
+
+// sendMessageBatch takes up to ten messages, of together no more than one may have.
+func sendMessageBatch(c *call) (any, error) {
+	return eachEntry(c, func(q *queue, e batchEntry) (map[string]string, *wire.Error) {
+		return c.put(q, e.MessageBody, e.DelaySeconds)
+	})
 }
 
 // messageID draws an identifier that looks like a UUID.
@@ -340,6 +356,8 @@ type batchEntry struct {
 	Id                string //nolint:revive // the name on the wire
 	ReceiptHandle     string
 	VisibilityTimeout int
+	MessageBody       string
+	DelaySeconds      int
 }
 
 type batchFailure struct {
@@ -350,23 +368,23 @@ type batchFailure struct {
 }
 
 func deleteMessageBatch(c *call) (any, error) {
-	return eachEntry(c, func(q *queue, e batchEntry) *wire.Error {
+	return eachEntry(c, func(q *queue, e batchEntry) (map[string]string, *wire.Error) {
 		if !strings.Contains(e.ReceiptHandle, "#") {
-			return badReceipt(e.ReceiptHandle)
+			return nil, badReceipt(e.ReceiptHandle)
 		}
 		q.remove(e.ReceiptHandle)
-		return nil
+		return map[string]string{}, nil
 	})
 }
 
 func changeMessageVisibilityBatch(c *call) (any, error) {
-	return eachEntry(c, func(q *queue, e batchEntry) *wire.Error {
-		return c.hide(q, e.ReceiptHandle, e.VisibilityTimeout)
+	return eachEntry(c, func(q *queue, e batchEntry) (map[string]string, *wire.Error) {
+		return map[string]string{}, c.hide(q, e.ReceiptHandle, e.VisibilityTimeout)
 	})
 }
 
 // eachEntry does one thing to every entry of a batch and reports per entry.
-func eachEntry(c *call, do func(*queue, batchEntry) *wire.Error) (any, error) {
+func eachEntry(c *call, do func(*queue, batchEntry) (map[string]string, *wire.Error)) (any, error) {
 	var in struct {
 		QueueUrl string //nolint:revive // the name on the wire
 		Entries  []batchEntry
@@ -383,11 +401,13 @@ func eachEntry(c *call, do func(*queue, batchEntry) *wire.Error) (any, error) {
 	}
 	done, failed := []map[string]string{}, []batchFailure{}
 	for _, e := range in.Entries {
-		if refused := do(q, e); refused != nil {
+		said, refused := do(q, e)
+		if refused != nil {
 			failed = append(failed, batchFailure{e.Id, true, refused.Code, refused.Message})
 			continue
 		}
-		done = append(done, map[string]string{"Id": e.Id})
+		said["Id"] = e.Id
+		done = append(done, said)
 	}
 	return map[string]any{"Successful": done, "Failed": failed}, nil
 }
@@ -399,8 +419,11 @@ func checkBatch(entries []batchEntry) error {
 	if len(entries) > messagesPerCall {
 		return wire.Errorf("TooManyEntriesInBatchRequest", "Maximum number of entries per request are %d. You have sent %d.", messagesPerCall, len(entries))
 	}
-	seen := map[string]bool{}
+	seen, bytes := map[string]bool{}, 0
 	for _, e := range entries {
+		if bytes += len(e.MessageBody); bytes > messageBytesMax {
+			return wire.Errorf("BatchRequestTooLong", "Batch requests cannot be longer than %d bytes.", messageBytesMax)
+		}
 		if seen[e.Id] {
 			return wire.Errorf("BatchEntryIdsNotDistinct", "Id %s repeated.", e.Id)
 		}

@@ -1,0 +1,252 @@
+package emulator
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/daemok/daemok/cloud/aws/emulator/wire"
+)
+
+// policy is one managed policy of the account. The emulator keeps documents and does not act by
+// them: rights are there until Deny takes them away.
+type policy struct {
+	ID, Name, Path, Document string
+	CreatedAt                time.Time
+}
+
+func (s *state) policyARN(p *policy) string {
+	return fmt.Sprintf("arn:aws:iam::%s:policy%s%s", s.Account.ID, p.Path, p.Name)
+}
+
+// attachedARN is the ARN of what a role's list of policies names: AWS's own are there by name.
+func attachedARN(policy string) string {
+	if strings.HasPrefix(policy, "arn:") {
+		return policy
+	}
+	return awsPolicies + policy
+}
+
+const awsPolicies = "arn:aws:iam::aws:policy/"
+
+// policy finds a managed policy by its ARN; AWS's own exist under any name, with a document that allows nothing.
+func (s *state) policy(arn string) (*policy, error) {
+	if name, own := strings.CutPrefix(arn, awsPolicies); own {
+		return &policy{ID: s.Account.uniqueID("ANPA", name), Name: name, Path: "/", Document: `{"Version":"2012-10-17","Statement":[]}`, CreatedAt: s.CreatedAt}, nil
+	}
+	if p := s.Policies[arn]; p != nil {
+		return p, nil
+	}
+	return nil, wire.Errorf("NoSuchEntity", "Policy %s does not exist or is not attachable.", arn).WithStatus(http.StatusNotFound)
+}
+
+type policyXML struct {
+	Name       string    `xml:"PolicyName"`
+	ID         string    `xml:"PolicyId"`
+	ARN        string    `xml:"Arn"`
+	Path       string    `xml:"Path"`
+	Version    string    `xml:"DefaultVersionId"`
+	Attached   int       `xml:"AttachmentCount"`
+	Attachable bool      `xml:"IsAttachable"`
+	CreatedAt  time.Time `xml:"CreateDate"`
+}
+
+func (c *call) policyAnswer(p *policy, arn string) any {
+	attached := 0
+	for _, r := range c.state().Roles {
+		if slices.ContainsFunc(r.Policies, func(have string) bool { return attachedARN(have) == arn }) {
+			attached++
+		}
+	}
+	return struct {
+		Policy policyXML `xml:"Policy"`
+	}{policyXML{p.Name, p.ID, arn, p.Path, "v1", attached, true, p.CreatedAt}}
+}
+
+func createPolicy(c *call) (any, error) {
+	st, name := c.state(), c.params.String("PolicyName")
+	path, err := c.entityPath()
+	if err != nil {
+		return nil, err
+	}
+	p := &policy{ID: st.Account.uniqueID("ANPA", st.newID(name)), Name: name, Path: path, Document: c.params.String("PolicyDocument"), CreatedAt: c.now}
+	if err := checkDocument(p.Document); err != nil {
+		return nil, err
+	}
+	arn := st.policyARN(p)
+	if st.Policies[arn] != nil {
+		return nil, alreadyExists("A policy called", name)
+	}
+	st.Policies[arn] = p
+	return c.policyAnswer(p, arn), nil
+}
+
+func checkDocument(document string) error {
+	var read map[string]any
+	if err := json.Unmarshal([]byte(document), &read); err != nil || read["Statement"] == nil {
+		return wire.Errorf("MalformedPolicyDocument", "The policy failed legacy parsing: it is no JSON object with a Statement")
+	}
+	return nil
+}
+
+func getPolicy(c *call) (any, error) {
+	arn := c.params.String("PolicyArn")
+	p, err := c.state().policy(arn)
+	if err != nil {
+		return nil, err
+	}
+	return c.policyAnswer(p, arn), nil
+}
+
+// getPolicyVersion knows one version of each: v1.
+func getPolicyVersion(c *call) (any, error) {
+	p, err := c.state().policy(c.params.String("PolicyArn"))
+	if err != nil {
+		return nil, err
+	}
+	if v := c.params.String("VersionId"); v != "v1" {
+		return nil, wire.Errorf("NoSuchEntity", "Policy %s version %s does not exist or is not attachable.", c.params.String("PolicyArn"), v).WithStatus(http.StatusNotFound)
+	}
+	type versionXML struct {
+		Document  string    `xml:"Document"`
+		Version   string    `xml:"VersionId"`
+		Default   bool      `xml:"IsDefaultVersion"`
+		CreatedAt time.Time `xml:"CreateDate"`
+	}
+	return struct {
+		Version versionXML `xml:"PolicyVersion"`
+	}{versionXML{url.QueryEscape(p.Document), "v1", true, p.CreatedAt}}, nil
+}
+
+func deletePolicy(c *call) (any, error) {
+	arn := c.params.String("PolicyArn")
+	if _, err := c.state().policy(arn); err != nil {
+		return nil, err
+	}
+	for _, r := range c.state().Roles {
+		if slices.Contains(r.Policies, arn) {
+			return nil, wire.Errorf("DeleteConflict", "Cannot delete a policy attached to entities.").WithStatus(http.StatusConflict)
+		}
+	}
+	delete(c.state().Policies, arn)
+	return nil, nil
+}
+
+// changeAttachment serves AttachRolePolicy and DetachRolePolicy.
+func changeAttachment(c *call) (any, error) {
+	r, err := c.role()
+	if err != nil {
+		return nil, err
+	}
+	arn := c.params.String("PolicyArn")
+	if _, err := c.state().policy(arn); err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(r.Policies, func(have string) bool { return attachedARN(have) == arn })
+	switch {
+	case c.action == "AttachRolePolicy" && i < 0:
+		r.Policies = append(r.Policies, strings.TrimPrefix(arn, awsPolicies))
+	case c.action == "DetachRolePolicy" && i < 0:
+		return nil, wire.Errorf("NoSuchEntity", "Policy %s was not found.", arn).WithStatus(http.StatusNotFound)
+	case c.action == "DetachRolePolicy":
+		r.Policies = slices.Delete(r.Policies, i, i+1)
+	}
+	return nil, nil
+}
+
+// putRolePolicy writes a policy into a role.
+func putRolePolicy(c *call) (any, error) {
+	r, err := c.role()
+	if err != nil {
+		return nil, err
+	}
+	document := c.params.String("PolicyDocument")
+	if err := checkDocument(document); err != nil {
+		return nil, err
+	}
+	if r.Inline == nil {
+		r.Inline = map[string]string{}
+	}
+	r.Inline[c.params.String("PolicyName")] = document
+	return nil, nil
+}
+
+// inlinePolicy serves GetRolePolicy and DeleteRolePolicy.
+func inlinePolicy(c *call) (any, error) {
+	r, err := c.role()
+	if err != nil {
+		return nil, err
+	}
+	name := c.params.String("PolicyName")
+	document, has := r.Inline[name]
+	if !has {
+		return nil, wire.Errorf("NoSuchEntity", "The role policy with name %s cannot be found.", name).WithStatus(http.StatusNotFound)
+	}
+	if c.action == "DeleteRolePolicy" {
+		delete(r.Inline, name)
+		return nil, nil
+	}
+	return struct {
+		Role     string `xml:"RoleName"`
+		Name     string `xml:"PolicyName"`
+		Document string `xml:"PolicyDocument"`
+	}{r.Name, name, url.QueryEscape(document)}, nil
+}
+
+func listRolePolicies(c *call) (any, error) {
+	r, err := c.role()
+	if err != nil {
+		return nil, err
+	}
+	return struct {
+		More  bool     `xml:"IsTruncated"`
+		Names []string `xml:"PolicyNames>member"`
+	}{false, slices.Sorted(maps.Keys(r.Inline))}, nil
+}
+
+type evaluationXML struct {
+	Action   string `xml:"EvalActionName"`
+	Resource string `xml:"EvalResourceName"`
+	Decision string `xml:"EvalDecision"`
+}
+
+// simulatePrincipalPolicy tells what calls of the account's role would meet: all are allowed but
+// those that Deny took the right to.
+func simulatePrincipalPolicy(c *call) (any, error) {
+	st := c.state()
+	arn, actions := c.params.String("PolicySourceArn"), c.params.Strings("ActionNames")
+	if !slices.ContainsFunc(slices.Collect(maps.Values(st.Roles)), func(r *role) bool { return st.roleARN(r) == arn }) {
+		return nil, wire.Errorf("NoSuchEntity", "The entity %s cannot be found: the emulator simulates roles alone.", arn).WithStatus(http.StatusNotFound)
+	}
+	if len(actions) == 0 {
+		return nil, wire.Errorf("InvalidInput", "ActionNames must name an action, such as ec2:CreateFleet")
+	}
+	resources := c.params.Strings("ResourceArns")
+	if len(resources) == 0 {
+		resources = []string{"*"}
+	}
+	var answer struct {
+		More    bool            `xml:"IsTruncated"`
+		Results []evaluationXML `xml:"EvaluationResults>member"`
+	}
+	for _, full := range actions {
+		_, action, whole := strings.Cut(full, ":")
+		if !whole {
+			return nil, wire.Errorf("InvalidInput", "Action %s must be service:action, such as ec2:CreateFleet", full)
+		}
+		for _, resource := range resources {
+			decision := "allowed"
+			if c.server.denied[action] {
+				decision = "implicitDeny"
+			}
+			answer.Results = append(answer.Results, evaluationXML{full, cmp.Or(resource, "*"), decision})
+		}
+	}
+	return answer, nil
+}
