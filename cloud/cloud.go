@@ -83,6 +83,7 @@ type OfferChoice struct {
 	Option   cluster.Option
 	Stock    string  // what machines of the offer are taken from, such as a reservation; as cluster.Offer has it
 	Priority float64 // price in dollars per hour
+	Needed   bool    // for the variety that was asked for: if not all can be named, others are left out
 }
 
 // NodeSetup is what the boot of a machine must hand to its kubelet.

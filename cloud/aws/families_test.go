@@ -38,6 +38,7 @@ func TestMachinesOfEveryFamily(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			a.provider.options.KubernetesVersion = func(context.Context) (string, error) { return tt.kubernetes, nil }
+			a.provider.steady.held = "" // another cluster
 			spec := defaultSpec()
 			spec.Images = []nodeclass.ImageTerm{{Alias: tt.alias}}
 			a.class = a.resolve(t, spec)

@@ -95,10 +95,12 @@ type Provider struct {
 	buyer     fleet.Buyer
 	instances *instance.Store
 	facts     facts
+	steady    steady
 
 	mu       sync.Mutex
 	cluster  userdata.Cluster
 	version  version
+	zones    map[string]bool // that types were read anew for, though none are offered there
 	types    []catalog.Type
 	typesSeq uint64
 	revision uint64
@@ -133,7 +135,7 @@ func newProvider(o Options, clients client.Clients) *Provider {
 	o = o.withDefaults()
 	facts := factsFor(clients.Region)
 	p := &Provider{
-		options: o, clients: clients, facts: facts, classes: map[string]*known{},
+		options: o, clients: clients, facts: facts, classes: map[string]*known{}, zones: map[string]bool{},
 		prices: price.New(facts), short: shortage.New(o.Now), measured: measure.New(o.Now), reserved: reservation.NewBook(o.Now),
 		finder:    network.Finder{API: clients.EC2, Region: clients.Region, Cluster: o.Cluster},
 		reserves:  reservation.Finder{API: clients.EC2},
@@ -154,7 +156,7 @@ func (p *Provider) Region() string { return p.clients.Region }
 
 // Notices reads the SQS queue of that name.
 func (p *Provider) Notices(queue string) *notice.Queue {
-	return notice.New(p.clients.SQS, queue, p.options.Cluster, p.options.Now)
+	return notice.New(p.clients.SQS, queue, p.options.Cluster, p.options.Now, p.options.Pause)
 }
 
 // Troubles implements cloud.Checks.

@@ -3,8 +3,11 @@ package aws
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 
 	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/aws/catalog"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 )
 
@@ -16,7 +19,33 @@ func (p *Provider) Subnets(ctx context.Context, class nodeclass.Class) ([]nodecl
 		return nil, err
 	}
 	p.addresses.Saw(found)
+	if !p.offeredIn(found) {
+		if err := p.RefreshTypes(ctx); err != nil && p.options.Warn != nil {
+			p.options.Warn(fmt.Errorf("read instance types for a zone that is new: %w", err))
+		}
+	}
 	return found, nil
+}
+
+// offeredIn reports whether types are known in the zones of the subnets. It says no once
+// for each zone: where no type is offered there, reading them again would change nothing.
+func (p *Provider) offeredIn(subnets []nodeclass.Subnet) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.typesSeq == 0 {
+		return true // they are to be read anyway
+	}
+	all := true
+	for _, s := range subnets {
+		offered := slices.ContainsFunc(p.types, func(t catalog.Type) bool {
+			_, found := slices.BinarySearch(t.Zones, s.Zone)
+			return found
+		})
+		if !offered && !p.zones[s.Zone] {
+			p.zones[s.Zone], all = true, false
+		}
+	}
+	return all
 }
 
 // Groups finds the security groups that a class selects;
@@ -26,13 +55,14 @@ func (p *Provider) Groups(ctx context.Context, class nodeclass.Class) ([]nodecla
 }
 
 // Images finds the images that a class selects for the cluster's version of
-// Kubernetes; *nodeclass.MissingError when there are none.
+// Kubernetes, a newer one once it has stayed for five minutes;
+// *nodeclass.MissingError when there are none.
 func (p *Provider) Images(ctx context.Context, class nodeclass.Class) ([]nodeclass.Image, error) {
 	kubernetes, err := p.KubernetesVersion(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return p.images.Find(ctx, class.Spec, kubernetes)
+	return p.images.Find(ctx, class.Spec, p.steady.see(p.options.Now(), kubernetes))
 }
 
 // Profile returns the instance profile of a class, making it where the class

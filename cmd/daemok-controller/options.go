@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/daemok/daemok/controller/class"
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/internal/gates"
@@ -45,6 +46,7 @@ type options struct {
 	vmMemoryOverheadPercent                       float64
 	reservedENIs                                  int
 	disableDryRun                                 bool
+	amiEvery, subnetEvery                         time.Duration
 	awsFeatureGates                               string
 	expressions                                   bool // of awsFeatureGates
 
@@ -61,7 +63,6 @@ type options struct {
 var laterFlags = []string{
 	"karpenter-service", "log-output-paths", "log-error-output-paths", "disable-controller-warmup",
 	"ignore-dra-requests", "enable-zonal-shift",
-	"ami-refresh-interval", "subnet-refresh-interval",
 }
 
 // checkedFlags change nothing yet either, but a bad value is refused.
@@ -128,6 +129,8 @@ func (r *reader) define(o *options) {
 	r.text(&o.machineCostText, "machine-cost", "0", "dollars an hour that each machine costs beside its type and volumes, of pools without the annotation daemok.sh/machine-cost; see docs/cost.md")
 	r.boolean(&o.surplusCredits, "surplus-credits", true, "fill burstable types above their baseline where that is cheapest, with the credits billed for it; see docs/cost.md")
 	r.boolean(&o.disableDryRun, "disable-dry-run", false, "do not check permissions by dry runs")
+	r.duration(&o.amiEvery, "ami-refresh-interval", class.RefreshEvery, "how often the images of classes are looked up")
+	r.duration(&o.subnetEvery, "subnet-refresh-interval", class.RefreshEvery, "how often the subnets of classes are looked up, and the addresses left in them")
 	for _, flag := range laterFlags {
 		r.later(flag)
 	}
@@ -151,6 +154,10 @@ func (o *options) check() error {
 		return fmt.Errorf("--vm-memory-overhead-percent (VM_MEMORY_OVERHEAD_PERCENT) is %v: want a share from 0 to below 1", o.vmMemoryOverheadPercent)
 	case o.reservedENIs < 0:
 		return fmt.Errorf("--reserved-enis (RESERVED_ENIS) is %d: want 0 or more", o.reservedENIs)
+	case o.amiEvery < class.RefreshEvery:
+		return fmt.Errorf("--ami-refresh-interval (AMI_REFRESH_INTERVAL) is %v: want %v or more", o.amiEvery, class.RefreshEvery)
+	case o.subnetEvery < class.RefreshEvery:
+		return fmt.Errorf("--subnet-refresh-interval (SUBNET_REFRESH_INTERVAL) is %v: want %v or more", o.subnetEvery, class.RefreshEvery)
 	case o.batchIdle <= 0 || o.batchMax < o.batchIdle:
 		return fmt.Errorf("--batch-idle-duration %v and --batch-max-duration %v: want 0 < idle <= max", o.batchIdle, o.batchMax)
 	}

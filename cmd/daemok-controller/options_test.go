@@ -39,6 +39,10 @@ func TestOptions(t *testing.T) {
 		"those that are read and do nothing are named": {[]string{"--feature-gates=Foo=false"}, with(map[string]string{"CPU_REQUESTS": "500"}), func(o options) bool {
 			return slices.Equal(o.ignored, []string{"cpu-requests", "feature-gates"})
 		}},
+		"SC-405 images and subnets are looked up each minute": {nil, named, func(o options) bool { return o.amiEvery == time.Minute && o.subnetEvery == time.Minute }},
+		"SC-405 or less often": {[]string{"--ami-refresh-interval=1h"}, with(map[string]string{"SUBNET_REFRESH_INTERVAL": "5m"}), func(o options) bool {
+			return o.amiEvery == time.Hour && o.subnetEvery == 5*time.Minute && len(o.ignored) == 0
+		}},
 		"kubelet settings may hold no expressions":           {nil, named, func(o options) bool { return !o.expressions }},
 		"a gate lets them hold expressions":                  {nil, with(map[string]string{"AWS_FEATURE_GATES": "NodeClassCEL=true"}), func(o options) bool { return o.expressions && len(o.ignored) == 0 }},
 		"SC-405 spot machines are left alone":                {nil, named, func(o options) bool { p := o.policy(); return !p.Retire.SpotToSpot && !p.Retire.Payback.Off }},
@@ -90,6 +94,8 @@ func TestBadOptionsNameTheWayOut(t *testing.T) {
 		"SC-405 a gate without a switch":               {[]string{"--feature-gates=NodeRepair=true,Foo"}, map[string]string{"CLUSTER_NAME": "c"}, `FEATURE_GATES) has "Foo": want Name=true`},
 		"an AWS gate that is neither":                  {nil, map[string]string{"CLUSTER_NAME": "c", "AWS_FEATURE_GATES": "NodeClassCEL"}, `AWS_FEATURE_GATES) has "NodeClassCEL"`},
 		"a gate that is neither":                       {nil, map[string]string{"CLUSTER_NAME": "c", "FEATURE_GATES": "Foo=maybe"}, `has "Foo=maybe"`},
+		"SC-405 images looked up all the time":         {[]string{"--ami-refresh-interval=1s"}, map[string]string{"CLUSTER_NAME": "c"}, "AMI_REFRESH_INTERVAL) is 1s: want 1m0s or more"},
+		"SC-405 subnets looked up all the time":        {nil, map[string]string{"CLUSTER_NAME": "c", "SUBNET_REFRESH_INTERVAL": "59s"}, "SUBNET_REFRESH_INTERVAL) is 59s: want 1m0s or more"},
 		"a flag nobody knows":                          {[]string{"--no-such-flag"}, map[string]string{"CLUSTER_NAME": "c"}, "no-such-flag"},
 	}
 	for name, tt := range tests {

@@ -112,6 +112,13 @@ func setUp(keeper *snapshot.Keeper) error {
 	if err != nil {
 		return fmt.Errorf("MACHINE_COST: %w", err)
 	}
+	switches, err := gates.Parse(os.Getenv("FEATURE_GATES"))
+	if err != nil {
+		return fmt.Errorf("FEATURE_GATES %w", err)
+	}
+	if switches[gates.NodeRepair] {
+		keeper.RepairByDefault(mark.UsualRepair())
+	}
 	keeper.SpreadByDefault(spreads)
 	keeper.CostByDefault(cost)
 	keeper.FreezeIn(systemNamespace())

@@ -54,7 +54,7 @@ func choose(fitting, soldOut []priced, want constraint.Requirements, requests qu
 			choice = oneSort(choice)
 		}
 		if len(choice) > 0 {
-			return choices(firstOffers(choice, all, want))
+			return firstOffers(choice, all, want)
 		}
 	}
 	return nil
@@ -144,17 +144,6 @@ func ofOption(list []priced, option cluster.Option) []priced {
 		}
 		return cmp.Or(cmp.Compare(a.offer.Ranked(), b.offer.Ranked()), cmp.Compare(a.kind.Name, b.kind.Name), cmp.Compare(a.offer.Zone, b.offer.Zone), cmp.Compare(a.offer.Stock, b.offer.Stock))
 	})
-	return out
-}
-
-func choices(list []priced) []cloud.OfferChoice {
-	var out []cloud.OfferChoice
-	for _, p := range list {
-		out = append(out, cloud.OfferChoice{
-			Kind: p.kind.Name, Zone: p.offer.Zone, Option: p.offer.Option, Stock: p.offer.Stock,
-			Priority: float64(p.offer.Price) / 1e6,
-		})
-	}
 	return out
 }
 

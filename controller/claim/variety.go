@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/core/constraint"
 )
 
@@ -100,7 +101,7 @@ func byType(key string, least int, list, all []priced) variety {
 // cheapest come first; where minValues asks for more variety than they bring,
 // the dearest of them make room for the cheapest offers that bring it. all is
 // what the list was chosen from. The order stays.
-func firstOffers(list, all []priced, want constraint.Requirements) []priced {
+func firstOffers(list, all []priced, want constraint.Requirements) []cloud.OfferChoice {
 	var varieties []variety
 	for _, v := range varietiesOf(want, all) {
 		own := byOffer(v.key, v.least, list)
@@ -184,7 +185,7 @@ func typesIn(list []priced, marked map[int]bool) int {
 
 // fill keeps the marked offers and as many of the others, from the first on,
 // as one request has room for.
-func fill(list []priced, marked map[int]bool) []priced {
+func fill(list []priced, marked map[int]bool) []cloud.OfferChoice {
 	kept, types, offers := make([]bool, len(list)), map[string]bool{}, 0
 	keepWhere := func(wanted bool) {
 		for i, p := range list {
@@ -196,10 +197,13 @@ func fill(list []priced, marked map[int]bool) []priced {
 	}
 	keepWhere(true)
 	keepWhere(false)
-	var out []priced
+	var out []cloud.OfferChoice
 	for i, p := range list {
 		if kept[i] {
-			out = append(out, p)
+			out = append(out, cloud.OfferChoice{
+				Kind: p.kind.Name, Zone: p.offer.Zone, Option: p.offer.Option, Stock: p.offer.Stock,
+				Priority: float64(p.offer.Price) / 1e6, Needed: marked[i],
+			})
 		}
 	}
 	return out

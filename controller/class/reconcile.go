@@ -15,6 +15,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -29,8 +30,11 @@ import (
 	"github.com/daemok/daemok/observe"
 )
 
+// RefreshEvery is how often what a class selects is looked up, unless images and
+// subnets are to be looked up less often.
+const RefreshEvery = time.Minute
+
 const (
-	refreshEvery = time.Minute      // what was found is looked up again
 	waitForUsers = 10 * time.Second // between looks at the claims of a class that is being deleted
 )
 
@@ -67,6 +71,8 @@ type Reconciler struct {
 	DryRun   bool // verify by dry runs
 
 	ReservedCapacity bool // the feature gate: capacity reservations are looked up
+
+	ImagesEvery, SubnetsEvery time.Duration // how often they are looked up where all is well; 0: RefreshEvery
 
 	Verified time.Duration // for how long a good answer holds
 	Now      func() time.Time
@@ -130,10 +136,14 @@ func (r *Reconciler) resolve(ctx context.Context, c *awsv1.EC2NodeClass) time.Du
 	settings, unread := Settings(c)
 	well := true
 	for _, look := range []func() error{
-		func() error { return r.subnets(ctx, c, settings) },
+		func() error {
+			return r.every(c, awsv1.ClassSubnetsReady, r.SubnetsEvery, func() error { return r.subnets(ctx, c, settings) })
+		},
 		func() error { return r.groups(ctx, c, settings) },
 		func() error { return r.reservations(ctx, c, settings) },
-		func() error { return r.images(ctx, c, settings) },
+		func() error {
+			return r.every(c, awsv1.ClassAMIsReady, r.ImagesEvery, func() error { return r.images(ctx, c, settings) })
+		},
 		func() error { return r.profile(ctx, c, settings) },
 	} {
 		well = look() == nil && well
@@ -144,7 +154,24 @@ func (r *Reconciler) resolve(ctx context.Context, c *awsv1.EC2NodeClass) time.Du
 		return known.postpone(c, r.Now())
 	}
 	known.settle()
-	return refreshEvery
+	return RefreshEvery
+}
+
+// every looks something up unless a look at the same spec that found it is younger
+// than the interval: what the status has of it then stays.
+func (r *Reconciler) every(c *awsv1.EC2NodeClass, kind string, interval time.Duration, look func() error) error {
+	known := r.records.of(c.Name)
+	is := condition.Get(c, kind)
+	if last := known.found[kind]; is != nil && is.Status == metav1.ConditionTrue && last.generation == c.Generation && r.Now().Before(last.at.Add(interval)) {
+		condition.SetTrue(c, kind, r.Now()) // of this generation
+		return nil
+	}
+	err := look()
+	delete(known.found, kind)
+	if err == nil {
+		known.found[kind] = finding{c.Generation, r.Now()}
+	}
+	return err
 }
 
 // judge sets the condition that sums up whether machines can be launched, and

@@ -41,9 +41,17 @@ type account struct {
 	unsized     nodeclass.Unsized
 	forgotten   []string
 	verifies    int
+	looks       map[string]int // for what
+}
+
+func (a *account) look(what string) {
+	if a.looks != nil {
+		a.looks[what]++
+	}
 }
 
 func (a *account) Subnets(context.Context, nodeclass.Class) ([]nodeclass.Subnet, error) {
+	a.look("subnets")
 	if a.subnets != nil {
 		return nil, a.subnets
 	}
@@ -62,6 +70,7 @@ func (a *account) Reservations(context.Context, nodeclass.Class) ([]nodeclass.Re
 }
 
 func (a *account) Images(context.Context, nodeclass.Class) ([]nodeclass.Image, error) {
+	a.look("images")
 	if a.images != nil {
 		return nil, a.images
 	}
@@ -156,8 +165,8 @@ func TestWhatIsFoundIsInTheStatus(t *testing.T) {
 	if ami := got.Status.AMIs[0]; ami.ID != "ami-1" || ami.Requirements[0].Key != api.LabelArch {
 		t.Errorf("image = %+v", ami)
 	}
-	if again != refreshEvery {
-		t.Errorf("looks again after %v, want %v", again, refreshEvery)
+	if again != RefreshEvery {
+		t.Errorf("looks again after %v, want %v", again, RefreshEvery)
 	}
 	settings, err := Settings(got)
 	if err != nil || settings.Resolved.Images[0].Requirements.Get(api.LabelArch).String() != "in amd64" {
@@ -220,6 +229,40 @@ func TestAClassThatCannotLaunchIsNotReady(t *testing.T) {
 				t.Errorf("looks again after %v, want %v", again, retryFirst)
 			}
 		})
+	}
+}
+
+// Images and subnets are looked up as seldom as was asked for, but at once for another
+// spec, and again soon where they were not found.
+func TestImagesAndSubnetsAreLookedUpAtTheirIntervals(t *testing.T) {
+	a, now := &account{}, start
+	r := reconciler(a, class())
+	r.ImagesEvery, r.SubnetsEvery, r.Now = time.Hour, 5*time.Minute, func() time.Time { return now }
+	looks := func(after time.Duration, images, subnets int) {
+		t.Helper()
+		now = now.Add(after)
+		a.looks = map[string]int{}
+		if got, _ := look(t, r); a.looks["images"] != images || a.looks["subnets"] != subnets {
+			t.Errorf("at %v: looked for images %d times and for subnets %d times, want %d and %d (%s)", now.Sub(start), a.looks["images"], a.looks["subnets"], images, subnets,
+				condition.Describe(condition.Get(got, awsv1.ClassAMIsReady)))
+		}
+	}
+	looks(0, 1, 1)
+	looks(time.Minute, 0, 0)
+	looks(4*time.Minute, 0, 1)
+	looks(55*time.Minute, 1, 1)
+
+	got, _ := look(t, r)
+	got.Generation, got.Spec.AMISelectorTerms = 2, []awsv1.AMISelectorTerm{{Alias: "bottlerocket@latest"}}
+	if err := r.Store.Update(t.Context(), got); err != nil {
+		t.Fatal(err)
+	}
+	a.images = &nodeclass.MissingError{Reason: nodeclass.AMINotFound, Text: "nothing matches"}
+	looks(time.Second, 1, 1)
+	a.images = nil
+	looks(retryFirst, 1, 0)
+	if got, _ := look(t, r); !condition.IsTrue(got, awsv1.ClassReady) || condition.Get(got, awsv1.ClassSubnetsReady).ObservedGeneration != 2 {
+		t.Errorf("conditions = %+v, want Ready, and all about the new spec", got.Status.Conditions)
 	}
 }
 

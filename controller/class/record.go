@@ -18,11 +18,18 @@ const (
 // is under way at a time, so only the list of records needs a lock.
 type record struct {
 	verdict verdict
-	told    map[string]string // what its users were told last, by condition or field
+	told    map[string]string  // what its users were told last, by condition or field
+	found   map[string]finding // looks that found what they sought, by condition
 
 	generation int64     // that the retries are about
 	retries    int       // looks in a row that found it not in order
 	dueAt      time.Time // no look before, unless the spec changed
+}
+
+// finding is when something was found that the spec of a generation selects.
+type finding struct {
+	generation int64
+	at         time.Time
 }
 
 // postpone notes a look that found the class not in order, and returns how
@@ -63,7 +70,7 @@ func (r *records) of(class string) *record {
 		r.all = map[string]*record{}
 	}
 	if r.all[class] == nil {
-		r.all[class] = &record{told: map[string]string{}}
+		r.all[class] = &record{told: map[string]string{}, found: map[string]finding{}}
 	}
 	return r.all[class]
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws/client"
 	"github.com/daemok/daemok/cloud/aws/emulator"
 	awsnotice "github.com/daemok/daemok/cloud/aws/notice"
+	"github.com/daemok/daemok/internal/pause"
 )
 
 // BenchmarkAThousandInterruptions is the whole way of 1,000 spot warnings about as many
@@ -27,7 +28,7 @@ func BenchmarkAThousandInterruptions(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()
 		d := newDesk(b)
-		d.Notices, d.Now = awsnotice.New(account, "prod", "prod", time.Now), time.Now
+		d.Notices, d.Now = awsnotice.New(account, "prod", "prod", time.Now, pause.For), time.Now
 		for i := range n {
 			d.claim(fmt.Sprintf("c-%04d", i), fmt.Sprintf("i-%017x", i))
 		}

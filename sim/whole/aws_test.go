@@ -36,14 +36,20 @@ type account struct {
 // tellOfAWS is tell where the cloud is AWS.
 func tellOfAWS(t *testing.T, seed uint64, story func(t *testing.T, w *world)) {
 	t.Helper()
+	tellOfAWSWith(t, fake.Options{Seed: seed}, story)
+}
+
+// tellOfAWSWith is tellOfAWS where what the market sells, or how, is not as usual.
+func tellOfAWSWith(t *testing.T, o fake.Options, story func(t *testing.T, w *world)) {
+	t.Helper()
 	for name, value := range map[string]string{
 		"AWS_MAX_ATTEMPTS": "1", "AWS_CA_BUNDLE": "", "AWS_ENDPOINT_URL": "http://aws.test", "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test",
 		"AWS_CONFIG_FILE": "/dev/null", "AWS_SHARED_CREDENTIALS_FILE": "/dev/null", "AWS_EC2_METADATA_DISABLED": "true",
 	} {
 		t.Setenv(name, value)
 	}
-	tell(t, fake.Options{Seed: seed}, func(t *testing.T, w *world) {
-		w.openAccount(seed)
+	tell(t, o, func(t *testing.T, w *world) {
+		w.openAccount(o.Seed)
 		story(t, w)
 	})
 }

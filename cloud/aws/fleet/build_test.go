@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -279,7 +280,9 @@ func TestExpressionsAreWorkedOutByType(t *testing.T) {
 	}
 }
 
-func TestAFleetHasNoMoreTemplatesThanEC2Takes(t *testing.T) {
+// Types that hold different numbers of pods need a template each. The cheapest have
+// one, and those that variety needs, as far as EC2 takes so many.
+func TestAFleetHasTemplatesForTheCheapestAndWhatVarietyNeeds(t *testing.T) {
 	kubelet, err := nodeclass.ParseKubelet([]byte(`{"maxPods":"max_pods"}`))
 	if err != nil {
 		t.Fatal(err)
@@ -292,11 +295,33 @@ func TestAFleetHasNoMoreTemplatesThanEC2Takes(t *testing.T) {
 		r.Launch.Options = append(r.Launch.Options, cloud.OfferChoice{Kind: kinds[i].Name, Zone: "us-east-1a", Option: cluster.Spot, Priority: float64(i)})
 	}
 	r.Kinds = catalog.For(kinds, r.Class, catalog.Settings{})
-	o, err := build(r)
-	if err != nil {
-		t.Fatal(err)
+	tests := map[string]struct {
+		needed    func(i int) bool
+		templates int
+		last      string // the dearest type
+	}{
+		"nothing is needed":           {func(int) bool { return false }, templatesUsual, "k007.large"},
+		"a dear type is needed":       {func(i int) bool { return i == 50 }, templatesUsual, "k050.large"},
+		"twenty are needed":           {func(i int) bool { return i >= 20 && i < 40 }, 20, "k039.large"},
+		"more are needed than can be": {func(int) bool { return true }, templatesMax, "k049.large"},
 	}
-	if len(o.templates) != templatesMax || o.offers[len(o.offers)-1].Kind != "k049.large" {
-		t.Errorf("%d templates, the last for %s; want %d, the cheapest types", len(o.templates), o.offers[len(o.offers)-1].Kind, templatesMax)
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			for i := range r.Launch.Options {
+				r.Launch.Options[i].Needed = tt.needed(i)
+			}
+			o, err := build(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if last := o.offers[len(o.offers)-1].Kind; len(o.templates) != tt.templates || last != tt.last {
+				t.Errorf("%d templates, the last for %s; want %d, the last for %s", len(o.templates), last, tt.templates, tt.last)
+			}
+			for i, c := range r.Launch.Options {
+				if c.Needed && i < templatesMax && !slices.Contains(o.offers, c) {
+					t.Errorf("%s is needed and left out", c.Kind)
+				}
+			}
+		})
 	}
 }

@@ -30,6 +30,10 @@ const (
 	overridesMax = 300
 	// templatesMax is how many launch templates EC2 takes in one fleet.
 	templatesMax = 50
+	// templatesUsual is how many one fleet has, unless variety needs more. There is
+	// one for each number of pods that a type holds, and the further ones are of one
+	// or two types each, while each is a call of which EC2 takes a few a second.
+	templatesUsual = 8
 )
 
 // Request is one launch with all that was found for it.
@@ -105,34 +109,51 @@ func build(r Request) (order, error) {
 	return o, nil
 }
 
-// divide takes the offers that can be bought at all, the cheapest types
-// first, and groups them by template.
+// divide takes the offers that can be bought at all, those needed for variety and
+// then the cheapest, and groups them by template. It returns them cheapest first.
 func divide(r Request) ([]cloud.OfferChoice, map[group]*members) {
 	sorted := slices.Clone(r.Launch.Options)
 	slices.SortStableFunc(sorted, func(a, b cloud.OfferChoice) int { return cmp.Compare(a.Priority, b.Priority) })
-	kinds := map[string]bool{}
-	groups := map[group]*members{}
+	sorted = onePerPlace(sorted)
+	taken, kinds, opened := map[int]bool{}, map[string]bool{}, map[group]bool{}
+	take := func(needed bool, templates int) {
+		for i, choice := range sorted {
+			g, ok := groupOf(r, choice)
+			switch {
+			case choice.Needed != needed, !ok, len(taken) == overridesMax,
+				!kinds[choice.Kind] && len(kinds) == TypesMax, !opened[g] && len(opened) >= templates:
+			default:
+				taken[i], kinds[choice.Kind], opened[g] = true, true, true
+			}
+		}
+	}
+	take(true, templatesMax)
+	take(false, templatesUsual)
 	var offers []cloud.OfferChoice
-	for _, choice := range onePerPlace(sorted) {
-		setup, ok := r.Kinds.Setup(choice.Kind)
-		if _, found := subnetIn(r.Subnets, choice.Zone); !ok || !found {
+	groups := map[group]*members{}
+	for i, choice := range sorted {
+		if !taken[i] {
 			continue
 		}
-		if !kinds[choice.Kind] && len(kinds) == TypesMax || len(offers) == overridesMax {
-			continue
-		}
-		g := group{setup.Image, setup.MaxPods, setup.Kubelet.Reserves(), choice.Stock}
-		if groups[g] == nil && len(groups) == templatesMax {
-			continue
-		}
+		g, _ := groupOf(r, choice)
 		if groups[g] == nil {
+			setup, _ := r.Kinds.Setup(choice.Kind)
 			groups[g] = &members{kubelet: *setup.Kubelet}
 		}
-		kinds[choice.Kind] = true
-		offers = append(offers, choice)
 		groups[g].offers = append(groups[g].offers, choice)
+		offers = append(offers, choice)
 	}
 	return offers, groups
+}
+
+// groupOf is the template that machines of an offer are launched from; false where
+// the offer cannot be bought.
+func groupOf(r Request, o cloud.OfferChoice) (group, bool) {
+	setup, ok := r.Kinds.Setup(o.Kind)
+	if _, found := subnetIn(r.Subnets, o.Zone); !ok || !found {
+		return group{}, false
+	}
+	return group{setup.Image, setup.MaxPods, setup.Kubelet.Reserves(), o.Stock}, true
 }
 
 // onePerPlace keeps the first reservation of each type and zone: EC2's answer tells

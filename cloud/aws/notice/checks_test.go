@@ -30,6 +30,13 @@ type ward struct {
 	ids    []string
 }
 
+// pause lets the world's time go by.
+func (w *ward) pause(_ context.Context, d time.Duration) error {
+	w.clock.Advance(d)
+	w.server.Settle()
+	return nil
+}
+
 // admit opens an account with so many machines that run.
 func admit(t *testing.T, n int) *ward {
 	t.Helper()
@@ -40,7 +47,7 @@ func admit(t *testing.T, n int) *ward {
 	web := httptest.NewServer(w.server)
 	t.Cleanup(func() { w.server.Close(); web.Close() })
 	config := client.At(web.URL, "us-east-1", client.Key{ID: "key", Secret: "secret"})
-	w.queue = New(sqs.NewFromConfig(config), "prod", "prod", w.clock.Now)
+	w.queue = New(sqs.NewFromConfig(config), "prod", "prod", w.clock.Now, w.pause)
 	api := ec2.NewFromConfig(config, func(o *ec2.Options) { o.RetryMaxAttempts = 1 })
 	w.API = api
 	images, err := api.DescribeImages(t.Context(), &ec2.DescribeImagesInput{Filters: []types.Filter{{Name: aws.String("architecture"), Values: []string{"x86_64"}}}})

@@ -36,7 +36,11 @@ const (
 	// should not stay hidden from them.
 	sharedHiddenFor = 5 * time.Second
 	callsMax        = 10 // at once
-	forgetAfter     = 3 * HiddenFor
+	// together is how long after some messages the next are asked for, unless more
+	// were waiting: those of machines that start trickle in, and would take a call
+	// each to receive and to delete.
+	together    = time.Second
+	forgetAfter = 3 * HiddenFor
 )
 
 type api interface {
@@ -52,10 +56,12 @@ type Queue struct {
 	name    string
 	cluster string
 	now     func() time.Time
+	pause   func(context.Context, time.Duration) error
 
 	mu     sync.Mutex
 	url    string // empty: not found yet
 	shared bool
+	rests  time.Time           // until then nothing is received
 	open   map[string]*message // handed out and not deleted, by id
 }
 
@@ -68,14 +74,19 @@ type message struct {
 
 var _ cloud.Notices = (*Queue)(nil)
 
-// New returns the queue of that name for a cluster. It calls nobody.
-func New(client api, name, clusterName string, now func() time.Time) *Queue {
-	return &Queue{api: client, name: name, cluster: clusterName, now: now, open: map[string]*message{}}
+// New returns the queue of that name for a cluster. It calls nobody. It waits with
+// pause, which returns an error only where its context ended.
+func New(client api, name, clusterName string, now func() time.Time, pause func(context.Context, time.Duration) error) *Queue {
+	return &Queue{api: client, name: name, cluster: clusterName, now: now, pause: pause, open: map[string]*message{}}
 }
 
 // Next implements cloud.Notices. Where more than one call's worth of messages is
-// there it returns those of up to ten calls together.
+// there it returns those of up to ten calls together. After fewer it waits a second
+// for further ones before it asks again.
 func (q *Queue) Next(ctx context.Context) ([]cloud.Notice, error) {
+	if err := q.rest(ctx); err != nil {
+		return nil, err
+	}
 	for {
 		url, shared, err := q.find(ctx)
 		if err != nil {
@@ -87,6 +98,8 @@ func (q *Queue) Next(ctx context.Context) ([]cloud.Notice, error) {
 		}
 		if len(got) == messagesMax {
 			got = append(got, q.more(ctx, url, shared)...)
+		} else if len(got) > 0 {
+			q.restFrom(q.now())
 		}
 		if len(got) > 0 {
 			return q.handOut(got, shared), nil
@@ -95,6 +108,23 @@ func (q *Queue) Next(ctx context.Context) ([]cloud.Notice, error) {
 			return nil, err
 		}
 	}
+}
+
+// rest waits where some messages have just come.
+func (q *Queue) rest(ctx context.Context) error {
+	q.mu.Lock()
+	left := q.rests.Sub(q.now())
+	q.mu.Unlock()
+	if left <= 0 {
+		return nil
+	}
+	return q.pause(ctx, left)
+}
+
+func (q *Queue) restFrom(now time.Time) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.rests = now.Add(together)
 }
 
 // more takes what else is there, by several calls at once. What a call that

@@ -26,6 +26,12 @@ type post struct {
 	clock  *clock.Virtual
 }
 
+// pause lets the world's time go by.
+func (p *post) pause(_ context.Context, d time.Duration) error {
+	p.advance(d)
+	return nil
+}
+
 func (p *post) advance(d time.Duration) {
 	p.clock.Advance(d)
 	p.server.Settle()
@@ -38,7 +44,7 @@ func open(t testing.TB) *post {
 	web := httptest.NewServer(p.server)
 	t.Cleanup(func() { p.server.Close(); web.Close() })
 	p.sqs = sqs.NewFromConfig(client.At(web.URL, "us-east-1", client.Key{ID: "key", Secret: "secret"}), func(o *sqs.Options) { o.RetryMaxAttempts = 1 })
-	p.Queue = New(p.sqs, "prod", "prod", p.clock.Now)
+	p.Queue = New(p.sqs, "prod", "prod", p.clock.Now, p.pause)
 	return p
 }
 

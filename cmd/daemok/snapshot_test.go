@@ -1,0 +1,31 @@
+package main
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/storetest"
+)
+
+// Which nodes are repaired is for the controller's feature gate to say, and a snapshot
+// is read with the same.
+func TestASnapshotHasTheRepairsOfTheFeatureGate(t *testing.T) {
+	account := pretendAccount(t)
+	pool := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: storetest.PoolSpec()}
+	for gate, want := range map[string]int{"": 0, "NodeRepair=false": 0, "NodeRepair=true": 7} {
+		t.Setenv("FEATURE_GATES", gate)
+		s, err := liveCluster(t, account, pool.DeepCopy())(t.Context(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rules := s.snapshot.Pools[0].Repair.Rules; len(rules) != want {
+			t.Errorf("FEATURE_GATES=%s: %d rules of repair, want %d", gate, len(rules), want)
+		}
+	}
+	t.Setenv("FEATURE_GATES", "NodeRepair")
+	if _, err := liveCluster(t, account)(t.Context(), ""); err == nil {
+		t.Error("FEATURE_GATES=NodeRepair is read, though it says neither true nor false")
+	}
+}

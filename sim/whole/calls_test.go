@@ -1,0 +1,86 @@
+package whole_test
+
+import (
+	"context"
+	"flag"
+	"testing"
+	"time"
+
+	"github.com/daemok/daemok/cloud/aws"
+)
+
+var howMany = flag.Int("machines", 60, "how many machines TestCallsOfAWS buys")
+
+// Machines are bought, and then nothing happens: how often is AWS called? Each machine
+// is tagged by a call of its own, since its tags are. Of all other calls that change
+// something there is one for ten machines at the most, and a cluster at rest makes fewer
+// than one call a second. It prints what there was.
+func TestCallsOfAWS(t *testing.T) {
+	long(t)
+	machines, atRest := *howMany, 5*time.Minute
+	tellOfAWS(t, 3, func(t *testing.T, w *world) {
+		w.pool("default", nil)
+		c := w.start(setup{})
+		w.scale("web", machines)
+		w.until(10*time.Minute, "all pods running", func() bool { return w.run(machines) })
+		w.until(20*time.Minute, "all machines tagged", func() bool { return c.ordeal.counted(asked)["CreateTags"] >= machines })
+		bought := c.ordeal.counted(asked)
+		changing, acknowledged := 0, bought["DeleteMessageBatch"]
+		for action, n := range bought {
+			if changes(action) && action != "CreateTags" && action != "DeleteMessageBatch" {
+				changing += n
+			}
+		}
+		t.Logf("to buy %d machines: %v", machines, bought)
+		t.Logf("for each machine: %.2f CreateTags, %.3f other calls that change something, %.2f that acknowledge notices, %.2f that ask",
+			each(bought["CreateTags"], machines), each(changing, machines), each(acknowledged, machines),
+			each(sum(bought)-bought["CreateTags"]-changing-acknowledged, machines))
+		if bought["CreateTags"] > machines || changing > machines/10 || acknowledged > machines/2 {
+			t.Errorf("more than one CreateTags, a tenth of another call that changes something, or half of one that acknowledges notices")
+		}
+
+		time.Sleep(atRest)
+		rested := c.ordeal.counted(asked)
+		perSecond := float64(sum(rested)-sum(bought))/atRest.Seconds() + w.refreshing()
+		t.Logf("a second at rest: %.2f calls", perSecond)
+		if perSecond >= 1 {
+			t.Errorf("%.2f calls a second at rest, want less than 1: %v, and %v before", perSecond, rested, bought)
+		}
+	})
+}
+
+// refreshing is how many calls a second it takes to keep fresh what is known of AWS, with
+// one class.
+func (w *world) refreshing() (perSecond float64) {
+	w.t.Helper()
+	ctx, count := context.Background(), &ordeal{}
+	p := w.provider(&carrier{server: w.aws.server, ordeal: count})
+	for _, round := range []struct {
+		every time.Duration
+		do    func() error
+	}{
+		{aws.TypesEvery, func() error { return p.RefreshTypes(ctx) }},
+		{aws.OnDemandEvery, func() error { return p.RefreshOnDemand(ctx) }},
+		{aws.SpotEvery, func() error { return p.RefreshSpot(ctx) }},
+		{aws.TemplatesEvery, func() error { return p.RefreshTemplates(ctx) }},
+		{aws.ProfilesEvery, func() error { _, err := p.CollectProfiles(ctx, nil); return err }},
+		{aws.VerifiedFor, func() error { return p.Verify(ctx, *w.aws.class) }},
+		{time.Minute, func() error { _, err := p.Resolve(ctx, *w.aws.class); return err }},
+	} {
+		before := sum(count.counted(asked))
+		if err := round.do(); err != nil {
+			w.t.Fatal(err)
+		}
+		perSecond += float64(sum(count.counted(asked))-before) / round.every.Seconds()
+	}
+	return perSecond
+}
+
+func sum(calls map[string]int) (n int) {
+	for _, of := range calls {
+		n += of
+	}
+	return n
+}
+
+func each(calls, machines int) float64 { return float64(calls) / float64(machines) }
