@@ -25,6 +25,7 @@ type known struct {
 	riskSeq   uint64
 	sizesSeq  uint64
 	stockSeq  uint64
+	quotaSeq  uint64
 	kinds     *catalog.Kinds
 	catalogue *cluster.Catalogue
 }
@@ -49,7 +50,7 @@ func (p *Provider) known(class cloud.Class) (*known, error) {
 	if err != nil {
 		return nil, err
 	}
-	sizes, now := p.measured.View(), catalog.Market{Prices: p.prices.View(), Short: p.short.View(), Risk: p.risk.View(), Stocks: p.reserved.View()}
+	sizes, now := p.measured.View(), catalog.Market{Prices: p.prices.View(), Short: p.short.View(), Risk: p.risk.View(), Stocks: p.reserved.View(), Quotas: p.quotas.View()}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.typesSeq == 0 {
@@ -63,11 +64,11 @@ func (p *Provider) known(class cloud.Class) (*known, error) {
 // workOut returns what is known about a class now: the old value where
 // nothing has changed. The caller holds mu.
 func (p *Provider) workOut(old *known, digest nodeclass.Digest, class nodeclass.Class, now catalog.Market, sizes measure.View) *known {
-	next := &known{digest: digest, typesSeq: p.typesSeq, pricesSeq: now.Prices.Seq, shortSeq: now.Short.Seq, riskSeq: now.Risk.Seq, sizesSeq: sizes.Seq, stockSeq: now.Stocks.Seq}
+	next := &known{digest: digest, typesSeq: p.typesSeq, pricesSeq: now.Prices.Seq, shortSeq: now.Short.Seq, riskSeq: now.Risk.Seq, sizesSeq: sizes.Seq, stockSeq: now.Stocks.Seq, quotaSeq: now.Quotas.Seq}
 	sameTypes := old != nil && old.digest == digest && old.typesSeq == p.typesSeq
 	sameKinds := sameTypes && old.sizesSeq == next.sizesSeq
 	switch {
-	case sameKinds && old.pricesSeq == next.pricesSeq && old.shortSeq == next.shortSeq && old.riskSeq == next.riskSeq && old.stockSeq == next.stockSeq:
+	case sameKinds && old.pricesSeq == next.pricesSeq && old.shortSeq == next.shortSeq && old.riskSeq == next.riskSeq && old.stockSeq == next.stockSeq && old.quotaSeq == next.quotaSeq:
 		return old
 	case sameKinds:
 		next.kinds = old.kinds
@@ -99,7 +100,7 @@ func sameSizes(a, b []cluster.Kind) bool {
 func sameOffers(a, b []cluster.Kind) bool {
 	return slices.EqualFunc(a, b, func(x, y cluster.Kind) bool {
 		return slices.EqualFunc(x.Offers, y.Offers, func(o, n cluster.Offer) bool {
-			return o.Zone == n.Zone && o.Option == n.Option && o.Price == n.Price && o.Priced == n.Priced && o.Available == n.Available && o.Stock == n.Stock && o.Left == n.Left && o.Risk == n.Risk
+			return o.Zone == n.Zone && o.Option == n.Option && o.Price == n.Price && o.Priced == n.Priced && o.Available == n.Available && o.Why == n.Why && o.Stock == n.Stock && o.Left == n.Left && o.Risk == n.Risk
 		})
 	})
 }

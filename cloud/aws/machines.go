@@ -27,6 +27,7 @@ func (p *Provider) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.M
 	for _, m := range machines {
 		p.instances.Bought(m.ID)
 	}
+	p.countBought(machines)
 	return machines, err
 }
 
@@ -84,7 +85,11 @@ func checkOffers(r cloud.LaunchRequest) error {
 
 // Terminate implements cloud.Machines.
 func (p *Provider) Terminate(ctx context.Context, ids ...string) (gone []string, err error) {
-	return p.instances.Terminate(ctx, ids...)
+	gone, err = p.instances.Terminate(ctx, ids...)
+	if err == nil {
+		p.quotas.GaveBack(ids...)
+	}
+	return gone, err
 }
 
 // List implements cloud.Machines.

@@ -28,6 +28,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws/pace"
 	"github.com/daemok/daemok/cloud/aws/price"
 	"github.com/daemok/daemok/cloud/aws/profile"
+	"github.com/daemok/daemok/cloud/aws/quota"
 	"github.com/daemok/daemok/cloud/aws/reservation"
 	"github.com/daemok/daemok/cloud/aws/risk"
 	"github.com/daemok/daemok/cloud/aws/shortage"
@@ -96,10 +97,12 @@ type Provider struct {
 	instances *instance.Store
 	facts     facts
 	steady    steady
+	quotas    quota.Book
 
 	mu       sync.Mutex
 	cluster  userdata.Cluster
 	version  version
+	noQuotas bool            // that Service Quotas may not be read was told
 	zones    map[string]bool // that types were read anew for, though none are offered there
 	types    []catalog.Type
 	typesSeq uint64

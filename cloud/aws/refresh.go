@@ -18,6 +18,7 @@ const (
 	SpotEvery      = 10 * time.Minute
 	TemplatesEvery = 30 * time.Minute
 	ProfilesEvery  = 30 * time.Minute
+	QuotasEvery    = 5 * time.Minute
 )
 
 // Refresh reads everything once, as is needed at the start. Without types
@@ -28,7 +29,7 @@ func (p *Provider) Refresh(ctx context.Context) error {
 	if err := p.RefreshTypes(ctx); err != nil {
 		return err
 	}
-	for _, err := range []error{p.RefreshOnDemand(ctx), p.RefreshSpot(ctx), p.RefreshTemplates(ctx)} {
+	for _, err := range []error{p.RefreshOnDemand(ctx), p.RefreshSpot(ctx), p.RefreshTemplates(ctx), p.RefreshQuotas(ctx)} {
 		if err != nil && p.options.Warn != nil {
 			p.options.Warn(err)
 		}

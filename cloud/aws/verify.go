@@ -158,7 +158,7 @@ func bootable(class nodeclass.Class, k *cluster.Kind) bool {
 func subnetFor(class nodeclass.Class, k *cluster.Kind) (nodeclass.Subnet, bool) {
 	for _, o := range k.Offers {
 		for _, s := range class.Resolved.Subnets {
-			if o.Available && o.Option != cluster.Reserved && o.Zone == s.Zone {
+			if (o.Available || o.Why != "") && o.Option != cluster.Reserved && o.Zone == s.Zone {
 				return s, true
 			}
 		}

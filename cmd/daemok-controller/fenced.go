@@ -80,4 +80,5 @@ func (f fenced) Verify(ctx context.Context, class nodeclass.Class) error {
 }
 func (f fenced) RefreshTypes(ctx context.Context) error    { return f.inner.RefreshTypes(ctx) }
 func (f fenced) RefreshOnDemand(ctx context.Context) error { return f.inner.RefreshOnDemand(ctx) }
+func (f fenced) RefreshQuotas(ctx context.Context) error   { return f.inner.RefreshQuotas(ctx) }
 func (f fenced) RefreshSpot(ctx context.Context) error     { return f.inner.RefreshSpot(ctx) }

@@ -66,13 +66,14 @@ func (r *reached) Verify(context.Context, nodeclass.Class) error { return r.call
 func (r *reached) Forget(context.Context, nodeclass.Class) error { return r.call("Forget") }
 func (r *reached) RefreshTypes(context.Context) error            { return r.call("RefreshTypes") }
 func (r *reached) RefreshOnDemand(context.Context) error         { return r.call("RefreshOnDemand") }
+func (r *reached) RefreshQuotas(context.Context) error           { return r.call("RefreshQuotas") }
 func (r *reached) RefreshSpot(context.Context) error             { return r.call("RefreshSpot") }
 func (r *reached) RefreshTemplates(context.Context) error        { return r.call("RefreshTemplates") }
 
 // Without a lease only looks reach AWS. Every method that the program uses is
 // called; one that is not named here is taken for one that changes something.
 func TestWithoutALeaseNothingIsChangedAtAWS(t *testing.T) {
-	looks := []string{"Groups", "Images", "Kinds", "KubernetesVersion", "List", "RefreshOnDemand", "RefreshSpot", "RefreshTypes", "Reservations", "Subnets", "Unsized", "Verify"}
+	looks := []string{"Groups", "Images", "Kinds", "KubernetesVersion", "List", "RefreshOnDemand", "RefreshQuotas", "RefreshSpot", "RefreshTypes", "Reservations", "Subnets", "Unsized", "Verify"}
 	inner := &reached{}
 	p := provider(behind(&fence.Fence{LeaseFor: time.Minute, CallFor: time.Second, Now: time.Now}, inner))
 	every := reflect.TypeFor[provider]()

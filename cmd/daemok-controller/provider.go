@@ -43,6 +43,7 @@ type provider interface {
 	RefreshOnDemand(ctx context.Context) error
 	RefreshSpot(ctx context.Context) error
 	RefreshTemplates(ctx context.Context) error
+	RefreshQuotas(ctx context.Context) error
 }
 
 // adapter is also asked for what it has seen, which calls nobody.
@@ -165,6 +166,7 @@ func (p *parts) refresh(ctx context.Context) error {
 		{"instance types", aws.TypesEvery, p.provider.RefreshTypes},
 		{"on-demand prices", aws.OnDemandEvery, p.provider.RefreshOnDemand},
 		{"spot prices", aws.SpotEvery, p.provider.RefreshSpot},
+		{"quotas", aws.QuotasEvery, p.provider.RefreshQuotas},
 	} {
 		round := later(l.every, l.do)
 		loops.Go(func() {

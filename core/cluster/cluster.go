@@ -43,6 +43,7 @@ type Offer struct {
 	Price     quantity.MicroUSDPerHour // meaningful if Priced
 	Priced    bool                     // an unknown price is not zero: such an offer is bought last
 	Available bool                     // false: sold out lately, or otherwise not to be had
+	Why       string                   // it is not available, and what helps; empty: it is, or it is sold out
 	Stock     string                   // what machines of the offer are taken from, such as a reservation, by others of that name too; empty: not counted
 	Left      int64                    // machines that are left of the stock, less those being bought
 	Risk      float64                  // of a spot machine: interruptions that are expected in an hour; 0: not known

@@ -291,6 +291,9 @@ func (p *Pool) soldOut(option int, all []*Hurdle) string {
 	}
 	offer := p.Offer(p.Options[option])
 	name := fmt.Sprintf("%s in %s, %s", p.name(option), offer.Zone, offer.Option)
+	if offer.Why != "" {
+		return fmt.Sprintf("%s, would do and cannot be bought: %s", name, offer.Why)
+	}
 	if n := same.Count(); n > 1 {
 		return fmt.Sprintf("all %d offers that would do are sold out now, such as %s: it is tried again", n, name)
 	}

@@ -97,6 +97,8 @@ func (p *parser) offer(w []string) error {
 			return err
 		case isPair && key == "stock":
 			o.Stock = value
+		case isPair && key == "why":
+			o.Why = value
 		case isPair && key == "left":
 			o.Left, err = strconv.ParseInt(value, 10, 64)
 			if err != nil {

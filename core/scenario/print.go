@@ -197,7 +197,7 @@ func (p *printer) catalogue(c *cluster.Catalogue) {
 }
 
 func (p *printer) offer(o *cluster.Offer) {
-	p.line(1, "offer", quote(o.Zone), quote(string(o.Option)), price(o.Priced, o.Price), flag("unavailable", !o.Available), field("stock", o.Stock), number("left", o.Left), share("risk", o.Risk))
+	p.line(1, "offer", quote(o.Zone), quote(string(o.Option)), price(o.Priced, o.Price), flag("unavailable", !o.Available), field("why", o.Why), field("stock", o.Stock), number("left", o.Left), share("risk", o.Risk))
 	p.labels(2, o.Labels, offerLabels(o))
 }
 

@@ -62,6 +62,7 @@ func (w *world) refreshing() (perSecond float64) {
 		{aws.TypesEvery, func() error { return p.RefreshTypes(ctx) }},
 		{aws.OnDemandEvery, func() error { return p.RefreshOnDemand(ctx) }},
 		{aws.SpotEvery, func() error { return p.RefreshSpot(ctx) }},
+		{aws.QuotasEvery, func() error { return p.RefreshQuotas(ctx) }},
 		{aws.TemplatesEvery, func() error { return p.RefreshTemplates(ctx) }},
 		{aws.ProfilesEvery, func() error { _, err := p.CollectProfiles(ctx, nil); return err }},
 		{aws.VerifiedFor, func() error { return p.Verify(ctx, *w.aws.class) }},

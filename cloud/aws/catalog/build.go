@@ -9,6 +9,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws/image"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/cloud/aws/price"
+	"github.com/daemok/daemok/cloud/aws/quota"
 	"github.com/daemok/daemok/cloud/aws/reservation"
 	"github.com/daemok/daemok/cloud/aws/risk"
 	"github.com/daemok/daemok/cloud/aws/shortage"
@@ -115,13 +116,14 @@ type Market struct {
 	Short  shortage.View
 	Risk   risk.View
 	Stocks reservation.View
+	Quotas quota.View
 }
 
 // Offered returns the kinds with the offers of the moment: one for each
 // purchase option in each zone where the type is offered and the class has a
 // subnet, and one for each capacity reservation of the class. An offer is
 // available unless it has no price, or it, all subnets of its zone or the
-// account's vCPUs for it are short.
+// account's vCPUs for it are short, or it has more vCPUs than the account may run.
 func (k *Kinds) Offered(class nodeclass.Class, now Market) []cluster.Kind {
 	zones := zonesOf(class.Resolved.Subnets, now.Short)
 	out := slices.Clone(k.Kinds)
@@ -194,5 +196,8 @@ func (z zone) offer(t *Type, option cluster.Option, now Market) cluster.Offer {
 	}
 	o.Available = o.Priced && !z.full && !now.Short.Offer(t.Name, z.name, option) &&
 		!now.Short.Quota(t.Quota, t.CPUs, option)
+	if o.Why = now.Quotas.Beyond(t.Quota, t.CPUs, option); o.Why != "" {
+		o.Available = false
+	}
 	return o
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/eks"
 	"github.com/aws/aws-sdk-go-v2/service/iam"
 	"github.com/aws/aws-sdk-go-v2/service/pricing"
+	"github.com/aws/aws-sdk-go-v2/service/servicequotas"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 
@@ -42,6 +43,7 @@ type Clients struct {
 	SSM     *ssm.Client
 	EKS     *eks.Client
 	SQS     *sqs.Client
+	Quotas  *servicequotas.Client
 	Pricing *pricing.Client
 }
 
@@ -84,7 +86,7 @@ func New(ctx context.Context, region, agent string, do Doer, observer Observer, 
 func From(cfg aws.Config, p *pace.Pace) Clients {
 	cfg.Retryer = func() aws.Retryer { return retryer() }
 	c := Clients{Region: cfg.Region, EC2: ec2.NewFromConfig(cfg, ec2.WithAPIOptions(paced(p))), IAM: iam.NewFromConfig(cfg),
-		SSM: ssm.NewFromConfig(cfg), EKS: eks.NewFromConfig(cfg), SQS: sqs.NewFromConfig(cfg)}
+		SSM: ssm.NewFromConfig(cfg), EKS: eks.NewFromConfig(cfg), SQS: sqs.NewFromConfig(cfg), Quotas: servicequotas.NewFromConfig(cfg)}
 	if region := price.EndpointRegion(cfg.Region); region != "" {
 		c.Pricing = pricing.NewFromConfig(cfg, func(o *pricing.Options) { o.Region = region })
 	}

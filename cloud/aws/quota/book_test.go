@@ -1,0 +1,70 @@
+package quota
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/daemok/daemok/core/cluster"
+)
+
+var standard = Limit{"Standard", cluster.OnDemand}
+
+func TestAMachineIsBeyondALimit(t *testing.T) {
+	tests := map[string]struct {
+		limits map[Limit]int64
+		used   int64
+		vCPUs  int64
+		option cluster.Option
+		says   string // empty: it is not
+	}{
+		"nothing is known":               {nil, 100, 8, cluster.OnDemand, ""},
+		"it just fits":                   {map[Limit]int64{standard: 32}, 24, 8, cluster.OnDemand, ""},
+		"too few are left":               {map[Limit]int64{standard: 32}, 25, 8, cluster.OnDemand, "run 32 vCPUs of machines on demand of the group Standard, and too few are left"},
+		"more run than the limit allows": {map[Limit]int64{standard: 32}, 40, 1, cluster.OnDemand, "too few are left"},
+		"it is larger than the limit":    {map[Limit]int64{standard: 4}, 0, 8, cluster.OnDemand, "and it has more: ask for more in Service Quotas"},
+		"spot machines count apart":      {map[Limit]int64{standard: 4}, 4, 8, cluster.Spot, ""},
+		"nothing of a group may run":     {map[Limit]int64{{"Standard", cluster.Spot}: 0}, 0, 2, cluster.Spot, "run 0 vCPUs of spot machines"},
+		"there is room for a thousand":   {map[Limit]int64{standard: 5000}, 3000, 896, cluster.OnDemand, ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			var b Book
+			b.Saw(tt.limits, map[string]Share{"i-1": {standard, tt.used}})
+			if got := b.View().Beyond("Standard", tt.vCPUs, tt.option); !strings.Contains(got, tt.says) || got != "" && tt.says == "" {
+				t.Errorf("got %q, want %q", got, tt.says)
+			}
+		})
+	}
+}
+
+// Machines count from the purchase until they are given back; a view is another one only
+// where that changes what may be bought.
+func TestWhatIsBoughtAndGivenBackCounts(t *testing.T) {
+	var b Book
+	b.Bought("i-0", Share{standard, 2}) // nothing was read yet
+	b.Saw(map[Limit]int64{standard: 8}, map[string]Share{"i-1": {standard, 4}})
+	may := func(vCPUs int64, want bool) {
+		t.Helper()
+		if got := b.View().Beyond("Standard", vCPUs, cluster.OnDemand) == ""; got != want {
+			t.Errorf("a machine of %d may be bought: %v, want %v", vCPUs, got, want)
+		}
+	}
+	may(4, true)
+	before := b.View().Seq
+	b.Bought("i-2", Share{standard, 2})
+	b.Bought("i-2", Share{standard, 2}) // told twice
+	may(2, true)
+	may(4, false)
+	b.GaveBack("i-1", "i-3")
+	may(6, true)
+	may(8, false)
+	if now := b.View().Seq; now == before {
+		t.Error("the view's number is as before")
+	}
+	before = b.View().Seq
+	b.Saw(map[Limit]int64{standard: 8}, map[string]Share{"i-2": {standard, 2}})
+	b.Bought("i-4", Share{Limit{"P", cluster.OnDemand}, 96}) // no limit is known
+	if now := b.View().Seq; now != before {
+		t.Error("the view's number changes, though nothing else does")
+	}
+}

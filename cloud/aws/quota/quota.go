@@ -1,0 +1,100 @@
+// Package quota knows how many vCPUs AWS lets the account run, and how many run.
+//
+// It promises to say that a machine is beyond a limit only where AWS said what the
+// limit is: without the right to read Service Quotas nothing is. What was bought or
+// given back since running machines were counted last is counted at once. It refuses
+// nothing itself.
+package quota
+
+import (
+	"context"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	"github.com/aws/aws-sdk-go-v2/service/servicequotas"
+
+	"github.com/daemok/daemok/cloud/aws/fault"
+	"github.com/daemok/daemok/core/cluster"
+)
+
+// Limit names what vCPUs are limited together: a group of families, spot and on demand
+// apart.
+type Limit struct {
+	Group  string // "Standard", as Setup.Quota has it
+	Option cluster.Option
+}
+
+// codes are those that Service Quotas knows the limits by
+// (https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-quotas.html). Spot
+// machines of P are left out: AWS limits their generations apart.
+var codes = map[string]Limit{
+	"L-1216C47A": {"Standard", cluster.OnDemand}, "L-34B43A08": {"Standard", cluster.Spot},
+	"L-DB2E81BA": {"G and VT", cluster.OnDemand}, "L-3819A6DF": {"G and VT", cluster.Spot},
+	"L-417A185B": {"P", cluster.OnDemand},
+	"L-7295265B": {"X", cluster.OnDemand}, "L-E3A00192": {"X", cluster.Spot},
+	"L-74FC7D96": {"F", cluster.OnDemand}, "L-88CF9481": {"F", cluster.Spot},
+	"L-1945791B": {"Inf", cluster.OnDemand}, "L-B5D1601B": {"Inf", cluster.Spot},
+	"L-2C3B7624": {"Trn", cluster.OnDemand}, "L-6B0D517C": {"Trn", cluster.Spot},
+	"L-6E869C2A": {"DL", cluster.OnDemand}, "L-85EED4F7": {"DL", cluster.Spot},
+	"L-43DA4232": {"High Memory", cluster.OnDemand}, "L-F7808C92": {"HPC", cluster.OnDemand},
+}
+
+// Share is what one machine counts, and against which limit.
+type Share struct {
+	Limit
+	VCPUs int64
+}
+
+// API is what is asked.
+type API struct {
+	Quotas servicequotas.ListServiceQuotasAPIClient
+	EC2    ec2.DescribeInstancesAPIClient
+}
+
+// Limits reads how many vCPUs the account may run.
+func (a API) Limits(ctx context.Context) (map[Limit]int64, error) {
+	out := map[Limit]int64{}
+	pages := servicequotas.NewListServiceQuotasPaginator(a.Quotas, &servicequotas.ListServiceQuotasInput{ServiceCode: aws.String("ec2"), MaxResults: aws.Int32(100)})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, fault.Wrap("servicequotas:ListServiceQuotas", err)
+		}
+		for _, q := range page.Quotas {
+			if limit, known := codes[aws.ToString(q.QuotaCode)]; known && q.Value != nil {
+				out[limit] = int64(*q.Value)
+			}
+		}
+	}
+	return out, nil
+}
+
+// Running lists what the machines of the whole account count, whoever has them: those
+// that start or run, but for those of capacity blocks. Of tells the group of a kind and
+// its vCPUs.
+func (a API) Running(ctx context.Context, of func(kind string) (group string, vCPUs int64)) (map[string]Share, error) {
+	out := map[string]Share{}
+	pages := ec2.NewDescribeInstancesPaginator(a.EC2, &ec2.DescribeInstancesInput{MaxResults: aws.Int32(1000),
+		Filters: []types.Filter{{Name: aws.String("instance-state-name"), Values: []string{"pending", "running"}}}})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, fault.Wrap("ec2:DescribeInstances", err)
+		}
+		for _, r := range page.Reservations {
+			for _, i := range r.Instances {
+				option := cluster.OnDemand
+				switch i.InstanceLifecycle {
+				case types.InstanceLifecycleTypeCapacityBlock:
+					continue
+				case types.InstanceLifecycleTypeSpot:
+					option = cluster.Spot
+				}
+				group, vCPUs := of(string(i.InstanceType))
+				out[aws.ToString(i.InstanceId)] = Share{Limit{group, option}, vCPUs}
+			}
+		}
+	}
+	return out, nil
+}

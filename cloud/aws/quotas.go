@@ -1,0 +1,76 @@
+package aws
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/aws/catalog"
+	"github.com/daemok/daemok/cloud/aws/quota"
+	"github.com/daemok/daemok/core/cluster"
+)
+
+// RefreshQuotas reads how many vCPUs the account may run, and how many run. Who may not
+// read Service Quotas learns limits by meeting them, as Options.Warn is told once; in an
+// isolated VPC they are not asked for.
+func (p *Provider) RefreshQuotas(ctx context.Context) error {
+	if p.options.IsolatedVPC {
+		return nil
+	}
+	api := quota.API{Quotas: p.clients.Quotas, EC2: p.clients.EC2}
+	limits, err := api.Limits(ctx)
+	if refused, ok := errors.AsType[*cloud.RefusedError](err); ok {
+		p.tellNoQuotas(refused)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read how many vCPUs the account may run: %w", err)
+	}
+	if len(limits) == 0 {
+		p.quotas.Saw(nil, nil)
+		return nil
+	}
+	running, err := api.Running(ctx, p.countOf)
+	if err != nil {
+		return fmt.Errorf("count the vCPUs that the account runs: %w", err)
+	}
+	p.quotas.Saw(limits, running)
+	return nil
+}
+
+func (p *Provider) tellNoQuotas(why *cloud.RefusedError) {
+	p.mu.Lock()
+	told := p.noQuotas
+	p.noQuotas = true
+	p.mu.Unlock()
+	if !told && p.options.Warn != nil {
+		p.options.Warn(fmt.Errorf("limits of vCPUs are not known before a purchase meets them: let the controller's role call servicequotas:ListServiceQuotas (%w)", why))
+	}
+}
+
+// countOf is against which limit machines of a kind count, and for how many vCPUs; a kind
+// that is not known counts nothing.
+func (p *Provider) countOf(kind string) (group string, vCPUs int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i, found := slices.BinarySearchFunc(p.types, kind, func(t catalog.Type, name string) int { return cmp.Compare(t.Name, name) })
+	if !found {
+		return "", 0
+	}
+	return p.types[i].Quota, p.types[i].CPUs
+}
+
+// countBought counts machines that were just bought against limits.
+func (p *Provider) countBought(machines []cloud.Machine) {
+	for _, m := range machines {
+		option := m.Option
+		if option == cluster.Reserved {
+			option = cluster.OnDemand
+		}
+		group, vCPUs := p.countOf(m.Kind)
+		p.quotas.Bought(m.ID, quota.Share{Limit: quota.Limit{Group: group, Option: option}, VCPUs: vCPUs})
+	}
+}
