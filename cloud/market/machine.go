@@ -2,6 +2,7 @@ package market
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 	"time"
@@ -143,6 +144,7 @@ func (m *Market) end(machine *Machine, at time.Time, reason string) {
 	}
 	machine.EndsAt, machine.Reason = at, reason
 	machine.GoneAt = at.Add(m.scaled(m.figures.ShutDown.at(draw(m.seed, machine.ID, "shutdown"))))
+	m.forgetLater(machine)
 	m.plan(transition{machine.EndsAt, machine.ID, Changed})
 	m.plan(transition{machine.GoneAt, machine.ID, Changed})
 	if d, limited := m.capacity[machine.Pool]; limited {
@@ -294,10 +296,27 @@ func begins(m *Machine, state State, at time.Time) bool {
 // forgetOld drops machines that were terminated long ago; the lock is held.
 func (m *Market) forgetOld() {
 	now := m.now()
-	for id, machine := range m.machines {
-		if !machine.GoneAt.IsZero() && now.After(machine.GoneAt.Add(m.figures.RememberFor)) {
+	if m.forgetAt.IsZero() || !now.After(m.forgetAt) {
+		return
+	}
+	m.forgetAt = time.Time{}
+	for _, id := range slices.Sorted(maps.Keys(m.machines)) { // in order, since sums of floats depend on it
+		machine := m.machines[id]
+		switch {
+		case machine.GoneAt.IsZero():
+		case now.After(machine.GoneAt.Add(m.figures.RememberFor)):
 			m.spentUSD += machine.costUSD(now)
 			delete(m.machines, id)
+		default:
+			m.forgetLater(machine)
 		}
+	}
+}
+
+// forgetLater notes that a machine that has an end is to be forgotten in its time.
+func (m *Market) forgetLater(machine *Machine) {
+	at := machine.GoneAt.Add(m.figures.RememberFor)
+	if m.forgetAt.IsZero() || at.Before(m.forgetAt) {
+		m.forgetAt = at
 	}
 }

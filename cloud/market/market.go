@@ -84,7 +84,8 @@ type Market struct {
 	out      map[string]time.Time // zones that are cut off, since when
 	due      []transition         // sorted by time, then machine
 	prices   map[Pool]float64
-	never    float64 // share of machines that never join a cluster
+	never    float64   // share of machines that never join a cluster
+	forgetAt time.Time // no machine is to be forgotten before; zero: none has an end
 	wake     chan struct{}
 	changed  chan struct{} // closed and replaced at every change
 	spentUSD float64       // on machines that are forgotten

@@ -86,6 +86,9 @@ func (m *Market) Import(text []byte) error {
 		machine := s.Machines[i].Machine
 		machine.told = s.Machines[i].Told
 		m.machines[machine.ID] = &machine
+		if !machine.GoneAt.IsZero() {
+			m.forgetLater(&machine)
+		}
 		m.planAgain(&machine)
 	}
 	m.signal()

@@ -258,7 +258,10 @@ func describeInstances(c *call) (any, error) {
 	if len(ids) > 0 {
 		limits.unasked = 0
 	}
-	page, next, err := paged(c, byKey(found, func(l live) string { return l.ID }), limits, func(l live) string { return l.ID })
+	if len(ids) > 0 { // all are sorted, those that were asked for are not
+		found = byKey(found, func(l live) string { return l.ID })
+	}
+	page, next, err := paged(c, found, limits, func(l live) string { return l.ID })
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -100,32 +101,26 @@ type live struct {
 // instances returns all that the market still remembers, sorted by ID;
 // records of forgotten machines are dropped. The lock is held.
 func (s *Server) instances(now time.Time) []live {
-	var all []live
-	seen := map[string]bool{}
-	out := s.market.Outages()
-	for _, m := range s.market.Machines() {
+	machines, out := s.market.Machines(), s.market.Outages()
+	all := make([]live, 0, len(machines))
+	for _, m := range machines {
 		if i := s.st.Instances[m.ID]; i != nil {
-			seen[m.ID] = true
 			all = append(all, live{i, m, m.At(now), out[i.Zone.Name]})
 		}
 	}
-	for id := range s.st.Instances {
-		if !seen[id] {
-			delete(s.st.Instances, id)
+	if len(all) < len(s.st.Instances) {
+		kept := make(map[string]*instance, len(all))
+		for _, l := range all {
+			kept[l.ID] = l.instance
 		}
+		s.st.Instances = kept
 	}
 	return all
 }
 
 // visible leaves out what AWS itself does not see yet.
 func (s *Server) visible(now time.Time) []live {
-	var all []live
-	for _, l := range s.instances(now) {
-		if !l.VisibleAt.After(now) {
-			all = append(all, l)
-		}
-	}
-	return all
+	return slices.DeleteFunc(s.instances(now), func(l live) bool { return l.VisibleAt.After(now) })
 }
 
 // visibleByID returns the instances of a request in the order asked. Unknown

@@ -19,6 +19,8 @@ type rule struct {
 	Disabled          bool
 	Targets           []ruleTarget // by ID
 	Tags              map[string]string
+
+	read map[string]any // the pattern; nil until it is wanted
 }
 
 type ruleTarget struct {
@@ -82,8 +84,10 @@ func (s *Server) send(e eventBody, at time.Time) {
 
 // matches reports whether the rule's pattern, which PutRule has checked, fits an event.
 func (r *rule) matches(event map[string]any) bool {
-	var pattern map[string]any
-	return json.Unmarshal([]byte(r.Pattern), &pattern) == nil && fits(pattern, event)
+	if r.read == nil && json.Unmarshal([]byte(r.Pattern), &r.read) != nil {
+		return false
+	}
+	return fits(r.read, event)
 }
 
 // fits reports whether every field of the pattern fits that of the event: a list names the values
@@ -213,7 +217,7 @@ func putRule(c *call) (any, error) {
 		r = &rule{Name: in.Name}
 		c.state().Rules[in.Name] = r
 	}
-	r.Pattern, r.Description, r.Disabled = in.EventPattern, in.Description, in.State == "DISABLED"
+	r.Pattern, r.Description, r.Disabled, r.read = in.EventPattern, in.Description, in.State == "DISABLED", nil
 	return map[string]any{"RuleArn": c.ruleAnswer(r)["Arn"]}, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
+	"io"
 	"net/http"
 )
 
@@ -54,9 +55,8 @@ func AnswerEC2(w http.ResponseWriter, action, requestID string, body any) error 
 	if body == nil {
 		fields = []byte("<return>true</return>")
 	}
-	writeXML(w, http.StatusOK, requestID, fmt.Sprintf(
-		`<%[1]sResponse xmlns="%[2]s"><requestId>%[3]s</requestId>%[4]s</%[1]sResponse>`,
-		action, ec2Namespace, requestID, fields))
+	writeXML(w, http.StatusOK, requestID,
+		fmt.Appendf(nil, `<%sResponse xmlns="%s"><requestId>%s</requestId>`, action, ec2Namespace, requestID), fields, fmt.Appendf(nil, `</%sResponse>`, action))
 	return nil
 }
 
@@ -71,7 +71,7 @@ func AnswerQuery(w http.ResponseWriter, service, action, requestID string, body 
 	if body != nil {
 		result = fmt.Sprintf("<%[1]sResult>%[2]s</%[1]sResult>", action, fields)
 	}
-	writeXML(w, http.StatusOK, requestID, fmt.Sprintf(
+	writeXML(w, http.StatusOK, requestID, fmt.Appendf(nil,
 		`<%[1]sResponse xmlns="%[2]s">%[3]s<ResponseMetadata><RequestId>%[4]s</RequestId></ResponseMetadata></%[1]sResponse>`,
 		action, queryNamespaces[service], result, requestID))
 	return nil
@@ -92,14 +92,14 @@ func AnswerJSON(w http.ResponseWriter, contentType, requestID string, body any) 
 
 // RefuseEC2 writes an error as EC2 does.
 func RefuseEC2(w http.ResponseWriter, requestID string, e *Error) {
-	writeXML(w, e.status(), requestID, fmt.Sprintf(
+	writeXML(w, e.status(), requestID, fmt.Appendf(nil,
 		`<Response><Errors><Error><Code>%s</Code><Message>%s</Message></Error></Errors><RequestID>%s</RequestID></Response>`,
 		escape(e.Code), escape(e.Message), requestID))
 }
 
 // RefuseQuery writes an error as services with the older query form do.
 func RefuseQuery(w http.ResponseWriter, service, requestID string, e *Error) {
-	writeXML(w, e.status(), requestID, fmt.Sprintf(
+	writeXML(w, e.status(), requestID, fmt.Appendf(nil,
 		`<ErrorResponse xmlns="%s"><Error><Type>Sender</Type><Code>%s</Code><Message>%s</Message></Error><RequestId>%s</RequestId></ErrorResponse>`,
 		queryNamespaces[service], escape(e.Code), escape(e.Message), requestID))
 }
@@ -130,11 +130,14 @@ func escape(text string) string {
 
 // writeXML and writeJSON ignore write errors: the client has gone away then,
 // and there is nobody left to tell.
-func writeXML(w http.ResponseWriter, status int, requestID, body string) {
+func writeXML(w http.ResponseWriter, status int, requestID string, parts ...[]byte) {
 	w.Header().Set("Content-Type", "text/xml;charset=UTF-8")
 	w.Header().Set("X-Amzn-Requestid", requestID)
 	w.WriteHeader(status)
-	_, _ = w.Write([]byte(xml.Header + body))
+	_, _ = io.WriteString(w, xml.Header)
+	for _, p := range parts {
+		_, _ = w.Write(p)
+	}
 }
 
 func writeJSON(w http.ResponseWriter, status int, contentType, requestID string, body []byte) {
