@@ -107,13 +107,30 @@ func (m *Market) boot(o Order) *Machine {
 		PriceUSD:   m.priceAt(o.Pool, now),
 		Details:    o.Details,
 	}
+	if m.failing > 0 {
+		m.failing--
+		machine.EndsAt, machine.GoneAt, machine.Reason, machine.RunningAt = machine.RunningAt, machine.RunningAt, m.failingBy, time.Time{}
+		m.giveBack(o.Pool)
+		m.forgetLater(machine)
+		m.plan(transition{machine.GoneAt, id, Changed})
+	}
 	m.machines[id] = machine
 	m.plan(transition{now, id, Changed})
-	m.plan(transition{machine.RunningAt, id, Changed})
+	if !machine.RunningAt.IsZero() {
+		m.plan(transition{machine.RunningAt, id, Changed})
+	}
 	return machine
 }
 
 func (m *Market) scaled(d time.Duration) time.Duration { return time.Duration(float64(d) * m.scale) }
+
+// FailBoots makes the next n machines end before they run, for a reason such as
+// Client.VolumeLimitExceeded.
+func (m *Market) FailBoots(n int, reason string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.failing, m.failingBy = n, reason
+}
 
 // SetNeverJoin makes a share of the machines bought from now on never join a
 // cluster.
@@ -147,9 +164,14 @@ func (m *Market) end(machine *Machine, at time.Time, reason string) {
 	m.forgetLater(machine)
 	m.plan(transition{machine.EndsAt, machine.ID, Changed})
 	m.plan(transition{machine.GoneAt, machine.ID, Changed})
-	if d, limited := m.capacity[machine.Pool]; limited {
+	m.giveBack(machine.Pool)
+}
+
+// giveBack makes room for one machine more in a pool that is limited.
+func (m *Market) giveBack(p Pool) {
+	if d, limited := m.capacity[p]; limited {
 		d.left, d.measuredAt = min(d.most, d.at(m.now())+1), m.now()
-		m.capacity[machine.Pool] = d
+		m.capacity[p] = d
 	}
 }
 

@@ -75,21 +75,23 @@ type Market struct {
 	kinds   map[string]Kind
 	usual   map[string]Rate // buckets on an ordinary day
 
-	mu       sync.Mutex
-	machines map[string]*Machine
-	next     uint64 // number of the next machine
-	capacity map[Pool]depth
-	buckets  map[string]bucket
-	calls    map[string]int
-	out      map[string]time.Time // zones that are cut off, since when
-	due      []transition         // sorted by time, then machine
-	prices   map[Pool]float64
-	never    float64   // share of machines that never join a cluster
-	forgetAt time.Time // no machine is to be forgotten before; zero: none has an end
-	wake     chan struct{}
-	changed  chan struct{} // closed and replaced at every change
-	spentUSD float64       // on machines that are forgotten
-	revision uint64        // of prices fixed by hand
+	mu        sync.Mutex
+	machines  map[string]*Machine
+	next      uint64 // number of the next machine
+	capacity  map[Pool]depth
+	buckets   map[string]bucket
+	calls     map[string]int
+	out       map[string]time.Time // zones that are cut off, since when
+	due       []transition         // sorted by time, then machine
+	prices    map[Pool]float64
+	never     float64 // share of machines that never join a cluster
+	failing   int     // how many machines are to end before they run
+	failingBy string
+	forgetAt  time.Time // no machine is to be forgotten before; zero: none has an end
+	wake      chan struct{}
+	changed   chan struct{} // closed and replaced at every change
+	spentUSD  float64       // on machines that are forgotten
+	revision  uint64        // of prices fixed by hand
 }
 
 // New opens a market.

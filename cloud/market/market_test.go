@@ -383,3 +383,28 @@ func TestRatesComeBack(t *testing.T) {
 		t.Error("an action without a rate of its own has one after that was ended")
 	}
 }
+
+// A share of machines never joins a cluster, and the others take their time: half of them the median, some far longer.
+func TestSomeMachinesNeverJoin(t *testing.T) {
+	m, _ := open(1, 1)
+	m.SetNeverJoin(0.2)
+	bought, err := m.Buy(Order{Pool: large, Count: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	never, quick, slow := 0, 0, 0
+	for _, machine := range bought {
+		if machine.NeverJoins {
+			never++
+		}
+		if machine.JoinFor < DefaultFigures().Join.Half {
+			quick++
+		}
+		if machine.JoinFor > DefaultFigures().Join.Tail {
+			slow++
+		}
+	}
+	if never < 150 || never > 250 || quick < 450 || quick > 550 || slow == 0 || slow > 30 {
+		t.Errorf("of a thousand %d never join, %d are quick, %d very slow; want about 200, 500 and 10", never, quick, slow)
+	}
+}

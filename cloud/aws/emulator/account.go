@@ -60,6 +60,7 @@ type state struct {
 	Subnets      []*subnet        // sorted by ID
 	Groups       []*securityGroup // sorted by ID
 	Images       []*image         // sorted by ID
+	Released     int              // how often newer images came out since
 	Parameters   map[string]parameter
 	Templates    map[string]*template            // by ID
 	Instances    map[string]*instance            // by ID

@@ -13,6 +13,7 @@ func tables() map[string]map[string]action {
 
 func ec2Actions() map[string]action {
 	return map[string]action{
+		"CopyImage":                      {serve: copyImage, effects: true},
 		"CreateFleet":                    {serve: createFleet, effects: true},
 		"CreateLaunchTemplate":           {serve: createLaunchTemplate, effects: true},
 		"CreateSecurityGroup":            {serve: createSecurityGroup, effects: true},
@@ -24,6 +25,11 @@ func ec2Actions() map[string]action {
 		"DeleteSubnet":                   {serve: deleteSubnet, effects: true},
 		"DeleteTags":                     {serve: deleteTags, effects: true},
 		"DeleteVpc":                      {serve: deleteVPC, effects: true},
+		"DeregisterImage":                {serve: deregisterImage, effects: true},
+		"DisableImageDeprecation":        {serve: deprecateImage, effects: true},
+		"EnableImageDeprecation":         {serve: deprecateImage, effects: true},
+		"ModifySubnetAttribute":          {serve: modifySubnetAttribute, effects: true},
+		"StartInstances":                 {serve: startInstances, effects: true},
 		"CancelCapacityReservation":      {serve: cancelCapacityReservation, effects: true},
 		"CreateCapacityReservation":      {serve: createCapacityReservation, effects: true},
 		"ModifyCapacityReservation":      {serve: modifyCapacityReservation, effects: true},
@@ -41,6 +47,7 @@ func ec2Actions() map[string]action {
 		"DescribePlacementGroups":        {serve: describePlacementGroups},
 		"DescribeRegions":                {serve: describeRegions},
 		"DescribeSecurityGroups":         {serve: describeSecurityGroups},
+		"DescribeSpotInstanceRequests":   {serve: describeSpotInstanceRequests},
 		"DescribeSpotPriceHistory":       {serve: describeSpotPriceHistory},
 		"DescribeSubnets":                {serve: describeSubnets},
 		"DescribeTags":                   {serve: describeTags},
@@ -68,6 +75,8 @@ func iamActions() map[string]action {
 		"SimulatePrincipalPolicy":       {serve: simulatePrincipalPolicy},
 		"CreateInstanceProfile":         {serve: createInstanceProfile, effects: true},
 		"CreateRole":                    {serve: createRole, effects: true},
+		"CreateServiceLinkedRole":       {serve: createServiceLinkedRole, effects: true},
+		"DeleteServiceLinkedRole":       {serve: deleteServiceLinkedRole, effects: true},
 		"DeleteInstanceProfile":         {serve: deleteInstanceProfile, effects: true},
 		"DeleteRole":                    {serve: deleteRole, effects: true},
 		"GetInstanceProfile":            {serve: getInstanceProfile},

@@ -2,6 +2,7 @@ package emulator_test
 
 import (
 	"context"
+	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"runtime"
@@ -103,12 +104,12 @@ func BenchmarkDescribeInstances(b *testing.B) {
 		form := url.Values{"Action": {"DescribeInstances"}, "Version": {"2016-11-15"}, "MaxResults": {"1000"}}.Encode()
 		for b.Loop() {
 			a.Advance(time.Second)
-			r := httptest.NewRequest("POST", "/", strings.NewReader(form))
+			r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(form))
 			r.Header.Set("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")
 			r.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=key/20261121/us-east-1/ec2/aws4_request, SignedHeaders=host, Signature=0")
 			w := httptest.NewRecorder()
 			a.server.ServeHTTP(w, r)
-			if w.Code != 200 {
+			if w.Code != http.StatusOK {
 				b.Fatal(w.Body.String())
 			}
 		}

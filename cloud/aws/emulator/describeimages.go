@@ -10,7 +10,7 @@ type imageXML struct {
 	Devices      []imageDeviceXML `xml:"blockDeviceMapping>item"`
 	BootMode     string           `xml:"bootMode"`
 	CreatedAt    string           `xml:"creationDate"`
-	DeprecatedAt string           `xml:"deprecationTime"`
+	DeprecatedAt string           `xml:"deprecationTime,omitempty"`
 	Description  string           `xml:"description"`
 	ENA          bool             `xml:"enaSupport"`
 	Hypervisor   string           `xml:"hypervisor"`
@@ -46,6 +46,14 @@ type imageEBSXML struct {
 	Encrypted           bool   `xml:"encrypted"`
 }
 
+// deprecation is when an image is to be used no more; empty: never.
+func deprecation(i *image) string {
+	if i.DeprecatedAt.IsZero() {
+		return ""
+	}
+	return imageTime(i.DeprecatedAt)
+}
+
 // describeImages leaves deprecated images out unless they are asked for or
 // named by ID, as EC2 does for images of other owners.
 func describeImages(c *call) (any, error) {
@@ -56,7 +64,7 @@ func describeImages(c *call) (any, error) {
 		return nil, err
 	}
 	if !c.params.Bool("IncludeDeprecated") && len(ids) == 0 {
-		chosen = slices.DeleteFunc(slices.Clone(chosen), func(i *image) bool { return !i.DeprecatedAt.After(c.now) })
+		chosen = slices.DeleteFunc(slices.Clone(chosen), func(i *image) bool { return i.deprecated(c.now) })
 	}
 	chosen = ownedBy(chosen, c.params.Strings("Owner"), st.Account.ID)
 	page, next, err := list[*image]{
@@ -94,7 +102,7 @@ func ownedBy(images []*image, owners []string, self string) []*image {
 
 func imageAnswer(i *image) imageXML {
 	x := imageXML{
-		Architecture: i.Architecture, BootMode: "uefi-preferred", CreatedAt: imageTime(i.CreatedAt), DeprecatedAt: imageTime(i.DeprecatedAt),
+		Architecture: i.Architecture, BootMode: "uefi-preferred", CreatedAt: imageTime(i.CreatedAt), DeprecatedAt: deprecation(i),
 		Description: i.Description, ENA: true, Hypervisor: "xen", ID: i.ID, Location: i.location(), OwnerAlias: i.OwnerAlias,
 		OwnerID: i.OwnerID, State: "available", Type: "machine", IMDS: "v2.0", Public: true, Name: i.Name,
 		Details: "Linux/UNIX", RootDevice: i.RootDevice, RootType: "ebs", SRIOV: "simple", Tags: i.Tags, Usage: "RunInstances", Virt: "hvm",

@@ -203,6 +203,8 @@ var reasonTexts = map[string]string{
 	"Client.UserInitiatedShutdown":        "User initiated shutdown",
 	"Server.SpotInstanceTermination":      "Spot instance termination",
 	"Server.InsufficientInstanceCapacity": "Insufficient instance capacity",
+	"Client.VolumeLimitExceeded":          "Volume limit exceeded",
+	"Client.InvalidKMSKey.InvalidState":   "The KMS key provided is in an incorrect state",
 }
 
 func reasonAnswer(l live) (*reasonXML, string) {

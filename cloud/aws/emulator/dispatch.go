@@ -127,6 +127,7 @@ func (s *Server) run(c *call, entry action) (any, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.st.publishDue(c.now)
 	return entry.serve(c)
 }
 

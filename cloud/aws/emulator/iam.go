@@ -33,6 +33,9 @@ type profile struct {
 	Tags           tags
 }
 
+// spotRole is the role with which EC2 buys spot instances.
+const spotRole = "AWSServiceRoleForEC2Spot"
+
 const ec2Trust = `{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Principal":{"Service":"ec2.amazonaws.com"},"Action":"sts:AssumeRole"}]}`
 
 // newRoles makes the roles and the instance profile of the guides.
@@ -45,7 +48,7 @@ func newRoles(a Account, now time.Time) (map[string]*role, map[string]*profile) 
 		}},
 		{Name: a.ClusterName + "-karpenter", Path: "/", Description: "rights of the autoscaler's controller",
 			Trust: strings.ReplaceAll(ec2Trust, "ec2.amazonaws.com", "pods.eks.amazonaws.com")},
-		{Name: "AWSServiceRoleForEC2Spot", Path: "/aws-service-role/spot.amazonaws.com/",
+		{Name: spotRole, Path: "/aws-service-role/spot.amazonaws.com/",
 			Trust: strings.ReplaceAll(ec2Trust, "ec2.amazonaws.com", "spot.amazonaws.com")},
 	} {
 		r.ID, r.CreatedAt = a.uniqueID("AROA", r.Name), now
@@ -363,6 +366,37 @@ func createRole(c *call) (any, error) {
 	return struct {
 		Role roleXML `xml:"Role"`
 	}{st.roleAnswer(r)}, nil
+}
+
+// createServiceLinkedRole makes the role for spot instances, the only one that launches need.
+func createServiceLinkedRole(c *call) (any, error) {
+	st := c.state()
+	if name := c.params.String("AWSServiceName"); name != "spot.amazonaws.com" {
+		return nil, wire.Errorf("InvalidInput", "The emulator has the service-linked role of spot.amazonaws.com alone, not that of %s", name)
+	}
+	if st.Roles[spotRole] != nil {
+		return nil, wire.Errorf("InvalidInput", "Service role name %s has been taken in this account, please try a different suffix.", spotRole)
+	}
+	roles, _ := newRoles(st.Account, c.now)
+	st.Roles[spotRole] = roles[spotRole]
+	return struct {
+		Role roleXML `xml:"Role"`
+	}{st.roleAnswer(st.Roles[spotRole])}, nil
+}
+
+// deleteServiceLinkedRole deletes it at once; AWS makes a task of it.
+func deleteServiceLinkedRole(c *call) (any, error) {
+	r, err := c.role()
+	if err != nil {
+		return nil, err
+	}
+	if r.Name != spotRole {
+		return nil, wire.Errorf("InvalidInput", "%s is no service-linked role", r.Name)
+	}
+	delete(c.state().Roles, spotRole)
+	return struct {
+		Task string `xml:"DeletionTaskId"`
+	}{"task/aws-service-role/spot.amazonaws.com/" + spotRole}, nil
 }
 
 func deleteRole(c *call) (any, error) {

@@ -73,10 +73,7 @@ func publishImages(a Account, now time.Time) ([]*image, map[string]parameter) {
 	var images []*image
 	parameters := map[string]parameter{}
 	for _, minor := range publishedMinors(a.EKSVersion) {
-		for _, b := range builds() {
-			if minor < b.versionsMin || b.versionsMax > 0 && minor > b.versionsMax {
-				continue
-			}
+		for _, b := range buildsFor(minor) {
 			for age, days := range releaseAges {
 				r := release{version: fmt.Sprintf("1.%d", minor), at: now.AddDate(0, 0, -days).Truncate(24 * time.Hour), age: age}
 				img := b.publish(a, r)
@@ -86,6 +83,11 @@ func publishImages(a Account, now time.Time) ([]*image, map[string]parameter) {
 		}
 	}
 	return byKey(images, func(i *image) string { return i.ID }), parameters
+}
+
+// buildsFor are what is published for a Kubernetes version.
+func buildsFor(minor int) []build {
+	return slices.DeleteFunc(builds(), func(b build) bool { return minor < b.versionsMin || b.versionsMax > 0 && minor > b.versionsMax })
 }
 
 // publishedMinors are the minor versions with images: 1.29 to 1.36, and the
@@ -111,7 +113,7 @@ func publishedMinors(version string) []int {
 type release struct {
 	version string
 	at      time.Time
-	age     int // 0 is the newest
+	age     int // 0 is the newest when the account is made, -1 the next after it
 }
 
 // fill writes a release's facts into a name.
@@ -144,7 +146,7 @@ func (b build) publish(a Account, r release) *image {
 // moving one for the newest.
 func (b build) announce(a Account, r release, img *image, to map[string]parameter) {
 	elements := b.pinned
-	if r.age == 0 {
+	if r.age <= 0 {
 		elements = append(slices.Clone(elements), b.latest)
 	}
 	for _, element := range elements {

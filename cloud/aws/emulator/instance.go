@@ -37,6 +37,7 @@ type instance struct {
 	Volumes       []volume
 	Interfaces    []netInterface
 	Tags          tags
+	SpotTags      tags // of its spot request
 	Fleet         string
 	Template      string
 	Version       int

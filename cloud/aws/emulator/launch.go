@@ -191,6 +191,9 @@ func (s *Server) available(l launch) (int, *wire.Error) {
 	if !s.market.Sells(p) {
 		return 0, wire.Errorf("UnfulfillableCapacity", "Unable to fulfill capacity due to your request configuration. %s is not sold.", p)
 	}
+	if l.spot && !s.mayBuySpot() {
+		return 0, wire.Errorf("AuthFailure.ServiceLinkedRoleCreationNotPermitted", "The provided credentials do not have permission to create the service-linked role for EC2 Spot Instances.")
+	}
 	if usd, low := s.bidTooLow(l); low {
 		return 0, wire.Errorf("SpotMaxPriceTooLow", "Your Spot request price of %s is lower than the minimum required Spot request fulfillment price of %.4f.", l.data.MaxPrice, usd)
 	}
@@ -216,6 +219,16 @@ func (s *Server) stock(l launch) (int, *wire.Error) {
 			l.kind.Name, l.subnet.Zone.Name, l.kind.Name)
 	}
 	return room, wire.Errorf("InsufficientFreeAddressesInSubnet", "There are not enough free addresses in subnet '%s' to satisfy the requested number of instances.", l.subnet.ID)
+}
+
+// mayBuySpot reports whether the service-linked role for spot instances is there; where it is not, EC2 makes it with
+// the caller's rights.
+func (s *Server) mayBuySpot() bool {
+	if s.st.Roles[spotRole] == nil && !s.denied["CreateServiceLinkedRole"] {
+		roles, _ := newRoles(s.st.Account, s.now())
+		s.st.Roles[spotRole] = roles[spotRole]
+	}
+	return s.st.Roles[spotRole] != nil
 }
 
 func (s *Server) bidTooLow(l launch) (float64, bool) {
@@ -269,7 +282,7 @@ func (s *Server) record(l launch, m market.Machine, reservation string, index in
 	specs := slices.Concat(l.data.Tags, l.tags)
 	i.Tags = tagsFor(specs, "instance")
 	if l.spot {
-		i.SpotRequest = s.st.newID("sir")
+		i.SpotRequest, i.SpotTags = s.st.newID("sir"), tagsFor(specs, "spot-instances-request")
 	}
 	if l.reservation != nil {
 		i.InReservation, i.CountedAfter = l.reservation.ID, s.reservationLag()
