@@ -85,6 +85,16 @@ func (p *Provider) Unsized(_ context.Context, class nodeclass.Class) (nodeclass.
 	return k.kinds.Unsized, nil
 }
 
+// Crowded tells which types may run more pods than they have single addresses for, as
+// the class's maxPods says. It calls nobody.
+func (p *Provider) Crowded(_ context.Context, class nodeclass.Class) (nodeclass.Crowded, error) {
+	k, err := p.known(cloud.Class{ID: classID(class.Name), Settings: class})
+	if err != nil {
+		return nodeclass.Crowded{}, err
+	}
+	return k.kinds.Crowded, nil
+}
+
 // classID is how the port's callers know a class.
 func classID(name string) string { return "EC2NodeClass/" + name }
 

@@ -153,7 +153,7 @@ func (p *parts) add(ctx context.Context) error {
 func (p *parts) classLoop() controller.Loop {
 	classes := &class.Reconciler{
 		Store: p.manager.GetClient(), Finder: p.provider, Events: p.events, Log: p.log, Now: time.Now,
-		DryRun: !p.options.disableDryRun, Verified: aws.VerifiedFor, ReservedCapacity: p.options.reserved,
+		DryRun: !p.options.disableDryRun, Verified: aws.VerifiedFor, ReservedCapacity: p.options.reserved, ReservedENIs: p.options.reservedENIs,
 		ImagesEvery: p.options.amiEvery, SubnetsEvery: p.options.subnetEvery,
 		Validate: func(c *awsv1.EC2NodeClass) []validate.Finding {
 			return validate.EC2NodeClass(c, validate.ClassOptions{Expressions: p.options.expressions})

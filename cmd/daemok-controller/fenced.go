@@ -75,6 +75,10 @@ func (f fenced) Unsized(ctx context.Context, class nodeclass.Class) (nodeclass.U
 	return f.inner.Unsized(ctx, class)
 }
 
+func (f fenced) Crowded(ctx context.Context, class nodeclass.Class) (nodeclass.Crowded, error) {
+	return f.inner.Crowded(ctx, class)
+}
+
 func (f fenced) Verify(ctx context.Context, class nodeclass.Class) error {
 	return f.inner.Verify(ctx, class)
 }

@@ -36,6 +36,7 @@ type provider interface {
 	KubernetesVersion(ctx context.Context) (string, error)
 	Reservations(ctx context.Context, class nodeclass.Class) ([]nodeclass.Reservation, error)
 	Unsized(ctx context.Context, class nodeclass.Class) (nodeclass.Unsized, error)
+	Crowded(ctx context.Context, class nodeclass.Class) (nodeclass.Crowded, error)
 	Verify(ctx context.Context, class nodeclass.Class) error
 	Forget(ctx context.Context, class nodeclass.Class) error
 	CollectProfiles(ctx context.Context, used map[string]bool) ([]string, error)

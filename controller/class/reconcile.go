@@ -53,6 +53,8 @@ type finder interface {
 	Reservations(ctx context.Context, class nodeclass.Class) ([]nodeclass.Reservation, error)
 	// Unsized tells for which types the kubelet's expressions have no amount.
 	Unsized(ctx context.Context, class nodeclass.Class) (nodeclass.Unsized, error)
+	// Crowded tells which types may run more pods than they have addresses for.
+	Crowded(ctx context.Context, class nodeclass.Class) (nodeclass.Crowded, error)
 	// Verify asks whether machines could be launched from a class whose parts
 	// are all found.
 	Verify(ctx context.Context, class nodeclass.Class) error
@@ -70,6 +72,7 @@ type Reconciler struct {
 	Hash     func(*awsv1.EC2NodeClass) (hash, version string)
 	DryRun   bool // verify by dry runs
 
+	ReservedENIs     int  // network interfaces of each machine that pods get no addresses of
 	ReservedCapacity bool // the feature gate: capacity reservations are looked up
 
 	ImagesEvery, SubnetsEvery time.Duration // how often they are looked up where all is well; 0: RefreshEvery
@@ -196,6 +199,7 @@ func (r *Reconciler) judge(ctx context.Context, c *awsv1.EC2NodeClass, unread er
 		condition.SetFalse(c, awsv1.ClassValidationSucceeded, awsv1.ReasonKubeletExpressionEvaluationFailed, text, r.Now())
 		return false
 	}
+	r.density(ctx, c, settings)
 	return r.verify(ctx, c, settings)
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -39,6 +40,7 @@ type account struct {
 	version     string            // of the API server
 	versionless error
 	unsized     nodeclass.Unsized
+	crowded     nodeclass.Crowded
 	forgotten   []string
 	verifies    int
 	looks       map[string]int // for what
@@ -88,6 +90,10 @@ func (a *account) Unsized(context.Context, nodeclass.Class) (nodeclass.Unsized, 
 	return a.unsized, nil
 }
 
+func (a *account) Crowded(context.Context, nodeclass.Class) (nodeclass.Crowded, error) {
+	return a.crowded, nil
+}
+
 func (a *account) Verify(context.Context, nodeclass.Class) error {
 	a.verifies++
 	return a.verify
@@ -108,6 +114,7 @@ var unheard = slog.New(slog.DiscardHandler)
 func reconciler(f finder, objects ...client.Object) *Reconciler {
 	s := runtime.NewScheme()
 	_ = corev1.AddToScheme(s)
+	_ = appsv1.AddToScheme(s)
 	_ = karpv1.AddToScheme(s)
 	_ = awsv1.AddToScheme(s)
 	store := fake.NewClientBuilder().WithScheme(s).WithStatusSubresource(&awsv1.EC2NodeClass{}).WithObjects(objects...).Build()

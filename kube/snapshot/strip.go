@@ -24,7 +24,11 @@ func Strip(object any) (any, error) {
 	case *corev1.Pod:
 		stripPod(o)
 	case *appsv1.DaemonSet:
+		env := networkSettings(o)
 		stripSpec(&o.Spec.Template.Spec)
+		for i := range o.Spec.Template.Spec.Containers {
+			o.Spec.Template.Spec.Containers[i].Env = env[o.Spec.Template.Spec.Containers[i].Name]
+		}
 		o.Status.Conditions = nil
 	case *corev1.Node:
 		o.Status.Images = nil
@@ -48,6 +52,19 @@ func Strip(object any) (any, error) {
 		o.ObjectMeta, o.Spec.Template, o.Status = named(o.ObjectMeta), nil, corev1.ReplicationControllerStatus{}
 	}
 	return object, nil
+}
+
+// networkSettings are the variables, by container, of the VPC's network plugin, by which
+// classes are judged; none of other DaemonSets.
+func networkSettings(ds *appsv1.DaemonSet) map[string][]corev1.EnvVar {
+	if ds.Namespace != "kube-system" || ds.Name != "aws-node" {
+		return nil
+	}
+	out := map[string][]corev1.EnvVar{}
+	for _, c := range ds.Spec.Template.Spec.Containers {
+		out[c.Name] = c.Env
+	}
+	return out
 }
 
 // named keeps of an object which it is: there are many old ReplicaSets, with labels

@@ -41,3 +41,19 @@ func TestStrippedWorkloads(t *testing.T) {
 		})
 	}
 }
+
+// Variables of DaemonSets are dropped, but for those of the VPC's network plugin: how it
+// gives out addresses says how many pods have one.
+func TestTheNetworkPluginKeepsItsSettings(t *testing.T) {
+	for name, kept := range map[string]bool{"aws-node": true, "fluent-bit": false} {
+		ds := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: name}}
+		ds.Spec.Template.Spec.Containers = []corev1.Container{{Name: name, Image: "image", Env: []corev1.EnvVar{{Name: "ENABLE_PREFIX_DELEGATION", Value: "true"}}}}
+		got, err := Strip(ds)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := got.(*appsv1.DaemonSet).Spec.Template.Spec.Containers[0]; c.Image != "" || (len(c.Env) == 1) != kept {
+			t.Errorf("of %s there is left %+v; want its settings: %v", name, c, kept)
+		}
+	}
+}

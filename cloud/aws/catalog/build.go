@@ -35,6 +35,7 @@ type Kinds struct {
 	types  []*Type
 
 	Unsized nodeclass.Unsized
+	Crowded nodeclass.Crowded
 }
 
 // Setup returns how a kind is launched; false for kinds that the class cannot
@@ -76,9 +77,21 @@ func For(all []Type, class nodeclass.Class, s Settings) *Kinds {
 		})
 		out.Setups = append(out.Setups, Setup{Image: img, MaxPods: MaxPods(*t, *spec, s), Kubelet: &spec.Kubelet, CPUs: t.CPUs, Quota: t.Quota})
 		out.types = append(out.types, t)
+		if may, has := MaxPods(*t, *spec, s), podsByNetwork(*t, *spec, s); may > has {
+			crowd(&out.Crowded, t.Name, may, has)
+		}
 	}
+	out.Crowded.Of = len(out.Kinds)
 	out.Unsized.Of = len(out.Kinds) + out.Unsized.Types
 	return out
+}
+
+// crowd notes a type that may run more pods than it has addresses for.
+func crowd(c *nodeclass.Crowded, kind string, may, has int64) {
+	if c.Types == 0 {
+		c.First, c.Pods, c.Addresses = kind, may, has
+	}
+	c.Types++
 }
 
 // surplus is the price of a core of a burstable type above its baseline; 0

@@ -461,6 +461,12 @@ func TestExpressionsOfTheKubelet(t *testing.T) {
 	if u := k.Unsized; u.Types != 1 || u.Of != 2 || u.First != "small" || !strings.Contains(u.Why.Error(), "kubelet.maxPods") {
 		t.Errorf("left out: %+v; want small, for its maxPods", u)
 	}
+	if k := For(all, class(`{"maxPods":"max_pods + 1"}`), Settings{ReservedENIs: 1}); k.Crowded.Types != len(k.Kinds) || k.Crowded.Pods != k.Crowded.Addresses+1 || k.Crowded.First != k.Kinds[0].Name {
+		t.Errorf("%+v run more pods than they have addresses for, want all of them, by one", k.Crowded)
+	}
+	if k := For(all, class(`{"maxPods":"max_pods"}`), Settings{ReservedENIs: 1}); k.Crowded.Types != 0 || k.Crowded.Of != len(k.Kinds) {
+		t.Errorf("%+v run more pods than they have addresses for, want none", k.Crowded)
+	}
 	if k := For(all, class(`{"maxPods":"max_pods + 1"}`), Settings{ReservedENIs: 1}); k.Setups[0].MaxPods != 21 || k.Unsized.Types != 0 {
 		t.Errorf("set up as %+v; want 21 pods, one more than two interfaces have addresses for", k.Setups)
 	}

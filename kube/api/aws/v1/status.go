@@ -22,6 +22,7 @@ const (
 const (
 	ClassGroupsOwnedTwice = "daemok.sh/SecurityGroupsOwnedTwice"
 	ClassKubeletSkew      = "daemok.sh/KubeletSkew"
+	ClassPodDensity       = "daemok.sh/PodDensity"
 )
 
 // Reasons of the conditions that warn.
@@ -29,6 +30,7 @@ const (
 	ReasonSeveralOwnedGroups = "SeveralOwnedGroups"
 	ReasonKubeletBehind      = "KubeletBehind"
 	ReasonKubeletUnsupported = "KubeletUnsupported"
+	ReasonPodDensityMismatch = "PodDensityMismatch"
 )
 
 // Reasons why a part of a class was not found.
