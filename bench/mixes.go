@@ -39,9 +39,8 @@ func (w *world) wait(key string, make func() cluster.Shape) {
 func (w *world) shape(key string, make func() cluster.Shape) *cluster.Shape {
 	if w.shapes[key] == nil {
 		s := make()
-		s.ID, s.Namespace = len(w.Shapes), "default"
+		s.Namespace = "default"
 		w.shapes[key] = &s
-		w.Shapes = append(w.Shapes, &s)
 	}
 	return w.shapes[key]
 }

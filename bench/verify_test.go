@@ -81,11 +81,11 @@ func TestVerifyCountsForItself(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			size := quantity.Resources{CPU: 1000, Memory: quantity.GiB, Pods: 1}
 			running := &cluster.Shape{Namespace: "default", Labels: labels("app", "web"), Requests: size}
-			waiting := &cluster.Shape{ID: 1, Namespace: "default", Labels: labels("app", "web"), Requests: size}
+			waiting := &cluster.Shape{Namespace: "default", Labels: labels("app", "web"), Requests: size}
 			if tt.edit != nil {
 				tt.edit(waiting, running)
 			}
-			s := &cluster.Snapshot{Shapes: []*cluster.Shape{running, waiting}, Nodes: nodesOfThreeZones(running)}
+			s := &cluster.Snapshot{Nodes: nodesOfThreeZones(running)}
 			p := plan.Plan{}
 			for i, target := range tt.targets {
 				pod := cluster.Pod{Namespace: "default", Name: "pod-" + string(rune('a'+i)), Shape: waiting}

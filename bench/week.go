@@ -65,7 +65,7 @@ func jobs(stays []stay, pool *cluster.Pool) (out []sim.Job, tooLarge int) {
 			continue
 		}
 		if shapes[amountsOf(need)] == nil {
-			shapes[amountsOf(need)] = &cluster.Shape{ID: len(shapes), Namespace: "default", Requests: need}
+			shapes[amountsOf(need)] = &cluster.Shape{Namespace: "default", Requests: need}
 		}
 		out = append(out, sim.Job{Name: fmt.Sprintf("job-%05d", i), Shape: shapes[amountsOf(need)],
 			From: time.Duration(s.from) * time.Second, To: time.Duration(s.to) * time.Second})

@@ -147,8 +147,7 @@ func addDaemons(s *cluster.Snapshot, text string) error {
 	if err != nil || count < 0 {
 		return fmt.Errorf("daemons: count %s is not a number", parts[2])
 	}
-	shape := &cluster.Shape{ID: len(s.Shapes), Namespace: "kube-system", Requests: quantity.Resources{CPU: cpu, Memory: memory, Pods: 1}}
-	s.Shapes = append(s.Shapes, shape)
+	shape := &cluster.Shape{Namespace: "kube-system", Requests: quantity.Resources{CPU: cpu, Memory: memory, Pods: 1}}
 	for i := range count {
 		s.Daemons = append(s.Daemons, cluster.Daemon{Namespace: "kube-system", Name: fmt.Sprintf("daemon-%d", i), Shape: shape})
 	}

@@ -95,7 +95,8 @@ type spreadGroup struct {
 func spreads(s *cluster.Snapshot, zones []string) []*spreadGroup {
 	known := map[string]*spreadGroup{}
 	var out []*spreadGroup
-	for _, shape := range s.Shapes {
+	shapes := s.Shapes()
+	for _, shape := range shapes {
 		for i := range shape.Spread {
 			x := &shape.Spread[i]
 			text := spreadText(shape.Namespace, x)
@@ -108,7 +109,7 @@ func spreads(s *cluster.Snapshot, zones []string) []*spreadGroup {
 		}
 	}
 	byShape := map[*cluster.Shape][]*spreadGroup{}
-	for _, shape := range s.Shapes {
+	for _, shape := range shapes {
 		for _, g := range out {
 			if g.chooses(shape) {
 				byShape[shape] = append(byShape[shape], g)

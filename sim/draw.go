@@ -122,9 +122,7 @@ func (w *World) drawDaemons() {
 }
 
 func (w *World) shape(app string, requests quantity.Resources) *cluster.Shape {
-	s := &cluster.Shape{ID: len(w.shapes), Namespace: "default", Labels: constraint.NewLabels(map[string]string{"app": app}), Requests: requests}
-	w.shapes = append(w.shapes, s)
-	return s
+	return &cluster.Shape{Namespace: "default", Labels: constraint.NewLabels(map[string]string{"app": app}), Requests: requests}
 }
 
 // drawWorks draws what people run.

@@ -59,9 +59,6 @@ func (r Replay) Run() (out Replayed) {
 		}
 		x := &work{name: j.Name, shape: j.Shape, startFor: jobStarts, grace: jobEnds}
 		works = append(works, x)
-		if !slices.Contains(w.shapes, j.Shape) {
-			w.shapes = append(w.shapes, j.Shape)
-		}
 		w.after(j.From, func() { w.works = append(w.works, x); w.scale(x, 1) })
 		w.after(j.To, func() { w.dismiss(x) })
 	}

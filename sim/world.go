@@ -30,7 +30,6 @@ type World struct {
 	queue      queue
 	revision   uint64 // grows with every change
 	parts      []string
-	shapes     []*cluster.Shape
 
 	cloud    cloud
 	pools    []*pool

@@ -21,7 +21,7 @@ func (s *Snapshot) Keep() {
 		byName[[2]string{g.Namespace, g.Name}] = g
 	}
 	for i := range s.Nodes {
-		if s.Nodes[i].MachineEnds || !s.Nodes[i].EndsAt.IsZero() {
+		if s.Nodes[i].Ends() {
 			continue
 		}
 		for j := range s.Nodes[i].Pods {
@@ -31,6 +31,10 @@ func (s *Snapshot) Keep() {
 		}
 	}
 }
+
+// Ends reports whether the cloud takes the node's machine away, or it is being given
+// back.
+func (n *Node) Ends() bool { return n.MachineEnds || !n.EndsAt.IsZero() }
 
 // KeptBy reports whether no eviction of the pod is ever allowed as things are
 // written. The budget is the one that selects it; where several do, the eviction

@@ -8,7 +8,6 @@ import (
 // Shape is what all pods with the same scheduling fields share. Two shapes
 // of a snapshot never have equal content.
 type Shape struct {
-	ID          int // position in Snapshot.Shapes
 	Namespace   string
 	Labels      constraint.Labels  // of the pod: only the keys that some selector of the snapshot reads; and "claim!name" for a claim shared before its volume exists
 	Requests    quantity.Resources // pods=1 included

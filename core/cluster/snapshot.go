@@ -3,17 +3,17 @@ package cluster
 import (
 	"cmp"
 	"slices"
+	"sort"
 	"time"
 )
 
 // Snapshot is what was known at one moment. It is never modified: With and
 // Without return a new one and share what did not change. Lists are sorted by
-// name (shapes by first use).
+// name.
 type Snapshot struct {
 	Revision uint64    // grows with every change seen; not a time
 	Now      time.Time // UTC; the only time the core knows
-	Shapes   []*Shape
-	Waiting  []Pod // pods that need a place, sorted by namespace, name
+	Waiting  []Pod     // pods that need a place, sorted by namespace, name
 	Nodes    []Node
 	Machines []Machine
 	Pools    []Pool
@@ -30,11 +30,28 @@ type Snapshot struct {
 // Sort puts every list in its order. Builders call it once, before the
 // snapshot is shared.
 func (s *Snapshot) Sort() {
-	byPod := func(a, b Pod) int { return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name)) }
-	slices.SortFunc(s.Waiting, byPod)
-	slices.SortFunc(s.Nodes, func(a, b Node) int { return cmp.Compare(a.Name, b.Name) })
 	for i := range s.Nodes {
 		slices.SortFunc(s.Nodes[i].Pods, byPod)
+	}
+	s.SortLists()
+}
+
+func byPod(a, b Pod) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+}
+
+// Add puts the pod on the node, in its order. The list of pods is the node's own then.
+func (n *Node) Add(p Pod) {
+	at, _ := slices.BinarySearchFunc(n.Pods, p, byPod)
+	own := make([]Pod, 0, len(n.Pods)+1)
+	n.Pods = append(append(append(own, n.Pods[:at]...), p), n.Pods[at:]...)
+}
+
+// SortLists puts every list in its order but the pods of nodes, which are in theirs.
+func (s *Snapshot) SortLists() {
+	slices.SortFunc(s.Waiting, byPod)
+	if !sort.SliceIsSorted(s.Nodes, func(i, j int) bool { return s.Nodes[i].Name < s.Nodes[j].Name }) { // nodes are large to compare as values
+		slices.SortFunc(s.Nodes, func(a, b Node) int { return cmp.Compare(a.Name, b.Name) })
 	}
 	slices.SortFunc(s.Machines, func(a, b Machine) int { return cmp.Compare(a.Claim, b.Claim) })
 	slices.SortFunc(s.Pools, func(a, b Pool) int {
@@ -69,6 +86,36 @@ func (s *Snapshot) Without(nodes ...string) *Snapshot {
 	}
 	out.Sort()
 	return &out
+}
+
+// Shapes lists the shapes of all pods and daemons, each once, by first use. Cost:
+// linear in pods.
+func (s *Snapshot) Shapes() []*Shape {
+	var out []*Shape
+	known := map[*Shape]bool{nil: true}
+	use := func(x *Shape) {
+		if !known[x] {
+			known[x] = true
+			out = append(out, x)
+		}
+	}
+	usePods := func(pods []Pod) {
+		for i := range pods {
+			use(pods[i].Shape)
+		}
+	}
+	usePods(s.Waiting)
+	for i := range s.Nodes {
+		usePods(s.Nodes[i].Pods)
+		usePods(s.Nodes[i].BoughtFor)
+	}
+	for i := range s.Machines {
+		usePods(s.Machines[i].BoughtFor)
+	}
+	for i := range s.Daemons {
+		use(s.Daemons[i].Shape)
+	}
+	return out
 }
 
 // Pool returns the pool with the given identity.

@@ -106,8 +106,9 @@ func market(r *rand.Rand, shapes, pods, zones int) *cluster.Snapshot {
 		c.Kinds[len(c.Kinds)-1].Offers = append(c.Kinds[len(c.Kinds)-1].Offers, offerIn(zoneNames[z:z+1], 1_000_000+10_000*r.IntN(20)))
 	}
 	s.Pools = []cluster.Pool{{ID: cluster.PoolID{Kind: "NodePool", Name: "p"}, Catalogue: c}}
+	var all []*cluster.Shape
 	for i := range shapes {
-		shape := &cluster.Shape{ID: i, Namespace: "d", Labels: constraint.NewLabels(map[string]string{appLabel: fmt.Sprint(i)}), Requests: quantity.Resources{
+		shape := &cluster.Shape{Namespace: "d", Labels: constraint.NewLabels(map[string]string{appLabel: fmt.Sprint(i)}), Requests: quantity.Resources{
 			CPU: quantity.MilliCPU(100 * (1 + r.IntN(60))), Memory: quantity.Bytes(1+r.IntN(24)) * quantity.GiB / 2, Pods: 1}}
 		switch r.IntN(6) {
 		case 0:
@@ -115,19 +116,19 @@ func market(r *rand.Rand, shapes, pods, zones int) *cluster.Snapshot {
 			shape.NodeTerms = []constraint.Requirements{constraint.NewRequirements(constraint.Requirement{
 				Key: cluster.LabelZone, Set: constraint.Values(zoneNames[z : z+1])})}
 		case 1:
-			shape.Neighbours = []cluster.Neighbours{{Apart: true, Key: cluster.LabelHostname, Selector: chooses(i), Namespaces: []string{"d"}}}
+			shape.Neighbours = []cluster.Neighbours{{Apart: true, Key: cluster.LabelHostname, Selector: chooses(fmt.Sprint(i)), Namespaces: []string{"d"}}}
 		}
-		s.Shapes = append(s.Shapes, shape)
+		all = append(all, shape)
 	}
 	for i := range pods {
-		s.Waiting = append(s.Waiting, cluster.Pod{Namespace: "d", Name: fmt.Sprintf("p%03d", i), Shape: s.Shapes[r.IntN(shapes)], Returns: true})
+		s.Waiting = append(s.Waiting, cluster.Pod{Namespace: "d", Name: fmt.Sprintf("p%03d", i), Shape: all[r.IntN(shapes)], Returns: true})
 	}
 	s.Sort()
 	return s
 }
 
-func chooses(app int) cluster.Selector {
-	return cluster.Selector{Requirements: constraint.NewRequirements(constraint.Requirement{Key: appLabel, Set: constraint.Values(fmt.Sprint(app))})}
+func chooses(app string) cluster.Selector {
+	return cluster.Selector{Requirements: constraint.NewRequirements(constraint.Requirement{Key: appLabel, Set: constraint.Values(app)})}
 }
 
 func priced(r *rand.Rand, i, zones int) cluster.Kind {
@@ -153,9 +154,9 @@ func offerIn(zone string, price int) cluster.Offer {
 
 // spread makes pods of the first shape that wants no zone be spread over zones.
 func spread(s *cluster.Snapshot) *cluster.Snapshot {
-	for _, shape := range s.Shapes {
-		if len(shape.NodeTerms) == 0 {
-			shape.Spread = []cluster.Spread{{Key: cluster.LabelZone, MaxSkew: 1, Selector: chooses(shape.ID)}}
+	for _, shape := range s.Shapes() {
+		if app, _ := shape.Labels.Get(appLabel); len(shape.NodeTerms) == 0 {
+			shape.Spread = []cluster.Spread{{Key: cluster.LabelZone, MaxSkew: 1, Selector: chooses(app)}}
 			break
 		}
 	}
@@ -322,24 +323,17 @@ func fitsNode(s *cluster.Snapshot, set int) bool {
 	return holdsAll(s, rack{zone: "a", room: s.Nodes[0].Allocatable}, set)
 }
 
-// balanced reports whether pods that are spread are as many in one zone as in
-// the other, but one. The node is in the first.
+// balanced reports whether pods of the one shape that is spread are as many in one
+// zone as in the other, but one. The node is in the first.
 func balanced(s *cluster.Snapshot, sets []int) bool {
-	for _, shape := range s.Shapes {
-		if len(shape.Spread) == 0 {
-			continue
-		}
-		count := [2]int{}
-		for i := range s.Waiting {
-			for at, set := range sets {
-				if s.Waiting[i].Shape == shape && set&(1<<i) != 0 {
-					count[at%2]++
-				}
+	count := [2]int{}
+	for i := range s.Waiting {
+		for at, set := range sets {
+			if len(s.Waiting[i].Shape.Spread) > 0 && set&(1<<i) != 0 {
+				count[at%2]++
 			}
 		}
-		if d := count[0] - count[1]; d < -1 || d > 1 {
-			return false
-		}
 	}
-	return true
+	d := count[0] - count[1]
+	return -1 <= d && d <= 1
 }

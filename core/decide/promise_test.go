@@ -53,9 +53,8 @@ func TestPlansFitWhereverDaemonPodsCome(t *testing.T) {
 			{Key: cluster.LabelZone, Set: constraint.Values([]string{"a", "b", "c"}[r.IntN(3)])},
 			{Key: cluster.LabelCapacityType, Set: constraint.Values([]string{"spot", "on-demand"}[r.IntN(2)])},
 		} {
-			agent := &cluster.Shape{ID: len(s.Shapes), Namespace: "k", NodeTerms: []constraint.Requirements{constraint.NewRequirements(r)},
+			agent := &cluster.Shape{Namespace: "k", NodeTerms: []constraint.Requirements{constraint.NewRequirements(r)},
 				Requests: quantity.Resources{CPU: 700, Memory: 300 * quantity.MiB, Pods: 1}}
-			s.Shapes = append(s.Shapes, agent)
 			s.Daemons = append(s.Daemons, cluster.Daemon{Namespace: "k", Name: fmt.Sprintf("agent-%d", i), Shape: agent})
 		}
 		s.Sort()
@@ -168,9 +167,8 @@ func TestADeploymentMaySplitInTwo(t *testing.T) {
 			p := &after.Waiting[i]
 			if twin[p.Shape] == nil {
 				s := *p.Shape
-				s.ID, s.Labels = len(after.Shapes), s.Labels.With("half", "second")
+				s.Labels = s.Labels.With("half", "second")
 				twin[p.Shape] = &s
-				after.Shapes = append(after.Shapes, &s)
 			}
 			p.Shape = twin[p.Shape]
 		}

@@ -42,9 +42,9 @@ type Barred struct {
 //
 // Cost: linear in nodes and pods.
 func NewElsewhere(s *cluster.Snapshot) *Elsewhere {
-	one := make([]cluster.Pod, len(s.Shapes))
-	for i, shape := range s.Shapes {
-		one[i].Shape = shape
+	var one []cluster.Pod
+	for _, shape := range s.Shapes() {
+		one = append(one, cluster.Pod{Shape: shape})
 	}
 	e := &Elsewhere{snapshot: s, dims: amount.Of(one), needs: map[*cluster.Shape][]int64{}, free: make([][]int64, len(s.Nodes))}
 	for i := range s.Nodes {

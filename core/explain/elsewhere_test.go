@@ -12,9 +12,9 @@ import (
 // Of every other node the first rule that says no is counted, and the nearest are
 // told with all that would have to be different.
 func TestElsewhereTellsOfEveryNode(t *testing.T) {
-	web := &cluster.Shape{ID: 0, Namespace: "default", Requests: quantity.Resources{CPU: 500, Memory: quantity.GiB, Pods: 1},
+	web := &cluster.Shape{Namespace: "default", Requests: quantity.Resources{CPU: 500, Memory: quantity.GiB, Pods: 1},
 		Ports: []cluster.Port{{Protocol: "TCP", Number: 80}}}
-	small := &cluster.Shape{ID: 1, Namespace: "default", Requests: quantity.Resources{CPU: 100, Pods: 1}}
+	small := &cluster.Shape{Namespace: "default", Requests: quantity.Resources{CPU: 100, Pods: 1}}
 	node := func(name string, cpu int64, change func(*cluster.Node)) cluster.Node {
 		n := cluster.Node{Name: name, Ready: true, Initialized: true,
 			Allocatable: quantity.Resources{CPU: quantity.MilliCPU(cpu), Memory: 8 * quantity.GiB, Pods: 10}}
@@ -26,7 +26,7 @@ func TestElsewhereTellsOfEveryNode(t *testing.T) {
 	pod := func(name string, shape *cluster.Shape) cluster.Pod {
 		return cluster.Pod{Namespace: "default", Name: name, Shape: shape, Returns: true}
 	}
-	s := &cluster.Snapshot{Shapes: []*cluster.Shape{web, small}, Nodes: []cluster.Node{
+	s := &cluster.Snapshot{Nodes: []cluster.Node{
 		node("from", 4000, func(n *cluster.Node) {
 			n.Pods = []cluster.Pod{pod("a", web), pod("b", small), pod("c", web), {Namespace: "default", Name: "daemon", Shape: small, Daemon: true}}
 		}),

@@ -70,7 +70,7 @@ func left(r *Result) int {
 func changed(s *cluster.Snapshot, pool cluster.PoolID, node string, list fit.Changes, rules map[fit.Rule]int) *cluster.Snapshot {
 	out := *s
 	shape := *s.Waiting[0].Shape
-	out.Shapes, out.Waiting, out.Pools = []*cluster.Shape{&shape}, slices.Clone(s.Waiting), slices.Clone(s.Pools)
+	out.Waiting, out.Pools = slices.Clone(s.Waiting), slices.Clone(s.Pools)
 	for i := range out.Waiting {
 		out.Waiting[i].Shape = &shape
 	}
@@ -136,7 +136,6 @@ func sellAll(s *cluster.Snapshot, pool cluster.PoolID) {
 func someWorld(r *rand.Rand) *cluster.Snapshot {
 	s := &cluster.Snapshot{Revision: 1, Now: time.Unix(1e9, 0)}
 	shape := someShape(r)
-	s.Shapes = []*cluster.Shape{shape}
 	for i := range 1 + r.IntN(3) {
 		s.Waiting = append(s.Waiting, cluster.Pod{Namespace: "d", Name: fmt.Sprintf("p%d", i), Shape: shape, CreatedAt: s.Now})
 	}

@@ -36,14 +36,13 @@ func (p *parser) shape(w []string) error {
 	if p.shapes[name] != nil {
 		return fmt.Errorf("%s is there twice", name)
 	}
-	s := &cluster.Shape{ID: len(p.out.Shapes), Requests: quantity.Resources{Pods: 1}}
+	s := &cluster.Shape{Requests: quantity.Resources{Pods: 1}}
 	for _, word := range fields {
 		if err := readShapeField(s, word); err != nil {
 			return err
 		}
 	}
 	p.shapes[name] = s
-	p.out.Shapes = append(p.out.Shapes, s)
 	p.enter(parent{noun: "shape", shape: s, labels: &s.Labels})
 	return nil
 }

@@ -18,7 +18,7 @@ func Print(s *cluster.Snapshot) string {
 	p := &printer{shapes: map[*cluster.Shape]string{}, catalogues: map[*cluster.Catalogue]string{}}
 	p.line(0, "snapshot", strconv.FormatUint(s.Revision, 10), moment(s.Now))
 	p.repair(0, s.Repair)
-	for i, shape := range shapesOf(s) {
+	for i, shape := range s.Shapes() {
 		p.shapes[shape] = "s" + strconv.Itoa(i)
 		p.shape(shape)
 	}
@@ -71,39 +71,6 @@ func (p *printer) line(depth int, words ...string) {
 
 // nameOf names a shape; empty for none.
 func (p *printer) nameOf(s *cluster.Shape) string { return p.shapes[s] }
-
-// shapesOf returns the shapes that the snapshot lists, and after them any that
-// it uses without listing them.
-func shapesOf(s *cluster.Snapshot) []*cluster.Shape {
-	out := slices.Clone(s.Shapes)
-	known := map[*cluster.Shape]bool{nil: true}
-	for _, x := range out {
-		known[x] = true
-	}
-	use := func(x *cluster.Shape) {
-		if !known[x] {
-			known[x] = true
-			out = append(out, x)
-		}
-	}
-	usePods := func(pods []cluster.Pod) {
-		for i := range pods {
-			use(pods[i].Shape)
-		}
-	}
-	usePods(s.Waiting)
-	for i := range s.Nodes {
-		usePods(s.Nodes[i].Pods)
-		usePods(s.Nodes[i].BoughtFor)
-	}
-	for i := range s.Machines {
-		usePods(s.Machines[i].BoughtFor)
-	}
-	for i := range s.Daemons {
-		use(s.Daemons[i].Shape)
-	}
-	return out
-}
 
 func (p *printer) shape(s *cluster.Shape) {
 	p.line(0, append([]string{"shape", p.nameOf(s), field("namespace", s.Namespace), number("priority", int64(s.Priority)),

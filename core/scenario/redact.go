@@ -20,9 +20,8 @@ func Redact(s *cluster.Snapshot) *cluster.Snapshot {
 	r := &redactor{names: map[string]map[string]string{}, shapes: map[*cluster.Shape]*cluster.Shape{},
 		catalogues: map[*cluster.Catalogue]*cluster.Catalogue{}}
 	out := &cluster.Snapshot{Revision: s.Revision, Now: s.Now, Repair: s.Repair}
-	for _, x := range shapesOf(s) {
+	for _, x := range s.Shapes() {
 		r.shapes[x] = r.shape(x)
-		out.Shapes = append(out.Shapes, r.shapes[x])
 	}
 	out.Waiting = each(s.Waiting, r.pod)
 	out.Pools = each(s.Pools, r.pool)

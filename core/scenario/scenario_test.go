@@ -25,12 +25,11 @@ func full() *cluster.Snapshot {
 			Pods: n, Extended: []quantity.Extended{{Name: "nvidia.com/gpu", Amount: n}}}
 	}
 	zones := constraint.NewRequirements(constraint.Requirement{Key: "zone", Set: constraint.Values("a", "In"), MinValues: 2})
-	shape := &cluster.Shape{ID: 1, Namespace: "odd name", Requests: amounts(2), Priority: -7, Unable: `says "no"`,
+	shape := &cluster.Shape{Namespace: "odd name", Requests: amounts(2), Priority: -7, Unable: `says "no"`,
 		Tolerations: []constraint.Toleration{{Key: "k", Value: "v", Exists: true, Effect: constraint.NoExecute}},
 		NodeTerms:   []constraint.Requirements{zones}}
 	fillRules(shape, zones)
 	attachable := []cluster.Attachable{{Driver: "ebs.csi.aws.com", Count: 25}, {Driver: "efs csi", Count: 3}}
-	first := &cluster.Shape{Requests: quantity.Resources{Pods: 1}}
 	pod := cluster.Pod{Namespace: "a/b", Name: "web", UID: "u", Shape: shape, Owner: "Deployment/web", CreatedAt: at, Node: "n",
 		StartedAt: at, Daemon: true, Mirror: true, Ending: true, DoNotDisrupt: true, ProtectedUntil: at, Returns: true, Stays: true, Unready: true, Pending: true,
 		Moved: 2, MovedAt: at, Since: at, StartsFor: 45 * time.Second, Grace: 30 * time.Second, DeletionCost: -4, Guards: "a,b", Kept: true, LastOf: "a b"}
@@ -42,7 +41,7 @@ func full() *cluster.Snapshot {
 		Allocatable: amounts(8), Sustained: 150, Surplus: 50001, LastResort: true, Attachable: attachable, Offers: []cluster.Offer{{Zone: "z", Option: cluster.Spot, Price: 96001, Priced: true, Available: true, Why: "too many vCPUs", Stock: "cr-1", Left: 3, Risk: 0.02, Labels: labels}}}}}
 	repair := cluster.Repair{Rules: []cluster.RepairRule{{Condition: "example.com/GPU:fine", Status: "False", After: time.Minute}}, Most: 20, Percent: true}
 	return &cluster.Snapshot{
-		Revision: 12, Now: at, Shapes: []*cluster.Shape{first, shape}, Waiting: []cluster.Pod{pod},
+		Revision: 12, Now: at, Waiting: []cluster.Pod{pod},
 		Nodes: []cluster.Node{{Name: "n", Claim: "c", Pool: pool, MachineID: "i-1", Labels: labels, Taints: taints, StartupTaints: taints,
 			Allocatable: amounts(5), Capacity: amounts(6), Attachable: attachable, Price: 1, CreatedAt: at, QuietSince: at, ChangedAt: at, ExpiresAt: at, Drifted: "AMIDrift", DriftedAt: at, HasGrace: true, Replacement: true, Ready: true, Initialized: true,
 			Deleting: true, MachineEnds: true, EndsAt: at, Ailments: []cluster.Ailment{{Condition: "Ready", Status: "Unknown", Since: at}}, DoNotDisrupt: true, Rests: "it was to go just now", Controller: cluster.OneSeat, Pods: []cluster.Pod{pod}, BoughtFor: []cluster.Pod{pod}}},
@@ -90,11 +89,11 @@ func TestShortFormsOfRules(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			s, err := scenario.Parse("shape web namespace=shop\n  " + tt.short)
+			s, err := scenario.Parse("shape web namespace=shop\n  " + tt.short + "\ndaemon shop/proxy shape=web")
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, want := scenario.Print(s), "snapshot 0\nshape s0 namespace=shop\n  "+tt.full+"\n"; got != want {
+			if got, want := scenario.Print(s), "snapshot 0\nshape s0 namespace=shop\n  "+tt.full+"\ndaemon shop/proxy shape=s0\n"; got != want {
 				t.Errorf("got:\n%s\nwant:\n%s", got, want)
 			}
 		})
@@ -121,7 +120,6 @@ var mayBeZero = map[string]string{
 
 func TestFullIsFull(t *testing.T) {
 	s := full()
-	s.Shapes = s.Shapes[1:]
 	checkSet(t, "Snapshot", reflect.ValueOf(*s))
 }
 
@@ -163,14 +161,6 @@ func TestPrintIsAFixedPoint(t *testing.T) {
 	}
 	if got := scenario.Print(again); got != text {
 		t.Errorf("printed again it differs:\n%s\nwas:\n%s", got, text)
-	}
-}
-
-func TestShapesThatAreNotListedAreWrittenToo(t *testing.T) {
-	s := &cluster.Snapshot{Waiting: []cluster.Pod{{Namespace: "a", Name: "b", Shape: &cluster.Shape{Namespace: "a"}}}}
-	got, err := scenario.Parse(scenario.Print(s))
-	if err != nil || len(got.Shapes) != 1 || got.Waiting[0].Shape != got.Shapes[0] {
-		t.Errorf("Parse(Print(s)) = %+v, %v", got, err)
 	}
 }
 
@@ -295,7 +285,8 @@ node n
 			t.Errorf("%q is still there:\n%s", word, text)
 		}
 	}
-	web, db := redacted.Shapes[0], redacted.Shapes[1]
+	shapes := redacted.Shapes()
+	web, db := shapes[0], shapes[1]
 	spread, apart := web.Spread[0], web.Neighbours[0]
 	if !spread.Selector.Matches(web.Labels) || !spread.Selector.Matches(db.Labels) || apart.Selector.Matches(web.Labels) ||
 		!apart.Selector.Matches(db.Labels) {

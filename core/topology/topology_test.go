@@ -254,7 +254,7 @@ func randomShapes(r *rand.Rand) []*cluster.Shape {
 	key := func() string { return keys[r.IntN(len(keys))] }
 	out := make([]*cluster.Shape, 1+r.IntN(4))
 	for i := range out {
-		s := &cluster.Shape{ID: i, Namespace: []string{"one", "two"}[r.IntN(2)], Labels: constraint.NewLabels(map[string]string{"app": app(r)})}
+		s := &cluster.Shape{Namespace: []string{"one", "two"}[r.IntN(2)], Labels: constraint.NewLabels(map[string]string{"app": app(r)})}
 		if r.IntN(3) == 0 {
 			s.NodeTerms = []constraint.Requirements{requirement("tier", "x")}
 		}

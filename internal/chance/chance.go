@@ -25,12 +25,12 @@ var zones = []string{"a", "b", "c"}
 // Crowded is a world in which up to 59 pods wait, and which has few nodes with few
 // pods, or none.
 func Crowded(r *rand.Rand) *cluster.Snapshot {
-	s := begin(r, size{milliCPU: 3000, memory: 6000, waiting: 60})
+	s, shapes := begin(r, size{milliCPU: 3000, memory: 6000, waiting: 60})
 	for i := range r.IntN(6) {
 		n := node(r, i, s)
 		n.Initialized, n.Deleting, n.QuietSince = r.IntN(4) > 0, r.IntN(5) == 0, at.Add(-time.Minute)
 		for j := range r.IntN(3) {
-			n.Pods = append(n.Pods, cluster.Pod{Namespace: "d", Name: fmt.Sprintf("on-%d-%d", i, j), Node: n.Name, Shape: s.Shapes[r.IntN(len(s.Shapes))], Returns: true})
+			n.Pods = append(n.Pods, cluster.Pod{Namespace: "d", Name: fmt.Sprintf("on-%d-%d", i, j), Node: n.Name, Shape: shapes[r.IntN(len(shapes))], Returns: true})
 		}
 		s.Nodes = append(s.Nodes, n)
 	}
@@ -42,8 +42,8 @@ func Crowded(r *rand.Rand) *cluster.Snapshot {
 // Inhabited is a world with two to eight nodes and what may be found on them: pods that
 // end or must not be disturbed, daemon pods, devices, taints. Few pods wait.
 func Inhabited(r *rand.Rand) *cluster.Snapshot {
-	s := begin(r, size{milliCPU: 1500, memory: 4000, waiting: 10, rare: true})
-	addDaemon(r, s, "d")
+	s, shapes := begin(r, size{milliCPU: 1500, memory: 4000, waiting: 10, rare: true})
+	shapes = append(shapes, addDaemon(r, s, "d")...)
 	for i := range 2 + r.IntN(7) {
 		n := node(r, i, s)
 		n.Initialized, n.Ready, n.Deleting = r.IntN(8) > 0, r.IntN(12) > 0, r.IntN(8) == 0
@@ -54,7 +54,7 @@ func Inhabited(r *rand.Rand) *cluster.Snapshot {
 			n.Allocatable = n.Allocatable.With("example.com/gpu", 1)
 			n.Capacity = n.Allocatable
 		}
-		inhabit(r, i, &n, s)
+		inhabit(r, i, &n, s, shapes)
 		s.Nodes = append(s.Nodes, n)
 	}
 	for i := range r.IntN(2) {
@@ -70,31 +70,31 @@ type size struct {
 	rare                      bool // there are pods that share volumes, want devices or a least number of domains
 }
 
-// begin makes all but nodes and daemons.
-func begin(r *rand.Rand, z size) *cluster.Snapshot {
-	s := &cluster.Snapshot{Revision: 1, Now: at}
+// begin makes all but nodes and daemons, and the shapes that pods have.
+func begin(r *rand.Rand, z size) (s *cluster.Snapshot, shapes []*cluster.Shape) {
+	s = &cluster.Snapshot{Revision: 1, Now: at}
 	c := catalogue(r)
-	for i := range 1 + r.IntN(12) {
-		s.Shapes = append(s.Shapes, shape(r, i, z))
+	for range 1 + r.IntN(12) {
+		shapes = append(shapes, shape(r, z))
 	}
 	for i := range r.IntN(z.waiting) {
-		s.Waiting = append(s.Waiting, cluster.Pod{Namespace: "d", Name: fmt.Sprintf("p%03d", i), Shape: s.Shapes[r.IntN(len(s.Shapes))], Returns: true})
+		s.Waiting = append(s.Waiting, cluster.Pod{Namespace: "d", Name: fmt.Sprintf("p%03d", i), Shape: shapes[r.IntN(len(shapes))], Returns: true})
 	}
 	for i := range 1 + r.IntN(3) {
 		s.Pools = append(s.Pools, pool(r, i, c))
 	}
-	return s
+	return s, shapes
 }
 
 // addDaemon gives half of the worlds a DaemonSet, which other pods may look at in
 // their namespace.
-func addDaemon(r *rand.Rand, s *cluster.Snapshot, namespace string) {
+func addDaemon(r *rand.Rand, s *cluster.Snapshot, namespace string) []*cluster.Shape {
 	if r.IntN(2) > 0 {
-		return
+		return nil
 	}
-	shape := &cluster.Shape{ID: len(s.Shapes), Namespace: namespace, Labels: constraint.NewLabels(map[string]string{"app": "3"}), Requests: quantity.Resources{CPU: 100, Pods: 1}}
-	s.Shapes = append(s.Shapes, shape)
+	shape := &cluster.Shape{Namespace: namespace, Labels: constraint.NewLabels(map[string]string{"app": "3"}), Requests: quantity.Resources{CPU: 100, Pods: 1}}
 	s.Daemons = append(s.Daemons, cluster.Daemon{Namespace: namespace, Name: "proxy", Shape: shape})
+	return []*cluster.Shape{shape}
 }
 
 func catalogue(r *rand.Rand) *cluster.Catalogue {

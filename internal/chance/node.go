@@ -23,9 +23,9 @@ func node(r *rand.Rand, i int, s *cluster.Snapshot) cluster.Node {
 }
 
 // inhabit puts pods of all sorts on a node.
-func inhabit(r *rand.Rand, i int, n *cluster.Node, s *cluster.Snapshot) {
+func inhabit(r *rand.Rand, i int, n *cluster.Node, s *cluster.Snapshot, shapes []*cluster.Shape) {
 	for j := range r.IntN(6) {
-		p := cluster.Pod{Namespace: "d", Name: fmt.Sprintf("on-%d-%d", i, j), Node: n.Name, Owner: fmt.Sprint("Deployment/", r.IntN(4)), Shape: s.Shapes[r.IntN(len(s.Shapes))],
+		p := cluster.Pod{Namespace: "d", Name: fmt.Sprintf("on-%d-%d", i, j), Node: n.Name, Owner: fmt.Sprint("Deployment/", r.IntN(4)), Shape: shapes[r.IntN(len(shapes))],
 			Returns: !n.Deleting && r.IntN(10) > 0, DoNotDisrupt: r.IntN(20) == 0, CreatedAt: at.Add(time.Duration(r.IntN(3)) * time.Minute)}
 		p.Ending = !p.Returns && r.IntN(2) == 0
 		n.Pods = append(n.Pods, p)

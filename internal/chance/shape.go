@@ -9,8 +9,8 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-func shape(r *rand.Rand, i int, z size) *cluster.Shape {
-	s := &cluster.Shape{ID: i, Namespace: "d", Priority: int32(r.IntN(2) * 100), Requests: quantity.Resources{
+func shape(r *rand.Rand, z size) *cluster.Shape {
+	s := &cluster.Shape{Namespace: "d", Priority: int32(r.IntN(2) * 100), Requests: quantity.Resources{
 		CPU: quantity.MilliCPU(50 * r.IntN(z.milliCPU/50)), Memory: quantity.Bytes(r.IntN(z.memory)) * quantity.MiB, Pods: 1}}
 	if r.IntN(3) == 0 {
 		s.Tolerations = []constraint.Toleration{{Key: "dedicated", Exists: true}}

@@ -174,7 +174,7 @@ func (l *Ledger) Project(s *cluster.Snapshot) *cluster.Snapshot {
 	}
 	l.nameBeneficiaries(&out)
 	l.projectMoves(&out, nil)
-	out.Sort()
+	out.SortLists()
 	return &out
 }
 

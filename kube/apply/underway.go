@@ -221,7 +221,7 @@ func (x places) seat(p cluster.Pod, to seat, roomy bool) bool {
 	switch {
 	case n != nil && (!roomy || p.Shape.Requests.FitsIn(fit.Free(n, x.daemons))):
 		p.Node, p.Returns = n.Name, true
-		n.Pods = append(slices.Clip(n.Pods), p)
+		n.Add(p)
 		n.BoughtFor = append(n.BoughtFor, p)
 	case n == nil && to.on == plan.OnMachine && m != nil && (!roomy || p.Shape.Requests.FitsIn(m.Allocatable)):
 		m.Allocatable = m.Allocatable.Sub(p.Shape.Requests)

@@ -23,7 +23,7 @@ func labelsRead(saved *cluster.Snapshot) readers {
 	if saved == nil {
 		return out
 	}
-	for _, s := range saved.Shapes {
+	for _, s := range saved.Shapes() {
 		translate.Reads(s, func(namespace string, _ bool, key string) { out.told[[2]string{namespace, key}] = true })
 		for _, l := range s.Labels {
 			out.told[[2]string{s.Namespace, l.Key}] = true

@@ -16,7 +16,7 @@ type Arrival struct {
 
 // waits reports whether the pod waits for a node at a moment. One that came in place of
 // an evicted one has been planned for: it counts before a scheduler has looked at it.
-func (e podEntry) waits(now time.Time) bool {
+func (e *podEntry) waits(now time.Time) bool {
 	return e.pod.Node == "" && (e.waiting || e.unjudged && (e.pod.Moved > 0 || !now.Before(e.seenAt.Add(judgedWithin))))
 }
 

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/daemok/daemok/kube/api"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
 // manyPods are pods of 500 deployments in 20 namespaces, each spread over
@@ -97,12 +98,15 @@ func BenchmarkKeeper(b *testing.B) {
 	})
 }
 
-// BenchmarkChange measures a snapshot after one of 20,000 pods on 1,000 nodes has
-// changed.
+// BenchmarkChange measures a snapshot after one of 20,000 pods on 1,000 nodes of a pool
+// has changed.
 func BenchmarkChange(b *testing.B) {
 	k, pods := newKeeper(), manyPods(20_000)
+	k.PoolSeen(pool("default"))
 	for i := range 1000 {
-		k.NodeSeen(node(fmt.Sprint("n", i)))
+		name := fmt.Sprint("n", i)
+		k.ClaimSeen(claimOf(name, karpv1.ClaimRegistered, karpv1.ClaimInitialized))
+		k.NodeSeen(node(name))
 	}
 	for i, p := range pods {
 		p.Spec.NodeName = fmt.Sprint("n", i%1000)

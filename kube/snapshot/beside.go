@@ -1,6 +1,9 @@
 package snapshot
 
 import (
+	"maps"
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -18,14 +21,13 @@ func (k *Keeper) Beside(pod *corev1.Pod, chosen func(*cluster.Pod) bool) (cluste
 	k.reshape()
 	shape := *s.shape
 	var out []cluster.Pod
-	for _, name := range k.order.of(k.pods) {
-		e := k.pods[name]
-		if e.ended || !chosen(&e.pod) {
+	for _, e := range slices.SortedFunc(maps.Values(k.pods), byEntry) {
+		p := e.pod
+		if e.ended || !chosen(&p) {
 			continue
 		}
-		own := *e.subject.shape
-		e.pod.Shape = &own
-		out = append(out, e.pod)
+		p.Shape = e.subject.shape
+		out = append(out, p)
 	}
 	k.forget(s)
 	return shape, out

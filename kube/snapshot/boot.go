@@ -12,12 +12,15 @@ import (
 // that counts as usual.
 const bootsMin = 3
 
-// boots is what machines usually take from the order to being initialised, by
+// bootsOf is what machines usually take from the order to being initialised, by
 // pool: 95 of 100 of those that are still there took that or less. Pools that
 // know of too few are left out.
-func (b *builder) boots() map[cluster.PoolID]time.Duration {
+func (k *Keeper) bootsOf() map[cluster.PoolID]time.Duration {
+	if k.orders.boots != nil {
+		return k.orders.boots
+	}
 	took := map[cluster.PoolID][]time.Duration{}
-	for _, c := range b.k.claims {
+	for _, c := range k.claims {
 		if length, known := translate.Boot(c); known {
 			pool := translate.PoolOf(c)
 			took[pool] = append(took[pool], length)
@@ -30,5 +33,6 @@ func (b *builder) boots() map[cluster.PoolID]time.Duration {
 			out[pool] = list[(len(list)*95+99)/100-1]
 		}
 	}
+	k.orders.boots = out
 	return out
 }

@@ -3,8 +3,9 @@ package snapshot
 import (
 	"cmp"
 	"slices"
-	"time"
+	"sort"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/daemok/daemok/core/cluster"
@@ -44,28 +45,26 @@ func (k *Keeper) build(byClass map[karpv1.NodeClassReference]offered) (s *cluste
 	k.reshape()
 	k.guardAgain()
 	now := k.now().UTC()
-	b := builder{k: k, out: k.recalled.start(), byClass: byClass, numbered: map[*cluster.Shape]*cluster.Shape{},
-		replicas: replicas{up: map[string]bool{}}, repairs: map[cluster.PoolID]cluster.Repair{}}
+	b := builder{k: k, out: k.recalled.start(), byClass: byClass, repairs: map[cluster.PoolID]cluster.Repair{}}
 	b.out.Revision, b.out.Now = k.revision, now
 	if len(k.repair.Rules) > 0 {
 		b.out.Repair = k.repair
 	}
 	b.remember()
+	k.startAgain()
 	b.nodesAndMachines()
-	b.seatPods()
-	b.seatExpected()
 	b.lastReady()
+	b.wait()
+	b.seatExpected()
 	b.left()
 	b.closed()
 	b.controllers()
 	b.pools()
 	b.policiesHold()
 	b.daemons()
-	b.guardFacts()
-	b.out.Keep()
+	b.out.Guards = k.guardFacts()
 	b.freeze()
-	b.out.Sort()
-	b.numberShapes()
+	b.out.SortLists()
 	return b.out, nil
 }
 
@@ -73,32 +72,21 @@ func (k *Keeper) build(byClass map[karpv1.NodeClassReference]offered) (s *cluste
 // without those that were asked.
 func (k *Keeper) classesBeside(asked map[karpv1.NodeClassReference]offered) []karpv1.NodeClassReference {
 	var out []karpv1.NodeClassReference
-	found := map[karpv1.NodeClassReference]bool{}
-	add := func(ref karpv1.NodeClassReference) {
-		if _, known := asked[ref]; !known && !found[ref] {
-			found[ref] = true
+	for ref := range k.classes {
+		if _, known := asked[ref]; !known {
 			out = append(out, ref)
 		}
-	}
-	for _, p := range k.pools {
-		add(p.Template.Spec.NodeClassRef)
-	}
-	for _, c := range k.claims {
-		add(c.Spec.NodeClassRef)
 	}
 	return out
 }
 
 // builder assembles one snapshot; the keeper's lock is held meanwhile.
 type builder struct {
-	k        *Keeper
-	out      *cluster.Snapshot
-	byClass  map[karpv1.NodeClassReference]offered
-	nodeAt   map[string]int // by node name: index in out.Nodes
-	numbered map[*cluster.Shape]*cluster.Shape
-	replicas replicas
-	repairs  map[cluster.PoolID]cluster.Repair // by pool, as they were asked for
-	kept     []kept                            // pods to be asked whether they are the last ready ones of Services
+	k       *Keeper
+	out     *cluster.Snapshot
+	byClass map[karpv1.NodeClassReference]offered
+	repairs map[cluster.PoolID]cluster.Repair // by pool, as they were asked for
+	keeps   bool                              // some pod asks to be kept while it is the last ready one of a Service
 }
 
 type offered struct {
@@ -109,8 +97,9 @@ type offered struct {
 // remember keeps what classes offer for the time when they are not ready.
 func (b *builder) remember() {
 	for ref, class := range b.byClass {
-		if class.catalogue != nil {
+		if class.catalogue != nil && class.catalogue != b.k.offered[ref] {
 			b.k.offered[ref] = class.catalogue
+			b.k.views.allAreOld() // prices are others
 		}
 	}
 }
@@ -127,45 +116,65 @@ func (b *builder) kindsOf(ref karpv1.NodeClassReference) []cluster.Kind {
 // nodesAndMachines sorts claims into those whose node has registered and
 // those that are still ordered machines; the node of the latter is left out.
 func (b *builder) nodesAndMachines() {
-	claimOf := map[string]*karpv1.NodeClaim{} // by provider ID
-	for _, c := range b.k.claims {
-		if c.Status.ProviderID != "" {
-			claimOf[c.Status.ProviderID] = c
+	orders, joined := &b.k.orders, map[string]bool{}
+	from := [2]uint64{orders.round, b.k.views.round}
+	again := from == orders.from
+	b.out.Nodes = make([]cluster.Node, 0, len(b.k.views.shown)+len(b.k.recalled.nodes))
+	for _, v := range b.k.views.shown {
+		if !again {
+			v.ours = b.k.claimFor(v.node.Spec.ProviderID)
 		}
-	}
-	b.nodeAt = map[string]int{}
-	hasNode := map[string]bool{}
-	for _, n := range b.k.nodes {
-		claim := claimOf[n.Spec.ProviderID]
-		if claim != nil && !condition.IsTrue(claim, karpv1.ClaimRegistered) {
+		if v.ours != nil && !condition.IsTrue(v.ours, karpv1.ClaimRegistered) {
 			continue
 		}
-		node := translate.Node(n, claim)
-		if claim != nil {
-			hasNode[claim.Name] = true
-			node.Price = b.priceOf(claim)
-			node.ChangedAt = b.k.podEvent[n.Name]
-			if !b.awaitsPods(claim) {
-				node.QuietSince = translate.QuietSince(claim, node.ChangedAt)
-			}
-			node.Ailments = translate.Ailments(n, claim, b.repairOf(node.Pool))
-			translate.MarkAdvised(b.k.pools[node.Pool], claim, &node)
-			translate.MarkRolled(b.k.pools[node.Pool], &node)
-			translate.MarkDeleted(b.k.pools[node.Pool], claim, &node)
+		if v.ours != nil && !again {
+			joined[v.ours.Name] = true
 		}
-		node.Attachable = b.attachable(&node, claim)
-		b.out.Nodes = append(b.out.Nodes, node)
+		b.look(v, v.ours)
+		b.out.Nodes = append(b.out.Nodes, v.is)
 	}
-	for _, c := range b.k.claims {
-		if !hasNode[c.Name] && !leaves(c) {
-			b.out.Machines = append(b.out.Machines, translate.Machine(c, b.kindsOf(c.Spec.NodeClassRef)))
-		}
+	if !again {
+		orders.listed, orders.from = b.machines(joined), from
 	}
+	b.out.Machines = slices.Clip(orders.listed)
 	b.recall()
-	slices.SortFunc(b.out.Nodes, func(x, y cluster.Node) int { return cmp.Compare(x.Name, y.Name) })
-	for i, n := range b.out.Nodes {
-		b.nodeAt[n.Name] = i
+}
+
+// look finds out what is shown of a node, where that may have changed.
+func (b *builder) look(v *view, claim *karpv1.NodeClaim) {
+	from := basis{node: v.node, claim: claim, awaits: claim != nil && b.awaitsPods(claim), round: b.k.views.round}
+	if v.old || v.from != from {
+		v.is, v.from = b.node(v.node, claim, from.awaits), from
 	}
+	v.is.Pods = b.pods(v, v.is.Ends())
+	b.keeps = b.keeps || v.keeps
+}
+
+// node is what the snapshot shows of a node, without its pods.
+func (b *builder) node(n *corev1.Node, claim *karpv1.NodeClaim, awaits bool) cluster.Node {
+	node := translate.Node(n, claim)
+	if claim != nil {
+		node.Price = b.priceOf(claim)
+		node.ChangedAt = b.k.podEvent[n.Name]
+		if !awaits {
+			node.QuietSince = translate.QuietSince(claim, node.ChangedAt)
+		}
+		node.Ailments = translate.Ailments(n, claim, b.repairOf(node.Pool))
+		translate.MarkAdvised(b.k.pools[node.Pool], claim, &node)
+		translate.MarkRolled(b.k.pools[node.Pool], &node)
+		translate.MarkDeleted(b.k.pools[node.Pool], claim, &node)
+	}
+	node.Attachable = b.attachable(&node, claim)
+	return node
+}
+
+// at finds a node of the snapshot by its name; nil where it shows none.
+func (b *builder) at(node string) *cluster.Node {
+	i := sort.Search(len(b.out.Nodes), func(i int) bool { return b.out.Nodes[i].Name >= node })
+	if i == len(b.out.Nodes) || b.out.Nodes[i].Name != node {
+		return nil
+	}
+	return &b.out.Nodes[i]
 }
 
 // repairOf is when nodes of the pool are repaired.
@@ -179,11 +188,6 @@ func (b *builder) repairOf(id cluster.PoolID) cluster.Repair {
 		b.repairs[id] = r
 	}
 	return r
-}
-
-// leaves reports whether the claim's node was there and is gone.
-func leaves(c *karpv1.NodeClaim) bool {
-	return c.DeletionTimestamp != nil && condition.IsTrue(c, karpv1.ClaimRegistered)
 }
 
 // attachable is how many volumes the node takes: what its drivers say and,
@@ -254,43 +258,19 @@ func (b *builder) priceOf(c *karpv1.NodeClaim) quantity.MicroUSDPerHour {
 	return 0
 }
 
-// seatPods puts pods on their nodes and the others, if they wait for one,
-// among the waiting. A pod that the scheduler has promised a
-// live node counts as placed there.
-func (b *builder) seatPods() {
-	for i := range b.out.Nodes { // as many as before, and one more
-		b.out.Nodes[i].Pods = slices.Grow(b.out.Nodes[i].Pods, b.k.seated[b.out.Nodes[i].Name]+1)
-	}
-	for _, name := range b.k.order.of(b.k.pods) {
+// wait puts pods that wait for a node among the waiting, unless the scheduler has
+// promised them a live one: those count as placed there.
+func (b *builder) wait() {
+	for name := range b.k.seatless {
 		e := b.k.pods[name]
-		p := e.pod
-		if e.ended {
+		if e.ended || !e.waits(b.out.Now) {
 			continue
 		}
-		b.noteReplica(name, e)
-		p.Shape, p.Guards = b.shape(e.subject.shape), e.subject.guards
-		if !p.ProtectedUntil.After(b.out.Now) && !p.ProtectedUntil.IsZero() { // it has ended since the pod was seen
-			p.DoNotDisrupt, p.ProtectedUntil = false, time.Time{}
-		}
-		p.StartsFor = b.k.startsFor(&p)
-		seat, seated := b.nodeAt[p.Node]
-		if e.waits(b.out.Now) {
-			seat, seated = b.nodeAt[e.nominated]
-			if !seated {
-				b.out.Waiting = append(b.out.Waiting, p)
-				continue
-			}
-		}
-		if !seated {
+		if node := b.at(e.nominated); node != nil {
+			node.Add(b.pod(e, node.Ends()))
 			continue
 		}
-		node := &b.out.Nodes[seat]
-		node.Pods = append(node.Pods, p)
-		b.noteKept(name, e, seat)
-	}
-	b.k.seated = make(map[string]int, len(b.out.Nodes))
-	for i := range b.out.Nodes {
-		b.k.seated[b.out.Nodes[i].Name] = len(b.out.Nodes[i].Pods)
+		b.out.Waiting = append(b.out.Waiting, b.pod(e, true))
 	}
 }
 
@@ -299,12 +279,14 @@ func (b *builder) seatPods() {
 func (b *builder) closed() {
 	for i := range b.out.Nodes {
 		n := &b.out.Nodes[i]
+		if !n.Deleting {
+			continue
+		}
 		node, claim := b.k.nodes[n.Name], b.k.claims[n.Claim]
 		if node == nil {
 			continue // recalled, as it is
 		}
-		ends := node.DeletionTimestamp != nil || claim != nil && claim.DeletionTimestamp != nil
-		if n.Deleting && !ends {
+		if ends := node.DeletionTimestamp != nil || claim != nil && claim.DeletionTimestamp != nil; !ends {
 			n.Close()
 		}
 	}
@@ -312,7 +294,7 @@ func (b *builder) closed() {
 
 // pools adds up what each pool owns: its nodes and its ordered machines.
 func (b *builder) pools() {
-	now, shares, boots := b.out.Now, retire.Shares(b.out.Nodes), b.boots()
+	now, shares, boots, owned := b.out.Now, retire.Shares(b.out.Nodes), b.k.bootsOf(), b.owned()
 	for _, o := range b.k.pools {
 		p, err := translate.Pool(o, shares[o.ID].Nodes, now)
 		if err != nil {
@@ -323,7 +305,10 @@ func (b *builder) pools() {
 		if p.NotReady == "" && class.catalogue == nil {
 			p.NotReady = class.whyNot
 		}
-		b.addUp(&p)
+		if own := owned[o.ID]; own != nil {
+			p.Usage, p.Nodes = own.amounts, own.count
+		}
+		p.Usage.Pods = 0
 		p.Boot = boots[o.ID]
 		b.out.Pools = append(b.out.Pools, p)
 	}
@@ -334,68 +319,40 @@ func (b *builder) pools() {
 	}
 }
 
-func (b *builder) addUp(p *cluster.Pool) {
-	for _, n := range b.out.Nodes {
-		if n.Claim != "" && n.Pool == p.ID {
-			p.Usage, p.Nodes = p.Usage.Add(n.Capacity), p.Nodes+1
+// owned are nodes and ordered machines of one pool.
+type owned struct {
+	amounts quantity.Resources
+	count   int64
+}
+
+// owned adds up what each pool owns.
+func (b *builder) owned() map[cluster.PoolID]*owned {
+	out := map[cluster.PoolID]*owned{}
+	add := func(pool cluster.PoolID, amounts quantity.Resources) {
+		o := out[pool]
+		if o == nil {
+			o = &owned{}
+			out[pool] = o
+		}
+		o.amounts, o.count = o.amounts.Add(amounts), o.count+1
+	}
+	for i := range b.out.Nodes {
+		if n := &b.out.Nodes[i]; n.Claim != "" {
+			add(n.Pool, n.Capacity)
 		}
 	}
-	for _, m := range b.out.Machines {
-		if m.Pool == p.ID {
-			p.Usage, p.Nodes = p.Usage.Add(m.Capacity), p.Nodes+1
-		}
+	for i := range b.out.Machines {
+		add(b.out.Machines[i].Pool, b.out.Machines[i].Capacity)
 	}
-	p.Usage.Pods = 0
+	return out
 }
 
 func (b *builder) daemons() {
 	for _, name := range sortedKeys(b.k.daemons) {
 		e := b.k.daemons[name]
 		if e.template != nil {
-			b.out.Daemons = append(b.out.Daemons, cluster.Daemon{Namespace: name.Namespace, Name: name.Name, Shape: b.shape(e.shape())})
+			b.out.Daemons = append(b.out.Daemons, cluster.Daemon{Namespace: name.Namespace, Name: name.Name, Shape: e.shape()})
 		}
-	}
-}
-
-// shape returns the snapshot's own copy of a shape, so that its number is
-// the snapshot's and the keeper's shapes stay unnumbered.
-func (b *builder) shape(s *cluster.Shape) *cluster.Shape {
-	if own, known := b.numbered[s]; known {
-		return own
-	}
-	own := *s
-	b.numbered[s] = &own
-	return &own
-}
-
-// numberShapes numbers shapes by their first use in the sorted lists.
-func (b *builder) numberShapes() {
-	seen := map[*cluster.Shape]bool{}
-	number := func(s *cluster.Shape) {
-		if !seen[s] {
-			seen[s] = true
-			s.ID = len(b.out.Shapes)
-			b.out.Shapes = append(b.out.Shapes, s)
-		}
-	}
-	for _, p := range b.out.Waiting {
-		number(p.Shape)
-	}
-	for _, n := range b.out.Nodes {
-		for _, p := range n.Pods {
-			number(p.Shape)
-		}
-		for _, p := range n.BoughtFor {
-			number(p.Shape)
-		}
-	}
-	for _, m := range b.out.Machines {
-		for _, p := range m.BoughtFor {
-			number(p.Shape)
-		}
-	}
-	for _, d := range b.out.Daemons {
-		number(d.Shape)
 	}
 }
 
@@ -406,4 +363,8 @@ func sortedKeys[V any](m map[types.NamespacedName]V) []types.NamespacedName {
 	}
 	slices.SortFunc(keys, byName)
 	return keys
+}
+
+func byName(a, b types.NamespacedName) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }

@@ -1,7 +1,6 @@
 package snapshot
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 
@@ -17,29 +16,24 @@ func (b *builder) seatExpected() {
 	if len(missing) == 0 {
 		return
 	}
-	grown := map[int]bool{}
 	for _, of := range slices.SortedFunc(maps.Keys(b.k.lineage), owner.compare) {
 		for _, e := range slices.Backward(b.k.lineage[of]) { // those that went last: others have come for the first
-			seat, seated := b.nodeAt[e.pod.Node]
-			if e.subject == nil || e.subject.shape == nil || !seated || missing[e.subject.owner] <= 0 {
+			node := b.at(e.pod.Node)
+			if e.subject == nil || e.subject.shape == nil || node == nil || missing[e.subject.owner] <= 0 {
 				continue
 			}
 			missing[e.subject.owner]--
-			node := &b.out.Nodes[seat]
 			at := slices.IndexFunc(node.Pods, func(p cluster.Pod) bool { return p.UID == e.pod.UID })
 			if at < 0 { // it has ended
 				p := e.pod
-				p.Shape, p.Guards, p.Ending, p.DoNotDisrupt = b.shape(e.subject.shape), "", true, false
-				node.Pods = append(node.Pods, p)
-				at, grown[seat] = len(node.Pods)-1, true
+				p.Shape, p.Guards, p.Ending, p.DoNotDisrupt = e.subject.shape, "", true, false
+				p.Returns = true
+				node.Add(p)
+				continue
 			}
+			node.Pods = slices.Clone(node.Pods)
 			node.Pods[at].Returns = true
 		}
-	}
-	for seat := range grown {
-		slices.SortStableFunc(b.out.Nodes[seat].Pods, func(p, q cluster.Pod) int {
-			return cmp.Or(cmp.Compare(p.Namespace, q.Namespace), cmp.Compare(p.Name, q.Name))
-		})
 	}
 }
 
@@ -51,18 +45,8 @@ func (b *builder) missing() map[ownerID]int32 {
 			if list[i].subject != nil {
 				id := list[i].subject.owner
 				if of, known := b.k.spreading.owners[id]; known {
-					out[id] = of.pods
+					out[id] = of.pods - b.k.alive[id]
 				}
-			}
-		}
-	}
-	if len(out) == 0 {
-		return out
-	}
-	for _, e := range b.k.pods {
-		if e.subject != nil && !e.ended && !e.pod.Ending {
-			if n, asked := out[e.subject.owner]; asked {
-				out[e.subject.owner] = n - 1
 			}
 		}
 	}

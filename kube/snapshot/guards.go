@@ -26,7 +26,10 @@ func (k *Keeper) GuardSeen(b *policyv1.PodDisruptionBudget) {
 	before := g.byName[b.Name]
 	if before != nil && reflect.DeepEqual(before.written, next.written) {
 		if before.facts != next.facts {
-			before.facts = next.facts
+			if keepsPods(&before.facts) || keepsPods(&next.facts) {
+				k.guards.stale[b.Namespace] = struct{}{}
+			}
+			before.facts, k.guards.listed = next.facts, nil
 			k.bump()
 		}
 		return
@@ -49,8 +52,9 @@ func (k *Keeper) GuardGone(namespace, name string) {
 // guards are the PodDisruptionBudgets of every namespace, and those namespaces
 // whose pods must be asked again which of them they are under.
 type guards struct {
-	in    map[string]*guarded
-	stale map[string]struct{}
+	in     map[string]*guarded
+	stale  map[string]struct{}
+	listed []cluster.Guard // as snapshots list them, never written; nil: to be listed anew
 }
 
 func newGuards() guards {
@@ -85,7 +89,7 @@ func (gs *guards) of(namespace string) *guarded {
 // forget drops what was worked out about a namespace.
 func (gs *guards) forget(namespace string) {
 	g := gs.in[namespace]
-	gs.stale[namespace] = struct{}{}
+	gs.stale[namespace], gs.listed = struct{}{}, nil
 	if len(g.byName) == 0 {
 		delete(gs.in, namespace)
 		return
@@ -165,7 +169,10 @@ func demanded(selector labels.Selector) (key string, values []string) {
 func (k *Keeper) guardAgain() {
 	for namespace := range k.guards.stale {
 		for s := range k.subjects.in[namespace] {
-			s.guards = both(s.toldGuards, k.guards.over(namespace, s.labels))
+			before := s.guards
+			if s.guards = both(s.toldGuards, k.guards.over(namespace, s.labels)); before != "" || s.guards != "" {
+				k.views.isOld(s.node)
+			}
 		}
 	}
 	clear(k.guards.stale)
@@ -181,16 +188,43 @@ func both(a, b string) string {
 	return strings.Join(slices.Compact(names), ",")
 }
 
-// guardFacts lists every budget, sorted later. One that was recalled is as it was
-// seen since.
-func (b *builder) guardFacts() {
-	b.out.Guards = slices.DeleteFunc(b.out.Guards, func(g cluster.Guard) bool {
-		in := b.k.guards.in[g.Namespace]
-		return in != nil && in.byName[g.Name] != nil
-	})
-	for _, g := range b.k.guards.in {
-		for _, one := range g.byName {
-			b.out.Guards = append(b.out.Guards, one.facts)
+// keepsPods reports whether pods may be shown as kept by a budget.
+func keepsPods(g *cluster.Guard) bool { return g.Never && g.Allowed <= 0 }
+
+// guardNamed is a budget as it was seen, or recalled; nil where there is none of that
+// name.
+func (k *Keeper) guardNamed(namespace, name string) *cluster.Guard {
+	if in := k.guards.in[namespace]; in != nil && in.byName[name] != nil {
+		return &in.byName[name].facts
+	}
+	for i := range k.recalled.rest.Guards {
+		if g := &k.recalled.rest.Guards[i]; g.Namespace == namespace && g.Name == name {
+			return g
 		}
 	}
+	return nil
+}
+
+// guardFacts lists every budget, by namespace and name. One that was recalled is as it
+// was seen since.
+func (k *Keeper) guardFacts() []cluster.Guard {
+	if k.guards.listed != nil {
+		return k.guards.listed
+	}
+	var out []cluster.Guard
+	for _, g := range k.recalled.rest.Guards {
+		if in := k.guards.in[g.Namespace]; in == nil || in.byName[g.Name] == nil {
+			out = append(out, g)
+		}
+	}
+	for _, g := range k.guards.in {
+		for _, one := range g.byName {
+			out = append(out, one.facts)
+		}
+	}
+	slices.SortFunc(out, func(a, b cluster.Guard) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	k.guards.listed = out
+	return out
 }

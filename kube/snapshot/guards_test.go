@@ -90,13 +90,18 @@ func TestABudgetThatNeverAllowsAnEvictionKeepsItsPods(t *testing.T) {
 func TestABudgetsStatusConcernsNoPod(t *testing.T) {
 	k := newKeeper()
 	k.PodSeen(labelled("a", map[string]string{"app": "web"}), true)
-	k.GuardSeen(budgetOf("web", 0, map[string]string{"app": "web"}))
+	budget := func(allowed int32) *policyv1.PodDisruptionBudget {
+		b := budgetOf("web", allowed, map[string]string{"app": "web"})
+		b.Spec.MaxUnavailable = new(intstr.FromInt32(2))
+		return b
+	}
+	k.GuardSeen(budget(0))
 	before := k.Snapshot()
-	k.GuardSeen(budgetOf("web", 0, map[string]string{"app": "web"}))
+	k.GuardSeen(budget(0))
 	if k.revision != before.Revision {
 		t.Error("a budget that says the same made a new revision")
 	}
-	k.GuardSeen(budgetOf("web", 2, map[string]string{"app": "web"}))
+	k.GuardSeen(budget(2))
 	if len(k.guards.stale) != 0 || len(k.subjects.stale) != 0 {
 		t.Errorf("%d namespaces and %d pods are to be asked again, want none", len(k.guards.stale), len(k.subjects.stale))
 	}

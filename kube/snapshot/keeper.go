@@ -9,6 +9,7 @@
 package snapshot
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"sync"
@@ -59,22 +60,26 @@ type Keeper struct {
 	limitRanges map[types.NamespacedName]*corev1.LimitRange
 	runtimes    map[string]*nodev1.RuntimeClass
 
-	pods     map[types.NamespacedName]podEntry
-	order    order                         // of the pods
-	seatless map[types.NamespacedName]bool // pods without a node
-	seated   map[string]int                // by node: how many pods the last snapshot had there
-	nodes    map[string]*corev1.Node
-	claims   map[string]*karpv1.NodeClaim
-	pools    map[cluster.PoolID]translate.PoolObject
-	daemons  map[types.NamespacedName]daemonEntry
-	offered  map[karpv1.NodeClassReference]*cluster.Catalogue // the last of each class
-	lineage  lineage
-	starts   starts
-	podEvent map[string]time.Time // by node: when a pod last came or went
-	followed []toolscache.InformerSynced
-	recalled recalled
-	freeze   translate.Freeze
-	policies policies
+	pods      map[types.NamespacedName]*podEntry // never written: one that changed is another
+	seatless  map[types.NamespacedName]bool      // pods without a node
+	alive     map[ownerID]int32                  // how many pods of an owner do not end
+	mates     map[types.NamespacedName]struct{}  // replicas of the controller
+	nodes     map[string]*corev1.Node
+	views     views
+	claims    map[string]*karpv1.NodeClaim
+	orders    orders
+	pools     map[cluster.PoolID]translate.PoolObject
+	classes   map[karpv1.NodeClassReference]int // how many pools and claims name each
+	daemons   map[types.NamespacedName]daemonEntry
+	offered   map[karpv1.NodeClassReference]*cluster.Catalogue // the last of each class
+	lineage   lineage
+	starts    starts
+	restarted map[owner]struct{}   // workloads of which another start is usual than was shown
+	podEvent  map[string]time.Time // by node: when a pod last came or went
+	followed  []toolscache.InformerSynced
+	recalled  recalled
+	freeze    translate.Freeze
+	policies  policies
 
 	departures departures
 
@@ -82,12 +87,13 @@ type Keeper struct {
 }
 
 type podEntry struct {
-	pod       cluster.Pod // without its shape and guards
-	subject   *subject    // nil for one that ended
-	waiting   bool        // the scheduler found no place
-	unjudged  bool        // the scheduler has not looked yet
-	seenAt    time.Time   // first seen without a node
-	ended     bool        // succeeded or failed: holds nothing any more
+	name      types.NamespacedName // of the pod, unless that was taken in a saved snapshot
+	pod       cluster.Pod          // without its shape and guards
+	subject   *subject             // nil for one that ended
+	waiting   bool                 // the scheduler found no place
+	unjudged  bool                 // the scheduler has not looked yet
+	seenAt    time.Time            // first seen without a node
+	ended     bool                 // succeeded or failed: holds nothing any more
 	nominated string
 	up        bool // it is ready
 	starting  bool // it is not, and has not been before
@@ -98,12 +104,13 @@ type podEntry struct {
 func NewKeeper(kinds Kinds, now func() time.Time) *Keeper {
 	k := &Keeper{
 		kinds: kinds, now: now, changed: make(chan struct{}, 1),
-		pods: map[types.NamespacedName]podEntry{}, seatless: map[types.NamespacedName]bool{},
-		nodes:   map[string]*corev1.Node{},
-		claims:  map[string]*karpv1.NodeClaim{},
-		pools:   map[cluster.PoolID]translate.PoolObject{},
+		pods: map[types.NamespacedName]*podEntry{}, seatless: map[types.NamespacedName]bool{},
+		alive: map[ownerID]int32{}, mates: map[types.NamespacedName]struct{}{},
+		nodes: map[string]*corev1.Node{}, views: newViews(),
+		claims: map[string]*karpv1.NodeClaim{}, orders: newOrders(),
+		pools: map[cluster.PoolID]translate.PoolObject{}, classes: map[karpv1.NodeClassReference]int{},
 		daemons: map[types.NamespacedName]daemonEntry{},
-		lineage: lineage{}, starts: starts{},
+		lineage: lineage{}, starts: starts{}, restarted: map[owner]struct{}{},
 		podEvent: map[string]time.Time{}, departures: departures{}, misread: map[types.NamespacedName]misread{},
 		offered: map[karpv1.NodeClassReference]*cluster.Catalogue{},
 
@@ -156,7 +163,7 @@ func (k *Keeper) PodSeen(pod *corev1.Pod, first bool) {
 	now := k.now()
 	p := translate.Pod(pod, now)
 	name := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}
-	entry := podEntry{pod: p, waiting: translate.IsWaiting(pod), ended: translate.IsTerminal(pod), nominated: pod.Status.NominatedNodeName,
+	entry := &podEntry{name: name, pod: p, waiting: translate.IsWaiting(pod), ended: translate.IsTerminal(pod), nominated: pod.Status.NominatedNodeName,
 		up: translate.IsUp(pod), keeps: keepingOf(pod)}
 
 	k.mu.Lock()
@@ -165,54 +172,82 @@ func (k *Keeper) PodSeen(pod *corev1.Pod, first bool) {
 	entry.unjudged, entry.seenAt = translate.IsUnjudged(pod), now
 	if known {
 		entry.seenAt = before.seenAt
+	} else {
+		before = &podEntry{}
 	}
-	k.trace(&entry.pod, &before, first)
-	entry.starting = k.starting(pod, &entry, &before, first)
+	k.trace(&entry.pod, before, first)
+	entry.starting = k.starting(pod, entry, before, first)
 	if entry.ended {
 		k.forget(before.subject)
 	} else {
 		entry.subject = k.describePod(before.subject, pod)
+		entry.subject.workload, _ = workloadOf(&entry.pod)
 	}
-	k.put(name, entry)
 	k.noteMisread(name, pod)
 	if p.Daemon {
 		k.daemonPodSeen(pod)
 	} else if !first && !p.Mirror && (p.Node != before.pod.Node || p.Ending != before.pod.Ending) && p.Node != "" {
 		k.podEvent[p.Node] = now
 	}
-	switch {
-	case known && samePod(before, entry):
-	case known && samePod(unhurried(before), unhurried(entry)) && !k.isReplica(name, entry) && !entry.keeps.always:
+	if known && samePod(before, entry) {
+		return
+	}
+	k.put(entry)
+	if known && samePod(unhurried(before), unhurried(entry)) && !k.isReplica(entry) && !entry.keeps.always {
 		k.revision++
-	default:
-		k.bump()
+		return
+	}
+	k.bump()
+}
+
+// put keeps a pod, in place of what it was.
+func (k *Keeper) put(e *podEntry) {
+	k.drop(e.name)
+	k.pods[e.name] = e
+	if e.pod.Node == "" {
+		k.seatless[e.name] = true
+	} else {
+		k.views.seat(e)
+	}
+	if e.lives() {
+		k.alive[e.subject.owner]++
+	}
+	k.noteMate(e)
+}
+
+// drop forgets a pod; one that is not known is none.
+func (k *Keeper) drop(name types.NamespacedName) {
+	e := k.pods[name]
+	if e == nil {
+		return
+	}
+	delete(k.pods, name)
+	delete(k.seatless, name)
+	k.views.unseat(e)
+	if e.lives() {
+		if k.alive[e.subject.owner]--; k.alive[e.subject.owner] == 0 {
+			delete(k.alive, e.subject.owner)
+		}
 	}
 }
 
-// put keeps a pod.
-func (k *Keeper) put(name types.NamespacedName, e podEntry) {
-	if _, known := k.pods[name]; !known {
-		k.order.add(name)
-	}
-	k.pods[name] = e
-	if e.pod.Node == "" {
-		k.seatless[name] = true
-	} else {
-		delete(k.seatless, name)
-	}
+// lives reports whether the pod counts among those of its owner.
+func (e *podEntry) lives() bool {
+	return e.subject != nil && e.subject.owner != (ownerID{}) && !e.ended && !e.pod.Ending
 }
 
 // unhurried is a pod without what changes while every pod comes up: the next
 // plan knows of it, and none is made for its sake. What its budgets allow then
 // is told by them.
-func unhurried(e podEntry) podEntry {
-	e.pod.StartedAt, e.pod.Unready, e.pod.Pending, e.up, e.starting = time.Time{}, false, false, false, false
-	return e
+func unhurried(e *podEntry) *podEntry {
+	out := *e
+	out.pod.StartedAt, out.pod.Unready, out.pod.Pending, out.up, out.starting = time.Time{}, false, false, false, false
+	return &out
 }
 
 // samePod compares everything that a snapshot shows; a pod that says the same
 // keeps its subject.
-func samePod(a, b podEntry) bool { return a == b }
+func samePod(a, b *podEntry) bool { return *a == *b }
 
 // PodGone takes in that a pod was deleted.
 func (k *Keeper) PodGone(namespace, name string) {
@@ -223,13 +258,13 @@ func (k *Keeper) PodGone(namespace, name string) {
 	if !known {
 		return
 	}
-	if p := entry.pod; p.Node != "" && !p.Daemon && !p.Mirror {
+	if p := &entry.pod; p.Node != "" && !p.Daemon && !p.Mirror {
 		k.podEvent[p.Node] = k.now()
 	}
-	k.leaves(&entry)
+	k.leaves(entry)
+	k.drop(key)
 	k.forget(entry.subject)
-	delete(k.pods, key)
-	delete(k.seatless, key)
+	k.mateGone(key)
 	delete(k.misread, key)
 	k.bump()
 }
@@ -240,6 +275,10 @@ func (k *Keeper) NodeSeen(n *corev1.Node) {
 	defer k.mu.Unlock()
 	before := k.nodes[n.Name]
 	k.nodes[n.Name] = n
+	k.views.show(n)
+	if before == nil || before.Spec.ProviderID != n.Spec.ProviderID {
+		k.orders.round++
+	}
 	if before != nil && translate.SameHealth(before, n) && reflect.DeepEqual(translate.Node(before, nil), translate.Node(n, nil)) {
 		return // a heartbeat
 	}
@@ -252,6 +291,8 @@ func (k *Keeper) NodeGone(name string) {
 	defer k.mu.Unlock()
 	delete(k.nodes, name)
 	delete(k.podEvent, name)
+	k.views.hide(name)
+	k.orders.round++
 	k.lineage.forget(k.now())
 	k.bump()
 }
@@ -266,6 +307,11 @@ func (k *Keeper) ClaimSeen(c *karpv1.NodeClaim) {
 	defer k.mu.Unlock()
 	before := k.claims[c.Name]
 	k.claims[c.Name] = c
+	k.orders.seen(before, c)
+	k.names(c.Spec.NodeClassRef, 1)
+	if before != nil {
+		k.names(before.Spec.NodeClassRef, -1)
+	}
 	if c.DeletionTimestamp != nil {
 		k.departures.note(c, k.now())
 	}
@@ -297,6 +343,8 @@ func (k *Keeper) ClaimGone(name string) {
 	defer k.mu.Unlock()
 	if c := k.claims[name]; c != nil {
 		k.departures.note(c, k.now())
+		k.orders.gone(c)
+		k.names(c.Spec.NodeClassRef, -1)
 	}
 	delete(k.claims, name)
 	k.bump()
@@ -310,7 +358,15 @@ func (k *Keeper) PoolSeen(p translate.PoolObject) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	p.MachineCost, p.Repair = k.machineCost, k.repair
+	before, known := k.pools[p.ID]
 	k.pools[p.ID] = p
+	k.names(p.Template.Spec.NodeClassRef, 1)
+	if known {
+		k.names(before.Template.Spec.NodeClassRef, -1)
+	}
+	if !known || !sameForNodes(before, p) {
+		k.views.allAreOld()
+	}
 	k.bump()
 }
 
@@ -318,8 +374,25 @@ func (k *Keeper) PoolSeen(p translate.PoolObject) {
 func (k *Keeper) PoolGone(id cluster.PoolID) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if p, known := k.pools[id]; known {
+		k.names(p.Template.Spec.NodeClassRef, -1)
+		k.views.allAreOld()
+	}
 	delete(k.pools, id)
 	k.bump()
+}
+
+// sameForNodes compares what a pool says of the nodes that it has. One that is being
+// deleted may own others now.
+func sameForNodes(a, b translate.PoolObject) bool {
+	return a.DeletedAt.IsZero() && b.DeletedAt.IsZero() && maps.Equal(a.Annotations, b.Annotations)
+}
+
+// names counts how often a class is named, by so many more.
+func (k *Keeper) names(class karpv1.NodeClassReference, more int) {
+	if k.classes[class] += more; k.classes[class] == 0 {
+		delete(k.classes, class)
+	}
 }
 
 // Pool returns a pool as it was last seen.

@@ -53,6 +53,7 @@ func (k *Keeper) leaves(e *podEntry) {
 	if p.Ending || !p.Returns || p.Owner == "" || node == nil || !translate.HasTaint(node, api.TaintDisrupted) {
 		return
 	}
+	k.reshape() // its shape is what it was when it ended
 	of := owner{p.Namespace, p.Owner}
 	k.lineage[of] = append(k.lineage[of], evicted{*p, e.subject, k.now()})
 }

@@ -86,16 +86,17 @@ func (k *Keeper) Remember(m Memory) {
 			k.departures[name] = d
 		}
 	}
-	for name, e := range k.pods {
+	for _, e := range maps.Clone(k.pods) {
 		if was, told := m.Moved[e.pod.UID]; told && was.At.After(e.pod.MovedAt) {
-			e.pod.Moved, e.pod.MovedAt, e.pod.Since = was.Times, was.At, was.Since
-			k.pods[name] = e
+			next := *e
+			next.pod.Moved, next.pod.MovedAt, next.pod.Since = was.Times, was.At, was.Since
+			k.put(&next)
 		}
 	}
 	for name, s := range m.Starts {
 		namespace, of, _ := strings.Cut(name, "/")
 		if _, known := k.starts[owner{namespace, of}]; !known && len(s.Seconds) > 0 {
-			k.starts.set(owner{namespace, of}, s)
+			k.setStarts(owner{namespace, of}, s)
 		}
 	}
 	k.bump()

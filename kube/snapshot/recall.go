@@ -48,7 +48,7 @@ type meant struct {
 func Recall(s *cluster.Snapshot) *Keeper {
 	k := NewKeeper(func(ref karpv1.NodeClassReference) (*cluster.Catalogue, string) { return OfferedIn(s, ref) },
 		func() time.Time { return s.Now })
-	for _, shape := range s.Shapes {
+	for _, shape := range s.Shapes() {
 		k.recallReaders(shape)
 	}
 	for _, p := range s.Waiting {
@@ -86,8 +86,8 @@ func Recall(s *cluster.Snapshot) *Keeper {
 // start is a snapshot without what the builder adds.
 func (r *recalled) start() *cluster.Snapshot {
 	out := r.rest
-	out.Shapes, out.Waiting, out.Nodes, out.Machines, out.Pools, out.Daemons = nil, nil, nil, nil, nil, nil
-	out.Guards, out.Breakers = slices.Clone(out.Guards), slices.Clone(out.Breakers)
+	out.Waiting, out.Nodes, out.Machines, out.Pools, out.Daemons = nil, nil, nil, nil, nil
+	out.Guards, out.Breakers = nil, slices.Clone(out.Breakers)
 	return &out
 }
 
@@ -135,7 +135,7 @@ func (k *Keeper) recallReaders(s *cluster.Shape) {
 }
 
 func (k *Keeper) recallPod(p cluster.Pod, node string) {
-	entry := podEntry{pod: p, subject: k.recallSubject(p.Shape, node), waiting: p.Node == "", nominated: node}
+	entry := &podEntry{pod: p, subject: k.recallSubject(p.Shape, node), waiting: p.Node == "", nominated: node}
 	entry.pod.Shape, entry.subject.guards, entry.subject.toldGuards = nil, p.Guards, p.Guards
 	if p.Node != "" {
 		entry.pod.Node, entry.nominated = node, ""
@@ -144,7 +144,9 @@ func (k *Keeper) recallPod(p cluster.Pod, node string) {
 	for _, taken := k.pods[name]; taken; _, taken = k.pods[name] {
 		name.Name += "!" // written by hand; no pod has such a name
 	}
-	k.put(name, entry)
+	entry.name = name
+	entry.subject.workload, _ = workloadOf(&entry.pod)
+	k.put(entry)
 	if _, known := k.namespaces[p.Namespace]; !known {
 		k.namespaces[p.Namespace] = map[string]string{corev1.LabelMetadataName: p.Namespace}
 	}
@@ -178,6 +180,10 @@ func (k *Keeper) recallMeant(list []cluster.Pod, waiting map[types.NamespacedNam
 func (b *builder) recall() {
 	for _, n := range b.k.recalled.nodes {
 		n.is.BoughtFor = b.meant(n.meant)
+		if v := b.k.views.of[n.is.Name]; v != nil {
+			n.is.Pods = b.pods(v, n.is.Ends())
+			b.keeps = b.keeps || v.keeps
+		}
 		b.out.Nodes = append(b.out.Nodes, n.is)
 	}
 	for _, m := range b.k.recalled.machines {
@@ -199,7 +205,7 @@ func (b *builder) meant(list []meant) []cluster.Pod {
 			}
 			p, s = e.pod, e.subject
 		}
-		p.Shape = b.shape(s.shape)
+		p.Shape = s.shape
 		out = append(out, p)
 	}
 	return out
@@ -209,7 +215,7 @@ func (b *builder) meant(list []meant) []cluster.Pod {
 // the recall.
 func (b *builder) left() {
 	for _, r := range b.k.recalled.nodes {
-		n := &b.out.Nodes[b.nodeAt[r.is.Name]]
+		n := b.at(r.is.Name)
 		if n.Claim != "" && n.Initialized && len(n.Pods) < r.pods {
 			n.QuietSince, n.ChangedAt = b.out.Now, b.out.Now
 		}

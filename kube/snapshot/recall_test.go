@@ -32,18 +32,14 @@ func TestARecalledSnapshotSaysTheSame(t *testing.T) {
 	})
 }
 
-// canonical leaves out what a keeper does not make: shapes that nobody uses,
-// or that are there twice, and another order of shapes than by first use.
+// canonical leaves out what a keeper does not make: shapes that are there twice.
 func canonical(s *cluster.Snapshot) *cluster.Snapshot {
 	out := *s
-	out.Shapes = nil
 	byKey := map[string]*cluster.Shape{}
 	use := func(shape *cluster.Shape) *cluster.Shape {
 		key := translate.ShapeKey(shape)
 		if byKey[key] == nil {
-			own := *shape
-			own.ID = len(out.Shapes)
-			byKey[key], out.Shapes = &own, append(out.Shapes, &own)
+			byKey[key] = shape
 		}
 		return byKey[key]
 	}

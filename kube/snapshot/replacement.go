@@ -14,6 +14,9 @@ import (
 // also in the moment in which one has been evicted and its successor is not made
 // yet. That is over when the machines of the others end, or they stay after all.
 func (b *builder) awaitsPods(claim *karpv1.NodeClaim) bool {
+	if claim.Annotations[api.MarkReplaces] == "" && claim.Annotations[api.MarkTakes] == "" {
+		return false
+	}
 	for name := range strings.SplitSeq(claim.Annotations[api.MarkReplaces]+","+claim.Annotations[api.MarkTakes], ",") {
 		old := b.k.claims[name]
 		if old == nil || condition.IsTrue(old, karpv1.ClaimInstanceTerminating) {

@@ -267,7 +267,7 @@ func TestShapesKeptEqualShapesFoundAnew(t *testing.T) {
 			if !reflect.DeepEqual(got, want) {
 				t.Fatalf("seed %d: kept snapshot differs from the one built anew\n got: %s\nwant: %s", seed, inWords(got), inWords(want))
 			}
-			for _, shape := range got.Shapes {
+			for _, shape := range got.Shapes() {
 				seen.labelled = seen.labelled || len(shape.Labels) > 0
 				seen.unable = seen.unable || shape.Unable != ""
 				seen.terms = seen.terms || len(shape.VolumeTerms) > 0
@@ -296,7 +296,7 @@ func plain(s *cluster.Snapshot) *cluster.Snapshot {
 
 func inWords(s *cluster.Snapshot) string {
 	out := ""
-	for _, shape := range s.Shapes {
+	for _, shape := range s.Shapes() {
 		out += fmt.Sprintf("\n  %+v", *shape)
 	}
 	return out
@@ -317,7 +317,7 @@ func TestOnlyLabelsThatSomebodyReadsAreShown(t *testing.T) {
 	}
 	shapes := func() map[string]int {
 		out := map[string]int{}
-		for _, s := range k.Snapshot().Shapes {
+		for _, s := range k.Snapshot().Shapes() {
 			out[s.Namespace+fmt.Sprint(s.Labels)]++
 		}
 		return out

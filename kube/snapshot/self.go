@@ -12,51 +12,65 @@ import (
 func (k *Keeper) ActAs(pod types.NamespacedName) { k.self = pod }
 
 // isReplica reports whether a pod is of the workload that this process is.
-func (k *Keeper) isReplica(name types.NamespacedName, e podEntry) bool {
-	if k.self.Name == "" || name.Namespace != k.self.Namespace || e.subject == nil {
+func (k *Keeper) isReplica(e *podEntry) bool {
+	if k.self.Name == "" || e.name.Namespace != k.self.Namespace || e.subject == nil {
 		return false
 	}
 	self := k.pods[k.self]
-	return self.subject != nil && translate.AreReplicas(self.subject.labels, e.subject.labels)
+	return self != nil && self.subject != nil && translate.AreReplicas(self.subject.labels, e.subject.labels)
+}
+
+// noteMate keeps whether a pod that was seen is a replica.
+func (k *Keeper) noteMate(e *podEntry) {
+	switch {
+	case e.name == k.self:
+		k.matesAgain()
+	case k.isReplica(e):
+		k.mates[e.name] = struct{}{}
+	default:
+		delete(k.mates, e.name)
+	}
+}
+
+// mateGone takes in that a pod is gone.
+func (k *Keeper) mateGone(name types.NamespacedName) {
+	if delete(k.mates, name); name == k.self {
+		k.matesAgain()
+	}
+}
+
+// matesAgain looks for the replicas, after the pod of this process has changed.
+func (k *Keeper) matesAgain() {
+	clear(k.mates)
+	for name, e := range k.pods {
+		if k.isReplica(e) {
+			k.mates[name] = struct{}{}
+		}
+	}
 }
 
 // isUp reports whether a replica can act, or take over, at once. This process
 // acts.
-func (k *Keeper) isUp(name types.NamespacedName, e podEntry) bool {
+func (k *Keeper) isUp(e *podEntry) bool {
 	p := &e.pod
 	if p.Node == "" || p.Ending {
 		return false
 	}
 	node := k.nodes[p.Node]
-	return name == k.self || !p.Unready && !p.StartedAt.IsZero() && node != nil && translate.IsReady(node)
+	return e.name == k.self || !p.Unready && !p.StartedAt.IsZero() && node != nil && translate.IsReady(node)
 }
 
-// replicas are those of the controller.
-type replicas struct {
-	count int
-	up    map[string]bool // nodes on which one is up
-}
-
-func (b *builder) noteReplica(name types.NamespacedName, e podEntry) {
-	if !b.k.isReplica(name, e) {
-		return
-	}
-	if b.replicas.count++; b.k.isUp(name, e) {
-		b.replicas.up[e.pod.Node] = true
-	}
-}
-
-// controllers shows on which nodes replicas of the controller are up. It comes
-// after all pods were seen.
+// controllers shows on which nodes replicas of the controller are up.
 func (b *builder) controllers() {
-	for node := range b.replicas.up {
-		at, shown := b.nodeAt[node]
-		switch {
-		case !shown:
-		case b.replicas.count == 1:
-			b.out.Nodes[at].Controller = cluster.OnlySeat
-		default:
-			b.out.Nodes[at].Controller = cluster.OneSeat
+	seat := cluster.OneSeat
+	if len(b.k.mates) == 1 {
+		seat = cluster.OnlySeat
+	}
+	for name := range b.k.mates {
+		if e := b.k.pods[name]; b.k.isUp(e) {
+			if node := b.at(e.pod.Node); node != nil {
+				node.Controller = seat
+			}
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/kube/api/mark"
 )
 
@@ -22,43 +23,58 @@ func keepingOf(pod *corev1.Pod) keeping {
 
 // kept is a ready pod on a node that stays while it is the last of a Service.
 type kept struct {
-	name types.NamespacedName
+	e    *podEntry
 	seat [2]int // of the node and the pod
-	e    podEntry
 }
 
-// noteKept notes a pod that was just put on a node.
-func (b *builder) noteKept(name types.NamespacedName, e podEntry, seat int) {
-	node := &b.out.Nodes[seat]
-	if !e.up || !e.keeps.asPool && !e.keeps.always || node.Claim == "" {
-		return
-	}
-	if e.keeps.asPool {
-		if pool, _ := (mark.Leave{}).Over(b.k.pools[node.Pool].Annotations); !pool.KeepReady {
-			return
+// kept lists the pods to be asked whether they are the last ready ones of Services.
+// Cost: linear in nodes and their pods where any asks for it.
+func (b *builder) kept() []kept {
+	asks := map[cluster.PoolID]bool{}
+	for id, o := range b.k.pools {
+		if leave, _ := (mark.Leave{}).Over(o.Annotations); leave.KeepReady {
+			asks[id] = true
 		}
 	}
-	b.kept = append(b.kept, kept{name, [2]int{seat, len(node.Pods) - 1}, e})
+	if !b.keeps && len(asks) == 0 {
+		return nil
+	}
+	var out []kept
+	for i := range b.out.Nodes {
+		n := &b.out.Nodes[i]
+		v := b.k.views.of[n.Name]
+		if n.Claim == "" || v == nil || !v.keeps && !asks[n.Pool] {
+			continue
+		}
+		for j, e := range v.pods {
+			if e.up && (e.keeps.always || e.keeps.asPool && asks[n.Pool]) {
+				out = append(out, kept{e, [2]int{i, j}})
+			}
+		}
+	}
+	return out
 }
 
 // lastReady tells pods of which Service each is the last that is ready while there
-// is another which may become so, or more than one is wanted. Cost: linear in pods where any asks for it.
+// is another which may become so, or more than one is wanted. It comes before other
+// pods are put on nodes. Cost: linear in pods where any asks for it.
 func (b *builder) lastReady() {
-	if len(b.kept) == 0 {
+	list := b.kept()
+	if len(list) == 0 {
 		return
 	}
-	beside := map[string][]podEntry{}
-	for _, k := range b.kept {
-		beside[k.name.Namespace] = nil
+	beside := map[string][]*podEntry{}
+	for _, k := range list {
+		beside[k.e.name.Namespace] = nil
 	}
 	for name, e := range b.k.pods {
 		if list, asked := beside[name.Namespace]; asked && !e.ended && e.subject != nil {
 			beside[name.Namespace] = append(list, e)
 		}
 	}
-	counted := map[types.NamespacedName][2]int{}
-	for _, k := range b.kept {
-		services := b.k.spreading.namesOf(k.name.Namespace, k.e.subject.labels)
+	counted, own := map[types.NamespacedName][2]int{}, map[int]bool{}
+	for _, k := range list {
+		services := b.k.spreading.namesOf(k.e.name.Namespace, k.e.subject.labels)
 		slices.SortFunc(services, func(a, b types.NamespacedName) int { return cmp.Compare(a.Name, b.Name) })
 		for _, s := range services {
 			n, known := counted[s]
@@ -67,7 +83,11 @@ func (b *builder) lastReady() {
 				counted[s] = n
 			}
 			if ready, all := n[0], n[1]; ready == 1 && (all > 1 || b.k.spreading.owners[k.e.subject.owner].pods > 1) {
-				b.out.Nodes[k.seat[0]].Pods[k.seat[1]].LastOf = s.Name
+				node := &b.out.Nodes[k.seat[0]]
+				if !own[k.seat[0]] {
+					node.Pods, own[k.seat[0]] = slices.Clone(node.Pods), true
+				}
+				node.Pods[k.seat[1]].LastOf = s.Name
 				break
 			}
 		}
@@ -75,7 +95,7 @@ func (b *builder) lastReady() {
 }
 
 // countReady counts the pods that a selector is about, those that are ready first.
-func countReady(selector map[string]string, pods []podEntry) (n [2]int) {
+func countReady(selector map[string]string, pods []*podEntry) (n [2]int) {
 	for _, e := range pods {
 		if !within(selector, e.subject.labels) {
 			continue

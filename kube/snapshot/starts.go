@@ -59,12 +59,38 @@ func (k *Keeper) noteStart(of owner, took time.Duration) {
 		k.forgetStarts()
 	}
 	list := append(slices.Clone(k.starts[of].Seconds), int64(took/time.Second)) // a Memory may share what was there
-	k.starts.set(of, Starts{list[max(0, len(list)-startsKept):], k.now()})
+	k.setStarts(of, Starts{list[max(0, len(list)-startsKept):], k.now()})
 }
 
 func (s starts) set(of owner, is Starts) {
 	median := slices.Sorted(slices.Values(is.Seconds))[len(is.Seconds)/2]
 	s[of] = started{is, time.Duration(median) * time.Second}
+}
+
+// setStarts keeps how long pods of a workload take to start. Where another time is usual
+// now, its pods are shown anew.
+func (k *Keeper) setStarts(of owner, is Starts) {
+	before, known := k.starts[of]
+	if k.starts.set(of, is); !known || k.starts[of].usual != before.usual {
+		k.restarted[of] = struct{}{}
+	}
+}
+
+// startAgain has pods shown anew that take longer to start, or less long, than was
+// shown. Cost: linear in the pods of their namespaces.
+func (k *Keeper) startAgain() {
+	in := map[string]bool{}
+	for of := range k.restarted {
+		in[of.namespace] = true
+	}
+	for namespace := range in {
+		for s := range k.subjects.in[namespace] {
+			if _, other := k.restarted[s.workload]; other {
+				k.views.isOld(s.node)
+			}
+		}
+	}
+	clear(k.restarted)
 }
 
 // forgetStarts makes room: for workloads without pods it matters least, and then
@@ -77,8 +103,14 @@ func (k *Keeper) forgetStarts() {
 			has[of] = true
 		}
 	}
+	before := maps.Clone(k.starts)
 	maps.DeleteFunc(k.starts, func(of owner, _ started) bool { return !has[of] })
 	latest(k.starts, memoryMost*9/10, func(s started) time.Time { return s.At }, owner.compare)
+	for of := range before {
+		if _, still := k.starts[of]; !still {
+			k.restarted[of] = struct{}{}
+		}
+	}
 }
 
 // startsFor is how long pods usually take to start that are of the workload of this one;

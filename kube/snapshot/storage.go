@@ -75,6 +75,9 @@ func (k *Keeper) claimOfVolumeChanged(name types.NamespacedName, before, after *
 	if after != nil {
 		k.claimOf.put(after.Spec.VolumeName, name)
 	}
+	for s := range k.subjects.claimUsers[name] {
+		k.views.isOld(s.node) // it may use another volume now
+	}
 	if k.subjects.claimChanged(name) {
 		k.bump()
 	}
@@ -195,6 +198,7 @@ func (k *Keeper) CSINodeSeen(n *storagev1.CSINode) {
 	defer k.mu.Unlock()
 	before := k.csiNodes[n.Name]
 	k.csiNodes[n.Name] = n
+	k.views.isOld(n.Name)
 	if before == nil || !reflect.DeepEqual(before.Spec, n.Spec) {
 		k.bump()
 	}
@@ -205,6 +209,7 @@ func (k *Keeper) CSINodeGone(name string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.csiNodes, name)
+	k.views.isOld(name)
 	k.bump()
 }
 
@@ -228,6 +233,7 @@ func (k *Keeper) AttachmentSeen(a *storagev1.VolumeAttachment) {
 		return
 	}
 	on[a.Name] = attachment{driver: a.Spec.Attacher, volume: *a.Spec.Source.PersistentVolumeName}
+	k.views.isOld(a.Spec.NodeName)
 	k.bump()
 }
 
@@ -238,5 +244,6 @@ func (k *Keeper) AttachmentGone(node, name string) {
 	if delete(k.attachments[node], name); len(k.attachments[node]) == 0 {
 		delete(k.attachments, node)
 	}
+	k.views.isOld(node)
 	k.bump()
 }

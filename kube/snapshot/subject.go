@@ -21,6 +21,7 @@ type subject struct {
 	rules      *sharedRules
 	own        *translate.Rules  // without the default spreads; nil where none can be added
 	owner      ownerID           // of a pod: whom the scheduler would ask
+	workload   owner             // of a pod: by which it is known how long it takes to start
 	labels     map[string]string // all of them; belongs to the object seen
 	told       constraint.Labels // of a pod recalled: all that is known
 	uses       []translate.VolumeUse
@@ -168,7 +169,10 @@ func (k *Keeper) reshape() {
 	for _, s := range k.subjects.old() {
 		next := f.find(s)
 		k.shapes.release(s.shape)
-		s.shape = next
+		if next != s.shape {
+			s.shape = next
+			k.views.isOld(s.node)
+		}
 	}
 }
 

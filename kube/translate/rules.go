@@ -46,7 +46,7 @@ func RulesOf(pod *corev1.Pod) Rules {
 // them is taken as the pod's own word; labels are not in them.
 func RulesOfShape(s *cluster.Shape) Rules {
 	r := Rules{shape: *s}
-	r.shape.ID, r.shape.Labels = 0, nil
+	r.shape.Labels = nil
 	return r
 }
 

@@ -83,7 +83,7 @@ func (s *story) deployAll(pods, deployments int) {
 	for i := range work.Waiting {
 		replicas[work.Waiting[i].Shape]++
 	}
-	for i, shape := range work.Shapes {
+	for i, shape := range work.Shapes() {
 		s.deploy(fmt.Sprintf("d%02d", i), replicas[shape], from(s.namespace),
 			asking(corev1.ResourceCPU, fmt.Sprintf("%dm", shape.Requests.CPU)), asking(corev1.ResourceMemory, strconv.FormatInt(int64(shape.Requests.Memory), 10)))
 	}

@@ -15,7 +15,7 @@ import (
 // leave 5,000 pods, over and over: with words that are new, and with the same.
 func BenchmarkMinutes(b *testing.B) {
 	shape := &cluster.Shape{Namespace: "default", Requests: quantity.Resources{CPU: 100, Memory: quantity.GiB, Pods: 1}}
-	s := &cluster.Snapshot{Now: time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC), Shapes: []*cluster.Shape{shape}}
+	s := &cluster.Snapshot{Now: time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC)}
 	p := plan.Plan{Asked: true}
 	pods := func(n int, name string) (out []cluster.Pod) {
 		for i := range n {
