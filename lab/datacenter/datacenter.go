@@ -61,7 +61,8 @@ type Options struct {
 	TimeScale     float64 // of boots, pods and attachments; 0 is at once
 	Seed          uint64
 	UnmappedRoles []string
-	Log           *slog.Logger // nil: none
+	MayJoin       func(role string) bool // what the cloud says of a role; nil: every one may join
+	Log           *slog.Logger           // nil: none
 }
 
 // Center is a data centre at work.
@@ -115,7 +116,7 @@ func assemble(ctx context.Context, client kubernetes.Interface, version string, 
 	c.Fleet = machine.NewFleet(ctx, machine.Options{
 		Cluster: o.Cluster, Connect: machine.Connect(o.Node), Admin: client, Pods: c.hub,
 		Facts: Facts, Version: version, Seed: o.Seed, ReadyAfter: scaled(readyAfter),
-		DevicesAfter: scaled(devicesAfter), UnmappedRoles: o.UnmappedRoles, Events: ofNodes, Log: o.Log,
+		DevicesAfter: scaled(devicesAfter), UnmappedRoles: o.UnmappedRoles, MayJoin: o.MayJoin, Events: ofNodes, Log: o.Log,
 	})
 	for name, run := range map[string]func(context.Context) error{
 		"volumes": c.driver.Run, "pods": c.hub.Run, "events of nodes": ofNodes.Run, "events of pods": ofPods.Run,

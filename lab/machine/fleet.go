@@ -35,6 +35,7 @@ type Options struct {
 	ReadyAfter    time.Duration                         // from registered to ready, already scaled
 	DevicesAfter  time.Duration                         // from ready to the device plugin's registration, likewise
 	UnmappedRoles []string                              // nodes of these roles are not let in, to begin with
+	MayJoin       func(role string) bool                // what the cloud says of a role beside; nil: every one may
 	Events        *event.Recorder                       // nil: nothing is told
 	Log           *slog.Logger                          // nil: none
 }

@@ -519,3 +519,36 @@ func TestNoCredentials(t *testing.T) {
 		f.Wait()
 	})
 }
+
+// A machine that nobody reaches does not join, and one that has joined is silent, until it is on the network again.
+func TestAMachineIsCutOff(t *testing.T) {
+	inLab(t, func(l lab) {
+		i := instance()
+		state := func() string {
+			found, err := l.Machines(i.ID)
+			if err != nil || len(found) != 1 {
+				t.Fatalf("found %v, %v", found, err)
+			}
+			return found[0].State
+		}
+		l.Cut(i.ID, true)
+		l.Handle(i)
+		pass(time.Hour)
+		if l.node() != nil {
+			t.Error("a machine that nobody reaches has joined")
+		}
+		l.Cut(i.ID, false)
+		pass(time.Minute)
+		if got := state(); got != "ready" {
+			t.Errorf("on the network it is %s, want ready", got)
+		}
+		l.Cut(i.ID, true)
+		if got := state(); got != "silent" {
+			t.Errorf("cut off again it is %s, want silent", got)
+		}
+		l.Cut(i.ID, false)
+		if got := state(); got != "ready" {
+			t.Errorf("in the end it is %s, want ready", got)
+		}
+	})
+}

@@ -107,6 +107,9 @@ func (f *Fleet) letIn(ctx context.Context, console *console, role string) bool {
 }
 
 func (f *Fleet) keepsOut(role string) bool {
+	if f.options.MayJoin != nil && !f.options.MayJoin(role) {
+		return true
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.unmapped[role]

@@ -35,7 +35,7 @@ func (l *Lab) startMachines(ctx context.Context) error {
 			CA: l.access.Authority.CertificatePEM(), CIDR: cluster.ServiceCIDR,
 		},
 		Region: l.identity.Region, Zones: l.zones, System: systemNodes, Ordinary: l.options.Nodes,
-		TimeScale: l.options.TimeScale, Seed: *l.identity.Seed, Log: log,
+		TimeScale: l.options.TimeScale, Seed: *l.identity.Seed, MayJoin: l.cloud.MayJoin, Log: log,
 	})
 	if err != nil {
 		return err

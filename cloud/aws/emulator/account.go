@@ -74,7 +74,10 @@ type state struct {
 	Cluster      eksCluster
 	Rules        map[string]*rule // of EventBridge, by name
 	Experiments  experiments
-	Quotas       map[string]int // vCPUs by code, where SetQuota said so
+	Entries      map[string]*accessEntry // of the cluster, by ARN
+	ShutOut      map[string]bool         // roles whose entry was deleted
+	TargetGroups map[string]*targetGroup // by ARN
+	Quotas       map[string]int          // vCPUs by code, where SetQuota said so
 	NextID       uint64
 	Ahead        time.Duration // how far the clocks were put forward
 }
@@ -104,6 +107,7 @@ func newState(a Account, zones []zone, now time.Time) *state {
 	s.Images, s.Parameters = publishImages(a, now)
 	s.Roles, s.Profiles = newRoles(a, now)
 	s.Rules, s.Experiments = newRules(a), newExperiments()
+	s.Entries, s.ShutOut, s.TargetGroups = newEntries(a, now), map[string]bool{}, map[string]*targetGroup{}
 	s.Queues = map[string]*queue{a.ClusterName: newQueue(a, a.ClusterName, now)}
 	s.Cluster = newCluster(s)
 	return s

@@ -7,7 +7,7 @@ func tables() map[string]map[string]action {
 	return map[string]map[string]action{
 		wire.EC2: ec2Actions(), wire.IAM: iamActions(), wire.STS: stsActions(), wire.SSM: ssmActions(),
 		wire.SQS: sqsActions(), wire.EKS: eksActions(), wire.Pricing: pricingActions(),
-		wire.Quotas: quotaActions(), wire.Events: eventActions(), wire.FIS: fisActions(),
+		wire.Quotas: quotaActions(), wire.Events: eventActions(), wire.FIS: fisActions(), wire.ELB: balancerActions(),
 	}
 }
 
@@ -128,8 +128,12 @@ func sqsActions() map[string]action {
 
 func eksActions() map[string]action {
 	return map[string]action{
-		"DescribeCluster": {serve: describeCluster},
-		"ListClusters":    {serve: listClusters},
+		"CreateAccessEntry":   {serve: createAccessEntry, effects: true},
+		"DeleteAccessEntry":   {serve: deleteAccessEntry, effects: true},
+		"DescribeAccessEntry": {serve: describeAccessEntry},
+		"DescribeCluster":     {serve: describeCluster},
+		"ListAccessEntries":   {serve: listAccessEntries},
+		"ListClusters":        {serve: listClusters},
 	}
 }
 
@@ -147,6 +151,19 @@ func eventActions() map[string]action {
 		"PutTargets":            {serve: putTargets, effects: true},
 		"RemoveTargets":         {serve: removeTargets, effects: true},
 		"TestEventPattern":      {serve: testEventPattern},
+	}
+}
+
+func balancerActions() map[string]action {
+	return map[string]action{
+		"CreateTargetGroup":             {serve: createTargetGroup, effects: true},
+		"DeleteTargetGroup":             {serve: deleteTargetGroup, effects: true},
+		"DeregisterTargets":             {serve: changeTargets, effects: true},
+		"DescribeTargetGroupAttributes": {serve: describeTargetGroupAttributes},
+		"DescribeTargetGroups":          {serve: describeTargetGroups},
+		"DescribeTargetHealth":          {serve: describeTargetHealth},
+		"ModifyTargetGroupAttributes":   {serve: modifyTargetGroup, effects: true},
+		"RegisterTargets":               {serve: changeTargets, effects: true},
 	}
 }
 

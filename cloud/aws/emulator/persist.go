@@ -38,6 +38,9 @@ func (s *state) complete() {
 	if s.Rules == nil {
 		s.Rules, s.Experiments = newRules(s.Account), newExperiments()
 	}
+	if s.Entries == nil {
+		s.Entries, s.ShutOut, s.TargetGroups = newEntries(s.Account, s.CreatedAt), map[string]bool{}, map[string]*targetGroup{}
+	}
 }
 
 // Import takes over an account that Export wrote; what the server held before

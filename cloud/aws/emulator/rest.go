@@ -16,6 +16,10 @@ var restRoutes = map[string][]restRoute{
 	wire.EKS: {
 		{http.MethodGet, "/clusters", "ListClusters"},
 		{http.MethodGet, "/clusters/{cluster}", "DescribeCluster"},
+		{http.MethodGet, "/clusters/{cluster}/access-entries", "ListAccessEntries"},
+		{http.MethodPost, "/clusters/{cluster}/access-entries", "CreateAccessEntry"},
+		{http.MethodGet, "/clusters/{cluster}/access-entries/{principal}", "DescribeAccessEntry"},
+		{http.MethodDelete, "/clusters/{cluster}/access-entries/{principal}", "DeleteAccessEntry"},
 	},
 	wire.FIS: {
 		{http.MethodPost, "/experimentTemplates", "CreateExperimentTemplate"},

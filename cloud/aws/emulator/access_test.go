@@ -1,0 +1,94 @@
+package emulator_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/eks"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+)
+
+// "An access entry of type EC2_LINUX lets nodes of the role join": without it they may not, with it they may again.
+func TestAccessEntriesLetMachinesIn(t *testing.T) {
+	a, ctx := open(t), context.Background()
+	client := eks.NewFromConfig(a.config)
+	const role, arn = "KarpenterNodeRole-lab", "arn:aws:iam::123456789012:role/KarpenterNodeRole-lab"
+	listed, err := client.ListAccessEntries(ctx, &eks.ListAccessEntriesInput{ClusterName: aws.String("lab")})
+	a.must(err)
+	shown, err := client.DescribeAccessEntry(ctx, &eks.DescribeAccessEntryInput{ClusterName: aws.String("lab"), PrincipalArn: aws.String(arn)})
+	a.must(err)
+	if !slices.Equal(listed.AccessEntries, []string{arn}) || *shown.AccessEntry.Type != "EC2_LINUX" || !slices.Equal(shown.AccessEntry.KubernetesGroups, []string{"system:nodes"}) {
+		t.Errorf("entries are %v, the role's %+v; want it alone, for machines", listed.AccessEntries, shown.AccessEntry)
+	}
+	_, err = client.DeleteAccessEntry(ctx, &eks.DeleteAccessEntryInput{ClusterName: aws.String("lab"), PrincipalArn: aws.String(arn)})
+	a.must(err)
+	if a.server.MayJoin(role) || !a.server.MayJoin("other") {
+		t.Error("machines of the role may join without its entry, or those of a role that never had one may not")
+	}
+	_, err = client.DescribeAccessEntry(ctx, &eks.DescribeAccessEntryInput{ClusterName: aws.String("lab"), PrincipalArn: aws.String(arn)})
+	if code(err) != "ResourceNotFoundException" {
+		t.Errorf("an entry that is gone: %q, want ResourceNotFoundException", code(err))
+	}
+	create := func() error {
+		_, err := client.CreateAccessEntry(ctx, &eks.CreateAccessEntryInput{ClusterName: aws.String("lab"), PrincipalArn: aws.String(arn), Type: aws.String("EC2_LINUX")})
+		return err
+	}
+	a.must(create())
+	if again := create(); code(again) != "ResourceInUseException" || !a.server.MayJoin(role) {
+		t.Errorf("the entry made anew, and once more: %q, may join: %v; want ResourceInUseException, and that they may", code(again), a.server.MayJoin(role))
+	}
+}
+
+// "initial, healthy, draining, unused": a target is sent nothing while it is initial, and finishes what it is at while it
+// is draining, for the group's deregistration delay.
+func TestTargetsOfALoadBalancer(t *testing.T) {
+	a, ctx := open(t, noLags), context.Background()
+	client := elb.NewFromConfig(a.config)
+	out, err := a.fleet(a.template("web"), 1, overrides(a.override("m5.large", "us-east-1a")))
+	a.must(err)
+	id := out.Instances[0].InstanceIds[0]
+	a.Advance(time.Minute)
+	made, err := client.CreateTargetGroup(ctx, &elb.CreateTargetGroupInput{Name: aws.String("web"), Port: aws.Int32(8080), Protocol: elbtypes.ProtocolEnumHttp, TargetType: elbtypes.TargetTypeEnumInstance})
+	a.must(err)
+	group := made.TargetGroups[0].TargetGroupArn
+	_, err = client.ModifyTargetGroupAttributes(ctx, &elb.ModifyTargetGroupAttributesInput{TargetGroupArn: group,
+		Attributes: []elbtypes.TargetGroupAttribute{{Key: aws.String("deregistration_delay.timeout_seconds"), Value: aws.String("60")}}})
+	a.must(err)
+	targets := []elbtypes.TargetDescription{{Id: aws.String(id)}}
+	stands := func() string {
+		out, err := client.DescribeTargetHealth(ctx, &elb.DescribeTargetHealthInput{TargetGroupArn: group, Targets: targets})
+		a.must(err)
+		return string(out.TargetHealthDescriptions[0].TargetHealth.State)
+	}
+	story := []string{stands()}
+	_, err = client.RegisterTargets(ctx, &elb.RegisterTargetsInput{TargetGroupArn: group, Targets: targets})
+	a.must(err)
+	story = append(story, stands())
+	a.Advance(time.Minute)
+	story = append(story, stands())
+	_, err = client.DeregisterTargets(ctx, &elb.DeregisterTargetsInput{TargetGroupArn: group, Targets: targets})
+	a.must(err)
+	a.Advance(59 * time.Second)
+	story = append(story, stands())
+	a.Advance(2 * time.Second)
+	story = append(story, stands())
+	if want := []string{"unused", "initial", "healthy", "draining", "unused"}; !slices.Equal(story, want) {
+		t.Errorf("the target was %q, want %q", story, want)
+	}
+	_, err = client.RegisterTargets(ctx, &elb.RegisterTargetsInput{TargetGroupArn: group, Targets: []elbtypes.TargetDescription{{Id: aws.String("i-0123456789abcdef0")}}})
+	if code(err) != "InvalidTarget" {
+		t.Errorf("register what is not there: %q, want InvalidTarget", code(err))
+	}
+	found, err := client.DescribeTargetGroups(ctx, &elb.DescribeTargetGroupsInput{Names: []string{"web"}})
+	a.must(err)
+	_, err = client.DeleteTargetGroup(ctx, &elb.DeleteTargetGroupInput{TargetGroupArn: found.TargetGroups[0].TargetGroupArn})
+	a.must(err)
+	_, err = client.DescribeTargetGroups(ctx, &elb.DescribeTargetGroupsInput{Names: []string{"web"}})
+	if code(err) != "TargetGroupNotFound" {
+		t.Errorf("a group that is gone: %q, want TargetGroupNotFound", code(err))
+	}
+}
