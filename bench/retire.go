@@ -44,6 +44,7 @@ type Retired struct {
 	Candidates        int      `json:"candidates"`         // nodes that the pass found a reason to go or to stay for
 	Passes            int      `json:"passes"`             // until no move was left
 	Changed           float64  `json:"changedCPUSeconds"`  // of a pass after one pod has come or gone; 0: some move was left to make
+	Round             float64  `json:"roundCPUSeconds"`    // of a plan without such a pass, as pods wait for, after the same change
 	Commands          int      `json:"commands"`
 	Moves             int      `json:"moves"` // pods that had to run elsewhere, all passes together
 	NodesAfter        int      `json:"nodesAfter"`
@@ -82,7 +83,7 @@ func Retire(o RetireOptions) (Retired, error) {
 	out.AllocatedMiB, out.PeakRSSMiB = median(took.allocatedMiB), took.peakRSSMiB
 	out.Candidates = len(first.Kept) + len(first.Removals())
 	if len(first.Moves) == 0 {
-		out.Changed = w.changes(max(runs, changesLeast))
+		out.Changed, out.Round = w.changes(max(runs, changesLeast))
 	}
 	for made := first; len(made.Moves) > 0; made = w.look() {
 		if out.Passes++; out.Passes > passesMost {
@@ -225,9 +226,15 @@ func (w *town) look() plan.Plan {
 const changesLeast = 10
 
 // changes takes a pod away and brings it back, so many times, by chance. It returns
-// the median of the cpu seconds of the searches after that.
-func (w *town) changes(times int) float64 {
-	var took []float64
+// the median of the cpu seconds of the searches after that, and of plans without one.
+func (w *town) changes(times int) (search, round float64) {
+	var searches, rounds []float64
+	timed := func(s *cluster.Snapshot, effort decide.Effort) float64 {
+		runtime.GC()
+		cpu := cpuSeconds()
+		decide.Decide(s, decide.Policy{}, effort)
+		return cpuSeconds() - cpu
+	}
 	for range times {
 		less, at := *w.Snapshot, w.r.IntN(len(w.Nodes))
 		less.Nodes = slices.Clone(less.Nodes)
@@ -238,13 +245,13 @@ func (w *town) changes(times int) float64 {
 		gone := w.r.IntN(len(n.Pods))
 		n.Pods = slices.Delete(slices.Clone(n.Pods), gone, gone+1)
 		for _, s := range []*cluster.Snapshot{&less, w.Snapshot} {
-			runtime.GC()
-			cpu := cpuSeconds()
-			decide.Decide(s, decide.Policy{}, decide.Usual(s))
-			took = append(took, cpuSeconds()-cpu)
+			effort := decide.Usual(s)
+			searches = append(searches, timed(s, effort))
+			effort.Retire = 0
+			rounds = append(rounds, timed(s, effort))
 		}
 	}
-	return median(took)
+	return median(searches), median(rounds)
 }
 
 // carryOut does what the plan says, and lets an hour pass.
