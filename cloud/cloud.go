@@ -84,6 +84,10 @@ type OfferChoice struct {
 	Stock    string  // what machines of the offer are taken from, such as a reservation; as cluster.Offer has it
 	Priority float64 // price in dollars per hour
 	Needed   bool    // for the variety that was asked for: if not all can be named, others are left out
+
+	// Partition is that of the class's placement group; empty where it has none, or
+	// where the provider is to choose.
+	Partition string
 }
 
 // NodeSetup is what the boot of a machine must hand to its kubelet.
@@ -96,7 +100,7 @@ type NodeSetup struct {
 type Taint struct{ Key, Value, Effect string }
 
 // Machine is one thing at the cloud. What a launch answers may lack what is only
-// known once the machine is listed: PrivateDNS, Subnet and Groups.
+// known once the machine is listed: PrivateDNS, Subnet, Groups and Partition.
 type Machine struct {
 	ID         string // the cloud's own, such as i-0123456789abcdef0
 	ProviderID string // as the node's spec.providerID will say
@@ -114,6 +118,8 @@ type Machine struct {
 	PrivateDNS string
 	Subnet     string   // the part of the network that it is in
 	Groups     []string // the firewalls (security groups) it is behind, sorted
+	Placement  string   // the placement group that it is in, by ID where that is told, else by name; empty: in none
+	Partition  string   // of that group, by number; empty: in none
 }
 
 // State is where a machine is in its life.

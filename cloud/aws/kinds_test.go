@@ -60,12 +60,12 @@ func TestARevisionStandsForContent(t *testing.T) {
 	step("the first look", "ami-1", false)
 	step("again, with other free addresses", "ami-1", true)
 	step("another image", "ami-2", false)
-	p.short.AddOffer("m5.large", "us-east-1a", cluster.Spot)
+	p.short.AddOffer("m5.large", "us-east-1a", cluster.Spot, "")
 	step("spot is short", "ami-2", false)
 	if last.Kinds[0].Offers[1].Available {
 		t.Error("a short offer is shown as available")
 	}
-	p.short.AddOffer("c5.large", "us-east-1a", cluster.Spot)
+	p.short.AddOffer("c5.large", "us-east-1a", cluster.Spot, "")
 	step("a type that is not sold here is short", "ami-2", true)
 	now = now.Add(shortage.Keep)
 	step("the shortage is over", "ami-2", false)

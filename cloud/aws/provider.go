@@ -26,6 +26,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/cloud/aws/notice"
 	"github.com/daemok/daemok/cloud/aws/pace"
+	"github.com/daemok/daemok/cloud/aws/placement"
 	"github.com/daemok/daemok/cloud/aws/price"
 	"github.com/daemok/daemok/cloud/aws/profile"
 	"github.com/daemok/daemok/cloud/aws/quota"
@@ -81,23 +82,24 @@ type Provider struct {
 	options Options
 	clients client.Clients
 
-	prices    *price.Book
-	short     *shortage.Memory
-	risk      risk.Memory
-	measured  *measure.Book
-	reserved  *reservation.Book
-	addresses network.Addresses
-	finder    network.Finder
-	reserves  reservation.Finder
-	images    image.Finder
-	profiles  profile.Keeper
-	collector *profile.Collector
-	templates *fleet.Templates
-	buyer     fleet.Buyer
-	instances *instance.Store
-	facts     facts
-	steady    steady
-	quotas    quota.Book
+	prices     *price.Book
+	short      *shortage.Memory
+	risk       risk.Memory
+	measured   *measure.Book
+	reserved   *reservation.Book
+	addresses  network.Addresses
+	finder     network.Finder
+	reserves   reservation.Finder
+	placements placement.Finder
+	images     image.Finder
+	profiles   profile.Keeper
+	collector  *profile.Collector
+	templates  *fleet.Templates
+	buyer      fleet.Buyer
+	instances  *instance.Store
+	facts      facts
+	steady     steady
+	quotas     quota.Book
 
 	mu       sync.Mutex
 	cluster  userdata.Cluster
@@ -140,13 +142,14 @@ func newProvider(o Options, clients client.Clients) *Provider {
 	p := &Provider{
 		options: o, clients: clients, facts: facts, classes: map[string]*known{}, zones: map[string]bool{},
 		prices: price.New(facts), short: shortage.New(o.Now), measured: measure.New(o.Now), reserved: reservation.NewBook(o.Now),
-		finder:    network.Finder{API: clients.EC2, Region: clients.Region, Cluster: o.Cluster},
-		reserves:  reservation.Finder{API: clients.EC2},
-		images:    image.Finder{API: clients.EC2, Parameters: image.NewParameters(clients.SSM, o.Now), Now: o.Now},
-		profiles:  profile.Keeper{API: clients.IAM, Cluster: o.Cluster, Region: clients.Region},
-		templates: fleet.NewTemplates(clients.EC2, o.Cluster, o.Now),
-		instances: instance.New(clients.EC2, o.Cluster, o.Now, o.Pause),
-		cluster:   userdata.Cluster{Name: o.Cluster, Endpoint: o.Endpoint, CA: o.CA, CIDR: o.CIDR, DNS: o.DNS},
+		finder:     network.Finder{API: clients.EC2, Region: clients.Region, Cluster: o.Cluster},
+		reserves:   reservation.Finder{API: clients.EC2},
+		placements: placement.Finder{API: clients.EC2},
+		images:     image.Finder{API: clients.EC2, Parameters: image.NewParameters(clients.SSM, o.Now), Now: o.Now},
+		profiles:   profile.Keeper{API: clients.IAM, Cluster: o.Cluster, Region: clients.Region},
+		templates:  fleet.NewTemplates(clients.EC2, o.Cluster, o.Now),
+		instances:  instance.New(clients.EC2, o.Cluster, o.Now, o.Pause),
+		cluster:    userdata.Cluster{Name: o.Cluster, Endpoint: o.Endpoint, CA: o.CA, CIDR: o.CIDR, DNS: o.DNS},
 	}
 	p.collector = profile.NewCollector(p.profiles, o.Now)
 	p.buyer = fleet.Buyer{API: clients.EC2, Templates: p.templates, Shortage: p.short, Addresses: &p.addresses, Reserved: p.reserved,
@@ -174,7 +177,7 @@ func (p *Provider) Short(offers ...cloud.OfferChoice) {
 			p.reserved.Full(o.Stock)
 			continue
 		}
-		p.short.AddOffer(o.Kind, o.Zone, o.Option)
+		p.short.AddOffer(o.Kind, o.Zone, o.Option, "")
 	}
 }
 

@@ -115,17 +115,53 @@ func (p *Provider) Reservations(ctx context.Context, class nodeclass.Class) ([]n
 	if p.options.NoReservedCapacity || len(class.Spec.Reservations) == 0 {
 		return nil, nil
 	}
-	found, err := p.reserves.Find(ctx, class.Spec.Reservations, class.Spec.EffectiveFamily())
+	found, err := p.reserves.Find(ctx, class)
 	if err != nil {
 		return nil, err
 	}
-	p.reserved.Saw(found)
+	free := map[string]int64{}
 	out := make([]nodeclass.Reservation, len(found))
 	for i, f := range found {
-		out[i] = f.Reservation
+		free[f.ID], out[i] = f.Free, f.Reservation
 		out[i].Expiring = f.IsExpiring(p.options.Now())
 	}
+	p.reserved.Saw(free)
 	return out, nil
+}
+
+// Placement finds the placement group that a class selects, nil where it selects
+// none, and learns what the group still takes; *nodeclass.MissingError where there is
+// no such group.
+func (p *Provider) Placement(ctx context.Context, class nodeclass.Class) (*nodeclass.PlacementGroup, error) {
+	if class.Spec.Placement == nil {
+		return nil, nil
+	}
+	g, err := p.placements.Find(ctx, *class.Spec.Placement)
+	if err != nil {
+		return nil, err
+	}
+	room, err := p.placements.Room(ctx, g, p.typeZones())
+	if err != nil {
+		return nil, err
+	}
+	p.reserved.Saw(room)
+	return &g, nil
+}
+
+// typeZones are the zones of the region in which any type is offered, sorted.
+func (p *Provider) typeZones() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var out []string
+	for i := range p.types {
+		for _, zone := range p.types[i].Zones {
+			if !slices.Contains(out, zone) {
+				out = append(out, zone)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // Resolve finds everything at once, for callers that need no answer for each
@@ -140,6 +176,10 @@ func (p *Provider) Resolve(ctx context.Context, class nodeclass.Class) (r nodecl
 	if r.Images, err = p.Images(ctx, class); err != nil {
 		return r, err
 	}
+	if r.Placement, err = p.Placement(ctx, class); err != nil {
+		return r, err
+	}
+	class.Resolved.Placement = r.Placement
 	if r.Reservations, err = p.Reservations(ctx, class); err != nil {
 		return r, err
 	}

@@ -127,6 +127,9 @@ func formOf(c *awsv1.EC2NodeClass) drift.Class {
 	for _, r := range settings.Resolved.Reservations {
 		form.Selected.Reservations = append(form.Selected.Reservations, r.ID)
 	}
+	if g := settings.Resolved.Placement; g != nil {
+		form.Selected.Placement = []string{g.ID, g.Name}
+	}
 	for _, group := range settings.Resolved.Groups {
 		form.Selected.Groups = append(form.Selected.Groups, group.ID)
 	}

@@ -59,6 +59,10 @@ func (f fenced) Reservations(ctx context.Context, class nodeclass.Class) ([]node
 	return f.inner.Reservations(ctx, class)
 }
 
+func (f fenced) Placement(ctx context.Context, class nodeclass.Class) (*nodeclass.PlacementGroup, error) {
+	return f.inner.Placement(ctx, class)
+}
+
 func (f fenced) Groups(ctx context.Context, class nodeclass.Class) ([]nodeclass.Group, error) {
 	return f.inner.Groups(ctx, class)
 }

@@ -47,6 +47,9 @@ func (r *reached) Groups(context.Context, nodeclass.Class) ([]nodeclass.Group, e
 func (r *reached) Reservations(context.Context, nodeclass.Class) ([]nodeclass.Reservation, error) {
 	return nil, r.call("Reservations")
 }
+func (r *reached) Placement(context.Context, nodeclass.Class) (*nodeclass.PlacementGroup, error) {
+	return nil, r.call("Placement")
+}
 func (r *reached) Images(context.Context, nodeclass.Class) ([]nodeclass.Image, error) {
 	return nil, r.call("Images")
 }
@@ -76,7 +79,7 @@ func (r *reached) RefreshTemplates(context.Context) error        { return r.call
 // Without a lease only looks reach AWS. Every method that the program uses is
 // called; one that is not named here is taken for one that changes something.
 func TestWithoutALeaseNothingIsChangedAtAWS(t *testing.T) {
-	looks := []string{"Crowded", "Groups", "Images", "Kinds", "KubernetesVersion", "List", "RefreshOnDemand", "RefreshQuotas", "RefreshSpot", "RefreshTypes", "Reservations", "Subnets", "Unsized", "Verify"}
+	looks := []string{"Crowded", "Groups", "Images", "Kinds", "KubernetesVersion", "List", "Placement", "RefreshOnDemand", "RefreshQuotas", "RefreshSpot", "RefreshTypes", "Reservations", "Subnets", "Unsized", "Verify"}
 	inner := &reached{}
 	p := provider(behind(&fence.Fence{LeaseFor: time.Minute, CallFor: time.Second, Now: time.Now}, inner))
 	every := reflect.TypeFor[provider]()

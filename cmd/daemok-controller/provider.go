@@ -35,6 +35,7 @@ type provider interface {
 	Profile(ctx context.Context, class nodeclass.Class) (string, error)
 	KubernetesVersion(ctx context.Context) (string, error)
 	Reservations(ctx context.Context, class nodeclass.Class) ([]nodeclass.Reservation, error)
+	Placement(ctx context.Context, class nodeclass.Class) (*nodeclass.PlacementGroup, error)
 	Unsized(ctx context.Context, class nodeclass.Class) (nodeclass.Unsized, error)
 	Crowded(ctx context.Context, class nodeclass.Class) (nodeclass.Crowded, error)
 	Verify(ctx context.Context, class nodeclass.Class) error

@@ -208,16 +208,29 @@ func (m manifestClasses) add(ctx context.Context, provider *aws.Provider, c *aws
 	if settings.Resolved.Images, err = provider.Images(ctx, settings); err != nil {
 		return err
 	}
+	if err := learn(ctx, provider, &settings); err != nil {
+		return err
+	}
 	m[c.Name] = settings
 	return nil
 }
 
+// learn looks up what a class selects of which only so much is to be had: capacity
+// reservations, and room in its placement group.
+func learn(ctx context.Context, provider *aws.Provider, c *nodeclass.Class) (err error) {
+	if c.Resolved.Placement, err = provider.Placement(ctx, *c); err != nil {
+		return err
+	}
+	c.Resolved.Reservations, err = provider.Reservations(ctx, *c)
+	return err
+}
+
 // offered is what a class offers, or in the controller's words why nothing.
 // Classes of manifests go before those of the cluster.
-func offered(ctx context.Context, store client.Reader, catalog cloud.Catalog, ref karpv1.NodeClassReference, given manifestClasses) (*cluster.Catalogue, error) {
+func offered(ctx context.Context, store client.Reader, provider *aws.Provider, ref karpv1.NodeClassReference, given manifestClasses) (*cluster.Catalogue, error) {
 	id, c := translate.ClassID(ref), &awsv1.EC2NodeClass{}
 	if settings, ours := given[ref.Name]; ours && ref.Group == api.GroupAWS {
-		return catalog.Kinds(ctx, cloud.Class{ID: id, Settings: settings})
+		return provider.Kinds(ctx, cloud.Class{ID: id, Settings: settings})
 	}
 	err := store.Get(ctx, client.ObjectKey{Name: ref.Name}, c)
 	if apierrors.IsNotFound(err) || ref.Group != api.GroupAWS {
@@ -233,5 +246,8 @@ func offered(ctx context.Context, store client.Reader, catalog cloud.Catalog, re
 	if err != nil {
 		return nil, err
 	}
-	return catalog.Kinds(ctx, cloud.Class{ID: id, Settings: settings})
+	if err := learn(ctx, provider, &settings); err != nil {
+		return nil, err
+	}
+	return provider.Kinds(ctx, cloud.Class{ID: id, Settings: settings})
 }

@@ -27,7 +27,7 @@ func fittingOffers(want constraint.Requirements, requests quantity.Resources, ki
 		}
 		for j := range k.Offers {
 			o := &k.Offers[j]
-			switch p := (priced{k, o}); {
+			switch p := (priced{kind: k, offer: o}); {
 			case !p.meets(want, wellKnown):
 			case o.Available:
 				fitting = append(fitting, p)
@@ -44,6 +44,7 @@ func fittingOffers(want constraint.Requirements, requests quantity.Resources, ki
 // unknown prices last and ties by type and zone, of at most typesMax types and
 // at most offersMax in all, which keep minValues where all that fit do.
 func choose(fitting, soldOut []priced, want constraint.Requirements, requests quantity.Resources) []cloud.OfferChoice {
+	fitting = onePartition(fitting)
 	all := fitting
 	if !asksVariety(want) { // or what is dropped might be what minValues counts
 		fitting = nearSpot(withoutDearSpot(withoutExotic(fitting, requests)), soldOut)
@@ -66,8 +67,9 @@ func asksVariety(want constraint.Requirements) bool {
 }
 
 type priced struct {
-	kind  *cluster.Kind
-	offer *cluster.Offer
+	kind      *cluster.Kind
+	offer     *cluster.Offer
+	partition string // that is asked for; empty: none, or whichever the cloud chooses
 }
 
 // label is what the node will carry under the key.

@@ -122,12 +122,16 @@ func (r *Reconciler) follow(ctx context.Context, c *karpv1.NodeClaim) (time.Dura
 	if err != nil {
 		return 0, err
 	}
+	waits, err := r.findPartition(ctx, c, nodes)
+	if err != nil {
+		return 0, err
+	}
 	before := c.DeepCopy()
 	var node *corev1.Node
 	if len(nodes) == 1 {
 		node = &nodes[0]
 	}
-	held, err := r.register(ctx, c, nodes)
+	held, err := r.register(ctx, c, nodes, waits)
 	if err != nil {
 		return 0, err
 	}

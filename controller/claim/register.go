@@ -22,8 +22,9 @@ import (
 
 // register links a claim with its node: the node gets what the claim knows,
 // and the taint that kept pods off goes, now or when others have joined. It
-// returns how long the node waits for these at most.
-func (r *Reconciler) register(ctx context.Context, c *karpv1.NodeClaim, nodes []corev1.Node) (time.Duration, error) {
+// returns how long the node waits for these at most. Nothing is done while waits
+// says what is to be known before.
+func (r *Reconciler) register(ctx context.Context, c *karpv1.NodeClaim, nodes []corev1.Node, waits string) (time.Duration, error) {
 	if condition.IsTrue(c, karpv1.ClaimRegistered) {
 		return 0, nil
 	}
@@ -36,6 +37,10 @@ func (r *Reconciler) register(ctx context.Context, c *karpv1.NodeClaim, nodes []
 		condition.SetFalse(c, karpv1.ClaimRegistered, karpv1.ReasonMultipleNodesFound,
 			fmt.Sprintf("%d nodes carry provider ID %s", len(nodes), c.Status.ProviderID), r.Now())
 		return 0, nil
+	}
+	if waits != "" {
+		condition.SetUnknown(c, karpv1.ClaimRegistered, karpv1.ReasonRegistrationHookPending, waits, r.Now())
+		return askAgain, nil
 	}
 	before, node := &nodes[0], nodes[0].DeepCopy()
 	why, left, err := r.held(ctx, c, node)

@@ -108,7 +108,7 @@ func TestNotInitialised(t *testing.T) {
 func TestTwoNodesOfOneMachine(t *testing.T) {
 	c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c"}}
 	r := &Reconciler{Now: func() time.Time { return noon }}
-	if _, err := r.register(t.Context(), c, make([]corev1.Node, 2)); err != nil {
+	if _, err := r.register(t.Context(), c, make([]corev1.Node, 2), ""); err != nil {
 		t.Fatal(err)
 	}
 	if is := condition.Get(c, karpv1.ClaimRegistered); is.Status != metav1.ConditionFalse || is.Reason != karpv1.ReasonMultipleNodesFound || c.Status.NodeName != "" {

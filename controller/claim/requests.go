@@ -112,7 +112,8 @@ func wholeOf(fitting, soldOut []priced, want constraint.Requirements) uint64 {
 	h := fnv.New64a()
 	for _, list := range [][]priced{fitting, soldOut} {
 		for _, p := range list {
-			for _, word := range []string{p.kind.Name, p.offer.Zone, string(p.offer.Option), p.offer.Stock} {
+			partition, _ := p.offer.Labels.Get(api.LabelPlacementGroupPartition)
+			for _, word := range []string{p.kind.Name, p.offer.Zone, string(p.offer.Option), p.offer.Stock, partition} {
 				h.Write([]byte(word + " "))
 			}
 		}
@@ -177,7 +178,7 @@ func kindOf(catalogue *cluster.Catalogue, m cloud.Machine) (cluster.Kind, cluste
 		}
 		for _, o := range k.Offers {
 			if o.Zone == m.Zone && o.Option == m.Option && o.Stock == m.Stock {
-				return k, o, true
+				return k, inPartition(o, m.Partition), true
 			}
 		}
 		return k, cluster.Offer{Zone: m.Zone, Option: m.Option}, true

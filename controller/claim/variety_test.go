@@ -40,7 +40,7 @@ func valuesOf(key string, chosen []cloud.OfferChoice, kinds []cluster.Kind) int 
 	for _, c := range chosen {
 		i := slices.IndexFunc(kinds, func(k cluster.Kind) bool { return k.Name == c.Kind })
 		j := slices.IndexFunc(kinds[i].Offers, func(o cluster.Offer) bool { return o.Zone == c.Zone && o.Option == c.Option })
-		if value, ok := (priced{&kinds[i], &kinds[i].Offers[j]}).label(key); ok {
+		if value, ok := (priced{kind: &kinds[i], offer: &kinds[i].Offers[j]}).label(key); ok {
 			seen[value] = true
 		}
 	}

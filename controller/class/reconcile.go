@@ -51,6 +51,8 @@ type finder interface {
 	KubernetesVersion(ctx context.Context) (string, error)
 	Profile(ctx context.Context, class nodeclass.Class) (string, error)
 	Reservations(ctx context.Context, class nodeclass.Class) ([]nodeclass.Reservation, error)
+	// Placement is nil for a class that names no placement group.
+	Placement(ctx context.Context, class nodeclass.Class) (*nodeclass.PlacementGroup, error)
 	// Unsized tells for which types the kubelet's expressions have no amount.
 	Unsized(ctx context.Context, class nodeclass.Class) (nodeclass.Unsized, error)
 	// Crowded tells which types may run more pods than they have addresses for.
@@ -103,8 +105,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration,
 	if left := r.records.of(name).left(c, r.Now()); left > 0 {
 		return left, nil
 	}
+	unplaced, err := r.findPlacement(ctx, c)
+	if err != nil {
+		return 0, err
+	}
 	before := c.DeepCopy()
-	again := r.resolve(ctx, c)
+	again := r.resolve(ctx, c, unplaced)
 	condition.Begin(c, r.Now())
 	if !equality.Semantic.DeepEqual(before.Status, c.Status) {
 		if err := r.Store.Status().Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
@@ -134,8 +140,9 @@ func (r *Reconciler) prepare(ctx context.Context, c *awsv1.EC2NodeClass) error {
 }
 
 // resolve looks everything up and sets a condition for each, whatever the
-// others say. A look-up that failed without an answer leaves what was known.
-func (r *Reconciler) resolve(ctx context.Context, c *awsv1.EC2NodeClass) time.Duration {
+// others say. A look-up that failed without an answer leaves what was known. unplaced
+// is why no placement group was found.
+func (r *Reconciler) resolve(ctx context.Context, c *awsv1.EC2NodeClass, unplaced error) time.Duration {
 	settings, unread := Settings(c)
 	well := true
 	for _, look := range []func() error{
@@ -144,6 +151,7 @@ func (r *Reconciler) resolve(ctx context.Context, c *awsv1.EC2NodeClass) time.Du
 		},
 		func() error { return r.groups(ctx, c, settings) },
 		func() error { return r.reservations(ctx, c, settings) },
+		func() error { return r.placement(c, unplaced) },
 		func() error {
 			return r.every(c, awsv1.ClassAMIsReady, r.ImagesEvery, func() error { return r.images(ctx, c, settings) })
 		},
@@ -184,7 +192,7 @@ func (r *Reconciler) judge(ctx context.Context, c *awsv1.EC2NodeClass, unread er
 		condition.SetFalse(c, awsv1.ClassValidationSucceeded, reason, text, r.Now())
 		return false
 	}
-	for _, kind := range lookedUp {
+	for _, kind := range lookedUp(c) {
 		if !condition.IsTrue(c, kind) {
 			condition.SetFalse(c, awsv1.ClassValidationSucceeded, awsv1.ReasonDependenciesNotReady, "waits for condition "+kind, r.Now())
 			return false
@@ -220,7 +228,13 @@ func (r *Reconciler) unsized(ctx context.Context, c *awsv1.EC2NodeClass, setting
 }
 
 // lookedUp are the conditions that the cloud's answers decide.
-var lookedUp = []string{awsv1.ClassSubnetsReady, awsv1.ClassSecurityGroupsReady, awsv1.ClassAMIsReady, awsv1.ClassInstanceProfileReady}
+func lookedUp(c *awsv1.EC2NodeClass) []string {
+	kinds := []string{awsv1.ClassSubnetsReady, awsv1.ClassSecurityGroupsReady, awsv1.ClassAMIsReady, awsv1.ClassInstanceProfileReady}
+	if c.Spec.PlacementGroupSelector != nil {
+		kinds = append(kinds, awsv1.ClassPlacementGroupReady)
+	}
+	return kinds
+}
 
 // conclude sets one condition from the answer of one look-up. It returns the
 // error only where there was no answer.

@@ -35,6 +35,8 @@ type account struct {
 	reservations                             error
 
 	reserved    []nodeclass.Reservation
+	group       *nodeclass.PlacementGroup
+	ungrouped   error
 	owned       []nodeclass.Group // found beside those that every account has
 	named       string            // the image; empty for one whose name tells no version
 	version     string            // of the API server
@@ -69,6 +71,13 @@ func (a *account) Groups(context.Context, nodeclass.Class) ([]nodeclass.Group, e
 
 func (a *account) Reservations(context.Context, nodeclass.Class) ([]nodeclass.Reservation, error) {
 	return a.reserved, a.reservations
+}
+
+func (a *account) Placement(_ context.Context, c nodeclass.Class) (*nodeclass.PlacementGroup, error) {
+	if c.Spec.Placement == nil {
+		return nil, nil
+	}
+	return a.group, a.ungrouped
 }
 
 func (a *account) Images(context.Context, nodeclass.Class) ([]nodeclass.Image, error) {

@@ -11,14 +11,14 @@ import (
 )
 
 // Settings is the class as the AWS adapter takes it: the user's spec and, from
-// its status, what was found for it. With an error, which names what of it
+// its status and its marks, what was found for it. With an error, which names what of it
 // cannot be read, it is good for looking things up and nothing else.
 func Settings(c *awsv1.EC2NodeClass) (nodeclass.Class, error) {
 	spec, err := specOf(c)
 	if err != nil {
 		return nodeclass.Class{Name: c.Name, UID: string(c.UID), Spec: spec}, fmt.Errorf("EC2NodeClass %s: %w", c.Name, err)
 	}
-	resolved, err := resolvedOf(&c.Status)
+	resolved, err := resolvedOf(c)
 	if err != nil {
 		return nodeclass.Class{Name: c.Name, UID: string(c.UID), Spec: spec}, fmt.Errorf("status of EC2NodeClass %s: %w", c.Name, err)
 	}
@@ -54,6 +54,9 @@ func specOf(c *awsv1.EC2NodeClass) (nodeclass.Spec, error) {
 	}
 	for _, t := range s.CapacityReservationSelectorTerms {
 		out.Reservations = append(out.Reservations, nodeclass.ReservationTerm{ID: t.ID, Owner: t.OwnerID, Criteria: t.InstanceMatchCriteria, Tags: t.Tags})
+	}
+	if g := s.PlacementGroupSelector; g != nil {
+		out.Placement = &nodeclass.PlacementTerm{ID: g.ID, Name: g.Name}
 	}
 	for _, d := range s.BlockDeviceMappings {
 		out.BlockDevices = append(out.BlockDevices, nodeclass.BlockDevice{DeviceName: value(d.DeviceName), Root: d.RootVolume, EBS: volumeOf(d.EBS)})
@@ -123,8 +126,9 @@ func volumeOf(d *awsv1.BlockDevice) *nodeclass.EBS {
 	return out
 }
 
-func resolvedOf(s *awsv1.EC2NodeClassStatus) (nodeclass.Resolved, error) {
-	out := nodeclass.Resolved{Profile: s.InstanceProfile}
+func resolvedOf(c *awsv1.EC2NodeClass) (nodeclass.Resolved, error) {
+	s := &c.Status
+	out := nodeclass.Resolved{Profile: s.InstanceProfile, Placement: placementOf(c)}
 	for _, n := range s.Subnets {
 		out.Subnets = append(out.Subnets, nodeclass.Subnet{ID: n.ID, Zone: n.Zone, ZoneID: n.ZoneID})
 	}

@@ -40,7 +40,7 @@ func (r *Reconciler) tell(c, before *awsv1.EC2NodeClass) {
 func waits(c *awsv1.EC2NodeClass) bool {
 	judged := condition.Get(c, awsv1.ClassValidationSucceeded)
 	return judged.Reason == awsv1.ReasonDependenciesNotReady &&
-		slices.ContainsFunc(lookedUp, func(kind string) bool { return !condition.IsTrue(c, kind) })
+		slices.ContainsFunc(lookedUp(c), func(kind string) bool { return !condition.IsTrue(c, kind) })
 }
 
 func (r *Reconciler) tellOnce(c *awsv1.EC2NodeClass, told map[string]string, kind string, is *metav1.Condition) {

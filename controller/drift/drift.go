@@ -51,6 +51,7 @@ type Selected struct {
 	Groups  []string
 
 	Reservations []string
+	Placement    []string // the placement group, by its ID and by its name; none: machines are in none
 }
 
 // Image is one that the class selects, for machines whose labels meet the

@@ -86,6 +86,15 @@ func TestAMachineDrifts(t *testing.T) {
 		}, "NodeClassDrift: EC2NodeClass/default was changed: the machine is made from its form made-so, which is made-anew now"},
 		"SC-501 by its reservation, which is not selected any more": {func(y *yard) { y.machines[0].Stock = "cr-1" },
 			"CapacityReservationDrift: capacity reservation is cr-1, which EC2NodeClass/default selects no more"},
+		"by its placement group, which is another": {func(y *yard) { y.class.Selected.Placement, y.machines[0].Placement = []string{"pg-2", "web"}, "pg-1" },
+			"PlacementGroupDrift: placement group is pg-1; EC2NodeClass/default selects pg-2, web"},
+		"by a placement group that is asked for now": {func(y *yard) { y.class.Selected.Placement = []string{"pg-1", "web"} },
+			"PlacementGroupDrift: placement group is none; EC2NodeClass/default selects pg-1, web"},
+		"not in the placement group that is asked for": {func(y *yard) {
+			y.class.Selected.Placement, y.machines[0].Placement = []string{"pg-1", "web"}, "pg-1"
+		}, ""},
+		"by a placement group where none is asked for now": {func(y *yard) { y.machines[0].Placement = "pg-1" },
+			"PlacementGroupDrift: placement group is pg-1; EC2NodeClass/default selects none"},
 		"by its image before its groups, and by those before its subnet": {func(y *yard) {
 			y.machines[0] = cloud.Machine{ID: "i-1", Image: "ami-old", State: cloud.Running}
 		}, "AMIDrift: image is ami-old; EC2NodeClass/default selects ami-new"},

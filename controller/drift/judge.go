@@ -1,6 +1,7 @@
 package drift
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -81,6 +82,7 @@ var checks = []struct {
 	{karpv1.ReasonSecurityGroupDrift, (*subject).otherGroups},
 	{karpv1.ReasonSubnetDrift, (*subject).otherSubnet},
 	{karpv1.ReasonCapacityReservationDrift, (*subject).otherReservation},
+	{karpv1.ReasonPlacementGroupDrift, (*subject).otherPlacement},
 	{karpv1.ReasonDaemonSetUnplaced, (*subject).lacksRoom},
 }
 
@@ -229,4 +231,17 @@ func (s *subject) otherReservation() (differs string, known bool) {
 		return "", true
 	}
 	return fmt.Sprintf("capacity reservation is %s, which %s selects no more", s.machine.stock, s.class.id), true
+}
+
+// otherPlacement looks at the placement group, which a machine never leaves.
+func (s *subject) otherPlacement() (differs string, known bool) {
+	selected, told := s.selected()
+	if !told {
+		return "", false
+	}
+	is, wanted := s.machine.placement, selected.Placement
+	if is == "" && len(wanted) == 0 || slices.Contains(wanted, is) {
+		return "", true
+	}
+	return fmt.Sprintf("placement group is %s; %s selects %s", cmp.Or(is, "none"), s.class.id, cmp.Or(strings.Join(wanted, ", "), "none")), true
 }

@@ -74,6 +74,7 @@ func (k *known) class(ref karpv1.NodeClassReference) (*class, error) {
 type machine struct {
 	image, subnet string
 	stock         string   // reservation that it runs in
+	placement     string   // placement group that it is in
 	groups        []string // sorted
 }
 
@@ -92,7 +93,7 @@ func (f *Finder) listMachines(ctx context.Context) error {
 	f.machines = make(map[string]machine, len(list))
 	for _, m := range list {
 		if m.State == cloud.Pending || m.State == cloud.Running {
-			f.machines[m.ID] = machine{m.Image, m.Subnet, m.Stock, m.Groups}
+			f.machines[m.ID] = machine{m.Image, m.Subnet, m.Stock, m.Placement, m.Groups}
 		}
 	}
 	return nil

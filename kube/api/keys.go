@@ -128,6 +128,7 @@ var markKeys = []Key{
 	{MarkRebalance, KindAnnotation, "NodePool", "what follows from a rebalance recommendation: " + RebalanceIgnore + ", which is usual, " + RebalanceCordon + ", or " + RebalanceReplace},
 	{MarkRepair, KindAnnotation, "NodePool", "when its unhealthy nodes are repaired: " + RepairOn + ", " + RepairOff + ", or words such as Ready=15m, Initialized=20m, most=30%"},
 	{MarkRoll, KindAnnotation, "NodePool", "nodes of the pool are to be replaced now: since when, whether all, and whether that is paused, as JSON; `daemok roll` writes it"},
+	{MarkPlacementGroup, KindAnnotation, "EC2NodeClass", "the placement group that its selector finds: id, name, strategy and partitions, as JSON"},
 	{MarkDelete, KindAnnotation, "NodePool", DeleteFast + ": all its nodes go at once when it is deleted, and not as its budgets allow"},
 	{MarkAcknowledged, KindAnnotation, "DisruptionPolicy", "status.breaker.trippedAt of a breaker that has tripped: it closes again"},
 }

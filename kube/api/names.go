@@ -175,6 +175,9 @@ const (
 	// MarkRepair says when nodes of the pool are repaired: RepairOn, RepairOff, or words
 	// such as "Ready=15m, Initialized=20m, most=30%".
 	MarkRepair = GroupDaemok + "/repair"
+	// MarkPlacementGroup is in JSON what was found for spec.placementGroupSelector of a
+	// class.
+	MarkPlacementGroup = GroupDaemok + "/placement-group"
 	// MarkDelete says how the nodes of the pool go when it is deleted: DeleteFast.
 	MarkDelete = GroupDaemok + "/delete"
 	// MarkAcknowledged is on a DisruptionPolicy whose breaker has tripped: the

@@ -62,7 +62,7 @@ func For(all []Type, class nodeclass.Class, s Settings) *Kinds {
 			labels = labels.Merge(windows)
 		}
 		img, ok := bootable(class.Resolved.Images, labels)
-		if !ok || !t.supports(class.Spec) {
+		if !ok || !t.supports(class) {
 			continue
 		}
 		spec, err := sizes.of(t)
@@ -134,11 +134,15 @@ type Market struct {
 
 // Offered returns the kinds with the offers of the moment: one for each
 // purchase option in each zone where the type is offered and the class has a
-// subnet, and one for each capacity reservation of the class. An offer is
-// available unless it has no price, or it, all subnets of its zone or the
-// account's vCPUs for it are short, or it has more vCPUs than the account may run.
+// subnet, and one for each capacity reservation of the class; of a class with a
+// partition group, one for each partition. An offer is
+// available unless it has no price, or it, all subnets of its zone, the
+// account's vCPUs for it or the placement group's room are short, or it has more vCPUs than the
+// account may run.
 func (k *Kinds) Offered(class nodeclass.Class, now Market) []cluster.Kind {
-	zones := zonesOf(class.Resolved.Subnets, now.Short)
+	zones := zonesOf(class.Resolved, now.Short)
+	group := class.Resolved.Placement
+	parts := group.Parts()
 	out := slices.Clone(k.Kinds)
 	reserved := reservedBy(class.Resolved.Reservations)
 	for i, t := range k.types {
@@ -148,11 +152,18 @@ func (k *Kinds) Offered(class nodeclass.Class, now Market) []cluster.Kind {
 			if _, found := slices.BinarySearch(t.Zones, z.name); !found {
 				continue
 			}
+			taken := group.Counts() && now.Stocks.Left(group.Stock(z.name)) == 0
 			for _, option := range options {
-				offers = append(offers, z.offer(t, option, now))
+				for _, part := range parts {
+					o := z.offer(t, option, part, now)
+					o.Available = o.Available && !taken && !now.Short.Offer(t.Name, z.name, option, group.Place(part))
+					offers = append(offers, o)
+				}
 			}
 			for _, r := range reserved[place{t.Name, z.name}] {
-				offers = append(offers, z.reserved(r, now))
+				o := z.reserved(r, now)
+				o.Available = o.Available && !taken && !now.Short.Offer(t.Name, z.name, cluster.Reserved, group.Place(""))
+				offers = append(offers, o)
 			}
 		}
 		if len(reserved) > 0 {
@@ -170,11 +181,18 @@ type zone struct {
 	name   string
 	subnet nodeclass.Subnet // one of its subnets
 	full   bool             // no subnet has addresses left
-	labels map[cluster.Option]constraint.Labels
+	labels map[way]constraint.Labels
+	group  *nodeclass.PlacementGroup
 }
 
-func zonesOf(subnets []nodeclass.Subnet, short shortage.View) []zone {
-	sorted := slices.Clone(subnets)
+// way is how a machine is bought in a zone.
+type way struct {
+	option cluster.Option
+	part   string // of the placement group
+}
+
+func zonesOf(found nodeclass.Resolved, short shortage.View) []zone {
+	sorted := slices.Clone(found.Subnets)
 	slices.SortFunc(sorted, func(a, b nodeclass.Subnet) int { return cmp.Or(cmp.Compare(a.Zone, b.Zone), cmp.Compare(a.ID, b.ID)) })
 	var out []zone
 	for _, s := range sorted {
@@ -182,33 +200,40 @@ func zonesOf(subnets []nodeclass.Subnet, short shortage.View) []zone {
 			out[n-1].full = out[n-1].full && short.Subnet(s.ID)
 			continue
 		}
-		z := zone{name: s.Zone, subnet: s, full: short.Subnet(s.ID), labels: map[cluster.Option]constraint.Labels{}}
+		z := zone{name: s.Zone, subnet: s, full: short.Subnet(s.ID), labels: map[way]constraint.Labels{}, group: found.Placement}
 		for _, option := range []cluster.Option{cluster.OnDemand, cluster.Spot} {
-			z.labels[option] = offerLabels(s, option)
+			for _, part := range z.group.Parts() {
+				z.labels[way{option, part}] = z.offerLabels(option, part)
+			}
 		}
 		out = append(out, z)
 	}
 	return out
 }
 
-func offerLabels(s nodeclass.Subnet, option cluster.Option) constraint.Labels {
-	m := map[string]string{cluster.LabelZone: s.Zone, cluster.LabelCapacityType: string(option)}
-	if s.ZoneID != "" {
-		m[nodeclass.LabelZoneID] = s.ZoneID
+func (z zone) offerLabels(option cluster.Option, part string) constraint.Labels {
+	m := map[string]string{cluster.LabelZone: z.name, cluster.LabelCapacityType: string(option)}
+	if z.subnet.ZoneID != "" {
+		m[nodeclass.LabelZoneID] = z.subnet.ZoneID
+	}
+	if z.group != nil {
+		m[nodeclass.LabelPlacementGroup] = z.group.ID
+	}
+	if part != "" {
+		m[nodeclass.LabelPlacementPartition] = part
 	}
 	return constraint.NewLabels(m)
 }
 
-func (z zone) offer(t *Type, option cluster.Option, now Market) cluster.Offer {
-	o := cluster.Offer{Zone: z.name, Option: option, Labels: z.labels[option]}
+func (z zone) offer(t *Type, option cluster.Option, part string, now Market) cluster.Offer {
+	o := cluster.Offer{Zone: z.name, Option: option, Labels: z.labels[way{option, part}]}
 	if option == cluster.Spot {
 		o.Price, o.Priced = now.Prices.Spot(t.Name, z.name)
 		o.Risk = now.Risk.Of(t.Name, z.name)
 	} else {
 		o.Price, o.Priced = now.Prices.OnDemand(t.Name)
 	}
-	o.Available = o.Priced && !z.full && !now.Short.Offer(t.Name, z.name, option) &&
-		!now.Short.Quota(t.Quota, t.CPUs, option)
+	o.Available = o.Priced && !z.full && !now.Short.Quota(t.Quota, t.CPUs, option)
 	if o.Why = now.Quotas.Beyond(t.Quota, t.CPUs, option); o.Why != "" {
 		o.Available = false
 	}

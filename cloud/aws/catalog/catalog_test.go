@@ -332,7 +332,7 @@ func TestTypesThatCannotDoWhatTheClassNeedsAreLeftOut(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := tt.typ.supports(tt.spec); got != tt.want {
+			if got := tt.typ.supports(nodeclass.Class{Spec: tt.spec}); got != tt.want {
 				t.Errorf("supports = %v, want %v", got, tt.want)
 			}
 		})
@@ -342,7 +342,7 @@ func TestTypesThatCannotDoWhatTheClassNeedsAreLeftOut(t *testing.T) {
 func TestOffers(t *testing.T) {
 	clock := func() time.Time { return time.Time{} }
 	memory := shortage.New(clock)
-	memory.AddOffer("m5.large", "us-east-1a", cluster.Spot)
+	memory.AddOffer("m5.large", "us-east-1a", cluster.Spot, "")
 	memory.AddSubnet("subnet-a1") // the zone has another
 	memory.AddSubnet("subnet-b")  // the zone has none
 	class := testClass()

@@ -28,9 +28,9 @@ func reservedBy(all []nodeclass.Reservation) map[place][]nodeclass.Reservation {
 
 // reserved is the offer of a capacity reservation in the zone.
 func (z zone) reserved(r nodeclass.Reservation, now Market) cluster.Offer {
-	o := cluster.Offer{Zone: z.name, Option: cluster.Reserved, Stock: r.ID, Left: now.Stocks.Left(r.ID), Labels: reservedLabels(z.subnet, r)}
+	o := cluster.Offer{Zone: z.name, Option: cluster.Reserved, Stock: r.ID, Left: now.Stocks.Left(r.ID), Labels: z.reservedLabels(r)}
 	o.Price, o.Priced = reservedPrice(r.Kind, now)
-	o.Available = o.Left > 0 && !z.full && !r.Expiring && !now.Short.Offer(r.Kind, z.name, cluster.Reserved)
+	o.Available = o.Left > 0 && !z.full && !r.Expiring
 	return o
 }
 
@@ -41,12 +41,12 @@ func reservedPrice(kind string, now Market) (quantity.MicroUSDPerHour, bool) {
 	return max(1, price/reservedShare), true
 }
 
-func reservedLabels(s nodeclass.Subnet, r nodeclass.Reservation) constraint.Labels {
+func (z zone) reservedLabels(r nodeclass.Reservation) constraint.Labels {
 	kind := "default"
 	if r.Block {
 		kind = "capacity-block"
 	}
-	return offerLabels(s, cluster.Reserved).
+	return z.offerLabels(cluster.Reserved, "").
 		With(nodeclass.LabelReservation, r.ID).
 		With(nodeclass.LabelReservationType, kind).
 		With(nodeclass.LabelReservationInterruptible, strconv.FormatBool(r.Interruptible))

@@ -1,11 +1,18 @@
 package catalog
 
-import "github.com/daemok/daemok/cloud/aws/nodeclass"
+import (
+	"slices"
+
+	"github.com/daemok/daemok/cloud/aws/nodeclass"
+)
 
 // supports reports whether a type has what the class's settings need: EC2
 // would refuse to launch it otherwise.
-func (t Type) supports(spec nodeclass.Spec) bool {
-	switch {
+func (t Type) supports(class nodeclass.Class) bool {
+	spec := class.Spec
+	switch group := class.Resolved.Placement; {
+	case (spec.Placement == nil) != (group == nil), group != nil && !slices.Contains(t.Placements, group.Strategy):
+		return false
 	case spec.Tracking != nil && !t.Nitro:
 		return false
 	case spec.NestedVirtual == "enabled" && !t.NestedVirtual:

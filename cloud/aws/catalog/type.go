@@ -45,6 +45,7 @@ type Type struct {
 	Attachments    Attachments
 	Sustained      quantity.MilliCPU // cpu that burstable types can use for ever; 0: all of it
 	Quota          string            // names the limit of vCPUs that it counts against
+	Placements     []string          // strategies of placement groups that it can be in
 	Spot, OnDemand bool
 	Zones          []string // where it is offered, sorted
 	Labels         constraint.Labels
@@ -135,6 +136,9 @@ func convert(info types.InstanceTypeInfo, region string, facts Facts) Type {
 	t.Nitro = info.Hypervisor == types.InstanceTypeHypervisorNitro || aws.ToBool(info.BareMetal)
 	t.Spot = slices.Contains(info.SupportedUsageClasses, types.UsageClassTypeSpot)
 	t.OnDemand = slices.Contains(info.SupportedUsageClasses, types.UsageClassTypeOnDemand)
+	if info.PlacementGroupInfo != nil {
+		t.Placements = strategies(info.PlacementGroupInfo.SupportedStrategies)
+	}
 	if info.ProcessorInfo != nil {
 		t.Arch = architecture(info.ProcessorInfo.SupportedArchitectures)
 		t.NestedVirtual = slices.Contains(info.ProcessorInfo.SupportedFeatures, types.SupportedAdditionalProcessorFeatureNestedVirtualization)
@@ -159,6 +163,14 @@ func convert(info types.InstanceTypeInfo, region string, facts Facts) Type {
 	}
 	t.Labels = labels(t, info, region, facts)
 	return t
+}
+
+func strategies(list []types.PlacementGroupStrategy) []string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = string(s)
+	}
+	return out
 }
 
 func (t *Type) setNetwork(n *types.NetworkInfo) {

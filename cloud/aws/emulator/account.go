@@ -71,6 +71,7 @@ type state struct {
 	Tokens       map[string]answered             // by action and client token
 	Queues       map[string]*queue               // by name
 	Reservations map[string]*capacityReservation // by ID
+	Placements   map[string]*placementGroup      // by ID
 	Cluster      eksCluster
 	Rules        map[string]*rule // of EventBridge, by name
 	Experiments  experiments

@@ -3,6 +3,7 @@ package emulator
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -292,7 +293,8 @@ func (s *Server) reservations(all []live) []reservationXML {
 
 func (s *Server) instanceFields() fields[live] {
 	text := func(f func(live) string) func(live) []string { return one(f) }
-	return fields[live]{
+	all := placementFilters()
+	maps.Copy(all, fields[live]{
 		"architecture":              text(func(l live) string { return s.instanceAnswer(l).Arch }),
 		"availability-zone":         text(func(l live) string { return l.Zone.Name }),
 		"availability-zone-id":      text(func(l live) string { return l.Zone.ID }),
@@ -321,7 +323,8 @@ func (s *Server) instanceFields() fields[live] {
 		"subnet-id":                   text(func(l live) string { return s.instanceAnswer(l).SubnetID }),
 		"tenancy":                     text(func(l live) string { return placementAnswer(l).Tenancy }),
 		"vpc-id":                      text(func(l live) string { return s.instanceAnswer(l).VPC }),
-	}
+	})
+	return all
 }
 
 // describeInstanceAttribute answers for the attributes that tools ask for.

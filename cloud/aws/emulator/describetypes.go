@@ -102,15 +102,3 @@ func zoneIDs(zones []string) []string {
 	}
 	return ids
 }
-
-// The account has no placement groups.
-
-func describePlacementGroups(c *call) (any, error) {
-	if names := c.params.Strings("GroupName"); len(names) > 0 {
-		return nil, wire.Errorf("InvalidPlacementGroup.Unknown", "The Placement Group '%s' is unknown.", names[0])
-	}
-	_, err := readFilters(c.params)
-	return struct {
-		Groups []struct{} `xml:"placementGroupSet>item"`
-	}{}, err
-}

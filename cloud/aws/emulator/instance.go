@@ -22,6 +22,7 @@ type instance struct {
 	SpotRequest   string
 	Reservation   string        // of the launch: r-…
 	InReservation string        // capacity reservation that it was launched into; empty: none
+	Placed        string        // placement group; empty: in none
 	CountedAfter  time.Duration // how late the reservation's count sees it come and go
 	ClientToken   string
 	LaunchIndex   int

@@ -24,6 +24,7 @@ type launch struct {
 	spot        bool
 	block       bool                 // bought from a capacity block
 	reservation *capacityReservation // that it draws on; nil: on none
+	placement   *placementGroup      // that it is launched into; nil: into none
 	template    *template
 	version     int
 	fleet       string
@@ -52,7 +53,7 @@ func (s *Server) resolve(d launchData, spot bool, now time.Time) (launch, error)
 		return l, wire.Errorf("InvalidParameterValue", "Invalid value '%s' for InstanceType.", d.InstanceType)
 	}
 	l.kind = kind
-	for _, step := range []func(*launch, time.Time) error{s.resolveSubnet, s.resolveImage, s.resolveProfile, s.resolveGroups} {
+	for _, step := range []func(*launch, time.Time) error{s.resolveSubnet, s.resolveImage, s.resolveProfile, s.resolveGroups, s.resolvePlacement} {
 		if err := step(&l, now); err != nil {
 			return l, err
 		}
@@ -209,6 +210,9 @@ func (s *Server) available(l launch) (int, *wire.Error) {
 func (s *Server) stock(l launch) (int, *wire.Error) {
 	room := l.subnet.free() / l.addressesEach()
 	left := max(s.market.Capacity(l.pool()), 0)
+	if grouped, why, limited := s.placementRoom(l); limited && grouped < min(left, room) {
+		return grouped, why
+	}
 	if left <= room && l.reservation != nil {
 		return left, wire.Errorf("ReservationCapacityExceeded", "The capacity reservation '%s' does not have sufficient available capacity: %d of %d instances are free.",
 			l.reservation.ID, left, l.reservation.Total)
@@ -287,6 +291,7 @@ func (s *Server) record(l launch, m market.Machine, reservation string, index in
 	if l.reservation != nil {
 		i.InReservation, i.CountedAfter = l.reservation.ID, s.reservationLag()
 	}
+	s.putInto(i, l)
 	if p := l.profile; p != nil {
 		i.Profile, i.ProfileARN, i.ProfileID = p.Name, s.st.profileARN(p), p.ID
 	}

@@ -21,6 +21,7 @@ type capacityReservation struct {
 	Criteria      string // open or targeted
 	Kind          string // default or capacity-block
 	Interruptible bool
+	Placement     string // placement group that it is made in; empty: in none
 	CreatedAt     time.Time
 	StartsAt      time.Time
 	EndsAt        time.Time // zero: it lasts until it is cancelled
@@ -63,6 +64,7 @@ type CapacityReservation struct {
 	Targeted      bool      // open
 	Block         bool      // an ordinary one
 	Interruptible bool      // its owner may not take it back
+	Placement     string    // ID of the cluster placement group that it is made in; in none
 	StartsAt      time.Time // now
 	EndsAt        time.Time // when it is cancelled
 	Tags          map[string]string
@@ -74,7 +76,7 @@ func (s *Server) AddReservation(r CapacityReservation) string {
 	defer s.mu.Unlock()
 	made := &capacityReservation{
 		Owner: r.Owner, Type: r.Type, Zone: s.zoneNamed(r.Zone), Total: r.Count, Criteria: matchOpen, Kind: reservationDefault,
-		Interruptible: r.Interruptible, StartsAt: r.StartsAt, EndsAt: r.EndsAt, Tags: tagsFrom(r.Tags),
+		Interruptible: r.Interruptible, Placement: r.Placement, StartsAt: r.StartsAt, EndsAt: r.EndsAt, Tags: tagsFrom(r.Tags),
 	}
 	if r.Targeted || r.Block {
 		made.Criteria = matchTargeted
@@ -170,6 +172,9 @@ func (s *Server) chooseReservation(l *launch, now time.Time) error {
 			return wire.Errorf("InvalidParameterValue", "The attributes of the instance (%s in %s) do not match those of capacity reservation '%s' (%s in %s).",
 				l.kind.Name, l.subnet.Zone.Name, r.ID, r.Type, r.Zone.Name)
 		}
+		if r.Placement != l.placed() {
+			return wire.Errorf("InvalidParameterCombination", "The placement group of the instance does not match that of capacity reservation '%s'.", r.ID)
+		}
 		if (r.Kind == reservationBlock) != l.block {
 			return wire.Errorf("InvalidParameterCombination", "The capacity reservation '%s' is of type %s, and the market type of the request is not.", r.ID, r.Kind)
 		}
@@ -177,7 +182,7 @@ func (s *Server) chooseReservation(l *launch, now time.Time) error {
 		return nil
 	}
 	for _, r := range s.st.sortedReservations() {
-		if r.Criteria == matchOpen && r.state(now) == "active" && r.Type == l.kind.Name && r.Zone.Name == l.subnet.Zone.Name && s.market.Capacity(r.pool()) > 0 {
+		if r.Criteria == matchOpen && r.state(now) == "active" && r.Type == l.kind.Name && r.Zone.Name == l.subnet.Zone.Name && r.Placement == l.placed() && s.market.Capacity(r.pool()) > 0 {
 			l.reservation = r
 			return nil
 		}
@@ -186,6 +191,14 @@ func (s *Server) chooseReservation(l *launch, now time.Time) error {
 		return wire.Errorf("ReservationCapacityExceeded", "There is no open capacity reservation with room for a %s in %s.", l.kind.Name, l.subnet.Zone.Name)
 	}
 	return nil
+}
+
+// placed is the placement group that a launch goes into; empty: into none.
+func (l launch) placed() string {
+	if l.placement == nil {
+		return ""
+	}
+	return l.placement.ID
 }
 
 // reservedOnly reports whether the launch may run in a reservation alone.
@@ -210,6 +223,7 @@ type capacityReservationXML struct {
 	Type          string `xml:"instanceType"`
 	Interruptible *bool  `xml:"interruptible"`
 	OwnerID       string `xml:"ownerId"`
+	PlacementARN  string `xml:"placementGroupArn,omitempty"`
 	Kind          string `xml:"reservationType"`
 	StartsAt      string `xml:"startDate"`
 	State         string `xml:"state"`
@@ -227,6 +241,9 @@ func (s *Server) reservationAnswer(r *capacityReservation, all []live, now time.
 	}
 	if !r.EndsAt.IsZero() {
 		x.EndsAt, x.EndKind = imageTime(r.EndsAt), "limited"
+	}
+	if g := s.st.Placements[r.Placement]; g != nil {
+		x.PlacementARN = s.st.placementAnswer(g).ARN
 	}
 	if r.Interruptible {
 		x.Interruptible = &r.Interruptible

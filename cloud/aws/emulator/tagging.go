@@ -37,6 +37,9 @@ func (s *Server) taggedAll(now time.Time) []tagged {
 	for _, r := range s.st.Reservations {
 		all = append(all, tagged{r.ID, "capacity-reservation", &r.Tags})
 	}
+	for _, g := range s.st.Placements {
+		all = append(all, tagged{g.ID, "placement-group", &g.Tags})
+	}
 	for _, f := range s.st.Fleets {
 		all = append(all, tagged{f.ID, "fleet", &f.Tags})
 	}
@@ -56,7 +59,7 @@ func (s *Server) taggedAll(now time.Time) []tagged {
 var notFoundCodes = map[string]string{
 	"i": "InvalidInstanceID.NotFound", "subnet": "InvalidSubnetID.NotFound", "sg": "InvalidSecurityGroupID.NotFound",
 	"ami": "InvalidAMIID.NotFound", "vpc": "InvalidVpcID.NotFound", "vol": "InvalidVolume.NotFound",
-	"lt": "InvalidLaunchTemplateId.NotFound", "cr": "InvalidCapacityReservationId.NotFound", "eni": "InvalidNetworkInterfaceID.NotFound",
+	"lt": "InvalidLaunchTemplateId.NotFound", "cr": "InvalidCapacityReservationId.NotFound", "pg": "InvalidPlacementGroup.Unknown", "eni": "InvalidNetworkInterfaceID.NotFound",
 }
 
 // taggedByID finds the resources of a request: all or none.

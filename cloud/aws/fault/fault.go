@@ -37,7 +37,7 @@ func Message(err error) string {
 var notFound = []string{
 	"InvalidInstanceID.NotFound", "InvalidLaunchTemplateName.NotFoundException", "InvalidLaunchTemplateId.NotFound",
 	"InvalidCapacityReservationId.NotFound", "InvalidSubnetID.NotFound", "InvalidGroup.NotFound", "InvalidGroupId.NotFound",
-	"InvalidAMIID.NotFound", "NoSuchEntity", "ParameterNotFound", "QueueDoesNotExist",
+	"InvalidPlacementGroup.Unknown", "InvalidAMIID.NotFound", "NoSuchEntity", "ParameterNotFound", "QueueDoesNotExist",
 	"AWS.SimpleQueueService.NonExistentQueue", "ResourceNotFoundException",
 }
 
@@ -80,6 +80,12 @@ var ofReservations = []string{"ReservationCapacityExceeded", "InvalidCapacityRes
 // OfReservation reports whether the code says that a capacity reservation has no
 // room, or is over.
 func OfReservation(code string) bool { return slices.Contains(ofReservations, code) }
+
+// OfPlacement reports whether EC2 says that a placement group does not take a machine
+// now, as in this zone. The codes that it says so with are those of other troubles too.
+func OfPlacement(code, message string) bool {
+	return !strings.HasPrefix(code, "InvalidPlacementGroup") && strings.Contains(strings.ToLower(message), "placement group")
+}
 
 // OverQuota reports whether the code says that the account may not have as many vCPUs
 // of such machines.

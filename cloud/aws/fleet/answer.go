@@ -38,9 +38,12 @@ func read(o order, out *ec2.CreateFleetOutput, now time.Time, tags map[string]st
 		subnet := placeOf(o, i)
 		m := cloud.Machine{
 			Kind: string(i.InstanceType), Zone: subnet.Zone, ZoneID: subnet.ZoneID, Option: o.offers[0].Option,
-			Stock: o.stockOf(string(i.InstanceType), subnet.Zone),
+			Stock: o.choiceOf(string(i.InstanceType), subnet.Zone).Stock, Partition: o.choiceOf(string(i.InstanceType), subnet.Zone).Partition,
 			Image: o.images[string(i.InstanceType)], Class: tags[nodeclass.TagClass], Batch: tags[nodeclass.TagBatch],
 			State: cloud.Pending, LaunchedAt: now.UTC(),
+		}
+		if o.placement != nil {
+			m.Placement = o.placement.ID
 		}
 		for _, id := range i.InstanceIds {
 			m.ID, m.ProviderID, m.Tags = id, instance.ProviderID(m.Zone, id), maps.Clone(tags)
@@ -107,10 +110,10 @@ func (a answer) outcome(r Request, o order) error {
 	if len(a.refusals) == 0 {
 		return &cloud.NoCapacityError{Offers: o.offers, Cause: "EC2 delivered too few machines and gave no reason", Answered: true}
 	}
-	if short := a.short(o.offers); len(short) > 0 {
-		first := a.refusals[slices.IndexFunc(a.refusals, func(r refusal) bool { return fault.Short(r.code) })]
+	if short := a.short(o); len(short) > 0 {
+		first := a.refusals[slices.IndexFunc(a.refusals, o.calledShort)]
 		return &cloud.NoCapacityError{Offers: short, Answered: true,
-			Cause: fault.Advise(fault.Reason(first.code, first.message), a.cause(func(r refusal) bool { return fault.Short(r.code) }))}
+			Cause: fault.Advise(fault.Reason(first.code, first.message), a.cause(o.calledShort))}
 	}
 	first := a.refusals[0]
 	reason := fault.Reason(first.code, first.message)
@@ -118,14 +121,20 @@ func (a answer) outcome(r Request, o order) error {
 }
 
 // short lists the offers that EC2 calls short, in the order asked.
-func (a answer) short(offers []cloud.OfferChoice) []cloud.OfferChoice {
+func (a answer) short(o order) []cloud.OfferChoice {
 	var out []cloud.OfferChoice
-	for _, o := range offers {
-		if slices.ContainsFunc(a.refusals, func(r refusal) bool { return fault.Short(r.code) && r.concerns(o) }) {
-			out = append(out, o)
+	for _, offer := range o.offers {
+		if slices.ContainsFunc(a.refusals, func(r refusal) bool { return o.calledShort(r) && r.concerns(offer) }) {
+			out = append(out, offer)
 		}
 	}
 	return out
+}
+
+// calledShort reports whether EC2 says that something cannot be had now, be it in the
+// placement group alone.
+func (o order) calledShort(r refusal) bool {
+	return fault.Short(r.code) || o.placement != nil && fault.OfPlacement(r.code, r.message)
 }
 
 // cause joins what EC2 said, each sentence once.
@@ -150,7 +159,7 @@ func (b *Buyer) remember(o order, a answer) {
 			b.Shortage.AddOption(cluster.Spot)
 		case fault.NoAddresses(r.code) && r.subnet != "":
 			b.Shortage.AddSubnet(r.subnet)
-		case fault.Short(r.code):
+		case o.calledShort(r):
 			b.noteShort(o, r)
 		}
 	}
@@ -171,41 +180,68 @@ func (b *Buyer) noteShort(o order, r refusal) {
 			b.Reserved.Full(offer.Stock) // others of its type and zone may have room
 			continue
 		}
-		b.Shortage.AddOffer(offer.Kind, offer.Zone, offer.Option)
+		b.Shortage.AddOffer(offer.Kind, offer.Zone, offer.Option, o.placement.Place(offer.Partition))
 		if setup := o.setups[offer.Kind]; fault.OverQuota(r.code) {
 			b.Shortage.AddQuota(setup.Quota, setup.CPUs, offer.Option)
 		}
 	}
 }
 
-// stocks are the reservations that the order may draw on.
+// stocks are the reservations that the order may draw on, and the zones of its
+// placement group where that counts.
 func (o order) stocks() []string {
 	var out []string
 	for _, offer := range o.offers {
-		if offer.Stock != "" && !slices.Contains(out, offer.Stock) {
-			out = append(out, offer.Stock)
-		}
+		out = append(out, o.stocksOf(offer.Stock, offer.Zone)...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// stocksOf is what a machine from the reservation in the zone is counted under.
+func (o order) stocksOf(stock, zone string) []string {
+	var out []string
+	if stock != "" {
+		out = append(out, stock)
+	}
+	if o.placement.Counts() {
+		out = append(out, o.placement.Stock(zone))
 	}
 	return out
 }
 
-// stockOf is the reservation that machines of a type in a zone are from.
-func (o order) stockOf(kind, zone string) string {
+// choiceOf is the choice that machines of a type in a zone come from.
+func (o order) choiceOf(kind, zone string) cloud.OfferChoice {
 	for _, offer := range o.offers {
 		if offer.Kind == kind && offer.Zone == zone {
-			return offer.Stock
+			return offer
 		}
 	}
-	return ""
+	return cloud.OfferChoice{}
 }
 
-// fromStocks is how many machines are from each reservation.
-func (a answer) fromStocks() map[string]int64 {
+// fromStocks is how many machines are counted under each name.
+func (a answer) fromStocks(o order) map[string]int64 {
 	out := map[string]int64{}
 	for _, m := range a.machines {
-		if m.Stock != "" {
-			out[m.Stock]++
+		for _, name := range o.stocksOf(m.Stock, m.Zone) {
+			out[name]++
 		}
 	}
 	return out
+}
+
+// settleZone keeps in mind that a cluster group is in the zone of the machines that
+// it has.
+func (b *Buyer) settleZone(r Request, o order, a answer) {
+	if o.placement == nil || o.placement.Strategy != nodeclass.Cluster || len(a.machines) == 0 {
+		return
+	}
+	closed := map[string]int64{}
+	for _, s := range r.Class.Resolved.Subnets {
+		if s.Zone != a.machines[0].Zone {
+			closed[o.placement.Stock(s.Zone)] = 0
+		}
+	}
+	b.Reserved.Saw(closed)
 }

@@ -67,7 +67,8 @@ func (b *Buyer) Launch(ctx context.Context, r Request) ([]cloud.Machine, error) 
 	}
 	answer := read(o, out, b.Now(), allTags(r))
 	done(answer.taken(o.podsMin))
-	counted(answer.fromStocks())
+	counted(answer.fromStocks(o))
+	b.settleZone(r, o, answer)
 	b.remember(o, answer)
 	return answer.machines, answer.outcome(r, o)
 }
@@ -124,7 +125,7 @@ func (b *Buyer) explain(r Request, o order, err error) error {
 	switch code := fault.Code(err); {
 	case code == "IdempotentParameterMismatch":
 		return &cloud.TokenMismatchError{Token: r.Launch.Token}
-	case fault.Short(code):
+	case o.calledShort(refusal{code: code, message: fault.Message(err)}):
 		b.noteShort(o, refusal{code: code})
 		return &cloud.NoCapacityError{Offers: o.offers, Cause: code + ": " + fault.Message(err)}
 	case fault.NoSpotRole(code):

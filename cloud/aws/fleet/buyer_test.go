@@ -83,7 +83,7 @@ func TestShortageIsAnAnswerAndRemembered(t *testing.T) {
 			t.Errorf("%s: Launch = %v, %v; want all four offers short, the cheapest first", code, got, err)
 		}
 		v := b.Shortage.View()
-		if !v.Offer("m5.large", "us-east-1b", cluster.Spot) || v.Offer("m5.large", "us-east-1b", cluster.OnDemand) {
+		if !v.Offer("m5.large", "us-east-1b", cluster.Spot, "") || v.Offer("m5.large", "us-east-1b", cluster.OnDemand, "") {
 			t.Errorf("%s is not remembered, or for on-demand too", code)
 		}
 	}
@@ -119,7 +119,7 @@ func TestPartialDelivery(t *testing.T) {
 	if len(got) != 2 || !ok || len(short.Offers) != 1 || short.Offers[0].Kind != "m5.xlarge" {
 		t.Errorf("Launch = %d machines, %v; want two machines and m5.xlarge short", len(got), err)
 	}
-	if v := b.Shortage.View(); v.Offer("m5.large", "us-east-1a", cluster.Spot) || !v.Offer("m5.xlarge", "us-east-1a", cluster.Spot) {
+	if v := b.Shortage.View(); v.Offer("m5.large", "us-east-1a", cluster.Spot, "") || !v.Offer("m5.xlarge", "us-east-1a", cluster.Spot, "") {
 		t.Error("the offers remembered are not those that were short")
 	}
 }
@@ -134,7 +134,7 @@ func TestEnoughMachinesAreASuccessWhateverElseWasShort(t *testing.T) {
 	if got, err := b.Launch(t.Context(), request(t, nil)); err != nil || len(got) != 1 {
 		t.Errorf("Launch = %v, %v", got, err)
 	}
-	if !b.Shortage.View().Offer("m6g.large", "us-east-1b", cluster.Spot) {
+	if !b.Shortage.View().Offer("m6g.large", "us-east-1b", cluster.Spot, "") {
 		t.Error("what was short is not remembered")
 	}
 }
@@ -146,7 +146,7 @@ func TestAFullSubnetIsNotAShortType(t *testing.T) {
 		t.Errorf("Launch = %v, want no capacity", err)
 	}
 	v := b.Shortage.View()
-	if !v.Subnet("subnet-a") || !v.Subnet("subnet-b") || v.Offer("m5.large", "us-east-1a", cluster.Spot) {
+	if !v.Subnet("subnet-a") || !v.Subnet("subnet-b") || v.Offer("m5.large", "us-east-1a", cluster.Spot, "") {
 		t.Error("the subnets must be remembered as full, and no type as short")
 	}
 }
@@ -157,7 +157,7 @@ func TestAMissingSpotRoleStopsSpotAlone(t *testing.T) {
 	if refused, ok := errors.AsType[*cloud.RefusedError](err); !ok || refused.Reason != "SpotSLRCreationFailed" {
 		t.Errorf("Launch = %v, want SpotSLRCreationFailed", err)
 	}
-	if v := b.Shortage.View(); !v.Offer("any", "where", cluster.Spot) || v.Offer("any", "where", cluster.OnDemand) {
+	if v := b.Shortage.View(); !v.Offer("any", "where", cluster.Spot, "") || v.Offer("any", "where", cluster.OnDemand, "") {
 		t.Error("spot, and spot alone, must count as short")
 	}
 }
@@ -168,7 +168,7 @@ func TestNoMachinesAndNoReason(t *testing.T) {
 	if short, ok := errors.AsType[*cloud.NoCapacityError](err); !ok || len(short.Offers) != 4 {
 		t.Errorf("Launch = %v, want all offers short", err)
 	}
-	if !b.Shortage.View().Offer("m5.large", "us-east-1a", cluster.Spot) {
+	if !b.Shortage.View().Offer("m5.large", "us-east-1a", cluster.Spot, "") {
 		t.Error("the offers are not remembered, so the next plan would ask again at once")
 	}
 }

@@ -60,6 +60,7 @@ type order struct {
 	images    map[string]string // image by kind
 	setups    map[string]catalog.Setup
 	podsMin   int64 // fewest addresses that a machine may take
+	placement *nodeclass.PlacementGroup
 }
 
 // group is what types must share to be launched from one template.
@@ -68,6 +69,7 @@ type group struct {
 	maxPods  int64
 	reserved string // what the kubelet keeps, where that depends on the type
 	stock    string // capacity reservation; empty: none
+	part     string // partition of the class's placement group; empty: none, or EC2 chooses
 }
 
 // members are the offers of a group, which set up the kubelet alike.
@@ -83,7 +85,7 @@ func build(r Request) (order, error) {
 		return order{}, &cloud.NoCapacityError{Offers: r.Launch.Options,
 			Cause: "the class has no subnet in these zones, or no image that these types can boot"}
 	}
-	o := order{offers: offers, subnets: r.Subnets, images: map[string]string{}, setups: map[string]catalog.Setup{}}
+	o := order{offers: offers, subnets: r.Subnets, images: map[string]string{}, setups: map[string]catalog.Setup{}, placement: r.Class.Resolved.Placement}
 	var configs []types.FleetLaunchTemplateConfigRequest
 	for _, g := range slices.SortedFunc(maps.Keys(groups), compareGroups) {
 		t, err := newTemplate(r, g, groups[g].kubelet)
@@ -153,26 +155,27 @@ func groupOf(r Request, o cloud.OfferChoice) (group, bool) {
 	if _, found := subnetIn(r.Subnets, o.Zone); !ok || !found {
 		return group{}, false
 	}
-	return group{setup.Image, setup.MaxPods, setup.Kubelet.Reserves(), o.Stock}, true
+	return group{setup.Image, setup.MaxPods, setup.Kubelet.Reserves(), o.Stock, o.Partition}, true
 }
 
-// onePerPlace keeps the first reservation of each type and zone: EC2's answer tells
-// types and zones, and not which reservation it took.
+// onePerPlace keeps the first reservation and the first partition of each type and
+// zone: EC2's answer tells types and zones, and not which of these it took.
 func onePerPlace(sorted []cloud.OfferChoice) []cloud.OfferChoice {
 	type place struct{ kind, zone string }
-	first := map[place]string{}
+	type of struct{ stock, part string }
+	first := map[place]of{}
 	return slices.DeleteFunc(sorted, func(o cloud.OfferChoice) bool {
-		at := place{o.Kind, o.Zone}
-		if stock, seen := first[at]; seen {
-			return stock != o.Stock
+		at, its := place{o.Kind, o.Zone}, of{o.Stock, o.Partition}
+		if kept, seen := first[at]; seen {
+			return kept != its
 		}
-		first[at] = o.Stock
+		first[at] = its
 		return false
 	})
 }
 
 func compareGroups(a, b group) int {
-	return cmp.Or(cmp.Compare(a.image, b.image), cmp.Compare(a.maxPods, b.maxPods), cmp.Compare(a.reserved, b.reserved), cmp.Compare(a.stock, b.stock))
+	return cmp.Or(cmp.Compare(a.image, b.image), cmp.Compare(a.maxPods, b.maxPods), cmp.Compare(a.reserved, b.reserved), cmp.Compare(a.stock, b.stock), cmp.Compare(a.part, b.part))
 }
 
 func overrides(offers []cloud.OfferChoice, subnets []nodeclass.Subnet) []types.FleetLaunchTemplateOverridesRequest {

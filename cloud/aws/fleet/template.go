@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -95,6 +96,7 @@ func templateData(r Request, g group, text string) *types.RequestLaunchTemplateD
 	if r.Class.Resolved.Profile != "" {
 		data.IamInstanceProfile = &types.LaunchTemplateIamInstanceProfileSpecificationRequest{Name: aws.String(r.Class.Resolved.Profile)}
 	}
+	data.Placement = placementOf(r, g)
 	if market := marketOf(r, g.stock); market != "" {
 		data.InstanceMarketOptions = &types.LaunchTemplateInstanceMarketOptionsRequest{MarketType: market}
 	}
@@ -120,6 +122,20 @@ func reservationOf(r Request, g group) *types.LaunchTemplateCapacityReservationS
 		return nil
 	}
 	return &types.LaunchTemplateCapacityReservationSpecificationRequest{CapacityReservationPreference: types.CapacityReservationPreferenceNone}
+}
+
+// placementOf says which placement group machines are put into, and which partition of
+// it where that is not left to EC2; nil where they are put into none.
+func placementOf(r Request, g group) *types.LaunchTemplatePlacementRequest {
+	of := r.Class.Resolved.Placement
+	if of == nil {
+		return nil
+	}
+	out := &types.LaunchTemplatePlacementRequest{GroupId: aws.String(of.ID)}
+	if part, err := strconv.ParseInt(g.part, 10, 32); err == nil {
+		out.PartitionNumber = aws.Int32(int32(part))
+	}
+	return out
 }
 
 // marketOf is the market that machines of a reservation are bought on; empty for the

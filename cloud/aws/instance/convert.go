@@ -1,7 +1,9 @@
 package instance
 
 import (
+	"cmp"
 	"slices"
+	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
@@ -30,6 +32,10 @@ func convert(i types.Instance) cloud.Machine {
 	}
 	if i.Placement != nil {
 		m.Zone, m.ZoneID = aws.ToString(i.Placement.AvailabilityZone), aws.ToString(i.Placement.AvailabilityZoneId)
+		m.Placement = cmp.Or(aws.ToString(i.Placement.GroupId), aws.ToString(i.Placement.GroupName))
+		if n := aws.ToInt32(i.Placement.PartitionNumber); n > 0 {
+			m.Partition = strconv.Itoa(int(n))
+		}
 	}
 	m.ProviderID = ProviderID(m.Zone, m.ID)
 	return m

@@ -33,6 +33,9 @@ const (
 	LabelFlex             = labelPrefix + "instance-capability-flex"
 	LabelTenancy          = labelPrefix + "instance-tenancy"
 
+	LabelPlacementGroup     = labelPrefix + "placement-group-id"
+	LabelPlacementPartition = labelPrefix + "placement-group-partition"
+
 	LabelReservation              = cluster.LabelReservation
 	LabelReservationType          = labelPrefix + "capacity-reservation-type"
 	LabelReservationInterruptible = labelPrefix + "capacity-reservation-interruptible"

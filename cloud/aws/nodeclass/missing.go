@@ -22,4 +22,7 @@ const (
 	AMINotFound            = "AMINotFound"
 	UnsupportedAlias       = "UnsupportedAlias"
 	RoleNotFound           = "InstanceProfileRoleNotFound"
+
+	PlacementGroupNotFound         = "PlacementGroupNotFound"
+	PlacementGroupResolutionFailed = "PlacementGroupResolutionFailed"
 )

@@ -8,6 +8,7 @@ package nodeclass
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -29,6 +30,7 @@ type Spec struct {
 	Groups            []GroupTerm       // any may match
 	Images            []ImageTerm       // any may match
 	Reservations      []ReservationTerm // any may match; none: no reserved capacity is used
+	Placement         *PlacementTerm    // nil: machines are put nowhere in particular
 	Family            Family            // empty: that of the alias
 	UserData          string
 	Role              string // exactly one of Role and InstanceProfile
@@ -79,6 +81,9 @@ type ReservationTerm struct {
 	Criteria string // how instances come into it: open or targeted
 	Tags     map[string]string
 }
+
+// PlacementTerm selects a placement group, by one of the two.
+type PlacementTerm struct{ ID, Name string }
 
 // Family tells how a machine's operating system reads its user data.
 type Family string
@@ -153,6 +158,53 @@ type Resolved struct {
 	Profile string   // name of the instance profile
 
 	Reservations []Reservation // by ID
+	Placement    *PlacementGroup
+}
+
+// PlacementGroup says how the machines of a class are put on hardware.
+type PlacementGroup struct {
+	ID         string `json:"id"`
+	Name       string `json:"name"`
+	Strategy   string `json:"strategy"`
+	Partitions int    `json:"partitions,omitempty"` // of a partition group
+}
+
+// The strategies of placement groups.
+const (
+	Cluster   = "cluster"   // near each other, in one zone
+	Spread    = "spread"    // on hardware apart from each other's, so many in a zone
+	Partition = "partition" // in groups that share no hardware
+)
+
+// Stock names what the machines of the group in a zone are counted under.
+func (g *PlacementGroup) Stock(zone string) string { return g.ID + "/" + zone }
+
+// Counts reports whether the group takes only so many machines in a zone.
+func (g *PlacementGroup) Counts() bool { return g != nil && g.Strategy != Partition }
+
+// Parts are the numbers of the group's partitions, as labels have them; one empty
+// name where machines are in none.
+func (g *PlacementGroup) Parts() []string {
+	if g == nil || g.Strategy != Partition {
+		return []string{""}
+	}
+	out := make([]string, g.Partitions)
+	for i := range out {
+		out[i] = strconv.Itoa(i + 1)
+	}
+	return out
+}
+
+// Place names the hardware that shortages of the group's partition are about; empty
+// without a group.
+func (g *PlacementGroup) Place(part string) string {
+	switch {
+	case g == nil:
+		return ""
+	case part == "":
+		return g.ID
+	}
+	return g.ID + "/" + part
 }
 
 // Reservation is a capacity reservation that machines may be launched into.

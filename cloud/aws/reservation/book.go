@@ -9,14 +9,14 @@ import (
 // into a reservation.
 const countedWithin = time.Minute
 
-// Book counts what reservations have left: what EC2 said last, less what was
-// bought and is being bought and that it has not counted yet. It is safe for
-// concurrent use. NewBook makes one.
+// Book counts what reservations have left, and what else is had so many times only:
+// what EC2 said last, less what was bought and is being bought and that it has not
+// counted yet. It is safe for concurrent use. NewBook makes one.
 type Book struct {
 	now func() time.Time
 
 	mu  sync.Mutex
-	all map[string]count // by reservation
+	all map[string]count // by name
 	seq uint64
 }
 
@@ -33,19 +33,19 @@ func (c count) left() int64 { return max(0, c.free-c.taken-c.flying) }
 // NewBook returns a book that knows of no reservation.
 func NewBook(now func() time.Time) *Book { return &Book{now: now, all: map[string]count{}} }
 
-// Saw takes over what EC2 says now. As much as it says that a reservation has less
+// Saw takes over how much EC2 says is free now. As much as it says that there is less
 // than before it has counted of what was taken.
-func (b *Book) Saw(found []Found) {
+func (b *Book) Saw(free map[string]int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, f := range found {
-		next := b.all[f.ID]
-		next.taken = max(0, next.taken-max(0, next.free-f.Free))
+	for id, n := range free {
+		next := b.all[id]
+		next.taken = max(0, next.taken-max(0, next.free-n))
 		if b.now().Sub(next.tookAt) >= countedWithin {
 			next.taken = 0
 		}
-		next.free = f.Free
-		b.put(f.ID, next)
+		next.free = n
+		b.put(id, next)
 	}
 }
 

@@ -3,12 +3,10 @@ package reservation
 import (
 	"testing"
 	"time"
-
-	"github.com/daemok/daemok/cloud/aws/nodeclass"
 )
 
 func TestWhatAReservationHasLeft(t *testing.T) {
-	says := func(free int64) []Found { return []Found{{Reservation: nodeclass.Reservation{ID: "cr-1"}, Free: free}} }
+	says := func(free int64) map[string]int64 { return map[string]int64{"cr-1": free} }
 	tests := map[string]struct {
 		do   func(b *Book, wait func(time.Duration))
 		want int64
@@ -48,9 +46,9 @@ func TestWhatAReservationHasLeft(t *testing.T) {
 
 func TestOnlyWhatChangesTheAnswerChangesTheNumber(t *testing.T) {
 	b := NewBook(time.Now)
-	b.Saw([]Found{{Reservation: nodeclass.Reservation{ID: "cr-1"}, Free: 2}})
+	b.Saw(map[string]int64{"cr-1": 2})
 	before := b.View().Seq
-	b.Saw([]Found{{Reservation: nodeclass.Reservation{ID: "cr-1"}, Free: 2}})
+	b.Saw(map[string]int64{"cr-1": 2})
 	if got := b.View().Seq; got != before {
 		t.Errorf("the number is %d after the same was seen again, was %d", got, before)
 	}

@@ -11,6 +11,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -32,18 +33,19 @@ type Found struct {
 	Free int64
 }
 
-// Find returns the active reservations that any of the terms selects and that
-// machines of the family can run in, by ID. That there are none is no error:
-// reservations come and go.
-func (f Finder) Find(ctx context.Context, terms []nodeclass.ReservationTerm, family nodeclass.Family) ([]Found, error) {
+// Find returns the active reservations that any of the terms of a class selects and
+// that its machines can run in, by ID. That there are none is no error: reservations
+// come and go. One that was made in a placement group is for machines of that group
+// alone, and those of a group run in no other.
+func (f Finder) Find(ctx context.Context, class nodeclass.Class) ([]Found, error) {
 	found := map[string]Found{}
-	for _, question := range questions(terms) {
+	for _, question := range questions(class.Spec.Reservations) {
 		list, err := f.list(ctx, question)
 		if err != nil {
 			return nil, err
 		}
 		for i := range list {
-			if usable(&list[i], family) {
+			if usable(&list[i], class) {
 				r := convert(&list[i])
 				found[r.ID] = r
 			}
@@ -113,11 +115,18 @@ func filter(name string, values ...string) types.Filter {
 	return types.Filter{Name: aws.String(name), Values: values}
 }
 
-// usable leaves out what machines of the family cannot be launched into.
-func usable(r *types.CapacityReservation, family nodeclass.Family) bool {
+// usable leaves out what machines of the class cannot be launched into.
+func usable(r *types.CapacityReservation, class nodeclass.Class) bool {
 	platform := types.CapacityReservationInstancePlatformLinuxUnix
-	if family.Windows() {
+	if class.Spec.EffectiveFamily().Windows() {
 		platform = types.CapacityReservationInstancePlatformWindows
+	}
+	group := ""
+	if g := class.Resolved.Placement; g != nil {
+		group = g.Name
+	}
+	if _, name, _ := strings.Cut(aws.ToString(r.PlacementGroupArn), ":placement-group/"); name != group {
+		return false
 	}
 	return r.State == types.CapacityReservationStateActive && r.Tenancy != types.CapacityReservationTenancyDedicated && r.InstancePlatform == platform
 }

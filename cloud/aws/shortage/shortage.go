@@ -8,6 +8,7 @@ package shortage
 
 import (
 	"maps"
+	"strings"
 	"sync"
 	"time"
 
@@ -27,10 +28,11 @@ type Memory struct {
 	seq   uint64
 }
 
-// key names an offer (kind:zone:option), a whole option, a subnet, or the account's
-// limit of vCPUs for a group of kinds under an option.
+// key names an offer (kind:zone:option, in a placement group or not), a whole option,
+// a subnet, or the account's limit of vCPUs for a group of kinds under an option.
 type key struct {
 	kind, zone string
+	place      string // placement group, or group/partition; empty: anywhere
 	option     cluster.Option
 	subnet     string
 	quota      string
@@ -41,9 +43,10 @@ func New(now func() time.Time) *Memory {
 	return &Memory{now: now, until: map[key]time.Time{}, least: map[key]int64{}}
 }
 
-// AddOffer remembers that one kind is short in one zone under one option.
-func (m *Memory) AddOffer(kind, zone string, option cluster.Option) {
-	m.add(key{kind: kind, zone: zone, option: option})
+// AddOffer remembers that one kind is short in one zone under one option; with a
+// place, in that placement group or partition of one alone.
+func (m *Memory) AddOffer(kind, zone string, option cluster.Option, place string) {
+	m.add(key{kind: kind, zone: zone, option: option, place: place})
 }
 
 // AddOption remembers that nothing can be bought under an option.
@@ -93,12 +96,19 @@ func (m *Memory) View() View {
 	return v
 }
 
-// Offer reports whether the offer, or its whole option, is short.
-func (v View) Offer(kind, zone string, option cluster.Option) bool {
+// Offer reports whether the offer, or its whole option, is short; with a place, also
+// whether it is short in that partition or its whole placement group.
+func (v View) Offer(kind, zone string, option cluster.Option, place string) bool {
 	if len(v.short) == 0 {
 		return false
 	}
-	return v.short[key{kind: kind, zone: zone, option: option}] || v.short[key{option: option}]
+	group, _, _ := strings.Cut(place, "/")
+	for _, where := range []string{"", group, place} {
+		if v.short[key{kind: kind, zone: zone, option: option, place: where}] {
+			return true
+		}
+	}
+	return v.short[key{option: option}]
 }
 
 // Subnet reports whether the subnet is out of addresses.

@@ -11,7 +11,7 @@ func TestOffersAreShortForThreeMinutes(t *testing.T) {
 	now := time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC)
 	m := New(func() time.Time { return now })
 	before := m.Seq()
-	m.AddOffer("m5.large", "us-east-1a", cluster.Spot)
+	m.AddOffer("m5.large", "us-east-1a", cluster.Spot, "")
 
 	v := m.View()
 	if v.Seq == before {
@@ -27,18 +27,18 @@ func TestOffersAreShortForThreeMinutes(t *testing.T) {
 		"another option": {"m5.large", "us-east-1a", cluster.OnDemand, false},
 		"another kind":   {"m5.xlarge", "us-east-1a", cluster.Spot, false},
 	} {
-		if got := v.Offer(tt.kind, tt.zone, tt.option); got != tt.want {
+		if got := v.Offer(tt.kind, tt.zone, tt.option, ""); got != tt.want {
 			t.Errorf("%s: short = %v, want %v", name, got, tt.want)
 		}
 	}
 
 	now = now.Add(Keep - time.Nanosecond)
-	if !m.View().Offer("m5.large", "us-east-1a", cluster.Spot) {
+	if !m.View().Offer("m5.large", "us-east-1a", cluster.Spot, "") {
 		t.Error("forgotten too early")
 	}
 	during := m.Seq()
 	now = now.Add(time.Nanosecond)
-	if m.View().Offer("m5.large", "us-east-1a", cluster.Spot) {
+	if m.View().Offer("m5.large", "us-east-1a", cluster.Spot, "") {
 		t.Error("remembered for too long")
 	}
 	if m.Seq() == during {
@@ -49,15 +49,15 @@ func TestOffersAreShortForThreeMinutes(t *testing.T) {
 func TestAShortageSeenAgainLastsLonger(t *testing.T) {
 	now := time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC)
 	m := New(func() time.Time { return now })
-	m.AddOffer("m5.large", "us-east-1a", cluster.Spot)
+	m.AddOffer("m5.large", "us-east-1a", cluster.Spot, "")
 	seq := m.Seq()
 	now = now.Add(2 * time.Minute)
-	m.AddOffer("m5.large", "us-east-1a", cluster.Spot)
+	m.AddOffer("m5.large", "us-east-1a", cluster.Spot, "")
 	if m.Seq() != seq {
 		t.Error("the sequence number changed though no answer did")
 	}
 	now = now.Add(2 * time.Minute)
-	if !m.View().Offer("m5.large", "us-east-1a", cluster.Spot) {
+	if !m.View().Offer("m5.large", "us-east-1a", cluster.Spot, "") {
 		t.Error("forgotten two minutes after it was seen last")
 	}
 }
@@ -67,7 +67,7 @@ func TestAWholeOptionAndASubnetCanBeShort(t *testing.T) {
 	m.AddOption(cluster.Spot)
 	m.AddSubnet("subnet-1")
 	v := m.View()
-	if !v.Offer("any.type", "any-zone", cluster.Spot) || v.Offer("any.type", "any-zone", cluster.OnDemand) {
+	if !v.Offer("any.type", "any-zone", cluster.Spot, "") || v.Offer("any.type", "any-zone", cluster.OnDemand, "") {
 		t.Error("a short option must make all its offers short, and no others")
 	}
 	if !v.Subnet("subnet-1") || v.Subnet("subnet-2") {
@@ -106,5 +106,30 @@ func TestALimitOfTheAccountIsOfAllThatAreAsLarge(t *testing.T) {
 	now = now.Add(Keep)
 	if m.View().Quota("Standard", 64, cluster.OnDemand) {
 		t.Error("remembered for too long")
+	}
+}
+
+func TestAShortageOfAPlacementGroupIsOfNoOther(t *testing.T) {
+	tests := map[string]struct {
+		short, asked string
+		want         bool
+	}{
+		"one anywhere is one of the group":        {"", "pg-1", true},
+		"one anywhere is one of its partitions":   {"", "pg-1/2", true},
+		"one of the group is one of that":         {"pg-1", "pg-1", true},
+		"one of the group is one of its parts":    {"pg-1", "pg-1/2", true},
+		"one of a partition is not one of all":    {"pg-1/2", "pg-1", false},
+		"one of a partition is one of that":       {"pg-1/2", "pg-1/2", true},
+		"one of a partition is not of the next":   {"pg-1/2", "pg-1/3", false},
+		"one of a group is none of another":       {"pg-1", "pg-2", false},
+		"one of a group is none outside of it":    {"pg-1", "", false},
+		"one of a partition is none outside, too": {"pg-1/2", "", false},
+	}
+	for name, tt := range tests {
+		m := New(time.Now)
+		m.AddOffer("m5.large", "us-east-1a", cluster.Spot, tt.short)
+		if got := m.View().Offer("m5.large", "us-east-1a", cluster.Spot, tt.asked); got != tt.want {
+			t.Errorf("SC-427 %s: short in %q is %v of %q, want %v", name, tt.short, got, tt.asked, tt.want)
+		}
 	}
 }
