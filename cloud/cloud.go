@@ -214,6 +214,23 @@ const (
 	Scheduled     TroubleKind = "scheduled_event" // a reboot, a stop, a retirement
 )
 
+// Shifts tells of zones that work is moved away from for a while, by a user or by the
+// cloud. Nothing is bought there meanwhile.
+type Shifts interface {
+	// Shifts asks which are in effect now, by zone, and has the catalogue follow. A
+	// *RefusedError with the reason ShiftsNotRegistered says that nobody can know.
+	Shifts(ctx context.Context) ([]Shift, error)
+}
+
+// ShiftsNotRegistered is why the cloud knows of no shifts of the cluster.
+const ShiftsNotRegistered = "ZonalShiftNotEnabled"
+
+// Shift is one zone that work is moved away from.
+type Shift struct {
+	ZoneID string
+	EndsAt time.Time // zero: it is not told
+}
+
 // Shortages remembers which offers cannot be had, so that plans of the next
 // minutes leave them out, as they do after a *NoCapacityError.
 type Shortages interface {

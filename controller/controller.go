@@ -29,6 +29,7 @@ import (
 	"github.com/daemok/daemok/controller/remark"
 	"github.com/daemok/daemok/controller/repair"
 	"github.com/daemok/daemok/controller/reserved"
+	"github.com/daemok/daemok/controller/shift"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/plan"
@@ -52,6 +53,7 @@ type Parts struct {
 	Notices  cloud.Notices                    // what the cloud says by itself; nil: nobody listens
 	Checks   cloud.Checks                     // how the cloud finds that machines do; nil: nobody asks
 	Short    cloud.Shortages                  // told of machines that the cloud takes back; needed where there are Notices or Checks
+	Shifts   cloud.Shifts                     // zones that work is shifted away from; nil: nobody asks
 	Spot     SpotMemory                       // what was seen of spot machines; nil: nobody looks
 	Sizes    Sizes                            // how much memory machines turn out to have; nil: nobody asks
 	Classes  Classes
@@ -191,6 +193,8 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	collector := &collect.Collector{
 		Store: p.Store, Live: p.Live, Machines: p.Machines(collectName), Log: p.Log, Metrics: p.Metrics, Now: p.Now,
 	}
+	shifts := &shift.Watcher{Store: p.Store, Cloud: p.Shifts, Events: p.Events, Log: p.Log, Again: keeper.Touch}
+	collector.Shifted = shifts.Shifted
 	drifted := &drift.Finder{
 		Store: p.Store, Pools: keeper, Classes: p.Classes, Machines: p.Machines(driftName), Events: p.Events, Log: p.Log, Now: p.Now,
 	}
@@ -223,6 +227,9 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 		Tasks: []func(context.Context) error{launcher.Run, p.plans(keeper, ledger, applier, requests), p.ring},
 	}
 	program.Rounds = append(program.Rounds, p.notices()...)
+	if p.Shifts != nil {
+		program.Rounds = append(program.Rounds, Round{"follow zonal shifts", shifts.Round})
+	}
 	return program, nil
 }
 

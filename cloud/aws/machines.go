@@ -7,6 +7,7 @@ import (
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws/fleet"
+	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/cloud/aws/userdata"
 )
 
@@ -56,9 +57,10 @@ func (p *Provider) fleetRequest(r cloud.LaunchRequest) (fleet.Request, error) {
 		return fleet.Request{}, err
 	}
 	short := p.short.View()
+	open := slices.DeleteFunc(slices.Clone(class.Resolved.Subnets), func(s nodeclass.Subnet) bool { return short.Shifted(s.ZoneID) })
 	return fleet.Request{
 		Launch: r, Class: class, Kinds: k.kinds, Cluster: p.clusterFacts(), OpenReservations: p.options.NoReservedCapacity,
-		Subnets: p.addresses.Choose(class.Resolved.Subnets, func(id string) bool { return !short.Subnet(id) }),
+		Subnets: p.addresses.Choose(open, func(id string) bool { return !short.Subnet(id) }),
 	}, nil
 }
 

@@ -43,6 +43,7 @@ var (
 
 	_ cloud.Checks    = (*Provider)(nil)
 	_ cloud.Shortages = (*Provider)(nil)
+	_ cloud.Shifts    = (*Provider)(nil)
 )
 
 // Options are the settings of the adapter. Only Cluster must be set.
@@ -65,6 +66,9 @@ type Options struct {
 	// NoReservedCapacity leaves capacity reservations alone: classes select none, and
 	// machines run in open ones where EC2 finds that they match.
 	NoReservedCapacity bool
+
+	// ZonalShift has the adapter ask which zones the cluster's work is shifted away from.
+	ZonalShift bool
 
 	// KubernetesVersion tells which version images are for, as "1.36". Nil: EKS tells.
 	KubernetesVersion func(context.Context) (string, error)
@@ -103,6 +107,7 @@ type Provider struct {
 
 	mu       sync.Mutex
 	cluster  userdata.Cluster
+	arn      string // of the cluster; empty: not asked for yet
 	version  version
 	noQuotas bool            // that Service Quotas may not be read was told
 	zones    map[string]bool // that types were read anew for, though none are offered there
@@ -151,6 +156,7 @@ func newProvider(o Options, clients client.Clients) *Provider {
 		instances:  instance.New(clients.EC2, o.Cluster, o.Now, o.Pause),
 		cluster:    userdata.Cluster{Name: o.Cluster, Endpoint: o.Endpoint, CA: o.CA, CIDR: o.CIDR, DNS: o.DNS},
 	}
+	p.instances.Shifted = p.short.Shifted
 	p.collector = profile.NewCollector(p.profiles, o.Now)
 	p.buyer = fleet.Buyer{API: clients.EC2, Templates: p.templates, Shortage: p.short, Addresses: &p.addresses, Reserved: p.reserved,
 		Now: o.Now, Pause: o.Pause}

@@ -6,8 +6,12 @@ import (
 	"fmt"
 	"time"
 
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
+
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws/catalog"
+	"github.com/daemok/daemok/cloud/aws/fault"
+	"github.com/daemok/daemok/cloud/aws/shift"
 	"github.com/daemok/daemok/core/quantity"
 )
 
@@ -29,12 +33,53 @@ func (p *Provider) Refresh(ctx context.Context) error {
 	if err := p.RefreshTypes(ctx); err != nil {
 		return err
 	}
-	for _, err := range []error{p.RefreshOnDemand(ctx), p.RefreshSpot(ctx), p.RefreshTemplates(ctx), p.RefreshQuotas(ctx)} {
+	_, shifts := p.Shifts(ctx)
+	for _, err := range []error{p.RefreshOnDemand(ctx), p.RefreshSpot(ctx), p.RefreshTemplates(ctx), p.RefreshQuotas(ctx), shifts} {
 		if err != nil && p.options.Warn != nil {
 			p.options.Warn(err)
 		}
 	}
 	return nil
+}
+
+// Shifts implements cloud.Shifts. It asks nobody, and knows of none, where
+// Options.ZonalShift does not say so.
+func (p *Provider) Shifts(ctx context.Context) ([]cloud.Shift, error) {
+	if !p.options.ZonalShift {
+		return nil, nil
+	}
+	arn, err := p.clusterARN(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found, err := shift.Finder{API: p.clients.ARC, Now: p.options.Now}.Find(ctx, arn)
+	if err != nil {
+		return nil, err
+	}
+	zones := make([]string, len(found))
+	for i, s := range found {
+		zones[i] = s.ZoneID
+	}
+	p.short.SetShifted(zones)
+	return found, nil
+}
+
+// clusterARN is how other services than EKS name the cluster.
+func (p *Provider) clusterARN(ctx context.Context) (string, error) {
+	p.mu.Lock()
+	known := p.arn
+	p.mu.Unlock()
+	if known != "" {
+		return known, nil
+	}
+	found, err := p.describeCluster(ctx)
+	if err != nil {
+		return "", fault.Wrap("eks:DescribeCluster", err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.arn = sdk.ToString(found.Arn)
+	return p.arn, nil
 }
 
 // RefreshTypes reads which types exist and where they are offered.

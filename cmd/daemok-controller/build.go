@@ -69,6 +69,9 @@ func build(ctx context.Context, o options, log *slog.Logger) (ctrl.Manager, erro
 		p.provider = behind(f, provider)
 		p.machines = p.provider
 	}
+	if o.zonalShift {
+		p.shifts = provider
+	}
 	if o.interruptionQueue != "" {
 		p.notices = provider.Notices(o.interruptionQueue)
 		if o.leaderElection {
@@ -99,6 +102,7 @@ type parts struct {
 	notices   cloud.Notices // nil: no queue is set
 	short     cloud.Shortages
 	checks    cloud.Checks
+	shifts    cloud.Shifts // nil: nobody asks
 	classes   classes
 	keeper    *snapshot.Keeper
 	follower  *follow.Follower
@@ -117,7 +121,7 @@ const (
 func (p *parts) add(ctx context.Context) error {
 	program, err := controller.New(ctx, controller.Parts{
 		Store: p.manager.GetClient(), Live: p.manager.GetAPIReader(), Watches: p.manager.GetCache(),
-		Catalog: p.provider, Machines: p.measured, Spot: p.spot, Sizes: p.sizes, Notices: p.notices, Checks: p.checks, Short: p.short, Classes: p.classes, ClassKinds: []client.Object{&awsv1.EC2NodeClass{}},
+		Catalog: p.provider, Machines: p.measured, Spot: p.spot, Sizes: p.sizes, Notices: p.notices, Checks: p.checks, Shifts: p.shifts, Short: p.short, Classes: p.classes, ClassKinds: []client.Object{&awsv1.EC2NodeClass{}},
 		Events: p.events, Metrics: p.metrics, Log: p.log, Now: time.Now, NewID: randomID, CallFor: callFor,
 		Policy: p.options.policy(), Window: planner.Window{Idle: p.options.batchIdle, Max: p.options.batchMax},
 		Nominations: flowcontrol.NewTokenBucketRateLimiter(nominationsPerSecond, nominationsAtOnce),

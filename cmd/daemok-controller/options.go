@@ -42,7 +42,7 @@ type options struct {
 
 	clusterName, clusterEndpoint, clusterCABundle string
 	interruptionQueue                             string
-	isolatedVPC, eksControlPlane                  bool
+	isolatedVPC, eksControlPlane, zonalShift      bool
 	vmMemoryOverheadPercent                       float64
 	reservedENIs                                  int
 	disableDryRun                                 bool
@@ -62,7 +62,7 @@ type options struct {
 // names those given.
 var laterFlags = []string{
 	"karpenter-service", "log-output-paths", "log-error-output-paths", "disable-controller-warmup",
-	"ignore-dra-requests", "enable-zonal-shift",
+	"ignore-dra-requests",
 }
 
 // checkedFlags change nothing yet either, but a bad value is refused.
@@ -122,6 +122,7 @@ func (r *reader) define(o *options) {
 	r.text(&o.clusterCABundle, "cluster-ca-bundle", "", "base64 CA bundle for machines; that of the controller's own connection where empty")
 	r.text(&o.awsFeatureGates, "aws-feature-gates", "", "Name=true,Name=false; only NodeClassCEL acts: may kubelet settings of classes hold CEL expressions over the instance type (no, unless it is true)")
 	r.boolean(&o.isolatedVPC, "isolated-vpc", false, "the VPC does not reach the Pricing and IAM APIs")
+	r.boolean(&o.zonalShift, "enable-zonal-shift", false, "buy nothing in zones that a zonal shift or an autoshift moves the cluster's work away from; see docs/zonal-shift.md")
 	r.boolean(&o.eksControlPlane, "eks-control-plane", false, "ask EKS, not the API server, for the Kubernetes version")
 	r.float(&o.vmMemoryOverheadPercent, "vm-memory-overhead-percent", 0.075, "share of memory that the hypervisor keeps, where it is not known")
 	r.text(&o.interruptionQueue, "interruption-queue", "", "name of the SQS queue for interruption notices; none are read where it is empty; see docs/interruption.md")

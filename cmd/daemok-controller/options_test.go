@@ -59,9 +59,11 @@ func TestOptions(t *testing.T) {
 			return o.interruptionQueue == "q" && len(o.ignored) == 0
 		}},
 		"nothing is named that nobody gave": {[]string{"--log-level=debug"}, named, func(o options) bool { return len(o.ignored) == 0 }},
-		"flags of Karpenter that act later are named": {[]string{"--log-output-paths=stdout", "--enable-zonal-shift"}, named, func(o options) bool {
-			return slices.Equal(o.ignored, []string{"enable-zonal-shift", "log-output-paths"})
+		"flags of Karpenter that act later are named": {[]string{"--log-output-paths=stdout", "--disable-controller-warmup"}, named, func(o options) bool {
+			return slices.Equal(o.ignored, []string{"disable-controller-warmup", "log-output-paths"})
 		}},
+		"nobody asks for zonal shifts": {nil, named, func(o options) bool { return !o.zonalShift }},
+		"zonal shifts are asked for":   {nil, with(map[string]string{"ENABLE_ZONAL_SHIFT": "true"}), func(o options) bool { return o.zonalShift && len(o.ignored) == 0 }},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -55,6 +55,7 @@ type adapter interface {
 	controller.Sizes
 	cloud.Shortages
 	cloud.Checks
+	cloud.Shifts
 	Notices(queue string) *notice.Queue
 }
 
@@ -70,7 +71,7 @@ func newProvider(ctx context.Context, o options, config *rest.Config, told *obse
 		Cluster: o.clusterName, Endpoint: o.clusterEndpoint, CA: authority(o, config),
 		Agent:       "daemok/" + version.Get().Version,
 		IsolatedVPC: o.isolatedVPC, MemoryOverhead: o.vmMemoryOverheadPercent, ReservedENIs: int64(o.reservedENIs),
-		NoSurplusCredits: !o.surplusCredits, NoReservedCapacity: !o.reserved,
+		NoSurplusCredits: !o.surplusCredits, NoReservedCapacity: !o.reserved, ZonalShift: o.zonalShift,
 		DNS:      clusterDNS(ctx, config),
 		Observer: callObserver{told},
 		Warn:     func(err error) { log.Warn("learnt less of AWS than there is", "error", err.Error()) },

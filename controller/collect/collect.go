@@ -46,6 +46,7 @@ type Collector struct {
 	Log      *slog.Logger
 	Metrics  *observe.Metrics
 	Now      func() time.Time
+	Shifted  func(zoneID string) bool // tells of zones that work is shifted away from; nil: of none
 
 	rounds int
 }
@@ -148,7 +149,7 @@ func (c *Collector) claimsWithoutMachine(ctx context.Context, claims []karpv1.No
 		claim := &claims[i]
 		node := nodes[claim.Status.ProviderID]
 		gone := claim.DeletionTimestamp == nil && claim.Status.ProviderID != "" && !exists[claim.Status.ProviderID] &&
-			c.mustBeVisible(claim) && (node == nil || !translate.IsReady(node))
+			c.mustBeVisible(claim) && !c.inShiftedZone(claim) && (node == nil || !translate.IsReady(node))
 		if !gone {
 			continue
 		}
@@ -160,6 +161,12 @@ func (c *Collector) claimsWithoutMachine(ctx context.Context, claims []karpv1.No
 		c.Metrics.ClaimsDisrupted.WithLabelValues("garbage_collected", claim.Labels[api.LabelNodePool], claim.Labels[api.LabelCapacityType], "", "").Inc()
 	}
 	return errors.Join(errs...)
+}
+
+// inShiftedZone reports whether the cloud may not tell of the claim's machine, since work
+// is shifted away from its zone.
+func (c *Collector) inShiftedZone(claim *karpv1.NodeClaim) bool {
+	return c.Shifted != nil && c.Shifted(claim.Labels[api.LabelZoneID])
 }
 
 // mustBeVisible reports whether a claim has had its machine for so long that

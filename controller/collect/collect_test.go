@@ -254,6 +254,10 @@ func TestOrphanMachines(t *testing.T) {
 	}
 }
 
+func inZone(id string) func(*karpv1.NodeClaim) {
+	return func(c *karpv1.NodeClaim) { c.Labels = map[string]string{api.LabelZoneID: id} }
+}
+
 func TestOrphanClaims(t *testing.T) {
 	tests := map[string]oneRound{
 		"a claim goes whose machine has vanished and whose node has too": {func(p *place) {
@@ -277,6 +281,11 @@ func TestOrphanClaims(t *testing.T) {
 		"one that ought to be listed was taken back while it booted": {func(p *place) {
 			p.claim("c-1", "i-1", launched(visibleAfter))
 		}, ""},
+		"one may be there where work is shifted away from": {func(p *place) {
+			p.c.Shifted = func(zoneID string) bool { return zoneID == "use1-az1" }
+			p.claim("c-1", "i-1", registered, inZone("use1-az1"))
+			p.claim("c-2", "i-2", registered, inZone("use1-az2"))
+		}, "c-1"},
 		"a claim that nobody has bought for waits": {func(p *place) {
 			p.claim("c-1", "")
 		}, "c-1"},

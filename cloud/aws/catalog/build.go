@@ -136,9 +136,9 @@ type Market struct {
 // purchase option in each zone where the type is offered and the class has a
 // subnet, and one for each capacity reservation of the class; of a class with a
 // partition group, one for each partition. An offer is
-// available unless it has no price, or it, all subnets of its zone, the
-// account's vCPUs for it or the placement group's room are short, or it has more vCPUs than the
-// account may run.
+// available unless it has no price, work is shifted away from its zone, or it, all
+// subnets of its zone, the account's vCPUs for it or the placement group's room are
+// short, or it has more vCPUs than the account may run.
 func (k *Kinds) Offered(class nodeclass.Class, now Market) []cluster.Kind {
 	zones := zonesOf(class.Resolved, now.Short)
 	group := class.Resolved.Placement
@@ -180,7 +180,7 @@ func (k *Kinds) Offered(class nodeclass.Class, now Market) []cluster.Kind {
 type zone struct {
 	name   string
 	subnet nodeclass.Subnet // one of its subnets
-	full   bool             // no subnet has addresses left
+	full   bool             // no subnet has addresses left, or work is shifted away from it
 	labels map[way]constraint.Labels
 	group  *nodeclass.PlacementGroup
 }
@@ -197,10 +197,10 @@ func zonesOf(found nodeclass.Resolved, short shortage.View) []zone {
 	var out []zone
 	for _, s := range sorted {
 		if n := len(out); n > 0 && out[n-1].name == s.Zone {
-			out[n-1].full = out[n-1].full && short.Subnet(s.ID)
+			out[n-1].full = out[n-1].full && (short.Subnet(s.ID) || short.Shifted(s.ZoneID))
 			continue
 		}
-		z := zone{name: s.Zone, subnet: s, full: short.Subnet(s.ID), labels: map[way]constraint.Labels{}, group: found.Placement}
+		z := zone{name: s.Zone, subnet: s, full: short.Subnet(s.ID) || short.Shifted(s.ZoneID), labels: map[way]constraint.Labels{}, group: found.Placement}
 		for _, option := range []cluster.Option{cluster.OnDemand, cluster.Spot} {
 			for _, part := range z.group.Parts() {
 				z.labels[way{option, part}] = z.offerLabels(option, part)

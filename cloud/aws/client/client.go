@@ -19,6 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/middleware"
 	"github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/arczonalshift"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/eks"
 	"github.com/aws/aws-sdk-go-v2/service/iam"
@@ -45,6 +46,7 @@ type Clients struct {
 	SQS     *sqs.Client
 	Quotas  *servicequotas.Client
 	Pricing *pricing.Client
+	ARC     *arczonalshift.Client
 }
 
 // ErrNoRegion says that no region is configured and none could be found.
@@ -86,7 +88,8 @@ func New(ctx context.Context, region, agent string, do Doer, observer Observer, 
 func From(cfg aws.Config, p *pace.Pace) Clients {
 	cfg.Retryer = func() aws.Retryer { return retryer() }
 	c := Clients{Region: cfg.Region, EC2: ec2.NewFromConfig(cfg, ec2.WithAPIOptions(paced(p))), IAM: iam.NewFromConfig(cfg),
-		SSM: ssm.NewFromConfig(cfg), EKS: eks.NewFromConfig(cfg), SQS: sqs.NewFromConfig(cfg), Quotas: servicequotas.NewFromConfig(cfg)}
+		SSM: ssm.NewFromConfig(cfg), EKS: eks.NewFromConfig(cfg), SQS: sqs.NewFromConfig(cfg), Quotas: servicequotas.NewFromConfig(cfg),
+		ARC: arczonalshift.NewFromConfig(cfg)}
 	if region := price.EndpointRegion(cfg.Region); region != "" {
 		c.Pricing = pricing.NewFromConfig(cfg, func(o *pricing.Options) { o.Region = region })
 	}

@@ -7,7 +7,7 @@ func tables() map[string]map[string]action {
 	return map[string]map[string]action{
 		wire.EC2: ec2Actions(), wire.IAM: iamActions(), wire.STS: stsActions(), wire.SSM: ssmActions(),
 		wire.SQS: sqsActions(), wire.EKS: eksActions(), wire.Pricing: pricingActions(),
-		wire.Quotas: quotaActions(), wire.Events: eventActions(), wire.FIS: fisActions(), wire.ELB: balancerActions(),
+		wire.Quotas: quotaActions(), wire.Events: eventActions(), wire.FIS: fisActions(), wire.ELB: balancerActions(), wire.ARC: arcActions(),
 	}
 }
 
@@ -188,6 +188,14 @@ func quotaActions() map[string]action {
 		"GetServiceQuota":             {serve: getServiceQuota},
 		"ListAWSDefaultServiceQuotas": {serve: listServiceQuotas},
 		"ListServiceQuotas":           {serve: listServiceQuotas},
+	}
+}
+
+func arcActions() map[string]action {
+	return map[string]action{
+		"CancelZonalShift":   {serve: cancelZonalShift, effects: true},
+		"GetManagedResource": {serve: getManagedResource},
+		"StartZonalShift":    {serve: startZonalShift, effects: true},
 	}
 }
 

@@ -209,7 +209,7 @@ func (s *Server) reply(w http.ResponseWriter, c *call, answer any, refused *wire
 // jsonTypes are the services that speak JSON, with their content types.
 var jsonTypes = map[string]string{
 	wire.SQS: wire.JSON10, wire.SSM: wire.JSON11, wire.Pricing: wire.JSON11, wire.Events: wire.JSON11, wire.Quotas: wire.JSON11,
-	wire.EKS: wire.RESTJSON, wire.FIS: wire.RESTJSON,
+	wire.EKS: wire.RESTJSON, wire.FIS: wire.RESTJSON, wire.ARC: wire.RESTJSON,
 }
 
 func queryCode(service, code string) string {

@@ -21,6 +21,11 @@ var restRoutes = map[string][]restRoute{
 		{http.MethodGet, "/clusters/{cluster}/access-entries/{principal}", "DescribeAccessEntry"},
 		{http.MethodDelete, "/clusters/{cluster}/access-entries/{principal}", "DeleteAccessEntry"},
 	},
+	wire.ARC: {
+		{http.MethodGet, "/managedresources/{resource}", "GetManagedResource"},
+		{http.MethodPost, "/zonalshifts", "StartZonalShift"},
+		{http.MethodDelete, "/zonalshifts/{shift}", "CancelZonalShift"},
+	},
 	wire.FIS: {
 		{http.MethodPost, "/experimentTemplates", "CreateExperimentTemplate"},
 		{http.MethodGet, "/experimentTemplates", "ListExperimentTemplates"},

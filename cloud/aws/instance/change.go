@@ -64,9 +64,44 @@ func (s *Store) giveBack(ctx context.Context, ids []string) map[string]given {
 		for _, id := range gone {
 			answers[id] = given{Value: true}
 		}
+		live, doubtful := s.whereItWorks(live, found)
 		s.terminate(ctx, live, answers)
+		s.tryToTerminate(ctx, doubtful, answers)
 	}
 	return answers
+}
+
+// whereItWorks parts machines from those in zones that work is shifted away from.
+func (s *Store) whereItWorks(ids []string, found []types.Instance) (live, doubtful []string) {
+	shifted := map[string]bool{}
+	for _, i := range found {
+		if s.Shifted != nil && i.Placement != nil && s.Shifted(aws.ToString(i.Placement.AvailabilityZoneId)) {
+			shifted[aws.ToString(i.InstanceId)] = true
+		}
+	}
+	for _, id := range ids {
+		if shifted[id] {
+			doubtful = append(doubtful, id)
+		} else {
+			live = append(live, id)
+		}
+	}
+	return live, doubtful
+}
+
+// tryToTerminate ends machines in a call of their own, whose failure is no trouble:
+// EC2 may not be well where they are, and whoever gives them back asks again.
+func (s *Store) tryToTerminate(ctx context.Context, ids []string, answers map[string]given) {
+	if len(ids) == 0 {
+		return
+	}
+	tried := map[string]given{}
+	s.terminate(ctx, ids, tried)
+	for id, a := range tried {
+		if a.Value {
+			answers[id] = a
+		}
+	}
 }
 
 func blame(answers map[string]given, ids []string, err error) {

@@ -51,6 +51,10 @@ type Store struct {
 	looks   gather.Calls[*types.Instance]
 	gives   gather.Calls[bool]
 
+	// Shifted tells of zones, by ID, that work is shifted away from: EC2 may fail
+	// there. Nil: of none. To be set before the store is used.
+	Shifted func(zoneID string) bool
+
 	mu    sync.Mutex
 	young map[string]time.Time // bought lately, by id
 }

@@ -8,6 +8,7 @@ package shortage
 
 import (
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -25,6 +26,7 @@ type Memory struct {
 	mu    sync.Mutex
 	until map[key]time.Time
 	least map[key]int64 // of limits: with how many vCPUs a machine is too much
+	away  []string      // IDs of zones that work is shifted away from, sorted
 	seq   uint64
 }
 
@@ -68,6 +70,27 @@ func (m *Memory) AddQuota(group string, cpus int64, option cluster.Option) {
 	}
 }
 
+// SetShifted takes over the IDs of the zones that work is shifted away from now.
+func (m *Memory) SetShifted(zones []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	zones = slices.Sorted(slices.Values(zones))
+	if !slices.Equal(m.away, zones) {
+		m.away = zones
+		m.seq++
+	}
+}
+
+// Shifted reports whether work is shifted away from the zone of that ID.
+func (m *Memory) Shifted(zoneID string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Contains(m.away, zoneID)
+}
+
+// Shifted reports whether work is shifted away from the zone of that ID.
+func (v View) Shifted(zoneID string) bool { return slices.Contains(v.away, zoneID) }
+
 // Seq is a number that changes with every change of the memory, forgetting
 // included.
 func (m *Memory) Seq() uint64 {
@@ -82,6 +105,7 @@ type View struct {
 	Seq   uint64
 	short map[key]bool
 	least map[key]int64
+	away  []string
 }
 
 // View copies what is short now.
@@ -89,7 +113,7 @@ func (m *Memory) View() View {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.forget()
-	v := View{Seq: m.seq, short: make(map[key]bool, len(m.until)), least: maps.Clone(m.least)}
+	v := View{Seq: m.seq, short: make(map[key]bool, len(m.until)), least: maps.Clone(m.least), away: m.away}
 	for k := range m.until {
 		v.short[k] = true
 	}

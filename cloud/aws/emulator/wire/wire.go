@@ -1,6 +1,6 @@
 // Package wire reads and writes the four protocols that AWS services speak to
 // their SDKs: EC2's query form, the older query form of IAM, STS, Auto Scaling and load
-// balancing, JSON 1.0 and 1.1 (SQS, SSM, Pricing, EventBridge, Service Quotas) and REST JSON (EKS, FIS).
+// balancing, JSON 1.0 and 1.1 (SQS, SSM, Pricing, EventBridge, Service Quotas) and REST JSON (EKS, FIS, ARC).
 //
 // It promises that what the real SDK sends is decoded without loss into plain
 // values, and that answers and errors have the shape the SDK expects. It knows
@@ -23,6 +23,7 @@ const (
 	SQS     = "sqs"
 	SSM     = "ssm"
 	EKS     = "eks"
+	ARC     = "arc-zonal-shift"
 	Pricing = "pricing"
 	Events  = "events"
 	Quotas  = "servicequotas"

@@ -1,0 +1,127 @@
+// Package shift follows zonal shifts: it tells users of classes that machines are
+// bought in other zones for a while, and that this is over.
+//
+// It promises that a failure to ask changes nothing, and that a refusal is said once. That nothing is bought in such a
+// zone is the cloud's business; no machine goes because of a shift.
+package shift
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/cloud"
+	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
+	"github.com/daemok/daemok/observe"
+)
+
+// lookEvery is how soon a shift counts.
+const lookEvery = 30 * time.Second
+
+type publisher interface{ Publish(observe.Event) }
+
+// Watcher is the loop.
+type Watcher struct {
+	Store  client.Reader
+	Cloud  cloud.Shifts
+	Events publisher
+	Log    *slog.Logger
+	Again  func() // asks for a new plan
+
+	refused string // why the cloud tells nothing, as it was said last
+
+	mu     sync.Mutex
+	shifts []cloud.Shift // by zone
+}
+
+// Shifted reports whether the zone of that ID is shifted away from, as far as was seen.
+func (w *Watcher) Shifted(zoneID string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return in(w.shifts, zoneID)
+}
+
+func in(shifts []cloud.Shift, zoneID string) bool {
+	return slices.ContainsFunc(shifts, func(s cloud.Shift) bool { return s.ZoneID == zoneID })
+}
+
+// Round looks once and returns when to look again.
+func (w *Watcher) Round(ctx context.Context) (time.Duration, error) {
+	now, err := w.Cloud.Shifts(ctx)
+	if refused, ok := errors.AsType[*cloud.RefusedError](err); ok {
+		if text := refused.Cause; w.refused != text {
+			w.refused = text
+			w.Log.Warn("zonal shifts cannot be followed", "reason", refused.Reason, "message", text)
+		}
+		return lookEvery, nil
+	}
+	if err != nil {
+		return lookEvery, fmt.Errorf("ask which zones are shifted away from: %w", err)
+	}
+	w.refused = ""
+	w.mu.Lock()
+	before := w.shifts
+	w.mu.Unlock()
+	begun := slices.DeleteFunc(slices.Clone(now), func(s cloud.Shift) bool { return in(before, s.ZoneID) })
+	over := slices.DeleteFunc(slices.Clone(before), func(s cloud.Shift) bool { return in(now, s.ZoneID) })
+	if len(begun)+len(over) > 0 {
+		if err := w.tell(ctx, begun, over); err != nil {
+			return lookEvery, err
+		}
+		w.Again()
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.shifts = now
+	return lookEvery, nil
+}
+
+// tell tells the users of each class of shifts of its zones.
+func (w *Watcher) tell(ctx context.Context, begun, over []cloud.Shift) error {
+	var classes awsv1.EC2NodeClassList
+	if err := w.Store.List(ctx, &classes); err != nil {
+		return fmt.Errorf("list classes to tell of zonal shifts: %w", err)
+	}
+	for _, s := range begun {
+		w.Log.Warn("a zone is shifted away from: nothing is bought there", "zone", s.ZoneID, "until", until(s))
+	}
+	for _, s := range over {
+		w.Log.Info("a zone is used again", "zone", s.ZoneID)
+	}
+	for i := range classes.Items {
+		c := &classes.Items[i]
+		for _, s := range begun {
+			w.say(c, s, "ZonalShiftActive", fmt.Sprintf("work is shifted away from this zone, %s: machines are bought in others, and those that are there stay", until(s)))
+		}
+		for _, s := range over {
+			w.say(c, s, "ZonalShiftCleared", "work is shifted away from this zone no more: machines are bought there again")
+		}
+	}
+	return nil
+}
+
+// until says how long a shift lasts.
+func until(s cloud.Shift) string {
+	if s.EndsAt.IsZero() {
+		return "until AWS ends the autoshift"
+	}
+	return "until " + s.EndsAt.UTC().Format(time.RFC3339) + " or until it is cancelled"
+}
+
+// say tells of a shift on a class that has subnets in the zone.
+func (w *Watcher) say(c *awsv1.EC2NodeClass, s cloud.Shift, reason, text string) {
+	at := slices.IndexFunc(c.Status.Subnets, func(n awsv1.Subnet) bool { return n.ZoneID == s.ZoneID })
+	if at < 0 {
+		return
+	}
+	zone := cmp.Or(c.Status.Subnets[at].Zone, s.ZoneID)
+	w.Events.Publish(observe.Event{About: c, Key: "EC2NodeClass/" + c.Name, Warning: reason == "ZonalShiftActive", Reason: reason,
+		Message: fmt.Sprintf("%s (%s): %s", zone, s.ZoneID, text)})
+}

@@ -1,0 +1,112 @@
+package shift
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/daemok/daemok/cloud"
+	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
+	"github.com/daemok/daemok/observe"
+)
+
+// region is a cloud with shifts, and what users heard of them.
+type region struct {
+	shifts []cloud.Shift
+	err    error
+	heard  []string
+	plans  int
+	log    strings.Builder
+}
+
+func (r *region) Shifts(context.Context) ([]cloud.Shift, error) { return r.shifts, r.err }
+
+func (r *region) Publish(e observe.Event) {
+	r.heard = append(r.heard, e.Key+" "+e.Reason+" "+e.Message)
+}
+
+// watch is a watcher of a cluster whose class web has subnets in two zones.
+func (r *region) watch(t *testing.T) *Watcher {
+	t.Helper()
+	s := runtime.NewScheme()
+	if err := awsv1.AddToScheme(s); err != nil {
+		t.Fatal(err)
+	}
+	class := &awsv1.EC2NodeClass{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
+	class.Status.Subnets = []awsv1.Subnet{{ID: "subnet-1", Zone: "us-east-1a", ZoneID: "use1-az1"}, {ID: "subnet-2", Zone: "us-east-1b", ZoneID: "use1-az2"}}
+	store := fake.NewClientBuilder().WithScheme(s).WithObjects(class).Build()
+	return &Watcher{Store: store, Cloud: r, Events: r, Log: slog.New(slog.NewTextHandler(&r.log, nil)), Again: func() { r.plans++ }}
+}
+
+func (r *region) look(t *testing.T, w *Watcher) error {
+	t.Helper()
+	r.heard = nil
+	again, err := w.Round(t.Context())
+	if again != lookEvery {
+		t.Errorf("looks again in %v, want %v", again, lookEvery)
+	}
+	return err
+}
+
+func TestUsersHearOfAShiftOnce(t *testing.T) {
+	ends := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	first, second := cloud.Shift{ZoneID: "use1-az1", EndsAt: ends}, cloud.Shift{ZoneID: "use1-az2"}
+	r := &region{}
+	w := r.watch(t)
+	for _, step := range []struct {
+		what   string
+		shifts []cloud.Shift
+		heard  []string
+	}{
+		{"nothing is shifted", nil, nil},
+		{"a zone is shifted", []cloud.Shift{first}, []string{"EC2NodeClass/web ZonalShiftActive us-east-1a (use1-az1): work is shifted away from this zone, until 2026-01-01T12:00:00Z or until it is cancelled: machines are bought in others, and those that are there stay"}},
+		{"it still is", []cloud.Shift{first}, nil},
+		{"another is, by AWS", []cloud.Shift{first, second}, []string{"EC2NodeClass/web ZonalShiftActive us-east-1b (use1-az2): work is shifted away from this zone, until AWS ends the autoshift: machines are bought in others, and those that are there stay"}},
+		{"the first is over while the other goes on", []cloud.Shift{second}, []string{"EC2NodeClass/web ZonalShiftCleared us-east-1a (use1-az1): work is shifted away from this zone no more: machines are bought there again"}},
+		{"one is shifted that no class is in", []cloud.Shift{second, {ZoneID: "use1-az6"}}, nil},
+	} {
+		r.shifts = step.shifts
+		if err := r.look(t, w); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(r.heard, step.heard) {
+			t.Errorf("%s: users hear %q, want %q", step.what, r.heard, step.heard)
+		}
+	}
+	if w.Shifted("use1-az1") || !w.Shifted("use1-az2") || r.plans != 4 {
+		t.Errorf("shifted are %v, after %d new plans; want the second zone, and a plan for each of four changes", w.shifts, r.plans)
+	}
+}
+
+func TestAShiftGoesOnWhileNobodyCanBeAsked(t *testing.T) {
+	r := &region{shifts: []cloud.Shift{{ZoneID: "use1-az1"}}}
+	w := r.watch(t)
+	if err := r.look(t, w); err != nil {
+		t.Fatal(err)
+	}
+	r.shifts, r.err = nil, errors.New("connection reset")
+	if err := r.look(t, w); err == nil || !w.Shifted("use1-az1") || len(r.heard) > 0 {
+		t.Errorf("Round = %v, shifted %v, users hear %v; want the error, and the shift to go on", err, w.shifts, r.heard)
+	}
+}
+
+func TestThatShiftsCannotBeFollowedIsSaidOnce(t *testing.T) {
+	r := &region{err: &cloud.RefusedError{Reason: cloud.ShiftsNotRegistered, Cause: "cluster c is not registered"}}
+	w := r.watch(t)
+	for range 3 {
+		if err := r.look(t, w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if said := strings.Count(r.log.String(), "cluster c is not registered"); said != 1 {
+		t.Errorf("said %d times: %s", said, r.log.String())
+	}
+}
