@@ -134,3 +134,14 @@ func (w *world) tempest(seed uint64) {
 	w.scale("web", 0)
 	w.until(40*time.Minute, "an empty cluster", w.empty)
 }
+
+// The same over the AWS adapter and its emulator: calls are throttled, refused, fail at
+// AWS or on the way, before they take effect or after. A seed takes as long as four
+// without AWS, so that there are fewer.
+func TestNoSeedOfFaultsOverAWSLosesAnything(t *testing.T) {
+	for seed := *from; seed < *from+uint64(*seeds+3)/4; seed++ {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			tellOfAWS(t, seed, func(_ *testing.T, w *world) { w.tempest(seed) })
+		})
+	}
+}
