@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -244,6 +245,28 @@ func TestUnknownActions(t *testing.T) {
 	_, err := a.ec2.DescribeHosts(context.Background(), &ec2.DescribeHostsInput{})
 	if code(err) != "InvalidAction" || !strings.Contains(err.Error(), "DescribeHosts") {
 		t.Errorf("got %v, want InvalidAction naming DescribeHosts", err)
+	}
+}
+
+// Pages of the spot history together are what one page would be.
+func TestSpotHistoryInPages(t *testing.T) {
+	a := open(t)
+	read := func(size int32) (rows []string) {
+		pages := ec2.NewDescribeSpotPriceHistoryPaginator(a.ec2, &ec2.DescribeSpotPriceHistoryInput{
+			StartTime: aws.Time(a.Now().Add(-time.Hour)), InstanceTypes: []types.InstanceType{"m5.large", "c5.large", "r5.large"}, MaxResults: aws.Int32(size),
+		})
+		for pages.HasMorePages() {
+			page, err := pages.NextPage(context.Background())
+			a.must(err)
+			for _, row := range page.SpotPriceHistory {
+				rows = append(rows, fmt.Sprint(row.InstanceType, *row.AvailabilityZone, row.ProductDescription, row.Timestamp))
+			}
+		}
+		return rows
+	}
+	whole := read(1000)
+	if got := read(17); !slices.Equal(got, whole) || len(whole) < 100 {
+		t.Errorf("pages of 17 have %d rows, one page has %d", len(got), len(whole))
 	}
 }
 

@@ -3,6 +3,7 @@ package emulator
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/daemok/daemok/cloud/aws/ec2data"
@@ -26,6 +27,7 @@ var spotProducts = []string{"Linux/UNIX", "Linux/UNIX (Amazon VPC)", "Windows", 
 
 const (
 	historyMax       = 90 * 24 * time.Hour
+	historyPage      = 1000 // rows at most
 	windowsUSDPerCPU = 0.046
 )
 
@@ -37,7 +39,10 @@ func describeSpotPriceHistory(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows := c.server.history(c, from, until)
+	rows, err := c.server.history(c, from, until)
+	if err != nil {
+		return nil, err
+	}
 	page, next, err := list[spotPrice]{
 		fields: fields[spotPrice]{
 			"availability-zone":    one(func(p spotPrice) string { return p.Zone }),
@@ -47,7 +52,7 @@ func describeSpotPriceHistory(c *call) (any, error) {
 			"spot-price":           one(func(p spotPrice) string { return p.Price }),
 			"timestamp":            one(func(p spotPrice) string { return imageTime(p.At) }),
 		},
-		limits: pageLimits{1, 1000, 1000},
+		limits: pageLimits{1, historyPage, historyPage},
 		key:    spotPrice.key,
 	}.page(c, rows)
 	if err != nil {
@@ -87,25 +92,44 @@ func historySpan(c *call) (from, until time.Time, err error) {
 	return from, until, nil
 }
 
-func (s *Server) history(c *call, from, until time.Time) []spotPrice {
+// history gives the rows from the type on where the page begins, until there are enough for one: a
+// span of many days has millions. A call with filters, of which no row may pass, gets all.
+func (s *Server) history(c *call, from, until time.Time) ([]spotPrice, error) {
+	first := "" // type of the page's beginning
+	if token := c.params.String("NextToken"); token != "" {
+		after, err := readPageToken(c.action, token)
+		if err != nil {
+			return nil, err
+		}
+		first, _, _ = strings.Cut(after, " ")
+	}
+	filtered := len(c.params.List("Filter")) > 0
 	var rows []spotPrice
 	types, zone := c.params.Strings("InstanceType"), c.params.String("AvailabilityZone")
 	products := c.params.Strings("ProductDescription")
 	if len(products) == 0 {
 		products = spotProducts
 	}
-	for _, t := range s.data.OfferedIn(c.state().Account.Region) {
-		if len(types) > 0 && !slices.Contains(types, t.Name) {
+	further := 0 // rows of types after the first
+	for _, t := range byKey(s.data.OfferedIn(c.state().Account.Region), func(t *ec2data.Type) string { return t.Name + " " }) {
+		if t.Name < first || len(types) > 0 && !slices.Contains(types, t.Name) {
 			continue
 		}
+		before := len(rows)
 		for _, z := range t.OfferedZones(c.state().Account.Region) {
 			pool := market.Pool{Kind: t.Name, Zone: z, Option: market.Spot}
 			if (zone == "" || zone == z) && s.market.Sells(pool) {
 				rows = append(rows, s.poolHistory(t, pool, products, from, until)...)
 			}
 		}
+		if t.Name != first {
+			further += len(rows) - before
+		}
+		if further > historyPage && !filtered {
+			break
+		}
 	}
-	return byKey(rows, spotPrice.key)
+	return byKey(rows, spotPrice.key), nil
 }
 
 func (s *Server) poolHistory(t *ec2data.Type, p market.Pool, products []string, from, until time.Time) []spotPrice {

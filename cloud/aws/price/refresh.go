@@ -85,12 +85,13 @@ func (b *Book) readProducts(ctx context.Context, api pricing.GetProductsAPIClien
 	return entries, nil
 }
 
-// RefreshSpot reads the present spot price of every pool.
+// RefreshSpot reads the present spot price of every pool: the last change before now, and none
+// after, whatever AWS's clock says.
 func (b *Book) RefreshSpot(ctx context.Context, api ec2.DescribeSpotPriceHistoryAPIClient, now time.Time) error {
 	prices := map[pool]quantity.MicroUSDPerHour{}
 	newest := map[pool]time.Time{}
 	pages := ec2.NewDescribeSpotPriceHistoryPaginator(api, &ec2.DescribeSpotPriceHistoryInput{
-		ProductDescriptions: []string{"Linux/UNIX", "Linux/UNIX (Amazon VPC)"}, StartTime: aws.Time(now),
+		ProductDescriptions: []string{"Linux/UNIX", "Linux/UNIX (Amazon VPC)"}, StartTime: aws.Time(now), EndTime: aws.Time(now),
 	})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
