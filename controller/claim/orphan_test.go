@@ -53,16 +53,36 @@ func TestAClaimWhosePoolIsGone(t *testing.T) {
 			ended = append(ended, map[bool]string{true: c.Name + " came", false: c.Name + " did not come"}[registered])
 		},
 	}
-	look := func() {
+	look := func() (again time.Duration) {
 		t.Helper()
 		for _, name := range []string{"comes", "lost"} {
-			if _, err := r.Reconcile(t.Context(), name); err != nil {
+			var err error
+			if again, err = r.Reconcile(t.Context(), name); err != nil {
 				t.Fatal(err)
 			}
 		}
+		return again
 	}
-	look()
-	now = noon.Add(registerFor)
+	lost := &karpv1.NodeClaim{}
+	says := func(late bool) {
+		t.Helper()
+		if err := store.Get(t.Context(), client.ObjectKey{Name: "lost"}, lost); err != nil {
+			t.Fatal(err)
+		}
+		joined := condition.Get(lost, karpv1.ClaimRegistered)
+		if joined.Status != metav1.ConditionUnknown || strings.Contains(joined.Message, "aws-auth") != late {
+			t.Errorf("%v after it was bought the claim says %+v; it says what may be wrong: want %v", now.Sub(noon), joined, late)
+		}
+	}
+	again := look()
+	says(false)
+	now = noon.Add(again)
+	again = look()
+	says(true)
+	now = now.Add(again)
+	if now != noon.Add(registerFor) {
+		t.Errorf("it is looked at again %v after it was bought, want %v", now.Sub(noon), registerFor)
+	}
 	look()
 	came := &karpv1.NodeClaim{}
 	if err := store.Get(t.Context(), client.ObjectKey{Name: "comes"}, came); err != nil {
@@ -71,7 +91,6 @@ func TestAClaimWhosePoolIsGone(t *testing.T) {
 	if !condition.IsTrue(came, karpv1.ClaimRegistered) || !condition.IsTrue(came, karpv1.ClaimInitialized) {
 		t.Errorf("conditions %+v, want that it has joined and started", came.Status.Conditions)
 	}
-	lost := &karpv1.NodeClaim{}
 	if err := store.Get(t.Context(), client.ObjectKey{Name: "lost"}, lost); err != nil || lost.DeletionTimestamp == nil {
 		t.Errorf("the claim whose node does not come stays (%v)", err)
 	}

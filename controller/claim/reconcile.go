@@ -33,6 +33,10 @@ const (
 	registerFor = 15 * time.Minute
 )
 
+// lateAfter is how long most images take to boot and join at most; past it a claim
+// says what may be wrong.
+const lateAfter = 2 * time.Minute
+
 // askAgain is how often a machine is asked for until there is one: the
 // launcher may have met an obstacle that no change of the claim tells of.
 const askAgain = 10 * time.Second
@@ -186,26 +190,47 @@ func (r *Reconciler) age(c *karpv1.NodeClaim) string {
 	return r.Now().Sub(c.CreationTimestamp.Time).Round(time.Second).String()
 }
 
-// patience gives up a machine whose node does not come.
+// patience gives up a machine whose node does not come, and looks again when the
+// claim is to say that it is late.
 func (r *Reconciler) patience(ctx context.Context, c *karpv1.NodeClaim) (time.Duration, error) {
 	if condition.IsTrue(c, karpv1.ClaimRegistered) {
 		return 0, nil
 	}
-	since := c.CreationTimestamp.Time
-	if launched := condition.Get(c, karpv1.ClaimLaunched); launched != nil && launched.LastTransitionTime.After(since) {
-		since = launched.LastTransitionTime.Time
-	}
-	left := registerFor - r.Now().Sub(since)
-	if left > 0 {
-		return left, nil
+	boots := r.boots(c)
+	switch {
+	case boots < lateAfter:
+		return lateAfter - boots, nil
+	case boots < registerFor:
+		return registerFor - boots, nil
 	}
 	if r.Health != nil {
 		r.Health(c, false)
 	}
 	return 0, r.giveUp(ctx, c, "registration_timeout", "RegistrationTimeout", fmt.Sprintf(
-		"machine %s did not join the cluster within %v and is replaced; likely causes: its node role is not mapped "+
-			"(EKS access entry of type EC2_LINUX, or aws-auth), its security groups or subnet do not reach the API server, "+
-			"or its user data is wrong (see the machine's console log)", c.Status.ProviderID, registerFor))
+		"machine %s did not join the cluster within %v and is replaced; %s", c.Status.ProviderID, registerFor, causes))
+}
+
+// boots is how long ago the machine was bought.
+func (r *Reconciler) boots(c *karpv1.NodeClaim) time.Duration {
+	since := c.CreationTimestamp.Time
+	if launched := condition.Get(c, karpv1.ClaimLaunched); launched != nil && launched.LastTransitionTime.After(since) {
+		since = launched.LastTransitionTime.Time
+	}
+	return r.Now().Sub(since)
+}
+
+// causes are what usually keeps a machine out of a cluster.
+const causes = "likely causes: its node role is not mapped (EKS access entry of type EC2_LINUX, or aws-auth), " +
+	"its security groups or subnet do not reach the API server, or its user data is wrong (see the machine's console log)"
+
+// missing says that there is no node for the machine, and why that may be once it
+// takes longer than machines usually take to boot.
+func (r *Reconciler) missing(c *karpv1.NodeClaim) string {
+	if r.boots(c) < lateAfter {
+		return "no node has joined the cluster for this machine yet"
+	}
+	return fmt.Sprintf("no node has joined the cluster for machine %s in %v; after %v it is replaced. If its image does not always take as long, %s",
+		c.Status.ProviderID, lateAfter, registerFor, causes)
 }
 
 // letGo deletes a withdrawn claim that no purchase was tried for; if one was

@@ -30,7 +30,7 @@ func (r *Reconciler) register(ctx context.Context, c *karpv1.NodeClaim, nodes []
 	}
 	switch len(nodes) {
 	case 0:
-		condition.SetUnknown(c, karpv1.ClaimRegistered, karpv1.ReasonNodeNotFound, "no node has joined the cluster for this machine yet", r.Now())
+		condition.SetUnknown(c, karpv1.ClaimRegistered, karpv1.ReasonNodeNotFound, r.missing(c), r.Now())
 		return 0, nil
 	case 1:
 	default:
