@@ -110,7 +110,7 @@ lab-test: build ## tests of the lab module and the stories in labs
 ##@ Longer checks
 
 .PHONY: test-full
-test-full: test cheapest ## the checks of test with long counts of seeds
+test-full: test cheapest lab-long ## the checks of test with long counts of seeds, and stories in which minutes go by
 	@$(MAKE) --no-print-directory oracle SEEDS=2000
 	@$(MAKE) --no-print-directory sim SEEDS=2000
 	@$(MAKE) --no-print-directory faults SEEDS=2000
@@ -170,6 +170,10 @@ bench: bin/daemok ## Go benchmarks of the core, then daemok bench place
 .PHONY: bill
 bill: build ## pay for a thousand pods in labs, on demand and on spot, and print what was planned, said and paid
 	@cd lab && DAEMOK_BIN=$(CURDIR)/bin $(STATIC) go test -count=1 -timeout 15m ./stories -run 'TestTheBill' -v -args -spot
+
+.PHONY: lab-long
+lab-long: build ## stories in labs in which minutes must go by: newer images, a role that is not mapped, a node that stays unhealthy
+	@cd lab && DAEMOK_BIN=$(CURDIR)/bin $(STATIC) go test -count=1 -timeout 30m ./stories -run TestAfterMinutes -v -args -long
 
 ##@ Upkeep
 

@@ -13,7 +13,8 @@ func TestOrdersToAWS(t *testing.T) {
 	l := ownLab(t)
 	for name, happen := range map[string]func(*story){
 		"an answer is lost, and calls are throttled": (*story).answerIsLost,
-		"a zone is lost": (*story).zoneIsLost,
+		"a zone is lost":                       (*story).zoneIsLost,
+		"a right is taken away and given back": (*story).rightIsMissing,
 	} {
 		t.Run(name, func(t *testing.T) { happen(begin(t, l)) })
 	}
@@ -56,4 +57,17 @@ func (s *story) zoneIsLost() {
 	s.awaitFor(3*limit, "the node of the lost zone not to be heard", "v1/Node", heard(false))
 	mustLab(s.T, 0, s.dir, "outage", lost, "--end")
 	s.await("it to be heard again", "v1/Node", heard(true))
+}
+
+// rightIsMissing: a class whose machines may not be bought any more says which right is missing; pods
+// wait, and run once it is there again.
+func (s *story) rightIsMissing() {
+	s.pool("")
+	s.oneEach(1)
+	s.account("deny", "CreateFleet")
+	mustKubectl(s.T, s.dir, "-n", s.namespace, "scale", "deployment", "apart", "--replicas=2")
+	s.awaitEvent(eventsOfCluster, "NodeClaim", s.namespace, "ec2:CreateFleet")
+	s.account("allow", "CreateFleet")
+	s.awaitFor(3*limit, "both pods to run", "v1/Pod", of("apart", running(2)))
+	s.nothingTwice()
 }
