@@ -8,6 +8,7 @@
 package cloud
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -204,6 +205,12 @@ type Trouble struct {
 	StartsAt  time.Time // when what is scheduled begins; zero: it is not told
 }
 
+// Compare orders troubles by machine and kind, then by what they say.
+func (t Trouble) Compare(o Trouble) int {
+	return cmp.Or(cmp.Compare(t.MachineID, o.MachineID), cmp.Compare(t.Kind, o.Kind), cmp.Compare(t.What, o.What),
+		t.StartsAt.Compare(o.StartsAt), t.Since.Compare(o.Since))
+}
+
 // TroubleKind says what kind of thing it is.
 type TroubleKind string
 
@@ -212,6 +219,7 @@ const (
 	InstanceFails TroubleKind = "instance_status" // the check of the machine
 	SystemFails   TroubleKind = "system_status"   // the check of what it runs on
 	Scheduled     TroubleKind = "scheduled_event" // a reboot, a stop, a retirement
+	CapacityEnds  TroubleKind = "capacity_end"    // what the machine runs in was bought until then
 )
 
 // Shifts tells of zones that work is moved away from for a while, by a user or by the

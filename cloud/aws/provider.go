@@ -107,7 +107,8 @@ type Provider struct {
 
 	mu       sync.Mutex
 	cluster  userdata.Cluster
-	arn      string // of the cluster; empty: not asked for yet
+	arn      string                           // of the cluster; empty: not asked for yet
+	blocks   map[string]nodeclass.Reservation // capacity blocks that were seen and are not over
 	version  version
 	noQuotas bool            // that Service Quotas may not be read was told
 	zones    map[string]bool // that types were read anew for, though none are offered there
@@ -145,7 +146,7 @@ func newProvider(o Options, clients client.Clients) *Provider {
 	o = o.withDefaults()
 	facts := factsFor(clients.Region)
 	p := &Provider{
-		options: o, clients: clients, facts: facts, classes: map[string]*known{}, zones: map[string]bool{},
+		options: o, clients: clients, facts: facts, classes: map[string]*known{}, zones: map[string]bool{}, blocks: map[string]nodeclass.Reservation{},
 		prices: price.New(facts), short: shortage.New(o.Now), measured: measure.New(o.Now), reserved: reservation.NewBook(o.Now),
 		finder:     network.Finder{API: clients.EC2, Region: clients.Region, Cluster: o.Cluster},
 		reserves:   reservation.Finder{API: clients.EC2},
@@ -169,11 +170,6 @@ func (p *Provider) Region() string { return p.clients.Region }
 // Notices reads the SQS queue of that name.
 func (p *Provider) Notices(queue string) *notice.Queue {
 	return notice.New(p.clients.SQS, queue, p.options.Cluster, p.options.Now, p.options.Pause)
-}
-
-// Troubles implements cloud.Checks.
-func (p *Provider) Troubles(ctx context.Context) ([]cloud.Trouble, error) {
-	return notice.Checks{API: p.clients.EC2}.Troubles(ctx)
 }
 
 // Short implements cloud.Shortages.

@@ -227,6 +227,48 @@ func TestACapacityBlockIsBoughtAsOne(t *testing.T) {
 	}
 }
 
+// "Instances are terminated 30 minutes before a Capacity Block ends"; ten minutes
+// before that their machines are told of, whether or not a class selects the block still.
+func TestMachinesOfACapacityBlockAreToldOfBeforeTheyEnd(t *testing.T) {
+	a := openAccount(t)
+	ends := a.Now().Add(2 * time.Hour)
+	id := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 1, Block: true, EndsAt: ends})
+	got, err := a.provider.Launch(t.Context(), a.fromReservation(t, "t1", id, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.provider.Launch(t.Context(), a.request(t, "t2", cluster.OnDemand, "m5.large")); err != nil {
+		t.Fatal(err)
+	}
+	a.lookAgain(t)
+	want := []cloud.Trouble{{MachineID: got[0].ID, Kind: cloud.CapacityEnds, StartsAt: ends.Add(-30 * time.Minute), What: "capacity block " + id + " ends at " + ends.Format(time.RFC3339)}}
+	a.Advance(79 * time.Minute)
+	if found, err := a.provider.Troubles(t.Context()); err != nil || len(found) > 0 {
+		t.Errorf("Troubles = %+v, %v; 41 minutes before the end", found, err)
+	}
+	a.Advance(2 * time.Minute)
+	a.class.Resolved.Reservations = nil // the class selects it no more
+	for _, denied := range []bool{false, true} {
+		if denied {
+			a.server.Deny("DescribeInstanceStatus")
+		}
+		if found, err := a.provider.Troubles(t.Context()); err != nil || !slices.Equal(found, want) {
+			t.Errorf("SC-472: Troubles = %+v, %v; want %+v", found, err, want)
+		}
+	}
+	a.server.Allow("DescribeInstanceStatus")
+	if list, err := a.provider.List(t.Context(), cloud.Filter{IDs: []string{got[0].ID}}); err != nil || list[0].State != cloud.Running {
+		t.Errorf("the machine is %+v, %v; want it to run until 30 minutes before the end", list, err)
+	}
+	a.Advance(10 * time.Minute)
+	if list, err := a.provider.List(t.Context(), cloud.Filter{IDs: []string{got[0].ID}}); err != nil || len(list) > 0 && list[0].State == cloud.Running {
+		t.Errorf("the machine is %+v, %v; want EC2 to have ended it", list, err)
+	}
+	if found, err := a.provider.Troubles(t.Context()); err != nil || len(found) > 0 {
+		t.Errorf("Troubles = %+v, %v; after the machine has ended", found, err)
+	}
+}
+
 func TestWithoutTheGateReservationsAreLeftToEC2(t *testing.T) {
 	a := openAccount(t)
 	a.provider.options.NoReservedCapacity = true

@@ -126,6 +126,7 @@ func (p *Provider) Reservations(ctx context.Context, class nodeclass.Class) ([]n
 		out[i].Expiring = f.IsExpiring(p.options.Now())
 	}
 	p.reserved.Saw(free)
+	p.noteBlocks(out)
 	return out, nil
 }
 

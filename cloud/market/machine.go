@@ -154,6 +154,17 @@ func (m *Market) Terminate(id, reason string) bool {
 	return true
 }
 
+// TerminateAt has a machine end at a moment that may be past; one that ends sooner is
+// left alone.
+func (m *Market) TerminateAt(id string, at time.Time, reason string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if machine, known := m.machines[id]; known {
+		m.end(machine, at, reason)
+		m.signal()
+	}
+}
+
 // end plans the machine's end from a moment on, unless it ends sooner.
 func (m *Market) end(machine *Machine, at time.Time, reason string) {
 	if !machine.EndsAt.IsZero() && !machine.EndsAt.After(at) {

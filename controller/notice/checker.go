@@ -79,17 +79,20 @@ func (c *Checker) see(troubles []cloud.Trouble) {
 // anything.
 func (c *Checker) heal(ctx context.Context, t cloud.Trouble, claim *karpv1.NodeClaim) error {
 	a := ailment{t.MachineID, t.Kind}
-	fails := t.Kind != cloud.Scheduled
+	fails := t.Kind == cloud.InstanceFails || t.Kind == cloud.SystemFails
 	if fails && c.Now().Sub(c.first[a]) < impairedFor {
 		return nil
 	}
-	if !c.told[a] {
+	if !c.told[a] && t.Kind != cloud.CapacityEnds { // that is no illness
 		c.told[a] = true
 		c.Metrics.StatusUnhealthy.WithLabelValues(string(t.Kind)).Inc()
 	}
 	n := cloud.Notice{Kind: cloud.Maintenance, MachineID: t.MachineID, At: c.Now(), EndsAt: t.StartsAt, Problem: t.What}
-	if fails {
+	switch {
+	case fails:
 		n.Kind = cloud.Impaired
+	case t.Kind == cloud.CapacityEnds:
+		n.Kind = cloud.ReservationInterrupted
 	}
 	f, step := &fate{}, c.letGo
 	if claim.DeletionTimestamp != nil {

@@ -38,6 +38,7 @@ func TestWhatFollowsFromStatusChecks(t *testing.T) {
 		"nobody says since when, at first":        {cloud.Trouble{Kind: cloud.InstanceFails}, 2, false, "", ""},
 		"nobody says since when, in the end":      {cloud.Trouble{Kind: cloud.InstanceFails}, 3, true, "2026-01-01T01:02:00Z", ""},
 		"a change that is scheduled":              {cloud.Trouble{Kind: cloud.Scheduled, What: "instance-retirement", StartsAt: at.Add(time.Hour)}, 1, true, "", "2026-01-01T02:00:00Z"},
+		"SC-472 a capacity block that ends":       {cloud.Trouble{Kind: cloud.CapacityEnds, What: "capacity block cr-1 ends", StartsAt: at.Add(10 * time.Minute)}, 1, true, "", "2026-01-01T01:10:00Z"},
 		"a machine of somebody else":              {cloud.Trouble{MachineID: "i-9", Kind: cloud.SystemFails, Since: start}, 3, false, "", ""},
 	}
 	for name, tt := range tests {
@@ -60,8 +61,12 @@ func TestWhatFollowsFromStatusChecks(t *testing.T) {
 				t.Errorf("it leaves: %v, drained by %q, ends at %q; want %v, %q, %q", left,
 					c.Annotations[api.AnnotationTerminationTimestamp], c.Annotations[api.MarkEnds], tt.leaves, tt.drainBy, tt.endsAt)
 			}
-			if tt.leaves && !slices.Contains(d.events, "NodeClaim/one InstanceUnhealthy") {
-				t.Errorf("events %q, want InstanceUnhealthy", d.events)
+			reason := "InstanceUnhealthy"
+			if tt.trouble.Kind == cloud.CapacityEnds {
+				reason = "CapacityReservationInstanceInterrupted"
+			}
+			if tt.leaves && !slices.Contains(d.events, "NodeClaim/one "+reason) {
+				t.Errorf("events %q, want %s", d.events, reason)
 			}
 		})
 	}

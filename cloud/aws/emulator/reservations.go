@@ -102,6 +102,40 @@ func (s *Server) addReservation(r *capacityReservation, now time.Time) {
 	s.market.SetCapacity(r.pool(), r.Total, 0)
 }
 
+// blockEnds is how long before its end EC2 begins to end the instances of a capacity
+// block.
+const blockEnds = 30 * time.Minute
+
+// endBlocks ends the instances of capacity blocks whose time is up; the lock is held.
+func (s *Server) endBlocks(now time.Time) {
+	up := map[string]time.Time{}
+	for _, r := range s.st.Reservations {
+		if at := r.EndsAt.Add(-blockEnds); r.Kind == reservationBlock && !r.EndsAt.IsZero() && !at.After(now) {
+			up[r.ID] = at
+		}
+	}
+	if len(up) == 0 {
+		return
+	}
+	for _, i := range s.st.Instances {
+		if at, ends := up[i.InReservation]; ends {
+			s.market.TerminateAt(i.ID, at, "Server.CapacityBlockEnded")
+		}
+	}
+}
+
+// nextBlockEnd is when instances of a capacity block are ended next; false where none
+// are to be. The lock is held.
+func (s *Server) nextBlockEnd(now time.Time) (next time.Time, due bool) {
+	for _, r := range s.st.Reservations {
+		at := r.EndsAt.Add(-blockEnds)
+		if r.Kind == reservationBlock && !r.EndsAt.IsZero() && at.After(now) && (!due || at.Before(next)) {
+			next, due = at, true
+		}
+	}
+	return next, due
+}
+
 func (s *Server) zoneNamed(name string) zone {
 	i := slices.IndexFunc(s.st.Zones, func(z zone) bool { return z.Name == name })
 	if i < 0 {

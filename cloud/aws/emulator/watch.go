@@ -119,17 +119,27 @@ func (s *Server) Run(ctx context.Context) {
 const idle = time.Hour
 
 func (s *Server) untilNext() time.Duration {
+	now := s.now()
 	at, due := s.market.NextChange()
+	s.mu.Lock()
+	block, ends := s.nextBlockEnd(now)
+	s.mu.Unlock()
+	if ends && (!due || block.Before(at)) {
+		at, due = block, true
+	}
 	if !due {
 		return idle
 	}
-	return max(at.Sub(s.now()), 0)
+	return max(at.Sub(now), 0)
 }
 
 // Settle carries out what is due by now. Calls wait for each other.
 func (s *Server) Settle() {
 	s.settling.Lock()
 	defer s.settling.Unlock()
+	s.mu.Lock()
+	s.endBlocks(s.now())
+	s.mu.Unlock()
 	for _, e := range s.market.Settle() {
 		if event, known := s.settle(e); known {
 			s.watchers.tell(event)

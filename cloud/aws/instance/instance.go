@@ -99,6 +99,21 @@ func (s *Store) List(ctx context.Context, f cloud.Filter) ([]cloud.Machine, erro
 	return out, nil
 }
 
+// InReservations returns the machines that run, or begin to, in the capacity
+// reservations of those IDs, sorted by ID.
+func (s *Store) InReservations(ctx context.Context, ids ...string) ([]cloud.Machine, error) {
+	found, err := s.describe(ctx, append(s.owned(), filter("capacity-reservation-id", ids...), filter("instance-state-name", "pending", "running")), nil)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]cloud.Machine, 0, len(found))
+	for _, i := range found {
+		out = append(out, convert(i))
+	}
+	slices.SortFunc(out, func(a, b cloud.Machine) int { return cmp.Compare(a.ID, b.ID) })
+	return out, nil
+}
+
 // Profiles returns the names of the instance profiles that machines of the
 // cluster have which are not terminated.
 func (s *Store) Profiles(ctx context.Context) (map[string]bool, error) {

@@ -225,10 +225,20 @@ const (
 	blockGrace = 10 * time.Minute
 )
 
+// MachinesEndAt is when EC2 begins to end the machines of a capacity block; zero for
+// reservations whose machines go on.
+func (r Reservation) MachinesEndAt() time.Time {
+	if !r.Block || r.EndsAt.IsZero() {
+		return time.Time{}
+	}
+	return r.EndsAt.Add(-blockEnds)
+}
+
 // IsExpiring reports whether it is a capacity block whose machines are about to be
 // ended.
 func (r Reservation) IsExpiring(now time.Time) bool {
-	return r.Block && !r.EndsAt.IsZero() && !now.Before(r.EndsAt.Add(-blockEnds-blockGrace))
+	ends := r.MachinesEndAt()
+	return !ends.IsZero() && !now.Before(ends.Add(-blockGrace))
 }
 
 // Subnet is a subnet that machines may be launched into.

@@ -1,7 +1,6 @@
 package notice
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -60,9 +59,7 @@ func (c Checks) Troubles(ctx context.Context) ([]cloud.Trouble, error) {
 	for t := range found {
 		out = append(out, t)
 	}
-	slices.SortFunc(out, func(a, b cloud.Trouble) int {
-		return cmp.Or(cmp.Compare(a.MachineID, b.MachineID), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.What, b.What), a.StartsAt.Compare(b.StartsAt), a.Since.Compare(b.Since))
-	})
+	slices.SortFunc(out, cloud.Trouble.Compare)
 	return out, nil
 }
 
