@@ -262,6 +262,9 @@ func (k *Keeper) PodGone(namespace, name string) {
 		k.podEvent[p.Node] = k.now()
 	}
 	k.leaves(entry)
+	if len(k.lineage) > 0 {
+		k.reshape() // its shape is what it was when it went
+	}
 	k.drop(key)
 	k.forget(entry.subject)
 	k.mateGone(key)

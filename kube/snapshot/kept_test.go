@@ -10,6 +10,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -22,6 +23,8 @@ import (
 	"github.com/daemok/daemok/kube/api/condition"
 	"github.com/daemok/daemok/kube/api/daemok/v1alpha1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/api/mark"
+	"github.com/daemok/daemok/kube/translate"
 )
 
 // witness is a keeper with a clock of its own and what classes offer as it knows.
@@ -187,10 +190,13 @@ func (l *life) machine() func(*witness) {
 
 // rare changes what people and other processes say seldom.
 func (l *life) rare() func(*witness) {
-	switch l.rng.IntN(10) {
+	switch l.rng.IntN(11) {
 	case 0:
 		p := pool("default")
 		p.Annotations = map[string]string{api.MarkKeepReady: l.one("true", "false")}
+		if l.maybe(2) {
+			p.Annotations[api.MarkRoll] = mark.Roll{Since: l.at, All: true}.String()
+		}
 		if l.maybe(3) {
 			p.Disruption.Budgets = []karpv1.Budget{{Nodes: "0", Schedule: new("*/20 * * * *"), Duration: new("10m")}}
 		}
@@ -218,6 +224,11 @@ func (l *life) rare() func(*witness) {
 		b := l.guard(metav1.ObjectMeta{Namespace: "default", Name: l.one("g1", "g2", "g3")})
 		b.Spec.MaxUnavailable, b.Status.DisruptionsAllowed = new(intstr.FromInt32(int32(l.rng.IntN(2)))), int32(l.rng.IntN(2))
 		return func(w *witness) { w.GuardSeen(b) }
+	case 9:
+		volume := l.one("v1", "v2")
+		left := &storagev1.VolumeAttachment{ObjectMeta: metav1.ObjectMeta{Name: volume + "-on-n1"}}
+		left.Spec.Attacher, left.Spec.NodeName, left.Spec.Source.PersistentVolumeName = "ebs.csi.aws.com", "n1", &volume
+		return func(w *witness) { w.AttachmentSeen(left) }
 	}
 	s := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: l.one("s1", "s2")}, Spec: corev1.ServiceSpec{Selector: map[string]string{"app": l.one("a", "b")}}}
 	return func(w *witness) { w.ServiceSeen(s) }
@@ -227,8 +238,8 @@ func (l *life) rare() func(*witness) {
 // taken meanwhile, the next one says in every field what a keeper says that was told the
 // same and never made one before; and none that was handed out changes any more.
 func TestASnapshotKeptEqualsOneMadeAtOnce(t *testing.T) {
-	var seen struct{ last, returns, starts, protected, controller, promised, machine, left, frozen, moved, kept bool }
-	for seed := range uint64(24) {
+	var seen struct{ last, returns, starts, protected, controller, promised, machine, left, frozen, moved, kept, rolled bool }
+	for seed := range uint64(40) {
 		l := &life{shop: &shop{rng: rand.New(rand.NewPCG(seed, 5)), have: map[string]client.Object{}}, at: start, live: map[string]*corev1.Pod{}}
 		kept := newWitness(seed%2 == 0)
 		var story []func(*witness)
@@ -257,6 +268,7 @@ func TestASnapshotKeptEqualsOneMadeAtOnce(t *testing.T) {
 			for i := range got.Nodes {
 				n := &got.Nodes[i]
 				seen.controller = seen.controller || n.Controller != ""
+				seen.rolled = seen.rolled || n.Drifted == translate.RollRequested
 				seen.left = seen.left || len(n.Attachable) > 0 && n.Attachable[0].Count < 0
 				for _, p := range n.Pods {
 					seen.last = seen.last || p.LastOf != ""
