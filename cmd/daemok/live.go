@@ -163,8 +163,12 @@ func market(ctx context.Context) (*aws.Provider, error) {
 	if name == "" {
 		return nil, errors.New("set CLUSTER_NAME to the cluster's name in EKS, so that its offers can be asked for; in the lab: source the file lab.env")
 	}
-	provider, err := aws.New(ctx, aws.Options{Cluster: name, Agent: "daemok-cli", MemoryOverhead: 0.075,
-		NoSurplusCredits: os.Getenv("SURPLUS_CREDITS") == "false"})
+	settings, err := settingsOf(os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	settings.Cluster, settings.Agent = name, "daemok-cli"
+	provider, err := aws.New(ctx, settings)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/daemok/daemok/cloud/aws"
+	"github.com/daemok/daemok/internal/gates"
+)
+
+// settingsOf are the controller's settings about what AWS has, by its environment
+// variables and with its defaults. The error names the variable.
+func settingsOf(env func(string) string) (aws.Options, error) {
+	out := aws.Options{MemoryOverhead: 0.075}
+	credits := true
+	share := func(text string) (err error) {
+		out.MemoryOverhead, err = strconv.ParseFloat(text, 64)
+		if err == nil && !(out.MemoryOverhead >= 0 && out.MemoryOverhead < 1) {
+			err = strconv.ErrRange
+		}
+		return err
+	}
+	count := func(text string) (err error) {
+		out.ReservedENIs, err = strconv.ParseInt(text, 10, 64)
+		if err == nil && out.ReservedENIs < 0 {
+			err = strconv.ErrRange
+		}
+		return err
+	}
+	truth := func(to *bool) func(string) error {
+		return func(text string) (err error) {
+			*to, err = strconv.ParseBool(text)
+			return err
+		}
+	}
+	for _, v := range []struct {
+		name string
+		read func(string) error
+		want string
+	}{
+		{"VM_MEMORY_OVERHEAD_PERCENT", share, "a share from 0 to below 1"},
+		{"RESERVED_ENIS", count, "0 or more"},
+		{"ISOLATED_VPC", truth(&out.IsolatedVPC), "true or false"},
+		{"ENABLE_ZONAL_SHIFT", truth(&out.ZonalShift), "true or false"},
+		{"SURPLUS_CREDITS", truth(&credits), "true or false"},
+	} {
+		if text := env(v.name); text != "" && v.read(text) != nil {
+			return out, fmt.Errorf("%s is %q: want %s", v.name, text, v.want)
+		}
+	}
+	switches, err := gates.Parse(env("FEATURE_GATES"))
+	if err != nil {
+		return out, fmt.Errorf("FEATURE_GATES %w", err)
+	}
+	uses, said := switches[gates.Reserved]
+	out.NoSurplusCredits, out.NoReservedCapacity = !credits, said && !uses
+	return out, nil
+}
