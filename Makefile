@@ -172,7 +172,7 @@ bill: build ## pay for a thousand pods in labs, on demand and on spot, and print
 	@cd lab && DAEMOK_BIN=$(CURDIR)/bin $(STATIC) go test -count=1 -timeout 15m ./stories -run 'TestTheBill' -v -args -spot
 
 .PHONY: lab-long
-lab-long: build ## stories in labs in which minutes must go by: newer images, a role that is not mapped, a node that stays unhealthy
+lab-long: build ## stories in labs in which minutes must go by: newer images, a role that is not mapped, an unhealthy node, throttled calls, a storm of 200
 	@cd lab && DAEMOK_BIN=$(CURDIR)/bin $(STATIC) go test -count=1 -timeout 30m ./stories -run TestAfterMinutes -v -args -long
 
 ##@ Upkeep

@@ -2,7 +2,9 @@ package stories_test
 
 import (
 	"flag"
+	"fmt"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -21,9 +23,26 @@ func TestAfterMinutes(t *testing.T) {
 		"images are released":         (*story).imagesAreReleased,
 		"a node's role is not mapped": (*story).roleIsNotMapped,
 		"a node stays unhealthy":      (*story).nodeIsRepaired,
+		"calls are throttled":         (*story).callsAreThrottled,
 	} {
 		t.Run(name, func(t *testing.T) { happen(begin(t, l)) })
 	}
+	t.Run("two hundred spot machines are taken back at once", func(t *testing.T) { begin(t, ownLab(t)).spotStorm(200) })
+}
+
+// callsAreThrottled: AWS may be asked a tenth as often as usual while 500 pods wait. All run, and
+// nothing is bought twice.
+func (s *story) callsAreThrottled() {
+	mustLab(s.T, 0, s.dir, "throttle", "*", "--times=0.1")
+	defer mustLab(s.T, 0, s.dir, "throttle", "*", "--end")
+	s.pool("")
+	began := time.Now()
+	for i := range 5 {
+		s.workload(fmt.Sprintf("web-%d", i), s.namespace, "900m", 100)
+	}
+	s.awaitFor(5*limit, "all pods to run", "v1/Pod", running(500))
+	s.Logf("500 pods run after %.0f s, on %d machines", time.Since(began).Seconds(), len(s.settledInstances()))
+	s.nothingTwice()
 }
 
 // imagesAreReleased: four weeks later AWS has a newer image of the name that the class asks for. Nodes drift, and are
