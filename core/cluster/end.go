@@ -6,6 +6,10 @@ import "time"
 // for looks a second apart, and for clocks that differ.
 const endMargin = 15 * time.Second
 
+// Ends reports whether the cloud takes the node's machine away, or it is being given
+// back.
+func (n *Node) Ends() bool { return n.MachineEnds || !n.EndsAt.IsZero() }
+
 // EvictBy is the latest moment at which pods are evicted from a machine that is taken
 // away, so that the one that may take longest to end has that time; zero where nobody
 // takes it away. Daemons and pods that may not be disturbed do not count: they end with

@@ -13,7 +13,8 @@ type Guard struct {
 // Keep marks the pods that PodDisruptionBudgets keep on their nodes until somebody
 // changes these: no room is made for them elsewhere, and a node that leaves and has
 // such a pod does not go. On a machine that the cloud takes away nothing keeps them:
-// they do need another place. Builders call it once, when all pods and budgets are listed.
+// they do need another place. Who lists pods and budgets anew calls it then; who keeps
+// pods from one snapshot to the next asks KeptBy of those that changed.
 func (s *Snapshot) Keep() {
 	byName := make(map[[2]string]*Guard, len(s.Guards))
 	for i := range s.Guards {
@@ -31,10 +32,6 @@ func (s *Snapshot) Keep() {
 		}
 	}
 }
-
-// Ends reports whether the cloud takes the node's machine away, or it is being given
-// back.
-func (n *Node) Ends() bool { return n.MachineEnds || !n.EndsAt.IsZero() }
 
 // KeptBy reports whether no eviction of the pod is ever allowed as things are
 // written. The budget is the one that selects it; where several do, the eviction
