@@ -2,7 +2,9 @@
 // and claims without a machine, and lets them go.
 //
 // It promises never to touch a machine younger than a claim may need to be
-// written, nor one of another cluster: the port lists only ours.
+// written, nor one of another cluster: the port lists only ours; and to let no
+// claim go because one list lacks its machine, since a cloud's lists may be
+// behind.
 package collect
 
 import (
@@ -16,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud"
@@ -48,7 +51,8 @@ type Collector struct {
 	Now      func() time.Time
 	Shifted  func(zoneID string) bool // tells of zones that work is shifted away from; nil: of none
 
-	rounds int
+	rounds  int
+	missing map[types.UID]bool // claims whose machines the last look did not find
 }
 
 // Round looks once and returns how long to wait before the next look.
@@ -57,7 +61,7 @@ func (c *Collector) Round(ctx context.Context) (time.Duration, error) {
 		return EveryNew, err
 	}
 	c.rounds++
-	if c.rounds < newRounds {
+	if c.rounds < newRounds || len(c.missing) > 0 {
 		return EveryNew, nil
 	}
 	return EveryUsed, nil
@@ -137,30 +141,43 @@ func (c *Collector) giveBackOne(ctx context.Context, m cloud.Machine, node *core
 	return nil
 }
 
-// claimsWithoutMachine lets claims go whose machine vanished and whose node
-// does not say otherwise.
+// claimsWithoutMachine lets claims go whose machine is ending, or which two looks in a
+// row did not find, where their node does not say otherwise.
 func (c *Collector) claimsWithoutMachine(ctx context.Context, claims []karpv1.NodeClaim, machines []cloud.Machine, nodes map[string]*corev1.Node) error {
-	exists := map[string]bool{}
+	state := map[string]cloud.State{}
 	for _, m := range machines {
-		exists[m.ProviderID] = m.State != cloud.ShuttingDown
+		state[m.ProviderID] = m.State
 	}
+	before := c.missing
+	c.missing = map[types.UID]bool{}
 	var errs []error
 	for i := range claims {
 		claim := &claims[i]
-		node := nodes[claim.Status.ProviderID]
-		gone := claim.DeletionTimestamp == nil && claim.Status.ProviderID != "" && !exists[claim.Status.ProviderID] &&
-			c.mustBeVisible(claim) && !c.inShiftedZone(claim) && (node == nil || !translate.IsReady(node))
-		if !gone {
+		is, found := state[claim.Status.ProviderID]
+		if found && is != cloud.ShuttingDown || !c.mayLose(claim, nodes[claim.Status.ProviderID]) {
+			continue
+		}
+		if !found && !before[claim.UID] {
+			c.missing[claim.UID] = true
 			continue
 		}
 		c.Log.Info("letting a claim go whose machine has vanished", "claim", claim.Name, "providerID", claim.Status.ProviderID)
 		if err := c.Store.Delete(ctx, claim, client.Preconditions{UID: &claim.UID}); client.IgnoreNotFound(err) != nil {
+			if !found {
+				c.missing[claim.UID] = true
+			}
 			errs = append(errs, fmt.Errorf("delete claim %s, whose machine has vanished: %w", claim.Name, err))
 			continue
 		}
 		c.Metrics.ClaimsDisrupted.WithLabelValues("garbage_collected", claim.Labels[api.LabelNodePool], claim.Labels[api.LabelCapacityType], "", "").Inc()
 	}
 	return errors.Join(errs...)
+}
+
+// mayLose reports whether the claim has a machine that would be listed, and whose node
+// does not prove that it is there.
+func (c *Collector) mayLose(claim *karpv1.NodeClaim, node *corev1.Node) bool {
+	return claim.DeletionTimestamp == nil && claim.Status.ProviderID != "" && c.mustBeVisible(claim) && !c.inShiftedZone(claim) && (node == nil || !translate.IsReady(node))
 }
 
 // inShiftedZone reports whether the cloud may not tell of the claim's machine, since work

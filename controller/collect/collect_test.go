@@ -190,6 +190,27 @@ type oneRound struct {
 	want  string // in the words of place.left
 }
 
+// checkTwice is check after two rounds.
+func (r oneRound) checkTwice(t *testing.T) {
+	p := newPlace(t)
+	r.given(p)
+	p.look()
+	p.look()
+	if got := p.left(); got != r.want {
+		t.Errorf("left and given back: %q, want %q", got, r.want)
+	}
+}
+
+// look has the collector look once, and returns when it looks again.
+func (p *place) look() time.Duration {
+	p.t.Helper()
+	after, err := p.c.Round(p.t.Context())
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return after
+}
+
 func (r oneRound) check(t *testing.T) {
 	p := newPlace(t)
 	r.given(p)
@@ -295,14 +316,34 @@ func TestOrphanClaims(t *testing.T) {
 		}, "c-1"},
 	}
 	for name, tt := range tests {
-		t.Run(name, tt.check)
+		t.Run(name, tt.checkTwice)
+	}
+}
+
+// A cloud's list may be behind: a claim goes only when the next look does not find its
+// machine either, and that comes soon. One that was found in between begins anew.
+func TestAClaimStaysWhenOneLookDoesNotFindItsMachine(t *testing.T) {
+	p := newPlace(t)
+	p.c.rounds = newRounds
+	p.claim("c-1", "i-1", registered)
+	p.machine("i-1", time.Hour)
+	all := p.yard.list
+	for _, step := range []struct {
+		list  []cloud.Machine
+		left  string
+		after time.Duration
+	}{{nil, "c-1", EveryNew}, {all, "c-1", EveryUsed}, {nil, "c-1", EveryNew}, {nil, "", EveryUsed}} {
+		p.yard.list = step.list
+		if after := p.look(); p.left() != step.left || after != step.after {
+			t.Fatalf("with machines %v listed: %q is left and the next look comes after %v, want %q and %v", step.list, p.left(), after, step.left, step.after)
+		}
 	}
 }
 
 func TestACollectedClaimIsCounted(t *testing.T) {
 	p := newPlace(t)
 	p.claim("c-1", "i-1", registered, held)
-	for range 2 { // it is still there at the second look, on its way out
+	for range 3 { // it is still there at the third look, on its way out
 		if _, err := p.c.Round(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -369,14 +410,16 @@ func TestOneStuckMachineHoldsUpNoOther(t *testing.T) {
 	p.machine("i-1", time.Hour)
 	p.machine("i-2", time.Hour)
 	p.claim("c-3", "i-3", registered)
-	if _, err := p.c.Round(t.Context()); err == nil || !strings.Contains(err.Error(), "i-1") {
-		t.Errorf("the round ended with %v, want the machine named", err)
+	for range 2 { // the first does not find the claim's machine
+		if _, err := p.c.Round(t.Context()); err == nil || !strings.Contains(err.Error(), "i-1") {
+			t.Errorf("the round ended with %v, want the machine named", err)
+		}
+		p.yard.list = p.yard.list[:1]
 	}
 	if got := p.left(); got != "-i-2" {
 		t.Errorf("left and given back: %q, want the other machine and the claim gone", got)
 	}
 	p.yard.stuck = ""
-	p.yard.list = p.yard.list[:1]
 	if _, err := p.c.Round(t.Context()); err != nil || p.left() != "-i-1 -i-2" {
 		t.Errorf("the next round ended with %v and %q, want the machine given back", err, p.left())
 	}

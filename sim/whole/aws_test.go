@@ -1,7 +1,6 @@
 package whole_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -31,6 +30,7 @@ import (
 type account struct {
 	server *emulator.Server
 	class  *nodeclass.Class // resolved already, as its status would say
+	parts  parts
 }
 
 // tellOfAWS is tell where the cloud is AWS.
@@ -57,12 +57,13 @@ func tellOfAWSWith(t *testing.T, o fake.Options, story func(t *testing.T, w *wor
 func (w *world) openAccount(seed uint64) {
 	w.t.Helper()
 	w.aws = &account{server: emulator.New(emulator.Options{
-		Account: emulator.Account{ClusterName: "test"}, Seed: seed, Now: time.Now, TimeScale: 1, Market: w.cloud.Market()})}
+		Account: emulator.Account{ClusterName: "test"}, Seed: seed, Now: time.Now, TimeScale: 1, Market: w.cloud.Market()}),
+		parts: parts{halved: map[string]bool{}, replies: map[string]reply{}}}
 	tags := map[string]string{"karpenter.sh/discovery": "test"}
 	w.aws.class = &nodeclass.Class{Name: "default", UID: "uid-1", Spec: nodeclass.Spec{
 		Subnets: []nodeclass.SubnetTerm{{Tags: tags}}, Groups: []nodeclass.GroupTerm{{Tags: tags}},
 		Images: []nodeclass.ImageTerm{{Alias: "al2023@latest"}}, Role: "KarpenterNodeRole-test"}}
-	p := w.provider(&carrier{server: w.aws.server})
+	p := w.provider(&carrier{account: w.aws})
 	found, err := p.Resolve(context.Background(), *w.aws.class)
 	if err != nil {
 		w.t.Fatal(err)
@@ -99,10 +100,14 @@ func (w *world) provider(do *carrier) *aws.Provider {
 
 // carrier brings the requests of one controller to the account, and has them fail.
 type carrier struct {
-	server *emulator.Server
-	ordeal *ordeal // nil: nothing fails
-	aimed  *aim    // at one call; nil: at none
+	account *account
+	ordeal  *ordeal // nil: nothing fails
+	aimed   *aim    // at one call; nil: at none
+	story   *story  // told of replies that are right in part; nil: nobody is
 }
+
+// nextPage ends the names of calls that ask for further pages.
+const nextPage = ", a further page"
 
 // trouble is how a call to AWS fails: an error code of AWS's, or one of two.
 type trouble string
@@ -120,6 +125,8 @@ func (t trouble) Error() string { return string(t) }
 func troubles(action string) []trouble {
 	all := []trouble{notSent, noReply, "RequestLimitExceeded", "UnauthorizedOperation", "InternalError", "Unavailable"}
 	switch action {
+	case "DescribeInstances" + nextPage:
+		all = append(all, "InvalidNextToken")
 	case "TerminateInstances", "DescribeInstances", "CreateTags":
 		all = append(all, "InvalidInstanceID.NotFound")
 	case "CreateFleet":
@@ -160,16 +167,27 @@ func (c *carrier) Do(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		form = nil // JSON
 	}
-	action := wire.Locate(r, form).Action
-	before, after := c.fate(action)
-	if with, isTrouble := errors.AsType[trouble](before); isTrouble && with != notSent {
-		c.server.Fault(action, 1, string(with))
-	} else if before != nil {
-		return nil, before
+	x := exchange{wire.Locate(r, form).Action, r, body, form}
+	if x.action == "DescribeInstances" && form.Has("MaxResults") {
+		x = x.with(func(f url.Values) { f.Set("MaxResults", "5") }) // as few as EC2 lets one ask for, so that there are pages
 	}
-	out, again := httptest.NewRecorder(), r.Clone(r.Context())
-	again.Body = io.NopCloser(bytes.NewReader(body))
-	c.server.ServeHTTP(out, again)
+	name := x.action
+	if form.Has("NextToken") {
+		name += nextPage
+	}
+	before, after := c.fate(name)
+	var out *httptest.ResponseRecorder
+	switch with, isTrouble := errors.AsType[trouble](before); {
+	case isTrouble && slices.Contains(partTroubles(x.action), with):
+		out = c.partly(x, with)
+	case isTrouble && with != notSent:
+		c.account.server.Fault(x.action, 1, string(with))
+		out = c.serve(x)
+	case before != nil:
+		return nil, before
+	default:
+		out = c.wholly(x)
+	}
 	if after != nil {
 		return nil, after
 	}
@@ -192,7 +210,7 @@ func (c *carrier) fate(action string) (before, after error) {
 		return a.with, nil
 	}
 	return o.call(awsCall(action), changes(action), func() error {
-		all := slices.DeleteFunc(troubles(action), func(t trouble) bool { return t == noReply })
+		all := append(slices.DeleteFunc(troubles(action), func(t trouble) bool { return t == noReply }), partTroubles(action)...)
 		return all[int(draw(o.seed, fmt.Sprintf("%s/%d/trouble", action, o.counts[awsCall(action)]))*float64(len(all)))]
 	})
 }

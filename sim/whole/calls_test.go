@@ -54,7 +54,7 @@ func TestCallsOfAWS(t *testing.T) {
 func (w *world) refreshing() (perSecond float64) {
 	w.t.Helper()
 	ctx, count := context.Background(), &ordeal{}
-	p := w.provider(&carrier{server: w.aws.server, ordeal: count})
+	p := w.provider(&carrier{account: w.aws, ordeal: count})
 	for _, round := range []struct {
 		every time.Duration
 		do    func() error

@@ -91,7 +91,7 @@ func (w *world) start(s setup) *controller {
 	var checks cloud.Checks
 	known := w.classes
 	if w.aws != nil {
-		carrier := &carrier{server: w.aws.server}
+		carrier := &carrier{account: w.aws, story: w.story}
 		p := w.provider(carrier)
 		carrier.ordeal, carrier.aimed = c.ordeal, s.aimed
 		bought, heard, catalog, short, checks, known = p, p.Notices("test"), p, p, p, &classes{catalog: p, aws: w.aws.class}

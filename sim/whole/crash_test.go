@@ -79,6 +79,11 @@ func (w *world) survive(s setup) {
 // dies is followed by another.
 func (w *world) upAndDown(c *controller) {
 	w.t.Helper()
+	w.upToAndDown(c, 3)
+}
+
+func (w *world) upToAndDown(c *controller, n int) {
+	w.t.Helper()
 	followed := func(holds func() bool) func() bool {
 		return func() bool {
 			if c.ordeal.isKilled() {
@@ -90,14 +95,14 @@ func (w *world) upAndDown(c *controller) {
 		}
 	}
 	w.pool("default", nil)
-	w.scale("web", 3)
-	w.until(8*time.Minute, "three pods running", followed(func() bool { return w.run(3) }))
+	w.scale("web", n)
+	w.until(8*time.Minute, "all pods running", followed(func() bool { return w.run(n) }))
 	w.until(2*time.Minute, "one machine for each claim and pod", followed(func() bool {
-		return len(w.liveMachines()) == 3 && len(w.claims()) == 3
+		return len(w.liveMachines()) == n && len(w.claims()) == n
 	}))
 	w.sound()
-	if w.bought() != 3 {
-		w.t.Errorf("bought %d machines for 3 pods; %s", w.bought(), w.state())
+	if w.bought() != n {
+		w.t.Errorf("bought %d machines for %d pods; %s", w.bought(), n, w.state())
 	}
 	w.scale("web", 0)
 	w.until(8*time.Minute, "an empty cluster", followed(w.empty))
