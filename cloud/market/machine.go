@@ -154,17 +154,6 @@ func (m *Market) Terminate(id, reason string) bool {
 	return true
 }
 
-// TerminateAt has a machine end at a moment that may be past; one that ends sooner is
-// left alone.
-func (m *Market) TerminateAt(id string, at time.Time, reason string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if machine, known := m.machines[id]; known {
-		m.end(machine, at, reason)
-		m.signal()
-	}
-}
-
 // end plans the machine's end from a moment on, unless it ends sooner.
 func (m *Market) end(machine *Machine, at time.Time, reason string) {
 	if !machine.EndsAt.IsZero() && !machine.EndsAt.After(at) {
@@ -251,6 +240,26 @@ func (m *Market) InterruptAdvised(id string, lead time.Duration) bool {
 	machine.WarnedAt = now.Add(max(lead, 0))
 	m.plan(transition{machine.WarnedAt, id, Warning})
 	m.end(machine, machine.WarnedAt.Add(m.figures.WarningFor), "Server.SpotInstanceTermination")
+	m.signal()
+	return true
+}
+
+// Warn warns a machine, at a moment that may be past, that it ends at another; zero is
+// WarningFor later. One that was warned before, or has an end that is no later, is left
+// alone. It reports false for that, and for a machine that is not remembered.
+func (m *Market) Warn(id string, at, ends time.Time, reason string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if ends.IsZero() {
+		ends = at.Add(m.figures.WarningFor)
+	}
+	machine, known := m.machines[id]
+	if !known || !machine.WarnedAt.IsZero() || !machine.EndsAt.IsZero() && !machine.EndsAt.After(ends) {
+		return false
+	}
+	machine.WarnedAt = at
+	m.plan(transition{at, id, Warning})
+	m.end(machine, ends, reason)
 	m.signal()
 	return true
 }

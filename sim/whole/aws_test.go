@@ -73,6 +73,15 @@ func (w *world) openAccount(seed uint64) {
 	time.Sleep(time.Minute) // a profile just made is accepted by now
 }
 
+// lookUpReservations is what the class's controller does before all else.
+func (w *world) lookUpReservations(p *aws.Provider) {
+	w.t.Helper()
+	var err error
+	if w.aws.class.Resolved.Reservations, err = p.Reservations(context.Background(), *w.aws.class); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
 // bootOf tells what becomes of a machine.
 func (w *world) bootOf(m market.Machine) (fake.Boot, bool) {
 	if w.aws == nil {

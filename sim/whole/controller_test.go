@@ -93,6 +93,7 @@ func (w *world) start(s setup) *controller {
 	if w.aws != nil {
 		carrier := &carrier{account: w.aws, story: w.story}
 		p := w.provider(carrier)
+		w.lookUpReservations(p)
 		carrier.ordeal, carrier.aimed = c.ordeal, s.aimed
 		bought, heard, catalog, short, checks, known = p, p.Notices("test"), p, p, p, &classes{catalog: p, aws: w.aws.class}
 	}

@@ -6,6 +6,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/daemok/daemok/cloud/aws/emulator"
+	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
@@ -169,6 +171,45 @@ func TestAStormBuysNothingTwice(t *testing.T) {
 		time.Sleep(5 * time.Minute)
 		if bought := w.bought(); bought != 2*n || !w.run(n) {
 			t.Errorf("%d machines were bought in all, want %d; %s", bought, 2*n, w.state())
+		}
+		w.sound()
+	})
+}
+
+// The owner of an interruptible reservation takes it back: a machine is bought beside the
+// reservation at once, and the pod stays until that has started.
+func TestAPodStaysOnAReclaimedMachineUntilAnotherHasStarted(t *testing.T) {
+	tellOfAWS(t, 55, func(t *testing.T, w *world) {
+		tags := map[string]string{"team": "web"}
+		id := w.aws.server.AddReservation(emulator.CapacityReservation{Type: "m5.large", Zone: "us-east-1a", Count: 1, Interruptible: true, Tags: tags})
+		w.aws.class.Spec.Reservations = []nodeclass.ReservationTerm{{Tags: tags}}
+		w.up(1, func(p *karpv1.NodePool) {
+			p.Spec.Template.Spec.Requirements = []karpv1.Requirement{
+				{Key: api.LabelInstanceType, Operator: "In", Values: []string{"m5.large", "c5.large"}},
+				{Key: api.LabelCapacityType, Operator: "In", Values: []string{"reserved", "on-demand"}},
+			}
+		}, plain)
+		pod, c := w.allPods()[0], w.claims()[0]
+		if c.Labels[api.LabelReservationID] != id || c.Labels[api.LabelReservationInterruptible] != "true" {
+			t.Fatalf("the machine is bought as %v, want it from the reservation", c.Labels)
+		}
+		if warned, err := w.aws.server.Reclaim(id, 0); err != nil || len(warned) != 1 {
+			t.Fatalf("Reclaim = %v, %v; want the machine warned", warned, err)
+		}
+		w.until(110*time.Second, "another machine started", func() bool {
+			up := w.started(c.Name)
+			if !up && !hasPod(w.allPods(), pod.UID) {
+				t.Fatalf("the pod was evicted before another machine had started; %s", w.state())
+			}
+			return up
+		})
+		w.until(5*time.Second, "the pod evicted then", func() bool { return !hasPod(w.allPods(), pod.UID) })
+		if !w.events.said("CapacityReservationInstanceInterrupted") {
+			t.Error("no event says that the capacity is taken back")
+		}
+		w.until(3*time.Minute, "one machine", func() bool { return w.run(1) && len(w.claims()) == 1 && len(w.machines()) == 1 })
+		if now := w.claims()[0]; now.Labels[api.LabelCapacityType] != "on-demand" || w.bought() != 2 {
+			t.Errorf("the pod runs on a machine bought as %s, of %d in all; want one on demand beside the reservation", now.Labels[api.LabelCapacityType], w.bought())
 		}
 		w.sound()
 	})

@@ -30,6 +30,8 @@ type fleetRequest struct {
 	target   int
 	least    int // MinTargetCapacity
 	spot     bool
+	buys     string   // DefaultTargetCapacityType
+	reserved []string // kinds of reservations that a fleet of reserved capacity may use
 	strategy string
 	tags     []tagSpecification
 	token    string
@@ -111,10 +113,15 @@ func readFleet(c *call) (fleetRequest, error) {
 	if kind := p.String("Type"); kind != "instant" {
 		return r, wire.Errorf("UnsupportedOperation", "The emulator makes fleets of type instant only, not '%s'", kind)
 	}
-	r.spot = capacity.String("DefaultTargetCapacityType") == "spot"
+	r.buys = cmp.Or(capacity.String("DefaultTargetCapacityType"), "on-demand")
+	r.spot = r.buys == "spot"
 	options := p.At("OnDemandOptions")
-	if r.spot {
+	switch {
+	case r.spot:
 		options = p.At("SpotOptions")
+	case r.buys == buysReserved:
+		options = p.At("ReservedCapacityOptions")
+		r.reserved = options.Strings("ReservationType")
 	}
 	r.strategy = cmp.Or(options.String("AllocationStrategy"), "lowest-price")
 	var err error
@@ -136,6 +143,22 @@ var strategies = map[bool][]string{
 	true:  {"lowest-price", "diversified", "capacity-optimized", "capacity-optimized-prioritized", "price-capacity-optimized"},
 }
 
+// buysReserved is the target of a fleet that draws on reservations by their kind.
+const buysReserved = "reserved-capacity"
+
+// sells reports whether a fleet buys on the market of reservations that a launch asks
+// for: a capacity block needs a fleet of such blocks, an interruptible reservation one of
+// reserved capacity. Either may be named among the kinds of a fleet of reserved capacity.
+func (r fleetRequest) sells(market string) bool {
+	switch {
+	case market == "":
+		return r.buys != reservationBlock
+	case r.buys == buysReserved:
+		return len(r.reserved) == 0 || slices.Contains(r.reserved, market)
+	}
+	return market == reservationBlock && r.buys == reservationBlock
+}
+
 func (r fleetRequest) check(p *wire.Node) error {
 	overrides := 0
 	for _, config := range r.configs {
@@ -150,6 +173,10 @@ func (r fleetRequest) check(p *wire.Node) error {
 		return wire.Errorf("InvalidTargetCapacitySpecification", "TotalTargetCapacity of an instant fleet must not exceed %d", fleetTargetMax)
 	case overrides > fleetOverridesMax:
 		return wire.Errorf("InvalidFleetConfiguration", "A fleet must not have more than %d overrides, got %d", fleetOverridesMax, overrides)
+	case !slices.Contains([]string{"on-demand", "spot", reservationBlock, buysReserved}, r.buys):
+		return wire.Errorf("InvalidParameterValue", "Invalid value '%s' for DefaultTargetCapacityType", r.buys)
+	case p.Has("ReservedCapacityOptions") && r.buys != buysReserved:
+		return wire.Errorf("InvalidParameterCombination", "ReservedCapacityOptions needs a DefaultTargetCapacityType of reserved-capacity")
 	case !slices.Contains(strategies[r.spot], r.strategy):
 		return wire.Errorf("InvalidParameterValue", "Invalid value '%s' for AllocationStrategy", r.strategy)
 	}
@@ -209,6 +236,9 @@ func (s *Server) fleetChoice(c *call, r fleetRequest, t *template, v templateVer
 		choice.echo.Overrides.Priority = &l.priority
 	}
 	choice.echo.Overrides.Zone = l.subnet.Zone.Name
+	if !r.sells(l.market()) {
+		choice.err = wire.Errorf("InvalidFleetConfiguration", "The market type '%s' of the launch template does not go with the fleet's DefaultTargetCapacityType '%s'.", l.market(), r.buys)
+	}
 	choice.launch = l
 	return choice, nil
 }
@@ -284,7 +314,7 @@ func (s *Server) shortages(r fleetRequest, choices []fleetChoice) []fleetError {
 func bought(choice fleetChoice, made []*instance) fleetBought {
 	b := fleetBought{
 		Zone: choice.subnet.Zone.Name, ZoneID: choice.subnet.Zone.ID, Type: choice.kind.Name, Echo: choice.echo,
-		Lifecycle: fleetLifecycle(choice.spot), SubnetID: choice.subnet.ID,
+		Lifecycle: fleetLifecycle(choice), SubnetID: choice.subnet.ID,
 	}
 	if choice.image.Windows {
 		b.Platform = "windows"
@@ -296,14 +326,15 @@ func bought(choice fleetChoice, made []*instance) fleetBought {
 }
 
 func refusedChoice(choice fleetChoice, spot bool, why *wire.Error) fleetError {
-	return fleetError{Code: why.Code, Message: why.Message, Echo: choice.echo, Lifecycle: fleetLifecycle(spot)}
+	choice.spot = spot // one that was refused may not know it
+	return fleetError{Code: why.Code, Message: why.Message, Echo: choice.echo, Lifecycle: fleetLifecycle(choice)}
 }
 
-func fleetLifecycle(spot bool) string {
-	if spot {
+func fleetLifecycle(choice fleetChoice) string {
+	if choice.spot {
 		return "spot"
 	}
-	return "on-demand"
+	return cmp.Or(choice.market(), "on-demand")
 }
 
 // allocate orders the choices that can be launched by the fleet's strategy.

@@ -89,7 +89,7 @@ func (i *instance) lifecycle() string {
 	if i.Spot {
 		return "spot"
 	}
-	return ""
+	return i.Data.market()
 }
 
 // live is a record with its machine's life at a moment.
@@ -103,7 +103,7 @@ type live struct {
 // instances returns all that the market still remembers, sorted by ID;
 // records of forgotten machines are dropped. The lock is held.
 func (s *Server) instances(now time.Time) []live {
-	s.endBlocks(now)
+	s.warnBlocks(now)
 	machines, out := s.market.Machines(), s.market.Outages()
 	all := make([]live, 0, len(machines))
 	for _, m := range machines {

@@ -22,7 +22,6 @@ type launch struct {
 	profile     *profile
 	groups      []string
 	spot        bool
-	block       bool                 // bought from a capacity block
 	reservation *capacityReservation // that it draws on; nil: on none
 	placement   *placementGroup      // that it is launched into; nil: into none
 	template    *template
@@ -44,10 +43,14 @@ func (l launch) pool() market.Pool {
 	return p
 }
 
+// market is the market that a launch buys on, among those of reservations; empty for the
+// others.
+func (l launch) market() string { return l.data.market() }
+
 // resolve checks launch data against the account, as EC2 does for every
 // combination of its own.
 func (s *Server) resolve(d launchData, spot bool, now time.Time) (launch, error) {
-	l := launch{data: d, spot: spot, block: d.Market != nil && d.Market.Type == reservationBlock}
+	l := launch{data: d, spot: spot}
 	kind, known := s.data.Type(d.InstanceType)
 	if !known {
 		return l, wire.Errorf("InvalidParameterValue", "Invalid value '%s' for InstanceType.", d.InstanceType)

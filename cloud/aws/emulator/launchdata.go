@@ -115,6 +115,15 @@ type marketOptions struct {
 	Type string `xml:"marketType,omitempty"`
 }
 
+// market is the market that instances are bought on, among those of reservations; empty
+// for the others.
+func (d launchData) market() string {
+	if d.Market == nil || d.Market.Type == "spot" {
+		return ""
+	}
+	return d.Market.Type
+}
+
 // readLaunchData decodes LaunchTemplateData, or the same fields of a
 // RunInstances call or a fleet override. A field that AWS has and this decoder
 // does not know is ignored.

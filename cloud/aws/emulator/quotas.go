@@ -84,7 +84,7 @@ func (s *Server) SetQuota(code string, vCPUs int) error {
 func (s *Server) withinQuota(l launch) (int, *wire.Error) {
 	q, counted := quotaFor(l.kind.Name, l.spot)
 	most, limited := s.st.Quotas[q.Code]
-	if !counted || !limited || l.block {
+	if !counted || !limited || l.market() == reservationBlock {
 		return math.MaxInt, nil // capacity blocks are limited by their own quota
 	}
 	used := 0

@@ -2,6 +2,7 @@ package emulator
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -29,13 +30,27 @@ type capacityReservation struct {
 	Tags          tags
 }
 
-// The words for kinds of reservations and for how instances come into them.
+// The words for kinds of reservations, for how instances come into them, and for the
+// market that instances of interruptible ones are bought on.
 const (
-	reservationDefault = "default"
-	reservationBlock   = "capacity-block"
-	matchOpen          = "open"
-	matchTargeted      = "targeted"
+	reservationDefault  = "default"
+	reservationBlock    = "capacity-block"
+	matchOpen           = "open"
+	matchTargeted       = "targeted"
+	marketInterruptible = "interruptible-capacity-reservation"
 )
+
+// market is the market that the reservation's instances are bought on; empty for the
+// usual one.
+func (r *capacityReservation) market() string {
+	switch {
+	case r.Kind == reservationBlock:
+		return reservationBlock
+	case r.Interruptible:
+		return marketInterruptible
+	}
+	return ""
+}
 
 func (r *capacityReservation) pool() market.Pool {
 	return market.Pool{Kind: r.Type, Zone: r.Zone.Name, Option: market.Reservation(r.ID)}
@@ -63,7 +78,7 @@ type CapacityReservation struct {
 	Owner         string    // the account itself
 	Targeted      bool      // open
 	Block         bool      // an ordinary one
-	Interruptible bool      // its owner may not take it back
+	Interruptible bool      // its owner may take it back: see Reclaim
 	Placement     string    // ID of the cluster placement group that it is made in; in none
 	StartsAt      time.Time // now
 	EndsAt        time.Time // when it is cancelled
@@ -102,33 +117,37 @@ func (s *Server) addReservation(r *capacityReservation, now time.Time) {
 	s.market.SetCapacity(r.pool(), r.Total, 0)
 }
 
-// blockEnds is how long before its end EC2 begins to end the instances of a capacity
-// block.
-const blockEnds = 30 * time.Minute
+// How long before the end of a capacity block EC2 warns its instances, and begins to end
+// them.
+const (
+	blockWarns = 40 * time.Minute
+	blockEnds  = 30 * time.Minute
+)
 
-// endBlocks ends the instances of capacity blocks whose time is up; the lock is held.
-func (s *Server) endBlocks(now time.Time) {
+// warnBlocks warns the instances of capacity blocks whose time is up of their end; the
+// lock is held.
+func (s *Server) warnBlocks(now time.Time) {
 	up := map[string]time.Time{}
 	for _, r := range s.st.Reservations {
-		if at := r.EndsAt.Add(-blockEnds); r.Kind == reservationBlock && !r.EndsAt.IsZero() && !at.After(now) {
-			up[r.ID] = at
+		if r.Kind == reservationBlock && !r.EndsAt.IsZero() && !r.EndsAt.Add(-blockWarns).After(now) {
+			up[r.ID] = r.EndsAt
 		}
 	}
 	if len(up) == 0 {
 		return
 	}
-	for _, i := range s.st.Instances {
-		if at, ends := up[i.InReservation]; ends {
-			s.market.TerminateAt(i.ID, at, "Server.CapacityBlockEnded")
+	for _, id := range slices.Sorted(maps.Keys(s.st.Instances)) {
+		if at, ends := up[s.st.Instances[id].InReservation]; ends {
+			s.market.Warn(id, at.Add(-blockWarns), at.Add(-blockEnds), "Server.CapacityBlockEnded")
 		}
 	}
 }
 
-// nextBlockEnd is when instances of a capacity block are ended next; false where none
+// nextBlockWarning is when instances of a capacity block are warned next; false where none
 // are to be. The lock is held.
-func (s *Server) nextBlockEnd(now time.Time) (next time.Time, due bool) {
+func (s *Server) nextBlockWarning(now time.Time) (next time.Time, due bool) {
 	for _, r := range s.st.Reservations {
-		at := r.EndsAt.Add(-blockEnds)
+		at := r.EndsAt.Add(-blockWarns)
 		if r.Kind == reservationBlock && !r.EndsAt.IsZero() && at.After(now) && (!due || at.Before(next)) {
 			next, due = at, true
 		}
@@ -209,14 +228,14 @@ func (s *Server) chooseReservation(l *launch, now time.Time) error {
 		if r.Placement != l.placed() {
 			return wire.Errorf("InvalidParameterCombination", "The placement group of the instance does not match that of capacity reservation '%s'.", r.ID)
 		}
-		if (r.Kind == reservationBlock) != l.block {
-			return wire.Errorf("InvalidParameterCombination", "The capacity reservation '%s' is of type %s, and the market type of the request is not.", r.ID, r.Kind)
+		if r.market() != l.market() {
+			return wire.Errorf("InvalidParameterCombination", "The market type of capacity reservation '%s' is '%s', and that of the request is '%s'.", r.ID, r.market(), l.market())
 		}
 		l.reservation = r
 		return nil
 	}
 	for _, r := range s.st.sortedReservations() {
-		if r.Criteria == matchOpen && r.state(now) == "active" && r.Type == l.kind.Name && r.Zone.Name == l.subnet.Zone.Name && r.Placement == l.placed() && s.market.Capacity(r.pool()) > 0 {
+		if r.Criteria == matchOpen && r.market() == l.market() && r.state(now) == "active" && r.Type == l.kind.Name && r.Zone.Name == l.subnet.Zone.Name && r.Placement == l.placed() && s.market.Capacity(r.pool()) > 0 {
 			l.reservation = r
 			return nil
 		}

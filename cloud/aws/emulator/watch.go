@@ -122,7 +122,7 @@ func (s *Server) untilNext() time.Duration {
 	now := s.now()
 	at, due := s.market.NextChange()
 	s.mu.Lock()
-	block, ends := s.nextBlockEnd(now)
+	block, ends := s.nextBlockWarning(now)
 	s.mu.Unlock()
 	if ends && (!due || block.Before(at)) {
 		at, due = block, true
@@ -138,7 +138,7 @@ func (s *Server) Settle() {
 	s.settling.Lock()
 	defer s.settling.Unlock()
 	s.mu.Lock()
-	s.endBlocks(s.now())
+	s.warnBlocks(s.now())
 	s.mu.Unlock()
 	for _, e := range s.market.Settle() {
 		if event, known := s.settle(e); known {

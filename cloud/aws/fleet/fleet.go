@@ -219,8 +219,15 @@ func fleetInput(r Request, configs []types.FleetLaunchTemplateConfigRequest) *ec
 		in.SpotOptions = &types.SpotOptionsRequest{AllocationStrategy: types.SpotAllocationStrategyPriceCapacityOptimized}
 		return in
 	}
-	if marketOf(r, r.Launch.Options[0].Stock) == types.MarketTypeCapacityBlock {
+	switch marketOf(r, r.Launch.Options[0].Stock) {
+	case types.MarketTypeCapacityBlock:
 		in.TargetCapacitySpecification.DefaultTargetCapacityType = types.DefaultTargetCapacityTypeCapacityBlock
+		return in
+	case types.MarketTypeInterruptibleCapacityReservation:
+		in.TargetCapacitySpecification.DefaultTargetCapacityType = types.DefaultTargetCapacityTypeReservedCapacity
+		in.ReservedCapacityOptions = &types.ReservedCapacityOptionsRequest{
+			ReservationTypes: []types.FleetReservationType{types.FleetReservationTypeInterruptibleCapacityReservation},
+		}
 		return in
 	}
 	in.TargetCapacitySpecification.DefaultTargetCapacityType = types.DefaultTargetCapacityTypeOnDemand

@@ -76,6 +76,18 @@ func (c *Client) Notice(ctx context.Context, order Notice) (about []Instance, er
 	return about, err
 }
 
+// Reserve puts a capacity reservation into the account and returns its ID.
+func (c *Client) Reserve(ctx context.Context, order Reserve) (id string, err error) {
+	err = c.give(ctx, "reserve capacity", pathReserve, order, &id)
+	return id, err
+}
+
+// Reclaim takes capacity of an interruptible reservation back, and returns the instances that are warned.
+func (c *Client) Reclaim(ctx context.Context, order Reclaim) (warned []Instance, err error) {
+	err = c.give(ctx, "reclaim capacity", pathReclaim, order, &warned)
+	return warned, err
+}
+
 func (c *Client) give(ctx context.Context, what, path string, order, outcome any) error {
 	if err := c.orders.Give(ctx, path, order, outcome); err != nil {
 		return fmt.Errorf("%s: %w", what, err)

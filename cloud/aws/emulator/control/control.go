@@ -105,6 +105,24 @@ type Instance struct {
 	PrivateDNS string `json:"privateDNS"`
 }
 
+// Reserve is an order to put a capacity reservation into the account.
+type Reserve struct {
+	Kind          string            `json:"kind"` // instance type
+	Zone          string            `json:"zone"`
+	Machines      int               `json:"machines"`
+	Targeted      bool              `json:"targeted,omitempty"`      // for launches that name it; else open
+	Interruptible bool              `json:"interruptible,omitempty"` // its owner may reclaim it
+	Block         bool              `json:"block,omitempty"`         // a capacity block, which needs an end
+	For           time.Duration     `json:"for,omitempty"`           // how long it lasts; 0: until it is cancelled
+	Tags          map[string]string `json:"tags,omitempty"`
+}
+
+// Reclaim is an order to have the owner of an interruptible reservation take capacity back.
+type Reclaim struct {
+	Reservation string `json:"reservation"` // its ID
+	Left        int    `json:"left"`        // how many machines it holds from then on
+}
+
 // Status is what the emulator says of itself.
 type Status struct {
 	Now         time.Time        `json:"now"`
@@ -132,6 +150,8 @@ const (
 	pathClock    = "/clock"
 	pathQuota    = "/quota"
 	pathNotice   = "/notice"
+	pathReserve  = "/reserve"
+	pathReclaim  = "/reclaim"
 )
 
 // Handler takes orders for the server. After each, did is called; nil is nobody.
@@ -150,6 +170,8 @@ func Handler(s *emulator.Server, did func()) http.Handler {
 	take(mux, pathClock, s, did, clock)
 	take(mux, pathQuota, s, did, quota)
 	take(mux, pathNotice, s, did, notice)
+	take(mux, pathReserve, s, did, reserve)
+	take(mux, pathReclaim, s, did, reclaim)
 	return mux
 }
 

@@ -168,6 +168,22 @@ func TestOrdersThatMeanNothing(t *testing.T) {
 			_, err := w.orders.Notice(t.Context(), control.Notice{Instance: machine, Deed: control.Interrupt})
 			return err
 		}, "is no spot instance, and AWS takes no other back"},
+		"a reservation of what there is not": {func() error {
+			_, err := w.orders.Reserve(t.Context(), control.Reserve{Kind: "m5.large", Zone: "us-west-2a", Machines: 1})
+			return err
+		}, `m5.large is not offered in zone "us-west-2a": want one of us-east-1a`},
+		"a reservation of nothing": {func() error {
+			_, err := w.orders.Reserve(t.Context(), control.Reserve{Kind: "m5.large", Zone: "us-east-1a"})
+			return err
+		}, "a reservation of 0 machines: want one or more"},
+		"a capacity block for ever": {func() error {
+			_, err := w.orders.Reserve(t.Context(), control.Reserve{Kind: "m5.large", Zone: "us-east-1a", Machines: 1, Block: true})
+			return err
+		}, "say how long"},
+		"a reservation that nobody reclaims": {func() error {
+			_, err := w.orders.Reclaim(t.Context(), control.Reclaim{Reservation: "cr-1"})
+			return err
+		}, "cr-1 is no active interruptible capacity reservation: want one of none"},
 		"something AWS never does": {func() error {
 			_, err := w.orders.Notice(t.Context(), control.Notice{Instance: "*", Deed: "polish"})
 			return err
@@ -363,6 +379,32 @@ func TestInterruptionAndClock(t *testing.T) {
 	w.server.Settle()
 	if got := state(); got != "terminated" || !now.Equal(w.Now().Add(3*time.Minute)) {
 		t.Errorf("three minutes later by AWS's clock, %v, it is %s; want terminated", now, got)
+	}
+}
+
+// Capacity is reserved for machines that ask for it, and an interruptible reservation is reclaimed by its owner.
+func TestReserveAndReclaim(t *testing.T) {
+	w := open(t)
+	id, err := w.orders.Reserve(t.Context(), control.Reserve{Kind: "m5.large", Zone: "us-east-1a", Machines: 2, Interruptible: true, Tags: map[string]string{"team": "web"}})
+	w.must(err)
+	shown := func() types.CapacityReservation {
+		out, err := w.ec2.DescribeCapacityReservations(t.Context(), &ec2.DescribeCapacityReservationsInput{
+			Filters: []types.Filter{{Name: aws.String("tag:team"), Values: []string{"web"}}}})
+		w.must(err)
+		return out.CapacityReservations[0]
+	}
+	if r := shown(); *r.CapacityReservationId != id || *r.AvailableInstanceCount != 2 || !*r.Interruptible {
+		t.Errorf("the reservation is %+v, want an interruptible one with room for two", r)
+	}
+	warned, err := w.orders.Reclaim(t.Context(), control.Reclaim{Reservation: id, Left: 1})
+	w.must(err)
+	if r := shown(); len(warned) > 0 || *r.AvailableInstanceCount != 1 || *r.TotalInstanceCount != 1 {
+		t.Errorf("%v were warned and the reservation is %+v; want room for one, and nobody warned where nobody runs", warned, r)
+	}
+	_, err = w.orders.Reclaim(t.Context(), control.Reclaim{Reservation: id})
+	w.must(err)
+	if r := shown(); r.State != types.CapacityReservationStateCancelled {
+		t.Errorf("the reservation is %s after all was reclaimed, want it cancelled", r.State)
 	}
 }
 

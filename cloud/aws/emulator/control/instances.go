@@ -54,7 +54,7 @@ func notice(s *emulator.Server, order Notice) ([]Instance, error) {
 	case named == 0:
 		return nil, fmt.Errorf("%s is no instance of AWS that has not ended: see `daemok lab machine list`", order.Instance)
 	case len(about) == 0:
-		return nil, fmt.Errorf("%s is no spot instance, and AWS takes no other back: let a pool buy spot machines (karpenter.sh/capacity-type)", order.Instance)
+		return nil, fmt.Errorf("%s is no spot instance, and AWS takes no other back: let a pool buy spot machines (karpenter.sh/capacity-type), or reclaim an interruptible reservation", order.Instance)
 	}
 	return about, nil
 }

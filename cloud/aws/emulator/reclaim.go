@@ -1,0 +1,59 @@
+package emulator
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Reclaim has the owner of an interruptible reservation take capacity back until left
+// instances have room in it, and returns those that are warned for it: they end two
+// minutes later. Places that nobody uses go first, and then instances by ID; EC2 does not
+// say which it takes. A reservation that is left with none is cancelled once its
+// instances have ended.
+func (s *Server) Reclaim(id string, left int) (warned []Instance, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.now()
+	r := s.st.Reservations[id]
+	switch {
+	case r == nil || r.state(now) != "active" || !r.Interruptible:
+		return nil, fmt.Errorf("%s is no active interruptible capacity reservation: want one of %s", id, s.st.reclaimable(now))
+	case left < 0 || left >= r.Total:
+		return nil, fmt.Errorf("%s holds %d instances: leave it 0 or more, and fewer than that", id, r.Total)
+	}
+	var running []live
+	for _, l := range s.instances(now) {
+		if l.InReservation == id && l.machine.EndsAt.IsZero() {
+			running = append(running, l)
+		}
+	}
+	if left == 0 {
+		r.CancelledAt = now
+	}
+	for _, l := range running[:max(0, len(running)-left)] {
+		s.market.Warn(l.ID, now, time.Time{}, "Server.CapacityReservationReclaimed")
+		l.machine, _ = s.market.Machine(l.ID)
+		if left == 0 {
+			r.CancelledAt = l.machine.EndsAt
+		}
+		warned = append(warned, s.outside(l))
+	}
+	r.Total = left
+	s.market.Resize(r.pool(), left)
+	return warned, nil
+}
+
+// reclaimable lists the reservations that Reclaim takes.
+func (s *state) reclaimable(now time.Time) string {
+	var ids []string
+	for _, r := range s.sortedReservations() {
+		if r.Interruptible && r.state(now) == "active" {
+			ids = append(ids, r.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return "none, since there are none: make one with `daemok lab reserve --interruptible`"
+	}
+	return strings.Join(ids, ", ")
+}
