@@ -57,7 +57,7 @@ func (p *Provider) fleetRequest(r cloud.LaunchRequest) (fleet.Request, error) {
 		return fleet.Request{}, err
 	}
 	short := p.short.View()
-	open := slices.DeleteFunc(slices.Clone(class.Resolved.Subnets), func(s nodeclass.Subnet) bool { return short.Shifted(s.ZoneID) })
+	open := slices.DeleteFunc(slices.Clone(class.Resolved.Subnets), func(s nodeclass.Subnet) bool { _, away := short.Shifted(s.ZoneID); return away })
 	return fleet.Request{
 		Launch: r, Class: class, Kinds: k.kinds, Cluster: p.clusterFacts(), OpenReservations: p.options.NoReservedCapacity,
 		Subnets: p.addresses.Choose(open, func(id string) bool { return !short.Subnet(id) }),

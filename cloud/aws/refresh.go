@@ -56,9 +56,9 @@ func (p *Provider) Shifts(ctx context.Context) ([]cloud.Shift, error) {
 	if err != nil {
 		return nil, err
 	}
-	zones := make([]string, len(found))
-	for i, s := range found {
-		zones[i] = s.ZoneID
+	zones := make(map[string]time.Time, len(found))
+	for _, s := range found {
+		zones[s.ZoneID] = s.EndsAt
 	}
 	p.short.SetShifted(zones)
 	return found, nil

@@ -69,6 +69,13 @@ func TestNothingIsBoughtInAShiftedZone(t *testing.T) {
 	if got := a.openIn(t); slices.Contains(got, "us-east-1a") || len(got) != len(everywhere)-1 {
 		t.Errorf("SC-424: open in %v with a zone shifted away from, want all others of %v", got, everywhere)
 	}
+	want := "zone us-east-1a is shifted away from until " + a.Now().Add(time.Hour).Format(time.RFC3339) + ": cancel the zonal shift, or let pods run in other zones"
+	if got := a.whyNot(t, "us-east-1a"); !slices.Equal(got, []string{want}) {
+		t.Errorf("offers of the zone say %q, want %q alone", got, want)
+	}
+	if got := a.whyNot(t, "us-east-1b"); !slices.Equal(got, []string{""}) {
+		t.Errorf("offers of another zone say %q", got)
+	}
 	if _, err := a.provider.Launch(t.Context(), a.inZone(t, "t1", "us-east-1a", "", 1)); !isShort(err) {
 		t.Errorf("Launch in a shifted zone = %v, want a shortage", err)
 	}
@@ -78,6 +85,19 @@ func TestNothingIsBoughtInAShiftedZone(t *testing.T) {
 	if got := a.shifts(t); len(got) > 0 || !slices.Equal(a.openIn(t), everywhere) {
 		t.Errorf("shifted are %v, open in %v after the shift was cancelled", got, a.openIn(t))
 	}
+}
+
+// whyNot is what the offers of a zone say why they cannot be had, each text once.
+func (a *account) whyNot(t *testing.T, zone string) (said []string) {
+	t.Helper()
+	for _, k := range a.kinds(t).Kinds {
+		for i := range k.Offers {
+			if o := &k.Offers[i]; o.Zone == zone && !slices.Contains(said, o.Why) {
+				said = append(said, o.Why)
+			}
+		}
+	}
+	return said
 }
 
 func TestAShiftIsOverWhenItExpires(t *testing.T) {
@@ -98,6 +118,9 @@ func TestOfAShiftAndAnAutoshiftTheOneInEffectCounts(t *testing.T) {
 	a.server.AutoShift("us-east-1a", true)
 	if got := a.shifts(t); !slices.Equal(got, []string{first}) {
 		t.Errorf("shifted are %v, want the autoshift's %s", got, first)
+	}
+	if got := a.whyNot(t, "us-east-1a"); !strings.Contains(strings.Join(got, ""), "until AWS ends the autoshift") {
+		t.Errorf("offers of the zone say %q, want that AWS ends the shift", got)
 	}
 	shift := a.shift(t, second, "2h")
 	if got := a.shifts(t); !slices.Equal(got, []string{second}) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/daemok/daemok/cloud/aws/ec2data"
 	"github.com/daemok/daemok/cloud/aws/image"
@@ -180,7 +181,8 @@ func (k *Kinds) Offered(class nodeclass.Class, now Market) []cluster.Kind {
 type zone struct {
 	name   string
 	subnet nodeclass.Subnet // one of its subnets
-	full   bool             // no subnet has addresses left, or work is shifted away from it
+	full   bool             // no subnet has addresses left
+	away   string           // how work is shifted away from it; empty: it is not
 	labels map[way]constraint.Labels
 	group  *nodeclass.PlacementGroup
 }
@@ -197,10 +199,10 @@ func zonesOf(found nodeclass.Resolved, short shortage.View) []zone {
 	var out []zone
 	for _, s := range sorted {
 		if n := len(out); n > 0 && out[n-1].name == s.Zone {
-			out[n-1].full = out[n-1].full && (short.Subnet(s.ID) || short.Shifted(s.ZoneID))
+			out[n-1].full = out[n-1].full && short.Subnet(s.ID)
 			continue
 		}
-		z := zone{name: s.Zone, subnet: s, full: short.Subnet(s.ID) || short.Shifted(s.ZoneID), labels: map[way]constraint.Labels{}, group: found.Placement}
+		z := zone{name: s.Zone, subnet: s, full: short.Subnet(s.ID), away: away(s, short), labels: map[way]constraint.Labels{}, group: found.Placement}
 		for _, option := range []cluster.Option{cluster.OnDemand, cluster.Spot} {
 			for _, part := range z.group.Parts() {
 				z.labels[way{option, part}] = z.offerLabels(option, part)
@@ -209,6 +211,19 @@ func zonesOf(found nodeclass.Resolved, short shortage.View) []zone {
 		out = append(out, z)
 	}
 	return out
+}
+
+// away says until when work is shifted away from the zone of a subnet, and what helps;
+// empty: it is not.
+func away(s nodeclass.Subnet, short shortage.View) string {
+	switch until, away := short.Shifted(s.ZoneID); {
+	case !away:
+		return ""
+	case until.IsZero():
+		return "zone " + s.Zone + " is shifted away from until AWS ends the autoshift: let pods run in other zones"
+	default:
+		return "zone " + s.Zone + " is shifted away from until " + until.UTC().Format(time.RFC3339) + ": cancel the zonal shift, or let pods run in other zones"
+	}
 }
 
 func (z zone) offerLabels(option cluster.Option, part string) constraint.Labels {
@@ -234,7 +249,7 @@ func (z zone) offer(t *Type, option cluster.Option, part string, now Market) clu
 		o.Price, o.Priced = now.Prices.OnDemand(t.Name)
 	}
 	o.Available = o.Priced && !z.full && !now.Short.Quota(t.Quota, t.CPUs, option)
-	if o.Why = now.Quotas.Beyond(t.Quota, t.CPUs, option); o.Why != "" {
+	if o.Why = cmp.Or(z.away, now.Quotas.Beyond(t.Quota, t.CPUs, option)); o.Why != "" {
 		o.Available = false
 	}
 	return o

@@ -28,9 +28,9 @@ func reservedBy(all []nodeclass.Reservation) map[place][]nodeclass.Reservation {
 
 // reserved is the offer of a capacity reservation in the zone.
 func (z zone) reserved(r nodeclass.Reservation, now Market) cluster.Offer {
-	o := cluster.Offer{Zone: z.name, Option: cluster.Reserved, Stock: r.ID, Left: now.Stocks.Left(r.ID), Labels: z.reservedLabels(r)}
+	o := cluster.Offer{Zone: z.name, Option: cluster.Reserved, Stock: r.ID, Left: now.Stocks.Left(r.ID), Labels: z.reservedLabels(r), Why: z.away}
 	o.Price, o.Priced = reservedPrice(r.Kind, now)
-	o.Available = o.Left > 0 && !z.full && !r.Expiring
+	o.Available = o.Left > 0 && !z.full && z.away == "" && !r.Expiring
 	return o
 }
 

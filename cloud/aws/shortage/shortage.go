@@ -8,7 +8,6 @@ package shortage
 
 import (
 	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -25,8 +24,8 @@ type Memory struct {
 
 	mu    sync.Mutex
 	until map[key]time.Time
-	least map[key]int64 // of limits: with how many vCPUs a machine is too much
-	away  []string      // IDs of zones that work is shifted away from, sorted
+	least map[key]int64        // of limits: with how many vCPUs a machine is too much
+	away  map[string]time.Time // zones, by ID, that work is shifted away from, until when; zero: until AWS ends it. Never written
 	seq   uint64
 }
 
@@ -70,13 +69,13 @@ func (m *Memory) AddQuota(group string, cpus int64, option cluster.Option) {
 	}
 }
 
-// SetShifted takes over the IDs of the zones that work is shifted away from now.
-func (m *Memory) SetShifted(zones []string) {
+// SetShifted takes over the zones, by ID, that work is shifted away from now, and until
+// when; zero is until AWS ends it.
+func (m *Memory) SetShifted(zones map[string]time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	zones = slices.Sorted(slices.Values(zones))
-	if !slices.Equal(m.away, zones) {
-		m.away = zones
+	if !maps.EqualFunc(m.away, zones, time.Time.Equal) {
+		m.away = maps.Clone(zones)
 		m.seq++
 	}
 }
@@ -85,11 +84,16 @@ func (m *Memory) SetShifted(zones []string) {
 func (m *Memory) Shifted(zoneID string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return slices.Contains(m.away, zoneID)
+	_, away := m.away[zoneID]
+	return away
 }
 
-// Shifted reports whether work is shifted away from the zone of that ID.
-func (v View) Shifted(zoneID string) bool { return slices.Contains(v.away, zoneID) }
+// Shifted reports whether work is shifted away from the zone of that ID, and until when;
+// zero is until AWS ends it.
+func (v View) Shifted(zoneID string) (until time.Time, away bool) {
+	until, away = v.away[zoneID]
+	return until, away
+}
 
 // Seq is a number that changes with every change of the memory, forgetting
 // included.
@@ -105,7 +109,7 @@ type View struct {
 	Seq   uint64
 	short map[key]bool
 	least map[key]int64
-	away  []string
+	away  map[string]time.Time
 }
 
 // View copies what is short now.
