@@ -115,7 +115,9 @@ func TestAShiftIsOverWhenItExpires(t *testing.T) {
 func TestOfAShiftAndAnAutoshiftTheOneInEffectCounts(t *testing.T) {
 	a := shiftedAccount(t)
 	first, second := a.zoneID(t, "us-east-1a"), a.zoneID(t, "us-east-1b")
-	a.server.AutoShift("us-east-1a", true)
+	if err := a.server.AutoShift("us-east-1a"); err != nil {
+		t.Fatal(err)
+	}
 	if got := a.shifts(t); !slices.Equal(got, []string{first}) {
 		t.Errorf("shifted are %v, want the autoshift's %s", got, first)
 	}
@@ -136,7 +138,9 @@ func TestOfAShiftAndAnAutoshiftTheOneInEffectCounts(t *testing.T) {
 
 func TestWithoutTheSettingNobodyAsksForShifts(t *testing.T) {
 	a := openAccount(t)
-	a.server.AutoShift("us-east-1a", true)
+	if err := a.server.AutoShift("us-east-1a"); err != nil {
+		t.Fatal(err)
+	}
 	a.server.Deny("GetManagedResource")
 	if got := a.shifts(t); len(got) > 0 || !slices.Contains(a.openIn(t), "us-east-1a") {
 		t.Errorf("shifted are %v", got)

@@ -2,7 +2,6 @@ package emulator
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -11,14 +10,23 @@ import (
 // on. Watchers are told of each instance concerned.
 func (s *Server) Outage(zone string, out bool) error {
 	s.mu.Lock()
-	var names []string
-	for _, z := range s.st.Zones {
-		names = append(names, z.Name)
-	}
+	_, err := s.st.zoneCalled(zone)
 	s.mu.Unlock()
-	if !slices.Contains(names, zone) {
-		return fmt.Errorf("the account has no zone %q: want one of %s", zone, strings.Join(names, ", "))
+	if err != nil {
+		return err
 	}
 	s.market.SetOutage(zone, out)
 	return nil
+}
+
+// zoneCalled finds a zone by its name, or says which there are.
+func (s *state) zoneCalled(name string) (zone, error) {
+	var names []string
+	for _, z := range s.Zones {
+		if z.Name == name {
+			return z, nil
+		}
+		names = append(names, z.Name)
+	}
+	return zone{}, fmt.Errorf("the account has no zone %q: want one of %s", name, strings.Join(names, ", "))
 }

@@ -44,15 +44,43 @@ func compareBool(a, b bool) int {
 	return -1
 }
 
-// AutoShift begins an autoshift away from a zone, by its name, or ends it.
-func (s *Server) AutoShift(zoneName string, on bool) {
+// AutoShift begins an autoshift away from a zone, by its name, until EndShifts. It is
+// safe to repeat.
+func (s *Server) AutoShift(zoneName string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	id := s.zoneNamed(zoneName).ID
-	s.st.Shifts = slices.DeleteFunc(s.st.Shifts, func(z zonalShift) bool { return z.Auto && z.AwayFrom == id })
-	if on {
-		s.st.Shifts = append(s.st.Shifts, zonalShift{AwayFrom: id, Auto: true, StartsAt: s.now()})
+	z, err := s.st.zoneCalled(zoneName)
+	if err == nil && !slices.ContainsFunc(s.st.Shifts, func(x zonalShift) bool { return x.Auto && x.AwayFrom == z.ID }) {
+		s.st.Shifts = append(s.st.Shifts, zonalShift{AwayFrom: z.ID, Auto: true, StartsAt: s.now()})
 	}
+	return err
+}
+
+// Shift begins a user's zonal shift away from a zone, by its name, as StartZonalShift
+// does.
+func (s *Server) Shift(zoneName string, long time.Duration) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	z, err := s.st.zoneCalled(zoneName)
+	if err != nil {
+		return err
+	}
+	_, err = s.st.beginShift(z.ID, long, "", s.now())
+	return err
+}
+
+// EndShifts ends the shifts away from a zone, by its name, a user's and AWS's, and returns
+// how many there were.
+func (s *Server) EndShifts(zoneName string) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	z, err := s.st.zoneCalled(zoneName)
+	if err != nil {
+		return 0, err
+	}
+	before := len(s.st.shifting(s.now()))
+	s.st.Shifts = slices.DeleteFunc(s.st.Shifts, func(x zonalShift) bool { return x.AwayFrom == z.ID })
+	return before - len(s.st.Shifts), nil
 }
 
 // isCluster refuses resources that are not the account's cluster, which alone is
@@ -105,17 +133,29 @@ func startZonalShift(c *call) (any, error) {
 		return nil, err
 	}
 	long, err := time.ParseDuration(in.ExpiresIn)
-	switch {
-	case err != nil || long < shiftMin || long > shiftMax:
-		return nil, wire.Errorf("ValidationException", "expiresIn is %q: it must be a length of time such as 5m or 2h, and not more than three days", in.ExpiresIn)
-	case !slices.ContainsFunc(st.Zones, func(z zone) bool { return z.ID == in.AwayFrom }):
-		return nil, wire.Errorf("ValidationException", "The Availability Zone %s is not one of the resource's.", in.AwayFrom)
-	case slices.ContainsFunc(st.shifting(c.now), func(z zonalShift) bool { return !z.Auto }):
-		return nil, wire.Errorf("ConflictException", "A zonal shift is already active for the resource.").WithStatus(http.StatusConflict)
+	if err != nil {
+		long = 0 // which is refused
 	}
-	z := zonalShift{ID: st.newID("shift"), AwayFrom: in.AwayFrom, Comment: in.Comment, StartsAt: c.now, EndsAt: c.now.Add(long)}
-	st.Shifts = append(st.Shifts, z)
+	z, err := st.beginShift(in.AwayFrom, long, in.Comment, c.now)
+	if err != nil {
+		return nil, err
+	}
 	return shiftAnswer(z, in.ResourceIdentifier, "ACTIVE"), nil
+}
+
+// beginShift begins a user's shift away from the zone of an ID.
+func (s *state) beginShift(awayFrom string, long time.Duration, comment string, now time.Time) (zonalShift, error) {
+	switch {
+	case long < shiftMin || long > shiftMax:
+		return zonalShift{}, wire.Errorf("ValidationException", "expiresIn must be a length of time such as 5m or 2h, a minute at least and three days at most")
+	case !slices.ContainsFunc(s.Zones, func(z zone) bool { return z.ID == awayFrom }):
+		return zonalShift{}, wire.Errorf("ValidationException", "The Availability Zone %s is not one of the resource's.", awayFrom)
+	case slices.ContainsFunc(s.shifting(now), func(z zonalShift) bool { return !z.Auto }):
+		return zonalShift{}, wire.Errorf("ConflictException", "A zonal shift is already active for the resource.").WithStatus(http.StatusConflict)
+	}
+	z := zonalShift{ID: s.newID("shift"), AwayFrom: awayFrom, Comment: comment, StartsAt: now, EndsAt: now.Add(long)}
+	s.Shifts = append(s.Shifts, z)
+	return z, nil
 }
 
 func cancelZonalShift(c *call) (any, error) {

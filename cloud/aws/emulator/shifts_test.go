@@ -28,7 +28,9 @@ func TestAZonalShiftComesBeforeAnAutoshift(t *testing.T) {
 	}
 	zones := a.subnets()
 	first, second := *zones["us-east-1a"].AvailabilityZoneId, *zones["us-east-1b"].AvailabilityZoneId
-	a.server.AutoShift("us-east-1a", true)
+	if err := a.server.AutoShift("us-east-1a"); err != nil {
+		t.Fatal(err)
+	}
 	if got, want := applied(), "AWS "+first+" APPLIED; "; got != want {
 		t.Errorf("an autoshift: %q, want %q", got, want)
 	}

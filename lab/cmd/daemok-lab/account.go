@@ -28,7 +28,7 @@ func withAWS(ctx context.Context, folder string, order func(context.Context, *co
 
 // accountCommands change what the pretend AWS has, asks and answers.
 func accountCommands() []*cobra.Command {
-	return []*cobra.Command{iceCommand(), priceCommand(), throttleCommand(), faultCommand(), outageCommand(), clockCommand(), reserveCommand(), reclaimCommand()}
+	return []*cobra.Command{iceCommand(), priceCommand(), throttleCommand(), faultCommand(), outageCommand(), clockCommand(), reserveCommand(), reclaimCommand(), shiftCommand(), refuseCommand()}
 }
 
 // account makes a verb that gives one order to the pretend AWS and prints what came of it.

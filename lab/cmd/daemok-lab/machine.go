@@ -31,7 +31,7 @@ func machineCommand() *cobra.Command {
 		deedCommand(folder, control.Silence, "Have kubelets hang: they say and do nothing more"),
 		deedCommand(folder, control.Wake, "Let silent kubelets speak again"),
 		deedCommand(folder, control.Reboot, "Take the power from machines and give it back"),
-		machineConditionCommand(folder), machineNextCommand(folder))
+		machineConditionCommand(folder), machineNextCommand(folder), bootsCommand(folder))
 	return cmd
 }
 

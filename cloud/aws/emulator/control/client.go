@@ -88,6 +88,23 @@ func (c *Client) Reclaim(ctx context.Context, order Reclaim) (warned []Instance,
 	return warned, err
 }
 
+// Shift begins a zonal shift, or ends those of a zone, and returns how many that ended.
+func (c *Client) Shift(ctx context.Context, order Shift) (ended int, err error) {
+	err = c.give(ctx, "shift away from zone "+order.Zone, pathShift, order, &ended)
+	return ended, err
+}
+
+// Refuse has launches refused, or ends that, and returns how many pools that changed.
+func (c *Client) Refuse(ctx context.Context, order Refuse) (pools int, err error) {
+	err = c.give(ctx, "refuse launches", pathRefuse, order, &pools)
+	return pools, err
+}
+
+// Boots settles what becomes of machines that are bought from now on.
+func (c *Client) Boots(ctx context.Context, order Boots) error {
+	return c.give(ctx, "change how machines boot", pathBoots, order, &struct{}{})
+}
+
 func (c *Client) give(ctx context.Context, what, path string, order, outcome any) error {
 	if err := c.orders.Give(ctx, path, order, outcome); err != nil {
 		return fmt.Errorf("%s: %w", what, err)

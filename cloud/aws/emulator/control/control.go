@@ -123,6 +123,31 @@ type Reclaim struct {
 	Left        int    `json:"left"`        // how many machines it holds from then on
 }
 
+// Shift is an order to begin a zonal shift away from a zone, or to end those away from it.
+type Shift struct {
+	Zone string        `json:"zone"`
+	Auto bool          `json:"auto,omitempty"` // an autoshift of AWS, which lasts until its end is ordered
+	For  time.Duration `json:"for,omitempty"`  // how long a user's lasts, a minute to three days
+	End  bool          `json:"end,omitempty"`
+}
+
+// Refuse is an order to refuse launches with an error code of AWS, or to end that. Kind, Zone
+// and Option are patterns; empty ones match all.
+type Refuse struct {
+	Kind   string `json:"kind"`
+	Zone   string `json:"zone,omitempty"`
+	Option string `json:"option,omitempty"`
+	Code   string `json:"code,omitempty"` // such as UnfulfillableCapacity
+	End    bool   `json:"end,omitempty"`
+}
+
+// Boots is an order about machines that are bought from now on.
+type Boots struct {
+	Fail      int     `json:"fail,omitempty"`   // how many of the next end before they run
+	Reason    string  `json:"reason,omitempty"` // why, as instances tell it: Client.VolumeLimitExceeded
+	NeverJoin float64 `json:"neverJoin"`        // share of those that run and never join a cluster
+}
+
 // Status is what the emulator says of itself.
 type Status struct {
 	Now         time.Time        `json:"now"`
@@ -152,6 +177,9 @@ const (
 	pathNotice   = "/notice"
 	pathReserve  = "/reserve"
 	pathReclaim  = "/reclaim"
+	pathShift    = "/shift"
+	pathRefuse   = "/refuse"
+	pathBoots    = "/boots"
 )
 
 // Handler takes orders for the server. After each, did is called; nil is nobody.
@@ -172,6 +200,9 @@ func Handler(s *emulator.Server, did func()) http.Handler {
 	take(mux, pathNotice, s, did, notice)
 	take(mux, pathReserve, s, did, reserve)
 	take(mux, pathReclaim, s, did, reclaim)
+	take(mux, pathShift, s, did, shift)
+	take(mux, pathRefuse, s, did, refuse)
+	take(mux, pathBoots, s, did, boots)
 	return mux
 }
 

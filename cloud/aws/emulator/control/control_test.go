@@ -2,6 +2,7 @@ package control_test
 
 import (
 	"errors"
+	"fmt"
 	"net/http/httptest"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/arczonalshift"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/aws/smithy-go"
@@ -25,6 +27,7 @@ type world struct {
 	*testing.T
 	*clock.Virtual
 	server *emulator.Server
+	config aws.Config
 	ec2    *ec2.Client
 	orders *control.Client
 	did    int
@@ -40,6 +43,7 @@ func open(t *testing.T) *world {
 	t.Cleanup(func() { w.server.Close(); first.Close(); second.Close() })
 	config := client.At(first.URL, "us-east-1", client.Key{ID: "key", Secret: "secret"})
 	config.RetryMaxAttempts = 1
+	w.config = config
 	w.ec2, w.orders = ec2.NewFromConfig(config), control.At(second.URL)
 	return w
 }
@@ -184,6 +188,25 @@ func TestOrdersThatMeanNothing(t *testing.T) {
 			_, err := w.orders.Reclaim(t.Context(), control.Reclaim{Reservation: "cr-1"})
 			return err
 		}, "cr-1 is no active interruptible capacity reservation: want one of none"},
+		"a shift away from nowhere": {func() error {
+			_, err := w.orders.Shift(t.Context(), control.Shift{Zone: "us-west-2a", For: time.Hour})
+			return err
+		}, `no zone "us-west-2a": want one of us-east-1a`},
+		"a shift for ever": {func() error {
+			_, err := w.orders.Shift(t.Context(), control.Shift{Zone: "us-east-1a"})
+			return err
+		}, "a minute at least and three days at most"},
+		"an autoshift with an end": {func() error {
+			_, err := w.orders.Shift(t.Context(), control.Shift{Zone: "us-east-1a", Auto: true, For: time.Hour})
+			return err
+		}, "leave the length out"},
+		"the end of no shift": {func() error {
+			_, err := w.orders.Shift(t.Context(), control.Shift{Zone: "us-east-1a", End: true})
+			return err
+		}, "nothing is shifted away from us-east-1a"},
+		"a refusal without a code": {func() error { _, err := w.orders.Refuse(t.Context(), control.Refuse{Kind: "*"}); return err }, "such as UnfulfillableCapacity"},
+		"a failure nobody knows":   {func() error { return w.orders.Boots(t.Context(), control.Boots{Fail: 1, Reason: "rain"}) }, "such as Client.VolumeLimitExceeded"},
+		"more than all":            {func() error { return w.orders.Boots(t.Context(), control.Boots{NeverJoin: 2}) }, "want 0 to 1"},
 		"something AWS never does": {func() error {
 			_, err := w.orders.Notice(t.Context(), control.Notice{Instance: "*", Deed: "polish"})
 			return err
@@ -405,6 +428,74 @@ func TestReserveAndReclaim(t *testing.T) {
 	w.must(err)
 	if r := shown(); r.State != types.CapacityReservationStateCancelled {
 		t.Errorf("the reservation is %s after all was reclaimed, want it cancelled", r.State)
+	}
+}
+
+// Launches are refused where the order says so, with its code, until that is over.
+func TestRefuse(t *testing.T) {
+	w := open(t)
+	pools, err := w.orders.Refuse(t.Context(), control.Refuse{Kind: "m5.large", Zone: "us-east-1a", Option: "spot", Code: "UnfulfillableCapacity"})
+	w.must(err)
+	_, spot := w.buy("m5.large", "us-east-1a", true)
+	_, demand := w.buy("m5.large", "us-east-1a", false)
+	if pools != 1 || spot != "UnfulfillableCapacity" || demand != "" {
+		t.Errorf("%d pools: %q on spot and %q on demand; want spot alone refused", pools, spot, demand)
+	}
+	_, err = w.orders.Refuse(t.Context(), control.Refuse{Kind: "*", End: true})
+	w.must(err)
+	if _, got := w.buy("m5.large", "us-east-1a", true); got != "" {
+		t.Errorf("in the end: %q, want a machine", got)
+	}
+}
+
+// Of the machines that are bought next some end before they run, and say why, and a share never joins.
+func TestBoots(t *testing.T) {
+	w := open(t)
+	w.must(w.orders.Boots(t.Context(), control.Boots{Fail: 1, Reason: "Client.VolumeLimitExceeded", NeverJoin: 1}))
+	w.buy("m5.large", "us-east-1a", false)
+	w.buy("m5.large", "us-east-1a", false)
+	w.Advance(time.Minute)
+	w.server.Settle()
+	all := w.server.Instances()
+	out, err := w.ec2.DescribeInstances(t.Context(), &ec2.DescribeInstancesInput{InstanceIds: []string{all[0].ID}})
+	w.must(err)
+	if why := *out.Reservations[0].Instances[0].StateReason.Code; all[0].State != "terminated" || why != "Client.VolumeLimitExceeded" {
+		t.Errorf("the first is %s for %s, want it to have ended as told", all[0].State, why)
+	}
+	if all[1].State != "running" || !all[1].NeverJoins {
+		t.Errorf("the second is %s, never joins %v; want it to run and never to join", all[1].State, all[1].NeverJoins)
+	}
+	w.must(w.orders.Boots(t.Context(), control.Boots{}))
+	w.buy("m5.large", "us-east-1a", false)
+	if all = w.server.Instances(); all[2].NeverJoins {
+		t.Error("in the end machines never join still")
+	}
+}
+
+// A zonal shift lasts as long as was said, an autoshift until it is ended.
+func TestShift(t *testing.T) {
+	w := open(t)
+	arc, arn := arczonalshift.NewFromConfig(w.config), "arn:aws:eks:us-east-1:123456789012:cluster/lab"
+	shifts := func() string {
+		out, err := arc.GetManagedResource(t.Context(), &arczonalshift.GetManagedResourceInput{ResourceIdentifier: &arn})
+		w.must(err)
+		return fmt.Sprintf("%d by users, %d by AWS", len(out.ZonalShifts), len(out.Autoshifts))
+	}
+	_, err := w.orders.Shift(t.Context(), control.Shift{Zone: "us-east-1a", For: time.Hour})
+	w.must(err)
+	_, err = w.orders.Shift(t.Context(), control.Shift{Zone: "us-east-1b", Auto: true})
+	w.must(err)
+	if got := shifts(); got != "1 by users, 1 by AWS" {
+		t.Errorf("%s, want one each", got)
+	}
+	w.Advance(time.Hour)
+	if got := shifts(); got != "0 by users, 1 by AWS" {
+		t.Errorf("%s an hour later, want the autoshift", got)
+	}
+	ended, err := w.orders.Shift(t.Context(), control.Shift{Zone: "us-east-1b", End: true})
+	w.must(err)
+	if got := shifts(); ended != 1 || got != "0 by users, 0 by AWS" {
+		t.Errorf("%d ended, %s; want none left", ended, got)
 	}
 }
 

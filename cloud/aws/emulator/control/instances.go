@@ -5,6 +5,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/daemok/daemok/cloud/aws/emulator"
@@ -24,6 +25,40 @@ func outage(s *emulator.Server, order Outage) (int, error) {
 		return 0, err
 	}
 	return len(slices.DeleteFunc(living(s), func(i emulator.Instance) bool { return i.Zone != order.Zone })), nil
+}
+
+// shift begins a zonal shift, or ends those of a zone.
+func shift(s *emulator.Server, order Shift) (int, error) {
+	switch {
+	case order.End:
+		ended, err := s.EndShifts(order.Zone)
+		if err == nil && ended == 0 {
+			err = fmt.Errorf("nothing is shifted away from %s", order.Zone)
+		}
+		return ended, err
+	case order.Auto && order.For > 0:
+		return 0, fmt.Errorf("AWS says of an autoshift when it ends, and nothing before: leave the length out")
+	case order.Auto:
+		return 0, s.AutoShift(order.Zone)
+	}
+	return 0, s.Shift(order.Zone, order.For)
+}
+
+// boots settles how machines boot that are bought from now on.
+func boots(s *emulator.Server, order Boots) (struct{}, error) {
+	var none struct{}
+	told := strings.HasPrefix(order.Reason, "Client.") || strings.HasPrefix(order.Reason, "Server.")
+	switch {
+	case order.Fail < 0:
+		return none, fmt.Errorf("%d machines are to end before they run: want 0 or more", order.Fail)
+	case order.Fail > 0 && !told:
+		return none, fmt.Errorf("the reason is %q: want one as EC2 tells it, such as Client.VolumeLimitExceeded or Server.InternalError", order.Reason)
+	case order.NeverJoin < 0 || order.NeverJoin > 1:
+		return none, fmt.Errorf("the share of machines that never join is %v: want 0 to 1", order.NeverJoin)
+	}
+	s.Market().FailBoots(order.Fail, order.Reason)
+	s.Market().SetNeverJoin(order.NeverJoin)
+	return none, nil
 }
 
 // notice has AWS say something of instances, and do it in the end. Only spot machines are

@@ -71,6 +71,21 @@ func price(s *emulator.Server, order Price) (int, error) {
 	return len(pools), nil
 }
 
+// refuse has launches in all pools that match fail.
+func refuse(s *emulator.Server, order Refuse) (int, error) {
+	if order.End == (order.Code != "") {
+		return 0, fmt.Errorf("say one of the error code that launches are refused with, such as UnfulfillableCapacity, and the end of that")
+	}
+	pools, err := matching(s, which{order.Kind, order.Zone, order.Option})
+	if err != nil {
+		return 0, err
+	}
+	for _, p := range pools {
+		s.RefusePool(p, order.Code, "")
+	}
+	return len(pools), nil
+}
+
 // matching returns the pools that the market has and the order is about; none is an error.
 func matching(s *emulator.Server, w which) ([]market.Pool, error) {
 	w.zone, w.option = cmp.Or(w.zone, "*"), cmp.Or(w.option, "*")
