@@ -89,6 +89,7 @@ func (r *Reader) act(ctx context.Context, notices []cloud.Notice) ([]cloud.Notic
 	}
 	claims := known(list.Items)
 	r.forget(claims)
+	r.advised.recall(claims, list.Items)
 	work := map[types.UID][]int{} // by claim, so that no two act on one at once
 	var done []cloud.Notice
 	for i, n := range notices {
@@ -147,14 +148,15 @@ type owners struct {
 	by     map[string]*karpv1.NodeClaim
 	ofPool map[string]int // how many there are
 	uids   map[types.UID]bool
+	names  map[string]bool
 	coming int // claims whose machine is not written down yet
 }
 
 func known(claims []karpv1.NodeClaim) owners {
-	o := owners{by: map[string]*karpv1.NodeClaim{}, uids: map[types.UID]bool{}, ofPool: map[string]int{}}
+	o := owners{by: map[string]*karpv1.NodeClaim{}, uids: map[types.UID]bool{}, names: map[string]bool{}, ofPool: map[string]int{}}
 	for i := range claims {
 		c := &claims[i]
-		o.uids[c.UID] = true
+		o.uids[c.UID], o.names[c.Name] = true, true
 		o.ofPool[c.Labels[api.LabelNodePool]]++
 		switch {
 		case c.Status.ProviderID != "":

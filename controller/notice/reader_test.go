@@ -36,7 +36,8 @@ type desk struct {
 	err     error          // or what is wrong
 	done    []string       // IDs that were acknowledged
 	short   []cloud.OfferChoice
-	deny    error // of every write
+	deny    error     // of every write
+	stored  time.Time // what the API server's clock shows
 	metrics *prometheus.Registry
 
 	mu     sync.Mutex
@@ -73,9 +74,9 @@ func newDesk(t testing.TB) *desk {
 			t.Fatal(err)
 		}
 	}
-	d := &desk{t: t, metrics: prometheus.NewRegistry()}
+	d := &desk{t: t, metrics: prometheus.NewRegistry(), stored: start.Add(time.Second)}
 	now := func() time.Time { return start.Add(time.Second) }
-	server := storetest.New(s, now)
+	server := storetest.New(s, func() time.Time { return d.stored })
 	d.hand = server.Connect(nil)
 	store := server.Connect(func(c storetest.Call) (before, after error) {
 		if c.Writes() {

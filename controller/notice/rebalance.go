@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -101,10 +102,35 @@ func (r *Actor) cordon(ctx context.Context, c *karpv1.NodeClaim) error {
 }
 
 // pace remembers when nodes of pools were marked to be replaced. The zero value is
-// ready, and it is safe for concurrent use. It is not kept over a restart.
+// ready, and it is safe for concurrent use.
 type pace struct {
-	mu   sync.Mutex
-	when map[string][]time.Time // by pool
+	mu       sync.Mutex
+	when     map[string][]time.Time // by pool
+	recalled bool
+}
+
+// recall has the first look of a process count what others before it marked, by the
+// claims that are there: marked ones, and those gone for which machines have come lately.
+// Why these went is not known any more, so they are counted as if they had been marked.
+func (p *pace) recall(claims owners, list []karpv1.NodeClaim) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.recalled {
+		return
+	}
+	p.recalled, p.when = true, map[string][]time.Time{}
+	for i := range list {
+		c := &list[i]
+		pool := c.Labels[api.LabelNodePool]
+		if at, err := time.Parse(time.RFC3339, c.Annotations[api.MarkAdvised]); err == nil {
+			p.when[pool] = append(p.when[pool], at)
+		}
+		for name := range strings.SplitSeq(c.Annotations[api.MarkReplaces], ",") {
+			if name != "" && !claims.names[name] {
+				p.when[pool] = append(p.when[pool], c.CreationTimestamp.Time)
+			}
+		}
+	}
 }
 
 // take notes one more, if there were fewer than most within adviseFor.
@@ -112,9 +138,6 @@ func (p *pace) take(pool string, most int, now time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	lately := slices.DeleteFunc(p.when[pool], func(at time.Time) bool { return now.Sub(at) >= adviseFor })
-	if p.when == nil {
-		p.when = map[string][]time.Time{}
-	}
 	ok := len(lately) < most
 	if ok {
 		lately = append(lately, now)

@@ -119,3 +119,74 @@ func TestRecommendationsAreHeededAtAPace(t *testing.T) {
 		t.Errorf("nobody said why others are ignored: %q", d.words)
 	}
 }
+
+// mark has a claim carry an annotation.
+func (d *desk) mark(name, key, value string) {
+	d.t.Helper()
+	c := &karpv1.NodeClaim{}
+	if err := d.hand.Get(context.Background(), client.ObjectKey{Name: name}, c); err != nil {
+		d.t.Fatal(err)
+	}
+	before := c.DeepCopy()
+	c.Annotations = map[string]string{key: value}
+	if err := d.hand.Patch(context.Background(), c, client.MergeFrom(before)); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// young has a claim that was made then in place of another.
+func (d *desk) young(name string, at time.Time, replaces string) {
+	d.t.Helper()
+	d.stored = at
+	d.claim(name, "i-"+name)
+	d.mark(name, api.MarkReplaces, replaces)
+}
+
+// A controller that begins anew goes on at the pace of the one before: it counts the
+// claims that are marked, and those that are gone and have another in their place.
+func TestThePaceOfRecommendationsOutlivesTheController(t *testing.T) {
+	at := start.Add(time.Hour)
+	tests := map[string]struct {
+		before func(d *desk) // done lately, of eleven claims; two may be marked
+		want   int           // marked in the end
+	}{
+		"nothing was done": {func(*desk) {}, 2},
+		"two were marked and are still there": {func(d *desk) {
+			d.mark("c-07", api.MarkAdvised, at.Add(-9*time.Minute).Format(time.RFC3339))
+			d.mark("c-08", api.MarkAdvised, at.Add(-time.Minute).Format(time.RFC3339))
+		}, 2},
+		"one was marked too long ago to count": {func(d *desk) {
+			d.mark("c-07", api.MarkAdvised, at.Add(-10*time.Minute).Format(time.RFC3339))
+			d.mark("c-08", api.MarkAdvised, at.Add(-time.Minute).Format(time.RFC3339))
+		}, 3},
+		"one is gone, and a machine has come in its place": {func(d *desk) {
+			d.young("c-10", at.Add(-3*time.Minute), "c-gone")
+		}, 1},
+		"one has another in its place already and is still there, unmarked": {func(d *desk) {
+			d.young("c-10", at.Add(-3*time.Minute), "c-09")
+		}, 2},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.heeds(api.RebalanceReplace)
+			var all []cloud.Notice
+			for i := range 10 {
+				id := fmt.Sprintf("i-%d", i)
+				d.claim(fmt.Sprintf("c-%02d", i), id)
+				all = append(all, about(cloud.Rebalance, id))
+			}
+			d.claim("c-11", "i-11")
+			tt.before(d)
+			d.Now = func() time.Time { return at }
+			for range 2 {
+				if _, err := d.hear(all[:5]...); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := d.advised(); len(got) != tt.want {
+				t.Errorf("%q are to be replaced, want %d", got, tt.want)
+			}
+		})
+	}
+}
