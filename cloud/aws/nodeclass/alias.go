@@ -21,6 +21,7 @@ var aliasFamilies = map[string]Family{
 // so that "v1.2.3" and "1.2.3" are the same.
 func ParseAlias(text string) (Alias, error) {
 	name, version, ok := strings.Cut(text, "@")
+	version = strings.TrimPrefix(version, "v")
 	family, known := aliasFamilies[strings.ToLower(name)]
 	if !ok || !known || version == "" {
 		return Alias{}, fmt.Errorf("image alias %q is not family@version with a family of "+
@@ -29,7 +30,7 @@ func ParseAlias(text string) (Alias, error) {
 	if family.Windows() && version != Latest {
 		return Alias{}, fmt.Errorf("image alias %q: Windows images exist as %s@latest only", text, name)
 	}
-	return Alias{family, strings.TrimPrefix(version, "v")}, nil
+	return Alias{family, version}, nil
 }
 
 // Latest is the version of an alias that moves with time.

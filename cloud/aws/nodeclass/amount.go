@@ -10,6 +10,8 @@ import (
 
 var amountForm = regexp.MustCompile(`^([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?[0-9]{1,2})?$`)
 
+var percentForm = regexp.MustCompile(`^(?:[0-9]+\.?[0-9]*|\.[0-9]+)$`)
+
 // ParseAmount reads a Kubernetes quantity such as 500m, 1.5Gi or 2e3 exactly.
 func ParseAmount(text string) (*big.Rat, error) {
 	parts := amountForm.FindStringSubmatch(text)
@@ -35,16 +37,18 @@ func ParseThreshold(text string, total int64) (int64, error) {
 		}
 		return Ceil(amount), nil
 	}
-	share, err := strconv.ParseFloat(digits, 64)
-	if err != nil || share < 0 || share > 100 {
+	share, ok := new(big.Rat), percentForm.MatchString(digits)
+	if ok {
+		share, ok = share.SetString(strings.TrimSuffix(digits, "."))
+	}
+	hundred := big.NewRat(100, 1)
+	if !ok || share.Cmp(hundred) > 0 {
 		return 0, fmt.Errorf("%q is not a percentage between 0%% and 100%%", text)
 	}
-	if share == 100 {
+	if share.Cmp(hundred) == 0 {
 		return 0, nil
 	}
-	exact, _ := new(big.Rat).SetString(digits)
-	exact.Mul(exact, big.NewRat(total, 100))
-	return Ceil(exact), nil
+	return Ceil(share.Mul(share, big.NewRat(total, 100))), nil
 }
 
 // Ceil rounds up to a whole number; what does not fit is the largest one.

@@ -14,8 +14,10 @@ import (
 // that are not ours stay as the user wrote them, known or not.
 func bottlerocket(in Input) (string, error) {
 	document := map[string]any{}
-	if err := toml.Unmarshal([]byte(in.User), &document); err != nil {
-		return "", notTOML(err)
+	if strings.TrimSpace(in.User) != "" { // blanks that TOML does not know, as a carriage return alone, say nothing either
+		if err := toml.Unmarshal([]byte(in.User), &document); err != nil {
+			return "", notTOML(err)
+		}
 	}
 	settings, err := table(document, "settings")
 	if err != nil {
