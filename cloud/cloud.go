@@ -61,8 +61,11 @@ type Machines interface {
 	// terminated ones.
 	List(ctx context.Context, f Filter) ([]Machine, error)
 
-	// Tag adds tags to a machine; it returns *NotFoundError for one that is gone.
-	Tag(ctx context.Context, id string, tags map[string]string) error
+	// Tag adds tags to a machine that List or Launch has shown, as it was shown;
+	// it asks for nothing anew. It returns *NotFoundError for one that the cloud
+	// does not know, or that by the tags it was shown with is not this cluster's.
+	// One that has ended since takes tags as long as the cloud knows of it.
+	Tag(ctx context.Context, m Machine, tags map[string]string) error
 }
 
 // LaunchRequest asks for Count equal machines.

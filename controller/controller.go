@@ -203,12 +203,13 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	drains.Foreign = func(ctx context.Context, n *corev1.Node) (bool, error) { return foreign.Node(ctx, all, n) }
 	program := &Program{
 		Keeper: keeper,
-		Loops:  []Loop{p.claims(claims), p.tags(), nodeLoop(p.Store, drains.Reconcile), p.pools(health)},
+		Loops:  []Loop{p.claims(claims), nodeLoop(p.Store, drains.Reconcile), p.pools(health)},
 		Rounds: []Round{
 			{"find lost orders", func(ctx context.Context) (time.Duration, error) { return lostEvery, applier.FindLost(ctx) }},
 			{"note which nodes are quiet", func(ctx context.Context) (time.Duration, error) { return claims.NoteQuiet(ctx, keeper) }},
 			{"collect orphans", collector.Round},
 			{"find machines that drifted", drifted.Round},
+			{"name machines after their nodes", (&claim.Tagger{Store: p.Store, Machines: p.Machines(tagsName), Pace: p.TagPace, Now: p.Now}).Round},
 			{"repair unhealthy nodes", (&repair.Repairer{
 				Store: p.Store, Live: p.Live, Snapshot: keeper.Snapshot, Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now,
 			}).Round},
@@ -264,11 +265,6 @@ func (p Parts) drains() *drain.Reconciler {
 }
 
 func (p Parts) claims(r *claim.Reconciler) Loop { return claimLoop(p.Store, r.Reconcile, r.Released) }
-
-func (p Parts) tags() Loop {
-	tagger := &claim.Tagger{Store: p.Store, Machines: p.Machines(tagsName), Pace: p.TagPace}
-	return tagLoop(tagger.Reconcile)
-}
 
 func (p Parts) pools(health *pool.Health) Loop {
 	pools := &pool.Reconciler{

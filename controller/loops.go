@@ -28,11 +28,6 @@ func claimLoop(store client.Reader, look step, waiting func(context.Context, *ka
 	}
 }
 
-// tagLoop has one worker, since all machines share one pace.
-func tagLoop(look step) Loop {
-	return Loop{Name: tagsName, Kind: &karpv1.NodeClaim{}, Workers: 1, Step: look}
-}
-
 func nodeLoop(store client.Reader, look step) Loop {
 	ofPod := func(ctx context.Context, o client.Object) []string {
 		return leavingNode(ctx, store, o.(*corev1.Pod).Spec.NodeName)

@@ -60,8 +60,8 @@ func (m Machines) List(ctx context.Context, f cloud.Filter) (found []cloud.Machi
 }
 
 // Tag implements cloud.Machines.
-func (m Machines) Tag(ctx context.Context, id string, tags map[string]string) error {
-	return m.measure("Tag", func() error { return m.Machines.Tag(ctx, id, tags) })
+func (m Machines) Tag(ctx context.Context, which cloud.Machine, tags map[string]string) error {
+	return m.measure("Tag", func() error { return m.Machines.Tag(ctx, which, tags) })
 }
 
 func (m Machines) measure(method string, do func() error) error {

@@ -31,8 +31,8 @@ func (s slow) pass() error {
 func (s slow) Launch(context.Context, cloud.LaunchRequest) ([]cloud.Machine, error) {
 	return []cloud.Machine{{ID: "i-1"}}, s.pass()
 }
-func (s slow) Prepare(context.Context, cloud.LaunchRequest) error   { return s.pass() }
-func (s slow) Tag(context.Context, string, map[string]string) error { return s.pass() }
+func (s slow) Prepare(context.Context, cloud.LaunchRequest) error          { return s.pass() }
+func (s slow) Tag(context.Context, cloud.Machine, map[string]string) error { return s.pass() }
 func (s slow) Terminate(context.Context, ...string) ([]string, error) {
 	return []string{"i-1"}, s.pass()
 }
@@ -78,7 +78,7 @@ func TestCallsOfTheCloudAreMeasured(t *testing.T) {
 			[]string{took + "method=List provider=aws 1 in 1s", failed + "method=List provider=aws 1"}},
 		"a look at one machine": {nil, func(m observe.Machines) error { _, err := m.List(ctx, cloud.Filter{IDs: []string{"i-1"}}); return err },
 			[]string{took + "method=Get provider=aws 1 in 1s"}},
-		"tagging what is gone": {&cloud.NotFoundError{}, func(m observe.Machines) error { return m.Tag(ctx, "i-1", nil) },
+		"tagging what is gone": {&cloud.NotFoundError{}, func(m observe.Machines) error { return m.Tag(ctx, cloud.Machine{ID: "i-1"}, nil) },
 			[]string{took + "method=Tag provider=aws 1 in 1s", failed + "error=NodeClaimNotFoundError method=Tag provider=aws 1"}},
 	}
 	for name, tt := range tests {

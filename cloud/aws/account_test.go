@@ -204,7 +204,7 @@ func TestOneMachineFromLaunchToEnd(t *testing.T) {
 			t.Errorf("tag %s = %q, want %q", k, l.Tags[k], v)
 		}
 	}
-	if err := p.Tag(t.Context(), m.ID, map[string]string{"Name": "node-1"}); err != nil {
+	if err := p.Tag(t.Context(), m, map[string]string{"Name": "node-1"}); err != nil {
 		t.Errorf("Tag = %v", err)
 	}
 	if gone, err := p.Terminate(t.Context(), m.ID); err != nil || len(gone) > 0 {

@@ -100,8 +100,8 @@ func (p *Provider) List(ctx context.Context, f cloud.Filter) ([]cloud.Machine, e
 }
 
 // Tag implements cloud.Machines.
-func (p *Provider) Tag(ctx context.Context, id string, tags map[string]string) error {
-	return p.instances.Tag(ctx, id, tags)
+func (p *Provider) Tag(ctx context.Context, m cloud.Machine, tags map[string]string) error {
+	return p.instances.Tag(ctx, m, tags)
 }
 
 func (p *Provider) clusterFacts() userdata.Cluster {

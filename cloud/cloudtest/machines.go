@@ -90,7 +90,8 @@ var machineTests = []conformance{
 			t.Skip("the subject has one cluster only")
 		}
 		r := b.request(1, b.offers(t, cluster.OnDemand, 1)...)
-		one := ids(b.launch(t, r))
+		shown := b.launch(t, r)
+		one := ids(shown)
 		b.Advance(b.LagMax)
 		for _, f := range []cloud.Filter{{}, {IDs: one}, {Batch: r.Batch}} {
 			if got, err := b.Other.List(t.Context(), f); err != nil || len(got) != 0 {
@@ -98,7 +99,7 @@ var machineTests = []conformance{
 			}
 		}
 		terminate(t, b.Other, one, one)
-		if err := b.Other.Tag(t.Context(), one[0], map[string]string{"team": "red"}); !isNotFound(err, one[0]) {
+		if err := b.Other.Tag(t.Context(), shown[0], map[string]string{"team": "red"}); !isNotFound(err, one[0]) {
 			t.Errorf("the other cluster's Tag = %v, want *NotFoundError", err)
 		}
 		b.Advance(b.EndMax)
@@ -109,7 +110,7 @@ var machineTests = []conformance{
 	{"tags are added to those there are", func(t *testing.T, b *bench) {
 		one := ids(b.launch(t, b.request(1, b.offers(t, cluster.OnDemand, 1)...)))
 		b.Advance(b.LagMax)
-		if err := b.Machines.Tag(t.Context(), one[0], map[string]string{"Name": "web", "team": "green"}); err != nil {
+		if err := b.Machines.Tag(t.Context(), b.list(t, cloud.Filter{IDs: one})[0], map[string]string{"Name": "web", "team": "green"}); err != nil {
 			t.Fatalf("Tag: %v", err)
 		}
 		got := b.list(t, cloud.Filter{IDs: one})
@@ -117,15 +118,22 @@ var machineTests = []conformance{
 			t.Errorf("machine after Tag = %+v", got)
 		}
 	}},
-	{"machines that are gone cannot be tagged", func(t *testing.T, b *bench) {
-		one := ids(b.launch(t, b.request(1, b.offers(t, cluster.OnDemand, 1)...)))
+	{"tags bring no machine back that is gone, and none that never was", func(t *testing.T, b *bench) {
+		shown := b.launch(t, b.request(1, b.offers(t, cluster.OnDemand, 1)...))
 		b.Advance(b.LagMax)
-		terminate(t, b.Machines, one, nil)
+		terminate(t, b.Machines, ids(shown), nil)
 		b.Advance(b.EndMax)
-		for _, id := range []string{nobody, one[0]} {
-			if err := b.Machines.Tag(t.Context(), id, map[string]string{"Name": "web"}); !isNotFound(err, id) {
-				t.Errorf("Tag(%s) = %v, want *NotFoundError", id, err)
-			}
+		name := map[string]string{"Name": "web"}
+		if err := b.Machines.Tag(t.Context(), shown[0], name); err != nil && !isNotFound(err, shown[0].ID) {
+			t.Errorf("Tag of a machine that has ended = %v, want nothing or *NotFoundError", err)
+		}
+		unknown := shown[0]
+		unknown.ID = nobody
+		if err := b.Machines.Tag(t.Context(), unknown, name); !isNotFound(err, nobody) {
+			t.Errorf("Tag(%s) = %v, want *NotFoundError", nobody, err)
+		}
+		if got := b.list(t, cloud.Filter{}); len(got) != 0 {
+			t.Errorf("machines after Tag = %+v", got)
 		}
 	}},
 }

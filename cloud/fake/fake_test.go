@@ -180,7 +180,7 @@ func TestFaultsBeforeTheEffectDoNothing(t *testing.T) {
 		CallKinds:     func() error { _, err := c.Kinds(t.Context(), class); return err },
 		CallTerminate: func() error { _, err := c.Terminate(t.Context(), "i-00000000000000000"); return err },
 		CallList:      func() error { _, err := c.List(t.Context(), cloud.Filter{}); return err },
-		CallTag:       func() error { return c.Tag(t.Context(), "i-00000000000000000", nil) },
+		CallTag:       func() error { return c.Tag(t.Context(), cloud.Machine{ID: "i-00000000000000000"}, nil) },
 		CallNext:      func() error { _, err := c.Next(t.Context()); return err },
 		CallDone:      func() error { return c.Done(t.Context(), cloud.Notice{}) },
 	} {

@@ -61,7 +61,8 @@ func (c *Cloud) List(ctx context.Context, f cloud.Filter) ([]cloud.Machine, erro
 }
 
 // Tag implements cloud.Machines. It knows new machines at once.
-func (c *Cloud) Tag(ctx context.Context, id string, tags map[string]string) error {
+func (c *Cloud) Tag(ctx context.Context, machine cloud.Machine, tags map[string]string) error {
+	id := machine.ID
 	before, after := c.faults.next(CallTag)
 	if err := firstOf(ctx.Err(), before); err != nil {
 		return fmt.Errorf("tag machine %s: %w", id, err)

@@ -34,7 +34,7 @@ func (r *reached) Terminate(context.Context, ...string) ([]string, error) {
 func (r *reached) List(context.Context, cloud.Filter) ([]cloud.Machine, error) {
 	return nil, r.call("List")
 }
-func (r *reached) Tag(context.Context, string, map[string]string) error { return r.call("Tag") }
+func (r *reached) Tag(context.Context, cloud.Machine, map[string]string) error { return r.call("Tag") }
 func (r *reached) Kinds(context.Context, cloud.Class) (*cluster.Catalogue, error) {
 	return nil, r.call("Kinds")
 }

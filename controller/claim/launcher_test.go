@@ -109,9 +109,9 @@ func (s *shop) List(_ context.Context, f cloud.Filter) ([]cloud.Machine, error) 
 	}), nil
 }
 
-func (s *shop) Terminate(context.Context, ...string) ([]string, error) { return nil, nil }
-func (s *shop) Prepare(context.Context, cloud.LaunchRequest) error     { return nil }
-func (s *shop) Tag(context.Context, string, map[string]string) error   { return nil }
+func (s *shop) Terminate(context.Context, ...string) ([]string, error)      { return nil, nil }
+func (s *shop) Prepare(context.Context, cloud.LaunchRequest) error          { return nil }
+func (s *shop) Tag(context.Context, cloud.Machine, map[string]string) error { return nil }
 
 // For offers spot while there is some, then on-demand, then nothing.
 func (s *shop) For(context.Context, *karpv1.NodeClaim) (Request, error) {

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"time"
 
+	"k8s.io/client-go/util/flowcontrol"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud"
@@ -15,23 +16,34 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// lookForMachine is how soon a machine that the cloud does not show yet is
-// looked for again.
-const lookForMachine = 5 * time.Second
+const (
+	// tagEvery is how long nodes that join one after another wait for each other,
+	// so that one look at the cloud shows the machines of all.
+	tagEvery = 10 * time.Second
+	// tagMost is how many machines are tagged after one look: by the pace of
+	// machines what was seen of the last is a minute old.
+	tagMost = 60
+	// What was not tagged is tried again after tagAgain, and then after twice that
+	// each time, up to tagAgainMax.
+	tagAgain, tagAgainMax = 10 * time.Second, 15 * time.Minute
+)
 
-// Tagger is the loop that names machines at the cloud after their nodes and
-// claims, once nodes have names. It overwrites no tag that is there, so that a
-// name that the class gives stays.
+// Tagger names machines at the cloud after their nodes and claims, once nodes
+// have names. It overwrites no tag that is there, so that a name that the class
+// gives stays. For many machines it looks once.
 type Tagger struct {
 	Store    client.Client
 	Machines tagging
 	Pace     Pace // of machines, so that other calls of the account have room; nil: at once
+	Now      func() time.Time
+
+	failed *flowcontrol.Backoff // by claim
 }
 
 // tagging is the part of the cloud that Tagger uses.
 type tagging interface {
 	List(ctx context.Context, f cloud.Filter) ([]cloud.Machine, error)
-	Tag(ctx context.Context, id string, tags map[string]string) error
+	Tag(ctx context.Context, m cloud.Machine, tags map[string]string) error
 }
 
 // Pace lets callers go on one after another; Wait returns an error when ctx ends.
@@ -39,30 +51,49 @@ type Pace interface {
 	Wait(ctx context.Context) error
 }
 
-// Reconcile tags the machine of one claim, if that is due, and notes it on the
-// claim. It returns how long to wait before the next look; zero means wait for
-// a change.
-func (t *Tagger) Reconcile(ctx context.Context, name string) (time.Duration, error) {
-	c := &karpv1.NodeClaim{}
-	if err := t.Store.Get(ctx, client.ObjectKey{Name: name}, c); err != nil {
-		return 0, client.IgnoreNotFound(err)
+// Round tags machines that are due, notes it on their claims, and returns when to
+// look again. A machine that cannot be tagged keeps no other waiting.
+func (t *Tagger) Round(ctx context.Context) (time.Duration, error) {
+	due, err := t.due(ctx)
+	if err != nil || len(due) == 0 {
+		return tagEvery, err
 	}
-	if !needsTags(c) {
-		return 0, nil
+	ids := make([]string, 0, len(due))
+	for id := range due {
+		ids = append(ids, id)
 	}
-	if t.Pace != nil {
-		if err := t.Pace.Wait(ctx); err != nil {
-			return 0, fmt.Errorf("wait to tag the machine of claim %s: %w", name, err)
+	found, err := t.Machines.List(ctx, cloud.Filter{IDs: ids})
+	if err != nil {
+		return tagEvery, fmt.Errorf("list machines to tag them: %w", err)
+	}
+	var errs []error
+	for _, m := range found[:min(len(found), tagMost)] { // the others after another look
+		c := due[m.ID]
+		if err := t.tag(ctx, c, m); err != nil {
+			t.failed.Next(c.Name, t.Now())
+			errs = append(errs, err)
 		}
 	}
-	tagged, err := t.tag(ctx, c)
-	switch {
-	case err != nil:
-		return 0, fmt.Errorf("tag machine %s of claim %s: %w", c.Status.ProviderID, name, err)
-	case !tagged:
-		return lookForMachine, nil
+	return tagEvery, errors.Join(errs...)
+}
+
+// due returns the claims whose machines are to be tagged now, by the machine's ID.
+func (t *Tagger) due(ctx context.Context) (map[string]*karpv1.NodeClaim, error) {
+	var list karpv1.NodeClaimList
+	if err := t.Store.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil { // only read
+		return nil, fmt.Errorf("list claims to tag their machines: %w", err)
 	}
-	return 0, t.note(ctx, c.DeepCopy())
+	if t.failed == nil {
+		t.failed = flowcontrol.NewBackOff(tagAgain, tagAgainMax)
+	}
+	out := map[string]*karpv1.NodeClaim{}
+	for i := range list.Items {
+		c := &list.Items[i]
+		if needsTags(c) && !t.failed.IsInBackOffSinceUpdate(c.Name, t.Now()) {
+			out[translate.MachineID(c.Status.ProviderID)] = c
+		}
+	}
+	return out, nil
 }
 
 func needsTags(c *karpv1.NodeClaim) bool {
@@ -70,24 +101,26 @@ func needsTags(c *karpv1.NodeClaim) bool {
 		c.Annotations[api.AnnotationInstanceTagged] != "true"
 }
 
-// tag adds the tags that the machine lacks. It reports false where the machine
-// is not to be seen: too young, or gone, which is another loop's business.
-func (t *Tagger) tag(ctx context.Context, c *karpv1.NodeClaim) (tagged bool, err error) {
-	id := translate.MachineID(c.Status.ProviderID)
-	found, err := t.Machines.List(ctx, cloud.Filter{IDs: []string{id}})
-	if err != nil || len(found) == 0 {
-		return false, err
-	}
+// tag adds the tags that the machine lacks, and notes that on its claim. A machine
+// that has gone since it was seen is another loop's business.
+func (t *Tagger) tag(ctx context.Context, c *karpv1.NodeClaim, m cloud.Machine) error {
 	lacks := map[string]string{api.TagName: c.Status.NodeName, api.TagNodeClaim: c.Name}
-	maps.DeleteFunc(lacks, func(key, _ string) bool { _, there := found[0].Tags[key]; return there })
-	if len(lacks) == 0 {
-		return true, nil
+	maps.DeleteFunc(lacks, func(key, _ string) bool { _, there := m.Tags[key]; return there })
+	if len(lacks) > 0 {
+		if t.Pace != nil {
+			if err := t.Pace.Wait(ctx); err != nil {
+				return fmt.Errorf("wait to tag the machine of claim %s: %w", c.Name, err)
+			}
+		}
+		err := t.Machines.Tag(ctx, m, lacks)
+		if _, gone := errors.AsType[*cloud.NotFoundError](err); gone {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("tag machine %s of claim %s: %w", m.ID, c.Name, err)
+		}
 	}
-	err = t.Machines.Tag(ctx, id, lacks)
-	if _, gone := errors.AsType[*cloud.NotFoundError](err); gone {
-		return false, nil
-	}
-	return err == nil, err
+	return t.note(ctx, c.DeepCopy())
 }
 
 func (t *Tagger) note(ctx context.Context, c *karpv1.NodeClaim) error {

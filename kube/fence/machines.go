@@ -37,8 +37,8 @@ func (m Machines) Terminate(ctx context.Context, ids ...string) (gone []string, 
 }
 
 // Tag tags only while the lease holds.
-func (m Machines) Tag(ctx context.Context, id string, tags map[string]string) error {
-	return m.Fence.Do(ctx, func(ctx context.Context) error { return m.Inner.Tag(ctx, id, tags) })
+func (m Machines) Tag(ctx context.Context, which cloud.Machine, tags map[string]string) error {
+	return m.Fence.Do(ctx, func(ctx context.Context) error { return m.Inner.Tag(ctx, which, tags) })
 }
 
 // List looks, with or without a lease.

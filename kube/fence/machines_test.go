@@ -31,7 +31,9 @@ func (r *reached) Prepare(ctx context.Context, _ cloud.LaunchRequest) error { re
 func (r *reached) Terminate(ctx context.Context, ids ...string) ([]string, error) {
 	return ids, r.call(ctx)
 }
-func (r *reached) Tag(ctx context.Context, _ string, _ map[string]string) error { return r.call(ctx) }
+func (r *reached) Tag(ctx context.Context, _ cloud.Machine, _ map[string]string) error {
+	return r.call(ctx)
+}
 func (r *reached) List(ctx context.Context, _ cloud.Filter) ([]cloud.Machine, error) {
 	return nil, r.call(ctx)
 }
@@ -54,7 +56,7 @@ func changes(m cloud.Machines) map[string]func(context.Context) error {
 			}
 			return err
 		},
-		"Tag": func(ctx context.Context) error { return m.Tag(ctx, "i-1", nil) },
+		"Tag": func(ctx context.Context) error { return m.Tag(ctx, cloud.Machine{ID: "i-1"}, nil) },
 	}
 }
 

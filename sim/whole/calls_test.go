@@ -13,8 +13,9 @@ var howMany = flag.Int("machines", 60, "how many machines TestCallsOfAWS buys")
 
 // Machines are bought, and then nothing happens: how often is AWS called? Each machine
 // is tagged by a call of its own, since its tags are. Of all other calls that change
-// something there is one for ten machines at the most, and a cluster at rest makes fewer
-// than one call a second. It prints what there was.
+// something there is one for ten machines at the most, of those that only look at things
+// at EC2 one for two machines, and a cluster at rest makes fewer than one call a second.
+// It prints what there was.
 func TestCallsOfAWS(t *testing.T) {
 	long(t)
 	machines, atRest := *howMany, 5*time.Minute
@@ -37,6 +38,9 @@ func TestCallsOfAWS(t *testing.T) {
 			each(sum(bought)-bought["CreateTags"]-changing-acknowledged, machines))
 		if bought["CreateTags"] > machines || changing > machines/10 || acknowledged > machines/2 {
 			t.Errorf("more than one CreateTags, a tenth of another call that changes something, or half of one that acknowledges notices")
+		}
+		if looks := bought["DescribeInstances"]; looks > machines/2 {
+			t.Errorf("%d calls of DescribeInstances for %d machines, want one for two at the most", looks, machines)
 		}
 
 		time.Sleep(atRest)

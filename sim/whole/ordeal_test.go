@@ -149,12 +149,12 @@ func (m machines) Terminate(ctx context.Context, ids ...string) ([]string, error
 	return gone, err
 }
 
-func (m machines) Tag(ctx context.Context, id string, tags map[string]string) error {
+func (m machines) Tag(ctx context.Context, which cloud.Machine, tags map[string]string) error {
 	before, after := m.call("Tag")
 	if before != nil {
 		return before
 	}
-	return errors.Join(m.Machines.Tag(ctx, id, tags), after)
+	return errors.Join(m.Machines.Tag(ctx, which, tags), after)
 }
 
 func (m machines) List(ctx context.Context, f cloud.Filter) ([]cloud.Machine, error) {

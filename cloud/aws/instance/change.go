@@ -196,25 +196,22 @@ func (s *Store) verdict(id string, err error) given {
 	return given{Value: true}
 }
 
-// Tag adds tags to a machine. It is a *cloud.NotFoundError for one that is
-// gone, not visible yet, or not of this cluster.
-func (s *Store) Tag(ctx context.Context, id string, tags map[string]string) error {
-	if !s.isYoung(id) {
-		found, err := s.describe(ctx, s.owned(), []string{id})
-		if err != nil {
-			return err
-		}
-		if len(found) == 0 || found[0].State != nil && found[0].State.Name == types.InstanceStateNameTerminated {
-			return &cloud.NotFoundError{MachineID: id}
-		}
+// Tag adds tags to a machine that was shown. It is a *cloud.NotFoundError for one
+// that EC2 does not know, or not yet, and for one whose tags are not this cluster's.
+//
+// It is one CreateTags for each machine, and asks for nothing first: what was shown
+// says whose a machine is, and no ID is ever given to another.
+func (s *Store) Tag(ctx context.Context, m cloud.Machine, tags map[string]string) error {
+	if !s.owns(m.Tags) {
+		return &cloud.NotFoundError{MachineID: m.ID}
 	}
 	list := make([]types.Tag, 0, len(tags))
 	for _, k := range slices.Sorted(maps.Keys(tags)) {
 		list = append(list, types.Tag{Key: aws.String(k), Value: aws.String(tags[k])})
 	}
-	_, err := s.api.CreateTags(ctx, &ec2.CreateTagsInput{Resources: []string{id}, Tags: list})
+	_, err := s.api.CreateTags(ctx, &ec2.CreateTagsInput{Resources: []string{m.ID}, Tags: list})
 	if fault.NotFound(err) {
-		return &cloud.NotFoundError{MachineID: id}
+		return &cloud.NotFoundError{MachineID: m.ID}
 	}
 	return fault.Wrap("ec2:CreateTags", err)
 }

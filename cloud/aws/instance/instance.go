@@ -230,7 +230,11 @@ func filter(name string, values ...string) types.Filter {
 
 // ours reports whether a machine belongs to the cluster and to a class.
 func (s *Store) ours(i types.Instance) bool {
-	tags := tagMap(i.Tags)
+	return s.owns(tagMap(i.Tags))
+}
+
+// owns reports whether tags are those of a machine of the cluster and of a class.
+func (s *Store) owns(tags map[string]string) bool {
 	_, classed := tags[nodeclass.TagClass]
 	return classed && tags[nodeclass.TagOwned+s.cluster] == nodeclass.ClusterOwned
 }

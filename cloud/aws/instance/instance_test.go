@@ -22,9 +22,11 @@ type account struct {
 	hidden     []string // exist, but no call sees them yet
 	terminated []string
 	tagged     map[string]string
+	describes  int
 }
 
 func (a *account) DescribeInstances(_ context.Context, in *ec2.DescribeInstancesInput, _ ...func(*ec2.Options)) (*ec2.DescribeInstancesOutput, error) {
+	a.describes++
 	var found []types.Instance
 	for _, m := range a.machines {
 		if !slices.Contains(a.hidden, *m.InstanceId) && matches(m, in.Filters) {
@@ -200,13 +202,22 @@ func TestAMachineUnseenForAMinuteIsGone(t *testing.T) {
 func TestTag(t *testing.T) {
 	a := standing()
 	s := open(a, func() time.Time { return start })
-	if err := s.Tag(t.Context(), "i-1", map[string]string{"Name": "node-1"}); err != nil || a.tagged["Name"] != "node-1" {
-		t.Errorf("Tag = %v, tagged %v", err, a.tagged)
+	listed, err := s.List(t.Context(), cloud.Filter{IDs: []string{"i-1"}})
+	if err != nil || len(listed) != 1 {
+		t.Fatalf("List = %v, %v", listed, err)
 	}
-	for _, id := range []string{"i-none", "i-gone", "i-other"} {
-		err := s.Tag(t.Context(), id, map[string]string{"Name": "x"})
-		if missing, ok := errors.AsType[*cloud.NotFoundError](err); !ok || missing.MachineID != id {
-			t.Errorf("Tag(%s) = %v, want it not found", id, err)
+	looks := a.describes
+	if err := s.Tag(t.Context(), listed[0], map[string]string{"Name": "node-1"}); err != nil || a.tagged["Name"] != "node-1" || a.describes != looks {
+		t.Errorf("Tag = %v, tagged %v with %d more looks", err, a.tagged, a.describes-looks)
+	}
+	a.tagged = nil
+	foreign, unknown := listed[0], listed[0]
+	foreign.Tags = map[string]string{"kubernetes.io/cluster/other": "owned", "karpenter.k8s.aws/ec2nodeclass": "default"}
+	unknown.ID = "i-none"
+	for what, m := range map[string]cloud.Machine{"one that EC2 does not know": unknown, "another cluster's": foreign} {
+		err := s.Tag(t.Context(), m, map[string]string{"Name": "x"})
+		if missing, ok := errors.AsType[*cloud.NotFoundError](err); !ok || missing.MachineID != m.ID || a.tagged != nil {
+			t.Errorf("Tag of %s = %v, tagged %v; want it not found, and no call that tags it", what, err, a.tagged)
 		}
 	}
 }
