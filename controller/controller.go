@@ -198,6 +198,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	drifted := &drift.Finder{
 		Store: p.Store, Pools: keeper, Classes: p.Classes, Machines: p.Machines(driftName), Events: p.Events, Log: p.Log, Now: p.Now,
 	}
+	classChanged := make(chan struct{}, 1)
 	drains := p.drains()
 	drains.Holds = holds
 	drains.Foreign = func(ctx context.Context, n *corev1.Node) (bool, error) { return foreign.Node(ctx, all, n) }
@@ -205,31 +206,34 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 		Keeper: keeper,
 		Loops:  []Loop{p.claims(claims), nodeLoop(p.Store, drains.Reconcile), p.pools(health)},
 		Rounds: []Round{
-			{"find lost orders", func(ctx context.Context) (time.Duration, error) { return lostEvery, applier.FindLost(ctx) }},
-			{"note which nodes are quiet", func(ctx context.Context) (time.Duration, error) { return claims.NoteQuiet(ctx, keeper) }},
-			{"collect orphans", collector.Round},
-			{"find machines that drifted", drifted.Round},
-			{"name machines after their nodes", (&claim.Tagger{Store: p.Store, Machines: p.Machines(tagsName), Pace: p.TagPace, Now: p.Now}).Round},
-			{"repair unhealthy nodes", (&repair.Repairer{
+			{What: "find lost orders", Do: func(ctx context.Context) (time.Duration, error) { return lostEvery, applier.FindLost(ctx) }},
+			{What: "note which nodes are quiet", Do: func(ctx context.Context) (time.Duration, error) { return claims.NoteQuiet(ctx, keeper) }},
+			{What: "collect orphans", Do: collector.Round},
+			{What: "find machines that drifted", Do: drifted.Round, Wake: classChanged},
+			{What: "name machines after their nodes", Do: (&claim.Tagger{Store: p.Store, Machines: p.Machines(tagsName), Pace: p.TagPace, Now: p.Now}).Round},
+			{What: "repair unhealthy nodes", Do: (&repair.Repairer{
 				Store: p.Store, Live: p.Live, Snapshot: keeper.Snapshot, Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now,
 			}).Round},
-			{"find machines that left their reservations", (&reserved.Syncer{Store: p.Store, Machines: p.Machines(reservedName), Log: p.Log}).Round},
-			{"give workloads their one replica back", drains.TakeBack},
-			{"tell what disruption policies allow", (&policy.Teller{
+			{What: "find machines that left their reservations", Do: (&reserved.Syncer{Store: p.Store, Machines: p.Machines(reservedName), Log: p.Log}).Round},
+			{What: "give workloads their one replica back", Do: drains.TakeBack},
+			{What: "tell what disruption policies allow", Do: (&policy.Teller{
 				Live: p.Live, Store: p.Store, Keeper: keeper, Events: p.Events, Tripped: p.Metrics.BreakerTripped, Log: p.Log, Now: p.Now,
 			}).Round},
-			{"tell how far deleted pools are", (&pool.Departures{
+			{What: "tell how far deleted pools are", Do: (&pool.Departures{
 				Store: p.Store, Snapshot: keeper.Snapshot, Stays: p.Record.Stays, Events: p.Events, Now: p.Now,
 			}).Round},
-			{"tell what holds nodes up", (&pool.Holdups{Store: p.Store, Stays: p.Record.Stays, Unread: ledger.Unread, Now: p.Now}).Round},
-			{"tell of what is not understood", (&remark.Teller{Source: keeper, Events: p.Events, Log: p.Log}).Round},
-			{"tell of what does nothing yet", (&idle.Teller{Live: p.Live, Events: p.Events}).Round},
+			{What: "tell what holds nodes up", Do: (&pool.Holdups{Store: p.Store, Stays: p.Record.Stays, Unread: ledger.Unread, Now: p.Now}).Round},
+			{What: "tell of what is not understood", Do: (&remark.Teller{Source: keeper, Events: p.Events, Log: p.Log}).Round},
+			{What: "tell of what does nothing yet", Do: (&idle.Teller{Live: p.Live, Events: p.Events}).Round},
 		},
 		Tasks: []func(context.Context) error{launcher.Run, p.plans(keeper, ledger, applier, requests), p.ring},
 	}
 	program.Rounds = append(program.Rounds, p.notices()...)
+	for _, kind := range p.ClassKinds {
+		program.Loops = append(program.Loops, driftLoop(kind, drifted.ClassChanged, classChanged))
+	}
 	if p.Shifts != nil {
-		program.Rounds = append(program.Rounds, Round{"follow zonal shifts", shifts.Round})
+		program.Rounds = append(program.Rounds, Round{What: "follow zonal shifts", Do: shifts.Round})
 	}
 	return program, nil
 }
@@ -238,10 +242,10 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 func (p Parts) notices() (out []Round) {
 	actor := &notice.Actor{Shortages: p.Short, Store: p.Store, Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now}
 	if p.Notices != nil {
-		out = append(out, Round{"act on what the cloud says of machines", (&notice.Reader{Actor: actor, Notices: p.Notices}).Round})
+		out = append(out, Round{What: "act on what the cloud says of machines", Do: (&notice.Reader{Actor: actor, Notices: p.Notices}).Round})
 	}
 	if p.Checks != nil {
-		out = append(out, Round{"act on status checks of machines", (&notice.Checker{Actor: actor, Checks: p.Checks}).Round})
+		out = append(out, Round{What: "act on status checks of machines", Do: (&notice.Checker{Actor: actor, Checks: p.Checks}).Round})
 	}
 	return out
 }

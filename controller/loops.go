@@ -48,6 +48,19 @@ func poolLoop(store client.Reader, classes []client.Object, look step) Loop {
 	return Loop{Name: poolsName, Kind: &karpv1.NodePool{}, Workers: 10, Step: look, Others: others}
 }
 
+// driftLoop has machines compared with their class as soon as it is another: looked is
+// told, and the round that compares ends its wait.
+func driftLoop(kind client.Object, looked func(), wake chan<- struct{}) Loop {
+	return Loop{Name: driftName, Kind: kind, Workers: 1, Step: func(context.Context, string) (time.Duration, error) {
+		looked()
+		select {
+		case wake <- struct{}{}:
+		default: // it is about to look anyway
+		}
+		return 0, nil
+	}}
+}
+
 func named(name string) []string {
 	if name == "" {
 		return nil

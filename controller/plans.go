@@ -47,7 +47,7 @@ func (p Parts) plans(keeper *snapshot.Keeper, ledger *apply.Ledger, applier *app
 		var telling sync.WaitGroup
 		defer telling.Wait()
 		telling.Go(func() { teller.Workloads.Run(ctx) })
-		telling.Go(func() { _ = Round{"keep what was seen lately", book.Round}.Run(ctx, p.Log) })
+		telling.Go(func() { _ = Round{What: "keep what was seen lately", Do: book.Round}.Run(ctx, p.Log) })
 		return loop.Run(ctx)
 	}
 }
@@ -82,6 +82,7 @@ func resume(ctx context.Context, log *slog.Logger, applier *apply.Applier, told 
 type Round struct {
 	What string // completes "could not ..."
 	Do   func(ctx context.Context) (time.Duration, error)
+	Wake <-chan struct{} // each is a reason not to wait any longer; nil: there is none
 }
 
 // Run repeats the round until ctx ends.
@@ -91,7 +92,16 @@ func (r Round) Run(ctx context.Context, log *slog.Logger) error {
 		if err != nil && ctx.Err() == nil {
 			log.Error("could not "+r.What, "error", err.Error())
 		}
-		_ = pause.For(ctx, after) // the loop sees where ctx ended it
+		r.wait(ctx, after)
 	}
 	return nil
+}
+
+func (r Round) wait(ctx context.Context, d time.Duration) {
+	waiting, enough := context.WithTimeout(ctx, d)
+	defer enough()
+	select {
+	case <-waiting.Done():
+	case <-r.Wake:
+	}
 }

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -30,11 +31,12 @@ import (
 )
 
 const (
-	// lookEvery is how soon a change of a pool or a class shows on claims. A
-	// look reads what the watches have shown.
+	// lookEvery is how soon a change of a pool shows on claims; that of a class does
+	// at once. A look reads what the watches have shown.
 	lookEvery = 10 * time.Second
 	// machinesEvery is how old the word of the cloud on machines may be. What
-	// is compared of them hardly ever changes.
+	// is compared of them hardly ever changes; once a class has, machines that are
+	// younger than the word are asked for, all in one list.
 	machinesEvery = 5 * time.Minute
 )
 
@@ -89,18 +91,25 @@ type Finder struct {
 	Log      *slog.Logger
 	Now      func() time.Time
 
+	classChanged atomic.Bool // since the last look
+
 	machines  map[string]machine // at the cloud, by ID
 	listedAt  time.Time          // when they were asked for
 	goneSince map[types.UID]time.Time
 }
 
+// ClassChanged says that some class may be another than at the last look. It is safe
+// for concurrent use.
+func (f *Finder) ClassChanged() { f.classChanged.Store(true) }
+
 // Round looks once and returns when to look again.
 func (f *Finder) Round(ctx context.Context) (time.Duration, error) {
-	errs := []error{f.listMachines(ctx)}
+	changed := f.classChanged.Swap(false)
 	var list karpv1.NodeClaimList
 	if err := f.Store.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil { // only read
 		return lookEvery, fmt.Errorf("list claims to find those that drifted: %w", err)
 	}
+	errs := []error{f.listMachines(ctx, changed && f.anyYounger(list.Items))}
 	known := f.newKnown(ctx)
 	var err error
 	if known.lacks, err = f.findLacks(ctx); err != nil {

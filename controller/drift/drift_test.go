@@ -218,6 +218,36 @@ func TestTheCloudIsSeldomAsked(t *testing.T) {
 	}
 }
 
+// A machine that is younger than what the cloud has told is asked for once its class is
+// another, and for nothing else; where none is, nothing is asked.
+func TestYoungMachinesOfAClassThatChangedAreAskedFor(t *testing.T) {
+	y := newYard()
+	told := y.machines
+	y.machines = nil
+	y.open(t)
+	y.look(t) // the cloud tells of nothing yet
+
+	launch := y.claim.DeepCopy()
+	y.now = y.now.Add(time.Minute)
+	condition.Clear(launch, karpv1.ClaimLaunched)
+	condition.SetTrue(launch, karpv1.ClaimLaunched, y.now)
+	if err := y.hand.Status().Update(t.Context(), launch); err != nil {
+		t.Fatal(err)
+	}
+	y.machines, y.class.Selected.Images = told, []Image{imageFor("ami-newer", "amd64")}
+	if got := verdict(y.look(t)); got != "" || y.lists != 1 {
+		t.Errorf("before anybody says that the class changed: %q after %d lists, want none after 1", got, y.lists)
+	}
+	const want = "AMIDrift: image is ami-new; EC2NodeClass/default selects ami-newer"
+	for range 3 {
+		y.now = y.now.Add(time.Second)
+		y.finder.ClassChanged()
+		if got := verdict(y.look(t)); got != want || y.lists != 2 {
+			t.Errorf("after the class changed: %q after %d lists, want %q after 2", got, y.lists, want)
+		}
+	}
+}
+
 // SC-342: fingerprints of another version, or none, say nothing and are replaced.
 func TestFingerprintsOfAnotherVersionAreReplaced(t *testing.T) {
 	const old = "v3"

@@ -3,10 +3,15 @@ package drift
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/translate"
 )
@@ -79,10 +84,10 @@ type machine struct {
 }
 
 // listMachines asks the cloud for all machines at once, where what it said last
-// is too old. Those that are ending say nothing.
-func (f *Finder) listMachines(ctx context.Context) error {
+// is too old, or at once. Those that are ending say nothing.
+func (f *Finder) listMachines(ctx context.Context, atOnce bool) error {
 	now := f.Now()
-	if now.Sub(f.listedAt) < machinesEvery {
+	if now.Sub(f.listedAt) < machinesEvery && !atOnce {
 		return nil
 	}
 	list, err := f.Machines.List(ctx, cloud.Filter{})
@@ -97,4 +102,13 @@ func (f *Finder) listMachines(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// anyYounger reports whether a machine was launched after all were asked for.
+func (f *Finder) anyYounger(claims []karpv1.NodeClaim) bool {
+	return slices.ContainsFunc(claims, func(c karpv1.NodeClaim) bool {
+		launched := condition.Get(&c, karpv1.ClaimLaunched)
+		return c.DeletionTimestamp == nil && launched != nil && launched.Status == metav1.ConditionTrue &&
+			!launched.LastTransitionTime.Time.Before(f.listedAt.Truncate(time.Second)) // API servers keep whole seconds
+	})
 }

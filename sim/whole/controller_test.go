@@ -19,6 +19,7 @@ import (
 	"github.com/daemok/daemok/cloud"
 	product "github.com/daemok/daemok/controller"
 	"github.com/daemok/daemok/controller/planner"
+	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	"github.com/daemok/daemok/kube/fence"
 	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/kube/storetest"
@@ -105,7 +106,7 @@ func (w *world) start(s setup) *controller {
 	}
 	program, err := product.New(ctx, product.Parts{
 		Store: shown.Client(live), Live: live, Watches: informers{shown, s.watched}, Catalog: catalog, Machines: func(string) cloud.Machines { return bought }, Classes: known,
-		Notices: heard, Short: short, Checks: checks,
+		Notices: heard, Short: short, Checks: checks, ClassKinds: []client.Object{&awsv1.EC2NodeClass{}},
 		Metrics: observe.NewMetrics(c.measured, "", "", "", ""),
 		Events:  &observe.Events{Recorder: w.events, Now: time.Now},
 		Log:     w.log, Now: time.Now, NewID: w.newID, CallFor: 20 * time.Second,

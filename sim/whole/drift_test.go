@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/kube/api"
+	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
@@ -41,6 +43,43 @@ func widely(p *karpv1.NodePool) {
 		karpv1.Requirement{Key: api.LabelGPUCount, Operator: "DoesNotExist"},
 		karpv1.Requirement{Key: "example.com/rack", Operator: "In", Values: []string{"r1", "r2"}},
 		karpv1.Requirement{Key: "example.com/row", Operator: "Exists"})
+}
+
+// The class of machines that have just been bought finds a newer image: they have
+// drifted within the second, after one question to the cloud about all of them.
+func TestANewerImageShowsAtOnce(t *testing.T) {
+	long(t)
+	tell(t, fake.Options{Seed: 61}, func(t *testing.T, w *world) {
+		w.classes.change(form{"one", fake.Settings{Image: "ami-one", Groups: []string{"sg-one"}}})
+		c := w.upWith(setup{}, 3, widely, plain)
+		time.Sleep(3 * time.Second)
+		lists := func() (n int) {
+			for _, call := range c.ordeal.made() {
+				if call == "List" {
+					n++
+				}
+			}
+			return n
+		}
+		before := lists()
+		w.classes.change(form{"one", fake.Settings{Image: "ami-two", Groups: []string{"sg-one"}}})
+		class := &awsv1.EC2NodeClass{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+		class.Spec.AMIFamily, class.Spec.Role = new(awsv1.AMIFamily("AL2023")), "nodes"
+		class.Spec.AMISelectorTerms = []awsv1.AMISelectorTerm{{ID: "ami-12345678"}}
+		class.Spec.SubnetSelectorTerms = []awsv1.SubnetSelectorTerm{{ID: "subnet-12345678"}}
+		class.Spec.SecurityGroupSelectorTerms = []awsv1.SecurityGroupSelectorTerm{{ID: "sg-12345678"}}
+		if err := w.hand.Create(t.Context(), class); err != nil { // as its loop writes what it found
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if got, want := w.drifted(), []string{karpv1.ReasonAMIDrift}; !slices.Equal(got, want) {
+			t.Errorf("a second after the class found it: drifted by %v, want %v", got, want)
+		}
+		if asked := lists() - before; asked != 1 {
+			t.Errorf("the cloud was asked %d times in that second, want once", asked)
+		}
+	})
 }
 
 // Machines that are just as asked for do not drift, whoever looks. When what

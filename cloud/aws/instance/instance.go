@@ -29,8 +29,10 @@ const (
 	// hiddenFor is how long a machine just bought may be invisible to EC2's
 	// other calls.
 	hiddenFor = time.Minute
-	// idsMax is how many values one filter takes.
+	// idsMax is how many values all filters of a call take together.
 	idsMax = 200
+	// looksMax is how many machines a look names, which filters by cluster and state too.
+	looksMax = 190
 	// gatherFor is how long a call about one machine waits for others.
 	gatherFor = 100 * time.Millisecond
 	// pageMax is how many machines EC2 puts on one page.
@@ -63,7 +65,7 @@ type Store struct {
 // error only where its context ended.
 func New(client api, clusterName string, now func() time.Time, pause func(context.Context, time.Duration) error) *Store {
 	s := &Store{api: client, cluster: clusterName, now: now, young: map[string]time.Time{}}
-	s.looks = gather.Calls[*types.Instance]{Do: s.look, For: gatherFor, Max: idsMax, Pause: pause}
+	s.looks = gather.Calls[*types.Instance]{Do: s.look, For: gatherFor, Max: looksMax, Pause: pause}
 	s.gives = gather.Calls[bool]{Do: s.giveBack, For: gatherFor, Max: idsMax, Pause: pause}
 	return s
 }
@@ -83,7 +85,7 @@ func (s *Store) Bought(ids ...string) {
 // left out.
 //
 // Callers of the same moment that ask by ID alone share one DescribeInstances
-// for up to idsMax machines. On a cluster of 1,000 nodes that is some 10 calls
+// for up to looksMax machines. On a cluster of 1,000 nodes that is some 10 calls
 // for each look at all of them, about one a second while all are going; a list
 // of all is one call for each pageMax machines.
 func (s *Store) List(ctx context.Context, f cloud.Filter) ([]cloud.Machine, error) {
@@ -162,7 +164,7 @@ func (s *Store) findTogether(ctx context.Context, ids []string) (found []types.I
 // look finds machines by ID; those that are not there are left out.
 func (s *Store) look(ctx context.Context, ids []string) map[string]gather.Answer[*types.Instance] {
 	answers := map[string]gather.Answer[*types.Instance]{}
-	for some := range slices.Chunk(ids, idsMax) {
+	for some := range slices.Chunk(ids, looksMax) {
 		found, err := s.describe(ctx, s.existing(), some)
 		for _, id := range some {
 			if err != nil {
@@ -198,8 +200,12 @@ func (s *Store) describe(ctx context.Context, filters []types.Filter, ids []stri
 	if len(ids) == 0 {
 		return s.pages(ctx, filters)
 	}
+	room := idsMax
+	for _, f := range filters {
+		room -= len(f.Values)
+	}
 	var out []types.Instance
-	for some := range slices.Chunk(ids, idsMax) {
+	for some := range slices.Chunk(ids, room) {
 		found, err := s.pages(ctx, append(slices.Clone(filters), filter("instance-id", some...)))
 		if err != nil {
 			return nil, err

@@ -3,7 +3,9 @@ package instance
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -27,6 +29,9 @@ type account struct {
 
 func (a *account) DescribeInstances(_ context.Context, in *ec2.DescribeInstancesInput, _ ...func(*ec2.Options)) (*ec2.DescribeInstancesOutput, error) {
 	a.describes++
+	if values := valuesOf(in.Filters); values > 200 {
+		return nil, &smithy.GenericAPIError{Code: "FilterLimitExceeded", Message: "The maximum number of filter values specified on a single call is 200"}
+	}
 	var found []types.Instance
 	for _, m := range a.machines {
 		if !slices.Contains(a.hidden, *m.InstanceId) && matches(m, in.Filters) {
@@ -36,7 +41,7 @@ func (a *account) DescribeInstances(_ context.Context, in *ec2.DescribeInstances
 	from := len(aws.ToString(in.NextToken))
 	out := &ec2.DescribeInstancesOutput{}
 	if to := from + 2; to < len(found) {
-		out.NextToken, found = aws.String("xxxxxxxxxxxxxxxx"[:to]), found[:to]
+		out.NextToken, found = aws.String(strings.Repeat("x", to)), found[:to]
 	}
 	out.Reservations = []types.Reservation{{Instances: found[min(from, len(found)):]}}
 	return out, nil
@@ -61,6 +66,14 @@ func matches(m types.Instance, filters []types.Filter) bool {
 		}
 	}
 	return true
+}
+
+// valuesOf is how many values filters have together.
+func valuesOf(filters []types.Filter) (n int) {
+	for _, f := range filters {
+		n += len(f.Values)
+	}
+	return n
 }
 
 func (a *account) known(id string) bool {
@@ -219,5 +232,22 @@ func TestTag(t *testing.T) {
 		if missing, ok := errors.AsType[*cloud.NotFoundError](err); !ok || missing.MachineID != m.ID || a.tagged != nil {
 			t.Errorf("Tag of %s = %v, tagged %v; want it not found, and no call that tags it", what, err, a.tagged)
 		}
+	}
+}
+
+// However many are asked for, each call stays within what EC2 takes.
+func TestManyMachinesAreListedWithinTheLimitOfFilters(t *testing.T) {
+	a := &account{}
+	var all []string
+	for i := range 500 {
+		id := fmt.Sprintf("i-%03d", i)
+		a.machines, all = append(a.machines, machine(id, "prod", "running")), append(all, id)
+	}
+	s := open(a, func() time.Time { return start })
+	if got, err := s.List(t.Context(), cloud.Filter{IDs: all}); err != nil || len(got) != len(all) {
+		t.Errorf("List of %d = %d machines, %v", len(all), len(got), err)
+	}
+	if gone, err := s.Terminate(t.Context(), all...); err != nil || len(gone) != 0 || len(a.terminated) != len(all) {
+		t.Errorf("Terminate of %d ended %d, gone %v, %v", len(all), len(a.terminated), gone, err)
 	}
 }
