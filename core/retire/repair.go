@@ -9,19 +9,26 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 )
 
-// Repair is a node of ours that has been unhealthy for long enough to be repaired.
+// Repair is a node of ours that is unhealthy by a rule of its pool.
 type Repair struct {
 	Node, Claim string
 	Pool        cluster.PoolID
 	Ailment     cluster.Ailment // of several the one whose time was over first, then the first by name
 	Rule        cluster.RepairRule
-	Held        string // why it is not repaired now; empty: it is
+	Due         time.Time // when its time is over
+	Held        string    // why it is not repaired now, or would not be if its time were over; empty: it is, or would
+	Others      string    // how many of its pool are unhealthy, and with how many none is repaired
+}
+
+// Cause says in one line what the node is, or would be, repaired for.
+func (r *Repair) Cause() string {
+	return fmt.Sprintf("%s has been %s since %s, and a node is repaired after %s of that",
+		r.Ailment.Condition, r.Ailment.Status, r.Ailment.Since.UTC().Format(time.RFC3339), r.Rule.After)
 }
 
 // String says in one line what becomes of the node.
 func (r *Repair) String() string {
-	text := fmt.Sprintf("%s has been %s since %s, and a node is repaired after %s of that",
-		r.Ailment.Condition, r.Ailment.Status, r.Ailment.Since.UTC().Format(time.RFC3339), r.Rule.After)
+	text := r.Cause()
 	if r.Held != "" {
 		text += "; not now: " + r.Held
 	}
@@ -34,6 +41,20 @@ func (r *Repair) String() string {
 // single nodes: too many of the pool's are unhealthy, a breaker, a freeze. next is
 // when the time of another node is over; zero: of none.
 func Repairs(s *cluster.Snapshot) (list []Repair, next time.Time) {
+	for _, r := range Unhealthy(s) {
+		switch {
+		case !r.Due.After(s.Now):
+			list = append(list, r)
+		case next.IsZero() || r.Due.Before(next):
+			next = r.Due
+		}
+	}
+	return list, next
+}
+
+// Unhealthy lists the nodes that are repaired once their time is over, by name, with those
+// whose time is.
+func Unhealthy(s *cluster.Snapshot) (list []Repair) {
 	w := newWard(s)
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
@@ -41,16 +62,16 @@ func Repairs(s *cluster.Snapshot) (list []Repair, next time.Time) {
 			continue
 		}
 		r, due := w.due(n)
-		switch {
-		case r == nil:
-		case !due.After(s.Now):
-			r.Held = w.held(n)
-			list = append(list, *r)
-		case next.IsZero() || due.Before(next):
-			next = due
+		if r == nil {
+			continue
 		}
+		r.Due, r.Others = due, w.share(n.Pool)
+		if r.Held = w.stopped(n.Pool); r.Held == "" && !due.After(s.Now) {
+			r.Held = w.held(n)
+		}
+		list = append(list, *r)
 	}
-	return list, next
+	return list
 }
 
 // ward is what is known of all unhealthy nodes together.
@@ -113,13 +134,18 @@ func (w *ward) unhealthy(n *cluster.Node) bool {
 	return r != nil && (n.Initialized || !due.After(w.s.Now))
 }
 
-// held says why the node is not repaired now; empty: it is, and then it counts.
+// stopped says why no node of the pool is repaired now; empty: some may be.
+func (w *ward) stopped(id cluster.PoolID) string {
+	if w.sick[id] > w.rules[id].Bound(w.nodes[id]) {
+		return w.share(id) + ", something else is likely to be wrong"
+	}
+	return w.s.Freeze
+}
+
+// held says why a node is not repaired now of a pool of which nodes may be; empty: it is,
+// and then it counts.
 func (w *ward) held(n *cluster.Node) string {
-	switch why := w.many(n.Pool); {
-	case why != "":
-		return why
-	case w.s.Freeze != "":
-		return w.s.Freeze
+	switch {
 	case n.Deleting:
 		return "" // its end is hastened, and it counted when it began to leave
 	case n.Controller != cluster.NoSeat && !w.standby(n):
@@ -139,21 +165,17 @@ func (w *ward) held(n *cluster.Node) string {
 	return ""
 }
 
-// many says that too many nodes of the pool are unhealthy; empty: they are not.
-func (w *ward) many(id cluster.PoolID) string {
+// share says how many nodes of the pool are unhealthy, and what the bound is.
+func (w *ward) share(id cluster.PoolID) string {
 	rules := w.rules[id]
-	bound := rules.Bound(w.nodes[id])
-	if w.sick[id] <= bound {
-		return ""
-	}
-	of, said := id.String(), strconv.FormatInt(bound, 10)
+	of, said := id.String(), strconv.FormatInt(rules.Bound(w.nodes[id]), 10)
 	if id == (cluster.PoolID{}) {
 		of = "the cluster"
 	}
 	if rules.Percent {
 		said += fmt.Sprintf(" (%d%%)", rules.Most)
 	}
-	return fmt.Sprintf("%d of the %d nodes of %s are unhealthy; with more than %s, something else is likely to be wrong", w.sick[id], w.nodes[id], of, said)
+	return fmt.Sprintf("%d of the %d nodes of %s are unhealthy; with more than %s", w.sick[id], w.nodes[id], of, said)
 }
 
 // standby reports whether a replica of the controller stays when the node goes.

@@ -19,6 +19,7 @@ type minutes struct {
 
 func (m *minutes) write() {
 	m.nodes()
+	m.unhealthy()
 	m.tried()
 	for i := range m.p.Moves {
 		m.movedPods(&m.p.Moves[i])

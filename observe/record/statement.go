@@ -52,6 +52,7 @@ type Topic string
 // The topics. What has none happened at one moment.
 const (
 	TopicStay    Topic = "stay"    // whether a node stays
+	TopicHealth  Topic = "health"  // whether an unhealthy node is repaired
 	TopicPlace   Topic = "place"   // where a pod is to run
 	TopicReady   Topic = "ready"   // whether a pool may buy machines
 	TopicLimits  Topic = "limits"  // what a pool may still buy
