@@ -17,13 +17,15 @@ func cleanupCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cleanup --cluster NAME",
 		Short: "List, and with --yes remove, what a deleted cluster left behind at AWS",
-		Long: `List what an autoscaler made for a cluster that is gone: instances, launch
-templates and instance profiles. With --yes they are removed; without it
-nothing is changed.
+		Long: `List what an autoscaler made for a cluster that is gone: instances, volumes that
+outlived them, launch templates and instance profiles, and network interfaces of
+its nodes that are attached to nothing. With --yes they are removed; without it
+nothing is changed. Instances end within minutes: repeat it then, for what they
+held.
 
 A cluster that EKS still knows is refused. What carries the tag of another
-cluster is left alone, and so are node groups, and volumes that were kept when
-their instances ended. The command needs AWS credentials and no cluster.`,
+cluster is left alone, and so are node groups, and volumes that drivers made for
+workloads. The command needs AWS credentials and no cluster.`,
 		Example: `  daemok cleanup --cluster old
   daemok cleanup --cluster old --region eu-west-1 --yes`,
 		Args: cobra.NoArgs,

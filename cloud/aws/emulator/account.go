@@ -72,6 +72,7 @@ type state struct {
 	Queues       map[string]*queue               // by name
 	Reservations map[string]*capacityReservation // by ID
 	Placements   map[string]*placementGroup      // by ID
+	Interfaces   map[string]*detachedInterface   // that instances do not hold, by ID
 	Shifts       []zonalShift
 	Cluster      eksCluster
 	Rules        map[string]*rule // of EventBridge, by name

@@ -5,23 +5,32 @@ import (
 )
 
 type eniXML struct {
-	Attachment  attachmentXML `xml:"attachment"`
-	Association *publicXML    `xml:"association"`
-	Groups      []groupRefXML `xml:"groupSet>item"`
-	Type        string        `xml:"interfaceType"`
-	MAC         string        `xml:"macAddress,omitempty"`
-	ID          string        `xml:"networkInterfaceId"`
-	OwnerID     string        `xml:"ownerId"`
-	DNS         string        `xml:"privateDnsName,omitempty"`
-	Address     string        `xml:"privateIpAddress,omitempty"`
-	Addresses   []addressXML  `xml:"privateIpAddressesSet>item"`
-	Checked     bool          `xml:"sourceDestCheck"`
-	Status      string        `xml:"status"`
-	SubnetID    string        `xml:"subnetId"`
-	VPC         string        `xml:"vpcId"`
-	Zone        string        `xml:"availabilityZone,omitempty"`
-	ZoneID      string        `xml:"availabilityZoneId,omitempty"`
-	Tags        tags          `xml:"tagSet>item"`
+	Attachment  *attachmentXML `xml:"attachment"`
+	Association *publicXML     `xml:"association"`
+	Description string         `xml:"description"`
+	Groups      []groupRefXML  `xml:"groupSet>item"`
+	Type        string         `xml:"interfaceType"`
+	MAC         string         `xml:"macAddress,omitempty"`
+	ID          string         `xml:"networkInterfaceId"`
+	OwnerID     string         `xml:"ownerId"`
+	DNS         string         `xml:"privateDnsName,omitempty"`
+	Address     string         `xml:"privateIpAddress,omitempty"`
+	Addresses   []addressXML   `xml:"privateIpAddressesSet>item"`
+	Checked     bool           `xml:"sourceDestCheck"`
+	Status      string         `xml:"status"`
+	SubnetID    string         `xml:"subnetId"`
+	VPC         string         `xml:"vpcId"`
+	Zone        string         `xml:"availabilityZone,omitempty"`
+	ZoneID      string         `xml:"availabilityZoneId,omitempty"`
+	Tags        tags           `xml:"tagSet>item"`
+}
+
+// attached is what the interface is attached to; zero: nothing.
+func (x eniXML) attached() attachmentXML {
+	if x.Attachment == nil {
+		return attachmentXML{}
+	}
+	return *x.Attachment
 }
 
 type publicXML struct {
@@ -51,7 +60,7 @@ func (s *Server) interfacesAnswer(l live) []eniXML {
 	var all []eniXML
 	for _, n := range l.Interfaces {
 		x := eniXML{
-			Attachment: attachmentXML{ID: n.Attachment, At: l.LaunchedAt, DeleteOnTermination: true, DeviceIndex: n.DeviceIndex, Card: n.Card, Status: "attached"},
+			Attachment: &attachmentXML{ID: n.Attachment, At: l.LaunchedAt, DeleteOnTermination: true, DeviceIndex: n.DeviceIndex, Card: n.Card, Status: "attached"},
 			Groups:     s.groupRefs(n.Groups), Type: n.Type, MAC: n.MAC, ID: n.ID, OwnerID: s.st.Account.ID, DNS: s.st.privateDNS(n.Address),
 			Address: n.Address, Checked: true, Status: "in-use", SubnetID: l.Subnet, VPC: s.st.vpcOf(l.Subnet),
 		}
@@ -78,6 +87,9 @@ func describeNetworkInterfaces(c *call) (any, error) {
 			all = append(all, x)
 		}
 	}
+	for _, n := range c.state().Interfaces {
+		all = append(all, c.server.detachedAnswer(n))
+	}
 	id := func(x eniXML) string { return x.ID }
 	chosen, err := chosenByID(c.params.Strings("NetworkInterfaceId"), byKey(all, id), id, "InvalidNetworkInterfaceID.NotFound", "The networkInterface ID '%s' does not exist")
 	if err != nil {
@@ -85,8 +97,8 @@ func describeNetworkInterfaces(c *call) (any, error) {
 	}
 	page, next, err := list[eniXML]{
 		fields: fields[eniXML]{
-			"attachment.instance-id": one(func(x eniXML) string { return x.Attachment.Instance }),
-			"attachment.status":      one(func(x eniXML) string { return x.Attachment.Status }),
+			"attachment.instance-id": one(func(x eniXML) string { return x.attached().Instance }),
+			"attachment.status":      one(func(x eniXML) string { return x.attached().Status }),
 			"availability-zone":      one(func(x eniXML) string { return x.Zone }),
 			"group-id": func(x eniXML) []string {
 				var ids []string
@@ -141,18 +153,31 @@ type volumeUseXML struct {
 	VolumeID            string    `xml:"volumeId"`
 }
 
-// describeVolumes shows the volumes that instances hold.
+// attached is what the volume is attached to; zero: nothing.
+func (x volumeXML) attached() volumeUseXML {
+	if len(x.Attachments) == 0 {
+		return volumeUseXML{}
+	}
+	return x.Attachments[0]
+}
+
+// describeVolumes shows the volumes that instances hold, and those that outlived theirs
+// for as long as these are remembered.
 func describeVolumes(c *call) (any, error) {
 	var all []volumeXML
 	for _, l := range c.server.visible(c.now) {
-		if l.gone() {
-			continue
-		}
 		for _, v := range l.Volumes {
+			status, uses := "in-use", []volumeUseXML{{l.LaunchedAt, v.DeleteOnTermination, v.Device, l.ID, "attached", v.ID}}
+			switch {
+			case l.gone() && (v.DeleteOnTermination || v.Deleted):
+				continue
+			case l.gone():
+				status, uses = "available", nil
+			}
 			all = append(all, volumeXML{
-				Attachments: []volumeUseXML{{l.LaunchedAt, v.DeleteOnTermination, v.Device, l.ID, "attached", v.ID}},
+				Attachments: uses,
 				Zone:        l.Zone.Name, ZoneID: l.Zone.ID, CreatedAt: l.LaunchedAt, Encrypted: v.Encrypted, IOPS: v.IOPS, KMSKey: v.KMSKey,
-				SizeGiB: v.SizeGiB, Snapshot: v.Snapshot, Status: "in-use", Tags: v.Tags, Throughput: v.Throughput, ID: v.ID, Type: v.Type,
+				SizeGiB: v.SizeGiB, Snapshot: v.Snapshot, Status: status, Tags: v.Tags, Throughput: v.Throughput, ID: v.ID, Type: v.Type,
 			})
 		}
 	}
@@ -163,10 +188,10 @@ func describeVolumes(c *call) (any, error) {
 	}
 	page, next, err := list[volumeXML]{
 		fields: fields[volumeXML]{
-			"attachment.instance-id": one(func(x volumeXML) string { return x.Attachments[0].Instance }),
-			"attachment.device":      one(func(x volumeXML) string { return x.Attachments[0].Device }),
+			"attachment.instance-id": one(func(x volumeXML) string { return x.attached().Instance }),
+			"attachment.device":      one(func(x volumeXML) string { return x.attached().Device }),
 			"attachment.delete-on-termination": one(func(x volumeXML) string {
-				return boolText(x.Attachments[0].DeleteOnTermination)
+				return boolText(x.attached().DeleteOnTermination)
 			}),
 			"availability-zone": one(func(x volumeXML) string { return x.Zone }),
 			"encrypted":         one(func(x volumeXML) string { return boolText(x.Encrypted) }),

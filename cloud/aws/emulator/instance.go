@@ -50,6 +50,7 @@ type volume struct {
 	ID, Device, Type, Snapshot, KMSKey string
 	SizeGiB, IOPS, Throughput          int
 	Encrypted, DeleteOnTermination     bool
+	Deleted                            bool // by itself, after it outlived the instance
 	Tags                               tags
 }
 

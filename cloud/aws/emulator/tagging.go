@@ -43,6 +43,9 @@ func (s *Server) taggedAll(now time.Time) []tagged {
 	for _, f := range s.st.Fleets {
 		all = append(all, tagged{f.ID, "fleet", &f.Tags})
 	}
+	for _, n := range s.st.Interfaces {
+		all = append(all, tagged{n.ID, "network-interface", &n.Tags})
+	}
 	for _, l := range s.visible(now) {
 		all = append(all, tagged{l.ID, "instance", &l.Tags})
 		for i := range l.Volumes {

@@ -1,11 +1,12 @@
 // Package leftover finds and removes what a cluster that is gone has left at
 // AWS: machines, launch templates and instance profiles that an autoscaler made
-// for it.
+// for it, volumes of such machines, and network interfaces of its nodes.
 //
 // It promises to touch nothing of a cluster that EKS still knows, nothing that
-// carries another cluster's tag, and nothing that an autoscaler did not make:
-// no node group, no volume of a workload. It finds by tags and paths alone, so
-// it needs no cluster.
+// carries another cluster's tag, and nothing that others made but the cluster's
+// network plugin: no node group, no volume of a workload. Of volumes and interfaces
+// it touches those alone that are attached to nothing. It finds by tags and paths
+// alone, so it needs no cluster.
 package leftover
 
 import (
@@ -49,9 +50,11 @@ type Kind string
 
 // The kinds, in the order in which they are listed and removed.
 const (
-	Machine  Kind = "instance"
-	Template Kind = "launch template"
-	Profile  Kind = "instance profile"
+	Machine   Kind = "instance"
+	Volume    Kind = "volume"
+	Interface Kind = "network interface"
+	Template  Kind = "launch template"
+	Profile   Kind = "instance profile"
 )
 
 // clusterName is how EKS lets clusters be called. No name has a wildcard.
@@ -88,7 +91,7 @@ func (s *Sweeper) Find(ctx context.Context) ([]Thing, error) {
 		return nil, err
 	}
 	var out []Thing
-	for _, look := range []func(context.Context) ([]Thing, error){s.machines, s.templates, s.madeProfiles} {
+	for _, look := range []func(context.Context) ([]Thing, error){s.machines, s.volumes, s.interfaces, s.templates, s.madeProfiles} {
 		found, err := look(ctx)
 		if err != nil {
 			return nil, err
@@ -117,11 +120,8 @@ func (s *Sweeper) gone(ctx context.Context) error {
 // machines are those of the cluster that were launched for a pool or a class;
 // those of node groups carry neither tag.
 func (s *Sweeper) machines(ctx context.Context) ([]Thing, error) {
-	pages := ec2.NewDescribeInstancesPaginator(s.clients.EC2, &ec2.DescribeInstancesInput{Filters: []types.Filter{
-		s.owned(),
-		{Name: aws.String("tag-key"), Values: []string{nodeclass.TagPool, nodeclass.TagClass}},
-		{Name: aws.String("instance-state-name"), Values: []string{"pending", "running", "stopping", "stopped"}},
-	}})
+	pages := ec2.NewDescribeInstancesPaginator(s.clients.EC2, &ec2.DescribeInstancesInput{Filters: append(s.ofMachines(),
+		types.Filter{Name: aws.String("instance-state-name"), Values: []string{"pending", "running", "stopping", "stopped"}})})
 	var out []Thing
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
@@ -185,13 +185,15 @@ func (s *Sweeper) owned() types.Filter {
 
 // ours says whether tags name the cluster, and no other as the owner too.
 func (s *Sweeper) ours(tags []types.Tag) bool {
-	for _, t := range tags {
-		key, value := aws.ToString(t.Key), aws.ToString(t.Value)
-		if cluster, owned := strings.CutPrefix(key, nodeclass.TagOwned); owned && cluster != s.cluster && value == nodeclass.ClusterOwned {
-			return false
-		}
-	}
-	return tag(tags, nodeclass.TagOwned+s.cluster) == nodeclass.ClusterOwned
+	return tag(tags, nodeclass.TagOwned+s.cluster) == nodeclass.ClusterOwned && !s.ofOthers(tags)
+}
+
+// ofOthers says whether tags name another cluster as the owner.
+func (s *Sweeper) ofOthers(tags []types.Tag) bool {
+	return slices.ContainsFunc(tags, func(t types.Tag) bool {
+		cluster, owned := strings.CutPrefix(aws.ToString(t.Key), nodeclass.TagOwned)
+		return owned && cluster != s.cluster && aws.ToString(t.Value) == nodeclass.ClusterOwned
+	})
 }
 
 func tag(tags []types.Tag, key string) string {

@@ -62,6 +62,9 @@ func open(t *testing.T, cluster string) *place {
 
 func tags(kind types.ResourceType, pairs string) []types.TagSpecification {
 	spec := types.TagSpecification{ResourceType: kind}
+	if pairs == "" {
+		return nil
+	}
 	for _, pair := range strings.Fields(pairs) {
 		key, value, _ := strings.Cut(pair, "=")
 		spec.Tags = append(spec.Tags, types.Tag{Key: aws.String(key), Value: aws.String(value)})
@@ -74,6 +77,33 @@ func (p *place) machine(pairs string) {
 	p.wait() // EC2 lets an account make few such calls at once
 	_, err := p.clients.EC2.RunInstances(p.t.Context(), &ec2.RunInstancesInput{MinCount: aws.Int32(1), MaxCount: aws.Int32(1),
 		ImageId: &p.image, SubnetId: &p.subnet, InstanceType: "m5.large", TagSpecifications: tags(types.ResourceTypeInstance, pairs)})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// outlived makes a machine with a volume that outlives it, and ends it.
+func (p *place) outlived(pairs, ofVolume string) {
+	p.t.Helper()
+	p.wait()
+	made, err := p.clients.EC2.RunInstances(p.t.Context(), &ec2.RunInstancesInput{MinCount: aws.Int32(1), MaxCount: aws.Int32(1),
+		ImageId: &p.image, SubnetId: &p.subnet, InstanceType: "m5.large",
+		TagSpecifications: append(tags(types.ResourceTypeInstance, pairs), tags(types.ResourceTypeVolume, ofVolume)...),
+		BlockDeviceMappings: []types.BlockDeviceMapping{{DeviceName: aws.String("/dev/xvdb"),
+			Ebs: &types.EbsBlockDevice{VolumeSize: aws.Int32(50), VolumeType: "gp3", DeleteOnTermination: aws.Bool(false)}}}})
+	if err == nil {
+		p.wait()
+		_, err = p.clients.EC2.TerminateInstances(p.t.Context(), &ec2.TerminateInstancesInput{InstanceIds: []string{aws.ToString(made.Instances[0].InstanceId)}})
+	}
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// nic makes a network interface that is attached to nothing.
+func (p *place) nic(pairs string) {
+	p.t.Helper()
+	_, err := p.clients.EC2.CreateNetworkInterface(p.t.Context(), &ec2.CreateNetworkInterfaceInput{SubnetId: &p.subnet, TagSpecifications: tags(types.ResourceTypeNetworkInterface, pairs)})
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -102,16 +132,16 @@ func (p *place) profile(name, path, role string) {
 	}
 }
 
-var anyMachine = regexp.MustCompile(`i-[0-9a-f]+`)
+var anyID = regexp.MustCompile(`(i|vol|eni|subnet)-[0-9a-f]+`)
 
-// left prints what is found, without the ids of machines.
+// left prints what is found, with x in place of what EC2 draws.
 func (p *place) left() string {
 	p.t.Helper()
 	things, err := p.Find(p.t.Context())
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	return anyMachine.ReplaceAllString(words(things), "i-x")
+	return anyID.ReplaceAllString(words(things), "$1-x")
 }
 
 func words(things []Thing) string {
@@ -194,6 +224,73 @@ instance profile old_2 (no role)`
 	if _, err := p.clients.IAM.GetInstanceProfile(t.Context(), &iam.GetInstanceProfileInput{InstanceProfileName: aws.String("old_3")}); err != nil {
 		t.Errorf("a profile of cluster old-2: %v", err)
 	}
+}
+
+// Volumes of machines that outlived these and network interfaces that are attached to
+// nothing go too, where they are the cluster's. What drivers made for workloads stays, and
+// so does what is attached.
+func TestVolumesAndInterfacesThatNothingHoldsGo(t *testing.T) {
+	p := open(t, "old")
+	const old, prod, web = "kubernetes.io/cluster/old=owned ", "kubernetes.io/cluster/prod=owned ", "karpenter.sh/nodepool=web karpenter.k8s.aws/ec2nodeclass=default "
+	const plugin = "cluster.k8s.amazonaws.com/name=old node.k8s.amazonaws.com/instance_id=i-1 "
+	p.outlived(prod+web, old+web)
+	p.nic(old + web)
+	p.nic(plugin)
+
+	p.outlived(prod+web, prod+web)                                                       // of another cluster
+	p.outlived(prod+web, old+web+"kubernetes.io/created-for/pvc/name=data-db-0")         // of a workload
+	p.outlived(prod+web, old+"CSIVolumeName=pvc-1 ebs.csi.aws.com/cluster=true")         // made by the driver
+	p.outlived(prod+web, "")                                                             // of nobody
+	p.machine(prod + web)                                                                // whose volume and interface are attached
+	p.nic(old)                                                                           // EKS's own, or a user's
+	p.nic(prod + web)                                                                    // of another cluster
+	p.nic(plugin + prod)                                                                 // of two
+	p.nic("cluster.k8s.amazonaws.com/name=old-2 node.k8s.amazonaws.com/instance_id=i-1") // of a name like it
+	p.nic("cluster.k8s.amazonaws.com/name=old")                                          // not said to be a node's
+	for range 5 {
+		p.wait() // until the machines have ended
+	}
+	const want = `volume vol-x (50 GiB of gp3, pool web)
+network interface eni-x (in subnet-x)
+network interface eni-x (in subnet-x)`
+	if got := p.left(); got != want {
+		t.Fatalf("found\n%s\nwant\n%s", got, want)
+	}
+	things, err := p.Find(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	volumes, interfaces := p.held()
+	for range 2 { // repeating does no harm
+		failed, err := p.Remove(t.Context(), things, func(thing Thing, err error) {
+			if err != nil {
+				t.Errorf("remove %s: %v", thing, err)
+			}
+		})
+		if err != nil || failed > 0 {
+			t.Errorf("%d are not removed: %v", failed, err)
+		}
+	}
+	if got := p.left(); got != "" {
+		t.Errorf("left are\n%s", got)
+	}
+	if v, n := p.held(); v != volumes-1 || n != interfaces-2 {
+		t.Errorf("%d volumes and %d interfaces are left of %d and %d: want one and two less", v, n, volumes, interfaces)
+	}
+}
+
+// held counts the volumes and the network interfaces of the account.
+func (p *place) held() (volumes, interfaces int) {
+	p.t.Helper()
+	v, err := p.clients.EC2.DescribeVolumes(p.t.Context(), &ec2.DescribeVolumesInput{})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	n, err := p.clients.EC2.DescribeNetworkInterfaces(p.t.Context(), &ec2.DescribeNetworkInterfacesInput{})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return len(v.Volumes), len(n.NetworkInterfaces)
 }
 
 // Nothing is done to a cluster that is there, found before or not, and nothing

@@ -32,6 +32,7 @@ func (s *Sweeper) Remove(ctx context.Context, things []Thing, told func(Thing, e
 	for some := range slices.Chunk(of(things, Machine), terminatedAtOnce) {
 		s.terminate(ctx, some, tell)
 	}
+	s.removeDetached(ctx, things, tell)
 	for _, t := range of(things, Template) {
 		_, err := s.clients.EC2.DeleteLaunchTemplate(ctx, &ec2.DeleteLaunchTemplateInput{LaunchTemplateName: aws.String(t.Name)})
 		tell(t, unlessGone("ec2:DeleteLaunchTemplate", err))
