@@ -36,6 +36,8 @@ LAB_SOURCES    := $(call sources,$(SHARED) examples lab)
 QUICKER := core bench internal/tidy internal/mutate kube/api/admissiontest
 RACED    = $(shell go list ./... | grep -vE '^github.com/daemok/daemok/(($(subst $(eval) ,|,$(QUICKER)))(/|$$)|sim(/whole)?$$)')
 
+# Tests in another order each time cannot be remembered from one run to the next: `make test-full` does it.
+SHUFFLE  ?=
 SEEDS    ?= 200
 FROM     ?= 0
 FUZZTIME ?= 20s
@@ -88,11 +90,11 @@ tidy: ## rules of the repository: import directions, purity of core, documents
 .PHONY: unit
 unit: ## unit tests and stories of the main module, with the race detector where goroutines are
 	@echo "test: unit tests (main module, -race)"
-	@go test -race -vet=off -shuffle=on -timeout 20m $(RACED) ./core/parallel
-	@go test -race -vet=off -shuffle=on -timeout 20m ./sim/whole -args -brief -seeds 4 -deaths 8
-	@go test -race -vet=off -run 'TestStories|TestTheNumberOfProcessorsChangesNothing' ./core/decide
+	@go test -race -vet=off $(SHUFFLE) -timeout 20m $(RACED) ./core/parallel
+	@go test -race -vet=off $(SHUFFLE) -timeout 20m ./sim/whole -args -brief -seeds 4 -deaths 8
+	@go test -race -vet=off $(SHUFFLE) -run 'TestStories|TestTheNumberOfProcessorsChangesNothing' ./core/decide
 	@echo "test: stories, the core and tables (main module)"
-	@go test -vet=off -shuffle=on $(foreach folder,$(filter-out internal/tidy,$(QUICKER)),./$(folder)/...) ./sim ./sim/whole
+	@go test -vet=off $(SHUFFLE) $(foreach folder,$(filter-out internal/tidy,$(QUICKER)),./$(folder)/...) ./sim ./sim/whole
 
 .PHONY: generated
 generated: ## fail if `make generate` changes a generated file
@@ -105,11 +107,13 @@ generated: ## fail if `make generate` changes a generated file
 .PHONY: lab-test
 lab-test: build ## tests of the lab module and the stories in labs
 	@echo "test: lab module and lab stories"
-	@cd lab && DAEMOK_BIN=$(CURDIR)/bin $(STATIC) go test -vet=off -shuffle=on -parallel 4 -timeout 45m ./...
+	@cd lab && DAEMOK_BIN=$(CURDIR)/bin DAEMOK_SUM="$$(sha256sum ../bin/daemok*)" $(STATIC) go test -vet=off $(SHUFFLE) -parallel 6 -timeout 45m ./...
 
 ##@ Longer checks
 
 .PHONY: test-full
+test-full: SHUFFLE := -shuffle=on
+test-full: export SHUFFLE
 test-full: test cheapest lab-long ## the checks of test with long counts of seeds, and stories in which minutes go by
 	@$(MAKE) --no-print-directory oracle SEEDS=2000
 	@$(MAKE) --no-print-directory sim SEEDS=2000
@@ -168,8 +172,8 @@ bench: bin/daemok ## Go benchmarks of the core, then daemok bench place
 	@bin/daemok bench place --mix plain --pods 5000
 
 .PHONY: bill
-bill: build ## pay for a thousand pods in labs, on demand and on spot, and print what was planned, said and paid
-	@cd lab && DAEMOK_BIN=$(CURDIR)/bin $(STATIC) go test -count=1 -timeout 15m ./stories -run 'TestTheBill' -v -args -spot
+bill: build ## pay for a thousand pods in labs, on demand and on spot, print what was planned, said and paid; time five hundred
+	@cd lab && DAEMOK_BIN=$(CURDIR)/bin $(STATIC) go test -count=1 -timeout 15m ./stories -run 'TestTheBill|TestFigures' -v -args -figures
 
 .PHONY: lab-long
 lab-long: build ## stories in labs in which minutes must go by: newer images, a role that is not mapped, an unhealthy node, throttled calls, a storm of 200

@@ -20,23 +20,21 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 )
 
-var spot = flag.Bool("spot", false, "also pay for a thousand pods on spot machines, which may be many")
+var figures = flag.Bool("figures", false, "also run the stories that print figures and hold nothing: a thousand pods on spot machines, five hundred by the clock")
 
 // A thousand pods of forty deployments, sized as people do: all run, and the
 // machines that EC2 has sold cost what the plan said they would come to, though
 // they join one by one and the scheduler knows no plan. Machines take a tenth of
 // the time here that they take in life.
 func TestTheBillIsWhatThePlanSaid(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs the machine for itself")
-	}
+	t.Parallel()
 	payFor(t, "on-demand", 0.03)
 }
 
 // Of the spot offers that a request names AWS takes one by price and by how much it
 // has of it. The plan says what that comes to in the mean.
 func TestTheBillOnSpotIsNearWhatThePlanSaid(t *testing.T) {
-	if !*spot {
+	if !*figures {
 		t.Skip("prints figures, and may take minutes: make bill")
 	}
 	payFor(t, "spot", 0.1)

@@ -17,8 +17,8 @@ import (
 // last purchase, until all run, and what memory that takes. It prints figures
 // and sets no bounds, since machines that run tests differ.
 func TestFiguresOfFiveHundredPods(t *testing.T) {
-	if testing.Short() {
-		t.Skip("measures, and needs the machine for itself")
+	if !*figures {
+		t.Skip("measures, and needs the machine for itself: make bill")
 	}
 	const deployments, replicas = 5, 100
 	s := begin(t, ownLab(t, "--controller=true"))

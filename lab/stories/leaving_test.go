@@ -20,23 +20,40 @@ import (
 	"github.com/daemok/daemok/lab/await"
 )
 
-// Nodes leave in a lab whose controller lets every saving count: what moving pods costs
-// is for times longer than a story.
-func TestNodesLeave(t *testing.T) {
+// Nodes leave because they are no longer what their pool asks for, or it goes.
+func TestPoolsLetNodesGo(t *testing.T) {
 	t.Parallel()
-	l := ownLab(t, "--controller=false")
-	begin(t, l).run("controller", "PAYBACK=off").awaitLeader(limit)
+	l := savingLab(t)
 	for name, happen := range map[string]func(*story){
 		"changed disks are rolled three at a time": (*story).disksAreRolled,
-		"half of the pods leave":                   (*story).halfOfThePodsLeave,
-		"a PodDisruptionBudget allows nothing":     (*story).budgetAllowsNothing,
-		"a pod with a finalizer holds up its node": (*story).finalizerHoldsUp,
 		"a deleted pool drains by its budget":      (*story).deletedPoolDrains,
-		"a DisruptionPolicy holds":                 (*story).policyHolds,
 		"a pool is rolled, with pauses":            (*story).rolled,
 	} {
 		t.Run(name, func(t *testing.T) { happen(begin(t, l)) })
 	}
+}
+
+// Nodes leave, or may not, because of their pods.
+func TestPodsLetNodesGo(t *testing.T) {
+	t.Parallel()
+	l := savingLab(t)
+	for name, happen := range map[string]func(*story){
+		"half of the pods leave":                   (*story).halfOfThePodsLeave,
+		"a PodDisruptionBudget allows nothing":     (*story).budgetAllowsNothing,
+		"a pod with a finalizer holds up its node": (*story).finalizerHoldsUp,
+		"a DisruptionPolicy holds":                 (*story).policyHolds,
+	} {
+		t.Run(name, func(t *testing.T) { happen(begin(t, l)) })
+	}
+}
+
+// savingLab is a lab whose controller lets every saving count: what moving pods costs
+// is for times longer than a story.
+func savingLab(t *testing.T) *lazyLab {
+	t.Helper()
+	l := ownLab(t, "--controller=false")
+	begin(t, l).run("controller", "PAYBACK=off").awaitLeader(limit)
+	return l
 }
 
 // moving is a pool whose nodes may go to save money as soon as it is quiet, of
@@ -315,9 +332,7 @@ func TestNodesStayWhileTheAPIServerCannotBeReached(t *testing.T) {
 // Fifty nodes drift under load: a pool lets ten of them go at a time, and a
 // PodDisruptionBudget is kept all the way. Pods come meanwhile.
 func TestFiftyNodesDrift(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs the machine for itself")
-	}
+	t.Parallel()
 	const nodes, atOnce = 50, 10
 	s := begin(t, ownLab(t, "--controller=true"))
 	s.pool(moving(strconv.Itoa(atOnce)))

@@ -11,19 +11,24 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// AWS says something of its machines, in a lab of its own: a storm concerns all in it.
+// AWS says something of its machines, in a lab of its own: the queue concerns all in it.
 func TestNotices(t *testing.T) {
 	t.Parallel()
 	l := ownLab(t)
 	for name, happen := range map[string]func(*story){
 		"a spot machine is taken back":         (*story).spotMachineIsTakenBack,
-		"forty at once":                        func(s *story) { s.spotStorm(40) },
 		"the queue goes and comes back":        (*story).queueComesBack,
 		"a recommendation and a retirement":    (*story).adviceAndRetirement,
 		"nothing that AWS would not take back": (*story).onDemandStays,
 	} {
 		t.Run(name, func(t *testing.T) { happen(begin(t, l)) })
 	}
+}
+
+// AWS takes forty machines back at once.
+func TestSpotStorm(t *testing.T) {
+	t.Parallel()
+	begin(t, ownLab(t)).spotStorm(40)
 }
 
 // spotPool is a pool of the story's own that buys spot machines.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/robfig/cron/v3"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/daemok/daemok/kube/api"
@@ -20,12 +21,14 @@ import (
 // NodePool checks a pool.
 func NodePool(p *karpv1.NodePool) []Finding {
 	var f findings
+	f.name("metadata.name", p.Name, api.LabelNodePool)
 	f.marks(p.Annotations)
 	const template = "spec.template.spec"
 	f.labels("spec.template.metadata.labels", p.Spec.Template.Metadata.Labels)
 	for i, r := range p.Spec.Template.Spec.Requirements {
 		f.requirement(fmt.Sprintf("%s.requirements[%d]", template, i), r, false)
 	}
+	f.name(template+".nodeClassRef.name", p.Spec.Template.Spec.NodeClassRef.Name, api.LabelNodeClass)
 	f.taints(template, p.Spec.Template.Spec.Taints, p.Spec.Template.Spec.StartupTaints)
 	f.length(template+".expireAfter", p.Spec.Template.Spec.ExpireAfter.Check())
 	f.length(template+".terminationGracePeriod", p.Spec.Template.Spec.TerminationGracePeriod.Check())
@@ -39,6 +42,15 @@ func NodePool(p *karpv1.NodePool) []Finding {
 			"(docs/status.md says what works); remove it to have nodes for pods")
 	}
 	return f.all
+}
+
+// name checks that nodes can carry the name of an object as the value of a label:
+// names may have 253 characters and values 63.
+func (f *findings) name(field, name, label string) {
+	if len(name) > content.LabelValueMaxLength {
+		f.refuse(field, "%q has %d characters, and nodes carry it as label %s, which may have %d: make one with a shorter name in its place",
+			name, len(name), label, content.LabelValueMaxLength)
+	}
 }
 
 // marks checks what annotations of Daemok's own say about a pool.

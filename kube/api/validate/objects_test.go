@@ -34,6 +34,9 @@ func TestNodePool(t *testing.T) {
 	const at = "spec.template.spec.requirements[0]"
 	check(t, poolBase, map[string]finding{
 		"nothing asked for is right":                        {``, ``},
+		"a name of 63 letters is right":                     {`metadata: {name: ` + strings.Repeat("n", 63) + `}`, ``},
+		"a name of 64 letters is refused":                   {`metadata: {name: ` + strings.Repeat("n", 64) + `}`, `metadata.name: "` + strings.Repeat("n", 64) + `" has 64 characters, and nodes carry it as label karpenter.sh/nodepool`},
+		"a class with a name of 64 letters is refused":      {`spec: {template: {spec: {nodeClassRef: {name: ` + strings.Repeat("n", 64) + `}}}}`, `spec.template.spec.nodeClassRef.name: "nnn`},
 		"a label of one's own is right":                     {requirement(`key: example.com/a, operator: In, values: [b]`), ``},
 		"an older name of a label is right":                 {requirement(`key: beta.kubernetes.io/os, operator: In, values: [linux]`), ``},
 		"a key that is no label is refused":                 {requirement(`key: a/b/c, operator: Exists`), at + `.key: "a/b/c" is no label`},
