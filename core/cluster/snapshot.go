@@ -14,6 +14,7 @@ type Snapshot struct {
 	Revision uint64    // grows with every change seen; not a time
 	Now      time.Time // UTC; the only time the core knows
 	Waiting  []Pod     // pods that need a place, sorted by namespace, name
+	Expected []Pod     // pods that were evicted, as they were, whose nodes are gone and whose owners are yet to make others; no place is sought for them
 	Nodes    []Node
 	Machines []Machine
 	Pools    []Pool
@@ -50,6 +51,7 @@ func (n *Node) Add(p Pod) {
 // SortLists puts every list in its order but the pods of nodes, which are in theirs.
 func (s *Snapshot) SortLists() {
 	slices.SortFunc(s.Waiting, byPod)
+	slices.SortFunc(s.Expected, byPod)
 	if !sort.SliceIsSorted(s.Nodes, func(i, j int) bool { return s.Nodes[i].Name < s.Nodes[j].Name }) { // nodes are large to compare as values
 		slices.SortFunc(s.Nodes, func(a, b Node) int { return cmp.Compare(a.Name, b.Name) })
 	}
@@ -105,6 +107,7 @@ func (s *Snapshot) Shapes() []*Shape {
 		}
 	}
 	usePods(s.Waiting)
+	usePods(s.Expected)
 	for i := range s.Nodes {
 		usePods(s.Nodes[i].Pods)
 		usePods(s.Nodes[i].BoughtFor)

@@ -291,13 +291,16 @@ func compareLeft(a, b *place.Result) int {
 }
 
 // withdrawals are the orders that no pod is to use. One whose pods found no
-// place is kept, since they may yet; so is every order when the effort did not
-// suffice to place all pods.
+// place is kept, since they may yet, and one in place of whose pods others are to
+// come; so is every order when the effort did not suffice to place all pods.
 func withdrawals(s *cluster.Snapshot, placed *place.Result) []plan.Withdrawal {
 	if placed.Exhausted {
 		return nil
 	}
 	used, left := map[string]bool{}, map[[2]string]bool{}
+	for i := range s.Expected {
+		left[keyOf(&s.Expected[i])] = true
+	}
 	for _, p := range placed.Placements {
 		if p.On == plan.OnMachine {
 			used[p.Target] = true
@@ -305,12 +308,12 @@ func withdrawals(s *cluster.Snapshot, placed *place.Result) []plan.Withdrawal {
 	}
 	for _, u := range placed.Unplaced {
 		for i := range u.Pods {
-			left[[2]string{u.Pods[i].Namespace, u.Pods[i].Name}] = true
+			left[keyOf(&u.Pods[i])] = true
 		}
 	}
 	for i := range s.Machines {
 		m := &s.Machines[i]
-		if slices.ContainsFunc(m.BoughtFor, func(p cluster.Pod) bool { return left[[2]string{p.Namespace, p.Name}] }) {
+		if slices.ContainsFunc(m.BoughtFor, func(p cluster.Pod) bool { return left[keyOf(&p)] }) {
 			used[m.Claim] = true
 		}
 	}

@@ -106,6 +106,15 @@ func (p *parser) pod(w []string) error {
 	return err
 }
 
+func (p *parser) expected(w []string) error {
+	pod, count, err := p.readPod(w)
+	if err == nil && count != 0 {
+		err = fmt.Errorf("count is for waiting pods")
+	}
+	p.out.Expected = append(p.out.Expected, pod)
+	return err
+}
+
 func (p *parser) boughtFor(w []string) error {
 	var list *[]cluster.Pod
 	var by wanted

@@ -25,6 +25,9 @@ func Print(s *cluster.Snapshot) string {
 	for i := range s.Waiting {
 		p.pod(0, "waiting", &s.Waiting[i])
 	}
+	for i := range s.Expected {
+		p.pod(0, "expected", &s.Expected[i])
+	}
 	for _, d := range s.Daemons {
 		p.line(0, "daemon", slashed(d.Namespace, d.Name), field("shape", p.nameOf(d.Shape)))
 	}

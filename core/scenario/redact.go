@@ -23,7 +23,7 @@ func Redact(s *cluster.Snapshot) *cluster.Snapshot {
 	for _, x := range s.Shapes() {
 		r.shapes[x] = r.shape(x)
 	}
-	out.Waiting = each(s.Waiting, r.pod)
+	out.Waiting, out.Expected = each(s.Waiting, r.pod), each(s.Expected, r.pod)
 	out.Pools = each(s.Pools, r.pool)
 	out.Nodes = each(s.Nodes, r.node)
 	out.Machines = each(s.Machines, r.machine)

@@ -151,6 +151,7 @@ func retireRules() []Rule {
 		off("nodes are looked at again when a freeze ends", "core/decide/due.go", "yield(s.FreezeUntil)", "yield(time.Time{})"),
 		off("nodes are looked at again when a pod keeps a leaving one no longer", "core/decide/due.go", "yield(s.Nodes[i].Pods[j].ProtectedUntil)", "yield(s.Nodes[i].Pods[j].CreatedAt)"),
 		off("an order whose pods have no place stays", "core/decide/decide.go", "used[m.Claim] = true", "used[m.Claim] = false"),
+		off("an order stays until another pod has come in place of an evicted one", "core/decide/decide.go", "left[keyOf(&s.Expected[i])] = true", "left[keyOf(&s.Expected[i])] = false"),
 		off("machines that are given back use no budget", "core/retire/share.go", "|| n.MachineEnds {", "{"),
 		off("nodes that are not ready use the budget", "core/retire/share.go", "if n.Deleting || !n.Ready {", "if n.Deleting {"),
 	}

@@ -217,6 +217,9 @@ func (l *Ledger) settle(s *cluster.Snapshot) {
 
 func (l *Ledger) nameBeneficiaries(s *cluster.Snapshot) {
 	waiting := make(map[string]cluster.Pod, len(s.Waiting))
+	for _, p := range s.Expected {
+		waiting[p.UID] = p
+	}
 	for _, p := range s.Waiting {
 		waiting[p.UID] = p
 	}

@@ -3,14 +3,20 @@ package snapshot
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/daemok/daemok/core/cluster"
 )
 
+// expectedFor is how long another pod is expected in place of one whose node is gone:
+// controllers that have many to make are through by then, and what still keeps them
+// from it, such as a quota, may last.
+const expectedFor = 5 * time.Minute
+
 // seatExpected has pods that were evicted count where they were until their owners have
 // made others, as long as these want more than they have: their places are given to no
 // other pods meanwhile, and machines that they are to go to are not taken for empty
-// ones. That is over, too, when their nodes are gone.
+// ones. Where their nodes are gone, those are expected that the machines were ordered for.
 func (b *builder) seatExpected() {
 	missing := b.missing()
 	if len(missing) == 0 {
@@ -19,10 +25,19 @@ func (b *builder) seatExpected() {
 	for _, of := range slices.SortedFunc(maps.Keys(b.k.lineage), owner.compare) {
 		for _, e := range slices.Backward(b.k.lineage[of]) { // those that went last: others have come for the first
 			node := b.at(e.pod.Node)
-			if e.subject == nil || e.subject.shape == nil || node == nil || missing[e.subject.owner] <= 0 {
+			if e.subject == nil || e.subject.shape == nil || missing[e.subject.owner] <= 0 {
 				continue
 			}
 			missing[e.subject.owner]--
+			if node == nil {
+				if b.out.Now.Sub(e.at) >= expectedFor {
+					continue // what keeps its owner from making another may last
+				}
+				p := e.pod
+				p.Shape, p.Guards, p.Node, p.DoNotDisrupt = e.subject.shape, "", "", false
+				b.out.Expected = append(b.out.Expected, p)
+				continue
+			}
 			at := slices.IndexFunc(node.Pods, func(p cluster.Pod) bool { return p.UID == e.pod.UID })
 			if at < 0 { // it has ended
 				p := e.pod

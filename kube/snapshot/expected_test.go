@@ -25,17 +25,23 @@ func TestAnEvictedPodCountsUntilAnotherHasCome(t *testing.T) {
 			Replicas: &pods, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}})
 	}
 	for what, tt := range map[string]struct {
-		then    func(*Keeper)
-		counted bool
+		then     func(*Keeper)
+		counted  bool
+		expected []string
 	}{
-		"it ends":                    {func(*Keeper) {}, true},
-		"it has ended":               {func(k *Keeper) { k.PodGone("default", "web-1") }, true},
-		"another has come":           {func(k *Keeper) { k.PodSeen(pod("web-3", "1", "", ofWeb), false) }, false},
-		"its owner wants no more":    {func(k *Keeper) { wants(k, 1) }, false},
-		"its owner is gone":          {func(k *Keeper) { k.ReplicaSetGone("default", "web") }, false},
-		"its node is gone as it is":  {func(k *Keeper) { k.PodGone("default", "web-1"); k.NodeGone("closed") }, false},
-		"one that was there ends":    {func(k *Keeper) { k.PodSeen(pod("web-2", "1", "open", ofWeb, ends), false) }, true},
-		"more are wanted than ended": {func(k *Keeper) { wants(k, 5) }, true},
+		"it ends":                   {func(*Keeper) {}, true, nil},
+		"it has ended":              {func(k *Keeper) { k.PodGone("default", "web-1") }, true, nil},
+		"another has come":          {func(k *Keeper) { k.PodSeen(pod("web-3", "1", "", ofWeb), false) }, false, nil},
+		"its owner wants no more":   {func(k *Keeper) { wants(k, 1) }, false, nil},
+		"its owner is gone":         {func(k *Keeper) { k.ReplicaSetGone("default", "web") }, false, nil},
+		"its node is gone as it is": {func(k *Keeper) { k.PodGone("default", "web-1"); k.NodeGone("closed") }, false, []string{"web-1"}},
+		"another has come then": {func(k *Keeper) {
+			k.PodGone("default", "web-1")
+			k.NodeGone("closed")
+			k.PodSeen(pod("web-3", "1", "", ofWeb), false)
+		}, false, nil},
+		"one that was there ends":    {func(k *Keeper) { k.PodSeen(pod("web-2", "1", "open", ofWeb, ends), false) }, true, nil},
+		"more are wanted than ended": {func(k *Keeper) { wants(k, 5) }, true, nil},
 	} {
 		t.Run(what, func(t *testing.T) {
 			k := newKeeper()
@@ -53,7 +59,15 @@ func TestAnEvictedPodCountsUntilAnotherHasCome(t *testing.T) {
 			k.PodSeen(pod("web-1", "1", "closed", ofWeb, ends), false)
 			tt.then(k)
 			counted := 0
-			for _, n := range k.Snapshot().Nodes {
+			now := k.Snapshot()
+			var expected []string
+			for _, p := range now.Expected {
+				expected = append(expected, p.Name)
+			}
+			if !slices.Equal(expected, tt.expected) {
+				t.Errorf("expected is %v, want %v", expected, tt.expected)
+			}
+			for _, n := range now.Nodes {
 				for _, p := range n.Pods {
 					if p.Ending && p.Returns && n.Name == "closed" && p.Name == "web-1" && p.Shape != nil {
 						counted++

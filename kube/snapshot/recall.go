@@ -16,6 +16,7 @@ import (
 // are no objects. Pods and daemons are among those seen.
 type recalled struct {
 	rest     cluster.Snapshot // what is neither pod nor any of the following
+	expected []meant
 	nodes    []recalledNode
 	machines []recalledMachine
 	pools    []cluster.Pool
@@ -64,6 +65,7 @@ func Recall(s *cluster.Snapshot) *Keeper {
 	for _, p := range s.Waiting {
 		waiting[types.NamespacedName{Namespace: p.Namespace, Name: p.Name}] = true
 	}
+	k.recalled.expected = k.recallMeant(s.Expected, nil)
 	for _, n := range s.Nodes {
 		node := recalledNode{is: n, meant: k.recallMeant(n.BoughtFor, waiting), pods: len(n.Pods)}
 		node.is.Pods, node.is.BoughtFor = nil, nil
@@ -86,7 +88,7 @@ func Recall(s *cluster.Snapshot) *Keeper {
 // start is a snapshot without what the builder adds.
 func (r *recalled) start() *cluster.Snapshot {
 	out := r.rest
-	out.Waiting, out.Nodes, out.Machines, out.Pools, out.Daemons = nil, nil, nil, nil, nil
+	out.Waiting, out.Expected, out.Nodes, out.Machines, out.Pools, out.Daemons = nil, nil, nil, nil, nil, nil
 	out.Guards, out.Breakers = nil, slices.Clone(out.Breakers)
 	return &out
 }
@@ -178,6 +180,7 @@ func (k *Keeper) recallMeant(list []cluster.Pod, waiting map[types.NamespacedNam
 // recall adds the nodes and machines of the snapshot that the keeper began
 // with.
 func (b *builder) recall() {
+	b.out.Expected = b.meant(b.k.recalled.expected)
 	for _, n := range b.k.recalled.nodes {
 		n.is.BoughtFor = b.meant(n.meant)
 		if v := b.k.views.of[n.is.Name]; v != nil {
