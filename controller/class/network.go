@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
+	"github.com/daemok/daemok/kube/api"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 )
 
@@ -52,18 +53,22 @@ func (r *Reconciler) density(ctx context.Context, c *awsv1.EC2NodeClass, setting
 		if err != nil {
 			return
 		}
-		text = disagreement(modeOf(ds), settings.Spec.Kubelet, crowded, r.ReservedENIs)
+		text = disagreement(modeOf(ds), settings.Spec, crowded, r.ReservedENIs)
 	}
 	r.doubt(c, awsv1.ClassPodDensity, awsv1.ReasonPodDensityMismatch, text)
 }
 
 // disagreement says what does not go together, and what helps; else it is empty.
-func disagreement(mode networkMode, kubelet nodeclass.Kubelet, crowded nodeclass.Crowded, reservedENIs int) string {
-	limited := kubelet.MaxPods != nil || kubelet.MaxPodsBy != ""
+func disagreement(mode networkMode, spec nodeclass.Spec, crowded nodeclass.Crowded, reservedENIs int) string {
+	limited := spec.Kubelet.MaxPods != nil || spec.Kubelet.MaxPodsBy != ""
 	switch {
-	case mode.prefixes && !limited:
+	case mode.prefixes && !limited && !spec.PodPrefixes:
 		return "DaemonSet kube-system/aws-node has ENABLE_PREFIX_DELEGATION=true, and spec.kubelet.maxPods is not set: machines run as many pods as " +
-			"they have single addresses for, and the further ones are of no use: set spec.kubelet.maxPods, such as 110"
+			"they have single addresses for, and the further ones are of no use: set annotation " + api.MarkPodDensity + ": " + api.PrefixDelegation +
+			", or spec.kubelet.maxPods, such as 110"
+	case !mode.prefixes && spec.PodPrefixes:
+		return "annotation " + api.MarkPodDensity + " is " + api.PrefixDelegation + ", and DaemonSet kube-system/aws-node does not have " +
+			"ENABLE_PREFIX_DELEGATION=true: pods would wait for addresses that nobody gives out: set it there, or take the annotation off"
 	case mode.custom && !limited && reservedENIs == 0:
 		return "DaemonSet kube-system/aws-node has AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG=true, and the addresses of the first network interface are counted " +
 			"for pods, which get none of them: set --reserved-enis=1 (RESERVED_ENIS), or spec.kubelet.maxPods"

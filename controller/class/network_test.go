@@ -6,6 +6,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -30,6 +31,12 @@ func TestANetworkPluginThatDisagreesWithMaxPodsIsToldOf(t *testing.T) {
 	crowded := nodeclass.Crowded{Types: 3, Of: 20, First: "m5.large", Pods: 110, Addresses: 29}
 	maxPods := func(c *awsv1.EC2NodeClass) { c.Spec.Kubelet = &awsv1.Kubelet{MaxPods: new(intstr.FromInt32(110))} }
 	plain := func(*awsv1.EC2NodeClass) {}
+	prefixed := func(c *awsv1.EC2NodeClass) {
+		metav1.SetMetaDataAnnotation(&c.ObjectMeta, "daemok.sh/pod-density", "prefix-delegation")
+	}
+	misspelt := func(c *awsv1.EC2NodeClass) {
+		metav1.SetMetaDataAnnotation(&c.ObjectMeta, "daemok.sh/pod-density", "prefixes")
+	}
 	windows := func(c *awsv1.EC2NodeClass) { c.Spec.AMISelectorTerms[0].Alias = "windows2022@latest" }
 	tests := map[string]struct {
 		plugin  []client.Object
@@ -42,7 +49,10 @@ func TestANetworkPluginThatDisagreesWithMaxPodsIsToldOf(t *testing.T) {
 		"usual settings":                         {plugin(), plain, nodeclass.Crowded{}, 0, ""},
 		"more pods than addresses":               {plugin("ENABLE_PREFIX_DELEGATION=false"), maxPods, crowded, 0, "3 of 20 instance types, such as m5.large, which may run 110 pods and has addresses for 29"},
 		"prefixes make up for it":                {plugin("ENABLE_PREFIX_DELEGATION=true"), maxPods, crowded, 0, ""},
-		"prefixes that nothing is made of":       {plugin("ENABLE_PREFIX_DELEGATION=true"), plain, nodeclass.Crowded{}, 0, "set spec.kubelet.maxPods, such as 110"},
+		"prefixes that nothing is made of":       {plugin("ENABLE_PREFIX_DELEGATION=true"), plain, nodeclass.Crowded{}, 0, "set annotation daemok.sh/pod-density: prefix-delegation, or spec.kubelet.maxPods, such as 110"},
+		"prefixes that are counted on":           {plugin("ENABLE_PREFIX_DELEGATION=true"), prefixed, nodeclass.Crowded{}, 0, ""},
+		"prefixes that nobody gives out":         {plugin(), prefixed, nodeclass.Crowded{}, 0, "pods would wait for addresses that nobody gives out"},
+		"an annotation that says nothing":        {plugin("ENABLE_PREFIX_DELEGATION=true"), misspelt, nodeclass.Crowded{}, 0, "set annotation"},
 		"prefixes mean nothing to Windows":       {plugin("ENABLE_PREFIX_DELEGATION=true"), windows, nodeclass.Crowded{}, 0, ""},
 		"an interface that pods get nothing of":  {plugin("AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG=true"), plain, nodeclass.Crowded{}, 0, "set --reserved-enis=1 (RESERVED_ENIS)"},
 		"one that is not counted":                {plugin("AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG=true"), plain, nodeclass.Crowded{}, 1, ""},

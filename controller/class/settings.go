@@ -6,6 +6,7 @@ import (
 
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/kube/api"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	"github.com/daemok/daemok/kube/translate"
 )
@@ -35,6 +36,7 @@ func specOf(c *awsv1.EC2NodeClass) (nodeclass.Spec, error) {
 		InstanceProfile:   value(s.InstanceProfile),
 		Tags:              s.Tags,
 		Kubelet:           kubelet,
+		PodPrefixes:       c.Annotations[api.MarkPodDensity] == api.PrefixDelegation,
 		PublicIP:          s.AssociatePublicIPAddress,
 		IPPrefixes:        s.IPPrefixCount,
 		DetailedMonitored: value(s.DetailedMonitoring),

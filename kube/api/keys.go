@@ -129,6 +129,7 @@ var markKeys = []Key{
 	{MarkRepair, KindAnnotation, "NodePool", "when its unhealthy nodes are repaired: " + RepairOn + ", " + RepairOff + ", or words such as Ready=15m, Initialized=20m, most=30%"},
 	{MarkRoll, KindAnnotation, "NodePool", "nodes of the pool are to be replaced now: since when, whether all, and whether that is paused, as JSON; `daemok roll` writes it"},
 	{MarkPlacementGroup, KindAnnotation, "EC2NodeClass", "the placement group that its selector finds: id, name, strategy and partitions, as JSON"},
+	{MarkPodDensity, KindAnnotation, "EC2NodeClass", PrefixDelegation + ": its machines run as many pods as AWS recommends where the network plugin gives out prefixes of addresses"},
 	{MarkDelete, KindAnnotation, "NodePool", DeleteFast + ": all its nodes go at once when it is deleted, and not as its budgets allow"},
 	{MarkAcknowledged, KindAnnotation, "DisruptionPolicy", "status.breaker.trippedAt of a breaker that has tripped: it closes again"},
 }

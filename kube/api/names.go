@@ -178,6 +178,9 @@ const (
 	// MarkPlacementGroup is in JSON what was found for spec.placementGroupSelector of a
 	// class.
 	MarkPlacementGroup = GroupDaemok + "/placement-group"
+	// MarkPodDensity says how the network plugin gives addresses to the pods of a class's
+	// machines: PrefixDelegation. Without it, one by one.
+	MarkPodDensity = GroupDaemok + "/pod-density"
 	// MarkDelete says how the nodes of the pool go when it is deleted: DeleteFast.
 	MarkDelete = GroupDaemok + "/delete"
 	// MarkAcknowledged is on a DisruptionPolicy whose breaker has tripped: the
@@ -195,6 +198,10 @@ const LabelSurged = GroupDaemok + "/surged"
 // DeleteFirst is the value of MarkDriftAtLimit by which nodes go before the
 // machines in their place come.
 const DeleteFirst = "delete-first"
+
+// PrefixDelegation is the value of MarkPodDensity for a network plugin that gives out
+// addresses by prefixes of 16.
+const PrefixDelegation = "prefix-delegation"
 
 // DeleteFast is the value of MarkDelete by which all nodes of a deleted pool go at
 // once, whatever its budgets say.

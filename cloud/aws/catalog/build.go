@@ -78,7 +78,7 @@ func For(all []Type, class nodeclass.Class, s Settings) *Kinds {
 		})
 		out.Setups = append(out.Setups, Setup{Image: img, MaxPods: MaxPods(*t, *spec, s), Kubelet: &spec.Kubelet, CPUs: t.CPUs, Quota: t.Quota})
 		out.types = append(out.types, t)
-		if may, has := MaxPods(*t, *spec, s), podsByNetwork(*t, *spec, s); may > has {
+		if may, has := MaxPods(*t, *spec, s), addressed(*t, *spec, s); may > has {
 			crowd(&out.Crowded, t.Name, may, has)
 		}
 	}

@@ -139,12 +139,20 @@ func pods(t Type, spec nodeclass.Spec, s Settings) int64 {
 	return count
 }
 
-// podsUnlimited is Kubernetes' own default, for machines whose pods do not
-// get addresses of the VPC's interfaces.
-const podsUnlimited = 110
+const (
+	// podsUnlimited is Kubernetes' own default, for machines whose pods do not
+	// get addresses of the VPC's interfaces.
+	podsUnlimited = 110
+	// prefixSize is how many addresses stand in the place of one where the network
+	// plugin gives out prefixes (/28).
+	prefixSize = 16
+	// So many pods AWS recommends at the most, however many addresses there are, below
+	// podsMoreCPUs and from there on.
+	podsRecommended, podsMoreRecommended, podsMoreCPUs = 110, 250, 30
+)
 
 // MaxPods is the kubelet's limit: as configured, else as many as the
-// network interfaces have addresses for.
+// network interfaces have addresses for, of prefixes no more than is recommended.
 func MaxPods(t Type, spec nodeclass.Spec, s Settings) int64 {
 	if n := spec.Kubelet.MaxPods; n != nil {
 		return *n
@@ -152,21 +160,43 @@ func MaxPods(t Type, spec nodeclass.Spec, s Settings) int64 {
 	return podsByNetwork(t, spec, s)
 }
 
-// podsByNetwork is how many pods there are addresses for.
+// podsByNetwork is how many pods run where nothing is said.
 func podsByNetwork(t Type, spec nodeclass.Spec, s Settings) int64 {
+	has := addressed(t, spec, s)
+	switch {
+	case !prefixes(t, spec):
+		return has
+	case t.CPUs < podsMoreCPUs:
+		return min(has, podsRecommended)
+	}
+	return min(has, podsMoreRecommended)
+}
+
+// addressed is how many pods there are addresses for.
+func addressed(t Type, spec nodeclass.Spec, s Settings) int64 {
 	if spec.EffectiveFamily().Windows() {
 		return podsUnlimited
 	}
-	return addressLimit(t, s.ReservedENIs+efaOnly(spec))
+	slot := int64(1)
+	if prefixes(t, spec) {
+		slot = prefixSize
+	}
+	return addressLimit(t, s.ReservedENIs+efaOnly(spec), slot)
 }
 
-// addressLimit counts an address a pod; each interface keeps its first one,
-// and two pods of the system use the machine's own.
-func addressLimit(t Type, withoutENIs int64) int64 {
+// prefixes reports whether pods on the type get addresses of prefixes, which only
+// Nitro's interfaces take.
+func prefixes(t Type, spec nodeclass.Spec) bool {
+	return spec.PodPrefixes && t.Nitro && !spec.EffectiveFamily().Windows()
+}
+
+// addressLimit counts so many addresses for pods in the place of one; each interface
+// keeps its first one, and two pods of the system use the machine's own.
+func addressLimit(t Type, withoutENIs, slot int64) int64 {
 	if t.ENIs == 0 || t.AddressesByENI == 0 {
 		return podsUnlimited
 	}
-	return max(0, t.ENIs-withoutENIs)*(t.AddressesByENI-1) + 2
+	return max(0, t.ENIs-withoutENIs)*(t.AddressesByENI-1)*slot + 2
 }
 
 // efaOnly counts the interfaces of the default card that carry no addresses.

@@ -138,6 +138,16 @@ func TestCapacity(t *testing.T) {
 	pods := func(f nodeclass.Family, document string) nodeclass.Spec {
 		return nodeclass.Spec{Family: f, Kubelet: kubelet(t, document)}
 	}
+	prefixed := func(document string) nodeclass.Spec {
+		return nodeclass.Spec{Family: nodeclass.AL2023, PodPrefixes: true, Kubelet: kubelet(t, document)}
+	}
+	cores := func(n int32) func(*types.InstanceTypeInfo) {
+		return func(i *types.InstanceTypeInfo) { i.VCpuInfo.DefaultVCpus = aws.Int32(n) }
+	}
+	small := func(i *types.InstanceTypeInfo) {
+		i.NetworkInfo.MaximumNetworkInterfaces, i.NetworkInfo.Ipv4AddressesPerInterface = aws.Int32(2), aws.Int32(4)
+		i.NetworkInfo.NetworkCards[0].MaximumNetworkInterfaces = aws.Int32(2)
+	}
 	neuron := func(i *types.InstanceTypeInfo) {
 		i.NeuronInfo = &types.NeuronInfo{NeuronDevices: []types.NeuronDeviceInfo{{Name: aws.String("Inferentia2"), Count: aws.Int32(6),
 			CoreInfo: &types.NeuronDeviceCoreInfo{Count: aws.Int32(2)}}}}
@@ -154,34 +164,42 @@ func TestCapacity(t *testing.T) {
 		resource string
 		want     int64
 	}{
-		"cpu is in thousandths":                  {m5Large(), al2023, settings, "cpu", 2000},
-		"memory lacks the hypervisor's share":    {m5Large(), al2023, settings, "memory", (8192 - 615) << 20},
-		"arm64 keeps 64 MiB more":                {with(arm), al2023, settings, "memory", (8128 - 610) << 20},
-		"no overhead when set to zero":           {m5Large(), al2023, Settings{}, "memory", 8192 << 20},
-		"SC-465 memory as machines showed it":    {m5Large(), al2023, seen("ami-1", 7700<<20), "memory", 7700 << 20},
-		"SC-465 less than was estimated":         {m5Large(), al2023, seen("ami-1", 7000<<20), "memory", 7000 << 20},
-		"SC-465 of another image: estimated":     {m5Large(), al2023, seen("ami-0", 7700<<20), "memory", (8192 - 615) << 20},
-		"more than there is was misread":         {m5Large(), al2023, seen("ami-1", 9000<<20), "memory", 8192 << 20},
-		"pods by addresses":                      {m5Large(), al2023, settings, "pods", 29},
-		"reserved interfaces hold no pods":       {m5Large(), al2023, Settings{ReservedENIs: 1}, "pods", 20},
-		"more reserved than there are":           {m5Large(), al2023, Settings{ReservedENIs: 9}, "pods", 2},
-		"efa-only interfaces hold no pods":       {m5Large(), nodeclass.Spec{Family: nodeclass.AL2023, Interfaces: []nodeclass.Interface{{Type: "interface"}, {Device: 1, Type: "efa-only"}}}, settings, "pods", 20},
-		"pods as configured":                     {m5Large(), pods(nodeclass.AL2023, `{"maxPods":7}`), settings, "pods", 7},
-		"pods by core cap the rest":              {m5Large(), pods(nodeclass.AL2023, `{"podsPerCore":4}`), settings, "pods", 8},
-		"pods by core of zero mean none are set": {m5Large(), pods(nodeclass.AL2023, `{"podsPerCore":0}`), settings, "pods", 29},
-		"Bottlerocket has no pods by core":       {m5Large(), pods(nodeclass.Bottlerocket, `{"podsPerCore":4}`), settings, "pods", 29},
-		"Windows holds 110 pods":                 {m5Large(), nodeclass.Spec{Family: nodeclass.Windows2022}, settings, "pods", 110},
-		"Windows counts addresses":               {m5Large(), nodeclass.Spec{Family: nodeclass.Windows2022}, settings, "vpc.amazonaws.com/PrivateIPv4Address", 9},
-		"disk is 20 GiB where nothing is said":   {m5Large(), al2023, settings, "ephemeral-storage", 20 << 30},
-		"disk of the family's device":            {m5Large(), root(nodeclass.AL2023, "/dev/xvda", 50, false), settings, "ephemeral-storage", 50 << 30},
-		"Bottlerocket's data lies on its second": {m5Large(), root(nodeclass.Bottlerocket, "/dev/xvdb", 50, false), settings, "ephemeral-storage", 50 << 30},
-		"disk of the device that is called root": {m5Large(), root(nodeclass.AL2023, "/dev/sdz", 50, true), settings, "ephemeral-storage", 50 << 30},
-		"custom images use their last device":    {m5Large(), root(nodeclass.Custom, "/dev/sdz", 50, false), settings, "ephemeral-storage", 7 << 30},
-		"local disks joined":                     {with(localDisk), nodeclass.Spec{Family: nodeclass.AL2023, InstanceStore: nodeclass.RAID0}, settings, "ephemeral-storage", 900e9},
-		"local disks not joined":                 {with(localDisk), al2023, settings, "ephemeral-storage", 20 << 30},
-		"Neuron devices":                         {with(neuron), al2023, settings, "aws.amazon.com/neuron", 6},
-		"Neuron cores":                           {with(neuron), al2023, settings, "aws.amazon.com/neuroncore", 12},
-		"no GPU, no resource":                    {m5Large(), al2023, settings, "nvidia.com/gpu", 0},
+		"cpu is in thousandths":                     {m5Large(), al2023, settings, "cpu", 2000},
+		"memory lacks the hypervisor's share":       {m5Large(), al2023, settings, "memory", (8192 - 615) << 20},
+		"arm64 keeps 64 MiB more":                   {with(arm), al2023, settings, "memory", (8128 - 610) << 20},
+		"no overhead when set to zero":              {m5Large(), al2023, Settings{}, "memory", 8192 << 20},
+		"SC-465 memory as machines showed it":       {m5Large(), al2023, seen("ami-1", 7700<<20), "memory", 7700 << 20},
+		"SC-465 less than was estimated":            {m5Large(), al2023, seen("ami-1", 7000<<20), "memory", 7000 << 20},
+		"SC-465 of another image: estimated":        {m5Large(), al2023, seen("ami-0", 7700<<20), "memory", (8192 - 615) << 20},
+		"more than there is was misread":            {m5Large(), al2023, seen("ami-1", 9000<<20), "memory", 8192 << 20},
+		"pods by addresses":                         {m5Large(), al2023, settings, "pods", 29},
+		"reserved interfaces hold no pods":          {m5Large(), al2023, Settings{ReservedENIs: 1}, "pods", 20},
+		"more reserved than there are":              {m5Large(), al2023, Settings{ReservedENIs: 9}, "pods", 2},
+		"efa-only interfaces hold no pods":          {m5Large(), nodeclass.Spec{Family: nodeclass.AL2023, Interfaces: []nodeclass.Interface{{Type: "interface"}, {Device: 1, Type: "efa-only"}}}, settings, "pods", 20},
+		"prefixes hold more pods, by advice":        {m5Large(), prefixed(``), settings, "pods", 110},
+		"and more on many cores":                    {with(cores(30)), prefixed(``), settings, "pods", 250},
+		"just below that not":                       {with(cores(29)), prefixed(``), settings, "pods", 110},
+		"few prefixes hold fewer":                   {with(small), prefixed(``), settings, "pods", 2*3*16 + 2},
+		"prefixes of reserved interfaces hold none": {with(small), prefixed(``), Settings{ReservedENIs: 1}, "pods", 3*16 + 2},
+		"Xen takes no prefixes":                     {with(func(i *types.InstanceTypeInfo) { i.Hypervisor = types.InstanceTypeHypervisorXen }), prefixed(``), settings, "pods", 29},
+		"prefixes mean nothing to Windows":          {m5Large(), nodeclass.Spec{Family: nodeclass.Windows2022, PodPrefixes: true}, settings, "pods", 110},
+		"prefixes, and pods as configured":          {m5Large(), prefixed(`{"maxPods":200}`), settings, "pods", 200},
+		"pods as configured":                        {m5Large(), pods(nodeclass.AL2023, `{"maxPods":7}`), settings, "pods", 7},
+		"pods by core cap the rest":                 {m5Large(), pods(nodeclass.AL2023, `{"podsPerCore":4}`), settings, "pods", 8},
+		"pods by core of zero mean none are set":    {m5Large(), pods(nodeclass.AL2023, `{"podsPerCore":0}`), settings, "pods", 29},
+		"Bottlerocket has no pods by core":          {m5Large(), pods(nodeclass.Bottlerocket, `{"podsPerCore":4}`), settings, "pods", 29},
+		"Windows holds 110 pods":                    {m5Large(), nodeclass.Spec{Family: nodeclass.Windows2022}, settings, "pods", 110},
+		"Windows counts addresses":                  {m5Large(), nodeclass.Spec{Family: nodeclass.Windows2022}, settings, "vpc.amazonaws.com/PrivateIPv4Address", 9},
+		"disk is 20 GiB where nothing is said":      {m5Large(), al2023, settings, "ephemeral-storage", 20 << 30},
+		"disk of the family's device":               {m5Large(), root(nodeclass.AL2023, "/dev/xvda", 50, false), settings, "ephemeral-storage", 50 << 30},
+		"Bottlerocket's data lies on its second":    {m5Large(), root(nodeclass.Bottlerocket, "/dev/xvdb", 50, false), settings, "ephemeral-storage", 50 << 30},
+		"disk of the device that is called root":    {m5Large(), root(nodeclass.AL2023, "/dev/sdz", 50, true), settings, "ephemeral-storage", 50 << 30},
+		"custom images use their last device":       {m5Large(), root(nodeclass.Custom, "/dev/sdz", 50, false), settings, "ephemeral-storage", 7 << 30},
+		"local disks joined":                        {with(localDisk), nodeclass.Spec{Family: nodeclass.AL2023, InstanceStore: nodeclass.RAID0}, settings, "ephemeral-storage", 900e9},
+		"local disks not joined":                    {with(localDisk), al2023, settings, "ephemeral-storage", 20 << 30},
+		"Neuron devices":                            {with(neuron), al2023, settings, "aws.amazon.com/neuron", 6},
+		"Neuron cores":                              {with(neuron), al2023, settings, "aws.amazon.com/neuroncore", 12},
+		"no GPU, no resource":                       {m5Large(), al2023, settings, "nvidia.com/gpu", 0},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -466,6 +484,13 @@ func TestExpressionsOfTheKubelet(t *testing.T) {
 	}
 	if k := For(all, class(`{"maxPods":"max_pods"}`), Settings{ReservedENIs: 1}); k.Crowded.Types != 0 || k.Crowded.Of != len(k.Kinds) {
 		t.Errorf("%+v run more pods than they have addresses for, want none", k.Crowded)
+	}
+	nitro := []Type{all[0]}
+	nitro[0].Nitro = true
+	prefixed := class(``)
+	prefixed.Spec.PodPrefixes = true
+	if k := For(nitro, prefixed, Settings{}); k.Setups[0].MaxPods != 110 || k.Kinds[0].Allocatable.Pods != 110 || k.Kinds[0].Allocatable.Memory != (8192-11*29-255-100)<<20 || k.Crowded.Types != 0 {
+		t.Errorf("with prefixes %+v are set up as %+v; want 110 pods, and memory kept as images do, for 29", k.Kinds, k.Setups)
 	}
 	if k := For(all, class(`{"maxPods":"max_pods + 1"}`), Settings{ReservedENIs: 1}); k.Setups[0].MaxPods != 21 || k.Unsized.Types != 0 {
 		t.Errorf("set up as %+v; want 21 pods, one more than two interfaces have addresses for", k.Setups)

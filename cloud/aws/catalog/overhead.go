@@ -20,7 +20,7 @@ func allocatable(t Type, spec nodeclass.Spec, total quantity.Resources) quantity
 func kubeReserved(t Type, spec nodeclass.Spec, pods int64) quantity.Resources {
 	family := spec.EffectiveFamily()
 	if family != nodeclass.Bottlerocket && !family.Windows() {
-		pods = addressLimit(t, 0) // these images count what the type could hold
+		pods = addressLimit(t, 0, 1) // these images count single addresses, whatever the kubelet is told
 	}
 	out := quantity.Resources{
 		CPU:              reservedCPU(t.CPUs),

@@ -37,6 +37,7 @@ type Spec struct {
 	InstanceProfile   string
 	Tags              map[string]string
 	Kubelet           Kubelet
+	PodPrefixes       bool          // pods get addresses by prefixes of 16
 	BlockDevices      []BlockDevice // none: those of the family
 	InstanceStore     InstanceStore
 	Interfaces        []Interface

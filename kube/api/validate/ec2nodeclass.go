@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/daemok/daemok/kube/api"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 )
 
@@ -32,6 +33,9 @@ func EC2NodeClass(c *awsv1.EC2NodeClass, o ClassOptions) []Finding {
 	f.imageTerms(c.Spec.AMISelectorTerms)
 	f.tags("spec.tags", c.Spec.Tags)
 	f.userData(c.Spec.UserData)
+	if v, marked := c.Annotations[api.MarkPodDensity]; marked && v != api.PrefixDelegation {
+		f.warn("metadata.annotations["+api.MarkPodDensity+"]", "%q says nothing and is ignored, write %s or remove it", v, api.PrefixDelegation)
+	}
 	if c.Spec.Kubelet != nil {
 		f.kubelet("spec.kubelet", c.Spec.Kubelet, c.Family(), o)
 	}

@@ -20,6 +20,8 @@ spec:
 func TestEC2NodeClass(t *testing.T) {
 	check(t, classBase, map[string]finding{
 		"a plain class is right":                   {``, ``},
+		"a density of pods":                        {`metadata: {annotations: {daemok.sh/pod-density: prefix-delegation}}`, ``},
+		"a density of pods that is none":           {`metadata: {annotations: {daemok.sh/pod-density: prefixes}}`, `warning: metadata.annotations[daemok.sh/pod-density]: "prefixes" says nothing and is ignored, write prefix-delegation`},
 		"a subnet by id beside tags":               {`spec: {subnetSelectorTerms: [{id: subnet-1}, {id: subnet-2, tags: {a: b}}]}`, `warning: spec.subnetSelectorTerms[1]: id decides`},
 		"a subnet by no tag":                       {`spec: {subnetSelectorTerms: [{tags: {}}]}`, `warning: spec.subnetSelectorTerms[0].tags: no tag is named, so every subnet is selected`},
 		"a security group by id beside a name":     {`spec: {securityGroupSelectorTerms: [{id: sg-1, name: a}]}`, `warning: spec.securityGroupSelectorTerms[0]: id decides`},
