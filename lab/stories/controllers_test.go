@@ -24,6 +24,12 @@ const takeover = 60 * time.Second
 // ownLab starts a lab for one story alone.
 func ownLab(t *testing.T, flags ...string) *lazyLab {
 	t.Helper()
+	return ownLabWith(t, nil, flags...)
+}
+
+// ownLabWith is ownLab whose controller has settings too, as NAME=VALUE.
+func ownLabWith(t *testing.T, settings []string, flags ...string) *lazyLab {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "lab-own-")
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +40,13 @@ func ownLab(t *testing.T, flags ...string) *lazyLab {
 			_ = os.RemoveAll(dir)
 		}
 	})
-	mustLab(t, 0, dir, "up", append([]string{"--detach", "--time-scale=0"}, flags...)...)
+	ctx, cancel := context.WithTimeout(t.Context(), labWithin)
+	defer cancel()
+	command := labCommand(ctx, dir, "up", append([]string{"--detach", "--time-scale=0"}, flags...)...)
+	command.Env = append(os.Environ(), settings...)
+	if said, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("lab up %s: %v\n%s", strings.Join(flags, " "), err, said)
+	}
 	return startedLab(dir)
 }
 

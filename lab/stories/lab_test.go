@@ -44,10 +44,13 @@ func labCommand(ctx context.Context, dir, verb string, args ...string) *exec.Cmd
 	return command
 }
 
+// labWithin bounds how long a verb takes.
+const labWithin = 150 * time.Second
+
 // mustLab runs a verb and fails the test unless it ends with the code wanted.
 func mustLab(t *testing.T, want int, dir, verb string, args ...string) answer {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 150*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), labWithin)
 	defer cancel()
 	got, err := lab(ctx, dir, verb, args...)
 	if err != nil || got.code != want {

@@ -133,12 +133,15 @@ func sqsActions() map[string]action {
 
 func eksActions() map[string]action {
 	return map[string]action{
-		"CreateAccessEntry":   {serve: createAccessEntry, effects: true},
-		"DeleteAccessEntry":   {serve: deleteAccessEntry, effects: true},
-		"DescribeAccessEntry": {serve: describeAccessEntry},
-		"DescribeCluster":     {serve: describeCluster},
-		"ListAccessEntries":   {serve: listAccessEntries},
-		"ListClusters":        {serve: listClusters},
+		"CreateAccessEntry":    {serve: createAccessEntry, effects: true},
+		"DeleteAccessEntry":    {serve: deleteAccessEntry, effects: true},
+		"DescribeAccessEntry":  {serve: describeAccessEntry},
+		"DescribeCluster":      {serve: describeCluster},
+		"DescribeUpdate":       {serve: describeUpdate},
+		"ListAccessEntries":    {serve: listAccessEntries},
+		"ListClusters":         {serve: listClusters},
+		"ListUpdates":          {serve: listUpdates},
+		"UpdateClusterVersion": {serve: updateClusterVersion, effects: true},
 	}
 }
 

@@ -15,6 +15,7 @@ type eksCluster struct {
 	CA       string // PEM
 	At       time.Time
 	RoleARN  string
+	Updates  []clusterUpdate // of its version, in order
 }
 
 func newCluster(s *state) eksCluster {
@@ -45,7 +46,7 @@ func describeCluster(c *call) (any, error) {
 	}
 	return map[string]any{"cluster": map[string]any{
 		"name": a.ClusterName, "arn": a.arn("eks", a.Region, "cluster/"+a.ClusterName), "createdAt": seconds(st.Cluster.At),
-		"version": a.EKSVersion, "platformVersion": "eks.9", "status": "ACTIVE", "roleArn": st.Cluster.RoleARN,
+		"version": st.kubernetes(c.now), "platformVersion": "eks.9", "status": st.clusterStatus(c.now), "roleArn": st.Cluster.RoleARN,
 		"endpoint":             st.Cluster.Endpoint,
 		"certificateAuthority": map[string]string{"data": base64.StdEncoding.EncodeToString([]byte(st.Cluster.CA))},
 		"kubernetesNetworkConfig": map[string]any{

@@ -97,8 +97,8 @@ func publishedMinors(version string) []int {
 	for minor := 29; minor <= 36; minor++ {
 		minors = append(minors, minor)
 	}
-	own, err := strconv.Atoi(strings.TrimPrefix(version, "1."))
-	if err != nil {
+	own, known := minorOf(version)
+	if !known {
 		return minors
 	}
 	for _, minor := range []int{own, own + 1} {
@@ -107,6 +107,12 @@ func publishedMinors(version string) []int {
 		}
 	}
 	return minors
+}
+
+// minorOf reads the minor version of 1.36.
+func minorOf(version string) (minor int, known bool) {
+	minor, err := strconv.Atoi(strings.TrimPrefix(version, "1."))
+	return minor, err == nil && strings.HasPrefix(version, "1.")
 }
 
 // release is one publication of a build.

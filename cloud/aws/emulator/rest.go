@@ -16,6 +16,9 @@ var restRoutes = map[string][]restRoute{
 	wire.EKS: {
 		{http.MethodGet, "/clusters", "ListClusters"},
 		{http.MethodGet, "/clusters/{cluster}", "DescribeCluster"},
+		{http.MethodGet, "/clusters/{cluster}/updates", "ListUpdates"},
+		{http.MethodPost, "/clusters/{cluster}/updates", "UpdateClusterVersion"},
+		{http.MethodGet, "/clusters/{cluster}/updates/{update}", "DescribeUpdate"},
 		{http.MethodGet, "/clusters/{cluster}/access-entries", "ListAccessEntries"},
 		{http.MethodPost, "/clusters/{cluster}/access-entries", "CreateAccessEntry"},
 		{http.MethodGet, "/clusters/{cluster}/access-entries/{principal}", "DescribeAccessEntry"},

@@ -68,6 +68,8 @@ type Server struct {
 	lags   Lags
 	seed   uint64
 
+	updateFor time.Duration // how long updates of the cluster take
+
 	tables   map[string]map[string]action
 	requests atomic.Uint64 // answered so far
 
@@ -108,6 +110,7 @@ func New(o Options) *Server {
 		})
 	}
 	s.st = newState(a, zones, s.now())
+	s.updateFor = time.Duration(float64(updateTakes) * o.TimeScale)
 	return s
 }
 

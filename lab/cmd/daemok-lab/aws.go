@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -27,6 +28,7 @@ func awsCommand() *cobra.Command {
 		rightsCommand(folder, "deny", true, "Take the right to call an action away"),
 		rightsCommand(folder, "allow", false, "Give the right to call an action back"),
 		quotaCommand(folder),
+		updateCommand(folder),
 		callsCommand(folder),
 	)
 	return cmd
@@ -67,6 +69,28 @@ families on demand, or L-34B43A08 for those on spot. ` + "`aws service-quotas\nl
 				name, err := aws.Quota(ctx, awscontrol.Quota{Code: args[0], VCPUs: vCPUs})
 				if err == nil {
 					fmt.Printf("lab: %s: %d vCPUs\n", name, vCPUs)
+				}
+				return err
+			})
+		},
+	}
+}
+
+func updateCommand(folder *string) *cobra.Command {
+	return &cobra.Command{
+		Use:   "update-cluster VERSION",
+		Short: "Have EKS update the cluster to the next minor version, such as 1.36",
+		Long: `Have EKS say that the cluster is updated to the next minor version, as
+UpdateClusterVersion does. The API server of the lab stays as it is: start the lab
+with an earlier --eks-version, and with EKS_CONTROL_PLANE=true in the environment,
+so that the controller goes by what EKS says.`,
+		Example: "  EKS_CONTROL_PLANE=true daemok lab up --detach --eks-version 1.35\n  daemok lab aws update-cluster 1.36",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withAWS(cmd.Context(), *folder, func(ctx context.Context, aws *awscontrol.Client) error {
+				ends, err := aws.Update(ctx, awscontrol.Update{Version: args[0]})
+				if err == nil {
+					fmt.Printf("lab: the cluster is at %s from %s on\n", args[0], ends.Format(time.RFC3339))
 				}
 				return err
 			})

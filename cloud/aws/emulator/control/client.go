@@ -105,6 +105,12 @@ func (c *Client) Boots(ctx context.Context, order Boots) error {
 	return c.give(ctx, "change how machines boot", pathBoots, order, &struct{}{})
 }
 
+// Update begins to update the cluster's version and returns when that ends.
+func (c *Client) Update(ctx context.Context, order Update) (ends time.Time, err error) {
+	err = c.give(ctx, "update the cluster to version "+order.Version, pathUpdate, order, &ends)
+	return ends, err
+}
+
 func (c *Client) give(ctx context.Context, what, path string, order, outcome any) error {
 	if err := c.orders.Give(ctx, path, order, outcome); err != nil {
 		return fmt.Errorf("%s: %w", what, err)

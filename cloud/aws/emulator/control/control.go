@@ -148,6 +148,11 @@ type Boots struct {
 	NeverJoin float64 `json:"neverJoin"`        // share of those that run and never join a cluster
 }
 
+// Update is an order to update the cluster's version.
+type Update struct {
+	Version string `json:"version"` // the next minor one, such as 1.36
+}
+
 // Status is what the emulator says of itself.
 type Status struct {
 	Now         time.Time        `json:"now"`
@@ -180,6 +185,7 @@ const (
 	pathShift    = "/shift"
 	pathRefuse   = "/refuse"
 	pathBoots    = "/boots"
+	pathUpdate   = "/update"
 )
 
 // Handler takes orders for the server. After each, did is called; nil is nobody.
@@ -203,6 +209,7 @@ func Handler(s *emulator.Server, did func()) http.Handler {
 	take(mux, pathShift, s, did, shift)
 	take(mux, pathRefuse, s, did, refuse)
 	take(mux, pathBoots, s, did, boots)
+	take(mux, pathUpdate, s, did, func(s *emulator.Server, order Update) (time.Time, error) { return s.UpdateCluster(order.Version) })
 	return mux
 }
 

@@ -207,6 +207,10 @@ func TestOrdersThatMeanNothing(t *testing.T) {
 		"a refusal without a code": {func() error { _, err := w.orders.Refuse(t.Context(), control.Refuse{Kind: "*"}); return err }, "such as UnfulfillableCapacity"},
 		"a failure nobody knows":   {func() error { return w.orders.Boots(t.Context(), control.Boots{Fail: 1, Reason: "rain"}) }, "such as Client.VolumeLimitExceeded"},
 		"more than all":            {func() error { return w.orders.Boots(t.Context(), control.Boots{NeverJoin: 2}) }, "want 0 to 1"},
+		"two versions at once": {func() error {
+			_, err := w.orders.Update(t.Context(), control.Update{Version: "1.38"})
+			return err
+		}, "unsupported Kubernetes version 1.38"},
 		"something AWS never does": {func() error {
 			_, err := w.orders.Notice(t.Context(), control.Notice{Instance: "*", Deed: "polish"})
 			return err
