@@ -74,7 +74,7 @@ type LaunchRequest struct {
 	Token   string            // idempotency token
 	Batch   string            // found again by Filter.Batch
 	Count   int               // 1 or more
-	Options []OfferChoice     // acceptable offers, best first; one Option only (all spot, all on-demand or all reserved)
+	Options []OfferChoice     // acceptable offers, best first; of one Option only (all spot, all on-demand or all reserved), and all or none Dedicated
 	Tags    map[string]string // beside those that the class gives
 	Node    NodeSetup         // what the machine tells the cluster about itself at boot
 }
@@ -92,6 +92,8 @@ type OfferChoice struct {
 	// Partition is that of the class's placement group; empty where it has none, or
 	// where the provider is to choose.
 	Partition string
+
+	Dedicated bool // on hardware that runs machines of one account alone
 }
 
 // NodeSetup is what the boot of a machine must hand to its kubelet.
@@ -124,6 +126,7 @@ type Machine struct {
 	Groups     []string // the firewalls (security groups) it is behind, sorted
 	Placement  string   // the placement group that it is in, by ID where that is told, else by name; empty: in none
 	Partition  string   // of that group, by number; empty: in none
+	Dedicated  bool     // its hardware runs machines of its account alone
 }
 
 // State is where a machine is in its life.

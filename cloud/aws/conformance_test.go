@@ -35,7 +35,7 @@ func TestConformance(t *testing.T) {
 					t.Error(err)
 				}
 			},
-			LagMax: time.Minute, EndMax: 5 * time.Minute, ShortageFor: shortage.Keep,
+			Dedicated: true, LagMax: time.Minute, EndMax: 5 * time.Minute, ShortageFor: shortage.Keep,
 		}
 	})
 }

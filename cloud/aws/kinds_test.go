@@ -62,7 +62,7 @@ func TestARevisionStandsForContent(t *testing.T) {
 	step("another image", "ami-2", false)
 	p.short.AddOffer("m5.large", "us-east-1a", cluster.Spot, "")
 	step("spot is short", "ami-2", false)
-	if last.Kinds[0].Offers[1].Available {
+	if last.Kinds[0].Offers[2].Available {
 		t.Error("a short offer is shown as available")
 	}
 	p.short.AddOffer("c5.large", "us-east-1a", cluster.Spot, "")
@@ -114,11 +114,14 @@ func TestLaunchRefusesWhatThePortForbids(t *testing.T) {
 	offer := cloud.OfferChoice{Kind: "m5.large", Zone: "us-east-1a", Option: cluster.Spot}
 	other := offer
 	other.Option = cluster.OnDemand
+	alone := offer
+	alone.Dedicated = true
 	tests := map[string]cloud.LaunchRequest{
 		"no machines":      {Token: "t", Options: []cloud.OfferChoice{offer}},
 		"no token":         {Count: 1, Options: []cloud.OfferChoice{offer}},
 		"no offers":        {Token: "t", Count: 1},
 		"two ways to pay":  {Token: "t", Count: 1, Options: []cloud.OfferChoice{offer, other}},
+		"two tenancies":    {Token: "t", Count: 1, Options: []cloud.OfferChoice{offer, alone}},
 		"a token too long": {Token: string(make([]byte, tokenMax+1)), Count: 1, Options: []cloud.OfferChoice{offer}},
 	}
 	now := time.Unix(0, 0)

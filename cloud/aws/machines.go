@@ -81,6 +81,8 @@ func checkOffers(r cloud.LaunchRequest) error {
 		return fmt.Errorf("launch %s names no offers", r.Token)
 	case slices.ContainsFunc(r.Options, func(o cloud.OfferChoice) bool { return o.Option != r.Options[0].Option }):
 		return fmt.Errorf("launch %s mixes purchase options; ask for one at a time", r.Token)
+	case slices.ContainsFunc(r.Options, func(o cloud.OfferChoice) bool { return o.Dedicated != r.Options[0].Dedicated }):
+		return fmt.Errorf("launch %s mixes tenancies; ask for one at a time", r.Token)
 	}
 	return nil
 }

@@ -179,7 +179,7 @@ func (p *Provider) Short(offers ...cloud.OfferChoice) {
 			p.reserved.Full(o.Stock)
 			continue
 		}
-		p.short.AddOffer(o.Kind, o.Zone, o.Option, "")
+		p.short.AddOffer(o.Kind, o.Zone, o.Option, (*nodeclass.PlacementGroup)(nil).Place("", o.Dedicated))
 	}
 }
 

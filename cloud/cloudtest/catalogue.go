@@ -50,6 +50,24 @@ var catalogueTests = []conformance{
 			}
 		}
 	}},
+	{"dedicated machines are offered beside the usual, and cost no less", func(t *testing.T, b *bench) {
+		special := 0
+		for _, k := range b.kinds(t).Kinds {
+			for _, o := range k.Offers {
+				if o.Asked(nil) {
+					continue
+				}
+				special++
+				usual := find(t, b.kinds(t), cloud.OfferChoice{Kind: k.Name, Zone: o.Zone, Option: o.Option})
+				if value, known := o.Labels.Get(o.Unless.Key); value == o.Unless.Value || !known || !usual.Asked(nil) || o.Price < usual.Price {
+					t.Errorf("%s is offered as %+v to who rules %s=%s out, to others as %+v", k.Name, o, o.Unless.Key, o.Unless.Value, usual)
+				}
+			}
+		}
+		if special == 0 && b.Dedicated {
+			t.Error("no machines of dedicated tenancy are offered")
+		}
+	}},
 	{"nothing changed, same revision", func(t *testing.T, b *bench) {
 		if first, second := b.kinds(t), b.kinds(t); first.Revision != second.Revision {
 			t.Errorf("revision %d became %d though nothing happened", first.Revision, second.Revision)

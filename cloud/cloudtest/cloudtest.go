@@ -27,6 +27,7 @@ type Subject struct {
 	Class    cloud.Class
 
 	Name      string // begins tokens and batches, where several subjects share a cloud; optional
+	Dedicated bool   // machines of dedicated tenancy may be bought, which may cost much; optional
 	Unwatched bool   // nobody tells Notices of machines that end; optional
 
 	// Advance lets that much of the cloud's time pass and returns when the
@@ -89,7 +90,7 @@ func (b *bench) offers(t *testing.T, option cluster.Option, n int) []cloud.Offer
 	var out []cloud.OfferChoice
 	for _, k := range b.kinds(t).Kinds {
 		for _, o := range k.Offers {
-			if o.Option == option && o.Available && o.Priced {
+			if o.Option == option && o.Available && o.Priced && o.Asked(nil) {
 				out = append(out, cloud.OfferChoice{Kind: k.Name, Zone: o.Zone, Option: option, Priority: float64(o.Price) / 1e6})
 			}
 		}

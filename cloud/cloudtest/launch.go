@@ -34,6 +34,21 @@ var launchTests = []conformance{
 			t.Errorf("bought %+v and listed %+v, want %+v", got, listed, offer)
 		}
 	}},
+	{"dedicated machines are for who asks for them", func(t *testing.T, b *bench) {
+		if !b.Dedicated {
+			t.Skip("the subject buys no dedicated machines")
+		}
+		usual := b.offers(t, cluster.OnDemand, 1)[0]
+		alone := usual
+		alone.Dedicated = true
+		for _, o := range []cloud.OfferChoice{usual, alone} {
+			got := b.launch(t, b.request(1, o))
+			listed := b.list(t, cloud.Filter{IDs: ids(got)})
+			if len(listed) != 1 || got[0].Dedicated != o.Dedicated || listed[0].Dedicated != o.Dedicated {
+				t.Errorf("bought %+v and listed %+v, want %+v", got, listed, o)
+			}
+		}
+	}},
 	{"an equal token buys nothing twice", func(t *testing.T, b *bench) {
 		r := b.request(2, b.offers(t, cluster.OnDemand, 2)...)
 		first := b.launch(t, r)

@@ -77,7 +77,7 @@ func (c *Cloud) shortAt(now time.Time) []market.Pool {
 
 // offers are all kinds with what they cost now.
 func (c *Cloud) offers(from offered, now time.Time) []cluster.Kind {
-	labels := map[ec2data.Zone]map[market.Option]constraint.Labels{}
+	labels := map[ec2data.Zone]map[way]constraint.Labels{}
 	out := slices.Clone(c.kinds)
 	for i := range out {
 		var offers []cluster.Offer
@@ -93,11 +93,15 @@ func (c *Cloud) offers(from offered, now time.Time) []cluster.Kind {
 				if !c.market.Sells(pool) {
 					continue
 				}
-				offers = append(offers, cluster.Offer{
-					Zone: zone.Name, Option: cluster.Option(option), Labels: labels[zone][option],
+				usual := cluster.Offer{
+					Zone: zone.Name, Option: cluster.Option(option), Labels: labels[zone][way{option, false}],
 					Price: quantity.USDPerHour(c.market.PriceUSD(pool, now)), Priced: true,
 					Available: !slices.Contains(from.short, pool),
-				})
+				}
+				alone := usual
+				alone.Labels, alone.Unless = labels[zone][way{option, true}], constraint.Label{Key: labelTenancy, Value: "default"}
+				alone.Price = quantity.USDPerHour(float64(c.market.PriceUSD(pool, now) * dearer(pool, true)))
+				offers = append(offers, usual, alone)
 			}
 		}
 		out[i].Offers = offers
@@ -105,14 +109,32 @@ func (c *Cloud) offers(from offered, now time.Time) []cluster.Kind {
 	return out
 }
 
-func zoneLabels(zone ec2data.Zone) map[market.Option]constraint.Labels {
-	out := map[market.Option]constraint.Labels{}
+// way is how machines are bought in a zone.
+type way struct {
+	option    market.Option
+	dedicated bool
+}
+
+const labelTenancy = awsLabel + "instance-tenancy"
+
+func zoneLabels(zone ec2data.Zone) map[way]constraint.Labels {
+	out := map[way]constraint.Labels{}
 	for _, option := range []market.Option{market.OnDemand, market.Spot} {
-		out[option] = constraint.NewLabels(map[string]string{
-			cluster.LabelZone: zone.Name, "topology.k8s.aws/zone-id": zone.ID, cluster.LabelCapacityType: string(option),
-		})
+		for dedicated, tenancy := range map[bool]string{false: "default", true: "dedicated"} {
+			out[way{option, dedicated}] = constraint.NewLabels(map[string]string{
+				cluster.LabelZone: zone.Name, "topology.k8s.aws/zone-id": zone.ID, cluster.LabelCapacityType: string(option), labelTenancy: tenancy,
+			})
+		}
 	}
 	return out
+}
+
+// dearer is what dedicated machines of a pool cost, in its prices: more on demand.
+func dearer(pool market.Pool, dedicated bool) float64 {
+	if dedicated && pool.Option == market.OnDemand {
+		return 1.06
+	}
+	return 1
 }
 
 func settingsOf(class cloud.Class) Settings {

@@ -32,7 +32,7 @@ func subject(scale float64) cloudtest.Subject {
 		SetPrice:  func(o cloud.OfferChoice, dollars float64) { c.Market().SetPrice(poolOf(o), dollars) },
 		Interrupt: func(id string) { c.Market().Interrupt(id) },
 		LagMax:    10 * time.Second, EndMax: 5 * time.Minute,
-		ShortageFor: 3 * time.Minute, RedeliverIn: 20 * time.Second,
+		Dedicated: true, ShortageFor: 3 * time.Minute, RedeliverIn: 20 * time.Second,
 	}
 }
 

@@ -92,7 +92,6 @@ func labels(t *ec2data.Type, region string) constraint.Labels {
 		awsLabel + "instance-encryption-in-transit-supported": strconv.FormatBool(t.EncryptsInTransit),
 		awsLabel + "instance-network-bandwidth":               strconv.FormatInt(t.NetworkBaseMbps, 10),
 		awsLabel + "instance-capability-flex":                 strconv.FormatBool(strings.HasSuffix(t.Family, "-flex")),
-		awsLabel + "instance-tenancy":                         "default",
 	}
 	if t.EBS != nil {
 		m[awsLabel+"instance-ebs-bandwidth"] = strconv.FormatInt(t.EBS.MaxMbps, 10)

@@ -29,6 +29,7 @@ type record struct {
 	node                  cloud.NodeSetup
 	image                 string
 	groups                []string // sorted
+	dedicated             bool
 }
 
 // Launch implements cloud.Machines. On-demand machines come from the cheapest
@@ -86,6 +87,9 @@ func check(r cloud.LaunchRequest) error {
 	for _, o := range r.Options {
 		if o.Option != r.Options[0].Option {
 			return refuse("one launch is for one purchase option only")
+		}
+		if o.Dedicated != r.Options[0].Dedicated {
+			return refuse("one launch is for one tenancy only")
 		}
 		if o.Option != cluster.OnDemand && o.Option != cluster.Spot {
 			return refuse(fmt.Sprintf("purchase option %q is not sold", o.Option))
@@ -164,7 +168,7 @@ func (c *Cloud) detailsOf(r cloud.LaunchRequest) record {
 		groups = []string{fmt.Sprintf("sg-%017x", hashOf(class))}
 	}
 	image := cmp.Or(settings.Image, fmt.Sprintf("ami-%017x", hashOf(class)))
-	return record{cluster: c.options.Cluster, class: class, batch: r.Batch, tags: tags, node: cloneSetup(r.Node), image: image, groups: groups}
+	return record{cluster: c.options.Cluster, class: class, batch: r.Batch, tags: tags, node: cloneSetup(r.Node), image: image, groups: groups, dedicated: r.Options[0].Dedicated}
 }
 
 // ranked lists the pools in the order in which the cloud sells from them.
@@ -191,7 +195,7 @@ func (c *Cloud) ranked(options []cloud.OfferChoice) []market.Pool {
 // take buys up to n machines of one pool.
 func (c *Cloud) take(pool market.Pool, n int, details record) (ids []string) {
 	for n > 0 {
-		bought, err := c.market.Buy(market.Order{Pool: pool, Count: n, Details: details})
+		bought, err := c.market.Buy(market.Order{Pool: pool, Count: n, Details: details, Dearer: dearer(pool, details.dedicated)})
 		if short, ok := errors.AsType[*market.ShortageError](err); ok {
 			n = min(n-1, short.Of) // another buyer may be faster, so ask again
 			continue

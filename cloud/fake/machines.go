@@ -103,7 +103,7 @@ func (c *Cloud) convert(m market.Machine) cloud.Machine {
 	return cloud.Machine{
 		ID: m.ID, ProviderID: "aws:///" + m.Pool.Zone + "/" + m.ID,
 		Kind: m.Pool.Kind, Zone: m.Pool.Zone, ZoneID: ec2data.ZoneID(m.Pool.Zone), Option: cluster.Option(m.Pool.Option),
-		Image: r.image, Subnet: SubnetIn(m.Pool.Zone), Groups: slices.Clone(r.groups), Class: r.class, State: cloud.State(m.At(c.clock.Now())),
+		Image: r.image, Subnet: SubnetIn(m.Pool.Zone), Groups: slices.Clone(r.groups), Dedicated: r.dedicated, Class: r.class, State: cloud.State(m.At(c.clock.Now())),
 		Batch: r.batch, LaunchedAt: m.LaunchedAt, Tags: maps.Clone(r.tags), PrivateDNS: c.privateDNS(m.ID),
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/kube/api"
 )
 
 // optionOrder is which way to pay is tried first where several may be used.
@@ -28,7 +29,7 @@ func fittingOffers(want constraint.Requirements, requests quantity.Resources, ki
 		for j := range k.Offers {
 			o := &k.Offers[j]
 			switch p := (priced{kind: k, offer: o}); {
-			case !p.meets(want, wellKnown):
+			case !p.meets(want, wellKnown), !o.Asked(want):
 			case o.Available:
 				fitting = append(fitting, p)
 			default:
@@ -70,6 +71,12 @@ type priced struct {
 	kind      *cluster.Kind
 	offer     *cluster.Offer
 	partition string // that is asked for; empty: none, or whichever the cloud chooses
+}
+
+// dedicated reports whether it is of dedicated tenancy.
+func (p priced) dedicated() bool {
+	tenancy, _ := p.offer.Labels.Get(api.LabelTenancy)
+	return tenancy == api.TenancyDedicated
 }
 
 // label is what the node will carry under the key.

@@ -23,8 +23,11 @@ func onePartition(fitting []priced) []priced {
 	type offer struct {
 		kind, zone, stock string
 		option            cluster.Option
+		unless            constraint.Label
 	}
-	of := func(k *cluster.Kind, o *cluster.Offer) offer { return offer{k.Name, o.Zone, o.Stock, o.Option} }
+	of := func(k *cluster.Kind, o *cluster.Offer) offer {
+		return offer{k.Name, o.Zone, o.Stock, o.Option, o.Unless}
+	}
 	fit, all := map[offer]int{}, map[offer]int{}
 	for _, p := range fitting {
 		fit[of(p.kind, p.offer)]++

@@ -113,7 +113,7 @@ func wholeOf(fitting, soldOut []priced, want constraint.Requirements) uint64 {
 	for _, list := range [][]priced{fitting, soldOut} {
 		for _, p := range list {
 			partition, _ := p.offer.Labels.Get(api.LabelPlacementGroupPartition)
-			for _, word := range []string{p.kind.Name, p.offer.Zone, string(p.offer.Option), p.offer.Stock, partition} {
+			for _, word := range []string{p.kind.Name, p.offer.Zone, string(p.offer.Option), p.offer.Stock, partition, p.offer.Unless.Key} {
 				h.Write([]byte(word + " "))
 			}
 		}
@@ -177,7 +177,7 @@ func kindOf(catalogue *cluster.Catalogue, m cloud.Machine) (cluster.Kind, cluste
 			continue
 		}
 		for _, o := range k.Offers {
-			if o.Zone == m.Zone && o.Option == m.Option && o.Stock == m.Stock {
+			if o.Zone == m.Zone && o.Option == m.Option && o.Stock == m.Stock && (priced{offer: &o}).dedicated() == m.Dedicated {
 				return k, inPartition(o, m.Partition), true
 			}
 		}

@@ -202,7 +202,7 @@ func fill(list []priced, marked map[int]bool) []cloud.OfferChoice {
 		if kept[i] {
 			out = append(out, cloud.OfferChoice{
 				Kind: p.kind.Name, Zone: p.offer.Zone, Option: p.offer.Option, Stock: p.offer.Stock,
-				Priority: float64(p.offer.Price) / 1e6, Needed: marked[i], Partition: p.partition,
+				Priority: float64(p.offer.Price) / 1e6, Needed: marked[i], Partition: p.partition, Dedicated: p.dedicated(),
 			})
 		}
 	}

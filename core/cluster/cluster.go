@@ -48,6 +48,12 @@ type Offer struct {
 	Left      int64                    // machines that are left of the stock, less those being bought
 	Risk      float64                  // of a spot machine: interruptions that are expected in an hour; 0: not known
 	Labels    constraint.Labels        // what nodes get from the offer, zone and capacity type included
+	Unless    constraint.Label         // bought for those alone who rule out that nodes have this label; zero: for all
+}
+
+// Asked reports whether the offer may be bought for who requires this.
+func (o *Offer) Asked(by constraint.Requirements) bool {
+	return o.Unless.Key == "" || !by.Get(o.Unless.Key).Allows(o.Unless.Value)
 }
 
 // Kind is one kind of machine that a pool may buy, as its class would set it

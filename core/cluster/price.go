@@ -45,6 +45,28 @@ func (p *Pool) PriceOf(m *Machine) (price quantity.MicroUSDPerHour, ok bool) {
 	return price, ok
 }
 
+// Offer returns the offer by which a machine was bought whose node has these labels:
+// the first of its zone, way to pay and reservation that none of them contradicts. It
+// is nil where there is none.
+func (k *Kind) Offer(label func(key string) string) *Offer {
+	for i := range k.Offers {
+		o := &k.Offers[i]
+		if o.Zone == label(LabelZone) && string(o.Option) == label(LabelCapacityType) && o.Stock == label(LabelReservation) && agrees(o.Labels, label) {
+			return o
+		}
+	}
+	return nil
+}
+
+func agrees(labels constraint.Labels, label func(key string) string) bool {
+	for _, l := range labels {
+		if value := label(l.Key); value != "" && value != l.Value {
+			return false
+		}
+	}
+	return true
+}
+
 func mayBeLabelled(m *Machine, labels constraint.Labels) bool {
 	for _, l := range labels {
 		if !mayBe(m, l.Key, l.Value) {

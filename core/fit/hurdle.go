@@ -124,6 +124,11 @@ func (p *Pool) nearestFor(w wishes, more []Hurdle) (out Changes, after bitset.Se
 			out = append(out, c)
 		}
 	}
+	for _, s := range p.special {
+		if w.all.Get(s.unless.Key).Allows(s.unless.Value) {
+			hurdles = append(hurdles, p.askHurdle(s))
+		}
+	}
 	for i := range more {
 		hurdles = append(hurdles, &more[i])
 	}
@@ -334,6 +339,16 @@ func (p *Pool) labelHurdle(r constraint.Requirement, w wishes) *Hurdle {
 		return "no type in the pool has " + out.Word + p.hint(r) + w.blame(r.Key)
 	}
 	return out
+}
+
+// askHurdle keeps off what is bought for those alone who ask for it.
+func (p *Pool) askHurdle(s special) *Hurdle {
+	cleared := p.every.Clone()
+	for i := s.options.Next(0); i >= 0; i = s.options.Next(i + 1) {
+		cleared.Remove(i)
+	}
+	return &Hurdle{Rule: Label, Key: s.unless.Key, Cleared: cleared,
+		Text: plain("what the pool has otherwise is bought for pods alone that rule out " + s.unless.Key + "=" + s.unless.Value)}
 }
 
 // blame says that a wish is not the pod's but that of its volumes.

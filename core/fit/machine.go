@@ -172,7 +172,10 @@ func (m *Ordered) everyOption(r constraint.Requirement) Reason {
 // become returns the options that the machine may still turn out to be, by
 // its labels and requirements.
 func (p *Pool) become(m *cluster.Machine) bitset.Set {
-	out := p.every.Clone()
+	out := p.open(func(l constraint.Label) bool {
+		value, labelled := m.Labels.Get(l.Key)
+		return labelled && value != l.Value || !m.Requirements.Get(l.Key).Allows(l.Value)
+	}).Clone()
 	for _, r := range m.Requirements {
 		if p.Defines(r.Key) {
 			out.And(p.Matching(r))

@@ -21,6 +21,8 @@ type Pool struct {
 	*shelf
 	rules    constraint.Requirements // the pool's requirements and labels on defined keys
 	every    bitset.Set              // all options
+	usual    bitset.Set              // those that are bought whether or not they are asked for
+	special  []special               // the others
 	terms    map[*cluster.Shape]answer
 	matches  map[string]bitset.Set
 	columns  map[string]*column  // by label
@@ -76,8 +78,54 @@ func forPool(p *cluster.Pool, from *shelf, daemons []cluster.Daemon) *Pool {
 		}
 	}
 	out.every = bitset.Full(len(out.Options))
+	out.keepSpecial()
 	out.settleDaemons(daemons)
 	return out
+}
+
+// special is the options that are bought for those alone who rule a label out.
+type special struct {
+	unless  constraint.Label
+	options bitset.Set
+}
+
+// keepSpecial sets apart what is not for everyone. What the pool itself asks for is.
+func (p *Pool) keepSpecial() {
+	p.usual = p.every.Clone()
+	for i, o := range p.Options {
+		offer := p.Offer(o)
+		if offer.Asked(p.rules) {
+			continue
+		}
+		at := slices.IndexFunc(p.special, func(s special) bool { return s.unless == offer.Unless })
+		if at < 0 {
+			at = len(p.special)
+			p.special = append(p.special, special{offer.Unless, bitset.New(len(p.Options))})
+		}
+		p.special[at].options.Add(i)
+		p.usual.Remove(i)
+	}
+}
+
+// open returns the options that may be bought for who rules out those labels. It is
+// not to be written.
+func (p *Pool) open(rulesOut func(constraint.Label) bool) bitset.Set {
+	out, own := p.usual, false
+	for _, s := range p.special {
+		if !rulesOut(s.unless) {
+			continue
+		}
+		if !own {
+			out, own = out.Clone(), true
+		}
+		out.Or(s.options)
+	}
+	return out
+}
+
+// openFor is open for who requires this.
+func (p *Pool) openFor(r constraint.Requirements) bitset.Set {
+	return p.open(func(l constraint.Label) bool { return !r.Get(l.Key).Allows(l.Value) })
 }
 
 // shelf is what all pools with one catalogue share.

@@ -67,12 +67,12 @@ func (p *Pool) compile(s *cluster.Shape) ([]Term, Reason) {
 }
 
 func (p *Pool) term(want constraint.Requirements) (Term, Reason) {
-	out := Term{Requirements: want, Options: p.every}
+	out := Term{Requirements: want, Options: p.openFor(want)}
 	narrowed := false
 	for _, r := range want {
 		if p.Defines(r.Key) {
 			if !narrowed {
-				out.Options, narrowed = p.every.Clone(), true
+				out.Options, narrowed = out.Options.Clone(), true
 			}
 			out.Options.And(p.matching(r))
 			continue

@@ -154,7 +154,7 @@ func cheapest(pool *cluster.Pool, kind *cluster.Kind) (price quantity.MicroUSDPe
 	}
 	for i := range kind.Offers {
 		o := &kind.Offers[i]
-		if o.Priced && o.Available && o.Stock == "" && (!ok || o.Price < price) && allows(pool.Requirements, o.Labels) {
+		if o.Priced && o.Available && o.Stock == "" && (!ok || o.Price < price) && allows(pool.Requirements, o.Labels) && o.Asked(pool.Requirements) {
 			price, ok = o.Price, true
 		}
 	}

@@ -50,7 +50,7 @@ func narrow(l *plan.Launch, pool *cluster.Pool, limit quantity.MicroUSDPerHour, 
 	var fit []*cluster.Kind
 	if kind := pool.Catalogue.Kind(l.Choice.Kind); kind != nil {
 		for _, o := range kind.Offers {
-			if o.Option == l.Choice.Option && o.Priced && o.Price <= limit && l.Requirements.Get(cluster.LabelZone).Allows(o.Zone) {
+			if o.Option == l.Choice.Option && o.Priced && o.Price <= limit && l.Requirements.Get(cluster.LabelZone).Allows(o.Zone) && o.Asked(l.Requirements) {
 				zones = append(zones, o.Zone)
 			}
 		}
@@ -60,7 +60,7 @@ func narrow(l *plan.Launch, pool *cluster.Pool, limit quantity.MicroUSDPerHour, 
 		if !kinds.Allows(kind.Name) || forbid(kind.Name, l.Choice.Option) {
 			continue
 		}
-		if worst, ok := dearest(kind, l.Choice.Option, zones); ok && worst <= limit {
+		if worst, ok := dearest(kind, l, zones); ok && worst <= limit {
 			fit = append(fit, kind)
 		}
 	}
@@ -72,8 +72,8 @@ func narrow(l *plan.Launch, pool *cluster.Pool, limit quantity.MicroUSDPerHour, 
 	}
 	if fewest > 0 {
 		slices.SortStableFunc(fit, func(a, b *cluster.Kind) int {
-			x, _ := dearest(a, cluster.Spot, zones)
-			y, _ := dearest(b, cluster.Spot, zones)
+			x, _ := dearest(a, l, zones)
+			y, _ := dearest(b, l, zones)
 			return cmp.Compare(x, y)
 		})
 		fit = fit[:enough(l, fit, zones, fewest)]
@@ -90,12 +90,12 @@ func narrow(l *plan.Launch, pool *cluster.Pool, limit quantity.MicroUSDPerHour, 
 	return ""
 }
 
-// dearest is the highest price of the kind under the option in the zones; ok is
+// dearest is the highest price of the kind by the way to pay in the zones; ok is
 // false where one of its offers there has no known price, or it has none.
-func dearest(kind *cluster.Kind, option cluster.Option, zones []string) (price quantity.MicroUSDPerHour, ok bool) {
+func dearest(kind *cluster.Kind, l *plan.Launch, zones []string) (price quantity.MicroUSDPerHour, ok bool) {
 	for i := range kind.Offers {
 		o := &kind.Offers[i]
-		if o.Option != option || !o.Available || !slices.Contains(zones, o.Zone) {
+		if o.Option != l.Choice.Option || !o.Available || !o.Asked(l.Requirements) || !slices.Contains(zones, o.Zone) {
 			continue
 		}
 		if !o.Priced {

@@ -47,6 +47,7 @@
 //	  offer us-west-2a on-demand 0.096      or unpriced; then unavailable if it is sold out, and why="..." if it is something else
 //	  offer us-west-2a reserved 0 stock=cr-1 left=3   of what it is taken from, and how many are left
 //	  offer us-west-2b spot 0.04 risk=0.02   interruptions that are expected in an hour of a machine
+//	  offer us-west-2b on-demand 0.1 unless=rented=shared   bought for those alone who rule the label out
 //	    labels ...
 //	pool NodePool/default weight=10 catalogue=c1 nodes=3 machine-cost=0.01 not-ready="..."
 //	  labels team=a

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
 )
@@ -97,6 +98,9 @@ func (p *parser) offer(w []string) error {
 			return err
 		case isPair && key == "stock":
 			o.Stock = value
+		case isPair && key == "unless":
+			name, is, _ := strings.Cut(value, "=")
+			o.Unless = constraint.Label{Key: name, Value: is}
 		case isPair && key == "why":
 			o.Why = value
 		case isPair && key == "left":

@@ -167,8 +167,15 @@ func (p *printer) catalogue(c *cluster.Catalogue) {
 }
 
 func (p *printer) offer(o *cluster.Offer) {
-	p.line(1, "offer", quote(o.Zone), quote(string(o.Option)), price(o.Priced, o.Price), flag("unavailable", !o.Available), field("why", o.Why), field("stock", o.Stock), number("left", o.Left), share("risk", o.Risk))
+	p.line(1, "offer", quote(o.Zone), quote(string(o.Option)), price(o.Priced, o.Price), flag("unavailable", !o.Available), field("why", o.Why), field("stock", o.Stock), number("left", o.Left), share("risk", o.Risk), unless(o.Unless))
 	p.labels(2, o.Labels, offerLabels(o))
+}
+
+func unless(l constraint.Label) string {
+	if l.Key == "" {
+		return ""
+	}
+	return field("unless", l.Key+"="+l.Value)
 }
 
 // share writes a number that need not be whole.

@@ -128,6 +128,9 @@ func (r *redactor) catalogue(c *cluster.Catalogue) *cluster.Catalogue {
 		k.Offers = each(k.Offers, func(o cluster.Offer) cluster.Offer {
 			o.Stock = r.name("stock", o.Stock)
 			o.Labels = r.labels(o.Labels)
+			if o.Unless.Key != "" {
+				o.Unless = r.labels(constraint.Labels{o.Unless})[0]
+			}
 			return o
 		})
 		return k

@@ -150,7 +150,7 @@ func (w *World) Node(l *plan.Launch) *cluster.Node {
 	}
 	labels := pool.Pool.Labels.Merge(kind.Labels).Merge(l.Labels)
 	for i := range kind.Offers {
-		if o := &kind.Offers[i]; o.Zone == l.Choice.Zone && o.Option == l.Choice.Option {
+		if o := &kind.Offers[i]; o.Zone == l.Choice.Zone && o.Option == l.Choice.Option && o.Asked(l.Requirements) {
 			labels = labels.Merge(o.Labels)
 		}
 	}

@@ -250,10 +250,8 @@ func (b *builder) priceOf(c *karpv1.NodeClaim) quantity.MicroUSDPerHour {
 	if kind == nil {
 		return 0
 	}
-	for _, o := range kind.Offers {
-		if o.Priced && o.Zone == c.Labels[api.LabelZone] && string(o.Option) == c.Labels[api.LabelCapacityType] && o.Stock == c.Labels[api.LabelReservationID] {
-			return o.Price
-		}
+	if o := kind.Offer(func(key string) string { return c.Labels[key] }); o != nil && o.Priced {
+		return o.Price
 	}
 	return 0
 }

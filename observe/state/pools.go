@@ -151,10 +151,8 @@ func priceOf(c *cluster.Catalogue, labels map[string]string) (quantity.MicroUSDP
 	if !found {
 		return 0, false
 	}
-	for _, o := range c.Kinds[i].Offers {
-		if o.Zone == labels[api.LabelZone] && string(o.Option) == labels[api.LabelCapacityType] {
-			return o.Price, o.Priced
-		}
+	if o := c.Kinds[i].Offer(func(key string) string { return labels[key] }); o != nil {
+		return o.Price, o.Priced
 	}
 	return 0, false
 }

@@ -136,34 +136,36 @@ type Market struct {
 // Offered returns the kinds with the offers of the moment: one for each
 // purchase option in each zone where the type is offered and the class has a
 // subnet, and one for each capacity reservation of the class; of a class with a
-// partition group, one for each partition. An offer is
+// partition group, one for each partition; each once more for machines of dedicated
+// tenancy, where EC2 has such. An offer is
 // available unless it has no price, work is shifted away from its zone, or it, all
 // subnets of its zone, the account's vCPUs for it or the placement group's room are
 // short, or it has more vCPUs than the account may run.
 func (k *Kinds) Offered(class nodeclass.Class, now Market) []cluster.Kind {
 	zones := zonesOf(class.Resolved, now.Short)
 	group := class.Resolved.Placement
-	parts := group.Parts()
+	ways := waysInto(group)
 	out := slices.Clone(k.Kinds)
 	reserved := reservedBy(class.Resolved.Reservations)
 	for i, t := range k.types {
 		options := t.offeredAs()
-		offers := make([]cluster.Offer, 0, len(zones)*len(options))
+		offers := make([]cluster.Offer, 0, len(zones)*len(options)*len(ways))
 		for _, z := range zones {
 			if _, found := slices.BinarySearch(t.Zones, z.name); !found {
 				continue
 			}
 			taken := group.Counts() && now.Stocks.Left(group.Stock(z.name)) == 0
 			for _, option := range options {
-				for _, part := range parts {
-					o := z.offer(t, option, part, now)
-					o.Available = o.Available && !taken && !now.Short.Offer(t.Name, z.name, option, group.Place(part))
+				for _, w := range ways {
+					w.option = option
+					o := z.offer(t, w, now)
+					o.Available = o.Available && !taken && !now.Short.Offer(t.Name, z.name, option, group.Place(w.part, w.dedicated))
 					offers = append(offers, o)
 				}
 			}
 			for _, r := range reserved[place{t.Name, z.name}] {
 				o := z.reserved(r, now)
-				o.Available = o.Available && !taken && !now.Short.Offer(t.Name, z.name, cluster.Reserved, group.Place(""))
+				o.Available = o.Available && !taken && !now.Short.Offer(t.Name, z.name, cluster.Reserved, group.Place("", false))
 				offers = append(offers, o)
 			}
 		}
@@ -189,9 +191,27 @@ type zone struct {
 
 // way is how a machine is bought in a zone.
 type way struct {
-	option cluster.Option
-	part   string // of the placement group
+	option    cluster.Option
+	part      string // of the placement group
+	dedicated bool
 }
+
+// waysInto are the ways to buy machines that are put into a placement group, by any
+// option: those of default tenancy first.
+func waysInto(group *nodeclass.PlacementGroup) []way {
+	var out []way
+	for _, dedicated := range []bool{false, true} {
+		for _, part := range group.Parts() {
+			if !dedicated || group.TakesDedicated() {
+				out = append(out, way{part: part, dedicated: dedicated})
+			}
+		}
+	}
+	return out
+}
+
+// unlessDefault is for whom machines of dedicated tenancy are: those who ask for them.
+var unlessDefault = constraint.Label{Key: nodeclass.LabelTenancy, Value: nodeclass.TenancyDefault}
 
 func zonesOf(found nodeclass.Resolved, short shortage.View) []zone {
 	sorted := slices.Clone(found.Subnets)
@@ -204,8 +224,9 @@ func zonesOf(found nodeclass.Resolved, short shortage.View) []zone {
 		}
 		z := zone{name: s.Zone, subnet: s, full: short.Subnet(s.ID), away: away(s, short), labels: map[way]constraint.Labels{}, group: found.Placement}
 		for _, option := range []cluster.Option{cluster.OnDemand, cluster.Spot} {
-			for _, part := range z.group.Parts() {
-				z.labels[way{option, part}] = z.offerLabels(option, part)
+			for _, w := range waysInto(z.group) {
+				w.option = option
+				z.labels[w] = z.offerLabels(w)
 			}
 		}
 		out = append(out, z)
@@ -226,30 +247,39 @@ func away(s nodeclass.Subnet, short shortage.View) string {
 	}
 }
 
-func (z zone) offerLabels(option cluster.Option, part string) constraint.Labels {
-	m := map[string]string{cluster.LabelZone: z.name, cluster.LabelCapacityType: string(option)}
+func (z zone) offerLabels(w way) constraint.Labels {
+	m := map[string]string{cluster.LabelZone: z.name, cluster.LabelCapacityType: string(w.option), nodeclass.LabelTenancy: nodeclass.TenancyDefault}
+	if w.dedicated {
+		m[nodeclass.LabelTenancy] = nodeclass.TenancyDedicated
+	}
 	if z.subnet.ZoneID != "" {
 		m[nodeclass.LabelZoneID] = z.subnet.ZoneID
 	}
 	if z.group != nil {
 		m[nodeclass.LabelPlacementGroup] = z.group.ID
 	}
-	if part != "" {
-		m[nodeclass.LabelPlacementPartition] = part
+	if w.part != "" {
+		m[nodeclass.LabelPlacementPartition] = w.part
 	}
 	return constraint.NewLabels(m)
 }
 
-func (z zone) offer(t *Type, option cluster.Option, part string, now Market) cluster.Offer {
-	o := cluster.Offer{Zone: z.name, Option: option, Labels: z.labels[way{option, part}]}
-	if option == cluster.Spot {
+func (z zone) offer(t *Type, w way, now Market) cluster.Offer {
+	o := cluster.Offer{Zone: z.name, Option: w.option, Labels: z.labels[w]}
+	if w.dedicated {
+		o.Unless = unlessDefault
+	}
+	switch {
+	case w.option == cluster.Spot: // whatever its tenancy
 		o.Price, o.Priced = now.Prices.Spot(t.Name, z.name)
 		o.Risk = now.Risk.Of(t.Name, z.name)
-	} else {
+	case w.dedicated:
+		o.Price, o.Priced = now.Prices.Dedicated(t.Name)
+	default:
 		o.Price, o.Priced = now.Prices.OnDemand(t.Name)
 	}
-	o.Available = o.Priced && !z.full && !now.Short.Quota(t.Quota, t.CPUs, option)
-	if o.Why = cmp.Or(z.away, now.Quotas.Beyond(t.Quota, t.CPUs, option)); o.Why != "" {
+	o.Available = o.Priced && !z.full && !now.Short.Quota(t.Quota, t.CPUs, w.option)
+	if o.Why = cmp.Or(z.away, now.Quotas.Beyond(t.Quota, t.CPUs, w.option)); o.Why != "" {
 		o.Available = false
 	}
 	return o

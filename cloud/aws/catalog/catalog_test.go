@@ -60,7 +60,7 @@ func TestLabels(t *testing.T) {
 			"karpenter.k8s.aws/instance-ebs-bandwidth=4750", "karpenter.k8s.aws/instance-network-bandwidth=750",
 			"karpenter.k8s.aws/instance-hypervisor=nitro", "karpenter.k8s.aws/nitro-sandbox=false",
 			"karpenter.k8s.aws/instance-encryption-in-transit-supported=false",
-			"karpenter.k8s.aws/instance-capability-flex=false", "karpenter.k8s.aws/instance-tenancy=default",
+			"karpenter.k8s.aws/instance-capability-flex=false",
 			"karpenter.k8s.aws/instance-local-nvme!", "karpenter.k8s.aws/instance-gpu-count!",
 			"karpenter.k8s.aws/instance-accelerator-count!",
 		}},
@@ -377,20 +377,33 @@ func TestOffers(t *testing.T) {
 			if !o.Priced {
 				word += ", no price"
 			}
+			if tenancy, _ := o.Labels.Get(nodeclass.LabelTenancy); tenancy != nodeclass.TenancyDefault {
+				word += ", " + tenancy
+			}
 			got = append(got, strings.Join([]string{k.Name, o.Zone, string(o.Option), o.Price.String(), word}, " "))
 		}
 	}
 	want := []string{
 		"g4dn.xlarge us-east-1a on-demand $0.000000/h not available, no price",
+		"g4dn.xlarge us-east-1a on-demand $0.000000/h not available, no price, dedicated",
 		"g4dn.xlarge us-east-1a spot $0.000000/h not available, no price",
+		"g4dn.xlarge us-east-1a spot $0.000000/h not available, no price, dedicated",
 		"g4dn.xlarge us-east-1b on-demand $0.000000/h not available, no price",
+		"g4dn.xlarge us-east-1b on-demand $0.000000/h not available, no price, dedicated",
 		"g4dn.xlarge us-east-1b spot $0.000000/h not available, no price",
+		"g4dn.xlarge us-east-1b spot $0.000000/h not available, no price, dedicated",
 		"m5.large us-east-1a on-demand $0.096000/h available",
+		"m5.large us-east-1a on-demand $0.096000/h available, dedicated",
 		"m5.large us-east-1a spot $0.048000/h not available",
+		"m5.large us-east-1a spot $0.048000/h not available, dedicated",
 		"m5.large us-east-1b on-demand $0.096000/h not available",
+		"m5.large us-east-1b on-demand $0.096000/h not available, dedicated",
 		"m5.large us-east-1b spot $0.048000/h not available",
+		"m5.large us-east-1b spot $0.048000/h not available, dedicated",
 		"m6g.large us-east-1a on-demand $0.077000/h available",
+		"m6g.large us-east-1a on-demand $0.077000/h available, dedicated",
 		"m6g.large us-east-1b on-demand $0.077000/h not available",
+		"m6g.large us-east-1b on-demand $0.077000/h not available, dedicated",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("offers:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

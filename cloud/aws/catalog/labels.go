@@ -29,7 +29,6 @@ func labels(t Type, info types.InstanceTypeInfo, region string, facts Facts) con
 		nodeclass.LabelHypervisor:   string(info.Hypervisor),
 		nodeclass.LabelNitroSandbox: strconv.FormatBool(info.NitroEnclavesSupport == types.NitroEnclavesSupportSupported),
 		nodeclass.LabelFlex:         strconv.FormatBool(strings.Contains(family, "-flex")),
-		nodeclass.LabelTenancy:      "default",
 	}
 	if category, generation, ok := splitFamily(family); ok {
 		m[nodeclass.LabelCategory], m[nodeclass.LabelGeneration] = category, generation

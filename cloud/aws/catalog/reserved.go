@@ -46,7 +46,7 @@ func (z zone) reservedLabels(r nodeclass.Reservation) constraint.Labels {
 	if r.Block {
 		kind = "capacity-block"
 	}
-	return z.offerLabels(cluster.Reserved, "").
+	return z.offerLabels(way{option: cluster.Reserved}).
 		With(nodeclass.LabelReservation, r.ID).
 		With(nodeclass.LabelReservationType, kind).
 		With(nodeclass.LabelReservationInterruptible, strconv.FormatBool(r.Interruptible))

@@ -56,7 +56,7 @@ func (s *Server) resolve(d launchData, spot bool, now time.Time) (launch, error)
 		return l, wire.Errorf("InvalidParameterValue", "Invalid value '%s' for InstanceType.", d.InstanceType)
 	}
 	l.kind = kind
-	for _, step := range []func(*launch, time.Time) error{s.resolveSubnet, s.resolveImage, s.resolveProfile, s.resolveGroups, s.resolvePlacement} {
+	for _, step := range []func(*launch, time.Time) error{s.resolveSubnet, s.resolveImage, s.resolveProfile, s.resolveGroups, s.resolveTenancy, s.resolvePlacement} {
 		if err := step(&l, now); err != nil {
 			return l, err
 		}
@@ -71,6 +71,28 @@ func (s *Server) resolve(d launchData, spot bool, now time.Time) (launch, error)
 		return l, wire.Errorf("InvalidParameterValue", "You cannot specify tags for Spot instances requests if there are no Spot instances requests being created by the request.")
 	}
 	return l, checkTagCount(tagsFor(d.Tags, "instance"))
+}
+
+// dedicated reports whether the instances get hardware that runs those of one account alone.
+func (l launch) dedicated() bool {
+	return l.data.Placement != nil && l.data.Placement.Tenancy == tenancyDedicated
+}
+
+// tenancies are those that a launch may ask for.
+var tenancies = []string{"", "default", tenancyDedicated}
+
+const tenancyDedicated = "dedicated"
+
+// resolveTenancy refuses what is no tenancy, and hosts: the account has none.
+func (s *Server) resolveTenancy(l *launch, _ time.Time) error {
+	switch p := l.data.Placement; {
+	case p == nil || slices.Contains(tenancies, p.Tenancy):
+		return nil
+	case p.Tenancy == "host":
+		return wire.Errorf("InsufficientHostCapacity", "There is insufficient capacity on your Dedicated Hosts to complete this launch.")
+	default:
+		return wire.Errorf("InvalidParameterValue", "Invalid value '%s' for tenancy.", p.Tenancy)
+	}
 }
 
 // resolveSubnet finds the subnet named, or one in the zone named, or any.
@@ -258,7 +280,11 @@ func (s *Server) buy(l launch, n int, reservation string) ([]*instance, *wire.Er
 	if count == 0 {
 		return nil, why
 	}
-	machines, err := s.market.Buy(market.Order{Pool: l.pool(), Count: count})
+	order := market.Order{Pool: l.pool(), Count: count}
+	if l.dedicated() && !l.spot && l.reservation == nil {
+		order.Dearer = dedicatedSurcharge
+	}
+	machines, err := s.market.Buy(order)
 	if short, ok := errors.AsType[*market.ShortageError](err); ok {
 		return nil, wire.Errorf("InsufficientInstanceCapacity", "%s", short.Error())
 	}

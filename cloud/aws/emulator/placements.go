@@ -30,6 +30,8 @@ const (
 	partitionsMax   = 7
 	spreadEachZone  = 7
 	partitionsUsual = 2
+
+	partitionsDedicated = 2 // that may have dedicated instances
 )
 
 func (s *state) sortedPlacements() []*placementGroup {
@@ -198,8 +200,10 @@ func (s *Server) resolvePlacement(l *launch, now time.Time) error {
 	case !slices.Contains(l.kind.PlacementGroups, g.Strategy):
 		return wire.Errorf("InvalidParameterCombination", "%s placement groups are not supported by the '%s' instance type. Specify a supported instance type or change the placement group strategy, and try again.",
 			g.Strategy, l.kind.Name)
-	case g.Strategy == strategySpread && p.Tenancy == "dedicated":
+	case g.Strategy == strategySpread && l.dedicated():
 		return wire.Errorf("InvalidParameterCombination", "Spread placement groups are not supported for Dedicated Instances.")
+	case g.Strategy == strategyPartition && l.dedicated() && g.Partitions > partitionsDedicated:
+		return wire.Errorf("InvalidParameterCombination", "A partition placement group with Dedicated Instances can have a maximum of %d partitions.", partitionsDedicated)
 	case p.Partition != 0 && g.Strategy != strategyPartition:
 		return wire.Errorf("InvalidParameterCombination", "The parameter PartitionNumber may only be used with placement groups that have the partition strategy.")
 	case p.Partition < 0 || p.Partition > g.Partitions:

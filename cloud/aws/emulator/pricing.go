@@ -22,7 +22,7 @@ type product struct {
 	usd     float64
 }
 
-// dedicatedSurcharge is what dedicated tenancy costs beside the shared price.
+// dedicatedSurcharge is what dedicated tenancy costs, in shared prices.
 const dedicatedSurcharge = 1.06
 
 const productsPerPage = 100

@@ -225,6 +225,9 @@ func (s *Server) chooseReservation(l *launch, now time.Time) error {
 			return wire.Errorf("InvalidParameterValue", "The attributes of the instance (%s in %s) do not match those of capacity reservation '%s' (%s in %s).",
 				l.kind.Name, l.subnet.Zone.Name, r.ID, r.Type, r.Zone.Name)
 		}
+		if l.dedicated() {
+			return wire.Errorf("InvalidParameterCombination", "The tenancy of the instance does not match that of capacity reservation '%s'.", r.ID)
+		}
 		if r.Placement != l.placed() {
 			return wire.Errorf("InvalidParameterCombination", "The placement group of the instance does not match that of capacity reservation '%s'.", r.ID)
 		}
@@ -235,7 +238,7 @@ func (s *Server) chooseReservation(l *launch, now time.Time) error {
 		return nil
 	}
 	for _, r := range s.st.sortedReservations() {
-		if r.Criteria == matchOpen && r.market() == l.market() && r.state(now) == "active" && r.Type == l.kind.Name && r.Zone.Name == l.subnet.Zone.Name && r.Placement == l.placed() && s.market.Capacity(r.pool()) > 0 {
+		if !l.dedicated() && r.Criteria == matchOpen && r.market() == l.market() && r.state(now) == "active" && r.Type == l.kind.Name && r.Zone.Name == l.subnet.Zone.Name && r.Placement == l.placed() && s.market.Capacity(r.pool()) > 0 {
 			l.reservation = r
 			return nil
 		}

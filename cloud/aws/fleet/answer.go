@@ -36,9 +36,10 @@ func read(o order, out *ec2.CreateFleetOutput, now time.Time, tags map[string]st
 	a := answer{}
 	for _, i := range out.Instances {
 		subnet := placeOf(o, i)
+		choice := o.choiceOf(string(i.InstanceType), subnet.Zone)
 		m := cloud.Machine{
 			Kind: string(i.InstanceType), Zone: subnet.Zone, ZoneID: subnet.ZoneID, Option: o.offers[0].Option,
-			Stock: o.choiceOf(string(i.InstanceType), subnet.Zone).Stock, Partition: o.choiceOf(string(i.InstanceType), subnet.Zone).Partition,
+			Stock: choice.Stock, Partition: choice.Partition, Dedicated: choice.Dedicated,
 			Image: o.images[string(i.InstanceType)], Class: tags[nodeclass.TagClass], Batch: tags[nodeclass.TagBatch],
 			State: cloud.Pending, LaunchedAt: now.UTC(),
 		}
@@ -180,7 +181,7 @@ func (b *Buyer) noteShort(o order, r refusal) {
 			b.Reserved.Full(offer.Stock) // others of its type and zone may have room
 			continue
 		}
-		b.Shortage.AddOffer(offer.Kind, offer.Zone, offer.Option, o.placement.Place(offer.Partition))
+		b.Shortage.AddOffer(offer.Kind, offer.Zone, offer.Option, o.placement.Place(offer.Partition, offer.Dedicated))
 		if setup := o.setups[offer.Kind]; fault.OverQuota(r.code) {
 			b.Shortage.AddQuota(setup.Quota, setup.CPUs, offer.Option)
 		}

@@ -70,6 +70,8 @@ type group struct {
 	reserved string // what the kubelet keeps, where that depends on the type
 	stock    string // capacity reservation; empty: none
 	part     string // partition of the class's placement group; empty: none, or EC2 chooses
+
+	dedicated bool
 }
 
 // members are the offers of a group, which set up the kubelet alike.
@@ -155,17 +157,20 @@ func groupOf(r Request, o cloud.OfferChoice) (group, bool) {
 	if _, found := subnetIn(r.Subnets, o.Zone); !ok || !found {
 		return group{}, false
 	}
-	return group{setup.Image, setup.MaxPods, setup.Kubelet.Reserves(), o.Stock, o.Partition}, true
+	return group{setup.Image, setup.MaxPods, setup.Kubelet.Reserves(), o.Stock, o.Partition, o.Dedicated}, true
 }
 
-// onePerPlace keeps the first reservation and the first partition of each type and
+// onePerPlace keeps the first reservation, partition and tenancy of each type and
 // zone: EC2's answer tells types and zones, and not which of these it took.
 func onePerPlace(sorted []cloud.OfferChoice) []cloud.OfferChoice {
 	type place struct{ kind, zone string }
-	type of struct{ stock, part string }
+	type of struct {
+		stock, part string
+		dedicated   bool
+	}
 	first := map[place]of{}
 	return slices.DeleteFunc(sorted, func(o cloud.OfferChoice) bool {
-		at, its := place{o.Kind, o.Zone}, of{o.Stock, o.Partition}
+		at, its := place{o.Kind, o.Zone}, of{o.Stock, o.Partition, o.Dedicated}
 		if kept, seen := first[at]; seen {
 			return kept != its
 		}
@@ -175,7 +180,14 @@ func onePerPlace(sorted []cloud.OfferChoice) []cloud.OfferChoice {
 }
 
 func compareGroups(a, b group) int {
-	return cmp.Or(cmp.Compare(a.image, b.image), cmp.Compare(a.maxPods, b.maxPods), cmp.Compare(a.reserved, b.reserved), cmp.Compare(a.stock, b.stock), cmp.Compare(a.part, b.part))
+	return cmp.Or(cmp.Compare(a.image, b.image), cmp.Compare(a.maxPods, b.maxPods), cmp.Compare(a.reserved, b.reserved), cmp.Compare(a.stock, b.stock), cmp.Compare(a.part, b.part), cmp.Compare(rank(a.dedicated), rank(b.dedicated)))
+}
+
+func rank(last bool) int {
+	if last {
+		return 1
+	}
+	return 0
 }
 
 func overrides(offers []cloud.OfferChoice, subnets []nodeclass.Subnet) []types.FleetLaunchTemplateOverridesRequest {

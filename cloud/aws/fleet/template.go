@@ -124,14 +124,21 @@ func reservationOf(r Request, g group) *types.LaunchTemplateCapacityReservationS
 	return &types.LaunchTemplateCapacityReservationSpecificationRequest{CapacityReservationPreference: types.CapacityReservationPreferenceNone}
 }
 
-// placementOf says which placement group machines are put into, and which partition of
-// it where that is not left to EC2; nil where they are put into none.
+// placementOf says which placement group machines are put into, which partition of it
+// where that is not left to EC2, and that their tenancy is dedicated; nil where there is
+// nothing to say.
 func placementOf(r Request, g group) *types.LaunchTemplatePlacementRequest {
 	of := r.Class.Resolved.Placement
-	if of == nil {
+	if of == nil && !g.dedicated {
 		return nil
 	}
-	out := &types.LaunchTemplatePlacementRequest{GroupId: aws.String(of.ID)}
+	out := &types.LaunchTemplatePlacementRequest{}
+	if g.dedicated {
+		out.Tenancy = types.TenancyDedicated
+	}
+	if of != nil {
+		out.GroupId = aws.String(of.ID)
+	}
 	if part, err := strconv.ParseInt(g.part, 10, 32); err == nil {
 		out.PartitionNumber = aws.Int32(int32(part))
 	}

@@ -33,6 +33,7 @@ func convert(i types.Instance) cloud.Machine {
 	if i.Placement != nil {
 		m.Zone, m.ZoneID = aws.ToString(i.Placement.AvailabilityZone), aws.ToString(i.Placement.AvailabilityZoneId)
 		m.Placement = cmp.Or(aws.ToString(i.Placement.GroupId), aws.ToString(i.Placement.GroupName))
+		m.Dedicated = i.Placement.Tenancy == types.TenancyDedicated
 		if n := aws.ToInt32(i.Placement.PartitionNumber); n > 0 {
 			m.Partition = strconv.Itoa(int(n))
 		}

@@ -43,6 +43,12 @@ const (
 	labelPrefix = "karpenter.k8s.aws/"
 )
 
+// Values of LabelTenancy.
+const (
+	TenancyDefault   = "default"
+	TenancyDedicated = "dedicated" // on hardware that runs machines of one account alone
+)
+
 // Tags that machines and what belongs to them carry.
 const (
 	TagClass     = "karpenter.k8s.aws/ec2nodeclass"

@@ -197,15 +197,26 @@ func (g *PlacementGroup) Parts() []string {
 }
 
 // Place names the hardware that shortages of the group's partition are about; empty
-// without a group.
-func (g *PlacementGroup) Place(part string) string {
+// without a group. Dedicated hardware is apart from all other.
+func (g *PlacementGroup) Place(part string, dedicated bool) string {
+	place := ""
+	if dedicated {
+		place = TenancyDedicated
+	}
 	switch {
 	case g == nil:
-		return ""
+		return place
 	case part == "":
-		return g.ID
+		return place + g.ID
 	}
-	return g.ID + "/" + part
+	return place + g.ID + "/" + part
+}
+
+// TakesDedicated reports whether EC2 puts machines of dedicated tenancy into the group: not into
+// spread groups, and not into those of more than two partitions
+// (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/placement-groups.html).
+func (g *PlacementGroup) TakesDedicated() bool {
+	return g == nil || g.Strategy == Cluster || g.Strategy == Partition && g.Partitions <= 2
 }
 
 // Reservation is a capacity reservation that machines may be launched into.

@@ -27,6 +27,7 @@ type Book struct {
 
 	mu       sync.RWMutex
 	onDemand map[string]quantity.MicroUSDPerHour
+	alone    map[string]quantity.MicroUSDPerHour // of dedicated tenancy
 	spot     map[pool]quantity.MicroUSDPerHour
 	spotSeen bool // the history was read at least once
 	seq      uint64
@@ -36,7 +37,7 @@ type pool struct{ kind, zone string }
 
 // New returns a book that knows the table alone. A nil table is an empty one.
 func New(table Table) *Book {
-	return &Book{table: table, onDemand: map[string]quantity.MicroUSDPerHour{},
+	return &Book{table: table, onDemand: map[string]quantity.MicroUSDPerHour{}, alone: map[string]quantity.MicroUSDPerHour{},
 		spot: map[pool]quantity.MicroUSDPerHour{}}
 }
 
@@ -45,6 +46,7 @@ type View struct {
 	Seq      uint64 // changes with every change of a price
 	table    Table
 	onDemand map[string]quantity.MicroUSDPerHour
+	alone    map[string]quantity.MicroUSDPerHour
 	spot     map[pool]quantity.MicroUSDPerHour
 	spotSeen bool
 }
@@ -54,7 +56,7 @@ type View struct {
 func (b *Book) View() View {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
-	return View{b.seq, b.table, b.onDemand, b.spot, b.spotSeen}
+	return View{b.seq, b.table, b.onDemand, b.alone, b.spot, b.spotSeen}
 }
 
 // OnDemand returns the on-demand price of a kind.
@@ -63,6 +65,16 @@ func (v View) OnDemand(kind string) (quantity.MicroUSDPerHour, bool) {
 		return p, true
 	}
 	return fromTable(v.table, kind, Table.OnDemandUSD)
+}
+
+// Dedicated returns the price of a kind on demand that runs on hardware of its own: the
+// usual price on demand where none is known. What AWS charges beside it for each hour in
+// which a region has such machines is not part of it.
+func (v View) Dedicated(kind string) (quantity.MicroUSDPerHour, bool) {
+	if p, ok := v.alone[kind]; ok {
+		return p, true
+	}
+	return v.OnDemand(kind)
 }
 
 // Spot returns the spot price of a kind in a zone. The table counts only
@@ -89,13 +101,17 @@ func fromTable(t Table, kind string, ask func(Table, string) (float64, bool)) (q
 }
 
 // setOnDemand takes over prices; kinds that are not among them keep theirs.
-func (b *Book) setOnDemand(prices map[string]quantity.MicroUSDPerHour) {
+func (b *Book) setOnDemand(prices map[string]quantity.MicroUSDPerHour) { b.set(&b.onDemand, prices) }
+
+func (b *Book) setDedicated(prices map[string]quantity.MicroUSDPerHour) { b.set(&b.alone, prices) }
+
+func (b *Book) set(list *map[string]quantity.MicroUSDPerHour, prices map[string]quantity.MicroUSDPerHour) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	next := maps.Clone(b.onDemand)
+	next := maps.Clone(*list)
 	maps.Copy(next, prices)
-	if !maps.Equal(next, b.onDemand) {
-		b.onDemand, b.seq = next, b.seq+1
+	if !maps.Equal(next, *list) {
+		*list, b.seq = next, b.seq+1
 	}
 }
 

@@ -77,6 +77,27 @@ func TestOnDemandComesFromBothStreams(t *testing.T) {
 	wantOnDemand(t, b, "nobody.knows", 0)
 }
 
+func TestDedicatedMachinesHavePricesOfTheirOwn(t *testing.T) {
+	b := New(table{"c5.large": 0.085})
+	if _, err := b.RefreshOnDemand(t.Context(), products(func(f map[string]string, _ string) (*pricing.GetProductsOutput, error) {
+		switch {
+		case f["productFamily"] != "Compute Instance":
+			return &pricing.GetProductsOutput{PriceList: []string{entry("m5.metal", "USD", "4.608")}}, nil
+		case f["tenancy"] == "Dedicated":
+			return &pricing.GetProductsOutput{PriceList: []string{entry("m5.large", "USD", "0.102"), entry("c5.large", "USD", "0.0")}}, nil
+		}
+		return &pricing.GetProductsOutput{PriceList: []string{entry("m5.large", "USD", "0.096")}}, nil
+	}), "us-east-1"); err != nil {
+		t.Fatal(err)
+	}
+	wantOnDemand(t, b, "m5.large", 96000)
+	for kind, want := range map[string]quantity.MicroUSDPerHour{"m5.large": 102000, "c5.large": 85000, "m5.metal": 4608000, "nobody.knows": 0} {
+		if got, known := b.View().Dedicated(kind); got != want || known != (want != 0) {
+			t.Errorf("price of a dedicated %s = %v, %v; want %v", kind, got, known, want)
+		}
+	}
+}
+
 func TestChinaPaysInYuan(t *testing.T) {
 	b := New(nil)
 	_, err := b.RefreshOnDemand(t.Context(), products(func(map[string]string, string) (*pricing.GetProductsOutput, error) {

@@ -34,29 +34,31 @@ func EndpointRegion(region string) string {
 	return "us-east-1"
 }
 
-// RefreshOnDemand reads the on-demand prices of a region: shared machines and
-// bare metal in two streams. What one stream brought is kept if the other
-// fails, and entries that cannot be read are left out and counted: one that
+// RefreshOnDemand reads the on-demand prices of a region: shared machines, those of
+// dedicated tenancy and bare metal in three streams. What one stream brought is kept if
+// another fails, and entries that cannot be read are left out and counted: one that
 // AWS wrote differently does not hide the prices of all the others. A stream
 // of which nothing can be read is an error, as is a region without machines.
 func (b *Book) RefreshOnDemand(ctx context.Context, api pricing.GetProductsAPIClient, region string) (Unread, error) {
 	shared := filters("regionCode", region, "tenancy", "Shared", "productFamily", "Compute Instance")
+	alone := filters("regionCode", region, "tenancy", "Dedicated", "productFamily", "Compute Instance")
 	metal := filters("regionCode", region, "tenancy", "Dedicated", "productFamily", "Compute Instance (bare metal)")
 	var unread Unread
-	entries, err := b.readProducts(ctx, api, region, shared, &unread)
+	entries, err := b.readProducts(ctx, api, region, shared, b.setOnDemand, &unread)
 	if err == nil && entries == 0 {
 		err = errors.New("pricing:GetProducts answered without a single shared machine; the prices known before are kept")
 	}
-	_, metalErr := b.readProducts(ctx, api, region, metal, &unread) // a region may have none
-	return unread, errors.Join(err, metalErr)
+	_, metalErr := b.readProducts(ctx, api, region, metal, b.setOnDemand, &unread) // a region may have none
+	_, aloneErr := b.readProducts(ctx, api, region, alone, b.setDedicated, &unread)
+	return unread, errors.Join(err, metalErr, aloneErr)
 }
 
 // readProducts reads one stream and returns how many entries it had.
-func (b *Book) readProducts(ctx context.Context, api pricing.GetProductsAPIClient, region string, f []types.Filter, all *Unread) (entries int, err error) {
+func (b *Book) readProducts(ctx context.Context, api pricing.GetProductsAPIClient, region string, f []types.Filter, set func(map[string]quantity.MicroUSDPerHour), all *Unread) (entries int, err error) {
 	var unread Unread
 	prices := map[string]quantity.MicroUSDPerHour{}
 	defer func() { // whatever happens, what was read counts
-		b.setOnDemand(prices)
+		set(prices)
 		all.merge(unread)
 	}()
 	pages := pricing.NewGetProductsPaginator(api, &pricing.GetProductsInput{

@@ -71,7 +71,7 @@ func (a API) Limits(ctx context.Context) (map[Limit]int64, error) {
 }
 
 // Running lists what the machines of the whole account count, whoever has them: those
-// that start or run, but for those of capacity blocks. Of tells the group of a kind and
+// that start or run, but for those of capacity blocks and on Dedicated Hosts, which have limits of their own. Of tells the group of a kind and
 // its vCPUs.
 func (a API) Running(ctx context.Context, of func(kind string) (group string, vCPUs int64)) (map[string]Share, error) {
 	out := map[string]Share{}
@@ -84,6 +84,9 @@ func (a API) Running(ctx context.Context, of func(kind string) (group string, vC
 		}
 		for _, r := range page.Reservations {
 			for _, i := range r.Instances {
+				if i.Placement != nil && i.Placement.Tenancy == types.TenancyHost {
+					continue
+				}
 				option := cluster.OnDemand
 				switch i.InstanceLifecycle {
 				case types.InstanceLifecycleTypeCapacityBlock:

@@ -33,7 +33,7 @@ type Memory struct {
 // a subnet, or the account's limit of vCPUs for a group of kinds under an option.
 type key struct {
 	kind, zone string
-	place      string // placement group, or group/partition; empty: anywhere
+	place      string // hardware, or hardware/part of it, such as a placement group; empty: anywhere
 	option     cluster.Option
 	subnet     string
 	quota      string
