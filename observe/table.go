@@ -145,6 +145,8 @@ var state = []Definition{
 		Help: "1 where a machine type can be bought for a class in use, as far as is known; 0 while it is sold out."},
 	{Name: "karpenter_cloudprovider_instance_type_offering_price_estimate", Kind: Gauge, Unit: "US dollars an hour",
 		Labels: []string{"instance_type", "capacity_type", "zone"}, Help: "Price of a machine type, where it is known."},
+	{Name: "daemok_capacity_reservations_idle_instances", Kind: Gauge, Unit: "1", Labels: []string{"capacity_reservation_id", "instance_type", "zone"},
+		Help: "Machines that a capacity reservation of a class in use, or a capacity block, has room for: they are paid for."},
 	{Name: "karpenter_cloudprovider_instance_type_cpu_cores", Kind: Gauge, Unit: "cores", Labels: []string{"instance_type"},
 		Help: "Cores of a machine type."},
 	{Name: "karpenter_cloudprovider_instance_type_memory_bytes", Kind: Gauge, Unit: "bytes", Labels: []string{"instance_type"},

@@ -123,7 +123,7 @@ func (p *Provider) Reservations(ctx context.Context, class nodeclass.Class) ([]n
 	out := make([]nodeclass.Reservation, len(found))
 	for i, f := range found {
 		free[f.ID], out[i] = f.Free, f.Reservation
-		out[i].Expiring = f.IsExpiring(p.options.Now())
+		out[i].Expiring, out[i].Idle = f.IsExpiring(p.options.Now()), f.Free
 	}
 	p.reserved.Saw(free)
 	p.noteBlocks(out)

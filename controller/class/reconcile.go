@@ -293,6 +293,7 @@ func (r *Reconciler) reservations(ctx context.Context, c *awsv1.EC2NodeClass, se
 		for _, f := range found {
 			c.Status.CapacityReservations = append(c.Status.CapacityReservations, reservationStatus(f))
 		}
+		r.tellIdle(c, found)
 	}
 	return r.conclude(c, awsv1.ClassCapacityReservationsReady, err)
 }

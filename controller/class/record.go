@@ -20,6 +20,7 @@ type record struct {
 	verdict verdict
 	told    map[string]string  // what its users were told last, by condition or field
 	found   map[string]finding // looks that found what they sought, by condition
+	idle    map[string]idling  // reservations that have had room at each look
 
 	generation int64     // that the retries are about
 	retries    int       // looks in a row that found it not in order

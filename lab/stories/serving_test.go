@@ -25,6 +25,7 @@ import (
 // rarely are the metrics of the document that the story need not bring, and
 // what does bring them.
 var rarely = map[string]string{
+	"daemok_capacity_reservations_idle_instances":                   "a class that selects capacity reservations",
 	"daemok_disruption_breaker_tripped":                             "a DisruptionPolicy with a breaker",
 	"karpenter_cloudprovider_errors_total":                          "a call that fails",
 	"karpenter_cloudprovider_instance_launch_failures_total":        "a type that is sold out",

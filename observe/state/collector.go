@@ -104,6 +104,7 @@ func (w *world) set(name string, value float64, labels ...string) {
 // Names lists the metrics of this package, sorted.
 func Names() []string {
 	out := []string{
+		"daemok_capacity_reservations_idle_instances",
 		"karpenter_cloudprovider_instance_type_cpu_cores",
 		"karpenter_cloudprovider_instance_type_memory_bytes",
 		"karpenter_cloudprovider_instance_type_offering_available",

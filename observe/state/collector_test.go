@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/kube/api"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
@@ -30,13 +31,15 @@ import (
 var now = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
 // catalogue sells one type in two zones; the second is sold out, and its spot
-// price is not known.
+// price is not known. Some are dedicated, and some are left of a reservation.
 func catalogue() *cluster.Catalogue {
 	return &cluster.Catalogue{Revision: 1, Kinds: []cluster.Kind{{
 		Name: "m5.large", Capacity: quantity.Resources{CPU: 2000, Memory: 8 << 30},
 		Offers: []cluster.Offer{
 			{Zone: "a", Option: cluster.OnDemand, Price: 96000, Priced: true, Available: true},
+			{Zone: "a", Option: cluster.OnDemand, Price: 102000, Priced: true, Unless: constraint.Label{Key: api.LabelTenancy, Value: "default"}},
 			{Zone: "b", Option: cluster.Spot},
+			{Zone: "b", Option: cluster.Reserved, Stock: "cr-1", Left: 2},
 		},
 	}}}
 }
@@ -159,9 +162,14 @@ func TestAScrapeTellsTheState(t *testing.T) {
 				"karpenter_cloudprovider_instance_type_cpu_cores instance_type=m5.large 2",
 				"karpenter_cloudprovider_instance_type_memory_bytes instance_type=m5.large 8589934592",
 				"karpenter_cloudprovider_instance_type_offering_available capacity_type=on-demand instance_type=m5.large zone=a 1",
+				"karpenter_cloudprovider_instance_type_offering_available capacity_type=reserved instance_type=m5.large zone=b 0",
 				"karpenter_cloudprovider_instance_type_offering_available capacity_type=spot instance_type=m5.large zone=b 0",
 				"karpenter_cloudprovider_instance_type_offering_price_estimate capacity_type=on-demand instance_type=m5.large zone=a 0.096",
 			},
+		},
+		"what is reserved, and idle": {
+			[]string{"daemok_capacity_reservations_idle_instances"},
+			[]string{"daemok_capacity_reservations_idle_instances capacity_reservation_id=cr-1 instance_type=m5.large zone=b 2"},
 		},
 		"what nodes have and their pods take; a pod that has ended takes nothing": {
 			[]string{"karpenter_nodes_allocatable", "karpenter_nodes_system_overhead", "karpenter_nodes_total_pod_requests",

@@ -57,6 +57,7 @@ func (w *world) offers(s *cluster.Snapshot, kinds func(karpv1.NodeClassReference
 	seen := map[*cluster.Catalogue]bool{}
 	types, open := map[string]quantity.Resources{}, map[offer]bool{}
 	prices := map[offer]quantity.MicroUSDPerHour{}
+	idle := map[string]reservation{}
 	for _, c := range catalogues {
 		if c == nil || seen[c] {
 			continue
@@ -65,7 +66,14 @@ func (w *world) offers(s *cluster.Snapshot, kinds func(karpv1.NodeClassReference
 		for i := range c.Kinds {
 			k := &c.Kinds[i]
 			types[k.Name] = k.Capacity
-			for _, o := range k.Offers {
+			for j := range k.Offers {
+				o := &k.Offers[j]
+				if o.Option == cluster.Reserved && o.Stock != "" {
+					idle[o.Stock] = reservation{k.Name, o.Zone, o.Left}
+				}
+				if !o.Asked(nil) {
+					continue // what few ask for says nothing of the usual
+				}
 				at := offer{k.Name, string(o.Option), o.Zone}
 				open[at] = open[at] || o.Available
 				if o.Priced {
@@ -73,6 +81,9 @@ func (w *world) offers(s *cluster.Snapshot, kinds func(karpv1.NodeClassReference
 				}
 			}
 		}
+	}
+	for id, r := range idle {
+		w.set("daemok_capacity_reservations_idle_instances", float64(r.left), id, r.kind, r.zone)
 	}
 	for name, capacity := range types {
 		w.set("karpenter_cloudprovider_instance_type_cpu_cores", float64(capacity.CPU)/1000, name)
@@ -91,6 +102,12 @@ func (w *world) offers(s *cluster.Snapshot, kinds func(karpv1.NodeClassReference
 }
 
 type offer struct{ kind, option, zone string }
+
+// reservation is what one is for, and how many machines it has room for.
+type reservation struct {
+	kind, zone string
+	left       int64
+}
 
 func (w *world) catalogues(kinds func(karpv1.NodeClassReference) (*cluster.Catalogue, string)) map[karpv1.NodeClassReference]*cluster.Catalogue {
 	out := map[karpv1.NodeClassReference]*cluster.Catalogue{}

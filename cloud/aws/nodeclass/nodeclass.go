@@ -228,6 +228,7 @@ type Reservation struct {
 	Interruptible  bool      // whoever lent it may take it back
 	EndsAt         time.Time // zero: it lasts until it is cancelled
 	Expiring       bool      // its machines are about to be ended: see IsExpiring
+	Idle           int64     // machines that it had room for when it was looked up; said only by the look that found it
 }
 
 // A capacity block's machines are ended from blockEnds before its end on. None is

@@ -1,8 +1,11 @@
 package quota
 
 import (
+	"context"
 	"strings"
 	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
 
 	"github.com/daemok/daemok/core/cluster"
 )
@@ -67,4 +70,24 @@ func TestWhatIsBoughtAndGivenBackCounts(t *testing.T) {
 	if now := b.View().Seq; now != before {
 		t.Error("the view's number changes, though nothing else does")
 	}
+}
+
+// Where nothing runs yet, the first machine counts too.
+func TestTheFirstMachineOfAnAccountCounts(t *testing.T) {
+	var b Book
+	running, err := API{EC2: nothingRuns{}}.Running(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Saw(map[Limit]int64{standard: 8}, running)
+	b.Bought("i-1", Share{standard, 8})
+	if b.View().Beyond("Standard", 2, cluster.OnDemand) == "" {
+		t.Error("a machine may be bought though the first one took all that the account may run")
+	}
+}
+
+type nothingRuns struct{}
+
+func (nothingRuns) DescribeInstances(context.Context, *ec2.DescribeInstancesInput, ...func(*ec2.Options)) (*ec2.DescribeInstancesOutput, error) {
+	return &ec2.DescribeInstancesOutput{}, nil
 }
