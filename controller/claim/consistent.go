@@ -21,7 +21,7 @@ const leastOfHundred = 90
 // compare notes whether the node of an initialised claim has what its machine was
 // bought to have: pods were placed by that.
 func (r *Reconciler) compare(c *karpv1.NodeClaim, node *corev1.Node) {
-	lacks := lacking(c, node.Status.Capacity)
+	lacks := append(lacking(c, node.Status.Capacity), tooFew(c, node.Status.Allocatable)...)
 	if len(lacks) == 0 {
 		condition.SetTrue(c, karpv1.ClaimConsistentStateFound, r.Now())
 		return
@@ -32,11 +32,19 @@ func (r *Reconciler) compare(c *karpv1.NodeClaim, node *corev1.Node) {
 	}
 }
 
-// weigh tells how much memory the machine turned out to have.
+// weigh tells how much memory the machine turned out to have. What is kept from pods
+// beyond what was planned is as good as not there: else a machine would be bought again
+// and again for a pod that fits none.
 func (r *Reconciler) weigh(c *karpv1.NodeClaim, node *corev1.Node) {
-	if r.Memory != nil && translate.IsReady(node) {
-		r.Memory(c.Labels[api.LabelInstanceType], c.Status.ImageID, translate.Resources(node.Status.Capacity).Memory)
+	if r.Memory == nil || !translate.IsReady(node) {
+		return
 	}
+	has := translate.Resources(node.Status.Capacity).Memory
+	if forPods := translate.Resources(node.Status.Allocatable).Memory; forPods > 0 && len(c.Status.Allocatable) > 0 {
+		kept := translate.Resources(c.Status.Capacity).Memory - translate.Resources(c.Status.Allocatable).Memory
+		has = min(has, forPods+kept)
+	}
+	r.Memory(c.Labels[api.LabelInstanceType], c.Status.ImageID, has)
 }
 
 // lacking lists the resources of which there is clearly less than the machine was
@@ -47,6 +55,18 @@ func lacking(c *karpv1.NodeClaim, there corev1.ResourceList) (out []string) {
 		want := c.Status.Capacity[name]
 		if has := there[name]; !asked.IsZero() && has.AsApproximateFloat64() < want.AsApproximateFloat64()*leastOfHundred/100 {
 			out = append(out, fmt.Sprintf("%s %s of %s", name, has.String(), want.String()))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// tooFew lists the resources of which pods get less than those ask for that the machine
+// was bought for, in words, by name.
+func tooFew(c *karpv1.NodeClaim, forPods corev1.ResourceList) (out []string) {
+	for name, asked := range c.Spec.Resources.Requests {
+		if has, told := forPods[name]; told && has.Cmp(asked) < 0 {
+			out = append(out, fmt.Sprintf("%s %s for pods that ask for %s", name, has.String(), asked.String()))
 		}
 	}
 	slices.Sort(out)

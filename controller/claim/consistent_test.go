@@ -1,6 +1,7 @@
 package claim
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -44,6 +45,39 @@ func TestANodeHasWhatItWasBoughtToHave(t *testing.T) {
 				t.Errorf("condition %+v, events %v; want %q", is, *events, tt.says)
 			}
 		})
+	}
+}
+
+// What is kept from pods beyond what was planned is told as memory that is not there; what
+// is kept less is not.
+func TestMemoryThatPodsDoNotGetIsNotThere(t *testing.T) {
+	amounts := func(memory string) corev1.ResourceList {
+		return corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(memory)}
+	}
+	for forPods, want := range map[string]quantity.Bytes{"6Gi": 7 * quantity.GiB, "5Gi": 6 * quantity.GiB, "6500Mi": 7 * quantity.GiB} {
+		var got quantity.Bytes
+		r := &Reconciler{Memory: func(_, _ string, memory quantity.Bytes) { got = memory }}
+		c := &karpv1.NodeClaim{}
+		c.Status.Capacity, c.Status.Allocatable = amounts("7500Mi"), amounts("6476Mi") // 1Gi is kept
+		r.weigh(c, &corev1.Node{Status: corev1.NodeStatus{
+			Capacity: amounts("7Gi"), Allocatable: amounts(forPods), Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
+		}})
+		if got != want {
+			t.Errorf("a node of 7Gi with %s for pods, where 1Gi was to be kept: told %v, want %v", forPods, got, want)
+		}
+	}
+}
+
+// A node with less for pods than those ask for that it was bought for says so.
+func TestNodesThatAreTooSmallForTheirPodsSaySo(t *testing.T) {
+	c := &karpv1.NodeClaim{}
+	c.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("6600Mi"), corev1.ResourceCPU: resource.MustParse("1")}
+	forPods := corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("5879Mi"), corev1.ResourceCPU: resource.MustParse("1")}
+	if got, want := fmt.Sprint(tooFew(c, forPods)), "[memory 5879Mi for pods that ask for 6600Mi]"; got != want {
+		t.Errorf("says %s, want %s", got, want)
+	}
+	if got := tooFew(c, nil); len(got) > 0 {
+		t.Errorf("a node that has not told yet: says %v, want nothing", got)
 	}
 }
 

@@ -90,13 +90,14 @@ func (w *world) start(s setup) *controller {
 	var catalog cloud.Catalog = w.cloud
 	var short cloud.Shortages = w.cloud
 	var checks cloud.Checks
+	var sizes product.Sizes
 	known := w.classes
 	if w.aws != nil {
 		carrier := &carrier{account: w.aws, story: w.story}
 		p := w.provider(carrier)
 		w.lookUpReservations(p)
 		carrier.ordeal, carrier.aimed = c.ordeal, s.aimed
-		bought, heard, catalog, short, checks, known = p, p.Notices("test"), p, p, p, &classes{catalog: p, aws: w.aws.class}
+		bought, heard, catalog, short, checks, sizes, known = p, p.Notices("test"), p, p, p, p, &classes{catalog: p, aws: w.aws.class}
 	}
 	if s.through != nil {
 		bought = s.through(bought)
@@ -106,7 +107,7 @@ func (w *world) start(s setup) *controller {
 	}
 	program, err := product.New(ctx, product.Parts{
 		Store: shown.Client(live), Live: live, Watches: informers{shown, s.watched}, Catalog: catalog, Machines: func(string) cloud.Machines { return bought }, Classes: known,
-		Notices: heard, Short: short, Checks: checks, ClassKinds: []client.Object{&awsv1.EC2NodeClass{}},
+		Notices: heard, Short: short, Checks: checks, Sizes: sizes, ClassKinds: []client.Object{&awsv1.EC2NodeClass{}},
 		Metrics: observe.NewMetrics(c.measured, "", "", "", ""),
 		Events:  &observe.Events{Recorder: w.events, Now: time.Now},
 		Log:     w.log, Now: time.Now, NewID: w.newID, CallFor: 20 * time.Second,

@@ -158,7 +158,8 @@ func (w *people) join(ctx context.Context, m market.Machine, provider string, se
 	}
 	for _, k := range kinds.Kinds {
 		if k.Name == m.Pool.Kind {
-			node.Status.Capacity, node.Status.Allocatable = translate.ResourceList(k.Capacity), translate.ResourceList(k.Allocatable)
+			node.Status.Capacity = translate.ResourceList(k.Capacity)
+			node.Status.Allocatable = translate.ResourceList(k.Allocatable.Sub(w.keeps).ClampNegative())
 		}
 	}
 	node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}

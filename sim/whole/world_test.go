@@ -30,6 +30,7 @@ import (
 	"github.com/daemok/daemok/controller/drift"
 	"github.com/daemok/daemok/controller/pool"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/kube/api"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	"github.com/daemok/daemok/kube/api/daemok/v1alpha1"
@@ -63,6 +64,7 @@ type world struct {
 	actsEvery   time.Duration            // how often deployments are looked at; at every look round where unset
 	actedAt     time.Time                // the last time
 	joined      map[string]bool          // machines whose node has come
+	keeps       quantity.Resources       // that nodes keep from pods beyond what is known
 	joinsAfter  map[string]time.Duration // by zone: how long after their launch machines join; as drawn where unset
 }
 
