@@ -53,14 +53,14 @@ func (p *Provider) tellNoQuotas(why *cloud.RefusedError) {
 
 // countOf is against which limit machines of a kind count, and for how many vCPUs; a kind
 // that is not known counts nothing.
-func (p *Provider) countOf(kind string) (group string, vCPUs int64) {
+func (p *Provider) countOf(kind string, option cluster.Option) (group string, vCPUs int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	i, found := slices.BinarySearchFunc(p.types, kind, func(t catalog.Type, name string) int { return cmp.Compare(t.Name, name) })
 	if !found {
 		return "", 0
 	}
-	return p.types[i].Quota, p.types[i].CPUs
+	return p.types[i].Quota.By(option), p.types[i].CPUs
 }
 
 // countBought counts machines that were just bought against limits.
@@ -70,7 +70,7 @@ func (p *Provider) countBought(machines []cloud.Machine) {
 		if option == cluster.Reserved {
 			option = cluster.OnDemand
 		}
-		group, vCPUs := p.countOf(m.Kind)
+		group, vCPUs := p.countOf(m.Kind, option)
 		p.quotas.Bought(m.ID, quota.Share{Limit: quota.Limit{Group: group, Option: option}, VCPUs: vCPUs})
 	}
 }

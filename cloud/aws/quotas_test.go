@@ -62,6 +62,33 @@ func TestOffersBeyondAQuotaAreLeftOut(t *testing.T) {
 	says("m5.xlarge", cluster.OnDemand, "")
 }
 
+// AWS limits spot machines of P by generation, and those on demand together.
+func TestSpotMachinesOfPHaveLimitsOfTheirOwn(t *testing.T) {
+	a := openAccount(t)
+	for code, vCPUs := range map[string]int{"L-7212CCBC": 8, "L-C4BD4855": 0} {
+		if err := a.server.SetQuota(code, vCPUs); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.provider.RefreshQuotas(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		kind   string
+		option cluster.Option
+		why    string
+	}{
+		{"p3.2xlarge", cluster.Spot, ""},
+		{"p3.8xlarge", cluster.Spot, "run 8 vCPUs of spot machines of the group P2 to P4"},
+		{"p5.48xlarge", cluster.Spot, "run 0 vCPUs of spot machines of the group P5"},
+		{"p3.8xlarge", cluster.OnDemand, ""},
+	} {
+		if o := a.offer(t, tt.kind, tt.option); !strings.Contains(o.Why, tt.why) || (o.Why == "") != (tt.why == "") {
+			t.Errorf("%s %s: %q, want %q", tt.kind, tt.option, o.Why, tt.why)
+		}
+	}
+}
+
 // Without the right to read limits none is known, which is told once.
 func TestWithoutTheRightToReadQuotasNothingIsLeftOut(t *testing.T) {
 	a := openAccount(t)

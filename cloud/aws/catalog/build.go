@@ -25,7 +25,7 @@ type Setup struct {
 	MaxPods int64              // for the kubelet
 	Kubelet *nodeclass.Kubelet // without expressions; kinds may share it
 	CPUs    int64
-	Quota   string // names the limit of vCPUs that machines of the kind count against
+	Quota   Quota
 }
 
 // Kinds is what a class can become, without prices: the part that changes
@@ -278,8 +278,8 @@ func (z zone) offer(t *Type, w way, now Market) cluster.Offer {
 	default:
 		o.Price, o.Priced = now.Prices.OnDemand(t.Name)
 	}
-	o.Available = o.Priced && !z.full && !now.Short.Quota(t.Quota, t.CPUs, w.option)
-	if o.Why = cmp.Or(z.away, now.Quotas.Beyond(t.Quota, t.CPUs, w.option)); o.Why != "" {
+	o.Available = o.Priced && !z.full && !now.Short.Quota(t.Quota.By(w.option), t.CPUs, w.option)
+	if o.Why = cmp.Or(z.away, now.Quotas.Beyond(t.Quota.By(w.option), t.CPUs, w.option)); o.Why != "" {
 		o.Available = false
 	}
 	return o

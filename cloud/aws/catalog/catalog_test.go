@@ -519,7 +519,7 @@ func TestTypesCountAgainstALimit(t *testing.T) {
 		"mac2": {"mac2.metal"},
 	} {
 		for _, kind := range kinds {
-			if got := quotaOf(kind); got != group {
+			if got := quotaOf(kind); got.OnDemand != group {
 				t.Errorf("%s counts against %q, want %q", kind, got, group)
 			}
 		}
@@ -537,7 +537,7 @@ func TestOffersBeyondALimitAreNotAvailable(t *testing.T) {
 	prices := price.New(usd{"m5.large": 0.096, "g4dn.xlarge": 0.526}).View()
 	for _, k := range For(types, testClass(), Settings{}).Offered(testClass(), Market{Prices: prices, Short: memory.View()}) {
 		for _, o := range k.Offers {
-			if want := o.Priced && !(quotaOf(k.Name) == "Standard" && o.Option == cluster.OnDemand); o.Available != want {
+			if want := o.Priced && !(quotaOf(k.Name).OnDemand == "Standard" && o.Option == cluster.OnDemand); o.Available != want {
 				t.Errorf("%s %s %s: available = %v, want %v", k.Name, o.Zone, o.Option, o.Available, want)
 			}
 		}

@@ -1,6 +1,26 @@
 package catalog
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/daemok/daemok/core/cluster"
+)
+
+// Quota names the limits of vCPUs that machines of a type count against: AWS limits
+// spot machines apart.
+type Quota struct{ OnDemand, Spot string }
+
+// By is the limit that counts machines bought by the option.
+func (q Quota) By(option cluster.Option) string {
+	if option == cluster.Spot {
+		return q.Spot
+	}
+	return q.OnDemand
+}
+
+// spotQuotas are the generations of P whose spot machines AWS limits together; it
+// limits those on demand all together.
+var spotQuotas = map[string]string{"2": "P2 to P4", "3": "P2 to P4", "4": "P2 to P4", "5": "P5"}
 
 // quotaGroups are the families of types whose vCPUs AWS limits together, by the
 // letters that their names begin with: one limit for machines on demand, another for
@@ -12,13 +32,19 @@ var quotaGroups = map[string]string{
 	"p": "P", "f": "F", "x": "X", "u": "High Memory", "hpc": "HPC", "inf": "Inf", "trn": "Trn", "dl": "DL",
 }
 
-// quotaOf names the limit that a type counts against. A family that is not known
+// quotaOf names the limits that a type counts against. A family that is not known
 // counts alone.
-func quotaOf(kind string) string {
+func quotaOf(kind string) Quota {
 	family, _, _ := strings.Cut(kind, ".")
-	category, _, ok := splitFamily(family)
-	if group, known := quotaGroups[category]; ok && known {
-		return group
+	category, generation, ok := splitFamily(family)
+	group, known := quotaGroups[category]
+	switch {
+	case !ok || !known:
+		return Quota{family, family}
+	case category != "p":
+		return Quota{group, group}
+	case spotQuotas[generation] == "":
+		return Quota{group, family}
 	}
-	return family
+	return Quota{group, spotQuotas[generation]}
 }

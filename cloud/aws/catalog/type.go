@@ -44,7 +44,7 @@ type Type struct {
 	NestedVirtual  bool    // it can run virtual machines
 	Attachments    Attachments
 	Sustained      quantity.MilliCPU // cpu that burstable types can use for ever; 0: all of it
-	Quota          string            // names the limit of vCPUs that it counts against
+	Quota          Quota             // the limits of vCPUs that it counts against
 	Placements     []string          // strategies of placement groups that it can be in
 	Spot, OnDemand bool
 	Zones          []string // where it is offered, sorted

@@ -183,7 +183,7 @@ func (b *Buyer) noteShort(o order, r refusal) {
 		}
 		b.Shortage.AddOffer(offer.Kind, offer.Zone, offer.Option, o.placement.Place(offer.Partition, offer.Dedicated))
 		if setup := o.setups[offer.Kind]; fault.OverQuota(r.code) {
-			b.Shortage.AddQuota(setup.Quota, setup.CPUs, offer.Option)
+			b.Shortage.AddQuota(setup.Quota.By(offer.Option), setup.CPUs, offer.Option)
 		}
 	}
 }

@@ -148,7 +148,7 @@ func refuses(code string) func(int, *ec2.CreateFleetInput) (*ec2.CreateFleetOutp
 }
 
 func kindType(name, arch string, enis int64) catalog.Type {
-	return catalog.Type{Name: name, Arch: arch, CPUs: 2, Quota: "Standard", MemoryMiB: 8192, ENIs: enis, AddressesByENI: 10, Spot: true, OnDemand: true,
+	return catalog.Type{Name: name, Arch: arch, CPUs: 2, Quota: catalog.Quota{OnDemand: "Standard", Spot: "Standard"}, MemoryMiB: 8192, ENIs: enis, AddressesByENI: 10, Spot: true, OnDemand: true,
 		Zones:  []string{"us-east-1a", "us-east-1b"},
 		Labels: constraint.NewLabels(map[string]string{cluster.LabelInstanceType: name, cluster.LabelArch: arch})}
 }

@@ -21,17 +21,17 @@ import (
 // Limit names what vCPUs are limited together: a group of families, spot and on demand
 // apart.
 type Limit struct {
-	Group  string // "Standard", as Setup.Quota has it
+	Group  string // "Standard", as catalog.Quota has it
 	Option cluster.Option
 }
 
 // codes are those that Service Quotas knows the limits by
-// (https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-quotas.html). Spot
-// machines of P are left out: AWS limits their generations apart.
+// (https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-quotas.html). AWS limits
+// the generations of spot machines of P apart.
 var codes = map[string]Limit{
 	"L-1216C47A": {"Standard", cluster.OnDemand}, "L-34B43A08": {"Standard", cluster.Spot},
 	"L-DB2E81BA": {"G and VT", cluster.OnDemand}, "L-3819A6DF": {"G and VT", cluster.Spot},
-	"L-417A185B": {"P", cluster.OnDemand},
+	"L-417A185B": {"P", cluster.OnDemand}, "L-7212CCBC": {"P2 to P4", cluster.Spot}, "L-C4BD4855": {"P5", cluster.Spot},
 	"L-7295265B": {"X", cluster.OnDemand}, "L-E3A00192": {"X", cluster.Spot},
 	"L-74FC7D96": {"F", cluster.OnDemand}, "L-88CF9481": {"F", cluster.Spot},
 	"L-1945791B": {"Inf", cluster.OnDemand}, "L-B5D1601B": {"Inf", cluster.Spot},
@@ -73,7 +73,7 @@ func (a API) Limits(ctx context.Context) (map[Limit]int64, error) {
 // Running lists what the machines of the whole account count, whoever has them: those
 // that start or run, but for those of capacity blocks and on Dedicated Hosts, which have limits of their own. Of tells the group of a kind and
 // its vCPUs.
-func (a API) Running(ctx context.Context, of func(kind string) (group string, vCPUs int64)) (map[string]Share, error) {
+func (a API) Running(ctx context.Context, of func(kind string, option cluster.Option) (group string, vCPUs int64)) (map[string]Share, error) {
 	out := map[string]Share{}
 	pages := ec2.NewDescribeInstancesPaginator(a.EC2, &ec2.DescribeInstancesInput{MaxResults: aws.Int32(1000),
 		Filters: []types.Filter{{Name: aws.String("instance-state-name"), Values: []string{"pending", "running"}}}})
@@ -94,7 +94,7 @@ func (a API) Running(ctx context.Context, of func(kind string) (group string, vC
 				case types.InstanceLifecycleTypeSpot:
 					option = cluster.Spot
 				}
-				group, vCPUs := of(string(i.InstanceType))
+				group, vCPUs := of(string(i.InstanceType), option)
 				out[aws.ToString(i.InstanceId)] = Share{Limit{group, option}, vCPUs}
 			}
 		}
