@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/cloud/market"
+	"github.com/daemok/daemok/controller/drift"
 	"github.com/daemok/daemok/kube/api"
 )
 
@@ -29,8 +31,53 @@ import (
 // sells.
 type account struct {
 	server *emulator.Server
-	class  *nodeclass.Class // resolved already, as its status would say
 	parts  parts
+
+	mu    sync.Mutex
+	class *nodeclass.Class // resolved already, as its status would say; never changed, but replaced
+}
+
+// now is the class as it is now.
+func (a *account) now() *nodeclass.Class {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.class
+}
+
+// selected is what the class's selectors find.
+func (a *account) selected() *drift.Selected {
+	out, found := &drift.Selected{}, a.now().Resolved
+	for _, i := range found.Images {
+		out.Images = append(out.Images, drift.Image{ID: i.ID, Requirements: i.Requirements})
+	}
+	for _, s := range found.Subnets {
+		out.Subnets = append(out.Subnets, s.ID)
+	}
+	for _, g := range found.Groups {
+		out.Groups = append(out.Groups, g.ID)
+	}
+	for _, r := range found.Reservations {
+		out.Reservations = append(out.Reservations, r.ID)
+	}
+	if g := found.Placement; g != nil {
+		out.Placement = []string{g.ID, g.Name}
+	}
+	return out
+}
+
+// choose has the class select these images, and finds what it selects.
+func (w *world) choose(alias string) {
+	w.t.Helper()
+	class := *w.aws.now()
+	class.Spec.Images = []nodeclass.ImageTerm{{Alias: alias}}
+	found, err := w.provider(&carrier{account: w.aws}).Resolve(context.Background(), class)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	class.Resolved = found
+	w.aws.mu.Lock()
+	defer w.aws.mu.Unlock()
+	w.aws.class = &class
 }
 
 // tellOfAWS is tell where the cloud is AWS.
@@ -61,14 +108,8 @@ func (w *world) openAccount(seed uint64) {
 		parts: parts{halved: map[string]bool{}, replies: map[string]reply{}}}
 	tags := map[string]string{"karpenter.sh/discovery": "test"}
 	w.aws.class = &nodeclass.Class{Name: "default", UID: "uid-1", Spec: nodeclass.Spec{
-		Subnets: []nodeclass.SubnetTerm{{Tags: tags}}, Groups: []nodeclass.GroupTerm{{Tags: tags}},
-		Images: []nodeclass.ImageTerm{{Alias: "al2023@latest"}}, Role: "KarpenterNodeRole-test"}}
-	p := w.provider(&carrier{account: w.aws})
-	found, err := p.Resolve(context.Background(), *w.aws.class)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	w.aws.class.Resolved = found
+		Subnets: []nodeclass.SubnetTerm{{Tags: tags}}, Groups: []nodeclass.GroupTerm{{Tags: tags}}, Role: "KarpenterNodeRole-test"}}
+	w.choose("al2023@latest")
 	w.everybody.Go(func() { w.aws.server.Run(context.Background()) })
 	time.Sleep(time.Minute) // a profile just made is accepted by now
 }
@@ -111,8 +152,10 @@ func (w *world) provider(do *carrier) *aws.Provider {
 type carrier struct {
 	account *account
 	ordeal  *ordeal // nil: nothing fails
-	aimed   *aim    // at one call; nil: at none
 	story   *story  // told of replies that are right in part; nil: nobody is
+
+	mu    sync.Mutex
+	aimed *aim // at one call; nil: at none
 }
 
 // nextPage ends the names of calls that ask for further pages.
@@ -149,6 +192,19 @@ type aim struct {
 	action string
 	nth    int
 	with   trouble
+}
+
+// take aims a trouble at a call to come.
+func (c *carrier) take(a aim) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.aimed = &a
+}
+
+func (c *carrier) aim() *aim {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.aimed
 }
 
 // awsCall names a call to AWS among those of a controller.
@@ -212,7 +268,7 @@ func (c *carrier) fate(action string) (before, after error) {
 		return nil, nil
 	}
 	nth := o.count(asked + action)
-	if a := c.aimed; a != nil && a.action == action && a.nth == nth {
+	if a := c.aim(); a != nil && a.action == action && a.nth == nth {
 		if a.with == noReply {
 			return nil, noReply
 		}

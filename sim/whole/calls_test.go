@@ -69,8 +69,8 @@ func (w *world) refreshing() (perSecond float64) {
 		{aws.QuotasEvery, func() error { return p.RefreshQuotas(ctx) }},
 		{aws.TemplatesEvery, func() error { return p.RefreshTemplates(ctx) }},
 		{aws.ProfilesEvery, func() error { _, err := p.CollectProfiles(ctx, nil); return err }},
-		{aws.VerifiedFor, func() error { return p.Verify(ctx, *w.aws.class) }},
-		{time.Minute, func() error { _, err := p.Resolve(ctx, *w.aws.class); return err }},
+		{aws.VerifiedFor, func() error { return p.Verify(ctx, *w.aws.now()) }},
+		{time.Minute, func() error { _, err := p.Resolve(ctx, *w.aws.now()); return err }},
 	} {
 		before := sum(count.counted(asked))
 		if err := round.do(); err != nil {

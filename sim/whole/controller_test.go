@@ -32,6 +32,7 @@ import (
 // the sockets.
 type controller struct {
 	ordeal   *ordeal
+	carrier  *carrier // of its calls to AWS; nil: none
 	done     sync.WaitGroup
 	measured *prometheus.Registry
 }
@@ -93,11 +94,11 @@ func (w *world) start(s setup) *controller {
 	var sizes product.Sizes
 	known := w.classes
 	if w.aws != nil {
-		carrier := &carrier{account: w.aws, story: w.story}
-		p := w.provider(carrier)
+		c.carrier = &carrier{account: w.aws, story: w.story}
+		p := w.provider(c.carrier)
 		w.lookUpReservations(p)
-		carrier.ordeal, carrier.aimed = c.ordeal, s.aimed
-		bought, heard, catalog, short, checks, sizes, known = p, p.Notices("test"), p, p, p, p, &classes{catalog: p, aws: w.aws.class}
+		c.carrier.ordeal, c.carrier.aimed = c.ordeal, s.aimed
+		bought, heard, catalog, short, checks, sizes, known = p, p.Notices("test"), p, p, p, p, &classes{catalog: p, aws: w.aws}
 	}
 	if s.through != nil {
 		bought = s.through(bought)

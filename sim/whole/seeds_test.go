@@ -108,6 +108,9 @@ func (w *world) tempest(seed uint64) {
 				w.cloud.Market().Interrupt(m[0].ID)
 			}
 		}
+		if w.aws != nil && u(name("images")) < 0.2 {
+			w.choose([]string{"bottlerocket@latest", "al2023@latest"}[minute%2])
+		}
 		if claims := w.claims(); u(name("hand")) < 0.3 && len(claims) > 0 {
 			w.delete(&claims[0])
 		}
