@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,7 +21,8 @@ const VerifiedFor = 30 * time.Minute
 
 // Verify asks EC2 by dry runs whether a machine could be launched from a
 // class whose parts are all resolved: CreateLaunchTemplate, CreateFleet and
-// RunInstances, with what a launch would send. It does nothing else.
+// RunInstances, with what a launch would send, on demand and, where the class
+// selects capacity reservations, into one of them. It does nothing else.
 //
 // Rights that are missing, and settings that EC2 refuses, are one
 // *cloud.RefusedError: its reason is that of the first call refused
@@ -30,21 +32,26 @@ const VerifiedFor = 30 * time.Minute
 // 15 seconds: a *nodeclass.NotYetError. Throttling and trouble at EC2 are other
 // errors: the class may well be in order.
 func (p *Provider) Verify(ctx context.Context, class nodeclass.Class) error {
-	r, err := p.rehearsal(class)
+	all, err := p.rehearsals(class)
 	if err != nil {
 		return err
 	}
-	_, template := p.clients.EC2.CreateLaunchTemplate(ctx, r.Template)
-	_, bought := p.clients.EC2.CreateFleet(ctx, r.Fleet)
-	_, run := p.clients.EC2.RunInstances(ctx, r.Run)
-	return conclude(
-		rehearsed(class, "CreateLaunchTemplate", template),
-		rehearsed(class, "CreateFleet", bought),
-		rehearsed(class, "RunInstances", run))
+	var answers []error
+	for _, r := range all {
+		_, template := p.clients.EC2.CreateLaunchTemplate(ctx, r.Template)
+		_, bought := p.clients.EC2.CreateFleet(ctx, r.Fleet)
+		_, run := p.clients.EC2.RunInstances(ctx, r.Run)
+		answers = append(answers,
+			rehearsed(class, "CreateLaunchTemplate", template),
+			rehearsed(class, "CreateFleet", bought),
+			rehearsed(class, "RunInstances", run))
+	}
+	return conclude(answers...)
 }
 
 // conclude makes one error of the answers to all calls. What is refused
-// counts before what was not answered: it is sure.
+// counts before what was not answered: it is sure. What two launches lack is
+// said once.
 func conclude(answers ...error) error {
 	var all *cloud.RefusedError
 	for _, err := range answers {
@@ -53,6 +60,7 @@ func conclude(answers ...error) error {
 		case !ok:
 		case all == nil:
 			all = &cloud.RefusedError{Reason: refused.Reason, Cause: refused.Cause}
+		case strings.Contains(all.Cause, refused.Cause):
 		default:
 			all.Cause += "; " + refused.Cause
 		}
@@ -71,6 +79,8 @@ func rehearsed(class nodeclass.Class, action string, err error) error {
 		return nil
 	case fault.TemplateNotFound(code):
 		return nil // there is none on a dry run; EC2 found nothing else to say
+	case fault.OfReservation(code):
+		return nil // the reservation is full, or over by now; it had nothing against the launch
 	case strings.Contains(fault.Message(err), "iamInstanceProfile"), strings.Contains(fault.Message(err), "IAM Instance Profile"):
 		return profileUnknown(class, fault.Message(err))
 	case code == "UnauthorizedOperation", code == "AccessDenied", code == "AccessDeniedException":
@@ -112,38 +122,68 @@ func missingRight(action, message string) string {
 		right, on, action, message)
 }
 
-// rehearsal is for the first kind that is offered now and that one of the
-// class's images boots.
-func (p *Provider) rehearsal(class nodeclass.Class) (fleet.Rehearsal, error) {
-	id := classID(class.Name)
-	k, err := p.known(cloud.Class{ID: id, Settings: class})
+// rehearsals are of the first kind that is offered now and that one of the class's
+// images boots, and of the first reservation whose kind one of them boots.
+func (p *Provider) rehearsals(class nodeclass.Class) ([]fleet.Rehearsal, error) {
+	k, err := p.known(cloud.Class{ID: classID(class.Name), Settings: class})
 	if err != nil {
-		return fleet.Rehearsal{}, err
+		return nil, err
 	}
-	kind, subnet, found := representative(class, k.catalogue)
+	usual, found := representative(class, k.catalogue)
 	if !found {
-		return fleet.Rehearsal{}, &cloud.RefusedError{Reason: "DependenciesNotReady",
+		return nil, &cloud.RefusedError{Reason: "DependenciesNotReady",
 			Cause: "no instance type is offered in the zones of the class's subnets that one of its images boots"}
 	}
+	offers := []cloud.OfferChoice{usual}
+	if reserved, found := reservedOne(class, k.catalogue); found {
+		offers = append(offers, reserved)
+	}
+	var out []fleet.Rehearsal
+	for _, o := range offers {
+		r, err := p.rehearsal(class, k, o)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+func (p *Provider) rehearsal(class nodeclass.Class, k *known, o cloud.OfferChoice) (fleet.Rehearsal, error) {
+	at := slices.IndexFunc(class.Resolved.Subnets, inZone(o.Zone))
 	return fleet.Rehearse(fleet.Request{
-		Class: class, Kinds: k.kinds, Cluster: p.clusterFacts(), Subnets: []nodeclass.Subnet{subnet},
+		Class: class, Kinds: k.kinds, Cluster: p.clusterFacts(), Subnets: class.Resolved.Subnets[at : at+1],
+		OpenReservations: p.options.NoReservedCapacity,
 		Launch: cloud.LaunchRequest{
-			Class: cloud.Class{ID: id, Settings: class}, Count: 1, Batch: "dry-run",
-			Options: []cloud.OfferChoice{{Kind: kind, Zone: subnet.Zone, Option: cluster.OnDemand}},
-			Tags:    map[string]string{nodeclass.TagPool: "dry-run"},
+			Class: cloud.Class{ID: classID(class.Name), Settings: class}, Count: 1, Batch: "dry-run",
+			Options: []cloud.OfferChoice{o}, Tags: map[string]string{nodeclass.TagPool: "dry-run"},
 		},
 	})
 }
 
-func representative(class nodeclass.Class, c *cluster.Catalogue) (kind string, subnet nodeclass.Subnet, found bool) {
+func representative(class nodeclass.Class, c *cluster.Catalogue) (cloud.OfferChoice, bool) {
 	for i := range c.Kinds {
 		k := &c.Kinds[i]
-		subnet, offered := subnetFor(class, k)
-		if offered && bootable(class, k) {
-			return k.Name, subnet, true
+		for _, o := range k.Offers {
+			if (o.Available || o.Why != "") && o.Option != cluster.Reserved && bootable(class, k) && slices.ContainsFunc(class.Resolved.Subnets, inZone(o.Zone)) {
+				return cloud.OfferChoice{Kind: k.Name, Zone: o.Zone, Option: cluster.OnDemand}, true
+			}
 		}
 	}
-	return "", nodeclass.Subnet{}, false
+	return cloud.OfferChoice{}, false
+}
+
+// reservedOne is a reservation that machines of the class can be launched into, full
+// or not.
+func reservedOne(class nodeclass.Class, c *cluster.Catalogue) (cloud.OfferChoice, bool) {
+	for _, r := range class.Resolved.Reservations {
+		for i := range c.Kinds {
+			if k := &c.Kinds[i]; k.Name == r.Kind && !r.Expiring && bootable(class, k) && slices.ContainsFunc(class.Resolved.Subnets, inZone(r.Zone)) {
+				return cloud.OfferChoice{Kind: k.Name, Zone: r.Zone, Option: cluster.Reserved, Stock: r.ID}, true
+			}
+		}
+	}
+	return cloud.OfferChoice{}, false
 }
 
 func bootable(class nodeclass.Class, k *cluster.Kind) bool {
@@ -155,13 +195,6 @@ func bootable(class nodeclass.Class, k *cluster.Kind) bool {
 	return false
 }
 
-func subnetFor(class nodeclass.Class, k *cluster.Kind) (nodeclass.Subnet, bool) {
-	for _, o := range k.Offers {
-		for _, s := range class.Resolved.Subnets {
-			if (o.Available || o.Why != "") && o.Option != cluster.Reserved && o.Zone == s.Zone {
-				return s, true
-			}
-		}
-	}
-	return nodeclass.Subnet{}, false
+func inZone(zone string) func(nodeclass.Subnet) bool {
+	return func(s nodeclass.Subnet) bool { return s.Zone == zone }
 }

@@ -4,9 +4,14 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
+
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws/catalog"
+	"github.com/daemok/daemok/cloud/aws/emulator"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/cloud/market"
 )
@@ -64,6 +69,47 @@ func TestVerify(t *testing.T) {
 		a.server.Allow(rehearsedActions...)
 		if err := a.provider.Verify(t.Context(), a.class); err != nil {
 			t.Errorf("with all rights again: %v", err)
+		}
+	})
+	t.Run("the right to launch into capacity reservations is asked for where the class selects any", func(t *testing.T) {
+		a := open(t)
+		a.server.Deny(emulator.OnReservations)
+		if err := a.provider.Verify(t.Context(), a.class); err != nil {
+			t.Errorf("a class without reservations needs a right on them: %v", err)
+		}
+		block := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 1, Block: true, EndsAt: a.Now().Add(24 * time.Hour)})
+		refused := refusal(t, a.provider.Verify(t.Context(), a.class))
+		if refused.Reason != "RunInstancesAuthCheckFailed" || !strings.Contains(refused.Cause, "lacks the right ec2:RunInstances on arn:aws:ec2:us-east-1:123456789012:capacity-reservation/"+block) {
+			t.Errorf("Verify = %v, want the right on %s", refused, block)
+		}
+		if got, err := a.provider.Launch(t.Context(), a.fromReservation(t, "t1", block, 1)); len(got) > 0 || isShort(err) || !strings.Contains(refusal(t, err).Cause, block) {
+			t.Errorf("Launch without the right = %+v, %v", got, err)
+		}
+		a.server.Allow(emulator.OnReservations)
+		if err := a.provider.Verify(t.Context(), a.class); err != nil {
+			t.Errorf("with the right: %v", err)
+		}
+	})
+	t.Run("a reservation that is full, or was cancelled a moment ago, is no refusal, and what both launches lack is said once", func(t *testing.T) {
+		a := open(t)
+		id := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 1, Targeted: true})
+		if _, err := a.provider.Launch(t.Context(), a.fromReservation(t, "t1", id, 1)); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.provider.Verify(t.Context(), a.class); err != nil {
+			t.Errorf("with a full reservation: %v", err)
+		}
+		a.server.Deny("RunInstances")
+		if refused := refusal(t, a.provider.Verify(t.Context(), a.class)); strings.Count(refused.Cause, "lacks the right") != 1 {
+			t.Errorf("without RunInstances: %v", refused)
+		}
+		a.server.Allow("RunInstances")
+		a.Advance(time.Minute)
+		if _, err := a.provider.clients.EC2.CancelCapacityReservation(t.Context(), &ec2.CancelCapacityReservationInput{CapacityReservationId: sdk.String(id)}); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.provider.Verify(t.Context(), a.class); err != nil {
+			t.Errorf("with a reservation that is over: %v", err)
 		}
 	})
 	t.Run("throttling is no refusal", func(t *testing.T) {

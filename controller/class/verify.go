@@ -37,6 +37,9 @@ func (r *Reconciler) verify(ctx context.Context, c *awsv1.EC2NodeClass, settings
 	}
 	known := r.records.of(c.Name)
 	form := c.Annotations[api.AnnotationNodeClassHash] + "/" + c.Status.InstanceProfile
+	if len(settings.Resolved.Reservations) > 0 {
+		form += "/reserved" // launches into reservations need rights of their own
+	}
 	last := known.verdict
 	if last.form == form && last.refused == nil && r.Now().Before(last.at.Add(r.Verified)) {
 		last.conclude(c, r.Now())

@@ -72,6 +72,17 @@ func TestAGoodAnswerHoldsForHalfAnHour(t *testing.T) {
 	s.after(time.Second, metav1.ConditionTrue, verified, 3)
 }
 
+// Launches into reservations need rights of their own.
+func TestAClassIsVerifiedAgainWhenItFindsReservations(t *testing.T) {
+	s := begin(t)
+	s.r.ReservedCapacity = true
+	s.after(0, metav1.ConditionTrue, verified, 1)
+	s.reserved = []nodeclass.Reservation{{ID: "cr-1", Kind: "m5.large", Zone: "us-east-1a"}}
+	s.after(time.Minute, metav1.ConditionTrue, verified, 2)
+	s.reserved = append(s.reserved, nodeclass.Reservation{ID: "cr-2", Kind: "m5.large", Zone: "us-east-1a"})
+	s.after(time.Minute, metav1.ConditionTrue, verified, 2)
+}
+
 func TestThrottlingTakesNothingBack(t *testing.T) {
 	s := begin(t)
 	s.verify = &cloud.ThrottledError{Call: "ec2:RunInstances (dry run)"}

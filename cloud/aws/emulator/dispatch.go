@@ -146,23 +146,28 @@ func listed(names iter.Seq[string]) string { return strings.Join(slices.Sorted(n
 
 func deniedAnswer(c *call) *wire.Error {
 	who := c.server.Account()
-	message := fmt.Sprintf("User: arn:aws:sts::%s:assumed-role/%s-karpenter/session is not authorized to perform: %s:%s",
-		who.ID, who.ClusterName, c.service, c.action)
-	switch c.service {
+	switch message := lacks(who, c.service, c.action); c.service {
 	case wire.EC2:
-		return wire.Errorf("UnauthorizedOperation",
-			"You are not authorized to perform this operation. %s on resource: arn:aws:ec2:%s:%s:* because no identity-based policy allows the %s:%s action."+
-				" Encoded authorization failure message: %x", message, who.Region, who.ID, c.service, c.action, sealed(c)).WithStatus(http.StatusForbidden)
+		return c.server.unauthorized(who, c.action, "arn:aws:ec2:"+who.Region+":"+who.ID+":*")
 	case wire.IAM, wire.STS, wire.Scaling, wire.ELB:
 		return wire.Errorf("AccessDenied", "%s", message).WithStatus(http.StatusForbidden)
+	default:
+		return wire.Errorf("AccessDeniedException", "%s", message)
 	}
-	return wire.Errorf("AccessDeniedException", "%s", message)
 }
 
-// sealed stands for the part of EC2's refusals that only AWS can read: it is
-// another one for every call.
-func sealed(c *call) [32]byte {
-	return sha256.Sum256(fmt.Appendf(nil, "%s %d", c.action, c.server.requests.Load()))
+func lacks(who Account, service, action string) string {
+	return fmt.Sprintf("User: arn:aws:sts::%s:assumed-role/%s-karpenter/session is not authorized to perform: %s:%s",
+		who.ID, who.ClusterName, service, action)
+}
+
+// unauthorized is EC2's refusal of an action on a resource, by its ARN. The part that only
+// AWS can read is another one for every call.
+func (s *Server) unauthorized(who Account, action, resource string) *wire.Error {
+	sealed := sha256.Sum256(fmt.Appendf(nil, "%s %d", action, s.requests.Load()))
+	return wire.Errorf("UnauthorizedOperation",
+		"You are not authorized to perform this operation. %s on resource: %s because no identity-based policy allows the ec2:%s action."+
+			" Encoded authorization failure message: %x", lacks(who, wire.EC2, action), resource, action, sealed).WithStatus(http.StatusForbidden)
 }
 
 // asError makes a wire error of any error; one that is not AWS's is an

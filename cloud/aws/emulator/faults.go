@@ -130,7 +130,11 @@ func (f Fault) answer() *wire.Error {
 	return e
 }
 
-// Deny takes the right to call actions away; Allow gives it back.
+// OnReservations is what Deny takes for the right to launch into capacity reservations
+// that are named, which IAM checks beside that to launch at all.
+const OnReservations = "RunInstances/capacity-reservation"
+
+// Deny takes the right to call actions away, or OnReservations; Allow gives it back.
 func (s *Server) Deny(actions ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -178,6 +178,10 @@ func (s *state) reservation(id string) (*capacityReservation, error) {
 	return nil, wire.Errorf("InvalidCapacityReservationId.NotFound", "The capacity reservation ID '%s' does not exist", id)
 }
 
+func (s *state) reservationARN(r *capacityReservation) string {
+	return "arn:aws:ec2:" + s.Account.Region + ":" + r.Owner + ":capacity-reservation/" + r.ID
+}
+
 // reservationOf is the reservation that an instance runs in now; empty where it
 // runs in none, or in none any more.
 func (s *state) reservationOf(i *instance, now time.Time) string {
@@ -217,6 +221,9 @@ func (s *Server) chooseReservation(l *launch, now time.Time) error {
 		r, err := s.st.reservation(spec.Target.ID)
 		if err != nil {
 			return err
+		}
+		if s.denied[OnReservations] {
+			return s.unauthorized(s.st.Account, "RunInstances", s.st.reservationARN(r))
 		}
 		if state := r.state(now); state != "active" {
 			return wire.Errorf("InvalidCapacityReservationState", "The capacity reservation '%s' is %s.", r.ID, state)
@@ -291,7 +298,7 @@ type capacityReservationXML struct {
 func (s *Server) reservationAnswer(r *capacityReservation, all []live, now time.Time) capacityReservationXML {
 	x := capacityReservationXML{
 		Zone: r.Zone.Name, ZoneID: r.Zone.ID, Available: s.shownFree(r, all, now), ID: r.ID, CreatedAt: imageTime(r.CreatedAt), EndKind: "unlimited",
-		ARN:      "arn:aws:ec2:" + s.st.Account.Region + ":" + r.Owner + ":capacity-reservation/" + r.ID,
+		ARN:      s.st.reservationARN(r),
 		Criteria: r.Criteria, Platform: "Linux/UNIX", Type: r.Type, OwnerID: r.Owner, Kind: r.Kind, StartsAt: imageTime(r.StartsAt),
 		State: r.state(now), Tags: r.Tags, Tenancy: "default", Total: r.Total,
 	}

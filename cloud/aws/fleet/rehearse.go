@@ -35,7 +35,8 @@ func Rehearse(r Request) (Rehearsal, error) {
 }
 
 // runInput asks for one machine without a template, which is not there. It
-// has what EC2 checks rights on: image, profile, subnet, groups and tags.
+// has what EC2 checks rights on: image, profile, subnet, groups, tags, and the
+// placement group and capacity reservation, if any.
 func runInput(r Request, t template, kind, subnet string) *ec2.RunInstancesInput {
 	tags := ec2Tags(allTags(r))
 	groups := make([]string, len(r.Class.Resolved.Groups))
@@ -50,6 +51,17 @@ func runInput(r Request, t template, kind, subnet string) *ec2.RunInstancesInput
 			{ResourceType: types.ResourceTypeInstance, Tags: tags}, {ResourceType: types.ResourceTypeVolume, Tags: tags},
 			{ResourceType: types.ResourceTypeNetworkInterface, Tags: tags},
 		},
+	}
+	if spec := t.data.CapacityReservationSpecification; spec != nil {
+		in.CapacityReservationSpecification = &types.CapacityReservationSpecification{
+			CapacityReservationPreference: spec.CapacityReservationPreference, CapacityReservationTarget: spec.CapacityReservationTarget,
+		}
+	}
+	if market := t.data.InstanceMarketOptions; market != nil {
+		in.InstanceMarketOptions = &types.InstanceMarketOptionsRequest{MarketType: market.MarketType}
+	}
+	if p := t.data.Placement; p != nil {
+		in.Placement = &types.Placement{GroupId: p.GroupId, PartitionNumber: p.PartitionNumber, Tenancy: p.Tenancy}
 	}
 	if r.Class.Resolved.Profile != "" {
 		in.IamInstanceProfile = &types.IamInstanceProfileSpecification{Name: aws.String(r.Class.Resolved.Profile)}
