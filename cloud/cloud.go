@@ -114,7 +114,7 @@ type Machine struct {
 	Zone       string
 	ZoneID     string
 	Option     cluster.Option
-	Stock      string // the reservation that it is taken from, of a reserved one
+	Stock      string // the reservation that it is taken from; empty, and Option on demand, once that is over
 	Image      string
 	Class      string // from its tags: name of the class it was launched for
 	State      State

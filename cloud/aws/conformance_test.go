@@ -4,8 +4,12 @@ import (
 	"testing"
 	"time"
 
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws/catalog"
+	"github.com/daemok/daemok/cloud/aws/emulator"
 	"github.com/daemok/daemok/cloud/aws/notice"
 	"github.com/daemok/daemok/cloud/aws/shortage"
 	"github.com/daemok/daemok/cloud/cloudtest"
@@ -26,7 +30,21 @@ func TestConformance(t *testing.T) {
 		return cloudtest.Subject{
 			Catalog: a.provider, Machines: a.provider, Other: other, Class: a.port(),
 			Notices: a.provider.Notices("prod"), RedeliverIn: notice.HiddenFor,
-			Advance:   func(d time.Duration) { a.Advance(d); a.server.Settle() },
+			Advance: func(d time.Duration) {
+				a.Advance(d)
+				a.server.Settle()
+				if a.class.Spec.Reservations != nil {
+					a.lookAgain(t)
+				}
+			},
+			Reserve: func(kind, zone string, n int) string {
+				return a.reserve(t, emulator.CapacityReservation{Type: kind, Zone: zone, Count: n, Targeted: true})
+			},
+			EndReservation: func(stock string) {
+				if _, err := a.provider.clients.EC2.CancelCapacityReservation(t.Context(), &ec2.CancelCapacityReservationInput{CapacityReservationId: sdk.String(stock)}); err != nil {
+					t.Fatal(err)
+				}
+			},
 			Interrupt: func(id string) { a.server.Market().Interrupt(id) },
 			SellOut:   func(o cloud.OfferChoice, n int) { a.server.Market().SetCapacity(poolOf(o), n, 0) },
 			SetPrice: func(o cloud.OfferChoice, dollars float64) {

@@ -37,6 +37,10 @@ type Subject struct {
 	SellOut func(o cloud.OfferChoice, n int)
 	// SetPrice changes the price of an offer. Optional.
 	SetPrice func(o cloud.OfferChoice, dollars float64)
+	// Reserve reserves n machines of a kind in a zone for the class, and returns what they
+	// have as their Stock; EndReservation cancels that. Optional.
+	Reserve        func(kind, zone string, n int) (stock string)
+	EndReservation func(stock string)
 	// Interrupt makes the cloud take a spot machine back. Optional.
 	Interrupt func(machineID string)
 
@@ -52,7 +56,7 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 	for _, group := range []struct {
 		name  string
 		tests []conformance
-	}{{"catalogue", catalogueTests}, {"launch", launchTests}, {"machines", machineTests}, {"notices", noticeTests}} {
+	}{{"catalogue", catalogueTests}, {"launch", launchTests}, {"reserved", reservedTests}, {"machines", machineTests}, {"notices", noticeTests}} {
 		t.Run(group.name, func(t *testing.T) {
 			for _, c := range group.tests {
 				t.Run(c.name, func(t *testing.T) { c.test(t, &bench{Subject: open(t)}) })

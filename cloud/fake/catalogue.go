@@ -19,6 +19,7 @@ type offered struct {
 	step  time.Time // of spot prices
 	fixed uint64    // revision of prices fixed by hand
 	short []market.Pool
+	rooms []room // of reservations
 	zones []string
 	value *cluster.Catalogue
 }
@@ -32,7 +33,7 @@ func (c *Cloud) Kinds(ctx context.Context, class cloud.Class) (*cluster.Catalogu
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := c.clock.Now()
-	next := offered{short: c.shortAt(now), zones: settingsOf(class).Zones}
+	next := offered{short: c.shortAt(now), rooms: c.rooms(), zones: settingsOf(class).Zones}
 	next.step, next.fixed = c.market.PriceRevision()
 	last := c.catalogues[class.ID]
 	if last != nil && last.madeFrom(next) {
@@ -50,13 +51,13 @@ func (c *Cloud) Kinds(ctx context.Context, class cloud.Class) (*cluster.Catalogu
 }
 
 func (o *offered) madeFrom(p offered) bool {
-	return o.step.Equal(p.step) && o.fixed == p.fixed && slices.Equal(o.short, p.short) && slices.Equal(o.zones, p.zones)
+	return o.step.Equal(p.step) && o.fixed == p.fixed && slices.Equal(o.short, p.short) && slices.Equal(o.rooms, p.rooms) && slices.Equal(o.zones, p.zones)
 }
 
 // sameOffers compares what may change; the rest of a kind never does.
 func sameOffers(a, b cluster.Kind) bool {
 	return a.Name == b.Name && slices.EqualFunc(a.Offers, b.Offers, func(x, y cluster.Offer) bool {
-		return x.Zone == y.Zone && x.Option == y.Option && x.Price == y.Price && x.Priced == y.Priced && x.Available == y.Available
+		return x.Zone == y.Zone && x.Option == y.Option && x.Stock == y.Stock && x.Left == y.Left && x.Price == y.Price && x.Priced == y.Priced && x.Available == y.Available
 	})
 }
 
@@ -102,6 +103,9 @@ func (c *Cloud) offers(from offered, now time.Time) []cluster.Kind {
 				alone.Labels, alone.Unless = labels[zone][way{option, true}], constraint.Label{Key: labelTenancy, Value: "default"}
 				alone.Price = quantity.USDPerHour(float64(c.market.PriceUSD(pool, now) * dearer(pool, true)))
 				offers = append(offers, usual, alone)
+				if option == market.OnDemand {
+					offers = append(offers, reserved(from, out[i].Name, zone.Name, usual)...)
+				}
 			}
 		}
 		out[i].Offers = offers

@@ -31,7 +31,8 @@ func subject(scale float64) cloudtest.Subject {
 		Advance: virtual.Advance, SellOut: c.SellOut,
 		SetPrice:  func(o cloud.OfferChoice, dollars float64) { c.Market().SetPrice(poolOf(o), dollars) },
 		Interrupt: func(id string) { c.Market().Interrupt(id) },
-		LagMax:    10 * time.Second, EndMax: 5 * time.Minute,
+		Reserve:   c.Reserve, EndReservation: c.EndReservation,
+		LagMax: 10 * time.Second, EndMax: 5 * time.Minute,
 		Dedicated: true, ShortageFor: 3 * time.Minute, RedeliverIn: 20 * time.Second,
 	}
 }

@@ -4,7 +4,7 @@
 // It promises everything that cloud/cloudtest asks, the same answers for the
 // same seed, clock and calls, and the faults that a test injects. It has one
 // subnet in each zone and no rights: a class is its name, and perhaps some zones
-// and tags, an image and security groups.
+// and tags, an image and security groups. Reservations are open to all classes.
 package fake
 
 import (
@@ -71,13 +71,14 @@ type Cloud struct {
 	faults  *faults
 
 	// mu is held over calls to the market, which never calls back.
-	mu         sync.Mutex
-	launches   map[string]launch // by token
-	prepared   int
-	short      map[market.Pool]time.Time
-	catalogues map[string]*offered // by class
-	revision   uint64
-	inbox      inbox
+	mu           sync.Mutex
+	launches     map[string]launch // by token
+	prepared     int
+	short        map[market.Pool]time.Time
+	reservations map[string]reservation // by name; those that are over stay
+	catalogues   map[string]*offered    // by class
+	revision     uint64
+	inbox        inbox
 }
 
 // New opens a cloud.
@@ -90,7 +91,7 @@ func New(o Options) *Cloud {
 		options: o, clock: o.Clock, market: o.Market,
 		kinds: kindsOf(o.Region, o.Types), zones: ec2data.Load().Zones(o.Region),
 		faults:   newFaults(o.Seed),
-		launches: map[string]launch{}, short: map[market.Pool]time.Time{}, catalogues: map[string]*offered{},
+		launches: map[string]launch{}, short: map[market.Pool]time.Time{}, reservations: map[string]reservation{}, catalogues: map[string]*offered{},
 		inbox: newInbox(),
 	}
 }
@@ -136,5 +137,9 @@ func (o Options) withDefaults() Options {
 }
 
 func poolOf(o cloud.OfferChoice) market.Pool {
-	return market.Pool{Kind: o.Kind, Zone: o.Zone, Option: market.Option(o.Option)}
+	option := market.Option(o.Option)
+	if o.Option == cluster.Reserved {
+		option = market.Reservation(o.Stock)
+	}
+	return market.Pool{Kind: o.Kind, Zone: o.Zone, Option: option}
 }

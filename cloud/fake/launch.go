@@ -91,7 +91,10 @@ func check(r cloud.LaunchRequest) error {
 		if o.Dedicated != r.Options[0].Dedicated {
 			return refuse("one launch is for one tenancy only")
 		}
-		if o.Option != cluster.OnDemand && o.Option != cluster.Spot {
+		if o.Option == cluster.Reserved && (o.Stock == "" || o.Dedicated) {
+			return refuse("a reserved offer needs the name of its reservation, and is not for dedicated machines")
+		}
+		if !slices.Contains([]cluster.Option{cluster.OnDemand, cluster.Spot, cluster.Reserved}, o.Option) {
 			return refuse(fmt.Sprintf("purchase option %q is not sold", o.Option))
 		}
 	}
@@ -144,6 +147,9 @@ func (c *Cloud) buy(r cloud.LaunchRequest) (ids []string, err error) {
 			break
 		}
 		short[pool] = true
+		if _, counted := pool.Option.Reserved(); counted {
+			continue // its room says so, as soon as there is some again
+		}
 		c.short[pool] = c.clock.Now().Add(c.options.ShortageFor)
 	}
 	slices.Sort(ids)

@@ -11,7 +11,6 @@ import (
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws/ec2data"
 	"github.com/daemok/daemok/cloud/market"
-	"github.com/daemok/daemok/core/cluster"
 )
 
 // Terminate implements cloud.Machines. It knows new machines at once, even
@@ -100,9 +99,10 @@ func (c *Cloud) recordOf(m market.Machine) (record, bool) {
 
 func (c *Cloud) convert(m market.Machine) cloud.Machine {
 	r, _ := c.recordOf(m)
+	option, stock := c.boughtAs(m.Pool)
 	return cloud.Machine{
 		ID: m.ID, ProviderID: "aws:///" + m.Pool.Zone + "/" + m.ID,
-		Kind: m.Pool.Kind, Zone: m.Pool.Zone, ZoneID: ec2data.ZoneID(m.Pool.Zone), Option: cluster.Option(m.Pool.Option),
+		Kind: m.Pool.Kind, Zone: m.Pool.Zone, ZoneID: ec2data.ZoneID(m.Pool.Zone), Option: option, Stock: stock,
 		Image: r.image, Subnet: SubnetIn(m.Pool.Zone), Groups: slices.Clone(r.groups), Dedicated: r.dedicated, Class: r.class, State: cloud.State(m.At(c.clock.Now())),
 		Batch: r.batch, LaunchedAt: m.LaunchedAt, Tags: maps.Clone(r.tags), PrivateDNS: c.privateDNS(m.ID),
 	}

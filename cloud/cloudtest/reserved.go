@@ -1,0 +1,127 @@
+package cloudtest
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/core/cluster"
+)
+
+var reservedTests = []conformance{
+	{"reserved machines are bought when asked for, and counted", func(t *testing.T, b *bench) {
+		usual, stock := b.reserve(t, 3)
+		offer, revision := b.stocked(t, stock), b.kinds(t).Revision
+		if option, _ := offer.Labels.Get(cluster.LabelCapacityType); !offer.Available || offer.Left != 3 || option != string(cluster.Reserved) || !offer.Priced || offer.Price >= find(t, b.kinds(t), usual).Price {
+			t.Errorf("the offer is %+v; want three to be had, for less than on demand", offer)
+		}
+		b.launch(t, b.request(1, usual))
+		if left := b.stocked(t, stock).Left; left != 3 {
+			t.Errorf("%d of three are left after a machine was bought on demand", left)
+		}
+		r := b.request(2, from(usual, stock))
+		got := b.launch(t, r)
+		if left := b.stocked(t, stock).Left; left != 1 || b.kinds(t).Revision == revision {
+			t.Errorf("%d of three are left once two were bought, want 1, at another revision", left)
+		}
+		for _, m := range slices.Concat(got, b.list(t, cloud.Filter{Batch: r.Batch})) {
+			if !isOf(m, from(usual, stock)) || m.Stock != stock {
+				t.Errorf("machine = %+v, want one of %s", m, stock)
+			}
+		}
+		terminate(t, b.Machines, ids(got)[:1], nil)
+		b.Advance(b.EndMax)
+		if left := b.stocked(t, stock).Left; left != 2 {
+			t.Errorf("%d of three are left once one of two was given back, want 2", left)
+		}
+	}},
+	{"a reservation is not sold beyond what it holds", func(t *testing.T, b *bench) {
+		usual, stock := b.reserve(t, 2)
+		var bought atomic.Int64
+		var wait sync.WaitGroup
+		for range 3 {
+			r := b.request(1, from(usual, stock))
+			wait.Go(func() {
+				got, err := b.Machines.Launch(t.Context(), r)
+				bought.Add(int64(len(got)))
+				if err != nil && !shortOfStock(err, stock) {
+					t.Errorf("Launch = %v, want a machine or *NoCapacityError of %s", err, stock)
+				}
+			})
+		}
+		wait.Wait()
+		if bought.Load() != 2 {
+			t.Errorf("three at once bought %d from a reservation of two", bought.Load())
+		}
+		if o := b.stocked(t, stock); o.Available || o.Left != 0 {
+			t.Errorf("the full reservation is offered as %+v", o)
+		}
+		few := b.Reserve(usual.Kind, usual.Zone, 1)
+		if got, err := b.Machines.Launch(t.Context(), b.request(2, from(usual, few))); len(got) != 1 || !shortOfStock(err, few) {
+			t.Errorf("Launch(2) from a reservation of one = %v, %v; want one, and *NoCapacityError of %s", ids(got), err, few)
+		}
+		if !find(t, b.kinds(t), usual).Available {
+			t.Error("machines on demand count as short for the sake of a reservation")
+		}
+	}},
+	{"a reservation that is gone is short by itself, and its machines go on", func(t *testing.T, b *bench) {
+		usual, gone := b.reserve(t, 2)
+		other := b.Reserve(usual.Kind, usual.Zone, 2)
+		r := b.request(1, from(usual, gone))
+		b.launch(t, r)
+		b.Advance(b.LagMax)
+		b.EndReservation(gone)
+		if got, err := b.Machines.Launch(t.Context(), b.request(1, from(usual, gone))); len(got) != 0 || !shortOfStock(err, gone) {
+			t.Errorf("Launch = %v, %v; want *NoCapacityError of %s", ids(got), err, gone)
+		}
+		if o := b.stocked(t, other); !o.Available || o.Left != 2 || !find(t, b.kinds(t), usual).Available {
+			t.Errorf("the other reservation is offered as %+v, machines on demand as %+v; want both", o, find(t, b.kinds(t), usual))
+		}
+		b.Advance(b.LagMax)
+		if o := b.stocked(t, gone); o.Stock != "" {
+			t.Errorf("the reservation is still offered: %+v", o)
+		}
+		listed := b.list(t, cloud.Filter{Batch: r.Batch})
+		if len(listed) != 1 || listed[0].Option != cluster.OnDemand || listed[0].Stock != "" || listed[0].State != cloud.Running {
+			t.Errorf("its machine is %+v; want one that runs on demand", listed)
+		}
+	}},
+}
+
+// reserve reserves n machines of the cheapest offer on demand, and returns both.
+func (b *bench) reserve(t *testing.T, n int) (usual cloud.OfferChoice, stock string) {
+	t.Helper()
+	if b.Reserve == nil {
+		t.Skip("the subject sells no reserved machines")
+	}
+	usual = b.offers(t, cluster.OnDemand, 1)[0]
+	return usual, b.Reserve(usual.Kind, usual.Zone, n)
+}
+
+// from is an offer on demand as one of a reservation.
+func from(usual cloud.OfferChoice, stock string) cloud.OfferChoice {
+	usual.Option, usual.Stock = cluster.Reserved, stock
+	return usual
+}
+
+// stocked is the offer of a reservation; zero where it is not offered.
+func (b *bench) stocked(t *testing.T, stock string) cluster.Offer {
+	t.Helper()
+	for _, k := range b.kinds(t).Kinds {
+		for _, o := range k.Offers {
+			if o.Stock == stock {
+				return o
+			}
+		}
+	}
+	return cluster.Offer{}
+}
+
+// shortOfStock reports whether the error says that a reservation, and nothing else, is short.
+func shortOfStock(err error, stock string) bool {
+	short, ok := errors.AsType[*cloud.NoCapacityError](err)
+	return ok && len(short.Offers) == 1 && short.Offers[0].Stock == stock
+}

@@ -1,0 +1,97 @@
+package fake
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/daemok/daemok/cloud/market"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+)
+
+// reservation is room for machines of one kind in one zone. It is replaced, not written.
+type reservation struct {
+	pool market.Pool
+	over bool
+}
+
+// Reserve reserves n machines of a kind in a zone, for all classes with that zone, and
+// returns the name that offers and machines have as their Stock.
+func (c *Cloud) Reserve(kind, zone string, n int) (stock string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	stock = fmt.Sprintf("cr-%017x", len(c.reservations)+1)
+	pool := market.Pool{Kind: kind, Zone: zone, Option: market.Reservation(stock)}
+	c.reservations[stock] = reservation{pool: pool}
+	c.market.SetCapacity(pool, n, 0)
+	return stock
+}
+
+// EndReservation has no more machines come from a reservation; those that did go on as
+// machines on demand.
+func (c *Cloud) EndReservation(stock string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r, known := c.reservations[stock]; known {
+		c.reservations[stock] = reservation{pool: r.pool, over: true}
+		c.market.Resize(r.pool, 0)
+	}
+}
+
+// room is what a reservation has left.
+type room struct {
+	pool market.Pool
+	left int
+}
+
+// rooms are those of all reservations that are not over, by name. The caller holds mu.
+func (c *Cloud) rooms() []room {
+	var out []room
+	for _, stock := range slices.Sorted(maps.Keys(c.reservations)) {
+		if r := c.reservations[stock]; !r.over {
+			out = append(out, room{r.pool, max(0, c.market.Capacity(r.pool))})
+		}
+	}
+	return out
+}
+
+// reservedShare is what of its price on demand a reserved machine counts as costing: it is
+// paid for whether it runs or not.
+const reservedShare = 10_000
+
+// reserved are the offers of a kind's reservations in a zone.
+func reserved(from offered, kind, zone string, onDemand cluster.Offer) []cluster.Offer {
+	var out []cluster.Offer
+	for _, r := range from.rooms {
+		if r.pool.Kind != kind || r.pool.Zone != zone {
+			continue
+		}
+		stock, _ := r.pool.Option.Reserved()
+		out = append(out, cluster.Offer{
+			Zone: zone, Option: cluster.Reserved, Stock: stock, Left: int64(r.left), Labels: reservedLabels(onDemand.Labels, stock),
+			Price: max(1, onDemand.Price/reservedShare), Priced: true, Available: r.left > 0 && !slices.Contains(from.short, r.pool),
+		})
+	}
+	return out
+}
+
+func reservedLabels(onDemand constraint.Labels, stock string) constraint.Labels {
+	return onDemand.With(cluster.LabelCapacityType, string(cluster.Reserved)).
+		With(awsLabel+"capacity-reservation-id", stock).
+		With(awsLabel+"capacity-reservation-type", "default").
+		With(awsLabel+"capacity-reservation-interruptible", "false")
+}
+
+// boughtAs is how a machine of a pool is paid for now: as reserved, until its reservation
+// is over. The caller holds mu.
+func (c *Cloud) boughtAs(pool market.Pool) (option cluster.Option, stock string) {
+	stock, is := pool.Option.Reserved()
+	switch {
+	case !is:
+		return cluster.Option(pool.Option), ""
+	case c.reservations[stock].over:
+		return cluster.OnDemand, ""
+	}
+	return cluster.Reserved, stock
+}
