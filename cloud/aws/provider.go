@@ -105,17 +105,18 @@ type Provider struct {
 	steady     steady
 	quotas     quota.Book
 
-	mu       sync.Mutex
-	cluster  userdata.Cluster
-	arn      string                           // of the cluster; empty: not asked for yet
-	blocks   map[string]nodeclass.Reservation // capacity blocks that were seen and are not over
-	version  version
-	noQuotas bool            // that Service Quotas may not be read was told
-	zones    map[string]bool // that types were read anew for, though none are offered there
-	types    []catalog.Type
-	typesSeq uint64
-	revision uint64
-	classes  map[string]*known // by class ID
+	mu            sync.Mutex
+	cluster       userdata.Cluster
+	arn           string                           // of the cluster; empty: not asked for yet
+	blocks        map[string]nodeclass.Reservation // capacity blocks that were seen and are not over
+	version       version
+	noQuotas      bool            // that Service Quotas may not be read was told
+	reservedCount bool            // capacity reservations count against limits of vCPUs, and not machines in them
+	zones         map[string]bool // that types were read anew for, though none are offered there
+	types         []catalog.Type
+	typesSeq      uint64
+	revision      uint64
+	classes       map[string]*known // by class ID
 }
 
 // New configures the adapter and calls nobody, but for the region where none

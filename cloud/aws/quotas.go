@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/daemok/daemok/cloud"
@@ -13,7 +14,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 )
 
-// RefreshQuotas reads how many vCPUs the account may run, and how many run. Who may not
+// RefreshQuotas reads how many vCPUs the account may run, and how many run or are reserved. Who may not
 // read Service Quotas learns limits by meeting them, as Options.Warn is told once; in an
 // isolated VPC they are not asked for.
 func (p *Provider) RefreshQuotas(ctx context.Context) error {
@@ -21,7 +22,7 @@ func (p *Provider) RefreshQuotas(ctx context.Context) error {
 		return nil
 	}
 	api := quota.API{Quotas: p.clients.Quotas, EC2: p.clients.EC2}
-	limits, err := api.Limits(ctx)
+	limits, account, err := api.Limits(ctx)
 	if refused, ok := errors.AsType[*cloud.RefusedError](err); ok {
 		p.tellNoQuotas(refused)
 		return nil
@@ -33,12 +34,34 @@ func (p *Provider) RefreshQuotas(ctx context.Context) error {
 		p.quotas.Saw(nil, nil)
 		return nil
 	}
-	running, err := api.Running(ctx, p.countOf)
+	reserved, counted, err := p.reservedShares(ctx, api, account)
+	if err != nil {
+		return fmt.Errorf("count the vCPUs that the account has reserved: %w", err)
+	}
+	shares, err := api.Running(ctx, counted, p.countOf)
 	if err != nil {
 		return fmt.Errorf("count the vCPUs that the account runs: %w", err)
 	}
-	p.quotas.Saw(limits, running)
+	maps.Copy(shares, reserved)
+	p.mu.Lock()
+	p.reservedCount = counted
+	p.mu.Unlock()
+	p.quotas.Saw(limits, shares)
 	return nil
+}
+
+// reservedShares are what the account's own capacity reservations count. They are not
+// counted, and machines in them are, where the account or the right to read reservations
+// is not known, and where machines on demand may run in open ones.
+func (p *Provider) reservedShares(ctx context.Context, api quota.API, account string) (shares map[string]quota.Share, counted bool, err error) {
+	if account == "" || p.options.NoReservedCapacity {
+		return nil, false, nil
+	}
+	shares, err = api.Reserved(ctx, account, p.countOf)
+	if _, refused := errors.AsType[*cloud.RefusedError](err); refused {
+		return nil, false, nil
+	}
+	return shares, err == nil, err
 }
 
 func (p *Provider) tellNoQuotas(why *cloud.RefusedError) {
@@ -63,9 +86,16 @@ func (p *Provider) countOf(kind string, option cluster.Option) (group string, vC
 	return p.types[i].Quota.By(option), p.types[i].CPUs
 }
 
-// countBought counts machines that were just bought against limits.
+// countBought counts machines that were just bought against limits, but for those whose
+// reservation counts.
 func (p *Provider) countBought(machines []cloud.Machine) {
+	p.mu.Lock()
+	reservedCount := p.reservedCount
+	p.mu.Unlock()
 	for _, m := range machines {
+		if reservedCount && m.Stock != "" {
+			continue
+		}
 		option := m.Option
 		if option == cluster.Reserved {
 			option = cluster.OnDemand

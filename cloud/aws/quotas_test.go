@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/daemok/daemok/cloud/aws/emulator"
 	"github.com/daemok/daemok/core/cluster"
 )
 
@@ -60,6 +61,105 @@ func TestOffersBeyondAQuotaAreLeftOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	says("m5.xlarge", cluster.OnDemand, "")
+}
+
+// Eight vCPUs may run, and four of them are reserved: these count whether machines run in
+// them or not, and what is bought into the reservation counts no more. Reservations that
+// others share, and capacity blocks, do not count.
+func TestReservationsCountAgainstAQuota(t *testing.T) {
+	a := openAccount(t)
+	if err := a.server.SetQuota("L-1216C47A", 8); err != nil {
+		t.Fatal(err)
+	}
+	id := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 2, Targeted: true})
+	shared := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 4, Owner: "210987654321"})
+	a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 4, Block: true, EndsAt: a.Now().Add(24 * time.Hour)})
+	fits := func(when, largest, tooLarge string) {
+		t.Helper()
+		if err := a.provider.RefreshQuotas(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if o := a.offer(t, largest, cluster.OnDemand); !o.Available || o.Why != "" {
+			t.Errorf("%s an %s is available %v, %q; want it to be had", when, largest, o.Available, o.Why)
+		}
+		if o := a.offer(t, tooLarge, cluster.OnDemand); !strings.Contains(o.Why, "too few are left") {
+			t.Errorf("%s an %s is available %v, %q; want it to be too large", when, tooLarge, o.Available, o.Why)
+		}
+	}
+	fits("with the reservation idle", "m5.xlarge", "m5.2xlarge")
+	for _, from := range []string{id, shared} {
+		if got, err := a.provider.Launch(t.Context(), a.fromReservation(t, "from-"+from, from, 2)); err != nil || len(got) != 2 {
+			t.Fatalf("Launch = %v, %v; want two", got, err)
+		}
+		if o := a.offer(t, "m5.xlarge", cluster.OnDemand); !o.Available {
+			t.Errorf("right after a purchase into %s no m5.xlarge is available: %q", from, o.Why)
+		}
+	}
+	a.Advance(time.Minute)
+	fits("with machines in the reservations", "m5.xlarge", "m5.2xlarge")
+	if o := a.reservedOffer(t, shared); !o.Available {
+		t.Errorf("a reservation with room is available %v, %q", o.Available, o.Why)
+	}
+	bought, err := a.provider.Launch(t.Context(), a.request(t, "one", cluster.OnDemand, "m5.xlarge"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	late := a.request(t, "late", cluster.OnDemand, "m5.large")
+	if _, err := a.provider.Launch(t.Context(), late); !isShort(err) {
+		t.Errorf("Launch beyond the limit = %v, want a shortage", err)
+	}
+	a.Advance(time.Minute) // it is visible to all calls
+	if _, err := a.provider.Terminate(t.Context(), bought[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	a.Advance(5 * time.Minute) // the shortage is forgotten
+	fits("once all on demand is given back", "m5.xlarge", "m5.2xlarge")
+}
+
+// Who may not read reservations counts the machines that run in them.
+func TestWithoutTheRightToReadReservationsMachinesInThemCount(t *testing.T) {
+	a := openAccount(t)
+	if err := a.server.SetQuota("L-1216C47A", 8); err != nil {
+		t.Fatal(err)
+	}
+	id := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 4, Targeted: true})
+	a.server.Deny("DescribeCapacityReservations")
+	if err := a.provider.RefreshQuotas(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if o := a.offer(t, "m5.2xlarge", cluster.OnDemand); !o.Available {
+		t.Errorf("with the reservation idle no m5.2xlarge is available: %q", o.Why)
+	}
+	for _, token := range []string{"t1", "t2"} {
+		if _, err := a.provider.Launch(t.Context(), a.fromReservation(t, token, id, 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, when := range []string{"right after the purchase", "a minute later"} {
+		if o := a.offer(t, "m5.2xlarge", cluster.OnDemand); !strings.Contains(o.Why, "too few are left") || !a.offer(t, "m5.xlarge", cluster.OnDemand).Available {
+			t.Errorf("%s an m5.2xlarge is available %v, %q; want an m5.xlarge alone", when, o.Available, o.Why)
+		}
+		a.Advance(time.Minute)
+		if err := a.provider.RefreshQuotas(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Where machines on demand may run in open reservations, room that these have forbids none.
+func TestWithoutTheGateReservationsCountAgainstNoQuota(t *testing.T) {
+	a := openAccount(t)
+	a.provider.options.NoReservedCapacity = true
+	if err := a.server.SetQuota("L-1216C47A", 4); err != nil {
+		t.Fatal(err)
+	}
+	a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 2})
+	if err := a.provider.RefreshQuotas(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if o := a.offer(t, "m5.large", cluster.OnDemand); !o.Available {
+		t.Errorf("no m5.large is available: %q", o.Why)
+	}
 }
 
 // AWS limits spot machines of P by generation, and those on demand together.

@@ -80,25 +80,47 @@ func (s *Server) SetQuota(code string, vCPUs int) error {
 }
 
 // withinQuota is how many instances of the launch the account's quota still allows, and
-// what EC2 says when that is too few. Instances that stop or end are not counted. The lock is held.
+// what EC2 says when that is too few. The lock is held.
 func (s *Server) withinQuota(l launch) (int, *wire.Error) {
 	q, counted := quotaFor(l.kind.Name, l.spot)
 	most, limited := s.st.Quotas[q.Code]
-	if !counted || !limited || l.market() == reservationBlock {
-		return math.MaxInt, nil // capacity blocks are limited by their own quota
+	if !counted || !limited || l.reservation != nil {
+		return math.MaxInt, nil // its reservation counts already, or has another limit
 	}
-	used := 0
-	for _, i := range s.instances(s.now()) {
-		if (i.state == market.Pending || i.state == market.Running) && i.Spot == q.Spot && q.holds(i.Type) {
-			kind, _ := s.data.Type(i.Type)
-			used += vCPUsOf(kind)
-		}
-	}
-	left := max(0, most-used) / max(1, vCPUsOf(l.kind))
+	left := max(0, most-s.used(q)) / max(1, vCPUsOf(l.kind))
 	if l.spot {
 		return left, wire.Errorf("MaxSpotInstanceCountExceeded", "Max spot instance count exceeded")
 	}
 	return left, wire.Errorf("VcpuLimitExceeded", "You have requested more vCPU capacity than your current vCPU limit of %d allows for the instance bucket that the specified instance type belongs to. Please visit http://aws.amazon.com/contact-us/ec2-request to request an adjustment to this limit.", most)
+}
+
+// used is how many vCPUs count against a quota. Reservations of the account count, used or
+// not, and instances in them do not; those in one that another account shares count there,
+// and capacity blocks against a quota of their own. The lock is held.
+func (s *Server) used(q Quota) int {
+	used, now := 0, s.now()
+	for _, i := range s.instances(now) {
+		if (i.state == market.Pending || i.state == market.Running) && i.Spot == q.Spot && q.holds(i.Type) && s.st.reservationOf(i.instance, now) == "" {
+			kind, _ := s.data.Type(i.Type)
+			used += vCPUsOf(kind)
+		}
+	}
+	for _, r := range s.st.Reservations {
+		if r.state(now) == "active" && r.Owner == s.st.Account.ID && r.Kind != reservationBlock && !q.Spot && q.holds(r.Type) {
+			kind, _ := s.data.Type(r.Type)
+			used += r.Total * vCPUsOf(kind)
+		}
+	}
+	return used
+}
+
+// mayReserve refuses a reservation that is more than the account's quota has left.
+func (s *Server) mayReserve(kind *ec2data.Type, count int) error {
+	q, counted := quotaFor(kind.Name, false)
+	if most, limited := s.st.Quotas[q.Code]; counted && limited && s.used(q)+count*vCPUsOf(kind) > most {
+		return wire.Errorf("InstanceLimitExceeded", "You have requested more capacity than your current limit of %d vCPUs for running On-Demand Instances of this family allows.", most)
+	}
+	return nil
 }
 
 func vCPUsOf(t *ec2data.Type) int {

@@ -9,6 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/aws/aws-sdk-go-v2/service/servicequotas"
+
+	"github.com/daemok/daemok/cloud/aws/emulator"
 )
 
 // quotas lists the values that apply, by code, in pages of ten.
@@ -85,6 +87,57 @@ func TestQuotas(t *testing.T) {
 	a.must(err)
 	if n, why := fleet("c5.large", 1); n != 1 || why != "" {
 		t.Errorf("after one was given back: %d bought, %q; want it", n, why)
+	}
+}
+
+// "Capacity Reservations count towards your On-Demand Instance limits", used or not, and a
+// reservation beyond them is refused. Those that another account shares count with it.
+func TestReservationsCountAgainstQuotas(t *testing.T) {
+	a := open(t, noLags)
+	a.template("web")
+	a.must(a.server.SetQuota("L-1216C47A", 10))
+	a.server.AddReservation(emulator.CapacityReservation{Type: "m5.large", Zone: "us-east-1a", Count: 5, Targeted: true, Owner: "210987654321"})
+	reserve := func(n int32) (*ec2.CreateCapacityReservationOutput, error) {
+		return a.ec2.CreateCapacityReservation(context.Background(), &ec2.CreateCapacityReservationInput{
+			InstanceType: aws.String("m5.large"), InstancePlatform: types.CapacityReservationInstancePlatformLinuxUnix, AvailabilityZone: aws.String("us-east-1a"),
+			InstanceCount: aws.Int32(n), InstanceMatchCriteria: types.InstanceMatchCriteriaTargeted,
+		})
+	}
+	buy := func(n int32) (bought int, why string) {
+		out, err := a.fleet("web", n, overrides(a.override("m5.large", "us-east-1a")))
+		a.must(err)
+		for _, i := range out.Instances {
+			bought += len(i.InstanceIds)
+		}
+		if len(out.Errors) > 0 {
+			why = *out.Errors[0].ErrorCode
+		}
+		return bought, why
+	}
+	made, err := reserve(3)
+	a.must(err)
+	if n, why := buy(7); n != 2 || why != "VcpuLimitExceeded" {
+		t.Errorf("with six of ten vCPUs reserved: %d bought, %q; want 2, VcpuLimitExceeded", n, why)
+	}
+	if _, err := reserve(1); code(err) != "InstanceLimitExceeded" {
+		t.Errorf("a reservation beyond the limit: %q, want InstanceLimitExceeded", code(err))
+	}
+	run, err := a.ec2.RunInstances(context.Background(), &ec2.RunInstancesInput{
+		MinCount: aws.Int32(3), MaxCount: aws.Int32(3), InstanceType: "m5.large", SubnetId: a.subnets()["us-east-1a"].SubnetId,
+		LaunchTemplate:                   &types.LaunchTemplateSpecification{LaunchTemplateName: aws.String("web")},
+		CapacityReservationSpecification: &types.CapacityReservationSpecification{CapacityReservationTarget: &types.CapacityReservationTarget{CapacityReservationId: made.CapacityReservation.CapacityReservationId}},
+	})
+	if err != nil || len(run.Instances) != 3 {
+		t.Errorf("launching into the reservation at the limit: %v; want all three", err)
+	}
+	for _, i := range run.Instances {
+		_, err := a.ec2.TerminateInstances(context.Background(), &ec2.TerminateInstancesInput{InstanceIds: []string{*i.InstanceId}})
+		a.must(err)
+	}
+	_, err = a.ec2.CancelCapacityReservation(context.Background(), &ec2.CancelCapacityReservationInput{CapacityReservationId: made.CapacityReservation.CapacityReservationId})
+	a.must(err)
+	if n, why := buy(3); n != 3 || why != "" {
+		t.Errorf("once the reservation is cancelled: %d bought, %q; want 3", n, why)
 	}
 }
 

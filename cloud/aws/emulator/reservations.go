@@ -404,6 +404,9 @@ func (s *Server) makeReservation(c *call) (string, error) {
 	case r.Criteria != matchOpen && r.Criteria != matchTargeted:
 		return "", wire.Errorf("InvalidParameterValue", "Invalid value '%s' for InstanceMatchCriteria.", r.Criteria)
 	}
+	if err := s.mayReserve(kind, count); err != nil {
+		return "", err
+	}
 	if text := c.params.String("EndDate"); text != "" {
 		if r.EndsAt, err = time.Parse(time.RFC3339, text); err != nil {
 			return "", wire.Errorf("InvalidParameterValue", "Invalid value '%s' for EndDate.", text)

@@ -13,12 +13,13 @@ import (
 type Book struct {
 	mu      sync.Mutex
 	limits  map[Limit]int64
-	running map[string]Share // by machine
-	used    map[Limit]int64  // by running ones
+	running map[string]Share // by machine or reservation
+	used    map[Limit]int64  // by those
 	seq     uint64
 }
 
-// Saw takes in what was read: limits, and the machines that count against them.
+// Saw takes in what was read: limits, and the machines and reservations that count
+// against them, by ID.
 func (b *Book) Saw(limits map[Limit]int64, running map[string]Share) {
 	b.change(func() {
 		b.limits, b.running, b.used = maps.Clone(limits), maps.Clone(running), map[Limit]int64{}

@@ -75,7 +75,7 @@ func TestWhatIsBoughtAndGivenBackCounts(t *testing.T) {
 // Where nothing runs yet, the first machine counts too.
 func TestTheFirstMachineOfAnAccountCounts(t *testing.T) {
 	var b Book
-	running, err := API{EC2: nothingRuns{}}.Running(t.Context(), nil)
+	running, err := API{EC2: nothingRuns{}}.Running(t.Context(), false, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,9 @@ func TestTheFirstMachineOfAnAccountCounts(t *testing.T) {
 	}
 }
 
-type nothingRuns struct{}
+type nothingRuns struct {
+	ec2.DescribeCapacityReservationsAPIClient
+}
 
 func (nothingRuns) DescribeInstances(context.Context, *ec2.DescribeInstancesInput, ...func(*ec2.Options)) (*ec2.DescribeInstancesOutput, error) {
 	return &ec2.DescribeInstancesOutput{}, nil

@@ -1,4 +1,5 @@
-// Package quota knows how many vCPUs AWS lets the account run, and how many run.
+// Package quota knows how many vCPUs AWS lets the account run, and how many run or are
+// reserved.
 //
 // It promises to say that a machine is beyond a limit only where AWS said what the
 // limit is: without the right to read Service Quotas nothing is. What was bought or
@@ -7,9 +8,11 @@
 package quota
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/arn"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/aws/aws-sdk-go-v2/service/servicequotas"
@@ -40,7 +43,7 @@ var codes = map[string]Limit{
 	"L-43DA4232": {"High Memory", cluster.OnDemand}, "L-F7808C92": {"HPC", cluster.OnDemand},
 }
 
-// Share is what one machine counts, and against which limit.
+// Share is what one machine, or one capacity reservation, counts, and against which limit.
 type Share struct {
 	Limit
 	VCPUs int64
@@ -49,21 +52,56 @@ type Share struct {
 // API is what is asked.
 type API struct {
 	Quotas servicequotas.ListServiceQuotasAPIClient
-	EC2    ec2.DescribeInstancesAPIClient
+	EC2    interface {
+		ec2.DescribeInstancesAPIClient
+		ec2.DescribeCapacityReservationsAPIClient
+	}
 }
 
-// Limits reads how many vCPUs the account may run.
-func (a API) Limits(ctx context.Context) (map[Limit]int64, error) {
-	out := map[Limit]int64{}
+// Limits reads how many vCPUs the account may run, and the account's ID; that is empty
+// where no limit tells it.
+func (a API) Limits(ctx context.Context) (limits map[Limit]int64, account string, err error) {
+	limits = map[Limit]int64{}
 	pages := servicequotas.NewListServiceQuotasPaginator(a.Quotas, &servicequotas.ListServiceQuotasInput{ServiceCode: aws.String("ec2"), MaxResults: aws.Int32(100)})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return nil, fault.Wrap("servicequotas:ListServiceQuotas", err)
+			return nil, "", fault.Wrap("servicequotas:ListServiceQuotas", err)
 		}
 		for _, q := range page.Quotas {
+			if of, err := arn.Parse(aws.ToString(q.QuotaArn)); err == nil {
+				account = cmp.Or(account, of.AccountID)
+			}
 			if limit, known := codes[aws.ToString(q.QuotaCode)]; known && q.Value != nil {
-				out[limit] = int64(*q.Value)
+				limits[limit] = int64(*q.Value)
+			}
+		}
+	}
+	return limits, account, nil
+}
+
+// Counter tells against which limit machines of a kind count, and for how many vCPUs.
+type Counter func(kind string, option cluster.Option) (group string, vCPUs int64)
+
+// Reserved lists what the active capacity reservations that an account owns count, used or
+// not: "Capacity Reservations count towards your On-Demand Instance limits"
+// (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html). Capacity
+// blocks have limits of their own.
+func (a API) Reserved(ctx context.Context, account string, of Counter) (map[string]Share, error) {
+	out := map[string]Share{}
+	pages := ec2.NewDescribeCapacityReservationsPaginator(a.EC2, &ec2.DescribeCapacityReservationsInput{Filters: []types.Filter{
+		{Name: aws.String("owner-id"), Values: []string{account}},
+		{Name: aws.String("state"), Values: []string{string(types.CapacityReservationStateActive)}},
+	}})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, fault.Wrap("ec2:DescribeCapacityReservations", err)
+		}
+		for _, r := range page.CapacityReservations {
+			if r.ReservationType != types.CapacityReservationTypeCapacityBlock {
+				group, vCPUs := of(aws.ToString(r.InstanceType), cluster.OnDemand)
+				out[aws.ToString(r.CapacityReservationId)] = Share{Limit{group, cluster.OnDemand}, vCPUs * int64(aws.ToInt32(r.TotalInstanceCount))}
 			}
 		}
 	}
@@ -71,9 +109,9 @@ func (a API) Limits(ctx context.Context) (map[Limit]int64, error) {
 }
 
 // Running lists what the machines of the whole account count, whoever has them: those
-// that start or run, but for those of capacity blocks and on Dedicated Hosts, which have limits of their own. Of tells the group of a kind and
-// its vCPUs.
-func (a API) Running(ctx context.Context, of func(kind string, option cluster.Option) (group string, vCPUs int64)) (map[string]Share, error) {
+// that start or run, but for those of capacity blocks and on Dedicated Hosts, which have limits of their own.
+// Where reservations are counted, machines in them are not: what they run in counts, with its owner.
+func (a API) Running(ctx context.Context, reservedCount bool, of Counter) (map[string]Share, error) {
 	out := map[string]Share{}
 	pages := ec2.NewDescribeInstancesPaginator(a.EC2, &ec2.DescribeInstancesInput{MaxResults: aws.Int32(1000),
 		Filters: []types.Filter{{Name: aws.String("instance-state-name"), Values: []string{"pending", "running"}}}})
@@ -84,7 +122,8 @@ func (a API) Running(ctx context.Context, of func(kind string, option cluster.Op
 		}
 		for _, r := range page.Reservations {
 			for _, i := range r.Instances {
-				if i.Placement != nil && i.Placement.Tenancy == types.TenancyHost {
+				onHost := i.Placement != nil && i.Placement.Tenancy == types.TenancyHost
+				if onHost || reservedCount && aws.ToString(i.CapacityReservationId) != "" {
 					continue
 				}
 				option := cluster.OnDemand
