@@ -107,7 +107,7 @@ generated: ## fail if `make generate` changes a generated file
 .PHONY: lab-test
 lab-test: build ## tests of the lab module and the stories in labs
 	@echo "test: lab module and lab stories"
-	@cd lab && DAEMOK_BIN=$(CURDIR)/bin DAEMOK_SUM="$$(sha256sum ../bin/daemok*)" $(STATIC) go test -vet=off $(SHUFFLE) -parallel 6 -timeout 45m ./...
+	@cd lab && DAEMOK_BIN=$(CURDIR)/bin DAEMOK_SUM="$$(sha256sum ../bin/daemok*)" $(STATIC) go test -vet=off $(SHUFFLE) -parallel 4 -timeout 45m ./...
 
 ##@ Longer checks
 
