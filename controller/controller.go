@@ -3,7 +3,7 @@
 //
 // It promises that whoever drives them, the program over a manager or a
 // simulation in virtual time, runs the same loops on the same changes. It
-// starts nothing itself, and knows neither leases nor AWS.
+// starts nothing itself and knows no leases, and of AWS the classes alone.
 package controller
 
 import (
@@ -146,6 +146,7 @@ type Trigger struct {
 
 // Names of loops, as users know them from logs and metrics.
 const (
+	classesName  = "nodeclass"
 	claimsName   = "nodeclaim.lifecycle"
 	tagsName     = "nodeclaim.tagging"
 	nodesName    = "node.termination"

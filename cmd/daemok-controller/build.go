@@ -25,7 +25,6 @@ import (
 	"github.com/daemok/daemok/internal/version"
 	"github.com/daemok/daemok/kube/access"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
-	"github.com/daemok/daemok/kube/api/fingerprint"
 	"github.com/daemok/daemok/kube/api/mark"
 	"github.com/daemok/daemok/kube/api/validate"
 	"github.com/daemok/daemok/kube/fence"
@@ -63,7 +62,7 @@ func build(ctx context.Context, o options, log *slog.Logger) (ctrl.Manager, erro
 	p := parts{
 		options: o, log: log, manager: m, metrics: told, provider: provider, authority: authority(o, config), record: decisions,
 		machines: provider, spot: provider, sizes: provider, short: provider, checks: provider,
-		classes: classes{store: m.GetClient(), catalog: provider},
+		classes: controller.NodeClasses{Store: m.GetClient(), Catalog: provider},
 	}
 	if o.leaderElection {
 		p.provider = behind(f, provider)
@@ -103,7 +102,7 @@ type parts struct {
 	short     cloud.Shortages
 	checks    cloud.Checks
 	shifts    cloud.Shifts // nil: nobody asks
-	classes   classes
+	classes   controller.NodeClasses
 	keeper    *snapshot.Keeper
 	follower  *follow.Follower
 	record    *record.Record
@@ -144,10 +143,10 @@ func (p *parts) add(ctx context.Context) error {
 	for _, l := range append(program.Loops, p.classLoop()) {
 		errs = append(errs, addLoop(p.manager, l))
 	}
-	for _, r := range program.Rounds {
+	for _, r := range append(program.Rounds, p.profilesRound()) {
 		errs = append(errs, p.manager.Add(leading(func(ctx context.Context) error { return r.Run(ctx, p.log) })))
 	}
-	for _, run := range append(program.Tasks, p.refreshTemplates, p.collectProfiles) {
+	for _, run := range append(program.Tasks, p.refreshTemplates) {
 		errs = append(errs, p.manager.Add(leading(run)))
 	}
 	return errors.Join(append(errs, p.manager.Add(always(p.refresh)))...)
@@ -155,18 +154,11 @@ func (p *parts) add(ctx context.Context) error {
 
 // classLoop is the loop over the classes of this cloud.
 func (p *parts) classLoop() controller.Loop {
-	classes := &class.Reconciler{
-		Store: p.manager.GetClient(), Finder: p.provider, Events: p.events, Log: p.log, Now: time.Now,
+	return controller.NodeClassLoop(&class.Reconciler{
+		Store: p.manager.GetClient(), Live: p.manager.GetAPIReader(), Finder: p.provider, Events: p.events, Log: p.log, Now: time.Now,
 		DryRun: !p.options.disableDryRun, Verified: aws.VerifiedFor, ReservedCapacity: p.options.reserved, ReservedENIs: p.options.reservedENIs,
 		ImagesEvery: p.options.amiEvery, SubnetsEvery: p.options.subnetEvery,
-		Validate: func(c *awsv1.EC2NodeClass) []validate.Finding {
-			return validate.EC2NodeClass(c, validate.ClassOptions{Expressions: p.options.expressions})
-		},
-		Hash: func(c *awsv1.EC2NodeClass) (string, string) {
-			return fingerprint.EC2NodeClass(c, fingerprint.Cluster{CABundle: p.authority}), fingerprint.Version
-		},
-	}
-	return controller.Loop{Name: "nodeclass", Kind: &awsv1.EC2NodeClass{}, Workers: 10, Step: classes.Reconcile}
+	}, p.authority, validate.ClassOptions{Expressions: p.options.expressions})
 }
 
 // policy is how the options ask plans to be made.

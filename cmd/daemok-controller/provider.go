@@ -190,10 +190,8 @@ func (p *parts) refreshTemplates(ctx context.Context) error {
 	return controller.Round{What: "refresh launch templates", Do: later(aws.TemplatesEvery, p.provider.RefreshTemplates)}.Run(ctx, p.log)
 }
 
-// collectProfiles removes instance profiles that nothing uses any more.
-func (p *parts) collectProfiles(ctx context.Context) error {
-	profiles := &class.Profiles{Live: p.manager.GetAPIReader(), Cloud: p.provider, Every: aws.ProfilesEvery, Log: p.log}
-	return controller.Round{What: "collect instance profiles", Do: profiles.Round}.Run(ctx, p.log)
+func (p *parts) profilesRound() controller.Round {
+	return controller.ProfilesRound(&class.Profiles{Live: p.manager.GetAPIReader(), Cloud: p.provider, Every: aws.ProfilesEvery, Log: p.log})
 }
 
 // later makes rounds of a refresh that the start has just done once: the

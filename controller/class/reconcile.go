@@ -67,6 +67,7 @@ type finder interface {
 // Reconciler is the loop over classes.
 type Reconciler struct {
 	Store    client.Client
+	Live     client.Reader // that misses no claim
 	Finder   finder
 	Events   publisher
 	Log      *slog.Logger
@@ -140,7 +141,7 @@ func (r *Reconciler) prepare(ctx context.Context, c *awsv1.EC2NodeClass) error {
 }
 
 // resolve looks everything up and sets a condition for each, whatever the
-// others say. A look-up that failed without an answer leaves what was known. unplaced
+// others say. A look-up that failed without an answer leaves what was known of this spec. unplaced
 // is why no placement group was found.
 func (r *Reconciler) resolve(ctx context.Context, c *awsv1.EC2NodeClass, unplaced error) time.Duration {
 	settings, unread := Settings(c)
@@ -236,8 +237,15 @@ func lookedUp(c *awsv1.EC2NodeClass) []string {
 	return kinds
 }
 
-// conclude sets one condition from the answer of one look-up. It returns the
-// error only where there was no answer.
+// holds reports whether a condition is true of the spec as it is now: what was found
+// for an earlier one says nothing of it.
+func holds(c *awsv1.EC2NodeClass, kind string) bool {
+	is := condition.Get(c, kind)
+	return is != nil && is.Status == metav1.ConditionTrue && is.ObservedGeneration == c.Generation
+}
+
+// conclude sets one condition from the answer of one look-up. Without an answer what was
+// known of the same spec stays.
 func (r *Reconciler) conclude(c *awsv1.EC2NodeClass, kind string, err error) error {
 	var missing *nodeclass.MissingError
 	var refused *cloud.RefusedError
@@ -250,7 +258,7 @@ func (r *Reconciler) conclude(c *awsv1.EC2NodeClass, kind string, err error) err
 		return err
 	case errors.As(err, &refused):
 		condition.SetUnknown(c, kind, refused.Reason, refused.Cause, r.Now())
-	case !condition.IsTrue(c, kind):
+	case !holds(c, kind):
 		condition.SetUnknown(c, kind, "", err.Error(), r.Now())
 	}
 	return err
@@ -360,15 +368,9 @@ func (r *Reconciler) finalize(ctx context.Context, c *awsv1.EC2NodeClass) (time.
 	if !controllerutil.ContainsFinalizer(c, api.FinalizerClassTermination) {
 		return 0, nil
 	}
-	var claims karpv1.NodeClaimList
-	if err := r.Store.List(ctx, &claims); err != nil {
-		return 0, fmt.Errorf("list claims of EC2NodeClass %s: %w", c.Name, err)
-	}
-	users := 0
-	for i := range claims.Items {
-		if ref := claims.Items[i].Spec.NodeClassRef; ref.Group == api.GroupAWS && ref.Name == c.Name {
-			users++
-		}
+	users, err := r.users(ctx, c.Name)
+	if err != nil {
+		return 0, err
 	}
 	if users > 0 {
 		r.Events.Publish(observe.Event{About: c, Key: "EC2NodeClass/" + c.Name, Reason: "WaitingOnNodeClaimTermination",
@@ -388,5 +390,25 @@ func (r *Reconciler) finalize(ctx context.Context, c *awsv1.EC2NodeClass) (time.
 		return 0, fmt.Errorf("remove finalizer of EC2NodeClass %s: %w", c.Name, err)
 	}
 	r.records.forget(c.Name)
+	return 0, nil
+}
+
+// users counts the claims of a class. That there are none is believed of the API server
+// alone: a claim that the cache does not show yet may be being bought for.
+func (r *Reconciler) users(ctx context.Context, class string) (n int, err error) {
+	for _, from := range []client.Reader{r.Store, r.Live} {
+		var claims karpv1.NodeClaimList
+		if err := from.List(ctx, &claims); err != nil {
+			return 0, fmt.Errorf("list claims of EC2NodeClass %s: %w", class, err)
+		}
+		for i := range claims.Items {
+			if ref := claims.Items[i].Spec.NodeClassRef; ref.Group == api.GroupAWS && ref.Name == class {
+				n++
+			}
+		}
+		if n > 0 {
+			return n, nil
+		}
+	}
 	return 0, nil
 }

@@ -128,7 +128,7 @@ func reconciler(f finder, objects ...client.Object) *Reconciler {
 	_ = awsv1.AddToScheme(s)
 	store := fake.NewClientBuilder().WithScheme(s).WithStatusSubresource(&awsv1.EC2NodeClass{}).WithObjects(objects...).Build()
 	return &Reconciler{
-		Store: store, Finder: f, Events: silent{}, Log: unheard, DryRun: true, Verified: time.Hour, Now: func() time.Time { return start },
+		Store: store, Live: store, Finder: f, Events: silent{}, Log: unheard, DryRun: true, Verified: time.Hour, Now: func() time.Time { return start },
 		Validate: func(c *awsv1.EC2NodeClass) []validate.Finding {
 			return validate.EC2NodeClass(c, validate.ClassOptions{})
 		},
@@ -288,6 +288,50 @@ func TestALookUpWithoutAnswerKeepsWhatWasKnown(t *testing.T) {
 	got, _ := reconcile(t, &account{subnets: errors.New("connection reset")}, known)
 	if !condition.IsTrue(got, awsv1.ClassReady) || len(got.Status.Subnets) != 1 {
 		t.Errorf("after a failed look-up: ready %v, subnets %v; want what was known", condition.IsTrue(got, awsv1.ClassReady), got.Status.Subnets)
+	}
+}
+
+// What was found for a class as it was says nothing of the class as it is: no machine is
+// launched from the new spec and what the old one selected.
+func TestALookUpWithoutAnswerSaysNothingOfAChangedSpec(t *testing.T) {
+	reset := errors.New("connection reset")
+	for what, a := range map[string]*account{
+		"subnets": {subnets: reset}, "groups": {groups: reset}, "images": {images: reset}, "profile": {profile: reset},
+		"dry runs": {verify: reset}, "a profile that was just made": {verify: &nodeclass.NotYetError{Reason: "InstanceProfileNotFound"}},
+	} {
+		r := reconciler(&account{}, class())
+		look(t, r)
+		known, _ := look(t, r)
+		known.Generation++
+		known.Spec.Role = "another"
+		if err := r.Store.Update(t.Context(), known); err != nil {
+			t.Fatal(err)
+		}
+		r.Finder, r.Hash = a, func(*awsv1.EC2NodeClass) (string, string) { return "another", "v" }
+		got, _ := look(t, r)
+		if WhyNot(known) == "" || WhyNot(got) == "" || condition.IsTrue(got, awsv1.ClassReady) {
+			t.Errorf("%s: no answer about a changed spec, and the class is ready: %+v", what, got.Status.Conditions)
+		}
+		r.Finder = &account{}
+		r.Now = func() time.Time { return start.Add(retryMax) }
+		if got, _ = look(t, r); WhyNot(got) != "" {
+			t.Errorf("%s: after an answer the class is not ready: %s", what, WhyNot(got))
+		}
+	}
+}
+
+// The cache does not show a claim yet that was made a moment ago.
+func TestAClassStaysForAClaimThatOnlyTheServerKnows(t *testing.T) {
+	a := &account{}
+	r := reconciler(a, class(func(c *awsv1.EC2NodeClass) {
+		c.DeletionTimestamp = &metav1.Time{Time: start}
+		c.Finalizers = []string{api.FinalizerClassTermination}
+	}))
+	user := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c"}}
+	user.Spec.NodeClassRef = karpv1.NodeClassReference{Group: api.GroupAWS, Kind: "EC2NodeClass", Name: "main"}
+	r.Live = reconciler(a, user).Store
+	if got, again := look(t, r); got.Name == "" || again != waitForUsers || len(a.forgotten) > 0 {
+		t.Errorf("the class is %q and looked at again after %v; forgotten: %v", got.Name, again, a.forgotten)
 	}
 }
 

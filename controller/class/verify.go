@@ -75,7 +75,7 @@ func (r *Reconciler) unanswered(c *awsv1.EC2NodeClass, last verdict, form string
 		condition.SetFalse(c, awsv1.ClassValidationSucceeded, notYet.Reason, notYet.Text, r.Now())
 	case last.form == form:
 		last.conclude(c, r.Now())
-	case condition.IsTrue(c, awsv1.ClassValidationSucceeded):
+	case holds(c, awsv1.ClassValidationSucceeded):
 	default:
 		condition.SetUnknown(c, awsv1.ClassValidationSucceeded, "", err.Error(), r.Now())
 	}

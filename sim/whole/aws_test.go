@@ -1,6 +1,7 @@
 package whole_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,10 +20,8 @@ import (
 	"github.com/daemok/daemok/cloud/aws"
 	"github.com/daemok/daemok/cloud/aws/emulator"
 	"github.com/daemok/daemok/cloud/aws/emulator/wire"
-	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/cloud/market"
-	"github.com/daemok/daemok/controller/drift"
 	"github.com/daemok/daemok/kube/api"
 )
 
@@ -32,52 +31,7 @@ import (
 type account struct {
 	server *emulator.Server
 	parts  parts
-
-	mu    sync.Mutex
-	class *nodeclass.Class // resolved already, as its status would say; never changed, but replaced
-}
-
-// now is the class as it is now.
-func (a *account) now() *nodeclass.Class {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.class
-}
-
-// selected is what the class's selectors find.
-func (a *account) selected() *drift.Selected {
-	out, found := &drift.Selected{}, a.now().Resolved
-	for _, i := range found.Images {
-		out.Images = append(out.Images, drift.Image{ID: i.ID, Requirements: i.Requirements})
-	}
-	for _, s := range found.Subnets {
-		out.Subnets = append(out.Subnets, s.ID)
-	}
-	for _, g := range found.Groups {
-		out.Groups = append(out.Groups, g.ID)
-	}
-	for _, r := range found.Reservations {
-		out.Reservations = append(out.Reservations, r.ID)
-	}
-	if g := found.Placement; g != nil {
-		out.Placement = []string{g.ID, g.Name}
-	}
-	return out
-}
-
-// choose has the class select these images, and finds what it selects.
-func (w *world) choose(alias string) {
-	w.t.Helper()
-	class := *w.aws.now()
-	class.Spec.Images = []nodeclass.ImageTerm{{Alias: alias}}
-	found, err := w.provider(&carrier{account: w.aws}).Resolve(context.Background(), class)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	class.Resolved = found
-	w.aws.mu.Lock()
-	defer w.aws.mu.Unlock()
-	w.aws.class = &class
+	given  []string // what it has that no controller made
 }
 
 // tellOfAWS is tell where the cloud is AWS.
@@ -101,26 +55,15 @@ func tellOfAWSWith(t *testing.T, o fake.Options, story func(t *testing.T, w *wor
 	})
 }
 
+// openAccount also makes a class, which is ready soon after a controller has begun.
 func (w *world) openAccount(seed uint64) {
 	w.t.Helper()
 	w.aws = &account{server: emulator.New(emulator.Options{
 		Account: emulator.Account{ClusterName: "test"}, Seed: seed, Now: time.Now, TimeScale: 1, Market: w.cloud.Market()}),
 		parts: parts{halved: map[string]bool{}, replies: map[string]reply{}}}
-	tags := map[string]string{"karpenter.sh/discovery": "test"}
-	w.aws.class = &nodeclass.Class{Name: "default", UID: "uid-1", Spec: nodeclass.Spec{
-		Subnets: []nodeclass.SubnetTerm{{Tags: tags}}, Groups: []nodeclass.GroupTerm{{Tags: tags}}, Role: "KarpenterNodeRole-test"}}
-	w.choose("al2023@latest")
+	w.aws.given = w.made()
+	w.makeClass()
 	w.everybody.Go(func() { w.aws.server.Run(context.Background()) })
-	time.Sleep(time.Minute) // a profile just made is accepted by now
-}
-
-// lookUpReservations is what the class's controller does before all else.
-func (w *world) lookUpReservations(p *aws.Provider) {
-	w.t.Helper()
-	var err error
-	if w.aws.class.Resolved.Reservations, err = p.Reservations(context.Background(), *w.aws.class); err != nil {
-		w.t.Fatal(err)
-	}
 }
 
 // bootOf tells what becomes of a machine.
@@ -158,8 +101,15 @@ type carrier struct {
 	aimed *aim // at one call; nil: at none
 }
 
-// nextPage ends the names of calls that ask for further pages.
-const nextPage = ", a further page"
+// What ends the names of calls that ask for further pages, and of those that only ask
+// whether they would be allowed.
+const (
+	nextPage = ", a further page"
+	dryRun   = ", a dry run"
+)
+
+// restActions are the only calls that services get whose requests do not name the action.
+var restActions = map[string]string{"eks": "DescribeCluster"}
 
 // trouble is how a call to AWS fails: an error code of AWS's, or one of two.
 type trouble string
@@ -183,8 +133,27 @@ func troubles(action string) []trouble {
 		all = append(all, "InvalidInstanceID.NotFound")
 	case "CreateFleet":
 		all = append(all, "InvalidLaunchTemplateName.NotFoundException")
+	case "DescribeCluster":
+		return []trouble{notSent, noReply, "AccessDeniedException", "ClientException", "ResourceNotFoundException", "ServerException", "ServiceUnavailableException"}
+	case "GetParameter":
+		return []trouble{notSent, noReply, "AccessDeniedException", "InternalServerError", "ParameterNotFound", "ThrottlingException"}
+	case "DescribeImages":
+		all = append(all, "InvalidAMIID.NotFound")
+	}
+	if strings.HasSuffix(strings.TrimSuffix(action, "s"), "InstanceProfile") {
+		return append([]trouble{notSent, noReply, "AccessDenied", "ServiceFailure", "Throttling"}, profileTroubles[action]...)
 	}
 	return all
+}
+
+// profileTroubles are those of IAM's calls about instance profiles, beside those that
+// they all may have. IAM may not know at once of what it was told a moment ago.
+var profileTroubles = map[string][]trouble{
+	"GetInstanceProfile":            {"NoSuchEntity"},
+	"CreateInstanceProfile":         {"ConcurrentModification", "EntityAlreadyExists", "LimitExceeded"},
+	"AddRoleToInstanceProfile":      {"EntityAlreadyExists", "LimitExceeded", "NoSuchEntity", "UnmodifiableEntity"},
+	"RemoveRoleFromInstanceProfile": {"LimitExceeded", "NoSuchEntity", "UnmodifiableEntity"},
+	"DeleteInstanceProfile":         {"DeleteConflict", "LimitExceeded"}, // that it has gone already is believed
 }
 
 // aim is at the nth call of an action.
@@ -192,6 +161,12 @@ type aim struct {
 	action string
 	nth    int
 	with   trouble
+	lasts  bool // at all calls from there on
+}
+
+// hits reports whether the nth call of an action is aimed at.
+func (a aim) hits(action string, nth int) bool {
+	return a.action == action && (a.nth == nth || a.lasts && nth > a.nth)
 }
 
 // take aims a trouble at a call to come.
@@ -216,7 +191,8 @@ const asked = "asked of AWS: "
 
 // changes reports whether an action may change anything.
 func changes(action string) bool {
-	return !strings.HasPrefix(action, "Describe") && !strings.HasPrefix(action, "Get") && !strings.HasPrefix(action, "List") && action != "ReceiveMessage"
+	asks := func(verb string) bool { return strings.HasPrefix(action, verb) }
+	return !slices.ContainsFunc([]string{"Describe", "Get", "List", "ReceiveMessage"}, asks) && !strings.HasSuffix(action, dryRun)
 }
 
 // Do implements client.Doer.
@@ -232,13 +208,17 @@ func (c *carrier) Do(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		form = nil // JSON
 	}
-	x := exchange{wire.Locate(r, form).Action, r, body, form}
+	at := wire.Locate(r, form)
+	x := exchange{cmp.Or(at.Action, restActions[at.Service]), r, body, form}
 	if x.action == "DescribeInstances" && form.Has("MaxResults") {
 		x = x.with(func(f url.Values) { f.Set("MaxResults", "5") }) // as few as EC2 lets one ask for, so that there are pages
 	}
 	name := x.action
 	if form.Has("NextToken") {
 		name += nextPage
+	}
+	if form.Get("DryRun") == "true" {
+		name += dryRun
 	}
 	before, after := c.fate(name)
 	var out *httptest.ResponseRecorder
@@ -268,7 +248,7 @@ func (c *carrier) fate(action string) (before, after error) {
 		return nil, nil
 	}
 	nth := o.count(asked + action)
-	if a := c.aim(); a != nil && a.action == action && a.nth == nth {
+	if a := c.aim(); a != nil && a.hits(action, nth) {
 		if a.with == noReply {
 			return nil, noReply
 		}
@@ -285,9 +265,9 @@ func (c *carrier) fate(action string) (before, after error) {
 func aimsAt(calls map[string]int) (out []aim) {
 	for _, action := range slices.Sorted(maps.Keys(calls)) {
 		for _, with := range troubles(action) {
-			out = append(out, aim{action, 1, with})
+			out = append(out, aim{action: action, nth: 1, with: with})
 			if calls[action] > 2 {
-				out = append(out, aim{action, 3, with})
+				out = append(out, aim{action: action, nth: 3, with: with})
 			}
 		}
 	}
@@ -303,7 +283,10 @@ func TestNoTroubleOfAnAWSCallLosesAnything(t *testing.T) {
 		w.upAndDown(w.start(setup{}))
 		calls = w.running[0].ordeal.counted(asked)
 	})
-	for _, action := range []string{"CreateFleet", "CreateLaunchTemplate", "CreateTags", "DescribeInstances", "TerminateInstances"} {
+	for _, action := range []string{
+		"AddRoleToInstanceProfile", "CreateFleet", "CreateFleet" + dryRun, "CreateInstanceProfile", "CreateLaunchTemplate", "CreateTags", "DeleteInstanceProfile",
+		"DeleteLaunchTemplate", "DescribeCluster", "DescribeImages", "DescribeInstances", "GetParameter", "TerminateInstances",
+	} {
 		if calls[action] == 0 {
 			t.Errorf("%s is never called: what is tested? %v", action, calls)
 		}
@@ -323,8 +306,8 @@ func TestNoTroubleOfAnAWSCallLosesAnything(t *testing.T) {
 	}
 }
 
-// The controller dies before or after any of its calls to AWS that change something,
-// and begins again with an empty memory.
+// The controller dies before or after any of its calls to AWS that change something, or
+// of its writes about classes, and begins again with an empty memory.
 func TestDeathAtAnyAWSCallLosesNothingAndBuysNothingTwice(t *testing.T) {
 	var calls []string
 	tellOfAWS(t, 2, func(_ *testing.T, w *world) {
@@ -333,7 +316,7 @@ func TestDeathAtAnyAWSCallLosesNothingAndBuysNothingTwice(t *testing.T) {
 	})
 	for i, call := range calls {
 		for _, after := range []bool{false, true} {
-			if !strings.HasPrefix(call, awsCall("")) || !tried(i+1, 2, after) {
+			if !strings.HasPrefix(call, awsCall("")) && !strings.Contains(call, "EC2NodeClass") || !tried(i+1, 2, after) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%d %s, after it %v", i+1, call, after), func(t *testing.T) {

@@ -92,13 +92,16 @@ func (w *world) start(s setup) *controller {
 	var short cloud.Shortages = w.cloud
 	var checks cloud.Checks
 	var sizes product.Sizes
-	known := w.classes
+	var known product.Classes = w.classes
+	events := &observe.Events{Recorder: w.events, Now: time.Now}
+	var ofClasses []product.Loop
+	var ofAWS []product.Round
 	if w.aws != nil {
 		c.carrier = &carrier{account: w.aws, story: w.story}
 		p := w.provider(c.carrier)
-		w.lookUpReservations(p)
 		c.carrier.ordeal, c.carrier.aimed = c.ordeal, s.aimed
-		bought, heard, catalog, short, checks, sizes, known = p, p.Notices("test"), p, p, p, p, &classes{catalog: p, aws: w.aws}
+		bought, heard, catalog, short, checks, sizes, known = p, p.Notices("test"), p, p, p, p, product.NodeClasses{Store: shown.Client(live), Catalog: p}
+		ofClasses, ofAWS = w.nodeClasses(p, shown.Client(live), live, events)
 	}
 	if s.through != nil {
 		bought = s.through(bought)
@@ -110,13 +113,14 @@ func (w *world) start(s setup) *controller {
 		Store: shown.Client(live), Live: live, Watches: informers{shown, s.watched}, Catalog: catalog, Machines: func(string) cloud.Machines { return bought }, Classes: known,
 		Notices: heard, Short: short, Checks: checks, Sizes: sizes, ClassKinds: []client.Object{&awsv1.EC2NodeClass{}},
 		Metrics: observe.NewMetrics(c.measured, "", "", "", ""),
-		Events:  &observe.Events{Recorder: w.events, Now: time.Now},
+		Events:  events,
 		Log:     w.log, Now: time.Now, NewID: w.newID, CallFor: 20 * time.Second,
 		Window: planner.Window{Idle: time.Second, Max: 10 * time.Second},
 		Filled: func(context.Context) bool { return true }, // it is before anything runs
 		Began:  func() {}, Spreads: s.spreads, Namespace: "kube-system", Pod: s.pod, Record: &record.Record{},
 	})
 	if err == nil {
+		program.Loops, program.Rounds = append(program.Loops, ofClasses...), append(program.Rounds, ofAWS...)
 		err = w.drive(ctx, program, shown, &c.done)
 	}
 	if err != nil {

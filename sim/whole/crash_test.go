@@ -106,4 +106,7 @@ func (w *world) upToAndDown(c *controller, n int) {
 	}
 	w.scale("web", 0)
 	w.until(8*time.Minute, "an empty cluster", followed(w.empty))
+	if w.aws != nil {
+		w.leave(followed)
+	}
 }

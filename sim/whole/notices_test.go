@@ -7,9 +7,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/daemok/daemok/cloud/aws/emulator"
-	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/kube/api"
+	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/translate"
@@ -182,7 +182,9 @@ func TestAPodStaysOnAReclaimedMachineUntilAnotherHasStarted(t *testing.T) {
 	tellOfAWS(t, 55, func(t *testing.T, w *world) {
 		tags := map[string]string{"team": "web"}
 		id := w.aws.server.AddReservation(emulator.CapacityReservation{Type: "m5.large", Zone: "us-east-1a", Count: 1, Interruptible: true, Tags: tags})
-		w.aws.class.Spec.Reservations = []nodeclass.ReservationTerm{{Tags: tags}}
+		edit(w, w.nodeClass(), func(c *awsv1.EC2NodeClass) {
+			c.Spec.CapacityReservationSelectorTerms = []awsv1.CapacityReservationSelectorTerm{{Tags: tags}}
+		})
 		w.up(1, func(p *karpv1.NodePool) {
 			p.Spec.Template.Spec.Requirements = []karpv1.Requirement{
 				{Key: api.LabelInstanceType, Operator: "In", Values: []string{"m5.large", "c5.large"}},

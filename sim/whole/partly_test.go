@@ -296,7 +296,7 @@ func TestNoReplyRightInPartLosesAnything(t *testing.T) {
 			for nth := 1; nth <= calls[action]; nth += max(1, 4**deaths) {
 				t.Run(fmt.Sprintf("%s %d %s", action, nth, with), func(t *testing.T) {
 					tellOfAWS(t, 4, func(_ *testing.T, w *world) {
-						w.upAndDown(w.start(setup{aimed: &aim{action, nth, with}}))
+						w.upAndDown(w.start(setup{aimed: &aim{action: action, nth: nth, with: with}}))
 						struck += w.aws.parts.struck
 					})
 				})
@@ -324,7 +324,7 @@ func TestNoPageThatIsMissingLosesAnything(t *testing.T) {
 	for i, with := range troubles(action) {
 		t.Run(string(with), func(t *testing.T) {
 			tellOfAWS(t, 5, func(_ *testing.T, w *world) {
-				w.upToAndDown(w.start(setup{aimed: &aim{action, 1 + i%calls[action], with}}), machines)
+				w.upToAndDown(w.start(setup{aimed: &aim{action: action, nth: 1 + i%calls[action], with: with}}), machines)
 			})
 		})
 	}

@@ -10,13 +10,13 @@ import (
 
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/kube/api"
+	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 )
 
 // inPartitions has the class put its machines into a group of three partitions.
 func (w *world) inPartitions() {
 	id := w.aws.server.AddPlacementGroup("web", nodeclass.Partition, 3)
-	w.aws.class.Spec.Placement = &nodeclass.PlacementTerm{ID: id}
-	w.aws.class.Resolved.Placement = &nodeclass.PlacementGroup{ID: id, Name: "web", Strategy: nodeclass.Partition, Partitions: 3}
+	edit(w, w.nodeClass(), func(c *awsv1.EC2NodeClass) { c.Spec.PlacementGroupSelector = &awsv1.PlacementGroupSelector{ID: id} })
 }
 
 // partitions are those of the nodes that take pods, sorted.

@@ -39,7 +39,7 @@ func (w *world) replaceAll(r replacement, with *trouble, action string, nth int)
 	c := w.upWith(setup{}, n, r.pool, plain)
 	before = c.ordeal.counted(asked)
 	if with != nil {
-		c.carrier.take(aim{action, before[action] + nth, *with})
+		c.carrier.take(aim{action: action, nth: before[action] + nth, with: *with})
 	}
 	old := w.claimNames()
 	done := make(chan struct{})

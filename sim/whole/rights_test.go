@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/deploy"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/daemok/v1alpha1"
@@ -31,35 +30,32 @@ var resources = map[string]string{
 	"RuntimeClass": "node.k8s.io/runtimeclasses", "DaemonSet": "apps/daemonsets", "Deployment": "apps/deployments",
 	"ReplicaSet": "apps/replicasets", "StatefulSet": "apps/statefulsets", "Job": "batch/jobs",
 	"NodeClaim": "karpenter.sh/nodeclaims", "NodePool": "karpenter.sh/nodepools",
-	"DisruptionPolicy": "daemok.sh/disruptionpolicies",
+	"DisruptionPolicy": "daemok.sh/disruptionpolicies", "EC2NodeClass": "karpenter.k8s.aws/ec2nodeclasses",
 }
 
 // elsewhere are the rights that the loops over this server in memory do not
 // show, with who needs each.
 var elsewhere = map[string]string{
-	"list karpenter.k8s.aws/ec2nodeclasses":         "the loop over classes, which knows AWS",
-	"watch karpenter.k8s.aws/ec2nodeclasses":        "the loop over classes",
-	"patch karpenter.k8s.aws/ec2nodeclasses":        "finalizer and hash of classes",
-	"patch karpenter.k8s.aws/ec2nodeclasses/status": "conditions of classes",
-	"update karpenter.sh/nodepools/finalizers":      "claims whose owner blocks: asked by the API server's admission",
-	"update karpenter.sh/nodeclaims/finalizers":     "nodes whose owner blocks: asked by the API server's admission",
-	"get apps/deployments":                          "events on workloads of pods without place",
-	"get apps/replicasets":                          "the same",
-	"get apps/statefulsets":                         "the same",
-	"get batch/jobs":                                "the same",
-	"get replicationcontrollers":                    "the same",
-	"get persistentvolumeclaims":                    "drains of nodes with volumes",
-	"patch apps/deployments":                        "drains of pods with daemok.sh/surge",
-	"patch apps/statefulsets":                       "the same",
-	"list autoscaling/horizontalpodautoscalers":     "the same",
-	"create events":                                 "the recorder of events",
-	"patch events":                                  "the recorder, for events that come again",
-	"create coordination.k8s.io/leases":             "the elector",
-	"get coordination.k8s.io/leases":                "the elector",
-	"update coordination.k8s.io/leases":             "the elector",
-	"list karpenter.sh/nodeoverlays":                "events that they do nothing yet; not served by this server",
-	"list autoscaling.x-k8s.io/capacitybuffers":     "the same",
-	"get services":                                  "the address of kube-dns, at the start",
+	"watch karpenter.k8s.aws/ec2nodeclasses":    "the loop over classes",
+	"update karpenter.sh/nodepools/finalizers":  "claims whose owner blocks: asked by the API server's admission",
+	"update karpenter.sh/nodeclaims/finalizers": "nodes whose owner blocks: asked by the API server's admission",
+	"get apps/deployments":                      "events on workloads of pods without place",
+	"get apps/replicasets":                      "the same",
+	"get apps/statefulsets":                     "the same",
+	"get batch/jobs":                            "the same",
+	"get replicationcontrollers":                "the same",
+	"get persistentvolumeclaims":                "drains of nodes with volumes",
+	"patch apps/deployments":                    "drains of pods with daemok.sh/surge",
+	"patch apps/statefulsets":                   "the same",
+	"list autoscaling/horizontalpodautoscalers": "the same",
+	"create events":                             "the recorder of events",
+	"patch events":                              "the recorder, for events that come again",
+	"create coordination.k8s.io/leases":         "the elector",
+	"get coordination.k8s.io/leases":            "the elector",
+	"update coordination.k8s.io/leases":         "the elector",
+	"list karpenter.sh/nodeoverlays":            "events that they do nothing yet; not served by this server",
+	"list autoscaling.x-k8s.io/capacitybuffers": "the same",
+	"get services":                              "the address of kube-dns, at the start",
 }
 
 // uses gathers what a controller does at the API server, in the words of
@@ -121,7 +117,7 @@ func given(t *testing.T) map[string]bool {
 // The rights in deploy are what the loops use, and no more.
 func TestTheRightsAreThoseTheLoopsUse(t *testing.T) {
 	u := &uses{t: t, done: map[string]bool{}}
-	tell(t, fake.Options{Seed: 31}, func(t *testing.T, w *world) {
+	tellOfAWS(t, 31, func(t *testing.T, w *world) {
 		w.create(disruptionPolicy(v1alpha1.DisruptionPolicySpec{}))
 		w.pool("default", func(p *karpv1.NodePool) { p.Spec.Template.Spec.TerminationGracePeriod = "10m" })
 		w.start(setup{

@@ -111,6 +111,9 @@ func (w *world) tempest(seed uint64) {
 		if w.aws != nil && u(name("images")) < 0.2 {
 			w.choose([]string{"bottlerocket@latest", "al2023@latest"}[minute%2])
 		}
+		if w.aws != nil && u(name("role")) < 0.1 {
+			w.otherRole()
+		}
 		if claims := w.claims(); u(name("hand")) < 0.3 && len(claims) > 0 {
 			w.delete(&claims[0])
 		}
@@ -136,6 +139,9 @@ func (w *world) tempest(seed uint64) {
 	w.sound()
 	w.scale("web", 0)
 	w.until(40*time.Minute, "an empty cluster", w.empty)
+	if w.aws != nil {
+		w.leave(func(holds func() bool) func() bool { return holds })
+	}
 }
 
 // The same over the AWS adapter and its emulator: calls are throttled, refused, fail at

@@ -309,7 +309,6 @@ type classes struct {
 	mu      sync.Mutex
 	notYet  string // why it is not ready; empty if it is
 	form    form
-	aws     *account // in place of the form; nil: none
 }
 
 // form is what machines of the class are made from.
@@ -346,11 +345,7 @@ func (c *classes) Known(_ context.Context, ref karpv1.NodeClassReference) (claim
 }
 
 func (c *classes) of(ref karpv1.NodeClassReference) claim.Class {
-	class := c.form.of(ref)
-	if c.aws != nil {
-		class.Cloud.Settings = c.aws.now()
-	}
-	return class
+	return c.form.of(ref)
 }
 
 func (f form) of(ref karpv1.NodeClassReference) claim.Class {
@@ -366,10 +361,6 @@ func (c *classes) Form(context.Context, karpv1.NodeClassReference) (drift.Class,
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	class := drift.Class{Hash: c.form.hash, HashVersion: "v1"}
-	if c.aws != nil {
-		class.Selected = c.aws.selected()
-		return class, nil
-	}
 	if s := c.form.settings; s.Image != "" && c.notYet == "" {
 		class.Selected = &drift.Selected{Images: []drift.Image{{ID: s.Image}}, Groups: s.Groups}
 		for _, zone := range []string{"a", "b", "c", "d", "e", "f"} {

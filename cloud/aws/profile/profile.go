@@ -133,7 +133,7 @@ func (k Keeper) tags(class nodeclass.Class) []types.Tag {
 
 func (k Keeper) addRole(ctx context.Context, name, role string) error {
 	_, err := k.API.AddRoleToInstanceProfile(ctx, &iam.AddRoleToInstanceProfileInput{InstanceProfileName: &name, RoleName: &role})
-	if fault.NotFound(err) {
+	if fault.NotFound(err) && !strings.Contains(fault.Message(err), "Instance Profile") { // which IAM may not see for a moment after it made it
 		return &nodeclass.MissingError{Reason: nodeclass.RoleNotFound, Text: fmt.Sprintf(
 			"no IAM role is named %s, as spec.role says: make the role for machines, or correct spec.role", role)}
 	}

@@ -18,6 +18,7 @@ type account struct {
 	roles    []string
 	profiles map[string]*types.InstanceProfile
 	calls    []string
+	unseen   bool // profiles are not seen where roles are added
 }
 
 func newAccount() *account {
@@ -60,6 +61,9 @@ func (a *account) DeleteInstanceProfile(_ context.Context, in *iam.DeleteInstanc
 
 func (a *account) AddRoleToInstanceProfile(_ context.Context, in *iam.AddRoleToInstanceProfileInput, _ ...func(*iam.Options)) (*iam.AddRoleToInstanceProfileOutput, error) {
 	p, err := a.find("add "+*in.RoleName, in.InstanceProfileName)
+	if a.unseen {
+		return nil, &types.NoSuchEntityException{Message: aws.String("Instance Profile " + *in.InstanceProfileName + " cannot be found.")}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -158,6 +162,21 @@ func TestEnsureNamesARoleThatIsNotThere(t *testing.T) {
 	missing, ok := errors.AsType[*nodeclass.MissingError](err)
 	if !ok || missing.Reason != nodeclass.RoleNotFound || !strings.Contains(missing.Text, "nobody") {
 		t.Errorf("Ensure = %v, want an answer naming the role", err)
+	}
+}
+
+// IAM's reply to a call may not know of the one before it: that is no word on the role.
+func TestAProfileThatIAMDoesNotSeeYetSaysNothingOfItsRole(t *testing.T) {
+	a := newAccount()
+	a.unseen = true
+	k := Keeper{API: a, Cluster: "prod"}
+	_, err := k.Ensure(t.Context(), class("node-a"))
+	if _, missing := errors.AsType[*nodeclass.MissingError](err); err == nil || missing {
+		t.Errorf("Ensure = %v, want an error that says nothing of the role", err)
+	}
+	a.unseen = false
+	if _, err := k.Ensure(t.Context(), class("node-a")); err != nil || len(a.profiles) != 1 {
+		t.Errorf("Ensure again: %v, with %d profiles; want the one", err, len(a.profiles))
 	}
 }
 

@@ -1,4 +1,4 @@
-package main
+package controller
 
 import (
 	"context"
@@ -17,19 +17,38 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	"github.com/daemok/daemok/kube/api/condition"
+	"github.com/daemok/daemok/kube/api/fingerprint"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/api/validate"
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// classes reads classes from the cluster for every loop that needs one.
-type classes struct {
-	store   client.Reader
-	catalog cloud.Catalog
+// NodeClasses reads EC2NodeClasses from the cluster for every loop that needs one.
+type NodeClasses struct {
+	Store   client.Reader
+	Catalog cloud.Catalog
+}
+
+var _ Classes = NodeClasses{}
+
+// NodeClassLoop is the loop over EC2NodeClasses. Machines of theirs trust this CA, as
+// PEM or base64; o is what may be written in their specs.
+func NodeClassLoop(r *class.Reconciler, caBundle string, o validate.ClassOptions) Loop {
+	r.Validate = func(c *awsv1.EC2NodeClass) []validate.Finding { return validate.EC2NodeClass(c, o) }
+	r.Hash = func(c *awsv1.EC2NodeClass) (hash, version string) {
+		return fingerprint.EC2NodeClass(c, fingerprint.Cluster{CABundle: caBundle}), fingerprint.Version
+	}
+	return Loop{Name: classesName, Kind: &awsv1.EC2NodeClass{}, Workers: 10, Step: r.Reconcile}
+}
+
+// ProfilesRound removes instance profiles that nothing uses any more.
+func ProfilesRound(p *class.Profiles) Round {
+	return Round{What: "collect instance profiles", Do: p.Round}
 }
 
 // Class returns a class that machines can be launched from; otherwise the
 // error is a *claim.NotReadyError.
-func (s classes) Class(ctx context.Context, ref karpv1.NodeClassReference) (claim.Class, error) {
+func (s NodeClasses) Class(ctx context.Context, ref karpv1.NodeClassReference) (claim.Class, error) {
 	id := translate.ClassID(ref)
 	c, err := s.read(ctx, ref)
 	if apierrors.IsNotFound(err) {
@@ -45,7 +64,7 @@ func (s classes) Class(ctx context.Context, ref karpv1.NodeClassReference) (clai
 }
 
 // Known returns a class whether or not it is ready.
-func (s classes) Known(ctx context.Context, ref karpv1.NodeClassReference) (claim.Class, error) {
+func (s NodeClasses) Known(ctx context.Context, ref karpv1.NodeClassReference) (claim.Class, error) {
 	id := translate.ClassID(ref)
 	c, err := s.read(ctx, ref)
 	if err != nil {
@@ -69,23 +88,23 @@ func known(id string, c *awsv1.EC2NodeClass) (claim.Class, error) {
 	}, nil
 }
 
-func (s classes) read(ctx context.Context, ref karpv1.NodeClassReference) (*awsv1.EC2NodeClass, error) {
+func (s NodeClasses) read(ctx context.Context, ref karpv1.NodeClassReference) (*awsv1.EC2NodeClass, error) {
 	c := &awsv1.EC2NodeClass{}
 	if ref.Group != api.GroupAWS || ref.Kind != "EC2NodeClass" {
 		return nil, apierrors.NewNotFound(awsv1.GroupVersion.WithResource("ec2nodeclasses").GroupResource(), ref.Name)
 	}
-	return c, s.store.Get(ctx, client.ObjectKey{Name: ref.Name}, c)
+	return c, s.Store.Get(ctx, client.ObjectKey{Name: ref.Name}, c)
 }
 
 // Kinds is what a class offers, for snapshots: nothing, with the reason, while
 // the class is not ready.
-func (s classes) Kinds(ref karpv1.NodeClassReference) (*cluster.Catalogue, string) {
+func (s NodeClasses) Kinds(ref karpv1.NodeClassReference) (*cluster.Catalogue, string) {
 	ctx := context.Background() // answered from memory
 	c, err := s.Class(ctx, ref)
 	if err != nil {
 		return nil, err.Error()
 	}
-	catalogue, err := s.catalog.Kinds(ctx, c.Cloud)
+	catalogue, err := s.Catalog.Kinds(ctx, c.Cloud)
 	if err != nil {
 		return nil, err.Error()
 	}
@@ -93,14 +112,14 @@ func (s classes) Kinds(ref karpv1.NodeClassReference) (*cluster.Catalogue, strin
 }
 
 // Offered is what a class offers; nil while it is not known.
-func (s classes) Offered(ref karpv1.NodeClassReference) pool.Offered {
+func (s NodeClasses) Offered(ref karpv1.NodeClassReference) pool.Offered {
 	catalogue, _ := s.Kinds(ref)
 	return pool.OfferedBy(catalogue)
 }
 
 // Form is what machines of a class are made from; what its selectors find counts
 // only while the class is ready. It is empty for a class that does not exist.
-func (s classes) Form(ctx context.Context, ref karpv1.NodeClassReference) (drift.Class, error) {
+func (s NodeClasses) Form(ctx context.Context, ref karpv1.NodeClassReference) (drift.Class, error) {
 	c, err := s.read(ctx, ref)
 	if apierrors.IsNotFound(err) {
 		return drift.Class{}, nil
@@ -137,7 +156,7 @@ func formOf(c *awsv1.EC2NodeClass) drift.Class {
 }
 
 // State is what a pool must know of its class.
-func (s classes) State(ctx context.Context, ref karpv1.NodeClassReference) (pool.ClassState, error) {
+func (s NodeClasses) State(ctx context.Context, ref karpv1.NodeClassReference) (pool.ClassState, error) {
 	c, err := s.read(ctx, ref)
 	if apierrors.IsNotFound(err) {
 		return pool.ClassState{}, nil
