@@ -96,6 +96,7 @@ type carrier struct {
 	account *account
 	ordeal  *ordeal // nil: nothing fails
 	story   *story  // told of replies that are right in part; nil: nobody is
+	usual   bool    // pages are as large as in life
 
 	mu    sync.Mutex
 	aimed *aim // at one call; nil: at none
@@ -210,7 +211,7 @@ func (c *carrier) Do(r *http.Request) (*http.Response, error) {
 	}
 	at := wire.Locate(r, form)
 	x := exchange{cmp.Or(at.Action, restActions[at.Service]), r, body, form}
-	if x.action == "DescribeInstances" && form.Has("MaxResults") {
+	if x.action == "DescribeInstances" && form.Has("MaxResults") && !c.usual {
 		x = x.with(func(f url.Values) { f.Set("MaxResults", "5") }) // as few as EC2 lets one ask for, so that there are pages
 	}
 	name := x.action

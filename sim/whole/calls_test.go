@@ -22,7 +22,7 @@ func TestCallsOfAWS(t *testing.T) {
 	machines, atRest := *howMany, 5*time.Minute
 	tellOfAWS(t, 3, func(t *testing.T, w *world) {
 		w.pool("default", nil)
-		c := w.start(setup{})
+		c := w.start(setup{usual: true})
 		w.until(time.Minute, "a class that is ready", w.classIsReady)
 		before := c.ordeal.counted(asked)
 		w.scale("web", machines)
@@ -62,7 +62,7 @@ func TestCallsOfAWS(t *testing.T) {
 func (w *world) refreshing() (perSecond float64) {
 	w.t.Helper()
 	ctx, count := context.Background(), &ordeal{}
-	p := w.provider(&carrier{account: w.aws, ordeal: count})
+	p := w.provider(&carrier{account: w.aws, ordeal: count, usual: true})
 	settings, err := class.Settings(w.nodeClass())
 	if err != nil {
 		w.t.Fatal(err)

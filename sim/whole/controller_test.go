@@ -50,6 +50,7 @@ type setup struct {
 	lease   *fence.Fence                        // that calls to the cloud pass; nil: none
 	aimed   *aim                                // the trouble of one call to AWS; nil: none
 	fault   storetest.Fault                     // asked before the ordeal; nil: none
+	usual   bool                                // pages of AWS are as large as in life, not of five
 
 	pod string // in kube-system that the controller runs in; empty: none
 
@@ -97,7 +98,7 @@ func (w *world) start(s setup) *controller {
 	var ofClasses []product.Loop
 	var ofAWS []product.Round
 	if w.aws != nil {
-		c.carrier = &carrier{account: w.aws, story: w.story}
+		c.carrier = &carrier{account: w.aws, story: w.story, usual: s.usual}
 		p := w.provider(c.carrier)
 		c.carrier.ordeal, c.carrier.aimed = c.ordeal, s.aimed
 		bought, heard, catalog, short, checks, sizes, known = p, p.Notices("test"), p, p, p, p, product.NodeClasses{Store: shown.Client(live), Catalog: p}
