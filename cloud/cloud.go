@@ -68,6 +68,23 @@ type Machines interface {
 	Tag(ctx context.Context, m Machine, tags map[string]string) error
 }
 
+// Adopter makes machines the cluster's own that run already and were bought by
+// somebody else: by another program, or for another class.
+type Adopter interface {
+	// Adoptable returns the machine of that ID, whosever it is. It returns
+	// *NotFoundError for one that does not exist or has ended, and a *RefusedError
+	// with the reason NotAdoptable for one that the cluster may not take over.
+	Adoptable(ctx context.Context, id string) (Machine, error)
+
+	// Adopt puts the tags on a machine, as Adoptable has shown it, by which it is the
+	// cluster's, and those given; those of the class where it has others under these
+	// keys are left out. It is safe to repeat. From then on List shows the machine.
+	Adopt(ctx context.Context, m Machine, class Class, tags map[string]string) error
+}
+
+// NotAdoptable is why a machine stays whose it is.
+const NotAdoptable = "NotAdoptable"
+
 // LaunchRequest asks for Count equal machines.
 type LaunchRequest struct {
 	Class   Class
@@ -85,7 +102,7 @@ type OfferChoice struct {
 	Kind     string
 	Zone     string
 	Option   cluster.Option
-	Stock    string  // what machines of the offer are taken from, such as a reservation; as cluster.Offer has it
+	Stock    string  // the reservation that machines of the offer are taken from; empty: none
 	Priority float64 // price in dollars per hour
 	Needed   bool    // for the variety that was asked for: if not all can be named, others are left out
 

@@ -3,12 +3,16 @@ package controller
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/controller/claim"
 	"github.com/daemok/daemok/controller/class"
 	"github.com/daemok/daemok/controller/drift"
@@ -17,28 +21,34 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	"github.com/daemok/daemok/kube/api/condition"
-	"github.com/daemok/daemok/kube/api/fingerprint"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/api/validate"
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// NodeClasses reads EC2NodeClasses from the cluster for every loop that needs one.
+// NodeClasses reads classes from the cluster for every loop that needs one.
 type NodeClasses struct {
 	Store   client.Reader
 	Catalog cloud.Catalog
+	Served  []class.Kind // kinds of classes
 }
 
 var _ Classes = NodeClasses{}
 
-// NodeClassLoop is the loop over EC2NodeClasses. Machines of theirs trust this CA, as
-// PEM or base64; o is what may be written in their specs.
-func NodeClassLoop(r *class.Reconciler, caBundle string, o validate.ClassOptions) Loop {
-	r.Validate = func(c *awsv1.EC2NodeClass) []validate.Finding { return validate.EC2NodeClass(c, o) }
-	r.Hash = func(c *awsv1.EC2NodeClass) (hash, version string) {
-		return fingerprint.EC2NodeClass(c, fingerprint.Cluster{CABundle: caBundle}), fingerprint.Version
+// Objects is one object of each kind of classes.
+func (s NodeClasses) Objects() (kinds []client.Object) {
+	for _, kind := range s.Served {
+		kinds = append(kinds, kind.New())
 	}
-	return Loop{Name: classesName, Kind: &awsv1.EC2NodeClass{}, Workers: 10, Step: r.Reconcile}
+	return kinds
+}
+
+// ClassLoop is the loop over the classes of the reconciler's kind.
+func ClassLoop(r *class.Reconciler) Loop {
+	name := classesName
+	if r.Kind.Name != class.KindEC2NodeClass {
+		name += "." + strings.ToLower(r.Kind.Name)
+	}
+	return Loop{Name: name, Kind: r.Kind.New(), Workers: 10, Step: r.Reconcile}
 }
 
 // ProfilesRound removes instance profiles that nothing uses any more.
@@ -60,7 +70,7 @@ func (s NodeClasses) Class(ctx context.Context, ref karpv1.NodeClassReference) (
 	if why := class.WhyNot(c); why != "" {
 		return claim.Class{}, &claim.NotReadyError{ClassID: id, Why: why}
 	}
-	return known(id, c)
+	return known(c)
 }
 
 // Known returns a class whether or not it is ready.
@@ -70,30 +80,35 @@ func (s NodeClasses) Known(ctx context.Context, ref karpv1.NodeClassReference) (
 	if err != nil {
 		return claim.Class{}, fmt.Errorf("read class %s: %w", id, err)
 	}
-	return known(id, c)
+	return known(c)
 }
 
-func known(id string, c *awsv1.EC2NodeClass) (claim.Class, error) {
+func known(c *class.Subject) (claim.Class, error) {
 	settings, err := class.Settings(c)
 	if err != nil {
-		return claim.Class{}, &claim.NotReadyError{ClassID: id, Why: err.Error()}
+		return claim.Class{}, &claim.NotReadyError{ClassID: c.ID(), Why: err.Error()}
+	}
+	annotations := map[string]string{api.AnnotationInstanceProfileName: c.Status.InstanceProfile}
+	if c.Kind.Hash != nil {
+		annotations[api.AnnotationNodeClassHash] = c.GetAnnotations()[api.AnnotationNodeClassHash]
+		annotations[api.AnnotationNodeClassHashVersion] = c.GetAnnotations()[api.AnnotationNodeClassHashVersion]
+	}
+	if c.Kind.Made != nil {
+		annotations[api.AnnotationNodeTemplateHash] = c.Kind.Made(c.Object)
 	}
 	return claim.Class{
-		Cloud: cloud.Class{ID: id, Settings: settings},
-		Annotations: map[string]string{
-			api.AnnotationNodeClassHash:        c.Annotations[api.AnnotationNodeClassHash],
-			api.AnnotationNodeClassHashVersion: c.Annotations[api.AnnotationNodeClassHashVersion],
-			api.AnnotationInstanceProfileName:  c.Status.InstanceProfile,
-		},
+		Cloud:       cloud.Class{ID: c.ID(), Settings: settings},
+		Annotations: annotations,
+		InWords:     c.InWords,
 	}, nil
 }
 
-func (s NodeClasses) read(ctx context.Context, ref karpv1.NodeClassReference) (*awsv1.EC2NodeClass, error) {
-	c := &awsv1.EC2NodeClass{}
-	if ref.Group != api.GroupAWS || ref.Kind != "EC2NodeClass" {
-		return nil, apierrors.NewNotFound(awsv1.GroupVersion.WithResource("ec2nodeclasses").GroupResource(), ref.Name)
+func (s NodeClasses) read(ctx context.Context, ref karpv1.NodeClassReference) (*class.Subject, error) {
+	at := slices.IndexFunc(s.Served, func(k class.Kind) bool { return k.Group == ref.Group && k.Name == ref.Kind })
+	if at < 0 {
+		return nil, apierrors.NewNotFound(schema.GroupResource{Group: ref.Group, Resource: ref.Kind}, ref.Name)
 	}
-	return c, s.Store.Get(ctx, client.ObjectKey{Name: ref.Name}, c)
+	return s.Served[at].ByName(ctx, s.Store, ref.Name)
 }
 
 // Kinds is what a class offers, for snapshots: nothing, with the reason, while
@@ -130,29 +145,35 @@ func (s NodeClasses) Form(ctx context.Context, ref karpv1.NodeClassReference) (d
 	return formOf(c), nil
 }
 
-func formOf(c *awsv1.EC2NodeClass) drift.Class {
-	form := drift.Class{Hash: c.Annotations[api.AnnotationNodeClassHash], HashVersion: c.Annotations[api.AnnotationNodeClassHashVersion]}
+func formOf(c *class.Subject) drift.Class {
+	form := drift.Class{Hash: c.GetAnnotations()[api.AnnotationNodeClassHash], HashVersion: c.GetAnnotations()[api.AnnotationNodeClassHashVersion]}
 	settings, err := class.Settings(c)
 	if err != nil || class.WhyNot(c) != "" {
 		return form
 	}
-	form.Selected = &drift.Selected{}
-	for _, image := range settings.Resolved.Images {
-		form.Selected.Images = append(form.Selected.Images, drift.Image{ID: image.ID, Requirements: image.Requirements})
-	}
-	for _, subnet := range settings.Resolved.Subnets {
-		form.Selected.Subnets = append(form.Selected.Subnets, subnet.ID)
-	}
-	for _, r := range settings.Resolved.Reservations {
-		form.Selected.Reservations = append(form.Selected.Reservations, r.ID)
-	}
-	if g := settings.Resolved.Placement; g != nil {
-		form.Selected.Placement = []string{g.ID, g.Name}
-	}
-	for _, group := range settings.Resolved.Groups {
-		form.Selected.Groups = append(form.Selected.Groups, group.ID)
-	}
+	form.Selected = Selected(settings.Resolved)
 	return form
+}
+
+// Selected is what the selectors of a class found, as drift compares it.
+func Selected(found nodeclass.Resolved) *drift.Selected {
+	out := &drift.Selected{}
+	for _, image := range found.Images {
+		out.Images = append(out.Images, drift.Image{ID: image.ID, Requirements: image.Requirements})
+	}
+	for _, subnet := range found.Subnets {
+		out.Subnets = append(out.Subnets, subnet.ID)
+	}
+	for _, r := range found.Reservations {
+		out.Reservations = append(out.Reservations, r.ID)
+	}
+	if g := found.Placement; g != nil {
+		out.Placement = []string{g.ID, g.Name}
+	}
+	for _, group := range found.Groups {
+		out.Groups = append(out.Groups, group.ID)
+	}
+	return out
 }
 
 // State is what a pool must know of its class.
@@ -164,7 +185,10 @@ func (s NodeClasses) State(ctx context.Context, ref karpv1.NodeClassReference) (
 	if err != nil {
 		return pool.ClassState{}, fmt.Errorf("read class %s: %w", translate.ClassID(ref), err)
 	}
-	state := pool.ClassState{Found: true, CreatedAt: c.CreationTimestamp.Time, Terminating: c.DeletionTimestamp != nil, Generation: c.Generation, Status: metav1.ConditionUnknown}
+	state := pool.ClassState{Found: true, CreatedAt: c.GetCreationTimestamp().Time, Terminating: c.GetDeletionTimestamp() != nil, Generation: c.GetGeneration(), Status: metav1.ConditionUnknown}
+	if c.Kind.Made != nil {
+		state.Made = c.Kind.Made(c.Object)
+	}
 	if ready := condition.Get(c, awsv1.ClassReady); ready != nil {
 		state.Status = ready.Status
 		state.Reason, state.Message = class.Cause(c, ready)

@@ -34,11 +34,11 @@ import (
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
-	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/apply"
 	"github.com/daemok/daemok/kube/foreign"
 	"github.com/daemok/daemok/kube/snapshot"
+	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
 	"github.com/daemok/daemok/observe/record"
 )
@@ -50,6 +50,7 @@ type Parts struct {
 	Watches  cache.Informers
 	Catalog  cloud.Catalog
 	Machines func(loop string) cloud.Machines // for the loop of that name
+	Adopter  cloud.Adopter                    // takes over machines that run already; nil: nobody does
 	Notices  cloud.Notices                    // what the cloud says by itself; nil: nobody listens
 	Checks   cloud.Checks                     // how the cloud finds that machines do; nil: nobody asks
 	Short    cloud.Shortages                  // told of machines that the cloud takes back; needed where there are Notices or Checks
@@ -62,6 +63,7 @@ type Parts struct {
 	Log      *slog.Logger
 	Now      func() time.Time
 
+	Pools       []pool.Generation             // API generations whose pools are served
 	ClassKinds  []client.Object               // kinds of classes whose changes concern the pools that use them
 	NewID       func() string                 // five characters for the name of a claim, not used before
 	CallFor     time.Duration                 // how long a purchase may take
@@ -79,6 +81,8 @@ type Parts struct {
 	Spreads []corev1.TopologySpreadConstraint // of pods without any of their own, as the cluster's scheduler has them by default
 
 	MachineCost quantity.MicroUSDPerHour // what each machine costs beside its type and volumes, of pools that do not say
+
+	OlderDrift func() bool // whether nodes of Provisioners drift, as it is now; nil: they do not
 
 	Repair cluster.Repair // when unhealthy nodes are repaired, of pools that do not say and of none
 
@@ -150,7 +154,6 @@ const (
 	claimsName   = "nodeclaim.lifecycle"
 	tagsName     = "nodeclaim.tagging"
 	nodesName    = "node.termination"
-	poolsName    = "nodepool"
 	collectName  = "nodeclaim.garbagecollection"
 	driftName    = "nodeclaim.disruption"
 	reservedName = "capacityreservation.capacitytype"
@@ -163,6 +166,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	all := p.Store
 	p.Store, p.Live = foreign.Hide(all), foreign.HideFrom(p.Live)
 	ledger, keeper := &apply.Ledger{}, snapshot.NewKeeper(p.Classes.Kinds, p.Now)
+	keeper.Serve(Served(p.Pools))
 	keeper.SpreadByDefault(p.Spreads)
 	keeper.CostByDefault(p.MachineCost)
 	keeper.RepairByDefault(p.Repair)
@@ -175,14 +179,17 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	}
 	holds := &apply.Holds{}
 	applier := &apply.Applier{
-		Store: p.Store, Live: p.Live, Ledger: ledger, Holds: holds, Pools: keeper, Now: p.Now, NewID: p.NewID, Again: keeper.Touch, View: keeper.Snapshot, Namespace: p.Namespace, Pod: p.Pod,
+		Store: p.Store, Live: p.Live, Ledger: ledger, Holds: holds, Serves: Served(p.Pools), Pools: keeper, Now: p.Now, NewID: p.NewID, Again: keeper.Touch, View: keeper.Snapshot, Namespace: p.Namespace, Pod: p.Pod,
 	}
 	requests := &claim.Requests{Classes: p.Classes, Catalog: p.Catalog}
 	launcher := p.launcher(requests)
 	health := &pool.Health{}
 	claims := &claim.Reconciler{
 		Store: p.Store, Launcher: launcher, Machines: p.Machines(claimsName), Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now,
-		Health: func(c *karpv1.NodeClaim, registered bool) { health.Note(c.Labels[api.LabelNodePool], registered) },
+		Health: func(c *karpv1.NodeClaim, registered bool) { health.Note(translate.PoolOf(c), registered) },
+	}
+	claims.Adopts = &claim.Adoptions{
+		Store: p.Store, Cloud: p.Adopter, Classes: p.Classes, Catalog: p.Catalog, Events: p.Events, Log: p.Log, Now: p.Now,
 	}
 	if p.Sizes != nil {
 		claims.Memory = func(kind, image string, memory quantity.Bytes) {
@@ -194,10 +201,11 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	collector := &collect.Collector{
 		Store: p.Store, Live: p.Live, Machines: p.Machines(collectName), Log: p.Log, Metrics: p.Metrics, Now: p.Now,
 	}
-	shifts := &shift.Watcher{Store: p.Store, Cloud: p.Shifts, Events: p.Events, Log: p.Log, Again: keeper.Touch}
+	shifts := &shift.Watcher{Store: p.Store, Cloud: p.Shifts, Events: p.Events, Log: p.Log, Again: keeper.Touch, Older: p.servesOlder()}
 	collector.Shifted = shifts.Shifted
 	drifted := &drift.Finder{
 		Store: p.Store, Pools: keeper, Classes: p.Classes, Machines: p.Machines(driftName), Events: p.Events, Log: p.Log, Now: p.Now,
+		OfProvisioners: p.OlderDrift,
 	}
 	classChanged := make(chan struct{}, 1)
 	drains := p.drains()
@@ -205,13 +213,16 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	drains.Foreign = func(ctx context.Context, n *corev1.Node) (bool, error) { return foreign.Node(ctx, all, n) }
 	program := &Program{
 		Keeper: keeper,
-		Loops:  []Loop{p.claims(claims), nodeLoop(p.Store, drains.Reconcile), p.pools(health)},
+		Loops:  []Loop{p.claims(claims), nodeLoop(p.Store, drains.Reconcile)},
 		Rounds: []Round{
 			{What: "find lost orders", Do: func(ctx context.Context) (time.Duration, error) { return lostEvery, applier.FindLost(ctx) }},
 			{What: "note which nodes are quiet", Do: func(ctx context.Context) (time.Duration, error) { return claims.NoteQuiet(ctx, keeper) }},
+			{What: "note since when nodes are empty", Do: func(ctx context.Context) (time.Duration, error) { return claims.NoteEmpty(ctx, keeper) }},
 			{What: "collect orphans", Do: collector.Round},
 			{What: "find machines that drifted", Do: drifted.Round, Wake: classChanged},
-			{What: "name machines after their nodes", Do: (&claim.Tagger{Store: p.Store, Machines: p.Machines(tagsName), Pace: p.TagPace, Now: p.Now}).Round},
+			{What: "name machines after their nodes", Do: (&claim.Tagger{
+				Store: p.Store, Machines: p.Machines(tagsName), Adopted: claims.Adopts, Pace: p.TagPace, Now: p.Now,
+			}).Round},
 			{What: "repair unhealthy nodes", Do: (&repair.Repairer{
 				Store: p.Store, Live: p.Live, Snapshot: keeper.Snapshot, Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now,
 			}).Round},
@@ -221,14 +232,15 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 				Live: p.Live, Store: p.Store, Keeper: keeper, Events: p.Events, Tripped: p.Metrics.BreakerTripped, Log: p.Log, Now: p.Now,
 			}).Round},
 			{What: "tell how far deleted pools are", Do: (&pool.Departures{
-				Store: p.Store, Snapshot: keeper.Snapshot, Stays: p.Record.Stays, Events: p.Events, Now: p.Now,
+				Store: p.Store, Serves: Served(p.Pools), Snapshot: keeper.Snapshot, Stays: p.Record.Stays, Events: p.Events, Now: p.Now,
 			}).Round},
-			{What: "tell what holds nodes up", Do: (&pool.Holdups{Store: p.Store, Stays: p.Record.Stays, Unread: ledger.Unread, Now: p.Now}).Round},
+			{What: "tell what holds nodes up", Do: (&pool.Holdups{Store: p.Store, Serves: Served(p.Pools), Stays: p.Record.Stays, Unread: ledger.Unread, Now: p.Now}).Round},
 			{What: "tell of what is not understood", Do: (&remark.Teller{Source: keeper, Events: p.Events, Log: p.Log}).Round},
 			{What: "tell of what does nothing yet", Do: (&idle.Teller{Live: p.Live, Events: p.Events}).Round},
 		},
 		Tasks: []func(context.Context) error{launcher.Run, p.plans(keeper, ledger, applier, requests), p.ring},
 	}
+	program.Loops = append(program.Loops, p.pools(health)...)
 	program.Rounds = append(program.Rounds, p.notices()...)
 	for _, kind := range p.ClassKinds {
 		program.Loops = append(program.Loops, driftLoop(kind, drifted.ClassChanged, classChanged))
@@ -239,9 +251,15 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	return program, nil
 }
 
+// servesOlder reports whether pools of the older API generation are served.
+func (p Parts) servesOlder() bool {
+	_, is := Served(p.Pools).Of(translate.KindProvisioner)
+	return is
+}
+
 // notices are the rounds that hear what the cloud says of machines.
 func (p Parts) notices() (out []Round) {
-	actor := &notice.Actor{Shortages: p.Short, Store: p.Store, Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now}
+	actor := &notice.Actor{Shortages: p.Short, Store: p.Store, Serves: Served(p.Pools), Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now}
 	if p.Notices != nil {
 		out = append(out, Round{What: "act on what the cloud says of machines", Do: (&notice.Reader{Actor: actor, Notices: p.Notices}).Round})
 	}
@@ -265,16 +283,19 @@ func (p Parts) launcher(requests *claim.Requests) *claim.Launcher {
 
 func (p Parts) drains() *drain.Reconciler {
 	return &drain.Reconciler{
-		Store: p.Store, Live: p.Live, Machines: p.Machines(nodesName), Events: p.Events, Metrics: p.Metrics, Now: p.Now,
+		Store: p.Store, Live: p.Live, Serves: Served(p.Pools), Machines: p.Machines(nodesName), Events: p.Events, Metrics: p.Metrics, Now: p.Now,
 	}
 }
 
 func (p Parts) claims(r *claim.Reconciler) Loop { return claimLoop(p.Store, r.Reconcile, r.Released) }
 
-func (p Parts) pools(health *pool.Health) Loop {
-	pools := &pool.Reconciler{
-		Generation: NodePools(), Store: p.Store, Live: p.Live, ClassState: p.Classes.State, Offered: p.Classes.Offered, Health: health,
-		Events: p.Events, Metrics: p.Metrics, Now: p.Now,
+func (p Parts) pools(health *pool.Health) (loops []Loop) {
+	for _, g := range p.Pools {
+		pools := &pool.Reconciler{
+			Generation: g, Store: p.Store, Live: p.Live, ClassState: p.Classes.State, Offered: p.Classes.Offered, Health: health,
+			Events: p.Events, Metrics: p.Metrics, Now: p.Now,
+		}
+		loops = append(loops, poolLoop(p.Store, g.Generation, p.ClassKinds, pools.Reconcile))
 	}
-	return poolLoop(p.Store, p.ClassKinds, pools.Reconcile)
+	return loops
 }

@@ -1,28 +1,52 @@
 package controller
 
 import (
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/daemok/daemok/controller/pool"
 	"github.com/daemok/daemok/kube/api/fingerprint"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
 	"github.com/daemok/daemok/kube/api/validate"
 	"github.com/daemok/daemok/kube/translate"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
+
+// Served is how pools of these generations are read.
+func Served(all []pool.Generation) translate.Generations {
+	out := make(translate.Generations, len(all))
+	for i, g := range all {
+		out[i] = g.Generation
+	}
+	return out
+}
 
 // NodePools reads and writes pools of karpenter.sh/v1.
 func NodePools() pool.Generation {
 	return pool.Generation{
-		Kind:     translate.KindNodePool,
-		New:      func() pool.Object { return &karpv1.NodePool{} },
-		View:     func(o pool.Object) translate.PoolObject { return translate.FromNodePool(o.(*karpv1.NodePool)) },
-		Validate: func(o pool.Object) []validate.Finding { return validate.NodePool(o.(*karpv1.NodePool)) },
+		Generation: translate.NodePools(),
+		Validate:   func(o pool.Object) []validate.Finding { return validate.NodePool(o.(*karpv1.NodePool)) },
 		Hash: func(o pool.Object) (string, string) {
 			return fingerprint.NodePool(o.(*karpv1.NodePool)), fingerprint.Version
 		},
-		SetStatus: func(o pool.Object, resources corev1.ResourceList, nodes, classGeneration int64) {
+		SetStatus: func(o pool.Object, s pool.Status) {
 			p := o.(*karpv1.NodePool)
-			p.Status.Resources, p.Status.Nodes, p.Status.NodeClassObservedGeneration = resources, nodes, classGeneration
+			p.Status.Resources, p.Status.Nodes, p.Status.NodeClassObservedGeneration = s.Resources, s.Nodes, s.ClassGeneration
+		},
+	}
+}
+
+// Provisioners reads, as g does, and writes pools of karpenter.sh/v1alpha5.
+func Provisioners(g translate.Generation) pool.Generation {
+	return pool.Generation{
+		Generation: g,
+		Validate:   func(o pool.Object) []validate.Finding { return validate.Provisioner(o.(*v1alpha5.Provisioner)) },
+		SetStatus: func(o pool.Object, s pool.Status) {
+			p := o.(*v1alpha5.Provisioner)
+			p.Status.Resources, p.Status.Nodes, p.Status.NodesOfOlderSpec = s.Resources, s.Nodes, s.OfOlderSpec
+			p.Status.TemplateHash = s.ClassMade
+			p.Status.Requirements, p.Status.ScaleDown = p.Spec.Effective(), p.Spec.ScaleDown()
+			if last := p.Status.LastScaleTime; !s.LastOrder.IsZero() && (last == nil || s.LastOrder.After(last.Time)) {
+				p.Status.LastScaleTime = &metav1.Time{Time: s.LastOrder}
+			}
 		},
 	}
 }

@@ -2,14 +2,17 @@ package controller
 
 import (
 	"context"
+	"reflect"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/daemok/daemok/controller/class"
 	"github.com/daemok/daemok/controller/drain"
-	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
 )
 
 // step is one loop's look at the object of that name.
@@ -38,20 +41,26 @@ func nodeLoop(store client.Reader, look step) Loop {
 	}
 }
 
-func poolLoop(store client.Reader, classes []client.Object, look step) Loop {
-	ofOwned := func(_ context.Context, o client.Object) []string { return named(o.GetLabels()[api.LabelNodePool]) }
-	ofClass := func(ctx context.Context, o client.Object) []string { return poolsUsing(ctx, store, o.GetName()) }
+func poolLoop(store client.Reader, g translate.Generation, classes []client.Object, look step) Loop {
+	ofOwned := func(_ context.Context, o client.Object) []string {
+		return named(o.GetLabels()[translate.PoolLabel(g.Kind)])
+	}
+	ofClass := func(ctx context.Context, o client.Object) []string { return poolsUsing(ctx, store, g, o.GetName()) }
 	others := []Trigger{{&karpv1.NodeClaim{}, ofOwned}, {&corev1.Node{}, ofOwned}}
 	for _, kind := range classes {
 		others = append(others, Trigger{kind, ofClass})
 	}
-	return Loop{Name: poolsName, Kind: &karpv1.NodePool{}, Workers: 10, Step: look, Others: others}
+	return Loop{Name: g.Resource, Kind: g.New(), Workers: 10, Step: look, Others: others}
 }
 
 // driftLoop has machines compared with their class as soon as it is another: looked is
 // told, and the round that compares ends its wait.
 func driftLoop(kind client.Object, looked func(), wake chan<- struct{}) Loop {
-	return Loop{Name: driftName, Kind: kind, Workers: 1, Step: func(context.Context, string) (time.Duration, error) {
+	name := driftName
+	if of := reflect.TypeOf(kind).Elem().Name(); of != class.KindEC2NodeClass {
+		name += "." + strings.ToLower(of)
+	}
+	return Loop{Name: name, Kind: kind, Workers: 1, Step: func(context.Context, string) (time.Duration, error) {
 		looked()
 		select {
 		case wake <- struct{}{}:
@@ -93,15 +102,15 @@ func leavingNode(ctx context.Context, store client.Reader, name string) []string
 	return named(name)
 }
 
-func poolsUsing(ctx context.Context, store client.Reader, class string) []string {
-	var list karpv1.NodePoolList
-	if err := store.List(ctx, &list); err != nil {
-		return nil
+func poolsUsing(ctx context.Context, store client.Reader, g translate.Generation, class string) []string {
+	pools, err := g.List(ctx, store, client.UnsafeDisableDeepCopy) // only read
+	if err != nil {
+		return nil // the cache answers, or the pool's own events will
 	}
 	var names []string
-	for i := range list.Items {
-		if list.Items[i].Spec.Template.Spec.NodeClassRef.Name == class {
-			names = append(names, list.Items[i].Name)
+	for _, o := range pools {
+		if g.View(o).Template.Spec.NodeClassRef.Name == class {
+			names = append(names, o.GetName())
 		}
 	}
 	return names

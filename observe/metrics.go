@@ -51,6 +51,7 @@ type Metrics struct {
 	ClaimEndSeconds    *prometheus.HistogramVec // nodepool
 	MachineEndSeconds  *prometheus.HistogramVec // nodepool
 	NodesCreated       *prometheus.CounterVec   // nodepool, zone
+	NodesAdopted       *prometheus.CounterVec   // nodepool, zone
 	NodesTerminated    *prometheus.CounterVec   // nodepool, zone
 	NodesDrained       *prometheus.CounterVec   // nodepool
 	NodeEndSeconds     *prometheus.SummaryVec   // nodepool
@@ -117,6 +118,7 @@ func NewMetrics(r prometheus.Registerer, version, commit, goVersion, arch string
 		ClaimEndSeconds:   b.histograms("karpenter_nodeclaims_termination_duration_seconds"),
 		MachineEndSeconds: b.histograms("karpenter_nodeclaims_instance_termination_duration_seconds"),
 		NodesCreated:      b.counters("karpenter_nodes_created_total"),
+		NodesAdopted:      b.counters("daemok_nodes_adopted_total"),
 		NodesTerminated:   b.counters("karpenter_nodes_terminated_total"),
 		NodesDrained:      b.counters("karpenter_nodes_drained_total"),
 		NodeEndSeconds:    b.summaries("karpenter_nodes_termination_duration_seconds"),

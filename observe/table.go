@@ -80,6 +80,8 @@ var lives = []Definition{
 	{Name: "karpenter_nodeclaims_instance_termination_duration_seconds", Kind: Histogram, Unit: "seconds", Labels: []string{"nodepool"},
 		Help: "Time from giving a machine back until it was gone.", Buckets: powers},
 	{Name: "karpenter_nodes_created_total", Kind: Counter, Unit: "1", Labels: []string{"nodepool", "zone"}, Help: "Nodes registered."},
+	{Name: "daemok_nodes_adopted_total", Kind: Counter, Unit: "1", Labels: []string{"nodepool", "zone"},
+		Help: "Nodes taken over, which were there before their NodeClaim."},
 	{Name: "karpenter_nodes_terminated_total", Kind: Counter, Unit: "1", Labels: []string{"nodepool", "zone"}, Help: "Nodes gone after their drain."},
 	{Name: "karpenter_nodes_termination_duration_seconds", Kind: Summary, Unit: "seconds", Labels: []string{"nodepool"},
 		Help: "Time from the deletion of a node until it was gone."},
@@ -185,7 +187,9 @@ var interruption = []Definition{
 
 // ConditionKinds are the kinds of objects whose conditions are counted, as
 // they stand in names of metrics.
-func ConditionKinds() []string { return []string{"nodeclaim", "nodepool", "node", "ec2nodeclass"} }
+func ConditionKinds() []string {
+	return []string{"nodeclaim", "nodepool", "provisioner", "node", "ec2nodeclass", "awsnodetemplate"}
+}
 
 // conditions are the same metrics for each kind of object.
 func conditions() []Definition {

@@ -136,7 +136,7 @@ func openSite(t *testing.T) *site {
 		}
 	}
 	var err error
-	if s.clients, err = client.New(t.Context(), "", "daemok/conformance", nil, nil, pace.New(s.now, s.pause)); err != nil {
+	if s.clients, err = client.New(t.Context(), "", "daemok/conformance", nil, nil, pace.New(s.now, s.pause), client.Role{}); err != nil {
 		t.Fatal(err)
 	}
 	s.build(t)
@@ -180,14 +180,26 @@ func (s *site) subject(t *testing.T) cloudtest.Subject {
 	}
 	class.Resolved = found
 	t.Cleanup(func() { s.empty(t, p, class) })
+	reserved := reservations{site: s, provider: p, class: &class}
 	out := cloudtest.Subject{
-		Catalog: p, Machines: p, Other: other, Class: cloud.Class{ID: classID(class.Name), Settings: &class},
-		Advance: func(d time.Duration) { _ = s.pause(context.Background(), d) },
-		LagMax:  s.lag, EndMax: s.end, Name: p.options.Cluster + "-", Unwatched: true,
+		Catalog: p, Machines: p, Other: other, Class: cloud.Class{ID: class.ID(), Settings: &class},
+		Advance: func(d time.Duration) {
+			_ = s.pause(context.Background(), d)
+			reserved.look(t)
+		},
+		LagMax: s.lag, EndMax: s.end, Name: p.options.Cluster + "-",
+		Dedicated:      *endpoint == "" || os.Getenv("CONFORMANCE_DEDICATED") == "true",
+		Reserve:        func(kind, zone string, n int) string { return reserved.add(t, kind, zone, n) },
+		EndReservation: func(id string) { reserved.cancel(t, id) },
 	}
 	if s.queueURL != "" {
 		out.Notices, out.RedeliverIn = p.Notices(s.queue), notice.HiddenFor
-		out.Interrupt = func(id string) { s.warn(t, id) }
+		out.Interrupt = func(id string) {
+			s.tell(t, id, "EC2 Spot Instance Interruption Warning", `"instance-action":"terminate"`)
+		}
+		out.Ended = func(id string) {
+			s.tell(t, id, "EC2 Instance State-change Notification", `"state":"terminated"`)
+		}
 	} else {
 		t.Logf("no queue could be made: %v", s.noQueue)
 	}
@@ -226,14 +238,15 @@ func setting(name, otherwise string) string {
 	return otherwise
 }
 
-// warn puts into the queue what EventBridge sends when a spot machine is taken back.
-func (s *site) warn(t *testing.T, id string) {
+// tell puts into the queue what EventBridge sends of a machine: no rule of the account's
+// own is made for that.
+func (s *site) tell(t *testing.T, id, what, detail string) {
 	t.Helper()
-	body := fmt.Sprintf(`{"version":"0","id":"warning-%s","detail-type":"EC2 Spot Instance Interruption Warning","source":"aws.ec2","account":"123456789012","time":%q,"region":%q,`+
-		`"resources":["arn:aws:ec2:%s:instance/%s"],"detail":{"instance-id":%q,"instance-action":"terminate"}}`,
-		id, s.now().UTC().Format(time.RFC3339), s.clients.Region, s.clients.Region, id, id)
+	body := fmt.Sprintf(`{"version":"0","id":"about-%s","detail-type":%q,"source":"aws.ec2","account":"123456789012","time":%q,"region":%q,`+
+		`"resources":["arn:aws:ec2:%s:instance/%s"],"detail":{"instance-id":%q,%s}}`,
+		id, what, s.now().UTC().Format(time.RFC3339), s.clients.Region, s.clients.Region, id, id, detail)
 	if _, err := s.clients.SQS.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: &s.queueURL, MessageBody: &body}); err != nil {
-		t.Fatalf("send a warning: %v", err)
+		t.Fatalf("send %s: %v", what, err)
 	}
 }
 

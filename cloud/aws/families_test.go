@@ -30,6 +30,8 @@ func TestMachinesOfEveryFamily(t *testing.T) {
 			"inf2.xlarge": al2023 + "neuron-1.36-", "m6g.large": "amazon-eks-node-al2023-arm64-standard-1.36-"}, "/dev/xvda"},
 		"Bottlerocket": {"1.36", "bottlerocket@latest", map[string]string{"m5.large": "bottlerocket-aws-k8s-1.36-x86_64-",
 			"m6g.large": "bottlerocket-aws-k8s-1.36-aarch64-", "g5.xlarge": "bottlerocket-aws-k8s-1.36-nvidia-x86_64-"}, "/dev/xvda /dev/xvdb"},
+		"Ubuntu": {"1.32", "ubuntu@latest", map[string]string{"m5.large": "ubuntu-eks/k8s_1.32/images/hvm-ssd/ubuntu-jammy-22.04-amd64-",
+			"m6g.large": "ubuntu-eks/k8s_1.32/images/hvm-ssd/ubuntu-jammy-22.04-arm64-"}, "/dev/sda1"},
 		"Windows 2019": {"1.36", "windows2019@latest", map[string]string{"m5.large": "Windows_Server-2019-English-Core-EKS_Optimized-1.36-"}, "/dev/sda1"},
 		"Windows 2022": {"1.36", "windows2022@latest", map[string]string{"m5.large": "Windows_Server-2022-English-Core-EKS_Optimized-1.36-"}, "/dev/sda1"},
 		"Windows 2025": {"1.36", "windows2025@latest", map[string]string{"m5.large": "Windows_Server-2025-English-Core-EKS_Optimized-1.36-"}, "/dev/sda1"},

@@ -100,7 +100,7 @@ func sameSizes(a, b []cluster.Kind) bool {
 func sameOffers(a, b []cluster.Kind) bool {
 	return slices.EqualFunc(a, b, func(x, y cluster.Kind) bool {
 		return slices.EqualFunc(x.Offers, y.Offers, func(o, n cluster.Offer) bool {
-			return o.Zone == n.Zone && o.Option == n.Option && o.Price == n.Price && o.Priced == n.Priced && o.Available == n.Available && o.Why == n.Why && o.Stock == n.Stock && o.Left == n.Left && o.Risk == n.Risk
+			return o.Zone == n.Zone && o.Option == n.Option && o.Price == n.Price && o.Priced == n.Priced && o.Available == n.Available && o.Doubtful == n.Doubtful && o.Why == n.Why && slices.Equal(o.Stocks, n.Stocks) && o.Risk == n.Risk
 		})
 	})
 }

@@ -106,6 +106,25 @@ func (p *Provider) Tag(ctx context.Context, m cloud.Machine, tags map[string]str
 	return p.instances.Tag(ctx, m, tags)
 }
 
+// Adoptable implements cloud.Adopter.
+func (p *Provider) Adoptable(ctx context.Context, id string) (cloud.Machine, error) {
+	return p.instances.Adoptable(ctx, id)
+}
+
+// Adopt implements cloud.Adopter. The machine's volumes and interfaces keep the tags
+// they have.
+func (p *Provider) Adopt(ctx context.Context, m cloud.Machine, c cloud.Class, tags map[string]string) error {
+	class, err := classOf(c)
+	if err != nil {
+		return err
+	}
+	own := fleet.OwnTags(class, p.options.Cluster, tags)
+	if name, given := class.Spec.Tags[nodeclass.TagName]; given && m.Tags[nodeclass.TagName] == "" {
+		own[nodeclass.TagName] = name
+	}
+	return p.instances.Adopt(ctx, m, own, class.Spec.Tags)
+}
+
 func (p *Provider) clusterFacts() userdata.Cluster {
 	p.mu.Lock()
 	defer p.mu.Unlock()

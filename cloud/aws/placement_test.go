@@ -133,6 +133,49 @@ func TestASpreadGroupIsClosedWhereItIsFull(t *testing.T) {
 	}
 }
 
+// What a plan draws on: the zone's room for all machines of a spread group, beside the
+// reservation of reserved ones; nothing of the kind in groups of other strategies.
+func TestMachinesOfASpreadGroupDrawOnTheRoomOfTheirZone(t *testing.T) {
+	for name, tt := range map[string]struct {
+		strategy   string
+		partitions int
+		counted    bool
+	}{
+		"a spread group":    {nodeclass.Spread, 0, true},
+		"a cluster group":   {nodeclass.Cluster, 0, false},
+		"a partition group": {nodeclass.Partition, 3, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := openAccount(t)
+			group := a.group(t, tt.strategy, tt.partitions)
+			room := group + "/us-east-1a"
+			if _, err := a.provider.Launch(t.Context(), a.inZone(t, "t1", "us-east-1a", "", 3)); err != nil {
+				t.Fatal(err)
+			}
+			for _, k := range a.kinds(t).Kinds {
+				for _, o := range k.Offers {
+					if counted := len(o.Stocks) > 0; counted != tt.counted || o.Zone == "us-east-1a" && counted && (len(o.Stocks) != 1 || o.LeftOf(room) != 4) {
+						t.Fatalf("%s is offered as %+v, after three were launched", k.Name, o)
+					}
+				}
+			}
+			if !tt.counted {
+				return
+			}
+			id := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: "us-east-1a", Count: 5, Placement: group})
+			if o := a.reservedOffer(t, id); len(o.Stocks) != 2 || o.LeftOf(id) != 5 || o.LeftOf(room) != 4 {
+				t.Errorf("a reserved machine draws on %+v", o.Stocks)
+			}
+			if got, err := a.provider.Launch(t.Context(), a.fromReservation(t, "t2", id, 4)); err != nil || len(got) != 4 {
+				t.Fatalf("Launch = %+v, %v", got, err)
+			}
+			if o := a.reservedOffer(t, id); o.Available || o.LeftOf(id) != 1 || o.LeftOf(room) != 0 {
+				t.Errorf("with the zone full the reservation is offered as %+v", o)
+			}
+		})
+	}
+}
+
 func TestAClusterGroupIsOpenInTheZoneOfItsMachines(t *testing.T) {
 	a := openAccount(t)
 	id := a.group(t, nodeclass.Cluster, 0)

@@ -54,9 +54,10 @@ type Options struct {
 	CIDR     string // its service network; empty: EKS tells
 	DNS      string // address of its DNS service; empty: machines find out
 
-	Region      string // empty: as the SDK finds it
-	Agent       string // how the program names itself to AWS: "daemok/1.0"
-	IsolatedVPC bool   // IAM and Pricing cannot be reached
+	Region      string      // empty: as the SDK finds it
+	Role        client.Role // that all calls are made as; none: as whoever runs the program
+	Agent       string      // how the program names itself to AWS: "daemok/1.0"
+	IsolatedVPC bool        // IAM and Pricing cannot be reached
 
 	MemoryOverhead float64 // share of memory that the hypervisor keeps where no machine showed it, as 0.075
 	ReservedENIs   int64   // network interfaces of a machine that pods do not get
@@ -126,7 +127,7 @@ func New(ctx context.Context, o Options) (*Provider, error) {
 		return nil, errors.New("the cluster has no name: set CLUSTER_NAME (settings.clusterName) to its name in EKS")
 	}
 	o = o.withDefaults()
-	clients, err := client.New(ctx, o.Region, o.Agent, o.HTTP, o.Observer, pace.New(o.Now, o.Pause))
+	clients, err := client.New(ctx, o.Region, o.Agent, o.HTTP, o.Observer, pace.New(o.Now, o.Pause), o.Role)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws/emulator"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
 )
 
 // reserve puts a reservation into the account that the class selects by a tag, and
@@ -40,7 +41,7 @@ func (a *account) reservedOffer(t *testing.T, id string) *cluster.Offer {
 	t.Helper()
 	for _, k := range a.kinds(t).Kinds {
 		for i := range k.Offers {
-			if k.Offers[i].Stock == id {
+			if k.Offers[i].Reservation() == id {
 				return &k.Offers[i]
 			}
 		}
@@ -54,7 +55,9 @@ func (a *account) fromReservation(t *testing.T, token, id string, count int) clo
 	r := a.request(t, token, cluster.Reserved, "m5.large")
 	r.Count = count
 	r.Options = []cloud.OfferChoice{r.Options[0]}
-	r.Options[0].Zone, r.Options[0].Stock = a.reservedOffer(t, id).Zone, id
+	o := a.reservedOffer(t, id)
+	tenancy, _ := o.Labels.Get(nodeclass.LabelTenancy)
+	r.Options[0].Zone, r.Options[0].Stock, r.Options[0].Dedicated = o.Zone, id, tenancy == nodeclass.TenancyDedicated
 	return r
 }
 
@@ -64,7 +67,7 @@ func TestMachinesComeFromTheReservationTheyAreBoughtFrom(t *testing.T) {
 	a := openAccount(t)
 	id := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 3, Targeted: true})
 	o := a.reservedOffer(t, id)
-	if o == nil || !o.Available || o.Left != 3 || o.Option != cluster.Reserved || !o.Priced {
+	if o == nil || !o.Available || o.LeftOf(id) != 3 || o.Option != cluster.Reserved || !o.Priced {
 		t.Fatalf("the offer is %+v, want three to be had", o)
 	}
 	for key, want := range map[string]string{
@@ -79,16 +82,16 @@ func TestMachinesComeFromTheReservationTheyAreBoughtFrom(t *testing.T) {
 	if err != nil || len(got) != 2 || got[0].Option != cluster.Reserved || got[0].Stock != id {
 		t.Fatalf("Launch = %+v, %v; want two of %s", got, err, id)
 	}
-	if left := a.reservedOffer(t, id).Left; left != 1 {
+	if left := a.reservedOffer(t, id).LeftOf(id); left != 1 {
 		t.Errorf("%d are left right after two of three were bought", left)
 	}
 	a.lookAgain(t) // EC2 has not counted all of them yet
-	if left := a.reservedOffer(t, id).Left; left > 1 {
+	if left := a.reservedOffer(t, id).LeftOf(id); left > 1 {
 		t.Errorf("%d are left while EC2 counts two of three", left)
 	}
 	a.Advance(time.Minute)
 	a.lookAgain(t)
-	if left := a.reservedOffer(t, id).Left; left != 1 {
+	if left := a.reservedOffer(t, id).LeftOf(id); left != 1 {
 		t.Errorf("%d are left after EC2 has counted, want 1", left)
 	}
 	listed, err := a.provider.List(t.Context(), cloud.Filter{Batch: "batch-t1"})
@@ -100,8 +103,23 @@ func TestMachinesComeFromTheReservationTheyAreBoughtFrom(t *testing.T) {
 	}
 	a.Advance(time.Minute)
 	a.lookAgain(t)
-	if left := a.reservedOffer(t, id).Left; left != 2 {
+	if left := a.reservedOffer(t, id).LeftOf(id); left != 2 {
 		t.Errorf("SC-205: %d are left after one of two was given back, want 2", left)
+	}
+}
+
+// A launch that is repeated, as after a lost answer, takes no more of the reservation.
+func TestALaunchThatIsRepeatedCountsOnce(t *testing.T) {
+	a := openAccount(t)
+	id := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 4})
+	r := a.fromReservation(t, "t1", id, 2)
+	for _, when := range []string{"at first", "again"} {
+		if got, err := a.provider.Launch(t.Context(), r); err != nil || len(got) != 2 {
+			t.Fatalf("%s: Launch = %+v, %v", when, got, err)
+		}
+		if left := a.reservedOffer(t, id).LeftOf(id); left != 2 {
+			t.Errorf("%s: %d of four are left after a launch of two", when, left)
+		}
 	}
 }
 
@@ -115,10 +133,10 @@ func TestAFullReservationIsShortByItself(t *testing.T) {
 		t.Fatalf("Launch of two from a reservation of one = %+v, %v; want one, and that reservation named", got, err)
 	}
 	a.lookAgain(t)
-	if o := a.reservedOffer(t, full); o.Available || o.Left != 0 {
+	if o := a.reservedOffer(t, full); o.Available || o.LeftOf(full) != 0 {
 		t.Errorf("SC-416: the full reservation is offered as %+v", o)
 	}
-	if o := a.reservedOffer(t, other); !o.Available || o.Left != 5 {
+	if o := a.reservedOffer(t, other); !o.Available || o.LeftOf(other) != 5 {
 		t.Errorf("another reservation of the same type and zone is offered as %+v", o)
 	}
 	if !available(a.kinds(t), "m5.large", cluster.OnDemand) {
@@ -136,7 +154,7 @@ func TestMachinesOnDemandLeaveReservationsAlone(t *testing.T) {
 	}
 	a.Advance(time.Minute)
 	a.lookAgain(t)
-	if left := a.reservedOffer(t, id).Left; left != 2 {
+	if left := a.reservedOffer(t, id).LeftOf(id); left != 2 {
 		t.Errorf("%d of two are left after a machine was bought on demand", left)
 	}
 }
@@ -299,5 +317,45 @@ func TestAReservationThatIsTakenBackIsClosedUntilEC2SaysMore(t *testing.T) {
 	a.lookAgain(t)
 	if !a.reservedOffer(t, id).Available {
 		t.Error("the reservation is closed for ever")
+	}
+}
+
+// Machines of dedicated tenancy run in reservations of it, and no others do.
+func TestADedicatedReservationIsForDedicatedMachines(t *testing.T) {
+	a := openAccount(t)
+	usual := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 1})
+	alone := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 1, Dedicated: true})
+	wantsDefault := constraint.Requirements{{Key: nodeclass.LabelTenancy, Set: constraint.Values(nodeclass.TenancyDefault)}}
+	wantsDedicated := constraint.Requirements{{Key: nodeclass.LabelTenancy, Set: constraint.Values(nodeclass.TenancyDedicated)}}
+	for id, dedicated := range map[string]bool{usual: false, alone: true} {
+		o := a.reservedOffer(t, id)
+		if tenancy, _ := o.Labels.Get(nodeclass.LabelTenancy); (tenancy == nodeclass.TenancyDedicated) != dedicated || !o.Available {
+			t.Errorf("dedicated %v: offered as %+v", dedicated, o)
+		}
+		if got := o.Asked(nil) || o.Asked(wantsDefault); got == dedicated || !o.Asked(wantsDedicated) {
+			t.Errorf("dedicated %v: for who asks for nothing or for the default: %v", dedicated, got)
+		}
+		r := a.fromReservation(t, "wrong-"+id, id, 1)
+		r.Options[0].Dedicated = !dedicated
+		if got, err := a.provider.Launch(t.Context(), r); err == nil {
+			t.Errorf("dedicated %v: EC2 launches %+v of the other tenancy", dedicated, got)
+		}
+		token := "right-" + id
+		if got, err := a.provider.Launch(t.Context(), a.fromReservation(t, token, id, 1)); err != nil || got[0].Stock != id || got[0].Dedicated != dedicated {
+			t.Errorf("dedicated %v: Launch = %+v, %v", dedicated, got, err)
+		}
+		if listed := a.listed(t, token); len(listed) != 1 || listed[0].Stock != id || listed[0].Dedicated != dedicated {
+			t.Errorf("dedicated %v: listed as %+v", dedicated, listed)
+		}
+	}
+}
+
+// EC2 puts no dedicated machines into spread groups, whatever is reserved there.
+func TestADedicatedReservationIsOfNoUseInASpreadGroup(t *testing.T) {
+	a := openAccount(t)
+	group := a.group(t, nodeclass.Spread, 0)
+	id := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 1, Dedicated: true, Placement: group})
+	if o := a.reservedOffer(t, id); o != nil {
+		t.Errorf("offered as %+v", o)
 	}
 }

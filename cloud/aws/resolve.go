@@ -78,7 +78,7 @@ func (p *Provider) Profile(ctx context.Context, class nodeclass.Class) (string, 
 // Unsized tells for which types the expressions of a class's kubelet settings
 // have no amount; such types are not offered. It calls nobody.
 func (p *Provider) Unsized(_ context.Context, class nodeclass.Class) (nodeclass.Unsized, error) {
-	k, err := p.known(cloud.Class{ID: classID(class.Name), Settings: class})
+	k, err := p.known(cloud.Class{ID: class.ID(), Settings: class})
 	if err != nil {
 		return nodeclass.Unsized{}, err
 	}
@@ -88,15 +88,12 @@ func (p *Provider) Unsized(_ context.Context, class nodeclass.Class) (nodeclass.
 // Crowded tells which types may run more pods than they have single addresses for, as
 // the class's maxPods says. It calls nobody.
 func (p *Provider) Crowded(_ context.Context, class nodeclass.Class) (nodeclass.Crowded, error) {
-	k, err := p.known(cloud.Class{ID: classID(class.Name), Settings: class})
+	k, err := p.known(cloud.Class{ID: class.ID(), Settings: class})
 	if err != nil {
 		return nodeclass.Crowded{}, err
 	}
 	return k.kinds.Crowded, nil
 }
-
-// classID is how the port's callers know a class.
-func classID(name string) string { return "EC2NodeClass/" + name }
 
 // CollectProfiles removes the instance profiles that were made for classes of
 // the cluster and are not among those in use, after an hour, and returns their
@@ -166,10 +163,13 @@ func (p *Provider) typeZones() []string {
 }
 
 // Resolve finds everything at once, for callers that need no answer for each
-// part.
+// part: subnets alone where a launch template of the user's own names the rest.
 func (p *Provider) Resolve(ctx context.Context, class nodeclass.Class) (r nodeclass.Resolved, err error) {
 	if r.Subnets, err = p.Subnets(ctx, class); err != nil {
 		return r, err
+	}
+	if class.Spec.LaunchTemplate != "" {
+		return r, nil // it brings all else
 	}
 	if r.Groups, err = p.Groups(ctx, class); err != nil {
 		return r, err
@@ -194,7 +194,7 @@ func (p *Provider) Forget(ctx context.Context, class nodeclass.Class) error {
 	if err := p.templates.DeleteOf(ctx, class.Name); err != nil {
 		return err
 	}
-	p.drop(class.Name)
+	p.drop(class.ID())
 	if p.options.IsolatedVPC || class.UID == "" {
 		return nil
 	}
@@ -206,8 +206,8 @@ func (p *Provider) Forget(ctx context.Context, class nodeclass.Class) error {
 }
 
 // drop forgets what was worked out for a class.
-func (p *Provider) drop(name string) {
+func (p *Provider) drop(id string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.classes, classID(name))
+	delete(p.classes, id)
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws/fault"
 	"github.com/daemok/daemok/cloud/aws/fleet"
@@ -22,7 +24,18 @@ const VerifiedFor = 30 * time.Minute
 // Verify asks EC2 by dry runs whether a machine could be launched from a
 // class whose parts are all resolved: CreateLaunchTemplate, CreateFleet and
 // RunInstances, with what a launch would send, on demand and, where the class
-// selects capacity reservations, into one of them. It does nothing else.
+// selects capacity reservations, into each of them. Where the class names a launch
+// template of the user's own, it is looked up, and CreateFleet alone is rehearsed. It does
+// nothing else.
+//
+// IAM judges a launch by each resource that it names, so a good answer is one for the
+// type, zone, subnet, tenancy and reservation that were rehearsed. Reservations are
+// rehearsed one by one, since policies may tell them apart by ID, owner, tag or
+// tenancy; by RunInstances alone after the first of their sort, since the fleet's dry run does not
+// look into the template that names the reservation. It proves nothing of rights that
+// depend on the type or the subnet, of reservations after the first twenty, and of what
+// else a launch needs: capacity, limits of the account, keys of volumes. Those show at
+// the purchase.
 //
 // Rights that are missing, and settings that EC2 refuses, are one
 // *cloud.RefusedError: its reason is that of the first call refused
@@ -38,15 +51,31 @@ func (p *Provider) Verify(ctx context.Context, class nodeclass.Class) error {
 	}
 	var answers []error
 	for _, r := range all {
-		_, template := p.clients.EC2.CreateLaunchTemplate(ctx, r.Template)
-		_, bought := p.clients.EC2.CreateFleet(ctx, r.Fleet)
+		if r.Template == nil {
+			_, bought := p.clients.EC2.CreateFleet(ctx, r.Fleet)
+			answers = append(answers, p.ownTemplate(ctx, class), rehearsed(class, "CreateFleet", bought))
+			continue
+		}
+		if !r.runAlone {
+			_, template := p.clients.EC2.CreateLaunchTemplate(ctx, r.Template)
+			_, bought := p.clients.EC2.CreateFleet(ctx, r.Fleet)
+			answers = append(answers, rehearsed(class, "CreateLaunchTemplate", template), rehearsed(class, "CreateFleet", bought))
+		}
 		_, run := p.clients.EC2.RunInstances(ctx, r.Run)
-		answers = append(answers,
-			rehearsed(class, "CreateLaunchTemplate", template),
-			rehearsed(class, "CreateFleet", bought),
-			rehearsed(class, "RunInstances", run))
+		answers = append(answers, rehearsed(class, "RunInstances", run))
 	}
 	return conclude(answers...)
+}
+
+// ownTemplate says whether the user's own launch template exists: the dry run of a fleet
+// does not look.
+func (p *Provider) ownTemplate(ctx context.Context, class nodeclass.Class) error {
+	name := class.Spec.LaunchTemplate
+	_, err := p.clients.EC2.DescribeLaunchTemplates(ctx, &ec2.DescribeLaunchTemplatesInput{LaunchTemplateNames: []string{name}})
+	if fault.TemplateNotFound(fault.Code(err)) {
+		return fleet.NoSuchTemplate(name)
+	}
+	return fault.Wrap("ec2:DescribeLaunchTemplates", err)
 }
 
 // conclude makes one error of the answers to all calls. What is refused
@@ -122,10 +151,23 @@ func missingRight(action, message string) string {
 		right, on, action, message)
 }
 
+// reservationsMost is how many reservations of a class are rehearsed: one call each, and
+// half an hour goes by between two rehearsals of a class that is in order.
+const reservationsMost = 20
+
+// launchRehearsal is what EC2 is asked of one launch.
+type launchRehearsal struct {
+	fleet.Rehearsal
+	runAlone bool // the other calls were rehearsed with a launch that differs in the reservation alone
+}
+
+// sort is what launches into reservations differ in beside these.
+type sort struct{ block, interruptible, dedicated bool }
+
 // rehearsals are of the first kind that is offered now and that one of the class's
-// images boots, and of the first reservation whose kind one of them boots.
-func (p *Provider) rehearsals(class nodeclass.Class) ([]fleet.Rehearsal, error) {
-	k, err := p.known(cloud.Class{ID: classID(class.Name), Settings: class})
+// images boots, and of each reservation whose kind one of them boots.
+func (p *Provider) rehearsals(class nodeclass.Class) ([]launchRehearsal, error) {
+	k, err := p.known(cloud.Class{ID: class.ID(), Settings: class})
 	if err != nil {
 		return nil, err
 	}
@@ -134,17 +176,19 @@ func (p *Provider) rehearsals(class nodeclass.Class) ([]fleet.Rehearsal, error) 
 		return nil, &cloud.RefusedError{Reason: "DependenciesNotReady",
 			Cause: "no instance type is offered in the zones of the class's subnets that one of its images boots"}
 	}
-	offers := []cloud.OfferChoice{usual}
-	if reserved, found := reservedOne(class, k.catalogue); found {
-		offers = append(offers, reserved)
+	first, err := p.rehearsal(class, k, usual)
+	if err != nil {
+		return nil, err
 	}
-	var out []fleet.Rehearsal
-	for _, o := range offers {
-		r, err := p.rehearsal(class, k, o)
+	out, rehearsed := []launchRehearsal{{first, false}}, map[sort]bool{}
+	for _, reserved := range enterable(class, k.catalogue) {
+		r, err := p.rehearsal(class, k, cloud.OfferChoice{Kind: reserved.Kind, Zone: reserved.Zone, Option: cluster.Reserved, Stock: reserved.ID, Dedicated: reserved.Dedicated})
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, r)
+		of := sort{reserved.Block, reserved.Interruptible, reserved.Dedicated}
+		out = append(out, launchRehearsal{r, rehearsed[of]})
+		rehearsed[of] = true
 	}
 	return out, nil
 }
@@ -155,7 +199,7 @@ func (p *Provider) rehearsal(class nodeclass.Class, k *known, o cloud.OfferChoic
 		Class: class, Kinds: k.kinds, Cluster: p.clusterFacts(), Subnets: class.Resolved.Subnets[at : at+1],
 		OpenReservations: p.options.NoReservedCapacity,
 		Launch: cloud.LaunchRequest{
-			Class: cloud.Class{ID: classID(class.Name), Settings: class}, Count: 1, Batch: "dry-run",
+			Class: cloud.Class{ID: class.ID(), Settings: class}, Count: 1, Batch: "dry-run",
 			Options: []cloud.OfferChoice{o}, Tags: map[string]string{nodeclass.TagPool: "dry-run"},
 		},
 	})
@@ -165,7 +209,7 @@ func representative(class nodeclass.Class, c *cluster.Catalogue) (cloud.OfferCho
 	for i := range c.Kinds {
 		k := &c.Kinds[i]
 		for _, o := range k.Offers {
-			if (o.Available || o.Why != "") && o.Option != cluster.Reserved && bootable(class, k) && slices.ContainsFunc(class.Resolved.Subnets, inZone(o.Zone)) {
+			if (o.Available || o.Why != "") && o.Option != cluster.Reserved && boots(class, k) && slices.ContainsFunc(class.Resolved.Subnets, inZone(o.Zone)) {
 				return cloud.OfferChoice{Kind: k.Name, Zone: o.Zone, Option: cluster.OnDemand}, true
 			}
 		}
@@ -173,26 +217,22 @@ func representative(class nodeclass.Class, c *cluster.Catalogue) (cloud.OfferCho
 	return cloud.OfferChoice{}, false
 }
 
-// reservedOne is a reservation that machines of the class can be launched into, full
-// or not.
-func reservedOne(class nodeclass.Class, c *cluster.Catalogue) (cloud.OfferChoice, bool) {
+// enterable are the reservations that machines of the class can be launched into, full
+// or not, by ID; the first so many.
+func enterable(class nodeclass.Class, c *cluster.Catalogue) []nodeclass.Reservation {
+	var out []nodeclass.Reservation
 	for _, r := range class.Resolved.Reservations {
-		for i := range c.Kinds {
-			if k := &c.Kinds[i]; k.Name == r.Kind && !r.Expiring && bootable(class, k) && slices.ContainsFunc(class.Resolved.Subnets, inZone(r.Zone)) {
-				return cloud.OfferChoice{Kind: k.Name, Zone: r.Zone, Option: cluster.Reserved, Stock: r.ID}, true
-			}
+		k := c.Kind(r.Kind)
+		if k != nil && !r.Expiring && boots(class, k) && slices.ContainsFunc(class.Resolved.Subnets, inZone(r.Zone)) && len(out) < reservationsMost {
+			out = append(out, r)
 		}
 	}
-	return cloud.OfferChoice{}, false
+	return out
 }
 
-func bootable(class nodeclass.Class, k *cluster.Kind) bool {
-	for _, image := range class.Resolved.Images {
-		if _, boots := image.Requirements.Allow(k.Labels); boots {
-			return true
-		}
-	}
-	return false
+func boots(class nodeclass.Class, k *cluster.Kind) bool {
+	_, boots := class.Booting(k.Labels)
+	return boots
 }
 
 func inZone(zone string) func(nodeclass.Subnet) bool {

@@ -90,6 +90,32 @@ func TestVerify(t *testing.T) {
 			t.Errorf("with the right: %v", err)
 		}
 	})
+	t.Run("the right on each reservation is asked for, by one call more for each after the first of its sort", func(t *testing.T) {
+		a := open(t)
+		var ids []string
+		for _, r := range []emulator.CapacityReservation{{}, {Targeted: true}, {Owner: "210987654321"}, {Dedicated: true}} {
+			r.Type, r.Zone, r.Count = "m5.large", reservedZone, 1
+			ids = append(ids, a.reserve(t, r))
+		}
+		before := a.server.Calls()
+		if err := a.provider.Verify(t.Context(), a.class); err != nil {
+			t.Errorf("Verify = %v", err)
+		}
+		after := a.server.Calls()
+		for action, want := range map[string]int{"CreateLaunchTemplate": 3, "CreateFleet": 3, "RunInstances": 5} {
+			if got := after[action] - before[action]; got != want {
+				t.Errorf("%s was called %d times, want %d: on demand, into reservations of either tenancy, and RunInstances into each", action, got, want)
+			}
+		}
+		for _, id := range ids {
+			a.server.Deny(emulator.OnReservation(id))
+			refused := refusal(t, a.provider.Verify(t.Context(), a.class))
+			if !strings.Contains(refused.Cause, ":capacity-reservation/"+id) || strings.Count(refused.Cause, "lacks the right") != 1 {
+				t.Errorf("without the right on %s: %v", id, refused)
+			}
+			a.server.Allow(emulator.OnReservation(id))
+		}
+	})
 	t.Run("a reservation that is full, or was cancelled a moment ago, is no refusal, and what both launches lack is said once", func(t *testing.T) {
 		a := open(t)
 		id := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 1, Targeted: true})

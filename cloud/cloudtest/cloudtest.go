@@ -28,7 +28,6 @@ type Subject struct {
 
 	Name      string // begins tokens and batches, where several subjects share a cloud; optional
 	Dedicated bool   // machines of dedicated tenancy may be bought, which may cost much; optional
-	Unwatched bool   // nobody tells Notices of machines that end; optional
 
 	// Advance lets that much of the cloud's time pass and returns when the
 	// provider had a chance to notice.
@@ -41,6 +40,9 @@ type Subject struct {
 	// have as their Stock; EndReservation cancels that. Optional.
 	Reserve        func(kind, zone string, n int) (stock string)
 	EndReservation func(stock string)
+	// Ended tells Notices that a machine has ended, where the cloud does not do so by
+	// itself. Optional.
+	Ended func(machineID string)
 	// Interrupt makes the cloud take a spot machine back. Optional.
 	Interrupt func(machineID string)
 

@@ -78,11 +78,12 @@ var noticeTests = []conformance{
 		})
 	}},
 	{"the end of a machine is told", func(t *testing.T, b *bench) {
-		if b.Unwatched {
-			t.Skip("nobody tells the subject of machines that end")
-		}
 		id := b.spot(t)
 		terminate(t, b.Machines, []string{id}, nil)
+		if b.Ended != nil {
+			b.Advance(b.EndMax)
+			b.Ended(id)
+		}
 		b.await(t, cloud.Terminated, id, nil)
 	}},
 }

@@ -15,16 +15,16 @@ var reservedTests = []conformance{
 	{"reserved machines are bought when asked for, and counted", func(t *testing.T, b *bench) {
 		usual, stock := b.reserve(t, 3)
 		offer, revision := b.stocked(t, stock), b.kinds(t).Revision
-		if option, _ := offer.Labels.Get(cluster.LabelCapacityType); !offer.Available || offer.Left != 3 || option != string(cluster.Reserved) || !offer.Priced || offer.Price >= find(t, b.kinds(t), usual).Price {
+		if option, _ := offer.Labels.Get(cluster.LabelCapacityType); !offer.Available || offer.LeftOf(stock) != 3 || option != string(cluster.Reserved) || !offer.Priced || offer.Price >= find(t, b.kinds(t), usual).Price {
 			t.Errorf("the offer is %+v; want three to be had, for less than on demand", offer)
 		}
 		b.launch(t, b.request(1, usual))
-		if left := b.stocked(t, stock).Left; left != 3 {
+		if left := b.stocked(t, stock).LeftOf(stock); left != 3 {
 			t.Errorf("%d of three are left after a machine was bought on demand", left)
 		}
 		r := b.request(2, from(usual, stock))
 		got := b.launch(t, r)
-		if left := b.stocked(t, stock).Left; left != 1 || b.kinds(t).Revision == revision {
+		if left := b.stocked(t, stock).LeftOf(stock); left != 1 || b.kinds(t).Revision == revision {
 			t.Errorf("%d of three are left once two were bought, want 1, at another revision", left)
 		}
 		for _, m := range slices.Concat(got, b.list(t, cloud.Filter{Batch: r.Batch})) {
@@ -34,7 +34,7 @@ var reservedTests = []conformance{
 		}
 		terminate(t, b.Machines, ids(got)[:1], nil)
 		b.Advance(b.EndMax)
-		if left := b.stocked(t, stock).Left; left != 2 {
+		if left := b.stocked(t, stock).LeftOf(stock); left != 2 {
 			t.Errorf("%d of three are left once one of two was given back, want 2", left)
 		}
 	}},
@@ -56,7 +56,7 @@ var reservedTests = []conformance{
 		if bought.Load() != 2 {
 			t.Errorf("three at once bought %d from a reservation of two", bought.Load())
 		}
-		if o := b.stocked(t, stock); o.Available || o.Left != 0 {
+		if o := b.stocked(t, stock); o.Available || o.LeftOf(stock) != 0 {
 			t.Errorf("the full reservation is offered as %+v", o)
 		}
 		few := b.Reserve(usual.Kind, usual.Zone, 1)
@@ -77,11 +77,11 @@ var reservedTests = []conformance{
 		if got, err := b.Machines.Launch(t.Context(), b.request(1, from(usual, gone))); len(got) != 0 || !shortOfStock(err, gone) {
 			t.Errorf("Launch = %v, %v; want *NoCapacityError of %s", ids(got), err, gone)
 		}
-		if o := b.stocked(t, other); !o.Available || o.Left != 2 || !find(t, b.kinds(t), usual).Available {
+		if o := b.stocked(t, other); !o.Available || o.LeftOf(other) != 2 || !find(t, b.kinds(t), usual).Available {
 			t.Errorf("the other reservation is offered as %+v, machines on demand as %+v; want both", o, find(t, b.kinds(t), usual))
 		}
 		b.Advance(b.LagMax)
-		if o := b.stocked(t, gone); o.Stock != "" {
+		if o := b.stocked(t, gone); o.Reservation() != "" {
 			t.Errorf("the reservation is still offered: %+v", o)
 		}
 		listed := b.list(t, cloud.Filter{Batch: r.Batch})
@@ -107,17 +107,17 @@ func from(usual cloud.OfferChoice, stock string) cloud.OfferChoice {
 	return usual
 }
 
-// stocked is the offer of a reservation; zero where it is not offered.
-func (b *bench) stocked(t *testing.T, stock string) cluster.Offer {
+// stocked is the offer of a reservation; a zero one where it is not offered.
+func (b *bench) stocked(t *testing.T, stock string) *cluster.Offer {
 	t.Helper()
 	for _, k := range b.kinds(t).Kinds {
-		for _, o := range k.Offers {
-			if o.Stock == stock {
+		for i := range k.Offers {
+			if o := &k.Offers[i]; o.Reservation() == stock {
 				return o
 			}
 		}
 	}
-	return cluster.Offer{}
+	return &cluster.Offer{}
 }
 
 // shortOfStock reports whether the error says that a reservation, and nothing else, is short.

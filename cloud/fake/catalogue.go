@@ -57,7 +57,7 @@ func (o *offered) madeFrom(p offered) bool {
 // sameOffers compares what may change; the rest of a kind never does.
 func sameOffers(a, b cluster.Kind) bool {
 	return a.Name == b.Name && slices.EqualFunc(a.Offers, b.Offers, func(x, y cluster.Offer) bool {
-		return x.Zone == y.Zone && x.Option == y.Option && x.Stock == y.Stock && x.Left == y.Left && x.Price == y.Price && x.Priced == y.Priced && x.Available == y.Available
+		return x.Zone == y.Zone && x.Option == y.Option && slices.Equal(x.Stocks, y.Stocks) && x.Price == y.Price && x.Priced == y.Priced && x.Available == y.Available
 	})
 }
 

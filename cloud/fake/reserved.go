@@ -17,7 +17,7 @@ type reservation struct {
 }
 
 // Reserve reserves n machines of a kind in a zone, for all classes with that zone, and
-// returns the name that offers and machines have as their Stock.
+// returns its name: machines have it as their Stock, and offers as a label and a stock.
 func (c *Cloud) Reserve(kind, zone string, n int) (stock string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -69,7 +69,7 @@ func reserved(from offered, kind, zone string, onDemand cluster.Offer) []cluster
 		}
 		stock, _ := r.pool.Option.Reserved()
 		out = append(out, cluster.Offer{
-			Zone: zone, Option: cluster.Reserved, Stock: stock, Left: int64(r.left), Labels: reservedLabels(onDemand.Labels, stock),
+			Zone: zone, Option: cluster.Reserved, Stocks: []cluster.Stock{{Name: stock, Left: int64(r.left)}}, Labels: reservedLabels(onDemand.Labels, stock),
 			Price: max(1, onDemand.Price/reservedShare), Priced: true, Available: r.left > 0 && !slices.Contains(from.short, r.pool),
 		})
 	}

@@ -7,11 +7,13 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"runtime"
+	"sync/atomic"
 	"time"
+
+	"github.com/daemok/daemok/kube/legacy"
 
 	"k8s.io/client-go/util/flowcontrol"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/daemok/daemok/cloud"
@@ -19,12 +21,12 @@ import (
 	"github.com/daemok/daemok/controller"
 	"github.com/daemok/daemok/controller/class"
 	"github.com/daemok/daemok/controller/planner"
+	"github.com/daemok/daemok/controller/pool"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/internal/version"
 	"github.com/daemok/daemok/kube/access"
-	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	"github.com/daemok/daemok/kube/api/mark"
 	"github.com/daemok/daemok/kube/api/validate"
 	"github.com/daemok/daemok/kube/fence"
@@ -59,14 +61,24 @@ func build(ctx context.Context, o options, log *slog.Logger) (ctrl.Manager, erro
 	if err := addIndexes(ctx, m); err != nil {
 		return nil, err
 	}
-	p := parts{
-		options: o, log: log, manager: m, metrics: told, provider: provider, authority: authority(o, config), record: decisions,
-		machines: provider, spot: provider, sizes: provider, short: provider, checks: provider,
-		classes: controller.NodeClasses{Store: m.GetClient(), Catalog: provider},
+	older, err := legacy.Served(m.GetRESTMapper())
+	if err != nil {
+		return nil, err
 	}
+	p := parts{
+		options: o, log: log, older: older, manager: m, metrics: told, provider: provider, record: decisions,
+		machines: provider, spot: provider, sizes: provider, short: provider, checks: provider, adopter: provider,
+		account: &class.Account{},
+	}
+	live := o.given.Live
+	p.drifts = driftGate{said: o.saysDrift, is: o.olderDrift, settings: new(atomic.Bool)}
+	p.drifts.settings.Store(live.Drift)
+	p.account.Set(class.Usual{InstanceProfile: live.InstanceProfile, Tags: live.Tags, ManyPods: live.ManyPods, NoPodInterfaces: live.NoPodInterfaces})
+	p.classes = controller.NodeClasses{Store: m.GetClient(), Catalog: provider, Served: classKinds(o, authority(o, config), p.account, older)}
 	if o.leaderElection {
 		p.provider = behind(f, provider)
 		p.machines = p.provider
+		p.adopter = fence.Adopter{Inner: provider, Fence: f}
 	}
 	if o.zonalShift {
 		p.shifts = provider
@@ -89,24 +101,27 @@ func build(ctx context.Context, o options, log *slog.Logger) (ctrl.Manager, erro
 
 // parts is what the loops share.
 type parts struct {
-	options   options
-	log       *slog.Logger
-	manager   ctrl.Manager
-	metrics   *observe.Metrics
-	events    *observe.Events
-	provider  provider
-	machines  cloud.Machines
-	spot      controller.SpotMemory
-	sizes     controller.Sizes
-	notices   cloud.Notices // nil: no queue is set
-	short     cloud.Shortages
-	checks    cloud.Checks
-	shifts    cloud.Shifts // nil: nobody asks
-	classes   controller.NodeClasses
-	keeper    *snapshot.Keeper
-	follower  *follow.Follower
-	record    *record.Record
-	authority string // CA that machines trust, base64
+	options  options
+	log      *slog.Logger
+	manager  ctrl.Manager
+	metrics  *observe.Metrics
+	events   *observe.Events
+	provider provider
+	machines cloud.Machines
+	spot     controller.SpotMemory
+	sizes    controller.Sizes
+	notices  cloud.Notices // nil: no queue is set
+	short    cloud.Shortages
+	checks   cloud.Checks
+	adopter  cloud.Adopter
+	shifts   cloud.Shifts // nil: nobody asks
+	classes  controller.NodeClasses
+	account  *class.Account // what classes of the older API generation share
+	drifts   driftGate
+	older    bool // the older API generation is served
+	keeper   *snapshot.Keeper
+	follower *follow.Follower
+	record   *record.Record
 }
 
 // How many machines are tagged a second, and at once after a rest: EC2 lets an
@@ -116,11 +131,19 @@ const (
 	tagsAtOnce    = 10
 )
 
+// pools are the API generations whose pools this program serves.
+func (p *parts) pools() []pool.Generation {
+	if p.older {
+		return []pool.Generation{controller.NodePools(), controller.Provisioners(legacy.Provisioners())}
+	}
+	return []pool.Generation{controller.NodePools()}
+}
+
 // add hands the loops to the manager.
 func (p *parts) add(ctx context.Context) error {
 	program, err := controller.New(ctx, controller.Parts{
 		Store: p.manager.GetClient(), Live: p.manager.GetAPIReader(), Watches: p.manager.GetCache(),
-		Catalog: p.provider, Machines: p.measured, Spot: p.spot, Sizes: p.sizes, Notices: p.notices, Checks: p.checks, Shifts: p.shifts, Short: p.short, Classes: p.classes, ClassKinds: []client.Object{&awsv1.EC2NodeClass{}},
+		Catalog: p.provider, Machines: p.measured, Spot: p.spot, Sizes: p.sizes, Adopter: p.adopter, Notices: p.notices, Checks: p.checks, Shifts: p.shifts, Short: p.short, Classes: p.classes, Pools: p.pools(), ClassKinds: p.classes.Objects(),
 		Events: p.events, Metrics: p.metrics, Log: p.log, Now: time.Now, NewID: randomID, CallFor: callFor,
 		Policy: p.options.policy(), Window: planner.Window{Idle: p.options.batchIdle, Max: p.options.batchMax},
 		Nominations: flowcontrol.NewTokenBucketRateLimiter(nominationsPerSecond, nominationsAtOnce),
@@ -131,6 +154,7 @@ func (p *parts) add(ctx context.Context) error {
 		Spreads:     p.options.defaultSpreads,
 		MachineCost: p.options.machineCost,
 		Repair:      p.options.repair(),
+		OlderDrift:  p.drifts.on,
 		TagPace:     flowcontrol.NewTokenBucketRateLimiter(tagsPerSecond, tagsAtOnce),
 		Filled:      p.manager.GetCache().WaitForCacheSync,
 		Began:       p.metrics.Synced,
@@ -140,25 +164,43 @@ func (p *parts) add(ctx context.Context) error {
 	}
 	p.keeper = program.Keeper
 	var errs []error
-	for _, l := range append(program.Loops, p.classLoop()) {
+	for _, l := range append(program.Loops, p.classLoops()...) {
 		errs = append(errs, addLoop(p.manager, l))
 	}
 	for _, r := range append(program.Rounds, p.profilesRound()) {
 		errs = append(errs, p.manager.Add(leading(func(ctx context.Context) error { return r.Run(ctx, p.log) })))
 	}
+	ofOlder := p.awaitOlder()
+	if p.older {
+		ofOlder = p.followGlobal()
+	}
+	errs = append(errs, p.manager.Add(always(func(ctx context.Context) error { return ofOlder.Run(ctx, p.log) })))
 	for _, run := range append(program.Tasks, p.refreshTemplates) {
 		errs = append(errs, p.manager.Add(leading(run)))
 	}
 	return errors.Join(append(errs, p.manager.Add(always(p.refresh)))...)
 }
 
-// classLoop is the loop over the classes of this cloud.
-func (p *parts) classLoop() controller.Loop {
-	return controller.NodeClassLoop(&class.Reconciler{
-		Store: p.manager.GetClient(), Live: p.manager.GetAPIReader(), Finder: p.provider, Events: p.events, Log: p.log, Now: time.Now,
-		DryRun: !p.options.disableDryRun, Verified: aws.VerifiedFor, ReservedCapacity: p.options.reserved, ReservedENIs: p.options.reservedENIs,
-		ImagesEvery: p.options.amiEvery, SubnetsEvery: p.options.subnetEvery,
-	}, p.authority, validate.ClassOptions{Expressions: p.options.expressions})
+// classKinds are the kinds of classes that this program serves. Machines of theirs
+// trust the CA, as PEM or base64.
+func classKinds(o options, authority string, account *class.Account, older bool) []class.Kind {
+	kinds := []class.Kind{class.NodeClasses(authority, validate.ClassOptions{Expressions: o.expressions})}
+	if older {
+		kinds = append(kinds, class.NodeTemplates(account), class.Provisioners(account))
+	}
+	return kinds
+}
+
+// classLoops are the loops over the classes of this cloud.
+func (p *parts) classLoops() (loops []controller.Loop) {
+	for _, kind := range p.classes.Served {
+		loops = append(loops, controller.ClassLoop(&class.Reconciler{
+			Kind: kind, Store: p.manager.GetClient(), Live: p.manager.GetAPIReader(), Finder: p.provider, Events: p.events, Log: p.log, Now: time.Now,
+			DryRun: !p.options.disableDryRun, Verified: aws.VerifiedFor, ReservedCapacity: p.options.reserved, ReservedENIs: p.options.reservedENIs,
+			ImagesEvery: p.options.amiEvery, SubnetsEvery: p.options.subnetEvery,
+		}))
+	}
+	return loops
 }
 
 // policy is how the options ask plans to be made.

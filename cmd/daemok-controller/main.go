@@ -18,6 +18,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/daemok/daemok/internal/version"
+	"github.com/daemok/daemok/kube/settings"
 )
 
 func main() {
@@ -35,10 +36,16 @@ func main() {
 
 // run reads the options, builds the program and runs it until ctx ends.
 func run(ctx context.Context, args []string, env func(string) string) error {
-	o, err := readOptions(args, env)
+	if _, err := readOptions(args, env); errors.Is(err, pflag.ErrHelp) {
+		return err
+	}
+	given, unread := readGlobal(ctx)
+	o, err := readOptions(args, behindEnv(env, given))
 	if err != nil {
 		return err
 	}
+	o.given = given
+	o.allowed = func(s settings.Settings) error { _, err := readOptions(args, behindEnv(env, s)); return err }
 	if o.memoryLimit > 0 {
 		debug.SetMemoryLimit(o.memoryLimit / 10 * 9)
 	}
@@ -50,12 +57,19 @@ func run(ctx context.Context, args []string, env func(string) string) error {
 	for _, flag := range o.ignored {
 		log.Warn("this option changes nothing yet", "flag", flag, "variable", envName(flag))
 	}
+	if unread != nil {
+		log.Warn("global settings were not read", "error", unread.Error())
+	}
+	ctx, o.stop = context.WithCancelCause(ctx)
 	p, err := build(ctx, o, log)
 	if err != nil {
 		return err
 	}
 	if err := p.Start(ctx); err != nil && ctx.Err() == nil {
 		return err
+	}
+	if errors.Is(context.Cause(ctx), errAnew) {
+		return startAnew()
 	}
 	log.Info("stopped")
 	return nil

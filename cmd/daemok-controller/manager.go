@@ -26,9 +26,11 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	autoscalingv1beta1 "github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
+	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
 	daemokv1alpha1 "github.com/daemok/daemok/kube/api/daemok/v1alpha1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
+	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
 	"github.com/daemok/daemok/kube/fence"
 	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/observe/record"
@@ -47,6 +49,7 @@ func scheme() (*runtime.Scheme, error) {
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
 		clientgoscheme.AddToScheme, karpv1.AddToScheme, v1alpha1.AddToScheme, awsv1.AddToScheme, autoscalingv1beta1.AddToScheme, daemokv1alpha1.AddToScheme,
+		v1alpha5.AddToScheme, awsv1alpha1.AddToScheme,
 	} {
 		if err := add(s); err != nil {
 			return nil, fmt.Errorf("register kinds: %w", err)

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/controller"
 	"github.com/daemok/daemok/kube/foreign"
 	"github.com/daemok/daemok/observe"
 	"github.com/daemok/daemok/observe/follow"
@@ -18,7 +19,7 @@ import (
 // newFollower counts what happens to objects, while this process leads.
 func (p *parts) newFollower() *follow.Follower {
 	return &follow.Follower{
-		Metrics: p.metrics, Leading: p.leads, Objects: !p.options.disableStateMetrics, Now: time.Now,
+		Metrics: p.metrics, Leading: p.leads, Serves: controller.Served(p.pools()), Objects: !p.options.disableStateMetrics, Now: time.Now,
 	}
 }
 
@@ -28,7 +29,7 @@ func (p *parts) addMetrics(ctx context.Context) error {
 		return err
 	}
 	current := &state.Collector{
-		Store: foreign.HideFrom(p.manager.GetClient()), Snapshot: p.keeper.Snapshot, Kinds: p.classes.Kinds, Leading: p.leadsAndKnows,
+		Store: foreign.HideFrom(p.manager.GetClient()), Serves: controller.Served(p.pools()), Snapshot: p.keeper.Snapshot, Kinds: p.classes.Kinds, Leading: p.leadsAndKnows,
 		Objects: !p.options.disableStateMetrics, Now: time.Now,
 	}
 	for _, c := range []prometheus.Collector{current, p.follower} {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/internal/gates"
 	"github.com/daemok/daemok/kube/api/mark"
+	"github.com/daemok/daemok/kube/settings"
 	"github.com/daemok/daemok/kube/translate"
 )
 
@@ -35,6 +37,7 @@ type options struct {
 	schedulerConfig                   string
 	defaultSpreads                    []corev1.TopologySpreadConstraint // of schedulerConfig
 	featureGates                      string
+	olderDrift, saysDrift             bool // of featureGates, and whether it is among them
 	spotToSpot, nodeRepair, reserved  bool // of featureGates
 	payback                           string
 	enableProfiling                   bool
@@ -53,6 +56,13 @@ type options struct {
 	machineCostText string
 	machineCost     quantity.MicroUSDPerHour // of machineCostText
 	surplusCredits  bool
+
+	given   settings.Settings             // of the ConfigMap, at the start
+	allowed func(settings.Settings) error // whether the program would start with others
+	stop    context.CancelCauseFunc       // ends the program
+
+	assumeRoleARN      string
+	assumeRoleDuration time.Duration
 
 	ignored []string // options of Karpenter that were given, by flag or variable, and change nothing yet
 }
@@ -113,7 +123,7 @@ func (r *reader) define(o *options) {
 	r.float(&o.preferenceWorth, "preference-worth", decide.Worth, "by what share a preference may raise what its pods cost without it, where preferences are weighed")
 	r.text(&o.minValuesPolicy, "min-values-policy", "Strict", "Strict, or BestEffort to buy with fewer values than minValues asks")
 	r.text(&o.schedulerConfig, "scheduler-config", "", "YAML of the scheduler's configuration, for its default topology spreads; see docs/scheduling.md")
-	r.text(&o.featureGates, "feature-gates", "", "Name=true,Name=false, none unless it is true but for ReservedCapacity; of them act SpotToSpotConsolidation (cheaper spot machines may replace spot machines), NodeRepair (unhealthy nodes are replaced; see docs/repair.md) and ReservedCapacity (capacity reservations are used, unless it is false; see docs/reservations.md)")
+	r.text(&o.featureGates, "feature-gates", "", "Name=true,Name=false, none unless it is true but for ReservedCapacity; of them act SpotToSpotConsolidation (cheaper spot machines may replace spot machines), Drift (nodes of Provisioners are replaced once another image is selected; those of NodePools drift in any event), NodeRepair (unhealthy nodes are replaced; see docs/repair.md) and ReservedCapacity (capacity reservations are used, unless it is false; see docs/reservations.md)")
 	r.text(&o.payback, "payback", "on", "on, or off to let nodes go whatever moving their pods costs, if anything is saved at all; see docs/concepts/retire.md")
 	r.boolean(&o.enableProfiling, "enable-profiling", false, "serve /debug/pprof on the metrics port")
 	r.boolean(&o.disableStateMetrics, "disable-cluster-state-observability", false, "no metrics of single nodes, pods and other objects, nor of their conditions")
@@ -126,6 +136,8 @@ func (r *reader) define(o *options) {
 	r.boolean(&o.eksControlPlane, "eks-control-plane", false, "ask EKS, not the API server, for the Kubernetes version")
 	r.float(&o.vmMemoryOverheadPercent, "vm-memory-overhead-percent", 0.075, "share of memory that the hypervisor keeps, where it is not known")
 	r.text(&o.interruptionQueue, "interruption-queue", "", "name of the SQS queue for interruption notices; none are read where it is empty; see docs/interruption.md")
+	r.text(&o.assumeRoleARN, "assume-role-arn", "", "ARN of a role that is assumed for all calls to AWS; none where it is empty")
+	r.duration(&o.assumeRoleDuration, "assume-role-duration", 15*time.Minute, "how long credentials of that role hold before they are asked for anew")
 	r.integer(&o.reservedENIs, "reserved-enis", 0, "network interfaces of each machine not used for pods")
 	r.text(&o.machineCostText, "machine-cost", "0", "dollars an hour that each machine costs beside its type and volumes, of pools without the annotation daemok.sh/machine-cost; see docs/cost.md")
 	r.boolean(&o.surplusCredits, "surplus-credits", true, "fill burstable types above their baseline where that is cheapest, with the credits billed for it; see docs/cost.md")
@@ -155,6 +167,8 @@ func (o *options) check() error {
 		return fmt.Errorf("--vm-memory-overhead-percent (VM_MEMORY_OVERHEAD_PERCENT) is %v: want a share from 0 to below 1", o.vmMemoryOverheadPercent)
 	case o.reservedENIs < 0:
 		return fmt.Errorf("--reserved-enis (RESERVED_ENIS) is %d: want 0 or more", o.reservedENIs)
+	case o.assumeRoleDuration < 15*time.Minute || o.assumeRoleDuration > 12*time.Hour:
+		return fmt.Errorf("--assume-role-duration (ASSUME_ROLE_DURATION) is %v: want 15m to 12h, as AWS does", o.assumeRoleDuration)
 	case o.amiEvery < class.RefreshEvery:
 		return fmt.Errorf("--ami-refresh-interval (AMI_REFRESH_INTERVAL) is %v: want %v or more", o.amiEvery, class.RefreshEvery)
 	case o.subnetEvery < class.RefreshEvery:
@@ -285,6 +299,8 @@ func (o *options) readGates() error {
 	o.spotToSpot, o.nodeRepair, o.expressions = core[gates.SpotToSpot], core[gates.NodeRepair], ofAWS[gates.Expressions]
 	on, said := core[gates.Reserved]
 	o.reserved = on || !said
+	o.olderDrift, o.saysDrift = core[gates.Drift]
+	delete(core, gates.Drift)
 	delete(core, gates.SpotToSpot)
 	delete(core, gates.NodeRepair)
 	delete(core, gates.Reserved)

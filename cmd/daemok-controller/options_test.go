@@ -47,6 +47,8 @@ func TestOptions(t *testing.T) {
 		"a gate lets them hold expressions":                  {nil, with(map[string]string{"AWS_FEATURE_GATES": "NodeClassCEL=true"}), func(o options) bool { return o.expressions && len(o.ignored) == 0 }},
 		"SC-405 spot machines are left alone":                {nil, named, func(o options) bool { p := o.policy(); return !p.Retire.SpotToSpot && !p.Retire.Payback.Off }},
 		"SC-405 a gate lets spot machines replace others":    {[]string{"--feature-gates=SpotToSpotConsolidation=true"}, named, func(o options) bool { return o.policy().Retire.SpotToSpot && len(o.ignored) == 0 }},
+		"nodes of Provisioners do not drift":                 {nil, named, func(o options) bool { return !o.olderDrift }},
+		"SC-405 a gate has them drift":                       {nil, with(map[string]string{"FEATURE_GATES": "Drift=true"}), func(o options) bool { return o.olderDrift && len(o.ignored) == 0 }},
 		"no node is repaired by itself":                      {nil, named, func(o options) bool { return len(o.repair().Rules) == 0 }},
 		"SC-405 reservations are used unless a gate says no": {nil, named, func(o options) bool { return o.reserved }},
 		"SC-405 a gate leaves reservations alone":            {[]string{"--feature-gates=ReservedCapacity=false"}, named, func(o options) bool { return !o.reserved && len(o.ignored) == 0 }},

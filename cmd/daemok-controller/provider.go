@@ -54,6 +54,7 @@ type adapter interface {
 	controller.SpotMemory
 	controller.Sizes
 	cloud.Shortages
+	cloud.Adopter
 	cloud.Checks
 	cloud.Shifts
 	Notices(queue string) *notice.Queue
@@ -70,6 +71,7 @@ func newProvider(ctx context.Context, o options, config *rest.Config, told *obse
 	settings := aws.Options{
 		Cluster: o.clusterName, Endpoint: o.clusterEndpoint, CA: authority(o, config),
 		Agent:       "daemok/" + version.Get().Version,
+		Role:        client.Role{ARN: o.assumeRoleARN, For: o.assumeRoleDuration},
 		IsolatedVPC: o.isolatedVPC, MemoryOverhead: o.vmMemoryOverheadPercent, ReservedENIs: int64(o.reservedENIs),
 		NoSurplusCredits: !o.surplusCredits, NoReservedCapacity: !o.reserved, ZonalShift: o.zonalShift,
 		DNS:      clusterDNS(ctx, config),
@@ -191,7 +193,7 @@ func (p *parts) refreshTemplates(ctx context.Context) error {
 }
 
 func (p *parts) profilesRound() controller.Round {
-	return controller.ProfilesRound(&class.Profiles{Live: p.manager.GetAPIReader(), Cloud: p.provider, Every: aws.ProfilesEvery, Log: p.log})
+	return controller.ProfilesRound(&class.Profiles{Live: p.manager.GetAPIReader(), Kinds: p.classes.Served, Cloud: p.provider, Every: aws.ProfilesEvery, Log: p.log})
 }
 
 // later makes rounds of a refresh that the start has just done once: the

@@ -21,10 +21,7 @@ func systemNamespace() string { return cmp.Or(os.Getenv("SYSTEM_NAMESPACE"), "ku
 // there is no lease, or it may not be read: then the plan keeps no node for the
 // controller's sake.
 func actingPod(ctx context.Context, store client.Reader) (types.NamespacedName, error) {
-	key := client.ObjectKey{
-		Namespace: cmp.Or(os.Getenv("LEADER_ELECTION_NAMESPACE"), systemNamespace()),
-		Name:      cmp.Or(os.Getenv("LEADER_ELECTION_NAME"), "karpenter-leader-election"),
-	}
+	key := leaseKey()
 	lease := &coordinationv1.Lease{}
 	err := store.Get(ctx, key, lease)
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {

@@ -10,18 +10,26 @@ import (
 	"github.com/daemok/daemok/cloud/aws/emulator"
 )
 
-// clean runs the command against an account whose one cluster is prod.
-func clean(t *testing.T, args ...string) (string, error) {
+// prodAccount is the URL of an account whose one cluster is prod, which is AWS until the
+// test ends.
+func prodAccount(t *testing.T) string {
 	t.Helper()
 	server := emulator.New(emulator.Options{Account: emulator.Account{ClusterName: "prod"}, Seed: 1})
 	web := httptest.NewServer(server)
-	defer func() { server.Close(); web.Close() }()
+	t.Cleanup(func() { server.Close(); web.Close() })
 	for name, value := range map[string]string{
 		"AWS_ENDPOINT_URL": web.URL, "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test",
 		"AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull, "AWS_EC2_METADATA_DISABLED": "true",
 	} {
 		t.Setenv(name, value)
 	}
+	return web.URL
+}
+
+// clean runs the command against such an account.
+func clean(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	prodAccount(t)
 	var out bytes.Buffer
 	cmd := root()
 	cmd.SetArgs(append([]string{"cleanup"}, args...))

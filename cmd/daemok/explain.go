@@ -19,7 +19,7 @@ type connector func(kubeconfig string) (client.Client, error)
 func explainCommand(open connector) *cobra.Command {
 	var kubeconfig, output, namespace string
 	cmd := &cobra.Command{
-		Use:   "explain node|pod|nodepool|nodeclaim NAME",
+		Use:   "explain node|pod|nodepool|provisioner|nodeclaim NAME",
 		Short: "Tell what was decided about an object lately, and why",
 		Long: `Tell what the controller decided about a node, pod, pool or claim within the
 last day, and why: what holds first, then the newest. It reads the record that
@@ -30,7 +30,7 @@ SYSTEM_NAMESPACE, or kube-system), so no controller need be running.`,
   daemok explain nodepool default -o json`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return errors.New("say what to explain: node, pod, nodepool or nodeclaim, and its name")
+				return errors.New("say what to explain: node, pod, nodepool, provisioner or nodeclaim, and its name")
 			}
 			return nil
 		},

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
+	"slices"
 	"time"
 
 	schedulingv1 "k8s.io/api/scheduling/v1"
@@ -23,12 +25,14 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/internal/gates"
 	"github.com/daemok/daemok/kube/access"
-	"github.com/daemok/daemok/kube/api"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
+	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
 	daemokv1alpha1 "github.com/daemok/daemok/kube/api/daemok/v1alpha1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
 	"github.com/daemok/daemok/kube/api/mark"
 	"github.com/daemok/daemok/kube/api/validate"
+	"github.com/daemok/daemok/kube/legacy"
 	"github.com/daemok/daemok/kube/manifest"
 	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/kube/translate"
@@ -60,10 +64,17 @@ func readLive(ctx context.Context, kubeconfig string) (situation, error) {
 }
 
 // readFrom reads the cluster behind a store, whose classes are of a provider.
-func readFrom(ctx context.Context, store client.Reader, provider *aws.Provider) (situation, error) {
-	given := manifestClasses{}
+func readFrom(ctx context.Context, store client.Client, provider *aws.Provider) (situation, error) {
+	serves, older, err := served(store)
+	if err != nil {
+		return situation{}, err
+	}
+	classes, err := classesOf(ctx, store, provider, older)
+	if err != nil {
+		return situation{}, err
+	}
 	offers := func(ref karpv1.NodeClassReference) (*cluster.Catalogue, string) {
-		catalogue, err := offered(ctx, store, provider, ref, given)
+		catalogue, err := classes.offered(ctx, ref)
 		if err != nil {
 			return nil, err.Error()
 		}
@@ -71,6 +82,7 @@ func readFrom(ctx context.Context, store client.Reader, provider *aws.Provider) 
 	}
 	now := time.Now
 	keeper := snapshot.NewKeeper(offers, func() time.Time { return now() })
+	keeper.Serve(serves)
 	if err := setUp(keeper); err != nil {
 		return situation{}, err
 	}
@@ -85,8 +97,8 @@ func readFrom(ctx context.Context, store client.Reader, provider *aws.Provider) 
 	}
 	now = func() time.Time { return s.Now } // so that manifests alone make a difference
 	return situation{s, manifest.World{
-		Keeper: keeper, Now: s.Now,
-		Class: func(c *awsv1.EC2NodeClass) error { return given.add(ctx, provider, c) },
+		Keeper: keeper, Now: s.Now, Older: legacy.Pool,
+		Class: func(o client.Object) error { return classes.add(ctx, o) },
 		Priorities: func() ([]schedulingv1.PriorityClass, error) {
 			var all []schedulingv1.PriorityClass
 			err := snapshot.Each(ctx, store, &schedulingv1.PriorityClassList{}, func(l *schedulingv1.PriorityClassList) { all = append(all, l.Items...) })
@@ -99,7 +111,7 @@ func readFrom(ctx context.Context, store client.Reader, provider *aws.Provider) 
 // the controller's settings as for a live cluster.
 func recall(s *cluster.Snapshot) (situation, error) {
 	keeper := snapshot.Recall(s)
-	return situation{s, manifest.World{Keeper: keeper, Now: s.Now, Saved: s}}, setUp(keeper)
+	return situation{s, manifest.World{Keeper: keeper, Now: s.Now, Saved: s, Older: legacy.Pool}}, setUp(keeper)
 }
 
 // setUp gives a keeper the settings of the controller.
@@ -149,7 +161,7 @@ func connect(kubeconfig string) (client.Client, error) {
 // kinds are those that a cluster is asked for.
 func kinds() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, karpv1.AddToScheme, awsv1.AddToScheme, daemokv1alpha1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, karpv1.AddToScheme, awsv1.AddToScheme, v1alpha5.AddToScheme, awsv1alpha1.AddToScheme, daemokv1alpha1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			return nil, fmt.Errorf("register kinds: %w", err)
 		}
@@ -181,42 +193,98 @@ func market(ctx context.Context) (*aws.Provider, error) {
 	return provider, nil
 }
 
-// manifestClasses are the classes of manifests by name, with what AWS has for
-// them.
-type manifestClasses map[string]nodeclass.Class
+// classes are those of a cluster, and of manifests that go before them.
+type classes struct {
+	store    client.Client
+	provider *aws.Provider
+	kinds    []class.Kind
+	given    map[string]client.Object      // objects of manifests by kind and name
+	found    map[string]nodeclass.Resolved // what AWS has for their classes
+}
 
-// add looks up what a class asks for. Nothing is made for it: an instance
-// profile changes no offer.
-func (m manifestClasses) add(ctx context.Context, provider *aws.Provider, c *awsv1.EC2NodeClass) error {
+// classesOf are the classes of a cluster; older: of the older API generation too. Nothing
+// is launched from them, so no CA is needed.
+func classesOf(ctx context.Context, store client.Client, provider *aws.Provider, older bool) (*classes, error) {
 	switches, err := gates.Parse(os.Getenv("AWS_FEATURE_GATES"))
 	if err != nil {
-		return fmt.Errorf("AWS_FEATURE_GATES %w", err)
+		return nil, fmt.Errorf("AWS_FEATURE_GATES %w", err)
 	}
-	if wrong := validate.Refusal(validate.EC2NodeClass(c, validate.ClassOptions{Expressions: switches[gates.Expressions]})); wrong != "" {
+	kinds := []class.Kind{class.NodeClasses("", validate.ClassOptions{Expressions: switches[gates.Expressions]})}
+	if older {
+		account := &class.Account{}
+		kinds = append(kinds, class.NodeTemplates(account), class.Provisioners(account))
+	}
+	version, err := provider.KubernetesVersion(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, kind := range kinds {
+		if kind.Learn != nil {
+			kind.Learn(version)
+		}
+	}
+	return &classes{store, provider, kinds, map[string]client.Object{}, map[string]nodeclass.Resolved{}}, nil
+}
+
+// Get and List make the classes of manifests part of the cluster.
+func (cs *classes) Get(ctx context.Context, key client.ObjectKey, into client.Object, options ...client.GetOption) error {
+	if o, given := cs.given[keyOf(into, key.Name)]; given {
+		reflect.ValueOf(into).Elem().Set(reflect.ValueOf(o.DeepCopyObject()).Elem())
+		return nil
+	}
+	return cs.store.Get(ctx, key, into, options...)
+}
+
+func (cs *classes) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	return cs.store.List(ctx, list, options...)
+}
+
+func keyOf(o client.Object, name string) string { return fmt.Sprintf("%T/%s", o, name) }
+
+// add takes in an object of a manifest, and looks up what it asks for where it is a class.
+// Nothing is made for it: an instance profile changes no offer.
+func (cs *classes) add(ctx context.Context, o client.Object) error {
+	key := keyOf(o, o.GetName())
+	for i := range cs.kinds {
+		kind := &cs.kinds[i]
+		if keyOf(kind.New(), o.GetName()) != key {
+			continue
+		}
+		cs.given[key] = o
+		if kind.Is != nil && !kind.Is(o) {
+			return nil
+		}
+		return cs.look(ctx, kind, o, key)
+	}
+	return fmt.Errorf("the cluster does not have the older API generation, so it would refuse a %s: apply Daemok's CRDs first", o.GetObjectKind().GroupVersionKind().Kind)
+}
+
+func (cs *classes) look(ctx context.Context, kind *class.Kind, o client.Object, key string) error {
+	if wrong := validate.Refusal(kind.Validate(o)); wrong != "" {
 		return errors.New(wrong)
 	}
-	c.Status = awsv1.EC2NodeClassStatus{}
-	settings, err := class.Settings(c)
+	kind.SetStatus(o, awsv1.EC2NodeClassStatus{})
+	settings, err := class.Settings(kind.Of(o))
 	if err != nil {
 		return err
 	}
 	if err := userdata.Check(settings.Spec.Family, settings.Spec.UserData); err != nil {
 		return err
 	}
-	if settings.Resolved.Subnets, err = provider.Subnets(ctx, settings); err != nil {
+	if settings.Resolved.Subnets, err = cs.provider.Subnets(ctx, settings); err != nil {
 		return err
 	}
-	if settings.Resolved.Groups, err = provider.Groups(ctx, settings); err != nil {
-		return err
+	if settings.Spec.LaunchTemplate == "" {
+		if settings.Resolved.Groups, err = cs.provider.Groups(ctx, settings); err != nil {
+			return err
+		}
+		if settings.Resolved.Images, err = cs.provider.Images(ctx, settings); err != nil {
+			return err
+		}
 	}
-	if settings.Resolved.Images, err = provider.Images(ctx, settings); err != nil {
-		return err
-	}
-	if err := learn(ctx, provider, &settings); err != nil {
-		return err
-	}
-	m[c.Name] = settings
-	return nil
+	err = learn(ctx, cs.provider, &settings)
+	cs.found[key] = settings.Resolved
+	return err
 }
 
 // learn looks up what a class selects of which only so much is to be had: capacity
@@ -230,28 +298,31 @@ func learn(ctx context.Context, provider *aws.Provider, c *nodeclass.Class) (err
 }
 
 // offered is what a class offers, or in the controller's words why nothing.
-// Classes of manifests go before those of the cluster.
-func offered(ctx context.Context, store client.Reader, provider *aws.Provider, ref karpv1.NodeClassReference, given manifestClasses) (*cluster.Catalogue, error) {
-	id, c := translate.ClassID(ref), &awsv1.EC2NodeClass{}
-	if settings, ours := given[ref.Name]; ours && ref.Group == api.GroupAWS {
-		return provider.Kinds(ctx, cloud.Class{ID: id, Settings: settings})
+func (cs *classes) offered(ctx context.Context, ref karpv1.NodeClassReference) (*cluster.Catalogue, error) {
+	id := translate.ClassID(ref)
+	at := slices.IndexFunc(cs.kinds, func(k class.Kind) bool { return k.Group == ref.Group && k.Name == ref.Kind })
+	if at < 0 {
+		return nil, &claim.NotReadyError{ClassID: id, Why: class.Absent}
 	}
-	err := store.Get(ctx, client.ObjectKey{Name: ref.Name}, c)
-	if apierrors.IsNotFound(err) || ref.Group != api.GroupAWS {
+	c, err := cs.kinds[at].ByName(ctx, cs, ref.Name)
+	if apierrors.IsNotFound(err) {
 		return nil, &claim.NotReadyError{ClassID: id, Why: class.Absent}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read class %s: %w", id, err)
 	}
-	if why := class.WhyNot(c); why != "" {
+	found, given := cs.found[keyOf(c.Object, c.GetName())]
+	if why := class.WhyNot(c); why != "" && !given {
 		return nil, &claim.NotReadyError{ClassID: id, Why: why}
 	}
 	settings, err := class.Settings(c)
 	if err != nil {
 		return nil, err
 	}
-	if err := learn(ctx, provider, &settings); err != nil {
+	if given {
+		settings.Resolved = found
+	} else if err := learn(ctx, cs.provider, &settings); err != nil {
 		return nil, err
 	}
-	return provider.Kinds(ctx, cloud.Class{ID: id, Settings: settings})
+	return cs.provider.Kinds(ctx, cloud.Class{ID: id, Settings: settings})
 }

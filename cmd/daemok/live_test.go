@@ -19,6 +19,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws"
 	"github.com/daemok/daemok/cloud/aws/emulator"
 	"github.com/daemok/daemok/examples"
+	"github.com/daemok/daemok/kube/storetest"
 )
 
 // pretendAccount connects to an AWS account that is not real.
@@ -47,7 +48,7 @@ func liveCluster(t *testing.T, provider *aws.Provider, objects ...client.Object)
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
+	store := fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(storetest.Mapper(scheme)).WithObjects(objects...).Build()
 	return func(ctx context.Context, _ string) (situation, error) { return readFrom(ctx, store, provider) }
 }
 
@@ -117,4 +118,65 @@ func planJSONOf(t *testing.T, read reader, args []string) (planJSON, error) {
 	var got planJSON
 	err := json.Unmarshal(out.Bytes(), &got)
 	return got, err
+}
+
+const olderManifests = `apiVersion: karpenter.k8s.aws/v1alpha1
+kind: AWSNodeTemplate
+metadata: {name: default}
+spec:
+  subnetSelector: {karpenter.sh/discovery: prod}
+  securityGroupSelector: {karpenter.sh/discovery: prod}
+---
+apiVersion: karpenter.sh/v1alpha5
+kind: Provisioner
+metadata: {name: shared}
+spec:
+  requirements: [{key: karpenter.sh/capacity-type, operator: In, values: [spot]}]
+  kubeletConfiguration: {maxPods: 20}
+  weight: 10
+---
+apiVersion: karpenter.sh/v1alpha5
+kind: Provisioner
+metadata: {name: inline}
+spec:
+  provider:
+    amiFamily: Bottlerocket
+    subnetSelector: {karpenter.sh/discovery: prod}
+    securityGroupSelector: {karpenter.sh/discovery: prod}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {nodeSelector: {karpenter.sh/provisioner-name: POOL}, containers: [{name: web, image: web, resources: {requests: {cpu: "1"}}}]}
+`
+
+// Objects of the older API generation are planned with as those of the newer are: with
+// settings in a template, and inline.
+func TestManifestsOfTheOlderGenerationOnALiveCluster(t *testing.T) {
+	account := pretendAccount(t)
+	plan := func(text string) (planJSON, error) {
+		path := filepath.Join(t.TempDir(), "older.yaml")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return planJSONOf(t, liveCluster(t, account), []string{"-f", path})
+	}
+	for pool, option := range map[string]string{"shared": "spot", "inline": "on-demand"} {
+		got, err := plan(strings.ReplaceAll(olderManifests, "POOL", pool))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got.Launches) == 0 || len(got.Unplaced) != 0 || got.Launches[0].Pool != "Provisioner/"+pool || got.Launches[0].Choice.Option != option {
+			t.Errorf("for pods of %s it launches %+v, and leaves %+v", pool, got.Launches, got.Unplaced)
+		}
+	}
+	if _, err := plan(strings.Replace(olderManifests, "subnetSelector: {karpenter.sh/discovery: prod}", "subnetSelector: {karpenter.sh/discovery: test}", 1)); err == nil ||
+		!strings.Contains(err.Error(), "AWSNodeTemplate default: ") {
+		t.Errorf("got %v, want an error that names the template", err)
+	}
 }

@@ -11,8 +11,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/internal/pause"
-	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/legacy"
 	"github.com/daemok/daemok/kube/roll"
+	"github.com/daemok/daemok/kube/translate"
 )
 
 // lookEvery is how often progress is looked at.
@@ -26,7 +27,7 @@ func rollCommand(connect func(kubeconfig string) (client.Client, error)) *cobra.
 	var f rollFlags
 	var kubeconfig string
 	cmd := &cobra.Command{
-		Use:   "roll nodepool|nodeclass NAME",
+		Use:   "roll nodepool|provisioner|nodeclass NAME",
 		Short: "Replace outdated nodes now, under budgets, and tell how far that is",
 		Long: `Replace the nodes of a NodePool, or of all NodePools of a class, that are no
 longer what these ask for; with --all every node that is there now. The
@@ -36,12 +37,16 @@ pauses, resumes and ends by the same command with another flag: what is asked
 for stands in the annotation daemok.sh/roll of each NodePool.
 
 Paused, no node of the pool goes for having drifted, asked for or not. After
---abort nodes that have drifted go by and by, as they do without any roll.`,
+--abort nodes that have drifted go by and by, as they do without any roll.
+
+Nodes of a Provisioner are outdated that were made from an older spec of it, which
+alone replaces none.`,
 		Example: `  daemok roll nodepool web
+  daemok roll provisioner default
   daemok roll nodeclass default --all
   daemok roll nodepool web --pause`,
 		Args:      func(_ *cobra.Command, args []string) error { return rollable(args) },
-		ValidArgs: []string{"nodepool", "nodeclass"},
+		ValidArgs: []string{"nodepool", "provisioner", "nodeclass"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			store, err := connect(kubeconfig)
 			if err != nil {
@@ -61,18 +66,31 @@ Paused, no node of the pool goes for having drifted, asked for or not. After
 	return cmd
 }
 
+// served are the API generations whose pools a cluster has; older: there are two of them.
+func served(store client.Client) (serves translate.Generations, older bool, err error) {
+	older, err = legacy.Served(store.RESTMapper())
+	if err != nil || !older {
+		return translate.Generations{translate.NodePools()}, false, err
+	}
+	return translate.Generations{translate.NodePools(), legacy.Provisioners()}, true, nil
+}
+
 func rollable(args []string) error {
 	switch {
 	case len(args) != 2:
-		return errors.New("say what to roll: nodepool or nodeclass, and its name")
-	case args[0] != "nodepool" && args[0] != "nodeclass":
-		return fmt.Errorf("%q cannot be rolled: want nodepool or nodeclass", args[0])
+		return errors.New("say what to roll: nodepool, provisioner or nodeclass, and its name")
+	case args[0] != "nodepool" && args[0] != "provisioner" && args[0] != "nodeclass":
+		return fmt.Errorf("%q cannot be rolled: want nodepool, provisioner or nodeclass", args[0])
 	}
 	return nil
 }
 
 func runRoll(ctx context.Context, store client.Client, out io.Writer, args []string, f rollFlags) error {
-	pools, err := roll.Pools(ctx, store, args[0], args[1])
+	serves, _, err := served(store)
+	if err != nil {
+		return err
+	}
+	pools, err := roll.Pools(ctx, store, serves, args[0], args[1])
 	if err != nil {
 		return err
 	}
@@ -97,10 +115,14 @@ func runRoll(ctx context.Context, store client.Client, out io.Writer, args []str
 
 // follow prints how far it is whenever that changes, until nothing is left or,
 // where it is to stop, once.
-func follow(ctx context.Context, store client.Client, out io.Writer, pools []karpv1.NodePool, stop bool) error {
+func follow(ctx context.Context, store client.Client, out io.Writer, pools []translate.PoolObject, stop bool) error {
+	serves, _, err := served(store)
+	if err != nil {
+		return err
+	}
 	began, last := time.Now(), ""
 	for {
-		all, err := roll.Read(ctx, store, pools, time.Now, systemNamespace())
+		all, err := roll.Read(ctx, store, serves, pools, time.Now, systemNamespace())
 		if err != nil {
 			return err
 		}

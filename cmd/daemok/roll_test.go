@@ -75,10 +75,10 @@ func TestARollSaysWhatKeepsNodes(t *testing.T) {
 
 func TestWhatCanBeRolled(t *testing.T) {
 	for args, want := range map[string]string{
-		"nodepool web": "", "nodeclass default": "",
-		"":         "say what to roll: nodepool or nodeclass, and its name",
-		"nodepool": "say what to roll: nodepool or nodeclass, and its name",
-		"pool web": `"pool" cannot be rolled: want nodepool or nodeclass`,
+		"nodepool web": "", "provisioner web": "", "nodeclass default": "",
+		"":         "say what to roll: nodepool, provisioner or nodeclass, and its name",
+		"nodepool": "say what to roll: nodepool, provisioner or nodeclass, and its name",
+		"pool web": `"pool" cannot be rolled: want nodepool, provisioner or nodeclass`,
 	} {
 		got := ""
 		if err := rollable(strings.Fields(args)); err != nil {

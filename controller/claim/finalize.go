@@ -36,6 +36,9 @@ func (r *Reconciler) finalize(ctx context.Context, c *karpv1.NodeClaim) (time.Du
 	if err := r.setDeadline(ctx, c); err != nil {
 		return 0, err
 	}
+	if c.Annotations[api.MarkAdoptedBy] != "" {
+		return 0, r.forget(ctx, c) // another claim has the machine
+	}
 	if c.Status.ProviderID == "" {
 		return 0, r.forget(ctx, c) // what was bought without our knowledge is collected by its tags
 	}
@@ -113,6 +116,11 @@ func (r *Reconciler) giveBack(ctx context.Context, c *karpv1.NodeClaim) (gone bo
 		}
 	}
 	id := translate.MachineID(c.Status.ProviderID)
+	if !translate.IsListed(c) {
+		if err := r.Adopts.own(ctx, c); err != nil {
+			return false, err
+		}
+	}
 	found, err := r.Machines.Terminate(ctx, id)
 	if err != nil {
 		return false, fmt.Errorf("give back machine %s of claim %s: %w", id, c.Name, err)
@@ -151,7 +159,7 @@ func (r *Reconciler) forget(ctx context.Context, c *karpv1.NodeClaim) error {
 		return fmt.Errorf("remove finalizer of claim %s: %w", c.Name, err)
 	}
 	if c.Status.ProviderID != "" {
-		r.Metrics.ClaimsTerminated.WithLabelValues(c.Labels[api.LabelNodePool], c.Labels[api.LabelCapacityType], c.Labels[api.LabelZone]).Inc()
+		r.Metrics.ClaimsTerminated.WithLabelValues(translate.PoolCalled(c.Labels), c.Labels[api.LabelCapacityType], c.Labels[api.LabelZone]).Inc()
 	}
 	return nil
 }

@@ -88,8 +88,8 @@ func maybeBought(c *karpv1.NodeClaim) bool {
 	return needsMachine(c) && (tried || !translate.IsWithdrawn(c))
 }
 
-// needsMachine reports whether the claim has none; a withdrawn one gets what
-// was bought for it before.
+// needsMachine reports whether a machine is to be bought for the claim, which has none; a
+// withdrawn one gets what was bought for it before.
 func needsMachine(c *karpv1.NodeClaim) bool {
-	return c.DeletionTimestamp == nil && c.Status.ProviderID == ""
+	return c.DeletionTimestamp == nil && c.Status.ProviderID == "" && !translate.Adopts(c)
 }

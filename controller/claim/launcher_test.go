@@ -21,6 +21,7 @@ import (
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
@@ -333,4 +334,14 @@ func TestChangedParametersMeanANewAttempt(t *testing.T) {
 			t.Errorf("claim c got its machine with attempt %d (%s), want the second", a.n, c.Annotations[api.MarkLaunchAttempt])
 		}
 	})
+}
+
+// A claim that takes over a machine is bought none, whoever asks for it.
+func TestNothingIsBoughtForAClaimThatAdopts(t *testing.T) {
+	adopts, refused, usual := &karpv1.NodeClaim{}, &karpv1.NodeClaim{}, &karpv1.NodeClaim{}
+	adopts.Annotations = map[string]string{api.MarkAdopt: "aws:///a/i-1", api.MarkLaunchAttempt: "batch/1"}
+	condition.SetUnknown(refused, karpv1.ClaimLaunched, karpv1.ReasonNotAdopted, "the machine is stopped", noon)
+	if maybeBought(adopts) || needsMachine(refused) || !needsMachine(usual) {
+		t.Errorf("bought for one that adopts: %v, for one that could not: %v, for another: %v", maybeBought(adopts), needsMachine(refused), needsMachine(usual))
+	}
 }

@@ -21,10 +21,11 @@ var optionOrder = []cluster.Option{cluster.Reserved, cluster.Spot, cluster.OnDem
 // and say nothing about machines. want must not name labels that the claim
 // itself carries.
 func fittingOffers(want constraint.Requirements, requests quantity.Resources, kinds []cluster.Kind, wellKnown func(key string) bool) (fitting, soldOut []priced) {
+	types := want.Get(api.LabelInstanceType)
 	for i := range kinds {
 		k := &kinds[i]
-		if !requests.FitsIn(k.Allocatable) {
-			continue
+		if !types.Allows(k.Name) || !requests.FitsIn(k.Allocatable) {
+			continue // most kinds have no offer that need be looked at
 		}
 		for j := range k.Offers {
 			o := &k.Offers[j]
@@ -151,7 +152,7 @@ func ofOption(list []priced, option cluster.Option) []priced {
 			}
 			return 1
 		}
-		return cmp.Or(cmp.Compare(a.offer.Ranked(), b.offer.Ranked()), cmp.Compare(a.kind.Name, b.kind.Name), cmp.Compare(a.offer.Zone, b.offer.Zone), cmp.Compare(a.offer.Stock, b.offer.Stock))
+		return cmp.Or(cmp.Compare(a.offer.Ranked(), b.offer.Ranked()), cmp.Compare(a.kind.Name, b.kind.Name), cmp.Compare(a.offer.Zone, b.offer.Zone), cmp.Compare(a.offer.Reservation(), b.offer.Reservation()))
 	})
 	return out
 }

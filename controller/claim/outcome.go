@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud"
@@ -42,7 +41,7 @@ type Outcomes struct {
 // Bought writes the machine on the claim: first labels and annotations, then
 // the status with its provider ID, which makes the purchase known for good.
 func (o *Outcomes) Bought(ctx context.Context, c *karpv1.NodeClaim, m cloud.Machine) error {
-	class, err := o.Classes.Known(ctx, c.Spec.NodeClassRef)
+	class, err := o.Classes.Known(ctx, translate.ClassOf(c))
 	if err != nil {
 		return err
 	}
@@ -77,7 +76,7 @@ func (o *Outcomes) Bought(ctx context.Context, c *karpv1.NodeClaim, m cloud.Mach
 	if err := o.Store.Status().Patch(ctx, c, client.MergeFrom(before)); err != nil {
 		return fmt.Errorf("write machine %s on claim %s: %w", m.ID, c.Name, err)
 	}
-	o.Log.Info("bought a machine", "claim", c.Name, "pool", c.Labels[api.LabelNodePool], "machine", m.ID, "type", m.Kind,
+	o.Log.Info("bought a machine", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "machine", m.ID, "type", m.Kind,
 		"zone", m.Zone, "option", string(m.Option), "price", priceOf(offer))
 	return nil
 }
@@ -139,7 +138,7 @@ func (o *Outcomes) NotToBeHad(ctx context.Context, c *karpv1.NodeClaim, why erro
 // TooLate deletes a claim that no machine could be bought for in time.
 func (o *Outcomes) TooLate(ctx context.Context, c *karpv1.NodeClaim) error {
 	o.Events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Warning: true, Reason: reasonTooLate, Message: tooLate})
-	o.Log.Warn("gave a claim up", "claim", c.Name, "pool", c.Labels[api.LabelNodePool], "reason", reasonTooLate, "message", tooLate)
+	o.Log.Warn("gave a claim up", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "reason", reasonTooLate, "message", tooLate)
 	if err := o.Store.Delete(ctx, c, client.Preconditions{UID: ptr(c.UID)}); err != nil {
 		return fmt.Errorf("delete claim %s, which got no machine in time: %w", c.Name, err)
 	}
@@ -155,7 +154,7 @@ func (o *Outcomes) Withdrawn(ctx context.Context, c *karpv1.NodeClaim) error {
 	if err := o.Store.Delete(ctx, c, client.Preconditions{UID: ptr(c.UID)}); err != nil {
 		return fmt.Errorf("delete claim %s, which was withdrawn: %w", c.Name, err)
 	}
-	o.Log.Info("let a withdrawn claim go", "claim", c.Name, "pool", c.Labels[api.LabelNodePool], "reason", c.Annotations[api.MarkWithdrawn])
+	o.Log.Info("let a withdrawn claim go", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "reason", c.Annotations[api.MarkWithdrawn])
 	countDisrupted(o.Metrics, c, labelWithdrawn)
 	return nil
 }
@@ -167,20 +166,17 @@ const shortFor = 10 * time.Minute
 // anything else it keeps to itself.
 func (o *Outcomes) Short(c *karpv1.NodeClaim, why error) {
 	short, isShort := errors.AsType[*cloud.NoCapacityError](why)
-	pool := c.Labels[api.LabelNodePool]
-	if !isShort || pool == "" {
+	pool := translate.PoolOf(c)
+	if !isShort || pool.Name == "" {
 		return
 	}
-	about := &karpv1.NodePool{
-		TypeMeta:   metav1.TypeMeta{APIVersion: karpv1.GroupVersion.String(), Kind: "NodePool"},
-		ObjectMeta: metav1.ObjectMeta{Name: pool},
-	}
+	about := translate.PoolRef(pool)
 	for _, owner := range c.OwnerReferences {
-		if owner.Kind == "NodePool" && owner.Name == pool {
+		if owner.Kind == pool.Kind && owner.Name == pool.Name {
 			about.UID = owner.UID
 		}
 	}
-	o.Events.Publish(observe.Event{About: about, Key: "NodePool/" + pool, Warning: true, Reason: "InsufficientCapacityError",
+	o.Events.Publish(observe.Event{About: about, Key: pool.String(), Warning: true, Reason: "InsufficientCapacityError",
 		Message: fmt.Sprintf("NodeClaim %s: %v; what else the pool allows is tried", c.Name, short), Topic: "shortage", DedupeFor: shortFor})
 }
 
@@ -197,6 +193,16 @@ func inWords(why error) string {
 	return text
 }
 
+// inItsWords is inWords in the names of the fields of the claim's class.
+func (o *Outcomes) inItsWords(ctx context.Context, c *karpv1.NodeClaim, why error) string {
+	text := inWords(why)
+	class, err := o.Classes.Known(ctx, translate.ClassOf(c))
+	if err != nil || class.InWords == nil {
+		return text // it is gone, or another provider's
+	}
+	return class.InWords(text)
+}
+
 // Failed writes the obstacle in the claim's condition; the purchase is tried
 // again.
 func (o *Outcomes) Failed(ctx context.Context, c *karpv1.NodeClaim, why error) error {
@@ -206,7 +212,7 @@ func (o *Outcomes) Failed(ctx context.Context, c *karpv1.NodeClaim, why error) e
 	} else if _, ok := errors.AsType[*cloud.ThrottledError](why); ok {
 		reason = karpv1.ReasonLaunchThrottled
 	}
-	text := inWords(why)
+	text := o.inItsWords(ctx, c, why)
 	before := c.DeepCopy()
 	if !condition.SetUnknown(c, karpv1.ClaimLaunched, reason, text, o.Now()) {
 		return nil
@@ -220,7 +226,7 @@ func (o *Outcomes) Failed(ctx context.Context, c *karpv1.NodeClaim, why error) e
 }
 
 func countDisrupted(m *observe.Metrics, c *karpv1.NodeClaim, reason string) {
-	m.ClaimsDisrupted.WithLabelValues(reason, c.Labels[api.LabelNodePool], c.Labels[api.LabelCapacityType], "", translate.TerminationMode(c)).Inc()
+	m.ClaimsDisrupted.WithLabelValues(reason, translate.PoolCalled(c.Labels), c.Labels[api.LabelCapacityType], "", translate.TerminationMode(c)).Inc()
 }
 
 func ptr[T any](v T) *T { return &v }

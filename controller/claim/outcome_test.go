@@ -203,3 +203,25 @@ func TestAReasonIsNotSaidTwice(t *testing.T) {
 		})
 	}
 }
+
+// fields is a class whose fields have other names than those of an EC2NodeClass.
+type fields struct{ stock }
+
+func (fields) Known(context.Context, karpv1.NodeClassReference) (Class, error) {
+	return Class{InWords: func(text string) string {
+		return strings.ReplaceAll(text, "spec.amiSelectorTerms", "spec.amiSelector")
+	}}, nil
+}
+
+// What a user can do about a failure names the fields of the claim's own class.
+func TestAFailureNamesTheFieldsOfTheClass(t *testing.T) {
+	o, c, events, _ := outcomesFor(t)
+	o.Classes = fields{}
+	if err := o.Failed(t.Context(), c, &cloud.RefusedError{Reason: "AMINotFound", Cause: "select an image that exists in spec.amiSelectorTerms"}); err != nil {
+		t.Fatal(err)
+	}
+	const want = "select an image that exists in spec.amiSelector"
+	if says := condition.Get(c, karpv1.ClaimLaunched).Message; says != want || (*events)[0].Message != want {
+		t.Errorf("condition %q, event %q; want %q", says, (*events)[0].Message, want)
+	}
+}

@@ -21,12 +21,12 @@ import (
 // partitions evenly; else the first that fits is asked for.
 func onePartition(fitting []priced) []priced {
 	type offer struct {
-		kind, zone, stock string
-		option            cluster.Option
-		unless            constraint.Label
+		kind, zone, reservation string
+		option                  cluster.Option
+		unless                  constraint.Label
 	}
 	of := func(k *cluster.Kind, o *cluster.Offer) offer {
-		return offer{k.Name, o.Zone, o.Stock, o.Option, o.Unless}
+		return offer{k.Name, o.Zone, o.Reservation(), o.Option, o.Unless}
 	}
 	fit, all := map[offer]int{}, map[offer]int{}
 	for _, p := range fitting {

@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud"
-	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
 )
 
 const (
@@ -178,7 +178,7 @@ func (p *purchase) tell(ctx context.Context, why error) {
 	if why != nil {
 		text = why.Error()
 	}
-	p.log.Warn("could not buy machines", "claims", len(p.claims), "claim", p.claims[0].Name, "pool", p.claims[0].Labels[api.LabelNodePool],
+	p.log.Warn("could not buy machines", "claims", len(p.claims), "claim", p.claims[0].Name, "pool", translate.PoolCalled(p.claims[0].Labels),
 		"attempt", p.attempt.String(), "error", text)
 }
 
@@ -212,7 +212,7 @@ func (p *purchase) fail(ctx context.Context, why error) {
 func giveUp(ctx context.Context, say outcomes, log *slog.Logger, claims []*karpv1.NodeClaim, why error) []*karpv1.NodeClaim {
 	settled := hopeless(why)
 	if ctx.Err() == nil {
-		log.Warn("found nothing to buy", "claims", len(claims), "claim", claims[0].Name, "pool", claims[0].Labels[api.LabelNodePool],
+		log.Warn("found nothing to buy", "claims", len(claims), "claim", claims[0].Name, "pool", translate.PoolCalled(claims[0].Labels),
 			"given up", settled, "error", why.Error())
 	}
 	var left []*karpv1.NodeClaim

@@ -37,6 +37,10 @@ const (
 // says what may be wrong.
 const lateAfter = 2 * time.Minute
 
+// beginAfter is how old a claim is that says of what is to come that it is not known yet.
+// Most have their machine by then, and that is written with what they say of it.
+const beginAfter = 2 * time.Second
+
 // askAgain is how often a machine is asked for until there is one: the
 // launcher may have met an obstacle that no change of the claim tells of.
 const askAgain = 10 * time.Second
@@ -57,6 +61,7 @@ type Reconciler struct {
 	Log      *slog.Logger
 	Health   func(c *karpv1.NodeClaim, registered bool)      // told how each registration ended
 	Memory   func(kind, image string, memory quantity.Bytes) // told what machines that are ready have; may be nil
+	Adopts   *Adoptions                                      // links claims with machines that run already
 	Now      func() time.Time
 }
 
@@ -71,11 +76,20 @@ func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration,
 	if c.DeletionTimestamp != nil {
 		return r.finalize(ctx, c)
 	}
+	if c.Annotations[api.MarkAdoptedBy] != "" {
+		return 0, nil // it is about to go, without its machine
+	}
 	if err := r.addFinalizer(ctx, c); err != nil {
 		return 0, err
 	}
-	if c.Status.ProviderID == "" {
+	switch {
+	case c.Status.ProviderID != "":
+	case !translate.Adopts(c):
 		return r.launch(ctx, c)
+	default:
+		if linked, err := r.Adopts.link(ctx, c); err != nil || !linked {
+			return adoptAgain, err
+		}
 	}
 	return r.follow(ctx, c)
 }
@@ -104,15 +118,18 @@ func (r *Reconciler) launch(ctx context.Context, c *karpv1.NodeClaim) (time.Dura
 	if left <= 0 && !tried {
 		return 0, r.giveUp(ctx, c, labelTooLate, reasonTooLate, tooLate)
 	}
+	r.Launcher.Add(c.Name)
+	if translate.IsWithdrawn(c) {
+		r.Launcher.Nudge(c.Name)
+	}
+	if soon := left - launchFor + beginAfter; soon > 0 {
+		return soon, nil
+	}
 	before := c.DeepCopy()
 	if condition.Begin(c, r.Now()) {
 		if err := r.writeStatus(ctx, c, before); err != nil {
 			return 0, fmt.Errorf("write first conditions of claim %s: %w", c.Name, err)
 		}
-	}
-	r.Launcher.Add(c.Name)
-	if translate.IsWithdrawn(c) {
-		r.Launcher.Nudge(c.Name)
 	}
 	if left <= 0 {
 		return askAgain, nil
@@ -160,6 +177,9 @@ func (r *Reconciler) follow(ctx context.Context, c *karpv1.NodeClaim) (time.Dura
 	if condition.IsTrue(c, karpv1.ClaimRegistered) && !condition.IsTrue(before, karpv1.ClaimRegistered) {
 		r.hasJoined(c)
 	}
+	if err := r.release(ctx, c); err != nil {
+		return 0, err
+	}
 	if condition.IsTrue(c, karpv1.ClaimInitialized) && !condition.IsTrue(before, karpv1.ClaimInitialized) {
 		r.Log.Info("node is ready for pods", "claim", c.Name, "node", c.Status.NodeName, "after", r.age(c))
 	}
@@ -177,9 +197,13 @@ func (r *Reconciler) writeStatus(ctx context.Context, c, before *karpv1.NodeClai
 
 // hasJoined tells of a registration, once it is written.
 func (r *Reconciler) hasJoined(c *karpv1.NodeClaim) {
+	if translate.Adopts(c) {
+		r.Metrics.NodesAdopted.WithLabelValues(translate.PoolCalled(c.Labels), c.Labels[api.LabelZone]).Inc()
+		return
+	}
 	r.Log.Info("node has joined", "claim", c.Name, "node", c.Status.NodeName, "machine", c.Status.ProviderID,
 		"type", c.Labels[api.LabelInstanceType], "after", r.age(c))
-	r.Metrics.NodesCreated.WithLabelValues(c.Labels[api.LabelNodePool], c.Labels[api.LabelZone]).Inc()
+	r.Metrics.NodesCreated.WithLabelValues(translate.PoolCalled(c.Labels), c.Labels[api.LabelZone]).Inc()
 	if r.Health != nil {
 		r.Health(c, true)
 	}
@@ -241,7 +265,7 @@ func (r *Reconciler) letGo(ctx context.Context, c *karpv1.NodeClaim) error {
 		return fmt.Errorf("delete claim %s, which was withdrawn: %w", c.Name, err)
 	}
 	countDisrupted(r.Metrics, c, labelWithdrawn)
-	r.Log.Info("let a withdrawn claim go", "claim", c.Name, "pool", c.Labels[api.LabelNodePool], "reason", c.Annotations[api.MarkWithdrawn])
+	r.Log.Info("let a withdrawn claim go", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "reason", c.Annotations[api.MarkWithdrawn])
 	return nil
 }
 
@@ -249,7 +273,7 @@ func (r *Reconciler) letGo(ctx context.Context, c *karpv1.NodeClaim) error {
 // it may have its machine, is looked at again.
 func (r *Reconciler) giveUp(ctx context.Context, c *karpv1.NodeClaim, label, reason, text string) error {
 	r.Events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Warning: true, Reason: reason, Message: text})
-	r.Log.Warn("gave a claim up", "claim", c.Name, "pool", c.Labels[api.LabelNodePool], "reason", reason, "message", text)
+	r.Log.Warn("gave a claim up", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "reason", reason, "message", text)
 	asSeen := client.Preconditions{UID: ptr(c.UID), ResourceVersion: ptr(c.ResourceVersion)}
 	if err := r.Store.Delete(ctx, c, asSeen); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("give up claim %s (%s): %w", c.Name, reason, err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -47,9 +48,8 @@ func (r *Reconciler) register(ctx context.Context, c *karpv1.NodeClaim, nodes []
 	if err != nil {
 		return 0, err
 	}
-	if !translate.HasTaint(node, api.TaintUnregistered) && node.Labels[api.LabelRegistered] != "true" {
-		r.Events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Warning: true, Reason: "UnregisteredTaintMissing",
-			Message: fmt.Sprintf("node %s joined without taint %s, so pods may have come too early", node.Name, api.TaintUnregistered)})
+	if !translate.HasTaint(node, api.TaintUnregistered) && !translate.Adopts(c) && node.Labels[api.LabelRegistered] != "true" {
+		r.untainted(c, node)
 	}
 	syncNode(c, node)
 	if why == "" {
@@ -69,6 +69,15 @@ func (r *Reconciler) register(ctx context.Context, c *karpv1.NodeClaim, nodes []
 	return 0, nil
 }
 
+// untainted tells that a node was open to pods before its labels and taints were written.
+// User data of the older generation's users knows nothing of that taint.
+func (r *Reconciler) untainted(c *karpv1.NodeClaim, node *corev1.Node) {
+	older := translate.PoolOf(c).Kind == translate.KindProvisioner
+	r.Events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Warning: !older, Reason: "UnregisteredTaintMissing",
+		Message: fmt.Sprintf("node %s joined without taint %s:NoExecute, so pods that its own taints keep off may have come before these were written; where user data of one's own starts the kubelet, have it register the taint (--register-with-taints)",
+			node.Name, api.TaintUnregistered)})
+}
+
 // syncNode writes on the node what its claim knows. Taints are added once, and
 // only where the kubelet was not already told them, so that a start-up taint
 // that somebody removed does not come back.
@@ -81,15 +90,33 @@ func syncNode(c *karpv1.NodeClaim, node *corev1.Node) {
 	}
 	maps.Copy(node.Labels, c.Labels)
 	for key, value := range c.Annotations {
-		if key != api.MarkLaunchAttempt && key != api.MarkWithdrawn && key != api.MarkJoins {
+		if !slices.Contains(ownNotes, key) {
 			node.Annotations[key] = value
 		}
 	}
-	if node.Labels[api.LabelDoNotSyncTaints] != "true" && !owns(c, node) {
+	if translate.Adopts(c) {
+		disown(c, node)
+	} else if node.Labels[api.LabelDoNotSyncTaints] != "true" && !owns(c, node) {
 		node.Spec.Taints = mergeTaints(node.Spec.Taints, c.Spec.Taints)
 		node.Spec.Taints = mergeTaints(node.Spec.Taints, c.Spec.StartupTaints)
 	}
 	own(c, node)
+}
+
+// ownNotes are annotations of claims that say nothing of their nodes.
+var ownNotes = []string{api.MarkLaunchAttempt, api.MarkWithdrawn, api.MarkJoins, api.MarkAdopt, api.MarkAdoptFrom}
+
+// disown takes from a node that is taken over what it has of its life before: owners with
+// which it would go, and the name of a pool of the newer generation where its pool is of
+// the older. The name of a Provisioner stays, since pods may ask for it. Its taints are as
+// users know them, and pods run there.
+func disown(c *karpv1.NodeClaim, node *corev1.Node) {
+	node.OwnerReferences = slices.DeleteFunc(node.OwnerReferences, func(o metav1.OwnerReference) bool {
+		return o.UID != c.UID && strings.HasPrefix(o.APIVersion, api.GroupKarpenter+"/")
+	})
+	if c.Labels[api.LabelNodePool] == "" {
+		delete(node.Labels, api.LabelNodePool)
+	}
 }
 
 // openNode lets pods come. A node that they never came to needs no drain, so
@@ -126,7 +153,10 @@ func own(c *karpv1.NodeClaim, node *corev1.Node) {
 // initialise notes when the node is ready for what it was bought for.
 func (r *Reconciler) initialise(ctx context.Context, c *karpv1.NodeClaim, node *corev1.Node) error {
 	if condition.IsTrue(c, karpv1.ClaimInitialized) {
-		return nil
+		if node == nil {
+			return nil
+		}
+		return r.markInitialised(ctx, c, node)
 	}
 	if node == nil {
 		condition.SetUnknown(c, karpv1.ClaimInitialized, karpv1.ReasonNodeNotFound, "the node is not there", r.Now())
@@ -136,14 +166,24 @@ func (r *Reconciler) initialise(ctx context.Context, c *karpv1.NodeClaim, node *
 		condition.SetUnknown(c, karpv1.ClaimInitialized, reason, message, r.Now())
 		return nil
 	}
-	before := node.DeepCopy()
-	if node.Labels[api.LabelInitialized] != "true" {
-		node.Labels[api.LabelInitialized] = "true"
-		if err := r.Store.Patch(ctx, node, client.MergeFrom(before)); err != nil {
-			return fmt.Errorf("mark node %s of claim %s as initialised: %w", node.Name, c.Name, err)
-		}
+	if err := r.markInitialised(ctx, c, node); err != nil {
+		return err
 	}
 	condition.SetTrue(c, karpv1.ClaimInitialized, r.Now())
+	return nil
+}
+
+// markInitialised puts the label on the node that says so. Whoever sees it knows
+// that what a starting node has and loses was gone before.
+func (r *Reconciler) markInitialised(ctx context.Context, c *karpv1.NodeClaim, node *corev1.Node) error {
+	if node.Labels[api.LabelInitialized] == "true" {
+		return nil
+	}
+	before := node.DeepCopy()
+	metav1.SetMetaDataLabel(&node.ObjectMeta, api.LabelInitialized, "true")
+	if err := r.Store.Patch(ctx, node, client.MergeFrom(before)); err != nil {
+		return fmt.Errorf("mark node %s of claim %s as initialised: %w", node.Name, c.Name, err)
+	}
 	return nil
 }
 

@@ -21,6 +21,7 @@ import (
 type Class struct {
 	Cloud       cloud.Class
 	Annotations map[string]string
+	InWords     func(string) string // a text about an EC2NodeClass in the names of the class's own fields
 }
 
 // NotReadyError says that a claim's class cannot be used now.
@@ -66,7 +67,7 @@ type Requests struct {
 
 // For implements what the Launcher asks.
 func (r *Requests) For(ctx context.Context, c *karpv1.NodeClaim) (Request, error) {
-	class, err := r.Classes.Class(ctx, c.Spec.NodeClassRef)
+	class, err := r.Classes.Class(ctx, translate.ClassOf(c))
 	if err != nil {
 		return Request{}, err
 	}
@@ -113,7 +114,7 @@ func wholeOf(fitting, soldOut []priced, want constraint.Requirements) uint64 {
 	for _, list := range [][]priced{fitting, soldOut} {
 		for _, p := range list {
 			partition, _ := p.offer.Labels.Get(api.LabelPlacementGroupPartition)
-			for _, word := range []string{p.kind.Name, p.offer.Zone, string(p.offer.Option), p.offer.Stock, partition, p.offer.Unless.Key} {
+			for _, word := range []string{p.kind.Name, p.offer.Zone, string(p.offer.Option), p.offer.Reservation(), partition, p.offer.Unless.Key} {
 				h.Write([]byte(word + " "))
 			}
 		}
@@ -129,7 +130,9 @@ func wholeOf(fitting, soldOut []priced, want constraint.Requirements) uint64 {
 
 // machinesDefine tells which labels offers must have a say on. The pool's name
 // is on the node because of the claim, not because of the machine.
-func machinesDefine(key string) bool { return key != api.LabelNodePool && api.IsWellKnown(key) }
+func machinesDefine(key string) bool {
+	return key != api.LabelNodePool && key != api.LabelProvisioner && api.IsWellKnown(key)
+}
 
 // ofMachine drops the requirements that the claim's own labels settle, such
 // as the name of its pool: no machine at the cloud has those.
@@ -142,8 +145,12 @@ func ofMachine(want constraint.Requirements, own map[string]string) constraint.R
 
 func tagsOf(c *karpv1.NodeClaim) map[string]string {
 	tags := map[string]string{}
-	if pool := c.Labels[api.LabelNodePool]; pool != "" {
-		tags[api.TagNodePool] = pool
+	pool := translate.PoolOf(c)
+	if pool.Name != "" {
+		tags[api.TagNodePool] = pool.Name // of any generation, so that one IAM policy serves all
+	}
+	if pool.Kind == translate.KindProvisioner {
+		tags[api.TagProvisioner] = pool.Name
 	}
 	return tags
 }
@@ -177,7 +184,7 @@ func kindOf(catalogue *cluster.Catalogue, m cloud.Machine) (cluster.Kind, cluste
 			continue
 		}
 		for _, o := range k.Offers {
-			if o.Zone == m.Zone && o.Option == m.Option && o.Stock == m.Stock && (priced{offer: &o}).dedicated() == m.Dedicated {
+			if o.Zone == m.Zone && o.Option == m.Option && o.Reservation() == m.Stock && (priced{offer: &o}).dedicated() == m.Dedicated {
 				return k, inPartition(o, m.Partition), true
 			}
 		}

@@ -26,12 +26,15 @@ func oneSort(list []priced) []priced {
 	most := map[place]priced{}
 	for _, p := range alike {
 		at := place{p.kind.Name, p.offer.Zone}
-		if best, seen := most[at]; !seen || p.offer.Left > best.offer.Left {
+		if best, seen := most[at]; !seen || leftIn(p) > leftIn(best) {
 			most[at] = p
 		}
 	}
 	return keep(alike, func(p priced) bool { return most[place{p.kind.Name, p.offer.Zone}].offer == p.offer })
 }
+
+// leftIn is how many machines the reservation of the offer has left.
+func leftIn(p priced) int64 { return p.offer.LeftOf(p.offer.Reservation()) }
 
 // The sorts of reservations, in the order in which equals are taken.
 const (

@@ -2,6 +2,7 @@ package claim
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -43,7 +44,7 @@ func TestAStaleLookOverwritesNoCondition(t *testing.T) {
 			return nil
 		},
 	})
-	r := &Reconciler{Store: behind, Launcher: &asked{}, Now: func() time.Time { return now }}
+	r := &Reconciler{Store: behind, Launcher: &asked{}, Now: func() time.Time { return now.Add(beginAfter) }}
 	if _, err := r.Reconcile(t.Context(), "a"); !apierrors.IsConflict(err) {
 		t.Errorf("Reconcile on a stale claim = %v, want a conflict, after which it looks again", err)
 	}
@@ -53,5 +54,34 @@ func TestAStaleLookOverwritesNoCondition(t *testing.T) {
 	}
 	if !condition.IsTrue(live, karpv1.ClaimLaunched) {
 		t.Errorf("condition Launched was overwritten: %+v", live.Status.Conditions)
+	}
+}
+
+// TestNothingIsWrittenBeforeAMachineIsAskedFor: each write costs the API server time, of which
+// those who wait for machines by the thousand have none.
+func TestNothingIsWrittenBeforeAMachineIsAskedFor(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	store := storeWith("a")
+	c := &karpv1.NodeClaim{}
+	if err := store.Get(t.Context(), client.ObjectKey{Name: "a"}, c); err != nil {
+		t.Fatal(err)
+	}
+	c.Finalizers, c.CreationTimestamp.Time = []string{api.FinalizerTermination}, now
+	if err := store.Update(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	for _, look := range []struct {
+		age, again time.Duration
+		conditions bool
+	}{{0, beginAfter, false}, {beginAfter, askAgain, true}} {
+		var names asked
+		r := &Reconciler{Store: store, Launcher: &names, Now: func() time.Time { return now.Add(look.age) }}
+		again, err := r.Reconcile(t.Context(), "a")
+		if err != nil || again != look.again || !slices.Equal(names, asked{"a"}) {
+			t.Errorf("after %v: Reconcile = %v, %v, and a machine asked for %v; want %v and for a", look.age, again, err, names, look.again)
+		}
+		if err := store.Get(t.Context(), client.ObjectKey{Name: "a"}, c); err != nil || len(c.Status.Conditions) > 0 != look.conditions {
+			t.Errorf("after %v: conditions %v, %v; want some: %v", look.age, c.Status.Conditions, err, look.conditions)
+		}
 	}
 }

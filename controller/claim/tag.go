@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"k8s.io/client-go/util/flowcontrol"
@@ -34,7 +35,8 @@ const (
 type Tagger struct {
 	Store    client.Client
 	Machines tagging
-	Pace     Pace // of machines, so that other calls of the account have room; nil: at once
+	Adopted  owner // tags machines that were not bought for their claims; nil: there are none
+	Pace     Pace  // of machines, so that other calls of the account have room; nil: at once
 	Now      func() time.Time
 
 	failed *flowcontrol.Backoff // by claim
@@ -44,6 +46,11 @@ type Tagger struct {
 type tagging interface {
 	List(ctx context.Context, f cloud.Filter) ([]cloud.Machine, error)
 	Tag(ctx context.Context, m cloud.Machine, tags map[string]string) error
+}
+
+// owner puts all tags on the machine of a claim, which it has taken over.
+type owner interface {
+	own(ctx context.Context, c *karpv1.NodeClaim) error
 }
 
 // Pace lets callers go on one after another; Wait returns an error when ctx ends.
@@ -58,15 +65,21 @@ func (t *Tagger) Round(ctx context.Context) (time.Duration, error) {
 	if err != nil || len(due) == 0 {
 		return tagEvery, err
 	}
+	var errs []error
 	ids := make([]string, 0, len(due))
-	for id := range due {
-		ids = append(ids, id)
+	for id, c := range due {
+		if t.Adopted == nil || !translate.Adopts(c) {
+			ids = append(ids, id)
+		}
+	}
+	errs = append(errs, t.own(ctx, due))
+	if len(ids) == 0 {
+		return tagEvery, errors.Join(errs...)
 	}
 	found, err := t.Machines.List(ctx, cloud.Filter{IDs: ids})
 	if err != nil {
-		return tagEvery, fmt.Errorf("list machines to tag them: %w", err)
+		return tagEvery, errors.Join(append(errs, fmt.Errorf("list machines to tag them: %w", err))...)
 	}
-	var errs []error
 	for _, m := range found[:min(len(found), tagMost)] { // the others after another look
 		c := due[m.ID]
 		if err := t.tag(ctx, c, m); err != nil {
@@ -75,6 +88,39 @@ func (t *Tagger) Round(ctx context.Context) (time.Duration, error) {
 		}
 	}
 	return tagEvery, errors.Join(errs...)
+}
+
+// own tags machines that were taken over, as many as one look tags of others.
+func (t *Tagger) own(ctx context.Context, due map[string]*karpv1.NodeClaim) error {
+	var errs []error
+	left := tagMost
+	for _, id := range slices.Sorted(maps.Keys(due)) {
+		c := due[id]
+		if t.Adopted == nil || !translate.Adopts(c) || left == 0 {
+			continue
+		}
+		left--
+		err := t.wait(ctx, c)
+		if err == nil {
+			err = t.Adopted.own(ctx, c)
+		}
+		if err != nil {
+			t.failed.Next(c.Name, t.Now())
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// wait is for the pace of machines.
+func (t *Tagger) wait(ctx context.Context, c *karpv1.NodeClaim) error {
+	if t.Pace == nil {
+		return nil
+	}
+	if err := t.Pace.Wait(ctx); err != nil {
+		return fmt.Errorf("wait to tag the machine of claim %s: %w", c.Name, err)
+	}
+	return nil
 }
 
 // due returns the claims whose machines are to be tagged now, by the machine's ID.
@@ -107,10 +153,8 @@ func (t *Tagger) tag(ctx context.Context, c *karpv1.NodeClaim, m cloud.Machine) 
 	lacks := map[string]string{api.TagName: c.Status.NodeName, api.TagNodeClaim: c.Name}
 	maps.DeleteFunc(lacks, func(key, _ string) bool { _, there := m.Tags[key]; return there })
 	if len(lacks) > 0 {
-		if t.Pace != nil {
-			if err := t.Pace.Wait(ctx); err != nil {
-				return fmt.Errorf("wait to tag the machine of claim %s: %w", c.Name, err)
-			}
+		if err := t.wait(ctx, c); err != nil {
+			return err
 		}
 		err := t.Machines.Tag(ctx, m, lacks)
 		if _, gone := errors.AsType[*cloud.NotFoundError](err); gone {
@@ -120,16 +164,18 @@ func (t *Tagger) tag(ctx context.Context, c *karpv1.NodeClaim, m cloud.Machine) 
 			return fmt.Errorf("tag machine %s of claim %s: %w", m.ID, c.Name, err)
 		}
 	}
-	return t.note(ctx, c.DeepCopy())
+	return noteTags(ctx, t.Store, c)
 }
 
-func (t *Tagger) note(ctx context.Context, c *karpv1.NodeClaim) error {
+// noteTags notes on a claim that its machine has the tags that it is to have.
+func noteTags(ctx context.Context, store client.Client, c *karpv1.NodeClaim) error {
+	c = c.DeepCopy()
 	before := c.DeepCopy()
 	if c.Annotations == nil {
 		c.Annotations = map[string]string{}
 	}
 	c.Annotations[api.AnnotationInstanceTagged] = "true"
-	if err := t.Store.Patch(ctx, c, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
+	if err := store.Patch(ctx, c, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("note tags on claim %s: %w", c.Name, err)
 	}
 	return nil

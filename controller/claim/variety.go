@@ -201,7 +201,7 @@ func fill(list []priced, marked map[int]bool) []cloud.OfferChoice {
 	for i, p := range list {
 		if kept[i] {
 			out = append(out, cloud.OfferChoice{
-				Kind: p.kind.Name, Zone: p.offer.Zone, Option: p.offer.Option, Stock: p.offer.Stock,
+				Kind: p.kind.Name, Zone: p.offer.Zone, Option: p.offer.Option, Stock: p.offer.Reservation(),
 				Priority: float64(p.offer.Price) / 1e6, Needed: marked[i], Partition: p.partition, Dedicated: p.dedicated(),
 			})
 		}

@@ -17,8 +17,8 @@ import (
 
 // doubt keeps a condition that warns: true with a text, gone without one. Users
 // are told once until the text changes.
-func (r *Reconciler) doubt(c *awsv1.EC2NodeClass, kind, reason, text string) {
-	told := r.records.of(c.Name).told
+func (r *Reconciler) doubt(c *Subject, kind, reason, text string) {
+	told, text := r.records.of(c.GetName()).told, c.InWords(text)
 	if text == "" {
 		condition.Clear(c, kind)
 		delete(told, kind)
@@ -48,12 +48,21 @@ func ownedTwice(groups []nodeclass.Group) string {
 		strings.Join(names, ", "))
 }
 
+// replaced warns of images of another family than the object means.
+func (r *Reconciler) replaced(c *Subject) {
+	text := ""
+	if c.Kind.Replaced != nil {
+		text = c.Kind.Replaced(c.Object)
+	}
+	r.doubt(c, awsv1.ClassFamilyReplaced, awsv1.ReasonFamilyEnded, text)
+}
+
 // skewMax is by how many versions a kubelet may be behind the API server.
 const skewMax = 3
 
 // skew warns of images whose kubelets are behind the API server. Without an
 // answer on the server's version, what was known stays.
-func (r *Reconciler) skew(ctx context.Context, c *awsv1.EC2NodeClass, images []nodeclass.Image) {
+func (r *Reconciler) skew(ctx context.Context, c *Subject, images []nodeclass.Image) {
 	version, err := r.Finder.KubernetesVersion(ctx)
 	server, known := nodeclass.Minor(version)
 	if err != nil || !known {

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
-	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 )
 
 // idleFor is how long a reservation has room before its users are told: machines that
@@ -20,8 +19,8 @@ type idling struct {
 
 // tellIdle tells of reservations that have had room for long, once until they are full:
 // what is reserved is paid for whether it runs or not.
-func (r *Reconciler) tellIdle(c *awsv1.EC2NodeClass, found []nodeclass.Reservation) {
-	known := r.records.of(c.Name)
+func (r *Reconciler) tellIdle(c *Subject, found []nodeclass.Reservation) {
+	known := r.records.of(c.GetName())
 	now := map[string]idling{}
 	for _, f := range found {
 		if f.Idle == 0 || f.Expiring {

@@ -41,7 +41,7 @@ func modeOf(ds *appsv1.DaemonSet) (m networkMode) {
 // density warns where the network plugin's mode and the number of pods that machines may
 // run do not go together. Where there is no such plugin nothing is said; while it cannot
 // be read, what was known stays.
-func (r *Reconciler) density(ctx context.Context, c *awsv1.EC2NodeClass, settings nodeclass.Class) {
+func (r *Reconciler) density(ctx context.Context, c *Subject, settings nodeclass.Class) {
 	ds := &appsv1.DaemonSet{}
 	err := r.Store.Get(ctx, podNetwork, ds)
 	if client.IgnoreNotFound(err) != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -16,42 +17,55 @@ import (
 // findPlacement looks the class's placement group up and writes it on the class: as an
 // annotation of ours, since its status has no field for it. look says why there is
 // none; without an answer what was written stays.
-func (r *Reconciler) findPlacement(ctx context.Context, c *awsv1.EC2NodeClass) (look, err error) {
+func (r *Reconciler) findPlacement(ctx context.Context, c *Subject) (look, err error) {
 	settings, _ := Settings(c) // good for looking up
 	found, look := r.Finder.Placement(ctx, settings)
 	if !answered(look) {
 		return look, nil
 	}
-	before := c.DeepCopy()
+	before := c.copy()
 	if err := writePlacement(c, found); err != nil {
 		return look, err
 	}
-	if before.Annotations[api.MarkPlacementGroup] == c.Annotations[api.MarkPlacementGroup] {
+	if before.GetAnnotations()[api.MarkPlacementGroup] == c.GetAnnotations()[api.MarkPlacementGroup] {
 		return look, nil
 	}
-	if err := r.Store.Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
-		return look, fmt.Errorf("write placement group of EC2NodeClass %s: %w", c.Name, err)
+	if err := r.Store.Patch(ctx, c.Object, client.MergeFromWithOptions(before.Object, client.MergeFromWithOptimisticLock{})); err != nil {
+		return look, fmt.Errorf("write placement group of %s: %w", c.ID(), err)
 	}
 	return look, nil
 }
 
-func writePlacement(c *awsv1.EC2NodeClass, g *nodeclass.PlacementGroup) error {
+func writePlacement(c *Subject, g *nodeclass.PlacementGroup) error {
 	if g == nil {
-		delete(c.Annotations, api.MarkPlacementGroup)
+		annotate(c, api.MarkPlacementGroup, "")
 		return nil
 	}
 	text, err := json.Marshal(g)
 	if err != nil {
 		return fmt.Errorf("write placement group %s: %w", g.ID, err)
 	}
-	c.Annotations[api.MarkPlacementGroup] = string(text)
+	annotate(c, api.MarkPlacementGroup, string(text))
 	return nil
 }
 
+// annotate writes an annotation, or removes it where there is nothing to say.
+func annotate(c *Subject, key, value string) {
+	annotations := maps.Clone(c.GetAnnotations())
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[key] = value
+	if value == "" {
+		delete(annotations, key)
+	}
+	c.SetAnnotations(annotations)
+}
+
 // placementOf reads it back; nil where none is written, or another than is selected.
-func placementOf(c *awsv1.EC2NodeClass) *nodeclass.PlacementGroup {
-	selected, g := c.Spec.PlacementGroupSelector, &nodeclass.PlacementGroup{}
-	text := c.Annotations[api.MarkPlacementGroup]
+func placementOf(c *Subject) *nodeclass.PlacementGroup {
+	selected, g := c.Spec.Placement, &nodeclass.PlacementGroup{}
+	text := c.GetAnnotations()[api.MarkPlacementGroup]
 	if selected == nil || json.Unmarshal([]byte(text), g) != nil || selected.ID != "" && selected.ID != g.ID || selected.ID == "" && selected.Name != g.Name {
 		return nil
 	}
@@ -60,8 +74,8 @@ func placementOf(c *awsv1.EC2NodeClass) *nodeclass.PlacementGroup {
 
 // placement says whether the class's placement group was found; nothing of a class
 // that names none.
-func (r *Reconciler) placement(c *awsv1.EC2NodeClass, look error) error {
-	if c.Spec.PlacementGroupSelector == nil {
+func (r *Reconciler) placement(c *Subject, look error) error {
+	if c.Spec.Placement == nil {
 		condition.Clear(c, awsv1.ClassPlacementGroupReady)
 		return nil
 	}

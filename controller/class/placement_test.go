@@ -27,12 +27,12 @@ func TestAPlacementGroupIsOnTheClassAndReadBack(t *testing.T) {
 	if !condition.IsTrue(got, awsv1.ClassPlacementGroupReady) || !condition.IsTrue(got, awsv1.ClassReady) || again != RefreshEvery {
 		t.Errorf("SC-485: conditions = %+v after one look, again in %v; want ready", got.Status.Conditions, again)
 	}
-	settings, err := Settings(got)
+	settings, err := Settings(subject(got))
 	if err != nil || !reflect.DeepEqual(settings.Resolved.Placement, &parted) {
 		t.Errorf("read back as %+v, %v; want %+v", settings.Resolved.Placement, err, parted)
 	}
 	got.Spec.PlacementGroupSelector = &awsv1.PlacementGroupSelector{ID: "pg-2"}
-	if settings, _ := Settings(got); settings.Resolved.Placement != nil {
+	if settings, _ := Settings(subject(got)); settings.Resolved.Placement != nil {
 		t.Errorf("SC-485: another group is selected, and %+v is still read", settings.Resolved.Placement)
 	}
 	got.Spec.PlacementGroupSelector = nil
@@ -75,13 +75,13 @@ func TestAPlacementGroupThatIsGoneIsForgotten(t *testing.T) {
 	look(t, r)
 	a.group, a.ungrouped = nil, errors.New("connection reset")
 	got, _ := look(t, r)
-	if settings, _ := Settings(got); settings.Resolved.Placement == nil || !condition.IsTrue(got, awsv1.ClassReady) {
+	if settings, _ := Settings(subject(got)); settings.Resolved.Placement == nil || !condition.IsTrue(got, awsv1.ClassReady) {
 		t.Error("the group is forgotten because EC2 did not answer once")
 	}
 	a.ungrouped = &nodeclass.MissingError{Reason: nodeclass.PlacementGroupNotFound, Text: "gone"}
 	r.Now = func() time.Time { return start.Add(RefreshEvery) }
 	got, _ = look(t, r)
-	if settings, _ := Settings(got); settings.Resolved.Placement != nil || condition.IsTrue(got, awsv1.ClassReady) {
+	if settings, _ := Settings(subject(got)); settings.Resolved.Placement != nil || condition.IsTrue(got, awsv1.ClassReady) {
 		t.Error("the group is still known after EC2 said that there is none")
 	}
 }

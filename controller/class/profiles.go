@@ -7,11 +7,12 @@ import (
 	"log/slog"
 	"time"
 
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/kube/api"
-	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
@@ -19,6 +20,7 @@ import (
 // claim was launched with: those of roles that classes had before.
 type Profiles struct {
 	Live  client.Reader // that misses no claim
+	Kinds []Kind        // of classes that there are
 	Cloud interface {
 		CollectProfiles(ctx context.Context, used map[string]bool) ([]string, error)
 	}
@@ -47,19 +49,25 @@ func (p *Profiles) Round(ctx context.Context) (time.Duration, error) {
 // used names the profiles of all classes and claims, and says whether any
 // class names a role.
 func (p *Profiles) used(ctx context.Context) (used map[string]bool, roles bool, err error) {
-	var classes awsv1.EC2NodeClassList
-	if err := p.Live.List(ctx, &classes); err != nil {
-		return nil, false, fmt.Errorf("list EC2NodeClasses: %w", err)
-	}
 	var claims karpv1.NodeClaimList
 	if err := p.Live.List(ctx, &claims); err != nil {
 		return nil, false, fmt.Errorf("list NodeClaims: %w", err)
 	}
 	used = map[string]bool{}
-	for i := range classes.Items {
-		c := &classes.Items[i]
-		used[c.Status.InstanceProfile], used[value(c.Spec.InstanceProfile)] = true, true
-		roles = roles || c.Spec.Role != ""
+	for i := range p.Kinds {
+		kind := &p.Kinds[i]
+		classes := kind.NewList()
+		if err := p.Live.List(ctx, classes); err != nil {
+			return nil, false, fmt.Errorf("list %ss: %w", kind.Name, err)
+		}
+		_ = apimeta.EachListItem(classes, func(o runtime.Object) error { // fails for what is no list
+			if o := o.(client.Object); kind.Is == nil || kind.Is(o) {
+				c := kind.Of(o)
+				used[c.Status.InstanceProfile], used[c.Spec.InstanceProfile] = true, true
+				roles = roles || c.Spec.Role != ""
+			}
+			return nil
+		})
 	}
 	for i := range claims.Items {
 		used[claims.Items[i].Annotations[api.AnnotationInstanceProfileName]] = true

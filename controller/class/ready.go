@@ -14,15 +14,15 @@ const Absent = "it does not exist"
 
 // WhyNot says why no machine may be launched from a class now; it is empty if
 // one may.
-func WhyNot(c *awsv1.EC2NodeClass) string {
-	if c.DeletionTimestamp != nil {
+func WhyNot(c *Subject) string {
+	if c.GetDeletionTimestamp() != nil {
 		return "it is being deleted"
 	}
 	ready := condition.Get(c, awsv1.ClassReady)
 	switch {
 	case ready == nil:
 		return "it was not looked at yet"
-	case ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == c.Generation:
+	case ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == c.GetGeneration():
 		return ""
 	case ready.Status == metav1.ConditionTrue:
 		return "its latest change was not looked at yet"
@@ -33,7 +33,7 @@ func WhyNot(c *awsv1.EC2NodeClass) string {
 
 // Cause finds what keeps a class from being ready: the first of the conditions
 // that its Ready sums up which says something itself.
-func Cause(c *awsv1.EC2NodeClass, ready *metav1.Condition) (reason, message string) {
+func Cause(c *Subject, ready *metav1.Condition) (reason, message string) {
 	for _, part := range c.Status.Conditions {
 		waits := part.Status == metav1.ConditionTrue || part.Reason == awsv1.ReasonDependenciesNotReady
 		if part.Type != awsv1.ClassReady && !waits && part.Message != "" {

@@ -25,7 +25,7 @@ func TestCauseOfClassNotReady(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			c := &awsv1.EC2NodeClass{Status: awsv1.EC2NodeClassStatus{Conditions: tt.conditions}}
-			if got := WhyNot(c); got != tt.want {
+			if got := WhyNot(subject(c)); got != tt.want {
 				t.Errorf("WhyNot = %q, want %q", got, tt.want)
 			}
 		})

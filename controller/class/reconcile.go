@@ -1,4 +1,4 @@
-// Package class finds what an EC2NodeClass asks for: subnets, security
+// Package class finds what classes ask for: subnets, security
 // groups, images and an instance profile, and says in conditions what is
 // missing.
 //
@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -66,14 +67,13 @@ type finder interface {
 
 // Reconciler is the loop over classes.
 type Reconciler struct {
-	Store    client.Client
-	Live     client.Reader // that misses no claim
-	Finder   finder
-	Events   publisher
-	Log      *slog.Logger
-	Validate func(*awsv1.EC2NodeClass) []validate.Finding
-	Hash     func(*awsv1.EC2NodeClass) (hash, version string)
-	DryRun   bool // verify by dry runs
+	Kind   Kind
+	Store  client.Client
+	Live   client.Reader // that misses no claim
+	Finder finder
+	Events publisher
+	Log    *slog.Logger
+	DryRun bool // verify by dry runs
 
 	ReservedENIs     int  // network interfaces of each machine that pods get no addresses of
 	ReservedCapacity bool // the feature gate: capacity reservations are looked up
@@ -89,15 +89,24 @@ type Reconciler struct {
 // Reconcile observes one class, takes the next step and returns how long to
 // wait before the next look.
 func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration, error) {
-	c := &awsv1.EC2NodeClass{}
-	if err := r.Store.Get(ctx, client.ObjectKey{Name: name}, c); err != nil {
+	o := r.Kind.New()
+	if err := r.Store.Get(ctx, client.ObjectKey{Name: name}, o); err != nil {
 		if client.IgnoreNotFound(err) == nil {
 			r.records.forget(name)
 		}
 		return 0, client.IgnoreNotFound(err)
 	}
-	c = c.DeepCopy()
-	if c.DeletionTimestamp != nil {
+	if r.Kind.Is != nil && !r.Kind.Is(o) {
+		r.records.forget(name)
+		return 0, nil
+	}
+	if r.Kind.Learn != nil {
+		if version, err := r.Finder.KubernetesVersion(ctx); err == nil {
+			r.Kind.Learn(version)
+		}
+	}
+	c := r.Kind.Of(o.DeepCopyObject().(client.Object))
+	if c.GetDeletionTimestamp() != nil {
 		return r.finalize(ctx, c)
 	}
 	if err := r.prepare(ctx, c); err != nil {
@@ -110,12 +119,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration,
 	if err != nil {
 		return 0, err
 	}
-	before := c.DeepCopy()
-	again := r.resolve(ctx, c, unplaced)
+	reserved, err := r.findReservations(ctx, c)
+	if err != nil {
+		return 0, err
+	}
+	before := c.copy()
+	again := r.resolve(ctx, c, unplaced, reserved)
+	r.replaced(c)
 	condition.Begin(c, r.Now())
 	if !equality.Semantic.DeepEqual(before.Status, c.Status) {
-		if err := r.Store.Status().Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
-			return 0, fmt.Errorf("write status of EC2NodeClass %s: %w", name, err)
+		r.Kind.SetStatus(c.Object, c.Status)
+		if err := r.Store.Status().Patch(ctx, c.Object, client.MergeFromWithOptions(before.Object, client.MergeFromWithOptimisticLock{})); err != nil {
+			return 0, fmt.Errorf("write status of %s: %w", c.ID(), err)
 		}
 	}
 	r.tell(c, before)
@@ -123,45 +138,54 @@ func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration,
 }
 
 // prepare writes finalizer and hash.
-func (r *Reconciler) prepare(ctx context.Context, c *awsv1.EC2NodeClass) error {
-	before := c.DeepCopy()
-	hash, version := r.Hash(c)
-	if c.Annotations == nil {
-		c.Annotations = map[string]string{}
-	}
-	c.Annotations[api.AnnotationNodeClassHash], c.Annotations[api.AnnotationNodeClassHashVersion] = hash, version
-	controllerutil.AddFinalizer(c, api.FinalizerClassTermination)
-	if equality.Semantic.DeepEqual(before.ObjectMeta, c.ObjectMeta) {
+func (r *Reconciler) prepare(ctx context.Context, c *Subject) error {
+	if r.Kind.Hash == nil {
 		return nil
 	}
-	if err := r.Store.Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
-		return fmt.Errorf("write finalizer and hash of EC2NodeClass %s: %w", c.Name, err)
+	before := c.copy()
+	annotations := maps.Clone(c.GetAnnotations())
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[api.AnnotationNodeClassHash], annotations[api.AnnotationNodeClassHashVersion] = r.Kind.Hash(c.Object)
+	c.SetAnnotations(annotations)
+	controllerutil.AddFinalizer(c, api.FinalizerClassTermination)
+	if equality.Semantic.DeepEqual(before.Object, c.Object) {
+		return nil
+	}
+	if err := r.Store.Patch(ctx, c.Object, client.MergeFromWithOptions(before.Object, client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("write finalizer and hash of %s: %w", c.ID(), err)
 	}
 	return nil
 }
 
 // resolve looks everything up and sets a condition for each, whatever the
 // others say. A look-up that failed without an answer leaves what was known of this spec. unplaced
-// is why no placement group was found.
-func (r *Reconciler) resolve(ctx context.Context, c *awsv1.EC2NodeClass, unplaced error) time.Duration {
+// is why no placement group was found, reserved what reservations were.
+func (r *Reconciler) resolve(ctx context.Context, c *Subject, unplaced error, reserved reservations) time.Duration {
 	settings, unread := Settings(c)
 	well := true
-	for _, look := range []func() error{
+	looks := []func() error{
 		func() error {
 			return r.every(c, awsv1.ClassSubnetsReady, r.SubnetsEvery, func() error { return r.subnets(ctx, c, settings) })
 		},
 		func() error { return r.groups(ctx, c, settings) },
-		func() error { return r.reservations(ctx, c, settings) },
+		func() error { return r.reservations(c, reserved) },
 		func() error { return r.placement(c, unplaced) },
 		func() error {
 			return r.every(c, awsv1.ClassAMIsReady, r.ImagesEvery, func() error { return r.images(ctx, c, settings) })
 		},
 		func() error { return r.profile(ctx, c, settings) },
-	} {
+	}
+	if c.Spec.LaunchTemplate != "" {
+		looks = looks[:1]
+		r.brought(c)
+	}
+	for _, look := range looks {
 		well = look() == nil && well
 	}
 	well = r.judge(ctx, c, unread) && well
-	known := r.records.of(c.Name)
+	known := r.records.of(c.GetName())
 	if !well {
 		return known.postpone(c, r.Now())
 	}
@@ -169,26 +193,35 @@ func (r *Reconciler) resolve(ctx context.Context, c *awsv1.EC2NodeClass, unplace
 	return RefreshEvery
 }
 
+// brought drops what is known of what the user's own launch template brings.
+func (r *Reconciler) brought(c *Subject) {
+	c.Status.SecurityGroups, c.Status.AMIs, c.Status.InstanceProfile = nil, nil, ""
+	for _, kind := range []string{awsv1.ClassSecurityGroupsReady, awsv1.ClassAMIsReady, awsv1.ClassInstanceProfileReady, awsv1.ClassGroupsOwnedTwice, awsv1.ClassKubeletSkew} {
+		condition.Clear(c, kind)
+		delete(r.records.of(c.GetName()).told, kind)
+	}
+}
+
 // every looks something up unless a look at the same spec that found it is younger
 // than the interval: what the status has of it then stays.
-func (r *Reconciler) every(c *awsv1.EC2NodeClass, kind string, interval time.Duration, look func() error) error {
-	known := r.records.of(c.Name)
+func (r *Reconciler) every(c *Subject, kind string, interval time.Duration, look func() error) error {
+	known := r.records.of(c.GetName())
 	is := condition.Get(c, kind)
-	if last := known.found[kind]; is != nil && is.Status == metav1.ConditionTrue && last.generation == c.Generation && r.Now().Before(last.at.Add(interval)) {
+	if last := known.found[kind]; is != nil && is.Status == metav1.ConditionTrue && last.generation == c.GetGeneration() && r.Now().Before(last.at.Add(interval)) {
 		condition.SetTrue(c, kind, r.Now()) // of this generation
 		return nil
 	}
 	err := look()
 	delete(known.found, kind)
 	if err == nil {
-		known.found[kind] = finding{c.Generation, r.Now()}
+		known.found[kind] = finding{c.GetGeneration(), r.Now()}
 	}
 	return err
 }
 
 // judge sets the condition that sums up whether machines can be launched, and
 // reports whether all is well. unread is what of the spec cannot be read.
-func (r *Reconciler) judge(ctx context.Context, c *awsv1.EC2NodeClass, unread error) bool {
+func (r *Reconciler) judge(ctx context.Context, c *Subject, unread error) bool {
 	if reason, text := r.wrong(c, unread); reason != "" {
 		condition.SetFalse(c, awsv1.ClassValidationSucceeded, reason, text, r.Now())
 		return false
@@ -205,7 +238,7 @@ func (r *Reconciler) judge(ctx context.Context, c *awsv1.EC2NodeClass, unread er
 		return false
 	}
 	if text := r.unsized(ctx, c, settings); text != "" {
-		condition.SetFalse(c, awsv1.ClassValidationSucceeded, awsv1.ReasonKubeletExpressionEvaluationFailed, text, r.Now())
+		condition.SetFalse(c, awsv1.ClassValidationSucceeded, awsv1.ReasonKubeletExpressionEvaluationFailed, c.InWords(text), r.Now())
 		return false
 	}
 	r.density(ctx, c, settings)
@@ -214,7 +247,7 @@ func (r *Reconciler) judge(ctx context.Context, c *awsv1.EC2NodeClass, unread er
 
 // unsized says why the kubelet's expressions leave no type at all. Where they
 // leave some out, that is told; while types are not known, nothing is said.
-func (r *Reconciler) unsized(ctx context.Context, c *awsv1.EC2NodeClass, settings nodeclass.Class) string {
+func (r *Reconciler) unsized(ctx context.Context, c *Subject, settings nodeclass.Class) string {
 	left, err := r.Finder.Unsized(ctx, settings)
 	if err != nil || left.Types == 0 {
 		return ""
@@ -229,9 +262,12 @@ func (r *Reconciler) unsized(ctx context.Context, c *awsv1.EC2NodeClass, setting
 }
 
 // lookedUp are the conditions that the cloud's answers decide.
-func lookedUp(c *awsv1.EC2NodeClass) []string {
+func lookedUp(c *Subject) []string {
+	if c.Spec.LaunchTemplate != "" {
+		return []string{awsv1.ClassSubnetsReady}
+	}
 	kinds := []string{awsv1.ClassSubnetsReady, awsv1.ClassSecurityGroupsReady, awsv1.ClassAMIsReady, awsv1.ClassInstanceProfileReady}
-	if c.Spec.PlacementGroupSelector != nil {
+	if c.Spec.Placement != nil {
 		kinds = append(kinds, awsv1.ClassPlacementGroupReady)
 	}
 	return kinds
@@ -239,14 +275,14 @@ func lookedUp(c *awsv1.EC2NodeClass) []string {
 
 // holds reports whether a condition is true of the spec as it is now: what was found
 // for an earlier one says nothing of it.
-func holds(c *awsv1.EC2NodeClass, kind string) bool {
+func holds(c *Subject, kind string) bool {
 	is := condition.Get(c, kind)
-	return is != nil && is.Status == metav1.ConditionTrue && is.ObservedGeneration == c.Generation
+	return is != nil && is.Status == metav1.ConditionTrue && is.ObservedGeneration == c.GetGeneration()
 }
 
 // conclude sets one condition from the answer of one look-up. Without an answer what was
 // known of the same spec stays.
-func (r *Reconciler) conclude(c *awsv1.EC2NodeClass, kind string, err error) error {
+func (r *Reconciler) conclude(c *Subject, kind string, err error) error {
 	var missing *nodeclass.MissingError
 	var refused *cloud.RefusedError
 	switch {
@@ -254,17 +290,17 @@ func (r *Reconciler) conclude(c *awsv1.EC2NodeClass, kind string, err error) err
 		condition.SetTrue(c, kind, r.Now())
 		return nil
 	case errors.As(err, &missing):
-		condition.SetFalse(c, kind, missing.Reason, missing.Text, r.Now())
+		condition.SetFalse(c, kind, missing.Reason, c.InWords(missing.Text), r.Now())
 		return err
 	case errors.As(err, &refused):
-		condition.SetUnknown(c, kind, refused.Reason, refused.Cause, r.Now())
+		condition.SetUnknown(c, kind, refused.Reason, c.InWords(refused.Cause), r.Now())
 	case !holds(c, kind):
-		condition.SetUnknown(c, kind, "", err.Error(), r.Now())
+		condition.SetUnknown(c, kind, "", c.InWords(err.Error()), r.Now())
 	}
 	return err
 }
 
-func (r *Reconciler) subnets(ctx context.Context, c *awsv1.EC2NodeClass, settings nodeclass.Class) error {
+func (r *Reconciler) subnets(ctx context.Context, c *Subject, settings nodeclass.Class) error {
 	found, err := r.Finder.Subnets(ctx, settings)
 	if answered(err) {
 		c.Status.Subnets = nil
@@ -275,7 +311,7 @@ func (r *Reconciler) subnets(ctx context.Context, c *awsv1.EC2NodeClass, setting
 	return r.conclude(c, awsv1.ClassSubnetsReady, err)
 }
 
-func (r *Reconciler) groups(ctx context.Context, c *awsv1.EC2NodeClass, settings nodeclass.Class) error {
+func (r *Reconciler) groups(ctx context.Context, c *Subject, settings nodeclass.Class) error {
 	found, err := r.Finder.Groups(ctx, settings)
 	if answered(err) {
 		c.Status.SecurityGroups = nil
@@ -287,26 +323,7 @@ func (r *Reconciler) groups(ctx context.Context, c *awsv1.EC2NodeClass, settings
 	return r.conclude(c, awsv1.ClassSecurityGroupsReady, err)
 }
 
-// reservations of a class come and go, and that there are none is in order. Without
-// the feature gate nothing is said of them.
-func (r *Reconciler) reservations(ctx context.Context, c *awsv1.EC2NodeClass, settings nodeclass.Class) error {
-	if !r.ReservedCapacity {
-		c.Status.CapacityReservations = nil
-		condition.Clear(c, awsv1.ClassCapacityReservationsReady)
-		return nil
-	}
-	found, err := r.Finder.Reservations(ctx, settings)
-	if answered(err) {
-		c.Status.CapacityReservations = nil
-		for _, f := range found {
-			c.Status.CapacityReservations = append(c.Status.CapacityReservations, reservationStatus(f))
-		}
-		r.tellIdle(c, found)
-	}
-	return r.conclude(c, awsv1.ClassCapacityReservationsReady, err)
-}
-
-func (r *Reconciler) images(ctx context.Context, c *awsv1.EC2NodeClass, settings nodeclass.Class) error {
+func (r *Reconciler) images(ctx context.Context, c *Subject, settings nodeclass.Class) error {
 	found, err := r.Finder.Images(ctx, settings)
 	if answered(err) {
 		c.Status.AMIs = nil
@@ -318,7 +335,12 @@ func (r *Reconciler) images(ctx context.Context, c *awsv1.EC2NodeClass, settings
 	return r.conclude(c, awsv1.ClassAMIsReady, err)
 }
 
-func (r *Reconciler) profile(ctx context.Context, c *awsv1.EC2NodeClass, settings nodeclass.Class) error {
+func (r *Reconciler) profile(ctx context.Context, c *Subject, settings nodeclass.Class) error {
+	if c.Spec.Role == "" && c.Spec.InstanceProfile == "" {
+		c.Status.InstanceProfile = ""
+		return r.conclude(c, awsv1.ClassInstanceProfileReady, &nodeclass.MissingError{Reason: awsv1.ReasonInstanceProfileNotFound,
+			Text: "no instance profile is named, without which no machine can join: name one in spec.instanceProfile, or a role in spec.role"})
+	}
 	name, err := r.Finder.Profile(ctx, settings)
 	if err == nil {
 		c.Status.InstanceProfile = name
@@ -336,8 +358,8 @@ func answered(err error) bool {
 // wrong returns what is wrong with the spec itself, with the reason of the first
 // mistake; no reason is for nothing.
 // What is only doubtful is told.
-func (r *Reconciler) wrong(c *awsv1.EC2NodeClass, unread error) (reason, text string) {
-	found := r.Validate(c)
+func (r *Reconciler) wrong(c *Subject, unread error) (reason, text string) {
+	found := r.Kind.Validate(c.Object)
 	if errs := validate.Errors(found); len(errs) > 0 {
 		return reasonOf(errs[0]), validate.Refusal(errs)
 	}
@@ -347,8 +369,8 @@ func (r *Reconciler) wrong(c *awsv1.EC2NodeClass, unread error) (reason, text st
 	if unread != nil {
 		return awsv1.ReasonInvalidKubeletConfiguration, unread.Error()
 	}
-	if err := userdata.Check(nodeclass.Family(c.Family()), value(c.Spec.UserData)); err != nil {
-		return awsv1.ReasonInvalidUserData, err.Error()
+	if err := userdata.Check(c.Spec.Family, c.Spec.UserData); err != nil {
+		return awsv1.ReasonInvalidUserData, c.InWords(err.Error())
 	}
 	return "", ""
 }
@@ -364,45 +386,45 @@ func reasonOf(f validate.Finding) string {
 
 // finalize waits until no claim uses the class and removes what was made for
 // it.
-func (r *Reconciler) finalize(ctx context.Context, c *awsv1.EC2NodeClass) (time.Duration, error) {
+func (r *Reconciler) finalize(ctx context.Context, c *Subject) (time.Duration, error) {
 	if !controllerutil.ContainsFinalizer(c, api.FinalizerClassTermination) {
 		return 0, nil
 	}
-	users, err := r.users(ctx, c.Name)
+	users, err := r.users(ctx, c)
 	if err != nil {
 		return 0, err
 	}
 	if users > 0 {
-		r.Events.Publish(observe.Event{About: c, Key: "EC2NodeClass/" + c.Name, Reason: "WaitingOnNodeClaimTermination",
+		r.Events.Publish(observe.Event{About: c.Object, Key: c.ID(), Reason: "WaitingOnNodeClaimTermination",
 			Message: fmt.Sprintf("%d NodeClaims still use this class; it goes when they have gone", users), DedupeFor: 10 * time.Minute})
 		return waitForUsers, nil
 	}
 	settings, err := Settings(c)
 	if err != nil {
-		settings = nodeclass.Class{Name: c.Name, UID: string(c.UID)} // what was made for it is found by name
+		settings = nodeclass.Class{Kind: c.Kind.Name, Name: c.GetName(), UID: string(c.GetUID())} // what was made for it is found by name
 	}
 	if err := r.Finder.Forget(ctx, settings); err != nil {
-		return 0, fmt.Errorf("remove what was made for EC2NodeClass %s: %w", c.Name, err)
+		return 0, fmt.Errorf("remove what was made for %s: %w", c.ID(), err)
 	}
-	before := c.DeepCopy()
+	before := c.copy()
 	controllerutil.RemoveFinalizer(c, api.FinalizerClassTermination)
-	if err := r.Store.Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); client.IgnoreNotFound(err) != nil {
-		return 0, fmt.Errorf("remove finalizer of EC2NodeClass %s: %w", c.Name, err)
+	if err := r.Store.Patch(ctx, c.Object, client.MergeFromWithOptions(before.Object, client.MergeFromWithOptimisticLock{})); client.IgnoreNotFound(err) != nil {
+		return 0, fmt.Errorf("remove finalizer of %s: %w", c.ID(), err)
 	}
-	r.records.forget(c.Name)
+	r.records.forget(c.GetName())
 	return 0, nil
 }
 
 // users counts the claims of a class. That there are none is believed of the API server
 // alone: a claim that the cache does not show yet may be being bought for.
-func (r *Reconciler) users(ctx context.Context, class string) (n int, err error) {
+func (r *Reconciler) users(ctx context.Context, c *Subject) (n int, err error) {
 	for _, from := range []client.Reader{r.Store, r.Live} {
 		var claims karpv1.NodeClaimList
 		if err := from.List(ctx, &claims); err != nil {
-			return 0, fmt.Errorf("list claims of EC2NodeClass %s: %w", class, err)
+			return 0, fmt.Errorf("list claims of %s: %w", c.ID(), err)
 		}
 		for i := range claims.Items {
-			if ref := claims.Items[i].Spec.NodeClassRef; ref.Group == api.GroupAWS && ref.Name == class {
+			if ref := claims.Items[i].Spec.NodeClassRef; ref.Group == c.Kind.Group && ref.Kind == c.Kind.Name && ref.Name == c.GetName() {
 				n++
 			}
 		}

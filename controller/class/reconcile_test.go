@@ -128,12 +128,20 @@ func reconciler(f finder, objects ...client.Object) *Reconciler {
 	_ = awsv1.AddToScheme(s)
 	store := fake.NewClientBuilder().WithScheme(s).WithStatusSubresource(&awsv1.EC2NodeClass{}).WithObjects(objects...).Build()
 	return &Reconciler{
-		Store: store, Live: store, Finder: f, Events: silent{}, Log: unheard, DryRun: true, Verified: time.Hour, Now: func() time.Time { return start },
-		Validate: func(c *awsv1.EC2NodeClass) []validate.Finding {
-			return validate.EC2NodeClass(c, validate.ClassOptions{})
-		},
-		Hash: func(*awsv1.EC2NodeClass) (string, string) { return "hash", "v" },
+		Kind: hashed("hash"), Store: store, Live: store, Finder: f, Events: silent{}, Log: unheard, DryRun: true, Verified: time.Hour, Now: func() time.Time { return start },
 	}
+}
+
+// hashed is the kind EC2NodeClass, with the same fingerprint for all classes.
+func hashed(hash string) Kind {
+	kind := NodeClasses("", validate.ClassOptions{})
+	kind.Hash = func(client.Object) (string, string) { return hash, "v" }
+	return kind
+}
+
+func subject(c *awsv1.EC2NodeClass) *Subject {
+	kind := hashed("hash")
+	return kind.Of(c)
 }
 
 // look runs one look at the class named main and returns what it left.
@@ -184,7 +192,7 @@ func TestWhatIsFoundIsInTheStatus(t *testing.T) {
 	if again != RefreshEvery {
 		t.Errorf("looks again after %v, want %v", again, RefreshEvery)
 	}
-	settings, err := Settings(got)
+	settings, err := Settings(subject(got))
 	if err != nil || settings.Resolved.Images[0].Requirements.Get(api.LabelArch).String() != "in amd64" {
 		t.Errorf("the status read back gives %+v, %v", settings.Resolved, err)
 	}
@@ -307,15 +315,15 @@ func TestALookUpWithoutAnswerSaysNothingOfAChangedSpec(t *testing.T) {
 		if err := r.Store.Update(t.Context(), known); err != nil {
 			t.Fatal(err)
 		}
-		r.Finder, r.Hash = a, func(*awsv1.EC2NodeClass) (string, string) { return "another", "v" }
+		r.Finder, r.Kind = a, hashed("another")
 		got, _ := look(t, r)
-		if WhyNot(known) == "" || WhyNot(got) == "" || condition.IsTrue(got, awsv1.ClassReady) {
+		if WhyNot(subject(known)) == "" || WhyNot(subject(got)) == "" || condition.IsTrue(got, awsv1.ClassReady) {
 			t.Errorf("%s: no answer about a changed spec, and the class is ready: %+v", what, got.Status.Conditions)
 		}
 		r.Finder = &account{}
 		r.Now = func() time.Time { return start.Add(retryMax) }
-		if got, _ = look(t, r); WhyNot(got) != "" {
-			t.Errorf("%s: after an answer the class is not ready: %s", what, WhyNot(got))
+		if got, _ = look(t, r); WhyNot(subject(got)) != "" {
+			t.Errorf("%s: after an answer the class is not ready: %s", what, WhyNot(subject(got)))
 		}
 	}
 }

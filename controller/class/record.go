@@ -3,8 +3,6 @@ package class
 import (
 	"sync"
 	"time"
-
-	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 )
 
 // How soon a class that is not in order is looked at again: its owner may be
@@ -36,9 +34,9 @@ type finding struct {
 // postpone notes a look that found the class not in order, and returns how
 // long to wait: from retryFirst, doubling to retryMax, and from the start again
 // when the spec changed.
-func (k *record) postpone(c *awsv1.EC2NodeClass, now time.Time) time.Duration {
-	if k.generation != c.Generation {
-		k.generation, k.retries = c.Generation, 0
+func (k *record) postpone(c *Subject, now time.Time) time.Duration {
+	if k.generation != c.GetGeneration() {
+		k.generation, k.retries = c.GetGeneration(), 0
 	}
 	wait := min(retryFirst<<min(k.retries, 10), retryMax)
 	k.retries++
@@ -51,8 +49,8 @@ func (k *record) settle() { k.retries, k.dueAt = 0, time.Time{} }
 
 // left is how long no look is due: events of the class, its own status among
 // them, ask nothing of the cloud.
-func (k *record) left(c *awsv1.EC2NodeClass, now time.Time) time.Duration {
-	if k.retries == 0 || k.generation != c.Generation {
+func (k *record) left(c *Subject, now time.Time) time.Duration {
+	if k.retries == 0 || k.generation != c.GetGeneration() {
 		return 0
 	}
 	return k.dueAt.Sub(now)

@@ -14,16 +14,20 @@ import (
 // Settings is the class as the AWS adapter takes it: the user's spec and, from
 // its status and its marks, what was found for it. With an error, which names what of it
 // cannot be read, it is good for looking things up and nothing else.
-func Settings(c *awsv1.EC2NodeClass) (nodeclass.Class, error) {
-	spec, err := specOf(c)
-	if err != nil {
-		return nodeclass.Class{Name: c.Name, UID: string(c.UID), Spec: spec}, fmt.Errorf("EC2NodeClass %s: %w", c.Name, err)
+func Settings(c *Subject) (nodeclass.Class, error) {
+	out := nodeclass.Class{Kind: c.Kind.Name, Name: c.GetName(), UID: string(c.GetUID()), Spec: c.Spec}
+	if c.For != "" {
+		out.Kind, out.Name = KindProvisioner, c.For
+	}
+	if c.Unread != nil {
+		return out, fmt.Errorf("%s: %w", c.ID(), c.Unread)
 	}
 	resolved, err := resolvedOf(c)
 	if err != nil {
-		return nodeclass.Class{Name: c.Name, UID: string(c.UID), Spec: spec}, fmt.Errorf("status of EC2NodeClass %s: %w", c.Name, err)
+		return out, fmt.Errorf("status of %s: %w", c.ID(), err)
 	}
-	return nodeclass.Class{Name: c.Name, UID: string(c.UID), Spec: spec, Resolved: resolved}, nil
+	out.Resolved = resolved
+	return out, nil
 }
 
 func specOf(c *awsv1.EC2NodeClass) (nodeclass.Spec, error) {
@@ -128,17 +132,14 @@ func volumeOf(d *awsv1.BlockDevice) *nodeclass.EBS {
 	return out
 }
 
-func resolvedOf(c *awsv1.EC2NodeClass) (nodeclass.Resolved, error) {
+func resolvedOf(c *Subject) (nodeclass.Resolved, error) {
 	s := &c.Status
-	out := nodeclass.Resolved{Profile: s.InstanceProfile, Placement: placementOf(c)}
+	out := nodeclass.Resolved{Profile: s.InstanceProfile, Placement: placementOf(c), Reservations: reservationsOf(c)}
 	for _, n := range s.Subnets {
 		out.Subnets = append(out.Subnets, nodeclass.Subnet{ID: n.ID, Zone: n.Zone, ZoneID: n.ZoneID})
 	}
 	for _, g := range s.SecurityGroups {
 		out.Groups = append(out.Groups, nodeclass.Group{ID: g.ID, Name: g.Name})
-	}
-	for i := range s.CapacityReservations {
-		out.Reservations = append(out.Reservations, reservationOf(&s.CapacityReservations[i]))
 	}
 	for _, a := range s.AMIs {
 		image := nodeclass.Image{ID: a.ID, Name: a.Name, Deprecated: a.Deprecated}

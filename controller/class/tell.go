@@ -17,9 +17,9 @@ const quietFor = 10 * time.Second
 
 // tell says what keeps the class from being ready, once per change: a warning
 // event on it and a line in the log.
-func (r *Reconciler) tell(c, before *awsv1.EC2NodeClass) {
-	told := r.records.of(c.Name).told
-	young := r.Now().Sub(c.CreationTimestamp.Time) < quietFor
+func (r *Reconciler) tell(c, before *Subject) {
+	told := r.records.of(c.GetName()).told
+	young := r.Now().Sub(c.GetCreationTimestamp().Time) < quietFor
 	for _, kind := range c.ReadyDependsOn() {
 		is := condition.Get(c, kind)
 		switch {
@@ -31,19 +31,19 @@ func (r *Reconciler) tell(c, before *awsv1.EC2NodeClass) {
 		}
 	}
 	if condition.IsTrue(c, awsv1.ClassReady) && !condition.IsTrue(before, awsv1.ClassReady) {
-		r.Log.Info("class is ready", "class", "EC2NodeClass/"+c.Name)
+		r.Log.Info("class is ready", "class", c.ID())
 	}
 }
 
 // waits reports whether the class is judged later, when all of its parts are
 // found: each of those speaks for itself.
-func waits(c *awsv1.EC2NodeClass) bool {
+func waits(c *Subject) bool {
 	judged := condition.Get(c, awsv1.ClassValidationSucceeded)
 	return judged.Reason == awsv1.ReasonDependenciesNotReady &&
 		slices.ContainsFunc(lookedUp(c), func(kind string) bool { return !condition.IsTrue(c, kind) })
 }
 
-func (r *Reconciler) tellOnce(c *awsv1.EC2NodeClass, told map[string]string, kind string, is *metav1.Condition) {
+func (r *Reconciler) tellOnce(c *Subject, told map[string]string, kind string, is *metav1.Condition) {
 	news := string(is.Status) + " " + is.Reason
 	if is.Status == metav1.ConditionFalse {
 		news += " " + is.Message // without an answer the words are others every time
@@ -52,13 +52,13 @@ func (r *Reconciler) tellOnce(c *awsv1.EC2NodeClass, told map[string]string, kin
 		return
 	}
 	told[kind] = news
-	r.Log.Warn("class is not ready", "class", "EC2NodeClass/"+c.Name, "condition", kind, "reason", is.Reason, "message", is.Message)
+	r.Log.Warn("class is not ready", "class", c.ID(), "condition", kind, "reason", is.Reason, "message", is.Message)
 	r.publish(c, is.Reason, is.Message)
 }
 
 // warn tells of something doubtful in a field, once until the text changes.
-func (r *Reconciler) warn(c *awsv1.EC2NodeClass, field, text string) {
-	told := r.records.of(c.Name).told
+func (r *Reconciler) warn(c *Subject, field, text string) {
+	told, text := r.records.of(c.GetName()).told, c.InWords(text)
 	if told[field] == text {
 		return
 	}
@@ -66,6 +66,6 @@ func (r *Reconciler) warn(c *awsv1.EC2NodeClass, field, text string) {
 	r.publish(c, "SpecWarning", text)
 }
 
-func (r *Reconciler) publish(c *awsv1.EC2NodeClass, reason, text string) {
-	r.Events.Publish(observe.Event{About: c, Key: "EC2NodeClass/" + c.Name, Warning: true, Reason: reason, Message: text})
+func (r *Reconciler) publish(c *Subject, reason, text string) {
+	r.Events.Publish(observe.Event{About: c.Object, Key: c.ID(), Warning: true, Reason: reason, Message: text})
 }

@@ -97,7 +97,7 @@ func TestAWrongSpecHidesNothing(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			got, again := reconcile(t, &account{}, class(tt.change))
-			for _, kind := range lookedUp(got) {
+			for _, kind := range lookedUp(subject(got)) {
 				if !condition.IsTrue(got, kind) {
 					t.Errorf("%s, want true", condition.Describe(condition.Get(got, kind)))
 				}

@@ -3,6 +3,7 @@ package class
 import (
 	"context"
 	"errors"
+	"strconv"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,15 +31,18 @@ type verdict struct {
 // answer for the same class is younger than Verified. Without an answer, as
 // when the cloud throttles, what was known stays. It reports whether all is
 // well.
-func (r *Reconciler) verify(ctx context.Context, c *awsv1.EC2NodeClass, settings nodeclass.Class) bool {
+func (r *Reconciler) verify(ctx context.Context, c *Subject, settings nodeclass.Class) bool {
 	if !r.DryRun {
 		condition.Set(c, awsv1.ClassValidationSucceeded, metav1.ConditionTrue, awsv1.ReasonDryRunDisabled, "dry runs are switched off", r.Now())
 		return true
 	}
-	known := r.records.of(c.Name)
-	form := c.Annotations[api.AnnotationNodeClassHash] + "/" + c.Status.InstanceProfile
-	if len(settings.Resolved.Reservations) > 0 {
-		form += "/reserved" // launches into reservations need rights of their own
+	known := r.records.of(c.GetName())
+	form := c.GetAnnotations()[api.AnnotationNodeClassHash] + "/" + c.Status.InstanceProfile
+	if c.Kind.Hash == nil {
+		form += "/" + strconv.FormatInt(c.GetGeneration(), 10)
+	}
+	for _, r := range settings.Resolved.Reservations {
+		form += "/" + r.ID // launches into each need rights of their own
 	}
 	last := known.verdict
 	if last.form == form && last.refused == nil && r.Now().Before(last.at.Add(r.Verified)) {
@@ -66,25 +70,25 @@ func (r *Reconciler) ask(ctx context.Context, settings nodeclass.Class, form str
 
 // unanswered keeps what was known of the class in this form. What is still
 // not usable after notYetFor never will be.
-func (r *Reconciler) unanswered(c *awsv1.EC2NodeClass, last verdict, form string, err error) {
+func (r *Reconciler) unanswered(c *Subject, last verdict, form string, err error) {
 	is := condition.Get(c, awsv1.ClassValidationSucceeded)
 	notYet, waits := errors.AsType[*nodeclass.NotYetError](err)
 	switch {
 	case waits && is != nil && is.Status == metav1.ConditionFalse && is.Reason == notYet.Reason,
 		waits && is != nil && is.Status == metav1.ConditionUnknown && r.Now().Sub(is.LastTransitionTime.Time) >= notYetFor:
-		condition.SetFalse(c, awsv1.ClassValidationSucceeded, notYet.Reason, notYet.Text, r.Now())
+		condition.SetFalse(c, awsv1.ClassValidationSucceeded, notYet.Reason, c.InWords(notYet.Text), r.Now())
 	case last.form == form:
 		last.conclude(c, r.Now())
 	case holds(c, awsv1.ClassValidationSucceeded):
 	default:
-		condition.SetUnknown(c, awsv1.ClassValidationSucceeded, "", err.Error(), r.Now())
+		condition.SetUnknown(c, awsv1.ClassValidationSucceeded, "", c.InWords(err.Error()), r.Now())
 	}
 }
 
-func (v verdict) conclude(c *awsv1.EC2NodeClass, now time.Time) {
+func (v verdict) conclude(c *Subject, now time.Time) {
 	if v.refused == nil {
 		condition.SetTrue(c, awsv1.ClassValidationSucceeded, now)
 		return
 	}
-	condition.SetFalse(c, awsv1.ClassValidationSucceeded, v.refused.Reason, v.refused.Cause, now)
+	condition.SetFalse(c, awsv1.ClassValidationSucceeded, v.refused.Reason, c.InWords(v.refused.Cause), now)
 }

@@ -68,11 +68,11 @@ func TestAGoodAnswerHoldsForHalfAnHour(t *testing.T) {
 	s.after(time.Minute, metav1.ConditionTrue, verified, 1)
 	s.after(28*time.Minute, metav1.ConditionTrue, verified, 1)
 	s.after(time.Minute, metav1.ConditionTrue, verified, 2)
-	s.r.Hash = func(*awsv1.EC2NodeClass) (string, string) { return "changed", "v" }
+	s.r.Kind = hashed("changed")
 	s.after(time.Second, metav1.ConditionTrue, verified, 3)
 }
 
-// Launches into reservations need rights of their own.
+// Launches into each reservation need rights of their own.
 func TestAClassIsVerifiedAgainWhenItFindsReservations(t *testing.T) {
 	s := begin(t)
 	s.r.ReservedCapacity = true
@@ -80,7 +80,8 @@ func TestAClassIsVerifiedAgainWhenItFindsReservations(t *testing.T) {
 	s.reserved = []nodeclass.Reservation{{ID: "cr-1", Kind: "m5.large", Zone: "us-east-1a"}}
 	s.after(time.Minute, metav1.ConditionTrue, verified, 2)
 	s.reserved = append(s.reserved, nodeclass.Reservation{ID: "cr-2", Kind: "m5.large", Zone: "us-east-1a"})
-	s.after(time.Minute, metav1.ConditionTrue, verified, 2)
+	s.after(time.Minute, metav1.ConditionTrue, verified, 3)
+	s.after(time.Minute, metav1.ConditionTrue, verified, 3)
 }
 
 func TestThrottlingTakesNothingBack(t *testing.T) {

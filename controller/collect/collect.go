@@ -95,7 +95,7 @@ func (c *Collector) collect(ctx context.Context) error {
 func (c *Collector) machinesWithoutClaim(ctx context.Context, asked time.Time, machines []cloud.Machine, claims []karpv1.NodeClaim, nodes map[string]*corev1.Node) error {
 	claimed, batches := map[string]bool{}, map[string]bool{}
 	for i := range claims {
-		claimed[claims[i].Status.ProviderID] = true
+		claimed[claims[i].Status.ProviderID], claimed[claims[i].Annotations[api.MarkAdopt]] = true, true
 		if claims[i].Status.ProviderID == "" && claims[i].DeletionTimestamp == nil {
 			batches[batchOf(&claims[i])] = true
 		}
@@ -169,7 +169,7 @@ func (c *Collector) claimsWithoutMachine(ctx context.Context, claims []karpv1.No
 			errs = append(errs, fmt.Errorf("delete claim %s, whose machine has vanished: %w", claim.Name, err))
 			continue
 		}
-		c.Metrics.ClaimsDisrupted.WithLabelValues("garbage_collected", claim.Labels[api.LabelNodePool], claim.Labels[api.LabelCapacityType], "", "").Inc()
+		c.Metrics.ClaimsDisrupted.WithLabelValues("garbage_collected", translate.PoolCalled(claim.Labels), claim.Labels[api.LabelCapacityType], "", "").Inc()
 	}
 	return errors.Join(errs...)
 }
@@ -177,7 +177,7 @@ func (c *Collector) claimsWithoutMachine(ctx context.Context, claims []karpv1.No
 // mayLose reports whether the claim has a machine that would be listed, and whose node
 // does not prove that it is there.
 func (c *Collector) mayLose(claim *karpv1.NodeClaim, node *corev1.Node) bool {
-	return claim.DeletionTimestamp == nil && claim.Status.ProviderID != "" && c.mustBeVisible(claim) && !c.inShiftedZone(claim) && (node == nil || !translate.IsReady(node))
+	return claim.DeletionTimestamp == nil && claim.Status.ProviderID != "" && translate.IsListed(claim) && c.mustBeVisible(claim) && !c.inShiftedZone(claim) && (node == nil || !translate.IsReady(node))
 }
 
 // inShiftedZone reports whether the cloud may not tell of the claim's machine, since work

@@ -222,6 +222,18 @@ func (r oneRound) check(t *testing.T) {
 	}
 }
 
+// Before a machine that is taken over has its tags the cloud does not list it.
+func TestAClaimKeepsAMachineThatIsNotTaggedYet(t *testing.T) {
+	adopted := func(tagged string) func(*karpv1.NodeClaim) {
+		return func(c *karpv1.NodeClaim) {
+			c.Annotations = map[string]string{api.MarkAdopt: "aws:///a/i-1", api.AnnotationInstanceTagged: tagged}
+		}
+	}
+	for tagged, want := range map[string]string{"": "c-1", "true": ""} {
+		oneRound{func(p *place) { p.claim("c-1", "i-1", registered, adopted(tagged)) }, want}.checkTwice(t)
+	}
+}
+
 func TestOrphanMachines(t *testing.T) {
 	bought := func(m *cloud.Machine) { m.Batch = "batch" }
 	tests := map[string]oneRound{
@@ -236,6 +248,10 @@ func TestOrphanMachines(t *testing.T) {
 		"a machine that a claim has stays": {func(p *place) {
 			p.machine("i-1", time.Hour)
 			p.claim("c-1", "i-1")
+		}, "c-1"},
+		"one that a claim is to take over stays": {func(p *place) {
+			p.machine("i-1", time.Hour)
+			p.claim("c-1", "", func(c *karpv1.NodeClaim) { c.Annotations = map[string]string{api.MarkAdopt: "aws:///a/i-1"} })
 		}, "c-1"},
 		"one whose claim is on its way out is left to it": {func(p *place) {
 			p.machine("i-1", time.Hour)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
 )
 
@@ -21,6 +22,14 @@ func deadlineOf(claim *karpv1.NodeClaim) time.Time {
 		return time.Time{}
 	}
 	return at
+}
+
+// endOf is when the cloud takes the machine away; zero: it is not known to.
+func endOf(claim *karpv1.NodeClaim) time.Time {
+	if claim == nil {
+		return time.Time{}
+	}
+	return translate.EndsAt(claim)
 }
 
 // tellDeadline tells the users of a node when the pods that are still on it are

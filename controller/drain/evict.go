@@ -49,7 +49,7 @@ func (r *Reconciler) ask(ctx context.Context, d *departure, group []corev1.Pod) 
 		case evict:
 			errs = append(errs, r.evictInTime(ctx, d, p))
 		case remove:
-			errs = append(errs, r.remove(ctx, d, p, grace))
+			errs = append(errs, r.delete(ctx, d.node, p, max(grace, time.Second)))
 		}
 	}
 	return errors.Join(errs...)
@@ -61,18 +61,19 @@ func (r *Reconciler) hurry(ctx context.Context, d *departure, later []corev1.Pod
 	var errs []error
 	for i := range later {
 		if how, grace := howToRemove(&later[i], d.deadline, r.Now()); how == remove {
-			errs = append(errs, r.remove(ctx, d, &later[i], grace))
+			errs = append(errs, r.delete(ctx, d.node, &later[i], max(grace, time.Second)))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// remove deletes a pod, whatever protects it.
-func (r *Reconciler) remove(ctx context.Context, d *departure, p *corev1.Pod, grace time.Duration) error {
-	seconds := int64(max(grace/time.Second, 1))
+// delete deletes a pod, whatever protects it, with so long to end in; none: nobody is
+// there to end it.
+func (r *Reconciler) delete(ctx context.Context, node *corev1.Node, p *corev1.Pod, grace time.Duration) error {
+	seconds := int64(grace / time.Second)
 	err := r.Store.Delete(ctx, p, &client.DeleteOptions{GracePeriodSeconds: &seconds, Preconditions: &metav1.Preconditions{UID: &p.UID}})
 	if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
-		return fmt.Errorf("delete pod %s/%s at the deadline of node %s: %w", p.Namespace, p.Name, d.node.Name, err)
+		return fmt.Errorf("delete pod %s/%s of node %s, which ends: %w", p.Namespace, p.Name, node.Name, err)
 	}
 	return nil
 }

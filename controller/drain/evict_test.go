@@ -82,24 +82,37 @@ func TestAnEvictionIsOfOnePod(t *testing.T) {
 }
 
 // SC-269, SC-270: the node of a machine that is gone goes at once when its kubelet
-// is silent, whatever is on it; one that is still heard of is drained like others.
+// is silent, whatever is on it, or when the machine was to end by now; its pods go with
+// it, so that their owners make others. One that is still heard of is drained like others.
 func TestANodeWhoseMachineIsGone(t *testing.T) {
-	for name, ready := range map[string]corev1.ConditionStatus{"is not heard of": corev1.ConditionUnknown, "is ready": corev1.ConditionTrue} {
+	tests := map[string]struct {
+		ready corev1.ConditionStatus
+		ends  bool
+		goes  bool
+	}{
+		"is not heard of":                        {corev1.ConditionUnknown, false, true},
+		"is ready":                               {corev1.ConditionTrue, false, false},
+		"is ready, and its end was known before": {corev1.ConditionTrue, true, true},
+	}
+	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			inTown(t, func(t *testing.T, w *town) {
+				if tt.ends {
+					w.ends(0)
+				}
 				w.has(w.run("web", leaves, nil, nil), annotated("true"))
 				w.cloud.endsAt["i-"+leaves] = time.Now()
 				node := &corev1.Node{}
 				w.get(leaves, node)
-				node.Status.Conditions[0].Status = ready
+				node.Status.Conditions[0].Status = tt.ready
 				if err := w.hand.Status().Update(t.Context(), node); err != nil {
 					t.Fatal(err)
 				}
 				began := time.Now()
 				hour := func() bool { return time.Since(began) > time.Hour }
 				w.leave(2*time.Hour, "the node gone, or an hour", func() bool { return w.gone() || hour() })
-				if silent := ready != corev1.ConditionTrue; silent != w.gone() || silent && time.Since(began) > time.Second {
-					t.Errorf("gone: %v after %v", w.gone(), time.Since(began))
+				if w.gone() != tt.goes || tt.goes && time.Since(began) > time.Second || tt.goes != (w.here("web") == 0) {
+					t.Errorf("gone: %v after %v, with %d pods left on it", w.gone(), time.Since(began), w.here("web"))
 				}
 			})
 		})

@@ -2,6 +2,7 @@ package drain
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -18,15 +19,17 @@ import (
 // it is given back again.
 const sendAgain = time.Minute
 
-// goneAlready reports whether a node whose kubelet is silent has lost its
-// machine: then there is nothing to drain. Between two looks it says no.
+// goneAlready reports whether a node has lost its machine, whose kubelet is
+// silent or whose end is past: then there is nothing to drain. Between two looks
+// it says no.
 //
 // It asks once a node, then after 2 s and ever later up to every 15 s: for
-// 1,000 silent nodes some 70 calls a second, which the adapter makes less
-// than one of.
-func (r *Reconciler) goneAlready(ctx context.Context, node *corev1.Node) (bool, error) {
+// 1,000 such nodes some 70 calls a second, which the adapter makes less than
+// one of.
+func (r *Reconciler) goneAlready(ctx context.Context, node *corev1.Node, endsAt time.Time) (bool, error) {
 	id := translate.MachineID(node.Spec.ProviderID)
-	if id == "" || translate.IsReady(node) || r.silent.wait(id, r.Now()) > 0 {
+	runs := translate.IsReady(node) && (endsAt.IsZero() || r.Now().Before(endsAt))
+	if id == "" || runs || r.silent.wait(id, r.Now()) > 0 {
 		return false, nil
 	}
 	r.silent.note(id, r.Now())
@@ -35,6 +38,23 @@ func (r *Reconciler) goneAlready(ctx context.Context, node *corev1.Node) (bool, 
 		return false, fmt.Errorf("look for the machine of node %s: %w", node.Name, err)
 	}
 	return len(list) == 0, nil
+}
+
+// endPods deletes the pods that ended with the node's machine, so that their owners make
+// others now: no kubelet does, and the garbage collector waits for a minute. Those of
+// DaemonSets and static ones have nowhere to go.
+func (r *Reconciler) endPods(ctx context.Context, node *corev1.Node) error {
+	pods, err := r.podsOn(ctx, r.Store, node.Name)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for i := range pods {
+		if p := &pods[i]; !translate.IsTerminal(p) && !translate.IsMirror(p) && !translate.IsDaemon(p) {
+			errs = append(errs, r.delete(ctx, node, p, 0))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // giveBack ends the machine, once, and when it is gone lets the node go.

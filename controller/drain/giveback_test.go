@@ -19,6 +19,7 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/storetest"
+	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
 )
 
@@ -89,7 +90,7 @@ func departing(t *testing.T, nodes int, ready corev1.ConditionStatus, r *region)
 			t.Fatal(err)
 		}
 	}
-	return &Reconciler{Store: hand, Live: hand, Machines: r, Now: time.Now, Events: &said{}, Foreign: allOurs,
+	return &Reconciler{Store: hand, Live: hand, Serves: translate.Generations{translate.NodePools()}, Machines: r, Now: time.Now, Events: &said{}, Foreign: allOurs,
 		Metrics: observe.NewMetrics(prometheus.NewRegistry(), "", "", "", "")}
 }
 

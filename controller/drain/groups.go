@@ -3,7 +3,8 @@
 // machine is gone.
 //
 // It promises never to bypass a PodDisruptionBudget or a do-not-disrupt
-// annotation before the node's deadline. It does not choose nodes.
+// annotation before the node's deadline, while there is a machine. It does not
+// choose nodes.
 package drain
 
 import (

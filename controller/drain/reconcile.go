@@ -36,6 +36,7 @@ type publisher interface{ Publish(observe.Event) }
 type Reconciler struct {
 	Store    client.Client
 	Live     client.Reader // reads past every cache
+	Serves   translate.Generations
 	Machines cloud.Machines
 	Events   publisher
 	Metrics  *observe.Metrics
@@ -80,8 +81,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration,
 	if r.ending.isSent(translate.MachineID(node.Spec.ProviderID)) {
 		return r.giveBack(ctx, node, claim) // it was emptied before
 	}
-	if gone, err := r.goneAlready(ctx, node); err != nil || gone {
+	if gone, err := r.goneAlready(ctx, node, endOf(claim)); err != nil || gone {
 		if err != nil {
+			return 0, err
+		}
+		if err := r.endPods(ctx, node); err != nil {
 			return 0, err
 		}
 		return 0, r.forget(ctx, node, claim)
@@ -104,16 +108,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration,
 
 // departureOf gathers what the node's claim and its pool say of its end.
 func (r *Reconciler) departureOf(ctx context.Context, node *corev1.Node, claim *karpv1.NodeClaim) (*departure, error) {
-	d := &departure{node: node, deadline: deadlineOf(claim)}
-	if claim != nil {
-		d.endsAt = translate.EndsAt(claim)
-	}
-	name := node.Labels[api.LabelNodePool]
-	if name == "" {
-		return d, nil
-	}
-	pool := &karpv1.NodePool{}
-	if err := r.Store.Get(ctx, client.ObjectKey{Name: name}, pool); client.IgnoreNotFound(err) != nil {
+	d := &departure{node: node, deadline: deadlineOf(claim), endsAt: endOf(claim)}
+	pool, err := r.Serves.Read(ctx, r.Store, translate.PoolOfNode(node))
+	if client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("read the pool of node %s: %w", node.Name, err)
 	}
 	d.pool = pool.Annotations
@@ -159,7 +156,7 @@ func (r *Reconciler) empty(ctx context.Context, d *departure, claim *karpv1.Node
 		group, stay := r.stand(d, pods, group)
 		return recheckDrain, errors.Join(r.ask(ctx, d, group), r.hurry(ctx, d, append(stay, later...)))
 	}
-	if left := apply.SettleFor - r.Now().Sub(apply.TaintedAt(node)); left > 0 {
+	if left := translate.SettleFor - r.Now().Sub(apply.TaintedAt(node)); left > 0 {
 		return left, nil
 	}
 	// A pod bound just before the taint was seen may not be in the cache yet.
@@ -186,7 +183,7 @@ func (r *Reconciler) forget(ctx context.Context, node *corev1.Node, claim *karpv
 	r.silent.drop(id)
 	r.ending.drop(id)
 	if claim != nil {
-		r.Metrics.NodesTerminated.WithLabelValues(claim.Labels[api.LabelNodePool], claim.Labels[api.LabelZone]).Inc()
+		r.Metrics.NodesTerminated.WithLabelValues(translate.PoolCalled(claim.Labels), claim.Labels[api.LabelZone]).Inc()
 	}
 	return nil
 }

@@ -278,7 +278,7 @@ func (w *town) keepInOrder(s *appsv1.StatefulSet) {
 // start makes a controller that knows nothing of earlier ones.
 func (w *town) start() *Reconciler {
 	store := w.server.Connect(w.fault)
-	return &Reconciler{Store: store, Live: store, Machines: w.cloud, Now: time.Now, Events: w.told, Foreign: allOurs, Holds: w.holds,
+	return &Reconciler{Store: store, Live: store, Serves: translate.Generations{translate.NodePools()}, Machines: w.cloud, Now: time.Now, Events: w.told, Foreign: allOurs, Holds: w.holds,
 		Metrics: observe.NewMetrics(prometheus.NewRegistry(), "", "", "", "")}
 }
 

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"context"
+
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 

@@ -91,6 +91,8 @@ type Finder struct {
 	Log      *slog.Logger
 	Now      func() time.Time
 
+	OfProvisioners func() bool // whether machines of Provisioners drift; nil: they do not
+
 	classChanged atomic.Bool // since the last look
 
 	machines  map[string]machine // at the cloud, by ID
@@ -135,9 +137,12 @@ func (f *Finder) look(ctx context.Context, c *karpv1.NodeClaim, k *known, gone m
 	if pool == nil {
 		return nil // made by hand, or its pool is not seen yet
 	}
-	class, err := k.class(c.Spec.NodeClassRef)
+	class, err := k.class(translate.ClassOf(c))
 	if err != nil {
 		return err
+	}
+	if pool.ID.Kind == translate.KindProvisioner {
+		return f.lookAtOlder(ctx, c, f.subject(c, pool, class))
 	}
 	if c, err = f.adopt(ctx, c, pool, class); err != nil {
 		return err
@@ -145,7 +150,7 @@ func (f *Finder) look(ctx context.Context, c *karpv1.NodeClaim, k *known, gone m
 	s := f.subject(c, pool, class)
 	s.lacks = k.lacks
 	s.noteGone(f.Now(), f.goneSince[c.UID], gone)
-	return f.conclude(ctx, c, s.judge())
+	return f.conclude(ctx, c, s.judge(checks))
 }
 
 // adopt replaces fingerprints of other versions, which say nothing, by those of
@@ -205,11 +210,11 @@ func (f *Finder) conclude(ctx context.Context, c *karpv1.NodeClaim, found findin
 		return fmt.Errorf("write on claim %s whether it drifted: %w", c.Name, err)
 	}
 	if found.reason == "" {
-		f.Log.Info("machine has not drifted any more", "claim", c.Name, "pool", c.Labels[api.LabelNodePool], "reason", was.Reason)
+		f.Log.Info("machine has not drifted any more", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "reason", was.Reason)
 		return nil
 	}
 	if was == nil || was.Reason != found.reason {
-		f.Log.Info("machine has drifted", "claim", c.Name, "pool", c.Labels[api.LabelNodePool], "reason", found.reason, "message", found.text)
+		f.Log.Info("machine has drifted", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "reason", found.reason, "message", found.text)
 		f.Events.Publish(observe.Event{About: after, Key: "NodeClaim/" + c.Name, Reason: karpv1.ClaimDrifted, Message: found.reason + ": " + found.text})
 	}
 	return nil

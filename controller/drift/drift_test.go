@@ -9,6 +9,7 @@ import (
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
@@ -152,6 +153,10 @@ func TestATypeThatIsNotSoldAnyMore(t *testing.T) {
 	elsewhere := []cluster.Kind{{Name: "m5.large", Offers: []cluster.Offer{{Zone: "b", Option: cluster.OnDemand}, {Zone: "a", Option: cluster.Spot}}}}
 	others := []cluster.Kind{{Name: "m7.large"}}
 	reserved := []cluster.Kind{{Name: "m5.large", Offers: []cluster.Offer{{Zone: "a", Option: cluster.Reserved}}}}
+	tenanted := func(tenancy string) []cluster.Kind {
+		return []cluster.Kind{{Name: "m5.large", Offers: []cluster.Offer{{Zone: "a", Option: cluster.OnDemand, Labels: constraint.Labels{{Key: api.LabelTenancy, Value: tenancy}}}}}}
+	}
+	usual, alone := tenanted(api.TenancyDefault), tenanted(api.TenancyDedicated)
 	type step struct {
 		after time.Duration
 		kinds []cluster.Kind // none: not known
@@ -167,10 +172,12 @@ func TestATypeThatIsNotSoldAnyMore(t *testing.T) {
 		"SC-345 its offer": {3 * time.Hour, []step{{0, elsewhere, ""}, {30 * time.Minute, elsewhere,
 			"InstanceTypeNotFound: EC2NodeClass/default does not offer type m5.large in a, on-demand, any more"}}},
 		"SC-207 a reserved machine is one on demand": {3 * time.Hour, []step{{0, reserved, ""}, {40 * time.Minute, reserved, ""}}},
-		"for a while only":                           {3 * time.Hour, []step{{0, others, ""}, {20 * time.Minute, sold, ""}, {20 * time.Minute, others, ""}, {20 * time.Minute, others, ""}}},
-		"a young machine":                            {time.Minute, []step{{0, others, ""}, {40 * time.Minute, others, ""}, {20 * time.Minute, others, gone}}},
-		"not known what is sold":                     {3 * time.Hour, []step{{0, nil, ""}, {40 * time.Minute, nil, ""}, {0, others, ""}}},
-		"still, while that is not known":             {3 * time.Hour, []step{{0, others, ""}, {30 * time.Minute, others, gone}, {time.Minute, nil, gone}}},
+		"its tenancy": {3 * time.Hour, []step{{0, usual, ""}, {40 * time.Minute, usual, ""}, {time.Minute, alone, ""}, {30 * time.Minute, alone,
+			"InstanceTypeNotFound: EC2NodeClass/default does not offer type m5.large in a, on-demand, any more"}}},
+		"for a while only":               {3 * time.Hour, []step{{0, others, ""}, {20 * time.Minute, sold, ""}, {20 * time.Minute, others, ""}, {20 * time.Minute, others, ""}}},
+		"a young machine":                {time.Minute, []step{{0, others, ""}, {40 * time.Minute, others, ""}, {20 * time.Minute, others, gone}}},
+		"not known what is sold":         {3 * time.Hour, []step{{0, nil, ""}, {40 * time.Minute, nil, ""}, {0, others, ""}}},
+		"still, while that is not known": {3 * time.Hour, []step{{0, others, ""}, {30 * time.Minute, others, gone}, {time.Minute, nil, gone}}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -67,13 +67,16 @@ func (s *subject) noteGone(now, since time.Time, all map[types.UID]time.Time) {
 	}
 }
 
-// checks are all the ways to drift, in the order in which they are told.
-var checks = []struct {
+// check is a way to drift.
+type check struct {
 	reason string
 	// look says what differs, or nothing; known is false where that cannot be
 	// told now.
 	look func(*subject) (differs string, known bool)
-}{
+}
+
+// checks are all the ways to drift, in the order in which they are told.
+var checks = []check{
 	{karpv1.ReasonNodePoolDrifted, (*subject).poolChanged},
 	{karpv1.ReasonRequirementsDrifted, (*subject).outsideRequirements},
 	{karpv1.ReasonInstanceTypeNotFound, (*subject).notSold},
@@ -86,7 +89,7 @@ var checks = []struct {
 	{karpv1.ReasonDaemonSetUnplaced, (*subject).lacksRoom},
 }
 
-func (s *subject) judge() finding {
+func (s *subject) judge(checks []check) finding {
 	was := condition.Get(s.claim, karpv1.ClaimDrifted)
 	for _, c := range checks {
 		differs, known := c.look(s)
@@ -124,17 +127,18 @@ func (s *subject) outsideRequirements() (differs string, known bool) {
 	return "", true
 }
 
-// sold reports whether the class still offers what the machine is, whether or
-// not it can be had at the moment. A reserved machine may go on as one on
+// sold reports whether the class still offers what the machine is, its tenancy included
+// where both say it, whether or not it can be had at the moment. A reserved machine may go on as one on
 // demand, and the other way round.
 func (s *subject) sold() bool {
 	kind := s.class.kinds[s.claim.Labels[api.LabelInstanceType]]
 	if kind == nil {
 		return false
 	}
-	zone, option := s.claim.Labels[api.LabelZone], s.claim.Labels[api.LabelCapacityType]
+	zone, option, tenancy := s.claim.Labels[api.LabelZone], s.claim.Labels[api.LabelCapacityType], s.claim.Labels[api.LabelTenancy]
 	return slices.ContainsFunc(kind.Offers, func(o cluster.Offer) bool {
-		return o.Zone == zone && (o.Option == cluster.Spot) == (option == string(cluster.Spot))
+		is, _ := o.Labels.Get(api.LabelTenancy)
+		return o.Zone == zone && (o.Option == cluster.Spot) == (option == string(cluster.Spot)) && (is == tenancy || is == "" || tenancy == "")
 	})
 }
 
@@ -151,8 +155,11 @@ func (s *subject) notSold() (differs string, known bool) {
 	if s.class.kinds[kind] == nil {
 		return fmt.Sprintf("%s does not offer type %s any more", s.class.id, kind), true
 	}
-	return fmt.Sprintf("%s does not offer type %s in %s, %s, any more", s.class.id, kind,
-		s.claim.Labels[api.LabelZone], s.claim.Labels[api.LabelCapacityType]), true
+	as := s.claim.Labels[api.LabelCapacityType]
+	if s.claim.Labels[api.LabelTenancy] == api.TenancyDedicated {
+		as += ", of dedicated tenancy"
+	}
+	return fmt.Sprintf("%s does not offer type %s in %s, %s, any more", s.class.id, kind, s.claim.Labels[api.LabelZone], as), true
 }
 
 func (s *subject) classChanged() (differs string, known bool) {

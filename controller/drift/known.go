@@ -65,14 +65,22 @@ func (k *known) class(ref karpv1.NodeClassReference) (*class, error) {
 		return nil, fmt.Errorf("read what machines of %s are made from: %w", translate.ClassID(ref), err)
 	}
 	c := &class{Class: form, id: translate.ClassID(ref)}
-	if catalogue, _ := k.finder.Classes.Kinds(ref); catalogue != nil && len(catalogue.Kinds) > 0 {
-		c.kinds = make(map[string]*cluster.Kind, len(catalogue.Kinds))
-		for i := range catalogue.Kinds {
-			c.kinds[catalogue.Kinds[i].Name] = &catalogue.Kinds[i]
-		}
-	}
+	catalogue, _ := k.finder.Classes.Kinds(ref)
+	c.kinds = kindsOf(catalogue)
 	k.classes[ref] = c
 	return c, nil
+}
+
+// kindsOf are the kinds of a catalogue by name; nil where it is not known, or empty.
+func kindsOf(catalogue *cluster.Catalogue) map[string]*cluster.Kind {
+	if catalogue == nil || len(catalogue.Kinds) == 0 {
+		return nil
+	}
+	out := make(map[string]*cluster.Kind, len(catalogue.Kinds))
+	for i := range catalogue.Kinds {
+		out[catalogue.Kinds[i].Name] = &catalogue.Kinds[i]
+	}
+	return out
 }
 
 // machine is what is compared of a machine at the cloud.
@@ -81,6 +89,10 @@ type machine struct {
 	stock         string   // reservation that it runs in
 	placement     string   // placement group that it is in
 	groups        []string // sorted
+}
+
+func machineOf(m cloud.Machine) *machine {
+	return &machine{m.Image, m.Subnet, m.Stock, m.Placement, m.Groups}
 }
 
 // listMachines asks the cloud for all machines at once, where what it said last
@@ -98,7 +110,7 @@ func (f *Finder) listMachines(ctx context.Context, atOnce bool) error {
 	f.machines = make(map[string]machine, len(list))
 	for _, m := range list {
 		if m.State == cloud.Pending || m.State == cloud.Running {
-			f.machines[m.ID] = machine{m.Image, m.Subnet, m.Stock, m.Placement, m.Groups}
+			f.machines[m.ID] = *machineOf(m)
 		}
 	}
 	return nil

@@ -35,6 +35,8 @@ type yard struct {
 	machines []cloud.Machine
 	listing  error
 	noPool   bool
+	older    bool         // its pool is a Provisioner
+	node     *corev1.Node // of the claim; nil: none is seen
 	sets     []appsv1.DaemonSet
 	pods     []corev1.Pod
 
@@ -62,7 +64,7 @@ func newYard() *yard {
 		{Key: "example.com/rack", Operator: "In", Values: []string{"r1", "r2"}},
 	}
 	y.claim = &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "default-1", CreationTimestamp: metav1.NewTime(y.now.Add(-3 * time.Hour)), Labels: map[string]string{
-		api.LabelNodePool: "default", "team": "shop", api.LabelZone: "a", api.LabelInstanceType: "m5.large", api.LabelCapacityType: "on-demand", api.LabelArch: "amd64",
+		api.LabelNodePool: "default", "team": "shop", api.LabelZone: "a", api.LabelInstanceType: "m5.large", api.LabelCapacityType: "on-demand", api.LabelArch: "amd64", api.LabelTenancy: api.TenancyDefault,
 	}}}
 	y.claim.Spec.NodeClassRef, y.claim.Spec.ExpireAfter, y.claim.Spec.Taints = spec.NodeClassRef, spec.ExpireAfter, spec.Taints
 	y.claim.Spec.Requirements = []karpv1.Requirement{{Key: "example.com/rack", Operator: "In", Values: []string{"r1", "r2"}}}
@@ -92,7 +94,11 @@ func (y *yard) drifted(reason string) {
 }
 
 func (y *yard) Pool(cluster.PoolID) (translate.PoolObject, bool) {
-	return translate.FromNodePool(y.pool), !y.noPool
+	o := translate.FromNodePool(y.pool)
+	if y.older {
+		o.ID.Kind, o.Hash = translate.KindProvisioner, ""
+	}
+	return o, !y.noPool
 }
 func (y *yard) Form(context.Context, karpv1.NodeClassReference) (Class, error) { return y.class, nil }
 func (y *yard) Kinds(karpv1.NodeClassReference) (*cluster.Catalogue, string) {
@@ -111,8 +117,10 @@ func (y *yard) Publish(e observe.Event) { y.events = append(y.events, e) }
 func (y *yard) open(t *testing.T) {
 	t.Helper()
 	s := runtime.NewScheme()
-	if err := karpv1.AddToScheme(s); err != nil {
-		t.Fatal(err)
+	for _, add := range []func(*runtime.Scheme) error{karpv1.AddToScheme, corev1.AddToScheme} {
+		if err := add(s); err != nil {
+			t.Fatal(err)
+		}
 	}
 	born := y.claim.CreationTimestamp.Time
 	server := storetest.New(s, func() time.Time { return born })
@@ -124,6 +132,11 @@ func (y *yard) open(t *testing.T) {
 	y.claim.Status = status
 	if err := y.hand.Status().Update(t.Context(), y.claim); err != nil {
 		t.Fatal(err)
+	}
+	if y.node != nil {
+		if err := y.hand.Create(t.Context(), y.node); err != nil {
+			t.Fatal(err)
+		}
 	}
 	counted := server.Connect(func(c storetest.Call) (before, after error) {
 		if c.Writes() {

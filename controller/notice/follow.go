@@ -21,6 +21,7 @@ import (
 type Actor struct {
 	Shortages cloud.Shortages
 	Store     client.Client
+	Serves    translate.Generations
 	Events    publisher
 	Metrics   *observe.Metrics
 	Log       *slog.Logger
@@ -61,7 +62,7 @@ func (r *Actor) follow(ctx context.Context, n cloud.Notice, claims owners, f *fa
 	case n.Kind == cloud.Rebalance && leaves:
 		return nil
 	case n.Kind == cloud.Rebalance:
-		return r.advise(ctx, c, claims.ofPool[c.Labels[api.LabelNodePool]])
+		return r.advise(ctx, c, claims.ofPool[translate.PoolOf(c)])
 	case leaves:
 		return r.noteEnd(ctx, n, c, f)
 	}
@@ -91,7 +92,7 @@ func (r *Actor) letGo(ctx context.Context, n cloud.Notice, c *karpv1.NodeClaim, 
 	r.tell(c, what.reason, message)
 	r.tell(c, "TerminatingOnInterruption", "The node is drained and its machine given back: "+message)
 	r.Log.Info("the cloud takes a machine: letting its claim go", "claim", c.Name, "machine", n.MachineID, "notice", string(n.Kind))
-	r.Metrics.ClaimsDisrupted.WithLabelValues(string(n.Kind), c.Labels[api.LabelNodePool], c.Labels[api.LabelCapacityType], "", translate.TerminationMode(c)).Inc()
+	r.Metrics.ClaimsDisrupted.WithLabelValues(string(n.Kind), translate.PoolCalled(c.Labels), c.Labels[api.LabelCapacityType], "", translate.TerminationMode(c)).Inc()
 	return nil
 }
 
@@ -104,13 +105,16 @@ func (r *Actor) short(c *karpv1.NodeClaim) {
 
 // noteEnd marks the claim with the moment at which its machine ends: so long its pods
 // may be held at most. Of several moments the earliest counts. A claim that leaves for
-// another reason is not marked, so that its drain does not come to a halt.
+// another reason is marked where the end is minutes away, for the sake of pods that may
+// not be evicted; else it is not, so that its drain does not come to a halt.
 func (r *Actor) noteEnd(ctx context.Context, n cloud.Notice, c *karpv1.NodeClaim, f *fate) error {
 	at, known := n.EndsAt, earliest(translate.EndsAt(c), f.endsAt)
 	if n.Kind == cloud.HasStopped || n.Kind == cloud.Terminated {
 		at = n.At // it has ended
 	}
-	if known.IsZero() && (c.DeletionTimestamp != nil || f.leaves) || at.IsZero() || earliest(at, known).Equal(known) {
+	other := known.IsZero() && (c.DeletionTimestamp != nil || f.leaves)
+	soon := n.Kind == cloud.Interrupted || n.Kind == cloud.ReservationInterrupted
+	if other && !soon || at.IsZero() || earliest(at, known).Equal(known) {
 		return nil
 	}
 	before := c.DeepCopy()
@@ -148,12 +152,11 @@ func (r *Actor) tell(c *karpv1.NodeClaim, reason, message string) {
 // tellPools tells operators, on every pool, what keeps this program from hearing of
 // machines.
 func (r *Actor) tellPools(ctx context.Context, reason, message string) {
-	var pools karpv1.NodePoolList
-	if r.Store.List(ctx, &pools) != nil {
+	pools, err := r.Serves.List(ctx, r.Store)
+	if err != nil {
 		return // the log has it
 	}
-	for i := range pools.Items {
-		p := &pools.Items[i]
-		r.Events.Publish(observe.Event{About: p, Key: "NodePool/" + p.Name, Warning: true, Reason: reason, DedupeFor: 10 * time.Minute, Topic: reason, Message: message})
+	for _, p := range pools {
+		r.Events.Publish(observe.Event{About: p.Object, Key: p.ID.String(), Warning: true, Reason: reason, DedupeFor: 10 * time.Minute, Topic: reason, Message: message})
 	}
 }

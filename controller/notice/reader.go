@@ -19,7 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/daemok/daemok/cloud"
-	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/core/cluster"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
@@ -146,18 +146,18 @@ func (r *Reader) each(ctx context.Context, notices []cloud.Notice, claims owners
 // owners are the claims by their machines.
 type owners struct {
 	by     map[string]*karpv1.NodeClaim
-	ofPool map[string]int // how many there are
+	ofPool map[cluster.PoolID]int // how many there are
 	uids   map[types.UID]bool
 	names  map[string]bool
 	coming int // claims whose machine is not written down yet
 }
 
 func known(claims []karpv1.NodeClaim) owners {
-	o := owners{by: map[string]*karpv1.NodeClaim{}, uids: map[types.UID]bool{}, names: map[string]bool{}, ofPool: map[string]int{}}
+	o := owners{by: map[string]*karpv1.NodeClaim{}, uids: map[types.UID]bool{}, names: map[string]bool{}, ofPool: map[cluster.PoolID]int{}}
 	for i := range claims {
 		c := &claims[i]
 		o.uids[c.UID], o.names[c.Name] = true, true
-		o.ofPool[c.Labels[api.LabelNodePool]]++
+		o.ofPool[translate.PoolOf(c)]++
 		switch {
 		case c.Status.ProviderID != "":
 			o.by[translate.MachineID(c.Status.ProviderID)] = c

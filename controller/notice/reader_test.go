@@ -21,6 +21,7 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/storetest"
+	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
 	"github.com/daemok/daemok/observe/observetest"
 )
@@ -84,7 +85,7 @@ func newDesk(t testing.TB) *desk {
 		}
 		return nil, nil
 	})
-	d.Reader = &Reader{Notices: d, Actor: &Actor{Shortages: d, Store: store, Events: d, Metrics: observe.NewMetrics(d.metrics, "", "", "", ""),
+	d.Reader = &Reader{Notices: d, Actor: &Actor{Shortages: d, Store: store, Serves: translate.Generations{translate.NodePools()}, Events: d, Metrics: observe.NewMetrics(d.metrics, "", "", "", ""),
 		Log: slog.New(slog.DiscardHandler), Now: now}}
 	return d
 }
@@ -224,8 +225,8 @@ func TestDuplicatesAndDisorderDoNoHarm(t *testing.T) {
 }
 
 // When the machine ends is noted on the claim, before it is deleted and after: the
-// earliest moment counts, in whatever order they are heard. A claim that somebody else
-// let go gets no such note: its drain goes on.
+// earliest moment counts, in whatever order they are heard. On a claim that somebody
+// else let go only an end minutes away is noted: else its drain goes on.
 func TestTheEarliestEndIsNoted(t *testing.T) {
 	in := func(kind cloud.NoticeKind, after time.Duration) cloud.Notice {
 		n := about(kind, "i-1")
@@ -238,15 +239,17 @@ func TestTheEarliestEndIsNoted(t *testing.T) {
 		lagging bool // the watches show nothing of what was written
 		want    string
 	}{
-		"a spot warning":                        {rounds: [][]cloud.Notice{{in(cloud.Interrupted, 2*time.Minute)}}, want: "2026-01-01T00:02:00Z"},
-		"a change weeks ahead, then a warning":  {rounds: [][]cloud.Notice{{in(cloud.Maintenance, 300*time.Hour)}, {in(cloud.Interrupted, 2*time.Minute)}}, want: "2026-01-01T00:02:00Z"},
-		"both at once, the other way round":     {rounds: [][]cloud.Notice{{in(cloud.Interrupted, 2*time.Minute), in(cloud.Maintenance, 300*time.Hour)}}, want: "2026-01-01T00:02:00Z"},
-		"a warning, and the machine has ended":  {rounds: [][]cloud.Notice{{in(cloud.Interrupted, 2*time.Minute)}, {about(cloud.Terminated, "i-1")}}, want: "2026-01-01T00:00:00Z"},
-		"a later one is not seen as the first":  {rounds: [][]cloud.Notice{{in(cloud.Interrupted, 2*time.Minute)}, {in(cloud.Maintenance, 300*time.Hour)}}, lagging: true, want: "2026-01-01T00:02:00Z"},
-		"nobody knows when":                     {rounds: [][]cloud.Notice{{about(cloud.Maintenance, "i-1")}}, want: ""},
-		"a claim that somebody let go":          {rounds: [][]cloud.Notice{{in(cloud.Interrupted, 2*time.Minute)}}, leaves: true, want: ""},
-		"a recommendation is no end":            {rounds: [][]cloud.Notice{{in(cloud.Interrupted, 2*time.Minute), in(cloud.Rebalance, 0)}}, want: "2026-01-01T00:02:00Z"},
-		"a machine that ends without a warning": {rounds: [][]cloud.Notice{{about(cloud.HasStopped, "i-1")}}, want: "2026-01-01T00:00:00Z"},
+		"a spot warning":                         {rounds: [][]cloud.Notice{{in(cloud.Interrupted, 2*time.Minute)}}, want: "2026-01-01T00:02:00Z"},
+		"a change weeks ahead, then a warning":   {rounds: [][]cloud.Notice{{in(cloud.Maintenance, 300*time.Hour)}, {in(cloud.Interrupted, 2*time.Minute)}}, want: "2026-01-01T00:02:00Z"},
+		"both at once, the other way round":      {rounds: [][]cloud.Notice{{in(cloud.Interrupted, 2*time.Minute), in(cloud.Maintenance, 300*time.Hour)}}, want: "2026-01-01T00:02:00Z"},
+		"a warning, and the machine has ended":   {rounds: [][]cloud.Notice{{in(cloud.Interrupted, 2*time.Minute)}, {about(cloud.Terminated, "i-1")}}, want: "2026-01-01T00:00:00Z"},
+		"a later one is not seen as the first":   {rounds: [][]cloud.Notice{{in(cloud.Interrupted, 2*time.Minute)}, {in(cloud.Maintenance, 300*time.Hour)}}, lagging: true, want: "2026-01-01T00:02:00Z"},
+		"nobody knows when":                      {rounds: [][]cloud.Notice{{about(cloud.Maintenance, "i-1")}}, want: ""},
+		"a claim that somebody let go":           {rounds: [][]cloud.Notice{{in(cloud.Interrupted, 2*time.Minute)}}, leaves: true, want: "2026-01-01T00:02:00Z"},
+		"the same, and the end is weeks ahead":   {rounds: [][]cloud.Notice{{in(cloud.Maintenance, 300*time.Hour)}}, leaves: true, want: ""},
+		"the same, and its machine ends by that": {rounds: [][]cloud.Notice{{about(cloud.Terminated, "i-1")}}, leaves: true, want: ""},
+		"a recommendation is no end":             {rounds: [][]cloud.Notice{{in(cloud.Interrupted, 2*time.Minute), in(cloud.Rebalance, 0)}}, want: "2026-01-01T00:02:00Z"},
+		"a machine that ends without a warning":  {rounds: [][]cloud.Notice{{about(cloud.HasStopped, "i-1")}}, want: "2026-01-01T00:00:00Z"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/mark"
+	"github.com/daemok/daemok/kube/translate"
 )
 
 const (
@@ -57,14 +58,14 @@ func (r *Actor) advise(ctx context.Context, c *karpv1.NodeClaim, claims int) err
 	if c.Annotations[api.MarkAdvised] != "" {
 		return nil // it was heeded before
 	}
-	pool := &karpv1.NodePool{}
-	name := c.Labels[api.LabelNodePool]
-	if err := r.Store.Get(ctx, client.ObjectKey{Name: name}, pool); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("read pool %s of claim %s: %w", name, c.Name, err)
+	id := translate.PoolOf(c)
+	pool, err := r.Serves.Read(ctx, r.Store, id)
+	if err = client.IgnoreNotFound(err); err != nil {
+		return fmt.Errorf("read pool %s of claim %s: %w", id, c.Name, err)
 	}
+	called := translate.Called(id)
 	most, now := (claims*adviseShare+99)/100, r.Now()
-	a := heed(pool.Annotations, now.Sub(c.CreationTimestamp.Time), most, func() bool { return r.advised.take(name, most, now) })
-	var err error
+	a := heed(pool.Annotations, now.Sub(c.CreationTimestamp.Time), most, func() bool { return r.advised.take(called, most, now) })
 	switch a.does {
 	case api.RebalanceCordon:
 		err = r.cordon(ctx, c)
@@ -81,7 +82,7 @@ func (r *Actor) advise(ctx context.Context, c *karpv1.NodeClaim, claims int) err
 	}
 	if a.does != api.RebalanceIgnore {
 		r.short(c)
-		r.Log.Info("the cloud recommends to replace a machine", "claim", c.Name, "pool", name, "does", a.does)
+		r.Log.Info("the cloud recommends to replace a machine", "claim", c.Name, "pool", called, "does", a.does)
 	}
 	r.tell(c, "SpotRebalanceRecommendation", "Spot rebalance recommendation was received"+a.why)
 	return nil
@@ -121,7 +122,7 @@ func (p *pace) recall(claims owners, list []karpv1.NodeClaim) {
 	p.recalled, p.when = true, map[string][]time.Time{}
 	for i := range list {
 		c := &list[i]
-		pool := c.Labels[api.LabelNodePool]
+		pool := translate.PoolCalled(c.Labels)
 		if at, err := time.Parse(time.RFC3339, c.Annotations[api.MarkAdvised]); err == nil {
 			p.when[pool] = append(p.when[pool], at)
 		}

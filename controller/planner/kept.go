@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"cmp"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,7 +9,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/plan"
-	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
 )
 
@@ -41,7 +40,7 @@ func (t *Teller) tellKept(s *cluster.Snapshot, list []plan.Kept) {
 				closed[n.Pool] = map[plan.RemovalReason]bool{}
 			}
 			closed[n.Pool][k.Reason] = true
-			t.publishPaced(observe.Event{About: poolRef(n.Pool), Key: n.Pool.String(), Reason: "DisruptionBlocked",
+			t.publishPaced(observe.Event{About: translate.PoolRef(n.Pool), Key: n.Pool.String(), Reason: "DisruptionBlocked",
 				Message: "No allowed disruptions for " + string(k.Reason) + ": " + k.Why, Topic: "budget " + string(k.Reason), DedupeFor: closedEvery})
 		case k.By == plan.KeptByPool, k.By == plan.KeptByFinding && k.Reason == plan.Underutilized:
 			t.tellNode(n, observe.Event{Reason: "Unconsolidatable", Message: k.Why, Topic: "stays", DedupeFor: unconsolidatableEvery})
@@ -70,12 +69,4 @@ func (t *Teller) publishPaced(e observe.Event) {
 // nodes by their names in place of a UID.
 func nodeRef(name string) *corev1.Node {
 	return &corev1.Node{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Node"}, ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)}}
-}
-
-// poolRef is enough of a pool to hang an event on.
-func poolRef(id cluster.PoolID) *karpv1.NodePool {
-	return &karpv1.NodePool{
-		TypeMeta:   metav1.TypeMeta{APIVersion: karpv1.GroupVersion.String(), Kind: cmp.Or(id.Kind, "NodePool")},
-		ObjectMeta: metav1.ObjectMeta{Name: id.Name},
-	}
 }

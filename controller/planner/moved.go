@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
@@ -40,7 +41,7 @@ func (t *Teller) gone(r plan.Removal, c *karpv1.NodeClaim, policy karpv1.Consoli
 	if c != nil {
 		option, mode = c.Labels[api.LabelCapacityType], translate.TerminationMode(c)
 	}
-	t.Metrics.ClaimsDisrupted.WithLabelValues(reasonOf(r), r.Pool.Name, option, string(policy), mode).Inc()
+	t.Metrics.ClaimsDisrupted.WithLabelValues(reasonOf(r), translate.Called(r.Pool), option, string(policy), mode).Inc()
 	t.Log.Info("let a node go", "node", r.Node, "claim", r.Claim, "reason", string(r.Reason), "note", r.Note)
 	t.Events.Publish(observe.Event{About: claimRef(r.Claim), Key: "NodeClaim/" + r.Claim, Reason: "DisruptionTerminating",
 		Message: fmt.Sprintf("Disrupting NodeClaim: %s: %s", r.Reason, r.Note)})
@@ -72,12 +73,12 @@ func (t *Teller) countMove(e apply.Ended) {
 	switch {
 	case e.Err == nil:
 		t.Metrics.Decisions.WithLabelValues(decision, reason, kind).Inc()
-		told := map[string]bool{}
+		told := map[cluster.PoolID]bool{}
 		for _, r := range e.Removals {
-			if !told[r.Pool.Name] {
-				t.Metrics.DecisionsByPool.WithLabelValues(r.Pool.Name, decision, reason, kind).Inc()
+			if !told[r.Pool] {
+				t.Metrics.DecisionsByPool.WithLabelValues(translate.Called(r.Pool), decision, reason, kind).Inc()
 			}
-			told[r.Pool.Name] = true
+			told[r.Pool] = true
 		}
 	case errors.Is(e.Err, context.Canceled):
 	case changed(e.Err):
@@ -115,7 +116,7 @@ func (t *Teller) Replacing(m plan.Move, l apply.Launched) {
 		t.Log.Error("could not order a machine to replace others", append(said, "error", l.Err.Error())...)
 		return
 	}
-	t.Metrics.ClaimsCreated.WithLabelValues(reasonOf(m.Removals[0]), l.Launch.Pool.Name, relaxed(l.Launch)).Inc()
+	t.Metrics.ClaimsCreated.WithLabelValues(reasonOf(m.Removals[0]), translate.Called(l.Launch.Pool), relaxed(l.Launch)).Inc()
 	c := l.Launch.Choice
 	t.Log.Info("ordered a machine to replace others", append(said, "claim", l.Claim.Name, "planned", inWords(c),
 		"type", c.Kind, "zone", c.Zone, "option", string(c.Option))...)

@@ -14,6 +14,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/retire"
 	"github.com/daemok/daemok/kube/apply"
 	"github.com/daemok/daemok/kube/snapshot"
 )
@@ -92,6 +93,7 @@ type Planner struct {
 	Now      func() time.Time
 
 	forecast forecast
+	draft    draft
 	pass     pass
 
 	restUntil time.Time // no round before, outside a window
@@ -104,6 +106,8 @@ func (p *Planner) Run(ctx context.Context) error {
 	p.dirty = true
 	p.forecast = forecastFor(p)
 	defer p.forecast.under.Wait()
+	p.draft = draftFor(p)
+	defer p.draft.under.Wait()
 	if p.pass.search == nil {
 		p.pass = passFor(p)
 	}
@@ -139,15 +143,25 @@ func (p *Planner) waitFor(now time.Time) time.Duration {
 	return p.recheckAt.Sub(now)
 }
 
-// lookAhead makes a forecast where one is due while the window is open, and
-// returns how long there is nothing to do then, at most wait.
+// lookAhead makes a draft of the plan or a forecast where one is due while the window is
+// open, and returns how long there is nothing to do then, at most wait.
 func (p *Planner) lookAhead(ctx context.Context, pods int, now time.Time, wait time.Duration) time.Duration {
 	if _, open := p.Window.ClosesAt(); !open {
 		return wait
 	}
-	due, ok := p.forecast.dueIn(pods, now)
+	due, drafts := p.draft.dueIn(now, p.Window.lastAt, p.Window.Idle)
+	if drafts && due == 0 {
+		if p.draft.begin(ctx, p.Ledger.Project(p.Source.Snapshot()), p.pass.found) {
+			p.forecast.pods = pods // it has what there is to launch made ready too
+		}
+		return max(0, wait-p.Now().Sub(now))
+	}
+	if drafts {
+		wait = min(wait, due)
+	}
+	due, forecasts := p.forecast.dueIn(pods, now)
 	switch {
-	case !ok:
+	case !forecasts || p.draft.busy:
 		return wait
 	case due > 0:
 		return min(wait, due)
@@ -164,9 +178,11 @@ func (p *Planner) sleep(ctx context.Context, d time.Duration) bool {
 	case <-ctx.Done():
 		return false
 	case <-p.Source.Changed():
-		p.dirty = true
+		p.dirty, p.draft.stale = true, true
 	case took := <-p.forecast.done:
 		p.forecast.finished(took)
+	case made := <-p.draft.done:
+		p.draft.finished(made)
 	case found := <-p.pass.done:
 		took, news := p.pass.finished(found)
 		p.Listener.Sought(took)
@@ -187,11 +203,13 @@ func (p *Planner) round(ctx context.Context) {
 	p.dirty = false
 	p.Window.Close()
 	p.forecast.close()
-	began := p.Now()
-	made, questions := p.decide(s)
-	took := p.Now().Sub(began)
+	x := p.plan(ctx, s)
+	if ctx.Err() != nil {
+		return
+	}
+	made := x.plan
 	p.Applier.Hold(s, made)
-	p.Listener.Planned(s, made, took)
+	p.Listener.Planned(s, made, x.took)
 	open := len(made.Unplaced) > 0
 	if len(made.Joining) > 0 {
 		err := p.Applier.Gather(ctx, made)
@@ -212,18 +230,31 @@ func (p *Planner) round(ctx context.Context) {
 		p.Applier.Move(ctx, s, made, p.Listener)
 	}
 	p.Listener.Explain(s, made)
-	p.schedule(s, open, took)
-	if questions > 0 {
-		p.lookAtNodes(ctx, s, &made, questions)
+	p.schedule(s, open, x.took)
+	if x.questions > 0 {
+		p.lookAtNodes(ctx, s, &made, x.questions)
 	}
 }
 
-// decide makes the plan for a snapshot. What nodes may go is sought beside the
-// rounds, with so many questions at most: pods must not wait for it.
-func (p *Planner) decide(s *cluster.Snapshot) (made plan.Plan, questions int64) {
+// plan returns the plan for a snapshot, how many questions may be asked about nodes beside it, and how long
+// it took to make it. It is the draft where that holds.
+func (p *Planner) plan(ctx context.Context, s *cluster.Snapshot) drafted {
+	found := p.pass.take()
+	if ahead, holds := p.draft.take(ctx, s, found); holds || ctx.Err() != nil {
+		return ahead
+	}
+	began := p.Now()
+	made, questions := p.decide(s, found)
+	return drafted{made, questions, p.Now().Sub(began)}
+}
+
+// decide makes the plan for a snapshot, and asks again about nodes that were found to
+// go. What nodes may go is sought beside the rounds, with so many questions at most: pods must not
+// wait for it.
+func (p *Planner) decide(s *cluster.Snapshot, found *retire.Found) (made plan.Plan, questions int64) {
 	effort := p.Effort(s)
 	questions, effort.Retire = effort.Retire, 0
-	if found := p.pass.take(); found != nil {
+	if found != nil {
 		return decide.DecideAgain(s, p.Policy, effort, found), questions
 	}
 	return decide.Decide(s, p.Policy, effort), questions

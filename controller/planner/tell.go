@@ -17,6 +17,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/kube/apply"
+	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
 )
 
@@ -199,7 +200,7 @@ func (t *Teller) Launched(list []apply.Launched) {
 			t.Log.Error("could not order a machine", "pool", l.Launch.Pool.String(), "error", l.Err.Error())
 			continue
 		}
-		t.Metrics.ClaimsCreated.WithLabelValues("provisioned", l.Launch.Pool.Name, relaxed(l.Launch)).Inc()
+		t.Metrics.ClaimsCreated.WithLabelValues("provisioned", translate.Called(l.Launch.Pool), relaxed(l.Launch)).Inc()
 		c := l.Launch.Choice
 		said := []any{"claim", l.Claim.Name, "pool", l.Launch.Pool.String(), "pods", len(l.Launch.Pods),
 			"planned", inWords(c), "type", c.Kind, "zone", c.Zone, "option", string(c.Option)}

@@ -30,6 +30,7 @@ const (
 // the condition Drained and, where nothing goes on, an event.
 type Departures struct {
 	Store    client.Client
+	Serves   translate.Generations
 	Snapshot func() *cluster.Snapshot
 	Stays    func(node string) string // why the node stays, as was said last; empty: nothing is known to keep it
 	Events   publisher
@@ -38,31 +39,33 @@ type Departures struct {
 
 // Round looks once, and returns when to look again.
 func (d *Departures) Round(ctx context.Context) (time.Duration, error) {
-	var list karpv1.NodePoolList
-	if err := d.Store.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil { // only read
-		return departuresEvery, fmt.Errorf("list pools to find those that are being deleted: %w", err)
-	}
 	var errs []error
 	var s *cluster.Snapshot
-	for i := range list.Items {
-		p := &list.Items[i]
-		if p.DeletionTimestamp == nil || !controllerutil.ContainsFinalizer(p, api.FinalizerPoolTermination) {
-			continue
+	for _, g := range d.Serves {
+		pools, err := g.List(ctx, d.Store, client.UnsafeDisableDeepCopy) // only read
+		if err != nil {
+			errs = append(errs, fmt.Errorf("find pools that are being deleted: %w", err))
 		}
-		if s == nil {
-			s = d.Snapshot()
+		for _, p := range pools {
+			if p.GetDeletionTimestamp() == nil || !controllerutil.ContainsFinalizer(p, api.FinalizerPoolTermination) {
+				continue
+			}
+			if s == nil {
+				s = d.Snapshot()
+			}
+			errs = append(errs, d.tell(ctx, g, p, departureOf(s, g.ID(p.GetName()), d.Stays)))
 		}
-		errs = append(errs, d.tell(ctx, p, departureOf(s, cluster.PoolID{Kind: translate.KindNodePool, Name: p.Name}, d.Stays)))
 	}
 	return departuresEvery, errors.Join(errs...)
 }
 
-func (d *Departures) tell(ctx context.Context, p *karpv1.NodePool, now departure) error {
-	next, reason, text := p.DeepCopy(), karpv1.ReasonNodesLeft, now.String()
+func (d *Departures) tell(ctx context.Context, g translate.Generation, p Object, now departure) error {
+	id := g.ID(p.GetName())
+	next, reason, text := p.DeepCopyObject().(Object), karpv1.ReasonNodesLeft, now.String()
 	if now.stuck() {
 		reason = karpv1.ReasonNodesStay
-		text += "; the way out is room for its pods in another pool, budgets that allow more, or " + fastWay(p.Name)
-		d.Events.Publish(observe.Event{About: next, Key: translate.KindNodePool + "/" + p.Name, Warning: true,
+		text += "; the way out is room for its pods in another pool, budgets that allow more, or " + fastWay(g.Resource, id.Name)
+		d.Events.Publish(observe.Event{About: next, Key: id.String(), Warning: true,
 			Reason: reason, Message: text, Topic: "departure", DedupeFor: stuckEvery})
 	}
 	if !condition.SetFalse(next, karpv1.NodePoolDrained, reason, text, d.Now()) {
@@ -70,14 +73,14 @@ func (d *Departures) tell(ctx context.Context, p *karpv1.NodePool, now departure
 	}
 	err := d.Store.Status().Patch(ctx, next, client.MergeFromWithOptions(p, client.MergeFromWithOptimisticLock{}))
 	if err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) { // these say that the cache is a moment behind
-		return fmt.Errorf("write on NodePool %s how far its deletion is: %w", p.Name, err)
+		return fmt.Errorf("write on %s how far its deletion is: %w", id, err)
 	}
 	return nil
 }
 
 // fastWay is what has all nodes go at once.
-func fastWay(name string) string {
-	return fmt.Sprintf("all at once: kubectl annotate nodepool %s %s=%s", name, api.MarkDelete, api.DeleteFast)
+func fastWay(resource, name string) string {
+	return fmt.Sprintf("all at once: kubectl annotate %s %s %s=%s", resource, name, api.MarkDelete, api.DeleteFast)
 }
 
 // departure is how far a pool is that is being deleted.

@@ -1,6 +1,10 @@
 package pool
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/daemok/daemok/core/cluster"
+)
 
 // healthWindow is how many registrations are remembered, and unhealthyAt how
 // many failures among them make a pool unhealthy.
@@ -24,7 +28,7 @@ const (
 // value is ready to use; it is safe for concurrent use.
 type Health struct {
 	mu    sync.Mutex
-	pools map[string]*record
+	pools map[cluster.PoolID]*record
 }
 
 type record struct {
@@ -33,7 +37,7 @@ type record struct {
 }
 
 // Note records how a registration ended.
-func (h *Health) Note(pool string, registered bool) {
+func (h *Health) Note(pool cluster.PoolID, registered bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	rec := h.record(pool)
@@ -43,7 +47,7 @@ func (h *Health) Note(pool string, registered bool) {
 
 // Of returns the verdict on a pool; results from before a change of the pool
 // or of its class are dropped.
-func (h *Health) Of(pool string, poolGeneration, classGeneration int64) Verdict {
+func (h *Health) Of(pool cluster.PoolID, poolGeneration, classGeneration int64) Verdict {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	rec := h.record(pool)
@@ -70,7 +74,7 @@ func (h *Health) Of(pool string, poolGeneration, classGeneration int64) Verdict 
 
 // Recall takes over the verdict that a pool's condition holds from before
 // this process: of a pool about which nothing is known yet, nothing else.
-func (h *Health) Recall(pool string, poolGeneration, classGeneration int64, was Verdict) {
+func (h *Health) Recall(pool cluster.PoolID, poolGeneration, classGeneration int64, was Verdict) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	rec := h.record(pool)
@@ -87,15 +91,15 @@ func (h *Health) Recall(pool string, poolGeneration, classGeneration int64, was 
 }
 
 // Forget drops what is known of a pool that is gone.
-func (h *Health) Forget(pool string) {
+func (h *Health) Forget(pool cluster.PoolID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.pools, pool)
 }
 
-func (h *Health) record(pool string) *record {
+func (h *Health) record(pool cluster.PoolID) *record {
 	if h.pools == nil {
-		h.pools = map[string]*record{}
+		h.pools = map[cluster.PoolID]*record{}
 	}
 	if h.pools[pool] == nil {
 		h.pools[pool] = &record{}

@@ -27,6 +27,7 @@ const holdupsEvery = 5 * time.Second
 // there is no such condition.
 type Holdups struct {
 	Store  client.Client
+	Serves translate.Generations
 	Stays  func(node string) string // why a node stays that has drifted, as was said last; empty: that is not known
 	Unread func() map[cluster.PoolID]string
 	Now    func() time.Time
@@ -34,20 +35,22 @@ type Holdups struct {
 
 // Round looks once, and returns when to look again.
 func (h *Holdups) Round(ctx context.Context) (time.Duration, error) {
-	var pools karpv1.NodePoolList
-	if err := h.Store.List(ctx, &pools, client.UnsafeDisableDeepCopy); err != nil { // only read
-		return holdupsEvery, fmt.Errorf("list pools to tell what holds their nodes up: %w", err)
-	}
 	var claims karpv1.NodeClaimList
 	if err := h.Store.List(ctx, &claims, client.UnsafeDisableDeepCopy); err != nil { // only read
 		return holdupsEvery, fmt.Errorf("list claims to tell what holds nodes up: %w", err)
 	}
 	unread, waiting := h.Unread(), h.waiting(claims.Items)
 	var errs []error
-	for i := range pools.Items {
-		p := &pools.Items[i]
-		reason, text := holdupOf(p.Name, unread[cluster.PoolID{Kind: translate.KindNodePool, Name: p.Name}], waiting[p.Name])
-		errs = append(errs, h.tell(ctx, p, reason, text))
+	for _, g := range h.Serves {
+		pools, err := g.List(ctx, h.Store, client.UnsafeDisableDeepCopy) // only read
+		if err != nil {
+			errs = append(errs, fmt.Errorf("tell what holds nodes up: %w", err))
+		}
+		for _, p := range pools {
+			id := g.ID(p.GetName())
+			reason, text := holdupOf(g.Resource+" "+id.Name, unread[id], waiting[id])
+			errs = append(errs, h.tell(ctx, id, p, reason, text))
+		}
 	}
 	return holdupsEvery, errors.Join(errs...)
 }
@@ -61,15 +64,15 @@ type atLimit struct {
 }
 
 // waiting finds such nodes, by pool.
-func (h *Holdups) waiting(claims []karpv1.NodeClaim) map[string]atLimit {
-	out := map[string]atLimit{}
+func (h *Holdups) waiting(claims []karpv1.NodeClaim) map[cluster.PoolID]atLimit {
+	out := map[cluster.PoolID]atLimit{}
 	for i := range claims {
 		c := &claims[i]
 		if c.DeletionTimestamp != nil || !condition.IsTrue(c, karpv1.ClaimDrifted) {
 			continue
 		}
 		if why := h.Stays(c.Status.NodeName); retire.AtLimit(why) {
-			pool := c.Labels[api.LabelNodePool]
+			pool := translate.PoolOf(c)
 			w := out[pool]
 			if w.nodes++; w.first == "" || c.Status.NodeName < w.first {
 				w.first, w.why = c.Status.NodeName, why
@@ -87,14 +90,14 @@ func holdupOf(pool, unread string, w atLimit) (reason, text string) {
 	case unread != "":
 		return karpv1.ReasonStateUnread, "nothing is disrupted while the live state cannot be read, which is tried again: " + unread
 	case w.nodes > 0:
-		return karpv1.ReasonAtLimit, fmt.Sprintf("drifted nodes that wait: %d; node %s: %s; raise spec.limits, or let nodes go first: kubectl annotate nodepool %s %s=%s",
+		return karpv1.ReasonAtLimit, fmt.Sprintf("drifted nodes that wait: %d; node %s: %s; raise spec.limits, or let nodes go first: kubectl annotate %s %s=%s",
 			w.nodes, w.first, w.why, pool, api.MarkDriftAtLimit, api.DeleteFirst)
 	}
 	return "", ""
 }
 
-func (h *Holdups) tell(ctx context.Context, p *karpv1.NodePool, reason, text string) error {
-	next := p.DeepCopy()
+func (h *Holdups) tell(ctx context.Context, id cluster.PoolID, p Object, reason, text string) error {
+	next := p.DeepCopyObject().(Object)
 	var changed bool
 	if reason == "" {
 		changed = condition.Clear(next, karpv1.NodePoolDisruptionBlocked)
@@ -106,7 +109,7 @@ func (h *Holdups) tell(ctx context.Context, p *karpv1.NodePool, reason, text str
 	}
 	err := h.Store.Status().Patch(ctx, next, client.MergeFromWithOptions(p, client.MergeFromWithOptimisticLock{}))
 	if err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) { // these say that the cache is a moment behind
-		return fmt.Errorf("write on NodePool %s what holds its nodes up: %w", p.Name, err)
+		return fmt.Errorf("write on %s what holds its nodes up: %w", id, err)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
 )
 
 func TestWhatHoldsNodesUp(t *testing.T) {
@@ -37,7 +38,7 @@ func TestWhatHoldsNodesUp(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			h := &Holdups{Stays: func(node string) string { return all[node] }}
-			if reason, says := holdupOf("web", tt.unread, h.waiting(tt.claims)["web"]); reason != tt.reason || says != tt.says {
+			if reason, says := holdupOf("nodepool web", tt.unread, h.waiting(tt.claims)[translate.NodePools().ID("web")]); reason != tt.reason || says != tt.says {
 				t.Errorf("got  %s: %s\nwant %s: %s", reason, says, tt.reason, tt.says)
 			}
 		})

@@ -54,7 +54,7 @@ func (r *Reconciler) leave(ctx context.Context, o Object) (left bool, err error)
 // owned lists the claims that go with the pool.
 func (r *Reconciler) owned(ctx context.Context, o Object) ([]*karpv1.NodeClaim, error) {
 	var all karpv1.NodeClaimList
-	if err := r.Store.List(ctx, &all, client.MatchingLabels{api.LabelNodePool: o.GetName()}, client.UnsafeDisableDeepCopy); err != nil { // only read
+	if err := r.Store.List(ctx, &all, translate.Belonging(r.Generation.ID(o.GetName())), client.UnsafeDisableDeepCopy); err != nil { // only read
 		return nil, fmt.Errorf("list claims of %s %s, which is being deleted: %w", r.Generation.Kind, o.GetName(), err)
 	}
 	var out []*karpv1.NodeClaim

@@ -37,19 +37,24 @@ const indexNodeName = "spec.nodeName"
 const refreshEvery = 10 * time.Minute
 
 // Object is a pool of any API generation.
-type Object interface {
-	client.Object
-	condition.Object
-}
+type Object = translate.PoolResource
 
 // Generation is how pools of one API generation are read and written.
 type Generation struct {
-	Kind      string
-	New       func() Object
-	View      func(Object) translate.PoolObject
+	translate.Generation
 	Validate  func(Object) []validate.Finding
-	Hash      func(Object) (hash, version string)
-	SetStatus func(o Object, resources corev1.ResourceList, nodes, classGeneration int64)
+	Hash      func(Object) (hash, version string) // of what its nodes drift by, written on it; nil: they do not
+	SetStatus func(o Object, s Status)
+}
+
+// Status is what is observed of a pool beside its conditions.
+type Status struct {
+	Resources       corev1.ResourceList
+	Nodes           int64
+	OfOlderSpec     int64     // of these, made from another spec than that of now, where that has none drift
+	LastOrder       time.Time // when its latest claim was made; zero: it has none
+	ClassGeneration int64
+	ClassMade       string // fingerprint of what its class has machines made from; empty: of no matter
 }
 
 // ClassState is what a pool must know of its class. Status is that of its
@@ -58,6 +63,7 @@ type ClassState struct {
 	Found, Terminating bool
 	CreatedAt          time.Time
 	Generation         int64
+	Made               string // fingerprint of what machines are made from; empty: of no matter
 	Status             metav1.ConditionStatus
 	Reason, Message    string
 }
@@ -85,8 +91,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration,
 	o := r.Generation.New()
 	if err := r.Store.Get(ctx, client.ObjectKey{Name: name}, o); err != nil {
 		if client.IgnoreNotFound(err) == nil {
-			r.forgetMetrics(name)
-			r.Health.Forget(name)
+			id := r.Generation.ID(name)
+			r.forgetMetrics(id)
+			r.Health.Forget(id)
 			r.counts.forget(name)
 			r.told.forget(name)
 		}
@@ -102,10 +109,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration,
 	}
 	before := o.DeepCopyObject().(Object)
 	view := r.Generation.View(o)
-	class, err := r.ClassState(ctx, view.Template.Spec.NodeClassRef)
+	class, err := r.ClassState(ctx, view.Class)
 	if err != nil {
 		return 0, fmt.Errorf("read class of %s: %w", view.ID, err)
 	}
+	view.ClassMade = class.Made
 	news := news{}
 	r.validate(o, view, news)
 	untold := r.readiness(o, view, class, news)
@@ -114,7 +122,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration,
 	if err != nil {
 		return 0, err
 	}
-	r.Generation.SetStatus(o, usage.resources.DeepCopy(), usage.nodes, class.Generation)
+	r.Generation.SetStatus(o, Status{Resources: usage.resources.DeepCopy(), Nodes: usage.nodes, OfOlderSpec: usage.older, LastOrder: usage.lastOrder, ClassGeneration: class.Generation, ClassMade: class.Made})
 	r.measure(view, usage.resources)
 	condition.Begin(o, r.Now())
 	if !equality.Semantic.DeepEqual(before, o) {
@@ -140,13 +148,14 @@ func soonest(waits ...time.Duration) time.Duration {
 // prepare writes the hash, and the finalizer that has the pool outlive its claims.
 func (r *Reconciler) prepare(ctx context.Context, o Object) error {
 	before := o.DeepCopyObject().(Object)
-	hash, version := r.Generation.Hash(o)
-	annotations := maps.Clone(o.GetAnnotations())
-	if annotations == nil {
-		annotations = map[string]string{}
+	if r.Generation.Hash != nil {
+		annotations := maps.Clone(o.GetAnnotations())
+		if annotations == nil {
+			annotations = map[string]string{}
+		}
+		annotations[api.AnnotationNodePoolHash], annotations[api.AnnotationNodePoolHashVersion] = r.Generation.Hash(o)
+		o.SetAnnotations(annotations)
 	}
-	annotations[api.AnnotationNodePoolHash], annotations[api.AnnotationNodePoolHashVersion] = hash, version
-	o.SetAnnotations(annotations)
 	if isFast(o) {
 		controllerutil.RemoveFinalizer(o, api.FinalizerPoolTermination)
 	} else {
@@ -173,11 +182,12 @@ func (r *Reconciler) validate(o Object, view translate.PoolObject, n news) {
 		refuse(wrong)
 		return
 	}
+	var notes, nothing []string
 	for _, f := range found {
 		n[f.Field] = warning{"SpecWarning", f.String()}
+		notes = append(notes, f.String())
 	}
-	offered := r.Offered(view.Template.Spec.NodeClassRef)
-	var notes, nothing []string
+	offered := r.Offered(view.Class)
 	for _, l := range r.lacks(view, offered) {
 		text := l.text(offered, translate.ClassID(view.Template.Spec.NodeClassRef))
 		if l.all {
@@ -232,8 +242,9 @@ func (r *Reconciler) readiness(o Object, view translate.PoolObject, class ClassS
 }
 
 func (r *Reconciler) health(o Object, class ClassState) {
-	r.Health.Recall(o.GetName(), o.GetGeneration(), class.Generation, verdictOf(o))
-	switch r.Health.Of(o.GetName(), o.GetGeneration(), class.Generation) {
+	id := r.Generation.ID(o.GetName())
+	r.Health.Recall(id, o.GetGeneration(), class.Generation, verdictOf(o))
+	switch r.Health.Of(id, o.GetGeneration(), class.Generation) {
 	case Healthy:
 		condition.SetTrue(o, karpv1.NodePoolRegistrationHealthy, r.Now())
 	case Unhealthy:
@@ -262,17 +273,17 @@ func verdictOf(o Object) Verdict {
 // measure sets the pool's gauges; those of resources that it no longer owns or
 // limits go.
 func (r *Reconciler) measure(view translate.PoolObject, resources corev1.ResourceList) {
-	r.forgetMetrics(view.ID.Name)
+	r.forgetMetrics(view.ID)
 	for name, amount := range resources {
-		r.Metrics.PoolUsage.WithLabelValues(string(name), view.ID.Name).Set(amount.AsApproximateFloat64())
+		r.Metrics.PoolUsage.WithLabelValues(string(name), translate.Called(view.ID)).Set(amount.AsApproximateFloat64())
 	}
 	for name, amount := range view.Limits {
-		r.Metrics.PoolLimit.WithLabelValues(string(name), view.ID.Name).Set(amount.AsApproximateFloat64())
+		r.Metrics.PoolLimit.WithLabelValues(string(name), translate.Called(view.ID)).Set(amount.AsApproximateFloat64())
 	}
 }
 
-func (r *Reconciler) forgetMetrics(name string) {
-	labels := map[string]string{"nodepool": name}
+func (r *Reconciler) forgetMetrics(id cluster.PoolID) {
+	labels := map[string]string{"nodepool": translate.Called(id)}
 	r.Metrics.PoolUsage.DeletePartialMatch(labels)
 	r.Metrics.PoolLimit.DeletePartialMatch(labels)
 }

@@ -33,14 +33,12 @@ func (l *listener) Publish(e observe.Event) { l.reasons = append(l.reasons, e.Re
 // generation reads and writes NodePools of the first version.
 func generation() Generation {
 	return Generation{
-		Kind:     translate.KindNodePool,
-		New:      func() Object { return &karpv1.NodePool{} },
-		View:     func(o Object) translate.PoolObject { return translate.FromNodePool(o.(*karpv1.NodePool)) },
-		Validate: func(o Object) []validate.Finding { return validate.NodePool(o.(*karpv1.NodePool)) },
-		Hash:     func(Object) (string, string) { return "hash", "v" },
-		SetStatus: func(o Object, r corev1.ResourceList, nodes, generation int64) {
+		Generation: translate.NodePools(),
+		Validate:   func(o Object) []validate.Finding { return validate.NodePool(o.(*karpv1.NodePool)) },
+		Hash:       func(Object) (string, string) { return "hash", "v" },
+		SetStatus: func(o Object, s Status) {
 			p := o.(*karpv1.NodePool)
-			p.Status.Resources, p.Status.Nodes, p.Status.NodeClassObservedGeneration = r, nodes, generation
+			p.Status.Resources, p.Status.Nodes, p.Status.NodeClassObservedGeneration = s.Resources, s.Nodes, s.ClassGeneration
 		},
 	}
 }
@@ -232,21 +230,22 @@ func TestUsage(t *testing.T) {
 }
 
 func TestHealth(t *testing.T) {
+	web := translate.NodePools().ID("web")
 	tests := map[string]struct {
 		do   func(h *Health)
 		want Verdict
 	}{
 		"nothing is known at first":           {func(*Health) {}, Unknown},
-		"SC-239 one failure of four is borne": {func(h *Health) { h.Note("p", false); h.Note("p", true) }, Healthy},
-		"SC-239 two of the last four are not": {func(h *Health) { h.Note("p", false); h.Note("p", true); h.Note("p", false) }, Unhealthy},
+		"SC-239 one failure of four is borne": {func(h *Health) { h.Note(web, false); h.Note(web, true) }, Healthy},
+		"SC-239 two of the last four are not": {func(h *Health) { h.Note(web, false); h.Note(web, true); h.Note(web, false) }, Unhealthy},
 		"SC-239 older failures are forgotten": {func(h *Health) {
-			h.Note("p", false)
-			h.Note("p", false)
+			h.Note(web, false)
+			h.Note(web, false)
 			for range 4 {
-				h.Note("p", true)
+				h.Note(web, true)
 			}
 		}, Healthy},
-		"SC-395 a change of the pool starts afresh": {func(h *Health) { h.Of("p", 1, 1); h.Note("p", false); h.Note("p", false); h.Of("p", 2, 1) }, Unknown},
+		"SC-395 a change of the pool starts afresh": {func(h *Health) { h.Of(web, 1, 1); h.Note(web, false); h.Note(web, false); h.Of(web, 2, 1) }, Unknown},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -256,7 +255,7 @@ func TestHealth(t *testing.T) {
 			if strings.Contains(name, "SC-395") {
 				generation = 2
 			}
-			if got := h.Of("p", generation, 1); got != tt.want {
+			if got := h.Of(web, generation, 1); got != tt.want {
 				t.Errorf("verdict = %v, want %v", got, tt.want)
 			}
 		})

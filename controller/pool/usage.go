@@ -25,6 +25,8 @@ const countEvery = time.Second
 type owned struct {
 	resources corev1.ResourceList // shared, not to be written
 	nodes     int64
+	older     int64     // of these, made from an older spec
+	lastOrder time.Time // of the claims that there are
 	at        time.Time
 }
 
@@ -80,7 +82,7 @@ func (r *Reconciler) usage(ctx context.Context, view translate.PoolObject) (coun
 // machines by what was bought. It reads the objects of the cache in place, since
 // a large pool has megabytes of them.
 func (r *Reconciler) count(ctx context.Context, view translate.PoolObject) (owned, error) {
-	mine := client.MatchingLabels{api.LabelNodePool: view.ID.Name}
+	mine := translate.Belonging(view.ID)
 	var claims karpv1.NodeClaimList
 	if err := r.Store.List(ctx, &claims, mine, client.UnsafeDisableDeepCopy); err != nil {
 		return owned{}, fmt.Errorf("list claims of %s: %w", view.ID, err)
@@ -94,8 +96,16 @@ func (r *Reconciler) count(ctx context.Context, view translate.PoolObject) (owne
 		capacity[nodes.Items[i].Spec.ProviderID] = nodes.Items[i].Status.Capacity
 	}
 	var sum quantity.Resources
+	var last time.Time
+	older := int64(0)
 	for i := range claims.Items {
 		c := &claims.Items[i]
+		if at := c.CreationTimestamp.Time; at.After(last) {
+			last = at
+		}
+		if translate.OfOlderSpec(view, c) {
+			older++
+		}
 		if own, registered := capacity[c.Status.ProviderID]; registered && condition.IsTrue(c, karpv1.ClaimRegistered) {
 			sum = sum.Add(translate.Resources(own))
 			continue
@@ -103,7 +113,7 @@ func (r *Reconciler) count(ctx context.Context, view translate.PoolObject) (owne
 		sum = sum.Add(translate.Resources(c.Status.Capacity))
 	}
 	n := int64(len(claims.Items))
-	return owned{resources: usageList(sum, n), nodes: n}, nil
+	return owned{resources: usageList(sum, n), nodes: n, older: older, lastOrder: last}, nil
 }
 
 // usageList names nodes, CPU and memory even where there are none.

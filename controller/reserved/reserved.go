@@ -97,7 +97,7 @@ func (s *Syncer) demote(ctx context.Context, c *karpv1.NodeClaim, nodes []corev1
 		return fmt.Errorf("label claim %s, whose machine left its reservation %s: %w", c.Name, from, err)
 	}
 	s.Log.Info("a machine has left its capacity reservation and goes on as one on demand", "claim", c.Name,
-		"pool", c.Labels[api.LabelNodePool], "reservation", from)
+		"pool", translate.PoolCalled(c.Labels), "reservation", from)
 	return nil
 }
 

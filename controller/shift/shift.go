@@ -19,6 +19,8 @@ import (
 
 	"github.com/daemok/daemok/cloud"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
+	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
+	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
 	"github.com/daemok/daemok/observe"
 )
 
@@ -34,6 +36,7 @@ type Watcher struct {
 	Events publisher
 	Log    *slog.Logger
 	Again  func() // asks for a new plan
+	Older  bool   // there are classes of the older API generation too
 
 	refused string // why the cloud tells nothing, as it was said last
 
@@ -83,10 +86,47 @@ func (w *Watcher) Round(ctx context.Context) (time.Duration, error) {
 	return lookEvery, nil
 }
 
-// tell tells the users of each class of shifts of its zones.
-func (w *Watcher) tell(ctx context.Context, begun, over []cloud.Shift) error {
+// seen is a class, with the subnets that were found for it.
+type seen struct {
+	client.Object
+	kind    string
+	subnets []awsv1.Subnet
+}
+
+// classes are those that there are: by kind, then as they are listed.
+func (w *Watcher) classes(ctx context.Context) (out []seen, err error) {
 	var classes awsv1.EC2NodeClassList
 	if err := w.Store.List(ctx, &classes); err != nil {
+		return nil, err
+	}
+	for i := range classes.Items {
+		c := &classes.Items[i]
+		out = append(out, seen{c, "EC2NodeClass", c.Status.Subnets})
+	}
+	if !w.Older {
+		return out, nil
+	}
+	var templates awsv1alpha1.AWSNodeTemplateList
+	var provisioners v1alpha5.ProvisionerList
+	if err := errors.Join(w.Store.List(ctx, &templates), w.Store.List(ctx, &provisioners)); err != nil {
+		return nil, err
+	}
+	for i := range templates.Items {
+		t := &templates.Items[i]
+		out = append(out, seen{t, awsv1alpha1.Kind, t.Status.Subnets})
+	}
+	for i := range provisioners.Items {
+		if p := &provisioners.Items[i]; p.Status.Provider != nil {
+			out = append(out, seen{p, "Provisioner", p.Status.Provider.Subnets})
+		}
+	}
+	return out, nil
+}
+
+// tell tells the users of each class of shifts of its zones.
+func (w *Watcher) tell(ctx context.Context, begun, over []cloud.Shift) error {
+	classes, err := w.classes(ctx)
+	if err != nil {
 		return fmt.Errorf("list classes to tell of zonal shifts: %w", err)
 	}
 	for _, s := range begun {
@@ -95,8 +135,7 @@ func (w *Watcher) tell(ctx context.Context, begun, over []cloud.Shift) error {
 	for _, s := range over {
 		w.Log.Info("a zone is used again", "zone", s.ZoneID)
 	}
-	for i := range classes.Items {
-		c := &classes.Items[i]
+	for _, c := range classes {
 		for _, s := range begun {
 			w.say(c, s, "ZonalShiftActive", fmt.Sprintf("work is shifted away from this zone, %s: machines are bought in others, and those that are there stay", until(s)))
 		}
@@ -116,12 +155,12 @@ func until(s cloud.Shift) string {
 }
 
 // say tells of a shift on a class that has subnets in the zone.
-func (w *Watcher) say(c *awsv1.EC2NodeClass, s cloud.Shift, reason, text string) {
-	at := slices.IndexFunc(c.Status.Subnets, func(n awsv1.Subnet) bool { return n.ZoneID == s.ZoneID })
+func (w *Watcher) say(c seen, s cloud.Shift, reason, text string) {
+	at := slices.IndexFunc(c.subnets, func(n awsv1.Subnet) bool { return n.ZoneID == s.ZoneID })
 	if at < 0 {
 		return
 	}
-	zone := cmp.Or(c.Status.Subnets[at].Zone, s.ZoneID)
-	w.Events.Publish(observe.Event{About: c, Key: "EC2NodeClass/" + c.Name, Warning: reason == "ZonalShiftActive", Reason: reason,
+	zone := cmp.Or(c.subnets[at].Zone, s.ZoneID)
+	w.Events.Publish(observe.Event{About: c.Object, Key: c.kind + "/" + c.GetName(), Warning: reason == "ZonalShiftActive", Reason: reason,
 		Message: fmt.Sprintf("%s (%s): %s", zone, s.ZoneID, text)})
 }

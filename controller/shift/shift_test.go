@@ -15,6 +15,8 @@ import (
 
 	"github.com/daemok/daemok/cloud"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
+	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
+	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
 	"github.com/daemok/daemok/observe"
 )
 
@@ -37,12 +39,18 @@ func (r *region) Publish(e observe.Event) {
 func (r *region) watch(t *testing.T) *Watcher {
 	t.Helper()
 	s := runtime.NewScheme()
-	if err := awsv1.AddToScheme(s); err != nil {
-		t.Fatal(err)
+	for _, add := range []func(*runtime.Scheme) error{awsv1.AddToScheme, awsv1alpha1.AddToScheme, v1alpha5.AddToScheme} {
+		if err := add(s); err != nil {
+			t.Fatal(err)
+		}
 	}
 	class := &awsv1.EC2NodeClass{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
 	class.Status.Subnets = []awsv1.Subnet{{ID: "subnet-1", Zone: "us-east-1a", ZoneID: "use1-az1"}, {ID: "subnet-2", Zone: "us-east-1b", ZoneID: "use1-az2"}}
-	store := fake.NewClientBuilder().WithScheme(s).WithObjects(class).Build()
+	template := &awsv1alpha1.AWSNodeTemplate{ObjectMeta: metav1.ObjectMeta{Name: "old"}}
+	template.Status.Subnets = class.Status.Subnets[:1]
+	inline, named := &v1alpha5.Provisioner{ObjectMeta: metav1.ObjectMeta{Name: "inline"}}, &v1alpha5.Provisioner{ObjectMeta: metav1.ObjectMeta{Name: "named"}}
+	inline.Status.Provider = &template.Status
+	store := fake.NewClientBuilder().WithScheme(s).WithObjects(class, template, inline, named).Build()
 	return &Watcher{Store: store, Cloud: r, Events: r, Log: slog.New(slog.NewTextHandler(&r.log, nil)), Again: func() { r.plans++ }}
 }
 
@@ -108,5 +116,23 @@ func TestThatShiftsCannotBeFollowedIsSaidOnce(t *testing.T) {
 	}
 	if said := strings.Count(r.log.String(), "cluster c is not registered"); said != 1 {
 		t.Errorf("said %d times: %s", said, r.log.String())
+	}
+}
+
+// Users of templates, and of settings inline, hear of it too where these are served.
+func TestUsersOfTheOlderGenerationHearOfAShift(t *testing.T) {
+	r := &region{shifts: []cloud.Shift{{ZoneID: "use1-az1"}}}
+	w := r.watch(t)
+	w.Older = true
+	if err := r.look(t, w); err != nil {
+		t.Fatal(err)
+	}
+	var about []string
+	for _, text := range r.heard {
+		key, _, _ := strings.Cut(text, " ")
+		about = append(about, key)
+	}
+	if want := []string{"EC2NodeClass/web", "AWSNodeTemplate/old", "Provisioner/inline"}; !slices.Equal(about, want) {
+		t.Errorf("users of %v hear of it, want those of %v", about, want)
 	}
 }

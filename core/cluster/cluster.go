@@ -22,7 +22,7 @@ const (
 	LabelInstanceType = "node.kubernetes.io/instance-type"
 	LabelHostname     = "kubernetes.io/hostname"
 	LabelArch         = "kubernetes.io/arch"
-	LabelReservation  = "karpenter.k8s.aws/capacity-reservation-id" // the stock of an offer, where that is a reservation
+	LabelReservation  = "karpenter.k8s.aws/capacity-reservation-id" // of a reserved offer, and a stock that it draws on
 )
 
 // Option is a way to pay for a machine, with the words of the label
@@ -43,9 +43,9 @@ type Offer struct {
 	Price     quantity.MicroUSDPerHour // meaningful if Priced
 	Priced    bool                     // an unknown price is not zero: such an offer is bought last
 	Available bool                     // false: sold out lately, or otherwise not to be had
+	Doubtful  bool                     // several of its family are sold out there: it may be too, and is bought where others leave pods without a place
 	Why       string                   // it is not available, and what helps; empty: it is, or it is sold out
-	Stock     string                   // what machines of the offer are taken from, such as a reservation, by others of that name too; empty: not counted
-	Left      int64                    // machines that are left of the stock, less those being bought
+	Stocks    []Stock                  // what a machine of the offer is taken from, one of each, sorted by name; none: not counted
 	Risk      float64                  // of a spot machine: interruptions that are expected in an hour; 0: not known
 	Labels    constraint.Labels        // what nodes get from the offer, zone and capacity type included
 	Unless    constraint.Label         // bought for those alone who rule out that nodes have this label; zero: for all
@@ -91,6 +91,15 @@ type Index struct {
 	Keys      []string  // of labels that kinds and offers decide, sorted
 	OfferKeys []string  // those of them that offers have, sorted
 	Offers    []OfferAt // all offers, in the order in which they are bought
+
+	Columns map[string]*parallel.Once[Column] // by key; each is made when it is asked for
+}
+
+// Column is what the offers of a catalogue say of one label. There are far fewer
+// values than offers.
+type Column struct {
+	Values []string // in the order in which offers have them
+	Of     []int32  // by position among the index's offers: that of its value; -1: it has no such label
 }
 
 // OfferAt is where an offer is.
@@ -156,7 +165,8 @@ type Pod struct {
 	Daemon               bool          // owned by a DaemonSet
 	Mirror               bool          // static, owned by its node
 	Ending               bool          // terminating, or already succeeded or failed
-	DoNotDisrupt         bool          // karpenter.sh/do-not-disrupt holds now
+	DoNotDisrupt         bool          // karpenter.sh/do-not-disrupt holds now, or the word that stands for it
+	DoNotEvict           bool          // that word is karpenter.sh/do-not-evict, of the older generation
 	ProtectedUntil       time.Time     // when that ends by itself; zero: never, or it does not hold
 	Returns              bool          // will need a place again if its node goes (not daemon, mirror, bare-terminal ...)
 	Stays                bool          // tolerates the taint of leaving nodes: it is not evicted, and a drain does not wait for it
@@ -171,6 +181,7 @@ type Pod struct {
 	LastOf               string        // Service whose only ready pod it is, while another may become so and its owner has it wait for that; empty: of none
 	Guards               string        // names of the PodDisruptionBudgets of its namespace that select it, sorted, with commas between
 	Kept                 bool          // by those: as they are written, no eviction of it is ever allowed; see Snapshot.Keep
+	Uprooted             bool          // what protects it, if anything, keeps it no longer: its machine is about to be taken away; see Node.Uproots
 }
 
 // Evictable reports whether a drain would evict the pod: not one that is
@@ -179,40 +190,41 @@ func (p *Pod) Evictable() bool { return !p.Ending && !p.Mirror && !p.Stays }
 
 // Moves reports whether the pod needs another place when its node goes away: not
 // one that keeps the node for as long as nobody changes what protects it.
-func (p *Pod) Moves() bool { return p.Returns && !p.DoNotDisrupt && !p.Kept }
+func (p *Pod) Moves() bool { return p.Returns && (p.Uprooted || !p.Protected()) }
 
 // Node is a registered machine, ours or another's.
 type Node struct {
-	Name          string
-	Claim         string // name of its claim; empty for nodes that are not ours
-	Pool          PoolID // zero for nodes that are not ours
-	MachineID     string
-	Labels        constraint.Labels
-	Taints        []constraint.Taint
-	StartupTaints []constraint.Taint // expected to vanish; ignored until Initialized
-	Allocatable   quantity.Resources
-	Capacity      quantity.Resources
-	Attachable    []Attachable             // sorted by driver; a driver that is not named has no limit
-	Price         quantity.MicroUSDPerHour // 0 where unknown
-	CreatedAt     time.Time
-	QuietSince    time.Time // the moment the consolidateAfter clock started: the last pod event or, before any, initialisation; zero: not known
-	ExpiresAt     time.Time // zero: never
-	Drifted       string    // how it differs from what its pool and class ask for, in the words of the API, such as AMIDrift, or PoolDeleted; empty: it does not
-	DriftedAt     time.Time // since when
-	ChangedAt     time.Time // when a pod last came or went, as far as that was seen; zero: it was not
-	Ready         bool
-	Initialized   bool
-	Deleting      bool      // being deleted, drained or disrupted: no destination for pods
-	MachineEnds   bool      // drained, and its machine is being given back
-	EndsAt        time.Time // when the cloud takes its machine away; zero: not that it is known
-	Ailments      []Ailment // what makes it unhealthy, by the rules of its pool; sorted by condition
-	DoNotDisrupt  bool
-	Rests         string // why it is left alone for a little while, whatever speaks for letting it go; empty: it is not
-	Controller    Seat   // whether a replica of the controller, ready to act, runs on it
-	HasGrace      bool   // pods that are in the way of its end are given so much time, and no more
-	Replacement   bool   // its machine was ordered to replace others
-	Pods          []Pod  // bound to it, sorted by namespace, name; without those that succeeded or failed, which hold nothing
-	BoughtFor     []Pod  // the pods that its machine was ordered for that still wait
+	Name             string
+	Claim            string // name of its claim; empty for nodes that are not ours
+	Pool             PoolID // zero for nodes that are not ours
+	MachineID        string
+	Labels           constraint.Labels
+	Taints           []constraint.Taint
+	StartupTaints    []constraint.Taint // expected to vanish; ignored until Initialized
+	Allocatable      quantity.Resources
+	Capacity         quantity.Resources
+	Attachable       []Attachable             // sorted by driver; a driver that is not named has no limit
+	Price            quantity.MicroUSDPerHour // 0 where unknown
+	CreatedAt        time.Time
+	QuietSince       time.Time // the moment the consolidateAfter clock started: the last pod event or, before any, initialisation; zero: not known
+	ExpiresAt        time.Time // zero: never
+	Drifted          string    // how it differs from what its pool and class ask for, in the words of the API, such as AMIDrift, or PoolDeleted; empty: it does not
+	DriftedAt        time.Time // since when
+	ChangedAt        time.Time // when a pod last came or went, as far as that was seen; zero: it was not
+	Ready            bool
+	Initialized      bool
+	Deleting         bool      // being deleted, drained or disrupted: no destination for pods
+	MachineEnds      bool      // drained, and its machine is being given back
+	EndsAt           time.Time // when the cloud takes its machine away; zero: not that it is known
+	Ailments         []Ailment // what makes it unhealthy, by the rules of its pool; sorted by condition
+	DoNotDisrupt     bool
+	DoNotConsolidate bool   // to save money; it goes where its pool asks for empty nodes to go after a while
+	Rests            string // why it is left alone for a little while, whatever speaks for letting it go; empty: it is not
+	Controller       Seat   // whether a replica of the controller, ready to act, runs on it
+	HasGrace         bool   // pods that are in the way of its end are given so much time, and no more
+	Replacement      bool   // its machine was ordered to replace others
+	Pods             []Pod  // bound to it, sorted by namespace, name; without those that succeeded or failed, which hold nothing
+	BoughtFor        []Pod  // the pods that its machine was ordered for that still wait
 }
 
 // PoolDeleted is how a node has drifted whose pool is being deleted: it goes, and

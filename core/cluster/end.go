@@ -6,9 +6,25 @@ import "time"
 // for looks a second apart, and for clocks that differ.
 const endMargin = 15 * time.Second
 
-// Ends reports whether the cloud takes the node's machine away, or it is being given
-// back.
-func (n *Node) Ends() bool { return n.MachineEnds || !n.EndsAt.IsZero() }
+// uprootsFor is how long before the end of a machine the pods that nobody may evict from
+// it are given other places: as long as a machine is waited for that does not join. Had
+// they places days before, the machines for them would stand empty so long.
+const uprootsFor = 15 * time.Minute
+
+// UprootsAt is when the node begins to uproot its pods; zero where nobody takes its
+// machine away.
+func (n *Node) UprootsAt() time.Time {
+	if n.EndsAt.IsZero() {
+		return time.Time{}
+	}
+	return n.EndsAt.Add(-uprootsFor)
+}
+
+// Uproots reports whether the machine goes so soon that all its pods need other places,
+// those too that are not evicted: the cloud takes it away, or it is being given back.
+func (n *Node) Uproots(now time.Time) bool {
+	return n.MachineEnds || !n.EndsAt.IsZero() && !now.Before(n.UprootsAt())
+}
 
 // EvictBy is the latest moment at which pods are evicted from a machine that is taken
 // away, so that the one that may take longest to end has that time; zero where nobody
@@ -30,6 +46,10 @@ func EvictBy(endsAt time.Time, pods []Pod) time.Time {
 // EvictBy is that moment for the node.
 func (n *Node) EvictBy() time.Time { return EvictBy(n.EndsAt, n.Pods) }
 
+// Protected reports whether something forbids to evict the pod, for as long as nobody
+// changes it: its annotation, or budgets as they are written.
+func (p *Pod) Protected() bool { return p.DoNotDisrupt || p.Kept }
+
 // Held reports whether the pod may stay on a machine that is taken away until there is
 // room for it elsewhere: it would be evicted, and need another place.
-func (p *Pod) Held() bool { return p.Moves() && p.Evictable() }
+func (p *Pod) Held() bool { return p.Returns && !p.DoNotDisrupt && p.Evictable() }

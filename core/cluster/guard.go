@@ -12,9 +12,10 @@ type Guard struct {
 
 // Keep marks the pods that PodDisruptionBudgets keep on their nodes until somebody
 // changes these: no room is made for them elsewhere, and a node that leaves and has
-// such a pod does not go. On a machine that the cloud takes away nothing keeps them:
-// they do need another place. Who lists pods and budgets anew calls it then; who keeps
-// pods from one snapshot to the next asks KeptBy of those that changed.
+// such a pod does not go. It also marks those that are uprooted: on a machine that is
+// about to be taken away nothing keeps a pod. Who lists pods and budgets anew calls it
+// then; who keeps pods from one snapshot to the next asks KeptBy and Uproots of those
+// that changed.
 func (s *Snapshot) Keep() {
 	byName := make(map[[2]string]*Guard, len(s.Guards))
 	for i := range s.Guards {
@@ -22,13 +23,13 @@ func (s *Snapshot) Keep() {
 		byName[[2]string{g.Namespace, g.Name}] = g
 	}
 	for i := range s.Nodes {
-		if s.Nodes[i].Ends() {
-			continue
-		}
+		uproots := s.Nodes[i].Uproots(s.Now)
 		for j := range s.Nodes[i].Pods {
-			if p := &s.Nodes[i].Pods[j]; p.Guards != "" {
+			p := &s.Nodes[i].Pods[j]
+			if p.Guards != "" {
 				p.Kept = p.KeptBy(byName[[2]string{p.Namespace, p.Guards}])
 			}
+			p.Uprooted = uproots && p.Protected()
 		}
 	}
 }

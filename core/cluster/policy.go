@@ -9,13 +9,15 @@ import (
 type Policy struct {
 	Consolidate   Consolidation
 	After         time.Duration // how long no pod may have come to a node or gone before it is consolidated; 0 means at once
+	Lead          time.Duration // how much earlier an empty node is closed to pods, so that it goes when that is over
 	Never         bool          // consolidateAfter: Never
 	Static        bool          // keeps a number of nodes whatever runs on them: none goes for being empty or dear
 	Empty         Allowance     // of nodes that go because nothing runs on them
 	Drifted       Allowance
 	Underutilized Allowance
-	BudgetsChange time.Time // when the schedule of a budget, or a window, next opens or closes; zero: never
-	DeleteFirst   bool      // drifted nodes go before the machines in their place come, where limits forbid to have both
+	Renew         time.Duration // the age from which nodes are replaced in good order, within the budget for drifted ones; 0: none
+	BudgetsChange time.Time     // when the schedule of a budget, or a window, next opens or closes; zero: never
+	DeleteFirst   bool          // drifted nodes go before the machines in their place come, where limits forbid to have both
 	Payback       Payback
 }
 

@@ -51,7 +51,7 @@ func (p *Pool) PriceOf(m *Machine) (price quantity.MicroUSDPerHour, ok bool) {
 func (k *Kind) Offer(label func(key string) string) *Offer {
 	for i := range k.Offers {
 		o := &k.Offers[i]
-		if o.Zone == label(LabelZone) && string(o.Option) == label(LabelCapacityType) && o.Stock == label(LabelReservation) && agrees(o.Labels, label) {
+		if o.Zone == label(LabelZone) && string(o.Option) == label(LabelCapacityType) && o.Reservation() == label(LabelReservation) && agrees(o.Labels, label) {
 			return o
 		}
 	}

@@ -165,9 +165,11 @@ func homes(s *cluster.Snapshot, policy Policy, effort Effort) (place.Result, *pl
 	options, dropped, steps := policy.options(s, effort)
 	var e early
 	s = e.leave(s, options)
-	best := unmoved(func(calm bool) choice {
-		options.Calm = calm
-		return sought(s, options, effort)
+	best := surely(s, func(s *cluster.Snapshot) choice {
+		return unmoved(func(calm bool) choice {
+			options.Calm = calm
+			return sought(s, options, effort)
+		})
 	})
 	e.hold(&best.result)
 	best.result.Steps += steps

@@ -9,19 +9,22 @@ import (
 
 // changesByClock are the moments at which what users forbid ends by itself: a
 // freeze, and the protection of a pod, also of one that keeps a node from going
-// which is to go; and those at which pods are held no longer. Zero times are among
-// them, and past ones.
+// which is to go; those at which pods are held no longer; and those from which on
+// such as nobody may evict need other places too. Zero times are among them, and past
+// ones.
 func changesByClock(s *cluster.Snapshot) iter.Seq[time.Time] {
 	return func(yield func(time.Time) bool) {
 		if !yield(s.FreezeUntil) {
 			return
 		}
 		for i := range s.Nodes {
-			if n := &s.Nodes[i]; n.Deleting && !yield(n.EvictBy()) {
+			n := &s.Nodes[i]
+			if n.Deleting && !yield(n.EvictBy()) {
 				return
 			}
-			for j := range s.Nodes[i].Pods {
-				if !yield(s.Nodes[i].Pods[j].ProtectedUntil) {
+			for j := range n.Pods {
+				p := &n.Pods[j]
+				if !yield(p.ProtectedUntil) || n.Deleting && p.Returns && !p.Moves() && !yield(n.UprootsAt()) {
 					return
 				}
 			}

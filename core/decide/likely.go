@@ -10,6 +10,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/pack"
+	"github.com/daemok/daemok/core/parallel"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
@@ -65,33 +66,37 @@ func several(r *place.Result) bool {
 // in turns, and returns the one that is likely to be the cheapest in the end. None
 // leaves more pods than the first.
 func likeliest(s *cluster.Snapshot, options place.Options, effort Effort, tight place.Result, leans bool) (place.Result, *plan.Likely) {
-	t := teller{s: s, world: settle.New(s, podsOf(tight.Placements)), options: options, left: effort.Settle}
+	t := teller{s: s, world: worldOf(s, options, podsOf(tight.Placements)), options: options, left: effort.Settle}
 	compared := compared[:min(len(compared), max(comparedLeast, comparedPods/len(tight.Placements)))]
 	first := t.foretell(tight, compared)
 	if !first.told() {
 		tight.Steps += effort.Settle - t.left
 		return tight, nil
 	}
-	free, together, turns, steps := first, t.foretellHeld(tight, compared), t.foretellTurns(tight, first, compared), tight.Steps
-	for _, of := range others(leans) {
+	free, steps := first, tight.Steps
+	together, turns := t.foretellHeld(tight, compared), t.foretellTurns(tight, first, compared)
+	plans := others(leans)
+	looked := t.ahead(plans, effort, &tight, first, compared)
+	for i, of := range plans {
 		if t.left <= effort.Settle/recountPart || first.ends.Left == 0 {
 			break
 		}
-		options.Packer = of(pack.Packer(effort.Pack/otherEffort, place.Pods(s)))
-		other := place.Place(s, options)
-		steps += other.Steps
-		if other.Exhausted || other.Unpriced > tight.Unpriced || compareLeft(&other, &tight) != 0 {
+		x := looked[i]
+		if x.looks >= t.left { // it had more than there is
+			x = t.lookAt(of, effort, &tight, compared)
+		}
+		t.left -= x.looks
+		if steps += x.steps; x.unfit {
 			continue
 		}
-		open := t.foretell(other, compared)
-		if open.saves(first, worthwhile) {
-			free = cheaper(free, open)
+		if x.open.saves(first, worthwhile) {
+			free = cheaper(free, x.open)
 		}
-		if x := t.foretellHeld(other, compared); x.saves(first, worthwhile) {
-			together = cheaper(together, x)
+		if x.held.saves(first, worthwhile) {
+			together = cheaper(together, x.held)
 		}
-		if x := t.foretellTurns(other, open, compared); x.saves(first, worthwhile) {
-			turns = cheaper(turns, x)
+		if x.turns.saves(first, worthwhile) {
+			turns = cheaper(turns, x.turns)
 		}
 	}
 	best := free
@@ -112,6 +117,41 @@ func likeliest(s *cluster.Snapshot, options place.Options, effort Effort, tight 
 		Cost: costOf(&best.result) + best.ends.Rest, Left: best.ends.Left, Together: best.held, Turns: best.turns,
 		Tight: plan.Summary{Machines: len(tight.Launches), Cost: costOf(&tight)}, TightCost: costOf(&tight) + first.ends.Rest,
 	}
+}
+
+// further is a further plan, with machines that take pods as they join, that do so together
+// and that do so in turns.
+type further struct {
+	unfit             bool // it is no better in any case
+	open, held, turns fate
+	steps, looks      int64 // that it took
+}
+
+// ahead looks at all further plans at the same time, each as if all looks that are left were
+// for it. It looks at none where the first leaves nothing to gain.
+func (t *teller) ahead(plans []func(place.Packer) place.Packer, effort Effort, tight *place.Result, first fate, ways []settle.Opening) []further {
+	out := make([]further, len(plans))
+	if t.left <= effort.Settle/recountPart || first.ends.Left == 0 {
+		return out
+	}
+	parallel.Each(len(out), func(i int) { out[i] = t.lookAt(plans[i], effort, tight, ways) })
+	return out
+}
+
+// lookAt makes a further plan and foretells what becomes of it. It leaves the teller as it is:
+// several may do so at the same time.
+func (t *teller) lookAt(of func(place.Packer) place.Packer, effort Effort, tight *place.Result, ways []settle.Opening) further {
+	own := teller{s: t.s, world: worldOf(t.s, t.options, podsOf(tight.Placements)), options: t.options, left: t.left}
+	own.options.Packer = of(pack.Packer(effort.Pack/otherEffort, place.Pods(t.s)))
+	other := place.Place(t.s, own.options)
+	out := further{steps: other.Steps}
+	if out.unfit = other.Exhausted || other.Unpriced > tight.Unpriced || compareLeft(&other, tight) != 0; out.unfit {
+		return out
+	}
+	out.open = own.foretell(other, ways)
+	out.held, out.turns = own.foretellHeld(other, ways), own.foretellTurns(other, out.open, ways)
+	out.looks = t.left - own.left
+	return out
 }
 
 // fate is an answer and what becomes of it.
@@ -274,7 +314,7 @@ type Outcome struct {
 func Foretell(s *cluster.Snapshot, policy Policy, effort Effort, p *plan.Plan, how settle.Opening) Outcome {
 	options, _, _ := policy.options(s, effort)
 	placed := place.Result{Launches: p.Launches, Placements: p.Placements, Joining: p.Joining}
-	return foretell(s, settle.New(s, podsOf(placed.Placements)), options, &placed, how)
+	return foretell(s, worldOf(s, options, podsOf(placed.Placements)), options, &placed, how)
 }
 
 // teller foretells what becomes of answers to one snapshot.
@@ -309,6 +349,10 @@ func (t *teller) foretell(r place.Result, ways []settle.Opening) fate {
 	return fate{result: r, ends: Outcome{Left: (sum.Left + n - 1) / n, Rest: sum.Rest / quantity.MicroUSDPerHour(n), cost: sum.cost / float64(n)}}
 }
 
+func worldOf(s *cluster.Snapshot, options place.Options, pods []cluster.Pod) *settle.World {
+	return settle.From(options.Ready.Ready, s, pods)
+}
+
 func podsOf(placements []plan.Placement) []cluster.Pod {
 	out := make([]cluster.Pod, len(placements))
 	for i := range placements {
@@ -338,7 +382,7 @@ func foretell(s *cluster.Snapshot, w *settle.World, options place.Options, place
 		if how.Most > 0 {
 			how.Most = max(1, most-out.Steps)
 		}
-		end = settle.New(after, end.Left).Play(more.Launches, more.Joining, how)
+		end = worldOf(after, options, end.Left).Play(more.Launches, more.Joining, how)
 		out.Steps += end.Steps
 	}
 	if end.Exhausted {

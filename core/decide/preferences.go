@@ -55,7 +55,7 @@ const weighEffort = 8
 // left out because they cost too much, and how many steps that took to find.
 func (p Policy) options(s *cluster.Snapshot, effort Effort) (o place.Options, dropped []plan.Dropped, steps int64) {
 	o = p.asking()
-	o.Steps = effort.Place
+	o.Steps, o.Ready = effort.Place, place.Prepare(s)
 	if p.Preferences != Weigh {
 		return o, nil, 0
 	}

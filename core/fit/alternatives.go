@@ -1,7 +1,7 @@
 package fit
 
 import (
-	"strconv"
+	"encoding/binary"
 
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
@@ -73,12 +73,16 @@ func (m *Ordered) agreed(key string) (string, bool) {
 	if first < 0 {
 		return "", false
 	}
-	value, ok := m.pool.Label(m.pool.Options[first], key)
-	for i := m.may.Next(first + 1); ok && i >= 0; i = m.may.Next(i + 1) {
-		v, present := m.pool.Label(m.pool.Options[i], key)
-		ok = present && v == value
+	c := m.pool.Column(key)
+	if c == nil || c.Of[first] < 0 {
+		return "", false
 	}
-	return value, ok
+	for i := m.may.Next(first + 1); i >= 0; i = m.may.Next(i + 1) {
+		if c.Of[i] != c.Of[first] {
+			return "", false
+		}
+	}
+	return c.Values[c.Of[first]], true
 }
 
 // waysMax is in how many ways a machine may turn out, by labels that kinds do
@@ -122,11 +126,12 @@ func withEach(ways []constraint.Labels, key string, values []string) []constrain
 func (p *Pool) Ways(options bitset.Set, known constraint.Labels, keys []string) []constraint.Labels {
 	var own constraint.Labels
 	var varied []string
+	var columns []*cluster.Column // of varied
 	for _, key := range keys {
 		if value, ok := known.Get(key); ok {
 			own = append(own, constraint.Label{Key: key, Value: value})
-		} else if p.Defines(key) {
-			varied = append(varied, key)
+		} else if c := p.Column(key); c != nil {
+			varied, columns = append(varied, key), append(columns, c)
 		}
 	}
 	var out []constraint.Labels
@@ -134,19 +139,17 @@ func (p *Pool) Ways(options bitset.Set, known constraint.Labels, keys []string) 
 	var text []byte
 	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
 		text = text[:0]
-		for _, key := range varied {
-			value, ok := p.Label(p.Options[i], key)
-			text = append(strconv.AppendBool(text, ok), value...)
-			text = append(text, 0)
+		for _, c := range columns {
+			text = binary.NativeEndian.AppendUint32(text, uint32(c.Of[i]))
 		}
 		if seen[string(text)] {
 			continue
 		}
 		seen[string(text)] = true
 		way := own
-		for _, key := range varied {
-			if value, ok := p.Label(p.Options[i], key); ok {
-				way = way.With(key, value)
+		for k, c := range columns {
+			if n := c.Of[i]; n >= 0 {
+				way = way.With(varied[k], c.Values[n])
 			}
 		}
 		out = append(out, way)

@@ -4,37 +4,87 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/bitset"
+	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 )
 
-// column is what the options of a pool say of one label. There are far fewer
-// values than options, and wishes are compared with values.
-type column struct {
-	values []string // in the order in which options have them
-	of     []int32  // by option: position of its value; -1: it has no such label
+// columnOfAll returns what all that the catalogue offers says of a label; nil where kinds and offers
+// do not decide it. It has only options of the catalogue: those of a shelf that was parted
+// stand where they stood.
+func (p *shelf) columnOfAll(key string) *cluster.Column {
+	once := p.columns[key]
+	if once == nil {
+		return nil
+	}
+	return once.Get(func() *cluster.Column {
+		out, at := &cluster.Column{Of: make([]int32, len(p.options))}, map[string]int32{}
+		for i, o := range p.options {
+			value, present := p.Label(o, key)
+			if !present {
+				out.Of[i] = -1
+				continue
+			}
+			n, known := at[value]
+			if !known {
+				n = int32(len(out.Values))
+				at[value] = n
+				out.Values = append(out.Values, value)
+			}
+			out.Of[i] = n
+		}
+		return out
+	})
 }
 
-// column returns the column of a label that kinds and offers decide.
-func (p *Pool) column(key string) *column {
-	out := p.columns[key]
-	if out != nil {
+// matchingOfAll returns which of all that the catalogue offers meets the requirement.
+func (p *shelf) matchingOfAll(r constraint.Requirement) bitset.Set {
+	if c := p.columnOfAll(r.Key); c != nil {
+		return meeting(c, r)
+	}
+	if r.Set.AllowsAbsent() {
+		return bitset.Full(len(p.options))
+	}
+	return bitset.New(len(p.options))
+}
+
+// within returns which of all that the catalogue offers keeps all rules.
+func (p *shelf) within(rules ...constraint.Requirements) bitset.Set {
+	out := bitset.Full(len(p.options))
+	for _, rs := range rules {
+		for _, r := range rs {
+			out.And(p.matchingOfAll(r))
+		}
+	}
+	return out
+}
+
+// meeting returns whose label meets the requirement, by wishes for values: these are few.
+func meeting(c *cluster.Column, r constraint.Requirement) bitset.Set {
+	allowed := make([]bool, len(c.Values))
+	for n, value := range c.Values {
+		allowed[n] = r.Set.Allows(value)
+	}
+	absent, out := r.Set.AllowsAbsent(), bitset.New(len(c.Of))
+	for i, n := range c.Of {
+		if n < 0 && absent || n >= 0 && allowed[n] {
+			out.Add(i)
+		}
+	}
+	return out
+}
+
+// Column returns what the options of the pool say of a label, by their position;
+// nil where kinds and offers do not decide it. It is not to be written.
+func (p *Pool) Column(key string) *cluster.Column {
+	out, known := p.columns[key]
+	if known {
 		return out
 	}
-	out = &column{of: make([]int32, len(p.Options))}
-	at := map[string]int32{}
-	for i, o := range p.Options {
-		value, present := p.Label(o, key)
-		if !present {
-			out.of[i] = -1
-			continue
+	if all := p.columnOfAll(key); all != nil {
+		out = &cluster.Column{Values: all.Values, Of: make([]int32, len(p.places))}
+		for i, at := range p.places {
+			out.Of[i] = all.Of[at]
 		}
-		n, known := at[value]
-		if !known {
-			n = int32(len(out.values))
-			at[value] = n
-			out.values = append(out.values, value)
-		}
-		out.of[i] = n
 	}
 	p.columns[key] = out
 	return out
@@ -42,21 +92,7 @@ func (p *Pool) column(key string) *column {
 
 // Matching returns the options whose labels meet the requirement; its key
 // must be one that kinds and offers decide.
-func (p *Pool) Matching(r constraint.Requirement) bitset.Set {
-	c := p.column(r.Key)
-	allowed := make([]bool, len(c.values))
-	for n, value := range c.values {
-		allowed[n] = r.Set.Allows(value)
-	}
-	absent := r.Set.AllowsAbsent()
-	out := bitset.New(len(p.Options))
-	for i, n := range c.of {
-		if n < 0 && absent || n >= 0 && allowed[n] {
-			out.Add(i)
-		}
-	}
-	return out
-}
+func (p *Pool) Matching(r constraint.Requirement) bitset.Set { return meeting(p.Column(r.Key), r) }
 
 // valuesOf lists the values of a label that are known of: those of kinds and
 // offers, else those of the pool. Not to be written.
@@ -68,12 +104,8 @@ func (p *Pool) valuesOf(key string) []string {
 	if value, ok := p.Labels.Get(key); ok {
 		out = append(out, value)
 	}
-	if p.Defines(key) {
-		for _, o := range p.shelf.options {
-			if value, ok := p.Label(o, key); ok {
-				out = append(out, value)
-			}
-		}
+	if all := p.columnOfAll(key); all != nil {
+		out = append(out, all.Values...)
 	} else if p.Requirements.Has(key) {
 		values, _ := p.Requirements.Get(key).Finite()
 		out = append(out, values...)

@@ -325,7 +325,7 @@ func core(h *Hurdle, wishes []*Hurdle) []*Hurdle {
 }
 
 func (p *Pool) labelHurdle(r constraint.Requirement, w wishes) *Hurdle {
-	out := &Hurdle{Rule: Label, Key: r.Key, Cleared: p.matching(r), Word: WantWord(r)}
+	out := &Hurdle{Rule: Label, Key: r.Key, Cleared: p.remembered(r), Word: WantWord(r)}
 	if w.volume.Has(r.Key) {
 		out.effort = effort[NoType] * efforts // the volume stays where it is
 	}

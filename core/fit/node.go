@@ -12,12 +12,18 @@ import (
 // ephemeral lists the taints that a node has while it starts and that are
 // expected to vanish by themselves.
 var ephemeral = []constraint.Taint{
-	{Key: "node.kubernetes.io/not-ready", Effect: constraint.NoSchedule},
-	{Key: "node.kubernetes.io/not-ready", Effect: constraint.NoExecute},
-	{Key: "node.kubernetes.io/unreachable", Effect: constraint.NoSchedule},
+	{Key: taintNotReady, Effect: constraint.NoSchedule},
+	{Key: taintNotReady, Effect: constraint.NoExecute},
+	{Key: taintUnreachable, Effect: constraint.NoSchedule},
 	{Key: "node.cloudprovider.kubernetes.io/uninitialized", Value: "true", Effect: constraint.NoSchedule},
 	{Key: "karpenter.sh/unregistered", Effect: constraint.NoExecute},
 }
+
+// These say what the kubelet says of itself, or that it says nothing.
+const (
+	taintNotReady    = "node.kubernetes.io/not-ready"
+	taintUnreachable = "node.kubernetes.io/unreachable"
+)
 
 // readinessPrefix begins the keys of taints that readiness gates put on
 // starting nodes.
@@ -50,13 +56,16 @@ func NodeAdmits(s *cluster.Shape, n *cluster.Node) Reason {
 
 // LastingTaints returns the taints that count for pods: all of them on a
 // foreign node. On one of ours, those that vanish by themselves do not count
-// while it is not ready, nor its startup taints until it is initialized.
+// while it is not ready, nor its startup taints until it is initialized. That a
+// ready node is not ready is a taint which goes in a moment: who takes it off
+// hears of the kubelet's word no sooner than anybody else.
 func LastingTaints(n *cluster.Node) []constraint.Taint {
-	if n.Claim == "" || n.Initialized && n.Ready {
+	if n.Claim == "" || len(n.Taints) == 0 {
 		return n.Taints
 	}
+	started := n.Initialized && n.Ready
 	return slices.DeleteFunc(slices.Clone(n.Taints), func(t constraint.Taint) bool {
-		return Ephemeral(t) || !n.Initialized && slices.ContainsFunc(n.StartupTaints, func(s constraint.Taint) bool {
+		return Ephemeral(t) && (!started || t.Key == taintNotReady || t.Key == taintUnreachable) || !n.Initialized && slices.ContainsFunc(n.StartupTaints, func(s constraint.Taint) bool {
 			return s.Key == t.Key && s.Effect == t.Effect
 		})
 	})

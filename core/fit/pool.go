@@ -8,6 +8,7 @@ import (
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/parallel"
 	"github.com/daemok/daemok/core/quantity"
 )
 
@@ -17,6 +18,7 @@ import (
 type Pool struct {
 	*cluster.Pool
 	Options []Option // every offer that the pool's own rules and floor allow, in the order of buying
+	places  []int32  // by option: its position among all that the catalogue offers
 	Kinds   []Space  // what machines have for pods, by Option.Kind
 	*shelf
 	rules    constraint.Requirements // the pool's requirements and labels on defined keys
@@ -25,12 +27,12 @@ type Pool struct {
 	special  []special               // the others
 	terms    map[*cluster.Shape]answer
 	matches  map[string]bitset.Set
-	columns  map[string]*column  // by label
-	values   map[string][]string // likewise, see valuesOf
-	nearKeys map[string]string   // by key: the one that was probably meant; empty for none
-	free     map[string][]int64  // by resource and kind, see freeOf
-	calm     bitset.Set          // options that daemon pods leave something of; nil: not asked for yet
-	onSale   bitset.Set          // what Available returns; likewise
+	columns  map[string]*cluster.Column // by label, Of by option
+	values   map[string][]string        // likewise, see valuesOf
+	nearKeys map[string]string          // by key: the one that was probably meant; empty for none
+	free     map[string][]int64         // by resource and kind, see freeOf
+	calm     bitset.Set                 // options that daemon pods leave something of; nil: not asked for yet
+	onSale   bitset.Set                 // what Available returns; likewise
 }
 
 // Option is one offer that the pool may buy, by the position of its kind among
@@ -69,13 +71,13 @@ func ForPools(pools []cluster.Pool, daemons []cluster.Daemon) []*Pool {
 }
 
 func forPool(p *cluster.Pool, from *shelf, daemons []cluster.Daemon) *Pool {
-	out := &Pool{Pool: p, shelf: from, terms: map[*cluster.Shape]answer{}, matches: map[string]bitset.Set{},
-		columns: map[string]*column{}, values: map[string][]string{}, nearKeys: map[string]string{}, free: map[string][]int64{}}
+	out := &Pool{Pool: p, shelf: from}
+	out.keepAnswers()
 	out.rules = out.ownRules()
-	for _, o := range from.options {
-		if out.meetsAll(o, out.rules) && out.meetsAll(o, p.Floor) {
-			out.Options = append(out.Options, o)
-		}
+	may := from.within(out.rules, p.Floor)
+	out.Options, out.places = make([]Option, 0, may.Count()), make([]int32, 0, may.Count())
+	for i := may.Next(0); i >= 0; i = may.Next(i + 1) {
+		out.Options, out.places = append(out.Options, from.options[i]), append(out.places, int32(i))
 	}
 	out.every = bitset.Full(len(out.Options))
 	out.keepSpecial()
@@ -134,6 +136,7 @@ type shelf struct {
 	defined []string // label keys that kinds and offers decide, sorted
 	offers  []string // those of them that offers have, sorted
 	options []Option // all offers in the order of buying
+	columns map[string]*parallel.Once[cluster.Column]
 }
 
 func newShelf(c *cluster.Catalogue) *shelf {
@@ -141,7 +144,7 @@ func newShelf(c *cluster.Catalogue) *shelf {
 		return &shelf{}
 	}
 	index := c.Index.Get(func() *cluster.Index { return indexOf(c) })
-	return &shelf{kinds: c.Kinds, defined: index.Keys, offers: index.OfferKeys, options: index.Offers}
+	return &shelf{kinds: c.Kinds, defined: index.Keys, offers: index.OfferKeys, options: index.Offers, columns: index.Columns}
 }
 
 // indexOf sorts the offers of a catalogue, which takes long: thousands are usual.
@@ -155,7 +158,11 @@ func indexOf(c *cluster.Catalogue) *cluster.Index {
 	}
 	ranks := s.ranks()
 	slices.SortStableFunc(s.options, func(a, b Option) int { return s.compare(a, b, ranks) })
-	return &cluster.Index{Keys: s.defined, OfferKeys: s.offers, Offers: s.options}
+	columns := make(map[string]*parallel.Once[cluster.Column], len(s.defined))
+	for _, key := range s.defined {
+		columns[key] = &parallel.Once[cluster.Column]{}
+	}
+	return &cluster.Index{Keys: s.defined, OfferKeys: s.offers, Offers: s.options, Columns: columns}
 }
 
 // ranks returns by which price each offer is bought: spot offers by their own and
@@ -216,10 +223,6 @@ func (p *Pool) Available() bitset.Set {
 func (p *shelf) meets(o Option, r constraint.Requirement) bool {
 	value, present := p.Label(o, r.Key)
 	return present && r.Set.Allows(value) || !present && r.Set.AllowsAbsent()
-}
-
-func (p *shelf) meetsAll(o Option, rules constraint.Requirements) bool {
-	return !slices.ContainsFunc(rules, func(r constraint.Requirement) bool { return !p.meets(o, r) })
 }
 
 // compare orders offers by the ranks, where there are any, else by price.

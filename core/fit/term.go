@@ -67,14 +67,9 @@ func (p *Pool) compile(s *cluster.Shape) ([]Term, Reason) {
 }
 
 func (p *Pool) term(want constraint.Requirements) (Term, Reason) {
-	out := Term{Requirements: want, Options: p.openFor(want)}
-	narrowed := false
-	for _, r := range want {
+	out := Term{Requirements: want}
+	for _, r := range want { // most pods that a pool is not for are not meant by its labels
 		if p.Defines(r.Key) {
-			if !narrowed {
-				out.Options, narrowed = out.Options.Clone(), true
-			}
-			out.Options.And(p.matching(r))
 			continue
 		}
 		if why := p.custom(r); !why.OK() {
@@ -84,6 +79,17 @@ func (p *Pool) term(want constraint.Requirements) (Term, Reason) {
 			own := constraint.Requirement{Key: r.Key, Set: p.Requirements.Get(r.Key)}
 			out.Custom = out.Custom.And(own).And(r)
 		}
+	}
+	out.Options = p.openFor(want)
+	narrowed := false
+	for _, r := range want {
+		if !p.Defines(r.Key) {
+			continue
+		}
+		if !narrowed {
+			out.Options, narrowed = out.Options.Clone(), true
+		}
+		out.Options.And(p.remembered(r))
 	}
 	if out.Options.Next(0) < 0 {
 		return Term{}, noOption
@@ -133,8 +139,8 @@ func newHostname(r constraint.Requirement) Reason {
 	return Reason{}
 }
 
-// matching is Matching with a memory, for wishes that many shapes share.
-func (p *Pool) matching(r constraint.Requirement) bitset.Set {
+// remembered is Matching with a memory, for wishes that many shapes share.
+func (p *Pool) remembered(r constraint.Requirement) bitset.Set {
 	key := r.Key + " " + r.Set.String()
 	known, ok := p.matches[key]
 	if !ok {

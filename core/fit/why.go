@@ -128,14 +128,18 @@ func (p *Pool) hint(r constraint.Requirement) string {
 // floored reports whether it is the floor that leaves out what the requirement
 // asks for.
 func (p *Pool) floored(r constraint.Requirement) bool {
-	return len(p.Floor) > 0 && slices.ContainsFunc(p.options, func(o Option) bool {
-		return p.meets(o, r) && p.meetsAll(o, p.rules) && !p.meetsAll(o, p.Floor)
-	})
+	if len(p.Floor) == 0 {
+		return false
+	}
+	for range p.within(p.rules, constraint.Requirements{r}).Difference(p.within(p.Floor)) {
+		return true
+	}
+	return false
 }
 
 // floorLeavesNone reports whether there would be machine types without it.
 func (p *Pool) floorLeavesNone() bool {
-	return len(p.Floor) > 0 && slices.ContainsFunc(p.options, func(o Option) bool { return p.meetsAll(o, p.rules) })
+	return len(p.Floor) > 0 && p.within(p.rules).Count() > 0
 }
 
 func (p *Pool) floorText() string {

@@ -10,11 +10,12 @@ import (
 
 // offer is one that is worth looking at.
 type offer struct {
-	at    int // in the batch
-	free  []int64
-	cost  float64
-	takes []place.BatchTake
-	open  bitset.Set // classes that may have it
+	at     int // in the batch
+	free   []int64
+	useful []int64 // of it, at most what all rows ask for
+	cost   float64
+	takes  []place.BatchTake
+	open   bitset.Set // classes that may have it
 }
 
 // scarce returns the positions of resources that are asked for and that some
@@ -82,11 +83,19 @@ func identical(a, b bitset.Set) bool {
 
 // worthwhile returns the offers that some row may have and to which no other,
 // open to the same rows at least, is preferable: as large in everything, no
-// dearer, and taking no more of any limit. The cheapest comes first.
+// dearer, and taking no more of any limit. What all rows together do not ask for makes
+// none larger. The cheapest comes first.
 func worthwhile(batch *place.Batch, sets []bitset.Set, positions []int) []offer {
+	asked := make([]int64, len(positions))
+	for i := range batch.Rows {
+		for n, d := range positions {
+			asked[n] += batch.Rows[i].Need[d] * batch.Rows[i].Count
+		}
+	}
 	var all []offer
 	for i, o := range batch.Offers {
 		mine := offer{at: i, free: pluck(o.Free, positions), cost: o.Cost, takes: o.Takes, open: bitset.New(len(sets))}
+		mine.useful = least(mine.free, asked)
 		for class, set := range sets {
 			if set.Has(i) {
 				mine.open.Add(class)
@@ -98,12 +107,26 @@ func worthwhile(batch *place.Batch, sets []bitset.Set, positions []int) []offer 
 	}
 	// Of equals in cost the largest comes first, so that what is preferable to
 	// an offer is always before it.
-	slices.SortStableFunc(all, func(a, b offer) int { return cmp.Or(cmp.Compare(a.cost, b.cost), slices.Compare(b.free, a.free)) })
+	slices.SortStableFunc(all, func(a, b offer) int {
+		return cmp.Or(cmp.Compare(a.cost, b.cost), slices.Compare(b.useful, a.useful), slices.Compare(b.free, a.free))
+	})
 	var out []offer
+	var asks []int // positions in out; what was preferable to the last one is asked first
 	for i := range all {
-		if !slices.ContainsFunc(out, func(o offer) bool { return o.preferable(&all[i]) }) {
-			out = append(out, all[i])
+		at := slices.IndexFunc(asks, func(o int) bool { return out[o].preferable(&all[i]) })
+		if at >= 0 {
+			asks[0], asks[at] = asks[at], asks[0]
+			continue
 		}
+		asks, out = append(asks, len(out)), append(out, all[i])
+	}
+	return out
+}
+
+func least(a, b []int64) []int64 {
+	out := make([]int64, len(a))
+	for i := range a {
+		out[i] = min(a[i], b[i])
 	}
 	return out
 }
@@ -111,7 +134,7 @@ func worthwhile(batch *place.Batch, sets []bitset.Set, positions []int) []offer 
 // preferable reports whether an offer that costs no more will always do in
 // place of the other.
 func (o *offer) preferable(other *offer) bool {
-	if !holds(o.free, other.free) {
+	if !holds(o.useful, other.useful) {
 		return false
 	}
 	for i, word := range other.open {

@@ -9,6 +9,7 @@ import (
 	"github.com/daemok/daemok/core/bound"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/parallel"
 )
 
 // buyer is one pool while machines are bought from it.
@@ -44,9 +45,7 @@ type buyer struct {
 	varied    bool                      // some requirement has minValues
 	parted    bool                      // there are several of some kind, see closed
 	choices   map[string]*choices       // by what launches leave open
-	zones     facets                    // see noteFacets
-	payments  facets
-	archs     facets
+	shared    *parallel.Once[aspects]   // see aspects
 	lots      map[string]*lot
 	lastLot   *lot
 	setText   []byte // kept for its memory
@@ -69,8 +68,8 @@ type way struct {
 	barred  bool // minValues cannot be kept
 }
 
-func newBuyer(p *fit.Pool, d amount.Dims) *buyer {
-	b := &buyer{Pool: p, available: p.Available(), parted: p.Catalogue != nil && len(p.Kinds) > len(p.Catalogue.Kinds)}
+func newBuyer(p *fit.Pool, d amount.Dims, shared *parallel.Once[aspects]) *buyer {
+	b := &buyer{Pool: p, shared: shared, available: p.Available(), parted: p.Catalogue != nil && len(p.Kinds) > len(p.Catalogue.Kinds)}
 	b.within = b.available.Clone()
 	b.free = make([][]int64, len(p.Kinds))
 	for k := range p.Kinds {

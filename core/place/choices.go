@@ -47,11 +47,9 @@ func (b *buyer) newChoices(options bitset.Set, kinds []int) *choices {
 		kinds: kinds, free: b.leastFree(kinds), daemons: b.leastDaemons(kinds),
 		names: constraint.Values(names...), runnersUp: b.runnersUp(options),
 	}
-	if b.zones == nil {
-		b.noteFacets()
-	}
+	a := b.aspects()
 	out.reservation = b.reservationOf(options)
-	out.zones, out.ways, out.archs = constraint.Values(b.zones.of(options)...), constraint.Values(b.payments.of(options)...), b.archs.of(options)
+	out.zones, out.ways, out.archs = constraint.Values(a.zones.of(options)...), constraint.Values(a.payments.of(options)...), a.archs.of(options)
 	return out
 }
 
@@ -63,16 +61,23 @@ type facet struct {
 	options bitset.Set
 }
 
-// noteFacets finds out what options differ in beside their kinds.
-func (b *buyer) noteFacets() {
-	for i, o := range b.Options {
-		offer := b.Offer(o)
-		b.zones = b.zones.with(offer.Zone, i, len(b.Options))
-		b.payments = b.payments.with(string(offer.Option), i, len(b.Options))
-		if arch, ok := b.Label(o, cluster.LabelArch); ok {
-			b.archs = b.archs.with(arch, i, len(b.Options))
+// aspects are what options of a pool differ in beside their kinds.
+type aspects struct{ zones, payments, archs facets }
+
+// aspects are not to be written.
+func (b *buyer) aspects() *aspects {
+	return b.shared.Get(func() *aspects {
+		out := &aspects{}
+		for i, o := range b.Options {
+			offer := b.Offer(o)
+			out.zones = out.zones.with(offer.Zone, i, len(b.Options))
+			out.payments = out.payments.with(string(offer.Option), i, len(b.Options))
+			if arch, ok := b.Label(o, cluster.LabelArch); ok {
+				out.archs = out.archs.with(arch, i, len(b.Options))
+			}
 		}
-	}
+		return out
+	})
 }
 
 // with notes the value of an option, of so many.

@@ -56,7 +56,7 @@ type deskPool struct {
 func newDesk(g *Ground) *desk {
 	s := g.snapshot
 	r := newRun(s, movers(s, g.taken), g.options)
-	r.takeStocks(g.launches)
+	r.takeFor(g.launches)
 	d := &desk{
 		ground: g, run: r, looked: r.looked, moves: len(g.moves), board: r.board, daemons: r.daemons, stocks: r.stocks,
 		kins: map[*cluster.Shape]*deskKin{}, text: map[*cluster.Shape]string{}, held: map[string]int{},
@@ -84,22 +84,15 @@ func newDesk(g *Ground) *desk {
 	return d
 }
 
-// takeStocks accounts for what machines of the plan are taken from.
-func (r *run) takeStocks(launches []plan.Launch) {
+// takeFor accounts for what machines of the plan are taken from.
+func (r *run) takeFor(launches []plan.Launch) {
 	for i := range launches {
 		at := slices.IndexFunc(r.buyers, func(b *buyer) bool { return b.ID == launches[i].Pool })
 		if at < 0 || r.stocks == nil {
 			continue
 		}
-		b, c := r.buyers[at], &launches[i].Choice
-		option := slices.IndexFunc(b.Options, func(o fit.Option) bool {
-			offer := b.Offer(o)
-			from, _ := offer.Labels.Get(cluster.LabelReservation)
-			return b.Kind(o).Name == c.Kind && offer.Zone == c.Zone && offer.Option == c.Option &&
-				(from == "" || launches[i].Requirements.Get(cluster.LabelReservation).Allows(from))
-		})
-		if option >= 0 && r.stocks[b.stockOf(option)] > 0 {
-			r.takeStock(b.stockOf(option))
+		if o := launches[i].Offer(r.buyers[at].Catalogue); o != nil && r.left(o) > 0 {
+			r.takeStocks(o.Stocks)
 		}
 	}
 }

@@ -69,7 +69,7 @@ func (r *run) list(b *buyer, l *load) listing {
 	if b.parted {
 		options, kinds = b.closed(options, kinds)
 	}
-	options, kinds = b.onlyStock(options, kinds)
+	options, kinds = b.onlyStocks(options, kinds)
 	open := b.choicesOf(options, kinds)
 	out := listing{choices: open, option: options.Next(0), Launch: plan.Launch{
 		Pool:      b.ID,
@@ -118,7 +118,7 @@ func (r *run) launch(b *buyer, l *load, as *listing) {
 	}
 	slices.SortFunc(out.Pods, byName)
 	at := launched{buyer: b, ways: as.ways, due: as.due, options: as.options, asked: asked, free: slices.Clone(as.free),
-		stock: b.stockOf(as.option)}
+		stocks: b.stocksOf(as.option)}
 	at.cost, at.unpriced = r.bill(b, b.calmest(as.options, l.sum), l)
 	at.risk = b.riskOf(as.option)
 	at.cost += at.risk
@@ -129,7 +129,7 @@ func (r *run) launch(b *buyer, l *load, as *listing) {
 		b.limits.use(at.limited)
 		b.narrow()
 	}
-	r.takeStock(at.stock)
+	r.takeStocks(at.stocks)
 	r.launched = append(r.launched, at)
 	r.out.Launches = append(r.out.Launches, out)
 }

@@ -72,7 +72,7 @@ func (d *desk) carryOut(m *move) {
 	for i := range m.machines {
 		places[m.machines[i].Claim] = d.expect(r, &m.machines[i])
 	}
-	r.takeStocks(m.launches)
+	r.takeFor(m.launches)
 	d.notePools()
 	for i := range m.placements {
 		d.settle(r, &m.placements[i], places)

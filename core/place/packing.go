@@ -211,20 +211,19 @@ func (l *batch) takes(b *buyer) func(option int) []BatchTake {
 		if limits != nil {
 			out = limits(b.Options[o].Kind)
 		}
-		name := b.stockOf(o)
-		if name == "" {
-			return out
-		}
-		at, known := l.stocks[name]
-		if !known {
-			at = len(l.Limits)
-			l.Limits = append(l.Limits, b.run.stocks[name])
-			if l.stocks == nil {
-				l.stocks = map[string]int{}
+		for _, s := range b.stocksOf(o) {
+			at, known := l.stocks[s.Name]
+			if !known {
+				at = len(l.Limits)
+				l.Limits = append(l.Limits, b.run.stocks[s.Name])
+				if l.stocks == nil {
+					l.stocks = map[string]int{}
+				}
+				l.stocks[s.Name] = at
 			}
-			l.stocks[name] = at
+			out = append(out, BatchTake{at, 1})
 		}
-		return append(out, BatchTake{at, 1})
+		return out
 	}
 }
 
@@ -274,7 +273,7 @@ func (r *run) buyBatch(l *batch) {
 // plenty reports whether the machine is taken from no stock.
 func (l *batch) plenty(m BatchMachine) bool {
 	from := l.from[m.Offer]
-	return from.buyer.stockOf(from.option) == ""
+	return len(from.buyer.stocksOf(from.option)) == 0
 }
 
 // ridersOf returns how many pods of each group may ride along on machines of the

@@ -40,10 +40,7 @@ func (b *buyer) firstParts(options bitset.Set, needed map[int]bool) []int {
 // together may also be a part of a kind that is not meant, with less room. Then
 // the zone, and if need be the way to pay, is the one of the first option.
 func (b *buyer) closed(options bitset.Set, kinds []int) (bitset.Set, []int) {
-	if b.zones == nil {
-		b.noteFacets()
-	}
-	for _, f := range []facets{b.zones, b.payments} {
+	for _, f := range []facets{b.aspects().zones, b.aspects().payments} {
 		first := options.Next(0)
 		if first < 0 || !b.asksForMore(options, kinds) {
 			break
@@ -59,7 +56,7 @@ func (b *buyer) closed(options bitset.Set, kinds []int) (bitset.Set, []int) {
 // asksForMore reports whether the kinds, zones and ways to pay of the options
 // include another part of one of the kinds.
 func (b *buyer) asksForMore(options bitset.Set, kinds []int) bool {
-	zones, payments := b.zones.of(options), b.payments.of(options)
+	zones, payments := b.aspects().zones.of(options), b.aspects().payments.of(options)
 	return slices.ContainsFunc(b.Options, func(o fit.Option) bool {
 		offer := b.Offer(o)
 		return !slices.Contains(kinds, o.Kind) && slices.ContainsFunc(kinds, func(k int) bool { return b.same(k, o.Kind) }) &&

@@ -32,6 +32,7 @@ type Options struct {
 	EvenHosts bool                        // see topology.Board.Even; the answer may be dearer than the usual one, and leave more pods
 	Thrift    float64                     // what all that pools may still own counts as when machines are compared: those that take little of it come first
 	Calm      bool                        // what interruptions are likely to cost has no say in what machines are chosen, but in which spot offers these come from
+	Ready     *Ready                      // what was prepared for the snapshot, or one with the same pools and daemons; nil: nothing
 	Leanings  []Leaning                   // by shape, in the order of placing; those that are missing are as usual
 	asked     bool                        // see Ground: questions may leave wishes out
 }
@@ -182,14 +183,15 @@ func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 		failed: map[request]bool{}, crowdRules: map[string]int{}, torn: map[*group]*crew{}, kins: map[string]*kin{}, followers: map[int][]*kin{}, markets: map[string][]*market{}, held: map[string]bool{}, daemons: map[*cluster.Shape]*topology.Rules{}, tried: map[[3]int64]bool{},
 	}
 	r.scratch.sum = make([]int64, r.dims.Len())
-	pools := fit.ForPools(s.Pools, s.Daemons)
+	ready := o.readyFor(s)
+	pools := ready.ForPools()
 	r.seats = append(nodeSeats(s, r.dims), machineSeats(s, pools, r.dims)...)
 	for i, seat := range r.seats {
 		seat.at, seat.id = i, i
 	}
 	r.firstLaunch = len(r.seats)
-	for _, p := range pools {
-		b := newBuyer(p, r.dims)
+	for i, p := range pools {
+		b := newBuyer(p, r.dims, &ready.aspects[i])
 		b.run = r
 		r.limited = r.limited || b.limits != nil
 		r.buyers = append(r.buyers, b)

@@ -74,11 +74,17 @@ func (b *buyer) domains(board *topology.Board, k int) []int32 {
 	}
 	out := b.inDomain[k]
 	if out == nil {
-		out = make([]int32, len(b.Options))
-		for i, o := range b.Options {
-			out[i] = topology.None
-			if value, ok := b.Label(o, board.Keys()[k]); ok {
-				out[i] = board.Domain(k, value)
+		out = slices.Repeat([]int32{topology.None}, len(b.Options))
+		if c := b.Column(board.Keys()[k]); c != nil {
+			domains := slices.Repeat([]int32{topology.None}, len(c.Values)) // the board knows those alone that can be bought
+			for i, n := range c.Of {
+				switch {
+				case n < 0:
+					continue
+				case domains[n] == topology.None:
+					domains[n] = board.Domain(k, c.Values[n])
+				}
+				out[i] = domains[n]
 			}
 		}
 		b.inDomain[k] = out

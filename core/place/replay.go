@@ -35,7 +35,7 @@ type launched struct {
 	place    int                // on the board
 	options  bitset.Set         // that it may become
 	limited  quantity.Resources // what the pool's limits set aside for it
-	stock    string             // what it is taken from
+	stocks   []cluster.Stock    // what it is taken from
 	asked    []request          // what it was bought for
 	gone     bool               // see withdraw
 }
@@ -230,7 +230,7 @@ func (r *run) cancel(launch int) {
 		l.buyer.narrow()
 		clear(r.failed)
 	}
-	r.putBack(l.stock)
+	r.putBack(l.stocks)
 }
 
 // unseat takes pods off their places and makes them wait again.

@@ -1,78 +1,70 @@
 package place
 
 import (
+	"math"
+	"slices"
+
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 )
 
-// countStocks notes what offers are taken from that are had so many times only, such
-// as a capacity reservation. Pools share it, and so do kinds.
+// countStocks notes what offers draw on, such as a capacity reservation or the room of
+// a placement group. Pools share it, and so do kinds.
 func (r *run) countStocks() {
 	for _, b := range r.buyers {
 		for i := range b.Options {
 			o := b.Offer(b.Options[i])
-			if o.Stock == "" || !o.Available {
+			if len(o.Stocks) == 0 || !o.Available {
 				continue
 			}
 			if r.stocks == nil {
 				r.stocks = map[string]int64{}
 			}
-			if left, known := r.stocks[o.Stock]; !known || o.Left < left {
-				r.stocks[o.Stock] = o.Left
+			for _, s := range o.Stocks {
+				if left, known := r.stocks[s.Name]; !known || s.Left < left {
+					r.stocks[s.Name] = s.Left
+				}
 			}
 		}
 	}
 	r.countOrders()
 	for name, left := range r.stocks {
 		if left <= 0 {
-			r.onSale(name, false)
+			r.onSale(name)
 		}
 	}
 }
 
 // countOrders takes off what machines on order are to be taken from, as long as
-// nobody who sells them knows of it. A machine that is to come from a stock says so
-// by its label.
+// nobody who sells them knows of it.
 func (r *run) countOrders() {
 	if r.stocks == nil {
 		return
 	}
 	for i := range r.snapshot.Machines {
 		m := &r.snapshot.Machines[i]
-		values, _ := m.Requirements.Get(cluster.LabelReservation).Finite()
-		if m.Launched || m.Buying || m.Deleting || len(values) != 1 {
+		pool, known := r.snapshot.Pool(m.Pool)
+		if !known || m.Launched || m.Buying || m.Deleting {
 			continue
 		}
-		if name, known := r.stockLabelled(values[0]); known {
-			r.stocks[name]--
+		for _, s := range pool.Catalogue.DrawnBy(m) {
+			r.stocks[s.Name]--
 		}
 	}
 }
 
-// stockLabelled finds the stock whose offers have this label.
-func (r *run) stockLabelled(reservation string) (name string, known bool) {
-	for _, b := range r.buyers {
-		for i, o := range b.Options {
-			if from, labelled := b.Offer(o).Labels.Get(cluster.LabelReservation); labelled && from == reservation {
-				return b.stockOf(i), true
-			}
-		}
-	}
-	return "", false
-}
-
-// onlyStock keeps of what a launch leaves open, where it is taken from a stock
-// first, that stock alone: what is paid for already may be far larger than what
+// onlyStocks keeps of what a launch leaves open, where it draws on stocks first,
+// what draws on the same alone: what is paid for already may be far larger than what
 // would be bought for the same pods, and is counted as taken. Where so little would
 // not do for minValues all stays open.
-func (b *buyer) onlyStock(options bitset.Set, kinds []int) (bitset.Set, []int) {
-	name := b.stockOf(options.Next(0))
-	if name == "" {
+func (b *buyer) onlyStocks(options bitset.Set, kinds []int) (bitset.Set, []int) {
+	first := b.Offer(b.Options[options.Next(0)])
+	if len(first.Stocks) == 0 {
 		return options, kinds
 	}
 	only := options.Clone()
 	for i := only.Next(0); i >= 0; i = only.Next(i + 1) {
-		if b.stockOf(i) != name {
+		if !b.Offer(b.Options[i]).DrawsAlike(first) {
 			only.Remove(i)
 		}
 	}
@@ -98,52 +90,63 @@ func (b *buyer) reservationOf(options bitset.Set) string {
 	return out
 }
 
-// stockOf names what a machine bought by the option is taken from; nothing where
-// as many can be had as anyone wants.
-func (b *buyer) stockOf(option int) string { return b.Offer(b.Options[option]).Stock }
+// stocksOf is what a machine bought by the option is taken from; nothing where as
+// many can be had as anyone wants.
+func (b *buyer) stocksOf(option int) []cluster.Stock { return b.Offer(b.Options[option]).Stocks }
+
+// left is how many machines can still be bought by the offer, where that is counted.
+func (r *run) left(o *cluster.Offer) int64 {
+	out := int64(math.MaxInt64)
+	for _, s := range o.Stocks {
+		if left, known := r.stocks[s.Name]; known {
+			out = min(out, left)
+		}
+	}
+	return out
+}
 
 // mayStill is how many machines can be bought by the option at most, of n.
 func (r *run) mayStill(b *buyer, option int, n int64) int64 {
-	if left, known := r.stocks[b.stockOf(option)]; known {
-		return min(n, left)
-	}
-	return n
+	return min(n, r.left(b.Offer(b.Options[option])))
 }
 
-// takeStock accounts for a machine of this plan; the last one closes the offers.
-func (r *run) takeStock(name string) {
-	if name == "" {
-		return
-	}
-	r.stocks[name]--
-	if r.stocks[name] == 0 {
-		r.onSale(name, false)
+// takeStocks accounts for a machine of this plan; the last one of any stock closes the
+// offers that draw on it.
+func (r *run) takeStocks(stocks []cluster.Stock) {
+	for _, s := range stocks {
+		r.stocks[s.Name]--
+		if r.stocks[s.Name] == 0 {
+			r.onSale(s.Name)
+		}
 	}
 }
 
 // putBack accounts for a machine that is not ordered after all.
-func (r *run) putBack(name string) {
-	if name == "" {
-		return
+func (r *run) putBack(stocks []cluster.Stock) {
+	for _, s := range stocks {
+		r.stocks[s.Name]++
+		if r.stocks[s.Name] == 1 {
+			r.onSale(s.Name)
+		}
 	}
-	r.stocks[name]++
-	if r.stocks[name] == 1 {
-		r.onSale(name, true)
+	if len(stocks) > 0 {
+		clear(r.failed)
 	}
-	clear(r.failed)
 }
 
-// onSale opens or closes the offers that are taken from the stock.
-func (r *run) onSale(name string, open bool) {
+// onSale opens or closes the offers that draw on the stock, by what is left of all that
+// they draw on.
+func (r *run) onSale(name string) {
 	for _, b := range r.buyers {
 		any := false
 		for i := range b.Options {
-			switch o := b.Offer(b.Options[i]); {
-			case o.Stock != name || !o.Available || b.free[b.Options[i].Kind] == nil:
+			o := b.Offer(b.Options[i])
+			if !o.Available || !slices.ContainsFunc(o.Stocks, func(s cluster.Stock) bool { return s.Name == name }) || b.free[b.Options[i].Kind] == nil {
 				continue
-			case open:
+			}
+			if r.left(o) > 0 {
 				b.available.Add(i)
-			default:
+			} else {
 				b.available.Remove(i)
 			}
 			any = true

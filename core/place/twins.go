@@ -30,7 +30,7 @@ func (b *buyer) twin() bool { return b.like != nil && b.like != b }
 // steady reports whether costs of the pool's options depend on nothing but these.
 func (b *buyer) steady() bool { return b.whole == nil && b.credits == nil && b.limits == nil }
 
-// sellsAs reports whether two such pools sell the same for the same.
+// sellsAs reports whether two pools sell the same for the same, but for their limits and credits.
 func (b *buyer) sellsAs(other *buyer) bool {
 	return b.Catalogue == other.Catalogue && b.PerMachine() == other.PerMachine() && !b.parted && !other.parted &&
 		slices.Equal(b.Options, other.Options) && slices.EqualFunc(b.free, other.free, func(x, y []int64) bool { return (x == nil) == (y == nil) && slices.Equal(x, y) })

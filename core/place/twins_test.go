@@ -57,6 +57,48 @@ func TestPoolsThatSellTheSameAreAskedOnce(t *testing.T) {
 	}
 }
 
+// TestPoolsThatHaveTheSameAreValuedOnce compares what options of much alike pools yield
+// with what they do where every pool is reckoned by itself.
+func TestPoolsThatHaveTheSameAreValuedOnce(t *testing.T) {
+	taken, own := 0, 0
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 43))
+		s := chance.Inhabited(r)
+		for i := range s.Pools {
+			for n := range 1 + r.IntN(3) {
+				s.Pools = append(s.Pools, muchLike(r, s.Pools[i], n))
+			}
+		}
+		s.Sort()
+		run := newRun(s, s.Waiting, Options{Thrift: float64(r.IntN(2)), Calm: r.IntN(2) == 0})
+		run.sellers, run.groups = run.buyers, run.waiting
+		for range 3 {
+			if r.IntN(3) == 0 {
+				run.buyers[r.IntN(len(run.buyers))].unleash()
+			}
+			run.worth = run.usual()
+			run.worth[0] *= float64(1 + r.IntN(5))
+			run.setValues()
+			for i, b := range run.buyers {
+				alone := *b
+				alone.lasting = false
+				alone.setYields(run.worth)
+				if !slices.Equal(b.yield, alone.yield) || !slices.Equal(b.byYield, alone.byYield) || !slices.Equal(b.cost, alone.cost) || !slices.Equal(b.risk, alone.risk) {
+					t.Fatalf("seed %d: options of %s yield %v, and by themselves %v", seed, b.ID, b.yield, alone.yield)
+				}
+				if slices.ContainsFunc(run.buyers[:i], b.valuedAs) {
+					taken++
+				} else {
+					own++
+				}
+			}
+		}
+	}
+	if taken < 200 || own < 200 {
+		t.Errorf("%d pools were valued as another and %d by themselves: too few to say anything", taken, own)
+	}
+}
+
 // askEach has every pool asked.
 func askEach(g *Ground) {
 	d := g.desk()

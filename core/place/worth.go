@@ -19,7 +19,7 @@ func (r *run) prices() {
 		r.worth = r.usual()
 	}
 	r.valued++
-	r.each(func(b *buyer) { b.value(r.worth) })
+	r.setValues()
 	r.repriceAt = r.toPlace() / 2
 }
 
@@ -166,6 +166,44 @@ func (r *run) usual() []float64 {
 	return out
 }
 
+// setValues sets what options of each pool yield. In a plan, pools that have the same for the
+// same are reckoned once.
+func (r *run) setValues() {
+	if r.question != nil {
+		r.each(func(b *buyer) { b.value(r.worth) })
+		return
+	}
+	models, firsts := make([]*buyer, len(r.sellers)), []*buyer(nil)
+	for i, b := range r.sellers {
+		at := slices.IndexFunc(firsts, b.valuedAs)
+		if at < 0 {
+			at, firsts = len(firsts), append(firsts, b)
+		}
+		models[i] = firsts[at]
+	}
+	parallel.Each(len(firsts), func(i int) { firsts[i].setYields(r.worth) })
+	parallel.Each(len(models), func(i int) {
+		b := r.sellers[i]
+		if models[i] != b {
+			b.takeYields(models[i])
+			b.yield = slices.Clone(b.yield) // written again where costs last
+		}
+		b.rateAll()
+	})
+}
+
+// valuedAs reports whether options of the two pools yield the same whatever resources
+// are worth.
+func (b *buyer) valuedAs(other *buyer) bool {
+	if b.run.options.Thrift > 0 && (b.limits != nil || other.limits != nil) {
+		return false
+	}
+	return b.sellsAs(other) && (b.run.options.Calm || !b.risky || slices.Equal(b.available, other.available)) &&
+		slices.EqualFunc(b.credits, other.credits, func(x, y *credit) bool {
+			return (x == nil) == (y == nil) && (x == nil || x.lasting == y.lasting && x.price == y.price)
+		})
+}
+
 // value sets what options yield, given what one unit of each resource is
 // worth.
 func (b *buyer) value(worth []float64) {
@@ -179,8 +217,12 @@ func (b *buyer) value(worth []float64) {
 		like.setYields(worth)
 		like.valued = b.run.valued
 	}
-	b.price, b.cost, b.risk, b.lasting, b.alike, b.yield, b.byYield = like.price, like.cost, like.risk, like.lasting, like.alike, like.yield, like.byYield
+	b.takeYields(like)
 	b.rateAll()
+}
+
+func (b *buyer) takeYields(like *buyer) {
+	b.price, b.cost, b.risk, b.lasting, b.alike, b.yield, b.byYield = like.price, like.cost, like.risk, like.lasting, like.alike, like.yield, like.byYield
 }
 
 func (b *buyer) setYields(worth []float64) {

@@ -70,7 +70,11 @@ func (x *Search) lasts(n *cluster.Node) bool {
 		return false
 	}
 	pool, found := x.snapshot.Pool(n.Pool)
-	return n.ExpiresAt.IsZero() || !found || orderAt(&candidate{Node: n, pool: pool}).After(x.snapshot.Now)
+	if !found {
+		return true
+	}
+	c := &candidate{Node: n, pool: pool}
+	return !c.outlived(x.snapshot.Now) && (n.ExpiresAt.IsZero() || orderAt(c).After(x.snapshot.Now))
 }
 
 func (x *Search) ask(q place.Question) *place.Result {

@@ -22,7 +22,7 @@ func budgetsOf(s *cluster.Snapshot) *budgets {
 // closed says why no more nodes of the pools may go for the reason, where each
 // node of a pool is listed by its pool; empty: they may.
 func (b *budgets) closed(nodes []*candidate, reason plan.RemovalReason) string {
-	if reason == plan.Expired {
+	if reason == plan.Expired && !nodes[0].ExpiresAt.IsZero() {
 		return ""
 	}
 	asked := map[cluster.PoolID]int64{}
@@ -93,7 +93,7 @@ func Allowance(p *cluster.Policy, reason plan.RemovalReason) cluster.Allowance {
 	switch reason {
 	case plan.Empty:
 		return p.Empty
-	case plan.Drifted:
+	case plan.Drifted, plan.Expired: // in good order, that is
 		return p.Drifted
 	}
 	return p.Underutilized

@@ -61,11 +61,26 @@ func (c *candidate) unwilling() string {
 	case policy.Static:
 		return c.Pool.String() + " has a fixed number of nodes (spec.replicas), whatever runs on them"
 	case policy.Never:
-		return c.Pool.String() + " lets no node go to save money: its consolidateAfter is Never"
+		return c.Pool.String() + " lets no node go to save money: " + c.inItsWords("its consolidateAfter is Never", "it has neither ttlSecondsAfterEmpty nor consolidation")
 	case policy.Consolidate == cluster.WhenEmpty && !IsEmpty(c.Node):
-		return c.Pool.String() + " lets no node with pods go to save money: its consolidationPolicy is WhenEmpty"
+		return c.Pool.String() + " lets no node with pods go to save money: " + c.inItsWords("its consolidationPolicy is WhenEmpty", "it has ttlSecondsAfterEmpty and no consolidation")
 	}
 	return ""
+}
+
+// inItsWords is what is said of its pool: older for one of the older API generation.
+func (c *candidate) inItsWords(newer, older string) string {
+	if c.Pool.Kind == "Provisioner" {
+		return older
+	}
+	return newer
+}
+
+// unconsolidated reports whether the node is not to go to save money, by its own
+// word, which does not say that it is to stay empty for longer than its pool keeps
+// empty nodes.
+func (c *candidate) unconsolidated() bool {
+	return c.DoNotConsolidate && c.pool.Policy.Consolidate != cluster.WhenEmpty
 }
 
 // copies returns the pods that need another place, as plans list them.

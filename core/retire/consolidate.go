@@ -70,6 +70,8 @@ func (x *Search) consolidator(all []*candidate) *consolidator {
 		case x.stays(c):
 		case c.unwilling() != "":
 			x.keepBy(c, c.saving(), plan.KeptByPool, c.unwilling())
+		case c.unconsolidated():
+			x.keepBy(c, c.saving(), plan.KeptByRule, "it carries do-not-consolidate")
 		case !ok || IsEmpty(c.Node):
 		case due.After(x.snapshot.Now):
 			x.keepBy(c, plan.Underutilized, plan.KeptByTime, "pods came or went lately; it may go from "+due.Format("15:04:05 MST")+" on")

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/place"
@@ -15,21 +16,28 @@ import (
 // pods come first, then those that drifted first; pools take turns, so that one
 // whose nodes cannot be replaced holds nobody else up.
 func (x *Search) drift(all []*candidate) task {
-	turns := map[cluster.PoolID][]*candidate{}
+	return x.inTurns(all, func(c *candidate) (time.Time, bool) { return c.DriftedAt, c.Drifted != "" }, x.replaceDrifted)
+}
+
+// inTurns replaces the nodes that are due, in each pool those without pods first and
+// then those that became so first, a pool after the other.
+func (x *Search) inTurns(all []*candidate, due func(*candidate) (since time.Time, is bool), replace func(*candidate)) task {
+	turns, at := map[cluster.PoolID][]*candidate{}, map[*candidate]time.Time{}
 	var pools []cluster.PoolID
 	for _, c := range all {
-		if c.Drifted == "" {
+		since, is := due(c)
+		if !is {
 			continue
 		}
 		if turns[c.Pool] == nil {
 			pools = append(pools, c.Pool)
 		}
-		turns[c.Pool] = append(turns[c.Pool], c)
+		turns[c.Pool], at[c] = append(turns[c.Pool], c), since
 	}
 	slices.SortFunc(pools, func(a, b cluster.PoolID) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Kind, b.Kind)) })
 	for _, list := range turns {
 		slices.SortStableFunc(list, func(a, b *candidate) int {
-			return cmp.Or(cmp.Compare(min(1, len(a.moving)), min(1, len(b.moving))), a.DriftedAt.Compare(b.DriftedAt), cmp.Compare(a.Name, b.Name))
+			return cmp.Or(cmp.Compare(min(1, len(a.moving)), min(1, len(b.moving))), at[a].Compare(at[b]), cmp.Compare(a.Name, b.Name))
 		})
 	}
 	return func() bool {
@@ -43,7 +51,7 @@ func (x *Search) drift(all []*candidate) task {
 			turns[id] = turns[id][1:]
 			pools = append(pools, id)
 			if !x.stays(c) {
-				x.replaceDrifted(c)
+				replace(c)
 				return true
 			}
 		}
@@ -51,13 +59,22 @@ func (x *Search) drift(all []*candidate) task {
 	}
 }
 
-func (x *Search) replaceDrifted(c *candidate) {
+// mayBeReplaced reports whether nothing is in the way of letting the node go in good
+// order, places for its pods aside; what is, it notes.
+func (x *Search) mayBeReplaced(c *candidate, reason plan.RemovalReason) bool {
 	if why := cmp.Or(x.leaderless([]*candidate{c}, true), c.hindrance(x.snapshot, x.guards, true)); why != "" {
-		x.keepBy(c, plan.Drifted, plan.KeptByRule, why)
-		return
+		x.keepBy(c, reason, plan.KeptByRule, why)
+		return false
 	}
-	if why := x.budgets.closed([]*candidate{c}, plan.Drifted); why != "" {
-		x.keepBy(c, plan.Drifted, plan.KeptByBudget, why)
+	if why := x.budgets.closed([]*candidate{c}, reason); why != "" {
+		x.keepBy(c, reason, plan.KeptByBudget, why)
+		return false
+	}
+	return true
+}
+
+func (x *Search) replaceDrifted(c *candidate) {
+	if !x.mayBeReplaced(c, plan.Drifted) {
 		return
 	}
 	if len(c.moving) == 0 {

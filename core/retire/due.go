@@ -14,7 +14,7 @@ func Due(s *cluster.Snapshot) map[plan.RemovalReason]int {
 	guards := GuardsOf(s.Guards)
 	for _, c := range candidates(s) {
 		reason, ok := c.reason(s)
-		if ok && (reason == plan.Expired || c.hindrance(s, guards, reason == plan.Drifted) == "") {
+		if ok && (reason == plan.Expired && !c.ExpiresAt.IsZero() || c.hindrance(s, guards, reason == plan.Drifted) == "") {
 			due[reason]++
 		}
 	}
@@ -29,6 +29,8 @@ func (c *candidate) reason(s *cluster.Snapshot) (reason plan.RemovalReason, ok b
 		return plan.Expired, true
 	case may && IsEmpty(c.Node):
 		return plan.Empty, true
+	case c.outlived(s.Now):
+		return plan.Expired, true
 	case c.Drifted != "":
 		return plan.Drifted, true
 	case may && c.pool.Policy.Consolidate != cluster.WhenEmpty:

@@ -27,7 +27,7 @@ func (g Guards) Hold(p *cluster.Pod) string {
 		return ""
 	}
 	if p.DoNotDisrupt {
-		return fmt.Sprintf("pod %s/%s carries do-not-disrupt", p.Namespace, p.Name)
+		return fmt.Sprintf("pod %s/%s carries %s", p.Namespace, p.Name, wordOf(p))
 	}
 	if !p.Evictable() {
 		return ""
@@ -50,4 +50,12 @@ func (g Guards) Hold(p *cluster.Pod) string {
 		return fmt.Sprintf("PodDisruptionBudget %s/%s never allows an eviction, as it is written; pod %s is one of its pods", p.Namespace, p.Guards, p.Name)
 	}
 	return fmt.Sprintf("PodDisruptionBudget %s/%s allows no eviction now; pod %s is one of its pods", p.Namespace, p.Guards, p.Name)
+}
+
+// wordOf is the annotation by which a pod is not to be disturbed.
+func wordOf(p *cluster.Pod) string {
+	if p.DoNotEvict {
+		return "do-not-evict"
+	}
+	return "do-not-disrupt"
 }

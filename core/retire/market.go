@@ -146,15 +146,15 @@ func sellAlike(a, b *cluster.Pool) bool {
 	return a.Catalogue == b.Catalogue && a.PerMachine() == b.PerMachine() && alike(a.Requirements, b.Requirements) && alike(a.Floor, b.Floor)
 }
 
-// cheapest is the lowest price at which the pool can buy the kind now, however many:
-// what is had a limited number of times is worth nothing to most pods.
+// cheapest is the lowest price at which the pool can buy the kind now. What is reserved
+// is paid for already, and had so few times that it is worth nothing to most pods.
 func cheapest(pool *cluster.Pool, kind *cluster.Kind) (price quantity.MicroUSDPerHour, ok bool) {
 	if !allows(pool.Requirements, kind.Labels) || !allows(pool.Floor, kind.Labels) {
 		return 0, false
 	}
 	for i := range kind.Offers {
 		o := &kind.Offers[i]
-		if o.Priced && o.Available && o.Stock == "" && (!ok || o.Price < price) && allows(pool.Requirements, o.Labels) && o.Asked(pool.Requirements) {
+		if o.Priced && o.Available && o.Option != cluster.Reserved && (!ok || o.Price < price) && allows(pool.Requirements, o.Labels) && o.Asked(pool.Requirements) {
 			price, ok = o.Price, true
 		}
 	}

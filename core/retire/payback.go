@@ -145,12 +145,15 @@ func whileStarting(nodes []*candidate, dollars float64) string {
 }
 
 // remaining is how long the node is likely to live if it is left alone: until
-// it expires, as long as nodes of its pool have lived in the median, or the
+// it expires or is replaced at its age, as long as nodes of its pool have lived in the median, or the
 // horizon, whichever is the least.
 func (x *Search) remaining(c *candidate, p Payback) time.Duration {
 	out := p.Horizon
 	if !c.ExpiresAt.IsZero() {
 		out = min(out, c.ExpiresAt.Sub(x.snapshot.Now))
+	}
+	if at, ever := c.renewAt(); ever {
+		out = min(out, at.Sub(x.snapshot.Now))
 	}
 	return max(0, min(out, x.medianAge(c.Pool)))
 }

@@ -84,7 +84,7 @@ func begin(s *cluster.Snapshot, needed func(node string) bool, survey func() *pl
 	x.tasks = []task{x.emptiness(all)}
 	if survey != nil {
 		asked := slices.DeleteFunc(slices.Clone(all), func(c *candidate) bool { return !known.has(c.Name) })
-		x.tasks = []task{x.expiry(asked), x.emptiness(all), x.drift(asked), x.consolidation(asked)}
+		x.tasks = []task{x.expiry(asked), x.emptiness(all), x.renewal(asked), x.drift(asked), x.consolidation(asked)}
 	}
 	return x
 }
@@ -155,7 +155,8 @@ func (x *Search) emptiness(all []*candidate) task {
 				x.keepBy(c, plan.Empty, plan.KeptByRule, why)
 				continue
 			}
-			x.let([]*candidate{c}, plan.Empty, fmt.Sprintf("empty for %s", x.snapshot.Now.Sub(c.QuietSince).Truncate(time.Second)), nil)
+			goes := x.snapshot.Now.Add(c.lead())
+			x.let([]*candidate{c}, plan.Empty, fmt.Sprintf("empty for %s", goes.Sub(c.QuietSince).Truncate(time.Second)), nil)
 		}
 		return false
 	}
@@ -221,11 +222,15 @@ func NextDue(s *cluster.Snapshot) (at time.Time, ok bool) {
 	}
 	for _, c := range candidates(s) {
 		if due, may := quietDue(c); may {
+			sooner(due.Add(-c.lead()))
 			sooner(due)
 		}
 		if !c.ExpiresAt.IsZero() {
 			sooner(orderAt(c))
 			sooner(c.ExpiresAt)
+		}
+		if at, ever := c.renewAt(); ever {
+			sooner(at)
 		}
 		if _, until := c.settles(s.Now); !until.IsZero() {
 			sooner(until)
@@ -244,7 +249,7 @@ func NextDue(s *cluster.Snapshot) (at time.Time, ok bool) {
 // before it may go to save money; ok is false where it never may.
 func quietDue(c *candidate) (at time.Time, ok bool) {
 	policy := &c.pool.Policy
-	if policy.Never || policy.Static || c.QuietSince.IsZero() {
+	if policy.Never || policy.Static || c.unconsolidated() || c.QuietSince.IsZero() {
 		return time.Time{}, false
 	}
 	return c.QuietSince.Add(policy.After), true
@@ -257,8 +262,13 @@ func emptyDue(c *candidate) (at time.Time, ok bool) {
 	if !IsEmpty(c.Node) || c.Drifted == cluster.PoolDeleted {
 		return time.Time{}, false
 	}
-	return quietDue(c)
+	at, ok = quietDue(c)
+	return at.Add(-c.lead()), ok
 }
+
+// lead is how much earlier than its time is over the node is closed to pods where it
+// is empty: never before it was.
+func (c *candidate) lead() time.Duration { return min(c.pool.Policy.Lead, c.pool.Policy.After) }
 
 // IsEmpty reports whether the node has no pods beside those of DaemonSets,
 // static ones and those that are ending. An ending pod that will come back, as

@@ -44,7 +44,8 @@
 //	  last-resort                           bought where nothing else will do
 //	  attachable ebs.csi.aws.com=25         volumes it takes; a node and a machine say so too
 //	  labels kubernetes.io/arch=amd64 ...
-//	  offer us-west-2a on-demand 0.096      or unpriced; then unavailable if it is sold out, and why="..." if it is something else
+//	  offer us-west-2a on-demand 0.096      or unpriced; then unavailable if it is sold out, and why="..." if it is something else;
+//	                                        doubtful if several of its family are sold out
 //	  offer us-west-2a reserved 0 stock=cr-1 left=3   of what it is taken from, and how many are left
 //	  offer us-west-2b spot 0.04 risk=0.02   interruptions that are expected in an hour of a machine
 //	  offer us-west-2b on-demand 0.1 unless=rented=shared   bought for those alone who rule the label out

@@ -194,6 +194,8 @@ func (p *parser) readPodField(pod *cluster.Pod, key, value string) (err error) {
 		pod.Ending = true
 	case "do-not-disrupt":
 		pod.DoNotDisrupt = true
+	case "do-not-evict":
+		pod.DoNotEvict = true
 	case "returns":
 		pod.Returns = true
 	case "stays":
@@ -222,6 +224,8 @@ func (p *parser) readPodField(pod *cluster.Pod, key, value string) (err error) {
 		pod.Guards = value
 	case "kept":
 		pod.Kept = true
+	case "uprooted":
+		pod.Uprooted = true
 	case "last-of":
 		pod.LastOf = value
 	default:

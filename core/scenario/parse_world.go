@@ -1,8 +1,10 @@
 package scenario
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -97,15 +99,17 @@ func (p *parser) offer(w []string) error {
 		case err != nil:
 			return err
 		case isPair && key == "stock":
-			o.Stock = value
+			o.Stocks = append(o.Stocks, cluster.Stock{Name: value})
 		case isPair && key == "unless":
 			name, is, _ := strings.Cut(value, "=")
 			o.Unless = constraint.Label{Key: name, Value: is}
 		case isPair && key == "why":
 			o.Why = value
 		case isPair && key == "left":
-			o.Left, err = strconv.ParseInt(value, 10, 64)
-			if err != nil {
+			if len(o.Stocks) == 0 {
+				return fmt.Errorf("left: want it behind what so many are left of: stock=cr-1 left=2")
+			}
+			if o.Stocks[len(o.Stocks)-1].Left, err = strconv.ParseInt(value, 10, 64); err != nil {
 				return fmt.Errorf("left: %w", err)
 			}
 		case isPair && key == "risk":
@@ -116,6 +120,8 @@ func (p *parser) offer(w []string) error {
 			o.Priced = false
 		case word == "unavailable":
 			o.Available = false
+		case word == "doubtful":
+			o.Doubtful = true
 		default:
 			o.Priced = w[2] != "unpriced"
 			if o.Price, err = readDollars(word); err != nil {
@@ -123,6 +129,7 @@ func (p *parser) offer(w []string) error {
 			}
 		}
 	}
+	slices.SortFunc(o.Stocks, func(a, b cluster.Stock) int { return cmp.Compare(a.Name, b.Name) })
 	o.Labels = offerLabels(&o)
 	k.Offers = append(k.Offers, o)
 	p.parent.labels = &k.Offers[len(k.Offers)-1].Labels
@@ -226,12 +233,16 @@ func (p *parser) policy(w []string) error {
 			o.Consolidate = cluster.Consolidation(value)
 		case "after":
 			o.After, err = time.ParseDuration(value)
+		case "lead":
+			o.Lead, err = time.ParseDuration(value)
 		case "never":
 			o.Never = true
 		case "static":
 			o.Static = true
 		case "delete-first":
 			o.DeleteFirst = true
+		case "renew":
+			o.Renew, err = time.ParseDuration(value)
 		case "budgets-change":
 			o.BudgetsChange, err = readTime(value)
 		case "payback-off":
@@ -401,6 +412,8 @@ func readNodeField(n *cluster.Node, key, value string) (err error) {
 		n.EndsAt, err = readTime(value)
 	case "do-not-disrupt":
 		n.DoNotDisrupt = true
+	case "do-not-consolidate":
+		n.DoNotConsolidate = true
 	case "rests":
 		n.Rests = value
 	case "controller":

@@ -84,11 +84,11 @@ func (p *printer) shape(s *cluster.Shape) {
 func (p *printer) pod(depth int, noun string, pod *cluster.Pod) {
 	p.line(depth, noun, slashed(pod.Namespace, pod.Name), field("shape", p.nameOf(pod.Shape)), field("uid", pod.UID),
 		field("owner", pod.Owner), timed("created", pod.CreatedAt), field("on", pod.Node), flag("daemon", pod.Daemon),
-		flag("mirror", pod.Mirror), flag("ending", pod.Ending), flag("do-not-disrupt", pod.DoNotDisrupt),
+		flag("mirror", pod.Mirror), flag("ending", pod.Ending), flag("do-not-disrupt", pod.DoNotDisrupt), flag("do-not-evict", pod.DoNotEvict),
 		flag("returns", pod.Returns), flag("stays", pod.Stays), flag("unready", pod.Unready), flag("pending", pod.Pending), timed("started", pod.StartedAt),
 		timed("protected-until", pod.ProtectedUntil), number("moved", int64(pod.Moved)), timed("moved-at", pod.MovedAt), timed("since", pod.Since),
 		length("starts-for", pod.StartsFor), length("grace", pod.Grace),
-		number("deletion-cost", int64(pod.DeletionCost)), field("guards", pod.Guards), flag("kept", pod.Kept), field("last-of", pod.LastOf))
+		number("deletion-cost", int64(pod.DeletionCost)), field("guards", pod.Guards), flag("kept", pod.Kept), flag("uprooted", pod.Uprooted), field("last-of", pod.LastOf))
 }
 
 func (p *printer) pool(pool *cluster.Pool) {
@@ -129,8 +129,8 @@ func (p *printer) policy(o cluster.Policy) {
 	if o == (cluster.Policy{}) {
 		return
 	}
-	p.line(1, "policy", field("consolidate", string(o.Consolidate)), length("after", o.After), flag("never", o.Never), flag("static", o.Static),
-		flag("delete-first", o.DeleteFirst), timed("budgets-change", o.BudgetsChange), flag("payback-off", o.Payback.Off), share("pod-cost", o.Payback.PodDollars), share("least-share", o.Payback.LeastShare))
+	p.line(1, "policy", field("consolidate", string(o.Consolidate)), length("after", o.After), length("lead", o.Lead), flag("never", o.Never), flag("static", o.Static),
+		flag("delete-first", o.DeleteFirst), length("renew", o.Renew), timed("budgets-change", o.BudgetsChange), flag("payback-off", o.Payback.Off), share("pod-cost", o.Payback.PodDollars), share("least-share", o.Payback.LeastShare))
 	if o.Empty == o.Drifted && o.Empty == o.Underutilized {
 		p.allowance(o.Empty, "")
 		return
@@ -167,8 +167,20 @@ func (p *printer) catalogue(c *cluster.Catalogue) {
 }
 
 func (p *printer) offer(o *cluster.Offer) {
-	p.line(1, "offer", quote(o.Zone), quote(string(o.Option)), price(o.Priced, o.Price), flag("unavailable", !o.Available), field("why", o.Why), field("stock", o.Stock), number("left", o.Left), share("risk", o.Risk), unless(o.Unless))
+	p.line(1, "offer", quote(o.Zone), quote(string(o.Option)), price(o.Priced, o.Price), flag("unavailable", !o.Available), flag("doubtful", o.Doubtful), field("why", o.Why), stocks(o.Stocks), share("risk", o.Risk), unless(o.Unless))
 	p.labels(2, o.Labels, offerLabels(o))
+}
+
+// stocks writes what an offer draws on, and how many are left of each.
+func stocks(list []cluster.Stock) string {
+	var words []string
+	for _, s := range list {
+		words = append(words, field("stock", s.Name))
+		if s.Left != 0 {
+			words = append(words, number("left", s.Left))
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 func unless(l constraint.Label) string {
@@ -201,7 +213,7 @@ func (p *printer) node(n *cluster.Node, waiting map[[2]string]*cluster.Pod) {
 	p.line(0, "node", quote(n.Name), field("claim", n.Claim), poolField(n.Pool), field("machine", n.MachineID),
 		priced("price", n.Price), timed("created", n.CreatedAt), timed("quiet-since", n.QuietSince), timed("changed", n.ChangedAt),
 		flag("ready", n.Ready), flag("initialized", n.Initialized), flag("deleting", n.Deleting), flag("machine-ends", n.MachineEnds), timed("ends", n.EndsAt),
-		flag("do-not-disrupt", n.DoNotDisrupt), field("rests", n.Rests), field("controller", string(n.Controller)), flag("grace", n.HasGrace), flag("replacement", n.Replacement),
+		flag("do-not-disrupt", n.DoNotDisrupt), flag("do-not-consolidate", n.DoNotConsolidate), field("rests", n.Rests), field("controller", string(n.Controller)), flag("grace", n.HasGrace), flag("replacement", n.Replacement),
 		timed("expires", n.ExpiresAt), field("drifted", n.Drifted), timed("drifted-at", n.DriftedAt))
 	p.ailments(n.Ailments)
 	p.labels(1, n.Labels, nil)

@@ -126,7 +126,7 @@ func (r *redactor) catalogue(c *cluster.Catalogue) *cluster.Catalogue {
 	out := &cluster.Catalogue{Revision: c.Revision, Disk: c.Disk, Kinds: each(c.Kinds, func(k cluster.Kind) cluster.Kind {
 		k.Labels = r.labels(k.Labels)
 		k.Offers = each(k.Offers, func(o cluster.Offer) cluster.Offer {
-			o.Stock = r.name("stock", o.Stock)
+			o.Stocks = each(o.Stocks, func(s cluster.Stock) cluster.Stock { s.Name = r.name("stock", s.Name); return s })
 			o.Labels = r.labels(o.Labels)
 			if o.Unless.Key != "" {
 				o.Unless = r.labels(constraint.Labels{o.Unless})[0]

@@ -31,26 +31,26 @@ func full() *cluster.Snapshot {
 	fillRules(shape, zones)
 	attachable := []cluster.Attachable{{Driver: "ebs.csi.aws.com", Count: 25}, {Driver: "efs csi", Count: 3}}
 	pod := cluster.Pod{Namespace: "a/b", Name: "web", UID: "u", Shape: shape, Owner: "Deployment/web", CreatedAt: at, Node: "n",
-		StartedAt: at, Daemon: true, Mirror: true, Ending: true, DoNotDisrupt: true, ProtectedUntil: at, Returns: true, Stays: true, Unready: true, Pending: true,
-		Moved: 2, MovedAt: at, Since: at, StartsFor: 45 * time.Second, Grace: 30 * time.Second, DeletionCost: -4, Guards: "a,b", Kept: true, LastOf: "a b"}
+		StartedAt: at, Daemon: true, Mirror: true, Ending: true, DoNotDisrupt: true, DoNotEvict: true, ProtectedUntil: at, Returns: true, Stays: true, Unready: true, Pending: true,
+		Moved: 2, MovedAt: at, Since: at, StartsFor: 45 * time.Second, Grace: 30 * time.Second, DeletionCost: -4, Guards: "a,b", Kept: true, Uprooted: true, LastOf: "a b"}
 	pool := cluster.PoolID{Kind: "NodePool", Name: "de:fault"}
 	labels := constraint.NewLabels(map[string]string{"team": "x y", "empty": ""})
 	taints := []constraint.Taint{{Key: "k", Value: "v", Effect: constraint.NoSchedule}}
 	nodes := int64(0)
 	catalogue := &cluster.Catalogue{Revision: 9, Disk: 2201, Kinds: []cluster.Kind{{Name: "m5", Labels: labels, Capacity: amounts(9),
-		Allocatable: amounts(8), Sustained: 150, Surplus: 50001, LastResort: true, Attachable: attachable, Offers: []cluster.Offer{{Zone: "z", Option: cluster.Spot, Price: 96001, Priced: true, Available: true, Why: "too many vCPUs", Stock: "cr-1", Left: 3, Risk: 0.02, Labels: labels, Unless: constraint.Label{Key: "shared", Value: "yes, a=b"}}}}}}
+		Allocatable: amounts(8), Sustained: 150, Surplus: 50001, LastResort: true, Attachable: attachable, Offers: []cluster.Offer{{Zone: "z", Option: cluster.Spot, Price: 96001, Priced: true, Available: true, Doubtful: true, Why: "too many vCPUs", Stocks: []cluster.Stock{{Name: "cr-1", Left: 3}, {Name: "pg-1/z", Left: 7}}, Risk: 0.02, Labels: labels, Unless: constraint.Label{Key: "shared", Value: "yes, a=b"}}}}}}
 	repair := cluster.Repair{Rules: []cluster.RepairRule{{Condition: "example.com/GPU:fine", Status: "False", After: time.Minute}}, Most: 20, Percent: true}
 	return &cluster.Snapshot{
 		Revision: 12, Now: at, Waiting: []cluster.Pod{pod}, Expected: []cluster.Pod{pod},
 		Nodes: []cluster.Node{{Name: "n", Claim: "c", Pool: pool, MachineID: "i-1", Labels: labels, Taints: taints, StartupTaints: taints,
 			Allocatable: amounts(5), Capacity: amounts(6), Attachable: attachable, Price: 1, CreatedAt: at, QuietSince: at, ChangedAt: at, ExpiresAt: at, Drifted: "AMIDrift", DriftedAt: at, HasGrace: true, Replacement: true, Ready: true, Initialized: true,
-			Deleting: true, MachineEnds: true, EndsAt: at, Ailments: []cluster.Ailment{{Condition: "Ready", Status: "Unknown", Since: at}}, DoNotDisrupt: true, Rests: "it was to go just now", Controller: cluster.OneSeat, Pods: []cluster.Pod{pod}, BoughtFor: []cluster.Pod{pod}}},
+			Deleting: true, MachineEnds: true, EndsAt: at, Ailments: []cluster.Ailment{{Condition: "Ready", Status: "Unknown", Since: at}}, DoNotDisrupt: true, DoNotConsolidate: true, Rests: "it was to go just now", Controller: cluster.OneSeat, Pods: []cluster.Pod{pod}, BoughtFor: []cluster.Pod{pod}}},
 		Machines: []cluster.Machine{{Claim: "c2", Pool: pool, Labels: labels, Requirements: zones, Taints: taints, StartupTaints: taints,
 			Allocatable: amounts(3), Capacity: amounts(4), Attachable: attachable, CreatedAt: at, Launched: true, Deleting: true, Planned: true, Buying: true, Replacement: true, BoughtFor: []cluster.Pod{pod}}},
 		Pools: []cluster.Pool{{ID: pool, Weight: 3, Labels: labels, Requirements: zones, Floor: zones, MachineCost: 10001, Taints: taints, StartupTaints: taints,
 			Limits: cluster.Limits{Amounts: []quantity.Extended{{Name: "cpu", Amount: 0}, {Name: "memory", Amount: 7}}, Nodes: &nodes},
 			Usage:  amounts(1), Nodes: 2, Catalogue: catalogue, NotReady: "no # class",
-			Boot: time.Minute, Repair: repair, Policy: cluster.Policy{Consolidate: cluster.Balanced, After: time.Minute, Never: true, Static: true, DeleteFirst: true, BudgetsChange: at, Payback: cluster.Payback{Off: true, PodDollars: 0.01, LeastShare: 0.05},
+			Boot: time.Minute, Repair: repair, Policy: cluster.Policy{Consolidate: cluster.Balanced, After: time.Minute, Lead: time.Second, Never: true, Static: true, DeleteFirst: true, Renew: time.Hour, BudgetsChange: at, Payback: cluster.Payback{Off: true, PodDollars: 0.01, LeastShare: 0.05},
 				Empty: cluster.Allowance{Most: 4, Note: "10%", Closed: "e"}, Drifted: cluster.Allowance{Most: 5, Note: "5", Closed: "f"}, Underutilized: cluster.Allowance{Most: 6, Note: "a b", Closed: "c d"}}}},
 		Guards: []cluster.Guard{{Namespace: "a/b", Name: "a", Allowed: 1, Never: true, UnreadyToo: true}}, Breakers: []cluster.Breaker{{Name: "a b", Pools: []cluster.PoolID{{Kind: "NodePool", Name: "default"}}, Most: 3, Gone: 1}}, Freeze: "a change", FreezeUntil: at, Repair: repair,
 		Daemons: []cluster.Daemon{{Namespace: "kube-system", Name: "proxy", Shape: shape}},
@@ -202,6 +202,7 @@ func TestParseSaysWhatIsWrong(t *testing.T) {
 		"an amount without unit":    {"shape a cpu=much", `parse cpu "much"`},
 		"a field nobody knows":      {"node a colour=red", `no field "colour"`},
 		"a bad time":                {"snapshot 1 yesterday", "want it as in"},
+		"so many left of nothing":   {"catalogue c 1\nkind k cpu=1 memory=1 pods=1\n  offer a spot 1 left=2", "want it behind what so many are left of"},
 		"a spread of nothing":       {"node a\nspread zone", "want it below a shape"},
 		"a selector of nothing":     {"shape a\nselect app In web", "want it below spread, near or apart"},
 		"a wish after a spread":     {"shape a\nspread zone\nrequire zone In a", "does not belong here"},

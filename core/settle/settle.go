@@ -77,9 +77,18 @@ type kind struct {
 
 // New prepares a world for the pods, which wait.
 func New(s *cluster.Snapshot, pods []cluster.Pod) *World {
+	return From(fit.Prepare(s), s, pods)
+}
+
+// From is New with what was prepared for the snapshot, or for another one with the same
+// pools and daemons.
+func From(ready *fit.Ready, s *cluster.Snapshot, pods []cluster.Pod) *World {
+	if !ready.Knows(s) {
+		ready = fit.Prepare(s)
+	}
 	w := &World{snapshot: s, dims: amount.Of(pods), pools: map[cluster.PoolID]*fit.Pool{},
 		board: topology.NewBoard(), byText: map[string]int{}, launches: map[modelKey]*model{}}
-	for i, p := range fit.ForPools(s.Pools, s.Daemons) {
+	for i, p := range ready.ForPools() {
 		w.pools[s.Pools[i].ID] = p
 	}
 	w.line(pods)

@@ -9,7 +9,9 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/decide"
+	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/scenario"
 	"github.com/daemok/daemok/core/settle"
 	"github.com/daemok/daemok/internal/story"
@@ -68,4 +70,30 @@ func names(pods []cluster.Pod) string {
 	}
 	slices.Sort(out)
 	return strings.Join(out, " ")
+}
+
+// The node of a launch has the labels of the offer that it is bought by, where several of
+// the zone are paid for alike.
+func TestANodeHasTheLabelsOfItsReservationAlone(t *testing.T) {
+	s, err := scenario.Parse(`catalogue paid 1
+kind r.big cpu=2 memory=4Gi pods=20
+  offer a reserved 0.00005 stock=cr-1 left=1
+    labels karpenter.k8s.aws/capacity-reservation-id=cr-1 block=yes
+  offer a reserved 0.00005 stock=cr-2 left=1
+    labels karpenter.k8s.aws/capacity-reservation-id=cr-2
+pool NodePool/default catalogue=paid
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, block := range map[string]string{"cr-1": "yes", "cr-2": ""} {
+		n := settle.New(s, nil).Node(&plan.Launch{
+			Pool: s.Pools[0].ID, Choice: plan.Choice{Kind: "r.big", Zone: "a", Option: cluster.Reserved},
+			Requirements: constraint.Requirements{{Key: cluster.LabelReservation, Set: constraint.Values(id)}},
+		})
+		reservation, _ := n.Labels.Get(cluster.LabelReservation)
+		if is, _ := n.Labels.Get("block"); reservation != id || is != block {
+			t.Errorf("the node of a launch into %s has the labels %v", id, n.Labels)
+		}
+	}
 }

@@ -149,10 +149,8 @@ func (w *World) Node(l *plan.Launch) *cluster.Node {
 		return nil
 	}
 	labels := pool.Pool.Labels.Merge(kind.Labels).Merge(l.Labels)
-	for i := range kind.Offers {
-		if o := &kind.Offers[i]; o.Zone == l.Choice.Zone && o.Option == l.Choice.Option && o.Asked(l.Requirements) {
-			labels = labels.Merge(o.Labels)
-		}
+	if o := l.Offer(pool.Catalogue); o != nil {
+		labels = labels.Merge(o.Labels)
 	}
 	n := w.node(l.Name, l.Pool, labels, pool.Taints, kind.Allocatable, kind.Attachable)
 	n.Price = l.Choice.Price

@@ -12,6 +12,7 @@ import (
 const (
 	SpotToSpot  = "SpotToSpotConsolidation" // of FEATURE_GATES: cheaper spot machines replace spot machines
 	NodeRepair  = "NodeRepair"              // of FEATURE_GATES: unhealthy nodes are replaced
+	Drift       = "Drift"                   // of FEATURE_GATES: nodes of Provisioners drift; those of NodePools do in any event
 	Reserved    = "ReservedCapacity"        // of FEATURE_GATES, on unless it is false: capacity reservations that classes select are used
 	Expressions = "NodeClassCEL"            // of AWS_FEATURE_GATES: kubelet settings may hold expressions
 )

@@ -32,7 +32,7 @@ func groundRules() []Rule {
 		off("a node is not hopeless if its pods may be on another", placeWholesale, "|| h.seats[1] != nil {", "|| false {"),
 		off("pods that are expected on machines count in a question", placeMove, "d.board.Put(k.rules[k.required()], place, 1, false)", "_, _ = k, place"),
 		off("machines of the plan count for limits in a question", "core/place/ground.go", "p.Usage, p.Nodes = p.Usage.Add(m.Capacity), p.Nodes+1", "_ = p"),
-		off("machines of the plan are taken from stocks in a question", placeDesk, "\t\t\tr.takeStock(b.stockOf(option))", "\t\t\t_ = b"),
+		off("machines of the plan are taken from stocks in a question", placeDesk, "\t\t\tr.takeStocks(o.Stocks)", "\t\t\t_ = o"),
 		off("nodes that went are gone for later questions", placeMove, "seat.closed, seat.shutForGood = true, true", "_ = seat"),
 		off("pods of nodes that went count there no more", placeMove, "d.board.Put(r.here[p.Shape], d.places[at], -1, p.Ending)", "_ = p"),
 		off("nodes that went make no domain for later questions", placeMove, "d.board.Vacate(d.places[at], stay)", "_ = stay"),

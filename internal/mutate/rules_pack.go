@@ -30,7 +30,7 @@ func packRules() []Rule {
 		off("machines take of limits", packSolver, "s.limits[t.Limit] -= t.Amount * n", "_ = t"),
 		off("limits that would be exceeded forbid an offer", packSolver, "n = min(n, s.limits[t.Limit]/t.Amount)", "_ = n"),
 		off("what another offer is not open to is kept", packOffers, "if word&^o.open[i] != 0 {", "if word&^o.open[i] != 0 && false {"),
-		off("a larger offer is preferable", packOffers, "if !holds(o.free, other.free) {", "if false {"),
+		off("a larger offer is preferable", packOffers, "if !holds(o.useful, other.useful) {", "if false {"),
 		off("what takes more of a limit is not preferable", packOffers, "return takesOf(other.takes, t.Limit) < t.Amount", "return false"),
 		off("few pods are looked at in all sets", packExact, "if !s.few(rows, min(pairsMax, steps)) {", "if true {"),
 		off("what is best for few pods keeps to limits", packExact, "if !ok || !s.keeps(best, s.limits) {", "if !ok {"),

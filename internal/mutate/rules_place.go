@@ -5,6 +5,8 @@ const (
 	amounts     = "core/amount/amount.go"
 	placeSeat   = "core/place/seat.go"
 	placeIntake = "core/place/intake.go"
+	doubtFile   = "core/decide/doubt.go"
+	clusterEnd  = "core/cluster/end.go"
 	placeKin    = "core/place/kin.go"
 	placeWish   = "core/place/wish.go"
 	decideWeigh = "core/decide/weigh.go"
@@ -37,9 +39,14 @@ func placeRules() []Rule {
 		off("pods go where their machine was bought", placeSeat, "if r.used(g.kin) || !lv.admitted(s, len(r.seats)) || r.roomOn(s, g, lv) == 0 {", "if lv != nil {"),
 
 		off("pods of leaving nodes get a place", placeIntake, "if p := &s.Nodes[i].Pods[j]; p.Moves() {", "if p := &s.Nodes[i].Pods[j]; p.Moves() && false {"),
-		off("pods that are not coming back get none", "core/cluster/cluster.go", "return p.Returns && !p.DoNotDisrupt && !p.Kept", "return !p.DoNotDisrupt && !p.Kept"),
-		off("pods that a budget keeps for ever get none", "core/cluster/cluster.go", "return p.Returns && !p.DoNotDisrupt && !p.Kept", "return p.Returns && !p.DoNotDisrupt"),
-		off("pods that must not be disturbed get none", "core/cluster/cluster.go", "return p.Returns && !p.DoNotDisrupt", "return p.Returns"),
+		off("pods that are not coming back get none", "core/cluster/cluster.go", "return p.Returns && (p.Uprooted || !p.Protected())", "return p.Uprooted || !p.Protected()"),
+		off("pods that a budget keeps for ever get none", clusterEnd, "return p.DoNotDisrupt || p.Kept", "return p.DoNotDisrupt"),
+		off("pods that must not be disturbed get none", clusterEnd, "return p.DoNotDisrupt || p.Kept", "return p.Kept"),
+		off("but on a machine that is about to be taken away", "core/cluster/cluster.go", "(p.Uprooted || !p.Protected())", "!p.Protected()"),
+		off("pods that must not be disturbed are not evicted when there is room for them", clusterEnd, "return p.Returns && !p.DoNotDisrupt && p.Evictable()", "return p.Returns && p.Evictable()"),
+		off("a family that is likely to be sold out is left", doubtFile, "sure, doubts := s.WithoutDoubt()", "sure, doubts := s, false"),
+		off("what is doubtful is bought where nothing else will do", doubtFile, "compareLeft(&all.result, &best.result) < 0", "false"),
+		off("what is doubtful counts in what is said of pods that are left", doubtFile, "best.result.Unplaced = all.result.Unplaced", "_ = all"),
 		off("high priority comes first", placeIntake, "cmp.Compare(y.Priority, x.Priority),", "0,"),
 		off("large pods come first", placeIntake, "cmp.Compare(y.Requests.CPU, x.Requests.CPU),", "0,"),
 		off("pods that leave count no more where they were", placeIntake, "!n.Deleting || !p.Moves()", "p != nil"),
@@ -121,8 +128,10 @@ func placeRules() []Rule {
 		off("minValues tears no pods apart that ride along", "core/place/minvalues.go", "if torn || r.groups[p.group].bond == nil {", "if torn || r.groups[p.group] != nil {"),
 		off("minValues are kept when pods ride along", "core/place/packing.go", "out, why := r.keepMinValues(b, full, errand{g: r.groups[own.parts[0].group]})", "out, why := full, fit.Reason{}").
 			and("core/place/packing.go", "	\"github.com/daemok/daemok/core/cluster\"\n", "	\"github.com/daemok/daemok/core/cluster\"\n	\"github.com/daemok/daemok/core/fit\"\n"),
-		off("a reservation is had as often as it says", "core/place/stock.go", "r.stocks[name]--\n\tif", "if"),
-		off("machines on order count for their reservation", "core/place/stock.go", "\t\t\tr.stocks[name]--", "\t\t\t_ = name"),
+		off("a reservation is had as often as it says", "core/place/stock.go", "r.stocks[s.Name]--\n\t\tif", "if"),
+		off("a machine draws on all stocks of its offer", "core/place/stock.go", "\t\t\tout = min(out, left)", "\t\t\treturn left"),
+		off("machines on order count for their reservation", "core/place/stock.go", "\t\t\tr.stocks[s.Name]--\n\t\t}\n\t}\n}", "\t\t\t_ = s\n\t\t}\n\t}\n}"),
+		off("a machine on order counts where it can come from nothing else", "core/cluster/stock.go", "return !slices.ContainsFunc(o.Stocks", "return false && !slices.ContainsFunc(o.Stocks"),
 		off("machines from a reservation are repeated as often as it says", "core/place/buy.go", "range r.mayStill(b, as.option, n) {", "range n {"),
 		off("pods are told that a reservation is used up", "core/place/bounds.go", "if r.stocks == nil {", "if true {"),
 		off("half of a workload is on one spot pool", "core/place/diversify.go", "if there := c.at[w][in]; there > 0 && shareOf", "if there := c.at[w][in]; w.owner == \"\" && shareOf"),

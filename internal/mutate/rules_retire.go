@@ -4,6 +4,7 @@ const (
 	retireFile      = "core/retire/retire.go"
 	candidateFile   = "core/retire/candidate.go"
 	driftFile       = "core/retire/drift.go"
+	renewFile       = "core/retire/renew.go"
 	expireFile      = "core/retire/expire.go"
 	consolidateFile = "core/retire/consolidate.go"
 	guardsFile      = "core/retire/guards.go"
@@ -35,6 +36,19 @@ func retireRules() []Rule {
 		off("nodes that are going are not removed again", candidateFile, `if n.Claim == "" || n.Deleting ||`, `if n.Claim == "" ||`),
 		off("starting nodes stay", candidateFile, "|| !n.Initialized ||", "||"),
 		off("nodes that must not be disturbed stay", candidateFile, "case c.DoNotDisrupt:", "case false:"),
+		off("old nodes are replaced in good order", renewFile, "return ever && !at.After(now) &&", "return false && ever && !at.After(now) &&"),
+		off("and not before their age", renewFile, "ever && !at.After(now) &&", "ever &&"),
+		off("nor where something is in the way", renewFile, "if !x.mayBeReplaced(c, plan.Expired) {", "if false {"),
+		off("nor without a place for their pods", renewFile, "if no(answer) {", "if false {"),
+		off("nor by force", "core/retire/budget.go", "reason == plan.Expired && !nodes[0].ExpiresAt.IsZero()", "reason == plan.Expired"),
+		off("they go before those that drifted", retireFile, "x.renewal(asked), x.drift(asked)", "x.drift(asked), x.renewal(asked)"),
+		off("no pods move to them", "core/retire/ask.go", "return !c.outlived(x.snapshot.Now) &&", "return"),
+		off("a plan is made once they are as old", retireFile, "if at, ever := c.renewAt(); ever {", "if at, ever := c.renewAt(); false && ever {"),
+		off("nodes that are not to be consolidated stay", candidateFile, "return c.DoNotConsolidate &&", "return false &&"),
+		off("empty nodes are closed before their time where they are to go on time", retireFile, "return at.Add(-c.lead()), ok", "return at, ok"),
+		off("what a node that is replaced at its age would save counts up to that", paybackFile, "if at, ever := c.renewAt(); ever {", "if at, ever := c.renewAt(); false && ever {"),
+		off("a plan is made then", retireFile, "sooner(due.Add(-c.lead()))", ""),
+		off("but for empty ones whose time is over", candidateFile, "return c.DoNotConsolidate && c.pool.Policy.Consolidate != cluster.WhenEmpty", "return c.DoNotConsolidate"),
 		off("nodes that were kept a moment ago stay", candidateFile, `case c.Rests != "":`, "case false:"),
 		off("nodes that were kept rest though they are too old", expireFile, `if c.Rests != "" {`, "if false {"),
 		off("a controller waits for a standby", standbyFile, "case nodes[at].Controller == cluster.OneSeat:", "case false:"),
@@ -67,7 +81,7 @@ func retireRules() []Rule {
 		off("a breaker stops nodes", "core/retire/budget.go", "b.Gone+asked <= b.Most {", "b.Gone >= 0 {"),
 		off("a breaker counts what goes", "core/retire/budget.go", "b.breakers[i].Gone +=", "_ ="),
 		off("a breaker counts its own pools alone", "core/cluster/policy.go", "return slices.Contains(b.Pools, pool)", "return len(b.Pools) > 0 || slices.Contains(b.Pools, pool)").by("./core/retire"),
-		off("a breaker does not stop nodes that are too old", "core/retire/budget.go", "if reason == plan.Expired {", "if reason == plan.Expired && len(b.breakers) == 0 {"),
+		off("a breaker does not stop nodes that are too old", "core/retire/budget.go", "if reason == plan.Expired &&", "if len(b.breakers) == 0 && reason == plan.Expired &&"),
 		off("a pool may ask for no payback", thriftFile, "p.Off = said.Off", "_ = said"),
 		off("a pool says what moving a pod costs", thriftFile, "p.PodDollars = cmp.Or(said.PodDollars, p.PodDollars)", "_ = said"),
 		off("a pool says which share must be saved", thriftFile, "p.LeastShare = cmp.Or(said.LeastShare, p.LeastShare)", "_ = said"),
@@ -79,7 +93,7 @@ func retireRules() []Rule {
 		off("pods that end and come back do", retireFile, "return p.Returns ||", "return"),
 		off("the dearest goes first", retireFile, "cmp.Compare(b.Price, a.Price),", "cmp.Compare(a.Price, b.Price),"),
 		off("drift takes turns", driftFile, "pools = append(pools, id)\n\t\t\tif", "pools = append([]cluster.PoolID{id}, pools...)\n\t\t\tif"),
-		off("what drifted first goes first", driftFile, "a.DriftedAt.Compare(b.DriftedAt)", "b.DriftedAt.Compare(a.DriftedAt)"),
+		off("what drifted first goes first", driftFile, "at[a].Compare(at[b])", "at[b].Compare(at[a])"),
 		off("drift waits for a place", driftFile, "case !no(answer):", "case true:"),
 		off("a drain that would not end is not begun", driftFile, "case stall != \"\":", "case false:"),
 		off("it ends where pods have a term", driftFile, "!no(answer) && !c.HasGrace", "!no(answer)"),
@@ -149,7 +163,8 @@ func retireRules() []Rule {
 		off("pods whose machine is given up do not wait", patienceFile, "m := &s.Machines[i]; !m.Deleting {\n\t\t\tnote", "m := &s.Machines[i]; true {\n\t\t\tnote"),
 		off("a machine that takes too long is not waited for", patienceFile, "!m.Deleting && s.Now.Sub(m.CreatedAt) < joinsWithin &&", "!m.Deleting &&"),
 		off("nodes are looked at again when a freeze ends", "core/decide/due.go", "yield(s.FreezeUntil)", "yield(time.Time{})"),
-		off("nodes are looked at again when a pod keeps a leaving one no longer", "core/decide/due.go", "yield(s.Nodes[i].Pods[j].ProtectedUntil)", "yield(s.Nodes[i].Pods[j].CreatedAt)"),
+		off("pods that are to be uprooted are looked at again in time", "core/decide/due.go", "!yield(n.UprootsAt())", "!yield(n.EvictBy())"),
+		off("nodes are looked at again when a pod keeps a leaving one no longer", "core/decide/due.go", "yield(p.ProtectedUntil)", "yield(p.CreatedAt)"),
 		off("an order whose pods have no place stays", "core/decide/decide.go", "used[m.Claim] = true", "used[m.Claim] = false"),
 		off("an order stays until another pod has come in place of an evicted one", "core/decide/decide.go", "left[keyOf(&s.Expected[i])] = true", "left[keyOf(&s.Expected[i])] = false"),
 		off("machines that are given back use no budget", "core/retire/share.go", "|| n.MachineEnds {", "{"),

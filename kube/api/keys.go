@@ -37,6 +37,7 @@ const (
 
 var labelKeys = []Key{
 	{LabelNodePool, KindLabel, onNodes, "pool the machine belongs to"},
+	{LabelProvisioner, KindLabel, onNodes, "Provisioner the machine belongs to"},
 	{LabelCapacityType, KindLabel, onNodes, "how the machine was bought: spot, on-demand or reserved"},
 	{LabelRegistered, KindLabel, "Node", `"true" once the node is known as a claim's`},
 	{LabelInitialized, KindLabel, "Node", `"true" once the node is ready for pods`},
@@ -83,6 +84,9 @@ var instanceLabelKeys = []Key{
 	{LabelTenancy, KindLabel, onNodes, "default or dedicated"},
 	{LabelPlacementGroupID, KindLabel, onNodes, "placement group of the machine"},
 	{LabelPlacementGroupPartition, KindLabel, onNodes, "partition of the placement group (integer)"},
+	{LabelInstancePods, KindLabel, onNodes, "most pods on a machine of a Provisioner (integer)"},
+	{LabelAcceleratorMemory, KindLabel, onNodes, "memory of each accelerator of a Provisioner's machine in MiB (integer)"},
+	{LabelAMIID, KindLabel, onNodes, "image that a Provisioner's machine was launched with"},
 }
 
 var annotationKeys = []Key{
@@ -104,6 +108,13 @@ var annotationKeys = []Key{
 	{AnnotationInstanceTagged, KindAnnotation, onClaims, "the instance carries the tags that need the node's name"},
 	{AnnotationClusterNameTagged, KindAnnotation, onClaims, "the instance carries the tag " + TagEKSCluster},
 	{AnnotationInstanceProfileName, KindAnnotation, onClaims, "instance profile the machine was launched with"},
+	{AnnotationDoNotEvict, KindAnnotation, "Pod", `"true" keeps the pod's node from voluntary disruption; the older generation's do-not-disrupt`},
+	{AnnotationDoNotConsolidate, KindAnnotation, "Node, Provisioner", `"true" keeps the node of a Provisioner from consolidation`},
+	{AnnotationEmptinessTimestamp, KindAnnotation, "Node", "when the node of a Provisioner became empty"},
+	{AnnotationVoluntaryDisruption, KindAnnotation, "Node", VoluntaryDrifted + " or " + VoluntaryExpired + ": why the node of a Provisioner is to go; " + VoluntaryDrifted + " may be written by hand"},
+	{AnnotationLinked, KindAnnotation, onNodes, "left by old versions of Karpenter; ignored"},
+	{AnnotationProvisionerHash, KindAnnotation, "Provisioner, NodeClaim", "fingerprint of what the Provisioner's machines are made from"},
+	{AnnotationNodeTemplateHash, KindAnnotation, "NodeClaim", "fingerprint of what machines of its AWSNodeTemplate are made from"},
 }
 
 var markKeys = []Key{
@@ -113,6 +124,10 @@ var markKeys = []Key{
 	{MarkWithdrawn, KindAnnotation, onClaims, "why nobody needs the machine any more, which is not bought yet"},
 	{MarkEnds, KindAnnotation, onClaims, "when the cloud takes the machine away: pods stay until machines for them have started, but no longer than leaves them time to end"},
 	{MarkAdvised, KindAnnotation, onClaims, "when AWS recommended to replace the machine, of a pool that asks for that"},
+	{MarkAdopt, KindAnnotation, "NodeClaim", "provider ID of a running machine that the claim takes over; nothing is ever bought for it"},
+	{MarkAdoptFrom, KindAnnotation, "NodeClaim", "claim that has the machine to be taken over so far, and goes without it"},
+	{MarkAdoptedBy, KindAnnotation, "NodeClaim", "claim that has taken the machine over; this one goes without it"},
+	{MarkMigratedFrom, KindAnnotation, "NodePool, EC2NodeClass", "API version of what `daemok migrate --apply` made it from"},
 	{MarkReplaces, KindAnnotation, onClaims, "claims whose machines this one takes the place of, with commas between"},
 	{MarkTakes, KindAnnotation, onClaims, "claims whose nodes were leaving when this one was ordered for their pods, with commas between"},
 	{MarkStage, KindAnnotation, onClaims, "how far that is: waiting/ and how many machines must start first, done, or kept: given up, with pods on the machine"},
@@ -129,14 +144,17 @@ var markKeys = []Key{
 	{MarkRepair, KindAnnotation, "NodePool", "when its unhealthy nodes are repaired: " + RepairOn + ", " + RepairOff + ", or words such as Ready=15m, Initialized=20m, most=30%"},
 	{MarkRoll, KindAnnotation, "NodePool", "nodes of the pool are to be replaced now: since when, whether all, and whether that is paused, as JSON; `daemok roll` writes it"},
 	{MarkPlacementGroup, KindAnnotation, "EC2NodeClass", "the placement group that its selector finds: id, name, strategy and partitions, as JSON"},
+	{MarkDedicatedReservations, KindAnnotation, "EC2NodeClass", "those of the capacity reservations that its terms select whose machines are of dedicated tenancy"},
 	{MarkPodDensity, KindAnnotation, "EC2NodeClass", PrefixDelegation + ": its machines run as many pods as AWS recommends where the network plugin gives out prefixes of addresses"},
 	{MarkDelete, KindAnnotation, "NodePool", DeleteFast + ": all its nodes go at once when it is deleted, and not as its budgets allow"},
+	{MarkBudgets, KindAnnotation, "Provisioner", "how many of its nodes may go at once: a number, a percentage, or budgets as a NodePool has them, as JSON; 1 where it is not set, and any number of empty ones"},
 	{MarkAcknowledged, KindAnnotation, "DisruptionPolicy", "status.breaker.trippedAt of a breaker that has tripped: it closes again"},
 }
 
 var taintKeys = []Key{
 	{TaintUnregistered, KindTaint, "Node", "the node is not yet known as a claim's (NoExecute)"},
 	{TaintDisrupted, KindTaint, "Node", "the node is about to leave (NoSchedule)"},
+	{TaintDisruption, KindTaint, "Node", "the same, as versions of Karpenter before 1.0 wrote it, with the value " + Disrupting},
 	{TaintUninitialized, KindTaint, "Node", "the cloud's own controller has not seen the node; waited for"},
 	{TaintReadinessPrefix, KindTaint, "Node", "begins the taints of readiness gates; waited for"},
 	{FinalizerTermination, KindFinalizer, onNodes, "the machine has to be drained and terminated first"},
@@ -150,14 +168,20 @@ var tagKeys = []Key{
 	{TagClusterPrefix, KindTag, "instance and what is made with it", "followed by the cluster's name, the value is " + TagOwned},
 	{TagEKSCluster, KindTag, "instance and what is made with it", "name of the cluster"},
 	{TagNodePool, KindTag, "instance and what is made with it", "pool the machine belongs to"},
+	{TagProvisioner, KindTag, "instance", "Provisioner the machine belongs to"},
 	{TagNodeClaim, KindTag, "instance", "claim the machine was bought for"},
 	{TagNodeClass, KindTag, "instance and what is made with it", "class the machine was made with"},
 	{TagRegion, KindTag, "instance profile", "region the profile was made from"},
+	{TagManagedBy, KindTag, "instance", "cluster's name on machines of the older generation"},
+	{TagMachineName, KindTag, "instance", "claim the machine was bought for, on machines of the older generation"},
 }
 
 var configMapKeys = []Key{
+	{ConfigMapSettings, KindConfigMap, "the controller's namespace", "settings of the controller as the older API generation has them; flags and environment variables go before them"},
+	{ConfigMapLogging, KindConfigMap, "the controller's namespace", "how much the controller logs, as the older API generation has it: the level in zap-logger-config or loglevel.controller"},
 	{ConfigMapFreeze, KindConfigMap, "the controller's namespace", "no node is disturbed by choice while it is there; data: " +
 		FreezeReason + ", and " + FreezeUntil + ", the moment when that ends by itself (RFC 3339)"},
+	{ConfigMapMigration, KindConfigMap, "the controller's namespace", "what `daemok migrate --apply` has done, by which it goes on and is rolled back"},
 	{ConfigMapRecord, KindConfigMap, "the controller's namespace", "begins the names of a ring, -0 to -7, that holds for a day what was decided and why; read by `daemok explain`"},
 	{ConfigMapMemory, KindConfigMap, "the controller's namespace", "tells the next leader which pods were moved lately and which nodes went"},
 }

@@ -87,7 +87,14 @@ func TestAdmissionKnowsTheSameLabels(t *testing.T) {
 		api.LabelPlacementGroupID, api.LabelPlacementGroupPartition,
 	}
 	forOverlays := slices.DeleteFunc(slices.Clone(want), func(l string) bool { return slices.Contains(machine, l) })
+	ofProvisioners := []string{api.LabelInstancePods, api.LabelAcceleratorMemory, api.LabelAMIID}
+	for _, label := range want {
+		if api.IsWellKnownToProvisioner(label) {
+			ofProvisioners = append(ofProvisioners, label)
+		}
+	}
 	tests := map[string][]string{
+		"karpenter.sh_provisioners.yaml": ofProvisioners,
 		"karpenter.sh_nodepools.yaml":    want,
 		"karpenter.sh_nodeclaims.yaml":   want,
 		"karpenter.sh_nodeoverlays.yaml": forOverlays,

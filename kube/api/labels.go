@@ -27,7 +27,7 @@ func Normalise(key string) string {
 // wellKnown are the labels a pod may ask for although its pool does not
 // mention them, because every machine has a say on them.
 var wellKnown = []string{
-	LabelNodePool, LabelCapacityType, LabelZone, LabelRegion, LabelInstanceType, LabelArch, LabelOS,
+	LabelNodePool, LabelProvisioner, LabelCapacityType, LabelZone, LabelRegion, LabelInstanceType, LabelArch, LabelOS,
 	LabelWindowsBuild, LabelZoneID,
 	LabelReservationID, LabelReservationType, LabelReservationInterruptible,
 	LabelHypervisor, LabelEncryptionInTransit, LabelNitroSandbox,
@@ -76,6 +76,47 @@ func InRestrictedDomain(key string) bool {
 		return domain == r || strings.HasSuffix(domain, "."+r)
 	})
 }
+
+// olderLabels describe machines of Provisioners, and no others.
+var olderLabels = []string{LabelInstancePods, LabelAcceleratorMemory, LabelAMIID}
+
+// newerLabels are well known and yet mean nothing to a Provisioner, which has
+// neither capacity reservations nor placement groups, nor to its machines.
+var newerLabels = []string{
+	LabelNodePool, LabelReservationID, LabelReservationType, LabelReservationInterruptible,
+	LabelPlacementGroupID, LabelPlacementGroupPartition,
+}
+
+// IsOfOlderAPI reports whether the label is on machines of Provisioners alone, so that
+// no NodeClaim may ask for it.
+func IsOfOlderAPI(key string) bool {
+	return key == LabelProvisioner || slices.Contains(olderLabels, key)
+}
+
+// IsWellKnownToProvisioner reports whether the machines of a Provisioner
+// define the label. Older names are normalised first.
+func IsWellKnownToProvisioner(key string) bool {
+	key = Normalise(key)
+	return IsWellKnown(key) && !slices.Contains(newerLabels, key) || slices.Contains(olderLabels, key)
+}
+
+// IsRestrictedToProvisioner reports whether a Provisioner may not use the
+// label: the host name, and every label of a domain that the older generation
+// keeps for itself and Kubernetes which its machines do not define.
+func IsRestrictedToProvisioner(key string) bool {
+	key = Normalise(key)
+	domain, _, found := strings.Cut(key, "/")
+	if key == LabelHostname || key == LabelProvisioner {
+		return true
+	}
+	if !found || IsWellKnownToProvisioner(key) || slices.Contains(openDomains, domain) {
+		return false
+	}
+	return InRestrictedDomain(key) || inDomain(domain, "kubernetes.io") || inDomain(domain, "k8s.io")
+}
+
+// openDomains are below restricted ones and open to labels of users.
+var openDomains = []string{"kops.k8s.io", "node.kubernetes.io", "testing.karpenter.sh"}
 
 // RegistrationOnly reports whether a kubelet may not set the label on its own
 // node, so that it has to be put there when the node registers: every label

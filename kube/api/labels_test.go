@@ -37,6 +37,41 @@ func TestIsRestricted(t *testing.T) {
 	}
 }
 
+func TestIsRestrictedToProvisioner(t *testing.T) {
+	tests := map[string]struct {
+		key  string
+		want bool
+	}{
+		"a label of one's own":                    {"example.com/team", false},
+		"a label without a domain":                {"team", false},
+		"a label that describes machines":         {api.LabelFamily, false},
+		"a label that only older machines have":   {api.LabelInstancePods, false},
+		"the capacity type":                       {api.LabelCapacityType, false},
+		"the Provisioner itself":                  {api.LabelProvisioner, true},
+		"a pool of the newer generation":          {api.LabelNodePool, true},
+		"the class of the newer generation":       {api.LabelNodeClass, true},
+		"a capacity reservation":                  {api.LabelReservationID, true},
+		"the host name":                           {api.LabelHostname, true},
+		"a label of kubernetes.io":                {"kubernetes.io/custom", true},
+		"the role of a node":                      {"node-role.kubernetes.io/web", true},
+		"a label of node.kubernetes.io":           {"node.kubernetes.io/custom", false},
+		"a domain below node.kubernetes.io":       {"sub.node.kubernetes.io/custom", true},
+		"a label of kOps":                         {"kops.k8s.io/instancegroup", false},
+		"a label of tests":                        {"testing.karpenter.sh/test-id", false},
+		"the zone":                                {api.LabelZone, false},
+		"an older name of a well-known label":     {"beta.kubernetes.io/arch", false},
+		"a domain that only ends like a reserved": {"mykarpenter.sh/mine", false},
+		"when a node became empty":                {api.AnnotationEmptinessTimestamp, true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := api.IsRestrictedToProvisioner(tt.key); got != tt.want {
+				t.Errorf("IsRestrictedToProvisioner(%q) = %v, want %v", tt.key, got, tt.want)
+			}
+		})
+	}
+}
+
 func TestNormalise(t *testing.T) {
 	tests := map[string]struct{ key, want string }{
 		"an older zone":         {"failure-domain.beta.kubernetes.io/zone", api.LabelZone},

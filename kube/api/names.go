@@ -34,6 +34,7 @@ const (
 // Labels of the group karpenter.sh.
 const (
 	LabelNodePool        = GroupKarpenter + "/nodepool"
+	LabelProvisioner     = GroupKarpenter + "/provisioner-name"
 	LabelCapacityType    = GroupKarpenter + "/capacity-type"
 	LabelRegistered      = GroupKarpenter + "/registered"
 	LabelInitialized     = GroupKarpenter + "/initialized"
@@ -73,6 +74,14 @@ const (
 	LabelTenancy                  = GroupAWS + "/instance-tenancy"
 	LabelPlacementGroupID         = GroupAWS + "/placement-group-id"
 	LabelPlacementGroupPartition  = GroupAWS + "/placement-group-partition" // integer
+)
+
+// Labels of the older generation of the API that today's does not have. They
+// describe machines of Provisioners alone.
+const (
+	LabelInstancePods      = GroupAWS + "/instance-pods"               // integer
+	LabelAcceleratorMemory = GroupAWS + "/instance-accelerator-memory" // integer, MiB
+	LabelAMIID             = GroupAWS + "/instance-ami-id"
 )
 
 // AnnotationPodDeletionCost is Kubernetes' own word for which pods of an owner
@@ -115,6 +124,29 @@ const (
 	AnnotationInstanceProfileName  = GroupAWS + "/instance-profile-name"
 )
 
+// Annotations of the older generation of the API.
+const (
+	// AnnotationDoNotEvict keeps the node of a pod from voluntary disruption.
+	AnnotationDoNotEvict = GroupKarpenter + "/do-not-evict"
+	// AnnotationDoNotConsolidate keeps a node from consolidation, and from nothing
+	// else.
+	AnnotationDoNotConsolidate = GroupKarpenter + "/do-not-consolidate"
+	// AnnotationEmptinessTimestamp is when a node became empty, in RFC 3339.
+	AnnotationEmptinessTimestamp = GroupKarpenter + "/emptiness-timestamp"
+	// AnnotationVoluntaryDisruption is why a node is to go: VoluntaryDrifted, which
+	// users may write too, or VoluntaryExpired.
+	AnnotationVoluntaryDisruption = GroupKarpenter + "/voluntary-disruption"
+	AnnotationLinked              = GroupKarpenter + "/linked"
+	AnnotationProvisionerHash     = GroupKarpenter + "/provisioner-hash"
+	AnnotationNodeTemplateHash    = GroupAWS + "/nodetemplate-hash"
+)
+
+// Values of AnnotationVoluntaryDisruption.
+const (
+	VoluntaryDrifted = "drifted"
+	VoluntaryExpired = "expired"
+)
+
 // Daemok's own marks, all annotations on NodeClaims and Nodes unless said
 // otherwise in Keys.
 const (
@@ -134,6 +166,17 @@ const (
 	// MarkAdvised is when the cloud recommended to replace the claim's machine, which
 	// its pool heeds.
 	MarkAdvised = GroupDaemok + "/rebalance-advised-at"
+	// MarkAdopt is the provider ID of a machine that runs already and that the claim
+	// takes over: nothing is ever bought for it.
+	MarkAdopt = GroupDaemok + "/adopt"
+	// MarkAdoptFrom names the claim that has the machine so far, and goes without it
+	// once this one has.
+	MarkAdoptFrom = GroupDaemok + "/adopt-from"
+	// MarkAdoptedBy names the claim that has the machine now; this one goes without it.
+	MarkAdoptedBy = GroupDaemok + "/adopted-by"
+	// MarkMigratedFrom is the API version of the objects that daemok migrate made a pool or
+	// class from, whose place it takes.
+	MarkMigratedFrom = GroupDaemok + "/migrated-from"
 	// MarkReplaces names the claims whose machines this one takes the place of,
 	// sorted, with commas between.
 	MarkReplaces = GroupDaemok + "/replaces"
@@ -178,11 +221,16 @@ const (
 	// MarkPlacementGroup is in JSON what was found for spec.placementGroupSelector of a
 	// class.
 	MarkPlacementGroup = GroupDaemok + "/placement-group"
+	// MarkDedicatedReservations are those of a class's capacity reservations whose machines
+	// are of dedicated tenancy, by ID, with commas between.
+	MarkDedicatedReservations = GroupDaemok + "/dedicated-reservations"
 	// MarkPodDensity says how the network plugin gives addresses to the pods of a class's
 	// machines: PrefixDelegation. Without it, one by one.
 	MarkPodDensity = GroupDaemok + "/pod-density"
 	// MarkDelete says how the nodes of the pool go when it is deleted: DeleteFast.
 	MarkDelete = GroupDaemok + "/delete"
+	// MarkBudgets is on a Provisioner: how many of its nodes may go at once.
+	MarkBudgets = GroupDaemok + "/budgets"
 	// MarkAcknowledged is on a DisruptionPolicy whose breaker has tripped: the
 	// moment at which it did, as its status says. It closes the breaker.
 	MarkAcknowledged = GroupDaemok + "/acknowledged"
@@ -222,11 +270,18 @@ const (
 
 // ConfigMaps in the controller's namespace.
 const (
+	// ConfigMapSettings sets the controller up, as the older API generation does it.
+	ConfigMapSettings = "karpenter-global-settings"
+	// ConfigMapLogging says in the same way how much is logged.
+	ConfigMapLogging = "config-logging"
 	// ConfigMapFreeze stops every voluntary disruption while it is there: why,
 	// and until when, are under the two keys.
 	ConfigMapFreeze = "daemok-freeze"
 	FreezeReason    = "reason"
 	FreezeUntil     = "until"
+	// ConfigMapMigration is written by daemok migrate while it moves the cluster to another
+	// API generation: by it the move goes on, and is rolled back.
+	ConfigMapMigration = "daemok-migration"
 	// ConfigMapRecord, with "-0" and so on behind it, holds what was decided
 	// lately.
 	ConfigMapRecord = "daemok-record"
@@ -236,13 +291,19 @@ const (
 
 // Taints.
 const (
-	TaintUnregistered  = GroupKarpenter + "/unregistered"
-	TaintDisrupted     = GroupKarpenter + "/disrupted"
+	TaintUnregistered = GroupKarpenter + "/unregistered"
+	TaintDisrupted    = GroupKarpenter + "/disrupted"
+	// TaintDisruption is what the generation v1beta1 had in its place, with the
+	// value Disrupting.
+	TaintDisruption    = GroupKarpenter + "/disruption"
 	TaintUninitialized = "node.cloudprovider.kubernetes.io/uninitialized"
 	// TaintReadinessPrefix begins every taint that holds pods off until a
 	// readiness gate of the node opens.
 	TaintReadinessPrefix = "readiness.k8s.io/"
 )
+
+// Disrupting is the value of TaintDisruption.
+const Disrupting = "disrupting"
 
 // Finalizers. The first is on NodeClaims and Nodes.
 const (
@@ -259,9 +320,12 @@ const (
 	TagOwned         = "owned"
 	TagEKSCluster    = "eks:eks-cluster-name"
 	TagNodePool      = LabelNodePool
+	TagProvisioner   = LabelProvisioner
 	TagNodeClaim     = GroupKarpenter + "/nodeclaim"
 	TagNodeClass     = LabelNodeClass
 	TagRegion        = LabelRegion
+	TagManagedBy     = GroupKarpenter + "/managed-by"
+	TagMachineName   = GroupKarpenter + "/machine-name"
 )
 
 // ResourceNodes is the pseudo resource in a pool's limits that counts nodes.

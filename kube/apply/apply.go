@@ -34,11 +34,12 @@ type Applier struct {
 	Live   client.Reader // reads past every cache
 	Ledger *Ledger
 	*Holds
-	Pools pools
-	Now   func() time.Time
-	NewID func() string            // five characters for the name of a claim, not used before
-	Again func()                   // asks for a new plan, since one was not carried out as it stands
-	View  func() *cluster.Snapshot // what the watches have shown; nil: places of pods that move are not looked for
+	Serves translate.Generations
+	Pools  pools
+	Now    func() time.Time
+	NewID  func() string            // five characters for the name of a claim, not used before
+	Again  func()                   // asks for a new plan, since one was not carried out as it stands
+	View   func() *cluster.Snapshot // what the watches have shown; nil: places of pods that move are not looked for
 
 	Namespace string // where this process runs, and ConfigMap daemok-freeze is heard; empty: nowhere
 	Pod       string // that this process runs in; empty: none

@@ -43,6 +43,7 @@ type gate struct {
 type request struct {
 	plan.Removal
 	first    bool // it goes before a machine in its place comes, which its pool must want
+	forced   bool // it goes whatever budgets say
 	again    bool // it was let through before, and asks whether that still holds
 	answered bool
 	answer   error
@@ -84,7 +85,7 @@ func (g *gate) leave(claim string) {
 // too old use budgets up and are not stopped by them.
 func (a *Applier) admit(ctx context.Context, mine request) error {
 	g := a.budgets.of(mine.Pool)
-	if mine.Reason == plan.Expired {
+	if mine.forced {
 		g.admit(mine.Claim)
 		return nil
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/storetest"
+	"github.com/daemok/daemok/kube/translate"
 )
 
 // fleet is a pool of ten nodes of ours, all at work and empty, named n-0 to
@@ -53,7 +54,7 @@ func newFleet(t *testing.T, budgets ...karpv1.Budget) *fleet {
 	f.broken.Store("")
 	f.stuck.Store("")
 	live := server.Connect(f.fault)
-	f.a = &Applier{Store: live, Live: live, Ledger: &Ledger{}, Now: time.Now, Again: func() { f.again.Add(1) }}
+	f.a = &Applier{Serves: translate.Generations{translate.NodePools()}, Store: live, Live: live, Ledger: &Ledger{}, Now: time.Now, Again: func() { f.again.Add(1) }}
 	pool := &karpv1.NodePool{Spec: storetest.PoolSpec(), ObjectMeta: metav1.ObjectMeta{Name: "default"}}
 	pool.Spec.Disruption.Budgets = budgets
 	f.create(pool)
@@ -69,7 +70,7 @@ func (f *fleet) fault(c storetest.Call) (before, after error) {
 		time.Sleep(10 * time.Millisecond) // a long list takes its time
 	}
 	if c.Verb == storetest.Delete {
-		time.Sleep(SettleFor) // so that the next plan acts meanwhile
+		time.Sleep(translate.SettleFor) // so that the next plan acts meanwhile
 	}
 	if c.Verb == storetest.Delete && c.Name == f.stuck.Load().(string) {
 		return errors.New("the API server is busy"), nil
@@ -88,7 +89,7 @@ func (f *fleet) create(o client.Object) {
 }
 
 func (f *fleet) join(i int) {
-	labels, id := map[string]string{api.LabelNodePool: "default"}, fmt.Sprintf("aws:///a/i-%d", i)
+	labels, id := map[string]string{api.LabelNodePool: "default", api.LabelInitialized: "true"}, fmt.Sprintf("aws:///a/i-%d", i)
 	c := &karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("c-%d", i), Labels: labels, Finalizers: []string{api.FinalizerTermination}}}
 	f.create(c)
 	f.change(c, func() {
@@ -249,7 +250,7 @@ func TestPlansShareABudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, karpv1.Budget{Nodes: "4"})
 		f.remove(0, 3)
-		time.Sleep(SettleFor / 2)
+		time.Sleep(translate.SettleFor / 2)
 		f.remove(3, 10)
 		f.a.Wait()
 		if got := f.gone(); got != 4 {
@@ -283,7 +284,7 @@ func TestAFullBudgetIsNotAskedAgainAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, karpv1.Budget{Nodes: "0"})
 		f.remove(0, 1)
-		time.Sleep(SettleFor + time.Second)
+		time.Sleep(translate.SettleFor + time.Second)
 		synctest.Wait()
 		if !errors.Is(f.ended["n-0"], ErrChanged) || f.again.Load() != 1 {
 			t.Errorf("after the check: %v, %d plans asked for; want a refusal and one", f.ended["n-0"], f.again.Load())

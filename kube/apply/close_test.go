@@ -19,6 +19,7 @@ import (
 
 	"github.com/daemok/daemok/core/plan"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
 )
 
 // nodeWithPod is a cluster of one node of ours, n with claim c, to which a pod
@@ -77,7 +78,7 @@ func TestAKeptNodeLosesItsTaint(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				write := 0
 				store := nodeWithPod(t, func() error { write++; return trouble(write) })
-				a := &Applier{Store: store, Live: store, Ledger: &Ledger{}, Now: time.Now, Again: func() {}}
+				a := &Applier{Serves: translate.Generations{translate.NodePools()}, Store: store, Live: store, Ledger: &Ledger{}, Now: time.Now, Again: func() {}}
 				var ended error
 				a.Move(t.Context(), nil, plan.Plan{Moves: []plan.Move{{Removals: []plan.Removal{{Node: "n", Claim: "c"}}}}}, ears(func(e Ended) { ended = e.Err }))
 				a.Wait()
@@ -120,7 +121,7 @@ func TestAMoveOutlivesFailedWrites(t *testing.T) {
 					}
 					return nil
 				})
-				a := &Applier{Store: store, Live: store, Ledger: &Ledger{}, Now: time.Now, Again: func() {}}
+				a := &Applier{Serves: translate.Generations{translate.NodePools()}, Store: store, Live: store, Ledger: &Ledger{}, Now: time.Now, Again: func() {}}
 				var ended error
 				a.Move(t.Context(), nil, plan.Plan{Moves: []plan.Move{{Removals: []plan.Removal{{Node: "n", Claim: "c"}}}}}, ears(func(e Ended) { ended = e.Err }))
 				a.Wait()

@@ -74,7 +74,7 @@ func (a *Applier) look(ctx context.Context, u *unit) error {
 		if r.gone {
 			return
 		}
-		failed[i] = a.admit(ctx, request{Removal: r.Removal, again: r.admitted, first: u.goesFirst()})
+		failed[i] = a.admit(ctx, request{Removal: r.Removal, again: r.admitted, first: u.goesFirst(), forced: r.forced()})
 		r.admitted = failed[i] == nil || r.admitted && !errors.Is(failed[i], ErrChanged)
 	})
 	return worst(failed)
@@ -136,7 +136,7 @@ func (a *Applier) lookAt(ctx context.Context, u *unit, r *leaver, frozen string)
 	if frozen != "" && !(r.Reason == plan.Expired && translate.IsExpired(claim, a.Now())) {
 		return fmt.Errorf("%w: %s", ErrChanged, frozen)
 	}
-	if r.Reason == plan.Expired && (!u.replaces() || u.alone) {
+	if r.forced() && (!u.replaces() || u.alone) {
 		return nil // it goes whatever runs on it; its drain respects pods and their budgets
 	}
 	node := &corev1.Node{}
@@ -145,20 +145,20 @@ func (a *Applier) lookAt(ctx context.Context, u *unit, r *leaver, frozen string)
 	} else if err != nil {
 		return fmt.Errorf("read node %s before its removal: %w", r.Node, err)
 	}
-	if why := unfit(node, claim, r.Removal); why != "" {
+	if why := unfit(node, claim, r.forced()); why != "" {
 		return fmt.Errorf("%w: node %s %s", ErrChanged, r.Node, why)
 	}
 	return a.lookAtPods(ctx, r, claim)
 }
 
 // unfit says what of the node itself is in the way; empty: nothing.
-func unfit(node *corev1.Node, claim *karpv1.NodeClaim, r plan.Removal) string {
+func unfit(node *corev1.Node, claim *karpv1.NodeClaim, forced bool) string {
 	switch {
 	case node.Spec.ProviderID != claim.Status.ProviderID:
 		return "is another machine's by now"
 	case !translate.HasTaint(node, api.TaintDisrupted):
 		return "was opened to pods by somebody else"
-	case translate.Node(node, claim).DoNotDisrupt && r.Reason != plan.Expired:
+	case translate.Node(node, claim).DoNotDisrupt && !forced:
 		return "now carries do-not-disrupt"
 	}
 	return ""
@@ -176,7 +176,7 @@ func (a *Applier) lookAtPods(ctx context.Context, r *leaver, claim *karpv1.NodeC
 	if err := a.lookAtSelf(ctx, r, claim, list.Items); err != nil {
 		return err
 	}
-	inAnyEvent := r.Reason == plan.Expired || r.Reason == plan.Drifted && claim.Spec.TerminationGracePeriod != ""
+	inAnyEvent := r.forced() || r.Reason == plan.Drifted && claim.Spec.TerminationGracePeriod != ""
 	over := guards{Applier: a, in: map[string][]guard{}, all: retire.Guards{}}
 	var moving []string
 	for i := range list.Items {
@@ -222,6 +222,12 @@ func (a *Applier) lastOf(ctx context.Context, r *leaver, p *cluster.Pod, pod *co
 		p.LastOf, err = serving.LastOf(ctx, a.Live, pod)
 	}
 	return err
+}
+
+// forced reports whether the node goes since its claim is too old, whatever is in the
+// way. One that never is goes at its age in good order.
+func (r *leaver) forced() bool {
+	return r.Reason == plan.Expired && r.seen != nil && r.seen.Spec.ExpireAfter != karpv1.Never
 }
 
 // knows reports whether the plan reckoned with the pod.

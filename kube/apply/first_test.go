@@ -8,6 +8,7 @@ import (
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
 )
 
 // TestANodeGoesFirstOnlyWhileItsPoolSaysSo: a drifted node whose pods have no
@@ -31,7 +32,7 @@ func TestANodeGoesFirstOnlyWhileItsPoolSaysSo(t *testing.T) {
 				says(map[string]string{api.MarkDriftAtLimit: api.DeleteFirst})
 				p := y.move(plan.Drifted, 1, 0)
 				p.Moves[0].Placements = nil
-				y.carryOut(p, func() { time.Sleep(SettleFor / 2); says(tt.meanwhile) })
+				y.carryOut(p, func() { time.Sleep(translate.SettleFor / 2); says(tt.meanwhile) })
 				if got := y.state(); got != tt.want {
 					t.Errorf("in the end: %s, want %s", got, tt.want)
 				}

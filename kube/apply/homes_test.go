@@ -11,6 +11,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/kube/translate"
 )
 
 // has gives a node room for so many pods.
@@ -42,7 +43,7 @@ func TestPodsMustHavePlacesWhenTheirNodesGo(t *testing.T) {
 		"on the machine that came":                          {machines: 1, want: "default-new-1 old-1 old-2"},
 		"on the machine that came, which watches show late": {machines: 1, late: time.Minute, want: "default-new-1 old-1 old-2"},
 		"nowhere, since others are on the machine that came": {machines: 1, meanwhile: func(y *yard) {
-			time.Sleep(SettleFor + startsAfter - time.Second)
+			time.Sleep(translate.SettleFor + startsAfter - time.Second)
 			y.has("n-default-new-1", "1")
 		}, want: "old-0 old-1 old-2"},
 	}

@@ -7,7 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/plan"
@@ -44,6 +44,12 @@ func (p *livePool) take(r *request) error {
 	if why := translate.AdviceKeeps(p.object, r.Note); r.Reason == plan.Drifted && why != "" {
 		return fmt.Errorf("%w: %s", ErrChanged, why)
 	}
+	if at := p.nodes[i].CreatedAt.Add(p.object.Renew); r.Reason == plan.Expired && (p.object.Renew == 0 || at.After(p.at)) {
+		return fmt.Errorf("%w: nodes of %s are not replaced at that age any more", ErrChanged, r.Pool)
+	}
+	if p.nodes[i].DoNotConsolidate && consolidates(r.Reason, p.object.Disruption.ConsolidationPolicy) {
+		return fmt.Errorf("%w: node %s now carries do-not-consolidate", ErrChanged, r.Node)
+	}
 	if first, _ := mark.DeleteFirst(p.object.Annotations); r.first && !first {
 		return fmt.Errorf("%w: %s does not say %s: %s any more, and no machine comes before node %s goes",
 			ErrChanged, r.Pool, api.MarkDriftAtLimit, api.DeleteFirst, r.Node)
@@ -52,12 +58,27 @@ func (p *livePool) take(r *request) error {
 		p.nodes[i].Deleting = false
 	}
 	share := retire.Shares(p.nodes)[r.Pool]
-	allowed := translate.Allowed(p.object.Disruption.Budgets, karpv1.DisruptionReason(r.Reason), share.Nodes, p.at)
+	allowed := translate.Allowed(p.object.Disruption.Budgets, budgetFor(r.Reason), share.Nodes, p.at)
 	if share.Used >= allowed.Most {
 		return fmt.Errorf("%w: %s", ErrChanged, share.Against(r.Pool, allowed))
 	}
 	p.nodes[i].Deleting = true
 	return nil
+}
+
+// budgetFor is the reason that budgets have for it: in good order old nodes are
+// replaced as those that drifted.
+func budgetFor(reason plan.RemovalReason) karpv1.DisruptionReason {
+	if reason == plan.Expired {
+		return karpv1.ReasonDrifted
+	}
+	return karpv1.DisruptionReason(reason)
+}
+
+// consolidates reports whether nodes that go for the reason do so to save money, and
+// not since they have been empty for as long as their pool keeps empty nodes.
+func consolidates(reason plan.RemovalReason, policy karpv1.ConsolidationPolicy) bool {
+	return reason == plan.Underutilized || reason == plan.Empty && policy != karpv1.ConsolidateWhenEmpty
 }
 
 // readPool reads a pool, its claims and their nodes past every cache. The
@@ -97,12 +118,14 @@ func (a *Applier) readPool(ctx context.Context, id cluster.PoolID, admitted map[
 			add(n, c)
 			delete(claims, n.Spec.ProviderID)
 		}
-	}, client.MatchingLabels{api.LabelNodePool: id.Name})
+	}, translate.Belonging(id))
 	if err != nil {
 		return nil, fmt.Errorf("count nodes of %s before a removal: %w", id, err)
 	}
 	for _, c := range claims {
-		add(&corev1.Node{}, c) // a node that is not shown is not known to be ready
+		lost := &corev1.Node{} // a node that is not shown is not known to be ready
+		metav1.SetMetaDataLabel(&lost.ObjectMeta, api.LabelInitialized, "true")
+		add(lost, c)
 	}
 	return p, nil
 }
@@ -124,18 +147,14 @@ func (a *Applier) held(ctx context.Context, o translate.PoolObject) (string, err
 // readPoolObject reads the pool as it is now. Where it is gone nothing of it
 // is let go: its claims go with it by themselves.
 func (a *Applier) readPoolObject(ctx context.Context, id cluster.PoolID) (translate.PoolObject, error) {
-	if id.Kind != translate.KindNodePool {
-		return translate.PoolObject{}, fmt.Errorf("read %s before a removal: pools of this kind cannot be read", id)
-	}
-	pool := &karpv1.NodePool{}
-	err := a.Live.Get(ctx, client.ObjectKey{Name: id.Name}, pool)
+	pool, err := a.Serves.Read(ctx, a.Live, id)
 	if apierrors.IsNotFound(err) {
 		return translate.PoolObject{}, fmt.Errorf("%w: %s is gone", ErrChanged, id)
 	}
 	if err != nil {
 		return translate.PoolObject{}, fmt.Errorf("read %s before a removal: %w", id, err)
 	}
-	return translate.FromNodePool(pool), nil
+	return pool, nil
 }
 
 // readClaims reads the claims of a pool that have a machine, by provider ID.
@@ -147,7 +166,7 @@ func (a *Applier) readClaims(ctx context.Context, id cluster.PoolID) (map[string
 				claims[c.Status.ProviderID] = c
 			}
 		}
-	}, client.MatchingLabels{api.LabelNodePool: id.Name})
+	}, translate.Belonging(id))
 	if err != nil {
 		return nil, fmt.Errorf("count claims of %s before a removal: %w", id, err)
 	}

@@ -204,7 +204,7 @@ func (a *Applier) carryOut(ctx context.Context, u *unit, told Listener) error {
 	if err := a.closeNodes(ctx, u); err != nil {
 		return err
 	}
-	if err := pause.For(ctx, SettleFor); err != nil {
+	if err := pause.For(ctx, translate.SettleFor); err != nil {
 		return err
 	}
 	if err := a.confirm(ctx, u, told); err != nil {

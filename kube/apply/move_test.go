@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -22,6 +23,7 @@ import (
 	"github.com/daemok/daemok/kube/api/daemok/v1alpha1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/storetest"
+	"github.com/daemok/daemok/kube/translate"
 )
 
 // tell runs a story about a yard in virtual time.
@@ -58,7 +60,7 @@ func TestMovesGoOnAtOnce(t *testing.T) {
 		}
 		y.carryOut(p, func() {
 			y.pod("late", "n-1", nil)
-			time.Sleep(SettleFor + startsAfter + 5*time.Second)
+			time.Sleep(translate.SettleFor + startsAfter + 5*time.Second)
 			if got, want := y.state(), "default-new-1 default-new-3 old-1"; got != want {
 				t.Errorf("after the time for one: %s, want %s", got, want)
 			}
@@ -82,7 +84,7 @@ func TestAMachineComesBeforeTheNodesGo(t *testing.T) {
 	tell(t, 3, func(t *testing.T, y *yard) {
 		began := time.Now()
 		y.carryOut(y.move(plan.Drifted, 2, 2), func() {
-			time.Sleep(SettleFor - time.Millisecond)
+			time.Sleep(translate.SettleFor - time.Millisecond)
 			if got, want := y.state(), "old-0 old-1 old-2 | old-0 says why it is to go, old-1 says why it is to go, n-0 is closed, n-1 is closed"; got != want {
 				t.Errorf("after %v: %s; want %s", time.Since(began), got, want)
 			}
@@ -175,7 +177,7 @@ func TestWhatIsNoLongerSoEndsAMove(t *testing.T) {
 		},
 	}
 	for name, change := range changes {
-		for when, after := range map[string]time.Duration{"before machines are ordered": SettleFor / 2, "while they start": SettleFor + startsAfter/2 + 4*time.Second} {
+		for when, after := range map[string]time.Duration{"before machines are ordered": translate.SettleFor / 2, "while they start": translate.SettleFor + startsAfter/2 + 4*time.Second} {
 			t.Run(name+" "+when, func(t *testing.T) {
 				tell(t, 3, func(t *testing.T, y *yard) {
 					y.carryOut(y.move(plan.Underutilized, 2, 2), func() { time.Sleep(after); change(y) })
@@ -183,8 +185,35 @@ func TestWhatIsNoLongerSoEndsAMove(t *testing.T) {
 					if !errors.Is(y.ended[0].Err, ErrChanged) {
 						t.Errorf("the move ended with %v", y.ended[0].Err)
 					}
-					if ordered := len(y.launched) > 0; ordered != (after > SettleFor) {
+					if ordered := len(y.launched) > 0; ordered != (after > translate.SettleFor) {
 						t.Errorf("machines were ordered: %v", ordered)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A claim that never expires goes at its age in good order: what its pods, their
+// budgets or a freeze forbid holds it up, as it does other nodes.
+func TestANodeThatGoesAtItsAgeInGoodOrderIsNotForced(t *testing.T) {
+	for name, change := range map[string]func(y *yard){
+		"a pod must not be disturbed": func(y *yard) {
+			edited(y, "default", "a-0", &corev1.Pod{}, func(p *corev1.Pod) { p.Annotations = map[string]string{api.AnnotationDoNotEvict: "true"} })
+		},
+		"a budget of pods is used up": func(y *yard) { y.allowEvictions(0) },
+		"a node must not be disturbed": func(y *yard) {
+			edited(y, "", "n-0", &corev1.Node{}, func(n *corev1.Node) { n.Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"} })
+		},
+		"its pool replaces none at that age": func(*yard) {},
+	} {
+		for machines, want := range map[int]string{0: "old-0 old-1", 1: "old-0 old-1"} {
+			t.Run(fmt.Sprintf("%s, machines in its place: %d", name, machines), func(t *testing.T) {
+				tell(t, 2, func(t *testing.T, y *yard) {
+					y.boughtWith(0, func(c *karpv1.NodeClaimSpec) { c.ExpireAfter = karpv1.Never })
+					y.carryOut(y.move(plan.Expired, 1, machines), func() { time.Sleep(translate.SettleFor / 2); change(y) })
+					if got := y.state(); got != want || !errors.Is(y.ended[0].Err, ErrChanged) {
+						t.Errorf("in the end: %s, want %s; told of %+v", got, want, y.ended)
 					}
 				})
 			})
@@ -309,7 +338,7 @@ func TestNodesWithoutMachinesGoOneByOne(t *testing.T) {
 	tell(t, 4, func(t *testing.T, y *yard) {
 		y.carryOut(y.move(plan.Underutilized, 3, 0), func() {
 			y.pod("late", "n-1", nil)
-			time.Sleep(SettleFor + 10*time.Millisecond)
+			time.Sleep(translate.SettleFor + 10*time.Millisecond)
 			if got, want := y.state(), "old-1 old-3"; !strings.HasPrefix(got, want) { // it may be open again by now
 				t.Errorf("once a scheduler must have seen it: %s, want %s", got, want)
 			}
@@ -333,9 +362,9 @@ func TestNothingIsDeletedUnread(t *testing.T) {
 			want       string
 		}{
 			"for a while at first":              {2 * time.Second, 3 * time.Minute, "default-new-1 old-1"},
-			"for a while when machines started": {SettleFor + startsAfter/2, 3 * time.Minute, "default-new-1 old-1"},
+			"for a while when machines started": {translate.SettleFor + startsAfter/2, 3 * time.Minute, "default-new-1 old-1"},
 			"for too long":                      {2 * time.Second, 20 * time.Minute, "old-0 old-1"},
-			"for too long in the end":           {SettleFor + startsAfter/2, 20 * time.Minute, "old-0 old-1"},
+			"for too long in the end":           {translate.SettleFor + startsAfter/2, 20 * time.Minute, "old-0 old-1"},
 		} {
 			t.Run(kind+" "+name, func(t *testing.T) {
 				tell(t, 2, func(t *testing.T, y *yard) {
@@ -376,7 +405,7 @@ func (y *yard) set(change func()) {
 func TestANodeThatSomebodyElseDeletesKeepsItsMachine(t *testing.T) {
 	tell(t, 2, func(t *testing.T, y *yard) {
 		y.carryOut(y.move(plan.Underutilized, 1, 1), func() {
-			time.Sleep(SettleFor + startsAfter/2)
+			time.Sleep(translate.SettleFor + startsAfter/2)
 			_ = y.hand.Delete(context.Background(), &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "old-0"}})
 		})
 		if got, want := y.state(), "default-new-1 old-1"; got != want || y.ended[0].Err != nil {
@@ -402,7 +431,7 @@ func TestANodeThatIsGoneIsNoTrouble(t *testing.T) {
 func TestAMachineThatPodsUseIsKept(t *testing.T) {
 	tell(t, 2, func(t *testing.T, y *yard) {
 		y.carryOut(y.move(plan.Underutilized, 1, 1), func() {
-			time.Sleep(SettleFor + startsAfter/2 + 4*time.Second)
+			time.Sleep(translate.SettleFor + startsAfter/2 + 4*time.Second)
 			y.pod("late", "n-0", nil)
 			y.pod("early", "n-default-new-1", nil)
 		})

@@ -153,7 +153,7 @@ func (a *Applier) endIfEmpty(ctx context.Context, c *karpv1.NodeClaim) error {
 		}
 		return err
 	}
-	if err := pause.For(ctx, SettleFor); err != nil {
+	if err := pause.For(ctx, translate.SettleFor); err != nil {
 		return err
 	}
 	var list corev1.PodList

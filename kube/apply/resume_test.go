@@ -11,6 +11,7 @@ import (
 
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/kube/storetest"
+	"github.com/daemok/daemok/kube/translate"
 )
 
 // mortal is a process that dies at one of its writes, before it takes effect or
@@ -61,7 +62,10 @@ func TestADeathAtAnyWriteLeavesNothingHalfDone(t *testing.T) {
 		"two nodes for two machines": {2, 2, nil, []string{undone, replaced}},
 		"a node for none":            {1, 0, nil, []string{undone, gone}},
 		"a pod comes in time":        {2, 2, func(y *yard) { time.Sleep(time.Second); y.pod("late", "n-0", nil) }, []string{undone}},
-		"a pod comes late": {2, 2, func(y *yard) { time.Sleep(SettleFor + startsAfter/2 + 4*time.Second); y.pod("late", "n-0", nil) },
+		"a pod comes late": {2, 2, func(y *yard) {
+			time.Sleep(translate.SettleFor + startsAfter/2 + 4*time.Second)
+			y.pod("late", "n-0", nil)
+		},
 			[]string{undone}},
 		"machines that cannot be bought": {2, 2, func(y *yard) { y.set(func() { y.soldOut["default-new-2"] = true }) }, []string{undone}},
 	}

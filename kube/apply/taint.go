@@ -10,12 +10,6 @@ import (
 	"github.com/daemok/daemok/kube/api"
 )
 
-// SettleFor is how long after the taint a scheduler may still bind a pod that
-// it had assigned before it saw the taint. A scheduler hears of a taint within
-// milliseconds, and of a bound pod so does everybody else; under load both take
-// seconds. It is what Karpenter waits too, before it ends a drained machine.
-const SettleFor = 5 * time.Second
-
 // Taint adds the taint that keeps new pods off a node that is to go, with the
 // time it was added. It reports whether the node changed.
 func Taint(node *corev1.Node, now time.Time) (changed bool) {

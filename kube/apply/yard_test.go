@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -110,9 +111,11 @@ func (y *yard) tend(c *karpv1.NodeClaim) {
 	}
 }
 
-// node creates the node of a claim's machine, with room for many pods.
+// node creates the node of a claim's machine, initialised and with room for many pods.
 func (y *yard) node(name string, c *karpv1.NodeClaim) {
-	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: c.Labels}, Spec: corev1.NodeSpec{ProviderID: c.Status.ProviderID}}
+	labels := maps.Clone(c.Labels)
+	labels[api.LabelInitialized] = "true"
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}, Spec: corev1.NodeSpec{ProviderID: c.Status.ProviderID}}
 	y.create(n)
 	y.status(n, func() {
 		n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
@@ -281,7 +284,7 @@ func (y *yard) applier(trouble storetest.Fault) *Applier {
 		return trouble(c)
 	})
 	y.ledger = &Ledger{}
-	return &Applier{Store: live, Live: live, Ledger: y.ledger, Pools: y, Namespace: "kube-system", Now: time.Now, NewID: y.newID, View: y.view, Again: func() {
+	return &Applier{Serves: translate.Generations{translate.NodePools()}, Store: live, Live: live, Ledger: y.ledger, Pools: y, Namespace: "kube-system", Now: time.Now, NewID: y.newID, View: y.view, Again: func() {
 		y.mu.Lock()
 		defer y.mu.Unlock()
 		y.again++

@@ -45,3 +45,21 @@ func (m Machines) Tag(ctx context.Context, which cloud.Machine, tags map[string]
 func (m Machines) List(ctx context.Context, f cloud.Filter) ([]cloud.Machine, error) {
 	return m.Inner.List(ctx, f)
 }
+
+// Adopter refuses to take machines over once the lease may end before the call does.
+type Adopter struct {
+	Inner cloud.Adopter
+	Fence *Fence
+}
+
+var _ cloud.Adopter = Adopter{}
+
+// Adoptable looks, with or without a lease.
+func (a Adopter) Adoptable(ctx context.Context, id string) (cloud.Machine, error) {
+	return a.Inner.Adoptable(ctx, id)
+}
+
+// Adopt tags only while the lease holds.
+func (a Adopter) Adopt(ctx context.Context, m cloud.Machine, class cloud.Class, tags map[string]string) error {
+	return a.Fence.Do(ctx, func(ctx context.Context) error { return a.Inner.Adopt(ctx, m, class, tags) })
+}

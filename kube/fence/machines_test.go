@@ -38,8 +38,15 @@ func (r *reached) List(ctx context.Context, _ cloud.Filter) ([]cloud.Machine, er
 	return nil, r.call(ctx)
 }
 
+func (r *reached) Adopt(ctx context.Context, _ cloud.Machine, _ cloud.Class, _ map[string]string) error {
+	return r.call(ctx)
+}
+func (r *reached) Adoptable(ctx context.Context, id string) (cloud.Machine, error) {
+	return cloud.Machine{ID: id}, r.call(ctx)
+}
+
 // changes are the calls that change something at the cloud.
-func changes(m cloud.Machines) map[string]func(context.Context) error {
+func changes(m Machines) map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
 		"Launch": func(ctx context.Context) error {
 			got, err := m.Launch(ctx, cloud.LaunchRequest{})
@@ -47,6 +54,9 @@ func changes(m cloud.Machines) map[string]func(context.Context) error {
 				return errors.New("the machine is lost")
 			}
 			return err
+		},
+		"Adopt": func(ctx context.Context) error {
+			return Adopter{Inner: m.Inner.(cloud.Adopter), Fence: m.Fence}.Adopt(ctx, cloud.Machine{}, cloud.Class{}, nil)
 		},
 		"Prepare": func(ctx context.Context) error { return m.Prepare(ctx, cloud.LaunchRequest{}) },
 		"Terminate": func(ctx context.Context) error {
@@ -74,6 +84,9 @@ func TestWithoutALeaseNothingIsChangedAtTheCloud(t *testing.T) {
 	}
 	if _, err := m.List(t.Context(), cloud.Filter{}); err != nil || inner.calls != 1 {
 		t.Errorf("List = %v after %d calls", err, inner.calls)
+	}
+	if m, err := (Adopter{Inner: inner, Fence: m.Fence}).Adoptable(t.Context(), "i-1"); err != nil || m.ID != "i-1" || inner.calls != 2 {
+		t.Errorf("Adoptable = %v, %v after %d calls", m, err, inner.calls)
 	}
 }
 

@@ -14,11 +14,14 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/core/cluster"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
+	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
 	"github.com/daemok/daemok/kube/api/validate"
 	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/kube/translate"
@@ -27,10 +30,11 @@ import (
 // World is what manifests are added to.
 type World struct {
 	*snapshot.Keeper
+	Older      func(*v1alpha5.Provisioner) translate.PoolObject // reads pools of the older API generation
 	Now        time.Time
 	Saved      *cluster.Snapshot                            // what the keeper recalls; nil for a live cluster
 	Priorities func() ([]schedulingv1.PriorityClass, error) // of the cluster; nil where it cannot be asked
-	Class      func(*awsv1.EC2NodeClass) error              // takes in a class; nil where AWS cannot be asked what it offers
+	Class      func(client.Object) error                    // takes in a class, a Provisioner too; nil where AWS cannot be asked what it offers
 }
 
 // Outcome is what manifests came to.
@@ -184,14 +188,15 @@ func filled(list, from corev1.ResourceList) corev1.ResourceList {
 }
 
 func (a *applier) class(o Object) error {
-	c, is := o.Object.(*awsv1.EC2NodeClass)
-	if !is {
+	switch o.Object.(type) {
+	case *awsv1.EC2NodeClass, *awsv1alpha1.AWSNodeTemplate:
+	default:
 		return nil
 	}
 	if a.Class == nil {
 		return errors.New("what a class offers is asked of AWS, and a saved snapshot tells only what its pools buy: leave it out, or plan on the live cluster")
 	}
-	if err := a.Class(c); err != nil {
+	if err := a.Class(o.Object); err != nil {
 		return err
 	}
 	a.change(o, "as the manifest says")
@@ -210,22 +215,36 @@ func (a *applier) judge(o Object, found []validate.Finding) error {
 }
 
 func (a *applier) pool(o Object) error {
-	p, is := o.Object.(*karpv1.NodePool)
-	if !is {
+	var pool translate.PoolObject
+	switch p := o.Object.(type) {
+	case *karpv1.NodePool:
+		if err := a.judge(o, validate.NodePool(p)); err != nil {
+			return err
+		}
+		p.Status = karpv1.NodePoolStatus{}
+		condition.SetTrue(p, karpv1.NodePoolValidationSucceeded, a.Now)
+		pool = translate.FromNodePool(p)
+	case *v1alpha5.Provisioner:
+		if err := a.judge(o, validate.Provisioner(p)); err != nil {
+			return err
+		}
+		if a.Class != nil {
+			if err := a.Class(p); err != nil {
+				return err
+			}
+		}
+		p.Status = v1alpha5.ProvisionerStatus{}
+		condition.SetTrue(p, karpv1.NodePoolValidationSucceeded, a.Now)
+		pool = a.Older(p)
+	default:
 		return nil
 	}
-	if err := a.judge(o, validate.NodePool(p)); err != nil {
-		return err
-	}
 	if a.Saved != nil {
-		ref := p.Spec.Template.Spec.NodeClassRef
+		ref := pool.Class
 		if catalogue, whyNot := snapshot.OfferedIn(a.Saved, ref); catalogue == nil {
-			return fmt.Errorf("spec.template.spec.nodeClassRef: %s: %s", translate.ClassID(ref), whyNot)
+			return fmt.Errorf("%s: %s: %s", classField(pool), translate.ClassID(ref), whyNot)
 		}
 	}
-	p.Status = karpv1.NodePoolStatus{}
-	condition.SetTrue(p, karpv1.NodePoolValidationSucceeded, a.Now)
-	pool := translate.FromNodePool(p)
 	if a.hasPool(pool.ID) {
 		a.change(o, "as the manifest says")
 	} else {
@@ -233,6 +252,14 @@ func (a *applier) pool(o Object) error {
 	}
 	a.PoolSeen(pool)
 	return nil
+}
+
+// classField is where a pool names its class.
+func classField(p translate.PoolObject) string {
+	if p.ID.Kind == translate.KindProvisioner {
+		return "spec.providerRef"
+	}
+	return "spec.template.spec.nodeClassRef"
 }
 
 func (a *applier) hasPool(id cluster.PoolID) bool {

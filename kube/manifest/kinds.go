@@ -19,8 +19,10 @@ import (
 
 	"github.com/daemok/daemok/kube/api"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
+	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
 	"github.com/daemok/daemok/kube/api/daemok/v1alpha1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
 )
 
 type scope int
@@ -32,7 +34,7 @@ const (
 
 // understood lists the kinds that change a plan, for errors.
 func understood() string {
-	return "a plan depends on Pod, Deployment, ReplicaSet, StatefulSet, Job, DaemonSet, NodePool, EC2NodeClass, Namespace, Service, " +
+	return "a plan depends on Pod, Deployment, ReplicaSet, StatefulSet, Job, DaemonSet, NodePool, EC2NodeClass, Provisioner, AWSNodeTemplate, Namespace, Service, " +
 		"PersistentVolumeClaim, PersistentVolume, StorageClass, PriorityClass, LimitRange, RuntimeClass, PodDisruptionBudget, DisruptionPolicy " +
 		"and ConfigMap " + api.ConfigMapFreeze
 }
@@ -44,7 +46,7 @@ func scopeOf(o client.Object) (scope, error) {
 	case *corev1.Pod, *appsv1.Deployment, *appsv1.ReplicaSet, *appsv1.StatefulSet, *batchv1.Job, *appsv1.DaemonSet,
 		*corev1.Service, *corev1.PersistentVolumeClaim, *corev1.LimitRange, *policyv1.PodDisruptionBudget:
 		return namespaced, nil
-	case *karpv1.NodePool, *awsv1.EC2NodeClass, *corev1.Namespace, *corev1.PersistentVolume, *storagev1.StorageClass,
+	case *karpv1.NodePool, *awsv1.EC2NodeClass, *v1alpha5.Provisioner, *awsv1alpha1.AWSNodeTemplate, *corev1.Namespace, *corev1.PersistentVolume, *storagev1.StorageClass,
 		*schedulingv1.PriorityClass, *nodev1.RuntimeClass, *v1alpha1.DisruptionPolicy:
 		return wide, nil
 	}

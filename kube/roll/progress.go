@@ -39,12 +39,13 @@ const (
 
 // Read tells how far the rolls are that pools ask for, as the cluster is now. It
 // reads the nodes and claims of these pools, what keeps them, and no pods.
-func Read(ctx context.Context, from client.Reader, pools []karpv1.NodePool, now func() time.Time, freezeIn string) ([]Progress, error) {
+func Read(ctx context.Context, from client.Reader, serves translate.Generations, pools []translate.PoolObject, now func() time.Time, freezeIn string) ([]Progress, error) {
 	keeper := snapshot.NewKeeper(notAsked, now)
+	keeper.Serve(serves)
 	keeper.FreezeIn(freezeIn)
 	ids := make([]cluster.PoolID, len(pools))
 	for i := range pools {
-		ids[i] = cluster.PoolID{Kind: translate.KindNodePool, Name: pools[i].Name}
+		ids[i] = pools[i].ID
 	}
 	s, err := keeper.ReadNodes(ctx, from, ids...)
 	if err != nil {
@@ -69,7 +70,7 @@ func notAsked(karpv1.NodeClassReference) (*cluster.Catalogue, string) {
 
 // Of tells how many nodes of a pool are to go yet, and how long that takes.
 func Of(s *cluster.Snapshot, id cluster.PoolID) Progress {
-	out := Progress{Pool: id.Name}
+	out := Progress{Pool: translate.Called(id)}
 	pool, found := s.Pool(id)
 	if !found {
 		return out

@@ -22,6 +22,7 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/roll"
 	"github.com/daemok/daemok/kube/storetest"
+	"github.com/daemok/daemok/kube/translate"
 )
 
 var web = cluster.PoolID{Kind: "NodePool", Name: "web"}
@@ -109,7 +110,7 @@ func TestProgressIsReadFromFewObjects(t *testing.T) {
 		asked[c.Kind] = true
 		return nil, nil
 	})
-	got, err := roll.Read(t.Context(), counting, []karpv1.NodePool{{ObjectMeta: metav1.ObjectMeta{Name: "web"}}}, time.Now, "kube-system")
+	got, err := roll.Read(t.Context(), counting, translate.Generations{translate.NodePools()}, []translate.PoolObject{{ID: translate.NodePools().ID("web")}}, time.Now, "kube-system")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,50 +9,57 @@ package roll
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/kube/api"
-	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/mark"
 	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// Pools lists the NodePools that a kind and name stand for: one by its name, or
-// those of a class. Another provider's are left alone.
-func Pools(ctx context.Context, store client.Reader, kind, name string) ([]karpv1.NodePool, error) {
-	var out []karpv1.NodePool
-	err := snapshot.Each(ctx, store, &karpv1.NodePoolList{}, func(l *karpv1.NodePoolList) {
-		for i := range l.Items {
-			p := &l.Items[i]
-			ref := p.Spec.Template.Spec.NodeClassRef
-			if !translate.IsForeign(ref) && (kind == "nodepool" && p.Name == name || kind == "nodeclass" && ref.Name == name) {
-				out = append(out, *p)
-			}
+// Pools lists the pools of these generations that a resource and a name stand for: one
+// by its name, or those of a class. Another provider's are left alone.
+func Pools(ctx context.Context, store client.Reader, serves translate.Generations, resource, name string) ([]translate.PoolObject, error) {
+	var out []translate.PoolObject
+	ofClass := resource == "nodeclass"
+	for _, g := range serves {
+		if !ofClass && g.Resource != resource {
+			continue
 		}
-	})
-	switch {
-	case err != nil:
-		return nil, err
-	case len(out) > 0:
-		return out, nil
-	case kind == "nodepool":
-		return nil, fmt.Errorf("there is no NodePool %s", name)
+		err := snapshot.EachPage(ctx, store, g.NewList, func(l client.ObjectList) {
+			for _, o := range g.Items(l) {
+				p := g.View(o)
+				ref := p.Template.Spec.NodeClassRef
+				if !translate.IsForeign(ref) && (!ofClass && o.GetName() == name || ofClass && ref.Name == name) {
+					out = append(out, p)
+				}
+			}
+		})
+		switch {
+		case err != nil:
+			return nil, err
+		case !ofClass && len(out) == 0:
+			return nil, fmt.Errorf("there is no %s %s", g.Kind, name)
+		}
 	}
-	return nil, fmt.Errorf("no NodePool names the class %s", name)
+	if len(out) == 0 {
+		return nil, fmt.Errorf("no pool names the class %s", name)
+	}
+	return out, nil
 }
 
 // Start asks for the nodes of pools to be replaced: those that have drifted, or
 // all that are there now. What was asked for before is forgotten.
-func Start(ctx context.Context, store client.Client, pools []karpv1.NodePool, all bool, now time.Time) error {
+func Start(ctx context.Context, store client.Client, pools []translate.PoolObject, all bool, now time.Time) error {
 	return change(ctx, store, pools, func(mark.Roll) string { return mark.Roll{Since: now, All: all}.String() })
 }
 
 // Pause keeps nodes of the pools from going for having drifted; those that are
 // going go on.
-func Pause(ctx context.Context, store client.Client, pools []karpv1.NodePool, now time.Time) error {
+func Pause(ctx context.Context, store client.Client, pools []translate.PoolObject, now time.Time) error {
 	return change(ctx, store, pools, func(r mark.Roll) string {
 		if r.Since.IsZero() {
 			r.Since = now
@@ -63,7 +70,7 @@ func Pause(ctx context.Context, store client.Client, pools []karpv1.NodePool, no
 }
 
 // Resume lets what was paused go on.
-func Resume(ctx context.Context, store client.Client, pools []karpv1.NodePool) error {
+func Resume(ctx context.Context, store client.Client, pools []translate.PoolObject) error {
 	return change(ctx, store, pools, func(r mark.Roll) string {
 		if r.Paused = false; r.Since.IsZero() {
 			return ""
@@ -74,31 +81,33 @@ func Resume(ctx context.Context, store client.Client, pools []karpv1.NodePool) e
 
 // Abort takes back what was asked for. Nodes that have drifted are replaced all
 // the same, as they are without any roll.
-func Abort(ctx context.Context, store client.Client, pools []karpv1.NodePool) error {
+func Abort(ctx context.Context, store client.Client, pools []translate.PoolObject) error {
 	return change(ctx, store, pools, func(mark.Roll) string { return "" })
 }
 
 // change writes what becomes of each pool's roll; an empty text takes it away.
 // One that cannot be read counts as none. The pools are as they were written then.
-func change(ctx context.Context, store client.Client, pools []karpv1.NodePool, next func(mark.Roll) string) error {
+func change(ctx context.Context, store client.Client, pools []translate.PoolObject, next func(mark.Roll) string) error {
 	for i := range pools {
-		p := pools[i].DeepCopy()
-		before := p.DeepCopy()
-		roll, _, err := mark.ReadRoll(p.Annotations)
+		o := pools[i].Object.DeepCopyObject().(translate.PoolResource)
+		before := o.DeepCopyObject().(translate.PoolResource)
+		roll, _, err := mark.ReadRoll(o.GetAnnotations())
 		if err != nil {
 			roll = mark.Roll{}
 		}
-		if p.Annotations == nil {
-			p.Annotations = map[string]string{}
+		annotations := maps.Clone(o.GetAnnotations())
+		if annotations == nil {
+			annotations = map[string]string{}
 		}
-		delete(p.Annotations, api.MarkRoll)
+		delete(annotations, api.MarkRoll)
 		if text := next(roll); text != "" {
-			p.Annotations[api.MarkRoll] = text
+			annotations[api.MarkRoll] = text
 		}
-		if err := store.Patch(ctx, p, client.MergeFrom(before)); err != nil {
-			return fmt.Errorf("write annotation %s of NodePool %s: %w", api.MarkRoll, p.Name, err)
+		o.SetAnnotations(annotations)
+		if err := store.Patch(ctx, o, client.MergeFrom(before)); err != nil {
+			return fmt.Errorf("write annotation %s of %s: %w", api.MarkRoll, pools[i].ID, err)
 		}
-		pools[i] = *p
+		pools[i].Object, pools[i].Annotations = o, annotations
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"sort"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -146,7 +147,7 @@ func (b *builder) look(v *view, claim *karpv1.NodeClaim) {
 	if v.old || v.from != from {
 		v.is, v.from = b.node(v.node, claim, from.awaits), from
 	}
-	v.is.Pods = b.pods(v, v.is.Ends())
+	v.is.Pods = b.pods(v, v.is.Uproots(b.out.Now))
 	b.keeps = b.keeps || v.keeps
 }
 
@@ -157,15 +158,24 @@ func (b *builder) node(n *corev1.Node, claim *karpv1.NodeClaim, awaits bool) clu
 		node.Price = b.priceOf(claim)
 		node.ChangedAt = b.k.podEvent[n.Name]
 		if !awaits {
-			node.QuietSince = translate.QuietSince(claim, node.ChangedAt)
+			node.QuietSince = b.quietSince(n, claim, node)
 		}
 		node.Ailments = translate.Ailments(n, claim, b.repairOf(node.Pool))
 		translate.MarkAdvised(b.k.pools[node.Pool], claim, &node)
-		translate.MarkRolled(b.k.pools[node.Pool], &node)
+		translate.MarkRolled(b.k.pools[node.Pool], claim, &node)
 		translate.MarkDeleted(b.k.pools[node.Pool], claim, &node)
 	}
 	node.Attachable = b.attachable(&node, claim)
 	return node
+}
+
+// quietSince is when the time began after which the node may go to save money, in the
+// words of its pool.
+func (b *builder) quietSince(n *corev1.Node, claim *karpv1.NodeClaim, node cluster.Node) time.Time {
+	if b.k.pools[node.Pool].Punctual {
+		return translate.EmptySince(n, claim, node.ChangedAt, b.out.Now)
+	}
+	return translate.QuietSince(claim, node.ChangedAt)
 }
 
 // at finds a node of the snapshot by its name; nil where it shows none.
@@ -235,7 +245,7 @@ func (b *builder) used(volume, node string) bool {
 }
 
 func (b *builder) kindOf(c *karpv1.NodeClaim) *cluster.Kind {
-	kinds := b.kindsOf(c.Spec.NodeClassRef)
+	kinds := b.kindsOf(translate.ClassOf(c))
 	i, found := slices.BinarySearchFunc(kinds, c.Labels[api.LabelInstanceType], func(k cluster.Kind, name string) int {
 		return cmp.Compare(k.Name, name)
 	})
@@ -265,10 +275,10 @@ func (b *builder) wait() {
 			continue
 		}
 		if node := b.at(e.nominated); node != nil {
-			node.Add(b.pod(e, node.Ends()))
+			node.Add(b.seated(e, node.Uproots(b.out.Now)))
 			continue
 		}
-		b.out.Waiting = append(b.out.Waiting, b.pod(e, true))
+		b.out.Waiting = append(b.out.Waiting, b.pod(e))
 	}
 }
 
@@ -298,7 +308,7 @@ func (b *builder) pools() {
 		if err != nil {
 			p = cluster.Pool{ID: o.ID, NotReady: err.Error()}
 		}
-		class := b.byClass[o.Template.Spec.NodeClassRef]
+		class := b.byClass[o.Class]
 		p.Catalogue = class.catalogue
 		if p.NotReady == "" && class.catalogue == nil {
 			p.NotReady = class.whyNot

@@ -10,7 +10,7 @@ import (
 
 func poolOf(name, class string) translate.PoolObject {
 	p := pool(name)
-	p.Template.Spec.NodeClassRef.Name = class
+	p.Template.Spec.NodeClassRef.Name, p.Class.Name = class, class
 	return p
 }
 

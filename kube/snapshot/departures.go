@@ -20,9 +20,10 @@ const rememberFor = 24 * time.Hour
 type departures map[string]translate.Departure
 
 // note takes in a claim that goes or has gone: one whose node was there, or one
-// that was bought to replace others and never joined.
+// that was bought to replace others and never joined. One whose machine another claim
+// has taken over leaves nothing.
 func (d departures) note(c *karpv1.NodeClaim, now time.Time) {
-	if _, known := d[c.Name]; known {
+	if _, known := d[c.Name]; known || c.Annotations[api.MarkAdoptedBy] != "" {
 		return
 	}
 	at := now

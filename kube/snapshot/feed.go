@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/daemok/daemok/core/cluster"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/translate"
 )
@@ -45,9 +44,11 @@ func (k *Keeper) Follow(ctx context.Context, informers cache.Informers, claimSee
 		{&corev1.Node{}, handler(ignoreFirst(k.NodeSeen), func(n *corev1.Node) { k.NodeGone(n.Name) })},
 		{&appsv1.DaemonSet{}, handler(ignoreFirst(k.DaemonSetSeen), func(d *appsv1.DaemonSet) { k.DaemonSetGone(d.Namespace, d.Name) })},
 		{&karpv1.NodeClaim{}, handler(ignoreFirst(seenClaim), goneClaim)},
-		{&karpv1.NodePool{}, handler(
-			ignoreFirst(func(p *karpv1.NodePool) { k.PoolSeen(translate.FromNodePool(p)) }),
-			func(p *karpv1.NodePool) { k.PoolGone(cluster.PoolID{Kind: translate.KindNodePool, Name: p.Name}) })},
+	}
+	for _, g := range k.generations {
+		followed = append(followed, watch{g.New(), handlerOf(
+			func(o client.Object, _ bool) { k.PoolSeen(g.View(o.(translate.PoolResource))) },
+			func(o client.Object) { k.PoolGone(g.ID(o.GetName())) })})
 	}
 	if k.freezeIn != "" {
 		followed = append(followed, watch{&corev1.ConfigMap{}, handler(ignoreFirst(k.FreezeSeen), func(c *corev1.ConfigMap) { k.FreezeGone(c.Namespace, c.Name) })})
@@ -84,14 +85,18 @@ func (k *Keeper) WaitForFirst(ctx context.Context) bool {
 func ignoreFirst[T any](seen func(*T)) func(*T, bool) { return func(o *T, _ bool) { seen(o) } }
 
 func handler[T any](seen func(o *T, first bool), gone func(*T)) toolscache.ResourceEventHandler {
+	return handlerOf(seen, gone)
+}
+
+func handlerOf[O any](seen func(o O, first bool), gone func(O)) toolscache.ResourceEventHandler {
 	return toolscache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(o any, first bool) {
-			if object, ok := o.(*T); ok {
+			if object, ok := o.(O); ok {
 				seen(object, first)
 			}
 		},
 		UpdateFunc: func(_, o any) {
-			if object, ok := o.(*T); ok {
+			if object, ok := o.(O); ok {
 				seen(object, false)
 			}
 		},
@@ -99,7 +104,7 @@ func handler[T any](seen func(o *T, first bool), gone func(*T)) toolscache.Resou
 			if tomb, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
 				o = tomb.Obj
 			}
-			if object, ok := o.(*T); ok {
+			if object, ok := o.(O); ok {
 				gone(object)
 			}
 		},

@@ -126,6 +126,27 @@ func TestRemarks(t *testing.T) {
 	check("one failed", "db-1")
 }
 
+func TestANodeThatIsNotToBeConsolidatedSaysSoInOneWord(t *testing.T) {
+	for name, tt := range map[string]struct {
+		label, value string
+		remarked     bool
+	}{
+		"the word":                            {api.LabelProvisioner, "true", false},
+		"another":                             {api.LabelProvisioner, "false", true},
+		"none":                                {api.LabelProvisioner, "", true},
+		"a NodePool's node has no use for it": {api.LabelNodePool, "yes", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newKeeper()
+			k.NodeSeen(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{tt.label: "default"}, Annotations: map[string]string{api.AnnotationDoNotConsolidate: tt.value}}})
+			found := k.Remarks()
+			if len(found) == 1 != tt.remarked || tt.remarked && (found[0].About.Name != "n" || found[0].Reason != ReasonInvalidConsolidate || !strings.Contains(found[0].Text, "karpenter.sh/do-not-consolidate")) {
+				t.Errorf("remarks %+v, want one: %v", found, tt.remarked)
+			}
+		})
+	}
+}
+
 func TestAWishOfHowToLeaveThatIsMisreadIsRemarked(t *testing.T) {
 	k := newKeeper()
 	k.PodSeen(pod("a", "1", "n", func(p *corev1.Pod) {

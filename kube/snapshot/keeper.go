@@ -35,9 +35,10 @@ type Kinds func(ref karpv1.NodeClassReference) (*cluster.Catalogue, string)
 // Keeper holds what the watches have shown. Every method is safe for
 // concurrent use. Build it with NewKeeper.
 type Keeper struct {
-	kinds   Kinds
-	now     func() time.Time
-	changed chan struct{}
+	kinds       Kinds
+	generations translate.Generations
+	now         func() time.Time
+	changed     chan struct{}
 
 	freezeIn    string                   // namespace of the ConfigMap that may freeze nodes; empty: none
 	self        types.NamespacedName     // the pod that this process runs in; empty: none
@@ -103,7 +104,7 @@ type podEntry struct {
 // NewKeeper returns a keeper that has seen nothing.
 func NewKeeper(kinds Kinds, now func() time.Time) *Keeper {
 	k := &Keeper{
-		kinds: kinds, now: now, changed: make(chan struct{}, 1),
+		kinds: kinds, now: now, changed: make(chan struct{}, 1), generations: translate.Generations{translate.NodePools()},
 		pods: map[types.NamespacedName]*podEntry{}, seatless: map[types.NamespacedName]bool{},
 		alive: map[ownerID]int32{}, mates: map[types.NamespacedName]struct{}{},
 		nodes: map[string]*corev1.Node{}, views: newViews(),
@@ -137,6 +138,10 @@ func (k *Keeper) CostByDefault(cost quantity.MicroUSDPerHour) { k.machineCost = 
 // RepairByDefault sets when unhealthy nodes are repaired, of pools that do not say and
 // of no pool. It is called before anything is seen.
 func (k *Keeper) RepairByDefault(r cluster.Repair) { k.repair = r }
+
+// Serve sets the generations whose pools are followed; until then it is the newest
+// alone. It is called before anything is seen.
+func (k *Keeper) Serve(all translate.Generations) { k.generations = all }
 
 // Changed receives a value after something changed that a plan may depend on;
 // changes in quick succession give one value.
@@ -186,7 +191,7 @@ func (k *Keeper) PodSeen(pod *corev1.Pod, first bool) {
 	k.noteMisread(name, pod)
 	if p.Daemon {
 		k.daemonPodSeen(pod)
-	} else if !first && !p.Mirror && (p.Node != before.pod.Node || p.Ending != before.pod.Ending) && p.Node != "" {
+	} else if !first && !p.Mirror && (p.Node != before.pod.Node || p.Ending != before.pod.Ending || entry.ended != before.ended) && p.Node != "" {
 		k.podEvent[p.Node] = now
 	}
 	if known && samePod(before, entry) {
@@ -258,7 +263,7 @@ func (k *Keeper) PodGone(namespace, name string) {
 	if !known {
 		return
 	}
-	if p := &entry.pod; p.Node != "" && !p.Daemon && !p.Mirror {
+	if p := &entry.pod; p.Node != "" && !p.Daemon && !p.Mirror && !entry.ended {
 		k.podEvent[p.Node] = k.now()
 	}
 	k.leaves(entry)
@@ -282,7 +287,7 @@ func (k *Keeper) NodeSeen(n *corev1.Node) {
 	if before == nil || before.Spec.ProviderID != n.Spec.ProviderID {
 		k.orders.round++
 	}
-	if before != nil && translate.SameHealth(before, n) && reflect.DeepEqual(translate.Node(before, nil), translate.Node(n, nil)) {
+	if before != nil && translate.SameHealth(before, n) && translate.SameWords(before, n) && reflect.DeepEqual(translate.Node(before, nil), translate.Node(n, nil)) {
 		return // a heartbeat
 	}
 	k.bump()
@@ -311,9 +316,9 @@ func (k *Keeper) ClaimSeen(c *karpv1.NodeClaim) {
 	before := k.claims[c.Name]
 	k.claims[c.Name] = c
 	k.orders.seen(before, c)
-	k.names(c.Spec.NodeClassRef, 1)
+	k.names(translate.ClassOf(c), 1)
 	if before != nil {
-		k.names(before.Spec.NodeClassRef, -1)
+		k.names(translate.ClassOf(before), -1)
 	}
 	if c.DeletionTimestamp != nil {
 		k.departures.note(c, k.now())
@@ -347,7 +352,7 @@ func (k *Keeper) ClaimGone(name string) {
 	if c := k.claims[name]; c != nil {
 		k.departures.note(c, k.now())
 		k.orders.gone(c)
-		k.names(c.Spec.NodeClassRef, -1)
+		k.names(translate.ClassOf(c), -1)
 	}
 	delete(k.claims, name)
 	k.bump()
@@ -363,9 +368,9 @@ func (k *Keeper) PoolSeen(p translate.PoolObject) {
 	p.MachineCost, p.Repair = k.machineCost, k.repair
 	before, known := k.pools[p.ID]
 	k.pools[p.ID] = p
-	k.names(p.Template.Spec.NodeClassRef, 1)
+	k.names(p.Class, 1)
 	if known {
-		k.names(before.Template.Spec.NodeClassRef, -1)
+		k.names(before.Class, -1)
 	}
 	if !known || !sameForNodes(before, p) {
 		k.views.allAreOld()
@@ -378,7 +383,7 @@ func (k *Keeper) PoolGone(id cluster.PoolID) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if p, known := k.pools[id]; known {
-		k.names(p.Template.Spec.NodeClassRef, -1)
+		k.names(p.Class, -1)
 		k.views.allAreOld()
 	}
 	delete(k.pools, id)
@@ -388,7 +393,7 @@ func (k *Keeper) PoolGone(id cluster.PoolID) {
 // sameForNodes compares what a pool says of the nodes that it has. One that is being
 // deleted may own others now.
 func sameForNodes(a, b translate.PoolObject) bool {
-	return a.DeletedAt.IsZero() && b.DeletedAt.IsZero() && maps.Equal(a.Annotations, b.Annotations)
+	return a.DeletedAt.IsZero() && b.DeletedAt.IsZero() && a.Punctual == b.Punctual && a.Made == b.Made && a.ClassMade == b.ClassMade && maps.Equal(a.Annotations, b.Annotations)
 }
 
 // names counts how often a class is named, by so many more.

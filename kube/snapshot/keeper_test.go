@@ -47,7 +47,7 @@ func pod(name, cpu, node string, change ...func(*corev1.Pod)) *corev1.Pod {
 
 func node(name string) *corev1.Node {
 	return &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{api.LabelNodePool: "default"}},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{api.LabelNodePool: "default", api.LabelInitialized: "true"}},
 		Spec:       corev1.NodeSpec{ProviderID: "aws:///a/i-" + name},
 		Status: corev1.NodeStatus{
 			Allocatable: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4")},
@@ -156,6 +156,64 @@ func TestAClaimIsAMachineUntilItsNodeRegisters(t *testing.T) {
 	}
 }
 
+// Watches of claims and of nodes keep no order between them: that a node is initialised
+// may be heard before its last start-up taint is seen to go.
+func TestANodeIsNotInitialisedBeforeItIsSeenSo(t *testing.T) {
+	k, starting := newKeeper(), node("n")
+	delete(starting.Labels, api.LabelInitialized)
+	starting.Spec.Taints = []corev1.Taint{{Key: "setup", Effect: corev1.TaintEffectNoSchedule}}
+	k.PoolSeen(pool("default"))
+	k.NodeSeen(starting)
+	k.ClaimSeen(claimOf("n", karpv1.ClaimRegistered, karpv1.ClaimInitialized))
+	if s := k.Snapshot(); s.Nodes[0].Initialized {
+		t.Error("a node counts as initialised that is seen as it was before")
+	}
+	k.NodeSeen(node("n"))
+	if s := k.Snapshot(); !s.Nodes[0].Initialized || len(s.Nodes[0].Taints) > 0 {
+		t.Errorf("the node is %+v, want it initialised and without taints", s.Nodes[0])
+	}
+}
+
+// A claim that takes over the machine of another brings no machine of its own; from the
+// moment that the node is registered as its own the node is its, and the other shows as
+// nothing.
+func TestAMachineIsHandedFromClaimToClaim(t *testing.T) {
+	k := newKeeper()
+	k.PoolSeen(pool("default"))
+	k.ClaimSeen(claimOf("n", karpv1.ClaimRegistered, karpv1.ClaimInitialized))
+	k.NodeSeen(node("n"))
+	heir := func(conditions ...string) *karpv1.NodeClaim {
+		c := claimOf("n", conditions...)
+		c.Name, c.Annotations = "another", map[string]string{api.MarkAdopt: c.Status.ProviderID, api.MarkAdoptFrom: "claim-n"}
+		return c
+	}
+	for _, step := range []struct {
+		what  string
+		claim *karpv1.NodeClaim
+		has   string
+	}{
+		{"before it has the machine", func() *karpv1.NodeClaim { c := heir(); c.Status.ProviderID = ""; return c }(), "claim-n"},
+		{"before the node is registered", heir(), "claim-n"},
+		{"after that", heir(karpv1.ClaimRegistered, karpv1.ClaimInitialized), "another"},
+	} {
+		k.ClaimSeen(step.claim)
+		s := k.Snapshot()
+		if len(s.Machines) != 0 || len(s.Nodes) != 1 || s.Nodes[0].Claim != step.has {
+			t.Errorf("%s: machines %+v, nodes %+v; want the node of %s alone", step.what, s.Machines, s.Nodes, step.has)
+		}
+		if p, _ := s.Pool(pool("default").ID); p.Nodes != 1 {
+			t.Errorf("%s: the pool owns %d nodes, want 1", step.what, p.Nodes)
+		}
+	}
+	released := claimOf("n", karpv1.ClaimRegistered)
+	released.Annotations = map[string]string{api.MarkAdoptedBy: "another"}
+	k.ClaimSeen(released)
+	k.ClaimGone("claim-n")
+	if s := k.Snapshot(); len(s.Nodes) != 1 || s.Nodes[0].Claim != "another" || len(k.departures) != 0 {
+		t.Errorf("at the end: nodes %+v, departed %v; want the node of another, and nothing departed", s.Nodes, k.departures)
+	}
+}
+
 func TestEmptiness(t *testing.T) {
 	full := []string{karpv1.ClaimRegistered, karpv1.ClaimInitialized}
 	daemon := func(p *corev1.Pod) { p.OwnerReferences = []metav1.OwnerReference{{Kind: "DaemonSet", Name: "d"}} }
@@ -182,6 +240,15 @@ func TestEmptiness(t *testing.T) {
 		"a finished pod does not keep it": {func(k *Keeper) {
 			k.PodSeen(pod("p", "1", "n", func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }), true)
 		}, start.Add(-time.Minute)},
+		"one that had finished is cleared away": {func(k *Keeper) {
+			k.PodSeen(pod("p", "1", "n", func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }), true)
+			k.PodGone("default", "p")
+		}, start.Add(-time.Minute)},
+		"one that was ending stops": {func(k *Keeper) {
+			ending := func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: start} }
+			k.PodSeen(pod("p", "1", "n", ending), true)
+			k.PodSeen(pod("p", "1", "n", ending, func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }), false)
+		}, start},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

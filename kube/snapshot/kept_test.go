@@ -179,6 +179,9 @@ func (l *life) machine() func(*witness) {
 	if l.maybe(3) {
 		c.Annotations = map[string]string{l.one(api.MarkReplaces, api.MarkTakes): "claim-" + l.one("n1", "n2")}
 	}
+	if l.maybe(5) {
+		c.Annotations = map[string]string{api.MarkAdopt: c.Status.ProviderID}
+	}
 	if l.maybe(6) {
 		c.Status.ProviderID = ""
 	}

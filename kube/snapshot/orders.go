@@ -63,24 +63,34 @@ func (o *orders) leave(c *karpv1.NodeClaim) {
 	}
 }
 
-// claimFor is the claim of a machine; nil where it has none.
-func (k *Keeper) claimFor(providerID string) *karpv1.NodeClaim {
-	if names := k.orders.of[providerID]; len(names) > 0 {
-		return k.claims[names[0]]
+// claimFor is the claim of a machine; nil where it has none. One that takes it over has
+// it, once its node is registered, before the one that it takes it from.
+func (k *Keeper) claimFor(providerID string) (has *karpv1.NodeClaim) {
+	for _, name := range k.orders.of[providerID] {
+		c := k.claims[name]
+		if !isToAdopt(c) && (has == nil || translate.TakesFrom(c, has)) {
+			has = c
+		}
 	}
-	return nil
+	return has
+}
+
+// isToAdopt reports whether the claim takes over a machine whose node is not registered
+// as its own yet. It brings nothing that is not there already.
+func isToAdopt(c *karpv1.NodeClaim) bool {
+	return translate.Adopts(c) && !condition.IsTrue(c, karpv1.ClaimRegistered)
 }
 
 // machines lists the claims whose node has not registered.
 func (b *builder) machines(joined map[string]bool) []cluster.Machine {
 	var out []cluster.Machine
 	for name, c := range b.k.claims {
-		if joined[name] || leaves(c) {
+		if joined[name] || leaves(c) || isToAdopt(c) || c.Status.ProviderID != "" && b.k.claimFor(c.Status.ProviderID) != c {
 			continue
 		}
-		shown, catalogue := b.k.orders.shown[name], b.k.offered[c.Spec.NodeClassRef]
+		shown, catalogue := b.k.orders.shown[name], b.k.offered[translate.ClassOf(c)]
 		if shown.claim != c || shown.catalogue != catalogue {
-			shown = order{c, catalogue, translate.Machine(c, b.kindsOf(c.Spec.NodeClassRef))}
+			shown = order{c, catalogue, translate.Machine(c, b.kindsOf(translate.ClassOf(c)))}
 			b.k.orders.shown[name] = shown
 		}
 		out = append(out, shown.is)

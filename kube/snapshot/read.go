@@ -16,7 +16,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/translate"
 )
@@ -65,7 +64,7 @@ func (k *Keeper) Read(ctx context.Context, from client.Reader) (*cluster.Snapsho
 	return k.Snapshot(), nil
 }
 
-// ReadNodes makes one snapshot of the nodes of some NodePools and of what says how
+// ReadNodes makes one snapshot of the nodes of some pools and of what says how
 // many of them may go, for a keeper that has seen nothing. Nodes of other pools are
 // there as far as breakers count them too. No plan can be made of it: pods, and what
 // concerns them, are not read.
@@ -76,38 +75,53 @@ func (k *Keeper) ReadNodes(ctx context.Context, from client.Reader, pools ...clu
 	if err := k.readHolds(ctx, from); err != nil {
 		return nil, err
 	}
-	of, err := labels.NewRequirement(api.LabelNodePool, selection.In, k.countedWith(pools))
-	if err != nil {
-		return nil, fmt.Errorf("select the nodes of pools: %w", err)
-	}
-	selected := client.MatchingLabelsSelector{Selector: labels.NewSelector().Add(*of)}
-	for _, read := range []func() error{k.claimsOf(ctx, from, selected), k.nodesOf(ctx, from, selected)} {
-		if err := read(); err != nil {
-			return nil, err
+	for kind, names := range k.countedWith(pools) {
+		of, err := labels.NewRequirement(translate.PoolLabel(kind), selection.In, names)
+		if err != nil {
+			return nil, fmt.Errorf("select the nodes of pools: %w", err)
+		}
+		selected := client.MatchingLabelsSelector{Selector: labels.NewSelector().Add(*of)}
+		for _, read := range []func() error{k.claimsOf(ctx, from, selected), k.nodesOf(ctx, from, selected)} {
+			if err := read(); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return k.Snapshot(), nil
 }
 
 // countedWith names the pools and those that a breaker counts together with one of
-// them.
-func (k *Keeper) countedWith(pools []cluster.PoolID) (names []string) {
-	for _, id := range pools {
-		names = append(names, id.Name)
+// them, by their kinds.
+func (k *Keeper) countedWith(pools []cluster.PoolID) map[string][]string {
+	names := map[string][]string{}
+	add := func(ids []cluster.PoolID) {
+		for _, id := range ids {
+			names[id.Kind] = append(names[id.Kind], id.Name)
+		}
 	}
+	add(pools)
 	for _, p := range k.Policies() {
 		if p.Object.Spec.Breaker != nil && slices.ContainsFunc(pools, func(id cluster.PoolID) bool { return slices.Contains(p.Pools, id) }) {
-			for _, id := range p.Pools {
-				names = append(names, id.Name)
-			}
+			add(p.Pools)
 		}
 	}
 	return names
 }
 
 func (k *Keeper) poolsOf(ctx context.Context, from client.Reader) func() error {
-	return all(ctx, from, &karpv1.NodePoolList{}, func(l *karpv1.NodePoolList) []karpv1.NodePool { return l.Items },
-		func(p *karpv1.NodePool) { k.PoolSeen(translate.FromNodePool(p)) })
+	return func() error {
+		for _, g := range k.generations {
+			err := EachPage(ctx, from, g.NewList, func(l client.ObjectList) {
+				for _, o := range g.Items(l) {
+					k.PoolSeen(g.View(o))
+				}
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 }
 
 func (k *Keeper) claimsOf(ctx context.Context, from client.Reader, options ...client.ListOption) func() error {
@@ -151,9 +165,15 @@ func all[O, L any, P interface {
 func Each[L any, P interface {
 	*L
 	client.ObjectList
-}](ctx context.Context, from client.Reader, first P, take func(P), options ...client.ListOption) error {
+}](ctx context.Context, from client.Reader, _ P, take func(P), options ...client.ListOption) error {
+	return EachPage(ctx, from, func() client.ObjectList { return P(new(L)) }, func(l client.ObjectList) { take(l.(P)) }, options...)
+}
+
+// EachPage reads a list page by page, each into a list that newList makes.
+func EachPage(ctx context.Context, from client.Reader, newList func() client.ObjectList, take func(client.ObjectList), options ...client.ListOption) error {
 	token := ""
-	for list := first; ; list = P(new(L)) {
+	for {
+		list := newList()
 		if err := from.List(ctx, list, append(options[:len(options):len(options)], client.Limit(pageSize), client.Continue(token))...); err != nil {
 			return fmt.Errorf("read %T of the live cluster: %w", list, err)
 		}

@@ -184,7 +184,7 @@ func (b *builder) recall() {
 	for _, n := range b.k.recalled.nodes {
 		n.is.BoughtFor = b.meant(n.meant)
 		if v := b.k.views.of[n.is.Name]; v != nil {
-			n.is.Pods = b.pods(v, n.is.Ends())
+			n.is.Pods = b.pods(v, n.is.Uproots(b.out.Now))
 			b.keeps = b.keeps || v.keeps
 		}
 		b.out.Nodes = append(b.out.Nodes, n.is)

@@ -25,6 +25,7 @@ const (
 	ReasonInvalidDoNotDisrupt = "InvalidDoNotDisrupt"
 	ReasonInvalidLeave        = "InvalidLeaveAnnotation"
 	ReasonInvalidFreeze       = "InvalidFreeze"
+	ReasonInvalidConsolidate  = "InvalidDoNotConsolidate"
 )
 
 // misread is what a pod says and is not understood; the zero value is nothing.
@@ -63,6 +64,15 @@ func (k *Keeper) Remarks() []Remark {
 			About:  corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: name.Namespace, Name: name.Name, UID: types.UID(k.pods[name].pod.UID)},
 			Reason: of.reason, Text: of.text,
 		})
+	}
+	for name, n := range k.nodes {
+		if value, said := n.Annotations[api.AnnotationDoNotConsolidate]; said && value != "true" && translate.PoolOfNode(n).Kind == translate.KindProvisioner {
+			out = append(out, Remark{
+				About:  corev1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: name, UID: types.UID(name)},
+				Reason: ReasonInvalidConsolidate,
+				Text:   fmt.Sprintf(`metadata.annotations[%s]: %q is not "true", so the node may go to save money`, api.AnnotationDoNotConsolidate, value),
+			})
+		}
 	}
 	if k.freeze.Odd != "" {
 		out = append(out, Remark{

@@ -28,14 +28,14 @@ type view struct {
 	ours *karpv1.NodeClaim // of its machine, by the last round of orders; nil: none
 	pods []*podEntry       // by name
 
-	old    bool          // the pods or what they use have changed
-	at     time.Time     // when the pods were listed
-	until  time.Time     // when one of them is protected no longer; zero: never
-	from   basis         // of what is shown now
-	is     cluster.Node  // what is shown, without its pods
-	listed []cluster.Pod // these
-	ends   bool          // they were listed for a machine that ends
-	keeps  bool          // one of them asks to be kept while it is the last ready one of a Service, whatever its pool says
+	old      bool          // the pods or what they use have changed
+	at       time.Time     // when the pods were listed
+	until    time.Time     // when one of them is protected no longer; zero: never
+	from     basis         // of what is shown now
+	is       cluster.Node  // what is shown, without its pods
+	listed   []cluster.Pod // these
+	uprooted bool          // and they are shown so
+	keeps    bool          // one of them asks to be kept while it is the last ready one of a Service, whatever its pool says
 }
 
 // basis is what a node is shown by, beside what is told by views.
@@ -121,18 +121,18 @@ func (vs *views) unseat(e *podEntry) {
 
 func byEntry(a, b *podEntry) int { return byName(a.name, b.name) }
 
-// pods returns the pods of a node as the snapshot shows them. ends says that its machine
-// does. Cost: linear in these where something has changed.
-func (b *builder) pods(v *view, ends bool) []cluster.Pod {
-	if !v.old && v.ends == ends && !b.out.Now.Before(v.at) && (v.until.IsZero() || v.until.After(b.out.Now)) {
+// pods returns the pods of a node as the snapshot shows them. Cost: linear in these where
+// something has changed.
+func (b *builder) pods(v *view, uprooted bool) []cluster.Pod {
+	if !v.old && v.uprooted == uprooted && !b.out.Now.Before(v.at) && (v.until.IsZero() || v.until.After(b.out.Now)) {
 		return v.listed
 	}
-	v.old, v.ends, v.at, v.listed, v.until, v.keeps = false, ends, b.out.Now, nil, time.Time{}, false
+	v.old, v.uprooted, v.at, v.listed, v.until, v.keeps = false, uprooted, b.out.Now, nil, time.Time{}, false
 	if len(v.pods) > 0 {
 		v.listed = make([]cluster.Pod, len(v.pods))
 	}
 	for i, e := range v.pods {
-		v.listed[i], v.keeps = b.pod(e, ends), v.keeps || e.keeps.always
+		v.listed[i], v.keeps = b.seated(e, uprooted), v.keeps || e.keeps.always
 		if until := v.listed[i].ProtectedUntil; !until.IsZero() && (v.until.IsZero() || until.Before(v.until)) {
 			v.until = until
 		}
@@ -140,13 +140,20 @@ func (b *builder) pods(v *view, ends bool) []cluster.Pod {
 	return v.listed
 }
 
-// pod is what the snapshot shows of a pod. No budget keeps it where its machine ends.
-func (b *builder) pod(e *podEntry, ends bool) cluster.Pod {
-	p := e.pod
-	p.Shape, p.Guards = e.subject.shape, e.subject.guards
-	if p.Guards != "" && !ends {
+// seated is what the snapshot shows of a pod on a node.
+func (b *builder) seated(e *podEntry, uprooted bool) cluster.Pod {
+	p := b.pod(e)
+	if p.Guards != "" {
 		p.Kept = p.KeptBy(b.k.guardNamed(p.Namespace, p.Guards))
 	}
+	p.Uprooted = uprooted && p.Protected()
+	return p
+}
+
+// pod is what the snapshot shows of a pod, wherever it is.
+func (b *builder) pod(e *podEntry) cluster.Pod {
+	p := e.pod
+	p.Shape, p.Guards = e.subject.shape, e.subject.guards
 	if !p.ProtectedUntil.After(b.out.Now) && !p.ProtectedUntil.IsZero() { // it has ended since the pod was seen
 		p.DoNotDisrupt, p.ProtectedUntil = false, time.Time{}
 	}

@@ -207,8 +207,18 @@ func (c *Connection) Apply(context.Context, runtime.ApplyConfiguration, ...clien
 // Scheme implements client.Client.
 func (c *Connection) Scheme() *runtime.Scheme { return c.server.scheme }
 
-// RESTMapper implements client.Client; there is none.
-func (c *Connection) RESTMapper() apimeta.RESTMapper { return nil }
+// RESTMapper implements client.Client: the server has all kinds of its scheme.
+func (c *Connection) RESTMapper() apimeta.RESTMapper { return Mapper(c.Scheme()) }
+
+// Mapper knows the kinds of a scheme. That none of them lives in a namespace is said of
+// all.
+func Mapper(s *runtime.Scheme) apimeta.RESTMapper {
+	all := apimeta.NewDefaultRESTMapper(nil)
+	for kind := range s.AllKnownTypes() {
+		all.Add(kind, apimeta.RESTScopeRoot)
+	}
+	return all
+}
 
 // GroupVersionKindFor implements client.Client.
 func (c *Connection) GroupVersionKindFor(o runtime.Object) (schema.GroupVersionKind, error) {

@@ -137,6 +137,9 @@ func (s *Server) remove(kind schema.GroupVersionKind, key types.NamespacedName, 
 	if err := precondition(kind, have, o.Preconditions); err != nil {
 		return err
 	}
+	if policy := o.PropagationPolicy; policy != nil && *policy == metav1.DeletePropagationOrphan {
+		s.orphan(have.GetUID())
+	}
 	next := have.DeepCopyObject().(client.Object)
 	grace, graceful := s.grace(next, o.GracePeriodSeconds)
 	if !graceful && len(next.GetFinalizers()) == 0 {
@@ -152,6 +155,20 @@ func (s *Server) remove(kind schema.GroupVersionKind, key types.NamespacedName, 
 	next.SetDeletionGracePeriodSeconds(&seconds)
 	s.put(kind, next, modified)
 	return nil
+}
+
+// orphan takes an owner off all objects, as the garbage collector does.
+func (s *Server) orphan(owner types.UID) {
+	is := func(o metav1.OwnerReference) bool { return o.UID == owner }
+	for kind, all := range s.objects {
+		for _, o := range all {
+			if slices.ContainsFunc(o.GetOwnerReferences(), is) {
+				free := o.DeepCopyObject().(client.Object)
+				free.SetOwnerReferences(slices.DeleteFunc(free.GetOwnerReferences(), is))
+				s.put(kind, free, modified)
+			}
+		}
+	}
 }
 
 // grace is how long a pod on a node may take to end. Other objects have none.

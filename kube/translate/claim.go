@@ -25,8 +25,7 @@ func Claim(pool PoolObject, l plan.Launch, id string) (*karpv1.NodeClaim, error)
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
-	annotations[api.AnnotationNodePoolHash] = pool.Hash
-	annotations[api.AnnotationNodePoolHashVersion] = pool.HashVersion
+	noteMaking(annotations, pool)
 	annotations[api.MarkDecision] = string(decision)
 	if err := SetJoins(annotations, l.Joins); err != nil {
 		return nil, fmt.Errorf("describe whom %s waits for: %w", l.Name, err)
@@ -56,14 +55,19 @@ func Claim(pool PoolObject, l plan.Launch, id string) (*karpv1.NodeClaim, error)
 }
 
 // claimRequirements are what the plan asks of the machine, and the pool's
-// name, without what only the pods of this moment meant.
+// name, without what only the pods of this moment meant and without labels that claims
+// cannot speak of: the types that the plan names meet those.
 func claimRequirements(pool PoolObject, l plan.Launch) []karpv1.Requirement {
 	var kept constraint.Requirements
 	for _, r := range l.Requirements {
-		if r.Key != cluster.LabelHostname && r.Key != FieldName {
+		if r.Key != cluster.LabelHostname && r.Key != FieldName && !api.IsOfOlderAPI(r.Key) {
 			kept = append(kept, r)
 		}
 	}
+	return withPool(pool, kept)
+}
+
+func withPool(pool PoolObject, kept constraint.Requirements) []karpv1.Requirement {
 	if pool.ID.Kind == KindNodePool && !kept.Has(api.LabelNodePool) {
 		kept = kept.And(constraint.Requirement{Key: api.LabelNodePool, Set: constraint.Values(pool.ID.Name)})
 	}
@@ -73,7 +77,7 @@ func claimRequirements(pool PoolObject, l plan.Launch) []karpv1.Requirement {
 func ownedByPool(pool PoolObject) metav1.OwnerReference {
 	block := true
 	return metav1.OwnerReference{
-		APIVersion: karpv1.GroupVersion.String(), Kind: pool.ID.Kind,
+		APIVersion: pool.APIVersion, Kind: pool.ID.Kind,
 		Name: pool.ID.Name, UID: pool.Object.GetUID(), BlockOwnerDeletion: &block,
 	}
 }

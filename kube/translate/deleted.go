@@ -22,7 +22,9 @@ func Owns(pool client.Object, claim *karpv1.NodeClaim) bool {
 	return slices.ContainsFunc(claim.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == pool.GetUID() })
 }
 
-func deletedAt(pool client.Object) time.Time {
+// DeletedAt is since when all nodes of a pool are to go, since it is being deleted;
+// zero: they are not.
+func DeletedAt(pool client.Object) time.Time {
 	if at := pool.GetDeletionTimestamp(); at != nil && !LeavesClaims(pool) {
 		return at.UTC()
 	}

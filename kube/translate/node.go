@@ -39,9 +39,10 @@ func Node(n *corev1.Node, claim *karpv1.NodeClaim) cluster.Node {
 	}
 	out.Claim = claim.Name
 	out.Pool = PoolOf(claim)
+	out.DoNotConsolidate = out.Pool.Kind == KindProvisioner && n.Annotations[api.AnnotationDoNotConsolidate] == "true"
 	out.CreatedAt = claim.CreationTimestamp.UTC()
 	out.StartupTaints = Taints(claim.Spec.StartupTaints)
-	out.Initialized = condition.IsTrue(claim, karpv1.ClaimInitialized)
+	out.Initialized = condition.IsTrue(claim, karpv1.ClaimInitialized) && n.Labels[api.LabelInitialized] == "true" // by its label this state of the node is no older than that
 	out.Deleting = out.Deleting || claim.DeletionTimestamp != nil
 	out.EndsAt = EndsAt(claim)
 	out.MachineEnds = condition.IsTrue(claim, karpv1.ClaimInstanceTerminating)
@@ -57,6 +58,15 @@ func Node(n *corev1.Node, claim *karpv1.NodeClaim) cluster.Node {
 		out.Capacity = expectExtended(out.Capacity, Resources(claim.Status.Capacity))
 	}
 	return out
+}
+
+// nodeWords are annotations of nodes that mean something on nodes of a Provisioner.
+var nodeWords = []string{api.AnnotationDoNotConsolidate, api.AnnotationEmptinessTimestamp, api.AnnotationVoluntaryDisruption}
+
+// SameWords reports whether two states of a node say the same in the annotations of
+// the older generation of the API.
+func SameWords(a, b *corev1.Node) bool {
+	return !slices.ContainsFunc(nodeWords, func(key string) bool { return a.Annotations[key] != b.Annotations[key] })
 }
 
 // EndsAt is when the cloud takes the claim's machine away, by its mark; zero: it is
@@ -181,14 +191,6 @@ func lesser(a, b quantity.Resources) quantity.Resources {
 	return a.Add(b).Sub(a.Max(b))
 }
 
-// PoolOf names the pool a claim belongs to; zero for one made by hand.
-func PoolOf(claim *karpv1.NodeClaim) cluster.PoolID {
-	if name := claim.Labels[api.LabelNodePool]; name != "" {
-		return cluster.PoolID{Kind: KindNodePool, Name: name}
-	}
-	return cluster.PoolID{}
-}
-
 // MachineID is the cloud's own name in a provider ID such as
 // aws:///us-east-1a/i-0123456789abcdef0.
 func MachineID(providerID string) string {
@@ -208,6 +210,12 @@ func IsReady(n *corev1.Node) bool {
 func hasTaint(taints []corev1.Taint, key string, effect corev1.TaintEffect) bool {
 	return slices.ContainsFunc(taints, func(t corev1.Taint) bool { return t.Key == key && t.Effect == effect })
 }
+
+// SettleFor is how long after the taint a scheduler may still bind a pod that
+// it had assigned before it saw the taint. A scheduler hears of a taint within
+// milliseconds, and of a bound pod so does everybody else; under load both take
+// seconds. It is what Karpenter waits too, before it ends a drained machine.
+const SettleFor = 5 * time.Second
 
 // HasTaint reports whether the node carries a taint with the key.
 func HasTaint(n *corev1.Node, key string) bool {
@@ -233,6 +241,32 @@ func IsEphemeral(t corev1.Taint) bool {
 	return strings.HasPrefix(t.Key, api.TaintReadinessPrefix)
 }
 
+// EmptySince is the moment since when an empty node of a punctual pool has been empty:
+// what its annotation says or, where pods came or went later or it has none, when the
+// last one did, by what this process has seen. Zero: nobody knows, and it counts from
+// when it is noted. What is no time, or not over, counts as not said.
+func EmptySince(n *corev1.Node, claim *karpv1.NodeClaim, lastPodEvent, now time.Time) time.Time {
+	c := condition.Get(claim, karpv1.ClaimInitialized)
+	if c == nil || c.Status != "True" {
+		return time.Time{}
+	}
+	noted, err := time.Parse(time.RFC3339, n.Annotations[api.AnnotationEmptinessTimestamp])
+	switch {
+	case err == nil && !noted.After(now):
+		return latest(noted.UTC(), lastPodEvent)
+	case !lastPodEvent.IsZero() || claim.Status.LastPodEventTime.IsZero():
+		return latest(c.LastTransitionTime.UTC(), lastPodEvent)
+	}
+	return time.Time{}
+}
+
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
 // QuietSince is the moment from which consolidateAfter counts: the last pod
 // event or, before any, the node's initialisation. It is zero before that.
 func QuietSince(claim *karpv1.NodeClaim, lastPodEvent time.Time) time.Time {
@@ -240,13 +274,7 @@ func QuietSince(claim *karpv1.NodeClaim, lastPodEvent time.Time) time.Time {
 	if c == nil || c.Status != "True" {
 		return time.Time{}
 	}
-	reference := c.LastTransitionTime.UTC()
-	for _, at := range []time.Time{claim.Status.LastPodEventTime.UTC(), lastPodEvent} {
-		if at.After(reference) {
-			reference = at
-		}
-	}
-	return reference
+	return latest(latest(c.LastTransitionTime.UTC(), claim.Status.LastPodEventTime.UTC()), lastPodEvent)
 }
 
 // Boot is how long the claim took from the order to being initialised, where it

@@ -37,6 +37,7 @@ func Pod(pod *corev1.Pod, now time.Time) cluster.Pod {
 	}
 	if !ending {
 		out.DoNotDisrupt, out.ProtectedUntil = protection(pod, now)
+		out.DoNotEvict = doNotEvict(pod)
 	}
 	return out
 }
@@ -95,7 +96,8 @@ func IsDaemon(pod *corev1.Pod) bool { return ownedBy(pod, "DaemonSet") }
 
 // DoNotDisrupt reports whether the annotation karpenter.sh/do-not-disrupt
 // protects the pod now: "true" always, a duration from the pod's start on.
-// Any other value protects nothing.
+// Any other value protects nothing. The older generation's word for it,
+// karpenter.sh/do-not-evict, protects as "true" alone, and no static pod.
 func DoNotDisrupt(pod *corev1.Pod, now time.Time) bool {
 	holds, _ := protection(pod, now)
 	return holds
@@ -105,7 +107,10 @@ func DoNotDisrupt(pod *corev1.Pod, now time.Time) bool {
 // there is none. A pod that has not started counts from its creation.
 func protection(pod *corev1.Pod, now time.Time) (holds bool, until time.Time) {
 	value, present := pod.Annotations[api.AnnotationDoNotDisrupt]
-	if !present || value == "true" {
+	switch {
+	case doNotEvict(pod):
+		return true, time.Time{}
+	case !present || value == "true":
 		return present, time.Time{}
 	}
 	length, err := time.ParseDuration(value)
@@ -120,6 +125,10 @@ func protection(pod *corev1.Pod, now time.Time) (holds bool, until time.Time) {
 		return false, time.Time{}
 	}
 	return true, until
+}
+
+func doNotEvict(pod *corev1.Pod) bool {
+	return pod.Annotations[api.AnnotationDoNotEvict] == "true" && !IsMirror(pod)
 }
 
 // Misprotected is the value of karpenter.sh/do-not-disrupt on a pod that is

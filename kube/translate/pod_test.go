@@ -158,6 +158,39 @@ func shapeOf(r Rules) *cluster.Shape {
 	return &shape
 }
 
+// The older generation's word protects a pod whatever the newer one says, and neither
+// static pods nor those that are ending.
+func TestDoNotEvict(t *testing.T) {
+	said := func(value string) *corev1.Pod {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{api.AnnotationDoNotEvict: value}}}
+	}
+	changed := func(f func(*corev1.Pod)) *corev1.Pod {
+		p := said("true")
+		f(p)
+		return p
+	}
+	tests := map[string]struct {
+		pod  *corev1.Pod
+		want bool
+	}{
+		"true protects":               {said("true"), true},
+		"false does not":              {said("false"), false},
+		"nor does a length of time":   {said("1h"), false},
+		"the newer word adds nothing": {changed(func(p *corev1.Pod) { p.Annotations[api.AnnotationDoNotDisrupt] = "false" }), true},
+		"a static pod is not meant":   {changed(func(p *corev1.Pod) { p.Annotations[corev1.MirrorPodAnnotationKey] = "x" }), false},
+		"nor is one that is ending":   {changed(func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{} }), false},
+		"nor one that is finished":    {changed(func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }), false},
+		"nor one that has failed":     {changed(func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }), false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := Pod(tt.pod, time.Date(2023, 6, 1, 0, 0, 0, 0, time.UTC)); got.DoNotDisrupt != tt.want || !got.ProtectedUntil.IsZero() {
+				t.Errorf("protected: %v until %v, want %v for ever", got.DoNotDisrupt, got.ProtectedUntil, tt.want)
+			}
+		})
+	}
+}
+
 func TestDoNotDisrupt(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	tests := map[string]struct {

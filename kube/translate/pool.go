@@ -8,7 +8,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
@@ -20,23 +19,26 @@ import (
 	"github.com/daemok/daemok/kube/api/mark"
 )
 
-// KindNodePool is the pool kind of generation v1.
-const KindNodePool = "NodePool"
-
 // PoolObject is a pool as its API holds it, whatever the generation. Object
 // is the resource itself, for ownership and events.
 type PoolObject struct {
 	ID          cluster.PoolID
-	Object      client.Object
+	APIVersion  string
+	Object      PoolResource
 	Template    karpv1.NodeClaimTemplate
+	Class       karpv1.NodeClassReference // whose settings its machines have: that of the template, or the pool itself
 	Limits      corev1.ResourceList
 	Weight      int
 	Disruption  karpv1.Disruption
 	Static      bool   // keeps a fixed number of nodes; pods never add to it
 	Hash        string // of what makes its nodes drift, taken from this very Template
 	HashVersion string
-	NotReady    string    // why nothing may be bought; empty if it may
-	DeletedAt   time.Time // since when all its nodes are to go, since it is being deleted; zero: they are not
+	Made        string        // what its nodes are made from, by a fingerprint that they do not drift by: see OfOlderSpec; empty: not told
+	ClassMade   string        // the same of its class
+	Punctual    bool          // an empty node is gone when consolidateAfter is over, and not just closed to pods; it carries since when it is: see EmptySince
+	Renew       time.Duration // the age at which its nodes are replaced in good order; 0: they are not
+	NotReady    string        // why nothing may be bought; empty if it may
+	DeletedAt   time.Time     // since when all its nodes are to go, since it is being deleted; zero: they are not
 	Annotations map[string]string
 	MachineCost quantity.MicroUSDPerHour // of pools whose annotations do not say
 	Repair      cluster.Repair           // the same
@@ -48,15 +50,17 @@ type PoolObject struct {
 func FromNodePool(p *karpv1.NodePool) PoolObject {
 	o := PoolObject{
 		ID:          cluster.PoolID{Kind: KindNodePool, Name: p.Name},
+		APIVersion:  karpv1.GroupVersion.String(),
 		Object:      p,
 		Template:    p.Spec.Template,
+		Class:       p.Spec.Template.Spec.NodeClassRef,
 		Limits:      p.Spec.Limits,
 		Disruption:  p.Spec.Disruption,
 		Static:      p.IsStatic(),
 		Hash:        fingerprint.NodePool(p),
 		HashVersion: fingerprint.Version,
 		NotReady:    notReady(p),
-		DeletedAt:   deletedAt(p),
+		DeletedAt:   DeletedAt(p),
 		Annotations: p.Annotations,
 	}
 	if p.Spec.Weight != nil {
@@ -69,11 +73,17 @@ func FromNodePool(p *karpv1.NodePool) PoolObject {
 // asked by whoever lists what it offers, so that two pools of one class are
 // ready in the same moment and the heavier gets its way.
 func notReady(p *karpv1.NodePool) string {
-	switch {
-	case p.DeletionTimestamp != nil:
-		return "the pool is being deleted"
-	case p.IsStatic():
+	if p.DeletionTimestamp == nil && p.IsStatic() {
 		return "the pool has replicas set, so pods never add nodes to it"
+	}
+	return NotReady(p)
+}
+
+// NotReady says why nothing may be bought for a pool, by what is written on it; empty:
+// it may.
+func NotReady(p PoolResource) string {
+	if p.GetDeletionTimestamp() != nil {
+		return "the pool is being deleted"
 	}
 	c := condition.Get(p, karpv1.NodePoolValidationSucceeded)
 	if c == nil {
@@ -85,13 +95,29 @@ func notReady(p *karpv1.NodePool) string {
 	return ""
 }
 
+// ClassOf is the class whose settings the claim's machine has. A Provisioner says more of
+// machines than the class that claims name: what their kubelets do.
+func ClassOf(claim *karpv1.NodeClaim) karpv1.NodeClassReference {
+	if pool := PoolOf(claim); pool.Kind == KindProvisioner {
+		return ClassOfProvisioner(pool.Name)
+	}
+	return claim.Spec.NodeClassRef
+}
+
+// ClassOfProvisioner is a Provisioner as the class of its machines.
+func ClassOfProvisioner(name string) karpv1.NodeClassReference {
+	return karpv1.NodeClassReference{Group: api.GroupKarpenter, Kind: KindProvisioner, Name: name}
+}
+
 // ClassID names a class: its kind and name.
 func ClassID(ref karpv1.NodeClassReference) string { return ref.Kind + "/" + ref.Name }
 
 // IsForeign reports whether a class is another provider's. A group that is not
-// written is taken for ours: the API server refuses objects without it.
+// written is taken for ours: the API server refuses objects without it. A Provisioner
+// may be its own class.
 func IsForeign(ref karpv1.NodeClassReference) bool {
-	return ref.Group != "" && ref.Group != api.GroupAWS
+	ownClass := ref.Group == api.GroupKarpenter && ref.Kind == KindProvisioner
+	return ref.Group != "" && ref.Group != api.GroupAWS && !ownClass
 }
 
 // ClassLabel is the label that a node of the class carries.
@@ -144,9 +170,7 @@ func PoolLabels(o PoolObject) constraint.Labels {
 	for key, value := range o.Template.Metadata.Labels {
 		labels[NormaliseKey(key)] = value
 	}
-	if o.ID.Kind == KindNodePool {
-		labels[api.LabelNodePool] = o.ID.Name
-	}
+	labels[PoolLabel(o.ID.Kind)] = o.ID.Name
 	ref := o.Template.Spec.NodeClassRef
 	labels[ClassLabel(ref)] = ref.Name
 	return constraint.NewLabels(labels)
@@ -212,8 +236,11 @@ func policy(o PoolObject, nodes int64, now time.Time) cluster.Policy {
 	d := o.Disruption
 	after, ever := ConsolidateAfter(d)
 	budgets := readBudgets(d.Budgets, now)
-	out := cluster.Policy{After: after, Never: !ever, Static: o.Static, Empty: budgets.allow(karpv1.ReasonEmpty, nodes),
+	out := cluster.Policy{Renew: o.Renew, After: after, Never: !ever, Static: o.Static, Empty: budgets.allow(karpv1.ReasonEmpty, nodes),
 		Drifted: budgets.allow(karpv1.ReasonDrifted, nodes), Underutilized: budgets.allow(karpv1.ReasonUnderutilized, nodes), BudgetsChange: budgets.change(now)}
+	if o.Punctual {
+		out.Lead = SettleFor
+	}
 	if why := RollKeeps(o, ""); why != "" {
 		out.Drifted = cluster.Allowance{Closed: why}
 	}

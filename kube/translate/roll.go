@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/kube/api"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/mark"
 )
 
@@ -12,12 +14,27 @@ import (
 // want another.
 const RollRequested = "RollRequested"
 
-// MarkRolled shows a node as drifted that its pool's roll is about.
-func MarkRolled(o PoolObject, n *cluster.Node) {
+// MarkRolled shows a node as drifted that its pool's roll is about: any that is older
+// than the roll of all, or one that was made from an older spec of a pool whose edits
+// alone replace no nodes.
+func MarkRolled(o PoolObject, claim *karpv1.NodeClaim, n *cluster.Node) {
 	roll, found, err := mark.ReadRoll(o.Annotations)
-	if err == nil && found && roll.All && n.Drifted == "" && n.CreatedAt.Before(roll.Since) {
+	if err == nil && found && n.Drifted == "" && n.CreatedAt.Before(roll.Since) && (roll.All || OfOlderSpec(o, claim)) {
 		n.Drifted, n.DriftedAt = RollRequested, roll.Since
 	}
+}
+
+// OfOlderSpec reports whether the claim's machine was made from another spec of its pool,
+// or of the pool's class, than that of now, where that does not have it drift. What
+// another version of the fingerprints says is not known.
+func OfOlderSpec(o PoolObject, claim *karpv1.NodeClaim) bool {
+	return madeOtherwise(o.Made, claim.Annotations[api.AnnotationProvisionerHash]) || madeOtherwise(o.ClassMade, claim.Annotations[api.AnnotationNodeTemplateHash])
+}
+
+// madeOtherwise compares fingerprints, each with its version before it.
+func madeOtherwise(now, then string) bool {
+	version, _, _ := strings.Cut(now, "/")
+	return now != "" && then != now && strings.HasPrefix(then, version+"/")
 }
 
 // RollKeeps says why a node that was to go for having drifted stays, by what its
@@ -30,7 +47,7 @@ func RollKeeps(o PoolObject, drifted string) string {
 		return fmt.Sprintf("%s: %v", o.ID, err)
 	case roll.Paused:
 		return fmt.Sprintf("the roll of %s is paused", o.ID)
-	case strings.HasPrefix(drifted, RollRequested) && (!found || !roll.All):
+	case strings.HasPrefix(drifted, RollRequested) && (!found || !roll.All && o.Made == ""):
 		return fmt.Sprintf("the roll of %s was called off", o.ID)
 	}
 	return ""

@@ -5,8 +5,11 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/kube/api"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/mark"
 )
 
@@ -36,9 +39,39 @@ func TestWhatARollIsAbout(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			MarkRolled(rolling(tt.roll), &tt.node)
+			MarkRolled(rolling(tt.roll), &karpv1.NodeClaim{}, &tt.node)
 			if tt.node.Drifted != tt.want {
 				t.Errorf("drifted: %q, want %q", tt.node.Drifted, tt.want)
+			}
+		})
+	}
+}
+
+// A roll of a Provisioner is about nodes that were made from an older spec, which do not
+// go otherwise.
+func TestARollOfAProvisionerIsAboutNodesOfAnOlderSpec(t *testing.T) {
+	old := cluster.Node{CreatedAt: noon.Add(-time.Hour)}
+	tests := map[string]struct {
+		made, roll string
+		node       cluster.Node
+		want       string
+	}{
+		"made from an older spec":               {"v1/a", mark.Roll{Since: noon}.String(), old, RollRequested},
+		"without a roll it stays":               {"v1/a", "", old, ""},
+		"made from the spec of now":             {"v1/b", mark.Roll{Since: noon}.String(), old, ""},
+		"and all are to be rolled":              {"v1/b", mark.Roll{Since: noon, All: true}.String(), old, RollRequested},
+		"it came since":                         {"v1/a", mark.Roll{Since: noon}.String(), cluster.Node{CreatedAt: noon}, ""},
+		"its fingerprint is of another version": {"v0/a", mark.Roll{Since: noon}.String(), old, ""},
+		"it has none":                           {"", mark.Roll{Since: noon}.String(), old, ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			o := rolling(tt.roll)
+			o.Made = "v1/b"
+			claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{api.AnnotationProvisionerHash: tt.made}}}
+			MarkRolled(o, claim, &tt.node)
+			if tt.node.Drifted != tt.want || tt.want != "" && RollKeeps(o, tt.node.Drifted) != "" {
+				t.Errorf("drifted: %q, want %q; kept by %q", tt.node.Drifted, tt.want, RollKeeps(o, tt.node.Drifted))
 			}
 		})
 	}
@@ -58,6 +91,29 @@ func TestWhatKeepsNodesOfARoll(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if got := RollKeeps(rolling(tt.roll), tt.drifted); !strings.HasPrefix(got, tt.want) || (got == "") != (tt.want == "") {
 				t.Errorf("RollKeeps = %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// Another form of the template counts as another spec does.
+func TestANodeOfAnOlderTemplateIsOfAnOlderSpec(t *testing.T) {
+	tests := map[string]struct {
+		now, then string
+		want      bool
+	}{
+		"made from an older form":      {"v1/b", "v1/a", true},
+		"made from the form of now":    {"v1/b", "v1/b", false},
+		"of another version":           {"v1/b", "v0/a", false},
+		"as another controller had it": {"v1/b", "8937281", false},
+		"nobody wrote it down":         {"v1/b", "", false},
+		"settings inline now":          {"", "v1/a", false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{api.AnnotationProvisionerHash: "v1/p", api.AnnotationNodeTemplateHash: tt.then}}}
+			if got := OfOlderSpec(PoolObject{Made: "v1/p", ClassMade: tt.now}, claim); got != tt.want {
+				t.Errorf("OfOlderSpec = %v, want %v", got, tt.want)
 			}
 		})
 	}

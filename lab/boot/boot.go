@@ -2,7 +2,7 @@
 // machine images would, and works out what the kubelet of that machine is
 // started with and what the machine finds out about itself.
 //
-// It promises the outcome that nodeadm (AL2023), bootstrap.sh (AL2),
+// It promises the outcome that nodeadm (AL2023), bootstrap.sh (AL2, Ubuntu),
 // Bottlerocket's settings and Start-EKSBootstrap.ps1 (Windows) have on a node:
 // cluster, labels, taints, pod limit, reserved resources, allocatable. Data
 // that would keep a real machine from joining is an error whose text is fit
@@ -28,6 +28,7 @@ const (
 	AL2023       Family = "AL2023"
 	Bottlerocket Family = "Bottlerocket"
 	Windows      Family = "Windows"
+	Ubuntu       Family = "Ubuntu" // Canonical's for EKS
 )
 
 // Cluster is which cluster a machine joins: by its user data, or in truth.
@@ -70,6 +71,7 @@ func Read(family Family, userData []byte) (Settings, error) {
 		AL2023:       readNodeConfig,
 		Bottlerocket: readBottlerocket,
 		Windows:      readPowerShell,
+		Ubuntu:       readBootstrapScript,
 	}[family]
 	if !ok {
 		return Settings{}, fmt.Errorf("user data: no boot script known for image family %q", family)

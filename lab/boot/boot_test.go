@@ -192,7 +192,8 @@ func TestFamilyOf(t *testing.T) {
 		want        boot.Family
 	}{
 		"a published AL2 image":             {"amazon-eks-gpu-node-1.32-v20250801", "", boot.AL2},
-		"an own image that calls bootstrap": {"ubuntu-eks/k8s_1.32", "#!/bin/bash\n/etc/eks/bootstrap.sh lab", boot.AL2},
+		"an own image that calls bootstrap": {"mine", "#!/bin/bash\n/etc/eks/bootstrap.sh lab", boot.AL2},
+		"a published Ubuntu image":          {"ubuntu-eks/k8s_1.32/images/hvm-ssd/ubuntu-jammy-22.04-amd64-server-20250801", "", boot.Ubuntu},
 		"an own image with TOML":            {"mine", "[settings.kubernetes]", boot.Bottlerocket},
 		"an own image with a NodeConfig":    {"mine", bareConfig, boot.AL2023},
 	}

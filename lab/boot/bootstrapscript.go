@@ -15,7 +15,7 @@ import (
 const bootstrapPath = "/etc/eks/bootstrap.sh"
 
 // readBootstrapScript looks for the call of bootstrap.sh in the shell parts
-// of AL2 user data. Variables that the script sets before the call are
+// of user data for AL2 and Ubuntu. Variables that the script sets before the call are
 // followed; what other programs would print is taken as empty.
 func readBootstrapScript(data []byte) (Settings, error) {
 	all, err := parts(data)

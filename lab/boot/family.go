@@ -21,6 +21,8 @@ func FamilyOf(imageName string, userData []byte) Family {
 		return Bottlerocket
 	case strings.Contains(name, "windows"):
 		return Windows
+	case strings.HasPrefix(name, "ubuntu-eks/"):
+		return Ubuntu
 	case al2Image.MatchString(name):
 		return AL2
 	}

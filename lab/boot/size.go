@@ -110,12 +110,13 @@ func (s Settings) capacity(h Hardware, seed uint64) corev1.ResourceList {
 // kubeReserved is the image's formula with what the user data says over it.
 // A flag replaces the whole of it, a configuration file key by key.
 func (s Settings) kubeReserved(h Hardware) map[string]string {
-	byFlag := s.Family == AL2 || s.Family == Windows
+	scripted := s.Family == AL2 || s.Family == Ubuntu
+	byFlag := scripted || s.Family == Windows
 	if byFlag && s.KubeReserved != nil {
 		return s.KubeReserved
 	}
 	pods := s.PodsMax(h)
-	if s.Family == AL2 && h.ENIs > 0 {
+	if scripted && h.ENIs > 0 {
 		pods = eniPods(h) // bootstrap.sh computes before it reads the flags
 	}
 	return layer(map[string]string{

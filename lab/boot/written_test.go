@@ -55,6 +55,7 @@ func TestMachinesReadWhatIsWrittenForThem(t *testing.T) {
 	}{
 		"AL2":                         {nodeclass.AL2, boot.AL2, ""},
 		"AL2 after the user's script": {nodeclass.AL2, boot.AL2, "echo \"it's me\"\n"},
+		"Ubuntu":                      {nodeclass.Ubuntu, boot.Ubuntu, "#!/bin/bash\necho \"it's me\"\n"},
 		"AL2023":                      {nodeclass.AL2023, boot.AL2023, ""},
 		"AL2023 wins over the user's NodeConfig": {nodeclass.AL2023, boot.AL2023,
 			"apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec: {kubelet: {config: {maxPods: 5}}, cluster: {name: other}}\n"},

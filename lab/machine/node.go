@@ -131,6 +131,7 @@ func (b blueprint) info() corev1.NodeSystemInfo {
 		OSImage: map[boot.Family]string{
 			boot.AL2: "Amazon Linux 2", boot.AL2023: "Amazon Linux 2023",
 			boot.Bottlerocket: "Bottlerocket OS (" + b.instance.ImageName + ")", boot.Windows: "Windows Server Datacenter",
+			boot.Ubuntu: "Ubuntu " + ubuntuRelease.FindString(b.instance.ImageName) + " LTS",
 		}[b.settings.Family],
 		ContainerRuntimeVersion: "containerd://2.1.4",
 		KubeletVersion:          kubeletVersion(b.instance.ImageName, b.version),
@@ -139,8 +140,11 @@ func (b blueprint) info() corev1.NodeSystemInfo {
 	}
 }
 
+// ubuntuRelease finds the release that an image's name tells.
+var ubuntuRelease = regexp.MustCompile(`\d\d\.04`)
+
 // imageVersion finds the Kubernetes version that an image's name tells.
-var imageVersion = regexp.MustCompile(`[-_](1\.\d\d)([-_]|$)`)
+var imageVersion = regexp.MustCompile(`[-_](1\.\d\d)([-_/]|$)`)
 
 // kubeletVersion is that of the image where its name tells one that is not
 // the cluster's own, so that version skew shows.

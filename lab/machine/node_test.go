@@ -12,6 +12,7 @@ func TestKubeletVersion(t *testing.T) {
 		"an image of the cluster's version":     {"amazon-eks-node-al2023-x86_64-standard-1.36-v20261101", "v1.36.3-eks-3025e55"},
 		"an older image":                        {"bottlerocket-aws-k8s-1.34-x86_64-v1.46.0", "v1.34.0-eks-3025e55"},
 		"a Windows image":                       {"Windows_Server-2022-English-Core-EKS_Optimized-1.35-2026.11.11", "v1.35.0-eks-3025e55"},
+		"an Ubuntu image":                       {"ubuntu-eks/k8s_1.32/images/hvm-ssd/ubuntu-jammy-22.04-amd64-server-20250801", "v1.32.0-eks-3025e55"},
 		"an own image that tells no version":    {"golden-image-7", "v1.36.3-eks-3025e55"},
 		"an image whose own version is no hint": {"thing-v1.21.0", "v1.36.3-eks-3025e55"},
 	}

@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 
-	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 )
 
@@ -52,8 +51,7 @@ func (st *stage) gone() bool {
 	any := false
 	for i := range st.snapshot.Nodes {
 		n := &st.snapshot.Nodes[i]
-		kept := slices.ContainsFunc(n.Pods, func(p cluster.Pod) bool { return p.Returns && p.DoNotDisrupt && !p.Ending })
-		if n.Deleting && !kept && st.nodes.byName[n.Name] != nil {
+		if n.Goes() && st.nodes.byName[n.Name] != nil {
 			st.leave(n.Name)
 			any = true
 		}

@@ -229,7 +229,7 @@ func (st *stage) seatRunning() error {
 	moving := map[string]bool{}
 	for _, n := range st.snapshot.Nodes {
 		for _, p := range n.Pods {
-			if n.Deleting && p.Returns && !p.DoNotDisrupt {
+			if n.Deleting && p.Moves() {
 				moving[p.Namespace+"/"+p.Name] = true
 			}
 		}

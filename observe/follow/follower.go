@@ -20,7 +20,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
+	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
 )
 
@@ -28,8 +30,9 @@ import (
 // concurrent use.
 type Follower struct {
 	Metrics *observe.Metrics
-	Leading func() bool // false: another process counts
-	Objects bool        // export a series for each pod that waits, and count conditions
+	Leading func() bool           // false: another process counts
+	Serves  translate.Generations // whose pools are followed
+	Objects bool                  // export a series for each pod that waits, and count conditions
 	Now     func() time.Time
 
 	mu     sync.Mutex
@@ -41,16 +44,26 @@ type Follower struct {
 // Follow lets the follower hear of everything the cache's informers see. It is
 // called once.
 func (f *Follower) Follow(ctx context.Context, informers cache.Informers) error {
-	for _, h := range []struct {
+	type watch struct {
 		kind    client.Object
 		handler toolscache.ResourceEventHandler
-	}{
+	}
+	watches := []watch{
 		{&corev1.Pod{}, handler[*corev1.Pod]{f.podSeen, f.podGone}},
 		{&corev1.Node{}, handler[*corev1.Node]{f.nodeSeen, f.nodeGone}},
 		{&karpv1.NodeClaim{}, handler[*karpv1.NodeClaim]{f.claimSeen, f.claimGone}},
-		{&karpv1.NodePool{}, handler[*karpv1.NodePool]{f.poolSeen, f.poolGone}},
-		{&awsv1.EC2NodeClass{}, handler[*awsv1.EC2NodeClass]{f.classSeen, f.classGone}},
-	} {
+		{&awsv1.EC2NodeClass{}, f.classes("ec2nodeclass")},
+	}
+	if _, older := f.Serves.Of(translate.KindProvisioner); older {
+		watches = append(watches, watch{&awsv1alpha1.AWSNodeTemplate{}, f.classes("awsnodetemplate")})
+	}
+	for _, g := range f.Serves {
+		watches = append(watches, watch{g.New(), handler[translate.PoolResource]{
+			func(before, after translate.PoolResource) { f.poolSeen(g, before, after) },
+			func(last translate.PoolResource) { f.poolGone(g, last) },
+		}})
+	}
+	for _, h := range watches {
 		informer, err := informers.GetInformer(ctx, h.kind)
 		if err != nil {
 			return fmt.Errorf("watch %T for metrics: %w", h.kind, err)

@@ -14,8 +14,10 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/kube/api"
+	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
 	"github.com/daemok/daemok/observe/observetest"
 )
@@ -264,8 +266,8 @@ func TestWhatIsAnotherProvidersIsNotCounted(t *testing.T) {
 	s.claims.OnUpdate(theirs(), theirs(drained))
 	s.nodes.OnDelete(node)
 	s.claims.OnDelete(theirs(drained))
-	s.poolSeen(pool(false), pool(true))
-	s.poolGone(pool(true))
+	s.poolSeen(translate.NodePools(), pool(false), pool(true))
+	s.poolGone(translate.NodePools(), pool(true))
 	for _, name := range []string{
 		"karpenter_nodes_drained_total", "karpenter_nodeclaims_termination_duration_seconds", "karpenter_nodeclaims_instance_termination_duration_seconds",
 		"operator_nodeclaim_termination_duration_seconds", "operator_nodeclaim_status_condition_transitions_total",
@@ -289,4 +291,19 @@ func TestConditionsCanBeSwitchedOff(t *testing.T) {
 	s.says("karpenter_nodes_drained_total", "nodepool=web 1")
 	s.pods.OnUpdate(pod(), pod(onNode))
 	s.says("karpenter_pods_bound_duration_seconds", "1 in 0s")
+}
+
+func TestClassesAreFollowedByTheirKinds(t *testing.T) {
+	s := begin(t)
+	template := func(ready bool) *awsv1alpha1.AWSNodeTemplate {
+		o := &awsv1alpha1.AWSNodeTemplate{ObjectMeta: metav1.ObjectMeta{Name: "old"}}
+		if condition.SetUnknown(o, condition.Ready, "", "", start); ready {
+			condition.SetTrue(o, condition.Ready, start)
+		}
+		return o
+	}
+	templates := s.classes("awsnodetemplate")
+	templates.OnUpdate(template(false), template(true))
+	s.says("operator_awsnodetemplate_status_condition_transitions_total", "reason=Ready status=True type=Ready 1")
+	s.says("operator_ec2nodeclass_status_condition_transitions_total")
 }

@@ -5,9 +5,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/daemok/daemok/kube/api"
-	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/translate"
@@ -23,7 +22,7 @@ func (f *Follower) nodeSeen(before, after *corev1.Node) {
 
 func (f *Follower) nodeGone(n *corev1.Node) {
 	f.ended("node", n.DeletionTimestamp)
-	pool := n.Labels[api.LabelNodePool]
+	pool := translate.PoolCalled(n.Labels)
 	if pool == "" || !f.Leading() || f.isTheirs(n.Name) {
 		return
 	}
@@ -42,7 +41,7 @@ func (f *Follower) claimSeen(before, after *karpv1.NodeClaim) {
 	if before != nil {
 		old = before.Status.Conditions
 		if f.Leading() && condition.IsTrue(after, karpv1.ClaimDrained) && !condition.IsTrue(before, karpv1.ClaimDrained) {
-			f.Metrics.NodesDrained.WithLabelValues(after.Labels[api.LabelNodePool]).Inc()
+			f.Metrics.NodesDrained.WithLabelValues(translate.PoolCalled(after.Labels)).Inc()
 		}
 	}
 	f.compare("nodeclaim", old, after.Status.Conditions)
@@ -59,7 +58,7 @@ func (f *Follower) claimGone(c *karpv1.NodeClaim) {
 	if !f.Leading() || c.DeletionTimestamp == nil {
 		return
 	}
-	pool := c.Labels[api.LabelNodePool]
+	pool := translate.PoolCalled(c.Labels)
 	f.Metrics.ClaimEndSeconds.WithLabelValues(pool).Observe(f.since(c.DeletionTimestamp.Time))
 	if ending := condition.Get(c, karpv1.ClaimInstanceTerminating); ending != nil && ending.Status == metav1.ConditionTrue {
 		f.Metrics.MachineEndSeconds.WithLabelValues(pool).Observe(f.since(ending.LastTransitionTime.Time))
@@ -87,32 +86,42 @@ func (f *Follower) isTheirs(node string) bool {
 	return f.theirs[node]
 }
 
-func (f *Follower) poolSeen(before, after *karpv1.NodePool) {
-	if translate.IsForeign(after.Spec.Template.Spec.NodeClassRef) {
+func (f *Follower) poolSeen(g translate.Generation, before, after translate.PoolResource) {
+	if translate.IsForeign(g.View(after).Template.Spec.NodeClassRef) {
 		return
 	}
 	var old []metav1.Condition
 	if before != nil {
-		old = before.Status.Conditions
+		old = before.GetConditions()
 	}
-	f.compare("nodepool", old, after.Status.Conditions)
+	f.compare(g.Resource, old, after.GetConditions())
 }
 
-func (f *Follower) poolGone(p *karpv1.NodePool) {
-	if !translate.IsForeign(p.Spec.Template.Spec.NodeClassRef) {
-		f.ended("nodepool", p.DeletionTimestamp)
+func (f *Follower) poolGone(g translate.Generation, p translate.PoolResource) {
+	if !translate.IsForeign(g.View(p).Template.Spec.NodeClassRef) {
+		f.ended(g.Resource, p.GetDeletionTimestamp())
 	}
 }
 
-func (f *Follower) classSeen(before, after *awsv1.EC2NodeClass) {
-	var old []metav1.Condition
-	if before != nil {
-		old = before.Status.Conditions
-	}
-	f.compare("ec2nodeclass", old, after.Status.Conditions)
+// class is one of any kind.
+type class interface {
+	client.Object
+	condition.Object
 }
 
-func (f *Follower) classGone(c *awsv1.EC2NodeClass) { f.ended("ec2nodeclass", c.DeletionTimestamp) }
+// classes follows classes of a kind, as metrics call it.
+func (f *Follower) classes(kind string) handler[class] {
+	return handler[class]{
+		func(before, after class) {
+			var old []metav1.Condition
+			if before != nil {
+				old = before.GetConditions()
+			}
+			f.compare(kind, old, after.GetConditions())
+		},
+		func(last class) { f.ended(kind, last.GetDeletionTimestamp()) },
+	}
+}
 
 // compare counts the conditions whose status has changed. One that is new has
 // changed from nothing, and says no length.

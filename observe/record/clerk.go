@@ -50,7 +50,7 @@ func (c *Clerk) happened(about Object, claim, said, why string, more ...string) 
 // Launched tells of claims that were created, or could not be.
 func (c *Clerk) Launched(list []apply.Launched) {
 	for _, l := range list {
-		pool := Object{Pool, l.Launch.Pool.Name}
+		pool := ofPool(l.Launch.Pool)
 		if l.Err != nil {
 			c.happened(pool, "", "could not order a machine for "+plan.Names(l.Launch.Pods), l.Err.Error())
 			continue
@@ -79,7 +79,7 @@ func (c *Clerk) Withdrawn(list []apply.Withdrawn) {
 			continue
 		}
 		c.happened(Object{Claim, w.Claim}, "", "was withdrawn", w.Note)
-		c.happened(Object{Pool, w.Pool.Name}, "", "withdrew claim "+w.Claim, w.Note)
+		c.happened(ofPool(w.Pool), "", "withdrew claim "+w.Claim, w.Note)
 	}
 }
 
@@ -113,7 +113,7 @@ func (c *Clerk) Moved(e apply.Ended) {
 		switch {
 		case e.Gone[i]:
 			c.happened(node, r.Claim, "was let go: "+string(r.Reason), r.Note)
-			c.happened(Object{Pool, r.Pool.Name}, "", fmt.Sprintf("let node %s go: %s", r.Node, r.Reason), r.Note)
+			c.happened(ofPool(r.Pool), "", fmt.Sprintf("let node %s go: %s", r.Node, r.Reason), r.Note)
 		case e.Err == nil:
 		case errors.Is(e.Err, context.Canceled):
 			c.happened(node, r.Claim, "was about to go when the controller ended", "")

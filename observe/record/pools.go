@@ -16,7 +16,7 @@ func (m *minutes) pools() {
 	shares, wanting, deleted := retire.Shares(m.s.Nodes), m.wanting(), m.deleted()
 	for i := range m.s.Pools {
 		p := &m.s.Pools[i]
-		about := Object{Pool, p.ID.Name}
+		about := ofPool(p.ID)
 		if p.NotReady != "" {
 			m.hold(about, "", TopicReady, "may buy nothing", p.NotReady, nil)
 		} else {

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/kube/translate"
 )
 
 // Kind is what kind of object a statement is about, as users type it.
@@ -11,14 +14,15 @@ type Kind string
 
 // The kinds.
 const (
-	Node  Kind = "node"
-	Pod   Kind = "pod"
-	Pool  Kind = "nodepool"
-	Claim Kind = "nodeclaim"
+	Node        Kind = "node"
+	Pod         Kind = "pod"
+	Pool        Kind = "nodepool"
+	Provisioner Kind = "provisioner" // a pool of the older API generation
+	Claim       Kind = "nodeclaim"
 )
 
 // Kinds lists all kinds.
-func Kinds() []Kind { return []Kind{Node, Pod, Pool, Claim} }
+func Kinds() []Kind { return []Kind{Node, Pod, Pool, Provisioner, Claim} }
 
 // Object is what a statement is about. The name of a pod begins with its
 // namespace: "default/web-1".
@@ -30,6 +34,14 @@ type Object struct {
 // String prints "node/ip-10-0-0-1".
 func (o Object) String() string { return string(o.Kind) + "/" + o.Name }
 
+// ofPool is a pool as statements are about it.
+func ofPool(id cluster.PoolID) Object {
+	if id.Kind == translate.KindProvisioner {
+		return Object{Provisioner, id.Name}
+	}
+	return Object{Pool, id.Name}
+}
+
 // ParseKind reads a kind as kubectl would: in the singular, the plural or short.
 func ParseKind(text string) (Kind, error) {
 	switch strings.ToLower(text) {
@@ -39,10 +51,12 @@ func ParseKind(text string) (Kind, error) {
 		return Pod, nil
 	case "nodepool", "nodepools":
 		return Pool, nil
+	case "provisioner", "provisioners":
+		return Provisioner, nil
 	case "nodeclaim", "nodeclaims":
 		return Claim, nil
 	}
-	return "", fmt.Errorf("nothing is on record about a %q: ask about a node, pod, nodepool or nodeclaim", text)
+	return "", fmt.Errorf("nothing is on record about a %q: ask about a node, pod, nodepool, provisioner or nodeclaim", text)
 }
 
 // Topic is what a statement about an object is about. Of one topic an object

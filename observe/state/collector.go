@@ -17,12 +17,14 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
 )
 
 // Collector reads the state at every scrape. It is safe for concurrent use.
 type Collector struct {
 	Store    client.Reader // answers from memory
+	Serves   translate.Generations
 	Snapshot func() *cluster.Snapshot
 	Kinds    func(ref karpv1.NodeClassReference) (*cluster.Catalogue, string)
 	Leading  func() bool // false: another process exports the state
@@ -36,7 +38,7 @@ type world struct {
 	nodes  []corev1.Node
 	pods   []corev1.Pod
 	claims []karpv1.NodeClaim
-	pools  []karpv1.NodePool
+	pools  []translate.PoolObject
 	ours   map[string]bool // by provider ID: machines that claims have
 	send   chan<- prometheus.Metric
 }
@@ -76,9 +78,8 @@ func (c *Collector) read(w *world) error {
 	ctx := context.Background() // answered from memory
 	var nodes corev1.NodeList
 	var claims karpv1.NodeClaimList
-	var pools karpv1.NodePoolList
 	var pods corev1.PodList
-	lists := []client.ObjectList{&nodes, &claims, &pools}
+	lists := []client.ObjectList{&nodes, &claims}
 	if c.Objects {
 		lists = append(lists, &pods)
 	}
@@ -87,7 +88,11 @@ func (c *Collector) read(w *world) error {
 			return fmt.Errorf("read %T for a scrape: %w", list, err)
 		}
 	}
-	w.nodes, w.claims, w.pools, w.pods = nodes.Items, claims.Items, pools.Items, pods.Items
+	pools, err := c.Serves.List(ctx, c.Store, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return fmt.Errorf("for a scrape: %w", err)
+	}
+	w.nodes, w.claims, w.pools, w.pods = nodes.Items, claims.Items, pools, pods.Items
 	for i := range w.claims {
 		if id := w.claims[i].Status.ProviderID; id != "" {
 			w.ours[id] = true

@@ -22,8 +22,11 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/kube/api"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
+	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
+	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
 	"github.com/daemok/daemok/observe/observetest"
 )
@@ -39,7 +42,7 @@ func catalogue() *cluster.Catalogue {
 			{Zone: "a", Option: cluster.OnDemand, Price: 96000, Priced: true, Available: true},
 			{Zone: "a", Option: cluster.OnDemand, Price: 102000, Priced: true, Unless: constraint.Label{Key: api.LabelTenancy, Value: "default"}},
 			{Zone: "b", Option: cluster.Spot},
-			{Zone: "b", Option: cluster.Reserved, Stock: "cr-1", Left: 2},
+			{Zone: "b", Option: cluster.Reserved, Stocks: []cluster.Stock{{Name: "cr-1", Left: 2}, {Name: "pg-1/b", Left: 7}}, Labels: constraint.Labels{{Key: api.LabelReservationID, Value: "cr-1"}}},
 		},
 	}}}
 }
@@ -82,7 +85,7 @@ func pod(name, node, cpu string, owner metav1.OwnerReference) *corev1.Pod {
 func collector(t *testing.T) *Collector {
 	t.Helper()
 	s := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, karpv1.AddToScheme, awsv1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, karpv1.AddToScheme, awsv1.AddToScheme, v1alpha5.AddToScheme, awsv1alpha1.AddToScheme} {
 		if err := add(s); err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +102,8 @@ func collector(t *testing.T) *Collector {
 		},
 	}
 	return &Collector{
-		Store: fake.NewClientBuilder().WithScheme(s).WithObjects(objects()...).Build(), Snapshot: func() *cluster.Snapshot { return seen },
+		Serves: translate.Generations{translate.NodePools()},
+		Store:  fake.NewClientBuilder().WithScheme(s).WithObjects(objects()...).Build(), Snapshot: func() *cluster.Snapshot { return seen },
 		Kinds:   func(karpv1.NodeClassReference) (*cluster.Catalogue, string) { return catalogue(), "" },
 		Leading: func() bool { return true }, Objects: true, Now: func() time.Time { return now },
 	}
@@ -272,5 +276,24 @@ func TestAScrapeThatCannotReadSaysSo(t *testing.T) {
 	registry.MustRegister(c)
 	if _, err := registry.Gather(); err == nil || !strings.Contains(err.Error(), "the cache is not started") {
 		t.Errorf("Gather = %v, want the cause", err)
+	}
+}
+
+// Templates are told of where the older generation is served.
+func TestConditionsOfTemplates(t *testing.T) {
+	const ready = "operator_awsnodetemplate_status_condition_count name=old reason=Ready status=True type=Ready"
+	template := &awsv1alpha1.AWSNodeTemplate{ObjectMeta: metav1.ObjectMeta{Name: "old"}}
+	condition.SetTrue(template, condition.Ready, now)
+	for _, older := range []bool{false, true} {
+		c := collector(t)
+		if err := c.Store.(client.Client).Create(t.Context(), template.DeepCopy()); err != nil {
+			t.Fatal(err)
+		}
+		if older {
+			c.Serves = append(c.Serves, translate.Generation{Kind: translate.KindProvisioner, NewList: func() client.ObjectList { return &v1alpha5.ProvisionerList{} }})
+		}
+		if lines := scraped(t, c, "operator_awsnodetemplate_status_condition_count"); tells(lines, ready) != older {
+			t.Errorf("where the older generation is served (%v) it says %v", older, lines)
+		}
 	}
 }

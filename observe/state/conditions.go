@@ -3,12 +3,15 @@ package state
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
+	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
 	"github.com/daemok/daemok/kube/api/condition"
+	"github.com/daemok/daemok/kube/translate"
 )
 
 // eachObject tells the conditions of claims, pools, classes and nodes, and
@@ -18,7 +21,8 @@ func (c *Collector) eachObject(w *world) error {
 		w.object("nodeclaim", &w.claims[i], w.claims[i].Status.Conditions)
 	}
 	for i := range w.pools {
-		w.object("nodepool", &w.pools[i], w.pools[i].Status.Conditions)
+		p := &w.pools[i]
+		w.object(strings.ToLower(p.ID.Kind), p.Object, p.Object.GetConditions())
 	}
 	for i := range w.nodes {
 		w.object("node", &w.nodes[i], condition.OfNode(w.nodes[i].Status.Conditions))
@@ -29,6 +33,16 @@ func (c *Collector) eachObject(w *world) error {
 	}
 	for i := range classes.Items {
 		w.object("ec2nodeclass", &classes.Items[i], classes.Items[i].Status.Conditions)
+	}
+	if _, older := c.Serves.Of(translate.KindProvisioner); !older {
+		return nil
+	}
+	var templates awsv1alpha1.AWSNodeTemplateList
+	if err := c.Store.List(context.Background(), &templates, client.UnsafeDisableDeepCopy); err != nil { // answered from memory
+		return fmt.Errorf("read templates for a scrape: %w", err)
+	}
+	for i := range templates.Items {
+		w.object("awsnodetemplate", &templates.Items[i], templates.Items[i].Status.Conditions)
 	}
 	return nil
 }

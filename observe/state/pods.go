@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/translate"
 )
 
 // eachPod tells where every pod is and how it does.
@@ -27,7 +28,7 @@ func (w *world) eachPod() {
 			managed = yes(w.ours[n.Spec.ProviderID])
 		}
 		w.set("karpenter_pods_state", 1, p.Name, p.Namespace, owner(p), p.Spec.NodeName, yes(p.Spec.NodeName != ""),
-			n.Labels[api.LabelNodePool], n.Labels[api.LabelZone], n.Labels[api.LabelArch], n.Labels[api.LabelCapacityType],
+			translate.PoolCalled(n.Labels), n.Labels[api.LabelZone], n.Labels[api.LabelArch], n.Labels[api.LabelCapacityType],
 			n.Labels[api.LabelInstanceType], string(p.Status.Phase), yes(ready(p)), managed)
 	}
 }

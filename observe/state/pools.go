@@ -11,6 +11,7 @@ import (
 	"github.com/daemok/daemok/core/retire"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
 )
 
 // microUSD is how many millionths make a dollar.
@@ -23,8 +24,8 @@ func (w *world) poolBudgets(s *cluster.Snapshot) {
 	for i := range s.Pools {
 		p := &s.Pools[i]
 		for _, reason := range []plan.RemovalReason{plan.Empty, plan.Drifted, plan.Underutilized} {
-			w.set("karpenter_nodepools_allowed_disruptions", float64(retire.Allowance(&p.Policy, reason).Most), p.ID.Name, string(reason))
-			w.set("karpenter_nodepools_nodes_consuming_budgets", float64(shares[p.ID].Used), p.ID.Name, string(reason))
+			w.set("karpenter_nodepools_allowed_disruptions", float64(retire.Allowance(&p.Policy, reason).Most), translate.Called(p.ID), string(reason))
+			w.set("karpenter_nodepools_nodes_consuming_budgets", float64(shares[p.ID].Used), translate.Called(p.ID), string(reason))
 		}
 	}
 	for reason, n := range retire.Due(s) {
@@ -68,8 +69,8 @@ func (w *world) offers(s *cluster.Snapshot, kinds func(karpv1.NodeClassReference
 			types[k.Name] = k.Capacity
 			for j := range k.Offers {
 				o := &k.Offers[j]
-				if o.Option == cluster.Reserved && o.Stock != "" {
-					idle[o.Stock] = reservation{k.Name, o.Zone, o.Left}
+				if id := o.Reservation(); id != "" {
+					idle[id] = reservation{k.Name, o.Zone, o.LeftOf(id)}
 				}
 				if !o.Asked(nil) {
 					continue // what few ask for says nothing of the usual
@@ -117,10 +118,10 @@ func (w *world) catalogues(kinds func(karpv1.NodeClassReference) (*cluster.Catal
 		}
 	}
 	for i := range w.pools {
-		ask(w.pools[i].Spec.Template.Spec.NodeClassRef)
+		ask(w.pools[i].Class)
 	}
 	for i := range w.claims {
-		ask(w.claims[i].Spec.NodeClassRef)
+		ask(translate.ClassOf(&w.claims[i]))
 	}
 	return out
 }
@@ -131,19 +132,19 @@ func (w *world) catalogues(kinds func(karpv1.NodeClassReference) (*cluster.Catal
 func (w *world) costs(s *cluster.Snapshot, catalogues map[karpv1.NodeClassReference]*cluster.Catalogue) {
 	beside := map[string]quantity.MicroUSDPerHour{}
 	for i := range s.Pools {
-		beside[s.Pools[i].ID.Name] = s.Pools[i].PerMachine()
+		beside[translate.Called(s.Pools[i].ID)] = s.Pools[i].PerMachine()
 	}
 	sum, unknown := map[string]quantity.MicroUSDPerHour{}, map[string]bool{}
 	for i := range w.pools {
-		sum[w.pools[i].Name] = 0
+		sum[translate.Called(w.pools[i].ID)] = 0
 	}
 	for i := range w.claims {
 		c := &w.claims[i]
-		pool := c.Labels[api.LabelNodePool]
+		pool := translate.PoolCalled(c.Labels)
 		if c.Status.ProviderID == "" || pool == "" {
 			continue
 		}
-		price, known := priceOf(catalogues[c.Spec.NodeClassRef], c.Labels)
+		price, known := priceOf(catalogues[translate.ClassOf(c)], c.Labels)
 		if known {
 			sum[pool] += price + beside[pool]
 		} else if sum[pool] == 0 {

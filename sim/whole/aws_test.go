@@ -22,6 +22,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws/emulator/wire"
 	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/cloud/market"
+	"github.com/daemok/daemok/controller/class"
 	"github.com/daemok/daemok/kube/api"
 )
 
@@ -43,24 +44,32 @@ func tellOfAWS(t *testing.T, seed uint64, story func(t *testing.T, w *world)) {
 // tellOfAWSWith is tellOfAWS where what the market sells, or how, is not as usual.
 func tellOfAWSWith(t *testing.T, o fake.Options, story func(t *testing.T, w *world)) {
 	t.Helper()
-	for name, value := range map[string]string{
-		"AWS_MAX_ATTEMPTS": "1", "AWS_CA_BUNDLE": "", "AWS_ENDPOINT_URL": "http://aws.test", "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test",
-		"AWS_CONFIG_FILE": "/dev/null", "AWS_SHARED_CREDENTIALS_FILE": "/dev/null", "AWS_EC2_METADATA_DISABLED": "true",
-	} {
-		t.Setenv(name, value)
-	}
+	asIfAtAWS(t)
 	tell(t, o, func(t *testing.T, w *world) {
 		w.openAccount(o.Seed)
 		story(t, w)
 	})
 }
 
+// asIfAtAWS has the SDK take the settings of an account that nobody has.
+func asIfAtAWS(t testing.TB) {
+	for name, value := range map[string]string{
+		"AWS_MAX_ATTEMPTS": "1", "AWS_CA_BUNDLE": "", "AWS_ENDPOINT_URL": "http://aws.test", "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test",
+		"AWS_CONFIG_FILE": "/dev/null", "AWS_SHARED_CREDENTIALS_FILE": "/dev/null", "AWS_EC2_METADATA_DISABLED": "true",
+	} {
+		t.Setenv(name, value)
+	}
+}
+
 // openAccount also makes a class, which is ready soon after a controller has begun.
 func (w *world) openAccount(seed uint64) {
 	w.t.Helper()
 	w.aws = &account{server: emulator.New(emulator.Options{
-		Account: emulator.Account{ClusterName: "test"}, Seed: seed, Now: time.Now, TimeScale: 1, Market: w.cloud.Market()}),
+		Account: emulator.Account{ClusterName: "test"}, Seed: seed, Now: time.Now, TimeScale: 1, Lags: w.lags, Market: w.cloud.Market()}),
 		parts: parts{halved: map[string]bool{}, replies: map[string]reply{}}}
+	account := &class.Account{}
+	account.Set(class.Usual{InstanceProfile: nodeProfile})
+	w.kinds = []class.Kind{*ec2NodeClasses(), class.NodeTemplates(account), class.Provisioners(account)}
 	w.aws.given = w.made()
 	w.makeClass()
 	w.everybody.Go(func() { w.aws.server.Run(context.Background()) })

@@ -63,7 +63,7 @@ func (w *world) refreshing() (perSecond float64) {
 	w.t.Helper()
 	ctx, count := context.Background(), &ordeal{}
 	p := w.provider(&carrier{account: w.aws, ordeal: count, usual: true})
-	settings, err := class.Settings(w.nodeClass())
+	settings, err := class.Settings(ec2NodeClasses().Of(w.nodeClass()))
 	if err != nil {
 		w.t.Fatal(err)
 	}

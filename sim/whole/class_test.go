@@ -23,6 +23,7 @@ import (
 // Names of the role of machines: by itself, and with all that leads to it.
 const (
 	nodeRole    = "KarpenterNodeRole-test"
+	nodeProfile = "KarpenterNodeInstanceProfile-test"
 	nodeRoleARN = "arn:aws:iam::123456789012:role/" + nodeRole
 )
 
@@ -65,12 +66,21 @@ func (w *world) otherRole() {
 	})
 }
 
+// ec2NodeClasses is the kind of classes in these stories.
+func ec2NodeClasses() *class.Kind {
+	kind := class.NodeClasses("Y2E=", validate.ClassOptions{})
+	return &kind
+}
+
 // nodeClasses is what a controller does about classes.
 func (w *world) nodeClasses(p *aws.Provider, store client.Client, live client.Reader, events *observe.Events) ([]product.Loop, []product.Round) {
-	loop := product.NodeClassLoop(&class.Reconciler{
-		Store: store, Live: live, Finder: p, Events: events, Log: w.log, Now: time.Now, DryRun: true, Verified: aws.VerifiedFor, ReservedCapacity: true,
-	}, "Y2E=", validate.ClassOptions{})
-	return []product.Loop{loop}, []product.Round{product.ProfilesRound(&class.Profiles{Live: live, Cloud: p, Every: aws.ProfilesEvery, Log: w.log})}
+	var loops []product.Loop
+	for _, kind := range w.kinds {
+		loops = append(loops, product.ClassLoop(&class.Reconciler{
+			Kind: kind, Store: store, Live: live, Finder: p, Events: events, Log: w.log, Now: time.Now, DryRun: true, Verified: aws.VerifiedFor, ReservedCapacity: true,
+		}))
+	}
+	return loops, []product.Round{product.ProfilesRound(&class.Profiles{Live: live, Kinds: w.kinds, Cloud: p, Every: aws.ProfilesEvery, Log: w.log})}
 }
 
 // made names the launch templates and instance profiles at AWS that the account did not

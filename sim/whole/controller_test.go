@@ -19,8 +19,10 @@ import (
 	"github.com/daemok/daemok/cloud"
 	product "github.com/daemok/daemok/controller"
 	"github.com/daemok/daemok/controller/planner"
+	"github.com/daemok/daemok/controller/pool"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	"github.com/daemok/daemok/kube/fence"
+	"github.com/daemok/daemok/kube/legacy"
 	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/observe"
@@ -50,6 +52,7 @@ type setup struct {
 	lease   *fence.Fence                        // that calls to the cloud pass; nil: none
 	aimed   *aim                                // the trouble of one call to AWS; nil: none
 	fault   storetest.Fault                     // asked before the ordeal; nil: none
+	heard   func(call string)                   // told of every call to the API server and to AWS; nil: nobody is
 	usual   bool                                // pages of AWS are as large as in life, not of five
 
 	pod string // in kube-system that the controller runs in; empty: none
@@ -75,7 +78,7 @@ func (i informers) GetInformer(ctx context.Context, o client.Object, options ...
 func (w *world) start(s setup) *controller {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	c := &controller{ordeal: &ordeal{kill: cancel, dieAt: s.dieAt, after: s.after, chance: s.chance, seed: s.seed}, measured: prometheus.NewRegistry()}
+	c := &controller{ordeal: &ordeal{kill: cancel, dieAt: s.dieAt, after: s.after, chance: s.chance, seed: s.seed, heard: s.heard}, measured: prometheus.NewRegistry()}
 	fault := c.ordeal.api
 	if s.fault != nil {
 		fault = func(call storetest.Call) (error, error) {
@@ -93,6 +96,7 @@ func (w *world) start(s setup) *controller {
 	var short cloud.Shortages = w.cloud
 	var checks cloud.Checks
 	var sizes product.Sizes
+	var adopter cloud.Adopter
 	var known product.Classes = w.classes
 	events := &observe.Events{Recorder: w.events, Now: time.Now}
 	var ofClasses []product.Loop
@@ -101,7 +105,7 @@ func (w *world) start(s setup) *controller {
 		c.carrier = &carrier{account: w.aws, story: w.story, usual: s.usual}
 		p := w.provider(c.carrier)
 		c.carrier.ordeal, c.carrier.aimed = c.ordeal, s.aimed
-		bought, heard, catalog, short, checks, sizes, known = p, p.Notices("test"), p, p, p, p, product.NodeClasses{Store: shown.Client(live), Catalog: p}
+		bought, heard, catalog, short, checks, sizes, adopter, known = p, p.Notices("test"), p, p, p, p, p, product.NodeClasses{Store: shown.Client(live), Catalog: p, Served: w.kinds}
 		ofClasses, ofAWS = w.nodeClasses(p, shown.Client(live), live, events)
 	}
 	if s.through != nil {
@@ -112,7 +116,7 @@ func (w *world) start(s setup) *controller {
 	}
 	program, err := product.New(ctx, product.Parts{
 		Store: shown.Client(live), Live: live, Watches: informers{shown, s.watched}, Catalog: catalog, Machines: func(string) cloud.Machines { return bought }, Classes: known,
-		Notices: heard, Short: short, Checks: checks, Sizes: sizes, ClassKinds: []client.Object{&awsv1.EC2NodeClass{}},
+		Notices: heard, Short: short, Checks: checks, Sizes: sizes, Adopter: adopter, Pools: []pool.Generation{product.NodePools(), product.Provisioners(legacy.Provisioners())}, ClassKinds: []client.Object{&awsv1.EC2NodeClass{}},
 		Metrics: observe.NewMetrics(c.measured, "", "", "", ""),
 		Events:  events,
 		Log:     w.log, Now: time.Now, NewID: w.newID, CallFor: 20 * time.Second,
@@ -206,6 +210,18 @@ func (s *story) add(line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lines = append(s.lines, line)
+}
+
+// count is how many lines have the words.
+func (s *story) count(words string) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, line := range s.lines {
+		if strings.Contains(line, words) {
+			n++
+		}
+	}
+	return n
 }
 
 // tells reports whether a line has the words.

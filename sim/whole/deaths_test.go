@@ -14,6 +14,7 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/roll"
+	"github.com/daemok/daemok/kube/translate"
 )
 
 // command is a way in which nodes are let go.
@@ -76,7 +77,7 @@ func commands() map[string]*command {
 			p.Annotations = map[string]string{api.MarkDriftAtLimit: api.DeleteFirst}
 		}), otherImage, isRenewed},
 		"a pool is rolled": {two(setup{}, nil), func(w *world) {
-			pools, err := roll.Pools(context.Background(), w.hand, "nodepool", "default")
+			pools, err := roll.Pools(context.Background(), w.hand, translate.Generations{translate.NodePools()}, "nodepool", "default")
 			if err == nil {
 				err = roll.Start(context.Background(), w.hand, pools, true, time.Now().Add(time.Second))
 			}

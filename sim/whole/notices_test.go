@@ -77,6 +77,39 @@ func TestAPodStaysOnASpotMachineUntilAnotherHasStarted(t *testing.T) {
 	})
 }
 
+// A pod that may not be disturbed stays on a machine that is taken back until that ends,
+// and another machine is ordered for it at once, although it is not evicted: it runs there
+// as soon as its node has ended, and nothing is bought twice for it, however late its owner
+// makes another. The machine in its place is not taken for an empty one meanwhile,
+// although such go at once.
+func TestAPodThatMayNotBeDisturbedHasAnotherMachineBeforeItsOwnEnds(t *testing.T) {
+	protect := func(p *corev1.Pod) { p.Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"} }
+	tell(t, fake.Options{Seed: 56}, func(t *testing.T, w *world) {
+		w.up(1, func(p *karpv1.NodePool) {
+			onSpot(p)
+			p.Spec.Disruption.ConsolidateAfter = "0s"
+		}, protect)
+		pod, claim := w.takeBack()
+		warned := time.Now()
+		w.until(5*time.Second, "another machine ordered", func() bool { return len(w.liveMachines()) == 2 })
+		w.until(110*time.Second, "the other machine started", func() bool { return w.started(claim) })
+		w.mu.Lock()
+		w.actsEvery = 10 * time.Second
+		w.mu.Unlock()
+		w.until(3*time.Minute, "the machine ended", func() bool { return len(w.machines()) == 1 })
+		if ended := time.Since(warned); ended < 2*time.Minute || !hasPod(w.allPods(), pod.UID) {
+			t.Fatalf("the pod is gone %v after the warning, want it to stay until its machine ends; %s", ended, w.state())
+		}
+		w.until(30*time.Second, "the pod on the other machine", func() bool { return w.run(1) && !hasPod(w.allPods(), pod.UID) })
+		w.until(time.Minute, "the old node gone", func() bool { return len(w.nodes()) == 1 && len(w.claims()) == 1 })
+		time.Sleep(10 * time.Minute)
+		if n := w.bought(); n != 2 || !w.run(1) {
+			t.Errorf("%d machines were bought, want two; %s", n, w.state())
+		}
+		w.sound()
+	})
+}
+
 // No machine joins in time: the pod is evicted while it has time to end, and runs
 // again in the end.
 func TestAPodLeavesASpotMachineInTimeWhereNoOtherComes(t *testing.T) {

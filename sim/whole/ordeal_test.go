@@ -35,6 +35,8 @@ type ordeal struct {
 	counts map[string]int // by call: so that a draw does not depend on the order of other calls
 
 	calls []string // writes and calls of the cloud so far
+
+	heard func(call string) // told of every call to the API server and to AWS; nil: nobody is
 }
 
 // api is the fault of a connection.
@@ -45,6 +47,9 @@ func (o *ordeal) api(c storetest.Call) (before, after error) {
 }
 
 func (o *ordeal) call(name string, counts bool, failure func() error) (before, after error) {
+	if o.heard != nil {
+		o.heard(name)
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.killed {

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"time"
 
+	product "github.com/daemok/daemok/controller"
+	"github.com/daemok/daemok/controller/pool"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -17,7 +20,7 @@ import (
 	"github.com/daemok/daemok/cloud/market"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/kube/api"
-	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/legacy"
 	"github.com/daemok/daemok/kube/translate"
 )
 
@@ -30,6 +33,7 @@ type people struct {
 	*world
 	sawNodes sight[corev1.Node]
 	sawPods  sight[corev1.Pod]
+	lost     map[string]time.Time // nodes that pods are bound to and that are not there, and since when
 }
 
 // sight is what was seen at a revision.
@@ -61,7 +65,7 @@ func (w *people) live(ctx context.Context) {
 		w.machinesJoin(ctx)
 		w.deploymentsAct(ctx)
 		now := w.server.Revision() // before looking, so that no change is missed
-		if now == last && !w.someEnd() {
+		if now == last && !w.someEnd() && len(w.lost) == 0 {
 			continue
 		}
 		w.garbage(ctx)
@@ -194,27 +198,43 @@ func (w *people) deploymentsAct(ctx context.Context) {
 	}
 }
 
-// garbage deletes claims whose pool is gone, and pods whose node is.
+// quarantine is how long Kubernetes' garbage collector leaves pods whose node is gone.
+const quarantine = 40 * time.Second
+
+// garbage deletes claims whose pool is gone, and pods whose node has been for a while.
 func (w *people) garbage(ctx context.Context) {
 	pools, nodes := map[string]bool{}, map[string]bool{}
-	var list karpv1.NodePoolList
-	w.list(&list)
-	for _, p := range list.Items {
-		pools[p.Name] = true
+	for _, g := range product.Served([]pool.Generation{product.NodePools(), product.Provisioners(legacy.Provisioners())}) {
+		all, err := g.List(ctx, w.hand)
+		if err != nil {
+			w.t.Error(err)
+		}
+		for _, p := range all {
+			pools[g.ID(p.GetName()).String()] = true
+		}
 	}
 	for _, n := range w.nodes() {
 		nodes[n.Name] = true
 	}
 	for _, c := range w.claims() {
-		if len(c.OwnerReferences) > 0 && !pools[c.OwnerReferences[0].Name] && c.DeletionTimestamp == nil {
+		if len(c.OwnerReferences) > 0 && !pools[c.OwnerReferences[0].Kind+"/"+c.OwnerReferences[0].Name] && c.DeletionTimestamp == nil {
 			_ = w.hand.Delete(ctx, &c)
 		}
 	}
+	lost := map[string]time.Time{}
 	for _, p := range w.allPods() {
-		if p.Spec.NodeName != "" && !nodes[p.Spec.NodeName] {
+		node := p.Spec.NodeName
+		if node == "" || nodes[node] {
+			continue
+		}
+		if lost[node] = w.lost[node]; lost[node].IsZero() {
+			lost[node] = time.Now()
+		}
+		if time.Since(lost[node]) >= quarantine {
 			_ = w.hand.Delete(ctx, &p, client.GracePeriodSeconds(0))
 		}
 	}
+	w.lost = lost
 }
 
 // kubelets start pods that were bound and end those that are to go: two

@@ -18,6 +18,7 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/daemok/v1alpha1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
 	"github.com/daemok/daemok/kube/storetest"
 )
 
@@ -31,31 +32,34 @@ var resources = map[string]string{
 	"ReplicaSet": "apps/replicasets", "StatefulSet": "apps/statefulsets", "Job": "batch/jobs",
 	"NodeClaim": "karpenter.sh/nodeclaims", "NodePool": "karpenter.sh/nodepools",
 	"DisruptionPolicy": "daemok.sh/disruptionpolicies", "EC2NodeClass": "karpenter.k8s.aws/ec2nodeclasses",
+	"Provisioner": "karpenter.sh/provisioners", "AWSNodeTemplate": "karpenter.k8s.aws/awsnodetemplates",
 }
 
 // elsewhere are the rights that the loops over this server in memory do not
 // show, with who needs each.
 var elsewhere = map[string]string{
-	"watch karpenter.k8s.aws/ec2nodeclasses":    "the loop over classes",
-	"update karpenter.sh/nodepools/finalizers":  "claims whose owner blocks: asked by the API server's admission",
-	"update karpenter.sh/nodeclaims/finalizers": "nodes whose owner blocks: asked by the API server's admission",
-	"get apps/deployments":                      "events on workloads of pods without place",
-	"get apps/replicasets":                      "the same",
-	"get apps/statefulsets":                     "the same",
-	"get batch/jobs":                            "the same",
-	"get replicationcontrollers":                "the same",
-	"get persistentvolumeclaims":                "drains of nodes with volumes",
-	"patch apps/deployments":                    "drains of pods with daemok.sh/surge",
-	"patch apps/statefulsets":                   "the same",
-	"list autoscaling/horizontalpodautoscalers": "the same",
-	"create events":                             "the recorder of events",
-	"patch events":                              "the recorder, for events that come again",
-	"create coordination.k8s.io/leases":         "the elector",
-	"get coordination.k8s.io/leases":            "the elector",
-	"update coordination.k8s.io/leases":         "the elector",
-	"list karpenter.sh/nodeoverlays":            "events that they do nothing yet; not served by this server",
-	"list autoscaling.x-k8s.io/capacitybuffers": "the same",
-	"get services":                              "the address of kube-dns, at the start",
+	"watch karpenter.k8s.aws/ec2nodeclasses":      "the loop over classes",
+	"watch karpenter.k8s.aws/awsnodetemplates":    "the same",
+	"update karpenter.sh/nodepools/finalizers":    "claims whose owner blocks: asked by the API server's admission",
+	"update karpenter.sh/provisioners/finalizers": "the same",
+	"update karpenter.sh/nodeclaims/finalizers":   "nodes whose owner blocks: asked by the API server's admission",
+	"get apps/deployments":                        "events on workloads of pods without place",
+	"get apps/replicasets":                        "the same",
+	"get apps/statefulsets":                       "the same",
+	"get batch/jobs":                              "the same",
+	"get replicationcontrollers":                  "the same",
+	"get persistentvolumeclaims":                  "drains of nodes with volumes",
+	"patch apps/deployments":                      "drains of pods with daemok.sh/surge",
+	"patch apps/statefulsets":                     "the same",
+	"list autoscaling/horizontalpodautoscalers":   "the same",
+	"create events":                               "the recorder of events",
+	"patch events":                                "the recorder, for events that come again",
+	"create coordination.k8s.io/leases":           "the elector",
+	"get coordination.k8s.io/leases":              "the elector",
+	"update coordination.k8s.io/leases":           "the elector",
+	"list karpenter.sh/nodeoverlays":              "events that they do nothing yet; not served by this server",
+	"list autoscaling.x-k8s.io/capacitybuffers":   "the same",
+	"get services":                                "the address of kube-dns, at the start",
 }
 
 // uses gathers what a controller does at the API server, in the words of
@@ -124,18 +128,24 @@ func TestTheRightsAreThoseTheLoopsUse(t *testing.T) {
 			fault: u.called, watched: u.watched,
 			spreads: []corev1.TopologySpreadConstraint{{TopologyKey: api.LabelZone, MaxSkew: 1, WhenUnsatisfiable: corev1.ScheduleAnyway}},
 		})
-		w.deploy("web", 2, plain)
-		w.until(5*time.Minute, "two pods running", func() bool { return w.run(2) })
+		w.nodeTemplate(v1alpha5.DefaultTemplate)
+		w.provisioner("old", func(s *v1alpha5.ProvisionerSpec) { s.TTLSecondsAfterEmpty = new(int64(30)) })
+		w.deploy("batch", 1, func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{api.LabelProvisioner: "old"} })
+		w.deploy("web", 2, func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{api.LabelNodePool: "default"} })
+		w.until(5*time.Minute, "all pods running", func() bool { return w.run(3) })
 		w.server.BlockEvictions(func(*corev1.Pod) bool { return true }) // until the deadline deletes them
 		old := w.claims()
 		for i := range old {
-			w.delete(&old[i])
+			if old[i].Labels[api.LabelNodePool] != "" {
+				w.delete(&old[i])
+			}
 		}
 		w.until(20*time.Minute, "new machines alone", func() bool {
-			return w.run(2) && !slices.ContainsFunc(w.claims(), func(c karpv1.NodeClaim) bool { return c.DeletionTimestamp != nil })
+			return w.run(3) && !slices.ContainsFunc(w.claims(), func(c karpv1.NodeClaim) bool { return c.DeletionTimestamp != nil })
 		})
 		w.server.BlockEvictions(nil)
 		w.scale("web", 0)
+		w.scale("batch", 0)
 		w.until(10*time.Minute, "an empty cluster", w.empty)
 	})
 	rights := given(t)

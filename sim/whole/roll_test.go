@@ -9,6 +9,7 @@ import (
 	"github.com/daemok/daemok/cloud/fake"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/roll"
+	"github.com/daemok/daemok/kube/translate"
 )
 
 // TestANodePoolIsRolledUnderItsBudget: all nodes that were there are replaced, one
@@ -19,8 +20,8 @@ func TestANodePoolIsRolledUnderItsBudget(t *testing.T) {
 	tell(t, fake.Options{Seed: 55}, func(t *testing.T, w *world) {
 		c := w.up(4, func(p *karpv1.NodePool) { p.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: "1"}} }, plain)
 		old := w.claimNames()
-		pools := func() []karpv1.NodePool {
-			list, err := roll.Pools(context.Background(), w.hand, "nodepool", "default")
+		pools := func() []translate.PoolObject {
+			list, err := roll.Pools(context.Background(), w.hand, translate.Generations{translate.NodePools()}, "nodepool", "default")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -22,18 +22,22 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/aws/emulator"
 	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/cloud/market"
 	"github.com/daemok/daemok/cloud/market/clock"
 	"github.com/daemok/daemok/controller/claim"
+	"github.com/daemok/daemok/controller/class"
 	"github.com/daemok/daemok/controller/drift"
 	"github.com/daemok/daemok/controller/pool"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/kube/api"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
+	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
 	"github.com/daemok/daemok/kube/api/daemok/v1alpha1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
 	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/kube/translate"
 )
@@ -41,12 +45,14 @@ import (
 // world is a cluster, a cloud and the people of the cluster: scheduler,
 // kubelets, deployments, garbage collector.
 type world struct {
-	t       *testing.T
+	t       testing.TB
 	server  *storetest.Server
 	hand    *storetest.Connection // what tests and the cluster's people write with
 	cloud   *fake.Cloud
-	aws     *account // in place of the cloud, whose market it shares; nil: none
+	aws     *account       // in place of the cloud, whose market it shares; nil: none
+	lags    *emulator.Lags // of AWS; nil: as usual
 	classes *classes
+	kinds   []class.Kind // of classes, where the cloud is AWS
 	events  *recorder
 	story   *story
 	log     *slog.Logger
@@ -97,10 +103,10 @@ func tell(t *testing.T, o fake.Options, story func(t *testing.T, w *world)) {
 	})
 }
 
-func newWorld(t *testing.T, o fake.Options) *world {
+func newWorld(t testing.TB, o fake.Options) *world {
 	t.Helper()
 	s := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, karpv1.AddToScheme, v1alpha1.AddToScheme, awsv1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, karpv1.AddToScheme, v1alpha1.AddToScheme, awsv1.AddToScheme, v1alpha5.AddToScheme, awsv1alpha1.AddToScheme} {
 		if err := add(s); err != nil {
 			t.Fatal(err)
 		}

@@ -62,7 +62,7 @@ func For(all []Type, class nodeclass.Class, s Settings) *Kinds {
 		if len(windows) > 0 {
 			labels = labels.Merge(windows)
 		}
-		img, ok := bootable(class.Resolved.Images, labels)
+		img, ok := class.Booting(labels)
 		if !ok || !t.supports(class) {
 			continue
 		}
@@ -71,7 +71,10 @@ func For(all []Type, class nodeclass.Class, s Settings) *Kinds {
 			unsized(&out.Unsized, t.Name, err)
 			continue
 		}
-		total := capacity(*t, *spec, class.Resolved.Images[img].ID, s)
+		total := capacity(*t, *spec, class.Image(img).ID, s)
+		if class.Spec.OlderLabels {
+			labels = labels.Merge(olderLabels(t, total, class.Image(img).ID))
+		}
 		out.Kinds = append(out.Kinds, cluster.Kind{
 			Name: t.Name, Labels: labels, Capacity: total, LastResort: strings.Contains(t.Name, "metal"), Allocatable: allocatable(*t, *spec, total),
 			Sustained: t.Sustained, Surplus: surplus(t, class.Spec, s), Attachable: limits.of(t.Attachments.attachable(class.Spec)),
@@ -114,16 +117,6 @@ func windowsLabels(f nodeclass.Family) constraint.Labels {
 	})
 }
 
-// bootable is the first image whose requirements the labels meet.
-func bootable(images []nodeclass.Image, labels constraint.Labels) (int, bool) {
-	for i, img := range images {
-		if _, ok := img.Requirements.Allow(labels); ok {
-			return i, true
-		}
-	}
-	return 0, false
-}
-
 // Market is what offers depend on at the moment.
 type Market struct {
 	Prices price.View
@@ -142,7 +135,7 @@ type Market struct {
 // subnets of its zone, the account's vCPUs for it or the placement group's room are
 // short, or it has more vCPUs than the account may run.
 func (k *Kinds) Offered(class nodeclass.Class, now Market) []cluster.Kind {
-	zones := zonesOf(class.Resolved, now.Short)
+	zones := zonesOf(class.Resolved, now)
 	group := class.Resolved.Placement
 	ways := waysInto(group)
 	out := slices.Clone(k.Kinds)
@@ -160,12 +153,13 @@ func (k *Kinds) Offered(class nodeclass.Class, now Market) []cluster.Kind {
 					w.option = option
 					o := z.offer(t, w, now)
 					o.Available = o.Available && !taken && !now.Short.Offer(t.Name, z.name, option, group.Place(w.part, w.dedicated))
+					o.Doubtful = o.Available && now.Short.Doubtful(t.Name, z.name, option)
 					offers = append(offers, o)
 				}
 			}
 			for _, r := range reserved[place{t.Name, z.name}] {
 				o := z.reserved(r, now)
-				o.Available = o.Available && !taken && !now.Short.Offer(t.Name, z.name, cluster.Reserved, group.Place("", false))
+				o.Available = o.Available && !taken && !now.Short.Offer(t.Name, z.name, cluster.Reserved, group.Place("", r.Dedicated))
 				offers = append(offers, o)
 			}
 		}
@@ -187,6 +181,7 @@ type zone struct {
 	away   string           // how work is shifted away from it; empty: it is not
 	labels map[way]constraint.Labels
 	group  *nodeclass.PlacementGroup
+	stocks []cluster.Stock // that all machines in the zone are taken from
 }
 
 // way is how a machine is bought in a zone.
@@ -213,7 +208,8 @@ func waysInto(group *nodeclass.PlacementGroup) []way {
 // unlessDefault is for whom machines of dedicated tenancy are: those who ask for them.
 var unlessDefault = constraint.Label{Key: nodeclass.LabelTenancy, Value: nodeclass.TenancyDefault}
 
-func zonesOf(found nodeclass.Resolved, short shortage.View) []zone {
+func zonesOf(found nodeclass.Resolved, now Market) []zone {
+	short := now.Short
 	sorted := slices.Clone(found.Subnets)
 	slices.SortFunc(sorted, func(a, b nodeclass.Subnet) int { return cmp.Or(cmp.Compare(a.Zone, b.Zone), cmp.Compare(a.ID, b.ID)) })
 	var out []zone
@@ -223,6 +219,10 @@ func zonesOf(found nodeclass.Resolved, short shortage.View) []zone {
 			continue
 		}
 		z := zone{name: s.Zone, subnet: s, full: short.Subnet(s.ID), away: away(s, short), labels: map[way]constraint.Labels{}, group: found.Placement}
+		if z.group != nil && z.group.Strategy == nodeclass.Spread {
+			room := z.group.Stock(z.name)
+			z.stocks = []cluster.Stock{{Name: room, Left: now.Stocks.Left(room)}}
+		}
 		for _, option := range []cluster.Option{cluster.OnDemand, cluster.Spot} {
 			for _, w := range waysInto(z.group) {
 				w.option = option
@@ -265,7 +265,7 @@ func (z zone) offerLabels(w way) constraint.Labels {
 }
 
 func (z zone) offer(t *Type, w way, now Market) cluster.Offer {
-	o := cluster.Offer{Zone: z.name, Option: w.option, Labels: z.labels[w]}
+	o := cluster.Offer{Zone: z.name, Option: w.option, Labels: z.labels[w], Stocks: z.stocks}
 	if w.dedicated {
 		o.Unless = unlessDefault
 	}

@@ -48,7 +48,7 @@ func capacity(t Type, spec nodeclass.Spec, image string, s Settings) quantity.Re
 		{Name: resourceNeuron, Amount: countOf(t.Accelerator, "aws")},
 		{Name: resourceNeuronCore, Amount: t.AcceleratorCPU},
 		{Name: resourceEFA, Amount: t.EFAs},
-		{Name: resourcePodENI, Amount: t.BranchENIs},
+		{Name: resourcePodENI, Amount: podInterfaces(t, spec)},
 	} {
 		if e.Amount > 0 {
 			out = out.With(e.Name, e.Amount)
@@ -58,6 +58,14 @@ func capacity(t Type, spec nodeclass.Spec, image string, s Settings) quantity.Re
 		out = out.With(resourceWindowsIP, t.AddressesByENI-1)
 	}
 	return out
+}
+
+// podInterfaces is how many pods may have interfaces of their own.
+func podInterfaces(t Type, spec nodeclass.Spec) int64 {
+	if spec.NoPodInterfaces {
+		return 0
+	}
+	return t.BranchENIs
 }
 
 func countOf(d Device, maker string) int64 {

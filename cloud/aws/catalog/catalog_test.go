@@ -211,6 +211,17 @@ func TestCapacity(t *testing.T) {
 	}
 }
 
+func TestInterfacesOfPods(t *testing.T) {
+	trunk := convert(m5Large(), "us-east-1", nil)
+	trunk.BranchENIs = 9
+	for none, want := range map[bool]int64{false: 9, true: 0} {
+		got := capacity(trunk, nodeclass.Spec{Family: nodeclass.AL2, NoPodInterfaces: none}, "ami-1", Settings{})
+		if n := got.Get("vpc.amazonaws.com/pod-eni"); n != want {
+			t.Errorf("where pods are to have none (%v): %d, want %d", none, n, want)
+		}
+	}
+}
+
 func arm(i *types.InstanceTypeInfo) {
 	i.ProcessorInfo.SupportedArchitectures = []types.ArchitectureType{types.ArchitectureTypeArm64}
 }
@@ -318,6 +329,26 @@ func TestKindsFollowTheImages(t *testing.T) {
 	}
 	if &only.Kinds[0].Labels[0] != &kinds.Kinds[2].Labels[0] {
 		t.Error("two classes do not share the labels of a type")
+	}
+}
+
+// Machines of classes of the older generation have labels of its own, and others have not.
+func TestOlderLabels(t *testing.T) {
+	class := testClass()
+	class.Spec.OlderLabels = true
+	all := testTypes()
+	all[0].Accelerator.MemoryMiB = 8192
+	kind, plain := For(all, class, Settings{}).Kinds[0], For(all, testClass(), Settings{}).Kinds[0]
+	for key, want := range map[string]string{"instance-pods": "29", "instance-accelerator-memory": "8192", "instance-ami-id": "ami-x86"} {
+		if got, _ := kind.Labels.Get("karpenter.k8s.aws/" + key); got != want {
+			t.Errorf("%s of %s is %q, want %q", key, kind.Name, got, want)
+		}
+		if got, has := plain.Labels.Get("karpenter.k8s.aws/" + key); has {
+			t.Errorf("%s is %q on machines of another class", key, got)
+		}
+	}
+	if pods, _ := For(all[1:], class, Settings{}).Kinds[0].Labels.Get("karpenter.k8s.aws/instance-accelerator-memory"); pods != "" {
+		t.Errorf("a machine without accelerators has %s MiB of them", pods)
 	}
 }
 

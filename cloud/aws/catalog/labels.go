@@ -12,6 +12,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/quantity"
 )
 
 // labels are those that every machine of a type gets under Linux.
@@ -88,6 +89,19 @@ func addDevices(m map[string]string, t Type) {
 		m[nodeclass.LabelAccelName], m[nodeclass.LabelAccelMaker] = t.Accelerator.Name, t.Accelerator.Maker
 		m[nodeclass.LabelAccelCount] = number(t.Accelerator.Count)
 	}
+}
+
+// olderLabels are those that machines of the older API generation alone have: by the
+// type, by what it is taken to hold and by its image, where that is known.
+func olderLabels(t *Type, capacity quantity.Resources, image string) constraint.Labels {
+	m := map[string]string{nodeclass.LabelPods: number(capacity.Pods)}
+	if t.Accelerator.MemoryMiB > 0 {
+		m[nodeclass.LabelAccelMemory] = number(t.Accelerator.MemoryMiB)
+	}
+	if image != "" {
+		m[nodeclass.LabelImage] = image
+	}
+	return constraint.NewLabels(m)
 }
 
 // familyForm splits a family into its category and generation: "c7gn",

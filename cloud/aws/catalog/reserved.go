@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
@@ -26,11 +28,20 @@ func reservedBy(all []nodeclass.Reservation) map[place][]nodeclass.Reservation {
 	return out
 }
 
-// reserved is the offer of a capacity reservation in the zone.
+// reserved is the offer of a capacity reservation in the zone, of the reservation's
+// tenancy.
 func (z zone) reserved(r nodeclass.Reservation, now Market) cluster.Offer {
-	o := cluster.Offer{Zone: z.name, Option: cluster.Reserved, Stock: r.ID, Left: now.Stocks.Left(r.ID), Labels: z.reservedLabels(r), Why: z.away}
+	left := now.Stocks.Left(r.ID)
+	o := cluster.Offer{
+		Zone: z.name, Option: cluster.Reserved, Labels: z.reservedLabels(r), Why: z.away,
+		Stocks: append([]cluster.Stock{{Name: r.ID, Left: left}}, z.stocks...),
+	}
+	slices.SortFunc(o.Stocks, func(a, b cluster.Stock) int { return cmp.Compare(a.Name, b.Name) })
+	if r.Dedicated {
+		o.Unless = unlessDefault
+	}
 	o.Price, o.Priced = reservedPrice(r.Kind, now)
-	o.Available = o.Left > 0 && !z.full && z.away == "" && !r.Expiring
+	o.Available = left > 0 && !z.full && z.away == "" && !r.Expiring
 	return o
 }
 
@@ -46,7 +57,7 @@ func (z zone) reservedLabels(r nodeclass.Reservation) constraint.Labels {
 	if r.Block {
 		kind = "capacity-block"
 	}
-	return z.offerLabels(way{option: cluster.Reserved}).
+	return z.offerLabels(way{option: cluster.Reserved, dedicated: r.Dedicated}).
 		With(nodeclass.LabelReservation, r.ID).
 		With(nodeclass.LabelReservationType, kind).
 		With(nodeclass.LabelReservationInterruptible, strconv.FormatBool(r.Interruptible))

@@ -208,6 +208,9 @@ func (t *Type) setDevices(info types.InstanceTypeInfo) {
 	if n := info.NeuronInfo; n != nil && len(n.NeuronDevices) == 1 {
 		d := n.NeuronDevices[0]
 		t.Accelerator = Device{Name: kebab(d.Name), Maker: "aws", Count: int64(aws.ToInt32(d.Count))}
+		if d.MemoryInfo != nil {
+			t.Accelerator.MemoryMiB = int64(aws.ToInt32(d.MemoryInfo.SizeInMiB))
+		}
 		if d.CoreInfo != nil {
 			t.AcceleratorCPU = t.Accelerator.Count * int64(aws.ToInt32(d.CoreInfo.Count))
 		}
@@ -216,6 +219,9 @@ func (t *Type) setDevices(info types.InstanceTypeInfo) {
 	if a := info.InferenceAcceleratorInfo; a != nil && len(a.Accelerators) == 1 && t.Accelerator.Count == 0 {
 		t.Accelerator = Device{Name: kebab(a.Accelerators[0].Name), Maker: kebab(a.Accelerators[0].Manufacturer),
 			Count: int64(aws.ToInt32(a.Accelerators[0].Count))}
+		if memory := a.Accelerators[0].MemoryInfo; memory != nil {
+			t.Accelerator.MemoryMiB = int64(aws.ToInt32(memory.SizeInMiB))
+		}
 	}
 }
 

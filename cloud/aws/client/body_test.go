@@ -43,7 +43,7 @@ func TestABodyHasComeToItsEndWhenTheAnswerIsThere(t *testing.T) {
 		"AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull, "AWS_EC2_METADATA_DISABLED": "true"} {
 		t.Setenv(name, value)
 	}
-	found, err := New(t.Context(), "us-east-1", "", nil, nil, pace.New(time.Now, pause.For))
+	found, err := New(t.Context(), "us-east-1", "", nil, nil, pace.New(time.Now, pause.For), Role{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/middleware"
 	"github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
 	"github.com/aws/aws-sdk-go-v2/service/arczonalshift"
+	"github.com/aws/aws-sdk-go-v2/service/autoscaling"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/eks"
 	"github.com/aws/aws-sdk-go-v2/service/iam"
@@ -27,6 +29,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/servicequotas"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
 
 	"github.com/daemok/daemok/cloud/aws/pace"
 	"github.com/daemok/daemok/cloud/aws/price"
@@ -47,6 +50,7 @@ type Clients struct {
 	Quotas  *servicequotas.Client
 	Pricing *pricing.Client
 	ARC     *arczonalshift.Client
+	Scaling *autoscaling.Client
 }
 
 // ErrNoRegion says that no region is configured and none could be found.
@@ -55,10 +59,16 @@ var ErrNoRegion = errors.New("no AWS region is known: set AWS_REGION to the clus
 // Doer carries HTTP requests out.
 type Doer = aws.HTTPClient
 
-// New reads the configuration. Agent names the program to AWS, as
+// Role is one to assume for all calls. Without an ARN there is none.
+type Role struct {
+	ARN string
+	For time.Duration // how long credentials of it are asked for
+}
+
+// New reads the configuration, and assumes the role where there is one. Agent names the program to AWS, as
 // "name/version". Where do is nil the SDK's own client carries requests out.
 // Calls of EC2 go at the pace of p. The observer may be nil.
-func New(ctx context.Context, region, agent string, do Doer, observer Observer, p *pace.Pace) (Clients, error) {
+func New(ctx context.Context, region, agent string, do Doer, observer Observer, p *pace.Pace, role Role) (Clients, error) {
 	if do == nil {
 		do = http.NewBuildableClient().WithTimeout(callTimeout)
 	}
@@ -81,6 +91,11 @@ func New(ctx context.Context, region, agent string, do Doer, observer Observer, 
 	if cfg.Region == "" {
 		return Clients{}, ErrNoRegion
 	}
+	if role.ARN != "" {
+		cfg.Credentials = aws.NewCredentialsCache(stscreds.NewAssumeRoleProvider(sts.NewFromConfig(cfg), role.ARN, func(o *stscreds.AssumeRoleOptions) {
+			o.Duration, o.RoleSessionName = role.For, "daemok"
+		}))
+	}
 	return From(cfg, p), nil
 }
 
@@ -89,7 +104,7 @@ func From(cfg aws.Config, p *pace.Pace) Clients {
 	cfg.Retryer = func() aws.Retryer { return retryer() }
 	c := Clients{Region: cfg.Region, EC2: ec2.NewFromConfig(cfg, ec2.WithAPIOptions(paced(p))), IAM: iam.NewFromConfig(cfg),
 		SSM: ssm.NewFromConfig(cfg), EKS: eks.NewFromConfig(cfg), SQS: sqs.NewFromConfig(cfg), Quotas: servicequotas.NewFromConfig(cfg),
-		ARC: arczonalshift.NewFromConfig(cfg)}
+		ARC: arczonalshift.NewFromConfig(cfg), Scaling: autoscaling.NewFromConfig(cfg)}
 	if region := price.EndpointRegion(cfg.Region); region != "" {
 		c.Pricing = pricing.NewFromConfig(cfg, func(o *pricing.Options) { o.Region = region })
 	}

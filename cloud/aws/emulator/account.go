@@ -77,10 +77,12 @@ type state struct {
 	Cluster      eksCluster
 	Rules        map[string]*rule // of EventBridge, by name
 	Experiments  experiments
-	Entries      map[string]*accessEntry // of the cluster, by ARN
-	ShutOut      map[string]bool         // roles whose entry was deleted
-	TargetGroups map[string]*targetGroup // by ARN
-	Quotas       map[string]int          // vCPUs by code, where SetQuota said so
+	Entries      map[string]*accessEntry   // of the cluster, by ARN
+	ShutOut      map[string]bool           // roles whose entry was deleted
+	TargetGroups map[string]*targetGroup   // by ARN
+	Scaling      map[string]*scalingGroup  // Auto Scaling groups, by name
+	Nodegroups   map[string]map[string]any // of EKS, as they were asked for, by name
+	Quotas       map[string]int            // vCPUs by code, where SetQuota said so
 	NextID       uint64
 	Ahead        time.Duration // how far the clocks were put forward
 }
@@ -100,6 +102,8 @@ func newState(a Account, zones []zone, now time.Time) *state {
 		Tokens:       map[string]answered{},
 		Policies:     map[string]*policy{},
 		Reservations: map[string]*capacityReservation{},
+		Scaling:      map[string]*scalingGroup{},
+		Nodegroups:   map[string]map[string]any{},
 		Quotas:       map[string]int{},
 		NextID:       1,
 	}

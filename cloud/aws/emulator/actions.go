@@ -8,6 +8,7 @@ func tables() map[string]map[string]action {
 		wire.EC2: ec2Actions(), wire.IAM: iamActions(), wire.STS: stsActions(), wire.SSM: ssmActions(),
 		wire.SQS: sqsActions(), wire.EKS: eksActions(), wire.Pricing: pricingActions(),
 		wire.Quotas: quotaActions(), wire.Events: eventActions(), wire.FIS: fisActions(), wire.ELB: balancerActions(), wire.ARC: arcActions(),
+		wire.Scaling: scalingActions(),
 	}
 }
 
@@ -134,6 +135,8 @@ func sqsActions() map[string]action {
 func eksActions() map[string]action {
 	return map[string]action{
 		"CreateAccessEntry":    {serve: createAccessEntry, effects: true},
+		"CreateNodegroup":      {serve: createNodegroup, effects: true},
+		"DescribeNodegroup":    {serve: describeNodegroup},
 		"DeleteAccessEntry":    {serve: deleteAccessEntry, effects: true},
 		"DescribeAccessEntry":  {serve: describeAccessEntry},
 		"DescribeCluster":      {serve: describeCluster},
@@ -142,6 +145,13 @@ func eksActions() map[string]action {
 		"ListClusters":         {serve: listClusters},
 		"ListUpdates":          {serve: listUpdates},
 		"UpdateClusterVersion": {serve: updateClusterVersion, effects: true},
+	}
+}
+
+func scalingActions() map[string]action {
+	return map[string]action{
+		"CreateAutoScalingGroup":    {serve: createScalingGroup, effects: true},
+		"DescribeAutoScalingGroups": {serve: describeScalingGroups},
 	}
 }
 

@@ -134,6 +134,9 @@ func (f Fault) answer() *wire.Error {
 // that are named, which IAM checks beside that to launch at all.
 const OnReservations = "RunInstances/capacity-reservation"
 
+// OnReservation is what Deny takes for that right on one of them.
+func OnReservation(id string) string { return OnReservations + "/" + id }
+
 // Deny takes the right to call actions away, or OnReservations; Allow gives it back.
 func (s *Server) Deny(actions ...string) {
 	s.mu.Lock()

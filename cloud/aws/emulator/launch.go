@@ -79,9 +79,12 @@ func (l launch) dedicated() bool {
 }
 
 // tenancies are those that a launch may ask for.
-var tenancies = []string{"", "default", tenancyDedicated}
+var tenancies = []string{"", tenancyDefault, tenancyDedicated}
 
-const tenancyDedicated = "dedicated"
+const (
+	tenancyDefault   = "default"
+	tenancyDedicated = "dedicated"
+)
 
 // resolveTenancy refuses what is no tenancy, and hosts: the account has none.
 func (s *Server) resolveTenancy(l *launch, _ time.Time) error {

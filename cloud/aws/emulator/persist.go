@@ -32,6 +32,9 @@ func (s *state) complete() {
 	if s.Quotas == nil {
 		s.Quotas = map[string]int{}
 	}
+	if s.Scaling == nil {
+		s.Scaling, s.Nodegroups = map[string]*scalingGroup{}, map[string]map[string]any{}
+	}
 	if s.Policies == nil {
 		s.Policies = map[string]*policy{}
 	}

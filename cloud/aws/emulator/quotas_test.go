@@ -61,13 +61,7 @@ func TestQuotas(t *testing.T) {
 		t.Helper()
 		out, err := a.fleet("web", n, overrides(a.override(kind, "us-east-1a")), change...)
 		a.must(err)
-		for _, i := range out.Instances {
-			bought += len(i.InstanceIds)
-		}
-		if len(out.Errors) > 0 {
-			why = *out.Errors[0].ErrorCode
-		}
-		return bought, why
+		return boughtBy(out)
 	}
 	if n, why := fleet("m5.large", 7); n != 5 || why != "VcpuLimitExceeded" {
 		t.Errorf("seven of two vCPUs under ten: %d bought, %q; want 5, VcpuLimitExceeded", n, why)
@@ -106,13 +100,7 @@ func TestReservationsCountAgainstQuotas(t *testing.T) {
 	buy := func(n int32) (bought int, why string) {
 		out, err := a.fleet("web", n, overrides(a.override("m5.large", "us-east-1a")))
 		a.must(err)
-		for _, i := range out.Instances {
-			bought += len(i.InstanceIds)
-		}
-		if len(out.Errors) > 0 {
-			why = *out.Errors[0].ErrorCode
-		}
-		return bought, why
+		return boughtBy(out)
 	}
 	made, err := reserve(3)
 	a.must(err)
@@ -139,6 +127,17 @@ func TestReservationsCountAgainstQuotas(t *testing.T) {
 	if n, why := buy(3); n != 3 || why != "" {
 		t.Errorf("once the reservation is cancelled: %d bought, %q; want 3", n, why)
 	}
+}
+
+// boughtBy counts what a fleet bought, and says why it was not more.
+func boughtBy(out *ec2.CreateFleetOutput) (bought int, why string) {
+	for _, i := range out.Instances {
+		bought += len(i.InstanceIds)
+	}
+	if len(out.Errors) > 0 {
+		why = *out.Errors[0].ErrorCode
+	}
+	return bought, why
 }
 
 func firstOnDemand(out *ec2.DescribeInstancesOutput) string {

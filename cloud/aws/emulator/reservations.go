@@ -22,6 +22,7 @@ type capacityReservation struct {
 	Criteria      string // open or targeted
 	Kind          string // default or capacity-block
 	Interruptible bool
+	Dedicated     bool   // its instances are of dedicated tenancy
 	Placement     string // placement group that it is made in; empty: in none
 	CreatedAt     time.Time
 	StartsAt      time.Time
@@ -56,6 +57,14 @@ func (r *capacityReservation) pool() market.Pool {
 	return market.Pool{Kind: r.Type, Zone: r.Zone.Name, Option: market.Reservation(r.ID)}
 }
 
+// tenancy is that of the reservation's instances, in EC2's words.
+func (r *capacityReservation) tenancy() string {
+	if r.Dedicated {
+		return tenancyDedicated
+	}
+	return tenancyDefault
+}
+
 // state is the reservation's state at a moment, in EC2's words.
 func (r *capacityReservation) state(now time.Time) string {
 	switch {
@@ -79,6 +88,7 @@ type CapacityReservation struct {
 	Targeted      bool      // open
 	Block         bool      // an ordinary one
 	Interruptible bool      // its owner may take it back: see Reclaim
+	Dedicated     bool      // of default tenancy
 	Placement     string    // ID of the cluster placement group that it is made in; in none
 	StartsAt      time.Time // now
 	EndsAt        time.Time // when it is cancelled
@@ -91,7 +101,7 @@ func (s *Server) AddReservation(r CapacityReservation) string {
 	defer s.mu.Unlock()
 	made := &capacityReservation{
 		Owner: r.Owner, Type: r.Type, Zone: s.zoneNamed(r.Zone), Total: r.Count, Criteria: matchOpen, Kind: reservationDefault,
-		Interruptible: r.Interruptible, Placement: r.Placement, StartsAt: r.StartsAt, EndsAt: r.EndsAt, Tags: tagsFrom(r.Tags),
+		Interruptible: r.Interruptible, Dedicated: r.Dedicated, Placement: r.Placement, StartsAt: r.StartsAt, EndsAt: r.EndsAt, Tags: tagsFrom(r.Tags),
 	}
 	if r.Targeted || r.Block {
 		made.Criteria = matchTargeted
@@ -222,7 +232,7 @@ func (s *Server) chooseReservation(l *launch, now time.Time) error {
 		if err != nil {
 			return err
 		}
-		if s.denied[OnReservations] {
+		if s.denied[OnReservations] || s.denied[OnReservation(r.ID)] {
 			return s.unauthorized(s.st.Account, "RunInstances", s.st.reservationARN(r))
 		}
 		if state := r.state(now); state != "active" {
@@ -232,7 +242,7 @@ func (s *Server) chooseReservation(l *launch, now time.Time) error {
 			return wire.Errorf("InvalidParameterValue", "The attributes of the instance (%s in %s) do not match those of capacity reservation '%s' (%s in %s).",
 				l.kind.Name, l.subnet.Zone.Name, r.ID, r.Type, r.Zone.Name)
 		}
-		if l.dedicated() {
+		if l.dedicated() != r.Dedicated {
 			return wire.Errorf("InvalidParameterCombination", "The tenancy of the instance does not match that of capacity reservation '%s'.", r.ID)
 		}
 		if r.Placement != l.placed() {
@@ -245,7 +255,7 @@ func (s *Server) chooseReservation(l *launch, now time.Time) error {
 		return nil
 	}
 	for _, r := range s.st.sortedReservations() {
-		if !l.dedicated() && r.Criteria == matchOpen && r.market() == l.market() && r.state(now) == "active" && r.Type == l.kind.Name && r.Zone.Name == l.subnet.Zone.Name && r.Placement == l.placed() && s.market.Capacity(r.pool()) > 0 {
+		if l.dedicated() == r.Dedicated && r.Criteria == matchOpen && r.market() == l.market() && r.state(now) == "active" && r.Type == l.kind.Name && r.Zone.Name == l.subnet.Zone.Name && r.Placement == l.placed() && s.market.Capacity(r.pool()) > 0 {
 			l.reservation = r
 			return nil
 		}
@@ -300,7 +310,7 @@ func (s *Server) reservationAnswer(r *capacityReservation, all []live, now time.
 		Zone: r.Zone.Name, ZoneID: r.Zone.ID, Available: s.shownFree(r, all, now), ID: r.ID, CreatedAt: imageTime(r.CreatedAt), EndKind: "unlimited",
 		ARN:      s.st.reservationARN(r),
 		Criteria: r.Criteria, Platform: "Linux/UNIX", Type: r.Type, OwnerID: r.Owner, Kind: r.Kind, StartsAt: imageTime(r.StartsAt),
-		State: r.state(now), Tags: r.Tags, Tenancy: "default", Total: r.Total,
+		State: r.state(now), Tags: r.Tags, Tenancy: r.tenancy(), Total: r.Total,
 	}
 	if !r.EndsAt.IsZero() {
 		x.EndsAt, x.EndKind = imageTime(r.EndsAt), "limited"
@@ -356,7 +366,7 @@ func reservationFields(now time.Time) fields[*capacityReservation] {
 		"instance-type":           one(func(r *capacityReservation) string { return r.Type }),
 		"owner-id":                one(func(r *capacityReservation) string { return r.Owner }),
 		"state":                   one(func(r *capacityReservation) string { return r.state(now) }),
-		"tenancy":                 one(func(*capacityReservation) string { return "default" }),
+		"tenancy":                 one((*capacityReservation).tenancy),
 	}
 }
 
@@ -382,6 +392,8 @@ func (s *Server) makeReservation(c *call) (string, error) {
 	r := &capacityReservation{
 		Type: c.params.String("InstanceType"), Total: count, Kind: reservationDefault, Criteria: cmp.Or(c.params.String("InstanceMatchCriteria"), matchOpen),
 	}
+	tenancy := cmp.Or(c.params.String("Tenancy"), tenancyDefault)
+	r.Dedicated = tenancy == tenancyDedicated
 	kind, known := s.data.Type(r.Type)
 	name := c.params.String("AvailabilityZone")
 	if id := c.params.String("AvailabilityZoneId"); id != "" {
@@ -401,6 +413,8 @@ func (s *Server) makeReservation(c *call) (string, error) {
 		return "", wire.Errorf("InvalidParameterValue", "Invalid availability zone: [%s]", name)
 	case !slices.Contains(kind.OfferedZones(s.st.Account.Region), name):
 		return "", wire.Errorf("Unsupported", "The requested configuration is currently not supported: %s in %s.", r.Type, name)
+	case tenancy != r.tenancy():
+		return "", wire.Errorf("InvalidParameterValue", "Invalid value '%s' for Tenancy.", tenancy)
 	case r.Criteria != matchOpen && r.Criteria != matchTargeted:
 		return "", wire.Errorf("InvalidParameterValue", "Invalid value '%s' for InstanceMatchCriteria.", r.Criteria)
 	}

@@ -23,6 +23,8 @@ var restRoutes = map[string][]restRoute{
 		{http.MethodPost, "/clusters/{cluster}/access-entries", "CreateAccessEntry"},
 		{http.MethodGet, "/clusters/{cluster}/access-entries/{principal}", "DescribeAccessEntry"},
 		{http.MethodDelete, "/clusters/{cluster}/access-entries/{principal}", "DeleteAccessEntry"},
+		{http.MethodPost, "/clusters/{cluster}/node-groups", "CreateNodegroup"},
+		{http.MethodGet, "/clusters/{cluster}/node-groups/{nodegroup}", "DescribeNodegroup"},
 	},
 	wire.ARC: {
 		{http.MethodGet, "/managedresources/{resource}", "GetManagedResource"},

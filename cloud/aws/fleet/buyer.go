@@ -58,7 +58,7 @@ func (b *Buyer) Launch(ctx context.Context, r Request) ([]cloud.Machine, error) 
 		return nil, err
 	}
 	done := b.Addresses.Reserve(o.subnets, max(1, o.podsMin)*int64(r.Launch.Count))
-	counted := b.Reserved.Begin(int64(r.Launch.Count), o.stocks()...)
+	counted := b.Reserved.Begin(r.Launch.Token, int64(r.Launch.Count), o.stocks()...)
 	out, err := b.buy(ctx, o)
 	if err != nil {
 		done(nil)
@@ -85,7 +85,7 @@ func (b *Buyer) buy(ctx context.Context, o order) (*ec2.CreateFleetOutput, error
 		in := *o.fleet
 		in.ClientToken = aws.String(retryToken(aws.ToString(o.fleet.ClientToken), answered))
 		out, err := b.API.CreateFleet(ctx, &in)
-		if !templatesMissing(out, err) || waited >= templatePatience {
+		if len(o.templates) == 0 || !templatesMissing(out, err) || waited >= templatePatience {
 			return out, err
 		}
 		if err == nil {
@@ -120,9 +120,17 @@ func templatesMissing(out *ec2.CreateFleetOutput, err error) bool {
 	return true
 }
 
+// NoSuchTemplate says that a user's own launch template does not exist.
+func NoSuchTemplate(name string) *cloud.RefusedError {
+	return &cloud.RefusedError{Reason: "LaunchTemplateNotFound", Cause: fmt.Sprintf(
+		"no launch template is named %q in this account and region, as spec.launchTemplate says: make it, or name another", name)}
+}
+
 // explain turns the failure of the whole call into one of the port's errors.
 func (b *Buyer) explain(r Request, o order, err error) error {
 	switch code := fault.Code(err); {
+	case len(o.templates) == 0 && fault.TemplateNotFound(code):
+		return NoSuchTemplate(r.Class.Spec.LaunchTemplate)
 	case code == "IdempotentParameterMismatch":
 		return &cloud.TokenMismatchError{Token: r.Launch.Token}
 	case o.calledShort(refusal{code: code, message: fault.Message(err)}):

@@ -90,23 +90,26 @@ func build(r Request) (order, error) {
 	o := order{offers: offers, subnets: r.Subnets, images: map[string]string{}, setups: map[string]catalog.Setup{}, placement: r.Class.Resolved.Placement}
 	var configs []types.FleetLaunchTemplateConfigRequest
 	for _, g := range slices.SortedFunc(maps.Keys(groups), compareGroups) {
-		t, err := newTemplate(r, g, groups[g].kubelet)
+		t, err := templateOf(r, g, groups[g].kubelet)
 		if err != nil {
 			return order{}, err
 		}
-		if o.podsMin == 0 || g.maxPods < o.podsMin {
-			o.podsMin = g.maxPods
+		if t.data != nil {
+			o.templates = append(o.templates, t)
 		}
-		o.templates = append(o.templates, t)
 		for _, offer := range groups[g].offers {
-			o.images[offer.Kind] = r.Class.Resolved.Images[g.image].ID
-			o.setups[offer.Kind], _ = r.Kinds.Setup(offer.Kind)
+			o.images[offer.Kind] = r.Class.Image(g.image).ID
+			setup, _ := r.Kinds.Setup(offer.Kind)
+			o.setups[offer.Kind] = setup
+			if o.podsMin == 0 || setup.MaxPods < o.podsMin {
+				o.podsMin = setup.MaxPods
+			}
 		}
 		configs = append(configs, types.FleetLaunchTemplateConfigRequest{
 			LaunchTemplateSpecification: &types.FleetLaunchTemplateSpecificationRequest{
 				LaunchTemplateName: aws.String(t.name), Version: aws.String("$Latest"),
 			},
-			Overrides: overrides(groups[g].offers, r.Subnets),
+			Overrides: overrides(groups[g], r),
 		})
 	}
 	o.fleet = fleetInput(r, configs)
@@ -157,6 +160,9 @@ func groupOf(r Request, o cloud.OfferChoice) (group, bool) {
 	if _, found := subnetIn(r.Subnets, o.Zone); !ok || !found {
 		return group{}, false
 	}
+	if r.Class.Spec.LaunchTemplate != "" {
+		return group{dedicated: o.Dedicated}, true
+	}
 	return group{setup.Image, setup.MaxPods, setup.Kubelet.Reserves(), o.Stock, o.Partition, o.Dedicated}, true
 }
 
@@ -190,14 +196,20 @@ func rank(last bool) int {
 	return 0
 }
 
-func overrides(offers []cloud.OfferChoice, subnets []nodeclass.Subnet) []types.FleetLaunchTemplateOverridesRequest {
-	out := make([]types.FleetLaunchTemplateOverridesRequest, 0, len(offers))
-	for _, o := range offers {
-		s, _ := subnetIn(subnets, o.Zone)
-		out = append(out, types.FleetLaunchTemplateOverridesRequest{
+// overrides are the types and subnets of a group. Beside a launch template of the user's
+// own they also say that hardware is to be dedicated, which it need not.
+func overrides(m *members, r Request) []types.FleetLaunchTemplateOverridesRequest {
+	out := make([]types.FleetLaunchTemplateOverridesRequest, 0, len(m.offers))
+	for _, o := range m.offers {
+		s, _ := subnetIn(r.Subnets, o.Zone)
+		over := types.FleetLaunchTemplateOverridesRequest{
 			InstanceType: types.InstanceType(o.Kind), SubnetId: aws.String(s.ID),
 			AvailabilityZone: aws.String(o.Zone), Priority: aws.Float64(o.Priority),
-		})
+		}
+		if r.Class.Spec.LaunchTemplate != "" && o.Dedicated {
+			over.Placement = &types.Placement{Tenancy: types.TenancyDedicated}
+		}
+		out = append(out, over)
 	}
 	return out
 }
@@ -277,13 +289,20 @@ func lastingTags(r Request) map[string]string {
 
 // ownTags tell whose a machine is.
 func ownTags(r Request) map[string]string {
-	tags := map[string]string{
-		nodeclass.TagClass:                  r.Class.Name,
-		nodeclass.TagEKS:                    r.Cluster.Name,
-		nodeclass.TagOwned + r.Cluster.Name: nodeclass.ClusterOwned,
+	pool := cmp.Or(r.Launch.Tags[nodeclass.TagPool], r.Launch.Node.Labels[nodeclass.TagPool])
+	return OwnTags(r.Class, r.Cluster.Name, map[string]string{nodeclass.TagPool: pool})
+}
+
+// OwnTags are the tags given and those that tell whose a machine of the class is; a pool
+// without a name has none.
+func OwnTags(class nodeclass.Class, cluster string, given map[string]string) map[string]string {
+	tags := maps.Clone(given)
+	if tags == nil {
+		tags = map[string]string{}
 	}
-	if pool := cmp.Or(r.Launch.Tags[nodeclass.TagPool], r.Launch.Node.Labels[nodeclass.TagPool]); pool != "" {
-		tags[nodeclass.TagPool] = pool
+	tags[nodeclass.TagClass], tags[nodeclass.TagEKS], tags[nodeclass.TagOwned+cluster] = class.Name, cluster, nodeclass.ClusterOwned
+	if tags[nodeclass.TagPool] == "" {
+		delete(tags, nodeclass.TagPool)
 	}
 	return tags
 }

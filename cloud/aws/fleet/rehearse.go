@@ -11,9 +11,9 @@ import (
 // Rehearsal is the calls that a launch makes, as dry runs: EC2 checks rights
 // and parameters and does nothing.
 type Rehearsal struct {
-	Template *ec2.CreateLaunchTemplateInput
+	Template *ec2.CreateLaunchTemplateInput // nil: it is one of the user's own
 	Fleet    *ec2.CreateFleetInput
-	Run      *ec2.RunInstancesInput // never made in earnest; EC2 checks with it what a fleet checks only when it launches
+	Run      *ec2.RunInstancesInput // never made in earnest; EC2 checks with it what a fleet checks only when it launches; nil with Template
 }
 
 // Rehearse builds the calls for a request with one offer by the same code as
@@ -24,12 +24,16 @@ func Rehearse(r Request) (Rehearsal, error) {
 	if err != nil {
 		return Rehearsal{}, err
 	}
-	if len(o.templates) != 1 || len(o.offers) != 1 {
+	if len(o.offers) != 1 {
 		return Rehearsal{}, errors.New("a rehearsal is of one offer")
 	}
-	template, fleet := o.templates[0].input(), *o.fleet
-	template.DryRun, fleet.DryRun = aws.Bool(true), aws.Bool(true)
-	fleet.ClientToken = nil // nothing is done that could be done twice
+	fleet := *o.fleet
+	fleet.DryRun, fleet.ClientToken = aws.Bool(true), nil // nothing is done that could be done twice
+	if len(o.templates) == 0 {
+		return Rehearsal{Fleet: &fleet}, nil
+	}
+	template := o.templates[0].input()
+	template.DryRun = aws.Bool(true)
 	subnet, _ := subnetIn(r.Subnets, o.offers[0].Zone)
 	return Rehearsal{Template: template, Fleet: &fleet, Run: runInput(r, o.templates[0], o.offers[0].Kind, subnet.ID)}, nil
 }

@@ -24,11 +24,19 @@ import (
 const templatePrefix = "daemok.sh/"
 
 // template is a launch template before it is made. Its name is a hash over
-// all the rest, so that a template of that name is this one.
+// all the rest, so that a template of that name is this one. One of the user's own is
+// its name alone.
 type template struct {
 	name string
 	data *types.RequestLaunchTemplateData
 	tags []types.Tag
+}
+
+func templateOf(r Request, g group, kubelet nodeclass.Kubelet) (template, error) {
+	if own := r.Class.Spec.LaunchTemplate; own != "" {
+		return template{name: own}, nil
+	}
+	return newTemplate(r, g, kubelet)
 }
 
 func newTemplate(r Request, g group, kubelet nodeclass.Kubelet) (template, error) {
@@ -73,7 +81,7 @@ func userDataInput(r Request, g group, kubelet nodeclass.Kubelet) userdata.Input
 	in := userdata.Input{
 		Family: r.Class.Spec.EffectiveFamily(), Cluster: r.Cluster, Kubelet: kubelet, MaxPods: g.maxPods,
 		Labels: r.Launch.Node.Labels, RAID0: r.Class.Spec.InstanceStore == nodeclass.RAID0,
-		Version: r.Class.Resolved.Images[g.image].Release(), User: r.Class.Spec.UserData,
+		Version: r.Class.Image(g.image).Release(), User: r.Class.Spec.UserData,
 	}
 	for _, t := range r.Launch.Node.Taints {
 		in.Taints = append(in.Taints, userdata.Taint(t))
@@ -84,7 +92,7 @@ func userDataInput(r Request, g group, kubelet nodeclass.Kubelet) userdata.Input
 func templateData(r Request, g group, text string) *types.RequestLaunchTemplateData {
 	spec := r.Class.Spec
 	data := &types.RequestLaunchTemplateData{
-		ImageId:                          aws.String(r.Class.Resolved.Images[g.image].ID),
+		ImageId:                          aws.String(r.Class.Image(g.image).ID),
 		UserData:                         aws.String(base64.StdEncoding.EncodeToString([]byte(text))),
 		BlockDeviceMappings:              blockDevices(spec),
 		NetworkInterfaces:                interfaces(r),

@@ -283,3 +283,14 @@ func TestImagesForLaterVersionsWait(t *testing.T) {
 		t.Errorf("for an API server of 1.34: %v; want AMINotFound that says why", err)
 	}
 }
+
+// Ubuntu is of the release that was the usual one for the version of Kubernetes.
+func TestUbuntuIsOfTheReleaseForTheVersion(t *testing.T) {
+	for kubernetes, release := range map[string]string{"1.27": "20.04", "1.28": "20.04", "1.29": "22.04", "1.32": "22.04"} {
+		for _, v := range ubuntu(kubernetes) {
+			if want := "/aws/service/canonical/ubuntu/eks/" + release + "/" + kubernetes + "/stable/current/"; !strings.HasPrefix(v.parameter, want) {
+				t.Errorf("Kubernetes %s: the image's parameter is %s, want %s…", kubernetes, v.parameter, want)
+			}
+		}
+	}
+}

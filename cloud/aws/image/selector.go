@@ -12,6 +12,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws/fault"
 	"github.com/daemok/daemok/cloud/aws/network"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
+	"github.com/daemok/daemok/core/constraint"
 )
 
 // selected returns the images of all terms that are no alias.
@@ -31,6 +32,9 @@ func (f Finder) selected(ctx context.Context, spec nodeclass.Spec) ([]nodeclass.
 				continue
 			}
 			image := f.convert(raw)
+			if spec.ImageTagsAsked {
+				image.Requirements = image.Requirements.AndAll(asked(raw.Tags))
+			}
 			if spec.EffectiveFamily().Windows() {
 				image.Requirements = image.Requirements.And(in(nodeclass.LabelOS, "windows"))
 			}
@@ -40,6 +44,16 @@ func (f Finder) selected(ctx context.Context, spec nodeclass.Spec) ([]nodeclass.
 	return out, nil
 }
 
+// asked are the tags of an image that are labels of machines, as requirements.
+func asked(tags []types.Tag) (out constraint.Requirements) {
+	for _, t := range tags {
+		if key := aws.ToString(t.Key); nodeclass.IsLabelOfMachines(key) {
+			out = out.And(in(key, aws.ToString(t.Value)))
+		}
+	}
+	return out
+}
+
 // queries makes one query for all ids, and one for each other term.
 func (f Finder) queries(ctx context.Context, terms []nodeclass.ImageTerm) ([]*ec2.DescribeImagesInput, error) {
 	var ids []string
@@ -47,7 +61,7 @@ func (f Finder) queries(ctx context.Context, terms []nodeclass.ImageTerm) ([]*ec
 	for _, t := range terms {
 		switch {
 		case t.Alias != "":
-		case t.ID != "":
+		case t.ID != "" && t.Owner == "" && t.Name == "" && len(t.Tags) == 0:
 			ids = append(ids, t.ID)
 		case t.SSMParameter != "":
 			id, err := f.Parameters.Get(ctx, t.SSMParameter, true)
@@ -69,13 +83,14 @@ func (f Finder) queries(ctx context.Context, terms []nodeclass.ImageTerm) ([]*ec
 }
 
 func query(t nodeclass.ImageTerm) *ec2.DescribeImagesInput {
-	q := &ec2.DescribeImagesInput{Filters: network.TagFilters(t.Tags)}
+	q := &ec2.DescribeImagesInput{Filters: network.WithID(network.TagFilters(t.Tags, t.Commas), "image-id", t.ID)}
 	if t.Name != "" {
 		q.Filters = append(q.Filters, types.Filter{Name: aws.String("name"), Values: []string{t.Name}})
 	}
 	switch {
 	case t.Owner != "":
 		q.Owners = []string{t.Owner}
+	case t.ID != "": // whoever has it
 	case t.Name != "" || len(t.Tags) > 0:
 		q.Owners = []string{"self", "amazon"}
 	}

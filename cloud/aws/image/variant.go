@@ -25,6 +25,8 @@ func variantsOf(a nodeclass.Alias, kubernetes string) []variant {
 		return bottlerocket(a.Version, kubernetes)
 	case a.Family == nodeclass.AL2:
 		return al2(a.Version, kubernetes)
+	case a.Family == nodeclass.Ubuntu:
+		return ubuntu(kubernetes)
 	case a.Family.Windows():
 		return windows(a.Family, kubernetes)
 	}
@@ -76,6 +78,23 @@ func al2(version, kubernetes string) []variant {
 		{path("-gpu", "gpu-"), neuron()},
 	}
 }
+
+// ubuntu is what Canonical publishes for EKS: release 20.04 for the versions of Kubernetes
+// that the older API generation had it for, and 22.04 for later ones.
+func ubuntu(kubernetes string) []variant {
+	release := "22.04"
+	if minor, known := nodeclass.Minor(kubernetes); known && minor <= lastFocal {
+		release = "20.04"
+	}
+	var out []variant
+	for _, arch := range []string{"amd64", "arm64"} {
+		out = append(out, variant{fmt.Sprintf("/aws/service/canonical/ubuntu/eks/%s/%s/stable/current/%s/hvm/ebs-gp2/ami-id", release, kubernetes, arch), nil})
+	}
+	return out
+}
+
+// lastFocal is the last version of Kubernetes for which Ubuntu is of release 20.04.
+const lastFocal = 28
 
 // Builds of Windows, as nodes carry them in a label.
 var windowsBuilds = map[nodeclass.Family]string{

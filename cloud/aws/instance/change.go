@@ -3,7 +3,6 @@ package instance
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -205,13 +204,5 @@ func (s *Store) Tag(ctx context.Context, m cloud.Machine, tags map[string]string
 	if !s.owns(m.Tags) {
 		return &cloud.NotFoundError{MachineID: m.ID}
 	}
-	list := make([]types.Tag, 0, len(tags))
-	for _, k := range slices.Sorted(maps.Keys(tags)) {
-		list = append(list, types.Tag{Key: aws.String(k), Value: aws.String(tags[k])})
-	}
-	_, err := s.api.CreateTags(ctx, &ec2.CreateTagsInput{Resources: []string{m.ID}, Tags: list})
-	if fault.NotFound(err) {
-		return &cloud.NotFoundError{MachineID: m.ID}
-	}
-	return fault.Wrap("ec2:CreateTags", err)
+	return s.createTags(ctx, m.ID, tags)
 }

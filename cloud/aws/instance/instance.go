@@ -51,6 +51,7 @@ type Store struct {
 	cluster string
 	now     func() time.Time
 	looks   gather.Calls[*types.Instance]
+	strays  gather.Calls[*types.Instance]
 	gives   gather.Calls[bool]
 
 	// Shifted tells of zones, by ID, that work is shifted away from: EC2 may fail
@@ -66,6 +67,7 @@ type Store struct {
 func New(client api, clusterName string, now func() time.Time, pause func(context.Context, time.Duration) error) *Store {
 	s := &Store{api: client, cluster: clusterName, now: now, young: map[string]time.Time{}}
 	s.looks = gather.Calls[*types.Instance]{Do: s.look, For: gatherFor, Max: looksMax, Pause: pause}
+	s.strays = gather.Calls[*types.Instance]{Do: s.lookAtAny, For: gatherFor, Max: looksMax, Pause: pause}
 	s.gives = gather.Calls[bool]{Do: s.giveBack, For: gatherFor, Max: idsMax, Pause: pause}
 	return s
 }
@@ -163,9 +165,13 @@ func (s *Store) findTogether(ctx context.Context, ids []string) (found []types.I
 
 // look finds machines by ID; those that are not there are left out.
 func (s *Store) look(ctx context.Context, ids []string) map[string]gather.Answer[*types.Instance] {
+	return s.lookAmong(ctx, s.existing(), ids)
+}
+
+func (s *Store) lookAmong(ctx context.Context, filters []types.Filter, ids []string) map[string]gather.Answer[*types.Instance] {
 	answers := map[string]gather.Answer[*types.Instance]{}
 	for some := range slices.Chunk(ids, looksMax) {
-		found, err := s.describe(ctx, s.existing(), some)
+		found, err := s.describe(ctx, filters, some)
 		for _, id := range some {
 			if err != nil {
 				answers[id] = gather.Answer[*types.Instance]{Err: err}
@@ -179,9 +185,11 @@ func (s *Store) look(ctx context.Context, ids []string) map[string]gather.Answer
 }
 
 // existing selects machines of the cluster that are not terminated.
-func (s *Store) existing() []types.Filter {
-	return append(s.owned(), filter("instance-state-name",
-		string(cloud.Pending), string(cloud.Running), string(cloud.Stopping), string(cloud.Stopped), string(cloud.ShuttingDown)))
+func (s *Store) existing() []types.Filter { return append(s.owned(), notTerminated()) }
+
+func notTerminated() types.Filter {
+	return filter("instance-state-name",
+		string(cloud.Pending), string(cloud.Running), string(cloud.Stopping), string(cloud.Stopped), string(cloud.ShuttingDown))
 }
 
 // owned selects machines of the cluster that a class was used for; other

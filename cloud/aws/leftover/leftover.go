@@ -74,7 +74,7 @@ func Open(ctx context.Context, cluster, region, agent string) (*Sweeper, error) 
 	if !clusterName.MatchString(cluster) {
 		return nil, fmt.Errorf("%q is no name of a cluster: letters, digits, - and _ alone", cluster)
 	}
-	clients, err := client.New(ctx, region, agent, nil, nil, pace.New(time.Now, pause.For))
+	clients, err := client.New(ctx, region, agent, nil, nil, pace.New(time.Now, pause.For), client.Role{})
 	if err != nil {
 		return nil, err
 	}

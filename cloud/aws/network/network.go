@@ -94,17 +94,17 @@ func (f Finder) owned(tags []types.Tag) bool {
 
 func (f Finder) region() string { return cmp.Or(f.Region, "this region") }
 
-// subnetFilters makes one set of filters for all terms with an ID, and one
+// subnetFilters makes one set of filters for all terms with an ID alone, and one
 // for each other term.
 func subnetFilters(terms []nodeclass.SubnetTerm) [][]types.Filter {
 	var ids []string
 	var out [][]types.Filter
 	for _, t := range terms {
-		if t.ID != "" {
+		if t.ID != "" && len(t.Tags) == 0 {
 			ids = append(ids, t.ID)
 			continue
 		}
-		out = append(out, TagFilters(t.Tags))
+		out = append(out, WithID(TagFilters(t.Tags, t.Commas), "subnet-id", t.ID))
 	}
 	return withValues(out, "subnet-id", ids)
 }
@@ -114,12 +114,12 @@ func groupFilters(terms []nodeclass.GroupTerm) [][]types.Filter {
 	var out [][]types.Filter
 	for _, t := range terms {
 		switch {
-		case t.ID != "":
+		case t.ID != "" && len(t.Tags) == 0:
 			ids = append(ids, t.ID)
 		case t.Name != "":
 			names = append(names, t.Name)
 		default:
-			out = append(out, TagFilters(t.Tags))
+			out = append(out, WithID(TagFilters(t.Tags, t.Commas), "group-id", t.ID))
 		}
 	}
 	return withValues(withValues(out, "group-id", ids), "group-name", names)
@@ -132,16 +132,29 @@ func withValues(sets [][]types.Filter, name string, values []string) [][]types.F
 	return append(sets, []types.Filter{{Name: aws.String(name), Values: values}})
 }
 
+// WithID asks for one ID beside what filters ask for; an empty one asks for nothing.
+func WithID(filters []types.Filter, name, id string) []types.Filter {
+	if id == "" {
+		return filters
+	}
+	return append(filters, types.Filter{Name: aws.String(name), Values: []string{id}})
+}
+
 // TagFilters turns tags of a term into filters, sorted by key. The value "*"
-// asks that the tag exists.
-func TagFilters(tags map[string]string) []types.Filter {
+// asks that the tag exists. With commas, a value is several that these part, any of
+// which may be the tag's.
+func TagFilters(tags map[string]string, commas bool) []types.Filter {
 	var out []types.Filter
 	for _, k := range slices.Sorted(maps.Keys(tags)) {
 		if tags[k] == "*" {
 			out = append(out, types.Filter{Name: aws.String("tag-key"), Values: []string{k}})
 			continue
 		}
-		out = append(out, types.Filter{Name: aws.String("tag:" + k), Values: []string{tags[k]}})
+		values := []string{tags[k]}
+		if commas {
+			values = nodeclass.PartedByCommas(tags[k])
+		}
+		out = append(out, types.Filter{Name: aws.String("tag:" + k), Values: values})
 	}
 	return out
 }

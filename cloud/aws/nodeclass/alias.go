@@ -15,6 +15,7 @@ type Alias struct {
 var aliasFamilies = map[string]Family{
 	"al2": AL2, "al2023": AL2023, "bottlerocket": Bottlerocket,
 	"windows2019": Windows2019, "windows2022": Windows2022, "windows2025": Windows2025,
+	"ubuntu": Ubuntu, // admission refuses it to an EC2NodeClass
 }
 
 // ParseAlias reads "family@version". A leading v of a version is kept away,
@@ -35,3 +36,13 @@ func ParseAlias(text string) (Alias, error) {
 
 // Latest is the version of an alias that moves with time.
 const Latest = "latest"
+
+// AliasOf is the alias of a family's latest images; empty for one that has none.
+func AliasOf(f Family) string {
+	for name, family := range aliasFamilies {
+		if family == f {
+			return name + "@" + Latest
+		}
+	}
+	return ""
+}

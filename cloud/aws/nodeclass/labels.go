@@ -1,6 +1,11 @@
 package nodeclass
 
-import "github.com/daemok/daemok/core/cluster"
+import (
+	"slices"
+	"strings"
+
+	"github.com/daemok/daemok/core/cluster"
+)
 
 // Labels of machines that AWS facts decide, beside those of the core.
 const (
@@ -30,6 +35,9 @@ const (
 	LabelAccelName        = labelPrefix + "instance-accelerator-name"
 	LabelAccelMaker       = labelPrefix + "instance-accelerator-manufacturer"
 	LabelAccelCount       = labelPrefix + "instance-accelerator-count"
+	LabelAccelMemory      = labelPrefix + "instance-accelerator-memory" // of one, in MiB; of the older API generation, as are the next two
+	LabelPods             = labelPrefix + "instance-pods"
+	LabelImage            = labelPrefix + "instance-ami-id"
 	LabelFlex             = labelPrefix + "instance-capability-flex"
 	LabelTenancy          = labelPrefix + "instance-tenancy"
 
@@ -60,3 +68,11 @@ const (
 	TagName      = "Name"
 	ClusterOwned = "owned"
 )
+
+// IsLabelOfMachines reports whether the label describes what a machine is, so that a
+// tag of that name on an image can say which machines boot it.
+func IsLabelOfMachines(key string) bool {
+	return strings.HasPrefix(key, "karpenter.k8s.aws/instance-") || slices.Contains([]string{
+		cluster.LabelArch, LabelOS, cluster.LabelInstanceType, cluster.LabelZone, cluster.LabelCapacityType,
+	}, key)
+}

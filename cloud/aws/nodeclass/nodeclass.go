@@ -7,6 +7,7 @@
 package nodeclass
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,10 +19,37 @@ import (
 // Class is one class. It is what cloud.Class.Settings holds, by value or by
 // pointer. A Class is not written once it was passed on.
 type Class struct {
+	Kind     string // of the API object; empty: EC2NodeClass
 	Name     string // of the API object: "default"
 	UID      string // of the API object; part of the path of its instance profile
 	Spec     Spec
 	Resolved Resolved
+}
+
+// ID names the class: its kind and name.
+func (c *Class) ID() string { return cmp.Or(c.Kind, "EC2NodeClass") + "/" + c.Name }
+
+// Booting is the position of the first image that machines with these labels boot; false
+// where there is none. What a launch template of the user's own names all of them boot.
+func (c *Class) Booting(labels constraint.Labels) (at int, boots bool) {
+	if c.Spec.LaunchTemplate != "" {
+		return 0, true
+	}
+	for i, image := range c.Resolved.Images {
+		if _, boots := image.Requirements.Allow(labels); boots {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// Image is the image at a position that Booting told; the zero value where a launch
+// template of the user's own names it.
+func (c *Class) Image(at int) Image {
+	if c.Spec.LaunchTemplate != "" {
+		return Image{}
+	}
+	return c.Resolved.Images[at]
 }
 
 // Spec is what the user asks for. Defaults of the API are already filled in.
@@ -37,6 +65,9 @@ type Spec struct {
 	InstanceProfile   string
 	Tags              map[string]string
 	Kubelet           Kubelet
+	ImageTagsAsked    bool          // tags of images that are labels of machines say which machines boot them
+	OlderLabels       bool          // machines have labels too that are of the older API generation alone
+	NoPodInterfaces   bool          // machines offer pods no interfaces of their own, whatever their type has
 	PodPrefixes       bool          // pods get addresses by prefixes of 16
 	BlockDevices      []BlockDevice // none: those of the family
 	InstanceStore     InstanceStore
@@ -48,19 +79,36 @@ type Spec struct {
 	Tracking          *Tracking
 	NestedVirtual     string // enabled, disabled or empty
 	Context           string // EC2's launch context; empty for none
+
+	// LaunchTemplate names one of the user's own: machines are launched from its latest
+	// version, which says all but type, subnet and tags. Empty: one is made of the rest.
+	LaunchTemplate string
 }
 
-// SubnetTerm selects subnets: by ID, or by all of Tags. The tag value "*"
+// SubnetTerm selects subnets: by ID, by all of Tags, or by both. The tag value "*"
 // means that the tag exists.
 type SubnetTerm struct {
-	ID   string
-	Tags map[string]string
+	ID     string
+	Tags   map[string]string
+	Commas bool // values of tags are several that commas part, any of which will do
 }
 
-// GroupTerm selects security groups by ID, by group name, or by all of Tags.
+// GroupTerm selects security groups by ID, by all of Tags or by both; or by group name.
 type GroupTerm struct {
 	ID, Name string
 	Tags     map[string]string
+	Commas   bool // the same
+}
+
+// PartedByCommas are the texts that commas part, without the spaces round them.
+func PartedByCommas(text string) []string {
+	var out []string
+	for word := range strings.SplitSeq(text, ",") {
+		if word = strings.TrimSpace(word); word != "" {
+			out = append(out, word)
+		}
+	}
+	return out
 }
 
 // ImageTerm selects images. Alias stands alone; the other fields of one term
@@ -72,6 +120,7 @@ type ImageTerm struct {
 	Owner        string // account id, "self" or "amazon"; empty: self and amazon
 	SSMParameter string // name or ARN of a parameter that holds an image id
 	Tags         map[string]string
+	Commas       bool // values of tags are several that commas part, any of which will do
 }
 
 // ReservationTerm selects capacity reservations: by ID, or by all of the other
@@ -98,6 +147,7 @@ const (
 	Windows2019  Family = "Windows2019"
 	Windows2022  Family = "Windows2022"
 	Windows2025  Family = "Windows2025"
+	Ubuntu       Family = "Ubuntu" // of the older API generation alone
 )
 
 // Windows reports whether the family is one of Windows.
@@ -226,6 +276,7 @@ type Reservation struct {
 	Criteria       string    // open or targeted
 	Block          bool      // it is a capacity block
 	Interruptible  bool      // whoever lent it may take it back
+	Dedicated      bool      // its machines are of dedicated tenancy
 	EndsAt         time.Time // zero: it lasts until it is cancelled
 	Expiring       bool      // its machines are about to be ended: see IsExpiring
 	Idle           int64     // machines that it had room for when it was looked up; said only by the look that found it

@@ -73,7 +73,7 @@ func TestParseAlias(t *testing.T) {
 		"case of the family does not count": {"AL2@v20240807", Alias{AL2, "20240807"}},
 		"windows latest":                    {"windows2022@latest", Alias{Windows2022, Latest}},
 		"windows cannot be pinned":          {"windows2022@v1", Alias{}},
-		"an unknown family":                 {"ubuntu@latest", Alias{}},
+		"an unknown family":                 {"suse@latest", Alias{}},
 		"no version":                        {"al2023", Alias{}},
 		"an empty version":                  {"al2023@", Alias{}},
 	}

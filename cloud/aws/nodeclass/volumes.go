@@ -20,6 +20,8 @@ func standardDevices(f Family) []BlockDevice {
 		return []BlockDevice{standard("/dev/xvda", 20)}
 	case f == Bottlerocket:
 		return []BlockDevice{standard("/dev/xvda", 4), standard("/dev/xvdb", 20)}
+	case f == Ubuntu:
+		return []BlockDevice{standard("/dev/sda1", 20)}
 	case f.Windows():
 		return []BlockDevice{standard("/dev/sda1", 50)}
 	}

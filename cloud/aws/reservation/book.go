@@ -1,6 +1,7 @@
 package reservation
 
 import (
+	"maps"
 	"sync"
 	"time"
 )
@@ -9,88 +10,111 @@ import (
 // into a reservation.
 const countedWithin = time.Minute
 
+// recalledFor is how long the same launch may be asked for again.
+const recalledFor = time.Hour
+
 // Book counts what reservations have left, and what else is had so many times only:
 // what EC2 said last, less what was bought and is being bought and that it has not
-// counted yet. It is safe for concurrent use. NewBook makes one.
+// counted yet. A launch that is repeated under its token counts once. It is safe for
+// concurrent use. NewBook makes one.
 type Book struct {
 	now func() time.Time
 
 	mu  sync.Mutex
-	all map[string]count // by name
+	all map[string]*count // by name
 	seq uint64
 }
 
 // count is what is known of one reservation.
 type count struct {
-	free   int64 // as EC2 said last
-	taken  int64 // since, as far as EC2 has not counted it
-	flying int64 // by requests that are not answered yet
-	tookAt time.Time
+	free     int64 // as EC2 said last
+	taken    int64 // since, as far as EC2 has not counted it
+	tookAt   time.Time
+	launches map[string]launch // by token
 }
 
-func (c count) left() int64 { return max(0, c.free-c.taken-c.flying) }
+// launch is what one launch takes.
+type launch struct {
+	flying int64 // machines that may come, while it is not answered
+	came   int64 // machines that were counted as taken
+	at     time.Time
+}
+
+func (c *count) left() int64 {
+	left := c.free - c.taken
+	for _, l := range c.launches {
+		left -= l.flying
+	}
+	return max(0, left)
+}
 
 // NewBook returns a book that knows of no reservation.
-func NewBook(now func() time.Time) *Book { return &Book{now: now, all: map[string]count{}} }
+func NewBook(now func() time.Time) *Book { return &Book{now: now, all: map[string]*count{}} }
 
 // Saw takes over how much EC2 says is free now. As much as it says that there is less
 // than before it has counted of what was taken.
 func (b *Book) Saw(free map[string]int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for id, n := range free {
-		next := b.all[id]
-		next.taken = max(0, next.taken-max(0, next.free-n))
-		if b.now().Sub(next.tookAt) >= countedWithin {
-			next.taken = 0
-		}
-		next.free = n
-		b.put(id, next)
+	for name, n := range free {
+		b.change(name, func(c *count) {
+			c.taken = max(0, c.taken-max(0, c.free-n))
+			if b.now().Sub(c.tookAt) >= countedWithin {
+				c.taken = 0
+			}
+			c.free = n
+			maps.DeleteFunc(c.launches, func(_ string, l launch) bool { return l.flying == 0 && b.now().Sub(l.at) >= recalledFor })
+		})
 	}
 }
 
-// Begin counts n machines as taken from each of the reservations until done is
-// called with how many of each were.
-func (b *Book) Begin(n int64, ids ...string) (done func(took map[string]int64)) {
-	change := func(id string, f func(*count)) {
-		c := b.all[id]
-		f(&c)
-		b.put(id, c)
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, id := range ids {
-		change(id, func(c *count) { c.flying += n })
-	}
-	return func(took map[string]int64) {
+// Begin counts n machines of the launch with the token as taken from each of the
+// reservations until done is called with how many of each were, or with nil where that
+// is none. Those that came at an earlier call with the token are counted already.
+func (b *Book) Begin(token string, n int64, names ...string) (done func(took map[string]int64)) {
+	each := func(f func(name string, c *count, l *launch)) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		for _, id := range ids {
-			change(id, func(c *count) {
-				c.flying -= n
-				if took[id] > 0 {
-					c.taken, c.tookAt = c.taken+took[id], b.now()
-				}
+		for _, name := range names {
+			b.change(name, func(c *count) {
+				l := c.launches[token]
+				f(name, c, &l)
+				l.at = b.now()
+				c.launches[token] = l
 			})
 		}
+	}
+	each(func(_ string, _ *count, l *launch) { l.flying = max(0, n-l.came) })
+	return func(took map[string]int64) {
+		each(func(name string, c *count, l *launch) {
+			l.flying = 0
+			if more := took[name] - l.came; more > 0 {
+				c.taken, c.tookAt, l.came = c.taken+more, b.now(), took[name]
+			}
+		})
 	}
 }
 
 // Full takes in that EC2 refused a launch since the reservation has no room.
-func (b *Book) Full(id string) {
+func (b *Book) Full(name string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	c := b.all[id]
-	c.taken, c.tookAt = max(c.taken, c.free), b.now()
-	b.put(id, c)
+	b.change(name, func(c *count) { c.taken, c.tookAt = max(c.taken, c.free), b.now() })
 }
 
-// put keeps a count; the lock is held.
-func (b *Book) put(id string, c count) {
-	if b.all[id].left() != c.left() {
+// change does something to a count, and notes whether another View comes of it; the lock
+// is held.
+func (b *Book) change(name string, do func(*count)) {
+	c := b.all[name]
+	if c == nil {
+		c = &count{launches: map[string]launch{}}
+		b.all[name] = c
+	}
+	before := c.left()
+	do(c)
+	if c.left() != before {
 		b.seq++
 	}
-	b.all[id] = c
 }
 
 // View is the book at one moment. Its Seq changes when any answer does.

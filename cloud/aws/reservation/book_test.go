@@ -11,26 +11,51 @@ func TestWhatAReservationHasLeft(t *testing.T) {
 		do   func(b *Book, wait func(time.Duration))
 		want int64
 	}{
-		"is nothing before EC2 tells":   {func(*Book, func(time.Duration)) {}, 0},
-		"is what EC2 tells":             {func(b *Book, _ func(time.Duration)) { b.Saw(says(5)) }, 5},
-		"lacks what is being bought":    {func(b *Book, _ func(time.Duration)) { b.Saw(says(5)); b.Begin(2, "cr-1") }, 3},
-		"lacks what was bought alone":   {func(b *Book, _ func(time.Duration)) { b.Saw(says(5)); b.Begin(2, "cr-1")(map[string]int64{"cr-1": 1}) }, 4},
-		"lacks nothing after a failure": {func(b *Book, _ func(time.Duration)) { b.Saw(says(5)); b.Begin(2, "cr-1")(nil) }, 5},
+		"is nothing before EC2 tells": {func(*Book, func(time.Duration)) {}, 0},
+		"is what EC2 tells":           {func(b *Book, _ func(time.Duration)) { b.Saw(says(5)) }, 5},
+		"lacks what is being bought":  {func(b *Book, _ func(time.Duration)) { b.Saw(says(5)); b.Begin("t1", 2, "cr-1") }, 3},
+		"lacks what was bought alone": {func(b *Book, _ func(time.Duration)) {
+			b.Saw(says(5))
+			b.Begin("t1", 2, "cr-1")(map[string]int64{"cr-1": 1})
+		}, 4},
+		"lacks nothing after a failure": {func(b *Book, _ func(time.Duration)) { b.Saw(says(5)); b.Begin("t1", 2, "cr-1")(nil) }, 5},
 		"lacks what was bought once, as EC2 counts it by and by": {func(b *Book, _ func(time.Duration)) {
 			b.Saw(says(5))
-			b.Begin(3, "cr-1")(map[string]int64{"cr-1": 3})
+			b.Begin("t1", 3, "cr-1")(map[string]int64{"cr-1": 3})
 			b.Saw(says(5))
 			b.Saw(says(4))
 			b.Saw(says(2))
 		}, 2},
 		"is what EC2 tells once it must have counted": {func(b *Book, wait func(time.Duration)) {
 			b.Saw(says(5))
-			b.Begin(3, "cr-1")(map[string]int64{"cr-1": 3})
+			b.Begin("t1", 3, "cr-1")(map[string]int64{"cr-1": 3})
 			wait(countedWithin)
 			b.Saw(says(4)) // two have been given back
 		}, 4},
+		"lacks what was bought once, though the launch was asked for again": {func(b *Book, _ func(time.Duration)) {
+			b.Saw(says(5))
+			b.Begin("t1", 3, "cr-1")(map[string]int64{"cr-1": 2})
+			b.Begin("t1", 3, "cr-1")(map[string]int64{"cr-1": 2})
+		}, 3},
+		"lacks what may come while a launch is asked for again": {func(b *Book, _ func(time.Duration)) {
+			b.Saw(says(5))
+			b.Begin("t1", 3, "cr-1")(map[string]int64{"cr-1": 2})
+			b.Begin("t1", 3, "cr-1")
+		}, 2},
+		"lacks what was bought once, asked for again after EC2 has counted it": {func(b *Book, wait func(time.Duration)) {
+			b.Saw(says(5))
+			b.Begin("t1", 2, "cr-1")(map[string]int64{"cr-1": 2})
+			wait(countedWithin)
+			b.Saw(says(3))
+			b.Begin("t1", 2, "cr-1")(map[string]int64{"cr-1": 2})
+		}, 3},
+		"lacks what several launches bought": {func(b *Book, _ func(time.Duration)) {
+			b.Saw(says(5))
+			b.Begin("t1", 2, "cr-1")(map[string]int64{"cr-1": 2})
+			b.Begin("t2", 2, "cr-1")(map[string]int64{"cr-1": 2})
+		}, 1},
 		"is nothing where EC2 refused": {func(b *Book, _ func(time.Duration)) { b.Saw(says(5)); b.Full("cr-1"); b.Saw(says(5)) }, 0},
-		"is never less than nothing":   {func(b *Book, _ func(time.Duration)) { b.Saw(says(1)); b.Begin(3, "cr-1") }, 0},
+		"is never less than nothing":   {func(b *Book, _ func(time.Duration)) { b.Saw(says(1)); b.Begin("t1", 3, "cr-1") }, 0},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -96,7 +96,7 @@ func questions(terms []nodeclass.ReservationTerm) []*ec2.DescribeCapacityReserva
 			ids = append(ids, t.ID)
 			continue
 		}
-		filters := append(network.TagFilters(t.Tags), active)
+		filters := append(network.TagFilters(t.Tags, false), active)
 		if t.Owner != "" {
 			filters = append(filters, filter("owner-id", t.Owner))
 		}
@@ -128,7 +128,10 @@ func usable(r *types.CapacityReservation, class nodeclass.Class) bool {
 	if _, name, _ := strings.Cut(aws.ToString(r.PlacementGroupArn), ":placement-group/"); name != group {
 		return false
 	}
-	return r.State == types.CapacityReservationStateActive && r.Tenancy != types.CapacityReservationTenancyDedicated && r.InstancePlatform == platform
+	if r.Tenancy == types.CapacityReservationTenancyDedicated && !class.Resolved.Placement.TakesDedicated() {
+		return false
+	}
+	return r.State == types.CapacityReservationStateActive && r.InstancePlatform == platform
 }
 
 func convert(r *types.CapacityReservation) Found {
@@ -137,6 +140,7 @@ func convert(r *types.CapacityReservation) Found {
 			ID: aws.ToString(r.CapacityReservationId), Kind: aws.ToString(r.InstanceType), Zone: aws.ToString(r.AvailabilityZone),
 			Owner: aws.ToString(r.OwnerId), Criteria: string(r.InstanceMatchCriteria),
 			Block: r.ReservationType == types.CapacityReservationTypeCapacityBlock, Interruptible: aws.ToBool(r.Interruptible),
+			Dedicated: r.Tenancy == types.CapacityReservationTenancyDedicated,
 		},
 		Free: int64(aws.ToInt32(r.AvailableInstanceCount)),
 	}

@@ -18,6 +18,10 @@ import (
 // Keep is how long an offer counts as short.
 const Keep = 3 * time.Minute
 
+// doubtAt is how many sizes of a family must be short for the others to be doubtful. One
+// may be out where smaller ones are left; two that are out rarely are the only ones.
+const doubtAt = 2
+
 // Memory is what is short at the moment. It is safe for concurrent use.
 type Memory struct {
 	now func() time.Time
@@ -108,6 +112,7 @@ func (m *Memory) Seq() uint64 {
 type View struct {
 	Seq   uint64
 	short map[key]bool
+	sizes map[key]int // by family in place of the kind: how many are short
 	least map[key]int64
 	away  map[string]time.Time
 }
@@ -117,11 +122,25 @@ func (m *Memory) View() View {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.forget()
-	v := View{Seq: m.seq, short: make(map[key]bool, len(m.until)), least: maps.Clone(m.least), away: m.away}
+	v := View{Seq: m.seq, short: make(map[key]bool, len(m.until)), sizes: map[key]int{}, least: maps.Clone(m.least), away: m.away}
 	for k := range m.until {
 		v.short[k] = true
+		if family, size, named := strings.Cut(k.kind, "."); named && k.place == "" && !strings.HasPrefix(size, "metal") { // that is as large as another
+			k.kind = family
+			v.sizes[k]++
+		}
 	}
 	return v
+}
+
+// Doubtful reports whether several sizes of the kind's family are short in the zone under
+// the option, so that this one is likely to be short too.
+func (v View) Doubtful(kind, zone string, option cluster.Option) bool {
+	if len(v.sizes) == 0 {
+		return false
+	}
+	family, _, _ := strings.Cut(kind, ".")
+	return v.sizes[key{kind: family, zone: zone, option: option}] >= doubtAt
 }
 
 // Offer reports whether the offer, or its whole option, is short; with a place, also

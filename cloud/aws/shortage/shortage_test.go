@@ -62,6 +62,38 @@ func TestAShortageSeenAgainLastsLonger(t *testing.T) {
 	}
 }
 
+// Two sizes of a family that are out in a zone leave little hope for its others there.
+func TestAFamilyIsDoubtfulOfWhichSeveralSizesAreShort(t *testing.T) {
+	now := time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC)
+	m := New(func() time.Time { return now })
+	for _, kind := range []string{"c5.24xlarge", "c5.metal", "m5.24xlarge"} {
+		m.AddOffer(kind, "us-east-1a", cluster.OnDemand, "")
+	}
+	m.AddOffer("c5.9xlarge", "us-east-1a", cluster.OnDemand, "pg-1")
+	if m.View().Doubtful("c5.large", "us-east-1a", cluster.OnDemand) {
+		t.Error("doubtful for one size, the same in another form, and one of a placement group alone")
+	}
+	m.AddOffer("c5.18xlarge", "us-east-1a", cluster.OnDemand, "")
+	for name, tt := range map[string]struct {
+		kind, zone string
+		option     cluster.Option
+		want       bool
+	}{
+		"another size":   {"c5.large", "us-east-1a", cluster.OnDemand, true},
+		"another family": {"c5d.large", "us-east-1a", cluster.OnDemand, false},
+		"another zone":   {"c5.large", "us-east-1b", cluster.OnDemand, false},
+		"another option": {"c5.large", "us-east-1a", cluster.Spot, false},
+	} {
+		if got := m.View().Doubtful(tt.kind, tt.zone, tt.option); got != tt.want {
+			t.Errorf("%s: doubtful = %v, want %v", name, got, tt.want)
+		}
+	}
+	now = now.Add(Keep)
+	if m.View().Doubtful("c5.large", "us-east-1a", cluster.OnDemand) {
+		t.Error("doubtful for too long")
+	}
+}
+
 func TestAWholeOptionAndASubnetCanBeShort(t *testing.T) {
 	m := New(func() time.Time { return time.Time{} })
 	m.AddOption(cluster.Spot)

@@ -27,7 +27,7 @@ func Check(family nodeclass.Family, text string) error {
 		return err
 	case nodeclass.AL2023:
 		return checkNodeConfigs(text)
-	case nodeclass.AL2:
+	case nodeclass.AL2, nodeclass.Ubuntu:
 		_, _, err := splitMIME(text)
 		return err
 	}
@@ -74,9 +74,13 @@ func unix(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 
 var startsLikeNodeConfig = regexp.MustCompile(`(?m)^(apiVersion|kind|spec|metadata)\s*:`)
 
+// isScript reports whether text begins as scripts do: one of comments alone is valid
+// YAML too.
+func isScript(text string) bool { return strings.HasPrefix(strings.TrimSpace(text), "#!") }
+
 // looksLikeNodeConfig tells text that means to be a NodeConfig from a script.
 func looksLikeNodeConfig(text string) bool {
-	if strings.HasPrefix(strings.TrimSpace(text), "#!") {
+	if isScript(text) {
 		return false
 	}
 	document := map[string]any{}

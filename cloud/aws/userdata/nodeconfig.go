@@ -41,7 +41,7 @@ func userParts(text string, yamlAllowed bool) ([]part, error) {
 	if isMIME || err != nil {
 		return parts, err
 	}
-	if document := map[string]any{}; yamlAllowed && yaml.Unmarshal([]byte(text), &document) == nil {
+	if document := map[string]any{}; yamlAllowed && !isScript(text) && yaml.Unmarshal([]byte(text), &document) == nil {
 		return []part{newPart(typeNodeConfig, text)}, nil
 	}
 	return []part{newPart(typeShell, text)}, nil

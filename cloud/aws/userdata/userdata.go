@@ -76,7 +76,7 @@ func render(in Input) (string, error) {
 		return nodeConfigMIME(in)
 	case f == nodeclass.Bottlerocket:
 		return bottlerocket(in)
-	case f == nodeclass.AL2:
+	case f == nodeclass.AL2 || f == nodeclass.Ubuntu:
 		return bootstrapMIME(in)
 	case f.Windows():
 		return powershell(in), nil

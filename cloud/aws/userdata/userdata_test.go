@@ -72,9 +72,11 @@ func TestRender(t *testing.T) {
 		"al2-kubelet": input(nodeclass.AL2, func(in *Input) {
 			in.Kubelet, in.RAID0, in.User = kubelet(t, fullKubelet), true, "echo it's me\n"
 		}),
-		"al2-ipv6":    input(nodeclass.AL2, func(in *Input) { in.Cluster.DNS = "fd00::a" }),
-		"windows2022": input(nodeclass.Windows2022, func(in *Input) { in.User = "Write-Host \"hi\"" }),
-		"custom":      input(nodeclass.Custom, func(in *Input) { in.User = "anything at all" }),
+		"al2023-user-comment": input(nodeclass.AL2023, func(in *Input) { in.User = "#!/bin/bash\n# nothing yet\n" }),
+		"ubuntu":              input(nodeclass.Ubuntu, func(in *Input) { in.User = "#!/bin/bash\necho hello\n" }),
+		"al2-ipv6":            input(nodeclass.AL2, func(in *Input) { in.Cluster.DNS = "fd00::a" }),
+		"windows2022":         input(nodeclass.Windows2022, func(in *Input) { in.User = "Write-Host \"hi\"" }),
+		"custom":              input(nodeclass.Custom, func(in *Input) { in.User = "anything at all" }),
 	}
 	for name, in := range tests {
 		t.Run(name, func(t *testing.T) {

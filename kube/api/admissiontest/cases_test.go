@@ -17,14 +17,7 @@ func TestCases(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	definitions, err := crds.All()
-	if err != nil {
-		t.Fatal(err)
-	}
-	gate, err := admit.New(definitions)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gate := gateOfAll(t)
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
 			if err := c.Try(t.Context(), &server{gate: gate}); err != nil {
@@ -33,6 +26,20 @@ func TestCases(t *testing.T) {
 		})
 	}
 	t.Logf("%d cases", len(cases))
+}
+
+// gateOfAll admits the objects of all definitions.
+func gateOfAll(t *testing.T) *admit.Gate {
+	t.Helper()
+	definitions, err := crds.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	gate, err := admit.New(definitions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return gate
 }
 
 // server is a Gate that remembers what it admitted.
@@ -72,7 +79,7 @@ func TestEveryKindHasBothSides(t *testing.T) {
 			refused[c.Object.GetKind()]++
 		}
 	}
-	for _, kind := range []string{"NodePool", "NodeClaim", "NodeOverlay", "EC2NodeClass", "CapacityBuffer", "DisruptionPolicy"} {
+	for _, kind := range []string{"NodePool", "NodeClaim", "NodeOverlay", "EC2NodeClass", "CapacityBuffer", "DisruptionPolicy", "Provisioner", "AWSNodeTemplate"} {
 		if accepted[kind] == 0 || refused[kind] == 0 {
 			t.Errorf("%s: %d accepted and %d refused cases, want both", kind, accepted[kind], refused[kind])
 		}

@@ -29,10 +29,7 @@ func TestEveryRuleHasACase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gate, err := admit.New(definitions)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gate := gateOfAll(t)
 	errors := map[string]string{}
 	for _, c := range cases {
 		errors[c.Name] = outcome(gate, c)

@@ -23,6 +23,10 @@ func TestHowDefinitionsAreServed(t *testing.T) {
 			" columns=Ready,Age,Weight*",
 		"ec2nodeclasses.karpenter.k8s.aws": "Cluster v1 names=ec2nc,ec2ncs categories=karpenter status=true scale=" +
 			" columns=Ready,Age,Role*",
+		"provisioners.karpenter.sh": "Cluster v1alpha5 names= categories=karpenter status=true scale=" +
+			" columns=Age,Ready*,Template*,Nodes*,CPU*,Memory*,Weight*",
+		"awsnodetemplates.karpenter.k8s.aws": "Cluster v1alpha1 names= categories=karpenter status=true scale=" +
+			" columns=Age,Ready*,Family*",
 		"disruptionpolicies.daemok.sh": "Cluster v1alpha1 names= categories=daemok status=true scale=" +
 			" columns=Ready,Allowed,Opens,Tripped,Age",
 		"capacitybuffers.autoscaling.x-k8s.io": "Namespaced v1beta1 names=cb categories=autoscaling status=true scale=" +

@@ -6,8 +6,11 @@
 package mark
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -16,6 +19,7 @@ import (
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/kube/api"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
 // dearest is more dollars an hour than any machine costs: what is above it is
@@ -135,3 +139,34 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Field is the path of the annotation in its object.
 func (e *Error) Field() string { return "metadata.annotations[" + e.Key + "]" }
+
+// Budgets are how many nodes of a Provisioner may go at once: a number, a percentage, or
+// a list as a NodePool's spec.disruption.budgets, as JSON. They are nil where the
+// Provisioner does not say.
+func Budgets(annotations map[string]string) ([]karpv1.Budget, error) {
+	text, said := annotations[api.MarkBudgets]
+	if !said {
+		return nil, nil
+	}
+	text = strings.TrimSpace(text)
+	out := []karpv1.Budget{{Nodes: text}}
+	if strings.HasPrefix(text, "[") {
+		decoder := json.NewDecoder(strings.NewReader(text))
+		decoder.DisallowUnknownFields()
+		if err := decoder.Decode(&out); err != nil {
+			return nil, &Error{api.MarkBudgets, fmt.Errorf("it is no list of budgets: %w", err)}
+		}
+	}
+	if len(out) == 0 {
+		return nil, &Error{api.MarkBudgets, errors.New(`it has no budget: want a number of nodes, such as "2", or "10%"`)}
+	}
+	for _, b := range out {
+		if !nodesOfBudget.MatchString(b.Nodes) {
+			return nil, &Error{api.MarkBudgets, fmt.Errorf("%q is no number of nodes: want one such as \"2\" or \"10%%\"", b.Nodes)}
+		}
+	}
+	return out, nil
+}
+
+// nodesOfBudget is what a budget's nodes look like.
+var nodesOfBudget = regexp.MustCompile(`^((100|[0-9]{1,2})%|[0-9]+)$`)

@@ -24,17 +24,35 @@ import (
 func (f *findings) kubelet(field string, k *awsv1.Kubelet, family awsv1.AMIFamily, o ClassOptions) {
 	f.expressions(field, k, o)
 	f.evictions(field, k)
-	for i, address := range k.ClusterDNS {
+	f.addresses(field, k.ClusterDNS)
+	f.imageThresholds(field, k.ImageGCHighThresholdPercent, k.ImageGCLowThresholdPercent)
+	f.further(field, k)
+	if family != awsv1.FamilyCustom {
+		f.unsupported(field, k, family)
+	}
+}
+
+// addresses checks those of DNS servers.
+func (f *findings) addresses(field string, servers []string) {
+	for i, address := range servers {
 		if _, err := netip.ParseAddr(address); err != nil {
 			f.invalidKubelet(fmt.Sprintf("%s.clusterDNS[%d]", field, i), "%q is no IP address", address)
 		}
 	}
-	if high, low := k.ImageGCHighThresholdPercent, k.ImageGCLowThresholdPercent; high != nil && low != nil && *high <= *low {
+}
+
+func (f *findings) imageThresholds(field string, high, low *int32) {
+	if high != nil && low != nil && *high <= *low {
 		f.invalidKubelet(field+".imageGCHighThresholdPercent", "%d must be greater than imageGCLowThresholdPercent, which is %d", *high, *low)
 	}
-	f.further(field, k)
-	if family != awsv1.FamilyCustom {
-		f.unsupported(field, k, family)
+}
+
+// graces checks the lengths of time for which soft thresholds are borne.
+func (f *findings) graces(field string, periods map[string]string) {
+	for _, signal := range slices.Sorted(maps.Keys(periods)) {
+		if length, err := time.ParseDuration(periods[signal]); err != nil || length < 0 {
+			f.invalidKubelet(field+".evictionSoftGracePeriod["+signal+"]", "%q is no length of time, write one such as 1m30s", periods[signal])
+		}
 	}
 }
 
@@ -97,14 +115,11 @@ func (f *findings) evictions(field string, k *awsv1.Kubelet) {
 		}
 	}
 	for _, signal := range slices.Sorted(maps.Keys(k.EvictionSoftGracePeriod)) {
-		at, text := field+".evictionSoftGracePeriod["+signal+"]", k.EvictionSoftGracePeriod[signal]
 		if _, ok := k.EvictionSoft[signal]; !ok {
-			f.invalidKubelet(at, "needs a threshold in evictionSoft")
-		}
-		if length, err := time.ParseDuration(text); err != nil || length < 0 {
-			f.invalidKubelet(at, "%q is no length of time, write one such as 1m30s", text)
+			f.invalidKubelet(field+".evictionSoftGracePeriod["+signal+"]", "needs a threshold in evictionSoft")
 		}
 	}
+	f.graces(field, k.EvictionSoftGracePeriod)
 	if k.EvictionMaxPodGracePeriod != nil && *k.EvictionMaxPodGracePeriod < 0 {
 		f.invalidKubelet(field+".evictionMaxPodGracePeriod", "%d is less than nothing", *k.EvictionMaxPodGracePeriod)
 	}

@@ -14,7 +14,7 @@ func NodeOverlay(o *v1alpha1.NodeOverlay) []Finding {
 	var f findings
 	for i, r := range o.Spec.Requirements {
 		field := fmt.Sprintf("spec.requirements[%d]", i)
-		f.requirement(field, karpv1.Requirement{Key: r.Key, Operator: r.Operator, Values: r.Values}, true)
+		f.requirement(field, karpv1.Requirement{Key: r.Key, Operator: r.Operator, Values: r.Values}, badClaimKey)
 	}
 	if o.Spec.Price != nil {
 		f.amount("spec.price", *o.Spec.Price)

@@ -24,9 +24,9 @@ func NodePool(p *karpv1.NodePool) []Finding {
 	f.name("metadata.name", p.Name, api.LabelNodePool)
 	f.marks(p.Annotations)
 	const template = "spec.template.spec"
-	f.labels("spec.template.metadata.labels", p.Spec.Template.Metadata.Labels)
+	f.labels("spec.template.metadata.labels", p.Spec.Template.Metadata.Labels, badKey)
 	for i, r := range p.Spec.Template.Spec.Requirements {
-		f.requirement(fmt.Sprintf("%s.requirements[%d]", template, i), r, false)
+		f.requirement(fmt.Sprintf("%s.requirements[%d]", template, i), r, badKey)
 	}
 	f.name(template+".nodeClassRef.name", p.Spec.Template.Spec.NodeClassRef.Name, api.LabelNodeClass)
 	f.taints(template, p.Spec.Template.Spec.Taints, p.Spec.Template.Spec.StartupTaints)
@@ -72,7 +72,7 @@ func (f *findings) marks(annotations map[string]string) {
 func NodeClaim(c *karpv1.NodeClaim) []Finding {
 	var f findings
 	for i, r := range c.Spec.Requirements {
-		f.requirement(fmt.Sprintf("spec.requirements[%d]", i), r, true)
+		f.requirement(fmt.Sprintf("spec.requirements[%d]", i), r, badClaimKey)
 	}
 	f.taints("spec", c.Spec.Taints, c.Spec.StartupTaints)
 	f.length("spec.expireAfter", c.Spec.ExpireAfter.Check())
@@ -80,11 +80,11 @@ func NodeClaim(c *karpv1.NodeClaim) []Finding {
 	return f.all
 }
 
-func (f *findings) labels(field string, labels map[string]string) {
+func (f *findings) labels(field string, labels map[string]string, bad func(key string) string) {
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
 		at := field + "[" + key + "]"
 		stable := api.Normalise(key)
-		if text := badKey(stable, false); text != "" {
+		if text := bad(stable); text != "" {
 			f.refuse(at, "%s", text)
 			continue
 		}

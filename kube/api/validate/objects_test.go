@@ -9,9 +9,11 @@ import (
 	"sigs.k8s.io/yaml"
 
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
+	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
 	daemokv1alpha1 "github.com/daemok/daemok/kube/api/daemok/v1alpha1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
+	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
 	"github.com/daemok/daemok/kube/api/validate"
 )
 
@@ -42,6 +44,7 @@ func TestNodePool(t *testing.T) {
 		"a key that is no label is refused":                 {requirement(`key: a/b/c, operator: Exists`), at + `.key: "a/b/c" is no label`},
 		"a restricted label is refused":                     {requirement(`key: karpenter.sh/initialized, operator: Exists`), at + `.key: label karpenter.sh/initialized is restricted`},
 		"the pool is refused":                               {requirement(`key: karpenter.sh/nodepool, operator: Exists`), at + `.key: label karpenter.sh/nodepool is restricted`},
+		"a pool of the older generation is refused":         {requirement(`key: karpenter.sh/provisioner-name, operator: Exists`), at + `.key: label karpenter.sh/provisioner-name is restricted`},
 		"the host name is refused":                          {requirement(`key: kubernetes.io/hostname, operator: Exists`), at + `.key: label kubernetes.io/hostname is restricted`},
 		"a value that is none is refused":                   {requirement(`key: a, operator: In, values: ["b c"]`), at + `.values[0]: "b c" is no value of a label`},
 		"a value that is none is refused of NotIn too":      {requirement(`key: a, operator: NotIn, values: ["b c"]`), at + `.values[0]: "b c" is no value of a label`},
@@ -128,7 +131,8 @@ func TestNodeOverlay(t *testing.T) {
 }
 
 // check patches the base, validates it, and wants nothing or one finding.
-func check[T karpv1.NodePool | karpv1.NodeClaim | v1alpha1.NodeOverlay | awsv1.EC2NodeClass | daemokv1alpha1.DisruptionPolicy](
+func check[T karpv1.NodePool | karpv1.NodeClaim | v1alpha1.NodeOverlay | awsv1.EC2NodeClass | daemokv1alpha1.DisruptionPolicy |
+	v1alpha5.Provisioner | awsv1alpha1.AWSNodeTemplate](
 	t *testing.T, base string, tests map[string]finding, validator func(*T) []validate.Finding,
 ) {
 	t.Helper()

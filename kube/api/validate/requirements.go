@@ -13,11 +13,10 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
-// requirement checks one requirement. poolAllowed says that it may name the
-// pool, as only those of claims and overlays may.
-func (f *findings) requirement(field string, r karpv1.Requirement, poolAllowed bool) {
+// requirement checks one requirement, its key by a rule such as badKey.
+func (f *findings) requirement(field string, r karpv1.Requirement, bad func(key string) string) {
 	key := api.Normalise(r.Key)
-	if text := badKey(key, poolAllowed); text != "" {
+	if text := bad(key); text != "" {
 		f.refuse(field+".key", "%s", text)
 		return
 	}
@@ -35,15 +34,34 @@ func (f *findings) requirement(field string, r karpv1.Requirement, poolAllowed b
 	}
 }
 
-// badKey says what is wrong with the key of a label, or nothing.
-func badKey(key string, poolAllowed bool) string {
+// badKey says what is wrong with the key of a pool's label, or nothing.
+func badKey(key string) string {
+	if key == api.LabelNodePool || key == api.LabelProvisioner {
+		return fmt.Sprintf("label %s is restricted, Daemok sets it to the name of the pool", key)
+	}
+	return badClaimKey(key)
+}
+
+// badClaimKey says what is wrong with the key of a label in a claim or an
+// overlay, which may name the pool.
+func badClaimKey(key string) string {
+	return badLabel(key, api.IsRestricted)
+}
+
+// badProvisionerKey says what is wrong with the key of a Provisioner's label,
+// or nothing.
+func badProvisionerKey(key string) string {
+	if key == api.LabelProvisioner {
+		return fmt.Sprintf("label %s is restricted, Daemok sets it to the name of the Provisioner", key)
+	}
+	return badLabel(key, api.IsRestrictedToProvisioner)
+}
+
+func badLabel(key string, restricted func(string) bool) string {
 	if problems := validation.IsQualifiedName(key); len(problems) > 0 {
 		return fmt.Sprintf("%q is no label: %s", key, strings.Join(problems, ", "))
 	}
-	if key == api.LabelNodePool && !poolAllowed {
-		return fmt.Sprintf("label %s is restricted, Daemok sets it to the name of the pool", key)
-	}
-	if api.IsRestricted(key) {
+	if restricted(key) {
 		return fmt.Sprintf("label %s is restricted, use one that describes machines or a domain of your own", key)
 	}
 	return ""

@@ -23,6 +23,7 @@ const (
 	ClassGroupsOwnedTwice = "daemok.sh/SecurityGroupsOwnedTwice"
 	ClassKubeletSkew      = "daemok.sh/KubeletSkew"
 	ClassPodDensity       = "daemok.sh/PodDensity"
+	ClassFamilyReplaced   = "daemok.sh/ImageFamilyReplaced" // of the older generation's classes alone
 )
 
 // Reasons of the conditions that warn.
@@ -31,6 +32,7 @@ const (
 	ReasonKubeletBehind      = "KubeletBehind"
 	ReasonKubeletUnsupported = "KubeletUnsupported"
 	ReasonPodDensityMismatch = "PodDensityMismatch"
+	ReasonFamilyEnded        = "ImageFamilyEnded"
 )
 
 // Reasons why a part of a class was not found.

@@ -1,7 +1,7 @@
 // Command finish adds to generated CRDs the rules for fields whose Go types
 // belong to Kubernetes, where no marker of ours can stand: taints, labels of
-// a pool's template, and the conditions of a NodeClaim, which may lack what
-// other conditions must have.
+// a pool's template, amounts, and the conditions of a NodeClaim, which may lack
+// what other conditions must have.
 //
 // It is run by go generate with the directory of the CRDs. It promises to
 // stop at the first field it does not find, so that no rule is lost silently.
@@ -38,6 +38,7 @@ func edits() []edit {
 		taintEdits("karpenter.sh_nodeclaims.yaml", "spec.taints"),
 		taintEdits("karpenter.sh_nodeclaims.yaml", "spec.startupTaints"),
 	)
+	all = append(all, provisionerEdits("karpenter.sh_provisioners.yaml")...)
 	return append(all,
 		edit{"karpenter.sh_nodepools.yaml", "spec.template.metadata.labels.*",
 			map[string]any{"maxLength": 63, "pattern": labelValue}},
@@ -48,8 +49,30 @@ func edits() []edit {
 	)
 }
 
+// provisionerEdits are those of the older generation. Its taints may have no
+// effect.
+func provisionerEdits(file string) []edit {
+	var all []edit
+	for _, list := range []string{"spec.taints", "spec.startupTaints"} {
+		all = append(all,
+			edit{file, list + ".[].key", map[string]any{"minLength": 1, "maxLength": 316, "pattern": qualifiedName}},
+			edit{file, list + ".[].value", map[string]any{"pattern": "^$|" + qualifiedName}},
+			edit{file, list + ".[].effect", map[string]any{"enum": append([]string{""}, effects...)}},
+		)
+	}
+	for _, labels := range []string{"spec.labels.*", "spec.label.*"} {
+		all = append(all, edit{file, labels, map[string]any{"maxLength": 63, "pattern": labelValue}})
+	}
+	return append(all,
+		edit{file, "spec.limits.resources", map[string]any{"maxProperties": 30}},
+		edit{file, "spec.kubeletConfiguration.systemReserved", map[string]any{"maxProperties": 4}},
+		edit{file, "spec.kubeletConfiguration.kubeReserved", map[string]any{"maxProperties": 4}},
+	)
+}
+
+var effects = []string{"NoSchedule", "PreferNoSchedule", "NoExecute"}
+
 func taintEdits(file, field string) []edit {
-	effects := []string{"NoSchedule", "PreferNoSchedule", "NoExecute"}
 	return []edit{
 		{file, field + ".[].key", map[string]any{"minLength": 1, "pattern": qualifiedName}},
 		{file, field + ".[].value", map[string]any{"pattern": qualifiedName}},
@@ -68,7 +91,41 @@ func main() {
 	}
 }
 
+// The pattern of amounts that generators write allows exponents that no Go program can
+// read: "1e1.5" would be stored, and break every watch of its kind. Real ones have two
+// digits at most.
+const (
+	anyExponent  = `([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+)))`
+	realExponent = `([eE](\+|-)?[0-9]{1,2})`
+)
+
+// readable has amounts be those that Go can read, wherever a schema has any.
+func readable(schema any) {
+	switch node := schema.(type) {
+	case map[string]any:
+		if pattern, is := node["pattern"].(string); is {
+			node["pattern"] = strings.ReplaceAll(pattern, anyExponent, realExponent)
+		}
+		for _, child := range node {
+			readable(child)
+		}
+	case []any:
+		for _, child := range node {
+			readable(child)
+		}
+	}
+}
+
 func finish(dir string) error {
+	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+	if err != nil {
+		return err
+	}
+	for _, path := range files {
+		if err := rewrite(path, func(crd map[string]any) error { readable(crd); return nil }); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+	}
 	for _, e := range edits() {
 		path := filepath.Join(dir, e.file)
 		if err := rewrite(path, func(crd map[string]any) error { return apply(crd, e) }); err != nil {

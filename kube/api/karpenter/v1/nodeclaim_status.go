@@ -25,6 +25,7 @@ const (
 const (
 	ReasonLaunchFailed              = "LaunchFailed"
 	ReasonLaunchThrottled           = "LaunchThrottled"
+	ReasonNotAdopted                = "NotAdopted" // Daemok's own: the machine that the claim is to take over is not its own yet
 	ReasonNodeNotFound              = "NodeNotFound"
 	ReasonAwaitingSpreadDomains     = "AwaitingSpreadDomains"
 	ReasonRegistrationHookPending   = "RegistrationHookPending"
@@ -47,7 +48,8 @@ const (
 	ReasonSecurityGroupDrift       = "SecurityGroupDrift"
 	ReasonCapacityReservationDrift = "CapacityReservationDrift"
 	ReasonPlacementGroupDrift      = "PlacementGroupDrift"
-	ReasonDaemonSetUnplaced        = "DaemonSetUnplaced" // Daemok's own
+	ReasonDaemonSetUnplaced        = "DaemonSetUnplaced"   // Daemok's own
+	ReasonVoluntaryDisruption      = "VoluntaryDisruption" // Daemok's own: a user of a Provisioner says so on the node
 )
 
 // Reasons of the conditions of a leaving claim, and of one whose node is not

@@ -11,10 +11,12 @@ import (
 
 	autoscalingv1beta1 "github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
+	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
 	"github.com/daemok/daemok/kube/api/crds"
 	daemokv1alpha1 "github.com/daemok/daemok/kube/api/daemok/v1alpha1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
+	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
 )
 
 func TestDuration(t *testing.T) {
@@ -112,6 +114,45 @@ metadata: {name: a, namespace: b}
 spec: {provisioningStrategy: buffer.x-k8s.io/active-capacity, scalableRef: {apiGroup: apps, kind: Deployment, name: web}, percentage: 20}
 status: {}
 `},
+		"a Provisioner": {new(v1alpha5.Provisioner), `
+apiVersion: karpenter.sh/v1alpha5
+kind: Provisioner
+metadata: {name: a}
+spec:
+  labels: {team: web}
+  label: {tier: "1"}
+  taints: [{key: a, value: b, effect: NoSchedule}]
+  requirements: [{key: karpenter.sh/capacity-type, operator: In, values: [spot]}]
+  kubeletConfiguration: {maxPods: 20, kubeReserved: {cpu: 100m}, evictionHard: {memory.available: 5%}}
+  ttlSecondsAfterEmpty: 0
+  ttlSecondsUntilExpired: 2592000
+  consolidation: {enabled: false}
+  weight: 50
+  limits: {resources: {cpu: 1k}, cpu: "10", nvidia.com/gpu: 2, requests: {cpu: 5}}
+  provider:
+    apiVersion: extensions.karpenter.sh/v1alpha1
+    kind: AWS
+    subnetSelector: {aws-ids: "subnet-1,subnet-2"}
+    securityGroupSelector: {kubernetes.io/cluster/lab: "*"}
+    tags: {cost-center: 42, team: web}
+    colour: red
+status: {}
+`},
+		"a template": {new(awsv1alpha1.AWSNodeTemplate), `
+apiVersion: karpenter.k8s.aws/v1alpha1
+kind: AWSNodeTemplate
+metadata: {name: a}
+spec:
+  amiFamily: Bottlerocket
+  subnetSelector: {kubernetes.io/role/elb: 1}
+  securityGroupSelector: {a: b}
+  amiSelector: {"aws::owners": self}
+  metadataOptions: {httpTokens: optional}
+  blockDeviceMappings: [{deviceName: /dev/xvda, ebs: {volumeSize: 100Gi}}]
+  detailedMonitoring: false
+  userData: "[settings]"
+status: {}
+`},
 		"a class": {new(awsv1.EC2NodeClass), `
 apiVersion: karpenter.k8s.aws/v1
 kind: EC2NodeClass
@@ -156,6 +197,7 @@ func TestSchemeKnowsEveryDefinition(t *testing.T) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
 		karpv1.AddToScheme, v1alpha1.AddToScheme, awsv1.AddToScheme, autoscalingv1beta1.AddToScheme, daemokv1alpha1.AddToScheme,
+		v1alpha5.AddToScheme, awsv1alpha1.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)

@@ -1,0 +1,81 @@
+package bench_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/fake"
+	"github.com/daemok/daemok/cloud/market/clock"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/decide"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// BenchmarkDecide makes the plan for pods of 40 sizes that nothing has room for, with the
+// effort of the controller, from all that EC2 sells in us-east-1, spot and on demand,
+// for the prices of one moment.
+func BenchmarkDecide(b *testing.B) {
+	prices := clock.NewVirtual(time.Date(2026, time.November, 22, 0, 0, 0, 0, time.UTC))
+	sold := fake.New(fake.Options{Clock: prices, Seed: 1, Types: fake.AllTypes("us-east-1")})
+	for _, pods := range []int{100, 500, 1000} {
+		b.Run(fmt.Sprintf("%d-pods", pods), func(b *testing.B) { benchmarkDecide(b, waiting(b, sold, pods)) })
+	}
+}
+
+// BenchmarkDecideOfManyPools makes the plan for pods of 36 pools of one class, four of each, as
+// teams have them that keep apart.
+func BenchmarkDecideOfManyPools(b *testing.B) {
+	prices := clock.NewVirtual(time.Date(2026, time.November, 22, 0, 0, 0, 0, time.UTC))
+	s := waiting(b, fake.New(fake.Options{Clock: prices, Seed: 1, Types: fake.AllTypes("us-east-1")}), 144)
+	all := s.Pools[0]
+	s.Pools = nil
+	for i := range 36 {
+		pool, team := all, constraint.Labels{{Key: "team", Value: fmt.Sprint(i)}}
+		pool.ID.Name, pool.Labels = "team-"+team[0].Value, labels("karpenter.sh/nodepool", "team-"+team[0].Value, "team", team[0].Value)
+		s.Pools = append(s.Pools, pool)
+		for j := range 4 {
+			own := *s.Waiting[4*i+j].Shape
+			own.NodeTerms = []constraint.Requirements{{{Key: "team", Set: constraint.Values(team[0].Value)}}}
+			s.Waiting[4*i+j].Shape = &own
+		}
+	}
+	s.Sort()
+	benchmarkDecide(b, s)
+}
+
+func benchmarkDecide(b *testing.B, s *cluster.Snapshot) {
+	before := busy(b)
+	var cost quantity.MicroUSDPerHour
+	machines := 0
+	for b.Loop() {
+		p := decide.Decide(s, decide.Policy{}, decide.Usual(s))
+		cost, machines = p.LaunchCost(), len(p.Launches)
+	}
+	b.ReportMetric(float64((busy(b)-before).Milliseconds())/float64(b.N), "cpu-ms/op")
+	b.ReportMetric(float64(machines), "machines")
+	b.ReportMetric(float64(cost)/1e6, "$/h")
+}
+
+// waiting is a cluster of one pool that may buy anything, without nodes.
+func waiting(b *testing.B, from cloud.Catalog, pods int) *cluster.Snapshot {
+	sold, err := from.Kinds(b.Context(), cloud.Class{ID: "default"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	s := &cluster.Snapshot{Revision: 1, Pools: []cluster.Pool{{
+		ID: cluster.PoolID{Name: "default"}, Labels: labels("karpenter.sh/nodepool", "default"), Catalogue: sold,
+	}}}
+	shapes := make([]*cluster.Shape, 40)
+	for i := range shapes {
+		shapes[i] = &cluster.Shape{Namespace: "default", Labels: labels("app", fmt.Sprint(i)), Requests: quantity.Resources{
+			CPU: quantity.MilliCPU(1000 + 150*i%3000), Memory: quantity.Bytes(256+320*i%5000) << 20, Pods: 1}}
+	}
+	for i := range pods {
+		s.Waiting = append(s.Waiting, cluster.Pod{Namespace: "default", Name: fmt.Sprintf("web-%04d", i), Shape: shapes[i%len(shapes)], Returns: true})
+	}
+	s.Sort()
+	return s
+}

@@ -1,0 +1,108 @@
+package instance
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/aws/fault"
+	"github.com/daemok/daemok/cloud/aws/gather"
+	"github.com/daemok/daemok/cloud/aws/nodeclass"
+)
+
+// tagScalingGroup is what EC2 Auto Scaling puts on machines of its groups, those of
+// managed node groups included.
+const tagScalingGroup = "aws:autoscaling:groupName"
+
+// Adoptable returns a machine that the cluster may take over, whosever it is. It runs
+// and carries a tag of this cluster, none of another cluster's, and no Auto Scaling
+// group would replace it.
+//
+// Callers of the same moment share one DescribeInstances for up to looksMax machines.
+func (s *Store) Adoptable(ctx context.Context, id string) (cloud.Machine, error) {
+	answers, err := s.strays.Ask(ctx, id)
+	if err != nil {
+		return cloud.Machine{}, err
+	}
+	a := answers[id]
+	if a.Err != nil {
+		return cloud.Machine{}, a.Err
+	}
+	if a.Value == nil {
+		return cloud.Machine{}, &cloud.NotFoundError{MachineID: id}
+	}
+	m := convert(*a.Value)
+	if why := s.whyNotAdopt(m); why != "" {
+		return cloud.Machine{}, &cloud.RefusedError{Reason: cloud.NotAdoptable, Cause: why}
+	}
+	return m, nil
+}
+
+// lookAtAny finds machines by ID, those of others included.
+func (s *Store) lookAtAny(ctx context.Context, ids []string) map[string]gather.Answer[*types.Instance] {
+	return s.lookAmong(ctx, []types.Filter{notTerminated()}, ids)
+}
+
+// whyNotAdopt says what keeps the cluster from taking a machine over; empty: nothing.
+func (s *Store) whyNotAdopt(m cloud.Machine) string {
+	if m.State != cloud.Running {
+		return fmt.Sprintf("machine %s is %s; only one that runs can be taken over", m.ID, m.State)
+	}
+	for _, key := range slices.Sorted(maps.Keys(m.Tags)) {
+		name, ofCluster := strings.CutPrefix(key, nodeclass.TagOwned)
+		if ofCluster && name != s.cluster && m.Tags[key] == nodeclass.ClusterOwned {
+			return fmt.Sprintf("machine %s is owned by cluster %s, by its tag %s", m.ID, name, key)
+		}
+	}
+	if name, told := m.Tags[nodeclass.TagEKS]; told && name != s.cluster {
+		return fmt.Sprintf("machine %s is of cluster %s, by its tag %s", m.ID, name, nodeclass.TagEKS)
+	}
+	if _, ours := m.Tags[nodeclass.TagOwned+s.cluster]; !ours {
+		return fmt.Sprintf("machine %s carries no tag %s; give it that tag, with the value %s, if it is this cluster's",
+			m.ID, nodeclass.TagOwned+s.cluster, nodeclass.ClusterOwned)
+	}
+	if group := m.Tags[tagScalingGroup]; group != "" {
+		return fmt.Sprintf("machine %s is of the Auto Scaling group %s, which would replace it; detach it from the group first", m.ID, group)
+	}
+	return ""
+}
+
+// Adopt puts tags on a machine that Adoptable has shown: own ones in any case, those of
+// its class where it has none of the key. It asks for nothing where all are there. It is a
+// *cloud.NotFoundError for a machine that EC2 does not know.
+func (s *Store) Adopt(ctx context.Context, m cloud.Machine, own, ofClass map[string]string) error {
+	lacks := map[string]string{}
+	for key, value := range ofClass {
+		if _, there := m.Tags[key]; !there {
+			lacks[key] = value
+		}
+	}
+	for key, value := range own {
+		if is, there := m.Tags[key]; !there || is != value {
+			lacks[key] = value
+		}
+	}
+	if len(lacks) == 0 {
+		return nil
+	}
+	return s.createTags(ctx, m.ID, lacks)
+}
+
+func (s *Store) createTags(ctx context.Context, id string, tags map[string]string) error {
+	list := make([]types.Tag, 0, len(tags))
+	for _, k := range slices.Sorted(maps.Keys(tags)) {
+		list = append(list, types.Tag{Key: aws.String(k), Value: aws.String(tags[k])})
+	}
+	_, err := s.api.CreateTags(ctx, &ec2.CreateTagsInput{Resources: []string{id}, Tags: list})
+	if fault.NotFound(err) {
+		return &cloud.NotFoundError{MachineID: id}
+	}
+	return fault.Wrap("ec2:CreateTags", err)
+}

@@ -1,0 +1,297 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/discovery"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/cloud/aws"
+	"github.com/daemok/daemok/internal/gates"
+	"github.com/daemok/daemok/kube/access"
+	"github.com/daemok/daemok/kube/legacy/live"
+	"github.com/daemok/daemok/kube/legacy/migrate"
+)
+
+// migration is what the user asks of daemok migrate.
+type migration struct {
+	paths          []string
+	recursive      bool
+	kubeconfig     string
+	report, format string
+	checks         bool
+	policies       []string // files
+	from, plan     string   // another autoscaler; file for what to do with its groups
+	applies, back  bool
+	migrate.Options
+
+	reach  func(kubeconfig string) (reached, error)
+	market func(context.Context) (*aws.Provider, error)
+}
+
+// reached is a cluster that is migrated.
+type reached struct {
+	client.Client
+	kubernetes string // its version, such as "1.27"
+}
+
+// reach finds a cluster.
+func reach(kubeconfig string) (reached, error) {
+	config, err := access.Config(kubeconfig)
+	if err != nil {
+		return reached{}, fmt.Errorf("find the cluster: %w", err)
+	}
+	asks, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return reached{}, err
+	}
+	version, err := asks.ServerVersion()
+	if err != nil {
+		return reached{}, fmt.Errorf("ask the cluster for its version: %w", err)
+	}
+	store, err := connect(kubeconfig)
+	return reached{store, version.Major + "." + strings.TrimRight(version.Minor, "+")}, err
+}
+
+func migrateCommand(reach func(kubeconfig string) (reached, error), market func(context.Context) (*aws.Provider, error)) *cobra.Command {
+	m := migration{reach: reach, market: market}
+	cmd := &cobra.Command{
+		Use:   "migrate [-f FILE|FOLDER|-]",
+		Short: "Turn manifests of older API generations into NodePools and EC2NodeClasses",
+		Long: `Read manifests, or without -f what the cluster has, and print manifests of
+karpenter.sh/v1 that mean the same: of each Provisioner (karpenter.sh/v1alpha5) a
+NodePool, and of each AWSNodeTemplate (karpenter.k8s.aws/v1alpha1) an
+EC2NodeClass; those of v1beta1 move what has moved since. The ConfigMap
+karpenter-global-settings, if it is among them, is taken into account. Files
+ending in .tf are read for YAML in heredocs, and texts such as ${var.cluster}
+stay as they are.
+
+Workloads whose pods select nodes or are protected in the words of an older
+generation are told of, of whatever kind they are; with --rewrite-workloads
+their manifests are printed too, with the newer words. Other kinds are passed
+over.
+
+A report says for every field what became of it: what maps, what changes its
+meaning, what has no counterpart, and errors. It goes to standard error, or to
+the file --report names. What has an error is not printed, and the command
+fails. Unless more is asked for, nothing is changed, and AWS is not asked.
+
+With --check it is told in place of manifests which nodes of Provisioners the
+controller would replace under them, by its own comparison, with their pods and
+PodDisruptionBudgets, and with --policy which rights its role at AWS lacks or has in vain.
+It asks AWS, with the environment of the controller. The exit code
+is 0 where no node would be replaced and no right is missing that every cluster
+needs, 2 where that is so, and 1 where something cannot be migrated or told.
+
+With --from cluster-autoscaler the node groups of EKS and Auto Scaling groups that a
+Cluster Autoscaler scales, by the flags of its Deployment, are read from AWS and
+printed as NodePools and EC2NodeClasses of the same shape, with a plan of commands
+that empties the groups.
+
+With --apply the cluster is moved while the controller runs: the new objects are
+created, every node is taken over by a claim of the NodePool that takes its Provisioner's
+place, without being replaced or restarted, and the older objects are
+deleted. No node goes by choice meanwhile. It may be ended at any moment: repeated
+it goes on, and --rollback undoes it, also when it was done.`,
+		Example: `  daemok migrate --apply
+  daemok migrate --check --policy controller-policy.json
+  daemok migrate > nodepools.yaml
+  daemok migrate -f provisioners.yaml > nodepools.yaml
+  daemok migrate -f chart.yaml --rewrite-workloads > chart-v1.yaml
+  daemok migrate -f manifests/ -R --role KarpenterNodeRole-my-cluster
+  daemok migrate --from cluster-autoscaler --plan empty.sh > nodepools.yaml
+  helm template my-chart | daemok migrate -f - -o json --report report.json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return m.run(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringSliceVarP(&m.paths, "filename", "f", nil, "file or folder with manifests, - for standard input; may be repeated; default the cluster")
+	flags.BoolVarP(&m.recursive, "recursive", "R", false, "read folders in folders too")
+	flags.StringVar(&m.Role, "role", "", "IAM role of nodes where no instance profile is named")
+	flags.StringVar(&m.Kubernetes, "kubernetes-version", "", "version of the cluster, such as 1.27, by which images are chosen; default that of the cluster where there is no -f")
+	flags.BoolVar(&m.RewriteWorkloads, "rewrite-workloads", false, "print manifests of workloads too that speak in older words, with the newer; with -f alone")
+	flags.StringVar(&m.kubeconfig, "kubeconfig", "", "the cluster where there is no -f; default as kubectl")
+	flags.BoolVar(&m.checks, "check", false, "tell what would become of nodes, and print no manifests")
+	flags.BoolVar(&m.applies, "apply", false, "move the cluster, or go on moving it")
+	flags.BoolVar(&m.back, "rollback", false, "move the cluster back")
+	flags.StringSliceVar(&m.policies, "policy", nil, "file with an IAM policy of the controller's role, for --check; may be repeated")
+	flags.StringVar(&m.from, "from", "", "another autoscaler whose groups are to be turned: "+fromAutoscaler)
+	flags.StringVar(&m.plan, "plan", "", "file for the commands that empty the groups, with --from; default standard error")
+	flags.StringVar(&m.report, "report", "", "file to write the report to; default standard error")
+	flags.StringVarP(&m.format, "output", "o", "text", "form of the report: text or json")
+	cmd.MarkFlagsMutuallyExclusive("check", "apply", "rollback")
+	cmd.MarkFlagsMutuallyExclusive("from", "apply", "rollback")
+	cmd.AddCommand(migrateCRDsCommand())
+	return cmd
+}
+
+func (m *migration) run(ctx context.Context, in io.Reader, out, errOut io.Writer) error {
+	if m.format != "text" && m.format != "json" {
+		return fmt.Errorf("-o %s: the report is text or json", m.format)
+	}
+	if m.from != "" {
+		return m.runGroups(ctx, in, out, errOut)
+	}
+	read := m.readFiles
+	var cluster reached
+	if len(m.paths) == 0 {
+		var err error
+		if cluster, err = m.reach(m.kubeconfig); err != nil {
+			return err
+		}
+		if m.back {
+			return m.rollback(ctx, cluster, out)
+		}
+		read = func(io.Reader) ([]migrate.Document, error) { return m.readCluster(ctx, cluster) }
+	} else if m.checks || m.applies || m.back {
+		return errors.New("--check, --apply and --rollback are of a cluster: leave -f out")
+	}
+	documents, err := read(in)
+	if err != nil {
+		return err
+	}
+	converter, err := migrate.New()
+	if err != nil {
+		return err
+	}
+	result := converter.Convert(documents, m.Options)
+	if m.checks || m.applies {
+		if err := m.tell(errOut, result); err != nil {
+			return err
+		}
+		if m.applies {
+			return m.apply(ctx, cluster, result, out)
+		}
+		return m.check(ctx, cluster, result, out)
+	}
+	text, err := result.YAML()
+	if err != nil {
+		return err
+	}
+	if _, err := io.WriteString(out, text); err != nil {
+		return err
+	}
+	if err := m.tell(errOut, result); err != nil {
+		return err
+	}
+	if n := result.Refused(); n > 0 {
+		return fmt.Errorf("%d errors, see the report: what has one was not printed", n)
+	}
+	return nil
+}
+
+func (m *migration) readFiles(in io.Reader) ([]migrate.Document, error) {
+	var sources []migrate.Source
+	for _, path := range m.paths {
+		files, err := toMigrate(path, m.recursive)
+		if err != nil {
+			return nil, fmt.Errorf("read manifests: %w", err)
+		}
+		for _, file := range files {
+			text, name, err := saved(in, file)
+			if err != nil {
+				return nil, fmt.Errorf("read manifests: %w", err)
+			}
+			sources = append(sources, migrate.Source{Name: name, Data: []byte(text)})
+		}
+	}
+	return migrate.Read(sources)
+}
+
+// readCluster reads the cluster, whose version and whose lack of settings say what files
+// leave open.
+func (m *migration) readCluster(ctx context.Context, cluster reached) ([]migrate.Document, error) {
+	if m.RewriteWorkloads {
+		return nil, errors.New("--rewrite-workloads makes manifests anew, and not what a cluster has: give them by -f, and apply them as you do usually")
+	}
+	documents, err := live.Read(ctx, cluster, systemNamespace())
+	if err != nil {
+		return nil, err
+	}
+	switches, err := gates.Parse(os.Getenv("FEATURE_GATES"))
+	if err != nil {
+		return nil, fmt.Errorf("FEATURE_GATES %w", err)
+	}
+	m.Kubernetes, m.NoDrift = cmp.Or(m.Kubernetes, cluster.kubernetes), !switches[gates.Drift]
+	return documents, nil
+}
+
+// tell writes the report where it is wanted.
+func (m *migration) tell(errOut io.Writer, r *migrate.Result) error {
+	text, err := reportText(r, m.format)
+	if err != nil {
+		return err
+	}
+	if m.report == "" {
+		_, err = io.WriteString(errOut, text)
+		return err
+	}
+	return os.WriteFile(m.report, []byte(text), 0o644)
+}
+
+func reportText(r *migrate.Result, format string) (string, error) {
+	if format == "json" {
+		data, err := json.MarshalIndent(struct {
+			Objects []migrate.Entry `json:"objects"`
+		}{append([]migrate.Entry{}, r.Report...)}, "", "  ")
+		return string(data) + "\n", err
+	}
+	if len(r.Report) == 0 {
+		return "nothing of an older API generation was found\n", nil
+	}
+	text := ""
+	for _, e := range r.Report {
+		text += e.Object
+		if len(e.Made) > 0 {
+			text += " -> " + strings.Join(e.Made, ", ")
+		}
+		text += "\n"
+		for _, f := range e.Findings {
+			text += "  " + f.String() + "\n"
+		}
+	}
+	return text, nil
+}
+
+// toMigrate are the files to read of a path, in the order of their names.
+func toMigrate(path string, recursive bool) ([]string, error) {
+	if path == "-" || strings.Contains(path, "://") {
+		return filesOf(path)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return []string{path}, nil
+	}
+	var out []string
+	err = filepath.WalkDir(path, func(at string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir() && at != path && !recursive:
+			return fs.SkipDir
+		case !e.IsDir() && slices.Contains([]string{".yaml", ".yml", ".json", ".tf"}, filepath.Ext(at)):
+			out = append(out, at)
+		}
+		return nil
+	})
+	if err == nil && len(out) == 0 {
+		err = fmt.Errorf("folder %s has no file that ends in .yaml, .yml, .json or .tf; -R reads folders in it too", path)
+	}
+	return out, err
+}

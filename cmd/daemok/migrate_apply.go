@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/internal/pause"
+	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
+	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
+	"github.com/daemok/daemok/kube/legacy/migrate"
+	"github.com/daemok/daemok/kube/legacy/move"
+	"github.com/daemok/daemok/kube/snapshot"
+)
+
+// mover moves the cluster, and tells the user how far it is.
+func mover(cluster reached, out io.Writer) *move.Mover {
+	return &move.Mover{
+		Store: cluster, Namespace: systemNamespace(), Pause: pause.For,
+		Tell: func(line string) { fmt.Fprintln(out, line) },
+	}
+}
+
+// apply moves the cluster to what was made of its older objects, or goes on with a move.
+func (m *migration) apply(ctx context.Context, cluster reached, r *migrate.Result, out io.Writer) error {
+	plan := move.Plan{Newer: r.New()}
+	begun, err := mover(cluster, out).Begun(ctx)
+	switch {
+	case err != nil:
+		return err
+	case begun:
+	case r.Refused() > 0:
+		return fmt.Errorf("%d errors, see the report: mend them first, nothing was changed", r.Refused())
+	default:
+		if plan.Older, err = older(ctx, cluster); err != nil {
+			return err
+		}
+		if len(plan.Older) == 0 {
+			_, err := fmt.Fprintln(out, "there is no Provisioner and no AWSNodeTemplate to move from")
+			return err
+		}
+	}
+	kept, err := mover(cluster, out).Apply(ctx, plan)
+	return interrupted(err, func() error {
+		if len(kept) > 0 {
+			_, err := fmt.Fprintf(out, "pods select nodes of Provisioner %s, which stay and get machines until the pods select by karpenter.sh/nodepool; then repeat --apply\n", strings.Join(kept, ", "))
+			return err
+		}
+		return nil
+	})
+}
+
+// rollback undoes a move.
+func (m *migration) rollback(ctx context.Context, cluster reached, out io.Writer) error {
+	return interrupted(mover(cluster, out).Rollback(ctx), func() error { return nil })
+}
+
+// interrupted says of a move that was ended from outside how it goes on.
+func interrupted(err error, done func() error) error {
+	if errors.Is(err, context.Canceled) {
+		return errors.New("the move stands still, and no node goes by choice until it goes on: repeat the command, or go back by --rollback")
+	}
+	if err != nil {
+		return err
+	}
+	return done()
+}
+
+// older are the objects to move from, Provisioners first.
+func older(ctx context.Context, from client.Client) (out []client.Object, err error) {
+	_, served, err := served(from)
+	if err != nil || !served {
+		return nil, err
+	}
+	err = snapshot.Each(ctx, from, &v1alpha5.ProvisionerList{}, func(l *v1alpha5.ProvisionerList) {
+		for i := range l.Items {
+			out = append(out, &l.Items[i])
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, snapshot.Each(ctx, from, &awsv1alpha1.AWSNodeTemplateList{}, func(l *awsv1alpha1.AWSNodeTemplateList) {
+		for i := range l.Items {
+			out = append(out, &l.Items[i])
+		}
+	})
+}

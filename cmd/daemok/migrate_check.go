@@ -1,0 +1,224 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/aws/rights"
+	"github.com/daemok/daemok/controller"
+	"github.com/daemok/daemok/controller/drift"
+	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/legacy/migrate"
+	"github.com/daemok/daemok/kube/snapshot"
+	"github.com/daemok/daemok/kube/translate"
+)
+
+// wouldTouch is the exit code of a check that found something.
+const wouldTouch = 2
+
+// check tells what would become of the nodes of a cluster, and of the controller's
+// rights, were its pools and classes those of a result.
+func (m *migration) check(ctx context.Context, cluster reached, r *migrate.Result, out io.Writer) error {
+	nodes, err := m.foretell(ctx, cluster, r)
+	if err != nil {
+		return err
+	}
+	text, touched := tellOfNodes(nodes)
+	policies, lacks, err := compareRights(m.policies)
+	if err != nil {
+		return err
+	}
+	if _, err := io.WriteString(out, text+policies); err != nil {
+		return err
+	}
+	if n := r.Refused(); n > 0 {
+		return fmt.Errorf("%d errors, see the report: what has one cannot be migrated", n)
+	}
+	if touched > 0 || lacks > 0 {
+		return &exitError{fmt.Errorf("%d nodes would be replaced, and %d rights are missing", touched, lacks), wouldTouch}
+	}
+	return nil
+}
+
+// compareRights compares the policies in files with what the controller needs; without
+// files nothing is told.
+func compareRights(files []string) (text string, lacks int, err error) {
+	var policies []rights.Policy
+	for _, file := range files {
+		document, err := os.ReadFile(file)
+		if err != nil {
+			return "", 0, fmt.Errorf("read an IAM policy: %w", err)
+		}
+		p, err := rights.Read(file, document)
+		if err != nil {
+			return "", 0, err
+		}
+		policies = append(policies, p)
+	}
+	if len(policies) == 0 {
+		return "", 0, nil
+	}
+	d := rights.Compare(policies)
+	lacks = len(d.Outdated)
+	for _, action := range d.Missing {
+		if !strings.Contains(action, ",") {
+			lacks++
+		}
+		text += "right missing: " + action + "\n"
+	}
+	for _, condition := range d.Outdated {
+		text += "right missing: for machines of NodePools: " + condition + "\n"
+	}
+	for _, action := range d.Needless {
+		text += "right not needed: " + action + "\n"
+	}
+	return text, lacks, nil
+}
+
+// future is what would become of a node.
+type future struct {
+	node, pool   string
+	reason, text string // by which it would have drifted; empty: it would not
+	kept         bool   // all the same, by a budget
+	pods         []string
+	budgets      []string // PodDisruptionBudgets of these
+}
+
+// foretell finds the nodes of Provisioners that would drift, by their names.
+func (m *migration) foretell(ctx context.Context, cluster reached, r *migrate.Result) ([]future, error) {
+	var nodes corev1.NodeList
+	if err := cluster.List(ctx, &nodes, client.HasLabels{translate.PoolLabel(translate.KindProvisioner)}); err != nil {
+		return nil, fmt.Errorf("list nodes of Provisioners: %w", err)
+	}
+	if len(nodes.Items) == 0 {
+		return nil, nil
+	}
+	provider, err := m.market(ctx)
+	if err != nil {
+		return nil, err
+	}
+	classes, err := classesOf(ctx, cluster, provider, false)
+	if err != nil {
+		return nil, err
+	}
+	machines, err := provider.List(ctx, cloud.Filter{})
+	if err != nil {
+		return nil, fmt.Errorf("list machines: %w", err)
+	}
+	forms, pools := map[string]*drift.Selected{}, map[string]*karpv1.NodePool{}
+	for _, o := range r.Objects {
+		switch o := o.(type) {
+		case *karpv1.NodePool:
+			pools[o.Name] = o
+		case *awsv1.EC2NodeClass:
+			if err := classes.add(ctx, o); err != nil {
+				return nil, fmt.Errorf("look up what EC2NodeClass %s would select: %w", o.Name, err)
+			}
+			forms[o.Name] = controller.Selected(classes.found[keyOf(o, o.Name)])
+		}
+	}
+	var out []future
+	for i := range nodes.Items {
+		node := &nodes.Items[i]
+		f := future{node: node.Name, pool: translate.PoolOfNode(node).Name}
+		pool := pools[f.pool]
+		if pool == nil || translate.PoolOfNode(node).Kind != translate.KindProvisioner {
+			continue // its Provisioner is refused, or it belongs to a NodePool already
+		}
+		view := translate.FromNodePool(pool)
+		claim, err := translate.Adoption(view, node, "")
+		if err != nil {
+			return nil, err
+		}
+		all := maps.Clone(node.Labels)
+		maps.Copy(all, claim.Labels)
+		claim.Labels, claim.Status.ProviderID = all, node.Spec.ProviderID
+		offers, _ := classes.offered(ctx, view.Class) // what is not known is not compared
+		f.reason, f.text = drift.Foretell(drift.Prospect{Claim: claim, Pool: view, Class: drift.Class{Selected: forms[view.Class.Name]}, Offers: offers, Machines: machines}, time.Now())
+		f.kept = keepsDrifted(pool)
+		out = append(out, f)
+	}
+	return out, addPods(ctx, cluster, out)
+}
+
+// keepsDrifted reports whether a budget of a pool never lets nodes go for having drifted.
+func keepsDrifted(p *karpv1.NodePool) bool {
+	return slices.ContainsFunc(p.Spec.Disruption.Budgets, func(b karpv1.Budget) bool {
+		return (b.Nodes == "0" || b.Nodes == "0%") && b.Schedule == nil && (len(b.Reasons) == 0 || slices.Contains(b.Reasons, karpv1.ReasonDrifted))
+	})
+}
+
+// addPods adds the pods that would leave, and the budgets that speak of them.
+func addPods(ctx context.Context, cluster reached, nodes []future) error {
+	touched := map[string]*future{}
+	for i := range nodes {
+		if nodes[i].touched() {
+			touched[nodes[i].node] = &nodes[i]
+		}
+	}
+	if len(touched) == 0 {
+		return nil
+	}
+	var budgets []policyv1.PodDisruptionBudget
+	err := snapshot.Each(ctx, cluster, &policyv1.PodDisruptionBudgetList{}, func(l *policyv1.PodDisruptionBudgetList) { budgets = append(budgets, l.Items...) })
+	if err != nil {
+		return err
+	}
+	return snapshot.Each(ctx, cluster, &corev1.PodList{}, func(l *corev1.PodList) {
+		for i := range l.Items {
+			pod := &l.Items[i]
+			f := touched[pod.Spec.NodeName]
+			if f == nil || translate.IsDaemon(pod) || translate.IsMirror(pod) || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+				continue
+			}
+			f.pods = append(f.pods, pod.Namespace+"/"+pod.Name)
+			for j := range budgets {
+				if b := &budgets[j]; b.Namespace == pod.Namespace && speaksOf(b, pod) && !slices.Contains(f.budgets, b.Namespace+"/"+b.Name) {
+					f.budgets = append(f.budgets, b.Namespace+"/"+b.Name)
+				}
+			}
+		}
+	})
+}
+
+func speaksOf(b *policyv1.PodDisruptionBudget, pod *corev1.Pod) bool {
+	selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
+	return err == nil && selector.Matches(labels.Set(pod.Labels))
+}
+
+func (f *future) touched() bool { return f.reason != "" && !f.kept }
+
+func tellOfNodes(nodes []future) (text string, touched int) {
+	for _, f := range nodes {
+		switch {
+		case f.reason == "":
+			continue
+		case f.kept:
+			text += fmt.Sprintf("node %s of NodePool %s would stay, since a budget of 0 keeps nodes that have drifted: %s: %s\n", f.node, f.pool, f.reason, f.text)
+			continue
+		}
+		touched++
+		text += fmt.Sprintf("node %s of NodePool %s would be replaced: %s: %s\n", f.node, f.pool, f.reason, f.text)
+		for _, pod := range f.pods {
+			text += "  pod " + pod + "\n"
+		}
+		for _, budget := range f.budgets {
+			text += "  PodDisruptionBudget " + budget + "\n"
+		}
+	}
+	return text + fmt.Sprintf("%d of %d nodes of Provisioners would be replaced\n", touched, len(nodes)), touched
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/internal/pause"
+	"github.com/daemok/daemok/kube/access"
+	"github.com/daemok/daemok/kube/legacy/storage"
+)
+
+func migrateCRDsCommand() *cobra.Command {
+	var m storage.Mover
+	var kubeconfig string
+	cmd := &cobra.Command{
+		Use:   "crds --backup FOLDER",
+		Short: "Move a live cluster's NodePools, NodeClaims and EC2NodeClasses from v1beta1 to v1",
+		Long: `Move the NodePools, NodeClaims and EC2NodeClasses that a cluster has stored as
+v1beta1 to v1, with no conversion webhook, and leave the definitions of v1 alone.
+No node, machine or pod notices: NodeClaims stay the objects they are, with their
+status and finalizers.
+
+First everything is exported to the folder, as it can be read in the version that
+is served, and checked. What cannot be moved safely is listed with object, field
+and the way out, before anything is written: what v1 would refuse, objects whose
+deletion waits for a controller, a controller that runs, admission webhooks for
+these kinds. Then all objects are rewritten, and the stored versions trimmed.
+
+When it is interrupted, run it again with the same folder. Stop the controller
+before, and start Daemok after it.`,
+		Example: `  kubectl -n kube-system scale deployment karpenter --replicas=0
+  daemok migrate crds --backup before-v1 --check
+  daemok migrate crds --backup before-v1`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if m.Folder == "" {
+				return errors.New("say where everything is to be exported to before anything is changed: --backup FOLDER")
+			}
+			store, err := definitionsClient(kubeconfig)
+			if err != nil {
+				return err
+			}
+			if m.Rules, err = storage.NewRules(); err != nil {
+				return err
+			}
+			m.Store, m.Tell, m.Now = store, cmd.OutOrStdout(), time.Now
+			m.Lease = cmp.Or(m.Lease, os.Getenv("LEADER_ELECTION_NAME"))
+			m.Wait = func(ctx context.Context) error { return pause.For(ctx, time.Second) }
+			return m.Run(cmd.Context())
+		},
+	}
+	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "the cluster; default as kubectl")
+	cmd.Flags().StringVar(&m.Folder, "backup", "", "folder that everything is exported to, or was before an interruption")
+	cmd.Flags().StringVar(&m.Role, "role", "", "IAM role of nodes where no instance profile is named")
+	cmd.Flags().StringVar(&m.Lease, "lease", "", "name of the lease that a controller of these kinds holds; default that of Karpenter")
+	cmd.Flags().BoolVar(&m.Check, "check", false, "export and check alone")
+	return cmd
+}
+
+// definitionsClient is a client of the cluster that knows definitions; objects of our
+// kinds are read by it without types.
+func definitionsClient(kubeconfig string) (client.Client, error) {
+	config, err := access.Config(kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("find the cluster: %w", err)
+	}
+	scheme := runtime.NewScheme()
+	if err := clientgoscheme.AddToScheme(scheme); err != nil {
+		return nil, fmt.Errorf("register kinds: %w", err)
+	}
+	if err := apiextensionsv1.AddToScheme(scheme); err != nil {
+		return nil, fmt.Errorf("register definitions: %w", err)
+	}
+	return client.New(config, client.Options{Scheme: scheme})
+}

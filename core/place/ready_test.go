@@ -1,0 +1,44 @@
+package place
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/parallel"
+)
+
+// TestWhatIsPreparedChangesNoAnswer asks in random worlds, several times at once, with what
+// was prepared for them; for the same world with half of its pods; and for one whose pools
+// are others, for which it is of no use.
+func TestWhatIsPreparedChangesNoAnswer(t *testing.T) {
+	placed := 0
+	for seed := range uint64(300) {
+		s := someWorld(rand.New(rand.NewPCG(seed, 7)))
+		fewer, others := *s, *s
+		fewer.Waiting = s.Waiting[:len(s.Waiting)/2]
+		others.Pools = slices.Clone(s.Pools)
+		for i := range others.Pools {
+			others.Pools[i].Weight += i
+			others.Pools[i].Catalogue = nil
+		}
+		ready := Prepare(s)
+		asked := []*cluster.Snapshot{s, &fewer, &others, s, &fewer, &others}
+		got := make([]Result, len(asked))
+		parallel.Each(len(asked), func(i int) { got[i] = Place(asked[i], Options{Ready: ready, Packer: eachAlone}) })
+		for i, of := range asked {
+			if want := Place(of, Options{Packer: eachAlone}); !reflect.DeepEqual(got[i], want) {
+				t.Fatalf("seed %d, world %d: with what was prepared\n%s\nwithout\n%s", seed, i, describe(&got[i]), describe(&want))
+			}
+		}
+		placed += len(got[0].Launches)
+		if ready.Knows(&others) && len(s.Pools) > 0 {
+			t.Fatalf("seed %d: pools are taken for others", seed)
+		}
+	}
+	if placed == 0 {
+		t.Error("nothing was bought in any world")
+	}
+}

@@ -1,0 +1,116 @@
+// Package adopt asks for nodes to be taken over that a Karpenter without NodeClaims has
+// made: it finds them by the labels of their pools, and makes the claims that the
+// controller links with their machines.
+//
+// It promises to write nothing but those claims, and that doing it again does no harm.
+package adopt
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/condition"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/snapshot"
+	"github.com/daemok/daemok/kube/translate"
+)
+
+// Orphan is a node that names a pool and that no claim is about.
+type Orphan struct {
+	Node *corev1.Node
+	ID   cluster.PoolID
+	Pool translate.PoolObject // zero where Why is not empty
+	Why  string               // why it cannot be taken over; empty: it may
+}
+
+// Find lists the orphans of a cluster by name. Nodes of other providers are none.
+func Find(ctx context.Context, from client.Reader, serves translate.Generations) (out []Orphan, err error) {
+	claimed := map[string]bool{}
+	err = snapshot.Each(ctx, from, &karpv1.NodeClaimList{}, func(l *karpv1.NodeClaimList) {
+		for i := range l.Items {
+			claimed[l.Items[i].Status.ProviderID], claimed[l.Items[i].Annotations[api.MarkAdopt]] = true, true
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = snapshot.Each(ctx, from, &corev1.NodeList{}, func(l *corev1.NodeList) {
+		for i := range l.Items {
+			n := &l.Items[i]
+			if id := translate.PoolOfNode(n); id.Name != "" && n.DeletionTimestamp == nil && (n.Spec.ProviderID == "" || !claimed[n.Spec.ProviderID]) {
+				out = append(out, Orphan{Node: n, ID: id})
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	pools := map[cluster.PoolID]Orphan{}
+	for i := range out {
+		id := out[i].ID
+		if _, read := pools[id]; !read {
+			if pools[id], err = poolOf(ctx, from, serves, id); err != nil {
+				return nil, err
+			}
+		}
+		out[i].Pool, out[i].Why = pools[id].Pool, pools[id].Why
+		if out[i].Why == "" && out[i].Node.Spec.ProviderID == "" {
+			out[i].Why = "it has no spec.providerID"
+		}
+	}
+	out = slices.DeleteFunc(out, func(o Orphan) bool { return translate.IsForeign(o.Pool.Class) })
+	slices.SortFunc(out, func(a, b Orphan) int { return strings.Compare(a.Node.Name, b.Node.Name) })
+	return out, nil
+}
+
+// poolOf is what all orphans of a pool have in common.
+func poolOf(ctx context.Context, from client.Reader, serves translate.Generations, id cluster.PoolID) (o Orphan, err error) {
+	o.Pool, err = serves.Read(ctx, from, id)
+	switch {
+	case apierrors.IsNotFound(err):
+		o.Why = fmt.Sprintf("there is no %s %s; make it, with the settings that the node has", id.Kind, id.Name)
+		return o, nil
+	case err != nil:
+		return o, fmt.Errorf("read %s of nodes that are to be taken over: %w", id, err)
+	case o.Pool.Object.GetDeletionTimestamp() != nil:
+		o.Why = id.String() + " is being deleted"
+	}
+	return o, nil
+}
+
+// Ask has the orphan's pool take it over, and returns the claim's name. One that was asked
+// for before is no error.
+func Ask(ctx context.Context, store client.Client, o Orphan) (claim string, err error) {
+	c, err := translate.Adoption(o.Pool, o.Node, "")
+	if err != nil {
+		return "", err
+	}
+	if err := store.Create(ctx, c); err != nil && !apierrors.IsAlreadyExists(err) {
+		return "", fmt.Errorf("make claim %s, which takes node %s over: %w", c.Name, o.Node.Name, err)
+	}
+	return c.Name, nil
+}
+
+// Stand says how far a claim is that takes a node over: done once the machine and the node
+// are its, else why not, as far as the controller has said; empty while it has not.
+func Stand(ctx context.Context, from client.Reader, claim string) (done bool, why string, err error) {
+	c := &karpv1.NodeClaim{}
+	if err := from.Get(ctx, client.ObjectKey{Name: claim}, c); err != nil {
+		return false, "", fmt.Errorf("see how far claim %s is: %w", claim, err)
+	}
+	if condition.IsTrue(c, karpv1.ClaimRegistered) {
+		return true, "", nil
+	}
+	if launched := condition.Get(c, karpv1.ClaimLaunched); launched != nil && launched.Reason == karpv1.ReasonNotAdopted {
+		return false, launched.Message, nil
+	}
+	return false, "", nil
+}

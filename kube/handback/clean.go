@@ -1,0 +1,186 @@
+package handback
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/daemok/daemok/kube/api"
+	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
+	"github.com/daemok/daemok/kube/api/condition"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/snapshot"
+	"github.com/daemok/daemok/kube/translate"
+)
+
+// Cleaned counts the objects that something was taken from, or that went.
+type Cleaned struct {
+	Claims, Nodes, Pools, Classes, ConfigMaps int
+}
+
+// String is one line for people.
+func (c Cleaned) String() string {
+	return fmt.Sprintf("cleared marks from %d NodeClaims, %d nodes, %d NodePools and %d EC2NodeClasses, and deleted %d ConfigMaps",
+		c.Claims, c.Nodes, c.Pools, c.Classes, c.ConfigMaps)
+}
+
+// Clean takes away what is Daemok's alone, the freeze of a hand-back last. What users
+// have written for Daemok on their pools and classes stays: Karpenter passes over it.
+func (h Handback) Clean(ctx context.Context) (done Cleaned, err error) {
+	for _, step := range []struct {
+		newList func() client.ObjectList
+		changed *int
+	}{
+		{func() client.ObjectList { return &karpv1.NodeClaimList{} }, &done.Claims},
+		{func() client.ObjectList { return &corev1.NodeList{} }, &done.Nodes},
+		{func() client.ObjectList { return &karpv1.NodePoolList{} }, &done.Pools},
+		{func() client.ObjectList { return &awsv1.EC2NodeClassList{} }, &done.Classes},
+	} {
+		if *step.changed, err = h.cleanAll(ctx, step.newList); err != nil {
+			return done, err
+		}
+	}
+	done.ConfigMaps, err = h.deleteNotes(ctx)
+	return done, err
+}
+
+// cleanAll cleans all objects of a kind and counts those that were changed. One that
+// changed meanwhile is an error: whoever changes it is not to act any more.
+func (h Handback) cleanAll(ctx context.Context, newList func() client.ObjectList) (changed int, err error) {
+	var all []client.Object
+	err = snapshot.EachPage(ctx, h.Store, newList, func(l client.ObjectList) {
+		_ = apimeta.EachListItem(l, func(o runtime.Object) error { // fails for what is no list
+			all = append(all, o.(client.Object))
+			return nil
+		})
+	})
+	errs := []error{err}
+	for _, o := range all {
+		is, err := h.cleanOne(ctx, o)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("clear marks from %T %s: %w", o, o.GetName(), err))
+		} else if is {
+			changed++
+		}
+	}
+	return changed, errors.Join(errs...)
+}
+
+func (h Handback) cleanOne(ctx context.Context, o client.Object) (changed bool, err error) {
+	after := o.DeepCopyObject().(client.Object)
+	clean(after)
+	if equality.Semantic.DeepEqual(o, after) {
+		return false, nil
+	}
+	status := after.DeepCopyObject().(client.Object) // a patch answers with the status as it is
+	lock := client.MergeFromWithOptimisticLock{}
+	if err := h.Store.Patch(ctx, after, client.MergeFromWithOptions(o, lock)); err != nil {
+		return false, client.IgnoreNotFound(err)
+	}
+	status.SetResourceVersion(after.GetResourceVersion())
+	if equality.Semantic.DeepEqual(after, status) {
+		return true, nil
+	}
+	return true, client.IgnoreNotFound(h.Store.Status().Patch(ctx, status, client.MergeFromWithOptions(after, lock)))
+}
+
+// clean takes Daemok's own from an object; from that of another provider nothing.
+func clean(o client.Object) {
+	switch o := o.(type) {
+	case *karpv1.NodeClaim:
+		cleanClaim(o)
+	case *corev1.Node:
+		o.Annotations = without(o.Annotations)
+	case *karpv1.NodePool:
+		cleanPool(o)
+	case *awsv1.EC2NodeClass:
+		cleanClass(o)
+	}
+}
+
+func without(annotations map[string]string) map[string]string {
+	out := maps.Clone(annotations)
+	maps.DeleteFunc(out, func(key, _ string) bool { return isOurs(key) })
+	return out
+}
+
+// cleanClaim also takes away that it has drifted for a reason that Karpenter does not know.
+func cleanClaim(c *karpv1.NodeClaim) {
+	if translate.IsForeign(c.Spec.NodeClassRef) {
+		return
+	}
+	c.Annotations = without(c.Annotations)
+	if is := condition.Get(c, karpv1.ClaimDrifted); is != nil && slices.Contains([]string{karpv1.ReasonDaemonSetUnplaced, karpv1.ReasonVoluntaryDisruption}, is.Reason) {
+		condition.Clear(c, karpv1.ClaimDrifted)
+	}
+}
+
+func cleanPool(p *karpv1.NodePool) {
+	if translate.IsForeign(p.Spec.Template.Spec.NodeClassRef) {
+		return
+	}
+	delete(p.Annotations, api.MarkRoll)
+	controllerutil.RemoveFinalizer(p, api.FinalizerPoolTermination)
+	condition.Clear(p, karpv1.NodePoolDisruptionBlocked)
+	condition.Clear(p, karpv1.NodePoolDrained)
+}
+
+func cleanClass(c *awsv1.EC2NodeClass) {
+	delete(c.Annotations, api.MarkPlacementGroup)
+	delete(c.Annotations, api.MarkDedicatedReservations)
+	for _, is := range slices.Clone(c.Status.Conditions) {
+		if isOurs(is.Type) {
+			condition.Clear(c, is.Type)
+		}
+	}
+}
+
+// deleteNotes deletes what the controller keeps for itself and, in the end, the freeze, if
+// it is a hand-back's.
+func (h Handback) deleteNotes(ctx context.Context) (n int, err error) {
+	var list corev1.ConfigMapList
+	if err := h.Store.List(ctx, &list, client.InNamespace(h.Namespace)); err != nil {
+		return 0, fmt.Errorf("list ConfigMaps of namespace %s: %w", h.Namespace, err)
+	}
+	isFreeze := func(c corev1.ConfigMap) bool {
+		return c.Name == api.ConfigMapFreeze && c.Data[api.FreezeReason] == frozenFor
+	}
+	slices.SortStableFunc(list.Items, func(a, b corev1.ConfigMap) int {
+		switch {
+		case isFreeze(a) == isFreeze(b):
+			return 0
+		case isFreeze(a):
+			return 1
+		}
+		return -1
+	})
+	for i := range list.Items {
+		c := &list.Items[i]
+		if c.Name != api.ConfigMapMemory && !strings.HasPrefix(c.Name, api.ConfigMapRecord+"-") && !isFreeze(*c) {
+			continue
+		}
+		if err := h.Store.Delete(ctx, c); client.IgnoreNotFound(err) != nil {
+			return n, fmt.Errorf("delete ConfigMap %s/%s: %w", c.Namespace, c.Name, err)
+		}
+		n++
+	}
+	return n, nil
+}
+
+func ignoreExists(err error) error {
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
+}

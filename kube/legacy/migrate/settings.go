@@ -1,0 +1,116 @@
+package migrate
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// settings are those of the older generation that belong to pools and classes now.
+type settings struct {
+	from    *subject
+	profile string
+	tags    map[string]string
+	drift   bool
+	dense   bool // as many pods as a network allows is not the limit
+}
+
+const settingsName = "karpenter-global-settings"
+
+func (s *subject) isSettings() bool {
+	return s.APIVersion == "v1" && s.Kind == "ConfigMap" && s.Name == settingsName
+}
+
+// elsewhere are keys that are no matter of pools or classes, and where they are now.
+var elsewhere = map[string]string{
+	"batchMaxDuration":            "--batch-max-duration of the controller",
+	"batchIdleDuration":           "--batch-idle-duration of the controller",
+	"aws.clusterName":             "--cluster-name of the controller",
+	"aws.clusterEndpoint":         "--cluster-endpoint of the controller",
+	"aws.clusterCABundle":         "--cluster-ca-bundle of the controller",
+	"aws.isolatedVPC":             "--isolated-vpc of the controller",
+	"aws.vmMemoryOverheadPercent": "--vm-memory-overhead-percent of the controller",
+	"aws.interruptionQueueName":   "--interruption-queue of the controller",
+	"aws.reservedENIs":            "--reserved-enis of the controller",
+	"aws.assumeRoleARN":           "--assume-role-arn of the controller",
+	"aws.assumeRoleDuration":      "--assume-role-duration of the controller",
+}
+
+// nowhere are keys that nothing stands for, and what to do.
+var nowhere = map[string]string{
+	"aws.nodeNameConvention": "nodes are found by their machines, whatever they are called",
+	"aws.enablePodENI":       "pod interfaces are always offered by types that have them",
+}
+
+func (c *converter) takeSettings(s *subject) {
+	var from struct {
+		Data map[string]string `json:"data"`
+	}
+	if err := json.Unmarshal(s.JSON, &from); err != nil {
+		s.note(Refuses, "data", "its values must be texts: %s", err)
+		return
+	}
+	if c.settings != nil {
+		s.note(Refuses, "metadata.name", "%s is there twice, see %s: give one of them", settingsName, c.settings.from.At(""))
+		return
+	}
+	set := &settings{from: s}
+	c.settings = set
+	for _, key := range slices.Sorted(maps.Keys(from.Data)) {
+		at, value := "data["+key+"]", from.Data[key]
+		switch {
+		case key == "aws.defaultInstanceProfile":
+			set.profile = value
+			s.note(Maps, at, "spec.instanceProfile of every EC2NodeClass whose template names none")
+		case key == "aws.tags":
+			if err := json.Unmarshal([]byte(value), &set.tags); value != "" && err != nil {
+				s.note(Refuses, at, "is no JSON object of texts: %s", err)
+			} else {
+				s.note(Maps, at, "spec.tags of every EC2NodeClass that is made, below the tags of its template")
+			}
+		case key == "aws.enableENILimitedPodDensity":
+			set.dense = value == "false"
+			if set.dense {
+				s.note(Maps, at, "kubelet.maxPods 110 of every EC2NodeClass that says nothing else")
+			} else {
+				s.note(Maps, at, "is always so")
+			}
+		case key == "featureGates.driftEnabled":
+			set.drift = value == "true"
+			if set.drift {
+				s.note(Changes, at, "drift is always on now, and edits of pools and classes replace nodes too")
+			} else {
+				s.note(Changes, at, "there is no such switch: every NodePool gets a budget of 0 nodes for the reason Drifted")
+			}
+		case elsewhere[key] != "":
+			s.note(Maps, at, "set %s", elsewhere[key])
+		case nowhere[key] != "":
+			s.note(Loses, at, "%s", nowhere[key])
+		default:
+			s.note(Loses, at, "is no setting that is known here, remove it")
+		}
+	}
+	if _, said := from.Data["featureGates.driftEnabled"]; !said {
+		s.note(Changes, "data", "featureGates.driftEnabled is not set, so it was off: every NodePool gets a budget of 0 nodes for the reason Drifted")
+	}
+}
+
+// driftOff reports whether nodes were not replaced for being outdated.
+func (c *converter) driftOff() bool {
+	if c.settings == nil {
+		return c.NoDrift
+	}
+	return !c.settings.drift
+}
+
+// named is a comma list as its values, without space and doubles.
+func named(list string) []string {
+	var out []string
+	for one := range strings.SplitSeq(list, ",") {
+		if one = strings.TrimSpace(one); one != "" && !slices.Contains(out, one) {
+			out = append(out, one)
+		}
+	}
+	return out
+}
