@@ -113,26 +113,22 @@ type Difference struct {
 // machines are of NodePools.
 func Compare(policies []Policy) Difference {
 	var d Difference
-	var allowed, denied []string
+	var allow, deny statements
+	var patterns []string // that are allowed
 	for _, p := range policies {
 		for i, s := range p.statements {
-			if s.Effect == "Deny" {
-				if len(s.Condition) == 0 {
-					denied = append(denied, s.Action...)
-				}
-				continue
+			switch {
+			case s.Effect != "Deny":
+				allow = append(allow, s)
+				patterns = append(patterns, s.Action...)
+				d.Outdated = append(d.Outdated, s.outdated(p.name, i)...)
+			case len(s.Condition) == 0:
+				deny = append(deny, s)
 			}
-			allowed = append(allowed, s.Action...)
-			for _, not := range s.NotAction {
-				if !slices.Contains(s.NotAction, "*") {
-					allowed = append(allowed, "all but "+not)
-				}
-			}
-			d.Outdated = append(d.Outdated, s.outdated(p.name, i)...)
 		}
 	}
 	for _, action := range slices.Sorted(maps.Keys(needed)) {
-		if allows(allowed, action) && !allows(denied, action) {
+		if allow.speakOf(action) && !deny.speakOf(action) {
 			continue
 		}
 		text := action
@@ -141,21 +137,21 @@ func Compare(policies []Policy) Difference {
 		}
 		d.Missing = append(d.Missing, text)
 	}
-	slices.Sort(allowed)
-	for _, pattern := range slices.Compact(allowed) {
-		if !strings.HasPrefix(pattern, "all but ") && !slices.ContainsFunc(slices.Collect(maps.Keys(needed)), func(a string) bool { return matches(pattern, a) }) {
+	slices.Sort(patterns)
+	for _, pattern := range slices.Compact(patterns) {
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(needed)), func(a string) bool { return matches(pattern, a) }) {
 			d.Needless = append(d.Needless, pattern)
 		}
 	}
 	return d
 }
 
-func allows(patterns []string, action string) bool {
-	return slices.ContainsFunc(patterns, func(p string) bool {
-		if not, all := strings.CutPrefix(p, "all but "); all {
-			return !matches(not, action)
-		}
-		return matches(p, action)
+// speakOf reports whether one of the statements means an action: it names it, or all but
+// others.
+func (s statements) speakOf(action string) bool {
+	means := func(p string) bool { return matches(p, action) }
+	return slices.ContainsFunc(s, func(one statement) bool {
+		return slices.ContainsFunc(one.Action, means) || len(one.NotAction) > 0 && !slices.ContainsFunc(one.NotAction, means)
 	})
 }
 

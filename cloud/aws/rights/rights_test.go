@@ -36,6 +36,11 @@ func TestCompare(t *testing.T) {
 		"several policies, whatever case they are written in": {
 			[]string{`{"Statement": [{"Effect": "Allow", "Action": ["EC2:*", "iam:*InstanceProfile*", "iam:PassRole"]}]}`,
 				`{"Statement": [{"Effect": "Allow", "Action": ["sqs:*", "ssm:getparameter*", "eks:DescribeCluster", "pricing:*", "arc-zonal-shift:*"]}]}`}, nil, nil, nil},
+		"all but several actions": {[]string{`{"Statement": {"Effect": "Allow", "NotAction": ["ec2:CreateFleet", "ec2:RunInstances"]}}`},
+			[]string{"ec2:CreateFleet", "ec2:RunInstances"}, nil, nil},
+		"all that is not named is denied": {
+			[]string{`{"Statement": [{"Effect": "Allow", "Action": "*"}, {"Effect": "Deny", "NotAction": ["ec2:*", "eks:*", "iam:*", "pricing:*", "ssm:*", "arc*:*"]}]}`},
+			[]string{"sqs:DeleteMessage", "sqs:GetQueueUrl", "sqs:ReceiveMessage"}, nil, nil},
 		"what is denied without a condition": {
 			[]string{`{"Statement": [{"Effect": "Allow", "Action": "*"}, {"Effect": "Deny", "Action": "ec2:RunInstances"},
 				{"Effect": "Deny", "Action": "ec2:CreateFleet", "Condition": {"StringNotEquals": {"aws:RequestedRegion": "us-east-1"}}}]}`}, []string{"ec2:RunInstances"}, nil, nil},
