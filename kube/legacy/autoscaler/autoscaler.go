@@ -11,6 +11,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -60,7 +61,8 @@ func (e *entry) refused() bool {
 
 // Convert turns groups, and holds what it makes to the rules.
 func Convert(s *Settings, groups []nodegroup.Group, converter *migrate.Converter) (*Result, error) {
-	about := &entry{migrate.Entry{Object: "Deployment " + s.Namespace + "/" + s.Name, At: s.Namespace + "/" + s.Name, Made: []string{}}}
+	called := path.Join(s.Namespace, s.Name)
+	about := &entry{migrate.Entry{Object: "Deployment " + called, At: called, Made: []string{}}}
 	s.tell(about)
 	entries := []*entry{about}
 	taken := map[string]bool{}

@@ -7,6 +7,34 @@ import (
 	"github.com/daemok/daemok/cloud/nodegroup"
 )
 
+// words are what the plan's commands are made of. A machine ends only after its node was
+// found and drained: where kubectl or AWS does not answer nothing goes.
+const words = `# What the commands below are made of: give it to the shell first.
+instances_of() { # those of a group that are not about to end
+  aws autoscaling describe-auto-scaling-groups --auto-scaling-group-names "$1" --query 'AutoScalingGroups[].Instances[?LifecycleState==` + "`InService`" + `][].InstanceId' --output text | tr '\t' '\n'
+}
+node_of() { # that of an instance
+  kubectl get nodes -o jsonpath='{range .items[?(@.spec.providerID)]}{.metadata.name} {.spec.providerID}{"\n"}{end}' | awk -v id="/$1" 'index($2, id) {print $1}'
+}
+cordon_all() { # of a group
+  for id in $(instances_of "$1"); do
+    node=$(node_of "$id")
+    [ -z "$node" ] || kubectl cordon "$node"
+  done
+}
+empty_some() { # of a group, as many nodes
+  for id in $(instances_of "$1" | head -n "$2"); do
+    node=$(node_of "$id")
+    if [ -z "$node" ]; then
+      echo "$id of $1 has no node, and stays: see why, and end it yourself"
+      continue
+    fi
+    kubectl drain "$node" --ignore-daemonsets --delete-emptydir-data &&
+      aws autoscaling terminate-instance-in-auto-scaling-group --instance-id "$id" --should-decrement-desired-capacity
+  done
+}
+`
+
 // plan is how the groups are emptied: a few nodes at a time, each drained before it goes.
 // What is printed can be run step by step.
 func (s *Settings) plan(groups []nodegroup.Group) string {
@@ -15,10 +43,12 @@ func (s *Settings) plan(groups []nodegroup.Group) string {
 	}
 	var b strings.Builder
 	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	b.WriteString(words)
+	say("")
 	say("# 1. Apply the manifests, and see that every NodePool is ready.")
 	say("kubectl get nodepools")
 	say("# 2. Stop the Cluster Autoscaler: two that scale would work against each other.")
-	say("kubectl -n %s scale deployment %s --replicas=0", s.Namespace, s.Name)
+	say("kubectl %sscale deployment %s --replicas=0", s.inNamespace(), s.Name)
 	say("# 3. Empty each group, as many nodes at a time as the budget says. Drains respect PodDisruptionBudgets;")
 	say("#    machines of the NodePools come for the pods. Go on when none is pending: kubectl get pods -A --field-selector=status.phase=Pending")
 	for _, g := range groups {
@@ -27,22 +57,27 @@ func (s *Settings) plan(groups []nodegroup.Group) string {
 		say("# %s: %d nodes, %d at a time, %d rounds", g.Name, g.Desired, budget, (g.Desired+budget-1)/budget)
 		if g.Managed != "" {
 			say("aws eks update-nodegroup-config --cluster-name %s --nodegroup-name %s --scaling-config minSize=0", g.Cluster, g.Managed)
+			say("aws eks wait nodegroup-active --cluster-name %s --nodegroup-name %s", g.Cluster, g.Managed)
 		} else {
 			say("aws autoscaling update-auto-scaling-group --auto-scaling-group-name '%s' --min-size 0", g.Name)
 		}
 		say("aws autoscaling suspend-processes --auto-scaling-group-name '%s' --scaling-processes AZRebalance", g.Name)
-		say("# cordon all first, so that no pod moves from one of them to another")
-		say("for id in $(aws autoscaling describe-auto-scaling-groups --auto-scaling-group-names '%s' --query 'AutoScalingGroups[].Instances[].InstanceId' --output text); do", g.Name)
-		say("  kubectl get nodes -o jsonpath=\"{range .items[?(@.spec.providerID)]}{.metadata.name} {.spec.providerID}{'\\n'}{end}\" | awk -v id=\"/$id\" 'index($2, id) {print $1}' | xargs -r kubectl cordon")
-		say("done")
+		say("# all first, so that no pod moves from one of them to another")
+		say("cordon_all '%s'", g.Name)
 		say("# one round; repeat it until the group has no instance")
-		say("for id in $(aws autoscaling describe-auto-scaling-groups --auto-scaling-group-names '%s' --query 'AutoScalingGroups[].Instances[].InstanceId' --output text | tr '\\t' '\\n' | head -n %d); do", g.Name, budget)
-		say("  kubectl get nodes -o jsonpath=\"{range .items[?(@.spec.providerID)]}{.metadata.name} {.spec.providerID}{'\\n'}{end}\" | awk -v id=\"/$id\" 'index($2, id) {print $1}' | xargs -r kubectl drain --ignore-daemonsets --delete-emptydir-data &&")
-		say("    aws autoscaling terminate-instance-in-auto-scaling-group --instance-id \"$id\" --should-decrement-desired-capacity")
-		say("done")
-		say("# to go back: scale the group up, and start the Cluster Autoscaler again")
+		say("empty_some '%s' %d", g.Name, budget)
+		say("# to go back: scale the group up, resume AZRebalance, and start the Cluster Autoscaler again")
 	}
 	say("")
 	say("# 4. When all are empty: delete the groups, and the Cluster Autoscaler.")
 	return b.String()
+}
+
+// inNamespace is the flag by which kubectl finds the Deployment; a manifest may leave it to
+// kubectl's context.
+func (s *Settings) inNamespace() string {
+	if s.Namespace == "" {
+		return ""
+	}
+	return "-n " + s.Namespace + " "
 }
