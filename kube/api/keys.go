@@ -127,7 +127,7 @@ var markKeys = []Key{
 	{MarkAdopt, KindAnnotation, "NodeClaim", "provider ID of a running machine that the claim takes over; nothing is ever bought for it"},
 	{MarkAdoptFrom, KindAnnotation, "NodeClaim", "claim that has the machine to be taken over so far, and goes without it"},
 	{MarkAdoptedBy, KindAnnotation, "NodeClaim", "claim that has taken the machine over; this one goes without it"},
-	{MarkMigratedFrom, KindAnnotation, "NodePool, EC2NodeClass", "API version of what `daemok migrate --apply` made it from"},
+	{MarkMigratedFrom, KindAnnotation, "NodePool, EC2NodeClass, Node", "API version of what `daemok migrate --apply` made it from, or whose word on the node it put into newer ones"},
 	{MarkReplaces, KindAnnotation, onClaims, "claims whose machines this one takes the place of, with commas between"},
 	{MarkTakes, KindAnnotation, onClaims, "claims whose nodes were leaving when this one was ordered for their pods, with commas between"},
 	{MarkStage, KindAnnotation, onClaims, "how far that is: waiting/ and how many machines must start first, done, or kept: given up, with pods on the machine"},

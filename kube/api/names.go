@@ -175,7 +175,7 @@ const (
 	// MarkAdoptedBy names the claim that has the machine now; this one goes without it.
 	MarkAdoptedBy = GroupDaemok + "/adopted-by"
 	// MarkMigratedFrom is the API version of the objects that daemok migrate made a pool or
-	// class from, whose place it takes.
+	// class from, whose place it takes; on a node, of those in whose words it was protected.
 	MarkMigratedFrom = GroupDaemok + "/migrated-from"
 	// MarkReplaces names the claims whose machines this one takes the place of,
 	// sorted, with commas between.

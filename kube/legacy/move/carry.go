@@ -15,6 +15,7 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
 	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/kube/translate"
 )
@@ -54,6 +55,9 @@ func (m *Mover) carry(ctx context.Context, r *record, w way) error {
 		if looks++; text != told {
 			told, looks = text, 0
 			m.Tell(text)
+		}
+		if looks == stuckFor {
+			m.Tell("nothing has moved for a while: see that Daemok's controller runs, and its log")
 		}
 		if stuck && looks >= stuckFor {
 			return errors.New(text + "\nmend that and repeat, or go back by --rollback")
@@ -207,29 +211,35 @@ func (m *Mover) adopt(ctx context.Context, w way, s *scene, node *corev1.Node, f
 	return nil
 }
 
-// protect has a node that is not to be consolidated say so in the newer words.
+// protect has a node that is not to be consolidated say so in the newer words, with a mark by
+// which settle takes that back.
 func (m *Mover) protect(ctx context.Context, node *corev1.Node) error {
 	if node.Annotations[api.AnnotationDoNotConsolidate] != "true" || node.Annotations[api.AnnotationDoNotDisrupt] != "" {
 		return nil
 	}
 	before := node.DeepCopy()
-	node.Annotations[api.AnnotationDoNotDisrupt] = "true"
+	node.Annotations[api.AnnotationDoNotDisrupt], node.Annotations[api.MarkMigratedFrom] = "true", v1alpha5.GroupVersion.String()
 	if err := m.Store.Patch(ctx, node, client.MergeFrom(before)); err != nil {
 		return fmt.Errorf("protect node %s as %s did: %w", node.Name, api.AnnotationDoNotConsolidate, err)
 	}
 	return nil
 }
 
-// settle takes off a node of a Provisioner what says that it is of a NodePool. The other way
-// round the older label stays, as pods may select by it.
+// settle takes off a node of a Provisioner what the move wrote on it: that it is of a NodePool,
+// and how it was protected. The other way round the older label stays, as pods may select by
+// it.
 func (m *Mover) settle(ctx context.Context, w way, node *corev1.Node) error {
-	if w.to.Kind != translate.KindProvisioner || node == nil || node.Labels[api.LabelNodePool] == "" {
+	if w.to.Kind != translate.KindProvisioner || node == nil || node.Labels[api.LabelNodePool] == "" && node.Annotations[api.MarkMigratedFrom] == "" {
 		return nil
 	}
 	before := node.DeepCopy()
 	delete(node.Labels, api.LabelNodePool)
+	if node.Annotations[api.MarkMigratedFrom] != "" {
+		delete(node.Annotations, api.MarkMigratedFrom)
+		delete(node.Annotations, api.AnnotationDoNotDisrupt)
+	}
 	if err := m.Store.Patch(ctx, node, client.MergeFrom(before)); err != nil {
-		return fmt.Errorf("take label %s off node %s: %w", api.LabelNodePool, node.Name, err)
+		return fmt.Errorf("take off node %s what it was given for NodePools: %w", node.Name, err)
 	}
 	return nil
 }

@@ -58,6 +58,7 @@ func newTown(t *testing.T) *town {
 	template.Spec.SecurityGroupSelector = template.Spec.SubnetSelector
 	older := &v1alpha5.Provisioner{ObjectMeta: metav1.ObjectMeta{Name: "default", Labels: map[string]string{"team": "web"}}}
 	older.Spec.Labels = map[string]string{"tier": "a"}
+	condition.Set(older, "Ready", metav1.ConditionTrue, "Ready", "", time.Now())
 	x.create(template, older)
 	for i, name := range []string{"a", "b", "c"} {
 		claim := &karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: "default-" + name, Labels: map[string]string{api.LabelProvisioner: "default"}, Finalizers: []string{api.FinalizerTermination}}}
@@ -254,13 +255,12 @@ node found of NodePool/default, claimed by one of NodePool/default
 node other of /
 ConfigMap daemok-migration done`
 
-// After a rollback a node that nobody claimed has a claim, and nodes that were not to be
-// consolidated are protected by both words.
+// After a rollback a node that nobody claimed has a claim.
 const back = `Provisioner default map[team:web] map[tier:a]
 AWSNodeTemplate default
-node a of Provisioner/default, claimed by one of Provisioner/default, protected
-node b of Provisioner/default, claimed by one of Provisioner/default, protected
-node c of Provisioner/default, claimed by one of Provisioner/default, protected
+node a of Provisioner/default, claimed by one of Provisioner/default
+node b of Provisioner/default, claimed by one of Provisioner/default
+node c of Provisioner/default, claimed by one of Provisioner/default
 node found of Provisioner/default, claimed by one of Provisioner/default
 node other of /`
 
@@ -403,6 +403,37 @@ func TestProvisionersThatPodsSelectStay(t *testing.T) {
 	}
 	if kept, err := m.Apply(t.Context(), x.plan); err != nil || len(kept) > 0 || x.is() != moved {
 		t.Errorf("kept %v, %v:\n%s", kept, err, x.is())
+	}
+}
+
+// A move is not begun, and nothing is changed, where it could not be carried out.
+func TestAMoveIsNotBegun(t *testing.T) {
+	tests := map[string]struct {
+		before func(older *v1alpha5.Provisioner)
+		says   string
+	}{
+		"where nobody looks after the pools": {func(p *v1alpha5.Provisioner) { p.Status.Conditions = nil }, "Provisioner default: no controller has looked at it"},
+		"where a pool cannot have nodes": {func(p *v1alpha5.Provisioner) {
+			condition.Set(p, "Ready", metav1.ConditionFalse, "NotReady", "no subnet", time.Now())
+		}, "Provisioner default is not ready: no subnet: mend it, or delete it"},
+		"where the record would not hold all": {func(p *v1alpha5.Provisioner) {
+			p.Spec.Annotations = map[string]string{"notes": strings.Repeat("x", 1<<20)}
+		}, "convert them by files"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			x := newTown(t)
+			was := x.is()
+			tt.before(x.plan.Older[0].(*v1alpha5.Provisioner))
+			m, writes := x.mover(0, false)
+			_, err := m.Apply(t.Context(), x.plan)
+			if err == nil || !strings.Contains(err.Error(), "nothing was changed") || !strings.Contains(err.Error(), tt.says) {
+				t.Errorf("Apply = %v, want %q", err, tt.says)
+			}
+			if *writes > 0 || x.is() != was {
+				t.Errorf("there were %d writes, and it is\n%s", *writes, x.is())
+			}
+		})
 	}
 }
 

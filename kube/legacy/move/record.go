@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/daemok/daemok/kube/api"
 	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
+	"github.com/daemok/daemok/kube/api/condition"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
 	"github.com/daemok/daemok/kube/translate"
 )
@@ -28,6 +30,10 @@ const (
 	keyNewer = "newer"
 	keyBack  = "rollback"
 )
+
+// recordMax is how many bytes of objects a record may have: an API server takes a MiB of a
+// ConfigMap, and the steps are in it too.
+const recordMax = 1<<20 - 16<<10
 
 // record is what is written of a move.
 type record struct {
@@ -52,6 +58,9 @@ func (m *Mover) begin(ctx context.Context, p Plan) (*record, error) {
 	if err != nil || r != nil {
 		return r, err
 	}
+	if err := attended(p); err != nil {
+		return nil, err
+	}
 	r = &record{Step: "begins"}
 	for _, o := range p.Older {
 		r.older = append(r.older, bare(o))
@@ -67,6 +76,9 @@ func (m *Mover) begin(ctx context.Context, p Plan) (*record, error) {
 	if err != nil {
 		return nil, err
 	}
+	if size := len(older) + len(newer); size > recordMax {
+		return nil, fmt.Errorf("the objects to move come to %d bytes, and the ConfigMap by which a move can be resumed holds %d: nothing was changed; convert them by files, as daemok migrate prints them", size, recordMax)
+	}
 	err = m.Store.Create(ctx, &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: m.Namespace, Name: api.ConfigMapMigration},
 		Data:       map[string]string{keyStep: r.Step, keyOlder: older, keyNewer: newer},
@@ -78,6 +90,28 @@ func (m *Mover) begin(ctx context.Context, p Plan) (*record, error) {
 		return nil, fmt.Errorf("write ConfigMap %s/%s, by which the move can be resumed: %w", m.Namespace, api.ConfigMapMigration, err)
 	}
 	return r, nil
+}
+
+// attended refuses to begin where no controller serves the Provisioners that are to be moved,
+// or one of them cannot have nodes: what takes its place could not either.
+func attended(p Plan) error {
+	var wrong []string
+	for _, o := range p.Older {
+		provisioner := asProvisioner(o)
+		if provisioner == nil {
+			continue
+		}
+		switch is := condition.Get(provisioner, "Ready"); {
+		case is == nil:
+			wrong = append(wrong, fmt.Sprintf("Provisioner %s: no controller has looked at it, as it has no condition Ready: see that Daemok's runs, in this release or a later one", o.GetName()))
+		case is.Status != metav1.ConditionTrue:
+			wrong = append(wrong, fmt.Sprintf("Provisioner %s is not ready: %s: mend it, or delete it", o.GetName(), is.Message))
+		}
+	}
+	if len(wrong) == 0 {
+		return nil
+	}
+	return fmt.Errorf("nothing was changed:\n%s", strings.Join(wrong, "\n"))
 }
 
 // marked says on an object that it was made of older ones.
