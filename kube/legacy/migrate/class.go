@@ -139,10 +139,22 @@ var aliases = map[awsv1alpha1.AMIFamily]string{
 const al2023 = "al2023@latest"
 
 // withoutAL2 reports whether there are no images of AL2 for a version of Kubernetes.
-func withoutAL2(kubernetes string) bool {
+func withoutAL2(kubernetes string) bool { return minorOf(kubernetes) > 32 }
+
+// ubuntuFor is the release of Ubuntu that a Provisioner's nodes have for a version of
+// Kubernetes.
+func ubuntuFor(kubernetes string) string {
+	if minorOf(kubernetes) > 28 {
+		return "22.04"
+	}
+	return "20.04"
+}
+
+// minorOf is 27 of 1.27; 0: the version is not known.
+func minorOf(kubernetes string) int {
 	_, text, _ := strings.Cut(kubernetes, ".")
-	minor, err := strconv.Atoi(text)
-	return err == nil && minor > 32
+	minor, _ := strconv.Atoi(text)
+	return minor
 }
 
 // images turns family and selector of images.
@@ -183,11 +195,12 @@ func (c *converter) images(s *subject, field string, t *awsv1alpha1.AWSNodeTempl
 		s.note(Refuses, at, "images of Ubuntu are published for each version of Kubernetes: give --kubernetes-version, or an amiSelector")
 	default:
 		out.Spec.AMIFamily = &written
+		release := ubuntuFor(c.Kubernetes)
 		for _, arch := range []string{"amd64", "arm64"} {
 			out.Spec.AMISelectorTerms = append(out.Spec.AMISelectorTerms, awsv1.AMISelectorTerm{SSMParameter: fmt.Sprintf(
-				"/aws/service/canonical/ubuntu/eks/20.04/%s/stable/current/%s/hvm/ebs-gp2/ami-id", c.Kubernetes, arch)})
+				"/aws/service/canonical/ubuntu/eks/%s/%s/stable/current/%s/hvm/ebs-gp2/ami-id", release, c.Kubernetes, arch)})
 		}
-		s.note(Changes, at, "images are those of Ubuntu 20.04 for Kubernetes %s; after an upgrade of the cluster the version in ssmParameter is to be raised by hand", c.Kubernetes)
+		s.note(Changes, at, "images are those of Ubuntu %s for Kubernetes %s; after an upgrade of the cluster the version in ssmParameter is to be raised by hand", release, c.Kubernetes)
 	}
 }
 
