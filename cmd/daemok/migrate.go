@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -142,6 +143,11 @@ func (m *migration) run(ctx context.Context, in io.Reader, out, errOut io.Writer
 	if m.format != "text" && m.format != "json" {
 		return fmt.Errorf("-o %s: the report is text or json", m.format)
 	}
+	version, err := minorVersion(m.Kubernetes)
+	if err != nil {
+		return err
+	}
+	m.Kubernetes = version
 	if m.from != "" {
 		return m.runGroups(ctx, in, out, errOut)
 	}
@@ -191,6 +197,21 @@ func (m *migration) run(ctx context.Context, in io.Reader, out, errOut io.Writer
 		return fmt.Errorf("%d errors, see the report: what has one was not printed", n)
 	}
 	return nil
+}
+
+// versionOf are major and minor version of what people write.
+var versionOf = regexp.MustCompile(`^v?([0-9]+\.[0-9]+)([.+-].*)?$`)
+
+// minorVersion is a version of Kubernetes as images are published for it, such as 1.27.
+func minorVersion(text string) (string, error) {
+	if text == "" {
+		return "", nil
+	}
+	found := versionOf.FindStringSubmatch(text)
+	if found == nil {
+		return "", fmt.Errorf("--kubernetes-version %s: write a version such as 1.27", text)
+	}
+	return found[1], nil
 }
 
 func (m *migration) readFiles(in io.Reader) ([]migrate.Document, error) {

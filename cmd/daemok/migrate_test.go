@@ -70,3 +70,22 @@ func TestMigrateCRDsWantsABackup(t *testing.T) {
 		t.Errorf("without --backup: %v", err)
 	}
 }
+
+// A version may be written as kubectl and EKS tell it.
+func TestMigrateReadsAVersionOfKubernetes(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "class.yaml")
+	text := "apiVersion: karpenter.k8s.aws/v1alpha1\nkind: AWSNodeTemplate\nmetadata: {name: default}\nspec: {amiFamily: Ubuntu, instanceProfile: nodes, subnetSelector: {Name: x}, securityGroupSelector: {Name: x}}\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for version, want := range map[string]string{"1.27": "/1.27/", "v1.30.4-eks-a1b2": "/1.30/", "1.28+": "/1.28/"} {
+		if printed, err := run(t, "migrate", "-f", file, "--kubernetes-version", version); err != nil || !strings.Contains(printed, want) {
+			t.Errorf("with version %s it printed (%v)\n%s\nwant %s in it", version, err, printed, want)
+		}
+	}
+	for _, version := range []string{"27", "latest", "1"} {
+		if _, err := run(t, "migrate", "-f", file, "--kubernetes-version", version); err == nil || !strings.Contains(err.Error(), "write a version such as 1.27") {
+			t.Errorf("with version %s: %v", version, err)
+		}
+	}
+}
