@@ -41,7 +41,13 @@ func (s *story) filled(name string) string {
 	if err != nil {
 		s.Fatal(err)
 	}
-	return strings.ReplaceAll(string(content), "${CLUSTER_NAME}", environment(s.T, s.dir)["CLUSTER_NAME"])
+	return s.fill(string(content))
+}
+
+// fill writes the cluster's name into a manifest, as envsubst would.
+func (s *story) fill(manifest string) string {
+	s.Helper()
+	return strings.ReplaceAll(manifest, "${CLUSTER_NAME}", environment(s.T, s.dir)["CLUSTER_NAME"])
 }
 
 // manifest applies a file in a namespace of its own, all but its workloads.
