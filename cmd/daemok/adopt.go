@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,8 +55,8 @@ func runAdopt(ctx context.Context, store client.Client, out io.Writer, nodes []s
 	if err != nil {
 		return err
 	}
-	if len(nodes) > 0 {
-		orphans = slices.DeleteFunc(orphans, func(o adopt.Orphan) bool { return !slices.Contains(nodes, o.Node.Name) })
+	if orphans, err = named(orphans, nodes); err != nil {
+		return err
 	}
 	claims := map[string]string{} // nodes by their claims
 	left := 0
@@ -64,6 +65,13 @@ func runAdopt(ctx context.Context, store client.Client, out io.Writer, nodes []s
 		case o.Why != "":
 			left++
 			fmt.Fprintf(out, "node %s stays as it is: %s\n", o.Node.Name, o.Why)
+		case !yes && o.Claim != "":
+			left++
+			_, why, err := adopt.Stand(ctx, store, o.Claim)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(out, "node %s is to be taken over by NodeClaim %s already: %s\n", o.Node.Name, o.Claim, cmp.Or(why, "the controller has not said anything of it yet"))
 		case !yes:
 			left++
 			fmt.Fprintf(out, "node %s can be taken over by %s\n", o.Node.Name, o.ID)
@@ -79,7 +87,27 @@ func runAdopt(ctx context.Context, store client.Client, out io.Writer, nodes []s
 		_, err := fmt.Fprintf(out, "%d nodes have a pool and no NodeClaim; nothing was changed\n", left)
 		return err
 	}
+	if len(orphans) == 0 {
+		_, err := fmt.Fprintln(out, "no node has a pool and no NodeClaim: there is nothing to take over")
+		return err
+	}
 	return awaitAdoption(ctx, store, out, claims)
+}
+
+// named are the orphans that the user named, or all where none was.
+func named(orphans []adopt.Orphan, nodes []string) ([]adopt.Orphan, error) {
+	if len(nodes) == 0 {
+		return orphans, nil
+	}
+	var out []adopt.Orphan
+	for _, name := range nodes {
+		i := slices.IndexFunc(orphans, func(o adopt.Orphan) bool { return o.Node.Name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("node %s cannot be taken over: it is not there, is about to go, names no pool, or has its NodeClaim; daemok adopt lists those that can be", name)
+		}
+		out = append(out, orphans[i])
+	}
+	return out, nil
 }
 
 var errAdoptStopped = errors.New("stopped; the controller goes on, and so does the command when it is given again")

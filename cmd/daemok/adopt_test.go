@@ -85,6 +85,7 @@ func TestNodesAreTakenOverOnRequest(t *testing.T) {
 			for _, c := range claimsOf(t, store) {
 				before := c.DeepCopy()
 				if strings.HasSuffix(c.Annotations[api.MarkAdopt], "i-one") {
+					c.Status.ProviderID = c.Annotations[api.MarkAdopt]
 					condition.SetTrue(&c, karpv1.ClaimRegistered, time.Now())
 				} else {
 					condition.SetUnknown(&c, karpv1.ClaimLaunched, karpv1.ReasonNotAdopted, "machine i-two is stopped", time.Now())
@@ -104,6 +105,14 @@ func TestNodesAreTakenOverOnRequest(t *testing.T) {
 				t.Errorf("it says %q, want %q in it", out.String(), says)
 			}
 		}
+		out.Reset()
+		if err := runAdopt(t.Context(), store, &out, nil, false); err != nil || !strings.Contains(out.String(), "already: machine i-two is stopped") || strings.Contains(out.String(), "node one") {
+			t.Errorf("listed after that (%v) they are\n%s", err, &out)
+		}
+		out.Reset()
+		if err := runAdopt(t.Context(), store, &out, nil, true); err == nil || !strings.Contains(out.String(), "node two stays as it is: machine i-two is stopped") {
+			t.Errorf("given again the command ends with %v, and says\n%s", err, &out)
+		}
 		if claims := claimsOf(t, store); len(claims) != 2 || claims[0].OwnerReferences[0].Kind != "Provisioner" {
 			t.Errorf("claims are %v", claims)
 		}
@@ -115,6 +124,9 @@ func TestAControllerThatDoesNotAnswerIsTold(t *testing.T) {
 		err := runAdopt(t.Context(), orphaned(t), &strings.Builder{}, []string{"one"}, true)
 		if err == nil || !strings.Contains(err.Error(), "said nothing of 1 nodes in 2m0s") {
 			t.Errorf("the command ends with %v", err)
+		}
+		if err := runAdopt(t.Context(), orphaned(t), &strings.Builder{}, []string{"claimed"}, true); err == nil || !strings.Contains(err.Error(), "node claimed cannot be taken over") {
+			t.Errorf("of a node that has its claim it says %v", err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()

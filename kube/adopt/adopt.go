@@ -23,20 +23,26 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// Orphan is a node that names a pool and that no claim is about.
+// Orphan is a node that names a pool and that no claim has.
 type Orphan struct {
-	Node *corev1.Node
-	ID   cluster.PoolID
-	Pool translate.PoolObject // zero where Why is not empty
-	Why  string               // why it cannot be taken over; empty: it may
+	Node  *corev1.Node
+	ID    cluster.PoolID
+	Pool  translate.PoolObject // zero where Why is not empty
+	Why   string               // why it cannot be taken over; empty: it may
+	Claim string               // that was asked to take it over already; empty: none
 }
 
 // Find lists the orphans of a cluster by name. Nodes of other providers are none.
 func Find(ctx context.Context, from client.Reader, serves translate.Generations) (out []Orphan, err error) {
-	claimed := map[string]bool{}
+	claimed, asked := map[string]bool{}, map[string]string{}
 	err = snapshot.Each(ctx, from, &karpv1.NodeClaimList{}, func(l *karpv1.NodeClaimList) {
 		for i := range l.Items {
-			claimed[l.Items[i].Status.ProviderID], claimed[l.Items[i].Annotations[api.MarkAdopt]] = true, true
+			c := &l.Items[i]
+			if translate.Adopts(c) && !condition.IsTrue(c, karpv1.ClaimRegistered) {
+				asked[c.Annotations[api.MarkAdopt]] = c.Name
+			} else {
+				claimed[c.Status.ProviderID] = true
+			}
 		}
 	})
 	if err != nil {
@@ -46,7 +52,11 @@ func Find(ctx context.Context, from client.Reader, serves translate.Generations)
 		for i := range l.Items {
 			n := &l.Items[i]
 			if id := translate.PoolOfNode(n); id.Name != "" && n.DeletionTimestamp == nil && (n.Spec.ProviderID == "" || !claimed[n.Spec.ProviderID]) {
-				out = append(out, Orphan{Node: n, ID: id})
+				o := Orphan{Node: n, ID: id}
+				if n.Spec.ProviderID != "" {
+					o.Claim = asked[n.Spec.ProviderID]
+				}
+				out = append(out, o)
 			}
 		}
 	})
@@ -86,9 +96,12 @@ func poolOf(ctx context.Context, from client.Reader, serves translate.Generation
 	return o, nil
 }
 
-// Ask has the orphan's pool take it over, and returns the claim's name. One that was asked
-// for before is no error.
+// Ask has the orphan's pool take it over, and returns the claim's name: the one that was
+// asked before, if there is one.
 func Ask(ctx context.Context, store client.Client, o Orphan) (claim string, err error) {
+	if o.Claim != "" {
+		return o.Claim, nil
+	}
 	c, err := translate.Adoption(o.Pool, o.Node, "")
 	if err != nil {
 		return "", err
