@@ -211,6 +211,14 @@ func reasonNotOffered(key string) string {
 	return "NotOffered"
 }
 
+// nameOfClassIn is the field of a pool that names its class.
+func nameOfClassIn(view translate.PoolObject) string {
+	if view.ID.Kind == translate.KindProvisioner {
+		return "spec.providerRef"
+	}
+	return "spec.template.spec.nodeClassRef"
+}
+
 // readiness says whether the pool's class can be used. For a new pool that is
 // no news while it is open; untold is when it becomes so.
 func (r *Reconciler) readiness(o Object, view translate.PoolObject, class ClassState, n news) (untold time.Duration) {
@@ -219,7 +227,7 @@ func (r *Reconciler) readiness(o Object, view translate.PoolObject, class ClassS
 	switch {
 	case !class.Found:
 		condition.SetFalse(o, kind, karpv1.ReasonNodeClassNotFound,
-			fmt.Sprintf("%s %s does not exist; create it or name another in spec.template.spec.nodeClassRef", ref.Kind, ref.Name), r.Now())
+			fmt.Sprintf("%s %s does not exist; create it or name another in %s", ref.Kind, ref.Name, nameOfClassIn(view)), r.Now())
 	case class.Terminating:
 		condition.SetFalse(o, kind, karpv1.ReasonNodeClassTerminating, fmt.Sprintf("%s %s is being deleted", ref.Kind, ref.Name), r.Now())
 	case class.Status == metav1.ConditionTrue:

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
@@ -88,7 +89,7 @@ func TestReadiness(t *testing.T) {
 		reason string
 		says   string
 	}{
-		"SC-394 a class that does not exist":         {ClassState{}, metav1.ConditionFalse, karpv1.ReasonNodeClassNotFound, "EC2NodeClass main does not exist"},
+		"SC-394 a class that does not exist":         {ClassState{}, metav1.ConditionFalse, karpv1.ReasonNodeClassNotFound, "EC2NodeClass main does not exist; create it or name another in spec.template.spec.nodeClassRef"},
 		"SC-394 a class that is being deleted":       {ClassState{Found: true, Terminating: true}, metav1.ConditionFalse, karpv1.ReasonNodeClassTerminating, "being deleted"},
 		"SC-394 a class that is not ready says why":  {ClassState{Found: true, Status: metav1.ConditionFalse, Reason: "SubnetsNotFound", Message: "no subnet"}, metav1.ConditionFalse, "SubnetsNotFound", "no subnet"},
 		"SC-394 a class without a word about itself": {ClassState{Found: true, Status: metav1.ConditionUnknown}, metav1.ConditionFalse, karpv1.ReasonNodeClassReadinessUnknown, "does not say yet"},
@@ -108,6 +109,12 @@ func TestReadiness(t *testing.T) {
 				t.Errorf("events = %v", events.reasons)
 			}
 		})
+	}
+}
+
+func TestAProvisionerNamesItsClassElsewhere(t *testing.T) {
+	if got := nameOfClassIn(translate.PoolObject{ID: cluster.PoolID{Kind: translate.KindProvisioner, Name: "default"}}); got != "spec.providerRef" {
+		t.Errorf("the class of a Provisioner is named in %s", got)
 	}
 }
 

@@ -54,6 +54,9 @@ func (f Finder) Subnets(ctx context.Context, terms []nodeclass.SubnetTerm) ([]no
 			}
 		}
 	}
+	if len(terms) == 0 {
+		return nil, &nodeclass.MissingError{Reason: nodeclass.SubnetsNotFound, Text: "spec.subnetSelectorTerms selects nothing: name a tag, or subnets by ID"}
+	}
 	if len(found) == 0 {
 		return nil, &nodeclass.MissingError{Reason: nodeclass.SubnetsNotFound, Text: fmt.Sprintf(
 			"no subnet in %s matches spec.subnetSelectorTerms (%s): tag the subnets for machines so, or change the terms", f.region(), describeSubnets(terms))}
@@ -78,6 +81,9 @@ func (f Finder) Groups(ctx context.Context, terms []nodeclass.GroupTerm) ([]node
 				found[aws.ToString(g.GroupId)] = nodeclass.Group{ID: aws.ToString(g.GroupId), Name: aws.ToString(g.GroupName), Owned: f.owned(g.Tags)}
 			}
 		}
+	}
+	if len(terms) == 0 {
+		return nil, &nodeclass.MissingError{Reason: nodeclass.SecurityGroupsNotFound, Text: "spec.securityGroupSelectorTerms selects nothing: name a tag, or security groups by ID"}
 	}
 	if len(found) == 0 {
 		return nil, &nodeclass.MissingError{Reason: nodeclass.SecurityGroupsNotFound, Text: fmt.Sprintf(

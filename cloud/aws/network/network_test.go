@@ -108,6 +108,17 @@ func TestNothingFoundNamesTheSelector(t *testing.T) {
 	}
 }
 
+// To select by nothing is told as that, and not as a tag that nothing has.
+func TestNoTermsSelectNothing(t *testing.T) {
+	_, noSubnets := Finder{API: &fake{}}.Subnets(t.Context(), nil)
+	_, noGroups := Finder{API: &fake{}}.Groups(t.Context(), nil)
+	for want, err := range map[string]error{"spec.subnetSelectorTerms selects nothing: name a tag": noSubnets, "spec.securityGroupSelectorTerms selects nothing: name a tag": noGroups} {
+		if missing, ok := errors.AsType[*nodeclass.MissingError](err); !ok || !strings.HasPrefix(missing.Text, want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
+
 func ids(subnets []nodeclass.Subnet) string {
 	var out []string
 	for _, s := range subnets {
