@@ -51,7 +51,7 @@ func (c *converter) provisioner(s *subject, p *v1alpha5.Provisioner) {
 	view := legacy.Pool(p)
 	out := &karpv1.NodePool{
 		TypeMeta:   metav1.TypeMeta{APIVersion: karpv1.GroupVersion.String(), Kind: "NodePool"},
-		ObjectMeta: meta(p.ObjectMeta, api.MarkBudgets),
+		ObjectMeta: meta(p.ObjectMeta, api.MarkBudgets, api.MarkRoll),
 		Spec: karpv1.NodePoolSpec{
 			Template: view.Template, Disruption: view.Disruption, Limits: view.Limits, Weight: p.Spec.Weight,
 		},
@@ -62,6 +62,9 @@ func (c *converter) provisioner(s *subject, p *v1alpha5.Provisioner) {
 	made := &pool{from: s, out: out, field: "spec.kubeletConfiguration"}
 	t := &out.Spec.Template
 	tellOfWarnings(s, validate.Provisioner(p))
+	if _, rolled := p.Annotations[api.MarkRoll]; rolled {
+		s.note(Loses, "metadata.annotations["+api.MarkRoll+"]", "was of the Provisioner's nodes of that time, it is left out")
+	}
 	c.labels(s, p, t)
 	requirements(s, p, t)
 	ages(s, p, t)
