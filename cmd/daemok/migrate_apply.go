@@ -28,24 +28,26 @@ func mover(cluster reached, out io.Writer) *move.Mover {
 // apply moves the cluster to what was made of its older objects, or goes on with a move.
 func (m *migration) apply(ctx context.Context, cluster reached, r *migrate.Result, out io.Writer) error {
 	plan := move.Plan{Newer: r.New()}
-	begun, err := mover(cluster, out).Begun(ctx)
+	begun, done, err := mover(cluster, out).Begun(ctx)
+	if err != nil {
+		return err
+	}
+	if plan.Older, err = older(ctx, cluster); err != nil {
+		return err
+	}
 	switch {
-	case err != nil:
+	case done && len(plan.Older) == 0:
+		_, err := fmt.Fprintln(out, "the move is done")
 		return err
 	case begun:
 	case r.Refused() > 0:
 		return fmt.Errorf("%d errors, see the report: mend them first, nothing was changed", r.Refused())
-	default:
-		if plan.Older, err = older(ctx, cluster); err != nil {
-			return err
-		}
-		if len(plan.Older) == 0 {
-			_, err := fmt.Fprintln(out, "there is no Provisioner and no AWSNodeTemplate to move from")
-			return err
-		}
+	case len(plan.Older) == 0:
+		_, err := fmt.Fprintln(out, "there is no Provisioner and no AWSNodeTemplate to move from")
+		return err
 	}
 	kept, err := mover(cluster, out).Apply(ctx, plan)
-	return interrupted(err, func() error {
+	return interrupted(err, "repeat the command, or go back by --rollback", func() error {
 		if len(kept) > 0 {
 			_, err := fmt.Fprintf(out, "pods select nodes of Provisioner %s, which stay and get machines until the pods select by karpenter.sh/nodepool; then repeat --apply\n", strings.Join(kept, ", "))
 			return err
@@ -56,13 +58,13 @@ func (m *migration) apply(ctx context.Context, cluster reached, r *migrate.Resul
 
 // rollback undoes a move.
 func (m *migration) rollback(ctx context.Context, cluster reached, out io.Writer) error {
-	return interrupted(mover(cluster, out).Rollback(ctx), func() error { return nil })
+	return interrupted(mover(cluster, out).Rollback(ctx), "repeat the command", func() error { return nil })
 }
 
 // interrupted says of a move that was ended from outside how it goes on.
-func interrupted(err error, done func() error) error {
+func interrupted(err error, wayOut string, done func() error) error {
 	if errors.Is(err, context.Canceled) {
-		return errors.New("the move stands still, and no node goes by choice until it goes on: repeat the command, or go back by --rollback")
+		return errors.New("the move stands still, and no node goes by choice until it goes on: " + wayOut)
 	}
 	if err != nil {
 		return err

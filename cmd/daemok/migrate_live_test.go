@@ -159,3 +159,21 @@ func TestMigrateChecksACluster(t *testing.T) {
 		t.Errorf("a check of files gives %v", err)
 	}
 }
+
+// A move that is done is no error when it is asked for again, unless older objects are back.
+func TestMigrateAppliesOnce(t *testing.T) {
+	record := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace(), Name: api.ConfigMapMigration}, Data: map[string]string{"step": "done", "older": "[]", "newer": "[]"}}
+	cluster := olderCluster(t, nil, record)
+	if _, _, err := asked(t, cluster, nil, "--apply"); err == nil || !strings.Contains(err.Error(), "delete it to begin another") {
+		t.Errorf("with older objects it ends with %v", err)
+	}
+	for _, o := range []client.Object{&v1alpha5.Provisioner{}, &awsv1alpha1.AWSNodeTemplate{}} {
+		o.SetName("default")
+		if err := cluster.Delete(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, _, err := asked(t, cluster, nil, "--apply"); err != nil || out != "the move is done\n" {
+		t.Errorf("without older objects it says %q, %v", out, err)
+	}
+}

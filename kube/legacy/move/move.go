@@ -43,10 +43,11 @@ type Mover struct {
 // that take their place, classes before pools.
 type Plan struct{ Older, Newer []client.Object }
 
-// Begun reports whether a move has been begun and is not rolled back.
-func (m *Mover) Begun(ctx context.Context) (bool, error) {
+// Begun reports whether a move has been begun and is not rolled back, and whether it is
+// done.
+func (m *Mover) Begun(ctx context.Context) (begun, done bool, err error) {
 	r, err := m.read(ctx)
-	return r != nil, err
+	return r != nil, r != nil && r.Step == stepDone && !r.Back, err
 }
 
 // Apply moves the cluster as planned, or goes on with the move that was begun, whose plan
@@ -185,10 +186,11 @@ func (m *Mover) makeOne(ctx context.Context, o client.Object) error {
 	}
 }
 
-// ready waits until the pools of a way may have nodes.
+// ready waits until the pools of a way may have nodes. At the first look nobody may have
+// looked at them: nothing is told of that.
 func (m *Mover) ready(ctx context.Context, w way) error {
 	told := ""
-	for {
+	for first := true; ; first = false {
 		waits := ""
 		for _, name := range w.names {
 			o := w.to.New()
@@ -204,7 +206,7 @@ func (m *Mover) ready(ctx context.Context, w way) error {
 		if waits == "" {
 			return nil
 		}
-		if waits != told {
+		if waits != told && !first {
 			told = waits
 			m.Tell(strings.TrimSuffix(waits, "\n"))
 		}

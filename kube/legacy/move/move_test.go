@@ -276,6 +276,9 @@ func TestAClusterIsMovedAndBack(t *testing.T) {
 	if got := x.is(); got != moved {
 		t.Errorf("moved it is\n%s\nwant\n%s", got, moved)
 	}
+	if begun, done, err := m.Begun(t.Context()); !begun || !done || err != nil {
+		t.Errorf("moved it is begun %t and done %t, %v", begun, done, err)
+	}
 	if _, err := m.Apply(t.Context(), x.plan); err == nil || !strings.Contains(err.Error(), "the move is done") {
 		t.Errorf("to move again gives %v", err)
 	}
@@ -357,7 +360,7 @@ func TestAMoveKilledAtAnyWriteGoesOnOrBack(t *testing.T) {
 					continue
 				}
 				hit = true
-				begun, err := whole.Begun(t.Context())
+				begun, _, err := whole.Begun(t.Context())
 				switch {
 				case err != nil:
 				case then == "on":

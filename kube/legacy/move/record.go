@@ -181,6 +181,9 @@ func (m *Mover) note(ctx context.Context, r *record, step string) error {
 			return fmt.Errorf("write ConfigMap %s/%s: %w", m.Namespace, api.ConfigMapMigration, err)
 		}
 	}
+	if step == stepDone {
+		step = "is " + step
+	}
 	m.Tell("the move " + step)
 	return nil
 }
