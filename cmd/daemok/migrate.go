@@ -246,7 +246,10 @@ func (m *migration) readCluster(ctx context.Context, cluster reached) ([]migrate
 	if err != nil {
 		return nil, fmt.Errorf("FEATURE_GATES %w", err)
 	}
-	m.Kubernetes, m.NoDrift = cmp.Or(m.Kubernetes, cluster.kubernetes), !switches[gates.Drift]
+	m.Kubernetes, m.NoDrift = cmp.Or(m.Kubernetes, cluster.kubernetes), true
+	if on, said := switches[gates.Drift]; said {
+		m.Gate = &on
+	}
 	return documents, nil
 }
 

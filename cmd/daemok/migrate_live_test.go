@@ -102,6 +102,32 @@ func TestMigrateReadsACluster(t *testing.T) {
 	}
 }
 
+// A switch of the controller's own goes before its settings; and what somebody else's
+// object made is read like all.
+func TestMigrateReadsWhatTheControllerDoes(t *testing.T) {
+	owner := metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Platform", Name: "prod", UID: "1", Controller: new(true)}
+	made := &v1alpha5.Provisioner{ObjectMeta: metav1.ObjectMeta{Name: "made", OwnerReferences: []metav1.OwnerReference{owner}}}
+	for gate, want := range map[string]struct {
+		kept bool
+		told string
+	}{
+		"":            {true, "featureGates.driftEnabled is not set, so it was off"},
+		"Drift=true":  {false, "FEATURE_GATES says Drift=true where this runs, and goes before featureGates.driftEnabled: drift is always on now"},
+		"Drift=false": {true, "Provisioner made -> NodePool made"},
+	} {
+		t.Run(gate, func(t *testing.T) {
+			t.Setenv("FEATURE_GATES", gate)
+			out, report, err := asked(t, olderCluster(t, map[string]string{"aws.defaultInstanceProfile": "nodes"}, made), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if kept := strings.Contains(out, `nodes: "0"`); kept != want.kept || !strings.Contains(report, want.told) || !strings.Contains(out, "name: made\n") {
+				t.Errorf("nodes that have drifted stay: %v, want %v and %q; got\n%s\n%s", kept, want.kept, want.told, out, report)
+			}
+		})
+	}
+}
+
 // olderNode is one of the Provisioner default.
 func olderNode(name, instanceType, category string) *corev1.Node {
 	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{

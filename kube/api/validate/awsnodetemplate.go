@@ -73,6 +73,10 @@ func (f *findings) selector(field string, s awsv1alpha1.Selector, special ...str
 			f.refuse(at, "is neither a tag nor one of %s%s", strings.Join(special, ", "), DidYouMean(key, special))
 			continue
 		}
+		if strings.TrimSpace(s[key].Value) == "" {
+			f.refuse(at, `is empty: write "*" for any value`)
+			continue
+		}
 		for part := range strings.SplitSeq(s[key].Value, ",") {
 			if strings.TrimSpace(part) == "" {
 				f.refuse(at, "%q has nothing on one side of a comma, which would select by an empty text: remove the comma", s[key].Value)

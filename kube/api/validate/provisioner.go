@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/daemok/daemok/kube/api"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
@@ -35,8 +36,12 @@ func Provisioner(p *v1alpha5.Provisioner) []Finding {
 	}
 	f.taints("spec", s.Taints, s.StartupTaints)
 	for i, r := range s.Requirements {
-		one := karpv1.Requirement{Key: r.Key, Operator: r.Operator, Values: r.Values}
-		f.requirement(fmt.Sprintf("spec.requirements[%d]", i), one, badProvisionerKey)
+		at := fmt.Sprintf("spec.requirements[%d]", i)
+		if !slices.Contains(olderOperators, string(r.Operator)) {
+			f.refuse(at+".operator", "%q is unknown, use %s", r.Operator, strings.Join(olderOperators, ", "))
+			continue
+		}
+		f.requirement(at, karpv1.Requirement{Key: r.Key, Operator: r.Operator, Values: r.Values}, badProvisionerKey)
 	}
 	if s.KubeletConfiguration != nil {
 		f.olderKubelet("spec.kubeletConfiguration", s.KubeletConfiguration)
@@ -48,11 +53,17 @@ func Provisioner(p *v1alpha5.Provisioner) []Finding {
 	if s.ProviderRef != nil {
 		f.providerRef("spec.providerRef", s.ProviderRef)
 	}
+	if n := s.TTLSecondsUntilExpired; n != nil && *n == 0 {
+		f.warn("spec.ttlSecondsUntilExpired", "0 would replace every node as soon as it is there, so none is: remove it, or give a number such as 2592000, which is 30 days")
+	}
 	if s.Limits != nil {
 		f.olderLimits("spec.limits", s.Limits)
 	}
 	return f.all
 }
+
+// olderOperators are those that a requirement of a Provisioner may have.
+var olderOperators = []string{"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"}
 
 // olderBudgets checks what an annotation says in place of the budgets that NodePools
 // have. One that is misread has no effect.

@@ -30,6 +30,8 @@ func TestProvisioner(t *testing.T) {
 		"a pool of the newer generation is no label":      {requirement(`key: karpenter.sh/nodepool, operator: Exists`), at + `.key: label karpenter.sh/nodepool is restricted`},
 		"a capacity reservation is no label":              {requirement(`key: karpenter.k8s.aws/capacity-reservation-id, operator: Exists`), at + `.key: label karpenter.k8s.aws/capacity-reservation-id is restricted`},
 		"no known capacity type is refused":               {requirement(`key: karpenter.sh/capacity-type, operator: In, values: [ondemand]`), at + `.values: "ondemand" is no value of karpenter.sh/capacity-type, did you mean on-demand?`},
+		"an operator of the newer generation is refused":  {requirement(`key: a, operator: Gte, values: ["2"]`), at + `.operator: "Gte" is unknown, use In, NotIn, Exists, DoesNotExist, Gt, Lt`},
+		"nodes that expire at once are told of":           {`spec: {ttlSecondsUntilExpired: 0}`, `warning: spec.ttlSecondsUntilExpired: 0 would replace every node as soon as it is there, so none is`},
 		"a bound that is too large is refused":            {requirement(`key: a, operator: Gt, values: ["99999999999999999999"]`), at + `.values: operator Gt needs an integer`},
 
 		"limits are right":                             {`spec: {limits: {resources: {cpu: 1000, memory: 1000Gi, nvidia.com/gpu: 2}}}`, ``},
@@ -103,6 +105,7 @@ func TestAWSNodeTemplate(t *testing.T) {
 		"a tag of AWS is a tag":                     {`spec: {subnetSelector: {"aws:cloudformation:stack-name": net}}`, ``},
 		"a key that selects nothing is refused":     {`spec: {subnetSelector: {"aws::id": subnet-1}}`, `spec.subnetSelector[aws::id]: is neither a tag nor one of aws-ids, aws::ids, did you mean aws::ids?`},
 		"names are for images alone":                {`spec: {securityGroupSelector: {"aws::name": web}}`, `spec.securityGroupSelector[aws::name]: is neither a tag nor one of aws-ids, aws::ids`},
+		"an empty value says how any is written":    {`spec: {subnetSelector: {Name: ""}}`, `spec.subnetSelector[Name]: is empty: write "*" for any value`},
 		"a comma too many is refused":               {`spec: {subnetSelector: {Name: "a,"}}`, `spec.subnetSelector[Name]: "a," has nothing on one side of a comma`},
 		"a number is told of":                       {`spec: {subnetSelector: {kubernetes.io/role/elb: 1}}`, `warning: spec.subnetSelector[kubernetes.io/role/elb]: is taken as the text "1", put it into quotes`},
 		"a truth value is told of":                  {`spec: {tags: {backup: true}}`, `warning: spec.tags[backup]: is taken as the text "true", put it into quotes`},

@@ -68,7 +68,7 @@ func Read(ctx context.Context, from client.Client, namespace string) ([]migrate.
 		if list == nil {
 			continue
 		}
-		if err := f.take(ctx, from, list); err != nil {
+		if err := f.take(ctx, from, list, false); err != nil {
 			return nil, err
 		}
 	}
@@ -83,7 +83,7 @@ func Read(ctx context.Context, from client.Client, namespace string) ([]migrate.
 		return nil, fmt.Errorf("read ConfigMap %s/%s: %w", namespace, api.ConfigMapSettings, err)
 	}
 	for _, list := range workloads {
-		if err := f.take(ctx, from, list); err != nil {
+		if err := f.take(ctx, from, list, true); err != nil {
 			return nil, err
 		}
 	}
@@ -123,13 +123,13 @@ type found struct {
 	documents []migrate.Document
 }
 
-// take adds all objects of a kind that no other object made.
-func (f *found) take(ctx context.Context, from client.Client, list func() client.ObjectList) error {
+// take adds all objects of a kind; of one that has pods, those that no other object made.
+func (f *found) take(ctx context.Context, from client.Client, list func() client.ObjectList, pods bool) error {
 	var failed error
 	err := snapshot.EachPage(ctx, from, list, func(page client.ObjectList) {
 		items := func(o runtime.Object) error {
 			one := o.(client.Object)
-			if metav1.GetControllerOf(one) != nil || f.isMade(one) {
+			if metav1.GetControllerOf(one) != nil && pods || f.isMade(one) {
 				return nil
 			}
 			return f.add(one)

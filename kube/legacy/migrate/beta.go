@@ -197,7 +197,7 @@ func (c *converter) betaImages(s *subject, spec fields) {
 	case family == "Ubuntu":
 		spec["amiFamily"] = "AL2"
 		if spec["blockDeviceMappings"] == nil {
-			spec["blockDeviceMappings"] = []any{fields{"deviceName": ubuntuRoot, "rootVolume": true, "ebs": fields{"encrypted": true, "volumeSize": "20Gi", "volumeType": "gp3"}}}
+			spec["blockDeviceMappings"] = []any{fields{"deviceName": ubuntuRoot, "rootVolume": true, "ebs": fields{"deleteOnTermination": true, "encrypted": true, "volumeSize": "20Gi", "volumeType": "gp3"}}}
 		}
 		s.note(Changes, "spec.amiFamily", "there is no family Ubuntu: nodes are set up as those of AL2 are, and the volume %s is written out", ubuntuRoot)
 	case len(terms) > 0 || family == "Custom":

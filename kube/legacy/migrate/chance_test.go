@@ -14,6 +14,7 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
@@ -59,7 +60,7 @@ func (d dice) manifests() []map[string]any {
 		"taints":                 {"[{key: a, effect: NoSchedule}]", "[{key: a, value: b, effect: NoExecute}]"},
 		"startupTaints":          {"[{key: c, effect: NoSchedule}]"},
 		"requirements":           {"[{key: karpenter.sh/capacity-type, operator: In, values: [spot]}]", "[{key: karpenter.k8s.aws/instance-pods, operator: Gt, values: ['2']}, {key: beta.kubernetes.io/arch, operator: In, values: [arm64]}, {key: x, operator: Exists, values: [some]}]"},
-		"ttlSecondsUntilExpired": {"300", "2592000"},
+		"ttlSecondsUntilExpired": {"300", "2592000", "0"},
 		"limits":                 {"{resources: {cpu: 100}}", "{cpu: 5, memory: 1Gi}", "{nvidia.com/gpu: 3}"},
 		"weight":                 {"50"},
 		"kubeletConfiguration":   {"{maxPods: 20}", "{containerRuntime: dockerd, clusterDNS: [10.0.0.1, 10.0.0.2]}", "{podsPerCore: 2, cpuCFSQuota: false, evictionMaxPodGracePeriod: 30, imageGCHighThresholdPercent: 80, imageGCLowThresholdPercent: 70}", "{systemReserved: {cpu: 100m}, kubeReserved: {memory: 1Gi}, evictionHard: {memory.available: 5.1234%}, evictionSoft: {nodefs.available: 10%}, evictionSoftGracePeriod: {nodefs.available: 1m}}"},
@@ -77,6 +78,9 @@ func (d dice) manifests() []map[string]any {
 		"userData": {"x"}, "detailedMonitoring": {"true"},
 		"amiSelector": {"{Name: x}", "{aws-ids: 'ami-1,ami-2'}", "{'aws::name': 'a,b', 'aws::owners': 'self,amazon', kubernetes.io/arch: arm64}", "{'aws::owners': self}"},
 	}))
+	if d.IntN(5) == 0 {
+		maps.Copy(aws, map[string]any{"amiFamily": "Custom", "amiSelector": d.one(selectors)})
+	}
 	return []map[string]any{p, {"apiVersion": "karpenter.k8s.aws/v1alpha1", "kind": "AWSNodeTemplate", "metadata": map[string]any{"name": "t"}, "spec": aws}}
 }
 
@@ -144,6 +148,7 @@ func FuzzConvert(f *testing.F) {
 			})
 		}
 		means(t, manifests[0], r)
+		makesTheSame(t, manifests, r)
 	})
 }
 
@@ -160,14 +165,7 @@ func told(e Entry, path string) bool {
 // means holds the pool against what the Provisioner is to the core.
 func means(t *testing.T, manifest map[string]any, r *Result) {
 	t.Helper()
-	data, err := json.Marshal(manifest)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &v1alpha5.Provisioner{}
-	if err := json.Unmarshal(data, p); err != nil {
-		t.Fatal(err)
-	}
+	p := decoded[v1alpha5.Provisioner](t, manifest)
 	n := r.Objects[len(r.Objects)-1].(*karpv1.NodePool)
 	condition.SetTrue(p, karpv1.NodePoolValidationSucceeded, time.Unix(0, 0))
 	condition.SetTrue(n, karpv1.NodePoolValidationSucceeded, time.Unix(0, 0))
@@ -177,12 +175,16 @@ func means(t *testing.T, manifest map[string]any, r *Result) {
 	}
 	was.Policy.Renew = 0 // in good order then, by force now: the report says so
 	was.Policy.Lead = 0  // an empty node is closed that much sooner, so that it goes to the second: no more
-	lost := slices.ContainsFunc(r.Report[0].Findings, func(f Finding) bool { return f.Weight == Loses })
-	if was.Weight != is.Weight || !reflect.DeepEqual(was.Policy, is.Policy) || !reflect.DeepEqual(was.Limits, is.Limits) || !reflect.DeepEqual(was.Taints, is.Taints) {
-		t.Errorf("the pool is %+v, as a Provisioner it was %+v", is, was)
+	for key, value := range p.Spec.AllLabels() {
+		if has, _ := is.Labels.Get(api.Normalise(key)); has != value && !told(r.Report[0], "spec.labels."+key) {
+			t.Errorf("label %s was %q and is %q", key, value, has)
+		}
 	}
-	if !lost && !reflect.DeepEqual(was.Requirements, is.Requirements) {
-		t.Errorf("requirements are %+v, as those of a Provisioner they were %+v", is.Requirements, was.Requirements)
+	if slices.ContainsFunc(r.Report[0].Findings, func(f Finding) bool { return f.Weight == Loses && strings.HasPrefix(f.Field, "spec.requirements") }) {
+		was.Requirements = is.Requirements
+	}
+	if was.ID, was.Labels = is.ID, is.Labels; !reflect.DeepEqual(was, is) {
+		t.Errorf("the pool is %+v, as a Provisioner it was %+v", is, was)
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	strictjson "sigs.k8s.io/json"
 
@@ -60,20 +59,28 @@ func (c *checks) admits(s *subject, into client.Object) bool {
 		s.note(Refuses, "metadata.name", "is missing: give the object a name")
 		return false
 	}
+	c.standIns(s)
 	strict, err := strictjson.UnmarshalStrict(s.JSON, into)
 	if err != nil {
-		s.note(Refuses, fieldIn(err.Error()), "cannot be read: %s", err)
+		c.unread(s, err)
 		return false
 	}
 	for _, err := range strict {
 		if m := unknown.FindStringSubmatch(err.Error()); m != nil {
-			s.note(Refuses, m[1], "is no field of a %s%s", s.Kind, c.meant(s.APIVersion+" "+s.Kind, m[1]))
+			s.note(Refuses, m[1], "is no field of %s%s", withArticle(s.Kind), c.meant(s.APIVersion+" "+s.Kind, m[1]))
 		} else {
 			s.note(Refuses, "", "%s", err)
 		}
 	}
 	c.check(s, s.JSON, into, "")
 	return !s.refused()
+}
+
+func withArticle(kind string) string {
+	if strings.HasPrefix(kind, "A") || strings.HasPrefix(kind, "E") {
+		return "an " + kind
+	}
+	return "a " + kind
 }
 
 // fieldIn is the field that the decoder says it failed at.
@@ -107,14 +114,8 @@ func (c *checks) check(s *subject, data []byte, typed client.Object, prefix stri
 	for _, f := range validate.Errors(findingsOf(typed)) {
 		refuse(f.Field, f.Text)
 	}
-	if _, err := c.gate.Create(object); err != nil {
-		for _, one := range each(err) {
-			if wrong, ok := errors.AsType[*field.Error](one); ok {
-				refuse(wrong.Field, wrong.ErrorBody())
-			} else {
-				refuse("", one.Error())
-			}
-		}
+	for _, p := range c.problems(object) {
+		refuse(p.field, p.advice(s.hidden))
 	}
 	return good
 }

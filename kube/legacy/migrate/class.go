@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
@@ -11,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/daemok/daemok/kube/api"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
@@ -29,6 +31,7 @@ type class struct {
 
 func (c *converter) template(s *subject, t *awsv1alpha1.AWSNodeTemplate) {
 	tellOfWarnings(s, validate.AWSNodeTemplate(t))
+	leftOut(s, t.ObjectMeta)
 	c.class(s, "spec", t.ObjectMeta, &t.Spec, false)
 }
 
@@ -339,7 +342,7 @@ func devices(s *subject, field string, t *awsv1alpha1.AWSNodeTemplateSpec, out *
 	s.maps(len(t.BlockDeviceMappings) > 0, field, "spec.blockDeviceMappings")
 	if t.Family() == awsv1alpha1.FamilyUbuntu && len(t.BlockDeviceMappings) == 0 {
 		out.Spec.BlockDeviceMappings = []awsv1.BlockDeviceMapping{{DeviceName: new(ubuntuRoot), RootVolume: true,
-			EBS: &awsv1.BlockDevice{Encrypted: new(true), VolumeType: new("gp3"), VolumeSize: new(awsv1.VolumeSize("20Gi"))}}}
+			EBS: &awsv1.BlockDevice{DeleteOnTermination: new(true), Encrypted: new(true), VolumeType: new("gp3"), VolumeSize: new(awsv1.VolumeSize("20Gi"))}}}
 		s.note(Maps, strings.TrimSuffix(field, ".blockDeviceMappings"), "no blockDeviceMappings: the volume that Ubuntu had, 20Gi at %s, is written out", ubuntuRoot)
 	}
 }
@@ -362,4 +365,26 @@ func without(from awsv1alpha1.Selector, keys ...string) awsv1alpha1.Selector {
 		delete(out, key)
 	}
 	return out
+}
+
+// anyValue writes what guides once meant by an empty value of a selector: any.
+func anyValue(s *subject, path ...string) {
+	object := fields{}
+	if utiljson.Unmarshal(s.JSON, &object) != nil {
+		return // told of where it is read
+	}
+	found := false
+	for _, name := range []string{"subnetSelector", "securityGroupSelector", "amiSelector"} {
+		selector := at(object, append(slices.Clone(path), name)...)
+		for _, key := range slices.Sorted(maps.Keys(selector)) {
+			if selector[key] != "" || strings.HasPrefix(key, "aws::") || key == awsv1alpha1.SelectIDs {
+				continue
+			}
+			selector[key], found = "*", true
+			s.note(Maps, strings.Join(path, ".")+"."+name+"["+key+"]", `an empty value means any, which is "*"`)
+		}
+	}
+	if data, err := json.Marshal(object); err == nil && found {
+		s.JSON = data
+	}
 }

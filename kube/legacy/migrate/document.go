@@ -2,6 +2,7 @@ package migrate
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -32,7 +33,8 @@ type Document struct {
 	file   string
 	line   int // of the first line of the text that node was read from
 	node   *yamlv3.Node
-	hidden placeholders
+	hidden *placeholders
+	unread string // why it is not read; empty: it is
 }
 
 // From is an object that a cluster has, by the words for where it was found. Texts in it
@@ -53,14 +55,16 @@ func (d Document) String() string { return strings.TrimSuffix(d.Kind+" "+d.Name,
 // Text such as ${VAR} or $VAR stands for itself wherever a text may stand.
 func Read(sources []Source) ([]Document, error) {
 	var out []Document
+	hidden := placeholdersOf(sources)
 	for _, s := range sources {
 		texts := []piece{{1, string(s.Data)}}
 		if filepath.Ext(s.Name) == ".tf" {
 			texts = heredocs(string(s.Data))
+			out = append(out, inHCL(s)...)
 		}
 		for _, t := range texts {
 			for _, p := range parted(t) {
-				documents, err := readPiece(s.Name, p, s.Verbatim)
+				documents, err := readPiece(s.Name, p, hiddenIn(s, hidden))
 				if err != nil {
 					return nil, err
 				}
@@ -121,6 +125,24 @@ func heredocs(file string) []piece {
 	return out
 }
 
+// ofHCL is a manifest that Terraform's own language has in place of YAML.
+var ofHCL = regexp.MustCompile(`^\s*"?apiVersion"?\s*[=:]\s*"(` + regexp.QuoteMeta(api.GroupKarpenter) + `|` + regexp.QuoteMeta(api.GroupAWS) + `)/`)
+
+// inHCL are the manifests of a Terraform file that are not read, so that none is passed
+// over in silence.
+func inHCL(s Source) []Document {
+	var out []Document
+	number := 0
+	for text := range strings.Lines(string(s.Data)) {
+		number++
+		if ofHCL.MatchString(text) {
+			out = append(out, Document{Kind: "Manifest in HCL", file: fmt.Sprintf("%s:%d", s.Name, number),
+				unread: "only YAML in heredocs is read (yaml_body = <<YAML): give what yamlencode makes of it, or what the cluster has"})
+		}
+	}
+	return out
+}
+
 // dedented is a text without the space that all of its lines begin with.
 func dedented(text string) string {
 	least := len(text)
@@ -136,25 +158,56 @@ func dedented(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-func readPiece(file string, p piece, verbatim bool) ([]Document, error) {
-	text, hidden := p.text, placeholders(nil)
-	if !verbatim {
-		text, hidden = hide(p.text)
+// linesIn are the lines that an error speaks of.
+var linesIn = regexp.MustCompile(`line ([0-9]+)(: )?`)
+
+// misread says of a text that is no YAML where it is not, and what may help.
+func (p piece) misread(file, words string) string {
+	for _, needless := range []string{"error converting YAML to JSON: ", "yaml: ", "unmarshal errors:"} {
+		words = strings.ReplaceAll(words, needless, "")
+	}
+	words = strings.Join(strings.Fields(words), " ")
+	line := p.line
+	if m := linesIn.FindStringSubmatch(words); m != nil {
+		n, _ := strconv.Atoi(m[1]) // matched above
+		line += n - 1
+		words = strings.Replace(words, m[0], "", 1)
+	}
+	words = fmt.Sprintf("%s:%d: this is no YAML: %s", file, line, words)
+	switch {
+	case strings.Contains(p.text, "{{"):
+		return words + "; if this is a chart, render it first: helm template CHART | daemok migrate -f -"
+	case strings.Contains(p.text, "%{"):
+		return words + "; directives such as %{ if } are not carried out: give what terraform makes of them"
+	case strings.Contains(p.text, "\t") && strings.Contains(words, "cannot start any token"):
+		return words + "; tabs are no space in YAML: indent by spaces"
+	}
+	return words
+}
+
+// hiddenIn are the placeholders of a source, where it may have any.
+func hiddenIn(s Source, all *placeholders) *placeholders {
+	if s.Verbatim {
+		return nil
+	}
+	return all
+}
+
+func readPiece(file string, p piece, hidden *placeholders) ([]Document, error) {
+	text := p.text
+	if hidden != nil {
+		text = hidden.hide(text)
 	}
 	data, err := yaml.YAMLToJSONStrict([]byte(text))
 	if err != nil {
-		words := hidden.restore(strings.ReplaceAll(strings.ReplaceAll(err.Error(), "\n", ""), "error converting YAML to JSON: ", ""))
-		if strings.Contains(p.text, "{{") {
-			words += "; if this is a chart, render it first: helm template CHART | daemok migrate -f -"
-		}
-		return nil, fmt.Errorf("%s, document from line %d: %s", file, p.line, words)
+		return nil, errors.New(p.misread(file, hidden.restore(err.Error())))
 	}
 	if string(data) == "null" {
 		return nil, nil // comments alone
 	}
 	root := &yamlv3.Node{}
 	if err := yamlv3.Unmarshal([]byte(text), root); err != nil || len(root.Content) == 0 {
-		return nil, fmt.Errorf("%s, document from line %d: this is no manifest", file, p.line)
+		return nil, fmt.Errorf("%s:%d: this is no manifest", file, p.line)
 	}
 	return documentsOf(Document{JSON: data, file: file, line: p.line, node: root.Content[0], hidden: hidden})
 }
@@ -237,62 +290,4 @@ func childOf(node *yamlv3.Node, name string) *yamlv3.Node {
 func (d Document) ofKarpenter() bool {
 	group, _, _ := strings.Cut(d.APIVersion, "/")
 	return slices.Contains([]string{api.GroupKarpenter, api.GroupAWS}, group)
-}
-
-// placeholders are texts such as ${VAR} by the words that stand for them.
-type placeholders []struct{ word, text string }
-
-// hide puts words that may stand anywhere in place of placeholders.
-func hide(text string) (string, placeholders) {
-	var all placeholders
-	stem := "phx7q"
-	for strings.Contains(text, stem) {
-		stem += "q"
-	}
-	var out strings.Builder
-	for text != "" {
-		n := placeholderAt(text)
-		if n == 0 {
-			out.WriteByte(text[0])
-			text = text[1:]
-			continue
-		}
-		word := fmt.Sprintf("%s%dz", stem, len(all))
-		if i := slices.IndexFunc(all, func(p struct{ word, text string }) bool { return p.text == text[:n] }); i >= 0 {
-			word = all[i].word
-		} else {
-			all = append(all, struct{ word, text string }{word, text[:n]})
-		}
-		out.WriteString(word)
-		text = text[n:]
-	}
-	return out.String(), all
-}
-
-var variable = regexp.MustCompile(`^\$[A-Z_][A-Z0-9_]*`)
-
-// placeholderAt is the length of the placeholder that a text begins with; 0: none.
-func placeholderAt(text string) int {
-	if !strings.HasPrefix(text, "${") {
-		return len(variable.FindString(text))
-	}
-	depth := 0
-	for i, r := range text {
-		switch r {
-		case '{':
-			depth++
-		case '}':
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		}
-	}
-	return 0
-}
-
-func (p placeholders) restore(text string) string {
-	for _, one := range p {
-		text = strings.ReplaceAll(text, one.word, one.text)
-	}
-	return text
 }

@@ -17,6 +17,7 @@ func (c *converter) join() *Result {
 	c.pools = slices.DeleteFunc(c.pools, func(p *pool) bool { return p.from.refused() })
 	c.classes = slices.DeleteFunc(c.classes, func(k *class) bool { return k.from.refused() })
 	slices.SortStableFunc(c.pools, func(a, b *pool) int { return cmp.Compare(a.out.Name, b.out.Name) })
+	c.renameOlder()
 	c.renameInline()
 	given := c.classes
 	for _, k := range given {
@@ -35,6 +36,25 @@ func (c *converter) join() *Result {
 	}
 	c.pools = slices.DeleteFunc(c.pools, func(p *pool) bool { return p.from.refused() })
 	return c.finish()
+}
+
+// renameOlder gives a class that is made of a template another name where there is a newer
+// class of its own, as both generations may have the same names.
+func (c *converter) renameOlder() {
+	for _, k := range c.classes {
+		name := k.out.Name
+		if !k.older || k.inline || !slices.ContainsFunc(c.classes, func(o *class) bool { return !o.older && o.out.Name == name }) {
+			continue
+		}
+		k.out.Name = c.free(name + "-template")
+		k.from.note(Changes, "metadata.name", "the EC2NodeClass is called %s, since there is one called %s", k.out.Name, name)
+		for _, p := range c.pools {
+			if p.older && !p.inline && p.class == name {
+				p.class = k.out.Name
+				p.from.note(Changes, "spec", "its EC2NodeClass is %s, since there is another called %s", k.out.Name, name)
+			}
+		}
+	}
 }
 
 // renameInline gives a class of a Provisioner's own another name where a template has it.

@@ -34,6 +34,9 @@ type Options struct {
 	// NoDrift says that nodes were not replaced for being outdated, where no settings say
 	// whether they were.
 	NoDrift bool
+	// Gate is what the controller's own switch says of that, which goes before settings;
+	// nil: nothing.
+	Gate *bool
 }
 
 // Result is what manifests came to.
@@ -72,7 +75,7 @@ func (r *Result) New() []client.Object {
 type made struct {
 	object client.Object
 	from   *subject
-	hidden placeholders
+	hidden *placeholders
 }
 
 // Converter turns manifests. It may be used again.
@@ -114,12 +117,18 @@ func (t *Converter) Convert(documents []Document, o Options) *Result {
 
 // read takes in one document, by its kind.
 func (c *converter) read(s *subject) {
+	if s.unread != "" {
+		s.note(Refuses, "", "%s", s.unread)
+		return
+	}
 	switch s.APIVersion + " " + s.Kind {
 	case v1alpha5.GroupVersion.String() + " Provisioner":
+		anyValue(s, "spec", "provider")
 		if p := new(v1alpha5.Provisioner); c.checks.admits(s, p) {
 			c.provisioner(s, p)
 		}
 	case awsv1alpha1.GroupVersion.String() + " " + awsv1alpha1.Kind:
+		anyValue(s, "spec")
 		if t := new(awsv1alpha1.AWSNodeTemplate); c.checks.admits(s, t) {
 			c.template(s, t)
 		}
@@ -206,7 +215,7 @@ func (c *converter) finish() *Result {
 		kind := m.object.GetObjectKind().GroupVersionKind().Kind
 		id := kind + " " + m.object.GetName()
 		if other, twice := taken[id]; twice {
-			m.from.note(Refuses, "metadata.name", "%s is made of %s already: rename one of them", id, other)
+			m.from.note(Refuses, "metadata.name", "%s is made of %s already: give one of the manifests another metadata.name and convert them by files", id, other)
 			return true
 		}
 		if !c.checks.holds(m) {

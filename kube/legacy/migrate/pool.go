@@ -23,6 +23,7 @@ type pool struct {
 	out     *karpv1.NodePool
 	class   string         // by its name before classes are parted
 	inline  bool           // the class was made of the pool's own manifest
+	older   bool           // made of the oldest generation
 	kubelet *awsv1.Kubelet // nil: nothing is said
 	field   string         // where the kubelet's settings stand
 }
@@ -46,6 +47,16 @@ func meta(from metav1.ObjectMeta, without ...string) metav1.ObjectMeta {
 	return out
 }
 
+// leftOut tells of what objects do not keep of their metadata.
+func leftOut(s *subject, m metav1.ObjectMeta) {
+	if others := slices.DeleteFunc(slices.Clone(m.Finalizers), func(f string) bool { return f == api.FinalizerTermination }); len(others) > 0 {
+		s.note(Loses, "metadata.finalizers", "%s left out: whoever waits for the end of the older object does not know the newer one", strings.Join(others, ", "))
+	}
+	if len(m.OwnerReferences) > 0 {
+		s.note(Loses, "metadata.ownerReferences", "left out: have %s %s make the newer object in place of the older", m.OwnerReferences[0].Kind, m.OwnerReferences[0].Name)
+	}
+}
+
 // provisioner makes a NodePool, and a class where the settings are inline.
 func (c *converter) provisioner(s *subject, p *v1alpha5.Provisioner) {
 	view := legacy.Pool(p)
@@ -59,7 +70,8 @@ func (c *converter) provisioner(s *subject, p *v1alpha5.Provisioner) {
 	if len(out.Spec.Limits) == 0 {
 		out.Spec.Limits = nil
 	}
-	made := &pool{from: s, out: out, field: "spec.kubeletConfiguration"}
+	made := &pool{from: s, out: out, older: true, field: "spec.kubeletConfiguration"}
+	leftOut(s, p.ObjectMeta)
 	t := &out.Spec.Template
 	tellOfWarnings(s, validate.Provisioner(p))
 	if _, rolled := p.Annotations[api.MarkRoll]; rolled {
@@ -124,6 +136,12 @@ func (c *converter) labels(s *subject, p *v1alpha5.Provisioner, t *karpv1.NodeCl
 			s.note(Loses, field, "%q did nothing, it is left out", value)
 		}
 	}
+	for _, key := range ofOlderNodes {
+		if _, said := t.Metadata.Annotations[key]; said {
+			delete(t.Metadata.Annotations, key)
+			s.note(Loses, "spec.annotations["+key+"]", "says nothing of nodes of NodePools, it is left out")
+		}
+	}
 	if len(t.Metadata.Labels) == 0 {
 		t.Metadata.Labels = nil
 	}
@@ -131,6 +149,10 @@ func (c *converter) labels(s *subject, p *v1alpha5.Provisioner, t *karpv1.NodeCl
 		t.Metadata.Annotations = nil
 	}
 }
+
+// ofOlderNodes are annotations that controllers of the older generation read or wrote on
+// nodes.
+var ofOlderNodes = []string{api.AnnotationEmptinessTimestamp, api.AnnotationVoluntaryDisruption}
 
 // noLabel reports whether the newest generation has no such label.
 func noLabel(key string) bool { return api.IsOfOlderAPI(key) || api.IsRestricted(key) }
@@ -169,6 +191,10 @@ func requirements(s *subject, p *v1alpha5.Provisioner, t *karpv1.NodeClaimTempla
 func ages(s *subject, p *v1alpha5.Provisioner, t *karpv1.NodeClaimTemplate) {
 	t.Spec.ExpireAfter = karpv1.Never
 	after, expires := p.Spec.ExpireAfter()
+	if !expires && p.Spec.TTLSecondsUntilExpired != nil {
+		s.note(Maps, "spec.ttlSecondsUntilExpired", "spec.template.spec.expireAfter Never, as no node was replaced")
+		return
+	}
 	if !expires {
 		s.note(Maps, "spec", "no ttlSecondsUntilExpired: spec.template.spec.expireAfter Never, which is not the default")
 		return

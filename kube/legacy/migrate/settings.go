@@ -5,6 +5,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/daemok/daemok/kube/api/validate"
+	kubesettings "github.com/daemok/daemok/kube/settings"
 )
 
 // settings are those of the older generation that belong to pools and classes now.
@@ -55,50 +58,66 @@ func (c *converter) takeSettings(s *subject) {
 		s.note(Refuses, "metadata.name", "%s is there twice, see %s: give one of them", settingsName, c.settings.from.At(""))
 		return
 	}
-	set := &settings{from: s}
-	c.settings = set
+	read := kubesettings.Read(from.Data)
+	c.settings = &settings{from: s, profile: read.Live.InstanceProfile, tags: read.Live.Tags, drift: read.Live.Drift, dense: read.Live.ManyPods}
 	for _, key := range slices.Sorted(maps.Keys(from.Data)) {
-		at, value := "data["+key+"]", from.Data[key]
+		at := "data[" + key + "]"
+		wrong := slices.IndexFunc(read.Findings, func(f validate.Finding) bool { return f.Field == "data."+key && !f.Warning })
 		switch {
-		case key == "aws.defaultInstanceProfile":
-			set.profile = value
-			s.note(Maps, at, "spec.instanceProfile of every EC2NodeClass whose template names none")
-		case key == "aws.tags":
-			if err := json.Unmarshal([]byte(value), &set.tags); value != "" && err != nil {
-				s.note(Refuses, at, "is no JSON object of texts: %s", err)
-			} else {
-				s.note(Maps, at, "spec.tags of every EC2NodeClass that is made, below the tags of its template")
-			}
-		case key == "aws.enableENILimitedPodDensity":
-			set.dense = value == "false"
-			if set.dense {
-				s.note(Maps, at, "kubelet.maxPods 110 of every EC2NodeClass that says nothing else")
-			} else {
-				s.note(Maps, at, "is always so")
-			}
-		case key == "featureGates.driftEnabled":
-			set.drift = value == "true"
-			if set.drift {
-				s.note(Changes, at, "drift is always on now, and edits of pools and classes replace nodes too")
-			} else {
-				s.note(Changes, at, "there is no such switch: every NodePool gets a budget of 0 nodes for the reason Drifted")
-			}
-		case elsewhere[key] != "":
-			s.note(Maps, at, "set %s", elsewhere[key])
-		case nowhere[key] != "":
-			s.note(Loses, at, "%s", nowhere[key])
+		case strings.TrimSpace(from.Data[key]) == "":
+			s.note(Maps, at, "is empty, which is as if it were not there")
+		case wrong >= 0:
+			s.note(Refuses, at, "%s", read.Findings[wrong].Text)
 		default:
-			s.note(Loses, at, "is no setting that is known here, remove it")
+			c.tellOfSetting(s, at, key)
 		}
 	}
-	if _, said := from.Data["featureGates.driftEnabled"]; !said {
-		s.note(Changes, "data", "featureGates.driftEnabled is not set, so it was off: every NodePool gets a budget of 0 nodes for the reason Drifted")
+	if strings.TrimSpace(from.Data[keyDrift]) == "" && c.Gate == nil {
+		s.note(Changes, "data", "%s is not set, so it was off: every NodePool gets a budget of 0 nodes for the reason Drifted", keyDrift)
+	}
+	if c.Gate != nil && *c.Gate != c.settings.drift {
+		s.note(Changes, "data", "FEATURE_GATES says Drift=%t where this runs, and goes before %s: %s", *c.Gate, keyDrift, driftNow(*c.Gate))
+	}
+}
+
+const keyDrift = "featureGates.driftEnabled"
+
+// driftNow says what becomes of drift that was on or off.
+func driftNow(was bool) string {
+	if was {
+		return "drift is always on now, and edits of pools and classes replace nodes too"
+	}
+	return "there is no such switch, so every NodePool gets a budget of 0 nodes for the reason Drifted"
+}
+
+// tellOfSetting says what becomes of a key that has a value.
+func (c *converter) tellOfSetting(s *subject, at, key string) {
+	switch {
+	case key == "aws.defaultInstanceProfile":
+		s.note(Maps, at, "spec.instanceProfile of every EC2NodeClass whose template names none")
+	case key == "aws.tags":
+		s.note(Maps, at, "spec.tags of every EC2NodeClass that is made, below the tags of its template")
+	case key == "aws.enableENILimitedPodDensity" && c.settings.dense:
+		s.note(Maps, at, "kubelet.maxPods 110 of every EC2NodeClass that says nothing else")
+	case key == "aws.enableENILimitedPodDensity":
+		s.note(Maps, at, "is always so")
+	case key == keyDrift:
+		s.note(Changes, at, "%s", driftNow(c.settings.drift))
+	case elsewhere[key] != "":
+		s.note(Maps, at, "set %s", elsewhere[key])
+	case nowhere[key] != "":
+		s.note(Loses, at, "%s", nowhere[key])
+	default:
+		s.note(Loses, at, "is no setting that is known here, remove it%s", validate.DidYouMean(key, kubesettings.Keys()))
 	}
 }
 
 // driftOff reports whether nodes were not replaced for being outdated.
 func (c *converter) driftOff() bool {
-	if c.settings == nil {
+	switch {
+	case c.Gate != nil:
+		return !*c.Gate
+	case c.settings == nil:
 		return c.NoDrift
 	}
 	return !c.settings.drift

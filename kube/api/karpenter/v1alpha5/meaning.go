@@ -69,9 +69,10 @@ func (s *ProvisionerSpec) Effective() []corev1.NodeSelectorRequirement {
 func (s *ProvisionerSpec) EmptyFor() (time.Duration, bool) { return seconds(s.TTLSecondsAfterEmpty) }
 
 // ExpireAfter returns the age at which a node is replaced, and false for
-// never.
+// never, which 0 means too: no node could live.
 func (s *ProvisionerSpec) ExpireAfter() (time.Duration, bool) {
-	return seconds(s.TTLSecondsUntilExpired)
+	after, set := seconds(s.TTLSecondsUntilExpired)
+	return after, set && after > 0
 }
 
 // seconds is the length of time; one that is longer than can be represented,

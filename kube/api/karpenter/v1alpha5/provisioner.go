@@ -115,7 +115,7 @@ type ProvisionerSpec struct {
 	TTLSecondsAfterEmpty *int64 `json:"ttlSecondsAfterEmpty,omitempty"`
 
 	// TTLSecondsUntilExpired is how many seconds after its creation a node is
-	// replaced. Unset, nodes do not expire.
+	// replaced. Unset or 0, nodes do not expire.
 	//
 	// +kubebuilder:validation:Minimum=0
 	// +optional
