@@ -185,7 +185,7 @@ func (s NodeClasses) State(ctx context.Context, ref karpv1.NodeClassReference) (
 	if err != nil {
 		return pool.ClassState{}, fmt.Errorf("read class %s: %w", translate.ClassID(ref), err)
 	}
-	state := pool.ClassState{Found: true, CreatedAt: c.GetCreationTimestamp().Time, Terminating: c.GetDeletionTimestamp() != nil, Generation: c.GetGeneration(), Status: metav1.ConditionUnknown}
+	state := pool.ClassState{Found: true, CreatedAt: c.GetCreationTimestamp().Time, Terminating: c.GetDeletionTimestamp() != nil, Generation: c.GetGeneration(), Family: string(c.Spec.EffectiveFamily()), Status: metav1.ConditionUnknown}
 	if c.Kind.Made != nil {
 		state.Made = c.Kind.Made(c.Object)
 	}

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"github.com/daemok/daemok/controller/pool"
+	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
 	"github.com/daemok/daemok/kube/api/fingerprint"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
@@ -39,6 +40,13 @@ func Provisioners(g translate.Generation) pool.Generation {
 	return pool.Generation{
 		Generation: g,
 		Validate:   func(o pool.Object) []validate.Finding { return validate.Provisioner(o.(*v1alpha5.Provisioner)) },
+		Fits: func(o pool.Object, family string) []validate.Finding {
+			p := o.(*v1alpha5.Provisioner)
+			if p.Spec.Provider != nil && p.Spec.Provider.AMIFamily != nil {
+				return nil // told of with the rest of the spec
+			}
+			return validate.KubeletConfiguration(p, awsv1alpha1.AMIFamily(family))
+		},
 		SetStatus: func(o pool.Object, s pool.Status) {
 			p := o.(*v1alpha5.Provisioner)
 			p.Status.Resources, p.Status.Nodes, p.Status.NodesOfOlderSpec = s.Resources, s.Nodes, s.OfOlderSpec

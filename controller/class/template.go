@@ -150,6 +150,9 @@ func withKubelet(c *Subject, p *karpv1alpha5.Provisioner) *Subject {
 	if err == nil {
 		c.Spec.Kubelet, err = nodeclass.ParseKubelet(document)
 	}
+	if c.Spec.Family == nodeclass.Bottlerocket { // which ignored them
+		c.Spec.Kubelet.EvictionSoft, c.Spec.Kubelet.EvictionSoftGracePeriod = nil, nil
+	}
 	if c.Spec.Kubelet.MaxPods == nil {
 		c.Spec.Kubelet.MaxPods = usual
 	}

@@ -94,6 +94,12 @@ func TestKubeletsMakeAnotherClass(t *testing.T) {
 	if plain.ID() != "AWSNodeTemplate/shared" || dense.ID() != "Provisioner/dense" {
 		t.Errorf("the classes are %s and %s", plain.ID(), dense.ID())
 	}
+	rocket := templates.Of(&awsv1alpha1.AWSNodeTemplate{Spec: awsv1alpha1.AWSNodeTemplateSpec{AWS: awsv1alpha1.AWS{AMIFamily: new(awsv1alpha1.FamilyBottlerocket)}}})
+	withKubelet(rocket, &karpv1alpha5.Provisioner{Spec: karpv1alpha5.ProvisionerSpec{KubeletConfiguration: &karpv1alpha5.KubeletConfiguration{
+		EvictionSoft: karpv1alpha5.EvictionThresholds{"memory.available": "5%"}, EvictionSoftGracePeriod: map[string]string{"memory.available": "1m"}, EvictionHard: karpv1alpha5.EvictionThresholds{"memory.available": "2%"}}}})
+	if k := rocket.Spec.Kubelet; len(k.EvictionSoft) > 0 || len(k.EvictionSoftGracePeriod) > 0 || len(k.EvictionHard) != 1 {
+		t.Errorf("Bottlerocket ignores soft eviction alone, and nodes are told %+v", k)
+	}
 	if plain.Spec.Kubelet.MaxPods != nil || dense.Spec.Kubelet.MaxPods == nil || *dense.Spec.Kubelet.MaxPods != 200 {
 		t.Errorf("kubelets may run %v and %v pods", plain.Spec.Kubelet.MaxPods, dense.Spec.Kubelet.MaxPods)
 	}

@@ -43,7 +43,8 @@ type Object = translate.PoolResource
 type Generation struct {
 	translate.Generation
 	Validate  func(Object) []validate.Finding
-	Hash      func(Object) (hash, version string) // of what its nodes drift by, written on it; nil: they do not
+	Fits      func(o Object, family string) []validate.Finding // what machines of a family cannot be told; nil: nothing
+	Hash      func(Object) (hash, version string)              // of what its nodes drift by, written on it; nil: they do not
 	SetStatus func(o Object, s Status)
 }
 
@@ -64,6 +65,7 @@ type ClassState struct {
 	CreatedAt          time.Time
 	Generation         int64
 	Made               string // fingerprint of what machines are made from; empty: of no matter
+	Family             string // of its images, in effect
 	Status             metav1.ConditionStatus
 	Reason, Message    string
 }
@@ -115,7 +117,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration,
 	}
 	view.ClassMade = class.Made
 	news := news{}
-	r.validate(o, view, news)
+	r.validate(o, view, class, news)
 	untold := r.readiness(o, view, class, news)
 	r.health(o, class)
 	usage, stale, err := r.usage(ctx, view)
@@ -172,7 +174,7 @@ func (r *Reconciler) prepare(ctx context.Context, o Object) error {
 
 // validate says whether the pool's rules make sense; what its class does not
 // offer is named, and is an error only where nothing else is left.
-func (r *Reconciler) validate(o Object, view translate.PoolObject, n news) {
+func (r *Reconciler) validate(o Object, view translate.PoolObject, class ClassState, n news) {
 	refuse := func(text string) {
 		condition.SetFalse(o, karpv1.NodePoolValidationSucceeded, karpv1.ReasonNodePoolValidationFailed, text, r.Now())
 		n[karpv1.NodePoolValidationSucceeded] = warning{karpv1.ReasonNodePoolValidationFailed, text}
@@ -181,6 +183,9 @@ func (r *Reconciler) validate(o Object, view translate.PoolObject, n news) {
 	if wrong := validate.Refusal(found); wrong != "" {
 		refuse(wrong)
 		return
+	}
+	if r.Generation.Fits != nil && class.Found {
+		found = append(found, r.Generation.Fits(o, class.Family)...)
 	}
 	var notes, nothing []string
 	for _, f := range found {

@@ -2,6 +2,7 @@ package pool
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -47,13 +48,21 @@ func generation() Generation {
 // reconcile runs one look at a pool in a world of the given objects.
 func reconcile(t *testing.T, p *karpv1.NodePool, class ClassState, offered Offered, others ...client.Object) (*karpv1.NodePool, *listener) {
 	t.Helper()
+	return reconcileBy(t, func(*Generation) {}, p, class, offered, others...)
+}
+
+// reconcileBy does so for pools that a generation reads otherwise.
+func reconcileBy(t *testing.T, change func(*Generation), p *karpv1.NodePool, class ClassState, offered Offered, others ...client.Object) (*karpv1.NodePool, *listener) {
+	t.Helper()
+	g := generation()
+	change(&g)
 	s := runtime.NewScheme()
 	_ = clientgoscheme.AddToScheme(s)
 	_ = karpv1.AddToScheme(s)
 	store := fake.NewClientBuilder().WithScheme(s).WithStatusSubresource(&karpv1.NodePool{}).WithObjects(append(others, p)...).Build()
 	events := &listener{}
 	r := &Reconciler{
-		Generation: generation(),
+		Generation: g,
 		Store:      store,
 		ClassState: func(context.Context, karpv1.NodeClassReference) (ClassState, error) { return class, nil },
 		Offered:    func(karpv1.NodeClassReference) Offered { return offered },
@@ -178,6 +187,26 @@ func TestEveryMistakeOfAPoolIsNamed(t *testing.T) {
 				if c.Status != metav1.ConditionFalse || !strings.Contains(c.Message, want) {
 					t.Errorf("condition = %s %q; want False saying %q", c.Status, c.Message, want)
 				}
+			}
+		})
+	}
+}
+
+// What machines of the class's family cannot be told is no secret, and the pool is used.
+func TestWhatItsFamilyCannotBeToldIsTold(t *testing.T) {
+	class := ready
+	class.Family = "Bottlerocket"
+	for name, fits := range map[string]func(Object, string) []validate.Finding{
+		"it fits": nil,
+		"it does not": func(_ Object, family string) []validate.Finding {
+			return []validate.Finding{{Field: "spec.a", Text: "is ignored by " + family, Warning: true}}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, events := reconcileBy(t, func(g *Generation) { g.Fits = fits }, pool(), class, nil)
+			c := condition.Get(got, karpv1.NodePoolValidationSucceeded)
+			if told := strings.Contains(c.Message, "spec.a: is ignored by Bottlerocket"); c.Status != metav1.ConditionTrue || told != (fits != nil) || slices.Contains(events.reasons, "SpecWarning") != (fits != nil) {
+				t.Errorf("condition %s %q, events %v", c.Status, c.Message, events.reasons)
 			}
 		})
 	}

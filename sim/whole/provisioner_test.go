@@ -15,6 +15,7 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
 	"github.com/daemok/daemok/kube/api/condition"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
 	"github.com/daemok/daemok/kube/api/mark"
 )
@@ -190,6 +191,7 @@ func TestAProvisionerWithoutATimeToLiveKeepsEmptyNodes(t *testing.T) {
 		w.provisioner("default", func(s *v1alpha5.ProvisionerSpec) {
 			s.Provider = &awsv1alpha1.Provider{AWS: awsv1alpha1.AWS{SubnetSelector: ofNetwork(), SecurityGroupSelector: ofNetwork()}}
 			s.Requirements = []v1alpha5.Requirement{{Key: api.LabelInstancePods, Operator: "Gt", Values: []string{"20"}}}
+			s.KubeletConfiguration = &v1alpha5.KubeletConfiguration{ContainerRuntime: new("dockerd")}
 		})
 		w.start(setup{})
 		w.scale("inflate", 5)
@@ -206,6 +208,9 @@ func TestAProvisionerWithoutATimeToLiveKeepsEmptyNodes(t *testing.T) {
 			if c.Spec.NodeClassRef.Kind != "Provisioner" || c.Spec.NodeClassRef.Group != api.GroupKarpenter {
 				t.Errorf("claim %s names the class %v", c.Name, c.Spec.NodeClassRef)
 			}
+		}
+		if c := condition.Get(w.provisionerNow("default"), karpv1.NodePoolValidationSucceeded); !strings.Contains(c.Message, "dockerd is no runtime of Kubernetes any more") {
+			t.Errorf("of what cannot be honoured it says %s", condition.Describe(c))
 		}
 		if says := w.provisionerNow("default").Status.ScaleDown; !strings.HasPrefix(says, "off: no TTL, no consolidation") {
 			t.Errorf("it says %q", says)

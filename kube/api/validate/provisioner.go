@@ -48,7 +48,9 @@ func Provisioner(p *v1alpha5.Provisioner) []Finding {
 	}
 	if s.Provider != nil {
 		f.provider("spec.provider", s.Provider)
-		f.all = append(f.all, KubeletConfiguration(p, s.Provider.Family())...)
+		if s.Provider.AMIFamily != nil { // what takes its place is not known here
+			f.all = append(f.all, KubeletConfiguration(p, s.Provider.Family())...)
+		}
 	}
 	if s.ProviderRef != nil {
 		f.providerRef("spec.providerRef", s.ProviderRef)
@@ -87,7 +89,7 @@ func KubeletConfiguration(p *v1alpha5.Provisioner, family awsv1alpha1.AMIFamily)
 	if k == nil || family == awsv1alpha1.FamilyCustom {
 		return nil
 	}
-	if len(k.ClusterDNS) > 1 {
+	if len(k.ClusterDNS) > 1 && string(family) != string(awsv1.FamilyAL2023) {
 		f.warn(field+".clusterDNS", "nodes of the family %s take one address, the first is used: remove the others", family)
 	}
 	if family != awsv1alpha1.FamilyBottlerocket {

@@ -79,7 +79,7 @@ func TestKubeletConfiguration(t *testing.T) {
 	}
 	const dns, soft, pods = "spec.kubeletConfiguration.clusterDNS", "spec.kubeletConfiguration.evictionSoft", "spec.kubeletConfiguration.podsPerCore"
 	for family, want := range map[awsv1alpha1.AMIFamily][]string{
-		awsv1alpha1.FamilyAL2: {dns}, awsv1alpha1.FamilyUbuntu: {dns}, awsv1alpha1.FamilyBottlerocket: {dns, soft, pods}, awsv1alpha1.FamilyCustom: nil,
+		awsv1alpha1.FamilyAL2: {dns}, awsv1alpha1.FamilyUbuntu: {dns}, awsv1alpha1.FamilyBottlerocket: {dns, soft, pods}, awsv1alpha1.FamilyCustom: nil, "AL2023": nil,
 	} {
 		t.Run(string(family), func(t *testing.T) {
 			p := &v1alpha5.Provisioner{Spec: v1alpha5.ProvisionerSpec{KubeletConfiguration: k}}
