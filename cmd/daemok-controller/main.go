@@ -57,6 +57,9 @@ func run(ctx context.Context, args []string, env func(string) string) error {
 	for _, flag := range o.ignored {
 		log.Warn("this option changes nothing yet", "flag", flag, "variable", envName(flag))
 	}
+	for _, flag := range o.older {
+		log.Warn("this option is of an older release and changes nothing", "flag", flag, "variable", envName(flag), "instead", olderOptions[flag])
+	}
 	if unread != nil {
 		log.Warn("global settings were not read", "error", unread.Error())
 	}

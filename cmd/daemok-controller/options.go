@@ -65,6 +65,7 @@ type options struct {
 	assumeRoleDuration time.Duration
 
 	ignored []string // options of Karpenter that were given, by flag or variable, and change nothing yet
+	older   []string // and those of its older generation, which others have taken the place of
 }
 
 // laterFlags are Karpenter's that change nothing yet, whatever they say. They
@@ -97,7 +98,7 @@ func readOptions(args []string, env func(string) string) (options, error) {
 	if o.machineCost, err = mark.Cost(o.machineCostText); err != nil {
 		return options{}, fmt.Errorf("--machine-cost (MACHINE_COST): %w", err)
 	}
-	o.ignored = r.ignored()
+	o.ignored, o.older = r.ignored(), r.older()
 	if err := o.readGates(); err != nil {
 		return options{}, err
 	}
@@ -147,6 +148,7 @@ func (r *reader) define(o *options) {
 	for _, flag := range laterFlags {
 		r.later(flag)
 	}
+	r.defineOlder()
 }
 
 func (o *options) check() error {

@@ -64,6 +64,9 @@ func TestOptions(t *testing.T) {
 		"flags of Karpenter that act later are named": {[]string{"--log-output-paths=stdout", "--disable-controller-warmup"}, named, func(o options) bool {
 			return slices.Equal(o.ignored, []string{"disable-controller-warmup", "log-output-paths"})
 		}},
+		"options of the older generation are named": {[]string{"--aws-node-name-convention=ip-name", "--aws-isolated-vpc"}, with(map[string]string{"LEADER_ELECT": "false", "DISABLE_WEBHOOK": "true"}), func(o options) bool {
+			return slices.Equal(o.older, []string{"aws-isolated-vpc", "aws-node-name-convention", "disable-webhook", "leader-elect"}) && len(o.ignored) == 0 && !o.isolatedVPC && o.leaderElection
+		}},
 		"nobody asks for zonal shifts": {nil, named, func(o options) bool { return !o.zonalShift }},
 		"zonal shifts are asked for":   {nil, with(map[string]string{"ENABLE_ZONAL_SHIFT": "true"}), func(o options) bool { return o.zonalShift && len(o.ignored) == 0 }},
 	}
