@@ -248,6 +248,7 @@ func specOfTemplate(t *awsv1alpha1.AWSNodeTemplateSpec, account *Account) nodecl
 		}
 		out.Tags[key] = text
 	}
+	maps.DeleteFunc(out.Tags, func(key, _ string) bool { return validate.SetsTag(key) }) // which is told of
 	for _, s := range partsOf(t.SubnetSelector) {
 		out.Subnets = append(out.Subnets, nodeclass.SubnetTerm{ID: s.id, Tags: s.tags, Commas: true})
 	}

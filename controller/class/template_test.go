@@ -62,6 +62,11 @@ func TestWhatATemplateMeans(t *testing.T) {
 		}, "1.30", func(s nodeclass.Spec) bool {
 			return s.InstanceProfile == "mine" && reflect.DeepEqual(s.Tags, map[string]string{"team": "web", "cost": "42", "by": "account"})
 		}},
+		"tags that are set in any event are not the user's": {func(s *awsv1alpha1.AWSNodeTemplateSpec) {
+			s.Tags = awsv1alpha1.Texts{"karpenter.sh/provisioner-name": {Value: "mine"}, "kubernetes.io/cluster/other": {Value: "owned"}, "team": {Value: "web"}}
+		}, "1.30", func(s nodeclass.Spec) bool {
+			return reflect.DeepEqual(s.Tags, map[string]string{"team": "web", "by": "account"})
+		}},
 		"pods have no interfaces where the account says so": {func(*awsv1alpha1.AWSNodeTemplateSpec) {}, "1.30", func(s nodeclass.Spec) bool { return s.NoPodInterfaces }},
 		"without either, those of the account": {func(*awsv1alpha1.AWSNodeTemplateSpec) {}, "1.30", func(s nodeclass.Spec) bool {
 			return s.InstanceProfile == "usual" && reflect.DeepEqual(s.Tags, map[string]string{"team": "all", "by": "account"})

@@ -107,6 +107,12 @@ func (s *Settings) take(key, value string) (err error) {
 		s.Live.InstanceProfile = value
 	case keyTags:
 		s.Live.Tags, err = tags(value)
+		for _, tag := range slices.Sorted(maps.Keys(s.Live.Tags)) {
+			if validate.SetsTag(tag) {
+				delete(s.Live.Tags, tag)
+				s.doubt(key, tag+" is ignored, Daemok sets this tag: remove it")
+			}
+		}
 	case keyDrift:
 		err = truth(value)
 		s.Live.Drift = value == "true"

@@ -71,6 +71,13 @@ func TestWhatIsWrongIsNamedAndChangesNothing(t *testing.T) {
 	}
 }
 
+func TestATagThatIsSetInAnyEventIsIgnored(t *testing.T) {
+	s := settings.Read(map[string]string{"aws.tags": `{"team": "web", "karpenter.sh/nodepool": "mine"}`})
+	if !maps.Equal(s.Live.Tags, map[string]string{"team": "web"}) || len(s.Findings) != 1 || !s.Findings[0].Warning || !strings.Contains(s.Findings[0].Text, "karpenter.sh/nodepool is ignored") {
+		t.Errorf("tags are %v, and it says %v", s.Live.Tags, s.Findings)
+	}
+}
+
 // Interfaces that pods have to themselves are offered unless somebody says otherwise.
 func TestPodInterfaces(t *testing.T) {
 	for value, none := range map[string]bool{"true": false, "false": true, "": false} {

@@ -43,7 +43,7 @@ func (f *findings) awsSettings(field string, a *awsv1alpha1.AWS) {
 	f.bare(field+".tags", awsv1alpha1.Selector(a.Tags))
 	f.tags(field+".tags", a.Tags.Plain())
 	for _, key := range slices.Sorted(maps.Keys(a.Tags)) {
-		if ours(key) {
+		if SetsTag(key) {
 			f.warn(field+".tags["+key+"]", "is ignored, Daemok sets this tag: remove it")
 		}
 	}
@@ -55,8 +55,8 @@ func (f *findings) notEmpty(field string, text *string) {
 	}
 }
 
-// ours reports whether Daemok finds its machines by the tag.
-func ours(tag string) bool {
+// SetsTag reports whether Daemok sets the tag and finds its machines by it.
+func SetsTag(tag string) bool {
 	switch tag {
 	case api.TagNodePool, api.TagProvisioner, api.TagNodeClaim, api.TagNodeClass, api.TagEKSCluster, api.TagBatch:
 		return true

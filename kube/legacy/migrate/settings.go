@@ -69,7 +69,7 @@ func (c *converter) takeSettings(s *subject) {
 		case wrong >= 0:
 			s.note(Refuses, at, "%s", read.Findings[wrong].Text)
 		default:
-			c.tellOfSetting(s, at, key)
+			c.tellOfSetting(s, at, key, from.Data[key])
 		}
 	}
 	if strings.TrimSpace(from.Data[keyDrift]) == "" && c.Gate == nil {
@@ -91,12 +91,15 @@ func driftNow(was bool) string {
 }
 
 // tellOfSetting says what becomes of a key that has a value.
-func (c *converter) tellOfSetting(s *subject, at, key string) {
+func (c *converter) tellOfSetting(s *subject, at, key, value string) {
 	switch {
 	case key == "aws.defaultInstanceProfile":
 		s.note(Maps, at, "spec.instanceProfile of every EC2NodeClass whose template names none")
 	case key == "aws.tags":
 		s.note(Maps, at, "spec.tags of every EC2NodeClass that is made, below the tags of its template")
+		for _, f := range kubesettings.Read(map[string]string{key: value}).Findings {
+			s.note(Loses, at, "%s", f.Text)
+		}
 	case key == "aws.enableENILimitedPodDensity" && c.settings.dense:
 		s.note(Maps, at, "kubelet.maxPods 110 of every EC2NodeClass that says nothing else")
 	case key == "aws.enableENILimitedPodDensity":
