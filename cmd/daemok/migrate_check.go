@@ -20,6 +20,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws/rights"
 	"github.com/daemok/daemok/controller"
 	"github.com/daemok/daemok/controller/drift"
+	"github.com/daemok/daemok/kube/api"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/legacy/migrate"
@@ -92,8 +93,9 @@ func compareRights(files []string) (text string, lacks int, err error) {
 // future is what would become of a node.
 type future struct {
 	node, pool   string
-	reason, text string // by which it would have drifted; empty: it would not
-	kept         bool   // all the same, by a budget
+	reason, text string   // by which it would have drifted; empty: it would not
+	kept         bool     // all the same, by a budget
+	marks        []string // what the node says in older words
 	pods         []string
 	budgets      []string // PodDisruptionBudgets of these
 }
@@ -134,7 +136,7 @@ func (m *migration) foretell(ctx context.Context, cluster reached, r *migrate.Re
 	var out []future
 	for i := range nodes.Items {
 		node := &nodes.Items[i]
-		f := future{node: node.Name, pool: translate.PoolOfNode(node).Name}
+		f := future{node: node.Name, pool: translate.PoolOfNode(node).Name, marks: marksOf(node)}
 		pool := pools[f.pool]
 		if pool == nil || translate.PoolOfNode(node).Kind != translate.KindProvisioner {
 			continue // its Provisioner is refused, or it belongs to a NodePool already
@@ -153,6 +155,18 @@ func (m *migration) foretell(ctx context.Context, cluster reached, r *migrate.Re
 		out = append(out, f)
 	}
 	return out, addPods(ctx, cluster, out)
+}
+
+// marksOf says what becomes of what users wrote on a node in older words.
+func marksOf(node *corev1.Node) []string {
+	var out []string
+	if node.Annotations[api.AnnotationDoNotConsolidate] == "true" {
+		out = append(out, api.AnnotationDoNotConsolidate+" becomes "+api.AnnotationDoNotDisrupt+", which keeps it from drift too")
+	}
+	if node.Annotations[api.AnnotationVoluntaryDisruption] == api.VoluntaryDrifted {
+		out = append(out, api.AnnotationVoluntaryDisruption+" says nothing of nodes of NodePools: to have it go, delete its NodeClaim after the move")
+	}
+	return out
 }
 
 // keepsDrifted reports whether a budget of a pool never lets nodes go for having drifted.
@@ -204,6 +218,9 @@ func (f *future) touched() bool { return f.reason != "" && !f.kept }
 
 func tellOfNodes(nodes []future) (text string, touched int) {
 	for _, f := range nodes {
+		for _, mark := range f.marks {
+			text += fmt.Sprintf("node %s: %s\n", f.node, mark)
+		}
 		switch {
 		case f.reason == "":
 			continue

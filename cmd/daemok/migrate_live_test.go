@@ -151,17 +151,20 @@ func TestMigrateChecksACluster(t *testing.T) {
 	if err := os.WriteFile(policy, []byte(`{"Statement": [{"Effect": "Allow", "Action": ["ec2:*", "iam:PassRole", "eks:*"]}]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	marked := olderNode("good", "m5.large", "m")
+	marked.Annotations = map[string]string{api.AnnotationDoNotConsolidate: "true", api.AnnotationVoluntaryDisruption: api.VoluntaryDrifted}
 	for drift, want := range map[string]struct {
 		told []string
 		code int
 	}{
 		"true": {[]string{
 			"node old of NodePool default would be replaced: RequirementsDrifted: label karpenter.k8s.aws/instance-category is t; NodePool/default asks for in c,m,r\n  pod shop/web-1\n  PodDisruptionBudget shop/web\n",
+			"node good: karpenter.sh/do-not-consolidate becomes karpenter.sh/do-not-disrupt", "node good: karpenter.sh/voluntary-disruption says nothing of nodes of NodePools: to have it go, delete its NodeClaim",
 			"1 of 2 nodes of Provisioners would be replaced\n", "right missing: iam:CreateInstanceProfile, for classes"}, wouldTouch},
 		"false": {[]string{"node old of NodePool default would stay, since a budget of 0 keeps nodes that have drifted: RequirementsDrifted", "0 of 2 nodes"}, 0},
 	} {
 		cluster := olderCluster(t, map[string]string{"aws.defaultInstanceProfile": "nodes", "featureGates.driftEnabled": drift},
-			olderNode("good", "m5.large", "m"), olderNode("old", "t3.large", "t"), pod("web-1", "old", "ReplicaSet"), pod("log-1", "old", "DaemonSet"), pod("web-2", "good", ""), budget)
+			marked, olderNode("old", "t3.large", "t"), pod("web-1", "old", "ReplicaSet"), pod("log-1", "old", "DaemonSet"), pod("web-2", "good", ""), budget)
 		out, _, err := asked(t, cluster, func(context.Context) (*aws.Provider, error) { return account, nil }, "--check", "--policy", policy)
 		code := 0
 		if exit, is := errors.AsType[*exitError](err); is {

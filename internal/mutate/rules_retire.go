@@ -37,7 +37,7 @@ func retireRules() []Rule {
 		off("starting nodes stay", candidateFile, "|| !n.Initialized ||", "||"),
 		off("nodes that must not be disturbed stay", candidateFile, "case c.DoNotDisrupt:", "case false:"),
 		off("old nodes are replaced in good order", renewFile, "return ever && !at.After(now) &&", "return false && ever && !at.After(now) &&"),
-		off("and not before their age", renewFile, "ever && !at.After(now) &&", "ever &&"),
+		off("and not before their age", renewFile, "ever && !at.After(now) &&", "ever && !at.IsZero() &&"),
 		off("nor where something is in the way", renewFile, "if !x.mayBeReplaced(c, plan.Expired) {", "if false {"),
 		off("nor without a place for their pods", renewFile, "if no(answer) {", "if false {"),
 		off("nor by force", "core/retire/budget.go", "reason == plan.Expired && !nodes[0].ExpiresAt.IsZero()", "reason == plan.Expired"),
