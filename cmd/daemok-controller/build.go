@@ -170,11 +170,13 @@ func (p *parts) add(ctx context.Context) error {
 	for _, r := range append(program.Rounds, p.profilesRound()) {
 		errs = append(errs, p.manager.Add(leading(func(ctx context.Context) error { return r.Run(ctx, p.log) })))
 	}
-	ofOlder := p.awaitOlder()
+	ofOlder := []controller.Round{p.followOlder()}
 	if p.older {
-		ofOlder = p.followGlobal()
+		ofOlder = append(ofOlder, p.followGlobal())
 	}
-	errs = append(errs, p.manager.Add(always(func(ctx context.Context) error { return ofOlder.Run(ctx, p.log) })))
+	for _, r := range ofOlder {
+		errs = append(errs, p.manager.Add(always(func(ctx context.Context) error { return r.Run(ctx, p.log) })))
+	}
 	for _, run := range append(program.Tasks, p.refreshTemplates) {
 		errs = append(errs, p.manager.Add(leading(run)))
 	}

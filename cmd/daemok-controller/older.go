@@ -5,17 +5,20 @@ import (
 	"log/slog"
 	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
 	"github.com/daemok/daemok/controller"
 	"github.com/daemok/daemok/kube/legacy"
 )
 
 // olderEvery is how soon it is seen that the cluster has got the kinds of the older API
-// generation.
+// generation, or has lost them.
 const olderEvery = 10 * time.Second
 
-// olderKinds waits for the kinds of the older API generation where the cluster had none
-// when the controller began.
+// olderKinds waits until the cluster has the kinds of the older API generation where it had
+// none when the controller began, or has none any more where it had.
 type olderKinds struct {
+	had     bool
 	served  func() (bool, error)
 	log     *slog.Logger
 	restart func() // has the controller start anew, in good order
@@ -24,17 +27,23 @@ type olderKinds struct {
 // Round looks once. Loops are put together when the program begins, so it begins again.
 func (k olderKinds) Round(context.Context) (time.Duration, error) {
 	is, err := k.served()
-	if err == nil && is {
-		k.log.Info("the cluster has the kinds of the older API generation now: starting anew to serve them")
+	if err == nil && is != k.had {
+		k.log.Info("the cluster has got the kinds of the older API generation, or has them no more: starting anew", "served", is)
 		k.restart()
 	}
 	return olderEvery, err
 }
 
-// awaitOlder is the round that waits for them.
-func (p *parts) awaitOlder() controller.Round {
-	k := olderKinds{
-		served: func() (bool, error) { return legacy.Served(p.manager.GetRESTMapper()) }, log: p.log, restart: func() { p.options.stop(errAnew) },
+// followOlder is the round that waits for them to come or to go. Each look asks the API
+// server: the manager's own mapping keeps kinds that are gone.
+func (p *parts) followOlder() controller.Round {
+	served := func() (bool, error) {
+		kinds, err := apiutil.NewDynamicRESTMapper(p.manager.GetConfig(), p.manager.GetHTTPClient())
+		if err != nil {
+			return false, err
+		}
+		return legacy.Served(kinds)
 	}
-	return controller.Round{What: "wait for the kinds of the older API generation", Do: k.Round}
+	k := olderKinds{had: p.older, served: served, log: p.log, restart: func() { p.options.stop(errAnew) }}
+	return controller.Round{What: "see whether the cluster has the kinds of the older API generation", Do: k.Round}
 }

@@ -9,18 +9,21 @@ import (
 func TestTheControllerStartsAnewForKindsOfTheOlderGeneration(t *testing.T) {
 	unreachable := errors.New("the API server does not answer")
 	tests := map[string]struct {
-		served bool
-		err    error
-		anew   int
+		had, served bool
+		err         error
+		anew        int
 	}{
-		"they are there now":        {true, nil, 1},
-		"they are not":              {false, nil, 0},
-		"nobody knows for a moment": {false, unreachable, 0},
+		"they are there now":                  {false, true, nil, 1},
+		"they are not":                        {false, false, nil, 0},
+		"they are there still":                {true, true, nil, 0},
+		"they are gone":                       {true, false, nil, 1},
+		"nobody knows for a moment":           {false, false, unreachable, 0},
+		"nobody knows whether they are there": {true, false, unreachable, 0},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			anew := 0
-			k := olderKinds{func() (bool, error) { return tt.served, tt.err }, slog.New(slog.DiscardHandler), func() { anew++ }}
+			k := olderKinds{tt.had, func() (bool, error) { return tt.served, tt.err }, slog.New(slog.DiscardHandler), func() { anew++ }}
 			if again, err := k.Round(t.Context()); again != olderEvery || !errors.Is(err, tt.err) || anew != tt.anew {
 				t.Errorf("Round = %v, %v, started anew %d times; want %d", again, err, anew, tt.anew)
 			}

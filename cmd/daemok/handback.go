@@ -6,14 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"strings"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/internal/pause"
@@ -181,9 +184,11 @@ func underLease(ctx context.Context, store client.Reader, lock resourcelock.Inte
 		stop()
 		return fmt.Errorf("prepare lease %s: %w", lock.Describe(), err)
 	}
+	// Of what the elector says errors alone are told: what it does the command says itself.
+	failures := logr.FromSlogHandler(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	go func() {
 		defer close(ended)
-		elector.Run(ctx)
+		elector.Run(klog.NewContext(ctx, failures))
 	}()
 	defer func() {
 		stop() // which gives the lease up
