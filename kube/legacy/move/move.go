@@ -9,6 +9,7 @@ package move
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -94,6 +95,12 @@ func (m *Mover) Rollback(ctx context.Context) error {
 	}
 	if r == nil {
 		return fmt.Errorf("there is no ConfigMap %s/%s: no move was begun, or it was rolled back", m.Namespace, api.ConfigMapMigration)
+	}
+	switch served, err := legacy.Served(m.Store.RESTMapper()); {
+	case err != nil:
+		return err
+	case !served:
+		return errors.New("nothing was changed: the cluster has no Provisioners and AWSNodeTemplates any more: install their definitions, and repeat")
 	}
 	back := way{from: translate.NodePools(), to: legacy.Provisioners(), names: r.pools(translate.KindProvisioner)}
 	return inOrder(

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -437,6 +438,24 @@ func TestAMoveIsNotBegun(t *testing.T) {
 				t.Errorf("there were %d writes, and it is\n%s", *writes, x.is())
 			}
 		})
+	}
+}
+
+// withoutKinds is a cluster whose definitions were deleted.
+type withoutKinds struct{ client.Client }
+
+func (withoutKinds) RESTMapper() apimeta.RESTMapper { return apimeta.NewDefaultRESTMapper(nil) }
+
+// A rollback is not begun, and nothing is frozen, where the older kinds are gone.
+func TestARollbackWantsTheOlderKinds(t *testing.T) {
+	x := newTown(t)
+	m, _ := x.mover(0, false)
+	if _, err := m.Apply(t.Context(), x.plan); err != nil {
+		t.Fatal(err)
+	}
+	m.Store = withoutKinds{m.Store}
+	if err := m.Rollback(t.Context()); err == nil || !strings.Contains(err.Error(), "nothing was changed") || x.is() != moved {
+		t.Errorf("Rollback = %v, and it is\n%s", err, x.is())
 	}
 }
 
