@@ -187,7 +187,7 @@ func addIndexes(ctx context.Context, m ctrl.Manager) error {
 		{&corev1.Node{}, claim.IndexProviderID, func(o client.Object) string { return o.(*corev1.Node).Spec.ProviderID }},
 		{&corev1.Pod{}, drain.IndexNodeName, func(o client.Object) string { return o.(*corev1.Pod).Spec.NodeName }},
 		{&karpv1.NodeClaim{}, claim.IndexRegisteredReason, func(o client.Object) string { return claim.RegisteredReason(o.(*karpv1.NodeClaim)) }},
-		{&karpv1.NodeClaim{}, drain.IndexProviderID, func(o client.Object) string { return o.(*karpv1.NodeClaim).Status.ProviderID }},
+		{&karpv1.NodeClaim{}, drain.IndexProviderID, func(o client.Object) string { return o.(*karpv1.NodeClaim).Status.ProviderID }}, // claim.IndexMachine too
 	} {
 		values := func(o client.Object) []string {
 			if v := index.value(o); v != "" {

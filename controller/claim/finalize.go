@@ -42,6 +42,14 @@ func (r *Reconciler) finalize(ctx context.Context, c *karpv1.NodeClaim) (time.Du
 	if c.Status.ProviderID == "" {
 		return 0, r.forget(ctx, c) // what was bought without our knowledge is collected by its tags
 	}
+	switch heir, err := r.heir(ctx, c); {
+	case err != nil:
+		return 0, err
+	case heir != nil && condition.IsTrue(heir, karpv1.ClaimRegistered):
+		return 0, r.forget(ctx, c)
+	case heir != nil:
+		return lookFirst, nil // the node is the claim's until it is the heir's
+	}
 	if condition.IsTrue(c, karpv1.ClaimRegistered) {
 		if left, err := r.deleteNodes(ctx, c); err != nil || left > 0 {
 			return 0, err
@@ -55,6 +63,27 @@ func (r *Reconciler) finalize(ctx context.Context, c *karpv1.NodeClaim) (time.Du
 		return nextLook(r.endingFor(c)), nil
 	}
 	return 0, r.forget(ctx, c)
+}
+
+// IndexMachine is the field index over claims that the store must have.
+const IndexMachine = "status.providerID"
+
+// heir is the claim that has the machine by now and takes it over from the claim; nil: there
+// is none. The claim may be deleted by somebody before it was let go.
+func (r *Reconciler) heir(ctx context.Context, c *karpv1.NodeClaim) (*karpv1.NodeClaim, error) {
+	if condition.IsTrue(c, karpv1.ClaimInstanceTerminating) {
+		return nil, nil // it was given back already
+	}
+	var list karpv1.NodeClaimList
+	if err := r.Store.List(ctx, &list, client.MatchingFields{IndexMachine: c.Status.ProviderID}); err != nil {
+		return nil, fmt.Errorf("see whether another claim has the machine of claim %s: %w", c.Name, err)
+	}
+	for i := range list.Items {
+		if o := &list.Items[i]; o.UID != c.UID && translate.TakesFrom(o, c) {
+			return o, nil
+		}
+	}
+	return nil, nil
 }
 
 // nextLook is how long after a look at a machine that has been ending for so

@@ -16,6 +16,7 @@ import (
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/observe"
@@ -132,6 +133,32 @@ func TestAClaimWithoutAMachineGoesAtOnce(t *testing.T) {
 	}
 	if err := r.Store.Get(t.Context(), client.ObjectKey{Name: "a"}, c); !apierrors.IsNotFound(err) {
 		t.Errorf("the claim is still there: %v", err)
+	}
+}
+
+// A machine that another claim takes over stays, whoever deletes the claim that had it, and
+// whenever.
+func TestAMachineThatIsTakenOverStays(t *testing.T) {
+	e := &ending{}
+	r := deleted(t, e)
+	heir := &karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: "b", Annotations: map[string]string{api.MarkAdopt: "aws:///a/i-1", api.MarkAdoptFrom: "a"}}}
+	heir.Status.ProviderID = "aws:///a/i-1"
+	if err := r.Store.Create(t.Context(), heir); err != nil {
+		t.Fatal(err)
+	}
+	if wait, err := r.Reconcile(t.Context(), "a"); err != nil || wait == 0 || r.Store.Get(t.Context(), client.ObjectKey{Name: "a"}, &karpv1.NodeClaim{}) != nil {
+		t.Errorf("before the node is the heir's it waits %v, %v", wait, err)
+	}
+	before := heir.DeepCopy()
+	condition.SetTrue(heir, karpv1.ClaimRegistered, time.Now())
+	if err := r.Store.Status().Patch(t.Context(), heir, client.MergeFrom(before)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Reconcile(t.Context(), "a"); err != nil {
+		t.Error(err)
+	}
+	if err := r.Store.Get(t.Context(), client.ObjectKey{Name: "a"}, &karpv1.NodeClaim{}); !apierrors.IsNotFound(err) || e.ends > 0 {
+		t.Errorf("the claim is there (%v), and the machine was given back %d times", err, e.ends)
 	}
 }
 
