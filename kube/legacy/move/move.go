@@ -207,7 +207,7 @@ func (m *Mover) ready(ctx context.Context, w way) error {
 			if is := condition.Get(o, "Ready"); is == nil {
 				waits += fmt.Sprintf("%s %s is not ready: no controller has looked at it; see that Daemok's runs\n", w.to.Kind, name)
 			} else if is.Status != metav1.ConditionTrue {
-				waits += fmt.Sprintf("%s %s is not ready: %s\n", w.to.Kind, name, is.Message)
+				waits += fmt.Sprintf("%s %s is not ready: %s\n", w.to.Kind, name, cause(o, is))
 			}
 		}
 		if waits == "" {

@@ -418,7 +418,8 @@ func TestAMoveIsNotBegun(t *testing.T) {
 	}{
 		"where nobody looks after the pools": {func(p *v1alpha5.Provisioner) { p.Status.Conditions = nil }, "Provisioner default: no controller has looked at it"},
 		"where a pool cannot have nodes": {func(p *v1alpha5.Provisioner) {
-			condition.Set(p, "Ready", metav1.ConditionFalse, "NotReady", "no subnet", time.Now())
+			condition.Set(p, "NodeClassReady", metav1.ConditionFalse, "SubnetsNotFound", "no subnet", time.Now())
+			condition.Set(p, "Ready", metav1.ConditionFalse, "UnhealthyDependents", "NodeClassReady=False", time.Now())
 		}, "Provisioner default is not ready: no subnet: mend it, or delete it"},
 		"where the record would not hold all": {func(p *v1alpha5.Provisioner) {
 			p.Spec.Annotations = map[string]string{"notes": strings.Repeat("x", 1<<20)}

@@ -105,13 +105,23 @@ func attended(p Plan) error {
 		case is == nil:
 			wrong = append(wrong, fmt.Sprintf("Provisioner %s: no controller has looked at it, as it has no condition Ready: see that Daemok's runs, in this release or a later one", o.GetName()))
 		case is.Status != metav1.ConditionTrue:
-			wrong = append(wrong, fmt.Sprintf("Provisioner %s is not ready: %s: mend it, or delete it", o.GetName(), is.Message))
+			wrong = append(wrong, fmt.Sprintf("Provisioner %s is not ready: %s: mend it, or delete it", o.GetName(), cause(provisioner, is)))
 		}
 	}
 	if len(wrong) == 0 {
 		return nil
 	}
 	return fmt.Errorf("nothing was changed:\n%s", strings.Join(wrong, "\n"))
+}
+
+// cause is what a pool that is not ready says of it: Ready itself names other conditions alone.
+func cause(pool condition.Object, ready *metav1.Condition) string {
+	for _, c := range pool.GetConditions() {
+		if c.Type != ready.Type && c.Status == metav1.ConditionFalse && c.Message != "" {
+			return c.Message
+		}
+	}
+	return ready.Message
 }
 
 // marked says on an object that it was made of older ones.
