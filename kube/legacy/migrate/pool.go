@@ -49,7 +49,8 @@ func meta(from metav1.ObjectMeta, without ...string) metav1.ObjectMeta {
 
 // leftOut tells of what objects do not keep of their metadata.
 func leftOut(s *subject, m metav1.ObjectMeta) {
-	if others := slices.DeleteFunc(slices.Clone(m.Finalizers), func(f string) bool { return f == api.FinalizerTermination }); len(others) > 0 {
+	ours := []string{api.FinalizerTermination, api.FinalizerPoolTermination}
+	if others := slices.DeleteFunc(slices.Clone(m.Finalizers), func(f string) bool { return slices.Contains(ours, f) }); len(others) > 0 {
 		s.note(Loses, "metadata.finalizers", "%s left out: whoever waits for the end of the older object does not know the newer one", strings.Join(others, ", "))
 	}
 	if len(m.OwnerReferences) > 0 {
@@ -218,9 +219,14 @@ func (c *converter) removal(s *subject, p *v1alpha5.Provisioner, out *karpv1.Nod
 	if _, own := p.Annotations[api.MarkBudgets]; own {
 		s.note(Maps, "metadata.annotations["+api.MarkBudgets+"]", "spec.disruption.budgets")
 	} else {
-		s.note(Maps, "spec", "one node went at a time, empty ones aside: spec.disruption.budgets 1 for Underutilized and Drifted, 100%% for Empty")
+		reasons := "Underutilized and Drifted"
+		if c.driftOff() {
+			reasons = "Underutilized"
+		}
+		s.note(Maps, "spec", "one node went at a time, empty ones aside: spec.disruption.budgets 1 for %s, 100%% for Empty", reasons)
 	}
 	if c.driftOff() {
+		s.note(Maps, "spec", "no node was replaced for being outdated: spec.disruption.budgets 0 for Drifted; take it out for nodes that follow edits and newer images")
 		for i := range d.Budgets {
 			d.Budgets[i].Reasons = slices.DeleteFunc(slices.Clone(d.Budgets[i].Reasons), func(r karpv1.DisruptionReason) bool {
 				return r == karpv1.ReasonDrifted && len(d.Budgets[i].Reasons) > 1
