@@ -311,6 +311,7 @@ func TestNoReplyRightInPartLosesAnything(t *testing.T) {
 // A list of machines that ends in the middle, since a further page of it does not come, is
 // no list: no machine on the other pages counts as gone.
 func TestNoPageThatIsMissingLosesAnything(t *testing.T) {
+	long(t)
 	const machines = 7
 	calls := map[string]int{}
 	tellOfAWS(t, 5, func(_ *testing.T, w *world) {

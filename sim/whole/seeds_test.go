@@ -18,7 +18,7 @@ import (
 )
 
 var (
-	seeds = flag.Int("seeds", 30, "how many seeds of faults to try")
+	seeds = flag.Int("seeds", manySeeds, "how many seeds of faults to try")
 	from  = flag.Uint64("from", 0, "the first of them")
 )
 
