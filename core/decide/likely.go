@@ -142,6 +142,7 @@ func (t *teller) ahead(plans []func(place.Packer) place.Packer, effort Effort, t
 // several may do so at the same time.
 func (t *teller) lookAt(of func(place.Packer) place.Packer, effort Effort, tight *place.Result, ways []settle.Opening) further {
 	own := teller{s: t.s, world: worldOf(t.s, t.options, podsOf(tight.Placements)), options: t.options, left: t.left}
+	own.options.Unproven = true // what its pods must cost at least is known: they are those of the first
 	own.options.Packer = of(pack.Packer(effort.Pack/otherEffort, place.Pods(t.s)))
 	other := place.Place(t.s, own.options)
 	out := further{steps: other.Steps}
@@ -362,7 +363,7 @@ func podsOf(placements []plan.Placement) []cluster.Pod {
 }
 
 func foretell(s *cluster.Snapshot, w *settle.World, options place.Options, placed *place.Result, how settle.Opening) Outcome {
-	options.Packer = nil
+	options.Packer, options.Unproven = nil, true
 	most := how.Most
 	end := w.Play(placed.Launches, placed.Joining, how)
 	out := Outcome{Pods: len(placed.Placements), AsPlanned: end.AsPlanned(placed.Placements), Left: len(end.Left), Steps: end.Steps, cost: placed.Cost}

@@ -9,7 +9,6 @@ import (
 	"github.com/daemok/daemok/core/bound"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/fit"
-	"github.com/daemok/daemok/core/parallel"
 )
 
 // buyer is one pool while machines are bought from it.
@@ -45,7 +44,8 @@ type buyer struct {
 	varied    bool                      // some requirement has minValues
 	parted    bool                      // there are several of some kind, see closed
 	choices   map[string]*choices       // by what launches leave open
-	shared    *parallel.Once[aspects]   // see aspects
+	ready     *Ready                    // what was prepared of pools
+	number    int                       // of the pool among them
 	lots      map[string]*lot
 	lastLot   *lot
 	setText   []byte // kept for its memory
@@ -68,8 +68,8 @@ type way struct {
 	barred  bool // minValues cannot be kept
 }
 
-func newBuyer(p *fit.Pool, d amount.Dims, shared *parallel.Once[aspects]) *buyer {
-	b := &buyer{Pool: p, shared: shared, available: p.Available(), parted: p.Catalogue != nil && len(p.Kinds) > len(p.Catalogue.Kinds)}
+func newBuyer(p *fit.Pool, d amount.Dims, ready *Ready, number int) *buyer {
+	b := &buyer{Pool: p, ready: ready, number: number, available: p.Available(), parted: parted(p)}
 	b.within = b.available.Clone()
 	b.free = make([][]int64, len(p.Kinds))
 	for k := range p.Kinds {

@@ -66,7 +66,7 @@ type aspects struct{ zones, payments, archs facets }
 
 // aspects are not to be written.
 func (b *buyer) aspects() *aspects {
-	return b.shared.Get(func() *aspects {
+	return b.ready.pools[b.number].aspects.Get(func() *aspects {
 		out := &aspects{}
 		for i, o := range b.Options {
 			offer := b.Offer(o)

@@ -33,6 +33,7 @@ type Options struct {
 	Thrift    float64                     // what all that pools may still own counts as when machines are compared: those that take little of it come first
 	Calm      bool                        // what interruptions are likely to cost has no say in what machines are chosen, but in which spot offers these come from
 	Ready     *Ready                      // what was prepared for the snapshot, or one with the same pools and daemons; nil: nothing
+	Unproven  bool                        // neither Bound nor Margins are worked out
 	Leanings  []Leaning                   // by shape, in the order of placing; those that are missing are as usual
 	asked     bool                        // see Ground: questions may leave wishes out
 }
@@ -191,7 +192,7 @@ func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 	}
 	r.firstLaunch = len(r.seats)
 	for i, p := range pools {
-		b := newBuyer(p, r.dims, &ready.aspects[i])
+		b := newBuyer(p, r.dims, ready, i)
 		b.run = r
 		r.limited = r.limited || b.limits != nil
 		r.buyers = append(r.buyers, b)

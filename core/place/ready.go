@@ -1,6 +1,8 @@
 package place
 
 import (
+	"slices"
+
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/fit"
 	"github.com/daemok/daemok/core/parallel"
@@ -11,13 +13,20 @@ import (
 // there are: answers are the same with and without it. Safe for concurrent use.
 type Ready struct {
 	*fit.Ready
-	aspects []parallel.Once[aspects] // by pool
+	pools []prepared
+	alike parallel.Once[[]int] // by pool: the first that has the same options
+}
+
+// prepared is what is kept of one pool.
+type prepared struct {
+	aspects parallel.Once[aspects]
+	rooms   knownRooms
 }
 
 // Prepare makes one for the snapshot and those made from it that share its pools and
 // daemons. It costs nothing until somebody asks.
 func Prepare(s *cluster.Snapshot) *Ready {
-	return &Ready{Ready: fit.Prepare(s), aspects: make([]parallel.Once[aspects], len(s.Pools))}
+	return &Ready{Ready: fit.Prepare(s), pools: make([]prepared, len(s.Pools))}
 }
 
 // readyFor returns what was prepared, where that is for this snapshot.
@@ -27,3 +36,29 @@ func (o *Options) readyFor(s *cluster.Snapshot) *Ready {
 	}
 	return Prepare(s)
 }
+
+// roomsOf returns what is kept of rooms for the pool: the same for pools that have the same
+// options.
+func (o *Ready) roomsOf(pool int) *knownRooms {
+	alike := *o.alike.Get(func() *[]int {
+		pools := o.ForPools()
+		out, firsts := make([]int, len(pools)), []int(nil)
+		for i, p := range pools {
+			at := slices.IndexFunc(firsts, func(first int) bool { return sameOptions(p, pools[first]) })
+			if at < 0 {
+				at, firsts = len(firsts), append(firsts, i)
+			}
+			out[i] = firsts[at]
+		}
+		return &out
+	})
+	return &o.pools[alike[pool]].rooms
+}
+
+// sameOptions reports whether the options of two pools are the same, by their numbers.
+func sameOptions(p, q *fit.Pool) bool {
+	return p.Catalogue == q.Catalogue && !parted(p) && !parted(q) && slices.Equal(p.Options, q.Options)
+}
+
+// parted reports whether the pool has several of some kind.
+func parted(p *fit.Pool) bool { return p.Catalogue != nil && len(p.Kinds) > len(p.Catalogue.Kinds) }

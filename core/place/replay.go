@@ -310,7 +310,9 @@ func (r *run) finish() Result {
 	r.out.Unplaced = r.unplaced()
 	if r.question == nil {
 		r.out.Short = r.short()
-		r.prove()
+		if !r.options.Unproven {
+			r.prove()
+		}
 	}
 	r.out.Steps = r.steps
 	return r.out

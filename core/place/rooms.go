@@ -2,7 +2,10 @@ package place
 
 import (
 	"cmp"
+	"encoding/binary"
 	"slices"
+	"strconv"
+	"sync"
 
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bitset"
@@ -13,6 +16,69 @@ import (
 type rooms struct {
 	whole bool      // all that it has room for
 	parts [][]int64 // else so much, or so much
+}
+
+// knownRooms keeps what roomsOf finds: in one decision most is asked again and again, and of
+// pools that have the same options. The zero value keeps nothing.
+type knownRooms struct {
+	mu     sync.Mutex
+	tables map[string]*roomsTable // by what is asked about; guarded by mu
+}
+
+// roomsTable is what is known for some options, by kind and what it has for pods.
+type roomsTable struct {
+	mu sync.Mutex
+	of map[string]*rooms // guarded by mu
+}
+
+// get returns what is known, or what is found now. Several may find it at the same time.
+func (t *roomsTable) get(kind int, free []int64, find func() *rooms) *rooms {
+	key := appendAmounts(binary.LittleEndian.AppendUint64(nil, uint64(kind)), free)
+	t.mu.Lock()
+	known := t.of[string(key)]
+	t.mu.Unlock()
+	if known == nil {
+		known = find()
+		t.mu.Lock()
+		t.of[string(key)] = known
+		t.mu.Unlock()
+	}
+	return known
+}
+
+// roomsAmong returns the table for these options, and what is asked for. That of a pool
+// with limits, which decide too, is its own.
+func (b *buyer) roomsAmong(options bitset.Set, asked []bool) *roomsTable {
+	if b.limits != nil || b.parted {
+		return &roomsTable{of: map[string]*rooms{}}
+	}
+	var key []byte
+	for _, on := range asked {
+		key = strconv.AppendBool(key, on)
+	}
+	key = appendSet(append(key, ':'), options)
+	for _, free := range b.free {
+		key = appendAmounts(binary.LittleEndian.AppendUint64(key, uint64(len(free))), free)
+	}
+	known := b.ready.roomsOf(b.number)
+	known.mu.Lock()
+	defer known.mu.Unlock()
+	table := known.tables[string(key)]
+	if table == nil {
+		if known.tables == nil {
+			known.tables = map[string]*roomsTable{}
+		}
+		table = &roomsTable{of: map[string]*rooms{}}
+		known.tables[string(key)] = table
+	}
+	return table
+}
+
+func appendAmounts(key []byte, amounts []int64) []byte {
+	for _, v := range amounts {
+		key = binary.LittleEndian.AppendUint64(key, uint64(v))
+	}
+	return key
 }
 
 // roomsOf looks for what enough kinds have in common among the options, of what a

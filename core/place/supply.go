@@ -47,18 +47,14 @@ func (l *batch) supplyOf(r *run, all bitset.Set) *supply {
 // supply adds the flexible spot offers of a seller and returns the others.
 func (l *batch) supply(to *supply, s seller) (few []int) {
 	options := s.of(to.all)
-	known := map[[2]int]*rooms{} // by kind and grade
+	known := s.b.roomsAmong(options, l.asked)
 	for o := options.Next(0); o >= 0; o = options.Next(o + 1) {
 		if !s.b.isSpot(o) {
 			continue
 		}
 		for grade := range s.at[o].n {
-			key, i := [2]int{s.b.Options[o].Kind, grade}, s.at[o].first+grade
-			may := known[key]
-			if may == nil {
-				may = s.b.roomsOf(options, key[0], l.Offers[i].Free, l.asked)
-				known[key] = may
-			}
+			kind, i := s.b.Options[o].Kind, s.at[o].first+grade
+			may := known.get(kind, l.Offers[i].Free, func() *rooms { return s.b.roomsOf(options, kind, l.Offers[i].Free, l.asked) })
 			if may.whole {
 				to.flexible = append(to.flexible, i)
 				continue
