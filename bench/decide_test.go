@@ -20,7 +20,7 @@ import (
 func BenchmarkDecide(b *testing.B) {
 	prices := clock.NewVirtual(time.Date(2026, time.November, 22, 0, 0, 0, 0, time.UTC))
 	sold := fake.New(fake.Options{Clock: prices, Seed: 1, Types: fake.AllTypes("us-east-1")})
-	for _, pods := range []int{100, 500, 1000} {
+	for _, pods := range []int{4, 100, 500, 1000} {
 		b.Run(fmt.Sprintf("%d-pods", pods), func(b *testing.B) { benchmarkDecide(b, waiting(b, sold, pods)) })
 	}
 }

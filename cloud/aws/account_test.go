@@ -53,10 +53,7 @@ type account struct {
 	class    nodeclass.Class
 }
 
-func openAccount(t testing.TB) *account { return openAccountKnowing(t, nil) }
-
-// openAccountKnowing opens an account whose types were read before.
-func openAccountKnowing(t testing.TB, types []catalog.Type) *account {
+func openAccount(t testing.TB) *account {
 	t.Helper()
 	a := &account{clock: newClock()}
 	a.server = emulator.New(emulator.Options{Account: emulator.Account{ClusterName: "prod"}, Seed: 1, Now: a.Now})
@@ -71,14 +68,24 @@ func openAccountKnowing(t testing.TB, types []catalog.Type) *account {
 	if err := a.provider.Check(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if a.provider.types, a.provider.typesSeq = types, 1; types == nil {
-		if err := a.provider.RefreshTypes(t.Context()); err != nil { // prices: those of the table
-			t.Fatal(err)
-		}
-	}
+	a.provider.types, a.provider.typesSeq = a.types(t), 1 // prices: those of the table
 	a.class = a.resolve(t, defaultSpec())
 	a.Advance(time.Minute) // a profile just made is accepted by now
 	return a
+}
+
+// regionsTypes are the types of the region as some account has read them: it is the same in all.
+var regionsTypes []catalog.Type
+
+func (a *account) types(t testing.TB) []catalog.Type {
+	t.Helper()
+	if regionsTypes == nil {
+		if err := a.provider.RefreshTypes(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		regionsTypes = a.provider.types
+	}
+	return slices.Clone(regionsTypes)
 }
 
 func defaultSpec() nodeclass.Spec {

@@ -8,7 +8,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 
 	"github.com/daemok/daemok/cloud"
-	"github.com/daemok/daemok/cloud/aws/catalog"
 	"github.com/daemok/daemok/cloud/aws/emulator"
 	"github.com/daemok/daemok/cloud/aws/notice"
 	"github.com/daemok/daemok/cloud/aws/shortage"
@@ -19,10 +18,8 @@ import (
 // The adapter keeps the port's promises over AWS's own wire, with the lags and
 // limits of an ordinary day.
 func TestConformance(t *testing.T) {
-	var types []catalog.Type // the region's, read once and never written
 	cloudtest.Run(t, func(t *testing.T) cloudtest.Subject {
-		a := openAccountKnowing(t, types)
-		types = a.provider.types
+		a := openAccount(t)
 		other, err := New(t.Context(), Options{Cluster: "test", Now: a.Now, Pause: a.Pause})
 		if err != nil {
 			t.Fatal(err)

@@ -10,21 +10,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 
 	"github.com/daemok/daemok/cloud"
-	"github.com/daemok/daemok/cloud/aws/catalog"
 	"github.com/daemok/daemok/cloud/aws/emulator"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/cloud/market"
 )
 
 func TestVerify(t *testing.T) {
-	var types []catalog.Type // the region's, read once and never written
-	open := func(t *testing.T) *account {
-		a := openAccountKnowing(t, types)
-		types = a.provider.types
-		return a
-	}
 	t.Run("a class that machines can be launched from passes, and nothing is made", func(t *testing.T) {
-		a := open(t)
+		a := openAccount(t)
 		if err := a.provider.Verify(t.Context(), a.class); err != nil {
 			t.Errorf("Verify = %v", err)
 		}
@@ -43,7 +36,7 @@ func TestVerify(t *testing.T) {
 	})
 	t.Run("SC-481 each right that is missing is named with its call", func(t *testing.T) {
 		for _, action := range rehearsedActions {
-			a := open(t)
+			a := openAccount(t)
 			a.server.Deny(action)
 			refused := refusal(t, a.provider.Verify(t.Context(), a.class))
 			if refused.Reason != action+"AuthCheckFailed" || !strings.Contains(refused.Cause, "lacks the right ec2:"+action+" on arn:aws:ec2:") {
@@ -52,7 +45,7 @@ func TestVerify(t *testing.T) {
 		}
 	})
 	t.Run("all rights that are missing are named at once, always in the same words", func(t *testing.T) {
-		a := open(t)
+		a := openAccount(t)
 		a.server.Deny(rehearsedActions...)
 		first := refusal(t, a.provider.Verify(t.Context(), a.class))
 		for _, action := range rehearsedActions {
@@ -72,7 +65,7 @@ func TestVerify(t *testing.T) {
 		}
 	})
 	t.Run("the right to launch into capacity reservations is asked for where the class selects any", func(t *testing.T) {
-		a := open(t)
+		a := openAccount(t)
 		a.server.Deny(emulator.OnReservations)
 		if err := a.provider.Verify(t.Context(), a.class); err != nil {
 			t.Errorf("a class without reservations needs a right on them: %v", err)
@@ -91,7 +84,7 @@ func TestVerify(t *testing.T) {
 		}
 	})
 	t.Run("the right on each reservation is asked for, by one call more for each after the first of its sort", func(t *testing.T) {
-		a := open(t)
+		a := openAccount(t)
 		var ids []string
 		for _, r := range []emulator.CapacityReservation{{}, {Targeted: true}, {Owner: "210987654321"}, {Dedicated: true}} {
 			r.Type, r.Zone, r.Count = "m5.large", reservedZone, 1
@@ -117,7 +110,7 @@ func TestVerify(t *testing.T) {
 		}
 	})
 	t.Run("a reservation that is full, or was cancelled a moment ago, is no refusal, and what both launches lack is said once", func(t *testing.T) {
-		a := open(t)
+		a := openAccount(t)
 		id := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 1, Targeted: true})
 		if _, err := a.provider.Launch(t.Context(), a.fromReservation(t, "t1", id, 1)); err != nil {
 			t.Fatal(err)
@@ -140,7 +133,7 @@ func TestVerify(t *testing.T) {
 	})
 	t.Run("throttling is no refusal", func(t *testing.T) {
 		for _, action := range rehearsedActions {
-			a := open(t)
+			a := openAccount(t)
 			a.server.Market().SetRate(action, market.Rate{})
 			err := a.provider.Verify(t.Context(), a.class)
 			if throttled, ok := errors.AsType[*cloud.ThrottledError](err); !ok || !strings.Contains(throttled.Call, action) {
@@ -149,7 +142,7 @@ func TestVerify(t *testing.T) {
 		}
 	})
 	t.Run("a refusal counts though another call was throttled", func(t *testing.T) {
-		a := open(t)
+		a := openAccount(t)
 		a.server.Market().SetRate("CreateLaunchTemplate", market.Rate{})
 		a.server.Deny("CreateFleet")
 		if refused := refusal(t, a.provider.Verify(t.Context(), a.class)); refused.Reason != "CreateFleetAuthCheckFailed" {
@@ -157,7 +150,7 @@ func TestVerify(t *testing.T) {
 		}
 	})
 	t.Run("a profile that was just made is waited for", func(t *testing.T) {
-		a := open(t)
+		a := openAccount(t)
 		class := a.class
 		class.Resolved.Profile = "made-a-moment-ago"
 		err := a.provider.Verify(t.Context(), class)
@@ -166,7 +159,7 @@ func TestVerify(t *testing.T) {
 		}
 	})
 	t.Run("a profile that the user named wrongly is refused", func(t *testing.T) {
-		a := open(t)
+		a := openAccount(t)
 		class := a.class
 		class.Spec.Role, class.Spec.InstanceProfile, class.Resolved.Profile = "", "typo", "typo"
 		if refused := refusal(t, a.provider.Verify(t.Context(), class)); refused.Reason != "InstanceProfileNotFound" || !strings.Contains(refused.Cause, `no such profile: EC2 knows no instance profile "typo"`) {
@@ -174,7 +167,7 @@ func TestVerify(t *testing.T) {
 		}
 	})
 	t.Run("no image for any type that is offered is refused", func(t *testing.T) {
-		a := open(t)
+		a := openAccount(t)
 		class := a.class
 		class.Resolved.Images = nil
 		if refused := refusal(t, a.provider.Verify(t.Context(), class)); refused.Reason != "DependenciesNotReady" {
@@ -182,7 +175,7 @@ func TestVerify(t *testing.T) {
 		}
 	})
 	t.Run("user data that is too long is refused before any call", func(t *testing.T) {
-		a := open(t)
+		a := openAccount(t)
 		class := a.class
 		class.Spec.Images = []nodeclass.ImageTerm{{Alias: "al2023@latest"}}
 		class.Spec.UserData = "#!/bin/sh\n" + strings.Repeat("# nothing\n", 4000)

@@ -10,12 +10,13 @@ import (
 
 // offer is one that is worth looking at.
 type offer struct {
-	at     int // in the batch
-	free   []int64
-	useful []int64 // of it, at most what all rows ask for
-	cost   float64
-	takes  []place.BatchTake
-	open   bitset.Set // classes that may have it
+	at      int // in the batch
+	free    []int64
+	useful  []int64 // of it, at most what all rows ask for that may have it
+	cost    float64
+	takes   []place.BatchTake
+	open    bitset.Set // classes that may have it
+	company int        // these, among the companies
 }
 
 // scarce returns the positions of resources that are asked for and that some
@@ -83,44 +84,104 @@ func identical(a, b bitset.Set) bool {
 
 // worthwhile returns the offers that some row may have and to which no other,
 // open to the same rows at least, is preferable: as large in everything, no
-// dearer, and taking no more of any limit. What all rows together do not ask for makes
-// none larger. The cheapest comes first.
-func worthwhile(batch *place.Batch, sets []bitset.Set, positions []int) []offer {
-	asked := make([]int64, len(positions))
-	for i := range batch.Rows {
-		for n, d := range positions {
-			asked[n] += batch.Rows[i].Need[d] * batch.Rows[i].Count
-		}
-	}
-	var all []offer
-	for i, o := range batch.Offers {
-		mine := offer{at: i, free: pluck(o.Free, positions), cost: o.Cost, takes: o.Takes, open: bitset.New(len(sets))}
-		mine.useful = least(mine.free, asked)
-		for class, set := range sets {
-			if set.Has(i) {
-				mine.open.Add(class)
-			}
-		}
-		if mine.open.Count() > 0 {
-			all = append(all, mine)
-		}
+// dearer, and taking no more of any limit. What the rows that may have it do not ask for
+// together makes none larger. The cheapest comes first.
+func worthwhile(batch *place.Batch, classes []int, sets []bitset.Set, positions []int) []offer {
+	all, companies := opened(batch, classes, sets, positions)
+	order := make([]int, len(all))
+	for i := range order {
+		order[i] = i
 	}
 	// Of equals in cost the largest comes first, so that what is preferable to
 	// an offer is always before it.
-	slices.SortStableFunc(all, func(a, b offer) int {
-		return cmp.Or(cmp.Compare(a.cost, b.cost), slices.Compare(b.useful, a.useful), slices.Compare(b.free, a.free))
+	slices.SortFunc(order, func(i, j int) int {
+		a, b := &all[i], &all[j]
+		return cmp.Or(cmp.Compare(a.cost, b.cost), slices.Compare(b.useful, a.useful), slices.Compare(b.free, a.free), cmp.Compare(i, j))
 	})
 	var out []offer
-	var asks []int // positions in out; what was preferable to the last one is asked first
-	for i := range all {
-		at := slices.IndexFunc(asks, func(o int) bool { return out[o].preferable(&all[i]) })
-		if at >= 0 {
-			asks[0], asks[at] = asks[at], asks[0]
-			continue
+	for _, i := range order {
+		mine := companies[all[i].company]
+		if !slices.ContainsFunc(mine.within, func(other *company) bool { return other.offers(out, &all[i]) }) {
+			mine.asks, out = append(mine.asks, len(out)), append(out, all[i])
 		}
-		asks, out = append(asks, len(out)), append(out, all[i])
 	}
 	return out
+}
+
+// company is the classes that may have some offers.
+type company struct {
+	open   bitset.Set
+	asked  []int64    // by all of their rows
+	within []*company // those that have all of its classes: itself, and larger ones
+	asks   []int      // worthwhile offers that are open to just these; what was preferable last is asked first
+}
+
+// offers reports whether one of the offers of the company is preferable.
+func (c *company) offers(list []offer, to *offer) bool {
+	at := slices.IndexFunc(c.asks, func(o int) bool { return list[o].preferable(to) })
+	if at > 0 {
+		c.asks[0], c.asks[at] = c.asks[at], c.asks[0]
+	}
+	return at >= 0
+}
+
+// opened lists the offers that some row may have, and the companies of classes that may have
+// them.
+func opened(batch *place.Batch, classes []int, sets []bitset.Set, positions []int) ([]offer, []*company) {
+	words := len(bitset.New(len(sets)))
+	open := make(bitset.Set, words*len(batch.Offers))
+	for class, set := range sets {
+		for i := set.Next(0); i >= 0; i = set.Next(i + 1) {
+			open[words*i+class/64] |= 1 << (class % 64)
+		}
+	}
+	var all []offer
+	var companies []*company
+	last := 0
+	for i, o := range batch.Offers {
+		mine := open[words*i : words*(i+1)]
+		if mine.Next(0) < 0 {
+			continue
+		}
+		if len(companies) == 0 || !slices.Equal(companies[last].open, mine) {
+			if last = slices.IndexFunc(companies, func(c *company) bool { return slices.Equal(c.open, mine) }); last < 0 {
+				last, companies = len(companies), append(companies, &company{open: mine, asked: askedBy(batch, classes, mine, positions)})
+			}
+		}
+		free := pluck(o.Free, positions)
+		all = append(all, offer{at: i, free: free, useful: least(free, companies[last].asked), cost: o.Cost, takes: o.Takes, open: mine, company: last})
+	}
+	for _, c := range companies {
+		c.within = append(c.within, c)
+		for _, other := range companies {
+			if other != c && includes(other.open, c.open) {
+				c.within = append(c.within, other)
+			}
+		}
+	}
+	return all, companies
+}
+
+// askedBy is what all rows of the classes ask for.
+func askedBy(batch *place.Batch, classes []int, of bitset.Set, positions []int) []int64 {
+	out := make([]int64, len(positions))
+	for i := range batch.Rows {
+		if of.Has(classes[i]) {
+			for n, d := range positions {
+				out[n] += batch.Rows[i].Need[d] * batch.Rows[i].Count
+			}
+		}
+	}
+	return out
+}
+
+func includes(set, part bitset.Set) bool {
+	for i, word := range part {
+		if word&^set[i] != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 func least(a, b []int64) []int64 {
@@ -131,18 +192,11 @@ func least(a, b []int64) []int64 {
 	return out
 }
 
-// preferable reports whether an offer that costs no more will always do in
-// place of the other.
+// preferable reports whether an offer that costs no more, and is open to the same classes at
+// least, will always do in place of the other.
 func (o *offer) preferable(other *offer) bool {
-	if !holds(o.useful, other.useful) {
-		return false
-	}
-	for i, word := range other.open {
-		if word&^o.open[i] != 0 {
-			return false
-		}
-	}
-	return !slices.ContainsFunc(o.takes, func(t place.BatchTake) bool { return takesOf(other.takes, t.Limit) < t.Amount })
+	return holds(o.useful, other.useful) &&
+		!slices.ContainsFunc(o.takes, func(t place.BatchTake) bool { return takesOf(other.takes, t.Limit) < t.Amount })
 }
 
 func holds(room, need []int64) bool {

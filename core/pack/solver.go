@@ -33,7 +33,7 @@ func newSolver(batch *place.Batch) *solver {
 	positions := scarce(batch)
 	classes, sets := classesOf(batch)
 	batch = reachable(batch, classes, sets)
-	s := &solver{batch: batch, offers: worthwhile(batch, sets, positions), classes: classes, left: make([]int64, len(batch.Rows)),
+	s := &solver{batch: batch, offers: worthwhile(batch, classes, sets, positions), classes: classes, left: make([]int64, len(batch.Rows)),
 		limits: slices.Clone(batch.Limits)}
 	for class := range sets {
 		mine := bitset.New(len(s.offers))
