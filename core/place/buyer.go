@@ -26,6 +26,7 @@ type buyer struct {
 	price     []float64                 // by option: what it comes to, see costs
 	cost      []float64                 // by option: what counts when options are compared, see thrifty and withRisk
 	risky     bool                      // some spot offers are likely to be interrupted
+	stocked   bool                      // there are so many machines of some options only
 	risk      []float64                 // by option, see risks; nil where none is
 	lasting   bool                      // costs are the same whatever resources are worth
 	alike     [][]int                   // options by kind and cost, see classes
@@ -69,7 +70,8 @@ type way struct {
 }
 
 func newBuyer(p *fit.Pool, d amount.Dims, ready *Ready, number int) *buyer {
-	b := &buyer{Pool: p, ready: ready, number: number, available: p.Available(), parted: parted(p)}
+	first := ready.pools[number].outset.Get(func() *outset { return outsetOf(p) })
+	b := &buyer{Pool: p, ready: ready, number: number, available: first.available.Clone(), parted: parted(p), risky: first.risky, stocked: first.stocked}
 	b.within = b.available.Clone()
 	b.free = make([][]int64, len(p.Kinds))
 	for k := range p.Kinds {
@@ -83,7 +85,6 @@ func newBuyer(p *fit.Pool, d amount.Dims, ready *Ready, number int) *buyer {
 			b.available.Remove(i)
 		}
 	}
-	b.risky = b.isRisky()
 	b.limits = newLimits(p.Pool)
 	b.narrow()
 	b.varied = slices.ContainsFunc(b.Requirements, func(q constraint.Requirement) bool { return q.MinValues > 0 })

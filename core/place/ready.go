@@ -3,6 +3,7 @@ package place
 import (
 	"slices"
 
+	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/fit"
 	"github.com/daemok/daemok/core/parallel"
@@ -19,8 +20,26 @@ type Ready struct {
 
 // prepared is what is kept of one pool.
 type prepared struct {
+	outset  parallel.Once[outset]
 	aspects parallel.Once[aspects]
 	rooms   knownRooms
+}
+
+// outset is what is true of a pool's options before anything is placed.
+type outset struct {
+	available bitset.Set
+	risky     bool // interruptions of some spot offers are expected
+	stocked   bool // there are so many of some only
+}
+
+func outsetOf(p *fit.Pool) *outset {
+	out := &outset{available: p.Available()}
+	for _, o := range p.Options {
+		offer := p.Offer(o)
+		out.risky = out.risky || offer.Ranked() > offer.Price
+		out.stocked = out.stocked || len(offer.Stocks) > 0
+	}
+	return out
 }
 
 // Prepare makes one for the snapshot and those made from it that share its pools and

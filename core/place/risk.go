@@ -5,18 +5,12 @@ import (
 
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/fit"
 )
 
 // Spot machines of some kinds are taken away sooner than those of others. That
 // ranks spot offers among themselves: what interruptions are likely to cost counts
 // when offers are compared, and is in no cost that anybody is told. It moves
 // nothing to on-demand.
-
-// isRisky reports whether of some spot offers interruptions are expected.
-func (b *buyer) isRisky() bool {
-	return slices.ContainsFunc(b.Options, func(o fit.Option) bool { return b.Offer(o).Ranked() > b.Offer(o).Price })
-}
 
 // risks returns by option what interruptions are likely to cost: for spot offers,
 // and no more than would make them as dear, by what they hold, as what is sold on

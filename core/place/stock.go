@@ -12,6 +12,9 @@ import (
 // a placement group. Pools share it, and so do kinds.
 func (r *run) countStocks() {
 	for _, b := range r.buyers {
+		if !b.stocked {
+			continue
+		}
 		for i := range b.Options {
 			o := b.Offer(b.Options[i])
 			if len(o.Stocks) == 0 || !o.Available {
