@@ -22,7 +22,7 @@ type Ready struct {
 type prepared struct {
 	outset  parallel.Once[outset]
 	aspects parallel.Once[aspects]
-	rooms   knownRooms
+	rooms   parallel.Known[roomsTable] // see roomsAmong
 }
 
 // outset is what is true of a pool's options before anything is placed.
@@ -58,7 +58,7 @@ func (o *Options) readyFor(s *cluster.Snapshot) *Ready {
 
 // roomsOf returns what is kept of rooms for the pool: the same for pools that have the same
 // options.
-func (o *Ready) roomsOf(pool int) *knownRooms {
+func (o *Ready) roomsOf(pool int) *parallel.Known[roomsTable] {
 	alike := *o.alike.Get(func() *[]int {
 		pools := o.ForPools()
 		out, firsts := make([]int, len(pools)), []int(nil)

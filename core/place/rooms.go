@@ -5,10 +5,10 @@ import (
 	"encoding/binary"
 	"slices"
 	"strconv"
-	"sync"
 
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bitset"
+	"github.com/daemok/daemok/core/parallel"
 )
 
 // rooms is how much a spot machine of a kind may hold at most to leave enough
@@ -18,39 +18,15 @@ type rooms struct {
 	parts [][]int64 // else so much, or so much
 }
 
-// knownRooms keeps what roomsOf finds: in one decision most is asked again and again, and of
-// pools that have the same options. The zero value keeps nothing.
-type knownRooms struct {
-	mu     sync.Mutex
-	tables map[string]*roomsTable // by what is asked about; guarded by mu
-}
+// roomsTable is what roomsOf has found for some options, by kind and what it has for pods.
+type roomsTable = parallel.Known[rooms]
 
-// roomsTable is what is known for some options, by kind and what it has for pods.
-type roomsTable struct {
-	mu sync.Mutex
-	of map[string]*rooms // guarded by mu
-}
-
-// get returns what is known, or what is found now. Several may find it at the same time.
-func (t *roomsTable) get(kind int, free []int64, find func() *rooms) *rooms {
-	key := appendAmounts(binary.LittleEndian.AppendUint64(nil, uint64(kind)), free)
-	t.mu.Lock()
-	known := t.of[string(key)]
-	t.mu.Unlock()
-	if known == nil {
-		known = find()
-		t.mu.Lock()
-		t.of[string(key)] = known
-		t.mu.Unlock()
-	}
-	return known
-}
-
-// roomsAmong returns the table for these options, and what is asked for. That of a pool
-// with limits, which decide too, is its own.
+// roomsAmong returns the table for these options, and what is asked for: in one decision most
+// is asked again and again, and of pools that have the same options. That of a pool with
+// limits, which decide too, is its own.
 func (b *buyer) roomsAmong(options bitset.Set, asked []bool) *roomsTable {
 	if b.limits != nil || b.parted {
-		return &roomsTable{of: map[string]*rooms{}}
+		return &roomsTable{}
 	}
 	var key []byte
 	for _, on := range asked {
@@ -60,18 +36,7 @@ func (b *buyer) roomsAmong(options bitset.Set, asked []bool) *roomsTable {
 	for _, free := range b.free {
 		key = appendAmounts(binary.LittleEndian.AppendUint64(key, uint64(len(free))), free)
 	}
-	known := b.ready.roomsOf(b.number)
-	known.mu.Lock()
-	defer known.mu.Unlock()
-	table := known.tables[string(key)]
-	if table == nil {
-		if known.tables == nil {
-			known.tables = map[string]*roomsTable{}
-		}
-		table = &roomsTable{of: map[string]*rooms{}}
-		known.tables[string(key)] = table
-	}
-	return table
+	return b.ready.roomsOf(b.number).Get(key, func() *roomsTable { return &roomsTable{} })
 }
 
 func appendAmounts(key []byte, amounts []int64) []byte {

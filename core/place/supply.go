@@ -2,6 +2,7 @@ package place
 
 import (
 	"cmp"
+	"encoding/binary"
 	"slices"
 
 	"github.com/daemok/daemok/core/amount"
@@ -54,7 +55,7 @@ func (l *batch) supply(to *supply, s seller) (few []int) {
 		}
 		for grade := range s.at[o].n {
 			kind, i := s.b.Options[o].Kind, s.at[o].first+grade
-			may := known.get(kind, l.Offers[i].Free, func() *rooms { return s.b.roomsOf(options, kind, l.Offers[i].Free, l.asked) })
+			may := known.Get(appendAmounts(binary.LittleEndian.AppendUint64(nil, uint64(kind)), l.Offers[i].Free), func() *rooms { return s.b.roomsOf(options, kind, l.Offers[i].Free, l.asked) })
 			if may.whole {
 				to.flexible = append(to.flexible, i)
 				continue

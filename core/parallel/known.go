@@ -1,0 +1,35 @@
+package parallel
+
+import "sync"
+
+// Known keeps by key what is worked out from values that nobody writes any more, for
+// whoever needs it again. The zero value keeps nothing. It must not be copied.
+type Known[T any] struct {
+	mu   sync.Mutex
+	made map[string]*T // guarded by mu
+}
+
+// Get returns what is kept for the key, or what is made now. Several may make it at the same
+// time; it has to come out the same for all of them. The key is not kept.
+func (k *Known[T]) Get(key []byte, do func() *T) *T {
+	if known := k.look(key); known != nil {
+		return known
+	}
+	made := do()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if known := k.made[string(key)]; known != nil {
+		return known
+	}
+	if k.made == nil {
+		k.made = map[string]*T{}
+	}
+	k.made[string(key)] = made
+	return made
+}
+
+func (k *Known[T]) look(key []byte) *T {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.made[string(key)]
+}
