@@ -22,18 +22,20 @@ func OfferedBy(c *cluster.Catalogue) Offered {
 	if c == nil {
 		return nil
 	}
-	out := Offered{cluster.LabelInstanceType: {}, api.LabelZone: {}, api.LabelRegion: {}}
+	kinds, zones, regions := make(map[string]bool, len(c.Kinds)), map[string]bool{}, map[string]bool{}
 	for i := range c.Kinds {
 		k := &c.Kinds[i]
-		out[cluster.LabelInstanceType][k.Name] = true
+		kinds[k.Name] = true
 		if region, known := k.Labels.Get(api.LabelRegion); known {
-			out[api.LabelRegion][region] = true
+			regions[region] = true
 		}
 		for j := range k.Offers {
-			out[api.LabelZone][k.Offers[j].Zone] = true
+			if zone := k.Offers[j].Zone; !zones[zone] { // there are thousands of offers, and they are read at every change of a claim
+				zones[zone] = true
+			}
 		}
 	}
-	return out
+	return Offered{cluster.LabelInstanceType: kinds, api.LabelZone: zones, api.LabelRegion: regions}
 }
 
 // lack is a requirement that names values which no machine of the class has.

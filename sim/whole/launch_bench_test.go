@@ -38,6 +38,7 @@ func BenchmarkFromUnschedulableToCreateFleet(b *testing.B) {
 		pool        func(*karpv1.NodePool)
 	}{
 		{"500 pods of 5 sizes", 500, 5, ofAnyType},
+		{"1000 pods of 5 sizes", 1000, 5, ofAnyType},
 		{"1000 pods of 40 sizes", 1000, 40, ofAnyType},
 		{"200 pods on 200 machines", 200, 1, nil},
 		{"1000 pods on 1000 machines", 1000, 1, nil},
