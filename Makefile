@@ -11,8 +11,9 @@ SHELL := /bin/bash
 KUBERNETES := v1.36.3
 COMMIT     := $(shell git describe --always --dirty --abbrev=12 2>/dev/null || echo unknown)
 
-# The programs and the lab share these flags, and so one build cache. Another
-# value of CGO_ENABLED or -trimpath compiles 2,500 packages once more.
+# All that runs without the race detector shares these flags, and so one build cache:
+# programs, tests, linters and the lab. Another value of CGO_ENABLED or -trimpath
+# compiles 2,500 packages once more.
 STATIC := CGO_ENABLED=0 GOFLAGS="-buildvcs=false -trimpath"
 
 VERSIONED := -X github.com/daemok/daemok/internal/version.commit=$(COMMIT)
@@ -73,21 +74,21 @@ format: ## fail if a Go file is not gofmt'ed
 .PHONY: vet
 vet: ## go vet of both modules, which lint has too
 	@echo "test: vet (main module)"
-	@go vet ./...
+	@$(STATIC) go vet ./...
 	@echo "test: vet (lab module)"
 	@cd lab && $(STATIC) go vet ./...
 
 .PHONY: lint
 lint: bin/tools/golangci-lint ## golangci-lint with .golangci.yml, go vet's analysers among others
 	@echo "test: lint (main module)"
-	@timeout 1800 bin/tools/golangci-lint run --allow-parallel-runners --timeout 29m ./...
+	@$(STATIC) timeout 1800 bin/tools/golangci-lint run --allow-parallel-runners --timeout 29m ./...
 	@echo "test: lint (lab module)"
 	@cd lab && $(STATIC) timeout 1800 ../bin/tools/golangci-lint run --allow-parallel-runners --config ../.golangci.yml --timeout 29m ./...
 
 .PHONY: tidy
 tidy: ## rules of the repository: import directions, purity of core, documents
 	@echo "test: tidy"
-	@go test -vet=off ./internal/tidy/...
+	@$(STATIC) go test -vet=off ./internal/tidy/...
 
 .PHONY: unit
 unit: ## unit tests and stories of the main module, with the race detector where goroutines are
@@ -96,7 +97,7 @@ unit: ## unit tests and stories of the main module, with the race detector where
 	@go test -race -vet=off $(SHUFFLE) ./core/parallel
 	@go test -race -vet=off $(SHUFFLE) -run 'TestStories|TestTheNumberOfProcessorsChangesNothing' ./core/decide
 	@echo "test: stories, the core and tables (main module)"
-	@go test -vet=off $(SHUFFLE) $(foreach folder,$(filter-out internal/tidy,$(QUICKER)),./$(folder)/...) ./sim ./sim/whole
+	@$(STATIC) go test -vet=off $(SHUFFLE) $(foreach folder,$(filter-out internal/tidy,$(QUICKER)),./$(folder)/...) ./sim ./sim/whole
 
 .PHONY: generated
 generated: ## fail if `make generate` changes a generated file
@@ -109,7 +110,7 @@ generated: ## fail if `make generate` changes a generated file
 .PHONY: lab-test
 lab-test: build ## tests of the lab module and the stories in labs
 	@echo "test: lab module and lab stories"
-	@cd lab && DAEMOK_BIN=$(CURDIR)/bin DAEMOK_SUM="$$(sha256sum ../bin/daemok*)" $(STATIC) go test -vet=off $(SHUFFLE) -parallel 4 -timeout 45m ./...
+	@cd lab && DAEMOK_BIN=$(CURDIR)/bin DAEMOK_SUM="$$(sha256sum ../bin/daemok*)" $(STATIC) go test -p 1 -vet=off $(SHUFFLE) -parallel 3 -timeout 45m ./...
 
 ##@ Longer checks
 
@@ -129,19 +130,19 @@ oracle: ## compare plans with the real kube-scheduler; SEEDS=200 FROM=0, one wor
 
 .PHONY: cheapest
 cheapest: ## compare what plans cost with first-fit decreasing and with the least possible; SEEDS=2000
-	@go test -count=1 -timeout 30m ./core/decide -run 'TestNoPlanIsDearerThanFirstFitDecreasing|TestSmallPlansAreTheCheapest' -v -args \
+	@$(STATIC) go test -count=1 -timeout 30m ./core/decide -run 'TestNoPlanIsDearerThanFirstFitDecreasing|TestSmallPlansAreTheCheapest' -v -args \
 	  -worlds $(if $(filter file,$(origin SEEDS)),2000,$(SEEDS))
 
 .PHONY: sim
 sim: ## simulated clusters, invariants checked after every event; SEEDS=200 FROM=0
-	@mkdir -p bin && go test -c -o bin/sim.test ./sim
+	@mkdir -p bin && $(STATIC) go test -c -o bin/sim.test ./sim
 	@bin/sim.test -test.timeout 4h -test.run TestNoSeedBreaksAPromise -seeds $(SEEDS) -from $(FROM) > bin/sim.log 2>&1 \
 	  || { grep -v '^sim: ' bin/sim.log; grep '^sim: FAILED' bin/sim.log || echo "sim: FAILED seeds=$(SEEDS) from=$(FROM) failed=1 first=none (see above)"; exit 1; }
 	@grep '^sim: ok' bin/sim.log
 
 .PHONY: faults
 faults: ## the real loops under injected faults; SEEDS=200 FROM=0
-	@mkdir -p bin && go test -c -o bin/faults.test ./sim/whole
+	@mkdir -p bin && $(STATIC) go test -c -o bin/faults.test ./sim/whole
 	@bin/faults.test -test.run 'TestNo(Seed|Trouble|Reply|Page)|TestDeath' -deaths 0 -seeds $(SEEDS) -from $(FROM) > bin/faults.log 2>&1 \
 	  || { cat bin/faults.log; grep -q '^faults: FAILED' bin/faults.log || \
 	    echo "faults: FAILED seeds=$(SEEDS) from=$(FROM) failed=1 first=none (a death of the controller, see above)"; exit 1; }
@@ -150,7 +151,7 @@ faults: ## the real loops under injected faults; SEEDS=200 FROM=0
 .PHONY: conformance
 conformance: ## the provider suite against any endpoint, with credentials and region from the environment; ENDPOINT=URL
 	@test -n "$(ENDPOINT)" || { echo "conformance: say where: make conformance ENDPOINT=URL" >&2; exit 2; }
-	@mkdir -p bin && go test -c -o bin/conformance.test ./cloud/aws
+	@mkdir -p bin && $(STATIC) go test -c -o bin/conformance.test ./cloud/aws
 	@bin/conformance.test -test.timeout 3h -test.v -test.run '^TestEndpoint$$' -endpoint '$(ENDPOINT)' > bin/conformance.log 2>&1 \
 	  || { cat bin/conformance.log; grep '^conformance: FAILED' bin/conformance.log || echo "conformance: FAILED passed=0 skipped=0 failed=1 (see above)"; exit 1; }
 	@awk '/^=== (RUN|NAME|CONT) / {name = $$3} /^ +[a-z_]+\.go:[0-9]+: / {said = $$0; sub(/^ +[a-z_]+\.go:[0-9]+: /, "", said); why[name] = said} \
@@ -159,18 +160,18 @@ conformance: ## the provider suite against any endpoint, with credentials and re
 
 .PHONY: mutate
 mutate: ## switch off each rule of the core in turn, a story must notice; RUN=words
-	@go run ./internal/mutate $(if $(RUN),-run '$(RUN)')
+	@$(STATIC) go run ./internal/mutate $(if $(RUN),-run '$(RUN)')
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME=20s
 	@grep -rEl --include='*_test.go' '^func Fuzz' $(filter-out lab,$(wildcard */)) | while read -r file; do \
 	  for name in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\).*/\1/p' "$$file"); do \
 	    echo "fuzz: $$name in $$(dirname $$file)"; \
-	    go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "./$$(dirname $$file)"; done; done
+	    $(STATIC) go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "./$$(dirname $$file)"; done; done
 
 .PHONY: bench
 bench: bin/daemok ## Go benchmarks of the core, then daemok bench place
-	@go test -run '^$$' -bench . -benchmem ./core/... ./bench/...
+	@$(STATIC) go test -run '^$$' -bench . -benchmem ./core/... ./bench/...
 	@bin/daemok bench place --mix plain --pods 5000
 
 .PHONY: bill
@@ -185,7 +186,7 @@ lab-long: build ## stories in labs in which minutes must go by: newer images and
 
 .PHONY: generate
 generate: ## write CRDs and deep copies from the API types
-	@go generate ./kube/api/...
+	@$(STATIC) go generate ./kube/api/...
 
 .PHONY: clean
 clean: ## remove what make built

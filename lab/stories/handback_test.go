@@ -32,12 +32,13 @@ func (w *words) String() string {
 	return w.text.String()
 }
 
-// lives are the pods, nodes and machines of the story, by what they keep for life.
+// lives are the pods, nodes and machines of the story, by what they keep for life; that a busy
+// host's kubelet is late for a moment is of no matter.
 func (s *story) lives() string {
 	s.Helper()
 	pods := mustKubectl(s.T, s.dir, "get", "pods", "-n", s.namespace, "-o", "jsonpath={range .items[*]}{.metadata.uid} on {.spec.nodeName}{'\\n'}{end}")
 	nodes := mustKubectl(s.T, s.dir, "get", "nodes", "-l", "karpenter.sh/nodepool="+s.namespace,
-		"-o", "jsonpath={range .items[*]}{.metadata.uid} is {.spec.providerID} {.metadata.deletionTimestamp}{.spec.taints}{'\\n'}{end}")
+		"-o", "jsonpath={range .items[*]}{.metadata.uid} is {.spec.providerID} {.metadata.deletionTimestamp}{.spec.taints[?(@.key!=\"node.kubernetes.io/not-ready\")].key}{'\\n'}{end}")
 	return pods + nodes
 }
 

@@ -176,7 +176,7 @@ func TestKindsOfTheOlderGenerationMayComeLater(t *testing.T) {
 	for _, file := range kinds {
 		mustKubectl(t, s.dir, "create", "-f", filepath.Join("..", "..", "kube", "api", "crds", file))
 	}
-	c.awaitSays("starting anew to serve them")
+	c.awaitSays("the cluster has got the kinds of the older API generation")
 	for crd := range kinds {
 		mustKubectl(t, s.dir, "wait", "--for=condition=Established", "crd/"+crd)
 	}
