@@ -113,13 +113,13 @@ func (r *run) crowdOf(g *group, lv *level) crowd {
 		lv.crowd = r.crowdRules[text]
 	}
 	if g.needText == "" {
-		g.needText = string(appendNeed(nil, g.need))
+		g.needText = string(appendAmounts(nil, g.need))
 	}
 	return crowd{lv.crowd, g.needText}
 }
 
-func appendNeed(text []byte, need []int64) []byte {
-	for _, v := range need {
+func appendAmounts(text []byte, amounts []int64) []byte {
+	for _, v := range amounts {
 		text = binary.LittleEndian.AppendUint64(text, uint64(v))
 	}
 	return text

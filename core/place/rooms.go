@@ -39,13 +39,6 @@ func (b *buyer) roomsAmong(options bitset.Set, asked []bool) *roomsTable {
 	return b.ready.roomsOf(b.number).Get(key, func() *roomsTable { return &roomsTable{} })
 }
 
-func appendAmounts(key []byte, amounts []int64) []byte {
-	for _, v := range amounts {
-		key = binary.LittleEndian.AppendUint64(key, uint64(v))
-	}
-	return key
-}
-
 // roomsOf looks for what enough kinds have in common among the options, of what a
 // machine of the kind has for pods and some ask for.
 func (b *buyer) roomsOf(options bitset.Set, kind int, free []int64, asked []bool) *rooms {
