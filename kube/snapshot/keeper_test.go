@@ -80,6 +80,7 @@ func TestWhoWaits(t *testing.T) {
 		waits bool
 	}{
 		"a pod the scheduler found no place for":   {pod("p", "1", ""), true},
+		"a pod the scheduler could not bind":       {pod("p", "1", "", func(p *corev1.Pod) { p.Status.Conditions[0].Reason = corev1.PodReasonSchedulerError }), true},
 		"a pod the scheduler may be looking at":    {pod("p", "1", "", func(p *corev1.Pod) { p.Status.Conditions = nil }), false},
 		"SC-6 a gated pod":                         {pod("p", "1", "", func(p *corev1.Pod) { p.Status.Conditions[0].Reason = corev1.PodReasonSchedulingGated }), false},
 		"SC-6 a bound pod":                         {pod("p", "1", "n"), false},

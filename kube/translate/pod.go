@@ -51,8 +51,11 @@ func Grace(pod *corev1.Pod) time.Duration {
 }
 
 // IsWaiting reports whether the scheduler has looked for a node for the pod
-// and found none, so that the pod needs a new one. Pods that are gated,
-// bound, ending, daemons or mirrors are not waiting.
+// and has none for it yet: it found none, so that the pod needs a new one, or it
+// could not place the pod for an error of its own, a call that ran out of time
+// say, and tries again: the pod needs its room all the same, and what was ordered
+// for others may have no part of it. Pods that are gated, bound, ending, daemons
+// or mirrors are not waiting.
 func IsWaiting(pod *corev1.Pod) bool {
 	if pod.Spec.NodeName != "" || pod.DeletionTimestamp != nil || IsTerminal(pod) {
 		return false
@@ -62,7 +65,8 @@ func IsWaiting(pod *corev1.Pod) bool {
 	}
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled {
-			return c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable
+			return c.Status == corev1.ConditionFalse &&
+				(c.Reason == corev1.PodReasonUnschedulable || c.Reason == corev1.PodReasonSchedulerError)
 		}
 	}
 	return false

@@ -264,10 +264,10 @@ func (w *people) kubelets(ctx context.Context) {
 }
 
 // schedule binds each pod to the first node that has room, and says of the
-// others that there is none.
+// others that there is none; and of those that it cannot bind, that it failed.
 func (w *people) schedule(ctx context.Context) {
 	w.mu.Lock()
-	works, contrary := w.schedules, w.contrary
+	works, contrary, unbound := w.schedules, w.contrary, w.unbound
 	w.mu.Unlock()
 	if !works {
 		return
@@ -291,15 +291,30 @@ func (w *people) schedule(ctx context.Context) {
 			return admits(&n, p) && used[n.Name].Add(wants).FitsIn(translate.Resources(n.Status.Allocatable))
 		})
 		if at < 0 {
-			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
-				Message: "no node is available: Insufficient resources."}}
+			unscheduled(p, corev1.PodReasonUnschedulable, "no node is available: Insufficient resources.")
+			_ = w.hand.Status().Patch(ctx, p, client.MergeFrom(before))
+			continue
+		}
+		used[nodes[at].Name] = used[nodes[at].Name].Add(wants)
+		if unbound {
+			unscheduled(p, corev1.PodReasonSchedulerError, "running Bind plugin: context deadline exceeded")
 			_ = w.hand.Status().Patch(ctx, p, client.MergeFrom(before))
 			continue
 		}
 		p.Spec.NodeName = nodes[at].Name
-		used[p.Spec.NodeName] = used[p.Spec.NodeName].Add(wants)
 		_ = w.hand.Patch(ctx, p, client.MergeFrom(before))
 	}
+}
+
+// bindsNothing has the scheduler's calls that bind pods run out of time, or work again.
+func (w *world) bindsNothing(fails bool) {
+	w.mu.Lock()
+	w.unbound = fails
+	w.mu.Unlock()
+}
+
+func unscheduled(p *corev1.Pod, reason, message string) {
+	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: reason, Message: message}}
 }
 
 func admits(n *corev1.Node, p *corev1.Pod) bool {

@@ -101,6 +101,7 @@ func (w *world) tempest(seed uint64) {
 		if u(name("cut")) < 0.5 {
 			w.server.CutWatches()
 		}
+		w.bindsNothing(u(name("unbound")) < 0.2)
 		w.server.BlockEvictions(map[bool]func(*corev1.Pod) bool{
 			true: func(p *corev1.Pod) bool { return draw(seed, name(string(p.UID))) < 0.5 }, false: nil}[u(name("budget")) < 0.5])
 		if u(name("reclaim")) < 0.3 {
@@ -126,6 +127,7 @@ func (w *world) tempest(seed uint64) {
 		}
 	}
 	c.stop()
+	w.bindsNothing(false)
 	w.server.BlockEvictions(nil)
 	w.cloud.Market().SetNeverJoin(0)
 	w.start(setup{})

@@ -96,6 +96,32 @@ func TestOnlyOrdersThatNobodyWaitsForAreWithdrawn(t *testing.T) {
 	})
 }
 
+// The scheduler chooses a node of others for one of two pods, and its call to bind it
+// runs out of time: the pod waits as before, and its order stays until it is bound.
+func TestAPodThatTheSchedulerCouldNotBindKeepsItsOrder(t *testing.T) {
+	tell(t, fake.Options{Seed: 74}, func(t *testing.T, w *world) {
+		cut, open := closedFor(reasons["purchases are refused"])
+		w.pool("default", nil)
+		w.start(setup{through: cut})
+		w.scale("web", 2)
+		w.until(15*time.Second, "two orders", func() bool { return len(w.claims()) == 2 })
+		w.bindsNothing(true)
+		w.foreign("of-others", "1")
+		time.Sleep(2 * time.Minute)
+		if w.events.said("Withdrawn: Machine is not needed") || len(w.claims()) != 2 {
+			t.Errorf("an order was withdrawn for a pod that is not bound; %s", w.state())
+		}
+		w.bindsNothing(false)
+		w.until(3*time.Minute, "one order", func() bool { return len(w.claims()) == 1 })
+		open()
+		w.until(3*time.Minute, "two pods running", func() bool { return w.run(2) })
+		if w.bought() != 1 {
+			t.Errorf("bought %d machines for the pod without room; %s", w.bought(), w.state())
+		}
+		w.sound()
+	})
+}
+
 // A purchase that is under way when its pods go is not cut: its machine comes,
 // has one owner, and goes as every empty one does.
 func TestAPurchaseUnderWayIsNotWithdrawn(t *testing.T) {

@@ -66,6 +66,7 @@ type world struct {
 	pods        int
 	schedules   bool                     // the scheduler works
 	contrary    bool                     // it takes the last pod and the last node first
+	unbound     bool                     // its calls that bind pods run out of time
 	actsEvery   time.Duration            // how often deployments are looked at; at every look round where unset
 	actedAt     time.Time                // the last time
 	joined      map[string]bool          // machines whose node has come
