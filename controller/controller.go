@@ -183,6 +183,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	}
 	requests := &claim.Requests{Classes: p.Classes, Catalog: p.Catalog}
 	launcher := p.launcher(requests)
+	applier.Orders = launcher
 	health := &pool.Health{}
 	claims := &claim.Reconciler{
 		Store: p.Store, Launcher: launcher, Machines: p.Machines(claimsName), Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now,

@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud"
@@ -244,11 +245,11 @@ func (b slowBook) Failed(ctx context.Context, c *karpv1.NodeClaim, _ error) erro
 	return nil
 }
 
-// picky cannot form a request for claim a.
+// picky cannot form a request for claims that are labelled wrong.
 type picky struct{ *shop }
 
 func (p picky) For(ctx context.Context, c *karpv1.NodeClaim) (Request, error) {
-	if c.Name == "a" {
+	if c.Labels["wrong"] != "" {
 		return Request{}, errors.New("spec is wrong")
 	}
 	return p.shop.For(ctx, c)
@@ -257,6 +258,10 @@ func (p picky) For(ctx context.Context, c *karpv1.NodeClaim) (Request, error) {
 func TestAClaimThatFailsHoldsUpNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, s := storeWith("a", "b"), newShop()
+		if err := store.Patch(t.Context(), &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "a"}},
+			client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"wrong":"true"}}}`))); err != nil {
+			t.Fatal(err)
+		}
 		l := (&Launcher{
 			Store: store, Live: store, Requests: picky{s}, Machines: s, Outcome: slowBook{book{store: store}},
 			Log: slog.New(slog.DiscardHandler), Now: time.Now, CallFor: time.Second,

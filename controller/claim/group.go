@@ -2,10 +2,13 @@ package claim
 
 import (
 	"context"
+	"encoding/json"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
@@ -39,22 +42,18 @@ func (b *batch) names() []string {
 // an attempt by it, the others by equal request. Claims that need nothing
 // are released; those that no request can be formed for are returned apart.
 func (l *Launcher) batches(ctx context.Context, names []string) (out []*batch, obstacles []obstacle) {
+	claims := l.read(ctx, names)
 	groups := map[string]*batch{}
-	for _, name := range names {
-		c := &karpv1.NodeClaim{}
-		if err := l.Store.Get(ctx, client.ObjectKey{Name: name}, c); err != nil || !maybeBought(c) {
-			l.queue.release(name)
-			continue
-		}
-		key, b, err := l.groupOf(ctx, c)
+	for i, f := range l.form(ctx, claims) {
+		key, b, err := l.groupOf(claims[i], f)
 		if err != nil {
-			obstacles = append(obstacles, obstacle{c, err})
+			obstacles = append(obstacles, obstacle{claims[i], err})
 			continue
 		}
 		if known, ok := groups[key]; ok {
 			b = known
 		}
-		b.claims = append(b.claims, c)
+		b.claims = append(b.claims, claims[i])
 		groups[key] = b
 	}
 	for _, b := range groups {
@@ -67,18 +66,69 @@ func (l *Launcher) batches(ctx context.Context, names []string) (out []*batch, o
 	return out, obstacles
 }
 
-func (l *Launcher) groupOf(ctx context.Context, c *karpv1.NodeClaim) (string, *batch, error) {
-	r, err := l.Requests.For(ctx, c)
+// read returns the named claims, and releases those that need nothing.
+func (l *Launcher) read(ctx context.Context, names []string) []*karpv1.NodeClaim {
+	claims := make([]*karpv1.NodeClaim, 0, len(names))
+	for _, name := range names {
+		c := &karpv1.NodeClaim{}
+		if err := l.Store.Get(ctx, client.ObjectKey{Name: name}, c); err != nil || !maybeBought(c) {
+			l.queue.release(name)
+			continue
+		}
+		claims = append(claims, c)
+	}
+	return claims
+}
+
+// formed is a request, what it has in common with those that can be bought with it, or
+// why there is none.
+type formed struct {
+	request Request
+	key     string
+	err     error
+}
+
+// form forms the request of each claim. Claims that say the same share one: of a thousand
+// pods with a machine each, all do.
+func (l *Launcher) form(ctx context.Context, claims []*karpv1.NodeClaim) []*formed {
+	out := make([]*formed, len(claims))
+	alike := map[string]*formed{}
+	var work errgroup.Group
+	work.SetLimit(runtime.GOMAXPROCS(0))
+	for i, c := range claims {
+		says := wordsOf(c)
+		if out[i] = alike[says]; out[i] != nil {
+			continue
+		}
+		f := &formed{}
+		alike[says], out[i] = f, f
+		work.Go(func() error {
+			if f.request, f.err = l.Requests.For(ctx, c); f.err == nil {
+				f.key, f.err = sameRequest(f.request)
+			}
+			return nil
+		})
+	}
+	work.Wait() //nolint:errcheck // each request keeps its own error
+	return out
+}
+
+// wordsOf is equal for claims that say the same of the machine they want.
+func wordsOf(c *karpv1.NodeClaim) string {
+	text, err := json.Marshal([]any{c.Spec, c.Labels, c.Annotations})
+	if err != nil {
+		return "claim " + c.Name // alike to none
+	}
+	return string(text)
+}
+
+func (l *Launcher) groupOf(c *karpv1.NodeClaim, f *formed) (string, *batch, error) {
 	if a, tried := attemptOf(c); tried {
 		// The outcome of the earlier attempt is unknown: it is looked for even
 		// where nothing could be bought now.
-		return a.String(), &batch{attempt: a, request: r, repeated: true, doubtAt: l.Now()}, nil
+		return a.String(), &batch{attempt: a, request: f.request, repeated: true, doubtAt: l.Now()}, nil
 	}
-	if err != nil {
-		return "", nil, err
-	}
-	key, err := sameRequest(r)
-	return "new/" + key, &batch{request: r}, err
+	return "new/" + f.key, &batch{request: f.request}, f.err
 }
 
 // maybeBought reports whether a purchase for the claim may be tried, or was

@@ -39,7 +39,8 @@ type Launcher struct {
 // requests forms the request that would buy a claim's machine now.
 type requests interface {
 	// For returns the request without token, batch and count. It returns
-	// *cloud.NoCapacityError when nothing suitable is offered.
+	// *cloud.NoCapacityError when nothing suitable is offered. Of a claim it reads
+	// spec, labels and annotations alone.
 	For(ctx context.Context, c *karpv1.NodeClaim) (Request, error)
 }
 
@@ -62,6 +63,14 @@ func (l *Launcher) Open() *Launcher {
 // Add asks for a machine for the named claim. A claim that is being bought
 // for is not added twice.
 func (l *Launcher) Add(name string) { l.queue.add(name) }
+
+// Announce says that claims of these names are about to be added: they are bought
+// for together, as soon as the last of them is here. What is announced and does not
+// come holds the others up for a second at most.
+func (l *Launcher) Announce(names ...string) { l.queue.announce(names...) }
+
+// Dismiss says that an announced claim does not come.
+func (l *Launcher) Dismiss(name string) { l.queue.dismiss(name) }
 
 // Nudge says that a claim was withdrawn. Where a purchase for it rests before
 // it is tried again, and for no claim that is still needed, it rests no longer.

@@ -8,10 +8,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -250,6 +252,48 @@ func TestLauncher(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Claims that say the same have one request, formed once; others have their own.
+func TestClaimsThatSayTheSameShareARequest(t *testing.T) {
+	taint := corev1.Taint{Key: "k", Effect: corev1.TaintEffectNoSchedule}
+	tests := map[string]struct {
+		other func(c *karpv1.NodeClaim)
+		want  int32
+	}{
+		"alike":                   {func(*karpv1.NodeClaim) {}, 1},
+		"another name and UID":    {func(c *karpv1.NodeClaim) { c.Name, c.UID = "z", "z" }, 1},
+		"with a taint":            {func(c *karpv1.NodeClaim) { c.Spec.Taints = []corev1.Taint{taint} }, 2},
+		"of another pool":         {func(c *karpv1.NodeClaim) { c.Labels = map[string]string{api.LabelNodePool: "other"} }, 2},
+		"made with minValues cut": {func(c *karpv1.NodeClaim) { c.Annotations = map[string]string{api.AnnotationMinValuesRelaxed: "true"} }, 2},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			asked := &tally{}
+			claims := make([]*karpv1.NodeClaim, 4)
+			for i := range claims {
+				claims[i] = &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(i)}}
+			}
+			tt.other(claims[2])
+			got := (&Launcher{Requests: asked}).form(t.Context(), claims)
+			if n := asked.times.Load(); n != tt.want {
+				t.Errorf("%d requests were formed, want %d", n, tt.want)
+			}
+			for i, f := range got {
+				if want := fmt.Sprint(claims[i].Spec, claims[i].Labels, claims[i].Annotations); f.request.Class.ID != want {
+					t.Errorf("claim %d has the request of %s; want %s", i, f.request.Class.ID, want)
+				}
+			}
+		})
+	}
+}
+
+// tally counts the requests it forms, and names their classes after what their claims say.
+type tally struct{ times atomic.Int32 }
+
+func (y *tally) For(_ context.Context, c *karpv1.NodeClaim) (Request, error) {
+	y.times.Add(1)
+	return Request{LaunchRequest: cloud.LaunchRequest{Class: cloud.Class{ID: fmt.Sprint(c.Spec, c.Labels, c.Annotations)}}}, nil
 }
 
 // TestOnDemandIsBoughtInTheSameBreath: no time passes between the answer that

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	gatherIdle = 35 * time.Millisecond // no further claim for so long closes a batch
+	gatherIdle = 35 * time.Millisecond // no further claim for so long closes a batch, unless some are announced
 	gatherMax  = time.Second           // and at the latest so long after the first
 )
 
@@ -17,13 +17,36 @@ const (
 type queue struct {
 	wake chan struct{}
 
-	mu      sync.Mutex
-	waiting map[string]struct{}        // not yet taken
-	busy    map[string]chan<- struct{} // taken and not released, with who is to be nudged
+	mu        sync.Mutex
+	waiting   map[string]struct{}        // not yet taken
+	busy      map[string]chan<- struct{} // taken and not released, with who is to be nudged
+	coming    map[string]struct{}        // announced, and not yet here
+	announced bool                       // some were since the last were taken
 }
 
 func newQueue() *queue {
-	return &queue{wake: make(chan struct{}, 1), waiting: map[string]struct{}{}, busy: map[string]chan<- struct{}{}}
+	return &queue{
+		wake: make(chan struct{}, 1), waiting: map[string]struct{}{}, busy: map[string]chan<- struct{}{}, coming: map[string]struct{}{},
+	}
+}
+
+// announce says that names will be added soon: the batch under way, or the next,
+// is closed when the last of them is here.
+func (q *queue) announce(names ...string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, name := range names {
+		q.coming[name] = struct{}{}
+	}
+	q.announced = q.announced || len(names) > 0
+}
+
+// dismiss takes an announcement back.
+func (q *queue) dismiss(name string) {
+	q.mu.Lock()
+	delete(q.coming, name)
+	q.mu.Unlock()
+	q.ring()
 }
 
 // add puts a name in, unless it is taken.
@@ -32,15 +55,35 @@ func (q *queue) add(name string) {
 	if _, busy := q.busy[name]; !busy {
 		q.waiting[name] = struct{}{}
 	}
+	delete(q.coming, name)
 	q.mu.Unlock()
+	q.ring()
+}
+
+func (q *queue) ring() {
 	select {
 	case q.wake <- struct{}{}:
 	default:
 	}
 }
 
-// gather waits for a name, and then until none has come for gatherIdle. It
-// reports false when ctx ended first.
+// patience is how long to wait for a further name; zero: those that were announced
+// are here.
+func (q *queue) patience() time.Duration {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch {
+	case len(q.coming) > 0:
+		return gatherMax
+	case q.announced:
+		return 0
+	default:
+		return gatherIdle
+	}
+}
+
+// gather waits for a name, then for those that are announced, or, where none is,
+// until no further one has come for gatherIdle. It reports false when ctx ended first.
 func (q *queue) gather(ctx context.Context) bool {
 	select {
 	case <-ctx.Done():
@@ -50,7 +93,11 @@ func (q *queue) gather(ctx context.Context) bool {
 	latest := time.NewTimer(gatherMax)
 	defer latest.Stop()
 	for {
-		idle := time.NewTimer(gatherIdle)
+		patience := q.patience()
+		if patience == 0 {
+			return true
+		}
+		idle := time.NewTimer(patience)
 		select {
 		case <-ctx.Done():
 			idle.Stop()
@@ -66,7 +113,8 @@ func (q *queue) gather(ctx context.Context) bool {
 	}
 }
 
-// take returns all names that wait, sorted; they are busy until released.
+// take returns all names that wait, sorted; they are busy until released. Those that
+// were announced and are not here yet are waited for no longer.
 func (q *queue) take() []string {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -76,6 +124,8 @@ func (q *queue) take() []string {
 		q.busy[name] = nil
 	}
 	clear(q.waiting)
+	clear(q.coming)
+	q.announced = false
 	slices.Sort(names)
 	return names
 }

@@ -14,7 +14,7 @@ import (
 
 // draftAfter is the part of a window's idle time, as a divisor, for which no pod must
 // have come before the plan is made ahead: what is left of it is for making the plan.
-const draftAfter = 4
+const draftAfter = 10
 
 // draftCheckEvery keeps looks at whether a draft still holds apart.
 const draftCheckEvery = 50 * time.Millisecond

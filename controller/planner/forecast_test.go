@@ -154,7 +154,7 @@ func (c *crowd) run(prepared bool) string {
 	return fmt.Sprint(c.story)
 }
 
-// Pods are prepared for as they come, and once no more have come for a quarter of the
+// Pods are prepared for as they come, and once no more have come for a tenth of the
 // window the plan is made ahead, and what it launches prepared.
 func TestForecasts(t *testing.T) {
 	ms := time.Millisecond
@@ -165,15 +165,15 @@ func TestForecasts(t *testing.T) {
 		want     string
 	}{
 		"a pod's launch is prepared when it arrives": {[]time.Duration{0}, 0, false,
-			"[0s: prepare 1 250ms: prepare 1 1s: launch 1]"},
+			"[0s: prepare 1 100ms: prepare 1 1s: launch 1]"},
 		"pods that follow are prepared for together": {[]time.Duration{0, 100 * ms, 200 * ms, 300 * ms}, 0, false,
-			"[0s: prepare 1 400ms: prepare 4 550ms: prepare 4 1.3s: launch 4]"},
+			"[0s: prepare 1 400ms: prepare 4 1.3s: launch 4]"},
 		"late ones are too": {[]time.Duration{0, 900 * ms, 1000 * ms}, 0, false,
-			"[0s: prepare 1 250ms: prepare 1 900ms: prepare 2 1.25s: prepare 3 2s: launch 3]"},
+			"[0s: prepare 1 100ms: prepare 1 900ms: prepare 2 1.1s: prepare 3 2s: launch 3]"},
 		"a slow cloud delays no plan": {[]time.Duration{0, 100 * ms}, 3 * time.Second, false,
-			"[0s: prepare 1 350ms: prepare 2 1.1s: launch 2]"},
+			"[0s: prepare 1 200ms: prepare 2 1.1s: launch 2]"},
 		"a cloud that was slow once is told of what came meanwhile": {[]time.Duration{0, 100 * ms}, 500 * ms, false,
-			"[0s: prepare 1 350ms: prepare 2 1.1s: launch 2]"},
+			"[0s: prepare 1 200ms: prepare 2 1.1s: launch 2]"},
 		"without anybody to tell there are none": {[]time.Duration{0, 100 * ms}, 0, true,
 			"[1.1s: launch 2]"},
 	}

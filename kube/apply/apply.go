@@ -36,6 +36,7 @@ type Applier struct {
 	*Holds
 	Serves translate.Generations
 	Pools  pools
+	Orders orders // told of claims before they are created; nil: nobody
 	Now    func() time.Time
 	NewID  func() string            // five characters for the name of a claim, not used before
 	Again  func()                   // asks for a new plan, since one was not carried out as it stands
@@ -52,4 +53,10 @@ type Applier struct {
 // pools finds a pool as it was last seen.
 type pools interface {
 	Pool(id cluster.PoolID) (translate.PoolObject, bool)
+}
+
+// orders is told of claims that are about to be created together.
+type orders interface {
+	Announce(names ...string)
+	Dismiss(name string) // it was not created, or nobody knows
 }

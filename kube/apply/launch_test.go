@@ -81,6 +81,8 @@ func TestAClaimOfUnknownFateStaysOrdered(t *testing.T) {
 				Store: store, Live: store, Ledger: &Ledger{}, Pools: pools,
 				Now: func() time.Time { return start }, NewID: func() string { return "abcde" },
 			}
+			coming := expected{}
+			a.Orders = coming
 			got := a.Launch(t.Context(), planned(t, pools), plan.Plan{Launches: []plan.Launch{{Pool: poolID}}})
 			if failed := got[0].Err != nil; failed != tt.failed {
 				t.Errorf("the launch ended with %v, want failed %v", got[0].Err, tt.failed)
@@ -88,9 +90,23 @@ func TestAClaimOfUnknownFateStaysOrdered(t *testing.T) {
 			if n := len(a.Ledger.Project(world()).Machines); n != tt.ordered {
 				t.Errorf("the next plan counts on %d machines, want %d", n, tt.ordered)
 			}
+			if coming["default-abcde"] == tt.failed {
+				t.Errorf("whoever buys for claims waits for %v; want for the one that was created alone", coming)
+			}
 		})
 	}
 }
+
+// expected are claims that were announced and not dismissed.
+type expected map[string]bool
+
+func (e expected) Announce(names ...string) {
+	for _, name := range names {
+		e[name] = true
+	}
+}
+
+func (e expected) Dismiss(name string) { delete(e, name) }
 
 func refused() error {
 	return apierrors.NewForbidden(schema.GroupResource{Resource: "nodeclaims"}, "c", errors.New("no"))

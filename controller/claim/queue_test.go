@@ -1,0 +1,64 @@
+package claim
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// What is bought together, and when: claims come at moments, in milliseconds from the
+// first on, of which some are announced before.
+func TestWhatIsBoughtTogether(t *testing.T) {
+	tests := map[string]struct {
+		announced string
+		comes     map[time.Duration]string // by when; "-x" is dismissed
+		want      string
+	}{
+		"claims that come close upon one another": {"",
+			map[time.Duration]string{0: "a", 20: "b", 50: "c"}, "a b c at 85ms"},
+		"claims that come far apart, one by one": {"",
+			map[time.Duration]string{0: "a", 50: "b"}, "a at 35ms, b at 85ms"},
+		"claims that were announced, when the last is here": {"a b c",
+			map[time.Duration]string{0: "a", 200: "b", 400: "c"}, "a b c at 400ms"},
+		"one that was announced, at once": {"a",
+			map[time.Duration]string{0: "a"}, "a at 0s"},
+		"others beside those that were announced": {"a b",
+			map[time.Duration]string{0: "a", 10: "other", 20: "b"}, "a b other at 20ms"},
+		"those that were announced, where one of them does not come": {"a b",
+			map[time.Duration]string{0: "a"}, "a at 1s"},
+		"those that were announced, where one of them is dismissed": {"a b",
+			map[time.Duration]string{0: "a", 10: "-b"}, "a at 10ms"},
+		"claims after one that was announced and did not come": {"a b",
+			map[time.Duration]string{0: "a", 2000: "c"}, "a at 1s, c at 2.035s"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				q, began := newQueue(), time.Now()
+				q.announce(strings.Fields(tt.announced)...)
+				for at, what := range tt.comes {
+					time.AfterFunc(at*time.Millisecond, func() {
+						if gone, dismissed := strings.CutPrefix(what, "-"); dismissed {
+							q.dismiss(gone)
+							return
+						}
+						q.add(what)
+					})
+				}
+				var got []string
+				for left := len(tt.comes) - strings.Count(fmt.Sprint(tt.comes), "-"); left > 0; {
+					q.gather(t.Context())
+					if names := q.take(); len(names) > 0 {
+						left -= len(names)
+						got = append(got, strings.Join(names, " ")+" at "+time.Since(began).String())
+					}
+				}
+				if words := strings.Join(got, ", "); words != tt.want {
+					t.Errorf("bought for %s; want %s", words, tt.want)
+				}
+			})
+		})
+	}
+}
