@@ -190,25 +190,52 @@ func TestFindLab(t *testing.T) {
 	}
 }
 
-// TestLabIsTheLabItself builds the command and runs it with a script in the
+// isCommand, set in its environment, makes this test the command itself.
+const isCommand = "DAEMOK_TEST_IS_COMMAND"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(isCommand) != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// TestLabIsTheLabItself runs the command with a script in the
 // lab's place: arguments arrive and the exit code is kept.
 func TestLabIsTheLabItself(t *testing.T) {
 	folder := t.TempDir()
 	program := filepath.Join(folder, "daemok")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
 	}
+	copyFile(t, self, program)
 	script := "#!/bin/sh\necho \"$@\"\nexit 3\n"
 	if err := os.WriteFile(filepath.Join(folder, labProgram), []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.CommandContext(t.Context(), program, "lab", "status", "--dir", "x", "-v").Output()
+	command := exec.CommandContext(t.Context(), program, "lab", "status", "--dir", "x", "-v")
+	command.Env = append(os.Environ(), isCommand+"=1")
+	out, err := command.Output()
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != 3 {
 		t.Errorf("exit is %v; want code 3", err)
 	}
 	if got := string(out); got != "status --dir x -v\n" {
 		t.Errorf("the lab got %q", got)
+	}
+}
+
+// copyFile copies a program.
+func copyFile(t *testing.T, from, to string) {
+	t.Helper()
+	data, err := os.ReadFile(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(to, data, 0o755); err != nil {
+		t.Fatal(err)
 	}
 }
 
