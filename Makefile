@@ -33,10 +33,10 @@ LAB_SOURCES    := $(call sources,$(SHARED) examples lab)
 # What runs under the race detector: all but the core, benchmarks and the
 # simulator of the core, whose seeds take four times as long there and which
 # start goroutines in core/parallel alone; and what has no goroutines and takes minutes of it.
-# What takes longest is first. Each package has one processor, and two run at once: the timers of
-# a bubble of testing/synctest share one shadow stack in the detector of Go 1.26, which two
-# processors that fire them at once bring to a crash (SIGSEGV in its StackDepot).
-QUICKER := core bench internal/tidy internal/mutate kube/api/admissiontest
+# What takes longest is first, here and without the detector. Each package has one processor, and two
+# run at once: the timers of a bubble of testing/synctest share one shadow stack in the detector of
+# Go 1.26, which two processors that fire them at once bring to a crash (SIGSEGV in its StackDepot).
+QUICKER := core bench cmd/daemok internal/tidy internal/mutate kube/api kube/legacy
 RACED    = ./sim/whole $(shell go list ./... | grep -vE '^github.com/daemok/daemok/(($(subst $(eval) ,|,$(QUICKER)))(/|$$)|sim(/whole)?$$)')
 
 # Tests in another order each time cannot be remembered from one run to the next: `make test-full` does it.
@@ -97,7 +97,7 @@ unit: ## unit tests and stories of the main module, with the race detector where
 	@go test -race -vet=off $(SHUFFLE) ./core/parallel
 	@go test -race -vet=off $(SHUFFLE) -run 'TestStories|TestTheNumberOfProcessorsChangesNothing' ./core/decide
 	@echo "test: stories, the core and tables (main module)"
-	@$(STATIC) go test -vet=off $(SHUFFLE) $(foreach folder,$(filter-out internal/tidy,$(QUICKER)),./$(folder)/...) ./sim ./sim/whole
+	@$(STATIC) go test -vet=off $(SHUFFLE) ./sim/whole $(foreach folder,$(filter-out internal/tidy,$(QUICKER)),./$(folder)/...) ./sim
 
 .PHONY: generated
 generated: ## fail if `make generate` changes a generated file
