@@ -32,7 +32,7 @@ LAB_SOURCES    := $(call sources,$(SHARED) examples lab)
 
 # What runs under the race detector: all but the core, benchmarks and the
 # simulator of the core, whose seeds take four times as long there and which
-# start goroutines in core/parallel alone; and what has no goroutines and takes minutes of it.
+# start goroutines in core/parallel alone; and what has hardly a goroutine and takes minutes of it.
 # What takes longest is first, here and without the detector. Each package has one processor, and two
 # run at once: the timers of a bubble of testing/synctest share one shadow stack in the detector of
 # Go 1.26, which two processors that fire them at once bring to a crash (SIGSEGV in its StackDepot).

@@ -3,6 +3,7 @@ package claim
 import (
 	"context"
 	"encoding/json"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -80,9 +81,10 @@ func (l *Launcher) read(ctx context.Context, names []string) []*karpv1.NodeClaim
 	return claims
 }
 
-// formed is a request, what it has in common with those that can be bought with it, or
-// why there is none.
+// formed is the request for a claim, what it has in common with those that can be bought
+// with it, or why there is none.
 type formed struct {
+	claim   *karpv1.NodeClaim
 	request Request
 	key     string
 	err     error
@@ -92,16 +94,17 @@ type formed struct {
 // pods with a machine each, all do.
 func (l *Launcher) form(ctx context.Context, claims []*karpv1.NodeClaim) []*formed {
 	out := make([]*formed, len(claims))
-	alike := map[string]*formed{}
+	alike := map[string][]*formed{}
 	var work errgroup.Group
 	work.SetLimit(runtime.GOMAXPROCS(0))
 	for i, c := range claims {
-		says := wordsOf(c)
-		if out[i] = alike[says]; out[i] != nil {
+		words := wordsOf(c)
+		if at := slices.IndexFunc(alike[words], func(f *formed) bool { return reflect.DeepEqual(f.claim.Spec.Requirements, c.Spec.Requirements) }); at >= 0 {
+			out[i] = alike[words][at]
 			continue
 		}
-		f := &formed{}
-		alike[says], out[i] = f, f
+		f := &formed{claim: c}
+		alike[words], out[i] = append(alike[words], f), f
 		work.Go(func() error {
 			if f.request, f.err = l.Requests.For(ctx, c); f.err == nil {
 				f.key, f.err = sameRequest(f.request)
@@ -113,9 +116,12 @@ func (l *Launcher) form(ctx context.Context, claims []*karpv1.NodeClaim) []*form
 	return out
 }
 
-// wordsOf is equal for claims that say the same of the machine they want.
+// wordsOf is equal for claims that say the same of the machine they want, their
+// requirements aside: those are long, and sooner compared than written.
 func wordsOf(c *karpv1.NodeClaim) string {
-	text, err := json.Marshal([]any{c.Spec, c.Labels, c.Annotations})
+	spec := c.Spec
+	spec.Requirements = nil
+	text, err := json.Marshal([]any{spec, c.Labels, c.Annotations})
 	if err != nil {
 		return "claim " + c.Name // alike to none
 	}

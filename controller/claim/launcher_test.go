@@ -261,9 +261,12 @@ func TestClaimsThatSayTheSameShareARequest(t *testing.T) {
 		other func(c *karpv1.NodeClaim)
 		want  int32
 	}{
-		"alike":                   {func(*karpv1.NodeClaim) {}, 1},
-		"another name and UID":    {func(c *karpv1.NodeClaim) { c.Name, c.UID = "z", "z" }, 1},
-		"with a taint":            {func(c *karpv1.NodeClaim) { c.Spec.Taints = []corev1.Taint{taint} }, 2},
+		"alike":                {func(*karpv1.NodeClaim) {}, 1},
+		"another name and UID": {func(c *karpv1.NodeClaim) { c.Name, c.UID = "z", "z" }, 1},
+		"with a taint":         {func(c *karpv1.NodeClaim) { c.Spec.Taints = []corev1.Taint{taint} }, 2},
+		"for another zone": {func(c *karpv1.NodeClaim) {
+			c.Spec.Requirements = []karpv1.Requirement{{Key: api.LabelZone, Operator: "In", Values: []string{"z"}}}
+		}, 2},
 		"of another pool":         {func(c *karpv1.NodeClaim) { c.Labels = map[string]string{api.LabelNodePool: "other"} }, 2},
 		"made with minValues cut": {func(c *karpv1.NodeClaim) { c.Annotations = map[string]string{api.AnnotationMinValuesRelaxed: "true"} }, 2},
 	}

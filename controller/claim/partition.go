@@ -3,6 +3,7 @@ package claim
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -20,6 +21,9 @@ import (
 // group alone. Where all of them fit, the cloud is left to choose, which fills
 // partitions evenly; else the first that fits is asked for.
 func onePartition(fitting []priced) []priced {
+	if !slices.ContainsFunc(fitting, priced.parted) {
+		return fitting
+	}
 	type offer struct {
 		kind, zone, reservation string
 		option                  cluster.Option
@@ -58,6 +62,12 @@ func onePartition(fitting []priced) []priced {
 		out = append(out, p)
 	}
 	return out
+}
+
+// parted reports whether it is of one partition of a placement group.
+func (p priced) parted() bool {
+	_, parted := p.label(api.LabelPlacementGroupPartition)
+	return parted
 }
 
 // inPartition is the offer with the label of the partition that a machine is in, and
