@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud/fake"
-	"github.com/daemok/daemok/cloud/market"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
@@ -169,18 +168,18 @@ func TestADeletedPoolTakesItsMachinesWithIt(t *testing.T) {
 // machines: nothing is bought for it any more.
 func TestADeletedPoolWithoutMachinesGoesAtOnce(t *testing.T) {
 	tell(t, fake.Options{Seed: 73}, func(t *testing.T, w *world) {
+		cut, open := closedFor(reasons["purchases are refused"])
 		w.pool("default", nil)
-		w.start(setup{})
+		w.start(setup{through: cut})
 		time.Sleep(time.Minute)
 		w.delete(w.defaultPool())
 		w.until(time.Second, "the end of a pool without nodes", func() bool { return !w.isThere("default") })
-		restock := w.soldOut(market.OnDemand)
 		w.pool("default", nil)
 		w.deploy("web", 2, plain)
 		w.until(5*time.Minute, "orders", func() bool { return len(w.claims()) > 0 })
 		w.delete(w.defaultPool())
 		w.until(time.Minute, "the end of a pool without machines", func() bool { return !w.isThere("default") && w.empty() })
-		restock()
+		open()
 		time.Sleep(10 * time.Minute)
 		if w.bought() > 0 {
 			t.Errorf("%d machines were bought for a pool that is gone", w.bought())
