@@ -247,8 +247,8 @@ func (x *consolidator) try(nodes []*candidate) bool {
 	if no(answer) {
 		why := "no room on other nodes for " + few(left(answer))
 		switch {
-		case !x.replaceable(nodes):
-			note(nodes, why+", and spot machines may not replace spot machines")
+		case !x.replaceable(nodes) && !x.hasReserved():
+			note(nodes, why+", and "+noSpotForSpot)
 			return false
 		case len(nodes) == 1 && x.hopeless(nodes[0]):
 			note(nodes, why+", and no machine for them is cheaper")
@@ -318,7 +318,7 @@ func (x *consolidator) accept(p part, wishes keeps) bool {
 	if slices.ContainsFunc(p.answer.Launches, func(l plan.Launch) bool { return like(l.Choice.Kind, l.Choice.Option) }) {
 		why = cmp.Or(why, "the cheapest machine for its pods is its like")
 	}
-	why = cmp.Or(why, x.givesUpRoom(p.nodes, p.answer, saves))
+	why = cmp.Or(why, x.spotForSpot(p), x.givesUpRoom(p.nodes, p.answer, saves))
 	if why == "" {
 		why = x.trim(p, saves, like)
 	}
@@ -404,13 +404,40 @@ func (x *consolidator) takesPods(node int) bool {
 	return !n.QuietSince.Add(pool.Policy.After).After(x.snapshot.Now)
 }
 
-// replaceable reports whether machines may be bought instead of the nodes:
-// where all are spot, only if spot may replace spot.
+// noSpotForSpot is why a spot machine stays for which another could be bought.
+const noSpotForSpot = "spot machines may not replace spot machines"
+
+// replaceable reports whether machines that are paid for by the hour may be bought
+// instead of the nodes: where all are spot, only if spot may replace spot.
 func (x *Search) replaceable(nodes []*candidate) bool {
 	if x.options.SpotToSpot {
 		return true
 	}
 	return slices.ContainsFunc(nodes, func(c *candidate) bool { return c.option() != cluster.Spot })
+}
+
+// spotForSpot says why the machines of a part may not be bought: what is reserved, and
+// paid for already, takes the place of any.
+func (x *Search) spotForSpot(p part) string {
+	paidFor := !slices.ContainsFunc(p.answer.Launches, func(l plan.Launch) bool { return l.Choice.Option != cluster.Reserved })
+	if paidFor || x.replaceable(p.nodes) {
+		return ""
+	}
+	return noSpotForSpot
+}
+
+// hasReserved reports whether a pool can have a machine that is reserved.
+func (x *Search) hasReserved() bool {
+	if x.reserved == nil {
+		x.reserved = new(slices.ContainsFunc(x.snapshot.Pools, sellsReserved))
+	}
+	return *x.reserved
+}
+
+func sellsReserved(p cluster.Pool) bool {
+	return p.Catalogue != nil && p.NotReady == "" && slices.ContainsFunc(p.Catalogue.Kinds, func(k cluster.Kind) bool {
+		return slices.ContainsFunc(k.Offers, func(o cluster.Offer) bool { return o.Option == cluster.Reserved && o.Available })
+	})
 }
 
 func (c *candidate) option() cluster.Option {

@@ -65,6 +65,7 @@ type Search struct {
 	ages     map[cluster.PoolID]time.Duration
 	wholes   map[cluster.PoolID]whole        // nil: not looked at yet
 	came     map[cluster.PoolID]*cluster.Pod // who came last; nil: not looked at yet
+	reserved *bool                           // a pool can have what is reserved; nil: not looked at yet
 }
 
 // task is one step of a search; more says that it is to be repeated.

@@ -126,6 +126,8 @@ func retireRules() []Rule {
 		off("busy nodes take no pods", consolidateFile, "return !n.QuietSince.Add(pool.Policy.After).After(x.snapshot.Now)", "return true"),
 		off("nodes that never go take pods", consolidateFile, "|| pool.Policy.Never {", "{"),
 		off("spot does not replace spot", consolidateFile, "return slices.ContainsFunc(nodes, func(c *candidate) bool { return c.option() != cluster.Spot })", "return true"),
+		off("what is reserved replaces spot", consolidateFile, "&& !x.hasReserved():", ":"),
+		off("where it does, spot does not", consolidateFile, "if paidFor || x.replaceable(p.nodes) {", "if paidFor || true {"),
 		off("nothing is replaced by its like", consolidateFile, "return are[as{kind, option}]", "return false && are[as{kind, option}]"),
 		off("dear nodes go together", consolidateFile, "if nodes := x.nextDear(); len(nodes) > 1 {", "if nodes := x.nextDear(); len(nodes) > 1000 {"),
 		off("moving must pay back", paybackFile, "if cost > inAll {", "if false {"),
