@@ -9,6 +9,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws/fleet"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/cloud/aws/userdata"
+	"github.com/daemok/daemok/core/cluster"
 )
 
 // tokenMax is how many characters EC2 takes as a token.
@@ -98,7 +99,20 @@ func (p *Provider) Terminate(ctx context.Context, ids ...string) (gone []string,
 
 // List implements cloud.Machines.
 func (p *Provider) List(ctx context.Context, f cloud.Filter) ([]cloud.Machine, error) {
-	return p.instances.List(ctx, f)
+	found, err := p.instances.List(ctx, f)
+	for i := range found {
+		found[i] = p.asBought(found[i])
+	}
+	return found, err
+}
+
+// asBought has a machine be one on demand that EC2 has put into an open capacity
+// reservation, where these are left to EC2.
+func (p *Provider) asBought(m cloud.Machine) cloud.Machine {
+	if p.options.NoReservedCapacity && m.Option == cluster.Reserved {
+		m.Option, m.Stock = cluster.OnDemand, ""
+	}
+	return m
 }
 
 // Tag implements cloud.Machines.
@@ -108,7 +122,8 @@ func (p *Provider) Tag(ctx context.Context, m cloud.Machine, tags map[string]str
 
 // Adoptable implements cloud.Adopter.
 func (p *Provider) Adoptable(ctx context.Context, id string) (cloud.Machine, error) {
-	return p.instances.Adoptable(ctx, id)
+	m, err := p.instances.Adoptable(ctx, id)
+	return p.asBought(m), err
 }
 
 // Adopt implements cloud.Adopter. The machine's volumes and interfaces keep the tags

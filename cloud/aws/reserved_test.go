@@ -287,6 +287,8 @@ func TestMachinesOfACapacityBlockAreToldOfBeforeTheyEnd(t *testing.T) {
 	}
 }
 
+// SC-420: machines on demand that EC2 puts into an open reservation are machines on
+// demand: else each of them would be in one that its class does not select.
 func TestWithoutTheGateReservationsAreLeftToEC2(t *testing.T) {
 	a := openAccount(t)
 	a.provider.options.NoReservedCapacity = true
@@ -301,8 +303,11 @@ func TestWithoutTheGateReservationsAreLeftToEC2(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.Advance(time.Minute)
-	if listed, err := a.provider.List(t.Context(), cloud.Filter{IDs: []string{got[0].ID}}); err != nil || listed[0].Stock != id {
-		t.Errorf("the machine is %+v, %v; want it in the open reservation", listed, err)
+	if in, err := a.provider.instances.InReservations(t.Context(), id); err != nil || len(in) != 1 || in[0].ID != got[0].ID {
+		t.Errorf("in the open reservation are %+v, %v; want the machine", in, err)
+	}
+	if listed, err := a.provider.List(t.Context(), cloud.Filter{IDs: []string{got[0].ID}}); err != nil || listed[0].Option != cluster.OnDemand || listed[0].Stock != "" {
+		t.Errorf("the machine is listed as %+v, %v; want one on demand", listed, err)
 	}
 }
 

@@ -95,9 +95,16 @@ type Finder struct {
 
 	classChanged atomic.Bool // since the last look
 
-	machines  map[string]machine // at the cloud, by ID
-	listedAt  time.Time          // when they were asked for
-	goneSince map[types.UID]time.Time
+	machines map[string]machine // at the cloud, by ID
+	listedAt time.Time          // when they were asked for
+	since    map[types.UID]since
+}
+
+// since is from when on, without a break, something was seen of a claim's machine; zero:
+// it is not.
+type since struct {
+	gone  time.Time // its type is not sold
+	stray time.Time // it is in a reservation that its class does not select
 }
 
 // ClassChanged says that some class may be another than at the last look. It is safe
@@ -117,19 +124,19 @@ func (f *Finder) Round(ctx context.Context) (time.Duration, error) {
 	if known.lacks, err = f.findLacks(ctx); err != nil {
 		errs = append(errs, err)
 	}
-	gone := map[types.UID]time.Time{}
+	now := map[types.UID]since{}
 	for i := range list.Items {
 		c := &list.Items[i]
 		if c.DeletionTimestamp == nil {
-			errs = append(errs, f.look(ctx, c, known, gone))
+			errs = append(errs, f.look(ctx, c, known, now))
 		}
 	}
-	f.goneSince = gone
+	f.since = now
 	return lookEvery, errors.Join(errs...)
 }
 
 // look compares one claim and writes what is new.
-func (f *Finder) look(ctx context.Context, c *karpv1.NodeClaim, k *known, gone map[types.UID]time.Time) error {
+func (f *Finder) look(ctx context.Context, c *karpv1.NodeClaim, k *known, now map[types.UID]since) error {
 	if !condition.IsTrue(c, karpv1.ClaimLaunched) {
 		return f.conclude(ctx, c, finding{})
 	}
@@ -149,7 +156,9 @@ func (f *Finder) look(ctx context.Context, c *karpv1.NodeClaim, k *known, gone m
 	}
 	s := f.subject(c, pool, class)
 	s.lacks = k.lacks
-	s.noteGone(f.Now(), f.goneSince[c.UID], gone)
+	if s.seen(f.Now(), f.since[c.UID]); s.since != (since{}) {
+		now[c.UID] = s.since
+	}
 	return f.conclude(ctx, c, s.judge(checks))
 }
 

@@ -85,8 +85,11 @@ func TestAMachineDrifts(t *testing.T) {
 		"SC-346 by its class before its image": {func(y *yard) {
 			y.class.Hash, y.machines[0].Image = "made-anew", "ami-old"
 		}, "NodeClassDrift: EC2NodeClass/default was changed: the machine is made from its form made-so, which is made-anew now"},
-		"SC-501 by its reservation, which is not selected any more": {func(y *yard) { y.machines[0].Stock = "cr-1" },
-			"CapacityReservationDrift: capacity reservation is cr-1, which EC2NodeClass/default selects no more"},
+		"not by a reservation that is selected": {func(y *yard) { y.reserved("cr-1") }, ""},
+		"not by its reservation before it is told again to be in it": {func(y *yard) {
+			y.reserved("cr-1")
+			y.class.Selected.Reservations = nil
+		}, ""},
 		"by its placement group, which is another": {func(y *yard) { y.class.Selected.Placement, y.machines[0].Placement = []string{"pg-2", "web"}, "pg-1" },
 			"PlacementGroupDrift: placement group is pg-1; EC2NodeClass/default selects pg-2, web"},
 		"by a placement group that is asked for now": {func(y *yard) { y.class.Selected.Placement = []string{"pg-1", "web"} },
@@ -188,6 +191,48 @@ func TestATypeThatIsNotSoldAnyMore(t *testing.T) {
 				y.now, y.kinds = y.now.Add(s.after), s.kinds
 				if got := verdict(y.look(t)); got != s.want {
 					t.Errorf("look %d: %q, want %q", i+1, got, s.want)
+				}
+			}
+		})
+	}
+}
+
+// A reservation that ends is selected no more, as one that its class's users have taken
+// from it. Which it is the cloud's next word on the machine tells: it is in it still, or
+// has left it and goes on as one on demand.
+func TestAReservationThatIsSelectedNoMore(t *testing.T) {
+	tests := map[string]struct {
+		change func(*yard)
+		want   string
+	}{
+		"SC-501 its class does not select it any more": {func(*yard) {}, "CapacityReservationDrift: capacity reservation is cr-1, which EC2NodeClass/default selects no more"},
+		"it has ended":                                {func(y *yard) { y.machines[0].Stock = "" }, ""},
+		"it is selected again":                        {func(y *yard) { y.class.Selected.Reservations = []string{"cr-1"} }, ""},
+		"EC2 put a machine on demand into it":         {func(y *yard) { y.claim.Labels[api.LabelCapacityType] = api.CapacityTypeOnDemand }, ""},
+		"its class does not select it, and is no use": {func(y *yard) { y.class.Selected = nil }, ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			y := newYard()
+			y.reserved("cr-1")
+			y.open(t)
+			y.look(t)
+			y.class.Selected.Reservations = nil
+			for range 2 {
+				y.now = y.now.Add(time.Second)
+				y.finder.ClassChanged()
+				if got := verdict(y.look(t)); got != "" {
+					t.Errorf("drifted: %q, before the cloud has told of it again", got)
+				}
+			}
+			tt.change(y)
+			if err := y.hand.Update(t.Context(), y.claim); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				y.now = y.now.Add(machinesEvery)
+				if got := verdict(y.look(t)); got != tt.want {
+					t.Errorf("drifted: %q, want %q", got, tt.want)
 				}
 			}
 		})

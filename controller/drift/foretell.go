@@ -29,7 +29,7 @@ func Foretell(p Prospect, now time.Time) (reason, text string) {
 	c := p.Claim.DeepCopy()
 	condition.Clear(c, karpv1.ClaimDrifted)
 	s := &subject{
-		claim: c, labels: constraint.NewLabels(c.Labels), settled: true, missing: missingFor,
+		claim: c, labels: constraint.NewLabels(c.Labels), settled: true,
 		pool:  &pool{p.Pool, requirements, err == nil},
 		class: &class{Class: p.Class, id: translate.ClassID(c.Spec.NodeClassRef), kinds: kindsOf(p.Offers)},
 	}
@@ -37,6 +37,7 @@ func Foretell(p Prospect, now time.Time) (reason, text string) {
 	if i := slices.IndexFunc(p.Machines, func(m cloud.Machine) bool { return m.ID == id }); i >= 0 {
 		s.machine = machineOf(p.Machines[i])
 	}
+	s.at, s.told, s.since = now, now, since{now.Add(-missingFor), now.Add(-missingFor)}
 	found := s.judge(slices.DeleteFunc(slices.Clone(checks), func(c check) bool { return c.reason == karpv1.ReasonDaemonSetUnplaced }))
 	return found.reason, found.text
 }

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/kube/api"
@@ -41,11 +39,13 @@ type subject struct {
 	machine *machine // nil: the cloud has not told of it yet
 	lacks   lacks    // of all nodes
 	settled bool
-	missing time.Duration // for how long its type was not sold
+	since   since
+	at      time.Time // when it is looked at
+	told    time.Time // when the cloud told of the machine
 }
 
 func (f *Finder) subject(c *karpv1.NodeClaim, pool *pool, class *class) *subject {
-	s := &subject{claim: c, labels: constraint.NewLabels(c.Labels), pool: pool, class: class}
+	s := &subject{claim: c, labels: constraint.NewLabels(c.Labels), pool: pool, class: class, told: f.listedAt}
 	s.settled = f.Now().Sub(c.CreationTimestamp.Time) > settledAfter
 	if m, listed := f.machines[translate.MachineID(c.Status.ProviderID)]; listed {
 		s.machine = &m
@@ -53,18 +53,27 @@ func (f *Finder) subject(c *karpv1.NodeClaim, pool *pool, class *class) *subject
 	return s
 }
 
-// noteGone keeps since when the machine's type has not been sold; zero: it was.
-func (s *subject) noteGone(now, since time.Time, all map[types.UID]time.Time) {
+// seen keeps since when the machine's type has not been sold, and its reservation not
+// been selected.
+func (s *subject) seen(now time.Time, was since) {
+	s.at, s.since = now, was
+	if s.class.kinds != nil {
+		s.since.gone = begun(!s.sold(), was.gone, now)
+	}
+	if selected, told := s.selected(); told {
+		s.since.stray = begun(s.strays(selected), was.stray, now)
+	}
+}
+
+// begun is since when something is so: as before, or from now on; zero where it is not.
+func begun(is bool, was, now time.Time) time.Time {
 	switch {
-	case s.class.kinds != nil && s.sold():
-		return
-	case s.class.kinds != nil && since.IsZero():
-		since = now
+	case !is:
+		return time.Time{}
+	case was.IsZero():
+		return now
 	}
-	if !since.IsZero() {
-		all[s.claim.UID] = since
-		s.missing = now.Sub(since)
-	}
+	return was
 }
 
 // check is a way to drift.
@@ -148,7 +157,7 @@ func (s *subject) notSold() (differs string, known bool) {
 		return "", false
 	case s.sold(), !s.settled:
 		return "", true
-	case s.missing < missingFor:
+	case s.at.Sub(s.since.gone) < missingFor:
 		return "", false
 	}
 	kind := s.claim.Labels[api.LabelInstanceType]
@@ -227,17 +236,27 @@ func (s *subject) otherSubnet() (differs string, known bool) {
 	return fmt.Sprintf("subnet is %s; %s selects %s", s.machine.subnet, s.class.id, strings.Join(selected.Subnets, ", ")), true
 }
 
-// otherReservation looks at machines that run in a reservation; one that left its
-// own goes on as a machine on demand.
+// otherReservation looks at machines that were bought from a reservation; one that left
+// its own goes on as a machine on demand. A reservation that has ended is selected no
+// more either: what the cloud told of its machines before that says nothing.
 func (s *subject) otherReservation() (differs string, known bool) {
 	selected, told := s.selected()
-	if !told {
+	switch {
+	case !told:
+		return "", false
+	case !s.strays(selected):
+		return "", true
+	case !s.told.After(s.since.stray):
 		return "", false
 	}
-	if s.machine.stock == "" || slices.Contains(selected.Reservations, s.machine.stock) {
-		return "", true
-	}
 	return fmt.Sprintf("capacity reservation is %s, which %s selects no more", s.machine.stock, s.class.id), true
+}
+
+// strays reports whether the machine was bought from a reservation, and is in one that
+// its class does not select. One on demand may be in one that nobody chose for it.
+func (s *subject) strays(selected Selected) bool {
+	bought := s.claim.Labels[api.LabelCapacityType] == api.CapacityTypeReserved
+	return bought && s.machine.stock != "" && !slices.Contains(selected.Reservations, s.machine.stock)
 }
 
 // otherPlacement looks at the placement group, which a machine never leaves.

@@ -84,6 +84,12 @@ func newYard() *yard {
 	return y
 }
 
+// reserved has the machine be bought from a reservation that its class selects.
+func (y *yard) reserved(id string) {
+	y.claim.Labels[api.LabelCapacityType] = api.CapacityTypeReserved
+	y.machines[0].Stock, y.class.Selected.Reservations = id, []string{id}
+}
+
 func imageFor(id, arch string) Image {
 	return Image{id, constraint.NewRequirements(constraint.Requirement{Key: api.LabelArch, Set: constraint.Values(arch)})}
 }
