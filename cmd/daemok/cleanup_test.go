@@ -7,6 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/iam"
+
+	"github.com/daemok/daemok/cloud/aws/client"
 	"github.com/daemok/daemok/cloud/aws/emulator"
 )
 
@@ -14,7 +18,7 @@ import (
 // test ends.
 func prodAccount(t *testing.T) string {
 	t.Helper()
-	server := emulator.New(emulator.Options{Account: emulator.Account{ClusterName: "prod"}, Seed: 1})
+	server := emulator.New(emulator.Options{Account: emulator.Account{ClusterName: "prod"}, Seed: 1, Lags: &emulator.Lags{}})
 	web := httptest.NewServer(server)
 	t.Cleanup(func() { server.Close(); web.Close() })
 	for name, value := range map[string]string{
@@ -26,10 +30,9 @@ func prodAccount(t *testing.T) string {
 	return web.URL
 }
 
-// clean runs the command against such an account.
+// clean runs the command.
 func clean(t *testing.T, args ...string) (string, error) {
 	t.Helper()
-	prodAccount(t)
 	var out bytes.Buffer
 	cmd := root()
 	cmd.SetArgs(append([]string{"cleanup"}, args...))
@@ -52,10 +55,28 @@ func TestCleanup(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
+			prodAccount(t)
 			got, err := clean(t, tt.args...)
 			if got != tt.want || (err != nil) != (tt.says != "") || err != nil && !strings.Contains(err.Error(), tt.says) {
 				t.Errorf("daemok cleanup %v prints %q, %v; want %q and an error with %q", tt.args, got, err, tt.want, tt.says)
 			}
 		})
+	}
+}
+
+// What is left is listed, however often, until its removal is asked for.
+func TestCleanupListsFirst(t *testing.T) {
+	account := iam.NewFromConfig(client.At(prodAccount(t), "us-east-1", client.Key{ID: "test", Secret: "test"}))
+	if _, err := account.CreateInstanceProfile(t.Context(), &iam.CreateInstanceProfileInput{InstanceProfileName: aws.String("old_1"), Path: aws.String("/karpenter/us-east-1/old/uid/")}); err != nil {
+		t.Fatal(err)
+	}
+	const listed = "instance profile old_1 (no role)\n"
+	const kept = listed + "1 are left of cluster old in us-east-1; nothing was removed: repeat with --yes to remove them\n"
+	for i, step := range []struct{ yes, want string }{
+		{"--yes=false", kept}, {"--yes=false", kept}, {"--yes", listed + "removed " + listed}, {"--yes", "nothing is left of cluster old in us-east-1\n"},
+	} {
+		if got, err := clean(t, "--cluster=old", step.yes); err != nil || got != step.want {
+			t.Errorf("step %d prints %q, %v; want %q", i+1, got, err, step.want)
+		}
 	}
 }

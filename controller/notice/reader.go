@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -32,6 +33,9 @@ const (
 	writesMax  = 100 // at once
 	retryFirst = time.Second
 	retryMax   = time.Minute
+	// oursFor is how long a machine is known to have been ours: queues for several
+	// clusters keep for five minutes what nobody deletes.
+	oursFor = 10 * time.Minute
 )
 
 type publisher interface{ Publish(observe.Event) }
@@ -42,6 +46,7 @@ type Reader struct {
 	Notices cloud.Notices
 
 	retry time.Duration
+	ours  map[string]time.Time    // machines that claims have, or had lately, and when that was seen last
 	gone  map[types.UID]time.Time // claims deleted here that the watches may still show, and when their machines end; zero: it is not known
 }
 
@@ -75,6 +80,9 @@ func (r *Reader) later() time.Duration {
 
 func (r *Reader) finish(ctx context.Context, done []cloud.Notice) error {
 	if err := r.Notices.Done(ctx, done...); err != nil {
+		if refused, ok := errors.AsType[*cloud.RefusedError](err); ok {
+			r.tellPools(ctx, refused.Reason, "messages of the interruption queue that were acted on stay in it: "+err.Error())
+		}
 		return fmt.Errorf("acknowledge notices: %w", err)
 	}
 	r.Metrics.NoticesDone.Add(float64(len(done)))
@@ -89,6 +97,7 @@ func (r *Reader) act(ctx context.Context, notices []cloud.Notice) ([]cloud.Notic
 	}
 	claims := known(list.Items)
 	r.forget(claims)
+	r.own(claims)
 	r.advised.recall(claims, list.Items)
 	work := map[types.UID][]int{} // by claim, so that no two act on one at once
 	var done []cloud.Notice
@@ -104,8 +113,8 @@ func (r *Reader) act(ctx context.Context, notices []cloud.Notice) ([]cloud.Notic
 			done = append(done, n)
 		case claim != nil:
 			work[claim.UID] = append(work[claim.UID], i)
-		case !n.Shared && (claims.coming == 0 || n.Count >= patience):
-			done = append(done, n) // nobody else reads it, and it is about no machine of ours
+		case r.mayDelete(n) && (claims.coming == 0 || n.Count >= patience):
+			done = append(done, n) // it is about no machine of a claim
 		}
 	}
 	return r.each(ctx, notices, claims, work, done)
@@ -179,6 +188,22 @@ func (r *Reader) forget(claims owners) {
 		}
 	}
 }
+
+// own notes which machines are ours.
+func (r *Reader) own(claims owners) {
+	now := r.Now()
+	if r.ours == nil {
+		r.ours = map[string]time.Time{}
+	}
+	for id := range claims.by {
+		r.ours[id] = now
+	}
+	maps.DeleteFunc(r.ours, func(_ string, seen time.Time) bool { return now.Sub(seen) > oursFor })
+}
+
+// mayDelete reports whether a notice is for nobody else: the queue is not shared, or the
+// machine was ours.
+func (r *Reader) mayDelete(n cloud.Notice) bool { return !n.Shared || !r.ours[n.MachineID].IsZero() }
 
 // count measures a notice that was handed out for the first time.
 func (r *Reader) count(n cloud.Notice) {

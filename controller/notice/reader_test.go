@@ -35,6 +35,7 @@ type desk struct {
 	hand    *storetest.Connection
 	said    []cloud.Notice // what the next look brings
 	err     error          // or what is wrong
+	kept    error          // what is wrong with acknowledging
 	done    []string       // IDs that were acknowledged
 	short   []cloud.OfferChoice
 	deny    error     // of every write
@@ -49,6 +50,9 @@ type desk struct {
 func (d *desk) Next(context.Context) ([]cloud.Notice, error) { return d.said, d.err }
 
 func (d *desk) Done(_ context.Context, notices ...cloud.Notice) error {
+	if d.kept != nil {
+		return d.kept
+	}
 	for _, n := range notices {
 		d.done = append(d.done, n.ID)
 	}
@@ -209,6 +213,34 @@ func TestNoticesOfNoMachineOfOurs(t *testing.T) {
 	}
 }
 
+// The last messages about a machine come when its claim has gone. Nobody else deletes
+// them, so the reader does, where others read the queue too.
+func TestTheLastMessagesAboutAMachineOfOursAreDeleted(t *testing.T) {
+	d := newDesk(t)
+	d.claim("one", "i-1")
+	ended := about(cloud.Terminated, "i-1")
+	ended.Shared = true
+	if _, err := d.hear(about(cloud.NoOp, "")); err != nil {
+		t.Fatal(err)
+	}
+	c := d.one()
+	c.Finalizers = nil
+	if err := errors.Join(d.hand.Update(context.Background(), c), d.hand.Delete(context.Background(), c)); err != nil {
+		t.Fatal(err)
+	}
+	now := d.Now()
+	d.Now = func() time.Time { return now }
+	for _, step := range []struct {
+		after time.Duration
+		done  int
+	}{{oursFor, 1}, {time.Second, 0}} {
+		now, d.done = now.Add(step.after), nil
+		if _, err := d.hear(ended); err != nil || len(d.done) != step.done {
+			t.Errorf("%s after its claim was seen last: done %q, %v; want %d", step.after, d.done, err, step.done)
+		}
+	}
+}
+
 // SC-492: a claim is let go once, however often and in whatever order that is said.
 func TestDuplicatesAndDisorderDoNoHarm(t *testing.T) {
 	d := newDesk(t)
@@ -332,5 +364,39 @@ func TestAQueueThatCannotBeReadIsToldOf(t *testing.T) {
 	d.err = nil
 	if after, err := d.hear(); err != nil || after != 0 || !strings.HasSuffix(readable(), " 1") {
 		t.Errorf("Round = %v, %v, %s; want it to go on", after, err, readable())
+	}
+}
+
+// SC-499: messages that may not be deleted are told of on every pool, too, and what
+// follows from them is done.
+func TestMessagesThatMayNotBeDeletedAreToldOf(t *testing.T) {
+	d := newDesk(t)
+	d.heeds("")
+	d.claim("one", "i-1")
+	d.kept = &cloud.RefusedError{Reason: cloud.QueueDenied, Cause: "it may not"}
+	if after, err := d.hear(about(cloud.Interrupted, "i-1")); err == nil || after != retryFirst || !slices.Equal(d.leaving(), []string{"one"}) {
+		t.Errorf("Round = %v, %v, %q leave; want another try, and the claim to leave", after, err, d.leaving())
+	}
+	if !slices.Contains(d.events, "NodePool/web "+cloud.QueueDenied) {
+		t.Errorf("events %q, want the right that is missing", d.events)
+	}
+}
+
+// Each message is counted by its kind when it is handed out first, also one that is not
+// understood.
+func TestMessagesAreCountedOnce(t *testing.T) {
+	d := newDesk(t)
+	d.claim("one", "i-1")
+	for count := 1; count <= patience; count++ {
+		unknown, warning := about(cloud.NotUnderstood, ""), about(cloud.Interrupted, "i-1")
+		unknown.Count, warning.Count = count, count
+		if _, err := d.hear(unknown, warning); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lines, err := observetest.Lines(d.metrics, "karpenter_interruption_received_messages_total")
+	want := []string{`karpenter_interruption_received_messages_total message_type=not_understood 1`, `karpenter_interruption_received_messages_total message_type=spot_interrupted 1`}
+	if err != nil || !slices.Equal(lines, want) {
+		t.Errorf("counted %q, %v; want %q", lines, err, want)
 	}
 }

@@ -308,10 +308,12 @@ func TestUnusedTemplatesGo(t *testing.T) {
 	}
 	a.templates["somebody-elses"] = &ec2.CreateLaunchTemplateInput{TagSpecifications: []types.TagSpecification{{
 		Tags: []types.Tag{{Key: aws.String("kubernetes.io/cluster/prod"), Value: aws.String("owned")}}}}}
+	a.templates["daemok.sh/another-clusters"] = &ec2.CreateLaunchTemplateInput{TagSpecifications: []types.TagSpecification{{
+		Tags: []types.Tag{{Key: aws.String("kubernetes.io/cluster/test"), Value: aws.String("owned")}}}}}
 	refresh := func(kept int) {
 		t.Helper()
-		if err := b.Templates.Refresh(t.Context()); err != nil || len(a.templates) != kept+1 {
-			t.Errorf("after Refresh: %d templates, %v; want %d and somebody else's", len(a.templates), err, kept)
+		if err := b.Templates.Refresh(t.Context()); err != nil || len(a.templates) != kept+2 {
+			t.Errorf("after Refresh: %d templates, %v; want %d and those of others", len(a.templates), err, kept)
 		}
 	}
 	now = now.Add(keepUnused)

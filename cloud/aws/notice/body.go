@@ -58,6 +58,7 @@ const (
 	typeReservation   = "EC2 Capacity Reservation Instance Interruption Warning"
 	typeHealth        = "AWS Health Event"
 	warningFor        = 2 * time.Minute // from a spot warning to the end
+	actionHibernate   = "hibernate"     // which begins with the warning
 	healthClosed      = "closed"
 	entityResolved    = "RESOLVED"
 	categoryScheduled = "scheduledChange"
@@ -77,7 +78,7 @@ func read(body string) ([]said, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", e.DetailType, err)
 	}
-	at, _ := time.Parse(time.RFC3339, e.Time) // one without a time is of when it came
+	at := e.at()
 	for i := range out {
 		out[i].at, out[i].endsAt = at.UTC(), out[i].endsAt.UTC()
 		if out[i].kind == cloud.Interrupted && out[i].endsAt.IsZero() && !at.IsZero() {
@@ -88,6 +89,12 @@ func read(body string) ([]said, error) {
 		return []said{{kind: cloud.NoOp, at: at.UTC()}}, nil
 	}
 	return out, nil
+}
+
+// at is when it was said; one without a time is of when it came.
+func (e *event) at() time.Time {
+	at, _ := time.Parse(time.RFC3339, e.Time)
+	return at
 }
 
 func (e *event) read() ([]said, error) {
@@ -110,6 +117,7 @@ func (e *event) read() ([]said, error) {
 type instanceDetail struct {
 	Instance string `json:"instance-id"`
 	State    string `json:"state"`
+	Action   string `json:"instance-action"`
 	EndsAt   string `json:"instance-termination-time"`
 }
 
@@ -143,6 +151,9 @@ func (e *event) ofInstance(kindOf func(instanceDetail) (cloud.NoticeKind, bool))
 		return nil, fmt.Errorf("detail.instance-id is %q, and resources name no instance", d.Instance)
 	}
 	ends, _ := time.Parse(time.RFC3339, d.EndsAt) // where it is not told, so be it
+	if d.Action == actionHibernate {
+		ends = e.at()
+	}
 	return []said{{kind: kind, machine: id, endsAt: ends}}, nil
 }
 

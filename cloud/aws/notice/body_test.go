@@ -35,7 +35,9 @@ func TestEveryDocumentedBodyIsUnderstood(t *testing.T) {
 		body string
 		want []said
 	}{
-		"a spot warning":                                 {spotWarning, []said{{cloud.Interrupted, machine, sent, sent.Add(2 * time.Minute)}}},
+		"a spot warning": {spotWarning, []said{{cloud.Interrupted, machine, sent, sent.Add(2 * time.Minute)}}},
+		"a spot warning of a machine that is stopped":    {strings.Replace(spotWarning, `"terminate"`, `"stop"`, 1), []said{{cloud.Interrupted, machine, sent, sent.Add(2 * time.Minute)}}},
+		"a spot warning of a machine that hibernates":    {strings.Replace(spotWarning, `"terminate"`, `"hibernate"`, 1), []said{{cloud.Interrupted, machine, sent, sent}}},
 		"a rebalance recommendation":                     {strings.Replace(spotWarning, typeInterruption, typeRebalance, 1), []said{{cloud.Rebalance, machine, sent, time.Time{}}}},
 		"a machine that stops, without a version":        {state("stopping"), []said{{cloud.HasStopped, machine, sent, time.Time{}}}},
 		"a machine that has stopped":                     {state("stopped"), []said{{cloud.HasStopped, machine, sent, time.Time{}}}},
