@@ -71,7 +71,7 @@ func NewChange(rule Rule, key string, amount int64, text string) Change {
 // effort is how hard it is to change what a rule refuses: to wait or to raise
 // a limit is easy, to ask for another kind of machine is not.
 var effort = map[Rule]int{
-	Effort: 1, Unavailable: 1, Limit: 2, Topology: 3, MinValues: 3, NotReady: 4, Taint: 6, Resource: 8, Label: 8, NoType: 12, Deleting: 20, Unable: 50,
+	Effort: 1, Unavailable: 1, Limit: 2, Topology: 3, MinValues: 3, NotReady: 4, Taint: 5, Resource: 8, Label: 8, NoType: 12, Deleting: 20, Unable: 50,
 }
 
 // efforts is one unit of effort; parts of it tell apart by how much an amount
