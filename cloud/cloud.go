@@ -94,6 +94,9 @@ type LaunchRequest struct {
 	Options []OfferChoice     // acceptable offers, best first; of one Option only (all spot, all on-demand or all reserved), and all or none Dedicated
 	Tags    map[string]string // beside those that the class gives
 	Node    NodeSetup         // what the machine tells the cluster about itself at boot
+
+	Extended []string // resources beside CPU, memory, disk and pods that the machines are for, sorted: some are there only where a launch attaches them
+	Relaxed  bool     // fewer different machines are named than their user asked for
 }
 
 // OfferChoice names one acceptable offer. Priority orders them where the

@@ -69,7 +69,9 @@ func sameRequest(r Request) (string, error) {
 		Node     cloud.NodeSetup
 		Marks    map[string]string
 		Whole    uint64
-	}{r.Class.ID, r.Class.Settings, r.Options, r.Tags, r.Node, r.ClassMarks, r.Whole})
+		Extended []string
+		Relaxed  bool
+	}{r.Class.ID, r.Class.Settings, r.Options, r.Tags, r.Node, r.ClassMarks, r.Whole, r.Extended, r.Relaxed})
 	if err != nil {
 		return "", fmt.Errorf("describe launch request of class %s: %w", r.Class.ID, err)
 	}

@@ -63,7 +63,7 @@ func (p *Preparer) requestsFor(ctx context.Context, launches []plan.Launch) []cl
 	var out []cloud.LaunchRequest
 	seen := map[string]bool{}
 	for _, l := range launches {
-		likeness := fmt.Sprint(l.Pool, "\n", l.Requirements, "\n", l.Labels.Map())
+		likeness := fmt.Sprint(l.Pool, "\n", l.Requirements, "\n", l.Labels.Map(), "\n", extendedNames(l), l.Relaxed)
 		if seen[likeness] {
 			continue // machines that differ in what they will hold are made ready alike
 		}
@@ -79,6 +79,14 @@ func (p *Preparer) requestsFor(ctx context.Context, launches []plan.Launch) []cl
 		}
 		seen[key] = true
 		out = append(out, r.LaunchRequest)
+	}
+	return out
+}
+
+// extendedNames are the extended resources of a launch: some need another launch template.
+func extendedNames(l plan.Launch) (out []string) {
+	for _, e := range l.Requests.Extended {
+		out = append(out, e.Name)
 	}
 	return out
 }

@@ -88,6 +88,9 @@ func (r *Requests) For(ctx context.Context, c *karpv1.NodeClaim) (Request, error
 		Options: options,
 		Tags:    tagsOf(c),
 		Node:    cloud.NodeSetup{Labels: c.Labels, Taints: bootTaints(c)},
+
+		Extended: extendedOf(c),
+		Relaxed:  isRelaxed(c),
 	}, class.Annotations, whole}, nil
 }
 
@@ -99,12 +102,35 @@ func optionsFor(c *karpv1.NodeClaim, want constraint.Requirements, kinds []clust
 	requests := translate.Resources(c.Spec.Resources.Requests)
 	fitting, soldOut := fittingOffers(want, requests, kinds, machinesDefine)
 	if len(fitting) == 0 {
-		return nil, 0, &cloud.NoCapacityError{Cause: "no type that the claim allows and that holds its requests is offered and available now"}
+		return nil, 0, &cloud.NoCapacityError{Cause: noneLeft(soldOut)}
 	}
-	if why := shortOf(want, fitting); why != "" && c.Annotations[api.AnnotationMinValuesRelaxed] != "true" {
+	if why := shortOf(want, fitting); why != "" && !isRelaxed(c) {
 		return nil, 0, &cloud.NoCapacityError{Cause: why}
 	}
 	return choose(fitting, soldOut, want, requests), wholeOf(fitting, soldOut, want), nil
+}
+
+// isRelaxed reports whether the claim was made with fewer values than minValues asks for.
+func isRelaxed(c *karpv1.NodeClaim) bool {
+	return c.Annotations[api.AnnotationMinValuesRelaxed] == "true"
+}
+
+// extendedOf lists the extended resources that the claim was sized for.
+func extendedOf(c *karpv1.NodeClaim) []string {
+	var names []string
+	for _, name := range wantedExtended(c) {
+		names = append(names, string(name))
+	}
+	return names
+}
+
+// noneLeft says why there is nothing to buy, and what helps where an offer tells that.
+func noneLeft(soldOut []priced) string {
+	text := "no type that the claim allows and that holds its requests is offered and available now"
+	if i := slices.IndexFunc(soldOut, func(p priced) bool { return p.offer.Why != "" }); i >= 0 {
+		text += ": " + soldOut[i].offer.Why
+	}
+	return text
 }
 
 // wholeOf is equal for claims that may be bought the same offers, and that ask

@@ -166,8 +166,8 @@ func TestMinValuesThatCannotBeKeptAnyMore(t *testing.T) {
 			c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c", Annotations: map[string]string{api.AnnotationMinValuesRelaxed: tt.relaxed}}}
 			c.Spec.Requirements = []karpv1.Requirement{{Key: api.LabelInstanceType, Operator: "Exists", MinValues: &tt.least}}
 			r, err := (&Requests{Classes: oneClass{}, Catalog: oneClass{}}).For(t.Context(), c)
-			if short, ok := errors.AsType[*cloud.NoCapacityError](err); ok == tt.bought || tt.bought && len(r.Options) != 2 {
-				t.Errorf("For = %d offers, %v; bought must be %v", len(r.Options), short, tt.bought)
+			if short, ok := errors.AsType[*cloud.NoCapacityError](err); ok == tt.bought || tt.bought && len(r.Options) != 2 || r.Relaxed != (tt.bought && tt.relaxed == "true") {
+				t.Errorf("For = %d offers, relaxed %v, %v; bought must be %v", len(r.Options), r.Relaxed, short, tt.bought)
 			}
 		})
 	}

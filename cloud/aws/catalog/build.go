@@ -26,6 +26,7 @@ type Setup struct {
 	Kubelet *nodeclass.Kubelet // without expressions; kinds may share it
 	CPUs    int64
 	Quota   Quota
+	Fabric  Fabric // for those who ask for ResourceEFA
 }
 
 // Kinds is what a class can become, without prices: the part that changes
@@ -79,7 +80,7 @@ func For(all []Type, class nodeclass.Class, s Settings) *Kinds {
 			Name: t.Name, Labels: labels, Capacity: total, LastResort: strings.Contains(t.Name, "metal"), Allocatable: allocatable(*t, *spec, total),
 			Sustained: t.Sustained, Surplus: surplus(t, class.Spec, s), Attachable: limits.of(t.Attachments.attachable(class.Spec)),
 		})
-		out.Setups = append(out.Setups, Setup{Image: img, MaxPods: MaxPods(*t, *spec, s), Kubelet: &spec.Kubelet, CPUs: t.CPUs, Quota: t.Quota})
+		out.Setups = append(out.Setups, Setup{Image: img, MaxPods: MaxPods(*t, *spec, s), Kubelet: &spec.Kubelet, CPUs: t.CPUs, Quota: t.Quota, Fabric: fabricOf(*t, *spec)})
 		out.types = append(out.types, t)
 		if may, has := MaxPods(*t, *spec, s), addressed(*t, *spec, s); may > has {
 			crowd(&out.Crowded, t.Name, may, has)

@@ -13,10 +13,14 @@ const (
 	resourceGaudi      = "habana.ai/gaudi"
 	resourceNeuron     = "aws.amazon.com/neuron"
 	resourceNeuronCore = "aws.amazon.com/neuroncore"
-	resourceEFA        = "vpc.amazonaws.com/efa"
+	resourceEFA        = ResourceEFA
 	resourcePodENI     = "vpc.amazonaws.com/pod-eni"
 	resourceWindowsIP  = "vpc.amazonaws.com/PrivateIPv4Address"
 )
+
+// ResourceEFA counts the Elastic Fabric Adapters of a machine. It has those that it is
+// launched with.
+const ResourceEFA = "vpc.amazonaws.com/efa"
 
 // Settings are those of the controller that change what a machine can hold.
 type Settings struct {
@@ -47,7 +51,7 @@ func capacity(t Type, spec nodeclass.Spec, image string, s Settings) quantity.Re
 		{Name: resourceGaudi, Amount: countOf(t.Accelerator, "habana")},
 		{Name: resourceNeuron, Amount: countOf(t.Accelerator, "aws")},
 		{Name: resourceNeuronCore, Amount: t.AcceleratorCPU},
-		{Name: resourceEFA, Amount: t.EFAs},
+		{Name: resourceEFA, Amount: fabricOf(t, spec).adapters(spec)},
 		{Name: resourcePodENI, Amount: podInterfaces(t, spec)},
 	} {
 		if e.Amount > 0 {

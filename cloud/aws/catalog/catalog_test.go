@@ -152,6 +152,20 @@ func TestCapacity(t *testing.T) {
 		i.NeuronInfo = &types.NeuronInfo{NeuronDevices: []types.NeuronDeviceInfo{{Name: aws.String("Inferentia2"), Count: aws.Int32(6),
 			CoreInfo: &types.NeuronDeviceCoreInfo{Count: aws.Int32(2)}}}}
 	}
+	gpus := func(maker string, n int32) types.InstanceTypeInfo {
+		return with(func(i *types.InstanceTypeInfo) {
+			i.GpuInfo = &types.GpuInfo{Gpus: []types.GpuDeviceInfo{{Name: aws.String("X"), Manufacturer: aws.String(maker), Count: aws.Int32(n)}}}
+		})
+	}
+	fabric := func(adapters int32, cards ...int32) types.InstanceTypeInfo {
+		return with(func(i *types.InstanceTypeInfo) {
+			i.NetworkInfo.EfaInfo = &types.EfaInfo{MaximumEfaInterfaces: aws.Int32(adapters)}
+			for _, card := range cards {
+				i.NetworkInfo.NetworkCards = append(i.NetworkInfo.NetworkCards, types.NetworkCardInfo{NetworkCardIndex: aws.Int32(card), MaximumNetworkInterfaces: aws.Int32(2)})
+			}
+		})
+	}
+	listed := nodeclass.Spec{Family: nodeclass.AL2023, Interfaces: []nodeclass.Interface{{Type: "interface"}, {Card: 1, Device: 1, Type: "efa-only"}}}
 	seen := func(image string, memory quantity.Bytes) Settings {
 		book := measure.New(time.Now)
 		book.Saw("m5.large", image, memory)
@@ -197,6 +211,14 @@ func TestCapacity(t *testing.T) {
 		"custom images use their last device":       {m5Large(), root(nodeclass.Custom, "/dev/sdz", 50, false), settings, "ephemeral-storage", 7 << 30},
 		"local disks joined":                        {with(localDisk), nodeclass.Spec{Family: nodeclass.AL2023, InstanceStore: nodeclass.RAID0}, settings, "ephemeral-storage", 900e9},
 		"local disks not joined":                    {with(localDisk), al2023, settings, "ephemeral-storage", 20 << 30},
+		"SC-457 GPUs of NVIDIA":                     {gpus("NVIDIA", 4), al2023, settings, "nvidia.com/gpu", 4},
+		"SC-457 which are not AMD's":                {gpus("NVIDIA", 4), al2023, settings, "amd.com/gpu", 0},
+		"SC-457 GPUs of AMD":                        {gpus("AMD", 2), al2023, settings, "amd.com/gpu", 2},
+		"SC-457 Gaudi":                              {gpus("Habana", 8), al2023, settings, "habana.ai/gaudi", 8},
+		"SC-457 Gaudi is no GPU":                    {gpus("Habana", 8), al2023, settings, "nvidia.com/gpu", 0},
+		"SC-457 EFA on each card":                   {fabric(2, 1), al2023, settings, "vpc.amazonaws.com/efa", 2},
+		"SC-446 EFA as the class lists it":          {fabric(4, 1, 2, 3), listed, settings, "vpc.amazonaws.com/efa", 1},
+		"SC-446 none where the class lists none":    {fabric(2, 1), nodeclass.Spec{Family: nodeclass.AL2023, Interfaces: listed.Interfaces[:1]}, settings, "vpc.amazonaws.com/efa", 0},
 		"Neuron devices":                            {with(neuron), al2023, settings, "aws.amazon.com/neuron", 6},
 		"Neuron cores":                              {with(neuron), al2023, settings, "aws.amazon.com/neuroncore", 12},
 		"no GPU, no resource":                       {m5Large(), al2023, settings, "nvidia.com/gpu", 0},
@@ -360,6 +382,7 @@ func TestTypesThatCannotDoWhatTheClassNeedsAreLeftOut(t *testing.T) {
 		i.NetworkInfo.NetworkCards = append(i.NetworkInfo.NetworkCards, types.NetworkCardInfo{NetworkCardIndex: aws.Int32(1), MaximumNetworkInterfaces: aws.Int32(1)})
 		i.ProcessorInfo.SupportedFeatures = []types.SupportedAdditionalProcessorFeature{types.SupportedAdditionalProcessorFeatureNestedVirtualization}
 	}), "us-east-1", nil)
+	first := convert(with(func(i *types.InstanceTypeInfo) { arm(i); i.InstanceType = "a1.large" }), "us-east-1", nil)
 	layout := func(list ...nodeclass.Interface) nodeclass.Spec { return nodeclass.Spec{Interfaces: list} }
 	primary := nodeclass.Interface{Type: "interface"}
 	tests := map[string]struct {
@@ -368,6 +391,8 @@ func TestTypesThatCannotDoWhatTheClassNeedsAreLeftOut(t *testing.T) {
 		want bool
 	}{
 		"nothing special":                    {xen, nodeclass.Spec{}, true},
+		"SC-466 a1 under AL2023":             {first, nodeclass.Spec{Family: nodeclass.AL2023}, false},
+		"SC-466 a1 under AL2":                {first, nodeclass.Spec{Family: nodeclass.AL2}, true},
 		"connection tracking on Nitro":       {plain, nodeclass.Spec{Tracking: &nodeclass.Tracking{}}, true},
 		"connection tracking on Xen":         {xen, nodeclass.Spec{Tracking: &nodeclass.Tracking{}}, false},
 		"nested machines where they are":     {efa, nodeclass.Spec{NestedVirtual: "enabled"}, true},

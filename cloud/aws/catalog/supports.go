@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 )
@@ -14,6 +15,8 @@ func (t Type) supports(class nodeclass.Class) bool {
 	case (spec.Placement == nil) != (group == nil), group != nil && !slices.Contains(t.Placements, group.Strategy):
 		return false
 	case spec.Tracking != nil && !t.Nitro:
+		return false
+	case spec.EffectiveFamily() == nodeclass.AL2023 && strings.HasPrefix(t.Name, "a1."): // its kernel needs a later arm64 than Graviton's first
 		return false
 	case spec.NestedVirtual == "enabled" && !t.NestedVirtual:
 		return false

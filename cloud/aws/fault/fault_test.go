@@ -55,6 +55,36 @@ func TestWrap(t *testing.T) {
 	}
 }
 
+// What EC2 says, in the words that dashboards and scripts know from conditions.
+func TestReasons(t *testing.T) {
+	for _, tt := range []struct{ code, message, want string }{
+		{"AuthFailure.ServiceLinkedRoleCreationNotPermitted", "The provided credentials do not have permission to create the service-linked role for EC2 Spot Instances.", "SpotSLRCreationFailed"},
+		{"UnauthorizedOperation", "You are not authorized to perform this operation.", "Unauthorized"},
+		{"UnauthorizedOperation", "not authorized to perform: ec2:RunInstances on resource: arn:aws:ec2:us-east-1::image/ami-1", "AMIAuthorizationFailure"},
+		{"AuthFailure", "Not authorized for images: [ami-1]", "AMIAuthorizationFailure"},
+		{"InvalidParameter", "Security group sg-1 and subnet subnet-1 belong to different networks.", "SecurityGroupSubnetVPCMismatch"},
+		{"InvalidParameterValue", "Value (x) for parameter iamInstanceProfile.name is invalid. Invalid IAM Instance Profile name", "InstanceProfileNameInvalid"},
+		{"InvalidLaunchTemplateName.NotFoundException", "", "LaunchTemplateNotFound"},
+		{"InvalidUserData.Malformed", "User data is limited to 16384 bytes", "UserDataSizeLimitExceeded"},
+		{"InvalidAMIID.Malformed", "", "InvalidAMIID"},
+		{"InvalidAMIID.NotFound", "", "AMINotFound"},
+		{"RequestLimitExceeded", "Request limit exceeded.", "RequestLimitExceeded"},
+		{"InternalError", "An internal error has occurred", "InternalError"},
+		{"InvalidParameterCombination", "The specified instance type is not eligible for Free Tier.", "FreeTierIneligible"},
+		{"MaxFleetCountExceeded", "", "FleetQuotaExceeded"},
+		{"PendingVerification", "", "AccountPendingVerification"},
+		{"MaxSpotInstanceCountExceeded", "Max spot instance count exceeded", "SpotQuotaExceeded"},
+		{"VcpuLimitExceeded", "You have requested more vCPU capacity than your current vCPU limit", "VCPULimitExceeded"},
+		{"InsufficientFreeAddressesInSubnet", "", "InsufficientFreeAddressesInSubnet"},
+		{"InvalidParameterCombination", "Something else", "LaunchFailed"},
+		{"SomethingNew", "", "LaunchFailed"},
+	} {
+		if got := Reason(tt.code, tt.message); got != tt.want {
+			t.Errorf("%s %q is %s, want %s", tt.code, tt.message, got, tt.want)
+		}
+	}
+}
+
 // Every reason that a launch can fail for, but for trouble that passes by itself, says
 // what to do before it says what EC2 says.
 func TestReasonsSayTheWayOut(t *testing.T) {

@@ -171,6 +171,52 @@ func TestTemplatesAreOthersOnlyWhereTheyMustBe(t *testing.T) {
 	}
 }
 
+// A machine has EFA adapters only where it is launched with them: those whose pods ask for
+// them are launched from a template of their own.
+func TestAdaptersOfTheFabricAreAttachedForWhoAsks(t *testing.T) {
+	tests := map[string]struct {
+		asks []string
+		own  []nodeclass.Interface
+		want string
+	}{
+		"nobody asks":                  {nil, nil, "interface"},
+		"a GPU is asked for":           {[]string{"nvidia.com/gpu"}, nil, "interface"},
+		"EFA is asked for":             {[]string{"nvidia.com/gpu", "vpc.amazonaws.com/efa"}, nil, "efa efa"},
+		"the class lists its own ones": {[]string{"vpc.amazonaws.com/efa"}, []nodeclass.Interface{{Type: "interface"}, {Card: 1, Device: 1, Type: "efa-only"}}, "interface efa-only"},
+	}
+	for name, tt := range tests {
+		o, err := build(request(t, func(r *Request) {
+			kind := kindType("m5.large", "amd64", 3)
+			kind.EFAs, kind.CardENIs = 2, []int64{3, 3}
+			r.Class.Spec.Interfaces, r.Launch.Extended = tt.own, tt.asks
+			r.Kinds = catalog.For([]catalog.Type{kind}, r.Class, catalog.Settings{})
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, i := range o.templates[0].data.NetworkInterfaces {
+			got = append(got, *i.InterfaceType)
+		}
+		if strings.Join(got, " ") != tt.want || len(o.templates) != 1 {
+			t.Errorf("SC-446 %s: %d templates, the first with %v; want %s", name, len(o.templates), got, tt.want)
+		}
+	}
+}
+
+// What a class says to EC2 of the purchase stands for the variety that was asked for.
+func TestTheContextIsPassedOnUnlessLessIsNamed(t *testing.T) {
+	for relaxed, want := range map[bool]string{false: "ctx", true: ""} {
+		o, err := build(request(t, func(r *Request) { r.Class.Spec.Context, r.Launch.Relaxed = "ctx", relaxed }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := aws.ToString(o.fleet.Context); got != want {
+			t.Errorf("SC-411 relaxed %v: context %q, want %q", relaxed, got, want)
+		}
+	}
+}
+
 func TestBuildLimitsItself(t *testing.T) {
 	r := request(t, func(r *Request) {
 		var all []catalog.Type

@@ -211,6 +211,18 @@ func TestThrottling(t *testing.T) {
 	}
 }
 
+// EC2 may ask for patience for one combination alone. That says nothing of what it has.
+func TestThrottlingIsNoShortage(t *testing.T) {
+	b := buyer(newAccount(refuses("RequestLimitExceeded")))
+	_, err := b.Launch(t.Context(), request(t, nil))
+	if refused, ok := errors.AsType[*cloud.RefusedError](err); !ok || refused.Reason != "RequestLimitExceeded" {
+		t.Errorf("Launch = %v, want RequestLimitExceeded", err)
+	}
+	if b.Shortage.View().Offer("m5.large", "us-east-1a", cluster.Spot, "") {
+		t.Error("SC-416: what was not asked for counts as short")
+	}
+}
+
 func TestTroubleThatMayPassIsNoRefusal(t *testing.T) {
 	for _, cause := range []error{errors.New("connection reset"), &smithy.GenericAPIError{Code: "InternalError"}} {
 		a := newAccount(func(int, *ec2.CreateFleetInput) (*ec2.CreateFleetOutput, error) { return nil, cause })
@@ -354,5 +366,13 @@ func TestAddressesOfMachinesJustBoughtCount(t *testing.T) {
 	got := b.Addresses.Choose(subnets, func(string) bool { return true })
 	if got[0].ID != "subnet-c" {
 		t.Errorf("chose %s though two machines with 29 pods each have just been put there", got[0].ID)
+	}
+	a.answer = refuses("InsufficientInstanceCapacity")
+	b.Addresses.Saw(subnets)
+	if _, err := b.Launch(t.Context(), request(t, func(r *Request) { r.Launch.Count, r.Launch.Token = 2, "token-2" })); err == nil {
+		t.Fatal("something was bought")
+	}
+	if got := b.Addresses.Choose(subnets, func(string) bool { return true }); got[0].ID != "subnet-a" {
+		t.Errorf("SC-415: chose %s though nothing was put into the other", got[0].ID)
 	}
 }

@@ -35,13 +35,13 @@ func ebs(e *nodeclass.EBS) *types.LaunchTemplateEbsBlockDeviceRequest {
 	return out
 }
 
-// interfaces are the user's, else one that is as plain as can be. Security
-// groups belong to interfaces.
-func interfaces(r Request) []types.LaunchTemplateInstanceNetworkInterfaceSpecificationRequest {
+// interfaces are the user's, else those of the fabric that is asked for, else one that is
+// as plain as can be. Security groups belong to interfaces.
+func interfaces(r Request, g group) []types.LaunchTemplateInstanceNetworkInterfaceSpecificationRequest {
 	spec := r.Class.Spec
 	list := spec.Interfaces
 	if len(list) == 0 {
-		list = []nodeclass.Interface{{Type: "interface"}}
+		list = g.fabric.Interfaces()
 	}
 	groups := make([]string, len(r.Class.Resolved.Groups))
 	for i, g := range r.Class.Resolved.Groups {

@@ -72,6 +72,7 @@ type group struct {
 	part     string // partition of the class's placement group; empty: none, or EC2 chooses
 
 	dedicated bool
+	fabric    catalog.Fabric // none where nobody asks for it
 }
 
 // members are the offers of a group, which set up the kubelet alike.
@@ -163,7 +164,11 @@ func groupOf(r Request, o cloud.OfferChoice) (group, bool) {
 	if r.Class.Spec.LaunchTemplate != "" {
 		return group{dedicated: o.Dedicated}, true
 	}
-	return group{setup.Image, setup.MaxPods, setup.Kubelet.Reserves(), o.Stock, o.Partition, o.Dedicated}, true
+	g := group{image: setup.Image, maxPods: setup.MaxPods, reserved: setup.Kubelet.Reserves(), stock: o.Stock, part: o.Partition, dedicated: o.Dedicated}
+	if slices.Contains(r.Launch.Extended, catalog.ResourceEFA) {
+		g.fabric = setup.Fabric
+	}
+	return g, true
 }
 
 // onePerPlace keeps the first reservation, partition and tenancy of each type and
@@ -186,7 +191,8 @@ func onePerPlace(sorted []cloud.OfferChoice) []cloud.OfferChoice {
 }
 
 func compareGroups(a, b group) int {
-	return cmp.Or(cmp.Compare(a.image, b.image), cmp.Compare(a.maxPods, b.maxPods), cmp.Compare(a.reserved, b.reserved), cmp.Compare(a.stock, b.stock), cmp.Compare(a.part, b.part), cmp.Compare(rank(a.dedicated), rank(b.dedicated)))
+	return cmp.Or(cmp.Compare(a.image, b.image), cmp.Compare(a.maxPods, b.maxPods), cmp.Compare(a.reserved, b.reserved), cmp.Compare(a.stock, b.stock), cmp.Compare(a.part, b.part), cmp.Compare(rank(a.dedicated), rank(b.dedicated)),
+		cmp.Compare(a.fabric.Count, b.fabric.Count), cmp.Compare(a.fabric.First, b.fabric.First))
 }
 
 func rank(last bool) int {
@@ -235,7 +241,7 @@ func fleetInput(r Request, configs []types.FleetLaunchTemplateConfigRequest) *ec
 			{ResourceType: types.ResourceTypeFleet, Tags: tags},
 		},
 	}
-	if r.Class.Spec.Context != "" {
+	if r.Class.Spec.Context != "" && !r.Launch.Relaxed {
 		in.Context = aws.String(r.Class.Spec.Context)
 	}
 	if r.option() == cluster.Spot {

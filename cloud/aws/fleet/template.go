@@ -95,7 +95,7 @@ func templateData(r Request, g group, text string) *types.RequestLaunchTemplateD
 		ImageId:                          aws.String(r.Class.Image(g.image).ID),
 		UserData:                         aws.String(base64.StdEncoding.EncodeToString([]byte(text))),
 		BlockDeviceMappings:              blockDevices(spec),
-		NetworkInterfaces:                interfaces(r),
+		NetworkInterfaces:                interfaces(r, g),
 		MetadataOptions:                  metadata(spec.Metadata),
 		Monitoring:                       &types.LaunchTemplatesMonitoringRequest{Enabled: aws.Bool(spec.DetailedMonitored)},
 		TagSpecifications:                templateTags(r),

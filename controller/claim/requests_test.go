@@ -1,0 +1,76 @@
+package claim
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/kube/translate"
+)
+
+const efa = "vpc.amazonaws.com/efa"
+
+// oneKind sells one kind alone.
+type oneKind struct{ kind cluster.Kind }
+
+func (o oneKind) Kinds(context.Context, cloud.Class) (*cluster.Catalogue, error) {
+	return &cluster.Catalogue{Kinds: []cluster.Kind{o.kind}}, nil
+}
+
+// forms forms the request for a launch's claim.
+func forms(t *testing.T, requests *Requests, l plan.Launch) (Request, error) {
+	t.Helper()
+	pool, _ := onlyPool{}.Pool(l.Pool)
+	c, err := translate.Claim(pool, l, "x7k2p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return requests.For(t.Context(), c)
+}
+
+// TestThoseThatAskForAFabricAreBoughtApart: the cloud attaches it to machines whose request
+// says so, and has to make ready what they are launched from.
+func TestThoseThatAskForAFabricAreBoughtApart(t *testing.T) {
+	with := kind("c5n.18xlarge", 72000, "a on-demand 3888")
+	with.Capacity, with.Allocatable = with.Capacity.With(efa, 1), with.Allocatable.With(efa, 1)
+	ears, requests := &listening{}, &Requests{Classes: oneClass{}, Catalog: oneKind{with}}
+	plain := launching("default", 1000, "c5n.18xlarge")
+	asking := plain
+	asking.Requests = plain.Requests.With(efa, 1)
+	one, err := forms(t, requests, plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := forms(t, requests, asking)
+	if err != nil || !slices.Equal(other.Extended, []string{efa}) {
+		t.Errorf("SC-446: the request says %v, error %v; want %s", other.Extended, err, efa)
+	}
+	first, _ := sameRequest(one)
+	if second, err := sameRequest(other); err != nil || first == second {
+		t.Errorf("SC-446: both are bought with one request, error %v", err)
+	}
+	(&Preparer{Pools: onlyPool{}, Machines: ears, Log: slog.New(slog.DiscardHandler), Requests: requests}).Prepare(t.Context(), []plan.Launch{plain, asking})
+	if len(ears.told) != 2 {
+		t.Errorf("%d of the two are prepared for", len(ears.told))
+	}
+}
+
+// TestAClaimThatNothingIsLeftForSaysWhatHelps: where the cloud tells why an offer cannot be
+// had and what to do, so does the claim's pool.
+func TestAClaimThatNothingIsLeftForSaysWhatHelps(t *testing.T) {
+	for _, why := range []string{"", "AWS lets the account run 4 vCPUs: ask for more in Service Quotas"} {
+		gone := kind("m5.large", 2000, "!a spot 30", "!a on-demand 96")
+		gone.Offers[1].Why = why
+		_, err := forms(t, &Requests{Classes: oneClass{}, Catalog: oneKind{gone}}, launching("default", 1000, "m5.large"))
+		short, ok := errors.AsType[*cloud.NoCapacityError](err)
+		if !ok || !strings.HasSuffix(short.Cause, "available now"+strings.TrimSuffix(": "+why, ": ")) {
+			t.Errorf("%v; want it to end in %q", err, why)
+		}
+	}
+}
