@@ -104,6 +104,7 @@ type LaunchRequest struct {
 type OfferChoice struct {
 	Kind     string
 	Zone     string
+	ZoneID   string // for whoever is told of the offer; empty where it is not known
 	Option   cluster.Option
 	Stock    string  // the reservation that machines of the offer are taken from; empty: none
 	Priority float64 // price in dollars per hour

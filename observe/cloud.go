@@ -99,15 +99,15 @@ func cloudError(err error) string {
 func (m Machines) launchFailed(r cloud.LaunchRequest, err error) {
 	if short, ok := errors.AsType[*cloud.NoCapacityError](err); ok {
 		type place struct {
-			zone   string
-			option string
+			zone, zoneID string
+			option       string
 		}
 		counted := map[place]bool{}
 		for _, o := range short.Offers {
-			at := place{o.Zone, string(o.Option)}
+			at := place{o.Zone, o.ZoneID, string(o.Option)}
 			if !counted[at] {
 				counted[at] = true
-				m.Metrics.LaunchFailures.WithLabelValues(at.zone, "", at.option, "InsufficientCapacity").Inc()
+				m.Metrics.LaunchFailures.WithLabelValues(at.zone, at.zoneID, at.option, "InsufficientCapacity").Inc()
 			}
 		}
 	}

@@ -48,7 +48,7 @@ func TestCallsOfTheCloudAreMeasured(t *testing.T) {
 	}
 	short := &cloud.NoCapacityError{Offers: []cloud.OfferChoice{
 		{Kind: "m5.large", Zone: "a", Option: cluster.Spot}, {Kind: "m5.xlarge", Zone: "a", Option: cluster.Spot},
-		{Kind: "m5.large", Zone: "b", Option: cluster.Spot},
+		{Kind: "m5.large", Zone: "b", ZoneID: "use1-az2", Option: cluster.Spot},
 	}}
 	tests := map[string]struct {
 		err  error
@@ -59,7 +59,7 @@ func TestCallsOfTheCloudAreMeasured(t *testing.T) {
 		"a launch that is short counts once a zone": {short, launch, []string{
 			batch + "batcher=create_fleet 1 in 3s", took + "method=Create provider=aws 1 in 1s",
 			failed + "error=InsufficientCapacityError method=Create provider=aws 1",
-			launches + "capacity_type=spot reason=InsufficientCapacity zone=a 1", launches + "capacity_type=spot reason=InsufficientCapacity zone=b 1",
+			launches + "capacity_type=spot reason=InsufficientCapacity zone=a 1", launches + "capacity_type=spot reason=InsufficientCapacity zone=b zone_id=use1-az2 1",
 		}},
 		"a launch that is refused": {&cloud.RefusedError{Reason: "Unauthorized"}, launch, []string{
 			batch + "batcher=create_fleet 1 in 3s", took + "method=Create provider=aws 1 in 1s",

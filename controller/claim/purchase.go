@@ -109,7 +109,7 @@ func (p *purchase) try(ctx context.Context) (done, progress bool) {
 		count = takingPart(members, p.attempt)
 	}
 	p.repeated = true
-	bought, err := p.call(ctx, count)
+	bought, err := p.call(ctx, min(count, machinesMax)) // the rest by the next attempts
 	return p.conclude(ctx, bought, err)
 }
 
@@ -130,12 +130,15 @@ func (p *purchase) conclude(ctx context.Context, bought []cloud.Machine, err err
 	if len(p.claims) == 0 {
 		return true, true
 	}
-	p.tell(ctx, err)
+	full := err == nil && len(bought) == machinesMax
+	if !full {
+		p.tell(ctx, err)
+	}
 	var short *cloud.NoCapacityError
 	var mismatch *cloud.TokenMismatchError
 	var refused *cloud.RefusedError
 	switch {
-	case err == nil: // fewer than asked, without a word
+	case err == nil: // as many as one request may bring, or fewer than asked, without a word
 	case errors.As(err, &short):
 		p.outcome.Short(p.claims[0], err)
 		if short.Answered { // to every request of this attempt, and what there is was handed over
@@ -159,7 +162,7 @@ func (p *purchase) conclude(ctx context.Context, bought []cloud.Machine, err err
 		return false, false // what was refused is not asked for again at once
 	}
 	if p.renew(ctx) {
-		p.atOnce = short != nil && short.Answered && !slices.Equal(asked, p.request.Options)
+		p.atOnce = full || short != nil && short.Answered && !slices.Equal(asked, p.request.Options)
 	}
 	return len(p.claims) == 0, true
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/translate"
 )
 
@@ -39,13 +40,14 @@ func forms(t *testing.T, requests *Requests, l plan.Launch) (Request, error) {
 func TestThoseThatAskForAFabricAreBoughtApart(t *testing.T) {
 	with := kind("c5n.18xlarge", 72000, "a on-demand 3888")
 	with.Capacity, with.Allocatable = with.Capacity.With(efa, 1), with.Allocatable.With(efa, 1)
+	with.Offers[0].Labels = with.Offers[0].Labels.With(api.LabelZoneID, "use1-az1")
 	ears, requests := &listening{}, &Requests{Classes: oneClass{}, Catalog: oneKind{with}}
 	plain := launching("default", 1000, "c5n.18xlarge")
 	asking := plain
 	asking.Requests = plain.Requests.With(efa, 1)
 	one, err := forms(t, requests, plain)
-	if err != nil {
-		t.Fatal(err)
+	if err != nil || one.Options[0].ZoneID != "use1-az1" {
+		t.Fatalf("offers %+v, error %v", one.Options, err)
 	}
 	other, err := forms(t, requests, asking)
 	if err != nil || !slices.Equal(other.Extended, []string{efa}) {

@@ -7,12 +7,14 @@ import (
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/kube/api"
 )
 
-// How much one fleet request names at most.
+// How much one fleet request names at most, and how many machines it asks for.
 const (
-	typesMax  = 60
-	offersMax = 300
+	typesMax    = 60
+	offersMax   = 300
+	machinesMax = 1000
 )
 
 // variety is one minValues over a list of offers.
@@ -200,8 +202,9 @@ func fill(list []priced, marked map[int]bool) []cloud.OfferChoice {
 	var out []cloud.OfferChoice
 	for i, p := range list {
 		if kept[i] {
+			zoneID, _ := p.label(api.LabelZoneID)
 			out = append(out, cloud.OfferChoice{
-				Kind: p.kind.Name, Zone: p.offer.Zone, Option: p.offer.Option, Stock: p.offer.Reservation(),
+				Kind: p.kind.Name, Zone: p.offer.Zone, ZoneID: zoneID, Option: p.offer.Option, Stock: p.offer.Reservation(),
 				Priority: float64(p.offer.Price) / 1e6, Needed: marked[i], Partition: p.partition, Dedicated: p.dedicated(),
 			})
 		}
