@@ -46,6 +46,32 @@ func (a *asked) DescribeImages(_ context.Context, in *ec2.DescribeImagesInput, _
 	return &ec2.DescribeImagesOutput{}, nil
 }
 
+// Of a term that says too much, which the API server lets through beside others, an ID
+// decides alone, and else a name. Users are told that the rest is ignored.
+func TestWhatATermSelectsThatSaysTooMuch(t *testing.T) {
+	tags := map[string]string{"team": "web"}
+	c := &awsv1.EC2NodeClass{Spec: awsv1.EC2NodeClassSpec{
+		SubnetSelectorTerms:        []awsv1.SubnetSelectorTerm{{ID: "subnet-1", Tags: tags}},
+		SecurityGroupSelectorTerms: []awsv1.SecurityGroupSelectorTerm{{ID: "sg-1", Name: "web", Tags: tags}, {Name: "db", Tags: tags}},
+	}}
+	s, err := specOf(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &asked{}
+	_, _ = network.Finder{API: a}.Subnets(t.Context(), s.Subnets)
+	_, _ = network.Finder{API: a}.Groups(t.Context(), s.Groups)
+	var words []string
+	for _, query := range a.filters {
+		for _, f := range query {
+			words = append(words, aws.ToString(f.Name)+"="+strings.Join(f.Values, ","))
+		}
+	}
+	if got, want := strings.Join(words, " "), "subnet-id=subnet-1 group-id=sg-1 group-name=db"; got != want {
+		t.Errorf("EC2 is asked for %s; want %s", got, want)
+	}
+}
+
 var gate = sync.OnceValues(func() (*admit.Gate, error) {
 	definitions, err := crds.All()
 	if err != nil {

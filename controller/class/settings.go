@@ -48,10 +48,10 @@ func specOf(c *awsv1.EC2NodeClass) (nodeclass.Spec, error) {
 		Context:           value(s.Context),
 	}
 	for _, t := range s.SubnetSelectorTerms {
-		out.Subnets = append(out.Subnets, nodeclass.SubnetTerm{ID: t.ID, Tags: t.Tags})
+		out.Subnets = append(out.Subnets, subnetTerm(t))
 	}
 	for _, t := range s.SecurityGroupSelectorTerms {
-		out.Groups = append(out.Groups, nodeclass.GroupTerm{ID: t.ID, Name: t.Name, Tags: t.Tags})
+		out.Groups = append(out.Groups, groupTerm(t))
 	}
 	for _, t := range s.AMISelectorTerms {
 		out.Images = append(out.Images, nodeclass.ImageTerm{
@@ -80,6 +80,25 @@ func specOf(c *awsv1.EC2NodeClass) (nodeclass.Spec, error) {
 		out.NestedVirtual = value(s.CPUOptions.NestedVirtualization)
 	}
 	return out, err
+}
+
+// subnetTerm is a term of which an ID decides alone: tags beside it are told of, and ignored.
+func subnetTerm(t awsv1.SubnetSelectorTerm) nodeclass.SubnetTerm {
+	if t.ID != "" {
+		return nodeclass.SubnetTerm{ID: t.ID}
+	}
+	return nodeclass.SubnetTerm{Tags: t.Tags}
+}
+
+// groupTerm is a term of which an ID decides alone, and else a name.
+func groupTerm(t awsv1.SecurityGroupSelectorTerm) nodeclass.GroupTerm {
+	switch {
+	case t.ID != "":
+		return nodeclass.GroupTerm{ID: t.ID}
+	case t.Name != "":
+		return nodeclass.GroupTerm{Name: t.Name}
+	}
+	return nodeclass.GroupTerm{Tags: t.Tags}
 }
 
 func kubeletOf(k *awsv1.Kubelet) (nodeclass.Kubelet, error) {

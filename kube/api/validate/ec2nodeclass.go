@@ -36,6 +36,9 @@ func EC2NodeClass(c *awsv1.EC2NodeClass, o ClassOptions) []Finding {
 	if v, marked := c.Annotations[api.MarkPodDensity]; marked && v != api.PrefixDelegation {
 		f.warn("metadata.annotations["+api.MarkPodDensity+"]", "%q says nothing and is ignored, write %s or remove it", v, api.PrefixDelegation)
 	}
+	if c.Spec.InstanceStorePolicy != nil && c.Family().IsWindows() {
+		f.warn("spec.instanceStorePolicy", "nodes of the family %s join no local disks and it is ignored, remove it", c.Family())
+	}
 	if c.Spec.Kubelet != nil {
 		f.kubelet("spec.kubelet", c.Spec.Kubelet, c.Family(), o)
 	}
@@ -80,8 +83,11 @@ func (f *findings) reservationTerms(terms []awsv1.CapacityReservationSelectorTer
 func (f *findings) imageTerms(terms []awsv1.AMISelectorTerm) {
 	for i, t := range terms {
 		at := fmt.Sprintf("spec.amiSelectorTerms[%d]", i)
-		if t.SSMParameter != "" && t.ID != "" {
+		switch {
+		case t.SSMParameter != "" && t.ID != "":
 			f.warn(at, beside, "id")
+		case t.SSMParameter != "" && (t.Name != "" || t.Owner != "" || t.Tags != nil):
+			f.warn(at, beside, "ssmParameter")
 		}
 		alone := t.ID == "" && t.Name == "" && t.Alias == "" && t.SSMParameter == ""
 		f.noTags(at, t.Tags, alone, "image of the owner")
