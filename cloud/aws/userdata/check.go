@@ -21,15 +21,29 @@ func Check(family nodeclass.Family, text string) error {
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
-	switch family {
-	case nodeclass.Bottlerocket:
+	switch {
+	case family == nodeclass.Bottlerocket:
 		_, err := bottlerocket(Input{User: text, RAID0: true})
 		return err
-	case nodeclass.AL2023:
+	case family == nodeclass.AL2023:
 		return checkNodeConfigs(text)
-	case nodeclass.AL2, nodeclass.Ubuntu:
+	case family == nodeclass.AL2 || family == nodeclass.Ubuntu:
 		_, _, err := splitMIME(text)
 		return err
+	case family.Windows():
+		return checkCommands(text)
+	}
+	return nil
+}
+
+var powershellTag = regexp.MustCompile(`(?i)</?powershell>`)
+
+// checkCommands looks for the tags that are put around what machines of Windows run: with
+// others inside they would run nothing, and not join.
+func checkCommands(text string) error {
+	if at := powershellTag.FindStringIndex(text); at != nil {
+		return fmt.Errorf("spec.userData: line %d: machines of Windows expect commands of PowerShell here without %s, which is written around them: take the tags off",
+			1+strings.Count(text[:at[0]], "\n"), text[at[0]:at[1]])
 	}
 	return nil
 }
