@@ -101,7 +101,7 @@ func memory(t Type, image string, s Settings) quantity.Bytes {
 // disk is the size of the device that the kubelet uses: the local disks
 // joined, else the root volume, else the family's own default.
 func disk(t Type, spec nodeclass.Spec) quantity.Bytes {
-	if spec.InstanceStore == nodeclass.RAID0 && t.LocalGB > 0 {
+	if spec.InstanceStore == nodeclass.RAID0 && t.LocalGB > 0 && !spec.EffectiveFamily().Windows() { // which joins none
 		return quantity.Bytes(t.LocalGB) * 1e9
 	}
 	for _, d := range spec.BlockDevices {

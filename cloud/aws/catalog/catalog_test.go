@@ -210,6 +210,7 @@ func TestCapacity(t *testing.T) {
 		"disk of the device that is called root":    {m5Large(), root(nodeclass.AL2023, "/dev/sdz", 50, true), settings, "ephemeral-storage", 50 << 30},
 		"custom images use their last device":       {m5Large(), root(nodeclass.Custom, "/dev/sdz", 50, false), settings, "ephemeral-storage", 7 << 30},
 		"local disks joined":                        {with(localDisk), nodeclass.Spec{Family: nodeclass.AL2023, InstanceStore: nodeclass.RAID0}, settings, "ephemeral-storage", 900e9},
+		"Windows joins no local disks":              {with(localDisk), nodeclass.Spec{Family: nodeclass.Windows2022, InstanceStore: nodeclass.RAID0}, settings, "ephemeral-storage", 50 << 30},
 		"local disks not joined":                    {with(localDisk), al2023, settings, "ephemeral-storage", 20 << 30},
 		"SC-457 GPUs of NVIDIA":                     {gpus("NVIDIA", 4), al2023, settings, "nvidia.com/gpu", 4},
 		"SC-457 which are not AMD's":                {gpus("NVIDIA", 4), al2023, settings, "amd.com/gpu", 0},
@@ -383,6 +384,7 @@ func TestTypesThatCannotDoWhatTheClassNeedsAreLeftOut(t *testing.T) {
 		i.ProcessorInfo.SupportedFeatures = []types.SupportedAdditionalProcessorFeature{types.SupportedAdditionalProcessorFeatureNestedVirtualization}
 	}), "us-east-1", nil)
 	first := convert(with(func(i *types.InstanceTypeInfo) { arm(i); i.InstanceType = "a1.large" }), "us-east-1", nil)
+	old := convert(with(func(i *types.InstanceTypeInfo) { i.EbsInfo.EncryptionSupport = types.EbsEncryptionSupportUnsupported }), "us-east-1", nil)
 	layout := func(list ...nodeclass.Interface) nodeclass.Spec { return nodeclass.Spec{Interfaces: list} }
 	primary := nodeclass.Interface{Type: "interface"}
 	tests := map[string]struct {
@@ -390,19 +392,22 @@ func TestTypesThatCannotDoWhatTheClassNeedsAreLeftOut(t *testing.T) {
 		spec nodeclass.Spec
 		want bool
 	}{
-		"nothing special":                    {xen, nodeclass.Spec{}, true},
-		"SC-466 a1 under AL2023":             {first, nodeclass.Spec{Family: nodeclass.AL2023}, false},
-		"SC-466 a1 under AL2":                {first, nodeclass.Spec{Family: nodeclass.AL2}, true},
-		"connection tracking on Nitro":       {plain, nodeclass.Spec{Tracking: &nodeclass.Tracking{}}, true},
-		"connection tracking on Xen":         {xen, nodeclass.Spec{Tracking: &nodeclass.Tracking{}}, false},
-		"nested machines where they are":     {efa, nodeclass.Spec{NestedVirtual: "enabled"}, true},
-		"nested machines where they are not": {plain, nodeclass.Spec{NestedVirtual: "enabled"}, false},
-		"nested machines not wanted":         {plain, nodeclass.Spec{NestedVirtual: "disabled"}, true},
-		"two interfaces on one card":         {plain, layout(primary, nodeclass.Interface{Device: 1, Type: "interface"}), true},
-		"a second card that is not there":    {plain, layout(primary, nodeclass.Interface{Card: 1, Type: "interface"}), false},
-		"EFA on a second card":               {efa, layout(primary, nodeclass.Interface{Card: 1, Device: 1, Type: "efa-only"}), true},
-		"EFA on a type without":              {plain, layout(primary, nodeclass.Interface{Device: 1, Type: "efa-only"}), false},
-		"more interfaces than the card has":  {efa, layout(primary, nodeclass.Interface{Card: 1, Type: "interface"}, nodeclass.Interface{Card: 1, Device: 1, Type: "interface"}), false},
+		"nothing special":                        {xen, nodeclass.Spec{}, true},
+		"SC-466 a1 under AL2023":                 {first, nodeclass.Spec{Family: nodeclass.AL2023}, false},
+		"encrypted volumes where they can be":    {plain, nodeclass.Spec{Family: nodeclass.AL2023}, true},
+		"encrypted volumes where they cannot be": {old, nodeclass.Spec{Family: nodeclass.AL2023}, false},
+		"plain volumes where none is encrypted":  {old, nodeclass.Spec{Family: nodeclass.Custom}, true},
+		"SC-466 a1 under AL2":                    {first, nodeclass.Spec{Family: nodeclass.AL2}, true},
+		"connection tracking on Nitro":           {plain, nodeclass.Spec{Tracking: &nodeclass.Tracking{}}, true},
+		"connection tracking on Xen":             {xen, nodeclass.Spec{Tracking: &nodeclass.Tracking{}}, false},
+		"nested machines where they are":         {efa, nodeclass.Spec{NestedVirtual: "enabled"}, true},
+		"nested machines where they are not":     {plain, nodeclass.Spec{NestedVirtual: "enabled"}, false},
+		"nested machines not wanted":             {plain, nodeclass.Spec{NestedVirtual: "disabled"}, true},
+		"two interfaces on one card":             {plain, layout(primary, nodeclass.Interface{Device: 1, Type: "interface"}), true},
+		"a second card that is not there":        {plain, layout(primary, nodeclass.Interface{Card: 1, Type: "interface"}), false},
+		"EFA on a second card":                   {efa, layout(primary, nodeclass.Interface{Card: 1, Device: 1, Type: "efa-only"}), true},
+		"EFA on a type without":                  {plain, layout(primary, nodeclass.Interface{Device: 1, Type: "efa-only"}), false},
+		"more interfaces than the card has":      {efa, layout(primary, nodeclass.Interface{Card: 1, Type: "interface"}, nodeclass.Interface{Card: 1, Device: 1, Type: "interface"}), false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -18,10 +18,16 @@ func (t Type) supports(class nodeclass.Class) bool {
 		return false
 	case spec.EffectiveFamily() == nodeclass.AL2023 && strings.HasPrefix(t.Name, "a1."): // its kernel needs a later arm64 than Graviton's first
 		return false
+	case t.PlainVolumes && slices.ContainsFunc(spec.Volumes(), isEncrypted):
+		return false
 	case spec.NestedVirtual == "enabled" && !t.NestedVirtual:
 		return false
 	}
 	return t.holds(spec.Interfaces)
+}
+
+func isEncrypted(d nodeclass.BlockDevice) bool {
+	return d.EBS != nil && d.EBS.Encrypted != nil && *d.EBS.Encrypted
 }
 
 // holds reports whether the network cards have room for the interfaces.

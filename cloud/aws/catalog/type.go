@@ -42,6 +42,7 @@ type Type struct {
 	CardENIs       []int64 // interfaces of each network card
 	Nitro          bool    // it runs on Nitro, bare metal included
 	NestedVirtual  bool    // it can run virtual machines
+	PlainVolumes   bool    // its volumes cannot be encrypted
 	Attachments    Attachments
 	Sustained      quantity.MilliCPU // cpu that burstable types can use for ever; 0: all of it
 	Quota          Quota             // the limits of vCPUs that it counts against
@@ -136,6 +137,7 @@ func convert(info types.InstanceTypeInfo, region string, facts Facts) Type {
 	t.Nitro = info.Hypervisor == types.InstanceTypeHypervisorNitro || aws.ToBool(info.BareMetal)
 	t.Spot = slices.Contains(info.SupportedUsageClasses, types.UsageClassTypeSpot)
 	t.OnDemand = slices.Contains(info.SupportedUsageClasses, types.UsageClassTypeOnDemand)
+	t.PlainVolumes = info.EbsInfo != nil && info.EbsInfo.EncryptionSupport == types.EbsEncryptionSupportUnsupported
 	if info.PlacementGroupInfo != nil {
 		t.Placements = strategies(info.PlacementGroupInfo.SupportedStrategies)
 	}

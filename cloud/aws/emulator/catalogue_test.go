@@ -73,6 +73,15 @@ func TestTypesTellWhatTheyTakeAndWhetherTheyBurst(t *testing.T) {
 			}
 		})
 	}
+	// "Amazon EBS encryption is available on all current generation instance types and the following previous generation
+	// instance types: A1, C3, cr1.8xlarge, G2, I2, M3, and R3" (user guide, requirements for Amazon EBS encryption).
+	for kind, want := range map[types.InstanceType]types.EbsEncryptionSupport{"m5.large": "supported", "m3.large": "supported", "m1.small": "unsupported", "t1.micro": "unsupported"} {
+		answer, err := a.ec2.DescribeInstanceTypes(t.Context(), &ec2.DescribeInstanceTypesInput{InstanceTypes: []types.InstanceType{kind}})
+		a.must(err)
+		if got := answer.InstanceTypes[0].EbsInfo.EncryptionSupport; got != want {
+			t.Errorf("encryption of volumes of %s: %s, want %s", kind, got, want)
+		}
+	}
 	few, err := a.ec2.DescribeInstanceTypes(t.Context(), &ec2.DescribeInstanceTypesInput{
 		Filters: filters("ebs-info.maximum-ebs-attachments", "3", "ebs-info.attachment-limit-type", "shared"),
 	})

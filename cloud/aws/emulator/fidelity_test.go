@@ -68,7 +68,7 @@ func TestLaunchesAreRefusedUnderEC2sCodes(t *testing.T) {
 		kind    string
 		n       int32
 		prepare func(*account)
-		data    func(*types.RequestLaunchTemplateData)
+		data    []func(*types.RequestLaunchTemplateData)
 		change  []func(*ec2.CreateFleetInput)
 		want    string
 	}{
@@ -88,12 +88,17 @@ func TestLaunchesAreRefusedUnderEC2sCodes(t *testing.T) {
 		"a template that is not there": {kind: "m5.large", want: "InvalidLaunchTemplateName.NotFoundException", change: []func(*ec2.CreateFleetInput){func(in *ec2.CreateFleetInput) {
 			in.LaunchTemplateConfigs[0].LaunchTemplateSpecification.LaunchTemplateName = aws.String("other")
 		}}},
+		// "You cannot specify more than one network interface in the request." (AssociatePublicIpAddress, API reference)
+		"a public address beside a second interface": {kind: "m5.large", want: "InvalidParameterCombination", data: []func(*types.RequestLaunchTemplateData){func(d *types.RequestLaunchTemplateData) {
+			d.NetworkInterfaces[0].AssociatePublicIpAddress = aws.Bool(false)
+			d.NetworkInterfaces = append(d.NetworkInterfaces, types.LaunchTemplateInstanceNetworkInterfaceSpecificationRequest{DeviceIndex: aws.Int32(1)})
+		}}},
 		"more than a thousand at once": {kind: "m5.large", n: 1001, want: "InvalidTargetCapacitySpecification"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			a := open(t, noLags)
-			a.template("web")
+			a.template("web", tt.data...)
 			if tt.prepare != nil {
 				tt.prepare(a)
 			}

@@ -64,6 +64,9 @@ func (s *Server) resolve(d launchData, spot bool, now time.Time) (launch, error)
 	if err := d.check(); err != nil {
 		return l, err
 	}
+	if err := d.checkPublic(); err != nil {
+		return l, err
+	}
 	if err := s.chooseReservation(&l, now); err != nil {
 		return l, err
 	}

@@ -307,6 +307,14 @@ func (d launchData) check() error {
 	return d.checkDevices()
 }
 
+// checkPublic refuses a word on public addresses beside several interfaces, which launch templates may hold.
+func (d launchData) checkPublic() error {
+	if len(d.Interfaces) > 1 && slices.ContainsFunc(d.Interfaces, func(i interfaceSpec) bool { return i.PublicIP != nil }) {
+		return wire.Errorf("InvalidParameterCombination", "The associatePublicIPAddress parameter cannot be specified when launching with multiple network interfaces.")
+	}
+	return nil
+}
+
 func (d launchData) checkDevices() error {
 	for _, m := range d.Devices {
 		e := m.EBS

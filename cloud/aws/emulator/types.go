@@ -2,7 +2,9 @@ package emulator
 
 import (
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/daemok/daemok/cloud/aws/ec2data"
 )
@@ -192,8 +194,15 @@ func vcpuAnswer(t *ec2data.Type) vcpuXML {
 	return vcpuXML{Cores: cores, Threads: max(t.VCPUs/cores, 1), VCPUs: t.VCPUs}
 }
 
+// withoutEncryption are the families that "Requirements for Amazon EBS encryption" (user guide) leaves out of those
+// of former generations.
+var withoutEncryption = []string{"c1", "m1", "m2", "t1"}
+
 func ebsAnswer(t *ec2data.Type) ebsInfoXML {
 	x := ebsInfoXML{LimitKind: t.EBSAttachKind, Max: t.EBSAttachMax, Support: t.EBSOptimized, Encryption: "supported", NVMe: t.EBSNVMe}
+	if family, _, _ := strings.Cut(t.Name, "."); slices.Contains(withoutEncryption, family) {
+		x.Encryption = "unsupported"
+	}
 	if e := t.EBS; e != nil {
 		x.Optimized = &ebsRateXML{
 			BaseMbps: e.BaseMbps, BaseIOPS: e.BaseIOPS, BaseMBps: float64(e.BaseMbps) / 8,

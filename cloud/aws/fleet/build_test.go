@@ -73,30 +73,33 @@ func prune(v any) any {
 	return v
 }
 
+// everySetting has a class say something of all that it can.
+func everySetting(r *Request) {
+	number := func(n int32) *int32 { return &n }
+	r.Launch.Options = r.Launch.Options[:1]
+	s := &r.Class.Spec
+	s.Metadata = nodeclass.Metadata{Endpoint: "enabled", IPv6: "enabled", Tokens: "optional", HopLimit: 3}
+	s.DetailedMonitored, s.NestedVirtual, s.Context, s.IPPrefixes, s.PublicIP = true, "enabled", "ctx", number(2), aws.Bool(false)
+	s.Tracking = &nodeclass.Tracking{TCPEstablished: number(350), UDP: number(30)}
+	s.Interfaces = []nodeclass.Interface{{Type: "interface"}, {Card: 1, Device: 1, Type: "efa-only"}}
+	s.BlockDevices = []nodeclass.BlockDevice{{DeviceName: "/dev/xvda", Root: true, EBS: &nodeclass.EBS{
+		DeleteOnTermination: aws.Bool(false), Encrypted: aws.Bool(true), IOPS: aws.Int64(4000), Throughput: aws.Int64(200),
+		InitializationRate: number(150), KMSKeyID: "key", SnapshotID: "snap-1", VolumeType: "gp3", VolumeBytes: 64_000_000_001}}}
+	s.InstanceStore, s.UserData = nodeclass.RAID0, "#!/bin/bash\ntrue\n"
+	r.Cluster.DNS = "fd00::a"
+}
+
 // Each file in testdata is all that is sent to EC2 for one request.
 func TestBuild(t *testing.T) {
-	number := func(n int32) *int32 { return &n }
 	tests := map[string]func(*Request){
 		"spot": nil,
 		"on-demand": func(r *Request) {
 			for i := range r.Launch.Options {
 				r.Launch.Options[i].Option = cluster.OnDemand
 			}
-			r.Launch.Options, r.Launch.Count = r.Launch.Options[:1], 5
+			r.Launch.Options, r.Launch.Count, r.Class.Spec.PublicIP = r.Launch.Options[:1], 5, aws.Bool(false)
 		},
-		"every-setting": func(r *Request) {
-			r.Launch.Options = r.Launch.Options[:1]
-			s := &r.Class.Spec
-			s.Metadata = nodeclass.Metadata{Endpoint: "enabled", IPv6: "enabled", Tokens: "optional", HopLimit: 3}
-			s.DetailedMonitored, s.NestedVirtual, s.Context, s.IPPrefixes, s.PublicIP = true, "enabled", "ctx", number(2), aws.Bool(false)
-			s.Tracking = &nodeclass.Tracking{TCPEstablished: number(350), UDP: number(30)}
-			s.Interfaces = []nodeclass.Interface{{Type: "interface"}, {Card: 1, Device: 1, Type: "efa-only"}}
-			s.BlockDevices = []nodeclass.BlockDevice{{DeviceName: "/dev/xvda", Root: true, EBS: &nodeclass.EBS{
-				DeleteOnTermination: aws.Bool(false), Encrypted: aws.Bool(true), IOPS: aws.Int64(4000), Throughput: aws.Int64(200),
-				InitializationRate: number(150), KMSKeyID: "key", SnapshotID: "snap-1", VolumeType: "gp3", VolumeBytes: 64_000_000_001}}}
-			s.InstanceStore, s.UserData = nodeclass.RAID0, "#!/bin/bash\ntrue\n"
-			r.Cluster.DNS = "fd00::a"
-		},
+		"every-setting": everySetting,
 	}
 	for name, change := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -367,6 +370,29 @@ func TestAFleetHasTemplatesForTheCheapestAndWhatVarietyNeeds(t *testing.T) {
 				if c.Needed && i < templatesMax && !slices.Contains(o.offers, c) {
 					t.Errorf("%s is needed and left out", c.Kind)
 				}
+			}
+		})
+	}
+}
+
+// Machines of an IPv6 cluster have such an address from the start, also where the DNS
+// service has another name than the usual one.
+func TestMachinesOfAnIPv6ClusterHaveSuchAnAddress(t *testing.T) {
+	for name, tt := range map[string]struct {
+		dns, cidr string
+		want      bool
+	}{
+		"IPv4":                          {"10.100.0.10", "10.100.0.0/16", false},
+		"IPv6":                          {"fd00::a", "fd00::/108", true},
+		"IPv6, and no DNS that we know": {"", "fd00::/108", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, err := build(request(t, func(r *Request) { r.Cluster.DNS, r.Cluster.CIDR = tt.dns, tt.cidr }))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if i := o.templates[0].data.NetworkInterfaces[0]; aws.ToBool(i.PrimaryIpv6) != tt.want || aws.ToInt32(i.Ipv6AddressCount) > 0 != tt.want {
+				t.Errorf("the first interface is %+v; want an address of IPv6: %v", i, tt.want)
 			}
 		})
 	}

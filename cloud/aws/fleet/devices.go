@@ -1,8 +1,6 @@
 package fleet
 
 import (
-	"strings"
-
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
@@ -57,18 +55,21 @@ func interfaces(r Request, g group) []types.LaunchTemplateInstanceNetworkInterfa
 			nic.ConnectionTrackingSpecification = tracking(spec.Tracking)
 		}
 		if i.Card == 0 && i.Device == 0 {
-			setPrimary(&nic, spec, r.Cluster.DNS)
+			setPrimary(&nic, spec, r.Cluster.IPv6(), len(list) == 1)
 		}
 		out = append(out, nic)
 	}
 	return out
 }
 
-// setPrimary adds what only the first interface can have.
-func setPrimary(nic *types.LaunchTemplateInstanceNetworkInterfaceSpecificationRequest, spec nodeclass.Spec, dns string) {
-	nic.AssociatePublicIpAddress = spec.PublicIP
+// setPrimary adds what only the first interface can have. Beside others it gets no
+// public address, and EC2 does not let a launch say so.
+func setPrimary(nic *types.LaunchTemplateInstanceNetworkInterfaceSpecificationRequest, spec nodeclass.Spec, ipv6, alone bool) {
+	if alone || aws.ToBool(spec.PublicIP) {
+		nic.AssociatePublicIpAddress = spec.PublicIP
+	}
 	nic.Ipv4PrefixCount = spec.IPPrefixes
-	if strings.Contains(dns, ":") { // an IPv6 cluster
+	if ipv6 {
 		nic.Ipv6AddressCount, nic.PrimaryIpv6 = aws.Int32(1), aws.Bool(true)
 	}
 }

@@ -31,6 +31,9 @@ type Cluster struct {
 	DNS      string // address of the cluster's DNS; empty: the machine finds out
 }
 
+// IPv6 reports whether pods and services have addresses of IPv6, as far as is known.
+func (c Cluster) IPv6() bool { return strings.Contains(c.DNS+c.CIDR, ":") }
+
 // Taint is a taint as text.
 type Taint struct{ Key, Value, Effect string }
 
