@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws/fault"
@@ -205,12 +206,19 @@ func (p *Provider) rehearsal(class nodeclass.Class, k *known, o cloud.OfferChoic
 	})
 }
 
+// representative is the first kind, by name, that is offered and that an image boots: one
+// of Nitro where there is any, since those before it take less of what can be set.
 func representative(class nodeclass.Class, c *cluster.Catalogue) (cloud.OfferChoice, bool) {
-	for i := range c.Kinds {
-		k := &c.Kinds[i]
-		for _, o := range k.Offers {
-			if (o.Available || o.Why != "") && o.Option != cluster.Reserved && boots(class, k) && slices.ContainsFunc(class.Resolved.Subnets, inZone(o.Zone)) {
-				return cloud.OfferChoice{Kind: k.Name, Zone: o.Zone, Option: cluster.OnDemand}, true
+	for _, whatever := range []bool{false, true} {
+		for i := range c.Kinds {
+			k := &c.Kinds[i]
+			if hypervisor, _ := k.Labels.Get(nodeclass.LabelHypervisor); !whatever && hypervisor != string(types.InstanceTypeHypervisorNitro) {
+				continue
+			}
+			for _, o := range k.Offers {
+				if (o.Available || o.Why != "") && o.Option != cluster.Reserved && boots(class, k) && slices.ContainsFunc(class.Resolved.Subnets, inZone(o.Zone)) {
+					return cloud.OfferChoice{Kind: k.Name, Zone: o.Zone, Option: cluster.OnDemand}, true
+				}
 			}
 		}
 	}

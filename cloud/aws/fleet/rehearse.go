@@ -38,19 +38,16 @@ func Rehearse(r Request) (Rehearsal, error) {
 	return Rehearsal{Template: template, Fleet: &fleet, Run: runInput(r, o.templates[0], o.offers[0].Kind, subnet.ID)}, nil
 }
 
-// runInput asks for one machine without a template, which is not there. It
-// has what EC2 checks rights on: image, profile, subnet, groups, tags, and the
-// placement group and capacity reservation, if any.
+// runInput asks for one machine without a template, which is not there. It says all that
+// the template would which policies can depend on: those that demand encrypted volumes or
+// IMDSv2, say, would refuse a call that is silent on these.
 func runInput(r Request, t template, kind, subnet string) *ec2.RunInstancesInput {
 	tags := ec2Tags(allTags(r))
-	groups := make([]string, len(r.Class.Resolved.Groups))
-	for i, g := range r.Class.Resolved.Groups {
-		groups[i] = g.ID
-	}
 	in := &ec2.RunInstancesInput{
 		DryRun: aws.Bool(true), MinCount: aws.Int32(1), MaxCount: aws.Int32(1),
 		ImageId: t.data.ImageId, InstanceType: types.InstanceType(kind),
-		SubnetId: aws.String(subnet), SecurityGroupIds: groups,
+		BlockDeviceMappings: runDevices(t.data.BlockDeviceMappings), NetworkInterfaces: runInterfaces(t.data.NetworkInterfaces, subnet),
+		MetadataOptions: runMetadata(t.data.MetadataOptions), Monitoring: &types.RunInstancesMonitoringEnabled{Enabled: t.data.Monitoring.Enabled},
 		TagSpecifications: []types.TagSpecification{
 			{ResourceType: types.ResourceTypeInstance, Tags: tags}, {ResourceType: types.ResourceTypeVolume, Tags: tags},
 			{ResourceType: types.ResourceTypeNetworkInterface, Tags: tags},
@@ -67,8 +64,48 @@ func runInput(r Request, t template, kind, subnet string) *ec2.RunInstancesInput
 	if p := t.data.Placement; p != nil {
 		in.Placement = &types.Placement{GroupId: p.GroupId, PartitionNumber: p.PartitionNumber, Tenancy: p.Tenancy}
 	}
+	if cpu := t.data.CpuOptions; cpu != nil {
+		in.CpuOptions = &types.CpuOptionsRequest{NestedVirtualization: cpu.NestedVirtualization}
+	}
 	if r.Class.Resolved.Profile != "" {
 		in.IamInstanceProfile = &types.IamInstanceProfileSpecification{Name: aws.String(r.Class.Resolved.Profile)}
 	}
 	return in
+}
+
+func runDevices(list []types.LaunchTemplateBlockDeviceMappingRequest) []types.BlockDeviceMapping {
+	var out []types.BlockDeviceMapping
+	for _, d := range list {
+		to := types.BlockDeviceMapping{DeviceName: d.DeviceName}
+		if e := d.Ebs; e != nil {
+			to.Ebs = &types.EbsBlockDevice{
+				DeleteOnTermination: e.DeleteOnTermination, Encrypted: e.Encrypted, Iops: e.Iops, KmsKeyId: e.KmsKeyId, SnapshotId: e.SnapshotId,
+				Throughput: e.Throughput, VolumeInitializationRate: e.VolumeInitializationRate, VolumeSize: e.VolumeSize, VolumeType: e.VolumeType,
+			}
+		}
+		out = append(out, to)
+	}
+	return out
+}
+
+// runInterfaces are the template's, in a subnet, which a fleet names for them.
+func runInterfaces(list []types.LaunchTemplateInstanceNetworkInterfaceSpecificationRequest, subnet string) []types.InstanceNetworkInterfaceSpecification {
+	var out []types.InstanceNetworkInterfaceSpecification
+	for _, n := range list {
+		out = append(out, types.InstanceNetworkInterfaceSpecification{
+			SubnetId: aws.String(subnet), DeviceIndex: n.DeviceIndex, NetworkCardIndex: n.NetworkCardIndex, InterfaceType: n.InterfaceType,
+			Groups: n.Groups, DeleteOnTermination: n.DeleteOnTermination, AssociatePublicIpAddress: n.AssociatePublicIpAddress,
+			ConnectionTrackingSpecification: n.ConnectionTrackingSpecification, Ipv4PrefixCount: n.Ipv4PrefixCount,
+			Ipv6AddressCount: n.Ipv6AddressCount, PrimaryIpv6: n.PrimaryIpv6,
+		})
+	}
+	return out
+}
+
+func runMetadata(m *types.LaunchTemplateInstanceMetadataOptionsRequest) *types.InstanceMetadataOptionsRequest {
+	return &types.InstanceMetadataOptionsRequest{
+		HttpEndpoint: types.InstanceMetadataEndpointState(m.HttpEndpoint), HttpProtocolIpv6: types.InstanceMetadataProtocolState(m.HttpProtocolIpv6),
+		HttpPutResponseHopLimit: m.HttpPutResponseHopLimit, HttpTokens: types.HttpTokensState(m.HttpTokens),
+		InstanceMetadataTags: types.InstanceMetadataTagsState(m.InstanceMetadataTags),
+	}
 }
