@@ -196,6 +196,18 @@ func (m *Market) Restock(p Pool) {
 	delete(m.capacity, p)
 }
 
+// Limited counts the pools on demand and on spot whose capacity was set.
+func (m *Market) Limited() (n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for p := range m.capacity {
+		if p.Option == OnDemand || p.Option == Spot {
+			n++
+		}
+	}
+	return n
+}
+
 // Capacity is how many machines the pool has now.
 func (m *Market) Capacity(p Pool) int {
 	m.mu.Lock()

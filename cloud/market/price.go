@@ -39,6 +39,13 @@ func (m *Market) FreePrice(p Pool) {
 	m.revision++
 }
 
+// Priced counts the pools whose price is fixed.
+func (m *Market) Priced() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.prices)
+}
+
 // PriceRevision changes when any price may have: at every step of the spot
 // market, and with SetPrice.
 func (m *Market) PriceRevision() (step time.Time, fixed uint64) {

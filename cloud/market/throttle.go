@@ -2,6 +2,7 @@ package market
 
 import (
 	"maps"
+	"slices"
 	"time"
 )
 
@@ -71,6 +72,17 @@ func (m *Market) Rates() map[string]Rate {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return maps.Clone(m.figures.Buckets)
+}
+
+// Unusual are the actions that may be called more or less often than on an ordinary day, sorted.
+func (m *Market) Unusual() (actions []string) {
+	for action, rate := range m.Rates() {
+		if rate != m.UsualRate(action) {
+			actions = append(actions, action)
+		}
+	}
+	slices.Sort(actions)
+	return actions
 }
 
 // Calls counts the calls of every action so far.

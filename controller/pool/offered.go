@@ -8,8 +8,8 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/internal/nearest"
 	"github.com/daemok/daemok/kube/api"
-	"github.com/daemok/daemok/kube/api/validate"
 	"github.com/daemok/daemok/kube/translate"
 )
 
@@ -88,7 +88,7 @@ func (l lack) text(offered Offered, class string) string {
 	words := make([]string, len(l.values))
 	for i, value := range l.values {
 		words[i] = fmt.Sprintf("%q", value)
-		if near := validate.Nearest(value, have); near != "" {
+		if near := nearest.Word(value, have); near != "" {
 			words[i] += " (did you mean " + near + "?)"
 		}
 	}

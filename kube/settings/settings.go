@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/daemok/daemok/internal/nearest"
 	"github.com/daemok/daemok/kube/api/validate"
 )
 
@@ -127,7 +128,7 @@ func (s *Settings) take(key, value string) (err error) {
 			s.doubt(key, "nodes have the names that their machines give themselves, and are found by their provider IDs; take the key away")
 		}
 	default:
-		s.doubt(key, "there is no such key"+validate.DidYouMean(key, Keys()))
+		s.doubt(key, "there is no such key"+nearest.DidYouMean(key, Keys()))
 	}
 	return err
 }

@@ -25,6 +25,9 @@ func TestOrdersToAWS(t *testing.T) {
 func (s *story) answerIsLost() {
 	mustLab(s.T, 0, s.dir, "throttle", "*", "--times=0.1")
 	mustLab(s.T, 0, s.dir, "fault", "CreateFleet", "InternalError", "--lost")
+	if said := mustLab(s.T, 0, s.dir, "aws", "orders").stdout; !saysAll(said, []string{"throttle '*' --end", "calls of CreateFleet are to fail with InternalError"}) {
+		s.Errorf("orders in force:\n%swant the limits and the fault", said)
+	}
 	s.pool("")
 	s.oneEach(1)
 	s.nothingTwice()

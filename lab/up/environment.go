@@ -16,6 +16,7 @@ func environment(d directory.Directory, i Identity, c access.Cluster) []variable
 		{"KUBECONFIG", d.Kubeconfig()},
 		{"AWS_ENDPOINT_URL", loopback(i.Ports.AWS)},
 		{"AWS_REGION", i.Region},
+		{"AWS_DEFAULT_REGION", i.Region}, // where boto3 and the AWS CLI of version 1 look
 		{"AWS_ACCESS_KEY_ID", "LABLABLABLABLABLABLA"},
 		{"AWS_SECRET_ACCESS_KEY", "no-secret-the-lab-accepts-any-key"},
 		{"CLUSTER_NAME", i.ClusterName},

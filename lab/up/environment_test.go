@@ -5,7 +5,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/daemok/daemok/lab/access"
+	"github.com/daemok/daemok/lab/directory"
 )
 
 func TestShellQuotes(t *testing.T) {
@@ -64,5 +68,19 @@ func TestZones(t *testing.T) {
 	}
 	if got, err := zones("mars-north-1"); err == nil {
 		t.Errorf("zones(mars-north-1) = %q, want an error", got)
+	}
+}
+
+// boto3 and the AWS CLI of version 1 look for the region elsewhere than other SDKs do.
+func TestEverySDKFindsTheRegion(t *testing.T) {
+	d, err := directory.At(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := string(shell(environment(d, Identity{Region: "eu-west-1"}, access.Cluster{})))
+	for _, want := range []string{"export AWS_REGION='eu-west-1'\n", "export AWS_DEFAULT_REGION='eu-west-1'\n"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("environment is\n%swant %s", got, want)
+		}
 	}
 }

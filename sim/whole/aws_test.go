@@ -147,6 +147,8 @@ func troubles(action string) []trouble {
 		return []trouble{notSent, noReply, "AccessDeniedException", "ClientException", "ResourceNotFoundException", "ServerException", "ServiceUnavailableException"}
 	case "GetParameter":
 		return []trouble{notSent, noReply, "AccessDeniedException", "InternalServerError", "ParameterNotFound", "ThrottlingException"}
+	case "DeleteMessageBatch", "GetQueueUrl", "ReceiveMessage":
+		return []trouble{notSent, noReply, "AccessDeniedException", "InternalFailure", "KmsAccessDenied", "OverLimit", "QueueDoesNotExist", "RequestThrottled", "ServiceUnavailable"}
 	case "DescribeImages":
 		all = append(all, "InvalidAMIID.NotFound")
 	}

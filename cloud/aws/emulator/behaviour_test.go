@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -239,12 +240,62 @@ func TestInstancePages(t *testing.T) {
 	}
 }
 
-// An action that the account does not know is named in the error.
+// An action that the account does not know is named in the error, with those that it knows.
 func TestUnknownActions(t *testing.T) {
 	a := open(t)
 	_, err := a.ec2.DescribeHosts(context.Background(), &ec2.DescribeHostsInput{})
-	if code(err) != "InvalidAction" || !strings.Contains(err.Error(), "DescribeHosts") {
-		t.Errorf("got %v, want InvalidAction naming DescribeHosts", err)
+	if code(err) != "InvalidAction" || !strings.Contains(err.Error(), "The emulator's ec2 service has no action DescribeHosts: it has CancelCapacityReservation, CopyImage") {
+		t.Errorf("got %v, want InvalidAction naming DescribeHosts, and what there is", err)
+	}
+}
+
+// Clients of services that are not there can read so, each in its own protocol.
+func TestUnknownServices(t *testing.T) {
+	a := open(t)
+	const form, json = "application/x-www-form-urlencoded; charset=utf-8", "application/x-amz-json-1.0"
+	tests := map[string]struct {
+		service, method, path, kind, target, body string
+		want                                      []string
+	}{
+		"JSON with a target":        {"dynamodb", "POST", "/", json, "DynamoDB_20120810.ListTables", "{}", []string{`"__type":"InvalidAction"`, "no service dynamodb: it answers for arc-zonal-shift"}},
+		"a form":                    {"rds", "POST", "/", form, "", "Action=DescribeDBInstances", []string{"<ErrorResponse", "<Code>InvalidAction", "no service rds"}},
+		"JSON by path":              {"lambda", "GET", "/2015-03-31/functions/", "", "", "", []string{`"__type":"InvalidAction"`, "no service lambda"}},
+		"XML by path":               {"s3", "GET", "/", "", "", "", []string{"<Error><Code>InvalidAction", "no service s3"}},
+		"SQS by its older protocol": {"sqs", "POST", "/", form, "", "Action=ReceiveMessage", []string{"<Code>InvalidAction", "answers ReceiveMessage in its JSON protocol alone"}},
+		"a path of EKS":             {"eks", "GET", "/clusters/lab/addons", "", "", "", []string{`"__type":"InvalidAction"`, "eks service has no action GET /clusters/lab/addons: it has CreateAccessEntry"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := httptest.NewRequest(tt.method, tt.path, strings.NewReader(tt.body))
+			r.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=AK/20261121/us-east-1/"+tt.service+"/aws4_request, SignedHeaders=host, Signature=0")
+			r.Header.Set("Content-Type", tt.kind)
+			if tt.target != "" {
+				r.Header.Set("X-Amz-Target", tt.target)
+			}
+			w := httptest.NewRecorder()
+			a.server.ServeHTTP(w, r)
+			for _, words := range tt.want {
+				if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), words) {
+					t.Errorf("status %d, %s\nwant 400 and %s", w.Code, w.Body, words)
+				}
+			}
+		})
+	}
+}
+
+// "The Query API: HTTP requests that use the HTTP verb GET or POST and a Query parameter named Action", which may be
+// signed beforehand.
+func TestQueriesByGET(t *testing.T) {
+	a := open(t)
+	for query, want := range map[string]string{
+		"Action=DescribeAvailabilityZones&ZoneName.1=us-east-1b&X-Amz-Credential=AK/20261121/us-east-1/ec2/aws4_request": "<zoneName>us-east-1b</zoneName>",
+		"Action=GetCallerIdentity&X-Amz-Credential=AK/20261121/us-east-1/sts/aws4_request":                               "<Account>123456789012</Account>",
+	} {
+		w := httptest.NewRecorder()
+		a.server.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/?"+query, nil))
+		if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s: status %d, %s\nwant %s", query, w.Code, w.Body, want)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package emulator
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -26,6 +27,7 @@ type call struct {
 	server  *Server
 	service string
 	action  string
+	host    string            // that was asked
 	names   map[string]string // what a REST path names
 	query   url.Values        // of a REST request
 	params  *wire.Node        // of query protocols
@@ -73,21 +75,41 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // the client went away
 	}
-	var form url.Values
-	if strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form-urlencoded") {
-		if form, err = url.ParseQuery(string(body)); err != nil {
-			http.Error(w, "the form does not decode: "+err.Error(), http.StatusBadRequest)
-			return
-		}
+	form, err := formOf(r, body)
+	if err != nil {
+		http.Error(w, "the form does not decode: "+err.Error(), http.StatusBadRequest)
+		return
 	}
 	at := wire.Locate(r, form)
-	c := &call{ctx: r.Context(), server: s, service: at.Service, action: at.Action, params: wire.ParseForm(form), body: body}
+	c := &call{ctx: r.Context(), server: s, service: at.Service, action: at.Action, host: r.Host, params: wire.ParseForm(form), body: body}
 	if routes, rest := restRoutes[at.Service]; rest {
 		c.action, c.names = route(routes, r.Method, r.URL.EscapedPath())
 		c.query = r.URL.Query()
 	}
+	if jsonTypes[c.service] != "" && form != nil || s.tables[c.service] == nil && c.service != "" {
+		s.market.Call(cmp.Or(c.action, r.Method+" "+r.URL.Path))
+		wire.RefuseElsewhere(w, r, c.service, s.requestID(), unknownAction(c))
+		return
+	}
 	answer, refused := s.serve(c)
 	s.reply(w, c, answer, refused)
+}
+
+// formOf reads what a request of a query protocol says, in its body or, by GET, in its
+// URL; nil where it is of another protocol.
+func formOf(r *http.Request, body []byte) (url.Values, error) {
+	if wire.IsForm(r) {
+		return url.ParseQuery(string(body))
+	}
+	if query := r.URL.Query(); query.Has("Action") {
+		return query, nil
+	}
+	return nil, nil
+}
+
+// requestID is another one for every request.
+func (s *Server) requestID() string {
+	return fmt.Sprintf("%08x-0000-4000-8000-%012x", uint32(s.seed), s.requests.Add(1)) //nolint:gosec // the low half of the seed will do
 }
 
 // serve runs faults, rights, throttles and the handler, in the order of AWS.
@@ -136,8 +158,11 @@ func unknownAction(c *call) *wire.Error {
 		return wire.Errorf("MissingAuthenticationToken", "the emulator cannot tell which service is meant by action %q", c.action)
 	}
 	table := c.server.tables[c.service]
-	if table == nil {
+	switch {
+	case table == nil:
 		return wire.Errorf("InvalidAction", "The emulator has no service %s: it answers for %s.", c.service, listed(maps.Keys(c.server.tables)))
+	case table[c.action].serve != nil: // asked by another protocol
+		return wire.Errorf("InvalidAction", "The emulator's %s service answers %s in its JSON protocol alone, which SDKs speak since the end of 2023.", c.service, c.action)
 	}
 	return wire.Errorf("InvalidAction", "The emulator's %s service has no action %s: it has %s.", c.service, c.action, listed(maps.Keys(table)))
 }
@@ -184,7 +209,7 @@ func asError(err error) *wire.Error {
 
 // reply encodes the answer in the service's protocol.
 func (s *Server) reply(w http.ResponseWriter, c *call, answer any, refused *wire.Error) {
-	id := fmt.Sprintf("%08x-0000-4000-8000-%012x", uint32(s.seed), s.requests.Add(1)) //nolint:gosec // the low half of the seed will do
+	id := s.requestID()
 	var err error
 	switch {
 	case wire.SpeaksQuery(c.service):

@@ -10,6 +10,7 @@ import (
 
 	"github.com/daemok/daemok/cloud/aws/emulator/wire"
 	"github.com/daemok/daemok/cloud/market"
+	"github.com/daemok/daemok/internal/nearest"
 )
 
 // Fault has calls of an action fail.
@@ -22,11 +23,13 @@ type Fault struct {
 	After  bool    // the call is carried out, and its answer is lost
 }
 
-// check returns what is wrong with the order.
-func (f Fault) check(known bool) error {
+// check returns what is wrong with the order, by the actions there are.
+func (f Fault) check(actions []string) error {
 	switch {
-	case !known:
-		return fmt.Errorf("no service of the emulator has an action %q", f.Action)
+	case !slices.Contains(actions, f.Action):
+		return fmt.Errorf("no service of the emulator has an action %q%s", f.Action, nearest.DidYouMean(f.Action, actions))
+	case f.Nth < 0:
+		return fmt.Errorf("the call of %s that fails is the %dth from now on: want 1 for the next, or more", f.Action, f.Nth)
 	case f.Code == "":
 		return fmt.Errorf("a fault of %s needs an error code, such as InternalError", f.Action)
 	case f.Share < 0 || f.Share > 1:
@@ -48,7 +51,7 @@ func (s *Server) Fault(action string, nth int, code string) {
 
 // AddFault makes calls fail as the fault says, until it has struck as often, or EndFaults.
 func (s *Server) AddFault(f Fault) error {
-	if err := f.check(s.knows(f.Action)); err != nil {
+	if err := f.check(s.Actions()); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -74,9 +77,6 @@ func (s *Server) Faults() []Fault {
 	return slices.Clone(s.faults)
 }
 
-// knows reports whether any service has the action.
-func (s *Server) knows(action string) bool { return slices.Contains(s.Actions(), action) }
-
 // Actions are all that the account answers, of all services, sorted.
 func (s *Server) Actions() []string {
 	var all []string
@@ -86,6 +86,9 @@ func (s *Server) Actions() []string {
 	slices.Sort(all)
 	return slices.Compact(all)
 }
+
+// Limited are the actions whose calls request limits hold for, sorted: those of EC2.
+func (s *Server) Limited() []string { return slices.Sorted(maps.Keys(s.tables[wire.EC2])) }
 
 // faulty counts a call against the faults and returns what the first one that strikes
 // answers, and whether that comes after the call was carried out.
@@ -173,6 +176,13 @@ func (s *Server) RefusePool(p market.Pool, code, message string) {
 		return
 	}
 	s.refusals[p] = refusal{code, message}
+}
+
+// Refused counts the pools in which launches are refused.
+func (s *Server) Refused() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.refusals)
 }
 
 // Calls counts the calls of every action so far, refused ones included.

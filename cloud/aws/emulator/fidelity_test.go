@@ -2,6 +2,7 @@ package emulator_test
 
 import (
 	"context"
+	"encoding/base64"
 	"slices"
 	"strings"
 	"testing"
@@ -112,6 +113,35 @@ func TestLaunchesAreRefusedUnderEC2sCodes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// "User data must be base64-encoded", and "is limited to 16 KB, in raw form, before it is base64-encoded"; "if you specify a network
+// interface, you must specify any security groups as part of it".
+func TestTemplatesAreChecked(t *testing.T) {
+	tests := map[string]struct {
+		data types.RequestLaunchTemplateData
+		want string
+	}{
+		"user data as large as may be":  {types.RequestLaunchTemplateData{UserData: encoded(16 << 10)}, ""},
+		"user data that is larger":      {types.RequestLaunchTemplateData{UserData: encoded(16<<10 + 1)}, "InvalidParameterValue"},
+		"user data that is not encoded": {types.RequestLaunchTemplateData{UserData: aws.String("#!/bin/sh")}, "InvalidUserData.Malformed"},
+		"groups beside interfaces": {types.RequestLaunchTemplateData{SecurityGroupIds: []string{"sg-1"},
+			NetworkInterfaces: []types.LaunchTemplateInstanceNetworkInterfaceSpecificationRequest{{DeviceIndex: aws.Int32(0)}}}, "InvalidParameterCombination"},
+		"a volume nobody sells": {types.RequestLaunchTemplateData{BlockDeviceMappings: []types.LaunchTemplateBlockDeviceMappingRequest{{
+			DeviceName: aws.String("/dev/xvda"), Ebs: &types.LaunchTemplateEbsBlockDeviceRequest{VolumeType: "gp9"}}}}, "InvalidParameterValue"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := open(t, noLags).ec2.CreateLaunchTemplate(t.Context(), &ec2.CreateLaunchTemplateInput{LaunchTemplateName: aws.String("web"), LaunchTemplateData: &tt.data})
+			if got := code(err); got != tt.want {
+				t.Errorf("got %q (%v), want %q", got, err, tt.want)
+			}
+		})
+	}
+}
+
+func encoded(bytes int) *string {
+	return aws.String(base64.StdEncoding.EncodeToString(make([]byte, bytes)))
 }
 
 func refuse(code string) func(*account) {

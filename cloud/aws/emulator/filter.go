@@ -2,6 +2,7 @@ package emulator
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -85,7 +86,11 @@ func filterValues[T any](f filter, known fields[T], tagsOf func(T) tags) (func(T
 			return func(item T) []string { return tagsOf(item).values() }, nil
 		}
 	}
-	return nil, wire.Errorf("InvalidParameterValue", "The filter '%s' is invalid", f.name)
+	names := listed(maps.Keys(known))
+	if tagsOf != nil {
+		names += ", tag:KEY, tag-key, tag-value"
+	}
+	return nil, wire.Errorf("InvalidParameterValue", "The filter '%s' is invalid: the emulator knows %s", f.name, names)
 }
 
 func matchAny(patterns, values []string) bool {

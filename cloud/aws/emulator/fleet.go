@@ -236,6 +236,9 @@ func (s *Server) fleetChoice(c *call, r fleetRequest, t *template, v templateVer
 		choice.echo.Overrides.Priority = &l.priority
 	}
 	choice.echo.Overrides.Zone = l.subnet.Zone.Name
+	if err := checkTagCount(tagsFor(slices.Concat(l.data.Tags, r.tags), "instance")); err != nil {
+		choice.err = asError(err)
+	}
 	if !r.sells(l.market()) {
 		choice.err = wire.Errorf("InvalidFleetConfiguration", "The market type '%s' of the launch template does not go with the fleet's DefaultTargetCapacityType '%s'.", l.market(), r.buys)
 	}

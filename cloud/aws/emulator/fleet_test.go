@@ -108,6 +108,13 @@ func TestFleetRefusesOverrides(t *testing.T) {
 		"a quota": {kind: "m5.large", zone: "us-east-1a", want: "VcpuLimitExceeded", prepare: func(a *account) {
 			a.server.RefusePool(market.Pool{Kind: "m5.large", Zone: "us-east-1a", Option: market.OnDemand}, "VcpuLimitExceeded", "")
 		}},
+		"more than fifty tags, template and request together": {kind: "m5.large", zone: "us-east-1a", want: "TagLimitExceeded", data: func(d *types.RequestLaunchTemplateData) {
+			fifty := types.LaunchTemplateTagSpecificationRequest{ResourceType: types.ResourceTypeInstance}
+			for n := range 50 {
+				fifty.Tags = append(fifty.Tags, tagList(fmt.Sprint("t", n), "")...)
+			}
+			d.TagSpecifications = []types.LaunchTemplateTagSpecificationRequest{fifty}
+		}},
 		"spot tags without spot": {kind: "m5.large", zone: "us-east-1a", want: "InvalidParameterValue", data: func(d *types.RequestLaunchTemplateData) {
 			d.TagSpecifications = []types.LaunchTemplateTagSpecificationRequest{{ResourceType: types.ResourceTypeSpotInstancesRequest, Tags: tagList("a", "b")}}
 		}},

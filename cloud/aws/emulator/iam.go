@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -112,7 +111,7 @@ func iamTags(t tags) []iamTag {
 
 func (s *state) roleAnswer(r *role) roleXML {
 	return roleXML{
-		Path: r.Path, Name: r.Name, ID: r.ID, ARN: s.roleARN(r), CreatedAt: r.CreatedAt, Trust: url.QueryEscape(r.Trust),
+		Path: r.Path, Name: r.Name, ID: r.ID, ARN: s.roleARN(r), CreatedAt: r.CreatedAt, Trust: escapedDocument(r.Trust),
 		Description: r.Description, Session: 3600, Tags: iamTags(r.Tags),
 	}
 }

@@ -35,6 +35,12 @@ func attachedARN(policy string) string {
 
 const awsPolicies = "arn:aws:iam::aws:policy/"
 
+// escapedDocument is a policy document as IAM answers it: "URL-encoded compliant with RFC
+// 3986", in which a space is %20 and a plus is a plus.
+func escapedDocument(document string) string {
+	return strings.ReplaceAll(url.QueryEscape(document), "+", "%20")
+}
+
 // policy finds a managed policy by its ARN; AWS's own exist under any name, with a document that allows nothing.
 func (s *state) policy(arn string) (*policy, error) {
 	if name, own := strings.CutPrefix(arn, awsPolicies); own {
@@ -121,7 +127,7 @@ func getPolicyVersion(c *call) (any, error) {
 	}
 	return struct {
 		Version versionXML `xml:"PolicyVersion"`
-	}{versionXML{url.QueryEscape(p.Document), "v1", true, p.CreatedAt}}, nil
+	}{versionXML{escapedDocument(p.Document), "v1", true, p.CreatedAt}}, nil
 }
 
 func deletePolicy(c *call) (any, error) {
@@ -196,7 +202,7 @@ func inlinePolicy(c *call) (any, error) {
 		Role     string `xml:"RoleName"`
 		Name     string `xml:"PolicyName"`
 		Document string `xml:"PolicyDocument"`
-	}{r.Name, name, url.QueryEscape(document)}, nil
+	}{r.Name, name, escapedDocument(document)}, nil
 }
 
 func listRolePolicies(c *call) (any, error) {

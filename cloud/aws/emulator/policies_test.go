@@ -15,7 +15,7 @@ import (
 func TestPoliciesOfARole(t *testing.T) {
 	a, ctx := open(t), context.Background()
 	client := iam.NewFromConfig(a.config)
-	const document = `{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"ec2:CreateFleet","Resource":"*"}]}`
+	const document = `{"Version": "2012-10-17","Statement":[{"Effect":"Allow","Action":"ec2:CreateFleet","Resource":"*"}]}`
 	_, err := client.CreateRole(ctx, &iam.CreateRoleInput{RoleName: aws.String("buyer"), AssumeRolePolicyDocument: aws.String(document)})
 	a.must(err)
 	made, err := client.CreatePolicy(ctx, &iam.CreatePolicyInput{PolicyName: aws.String("buy"), PolicyDocument: aws.String(document)})
@@ -38,7 +38,7 @@ func TestPoliciesOfARole(t *testing.T) {
 	own, err := client.GetRolePolicy(ctx, &iam.GetRolePolicyInput{RoleName: aws.String("buyer"), PolicyName: aws.String("own")})
 	a.must(err)
 	for _, encoded := range []string{*version.PolicyVersion.Document, *own.PolicyDocument} { // "URL-encoded compliant with RFC 3986"
-		if got, err := url.QueryUnescape(encoded); err != nil || got != document {
+		if got, err := url.PathUnescape(encoded); err != nil || got != document {
 			t.Errorf("document is %q, %v; want it as it was written, encoded", encoded, err)
 		}
 	}

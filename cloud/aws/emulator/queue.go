@@ -10,7 +10,6 @@ import (
 // not deleted comes back when its visibility time is over.
 type queue struct {
 	Name      string
-	URL       string
 	ARN       string
 	CreatedAt time.Time
 	Retention time.Duration
@@ -35,8 +34,7 @@ const queueRetention = 300 * time.Second
 
 func newQueue(a Account, name string, now time.Time) *queue {
 	return &queue{
-		Name: name, URL: fmt.Sprintf("https://sqs.%s.amazonaws.com/%s/%s", a.Region, a.ID, name),
-		ARN: a.arn("sqs", a.Region, name), CreatedAt: now, Retention: queueRetention,
+		Name: name, ARN: a.arn("sqs", a.Region, name), CreatedAt: now, Retention: queueRetention,
 	}
 }
 

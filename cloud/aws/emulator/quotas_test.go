@@ -150,12 +150,3 @@ func firstOnDemand(out *ec2.DescribeInstancesOutput) string {
 	}
 	return ""
 }
-
-// An action or a service that the emulator has not is said to be missing, with what there is instead.
-func TestWhatIsNotThereIsSaidClearly(t *testing.T) {
-	a := open(t)
-	_, err := a.ec2.DescribeVpnConnections(context.Background(), &ec2.DescribeVpnConnectionsInput{})
-	if code(err) != "InvalidAction" || !strings.Contains(err.Error(), "The emulator's ec2 service has no action DescribeVpnConnections: it has") || !strings.Contains(err.Error(), "DescribeVpcs") {
-		t.Errorf("an action that is not there: %v; want service, action, and what there is", err)
-	}
-}

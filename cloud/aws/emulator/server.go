@@ -13,6 +13,7 @@ package emulator
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -156,11 +157,12 @@ func (s *Server) Account() Account {
 	return s.st.Account
 }
 
-// QueueURL is the URL of the cluster's interruption queue.
+// QueueURL is the URL of the cluster's interruption queue, as AWS has it.
 func (s *Server) QueueURL() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return newQueue(s.st.Account, s.st.Account.ClusterName, time.Time{}).URL
+	a := s.st.Account
+	return fmt.Sprintf("https://sqs.%s.amazonaws.com/%s/%s", a.Region, a.ID, a.ClusterName)
 }
 
 // SetClusterEndpoint changes what EKS answers for the cluster's API server and

@@ -167,6 +167,11 @@ func TestQueueDeliversAtLeastOnce(t *testing.T) {
 	if !strings.Contains(code(err), "NonExistentQueue") && code(err) != "QueueDoesNotExist" {
 		t.Errorf("another queue: %q", code(err))
 	}
+	found, err := client.GetQueueUrl(context.Background(), &sqs.GetQueueUrlInput{QueueName: aws.String("lab")})
+	a.must(err)
+	if want := *a.config.BaseEndpoint + "/123456789012/lab"; *found.QueueUrl != want { // SDKs that go by the URL get here, too
+		t.Errorf("the queue is at %s, want %s", *found.QueueUrl, want)
+	}
 	_, err = client.SendMessage(context.Background(), &sqs.SendMessageInput{QueueUrl: queue, MessageBody: aws.String("hello")})
 	a.must(err)
 	receive := func() []string {

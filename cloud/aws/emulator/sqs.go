@@ -46,6 +46,12 @@ func (s *state) queueAt(url string) (*queue, error) {
 	return q, nil
 }
 
+// queueURL is where a queue is to be found: at the host that was asked, as at AWS. Some SDKs
+// send what is for a queue there, whatever endpoint they were given.
+func (c *call) queueURL(q *queue) string {
+	return "http://" + c.host + "/" + c.state().Account.ID + "/" + q.Name
+}
+
 func getQueueURL(c *call) (any, error) {
 	var in struct{ QueueName string }
 	if err := c.decode(&in); err != nil {
@@ -55,7 +61,7 @@ func getQueueURL(c *call) (any, error) {
 	if q == nil {
 		return nil, noQueue()
 	}
-	return map[string]string{"QueueUrl": q.URL}, nil
+	return map[string]string{"QueueUrl": c.queueURL(q)}, nil
 }
 
 func listQueues(c *call) (any, error) {
@@ -66,7 +72,7 @@ func listQueues(c *call) (any, error) {
 	var urls []string
 	for _, name := range slices.Sorted(maps.Keys(c.state().Queues)) {
 		if strings.HasPrefix(name, in.QueueNamePrefix) {
-			urls = append(urls, c.state().Queues[name].URL)
+			urls = append(urls, c.queueURL(c.state().Queues[name]))
 		}
 	}
 	return map[string]any{"QueueUrls": urls}, nil
@@ -93,7 +99,7 @@ func createQueue(c *call) (any, error) {
 		}
 		st.Queues[in.QueueName] = q
 	}
-	return map[string]string{"QueueUrl": q.URL}, nil
+	return map[string]string{"QueueUrl": c.queueURL(q)}, nil
 }
 
 // deleteQueue ends a queue at once; AWS takes up to a minute.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/daemok/daemok/internal/nearest"
 	"github.com/daemok/daemok/kube/api"
 	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
 )
@@ -70,7 +71,7 @@ func (f *findings) selector(field string, s awsv1alpha1.Selector, special ...str
 	for _, key := range slices.Sorted(maps.Keys(s)) {
 		at := field + "[" + key + "]"
 		if strings.HasPrefix(key, "aws::") && !slices.Contains(special, key) {
-			f.refuse(at, "is neither a tag nor one of %s%s", strings.Join(special, ", "), DidYouMean(key, special))
+			f.refuse(at, "is neither a tag nor one of %s%s", strings.Join(special, ", "), nearest.DidYouMean(key, special))
 			continue
 		}
 		if strings.TrimSpace(s[key].Value) == "" {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/daemok/daemok/internal/nearest"
 	"github.com/daemok/daemok/kube/api"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
@@ -122,7 +123,7 @@ func (f *findings) provider(field string, p *awsv1alpha1.Provider) {
 			f.refuse(at, "only an AWSNodeTemplate has this field: make one with all of provider and name it in spec.providerRef")
 			continue
 		}
-		f.refuse(at, "is no field of provider%s", orElse(DidYouMean(name, awsv1alpha1.ProviderFields()), ", remove it"))
+		f.refuse(at, "is no field of provider%s", orElse(nearest.DidYouMean(name, awsv1alpha1.ProviderFields()), ", remove it"))
 	}
 	f.awsSettings(field, &p.AWS)
 }

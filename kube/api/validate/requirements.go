@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/daemok/daemok/internal/nearest"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
@@ -116,7 +117,7 @@ func unknownValues(key string, values, allowed []string) string {
 	for i, value := range values {
 		words[i] = strconv.Quote(value)
 		if near == "" {
-			near = DidYouMean(value, allowed)
+			near = nearest.DidYouMean(value, allowed)
 		}
 	}
 	if near == "" {

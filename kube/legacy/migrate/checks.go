@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	strictjson "sigs.k8s.io/json"
 
+	"github.com/daemok/daemok/internal/nearest"
 	"github.com/daemok/daemok/kube/api/admit"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
@@ -191,7 +192,7 @@ func (c *checks) meant(kind, path string) string {
 			return ": remove it"
 		}
 	}
-	near := validate.DidYouMean(names[len(names)-1], slices.Sorted(maps.Keys(at.Properties)))
+	near := nearest.DidYouMean(names[len(names)-1], slices.Sorted(maps.Keys(at.Properties)))
 	if near == "" {
 		return ": remove it"
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/daemok/daemok/internal/nearest"
 	"github.com/daemok/daemok/kube/api/validate"
 	kubesettings "github.com/daemok/daemok/kube/settings"
 )
@@ -111,7 +112,7 @@ func (c *converter) tellOfSetting(s *subject, at, key, value string) {
 	case nowhere[key] != "":
 		s.note(Loses, at, "%s", nowhere[key])
 	default:
-		s.note(Loses, at, "is no setting that is known here, remove it%s", validate.DidYouMean(key, kubesettings.Keys()))
+		s.note(Loses, at, "is no setting that is known here, remove it%s", nearest.DidYouMean(key, kubesettings.Keys()))
 	}
 }
 

@@ -133,7 +133,7 @@ failed, --end, or until the lab ends.`,
 	}, func(ctx context.Context, aws *control.Client, args []string) (string, error) {
 		order.Action = args[0]
 		if order.End != (len(args) == 1) {
-			return "", fmt.Errorf("say the error code that calls of %s fail with, or --end", order.Action)
+			return "", fmt.Errorf("say the error code that calls of %s fail with, such as InternalError, or --end", order.Action)
 		}
 		if !order.End {
 			order.Code = args[1]

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,7 +19,7 @@ func awsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "aws",
 		Short: "See what the pretend account was asked, and take rights away",
-		Args:  cobra.NoArgs,
+		Args:  oneVerb,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	folder := groupFolderFlag(cmd)
@@ -30,6 +31,7 @@ func awsCommand() *cobra.Command {
 		quotaCommand(folder),
 		updateCommand(folder),
 		callsCommand(folder),
+		ordersCommand(folder),
 	)
 	return cmd
 }
@@ -118,6 +120,61 @@ func callsCommand(folder *string) *cobra.Command {
 			})
 		},
 	}
+}
+
+// ordersCommand prints what is not as on an ordinary day, and how that is ended.
+func ordersCommand(folder *string) *cobra.Command {
+	return &cobra.Command{
+		Use:   "orders",
+		Short: "Print what AWS was ordered to do and still does, and how to end it",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withAWS(cmd.Context(), *folder, func(ctx context.Context, aws *awscontrol.Client) error {
+				s, err := aws.Status(ctx)
+				if err != nil {
+					return err
+				}
+				in := inForce(s)
+				for _, line := range in {
+					fmt.Println("lab:", line)
+				}
+				if len(in) == 0 {
+					fmt.Println("lab: none, AWS does as on an ordinary day")
+				}
+				return nil
+			})
+		},
+	}
+}
+
+// inForce are the orders that have not ended, a line each, with what ends them.
+func inForce(s awscontrol.Status) (lines []string) {
+	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	for _, zone := range s.Out {
+		say("zone %[1]s is cut off (outage %[1]s --end)", zone)
+	}
+	if s.Limited > 0 {
+		say("the capacity of %d pools is as ordered (ice '*' --melt)", s.Limited)
+	}
+	if s.Priced > 0 {
+		say("the price of %d pools is as ordered (price '*' --end)", s.Priced)
+	}
+	if s.Refused > 0 {
+		say("launches are refused in %d pools (refuse '*' --end)", s.Refused)
+	}
+	if len(s.Throttled) > 0 {
+		say("the limits of %d actions are as ordered (throttle '*' --end): %s", len(s.Throttled), strings.Join(s.Throttled, ", "))
+	}
+	for _, f := range s.Faults {
+		say("calls of %[1]s are to fail with %[2]s (fault %[1]s --end)", f.Action, f.Code)
+	}
+	if len(s.Denied) > 0 {
+		say("rights to %d calls are missing (aws allow '*'): %s", len(s.Denied), strings.Join(s.Denied, ", "))
+	}
+	if s.Ahead > 0 {
+		say("its clocks are %v ahead, for good", s.Ahead)
+	}
+	return lines
 }
 
 func roleCommand(folder *string, verb string, mapped bool, short string) *cobra.Command {

@@ -23,7 +23,7 @@ func machineCommand() *cobra.Command {
 		Use:   "machine",
 		Short: "See the pretend machines, and break them",
 		Long:  "See the pretend machines, and break them. " + whichMachine,
-		Args:  cobra.NoArgs,
+		Args:  oneVerb,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	folder := groupFolderFlag(cmd)

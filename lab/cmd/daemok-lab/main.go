@@ -5,16 +5,19 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	_ "time/tzdata" // CronJobs name time zones
 
 	"github.com/spf13/cobra"
 
+	"github.com/daemok/daemok/internal/nearest"
 	"github.com/daemok/daemok/lab/component"
 )
 
@@ -80,7 +83,38 @@ machines join them, and the controller, all in one directory of this machine.`,
 		machineCommand(), awsCommand(), kubectlCommand())
 	root.AddCommand(accountCommands()...)
 	root.AddCommand(noticeCommands()...)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return fmt.Errorf("%w: see %s --help", err, cmd.CommandPath())
+	})
+	tellUsage(root)
 	return root
+}
+
+// tellUsage has a command and all below it say what they take, where they are given something else.
+func tellUsage(cmd *cobra.Command) {
+	if args := cmd.Args; args != nil && !cmd.HasSubCommands() {
+		cmd.Args = func(cmd *cobra.Command, given []string) error {
+			if err := args(cmd, given); err != nil {
+				return fmt.Errorf("%w: write %s", err, cmd.UseLine())
+			}
+			return nil
+		}
+	}
+	for _, below := range cmd.Commands() {
+		tellUsage(below)
+	}
+}
+
+// oneVerb refuses a word after the name of a group that is none of its verbs.
+func oneVerb(group *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var verbs []string
+	for _, verb := range group.Commands() {
+		verbs = append(verbs, verb.Name())
+	}
+	return fmt.Errorf("%s has no verb %q%s It has %s", group.CommandPath(), args[0], cmp.Or(nearest.DidYouMean(args[0], verbs), "."), strings.Join(verbs, ", "))
 }
 
 // folderFlag adds the flag that every verb has.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/daemok/daemok/cloud/aws/emulator"
 	"github.com/daemok/daemok/cloud/market"
+	"github.com/daemok/daemok/internal/nearest"
 )
 
 // throttle changes the token buckets of all actions that match.
@@ -19,9 +20,14 @@ func throttle(s *emulator.Server, order Throttle) ([]string, error) {
 	case !order.End && (order.PerSecond > 0) == (order.Times > 0):
 		return nil, fmt.Errorf("say one of calls a second and how many times the usual rate")
 	}
-	actions, err := actionsLike(s, order.Action)
-	if err != nil {
+	actions, err := like(order.Action, s.Limited())
+	switch {
+	case err != nil:
 		return nil, err
+	case len(actions) == 0 && slices.Contains(s.Actions(), order.Action):
+		return nil, fmt.Errorf("%s is no action of EC2, whose request limits alone are known: have its calls fail with ThrottlingException, or as its service says", order.Action)
+	case len(actions) == 0:
+		return nil, noAction(s, order.Action)
 	}
 	m := s.Market()
 	for _, a := range actions {
@@ -42,9 +48,12 @@ func throttle(s *emulator.Server, order Throttle) ([]string, error) {
 
 // rights takes the right to call actions away, or gives it back.
 func rights(s *emulator.Server, order Rights) ([]string, error) {
-	actions, err := actionsLike(s, order.Action)
-	if err != nil {
+	actions, err := like(order.Action, s.Actions())
+	switch {
+	case err != nil:
 		return nil, err
+	case len(actions) == 0:
+		return nil, noAction(s, order.Action)
 	}
 	if order.Denied {
 		s.Deny(actions...)
@@ -54,16 +63,17 @@ func rights(s *emulator.Server, order Rights) ([]string, error) {
 	return actions, nil
 }
 
-// actionsLike are the emulator's actions that match a pattern.
-func actionsLike(s *emulator.Server, pattern string) ([]string, error) {
+// like are those of some actions that match a pattern.
+func like(pattern string, actions []string) ([]string, error) {
 	if _, err := path.Match(pattern, ""); err != nil {
 		return nil, fmt.Errorf("pattern %q: %w", pattern, err)
 	}
-	actions := slices.DeleteFunc(s.Actions(), func(a string) bool { return !matches(pattern, a) })
-	if len(actions) == 0 {
-		return nil, fmt.Errorf("no service of the emulator has an action like %q: name one such as CreateFleet or Describe*", pattern)
-	}
-	return actions, nil
+	return slices.DeleteFunc(actions, func(a string) bool { return !matches(pattern, a) }), nil
+}
+
+// noAction says that a pattern matches no action.
+func noAction(s *emulator.Server, pattern string) error {
+	return fmt.Errorf("no service of the emulator has an action like %q%s: name one such as CreateFleet or Describe*", pattern, nearest.DidYouMean(pattern, s.Actions()))
 }
 
 // fault has calls fail, or ends that.

@@ -166,6 +166,10 @@ type Status struct {
 	Out         []string         `json:"out"`       // zones that are cut off, sorted
 	Denied      []string         `json:"denied"`    // actions, sorted
 	Faults      []emulator.Fault `json:"faults"`    // that are to strike yet
+	Throttled   []string         `json:"throttled"` // actions whose request limits are not the usual ones, sorted
+	Limited     int              `json:"limited"`   // pools whose capacity was ordered
+	Priced      int              `json:"priced"`    // pools whose price was
+	Refused     int              `json:"refused"`   // pools in which launches are refused
 }
 
 // paths are where orders are posted.

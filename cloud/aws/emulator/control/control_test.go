@@ -124,7 +124,15 @@ func TestOrdersThatMeanNothing(t *testing.T) {
 		give func() error
 		want string
 	}{
-		"a type nobody sells":    {func() error { _, err := w.orders.Ice(t.Context(), control.Ice{Kind: "x9.huge"}); return err }, "sells nothing like * of x9.huge"},
+		"a type nobody sells": {func() error { _, err := w.orders.Ice(t.Context(), control.Ice{Kind: "x9.huge"}); return err }, "sells nothing like x9.huge: see"},
+		"a type's name mistyped": {func() error {
+			_, err := w.orders.Ice(t.Context(), control.Ice{Kind: "m5.lrge", Option: "spot"})
+			return err
+		}, "sells nothing like m5.lrge as spot, did you mean m5.large?"},
+		"a zone's name mistyped": {func() error {
+			_, err := w.orders.Ice(t.Context(), control.Ice{Kind: "m5.*", Zone: "us-east1a"})
+			return err
+		}, "in us-east1a, did you mean us-east-1a?"},
 		"a pattern that is none": {func() error { _, err := w.orders.Ice(t.Context(), control.Ice{Kind: "["}); return err }, `pattern "["`},
 		"less than no machines":  {func() error { _, err := w.orders.Ice(t.Context(), control.Ice{Kind: "*", Machines: -1}); return err }, "machines left are -1"},
 		"two prices": {func() error {
@@ -139,6 +147,10 @@ func TestOrdersThatMeanNothing(t *testing.T) {
 			_, err := w.orders.Throttle(t.Context(), control.Throttle{Action: "MakeFleet", PerSecond: 1})
 			return err
 		}, `no service of the emulator has an action like "MakeFleet"`},
+		"limits that are not known": {func() error {
+			_, err := w.orders.Throttle(t.Context(), control.Throttle{Action: "GetParameter", PerSecond: 1})
+			return err
+		}, "GetParameter is no action of EC2"},
 		"no rate": {func() error {
 			_, err := w.orders.Throttle(t.Context(), control.Throttle{Action: "CreateFleet"})
 			return err
@@ -147,6 +159,14 @@ func TestOrdersThatMeanNothing(t *testing.T) {
 			_, err := w.orders.Fault(t.Context(), control.Fault{Action: "MakeFleet", Code: "X"})
 			return err
 		}, `no service of the emulator has an action "MakeFleet"`},
+		"a fault of an action mistyped": {func() error {
+			_, err := w.orders.Fault(t.Context(), control.Fault{Action: "CreateFlet", Code: "X"})
+			return err
+		}, "did you mean CreateFleet?"},
+		"a call that is over": {func() error {
+			_, err := w.orders.Fault(t.Context(), control.Fault{Action: "CreateFleet", Code: "X", Nth: -1})
+			return err
+		}, "want 1 for the next"},
 		"a fault without a code": {func() error { _, err := w.orders.Fault(t.Context(), control.Fault{Action: "CreateFleet"}); return err }, "needs an error code"},
 		"a share above all": {func() error {
 			_, err := w.orders.Fault(t.Context(), control.Fault{Action: "CreateFleet", Code: "X", Share: 2})
@@ -513,8 +533,22 @@ func TestStatus(t *testing.T) {
 	w.must(err)
 	_, err = w.orders.Fault(t.Context(), control.Fault{Action: "CreateFleet", Code: "InternalError"})
 	w.must(err)
+	limited, err := w.orders.Ice(t.Context(), control.Ice{Kind: "m5.*"})
+	w.must(err)
+	priced, err := w.orders.Price(t.Context(), control.Price{Kind: "c5.large", Times: 2})
+	w.must(err)
+	refused, err := w.orders.Refuse(t.Context(), control.Refuse{Kind: "r5.large", Code: "UnfulfillableCapacity"})
+	w.must(err)
+	_, err = w.orders.Throttle(t.Context(), control.Throttle{Action: "*", Times: 0.1})
+	w.must(err)
+	_, err = w.orders.Throttle(t.Context(), control.Throttle{Action: "[^C]*", End: true})
+	w.must(err)
 	s, err := w.orders.Status(t.Context())
 	w.must(err)
+	if s.Limited != limited || s.Priced != priced || s.Refused != refused || !slices.Contains(s.Throttled, "CreateFleet") || slices.Contains(s.Throttled, "DescribeInstances") {
+		t.Errorf("%d pools limited, %d priced, %d refused, %v throttled; want %d, %d, %d, and what begins with C",
+			s.Limited, s.Priced, s.Refused, s.Throttled, limited, priced, refused)
+	}
 	if s.Seed != 7 || s.Instances != 1 || s.Ahead != time.Hour || s.CostUSD <= 0 || s.Calls["RunInstances"] != 1 ||
 		!slices.Equal(s.Out, []string{"us-east-1c"}) || len(s.Faults) != 1 {
 		t.Errorf("status = %+v", s)

@@ -117,5 +117,6 @@ func status(s *emulator.Server) Status {
 		Now: s.Now(), Ahead: s.Ahead(), Seed: s.Seed(), Region: account.Region, ClusterName: account.ClusterName,
 		Instances: len(living(s)), CostUSD: s.Market().CostUSD(), Calls: s.Calls(),
 		Out: slices.Sorted(maps.Keys(s.Market().Outages())), Denied: s.Denied(), Faults: s.Faults(),
+		Throttled: s.Market().Unusual(), Limited: s.Market().Limited(), Priced: s.Market().Priced(), Refused: s.Refused(),
 	}
 }

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"path"
+	"slices"
 
 	"github.com/daemok/daemok/cloud/aws/emulator"
 	"github.com/daemok/daemok/cloud/market"
+	"github.com/daemok/daemok/internal/nearest"
 )
 
 // which says what pools an order is about, by patterns.
@@ -109,10 +111,38 @@ func matching(s *emulator.Server, w which) ([]market.Pool, error) {
 		}
 	}
 	if len(pools) == 0 {
-		return nil, fmt.Errorf("region %s sells nothing like %s of %s in %s: see `aws ec2 describe-instance-type-offerings`",
-			s.Account().Region, w.option, w.kind, w.zone)
+		return nil, fmt.Errorf("region %s sells nothing like %s%s", s.Account().Region, w, cmp.Or(w.meant(s), ": see `aws ec2 describe-instance-type-offerings`"))
 	}
 	return pools, nil
+}
+
+// String names what is not anything.
+func (w which) String() string {
+	text := w.kind
+	if w.zone != "*" {
+		text += " in " + w.zone
+	}
+	if w.option != "*" {
+		text += " as " + w.option
+	}
+	return text
+}
+
+// meant ends a sentence about pools that are not there with the name that was mistyped.
+func (w which) meant(s *emulator.Server) string {
+	var kinds, zones []string
+	for _, k := range s.Market().Kinds() {
+		kinds, zones = append(kinds, k.Name), append(zones, k.Zones...)
+	}
+	for _, part := range []struct {
+		pattern string
+		names   []string
+	}{{w.kind, kinds}, {w.zone, zones}, {w.option, []string{string(market.OnDemand), string(market.Spot)}}} {
+		if !slices.ContainsFunc(part.names, func(name string) bool { return matches(part.pattern, name) }) {
+			return nearest.DidYouMean(part.pattern, part.names)
+		}
+	}
+	return ""
 }
 
 // matches is path.Match for patterns that were checked.

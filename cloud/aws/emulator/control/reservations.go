@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,7 +14,7 @@ func reserve(s *emulator.Server, order Reserve) (string, error) {
 	k, known := s.Market().Kind(order.Kind)
 	switch {
 	case !known:
-		return "", fmt.Errorf("region %s has no instance type %q: see `aws ec2 describe-instance-types`", s.Account().Region, order.Kind)
+		return "", fmt.Errorf("region %s sells nothing like %s%s", s.Account().Region, order.Kind, cmp.Or(which{order.Kind, "*", "*"}.meant(s), ": see `aws ec2 describe-instance-types`"))
 	case !slices.Contains(k.Zones, order.Zone):
 		return "", fmt.Errorf("%s is not offered in zone %q: want one of %s", order.Kind, order.Zone, strings.Join(k.Zones, ", "))
 	case order.Machines < 1:

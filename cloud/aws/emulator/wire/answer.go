@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
+	"strings"
 )
 
 // Namespaces of the XML answers.
@@ -118,6 +120,31 @@ func RefuseJSON(w http.ResponseWriter, contentType, requestID string, e *Error, 
 		panic("a map of strings does not encode: " + err.Error())
 	}
 	writeJSON(w, e.status(), contentType, requestID, data)
+}
+
+// restXML are services that speak XML where others that name their actions by method and
+// path speak JSON.
+var restXML = []string{"cloudfront", "route53", "s3"}
+
+// RefuseElsewhere writes an error to a client of a service that has no protocol here, in
+// the one that its request speaks, so that the client can read it.
+func RefuseElsewhere(w http.ResponseWriter, r *http.Request, service, requestID string, e *Error) {
+	switch kind := r.Header.Get("Content-Type"); {
+	case r.Header.Get("X-Amz-Target") != "":
+		RefuseJSON(w, kind, requestID, e, "")
+	case IsForm(r):
+		RefuseQuery(w, service, requestID, e)
+	case slices.Contains(restXML, service):
+		writeXML(w, e.status(), requestID, fmt.Appendf(nil, `<Error><Code>%s</Code><Message>%s</Message><RequestId>%s</RequestId></Error>`,
+			escape(e.Code), escape(e.Message), requestID))
+	default:
+		RefuseJSON(w, RESTJSON, requestID, e, "")
+	}
+}
+
+// IsForm reports whether a request has a form for its body, as those of query protocols have.
+func IsForm(r *http.Request) bool {
+	return strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form-urlencoded")
 }
 
 func escape(text string) string {

@@ -65,7 +65,8 @@ type Target struct {
 	Action  string // from X-Amz-Target or the form; empty for REST
 }
 
-// credentialScope finds "KEY/20260102/us-east-1/ec2/aws4_request".
+// credentialScope finds "KEY/20260102/us-east-1/ec2/aws4_request", in a header or in the
+// query of a request that was signed beforehand.
 var credentialScope = regexp.MustCompile(`Credential=[^/,]+/\d{8}/([^/]+)/([^/]+)/aws4_request`)
 
 // targetServices maps the prefix of X-Amz-Target to a service.
@@ -93,7 +94,11 @@ func Locate(r *http.Request, form url.Values) Target {
 	if found {
 		t.Service, t.Action = targetServices[prefix], action
 	}
-	if m := credentialScope.FindStringSubmatch(r.Header.Get("Authorization")); m != nil {
+	scope := r.Header.Get("Authorization")
+	if scope == "" {
+		scope = "Credential=" + r.URL.Query().Get("X-Amz-Credential")
+	}
+	if m := credentialScope.FindStringSubmatch(scope); m != nil {
 		t.Region, t.Service = m[1], m[2]
 	}
 	if t.Service == "" {

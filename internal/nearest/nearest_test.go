@@ -1,12 +1,12 @@
-package validate_test
+package nearest_test
 
 import (
 	"testing"
 
-	"github.com/daemok/daemok/kube/api/validate"
+	"github.com/daemok/daemok/internal/nearest"
 )
 
-func TestNearest(t *testing.T) {
+func TestWord(t *testing.T) {
 	tests := map[string]struct {
 		word string
 		list []string
@@ -21,8 +21,8 @@ func TestNearest(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := validate.Nearest(tt.word, tt.list); got != tt.want {
-				t.Errorf("Nearest(%q, %q) = %q, want %q", tt.word, tt.list, got, tt.want)
+			if got := nearest.Word(tt.word, tt.list); got != tt.want {
+				t.Errorf("Word(%q, %q) = %q, want %q", tt.word, tt.list, got, tt.want)
 			}
 		})
 	}

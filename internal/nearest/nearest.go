@@ -1,11 +1,14 @@
-package validate
+// Package nearest guesses which word was meant by one that is not known, so that whoever
+// mistyped it can be told. It promises the same guess for the same words, and none where
+// no word is near.
+package nearest
 
 import "slices"
 
-// Nearest returns the word of the list that was probably meant: the first of
+// Word returns the word of the list that was probably meant: the first of
 // those that differ from it by the fewest letters, where these are no more
 // than a quarter of it; else none.
-func Nearest(word string, list []string) string {
+func Word(word string, list []string) string {
 	best, least := "", max(1, len(word)/4)+1
 	for _, candidate := range list {
 		if d := distance(word, candidate); d < least {
@@ -38,7 +41,7 @@ func distance(a, b string) int {
 // DidYouMean ends a sentence about a word with the one probably meant; it is
 // empty where there is none.
 func DidYouMean(word string, list []string) string {
-	if near := Nearest(word, list); near != "" {
+	if near := Word(word, list); near != "" {
 		return ", did you mean " + near + "?"
 	}
 	return ""

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"io"
+	"strings"
+	"testing"
+)
+
+// A slip of the pen is told, with what was probably meant.
+func TestSlipsAreTold(t *testing.T) {
+	tests := map[string]struct{ line, want string }{
+		"a verb nobody knows":    {"interupt i-1", "Did you mean this?\n\tinterrupt"},
+		"a verb of a group":      {"aws callz", `daemok lab aws has no verb "callz", did you mean calls? It has allow, calls`},
+		"a word that is missing": {"ice", "received 0: write daemok lab ice TYPE [flags]"},
+		"a word too many":        {"aws deny CreateFleet RunInstances", "received 2: write daemok lab aws deny ACTION"},
+		"a flag nobody knows":    {"throttle * --tims=0.1", "unknown flag: --tims: see daemok lab throttle --help"},
+		"a flag that is no time": {"interrupt i-1 --advised-for=60", "missing unit in duration"},
+		"no component":           {"restart apisever", `"apisever" is no component: name one of`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			root := rootCommand()
+			root.SetArgs(strings.Fields(tt.line))
+			root.SetOut(io.Discard)
+			if err := root.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("daemok lab %s says %v, want %q", tt.line, err, tt.want)
+			}
+		})
+	}
+}
