@@ -176,7 +176,7 @@ func (s *site) subject(t *testing.T) cloudtest.Subject {
 	if absent(err) {
 		t.Skipf("what the class names cannot be found: %v; CONFORMANCE_IMAGE names an image where aliases cannot be looked up", err)
 	} else if err != nil {
-		t.Fatal(err)
+		t.Fatalf("what the class names cannot be used: %v; CONFORMANCE_KUBERNETES_VERSION says of which version there are images by alias, CONFORMANCE_IMAGE names one", err)
 	}
 	class.Resolved = found
 	t.Cleanup(func() { s.empty(t, p, class) })

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/aws/aws-sdk-go-v2/service/iam"
+	iamtypes "github.com/aws/aws-sdk-go-v2/service/iam/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 )
@@ -167,6 +168,15 @@ var wirePromises = []struct {
 	{"an unknown instance profile is an error", func(t *testing.T, s *site) {
 		_, err := s.clients.IAM.GetInstanceProfile(t.Context(), &iam.GetInstanceProfileInput{InstanceProfileName: sdk.String(siteName + "-nowhere")})
 		refusedWith(t, "GetInstanceProfile", err, "NoSuchEntity")
+	}},
+	{"instance profiles are listed by path", func(t *testing.T, s *site) {
+		for path, want := range map[string]bool{"/": true, "/" + siteName + "-nowhere/": false} {
+			out, err := s.clients.IAM.ListInstanceProfiles(t.Context(), &iam.ListInstanceProfilesInput{PathPrefix: &path})
+			must(t, err)
+			if got := slices.ContainsFunc(out.InstanceProfiles, func(p iamtypes.InstanceProfile) bool { return sdk.ToString(p.InstanceProfileName) == s.profile }); got != want && !out.IsTruncated {
+				t.Errorf("below %s profile %s is listed: %v, want %v", path, s.profile, got, want)
+			}
+		}
 	}},
 	{"an unknown parameter is an error", func(t *testing.T, s *site) {
 		_, err := s.clients.SSM.GetParameter(t.Context(), &ssm.GetParameterInput{Name: sdk.String("/daemok/conformance/nowhere")})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -105,7 +106,8 @@ func (k Keeper) Made(ctx context.Context) ([]types.InstanceProfile, error) {
 	return k.list(ctx, k.prefix())
 }
 
-// list returns the profiles below a path.
+// list returns the profiles below a path. What is listed may be removed, so an endpoint in
+// AWS's place that lists others too is not believed.
 func (k Keeper) list(ctx context.Context, path string) (out []types.InstanceProfile, err error) {
 	pages := iam.NewListInstanceProfilesPaginator(k.API, &iam.ListInstanceProfilesInput{PathPrefix: aws.String(path)})
 	for pages.HasMorePages() {
@@ -113,7 +115,11 @@ func (k Keeper) list(ctx context.Context, path string) (out []types.InstanceProf
 		if err != nil {
 			return nil, wrap("iam:ListInstanceProfiles", err)
 		}
-		out = append(out, page.InstanceProfiles...)
+		for _, p := range page.InstanceProfiles {
+			if strings.HasPrefix(aws.ToString(p.Path), path) {
+				out = append(out, p)
+			}
+		}
 	}
 	return out, nil
 }

@@ -83,3 +83,21 @@ func TestProfilesStayWhereMachinesCannotBeLookedAt(t *testing.T) {
 		t.Errorf("removed %v, %v; want it once machines can be looked at", got, err)
 	}
 }
+
+// An endpoint that does not go by the path lists profiles that others made. None of them is removed.
+func TestProfilesOfOthersStayWhereIAMListsAll(t *testing.T) {
+	a := newAccount()
+	a.listsAll = true
+	mine, other := Keeper{API: a, Cluster: "prod", Region: "us-east-1"}, Keeper{API: a, Cluster: "prod-2", Region: "us-east-1"}
+	for _, k := range []Keeper{mine, other} {
+		if _, err := k.Ensure(t.Context(), class("node-a")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := mine.Delete(t.Context(), class("node-a").UID); err != nil {
+		t.Fatal(err)
+	}
+	if len(a.profiles) != 1 || a.profiles[other.Name(class("node-a"))] == nil {
+		t.Errorf("%d profiles are left, want that of the other cluster", len(a.profiles))
+	}
+}

@@ -19,6 +19,7 @@ type account struct {
 	profiles map[string]*types.InstanceProfile
 	calls    []string
 	unseen   bool // profiles are not seen where roles are added
+	listsAll bool // whatever path is asked for
 }
 
 func newAccount() *account {
@@ -90,7 +91,7 @@ func (a *account) RemoveRoleFromInstanceProfile(_ context.Context, in *iam.Remov
 func (a *account) ListInstanceProfiles(_ context.Context, in *iam.ListInstanceProfilesInput, _ ...func(*iam.Options)) (*iam.ListInstanceProfilesOutput, error) {
 	out := &iam.ListInstanceProfilesOutput{}
 	for _, p := range a.profiles {
-		if strings.HasPrefix(aws.ToString(p.Path), aws.ToString(in.PathPrefix)) {
+		if a.listsAll || strings.HasPrefix(aws.ToString(p.Path), aws.ToString(in.PathPrefix)) {
 			out.InstanceProfiles = append(out.InstanceProfiles, *p)
 		}
 	}

@@ -45,8 +45,8 @@ func rightsCommand(folder *string, verb string, denied bool, short string) *cobr
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withAWS(cmd.Context(), *folder, func(ctx context.Context, aws *awscontrol.Client) error {
 				actions, err := aws.Rights(ctx, awscontrol.Rights{Action: args[0], Denied: denied})
-				for _, a := range actions {
-					fmt.Println("lab:", verb, a)
+				if err == nil {
+					fmt.Println("lab:", verb, strings.Join(actions, ", "))
 				}
 				return err
 			})
@@ -169,7 +169,7 @@ func inForce(s awscontrol.Status) (lines []string) {
 		say("calls of %[1]s are to fail with %[2]s (fault %[1]s --end)", f.Action, f.Code)
 	}
 	if len(s.Denied) > 0 {
-		say("rights to %d calls are missing (aws allow '*'): %s", len(s.Denied), strings.Join(s.Denied, ", "))
+		say("rights are missing (aws allow '*'): %s", strings.Join(s.Denied, ", "))
 	}
 	if s.Ahead > 0 {
 		say("its clocks are %v ahead, for good", s.Ahead)

@@ -9,7 +9,7 @@ import (
 // A slip of the pen is told, with what was probably meant.
 func TestSlipsAreTold(t *testing.T) {
 	tests := map[string]struct{ line, want string }{
-		"a verb nobody knows":    {"interupt i-1", "Did you mean this?\n\tinterrupt"},
+		"a verb nobody knows":    {"interrup i-1", "Did you mean this?\n\tinterrupt"},
 		"a verb of a group":      {"aws callz", `daemok lab aws has no verb "callz", did you mean calls? It has allow, calls`},
 		"a word that is missing": {"ice", "received 0: write daemok lab ice TYPE [flags]"},
 		"a word too many":        {"aws deny CreateFleet RunInstances", "received 2: write daemok lab aws deny ACTION"},

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"path"
@@ -73,7 +74,8 @@ func like(pattern string, actions []string) ([]string, error) {
 
 // noAction says that a pattern matches no action.
 func noAction(s *emulator.Server, pattern string) error {
-	return fmt.Errorf("no service of the emulator has an action like %q%s: name one such as CreateFleet or Describe*", pattern, nearest.DidYouMean(pattern, s.Actions()))
+	return fmt.Errorf("no service of the emulator has an action like %q%s", pattern,
+		cmp.Or(nearest.DidYouMean(pattern, s.Actions()), ": name one such as CreateFleet or Describe*"))
 }
 
 // fault has calls fail, or ends that.
