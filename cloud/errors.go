@@ -52,6 +52,14 @@ type RefusedError struct {
 
 func (e *RefusedError) Error() string { return e.Reason + ": " + e.Cause }
 
+// InternalError says that the cloud failed by itself: nobody knows whether the call has
+// taken effect, and the same may work later.
+type InternalError struct{ Cause error }
+
+func (e *InternalError) Error() string { return e.Cause.Error() }
+
+func (e *InternalError) Unwrap() error { return e.Cause }
+
 // ThrottledError says that the cloud asked to be called less often, after
 // the provider's own retries.
 type ThrottledError struct{ Call string }

@@ -211,6 +211,8 @@ func (o *Outcomes) Failed(ctx context.Context, c *karpv1.NodeClaim, why error) e
 		reason = refused.Reason
 	} else if _, ok := errors.AsType[*cloud.ThrottledError](why); ok {
 		reason = karpv1.ReasonLaunchThrottled
+	} else if _, ok := errors.AsType[*cloud.InternalError](why); ok {
+		reason = karpv1.ReasonInternalError
 	}
 	text := o.inItsWords(ctx, c, why)
 	before := c.DeepCopy()

@@ -122,6 +122,8 @@ func Wrap(call string, err error) error {
 	case refuses(code):
 		reason := Reason(code, Message(err))
 		return &cloud.RefusedError{Reason: reason, Cause: Advise(reason, fmt.Sprintf("%s: %s: %s", call, code, Message(err)))}
+	case code == "InternalError" || code == "InternalFailure":
+		return &cloud.InternalError{Cause: fmt.Errorf("call %s: %w", call, err)}
 	}
 	return fmt.Errorf("call %s: %w", call, err)
 }

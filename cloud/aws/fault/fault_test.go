@@ -17,7 +17,7 @@ func TestWrap(t *testing.T) {
 	}
 	tests := map[string]struct {
 		err    error
-		reason string // of a refusal; "throttled", or empty for an error kept as it is
+		reason string // of a refusal; "throttled", "internal", or empty for an error kept as it is
 	}{
 		"throttling":                    {api("RequestLimitExceeded", ""), "throttled"},
 		"throttling of another service": {api("ThrottlingException", ""), "throttled"},
@@ -26,7 +26,7 @@ func TestWrap(t *testing.T) {
 		"missing rights at IAM":         {api("AccessDenied", ""), "Unauthorized"},
 		"a parameter nobody foresaw":    {api("InvalidBlockDeviceMapping", ""), "LaunchFailed"},
 		"user data that is too long":    {api("InvalidUserData.Malformed", "User data is limited to 16384 bytes"), "UserDataSizeLimitExceeded"},
-		"AWS's own trouble":             {api("InternalError", ""), ""},
+		"AWS's own trouble":             {api("InternalError", ""), "internal"},
 		"AWS being away":                {api("Unavailable", ""), ""},
 		"a code that nobody knows":      {api("SomethingNew", ""), ""},
 		"no answer at all":              {errors.New("connection reset"), ""},
@@ -40,6 +40,10 @@ func TestWrap(t *testing.T) {
 			case tt.reason == "throttled":
 				if !isThrottled || throttled.Call != "ec2:CreateFleet" {
 					t.Errorf("Wrap = %v, want throttled", got)
+				}
+			case tt.reason == "internal":
+				if _, is := errors.AsType[*cloud.InternalError](got); !is || !errors.Is(got, tt.err) || !strings.Contains(got.Error(), "ec2:CreateFleet") {
+					t.Errorf("Wrap = %#v, want trouble of the cloud's own, the error kept, and the call named", got)
 				}
 			case tt.reason != "":
 				if !isRefused || refused.Reason != tt.reason || !strings.Contains(refused.Cause, "ec2:CreateFleet") {

@@ -25,7 +25,8 @@ const (
 const (
 	ReasonLaunchFailed              = "LaunchFailed"
 	ReasonLaunchThrottled           = "LaunchThrottled"
-	ReasonNotAdopted                = "NotAdopted" // Daemok's own: the machine that the claim is to take over is not its own yet
+	ReasonInternalError             = "InternalError" // the cloud failed by itself
+	ReasonNotAdopted                = "NotAdopted"    // Daemok's own: the machine that the claim is to take over is not its own yet
 	ReasonNodeNotFound              = "NodeNotFound"
 	ReasonAwaitingSpreadDomains     = "AwaitingSpreadDomains"
 	ReasonRegistrationHookPending   = "RegistrationHookPending"
