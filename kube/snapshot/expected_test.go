@@ -83,6 +83,44 @@ func TestAnEvictedPodCountsUntilAnotherHasCome(t *testing.T) {
 	}
 }
 
+// A machine is taken away with a pod on it, and the garbage collector ends the pod some
+// time after its node: another is expected, and has the place that was bought for it.
+func TestAPodThatWentWithItsNodeIsExpected(t *testing.T) {
+	yes, pods := true, int32(1)
+	ofWeb := func(p *corev1.Pod) {
+		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", Controller: &yes}}
+	}
+	tests := map[string]struct {
+		goes     bool // the node was to go
+		gone     func(k *Keeper)
+		expected int
+	}{
+		"its node is gone, and so is the pod":   {true, func(k *Keeper) { k.NodeGone("n"); k.PodGone("default", "web-1") }, 1},
+		"its node is gone, the pod not yet":     {true, func(k *Keeper) { k.NodeGone("n") }, 0},
+		"its node is back, and lets nobody go":  {true, func(k *Keeper) { k.NodeGone("n"); k.NodeSeen(node("n")); k.PodGone("default", "web-1") }, 0},
+		"its node is gone, and was to stay":     {false, func(k *Keeper) { k.NodeGone("n"); k.PodGone("default", "web-1") }, 0},
+		"the pod was deleted, and its node not": {false, func(k *Keeper) { k.PodGone("default", "web-1") }, 0},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			k := newKeeper()
+			k.ReplicaSetSeen(&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}, Spec: appsv1.ReplicaSetSpec{
+				Replicas: &pods, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}})
+			n := node("n")
+			if tt.goes {
+				n.Spec.Taints = []corev1.Taint{{Key: api.TaintDisrupted, Effect: corev1.TaintEffectNoSchedule}}
+			}
+			k.NodeSeen(n)
+			k.PodSeen(pod("web-1", "1", "n", ofWeb), true)
+			k.Snapshot()
+			tt.gone(k)
+			if s := k.Snapshot(); len(s.Expected) != tt.expected {
+				t.Errorf("expected are %+v, want %d", s.Expected, tt.expected)
+			}
+		})
+	}
+}
+
 // What comes in place of an evicted pod waits for a node before a scheduler has looked
 // at it; other pods do not.
 func TestWhatComesInPlaceOfAnEvictedPodWaitsAtOnce(t *testing.T) {

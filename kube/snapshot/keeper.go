@@ -74,6 +74,7 @@ type Keeper struct {
 	daemons   map[types.NamespacedName]daemonEntry
 	offered   map[karpv1.NodeClassReference]*cluster.Catalogue // the last of each class
 	lineage   lineage
+	went      map[string]time.Time // nodes that were to go and have gone, and when
 	starts    starts
 	restarted map[owner]struct{}   // workloads of which another start is usual than was shown
 	podEvent  map[string]time.Time // by node: when a pod last came or went
@@ -111,7 +112,7 @@ func NewKeeper(kinds Kinds, now func() time.Time) *Keeper {
 		claims: map[string]*karpv1.NodeClaim{}, orders: newOrders(),
 		pools: map[cluster.PoolID]translate.PoolObject{}, classes: map[karpv1.NodeClassReference]int{},
 		daemons: map[types.NamespacedName]daemonEntry{},
-		lineage: lineage{}, starts: starts{}, restarted: map[owner]struct{}{},
+		lineage: lineage{}, went: map[string]time.Time{}, starts: starts{}, restarted: map[owner]struct{}{},
 		podEvent: map[string]time.Time{}, departures: departures{}, misread: map[types.NamespacedName]misread{},
 		offered: map[karpv1.NodeClassReference]*cluster.Catalogue{},
 
@@ -283,6 +284,7 @@ func (k *Keeper) NodeSeen(n *corev1.Node) {
 	defer k.mu.Unlock()
 	before := k.nodes[n.Name]
 	k.nodes[n.Name] = n
+	delete(k.went, n.Name)
 	k.views.show(n)
 	if before == nil || before.Spec.ProviderID != n.Spec.ProviderID {
 		k.orders.round++
@@ -297,6 +299,7 @@ func (k *Keeper) NodeSeen(n *corev1.Node) {
 func (k *Keeper) NodeGone(name string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.nodeWent(name)
 	delete(k.nodes, name)
 	delete(k.podEvent, name)
 	k.views.hide(name)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/retire"
 	"github.com/daemok/daemok/kube/api"
@@ -46,16 +48,29 @@ func (k *Keeper) trace(p *cluster.Pod, before *podEntry, first bool) {
 	}
 }
 
-// leaves notes that a pod ends. It was moved if its node is to go.
+// leaves notes that a pod ends. It was moved if its node is to go, or has gone and left it
+// to be collected.
 func (k *Keeper) leaves(e *podEntry) {
 	p := &e.pod
-	node := k.nodes[p.Node]
-	if p.Ending || !p.Returns || p.Owner == "" || node == nil || !translate.HasTaint(node, api.TaintDisrupted) {
+	if _, went := k.went[p.Node]; p.Ending || !p.Returns || p.Owner == "" || !went && !isToGo(k.nodes[p.Node]) {
 		return
 	}
 	k.reshape() // its shape is what it was when it ended
 	of := owner{p.Namespace, p.Owner}
 	k.lineage[of] = append(k.lineage[of], evicted{*p, e.subject, k.now()})
+}
+
+// isToGo reports whether a node that is there carries the mark of those that go.
+func isToGo(n *corev1.Node) bool { return n != nil && translate.HasTaint(n, api.TaintDisrupted) }
+
+// nodeWent notes that a node has gone: pods that it was to let go are left to the garbage
+// collector, which ends them later.
+func (k *Keeper) nodeWent(name string) {
+	now := k.now()
+	maps.DeleteFunc(k.went, func(_ string, at time.Time) bool { return now.Sub(at) >= retire.Lately })
+	if isToGo(k.nodes[name]) {
+		k.went[name] = now
+	}
 }
 
 // follow has a new pod come in the place of the first that was evicted.
