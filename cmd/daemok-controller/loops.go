@@ -43,7 +43,10 @@ func (l *looker) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.
 		return reconcile.Result{RequeueAfter: l.conflicts.When(r.Name)}, nil
 	}
 	l.conflicts.Forget(r.Name)
-	return reconcile.Result{RequeueAfter: after}, err
+	if err != nil {
+		return reconcile.Result{}, err // the next look comes by loopOptions
+	}
+	return reconcile.Result{RequeueAfter: after}, nil
 }
 
 // loopOptions bounds how many objects of a kind are looked at at once and how

@@ -138,6 +138,9 @@ func (r *Reconciler) evict(ctx context.Context, node *corev1.Node, p *corev1.Pod
 		return nil
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
 		return nil
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		r.backOff(p.UID) // it goes with its namespace, where nothing can be made any more, evictions neither
+		return nil
 	case apierrors.IsTooManyRequests(err), code == 500:
 		r.backOff(p.UID)
 		r.Events.Publish(observe.Event{About: node, Key: "Node/" + node.Name, Warning: true, Reason: "FailedDraining",

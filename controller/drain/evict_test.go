@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
@@ -60,6 +61,24 @@ func TestARefusedEvictionIsAskedForLessAndLessOften(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A pod whose namespace is being deleted cannot be evicted: that is neither an error nor
+// told of, and it ends with its namespace.
+func TestAPodWhoseNamespaceGoes(t *testing.T) {
+	inTown(t, func(t *testing.T, w *town) {
+		forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "web-1", errors.New("unable to create new content in namespace default because it is being terminated"))
+		forbidden.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+		asked, _ := w.refused(forbidden)
+		w.run("web", leaves, nil, nil)
+		r, node := w.start(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: leaves}}
+		if err := r.evict(t.Context(), node, &w.pods("web")[0]); err != nil || *asked != 1 {
+			t.Errorf("asked %d times, want 1: %v", *asked, err)
+		}
+		if r.mayRetry(w.pods("web")[0].UID) || len(w.told.texts) != 0 {
+			t.Errorf("asked again at once, or told %q", w.told.texts)
+		}
+	})
 }
 
 // SC-271, SC-275: a pod that went, or that another has taken the name of, is no
