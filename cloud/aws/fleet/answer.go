@@ -171,7 +171,7 @@ func (b *Buyer) remember(o order, a answer) {
 
 // noteShort keeps in mind the offers that a refusal is about. A limit of the account
 // is not one of the offer: whatever is as large, and counts against the same limit,
-// would be refused too.
+// would be refused too, and no family is the worse for it.
 func (b *Buyer) noteShort(o order, r refusal) {
 	for _, offer := range o.offers {
 		if !r.concerns(offer) {
@@ -181,10 +181,12 @@ func (b *Buyer) noteShort(o order, r refusal) {
 			b.Reserved.Full(offer.Stock) // others of its type and zone may have room
 			continue
 		}
-		b.Shortage.AddOffer(offer.Kind, offer.Zone, offer.Option, o.placement.Place(offer.Partition, offer.Dedicated))
-		if setup := o.setups[offer.Kind]; fault.OverQuota(r.code) {
+		if fault.OverQuota(r.code) && offer.Option != cluster.Reserved { // what is reserved is held to other limits
+			setup := o.setups[offer.Kind]
 			b.Shortage.AddQuota(setup.Quota.By(offer.Option), setup.CPUs, offer.Option)
+			continue
 		}
+		b.Shortage.AddOffer(offer.Kind, offer.Zone, offer.Option, o.placement.Place(offer.Partition, offer.Dedicated))
 	}
 }
 

@@ -83,14 +83,17 @@ func TestShortageIsAnAnswerAndRemembered(t *testing.T) {
 			t.Errorf("%s: Launch = %v, %v; want all four offers short, the cheapest first", code, got, err)
 		}
 		v := b.Shortage.View()
-		if !v.Offer("m5.large", "us-east-1b", cluster.Spot, "") || v.Offer("m5.large", "us-east-1b", cluster.OnDemand, "") {
+		remembered := func(option cluster.Option) bool {
+			return v.Offer("m5.large", "us-east-1b", option, "") || v.Quota("Standard", 2, option)
+		}
+		if !remembered(cluster.Spot) || remembered(cluster.OnDemand) {
 			t.Errorf("%s is not remembered, or for on-demand too", code)
 		}
 	}
 }
 
 // A limit of vCPUs is no shortage of one type: other types that count against it are
-// not asked for either, and those of other limits are.
+// not asked for either, and those of other limits are; no family is doubtful for it.
 func TestALimitOfTheAccountIsRememberedForAllThatCountAgainstIt(t *testing.T) {
 	for code, want := range map[string]bool{"VcpuLimitExceeded": true, "MaxSpotInstanceCountExceeded": true, "InsufficientInstanceCapacity": false} {
 		b := buyer(newAccount(refuses(code)))
@@ -103,6 +106,9 @@ func TestALimitOfTheAccountIsRememberedForAllThatCountAgainstIt(t *testing.T) {
 		}
 		if v.Quota("G and VT", 2, cluster.Spot) || v.Quota("Standard", 2, cluster.OnDemand) || v.Quota("Standard", 1, cluster.Spot) {
 			t.Errorf("%s: remembered for what it says nothing of", code)
+		}
+		if v.Offer("m5.large", "us-east-1a", cluster.Spot, "") == want || v.Doubtful("m5.2xlarge", "us-east-1a", cluster.Spot) == want {
+			t.Errorf("%s: kept in mind for the account as a whole is %v, and for single offers or their families too", code, want)
 		}
 	}
 }
