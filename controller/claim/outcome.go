@@ -159,15 +159,28 @@ func (o *Outcomes) Withdrawn(ctx context.Context, c *karpv1.NodeClaim) error {
 	return nil
 }
 
-// shortFor is how long a pool's users are not told again of a shortage.
+// shortFor is how long a pool's users are not told again of a shortage, or of what may become one.
 const shortFor = 10 * time.Minute
 
 // Short tells the users of the claim's pool that machines for it are short;
 // anything else it keeps to itself.
 func (o *Outcomes) Short(c *karpv1.NodeClaim, why error) {
-	short, isShort := errors.AsType[*cloud.NoCapacityError](why)
+	if short, isShort := errors.AsType[*cloud.NoCapacityError](why); isShort {
+		o.warnPool(c, "InsufficientCapacityError", "shortage", fmt.Sprintf("NodeClaim %s: %v; what else the pool allows is tried", c.Name, short))
+	}
+}
+
+// Few tells them that on-demand machines take the place of spot ones, and are of few types.
+func (o *Outcomes) Few(c *karpv1.NodeClaim, types []string) {
+	o.warnPool(c, "FewInstanceTypes", "few types", fmt.Sprintf("NodeClaim %s may be spot and is bought on demand, of no more types than %s: allow at least %d, or a shortage of these leaves its pods waiting",
+		c.Name, strings.Join(types, ", "), fallbackTypes))
+}
+
+// warnPool tells the users of the claim's pool something, and not again for a while about
+// the same topic.
+func (o *Outcomes) warnPool(c *karpv1.NodeClaim, reason, topic, message string) {
 	pool := translate.PoolOf(c)
-	if !isShort || pool.Name == "" {
+	if pool.Name == "" {
 		return
 	}
 	about := translate.PoolRef(pool)
@@ -176,8 +189,7 @@ func (o *Outcomes) Short(c *karpv1.NodeClaim, why error) {
 			about.UID = owner.UID
 		}
 	}
-	o.Events.Publish(observe.Event{About: about, Key: pool.String(), Warning: true, Reason: "InsufficientCapacityError",
-		Message: fmt.Sprintf("NodeClaim %s: %v; what else the pool allows is tried", c.Name, short), Topic: "shortage", DedupeFor: shortFor})
+	o.Events.Publish(observe.Event{About: about, Key: pool.String(), Warning: true, Reason: reason, Message: message, Topic: topic, DedupeFor: shortFor})
 }
 
 // inWords is the error's text without the reason that a condition and an

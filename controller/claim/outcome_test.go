@@ -179,6 +179,16 @@ func TestAShortageIsToldToThePool(t *testing.T) {
 	}
 }
 
+// What is bought on demand in the place of spot should be of five types at least.
+func TestFewTypesInThePlaceOfSpotAreToldToThePool(t *testing.T) {
+	o, c, events, _ := outcomesFor(t)
+	o.Few(c, []string{"m5.large", "m5a.large"})
+	if got := *events; len(got) != 1 || got[0].Key != "NodePool/default" || !got[0].Warning || got[0].Reason != "FewInstanceTypes" ||
+		!strings.Contains(got[0].Message, "on demand, of no more types than m5.large, m5a.large: allow at least 5") {
+		t.Errorf("events %+v", got)
+	}
+}
+
 // The reason stands before the message wherever users read it.
 func TestAReasonIsNotSaidTwice(t *testing.T) {
 	tests := map[string]struct {

@@ -120,7 +120,7 @@ func TestWhatIsPreparedIsWhatIsBought(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	foreseen, _ := sameRequest(Request{ears.told[0], bought.ClassMarks, bought.Whole})
+	foreseen, _ := sameRequest(Request{LaunchRequest: ears.told[0], ClassMarks: bought.ClassMarks, Whole: bought.Whole})
 	if real, err := sameRequest(bought); err != nil || foreseen != real {
 		t.Errorf("prepared %+v\nbought   %+v (%v)", ears.told[0], bought, err)
 	}

@@ -116,6 +116,9 @@ func (p *purchase) try(ctx context.Context) (done, progress bool) {
 func (p *purchase) call(ctx context.Context, count int) ([]cloud.Machine, error) {
 	r := p.request.LaunchRequest
 	r.Token, r.Batch, r.Count = p.attempt.token(), p.attempt.batch, count
+	if few := p.request.Few; len(few) > 0 {
+		p.outcome.Few(p.claims[0], few)
+	}
 	ctx, cancel := context.WithTimeout(ctx, p.callFor)
 	defer cancel()
 	return p.machines.Launch(ctx, r)

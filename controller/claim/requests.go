@@ -46,6 +46,9 @@ type Request struct {
 	// Whole stands for all that the claim may ever be bought, of which Options
 	// are what is to be tried first.
 	Whole uint64
+	// Few are the types of Options where these are on demand, though the claim may be
+	// spot, and too few for a good chance that one of them is there; else none.
+	Few []string
 }
 
 // isOfAnotherClass reports whether the claim says that its machine is made from
@@ -91,7 +94,28 @@ func (r *Requests) For(ctx context.Context, c *karpv1.NodeClaim) (Request, error
 
 		Extended: extendedOf(c),
 		Relaxed:  isRelaxed(c),
-	}, class.Annotations, whole}, nil
+	}, class.Annotations, whole, fewOnDemand(want, options)}, nil
+}
+
+// fallbackTypes is from how many types on on-demand machines may well take the place of spot ones.
+const fallbackTypes = 5
+
+// fewOnDemand lists the types, by price, where on-demand machines of few types take the
+// place of spot ones.
+func fewOnDemand(want constraint.Requirements, options []cloud.OfferChoice) []string {
+	if len(options) == 0 || options[0].Option != cluster.OnDemand || !want.Get(api.LabelCapacityType).Allows(api.CapacityTypeSpot) {
+		return nil
+	}
+	var types []string
+	for _, o := range options {
+		if !slices.Contains(types, o.Kind) {
+			types = append(types, o.Kind)
+		}
+		if len(types) == fallbackTypes {
+			return nil
+		}
+	}
+	return types
 }
 
 // optionsFor lists the offers for a claim, and says in a number which others

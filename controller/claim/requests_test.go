@@ -10,6 +10,7 @@ import (
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/translate"
@@ -73,6 +74,33 @@ func TestAClaimThatNothingIsLeftForSaysWhatHelps(t *testing.T) {
 		short, ok := errors.AsType[*cloud.NoCapacityError](err)
 		if !ok || !strings.HasSuffix(short.Cause, "available now"+strings.TrimSuffix(": "+why, ": ")) {
 			t.Errorf("%v; want it to end in %q", err, why)
+		}
+	}
+}
+
+// Machines on demand of fewer than five types take the place of spot ones no longer than
+// these types last; those of a claim that may not be spot take nobody's place.
+func TestFewTypesMayTakeThePlaceOfSpot(t *testing.T) {
+	choices := func(option cluster.Option, kinds ...string) (out []cloud.OfferChoice) {
+		for _, k := range kinds {
+			out = append(out, cloud.OfferChoice{Kind: k, Zone: "a", Option: option}, cloud.OfferChoice{Kind: k, Zone: "b", Option: option})
+		}
+		return out
+	}
+	either := constraint.NewRequirements(want(api.LabelCapacityType, constraint.In, "spot", "on-demand"))
+	tests := map[string]struct {
+		want    constraint.Requirements
+		options []cloud.OfferChoice
+		few     int
+	}{
+		"four on demand":                       {either, choices(cluster.OnDemand, "a", "b", "c", "d"), 4},
+		"five on demand":                       {either, choices(cluster.OnDemand, "a", "b", "c", "d", "e"), 0},
+		"four as spot":                         {either, choices(cluster.Spot, "a", "b", "c", "d"), 0},
+		"four on demand, and none may be spot": {constraint.NewRequirements(want(api.LabelCapacityType, constraint.In, "on-demand")), choices(cluster.OnDemand, "a", "b", "c", "d"), 0},
+	}
+	for name, tt := range tests {
+		if got := fewOnDemand(tt.want, tt.options); len(got) != tt.few {
+			t.Errorf("%s: %v are few; want %d", name, got, tt.few)
 		}
 	}
 }
