@@ -275,7 +275,7 @@ type Machine struct {
 	Launched      bool
 	Deleting      bool  // or withdrawn: no destination for pods
 	Planned       bool  // ordered by a plan for pods that waited; what people order they also withdraw
-	Replacement   bool  // ordered to replace nodes: it is not withdrawn for want of pods
+	Replacement   bool  // ordered to replace nodes, or for pods of nodes that are leaving: it is not withdrawn for want of pods
 	BoughtFor     []Pod // the pods it was ordered for that still wait
 }
 

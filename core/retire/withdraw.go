@@ -16,7 +16,7 @@ func Unneeded(s *cluster.Snapshot, needed func(claim string) bool) []plan.Withdr
 	var out []plan.Withdrawal
 	for i := range s.Machines {
 		m := &s.Machines[i]
-		if !m.Planned || m.Launched || m.Deleting || needed(m.Claim) {
+		if !m.Planned || m.Replacement || m.Launched || m.Deleting || needed(m.Claim) {
 			continue
 		}
 		out = append(out, plan.Withdrawal{Claim: m.Claim, Pool: m.Pool, Note: unneeded})

@@ -93,7 +93,9 @@ func (b *builder) machines(joined map[string]bool) []cluster.Machine {
 			shown = order{c, catalogue, translate.Machine(c, b.kindsOf(translate.ClassOf(c)))}
 			b.k.orders.shown[name] = shown
 		}
-		out = append(out, shown.is)
+		machine := shown.is
+		machine.Replacement = machine.Replacement || b.isForLeaving(c)
+		out = append(out, machine)
 	}
 	slices.SortFunc(out, func(x, y cluster.Machine) int { return cmp.Compare(x.Claim, y.Claim) })
 	return out

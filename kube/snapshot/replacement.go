@@ -14,16 +14,26 @@ import (
 // also in the moment in which one has been evicted and its successor is not made
 // yet. That is over when the machines of the others end, or they stay after all.
 func (b *builder) awaitsPods(claim *karpv1.NodeClaim) bool {
+	return b.comesFor(claim, func(old *karpv1.NodeClaim) bool {
+		node := b.k.nodes[old.Status.NodeName]
+		return old.DeletionTimestamp != nil || node != nil && translate.HasTaint(node, api.TaintDisrupted)
+	})
+}
+
+// isForLeaving is awaitsPods of a machine that is on order, of which claims alone decide.
+// Who ordered it knows its pods that are yet to be made; a leader that has just begun does not.
+func (b *builder) isForLeaving(claim *karpv1.NodeClaim) bool {
+	return b.comesFor(claim, func(old *karpv1.NodeClaim) bool { return old.DeletionTimestamp != nil })
+}
+
+// comesFor reports whether a claim that this one was ordered for goes, and its machine
+// has not been given back yet.
+func (b *builder) comesFor(claim *karpv1.NodeClaim, goes func(old *karpv1.NodeClaim) bool) bool {
 	if claim.Annotations[api.MarkReplaces] == "" && claim.Annotations[api.MarkTakes] == "" {
 		return false
 	}
 	for name := range strings.SplitSeq(claim.Annotations[api.MarkReplaces]+","+claim.Annotations[api.MarkTakes], ",") {
-		old := b.k.claims[name]
-		if old == nil || condition.IsTrue(old, karpv1.ClaimInstanceTerminating) {
-			continue
-		}
-		node := b.k.nodes[old.Status.NodeName]
-		if old.DeletionTimestamp != nil || node != nil && translate.HasTaint(node, api.TaintDisrupted) {
+		if old := b.k.claims[name]; old != nil && !condition.IsTrue(old, karpv1.ClaimInstanceTerminating) && goes(old) {
 			return true
 		}
 	}

@@ -1,12 +1,14 @@
 package snapshot
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
@@ -59,6 +61,42 @@ func awaits(t *testing.T, mark string, closed, deleted, ends func(*karpv1.NodeCl
 			}
 			if !tt.awaits && !quiet.Equal(start.Add(-time.Minute)) {
 				t.Errorf("the node is quiet since %v, want its initialisation", quiet)
+			}
+		})
+	}
+}
+
+// A machine on order is not withdrawn while the nodes of the claims that it was ordered for
+// are leaving: who ordered it may have ended, and with it what it knew of pods to come.
+func TestOrdersForPodsOfLeavingNodesStay(t *testing.T) {
+	for what, tt := range map[string]struct {
+		old   func(*karpv1.NodeClaim) // nil: it is gone
+		stays bool
+	}{
+		"the other is deleted": {func(c *karpv1.NodeClaim) { c.DeletionTimestamp = &metav1.Time{Time: start} }, true},
+		"the machine of the other ends": {func(c *karpv1.NodeClaim) {
+			c.DeletionTimestamp = &metav1.Time{Time: start}
+			condition.SetTrue(c, karpv1.ClaimInstanceTerminating, start)
+		}, false},
+		"the other is gone":  {nil, false},
+		"the other does not": {func(*karpv1.NodeClaim) {}, false},
+	} {
+		t.Run(what, func(t *testing.T) {
+			k := newKeeper()
+			next := claimOf("next")
+			next.Annotations = map[string]string{api.MarkTakes: "claim-old", api.MarkDecision: "of a plan"}
+			k.ClaimSeen(next)
+			k.Snapshot()
+			if tt.old != nil {
+				c := claimOf("old", karpv1.ClaimRegistered, karpv1.ClaimInitialized)
+				c.Status.NodeName = "old"
+				tt.old(c)
+				k.ClaimSeen(c)
+			}
+			m := k.Snapshot().Machines
+			at := slices.IndexFunc(m, func(m cluster.Machine) bool { return m.Claim == "claim-next" })
+			if at < 0 || !m[at].Planned || m[at].Replacement != tt.stays {
+				t.Errorf("machines are %+v, want that claim-next is kept for pods to come: %v", m, tt.stays)
 			}
 		})
 	}

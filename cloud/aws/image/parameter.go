@@ -18,7 +18,7 @@ import (
 const (
 	keepPinned = 24 * time.Hour
 	keepLatest = 30 * time.Minute
-	keepAbsent = 5 * time.Minute
+	keepAbsent = time.Minute
 )
 
 type parameterAPI interface {
