@@ -69,8 +69,8 @@ func (o *Outcomes) Bought(ctx context.Context, c *karpv1.NodeClaim, m cloud.Mach
 	}
 	before = c.DeepCopy()
 	c.Status.ProviderID, c.Status.ImageID = m.ProviderID, m.Image
-	c.Status.Capacity = translate.ResourceList(kind.Capacity)
-	c.Status.Allocatable = translate.ResourceList(kind.Allocatable)
+	allocatable, capacity := kind.Ordered(translate.Resources(c.Spec.Resources.Requests))
+	c.Status.Capacity, c.Status.Allocatable = translate.ResourceList(capacity), translate.ResourceList(allocatable)
 	condition.SetTrue(c, karpv1.ClaimLaunched, o.Now())
 	condition.Begin(c, o.Now())
 	if err := o.Store.Status().Patch(ctx, c, client.MergeFrom(before)); err != nil {

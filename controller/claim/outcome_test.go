@@ -35,7 +35,8 @@ type stock struct{}
 
 func (stock) Kinds(context.Context, cloud.Class) (*cluster.Catalogue, error) {
 	offer := cluster.Offer{Zone: "a", Option: cluster.Spot, Price: 40_000, Priced: true}
-	return &cluster.Catalogue{Kinds: []cluster.Kind{{Name: "m5.large", Capacity: quantity.Resources{CPU: 2000}, Offers: []cluster.Offer{offer}}}}, nil
+	has := quantity.Resources{CPU: 2000}.With(efa, 1)
+	return &cluster.Catalogue{Kinds: []cluster.Kind{{Name: "m5.large", Capacity: has, Allocatable: has, OnRequest: []string{efa}, Offers: []cluster.Offer{offer}}}}, nil
 }
 
 func (stock) Class(context.Context, karpv1.NodeClassReference) (Class, error) { return Class{}, nil }
@@ -93,6 +94,9 @@ func TestTheMachineThatWasBoughtIsOnItsClaim(t *testing.T) {
 	}
 	if cpu := got.Status.Capacity.Cpu().String(); cpu != "2" {
 		t.Errorf("the machine has %s cores, want 2", cpu)
+	}
+	if _, there := got.Status.Allocatable[efa]; there {
+		t.Errorf("the machine has %v for pods, and none of them asked for %s", got.Status.Allocatable, efa)
 	}
 	for key, want := range map[string]string{
 		api.LabelNodePool: "default", api.LabelInstanceType: "m5.large", api.LabelCapacityType: "spot", api.LabelZone: "mine",

@@ -67,7 +67,20 @@ type Kind struct {
 	Surplus     quantity.MicroUSDPerHour // price of one core beyond Sustained; 0: no more than Sustained is counted on
 	LastResort  bool                     // bought where nothing else will do: bare metal
 	Attachable  []Attachable             // how many volumes machines of the kind take, before they say so themselves; sorted by driver
+	OnRequest   []string                 // resources, among those above, that a machine has only if it is ordered for pods that ask for them; sorted
 	Offers      []Offer                  // sorted by zone, option
+}
+
+// Ordered is what a machine of the kind that is ordered for the requests has, for pods and
+// in all.
+func (k *Kind) Ordered(requests quantity.Resources) (allocatable, capacity quantity.Resources) {
+	allocatable, capacity = k.Allocatable, k.Capacity
+	for _, name := range k.OnRequest {
+		if requests.Get(name) == 0 {
+			allocatable, capacity = allocatable.With(name, 0), capacity.With(name, 0)
+		}
+	}
+	return allocatable, capacity
 }
 
 // Attachable is how many volumes of one driver a machine takes.

@@ -43,6 +43,7 @@
 //	  sustained 200m surplus=0.05           cpu it can use for ever at its price, price of a core beyond that
 //	  last-resort                           bought where nothing else will do
 //	  attachable ebs.csi.aws.com=25         volumes it takes; a node and a machine say so too
+//	  on-request vpc.amazonaws.com/efa      resources that a machine has only if it is ordered for pods that ask for them
 //	  labels kubernetes.io/arch=amd64 ...
 //	  offer us-west-2a on-demand 0.096      or unpriced; then unavailable if it is sold out, and why="..." if it is something else;
 //	                                        doubtful if several of its family are sold out

@@ -73,7 +73,7 @@ var nouns = map[string]func(*parser, []string) error{
 	"capacity": (*parser).capacity, "labels": (*parser).labels, "offer": (*parser).offer, "pool": (*parser).pool,
 	"taint": (*parser).taint, "startup-taint": (*parser).startupTaint, "limit": (*parser).limit, "usage": (*parser).usage,
 	"policy": (*parser).policy, "node": (*parser).node, "pod": (*parser).pod, "machine": (*parser).machine,
-	"for": (*parser).boughtFor, "attachable": (*parser).attachable, "sustained": (*parser).sustained, "last-resort": (*parser).lastResort, "select": (*parser).selects,
+	"for": (*parser).boughtFor, "attachable": (*parser).attachable, "sustained": (*parser).sustained, "last-resort": (*parser).lastResort, "on-request": (*parser).onRequest, "select": (*parser).selects,
 	"volume-term": ofShape((*parser).volumeTerm), "prefer": ofShape((*parser).prefer), "spread": ofShape((*parser).spread),
 	"near": ofShape((*parser).near), "apart": ofShape((*parser).apart), "port": ofShape((*parser).port),
 	"volume": ofShape((*parser).volume), "allow": (*parser).allow, "guard": (*parser).guard, "freeze": (*parser).freeze,

@@ -68,6 +68,21 @@ func (p *parser) lastResort(w []string) error {
 	return nil
 }
 
+func (p *parser) onRequest(w []string) error {
+	if p.parent.kind == nil || len(w) == 0 {
+		return fmt.Errorf("want names of resources below a kind")
+	}
+	for _, word := range w {
+		name, err := unquote(word)
+		if err != nil {
+			return err
+		}
+		p.parent.kind.OnRequest = append(p.parent.kind.OnRequest, name)
+	}
+	slices.Sort(p.parent.kind.OnRequest)
+	return nil
+}
+
 func (p *parser) sustained(w []string) (err error) {
 	k := p.parent.kind
 	if k == nil || len(w) < 1 || len(w) > 2 {

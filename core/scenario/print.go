@@ -159,6 +159,7 @@ func (p *printer) catalogue(c *cluster.Catalogue) {
 			p.line(1, "last-resort")
 		}
 		p.attachable(k.Attachable)
+		p.onRequest(k.OnRequest)
 		p.labels(1, k.Labels, kindLabels(k))
 		for j := range k.Offers {
 			p.offer(&k.Offers[j])

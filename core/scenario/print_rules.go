@@ -74,6 +74,12 @@ func (p *printer) selector(s cluster.Selector) {
 	p.requirements("select", 2, s.Requirements)
 }
 
+func (p *printer) onRequest(resources []string) {
+	if len(resources) > 0 {
+		p.line(1, append([]string{"on-request"}, each(resources, quote)...)...)
+	}
+}
+
 func (p *printer) attachable(list []cluster.Attachable) {
 	if len(list) == 0 {
 		return

@@ -38,7 +38,7 @@ func full() *cluster.Snapshot {
 	taints := []constraint.Taint{{Key: "k", Value: "v", Effect: constraint.NoSchedule}}
 	nodes := int64(0)
 	catalogue := &cluster.Catalogue{Revision: 9, Disk: 2201, Kinds: []cluster.Kind{{Name: "m5", Labels: labels, Capacity: amounts(9),
-		Allocatable: amounts(8), Sustained: 150, Surplus: 50001, LastResort: true, Attachable: attachable, Offers: []cluster.Offer{{Zone: "z", Option: cluster.Spot, Price: 96001, Priced: true, Available: true, Doubtful: true, Why: "too many vCPUs", Stocks: []cluster.Stock{{Name: "cr-1", Left: 3}, {Name: "pg-1/z", Left: 7}}, Risk: 0.02, Labels: labels, Unless: constraint.Label{Key: "shared", Value: "yes, a=b"}}}}}}
+		Allocatable: amounts(8), Sustained: 150, Surplus: 50001, LastResort: true, Attachable: attachable, OnRequest: []string{"example.com/odd name", "nvidia.com/gpu"}, Offers: []cluster.Offer{{Zone: "z", Option: cluster.Spot, Price: 96001, Priced: true, Available: true, Doubtful: true, Why: "too many vCPUs", Stocks: []cluster.Stock{{Name: "cr-1", Left: 3}, {Name: "pg-1/z", Left: 7}}, Risk: 0.02, Labels: labels, Unless: constraint.Label{Key: "shared", Value: "yes, a=b"}}}}}}
 	repair := cluster.Repair{Rules: []cluster.RepairRule{{Condition: "example.com/GPU:fine", Status: "False", After: time.Minute}}, Most: 20, Percent: true}
 	return &cluster.Snapshot{
 		Revision: 12, Now: at, Waiting: []cluster.Pod{pod}, Expected: []cluster.Pod{pod},

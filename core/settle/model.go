@@ -9,6 +9,7 @@ import (
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/fit"
 	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/quantity"
 )
 
 // model is what spots have in common that differ in nothing but their names, as
@@ -34,6 +35,7 @@ type modelKey struct {
 	kind, zone string
 	option     cluster.Option
 	labels     string
+	asked      string // extended resources
 	name       string // where it matters
 }
 
@@ -67,7 +69,7 @@ func (m *model) named(name string) *spot {
 // launch is the spot that a launch becomes if its choice is had; nil where the
 // snapshot does not know what that is.
 func (w *World) launch(l *plan.Launch) *spot {
-	key := modelKey{l.Pool, l.Choice.Kind, l.Choice.Zone, l.Choice.Option, textOf(l.Labels), ""}
+	key := modelKey{l.Pool, l.Choice.Kind, l.Choice.Zone, l.Choice.Option, textOf(l.Labels), extendedIn(l.Requests), ""}
 	if w.named {
 		key.name = l.Name
 	}
@@ -96,6 +98,15 @@ func asksByName(s *cluster.Shape) bool {
 	return slices.ContainsFunc(terms, func(t constraint.Requirements) bool {
 		return t.Has(cluster.LabelHostname)
 	})
+}
+
+// extendedIn names the extended resources that are asked for: by these machines of one
+// kind may differ.
+func extendedIn(requests quantity.Resources) (names string) {
+	for _, e := range requests.Extended {
+		names += e.Name + " "
+	}
+	return names
 }
 
 func textOf(labels constraint.Labels) string {

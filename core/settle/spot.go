@@ -152,7 +152,8 @@ func (w *World) Node(l *plan.Launch) *cluster.Node {
 	if o := l.Offer(pool.Catalogue); o != nil {
 		labels = labels.Merge(o.Labels)
 	}
-	n := w.node(l.Name, l.Pool, labels, pool.Taints, kind.Allocatable, kind.Attachable)
+	allocatable, _ := kind.Ordered(l.Requests)
+	n := w.node(l.Name, l.Pool, labels, pool.Taints, allocatable, kind.Attachable)
 	n.Price = l.Choice.Price
 	return n
 }

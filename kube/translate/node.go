@@ -139,7 +139,7 @@ func Machine(claim *karpv1.NodeClaim, kinds []cluster.Kind) cluster.Machine {
 		m.Allocatable, m.Capacity = Resources(claim.Status.Allocatable), Resources(claim.Status.Capacity)
 		return m
 	}
-	m.Allocatable, m.Capacity = span(types, kinds)
+	m.Allocatable, m.Capacity = span(types, kinds, Resources(claim.Spec.Resources.Requests))
 	return m
 }
 
@@ -150,20 +150,21 @@ func IsWithdrawn(claim *karpv1.NodeClaim) bool {
 }
 
 // span is the least allocatable and the most capacity among the kinds that a
-// machine may still become.
-func span(types constraint.Set, kinds []cluster.Kind) (least, most quantity.Resources) {
+// machine ordered for the requests may still become.
+func span(types constraint.Set, kinds []cluster.Kind, requests quantity.Resources) (least, most quantity.Resources) {
 	first := true
 	for i := range kinds {
 		k := &kinds[i]
 		if !types.Allows(k.Name) {
 			continue
 		}
-		most = most.Max(k.Capacity)
+		allocatable, capacity := k.Ordered(requests)
+		most = most.Max(capacity)
 		if first {
-			least, first = k.Allocatable, false
+			least, first = allocatable, false
 			continue
 		}
-		least = lesser(least, k.Allocatable)
+		least = lesser(least, allocatable)
 	}
 	return least, most
 }

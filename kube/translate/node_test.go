@@ -4,7 +4,10 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
@@ -58,6 +61,42 @@ func TestDoNotDisruptOfNodes(t *testing.T) {
 			n.Annotations, c.Annotations = said(tt.node), said(tt.claim)
 			if got := Node(n, c).DoNotDisrupt; got != tt.want {
 				t.Errorf("DoNotDisrupt = %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+// A machine on order has EFA adapters if its claim asks for them, whatever its type could
+// have. What is launched has what its status says.
+func TestAdaptersOfMachinesOnOrder(t *testing.T) {
+	const efa = "vpc.amazonaws.com/efa"
+	has := quantity.Resources{CPU: 72_000}.With(efa, 1)
+	attached := []cluster.Kind{{Name: "c5n.18xlarge", Allocatable: has, Capacity: has, OnRequest: []string{efa}}}
+	listed := []cluster.Kind{{Name: "c5n.18xlarge", Allocatable: has, Capacity: has}}
+	amounts := func(n string) corev1.ResourceList {
+		return corev1.ResourceList{"cpu": resource.MustParse("1"), efa: resource.MustParse(n)}
+	}
+	tests := map[string]struct {
+		asks, status corev1.ResourceList // a status: it is launched
+		kinds        []cluster.Kind
+		want         int64
+	}{
+		"the claim asks":                            {amounts("1"), nil, attached, 1},
+		"the claim does not":                        {nil, nil, attached, 0},
+		"the claim asks for none":                   {amounts("0"), nil, attached, 0},
+		"the class lists them for all its machines": {nil, nil, listed, 1},
+		"it is launched with them":                  {amounts("1"), amounts("1"), attached, 1},
+		"it is launched without":                    {nil, amounts("0"), attached, 0},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			c := &karpv1.NodeClaim{}
+			c.Spec.Resources.Requests, c.Status.Allocatable, c.Status.Capacity = tt.asks, tt.status, tt.status
+			if tt.status != nil {
+				c.Status.ProviderID = "aws:///us-east-1a/i-1"
+			}
+			if m := Machine(c, tt.kinds); m.Allocatable.Get(efa) != tt.want || m.Capacity.Get(efa) != tt.want {
+				t.Errorf("%s for pods, %s in all; want %d of %s", m.Allocatable, m.Capacity, tt.want, efa)
 			}
 		})
 	}

@@ -72,15 +72,15 @@ func For(all []Type, class nodeclass.Class, s Settings) *Kinds {
 			unsized(&out.Unsized, t.Name, err)
 			continue
 		}
-		total := capacity(*t, *spec, class.Image(img).ID, s)
+		total, fabric := capacity(*t, *spec, class.Image(img).ID, s), fabricOf(*t, *spec)
 		if class.Spec.OlderLabels {
 			labels = labels.Merge(olderLabels(t, total, class.Image(img).ID))
 		}
 		out.Kinds = append(out.Kinds, cluster.Kind{
 			Name: t.Name, Labels: labels, Capacity: total, LastResort: strings.Contains(t.Name, "metal"), Allocatable: allocatable(*t, *spec, total),
-			Sustained: t.Sustained, Surplus: surplus(t, class.Spec, s), Attachable: limits.of(t.Attachments.attachable(class.Spec)),
+			Sustained: t.Sustained, Surplus: surplus(t, class.Spec, s), Attachable: limits.of(t.Attachments.attachable(class.Spec)), OnRequest: fabric.onRequest(),
 		})
-		out.Setups = append(out.Setups, Setup{Image: img, MaxPods: MaxPods(*t, *spec, s), Kubelet: &spec.Kubelet, CPUs: t.CPUs, Quota: t.Quota, Fabric: fabricOf(*t, *spec)})
+		out.Setups = append(out.Setups, Setup{Image: img, MaxPods: MaxPods(*t, *spec, s), Kubelet: &spec.Kubelet, CPUs: t.CPUs, Quota: t.Quota, Fabric: fabric})
 		out.types = append(out.types, t)
 		if may, has := MaxPods(*t, *spec, s), addressed(*t, *spec, s); may > has {
 			crowd(&out.Crowded, t.Name, may, has)

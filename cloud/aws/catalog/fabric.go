@@ -15,6 +15,14 @@ func fabricOf(t Type, spec nodeclass.Spec) Fabric {
 	return Fabric{First: max(0, int64(len(t.CardENIs))-t.EFAs), Count: t.EFAs}
 }
 
+// onRequest is what a machine has only where the fabric is asked for.
+func (f Fabric) onRequest() []string {
+	if f.Count == 0 {
+		return nil
+	}
+	return []string{ResourceEFA}
+}
+
 // adapters is how many a machine has: those of the fabric, or those that the class lists.
 func (f Fabric) adapters(spec nodeclass.Spec) int64 {
 	n := f.Count

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,8 +25,12 @@ func TestAFabricHasAnAdapterOnEachCard(t *testing.T) {
 	}
 	for name, tt := range tests {
 		var got []string
-		for _, i := range fabricOf(Type{EFAs: int64(tt.adapters), CardENIs: make([]int64, tt.cards)}, tt.spec).Interfaces() {
+		f := fabricOf(Type{EFAs: int64(tt.adapters), CardENIs: make([]int64, tt.cards)}, tt.spec)
+		for _, i := range f.Interfaces() {
 			got = append(got, fmt.Sprintf("%d/%d %s", i.Card, i.Device, i.Type))
+		}
+		if attached := strings.HasSuffix(tt.want, "efa"); slices.Contains(f.onRequest(), ResourceEFA) != attached {
+			t.Errorf("%s: %v are there on request; adapters are: %v", name, f.onRequest(), attached)
 		}
 		if strings.Join(got, ", ") != tt.want {
 			t.Errorf("SC-446 %s: %v, want %s", name, got, tt.want)

@@ -85,6 +85,16 @@ func (i *instance) userData() string {
 	return string(text)
 }
 
+// adapters counts the interfaces that have an Elastic Fabric Adapter.
+func (i *instance) adapters() (n int) {
+	for _, x := range i.Interfaces {
+		if x.Type == "efa" || x.Type == "efa-only" {
+			n++
+		}
+	}
+	return n
+}
+
 // lifecycle is how the wire names the purchase option.
 func (i *instance) lifecycle() string {
 	if i.Spot {

@@ -32,6 +32,7 @@ type Instance struct {
 	Template    string // launch template ID
 	Volumes     []Volume
 	Interfaces  int
+	Adapters    int // interfaces with an Elastic Fabric Adapter
 	Tags        map[string]string
 	JoinFor     time.Duration // from running to the node in the cluster
 	NeverJoins  bool
@@ -183,7 +184,7 @@ func (s *Server) outside(l live) Instance {
 	o := Instance{
 		ID: l.ID, Type: l.Type, Zone: l.Zone.Name, ZoneID: l.Zone.ID, State: string(l.state), Spot: l.Spot, LaunchedAt: l.LaunchedAt,
 		UserData: l.userData(), PrivateDNS: s.st.privateDNS(l.Address), PrivateIP: l.Address, PublicIP: l.PublicIP, ImageID: l.Data.ImageID,
-		Profile: l.Profile, Template: l.Template, Interfaces: len(l.Interfaces), Tags: l.Tags.asMap(), JoinFor: l.machine.JoinFor, NeverJoins: l.machine.NeverJoins,
+		Profile: l.Profile, Template: l.Template, Interfaces: len(l.Interfaces), Adapters: l.adapters(), Tags: l.Tags.asMap(), JoinFor: l.machine.JoinFor, NeverJoins: l.machine.NeverJoins,
 	}
 	if img, err := s.st.image(l.Data.ImageID); err == nil {
 		o.ImageName, o.ImageFamily, o.Arch = img.Name, img.Family, img.Architecture

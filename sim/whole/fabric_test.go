@@ -1,0 +1,56 @@
+package whole_test
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/daemok/daemok/cloud/fake"
+	"github.com/daemok/daemok/kube/api"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
+)
+
+// A machine that is bought for a pod without EFA has room for one with, but no adapter: a
+// machine with adapters is bought before the first has joined.
+func TestAPodThatAsksForEFAWaitsForNoMachineWithout(t *testing.T) {
+	const typ, efa = "c5n.18xlarge", "vpc.amazonaws.com/efa"
+	tellOfAWSWith(t, fake.Options{Seed: 1, Types: []string{typ}}, func(t *testing.T, w *world) {
+		w.pool("default", func(p *karpv1.NodePool) {
+			p.Spec.Template.Spec.Requirements[0] = karpv1.Requirement{Key: api.LabelInstanceType, Operator: "In", Values: []string{typ}}
+		})
+		w.start(setup{})
+		w.scale("web", 1)
+		w.until(time.Minute, "a machine for the pod without", func() bool { return w.bought() == 1 && w.claims()[0].Status.ProviderID != "" })
+		plain := w.claims()[0]
+		w.deploy("mpi", 1, func(p *corev1.Pod) {
+			amounts := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1"), efa: resource.MustParse("1")}
+			p.Spec.Containers[0].Resources = corev1.ResourceRequirements{Requests: amounts, Limits: amounts}
+		})
+		w.until(20*time.Second, "a machine for the pod with EFA", func() bool { return w.bought() == 2 })
+		if len(w.nodes()) > 0 {
+			t.Fatalf("a node has joined, which says what it has: %s", w.state())
+		}
+		w.until(time.Minute, "both machines on their claims", func() bool {
+			for _, c := range w.claims() {
+				want := int64(1)
+				if c.Name == plain.Name {
+					want = 0
+				}
+				if c.Status.ProviderID == "" || translate.Resources(c.Status.Allocatable).Get(efa) != want {
+					return false
+				}
+			}
+			return len(w.claims()) == 2
+		})
+		attached := 0
+		for _, i := range w.aws.server.Instances() {
+			attached += i.Adapters
+		}
+		if attached != 1 {
+			t.Errorf("%d adapters are attached, want one for the pod that asks: %s", attached, w.state())
+		}
+	})
+}
