@@ -24,7 +24,7 @@ func Facts(i machine.Instance) (machine.Facts, error) {
 	h := boot.Hardware{
 		Type: t.Name, Arch: "amd64", VCPUs: int32(t.VCPUs), MemoryMiB: t.MemoryMiB,
 		ENIs: int32(t.ENIsMax), IPsPerENI: int32(t.IPv4PerENI), DiskGiB: i.DiskGiB,
-		Devices: devices(t, i.ImageName),
+		Devices: devices(t, i),
 	}
 	if t.IsARM() {
 		h.Arch = "arm64"
@@ -58,10 +58,14 @@ func volumesMax(t *ec2data.Type, i machine.Instance) int32 {
 	return int32(max(1, n))
 }
 
-// devices are the extended resources that the image's device plugin offers.
-func devices(t *ec2data.Type, imageName string) map[string]int64 {
+// devices are the extended resources that device plugins offer: of the image, and
+// AWS's for the adapters that the instance has.
+func devices(t *ec2data.Type, i machine.Instance) map[string]int64 {
 	out := map[string]int64{}
-	image := strings.ToLower(imageName)
+	if i.Adapters > 0 {
+		out["vpc.amazonaws.com/efa"] = int64(i.Adapters)
+	}
+	image := strings.ToLower(i.ImageName)
 	if strings.Contains(image, "nvidia") || strings.Contains(image, "gpu") {
 		for _, g := range t.GPUs {
 			if strings.EqualFold(g.Maker, "nvidia") {

@@ -48,6 +48,7 @@ type Instance struct {
 	DiskGiB    int64 // of the volume that holds the kubelet's files; 0 means 20
 	Volumes    int   // it was launched with, the root volume included; 0 means 1
 	Interfaces int   // it was launched with; 0 means 1
+	Adapters   int   // of these, Elastic Fabric Adapters
 
 	NodeDelay      time.Duration // from running to registered, already scaled
 	NeverRegisters bool          // drawn by the cloud's model

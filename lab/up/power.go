@@ -32,7 +32,7 @@ func machineOf(i emulator.Instance, region string) machine.Instance {
 	return machine.Instance{
 		ID: i.ID, Type: i.Type, Region: region, Zone: i.Zone, ZoneID: i.ZoneID, State: i.State,
 		ImageName: i.ImageName, UserData: []byte(i.UserData), PrivateDNS: i.PrivateDNS, PrivateIP: i.PrivateIP,
-		Role: i.Role, Tags: i.Tags, DiskGiB: kubeletDisk(i), Volumes: len(i.Volumes), Interfaces: i.Interfaces,
+		Role: i.Role, Tags: i.Tags, DiskGiB: kubeletDisk(i), Volumes: len(i.Volumes), Interfaces: i.Interfaces, Adapters: i.Adapters,
 		NodeDelay: i.JoinFor, NeverRegisters: i.NeverJoins,
 	}
 }

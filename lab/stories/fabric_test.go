@@ -1,0 +1,37 @@
+package stories_test
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// A pod that asks for EFA runs on a machine with an adapter. One that does not, and has no
+// room beside it, runs on another of the same type, which has none.
+func TestAdaptersAreAttachedForPodsThatAskForThem(t *testing.T) {
+	t.Parallel()
+	s := begin(t, shared)
+	const efa = "vpc.amazonaws.com/efa"
+	s.pool(template(s.namespace, "{key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}",
+		"{key: node.kubernetes.io/instance-type, operator: In, values: [c5n.18xlarge]}"))
+	s.deploy("mpi", 1, from(s.namespace), asking(corev1.ResourceCPU, "40"), asking(efa, "1"))
+	s.await("the pod with EFA to run", "v1/Pod", of("mpi", running(1)))
+	s.deploy("web", 1, from(s.namespace), asking(corev1.ResourceCPU, "40"))
+	s.await("the pod without to run", "v1/Pod", of("web", running(1)))
+	types := map[string]string{}
+	for _, i := range s.settledInstances() {
+		for _, n := range i.NetworkInterfaces {
+			types[*i.PrivateDnsName] += *n.InterfaceType
+		}
+	}
+	s.await("the pods' machines to have what they ask for", "v1/Pod", func(pods []*unstructured.Unstructured) bool {
+		for _, p := range pods {
+			want := map[string]string{"mpi": "efa", "web": "interface"}[p.GetLabels()["app"]]
+			if node := text(p, "spec", "nodeName"); types[node] != want {
+				t.Errorf("pod %s runs on %s with the interfaces %q, want %q", p.GetName(), node, types[node], want)
+			}
+		}
+		return true
+	})
+}
