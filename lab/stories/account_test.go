@@ -9,7 +9,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // instances returns what EC2 shows of instances by a filter on each name.
@@ -50,27 +49,29 @@ func poolInstances(t *testing.T, dir, pool string) []types.Instance {
 func (s *story) settledInstances() []types.Instance {
 	s.Helper()
 	var bought []types.Instance
-	s.await("every claim to have a machine of its own that EC2 shows", claims, func(seen []*unstructured.Unstructured) bool {
-		wanted := map[string]bool{}
-		for _, c := range inPool(seen, s.namespace) {
-			id := text(c, "status", "providerID")
-			if id == "" || wanted[id] || c.GetDeletionTimestamp() != nil {
-				return false
-			}
-			wanted[id] = true
-		}
-		if len(wanted) == 0 {
-			return false
-		}
-		if !poll(limit, farEvery, func() bool {
-			bought = poolInstances(s.T, s.dir, s.namespace)
-			return len(missing(wanted, bought)) == 0
-		}) {
-			s.Fatalf("EC2 does not show machines %v", missing(wanted, bought))
-		}
-		return true
-	})
+	if !poll(limit, farEvery, func() bool {
+		wanted := s.machinesOfClaims()
+		bought = poolInstances(s.T, s.dir, s.namespace)
+		return len(wanted) > 0 && len(missing(wanted, bought)) == 0 && maps.Equal(wanted, s.machinesOfClaims())
+	}) {
+		s.Fatalf("EC2 shows %s, and the claims are\n%s", describeInstances(bought), describe(inPool(s.list(claims), s.namespace)))
+	}
 	return bought
+}
+
+// machinesOfClaims are the provider IDs that the claims of the story's pool have, none
+// while one has no machine of its own or is on its way out.
+func (s *story) machinesOfClaims() map[string]bool {
+	s.Helper()
+	ids := map[string]bool{}
+	for _, c := range inPool(s.list(claims), s.namespace) {
+		id := text(c, "status", "providerID")
+		if id == "" || ids[id] || c.GetDeletionTimestamp() != nil || hasCondition(c, "DisruptionReason") {
+			return nil
+		}
+		ids[id] = true
+	}
+	return ids
 }
 
 // missing returns the provider IDs that none of the instances has.

@@ -8,7 +8,7 @@ import (
 
 // shortFor is how long the controller does not ask again for what AWS did not
 // have, with some room for the next look.
-const shortFor = 4 * time.Minute
+const shortFor = 3*time.Minute + limit
 
 // twoTypes is a template that can buy the cheap c5d.large or the dearer
 // m5d.large and nothing else; no other story's pool has either for its first

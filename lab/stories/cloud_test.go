@@ -1,7 +1,6 @@
 package stories_test
 
 import (
-	"context"
 	"encoding/base64"
 	"fmt"
 	"path/filepath"
@@ -54,13 +53,17 @@ func launch(t *testing.T, dir string) types.Instance {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// EC2 does not know its new instances at once.
+	awaitRuns(t, account, *bought.Instances[0].InstanceId)
+	return bought.Instances[0]
+}
+
+// awaitRuns waits until an instance runs, which EC2 does not know of at once.
+func awaitRuns(t *testing.T, account *ec2.Client, id string) {
+	t.Helper()
 	waiter := ec2.NewInstanceRunningWaiter(account, func(o *ec2.InstanceRunningWaiterOptions) { o.MinDelay, o.MaxDelay = 200*time.Millisecond, time.Second })
-	err = waiter.Wait(t.Context(), &ec2.DescribeInstancesInput{InstanceIds: []string{*bought.Instances[0].InstanceId}}, limit)
-	if err != nil {
+	if err := waiter.Wait(t.Context(), &ec2.DescribeInstancesInput{InstanceIds: []string{id}}, limit); err != nil {
 		t.Fatal(err)
 	}
-	return bought.Instances[0]
 }
 
 // nodeConfig is what EKS tells a machine about its cluster.
@@ -106,13 +109,7 @@ func TestCloudSurvivesTheLab(t *testing.T) {
 	awaitDead(t, []int{pid})
 	mustLab(t, 0, dir, "up", flags...)
 	c, _ := awsOf(t, dir)
-	found, err := ec2.NewFromConfig(c).DescribeInstances(context.Background(), &ec2.DescribeInstancesInput{InstanceIds: []string{*instance.InstanceId}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := found.Reservations[0].Instances[0].State.Name; got != types.InstanceStateNameRunning {
-		t.Errorf("instance is %s after the restart, want running", got)
-	}
+	awaitRuns(t, ec2.NewFromConfig(c), *instance.InstanceId) // it was written down when it was bought, and may have booted since
 	s.await("the node to be ready again", "v1/Node", isReady)
 }
 

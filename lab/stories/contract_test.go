@@ -86,7 +86,7 @@ func TestCtrlCStopsAll(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "lab")
 	t.Cleanup(func() { stopAnyway(t, dir) })
-	ctx, cancel := context.WithTimeout(t.Context(), 150*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), labWithin)
 	defer cancel()
 	command := labCommand(ctx, dir, "up", bareUp...)
 	command.Stderr = os.Stderr

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -19,7 +21,7 @@ const leases = "coordination.k8s.io/v1/Lease"
 
 // takeover is how long a controller's lease lasts after its death, with some
 // room for the next to notice.
-const takeover = 60 * time.Second
+const takeover = limit
 
 // ownLab starts a lab for one story alone.
 func ownLab(t *testing.T, flags ...string) *lazyLab {
@@ -242,5 +244,8 @@ func fields(path string) []string {
 
 func (s *story) dropLease() {
 	s.Helper()
-	mustKubectl(s.T, s.dir, "-n", "kube-system", "delete", "lease", "karpenter-leader-election", "--ignore-not-found")
+	err := s.resourceIn(leases, "kube-system").Delete(s.Context(), "karpenter-leader-election", metav1.DeleteOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		s.Fatal(err)
+	}
 }

@@ -161,7 +161,7 @@ func expire(pool, after string) func(*story) {
 func scaleToNothing(workload string) func(*story) {
 	return func(s *story) {
 		s.Helper()
-		mustKubectl(s.T, s.dir, "-n", s.namespace, "scale", "deployment", workload, "--replicas=0")
+		s.scale(workload, 0)
 		s.await("no pod of "+workload, "v1/Pod", of(workload, running(0)))
 	}
 }

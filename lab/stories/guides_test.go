@@ -152,14 +152,26 @@ func (s *story) migrated(folder string, want map[string]guide) string {
 	return join([]string{s.fill(stdout.String()), workloads})
 }
 
-// agentStarts takes the startup taint off, as the agent of the guide would.
+// agentStarts takes the startup taint off each node that has joined, as the agent of the guide
+// would, until no pod waits for a node.
 func agentStarts(s *story) {
 	s.Helper()
 	const taint = "node.cilium.io/agent-not-ready"
-	s.await("a registered node with the startup taint", "v1/Node", func(nodes []*unstructured.Unstructured) bool {
-		return slices.ContainsFunc(inPool(nodes, "dedicated"), func(n *unstructured.Unstructured) bool {
-			return carries(n, taint) && n.GetLabels()["karpenter.sh/registered"] == "true"
-		})
-	})
-	mustKubectl(s.T, s.dir, "taint", "nodes", "-l", "karpenter.sh/nodepool=dedicated", taint+"-")
+	taken := 0
+	if !poll(2*limit, farEvery, func() bool {
+		for _, n := range inPool(s.list("v1/Node"), "dedicated") {
+			if carries(n, taint) && n.GetLabels()["karpenter.sh/registered"] == "true" {
+				mustKubectl(s.T, s.dir, "taint", "nodes", n.GetName(), taint+"-")
+				taken++
+			}
+		}
+		return taken > 0 && of("dedicated", placed)(s.list("v1/Pod"))
+	}) {
+		s.Fatalf("the pods do not run though the startup taint was taken off %d nodes", taken)
+	}
+}
+
+// placed holds when no pod waits for a node.
+func placed(pods []*unstructured.Unstructured) bool {
+	return !slices.ContainsFunc(pods, func(p *unstructured.Unstructured) bool { return text(p, "spec", "nodeName") == "" })
 }

@@ -3,6 +3,7 @@ package stories_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -36,10 +37,21 @@ func (w *words) String() string {
 // host's kubelet is late for a moment is of no matter.
 func (s *story) lives() string {
 	s.Helper()
-	pods := mustKubectl(s.T, s.dir, "get", "pods", "-n", s.namespace, "-o", "jsonpath={range .items[*]}{.metadata.uid} on {.spec.nodeName}{'\\n'}{end}")
-	nodes := mustKubectl(s.T, s.dir, "get", "nodes", "-l", "karpenter.sh/nodepool="+s.namespace,
-		"-o", "jsonpath={range .items[*]}{.metadata.uid} is {.spec.providerID} {.metadata.deletionTimestamp}{.spec.taints[?(@.key!=\"node.kubernetes.io/not-ready\")].key}{'\\n'}{end}")
-	return pods + nodes
+	var b strings.Builder
+	for _, p := range s.list("v1/Pod") {
+		fmt.Fprintf(&b, "%s on %s\n", p.GetUID(), text(p, "spec", "nodeName"))
+	}
+	for _, n := range inPool(s.list("v1/Node"), s.namespace) {
+		fmt.Fprintf(&b, "%s is %s %v", n.GetUID(), text(n, "spec", "providerID"), n.GetDeletionTimestamp())
+		taints, _, _ := unstructured.NestedSlice(n.Object, "spec", "taints")
+		for _, t := range taints {
+			if key := fmt.Sprint(t.(map[string]any)["key"]); !strings.HasPrefix(key, ofKubelets) {
+				b.WriteString(" " + key)
+			}
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
 }
 
 // stop ends a controller in good order.
@@ -121,28 +133,26 @@ func TestHandedBackAndTakenOver(t *testing.T) {
 	s.awaitCondition(claims, s.namespace+"-adopted", "Initialized", "True")
 	s.await("no other claim to be bought", claims, func(seen []*unstructured.Unstructured) bool { return len(inPool(seen, s.namespace)) == len(nodes) })
 	unchanged("after a node was taken over")
-	mustKubectl(t, s.dir, "scale", "-n", s.namespace, "deployment/apart", "--replicas=1")
+	s.scale("apart", 1)
 	s.awaitFor(3*limit, "consolidation to go on", claims, func(seen []*unstructured.Unstructured) bool { return len(inPool(seen, s.namespace)) == 1 })
 }
 
 // loseClaim deletes a claim without its machine, and makes one that takes the machine over.
 func (s *story) loseClaim(name string) {
 	s.Helper()
-	providerID := mustKubectl(s.T, s.dir, "get", "nodeclaim", name, "-o", "jsonpath={.status.providerID}")
-	node := mustKubectl(s.T, s.dir, "get", "nodeclaim", name, "-o", "jsonpath={.status.nodeName}")
-	mustKubectl(s.T, s.dir, "patch", "node", node, "--type=merge", "-p", `{"metadata":{"ownerReferences":null}}`)
-	mustKubectl(s.T, s.dir, "patch", "nodeclaim", name, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
-	mustKubectl(s.T, s.dir, "delete", "nodeclaim", name)
-	class := mustKubectl(s.T, s.dir, "get", "nodepool", s.namespace, "-o", "jsonpath={.spec.template.spec.nodeClassRef.name}")
+	claim := s.object("karpenter.sh/v1", "NodeClaim", name)
+	s.patch("v1/Node", text(claim, "status", "nodeName"), `{"metadata":{"ownerReferences":null}}`)
+	s.patch(claims, name, `{"metadata":{"finalizers":null}}`)
+	s.drop(claims, name)
 	s.apply(`
 apiVersion: karpenter.sh/v1
 kind: NodeClaim
 metadata:
   name: ` + s.namespace + `-adopted
   labels: {karpenter.sh/nodepool: ` + s.namespace + `}
-  annotations: {daemok.sh/adopt: "` + providerID + `"}
+  annotations: {daemok.sh/adopt: "` + text(claim, "status", "providerID") + `"}
 spec:
-  nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: ` + class + `}
+  nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: ` + s.namespace + `}
   requirements: []
   expireAfter: Never
 `)

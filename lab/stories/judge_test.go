@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
@@ -104,7 +105,13 @@ func (w world) nodeFaults(p *corev1.Pod, n *corev1.Node) (wrong []string) {
 	return wrong
 }
 
-func forbids(t *corev1.Taint) bool { return t.Effect != corev1.TaintEffectPreferNoSchedule }
+// ofKubelets begins the taints that say how a node is doing: they come and go where a
+// kubelet of a busy machine is late, and pods that run need not tolerate them.
+const ofKubelets = "node.kubernetes.io/"
+
+func forbids(t *corev1.Taint) bool {
+	return t.Effect != corev1.TaintEffectPreferNoSchedule && !strings.HasPrefix(t.Key, ofKubelets)
+}
 
 // spreadFaults judges the spreads that must hold, among the domains of the
 // nodes that count for the pod.

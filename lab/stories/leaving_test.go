@@ -78,17 +78,46 @@ func (s *story) oneEach(pods int) (nodes []string) {
 	return nodes
 }
 
-// setBudget lets so many nodes of the story's pool go at once.
+// setBudget lets so many nodes of the story's pool go at once, from when it returns.
 func (s *story) setBudget(nodes string) {
 	s.Helper()
-	mustKubectl(s.T, s.dir, "patch", "nodepool", s.namespace, "--type=merge", fmt.Sprintf(`--patch={"spec":{"disruption":{"budgets":[{"nodes":"%s"}]}}}`, nodes))
+	s.patch(pools, s.namespace, fmt.Sprintf(`{"spec":{"disruption":{"budgets":[{"nodes":"%s"}]}}}`, nodes))
+	s.await("the controller to have seen that", pools, func(seen []*unstructured.Unstructured) bool {
+		pool := named(seen, s.namespace)
+		return len(pool) == 1 && observed(pool[0])
+	})
+}
+
+// observed holds when the conditions of an object are about what its spec says now.
+func observed(o *unstructured.Unstructured) bool {
+	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	return slices.ContainsFunc(conditions, func(c any) bool {
+		is := c.(map[string]any)
+		return is["type"] == "Ready" && is["observedGeneration"] == o.GetGeneration()
+	})
+}
+
+const guards = "policy/v1/PodDisruptionBudget"
+
+// guard makes a PodDisruptionBudget for the pods that oneEach runs, of which so many may
+// be away, and waits until it is in force.
+func (s *story) guard(name string, away int32) {
+	s.Helper()
+	most := intstr.FromInt32(away)
+	s.applyTyped(&policyv1.PodDisruptionBudget{
+		TypeMeta: metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"}, ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: policyv1.PodDisruptionBudgetSpec{Selector: workloadSelector("apart"), MaxUnavailable: &most},
+	})
+	s.await("the budget of pods to be in force", guards, func(seen []*unstructured.Unstructured) bool {
+		return len(seen) == 1 && text(seen[0], "status", "observedGeneration") == fmt.Sprint(seen[0].GetGeneration())
+	})
 }
 
 // growDisks changes what the disks of the class's machines are.
 func (s *story) growDisks(size string) {
 	s.Helper()
-	mustKubectl(s.T, s.dir, "patch", "ec2nodeclass", s.namespace, "--type=merge",
-		fmt.Sprintf(`--patch={"spec":{"blockDeviceMappings":[{"deviceName":"/dev/xvda","rootVolume":true,"ebs":{"volumeSize":"%s","volumeType":"gp3"}}]}}`, size))
+	s.patch(classes, s.namespace,
+		fmt.Sprintf(`{"spec":{"blockDeviceMappings":[{"deviceName":"/dev/xvda","rootVolume":true,"ebs":{"volumeSize":"%s","volumeType":"gp3"}}]}}`, size))
 }
 
 // left holds when exactly n of the claims are still there.
@@ -210,11 +239,7 @@ func (s *story) halfOfThePodsLeave() {
 func (s *story) budgetAllowsNothing() {
 	s.pool(moving("100%"))
 	old := s.oneEach(2)
-	zero := intstr.FromInt32(0)
-	s.applyTyped(&policyv1.PodDisruptionBudget{
-		TypeMeta: metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"}, ObjectMeta: metav1.ObjectMeta{Name: "none"},
-		Spec: policyv1.PodDisruptionBudgetSpec{Selector: workloadSelector("apart"), MaxUnavailable: &zero},
-	})
+	s.guard("none", 0)
 	s.growDisks("34Gi")
 	for _, name := range old {
 		s.awaitCondition(claims, name, "Drifted", "True")
@@ -223,7 +248,7 @@ func (s *story) budgetAllowsNothing() {
 		own := inPool(seen, s.namespace) // nodes of stories before may still be going
 		return len(own) != 2 || slices.ContainsFunc(own, func(c *unstructured.Unstructured) bool { return hasCondition(c, "DisruptionReason") })
 	})
-	mustKubectl(s.T, s.dir, "delete", "pdb", "none", "-n", s.namespace)
+	s.drop(guards, "none")
 	s.awaitFor(2*limit, "the nodes to be new", claims, left(old, none))
 	s.await("both pods to run", "v1/Pod", of("apart", running(2)))
 }
@@ -239,7 +264,7 @@ func (s *story) finalizerHoldsUp() {
 		name = seen[0].GetName()
 		return true
 	})
-	mustKubectl(s.T, s.dir, "patch", "pod", name, "-n", s.namespace, "--type=merge", `--patch={"metadata":{"finalizers":["example.com/mine"]}}`)
+	s.patch("v1/Pod", name, `{"metadata":{"finalizers":["example.com/mine"]}}`)
 	s.growDisks("35Gi")
 	s.awaitFor(2*limit, "the pod in its place to run, and the pod to wait for its finalizer", "v1/Pod", func(seen []*unstructured.Unstructured) bool {
 		waits, runs := false, false
@@ -255,7 +280,7 @@ func (s *story) finalizerHoldsUp() {
 			return c.GetName() == old[0] && c.GetDeletionTimestamp() != nil
 		})
 	})
-	mustKubectl(s.T, s.dir, "patch", "pod", name, "-n", s.namespace, "--type=merge", `--patch={"metadata":{"finalizers":null}}`)
+	s.patch("v1/Pod", name, `{"metadata":{"finalizers":null}}`)
 	s.await("the old node to be gone", claims, left(old, none))
 	s.await("one pod to run", "v1/Pod", running(1))
 }
@@ -279,7 +304,7 @@ func (s *story) deletedPoolDrains() {
 		return len(old) == 3
 	})
 	most := s.watchGoing(old)
-	mustKubectl(s.T, s.dir, "delete", "nodepool", s.namespace, "--wait=false")
+	s.drop(pools, s.namespace)
 	s.awaitCondition(pools, s.namespace, "Drained", "False", "NodesStay", "nodes left: 3, going: 0", "no place for its pods", "daemok.sh/delete=fast")
 	s.never(10*time.Second, "a node went whose pod has no other place", claims, left(old, func(n int) bool { return n < 3 }))
 	other := s.namespace + "-other"
@@ -293,9 +318,9 @@ func (s *story) deletedPoolDrains() {
 	if got := most(); got > 1 {
 		s.Errorf("%d nodes went at once, and one may", got)
 	}
-	mustKubectl(s.T, s.dir, "delete", "nodepool", other, "--wait=false")
+	s.drop(pools, other)
 	s.awaitCondition(pools, other, "Drained", "False", "NodesStay", "nodes left: 3, going: 0, allowed now: 0")
-	mustKubectl(s.T, s.dir, "annotate", "nodepool", other, "daemok.sh/delete=fast")
+	s.annotate(pools, other, "daemok.sh/delete", "fast")
 	s.await("the other pool to be gone", pools, gone(other))
 	s.awaitFor(2*limit, "its claims to be gone", claims, ofPool(other, 0))
 }
@@ -308,11 +333,11 @@ func TestNodesStayWhileTheAPIServerCannotBeReached(t *testing.T) {
 	s.run("controller", "PAYBACK=off").awaitLeader(limit)
 	s.pool(moving("100%"))
 	old := s.oneEach(3)
+	server := s.pid("apiserver")
 	s.growDisks("36Gi")
 	s.await("moves to have begun", claims, func(seen []*unstructured.Unstructured) bool {
 		return slices.ContainsFunc(seen, func(c *unstructured.Unstructured) bool { return hasCondition(c, "DisruptionReason") })
 	})
-	server := s.pid("apiserver")
 	if err := syscall.Kill(server, syscall.SIGSTOP); err != nil {
 		s.Fatal(err)
 	}
@@ -338,11 +363,7 @@ func TestFiftyNodesDrift(t *testing.T) {
 	s := begin(t, ownLab(t, "--controller=true"))
 	s.pool(moving(strconv.Itoa(atOnce)))
 	old := s.oneEach(nodes)
-	few := intstr.FromInt32(atOnce)
-	s.applyTyped(&policyv1.PodDisruptionBudget{
-		TypeMeta: metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"}, ObjectMeta: metav1.ObjectMeta{Name: "few"},
-		Spec: policyv1.PodDisruptionBudgetSpec{Selector: workloadSelector("apart"), MaxUnavailable: &few},
-	})
+	s.guard("few", atOnce)
 	most, least := s.watchGoing(old), s.watchLeast("apart")
 	began := time.Now()
 	s.growDisks("37Gi")

@@ -52,7 +52,7 @@ func TestLimitsAreNeverExceeded(t *testing.T) {
 	if got := most(); got > 6 {
 		t.Errorf("the pool owned %d CPUs, more than its limit of 6", got)
 	}
-	mustKubectl(t, s.dir, "patch", "nodepool", s.namespace, "--type=merge", `--patch={"spec":{"limits":{"cpu":"64"}}}`)
+	s.patch(pools, s.namespace, `{"spec":{"limits":{"cpu":"64"}}}`)
 	s.await("all pods to run under the new limit", "v1/Pod", of("many", running(8)))
 }
 

@@ -82,7 +82,7 @@ func (s *story) roleIsNotMapped() {
 // nodeIsRepaired: a node reports for too long what its pool has repaired. Another machine takes its place.
 func (s *story) nodeIsRepaired() {
 	s.pool("")
-	mustKubectl(s.T, s.dir, "annotate", "nodepool", s.namespace, "daemok.sh/repair=KernelDeadlock:True=1m, most=1")
+	s.annotate(pools, s.namespace, "daemok.sh/repair", "KernelDeadlock:True=1m, most=1")
 	old := s.oneEach(1)
 	node := s.nodesOfPods()[0]
 	s.tell("condition", node, "KernelDeadlock=True")

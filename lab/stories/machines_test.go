@@ -83,7 +83,7 @@ func (s *story) becomesNode() {
 	if err := gone.Wait(s.Context(), &ec2.DescribeInstancesInput{InstanceIds: ids}, limit); err != nil {
 		s.Error(err)
 	}
-	mustKubectl(s.T, s.dir, "delete", "node", name) // as its controller would
+	s.drop("v1/Node", name) // as its controller would
 }
 
 // misbehaves silences a kubelet: it lets its pods be, and goes on with them
@@ -101,7 +101,7 @@ func (s *story) misbehaves() {
 	if said := s.tell("silence", node); !strings.Contains(said, *instance.InstanceId) {
 		s.Errorf("machine silence %s says %q, want the instance", node, said)
 	}
-	mustKubectl(s.T, s.dir, "-n", s.namespace, "scale", "deployment", "web", "--replicas=0")
+	s.scale("web", 0)
 	s.await("the pod to be asked to go, in vain", "v1/Pod", func(pods []*unstructured.Unstructured) bool {
 		return len(pods) == 1 && pods[0].GetDeletionTimestamp() != nil
 	})

@@ -70,8 +70,7 @@ spec:
 	s.await("more than one node", "v1/Node", func(nodes []*unstructured.Unstructured) bool {
 		return len(inPool(nodes, s.namespace)) > 1
 	})
-	mustKubectl(t, s.dir, "-n", s.namespace, "patch", "deployment", "inflate", "--type=merge",
-		`--patch={"spec":{"template":{"metadata":{"annotations":{"lab.daemok.sh/cpu-usage":"10m"}}}}}`)
+	s.patch(deployments, "inflate", `{"spec":{"template":{"metadata":{"annotations":{"lab.daemok.sh/cpu-usage":"10m"}}}}}`)
 	s.await("one replica", "v1/Pod", running(1))
 	s.await("one node", "v1/Node", ofPool(s.namespace, 1))
 }

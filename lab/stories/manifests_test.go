@@ -87,7 +87,7 @@ func TestEveryManifestIsExpected(t *testing.T) {
 func TestManifestsRun(t *testing.T) {
 	t.Parallel()
 	s := begin(t, ownLab(t, "--nodes=2")) // they use up what launch templates the cloud makes in a minute
-	s.own("ec2nodeclass", s.filled("class"), "")
+	s.own(classes, s.filled("class"), "")
 	bought := s.followPurchases()
 	applied := map[string]*manifest{}
 	for _, name := range slices.Sorted(maps.Keys(together)) {
@@ -115,7 +115,7 @@ func TestManifestsRun(t *testing.T) {
 func TestManifestsRunAlone(t *testing.T) {
 	t.Parallel()
 	s := begin(t, ownLab(t))
-	s.own("ec2nodeclass", s.filled("class"), "")
+	s.own(classes, s.filled("class"), "")
 	bought := s.followPurchases()
 	for name, want := range oneByOne {
 		t.Run(name, func(t *testing.T) {
@@ -132,7 +132,7 @@ func TestManifestsRunAlone(t *testing.T) {
 func (m *manifest) loseMachine(pods []*unstructured.Unstructured) int {
 	m.Helper()
 	name, node := pods[1].GetName(), text(pods[1], "spec", "nodeName")
-	mustKubectl(m.T, m.dir, "delete", "node", node, "--wait=false")
+	m.drop("v1/Node", node)
 	m.awaitPods("the pod to run on another machine", func(now []*unstructured.Unstructured) bool {
 		found := named(now, name)
 		return len(found) == 1 && text(found[0], "spec", "nodeName") != node && running(m.pods)(now)
@@ -156,7 +156,7 @@ func (m *manifest) handOver() {
 		}
 		return app != "" && waits == 1
 	})
-	mustKubectl(m.T, m.dir, "-n", m.namespace, "scale", "deployment", app, "--replicas=0")
+	m.scale(app, 0)
 	m.pods = 1
 }
 
@@ -175,7 +175,7 @@ func (m *manifest) urgentFirst() {
 			m.Errorf("%s pod %s is %s while the limit is used up", app, p.GetName(), phase)
 		}
 	}
-	mustKubectl(m.T, m.dir, "patch", "nodepool", m.pools[0], "--type=merge", `--patch={"spec":{"limits":{"cpu":"64"}}}`)
+	m.patch(pools, m.pools[0], `{"spec":{"limits":{"cpu":"64"}}}`)
 }
 
 // inOrder checks how many machines each of the pools has, in their order.

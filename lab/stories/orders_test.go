@@ -30,11 +30,11 @@ func (s *story) answerIsLost() {
 	}
 	s.pool("")
 	s.oneEach(1)
+	mustLab(s.T, 0, s.dir, "throttle", "*", "--end") // the story asks as well
 	s.nothingTwice()
 	if left := mustLab(s.T, 1, s.dir, "fault", "CreateFleet", "--end"); !strings.Contains(left.stderr, "CreateFleet has no faults") {
 		s.Errorf("the fault has not struck: %s", left.stderr)
 	}
-	mustLab(s.T, 0, s.dir, "throttle", "*", "--end")
 }
 
 // zoneIsLost: the node of a lost zone is not heard any more, pods that come find room elsewhere, and
@@ -68,7 +68,7 @@ func (s *story) rightIsMissing() {
 	s.pool("")
 	s.oneEach(1)
 	s.account("deny", "CreateFleet")
-	mustKubectl(s.T, s.dir, "-n", s.namespace, "scale", "deployment", "apart", "--replicas=2")
+	s.scale("apart", 2)
 	s.awaitEvent(eventsOfCluster, "NodeClaim", s.namespace, "ec2:CreateFleet")
 	s.account("allow", "CreateFleet")
 	s.awaitFor(3*limit, "both pods to run", "v1/Pod", of("apart", running(2)))

@@ -49,7 +49,7 @@ func TestControllerRefusesToStart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := bare.use(t)
-			ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), labWithin)
 			defer cancel()
 			command := controllerCommand(ctx, t, dir, tt.change)
 			var stderr bytes.Buffer

