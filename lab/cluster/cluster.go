@@ -158,7 +158,7 @@ func (c *Cluster) AwaitReady(ctx context.Context) error {
 }
 
 func ready(ctx context.Context, client *http.Client, host string) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, host+"/readyz", nil)
 	if err != nil {

@@ -15,7 +15,7 @@ const (
 	portMin   = 20000
 	portMax   = 32000
 	portTries = 100
-	portWait  = 10 * time.Second
+	portWait  = time.Minute
 	portEvery = 50 * time.Millisecond
 )
 

@@ -19,9 +19,9 @@ import (
 
 // Limits of the verbs that talk to a running lab.
 const (
-	askWithin     = 10 * time.Second
-	restartWithin = 60 * time.Second
-	downWithin    = 60 * time.Second
+	askWithin     = 30 * time.Second
+	restartWithin = 3 * time.Minute
+	downWithin    = 2 * time.Minute
 )
 
 func downCommand() *cobra.Command {

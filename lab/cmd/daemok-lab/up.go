@@ -15,7 +15,7 @@ import (
 )
 
 // readyWithin is how long a lab may take to get up.
-const readyWithin = 120 * time.Second
+const readyWithin = 4 * time.Minute
 
 var eksVersion = regexp.MustCompile(`^1\.[0-9]{2}$`)
 
