@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -79,14 +80,17 @@ func (s *story) kubectlApply(manifest string) {
 
 // sideBySide sees guides that were started to their end.
 func (s *story) sideBySide(guides map[string]guide) {
-	s.T.Run("side by side", func(t *testing.T) {
-		for name, g := range guides {
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				s.of(t).follow(g)
-			})
-		}
-	})
+	atOnce(s.T, guides, func(t *testing.T, g guide) { s.of(t).follow(g) })
+}
+
+// atOnce runs a test for each of what goes on in a lab already. They wait for no other
+// stories, as parallel tests would: the lab would stay up for them until the last one began.
+func atOnce[T any](t *testing.T, all map[string]T, see func(*testing.T, T)) {
+	var running sync.WaitGroup
+	for name, one := range all {
+		running.Go(func() { t.Run(name, func(t *testing.T) { see(t, one) }) })
+	}
+	running.Wait()
 }
 
 // follow looks at what comes of a guide.

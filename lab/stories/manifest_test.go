@@ -21,6 +21,7 @@ import (
 // the pools that are theirs alone.
 type manifest struct {
 	*story
+	name    string
 	objects []*unstructured.Unstructured
 	pools   []string
 	pods    int // that must run in the end
@@ -56,7 +57,7 @@ func (s *story) manifest(name string, bought *purchases) *manifest {
 	own := s.of(s.T)
 	own.namespace = namespaceFor("rules/" + name)
 	own.createNamespace()
-	m := &manifest{story: own, bought: bought, objects: own.decode(own.filled(filepath.Join("rules", name)))}
+	m := &manifest{story: own, name: name, bought: bought, objects: own.decode(own.filled(filepath.Join("rules", name)))}
 	for _, o := range m.objects {
 		if isWorkload(o) {
 			continue

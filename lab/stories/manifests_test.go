@@ -96,15 +96,10 @@ func TestManifestsRun(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(together)) {
 		applied[name].deploy()
 	}
-	t.Run("side by side", func(t *testing.T) {
-		for name, want := range together {
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				m := *applied[name]
-				m.story = m.of(t)
-				m.unfold(want)
-			})
-		}
+	atOnce(t, applied, func(t *testing.T, of *manifest) {
+		m := *of
+		m.story = m.of(t)
+		m.unfold(together[m.name])
 	})
 	for _, m := range applied {
 		m.nothingLeft()
