@@ -81,6 +81,7 @@ type Metrics struct {
 	NoticeSeconds   prometheus.Histogram
 	StatusUnhealthy *prometheus.CounterVec // category
 	QueueReadable   prometheus.Gauge
+	UserDataBytes   *prometheus.GaugeVec // nodeclass
 
 	RecordWrites *prometheus.CounterVec // result
 
@@ -146,6 +147,8 @@ func NewMetrics(r prometheus.Registerer, version, commit, goVersion, arch string
 		StatusUnhealthy: b.counters("karpenter_interruption_instance_status_unhealthy_total"),
 		NoticeSeconds:   b.histogram("karpenter_interruption_message_queue_duration_seconds"),
 		QueueReadable:   b.gauges("daemok_interruption_queue_readable").WithLabelValues(),
+
+		UserDataBytes: b.gauges("karpenter_ec2nodeclasses_userdata_bytes"),
 
 		RecordWrites: b.counters("daemok_record_writes_total"),
 	}

@@ -164,6 +164,8 @@ var cloudCalls = []Definition{
 		Help: "Launches refused or short of machines; counted once for each zone that was short."},
 	{Name: "karpenter_cloudprovider_batcher_batch_size", Kind: Histogram, Unit: "1", Labels: []string{"batcher"},
 		Help: "Machines that one call was about.", Buckets: powers},
+	{Name: "karpenter_ec2nodeclasses_userdata_bytes", Kind: Gauge, Unit: "bytes", Labels: []string{"nodeclass"},
+		Help: "User data of the class's machines as merged, but for the labels and taints that pools add; EC2 takes 16384."},
 	{Name: "aws_sdk_go_request_total", Kind: Counter, Unit: "1", Labels: []string{"service", "action", "status_code"},
 		Help: "Requests to AWS, retries not counted; status_code is 200 or AWS's error code."},
 	{Name: "aws_sdk_go_request_duration_seconds", Kind: Histogram, Unit: "seconds", Labels: []string{"service", "action", "status_code"},

@@ -165,6 +165,21 @@ type launchRehearsal struct {
 // sort is what launches into reservations differ in beside these.
 type sort struct{ block, interruptible, dedicated bool }
 
+// UserDataBytes is how long the user data of a machine of a class whose parts are all
+// resolved is, merged from the class's and ours, but for the labels and taints that pools
+// add. A *cloud.RefusedError says why no launch could send it. It calls nobody.
+func (p *Provider) UserDataBytes(_ context.Context, class nodeclass.Class) (int, error) {
+	k, err := p.known(cloud.Class{ID: class.ID(), Settings: class})
+	if err != nil {
+		return 0, err
+	}
+	usual, found := representative(class, k.catalogue)
+	if !found {
+		return 0, fmt.Errorf("no type is offered that an image of class %s boots", class.Name)
+	}
+	return fleet.UserDataBytes(p.launchOf(class, k, usual))
+}
+
 // rehearsals are of the first kind that is offered now and that one of the class's
 // images boots, and of each reservation whose kind one of them boots.
 func (p *Provider) rehearsals(class nodeclass.Class) ([]launchRehearsal, error) {
@@ -195,15 +210,20 @@ func (p *Provider) rehearsals(class nodeclass.Class) ([]launchRehearsal, error) 
 }
 
 func (p *Provider) rehearsal(class nodeclass.Class, k *known, o cloud.OfferChoice) (fleet.Rehearsal, error) {
+	return fleet.Rehearse(p.launchOf(class, k, o))
+}
+
+// launchOf is the launch of one machine that is rehearsed.
+func (p *Provider) launchOf(class nodeclass.Class, k *known, o cloud.OfferChoice) fleet.Request {
 	at := slices.IndexFunc(class.Resolved.Subnets, inZone(o.Zone))
-	return fleet.Rehearse(fleet.Request{
+	return fleet.Request{
 		Class: class, Kinds: k.kinds, Cluster: p.clusterFacts(), Subnets: class.Resolved.Subnets[at : at+1],
 		OpenReservations: p.options.NoReservedCapacity,
 		Launch: cloud.LaunchRequest{
 			Class: cloud.Class{ID: class.ID(), Settings: class}, Count: 1, Batch: "dry-run",
 			Options: []cloud.OfferChoice{o}, Tags: map[string]string{nodeclass.TagPool: "dry-run"},
 		},
-	})
+	}
 }
 
 // representative is the first kind, by name, that is offered and that an image boots: one

@@ -182,6 +182,14 @@ func TestVerify(t *testing.T) {
 		if refused := refusal(t, a.provider.Verify(t.Context(), class)); refused.Reason != "UserDataSizeLimitExceeded" {
 			t.Errorf("Verify = %v", refused)
 		}
+		long, err := a.provider.UserDataBytes(t.Context(), class)
+		if refused := refusal(t, err); refused.Reason != "UserDataSizeLimitExceeded" || long < 40000 {
+			t.Errorf("UserDataBytes = %d, %v", long, err)
+		}
+		class.Spec.UserData = ""
+		if got, err := a.provider.UserDataBytes(t.Context(), class); err != nil || got <= 0 || got > long-40000 {
+			t.Errorf("UserDataBytes = %d, %v without what the user wrote; want ours alone", got, err)
+		}
 	})
 }
 

@@ -197,7 +197,7 @@ func classKinds(o options, authority string, account *class.Account, older bool)
 func (p *parts) classLoops() (loops []controller.Loop) {
 	for _, kind := range p.classes.Served {
 		loops = append(loops, controller.ClassLoop(&class.Reconciler{
-			Kind: kind, Store: p.manager.GetClient(), Live: p.manager.GetAPIReader(), Finder: p.provider, Events: p.events, Log: p.log, Now: time.Now,
+			Kind: kind, Store: p.manager.GetClient(), Live: p.manager.GetAPIReader(), Finder: p.provider, Events: p.events, Metrics: p.metrics, Log: p.log, Now: time.Now,
 			DryRun: !p.options.disableDryRun, Verified: aws.VerifiedFor, ReservedCapacity: p.options.reserved, ReservedENIs: p.options.reservedENIs,
 			ImagesEvery: p.options.amiEvery, SubnetsEvery: p.options.subnetEvery,
 		}))

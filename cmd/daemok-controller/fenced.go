@@ -83,6 +83,10 @@ func (f fenced) Crowded(ctx context.Context, class nodeclass.Class) (nodeclass.C
 	return f.inner.Crowded(ctx, class)
 }
 
+func (f fenced) UserDataBytes(ctx context.Context, class nodeclass.Class) (int, error) {
+	return f.inner.UserDataBytes(ctx, class)
+}
+
 func (f fenced) Verify(ctx context.Context, class nodeclass.Class) error {
 	return f.inner.Verify(ctx, class)
 }

@@ -65,6 +65,9 @@ func (r *reached) Unsized(context.Context, nodeclass.Class) (nodeclass.Unsized, 
 func (r *reached) Crowded(context.Context, nodeclass.Class) (nodeclass.Crowded, error) {
 	return nodeclass.Crowded{}, r.call("Crowded")
 }
+func (r *reached) UserDataBytes(context.Context, nodeclass.Class) (int, error) {
+	return 0, r.call("UserDataBytes")
+}
 func (r *reached) CollectProfiles(context.Context, map[string]bool) ([]string, error) {
 	return nil, r.call("CollectProfiles")
 }
@@ -79,7 +82,7 @@ func (r *reached) RefreshTemplates(context.Context) error        { return r.call
 // Without a lease only looks reach AWS. Every method that the program uses is
 // called; one that is not named here is taken for one that changes something.
 func TestWithoutALeaseNothingIsChangedAtAWS(t *testing.T) {
-	looks := []string{"Crowded", "Groups", "Images", "Kinds", "KubernetesVersion", "List", "Placement", "RefreshOnDemand", "RefreshQuotas", "RefreshSpot", "RefreshTypes", "Reservations", "Subnets", "Unsized", "Verify"}
+	looks := []string{"Crowded", "Groups", "Images", "Kinds", "KubernetesVersion", "List", "Placement", "RefreshOnDemand", "RefreshQuotas", "RefreshSpot", "RefreshTypes", "Reservations", "Subnets", "Unsized", "UserDataBytes", "Verify"}
 	inner := &reached{}
 	p := provider(behind(&fence.Fence{LeaseFor: time.Minute, CallFor: time.Second, Now: time.Now}, inner))
 	every := reflect.TypeFor[provider]()

@@ -39,6 +39,7 @@ type provider interface {
 	Unsized(ctx context.Context, class nodeclass.Class) (nodeclass.Unsized, error)
 	Crowded(ctx context.Context, class nodeclass.Class) (nodeclass.Crowded, error)
 	Verify(ctx context.Context, class nodeclass.Class) error
+	UserDataBytes(ctx context.Context, class nodeclass.Class) (int, error)
 	Forget(ctx context.Context, class nodeclass.Class) error
 	CollectProfiles(ctx context.Context, used map[string]bool) ([]string, error)
 	RefreshTypes(ctx context.Context) error

@@ -58,6 +58,9 @@ type finder interface {
 	Unsized(ctx context.Context, class nodeclass.Class) (nodeclass.Unsized, error)
 	// Crowded tells which types may run more pods than they have addresses for.
 	Crowded(ctx context.Context, class nodeclass.Class) (nodeclass.Crowded, error)
+	// UserDataBytes tells how long the user data of such a class's machines is, or why
+	// there can be none.
+	UserDataBytes(ctx context.Context, class nodeclass.Class) (int, error)
 	// Verify asks whether machines could be launched from a class whose parts
 	// are all found.
 	Verify(ctx context.Context, class nodeclass.Class) error
@@ -67,13 +70,14 @@ type finder interface {
 
 // Reconciler is the loop over classes.
 type Reconciler struct {
-	Kind   Kind
-	Store  client.Client
-	Live   client.Reader // that misses no claim
-	Finder finder
-	Events publisher
-	Log    *slog.Logger
-	DryRun bool // verify by dry runs
+	Kind    Kind
+	Store   client.Client
+	Live    client.Reader // that misses no claim
+	Finder  finder
+	Events  publisher
+	Metrics *observe.Metrics
+	Log     *slog.Logger
+	DryRun  bool // verify by dry runs
 
 	ReservedENIs     int  // network interfaces of each machine that pods get no addresses of
 	ReservedCapacity bool // the feature gate: capacity reservations are looked up
@@ -92,12 +96,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration,
 	o := r.Kind.New()
 	if err := r.Store.Get(ctx, client.ObjectKey{Name: name}, o); err != nil {
 		if client.IgnoreNotFound(err) == nil {
-			r.records.forget(name)
+			r.forget(name)
 		}
 		return 0, client.IgnoreNotFound(err)
 	}
 	if r.Kind.Is != nil && !r.Kind.Is(o) {
-		r.records.forget(name)
+		r.forget(name)
 		return 0, nil
 	}
 	if r.Kind.Learn != nil {
@@ -242,7 +246,21 @@ func (r *Reconciler) judge(ctx context.Context, c *Subject, unread error) bool {
 		return false
 	}
 	r.density(ctx, c, settings)
-	return r.verify(ctx, c, settings)
+	return r.merges(ctx, c, settings) && r.verify(ctx, c, settings)
+}
+
+// merges reports whether machines can be sent the user data that the class's and ours
+// make together. While types are not known, nothing is said.
+func (r *Reconciler) merges(ctx context.Context, c *Subject, settings nodeclass.Class) bool {
+	bytes, err := r.Finder.UserDataBytes(ctx, settings)
+	if bytes > 0 && c.Kind.Name == KindEC2NodeClass {
+		r.Metrics.UserDataBytes.WithLabelValues(c.GetName()).Set(float64(bytes))
+	}
+	if refused, ok := errors.AsType[*cloud.RefusedError](err); ok {
+		condition.SetFalse(c, awsv1.ClassValidationSucceeded, refused.Reason, c.InWords(refused.Cause), r.Now())
+		return false
+	}
+	return true
 }
 
 // unsized says why the kubelet's expressions leave no type at all. Where they
@@ -411,8 +429,14 @@ func (r *Reconciler) finalize(ctx context.Context, c *Subject) (time.Duration, e
 	if err := r.Store.Patch(ctx, c.Object, client.MergeFromWithOptions(before.Object, client.MergeFromWithOptimisticLock{})); client.IgnoreNotFound(err) != nil {
 		return 0, fmt.Errorf("remove finalizer of %s: %w", c.ID(), err)
 	}
-	r.records.forget(c.GetName())
+	r.forget(c.GetName())
 	return 0, nil
+}
+
+// forget drops what is known of a class that is not there any more.
+func (r *Reconciler) forget(name string) {
+	r.records.forget(name)
+	r.Metrics.UserDataBytes.DeleteLabelValues(name)
 }
 
 // users counts the claims of a class. That there are none is believed of the API server

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -43,6 +44,8 @@ type account struct {
 	versionless error
 	unsized     nodeclass.Unsized
 	crowded     nodeclass.Crowded
+	userData    int   // bytes
+	unmerged    error // why there is none
 	forgotten   []string
 	verifies    int
 	looks       map[string]int // for what
@@ -103,6 +106,10 @@ func (a *account) Crowded(context.Context, nodeclass.Class) (nodeclass.Crowded, 
 	return a.crowded, nil
 }
 
+func (a *account) UserDataBytes(context.Context, nodeclass.Class) (int, error) {
+	return a.userData, a.unmerged
+}
+
 func (a *account) Verify(context.Context, nodeclass.Class) error {
 	a.verifies++
 	return a.verify
@@ -120,6 +127,9 @@ func (silent) Publish(observe.Event) {}
 var unheard = slog.New(slog.DiscardHandler)
 
 // reconciler is the loop over a store with these objects.
+// measured are metrics of a program of their own.
+func measured() *observe.Metrics { return observe.NewMetrics(prometheus.NewRegistry(), "", "", "", "") }
+
 func reconciler(f finder, objects ...client.Object) *Reconciler {
 	s := runtime.NewScheme()
 	_ = corev1.AddToScheme(s)
@@ -128,7 +138,7 @@ func reconciler(f finder, objects ...client.Object) *Reconciler {
 	_ = awsv1.AddToScheme(s)
 	store := fake.NewClientBuilder().WithScheme(s).WithStatusSubresource(&awsv1.EC2NodeClass{}).WithObjects(objects...).Build()
 	return &Reconciler{
-		Kind: hashed("hash"), Store: store, Live: store, Finder: f, Events: silent{}, Log: unheard, DryRun: true, Verified: time.Hour, Now: func() time.Time { return start },
+		Kind: hashed("hash"), Store: store, Live: store, Finder: f, Events: silent{}, Metrics: measured(), Log: unheard, DryRun: true, Verified: time.Hour, Now: func() time.Time { return start },
 	}
 }
 

@@ -1,8 +1,11 @@
 package class
 
 import (
+	"slices"
 	"testing"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -12,6 +15,7 @@ import (
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	"github.com/daemok/daemok/kube/api/condition"
 	"github.com/daemok/daemok/observe"
+	"github.com/daemok/daemok/observe/observetest"
 )
 
 // story is one class, the cloud that judges it and the time.
@@ -148,4 +152,26 @@ func TestDryRunsCanBeSwitchedOff(t *testing.T) {
 	s.r.DryRun = false
 	s.verify = &cloud.RefusedError{Reason: awsv1.ReasonCreateFleetAuthCheckFailed, Cause: "may not"}
 	s.after(0, metav1.ConditionTrue, awsv1.ReasonDryRunDisabled, 0)
+}
+
+// What only becomes too long when it is merged is found without a call, so also where dry
+// runs are switched off; how long it is can be measured as long as the class is there.
+func TestUserDataThatIsTooLongWhenMergedIsToldWithoutDryRuns(t *testing.T) {
+	s, registry := begin(t), prometheus.NewRegistry()
+	s.r.DryRun, s.r.Metrics = false, observe.NewMetrics(registry, "", "", "", "")
+	measures := func(want ...string) {
+		t.Helper()
+		got, err := observetest.Lines(registry, "karpenter_ec2nodeclasses_userdata_bytes")
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("measured %q, %v; want %q", got, err, want)
+		}
+	}
+	s.userData, s.unmerged = 17000, &cloud.RefusedError{Reason: awsv1.ReasonUserDataSizeLimitExceeded, Cause: "user data is 17000 bytes"}
+	s.after(0, metav1.ConditionFalse, awsv1.ReasonUserDataSizeLimitExceeded, 0)
+	measures("karpenter_ec2nodeclasses_userdata_bytes nodeclass=main 17000")
+	s.userData, s.unmerged = 900, nil
+	s.after(retryFirst, metav1.ConditionTrue, awsv1.ReasonDryRunDisabled, 0)
+	measures("karpenter_ec2nodeclasses_userdata_bytes nodeclass=main 900")
+	s.r.forget("main")
+	measures()
 }

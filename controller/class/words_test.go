@@ -58,7 +58,7 @@ func lookAtOlder(t *testing.T, f finder, o client.Object) (*Subject, []string) {
 	o.SetName("main")
 	store := fake.NewClientBuilder().WithScheme(s).WithStatusSubresource(&awsv1alpha1.AWSNodeTemplate{}, &karpv1alpha5.Provisioner{}).WithObjects(o).Build()
 	events := &heard{}
-	r := &Reconciler{Kind: kind, Store: store, Live: store, Finder: f, Events: events, Log: unheard, DryRun: true, Verified: time.Hour, Now: func() time.Time { return start }}
+	r := &Reconciler{Kind: kind, Store: store, Live: store, Finder: f, Events: events, Metrics: measured(), Log: unheard, DryRun: true, Verified: time.Hour, Now: func() time.Time { return start }}
 	if _, err := r.Reconcile(t.Context(), "main"); err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +192,7 @@ func TestALaunchTemplateOfTheUsersOwnBringsTheRest(t *testing.T) {
 // A good answer about what a template was says nothing of it after an edit.
 func TestAnEditedTemplateIsVerifiedAnew(t *testing.T) {
 	a := &account{version: "1.30"}
-	r := &Reconciler{Finder: a, DryRun: true, Verified: time.Hour, Now: func() time.Time { return start }}
+	r := &Reconciler{Finder: a, Metrics: measured(), DryRun: true, Verified: time.Hour, Now: func() time.Time { return start }}
 	kind := NodeTemplates(&Account{})
 	for _, look := range []struct {
 		generation int64

@@ -73,11 +73,11 @@ func ec2NodeClasses() *class.Kind {
 }
 
 // nodeClasses is what a controller does about classes.
-func (w *world) nodeClasses(p *aws.Provider, store client.Client, live client.Reader, events *observe.Events) ([]product.Loop, []product.Round) {
+func (w *world) nodeClasses(p *aws.Provider, store client.Client, live client.Reader, events *observe.Events, metrics *observe.Metrics) ([]product.Loop, []product.Round) {
 	var loops []product.Loop
 	for _, kind := range w.kinds {
 		loops = append(loops, product.ClassLoop(&class.Reconciler{
-			Kind: kind, Store: store, Live: live, Finder: p, Events: events, Log: w.log, Now: time.Now, DryRun: true, Verified: aws.VerifiedFor, ReservedCapacity: true,
+			Kind: kind, Store: store, Live: live, Finder: p, Events: events, Metrics: metrics, Log: w.log, Now: time.Now, DryRun: true, Verified: aws.VerifiedFor, ReservedCapacity: true,
 		}))
 	}
 	return loops, []product.Round{product.ProfilesRound(&class.Profiles{Live: live, Kinds: w.kinds, Cloud: p, Every: aws.ProfilesEvery, Log: w.log})}

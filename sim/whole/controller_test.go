@@ -98,7 +98,7 @@ func (w *world) start(s setup) *controller {
 	var sizes product.Sizes
 	var adopter cloud.Adopter
 	var known product.Classes = w.classes
-	events := &observe.Events{Recorder: w.events, Now: time.Now}
+	events, metrics := &observe.Events{Recorder: w.events, Now: time.Now}, observe.NewMetrics(c.measured, "", "", "", "")
 	var ofClasses []product.Loop
 	var ofAWS []product.Round
 	if w.aws != nil {
@@ -106,7 +106,7 @@ func (w *world) start(s setup) *controller {
 		p := w.provider(c.carrier)
 		c.carrier.ordeal, c.carrier.aimed = c.ordeal, s.aimed
 		bought, heard, catalog, short, checks, sizes, adopter, known = p, p.Notices("test"), p, p, p, p, p, product.NodeClasses{Store: shown.Client(live), Catalog: p, Served: w.kinds}
-		ofClasses, ofAWS = w.nodeClasses(p, shown.Client(live), live, events)
+		ofClasses, ofAWS = w.nodeClasses(p, shown.Client(live), live, events, metrics)
 	}
 	if s.through != nil {
 		bought = s.through(bought)
@@ -117,7 +117,7 @@ func (w *world) start(s setup) *controller {
 	program, err := product.New(ctx, product.Parts{
 		Store: shown.Client(live), Live: live, Watches: informers{shown, s.watched}, Catalog: catalog, Machines: func(string) cloud.Machines { return bought }, Classes: known,
 		Notices: heard, Short: short, Checks: checks, Sizes: sizes, Adopter: adopter, Pools: []pool.Generation{product.NodePools(), product.Provisioners(legacy.Provisioners())}, ClassKinds: []client.Object{&awsv1.EC2NodeClass{}},
-		Metrics: observe.NewMetrics(c.measured, "", "", "", ""),
+		Metrics: metrics,
 		Events:  events,
 		Log:     w.log, Now: time.Now, NewID: w.newID, CallFor: 20 * time.Second,
 		Window: planner.Window{Idle: time.Second, Max: 10 * time.Second},

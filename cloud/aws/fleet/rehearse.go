@@ -6,6 +6,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/daemok/daemok/cloud/aws/userdata"
 )
 
 // Rehearsal is the calls that a launch makes, as dry runs: EC2 checks rights
@@ -36,6 +38,25 @@ func Rehearse(r Request) (Rehearsal, error) {
 	template.DryRun = aws.Bool(true)
 	subnet, _ := subnetIn(r.Subnets, o.offers[0].Zone)
 	return Rehearsal{Template: template, Fleet: &fleet, Run: runInput(r, o.templates[0], o.offers[0].Kind, subnet.ID)}, nil
+}
+
+// UserDataBytes is how long the user data is, as merged, of a machine of the request's
+// first offer; nothing with a launch template of the user's own. Where no launch could
+// send it the refusal says why. It calls nobody.
+func UserDataBytes(r Request) (int, error) {
+	g, ok := groupOf(r, r.Launch.Options[0])
+	if !ok || r.Class.Spec.LaunchTemplate != "" {
+		return 0, nil
+	}
+	setup, _ := r.Kinds.Setup(r.Launch.Options[0].Kind)
+	text, err := userdata.Render(userDataInput(r, g, *setup.Kubelet))
+	if tooLarge, ok := errors.AsType[*userdata.TooLargeError](err); ok {
+		return tooLarge.Bytes, refuse(err)
+	}
+	if err != nil {
+		return 0, refuse(err)
+	}
+	return len(text), nil
 }
 
 // runInput asks for one machine without a template, which is not there. It says all that
