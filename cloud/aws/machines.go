@@ -103,6 +103,7 @@ func (p *Provider) List(ctx context.Context, f cloud.Filter) ([]cloud.Machine, e
 	for i := range found {
 		found[i] = p.asBought(found[i])
 	}
+	p.noteUnmet(found)
 	return found, err
 }
 

@@ -109,7 +109,8 @@ type Provider struct {
 	mu            sync.Mutex
 	cluster       userdata.Cluster
 	arn           string                           // of the cluster; empty: not asked for yet
-	blocks        map[string]nodeclass.Reservation // capacity blocks that were seen and are not over
+	stocks        map[string]nodeclass.Reservation // that were seen and are not over
+	unmet         map[string]bool                  // reservations that machines are in and that were not seen
 	version       version
 	noQuotas      bool            // that Service Quotas may not be read was told
 	reservedCount bool            // capacity reservations count against limits of vCPUs, and not machines in them
@@ -148,7 +149,7 @@ func newProvider(o Options, clients client.Clients) *Provider {
 	o = o.withDefaults()
 	facts := factsFor(clients.Region)
 	p := &Provider{
-		options: o, clients: clients, facts: facts, classes: map[string]*known{}, zones: map[string]bool{}, blocks: map[string]nodeclass.Reservation{},
+		options: o, clients: clients, facts: facts, classes: map[string]*known{}, zones: map[string]bool{}, stocks: map[string]nodeclass.Reservation{}, unmet: map[string]bool{},
 		prices: price.New(facts), short: shortage.New(o.Now), measured: measure.New(o.Now), reserved: reservation.NewBook(o.Now),
 		finder:     network.Finder{API: clients.EC2, Region: clients.Region, Cluster: o.Cluster},
 		reserves:   reservation.Finder{API: clients.EC2},

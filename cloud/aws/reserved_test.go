@@ -275,6 +275,22 @@ func TestMachinesOfACapacityBlockAreToldOfBeforeTheyEnd(t *testing.T) {
 		}
 	}
 	a.server.Allow("DescribeInstanceStatus")
+	next, err := New(t.Context(), Options{Cluster: "prod", Now: a.Now, Pause: a.Pause}) // after a restart
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := next.List(t.Context(), cloud.Filter{}); err != nil {
+		t.Fatal(err)
+	}
+	calls := a.server.Calls()["DescribeCapacityReservations"]
+	for range 2 {
+		if found, err := next.Troubles(t.Context()); err != nil || !slices.Equal(found, want) {
+			t.Errorf("Troubles = %+v, %v after a restart; want %+v", found, err, want)
+		}
+	}
+	if n := a.server.Calls()["DescribeCapacityReservations"] - calls; n != 1 {
+		t.Errorf("the reservation was asked for %d times after a restart, want once", n)
+	}
 	if list, err := a.provider.List(t.Context(), cloud.Filter{IDs: []string{got[0].ID}}); err != nil || list[0].State != cloud.Running {
 		t.Errorf("the machine is %+v, %v; want it to run until 30 minutes before the end", list, err)
 	}

@@ -2,6 +2,7 @@ package aws
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -29,21 +30,58 @@ func (p *Provider) Troubles(ctx context.Context) ([]cloud.Trouble, error) {
 	return all, nil
 }
 
-// noteBlocks keeps in mind which capacity blocks there are: their machines end with
-// them whether or not a class selects the block until then.
-func (p *Provider) noteBlocks(found []nodeclass.Reservation) {
+// noteStocks keeps in mind which reservations there are: machines of a capacity block end
+// with it whether or not a class selects the block until then.
+func (p *Provider) noteStocks(found []nodeclass.Reservation) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, r := range found {
-		if r.Block {
-			p.blocks[r.ID] = r
+		p.stocks[r.ID] = r
+		delete(p.unmet, r.ID)
+	}
+}
+
+// noteUnmet keeps in mind that machines are in reservations that no class has shown since
+// the start, as after a restart where none selects them any more.
+func (p *Provider) noteUnmet(machines []cloud.Machine) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, m := range machines {
+		if _, known := p.stocks[m.Stock]; !known && m.Stock != "" {
+			p.unmet[m.Stock] = true
 		}
 	}
+}
+
+// meet asks EC2 for these, each once.
+func (p *Provider) meet(ctx context.Context) error {
+	p.mu.Lock()
+	ids := slices.Sorted(maps.Keys(p.unmet))
+	p.mu.Unlock()
+	if len(ids) == 0 {
+		return nil
+	}
+	found, err := p.reserves.Named(ctx, ids...)
+	refused, denied := errors.AsType[*cloud.RefusedError](err)
+	switch {
+	case denied && p.options.Warn != nil:
+		p.options.Warn(fmt.Errorf("machines are in capacity reservations of which it is not known whether they are capacity blocks and end: %w", refused))
+	case !denied && err != nil:
+		return err
+	}
+	for _, id := range ids {
+		p.noteStocks([]nodeclass.Reservation{{ID: id}}) // which there may be no more
+	}
+	p.noteStocks(found)
+	return nil
 }
 
 // blockEnds tells of the machines in capacity blocks that are about to end. It asks EC2
 // for machines while there are such blocks.
 func (p *Provider) blockEnds(ctx context.Context) ([]cloud.Trouble, error) {
+	if err := p.meet(ctx); err != nil {
+		return nil, err
+	}
 	now := p.options.Now()
 	expiring := p.expiring(now)
 	if len(expiring) == 0 {
@@ -65,9 +103,9 @@ func (p *Provider) blockEnds(ctx context.Context) ([]cloud.Trouble, error) {
 func (p *Provider) expiring(now time.Time) map[string]nodeclass.Reservation {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	maps.DeleteFunc(p.blocks, func(_ string, r nodeclass.Reservation) bool { return !r.EndsAt.IsZero() && !now.Before(r.EndsAt) })
+	maps.DeleteFunc(p.stocks, func(_ string, r nodeclass.Reservation) bool { return !r.EndsAt.IsZero() && !now.Before(r.EndsAt) })
 	out := map[string]nodeclass.Reservation{}
-	for id, r := range p.blocks {
+	for id, r := range p.stocks {
 		if r.IsExpiring(now) {
 			out[id] = r
 		}

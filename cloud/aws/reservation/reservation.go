@@ -54,6 +54,16 @@ func (f Finder) Find(ctx context.Context, class nodeclass.Class) ([]Found, error
 	return slices.SortedFunc(maps.Values(found), func(a, b Found) int { return cmp.Compare(a.ID, b.ID) }), nil
 }
 
+// Named returns the reservations of these IDs that there are, whatever their state.
+func (f Finder) Named(ctx context.Context, ids ...string) ([]nodeclass.Reservation, error) {
+	list, err := f.list(ctx, &ec2.DescribeCapacityReservationsInput{CapacityReservationIds: ids})
+	out := make([]nodeclass.Reservation, len(list))
+	for i := range list {
+		out[i] = convert(&list[i]).Reservation
+	}
+	return out, err
+}
+
 // list asks one question. Of several reservations that are named, EC2 tells
 // nothing where one does not exist: then each is asked for by itself.
 func (f Finder) list(ctx context.Context, question *ec2.DescribeCapacityReservationsInput) ([]types.CapacityReservation, error) {
