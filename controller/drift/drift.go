@@ -34,6 +34,9 @@ const (
 	// lookEvery is how soon a change of a pool shows on claims; that of a class does
 	// at once. A look reads what the watches have shown.
 	lookEvery = 10 * time.Second
+	// lookAgain is how soon a claim is looked at again that was written by somebody else
+	// meanwhile.
+	lookAgain = 200 * time.Millisecond
 	// machinesEvery is how old the word of the cloud on machines may be. What
 	// is compared of them hardly ever changes; once a class has, machines that are
 	// younger than the word are asked for, all in one list.
@@ -94,6 +97,7 @@ type Finder struct {
 	OfProvisioners func() bool // whether machines of Provisioners drift; nil: they do not
 
 	classChanged atomic.Bool // since the last look
+	behind       bool        // at this look: a claim was another than the cache showed
 
 	machines map[string]machine // at the cloud, by ID
 	listedAt time.Time          // when they were asked for
@@ -114,6 +118,7 @@ func (f *Finder) ClassChanged() { f.classChanged.Store(true) }
 // Round looks once and returns when to look again.
 func (f *Finder) Round(ctx context.Context) (time.Duration, error) {
 	changed := f.classChanged.Swap(false)
+	f.behind = false
 	var list karpv1.NodeClaimList
 	if err := f.Store.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil { // only read
 		return lookEvery, fmt.Errorf("list claims to find those that drifted: %w", err)
@@ -132,6 +137,9 @@ func (f *Finder) Round(ctx context.Context) (time.Duration, error) {
 		}
 	}
 	f.since = now
+	if f.behind {
+		return lookAgain, errors.Join(errs...)
+	}
 	return lookEvery, errors.Join(errs...)
 }
 
@@ -179,7 +187,8 @@ func (f *Finder) adopt(ctx context.Context, c *karpv1.NodeClaim, pool *pool, cla
 	}
 	err := f.Store.Patch(ctx, after, client.MergeFromWithOptions(c, client.MergeFromWithOptimisticLock{}))
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-		return c, nil // the cache is a moment behind; what is compared next says nothing yet
+		f.behind = true
+		return c, nil // what is compared next says nothing yet
 	}
 	if err != nil {
 		return c, fmt.Errorf("replace fingerprints of another version on claim %s: %w", c.Name, err)
@@ -213,7 +222,8 @@ func (f *Finder) conclude(ctx context.Context, c *karpv1.NodeClaim, found findin
 	}
 	err := f.Store.Status().Patch(ctx, after, client.MergeFromWithOptions(c, client.MergeFromWithOptimisticLock{}))
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-		return nil // the cache is a moment behind; the next look sees it
+		f.behind = true
+		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("write on claim %s whether it drifted: %w", c.Name, err)

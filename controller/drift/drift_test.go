@@ -2,10 +2,13 @@ package drift
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/core/cluster"
@@ -254,6 +257,21 @@ func TestTheMomentOfDriftStays(t *testing.T) {
 	}
 	if len(y.events) != 2 {
 		t.Errorf("told %d times of two ways to drift", len(y.events))
+	}
+}
+
+// A claim that somebody else wrote meanwhile is looked at again at once, and not when a
+// look is due anyway.
+func TestAClaimThatWasWrittenMeanwhileIsLookedAtAgain(t *testing.T) {
+	y := newYard()
+	y.class.Hash = "otherwise"
+	y.first = apierrors.NewConflict(schema.GroupResource{Resource: "nodeclaims"}, y.claim.Name, errors.New("it was changed"))
+	y.open(t)
+	if again, err := y.finder.Round(t.Context()); again != lookAgain || err != nil {
+		t.Errorf("looks again in %v, %v; want %v", again, err, lookAgain)
+	}
+	if got := verdict(y.look(t)); !strings.HasPrefix(got, karpv1.ReasonNodeClassDrift) {
+		t.Errorf("the look after it says %q", got)
 	}
 }
 

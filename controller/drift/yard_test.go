@@ -44,6 +44,7 @@ type yard struct {
 	hand   *storetest.Connection
 	writes int
 	lists  int
+	first  error // of the first write; nil: it is done
 	events []observe.Event
 	finder *Finder
 }
@@ -146,7 +147,9 @@ func (y *yard) open(t *testing.T) {
 	}
 	counted := server.Connect(func(c storetest.Call) (before, after error) {
 		if c.Writes() {
-			y.writes++
+			if y.writes++; y.writes == 1 {
+				return y.first, nil
+			}
 		}
 		return nil, nil
 	})
