@@ -157,6 +157,9 @@ func TestNewInstancesAreNotSeenAtOnce(t *testing.T) {
 			t.Errorf("%s at once: %q, want InvalidInstanceID.NotFound", what, got)
 		}
 	}
+	if err := a.server.Schedule(ids[0], "instance-retirement", a.Now().Add(time.Hour)); err != nil {
+		t.Errorf("what happens to an instance does not wait until it is seen: %v", err)
+	}
 	a.Advance(4 * time.Second)
 	for what, got := range ask() {
 		if got != "" && got != "DryRunOperation" {

@@ -100,13 +100,14 @@ func (s *Server) Cancel(id string) error {
 	return nil
 }
 
-// running finds an instance that has not ended; the lock is held.
+// running finds an instance that the market remembers, also one that the API does not
+// show yet: what happens to instances does not wait for that. The lock is held.
 func (s *Server) running(id string) (*instance, error) {
-	i, err := s.visibleByID([]string{id}, s.now())
-	if err != nil {
-		return nil, fmt.Errorf("instance %s: %w", id, err)
+	i := s.st.Instances[id]
+	if _, known := s.market.Machine(id); i == nil || !known {
+		return nil, fmt.Errorf("there is no instance %s", id)
 	}
-	return i[0].instance, nil
+	return i, nil
 }
 
 // healthEvent is AWS Health's word about a scheduled change, as EventBridge passes it on.
