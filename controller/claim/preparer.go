@@ -58,23 +58,27 @@ func (p *Preparer) Prepare(ctx context.Context, launches []plan.Launch) {
 	}
 }
 
-// requestsFor forms the requests for the launches, each once.
+// requestsFor forms the requests for the launches, and returns one of those that are made
+// ready alike: machines may differ in what they will hold. What is formed for the others
+// is known when it is needed.
 func (p *Preparer) requestsFor(ctx context.Context, launches []plan.Launch) []cloud.LaunchRequest {
 	var out []cloud.LaunchRequest
 	seen := map[string]bool{}
 	for _, l := range launches {
-		likeness := fmt.Sprint(l.Pool, "\n", l.Requirements, "\n", l.Labels.Map(), "\n", extendedNames(l), l.Relaxed)
+		ready := fmt.Sprint(l.Pool, "\n", l.Requirements, "\n", l.Labels.Map(), "\n", extendedNames(l), l.Relaxed)
+		likeness := fmt.Sprint(ready, "\n", l.Requests)
 		if seen[likeness] {
-			continue // machines that differ in what they will hold are made ready alike
+			continue
 		}
-		seen[likeness] = true
+		isReady := seen[ready]
+		seen[likeness], seen[ready] = true, true
 		r, err := p.requestFor(ctx, l)
 		if err != nil {
 			p.Log.Debug("could not foresee a launch", "pool", l.Pool.String(), "error", err.Error())
 			continue
 		}
 		key, err := sameRequest(r)
-		if err != nil || seen[key] {
+		if err != nil || isReady || seen[key] {
 			continue
 		}
 		seen[key] = true

@@ -10,6 +10,7 @@ import (
 const (
 	gatherIdle = 35 * time.Millisecond // no further claim for so long closes a batch, unless some are announced
 	gatherMax  = time.Second           // and at the latest so long after the first
+	firstBatch = 25                    // so many are bought for while the others that were announced are on their way, which are bought for together
 )
 
 // queue holds the names of claims that wait to be bought for, and of those
@@ -21,7 +22,8 @@ type queue struct {
 	waiting   map[string]struct{}        // not yet taken
 	busy      map[string]chan<- struct{} // taken and not released, with who is to be nudged
 	coming    map[string]struct{}        // announced, and not yet here
-	announced bool                       // some were since the last were taken
+	announced bool                       // some were since all that were announced had been taken
+	ahead     bool                       // a first batch of those was taken
 }
 
 func newQueue() *queue {
@@ -31,7 +33,7 @@ func newQueue() *queue {
 }
 
 // announce says that names will be added soon: the batch under way, or the next,
-// is closed when the last of them is here.
+// is closed when the last of them is here, or when there are enough for a first one.
 func (q *queue) announce(names ...string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -68,11 +70,13 @@ func (q *queue) ring() {
 }
 
 // patience is how long to wait for a further name; zero: those that were announced
-// are here.
+// are here, or enough of them for a first batch.
 func (q *queue) patience() time.Duration {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	switch {
+	case q.goesAhead():
+		return 0
 	case len(q.coming) > 0:
 		return gatherMax
 	case q.announced:
@@ -113,8 +117,13 @@ func (q *queue) gather(ctx context.Context) bool {
 	}
 }
 
+// goesAhead reports whether what waits is bought for before all that were announced are here.
+func (q *queue) goesAhead() bool {
+	return !q.ahead && len(q.coming) > 0 && len(q.waiting) >= firstBatch
+}
+
 // take returns all names that wait, sorted; they are busy until released. Those that
-// were announced and are not here yet are waited for no longer.
+// were announced and are not here yet are waited for no longer, except after a first batch.
 func (q *queue) take() []string {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -123,9 +132,11 @@ func (q *queue) take() []string {
 		names = append(names, name)
 		q.busy[name] = nil
 	}
+	if q.ahead = q.goesAhead(); !q.ahead {
+		clear(q.coming)
+		q.announced = false
+	}
 	clear(q.waiting)
-	clear(q.coming)
-	q.announced = false
 	slices.Sort(names)
 	return names
 }

@@ -62,3 +62,45 @@ func TestWhatIsBoughtTogether(t *testing.T) {
 		})
 	}
 }
+
+// Of many claims that were announced the first are bought for while the others are still
+// being written, which takes a millisecond for each; those are bought for together.
+func TestTheFirstOfManyGoAhead(t *testing.T) {
+	tests := map[string]struct {
+		announced, come int
+		want            string
+	}{
+		"as many as a first batch":        {25, 25, "25 at 24ms"},
+		"one more":                        {26, 26, "25 at 24ms, 1 at 25ms"},
+		"a thousand":                      {1000, 1000, "25 at 24ms, 975 at 999ms"},
+		"of which some never come":        {100, 60, "25 at 24ms, 35 at 1.025s"},
+		"of which none comes after those": {100, 25, "25 at 24ms"},
+		"beside more that nobody told of": {26, 200, "25 at 24ms, 1 at 25ms, 174 at 234ms"},
+		"that nobody told of":             {0, 60, "60 at 94ms"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				q, began, names := newQueue(), time.Now(), make([]string, max(tt.announced, tt.come))
+				for i := range names {
+					names[i] = fmt.Sprintf("claim-%04d", i)
+				}
+				q.announce(names[:tt.announced]...)
+				for i, name := range names[:tt.come] {
+					time.AfterFunc(time.Duration(i)*time.Millisecond, func() { q.add(name) })
+				}
+				var got []string
+				for left := tt.come; left > 0; {
+					q.gather(t.Context())
+					if n := len(q.take()); n > 0 {
+						left -= n
+						got = append(got, fmt.Sprintf("%d at %v", n, time.Since(began)))
+					}
+				}
+				if words := strings.Join(got, ", "); words != tt.want {
+					t.Errorf("bought for %s; want %s", words, tt.want)
+				}
+			})
+		})
+	}
+}

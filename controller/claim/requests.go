@@ -66,6 +66,8 @@ func (r Request) isOfAnotherClass(c *karpv1.NodeClaim) bool {
 type Requests struct {
 	Classes classes
 	Catalog cloud.Catalog
+
+	choices choices
 }
 
 // For implements what the Launcher asks.
@@ -82,19 +84,19 @@ func (r *Requests) For(ctx context.Context, c *karpv1.NodeClaim) (Request, error
 	if err != nil {
 		return Request{}, &cloud.RefusedError{Reason: karpv1.ReasonLaunchFailed, Cause: "spec.requirements: " + err.Error()}
 	}
-	options, whole, err := optionsFor(c, ofMachine(want, c.Labels), catalogue.Kinds)
+	chosen, err := r.choose(c, ofMachine(want, c.Labels), class.Cloud.ID, catalogue)
 	if err != nil {
 		return Request{}, err
 	}
 	return Request{cloud.LaunchRequest{
 		Class:   class.Cloud,
-		Options: options,
+		Options: chosen.options,
 		Tags:    tagsOf(c),
 		Node:    cloud.NodeSetup{Labels: c.Labels, Taints: bootTaints(c)},
 
 		Extended: extendedOf(c),
 		Relaxed:  isRelaxed(c),
-	}, class.Annotations, whole, fewOnDemand(want, options)}, nil
+	}, class.Annotations, chosen.whole, fewOnDemand(want, chosen.options)}, nil
 }
 
 // fallbackTypes is from how many types on on-demand machines may well take the place of spot ones.
@@ -118,20 +120,26 @@ func fewOnDemand(want constraint.Requirements, options []cloud.OfferChoice) []st
 	return types
 }
 
-// optionsFor lists the offers for a claim, and says in a number which others
+// choose lists the offers for a claim, and says in a number which others
 // would do. Where what can be had has become too
 // little for its minValues nothing is bought, unless the claim was made with
 // fewer values than minValues asks for, as policy BestEffort allows.
-func optionsFor(c *karpv1.NodeClaim, want constraint.Requirements, kinds []cluster.Kind) (options []cloud.OfferChoice, whole uint64, err error) {
+func (r *Requests) choose(c *karpv1.NodeClaim, want constraint.Requirements, class string, catalogue *cluster.Catalogue) (choice, error) {
 	requests := translate.Resources(c.Spec.Resources.Requests)
-	fitting, soldOut := fittingOffers(want, requests, kinds, machinesDefine)
+	same := sameChoice(want, requests, isRelaxed(c))
+	if chosen, known := r.choices.get(class, catalogue, same); known {
+		return chosen, nil
+	}
+	fitting, soldOut := fittingOffers(want, requests, catalogue.Kinds, machinesDefine)
 	if len(fitting) == 0 {
-		return nil, 0, &cloud.NoCapacityError{Cause: noneLeft(soldOut)}
+		return choice{}, &cloud.NoCapacityError{Cause: noneLeft(soldOut)}
 	}
 	if why := shortOf(want, fitting); why != "" && !isRelaxed(c) {
-		return nil, 0, &cloud.NoCapacityError{Cause: why}
+		return choice{}, &cloud.NoCapacityError{Cause: why}
 	}
-	return choose(fitting, soldOut, want, requests), wholeOf(fitting, soldOut, want), nil
+	chosen := choice{choose(fitting, soldOut, want, requests), wholeOf(fitting, soldOut, want)}
+	r.choices.put(class, catalogue, same, chosen)
+	return chosen, nil
 }
 
 // isRelaxed reports whether the claim was made with fewer values than minValues asks for.

@@ -46,11 +46,17 @@ type lack struct {
 	all    bool // it names no other
 }
 
-// lacks compares what the pool names with what its class offers.
-func (r *Reconciler) lacks(view translate.PoolObject, offered Offered) []lack {
-	var out []lack
+// lacks compares what the pool names with what its class offers, which it returns
+// too: nil where the pool names nothing that it would have to be read for.
+func (r *Reconciler) lacks(view translate.PoolObject) (out []lack, offered Offered) {
 	for i, e := range view.Template.Spec.Requirements {
 		key := api.Normalise(e.Key)
+		if nouns[key] == "" {
+			continue
+		}
+		if offered == nil {
+			offered = r.Offered(view.Class)
+		}
 		have := offered[key]
 		requirement, err := translate.Requirement(e.Key, string(e.Operator), e.Values)
 		if err != nil || len(have) == 0 {
@@ -61,7 +67,7 @@ func (r *Reconciler) lacks(view translate.PoolObject, offered Offered) []lack {
 			out = append(out, l)
 		}
 	}
-	return out
+	return out, offered
 }
 
 func lackOf(r constraint.Requirement, have map[string]bool) lack {

@@ -192,8 +192,8 @@ func (r *Reconciler) validate(o Object, view translate.PoolObject, class ClassSt
 		n[f.Field] = warning{"SpecWarning", f.String()}
 		notes = append(notes, f.String())
 	}
-	offered := r.Offered(view.Class)
-	for _, l := range r.lacks(view, offered) {
+	lacks, offered := r.lacks(view)
+	for _, l := range lacks {
 		text := l.text(offered, translate.ClassID(view.Template.Spec.NodeClassRef))
 		if l.all {
 			nothing = append(nothing, text)

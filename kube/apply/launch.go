@@ -35,40 +35,25 @@ type Launched struct {
 // to its pods. A launch whose pool is no longer as s has it is dropped with
 // ErrPoolChanged, and a new plan is asked for.
 func (a *Applier) Launch(ctx context.Context, s *cluster.Snapshot, p plan.Plan) []Launched {
-	out, machines := make([]Launched, len(p.Launches)), make([]cluster.Machine, len(p.Launches))
+	out, ids, names := make([]Launched, len(p.Launches)), make([]string, len(p.Launches)), make([]string, len(p.Launches))
+	for i, l := range p.Launches {
+		ids[i] = a.NewID()
+		names[i] = translate.ClaimName(l.Pool, ids[i])
+	}
+	if a.Orders != nil {
+		a.Orders.Announce(names...)
+	}
 	each(len(out), func(i int) {
 		out[i].Launch = p.Launches[i]
-		out[i].Claim, machines[i], out[i].Err = a.prepareLaunch(s, p.Launches[i])
-	})
-	a.announce(out)
-	each(len(out), func(i int) {
-		if out[i].Err != nil {
-			return
-		}
-		name := out[i].Claim.Name
-		out[i].Claim, out[i].Err = a.order(ctx, out[i].Claim, machines[i])
+		out[i].Claim, out[i].Err = a.launch(ctx, s, p.Launches[i], ids[i])
 		if out[i].Err != nil && a.Orders != nil {
-			a.Orders.Dismiss(name)
+			a.Orders.Dismiss(names[i])
 		}
 	})
 	if slices.ContainsFunc(out, func(l Launched) bool { return errors.Is(l.Err, ErrPoolChanged) }) {
 		a.Again()
 	}
 	return out
-}
-
-// announce says which claims are about to be created.
-func (a *Applier) announce(launches []Launched) {
-	if a.Orders == nil {
-		return
-	}
-	var names []string
-	for _, l := range launches {
-		if l.Err == nil {
-			names = append(names, l.Claim.Name)
-		}
-	}
-	a.Orders.Announce(names...)
 }
 
 func kindsOf(s *cluster.Snapshot, id cluster.PoolID) []cluster.Kind {
@@ -78,13 +63,17 @@ func kindsOf(s *cluster.Snapshot, id cluster.PoolID) []cluster.Kind {
 	return nil
 }
 
-// prepareLaunch is prepare for a launch, whose pods may leave nodes for it.
-func (a *Applier) prepareLaunch(s *cluster.Snapshot, l plan.Launch) (*karpv1.NodeClaim, cluster.Machine, error) {
+// launch creates the claim for a launch, whose pods may leave nodes for it.
+func (a *Applier) launch(ctx context.Context, s *cluster.Snapshot, l plan.Launch, id string) (*karpv1.NodeClaim, error) {
 	var marks map[string]string
 	if from := leftBy(s, l.Pods); len(from) > 0 {
 		marks = map[string]string{api.MarkTakes: strings.Join(from, ",")}
 	}
-	return a.prepare(s, l, a.NewID(), marks)
+	claim, ordered, err := a.prepare(s, l, id, marks)
+	if err != nil {
+		return nil, err
+	}
+	return a.order(ctx, claim, ordered)
 }
 
 // leftBy names the claims of the nodes that pods are to leave, sorted.

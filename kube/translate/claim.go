@@ -14,6 +14,9 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
+// ClaimName is the name of a claim of the pool that id, five characters, makes its own.
+func ClaimName(pool cluster.PoolID, id string) string { return pool.Name + "-" + id }
+
 // Claim turns one launch of a plan into the claim that asks for its machine.
 // id ends its name.
 func Claim(pool PoolObject, l plan.Launch, id string) (*karpv1.NodeClaim, error) {
@@ -36,7 +39,7 @@ func Claim(pool PoolObject, l plan.Launch, id string) (*karpv1.NodeClaim, error)
 	template := pool.Template.Spec
 	return &karpv1.NodeClaim{
 		ObjectMeta: metav1.ObjectMeta{
-			Name:            pool.ID.Name + "-" + id,
+			Name:            ClaimName(pool.ID, id),
 			Labels:          PoolLabels(pool).Merge(l.Labels).Map(),
 			Annotations:     annotations,
 			Finalizers:      []string{api.FinalizerTermination},

@@ -1,0 +1,60 @@
+package claim
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// choicesMax is how many choices from one catalogue are kept.
+const choicesMax = 1000
+
+// choices keeps what was chosen from the latest catalogue of each class. The claims of
+// a plan ask for what was looked up when the plan was foreseen, and a request for one of
+// those need not be formed once more while machines are waited for. It is safe for
+// concurrent use; the zero value is ready.
+type choices struct {
+	mu sync.Mutex
+	of map[string]shelf // by class
+}
+
+type shelf struct {
+	revision uint64
+	chosen   map[string]choice // by what is asked for
+}
+
+// choice is what can be bought, best first; see Request.
+type choice struct {
+	options []cloud.OfferChoice
+	whole   uint64
+}
+
+// sameChoice is equal for claims that ask for the same of one catalogue.
+func sameChoice(want constraint.Requirements, requests quantity.Resources, relaxed bool) string {
+	return fmt.Sprint(want, requests, relaxed)
+}
+
+// get returns what was chosen before; nobody may write it.
+func (k *choices) get(class string, c *cluster.Catalogue, same string) (choice, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	s := k.of[class]
+	chosen, known := s.chosen[same]
+	return chosen, known && s.revision == c.Revision
+}
+
+func (k *choices) put(class string, c *cluster.Catalogue, same string, chosen choice) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if s, kept := k.of[class]; !kept || s.revision != c.Revision || len(s.chosen) == choicesMax {
+		if k.of == nil {
+			k.of = map[string]shelf{}
+		}
+		k.of[class] = shelf{c.Revision, map[string]choice{}}
+	}
+	k.of[class].chosen[same] = chosen
+}
