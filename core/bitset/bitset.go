@@ -13,7 +13,10 @@ import (
 type Set []uint64
 
 // New returns an empty set with room for the numbers below n.
-func New(n int) Set { return make(Set, (n+63)/64) }
+func New(n int) Set { return make(Set, Words(n)) }
+
+// Words is the length of a set with room for the numbers below n.
+func Words(n int) int { return (n + 63) / 64 }
 
 // Full returns the set of all numbers below n.
 func Full(n int) Set {

@@ -128,14 +128,14 @@ func (c *company) offers(list []offer, to *offer) bool {
 // opened lists the offers that some row may have, and the companies of classes that may have
 // them.
 func opened(batch *place.Batch, classes []int, sets []bitset.Set, positions []int) ([]offer, []*company) {
-	words := len(bitset.New(len(sets)))
+	words := bitset.Words(len(sets))
 	open := make(bitset.Set, words*len(batch.Offers))
 	for class, set := range sets {
 		for i := set.Next(0); i >= 0; i = set.Next(i + 1) {
 			open[words*i+class/64] |= 1 << (class % 64)
 		}
 	}
-	var all []offer
+	all := make([]offer, 0, len(batch.Offers))
 	var companies []*company
 	last := 0
 	for i, o := range batch.Offers {

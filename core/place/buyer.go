@@ -34,6 +34,7 @@ type buyer struct {
 	like      *buyer                    // an earlier pool with the same options for the same price, or itself, in a question; see setTwins
 	valued    int                       // run.valued when yields were last set for all that are like it
 	yield     []float64                 // by option: worth of what it holds per cost, at most about 1
+	borrowed  bool                      // yield is another pool's, and not to be written
 	byYield   []int                     // options by falling yield
 	asks      []*ask                    // by group.at
 	marks     []bool                    // by kind: see kindMarks

@@ -56,10 +56,16 @@ func (r *run) batchOf(tier int) *batch {
 		}
 	}
 	out.tellPorts(r.board.Kinds())
+	var sellers []*buyer
+	options := 0
 	for _, b := range r.sellers {
 		if b.Weight == tier {
-			out.offer(b)
+			sellers, options = append(sellers, b), options+b.within.Count()
 		}
+	}
+	out.Offers, out.from = make([]BatchOffer, 0, options), make([]origin, 0, options)
+	for _, b := range sellers {
+		out.offer(b)
 	}
 	out.open(r)
 	return out

@@ -28,7 +28,7 @@ func (b *buyer) roomsAmong(options bitset.Set, asked []bool) *roomsTable {
 	if b.limits != nil || b.parted {
 		return &roomsTable{}
 	}
-	var key []byte
+	key := make([]byte, 0, len("false")*len(asked)+8*(1+len(options)+len(b.free)*(1+len(asked))))
 	for _, on := range asked {
 		key = strconv.AppendBool(key, on)
 	}

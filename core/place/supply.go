@@ -49,13 +49,15 @@ func (l *batch) supplyOf(r *run, all bitset.Set) *supply {
 func (l *batch) supply(to *supply, s seller) (few []int) {
 	options := s.of(to.all)
 	known := s.b.roomsAmong(options, l.asked)
+	var key []byte
 	for o := options.Next(0); o >= 0; o = options.Next(o + 1) {
 		if !s.b.isSpot(o) {
 			continue
 		}
 		for grade := range s.at[o].n {
 			kind, i := s.b.Options[o].Kind, s.at[o].first+grade
-			may := known.Get(appendAmounts(binary.LittleEndian.AppendUint64(nil, uint64(kind)), l.Offers[i].Free), func() *rooms { return s.b.roomsOf(options, kind, l.Offers[i].Free, l.asked) })
+			key = appendAmounts(binary.LittleEndian.AppendUint64(key[:0], uint64(kind)), l.Offers[i].Free)
+			may := known.Get(key, func() *rooms { return s.b.roomsOf(options, kind, l.Offers[i].Free, l.asked) })
 			if may.whole {
 				to.flexible = append(to.flexible, i)
 				continue
@@ -131,7 +133,7 @@ func (l *batch) smaller(offer int, room []int64) int {
 
 // lengthened returns the set with room for the numbers below n.
 func lengthened(s bitset.Set, n int) bitset.Set {
-	if more := len(bitset.New(n)) - len(s); more > 0 {
+	if more := bitset.Words(n) - len(s); more > 0 {
 		return append(slices.Clip(s), make(bitset.Set, more)...)
 	}
 	return s

@@ -186,7 +186,6 @@ func (r *run) setValues() {
 		b := r.sellers[i]
 		if models[i] != b {
 			b.takeYields(models[i])
-			b.yield = slices.Clone(b.yield) // written again where costs last
 		}
 		b.rateAll()
 	})
@@ -223,13 +222,16 @@ func (b *buyer) value(worth []float64) {
 
 func (b *buyer) takeYields(like *buyer) {
 	b.price, b.cost, b.risk, b.lasting, b.alike, b.yield, b.byYield = like.price, like.cost, like.risk, like.lasting, like.alike, like.yield, like.byYield
+	b.borrowed = true
 }
 
 func (b *buyer) setYields(worth []float64) {
+	if !b.lasting || b.borrowed {
+		b.yield, b.borrowed = make([]float64, len(b.Options)), false
+	}
 	if !b.lasting {
 		b.reckon(worth)
 		b.alike = b.classes()
-		b.yield = make([]float64, len(b.Options))
 	}
 	yields := make([]float64, len(b.alike)) // by class
 	for at, class := range b.alike {
