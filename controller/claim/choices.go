@@ -10,10 +10,11 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// choicesMax is how many choices from one catalogue are kept.
-const choicesMax = 1000
+// choicesMax is how many choices from one catalogue are kept, of some 300 offers each at
+// the most: 9 MiB.
+const choicesMax = 250
 
-// choices keeps what was chosen from the latest catalogue of each class. The claims of
+// choices keeps what was chosen from one catalogue of each class, the last that was asked. The claims of
 // a plan ask for what was looked up when the plan was foreseen, and a request for one of
 // those need not be formed once more while machines are waited for. It is safe for
 // concurrent use; the zero value is ready.

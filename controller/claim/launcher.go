@@ -66,8 +66,8 @@ func (l *Launcher) Open() *Launcher {
 func (l *Launcher) Add(name string) { l.queue.add(name) }
 
 // Announce says that claims of these names are about to be added: they are bought
-// for together, as soon as the last of them is here. What is announced and does not
-// come holds the others up for a second at most.
+// for together, as soon as the last of them is here, or the first 25 at once and the others
+// together. What is announced and does not come holds the others up for a second at most.
 func (l *Launcher) Announce(names ...string) { l.queue.announce(names...) }
 
 // Dismiss says that an announced claim does not come.

@@ -38,12 +38,24 @@ type preparing interface {
 
 // Prepare has everything made ready that the launches will need, and returns
 // when that is done. What does not succeed is logged: the purchase itself will
-// try again, and tell of it.
+// try again, and tell of it. Requests that nothing more has to be made ready for are
+// formed meanwhile: what was looked up for them is known when they are needed.
 func (p *Preparer) Prepare(ctx context.Context, launches []plan.Launch) {
 	slots := make(chan struct{}, preparersMax)
 	var calls sync.WaitGroup
 	defer calls.Wait()
-	for _, r := range p.requestsFor(ctx, launches) {
+	first, others := unlike(launches)
+	seen := map[string]bool{}
+	for _, l := range first {
+		r, ok := p.foresee(ctx, l)
+		if !ok {
+			continue
+		}
+		key, err := sameRequest(r)
+		if err != nil || seen[key] {
+			continue
+		}
+		seen[key] = true
 		select {
 		case slots <- struct{}{}:
 		case <-ctx.Done():
@@ -51,40 +63,44 @@ func (p *Preparer) Prepare(ctx context.Context, launches []plan.Launch) {
 		}
 		calls.Go(func() {
 			defer func() { <-slots }()
-			if err := p.Machines.Prepare(ctx, r); err != nil && ctx.Err() == nil {
+			if err := p.Machines.Prepare(ctx, r.LaunchRequest); err != nil && ctx.Err() == nil {
 				p.Log.Warn("could not make ready what launches will need, they go on without", "class", r.Class.ID, "error", err.Error())
 			}
 		})
 	}
+	for _, l := range others {
+		if ctx.Err() != nil {
+			return
+		}
+		p.foresee(ctx, l)
+	}
 }
 
-// requestsFor forms the requests for the launches, and returns one of those that are made
-// ready alike: machines may differ in what they will hold. What is formed for the others
-// is known when it is needed.
-func (p *Preparer) requestsFor(ctx context.Context, launches []plan.Launch) []cloud.LaunchRequest {
-	var out []cloud.LaunchRequest
+// unlike returns the first of those launches that need the same made ready, and those of the
+// others that ask for something else: machines may differ in what they will hold.
+func unlike(launches []plan.Launch) (first, others []plan.Launch) {
 	seen := map[string]bool{}
 	for _, l := range launches {
 		ready := fmt.Sprint(l.Pool, "\n", l.Requirements, "\n", l.Labels.Map(), "\n", extendedNames(l), l.Relaxed)
-		likeness := fmt.Sprint(ready, "\n", l.Requests)
-		if seen[likeness] {
-			continue
+		asked := fmt.Sprint(ready, "\n", l.Requests)
+		switch {
+		case !seen[ready]:
+			first = append(first, l)
+		case !seen[asked]:
+			others = append(others, l)
 		}
-		isReady := seen[ready]
-		seen[likeness], seen[ready] = true, true
-		r, err := p.requestFor(ctx, l)
-		if err != nil {
-			p.Log.Debug("could not foresee a launch", "pool", l.Pool.String(), "error", err.Error())
-			continue
-		}
-		key, err := sameRequest(r)
-		if err != nil || isReady || seen[key] {
-			continue
-		}
-		seen[key] = true
-		out = append(out, r.LaunchRequest)
+		seen[ready], seen[asked] = true, true
 	}
-	return out
+	return first, others
+}
+
+// foresee forms the request for a launch, and logs where there is none.
+func (p *Preparer) foresee(ctx context.Context, l plan.Launch) (r Request, ok bool) {
+	r, err := p.requestFor(ctx, l)
+	if err != nil {
+		p.Log.Debug("could not foresee a launch", "pool", l.Pool.String(), "error", err.Error())
+	}
+	return r, err == nil
 }
 
 // extendedNames are the extended resources of a launch: some need another launch template.

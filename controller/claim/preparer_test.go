@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -101,6 +102,23 @@ func TestPreparer(t *testing.T) {
 				t.Errorf("logged %q, want %q", log.String(), tt.log)
 			}
 		})
+	}
+}
+
+// TestWhatIsForeseenIsNotLookedUpAgain: of launches that are made ready alike each has what
+// can be bought for it looked up ahead.
+func TestWhatIsForeseenIsNotLookedUpAgain(t *testing.T) {
+	requests := &Requests{Classes: oneClass{}, Catalog: oneClass{}}
+	launches := []plan.Launch{launching("default", 1000, "m5.large"), launching("default", 1500, "m5.large"), launching("default", 1500, "m5.large")}
+	(&Preparer{Pools: onlyPool{}, Machines: &listening{}, Log: slog.New(slog.DiscardHandler), Requests: requests}).Prepare(t.Context(), launches)
+	for _, l := range launches {
+		before := maps.Clone(requests.choices.of["EC2NodeClass/main"].chosen)
+		if _, err := forms(t, requests, l); err != nil {
+			t.Fatal(err)
+		}
+		if after := requests.choices.of["EC2NodeClass/main"].chosen; len(before) != 2 || len(after) != len(before) {
+			t.Errorf("%d choices are known before the claim of %v, %d after it; want those of both sizes", len(before), l.Requests, len(after))
+		}
 	}
 }
 

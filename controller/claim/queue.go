@@ -132,7 +132,9 @@ func (q *queue) take() []string {
 		names = append(names, name)
 		q.busy[name] = nil
 	}
-	if q.ahead = q.goesAhead(); !q.ahead {
+	if q.ahead = q.goesAhead(); q.ahead {
+		q.ring() // from now on, for gatherMax, the others are waited for
+	} else {
 		clear(q.coming)
 		q.announced = false
 	}

@@ -2,6 +2,7 @@ package claim
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -64,7 +65,8 @@ func TestWhatIsBoughtTogether(t *testing.T) {
 }
 
 // Of many claims that were announced the first are bought for while the others are still
-// being written, which takes a millisecond for each; those are bought for together.
+// being written, which takes a millisecond for each; those are bought for together. One that
+// comes long after them does not wait for what never came.
 func TestTheFirstOfManyGoAhead(t *testing.T) {
 	tests := map[string]struct {
 		announced, come int
@@ -73,7 +75,7 @@ func TestTheFirstOfManyGoAhead(t *testing.T) {
 		"as many as a first batch":        {25, 25, "25 at 24ms"},
 		"one more":                        {26, 26, "25 at 24ms, 1 at 25ms"},
 		"a thousand":                      {1000, 1000, "25 at 24ms, 975 at 999ms"},
-		"of which some never come":        {100, 60, "25 at 24ms, 35 at 1.025s"},
+		"of which some never come":        {100, 60, "25 at 24ms, 35 at 1.024s"},
 		"of which none comes after those": {100, 25, "25 at 24ms"},
 		"beside more that nobody told of": {26, 200, "25 at 24ms, 1 at 25ms, 174 at 234ms"},
 		"that nobody told of":             {0, 60, "60 at 94ms"},
@@ -89,13 +91,17 @@ func TestTheFirstOfManyGoAhead(t *testing.T) {
 				for i, name := range names[:tt.come] {
 					time.AfterFunc(time.Duration(i)*time.Millisecond, func() { q.add(name) })
 				}
+				time.AfterFunc(3*time.Second, func() { q.add("another") })
 				var got []string
-				for left := tt.come; left > 0; {
+				for another := false; !another; {
 					q.gather(t.Context())
-					if n := len(q.take()); n > 0 {
-						left -= n
-						got = append(got, fmt.Sprintf("%d at %v", n, time.Since(began)))
+					taken := q.take()
+					if another = slices.Contains(taken, "another"); len(taken) > 0 && !another {
+						got = append(got, fmt.Sprintf("%d at %v", len(taken), time.Since(began)))
 					}
+				}
+				if late := time.Since(began); late != 3035*time.Millisecond {
+					t.Errorf("one that comes after three seconds waits until %v, want 3.035s", late)
 				}
 				if words := strings.Join(got, ", "); words != tt.want {
 					t.Errorf("bought for %s; want %s", words, tt.want)

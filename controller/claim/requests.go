@@ -137,7 +137,7 @@ func (r *Requests) choose(c *karpv1.NodeClaim, want constraint.Requirements, cla
 	if why := shortOf(want, fitting); why != "" && !isRelaxed(c) {
 		return choice{}, &cloud.NoCapacityError{Cause: why}
 	}
-	chosen := choice{choose(fitting, soldOut, want, requests), wholeOf(fitting, soldOut, want)}
+	chosen := choice{slices.Clone(choose(fitting, soldOut, want, requests)), wholeOf(fitting, soldOut, want)} // no longer than it has to be: it is kept
 	r.choices.put(class, catalogue, same, chosen)
 	return chosen, nil
 }

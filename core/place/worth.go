@@ -222,7 +222,7 @@ func (b *buyer) value(worth []float64) {
 
 func (b *buyer) takeYields(like *buyer) {
 	b.price, b.cost, b.risk, b.lasting, b.alike, b.yield, b.byYield = like.price, like.cost, like.risk, like.lasting, like.alike, like.yield, like.byYield
-	b.borrowed = true
+	b.borrowed = like != b
 }
 
 func (b *buyer) setYields(worth []float64) {
