@@ -332,7 +332,6 @@ func TestWhatCannotBeTakenOverStaysAsItIs(t *testing.T) {
 		w.retag(machine(0), map[string]string{"kubernetes.io/cluster/other": "owned"})
 		w.retag(machine(1), nil)
 		before, bought := w.lives(), w.bought()
-		w.start(setup{})
 		pool := legacy.Pool(w.provisionerNow("default"))
 		ask := func(name, providerID string, i int) {
 			c, err := translate.Adoption(pool, &nodes[i], "")
@@ -348,6 +347,7 @@ func TestWhatCannotBeTakenOverStaysAsItIs(t *testing.T) {
 		ask("two", nodes[3].Spec.ProviderID, 3)
 		ask("absent", "aws:///us-east-1a/i-0ffffffffffffffff", 4)
 		ask("unreadable", "i-0ffffffffffffffff", 4)
+		w.start(setup{}) // once both are there that ask for the same machine: the first alone would have it
 		want := map[string]string{
 			"foreign": "owned by cluster other", "nobodys": "carries no tag kubernetes.io/cluster/test", "one": "NodeClaim two", "two": "NodeClaim one",
 			"absent": "no node has the provider ID", "unreadable": "is no provider ID",
