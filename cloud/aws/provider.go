@@ -46,6 +46,10 @@ var (
 	_ cloud.Shifts    = (*Provider)(nil)
 )
 
+// UsualMemoryOverhead is the share of memory that the hypervisor is taken to keep where
+// nobody says otherwise: Karpenter's default.
+const UsualMemoryOverhead = 0.075
+
 // Options are the settings of the adapter. Only Cluster must be set.
 type Options struct {
 	Cluster  string // name of the cluster, as EKS knows it
@@ -59,7 +63,7 @@ type Options struct {
 	Agent       string      // how the program names itself to AWS: "daemok/1.0"
 	IsolatedVPC bool        // IAM and Pricing cannot be reached
 
-	MemoryOverhead float64 // share of memory that the hypervisor keeps where no machine showed it, as 0.075
+	MemoryOverhead float64 // share of memory that the hypervisor keeps where no machine showed it, mostly UsualMemoryOverhead
 	ReservedENIs   int64   // network interfaces of a machine that pods do not get
 
 	NoSurplusCredits bool // burstable types are never counted on above their baseline

@@ -11,7 +11,7 @@ import (
 // settingsOf are the controller's settings about what AWS has, by its environment
 // variables and with its defaults. The error names the variable.
 func settingsOf(env func(string) string) (aws.Options, error) {
-	out := aws.Options{MemoryOverhead: 0.075}
+	out := aws.Options{MemoryOverhead: aws.UsualMemoryOverhead}
 	credits := true
 	share := func(text string) (err error) {
 		out.MemoryOverhead, err = strconv.ParseFloat(text, 64)
