@@ -82,14 +82,15 @@ func DecideAgain(s *cluster.Snapshot, policy Policy, effort Effort, found *retir
 
 func decide(s *cluster.Snapshot, policy Policy, effort Effort, found *retire.Found) plan.Plan {
 	placed, likely, dropped := homes(s, policy, effort)
-	leaving := leave(s, &placed, policy, effort, found)
+	coming := place.Coming(s)
+	leaving := leave(promised(s, coming), &placed, policy, effort, found)
 	out := plan.Plan{
 		Basis:       s.Revision,
 		Launches:    placed.Launches,
 		Placements:  placed.Placements,
 		Unplaced:    placed.Unplaced,
 		Joining:     placed.Joining,
-		Withdrawals: withdrawals(s, &placed),
+		Withdrawals: withdrawals(s, &placed, coming),
 		Moves:       leaving.Moves,
 		Kept:        leaving.Kept,
 		Holds:       stayFor(s, placed.Placements),
@@ -124,6 +125,27 @@ func leave(s *cluster.Snapshot, placed *place.Result, policy Policy, effort Effo
 	return out
 }
 
+// promised is the snapshot with nodes that say which pods are coming to them.
+func promised(s *cluster.Snapshot, coming []plan.Placement) *cluster.Snapshot {
+	to := map[string][]cluster.Pod{}
+	for _, p := range coming {
+		if p.On == plan.OnNode {
+			to[p.Target] = append(to[p.Target], p.Pod)
+		}
+	}
+	if len(to) == 0 {
+		return s
+	}
+	out := *s
+	out.Nodes = slices.Clone(s.Nodes)
+	for i := range out.Nodes {
+		if n := &out.Nodes[i]; len(n.BoughtFor) == 0 {
+			n.BoughtFor = to[n.Name]
+		}
+	}
+	return &out
+}
+
 // leaving is how nodes are let go.
 func (p Policy) leaving() retire.Options {
 	out := p.Retire
@@ -136,6 +158,7 @@ func (p Policy) leaving() retire.Options {
 // Leaving begins a search for nodes that may go beside what the plan for the
 // same snapshot does. Pods that wait need not wait for it.
 func Leaving(s *cluster.Snapshot, p *plan.Plan, policy Policy) *retire.Search {
+	s = promised(s, place.Coming(s))
 	return retire.New(s, needed(p.Placements), survey(s, p.Launches, p.Placements, policy), policy.leaving())
 }
 
@@ -292,18 +315,15 @@ func compareLeft(a, b *place.Result) int {
 	return 0
 }
 
-// withdrawals are the orders that no pod is to use. One whose pods found no
-// place is kept, since they may yet, and one in place of whose pods others are to
-// come; so is every order when the effort did not suffice to place all pods.
-func withdrawals(s *cluster.Snapshot, placed *place.Result) []plan.Withdrawal {
+// withdrawals are the orders that no pod is to use, neither one that waits nor one that
+// is coming. One whose pods found no place is kept, since they may yet; so is every
+// order when the effort did not suffice to place all pods.
+func withdrawals(s *cluster.Snapshot, placed *place.Result, coming []plan.Placement) []plan.Withdrawal {
 	if placed.Exhausted {
 		return nil
 	}
 	used, left := map[string]bool{}, map[[2]string]bool{}
-	for i := range s.Expected {
-		left[keyOf(&s.Expected[i])] = true
-	}
-	for _, p := range placed.Placements {
+	for _, p := range slices.Concat(placed.Placements, coming) {
 		if p.On == plan.OnMachine {
 			used[p.Target] = true
 		}

@@ -169,7 +169,9 @@ func retireRules() []Rule {
 		off("pods that are to be uprooted are looked at again in time", "core/decide/due.go", "!yield(n.UprootsAt())", "!yield(n.EvictBy())"),
 		off("nodes are looked at again when a pod keeps a leaving one no longer", "core/decide/due.go", "yield(p.ProtectedUntil)", "yield(p.CreatedAt)"),
 		off("an order whose pods have no place stays", "core/decide/decide.go", "used[m.Claim] = true", "used[m.Claim] = false"),
-		off("an order stays until another pod has come in place of an evicted one", "core/decide/decide.go", "left[keyOf(&s.Expected[i])] = true", "left[keyOf(&s.Expected[i])] = false"),
+		off("an order stays until another pod has come in place of an evicted one", "core/decide/decide.go", "slices.Concat(placed.Placements, coming)", "placed.Placements"),
+		off("an empty node stays until another pod has come in place of an evicted one", "core/decide/decide.go", "leave(promised(s, coming),", "leave(s,"),
+		off("pods that wait take no place of those that are expected", "core/place/coming.go", "pods := slices.Clone(s.Waiting)", "pods := slices.Clone(s.Waiting[:0])"),
 		off("machines that are given back use no budget", "core/retire/share.go", "|| n.MachineEnds {", "{"),
 		off("nodes that are not ready use the budget", "core/retire/share.go", "if n.Deleting || !n.Ready {", "if n.Deleting {"),
 	}

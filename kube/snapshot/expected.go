@@ -18,6 +18,7 @@ const expectedFor = 5 * time.Minute
 // other pods meanwhile, and machines that they are to go to are not taken for empty
 // ones. Where their nodes are gone, those are expected that the machines were ordered for.
 func (b *builder) seatExpected() {
+	b.expectUncollected()
 	missing := b.missing()
 	if len(missing) == 0 {
 		return
@@ -33,9 +34,7 @@ func (b *builder) seatExpected() {
 				if b.out.Now.Sub(e.at) >= expectedFor {
 					continue // what keeps its owner from making another may last
 				}
-				p := e.pod
-				p.Shape, p.Guards, p.Node, p.DoNotDisrupt = e.subject.shape, "", "", false
-				b.out.Expected = append(b.out.Expected, p)
+				b.expect(&e.pod, e.subject)
 				continue
 			}
 			at := slices.IndexFunc(node.Pods, func(p cluster.Pod) bool { return p.UID == e.pod.UID })
@@ -50,6 +49,28 @@ func (b *builder) seatExpected() {
 			node.Pods[at].Returns = true
 		}
 	}
+}
+
+// expectUncollected expects others in the place of pods whose node was to go and is gone,
+// as when the cloud took its machine: the garbage collector has not found them yet.
+func (b *builder) expectUncollected() {
+	for node, at := range b.k.went {
+		v := b.k.views.of[node]
+		if v == nil || v.node != nil || b.out.Now.Sub(at) >= expectedFor {
+			continue
+		}
+		for _, e := range v.pods {
+			if p := &e.pod; p.Returns && !p.Ending && p.Owner != "" && e.subject.shape != nil {
+				b.expect(p, e.subject)
+			}
+		}
+	}
+}
+
+func (b *builder) expect(p *cluster.Pod, s *subject) {
+	other := *p
+	other.Shape, other.Guards, other.Node, other.DoNotDisrupt = s.shape, "", "", false
+	b.out.Expected = append(b.out.Expected, other)
 }
 
 // missing counts how many pods owners of evicted ones want more than they have.

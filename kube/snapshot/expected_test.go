@@ -96,7 +96,8 @@ func TestAPodThatWentWithItsNodeIsExpected(t *testing.T) {
 		expected int
 	}{
 		"its node is gone, and so is the pod":   {true, func(k *Keeper) { k.NodeGone("n"); k.PodGone("default", "web-1") }, 1},
-		"its node is gone, the pod not yet":     {true, func(k *Keeper) { k.NodeGone("n") }, 0},
+		"its node is gone, the pod not yet":     {true, func(k *Keeper) { k.NodeGone("n") }, 1},
+		"no node is there, and it was to stay":  {false, func(k *Keeper) { k.NodeGone("n") }, 0},
 		"its node is back, and lets nobody go":  {true, func(k *Keeper) { k.NodeGone("n"); k.NodeSeen(node("n")); k.PodGone("default", "web-1") }, 0},
 		"its node is gone, and was to stay":     {false, func(k *Keeper) { k.NodeGone("n"); k.PodGone("default", "web-1") }, 0},
 		"the pod was deleted, and its node not": {false, func(k *Keeper) { k.PodGone("default", "web-1") }, 0},

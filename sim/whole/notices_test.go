@@ -185,28 +185,37 @@ func TestAMachineIsReplacedOnRecommendation(t *testing.T) {
 }
 
 // The cloud takes all machines back at once, and pods take a while to come back: those
-// in their place are not taken for empty ones meanwhile, although such go at once.
+// in their place are not taken for empty ones meanwhile, although such go at once. So too
+// where owners make a few pods at a time, and kube-scheduler gives these the places that
+// were bought for others.
 func TestAStormBuysNothingTwice(t *testing.T) {
-	tell(t, fake.Options{Seed: 54}, func(t *testing.T, w *world) {
-		const n = 8
-		w.up(n, func(p *karpv1.NodePool) {
-			onSpot(p)
-			p.Spec.Disruption.ConsolidateAfter = "0s"
-		}, plain)
-		old := w.claimNames()
-		w.mu.Lock()
-		w.actsEvery = time.Second
-		w.mu.Unlock()
-		for _, m := range w.liveMachines() {
-			w.cloud.Market().Interrupt(m.ID)
-		}
-		w.until(10*time.Minute, "all machines replaced", func() bool { return w.renewed(old) && w.run(n) && len(w.machines()) == n })
-		time.Sleep(5 * time.Minute)
-		if bought := w.bought(); bought != 2*n || !w.run(n) {
-			t.Errorf("%d machines were bought in all, want %d; %s", bought, 2*n, w.state())
-		}
-		w.sound()
-	})
+	for name, slow := range map[string]struct {
+		every time.Duration
+		most  int
+	}{"all come back at once": {time.Second, 0}, "they come one by one": {10 * time.Second, 1}, "they come a few at a time": {20 * time.Second, 3}} {
+		t.Run(name, func(t *testing.T) {
+			tell(t, fake.Options{Seed: 57}, func(t *testing.T, w *world) {
+				const n = 16
+				w.up(n, func(p *karpv1.NodePool) {
+					onSpot(p)
+					p.Spec.Disruption.ConsolidateAfter = "0s"
+				}, plain)
+				old := w.claimNames()
+				w.mu.Lock()
+				w.actsEvery, w.actsMost, w.contrary = slow.every, slow.most, true
+				w.mu.Unlock()
+				for _, m := range w.liveMachines() {
+					w.cloud.Market().Interrupt(m.ID)
+				}
+				w.until(10*time.Minute, "all machines replaced", func() bool { return w.renewed(old) && w.run(n) && len(w.machines()) == n })
+				time.Sleep(5 * time.Minute)
+				if bought := w.bought(); bought != 2*n || !w.run(n) {
+					t.Errorf("%d machines were bought in all, want %d; %s", bought, 2*n, w.state())
+				}
+				w.sound()
+			})
+		})
+	}
 }
 
 // The owner of an interruptible reservation takes it back: a machine is bought beside the

@@ -186,7 +186,10 @@ func (w *people) deploymentsAct(ctx context.Context) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.deployments)) {
 		d := w.deployments[name]
-		for range d.replicas - len(have[name]) {
+		for made := range d.replicas - len(have[name]) {
+			if made == w.actsMost && made > 0 {
+				break
+			}
 			w.pods++
 			p := d.template.DeepCopy()
 			p.Name = fmt.Sprintf("%s-%d", name, w.pods)

@@ -68,6 +68,7 @@ type world struct {
 	contrary    bool                     // it takes the last pod and the last node first
 	unbound     bool                     // its calls that bind pods run out of time
 	actsEvery   time.Duration            // how often deployments are looked at; at every look round where unset
+	actsMost    int                      // how many pods are made of one at a look; all where unset
 	actedAt     time.Time                // the last time
 	joined      map[string]bool          // machines whose node has come
 	keeps       quantity.Resources       // that nodes keep from pods beyond what is known
