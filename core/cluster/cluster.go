@@ -237,7 +237,7 @@ type Node struct {
 	HasGrace         bool   // pods that are in the way of its end are given so much time, and no more
 	Replacement      bool   // its machine was ordered to replace others
 	Pods             []Pod  // bound to it, sorted by namespace, name; without those that succeeded or failed, which hold nothing
-	BoughtFor        []Pod  // the pods that its machine was ordered for that still wait
+	BoughtFor        []Pod  // the pods that its machine was ordered for, or that are to have it now, that still wait or are expected
 }
 
 // PoolDeleted is how a node has drifted whose pool is being deleted: it goes, and

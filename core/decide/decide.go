@@ -82,20 +82,20 @@ func DecideAgain(s *cluster.Snapshot, policy Policy, effort Effort, found *retir
 
 func decide(s *cluster.Snapshot, policy Policy, effort Effort, found *retire.Found) plan.Plan {
 	placed, likely, dropped := homes(s, policy, effort)
-	coming := place.Coming(s)
-	leaving := leave(promised(s, coming), &placed, policy, effort, found)
+	coming := coming(s, placed.Placements, policy)
+	leaving := leave(promised(s, coming.Placements), &placed, coming.Placements, policy, effort, found)
 	out := plan.Plan{
 		Basis:       s.Revision,
 		Launches:    placed.Launches,
 		Placements:  placed.Placements,
 		Unplaced:    placed.Unplaced,
 		Joining:     placed.Joining,
-		Withdrawals: withdrawals(s, &placed, coming),
+		Withdrawals: withdrawals(s, &placed, &coming),
 		Moves:       leaving.Moves,
 		Kept:        leaving.Kept,
 		Holds:       stayFor(s, placed.Placements),
 		CostBefore:  cost(s),
-		Steps:       placed.Steps,
+		Steps:       placed.Steps + coming.Steps,
 		Exhausted:   placed.Exhausted,
 		Bound:       placed.Bound,
 		Margins:     placed.Margins,
@@ -108,42 +108,23 @@ func decide(s *cluster.Snapshot, policy Policy, effort Effort, found *retire.Fou
 	return out
 }
 
-// leave finds nodes that may go beside what was decided for pods that wait.
-func leave(s *cluster.Snapshot, placed *place.Result, policy Policy, effort Effort, found *retire.Found) *retire.Search {
+// leave finds nodes that may go beside what was decided for pods that wait and what is
+// kept for those that are coming.
+func leave(s *cluster.Snapshot, placed *place.Result, coming []plan.Placement, policy Policy, effort Effort, found *retire.Found) *retire.Search {
 	var out *retire.Search
+	taken := slices.Concat(placed.Placements, coming)
 	switch needed := needed(placed.Placements); {
 	case placed.Exhausted || found == nil && effort.Retire <= 0:
 		out = retire.New(s, needed, nil, policy.leaving())
 	case found != nil:
-		out = retire.Again(s, needed, survey(s, placed.Launches, placed.Placements, policy), policy.leaving(), found)
+		out = retire.Again(s, needed, survey(s, placed.Launches, taken, policy), policy.leaving(), found)
 	default:
-		out = retire.New(s, needed, survey(s, placed.Launches, placed.Placements, policy), policy.leaving())
+		out = retire.New(s, needed, survey(s, placed.Launches, taken, policy), policy.leaving())
 	}
 	for out.Step() && (effort.Retire <= 0 || out.Questions < effort.Retire) {
 		continue
 	}
 	return out
-}
-
-// promised is the snapshot with nodes that say which pods are coming to them.
-func promised(s *cluster.Snapshot, coming []plan.Placement) *cluster.Snapshot {
-	to := map[string][]cluster.Pod{}
-	for _, p := range coming {
-		if p.On == plan.OnNode {
-			to[p.Target] = append(to[p.Target], p.Pod)
-		}
-	}
-	if len(to) == 0 {
-		return s
-	}
-	out := *s
-	out.Nodes = slices.Clone(s.Nodes)
-	for i := range out.Nodes {
-		if n := &out.Nodes[i]; len(n.BoughtFor) == 0 {
-			n.BoughtFor = to[n.Name]
-		}
-	}
-	return &out
 }
 
 // leaving is how nodes are let go.
@@ -158,8 +139,9 @@ func (p Policy) leaving() retire.Options {
 // Leaving begins a search for nodes that may go beside what the plan for the
 // same snapshot does. Pods that wait need not wait for it.
 func Leaving(s *cluster.Snapshot, p *plan.Plan, policy Policy) *retire.Search {
-	s = promised(s, place.Coming(s))
-	return retire.New(s, needed(p.Placements), survey(s, p.Launches, p.Placements, policy), policy.leaving())
+	coming := coming(s, p.Placements, policy).Placements
+	s = promised(s, coming)
+	return retire.New(s, needed(p.Placements), survey(s, p.Launches, slices.Concat(p.Placements, coming), policy), policy.leaving())
 }
 
 // needed tells of a node whether pods that wait are placed on it.
@@ -318,17 +300,17 @@ func compareLeft(a, b *place.Result) int {
 // withdrawals are the orders that no pod is to use, neither one that waits nor one that
 // is coming. One whose pods found no place is kept, since they may yet; so is every
 // order when the effort did not suffice to place all pods.
-func withdrawals(s *cluster.Snapshot, placed *place.Result, coming []plan.Placement) []plan.Withdrawal {
-	if placed.Exhausted {
+func withdrawals(s *cluster.Snapshot, placed, coming *place.Result) []plan.Withdrawal {
+	if placed.Exhausted || coming.Exhausted {
 		return nil
 	}
 	used, left := map[string]bool{}, map[[2]string]bool{}
-	for _, p := range slices.Concat(placed.Placements, coming) {
+	for _, p := range slices.Concat(placed.Placements, coming.Placements) {
 		if p.On == plan.OnMachine {
 			used[p.Target] = true
 		}
 	}
-	for _, u := range placed.Unplaced {
+	for _, u := range slices.Concat(placed.Unplaced, coming.Unplaced) {
 		for i := range u.Pods {
 			left[keyOf(&u.Pods[i])] = true
 		}

@@ -81,7 +81,7 @@ func (x *Search) expire(c *candidate) {
 	}
 	note := fmt.Sprintf("it may live for %s", c.ExpiresAt.Sub(c.CreatedAt))
 	if len(c.moving) == 0 {
-		if past || IsEmpty(c.Node) && !x.needed(c.Name) {
+		if past || IsEmpty(c.Node) && !x.needed(c.Name) && len(c.BoughtFor) == 0 {
 			x.let([]*candidate{c}, plan.Expired, note, nil)
 		}
 		return

@@ -16,7 +16,7 @@ const expectedFor = 5 * time.Minute
 // seatExpected has pods that were evicted count where they were until their owners have
 // made others, as long as these want more than they have: their places are given to no
 // other pods meanwhile, and machines that they are to go to are not taken for empty
-// ones. Where their nodes are gone, those are expected that the machines were ordered for.
+// ones. Where their nodes are gone, others are expected.
 func (b *builder) seatExpected() {
 	b.expectUncollected()
 	missing := b.missing()
@@ -60,7 +60,8 @@ func (b *builder) expectUncollected() {
 			continue
 		}
 		for _, e := range v.pods {
-			if p := &e.pod; p.Returns && !p.Ending && p.Owner != "" && e.subject.shape != nil {
+			_, known := b.k.spreading.owners[e.subject.owner]
+			if p := &e.pod; known && p.Returns && !p.Ending && e.subject.shape != nil {
 				b.expect(p, e.subject)
 			}
 		}
