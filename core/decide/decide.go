@@ -375,6 +375,11 @@ func change(s *cluster.Snapshot, p *plan.Plan) quantity.MicroUSDPerHour {
 	for _, l := range p.Launches {
 		sum += l.Choice.Cost()
 	}
+	for i := range p.Moves {
+		for _, l := range p.Moves[i].Launches {
+			sum += l.Choice.Cost()
+		}
+	}
 	withdrawn := map[string]bool{}
 	for _, w := range p.Withdrawals {
 		withdrawn[w.Claim] = true
