@@ -125,7 +125,7 @@ func (b *builder) nodesAndMachines() {
 		if !again {
 			v.ours = b.k.claimFor(v.node.Spec.ProviderID)
 		}
-		if v.ours != nil && !condition.IsTrue(v.ours, karpv1.ClaimRegistered) {
+		if v.ours != nil && !hasJoined(v.ours, v.node) {
 			continue
 		}
 		if v.ours != nil && !again {
@@ -139,6 +139,12 @@ func (b *builder) nodesAndMachines() {
 	}
 	b.out.Machines = slices.Clip(orders.listed)
 	b.recall()
+}
+
+// hasJoined reports whether pods may be on the claim's node: a node is opened to them
+// just before its claim says that it has registered.
+func hasJoined(c *karpv1.NodeClaim, n *corev1.Node) bool {
+	return condition.IsTrue(c, karpv1.ClaimRegistered) || n.Labels[api.LabelRegistered] == "true"
 }
 
 // look finds out what is shown of a node, where that may have changed.

@@ -410,3 +410,26 @@ func TestKeptEqualsRebuilt(t *testing.T) {
 		})
 	}
 }
+
+// A node is opened to pods just before its claim says that it has registered. With the pods
+// that come between it is no machine on order any more, which would have room for others.
+func TestANodeThatIsOpenHasJoined(t *testing.T) {
+	k := newKeeper()
+	k.ClaimSeen(claimOf("n"))
+	k.NodeSeen(node("n"))
+	if s := k.Snapshot(); len(s.Machines) != 1 || len(s.Nodes) != 0 {
+		t.Fatalf("before it is open, nodes are %+v and machines %+v; want a machine", s.Nodes, s.Machines)
+	}
+	open := node("n")
+	open.Labels[api.LabelRegistered] = "true"
+	k.NodeSeen(open)
+	k.PodSeen(pod("web", "1", "n"), false)
+	s := k.Snapshot()
+	if len(s.Machines) != 0 || len(s.Nodes) != 1 || s.Nodes[0].Claim != "claim-n" || len(s.Nodes[0].Pods) != 1 || s.Nodes[0].Initialized {
+		t.Errorf("nodes are %+v and machines %+v; want a node of the claim that has not started, with its pod", s.Nodes, s.Machines)
+	}
+	k.ClaimSeen(claimOf("n", karpv1.ClaimRegistered))
+	if s := k.Snapshot(); len(s.Machines) != 0 || len(s.Nodes) != 1 {
+		t.Errorf("nodes are %+v and machines %+v; want the node still", s.Nodes, s.Machines)
+	}
+}
