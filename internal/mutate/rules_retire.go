@@ -172,6 +172,7 @@ func retireRules() []Rule {
 		off("an order stays until another pod has come in place of an evicted one", "core/decide/decide.go", "slices.Concat(placed.Placements, coming.Placements)", "placed.Placements"),
 		off("an empty node stays until another pod has come in place of an evicted one", "core/decide/decide.go", "leave(promised(s, coming.Placements),", "leave(s,"),
 		off("pods that wait take no place of those that are expected", "core/decide/coming.go", "promises[to] = append(promises[to], p.Pod)", "promises[to] = nil"),
+		off("a node that pods are coming to does not go before its age", "core/retire/expire.go", " && len(c.BoughtFor) == 0 {", " {"),
 		off("an order for a pod that is expected and has no place stays", "core/decide/decide.go", "slices.Concat(placed.Unplaced, coming.Unplaced)", "placed.Unplaced"),
 		off("orders for pods that are expected have room for those of daemons", "core/decide/coming.go", "with.Pools[i].NotReady = \"nothing", "with.Pools[i].ID.Name = \"nothing"),
 		off("pods of nodes that go take no place of those that are expected", "core/decide/decide.go", "taken := slices.Concat(placed.Placements, coming)", "taken := placed.Placements"),
