@@ -141,10 +141,16 @@ func (b *builder) nodesAndMachines() {
 	b.recall()
 }
 
-// hasJoined reports whether pods may be on the claim's node: a node is opened to them
-// just before its claim says that it has registered.
+// hasJoined reports whether the node of the claim is as it takes pods. It is opened to them, with
+// the labels of its claim, just before that says that it has registered; and a watch may
+// show the claim first. Before it is seen to be so it is a machine on order.
 func hasJoined(c *karpv1.NodeClaim, n *corev1.Node) bool {
-	return condition.IsTrue(c, karpv1.ClaimRegistered) || n.Labels[api.LabelRegistered] == "true"
+	return n.Labels[api.LabelRegistered] == "true" || condition.IsTrue(c, karpv1.ClaimRegistered) && !translate.HasTaint(n, api.TaintUnregistered)
+}
+
+// sameStanding reports whether two states of a node are alike for that.
+func sameStanding(a, b *corev1.Node) bool {
+	return a.Labels[api.LabelRegistered] == b.Labels[api.LabelRegistered] && translate.HasTaint(a, api.TaintUnregistered) == translate.HasTaint(b, api.TaintUnregistered)
 }
 
 // look finds out what is shown of a node, where that may have changed.

@@ -24,7 +24,6 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/quantity"
-	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/translate"
 )
@@ -287,7 +286,7 @@ func (k *Keeper) NodeSeen(n *corev1.Node) {
 	k.nodes[n.Name] = n
 	delete(k.went, n.Name)
 	k.views.show(n)
-	if before == nil || before.Spec.ProviderID != n.Spec.ProviderID || before.Labels[api.LabelRegistered] != n.Labels[api.LabelRegistered] {
+	if before == nil || before.Spec.ProviderID != n.Spec.ProviderID || !sameStanding(before, n) {
 		k.orders.round++
 	}
 	if before != nil && translate.SameHealth(before, n) && translate.SameWords(before, n) && reflect.DeepEqual(translate.Node(before, nil), translate.Node(n, nil)) {

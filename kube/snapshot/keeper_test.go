@@ -411,25 +411,42 @@ func TestKeptEqualsRebuilt(t *testing.T) {
 	}
 }
 
-// A node is opened to pods just before its claim says that it has registered. With the pods
-// that come between it is no machine on order any more, which would have room for others.
+// A node is opened to pods, with the labels that they ask for, just before its claim says
+// that it has registered, and watches show the two in any order. With the pods that come
+// between it is no machine on order any more, which would have room for others; and without
+// those labels it is no node yet, which would have room for nobody.
 func TestANodeThatIsOpenHasJoined(t *testing.T) {
-	k := newKeeper()
-	k.ClaimSeen(claimOf("n"))
-	k.NodeSeen(node("n"))
-	if s := k.Snapshot(); len(s.Machines) != 1 || len(s.Nodes) != 0 {
-		t.Fatalf("before it is open, nodes are %+v and machines %+v; want a machine", s.Nodes, s.Machines)
-	}
-	open := node("n")
+	closed, open := node("n"), node("n")
+	closed.Spec.Taints = []corev1.Taint{{Key: api.TaintUnregistered, Effect: corev1.TaintEffectNoExecute}}
 	open.Labels[api.LabelRegistered] = "true"
-	k.NodeSeen(open)
-	k.PodSeen(pod("web", "1", "n"), false)
-	s := k.Snapshot()
-	if len(s.Machines) != 0 || len(s.Nodes) != 1 || s.Nodes[0].Claim != "claim-n" || len(s.Nodes[0].Pods) != 1 || s.Nodes[0].Initialized {
-		t.Errorf("nodes are %+v and machines %+v; want a node of the claim that has not started, with its pod", s.Nodes, s.Machines)
-	}
-	k.ClaimSeen(claimOf("n", karpv1.ClaimRegistered))
-	if s := k.Snapshot(); len(s.Machines) != 0 || len(s.Nodes) != 1 {
-		t.Errorf("nodes are %+v and machines %+v; want the node still", s.Nodes, s.Machines)
+	unlabelled := node("n") // somebody took it off
+	registered := claimOf("n", karpv1.ClaimRegistered)
+	for name, tt := range map[string]struct {
+		claim  *karpv1.NodeClaim
+		node   *corev1.Node
+		joined bool
+	}{
+		"neither":                          {claimOf("n"), closed, false},
+		"the node is seen first":           {claimOf("n"), open, true},
+		"the claim is seen first":          {registered, closed, false},
+		"both":                             {registered, open, true},
+		"the node says nothing, but is so": {registered, unlabelled, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newKeeper()
+			k.ClaimSeen(claimOf("n"))
+			k.NodeSeen(closed)
+			k.Snapshot()
+			k.ClaimSeen(tt.claim)
+			k.NodeSeen(tt.node)
+			k.PodSeen(pod("web", "1", "n"), false)
+			s := k.Snapshot()
+			if nodes, machines := len(s.Nodes), len(s.Machines); nodes+machines != 1 || (nodes == 1) != tt.joined {
+				t.Fatalf("nodes are %+v and machines %+v; want a node %v", s.Nodes, s.Machines, tt.joined)
+			}
+			if tt.joined && (s.Nodes[0].Claim != "claim-n" || len(s.Nodes[0].Pods) != 1) {
+				t.Errorf("the node is %+v; want it of its claim, with its pod", s.Nodes[0])
+			}
+		})
 	}
 }
