@@ -34,6 +34,7 @@ type carrier struct {
 	now     time.Duration
 	waiting []cluster.Pod
 	claims  []*carried
+	meant   cluster.Ordered
 	restTo  time.Duration            // no plan before
 	planned time.Duration            // when the last plan was made
 	dirty   bool                     // something changed since
@@ -55,15 +56,15 @@ type carried struct {
 	open    bool
 	joins   []plan.Join
 	cost    float64
-	meant   []string // the pods it was bought for
 }
 
 func newCarrier(s *cluster.Snapshot, joins Joins, seed uint64) *carrier {
 	c := &carrier{base: s, joins: joins, chance: rand.New(rand.NewPCG(seed, 7)), seed: seed,
 		market:  market{chance: rand.New(rand.NewPCG(seed, 11)), shy: map[[2]string]float64{}},
-		waiting: slices.Clone(s.Waiting), dirty: true, kinds: map[string]string{}, turn: map[string]time.Duration{}}
+		waiting: slices.Clone(s.Waiting), dirty: true, meant: cluster.Ordered{}, kinds: map[string]string{}, turn: map[string]time.Duration{}}
 	for i, at := range c.chance.Perm(len(s.Waiting)) {
 		c.turn[s.Waiting[i].Name] = time.Duration(at) * time.Millisecond
+		c.waiting[i].UID = s.Waiting[i].Name
 	}
 	return c
 }
@@ -177,28 +178,19 @@ func (c *carrier) time(d time.Duration) time.Time { return time.Unix(1_000_000_0
 func (c *carrier) snapshot() *cluster.Snapshot {
 	out := *c.base
 	out.Waiting, out.Nodes, out.Now = slices.Clone(c.waiting), slices.Clone(c.base.Nodes), c.time(c.now)
-	waiting := map[string]cluster.Pod{}
-	for _, p := range c.waiting {
-		waiting[p.Name] = p
-	}
 	for _, m := range c.claims {
-		var still []cluster.Pod
-		for _, name := range m.meant {
-			if p, waits := waiting[name]; waits {
-				still = append(still, p)
-			}
-		}
 		if m.open {
 			n := *m.node
-			n.CreatedAt, n.BoughtFor = c.time(m.openAt), still
+			n.CreatedAt = c.time(m.openAt)
 			out.Nodes = append(out.Nodes, n)
 			continue
 		}
 		labels := slices.DeleteFunc(slices.Clone(m.node.Labels), func(l constraint.Label) bool { return l.Key == cluster.LabelHostname })
 		out.Machines = append(out.Machines, cluster.Machine{Claim: m.name, Pool: m.node.Pool, Labels: labels, Taints: m.node.Taints,
 			Allocatable: m.node.Allocatable, Capacity: m.node.Capacity, Attachable: m.node.Attachable,
-			CreatedAt: c.time(m.orderAt), Launched: true, Planned: true, BoughtFor: still})
+			CreatedAt: c.time(m.orderAt), Launched: true, Planned: true})
 	}
+	c.meant.Name(&out)
 	out.Sort()
 	return &out
 }
@@ -240,7 +232,7 @@ func (c *carrier) order(w *settle.World, l *plan.Launch) {
 	m.node.Name, m.node.Claim = m.name, m.name
 	m.node.Labels = m.node.Labels.With(cluster.LabelHostname, m.name)
 	for _, p := range l.Pods {
-		m.meant = append(m.meant, p.Name)
+		c.meant[m.name] = append(c.meant[m.name], p.UID)
 		if _, known := c.kinds[p.Name]; !known {
 			c.kinds[p.Name] = l.Choice.Kind
 		}

@@ -35,8 +35,8 @@ type controller struct {
 	busy, dirty bool
 	fresh       bool // it has not planned yet
 	wakeAt      time.Time
-	orders      []*machine           // not seen in a snapshot yet
-	boughtFor   map[string][]string  // by claim: UIDs
+	orders      []*machine // not seen in a snapshot yet
+	boughtFor   cluster.Ordered
 	moves       []*move              // under way
 	leaving     map[string]bool      // nodes of moves under way, and those that were let go
 	kept        map[string]time.Time // nodes, until when

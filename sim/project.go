@@ -32,7 +32,7 @@ func (c *controller) project(seen *cluster.Snapshot) *cluster.Snapshot {
 			n.DoNotDisrupt = true
 		}
 	}
-	c.nameBeneficiaries(&out)
+	c.boughtFor.Name(&out)
 	c.closeNodes(&out)
 	out.Sort()
 	return &out
@@ -51,24 +51,6 @@ func own(pools []cluster.Pool, m *cluster.Machine) {
 			pools[i].Usage.Pods = 0
 			pools[i].Nodes++
 		}
-	}
-}
-
-// nameBeneficiaries tells whom machines were ordered for that still wait.
-func (c *controller) nameBeneficiaries(s *cluster.Snapshot) {
-	still := func(claim string) (out []cluster.Pod) {
-		for _, uid := range c.boughtFor[claim] {
-			if at := slices.IndexFunc(s.Waiting, func(p cluster.Pod) bool { return p.UID == uid }); at >= 0 {
-				out = append(out, s.Waiting[at])
-			}
-		}
-		return out
-	}
-	for i := range s.Machines {
-		s.Machines[i].BoughtFor = still(s.Machines[i].Claim)
-	}
-	for i := range s.Nodes {
-		s.Nodes[i].BoughtFor = still(s.Nodes[i].Claim)
 	}
 }
 

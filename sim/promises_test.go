@@ -41,7 +41,7 @@ func newScene() *scene {
 	c.pod("web-2", c.b)
 	c.pod("web-3", nil)
 	c.more = &machine{claim: "more", pool: c.pool, launch: &plan.Launch{}, orderedAt: w.now}
-	w.control.boughtFor = map[string][]string{"more": {"web-3"}}
+	w.control.boughtFor = cluster.Ordered{"more": {"web-3"}}
 	gone := plan.Removal{Node: "a", Claim: "a", Pool: c.pool.ID, Reason: plan.Underutilized}
 	c.move = &move{Move: plan.Move{Removals: []plan.Removal{gone}, Saves: 1}, leaving: []*leaver{{Removal: gone, machine: c.a}}}
 	c.plan = &plan.Plan{Moves: []plan.Move{c.move.Move}, Unplaced: onlyTold(w.photo()).Unplaced}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/plan"
 )
 
@@ -25,7 +26,7 @@ func (c *controller) die() {
 func (c *controller) live() {
 	c.dead, c.busy, c.wakeAt, c.bornAt = false, false, time.Time{}, c.world.now
 	c.orders, c.moves = nil, nil
-	c.boughtFor, c.leaving, c.kept, c.withdrawn = map[string][]string{}, map[string]bool{}, map[string]time.Time{}, map[string]bool{}
+	c.boughtFor, c.leaving, c.kept, c.withdrawn = cluster.Ordered{}, map[string]bool{}, map[string]time.Time{}, map[string]bool{}
 	c.world.say("a controller begins")
 	c.fresh = true // it lists everything before its first plan
 	c.resume()

@@ -14,6 +14,7 @@ const (
 	roomFile        = "core/retire/room.go"
 	thriftFile      = "core/retire/thrift.go"
 	patienceFile    = "core/decide/patience.go"
+	orderedFile     = "core/cluster/ordered.go"
 	withdrawFile    = "core/retire/withdraw.go"
 	stayFile        = "core/decide/hold.go"
 	standbyFile     = "core/retire/standby.go"
@@ -164,6 +165,9 @@ func retireRules() []Rule {
 		off("pods that lost their place wait until nodes are filled", patienceFile, "s.Now.Sub(n.ChangedAt) < fillsWithin", "false"),
 		off("pods that lost their place wait no longer than a machine may take", patienceFile, "if s.Now.Sub(since) >= joinsWithin ||", "if"),
 		off("pods whose machine is given up do not wait", patienceFile, "m := &s.Machines[i]; !m.Deleting {\n\t\t\tnote", "m := &s.Machines[i]; true {\n\t\t\tnote"),
+		off("equal pods exchange what was ordered for them", orderedFile, "if its := entries[other]; its != nil {", "if its := entries[other]; false && its != nil {").by("./core/cluster"),
+		off("a pod whose place an equal one has taken does not wait for it", orderedFile, "list[at], entries[other], did = other, &list[at], true", "_, _ = list[at], other").by("./core/cluster"),
+		off("a pod that ends takes nobody's place", orderedFile, "!p.Ending && !its[p.UID]", "!its[p.UID]").by("./core/cluster"),
 		off("a machine that takes too long is not waited for", patienceFile, "!m.Deleting && s.Now.Sub(m.CreatedAt) < joinsWithin &&", "!m.Deleting &&"),
 		off("nodes are looked at again when a freeze ends", "core/decide/due.go", "yield(s.FreezeUntil)", "yield(time.Time{})"),
 		off("pods that are to be uprooted are looked at again in time", "core/decide/due.go", "!yield(n.UprootsAt())", "!yield(n.EvictBy())"),

@@ -27,7 +27,7 @@ type Ledger struct {
 	ordered   map[string]cluster.Machine // by claim: created, not yet in a snapshot that was projected
 	setbacks  map[cluster.PoolID]setback // pools whose machines could not be bought lately
 	launched  map[string]struct{}        // claims that were seen with their machine
-	boughtFor map[string][]string        // by claim: UIDs of the pods it was ordered for
+	boughtFor cluster.Ordered            // for whom claims were ordered
 	withdrawn map[string]struct{}        // claims that were taken back, not yet shown so
 	moves     []*underWay                // under way
 	leaving   map[string]struct{}        // nodes of moves under way, and those that moves let go
@@ -39,7 +39,7 @@ func (l *Ledger) Ordered(m cluster.Machine) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.ordered == nil {
-		l.ordered, l.boughtFor = map[string]cluster.Machine{}, map[string][]string{}
+		l.ordered, l.boughtFor = map[string]cluster.Machine{}, cluster.Ordered{}
 	}
 	uids := make([]string, len(m.BoughtFor))
 	for i, p := range m.BoughtFor {
@@ -172,7 +172,7 @@ func (l *Ledger) Project(s *cluster.Snapshot) *cluster.Snapshot {
 			p.NotReady = l.setbacks[p.ID].why(s.Now)
 		}
 	}
-	l.nameBeneficiaries(&out)
+	l.boughtFor.Name(&out)
 	l.projectMoves(&out, nil)
 	out.SortLists()
 	return &out
@@ -211,34 +211,6 @@ func (l *Ledger) settle(s *cluster.Snapshot) {
 	for node, until := range l.kept {
 		if !nodes[node] || !s.Now.Before(until) {
 			delete(l.kept, node)
-		}
-	}
-}
-
-func (l *Ledger) nameBeneficiaries(s *cluster.Snapshot) {
-	waiting := make(map[string]cluster.Pod, len(s.Waiting))
-	for _, p := range s.Expected {
-		waiting[p.UID] = p
-	}
-	for _, p := range s.Waiting {
-		waiting[p.UID] = p
-	}
-	for i := range s.Machines {
-		m := &s.Machines[i]
-		m.BoughtFor = nil
-		for _, uid := range l.boughtFor[m.Claim] {
-			if p, still := waiting[uid]; still {
-				m.BoughtFor = append(m.BoughtFor, p)
-			}
-		}
-	}
-	for i := range s.Nodes {
-		n := &s.Nodes[i]
-		n.BoughtFor = nil
-		for _, uid := range l.boughtFor[n.Claim] {
-			if p, still := waiting[uid]; still {
-				n.BoughtFor = append(n.BoughtFor, p)
-			}
 		}
 	}
 }

@@ -43,28 +43,34 @@ func poolInstances(t *testing.T, dir, pool string) []types.Instance {
 	})
 }
 
-// settledInstances waits until every claim of the story's pool has a machine of
-// its own and EC2, which knows what it sold only after a moment, shows them
-// all. It returns what EC2 shows of the pool by then.
+// settledInstances are those of the story's pool, as settledIn finds them.
 func (s *story) settledInstances() []types.Instance {
+	s.Helper()
+	return s.settledIn(s.namespace)
+}
+
+// settledIn waits until every claim of a pool has a machine of its own and EC2,
+// which knows what it sold only after a moment, shows them all. It returns what
+// EC2 shows of the pool by then.
+func (s *story) settledIn(pool string) []types.Instance {
 	s.Helper()
 	var bought []types.Instance
 	if !poll(limit, farEvery, func() bool {
-		wanted := s.machinesOfClaims()
-		bought = poolInstances(s.T, s.dir, s.namespace)
-		return len(wanted) > 0 && len(missing(wanted, bought)) == 0 && maps.Equal(wanted, s.machinesOfClaims())
+		wanted := s.machinesOfClaims(pool)
+		bought = poolInstances(s.T, s.dir, pool)
+		return len(wanted) > 0 && len(missing(wanted, bought)) == 0 && maps.Equal(wanted, s.machinesOfClaims(pool))
 	}) {
-		s.Fatalf("EC2 shows %s, and the claims are\n%s", describeInstances(bought), describe(inPool(s.list(claims), s.namespace)))
+		s.Fatalf("EC2 shows %s, and the claims are\n%s", describeInstances(bought), describe(inPool(s.list(claims), pool)))
 	}
 	return bought
 }
 
-// machinesOfClaims are the provider IDs that the claims of the story's pool have, none
+// machinesOfClaims are the provider IDs that the claims of a pool have, none
 // while one has no machine of its own or is on its way out.
-func (s *story) machinesOfClaims() map[string]bool {
+func (s *story) machinesOfClaims(pool string) map[string]bool {
 	s.Helper()
 	ids := map[string]bool{}
-	for _, c := range inPool(s.list(claims), s.namespace) {
+	for _, c := range inPool(s.list(claims), pool) {
 		id := text(c, "status", "providerID")
 		if id == "" || ids[id] || c.GetDeletionTimestamp() != nil || hasCondition(c, "DisruptionReason") {
 			return nil
@@ -86,8 +92,15 @@ func missing(wanted map[string]bool, bought []types.Instance) map[string]bool {
 // nothingTwice checks that claims and instances of the story's pool are pairs.
 func (s *story) nothingTwice() {
 	s.Helper()
-	bought := s.settledInstances()
-	s.await("claims and instances to be pairs: "+describeInstances(bought), claims, ofPool(s.namespace, len(bought)))
+	s.nothingTwiceIn(s.namespace)
+}
+
+// nothingTwiceIn checks that claims and instances of a pool are pairs, and returns the instances.
+func (s *story) nothingTwiceIn(pool string) []types.Instance {
+	s.Helper()
+	bought := s.settledIn(pool)
+	s.await("claims and instances to be pairs: "+describeInstances(bought), claims, ofPool(pool, len(bought)))
+	return bought
 }
 
 // awaitNoInstances waits until EC2 shows no instance of the pool that is not

@@ -2,6 +2,7 @@ package whole_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/translate"
 )
 
 // foreign makes a node that is nobody's of ours, with room for so many pods.
@@ -57,6 +59,50 @@ func TestPodsThatSwapTheirMachinesNeedNoOthers(t *testing.T) {
 		w.scale("db", 2)
 		w.until(5*time.Minute, "five pods running", func() bool { return w.run(5) })
 		w.until(3*time.Minute, "some more rounds", func() bool { return time.Since(w.story.began) > 3*time.Minute })
+		w.sound()
+		if w.bought() != 5 {
+			t.Errorf("bought %d machines for five pods; %s", w.bought(), w.state())
+		}
+	})
+}
+
+// Pods that come when machines of others have just joined are given their places. Those that
+// lost them are bought for at once: nothing was ordered for the others, and so nothing is left that
+// would be worth waiting for.
+func TestPodsThatLoseTheirPlacesToNewOnesAreBoughtForAtOnce(t *testing.T) {
+	tell(t, fake.Options{Seed: 63}, func(t *testing.T, w *world) {
+		works := func(does bool) {
+			w.mu.Lock()
+			w.schedules, w.contrary = does, true
+			w.mu.Unlock()
+		}
+		w.pool("default", nil)
+		w.start(setup{})
+		w.scale("web", 3)
+		w.until(15*time.Second, "three machines on order", func() bool { return len(w.liveMachines()) == 3 })
+		works(false)
+		w.until(3*time.Minute, "three nodes that take pods", func() bool {
+			nodes := w.nodes()
+			return len(nodes) == 3 && !slices.ContainsFunc(nodes, func(n corev1.Node) bool { return translate.HasTaint(&n, api.TaintUnregistered) })
+		})
+		first := map[string]bool{}
+		for _, p := range w.allPods() {
+			first[p.Name] = true
+		}
+		w.scale("web", 5)
+		works(true)
+		w.until(5*time.Second, "the two that are left bought for", func() bool { return w.bought() == 5 })
+		left := 0
+		for _, p := range w.allPods() {
+			if first[p.Name] && p.Spec.NodeName == "" {
+				left++
+			}
+		}
+		if left != 2 {
+			t.Fatalf("%d of the first pods lost their places, want two; %s", left, w.state())
+		}
+		w.until(5*time.Minute, "five pods running", func() bool { return w.run(5) })
+		time.Sleep(3 * time.Minute)
 		w.sound()
 		if w.bought() != 5 {
 			t.Errorf("bought %d machines for five pods; %s", w.bought(), w.state())

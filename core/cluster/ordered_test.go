@@ -1,0 +1,85 @@
+package cluster_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/daemok/daemok/core/cluster"
+)
+
+// kube-scheduler gives places away among equal pods: what is left is the one's that is
+// left, and no more is left than was ordered.
+func TestEqualPodsExchangeWhatWasOrderedForThem(t *testing.T) {
+	small, large := &cluster.Shape{}, &cluster.Shape{Priority: 1}
+	shapes := map[string]*cluster.Shape{"s": small, "l": large}
+	pod := func(name string) cluster.Pod {
+		return cluster.Pod{UID: strings.TrimSuffix(name, "!"), Shape: shapes[name[:1]], Ending: strings.HasSuffix(name, "!")}
+	}
+	pods := func(names string) (out []cluster.Pod) {
+		for _, name := range strings.Fields(names) {
+			out = append(out, pod(name))
+		}
+		return out
+	}
+	type claims = map[string]string // pods by claim
+	for name, tt := range map[string]struct {
+		ordered, nodes     claims // an order whose claim has no node has not joined
+		waiting, expecting string
+		want               claims // who is to have it that still waits
+	}{
+		"each sits on its own": {claims{"a": "s1 l1", "b": "s2"}, claims{"a": "s1"}, "l1 s2", "", claims{"a": "l1", "b": "s2"}},
+		"one took the place of its equal, which has that one's": {
+			claims{"a": "s1", "b": "s2"}, claims{"a": "s2"}, "s1", "", claims{"b": "s1"}},
+		"also where both machines are there": {
+			claims{"a": "s1", "b": "s2"}, claims{"a": "s2", "b": ""}, "s1", "", claims{"b": "s1"}},
+		"nothing was ordered for the one that took it": {
+			claims{"a": "s1 s2"}, claims{"a": "s3 s2"}, "s1", "", claims{}},
+		"one place is taken and another is not": {
+			claims{"a": "s1 s2"}, claims{"a": "s3"}, "s1 s2", "", claims{"a": "s2"}},
+		"unequal ones exchange nothing": {
+			claims{"a": "l1", "b": "s2"}, claims{"a": "s2"}, "l1", "", claims{"a": "l1"}},
+		"one that ends leaves its place": {
+			claims{"a": "s1", "b": "s2"}, claims{"a": "s2!"}, "s1", "", claims{"a": "s1"}},
+		"what was ordered twice is that on order": {
+			claims{"a": "s1", "b": "s2", "c": "s2"}, claims{"a": "s2", "b": ""}, "s1", "", claims{"c": "s1"}},
+		"one is handed on from node to node": {
+			claims{"a": "s1", "b": "s2", "c": "s3"}, claims{"a": "s2", "b": "s3"}, "s1", "", claims{"c": "s1"}},
+		"and in the other order of nodes": {
+			claims{"b": "s1", "a": "s2", "c": "s3"}, claims{"b": "s2", "a": "s3"}, "s1", "", claims{"c": "s1"}},
+		"pods that are expected keep what they have": {
+			claims{"a": "s1", "b": "s2"}, claims{"a": "s2"}, "", "s1", claims{"a": "s1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ordered := cluster.Ordered{}
+			s := &cluster.Snapshot{Waiting: pods(tt.waiting), Expected: pods(tt.expecting)}
+			for _, claim := range slices.Sorted(maps.Keys(tt.ordered)) {
+				ordered[claim] = strings.Fields(tt.ordered[claim])
+				if on, joined := tt.nodes[claim]; joined {
+					s.Nodes = append(s.Nodes, cluster.Node{Name: claim, Claim: claim, Pods: pods(on)})
+				} else {
+					s.Machines = append(s.Machines, cluster.Machine{Claim: claim})
+				}
+			}
+			for range 2 { // what is exchanged stays so
+				ordered.Name(s)
+				got := claims{}
+				note := func(claim string, of []cluster.Pod) {
+					for _, p := range of {
+						got[claim] = strings.TrimSpace(got[claim] + " " + p.UID)
+					}
+				}
+				for _, n := range s.Nodes {
+					note(n.Claim, n.BoughtFor)
+				}
+				for _, m := range s.Machines {
+					note(m.Claim, m.BoughtFor)
+				}
+				if !maps.Equal(got, tt.want) {
+					t.Errorf("machines are for %v, want %v", got, tt.want)
+				}
+			}
+		})
+	}
+}
