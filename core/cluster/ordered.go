@@ -11,8 +11,8 @@ type Ordered map[string][]string
 // kube-scheduler puts equal pods where it likes. Where one sits on a node that was
 // ordered for another of the same shape, which waits, they exchange what was ordered for
 // them: what is left is then the waiting one's, and where nothing was ordered for the
-// first, as when it came later or its own order failed, nothing is left for the second. A pod
-// that is ending takes nobody's place. The exchange is kept here.
+// first, as when it came later or its own order failed, nothing is left for the second. Nobody
+// has lost a place while the node has room for him, and a pod that is ending takes none. The exchange is kept here.
 //
 // Cost: linear in pods that machines were ordered for, and, where one of them waits whose
 // node is there, in the pods of that node for each.
@@ -59,10 +59,20 @@ func (o Ordered) exchange(s *Snapshot) (did bool) {
 		if entries == nil {
 			entries = o.entries(s)
 		}
-		others := othersOn(&s.Nodes[i], list)
+		others, free := othersOn(&s.Nodes[i], list), s.Nodes[i].Allocatable
+		for j := range s.Nodes[i].Pods {
+			free = free.Sub(s.Nodes[i].Pods[j].Shape.Requests)
+		}
 		for at, uid := range list {
 			shape := waiting[uid]
-			if shape == nil || len(others[shape]) == 0 {
+			if shape == nil {
+				continue
+			}
+			if shape.Requests.FitsIn(free) {
+				free = free.Sub(shape.Requests)
+				continue
+			}
+			if len(others[shape]) == 0 {
 				continue
 			}
 			other := others[shape][0]
@@ -102,7 +112,7 @@ func othersOn(n *Node, list []string) map[*Shape][]string {
 	}
 	out := map[*Shape][]string{}
 	for i := range n.Pods {
-		if p := &n.Pods[i]; !p.Ending && !its[p.UID] {
+		if p := &n.Pods[i]; !p.Ending && !p.Daemon && !p.Mirror && !its[p.UID] {
 			out[p.Shape] = append(out[p.Shape], p.UID)
 		}
 	}

@@ -7,12 +7,13 @@ import (
 	"testing"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/quantity"
 )
 
 // kube-scheduler gives places away among equal pods: what is left is the one's that is
 // left, and no more is left than was ordered.
 func TestEqualPodsExchangeWhatWasOrderedForThem(t *testing.T) {
-	small, large := &cluster.Shape{}, &cluster.Shape{Priority: 1}
+	small, large := &cluster.Shape{Requests: quantity.Resources{CPU: 1000}}, &cluster.Shape{Requests: quantity.Resources{CPU: 1000}, Priority: 1}
 	shapes := map[string]*cluster.Shape{"s": small, "l": large}
 	pod := func(name string) cluster.Pod {
 		return cluster.Pod{UID: strings.TrimSuffix(name, "!"), Shape: shapes[name[:1]], Ending: strings.HasSuffix(name, "!")}
@@ -25,7 +26,7 @@ func TestEqualPodsExchangeWhatWasOrderedForThem(t *testing.T) {
 	}
 	type claims = map[string]string // pods by claim
 	for name, tt := range map[string]struct {
-		ordered, nodes     claims // an order whose claim has no node has not joined
+		ordered, nodes     claims // an order whose claim has no node has not joined; a node has room for as many pods as were ordered, and for one more for each "+"
 		waiting, expecting string
 		want               claims // who is to have it that still waits
 	}{
@@ -37,7 +38,11 @@ func TestEqualPodsExchangeWhatWasOrderedForThem(t *testing.T) {
 		"nothing was ordered for the one that took it": {
 			claims{"a": "s1 s2"}, claims{"a": "s3 s2"}, "s1", "", claims{}},
 		"one place is taken and another is not": {
-			claims{"a": "s1 s2"}, claims{"a": "s3"}, "s1 s2", "", claims{"a": "s2"}},
+			claims{"a": "s1 s2"}, claims{"a": "s3"}, "s1 s2", "", claims{"a": "s1"}},
+		"one has room beside the one that came to spare room": {
+			claims{"a": "s1"}, claims{"a": "s3 +"}, "s1", "", claims{"a": "s1"}},
+		"but another has none": {
+			claims{"a": "s1 s2"}, claims{"a": "s3 s4 +"}, "s1 s2", "", claims{"a": "s1"}},
 		"unequal ones exchange nothing": {
 			claims{"a": "l1", "b": "s2"}, claims{"a": "s2"}, "l1", "", claims{"a": "l1"}},
 		"one that ends leaves its place": {
@@ -57,7 +62,9 @@ func TestEqualPodsExchangeWhatWasOrderedForThem(t *testing.T) {
 			for _, claim := range slices.Sorted(maps.Keys(tt.ordered)) {
 				ordered[claim] = strings.Fields(tt.ordered[claim])
 				if on, joined := tt.nodes[claim]; joined {
-					s.Nodes = append(s.Nodes, cluster.Node{Name: claim, Claim: claim, Pods: pods(on)})
+					room := int64(len(ordered[claim]) + strings.Count(on, "+"))
+					s.Nodes = append(s.Nodes, cluster.Node{Name: claim, Claim: claim, Pods: pods(strings.ReplaceAll(on, "+", "")),
+						Allocatable: quantity.Resources{CPU: quantity.MilliCPU(1000 * room)}})
 				} else {
 					s.Machines = append(s.Machines, cluster.Machine{Claim: claim})
 				}

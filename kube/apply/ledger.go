@@ -9,6 +9,7 @@
 package apply
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -153,7 +154,8 @@ func (l *Ledger) Project(s *cluster.Snapshot) *cluster.Snapshot {
 	out := *s
 	out.Machines, out.Pools, out.Nodes, out.Breakers = slices.Clone(s.Machines), slices.Clone(s.Pools), slices.Clone(s.Nodes), slices.Clone(s.Breakers)
 	l.settle(s)
-	for _, m := range l.ordered {
+	for _, claim := range slices.Sorted(maps.Keys(l.ordered)) {
+		m := l.ordered[claim]
 		out.Machines = append(out.Machines, m)
 		addUsage(out.Pools, m.Pool, m.Capacity)
 	}
