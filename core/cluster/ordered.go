@@ -14,10 +14,16 @@ type Ordered map[string][]string
 // first, as when it came later or its own order failed, nothing is left for the second. Nobody
 // has lost a place while the node has room for him, and a pod that is ending takes none. The exchange is kept here.
 //
-// Cost: linear in pods that machines were ordered for, and, where one of them waits whose
-// node is there, in the pods of that node for each.
+// Cost: linear in pods that wait and that machines were ordered for, and in those on nodes whose
+// pods wait; the latter once more for each time that an order which was handed on is taken
+// as well on a node that was looked at before.
 func (o Ordered) Name(s *Snapshot) {
-	for o.exchange(s) {
+	shapes := make(map[string]*Shape, len(s.Waiting))
+	for i := range s.Waiting {
+		shapes[s.Waiting[i].UID] = s.Waiting[i].Shape
+	}
+	entries := o.entries(s)
+	for o.exchange(s, shapes, entries) {
 		continue // what one has now may be taken as well
 	}
 	waiting := make(map[string]Pod, len(s.Waiting)+len(s.Expected))
@@ -45,19 +51,12 @@ func (o Ordered) Name(s *Snapshot) {
 
 // exchange has equal pods exchange their orders, node after node, and reports whether any did:
 // each time one more order is that of a pod that sits on its node.
-func (o Ordered) exchange(s *Snapshot) (did bool) {
-	waiting := make(map[string]*Shape, len(s.Waiting))
-	for i := range s.Waiting {
-		waiting[s.Waiting[i].UID] = s.Waiting[i].Shape
-	}
-	var entries map[string]*string
+// Given are the shapes of pods that wait, and the entries of pods.
+func (o Ordered) exchange(s *Snapshot, waiting map[string]*Shape, entries map[string]*string) (did bool) {
 	for i := range s.Nodes {
 		list := o[s.Nodes[i].Claim]
 		if !slices.ContainsFunc(list, func(uid string) bool { return waiting[uid] != nil }) {
 			continue
-		}
-		if entries == nil {
-			entries = o.entries(s)
 		}
 		others, free := othersOn(&s.Nodes[i], list), s.Nodes[i].Allocatable
 		for j := range s.Nodes[i].Pods {
