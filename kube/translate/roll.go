@@ -14,12 +14,13 @@ import (
 // want another.
 const RollRequested = "RollRequested"
 
-// MarkRolled shows a node as drifted that its pool's roll is about: any that is older
+// MarkRolled shows a node as drifted that its pool's roll is about: any that is no newer
 // than the roll of all, or one that was made from an older spec of a pool whose edits
-// alone replace no nodes.
+// alone replace no nodes. Kubernetes tells when objects were made in whole seconds: a node of
+// the roll's own second counts as there, since it may have been.
 func MarkRolled(o PoolObject, claim *karpv1.NodeClaim, n *cluster.Node) {
 	roll, found, err := mark.ReadRoll(o.Annotations)
-	if err == nil && found && n.Drifted == "" && n.CreatedAt.Before(roll.Since) && (roll.All || OfOlderSpec(o, claim)) {
+	if err == nil && found && n.Drifted == "" && !n.CreatedAt.After(roll.Since) && (roll.All || OfOlderSpec(o, claim)) {
 		n.Drifted, n.DriftedAt = RollRequested, roll.Since
 	}
 }

@@ -23,7 +23,8 @@ func rolling(text string) PoolObject {
 
 func TestWhatARollIsAbout(t *testing.T) {
 	all, outdated := mark.Roll{Since: noon, All: true}.String(), mark.Roll{Since: noon}.String()
-	old, fresh := cluster.Node{CreatedAt: noon.Add(-time.Hour)}, cluster.Node{CreatedAt: noon}
+	old, fresh := cluster.Node{CreatedAt: noon.Add(-time.Hour)}, cluster.Node{CreatedAt: noon.Add(time.Second)}
+	sameSecond := cluster.Node{CreatedAt: noon}
 	drifted := cluster.Node{CreatedAt: noon.Add(-time.Hour), Drifted: "AMIDrift"}
 	tests := map[string]struct {
 		roll string
@@ -33,6 +34,7 @@ func TestWhatARollIsAbout(t *testing.T) {
 		"without a roll nothing drifts":          {"", old, ""},
 		"of all, a node that was there":          {all, old, RollRequested},
 		"of all, none that came since":           {all, fresh, ""},
+		"of all, one of the second it began in":  {mark.Roll{Since: noon.Add(999 * time.Millisecond), All: true}.String(), sameSecond, RollRequested},
 		"of those that drifted, no other":        {outdated, old, ""},
 		"what it has drifted from is not hidden": {all, drifted, "AMIDrift"},
 		"one that is not understood is none":     {"now", old, ""},
@@ -60,7 +62,7 @@ func TestARollOfAProvisionerIsAboutNodesOfAnOlderSpec(t *testing.T) {
 		"without a roll it stays":               {"v1/a", "", old, ""},
 		"made from the spec of now":             {"v1/b", mark.Roll{Since: noon}.String(), old, ""},
 		"and all are to be rolled":              {"v1/b", mark.Roll{Since: noon, All: true}.String(), old, RollRequested},
-		"it came since":                         {"v1/a", mark.Roll{Since: noon}.String(), cluster.Node{CreatedAt: noon}, ""},
+		"it came since":                         {"v1/a", mark.Roll{Since: noon}.String(), cluster.Node{CreatedAt: noon.Add(time.Second)}, ""},
 		"its fingerprint is of another version": {"v0/a", mark.Roll{Since: noon}.String(), old, ""},
 		"it has none":                           {"", mark.Roll{Since: noon}.String(), old, ""},
 	}
