@@ -27,7 +27,7 @@ import (
 // says what is to be known before.
 func (r *Reconciler) register(ctx context.Context, c *karpv1.NodeClaim, nodes []corev1.Node, waits string) (time.Duration, error) {
 	if condition.IsTrue(c, karpv1.ClaimRegistered) {
-		return 0, nil
+		return 0, r.registerAgain(ctx, c, nodes)
 	}
 	switch len(nodes) {
 	case 0:
@@ -55,10 +55,8 @@ func (r *Reconciler) register(ctx context.Context, c *karpv1.NodeClaim, nodes []
 	if why == "" {
 		openNode(node)
 	}
-	if !equality.Semantic.DeepEqual(before, node) {
-		if err := r.Store.Patch(ctx, node, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
-			return 0, fmt.Errorf("register node %s of claim %s: %w", node.Name, c.Name, err)
-		}
+	if err := r.writeNode(ctx, c, before, node); err != nil {
+		return 0, err
 	}
 	if why != "" {
 		condition.SetUnknown(c, karpv1.ClaimRegistered, karpv1.ReasonAwaitingSpreadDomains, why, r.Now())
@@ -67,6 +65,34 @@ func (r *Reconciler) register(ctx context.Context, c *karpv1.NodeClaim, nodes []
 	c.Status.NodeName = node.Name
 	condition.SetTrue(c, karpv1.ClaimRegistered, r.Now())
 	return 0, nil
+}
+
+// registerAgain opens a node whose object was deleted by force while its machine ran, and that the
+// kubelet has made anew, closed to pods. It waits for nobody: what it waited for is over. An
+// object that is older than the registration is as it was before that.
+func (r *Reconciler) registerAgain(ctx context.Context, c *karpv1.NodeClaim, nodes []corev1.Node) error {
+	if len(nodes) != 1 || !translate.HasTaint(&nodes[0], api.TaintUnregistered) ||
+		!nodes[0].CreationTimestamp.After(condition.Get(c, karpv1.ClaimRegistered).LastTransitionTime.Time) {
+		return nil
+	}
+	node := nodes[0].DeepCopy()
+	syncNode(c, node)
+	openNode(node)
+	if err := r.writeNode(ctx, c, &nodes[0], node); err != nil {
+		return err
+	}
+	c.Status.NodeName = node.Name
+	return nil
+}
+
+func (r *Reconciler) writeNode(ctx context.Context, c *karpv1.NodeClaim, before, node *corev1.Node) error {
+	if equality.Semantic.DeepEqual(before, node) {
+		return nil
+	}
+	if err := r.Store.Patch(ctx, node, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("register node %s of claim %s: %w", node.Name, c.Name, err)
+	}
+	return nil
 }
 
 // untainted tells that a node was open to pods before its labels and taints were written.

@@ -8,10 +8,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/storetest"
 )
 
 func taint(key string, effect corev1.TaintEffect) corev1.Taint {
@@ -113,5 +116,45 @@ func TestTwoNodesOfOneMachine(t *testing.T) {
 	}
 	if is := condition.Get(c, karpv1.ClaimRegistered); is.Status != metav1.ConditionFalse || is.Reason != karpv1.ReasonMultipleNodesFound || c.Status.NodeName != "" {
 		t.Errorf("condition %+v, node %q", is, c.Status.NodeName)
+	}
+}
+
+// A Node object that somebody deleted by force comes back as its kubelet makes it, and takes
+// pods again. One that a watch shows late, as it was before it registered, is let alone.
+func TestANodeThatIsMadeAgainTakesPodsAgain(t *testing.T) {
+	for name, tt := range map[string]struct {
+		made   time.Duration // after the claim has registered
+		closed bool
+	}{
+		"made again":                 {time.Minute, false},
+		"as it was before it joined": {-time.Minute, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c", UID: "uid", Labels: map[string]string{api.LabelNodePool: "default"}}}
+			condition.SetTrue(c, karpv1.ClaimRegistered, noon)
+			s := runtime.NewScheme()
+			if err := corev1.AddToScheme(s); err != nil {
+				t.Fatal(err)
+			}
+			now := noon.Add(tt.made)
+			store := storetest.New(s, func() time.Time { return now }).Connect(nil)
+			node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Spec: corev1.NodeSpec{Taints: []corev1.Taint{fresh, team}}}
+			if err := store.Create(t.Context(), node); err != nil {
+				t.Fatal(err)
+			}
+			r := &Reconciler{Store: store, Now: func() time.Time { return now }}
+			if _, err := r.register(t.Context(), c, []corev1.Node{*node}, "what it waited for is over"); err != nil {
+				t.Fatal(err)
+			}
+			if err := store.Get(t.Context(), client.ObjectKeyFromObject(node), node); err != nil {
+				t.Fatal(err)
+			}
+			if closed := slices.Contains(node.Spec.Taints, fresh); closed != tt.closed || closed == (node.Labels[api.LabelNodePool] == "default") {
+				t.Errorf("taints %v, labels %v; want it closed: %v", node.Spec.Taints, node.Labels, tt.closed)
+			}
+			if !slices.Contains(node.Spec.Taints, team) {
+				t.Errorf("taints %v; want those it came with", node.Spec.Taints)
+			}
+		})
 	}
 }

@@ -14,17 +14,30 @@ type Ordered map[string][]string
 // first, as when it came later or its own order failed, nothing is left for the second. Nobody
 // has lost a place while the node has room for him, and a pod that is ending takes none. The exchange is kept here.
 //
+// Of several equal ones the first gives up his place whose own order is for a machine still to
+// come, else one whose order's node is there; ties go by the order in which they stand here.
+// What is being deleted is no order.
+//
 // Cost: linear in pods that wait and that machines were ordered for, and in those on nodes whose
-// pods wait; the latter once more for each time that an order which was handed on is taken
-// as well on a node that was looked at before.
+// pods wait; the latter once more for each order that is handed on to another node.
 func (o Ordered) Name(s *Snapshot) {
-	shapes := make(map[string]*Shape, len(s.Waiting))
+	e := exchange{orders: o, nodes: map[string]*Node{}, waiting: make(map[string]*Shape, len(s.Waiting))}
 	for i := range s.Waiting {
-		shapes[s.Waiting[i].UID] = s.Waiting[i].Shape
+		e.waiting[s.Waiting[i].UID] = s.Waiting[i].Shape
 	}
-	entries := o.entries(s)
-	for o.exchange(s, shapes, entries) {
-		continue // what one has now may be taken as well
+	var claims []string // whose nodes may be taken
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		e.nodes[n.Claim] = n
+		if !n.Deleting && slices.ContainsFunc(o[n.Claim], func(uid string) bool { return e.waiting[uid] != nil }) {
+			claims = append(claims, n.Claim)
+		}
+	}
+	if len(claims) > 0 {
+		e.entries = o.entries(s)
+	}
+	for ; len(claims) > 0; claims = claims[1:] {
+		claims = append(claims, e.on(claims[0])...) // what one has now may be taken as well
 	}
 	waiting := make(map[string]Pod, len(s.Waiting)+len(s.Expected))
 	for _, p := range s.Expected {
@@ -49,56 +62,93 @@ func (o Ordered) Name(s *Snapshot) {
 	}
 }
 
-// exchange has equal pods exchange their orders, node after node, and reports whether any did:
-// each time one more order is that of a pod that sits on its node.
-// Given are the shapes of pods that wait, and the entries of pods.
-func (o Ordered) exchange(s *Snapshot, waiting map[string]*Shape, entries map[string]*string) (did bool) {
-	for i := range s.Nodes {
-		list := o[s.Nodes[i].Claim]
-		if !slices.ContainsFunc(list, func(uid string) bool { return waiting[uid] != nil }) {
+// exchange is what equal pods give each other.
+type exchange struct {
+	orders  Ordered
+	nodes   map[string]*Node  // by claim
+	waiting map[string]*Shape // the shapes of pods that wait
+	entries map[string]entry  // where a pod stands
+}
+
+// entry is the place of a pod among those that a machine was ordered for.
+type entry struct {
+	claim string
+	at    int
+	comes bool // the machine has not joined
+}
+
+// on has pods that wait exchange their orders with equal ones that sit on the node of the claim,
+// and returns the claims whose nodes have got a pod that waits. Each exchange makes one more
+// order that of a pod that sits on its node.
+func (e *exchange) on(claim string) (handedOn []string) {
+	n, list := e.nodes[claim], e.orders[claim]
+	others, free := othersOn(n, list), n.Allocatable
+	for i := range n.Pods {
+		free = free.Sub(n.Pods[i].Shape.Requests)
+	}
+	for at, uid := range list {
+		shape := e.waiting[uid]
+		if shape == nil {
 			continue
 		}
-		others, free := othersOn(&s.Nodes[i], list), s.Nodes[i].Allocatable
-		for j := range s.Nodes[i].Pods {
-			free = free.Sub(s.Nodes[i].Pods[j].Shape.Requests)
+		if shape.Requests.FitsIn(free) {
+			free = free.Sub(shape.Requests)
+			continue
 		}
-		for at, uid := range list {
-			shape := waiting[uid]
-			if shape == nil {
-				continue
+		other := e.best(others[shape])
+		if other == "" {
+			continue
+		}
+		others[shape] = slices.DeleteFunc(others[shape], func(uid string) bool { return uid == other })
+		if its, has := e.entries[other]; has {
+			e.orders[its.claim][its.at], e.entries[uid] = uid, its
+			if !its.comes {
+				handedOn = append(handedOn, its.claim)
 			}
-			if shape.Requests.FitsIn(free) {
-				free = free.Sub(shape.Requests)
-				continue
-			}
-			if len(others[shape]) == 0 {
-				continue
-			}
-			other := others[shape][0]
-			others[shape] = others[shape][1:]
-			if its := entries[other]; its != nil {
-				*its, entries[uid] = uid, its
-			}
-			list[at], entries[other], did = other, &list[at], true
+		}
+		list[at], e.entries[other] = other, entry{claim: claim, at: at}
+	}
+	return handedOn
+}
+
+// best is whose order is worth most to another; empty: there is none.
+func (e *exchange) best(pods []string) string {
+	worth := func(uid string) int {
+		switch its, has := e.entries[uid]; {
+		case !has:
+			return 1
+		case !its.comes:
+			return 2
+		}
+		return 3
+	}
+	best, most := "", 0
+	for _, uid := range pods {
+		if w := worth(uid); w > most {
+			best, most = uid, w
 		}
 	}
-	return did
+	return best
 }
 
 // entries finds the entry of a pod; of several it is one whose machine has not joined, where
-// there is one.
-func (o Ordered) entries(s *Snapshot) map[string]*string {
-	out := map[string]*string{}
-	note := func(claim string) {
-		for at := range o[claim] {
-			out[o[claim][at]] = &o[claim][at]
+// there is one. Nothing comes of what is being deleted.
+func (o Ordered) entries(s *Snapshot) map[string]entry {
+	out := map[string]entry{}
+	note := func(claim string, comes bool) {
+		for at, uid := range o[claim] {
+			out[uid] = entry{claim, at, comes}
 		}
 	}
 	for i := range s.Nodes {
-		note(s.Nodes[i].Claim)
+		if !s.Nodes[i].Deleting {
+			note(s.Nodes[i].Claim, false)
+		}
 	}
 	for i := range s.Machines {
-		note(s.Machines[i].Claim)
+		if !s.Machines[i].Deleting {
+			note(s.Machines[i].Claim, true)
+		}
 	}
 	return out
 }

@@ -26,7 +26,7 @@ func TestEqualPodsExchangeWhatWasOrderedForThem(t *testing.T) {
 	}
 	type claims = map[string]string // pods by claim
 	for name, tt := range map[string]struct {
-		ordered, nodes     claims // an order whose claim has no node has not joined; a node has room for as many pods as were ordered, and for one more for each "+"
+		ordered, nodes     claims // an order whose claim has no node has not joined; a node has room for as many pods as were ordered, and for one more for each "+"; one whose name ends in "!" is being deleted
 		waiting, expecting string
 		want               claims // who is to have it that still waits
 	}{
@@ -53,6 +53,16 @@ func TestEqualPodsExchangeWhatWasOrderedForThem(t *testing.T) {
 			claims{"a": "s1", "b": "s2", "c": "s3"}, claims{"a": "s2", "b": "s3"}, "s1", "", claims{"c": "s1"}},
 		"and in the other order of nodes": {
 			claims{"b": "s1", "a": "s2", "c": "s3"}, claims{"b": "s2", "a": "s3"}, "s1", "", claims{"c": "s1"}},
+		"the one gives up its place whose own machine is still to come": {
+			claims{"a": "s1", "b": "s2", "c": "s3"}, claims{"a": "s4 s2 s3", "b": ""}, "s1", "", claims{"c": "s1"}},
+		"else the one whose machine is there": {
+			claims{"a": "s1", "b": "s2"}, claims{"a": "s4 s2", "b": ""}, "s1", "", claims{"b": "s1"}},
+		"what is being deleted is no order": {
+			claims{"a": "s1", "b!": "s2", "c": "s3"}, claims{"a": "s2 s3"}, "s1", "", claims{"c": "s1"}},
+		"nor is a node that goes": {
+			claims{"a": "s1", "b!": "s2", "c": "s3"}, claims{"a": "s2 s3", "b!": "", "c": ""}, "s1", "", claims{"c": "s1"}},
+		"who sits on a node that goes keeps what is his": {
+			claims{"a!": "s1", "b": "s2"}, claims{"a!": "s2"}, "s1", "", claims{"a!": "s1"}},
 		"pods that are expected keep what they have": {
 			claims{"a": "s1", "b": "s2"}, claims{"a": "s2"}, "", "s1", claims{"a": "s1"}},
 	} {
@@ -64,9 +74,9 @@ func TestEqualPodsExchangeWhatWasOrderedForThem(t *testing.T) {
 				if on, joined := tt.nodes[claim]; joined {
 					room := int64(len(ordered[claim]) + strings.Count(on, "+"))
 					s.Nodes = append(s.Nodes, cluster.Node{Name: claim, Claim: claim, Pods: pods(strings.ReplaceAll(on, "+", "")),
-						Allocatable: quantity.Resources{CPU: quantity.MilliCPU(1000 * room)}})
+						Allocatable: quantity.Resources{CPU: quantity.MilliCPU(1000 * room)}, Deleting: strings.HasSuffix(claim, "!")})
 				} else {
-					s.Machines = append(s.Machines, cluster.Machine{Claim: claim})
+					s.Machines = append(s.Machines, cluster.Machine{Claim: claim, Deleting: strings.HasSuffix(claim, "!")})
 				}
 			}
 			for range 2 { // what is exchanged stays so
