@@ -29,8 +29,8 @@ const looksAhead = 3
 // bought for each of them, and kube-scheduler has given its place to another pod.
 // Such a pod has left room elsewhere, as a rule, and may find it once all
 // machines that were ordered with its own have joined and been filled. It waits
-// for two minutes at most, from the order of its own machine, or from the moment
-// when that has joined.
+// for two minutes at most, from the order of the machine that is its own, also where it has
+// that one only since another pod took its place.
 type early struct {
 	patient map[[2]string]bool // those that may wait
 	pods    []cluster.Pod      // those that do
