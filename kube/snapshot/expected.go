@@ -52,18 +52,29 @@ func (b *builder) seatExpected() {
 }
 
 // expectUncollected expects others in the place of pods whose node was to go and is gone,
-// as when the cloud took its machine: the garbage collector has not found them yet.
+// as when the cloud took its machine: the garbage collector has not found them yet. Not in
+// the place of those that their owner does not want any more: the first by node and name.
 func (b *builder) expectUncollected() {
-	for node, at := range b.k.went {
+	unwanted := map[ownerID]int32{}
+	for _, node := range slices.Sorted(maps.Keys(b.k.went)) {
 		v := b.k.views.of[node]
-		if v == nil || v.node != nil || b.out.Now.Sub(at) >= expectedFor {
+		if v == nil || v.node != nil || b.out.Now.Sub(b.k.went[node]) >= expectedFor {
 			continue
 		}
 		for _, e := range v.pods {
-			_, known := b.k.spreading.owners[e.subject.owner]
-			if p := &e.pod; known && p.Returns && !p.Ending && e.subject.shape != nil {
-				b.expect(p, e.subject)
+			id := e.subject.owner
+			of, known := b.k.spreading.owners[id]
+			if p := &e.pod; !known || !p.Returns || p.Ending || e.subject.shape == nil {
+				continue
 			}
+			if _, counted := unwanted[id]; !counted {
+				unwanted[id] = b.k.alive[id] - of.pods
+			}
+			if unwanted[id] > 0 {
+				unwanted[id]--
+				continue
+			}
+			b.expect(&e.pod, e.subject)
 		}
 	}
 }

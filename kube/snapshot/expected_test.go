@@ -86,9 +86,13 @@ func TestAnEvictedPodCountsUntilAnotherHasCome(t *testing.T) {
 // A machine is taken away with a pod on it, and the garbage collector ends the pod some
 // time after its node: another is expected, and has the place that was bought for it.
 func TestAPodThatWentWithItsNodeIsExpected(t *testing.T) {
-	yes, pods := true, int32(1)
+	yes := true
 	ofWeb := func(p *corev1.Pod) {
 		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", Controller: &yes}}
+	}
+	wants := func(k *Keeper, pods int32) {
+		k.ReplicaSetSeen(&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}, Spec: appsv1.ReplicaSetSpec{
+			Replicas: &pods, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}})
 	}
 	tests := map[string]struct {
 		goes     bool // the node was to go
@@ -97,6 +101,7 @@ func TestAPodThatWentWithItsNodeIsExpected(t *testing.T) {
 	}{
 		"its node is gone, and so is the pod":   {true, func(k *Keeper) { k.NodeGone("n"); k.PodGone("default", "web-1") }, 1},
 		"its node is gone, the pod not yet":     {true, func(k *Keeper) { k.NodeGone("n") }, 1},
+		"and its owner wants it no more":        {true, func(k *Keeper) { k.NodeGone("n"); wants(k, 0) }, 0},
 		"no node is there, and it was to stay":  {false, func(k *Keeper) { k.NodeGone("n") }, 0},
 		"its node is back, and lets nobody go":  {true, func(k *Keeper) { k.NodeGone("n"); k.NodeSeen(node("n")); k.PodGone("default", "web-1") }, 0},
 		"its node is gone, and was to stay":     {false, func(k *Keeper) { k.NodeGone("n"); k.PodGone("default", "web-1") }, 0},
@@ -105,8 +110,7 @@ func TestAPodThatWentWithItsNodeIsExpected(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			k := newKeeper()
-			k.ReplicaSetSeen(&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}, Spec: appsv1.ReplicaSetSpec{
-				Replicas: &pods, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}})
+			wants(k, 1)
 			n := node("n")
 			if tt.goes {
 				n.Spec.Taints = []corev1.Taint{{Key: api.TaintDisrupted, Effect: corev1.TaintEffectNoSchedule}}
