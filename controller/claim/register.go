@@ -67,11 +67,11 @@ func (r *Reconciler) register(ctx context.Context, c *karpv1.NodeClaim, nodes []
 	return 0, nil
 }
 
-// registerAgain opens a node whose object was deleted by force while its machine ran, and that the
-// kubelet has made anew, closed to pods. It waits for nobody: what it waited for is over. An
-// object that is older than the registration is as it was before that.
+// registerAgain writes what the claim knows on a node whose object was deleted by force while its
+// machine ran, and that the kubelet has made anew. It waits for nobody: what it waited for is
+// over. An object that is older than the registration is as it was before that.
 func (r *Reconciler) registerAgain(ctx context.Context, c *karpv1.NodeClaim, nodes []corev1.Node) error {
-	if len(nodes) != 1 || !translate.HasTaint(&nodes[0], api.TaintUnregistered) ||
+	if len(nodes) != 1 || nodes[0].Labels[api.LabelRegistered] == "true" ||
 		!nodes[0].CreationTimestamp.After(condition.Get(c, karpv1.ClaimRegistered).LastTransitionTime.Time) {
 		return nil
 	}
@@ -179,8 +179,11 @@ func own(c *karpv1.NodeClaim, node *corev1.Node) {
 // initialise notes when the node is ready for what it was bought for.
 func (r *Reconciler) initialise(ctx context.Context, c *karpv1.NodeClaim, node *corev1.Node) error {
 	if condition.IsTrue(c, karpv1.ClaimInitialized) {
-		if node == nil {
+		if node == nil || node.Labels[api.LabelInitialized] == "true" {
 			return nil
+		}
+		if reason, _ := notInitialised(c, node); reason != "" {
+			return nil // it was made anew, and starts again
 		}
 		return r.markInitialised(ctx, c, node)
 	}

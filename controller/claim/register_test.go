@@ -106,6 +106,41 @@ func TestNotInitialised(t *testing.T) {
 	}
 }
 
+// A node that is made anew starts again: it counts as ready for what it was bought for once it is.
+func TestANodeThatIsMadeAgainStartsAgain(t *testing.T) {
+	c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c"}, Spec: karpv1.NodeClaimSpec{StartupTaints: []corev1.Taint{startup}}}
+	condition.SetTrue(c, karpv1.ClaimInitialized, noon)
+	s := runtime.NewScheme()
+	if err := corev1.AddToScheme(s); err != nil {
+		t.Fatal(err)
+	}
+	store := storetest.New(s, func() time.Time { return noon }).Connect(nil)
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Spec: corev1.NodeSpec{Taints: []corev1.Taint{startup}},
+		Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}}}
+	if err := store.Create(t.Context(), node); err != nil {
+		t.Fatal(err)
+	}
+	r := &Reconciler{Store: store, Now: func() time.Time { return noon }}
+	for _, tt := range []struct {
+		taints  []corev1.Taint
+		started bool
+	}{{[]corev1.Taint{startup}, false}, {nil, true}} {
+		node.Spec.Taints = tt.taints
+		if err := store.Update(t.Context(), node); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.initialise(t.Context(), c, node.DeepCopy()); err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Get(t.Context(), client.ObjectKeyFromObject(node), node); err != nil {
+			t.Fatal(err)
+		}
+		if started := node.Labels[api.LabelInitialized] == "true"; started != tt.started || !condition.IsTrue(c, karpv1.ClaimInitialized) {
+			t.Errorf("with taints %v its labels are %v; want it initialised: %v", tt.taints, node.Labels, tt.started)
+		}
+	}
+}
+
 // SC-245: two nodes that say they are the same machine are neither of them taken
 // for its node.
 func TestTwoNodesOfOneMachine(t *testing.T) {
@@ -124,13 +159,18 @@ func TestTwoNodesOfOneMachine(t *testing.T) {
 func TestANodeThatIsMadeAgainTakesPodsAgain(t *testing.T) {
 	for name, tt := range map[string]struct {
 		made   time.Duration // after the claim has registered
-		closed bool
+		taints []corev1.Taint
+		want   []corev1.Taint
+		ours   bool // it has the labels of its claim
 	}{
-		"made again":                 {time.Minute, false},
-		"as it was before it joined": {-time.Minute, true},
+		"made again":                    {time.Minute, []corev1.Taint{fresh, team}, []corev1.Taint{team, startup}, true},
+		"made again by other user data": {time.Minute, []corev1.Taint{team}, []corev1.Taint{team, startup}, true},
+		"as it was before it joined":    {-time.Minute, []corev1.Taint{fresh, team}, []corev1.Taint{fresh, team}, false},
+		"somebody took its labels away": {-time.Minute, []corev1.Taint{team}, []corev1.Taint{team}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c", UID: "uid", Labels: map[string]string{api.LabelNodePool: "default"}}}
+			c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c", UID: "uid", Labels: map[string]string{api.LabelNodePool: "default"}},
+				Spec: karpv1.NodeClaimSpec{StartupTaints: []corev1.Taint{startup}}}
 			condition.SetTrue(c, karpv1.ClaimRegistered, noon)
 			s := runtime.NewScheme()
 			if err := corev1.AddToScheme(s); err != nil {
@@ -138,7 +178,7 @@ func TestANodeThatIsMadeAgainTakesPodsAgain(t *testing.T) {
 			}
 			now := noon.Add(tt.made)
 			store := storetest.New(s, func() time.Time { return now }).Connect(nil)
-			node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Spec: corev1.NodeSpec{Taints: []corev1.Taint{fresh, team}}}
+			node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Spec: corev1.NodeSpec{Taints: tt.taints}}
 			if err := store.Create(t.Context(), node); err != nil {
 				t.Fatal(err)
 			}
@@ -149,11 +189,14 @@ func TestANodeThatIsMadeAgainTakesPodsAgain(t *testing.T) {
 			if err := store.Get(t.Context(), client.ObjectKeyFromObject(node), node); err != nil {
 				t.Fatal(err)
 			}
-			if closed := slices.Contains(node.Spec.Taints, fresh); closed != tt.closed || closed == (node.Labels[api.LabelNodePool] == "default") {
-				t.Errorf("taints %v, labels %v; want it closed: %v", node.Spec.Taints, node.Labels, tt.closed)
+			if !slices.Equal(node.Spec.Taints, tt.want) {
+				t.Errorf("taints %v, want %v", node.Spec.Taints, tt.want)
 			}
-			if !slices.Contains(node.Spec.Taints, team) {
-				t.Errorf("taints %v; want those it came with", node.Spec.Taints)
+			if ours := node.Labels[api.LabelNodePool] == "default"; ours != tt.ours {
+				t.Errorf("labels %v; want those of its claim: %v", node.Labels, tt.ours)
+			}
+			if drains := slices.Contains(node.Finalizers, api.FinalizerTermination); drains != tt.ours {
+				t.Errorf("finalizers %v; want it drained before it goes: %v", node.Finalizers, tt.ours)
 			}
 		})
 	}

@@ -11,15 +11,17 @@ type Ordered map[string][]string
 // kube-scheduler puts equal pods where it likes. Where one sits on a node that was
 // ordered for another of the same shape, which waits, they exchange what was ordered for
 // them: what is left is then the waiting one's, and where nothing was ordered for the
-// first, as when it came later or its own order failed, nothing is left for the second. Nobody
-// has lost a place while the node has room for him, and a pod that is ending takes none. The exchange is kept here.
+// first, as when it came later or its own order failed, nothing is left for the second. No pod
+// has lost its place while the node has room for it, and one that is ending takes none. The
+// exchange is kept here.
 //
-// Of several equal ones the first gives up his place whose own order is for a machine still to
-// come, else one whose order's node is there; ties go by the order in which they stand here.
-// What is being deleted is no order.
+// Of several equal ones on the node that pod takes part whose own order is for a machine still
+// to come, else one whose order's node is there; ties go by the order of the node's pods. What
+// is being deleted is no order.
 //
 // Cost: linear in pods that wait and that machines were ordered for, and in those on nodes whose
-// pods wait; the latter once more for each order that is handed on to another node.
+// pods wait, for each pod that waits for that node; the latter once more for each order that is
+// handed on to another node.
 func (o Ordered) Name(s *Snapshot) {
 	e := exchange{orders: o, nodes: map[string]*Node{}, waiting: make(map[string]*Shape, len(s.Waiting))}
 	for i := range s.Waiting {
@@ -28,8 +30,11 @@ func (o Ordered) Name(s *Snapshot) {
 	var claims []string // whose nodes may be taken
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
+		if _, another := e.nodes[n.Claim]; another || n.Deleting {
+			continue
+		}
 		e.nodes[n.Claim] = n
-		if !n.Deleting && slices.ContainsFunc(o[n.Claim], func(uid string) bool { return e.waiting[uid] != nil }) {
+		if slices.ContainsFunc(o[n.Claim], func(uid string) bool { return e.waiting[uid] != nil }) {
 			claims = append(claims, n.Claim)
 		}
 	}
@@ -65,9 +70,9 @@ func (o Ordered) Name(s *Snapshot) {
 // exchange is what equal pods give each other.
 type exchange struct {
 	orders  Ordered
-	nodes   map[string]*Node  // by claim
+	nodes   map[string]*Node  // by claim: the first that stays
 	waiting map[string]*Shape // the shapes of pods that wait
-	entries map[string]entry  // where a pod stands
+	entries map[string]entry  // where a pod stood before any exchange, until it takes part in one
 }
 
 // entry is the place of a pod among those that a machine was ordered for.
@@ -101,12 +106,12 @@ func (e *exchange) on(claim string) (handedOn []string) {
 		}
 		others[shape] = slices.DeleteFunc(others[shape], func(uid string) bool { return uid == other })
 		if its, has := e.entries[other]; has {
-			e.orders[its.claim][its.at], e.entries[uid] = uid, its
+			e.orders[its.claim][its.at] = uid
 			if !its.comes {
 				handedOn = append(handedOn, its.claim)
 			}
 		}
-		list[at], e.entries[other] = other, entry{claim: claim, at: at}
+		list[at] = other
 	}
 	return handedOn
 }

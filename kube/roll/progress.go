@@ -21,6 +21,7 @@ type Progress struct {
 	Pool    string
 	Left    int64         // nodes that are still to go
 	Going   int64         // nodes that are going
+	Coming  int64         // machines that were on order when the roll was asked for, and are to go once they have joined
 	Allowed int64         // how many more may go now
 	Because string        // what allows no more
 	Wrong   string        // why what was asked for cannot be read; empty: it can
@@ -28,7 +29,7 @@ type Progress struct {
 }
 
 // Done reports whether nothing is left to do.
-func (p Progress) Done() bool { return p.Wrong == "" && p.Left == 0 && p.Going == 0 }
+func (p Progress) Done() bool { return p.Wrong == "" && p.Left == 0 && p.Going == 0 && p.Coming == 0 }
 
 // What one wave of nodes takes beside the start of machines: looking twice and
 // draining; and the start where none was seen.
@@ -54,9 +55,18 @@ func Read(ctx context.Context, from client.Reader, serves translate.Generations,
 	out := make([]Progress, len(ids))
 	for i, id := range ids {
 		out[i] = Of(s, id)
-		if p, found := keeper.Pool(id); found {
-			if _, _, err := mark.ReadRoll(p.Annotations); err != nil {
-				out[i].Wrong = err.Error()
+		p, found := keeper.Pool(id)
+		if !found {
+			continue
+		}
+		if _, _, err := mark.ReadRoll(p.Annotations); err != nil {
+			out[i].Wrong = err.Error()
+		}
+		for j := range s.Machines {
+			if m := &s.Machines[j]; m.Pool == id && !m.Deleting {
+				if _, about := translate.RollOf(p, keeper.Claim(m.Claim)); about {
+					out[i].Coming++
+				}
 			}
 		}
 	}
@@ -105,12 +115,18 @@ func (p Progress) String() string {
 		return fmt.Sprintf("%s: no node goes for having drifted, since what was asked for cannot be read: %s", p.Pool, p.Wrong)
 	case p.Done():
 		return p.Pool + ": nothing is left to replace"
-	case p.Lasts == 0:
-		return fmt.Sprintf("%s: %d to go, none may now: %s", p.Pool, p.Left, p.Because)
+	case p.Left == 0 && p.Going == 0:
+		return fmt.Sprintf("%s: %d to go once they have joined", p.Pool, p.Coming)
 	}
-	text := fmt.Sprintf("%s: %d to go, %d going, about %s left", p.Pool, p.Left, p.Going, p.Lasts.Round(time.Minute))
-	if p.Left > 0 && p.Allowed == 0 {
-		text += "; no more at once: " + p.Because
+	text := fmt.Sprintf("%s: %d to go, none may now: %s", p.Pool, p.Left, p.Because)
+	if p.Lasts > 0 {
+		text = fmt.Sprintf("%s: %d to go, %d going, about %s left", p.Pool, p.Left, p.Going, p.Lasts.Round(time.Minute))
+		if p.Left > 0 && p.Allowed == 0 {
+			text += "; no more at once: " + p.Because
+		}
+	}
+	if p.Coming > 0 {
+		text += fmt.Sprintf("; and %d once they have joined", p.Coming)
 	}
 	return text
 }

@@ -122,3 +122,46 @@ func TestProgressIsReadFromFewObjects(t *testing.T) {
 		t.Errorf("it asked for %q, want %q", got, want)
 	}
 }
+
+// A machine that was on order when all were to be replaced goes once it has joined, and the
+// roll is not done before. One that was ordered since is as it was wished.
+func TestARollIsNotDoneBeforeMachinesOnOrderAreReplaced(t *testing.T) {
+	kinds := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, karpv1.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(kinds); err != nil {
+			t.Fatal(err)
+		}
+	}
+	began := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	for name, tt := range map[string]struct {
+		ordered time.Time
+		want    string
+		done    bool
+	}{
+		"ordered before":     {began.Add(-time.Minute), "web: 1 to go once they have joined", false},
+		"in the same second": {began, "web: 1 to go once they have joined", false},
+		"ordered since":      {began.Add(time.Minute), "web: nothing is left to replace", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := storetest.New(kinds, func() time.Time { return tt.ordered }).Connect(nil)
+			pool := &karpv1.NodePool{Spec: storetest.PoolSpec(), ObjectMeta: metav1.ObjectMeta{Name: "web"}}
+			claim := &karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: "web-1", Labels: map[string]string{api.LabelNodePool: "web"}}}
+			for _, o := range []client.Object{pool, claim} {
+				if err := store.Create(t.Context(), o); err != nil {
+					t.Fatal(err)
+				}
+			}
+			pools := []translate.PoolObject{{ID: web, Object: pool}}
+			if err := roll.Start(t.Context(), store, pools, true, began); err != nil {
+				t.Fatal(err)
+			}
+			got, err := roll.Read(t.Context(), store, translate.Generations{translate.NodePools()}, pools, func() time.Time { return began.Add(2 * time.Minute) }, "kube-system")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(got) != 1 || got[0].String() != tt.want || got[0].Done() != tt.done {
+				t.Errorf("got %v, want %s", got, tt.want)
+			}
+		})
+	}
+}

@@ -126,6 +126,48 @@ func TestAPodThatWentWithItsNodeIsExpected(t *testing.T) {
 	}
 }
 
+// Of pods that went with their nodes no more are expected than their owner wants, also when
+// it comes to want fewer; which of them is settled by the names of nodes and pods.
+func TestNoMorePodsAreExpectedThanTheirOwnerWants(t *testing.T) {
+	yes := true
+	wants := func(k *Keeper, pods int32) {
+		k.ReplicaSetSeen(&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}, Spec: appsv1.ReplicaSetSpec{
+			Replicas: &pods, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}})
+	}
+	k := newKeeper()
+	wants(k, 3)
+	for _, at := range []struct{ pod, node string }{{"web-3", "a"}, {"web-1", "b"}, {"web-2", "a"}} {
+		n := node(at.node)
+		n.Spec.Taints = []corev1.Taint{{Key: api.TaintDisrupted, Effect: corev1.TaintEffectNoSchedule}}
+		k.NodeSeen(n)
+		k.PodSeen(pod(at.pod, "1", at.node, func(p *corev1.Pod) {
+			p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", Controller: &yes}}
+		}), true)
+	}
+	k.Snapshot()
+	k.NodeGone("a")
+	k.NodeGone("b")
+	for _, tt := range []struct {
+		wanted   int32
+		expected []string
+	}{{3, []string{"web-1", "web-2", "web-3"}}, {2, []string{"web-1", "web-3"}}, {1, []string{"web-1"}}, {0, nil}} {
+		was := k.Snapshot().Revision
+		wants(k, tt.wanted)
+		var expected []string
+		s := k.Snapshot()
+		for _, p := range s.Expected {
+			expected = append(expected, p.Name)
+		}
+		slices.Sort(expected)
+		if !slices.Equal(expected, tt.expected) {
+			t.Errorf("of three, where %d are wanted, %q are expected; want %q", tt.wanted, expected, tt.expected)
+		}
+		if again := s.Revision != was; again != (tt.wanted != 3) {
+			t.Errorf("where %d are wanted, it is looked at again: %v", tt.wanted, again)
+		}
+	}
+}
+
 // What comes in place of an evicted pod waits for a node before a scheduler has looked
 // at it; other pods do not.
 func TestWhatComesInPlaceOfAnEvictedPodWaitsAtOnce(t *testing.T) {

@@ -414,6 +414,13 @@ func (k *Keeper) Pool(id cluster.PoolID) (translate.PoolObject, bool) {
 	return p, known
 }
 
+// Claim returns a claim as it was last seen; nil: none was.
+func (k *Keeper) Claim(name string) *karpv1.NodeClaim {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.claims[name]
+}
+
 // LastPodEvent is when a pod last came to or left the node, as far as this
 // process has seen it; zero if it has not.
 func (k *Keeper) LastPodEvent(node string) time.Time {

@@ -238,8 +238,9 @@ func (k *Keeper) ownerIs(id ownerID, selector *metav1.LabelSelector, replicas *i
 			sp.stale[s] = struct{}{}
 		}
 	}
-	// How many it wants decides whether one pod is the last of a Service, and whether others come for evicted ones.
-	counts := (before.pods > 1) != (now.pods > 1) || len(k.lineage) > 0
+	// How many it wants decides whether one pod is the last of a Service, and whether others come for evicted ones
+	// and for those that went with their nodes.
+	counts := (before.pods > 1) != (now.pods > 1) || len(k.lineage) > 0 || len(k.went) > 0
 	if !alike && len(sp.owned[id]) > 0 || counts && len(k.subjects.in[id.namespace]) > 0 {
 		k.bump()
 	}

@@ -14,15 +14,20 @@ import (
 // want another.
 const RollRequested = "RollRequested"
 
-// MarkRolled shows a node as drifted that its pool's roll is about: any that is no newer
-// than the roll of all, or one that was made from an older spec of a pool whose edits
-// alone replace no nodes. Kubernetes tells when objects were made in whole seconds: a node of
-// the roll's own second counts as there, since it may have been.
+// MarkRolled shows a node as drifted that its pool's roll is about.
 func MarkRolled(o PoolObject, claim *karpv1.NodeClaim, n *cluster.Node) {
-	roll, found, err := mark.ReadRoll(o.Annotations)
-	if err == nil && found && n.Drifted == "" && !n.CreatedAt.After(roll.Since) && (roll.All || OfOlderSpec(o, claim)) {
+	if roll, about := RollOf(o, claim); about && n.Drifted == "" {
 		n.Drifted, n.DriftedAt = RollRequested, roll.Since
 	}
+}
+
+// RollOf returns the pool's roll, and whether it is about a claim: any that is no newer than a
+// roll of all, or one whose machine was made from an older spec of a pool whose edits alone
+// replace no nodes. Kubernetes tells when objects were made in whole seconds: a claim of the
+// roll's own second counts as there, since it may have been.
+func RollOf(o PoolObject, claim *karpv1.NodeClaim) (roll mark.Roll, about bool) {
+	roll, found, err := mark.ReadRoll(o.Annotations)
+	return roll, err == nil && found && !claim.CreationTimestamp.After(roll.Since) && (roll.All || OfOlderSpec(o, claim))
 }
 
 // OfOlderSpec reports whether the claim's machine was made from another spec of its pool,

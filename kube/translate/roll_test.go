@@ -23,57 +23,61 @@ func rolling(text string) PoolObject {
 
 func TestWhatARollIsAbout(t *testing.T) {
 	all, outdated := mark.Roll{Since: noon, All: true}.String(), mark.Roll{Since: noon}.String()
-	old, fresh := cluster.Node{CreatedAt: noon.Add(-time.Hour)}, cluster.Node{CreatedAt: noon.Add(time.Second)}
-	sameSecond := cluster.Node{CreatedAt: noon}
-	drifted := cluster.Node{CreatedAt: noon.Add(-time.Hour), Drifted: "AMIDrift"}
+	old, fresh := noon.Add(-time.Hour), noon.Add(time.Second)
 	tests := map[string]struct {
-		roll string
-		node cluster.Node
-		want string
+		roll    string
+		made    time.Time // the claim
+		drifted string    // before
+		want    string
 	}{
-		"without a roll nothing drifts":          {"", old, ""},
-		"of all, a node that was there":          {all, old, RollRequested},
-		"of all, none that came since":           {all, fresh, ""},
-		"of all, one of the second it began in":  {mark.Roll{Since: noon.Add(999 * time.Millisecond), All: true}.String(), sameSecond, RollRequested},
-		"of those that drifted, no other":        {outdated, old, ""},
-		"what it has drifted from is not hidden": {all, drifted, "AMIDrift"},
-		"one that is not understood is none":     {"now", old, ""},
+		"without a roll nothing drifts":          {"", old, "", ""},
+		"of all, a node that was there":          {all, old, "", RollRequested},
+		"of all, none that came since":           {all, fresh, "", ""},
+		"of all, one of the second it began in":  {mark.Roll{Since: noon.Add(999 * time.Millisecond), All: true}.String(), noon, "", RollRequested},
+		"of those that drifted, no other":        {outdated, old, "", ""},
+		"what it has drifted from is not hidden": {all, old, "AMIDrift", "AMIDrift"},
+		"one that is not understood is none":     {"now", old, "", ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			MarkRolled(rolling(tt.roll), &karpv1.NodeClaim{}, &tt.node)
-			if tt.node.Drifted != tt.want {
-				t.Errorf("drifted: %q, want %q", tt.node.Drifted, tt.want)
+			n := cluster.Node{Drifted: tt.drifted}
+			MarkRolled(rolling(tt.roll), claimOf(tt.made, ""), &n)
+			if n.Drifted != tt.want {
+				t.Errorf("drifted: %q, want %q", n.Drifted, tt.want)
 			}
 		})
 	}
 }
 
+// claimOf is a claim that was made then, from a spec with this fingerprint.
+func claimOf(made time.Time, spec string) *karpv1.NodeClaim {
+	return &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(made), Annotations: map[string]string{api.AnnotationProvisionerHash: spec}}}
+}
+
 // A roll of a Provisioner is about nodes that were made from an older spec, which do not
 // go otherwise.
 func TestARollOfAProvisionerIsAboutNodesOfAnOlderSpec(t *testing.T) {
-	old := cluster.Node{CreatedAt: noon.Add(-time.Hour)}
+	old := noon.Add(-time.Hour)
 	tests := map[string]struct {
-		made, roll string
-		node       cluster.Node
+		spec, roll string
+		made       time.Time
 		want       string
 	}{
 		"made from an older spec":               {"v1/a", mark.Roll{Since: noon}.String(), old, RollRequested},
 		"without a roll it stays":               {"v1/a", "", old, ""},
 		"made from the spec of now":             {"v1/b", mark.Roll{Since: noon}.String(), old, ""},
 		"and all are to be rolled":              {"v1/b", mark.Roll{Since: noon, All: true}.String(), old, RollRequested},
-		"it came since":                         {"v1/a", mark.Roll{Since: noon}.String(), cluster.Node{CreatedAt: noon.Add(time.Second)}, ""},
+		"it came since":                         {"v1/a", mark.Roll{Since: noon}.String(), noon.Add(time.Second), ""},
 		"its fingerprint is of another version": {"v0/a", mark.Roll{Since: noon}.String(), old, ""},
 		"it has none":                           {"", mark.Roll{Since: noon}.String(), old, ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			o := rolling(tt.roll)
+			o, n := rolling(tt.roll), cluster.Node{}
 			o.Made = "v1/b"
-			claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{api.AnnotationProvisionerHash: tt.made}}}
-			MarkRolled(o, claim, &tt.node)
-			if tt.node.Drifted != tt.want || tt.want != "" && RollKeeps(o, tt.node.Drifted) != "" {
-				t.Errorf("drifted: %q, want %q; kept by %q", tt.node.Drifted, tt.want, RollKeeps(o, tt.node.Drifted))
+			MarkRolled(o, claimOf(tt.made, tt.spec), &n)
+			if n.Drifted != tt.want || tt.want != "" && RollKeeps(o, n.Drifted) != "" {
+				t.Errorf("drifted: %q, want %q; kept by %q", n.Drifted, tt.want, RollKeeps(o, n.Drifted))
 			}
 		})
 	}
