@@ -89,6 +89,7 @@ func (c *carrier) join() {
 	for _, m := range c.claims {
 		if m.joined && !m.open && (c.now-m.joinAt >= carryHold || !c.held(m)) {
 			m.open, m.openAt, c.busy, c.dirty = true, c.now, true, true
+			m.node.ChangedAt = c.time(c.now)
 		}
 	}
 }
@@ -181,7 +182,7 @@ func (c *carrier) snapshot() *cluster.Snapshot {
 	for _, m := range c.claims {
 		if m.open {
 			n := *m.node
-			n.CreatedAt = c.time(m.openAt)
+			n.CreatedAt = c.time(m.orderAt)
 			out.Nodes = append(out.Nodes, n)
 			continue
 		}

@@ -218,12 +218,12 @@ type Node struct {
 	Capacity         quantity.Resources
 	Attachable       []Attachable             // sorted by driver; a driver that is not named has no limit
 	Price            quantity.MicroUSDPerHour // 0 where unknown
-	CreatedAt        time.Time
-	QuietSince       time.Time // the moment the consolidateAfter clock started: the last pod event or, before any, initialisation; zero: not known
-	ExpiresAt        time.Time // zero: never
-	Drifted          string    // how it differs from what its pool and class ask for, in the words of the API, such as AMIDrift, or PoolDeleted; empty: it does not
-	DriftedAt        time.Time // since when
-	ChangedAt        time.Time // when a pod last came or went, as far as that was seen; zero: it was not
+	CreatedAt        time.Time                // when its machine was ordered, where it is ours
+	QuietSince       time.Time                // the moment the consolidateAfter clock started: the last pod event or, before any, initialisation; zero: not known
+	ExpiresAt        time.Time                // zero: never
+	Drifted          string                   // how it differs from what its pool and class ask for, in the words of the API, such as AMIDrift, or PoolDeleted; empty: it does not
+	DriftedAt        time.Time                // since when
+	ChangedAt        time.Time                // when it was opened to pods or, after that, one last came or went, as far as that was seen; zero: it was not
 	Ready            bool
 	Initialized      bool
 	Deleting         bool      // being deleted, drained or disrupted: no destination for pods

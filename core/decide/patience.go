@@ -105,8 +105,7 @@ func without(s *cluster.Snapshot, pods []cluster.Pod) *cluster.Snapshot {
 func patientPods(s *cluster.Snapshot) map[[2]string]bool {
 	first, joining := firstJoining(s)
 	filling := slices.ContainsFunc(s.Nodes, func(n cluster.Node) bool {
-		age := s.Now.Sub(n.CreatedAt)
-		return n.Claim != "" && !n.Deleting && age < joinsWithin && (age < fillsWithin || s.Now.Sub(n.ChangedAt) < fillsWithin)
+		return n.Claim != "" && !n.Deleting && s.Now.Sub(n.CreatedAt) < joinsWithin && s.Now.Sub(n.ChangedAt) < fillsWithin
 	})
 	out := map[[2]string]bool{}
 	note := func(pods []cluster.Pod, since time.Time) {

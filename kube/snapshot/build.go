@@ -168,7 +168,7 @@ func (b *builder) node(n *corev1.Node, claim *karpv1.NodeClaim, awaits bool) clu
 	node := translate.Node(n, claim)
 	if claim != nil {
 		node.Price = b.priceOf(claim)
-		node.ChangedAt = b.k.podEvent[n.Name]
+		node.ChangedAt = translate.Latest(translate.OpenedAt(claim, b.out.Now), b.k.podEvent[n.Name])
 		if !awaits {
 			node.QuietSince = b.quietSince(n, claim, node)
 		}
@@ -185,9 +185,9 @@ func (b *builder) node(n *corev1.Node, claim *karpv1.NodeClaim, awaits bool) clu
 // words of its pool.
 func (b *builder) quietSince(n *corev1.Node, claim *karpv1.NodeClaim, node cluster.Node) time.Time {
 	if b.k.pools[node.Pool].Punctual {
-		return translate.EmptySince(n, claim, node.ChangedAt, b.out.Now)
+		return translate.EmptySince(n, claim, b.k.podEvent[n.Name], b.out.Now)
 	}
-	return translate.QuietSince(claim, node.ChangedAt)
+	return translate.QuietSince(claim, b.k.podEvent[n.Name])
 }
 
 // at finds a node of the snapshot by its name; nil where it shows none.

@@ -411,6 +411,29 @@ func TestKeptEqualsRebuilt(t *testing.T) {
 	}
 }
 
+// A node changes when it opens to pods, and when one comes to it or goes.
+func TestWhenANodeChanged(t *testing.T) {
+	k := newKeeper()
+	n := node("n")
+	n.Labels[api.LabelRegistered] = "true"
+	claim := claimOf("n", karpv1.ClaimRegistered)
+	opened := start.Add(-time.Minute)
+	condition.Get(claim, karpv1.ClaimRegistered).LastTransitionTime = metav1.NewTime(opened)
+	at := func(want time.Time, when string) {
+		t.Helper()
+		if s := k.Snapshot(); len(s.Nodes) != 1 || !s.Nodes[0].ChangedAt.Equal(want) {
+			t.Errorf("%s: %+v, want it changed at %s", when, s.Nodes, want)
+		}
+	}
+	k.NodeSeen(n)
+	k.ClaimSeen(claimOf("n"))
+	at(start, "its claim does not say so yet")
+	k.ClaimSeen(claim)
+	at(opened, "it has opened")
+	k.PodSeen(pod("web-1", "1", "n"), false)
+	at(start, "a pod came")
+}
+
 // A node is opened to pods, with the labels that they ask for, just before its claim says
 // that it has registered, and watches show the two in any order. With the pods that come
 // between it is no machine on order any more, which would have room for others; and without

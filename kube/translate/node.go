@@ -254,18 +254,28 @@ func EmptySince(n *corev1.Node, claim *karpv1.NodeClaim, lastPodEvent, now time.
 	noted, err := time.Parse(time.RFC3339, n.Annotations[api.AnnotationEmptinessTimestamp])
 	switch {
 	case err == nil && !noted.After(now):
-		return latest(noted.UTC(), lastPodEvent)
+		return Latest(noted.UTC(), lastPodEvent)
 	case !lastPodEvent.IsZero() || claim.Status.LastPodEventTime.IsZero():
-		return latest(c.LastTransitionTime.UTC(), lastPodEvent)
+		return Latest(c.LastTransitionTime.UTC(), lastPodEvent)
 	}
 	return time.Time{}
 }
 
-func latest(a, b time.Time) time.Time {
+// Latest is the later of two moments; a zero one is none.
+func Latest(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b
 	}
 	return a
+}
+
+// OpenedAt is when the claim's node was opened to pods, to the second; just before
+// the claim says so, that is now.
+func OpenedAt(claim *karpv1.NodeClaim, now time.Time) time.Time {
+	if c := condition.Get(claim, karpv1.ClaimRegistered); c != nil && c.Status == "True" {
+		return c.LastTransitionTime.UTC()
+	}
+	return now
 }
 
 // QuietSince is the moment from which consolidateAfter counts: the last pod
@@ -275,7 +285,7 @@ func QuietSince(claim *karpv1.NodeClaim, lastPodEvent time.Time) time.Time {
 	if c == nil || c.Status != "True" {
 		return time.Time{}
 	}
-	return latest(latest(c.LastTransitionTime.UTC(), claim.Status.LastPodEventTime.UTC()), lastPodEvent)
+	return Latest(Latest(c.LastTransitionTime.UTC(), claim.Status.LastPodEventTime.UTC()), lastPodEvent)
 }
 
 // Boot is how long the claim took from the order to being initialised, where it
