@@ -166,7 +166,7 @@ func retireRules() []Rule {
 		off("pods that lost their place wait no longer than a machine may take", patienceFile, "if s.Now.Sub(since) >= joinsWithin ||", "if"),
 		off("pods whose machine is given up do not wait", patienceFile, "m := &s.Machines[i]; !m.Deleting {\n\t\t\tnote", "m := &s.Machines[i]; true {\n\t\t\tnote"),
 		off("equal pods exchange what was ordered for them", orderedFile, "if its, has := e.entries[other]; has {", "if its, has := e.entries[other]; false && has {").by("./core/cluster"),
-		off("a pod whose place an equal one has taken does not wait for it", orderedFile, "\t\tlist[at] = other\n", "").by("./core/cluster"),
+		off("a pod whose place an equal one has taken does not wait for it", orderedFile, "\t\tlist[at] = other\n", "\t\tlist[at] = uid\n").by("./core/cluster"),
 		off("nobody has lost a place while there is room for him", orderedFile, "if shape.Requests.FitsIn(free) {", "if false {").by("./core/cluster"),
 		off("a pod that ends takes nobody's place", orderedFile, "!p.Ending && !p.Daemon", "!p.Daemon").by("./core/cluster"),
 		off("a machine that takes too long is not waited for", patienceFile, "!m.Deleting && s.Now.Sub(m.CreatedAt) < joinsWithin &&", "!m.Deleting &&"),
