@@ -18,6 +18,7 @@ import (
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws/catalog"
 	"github.com/daemok/daemok/cloud/aws/client"
+	"github.com/daemok/daemok/cloud/aws/ec2data"
 	"github.com/daemok/daemok/cloud/aws/fleet"
 	"github.com/daemok/daemok/cloud/aws/image"
 	"github.com/daemok/daemok/cloud/aws/instance"
@@ -46,9 +47,8 @@ var (
 	_ cloud.Shifts    = (*Provider)(nil)
 )
 
-// UsualMemoryOverhead is the share of memory that the hypervisor is taken to keep where
-// nobody says otherwise: Karpenter's default.
-const UsualMemoryOverhead = 0.075
+// UsualMemoryOverhead is the MemoryOverhead of a controller that nobody tells otherwise.
+const UsualMemoryOverhead = ec2data.MemoryKeptMost
 
 // Options are the settings of the adapter. Only Cluster must be set.
 type Options struct {
@@ -63,7 +63,7 @@ type Options struct {
 	Agent       string      // how the program names itself to AWS: "daemok/1.0"
 	IsolatedVPC bool        // IAM and Pricing cannot be reached
 
-	MemoryOverhead float64 // share of memory that the hypervisor keeps where no machine showed it, mostly UsualMemoryOverhead
+	MemoryOverhead float64 // share of memory that the hypervisor keeps where no machine showed it; UsualMemoryOverhead: as ec2data.MemoryKept says
 	ReservedENIs   int64   // network interfaces of a machine that pods do not get
 
 	NoSurplusCredits bool // burstable types are never counted on above their baseline

@@ -136,7 +136,7 @@ func (r *reader) define(o *options) {
 	r.boolean(&o.isolatedVPC, "isolated-vpc", false, "the VPC does not reach the Pricing and IAM APIs")
 	r.boolean(&o.zonalShift, "enable-zonal-shift", false, "buy nothing in zones that a zonal shift or an autoshift moves the cluster's work away from; see docs/zonal-shift.md")
 	r.boolean(&o.eksControlPlane, "eks-control-plane", false, "ask EKS, not the API server, for the Kubernetes version")
-	r.float(&o.vmMemoryOverheadPercent, "vm-memory-overhead-percent", aws.UsualMemoryOverhead, "share of memory that the hypervisor keeps, where it is not known")
+	r.float(&o.vmMemoryOverheadPercent, "vm-memory-overhead-percent", aws.UsualMemoryOverhead, "share of memory that the hypervisor keeps, where no machine has shown it; the default goes by the size of the type; see docs/aws.md")
 	r.text(&o.interruptionQueue, "interruption-queue", "", "name of the SQS queue for interruption notices; none are read where it is empty; see docs/interruption.md")
 	r.text(&o.assumeRoleARN, "assume-role-arn", "", "ARN of a role that is assumed for all calls to AWS; none where it is empty")
 	r.duration(&o.assumeRoleDuration, "assume-role-duration", 15*time.Minute, "how long credentials of that role hold before they are asked for anew")

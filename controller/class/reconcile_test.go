@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -205,6 +206,26 @@ func TestWhatIsFoundIsInTheStatus(t *testing.T) {
 	settings, err := Settings(subject(got))
 	if err != nil || settings.Resolved.Images[0].Requirements.Get(api.LabelArch).String() != "in amd64" {
 		t.Errorf("the status read back gives %+v, %v", settings.Resolved, err)
+	}
+}
+
+// What a class says of its machines' memory counts where it is a share, and nothing of it otherwise.
+func TestAClassMaySayWhatMemoryIsKept(t *testing.T) {
+	for text, want := range map[string]string{"0.03": "0.03", "0": "0", "3%": "none", "1": "none", "": "none"} {
+		got := class(func(c *awsv1.EC2NodeClass) {
+			metav1.SetMetaDataAnnotation(&c.ObjectMeta, "daemok.sh/memory-overhead", text)
+		})
+		settings, err := Settings(subject(got))
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := "none"
+		if share := settings.Spec.MemoryOverhead; share != nil {
+			said = fmt.Sprint(*share)
+		}
+		if said != want {
+			t.Errorf("annotation %q: the share is %s, want %s", text, said, want)
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/kube/api"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
+	"github.com/daemok/daemok/kube/api/mark"
 	"github.com/daemok/daemok/kube/translate"
 )
 
@@ -33,6 +34,7 @@ func Settings(c *Subject) (nodeclass.Class, error) {
 func specOf(c *awsv1.EC2NodeClass) (nodeclass.Spec, error) {
 	s := &c.Spec
 	kubelet, err := kubeletOf(s.Kubelet)
+	overhead, _ := mark.MemoryOverhead(c.Annotations) // one that means nothing is warned of, and says nothing
 	out := nodeclass.Spec{
 		Family:            nodeclass.Family(c.Family()),
 		UserData:          value(s.UserData),
@@ -41,6 +43,7 @@ func specOf(c *awsv1.EC2NodeClass) (nodeclass.Spec, error) {
 		Tags:              s.Tags,
 		Kubelet:           kubelet,
 		PodPrefixes:       c.Annotations[api.MarkPodDensity] == api.PrefixDelegation,
+		MemoryOverhead:    overhead,
 		PublicIP:          s.AssociatePublicIPAddress,
 		IPPrefixes:        s.IPPrefixCount,
 		DetailedMonitored: value(s.DetailedMonitoring),

@@ -227,6 +227,10 @@ const (
 	// MarkPodDensity says how the network plugin gives addresses to the pods of a class's
 	// machines: PrefixDelegation. Without it, one by one.
 	MarkPodDensity = GroupDaemok + "/pod-density"
+	// MarkMemoryOverhead is the share of memory, between 0 and 1, that hypervisor and kernel
+	// of a class's machines are taken to keep, until a machine of the type and image has
+	// shown it.
+	MarkMemoryOverhead = GroupDaemok + "/memory-overhead"
 	// MarkDelete says how the nodes of the pool go when it is deleted: DeleteFast.
 	MarkDelete = GroupDaemok + "/delete"
 	// MarkBudgets is on a Provisioner: how many of its nodes may go at once.

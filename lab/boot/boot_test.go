@@ -174,10 +174,13 @@ func TestPodsMax(t *testing.T) {
 // seen in the field.
 func TestHypervisorShare(t *testing.T) {
 	seen := map[float64]bool{}
-	for _, name := range []string{"m5.large", "m5.xlarge", "c7g.large", "r6i.32xlarge"} {
-		share := boot.HypervisorShare(7, name)
-		if share < 0.017 || share > 0.075 || share != boot.HypervisorShare(7, name) {
-			t.Errorf("HypervisorShare(7, %s) = %v; want a stable value in [0.017, 0.075]", name, share)
+	for name, of := range map[string]struct {
+		gib  int64
+		most float64
+	}{"m5.large": {8, 0.075}, "m5.xlarge": {16, 0.075}, "c7g.large": {4, 0.075}, "r6i.32xlarge": {1024, 0.053}} {
+		share := boot.HypervisorShare(7, name, of.gib<<10)
+		if share < 0.017 || share > of.most || share != boot.HypervisorShare(7, name, of.gib<<10) {
+			t.Errorf("HypervisorShare(7, %s) = %v; want a stable value in [0.017, %v]", name, share, of.most)
 		}
 		seen[share] = true
 	}

@@ -11,6 +11,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/daemok/daemok/cloud/aws/ec2data"
 )
 
 const (
@@ -20,7 +22,6 @@ const (
 	kubeletMaxPods = 110 // what a kubelet takes when nobody tells it
 
 	hypervisorShareMin = 0.017
-	hypervisorShareMax = 0.075
 )
 
 // Hardware is what a machine finds out about itself.
@@ -37,12 +38,13 @@ type Hardware struct {
 }
 
 // HypervisorShare is the part of a type's nominal memory that its hypervisor
-// keeps: between 1.7 and 7.5 per cent, the same for equal seed and type.
-func HypervisorShare(seed uint64, machineType string) float64 {
+// keeps: between 1.7 per cent and the most that types of its size are known to keep, 7.5
+// or, of large ones, 5.3; the same for equal seed and type.
+func HypervisorShare(seed uint64, machineType string, memoryMiB int64) float64 {
 	h := fnv.New64a()
 	h.Write([]byte(machineType))
 	draw := rand.New(rand.NewPCG(seed, h.Sum64())).Float64()
-	return hypervisorShareMin + draw*(hypervisorShareMax-hypervisorShareMin)
+	return hypervisorShareMin + draw*(ec2data.MemoryKept(memoryMiB)-hypervisorShareMin)
 }
 
 // PodsMax is how many pods the kubelet takes: as told, else by the network
@@ -87,7 +89,7 @@ func (s Settings) Resources(h Hardware, seed uint64) (capacity, allocatable core
 }
 
 func (s Settings) capacity(h Hardware, seed uint64) corev1.ResourceList {
-	kept := int64(float64(h.MemoryMiB*mib) * HypervisorShare(seed, h.Type))
+	kept := int64(float64(h.MemoryMiB*mib) * HypervisorShare(seed, h.Type, h.MemoryMiB))
 	memory := (h.MemoryMiB*mib - kept) / 1024 * 1024 // kernels count in KiB
 	disk := h.DiskGiB * gib
 	if s.RAID0 && h.LocalDiskGB > 0 {

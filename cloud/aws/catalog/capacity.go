@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"github.com/daemok/daemok/cloud/aws/ec2data"
 	"github.com/daemok/daemok/cloud/aws/measure"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/core/quantity"
@@ -24,7 +25,7 @@ const ResourceEFA = "vpc.amazonaws.com/efa"
 
 // Settings are those of the controller that change what a machine can hold.
 type Settings struct {
-	MemoryOverhead float64 // share of the memory that the hypervisor keeps, where no machine showed it: 0.075
+	MemoryOverhead float64 // share of the memory that the hypervisor keeps, where no machine showed it; ec2data.MemoryKeptMost: by the size of the type
 	ReservedENIs   int64   // interfaces that pods do not get
 	SurplusCredits bool    // burstable types may be counted on above their baseline, at a price
 	Measured       measure.View
@@ -41,7 +42,7 @@ func capacity(t Type, spec nodeclass.Spec, image string, s Settings) quantity.Re
 	family := spec.EffectiveFamily()
 	out := quantity.Resources{
 		CPU:              quantity.MilliCPU(t.CPUs * 1000),
-		Memory:           memory(t, image, s),
+		Memory:           memory(t, spec, image, s),
 		EphemeralStorage: disk(t, spec),
 		Pods:             pods(t, spec, s),
 	}
@@ -80,9 +81,10 @@ func countOf(d Device, maker string) int64 {
 }
 
 // memory is what the machine's kernel will see at least: what machines of the
-// type showed under the image, else an estimate. The hypervisor's share is
-// rounded up to a whole MiB.
-func memory(t Type, image string, s Settings) quantity.Bytes {
+// type showed under the image, else an estimate: by the class's share, else by the
+// controller's, else by the size of the type. The hypervisor's share is rounded up to a
+// whole MiB.
+func memory(t Type, spec nodeclass.Spec, image string, s Settings) quantity.Bytes {
 	mib := t.MemoryMiB
 	if seen, known := s.Measured.Of(t.Name, image); known {
 		return min(seen, quantity.Bytes(mib)*quantity.MiB)
@@ -90,7 +92,14 @@ func memory(t Type, image string, s Settings) quantity.Bytes {
 	if t.Arch == "arm64" {
 		mib -= armReserveMiB
 	}
-	exact := float64(float64(mib) * s.MemoryOverhead)
+	kept := s.MemoryOverhead
+	switch {
+	case spec.MemoryOverhead != nil:
+		kept = *spec.MemoryOverhead
+	case kept == ec2data.MemoryKeptMost:
+		kept = ec2data.MemoryKept(t.MemoryMiB)
+	}
+	exact := float64(float64(mib) * kept)
 	share := int64(exact)
 	if float64(share) < exact {
 		share++

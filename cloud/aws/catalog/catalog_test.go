@@ -171,6 +171,12 @@ func TestCapacity(t *testing.T) {
 		book.Saw("m5.large", image, memory)
 		return Settings{MemoryOverhead: 0.075, Measured: book.View()}
 	}
+	sized := func(gib int64) types.InstanceTypeInfo {
+		return with(func(i *types.InstanceTypeInfo) { i.MemoryInfo.SizeInMiB = aws.Int64(gib << 10) })
+	}
+	keeping := func(share float64) nodeclass.Spec {
+		return nodeclass.Spec{Family: nodeclass.AL2023, MemoryOverhead: &share}
+	}
 	tests := map[string]struct {
 		info     types.InstanceTypeInfo
 		spec     nodeclass.Spec
@@ -182,6 +188,12 @@ func TestCapacity(t *testing.T) {
 		"memory lacks the hypervisor's share":       {m5Large(), al2023, settings, "memory", (8192 - 615) << 20},
 		"arm64 keeps 64 MiB more":                   {with(arm), al2023, settings, "memory", (8128 - 610) << 20},
 		"no overhead when set to zero":              {m5Large(), al2023, Settings{}, "memory", 8192 << 20},
+		"large types keep a smaller share":          {sized(384), al2023, settings, "memory", (384<<10 - 20841) << 20},
+		"just below that the usual one":             {sized(383), al2023, settings, "memory", (383<<10 - 29415) << 20},
+		"a share that is set is that of all sizes":  {sized(384), al2023, Settings{MemoryOverhead: 0.07}, "memory", (384<<10 - 27526) << 20},
+		"a class's own share goes before it":        {sized(384), keeping(0.03), Settings{MemoryOverhead: 0.07}, "memory", (384<<10 - 11797) << 20},
+		"a class whose machines keep nothing":       {m5Large(), keeping(0), settings, "memory", 8192 << 20},
+		"what machines showed goes before that":     {m5Large(), keeping(0.03), seen("ami-1", 7700<<20), "memory", 7700 << 20},
 		"SC-465 memory as machines showed it":       {m5Large(), al2023, seen("ami-1", 7700<<20), "memory", 7700 << 20},
 		"SC-465 less than was estimated":            {m5Large(), al2023, seen("ami-1", 7000<<20), "memory", 7000 << 20},
 		"SC-465 of another image: estimated":        {m5Large(), al2023, seen("ami-0", 7700<<20), "memory", (8192 - 615) << 20},

@@ -69,6 +69,7 @@ type Spec struct {
 	OlderLabels       bool          // machines have labels too that are of the older API generation alone
 	NoPodInterfaces   bool          // machines offer pods no interfaces of their own, whatever their type has
 	PodPrefixes       bool          // pods get addresses by prefixes of 16
+	MemoryOverhead    *float64      // share of memory that hypervisor and kernel keep where no machine showed it; nil: as the controller says
 	BlockDevices      []BlockDevice // none: those of the family
 	InstanceStore     InstanceStore
 	Interfaces        []Interface

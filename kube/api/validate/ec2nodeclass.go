@@ -11,6 +11,7 @@ import (
 
 	"github.com/daemok/daemok/kube/api"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
+	"github.com/daemok/daemok/kube/api/mark"
 )
 
 // ClassOptions are the settings of the controller that a class is checked
@@ -35,6 +36,9 @@ func EC2NodeClass(c *awsv1.EC2NodeClass, o ClassOptions) []Finding {
 	f.userData(c.Spec.UserData)
 	if v, marked := c.Annotations[api.MarkPodDensity]; marked && v != api.PrefixDelegation {
 		f.warn("metadata.annotations["+api.MarkPodDensity+"]", "%q says nothing and is ignored, write %s or remove it", v, api.PrefixDelegation)
+	}
+	if _, err := mark.MemoryOverhead(c.Annotations); err != nil {
+		f.warn("metadata.annotations["+api.MarkMemoryOverhead+"]", "%q is ignored, write a share from 0 to below 1, such as 0.03 for 3 %%, or remove it", c.Annotations[api.MarkMemoryOverhead])
 	}
 	if c.Spec.InstanceStorePolicy != nil && c.Family().IsWindows() {
 		f.warn("spec.instanceStorePolicy", "nodes of the family %s join no local disks and it is ignored, remove it", c.Family())
