@@ -3,6 +3,7 @@ package market
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -294,6 +295,38 @@ func TestARestartTellsNothingTwice(t *testing.T) {
 	}
 	if err := again.Import([]byte("{")); err == nil {
 		t.Error("half a file was imported")
+	}
+}
+
+// What was announced is told by whoever takes the market over: a warning that is to come, and one that
+// nobody has asked for yet.
+func TestARestartTellsWarningsThatAreToCome(t *testing.T) {
+	m, c := open(1, 1)
+	spot := Pool{"m5.large", "b", Spot}
+	bought, _ := m.Buy(Order{Pool: spot, Count: 2})
+	c.advance(time.Minute)
+	m.Settle()
+	m.InterruptAdvised(bought[0].ID, 10*time.Minute)
+	m.Recommend(bought[1].ID)
+	text, err := m.Export()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, _ := open(1, 1)
+	again.now = c.Now
+	if err := again.Import(text); err != nil {
+		t.Fatal(err)
+	}
+	var told []string
+	for range 2 {
+		for _, e := range again.Settle() {
+			told = append(told, string(e.Kind)+" "+e.Machine.ID)
+		}
+		c.advance(10 * time.Minute)
+	}
+	want := []string{"rebalance " + bought[0].ID, "rebalance " + bought[1].ID, "warning " + bought[0].ID}
+	if !slices.Equal(told, want) {
+		t.Errorf("told after the restart: %q, want %q", told, want)
 	}
 }
 

@@ -19,11 +19,19 @@ type saved struct {
 	Capacity []savedDepth
 	Prices   []savedPrice
 	Out      map[string]time.Time
+	Notices  []savedNotice // that are to be told yet, in order
 }
 
 type savedMachine struct {
 	Machine
 	Told State // what the last event told
+}
+
+// savedNotice is a word about a machine other than its state.
+type savedNotice struct {
+	At      time.Time
+	Machine string
+	Kind    EventKind
 }
 
 type savedDepth struct {
@@ -47,6 +55,11 @@ func (m *Market) Export() ([]byte, error) {
 	s := saved{Next: m.next, Never: m.never, SpentUSD: m.spentUSD, Out: maps.Clone(m.out)}
 	for _, machine := range m.machines {
 		s.Machines = append(s.Machines, savedMachine{*machine, machine.told})
+	}
+	for _, t := range m.due {
+		if t.kind != Changed {
+			s.Notices = append(s.Notices, savedNotice{t.at, t.machine, t.kind})
+		}
 	}
 	for p, d := range m.capacity {
 		s.Capacity = append(s.Capacity, savedDepth{p, d.left, d.most, d.refill, d.measuredAt})
@@ -90,6 +103,9 @@ func (m *Market) Import(text []byte) error {
 			m.forgetLater(&machine)
 		}
 		m.planAgain(&machine)
+	}
+	for _, n := range s.Notices {
+		m.plan(transition{n.At, n.Machine, n.Kind})
 	}
 	m.signal()
 	return nil
