@@ -56,7 +56,8 @@ func TestFilters(t *testing.T) {
 }
 
 // "If you have the permissions the error is DryRunOperation (412), else
-// UnauthorizedOperation (403)", and nothing is done in either case.
+// UnauthorizedOperation (403)", and nothing is done in either case. A fleet is rehearsed before its
+// template is made: clients name one that nobody has, by ID and by name.
 func TestDryRunsTellRights(t *testing.T) {
 	a := open(t, noLags)
 	a.template("web")
@@ -77,6 +78,16 @@ func TestDryRunsTellRights(t *testing.T) {
 				func(in *ec2.CreateFleetInput) { in.DryRun = aws.Bool(true) })
 			return err
 		},
+		"CreateFleet of what is not there": func() error {
+			_, err := a.fleet("web", 1, overrides(types.FleetLaunchTemplateOverridesRequest{InstanceType: "m5.large", SubnetId: aws.String("subnet-0123456789abcdef0")}),
+				func(in *ec2.CreateFleetInput) {
+					in.DryRun = aws.Bool(true)
+					in.LaunchTemplateConfigs[0].LaunchTemplateSpecification = &types.FleetLaunchTemplateSpecificationRequest{
+						LaunchTemplateId: aws.String("lt-0123456789abcdef0"), LaunchTemplateName: aws.String("nobodys"), Version: aws.String("1"),
+					}
+				})
+			return err
+		},
 		"RunInstances": func() error {
 			_, err := a.ec2.RunInstances(context.Background(), &ec2.RunInstancesInput{
 				DryRun: aws.Bool(true), MinCount: aws.Int32(1), MaxCount: aws.Int32(1), InstanceType: "m5.large", SubnetId: subnet,
@@ -91,7 +102,9 @@ func TestDryRunsTellRights(t *testing.T) {
 			if code(err) != "DryRunOperation" || status(err) != http.StatusPreconditionFailed {
 				t.Errorf("with the right: %q, status %d; want DryRunOperation, 412", code(err), status(err))
 			}
-			a.server.Deny(name)
+			action, _, _ := strings.Cut(name, " ")
+			a.server.Deny(action)
+			defer a.server.Allow(action)
 			err = do()
 			if code(err) != "UnauthorizedOperation" || status(err) != http.StatusForbidden {
 				t.Errorf("without: %q, status %d; want UnauthorizedOperation, 403", code(err), status(err))

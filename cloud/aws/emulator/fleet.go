@@ -89,17 +89,19 @@ type overrideXML struct {
 	SubnetID string   `xml:"subnetId,omitempty"`
 }
 
+// createFleet ends a dry run before it looks at templates and overrides: it tells rights alone, and
+// clients rehearse with templates that they have not made yet.
 func createFleet(c *call) (any, error) {
 	r, err := readFleet(c)
 	if err != nil {
 		return nil, err
 	}
+	if err := c.commit(); err != nil {
+		return nil, err
+	}
 	return once(c, func() (fleetXML, error) {
 		choices, err := c.server.fleetChoices(c, r)
 		if err != nil {
-			return fleetXML{}, err
-		}
-		if err := c.commit(); err != nil {
 			return fleetXML{}, err
 		}
 		return c.server.buyFleet(c, r, choices), nil
