@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,6 +50,10 @@ func getProducts(c *call) (any, error) {
 	if size < 1 || size > productsPerPage {
 		return nil, wire.Errorf("InvalidParameterException", "MaxResults must be between 1 and %d", productsPerPage)
 	}
+	filters, err := readProductFilters(in.Filters)
+	if err != nil {
+		return nil, err
+	}
 	start := 0
 	if in.NextToken != "" {
 		last, err := readPageToken(c.action, in.NextToken)
@@ -57,7 +62,7 @@ func getProducts(c *call) (any, error) {
 		}
 	}
 	list, next := []string{}, ""
-	for i, p := range c.server.products(in.Filters) {
+	for i, p := range c.server.products(filters) {
 		if i < start {
 			continue
 		}
@@ -120,17 +125,51 @@ func (s *Server) onDemandUSD(t *ec2data.Type, region string) (usd float64, price
 
 // wanted tells quickly whether a filter rules a value out.
 func wanted(filters []productFilter, field, value string) bool {
-	return !slices.ContainsFunc(filters, func(f productFilter) bool { return f.Field == field && f.Value != value })
+	return !slices.ContainsFunc(filters, func(f productFilter) bool { return f.Field == field && !f.takes(value) })
 }
 
 func (p product) passes(filters []productFilter) bool {
 	attributes := p.attributes()
-	return !slices.ContainsFunc(filters, func(f productFilter) bool {
-		if f.Field == "ServiceCode" || f.Field == "servicecode" {
-			return f.Value != "AmazonEC2"
+	return !slices.ContainsFunc(filters, func(f productFilter) bool { return !f.takes(attributes[f.Field]) })
+}
+
+// takes reports whether a filter lets an attribute's value through. Of several values each is
+// divided from the next by a comma.
+func (f productFilter) takes(value string) bool {
+	same := func(one string) bool { return strings.EqualFold(strings.TrimSpace(one), value) }
+	switch f.Type {
+	case "CONTAINS":
+		return strings.Contains(strings.ToLower(value), strings.ToLower(f.Value))
+	case "ANY_OF":
+		return slices.ContainsFunc(strings.Split(f.Value, ","), same)
+	case "NONE_OF":
+		return !slices.ContainsFunc(strings.Split(f.Value, ","), same)
+	}
+	return same(f.Value)
+}
+
+var productFilterTypes = []string{"TERM_MATCH", "EQUALS", "CONTAINS", "ANY_OF", "NONE_OF"}
+
+// readProductFilters gives fields the names that products have: clients write ServiceCode,
+// serviceCode and servicecode. What no product has is refused, rather than to find none.
+func readProductFilters(filters []productFilter) ([]productFilter, error) {
+	known := map[string]string{}
+	for name := range (product{of: &ec2data.Type{}}).attributes() {
+		known[strings.ToLower(name)] = name
+	}
+	var read []productFilter
+	for _, f := range filters {
+		name := known[strings.ToLower(f.Field)]
+		switch {
+		case !slices.Contains(productFilterTypes, f.Type):
+			return nil, wire.Errorf("InvalidParameterException", "Filter type '%s' is none of %s", f.Type, strings.Join(productFilterTypes, ", "))
+		case name == "":
+			return nil, wire.Errorf("InvalidParameterException", "The filter field '%s' is invalid: the emulator knows %s", f.Field, listed(maps.Values(known)))
 		}
-		return !strings.EqualFold(attributes[f.Field], f.Value)
-	})
+		f.Field = name
+		read = append(read, f)
+	}
+	return read, nil
 }
 
 func (p product) attributes() map[string]string {

@@ -3,6 +3,7 @@ package emulator_test
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -155,6 +156,56 @@ func TestPriceList(t *testing.T) {
 	}
 	if prices["m5.large"] != "0.0960000000" || len(prices) < 500 {
 		t.Errorf("m5.large at %s among %d", prices["m5.large"], len(prices))
+	}
+}
+
+// "TERM_MATCH: Returns only products that match both the given filter field and the given value. CONTAINS: […] the
+// field value contains the provided value as a substring. ANY_OF: […] any of the provided values. NONE_OF: […] not any
+// of" them. "Valid values include: ServiceCode, and all attribute names", which clients write as they like.
+func TestPriceListFilters(t *testing.T) {
+	a := open(t)
+	tests := map[string]struct {
+		field, value string
+		kind         pricingtypes.FilterType
+		want         string // types, or the code of an error
+	}{
+		"the service code":         {"serviceCode", "AmazonEC2", "TERM_MATCH", "m5.large m5.metal m5.xlarge"},
+		"the service code, so":     {"ServiceCode", "AmazonEC2", "TERM_MATCH", "m5.large m5.metal m5.xlarge"},
+		"another service":          {"serviceCode", "AmazonRDS", "TERM_MATCH", ""},
+		"one type":                 {"instanceType", "m5.large", "EQUALS", "m5.large"},
+		"a part of a name":         {"productFamily", "bare metal", "CONTAINS", "m5.metal"},
+		"any of two":               {"instanceType", "m5.metal,m5.large", "ANY_OF", "m5.large m5.metal"},
+		"none of two":              {"instanceType", "m5.metal,m5.large", "NONE_OF", "m5.xlarge"},
+		"a field that nothing has": {"colour", "blue", "TERM_MATCH", "InvalidParameterException"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			filter := func(field, value string, kind pricingtypes.FilterType) pricingtypes.Filter {
+				return pricingtypes.Filter{Field: aws.String(field), Value: aws.String(value), Type: kind}
+			}
+			out, err := pricing.NewFromConfig(a.config).GetProducts(context.Background(), &pricing.GetProductsInput{
+				ServiceCode: aws.String("AmazonEC2"), Filters: []pricingtypes.Filter{
+					filter("regionCode", "us-east-1", "TERM_MATCH"), filter("tenancy", "Shared", "TERM_MATCH"),
+					filter("instanceType", "m5.large,m5.xlarge,m5.metal", "ANY_OF"), filter(tt.field, tt.value, tt.kind),
+				},
+			})
+			got := []string{}
+			if err == nil {
+				for _, text := range out.PriceList {
+					var p struct {
+						Product struct{ Attributes map[string]string }
+					}
+					a.must(json.Unmarshal([]byte(text), &p))
+					got = append(got, p.Product.Attributes["instanceType"])
+				}
+				slices.Sort(got)
+			} else {
+				got = append(got, code(err))
+			}
+			if strings.Join(got, " ") != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
 	}
 }
 
