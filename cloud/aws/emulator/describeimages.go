@@ -54,8 +54,8 @@ func deprecation(i *image) string {
 	return imageTime(i.DeprecatedAt)
 }
 
-// describeImages leaves deprecated images out unless they are asked for or
-// named by ID, as EC2 does for images of other owners.
+// describeImages leaves deprecated images out unless they are asked for, named by ID, or
+// the account's own.
 func describeImages(c *call) (any, error) {
 	st := c.state()
 	ids := c.params.Strings("ImageId")
@@ -64,11 +64,11 @@ func describeImages(c *call) (any, error) {
 		return nil, err
 	}
 	if !c.params.Bool("IncludeDeprecated") && len(ids) == 0 {
-		chosen = slices.DeleteFunc(slices.Clone(chosen), func(i *image) bool { return i.deprecated(c.now) })
+		chosen = slices.DeleteFunc(slices.Clone(chosen), func(i *image) bool { return i.deprecated(c.now) && i.OwnerID != st.Account.ID })
 	}
 	chosen = ownedBy(chosen, c.params.Strings("Owner"), st.Account.ID)
 	page, next, err := list[*image]{
-		fields: imageFields(),
+		fields: st.imageFields(),
 		tags:   func(i *image) tags { return i.Tags.searchable(c.now) },
 		limits: pageLimits{1, 1000, 0},
 		key:    func(i *image) string { return i.ID },
@@ -81,11 +81,16 @@ func describeImages(c *call) (any, error) {
 		Next   string     `xml:"nextToken,omitempty"`
 	}
 	for _, i := range page {
-		answer.Images = append(answer.Images, imageAnswer(i))
+		x := imageAnswer(i)
+		x.Public = st.public(i)
+		answer.Images = append(answer.Images, x)
 	}
 	answer.Next = next
 	return answer, nil
 }
+
+// public reports whether all accounts may launch an image, as they may all but the account's own.
+func (s *state) public(i *image) bool { return i.OwnerID != s.Account.ID }
 
 // ownedBy keeps the images of any of the owners: account numbers, aliases, or
 // self. Aliases of AWS's own accounts all read amazon.
@@ -104,7 +109,7 @@ func imageAnswer(i *image) imageXML {
 	x := imageXML{
 		Architecture: i.Architecture, BootMode: "uefi-preferred", CreatedAt: imageTime(i.CreatedAt), DeprecatedAt: deprecation(i),
 		Description: i.Description, ENA: true, Hypervisor: "xen", ID: i.ID, Location: i.location(), OwnerAlias: i.OwnerAlias,
-		OwnerID: i.OwnerID, State: "available", Type: "machine", IMDS: "v2.0", Public: true, Name: i.Name,
+		OwnerID: i.OwnerID, State: "available", Type: "machine", IMDS: "v2.0", Name: i.Name,
 		Details: "Linux/UNIX", RootDevice: i.RootDevice, RootType: "ebs", SRIOV: "simple", Tags: i.Tags, Usage: "RunInstances", Virt: "hvm",
 	}
 	if i.Architecture == "arm64" {
@@ -129,7 +134,7 @@ func (i *image) location() string {
 // imageTime is how EC2 writes the dates of images.
 func imageTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-func imageFields() fields[*image] {
+func (s *state) imageFields() fields[*image] {
 	owner := one(func(i *image) string { return i.OwnerID })
 	return fields[*image]{
 		"architecture":        one(func(i *image) string { return i.Architecture }),
@@ -139,7 +144,7 @@ func imageFields() fields[*image] {
 		"hypervisor":          one(func(*image) string { return "xen" }),
 		"image-id":            one(func(i *image) string { return i.ID }),
 		"image-type":          one(func(*image) string { return "machine" }),
-		"is-public":           one(func(*image) string { return "true" }),
+		"is-public":           one(func(i *image) string { return boolText(s.public(i)) }),
 		"name":                one(func(i *image) string { return i.Name }),
 		"owner-alias":         one(func(i *image) string { return i.OwnerAlias }),
 		"owner-id":            owner,

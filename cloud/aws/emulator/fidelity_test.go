@@ -338,8 +338,8 @@ func TestImagesComeOutAsTimeGoesOn(t *testing.T) {
 	}
 }
 
-// "After you deregister an AMI, you can't use it to launch new instances"; templates that name it stay. "Deprecated AMIs no longer
-// appear in describe-images by default." Only its owner may do either.
+// "After you deregister an AMI, you can't use it to launch new instances"; templates that name it stay. "No deprecated AMIs are
+// included in the response. If you are the AMI owner, all deprecated AMIs appear in the response regardless". Only its owner may do either.
 func TestAnImageOfOnesOwn(t *testing.T) {
 	a, ctx := open(t, noLags), context.Background()
 	made, err := a.ec2.CopyImage(ctx, &ec2.CopyImageInput{Name: aws.String("ours"), SourceImageId: aws.String(a.image("x86_64")), SourceRegion: aws.String("us-east-1")})
@@ -358,13 +358,21 @@ func TestAnImageOfOnesOwn(t *testing.T) {
 	_, err = a.ec2.EnableImageDeprecation(ctx, &ec2.EnableImageDeprecationInput{ImageId: made.ImageId, DeprecateAt: aws.Time(a.Now().Add(time.Hour))})
 	a.must(err)
 	a.Advance(2 * time.Hour)
-	if n := listed(); n != 0 {
-		t.Errorf("%d images are listed after the deprecation, want none", n)
+	until := func() string {
+		out, err := a.ec2.DescribeImages(ctx, &ec2.DescribeImagesInput{Filters: filters("is-public", "false")})
+		a.must(err)
+		if len(out.Images) != 1 || *out.Images[0].ImageId != *made.ImageId || *out.Images[0].Public {
+			t.Fatalf("images that are not public: %d, want the copy", len(out.Images))
+		}
+		return aws.ToString(out.Images[0].DeprecationTime)
+	}
+	if got := until(); got != "2026-11-21T13:00:00.000Z" || listed() != 1 {
+		t.Errorf("deprecated at %q, %d images of our own are listed after it; want it listed to its owner", got, listed())
 	}
 	_, err = a.ec2.DisableImageDeprecation(ctx, &ec2.DisableImageDeprecationInput{ImageId: made.ImageId})
 	a.must(err)
-	if n := listed(); n != 1 {
-		t.Errorf("%d images are listed after that was taken back, want it", n)
+	if got := until(); got != "" {
+		t.Errorf("deprecated at %q after that was taken back", got)
 	}
 	_, err = a.ec2.DeregisterImage(ctx, &ec2.DeregisterImageInput{ImageId: aws.String(a.image("x86_64"))})
 	if code(err) != "AuthFailure" {
