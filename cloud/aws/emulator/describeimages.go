@@ -2,6 +2,7 @@ package emulator
 
 import (
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -136,22 +137,39 @@ func imageTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.
 
 func (s *state) imageFields() fields[*image] {
 	owner := one(func(i *image) string { return i.OwnerID })
-	return fields[*image]{
-		"architecture":        one(func(i *image) string { return i.Architecture }),
-		"creation-date":       one(func(i *image) string { return imageTime(i.CreatedAt) }),
-		"description":         one(func(i *image) string { return i.Description }),
-		"ena-support":         one(func(*image) string { return "true" }),
-		"hypervisor":          one(func(*image) string { return "xen" }),
-		"image-id":            one(func(i *image) string { return i.ID }),
-		"image-type":          one(func(*image) string { return "machine" }),
-		"is-public":           one(func(i *image) string { return boolText(s.public(i)) }),
-		"name":                one(func(i *image) string { return i.Name }),
-		"owner-alias":         one(func(i *image) string { return i.OwnerAlias }),
-		"owner-id":            owner,
-		"platform":            one(func(i *image) string { return imageAnswer(i).Platform }),
-		"root-device-name":    one(func(i *image) string { return i.RootDevice }),
-		"root-device-type":    one(func(*image) string { return "ebs" }),
-		"state":               one(func(*image) string { return "available" }),
-		"virtualization-type": one(func(*image) string { return "hvm" }),
+	device := func(f func(imageDevice) string) func(*image) []string {
+		return func(i *image) (all []string) {
+			for _, d := range i.Devices {
+				all = append(all, f(d))
+			}
+			return all
+		}
 	}
+	return fields[*image]{
+		"block-device-mapping.delete-on-termination": device(func(imageDevice) string { return "true" }),
+		"block-device-mapping.device-name":           device(func(d imageDevice) string { return d.Name }),
+		"block-device-mapping.encrypted":             device(func(imageDevice) string { return "false" }),
+		"block-device-mapping.snapshot-id":           device(func(d imageDevice) string { return d.Snapshot }),
+		"block-device-mapping.volume-size":           device(func(d imageDevice) string { return strconv.Itoa(d.SizeGiB) }),
+		"block-device-mapping.volume-type":           device(func(d imageDevice) string { return d.Type }),
+		"manifest-location":                          one((*image).location),
+		"sriov-net-support":                          one(func(*image) string { return "simple" }),
+		"architecture":                               one(func(i *image) string { return i.Architecture }),
+		"creation-date":                              one(func(i *image) string { return imageTime(i.CreatedAt) }),
+		"description":                                one(func(i *image) string { return i.Description }),
+		"ena-support":                                one(func(*image) string { return "true" }),
+		"hypervisor":                                 one(func(*image) string { return "xen" }),
+		"image-id":                                   one(func(i *image) string { return i.ID }),
+		"image-type":                                 one(func(*image) string { return "machine" }),
+		"is-public":                                  one(func(i *image) string { return boolText(s.public(i)) }),
+		"name":                                       one(func(i *image) string { return i.Name }),
+		"owner-alias":                                func(i *image) []string { return something(i.OwnerAlias) },
+		"owner-id":                                   owner,
+		"platform":                                   func(i *image) []string { return something(imageAnswer(i).Platform) },
+		"root-device-name":                           one(func(i *image) string { return i.RootDevice }),
+		"root-device-type":                           one(func(*image) string { return "ebs" }),
+		"state":                                      one(func(*image) string { return "available" }),
+		"virtualization-type":                        one(func(*image) string { return "hvm" }),
+	}.lacking("kernel-id", "product-code", "product-code.type", "ramdisk-id", "source-image-id", "source-image-region", "source-instance-id",
+		"state-reason-code", "state-reason-message")
 }

@@ -3,7 +3,6 @@ package emulator
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -293,8 +292,7 @@ func (s *Server) reservations(all []live) []reservationXML {
 
 func (s *Server) instanceFields() fields[live] {
 	text := func(f func(live) string) func(live) []string { return one(f) }
-	all := placementFilters()
-	maps.Copy(all, fields[live]{
+	return placementFilters().with(s.shownFields()).with(fields[live]{
 		"architecture":              text(func(l live) string { return s.instanceAnswer(l).Arch }),
 		"availability-zone":         text(func(l live) string { return l.Zone.Name }),
 		"availability-zone-id":      text(func(l live) string { return l.Zone.ID }),
@@ -323,8 +321,8 @@ func (s *Server) instanceFields() fields[live] {
 		"subnet-id":                   text(func(l live) string { return s.instanceAnswer(l).SubnetID }),
 		"tenancy":                     text(func(l live) string { return placementAnswer(l).Tenancy }),
 		"vpc-id":                      text(func(l live) string { return s.instanceAnswer(l).VPC }),
-	})
-	return all
+	}).lacking("affinity", "boot-mode", "current-instance-boot-mode", "host-id", "ipv6-address", "kernel-id", "operator.principal", "outpost-arn", "product-code", "product-code.type", "ramdisk-id",
+		"requester-id", "tpm-support")
 }
 
 // describeInstanceAttribute answers for the attributes that tools ask for.

@@ -78,7 +78,16 @@ func subnetFields(st *state) fields[*subnet] {
 		}),
 		"subnet-id": one(func(s *subnet) string { return s.ID }),
 		"vpc-id":    one(func(s *subnet) string { return s.VPC }),
-	}
+
+		"enable-dns64":                    one(func(*subnet) string { return "false" }),
+		"ipv6-native":                     one(func(*subnet) string { return "false" }),
+		"map-customer-owned-ip-on-launch": one(func(*subnet) string { return "false" }),
+
+		"private-dns-name-options-on-launch.enable-resource-name-dns-a-record":    one(func(*subnet) string { return "false" }),
+		"private-dns-name-options-on-launch.enable-resource-name-dns-aaaa-record": one(func(*subnet) string { return "false" }),
+		"private-dns-name-options-on-launch.hostname-type":                        one(func(*subnet) string { return "ip-name" }),
+	}.lacking("customer-owned-ipv4-pool", "enable-lni-at-device-index", "ipv6-cidr-block-association.association-id",
+		"ipv6-cidr-block-association.ipv6-cidr-block", "ipv6-cidr-block-association.state", "outpost-arn")
 }
 
 type groupXML struct {
@@ -114,8 +123,9 @@ func describeSecurityGroups(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if names := c.params.Strings("GroupName"); len(names) > 0 {
-		chosen = slices.DeleteFunc(slices.Clone(chosen), func(g *securityGroup) bool { return !slices.Contains(names, g.Name) })
+	chosen, err = chosenByID(c.params.Strings("GroupName"), chosen, func(g *securityGroup) string { return g.Name }, "InvalidGroup.NotFound", "The security group '%s' does not exist")
+	if err != nil {
+		return nil, err
 	}
 	page, next, err := list[*securityGroup]{
 		fields: groupFields(st),
@@ -149,13 +159,24 @@ func groupAnswer(st *state, g *securityGroup) groupXML {
 }
 
 func groupFields(st *state) fields[*securityGroup] {
+	within := one(func(g *securityGroup) string { return g.ID }) // of what the rules of groupAnswer let in
+	whole := one(func(*securityGroup) string { return "-1" })
 	return fields[*securityGroup]{
+		"egress.ip-permission.cidr":     one(func(*securityGroup) string { return "0.0.0.0/0" }),
+		"egress.ip-permission.protocol": whole,
+		"ip-permission.group-id":        within,
+		"ip-permission.group-name":      one(func(g *securityGroup) string { return g.Name }),
+		"ip-permission.protocol":        whole,
+		"ip-permission.user-id":         one(func(*securityGroup) string { return st.Account.ID }),
+
 		"description": one(func(g *securityGroup) string { return g.Description }),
 		"group-id":    one(func(g *securityGroup) string { return g.ID }),
 		"group-name":  one(func(g *securityGroup) string { return g.Name }),
 		"owner-id":    one(func(*securityGroup) string { return st.Account.ID }),
 		"vpc-id":      one(func(g *securityGroup) string { return g.VPC }),
-	}
+	}.lacking("egress.ip-permission.from-port", "egress.ip-permission.group-id", "egress.ip-permission.group-name", "egress.ip-permission.ipv6-cidr",
+		"egress.ip-permission.prefix-list-id", "egress.ip-permission.to-port", "egress.ip-permission.user-id",
+		"ip-permission.cidr", "ip-permission.from-port", "ip-permission.ipv6-cidr", "ip-permission.prefix-list-id", "ip-permission.to-port")
 }
 
 type vpcXML struct {
@@ -179,24 +200,33 @@ func describeVPCs(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	known := fields[*vpc]{
-		"vpc-id":     one(byID),
-		"cidr":       one(func(v *vpc) string { return v.CIDR }),
-		"is-default": one(func(*vpc) string { return "false" }),
-		"isDefault":  one(func(*vpc) string { return "false" }),
-		"owner-id":   one(func(*vpc) string { return st.Account.ID }),
-		"state":      one(func(*vpc) string { return "available" }),
-	}
-	found, err := matching(c.params, chosen, known, func(v *vpc) tags { return v.Tags })
+	page, next, err := list[*vpc]{
+		fields: fields[*vpc]{
+			"vpc-id":                            one(byID),
+			"cidr":                              one(func(v *vpc) string { return v.CIDR }),
+			"cidr-block-association.cidr-block": one(func(v *vpc) string { return v.CIDR }),
+			"cidr-block-association.state":      one(func(*vpc) string { return "associated" }),
+			"is-default":                        one(func(*vpc) string { return "false" }),
+			"isDefault":                         one(func(*vpc) string { return "false" }),
+			"owner-id":                          one(func(*vpc) string { return st.Account.ID }),
+			"state":                             one(func(*vpc) string { return "available" }),
+		}.lacking("cidr-block-association.association-id", "dhcp-options-id", "ipv6-cidr-block-association.association-id",
+			"ipv6-cidr-block-association.ipv6-cidr-block", "ipv6-cidr-block-association.ipv6-pool", "ipv6-cidr-block-association.state"),
+		tags:   func(v *vpc) tags { return v.Tags.searchable(c.now) },
+		limits: pageLimits{5, 1000, 1000},
+		key:    byID,
+	}.page(c, byKey(chosen, byID))
 	if err != nil {
 		return nil, err
 	}
 	var answer struct {
 		VPCs []vpcXML `xml:"vpcSet>item"`
+		Next string   `xml:"nextToken,omitempty"`
 	}
-	for _, v := range found {
+	for _, v := range page {
 		answer.VPCs = append(answer.VPCs, vpcAnswer(st, v))
 	}
+	answer.Next = next
 	return answer, nil
 }
 
@@ -222,6 +252,7 @@ func describeAvailabilityZones(c *call) (any, error) {
 		"state":            one(stateOf),
 		"opt-in-status":    one(func(zone) string { return "opt-in-not-required" }),
 		"group-name":       one(func(zone) string { return region + "-zg-1" }),
+		"group-long-name":  func(zone) []string { return nil },
 		"message":          func(zone) []string { return nil },
 		"parent-zone-id":   func(zone) []string { return nil },
 		"parent-zone-name": func(zone) []string { return nil },

@@ -1,6 +1,7 @@
 package emulator
 
 import (
+	"strconv"
 	"time"
 )
 
@@ -23,14 +24,6 @@ type eniXML struct {
 	Zone        string         `xml:"availabilityZone,omitempty"`
 	ZoneID      string         `xml:"availabilityZoneId,omitempty"`
 	Tags        tags           `xml:"tagSet>item"`
-}
-
-// attached is what the interface is attached to; zero: nothing.
-func (x eniXML) attached() attachmentXML {
-	if x.Attachment == nil {
-		return attachmentXML{}
-	}
-	return *x.Attachment
 }
 
 type publicXML struct {
@@ -75,17 +68,24 @@ func (s *Server) interfacesAnswer(l live) []eniXML {
 	return all
 }
 
+// interfacesOf is what DescribeNetworkInterfaces shows of the interfaces of an instance; nothing once it is gone.
+func (s *Server) interfacesOf(l live) []eniXML {
+	if l.gone() {
+		return nil
+	}
+	all := s.interfacesAnswer(l)
+	for i := range all {
+		x := &all[i]
+		x.Attachment.Instance, x.Attachment.Owner = l.ID, s.st.Account.ID
+		x.Zone, x.ZoneID, x.Tags = l.Zone.Name, l.Zone.ID, l.Interfaces[i].Tags
+	}
+	return all
+}
+
 func describeNetworkInterfaces(c *call) (any, error) {
 	var all []eniXML
 	for _, l := range c.server.visible(c.now) {
-		if l.gone() {
-			continue
-		}
-		for i, x := range c.server.interfacesAnswer(l) {
-			x.Attachment.Instance, x.Attachment.Owner = l.ID, c.state().Account.ID
-			x.Zone, x.ZoneID, x.Tags = l.Zone.Name, l.Zone.ID, l.Interfaces[i].Tags
-			all = append(all, x)
-		}
+		all = append(all, c.server.interfacesOf(l)...)
 	}
 	for _, n := range c.state().Interfaces {
 		all = append(all, c.server.detachedAnswer(n))
@@ -96,24 +96,7 @@ func describeNetworkInterfaces(c *call) (any, error) {
 		return nil, err
 	}
 	page, next, err := list[eniXML]{
-		fields: fields[eniXML]{
-			"attachment.instance-id": one(func(x eniXML) string { return x.attached().Instance }),
-			"attachment.status":      one(func(x eniXML) string { return x.attached().Status }),
-			"availability-zone":      one(func(x eniXML) string { return x.Zone }),
-			"group-id": func(x eniXML) []string {
-				var ids []string
-				for _, g := range x.Groups {
-					ids = append(ids, g.ID)
-				}
-				return ids
-			},
-			"interface-type":       one(func(x eniXML) string { return x.Type }),
-			"network-interface-id": one(id),
-			"private-ip-address":   one(func(x eniXML) string { return x.Address }),
-			"status":               one(func(x eniXML) string { return x.Status }),
-			"subnet-id":            one(func(x eniXML) string { return x.SubnetID }),
-			"vpc-id":               one(func(x eniXML) string { return x.VPC }),
-		},
+		fields: interfaceFields(),
 		tags:   func(x eniXML) tags { return x.Tags.searchable(c.now) },
 		limits: pageLimits{5, 1000, 1000},
 		key:    id,
@@ -193,13 +176,25 @@ func describeVolumes(c *call) (any, error) {
 			"attachment.delete-on-termination": one(func(x volumeXML) string {
 				return boolText(x.attached().DeleteOnTermination)
 			}),
-			"availability-zone": one(func(x volumeXML) string { return x.Zone }),
-			"encrypted":         one(func(x volumeXML) string { return boolText(x.Encrypted) }),
-			"snapshot-id":       one(func(x volumeXML) string { return x.Snapshot }),
-			"status":            one(func(x volumeXML) string { return x.Status }),
-			"volume-id":         one(id),
-			"volume-type":       one(func(x volumeXML) string { return x.Type }),
-		},
+			"attachment.attach-time": func(x volumeXML) []string {
+				if len(x.Attachments) == 0 {
+					return nil
+				}
+				return []string{x.attached().At.Format(time.RFC3339)}
+			},
+			"attachment.status":    func(x volumeXML) []string { return something(x.attached().Status) },
+			"availability-zone":    one(func(x volumeXML) string { return x.Zone }),
+			"availability-zone-id": one(func(x volumeXML) string { return x.ZoneID }),
+			"create-time":          one(func(x volumeXML) string { return x.CreatedAt.Format(time.RFC3339) }),
+			"multi-attach-enabled": one(func(volumeXML) string { return "false" }),
+			"operator.managed":     one(func(volumeXML) string { return "false" }),
+			"size":                 one(func(x volumeXML) string { return strconv.Itoa(x.SizeGiB) }),
+			"encrypted":            one(func(x volumeXML) string { return boolText(x.Encrypted) }),
+			"snapshot-id":          one(func(x volumeXML) string { return x.Snapshot }),
+			"status":               one(func(x volumeXML) string { return x.Status }),
+			"volume-id":            one(id),
+			"volume-type":          one(func(x volumeXML) string { return x.Type }),
+		}.lacking("fast-restored", "operator.principal"),
 		tags:   func(x volumeXML) tags { return x.Tags.searchable(c.now) },
 		limits: pageLimits{5, 1000, 0},
 		key:    id,

@@ -27,6 +27,23 @@ func one[T any](f func(T) string) func(T) []string {
 	return func(item T) []string { return []string{f(item)} }
 }
 
+// with returns the fields and more of them.
+func (f fields[T]) with(more fields[T]) fields[T] {
+	all := maps.Clone(f)
+	maps.Copy(all, more)
+	return all
+}
+
+// lacking returns the fields with further ones that resources of AWS may have, and none has here: filters
+// by them find nothing, as they do at AWS in an account without.
+func (f fields[T]) lacking(names ...string) fields[T] {
+	all := maps.Clone(f)
+	for _, name := range names {
+		all[name] = func(T) []string { return nil }
+	}
+	return all
+}
+
 // readFilters decodes the filters of a request. EC2 refuses empty ones and
 // more than 200 values in all.
 func readFilters(params *wire.Node) ([]filter, error) {

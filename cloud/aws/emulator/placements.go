@@ -148,7 +148,7 @@ func describePlacementGroups(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	chosen, err = matching(c.params, chosen, placementFields(), func(g *placementGroup) tags { return g.Tags.searchable(c.now) })
+	chosen, err = matching(c.params, chosen, st.placementFields(), func(g *placementGroup) tags { return g.Tags.searchable(c.now) })
 	if err != nil {
 		return nil, err
 	}
@@ -161,8 +161,9 @@ func describePlacementGroups(c *call) (any, error) {
 	return answer, nil
 }
 
-func placementFields() fields[*placementGroup] {
+func (s *state) placementFields() fields[*placementGroup] {
 	return fields[*placementGroup]{
+		"group-arn":  one(func(g *placementGroup) string { return s.placementAnswer(g).ARN }),
 		"group-name": one(func(g *placementGroup) string { return g.Name }),
 		"state":      one(func(*placementGroup) string { return "available" }),
 		"strategy":   one(func(g *placementGroup) string { return g.Strategy }),

@@ -188,6 +188,14 @@ func (s *state) reservation(id string) (*capacityReservation, error) {
 	return nil, wire.Errorf("InvalidCapacityReservationId.NotFound", "The capacity reservation ID '%s' does not exist", id)
 }
 
+// placementARN names the placement group that a reservation is made in; empty: in none.
+func (s *state) placementARN(r *capacityReservation) string {
+	if g := s.Placements[r.Placement]; g != nil {
+		return s.placementAnswer(g).ARN
+	}
+	return ""
+}
+
 func (s *state) reservationARN(r *capacityReservation) string {
 	return "arn:aws:ec2:" + s.Account.Region + ":" + r.Owner + ":capacity-reservation/" + r.ID
 }
@@ -315,9 +323,7 @@ func (s *Server) reservationAnswer(r *capacityReservation, all []live, now time.
 	if !r.EndsAt.IsZero() {
 		x.EndsAt, x.EndKind = imageTime(r.EndsAt), "limited"
 	}
-	if g := s.st.Placements[r.Placement]; g != nil {
-		x.PlacementARN = s.st.placementAnswer(g).ARN
-	}
+	x.PlacementARN = s.st.placementARN(r)
 	if r.Interruptible {
 		x.Interruptible = &r.Interruptible
 	}
@@ -335,7 +341,7 @@ func describeCapacityReservations(c *call) (any, error) {
 		return nil, err
 	}
 	page, next, err := list[*capacityReservation]{
-		fields: reservationFields(c.now),
+		fields: st.reservationFields(c.now),
 		tags:   func(r *capacityReservation) tags { return r.Tags.searchable(c.now) },
 		limits: pageLimits{1, 1000, 1000},
 		key:    func(r *capacityReservation) string { return r.ID },
@@ -354,7 +360,7 @@ func describeCapacityReservations(c *call) (any, error) {
 	return answer, nil
 }
 
-func reservationFields(now time.Time) fields[*capacityReservation] {
+func (s *state) reservationFields(now time.Time) fields[*capacityReservation] {
 	return fields[*capacityReservation]{
 		"availability-zone":    one(func(r *capacityReservation) string { return r.Zone.Name }),
 		"availability-zone-id": one(func(r *capacityReservation) string { return r.Zone.ID }),
@@ -365,9 +371,17 @@ func reservationFields(now time.Time) fields[*capacityReservation] {
 		"instance-platform":       one(func(*capacityReservation) string { return "Linux/UNIX" }),
 		"instance-type":           one(func(r *capacityReservation) string { return r.Type }),
 		"owner-id":                one(func(r *capacityReservation) string { return r.Owner }),
-		"state":                   one(func(r *capacityReservation) string { return r.state(now) }),
-		"tenancy":                 one((*capacityReservation).tenancy),
-	}
+		"placement-group-arn":     func(r *capacityReservation) []string { return something(s.placementARN(r)) },
+		"start-date":              one(func(r *capacityReservation) string { return imageTime(r.StartsAt) }),
+		"end-date": func(r *capacityReservation) []string {
+			if r.EndsAt.IsZero() {
+				return nil
+			}
+			return []string{imageTime(r.EndsAt)}
+		},
+		"state":   one(func(r *capacityReservation) string { return r.state(now) }),
+		"tenancy": one((*capacityReservation).tenancy),
+	}.lacking("outpost-arn")
 }
 
 func createCapacityReservation(c *call) (any, error) {

@@ -40,9 +40,26 @@ func spotStatus(l live, now time.Time) (state string, status spotStatusXML) {
 	return "active", spotStatusXML{"fulfilled", "Your spot request is fulfilled.", l.LaunchedAt}
 }
 
+// launchedFields are what requests can be filtered by of the instances behind them.
+func launchedFields(behind map[string]instanceXML) fields[spotRequestXML] {
+	of := func(f func(instanceXML) string) func(spotRequestXML) []string {
+		return func(r spotRequestXML) []string { return something(f(behind[r.ID])) }
+	}
+	return fields[spotRequestXML]{
+		"launch.group-id":               func(r spotRequestXML) []string { return idsOf(behind[r.ID].Groups) },
+		"launch.group-name":             func(r spotRequestXML) []string { return namesOf(behind[r.ID].Groups) },
+		"launch.image-id":               of(func(x instanceXML) string { return x.ImageID }),
+		"launch.instance-type":          of(func(x instanceXML) string { return x.Type }),
+		"launch.key-name":               of(func(x instanceXML) string { return x.KeyName }),
+		"launched-availability-zone-id": of(func(x instanceXML) string { return x.Placement.ZoneID }),
+		"network-interface.subnet-id":   of(func(x instanceXML) string { return x.SubnetID }),
+	}
+}
+
 // describeSpotInstanceRequests shows the request behind each spot instance that is remembered.
 func describeSpotInstanceRequests(c *call) (any, error) {
 	var all []spotRequestXML
+	behind := map[string]instanceXML{} // the instance of each request
 	for _, l := range c.server.visible(c.now) {
 		if !l.Spot {
 			continue
@@ -52,6 +69,7 @@ func describeSpotInstanceRequests(c *call) (any, error) {
 			CreatedAt: l.LaunchedAt, InstanceID: l.ID, Zone: l.Zone.Name, Product: "Linux/UNIX", ID: l.SpotRequest, State: state, Status: status,
 			Tags: l.SpotTags, Type: "one-time", Behaviour: "terminate",
 		})
+		behind[l.SpotRequest] = c.server.instanceAnswer(l)
 	}
 	byID := func(r spotRequestXML) string { return r.ID }
 	all, err := chosenByID(c.params.Strings("SpotInstanceRequestId"), byKey(all, byID), byID, "InvalidSpotInstanceRequestID.NotFound",
@@ -67,7 +85,11 @@ func describeSpotInstanceRequests(c *call) (any, error) {
 			"state":                      one(func(r spotRequestXML) string { return r.State }),
 			"status-code":                one(func(r spotRequestXML) string { return r.Status.Code }),
 			"type":                       one(func(r spotRequestXML) string { return r.Type }),
-		},
+			"create-time":                one(func(r spotRequestXML) string { return imageTime(r.CreatedAt) }),
+			"product-description":        one(func(r spotRequestXML) string { return r.Product }),
+			"status-message":             one(func(r spotRequestXML) string { return r.Status.Message }),
+		}.with(launchedFields(behind)).lacking("availability-zone-group", "fault-code", "fault-message", "launch-group", "launch.kernel-id",
+			"launch.ramdisk-id", "spot-price", "valid-from", "valid-until"),
 		tags: func(r spotRequestXML) tags { return r.Tags }, limits: pageLimits{5, 1000, 1000}, key: byID,
 	}.page(c, slices.Clone(all))
 	return struct {

@@ -326,6 +326,14 @@ func versionFields() fields[numbered] {
 func (p *profileRef) names() []string {
 	if p == nil {
 		return nil
-	}
+		"http-endpoint":        one(func(v numbered) string { return metadataAnswer(v.Data.Metadata).Endpoint }),
+		"http-tokens":          one(func(v numbered) string { return metadataAnswer(v.Data.Metadata).Tokens }),
+		"network-card-index": func(v numbered) (all []string) {
+			for _, i := range v.Data.Interfaces {
+				all = append(all, strconv.Itoa(i.Card))
+			}
+			return all
+		},
+	}.lacking("host-resource-group-arn", "http-protocol-ipv4", "kernel-id", "license-configuration-arn", "ram-disk-id")
 	return []string{p.ARN, p.Name}
 }

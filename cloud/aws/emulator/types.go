@@ -295,5 +295,71 @@ func typeFields() fields[*ec2data.Type] {
 		"supported-boot-mode":                          func(t *ec2data.Type) []string { return t.BootModes },
 		"vcpu-info.default-vcpus":                      number(func(t *ec2data.Type) int64 { return int64(t.VCPUs) }),
 		"vcpu-info.default-cores":                      number(func(t *ec2data.Type) int64 { return int64(vcpuAnswer(t).Cores) }),
+		"vcpu-info.default-threads-per-core":           number(func(t *ec2data.Type) int64 { return int64(vcpuAnswer(t).Threads) }),
+		"processor-info.sustained-clock-speed-in-ghz":  one(func(t *ec2data.Type) string { return decimal(t.ClockGHz) }),
+		"network-info.ipv4-addresses-per-interface":    number(func(t *ec2data.Type) int64 { return int64(t.IPv4PerENI) }),
+		"network-info.ipv6-addresses-per-interface":    number(func(t *ec2data.Type) int64 { return int64(t.IPv6PerENI) }),
+		"network-info.maximum-network-cards":           number(func(t *ec2data.Type) int64 { return int64(networkAnswer(t).CardsMax) }),
+		"network-info.network-performance":             one(func(t *ec2data.Type) string { return t.NetworkText }),
+		"network-info.efa-info.maximum-efa-interfaces": func(t *ec2data.Type) []string {
+			if t.EFAInterfaces == 0 {
+				return nil
+			}
+			return []string{strconv.Itoa(t.EFAInterfaces)}
+		},
+	}.with(ebsFields()).with(storageFields()).lacking(
+		"auto-recovery-supported", "dedicated-hosts-supported", "free-tier-eligible", "hibernation-supported", "network-info.bandwidth-weightings",
+		"network-info.flexible-ena-queues-support", "nitro-enclaves-support", "nitro-tpm-info.supported-versions", "nitro-tpm-support",
+		"processor-info.supported-features", "reboot-migration-support", "vcpu-info.valid-cores", "vcpu-info.valid-threads-per-core")
+}
+
+// decimal is a number as filters write it.
+func decimal(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+
+func ebsFields() fields[*ec2data.Type] {
+	rate := func(f func(ebsRateXML) float64) func(*ec2data.Type) []string {
+		return func(t *ec2data.Type) []string {
+			if x := ebsAnswer(t).Optimized; x != nil {
+				return []string{decimal(f(*x))}
+			}
+			return nil
+		}
+	}
+	const within = "ebs-info.ebs-optimized-info."
+	return fields[*ec2data.Type]{
+		"ebs-info.encryption-support":          one(func(t *ec2data.Type) string { return ebsAnswer(t).Encryption }),
+		within + "baseline-bandwidth-in-mbps":  rate(func(x ebsRateXML) float64 { return float64(x.BaseMbps) }),
+		within + "baseline-iops":               rate(func(x ebsRateXML) float64 { return float64(x.BaseIOPS) }),
+		within + "baseline-throughput-in-mbps": rate(func(x ebsRateXML) float64 { return x.BaseMBps }),
+		within + "maximum-bandwidth-in-mbps":   rate(func(x ebsRateXML) float64 { return float64(x.MaxMbps) }),
+		within + "maximum-iops":                rate(func(x ebsRateXML) float64 { return float64(x.MaxIOPS) }),
+		within + "maximum-throughput-in-mbps":  rate(func(x ebsRateXML) float64 { return x.MaxMBps }),
+	}
+}
+
+func storageFields() fields[*ec2data.Type] {
+	of := func(f func(*ec2data.Storage) []string) func(*ec2data.Type) []string {
+		return func(t *ec2data.Type) []string {
+			if t.Storage == nil {
+				return nil
+			}
+			return f(t.Storage)
+		}
+	}
+	disk := func(f func(diskXML) string) func(*ec2data.Type) []string {
+		return of(func(s *ec2data.Storage) (all []string) {
+			for _, d := range storageAnswer(s).Disks {
+				all = append(all, f(d))
+			}
+			return all
+		})
+	}
+	return fields[*ec2data.Type]{
+		"instance-storage-info.disk.count":         disk(func(d diskXML) string { return strconv.Itoa(d.Count) }),
+		"instance-storage-info.disk.size-in-gb":    disk(func(d diskXML) string { return strconv.FormatInt(d.SizeGB, 10) }),
+		"instance-storage-info.disk.type":          disk(func(d diskXML) string { return d.Kind }),
+		"instance-storage-info.encryption-support": of(func(s *ec2data.Storage) []string { return something(s.Encryption) }),
+		"instance-storage-info.nvme-support":       of(func(s *ec2data.Storage) []string { return something(s.NVMe) }),
+		"instance-storage-info.total-size-in-gb":   of(func(s *ec2data.Storage) []string { return []string{strconv.FormatInt(s.TotalGB, 10)} }),
 	}
 }

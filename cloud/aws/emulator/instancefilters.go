@@ -1,0 +1,167 @@
+package emulator
+
+import (
+	"strconv"
+	"time"
+)
+
+// shownFields are those filters of DescribeInstances that go by what its answer shows.
+func (s *Server) shownFields() fields[live] {
+	of := func(f func(instanceXML) string) func(live) []string {
+		return func(l live) []string { return something(f(s.instanceAnswer(l))) }
+	}
+	metadata := func(f func(metadataOptions) string) func(live) []string {
+		return of(func(x instanceXML) string { return f(*x.Metadata) })
+	}
+	return fields[live]{
+		"dns-name":                               of(func(x instanceXML) string { return x.PublicDNS }),
+		"ebs-optimized":                          of(func(x instanceXML) string { return boolText(x.EBS) }),
+		"ena-support":                            of(func(x instanceXML) string { return boolText(x.ENA) }),
+		"enclave-options.enabled":                of(func(instanceXML) string { return "false" }),
+		"hibernation-options.configured":         of(func(instanceXML) string { return "false" }),
+		"hypervisor":                             of(func(x instanceXML) string { return x.Hypervisor }),
+		"ip-address":                             of(func(x instanceXML) string { return x.PublicIP }),
+		"launch-index":                           of(func(x instanceXML) string { return strconv.Itoa(x.LaunchIndex) }),
+		"monitoring-state":                       of(func(x instanceXML) string { return x.Monitoring.State }),
+		"operator.managed":                       of(func(instanceXML) string { return "false" }),
+		"platform":                               of(func(x instanceXML) string { return x.Platform }),
+		"platform-details":                       of(func(x instanceXML) string { return x.Details }),
+		"reason":                                 of(func(x instanceXML) string { return x.Reason }),
+		"root-device-name":                       of(func(x instanceXML) string { return x.RootDevice }),
+		"root-device-type":                       of(func(x instanceXML) string { return x.RootType }),
+		"source-dest-check":                      of(func(x instanceXML) string { return boolText(x.Checked) }),
+		"state-reason-code":                      of(func(x instanceXML) string { return x.stateReason().Code }),
+		"state-reason-message":                   of(func(x instanceXML) string { return x.stateReason().Message }),
+		"usage-operation":                        of(func(x instanceXML) string { return x.Usage }),
+		"virtualization-type":                    of(func(x instanceXML) string { return x.Virt }),
+		"instance.group-name":                    func(l live) []string { return namesOf(s.instanceAnswer(l).Groups) },
+		"private-dns-name-options.hostname-type": of(func(x instanceXML) string { return x.DNSOptions.Kind }),
+
+		"metadata-options.http-endpoint":               metadata(func(m metadataOptions) string { return m.Endpoint }),
+		"metadata-options.http-protocol-ipv6":          metadata(func(m metadataOptions) string { return m.IPv6 }),
+		"metadata-options.http-put-response-hop-limit": metadata(func(m metadataOptions) string { return strconv.Itoa(m.HopLimit) }),
+		"metadata-options.http-tokens":                 metadata(func(m metadataOptions) string { return m.Tokens }),
+		"metadata-options.instance-metadata-tags":      metadata(func(m metadataOptions) string { return m.InstanceTags }),
+		"metadata-options.state":                       metadata(func(m metadataOptions) string { return m.State }),
+	}.with(s.deviceFields()).with(s.interfaceFields())
+}
+
+// deviceFields are about the volumes that an instance holds.
+func (s *Server) deviceFields() fields[live] {
+	of := func(f func(deviceStateXML) string) func(live) []string {
+		return func(l live) (all []string) {
+			for _, d := range s.instanceAnswer(l).Devices {
+				all = append(all, f(d))
+			}
+			return all
+		}
+	}
+	return fields[live]{
+		"block-device-mapping.attach-time":           of(func(d deviceStateXML) string { return imageTime(d.EBS.AttachedAt) }),
+		"block-device-mapping.delete-on-termination": of(func(d deviceStateXML) string { return boolText(d.EBS.DeleteOnTermination) }),
+		"block-device-mapping.device-name":           of(func(d deviceStateXML) string { return d.Name }),
+		"block-device-mapping.status":                of(func(d deviceStateXML) string { return d.EBS.Status }),
+		"block-device-mapping.volume-id":             of(func(d deviceStateXML) string { return d.EBS.VolumeID }),
+	}
+}
+
+// interfaceFields are those of DescribeNetworkInterfaces, of the interfaces that an instance holds.
+func (s *Server) interfaceFields() fields[live] {
+	all := fields[live]{}
+	for name, values := range interfaceFields() {
+		all["network-interface."+name] = func(l live) (out []string) {
+			for _, x := range s.interfacesOf(l) {
+				out = append(out, values(x)...)
+			}
+			return out
+		}
+	}
+	return all
+}
+
+// interfaceFields are what network interfaces can be filtered by.
+func interfaceFields() fields[eniXML] {
+	of := func(f func(eniXML) string) func(eniXML) []string {
+		return func(x eniXML) []string { return something(f(x)) }
+	}
+	held := func(f func(attachmentXML) string) func(eniXML) []string {
+		return func(x eniXML) []string {
+			if x.Attachment == nil {
+				return nil
+			}
+			return something(f(*x.Attachment))
+		}
+	}
+	public := of(func(x eniXML) string {
+		if x.Association == nil {
+			return ""
+		}
+		return x.Association.IP
+	})
+	private := func(x eniXML) (all []string) {
+		for _, a := range x.Addresses {
+			all = append(all, a.Address)
+		}
+		return all
+	}
+	return fields[eniXML]{
+		"addresses.association.public-ip":  public,
+		"addresses.private-ip-address":     private,
+		"association.public-ip":            public,
+		"attachment.attach-time":           held(func(a attachmentXML) string { return a.At.Format(time.RFC3339) }),
+		"attachment.attachment-id":         held(func(a attachmentXML) string { return a.ID }),
+		"attachment.delete-on-termination": held(func(a attachmentXML) string { return boolText(a.DeleteOnTermination) }),
+		"attachment.device-index":          held(func(a attachmentXML) string { return strconv.Itoa(a.DeviceIndex) }),
+		"attachment.instance-id":           held(func(a attachmentXML) string { return a.Instance }),
+		"attachment.instance-owner-id":     held(func(a attachmentXML) string { return a.Owner }),
+		"attachment.network-card-index":    held(func(a attachmentXML) string { return strconv.Itoa(a.Card) }),
+		"attachment.status":                held(func(a attachmentXML) string { return a.Status }),
+		"availability-zone":                of(func(x eniXML) string { return x.Zone }),
+		"availability-zone-id":             of(func(x eniXML) string { return x.ZoneID }),
+		"description":                      of(func(x eniXML) string { return x.Description }),
+		"group-id":                         func(x eniXML) []string { return idsOf(x.Groups) },
+		"group-name":                       func(x eniXML) []string { return namesOf(x.Groups) },
+		"interface-type":                   of(func(x eniXML) string { return x.Type }),
+		"mac-address":                      of(func(x eniXML) string { return x.MAC }),
+		"network-interface-id":             of(func(x eniXML) string { return x.ID }),
+		"operator.managed":                 of(func(eniXML) string { return "false" }),
+		"owner-id":                         of(func(x eniXML) string { return x.OwnerID }),
+		"private-dns-name":                 of(func(x eniXML) string { return x.DNS }),
+		"private-ip-address":               private,
+		"requester-managed":                of(func(eniXML) string { return "false" }),
+		"source-dest-check":                of(func(x eniXML) string { return boolText(x.Checked) }),
+		"status":                           of(func(x eniXML) string { return x.Status }),
+		"subnet-id":                        of(func(x eniXML) string { return x.SubnetID }),
+		"vpc-id":                           of(func(x eniXML) string { return x.VPC }),
+	}.lacking("association.allocation-id", "association.association-id", "ipv6-addresses.ipv6-address", "operator.principal", "requester-id")
+}
+
+// something is a value, and nothing where it is empty.
+func something(value string) []string {
+	if value == "" {
+		return nil
+	}
+	return []string{value}
+}
+
+func idsOf(groups []groupRefXML) (all []string) {
+	for _, g := range groups {
+		all = append(all, g.ID)
+	}
+	return all
+}
+
+func namesOf(groups []groupRefXML) (all []string) {
+	for _, g := range groups {
+		all = append(all, g.Name)
+	}
+	return all
+}
+
+// stateReason is why the instance is in its state; zero where there is no more to say.
+func (x instanceXML) stateReason() reasonXML {
+	if x.StateReason == nil {
+		return reasonXML{}
+	}
+	return *x.StateReason
+}
