@@ -1,6 +1,8 @@
 package emulator
 
 import (
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/daemok/daemok/cloud/aws/emulator/wire"
@@ -14,6 +16,7 @@ type statusXML struct {
 	State    stateXML   `xml:"instanceState"`
 	Instance summaryXML `xml:"instanceStatus"`
 	System   summaryXML `xml:"systemStatus"`
+	Volumes  summaryXML `xml:"attachedEbsStatus"`
 	Events   []eventXML `xml:"eventsSet>item"`
 }
 
@@ -35,12 +38,21 @@ type eventXML struct {
 	NotBefore   time.Time `xml:"notBefore"`
 }
 
+// How many instances a call may name.
+const (
+	statusesPerCall = 100
+	changedPerCall  = 1000
+)
+
 // describeInstanceStatus shows running instances only, unless all are asked
 // for.
 func describeInstanceStatus(c *call) (any, error) {
 	ids := c.params.Strings("InstanceId")
 	if len(ids) > 0 && c.params.Has("MaxResults") {
 		return nil, wire.Errorf("InvalidParameterCombination", "The parameter instancesSet cannot be used with the parameter maxResults")
+	}
+	if len(ids) > statusesPerCall {
+		return nil, wire.Errorf("InvalidParameterValue", "The maximum number of instance IDs per call is %d", statusesPerCall)
 	}
 	chosen := c.server.visible(c.now)
 	if len(ids) > 0 {
@@ -60,7 +72,7 @@ func describeInstanceStatus(c *call) (any, error) {
 		return nil, err
 	}
 	byID := func(l live) string { return l.ID }
-	page, next, err := paged(c, byKey(found, byID), pageLimits{5, 1000, 100}, byID)
+	page, next, err := paged(c, byKey(found, byID), pageLimits{5, 1000, statusesPerCall}, byID)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +82,7 @@ func describeInstanceStatus(c *call) (any, error) {
 	}
 	for _, l := range page {
 		answer.Statuses = append(answer.Statuses, statusXML{l.Zone.Name, l.Zone.ID, l.ID, stateAnswer(l.state),
-			summaryOf(l, InstanceCheck), summaryOf(l, SystemCheck), eventsOf(l)})
+			summaryOf(l, InstanceCheck), summaryOf(l, SystemCheck), volumesOf(l), eventsOf(l)})
 	}
 	answer.Next = next
 	return answer, nil
@@ -86,6 +98,14 @@ func summaryOf(l live, check Check) summaryXML {
 		return summaryXML{Status: "not-applicable"}
 	case !since.IsZero():
 		return summaryXML{Status: "impaired", Details: []detailXML{{"reachability", "failed", &since}}}
+	}
+	return summaryXML{Status: "ok", Details: []detailXML{{"reachability", "passed", nil}}}
+}
+
+// volumesOf is the check of the instance's volumes, which nothing here makes fail.
+func volumesOf(l live) summaryXML {
+	if l.state != market.Running {
+		return summaryXML{Status: "not-applicable"}
 	}
 	return summaryXML{Status: "ok", Details: []detailXML{{"reachability", "passed", nil}}}
 }
@@ -119,18 +139,23 @@ func statusFields() fields[live] {
 		}
 	}
 	return fields[live]{
+		"attached-ebs-status.status":   one(func(l live) string { return volumesOf(l).Status }),
 		"availability-zone":            one(func(l live) string { return l.Zone.Name }),
+		"availability-zone-id":         one(func(l live) string { return l.Zone.ID }),
 		"event.code":                   event(func(e scheduled) string { return e.Code }),
 		"event.description":            event(func(e scheduled) string { return e.Description }),
 		"event.instance-event-id":      event(func(e scheduled) string { return e.ID }),
 		"event.not-after":              none,
 		"event.not-before":             event(func(e scheduled) string { return e.NotBefore.Format(time.RFC3339) }),
+		"event.not-before-deadline":    none,
+		"instance-state-code":          one(func(l live) string { return strconv.Itoa(stateCodes[l.state]) }),
 		"instance-state-name":          one(func(l live) string { return string(l.state) }),
 		"instance-status.status":       status(InstanceCheck),
 		"instance-status.reachability": reachability(InstanceCheck),
+		"operator.managed":             one(func(live) string { return "false" }),
 		"system-status.status":         status(SystemCheck),
 		"system-status.reachability":   reachability(SystemCheck),
-	}
+	}.lacking("application-status.status", "operator.principal")
 }
 
 type changeXML struct {
@@ -146,42 +171,47 @@ type changesXML struct {
 // terminateInstances ends all that are named, or none when one of them is not
 // known. Ending what has ended is no error.
 func terminateInstances(c *call) (any, error) {
-	return changeInstances(c, func(l live) error {
-		c.server.market.Terminate(l.ID, "Client.UserInitiatedShutdown")
-		return nil
-	})
+	return changeInstances(c, func(live) error { return nil }, func(id string) { c.server.market.Terminate(id, "Client.UserInitiatedShutdown") })
 }
 
+// stopInstances stops all that are named, or none. Spot instances of fleets come of requests that
+// are made once, and end rather than stop.
 func stopInstances(c *call) (any, error) {
 	return changeInstances(c, func(l live) error {
-		switch l.state {
-		case market.Running:
-			c.server.market.Stop(l.ID)
-		case market.Stopping, market.Stopped:
-		default:
+		switch {
+		case l.SpotRequest != "":
+			return wire.Errorf("UnsupportedOperation", "You can't stop the Spot Instance '%s' because it is associated with a one-time Spot Instance request. You can only stop Spot Instances associated with persistent Spot Instance requests.", l.ID)
+		case !slices.Contains([]market.State{market.Running, market.Stopping, market.Stopped}, l.state):
 			return wire.Errorf("IncorrectInstanceState", "This instance '%s' is not in a state from which it can be stopped.", l.ID)
 		}
 		return nil
-	})
+	}, func(id string) { c.server.market.Stop(id) })
 }
 
-func changeInstances(c *call, do func(live) error) (any, error) {
+// changeInstances does one thing to all that are named, once none of them may not be changed so.
+func changeInstances(c *call, may func(live) error, do func(id string)) (any, error) {
 	ids := c.params.Strings("InstanceId")
 	if len(ids) == 0 {
 		return nil, wire.Errorf("MissingParameter", "The request must contain the parameter InstanceId")
 	}
+	if len(ids) > changedPerCall {
+		return nil, wire.Errorf("InvalidParameterValue", "The maximum number of instance IDs per call is %d", changedPerCall)
+	}
 	found, err := c.server.visibleByID(ids, c.now)
 	if err != nil {
 		return nil, err
+	}
+	for _, l := range found {
+		if err := may(l); err != nil {
+			return nil, err
+		}
 	}
 	if err := c.commit(); err != nil {
 		return nil, err
 	}
 	var answer changesXML
 	for _, l := range found {
-		if err := do(l); err != nil {
-			return nil, err
-		}
+		do(l.ID)
 		m, _ := c.server.market.Machine(l.ID)
 		now := m.At(c.server.now()) // the change came after the call did
 		if now == market.Terminated && l.state != market.Terminated {

@@ -118,9 +118,9 @@ func modifySubnetAttribute(c *call) (any, error) {
 
 func startInstances(c *call) (any, error) {
 	return changeInstances(c, func(l live) error {
-		if !c.server.market.Start(l.ID) && l.state != market.Running && l.state != market.Pending {
+		if !slices.Contains([]market.State{market.Stopped, market.Running, market.Pending}, l.state) {
 			return wire.Errorf("IncorrectInstanceState", "The instance '%s' is not in a state from which it can be started.", l.ID)
 		}
 		return nil
-	})
+	}, func(id string) { c.server.market.Start(id) })
 }
