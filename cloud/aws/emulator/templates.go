@@ -167,7 +167,7 @@ func (s *Server) makeTemplate(c *call) (templateXML, error) {
 
 func deleteLaunchTemplate(c *call) (any, error) {
 	st := c.state()
-	t, err := st.templateOf(c.params.String("LaunchTemplateId"), c.params.String("LaunchTemplateName"))
+	t, err := c.namedTemplate()
 	if err != nil {
 		return nil, err
 	}
@@ -249,13 +249,17 @@ func describeLaunchTemplateVersions(c *call) (any, error) {
 		Next     string       `xml:"nextToken,omitempty"`
 	}
 	for _, v := range page {
-		answer.Versions = append(answer.Versions, versionXML{
-			CreatedBy: st.creator(), CreatedAt: v.CreatedAt.Truncate(time.Second), Default: v.Number == v.of.Default, Data: v.Data,
-			ID: v.of.ID, Name: v.of.Name, Description: v.Description, Number: v.Number,
-		})
+		answer.Versions = append(answer.Versions, st.versionAnswer(v))
 	}
 	answer.Next = next
 	return answer, nil
+}
+
+func (s *state) versionAnswer(v numbered) versionXML {
+	return versionXML{
+		CreatedBy: s.creator(), CreatedAt: v.CreatedAt.Truncate(time.Second), Default: v.Number == v.of.Default, Data: v.Data,
+		ID: v.of.ID, Name: v.of.Name, Description: v.Description, Number: v.Number,
+	}
 }
 
 // numbered is a version with its template.
@@ -320,12 +324,6 @@ func versionFields() fields[numbered] {
 		"create-time":          one(func(v numbered) string { return imageTime(v.CreatedAt) }),
 		"iam-instance-profile": func(v numbered) []string { return v.Data.Profile.names() },
 		"ebs-optimized":        one(func(v numbered) string { return boolText(v.Data.EBSOptimized != nil && *v.Data.EBSOptimized) }),
-	}
-}
-
-func (p *profileRef) names() []string {
-	if p == nil {
-		return nil
 		"http-endpoint":        one(func(v numbered) string { return metadataAnswer(v.Data.Metadata).Endpoint }),
 		"http-tokens":          one(func(v numbered) string { return metadataAnswer(v.Data.Metadata).Tokens }),
 		"network-card-index": func(v numbered) (all []string) {
@@ -335,5 +333,11 @@ func (p *profileRef) names() []string {
 			return all
 		},
 	}.lacking("host-resource-group-arn", "http-protocol-ipv4", "kernel-id", "license-configuration-arn", "ram-disk-id")
+}
+
+func (p *profileRef) names() []string {
+	if p == nil {
+		return nil
+	}
 	return []string{p.ARN, p.Name}
 }
