@@ -4,16 +4,21 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/daemok/daemok/cloud/aws/emulator/wire"
 )
 
-// parameter is one SSM parameter; all are public strings of version 1.
+// parameter is one SSM parameter. AWS's own are public strings of version 1.
 type parameter struct {
-	Value string
-	At    time.Time
+	Value   string
+	At      time.Time
+	Own     bool   `json:",omitempty"` // the account's
+	Kind    string `json:",omitempty"` // String where empty
+	Data    string `json:",omitempty"` // text where empty
+	Version int    `json:",omitempty"` // 1 where 0
 }
 
 type parameterJSON struct {
@@ -28,16 +33,34 @@ type parameterJSON struct {
 
 func (s *state) parameterAnswer(name string) parameterJSON {
 	p := s.Parameters[name]
+	owner := ""
+	if p.Own {
+		owner = s.Account.ID
+	}
 	return parameterJSON{
-		ARN: "arn:aws:ssm:" + s.Account.Region + "::parameter" + name, DataType: "text", LastModifiedDate: seconds(p.At),
-		Name: name, Type: "String", Value: p.Value, Version: 1,
+		ARN: "arn:aws:ssm:" + s.Account.Region + ":" + owner + ":parameter/" + strings.TrimPrefix(name, "/"), DataType: cmp.Or(p.Data, "text"),
+		LastModifiedDate: seconds(p.At), Name: name, Type: cmp.Or(p.Kind, "String"), Value: p.Value, Version: cmp.Or(p.Version, 1),
 	}
 }
 
-// parameterName strips the version or label that a name may carry.
-func parameterName(name string) string {
-	name, _, _ = strings.Cut(name, ":")
-	return name
+// parameterNamed finds a parameter by its name or ARN, either with a version behind a colon.
+func (s *state) parameterNamed(asked string) (name string, err error) {
+	name = asked
+	if _, below, is := strings.Cut(name, ":parameter/"); is && strings.HasPrefix(name, "arn:") {
+		name = "/" + below
+		if bare, _, _ := strings.Cut(below, ":"); s.Parameters[bare].Own {
+			name = below // ARNs leave it open whether a name begins with a slash
+		}
+	}
+	name, version, chosen := strings.Cut(name, ":")
+	p, there := s.Parameters[name]
+	if !there {
+		return "", wire.Errorf("ParameterNotFound", "Parameter %s not found.", asked)
+	}
+	if chosen && version != strconv.Itoa(cmp.Or(p.Version, 1)) {
+		return "", wire.Errorf("ParameterVersionNotFound", "Systems Manager could not find version %s of %s. Verify the version and try again.", version, name)
+	}
+	return name, nil
 }
 
 func getParameter(c *call) (any, error) {
@@ -45,9 +68,9 @@ func getParameter(c *call) (any, error) {
 	if err := c.decode(&in); err != nil {
 		return nil, err
 	}
-	name := parameterName(in.Name)
-	if _, ok := c.state().Parameters[name]; !ok {
-		return nil, wire.Errorf("ParameterNotFound", "Parameter %s not found.", in.Name)
+	name, err := c.state().parameterNamed(in.Name)
+	if err != nil {
+		return nil, err
 	}
 	return map[string]any{"Parameter": c.state().parameterAnswer(name)}, nil
 }
@@ -58,18 +81,25 @@ const (
 	parametersPerPage = 10
 )
 
+func checkNames(names []string) error {
+	if len(names) == 0 || len(names) > parametersPerCall {
+		return wire.Errorf("ValidationException", "1 validation error detected: Value at 'names' failed to satisfy constraint: Member must have length between 1 and %d", parametersPerCall)
+	}
+	return nil
+}
+
 func getParameters(c *call) (any, error) {
 	var in struct{ Names []string }
 	if err := c.decode(&in); err != nil {
 		return nil, err
 	}
-	if len(in.Names) == 0 || len(in.Names) > parametersPerCall {
-		return nil, wire.Errorf("ValidationException", "1 validation error detected: Value at 'names' failed to satisfy constraint: Member must have length between 1 and %d", parametersPerCall)
+	if err := checkNames(in.Names); err != nil {
+		return nil, err
 	}
 	found, invalid := []parameterJSON{}, []string{}
 	for _, asked := range in.Names {
-		name := parameterName(asked)
-		if _, ok := c.state().Parameters[name]; !ok {
+		name, err := c.state().parameterNamed(asked)
+		if err != nil {
 			invalid = append(invalid, asked)
 			continue
 		}
