@@ -102,6 +102,31 @@ func describeAccessEntry(c *call) (any, error) {
 	return c.entryAnswer(e), nil
 }
 
+// updateAccessEntry changes the user and the groups of an entry that is of no machines.
+func updateAccessEntry(c *call) (any, error) {
+	e, err := c.entry()
+	if err != nil {
+		return nil, err
+	}
+	var in struct {
+		User   *string   `json:"username"`
+		Groups *[]string `json:"kubernetesGroups"`
+	}
+	if err := c.decode(&in); err != nil {
+		return nil, err
+	}
+	if nodeUsers[e.Type] != "" && in.Groups != nil {
+		return nil, wire.Errorf("InvalidParameterException", "The kubernetesGroups cannot be specified for access entries of type %s", e.Type)
+	}
+	if in.User != nil {
+		e.User = *in.User
+	}
+	if in.Groups != nil {
+		e.Groups = *in.Groups
+	}
+	return c.entryAnswer(e), nil
+}
+
 // deleteAccessEntry shuts machines of the role out from their next registration on.
 func deleteAccessEntry(c *call) (any, error) {
 	e, err := c.entry()

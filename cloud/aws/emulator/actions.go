@@ -95,6 +95,15 @@ func iamActions() map[string]action {
 		"ListRoles":                     {serve: listRoles},
 		"RemoveRoleFromInstanceProfile": {serve: removeRoleFromInstanceProfile, effects: true},
 		"TagInstanceProfile":            {serve: tagInstanceProfile, effects: true},
+		"ListEntitiesForPolicy":         {serve: listEntitiesForPolicy},
+		"ListInstanceProfilesForRole":   {serve: listProfilesForRole},
+		"ListPolicies":                  {serve: listPolicies},
+		"ListPolicyVersions":            {serve: listPolicyVersions},
+		"ListRoleTags":                  {serve: listRoleTags},
+		"TagRole":                       {serve: tagRole, effects: true},
+		"UntagInstanceProfile":          {serve: untagInstanceProfile, effects: true},
+		"UntagRole":                     {serve: untagRole, effects: true},
+		"UpdateAssumeRolePolicy":        {serve: updateAssumeRolePolicy, effects: true},
 	}
 }
 
@@ -144,6 +153,9 @@ func eksActions() map[string]action {
 		"DescribeNodegroup":    {serve: describeNodegroup},
 		"DeleteAccessEntry":    {serve: deleteAccessEntry, effects: true},
 		"DescribeAccessEntry":  {serve: describeAccessEntry},
+		"DeleteNodegroup":      {serve: deleteNodegroup, effects: true},
+		"ListNodegroups":       {serve: listNodegroups},
+		"UpdateAccessEntry":    {serve: updateAccessEntry, effects: true},
 		"DescribeCluster":      {serve: describeCluster},
 		"DescribeUpdate":       {serve: describeUpdate},
 		"ListAccessEntries":    {serve: listAccessEntries},

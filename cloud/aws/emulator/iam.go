@@ -262,16 +262,7 @@ func tagInstanceProfile(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := readTags(c.params.List("Tags"))
-	if err != nil {
-		return nil, iamTagError(err)
-	}
-	joined := p.Tags.withAll(t)
-	if joined.count() > tagsMax {
-		return nil, wire.Errorf("LimitExceeded", "The number of tags has reached the maximum limit.").WithStatus(http.StatusConflict)
-	}
-	p.Tags = joined
-	return nil, nil
+	return nil, c.addTags(&p.Tags)
 }
 
 func listInstanceProfileTags(c *call) (any, error) {
@@ -287,29 +278,8 @@ func listInstanceProfileTags(c *call) (any, error) {
 
 // listInstanceProfiles leaves tags out of its answer, as IAM does.
 func listInstanceProfiles(c *call) (any, error) {
-	st, prefix := c.state(), c.params.String("PathPrefix")
-	var found []*profile
-	for _, p := range st.Profiles {
-		if strings.HasPrefix(p.Path, prefix) {
-			found = append(found, p)
-		}
-	}
-	page, marker, err := iamPaged(c, byKey(found, func(p *profile) string { return p.Name }), func(p *profile) string { return p.Name })
-	if err != nil {
-		return nil, err
-	}
-	var answer struct {
-		More     bool         `xml:"IsTruncated"`
-		Marker   string       `xml:"Marker,omitempty"`
-		Profiles []profileXML `xml:"InstanceProfiles>member"`
-	}
-	for _, p := range page {
-		x := st.profileAnswer(p)
-		x.Tags = nil
-		answer.Profiles = append(answer.Profiles, x)
-	}
-	answer.More, answer.Marker = marker != "", marker
-	return answer, nil
+	prefix := c.params.String("PathPrefix")
+	return c.profilesAnswer(func(p *profile) bool { return strings.HasPrefix(p.Path, prefix) })
 }
 
 // iamPaged cuts a page as IAM does: Marker and MaxItems, 100 unless asked.

@@ -63,16 +63,19 @@ type policyXML struct {
 	CreatedAt  time.Time `xml:"CreateDate"`
 }
 
-func (c *call) policyAnswer(p *policy, arn string) any {
+func (c *call) policyAnswer(p *policy, arn string) policyXML {
 	attached := 0
 	for _, r := range c.state().Roles {
 		if slices.ContainsFunc(r.Policies, func(have string) bool { return attachedARN(have) == arn }) {
 			attached++
 		}
 	}
-	return struct {
-		Policy policyXML `xml:"Policy"`
-	}{policyXML{p.Name, p.ID, arn, p.Path, "v1", attached, true, p.CreatedAt}}
+	return policyXML{p.Name, p.ID, arn, p.Path, "v1", attached, true, p.CreatedAt}
+}
+
+// onePolicy is the answer of calls that are about one.
+type onePolicy struct {
+	Policy policyXML `xml:"Policy"`
 }
 
 func createPolicy(c *call) (any, error) {
@@ -90,7 +93,7 @@ func createPolicy(c *call) (any, error) {
 		return nil, alreadyExists("A policy called", name)
 	}
 	st.Policies[arn] = p
-	return c.policyAnswer(p, arn), nil
+	return onePolicy{c.policyAnswer(p, arn)}, nil
 }
 
 func checkDocument(document string) error {
@@ -107,7 +110,7 @@ func getPolicy(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.policyAnswer(p, arn), nil
+	return onePolicy{c.policyAnswer(p, arn)}, nil
 }
 
 // getPolicyVersion knows one version of each: v1.
@@ -119,15 +122,20 @@ func getPolicyVersion(c *call) (any, error) {
 	if v := c.params.String("VersionId"); v != "v1" {
 		return nil, wire.Errorf("NoSuchEntity", "Policy %s version %s does not exist or is not attachable.", c.params.String("PolicyArn"), v).WithStatus(http.StatusNotFound)
 	}
-	type versionXML struct {
-		Document  string    `xml:"Document"`
-		Version   string    `xml:"VersionId"`
-		Default   bool      `xml:"IsDefaultVersion"`
-		CreatedAt time.Time `xml:"CreateDate"`
-	}
 	return struct {
-		Version versionXML `xml:"PolicyVersion"`
-	}{versionXML{escapedDocument(p.Document), "v1", true, p.CreatedAt}}, nil
+		Version policyVersionXML `xml:"PolicyVersion"`
+	}{versionOf(p)}, nil
+}
+
+type policyVersionXML struct {
+	Document  string    `xml:"Document,omitempty"`
+	Version   string    `xml:"VersionId"`
+	Default   bool      `xml:"IsDefaultVersion"`
+	CreatedAt time.Time `xml:"CreateDate"`
+}
+
+func versionOf(p *policy) policyVersionXML {
+	return policyVersionXML{escapedDocument(p.Document), "v1", true, p.CreatedAt}
 }
 
 func deletePolicy(c *call) (any, error) {

@@ -22,9 +22,12 @@ var restRoutes = map[string][]restRoute{
 		{http.MethodGet, "/clusters/{cluster}/access-entries", "ListAccessEntries"},
 		{http.MethodPost, "/clusters/{cluster}/access-entries", "CreateAccessEntry"},
 		{http.MethodGet, "/clusters/{cluster}/access-entries/{principal}", "DescribeAccessEntry"},
+		{http.MethodPost, "/clusters/{cluster}/access-entries/{principal}", "UpdateAccessEntry"},
 		{http.MethodDelete, "/clusters/{cluster}/access-entries/{principal}", "DeleteAccessEntry"},
 		{http.MethodPost, "/clusters/{cluster}/node-groups", "CreateNodegroup"},
+		{http.MethodGet, "/clusters/{cluster}/node-groups", "ListNodegroups"},
 		{http.MethodGet, "/clusters/{cluster}/node-groups/{nodegroup}", "DescribeNodegroup"},
+		{http.MethodDelete, "/clusters/{cluster}/node-groups/{nodegroup}", "DeleteNodegroup"},
 	},
 	wire.ARC: {
 		{http.MethodGet, "/managedresources/{resource}", "GetManagedResource"},

@@ -143,7 +143,7 @@ func createNodegroup(c *call) (any, error) {
 	case st.Nodegroups[name] != nil:
 		return nil, wire.Errorf("ResourceInUseException", "NodeGroup already exists with name %s and cluster name %s", name, st.Account.ClusterName).WithStatus(http.StatusConflict)
 	}
-	group := "eks-" + name + "-" + st.Account.uniqueID("", name)
+	group := c.groupOf(name)
 	sizes, _ := asked["scalingConfig"].(map[string]any)
 	size := func(of string) int {
 		n, _ := sizes[of].(float64)
@@ -181,7 +181,7 @@ func createNodegroup(c *call) (any, error) {
 	return map[string]any{"nodegroup": asked}, nil
 }
 
-func describeNodegroup(c *call) (any, error) {
+func (c *call) nodegroup() (map[string]any, error) {
 	if err := c.ofCluster(); err != nil {
 		return nil, err
 	}
@@ -189,5 +189,39 @@ func describeNodegroup(c *call) (any, error) {
 	if g == nil {
 		return nil, wire.Errorf("ResourceNotFoundException", "No node group found for name: %s.", c.names["nodegroup"]).WithStatus(http.StatusNotFound)
 	}
+	return g, nil
+}
+
+func describeNodegroup(c *call) (any, error) {
+	g, err := c.nodegroup()
+	if err != nil {
+		return nil, err
+	}
 	return map[string]any{"nodegroup": g}, nil
+}
+
+func listNodegroups(c *call) (any, error) {
+	if err := c.ofCluster(); err != nil {
+		return nil, err
+	}
+	return map[string]any{"nodegroups": append([]string{}, slices.Sorted(maps.Keys(c.state().Nodegroups))...)}, nil
+}
+
+// deleteNodegroup takes a node group off the record, and its Auto Scaling group with it.
+func deleteNodegroup(c *call) (any, error) {
+	g, err := c.nodegroup()
+	if err != nil {
+		return nil, err
+	}
+	name := c.names["nodegroup"]
+	delete(c.state().Nodegroups, name)
+	delete(c.state().Scaling, c.groupOf(name))
+	shown := maps.Clone(g)
+	shown["status"] = "DELETING"
+	return map[string]any{"nodegroup": shown}, nil
+}
+
+// groupOf is the name of the Auto Scaling group that EKS makes for a node group.
+func (c *call) groupOf(nodegroup string) string {
+	return "eks-" + nodegroup + "-" + c.state().Account.uniqueID("", nodegroup)
 }
