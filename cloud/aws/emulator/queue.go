@@ -16,6 +16,7 @@ type queue struct {
 	Messages  []*message
 	Drawn     uint64 // receipts handed out
 	Tags      map[string]string
+	Set       map[string]string `json:",omitempty"` // attributes that somebody set, but for the retention
 }
 
 // message is one message of a queue.
@@ -29,13 +30,11 @@ type message struct {
 	Received  int
 }
 
-// queueRetention is what the guides' queue keeps messages for.
-const queueRetention = 300 * time.Second
+// guidesRetention is what the guides' queue keeps messages for.
+const guidesRetention = 300 * time.Second
 
-func newQueue(a Account, name string, now time.Time) *queue {
-	return &queue{
-		Name: name, ARN: a.arn("sqs", a.Region, name), CreatedAt: now, Retention: queueRetention,
-	}
+func newQueue(a Account, name string, retention time.Duration, now time.Time) *queue {
+	return &queue{Name: name, ARN: a.arn("sqs", a.Region, name), CreatedAt: now, Retention: retention}
 }
 
 // send adds a message that becomes visible after a delay.

@@ -14,11 +14,10 @@ import (
 
 // Limits and defaults of SQS.
 const (
-	messagesPerCall   = 10
-	messageBytesMax   = 1 << 20
-	visibilityDefault = 30 * time.Second
-	visibilityMax     = 43200
-	waitMax           = 20
+	messagesPerCall = 10
+	messageBytesMax = 1 << 20
+	visibilityMax   = 43200
+	waitMax         = 20
 )
 
 // legacyQueryCode is the code of SQS's older protocol, sent in a header that
@@ -27,6 +26,8 @@ func legacyQueryCode(code string) string {
 	switch code {
 	case "QueueDoesNotExist":
 		return "AWS.SimpleQueueService.NonExistentQueue"
+	case "QueueNameExists":
+		return "QueueAlreadyExists"
 	case "EmptyBatchRequest", "BatchRequestTooLong", "TooManyEntriesInBatchRequest", "BatchEntryIdsNotDistinct":
 		return "AWS.SimpleQueueService." + code
 	}
@@ -78,8 +79,7 @@ func listQueues(c *call) (any, error) {
 	return map[string]any{"QueueUrls": urls}, nil
 }
 
-// createQueue makes a queue, or answers with the one of that name. Of attributes
-// it takes the retention alone.
+// createQueue makes a queue, or answers with the one of that name where its attributes are those that are asked for.
 func createQueue(c *call) (any, error) {
 	var in struct {
 		QueueName  string
@@ -89,15 +89,22 @@ func createQueue(c *call) (any, error) {
 	if err := c.decode(&in); err != nil {
 		return nil, err
 	}
+	if err := checkQueueAttributes(in.Attributes); err != nil {
+		return nil, err
+	}
 	st := c.state()
 	q := st.Queues[in.QueueName]
 	if q == nil {
-		q = newQueue(st.Account, in.QueueName, c.now)
+		q = newQueue(st.Account, in.QueueName, time.Duration(queueNumbers[attrRetention].usual)*time.Second, c.now)
 		q.Tags = in.Tags
-		if s, err := strconv.Atoi(in.Attributes["MessageRetentionPeriod"]); err == nil {
-			q.Retention = time.Duration(s) * time.Second
-		}
+		q.set(in.Attributes)
 		st.Queues[in.QueueName] = q
+	}
+	have := q.settings()
+	for _, name := range slices.Sorted(maps.Keys(in.Attributes)) {
+		if have[name] != in.Attributes[name] {
+			return nil, wire.Errorf("QueueNameExists", "A queue already exists with the same name and a different value for attribute %s", name)
+		}
 	}
 	return map[string]string{"QueueUrl": c.queueURL(q)}, nil
 }
@@ -171,13 +178,8 @@ func getQueueAttributes(c *call) (any, error) {
 		"ApproximateNumberOfMessagesDelayed":    strconv.Itoa(delayed),
 		"CreatedTimestamp":                      strconv.FormatInt(q.CreatedAt.Unix(), 10),
 		"LastModifiedTimestamp":                 strconv.FormatInt(q.CreatedAt.Unix(), 10),
-		"MessageRetentionPeriod":                strconv.Itoa(int(q.Retention.Seconds())),
-		"VisibilityTimeout":                     strconv.Itoa(int(visibilityDefault.Seconds())),
-		"MaximumMessageSize":                    strconv.Itoa(messageBytesMax),
-		"DelaySeconds":                          "0",
-		"ReceiveMessageWaitTimeSeconds":         "0",
-		"SqsManagedSseEnabled":                  "true",
 	}
+	maps.Copy(all, q.settings())
 	if !slices.Contains(in.AttributeNames, "All") {
 		for name := range all {
 			if !slices.Contains(in.AttributeNames, name) {
@@ -197,7 +199,7 @@ func sendMessage(c *call) (any, error) {
 	var in struct {
 		QueueUrl     string //nolint:revive // the name on the wire
 		MessageBody  string
-		DelaySeconds int
+		DelaySeconds *int
 	}
 	if err := c.decode(&in); err != nil {
 		return nil, err
@@ -214,11 +216,15 @@ func sendMessage(c *call) (any, error) {
 }
 
 // put adds a message to a queue and returns what SQS says of it.
-func (c *call) put(q *queue, body string, delaySeconds int) (map[string]string, *wire.Error) {
-	if body == "" || len(body) > messageBytesMax {
-		return nil, wire.Errorf("InvalidParameterValue", "Message body must be between 1 and %d bytes long.", messageBytesMax)
+func (c *call) put(q *queue, body string, delaySeconds *int) (map[string]string, *wire.Error) {
+	if most := q.number(attrSize); body == "" || len(body) > most {
+		return nil, wire.Errorf("InvalidParameterValue", "Message body must be between 1 and %d bytes long.", most)
 	}
-	m := q.send(c.state().messageID(), body, c.now, time.Duration(delaySeconds)*time.Second)
+	delay := q.seconds(attrDelay)
+	if delaySeconds != nil {
+		delay = time.Duration(*delaySeconds) * time.Second
+	}
+	m := q.send(c.state().messageID(), body, c.now, delay)
 	c.server.wakePollers()
 	return map[string]string{"MessageId": m.ID, "MD5OfMessageBody": md5Hex(m.Body)}, nil
 }
@@ -241,7 +247,7 @@ type receiveInput struct {
 	QueueUrl                    string //nolint:revive // the name on the wire
 	MaxNumberOfMessages         *int
 	VisibilityTimeout           *int
-	WaitTimeSeconds             int
+	WaitTimeSeconds             *int
 	AttributeNames              []string
 	MessageSystemAttributeNames []string
 }
@@ -250,8 +256,8 @@ func (in receiveInput) check() error {
 	if n := in.MaxNumberOfMessages; n != nil && (*n < 1 || *n > messagesPerCall) {
 		return wire.Errorf("InvalidParameterValue", "Value %d for parameter MaxNumberOfMessages is invalid. Reason: Must be between 1 and %d, if provided.", *n, messagesPerCall)
 	}
-	if in.WaitTimeSeconds < 0 || in.WaitTimeSeconds > waitMax {
-		return wire.Errorf("InvalidParameterValue", "Value %d for parameter WaitTimeSeconds is invalid. Reason: Must be >= 0 and <= %d, if provided.", in.WaitTimeSeconds, waitMax)
+	if w := in.WaitTimeSeconds; w != nil && (*w < 0 || *w > waitMax) {
+		return wire.Errorf("InvalidParameterValue", "Value %d for parameter WaitTimeSeconds is invalid. Reason: Must be >= 0 and <= %d, if provided.", *w, waitMax)
 	}
 	if v := in.VisibilityTimeout; v != nil && (*v < 0 || *v > visibilityMax) {
 		return wire.Errorf("InvalidParameterValue", "Value %d for parameter VisibilityTimeout is invalid. Reason: Must be between 0 and %d.", *v, visibilityMax)
@@ -278,18 +284,33 @@ func receiveMessage(c *call) (any, error) {
 	if err := in.check(); err != nil {
 		return nil, err
 	}
-	end := time.NewTimer(time.Duration(in.WaitTimeSeconds) * time.Second)
+	wait := c.server.pollFor(in)
+	end := time.NewTimer(wait)
 	defer end.Stop()
 	for {
 		woken := c.server.pollSignal()
 		messages, nextAt, err := c.server.receiveNow(in)
-		if err != nil || len(messages) > 0 || in.WaitTimeSeconds == 0 {
+		if err != nil || len(messages) > 0 || wait == 0 {
 			return map[string]any{"Messages": messages}, err
 		}
 		if !c.server.waitForMessage(c.ctx, end.C, woken, nextAt) {
 			return map[string]any{"Messages": []messageJSON{}}, nil
 		}
 	}
+}
+
+// pollFor is how long a poll waits: as long as it says, or else as the queue does.
+func (s *Server) pollFor(in receiveInput) time.Duration {
+	if in.WaitTimeSeconds != nil {
+		return time.Duration(*in.WaitTimeSeconds) * time.Second
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q, err := s.st.queueAt(in.QueueUrl)
+	if err != nil {
+		return 0 // which the poll tells
+	}
+	return q.seconds(attrWait)
 }
 
 // receiveNow takes what is visible, and tells in how long more will be; zero
@@ -301,7 +322,7 @@ func (s *Server) receiveNow(in receiveInput) ([]messageJSON, time.Duration, erro
 	if err != nil {
 		return nil, 0, err
 	}
-	now, most, hidden := s.now(), 1, visibilityDefault
+	now, most, hidden := s.now(), 1, q.seconds(attrHidden)
 	if in.MaxNumberOfMessages != nil {
 		most = *in.MaxNumberOfMessages
 	}
@@ -363,7 +384,7 @@ type batchEntry struct {
 	ReceiptHandle     string
 	VisibilityTimeout int
 	MessageBody       string
-	DelaySeconds      int
+	DelaySeconds      *int
 }
 
 type batchFailure struct {
