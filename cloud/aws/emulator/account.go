@@ -69,6 +69,7 @@ type state struct {
 	Profiles     map[string]*profile             // by name
 	Policies     map[string]*policy              // managed ones of the account, by ARN
 	Tokens       map[string]answered             // by action and client token
+	TokensAt     time.Time                       // when old ones were forgotten
 	Queues       map[string]*queue               // by name
 	Reservations map[string]*capacityReservation // by ID
 	Placements   map[string]*placementGroup      // by ID

@@ -206,6 +206,10 @@ func TestTokensAreIdempotent(t *testing.T) {
 			}
 		})
 	}
+	a.Advance(26 * time.Hour)
+	if _, err := calls["RunInstances"](true); err != nil { // tokens are forgotten after a day
+		t.Errorf("other parameters a day later: %v, want them taken", err)
+	}
 }
 
 // "You can tag resources on creation": instances, their volumes and interfaces, and spot requests, by the template and by

@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"time"
 
 	"github.com/daemok/daemok/cloud/aws/emulator/wire"
 )
@@ -13,6 +15,22 @@ import (
 type answered struct {
 	Parameters string // hash of the normalised parameters
 	Answer     json.RawMessage
+	At         time.Time
+}
+
+// How long tokens are remembered, and how often those that are older are forgotten: picks of ours.
+const (
+	tokensFor   = 24 * time.Hour
+	tokensSwept = time.Hour
+)
+
+// forgetTokens keeps an account that is used for days, and short of machines for hours, from growing with every answer.
+func (s *state) forgetTokens(now time.Time) {
+	if now.Sub(s.TokensAt) < tokensSwept {
+		return
+	}
+	s.TokensAt = now
+	maps.DeleteFunc(s.Tokens, func(_ string, a answered) bool { return now.Sub(a.At) > tokensFor })
 }
 
 // once runs do for the first request with a client token, and repeats its
@@ -25,6 +43,7 @@ func once[T any](c *call, do func() (T, error)) (T, error) {
 		return do()
 	}
 	var none T
+	c.state().forgetTokens(c.now)
 	sum := sha256.Sum256([]byte(c.params.Canonical("ClientToken", "Action", "Version", "DryRun")))
 	key, parameters := c.action+"/"+token, hex.EncodeToString(sum[:])
 	if before, known := c.state().Tokens[key]; known {
@@ -45,6 +64,6 @@ func once[T any](c *call, do func() (T, error)) (T, error) {
 	if err != nil {
 		return none, fmt.Errorf("remember the answer to token %s: %w", token, err)
 	}
-	c.state().Tokens[key] = answered{parameters, text}
+	c.state().Tokens[key] = answered{parameters, text, c.now}
 	return answer, nil
 }
