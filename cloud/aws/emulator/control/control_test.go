@@ -188,6 +188,10 @@ func TestOrdersThatMeanNothing(t *testing.T) {
 			_, err := w.orders.Notice(t.Context(), control.Notice{Instance: "i-0*0*0*9", Deed: control.Retire})
 			return err
 		}, "is no instance of AWS"},
+		"a warning of yesterday": {func() error {
+			_, err := w.orders.Notice(t.Context(), control.Notice{Instance: machine, Deed: control.Interrupt, Advised: true, In: -time.Hour})
+			return err
+		}, "in -1h0m0s is in the past"},
 		"an end of what is no spot": {func() error {
 			_, err := w.orders.Notice(t.Context(), control.Notice{Instance: machine, Deed: control.Interrupt})
 			return err

@@ -67,6 +67,9 @@ func notice(s *emulator.Server, order Notice) ([]Instance, error) {
 	if !slices.Contains([]Deed{Interrupt, Rebalance, Retire}, order.Deed) {
 		return nil, fmt.Errorf("AWS does no %q to instances: want %s, %s or %s", order.Deed, Interrupt, Rebalance, Retire)
 	}
+	if order.In < 0 {
+		return nil, fmt.Errorf("in %v is in the past: want 0 or more", order.In)
+	}
 	if _, err := path.Match(order.Instance, ""); err != nil {
 		return nil, fmt.Errorf("pattern %q: %w", order.Instance, err)
 	}
