@@ -21,6 +21,8 @@ type eniXML struct {
 	Status      string         `xml:"status"`
 	SubnetID    string         `xml:"subnetId"`
 	VPC         string         `xml:"vpcId"`
+	Tracking    *tracking      `xml:"connectionTrackingConfiguration"`
+	Prefixes    []prefixXML    `xml:"ipv4PrefixSet>item"`
 	Zone        string         `xml:"availabilityZone,omitempty"`
 	ZoneID      string         `xml:"availabilityZoneId,omitempty"`
 	Tags        tags           `xml:"tagSet>item"`
@@ -42,6 +44,10 @@ type attachmentXML struct {
 	Owner               string    `xml:"instanceOwnerId,omitempty"`
 }
 
+type prefixXML struct {
+	Prefix string `xml:"ipv4Prefix"`
+}
+
 type addressXML struct {
 	Primary bool   `xml:"primary"`
 	DNS     string `xml:"privateDnsName"`
@@ -55,10 +61,16 @@ func (s *Server) interfacesAnswer(l live) []eniXML {
 		x := eniXML{
 			Attachment: &attachmentXML{ID: n.Attachment, At: l.LaunchedAt, DeleteOnTermination: true, DeviceIndex: n.DeviceIndex, Card: n.Card, Status: "attached"},
 			Groups:     s.groupRefs(n.Groups), Type: n.Type, MAC: n.MAC, ID: n.ID, OwnerID: s.st.Account.ID, DNS: s.st.privateDNS(n.Address),
-			Address: n.Address, Checked: true, Status: "in-use", SubnetID: l.Subnet, VPC: s.st.vpcOf(l.Subnet),
+			Address: n.Address, Checked: true, Status: "in-use", SubnetID: l.Subnet, VPC: s.st.vpcOf(l.Subnet), Description: n.Description, Tracking: n.Tracking,
 		}
 		if n.Address != "" {
 			x.Addresses = []addressXML{{true, x.DNS, n.Address}}
+		}
+		for _, further := range n.Secondary {
+			x.Addresses = append(x.Addresses, addressXML{false, s.st.privateDNS(further), further})
+		}
+		for _, block := range n.Prefixes {
+			x.Prefixes = append(x.Prefixes, prefixXML{block})
 		}
 		if n.Address == l.Address && l.PublicIP != "" {
 			x.Association = &publicXML{l.PublicIP, "amazon"}
@@ -125,6 +137,8 @@ type volumeXML struct {
 	Throughput  int            `xml:"throughput,omitempty"`
 	ID          string         `xml:"volumeId"`
 	Type        string         `xml:"volumeType"`
+
+	InitializationRate int `xml:"volumeInitializationRate,omitempty"`
 }
 
 type volumeUseXML struct {
@@ -161,6 +175,7 @@ func describeVolumes(c *call) (any, error) {
 				Attachments: uses,
 				Zone:        l.Zone.Name, ZoneID: l.Zone.ID, CreatedAt: l.LaunchedAt, Encrypted: v.Encrypted, IOPS: v.IOPS, KMSKey: v.KMSKey,
 				SizeGiB: v.SizeGiB, Snapshot: v.Snapshot, Status: status, Tags: v.Tags, Throughput: v.Throughput, ID: v.ID, Type: v.Type,
+				InitializationRate: v.InitializationRate,
 			})
 		}
 	}

@@ -49,6 +49,7 @@ type instance struct {
 type volume struct {
 	ID, Device, Type, Snapshot, KMSKey string
 	SizeGiB, IOPS, Throughput          int
+	InitializationRate                 int // MiB a second; 0: no more than usual
 	Encrypted, DeleteOnTermination     bool
 	Deleted                            bool // by itself, after it outlived the instance
 	Tags                               tags
@@ -57,7 +58,11 @@ type volume struct {
 // netInterface is one network interface of an instance.
 type netInterface struct {
 	ID, Attachment, Address, MAC, Type string
+	Description                        string
 	DeviceIndex, Card                  int
+	Secondary                          []string // addresses beside the first
+	Prefixes                           []string // blocks of 16 addresses each
+	Tracking                           *tracking
 	Groups                             []string
 	Tags                               tags
 }

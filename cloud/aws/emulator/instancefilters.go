@@ -133,6 +133,12 @@ func interfaceFields() fields[eniXML] {
 		"status":                           of(func(x eniXML) string { return x.Status }),
 		"subnet-id":                        of(func(x eniXML) string { return x.SubnetID }),
 		"vpc-id":                           of(func(x eniXML) string { return x.VPC }),
+		"ipv4-prefixes.ipv4-prefix": func(x eniXML) (all []string) {
+			for _, p := range x.Prefixes {
+				all = append(all, p.Prefix)
+			}
+			return all
+		},
 	}.lacking("association.allocation-id", "association.association-id", "ipv6-addresses.ipv6-address", "operator.principal", "requester-id")
 }
 

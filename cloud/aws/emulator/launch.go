@@ -207,10 +207,18 @@ func (l launch) addressesEach() int {
 	n := 0
 	for _, i := range l.data.Interfaces {
 		if i.Type != "efa-only" {
-			n += 1 + i.SecondaryCount + 16*i.PrefixCount
+			n += 1 + i.SecondaryCount + blockSize*i.PrefixCount
 		}
 	}
 	return max(n, 1)
+}
+
+// prefixesEach is how many blocks one instance takes.
+func (l launch) prefixesEach() (n int) {
+	for _, i := range l.data.Interfaces {
+		n += i.PrefixCount
+	}
+	return n
 }
 
 // available is how many instances the pool and the subnet have, and what EC2
@@ -240,6 +248,9 @@ func (s *Server) available(l launch) (int, *wire.Error) {
 // that is too few.
 func (s *Server) stock(l launch) (int, *wire.Error) {
 	room := l.subnet.free() / l.addressesEach()
+	if prefixes := l.prefixesEach(); prefixes > 0 {
+		room = min(room, l.subnet.freeBlocks()/prefixes)
+	}
 	left := max(s.market.Capacity(l.pool()), 0)
 	if grouped, why, limited := s.placementRoom(l); limited && grouped < min(left, room) {
 		return grouped, why
@@ -368,7 +379,7 @@ func (s *Server) newVolume(d deviceMapping, img *image, t tags) volume {
 	e := d.EBS
 	v := volume{
 		ID: s.st.newID("vol"), Device: d.Name, Type: cmp.Or(e.Type, "gp2"), Snapshot: e.Snapshot, KMSKey: e.KMSKey, SizeGiB: e.SizeGiB,
-		IOPS: e.IOPS, Throughput: e.Throughput, Encrypted: e.Encrypted != nil && *e.Encrypted, Tags: t,
+		IOPS: e.IOPS, Throughput: e.Throughput, InitializationRate: e.InitializationRate, Encrypted: e.Encrypted != nil && *e.Encrypted, Tags: t,
 		DeleteOnTermination: e.DeleteOnTermination == nil || *e.DeleteOnTermination,
 	}
 	if k := slices.IndexFunc(img.Devices, func(x imageDevice) bool { return x.Name == d.Name }); k >= 0 {
@@ -391,7 +402,7 @@ func (s *Server) addInterfaces(i *instance, l launch, t tags) {
 	for _, spec := range specs {
 		n := netInterface{
 			ID: s.st.newID("eni"), Attachment: s.st.newID("eni-attach"), Type: cmp.Or(spec.Type, "interface"),
-			DeviceIndex: spec.DeviceIndex, Card: spec.Card, Groups: spec.Groups, Tags: t,
+			DeviceIndex: spec.DeviceIndex, Card: spec.Card, Groups: spec.Groups, Tags: t, Description: spec.Description, Tracking: spec.Tracking,
 		}
 		if len(n.Groups) == 0 {
 			n.Groups = l.groups
@@ -408,8 +419,15 @@ func (s *Server) address(i *instance, sub *subnet, n *netInterface, spec interfa
 	if !ok {
 		return // available has counted before; only a race of its own would get here
 	}
-	for range spec.SecondaryCount + 16*spec.PrefixCount {
-		sub.take(i.ID)
+	for range spec.SecondaryCount {
+		if further, ok := sub.take(i.ID); ok {
+			n.Secondary = append(n.Secondary, further.String())
+		}
+	}
+	for range spec.PrefixCount {
+		if block, ok := sub.takeBlock(i.ID); ok {
+			n.Prefixes = append(n.Prefixes, block.String())
+		}
 	}
 	b := a.As4()
 	n.Address, n.MAC = a.String(), fmt.Sprintf("0a:ff:%02x:%02x:%02x:%02x", b[0], b[1], b[2], b[3])

@@ -74,6 +74,15 @@ type interfaceSpec struct {
 	PrimaryIPv6         *bool    `xml:"primaryIpv6"`
 	Card                int      `xml:"networkCardIndex"`
 	SubnetID            string   `xml:"subnetId,omitempty"`
+
+	Tracking *tracking `xml:"connectionTrackingSpecification"`
+}
+
+// tracking is for how many seconds idle connections are tracked; 0: as usual.
+type tracking struct {
+	TCP       int `xml:"tcpEstablishedTimeout,omitempty"`
+	UDPStream int `xml:"udpStreamTimeout,omitempty"`
+	UDP       int `xml:"udpTimeout,omitempty"`
 }
 
 type metadataOptions struct {
@@ -189,9 +198,17 @@ func readInterfaces(n *wire.Node, r *intReader) []interfaceSpec {
 			Description: i.String("Description"), DeviceIndex: r.int(i, "DeviceIndex"), Groups: i.Strings("SecurityGroupId"),
 			Type: i.String("InterfaceType"), PrefixCount: r.int(i, "Ipv4PrefixCount"), SecondaryCount: r.int(i, "SecondaryPrivateIpAddressCount"),
 			IPv6Count: r.int(i, "Ipv6AddressCount"), PrimaryIPv6: i.BoolPtr("PrimaryIpv6"), Card: r.int(i, "NetworkCardIndex"), SubnetID: i.String("SubnetId"),
+			Tracking: readTracking(i.At("ConnectionTrackingSpecification"), r),
 		})
 	}
 	return all
+}
+
+func readTracking(n *wire.Node, r *intReader) *tracking {
+	if n == nil {
+		return nil
+	}
+	return &tracking{TCP: r.int(n, "TcpEstablishedTimeout"), UDPStream: r.int(n, "UdpStreamTimeout"), UDP: r.int(n, "UdpTimeout")}
 }
 
 func readMetadata(n *wire.Node, r *intReader) *metadataOptions {

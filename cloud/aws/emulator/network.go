@@ -169,6 +169,51 @@ func (s *subnet) take(instance string) (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
+// blockSize is how many addresses a prefix of an interface has.
+const blockSize = 16
+
+// blocks are the offsets at which prefixes may begin: not where AWS keeps addresses.
+func (s *subnet) blocks() (offsets []uint32) {
+	for at := uint32(blockSize); at+blockSize < s.size(); at += blockSize {
+		offsets = append(offsets, at)
+	}
+	return offsets
+}
+
+// freeBlocks is how many prefixes the subnet has room for.
+func (s *subnet) freeBlocks() (n int) {
+	for _, at := range s.blocks() {
+		if s.blockFree(at) {
+			n++
+		}
+	}
+	return n
+}
+
+func (s *subnet) blockFree(offset uint32) bool {
+	for i := range uint32(blockSize) {
+		if _, taken := s.Used[addressAt(s.CIDR.Addr(), offset+i).String()]; taken {
+			return false
+		}
+	}
+	return true
+}
+
+// takeBlock gives an instance a prefix: the last that is free, since single addresses go up. It returns
+// false where there is none.
+func (s *subnet) takeBlock(instance string) (netip.Prefix, bool) {
+	for _, at := range slices.Backward(s.blocks()) {
+		if !s.blockFree(at) {
+			continue
+		}
+		for i := range uint32(blockSize) {
+			s.Used[addressAt(s.CIDR.Addr(), at+i).String()] = instance
+		}
+		return netip.PrefixFrom(addressAt(s.CIDR.Addr(), at), 28), true
+	}
+	return netip.Prefix{}, false
+}
+
 // release gives an instance's addresses back.
 func (s *subnet) release(instance string) {
 	for address, holder := range s.Used {
