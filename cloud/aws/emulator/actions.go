@@ -220,6 +220,7 @@ func fisActions() map[string]action {
 
 func quotaActions() map[string]action {
 	return map[string]action{
+		"GetAWSDefaultServiceQuota":   {serve: getServiceQuota},
 		"GetServiceQuota":             {serve: getServiceQuota},
 		"ListAWSDefaultServiceQuotas": {serve: listServiceQuotas},
 		"ListServiceQuotas":           {serve: listServiceQuotas},

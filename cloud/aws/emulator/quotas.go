@@ -173,6 +173,7 @@ func listServiceQuotas(c *call) (any, error) {
 	return answer, nil
 }
 
+// getServiceQuota answers for one, its applied value or AWS's own default.
 func getServiceQuota(c *call) (any, error) {
 	var in struct{ ServiceCode, QuotaCode string }
 	if err := c.decode(&in); err != nil {
@@ -198,7 +199,7 @@ func quotaService(code string) error {
 func (c *call) quotaAnswer(q Quota) map[string]any {
 	a := c.state().Account
 	value, set := c.state().Quotas[q.Code]
-	if !set || c.action == "ListAWSDefaultServiceQuotas" {
+	if !set || c.action == "ListAWSDefaultServiceQuotas" || c.action == "GetAWSDefaultServiceQuota" {
 		value = quotaUnset
 	}
 	return map[string]any{

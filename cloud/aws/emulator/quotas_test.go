@@ -43,13 +43,16 @@ func TestQuotas(t *testing.T) {
 	if err := a.server.SetQuota("L-0", 1); err == nil || !strings.Contains(err.Error(), "such as L-1216C47A") {
 		t.Errorf("a quota that is none = %v, want one named", err)
 	}
+	oneUsual, err := servicequotas.NewFromConfig(a.config).GetAWSDefaultServiceQuota(context.Background(),
+		&servicequotas.GetAWSDefaultServiceQuotaInput{ServiceCode: aws.String("ec2"), QuotaCode: aws.String(standard)})
+	a.must(err)
 	one, err := servicequotas.NewFromConfig(a.config).GetServiceQuota(context.Background(),
 		&servicequotas.GetServiceQuotaInput{ServiceCode: aws.String("ec2"), QuotaCode: aws.String(standard)})
 	a.must(err)
 	usual, err := servicequotas.NewFromConfig(a.config).ListAWSDefaultServiceQuotas(context.Background(),
 		&servicequotas.ListAWSDefaultServiceQuotasInput{ServiceCode: aws.String("ec2")})
 	a.must(err)
-	if a.quotas()[standard] != 10 || *one.Quota.Value != 10 || *usual.Quotas[0].Value == 10 {
+	if a.quotas()[standard] != 10 || *one.Quota.Value != 10 || *usual.Quotas[0].Value == 10 || *oneUsual.Quota.Value == 10 {
 		t.Errorf("the quota is %v in lists and %v by itself, want 10; AWS's own default stays", a.quotas()[standard], *one.Quota.Value)
 	}
 	_, err = servicequotas.NewFromConfig(a.config).ListServiceQuotas(context.Background(), &servicequotas.ListServiceQuotasInput{ServiceCode: aws.String("s3")})

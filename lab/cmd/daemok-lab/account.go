@@ -152,6 +152,12 @@ failed, --end, or until the lab ends.`,
 	flags.BoolVar(&order.After, "lost", false, "carry the call out, and lose the answer")
 	flags.BoolVar(&order.End, "end", false, "take all faults of the action back")
 	cmd.MarkFlagsMutuallyExclusive("count", "all")
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		if order.Nth < 1 || order.Times < 1 {
+			return fmt.Errorf("--nth is %d and --count %d: want 1 or more", order.Nth, order.Times)
+		}
+		return nil
+	}
 	return cmd
 }
 

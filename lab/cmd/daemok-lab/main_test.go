@@ -15,6 +15,7 @@ func TestSlipsAreTold(t *testing.T) {
 		"a word too many":        {"aws deny CreateFleet RunInstances", "received 2: write daemok lab aws deny ACTION"},
 		"a flag nobody knows":    {"throttle * --tims=0.1", "unknown flag: --tims: see daemok lab throttle --help"},
 		"a flag that is no time": {"interrupt i-1 --advised-for=60", "missing unit in duration"},
+		"no call to fail":        {"fault CreateFleet InternalError --count=0", "--nth is 1 and --count 0: want 1 or more"},
 		"no component":           {"restart apisever", `"apisever" is no component: name one of`},
 	}
 	for name, tt := range tests {

@@ -133,6 +133,14 @@ func TestOrdersThatMeanNothing(t *testing.T) {
 			_, err := w.orders.Ice(t.Context(), control.Ice{Kind: "m5.*", Zone: "us-east1a"})
 			return err
 		}, "in us-east1a, did you mean us-east-1a?"},
+		"a way to pay that is none": {func() error {
+			_, err := w.orders.Ice(t.Context(), control.Ice{Kind: "m5.*", Option: "od"})
+			return err
+		}, "m5.* as od: want one of on-demand, spot"},
+		"a zone of another region's": {func() error {
+			_, err := w.orders.Ice(t.Context(), control.Ice{Kind: "m5.*", Zone: "eu-north-1a"})
+			return err
+		}, "in eu-north-1a: want one of us-east-1a, us-east-1b"},
 		"a pattern that is none": {func() error { _, err := w.orders.Ice(t.Context(), control.Ice{Kind: "["}); return err }, `pattern "["`},
 		"less than no machines":  {func() error { _, err := w.orders.Ice(t.Context(), control.Ice{Kind: "*", Machines: -1}); return err }, "machines left are -1"},
 		"two prices": {func() error {

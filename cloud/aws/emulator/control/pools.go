@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/daemok/daemok/cloud/aws/emulator"
 	"github.com/daemok/daemok/cloud/market"
@@ -134,15 +135,26 @@ func (w which) meant(s *emulator.Server) string {
 	for _, k := range s.Market().Kinds() {
 		kinds, zones = append(kinds, k.Name), append(zones, k.Zones...)
 	}
+	slices.Sort(zones)
+	zones = slices.Compact(zones)
+	options := []string{string(market.OnDemand), string(market.Spot)}
 	for _, part := range []struct {
 		pattern string
 		names   []string
-	}{{w.kind, kinds}, {w.zone, zones}, {w.option, []string{string(market.OnDemand), string(market.Spot)}}} {
+	}{{w.kind, kinds}, {w.zone, zones}, {w.option, options}} {
 		if !slices.ContainsFunc(part.names, func(name string) bool { return matches(part.pattern, name) }) {
-			return nearest.DidYouMean(part.pattern, part.names)
+			return cmp.Or(nearest.DidYouMean(part.pattern, part.names), few(part.names))
 		}
 	}
 	return ""
+}
+
+// few lists names that are few enough to choose from.
+func few(names []string) string {
+	if len(names) > 10 {
+		return ""
+	}
+	return ": want one of " + strings.Join(names, ", ")
 }
 
 // matches is path.Match for patterns that were checked.
