@@ -187,6 +187,9 @@ func (r fleetRequest) check(p *wire.Node) error {
 			return wire.Errorf("InvalidParameterValue", "'spot-instances-request' is not a valid taggable resource type for this operation.")
 		}
 	}
+	if err := r.checkUnheard(p); err != nil {
+		return err
+	}
 	if p.String("ValidUntil") != "" {
 		return wire.Errorf("InvalidParameterCombination", "ValidUntil cannot be used with fleets of type instant")
 	}

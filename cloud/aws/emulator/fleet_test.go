@@ -3,6 +3,7 @@ package emulator_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -142,6 +143,43 @@ func TestFleetRefusesOverrides(t *testing.T) {
 				t.Errorf("the error is about %s, want %s", got, tt.kind)
 			}
 		})
+	}
+}
+
+// What EC2 would go by and the emulator does not is refused, rather than bought otherwise than it was asked for.
+func TestFleetsSayWhatTheyDoNotGoBy(t *testing.T) {
+	a := open(t, noLags)
+	a.template("web")
+	for what, change := range map[string]func(*ec2.CreateFleetInput){
+		"SpotTargetCapacity":                 func(in *ec2.CreateFleetInput) { in.TargetCapacitySpecification.SpotTargetCapacity = aws.Int32(1) },
+		"TargetCapacityUnitType vcpu":        func(in *ec2.CreateFleetInput) { in.TargetCapacitySpecification.TargetCapacityUnitType = "vcpu" },
+		"OnDemandOptions.SingleInstanceType": func(in *ec2.CreateFleetInput) { in.OnDemandOptions.SingleInstanceType = aws.Bool(true) },
+		"OnDemandOptions.MaxTotalPrice":      func(in *ec2.CreateFleetInput) { in.OnDemandOptions.MaxTotalPrice = aws.String("1") },
+		"SpotOptions.SingleAvailabilityZone": func(in *ec2.CreateFleetInput) { spot(in); in.SpotOptions.SingleAvailabilityZone = aws.Bool(true) },
+		"OnDemandTargetCapacity": func(in *ec2.CreateFleetInput) {
+			spot(in)
+			in.TargetCapacitySpecification.OnDemandTargetCapacity = aws.Int32(1)
+		},
+		"WeightedCapacity 2": func(in *ec2.CreateFleetInput) {
+			in.LaunchTemplateConfigs[0].Overrides[0].WeightedCapacity = aws.Float64(2)
+		},
+		"InstanceRequirements: name instance types": func(in *ec2.CreateFleetInput) {
+			in.LaunchTemplateConfigs[0].Overrides[0].InstanceRequirements = &types.InstanceRequirementsRequest{
+				VCpuCount: &types.VCpuCountRangeRequest{Min: aws.Int32(1)}, MemoryMiB: &types.MemoryMiBRequest{Min: aws.Int32(1)},
+			}
+		},
+	} {
+		_, err := a.fleet("web", 2, overrides(a.override("m5.large", "us-east-1a")), change)
+		if code(err) != "UnsupportedOperation" || !strings.Contains(err.Error(), what) {
+			t.Errorf("%s: %v, want UnsupportedOperation that names it", what, err)
+		}
+	}
+	_, err := a.fleet("web", 2, overrides(a.override("m5.large", "us-east-1a")), func(in *ec2.CreateFleetInput) {
+		in.TargetCapacitySpecification.OnDemandTargetCapacity, in.OnDemandOptions.SingleInstanceType = aws.Int32(2), aws.Bool(false)
+		in.LaunchTemplateConfigs[0].Overrides[0].WeightedCapacity = aws.Float64(1)
+	})
+	if err != nil || len(a.server.Instances()) != 2 {
+		t.Errorf("a fleet that says no more than it may: %v, %d instances, want two", err, len(a.server.Instances()))
 	}
 }
 
