@@ -273,12 +273,12 @@ func TestUnknownServices(t *testing.T) {
 		service, method, path, kind, target, body string
 		want                                      []string
 	}{
-		"JSON with a target":        {"dynamodb", "POST", "/", json, "DynamoDB_20120810.ListTables", "{}", []string{`"__type":"InvalidAction"`, "no service dynamodb: it answers for arc-zonal-shift"}},
-		"a form":                    {"rds", "POST", "/", form, "", "Action=DescribeDBInstances", []string{"<ErrorResponse", "<Code>InvalidAction", "no service rds"}},
-		"JSON by path":              {"lambda", "GET", "/2015-03-31/functions/", "", "", "", []string{`"__type":"InvalidAction"`, "no service lambda"}},
-		"XML by path":               {"s3", "GET", "/", "", "", "", []string{"<Error><Code>InvalidAction", "no service s3"}},
-		"SQS by its older protocol": {"sqs", "POST", "/", form, "", "Action=ReceiveMessage", []string{"<Code>InvalidAction", "answers ReceiveMessage in its JSON protocol alone"}},
-		"a path of EKS":             {"eks", "GET", "/clusters/lab/addons", "", "", "", []string{`"__type":"InvalidAction"`, "eks service has no action GET /clusters/lab/addons: it has CreateAccessEntry"}},
+		"JSON with a target": {"dynamodb", "POST", "/", json, "DynamoDB_20120810.ListTables", "{}", []string{`"__type":"InvalidAction"`, "no service dynamodb: it answers for arc-zonal-shift"}},
+		"a form":             {"rds", "POST", "/", form, "", "Action=DescribeDBInstances", []string{"<ErrorResponse", "<Code>InvalidAction", "no service rds"}},
+		"JSON by path":       {"lambda", "GET", "/2015-03-31/functions/", "", "", "", []string{`"__type":"InvalidAction"`, "no service lambda"}},
+		"XML by path":        {"s3", "GET", "/", "", "", "", []string{"<Error><Code>InvalidAction", "no service s3"}},
+		"SSM by a form":      {"ssm", "POST", "/", form, "", "Action=GetParameter", []string{"<Code>InvalidAction", "answers GetParameter in its JSON protocol alone"}},
+		"a path of EKS":      {"eks", "GET", "/clusters/lab/addons", "", "", "", []string{`"__type":"InvalidAction"`, "eks service has no action GET /clusters/lab/addons: it has CreateAccessEntry"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

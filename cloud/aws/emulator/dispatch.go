@@ -32,6 +32,7 @@ type call struct {
 	query   url.Values        // of a REST request
 	params  *wire.Node        // of query protocols
 	body    []byte            // of JSON protocols
+	older   bool              // asked by the protocol that SQS spoke before JSON
 	now     time.Time
 }
 
@@ -86,7 +87,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		c.action, c.names = route(routes, r.Method, r.URL.EscapedPath())
 		c.query = r.URL.Query()
 	}
-	if jsonTypes[c.service] != "" && form != nil || s.tables[c.service] == nil && c.service != "" {
+	if c.older = c.service == wire.SQS && form != nil; c.older {
+		if c.body, err = fromOlder(c.action, c.params); err != nil {
+			s.reply(w, c, nil, asError(err))
+			return
+		}
+	}
+	if jsonTypes[c.service] != "" && form != nil && !c.older || s.tables[c.service] == nil && c.service != "" {
 		s.market.Call(cmp.Or(c.action, r.Method+" "+r.URL.Path))
 		wire.RefuseElsewhere(w, r, c.service, s.requestID(), unknownAction(c))
 		return
@@ -162,7 +169,7 @@ func unknownAction(c *call) *wire.Error {
 	case table == nil:
 		return wire.Errorf("InvalidAction", "The emulator has no service %s: it answers for %s.", c.service, listed(maps.Keys(c.server.tables)))
 	case table[c.action].serve != nil: // asked by another protocol
-		return wire.Errorf("InvalidAction", "The emulator's %s service answers %s in its JSON protocol alone, which SDKs speak since the end of 2023.", c.service, c.action)
+		return wire.Errorf("InvalidAction", "The emulator's %s service answers %s in its JSON protocol alone.", c.service, c.action)
 	}
 	return wire.Errorf("InvalidAction", "The emulator's %s service has no action %s: it has %s.", c.service, c.action, listed(maps.Keys(table)))
 }
@@ -212,6 +219,14 @@ func (s *Server) reply(w http.ResponseWriter, c *call, answer any, refused *wire
 	id := s.requestID()
 	var err error
 	switch {
+	case c.older:
+		if refused != nil {
+			wire.RefuseQuery(w, c.service, id, &wire.Error{Status: refused.Status, Code: legacyQueryCode(refused.Code), Message: refused.Message})
+			return
+		}
+		if answer, err = toOlder(c.action, answer); err == nil {
+			err = wire.AnswerQuery(w, c.service, c.action, id, answer)
+		}
 	case wire.SpeaksQuery(c.service):
 		if refused != nil {
 			wire.RefuseQuery(w, c.service, id, refused)

@@ -22,10 +22,11 @@ var queryNamespaces = map[string]string{
 	STS:     "https://sts.amazonaws.com/doc/2011-06-15/",
 	Scaling: "http://autoscaling.amazonaws.com/doc/2011-01-01/",
 	ELB:     "http://elasticloadbalancing.amazonaws.com/doc/2015-12-01/",
+	SQS:     "http://queue.amazonaws.com/doc/2012-11-05/",
 }
 
-// SpeaksQuery reports whether a service speaks the older query form.
-func SpeaksQuery(service string) bool { return queryNamespaces[service] != "" }
+// SpeaksQuery reports whether a service speaks the older query form, and nothing else.
+func SpeaksQuery(service string) bool { return queryNamespaces[service] != "" && service != SQS }
 
 // JSON content types.
 const (

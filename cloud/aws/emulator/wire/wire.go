@@ -1,6 +1,6 @@
 // Package wire reads and writes the four protocols that AWS services speak to
 // their SDKs: EC2's query form, the older query form of IAM, STS, Auto Scaling and load
-// balancing, JSON 1.0 and 1.1 (SQS, SSM, Pricing, EventBridge, Service Quotas) and REST JSON (EKS, FIS, ARC).
+// balancing, JSON 1.0 and 1.1 (SQS, which speaks the older query form too, SSM, Pricing, EventBridge, Service Quotas) and REST JSON (EKS, FIS, ARC).
 //
 // It promises that what the real SDK sends is decoded without loss into plain
 // values, and that answers and errors have the shape the SDK expects. It knows
