@@ -38,9 +38,7 @@ func (r *Reconciler) verify(ctx context.Context, c *Subject, settings nodeclass.
 	}
 	known := r.records.of(c.GetName())
 	form := c.GetAnnotations()[api.AnnotationNodeClassHash] + "/" + c.Status.InstanceProfile
-	if c.Kind.Hash == nil {
-		form += "/" + strconv.FormatInt(c.GetGeneration(), 10)
-	}
+	form += "/" + strconv.FormatInt(c.GetGeneration(), 10) // what the hash leaves out matters too, as selectors do
 	for _, r := range settings.Resolved.Reservations {
 		form += "/" + r.ID // launches into each need rights of their own
 	}

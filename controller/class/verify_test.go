@@ -76,6 +76,19 @@ func TestAGoodAnswerHoldsForHalfAnHour(t *testing.T) {
 	s.after(time.Second, metav1.ConditionTrue, verified, 3)
 }
 
+// Selectors and the number of prefixes are no part of the hash, and a launch depends on
+// them all the same: on rights on the subnet, say.
+func TestAClassIsVerifiedAgainWhenItsOwnerChangesIt(t *testing.T) {
+	s := begin(t)
+	s.after(0, metav1.ConditionTrue, verified, 1)
+	s.verify = &cloud.RefusedError{Reason: awsv1.ReasonRunInstancesAuthCheckFailed, Cause: "may not"}
+	s.edit(func(c *awsv1.EC2NodeClass) {
+		c.Spec.SubnetSelectorTerms = []awsv1.SubnetSelectorTerm{{ID: "subnet-9"}}
+		c.Generation++
+	})
+	s.after(time.Second, metav1.ConditionFalse, awsv1.ReasonRunInstancesAuthCheckFailed, 2)
+}
+
 // Launches into each reservation need rights of their own.
 func TestAClassIsVerifiedAgainWhenItFindsReservations(t *testing.T) {
 	s := begin(t)
