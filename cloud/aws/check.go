@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/eks/types"
 
 	"github.com/daemok/daemok/cloud/aws/fault"
+	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/cloud/aws/userdata"
 )
 
@@ -101,6 +102,17 @@ func fill(c *userdata.Cluster, found *types.Cluster) {
 		if n.IpFamily == types.IpFamilyIpv6 {
 			c.CIDR = sdk.ToString(n.ServiceIpv6Cidr)
 		}
+	}
+}
+
+// learnCIDR asks EKS for the cluster's service network where machines of the class need it
+// and it is not known: the right that was missing at the start may be granted by now.
+func (p *Provider) learnCIDR(ctx context.Context, class nodeclass.Class) {
+	if class.Spec.EffectiveFamily() != nodeclass.AL2023 || p.clusterFacts().CIDR != "" {
+		return
+	}
+	if found, err := p.describeCluster(ctx); err == nil { // else user data cannot be written, which says why
+		p.learn(found)
 	}
 }
 

@@ -167,8 +167,10 @@ type sort struct{ block, interruptible, dedicated bool }
 
 // UserDataBytes is how long the user data of a machine of a class whose parts are all
 // resolved is, merged from the class's and ours, but for the labels and taints that pools
-// add. A *cloud.RefusedError says why no launch could send it. It calls nobody.
-func (p *Provider) UserDataBytes(_ context.Context, class nodeclass.Class) (int, error) {
+// add. A *cloud.RefusedError says why no launch could send it. It calls nobody, but for
+// EKS where machines need the service network and it is not known.
+func (p *Provider) UserDataBytes(ctx context.Context, class nodeclass.Class) (int, error) {
+	p.learnCIDR(ctx, class)
 	k, err := p.known(cloud.Class{ID: class.ID(), Settings: class})
 	if err != nil {
 		return 0, err
