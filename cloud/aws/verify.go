@@ -229,16 +229,18 @@ func (p *Provider) launchOf(class nodeclass.Class, k *known, o cloud.OfferChoice
 }
 
 // representative is the first kind, by name, that is offered and that an image boots: one
-// of Nitro where there is any, since those before it take less of what can be set.
+// that can be had where there is any, and of those one of Nitro, since those before it take
+// less of what can be set. That all are short says nothing against the class.
 func representative(class nodeclass.Class, c *cluster.Catalogue) (cloud.OfferChoice, bool) {
-	for _, whatever := range []bool{false, true} {
+	for _, must := range []struct{ had, nitro bool }{{true, true}, {true, false}, {false, true}, {false, false}} {
 		for i := range c.Kinds {
 			k := &c.Kinds[i]
-			if hypervisor, _ := k.Labels.Get(nodeclass.LabelHypervisor); !whatever && hypervisor != string(types.InstanceTypeHypervisorNitro) {
+			if hypervisor, _ := k.Labels.Get(nodeclass.LabelHypervisor); must.nitro && hypervisor != string(types.InstanceTypeHypervisorNitro) {
 				continue
 			}
 			for _, o := range k.Offers {
-				if (o.Available || o.Why != "") && o.Option != cluster.Reserved && boots(class, k) && slices.ContainsFunc(class.Resolved.Subnets, inZone(o.Zone)) {
+				had := o.Available || o.Why != "" || !must.had
+				if had && o.Option != cluster.Reserved && boots(class, k) && slices.ContainsFunc(class.Resolved.Subnets, inZone(o.Zone)) {
 					return cloud.OfferChoice{Kind: k.Name, Zone: o.Zone, Option: cluster.OnDemand}, true
 				}
 			}

@@ -2,6 +2,7 @@ package aws
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,9 +11,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 
 	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/aws/catalog"
 	"github.com/daemok/daemok/cloud/aws/emulator"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/cloud/market"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
 )
 
 func TestVerify(t *testing.T) {
@@ -166,12 +170,54 @@ func TestVerify(t *testing.T) {
 			t.Errorf("Verify = %v", refused)
 		}
 	})
+	t.Run("that all types are short for now says nothing against the class", func(t *testing.T) {
+		a := openAccount(t)
+		a.provider.types = slices.DeleteFunc(a.provider.types, func(of catalog.Type) bool { return !strings.HasPrefix(of.Name, "m5.") })
+		a.provider.typesSeq++
+		var all []cloud.OfferChoice
+		for _, k := range a.kinds(t).Kinds {
+			for _, o := range k.Offers {
+				all = append(all, cloud.OfferChoice{Kind: k.Name, Zone: o.Zone, Option: o.Option, Dedicated: o.Unless != (constraint.Label{})})
+			}
+		}
+		a.provider.Short(all...)
+		for _, k := range a.kinds(t).Kinds {
+			if slices.ContainsFunc(k.Offers, func(o cluster.Offer) bool { return o.Available }) {
+				t.Fatalf("%s can still be had", k.Name)
+			}
+		}
+		if err := a.provider.Verify(t.Context(), a.class); err != nil {
+			t.Errorf("Verify = %v", err)
+		}
+		if n, err := a.provider.UserDataBytes(t.Context(), a.class); err != nil || n == 0 {
+			t.Errorf("UserDataBytes = %d, %v", n, err)
+		}
+	})
 	t.Run("no image for any type that is offered is refused", func(t *testing.T) {
 		a := openAccount(t)
 		class := a.class
 		class.Resolved.Images = nil
 		if refused := refusal(t, a.provider.Verify(t.Context(), class)); refused.Reason != "DependenciesNotReady" {
 			t.Errorf("Verify = %v", refused)
+		}
+	})
+	t.Run("the service network is asked for until EKS tells it", func(t *testing.T) {
+		a := openAccount(t)
+		network := a.provider.clusterFacts().CIDR
+		a.provider.cluster.CIDR = "" // as after a start without the right
+		a.server.Deny("DescribeCluster")
+		_, err := a.provider.UserDataBytes(t.Context(), a.class)
+		if refused := refusal(t, err); refused.Reason != "ClusterCIDRResolutionFailed" || !strings.Contains(refused.Cause, "allow eks:DescribeCluster") {
+			t.Errorf("without the right: %v", refused)
+		}
+		a.server.Allow("DescribeCluster")
+		for range 2 {
+			if _, err := a.provider.UserDataBytes(t.Context(), a.class); err != nil || network == "" || a.provider.clusterFacts().CIDR != network {
+				t.Errorf("with the right: %v, and the network is %q; want %q", err, a.provider.clusterFacts().CIDR, network)
+			}
+		}
+		if n := a.server.Calls()["DescribeCluster"]; n > 3 {
+			t.Errorf("EKS was asked %d times, want once at the start, once without the right, and once with it", n)
 		}
 	})
 	t.Run("user data that is too long is refused before any call", func(t *testing.T) {
