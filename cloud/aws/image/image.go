@@ -47,7 +47,7 @@ func (f Finder) Find(ctx context.Context, spec nodeclass.Spec, kubernetes string
 		}
 		all = append(all, images...)
 	}
-	selected, err := f.selected(ctx, spec)
+	selected, why, err := f.selected(ctx, spec)
 	if err != nil {
 		return nil, err
 	}
@@ -61,8 +61,8 @@ func (f Finder) Find(ctx context.Context, spec nodeclass.Spec, kubernetes string
 	}
 	if len(all) == 0 {
 		return nil, &nodeclass.MissingError{Reason: nodeclass.AMINotFound, Text: fmt.Sprintf(
-			"no image matches spec.amiSelectorTerms (%s): check that it exists in this region and is shared with this account, "+
-				"or use an alias such as al2023@latest; releases of an alias are those for Kubernetes %s", describe(spec.Images), kubernetes)}
+			"no image matches spec.amiSelectorTerms (%s)%s: check that it exists in this region and is shared with this account, "+
+				"or use an alias such as al2023@latest; releases of an alias are those for Kubernetes %s", describe(spec.Images), because(why), kubernetes)}
 	}
 	return all, nil
 }
@@ -217,6 +217,14 @@ func compareBool(a, b bool) int {
 
 func in(key string, values ...string) constraint.Requirement {
 	return constraint.Requirement{Key: key, Set: constraint.Values(values...)}
+}
+
+// because puts reasons behind what they are for.
+func because(why []string) string {
+	if len(why) == 0 {
+		return ""
+	}
+	return ", as " + strings.Join(why, " and ")
 }
 
 func describe(terms []nodeclass.ImageTerm) string {

@@ -215,6 +215,40 @@ func TestOwnersAreThoseNamed(t *testing.T) {
 	}
 }
 
+// A term that names nothing selects every image of this account and of AWS, and none that
+// somebody else has made public.
+func TestATermWithoutTagsLeavesImagesOfOthersOut(t *testing.T) {
+	for want, term := range map[string]nodeclass.ImageTerm{
+		"owners self,amazon":  {Tags: map[string]string{}},
+		"owners 123456789012": {Tags: map[string]string{}, Owner: "123456789012"},
+	} {
+		a := &account{}
+		if _, err := finder(a, at(start)).Find(t.Context(), nodeclass.Spec{Images: []nodeclass.ImageTerm{term}}, "1.36"); err == nil || !slices.Equal(a.queries, []string{want}) {
+			t.Errorf("%+v: asked %q, error %v; want %q", term, a.queries, err, want)
+		}
+	}
+}
+
+// A parameter that leads to no image is named, and keeps no other term from its images.
+func TestAParameterThatLeadsToNoImageIsNamed(t *testing.T) {
+	a := &account{parameters: map[string]string{"/eks/recommended": `{"schema_version":"2","image_id":"ami-x","image_name":"amazon-eks-node-al2023"}`},
+		images: []types.Image{ami("ami-x", "mine", types.ArchitectureValuesX8664, 1, false)}}
+	find := func(terms ...nodeclass.ImageTerm) ([]nodeclass.Image, error) {
+		return finder(a, at(start)).Find(t.Context(), nodeclass.Spec{Images: terms}, "1.36")
+	}
+	_, err := find(nodeclass.ImageTerm{SSMParameter: "/eks/recommended"}, nodeclass.ImageTerm{SSMParameter: "/nobody's"})
+	const want = `(ssmParameter /eks/recommended; or ssmParameter /nobody's), as SSM parameter /eks/recommended holds "{\"schema_version\":\"2\",\"image_id\":\"ami-x\"", which is no image's ID and there is no SSM parameter /nobody's: check`
+	if missing, ok := errors.AsType[*nodeclass.MissingError](err); !ok || !strings.Contains(missing.Text, want) {
+		t.Errorf("Find = %v, want it to say %s", err, want)
+	}
+	if len(a.queries) > 0 {
+		t.Errorf("asked EC2 %q, want nothing", a.queries)
+	}
+	if got, err := find(nodeclass.ImageTerm{SSMParameter: "/eks/recommended"}, nodeclass.ImageTerm{ID: "ami-x"}); err != nil || len(got) != 1 {
+		t.Errorf("Find beside a good term = %s, %v", show(got), err)
+	}
+}
+
 func TestParametersAreRemembered(t *testing.T) {
 	now := start
 	a := &account{parameters: map[string]string{"/p": "ami-1"}}

@@ -2,8 +2,10 @@ package image
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -15,17 +17,17 @@ import (
 	"github.com/daemok/daemok/core/constraint"
 )
 
-// selected returns the images of all terms that are no alias.
-func (f Finder) selected(ctx context.Context, spec nodeclass.Spec) ([]nodeclass.Image, error) {
-	queries, err := f.queries(ctx, spec.Images)
+// selected returns the images of all terms that are no alias, and what of the terms can
+// select none.
+func (f Finder) selected(ctx context.Context, spec nodeclass.Spec) (out []nodeclass.Image, why []string, err error) {
+	queries, why, err := f.queries(ctx, spec.Images)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var out []nodeclass.Image
 	for _, q := range queries {
 		found, err := f.describe(ctx, q)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, raw := range found {
 			if raw.State != "" && raw.State != types.ImageStateAvailable {
@@ -41,7 +43,7 @@ func (f Finder) selected(ctx context.Context, spec nodeclass.Spec) ([]nodeclass.
 			out = append(out, image)
 		}
 	}
-	return out, nil
+	return out, why, nil
 }
 
 // asked are the tags of an image that are labels of machines, as requirements.
@@ -54,10 +56,10 @@ func asked(tags []types.Tag) (out constraint.Requirements) {
 	return out
 }
 
-// queries makes one query for all ids, and one for each other term.
-func (f Finder) queries(ctx context.Context, terms []nodeclass.ImageTerm) ([]*ec2.DescribeImagesInput, error) {
+// queries makes one query for all ids, and one for each other term. why tells of
+// parameters that lead to no image.
+func (f Finder) queries(ctx context.Context, terms []nodeclass.ImageTerm) (out []*ec2.DescribeImagesInput, why []string, err error) {
 	var ids []string
-	var out []*ec2.DescribeImagesInput
 	for _, t := range terms {
 		switch {
 		case t.Alias != "":
@@ -65,13 +67,16 @@ func (f Finder) queries(ctx context.Context, terms []nodeclass.ImageTerm) ([]*ec
 			ids = append(ids, t.ID)
 		case t.SSMParameter != "":
 			id, err := f.Parameters.Get(ctx, t.SSMParameter, true)
-			if fault.NotFound(err) {
-				continue
+			switch {
+			case fault.NotFound(err):
+				why = append(why, "there is no SSM parameter "+t.SSMParameter)
+			case err != nil:
+				return nil, nil, fault.Wrap("ssm:GetParameter of "+t.SSMParameter, err)
+			case !strings.HasPrefix(id, "ami-"):
+				why = append(why, fmt.Sprintf("SSM parameter %s holds %.40q, which is no image's ID", t.SSMParameter, id))
+			default:
+				ids = append(ids, id)
 			}
-			if err != nil {
-				return nil, fault.Wrap("ssm:GetParameter of "+t.SSMParameter, err)
-			}
-			ids = append(ids, id)
 		default:
 			out = append(out, query(t))
 		}
@@ -79,7 +84,7 @@ func (f Finder) queries(ctx context.Context, terms []nodeclass.ImageTerm) ([]*ec
 	if len(ids) > 0 {
 		out = append(out, &ec2.DescribeImagesInput{Filters: []types.Filter{{Name: aws.String("image-id"), Values: ids}}})
 	}
-	return out, nil
+	return out, why, nil
 }
 
 func query(t nodeclass.ImageTerm) *ec2.DescribeImagesInput {
@@ -91,7 +96,7 @@ func query(t nodeclass.ImageTerm) *ec2.DescribeImagesInput {
 	case t.Owner != "":
 		q.Owners = []string{t.Owner}
 	case t.ID != "": // whoever has it
-	case t.Name != "" || len(t.Tags) > 0:
+	default: // also where no tag is named: others' public images are nobody's choice
 		q.Owners = []string{"self", "amazon"}
 	}
 	return q
