@@ -71,6 +71,7 @@ type interfaceSpec struct {
 	PrefixCount         int      `xml:"ipv4PrefixCount,omitempty"`
 	SecondaryCount      int      `xml:"secondaryPrivateIpAddressCount,omitempty"`
 	IPv6Count           int      `xml:"ipv6AddressCount,omitempty"`
+	IPv6PrefixCount     int      `xml:"ipv6PrefixCount,omitempty"`
 	PrimaryIPv6         *bool    `xml:"primaryIpv6"`
 	Card                int      `xml:"networkCardIndex"`
 	SubnetID            string   `xml:"subnetId,omitempty"`
@@ -197,7 +198,7 @@ func readInterfaces(n *wire.Node, r *intReader) []interfaceSpec {
 			PublicIP: i.BoolPtr("AssociatePublicIpAddress"), DeleteOnTermination: i.BoolPtr("DeleteOnTermination"),
 			Description: i.String("Description"), DeviceIndex: r.int(i, "DeviceIndex"), Groups: i.Strings("SecurityGroupId"),
 			Type: i.String("InterfaceType"), PrefixCount: r.int(i, "Ipv4PrefixCount"), SecondaryCount: r.int(i, "SecondaryPrivateIpAddressCount"),
-			IPv6Count: r.int(i, "Ipv6AddressCount"), PrimaryIPv6: i.BoolPtr("PrimaryIpv6"), Card: r.int(i, "NetworkCardIndex"), SubnetID: i.String("SubnetId"),
+			IPv6Count: r.int(i, "Ipv6AddressCount"), IPv6PrefixCount: r.int(i, "Ipv6PrefixCount"), PrimaryIPv6: i.BoolPtr("PrimaryIpv6"), Card: r.int(i, "NetworkCardIndex"), SubnetID: i.String("SubnetId"),
 			Tracking: readTracking(i.At("ConnectionTrackingSpecification"), r),
 		})
 	}

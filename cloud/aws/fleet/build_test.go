@@ -174,6 +174,20 @@ func TestTemplatesAreOthersOnlyWhereTheyMustBe(t *testing.T) {
 	}
 }
 
+// The first interface's prefixes are of the addresses that pods have.
+func TestPrefixesAreOfTheAddressesThatPodsHave(t *testing.T) {
+	for network, want := range map[string]string{"10.100.0.0/16": "IPv4 2, IPv6 0", "fd30:1::/108": "IPv4 0, IPv6 2"} {
+		o, err := build(request(t, func(r *Request) { r.Class.Spec.IPPrefixes, r.Cluster.CIDR, r.Cluster.DNS = aws.Int32(2), network, "" }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := o.templates[0].data.NetworkInterfaces[0]
+		if got := fmt.Sprintf("IPv4 %d, IPv6 %d", aws.ToInt32(first.Ipv4PrefixCount), aws.ToInt32(first.Ipv6PrefixCount)); got != want {
+			t.Errorf("SC-446 in a cluster of %s the prefixes are %s; want %s", network, got, want)
+		}
+	}
+}
+
 // A machine has EFA adapters only where it is launched with them: those whose pods ask for
 // them are launched from a template of their own.
 func TestAdaptersOfTheFabricAreAttachedForWhoAsks(t *testing.T) {

@@ -63,15 +63,17 @@ func interfaces(r Request, g group) []types.LaunchTemplateInstanceNetworkInterfa
 }
 
 // setPrimary adds what only the first interface can have. Beside others it gets no
-// public address, and EC2 does not let a launch say so.
+// public address, and EC2 does not let a launch say so. Prefixes are of the addresses that
+// pods have.
 func setPrimary(nic *types.LaunchTemplateInstanceNetworkInterfaceSpecificationRequest, spec nodeclass.Spec, ipv6, alone bool) {
 	if alone || aws.ToBool(spec.PublicIP) {
 		nic.AssociatePublicIpAddress = spec.PublicIP
 	}
-	nic.Ipv4PrefixCount = spec.IPPrefixes
-	if ipv6 {
-		nic.Ipv6AddressCount, nic.PrimaryIpv6 = aws.Int32(1), aws.Bool(true)
+	if !ipv6 {
+		nic.Ipv4PrefixCount = spec.IPPrefixes
+		return
 	}
+	nic.Ipv6AddressCount, nic.PrimaryIpv6, nic.Ipv6PrefixCount = aws.Int32(1), aws.Bool(true), spec.IPPrefixes
 }
 
 func tracking(t *nodeclass.Tracking) *types.ConnectionTrackingSpecificationRequest {

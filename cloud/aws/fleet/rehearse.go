@@ -117,7 +117,7 @@ func runInterfaces(list []types.LaunchTemplateInstanceNetworkInterfaceSpecificat
 			SubnetId: aws.String(subnet), DeviceIndex: n.DeviceIndex, NetworkCardIndex: n.NetworkCardIndex, InterfaceType: n.InterfaceType,
 			Groups: n.Groups, DeleteOnTermination: n.DeleteOnTermination, AssociatePublicIpAddress: n.AssociatePublicIpAddress,
 			ConnectionTrackingSpecification: n.ConnectionTrackingSpecification, Ipv4PrefixCount: n.Ipv4PrefixCount,
-			Ipv6AddressCount: n.Ipv6AddressCount, PrimaryIpv6: n.PrimaryIpv6,
+			Ipv6AddressCount: n.Ipv6AddressCount, Ipv6PrefixCount: n.Ipv6PrefixCount, PrimaryIpv6: n.PrimaryIpv6,
 		})
 	}
 	return out

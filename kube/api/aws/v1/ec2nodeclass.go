@@ -74,7 +74,8 @@ type EC2NodeClassSpec struct {
 	// +optional
 	AssociatePublicIPAddress *bool `json:"associatePublicIPAddress,omitempty"`
 
-	// IPPrefixCount is how many /28 prefixes the first network interface gets.
+	// IPPrefixCount is how many prefixes the first network interface gets: of IPv4
+	// (/28), or of IPv6 (/80) where pods have addresses of IPv6.
 	//
 	// +kubebuilder:validation:Minimum=0
 	// +optional
