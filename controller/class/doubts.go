@@ -60,7 +60,7 @@ func (r *Reconciler) replaced(c *Subject) {
 // skewMax is by how many versions a kubelet may be behind the API server.
 const skewMax = 3
 
-// skew warns of images whose kubelets are behind the API server. Without an
+// skew warns of images whose kubelets are behind the API server, or before it. Without an
 // answer on the server's version, what was known stays.
 func (r *Reconciler) skew(ctx context.Context, c *Subject, images []nodeclass.Image) {
 	version, err := r.Finder.KubernetesVersion(ctx)
@@ -68,7 +68,7 @@ func (r *Reconciler) skew(ctx context.Context, c *Subject, images []nodeclass.Im
 	if err != nil || !known {
 		return
 	}
-	var words []string
+	var older, newer []string
 	most := 0
 	seen := r.seenKubelets(ctx, images)
 	for _, image := range images {
@@ -76,22 +76,29 @@ func (r *Reconciler) skew(ctx context.Context, c *Subject, images []nodeclass.Im
 		if !known {
 			kubelet, known = seen[image.ID], seen[image.ID] > 0
 		}
-		if behind := server - kubelet; known && behind > 0 {
+		switch behind := server - kubelet; {
+		case known && behind > 0:
 			most = max(most, behind)
-			words = append(words, fmt.Sprintf("%s (%s) has 1.%d, %d behind", image.ID, image.Name, kubelet, behind))
+			older = append(older, fmt.Sprintf("%s (%s) has 1.%d, %d behind", image.ID, image.Name, kubelet, behind))
+		case known && behind < 0:
+			newer = append(newer, fmt.Sprintf("%s (%s) has 1.%d", image.ID, image.Name, kubelet))
 		}
 	}
 	reason := awsv1.ReasonKubeletBehind
-	if most > skewMax {
+	if most > skewMax || len(newer) > 0 {
 		reason = awsv1.ReasonKubeletUnsupported
 	}
-	text := ""
-	if len(words) > 0 {
-		text = fmt.Sprintf("kubelets of images that spec.amiSelectorTerms selects are older than the API server, which is 1.%d: %s; "+
-			"Kubernetes supports %d versions behind: select newer images, by an alias such as al2023@latest if they need not be pinned",
-			server, strings.Join(words, ", "), skewMax)
+	var texts []string
+	if len(newer) > 0 {
+		texts = append(texts, fmt.Sprintf("kubelets of images that spec.amiSelectorTerms selects are newer than the API server, which is 1.%d: %s; "+
+			"Kubernetes supports none that is: select images of version 1.%d, or bring the control plane to theirs", server, strings.Join(newer, ", "), server))
 	}
-	r.doubt(c, awsv1.ClassKubeletSkew, reason, text)
+	if len(older) > 0 {
+		texts = append(texts, fmt.Sprintf("kubelets of images that spec.amiSelectorTerms selects are older than the API server, which is 1.%d: %s; "+
+			"Kubernetes supports %d versions behind: select newer images, by an alias such as al2023@latest if they need not be pinned",
+			server, strings.Join(older, ", "), skewMax))
+	}
+	r.doubt(c, awsv1.ClassKubeletSkew, reason, strings.Join(texts, "; "))
 }
 
 // seenKubelets are the minor versions that nodes of images report whose names

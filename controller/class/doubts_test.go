@@ -59,6 +59,7 @@ func TestKubeletsThatAreBehindAreToldOf(t *testing.T) {
 		"one that Kubernetes does not bear":   {account{named: al2023, version: "1.38"}, nil, awsv1.ReasonKubeletUnsupported, "4 behind"},
 		"one of the user's own":               {account{named: "golden", version: "1.36"}, nil, "", ""},
 		"one of which nodes tell the version": {account{named: "golden", version: "1.36"}, nodeOf("n", "v1.35.3-eks-1a2b3c"), awsv1.ReasonKubeletBehind, "has 1.35, 1 behind"},
+		"one whose nodes are newer":           {account{named: "golden", version: "1.36"}, nodeOf("n", "v1.37.0"), awsv1.ReasonKubeletUnsupported, "newer than the API server, which is 1.36: ami-1 (golden) has 1.37"},
 		"a server that does not say":          {account{named: al2023, versionless: errors.New("connection reset")}, nil, "", ""},
 	}
 	for name, tt := range tests {
