@@ -1,6 +1,8 @@
 package userdata
 
 import (
+	"bytes"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"regexp"
@@ -77,9 +79,31 @@ func checkNodeConfigs(text string) error {
 		if !strings.HasPrefix(p.header.Get("Content-Type"), typeNodeConfig) {
 			continue
 		}
-		if err := checkNodeConfig(string(p.body), 1+strings.Count(unix(text)[:begins], "\n")); err != nil {
+		first := 1 + strings.Count(unix(text)[:begins], "\n")
+		if strings.EqualFold(p.header.Get("Content-Transfer-Encoding"), "base64") {
+			err = checkEncoded(p.body, first)
+		} else {
+			err = checkNodeConfig(string(p.body), first)
+		}
+		if err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// checkEncoded reads a NodeConfig in base64, as tools write that put parts together; one
+// that is packed besides is left to the machine.
+func checkEncoded(body []byte, first int) error {
+	text, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(string(body)), ""))
+	switch {
+	case err != nil:
+		return fmt.Errorf("spec.userData: line %d: the part says that it is in base64, and is not: %w", first, err)
+	case bytes.HasPrefix(text, []byte{0x1f, 0x8b}): // gzip
+		return nil
+	}
+	if err := checkNodeConfig(string(text), 1); err != nil {
+		return fmt.Errorf("spec.userData: in the part at line %d, without its base64: %s", first, strings.TrimPrefix(err.Error(), "spec.userData: "))
 	}
 	return nil
 }

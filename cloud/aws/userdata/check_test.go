@@ -10,6 +10,11 @@ import (
 const mimeHead = "MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=\"//\"\n\n--//\nContent-Type: text/x-shellscript\n\n#!/bin/sh\necho 1\n" +
 	"--//\nContent-Type: application/node.eks.aws\n\n"
 
+// inBase64 is a MIME document with a NodeConfig that is encoded so.
+func inBase64(body string) string {
+	return strings.TrimSuffix(mimeHead, "\n") + "Content-Transfer-Encoding: base64\n\n" + body + "\n\n--//--\n"
+}
+
 func TestCheck(t *testing.T) {
 	tests := map[string]struct {
 		family nodeclass.Family
@@ -27,6 +32,10 @@ func TestCheck(t *testing.T) {
 		"another kind":                        {nodeclass.AL2023, "apiVersion: v1\nkind: ConfigMap\n", []string{"spec.userData: line 1", `kind is "ConfigMap"`}},
 		"a MIME document is right":            {nodeclass.AL2023, mimeHead + "apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\n\n--//--\n", nil},
 		"a MIME document with broken YAML":    {nodeclass.AL2023, mimeHead + "apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec: a: b\n\n--//--\n", []string{"spec.userData: line 14:", "NodeConfig"}},
+		"a NodeConfig in base64 is right":     {nodeclass.AL2023, inBase64("YXBpVmVyc2lvbjogbm9kZS5la3MuYXdzL3YxYWxwaGExCmtpbmQ6IE5v\nZGVDb25maWcK"), nil},
+		"base64 of another kind":              {nodeclass.AL2023, inBase64("YXBpVmVyc2lvbjogdjEKa2luZDogQ29uZmlnTWFwCg=="), []string{"spec.userData: in the part at line 13, without its base64: line 1:", `kind is "ConfigMap"`}},
+		"base64 that is none":                 {nodeclass.AL2023, inBase64("kind: NodeConfig"), []string{"spec.userData: line 13: the part says that it is in base64"}},
+		"base64 of what is packed":            {nodeclass.AL2023, inBase64("H4sIAAAAAAAAAw=="), nil},
 		"a MIME document without its end":     {nodeclass.AL2023, "MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=\"//\"\n\n--//\nContent-Type: text/x-shellscript\n\n", []string{"MIME part 1 of spec.userData", `"//"`}},
 		"the same of AL2":                     {nodeclass.AL2, "MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=\"//\"\n\n--//\nContent-Type: text/x-shellscript\n\n", []string{"MIME part 1 of spec.userData"}},
 		"commands of Windows are right":       {nodeclass.Windows2022, "Write-Host \"hello\"\n", nil},
