@@ -76,7 +76,16 @@ func TestRender(t *testing.T) {
 		"ubuntu":              input(nodeclass.Ubuntu, func(in *Input) { in.User = "#!/bin/bash\necho hello\n" }),
 		"al2-ipv6":            input(nodeclass.AL2, func(in *Input) { in.Cluster.DNS = "fd00::a" }),
 		"windows2022":         input(nodeclass.Windows2022, func(in *Input) { in.User = "Write-Host \"hi\"" }),
-		"custom":              input(nodeclass.Custom, func(in *Input) { in.User = "anything at all" }),
+		"windows2022-kubelet": input(nodeclass.Windows2022, func(in *Input) { in.Kubelet = kubelet(t, fullKubelet) }),
+		"al2-user-mime":       input(nodeclass.AL2, func(in *Input) { in.User = userMIME }),
+		"al2023-ipv6":         input(nodeclass.AL2023, func(in *Input) { in.Cluster.CIDR, in.Cluster.DNS = "fd30:1::/108", "fd30:1::a" }),
+		"al2023-further": input(nodeclass.AL2023, func(in *Input) {
+			in.MaxPods = 20
+			in.Kubelet = kubelet(t, `{"maxPods":"20","clusterDNS":["10.0.1.1","10.0.1.2"],"shutdownGracePeriod":"30s","memorySwap":{"swapBehavior":"LimitedSwap"},"registryPullQPS":0}`)
+		}),
+		"bottlerocket-ipv6":          input(nodeclass.Bottlerocket, func(in *Input) { in.Cluster.CIDR, in.Cluster.DNS = "fd30:1::/108", "fd30:1::a" }),
+		"bottlerocket-raid0-unknown": input(nodeclass.Bottlerocket, func(in *Input) { in.RAID0 = true }),
+		"custom":                     input(nodeclass.Custom, func(in *Input) { in.User = "anything at all" }),
 	}
 	for name, in := range tests {
 		t.Run(name, func(t *testing.T) {
