@@ -3,6 +3,7 @@ package class
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -60,9 +61,14 @@ func (r *Reconciler) replaced(c *Subject) {
 // skewMax is by how many versions a kubelet may be behind the API server.
 const skewMax = 3
 
-// skew warns of images whose kubelets are behind the API server, or before it. Without an
-// answer on the server's version, what was known stays.
+// skew warns of images whose kubelets are behind the API server, or before it. Those of an
+// alias follow it by themselves, some minutes after it. Without an answer on the server's
+// version, what was known stays.
 func (r *Reconciler) skew(ctx context.Context, c *Subject, images []nodeclass.Image) {
+	if slices.ContainsFunc(c.Spec.Images, func(t nodeclass.ImageTerm) bool { return t.Alias != "" }) {
+		r.doubt(c, awsv1.ClassKubeletSkew, "", "")
+		return
+	}
 	version, err := r.Finder.KubernetesVersion(ctx)
 	server, known := nodeclass.Minor(version)
 	if err != nil || !known {

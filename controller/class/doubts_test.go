@@ -46,6 +46,9 @@ func nodeOf(name, kubelet string) []client.Object {
 	return []client.Object{node, claim}
 }
 
+// byID has a class select its image so.
+func byID(c *awsv1.EC2NodeClass) { c.Spec.AMISelectorTerms = []awsv1.AMISelectorTerm{{ID: "ami-1"}} }
+
 func TestKubeletsThatAreBehindAreToldOf(t *testing.T) {
 	const al2023 = "amazon-eks-node-al2023-x86_64-standard-1.34-v20250101"
 	tests := map[string]struct {
@@ -64,7 +67,7 @@ func TestKubeletsThatAreBehindAreToldOf(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, _ := reconcile(t, &tt.account, append(tt.nodes, class())...)
+			got, _ := reconcile(t, &tt.account, append(tt.nodes, class(byID))...)
 			warning := condition.Get(got, awsv1.ClassKubeletSkew)
 			if tt.reason == "" && warning != nil {
 				t.Errorf("%s, want none", condition.Describe(warning))
@@ -82,11 +85,29 @@ func TestKubeletsThatAreBehindAreToldOf(t *testing.T) {
 // While the API server does not tell its version, what was known of the skew stays.
 func TestTheSkewStaysWithoutAnAnswer(t *testing.T) {
 	s := begin(t)
+	s.edit(byID)
 	s.named, s.version = "bottlerocket-aws-k8s-1.35-x86_64-v1.46.0-5d2a1b8c", "1.36"
 	s.tells(0, awsv1.ReasonKubeletBehind)
 	s.versionless = errors.New("connection reset")
 	s.tells(time.Minute)
 	if got, _ := look(t, s.r); condition.Get(got, awsv1.ClassKubeletSkew) == nil {
 		t.Error("the warning is gone")
+	}
+}
+
+// Images of an alias are of the earlier version until the control plane has stayed at the
+// new one: nobody has to select others.
+func TestImagesOfAnAliasFollowTheControlPlane(t *testing.T) {
+	s := begin(t)
+	s.edit(byID)
+	s.named, s.version = "amazon-eks-node-al2023-x86_64-standard-1.35-v20250101", "1.36"
+	s.tells(0, awsv1.ReasonKubeletBehind)
+	s.edit(func(c *awsv1.EC2NodeClass) {
+		c.Spec.AMISelectorTerms = []awsv1.AMISelectorTerm{{Alias: "al2023@v20250101"}}
+		c.Generation++
+	})
+	s.tells(time.Minute)
+	if got, _ := look(t, s.r); condition.Get(got, awsv1.ClassKubeletSkew) != nil {
+		t.Error("the warning stays")
 	}
 }
