@@ -192,7 +192,8 @@ func (p *Provider) rehearsals(class nodeclass.Class) ([]launchRehearsal, error) 
 	usual, found := representative(class, k.catalogue)
 	if !found {
 		return nil, &cloud.RefusedError{Reason: "DependenciesNotReady",
-			Cause: "no instance type is offered in the zones of the class's subnets that one of its images boots"}
+			Cause: "no instance type is offered in the zones of the class's subnets that one of its images boots and that has what its settings need: " +
+				"select other images in spec.amiSelectorTerms, or subnets of other zones in spec.subnetSelectorTerms"}
 	}
 	first, err := p.rehearsal(class, k, usual)
 	if err != nil {

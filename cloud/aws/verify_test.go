@@ -197,7 +197,7 @@ func TestVerify(t *testing.T) {
 		a := openAccount(t)
 		class := a.class
 		class.Resolved.Images = nil
-		if refused := refusal(t, a.provider.Verify(t.Context(), class)); refused.Reason != "DependenciesNotReady" {
+		if refused := refusal(t, a.provider.Verify(t.Context(), class)); refused.Reason != "DependenciesNotReady" || !strings.Contains(refused.Cause, "select other images in spec.amiSelectorTerms") {
 			t.Errorf("Verify = %v", refused)
 		}
 	})

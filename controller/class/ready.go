@@ -35,8 +35,8 @@ func WhyNot(c *Subject) string {
 // that its Ready sums up which says something itself.
 func Cause(c *Subject, ready *metav1.Condition) (reason, message string) {
 	for _, part := range c.Status.Conditions {
-		waits := part.Status == metav1.ConditionTrue || part.Reason == awsv1.ReasonDependenciesNotReady
-		if part.Type != awsv1.ClassReady && !waits && part.Message != "" {
+		passive := part.Status == metav1.ConditionTrue || part.Reason == awsv1.ReasonDependenciesNotReady && waits(c)
+		if part.Type != awsv1.ClassReady && !passive && part.Message != "" {
 			return part.Reason, part.Message
 		}
 	}

@@ -15,12 +15,19 @@ func TestCauseOfClassNotReady(t *testing.T) {
 	waits := metav1.Condition{Type: awsv1.ClassValidationSucceeded, Status: metav1.ConditionFalse, Reason: awsv1.ReasonDependenciesNotReady, Message: "waits"}
 	silent := metav1.Condition{Type: awsv1.ClassInstanceProfileReady, Status: metav1.ConditionUnknown, Reason: "AwaitingReconciliation"}
 	broken := metav1.Condition{Type: awsv1.ClassSubnetsReady, Status: metav1.ConditionFalse, Reason: "SubnetsNotFound", Message: "no subnet matches"}
+	var found []metav1.Condition
+	for _, kind := range lookedUp(subject(class())) {
+		found = append(found, metav1.Condition{Type: kind, Status: metav1.ConditionTrue})
+	}
+	none := waits
+	none.Message = "no instance type is offered"
 	tests := map[string]struct {
 		conditions []metav1.Condition
 		want       string
 	}{
-		"is the part that says something": {[]metav1.Condition{ready, fine, waits, silent, broken}, "SubnetsNotFound: no subnet matches"},
-		"is its own word without one":     {[]metav1.Condition{fine, waits, silent, ready}, "UnhealthyDependents: SubnetsReady=False"},
+		"is the sum where all parts are found": {append(found, none, ready), "DependenciesNotReady: no instance type is offered"},
+		"is the part that says something":      {[]metav1.Condition{ready, fine, waits, silent, broken}, "SubnetsNotFound: no subnet matches"},
+		"is its own word without one":          {[]metav1.Condition{fine, waits, silent, ready}, "UnhealthyDependents: SubnetsReady=False"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
