@@ -119,11 +119,16 @@ func rehearsed(class nodeclass.Class, action string, err error) error {
 	return fault.Wrap("ec2:"+action+" (dry run)", err)
 }
 
-// profileUnknown tells a profile that the user named wrongly from one that
-// was made for the class a moment ago.
+// profileUnknown tells a profile that the user named wrongly, or that has no role, from one
+// that was made for the class a moment ago.
 func profileUnknown(class nodeclass.Class, message string) error {
 	const reason = "InstanceProfileNotFound"
-	if name := class.Spec.InstanceProfile; name != "" {
+	name := class.Spec.InstanceProfile
+	if name != "" && strings.Contains(message, "no associated IAM Roles") {
+		return &cloud.RefusedError{Reason: reason, Cause: fmt.Sprintf(
+			"instance profile %q, which spec.instanceProfile names, has no role: add the role of the machines to it, or name another (%s)", name, message)}
+	}
+	if name != "" {
 		return &cloud.RefusedError{Reason: reason, Cause: fmt.Sprintf(
 			"there is no such profile: EC2 knows no instance profile %q, which spec.instanceProfile names; make it or name another (%s)", name, message)}
 	}

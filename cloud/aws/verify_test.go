@@ -9,6 +9,7 @@ import (
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/iam"
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws/catalog"
@@ -167,6 +168,18 @@ func TestVerify(t *testing.T) {
 		class := a.class
 		class.Spec.Role, class.Spec.InstanceProfile, class.Resolved.Profile = "", "typo", "typo"
 		if refused := refusal(t, a.provider.Verify(t.Context(), class)); refused.Reason != "InstanceProfileNotFound" || !strings.Contains(refused.Cause, `no such profile: EC2 knows no instance profile "typo"`) {
+			t.Errorf("Verify = %v", refused)
+		}
+	})
+	t.Run("a profile of the user's that has no role is told as that", func(t *testing.T) {
+		a := openAccount(t)
+		if _, err := a.provider.clients.IAM.CreateInstanceProfile(t.Context(), &iam.CreateInstanceProfileInput{InstanceProfileName: sdk.String("bare")}); err != nil {
+			t.Fatal(err)
+		}
+		a.Advance(time.Minute)
+		class := a.class
+		class.Spec.Role, class.Spec.InstanceProfile, class.Resolved.Profile = "", "bare", "bare"
+		if refused := refusal(t, a.provider.Verify(t.Context(), class)); refused.Reason != "InstanceProfileNotFound" || !strings.HasPrefix(refused.Cause, `instance profile "bare", which spec.instanceProfile names, has no role: add`) {
 			t.Errorf("Verify = %v", refused)
 		}
 	})
