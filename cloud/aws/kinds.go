@@ -26,6 +26,7 @@ type known struct {
 	sizesSeq  uint64
 	stockSeq  uint64
 	quotaSeq  uint64
+	ipv6      bool
 	kinds     *catalog.Kinds
 	catalogue *cluster.Catalogue
 }
@@ -64,8 +65,8 @@ func (p *Provider) known(class cloud.Class) (*known, error) {
 // workOut returns what is known about a class now: the old value where
 // nothing has changed. The caller holds mu.
 func (p *Provider) workOut(old *known, digest nodeclass.Digest, class nodeclass.Class, now catalog.Market, sizes measure.View) *known {
-	next := &known{digest: digest, typesSeq: p.typesSeq, pricesSeq: now.Prices.Seq, shortSeq: now.Short.Seq, riskSeq: now.Risk.Seq, sizesSeq: sizes.Seq, stockSeq: now.Stocks.Seq, quotaSeq: now.Quotas.Seq}
-	sameTypes := old != nil && old.digest == digest && old.typesSeq == p.typesSeq
+	next := &known{digest: digest, typesSeq: p.typesSeq, pricesSeq: now.Prices.Seq, shortSeq: now.Short.Seq, riskSeq: now.Risk.Seq, sizesSeq: sizes.Seq, stockSeq: now.Stocks.Seq, quotaSeq: now.Quotas.Seq, ipv6: p.cluster.IPv6()}
+	sameTypes := old != nil && old.digest == digest && old.typesSeq == p.typesSeq && old.ipv6 == next.ipv6
 	sameKinds := sameTypes && old.sizesSeq == next.sizesSeq
 	switch {
 	case sameKinds && old.pricesSeq == next.pricesSeq && old.shortSeq == next.shortSeq && old.riskSeq == next.riskSeq && old.stockSeq == next.stockSeq && old.quotaSeq == next.quotaSeq:
@@ -74,7 +75,7 @@ func (p *Provider) workOut(old *known, digest nodeclass.Digest, class nodeclass.
 		next.kinds = old.kinds
 	default:
 		next.kinds = catalog.For(p.types, class, catalog.Settings{
-			MemoryOverhead: p.options.MemoryOverhead, ReservedENIs: p.options.ReservedENIs, SurplusCredits: !p.options.NoSurplusCredits, Measured: sizes,
+			MemoryOverhead: p.options.MemoryOverhead, ReservedENIs: p.options.ReservedENIs, SurplusCredits: !p.options.NoSurplusCredits, IPv6: next.ipv6, Measured: sizes,
 		})
 		if sameTypes && sameSizes(old.kinds.Kinds, next.kinds.Kinds) {
 			next.kinds, sameKinds = old.kinds, true

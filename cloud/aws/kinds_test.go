@@ -132,3 +132,25 @@ func TestLaunchRefusesWhatThePortForbids(t *testing.T) {
 		}
 	}
 }
+
+// That pods have addresses of IPv6 may become known after the types.
+func TestKindsOfAClusterWithIPv6(t *testing.T) {
+	a := openAccount(t)
+	counts := func() (xen, nitro int) {
+		for _, k := range a.kinds(t).Kinds {
+			if hypervisor, _ := k.Labels.Get(nodeclass.LabelHypervisor); hypervisor == "xen" {
+				xen++
+			} else {
+				nitro++
+			}
+		}
+		return xen, nitro
+	}
+	if xen, nitro := counts(); xen == 0 || nitro == 0 {
+		t.Fatalf("there are %d types of Xen and %d others, want some of each", xen, nitro)
+	}
+	a.provider.cluster.CIDR = "fd30:1::/108"
+	if xen, nitro := counts(); xen > 0 || nitro == 0 {
+		t.Errorf("with IPv6 there are %d types of Xen and %d others, want the others alone", xen, nitro)
+	}
+}

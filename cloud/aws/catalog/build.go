@@ -64,7 +64,7 @@ func For(all []Type, class nodeclass.Class, s Settings) *Kinds {
 			labels = labels.Merge(windows)
 		}
 		img, ok := class.Booting(labels)
-		if !ok || !t.supports(class) {
+		if !ok || !t.supports(class) || s.IPv6 && !t.Nitro {
 			continue
 		}
 		spec, err := sizes.of(t)

@@ -28,6 +28,7 @@ type Settings struct {
 	MemoryOverhead float64 // share of the memory that the hypervisor keeps, where no machine showed it; ec2data.MemoryKeptMost: by the size of the type
 	ReservedENIs   int64   // interfaces that pods do not get
 	SurplusCredits bool    // burstable types may be counted on above their baseline, at a price
+	IPv6           bool    // pods have addresses of IPv6, which the network plugin gives out on Nitro alone
 	Measured       measure.View
 }
 

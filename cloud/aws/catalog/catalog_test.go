@@ -583,6 +583,26 @@ func TestExpressionsOfTheKubelet(t *testing.T) {
 	}
 }
 
+// The network plugin gives out addresses of IPv6 by prefix alone, and that on Nitro.
+func TestTypesOtherThanNitroAreLeftOutWherePodsHaveIPv6(t *testing.T) {
+	all := testTypes()
+	xen := all[0]
+	xen.Name, xen.Nitro = "xen", false
+	all = append(all, xen)
+	for ipv6, want := range map[bool]int{false: 1, true: 0} {
+		kinds := For(all, testClass(), Settings{IPv6: ipv6})
+		found := 0
+		for _, k := range kinds.Kinds {
+			if k.Name == "xen" {
+				found++
+			}
+		}
+		if found != want || len(kinds.Kinds) <= found {
+			t.Errorf("IPv6 %v: %d kinds, %d of which are not Nitro's; want %d of them, and others", ipv6, len(kinds.Kinds), found, want)
+		}
+	}
+}
+
 // Which limit of vCPUs a type counts against, as AWS lists the families.
 func TestTypesCountAgainstALimit(t *testing.T) {
 	for group, kinds := range map[string][]string{
