@@ -12,6 +12,7 @@ import (
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws/emulator"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
+	"github.com/daemok/daemok/cloud/aws/shortage"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 )
@@ -141,6 +142,22 @@ func TestAFullReservationIsShortByItself(t *testing.T) {
 	}
 	if !available(a.kinds(t), "m5.large", cluster.OnDemand) {
 		t.Error("machines on demand count as short for the sake of a reservation")
+	}
+}
+
+// EC2 may have nothing for a reservation that has room. Others of its type and zone are
+// asked for meanwhile.
+func TestAReservationThatIsShortIsClosedForAWhileByItself(t *testing.T) {
+	a := openAccount(t)
+	short := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 2})
+	other := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 2})
+	a.provider.short.AddReservation(short)
+	if a.reservedOffer(t, short).Available || !a.reservedOffer(t, other).Available {
+		t.Error("SC-416: the reservation that is short must be closed, and the other must not")
+	}
+	a.Advance(shortage.Keep)
+	if !a.reservedOffer(t, short).Available {
+		t.Error("the reservation is closed for longer than shortages are remembered")
 	}
 }
 

@@ -43,7 +43,7 @@ type Offer struct {
 	Price     quantity.MicroUSDPerHour // meaningful if Priced
 	Priced    bool                     // an unknown price is not zero: such an offer is bought last
 	Available bool                     // false: sold out lately, or otherwise not to be had
-	Doubtful  bool                     // several of its family are sold out there: it may be too, and is bought where others leave pods without a place
+	Doubtful  bool                     // it, or several of its family, were sold out there lately: it may be again, and is bought where others leave pods without a place
 	Why       string                   // it is not available, and what helps; empty: it is, or it is sold out
 	Stocks    []Stock                  // what a machine of the offer is taken from, one of each, sorted by name; none: not counted
 	Risk      float64                  // of a spot machine: interruptions that are expected in an hour; 0: not known

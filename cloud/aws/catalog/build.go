@@ -153,14 +153,15 @@ func (k *Kinds) Offered(class nodeclass.Class, now Market) []cluster.Kind {
 				for _, w := range ways {
 					w.option = option
 					o := z.offer(t, w, now)
-					o.Available = o.Available && !taken && !now.Short.Offer(t.Name, z.name, option, group.Place(w.part, w.dedicated))
-					o.Doubtful = o.Available && now.Short.Doubtful(t.Name, z.name, option)
+					place := group.Place(w.part, w.dedicated)
+					o.Available = o.Available && !taken && !now.Short.Offer(t.Name, z.name, option, place)
+					o.Doubtful = o.Available && now.Short.Doubtful(t.Name, z.name, option, place)
 					offers = append(offers, o)
 				}
 			}
 			for _, r := range reserved[place{t.Name, z.name}] {
 				o := z.reserved(r, now)
-				o.Available = o.Available && !taken && !now.Short.Offer(t.Name, z.name, cluster.Reserved, group.Place("", r.Dedicated))
+				o.Available = o.Available && !taken && !now.Short.Reservation(r.ID)
 				offers = append(offers, o)
 			}
 		}

@@ -154,12 +154,13 @@ func (a answer) cause(which func(refusal) bool) string {
 
 // remember keeps in mind what was short.
 func (b *Buyer) remember(o order, a answer) {
+	for _, m := range a.machines {
+		b.Shortage.Had(m.Kind, m.Zone, m.Option, o.placement.Place(m.Partition, m.Dedicated))
+	}
 	for _, r := range a.refusals {
 		switch {
 		case fault.NoSpotRole(r.code):
 			b.Shortage.AddOption(cluster.Spot)
-		case fault.NoAddresses(r.code) && r.subnet != "":
-			b.Shortage.AddSubnet(r.subnet)
 		case o.calledShort(r):
 			b.noteShort(o, r)
 		}
@@ -173,6 +174,10 @@ func (b *Buyer) remember(o order, a answer) {
 // is not one of the offer: whatever is as large, and counts against the same limit,
 // would be refused too, and no family is the worse for it.
 func (b *Buyer) noteShort(o order, r refusal) {
+	if fault.NoAddresses(r.code) {
+		b.noteFull(o, r)
+		return
+	}
 	for _, offer := range o.offers {
 		if !r.concerns(offer) {
 			continue
@@ -186,7 +191,23 @@ func (b *Buyer) noteShort(o order, r refusal) {
 			b.Shortage.AddQuota(setup.Quota.By(offer.Option), setup.CPUs, offer.Option)
 			continue
 		}
+		if offer.Stock != "" {
+			b.Shortage.AddReservation(offer.Stock)
+			continue
+		}
 		b.Shortage.AddOffer(offer.Kind, offer.Zone, offer.Option, o.placement.Place(offer.Partition, offer.Dedicated))
+	}
+}
+
+// noteFull keeps in mind the subnets that a refusal is about: all that were asked for
+// where EC2 does not say which.
+func (b *Buyer) noteFull(o order, r refusal) {
+	if r.subnet != "" {
+		b.Shortage.AddSubnet(r.subnet)
+		return
+	}
+	for _, s := range o.subnets {
+		b.Shortage.AddSubnet(s.ID)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
+	"github.com/daemok/daemok/cloud/aws/shortage"
 	"github.com/daemok/daemok/core/cluster"
 )
 
@@ -107,9 +108,50 @@ func TestALimitOfTheAccountIsRememberedForAllThatCountAgainstIt(t *testing.T) {
 		if v.Quota("G and VT", 2, cluster.Spot) || v.Quota("Standard", 2, cluster.OnDemand) || v.Quota("Standard", 1, cluster.Spot) {
 			t.Errorf("%s: remembered for what it says nothing of", code)
 		}
-		if v.Offer("m5.large", "us-east-1a", cluster.Spot, "") == want || v.Doubtful("m5.2xlarge", "us-east-1a", cluster.Spot) == want {
+		if v.Offer("m5.large", "us-east-1a", cluster.Spot, "") == want || v.Doubtful("m5.2xlarge", "us-east-1a", cluster.Spot, "") == want {
 			t.Errorf("%s: kept in mind for the account as a whole is %v, and for single offers or their families too", code, want)
 		}
+	}
+}
+
+// What EC2 says of a launch into one reservation says nothing of another of its type and zone.
+func TestAShortageInAReservationIsOfNoOther(t *testing.T) {
+	for _, code := range []string{"InsufficientInstanceCapacity", "UnfulfillableCapacity", "VcpuLimitExceeded"} {
+		b := buyer(newAccount(refuses(code)))
+		_, err := b.Launch(t.Context(), request(t, func(r *Request) {
+			r.Launch.Options = []cloud.OfferChoice{{Kind: "m5.large", Zone: "us-east-1a", Option: cluster.Reserved, Stock: "cr-1"}}
+		}))
+		if short, ok := errors.AsType[*cloud.NoCapacityError](err); !ok || len(short.Offers) != 1 || short.Offers[0].Stock != "cr-1" {
+			t.Errorf("%s: Launch = %v, want the offer of the reservation short", code, err)
+		}
+		v := b.Shortage.View()
+		if !v.Reservation("cr-1") || v.Reservation("cr-2") || v.Offer("m5.large", "us-east-1a", cluster.Reserved, "") {
+			t.Errorf("SC-416 %s: it must be kept in mind of the reservation, and of nothing else", code)
+		}
+	}
+}
+
+// What was had is not doubted for having been short before.
+func TestWhatIsHadIsDoubtedNoMore(t *testing.T) {
+	a := newAccount(refuses("InsufficientInstanceCapacity"))
+	b := buyer(a)
+	for _, token := range []string{"token-1", "token-2"} {
+		if _, err := b.Launch(t.Context(), request(t, func(r *Request) { r.Launch.Token = token })); err == nil {
+			t.Fatal("something was bought")
+		}
+		_ = b.Pause(t.Context(), shortage.Keep)
+	}
+	doubtful := func() bool { return b.Shortage.View().Doubtful("m6g.large", "us-east-1b", cluster.Spot, "") }
+	if !doubtful() {
+		t.Error("an offer that was short twice in a row is not doubtful")
+	}
+	a.answer = delivers(1)
+	got, err := b.Launch(t.Context(), request(t, func(r *Request) { r.Launch.Token, r.Launch.Options = "token-3", r.Launch.Options[2:3] }))
+	if err != nil || got[0].Kind != "m6g.large" {
+		t.Fatalf("Launch = %+v, %v", got, err)
+	}
+	if doubtful() {
+		t.Error("it is doubtful though a machine was had")
 	}
 }
 
@@ -147,6 +189,22 @@ func TestEnoughMachinesAreASuccessWhateverElseWasShort(t *testing.T) {
 
 func TestAFullSubnetIsNotAShortType(t *testing.T) {
 	b := buyer(newAccount(refuses("InsufficientFreeAddressesInSubnet")))
+	_, err := b.Launch(t.Context(), request(t, nil))
+	if _, ok := errors.AsType[*cloud.NoCapacityError](err); !ok {
+		t.Errorf("Launch = %v, want no capacity", err)
+	}
+	v := b.Shortage.View()
+	if !v.Subnet("subnet-a") || !v.Subnet("subnet-b") || v.Offer("m5.large", "us-east-1a", cluster.Spot, "") {
+		t.Error("the subnets must be remembered as full, and no type as short")
+	}
+}
+
+// Where EC2 does not say which subnet is full, those that were asked for are, and still no
+// type is short.
+func TestFullSubnetsThatAreNotNamed(t *testing.T) {
+	b := buyer(newAccount(func(int, *ec2.CreateFleetInput) (*ec2.CreateFleetOutput, error) {
+		return nil, &smithy.GenericAPIError{Code: "InsufficientFreeAddressesInSubnet"}
+	}))
 	_, err := b.Launch(t.Context(), request(t, nil))
 	if _, ok := errors.AsType[*cloud.NoCapacityError](err); !ok {
 		t.Errorf("Launch = %v, want no capacity", err)

@@ -2,12 +2,14 @@
 // next plan does not ask for it again at once.
 //
 // It promises that what was remembered is forgotten after Keep, by the clock
-// it was given, and that its sequence number changes whenever the answer to
+// it was given, that an offer which is short again and again is doubted for longer, the
+// less the longer ago that was, and that its sequence number changes whenever the answer to
 // any question changes. It does not decide what counts as a shortage.
 package shortage
 
 import (
 	"maps"
+	"math"
 	"strings"
 	"sync"
 	"time"
@@ -17,6 +19,15 @@ import (
 
 // Keep is how long an offer counts as short.
 const Keep = 3 * time.Minute
+
+// halfLife is after how long a shortage of an offer counts half. An offer is doubtful while
+// its shortages count for more than one does at once: one that was short twice in three
+// minutes for nine minutes, one that is short whenever it is asked for, every three
+// minutes, for 24.
+const halfLife = 10 * time.Minute
+
+// forgotten is how little shortages count when they are not remembered.
+const forgotten = 1.0 / 16
 
 // doubtAt is how many sizes of a family must be short for the others to be doubtful. One
 // may be out where smaller ones are left; two that are out rarely are the only ones.
@@ -28,24 +39,45 @@ type Memory struct {
 
 	mu    sync.Mutex
 	until map[key]time.Time
+	past  map[key]past         // of offers
+	doubt map[key]time.Time    // offers that were short several times, until when that makes them doubtful
 	least map[key]int64        // of limits: with how many vCPUs a machine is too much
 	away  map[string]time.Time // zones, by ID, that work is shifted away from, until when; zero: until AWS ends it. Never written
 	seq   uint64
 }
 
-// key names an offer (kind:zone:option, in a placement group or not), a whole option,
-// a subnet, or the account's limit of vCPUs for a group of kinds under an option.
+// past is how often an offer was short up to a moment, each time counting the less the
+// longer ago it was.
+type past struct {
+	count float64
+	at    time.Time
+}
+
+// countAt is what that counts at a later moment.
+func (p past) countAt(now time.Time) float64 {
+	return p.count * math.Exp2(-now.Sub(p.at).Hours()/halfLife.Hours())
+}
+
+// doubtUntil is until when that counts for more than one; its own moment where it does not.
+func (p past) doubtUntil() time.Time {
+	return p.at.Add(time.Duration(max(0, math.Log2(p.count)) * float64(halfLife)))
+}
+
+// key names an offer (kind:zone:option, in a placement group or not, or of a capacity
+// reservation), a whole option, a subnet, or the account's limit of vCPUs for a group of
+// kinds under an option.
 type key struct {
 	kind, zone string
 	place      string // hardware, or hardware/part of it, such as a placement group; empty: anywhere
 	option     cluster.Option
+	stock      string // the capacity reservation
 	subnet     string
 	quota      string
 }
 
 // New returns an empty memory that lives by the given clock.
 func New(now func() time.Time) *Memory {
-	return &Memory{now: now, until: map[key]time.Time{}, least: map[key]int64{}}
+	return &Memory{now: now, until: map[key]time.Time{}, past: map[key]past{}, doubt: map[key]time.Time{}, least: map[key]int64{}}
 }
 
 // AddOffer remembers that one kind is short in one zone under one option; with a
@@ -53,6 +85,23 @@ func New(now func() time.Time) *Memory {
 func (m *Memory) AddOffer(kind, zone string, option cluster.Option, place string) {
 	m.add(key{kind: kind, zone: zone, option: option, place: place})
 }
+
+// Had says that a machine of the offer could be had: that it was short before counts no
+// more.
+func (m *Memory) Had(kind, zone string, option cluster.Option, place string) {
+	k := key{kind: kind, zone: zone, option: option, place: place}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.past, k)
+	if _, doubted := m.doubt[k]; doubted {
+		delete(m.doubt, k)
+		m.seq++
+	}
+}
+
+// AddReservation remembers that nothing can be had from a capacity reservation, though it
+// may have room.
+func (m *Memory) AddReservation(id string) { m.add(key{stock: id}) }
 
 // AddOption remembers that nothing can be bought under an option.
 func (m *Memory) AddOption(option cluster.Option) { m.add(key{option: option}) }
@@ -112,6 +161,7 @@ func (m *Memory) Seq() uint64 {
 type View struct {
 	Seq   uint64
 	short map[key]bool
+	doubt map[key]time.Time
 	sizes map[key]int // by family in place of the kind: how many are short
 	least map[key]int64
 	away  map[string]time.Time
@@ -122,7 +172,7 @@ func (m *Memory) View() View {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.forget()
-	v := View{Seq: m.seq, short: make(map[key]bool, len(m.until)), sizes: map[key]int{}, least: maps.Clone(m.least), away: m.away}
+	v := View{Seq: m.seq, short: make(map[key]bool, len(m.until)), doubt: maps.Clone(m.doubt), sizes: map[key]int{}, least: maps.Clone(m.least), away: m.away}
 	for k := range m.until {
 		v.short[k] = true
 		if family, size, named := strings.Cut(k.kind, "."); named && k.place == "" && !strings.HasPrefix(size, "metal") { // that is as large as another
@@ -133,9 +183,12 @@ func (m *Memory) View() View {
 	return v
 }
 
-// Doubtful reports whether several sizes of the kind's family are short in the zone under
-// the option, so that this one is likely to be short too.
-func (v View) Doubtful(kind, zone string, option cluster.Option) bool {
+// Doubtful reports whether the offer is likely to be short too: it was so several times
+// lately, or several sizes of the kind's family are short in the zone under the option.
+func (v View) Doubtful(kind, zone string, option cluster.Option, place string) bool {
+	if _, often := v.doubt[key{kind: kind, zone: zone, option: option, place: place}]; often {
+		return true
+	}
 	if len(v.sizes) == 0 {
 		return false
 	}
@@ -158,6 +211,9 @@ func (v View) Offer(kind, zone string, option cluster.Option, place string) bool
 	return v.short[key{option: option}]
 }
 
+// Reservation reports whether nothing can be had from the capacity reservation.
+func (v View) Reservation(id string) bool { return v.short[key{stock: id}] }
+
 // Subnet reports whether the subnet is out of addresses.
 func (v View) Subnet(id string) bool { return v.short[key{subnet: id}] }
 
@@ -174,8 +230,23 @@ func (m *Memory) add(k key) {
 	m.forget()
 	if _, known := m.until[k]; !known {
 		m.seq++
+		m.count(k)
 	}
 	m.until[k] = m.now().Add(Keep)
+}
+
+// count notes that an offer is short once more; while it is, it is no news. The caller
+// holds mu.
+func (m *Memory) count(k key) {
+	if k.kind == "" {
+		return
+	}
+	now := m.now()
+	p := past{m.past[k].countAt(now) + 1, now}
+	m.past[k] = p
+	if until := p.doubtUntil(); until.After(now.Add(Keep)) {
+		m.doubt[k] = until
+	}
 }
 
 // forget drops what is over. The caller holds mu.
@@ -188,4 +259,11 @@ func (m *Memory) forget() {
 			m.seq++
 		}
 	}
+	for k, until := range m.doubt {
+		if !now.Before(until) {
+			delete(m.doubt, k)
+			m.seq++
+		}
+	}
+	maps.DeleteFunc(m.past, func(_ key, p past) bool { return p.countAt(now) < forgotten })
 }

@@ -1,6 +1,7 @@
 package shortage
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -62,6 +63,76 @@ func TestAShortageSeenAgainLastsLonger(t *testing.T) {
 	}
 }
 
+// An offer that is short whenever it is asked for is asked for less and less readily, and
+// as readily as before once it has not been short for long, or a machine of it was had.
+func TestAnOfferThatIsShortAgainAndAgainIsDoubtful(t *testing.T) {
+	start := time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC)
+	tests := map[string]struct {
+		short []time.Duration // when it is, after the start
+		had   time.Duration   // when a machine of it is had; zero: never
+		until time.Duration   // until when it is doubtful; zero: never
+	}{
+		"once":                             {[]time.Duration{0}, 0, 0},
+		"twice at the same moment":         {[]time.Duration{0, time.Second}, 0, 0},
+		"again at once":                    {[]time.Duration{0, Keep}, 0, Keep + 8*time.Minute + 35*time.Second},
+		"again after a while":              {[]time.Duration{0, 10 * time.Minute}, 0, 15*time.Minute + 51*time.Second},
+		"again after long":                 {[]time.Duration{0, time.Hour}, 0, 0},
+		"whenever it is asked for":         {[]time.Duration{0, Keep, 2 * Keep, 3 * Keep}, 0, 3*Keep + 15*time.Minute + 54*time.Second},
+		"and had before it is short again": {[]time.Duration{0, 2 * Keep}, Keep, 0},
+		"and had after that":               {[]time.Duration{0, Keep}, 3 * Keep, 3 * Keep},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			now := start
+			m := New(func() time.Time { return now })
+			doubtful := func() bool { return m.View().Doubtful("m5.large", "us-east-1a", cluster.Spot, "") }
+			was, seq, until := false, m.Seq(), time.Duration(0)
+			for after := time.Duration(0); after < 2*time.Hour; after += time.Second {
+				now = start.Add(after)
+				if slices.Contains(tt.short, after) {
+					m.AddOffer("m5.large", "us-east-1a", cluster.Spot, "")
+				}
+				if after > 0 && after == tt.had {
+					m.Had("m5.large", "us-east-1a", cluster.Spot, "")
+				}
+				is := doubtful()
+				if is {
+					until = after + time.Second
+				}
+				if is != was && m.Seq() == seq {
+					t.Fatalf("doubtful is %v after %v, and the sequence number is that of before", is, after)
+				}
+				was, seq = is, m.Seq()
+			}
+			if until != tt.until {
+				t.Errorf("doubtful until %v, want %v", until, tt.until)
+			}
+		})
+	}
+	m := New(func() time.Time { return start })
+	for range 2 {
+		m.AddOffer("m5.large", "us-east-1a", cluster.Spot, "pg-1")
+		start = start.Add(Keep)
+	}
+	if v := m.View(); !v.Doubtful("m5.large", "us-east-1a", cluster.Spot, "pg-1") || v.Doubtful("m5.large", "us-east-1a", cluster.Spot, "") ||
+		v.Doubtful("m5.large", "us-east-1b", cluster.Spot, "pg-1") || v.Doubtful("m5.xlarge", "us-east-1a", cluster.Spot, "pg-1") {
+		t.Error("the offer of the placement group must be doubtful, and nothing else")
+	}
+}
+
+func TestAReservationCanBeShortByItself(t *testing.T) {
+	now := time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC)
+	m := New(func() time.Time { return now })
+	m.AddReservation("cr-1")
+	if v := m.View(); !v.Reservation("cr-1") || v.Reservation("cr-2") {
+		t.Error("the reservation must be short, and no other")
+	}
+	now = now.Add(Keep)
+	if m.View().Reservation("cr-1") {
+		t.Error("remembered for too long")
+	}
+}
+
 // Two sizes of a family that are out in a zone leave little hope for its others there.
 func TestAFamilyIsDoubtfulOfWhichSeveralSizesAreShort(t *testing.T) {
 	now := time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC)
@@ -70,7 +141,7 @@ func TestAFamilyIsDoubtfulOfWhichSeveralSizesAreShort(t *testing.T) {
 		m.AddOffer(kind, "us-east-1a", cluster.OnDemand, "")
 	}
 	m.AddOffer("c5.9xlarge", "us-east-1a", cluster.OnDemand, "pg-1")
-	if m.View().Doubtful("c5.large", "us-east-1a", cluster.OnDemand) {
+	if m.View().Doubtful("c5.large", "us-east-1a", cluster.OnDemand, "") {
 		t.Error("doubtful for one size, the same in another form, and one of a placement group alone")
 	}
 	m.AddOffer("c5.18xlarge", "us-east-1a", cluster.OnDemand, "")
@@ -84,12 +155,12 @@ func TestAFamilyIsDoubtfulOfWhichSeveralSizesAreShort(t *testing.T) {
 		"another zone":   {"c5.large", "us-east-1b", cluster.OnDemand, false},
 		"another option": {"c5.large", "us-east-1a", cluster.Spot, false},
 	} {
-		if got := m.View().Doubtful(tt.kind, tt.zone, tt.option); got != tt.want {
+		if got := m.View().Doubtful(tt.kind, tt.zone, tt.option, ""); got != tt.want {
 			t.Errorf("%s: doubtful = %v, want %v", name, got, tt.want)
 		}
 	}
 	now = now.Add(Keep)
-	if m.View().Doubtful("c5.large", "us-east-1a", cluster.OnDemand) {
+	if m.View().Doubtful("c5.large", "us-east-1a", cluster.OnDemand, "") {
 		t.Error("doubtful for too long")
 	}
 }
