@@ -64,4 +64,6 @@ func (e *InternalError) Unwrap() error { return e.Cause }
 // the provider's own retries.
 type ThrottledError struct{ Call string }
 
-func (e *ThrottledError) Error() string { return e.Call + " is throttled by the cloud" }
+func (e *ThrottledError) Error() string {
+	return e.Call + " is throttled by the cloud: have other programs of this account call it less often"
+}

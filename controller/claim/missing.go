@@ -111,7 +111,7 @@ func comes(c *karpv1.NodeClaim) bool {
 	}
 	launched := condition.Get(c, karpv1.ClaimLaunched)
 	return launched == nil || launched.Status == metav1.ConditionTrue ||
-		launched.Reason == condition.ReasonAwaiting || launched.Reason == karpv1.ReasonLaunchThrottled
+		launched.Reason == condition.ReasonAwaiting || launched.Reason == karpv1.ReasonRequestLimitExceeded
 }
 
 // missingIn returns the claims of the group that bring domains which none of

@@ -63,7 +63,7 @@ func TestANodeWaitsFor(t *testing.T) {
 	}
 	leaves := func(c *karpv1.NodeClaim) { c.DeletionTimestamp = &metav1.Time{Time: noon} }
 	throttled := func(c *karpv1.NodeClaim) {
-		condition.SetUnknown(c, karpv1.ClaimLaunched, karpv1.ReasonLaunchThrottled, "too many calls", noon)
+		condition.SetUnknown(c, karpv1.ClaimLaunched, karpv1.ReasonRequestLimitExceeded, "too many calls", noon)
 	}
 	twice := func(c *karpv1.NodeClaim) {
 		condition.SetFalse(c, karpv1.ClaimRegistered, karpv1.ReasonMultipleNodesFound, "", noon)

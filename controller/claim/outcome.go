@@ -222,7 +222,7 @@ func (o *Outcomes) Failed(ctx context.Context, c *karpv1.NodeClaim, why error) e
 	if refused, ok := errors.AsType[*cloud.RefusedError](why); ok {
 		reason = refused.Reason
 	} else if _, ok := errors.AsType[*cloud.ThrottledError](why); ok {
-		reason = karpv1.ReasonLaunchThrottled
+		reason = karpv1.ReasonRequestLimitExceeded
 	} else if _, ok := errors.AsType[*cloud.InternalError](why); ok {
 		reason = karpv1.ReasonInternalError
 	}

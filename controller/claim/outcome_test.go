@@ -201,7 +201,7 @@ func TestAReasonIsNotSaidTwice(t *testing.T) {
 	}{
 		"a refusal":         {&cloud.RefusedError{Reason: "LaunchFailed", Cause: "spec.userData: line 1"}, "LaunchFailed", "spec.userData: line 1"},
 		"a refusal wrapped": {fmt.Errorf("buy: %w", &cloud.RefusedError{Reason: "InvalidAMIID", Cause: "ami-1"}), "InvalidAMIID", "buy: ami-1"},
-		"too many calls":    {&cloud.ThrottledError{Call: "ec2:CreateFleet"}, "LaunchThrottled", "ec2:CreateFleet is throttled by the cloud"},
+		"too many calls":    {&cloud.ThrottledError{Call: "ec2:CreateFleet"}, "RequestLimitExceeded", "ec2:CreateFleet is throttled by the cloud: have other programs of this account call it less often"},
 		"the cloud fails":   {&cloud.InternalError{Cause: errors.New("call ec2:CreateFleet: InternalError")}, "InternalError", "call ec2:CreateFleet: InternalError"},
 		"no answer":         {errors.New("connection reset"), "LaunchFailed", "connection reset"},
 	}

@@ -24,9 +24,9 @@ const (
 // Reasons of Launched, Registered and Initialized while they are not true.
 const (
 	ReasonLaunchFailed              = "LaunchFailed"
-	ReasonLaunchThrottled           = "LaunchThrottled"
-	ReasonInternalError             = "InternalError" // the cloud failed by itself
-	ReasonNotAdopted                = "NotAdopted"    // Daemok's own: the machine that the claim is to take over is not its own yet
+	ReasonRequestLimitExceeded      = "RequestLimitExceeded" // the cloud asks for patience
+	ReasonInternalError             = "InternalError"        // the cloud failed by itself
+	ReasonNotAdopted                = "NotAdopted"           // Daemok's own: the machine that the claim is to take over is not its own yet
 	ReasonNodeNotFound              = "NodeNotFound"
 	ReasonAwaitingSpreadDomains     = "AwaitingSpreadDomains"
 	ReasonRegistrationHookPending   = "RegistrationHookPending"
