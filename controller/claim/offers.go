@@ -102,11 +102,15 @@ func (p priced) meets(want constraint.Requirements, wellKnown func(string) bool)
 	return true
 }
 
+// partOfGPU is the number of GPUs, by its label, of a type that has a part of one: no pod
+// can ask for it as a resource.
+const partOfGPU = "0"
+
 // withoutExotic drops bare metal and machines with accelerators nobody asked
 // for, unless nothing else is left.
 func withoutExotic(list []priced, requests quantity.Resources) []priced {
 	plain := keep(list, func(p priced) bool {
-		if strings.Contains(p.kind.Name, "metal") {
+		if count, _ := p.kind.Labels.Get(api.LabelGPUCount); count == partOfGPU || strings.Contains(p.kind.Name, "metal") {
 			return false
 		}
 		return !slices.ContainsFunc(p.kind.Capacity.Extended, func(e quantity.Extended) bool {

@@ -39,6 +39,12 @@ func gpu(k cluster.Kind) cluster.Kind {
 	return k
 }
 
+// shared has a part of a GPU.
+func shared(k cluster.Kind) cluster.Kind {
+	k.Labels = k.Labels.With(api.LabelGPUName, "l4").With(api.LabelGPUCount, "0")
+	return k
+}
+
 func want(key string, op constraint.Operator, values ...string) constraint.Requirement {
 	set, err := constraint.NewSet(op, values...)
 	if err != nil {
@@ -79,6 +85,8 @@ func TestOffers(t *testing.T) {
 		"equal prices are ordered by type":              {[]cluster.Kind{kind("m6i.large", 2000, "a on-demand 96"), kind("m5.large", 2000, "a on-demand 96")}, nil, 1000, 0, "m5.large/a/on-demand m6i.large/a/on-demand"},
 		"SC-425 accelerators nobody asked for stay":     {[]cluster.Kind{gpu(kind("g5.large", 2000, "a on-demand 10")), small}, nil, 1000, 0, "m5.large/a/spot"},
 		"SC-425 unless nothing else is left":            {[]cluster.Kind{gpu(kind("g5.large", 2000, "a on-demand 10"))}, nil, 1000, 0, "g5.large/a/on-demand"},
+		"a part of a GPU stays, too":                    {[]cluster.Kind{shared(kind("g6f.large", 2000, "a on-demand 10")), small}, nil, 1000, 0, "m5.large/a/spot"},
+		"a part of a GPU that a label asks for":         {[]cluster.Kind{shared(kind("g6f.large", 2000, "a on-demand 10")), small}, []constraint.Requirement{want(api.LabelGPUName, constraint.In, "l4")}, 1000, 0, "g6f.large/a/on-demand"},
 		"a GPU that was asked for is bought":            {[]cluster.Kind{gpu(kind("g5.large", 2000, "a on-demand 10")), small}, nil, 1000, 1, "g5.large/a/on-demand"},
 		"bare metal is left out":                        {[]cluster.Kind{kind("m5.metal", 9000, "a on-demand 1"), small}, nil, 1000, 0, "m5.large/a/spot"},
 		"bare metal counts where minValues is asked":    {[]cluster.Kind{kind("m5.metal", 9000, "a on-demand 100"), kind("m5.large", 2000, "a on-demand 96")}, []constraint.Requirement{several(api.LabelInstanceType, 2)}, 1000, 0, "m5.large/a/on-demand m5.metal/a/on-demand"},

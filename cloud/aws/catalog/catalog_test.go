@@ -81,6 +81,13 @@ func TestLabels(t *testing.T) {
 			}),
 			[]string{"karpenter.k8s.aws/instance-gpu-name=radeon-pro-v520", "karpenter.k8s.aws/instance-gpu-manufacturer=amd",
 				"karpenter.k8s.aws/instance-gpu-count=1", "karpenter.k8s.aws/instance-gpu-memory=8192"}},
+		"a part of a GPU": {
+			with(func(i *types.InstanceTypeInfo) {
+				i.GpuInfo = &types.GpuInfo{Gpus: []types.GpuDeviceInfo{{Name: aws.String("L4"), Manufacturer: aws.String("NVIDIA"),
+					Count: aws.Int32(0), GpuPartitionSize: aws.Float64(0.125), MemoryInfo: &types.GpuDeviceMemoryInfo{SizeInMiB: aws.Int32(2861)}}}}
+			}),
+			[]string{"karpenter.k8s.aws/instance-gpu-name=l4", "karpenter.k8s.aws/instance-gpu-manufacturer=nvidia",
+				"karpenter.k8s.aws/instance-gpu-count=0", "karpenter.k8s.aws/instance-gpu-memory=2861"}},
 		"Gaudi is an accelerator": {
 			with(func(i *types.InstanceTypeInfo) {
 				i.GpuInfo = &types.GpuInfo{Gpus: []types.GpuDeviceInfo{{Name: aws.String("Gaudi HL-205"), Manufacturer: aws.String("Habana"), Count: aws.Int32(8)}}}

@@ -80,8 +80,10 @@ func networkMbps(cards []types.NetworkCardInfo) int64 {
 	return int64(math.Round(gbps * 1000))
 }
 
+// addDevices labels GPUs and accelerators. A type with a part of a GPU has its labels with
+// a count of zero, as EC2 counts whole ones.
 func addDevices(m map[string]string, t Type) {
-	if t.GPU.Count > 0 {
+	if t.GPU.Name != "" {
 		m[nodeclass.LabelGPUName], m[nodeclass.LabelGPUManufacturer] = t.GPU.Name, t.GPU.Maker
 		m[nodeclass.LabelGPUCount], m[nodeclass.LabelGPUMemory] = number(t.GPU.Count), number(t.GPU.MemoryMiB)
 	}

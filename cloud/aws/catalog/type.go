@@ -52,9 +52,10 @@ type Type struct {
 	Labels         constraint.Labels
 }
 
-// Device is an accelerator of a machine. Count is zero where there is none.
+// Device is an accelerator of a machine. Count is zero where there is none, and where the
+// machine has a part of one.
 type Device struct {
-	Name, Maker string // in lower case: "t4", "nvidia"
+	Name, Maker string // in lower case: "t4", "nvidia"; empty: there is none
 	Count       int64
 	MemoryMiB   int64 // of one
 }
