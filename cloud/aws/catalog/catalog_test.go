@@ -419,6 +419,9 @@ func TestTypesThatCannotDoWhatTheClassNeedsAreLeftOut(t *testing.T) {
 		"SC-466 a1 under AL2":                    {first, nodeclass.Spec{Family: nodeclass.AL2}, true},
 		"connection tracking on Nitro":           {plain, nodeclass.Spec{Tracking: &nodeclass.Tracking{}}, true},
 		"connection tracking on Xen":             {xen, nodeclass.Spec{Tracking: &nodeclass.Tracking{}}, false},
+		"prefixes on Nitro":                      {plain, nodeclass.Spec{IPPrefixes: aws.Int32(1)}, true},
+		"prefixes on Xen":                        {xen, nodeclass.Spec{IPPrefixes: aws.Int32(1)}, false},
+		"no prefixes on Xen":                     {xen, nodeclass.Spec{IPPrefixes: aws.Int32(0)}, true},
 		"nested machines where they are":         {efa, nodeclass.Spec{NestedVirtual: "enabled"}, true},
 		"nested machines where they are not":     {plain, nodeclass.Spec{NestedVirtual: "enabled"}, false},
 		"nested machines not wanted":             {plain, nodeclass.Spec{NestedVirtual: "disabled"}, true},
@@ -526,12 +529,13 @@ func page(token *string, n int) (int, *string) {
 }
 
 func TestReadTakesAllPages(t *testing.T) {
-	none := with(func(i *types.InstanceTypeInfo) {
+	none := with(func(i *types.InstanceTypeInfo) { i.InstanceType, i.SupportedUsageClasses = "m0.large", nil })
+	block := with(func(i *types.InstanceTypeInfo) {
 		i.InstanceType, i.SupportedUsageClasses = "p6.huge", []types.UsageClassType{types.UsageClassTypeCapacityBlock}
 	})
 	small := with(func(i *types.InstanceTypeInfo) { i.InstanceType = "a1.tiny" })
 	got, err := Read(t.Context(), pagesOf{
-		infos: []types.InstanceTypeInfo{m5Large(), none, small},
+		infos: []types.InstanceTypeInfo{m5Large(), none, block, small},
 		offerings: []types.InstanceTypeOffering{
 			{InstanceType: "m5.large", Location: aws.String("us-east-1b")}, {InstanceType: "m5.large", Location: aws.String("us-east-1a")},
 		},
@@ -539,11 +543,29 @@ func TestReadTakesAllPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(got) != 2 || got[0].Name != "a1.tiny" || got[1].Name != "m5.large" {
-		t.Fatalf("Read = %+v, want a1.tiny and m5.large: what is sold in capacity blocks alone is left out", got)
+	if len(got) != 3 || got[0].Name != "a1.tiny" || got[1].Name != "m5.large" || got[2].Name != "p6.huge" {
+		t.Fatalf("Read = %+v, want a1.tiny, m5.large and p6.huge: what is sold in no way is left out", got)
 	}
 	if !slices.Equal(got[1].Zones, []string{"us-east-1a", "us-east-1b"}) || got[0].Zones != nil {
 		t.Errorf("zones = %v and %v", got[1].Zones, got[0].Zones)
+	}
+}
+
+// What is sold in capacity blocks alone is there for classes that have a block of it.
+func TestTypesOfCapacityBlocks(t *testing.T) {
+	block := Type{Name: "p6.huge", Arch: "amd64", CPUs: 2, MemoryMiB: 8192, Blocks: true, Zones: []string{"us-east-1a"}}
+	class := testClass()
+	class.Resolved.Images = []nodeclass.Image{{ID: "ami-1"}}
+	if k := For([]Type{block}, class, Settings{}); len(k.Kinds) != 0 {
+		t.Errorf("without a block the class becomes %v", names(k.Kinds))
+	}
+	class.Resolved.Reservations = []nodeclass.Reservation{{ID: "cr-1", Kind: "p6.huge", Zone: "us-east-1a", Block: true}}
+	k := For([]Type{block}, class, Settings{})
+	if len(k.Kinds) != 1 {
+		t.Fatalf("with a block the class becomes %v, want p6.huge", names(k.Kinds))
+	}
+	if offers := k.Offered(class, Market{})[0].Offers; len(offers) != 1 || offers[0].Reservation() != "cr-1" {
+		t.Errorf("offers %+v, want that of the block alone", offers)
 	}
 }
 

@@ -14,7 +14,9 @@ func (t Type) supports(class nodeclass.Class) bool {
 	switch group := class.Resolved.Placement; {
 	case (spec.Placement == nil) != (group == nil), group != nil && !slices.Contains(t.Placements, group.Strategy):
 		return false
-	case spec.Tracking != nil && !t.Nitro:
+	case t.Blocks && !t.OnDemand && !t.Spot && !slices.ContainsFunc(class.Resolved.Reservations, func(r nodeclass.Reservation) bool { return r.Kind == t.Name }):
+		return false // it is had from a capacity block alone
+	case (spec.Tracking != nil || spec.IPPrefixes != nil && *spec.IPPrefixes > 0) && !t.Nitro:
 		return false
 	case spec.EffectiveFamily() == nodeclass.AL2023 && strings.HasPrefix(t.Name, "a1."): // its kernel needs a later arm64 than Graviton's first
 		return false

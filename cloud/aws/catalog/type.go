@@ -48,6 +48,7 @@ type Type struct {
 	Quota          Quota             // the limits of vCPUs that it counts against
 	Placements     []string          // strategies of placement groups that it can be in
 	Spot, OnDemand bool
+	Blocks         bool     // it is sold in capacity blocks
 	Zones          []string // where it is offered, sorted
 	Labels         constraint.Labels
 }
@@ -94,7 +95,7 @@ func Read(ctx context.Context, client api, region string, facts Facts) ([]Type, 
 			return nil, fault.Wrap("ec2:DescribeInstanceTypes", err)
 		}
 		for _, info := range page.InstanceTypes {
-			if t := convert(info, region, facts); t.CPUs > 0 && t.MemoryMiB > 0 && (t.OnDemand || t.Spot) {
+			if t := convert(info, region, facts); t.CPUs > 0 && t.MemoryMiB > 0 && (t.OnDemand || t.Spot || t.Blocks) {
 				t.Zones = zones[t.Name]
 				out = append(out, t)
 			}
@@ -138,6 +139,7 @@ func convert(info types.InstanceTypeInfo, region string, facts Facts) Type {
 	t.Nitro = info.Hypervisor == types.InstanceTypeHypervisorNitro || aws.ToBool(info.BareMetal)
 	t.Spot = slices.Contains(info.SupportedUsageClasses, types.UsageClassTypeSpot)
 	t.OnDemand = slices.Contains(info.SupportedUsageClasses, types.UsageClassTypeOnDemand)
+	t.Blocks = slices.Contains(info.SupportedUsageClasses, types.UsageClassTypeCapacityBlock)
 	t.PlainVolumes = info.EbsInfo != nil && info.EbsInfo.EncryptionSupport == types.EbsEncryptionSupportUnsupported
 	if info.PlacementGroupInfo != nil {
 		t.Placements = strategies(info.PlacementGroupInfo.SupportedStrategies)
