@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,17 +19,22 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
+// commercial begins the names of the regions that AWS's usual price list has; those of
+// other partitions, as GovCloud and the European Sovereign Cloud, it does not.
+var commercial = []string{"us-", "ca-", "mx-", "sa-", "eu-", "af-", "il-", "me-", "ap-"}
+
 // EndpointRegion is the region that answers the Pricing API for machines in
 // the given one; only a few do. It is empty where prices cannot be asked for.
 func EndpointRegion(region string) string {
+	begins := func(with string) bool { return strings.HasPrefix(region, with) }
 	switch {
-	case strings.HasPrefix(region, "us-gov-"), strings.HasPrefix(region, "us-iso"), strings.HasPrefix(region, "eu-isoe-"):
-		return ""
-	case strings.HasPrefix(region, "cn-"):
+	case begins("cn-"):
 		return "cn-northwest-1"
-	case strings.HasPrefix(region, "ap-"):
+	case begins("us-gov-"), begins("us-iso"), begins("eu-iso"), !slices.ContainsFunc(commercial, begins):
+		return ""
+	case begins("ap-"):
 		return "ap-south-1"
-	case strings.HasPrefix(region, "eu-"):
+	case begins("eu-"):
 		return "eu-central-1"
 	}
 	return "us-east-1"
