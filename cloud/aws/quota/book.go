@@ -67,9 +67,9 @@ func (b *Book) change(do func()) {
 // room is how large a machine may be under a limit.
 type room struct{ limit, left int64 }
 
-// largest is more vCPUs than any machine has: where so many are left, it does not matter
-// how many more there are.
-const largest = 1024
+// largest is as many vCPUs as any machine has, which is u7inh-32tb.480xlarge: where so many
+// are left, it does not matter how many more there are.
+const largest = 1920
 
 // rooms has those limits that forbid some machine. The caller holds mu.
 func (b *Book) rooms() map[Limit]room {

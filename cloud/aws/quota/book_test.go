@@ -27,6 +27,7 @@ func TestAMachineIsBeyondALimit(t *testing.T) {
 		"it is larger than the limit":    {map[Limit]int64{standard: 4}, 0, 8, cluster.OnDemand, "and it has more: ask for more in Service Quotas"},
 		"spot machines count apart":      {map[Limit]int64{standard: 4}, 4, 8, cluster.Spot, ""},
 		"nothing of a group may run":     {map[Limit]int64{{"Standard", cluster.Spot}: 0}, 0, 2, cluster.Spot, "run 0 vCPUs of spot machines"},
+		"not even the largest has room":  {map[Limit]int64{standard: 1919}, 0, 1920, cluster.OnDemand, "and it has more"},
 		"there is room for a thousand":   {map[Limit]int64{standard: 5000}, 3000, 896, cluster.OnDemand, ""},
 	}
 	for name, tt := range tests {
