@@ -129,6 +129,19 @@ func TestRetriesOfRequestsAreCounted(t *testing.T) {
 	}, "aws_sdk_go_request_retry_count", "aws_sdk_go_request_total", "aws_sdk_go_request_duration_seconds")
 }
 
+func TestTriesOfRequestsAreCounted(t *testing.T) {
+	registry := prometheus.NewPedanticRegistry()
+	told := observe.NewMetrics(registry, "", "", "", "")
+	told.ObserveAttempt("EC2", "CreateFleet", "RequestLimitExceeded", time.Second)
+	told.ObserveAttempt("EC2", "CreateFleet", "200", 2*time.Second)
+	expect(t, registry, []string{
+		"aws_sdk_go_request_attempt_total action=CreateFleet service=EC2 status_code=200 1",
+		"aws_sdk_go_request_attempt_total action=CreateFleet service=EC2 status_code=RequestLimitExceeded 1",
+		"aws_sdk_go_request_attempt_duration_seconds action=CreateFleet service=EC2 status_code=200 1 in 2s",
+		"aws_sdk_go_request_attempt_duration_seconds action=CreateFleet service=EC2 status_code=RequestLimitExceeded 1 in 1s",
+	}, "aws_sdk_go_request_attempt_total", "aws_sdk_go_request_attempt_duration_seconds")
+}
+
 func TestUnsyncedTimeEnds(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	told := observe.NewMetrics(registry, "", "", "", "")

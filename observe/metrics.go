@@ -72,9 +72,12 @@ type Metrics struct {
 	CloudErrors    *prometheus.CounterVec   // controller, method, provider, error
 	LaunchFailures *prometheus.CounterVec   // zone, zone_id, capacity_type, reason
 	BatchSize      *prometheus.HistogramVec // batcher
+	EndFailures    *prometheus.CounterVec   // zone, zone_id
 	AWSRequests    *prometheus.CounterVec   // service, action, status_code
 	AWSSeconds     *prometheus.HistogramVec // service, action, status_code
 	AWSRetries     *prometheus.HistogramVec // service, action
+	AWSAttempts    *prometheus.CounterVec   // service, action, status_code
+	AWSTrySeconds  *prometheus.HistogramVec // service, action, status_code
 
 	NoticesReceived *prometheus.CounterVec // message_type
 	NoticesDone     prometheus.Counter
@@ -138,9 +141,12 @@ func NewMetrics(r prometheus.Registerer, version, commit, goVersion, arch string
 		CloudErrors:    b.counters("karpenter_cloudprovider_errors_total"),
 		LaunchFailures: b.counters("karpenter_cloudprovider_instance_launch_failures_total"),
 		BatchSize:      b.histograms("karpenter_cloudprovider_batcher_batch_size"),
+		EndFailures:    b.counters("karpenter_cloudprovider_instance_termination_failures_total"),
 		AWSRequests:    b.counters("aws_sdk_go_request_total"),
 		AWSSeconds:     b.histograms("aws_sdk_go_request_duration_seconds"),
 		AWSRetries:     b.histograms("aws_sdk_go_request_retry_count"),
+		AWSAttempts:    b.counters("aws_sdk_go_request_attempt_total"),
+		AWSTrySeconds:  b.histograms("aws_sdk_go_request_attempt_duration_seconds"),
 
 		NoticesReceived: b.counters("karpenter_interruption_received_messages_total"),
 		NoticesDone:     b.counters("karpenter_interruption_deleted_messages_total").WithLabelValues(),
@@ -197,6 +203,12 @@ func (m *Metrics) ObserveAWS(service, action, status string, took time.Duration,
 	m.AWSRequests.WithLabelValues(service, action, status).Inc()
 	m.AWSSeconds.WithLabelValues(service, action, status).Observe(took.Seconds())
 	m.AWSRetries.WithLabelValues(service, action).Observe(float64(max(attempts-1, 0)))
+}
+
+// ObserveAttempt counts one exchange of such a request.
+func (m *Metrics) ObserveAttempt(service, action, status string, took time.Duration) {
+	m.AWSAttempts.WithLabelValues(service, action, status).Inc()
+	m.AWSTrySeconds.WithLabelValues(service, action, status).Observe(took.Seconds())
 }
 
 // builder makes metrics by their definitions.

@@ -162,6 +162,8 @@ var cloudCalls = []Definition{
 		Help: "Operations of the cloud provider that failed."},
 	{Name: "karpenter_cloudprovider_instance_launch_failures_total", Kind: Counter, Unit: "1", Labels: []string{"zone", "zone_id", "capacity_type", "reason"},
 		Help: "Launches refused or short of machines; counted once for each zone that was short."},
+	{Name: "karpenter_cloudprovider_instance_termination_failures_total", Kind: Counter, Unit: "1", Labels: []string{"zone", "zone_id"},
+		Help: "Attempts to give a machine back that failed."},
 	{Name: "karpenter_cloudprovider_batcher_batch_size", Kind: Histogram, Unit: "1", Labels: []string{"batcher"},
 		Help: "Machines that one call was about.", Buckets: powers},
 	{Name: "karpenter_ec2nodeclasses_userdata_bytes", Kind: Gauge, Unit: "bytes", Labels: []string{"nodeclass"},
@@ -172,6 +174,10 @@ var cloudCalls = []Definition{
 		Help: "How long a request to AWS took, retries included."},
 	{Name: "aws_sdk_go_request_retry_count", Kind: Histogram, Unit: "1", Labels: []string{"service", "action"},
 		Help: "How often a request to AWS was repeated.", Buckets: []float64{0, 1, 2, 3, 4, 5, 8}},
+	{Name: "aws_sdk_go_request_attempt_total", Kind: Counter, Unit: "1", Labels: []string{"service", "action", "status_code"},
+		Help: "Tries of requests to AWS, retries counted; status_code is 200 or AWS's error code."},
+	{Name: "aws_sdk_go_request_attempt_duration_seconds", Kind: Histogram, Unit: "seconds", Labels: []string{"service", "action", "status_code"},
+		Help: "How long one try of a request to AWS took, without waiting for its turn."},
 }
 
 var interruption = []Definition{

@@ -200,4 +200,7 @@ func TestEveryCallIsObserved(t *testing.T) {
 	if got.Service != "EC2" || got.Operation != "DescribeInstanceTypes" || got.Code != "DryRunOperation" || got.Attempts != 2 || got.Throttled != 1 || got.Took <= 0 {
 		t.Errorf("observed %+v", got)
 	}
+	if tries := got.Tries; len(tries) != 2 || tries[0].Code != "RequestLimitExceeded" || tries[1].Code != "DryRunOperation" || tries[0].Took <= 0 || tries[0].Took+tries[1].Took > got.Took {
+		t.Errorf("its tries are %+v, within %v", tries, got.Took)
+	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"fmt"
@@ -99,12 +100,15 @@ func newProvider(ctx context.Context, o options, config *rest.Config, told *obse
 type callObserver struct{ metrics *observe.Metrics }
 
 func (o callObserver) Called(c client.Call) {
-	status := c.Code
-	if status == "" {
-		status = "200"
+	o.metrics.ObserveAWS(c.Service, c.Operation, statusOf(c.Code), c.Took, c.Attempts)
+	for _, t := range c.Tries {
+		o.metrics.ObserveAttempt(c.Service, c.Operation, statusOf(t.Code), t.Took)
 	}
 	o.metrics.ObserveAWS(c.Service, c.Operation, status, c.Took, c.Attempts)
 }
+
+// statusOf is how metrics tell what AWS answered.
+func statusOf(code string) string { return cmp.Or(code, "200") }
 
 // authority is the CA that machines trust: the one given, else that of the
 // controller's own connection.

@@ -152,6 +152,7 @@ func (r *Reconciler) giveBack(ctx context.Context, c *karpv1.NodeClaim) (gone bo
 	}
 	found, err := r.Machines.Terminate(ctx, id)
 	if err != nil {
+		r.Metrics.EndFailures.WithLabelValues(c.Labels[api.LabelZone], c.Labels[api.LabelZoneID]).Inc()
 		return false, fmt.Errorf("give back machine %s of claim %s: %w", id, c.Name, err)
 	}
 	if len(found) > 0 {

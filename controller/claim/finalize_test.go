@@ -20,6 +20,7 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/observe"
+	"github.com/daemok/daemok/observe/observetest"
 )
 
 // ending is a cloud with one machine, which ends so long after it was given
@@ -116,6 +117,36 @@ func TestAnEndingMachineIsLookedAtSoonAndThenSeldom(t *testing.T) {
 				t.Log(got)
 			})
 		})
+	}
+}
+
+// closed is a cloud that takes nothing back.
+type closed struct{ cloud.Machines }
+
+func (closed) Terminate(context.Context, ...string) ([]string, error) {
+	return nil, &cloud.ThrottledError{Call: "TerminateInstances"}
+}
+
+// A machine that cannot be given back keeps its claim, and is counted by its zone.
+func TestAMachineThatCannotBeGivenBackIsCounted(t *testing.T) {
+	r, registry := deleted(t, closed{}), prometheus.NewRegistry()
+	r.Metrics = observe.NewMetrics(registry, "", "", "", "")
+	c := &karpv1.NodeClaim{}
+	if err := r.Store.Get(t.Context(), client.ObjectKey{Name: "a"}, c); err != nil {
+		t.Fatal(err)
+	}
+	c.Labels = map[string]string{api.LabelZone: "us-east-1a", api.LabelZoneID: "use1-az1"}
+	if err := r.Store.Update(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := r.Reconcile(t.Context(), "a"); err == nil {
+			t.Fatal("the claim went on though its machine was not given back")
+		}
+	}
+	const counted = "karpenter_cloudprovider_instance_termination_failures_total"
+	if got, err := observetest.Lines(registry, counted); err != nil || len(got) != 1 || got[0] != counted+" zone=us-east-1a zone_id=use1-az1 2" {
+		t.Errorf("counted %q, %v; want two of the zone", got, err)
 	}
 }
 

@@ -25,6 +25,7 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/observe"
+	"github.com/daemok/daemok/observe/observetest"
 )
 
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -423,7 +424,7 @@ func TestNothingIsCollectedBlindly(t *testing.T) {
 func TestOneStuckMachineHoldsUpNoOther(t *testing.T) {
 	p := newPlace(t)
 	p.yard.stuck = "i-1"
-	p.machine("i-1", time.Hour)
+	p.machine("i-1", time.Hour, func(m *cloud.Machine) { m.Zone, m.ZoneID = "us-east-1a", "use1-az1" })
 	p.machine("i-2", time.Hour)
 	p.claim("c-3", "i-3", registered)
 	for range 2 { // the first does not find the claim's machine
@@ -434,6 +435,10 @@ func TestOneStuckMachineHoldsUpNoOther(t *testing.T) {
 	}
 	if got := p.left(); got != "-i-2" {
 		t.Errorf("left and given back: %q, want the other machine and the claim gone", got)
+	}
+	const counted = "karpenter_cloudprovider_instance_termination_failures_total"
+	if got, err := observetest.Lines(p.metrics, counted); err != nil || !slices.Equal(got, []string{counted + " zone=us-east-1a zone_id=use1-az1 2"}) {
+		t.Errorf("counted %q, %v; want the machine that stays, once a round", got, err)
 	}
 	p.yard.stuck = ""
 	if _, err := p.c.Round(t.Context()); err != nil || p.left() != "-i-1 -i-2" {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -21,6 +22,7 @@ import (
 	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
+	"github.com/daemok/daemok/observe/observetest"
 )
 
 // region is a pretend cloud whose machines end a minute after they were given
@@ -80,7 +82,7 @@ func departing(t *testing.T, nodes int, ready corev1.ConditionStatus, r *region)
 	}
 	hand := storetest.New(s, time.Now).Connect(nil)
 	for i := range nodes {
-		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeName(i), Finalizers: []string{api.FinalizerTermination}},
+		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeName(i), Finalizers: []string{api.FinalizerTermination}, Labels: map[string]string{api.LabelZone: "a", api.LabelZoneID: "a-1"}},
 			Spec:   corev1.NodeSpec{ProviderID: fmt.Sprintf("aws:///a/i-%d", i)},
 			Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: ready}}}}
 		if err := hand.Create(t.Context(), n); err != nil {
@@ -120,13 +122,14 @@ func TestALeavingMachineCostsFewCalls(t *testing.T) {
 		events      time.Duration
 		change      func(*region)
 		ends, looks int // at most, for each machine
+		failed      string
 	}{
-		"thirty nodes":                              {30, corev1.ConditionTrue, seldom, nil, 1, 7},
-		"a thousand nodes":                          {1000, corev1.ConditionTrue, seldom, nil, 1, 7},
-		"silent kubelets":                           {30, corev1.ConditionUnknown, seldom, nil, 1, 9},
-		"many events":                               {30, corev1.ConditionUnknown, 50 * time.Millisecond, nil, 1, 9},
-		"refusals are not run against":              {30, corev1.ConditionTrue, seldom, func(r *region) { r.refuse = 3 }, 4, 8},
-		"an order that came to nothing is repeated": {30, corev1.ConditionTrue, seldom, func(r *region) { r.ignore = 1 }, 2, 12},
+		"thirty nodes":                              {30, corev1.ConditionTrue, seldom, nil, 1, 7, ""},
+		"a thousand nodes":                          {1000, corev1.ConditionTrue, seldom, nil, 1, 7, ""},
+		"silent kubelets":                           {30, corev1.ConditionUnknown, seldom, nil, 1, 9, ""},
+		"many events":                               {30, corev1.ConditionUnknown, 50 * time.Millisecond, nil, 1, 9, ""},
+		"refusals are not run against":              {30, corev1.ConditionTrue, seldom, func(r *region) { r.refuse = 3 }, 4, 8, "zone=a zone_id=a-1 90"},
+		"an order that came to nothing is repeated": {30, corev1.ConditionTrue, seldom, func(r *region) { r.ignore = 1 }, 2, 12, ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -135,7 +138,8 @@ func TestALeavingMachineCostsFewCalls(t *testing.T) {
 				if tt.change != nil {
 					tt.change(machines)
 				}
-				r := departing(t, tt.nodes, tt.ready, machines)
+				r, registry := departing(t, tt.nodes, tt.ready, machines), prometheus.NewRegistry()
+				r.Metrics = observe.NewMetrics(registry, "", "", "", "")
 				var all sync.WaitGroup
 				for i := range tt.nodes {
 					all.Go(func() { drive(t, r, nodeName(i), tt.events) })
@@ -145,6 +149,10 @@ func TestALeavingMachineCostsFewCalls(t *testing.T) {
 				if len(machines.endsAt) != tt.nodes || ends > tt.ends || looks > tt.looks {
 					t.Errorf("%d of %d machines ended, with up to %d ends and %d looks each, want at most %d and %d",
 						len(machines.endsAt), tt.nodes, ends, looks, tt.ends, tt.looks)
+				}
+				const counted = "karpenter_cloudprovider_instance_termination_failures_total "
+				if got, err := observetest.Lines(registry, strings.TrimSpace(counted)); err != nil || strings.TrimPrefix(strings.Join(got, "\n"), counted) != tt.failed {
+					t.Errorf("counted %q, %v; want failures %q", got, err, tt.failed)
 				}
 				if left := len(r.ending.of) + len(r.silent.of); left > 0 {
 					t.Errorf("%d machines that are gone are remembered", left)

@@ -20,6 +20,13 @@ type Call struct {
 	Attempts           int    // HTTP exchanges
 	Throttled          int    // exchanges that AWS answered by asking for patience
 	Took               time.Duration
+	Tries              []Try // the exchanges, in order
+}
+
+// Try is one exchange of a call. It took so long without waiting for its turn.
+type Try struct {
+	Code string // as that of a call
+	Took time.Duration
 }
 
 // Observer is told about every call. It is called from many goroutines.
@@ -30,14 +37,14 @@ func observe(o Observer) []func(*stack) error {
 	if o == nil {
 		return nil
 	}
-	return []func(*stack) error{func(s *stack) error {
+	return []func(*stack) error{observeTries, func(s *stack) error {
 		return s.Initialize.Add(middleware.InitializeMiddlewareFunc("DaemokObserver",
 			func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
 				middleware.InitializeOutput, middleware.Metadata, error) {
-				start := time.Now()
-				out, metadata, err := next.HandleInitialize(ctx, in)
+				start, tries := time.Now(), []Try{}
+				out, metadata, err := next.HandleInitialize(middleware.WithStackValue(ctx, triesKey{}, &tries), in)
 				call := Call{Service: awsmiddleware.GetServiceID(ctx), Operation: awsmiddleware.GetOperationName(ctx),
-					Code: code(err), Took: time.Since(start)}
+					Code: code(err), Took: time.Since(start), Tries: tries}
 				if results, ok := retry.GetAttemptResults(metadata); ok {
 					call.Attempts = len(results.Results)
 					call.Throttled = throttled(results.Results)
@@ -46,6 +53,24 @@ func observe(o Observer) []func(*stack) error {
 				return out, metadata, err
 			}), middleware.After)
 	}}
+}
+
+// triesKey is under which the tries of a call are noted, one after another.
+type triesKey struct{}
+
+// observeTries notes each try of a call. It stands behind the pace of calls, so that to
+// wait for a turn is no part of a try.
+func observeTries(s *stack) error {
+	return s.Finalize.Insert(middleware.FinalizeMiddlewareFunc("DaemokTries",
+		func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (
+			middleware.FinalizeOutput, middleware.Metadata, error) {
+			start := time.Now()
+			out, metadata, err := next.HandleFinalize(ctx, in)
+			if tries, ok := middleware.GetStackValue(ctx, triesKey{}).(*[]Try); ok {
+				*tries = append(*tries, Try{code(err), time.Since(start)})
+			}
+			return out, metadata, err
+		}), "Retry", middleware.After)
 }
 
 func code(err error) string {
