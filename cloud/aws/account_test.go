@@ -338,11 +338,19 @@ func TestTheWholeRegionIsKnown(t *testing.T) {
 }
 
 // On-demand prices come from the price list, all of its pages, not only from
-// the table that stands in for it.
+// the table that stands in for it. A start that could not read it is known of.
 func TestOnDemandPricesComeFromThePriceList(t *testing.T) {
 	a := openAccount(t)
+	a.server.Deny("GetProducts")
+	if err := a.provider.RefreshOnDemand(t.Context()); err == nil || a.provider.HasOnDemand() {
+		t.Errorf("RefreshOnDemand = %v without the right to read the price list; prices count as read: %v", err, a.provider.HasOnDemand())
+	}
+	a.server.Allow("GetProducts")
 	if err := a.provider.RefreshOnDemand(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+	if !a.provider.HasOnDemand() {
+		t.Error("prices that were read do not count as such")
 	}
 	if n := a.server.Calls()["GetProducts"]; n < 8 {
 		t.Errorf("the price list was asked %d times; hundreds of types are more than that many pages", n)

@@ -41,6 +41,9 @@ func TestAnIsolatedVPCAsksForNoPriceList(t *testing.T) {
 	if n := a.server.Calls()["GetProducts"]; n != 0 {
 		t.Errorf("SC-475: the price list was asked %d times", n)
 	}
+	if !a.provider.HasOnDemand() {
+		t.Error("prices that cannot be asked for are waited for")
+	}
 	if !available(a.kinds(t), "m5.large", cluster.OnDemand) {
 		t.Error("SC-475: no m5.large can be bought on demand")
 	}

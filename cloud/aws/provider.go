@@ -116,6 +116,7 @@ type Provider struct {
 	stocks        map[string]nodeclass.Reservation // that were seen and are not over
 	unmet         map[string]bool                  // reservations that machines are in and that were not seen
 	version       version
+	listed        bool            // prices on demand were read, or cannot be asked for
 	noQuotas      bool            // that Service Quotas may not be read was told
 	reservedCount bool            // capacity reservations count against limits of vCPUs, and not machines in them
 	zones         map[string]bool // that types were read anew for, though none are offered there

@@ -100,13 +100,32 @@ func (p *Provider) RefreshTypes(ctx context.Context) error {
 // the price they had.
 func (p *Provider) RefreshOnDemand(ctx context.Context) error {
 	if p.clients.Pricing == nil || p.options.IsolatedVPC {
+		p.noteListed()
 		return nil
 	}
 	unread, err := p.prices.RefreshOnDemand(ctx, p.clients.Pricing, p.clients.Region)
-	if err == nil && unread.Entries > 0 && p.options.Warn != nil {
+	if err != nil {
+		return err
+	}
+	p.noteListed()
+	if unread.Entries > 0 && p.options.Warn != nil {
 		p.options.Warn(unread.Err())
 	}
-	return err
+	return nil
+}
+
+func (p *Provider) noteListed() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.listed = true
+}
+
+// HasOnDemand reports whether prices on demand were read, where they can be asked for. It
+// calls nobody.
+func (p *Provider) HasOnDemand() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.listed
 }
 
 // RefreshSpot reads spot prices, and which spot machines were taken away.

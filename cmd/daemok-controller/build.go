@@ -68,7 +68,7 @@ func build(ctx context.Context, o options, log *slog.Logger) (ctrl.Manager, erro
 	p := parts{
 		options: o, log: log, older: older, manager: m, metrics: told, provider: provider, record: decisions,
 		machines: provider, spot: provider, sizes: provider, short: provider, checks: provider, adopter: provider,
-		account: &class.Account{},
+		account: &class.Account{}, hasPrices: provider.HasOnDemand(),
 	}
 	live := o.given.Live
 	p.drifts = driftGate{said: o.saysDrift, is: o.olderDrift, settings: new(atomic.Bool)}
@@ -108,20 +108,22 @@ type parts struct {
 	events   *observe.Events
 	provider provider
 	machines cloud.Machines
-	spot     controller.SpotMemory
-	sizes    controller.Sizes
-	notices  cloud.Notices // nil: no queue is set
-	short    cloud.Shortages
-	checks   cloud.Checks
-	adopter  cloud.Adopter
-	shifts   cloud.Shifts // nil: nobody asks
-	classes  controller.NodeClasses
-	account  *class.Account // what classes of the older API generation share
-	drifts   driftGate
-	older    bool // the older API generation is served
-	keeper   *snapshot.Keeper
-	follower *follow.Follower
-	record   *record.Record
+
+	hasPrices bool // the start has read prices on demand
+	spot      controller.SpotMemory
+	sizes     controller.Sizes
+	notices   cloud.Notices // nil: no queue is set
+	short     cloud.Shortages
+	checks    cloud.Checks
+	adopter   cloud.Adopter
+	shifts    cloud.Shifts // nil: nobody asks
+	classes   controller.NodeClasses
+	account   *class.Account // what classes of the older API generation share
+	drifts    driftGate
+	older     bool // the older API generation is served
+	keeper    *snapshot.Keeper
+	follower  *follow.Follower
+	record    *record.Record
 }
 
 // How many machines are tagged a second, and at once after a rest: EC2 lets an

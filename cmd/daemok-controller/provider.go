@@ -59,6 +59,7 @@ type adapter interface {
 	cloud.Adopter
 	cloud.Checks
 	cloud.Shifts
+	HasOnDemand() bool
 	Notices(queue string) *notice.Queue
 }
 
@@ -104,7 +105,6 @@ func (o callObserver) Called(c client.Call) {
 	for _, t := range c.Tries {
 		o.metrics.ObserveAttempt(c.Service, c.Operation, statusOf(t.Code), t.Took)
 	}
-	o.metrics.ObserveAWS(c.Service, c.Operation, status, c.Took, c.Attempts)
 }
 
 // statusOf is how metrics tell what AWS answered.
@@ -168,17 +168,21 @@ const retryRefresh = time.Minute
 // reason for a new plan.
 func (p *parts) refresh(ctx context.Context) error {
 	var loops sync.WaitGroup
+	prices := aws.OnDemandEvery
+	if !p.hasPrices {
+		prices = retryRefresh
+	}
 	for _, l := range []struct {
-		what  string
-		every time.Duration
-		do    func(context.Context) error
+		what         string
+		first, every time.Duration
+		do           func(context.Context) error
 	}{
-		{"instance types", aws.TypesEvery, p.provider.RefreshTypes},
-		{"on-demand prices", aws.OnDemandEvery, p.provider.RefreshOnDemand},
-		{"spot prices", aws.SpotEvery, p.provider.RefreshSpot},
-		{"quotas", aws.QuotasEvery, p.provider.RefreshQuotas},
+		{"instance types", aws.TypesEvery, aws.TypesEvery, p.provider.RefreshTypes},
+		{"on-demand prices", prices, aws.OnDemandEvery, p.provider.RefreshOnDemand},
+		{"spot prices", aws.SpotEvery, aws.SpotEvery, p.provider.RefreshSpot},
+		{"quotas", aws.QuotasEvery, aws.QuotasEvery, p.provider.RefreshQuotas},
 	} {
-		round := later(l.every, l.do)
+		round := later(l.first, l.every, l.do)
 		loops.Go(func() {
 			_ = controller.Round{What: "refresh " + l.what, Do: func(ctx context.Context) (time.Duration, error) {
 				after, err := round(ctx)
@@ -194,21 +198,21 @@ func (p *parts) refresh(ctx context.Context) error {
 // refreshTemplates removes launch templates that this process has not used
 // for long. Only the leader may: another does not know which are in use.
 func (p *parts) refreshTemplates(ctx context.Context) error {
-	return controller.Round{What: "refresh launch templates", Do: later(aws.TemplatesEvery, p.provider.RefreshTemplates)}.Run(ctx, p.log)
+	return controller.Round{What: "refresh launch templates", Do: later(aws.TemplatesEvery, aws.TemplatesEvery, p.provider.RefreshTemplates)}.Run(ctx, p.log)
 }
 
 func (p *parts) profilesRound() controller.Round {
 	return controller.ProfilesRound(&class.Profiles{Live: p.manager.GetAPIReader(), Kinds: p.classes.Served, Cloud: p.provider, Every: aws.ProfilesEvery, Log: p.log})
 }
 
-// later makes rounds of a refresh that the start has just done once: the
-// first comes a full length later, and one after a failure sooner.
-func later(length time.Duration, do func(context.Context) error) func(context.Context) (time.Duration, error) {
+// later makes rounds of a refresh that the start has just tried: the first comes
+// when it says, all others a full length after another, and one after a failure sooner.
+func later(begin, length time.Duration, do func(context.Context) error) func(context.Context) (time.Duration, error) {
 	first := true
 	return func(ctx context.Context) (time.Duration, error) {
 		if first {
 			first = false
-			return length, nil
+			return begin, nil
 		}
 		if err := do(ctx); err != nil {
 			return min(length, retryRefresh), err
