@@ -69,6 +69,18 @@ func TestARevisionStandsForContent(t *testing.T) {
 	step("a type that is not sold here is short", "ami-2", true)
 	now = now.Add(shortage.Keep)
 	step("the shortage is over", "ami-2", false)
+	p.short.AddOffer("m5.large", "us-east-1a", cluster.Spot, "")
+	step("spot is short once more", "ami-2", false)
+	now = now.Add(shortage.Keep)
+	step("that is over", "ami-2", false)
+	if o := last.Kinds[0].Offers[2]; !o.Available || !o.Doubtful {
+		t.Errorf("an offer that was short twice in a row is shown as %+v, want it doubtful", o)
+	}
+	now = now.Add(2 * shortage.Keep)
+	step("it is doubtful no more", "ami-2", false)
+	if o := last.Kinds[0].Offers[2]; !o.Available || o.Doubtful {
+		t.Errorf("an offer that was short long ago is shown as %+v", o)
+	}
 	if err := p.prices.RefreshSpot(t.Context(), spot("0.05"), now); err != nil {
 		t.Fatal(err)
 	}
