@@ -156,8 +156,9 @@ func needed(placements []plan.Placement) func(node string) bool {
 }
 
 // survey is how to ask what becomes of pods of nodes that leave, after what is
-// launched and placed.
+// launched and placed. No node goes for a machine that may be sold out.
 func survey(s *cluster.Snapshot, launches []plan.Launch, placements []plan.Placement, policy Policy) func() *place.Ground {
+	s, _ = s.WithoutDoubt()
 	return func() *place.Ground {
 		return place.Survey(s, place.Taken{Launches: launches, Placements: placements}, policy.asking())
 	}

@@ -173,6 +173,7 @@ func retireRules() []Rule {
 		off("nodes are looked at again when a freeze ends", "core/decide/due.go", "yield(s.FreezeUntil)", "yield(time.Time{})"),
 		off("pods that are to be uprooted are looked at again in time", "core/decide/due.go", "!yield(n.UprootsAt())", "!yield(n.EvictBy())"),
 		off("nodes are looked at again when a pod keeps a leaving one no longer", "core/decide/due.go", "yield(p.ProtectedUntil)", "yield(p.CreatedAt)"),
+		off("no node goes for a machine that may be sold out", "core/decide/decide.go", "s, _ = s.WithoutDoubt()", "_ = s"),
 		off("an order whose pods have no place stays", "core/decide/decide.go", "used[m.Claim] = true", "used[m.Claim] = false"),
 		off("an order stays until another pod has come in place of an evicted one", "core/decide/decide.go", "slices.Concat(placed.Placements, coming.Placements)", "placed.Placements"),
 		off("an empty node stays until another pod has come in place of an evicted one", "core/decide/decide.go", "leave(promised(s, coming.Placements),", "leave(s,"),
