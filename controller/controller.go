@@ -276,6 +276,9 @@ const lostEvery = 20 * time.Second
 func (p Parts) launcher(requests *claim.Requests) *claim.Launcher {
 	return (&claim.Launcher{
 		Store: p.Store, Live: p.Live, Machines: p.Machines(claimsName), Requests: requests, Log: p.Log, Now: p.Now, CallFor: p.CallFor,
+		Gathered: func(d time.Duration) {
+			p.Metrics.BatchSeconds.WithLabelValues("create_fleet").Observe(d.Seconds())
+		},
 		Outcome: &claim.Outcomes{
 			Store: p.Store, Classes: p.Classes, Catalog: p.Catalog, Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now,
 		},

@@ -72,6 +72,7 @@ type Metrics struct {
 	CloudErrors    *prometheus.CounterVec   // controller, method, provider, error
 	LaunchFailures *prometheus.CounterVec   // zone, zone_id, capacity_type, reason
 	BatchSize      *prometheus.HistogramVec // batcher
+	BatchSeconds   *prometheus.HistogramVec // batcher
 	EndFailures    *prometheus.CounterVec   // zone, zone_id
 	AWSRequests    *prometheus.CounterVec   // service, action, status_code
 	AWSSeconds     *prometheus.HistogramVec // service, action, status_code
@@ -141,6 +142,7 @@ func NewMetrics(r prometheus.Registerer, version, commit, goVersion, arch string
 		CloudErrors:    b.counters("karpenter_cloudprovider_errors_total"),
 		LaunchFailures: b.counters("karpenter_cloudprovider_instance_launch_failures_total"),
 		BatchSize:      b.histograms("karpenter_cloudprovider_batcher_batch_size"),
+		BatchSeconds:   b.histograms("karpenter_cloudprovider_batcher_batch_time_seconds"),
 		EndFailures:    b.counters("karpenter_cloudprovider_instance_termination_failures_total"),
 		AWSRequests:    b.counters("aws_sdk_go_request_total"),
 		AWSSeconds:     b.histograms("aws_sdk_go_request_duration_seconds"),

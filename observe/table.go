@@ -166,6 +166,8 @@ var cloudCalls = []Definition{
 		Help: "Attempts to give a machine back that failed."},
 	{Name: "karpenter_cloudprovider_batcher_batch_size", Kind: Histogram, Unit: "1", Labels: []string{"batcher"},
 		Help: "Machines that one call was about.", Buckets: powers},
+	{Name: "karpenter_cloudprovider_batcher_batch_time_seconds", Kind: Histogram, Unit: "seconds", Labels: []string{"batcher"},
+		Help: "How long claims were gathered that are bought for together; batcher is create_fleet."},
 	{Name: "karpenter_ec2nodeclasses_userdata_bytes", Kind: Gauge, Unit: "bytes", Labels: []string{"nodeclass"},
 		Help: "User data of the class's machines as merged, but for the labels and taints that pools add; EC2 takes 16384."},
 	{Name: "aws_sdk_go_request_total", Kind: Counter, Unit: "1", Labels: []string{"service", "action", "status_code"},

@@ -32,6 +32,10 @@ type Launcher struct {
 	Now      func() time.Time
 	CallFor  time.Duration // longest time one purchase may take
 
+	// Gathered is told how long the claims of a round of purchases were waited for; it may
+	// be nil.
+	Gathered func(time.Duration)
+
 	queue *queue
 	turns *turns
 }
@@ -81,7 +85,14 @@ func (l *Launcher) Nudge(name string) { l.queue.nudge(name) }
 func (l *Launcher) Run(ctx context.Context) error {
 	var under sync.WaitGroup
 	defer under.Wait()
-	for l.queue.gather(ctx) {
+	for l.queue.await(ctx) {
+		began := l.Now()
+		if !l.queue.gather(ctx) {
+			break
+		}
+		if l.Gathered != nil {
+			l.Gathered(l.Now().Sub(began))
+		}
 		batches, obstacles := l.batches(ctx, l.queue.take())
 		for _, o := range obstacles {
 			under.Go(func() { l.decline(ctx, o) })

@@ -194,6 +194,30 @@ func launch(t *testing.T, store client.Client, s *shop, crash func(string) bool,
 	running.Wait()
 }
 
+// Claims that come one after another are gathered for a moment, which is told.
+func TestHowLongClaimsAreGatheredIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told []time.Duration
+		store, s := storeWith(), &shop{}
+		ctx, cancel := context.WithCancel(t.Context())
+		l := (&Launcher{
+			Store: store, Live: store, Requests: s, Machines: s, Outcome: book{store, nil}, Log: unheard, Now: time.Now, CallFor: 20 * time.Second,
+			Gathered: func(d time.Duration) { told = append(told, d) },
+		}).Open()
+		var running sync.WaitGroup
+		running.Go(func() { _ = l.Run(ctx) })
+		l.Add("a")
+		time.Sleep(20 * time.Millisecond) // virtual time
+		l.Add("b")
+		time.Sleep(time.Second)
+		cancel()
+		running.Wait()
+		if want := 20*time.Millisecond + gatherIdle; len(told) != 1 || told[0] != want {
+			t.Errorf("claims were gathered for %v, want once for %v", told, want)
+		}
+	})
+}
+
 // owners tells which machine each claim has, and fails on a machine that two
 // claims have.
 func owners(t *testing.T, store client.Client) string {

@@ -86,14 +86,19 @@ func (q *queue) patience() time.Duration {
 	}
 }
 
-// gather waits for a name, then for those that are announced, or, where none is,
-// until no further one has come for gatherIdle. It reports false when ctx ended first.
-func (q *queue) gather(ctx context.Context) bool {
+// await waits for a name. It reports false when ctx ended first.
+func (q *queue) await(ctx context.Context) bool {
 	select {
 	case <-ctx.Done():
 		return false
 	case <-q.wake:
+		return true
 	}
+}
+
+// gather waits, once one name is here, for those that are announced or, where none is,
+// until no further one has come for gatherIdle. It reports false when ctx ended first.
+func (q *queue) gather(ctx context.Context) bool {
 	latest := time.NewTimer(gatherMax)
 	defer latest.Stop()
 	for {

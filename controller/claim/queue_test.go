@@ -50,6 +50,7 @@ func TestWhatIsBoughtTogether(t *testing.T) {
 				}
 				var got []string
 				for left := len(tt.comes) - strings.Count(fmt.Sprint(tt.comes), "-"); left > 0; {
+					q.await(t.Context())
 					q.gather(t.Context())
 					if names := q.take(); len(names) > 0 {
 						left -= len(names)
@@ -94,6 +95,7 @@ func TestTheFirstOfManyGoAhead(t *testing.T) {
 				time.AfterFunc(3*time.Second, func() { q.add("another") })
 				var got []string
 				for another := false; !another; {
+					q.await(t.Context())
 					q.gather(t.Context())
 					taken := q.take()
 					if another = slices.Contains(taken, "another"); len(taken) > 0 && !another {
