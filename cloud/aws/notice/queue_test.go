@@ -155,6 +155,18 @@ func TestAQueueIsSharedByItsTags(t *testing.T) {
 	}
 }
 
+// A key that is asked for too much at the moment is nobody's mistake.
+func TestAKeyThatIsBusyIsNoRefusal(t *testing.T) {
+	for _, code := range []string{"KmsThrottled", "KMS.ThrottlingException"} {
+		p := open(t)
+		p.server.Fault("ReceiveMessage", 1, code)
+		_, err := p.Next(t.Context())
+		if _, ok := errors.AsType[*cloud.ThrottledError](err); !ok {
+			t.Errorf("%s: Next = %v, want that it is asked too much", code, err)
+		}
+	}
+}
+
 // What is in the way is said in words, and once it is out of the way notices
 // come again without a restart.
 func TestAQueueThatWasGoneIsFoundAgain(t *testing.T) {
@@ -186,6 +198,9 @@ func TestAQueueThatWasGoneIsFoundAgain(t *testing.T) {
 		"its key may not be used, in other words": {
 			func(_ *testing.T, p *post) { p.server.Fault("ReceiveMessage", 1, "KMS.AccessDeniedException") },
 			func(*testing.T, *post) {}, cloud.QueueKeyDenied, "kms:Decrypt"},
+		"its key is disabled": {
+			func(_ *testing.T, p *post) { p.server.Fault("ReceiveMessage", 1, "KmsDisabled") },
+			func(*testing.T, *post) {}, cloud.QueueKeyDenied, "enable the key, or give the queue another"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
