@@ -41,6 +41,12 @@ const (
 	// each to receive and to delete.
 	together    = time.Second
 	forgetAfter = 3 * HiddenFor
+	// tagsFor is how old what the queue's tags say may be: another cluster may come to
+	// read it at any time. It takes a call a minute.
+	tagsFor = time.Minute
+	// deniedFor is how old it may be that they may not be read: AWS keeps a record of each
+	// refusal, which some accounts raise an alarm about.
+	deniedFor = time.Hour
 )
 
 type api interface {
@@ -61,6 +67,8 @@ type Queue struct {
 	mu     sync.Mutex
 	url    string // empty: not found yet
 	shared bool
+	known  bool                // that is what the queue's tags say
+	lookAt time.Time           // when they are asked for again
 	rests  time.Time           // until then nothing is received
 	open   map[string]*message // handed out and not deleted, by id
 }
@@ -159,27 +167,43 @@ func (q *Queue) receive(ctx context.Context, url string, shared bool, wait time.
 	return answer.Messages, nil
 }
 
-// find looks the queue up once, and again after it was gone.
+// find looks the queue up once, and again after it was gone. Whether others read it too
+// is looked up every tagsFor, where it may be.
 func (q *Queue) find(ctx context.Context) (url string, shared bool, err error) {
 	q.mu.Lock()
 	url, shared = q.url, q.shared
+	recent := q.now().Before(q.lookAt)
 	q.mu.Unlock()
-	if url != "" {
+	if url != "" && recent {
 		return url, shared, nil
 	}
-	found, err := q.api.GetQueueUrl(ctx, &sqs.GetQueueUrlInput{QueueName: &q.name})
-	if err != nil {
-		return "", false, q.failed(ctx, "sqs:GetQueueUrl", err)
+	if url == "" {
+		found, err := q.api.GetQueueUrl(ctx, &sqs.GetQueueUrlInput{QueueName: &q.name})
+		if err != nil {
+			return "", false, q.failed(ctx, "sqs:GetQueueUrl", err)
+		}
+		url = aws.ToString(found.QueueUrl)
 	}
-	url = aws.ToString(found.QueueUrl)
-	// Who may not read the tags has the queue for itself, as with Karpenter.
-	if tags, err := q.api.ListQueueTags(ctx, &sqs.ListQueueTagsInput{QueueUrl: &url}); err == nil {
-		shared = isShared(tags.Tags, q.cluster)
-	}
+	tags, err := q.api.ListQueueTags(ctx, &sqs.ListQueueTagsInput{QueueUrl: &url})
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.url, q.shared = url, shared
-	return url, shared, nil
+	q.url, q.lookAt = url, q.now().Add(tagsFor)
+	switch {
+	case err == nil:
+		q.shared, q.known = isShared(tags.Tags, q.cluster), true
+	case !passes(err):
+		// Who may not read the tags has the queue for itself, as with Karpenter.
+		q.shared, q.known, q.lookAt = false, true, q.now().Add(deniedFor)
+	case !q.known:
+		q.shared = true // nobody else's messages are deleted meanwhile
+	}
+	return q.url, q.shared, nil
+}
+
+// passes reports whether a call failed for a moment, and not for a right that is missing.
+func passes(err error) bool {
+	code := fault.Code(err)
+	return code == "" || fault.Throttled(err) || slices.Contains([]string{"InternalError", "InternalFailure", "ServiceUnavailable"}, code)
 }
 
 const (

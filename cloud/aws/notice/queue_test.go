@@ -149,9 +149,70 @@ func TestAQueueIsSharedByItsTags(t *testing.T) {
 	}
 	p := open(t)
 	p.server.Deny("ListQueueTags")
-	p.send(t, spotWarning)
-	if got := p.next(t); got[0].Shared {
-		t.Error("a queue whose tags may not be read counts as shared")
+	for range 3 { // and that is not asked for again so soon
+		p.send(t, spotWarning)
+		if got := p.next(t); got[0].Shared {
+			t.Error("a queue whose tags may not be read counts as shared")
+		}
+		p.advance(10 * time.Minute)
+	}
+	if calls := p.server.Calls()["ListQueueTags"]; calls != 1 {
+		t.Errorf("tags that may not be read were asked for %d times within half an hour", calls)
+	}
+}
+
+// Another cluster may come to read the queue, or leave it, while the controller runs: its
+// tags count within a minute.
+func TestAQueueComesToBeShared(t *testing.T) {
+	p := open(t)
+	shared := func() bool {
+		t.Helper()
+		p.send(t, spotWarning)
+		got := p.next(t)
+		p.done(t, got...)
+		return got[0].Shared
+	}
+	tag := func(value string) {
+		t.Helper()
+		tags := map[string]string{"kubernetes.io/cluster/prod": value}
+		if _, err := p.sqs.TagQueue(t.Context(), &sqs.TagQueueInput{QueueUrl: aws.String(p.server.QueueURL()), Tags: tags}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if shared() {
+		t.Error("a queue without tags counts as shared")
+	}
+	tag("shared")
+	if p.advance(tagsFor); !shared() {
+		t.Error("a minute after it was tagged so, the queue does not count as shared")
+	}
+	p.advance(tagsFor)
+	p.server.Fault("ListQueueTags", 1, "ThrottlingException")
+	if !shared() {
+		t.Error("a queue whose tags cannot be read for a moment is shared no more")
+	}
+	tag("owned")
+	if p.advance(tagsFor); shared() {
+		t.Error("a minute after it was tagged as this cluster's own, the queue counts as shared")
+	}
+	if calls := p.server.Calls()["ListQueueTags"]; calls != 4 {
+		t.Errorf("the tags were read %d times for four looks a minute apart", calls)
+	}
+}
+
+// Until its tags could be read once, a queue may be that of others too: what is not ours
+// stays in it.
+func TestAQueueWhoseTagsAreNotKnownYetMayBeShared(t *testing.T) {
+	p := open(t)
+	p.server.Fault("ListQueueTags", 1, "ThrottlingException")
+	for _, want := range []bool{true, false} {
+		p.send(t, spotWarning)
+		got := p.next(t)
+		p.done(t, got...)
+		if got[0].Shared != want {
+			t.Errorf("notices = %+v, want shared %v", got, want)
+		}
+		p.advance(tagsFor)
 	}
 }
 
