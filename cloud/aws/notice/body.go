@@ -1,6 +1,7 @@
 package notice
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,6 +25,7 @@ type said struct {
 // for: some have no version, and resources may be absent, a list or one text.
 type event struct {
 	DetailType string          `json:"detail-type"`
+	PrintedAs  string          `json:"detail_type"` // in AWS's sample of a capacity block that ends
 	Source     string          `json:"source"`
 	Time       string          `json:"time"`
 	Resources  texts           `json:"resources"`
@@ -62,6 +64,7 @@ const (
 	healthClosed      = "closed"
 	entityResolved    = "RESOLVED"
 	categoryScheduled = "scheduledChange"
+	healthTime        = "Mon, 2 Jan 2006 15:04:05 MST" // with a day of one digit or of two
 )
 
 // read understands a message's body. An error says what is wrong with it; an
@@ -71,6 +74,7 @@ func read(body string) ([]said, error) {
 	if err := json.Unmarshal([]byte(body), &e); err != nil {
 		return nil, fmt.Errorf("it is no EventBridge event: %w", err)
 	}
+	e.DetailType = cmp.Or(e.DetailType, e.PrintedAs)
 	if e.Source == "" || e.DetailType == "" {
 		return nil, errors.New("it is no EventBridge event: source or detail-type is missing")
 	}
@@ -179,7 +183,7 @@ func (e *event) ofHealth() ([]said, error) {
 	if d.Service != "EC2" || d.Category != categoryScheduled || d.Status == healthClosed {
 		return nil, nil
 	}
-	starts, _ := time.Parse(time.RFC1123, d.StartsAt) // where it is not told, so be it
+	starts, _ := time.Parse(healthTime, d.StartsAt) // where it is not told, so be it
 	named := e.Resources
 	if len(d.Entities) > 0 {
 		named = nil

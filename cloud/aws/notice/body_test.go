@@ -58,6 +58,8 @@ func TestEveryDocumentedBodyIsUnderstood(t *testing.T) {
 		"a later page, told by the backup region":        {strings.NewReplacer(`"page":"1"`, `"page":"2"`, `"backupEvent":"false"`, `"backupEvent":"true"`).Replace(about("", bare)), []said{planned}},
 		"a change of another service":                    {strings.Replace(about("", bare), `"EC2"`, `"RDS"`, 1), []said{{kind: cloud.NoOp, at: now}}},
 		"an issue, not a change":                         {strings.Replace(about("", bare), "scheduledChange", "issue", 1), []said{{kind: cloud.NoOp, at: now}}},
+		"a capacity block that ends, as AWS prints it":   {strings.Replace(block, `"detail-type"`, `"detail_type"`, 1), []said{{cloud.ReservationInterrupted, machine, sent, sent.Add(10 * time.Minute)}}},
+		"a scheduled change on a day of one digit":       {strings.Replace(about("", bare), "Thu, 27 Aug", "Fri, 7 Aug", 1), []said{{cloud.Maintenance, machine, now, later.AddDate(0, 0, -20)}}},
 		"an event of no concern":                         {strings.Replace(block, typeReservation, "Capacity Block Reservation Delivered", 1), nothing},
 		"the id in resources alone":                      {strings.Replace(spotWarning, `"instance-id":"`+machine+`",`, "", 1), []said{{cloud.Interrupted, machine, sent, sent.Add(2 * time.Minute)}}},
 		"a warning without a time":                       {strings.Replace(spotWarning, `"time":"2026-11-21T02:00:00Z",`, "", 1), []said{{kind: cloud.Interrupted, machine: machine}}},
