@@ -96,7 +96,7 @@ func (c *Checker) heal(ctx context.Context, t cloud.Trouble, claim *karpv1.NodeC
 	}
 	f, step := &fate{}, c.letGo
 	if claim.DeletionTimestamp != nil {
-		step = c.noteEnd
+		step = c.hearOfLeaving
 	}
 	if err := step(ctx, n, claim, f); err != nil || !fails {
 		return err

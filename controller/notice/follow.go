@@ -64,21 +64,43 @@ func (r *Actor) follow(ctx context.Context, n cloud.Notice, claims owners, f *fa
 	case n.Kind == cloud.Rebalance:
 		return r.advise(ctx, c, claims.ofPool[translate.PoolOf(c)])
 	case leaves:
-		return r.noteEnd(ctx, n, c, f)
+		return r.hearOfLeaving(ctx, n, c, f)
 	}
 	return r.letGo(ctx, n, c, f)
 }
 
-// letGo lets a claim go whose machine ends.
-func (r *Actor) letGo(ctx context.Context, n cloud.Notice, c *karpv1.NodeClaim, f *fate) error {
+// hearOfLeaving does what follows for a claim that leaves already. Where the cloud has too
+// few such machines, that counts all the same, and is told where it is news.
+func (r *Actor) hearOfLeaving(ctx context.Context, n cloud.Notice, c *karpv1.NodeClaim, f *fate) error {
 	what := consequences[n.Kind]
-	message := what.message
+	news := what.short && !f.leaves && translate.EndsAt(c).IsZero()
+	if what.short {
+		r.short(c)
+	}
+	if err := r.noteEnd(ctx, n, c, f); err != nil {
+		return err
+	}
+	if news {
+		r.tell(c, what.reason, messageOf(n))
+	}
+	return nil
+}
+
+// messageOf is what a notice of an end says, in a user's words.
+func messageOf(n cloud.Notice) string {
+	message := consequences[n.Kind].message
 	if n.Problem != "" {
 		message += " (" + n.Problem + ")"
 	}
 	if !n.EndsAt.IsZero() {
 		message += ": it ends at " + n.EndsAt.UTC().Format(time.RFC3339)
 	}
+	return message
+}
+
+// letGo lets a claim go whose machine ends.
+func (r *Actor) letGo(ctx context.Context, n cloud.Notice, c *karpv1.NodeClaim, f *fate) error {
+	what, message := consequences[n.Kind], messageOf(n)
 	if what.short {
 		r.short(c)
 	}

@@ -328,6 +328,49 @@ func (l lagging) List(_ context.Context, list client.ObjectList, _ ...client.Lis
 	return nil
 }
 
+// A claim that leaves already for another reason is not let go again. Where the cloud is
+// short of such machines, that counts, whenever it is heard, and is told once.
+func TestAWarningAboutAMachineThatLeavesCounts(t *testing.T) {
+	const told = "NodeClaim/one SpotInterrupted"
+	tests := map[string]struct {
+		before  bool // somebody has let the claim go
+		notices []cloud.NoticeKind
+		short   bool
+		told    int
+	}{
+		"a warning of a claim that leaves":      {true, []cloud.NoticeKind{cloud.Interrupted}, true, 1},
+		"the same twice":                        {true, []cloud.NoticeKind{cloud.Interrupted, cloud.Interrupted}, true, 1},
+		"that its machine ends, as it must":     {true, []cloud.NoticeKind{cloud.Terminated}, false, 0},
+		"a warning that comes after the end":    {false, []cloud.NoticeKind{cloud.Terminated, cloud.Interrupted}, true, 0},
+		"a recommendation when it is too late":  {true, []cloud.NoticeKind{cloud.Rebalance}, false, 0},
+		"a change that was planned for it, too": {true, []cloud.NoticeKind{cloud.Maintenance}, false, 0},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.claim("one", "i-1")
+			if tt.before {
+				if err := d.hand.Delete(t.Context(), d.one()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var notices []cloud.Notice
+			for _, kind := range tt.notices {
+				n := about(kind, "i-1")
+				n.EndsAt = start.Add(2 * time.Minute)
+				notices = append(notices, n)
+			}
+			if _, err := d.hear(notices...); err != nil || len(d.done) != len(notices) {
+				t.Fatalf("Round: %v; done %q", err, d.done)
+			}
+			count := len(slices.DeleteFunc(slices.Clone(d.events), func(e string) bool { return e != told }))
+			if (len(d.short) > 0) != tt.short || count != tt.told || slices.Contains(d.events, "NodeClaim/one TerminatingOnInterruption") == tt.before {
+				t.Errorf("short: %v, events %q; want short: %v, and %d times %s", d.short, d.events, tt.short, tt.told, told)
+			}
+		})
+	}
+}
+
 // What could not be written is not acknowledged: the notice comes again.
 func TestANoticeIsAcknowledgedAfterTheAct(t *testing.T) {
 	d := newDesk(t)
