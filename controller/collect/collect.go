@@ -170,7 +170,7 @@ func (c *Collector) claimsWithoutMachine(ctx context.Context, claims []karpv1.No
 			errs = append(errs, fmt.Errorf("delete claim %s, whose machine has vanished: %w", claim.Name, err))
 			continue
 		}
-		c.Metrics.ClaimsDisrupted.WithLabelValues("garbage_collected", translate.PoolCalled(claim.Labels), claim.Labels[api.LabelCapacityType], "", "").Inc()
+		c.Metrics.ClaimsDisrupted.WithLabelValues("garbage_collected", translate.PoolCalled(claim.Labels), claim.Labels[api.LabelCapacityType], "", translate.TerminationMode(claim)).Inc()
 	}
 	return errors.Join(errs...)
 }

@@ -373,6 +373,9 @@ func TestACollectedClaimIsCounted(t *testing.T) {
 	for _, f := range families {
 		if f.GetName() == "karpenter_nodeclaims_disrupted_total" {
 			counted += f.GetMetric()[0].GetCounter().GetValue()
+			if labels := fmt.Sprint(f.GetMetric()[0].GetLabel()); !strings.Contains(labels, "graceful") {
+				t.Errorf("counted with %s, want the termination mode graceful", labels)
+			}
 		}
 	}
 	if counted != 1 {

@@ -72,6 +72,20 @@ func TestWhatFollowsFromStatusChecks(t *testing.T) {
 	}
 }
 
+// A machine that fails goes without regard to its pods, and is counted so.
+func TestAMachineThatFailsIsCountedAsForceful(t *testing.T) {
+	d := newDesk(t)
+	d.claim("one", "i-1")
+	checker := &Checker{Actor: d.Actor, Checks: &clinic{troubles: []cloud.Trouble{{MachineID: "i-1", Kind: cloud.SystemFails, Since: start.Add(-time.Hour)}}}}
+	if _, err := checker.Round(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	lines, err := observetest.Lines(d.metrics, "karpenter_nodeclaims_disrupted_total")
+	if err != nil || len(lines) != 1 || !strings.Contains(lines[0], "termination_mode=forceful") {
+		t.Errorf("counted %q, %v; want it as forceful", lines, err)
+	}
+}
+
 // An end of the drain that somebody has set already stays.
 func TestADrainThatMustEndIsNotHastened(t *testing.T) {
 	d := newDesk(t)

@@ -114,7 +114,11 @@ func (r *Actor) letGo(ctx context.Context, n cloud.Notice, c *karpv1.NodeClaim, 
 	r.tell(c, what.reason, message)
 	r.tell(c, "TerminatingOnInterruption", "The node is drained and its machine given back: "+message)
 	r.Log.Info("the cloud takes a machine: letting its claim go", "claim", c.Name, "machine", n.MachineID, "notice", string(n.Kind))
-	r.Metrics.ClaimsDisrupted.WithLabelValues(string(n.Kind), translate.PoolCalled(c.Labels), c.Labels[api.LabelCapacityType], "", translate.TerminationMode(c)).Inc()
+	mode := translate.TerminationMode(c)
+	if n.Kind == cloud.Impaired {
+		mode = translate.Forceful
+	}
+	r.Metrics.ClaimsDisrupted.WithLabelValues(string(n.Kind), translate.PoolCalled(c.Labels), c.Labels[api.LabelCapacityType], "", mode).Inc()
 	return nil
 }
 

@@ -120,6 +120,9 @@ func choiceOf(c plan.Choice) Decision {
 	return d
 }
 
+// Forceful is the termination mode of a claim whose pods hold nothing up.
+const Forceful = "forceful"
+
 // TerminationMode is how pods may hold up the end of the claim's node, in the
 // words of Karpenter's metrics.
 func TerminationMode(claim *karpv1.NodeClaim) string {
@@ -128,7 +131,7 @@ func TerminationMode(claim *karpv1.NodeClaim) string {
 	case !set:
 		return "graceful"
 	case grace <= 0:
-		return "forceful"
+		return Forceful
 	}
 	return "eventual"
 }
