@@ -46,6 +46,7 @@ type Reader struct {
 	Notices cloud.Notices
 
 	retry time.Duration
+	heard map[string]time.Time    // notices of a shared queue that were counted, by ID, and when
 	ours  map[string]time.Time    // machines that claims have, or had lately, and when that was seen last
 	gone  map[types.UID]time.Time // claims deleted here that the watches may still show, and when their machines end; zero: it is not known
 }
@@ -189,7 +190,7 @@ func (r *Reader) forget(claims owners) {
 	}
 }
 
-// own notes which machines are ours.
+// own notes which machines are ours, and forgets what was long ago.
 func (r *Reader) own(claims owners) {
 	now := r.Now()
 	if r.ours == nil {
@@ -198,20 +199,38 @@ func (r *Reader) own(claims owners) {
 	for id := range claims.by {
 		r.ours[id] = now
 	}
-	maps.DeleteFunc(r.ours, func(_ string, seen time.Time) bool { return now.Sub(seen) > oursFor })
+	old := func(_ string, seen time.Time) bool { return now.Sub(seen) > oursFor }
+	maps.DeleteFunc(r.ours, old)
+	maps.DeleteFunc(r.heard, old)
 }
 
 // mayDelete reports whether a notice is for nobody else: the queue is not shared, or the
 // machine was ours.
 func (r *Reader) mayDelete(n cloud.Notice) bool { return !n.Shared || !r.ours[n.MachineID].IsZero() }
 
-// count measures a notice that was handed out for the first time.
+// count measures a notice that was handed out for the first time. Of a queue that others
+// read too these may have had it before, and what is about their machines is theirs to count.
 func (r *Reader) count(n cloud.Notice) {
-	if n.Count > 1 {
+	again := n.Count > 1
+	if n.Shared && n.MachineID != "" {
+		again = r.ours[n.MachineID].IsZero() || r.hasHeard(n.ID)
+	}
+	if again {
 		return
 	}
 	r.Metrics.NoticesReceived.WithLabelValues(string(n.Kind)).Inc()
 	r.Metrics.NoticeSeconds.Observe(max(r.Now().Sub(n.At), 0).Seconds())
+}
+
+// hasHeard reports whether a notice was handed out here before, and remembers it as long as
+// it may come again.
+func (r *Reader) hasHeard(id string) bool {
+	if r.heard == nil {
+		r.heard = map[string]time.Time{}
+	}
+	_, before := r.heard[id]
+	r.heard[id] = r.Now()
+	return before
 }
 
 // giveUp reports whether a notice that is not understood was left often enough.

@@ -425,6 +425,28 @@ func TestMessagesThatMayNotBeDeletedAreToldOf(t *testing.T) {
 	}
 }
 
+// Of a queue that others read too, what is about their machines is theirs to count, and
+// what is about ours is counted once here, whoever had it first.
+func TestMessagesOfASharedQueueAreCountedByWhoHasTheMachine(t *testing.T) {
+	d := newDesk(t)
+	d.claim("one", "i-1")
+	for count := 2; count <= 3; count++ { // another cluster has had them
+		var all []cloud.Notice
+		for _, id := range []string{"i-1", "i-9"} {
+			n := about(cloud.Interrupted, id)
+			n.Shared, n.Count = true, count
+			all = append(all, n)
+		}
+		if _, err := d.hear(all...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lines, err := observetest.Lines(d.metrics, "karpenter_interruption_received_messages_total")
+	if want := []string{`karpenter_interruption_received_messages_total message_type=spot_interrupted 1`}; err != nil || !slices.Equal(lines, want) {
+		t.Errorf("counted %q, %v; want %q", lines, err, want)
+	}
+}
+
 // Each message is counted by its kind when it is handed out first, also one that is not
 // understood.
 func TestMessagesAreCountedOnce(t *testing.T) {
