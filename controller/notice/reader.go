@@ -99,7 +99,9 @@ func (r *Reader) act(ctx context.Context, notices []cloud.Notice) ([]cloud.Notic
 	claims := known(list.Items)
 	r.forget(claims)
 	r.own(claims)
-	r.advised.recall(claims, list.Items)
+	if err := r.recallAdvice(ctx, claims, list.Items); err != nil {
+		return nil, err
+	}
 	work := map[types.UID][]int{} // by claim, so that no two act on one at once
 	var done []cloud.Notice
 	for i, n := range notices {

@@ -323,8 +323,12 @@ type lagging struct {
 	claim karpv1.NodeClaim
 }
 
-func (l lagging) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
-	list.(*karpv1.NodeClaimList).Items = []karpv1.NodeClaim{*l.claim.DeepCopy()}
+func (l lagging) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	claims, ok := list.(*karpv1.NodeClaimList)
+	if !ok {
+		return l.Client.List(ctx, list, options...)
+	}
+	claims.Items = []karpv1.NodeClaim{*l.claim.DeepCopy()}
 	return nil
 }
 

@@ -3,12 +3,14 @@ package notice
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/kube/api"
@@ -33,21 +35,29 @@ type advice struct {
 	why  string // completes "Spot rebalance recommendation was received"
 }
 
-// heed decides what follows, by what the pool says. take is asked where the machine
-// would be replaced, and says whether one more of the pool may be.
-func heed(annotations map[string]string, age time.Duration, most int, take func() bool) advice {
+// doneTo says what was done to a node, by api's words.
+var doneTo = map[string]string{api.RebalanceCordon: "cordoned", api.RebalanceReplace: "replaced"}
+
+// heed decides what follows, by what the pool says, for a machine of that age whose node
+// is nil where it has none. take is asked where anything would be done, and says whether
+// it may be to one more of the pool.
+func heed(annotations map[string]string, age time.Duration, node *corev1.Node, most int, take func() bool) advice {
 	does, err := mark.Rebalance(annotations)
 	switch {
 	case err != nil:
 		return advice{api.RebalanceIgnore, ", and is ignored: the pool's " + err.Error()}
 	case does == api.RebalanceIgnore:
 		return advice{does, ", and is ignored: the pool says nothing else by the annotation " + api.MarkRebalance}
-	case does == api.RebalanceCordon:
-		return advice{does, ": the node is cordoned, so that nothing new comes to it"}
-	case age < adviseAfter:
+	case does == api.RebalanceCordon && node == nil:
+		return advice{api.RebalanceIgnore, ", and is ignored: the machine has no node yet that could be cordoned"}
+	case does == api.RebalanceCordon && node.Spec.Unschedulable:
+		return advice{api.RebalanceIgnore, ": the node is cordoned already"}
+	case does == api.RebalanceReplace && age < adviseAfter:
 		return advice{api.RebalanceIgnore, fmt.Sprintf(", and is ignored: the machine is younger than %s, and one in its place might soon be told the same", adviseAfter)}
 	case !take():
-		return advice{api.RebalanceIgnore, fmt.Sprintf(", and is ignored: of such nodes of the pool no more than %d (%d%%) are replaced within %s", most, adviseShare, adviseFor)}
+		return advice{api.RebalanceIgnore, fmt.Sprintf(", and is ignored: of such nodes of the pool no more than %d (%d%%) are %s within %s", most, adviseShare, doneTo[does], adviseFor)}
+	case does == api.RebalanceCordon:
+		return advice{does, ": the node is cordoned, so that nothing new comes to it"}
 	}
 	return advice{does, ": the node is replaced, as the budgets of its pool allow"}
 }
@@ -63,21 +73,23 @@ func (r *Actor) advise(ctx context.Context, c *karpv1.NodeClaim, claims int) err
 	if err = client.IgnoreNotFound(err); err != nil {
 		return fmt.Errorf("read pool %s of claim %s: %w", id, c.Name, err)
 	}
+	node, err := r.nodeOf(ctx, c)
+	if err != nil {
+		return fmt.Errorf("read node %s of claim %s: %w", c.Status.NodeName, c.Name, err)
+	}
 	called := translate.Called(id)
 	most, now := (claims*adviseShare+99)/100, r.Now()
-	a := heed(pool.Annotations, now.Sub(c.CreationTimestamp.Time), most, func() bool { return r.advised.take(called, most, now) })
+	a := heed(pool.Annotations, now.Sub(c.CreationTimestamp.Time), node, most, func() bool { return r.advised.take(called, most, now) })
 	switch a.does {
 	case api.RebalanceCordon:
-		err = r.cordon(ctx, c)
+		before := node.DeepCopy()
+		node.Spec.Unschedulable = true
+		err = r.markAdvised(ctx, node, before, now)
 	case api.RebalanceReplace:
-		before := c.DeepCopy()
-		if c.Annotations == nil {
-			c.Annotations = map[string]string{}
-		}
-		c.Annotations[api.MarkAdvised] = now.UTC().Format(time.RFC3339)
-		err = client.IgnoreNotFound(r.Store.Patch(ctx, c, client.MergeFrom(before)))
+		err = r.markAdvised(ctx, c, c.DeepCopy(), now)
 	}
 	if err != nil {
+		r.advised.giveBack(called, now)
 		return fmt.Errorf("heed a rebalance recommendation for claim %s (%s): %w", c.Name, a.does, err)
 	}
 	if a.does != api.RebalanceIgnore {
@@ -88,21 +100,44 @@ func (r *Actor) advise(ctx context.Context, c *karpv1.NodeClaim, claims int) err
 	return nil
 }
 
-// cordon keeps new pods off the claim's node, where it has one.
-func (r *Actor) cordon(ctx context.Context, c *karpv1.NodeClaim) error {
-	node := &corev1.Node{}
+// nodeOf is the claim's node; nil where it has none.
+func (r *Actor) nodeOf(ctx context.Context, c *karpv1.NodeClaim) (*corev1.Node, error) {
 	if c.Status.NodeName == "" {
-		return nil
+		return nil, nil
 	}
-	if err := r.Store.Get(ctx, client.ObjectKey{Name: c.Status.NodeName}, node); err != nil || node.Spec.Unschedulable {
-		return client.IgnoreNotFound(err)
+	node := &corev1.Node{}
+	err := r.Store.Get(ctx, client.ObjectKey{Name: c.Status.NodeName}, node)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
 	}
-	before := node.DeepCopy()
-	node.Spec.Unschedulable = true
-	return client.IgnoreNotFound(r.Store.Patch(ctx, node, client.MergeFrom(before)))
+	return node, err
 }
 
-// pace remembers when nodes of pools were marked to be replaced. The zero value is
+// markAdvised writes what was changed of an object, and when that was advised.
+func (r *Actor) markAdvised(ctx context.Context, o, before client.Object, now time.Time) error {
+	annotations := maps.Clone(o.GetAnnotations())
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[api.MarkAdvised] = now.UTC().Format(time.RFC3339)
+	o.SetAnnotations(annotations)
+	return client.IgnoreNotFound(r.Store.Patch(ctx, o, client.MergeFrom(before)))
+}
+
+// recallAdvice has the first look of a process count what others before it did.
+func (r *Actor) recallAdvice(ctx context.Context, claims owners, list []karpv1.NodeClaim) error {
+	if r.advised.isRecalled() {
+		return nil
+	}
+	var nodes corev1.NodeList
+	if err := r.Store.List(ctx, &nodes); err != nil {
+		return fmt.Errorf("list nodes to see which were cordoned lately: %w", err)
+	}
+	r.advised.recall(claims, list, nodes.Items)
+	return nil
+}
+
+// pace remembers when nodes of pools were marked to be replaced, or cordoned. The zero value is
 // ready, and it is safe for concurrent use.
 type pace struct {
 	mu       sync.Mutex
@@ -110,22 +145,34 @@ type pace struct {
 	recalled bool
 }
 
+func (p *pace) isRecalled() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.recalled
+}
+
 // recall has the first look of a process count what others before it marked, by the
-// claims that are there: marked ones, and those gone for which machines have come lately.
+// nodes and claims that are there: marked ones, and those gone for which machines have come lately.
 // Why these went is not known any more, so they are counted as if they had been marked.
-func (p *pace) recall(claims owners, list []karpv1.NodeClaim) {
+func (p *pace) recall(claims owners, list []karpv1.NodeClaim, nodes []corev1.Node) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.recalled {
 		return
 	}
 	p.recalled, p.when = true, map[string][]time.Time{}
+	count := func(pool, advisedAt string) {
+		if at, err := time.Parse(time.RFC3339, advisedAt); err == nil {
+			p.when[pool] = append(p.when[pool], at)
+		}
+	}
+	for i := range nodes {
+		count(translate.PoolCalled(nodes[i].Labels), nodes[i].Annotations[api.MarkAdvised])
+	}
 	for i := range list {
 		c := &list[i]
 		pool := translate.PoolCalled(c.Labels)
-		if at, err := time.Parse(time.RFC3339, c.Annotations[api.MarkAdvised]); err == nil {
-			p.when[pool] = append(p.when[pool], at)
-		}
+		count(pool, c.Annotations[api.MarkAdvised])
 		for name := range strings.SplitSeq(c.Annotations[api.MarkReplaces], ",") {
 			if name != "" && !claims.names[name] {
 				p.when[pool] = append(p.when[pool], c.CreationTimestamp.Time)
@@ -147,4 +194,13 @@ func (p *pace) take(pool string, most int, now time.Time) bool {
 		delete(p.when, pool)
 	}
 	return ok
+}
+
+// giveBack takes back what take noted of a node to which nothing could be done after all.
+func (p *pace) giveBack(pool string, now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if i := slices.Index(p.when[pool], now); i >= 0 {
+		p.when[pool] = slices.Delete(p.when[pool], i, i+1)
+	}
 }

@@ -2,6 +2,7 @@ package notice
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -88,6 +89,91 @@ func TestWhatFollowsFromARecommendation(t *testing.T) {
 				t.Errorf("short: %v, want that where anything is done", d.short)
 			}
 		})
+	}
+}
+
+// A machine whose node has not come, and a node that is cordoned already, are left be, and
+// do not count.
+func TestWhatCannotBeCordonedIsLeftBe(t *testing.T) {
+	for name, tt := range map[string]struct {
+		node *corev1.Node
+		says string
+	}{
+		"no node yet":     {nil, "is ignored: the machine has no node yet that could be cordoned"},
+		"one that is so":  {&corev1.Node{Spec: corev1.NodeSpec{Unschedulable: true}}, "the node is cordoned already"},
+		"one that is not": {&corev1.Node{}, "the node is cordoned, so that nothing new comes to it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.heeds(api.RebalanceCordon)
+			d.claim("one", "i-1")
+			if tt.node != nil {
+				tt.node.Name = "node-one"
+				if err := d.hand.Create(t.Context(), tt.node); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := d.hear(about(cloud.Rebalance, "i-1")); err != nil {
+				t.Fatal(err)
+			}
+			acts := name == "one that is not"
+			if !strings.Contains(d.words[0], tt.says) || (len(d.short) > 0) != acts || d.Actor.advised.take("web", 1, d.Now()) == acts {
+				t.Errorf("it is said %q, short %v; want %q, and another to be heeded unless it was", d.words[0], d.short, tt.says)
+			}
+		})
+	}
+}
+
+// No more than a tenth of a pool's nodes are cordoned within ten minutes, whoever of the
+// controllers one after another has done so.
+func TestNodesAreCordonedAtAPace(t *testing.T) {
+	d := newDesk(t)
+	d.heeds(api.RebalanceCordon)
+	var all []cloud.Notice
+	for i := range 11 {
+		name := fmt.Sprintf("c-%02d", i)
+		d.claim(name, "i-"+name)
+		if err := d.hand.Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-" + name, Labels: map[string]string{api.LabelNodePool: "web"}}}); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, about(cloud.Rebalance, "i-"+name))
+	}
+	now := start.Add(time.Minute)
+	for round, want := range []int{2, 2, 4} {
+		d.Reader = &Reader{Notices: d, Actor: &Actor{Shortages: d, Store: d.Store, Serves: d.Serves, Events: d, Metrics: d.Metrics, Log: d.Log, Now: func() time.Time { return now }}}
+		if _, err := d.hear(slices.Clone(all)...); err != nil {
+			t.Fatal(err)
+		}
+		var nodes corev1.NodeList
+		if err := d.hand.List(t.Context(), &nodes); err != nil {
+			t.Fatal(err)
+		}
+		cordoned := slices.DeleteFunc(nodes.Items, func(n corev1.Node) bool { return !n.Spec.Unschedulable })
+		if len(cordoned) != want {
+			t.Errorf("round %d: %d nodes are cordoned, want %d", round, len(cordoned), want)
+		}
+		now = now.Add(5 * time.Minute)
+	}
+	if !slices.ContainsFunc(d.words, func(s string) bool {
+		return strings.Contains(s, "no more than 2 (10%) are cordoned within 10m0s")
+	}) {
+		t.Errorf("nobody said why others are ignored: %q", d.words)
+	}
+}
+
+// What could not be written does not count: it is heeded when it comes again.
+func TestARecommendationThatCouldNotBeHeededIsHeededLater(t *testing.T) {
+	d := newDesk(t)
+	d.heeds(api.RebalanceReplace)
+	d.claim("one", "i-1")
+	d.Now = func() time.Time { return start.Add(time.Hour) }
+	d.deny = errors.New("no")
+	if _, err := d.hear(about(cloud.Rebalance, "i-1")); err == nil {
+		t.Error("Round has no error")
+	}
+	d.deny = nil
+	if _, err := d.hear(about(cloud.Rebalance, "i-1")); err != nil || len(d.advised()) != 1 {
+		t.Errorf("Round = %v, %q are to be replaced", err, d.advised())
 	}
 }
 

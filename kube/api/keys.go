@@ -123,7 +123,7 @@ var markKeys = []Key{
 	{MarkJoins, KindAnnotation, "NodeClaim", "groups of claims whose nodes open to pods together or in turns, as JSON"},
 	{MarkWithdrawn, KindAnnotation, onClaims, "why nobody needs the machine any more, which is not bought yet"},
 	{MarkEnds, KindAnnotation, onClaims, "when the cloud takes the machine away: pods stay until machines for them have started, but no longer than leaves them time to end"},
-	{MarkAdvised, KindAnnotation, onClaims, "when AWS recommended to replace the machine, of a pool that asks for that"},
+	{MarkAdvised, KindAnnotation, "NodeClaim, Node", "when AWS recommended to replace the machine, of a pool that asks for that, or for nodes to be cordoned"},
 	{MarkAdopt, KindAnnotation, "NodeClaim", "provider ID of a running machine that the claim takes over; nothing is ever bought for it"},
 	{MarkAdoptFrom, KindAnnotation, "NodeClaim", "claim that has the machine to be taken over so far, and goes without it"},
 	{MarkAdoptedBy, KindAnnotation, "NodeClaim", "claim that has taken the machine over; this one goes without it"},

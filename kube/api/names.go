@@ -164,7 +164,7 @@ const (
 	// MarkEnds is when the cloud takes the claim's machine away, as it said itself.
 	MarkEnds = GroupDaemok + "/ends-at"
 	// MarkAdvised is when the cloud recommended to replace the claim's machine, which
-	// its pool heeds.
+	// its pool heeds; on a node, when it was cordoned for that.
 	MarkAdvised = GroupDaemok + "/rebalance-advised-at"
 	// MarkAdopt is the provider ID of a machine that runs already and that the claim
 	// takes over: nothing is ever bought for it.
