@@ -99,7 +99,8 @@ func (r *Reconciler) endingFor(c *karpv1.NodeClaim) time.Duration {
 	return r.Now().Sub(ending.LastTransitionTime.Time)
 }
 
-// setDeadline notes once when the drain must end, where the claim limits it.
+// setDeadline notes once when the drain must end, where the claim limits it. One that
+// somebody else has noted by now stays: that of a machine that fails is over at once.
 func (r *Reconciler) setDeadline(ctx context.Context, c *karpv1.NodeClaim) error {
 	grace, limited := c.Spec.TerminationGracePeriod.Value()
 	if !limited || c.Annotations[api.AnnotationTerminationTimestamp] != "" {
@@ -110,7 +111,7 @@ func (r *Reconciler) setDeadline(ctx context.Context, c *karpv1.NodeClaim) error
 		c.Annotations = map[string]string{}
 	}
 	c.Annotations[api.AnnotationTerminationTimestamp] = c.DeletionTimestamp.Add(grace).UTC().Format(time.RFC3339)
-	if err := r.Store.Patch(ctx, c, client.MergeFrom(before)); err != nil {
+	if err := r.Store.Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 		return fmt.Errorf("write drain deadline on claim %s: %w", c.Name, err)
 	}
 	return nil

@@ -193,6 +193,27 @@ func TestAMachineThatIsTakenOverStays(t *testing.T) {
 	}
 }
 
+// Somebody who ends the drain of a machine that fails may do so while the claim is looked at.
+func TestADeadlineThatWasSetMeanwhileStays(t *testing.T) {
+	r := deleted(t, &ending{})
+	seen := &karpv1.NodeClaim{}
+	if err := r.Store.Get(t.Context(), client.ObjectKey{Name: "a"}, seen); err != nil {
+		t.Fatal(err)
+	}
+	seen.Spec.TerminationGracePeriod = "24h"
+	now, before := seen.DeepCopy(), seen.DeepCopy()
+	now.Annotations = map[string]string{api.AnnotationTerminationTimestamp: "2026-01-01T00:00:00Z"}
+	if err := r.Store.Patch(t.Context(), now, client.MergeFrom(before)); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.setDeadline(t.Context(), seen); !apierrors.IsConflict(err) {
+		t.Errorf("setDeadline = %v, want that the claim is another by now", err)
+	}
+	if err := r.Store.Get(t.Context(), client.ObjectKey{Name: "a"}, now); err != nil || now.Annotations[api.AnnotationTerminationTimestamp] != "2026-01-01T00:00:00Z" {
+		t.Errorf("the drain must be over at %s, %v; want what was set meanwhile", now.Annotations[api.AnnotationTerminationTimestamp], err)
+	}
+}
+
 // SC-247: when a drain must be over is settled when its claim is deleted, and
 // nothing changes it later.
 func TestADeadlineIsSetOnce(t *testing.T) {
