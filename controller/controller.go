@@ -202,7 +202,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	collector := &collect.Collector{
 		Store: p.Store, Live: p.Live, Machines: p.Machines(collectName), Log: p.Log, Metrics: p.Metrics, Now: p.Now,
 	}
-	shifts := &shift.Watcher{Store: p.Store, Cloud: p.Shifts, Events: p.Events, Log: p.Log, Again: keeper.Touch, Older: p.servesOlder()}
+	shifts := &shift.Watcher{Store: p.Store, Cloud: p.Shifts, Events: p.Events, Log: p.Log, Again: keeper.Touch, Now: p.Now, Older: p.servesOlder()}
 	collector.Shifted = shifts.Shifted
 	drifted := &drift.Finder{
 		Store: p.Store, Pools: keeper, Classes: p.Classes, Machines: p.Machines(driftName), Events: p.Events, Log: p.Log, Now: p.Now,

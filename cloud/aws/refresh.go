@@ -53,6 +53,9 @@ func (p *Provider) Shifts(ctx context.Context) ([]cloud.Shift, error) {
 		return nil, err
 	}
 	found, err := shift.Finder{API: p.clients.ARC, Now: p.options.Now}.Find(ctx, arn)
+	if refused, ok := errors.AsType[*cloud.RefusedError](err); ok && refused.Reason == cloud.ShiftsNotRegistered {
+		p.short.SetShifted(nil) // whatever was in effect went with the registration
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package aws
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -8,6 +9,8 @@ import (
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/arczonalshift"
+
+	"github.com/daemok/daemok/cloud"
 )
 
 // shiftedAccount is an account whose provider follows zonal shifts.
@@ -107,6 +110,39 @@ func TestAShiftIsOverWhenItExpires(t *testing.T) {
 	a.Advance(time.Hour)
 	if got := a.shifts(t); len(got) > 0 || !slices.Contains(a.openIn(t), "us-east-1a") {
 		t.Errorf("shifted are %v an hour later, open in %v", got, a.openIn(t))
+	}
+}
+
+func TestAShiftIsOverAtItsEndThoughNobodyAnswers(t *testing.T) {
+	a := shiftedAccount(t)
+	a.shift(t, a.zoneID(t, "us-east-1a"), "1h")
+	a.shifts(t)
+	a.server.Deny("GetManagedResource")
+	for _, step := range []struct {
+		after time.Duration
+		open  bool
+	}{{59 * time.Minute, false}, {time.Minute, true}} {
+		a.Advance(step.after)
+		if _, err := a.provider.Shifts(t.Context()); err == nil {
+			t.Error("nobody says that shifts may not be asked for")
+		}
+		if got := a.openIn(t); slices.Contains(got, "us-east-1a") != step.open {
+			t.Errorf("open in %v %v later, want the zone among them: %v", got, step.after, step.open)
+		}
+	}
+}
+
+// Whoever turns zonal shift off for the cluster has no shift of it in effect.
+func TestAutoshiftsAreOverOnceShiftsAreTurnedOff(t *testing.T) {
+	a := shiftedAccount(t)
+	if err := a.server.AutoShift("us-east-1a"); err != nil {
+		t.Fatal(err)
+	}
+	a.shifts(t)
+	a.server.Fault("GetManagedResource", 1, "ResourceNotFoundException")
+	_, err := a.provider.Shifts(t.Context())
+	if refused, ok := errors.AsType[*cloud.RefusedError](err); !ok || refused.Reason != cloud.ShiftsNotRegistered || !slices.Contains(a.openIn(t), "us-east-1a") {
+		t.Errorf("Shifts = %v, open in %v; want it to be said, and the zone to be open", err, a.openIn(t))
 	}
 }
 

@@ -1,8 +1,9 @@
 // Package shift follows zonal shifts: it tells users of classes that machines are
 // bought in other zones for a while, and that this is over.
 //
-// It promises that a failure to ask changes nothing, and that a refusal is said once. That nothing is bought in such a
-// zone is the cloud's business; no machine goes because of a shift.
+// It promises that a failure to ask changes nothing before a shift is over by what was said
+// of it, and that a refusal is said once. That nothing is bought in such a zone is the cloud's
+// business; no machine goes because of a shift.
 package shift
 
 import (
@@ -36,7 +37,8 @@ type Watcher struct {
 	Events publisher
 	Log    *slog.Logger
 	Again  func() // asks for a new plan
-	Older  bool   // there are classes of the older API generation too
+	Now    func() time.Time
+	Older  bool // there are classes of the older API generation too
 
 	refused string // why the cloud tells nothing, as it was said last
 
@@ -58,17 +60,37 @@ func in(shifts []cloud.Shift, zoneID string) bool {
 // Round looks once and returns when to look again.
 func (w *Watcher) Round(ctx context.Context) (time.Duration, error) {
 	now, err := w.Cloud.Shifts(ctx)
-	if refused, ok := errors.AsType[*cloud.RefusedError](err); ok {
-		if text := refused.Cause; w.refused != text {
-			w.refused = text
-			w.Log.Warn("zonal shifts cannot be followed", "reason", refused.Reason, "message", text)
+	refused, ok := errors.AsType[*cloud.RefusedError](err)
+	switch {
+	case ok:
+		w.tellRefused(refused)
+		if now = nil; refused.Reason != cloud.ShiftsNotRegistered {
+			now = w.goingOn()
 		}
-		return lookEvery, nil
-	}
-	if err != nil {
-		return lookEvery, fmt.Errorf("ask which zones are shifted away from: %w", err)
+		return lookEvery, w.follow(ctx, now)
+	case err != nil:
+		return lookEvery, errors.Join(fmt.Errorf("ask which zones are shifted away from: %w", err), w.follow(ctx, w.goingOn()))
 	}
 	w.refused = ""
+	return lookEvery, w.follow(ctx, now)
+}
+
+func (w *Watcher) tellRefused(why *cloud.RefusedError) {
+	if w.refused != why.Cause {
+		w.refused = why.Cause
+		w.Log.Warn("zonal shifts cannot be followed", "reason", why.Reason, "message", why.Cause)
+	}
+}
+
+// goingOn are the shifts seen last, as far as they are not over by what was said of them.
+func (w *Watcher) goingOn() []cloud.Shift {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(w.shifts), func(s cloud.Shift) bool { return !s.EndsAt.IsZero() && !w.Now().Before(s.EndsAt) })
+}
+
+// follow takes over which shifts there are now, and tells what is new.
+func (w *Watcher) follow(ctx context.Context, now []cloud.Shift) error {
 	w.mu.Lock()
 	before := w.shifts
 	w.mu.Unlock()
@@ -76,14 +98,14 @@ func (w *Watcher) Round(ctx context.Context) (time.Duration, error) {
 	over := slices.DeleteFunc(slices.Clone(before), func(s cloud.Shift) bool { return in(now, s.ZoneID) })
 	if len(begun)+len(over) > 0 {
 		if err := w.tell(ctx, begun, over); err != nil {
-			return lookEvery, err
+			return err
 		}
 		w.Again()
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.shifts = now
-	return lookEvery, nil
+	return nil
 }
 
 // seen is a class, with the subnets that were found for it.

@@ -26,6 +26,7 @@ type region struct {
 	err    error
 	heard  []string
 	plans  int
+	now    time.Time
 	log    strings.Builder
 }
 
@@ -51,7 +52,7 @@ func (r *region) watch(t *testing.T) *Watcher {
 	inline, named := &v1alpha5.Provisioner{ObjectMeta: metav1.ObjectMeta{Name: "inline"}}, &v1alpha5.Provisioner{ObjectMeta: metav1.ObjectMeta{Name: "named"}}
 	inline.Status.Provider = &template.Status
 	store := fake.NewClientBuilder().WithScheme(s).WithObjects(class, template, inline, named).Build()
-	return &Watcher{Store: store, Cloud: r, Events: r, Log: slog.New(slog.NewTextHandler(&r.log, nil)), Again: func() { r.plans++ }}
+	return &Watcher{Store: store, Cloud: r, Events: r, Log: slog.New(slog.NewTextHandler(&r.log, nil)), Again: func() { r.plans++ }, Now: func() time.Time { return r.now }}
 }
 
 func (r *region) look(t *testing.T, w *Watcher) error {
@@ -103,6 +104,44 @@ func TestAShiftGoesOnWhileNobodyCanBeAsked(t *testing.T) {
 	r.shifts, r.err = nil, errors.New("connection reset")
 	if err := r.look(t, w); err == nil || !w.Shifted("use1-az1") || len(r.heard) > 0 {
 		t.Errorf("Round = %v, shifted %v, users hear %v; want the error, and the shift to go on", err, w.shifts, r.heard)
+	}
+}
+
+// A shift is over when it was to end, whether or not anybody can be asked then, and when
+// zonal shift is turned off for the cluster. Without the right to ask it goes on.
+func TestAShiftEndsThoughNobodyCanBeAsked(t *testing.T) {
+	ends := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	reset := errors.New("connection reset")
+	denied := &cloud.RefusedError{Reason: "Unauthorized", Cause: "it may not be asked"}
+	off := &cloud.RefusedError{Reason: cloud.ShiftsNotRegistered, Cause: "cluster c is not registered"}
+	tests := map[string]struct {
+		endsAt time.Time
+		err    error
+		at     time.Time
+		on     bool
+	}{
+		"before its end":                {ends, reset, ends.Add(-time.Second), true},
+		"at its end":                    {ends, reset, ends, false},
+		"at its end, without a right":   {ends, denied, ends, false},
+		"before, without a right":       {ends, denied, ends.Add(-time.Second), true},
+		"one that AWS ends":             {time.Time{}, reset, ends.AddDate(1, 0, 0), true},
+		"one that AWS ends, turned off": {time.Time{}, off, ends, false},
+		"turned off before its end":     {ends, off, ends.Add(-time.Hour), false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := &region{shifts: []cloud.Shift{{ZoneID: "use1-az1", EndsAt: tt.endsAt}}}
+			w := r.watch(t)
+			if err := r.look(t, w); err != nil {
+				t.Fatal(err)
+			}
+			r.shifts, r.err, r.now, r.plans = nil, tt.err, tt.at, 0
+			_ = r.look(t, w)
+			told := slices.ContainsFunc(r.heard, func(s string) bool { return strings.HasPrefix(s, "EC2NodeClass/web ZonalShiftCleared ") })
+			if w.Shifted("use1-az1") != tt.on || told == tt.on || (r.plans > 0) == tt.on {
+				t.Errorf("shifted: %v, told that it is over: %v, %d new plans; want it to go on: %v", w.Shifted("use1-az1"), told, r.plans, tt.on)
+			}
+		})
 	}
 }
 

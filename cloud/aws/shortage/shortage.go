@@ -133,10 +133,21 @@ func (m *Memory) SetShifted(zones map[string]time.Time) {
 	}
 }
 
+// endShifts forgets shifts that are over by what was said of them, whoever can be asked.
+func (m *Memory) endShifts(now time.Time) {
+	over := func(_ string, until time.Time) bool { return !until.IsZero() && !now.Before(until) }
+	left := maps.Clone(m.away)
+	if maps.DeleteFunc(left, over); len(left) < len(m.away) {
+		m.away = left
+		m.seq++
+	}
+}
+
 // Shifted reports whether work is shifted away from the zone of that ID.
 func (m *Memory) Shifted(zoneID string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.endShifts(m.now())
 	_, away := m.away[zoneID]
 	return away
 }
@@ -252,6 +263,7 @@ func (m *Memory) count(k key) {
 // forget drops what is over. The caller holds mu.
 func (m *Memory) forget() {
 	now := m.now()
+	m.endShifts(now)
 	for k, until := range m.until {
 		if !now.Before(until) {
 			delete(m.until, k)

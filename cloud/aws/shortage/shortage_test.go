@@ -8,6 +8,23 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 )
 
+func TestAShiftIsOverAtItsEnd(t *testing.T) {
+	now := time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC)
+	m := New(func() time.Time { return now })
+	m.SetShifted(map[string]time.Time{"use1-az1": now.Add(time.Hour), "use1-az2": {}})
+	during := m.Seq()
+	for _, step := range []struct {
+		after time.Duration
+		away  bool
+	}{{time.Hour - time.Nanosecond, true}, {time.Nanosecond, false}} {
+		now = now.Add(step.after)
+		_, away := m.View().Shifted("use1-az1")
+		if away != step.away || m.Shifted("use1-az1") != step.away || (m.Seq() == during) != step.away || !m.Shifted("use1-az2") {
+			t.Errorf("%v later: shifted %v, sequence %d after %d; want %v, another sequence once it is over, and the other zone to go on", step.after, away, m.Seq(), during, step.away)
+		}
+	}
+}
+
 func TestOffersAreShortForThreeMinutes(t *testing.T) {
 	now := time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC)
 	m := New(func() time.Time { return now })
