@@ -56,6 +56,7 @@ func readRepair(text string) (cluster.Repair, error) {
 	case len(words) == 0:
 		return cluster.Repair{}, fmt.Errorf("it is empty: want %q, %q, or words such as %q", api.RepairOn, api.RepairOff, "Ready=15m, Initialized=20m, most=30%")
 	}
+	slices.SortStableFunc(words, func(a, b string) int { return cmp.Compare(strings.Count(a, ":"), strings.Count(b, ":")) }) // of one status last
 	r, named := UsualRepair(), map[string]bool{}
 	for _, word := range words {
 		if word == api.RepairOn {

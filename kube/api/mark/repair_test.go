@@ -18,6 +18,7 @@ func TestRepair(t *testing.T) {
 		"off is nothing":                   {"off", "", ""},
 		"a length for Ready is for both":   {"Ready=15m", strings.ReplaceAll(usual, "Ready:False=30m0s Ready:Unknown=30m0s", "Ready:False=15m0s Ready:Unknown=15m0s"), ""},
 		"one status alone":                 {"Ready:Unknown=5m", strings.ReplaceAll(usual, "Ready:Unknown=30m0s", "Ready:Unknown=5m0s"), ""},
+		"one status before both":           {"Ready:Unknown=5m, Ready=15m", strings.ReplaceAll(usual, "Ready:False=30m0s Ready:Unknown=30m0s", "Ready:False=15m0s Ready:Unknown=5m0s"), ""},
 		"Never takes a rule away":          {"AcceleratedHardwareReady=Never", strings.TrimPrefix(usual, "AcceleratedHardwareReady:False=10m0s "), ""},
 		"a condition where True is bad":    {"on,KernelDeadlock:True=10m", strings.Replace(usual, "KernelReady", "KernelDeadlock:True=10m0s KernelReady", 1), ""},
 		"nodes that never start, and many": {"Initialized=20m, most=3", strings.Replace(usual, "KernelReady", "Initialized:False=20m0s KernelReady", 1) + " most=3", ""},
