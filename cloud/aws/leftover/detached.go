@@ -14,6 +14,9 @@ import (
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 )
 
+// tagProvisioner is that of pools on machines of the releases that called these so.
+const tagProvisioner = "karpenter.sh/provisioner-name"
+
 // Tags of the Amazon VPC CNI on the network interfaces that it makes for nodes.
 const (
 	tagPluginCluster = "cluster.k8s.amazonaws.com/name"
@@ -35,7 +38,7 @@ func (s *Sweeper) volumes(ctx context.Context) ([]Thing, error) {
 		}
 		for _, v := range page.Volumes {
 			if s.ours(v.Tags) && !ofWorkload(v.Tags) {
-				out = append(out, Thing{Volume, aws.ToString(v.VolumeId), fmt.Sprintf("%d GiB of %s, pool %s", aws.ToInt32(v.Size), v.VolumeType, tag(v.Tags, nodeclass.TagPool))})
+				out = append(out, Thing{Volume, aws.ToString(v.VolumeId), fmt.Sprintf("%d GiB of %s, pool %s", aws.ToInt32(v.Size), v.VolumeType, poolOf(v.Tags))})
 			}
 		}
 	}
@@ -81,7 +84,7 @@ func (s *Sweeper) ofOurNode(tags []types.Tag) bool {
 // ofMachines selects what was made with the cluster's machines that were launched for a
 // pool or a class.
 func (s *Sweeper) ofMachines() []types.Filter {
-	return []types.Filter{s.owned(), {Name: aws.String("tag-key"), Values: []string{nodeclass.TagPool, nodeclass.TagClass}}}
+	return []types.Filter{s.owned(), {Name: aws.String("tag-key"), Values: []string{nodeclass.TagPool, nodeclass.TagClass, tagProvisioner}}}
 }
 
 func detached() types.Filter {

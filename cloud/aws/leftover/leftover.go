@@ -10,6 +10,7 @@
 package leftover
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -131,7 +132,7 @@ func (s *Sweeper) machines(ctx context.Context) ([]Thing, error) {
 		for _, r := range page.Reservations {
 			for _, i := range r.Instances {
 				if s.ours(i.Tags) {
-					out = append(out, Thing{Machine, aws.ToString(i.InstanceId), fmt.Sprintf("%s, pool %s", i.InstanceType, tag(i.Tags, nodeclass.TagPool))})
+					out = append(out, Thing{Machine, aws.ToString(i.InstanceId), fmt.Sprintf("%s, pool %s", i.InstanceType, poolOf(i.Tags))})
 				}
 			}
 		}
@@ -194,6 +195,11 @@ func (s *Sweeper) ofOthers(tags []types.Tag) bool {
 		cluster, owned := strings.CutPrefix(aws.ToString(t.Key), nodeclass.TagOwned)
 		return owned && cluster != s.cluster && aws.ToString(t.Value) == nodeclass.ClusterOwned
 	})
+}
+
+// poolOf names the pool that something was made for.
+func poolOf(tags []types.Tag) string {
+	return cmp.Or(tag(tags, nodeclass.TagPool), tag(tags, tagProvisioner))
 }
 
 func tag(tags []types.Tag, key string) string {
