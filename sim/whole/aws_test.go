@@ -147,7 +147,7 @@ func troubles(action string) []trouble {
 		return []trouble{notSent, noReply, "AccessDeniedException", "ClientException", "ResourceNotFoundException", "ServerException", "ServiceUnavailableException"}
 	case "GetParameter":
 		return []trouble{notSent, noReply, "AccessDeniedException", "InternalServerError", "ParameterNotFound", "ThrottlingException"}
-	case "DeleteMessageBatch", "GetQueueUrl", "ReceiveMessage":
+	case "DeleteMessageBatch", "GetQueueUrl", "ListQueueTags", "ReceiveMessage":
 		return []trouble{notSent, noReply, "AccessDeniedException", "InternalFailure", "KmsAccessDenied", "OverLimit", "QueueDoesNotExist", "RequestThrottled", "ServiceUnavailable"}
 	case "DescribeImages":
 		all = append(all, "InvalidAMIID.NotFound")

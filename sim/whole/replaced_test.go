@@ -67,7 +67,7 @@ func TestNoTroubleOfAnAWSCallReplacesAMachineTwice(t *testing.T) {
 			var before, calls map[string]int
 			tellOfAWS(t, 6, func(_ *testing.T, w *world) { before, calls = w.replaceAll(r, nil, "", 0) })
 			tried, i := 0, 0
-			for _, action := range []string{"CreateFleet", "CreateLaunchTemplate", "DeleteMessageBatch", "DescribeInstances", "ReceiveMessage", "TerminateInstances"} {
+			for _, action := range []string{"CreateFleet", "CreateLaunchTemplate", "DeleteMessageBatch", "DescribeInstances", "ListQueueTags", "ReceiveMessage", "TerminateInstances"} {
 				for nth := 1; nth <= min(calls[action]-before[action], 12); nth++ {
 					for _, with := range slices.Concat(troubles(action), partTroubles(action)) {
 						if i++; *deaths > 0 && i%(48**deaths) != 0 {
