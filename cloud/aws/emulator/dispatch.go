@@ -126,7 +126,7 @@ func (s *Server) serve(c *call) (any, *wire.Error) {
 	s.mu.Lock()
 	c.now = s.now()
 	refused, lost := s.faulty(c.action)
-	denied := s.denied[c.action]
+	denied := c.deniedAction()
 	s.mu.Unlock()
 	switch {
 	case !known:
@@ -135,8 +135,8 @@ func (s *Server) serve(c *call) (any, *wire.Error) {
 		return nil, refused
 	case c.service == wire.EC2 && !allowed:
 		return nil, wire.Errorf("RequestLimitExceeded", "Request limit exceeded.").WithStatus(http.StatusServiceUnavailable)
-	case denied:
-		return nil, deniedAnswer(c)
+	case denied != "":
+		return nil, deniedAnswer(c, denied)
 	}
 	if c.service == wire.EC2 && !entry.effects {
 		if err := c.commit(); err != nil {
@@ -176,11 +176,23 @@ func unknownAction(c *call) *wire.Error {
 
 func listed(names iter.Seq[string]) string { return strings.Join(slices.Sorted(names), ", ") }
 
-func deniedAnswer(c *call) *wire.Error {
+// deniedAction is the action that the call has no right to, empty where it has all that it needs: its own, and where
+// it tags what it makes, that to tag. The lock is held.
+func (c *call) deniedAction() string {
+	switch tags := c.params.Has("TagSpecification") || c.params.Has("TagSpecifications"); {
+	case c.server.denied[c.action]:
+		return c.action
+	case c.service == wire.EC2 && tags && c.server.denied[actionTag]:
+		return actionTag
+	}
+	return ""
+}
+
+func deniedAnswer(c *call, action string) *wire.Error {
 	who := c.server.Account()
-	switch message := lacks(who, c.service, c.action); c.service {
+	switch message := lacks(who, c.service, action); c.service {
 	case wire.EC2:
-		return c.server.unauthorized(who, c.action, "arn:aws:ec2:"+who.Region+":"+who.ID+":*")
+		return c.server.unauthorized(who, action, "arn:aws:ec2:"+who.Region+":"+who.ID+":*")
 	case wire.IAM, wire.STS, wire.Scaling, wire.ELB:
 		return wire.Errorf("AccessDenied", "%s", message).WithStatus(http.StatusForbidden)
 	default:

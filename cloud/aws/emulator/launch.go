@@ -225,6 +225,9 @@ func (l launch) prefixesEach() (n int) {
 // says when that is too few.
 func (s *Server) available(l launch) (int, *wire.Error) {
 	p := l.pool()
+	if action := s.lackedBy(l); action != "" {
+		return 0, s.unauthorized(s.st.Account, action, s.st.Account.arn("ec2", s.st.Account.Region, "instance/*"))
+	}
 	if r, refused := s.refusals[p]; refused {
 		return 0, wire.Errorf(r.code, "%s", cmp.Or(r.message, "The launch of "+p.String()+" is refused with "+r.code))
 	}
@@ -242,6 +245,24 @@ func (s *Server) available(l launch) (int, *wire.Error) {
 		return allowed, over
 	}
 	return there, short
+}
+
+// The actions that launches need a right to beside that of the call: fleets launch in the caller's name, and tags on
+// what is launched are tags that the caller makes.
+const (
+	actionRun = "RunInstances"
+	actionTag = "CreateTags"
+)
+
+// lackedBy is the action of those that there is no right to, empty where there is.
+func (s *Server) lackedBy(l launch) string {
+	switch {
+	case s.denied[actionRun]:
+		return actionRun
+	case s.denied[actionTag] && len(l.data.Tags)+len(l.tags) > 0:
+		return actionTag
+	}
+	return ""
 }
 
 // stock is how many instances the pool and the subnet have, quotas aside, and what EC2 says when
