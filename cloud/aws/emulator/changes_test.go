@@ -8,6 +8,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 )
 
 // "Maximum 100 explicitly specified instance IDs" (DescribeInstanceStatus), "Up to 1000 instance IDs"
@@ -84,5 +85,24 @@ func TestStatusChecksTellOfVolumes(t *testing.T) {
 			t.Errorf("%d instances whose volumes are %s, want one", len(out.InstanceStatuses), want)
 		}
 		a.Advance(time.Minute)
+	}
+}
+
+// "MaxPrice: the maximum hourly price that you're willing to pay for a Spot Instance", which a launch by RunInstances says
+// among its market options.
+func TestAnInstanceIsBidFor(t *testing.T) {
+	a, ctx := open(t, noLags), context.Background()
+	web := a.template("web")
+	for bid, want := range map[string]string{"0.0001": "SpotMaxPriceTooLow", "10": ""} {
+		out, err := a.ec2.RunInstances(ctx, &ec2.RunInstancesInput{
+			MinCount: aws.Int32(1), MaxCount: aws.Int32(1), InstanceType: "m5.large", LaunchTemplate: &types.LaunchTemplateSpecification{LaunchTemplateName: &web},
+			InstanceMarketOptions: &types.InstanceMarketOptionsRequest{MarketType: types.MarketTypeSpot, SpotOptions: &types.SpotMarketOptions{MaxPrice: &bid}},
+		})
+		if code(err) != want {
+			t.Errorf("a bid of %s: %q, want %q", bid, code(err), want)
+		}
+		if err == nil && out.Instances[0].InstanceLifecycle != types.InstanceLifecycleTypeSpot {
+			t.Errorf("a bid of %s bought %s, want spot", bid, out.Instances[0].InstanceLifecycle)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package emulator
 
 import (
+	"cmp"
 	"encoding/base64"
 	"slices"
 	"strings"
@@ -155,6 +156,7 @@ func readLaunchData(n *wire.Node) (launchData, error) {
 	}
 	if m := n.At("InstanceMarketOptions"); m != nil {
 		d.Market = &marketOptions{Type: m.String("MarketType")}
+		d.MaxPrice = cmp.Or(d.MaxPrice, m.At("SpotOptions").String("MaxPrice"))
 	}
 	specs, err := readTagSpecifications(n)
 	d.Tags = specs
