@@ -62,7 +62,19 @@ func (p *Provider) Images(ctx context.Context, class nodeclass.Class) ([]nodecla
 	if err != nil {
 		return nil, err
 	}
-	return p.images.Find(ctx, class.Spec, p.steady.see(p.options.Now(), kubernetes))
+	return p.images.Find(ctx, class.Spec, p.steady.see(p.options.Now(), kubernetes, versionInUse(class)))
+}
+
+// versionInUse is the version of Kubernetes that the images which the class has are for, where
+// they are an alias's; else it is empty.
+func versionInUse(class nodeclass.Class) string {
+	if !slices.ContainsFunc(class.Spec.Images, func(t nodeclass.ImageTerm) bool { return t.Alias != "" }) || len(class.Resolved.Images) == 0 {
+		return ""
+	}
+	if minor, known := class.Resolved.Images[0].Kubelet(); known {
+		return fmt.Sprintf("1.%d", minor)
+	}
+	return ""
 }
 
 // Profile returns the instance profile of a class, making it where the class

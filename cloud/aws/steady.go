@@ -16,17 +16,23 @@ const staysFor = 5 * time.Minute
 // steady is the version of Kubernetes that images are chosen for. The zero value has
 // seen none.
 type steady struct {
-	mu   sync.Mutex
-	held string
-	next string    // newer than held; empty: none is seen
-	from time.Time // when next was seen first, without a held one since
+	mu    sync.Mutex
+	held  string
+	began time.Time // when one was seen first; what older ones there were before is not known
+	next  string    // newer than held; empty: none is seen
+	from  time.Time // when next was seen first, without a held one since
 }
 
 // see takes in the version that the control plane has now, and returns the one for
-// images: an older one at once, a newer one once it has stayed.
-func (s *steady) see(now time.Time, version string) string {
+// images: an older one at once, a newer one once it has stayed. had is the version of
+// those that are in use; empty where that is not known. An earlier process may have chosen
+// them while it waited.
+func (s *steady) see(now time.Time, version, had string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.held == "" {
+		s.began = now
+	}
 	switch {
 	case s.held == "" || !newer(version, s.held):
 		s.held, s.next = version, ""
@@ -34,6 +40,9 @@ func (s *steady) see(now time.Time, version string) string {
 		s.next, s.from = version, now
 	case now.Sub(s.from) >= staysFor:
 		s.held, s.next = version, ""
+	}
+	if newer(s.held, had) && now.Sub(s.began) < staysFor {
+		return had
 	}
 	return s.held
 }

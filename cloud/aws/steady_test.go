@@ -1,8 +1,11 @@
 package aws
 
 import (
+	"context"
 	"testing"
 	"time"
+
+	"github.com/daemok/daemok/cloud/aws/nodeclass"
 )
 
 // A control plane moves up by a version. API servers of both answer for a while, and
@@ -23,9 +26,43 @@ func TestImagesFollowAVersionThatHasStayed(t *testing.T) {
 		{11, "1.35", "1.35"}, // it goes back: no kubelet may be newer
 		{12, "1.36", "1.35"},
 	} {
-		if got := s.see(begin.Add(time.Duration(step.minute)*time.Minute), step.server); got != step.want {
+		if got := s.see(begin.Add(time.Duration(step.minute)*time.Minute), step.server, ""); got != step.want {
 			t.Errorf("minute %d, the API server is %s: images for %s, want %s", step.minute, step.server, got, step.want)
 		}
+	}
+}
+
+// A controller that starts while API servers are replaced has not seen the old ones: images
+// in use stay until those may be gone.
+func TestImagesInUseStayWhenAControllerStarts(t *testing.T) {
+	a := openAccount(t)
+	version, chosen := "1.35", func(class nodeclass.Class) string {
+		found, err := a.provider.Images(t.Context(), class)
+		if err != nil {
+			t.Fatal(err)
+		}
+		class.Resolved.Images = found
+		return versionInUse(class)
+	}
+	a.provider.options.KubernetesVersion = func(context.Context) (string, error) { return version, nil }
+	a.provider.steady = steady{}
+	a.class = a.resolve(t, defaultSpec())
+	version = "1.36"
+	a.provider.steady = steady{} // another process
+	for range 5 {
+		if got := chosen(a.class); got != "1.35" {
+			t.Fatalf("images for %s, want those in use, for 1.35", got)
+		}
+		a.Advance(time.Minute)
+	}
+	if got := chosen(a.class); got != "1.36" {
+		t.Errorf("after five minutes images for %s, want 1.36", got)
+	}
+	a.provider.steady = steady{}
+	fresh := a.class
+	fresh.Resolved.Images = nil
+	if got := chosen(fresh); got != "1.36" {
+		t.Errorf("for a new class images for %s, want 1.36", got)
 	}
 }
 
