@@ -109,8 +109,8 @@ func noExpression(at, text string) string {
 // evictions checks that every soft threshold has a length of time it is
 // borne for, and the other way round.
 func (f *findings) evictions(field string, k *awsv1.Kubelet) {
-	f.thresholds(field+".evictionHard", k.EvictionHard)
-	f.thresholds(field+".evictionSoft", k.EvictionSoft)
+	thresholds(f, field+".evictionHard", k.EvictionHard)
+	thresholds(f, field+".evictionSoft", k.EvictionSoft)
 	for _, signal := range slices.Sorted(maps.Keys(k.EvictionSoft)) {
 		if _, ok := k.EvictionSoftGracePeriod[signal]; !ok {
 			f.invalidKubelet(field+".evictionSoft["+signal+"]", "needs a length of time in evictionSoftGracePeriod")
@@ -128,7 +128,7 @@ func (f *findings) evictions(field string, k *awsv1.Kubelet) {
 }
 
 // thresholds refuses amounts with which no kubelet starts: it takes 0 by percentage alone.
-func (f *findings) thresholds(field string, by awsv1.EvictionThresholds) {
+func thresholds[T ~string](f *findings, field string, by map[string]T) {
 	for _, signal := range slices.Sorted(maps.Keys(by)) {
 		if q, err := resource.ParseQuantity(string(by[signal])); err == nil && q.Sign() <= 0 {
 			f.invalidKubelet(field+"["+signal+"]", "%s is not more than nothing, write an amount such as 100Mi, or 0%% for no threshold", by[signal])

@@ -111,6 +111,8 @@ func (f *findings) olderKubelet(field string, k *v1alpha5.KubeletConfiguration) 
 	if k.ContainerRuntime != nil && *k.ContainerRuntime != "containerd" {
 		f.warn(field+".containerRuntime", "%s is no runtime of Kubernetes any more, nodes run containerd: remove the field", *k.ContainerRuntime)
 	}
+	thresholds(f, field+".evictionHard", k.EvictionHard)
+	thresholds(f, field+".evictionSoft", k.EvictionSoft)
 	f.graces(field, k.EvictionSoftGracePeriod)
 	f.imageThresholds(field, k.ImageGCHighThresholdPercent, k.ImageGCLowThresholdPercent)
 }

@@ -44,6 +44,7 @@ func TestProvisioner(t *testing.T) {
 		"a kubelet is right":                           {`spec: {kubeletConfiguration: {clusterDNS: [10.0.0.10], containerRuntime: containerd, maxPods: 20}}`, ``},
 		"a DNS server that is a name":                  {`spec: {kubeletConfiguration: {clusterDNS: [dns.local]}}`, `InvalidKubeletConfiguration: spec.kubeletConfiguration.clusterDNS[0]: "dns.local" is no IP address`},
 		"a time that is none":                          {`spec: {kubeletConfiguration: {evictionSoftGracePeriod: {memory.available: soon}}}`, `InvalidKubeletConfiguration: spec.kubeletConfiguration.evictionSoftGracePeriod[memory.available]: "soon" is no length of time`},
+		"a threshold of an amount of zero":             {`spec: {kubeletConfiguration: {evictionHard: {nodefs.available: "0"}}}`, `InvalidKubeletConfiguration: spec.kubeletConfiguration.evictionHard[nodefs.available]: 0 is not more than nothing`},
 		"image thresholds that are equal":              {`spec: {kubeletConfiguration: {imageGCHighThresholdPercent: 80, imageGCLowThresholdPercent: 80}}`, `InvalidKubeletConfiguration: spec.kubeletConfiguration.imageGCHighThresholdPercent: 80 must be greater`},
 		"budgets are right":                            {`metadata: {annotations: {daemok.sh/budgets: "30%"}}`, ``},
 		"budgets that are none are told of":            {`metadata: {annotations: {daemok.sh/budgets: many}}`, `warning: metadata.annotations[daemok.sh/budgets]: has no effect, so nodes go one at a time, and any number of empty ones: "many" is no number of nodes`},
