@@ -116,7 +116,7 @@ func newState(a Account, zones []zone, now time.Time) *state {
 	s.Roles, s.Profiles = newRoles(a, now)
 	s.Rules, s.Experiments = newRules(a), newExperiments()
 	s.Entries, s.ShutOut, s.TargetGroups = newEntries(a, now), map[string]bool{}, map[string]*targetGroup{}
-	s.Queues = map[string]*queue{a.ClusterName: newQueue(a, a.ClusterName, guidesRetention, now)}
+	s.Queues = map[string]*queue{a.ClusterName: guidesQueue(a, now)}
 	s.Cluster = newCluster(s)
 	return s
 }

@@ -33,6 +33,18 @@ type message struct {
 // guidesRetention is what the guides' queue keeps messages for.
 const guidesRetention = 300 * time.Second
 
+// guidesPolicy lets the services that send events send them, and nobody talk to the queue in the clear; %s is its ARN.
+const guidesPolicy = `{"Id":"EC2InterruptionPolicy","Version":"2008-10-17","Statement":[` +
+	`{"Effect":"Allow","Principal":{"Service":["events.amazonaws.com","sqs.amazonaws.com"]},"Action":"sqs:SendMessage","Resource":"%[1]s"},` +
+	`{"Sid":"DenyHTTP","Effect":"Deny","Principal":"*","Action":"sqs:*","Resource":"%[1]s","Condition":{"Bool":{"aws:SecureTransport":"false"}}}]}`
+
+// guidesQueue is the cluster's interruption queue as the guides make it.
+func guidesQueue(a Account, now time.Time) *queue {
+	q := newQueue(a, a.ClusterName, guidesRetention, now)
+	q.Set = map[string]string{"Policy": fmt.Sprintf(guidesPolicy, q.ARN)}
+	return q
+}
+
 func newQueue(a Account, name string, retention time.Duration, now time.Time) *queue {
 	return &queue{Name: name, ARN: a.arn("sqs", a.Region, name), CreatedAt: now, Retention: retention}
 }

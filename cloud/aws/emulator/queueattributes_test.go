@@ -2,6 +2,7 @@ package emulator_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
@@ -43,6 +44,17 @@ func TestQueuesHaveAttributes(t *testing.T) {
 	if got, want := is("MessageRetentionPeriod", "VisibilityTimeout", "SqsManagedSseEnabled", "KmsMasterKeyId", "Policy"),
 		"map[KmsMasterKeyId:alias/own MessageRetentionPeriod:60 Policy:{} SqsManagedSseEnabled:false VisibilityTimeout:5]"; got != want {
 		t.Errorf("it has %s, want %s", got, want)
+	}
+
+	guides, err := client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: aws.String(a.server.QueueURL()), AttributeNames: []types.QueueAttributeName{"All"}})
+	a.must(err)
+	var policy struct {
+		Statement []struct{ Effect, Action, Resource string }
+	}
+	a.must(json.Unmarshal([]byte(guides.Attributes["Policy"]), &policy))
+	if len(policy.Statement) != 2 || policy.Statement[0].Action != "sqs:SendMessage" || policy.Statement[1].Effect != "Deny" ||
+		policy.Statement[0].Resource != guides.Attributes["QueueArn"] || guides.Attributes["MessageRetentionPeriod"] != "300" {
+		t.Errorf("the guides' queue has %v, want their policy and five minutes", guides.Attributes)
 	}
 
 	_, err = client.SendMessage(ctx, &sqs.SendMessageInput{QueueUrl: made.QueueUrl, MessageBody: aws.String("late")})
