@@ -329,17 +329,17 @@ func (q *Queue) failed(ctx context.Context, call string, err error) error {
 	q.url = ""
 	q.mu.Unlock()
 	refused := func(reason, text string) error { return &cloud.RefusedError{Reason: reason, Cause: text} }
-	switch code, said := fault.Code(err), fault.Message(err); {
+	switch code, words := fault.Code(err), fault.Message(err); {
 	case fault.NotFound(err):
 		return refused(cloud.QueueNotFound, fmt.Sprintf("there is no SQS queue %s in this account and region: create it, or correct --interruption-queue (INTERRUPTION_QUEUE)", q.name))
 	case slices.Contains(keyBusy, code):
 		return fmt.Errorf("read queue %s, which is encrypted: %w", q.name, &cloud.ThrottledError{Call: call})
 	case slices.Contains(keyUseless, code):
-		return refused(cloud.QueueKeyDenied, fmt.Sprintf("queue %s is encrypted and its key cannot be used: enable the key, or give the queue another (%s: %s)", q.name, code, said))
-	case strings.HasPrefix(code, "Kms"), strings.HasPrefix(code, "KMS."), strings.Contains(said, "kms:"):
-		return refused(cloud.QueueKeyDenied, fmt.Sprintf("queue %s is encrypted and its key cannot be used: let the controller's role use kms:Decrypt on it, and let events.amazonaws.com use kms:GenerateDataKey and kms:Decrypt (%s: %s)", q.name, code, said))
+		return refused(cloud.QueueKeyDenied, fmt.Sprintf("queue %s is encrypted and its key cannot be used: enable the key, or give the queue another (%s: %s)", q.name, code, words))
+	case strings.HasPrefix(code, "Kms"), strings.HasPrefix(code, "KMS."), strings.Contains(words, "kms:"):
+		return refused(cloud.QueueKeyDenied, fmt.Sprintf("queue %s is encrypted and its key cannot be used: let the controller's role use kms:Decrypt on it, and let events.amazonaws.com use kms:GenerateDataKey and kms:Decrypt (%s: %s)", q.name, code, words))
 	case strings.HasPrefix(code, "AccessDenied"), code == "UnauthorizedOperation":
-		return refused(cloud.QueueDenied, fmt.Sprintf("the controller's role may not call %s on queue %s: allow sqs:GetQueueUrl, sqs:ReceiveMessage and sqs:DeleteMessage (%s)", call, q.name, said))
+		return refused(cloud.QueueDenied, fmt.Sprintf("the controller's role may not call %s on queue %s: allow sqs:GetQueueUrl, sqs:ReceiveMessage and sqs:DeleteMessage (%s)", call, q.name, words))
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
