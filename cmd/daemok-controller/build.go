@@ -43,8 +43,12 @@ func build(ctx context.Context, o options, log *slog.Logger) (ctrl.Manager, erro
 		return nil, fmt.Errorf("find the cluster: %w", err)
 	}
 	config.QPS, config.Burst = float32(o.kubeQPS), o.kubeBurst
-	if _, err := versionOf(config)(ctx); err != nil {
+	kubernetes, err := versionOf(config)(ctx)
+	if err != nil {
 		return nil, fmt.Errorf("the API server at %s cannot be used, check KUBECONFIG and the way to it: %w", config.Host, err)
+	}
+	if err := newEnough(kubernetes, o.kubernetesLeast); err != nil {
+		return nil, err
 	}
 	info := version.Get()
 	told := observe.NewMetrics(metrics.Registry, info.Version, info.Commit, info.Go, runtime.GOARCH)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/daemok/daemok/cloud/aws"
 	"github.com/daemok/daemok/controller/class"
@@ -58,6 +59,8 @@ type options struct {
 	machineCost     quantity.MicroUSDPerHour // of machineCostText
 	surplusCredits  bool
 
+	kubernetesLeast *version.Version // the oldest to start on; nil: any
+
 	given   settings.Settings             // of the ConfigMap, at the start
 	allowed func(settings.Settings) error // whether the program would start with others
 	stop    context.CancelCauseFunc       // ends the program
@@ -98,6 +101,9 @@ func readOptions(args []string, env func(string) string) (options, error) {
 	}
 	if o.machineCost, err = mark.Cost(o.machineCostText); err != nil {
 		return options{}, fmt.Errorf("--machine-cost (MACHINE_COST): %w", err)
+	}
+	if o.kubernetesLeast, err = leastKubernetes(env(minVersion)); err != nil {
+		return options{}, err
 	}
 	o.ignored, o.older = r.ignored(), r.older()
 	if err := o.readGates(); err != nil {

@@ -103,6 +103,7 @@ func TestBadOptionsNameTheWayOut(t *testing.T) {
 		"a gate that is neither":                       {nil, map[string]string{"CLUSTER_NAME": "c", "FEATURE_GATES": "Foo=maybe"}, `has "Foo=maybe"`},
 		"SC-405 images looked up all the time":         {[]string{"--ami-refresh-interval=1s"}, map[string]string{"CLUSTER_NAME": "c"}, "AMI_REFRESH_INTERVAL) is 1s: want 1m0s or more"},
 		"SC-405 subnets looked up all the time":        {nil, map[string]string{"CLUSTER_NAME": "c", "SUBNET_REFRESH_INTERVAL": "59s"}, "SUBNET_REFRESH_INTERVAL) is 59s: want 1m0s or more"},
+		"SC-405 a least Kubernetes that is none":       {nil, map[string]string{"CLUSTER_NAME": "c", "KUBERNETES_MIN_VERSION": "new"}, `KUBERNETES_MIN_VERSION is "new"`},
 		"a flag nobody knows":                          {[]string{"--no-such-flag"}, map[string]string{"CLUSTER_NAME": "c"}, "no-such-flag"},
 	}
 	for name, tt := range tests {
