@@ -23,7 +23,8 @@ its nodes that are attached to nothing. With --yes they are removed; without it
 nothing is changed. Instances end within minutes: repeat it then, for what they
 held.
 
-A cluster that EKS still knows is refused. What carries the tag of another
+A cluster that EKS still knows is refused. EKS does not know a cluster that was
+made without it, alive or not: look at the list before --yes. What carries the tag of another
 cluster is left alone, and so are node groups, and volumes that drivers made for
 workloads. The command needs AWS credentials and no cluster.`,
 		Example: `  daemok cleanup --cluster old
