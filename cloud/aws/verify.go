@@ -113,7 +113,7 @@ func rehearsed(class nodeclass.Class, action string, err error) error {
 		return nil // the reservation is full, or over by now; it had nothing against the launch
 	case strings.Contains(fault.Message(err), "iamInstanceProfile"), strings.Contains(fault.Message(err), "IAM Instance Profile"):
 		return profileUnknown(class, fault.Message(err))
-	case code == "UnauthorizedOperation", code == "AccessDenied", code == "AccessDeniedException":
+	case fault.Denied(err):
 		return &cloud.RefusedError{Reason: action + "AuthCheckFailed", Cause: missingRight(action, fault.Message(err))}
 	}
 	return fault.Wrap("ec2:"+action+" (dry run)", err)

@@ -111,6 +111,12 @@ var throttles = []string{
 // Throttled reports whether AWS asks to be called less often.
 func Throttled(err error) bool { return slices.Contains(throttles, Code(err)) }
 
+// Denied reports whether a right is missing. Credentials that have run out, or are not
+// known yet, are another matter: those may do in a moment.
+func Denied(err error) bool {
+	return slices.Contains([]string{"UnauthorizedOperation", "AccessDenied", "AccessDeniedException"}, Code(err))
+}
+
 // Wrap turns an error of a call into one of the port's where it has a
 // meaning there, and names the call in any case.
 func Wrap(call string, err error) error {

@@ -191,19 +191,13 @@ func (q *Queue) find(ctx context.Context) (url string, shared bool, err error) {
 	switch {
 	case err == nil:
 		q.shared, q.known = isShared(tags.Tags, q.cluster), true
-	case !passes(err):
+	case fault.Denied(err):
 		// Who may not read the tags has the queue for itself, as with Karpenter.
 		q.shared, q.known, q.lookAt = false, true, q.now().Add(deniedFor)
 	case !q.known:
 		q.shared = true // nobody else's messages are deleted meanwhile
 	}
 	return q.url, q.shared, nil
-}
-
-// passes reports whether a call failed for a moment, and not for a right that is missing.
-func passes(err error) bool {
-	code := fault.Code(err)
-	return code == "" || fault.Throttled(err) || slices.Contains([]string{"InternalError", "InternalFailure", "ServiceUnavailable"}, code)
 }
 
 const (
@@ -338,7 +332,7 @@ func (q *Queue) failed(ctx context.Context, call string, err error) error {
 		return refused(cloud.QueueKeyDenied, fmt.Sprintf("queue %s is encrypted and its key cannot be used: enable the key, or give the queue another (%s: %s)", q.name, code, words))
 	case strings.HasPrefix(code, "Kms"), strings.HasPrefix(code, "KMS."), strings.Contains(words, "kms:"):
 		return refused(cloud.QueueKeyDenied, fmt.Sprintf("queue %s is encrypted and its key cannot be used: let the controller's role use kms:Decrypt on it, and let events.amazonaws.com use kms:GenerateDataKey and kms:Decrypt (%s: %s)", q.name, code, words))
-	case strings.HasPrefix(code, "AccessDenied"), code == "UnauthorizedOperation":
+	case fault.Denied(err):
 		return refused(cloud.QueueDenied, fmt.Sprintf("the controller's role may not call %s on queue %s: allow sqs:GetQueueUrl, sqs:ReceiveMessage and sqs:DeleteMessage (%s)", call, q.name, words))
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {

@@ -186,17 +186,19 @@ func TestAQueueComesToBeShared(t *testing.T) {
 	if p.advance(tagsFor); !shared() {
 		t.Error("a minute after it was tagged so, the queue does not count as shared")
 	}
-	p.advance(tagsFor)
-	p.server.Fault("ListQueueTags", 1, "ThrottlingException")
-	if !shared() {
-		t.Error("a queue whose tags cannot be read for a moment is shared no more")
+	for _, code := range []string{"ThrottlingException", "ExpiredToken", "OverLimit"} {
+		p.advance(tagsFor)
+		p.server.Fault("ListQueueTags", 1, code)
+		if !shared() {
+			t.Errorf("%s: a queue whose tags cannot be read for a moment is shared no more", code)
+		}
 	}
 	tag("owned")
 	if p.advance(tagsFor); shared() {
 		t.Error("a minute after it was tagged as this cluster's own, the queue counts as shared")
 	}
-	if calls := p.server.Calls()["ListQueueTags"]; calls != 4 {
-		t.Errorf("the tags were read %d times for four looks a minute apart", calls)
+	if calls := p.server.Calls()["ListQueueTags"]; calls != 6 {
+		t.Errorf("the tags were read %d times for six looks a minute apart", calls)
 	}
 }
 
