@@ -449,6 +449,10 @@ func TestMessagesOfASharedQueueAreCountedByWhoHasTheMachine(t *testing.T) {
 	if want := []string{`karpenter_interruption_received_messages_total message_type=spot_interrupted 1`}; err != nil || !slices.Equal(lines, want) {
 		t.Errorf("counted %q, %v; want %q", lines, err, want)
 	}
+	d.Now = func() time.Time { return start.Add(oursFor + time.Hour) }
+	if _, err := d.hear(); err != nil || len(d.Reader.heard) > 0 {
+		t.Errorf("long after %d notices are remembered, %v", len(d.Reader.heard), err)
+	}
 }
 
 // Each message is counted by its kind when it is handed out first, also one that is not

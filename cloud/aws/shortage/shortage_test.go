@@ -18,8 +18,9 @@ func TestAShiftIsOverAtItsEnd(t *testing.T) {
 		away  bool
 	}{{time.Hour - time.Nanosecond, true}, {time.Nanosecond, false}} {
 		now = now.Add(step.after)
+		shifted := m.Shifted("use1-az1")
 		_, away := m.View().Shifted("use1-az1")
-		if away != step.away || m.Shifted("use1-az1") != step.away || (m.Seq() == during) != step.away || !m.Shifted("use1-az2") {
+		if away != step.away || shifted != step.away || (m.Seq() == during) != step.away || !m.Shifted("use1-az2") {
 			t.Errorf("%v later: shifted %v, sequence %d after %d; want %v, another sequence once it is over, and the other zone to go on", step.after, away, m.Seq(), during, step.away)
 		}
 	}
@@ -134,6 +135,24 @@ func TestAnOfferThatIsShortAgainAndAgainIsDoubtful(t *testing.T) {
 	if v := m.View(); !v.Doubtful("m5.large", "us-east-1a", cluster.Spot, "pg-1") || v.Doubtful("m5.large", "us-east-1a", cluster.Spot, "") ||
 		v.Doubtful("m5.large", "us-east-1b", cluster.Spot, "pg-1") || v.Doubtful("m5.xlarge", "us-east-1a", cluster.Spot, "pg-1") {
 		t.Error("the offer of the placement group must be doubtful, and nothing else")
+	}
+}
+
+// What was short long ago takes no memory: an account has some ten thousand offers.
+func TestWhatWasShortLongAgoIsForgotten(t *testing.T) {
+	now := time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC)
+	m := New(func() time.Time { return now })
+	for range 2 {
+		m.AddOffer("m5.large", "us-east-1a", cluster.Spot, "")
+		now = now.Add(Keep)
+	}
+	if len(m.past) != 1 || len(m.doubt) != 1 {
+		t.Fatalf("of an offer that was short twice %d shortages and %d doubts are kept, want one of each", len(m.past), len(m.doubt))
+	}
+	now = now.Add(time.Hour)
+	m.View()
+	if n := len(m.until) + len(m.past) + len(m.doubt); n > 0 {
+		t.Errorf("an hour later %d things are kept", n)
 	}
 }
 
