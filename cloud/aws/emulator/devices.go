@@ -197,7 +197,7 @@ func describeVolumes(c *call) (any, error) {
 				}
 				return []string{x.attached().At.Format(time.RFC3339)}
 			},
-			"attachment.status":    func(x volumeXML) []string { return something(x.attached().Status) },
+			"attachment.status":    func(x volumeXML) []string { return unlessEmpty(x.attached().Status) },
 			"availability-zone":    one(func(x volumeXML) string { return x.Zone }),
 			"availability-zone-id": one(func(x volumeXML) string { return x.ZoneID }),
 			"create-time":          one(func(x volumeXML) string { return x.CreatedAt.Format(time.RFC3339) }),

@@ -8,7 +8,7 @@ import (
 // shownFields are those filters of DescribeInstances that go by what its answer shows.
 func (s *Server) shownFields() fields[live] {
 	of := func(f func(instanceXML) string) func(live) []string {
-		return func(l live) []string { return something(f(s.instanceAnswer(l))) }
+		return func(l live) []string { return unlessEmpty(f(s.instanceAnswer(l))) }
 	}
 	metadata := func(f func(metadataOptions) string) func(live) []string {
 		return of(func(x instanceXML) string { return f(*x.Metadata) })
@@ -43,11 +43,11 @@ func (s *Server) shownFields() fields[live] {
 		"metadata-options.http-tokens":                 metadata(func(m metadataOptions) string { return m.Tokens }),
 		"metadata-options.instance-metadata-tags":      metadata(func(m metadataOptions) string { return m.InstanceTags }),
 		"metadata-options.state":                       metadata(func(m metadataOptions) string { return m.State }),
-	}.with(s.deviceFields()).with(s.interfaceFields())
+	}.with(s.heldVolumeFields()).with(s.heldInterfaceFields())
 }
 
-// deviceFields are about the volumes that an instance holds.
-func (s *Server) deviceFields() fields[live] {
+// heldVolumeFields are about the volumes that an instance holds.
+func (s *Server) heldVolumeFields() fields[live] {
 	of := func(f func(deviceStateXML) string) func(live) []string {
 		return func(l live) (all []string) {
 			for _, d := range s.instanceAnswer(l).Devices {
@@ -65,8 +65,8 @@ func (s *Server) deviceFields() fields[live] {
 	}
 }
 
-// interfaceFields are those of DescribeNetworkInterfaces, of the interfaces that an instance holds.
-func (s *Server) interfaceFields() fields[live] {
+// heldInterfaceFields are those of DescribeNetworkInterfaces, of the interfaces that an instance holds.
+func (s *Server) heldInterfaceFields() fields[live] {
 	all := fields[live]{}
 	for name, values := range interfaceFields() {
 		all["network-interface."+name] = func(l live) (out []string) {
@@ -82,14 +82,14 @@ func (s *Server) interfaceFields() fields[live] {
 // interfaceFields are what network interfaces can be filtered by.
 func interfaceFields() fields[eniXML] {
 	of := func(f func(eniXML) string) func(eniXML) []string {
-		return func(x eniXML) []string { return something(f(x)) }
+		return func(x eniXML) []string { return unlessEmpty(f(x)) }
 	}
 	held := func(f func(attachmentXML) string) func(eniXML) []string {
 		return func(x eniXML) []string {
 			if x.Attachment == nil {
 				return nil
 			}
-			return something(f(*x.Attachment))
+			return unlessEmpty(f(*x.Attachment))
 		}
 	}
 	public := of(func(x eniXML) string {
@@ -142,8 +142,8 @@ func interfaceFields() fields[eniXML] {
 	}.lacking("association.allocation-id", "association.association-id", "ipv6-addresses.ipv6-address", "operator.principal", "requester-id")
 }
 
-// something is a value, and nothing where it is empty.
-func something(value string) []string {
+// unlessEmpty is the value, and nothing where it is empty.
+func unlessEmpty(value string) []string {
 	if value == "" {
 		return nil
 	}

@@ -371,7 +371,7 @@ func (s *state) reservationFields(now time.Time) fields[*capacityReservation] {
 		"instance-platform":       one(func(*capacityReservation) string { return "Linux/UNIX" }),
 		"instance-type":           one(func(r *capacityReservation) string { return r.Type }),
 		"owner-id":                one(func(r *capacityReservation) string { return r.Owner }),
-		"placement-group-arn":     func(r *capacityReservation) []string { return something(s.placementARN(r)) },
+		"placement-group-arn":     func(r *capacityReservation) []string { return unlessEmpty(s.placementARN(r)) },
 		"start-date":              one(func(r *capacityReservation) string { return imageTime(r.StartsAt) }),
 		"end-date": func(r *capacityReservation) []string {
 			if r.EndsAt.IsZero() {

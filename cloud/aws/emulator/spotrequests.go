@@ -43,7 +43,7 @@ func spotStatus(l live, now time.Time) (state string, status spotStatusXML) {
 // launchedFields are what requests can be filtered by of the instances behind them.
 func launchedFields(behind map[string]instanceXML) fields[spotRequestXML] {
 	of := func(f func(instanceXML) string) func(spotRequestXML) []string {
-		return func(r spotRequestXML) []string { return something(f(behind[r.ID])) }
+		return func(r spotRequestXML) []string { return unlessEmpty(f(behind[r.ID])) }
 	}
 	return fields[spotRequestXML]{
 		"launch.group-id":               func(r spotRequestXML) []string { return idsOf(behind[r.ID].Groups) },

@@ -358,8 +358,8 @@ func storageFields() fields[*ec2data.Type] {
 		"instance-storage-info.disk.count":         disk(func(d diskXML) string { return strconv.Itoa(d.Count) }),
 		"instance-storage-info.disk.size-in-gb":    disk(func(d diskXML) string { return strconv.FormatInt(d.SizeGB, 10) }),
 		"instance-storage-info.disk.type":          disk(func(d diskXML) string { return d.Kind }),
-		"instance-storage-info.encryption-support": of(func(s *ec2data.Storage) []string { return something(s.Encryption) }),
-		"instance-storage-info.nvme-support":       of(func(s *ec2data.Storage) []string { return something(s.NVMe) }),
+		"instance-storage-info.encryption-support": of(func(s *ec2data.Storage) []string { return unlessEmpty(s.Encryption) }),
+		"instance-storage-info.nvme-support":       of(func(s *ec2data.Storage) []string { return unlessEmpty(s.NVMe) }),
 		"instance-storage-info.total-size-in-gb":   of(func(s *ec2data.Storage) []string { return []string{strconv.FormatInt(s.TotalGB, 10)} }),
 	}
 }

@@ -64,7 +64,7 @@ func (c Checks) Troubles(ctx context.Context) ([]cloud.Trouble, error) {
 }
 
 func failedToCheck(err error) error {
-	if fault.Code(err) == "UnauthorizedOperation" {
+	if fault.Denied(err) {
 		return &cloud.RefusedError{Reason: cloud.ChecksDenied, Cause: "the controller's role may not call ec2:DescribeInstanceStatus: allow it (" + fault.Message(err) + ")"}
 	}
 	return fmt.Errorf("ask for status checks: %w", fault.Wrap("ec2:DescribeInstanceStatus", err))
