@@ -37,7 +37,8 @@ func Message(err error) string {
 var notFound = []string{
 	"InvalidInstanceID.NotFound", "InvalidLaunchTemplateName.NotFoundException", "InvalidLaunchTemplateId.NotFound",
 	"InvalidCapacityReservationId.NotFound", "InvalidSubnetID.NotFound", "InvalidGroup.NotFound", "InvalidGroupId.NotFound",
-	"InvalidVolume.NotFound", "InvalidNetworkInterfaceID.NotFound", "InvalidPlacementGroup.Unknown", "InvalidAMIID.NotFound", "NoSuchEntity", "ParameterNotFound", "QueueDoesNotExist",
+	"InvalidVolume.NotFound", "InvalidNetworkInterfaceID.NotFound", "InvalidPlacementGroup.Unknown", "InvalidAMIID.NotFound", "NoSuchEntity", "ParameterNotFound",
+	"ParameterVersionNotFound", "QueueDoesNotExist",
 	"AWS.SimpleQueueService.NonExistentQueue", "ResourceNotFoundException",
 }
 

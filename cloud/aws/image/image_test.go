@@ -32,6 +32,9 @@ type account struct {
 func (a *account) GetParameter(_ context.Context, in *ssm.GetParameterInput, _ ...func(*ssm.Options)) (*ssm.GetParameterOutput, error) {
 	a.gets++
 	value, ok := a.parameters[aws.ToString(in.Name)]
+	if _, version, chosen := strings.Cut(aws.ToString(in.Name), ":"); chosen && version != "1" {
+		return nil, &ssmtypes.ParameterVersionNotFound{}
+	}
 	if !ok {
 		return nil, &ssmtypes.ParameterNotFound{}
 	}
@@ -233,8 +236,9 @@ func TestATermWithoutTagsLeavesImagesOfOthersOut(t *testing.T) {
 func TestAParameterThatLeadsToNoImageIsNamed(t *testing.T) {
 	a := &account{parameters: map[string]string{"/eks/recommended": `{"schema_version":"2","image_id":"ami-x","image_name":"amazon-eks-node-al2023"}`},
 		images: []types.Image{ami("ami-x", "mine", types.ArchitectureValuesX8664, 1, false)}}
+	f := finder(a, at(start))
 	find := func(terms ...nodeclass.ImageTerm) ([]nodeclass.Image, error) {
-		return finder(a, at(start)).Find(t.Context(), nodeclass.Spec{Images: terms}, "1.36")
+		return f.Find(t.Context(), nodeclass.Spec{Images: terms}, "1.36")
 	}
 	_, err := find(nodeclass.ImageTerm{SSMParameter: "/eks/recommended"}, nodeclass.ImageTerm{SSMParameter: "/nobody's"})
 	const want = `(ssmParameter /eks/recommended; or ssmParameter /nobody's), as SSM parameter /eks/recommended holds "{\"schema_version\":\"2\",\"image_id\":\"ami-x\"", which is no image's ID and there is no SSM parameter /nobody's: check`
@@ -246,6 +250,13 @@ func TestAParameterThatLeadsToNoImageIsNamed(t *testing.T) {
 	}
 	if got, err := find(nodeclass.ImageTerm{SSMParameter: "/eks/recommended"}, nodeclass.ImageTerm{ID: "ami-x"}); err != nil || len(got) != 1 {
 		t.Errorf("Find beside a good term = %s, %v", show(got), err)
+	}
+	if got, err := find(nodeclass.ImageTerm{SSMParameter: "/eks/recommended:7"}, nodeclass.ImageTerm{ID: "ami-x"}); err != nil || len(got) != 1 {
+		t.Errorf("Find beside a version that there is not = %s, %v", show(got), err)
+	}
+	a.parameters["/eks/recommended"] = "ami-x"
+	if got, err := find(nodeclass.ImageTerm{SSMParameter: "/eks/recommended"}); err != nil || len(got) != 1 {
+		t.Errorf("Find once it was corrected = %s, %v", show(got), err)
 	}
 }
 

@@ -73,6 +73,7 @@ func (f Finder) queries(ctx context.Context, terms []nodeclass.ImageTerm) (out [
 			case err != nil:
 				return nil, nil, fault.Wrap("ssm:GetParameter of "+t.SSMParameter, err)
 			case !strings.HasPrefix(id, "ami-"):
+				f.Parameters.Forget(t.SSMParameter) // it counts as soon as it is corrected
 				why = append(why, fmt.Sprintf("SSM parameter %s holds %.40q, which is no image's ID", t.SSMParameter, id))
 			default:
 				ids = append(ids, id)
