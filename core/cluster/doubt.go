@@ -2,7 +2,7 @@ package cluster
 
 import "slices"
 
-// WithoutDoubt returns the snapshot as if doubtful offers were sold out, and whether there
+// WithoutDoubt returns the snapshot as if doubtful offers could not be had, and whether there
 // are any; without any it is the same snapshot. Cost: linear in the offers.
 func (s *Snapshot) WithoutDoubt() (out *Snapshot, any bool) {
 	next, sure := *s, map[*Catalogue]*Catalogue{}
@@ -36,7 +36,9 @@ func (c *Catalogue) withoutDoubt() *Catalogue {
 		}
 		offers := slices.Clone(c.Kinds[k].Offers)
 		for i := range offers {
-			offers[i].Available = offers[i].Available && !offers[i].Doubtful
+			if o := &offers[i]; doubtful(*o) {
+				o.Available, o.Why = false, "it was sold out lately, or others of its family were: it is tried again"
+			}
 		}
 		out.Kinds[k].Offers = offers
 	}
