@@ -40,6 +40,7 @@ type Memory struct {
 	mu    sync.Mutex
 	until map[key]time.Time
 	past  map[key]past         // of offers
+	swept time.Time            // when past ones that count too little were dropped
 	doubt map[key]time.Time    // offers that were short several times, until when that makes them doubtful
 	least map[key]int64        // of limits: with how many vCPUs a machine is too much
 	away  map[string]time.Time // zones, by ID, that work is shifted away from, until when; zero: until AWS ends it. Never written
@@ -277,5 +278,8 @@ func (m *Memory) forget() {
 			m.seq++
 		}
 	}
-	maps.DeleteFunc(m.past, func(_ key, p past) bool { return p.countAt(now) < forgotten })
+	if now.Sub(m.swept) >= Keep { // they change no answer, and may be thousands
+		m.swept = now
+		maps.DeleteFunc(m.past, func(_ key, p past) bool { return p.countAt(now) < forgotten })
+	}
 }
