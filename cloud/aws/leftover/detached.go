@@ -14,9 +14,6 @@ import (
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 )
 
-// tagProvisioner is that of pools on machines of the releases that called these so.
-const tagProvisioner = "karpenter.sh/provisioner-name"
-
 // Tags of the Amazon VPC CNI on the network interfaces that it makes for nodes.
 const (
 	tagPluginCluster = "cluster.k8s.amazonaws.com/name"
@@ -84,7 +81,7 @@ func (s *Sweeper) ofOurNode(tags []types.Tag) bool {
 // ofMachines selects what was made with the cluster's machines that were launched for a
 // pool or a class.
 func (s *Sweeper) ofMachines() []types.Filter {
-	return []types.Filter{s.owned(), {Name: aws.String("tag-key"), Values: []string{nodeclass.TagPool, nodeclass.TagClass, tagProvisioner}}}
+	return []types.Filter{s.owned(), {Name: aws.String("tag-key"), Values: []string{nodeclass.TagPool, nodeclass.TagClass, nodeclass.TagOlderPool}}}
 }
 
 func detached() types.Filter {

@@ -199,7 +199,7 @@ func (s *Sweeper) ofOthers(tags []types.Tag) bool {
 
 // poolOf names the pool that something was made for.
 func poolOf(tags []types.Tag) string {
-	return cmp.Or(tag(tags, nodeclass.TagPool), tag(tags, tagProvisioner))
+	return cmp.Or(tag(tags, nodeclass.TagPool), tag(tags, nodeclass.TagOlderPool))
 }
 
 func tag(tags []types.Tag, key string) string {

@@ -61,6 +61,7 @@ const (
 const (
 	TagClass     = "karpenter.k8s.aws/ec2nodeclass"
 	TagPool      = "karpenter.sh/nodepool"
+	TagOlderPool = "karpenter.sh/provisioner-name" // on machines of releases that called pools so
 	TagClaim     = "karpenter.sh/nodeclaim"
 	TagEKS       = "eks:eks-cluster-name"
 	TagOwned     = "kubernetes.io/cluster/" // with the cluster's name; value "owned"

@@ -2,6 +2,7 @@ package validate
 
 import (
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -38,7 +39,7 @@ func EC2NodeClass(c *awsv1.EC2NodeClass, o ClassOptions) []Finding {
 		f.warn("metadata.annotations["+api.MarkPodDensity+"]", "%q says nothing and is ignored, write %s or remove it", v, api.PrefixDelegation)
 	}
 	if _, err := mark.MemoryOverhead(c.Annotations); err != nil {
-		f.warn("metadata.annotations["+api.MarkMemoryOverhead+"]", "%q is ignored, write a share from 0 to below 1, such as 0.03 for 3 %%, or remove it", c.Annotations[api.MarkMemoryOverhead])
+		f.warn("metadata.annotations["+api.MarkMemoryOverhead+"]", "%v; it is ignored", errors.Unwrap(err))
 	}
 	if c.Spec.InstanceStorePolicy != nil && c.Family().IsWindows() {
 		f.warn("spec.instanceStorePolicy", "nodes of the family %s join no local disks and it is ignored, remove it", c.Family())
