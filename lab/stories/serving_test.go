@@ -30,6 +30,7 @@ var rarely = map[string]string{
 	"daemok_disruption_breaker_tripped":                                "a DisruptionPolicy with a breaker",
 	"karpenter_cloudprovider_errors_total":                             "a call that fails",
 	"karpenter_cloudprovider_instance_launch_failures_total":           "a type that is sold out",
+	"karpenter_cloudprovider_instance_termination_failures_total":      "a machine that cannot be given back",
 	"karpenter_ec2nodeclasses_userdata_bytes":                          "a class whose parts are found, once types are known",
 	"karpenter_interruption_instance_status_unhealthy_total":           "a machine that fails a status check",
 	"karpenter_nodeclaims_unhealthy_disrupted_total":                   "a node that is repaired",
