@@ -120,7 +120,7 @@ test-full: export SHUFFLE
 test-full: test cheapest lab-long ## the checks of test with long counts of seeds, and stories in which minutes go by
 	@$(MAKE) --no-print-directory oracle SEEDS=2000
 	@$(MAKE) --no-print-directory sim SEEDS=2000
-	@$(MAKE) --no-print-directory faults SEEDS=2000
+	@$(MAKE) --no-print-directory faults SEEDS=500
 
 .PHONY: oracle
 oracle: ## compare plans with the real kube-scheduler; SEEDS=200 FROM=0, one world: SEED=7, one story: STORY=file
