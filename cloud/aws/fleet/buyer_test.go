@@ -187,31 +187,25 @@ func TestEnoughMachinesAreASuccessWhateverElseWasShort(t *testing.T) {
 	}
 }
 
+// Where EC2 does not say which subnet is full, those that were asked for are.
 func TestAFullSubnetIsNotAShortType(t *testing.T) {
-	b := buyer(newAccount(refuses("InsufficientFreeAddressesInSubnet")))
-	_, err := b.Launch(t.Context(), request(t, nil))
-	if _, ok := errors.AsType[*cloud.NoCapacityError](err); !ok {
-		t.Errorf("Launch = %v, want no capacity", err)
-	}
-	v := b.Shortage.View()
-	if !v.Subnet("subnet-a") || !v.Subnet("subnet-b") || v.Offer("m5.large", "us-east-1a", cluster.Spot, "") {
-		t.Error("the subnets must be remembered as full, and no type as short")
-	}
-}
-
-// Where EC2 does not say which subnet is full, those that were asked for are, and still no
-// type is short.
-func TestFullSubnetsThatAreNotNamed(t *testing.T) {
-	b := buyer(newAccount(func(int, *ec2.CreateFleetInput) (*ec2.CreateFleetOutput, error) {
-		return nil, &smithy.GenericAPIError{Code: "InsufficientFreeAddressesInSubnet"}
-	}))
-	_, err := b.Launch(t.Context(), request(t, nil))
-	if _, ok := errors.AsType[*cloud.NoCapacityError](err); !ok {
-		t.Errorf("Launch = %v, want no capacity", err)
-	}
-	v := b.Shortage.View()
-	if !v.Subnet("subnet-a") || !v.Subnet("subnet-b") || v.Offer("m5.large", "us-east-1a", cluster.Spot, "") {
-		t.Error("the subnets must be remembered as full, and no type as short")
+	for name, answer := range map[string]func(int, *ec2.CreateFleetInput) (*ec2.CreateFleetOutput, error){
+		"EC2 names the subnets": refuses("InsufficientFreeAddressesInSubnet"),
+		"EC2 names none": func(int, *ec2.CreateFleetInput) (*ec2.CreateFleetOutput, error) {
+			return nil, &smithy.GenericAPIError{Code: "InsufficientFreeAddressesInSubnet"}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := buyer(newAccount(answer))
+			_, err := b.Launch(t.Context(), request(t, nil))
+			if _, ok := errors.AsType[*cloud.NoCapacityError](err); !ok {
+				t.Errorf("Launch = %v, want no capacity", err)
+			}
+			v := b.Shortage.View()
+			if !v.Subnet("subnet-a") || !v.Subnet("subnet-b") || v.Offer("m5.large", "us-east-1a", cluster.Spot, "") {
+				t.Error("the subnets must be remembered as full, and no type as short")
+			}
+		})
 	}
 }
 
