@@ -119,7 +119,7 @@ func (w *World) poolNow(p *pool, s *cluster.Snapshot, nodes int64) cluster.Pool 
 		out.Limits.Amounts = []quantity.Extended{{Name: "cpu", Amount: p.cpuMost}}
 	}
 	if !p.deletedAt.IsZero() {
-		out.NotReady = "the pool is being deleted"
+		out.NotReady = cluster.PoolDeleting
 	}
 	out.Nodes, out.Usage = 0, quantity.Resources{}
 	for i := range s.Nodes {

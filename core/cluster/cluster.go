@@ -240,6 +240,9 @@ type Node struct {
 	BoughtFor        []Pod  // the pods that its machine was ordered for, or that are to have it now, that still wait or are expected
 }
 
+// PoolDeleting is why nothing is launched from a pool that is being deleted.
+const PoolDeleting = "the pool is being deleted"
+
 // PoolDeleted is how a node has drifted whose pool is being deleted: it goes, and
 // so does every other node of the pool.
 const PoolDeleted = "NodePoolDeleted"

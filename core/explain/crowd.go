@@ -103,10 +103,10 @@ func (w *World) whyNotIn(p *Pods, key, domain string) string {
 	pin := constraint.NewRequirements(constraint.Requirement{Key: key, Set: constraint.Values(domain)})
 	bound := *p.Shape
 	bound.NodeTerms = fit.Cross(p.Shape.NodeTerms, []constraint.Requirements{pin})
-	var best fit.Changes
+	var best Candidate
 	name, sold := "", false
-	consider := func(who string, c fit.Changes) {
-		if name == "" || c.Effort() < best.Effort() {
+	consider := func(who string, c Candidate) {
+		if name == "" || c.compare(&best) < 0 {
 			name, best = who, c
 		}
 	}
@@ -114,13 +114,13 @@ func (w *World) whyNotIn(p *Pods, key, domain string) string {
 		pool := &w.Pools[i]
 		if foreign := about(key, pool.Nearest(&bound)); !foreign && !excluded(p.Shape, pool) {
 			sold = true
-			consider(pool.ID.String(), pool.Nearest(&bound, pool.Hurdles()...))
+			consider(pool.ID.String(), Candidate{Pool: pool.ID, Changes: pool.Nearest(&bound, pool.Hurdles()...), rank: rankOf(pool, &bound)})
 		}
 	}
 	for i := range w.Snapshot.Nodes {
 		n := &w.Snapshot.Nodes[i]
 		if value, _ := n.Labels.Get(key); value == domain && !n.Deleting {
-			consider("node "+n.Name, w.changesOn(p, n))
+			consider("node "+n.Name, Candidate{Node: n.Name, Changes: w.changesOn(p, n)})
 		}
 	}
 	where := domain + ": "
@@ -132,12 +132,12 @@ func (w *World) whyNotIn(p *Pods, key, domain string) string {
 		return domain + " is on its way" + w.lacking(p, domain)
 	case name == "":
 		return domain + ": no node is there, and no pool buys there"
-	case len(best) == 0:
+	case len(best.Changes) == 0:
 		return where + name + " would do, but " + w.noChange(p)
 	case !sold && len(w.Pools) > 0 && key != cluster.LabelHostname:
-		return where + name + ": " + best.String() + ", and no pool buys there"
+		return where + name + ": " + best.Changes.String() + ", and no pool buys there"
 	}
-	return where + name + ": " + best.String()
+	return where + name + ": " + best.Changes.String()
 }
 
 // lacking says what a machine on its way has too little of for one of the

@@ -17,6 +17,42 @@ type Candidate struct {
 	Pool    cluster.PoolID
 	Node    string
 	Changes fit.Changes
+	rank    rank
+	at      int // of a pool: its position
+}
+
+// rank is how much a pool is what pods are meant for, whatever it lacks for them.
+type rank int
+
+const (
+	selected   rank = iota // the pods select its labels, and it may launch
+	closed                 // likewise, but it may launch nothing now
+	unselected             // the pods ask for other labels than its nodes have
+	unselectedClosed
+	leaving // the pods select it, and it is being deleted
+	unselectedLeaving
+)
+
+func rankOf(p *Pool, s *cluster.Shape) rank {
+	switch wanted := p.Selected(s); {
+	case wanted && p.Leaving():
+		return leaving
+	case p.Leaving():
+		return unselectedLeaving
+	case wanted && p.Closed():
+		return closed
+	case wanted:
+		return selected
+	case p.Closed():
+		return unselectedClosed
+	}
+	return unselected
+}
+
+// compare orders candidates: those first that the pods are meant for, of them those
+// that need the least change.
+func (c *Candidate) compare(other *Candidate) int {
+	return cmp.Or(cmp.Compare(c.rank, other.rank), cmp.Compare(c.Changes.Effort(), other.Changes.Effort()))
 }
 
 // NearestPools lists the pools that the pods do not exclude by name, the nearest
@@ -29,22 +65,25 @@ func (w *World) NearestPools(p *Pods) []Candidate {
 	return w.nearest(u)
 }
 
-// nearest is NearestPools with less work: of those that cannot be among the
-// nearest two it says no more than that.
+// nearest is NearestPools with less work: of those that are not told of by
+// themselves it says no more than their taints.
 func (w *World) nearest(u *unlucky) []Candidate {
 	var out []Candidate
-	least, second := 1<<30, 1<<30
 	for i := range w.Pools {
-		p := &w.Pools[i]
-		if excluded(u.Shape, p) {
-			continue
+		if p := &w.Pools[i]; !excluded(u.Shape, p) {
+			out = append(out, Candidate{Pool: p.ID, Changes: p.AtLeast(u.Shape), rank: rankOf(p, u.Shape), at: i})
 		}
-		c := Candidate{Pool: p.ID, Changes: p.AtLeast(u.Shape)}
+	}
+	slices.SortStableFunc(out, func(x, y Candidate) int { return cmp.Compare(x.rank, y.rank) })
+	least, second := 1<<30, 1<<30
+	for k := range out {
+		c := &out[k]
 		switch e := c.Changes.Effort(); {
-		case e == 0:
-			c.Changes = u.changes[i]
-		case e <= second:
-			c.Changes = p.lacks(u.Shape)
+		case e == 0 || u.changes[c.at] != nil:
+			c.Changes = u.changes[c.at]
+		case c.rank > closed && out[0].rank <= closed && c.rank != leaving:
+		case e <= second || c.rank == closed || c.rank == leaving:
+			c.Changes = w.Pools[c.at].lacks(u.Shape)
 		}
 		switch e := c.Changes.Effort(); {
 		case e < least:
@@ -52,9 +91,8 @@ func (w *World) nearest(u *unlucky) []Candidate {
 		case e < second:
 			second = e
 		}
-		out = append(out, c)
 	}
-	slices.SortStableFunc(out, func(x, y Candidate) int { return cmp.Compare(x.Changes.Effort(), y.Changes.Effort()) })
+	slices.SortStableFunc(out, func(x, y Candidate) int { return x.compare(&y) })
 	return out
 }
 
@@ -65,35 +103,52 @@ func (p *Pool) lacks(s *cluster.Shape) fit.Changes {
 	return append(changes, p.TooFew(options)...)
 }
 
-// namedMax is how many pools a summary names.
-const namedMax = 3
+const (
+	toldMax  = 8 // how many pools a reason tells of by themselves
+	namedMax = 3 // how many others a summary names
+)
 
-// inWords names the nearest pool, the next one where it is not much farther
-// away, and sums up the others.
+// inWords tells of each pool that the pods are meant for, and sums up the others.
 func inWords(near []Candidate) []plan.Reason {
-	named := 1
-	if len(near) > 1 && near[1].Changes.Effort() <= 2*near[0].Changes.Effort() {
-		named = 2
-	}
 	var out []plan.Reason
-	for _, c := range near[:named] {
-		out = append(out, plan.Reason{Pool: c.Pool, Text: c.Changes.String()})
+	var others []Candidate
+	for k := range near {
+		if c := &near[k]; k < toldMax && c.told(k, near) {
+			out = append(out, plan.Reason{Pool: c.Pool, Text: c.Changes.String()})
+			continue
+		}
+		others = append(others, near[k])
 	}
-	if others := near[named:]; len(others) > 0 {
+	if len(others) > 0 {
 		names := make([]string, 0, namedMax)
 		for _, c := range others[:min(len(others), namedMax)] {
 			names = append(names, c.Pool.Name)
 		}
-		out = append(out, plan.Reason{Text: others1(len(others)) + strings.Join(names, ", ") + further(len(others)-len(names))})
+		out = append(out, plan.Reason{Text: needMore(len(others)) + strings.Join(names, ", ") + further(len(others)-len(names))})
 	}
 	return out
 }
 
-func others1(n int) string {
-	if n == 1 {
-		return "one more pool is farther from it: "
+// told reports whether a pool is told of by itself: the first of all, the next one
+// where it is not much farther away, and those that pods select and whose taints
+// they tolerate.
+func (c *Candidate) told(place int, near []Candidate) bool {
+	switch first := &near[0]; {
+	case place == 0 || c.rank == closed || c.rank == leaving:
+		return true
+	case c.rank != first.rank:
+		return false
+	case place == 1 && c.Changes.Effort() <= 2*first.Changes.Effort():
+		return true
 	}
-	return fmt.Sprintf("%d more pools are farther from it: ", n)
+	return c.rank == selected && !slices.ContainsFunc(c.Changes, func(x fit.Change) bool { return x.Rule == fit.Taint })
+}
+
+func needMore(n int) string {
+	if n == 1 {
+		return "1 more pool needs more changes: "
+	}
+	return fmt.Sprintf("%d more pools need more changes: ", n)
 }
 
 func further(n int) string {

@@ -103,12 +103,13 @@ func NearValue(value string, known []string) (string, bool) {
 // valuesNamed is how many values of a label a reason names at most.
 const valuesNamed = 8
 
-// hint says which values of a label can be had, or which was probably meant.
-func (p *Pool) hint(r constraint.Requirement) string {
+// hint says which values of a label can be had, or which was probably meant. Where
+// a volume is nobody has misspelt.
+func (p *Pool) hint(r constraint.Requirement, w wishes) string {
 	wanted, _ := r.Set.Finite()
 	known := p.valuesOf(r.Key)
 	for _, v := range wanted {
-		if near, ok := NearValue(v, known); ok && !slices.Contains(known, v) {
+		if near, ok := NearValue(v, known); ok && !slices.Contains(known, v) && !w.volume.Has(r.Key) {
 			return " (did you mean " + near + "?)"
 		}
 	}

@@ -54,6 +54,8 @@ func fitRules() []Rule {
 
 		off("a pool's requirements narrow what is bought", fitPool, "from.within(out.rules, p.Floor)", "from.within(p.Floor)"),
 		off("a pool's floor leaves small machines out", fitPool, "from.within(out.rules, p.Floor)", "from.within(out.rules)"),
+		off("of pools that are not ready pods hear after others", "core/explain/pool.go", "case wanted && p.Closed():\n\t\treturn closed", "case wanted && p.Closed():\n\t\treturn selected"),
+		off("of pools that pods do not select they hear last", "core/explain/pool.go", "cmp.Or(cmp.Compare(c.rank, other.rank), ", "cmp.Or("),
 		off("a floor that is in the way is named", "core/fit/why.go", "case p.floored(r):", "case false:"),
 		off("a pool's labels narrow what is bought", fitPool, "for _, l := range p.Labels {\n\t\tif p.Defines(l.Key) {", "for _, l := range p.Labels {\n\t\tif false {"),
 		off("what must be asked for is not for others", fitPool, "if offer.Asked(p.rules) {", "if true {"),

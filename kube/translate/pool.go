@@ -83,7 +83,7 @@ func notReady(p *karpv1.NodePool) string {
 // it may.
 func NotReady(p PoolResource) string {
 	if p.GetDeletionTimestamp() != nil {
-		return "the pool is being deleted"
+		return cluster.PoolDeleting
 	}
 	c := condition.Get(p, karpv1.NodePoolValidationSucceeded)
 	if c == nil {
