@@ -1,7 +1,8 @@
 // Package amount counts what pods ask for and what places have: plain numbers at
 // fixed positions, so that thousands of them are compared quickly.
 //
-// It knows no rule but amounts, and keeps nothing.
+// It knows no rule but amounts, and keeps nothing. Vectors are added up and
+// multiplied as they are: no number in one is so large that this could wrap.
 package amount
 
 import (
@@ -30,6 +31,10 @@ const (
 
 // unbounded is what there is of something that nothing limits.
 const unbounded = int64(1) << 40
+
+// Beyond is more than any machine has of anything, a pebibyte of memory say: who
+// asks for more asks for as much, and is not where there is less.
+const Beyond = int64(1) << 50
 
 // Of returns what the pods ask for.
 func Of(pods []cluster.Pod) Dims {
@@ -65,7 +70,7 @@ func (d Dims) Len() int { return len(d.Resources) + len(d.Drivers) }
 func (d Dims) Need(s *cluster.Shape) []int64 {
 	out := make([]int64, d.Len())
 	for i, name := range d.Resources {
-		out[i] = s.Requests.Get(name)
+		out[i] = min(s.Requests.Get(name), Beyond)
 	}
 	for _, v := range s.Volumes {
 		if at, known := d.Driver(v.Driver); known && v.Claim == "" {
@@ -85,7 +90,7 @@ func (d Dims) Driver(name string) (at int, known bool) {
 func (d Dims) Vector(r quantity.Resources, attachable []cluster.Attachable) []int64 {
 	out := make([]int64, d.Len())
 	for i, name := range d.Resources {
-		out[i] = r.Get(name)
+		out[i] = min(max(r.Get(name), -Beyond), Beyond-1)
 	}
 	for i := range d.Drivers {
 		out[len(d.Resources)+i] = unbounded

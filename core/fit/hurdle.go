@@ -18,6 +18,7 @@ type Hurdle struct {
 	Cleared bitset.Set                              // the options that have it; not written
 	Short   func(option int) (short, of int64)      // by how much an option misses; nil for a plain yes or no
 	Text    func(option int, also []*Hurdle) string // also: the hurdles that leave nothing together with this one
+	most    int64                                   // that an option has of what Short counts; 0: not told
 	Word    string                                  // as part of a list of wishes; empty if it is no wish of the pod
 	effort  int
 }
@@ -169,9 +170,12 @@ func portName(p cluster.Port) string {
 }
 
 func (p *Pool) amountHurdle(name string, need int64) Hurdle {
-	byKind := p.freeOf(name)
+	byKind, largest := p.freeOf(name), int64(0)
 	free := func(option int) int64 { return byKind[p.Options[option].Kind] }
-	out := Hurdle{Rule: Resource, Key: name, Word: name + " " + quantity.FormatAmount(name, need),
+	for i := range p.Options {
+		largest = max(largest, free(i))
+	}
+	out := Hurdle{Rule: Resource, Key: name, most: largest, Word: name + " " + quantity.FormatAmount(name, need),
 		Cleared: p.where(func(k int) bool { return byKind[k] >= need }),
 		Short:   func(option int) (short, of int64) { return need - max(0, free(option)), need }}
 	out.Text = func(option int, also []*Hurdle) string {
@@ -179,7 +183,7 @@ func (p *Pool) amountHurdle(name string, need int64) Hurdle {
 		if len(also) > 0 {
 			return together(append(slices.Clone(also), &out)) + ": with " + name + " " + quantity.FormatAmount(name, most) + ", " + p.name(option) + " would do"
 		}
-		if most == 0 && p.capacity(name) > 0 {
+		if largest == 0 && p.capacity(name) > 0 {
 			return "daemon pods leave no " + name + " on any type"
 		}
 		return lacks(name, need, most)

@@ -7,6 +7,7 @@ import (
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/quantity"
 )
 
 // alternativesMax is how many of a pod's alternatives are looked at for what
@@ -307,7 +308,11 @@ func (h *Hurdle) base() int {
 func (h *Hurdle) height(option int) int {
 	out := h.base()
 	if h.Short != nil {
-		if short, of := h.Short(option); of > 0 {
+		short, of := h.Short(option)
+		if beyond := of - quantity.Product(h.most, 2); h.most > 0 && beyond > 0 {
+			short, of = short-beyond, of-beyond // options are told apart by what they have, however much is asked for
+		}
+		if of > 0 {
 			out += int(float64(efforts-1) * min(1, float64(short)/float64(of)))
 		}
 	}

@@ -106,7 +106,7 @@ func Room(request, free quantity.Resources) Reason {
 	for _, name := range request.Names() {
 		need, have := request.Get(name), free.Get(name)
 		if need > 0 && need > have {
-			return Reason{Resource, name, fmt.Sprintf("%s: need %s more", name, quantity.FormatAmount(name, need-have))}
+			return Reason{Resource, name, fmt.Sprintf("%s: need %s more", name, quantity.FormatAmount(name, quantity.Difference(need, have)))}
 		}
 	}
 	return Reason{}

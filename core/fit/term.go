@@ -67,13 +67,19 @@ func (p *Pool) compile(s *cluster.Shape) ([]Term, Reason) {
 }
 
 func (p *Pool) term(want constraint.Requirements) (Term, Reason) {
-	out := Term{Requirements: want}
 	for _, r := range want { // most pods that a pool is not for are not meant by its labels
 		if p.Defines(r.Key) {
 			continue
 		}
 		if why := p.custom(r); !why.OK() {
 			return Term{}, why
+		}
+	}
+	want = want.Possible()
+	out := Term{Requirements: want}
+	for _, r := range want {
+		if p.Defines(r.Key) {
+			continue
 		}
 		if p.Requirements.Has(r.Key) {
 			own := constraint.Requirement{Key: r.Key, Set: p.Requirements.Get(r.Key)}
@@ -113,8 +119,11 @@ func (p *Pool) custom(r constraint.Requirement) Reason {
 		return p.undefined(r)
 	}
 	own := p.Requirements.Get(r.Key)
-	if own.Intersects(r.Set) {
+	switch {
+	case own.Intersects(r.Set.Possible()):
 		return Reason{}
+	case own.Intersects(r.Set):
+		return Reason{Label, r.Key, fmt.Sprintf("label %s: no node can have a value of %s: %s", r.Key, spoken(r.Set), constraint.ValueRule)}
 	}
 	return Reason{Label, r.Key, fmt.Sprintf("label %s: pool allows %s, want %s", r.Key, own, r.Set)}
 }

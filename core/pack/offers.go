@@ -6,6 +6,7 @@ import (
 
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/place"
+	"github.com/daemok/daemok/core/quantity"
 )
 
 // offer is one that is worth looking at.
@@ -168,7 +169,7 @@ func askedBy(batch *place.Batch, classes []int, of bitset.Set, positions []int) 
 	for i := range batch.Rows {
 		if of.Has(classes[i]) {
 			for n, d := range positions {
-				out[n] += batch.Rows[i].Need[d] * batch.Rows[i].Count
+				out[n] = quantity.Sum(out[n], quantity.Product(batch.Rows[i].Need[d], batch.Rows[i].Count))
 			}
 		}
 	}

@@ -50,7 +50,9 @@ func (r *run) newBounds(b *buyer) []fit.Hurdle {
 func (r *run) bound(b *buyer, left quantity.Extended, limit int64) fit.Hurdle {
 	need := func(option int) int64 { return b.Kind(b.Options[option]).Capacity.Get(left.Name) }
 	out := fit.Hurdle{Rule: fit.Limit, Key: left.Name, Cleared: bitset.New(len(b.Options)),
-		Short: func(option int) (short, of int64) { return need(option) - left.Amount, need(option) }}
+		Short: func(option int) (short, of int64) {
+			return quantity.Difference(need(option), left.Amount), need(option)
+		}}
 	for i := range b.Options {
 		if need(i) <= left.Amount {
 			out.Cleared.Add(i)
@@ -58,8 +60,8 @@ func (r *run) bound(b *buyer, left quantity.Extended, limit int64) fit.Hurdle {
 	}
 	say := func(amount int64) string { return quantity.FormatAmount(left.Name, amount) }
 	out.Text = func(option int, _ []*fit.Hurdle) string {
-		text := fmt.Sprintf("limit %s is %s short: %s of %s are taken, and a %s has %s", left.Name, say(need(option)-left.Amount),
-			say(limit-left.Amount), say(limit), b.Kind(b.Options[option]).Name, say(need(option)))
+		text := fmt.Sprintf("limit %s is %s short: %s of %s are taken, and a %s has %s", left.Name, say(quantity.Difference(need(option), left.Amount)),
+			say(quantity.Difference(limit, left.Amount)), say(limit), b.Kind(b.Options[option]).Name, say(need(option)))
 		if open := r.stillOpen(b, left.Name); open > 0 {
 			text += "; machines on order may still become up to " + say(open)
 		}
@@ -74,7 +76,7 @@ func (r *run) stillOpen(b *buyer, name string) int64 {
 	var sum int64
 	for i := range r.snapshot.Machines {
 		if m := &r.snapshot.Machines[i]; m.Pool == b.ID && !m.Launched {
-			sum += m.Capacity.Get(name)
+			sum = quantity.Sum(sum, m.Capacity.Get(name))
 		}
 	}
 	return sum

@@ -24,7 +24,7 @@ func newLimits(p *cluster.Pool) *limits {
 	}
 	out := &limits{}
 	for _, l := range p.Limits.Amounts {
-		out.left = append(out.left, quantity.Extended{Name: l.Name, Amount: l.Amount - p.Usage.Get(l.Name)})
+		out.left = append(out.left, quantity.Extended{Name: l.Name, Amount: quantity.Difference(l.Amount, p.Usage.Get(l.Name))})
 	}
 	if p.Limits.Nodes != nil {
 		n := *p.Limits.Nodes - p.Nodes

@@ -7,6 +7,7 @@
 package quantity
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -24,6 +25,8 @@ const (
 	MiB Bytes = 1 << 20
 	GiB Bytes = 1 << 30
 	TiB Bytes = 1 << 40
+	PiB Bytes = 1 << 50
+	EiB Bytes = 1 << 60
 )
 
 // MicroUSDPerHour is a price in millionths of a US dollar per hour:
@@ -40,10 +43,13 @@ func (c MilliCPU) String() string {
 
 // String prints the largest binary unit that divides the amount: "2Gi", "300Mi", "7".
 func (b Bytes) String() string {
+	if b == Most {
+		return "8Ei" // which is one more, and read as Most
+	}
 	for _, unit := range []struct {
 		size   Bytes
 		suffix string
-	}{{TiB, "Ti"}, {GiB, "Gi"}, {MiB, "Mi"}, {KiB, "Ki"}} {
+	}{{EiB, "Ei"}, {PiB, "Pi"}, {TiB, "Ti"}, {GiB, "Gi"}, {MiB, "Mi"}, {KiB, "Ki"}} {
 		if b != 0 && b%unit.size == 0 {
 			return strconv.FormatInt(int64(b/unit.size), 10) + unit.suffix
 		}
@@ -60,11 +66,18 @@ func (p MicroUSDPerHour) String() string {
 	return fmt.Sprintf("%s$%d.%06d/h", sign, p/1e6, p%1e6)
 }
 
+// priceMax is more than any machine costs, and so little that sums of thousands
+// of prices can be counted.
+const priceMax = MicroUSDPerHour(1e15)
+
 // USDPerHour converts a price in dollars per hour, rounding to the nearest
-// millionth, halves away from zero.
+// millionth, halves away from zero. More than a billion dollars count as that.
 func USDPerHour(dollars float64) MicroUSDPerHour {
-	if dollars < 0 {
+	switch {
+	case dollars < 0:
 		return -USDPerHour(-dollars)
+	case dollars*1e6 >= float64(priceMax):
+		return priceMax
 	}
 	return MicroUSDPerHour(float64(dollars*1e6) + 0.5)
 }
@@ -72,7 +85,7 @@ func USDPerHour(dollars float64) MicroUSDPerHour {
 // ParseCPU reads "2", "1500m" or "0.5".
 func ParseCPU(text string) (MilliCPU, error) {
 	if digits, ok := strings.CutSuffix(text, "m"); ok {
-		n, err := strconv.ParseInt(digits, 10, 64)
+		n, err := parseInt(digits)
 		if err != nil {
 			return 0, fmt.Errorf("parse cpu %q: want cores such as 2 or thousandths such as 1500m", text)
 		}
@@ -82,31 +95,41 @@ func ParseCPU(text string) (MilliCPU, error) {
 	if len(fraction) > 3 {
 		return 0, fmt.Errorf("parse cpu %q: finer than a thousandth of a core", text)
 	}
-	n, err := strconv.ParseInt(whole+fraction+strings.Repeat("0", 3-len(fraction)), 10, 64)
+	n, err := parseInt(whole + fraction + strings.Repeat("0", 3-len(fraction)))
 	if err != nil {
 		return 0, fmt.Errorf("parse cpu %q: want cores such as 2 or thousandths such as 1500m", text)
 	}
 	return MilliCPU(n), nil
 }
 
-// ParseBytes reads a whole number with an optional suffix Ki, Mi, Gi, Ti or k, M, G, T.
+// ParseBytes reads a whole number with an optional suffix, Ki to Ei or k to E.
 func ParseBytes(text string) (Bytes, error) {
 	unit, digits := Bytes(1), text
 	for _, u := range []struct {
 		suffix string
 		size   Bytes
-	}{{"Ki", KiB}, {"Mi", MiB}, {"Gi", GiB}, {"Ti", TiB}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}} {
+	}{
+		{"Ki", KiB}, {"Mi", MiB}, {"Gi", GiB}, {"Ti", TiB}, {"Pi", PiB}, {"Ei", EiB},
+		{"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}, {"P", 1e15}, {"E", 1e18},
+	} {
 		if rest, ok := strings.CutSuffix(text, u.suffix); ok {
 			unit, digits = u.size, rest
 			break
 		}
 	}
-	n, err := strconv.ParseInt(digits, 10, 64)
+	n, err := parseInt(digits)
 	if err != nil {
 		return 0, fmt.Errorf("parse bytes %q: want a whole number with a suffix such as Mi or Gi", text)
 	}
-	if total := Bytes(n) * unit; total/unit == Bytes(n) {
-		return total, nil
+	return Bytes(Product(n, int64(unit))), nil
+}
+
+// parseInt reads a whole number; one that is too large to be counted is the
+// nearest that is not.
+func parseInt(text string) (int64, error) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if errors.Is(err, strconv.ErrRange) {
+		return n, nil
 	}
-	return 0, fmt.Errorf("parse bytes %q: more than can be counted", text)
+	return n, err
 }

@@ -1,6 +1,8 @@
 package quantity_test
 
 import (
+	"math"
+	"math/big"
 	"math/rand/v2"
 	"testing"
 
@@ -24,6 +26,12 @@ func TestAmountsAreWrittenAndRead(t *testing.T) {
 		"huge pages are bytes": {"hugepages-2Mi", "4Mi", 4 << 20, ""},
 		"pieces":               {"nvidia.com/gpu", "3", 3, ""},
 		"no bytes at all":      {"memory", "0", 0, ""},
+		"large units":          {"memory", "3Pi", 3 << 50, ""},
+		"more than is counted": {"memory", "9999999999Ti", quantity.Most, "8Ei"},
+		"more cores likewise":  {"cpu", "9999999999999999999", quantity.Most, "9223372036854775807m"},
+		"more thousandths":     {"cpu", "9999999999999999999m", quantity.Most, "9223372036854775807m"},
+		"more pieces likewise": {"nvidia.com/gpu", "9999999999999999999", quantity.Most, "9223372036854775807"},
+		"less than is counted": {"nvidia.com/gpu", "-9999999999999999999", math.MinInt64, "-9223372036854775808"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -48,7 +56,6 @@ func TestBadAmountsAreRefused(t *testing.T) {
 		"half a thousandth":   {"cpu", "1.5m"},
 		"an unknown unit":     {"memory", "3Qi"},
 		"half a byte":         {"memory", "0.5"},
-		"more than exists":    {"memory", "9999999999Ti"},
 		"half a GPU":          {"nvidia.com/gpu", "0.5"},
 	}
 	for name, tt := range tests {
@@ -142,6 +149,64 @@ func checkFits(t *testing.T, a, b quantity.Resources, inA, inB table) {
 	}
 	if !a.Add(b).Sub(b).Equal(a) || a.Sub(a).IsZero() != true {
 		t.Fatalf("%s + %s - %s is not the former", a, b, b)
+	}
+}
+
+// extremes are amounts near which arithmetic would wrap around.
+var extremes = []int64{math.MinInt64, math.MinInt64 + 1, -3, -1, 0, 1, 2, 1 << 32, math.MaxInt64 / 2, math.MaxInt64 - 1, math.MaxInt64}
+
+func TestArithmeticSaturates(t *testing.T) {
+	for _, a := range extremes {
+		for _, b := range extremes {
+			checkSaturates(t, a, b)
+		}
+	}
+}
+
+func checkSaturates(t *testing.T, a, b int64) {
+	t.Helper()
+	x, y := big.NewInt(a), big.NewInt(b)
+	for what, result := range map[string]struct {
+		got   int64
+		exact *big.Int
+	}{
+		"sum":        {quantity.Sum(a, b), new(big.Int).Add(x, y)},
+		"difference": {quantity.Difference(a, b), new(big.Int).Sub(x, y)},
+		"product":    {quantity.Product(a, b), new(big.Int).Mul(x, y)},
+	} {
+		want := result.exact
+		if low := big.NewInt(math.MinInt64); want.Cmp(low) < 0 {
+			want = low
+		}
+		if high := big.NewInt(math.MaxInt64); want.Cmp(high) > 0 {
+			want = high
+		}
+		if big.NewInt(result.got).Cmp(want) != 0 {
+			t.Errorf("the %s of %d and %d is %d, want %d", what, a, b, result.got, want)
+		}
+	}
+}
+
+func FuzzArithmeticSaturates(f *testing.F) {
+	f.Add(int64(math.MaxInt64), int64(1))
+	f.Fuzz(func(t *testing.T, a, b int64) { checkSaturates(t, a, b) })
+}
+
+func TestAskingForMoreThanIsCountedFitsNowhere(t *testing.T) {
+	for _, name := range names {
+		half := quantity.Resources{}.With(name, quantity.Most/2+1)
+		most := quantity.Resources{}.With(name, 1<<40)
+		for what, sum := range map[string]quantity.Resources{"two halves": half.Add(half), "a multiple": half.Times(7)} {
+			if sum.FitsIn(most) || sum.Get(name) != quantity.Most {
+				t.Errorf("%s of %s are %s and fit in %s", what, half, sum, most)
+			}
+		}
+		if left := most.Sub(half.Times(7)); half.FitsIn(left) || left.Get(name) >= 0 {
+			t.Errorf("%s is left of %s without %s", left, most, half.Times(7))
+		}
+		if got := half.With(name, -quantity.Most).With(name, 5).Get(name); got != 5 {
+			t.Errorf("%s set to 5 is %d", name, got)
+		}
 	}
 }
 

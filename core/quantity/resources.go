@@ -24,6 +24,7 @@ type Extended struct {
 }
 
 // Resources is an amount of every resource. The zero value is nothing at all.
+// Sums and products saturate, see Most.
 // Extended is sorted by name and holds no zero amounts; it is shared between
 // copies and never written after construction.
 type Resources struct {
@@ -67,7 +68,7 @@ func (r Resources) With(name string, amount int64) Resources {
 	case NamePods:
 		r.Pods = amount
 	default:
-		r.Extended = combine(r.Extended, []Extended{{name, amount - r.Get(name)}}, add)
+		r.Extended = combine(without(r.Extended, name), []Extended{{name, amount}}, Sum)
 	}
 	return r
 }
@@ -88,12 +89,10 @@ func (r Resources) Names() []string {
 }
 
 // Add returns r + s.
-func (r Resources) Add(s Resources) Resources { return r.zip(s, add) }
+func (r Resources) Add(s Resources) Resources { return r.zip(s, Sum) }
 
 // Sub returns r - s; amounts may become negative.
-func (r Resources) Sub(s Resources) Resources {
-	return r.zip(s, func(a, b int64) int64 { return a - b })
-}
+func (r Resources) Sub(s Resources) Resources { return r.zip(s, Difference) }
 
 // Max returns the larger of each amount.
 func (r Resources) Max(s Resources) Resources {
@@ -110,14 +109,7 @@ func (r Resources) ClampNegative() Resources { return r.Max(Resources{}) }
 
 // Times returns n * r.
 func (r Resources) Times(n int64) Resources {
-	r.CPU *= MilliCPU(n)
-	r.Memory *= Bytes(n)
-	r.EphemeralStorage *= Bytes(n)
-	r.Pods *= n
-	if len(r.Extended) > 0 {
-		r.Extended = combine(r.Extended, nil, func(a, _ int64) int64 { return a * n })
-	}
-	return r
+	return r.zip(Resources{}, func(a, _ int64) int64 { return Product(a, n) })
 }
 
 // FitsIn reports whether r <= free for every resource that r asks for. A
@@ -167,7 +159,7 @@ func FormatAmount(name string, amount int64) string {
 	return strconv.FormatInt(amount, 10)
 }
 
-// ParseAmount reads what FormatAmount prints.
+// ParseAmount reads what FormatAmount prints. More than can be counted is Most.
 func ParseAmount(name, text string) (int64, error) {
 	switch {
 	case name == NameCPU:
@@ -177,7 +169,7 @@ func ParseAmount(name, text string) (int64, error) {
 		b, err := ParseBytes(text)
 		return int64(b), err
 	}
-	n, err := strconv.ParseInt(text, 10, 64)
+	n, err := parseInt(text)
 	if err != nil {
 		return 0, fmt.Errorf("parse %s %q: want a whole number", name, text)
 	}
@@ -200,7 +192,9 @@ func (r Resources) zip(s Resources, f func(a, b int64) int64) Resources {
 	return r
 }
 
-func add(a, b int64) int64 { return a + b }
+func without(list []Extended, name string) []Extended {
+	return slices.DeleteFunc(slices.Clone(list), func(e Extended) bool { return e.Name == name })
+}
 
 // combine merges two lists sorted by name, dropping zero results.
 func combine(a, b []Extended, f func(a, b int64) int64) []Extended {

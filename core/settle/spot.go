@@ -79,7 +79,7 @@ func scored(s *cluster.Shape) [2]int64 {
 	if memory == 0 {
 		memory = assumedMemory
 	}
-	return [2]int64{int64(cpu), int64(memory)}
+	return [2]int64{min(int64(cpu), amount.Beyond), min(int64(memory), amount.Beyond)}
 }
 
 // spot is a node, or a machine as the node that it becomes.
@@ -103,7 +103,7 @@ type spot struct {
 
 func (w *World) spotOf(n *cluster.Node) *spot {
 	x := &spot{node: n, free: free(w.dims, n, w.snapshot.Daemons), ports: fit.Ports(n, w.snapshot.Daemons),
-		all: [2]int64{int64(n.Allocatable.CPU), int64(n.Allocatable.Memory)}, place: -1}
+		all: [2]int64{min(int64(n.Allocatable.CPU), amount.Beyond), min(int64(n.Allocatable.Memory), amount.Beyond)}, place: -1}
 	for i := range n.Pods {
 		x.attach(w.dims, shared(n.Pods[i].Shape))
 	}

@@ -6,8 +6,6 @@
 package translate
 
 import (
-	"math"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	resourcehelper "k8s.io/component-helpers/resource"
@@ -16,7 +14,7 @@ import (
 )
 
 // Resources converts a resource list. CPU is rounded up to thousandths of a
-// core, everything else up to whole units; amounts beyond an int64 are capped.
+// core, everything else up to whole units; see Amount for what is too large.
 func Resources(list corev1.ResourceList) quantity.Resources {
 	var out quantity.Resources
 	for name, amount := range list {
@@ -25,15 +23,21 @@ func Resources(list corev1.ResourceList) quantity.Resources {
 	return out
 }
 
-// Amount converts one quantity to the unit the core counts the resource in.
+// Amount converts one quantity to the unit the core counts the resource in. More
+// than can be counted, such as the sum of two containers that ask for 8Ei each, is
+// quantity.Most: Value and MilliValue would wrap around.
 func Amount(name string, q resource.Quantity) int64 {
+	most, value := int64(quantity.Most), q.Value
 	if name == quantity.NameCPU {
-		if q.CmpInt64(math.MaxInt64/1000) >= 0 {
-			return math.MaxInt64
-		}
-		return q.MilliValue()
+		most, value = quantity.Most/1000, q.MilliValue
 	}
-	return q.Value()
+	switch {
+	case q.CmpInt64(most) >= 0:
+		return quantity.Most
+	case q.CmpInt64(-most) <= 0:
+		return -quantity.Most
+	}
+	return value()
 }
 
 // ResourceList converts back. Zero amounts are left out.
