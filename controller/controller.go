@@ -38,6 +38,7 @@ import (
 	"github.com/daemok/daemok/kube/apply"
 	"github.com/daemok/daemok/kube/foreign"
 	"github.com/daemok/daemok/kube/snapshot"
+	"github.com/daemok/daemok/kube/surge"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
 	"github.com/daemok/daemok/observe/record"
@@ -288,6 +289,7 @@ func (p Parts) launcher(requests *claim.Requests) *claim.Launcher {
 func (p Parts) drains() *drain.Reconciler {
 	return &drain.Reconciler{
 		Store: p.Store, Live: p.Live, Serves: Served(p.Pools), Machines: p.Machines(nodesName), Events: p.Events, Metrics: p.Metrics, Now: p.Now,
+		Surges: surge.Records{Store: p.Store, Live: p.Live, Namespace: p.Namespace},
 	}
 }
 

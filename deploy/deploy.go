@@ -8,3 +8,9 @@ import _ "embed"
 //
 //go:embed rbac.yaml
 var RBAC []byte
+
+// SurgeRBAC is the manifest of optional rights: to scale workloads that ask for a
+// second replica before their only pod is evicted.
+//
+//go:embed rbac-surge.yaml
+var SurgeRBAC []byte

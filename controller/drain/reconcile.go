@@ -18,6 +18,7 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/mark"
 	"github.com/daemok/daemok/kube/apply"
+	"github.com/daemok/daemok/kube/surge"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
 )
@@ -42,6 +43,7 @@ type Reconciler struct {
 	Metrics  *observe.Metrics
 	Now      func() time.Time
 	Holds    holds
+	Surges   surge.Records
 	Foreign  func(ctx context.Context, n *corev1.Node) (bool, error) // whether a node that no claim of ours is about is another provider's
 
 	silent   looks // at machines whose kubelets are silent
@@ -50,7 +52,7 @@ type Reconciler struct {
 
 	mu           sync.Mutex
 	retries      map[types.UID]retry // by pod
-	seekSurgesAt time.Time           // nobody looks for workloads with a second replica before
+	seekSurgesAt time.Time           // when records of second replicas are looked for again
 }
 
 // Reconcile takes the next step with one node and returns how long to wait

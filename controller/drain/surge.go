@@ -2,15 +2,16 @@ package drain
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/kube/serving"
+	"github.com/daemok/daemok/kube/surge"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
 )
@@ -20,16 +21,15 @@ import (
 // failed.
 const surgeFor = 10 * time.Minute
 
-// seekEvery is how often marks are looked for that this process knows nothing
-// of.
+// seekEvery is how often records are looked for that this process did not write.
 const seekEvery = 10 * time.Minute
+
+// awaitsSecond is why a pod waits whose workload was scaled up for it.
+const awaitsSecond = "its second replica is not ready yet"
 
 // standIn sees to it that another pod of the workload is ready before one that
 // is the only one wanted is evicted. It returns why that has to wait; empty: it
 // need not, or nothing can be done for it.
-//
-// Two replicas are wanted from the write on that also marks the workload, so
-// that whoever finds the mark knows what to take back.
 func (r *Reconciler) standIn(ctx context.Context, d *departure, p *corev1.Pod) (string, error) {
 	if !translate.IsUp(p) {
 		return "", nil
@@ -42,67 +42,81 @@ func (r *Reconciler) standIn(ctx context.Context, d *departure, p *corev1.Pod) (
 	if err != nil || ready > 0 {
 		return "", err
 	}
-	s := surgeOf(w)
-	if s.pod != "" {
-		r.expectSurges()
+	s, err := r.Surges.Of(ctx, w.kind, w.Object)
+	if err != nil {
+		return "", err
 	}
+	if s == nil {
+		return r.beginSurge(ctx, d, w, p)
+	}
+	r.expectSurges()
+	inTime := r.Now().Sub(s.Since) < surgeFor
 	switch {
-	case s.pod == p.UID && r.Now().Sub(s.since) < surgeFor && w.replicas() == surged:
-		return "its second replica is not ready yet", nil
-	case s.pod == p.UID:
-		r.tellSurge(w, true, "SurgeFailed", fmt.Sprintf("pod %s goes without another that is ready: none came in %s, or its replicas were set by somebody else", p.Name, surgeFor))
-		return "", nil
-	case s.pod != "":
-		return "an earlier surge of " + w.kind + " " + w.GetName() + " is being taken back", nil
-	case w.replicas() != 1:
+	case s.PodUID != p.UID:
+		return "an earlier surge of " + w.kind + " " + w.GetName() + " is being scaled back", nil
+	case inTime && w.replicas() == surged:
+		return awaitsSecond, nil
+	case inTime && w.GetGeneration() == s.Generation: // recorded, and not scaled yet
+		return awaitsSecond, r.scaleUp(ctx, d, w, *s, p)
+	}
+	r.reportSurge(w, true, "SurgeFailed", fmt.Sprintf("pod %s goes without another that is ready: none came in %s, or its replicas were set by somebody else", p.Name, surgeFor))
+	return "", nil
+}
+
+// beginSurge records a surge and scales the workload up, where it may have a second
+// replica. It returns why the pod has to wait.
+func (r *Reconciler) beginSurge(ctx context.Context, d *departure, w *workload, p *corev1.Pod) (string, error) {
+	if w.replicas() != 1 {
 		return "", nil
 	}
 	why, err := r.unsuited(ctx, w, p)
 	if err == nil && why == "" {
-		err = r.surge(ctx, d, w, p)
+		s := surge.Record{Kind: w.kind, Namespace: w.GetNamespace(), Name: w.GetName(), PodUID: p.UID, Generation: w.GetGeneration(), Since: r.Now()}
+		r.expectSurges() // a write that failed may have come through
+		if err = r.Surges.Add(ctx, s); err == nil {
+			err = r.scaleUp(ctx, d, w, s, p)
+		}
 	}
-	if apierrors.IsForbidden(err) {
-		why, err = "the controller has no right to: "+err.Error(), nil
-	}
-	if err != nil {
+	switch {
+	case apierrors.IsForbidden(err):
+		why = "the controller has no right to: " + err.Error()
+	case errors.Is(err, surge.ErrNoNamespace):
+		why = err.Error()
+	case err != nil:
 		return "", err
+	case why == "":
+		return awaitsSecond, nil
 	}
-	if why != "" {
-		r.tellSurge(w, true, "SurgeSkipped", fmt.Sprintf("no second replica before pod %s goes: %s", p.Name, why))
-		return "", nil
-	}
-	return "its second replica is not ready yet", nil
+	r.reportSurge(w, true, "SurgeSkipped", fmt.Sprintf("no second replica before pod %s goes: %s", p.Name, why))
+	return "", nil
 }
 
-// surge asks for the second replica.
-func (r *Reconciler) surge(ctx context.Context, d *departure, w *workload, p *corev1.Pod) error {
-	err := r.change(ctx, w, func() {
-		w.scale(surged)
-		w.mark(surge{pod: p.UID, since: r.Now()})
-	})
-	r.expectSurges() // a write that failed may have come through
+// scaleUp asks for the second replica, which is recorded.
+func (r *Reconciler) scaleUp(ctx context.Context, d *departure, w *workload, s surge.Record, p *corev1.Pod) error {
+	err := r.scale(ctx, w, surged)
+	if apierrors.IsConflict(err) || apierrors.IsForbidden(err) {
+		// Whatever replicas there are now are another's, and must not be scaled back.
+		return errors.Join(err, r.Surges.Remove(ctx, s))
+	}
 	if err == nil {
-		r.tellSurge(w, false, "Surged", fmt.Sprintf("two replicas until pod %s has left node %s", p.Name, d.node.Name))
+		r.reportSurge(w, false, "Surged", fmt.Sprintf("two replicas until pod %s has left node %s", p.Name, d.node.Name))
 	}
 	return err
 }
 
-// TakeBack is a round that gives workloads their one replica back, once the pod
-// that the second was for has gone. It looks for marks after a start, while it
+// TakeBack is a round that scales workloads back to their one replica, once the pod
+// that the second was for has gone. It looks for records after a start, while it
 // knows of some, and every now and then.
 func (r *Reconciler) TakeBack(ctx context.Context) (time.Duration, error) {
 	if !r.seeksSurges() {
 		return recheckDrain, nil
 	}
-	found, err := r.marked(ctx)
-	if apierrors.IsForbidden(err) {
-		return recheckDrain, nil // then none was begun either
-	}
+	found, err := r.Surges.All(ctx)
 	if err != nil || len(found) > 0 {
 		r.expectSurges() // until none is found
 	}
-	for _, w := range found {
-		if wrong := r.takeBack(ctx, w); wrong != nil {
+	for _, s := range found {
+		if wrong := r.takeBack(ctx, s); wrong != nil {
 			err = wrong // the others are looked at all the same
 		}
 	}
@@ -122,66 +136,53 @@ func (r *Reconciler) seeksSurges() bool {
 	return true
 }
 
-// expectSurges has the next round look for marks.
+// expectSurges has the next round look for records.
 func (r *Reconciler) expectSurges() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.seekSurgesAt = time.Time{}
 }
 
-// marked lists the workloads that carry a mark.
-func (r *Reconciler) marked(ctx context.Context) ([]*workload, error) {
-	var deployments appsv1.DeploymentList
-	var sets appsv1.StatefulSetList
-	for _, list := range []client.ObjectList{&deployments, &sets} {
-		if err := r.Live.List(ctx, list, hasMark); err != nil {
-			return nil, fmt.Errorf("look for workloads with a second replica: %w", err)
-		}
+// takeBack scales a workload back to its one replica if it is time, and takes the
+// record out. Replicas that somebody else has set since are left alone.
+func (r *Reconciler) takeBack(ctx context.Context, s surge.Record) error {
+	w, err := r.surgedWorkload(ctx, s)
+	if err != nil {
+		return err
 	}
-	var out []*workload
-	for i := range deployments.Items {
-		out = append(out, &workload{&deployments.Items[i], "Deployment"})
+	if w == nil {
+		return r.Surges.Remove(ctx, s)
 	}
-	for i := range sets.Items {
-		out = append(out, &workload{&sets.Items[i], "StatefulSet"})
-	}
-	return out, nil
-}
-
-// takeBack gives a workload, read just now, its one replica back if it is time.
-// Replicas that somebody else has set since are left alone.
-func (r *Reconciler) takeBack(ctx context.Context, w *workload) error {
-	over, err := r.isOver(ctx, w)
+	over, err := r.isOver(ctx, w, s)
 	if err != nil || !over {
 		return err
 	}
-	err = r.change(ctx, w, func() {
-		if w.replicas() == surged {
-			w.scale(1)
+	if w.replicas() == surged {
+		if err := r.scale(ctx, w, 1); err != nil {
+			return client.IgnoreNotFound(err)
 		}
-		w.mark(surge{})
-	})
-	if err == nil {
-		r.tellSurge(w, false, "SurgeEnded", "one replica again")
 	}
-	return client.IgnoreNotFound(err)
+	if err := r.Surges.Remove(ctx, s); err != nil {
+		return err
+	}
+	r.reportSurge(w, false, "SurgeEnded", "one replica again")
+	return nil
 }
 
-// isOver reports whether nobody needs the second replica any more.
-func (r *Reconciler) isOver(ctx context.Context, w *workload) (bool, error) {
-	s := surgeOf(w)
+// isOver reports whether the second replica is not needed any more.
+func (r *Reconciler) isOver(ctx context.Context, w *workload, s surge.Record) (bool, error) {
 	var pods corev1.PodList
 	if err := r.Live.List(ctx, &pods, client.InNamespace(w.GetNamespace()), client.MatchingLabelsSelector{Selector: w.selector()}); err != nil {
 		return false, fmt.Errorf("list the pods of %s %s/%s: %w", w.kind, w.GetNamespace(), w.GetName(), err)
 	}
 	for i := range pods.Items {
-		if p := &pods.Items[i]; p.UID == s.pod && p.DeletionTimestamp == nil {
+		if p := &pods.Items[i]; p.UID == s.PodUID && p.DeletionTimestamp == nil {
 			return r.stays(ctx, p)
 		}
 	}
 	// The second pod of a StatefulSet is the one that goes with the second
 	// replica, so the first must be back.
-	return w.kind != "StatefulSet" || firstReady(w, pods.Items) || r.Now().Sub(s.since) > 2*surgeFor, nil
+	return w.kind != "StatefulSet" || firstReady(w, pods.Items) || r.Now().Sub(s.Since) > 2*surgeFor, nil
 }
 
 // stays reports whether the pod's node does not go.
@@ -193,25 +194,20 @@ func (r *Reconciler) stays(ctx context.Context, p *corev1.Pod) (bool, error) {
 	return node.DeletionTimestamp == nil, nil // also where there is none
 }
 
-// settle takes a surge for the sake of a pod that was just evicted back, so that
-// nobody sees a third pod for long. What fails here the round does.
+// settle ends the surge for a pod that was just evicted, so that a third pod is not
+// there for long. What fails here the round does.
 func (r *Reconciler) settle(ctx context.Context, p *corev1.Pod) error {
 	w, err := r.workloadOf(ctx, p)
-	if err != nil || w == nil || surgeOf(w).pod != p.UID {
+	if err != nil || w == nil {
 		return err
 	}
-	return r.takeBack(ctx, w)
-}
-
-func (r *Reconciler) change(ctx context.Context, w *workload, edit func()) error {
-	before := w.DeepCopyObject().(client.Object)
-	edit()
-	if err := r.Store.Patch(ctx, w.Object, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
-		return fmt.Errorf("write the replicas of %s %s/%s: %w", w.kind, w.GetNamespace(), w.GetName(), err)
+	s, err := r.Surges.Of(ctx, w.kind, w.Object)
+	if err != nil || s == nil || s.PodUID != p.UID {
+		return err
 	}
-	return nil
+	return r.takeBack(ctx, *s)
 }
 
-func (r *Reconciler) tellSurge(w *workload, warning bool, reason, message string) {
+func (r *Reconciler) reportSurge(w *workload, warning bool, reason, message string) {
 	r.Events.Publish(observe.Event{About: w.Object, Key: w.kind + "/" + w.GetNamespace() + "/" + w.GetName(), Warning: warning, Reason: reason, Message: message})
 }

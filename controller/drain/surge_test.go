@@ -14,6 +14,7 @@ import (
 
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/storetest"
+	"github.com/daemok/daemok/kube/surge"
 	"github.com/daemok/daemok/kube/translate"
 )
 
@@ -41,8 +42,8 @@ func TestAWorkloadOfOneReplicaNeverHasNone(t *testing.T) {
 
 // isSingle reports whether the node is gone and the workload as it was.
 func (w *town) isSingle() bool {
-	n, mark := w.replicas("web")
-	return w.gone() && n == 1 && mark == "" && len(w.pods("web")) == 1
+	n, surges := w.replicas("web")
+	return w.gone() && n == 1 && surges == 0 && len(w.pods("web")) == 1
 }
 
 var forbidden = apierrors.NewForbidden(schema.GroupResource{Group: "autoscaling", Resource: "horizontalpodautoscalers"}, "", errors.New("no"))
@@ -87,7 +88,7 @@ func TestAStatefulSetOfOneReplicaNeverHasNone(t *testing.T) {
 		w.watch("db")
 		w.leave(5*time.Minute, "the node gone, and one replica again", func() bool {
 			w.get("db", s)
-			return w.gone() && *s.Spec.Replicas == 1 && s.Labels[api.LabelSurged] == "" && len(w.pods("db")) == 1
+			return w.gone() && *s.Spec.Replicas == 1 && w.surges() == 0 && len(w.pods("db")) == 1
 		})
 		if w.fewest["db"] < 1 {
 			t.Error("no pod was ready for a while")
@@ -120,18 +121,74 @@ func TestReplicasThatSomebodyElseSetsStay(t *testing.T) {
 		if err := w.hand.Update(context.Background(), d); err != nil {
 			t.Fatal(err)
 		}
-		w.leave(5*time.Minute, "the node gone, and the mark", func() bool { _, mark := w.replicas("web"); return w.gone() && mark == "" })
+		w.leave(5*time.Minute, "the node and the record gone", func() bool { return w.gone() && w.surges() == 0 })
 		if n, _ := w.replicas("web"); n != 5 {
 			t.Errorf("%d replicas, want the 5 that somebody set", n)
 		}
 	})
 }
 
-// A mark whose pod or node is no longer there is found after a start.
-func TestAMarkThatWasLeftIsTakenBack(t *testing.T) {
+// A record whose pod or node is no longer there is found after a start.
+func TestARecordedSurgeIsScaledBackAfterAStart(t *testing.T) {
 	inTown(t, func(t *testing.T, w *town) {
-		w.deployment("web", 2, surging, func(d *appsv1.Deployment) { d.Labels = map[string]string{api.LabelSurged: "gone.1"} })
-		w.on(time.Minute, "one replica", func() bool { n, mark := w.replicas("web"); return n == 1 && mark == "" })
+		w.deployment("web", 2, surging, nil)
+		w.record(surge.Record{Kind: "Deployment", Namespace: "default", Name: "web", PodUID: "gone"})
+		w.record(surge.Record{Kind: "StatefulSet", Namespace: "default", Name: "deleted", PodUID: "gone-too"})
+		w.on(time.Minute, "one replica", func() bool { n, surges := w.replicas("web"); return n == 1 && surges == 0 })
+	})
+}
+
+func (w *town) record(s surge.Record) {
+	w.t.Helper()
+	if err := recordsOf(w.hand).Add(context.Background(), s); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// The workload is written to through its scale alone: a controller's token must not
+// be worth the templates of all workloads.
+func TestASurgeWritesNothingButTheScale(t *testing.T) {
+	inTown(t, func(t *testing.T, w *town) {
+		scaled := 0
+		w.fault = func(c storetest.Call) (error, error) {
+			if c.Writes() && c.Kind == "Deployment" {
+				scaled++
+				if !c.Scale {
+					t.Errorf("%s, want writes to the scale alone", c)
+				}
+			}
+			return nil, nil
+		}
+		w.single(nil)
+		w.leave(5*time.Minute, "the node gone, and one replica again", w.isSingle)
+		if scaled != 2 {
+			t.Errorf("scaled %d times, want 2", scaled)
+		}
+	})
+}
+
+// Somebody scales the workload in the moment in which it is to be scaled up: what
+// they set stays.
+func TestAScaleOfSomebodyElseWins(t *testing.T) {
+	inTown(t, func(t *testing.T, w *town) {
+		w.fault = func(c storetest.Call) (error, error) {
+			if c.Scale {
+				d := &appsv1.Deployment{}
+				if w.get("web", d); *d.Spec.Replicas == 1 {
+					d.Spec.Replicas = new(int32(surged))
+					if err := w.hand.Update(context.Background(), d); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			return nil, nil
+		}
+		w.single(nil)
+		w.leave(5*time.Minute, "the node gone", w.gone)
+		w.on(time.Minute, "no record", func() bool { return w.surges() == 0 })
+		if n, _ := w.replicas("web"); n != surged {
+			t.Errorf("%d replicas, want the %d that somebody set", n, surged)
+		}
 	})
 }
 
@@ -153,7 +210,15 @@ func TestWorkloadsThatMustNotSurgeDoNot(t *testing.T) {
 		"an autoscaler sets them":               {nil, func(w *town) { w.scaler("web") }, "HorizontalPodAutoscaler web sets its replicas"},
 		"an autoscaler sets those of another":   {nil, func(w *town) { w.scaler("api") }, ""},
 		"two of its pods must not run together": {func(d *appsv1.Deployment) { d.Spec.Strategy.Type = appsv1.RecreateDeploymentStrategyType }, nil, "its strategy is Recreate"},
-		"the controller may not": {nil, func(w *town) {
+		"the controller may not scale": {nil, func(w *town) {
+			w.fault = func(c storetest.Call) (error, error) {
+				if c.Scale {
+					return forbidden, nil
+				}
+				return nil, nil
+			}
+		}, "the controller has no right to"},
+		"the controller may not look for autoscalers": {nil, func(w *town) {
 			w.fault = func(c storetest.Call) (error, error) {
 				if c.Kind == "HorizontalPodAutoscalerList" {
 					return forbidden, nil

@@ -24,6 +24,7 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/apply"
 	"github.com/daemok/daemok/kube/storetest"
+	"github.com/daemok/daemok/kube/surge"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
 )
@@ -181,13 +182,21 @@ func (w *town) scaler(app string) {
 	w.create(h)
 }
 
-// replicas is what a Deployment asks for, and its mark.
-func (w *town) replicas(app string) (int32, string) {
+// replicas is what a Deployment asks for, and how many surges are recorded.
+func (w *town) replicas(app string) (replicas int32, surges int) {
 	d := &appsv1.Deployment{}
 	if !w.get(app, d) {
 		w.t.Fatalf("no Deployment %s", app)
 	}
-	return *d.Spec.Replicas, d.Labels[api.LabelSurged]
+	return *d.Spec.Replicas, w.surges()
+}
+
+func (w *town) surges() int {
+	all, err := recordsOf(w.hand).All(context.Background())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return len(all)
 }
 
 // act plays the people of the town once: controllers of workloads, kubelets.
@@ -278,8 +287,12 @@ func (w *town) keepInOrder(s *appsv1.StatefulSet) {
 // start makes a controller that knows nothing of earlier ones.
 func (w *town) start() *Reconciler {
 	store := w.server.Connect(w.fault)
-	return &Reconciler{Store: store, Live: store, Serves: translate.Generations{translate.NodePools()}, Machines: w.cloud, Now: time.Now, Events: w.told, Foreign: allOurs, Holds: w.holds,
+	return &Reconciler{Store: store, Live: store, Serves: translate.Generations{translate.NodePools()}, Machines: w.cloud, Now: time.Now, Events: w.told, Foreign: allOurs, Holds: w.holds, Surges: recordsOf(store),
 		Metrics: observe.NewMetrics(prometheus.NewRegistry(), "", "", "", "")}
+}
+
+func recordsOf(c client.Client) surge.Records {
+	return surge.Records{Store: c, Live: c, Namespace: "kube-system"}
 }
 
 // allOurs is where no other provider is.

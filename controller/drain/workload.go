@@ -4,48 +4,20 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strconv"
-	"strings"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/serving"
 	"github.com/daemok/daemok/kube/translate"
 )
 
 // surged is how many replicas a workload has for a while that wants one.
 const surged = 2
-
-// surge is what the mark on a workload says.
-type surge struct {
-	pod   types.UID // the pod that is to leave; empty: there is no surge
-	since time.Time
-}
-
-var hasMark = client.HasLabels{api.LabelSurged}
-
-// surgeOf reads the mark. One that cannot be read is for no pod, and old: it is
-// taken back.
-func surgeOf(w *workload) surge {
-	text, marked := w.GetLabels()[api.LabelSurged]
-	if !marked {
-		return surge{}
-	}
-	pod, since, _ := strings.Cut(text, ".")
-	seconds, err := strconv.ParseInt(since, 10, 64)
-	if err != nil || pod == "" {
-		return surge{pod: "unknown"}
-	}
-	return surge{pod: types.UID(pod), since: time.Unix(seconds, 0)}
-}
 
 // workload is a Deployment or a StatefulSet, read live.
 type workload struct {
@@ -70,11 +42,6 @@ func (w *workload) replicas() int32 {
 	return 1 // as the API server fills it in
 }
 
-func (w *workload) scale(replicas int32) {
-	n, _ := w.spec()
-	*n = &replicas
-}
-
 func (w *workload) selector() labels.Selector {
 	_, s := w.spec()
 	selector, err := metav1.LabelSelectorAsSelector(s)
@@ -82,19 +49,6 @@ func (w *workload) selector() labels.Selector {
 		return labels.Nothing()
 	}
 	return selector
-}
-
-// mark writes the mark, or takes it off where there is no surge.
-func (w *workload) mark(s surge) {
-	all := map[string]string{}
-	for key, value := range w.GetLabels() {
-		all[key] = value
-	}
-	delete(all, api.LabelSurged)
-	if s.pod != "" {
-		all[api.LabelSurged] = fmt.Sprintf("%s.%d", s.pod, s.since.Unix())
-	}
-	w.SetLabels(all)
 }
 
 // workloadOf reads the Deployment or StatefulSet of a pod; nil where it has

@@ -52,7 +52,6 @@ var labelKeys = []Key{
 	{LabelHostname, KindLabel, "Node", "host name; read for topology, never asked of a pool"},
 	{LabelWindowsBuild, KindLabel, onNodes, "build of Windows"},
 	{LabelExcludeFromBalancer, KindLabel, "Node", "keeps load balancers away while the node leaves; the value is " + ExcludedBy},
-	{LabelSurged, KindLabel, "Deployment, StatefulSet", "it has a second replica until a pod has left its node; says which pod, and since when"},
 }
 
 var instanceLabelKeys = []Key{
@@ -184,5 +183,6 @@ var configMapKeys = []Key{
 		FreezeReason + ", and " + FreezeUntil + ", the moment when that ends by itself (RFC 3339)"},
 	{ConfigMapMigration, KindConfigMap, "the controller's namespace", "what `daemok migrate --apply` has done, by which it goes on and is rolled back"},
 	{ConfigMapRecord, KindConfigMap, "the controller's namespace", "begins the names of a ring, -0 to -7, that holds for a day what was decided and why; read by `daemok explain`"},
+	{ConfigMapSurges, KindConfigMap, "the controller's namespace", "lists the workloads that have a second replica until a pod has left its node"},
 	{ConfigMapMemory, KindConfigMap, "the controller's namespace", "tells the next leader which pods were moved lately and which nodes went"},
 }

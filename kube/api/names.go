@@ -242,11 +242,6 @@ const (
 	TagBatch = GroupDaemok + "/batch"
 )
 
-// LabelSurged is on a workload that has a second replica for the sake of a pod
-// which is to leave: the UID of that pod, a dot, and since when, in seconds of
-// Unix time. It is a label so that such workloads are found.
-const LabelSurged = GroupDaemok + "/surged"
-
 // DeleteFirst is the value of MarkDriftAtLimit by which nodes go before the
 // machines in their place come.
 const DeleteFirst = "delete-first"
@@ -291,6 +286,9 @@ const (
 	ConfigMapRecord = "daemok-record"
 	// ConfigMapMemory holds what the leader has seen and no object tells of.
 	ConfigMapMemory = "daemok-memory"
+	// ConfigMapSurges lists the workloads that have a second replica until a pod has
+	// left its node, under the UID of that pod.
+	ConfigMapSurges = "daemok-surges"
 )
 
 // Taints.

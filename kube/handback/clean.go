@@ -167,7 +167,7 @@ func (h Handback) deleteNotes(ctx context.Context) (n int, err error) {
 	})
 	for i := range list.Items {
 		c := &list.Items[i]
-		if c.Name != api.ConfigMapMemory && !strings.HasPrefix(c.Name, api.ConfigMapRecord+"-") && !isFreeze(*c) {
+		if c.Name != api.ConfigMapMemory && c.Name != api.ConfigMapSurges && !strings.HasPrefix(c.Name, api.ConfigMapRecord+"-") && !isFreeze(*c) {
 			continue
 		}
 		if err := h.Store.Delete(ctx, c); client.IgnoreNotFound(err) != nil {

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -81,7 +80,8 @@ func TestWhatHasToBeOver(t *testing.T) {
 			c.Spec.NodeClassRef.Group = "karpenter.azure.com"
 			c.Status.Conditions = nil
 		}), "", false},
-		"a workload with a replica more": {&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "d", Labels: map[string]string{api.LabelSurged: "x"}}}, "Deployment default/d", false},
+		"a workload with a replica more": {&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: api.ConfigMapSurges},
+			Data: map[string]string{"pod": `{"kind": "Deployment", "namespace": "default", "name": "d"}`}}, "Deployment default/d", false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -124,7 +124,7 @@ func objects() []client.Object {
 			condition.Set(c, karpv1.ClaimDrifted, "True", karpv1.ReasonAMIDrift, "x", noon)
 		}),
 		&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Annotations: map[string]string{api.MarkDecision: "{}", "node.alpha.kubernetes.io/ttl": "0"}}},
-		inNamespace(api.ConfigMapRecord+"-0", nil), inNamespace(api.ConfigMapMemory, nil), inNamespace("other", nil),
+		inNamespace(api.ConfigMapRecord+"-0", nil), inNamespace(api.ConfigMapMemory, nil), inNamespace(api.ConfigMapSurges, nil), inNamespace("other", nil),
 		inNamespace(api.ConfigMapFreeze, map[string]string{api.FreezeReason: frozenFor}),
 	}
 }
@@ -188,7 +188,7 @@ func TestWhatIsDaemoksGoes(t *testing.T) {
 	}
 	h, _ := cluster(t, objects()...)
 	done, err := h.Clean(t.Context())
-	if err != nil || done != (Cleaned{Claims: 2, Nodes: 1, Pools: 1, Classes: 1, ConfigMaps: 3}) {
+	if err != nil || done != (Cleaned{Claims: 2, Nodes: 1, Pools: 1, Classes: 1, ConfigMaps: 4}) {
 		t.Errorf("Clean = %v, %v", done, err)
 	}
 	if got := h.left(t); !slices.Equal(got, want) {

@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -23,6 +22,7 @@ import (
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/snapshot"
+	"github.com/daemok/daemok/kube/surge"
 	"github.com/daemok/daemok/kube/translate"
 )
 
@@ -69,30 +69,16 @@ func (h Handback) Look(ctx context.Context) (s State, err error) {
 	if err != nil {
 		return s, err
 	}
-	if err := h.lookAtWorkloads(ctx, wait); err != nil {
+	surges, err := surge.Records{Store: h.Store, Live: h.Store, Namespace: h.Namespace}.All(ctx)
+	if err != nil {
 		return s, err
+	}
+	for _, one := range surges {
+		wait("%s has a second replica until a pod has left", one)
 	}
 	slices.Sort(s.Waits)
 	slices.Sort(s.Refuses)
 	return s, nil
-}
-
-// lookAtWorkloads finds those that have a replica more for a moment.
-func (h Handback) lookAtWorkloads(ctx context.Context, wait func(format string, args ...any)) error {
-	surged := client.HasLabels{api.LabelSurged}
-	err := snapshot.Each(ctx, h.Store, &appsv1.DeploymentList{}, func(l *appsv1.DeploymentList) {
-		for i := range l.Items {
-			wait("Deployment %s/%s has a second replica until a pod has left", l.Items[i].Namespace, l.Items[i].Name)
-		}
-	}, surged)
-	if err != nil {
-		return err
-	}
-	return snapshot.Each(ctx, h.Store, &appsv1.StatefulSetList{}, func(l *appsv1.StatefulSetList) {
-		for i := range l.Items {
-			wait("StatefulSet %s/%s has a second replica until a pod has left", l.Items[i].Namespace, l.Items[i].Name)
-		}
-	}, surged)
 }
 
 // unknownTo says why today's Karpenter could do nothing with a claim; empty: it can.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -35,6 +36,7 @@ type Call struct {
 	Kind   string
 	Name   string
 	Status bool // of the status subresource
+	Scale  bool // of the scale subresource
 }
 
 // Writes reports whether the call changes anything.
@@ -43,8 +45,11 @@ func (c Call) Writes() bool { return c.Verb != Get && c.Verb != List }
 // String prints "patch NodeClaim/default-abcde status".
 func (c Call) String() string {
 	text := fmt.Sprintf("%s %s/%s", c.Verb, c.Kind, c.Name)
-	if c.Status {
+	switch {
+	case c.Status:
 		return text + " status"
+	case c.Scale:
+		return text + " scale"
 	}
 	return text
 }
@@ -72,11 +77,15 @@ func (s *Server) Connect(fault Fault) *Connection {
 
 // do runs a call's effect under the server's lock, unless a fault is due.
 func (c *Connection) do(ctx context.Context, verb Verb, o runtime.Object, status bool, effect func(kind schema.GroupVersionKind) error) error {
+	return c.call(ctx, Call{Verb: verb, Status: status}, o, effect)
+}
+
+func (c *Connection) call(ctx context.Context, call Call, o runtime.Object, effect func(kind schema.GroupVersionKind) error) error {
 	kind, err := c.server.kindOf(o)
 	if err != nil {
 		return err
 	}
-	call := Call{Verb: verb, Kind: kind.Kind, Status: status}
+	call.Kind = kind.Kind
 	if named, ok := o.(client.Object); ok {
 		call.Name = named.GetName()
 	}
@@ -234,7 +243,7 @@ func (c *Connection) IsObjectNamespaced(o runtime.Object) (bool, error) {
 // Status implements client.StatusClient.
 func (c *Connection) Status() client.SubResourceWriter { return c.SubResource("status") }
 
-// SubResource implements client.Client, for "status" and "eviction".
+// SubResource implements client.Client, for "status" and "eviction", and for patches of "scale".
 func (c *Connection) SubResource(name string) client.SubResourceClient { return subresource{c, name} }
 
 type subresource struct {
@@ -265,5 +274,32 @@ func (s subresource) Update(ctx context.Context, o client.Object, _ ...client.Su
 }
 
 func (s subresource) Patch(ctx context.Context, o client.Object, p client.Patch, _ ...client.SubResourcePatchOption) error {
+	if s.name == "scale" {
+		return s.c.scale(ctx, o, p)
+	}
 	return s.c.patch(ctx, o, p, true)
+}
+
+// scale patches the replicas of an object, under the lock that the patch names, and
+// nothing else of it.
+func (c *Connection) scale(ctx context.Context, o client.Object, p client.Patch) error {
+	text, err := p.Data(o)
+	if err != nil {
+		return fmt.Errorf("encode patch of the scale of %s: %w", o.GetName(), err)
+	}
+	var asked autoscalingv1.Scale
+	if err := json.Unmarshal(text, &asked); err != nil {
+		return fmt.Errorf("patch of the scale of %s: %w", o.GetName(), err)
+	}
+	wanted := fields{"spec": fields{"replicas": asked.Spec.Replicas}}
+	if asked.ResourceVersion != "" {
+		wanted["metadata"] = fields{"resourceVersion": asked.ResourceVersion}
+	}
+	if text, err = json.Marshal(wanted); err != nil {
+		return err
+	}
+	return c.call(ctx, Call{Verb: Change, Scale: true}, o, func(kind schema.GroupVersionKind) error {
+		_, err := c.server.change(kind, client.ObjectKeyFromObject(o), text, false)
+		return err
+	})
 }

@@ -49,9 +49,6 @@ var elsewhere = map[string]string{
 	"get batch/jobs":                              "the same",
 	"get replicationcontrollers":                  "the same",
 	"get persistentvolumeclaims":                  "drains of nodes with volumes",
-	"patch apps/deployments":                      "drains of pods with daemok.sh/surge",
-	"patch apps/statefulsets":                     "the same",
-	"list autoscaling/horizontalpodautoscalers":   "the same",
 	"create events":                               "the recorder of events",
 	"patch events":                                "the recorder, for events that come again",
 	"create coordination.k8s.io/leases":           "the elector",
@@ -86,6 +83,8 @@ func (u *uses) called(c storetest.Call) (before, after error) {
 		u.add("create", c.Kind, "/eviction")
 	case c.Status:
 		u.add(string(c.Verb), c.Kind, "/status")
+	case c.Scale:
+		u.add(string(c.Verb), c.Kind, "/scale")
 	default:
 		u.add(string(c.Verb), c.Kind, "")
 	}
@@ -98,11 +97,11 @@ func (u *uses) watched(o client.Object) {
 	u.add("watch", kind, "")
 }
 
-// given reads the rights, in the same words.
-func given(t *testing.T) map[string]bool {
+// given reads the rights that a manifest gives, in the same words.
+func given(t *testing.T, manifest []byte) map[string]bool {
 	t.Helper()
 	out := map[string]bool{}
-	for _, document := range strings.Split(string(deploy.RBAC), "\n---\n") {
+	for _, document := range strings.Split(string(manifest), "\n---\n") {
 		var role rbacv1.ClusterRole // a Role's rules read the same
 		if err := yaml.Unmarshal([]byte(document), &role); err != nil {
 			t.Fatal(err)
@@ -148,7 +147,7 @@ func TestTheRightsAreThoseTheLoopsUse(t *testing.T) {
 		w.scale("batch", 0)
 		w.until(10*time.Minute, "an empty cluster", w.empty)
 	})
-	rights := given(t)
+	rights := given(t, deploy.RBAC)
 	for _, use := range slices.Sorted(maps.Keys(u.done)) {
 		if !rights[use] {
 			t.Errorf("the loops %s, the rights do not allow it", use)
