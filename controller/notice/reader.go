@@ -113,7 +113,9 @@ func (r *Reader) act(ctx context.Context, notices []cloud.Notice) ([]cloud.Notic
 				done = append(done, n)
 			}
 		case n.Kind == cloud.NoOp:
-			done = append(done, n)
+			if r.mayDelete(n) {
+				done = append(done, n)
+			}
 		case claim != nil:
 			work[claim.UID] = append(work[claim.UID], i)
 		case r.mayDelete(n) && (claims.coming == 0 || n.Count >= patience):
@@ -235,8 +237,16 @@ func (r *Reader) hasHeard(id string) bool {
 	return before
 }
 
-// giveUp reports whether a notice that is not understood was left often enough.
+// giveUp reports whether a message that is not understood is to be deleted. In a queue
+// of its own a cluster retries it a few times; in a shared queue it may be another
+// cluster's, and is left to its visibility timeout.
 func (r *Reader) giveUp(n cloud.Notice) bool {
+	if n.Shared {
+		if !r.hasHeard(n.ID) {
+			r.Log.Warn("a message of the shared interruption queue is not understood, and left there", "message", n.ID, "received", n.Count, "problem", n.Problem)
+		}
+		return false
+	}
 	if n.Count < patience {
 		return false
 	}

@@ -186,6 +186,10 @@ func TestNoticesOfNoMachineOfOurs(t *testing.T) {
 	shared.Shared = true
 	again := about(cloud.Interrupted, "i-9")
 	again.Count = patience
+	ofMany := func(n cloud.Notice) cloud.Notice {
+		n.Shared, n.Count = true, patience
+		return n
+	}
 	tests := map[string]struct {
 		notice cloud.Notice
 		coming bool // a claim waits for its machine
@@ -195,7 +199,10 @@ func TestNoticesOfNoMachineOfOurs(t *testing.T) {
 		"is left to others where they read the queue too": {shared, false, false},
 		"is left while a claim waits for its machine":     {about(cloud.Interrupted, "i-9"), true, false},
 		"is deleted in the end though a claim waits":      {again, true, true},
-		"says nothing":                                          {about(cloud.NoOp, ""), true, true},
+		"says nothing": {about(cloud.NoOp, ""), true, true},
+		"says nothing of another cluster's machine":             {ofMany(about(cloud.NoOp, "i-9")), false, false},
+		"says nothing of no machine where others read too":      {ofMany(about(cloud.NoOp, "")), false, false},
+		"is not understood, and left where others read too":     {ofMany(about(cloud.NotUnderstood, "")), false, false},
 		"is not understood, and left at first":                  {about(cloud.NotUnderstood, ""), false, false},
 		"is not understood, and deleted when it came too often": {cloud.Notice{Kind: cloud.NotUnderstood, Count: patience}, false, true},
 	}
@@ -210,6 +217,18 @@ func TestNoticesOfNoMachineOfOurs(t *testing.T) {
 				t.Errorf("done %q, %v; want done: %v. %q leave", d.done, err, tt.done, d.leaving())
 			}
 		})
+	}
+}
+
+// A message that asks for nothing is deleted from a shared queue where it is about a
+// machine of ours: no other cluster deletes it.
+func TestAMessageThatAsksForNothingOfOurMachineIsDeleted(t *testing.T) {
+	d := newDesk(t)
+	d.claim("one", "i-1")
+	n := about(cloud.NoOp, "i-1")
+	n.Shared = true
+	if _, err := d.hear(n); err != nil || len(d.done) != 1 {
+		t.Errorf("done %q, %v; want the message deleted", d.done, err)
 	}
 }
 

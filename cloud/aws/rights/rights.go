@@ -25,6 +25,8 @@ const (
 	byAlias  need = "for images by alias or parameter"
 	byNotice need = "for notices of interruptions, where a queue is named"
 	byPrice  need = "for prices of today; without it those of the release hold"
+	byShared need = "for a queue that several clusters share: without it their messages are deleted"
+	byQuota  need = "for limits of vCPUs before a launch meets them"
 	byShift  need = "where zonal shifts are followed"
 	byStocks need = "for classes that select capacity reservations"
 	byGroups need = "for classes that select a placement group"
@@ -42,7 +44,8 @@ var needed = map[string]need{
 	"iam:ListInstanceProfiles": byRole, "iam:RemoveRoleFromInstanceProfile": byRole, "iam:TagInstanceProfile": byRole,
 	"ssm:GetParameter":    byAlias,
 	"pricing:GetProducts": byPrice,
-	"sqs:DeleteMessage":   byNotice, "sqs:GetQueueUrl": byNotice, "sqs:ReceiveMessage": byNotice,
+	"sqs:DeleteMessage":   byNotice, "sqs:GetQueueUrl": byNotice, "sqs:ReceiveMessage": byNotice, "sqs:ListQueueTags": byShared,
+	"servicequotas:ListServiceQuotas":    byQuota,
 	"arc-zonal-shift:GetManagedResource": byShift,
 }
 
