@@ -206,7 +206,7 @@ func (p *Provider) Forget(ctx context.Context, class nodeclass.Class) error {
 	if err := p.templates.DeleteOf(ctx, class.Name); err != nil {
 		return err
 	}
-	p.drop(class.ID())
+	p.Drop(class.ID())
 	if p.options.IsolatedVPC || class.UID == "" {
 		return nil
 	}
@@ -217,8 +217,8 @@ func (p *Provider) Forget(ctx context.Context, class nodeclass.Class) error {
 	return err
 }
 
-// drop forgets what was worked out for a class.
-func (p *Provider) drop(id string) {
+// Drop frees the catalogue of a class. One that is asked for again is worked out again.
+func (p *Provider) Drop(id string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.classes, id)

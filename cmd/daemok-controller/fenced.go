@@ -32,6 +32,9 @@ func (f fenced) Profile(ctx context.Context, class nodeclass.Class) (name string
 	return name, err
 }
 
+// Drop frees memory of this process alone: there is nothing to fence.
+func (f fenced) Drop(classID string) { f.inner.Drop(classID) }
+
 func (f fenced) Forget(ctx context.Context, class nodeclass.Class) error {
 	return f.Fence.Do(ctx, func(ctx context.Context) error { return f.inner.Forget(ctx, class) })
 }

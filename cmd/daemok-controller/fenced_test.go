@@ -72,6 +72,8 @@ func (r *reached) CollectProfiles(context.Context, map[string]bool) ([]string, e
 	return nil, r.call("CollectProfiles")
 }
 func (r *reached) Verify(context.Context, nodeclass.Class) error { return r.call("Verify") }
+func (r *reached) Drop(string) {}
+
 func (r *reached) Forget(context.Context, nodeclass.Class) error { return r.call("Forget") }
 func (r *reached) RefreshTypes(context.Context) error            { return r.call("RefreshTypes") }
 func (r *reached) RefreshOnDemand(context.Context) error         { return r.call("RefreshOnDemand") }
@@ -88,6 +90,9 @@ func TestWithoutALeaseNothingIsChangedAtAWS(t *testing.T) {
 	every := reflect.TypeFor[provider]()
 	for i := range every.NumMethod() {
 		name := every.Method(i).Name
+		if name == "Drop" {
+			continue // of this process's memory
+		}
 		err := callWithZeros(t.Context(), reflect.ValueOf(p).MethodByName(name))
 		if looks := slices.Contains(looks, name); looks && err != nil || !looks && !errors.Is(err, fence.ErrNotLeading) {
 			t.Errorf("%s without a lease = %v", name, err)

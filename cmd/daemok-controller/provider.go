@@ -42,6 +42,7 @@ type provider interface {
 	Verify(ctx context.Context, class nodeclass.Class) error
 	UserDataBytes(ctx context.Context, class nodeclass.Class) (int, error)
 	Forget(ctx context.Context, class nodeclass.Class) error
+	Drop(classID string)
 	CollectProfiles(ctx context.Context, used map[string]bool) ([]string, error)
 	RefreshTypes(ctx context.Context) error
 	RefreshOnDemand(ctx context.Context) error

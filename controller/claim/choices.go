@@ -10,8 +10,8 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// choicesMax is how many choices from one catalogue are kept, of some 300 offers each at
-// the most: 9 MiB.
+// choicesMax is how many choices are kept of all classes, of some 300 offerings each at
+// the most: 9 MiB. Those of classes that are gone are dropped with the rest once it is reached.
 const choicesMax = 250
 
 // choices keeps what was chosen from one catalogue of each class, the last that was asked. The claims of
@@ -51,10 +51,14 @@ func (k *choices) get(class string, c *cluster.Catalogue, same string) (choice, 
 func (k *choices) put(class string, c *cluster.Catalogue, same string, chosen choice) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if s, kept := k.of[class]; !kept || s.revision != c.Revision || len(s.chosen) == choicesMax {
-		if k.of == nil {
-			k.of = map[string]shelf{}
-		}
+	kept := 0
+	for _, s := range k.of {
+		kept += len(s.chosen)
+	}
+	if kept >= choicesMax || k.of == nil {
+		k.of = map[string]shelf{}
+	}
+	if s, there := k.of[class]; !there || s.revision != c.Revision {
 		k.of[class] = shelf{c.Revision, map[string]choice{}}
 	}
 	k.of[class].chosen[same] = chosen

@@ -2,6 +2,7 @@ package claim
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/daemok/daemok/cloud"
@@ -46,6 +47,12 @@ func TestNoMoreIsRememberedThanOnePlanNeeds(t *testing.T) {
 	}
 	if n := len(kept.of["class"].chosen); n != 1 {
 		t.Errorf("%d choices are kept, want the latest", n)
+	}
+	for i := range 3 * choicesMax {
+		kept.put(fmt.Sprint("class ", i), catalogue, "the same", choice{})
+	}
+	if n := len(kept.of); n > choicesMax {
+		t.Errorf("choices of %d classes are kept, want %d at most", n, choicesMax)
 	}
 	if _, known := kept.get("class", catalogue, "another"); known {
 		t.Error("what was never chosen is known")

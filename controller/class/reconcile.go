@@ -28,6 +28,7 @@ import (
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/validate"
+	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
 )
 
@@ -66,6 +67,8 @@ type finder interface {
 	Verify(ctx context.Context, class nodeclass.Class) error
 	// Forget removes everything that was made for the class.
 	Forget(ctx context.Context, class nodeclass.Class) error
+	// Drop frees what is held in memory for the class of that ID.
+	Drop(classID string)
 }
 
 // Reconciler is the loop over classes.
@@ -436,6 +439,7 @@ func (r *Reconciler) finalize(ctx context.Context, c *Subject) (time.Duration, e
 // forget drops what is known of a class that is not there any more.
 func (r *Reconciler) forget(name string) {
 	r.records.forget(name)
+	r.Finder.Drop(translate.ClassID(karpv1.NodeClassReference{Group: r.Kind.Group, Kind: r.Kind.Name, Name: name}))
 	r.Metrics.UserDataBytes.DeleteLabelValues(name)
 }
 

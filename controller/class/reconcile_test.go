@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -48,6 +49,7 @@ type account struct {
 	userData    int   // bytes
 	unmerged    error // why there is none
 	forgotten   []string
+	dropped     []string // IDs of classes whose catalogues were freed
 	verifies    int
 	looks       map[string]int // for what
 }
@@ -120,6 +122,8 @@ func (a *account) Forget(_ context.Context, c nodeclass.Class) error {
 	a.forgotten = append(a.forgotten, c.Name)
 	return nil
 }
+
+func (a *account) Drop(id string) { a.dropped = append(a.dropped, id) }
 
 type silent struct{}
 
@@ -371,6 +375,15 @@ func TestAClassStaysForAClaimThatOnlyTheServerKnows(t *testing.T) {
 	r.Live = reconciler(a, user).Store
 	if got, again := look(t, r); got.Name == "" || again != waitForUsers || len(a.forgotten) > 0 {
 		t.Errorf("the class is %q and looked at again after %v; forgotten: %v", got.Name, again, a.forgotten)
+	}
+}
+
+// A class may vanish without its finalizer being asked, as where somebody strips it.
+func TestTheCatalogueOfAClassThatIsGoneIsFreed(t *testing.T) {
+	a := &account{}
+	look(t, reconciler(a))
+	if want := []string{"EC2NodeClass/main"}; !slices.Equal(a.dropped, want) {
+		t.Errorf("freed the catalogues of %q, want %q", a.dropped, want)
 	}
 }
 

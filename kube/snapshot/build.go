@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"sort"
 	"time"
@@ -95,8 +96,10 @@ type offered struct {
 	whyNot    string
 }
 
-// remember keeps what classes offer for the time when they are not ready.
+// remember keeps what classes offer for the time when they are not ready, as long as
+// a pool or claim names them.
 func (b *builder) remember() {
+	maps.DeleteFunc(b.k.offered, func(ref karpv1.NodeClassReference, _ *cluster.Catalogue) bool { return b.k.classes[ref] == 0 })
 	for ref, class := range b.byClass {
 		if class.catalogue != nil && class.catalogue != b.k.offered[ref] {
 			b.k.offered[ref] = class.catalogue

@@ -44,3 +44,24 @@ func TestWatchesGoOnWhileACatalogueIsWorkedOut(t *testing.T) {
 		t.Errorf("asked %v times, want each class once", asked)
 	}
 }
+
+// TestTheCatalogueOfAClassThatNothingNamesIsFreed: what a class offered last is kept
+// while it is not ready, and no longer than a pool or claim names it.
+func TestTheCatalogueOfAClassThatNothingNamesIsFreed(t *testing.T) {
+	k, ready := newKeeper(), true
+	k.kinds = func(karpv1.NodeClassReference) (*cluster.Catalogue, string) {
+		if !ready {
+			return nil, "not ready"
+		}
+		return &cluster.Catalogue{}, ""
+	}
+	k.PoolSeen(poolOf("a", "first"))
+	k.PoolSeen(poolOf("b", "second"))
+	k.Snapshot()
+	ready = false
+	k.PoolGone(poolOf("a", "first").ID)
+	k.Snapshot()
+	if len(k.offered) != 1 || k.offered[poolOf("b", "second").Class] == nil {
+		t.Errorf("the catalogues of %v are kept, want that of the class that a pool names", k.offered)
+	}
+}
