@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/pprof"
 	"os"
 	"time"
 
@@ -200,20 +199,6 @@ func addIndexes(ctx context.Context, m ctrl.Manager) error {
 		}
 	}
 	return nil
-}
-
-// debugging serves what was decided and why and, where that is asked for, the
-// profiles of the running program.
-func debugging(o options, decisions *record.Record) map[string]http.Handler {
-	out := map[string]http.Handler{record.Path: record.Handler(decisions, time.Now)}
-	if o.enableProfiling {
-		out["/debug/pprof/"] = http.HandlerFunc(pprof.Index) // the named profiles too, such as heap
-		out["/debug/pprof/cmdline"] = http.HandlerFunc(pprof.Cmdline)
-		out["/debug/pprof/profile"] = http.HandlerFunc(pprof.Profile)
-		out["/debug/pprof/symbol"] = http.HandlerFunc(pprof.Symbol)
-		out["/debug/pprof/trace"] = http.HandlerFunc(pprof.Trace)
-	}
-	return out
 }
 
 func address(port int) string {

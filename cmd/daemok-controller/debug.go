@@ -1,0 +1,42 @@
+package main
+
+import (
+	"net/http"
+	"net/http/pprof"
+	"net/netip"
+	"time"
+
+	"github.com/daemok/daemok/observe/record"
+)
+
+// debugging serves what was decided and why and, where that is asked for, the
+// profiles of the running program. Both tell of all namespaces, so they are served
+// to this host alone.
+func debugging(o options, decisions *record.Record) map[string]http.Handler {
+	out := map[string]http.Handler{record.Path: record.Handler(decisions, time.Now)}
+	if o.enableProfiling {
+		out["/debug/pprof/"] = http.HandlerFunc(pprof.Index) // the named profiles too, such as heap
+		out["/debug/pprof/cmdline"] = http.HandlerFunc(pprof.Cmdline)
+		out["/debug/pprof/profile"] = http.HandlerFunc(pprof.Profile)
+		out["/debug/pprof/symbol"] = http.HandlerFunc(pprof.Symbol)
+		out["/debug/pprof/trace"] = http.HandlerFunc(pprof.Trace)
+	}
+	for path, handler := range out {
+		out[path] = loopbackOnly(handler)
+	}
+	return out
+}
+
+// loopbackOnly serves requests that come from a loopback address, as those of kubectl
+// port-forward do, which the API server authenticates and authorizes. The metrics port
+// is open to the whole cluster, for Prometheus.
+func loopbackOnly(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		from, err := netip.ParseAddrPort(r.RemoteAddr)
+		if err != nil || !from.Addr().Unmap().IsLoopback() {
+			http.Error(w, "this path shows data of all namespaces and is served to localhost only: kubectl -n NAMESPACE port-forward POD 8080:METRICS-PORT, then open http://localhost:8080"+r.URL.Path, http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
