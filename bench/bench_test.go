@@ -106,12 +106,27 @@ func write(t *testing.T, name, text string) string {
 	return path
 }
 
+// Files name the workload of a pod by a string or by a number, below 0 for none.
 func TestRulesOfAFileAreFollowed(t *testing.T) {
-	path := write(t, "pods.json", `[{"cpuMilli":100,"memMi":64,"app":"a","hostAntiAff":true},{"cpuMilli":100,"memMi":64,"app":"a","hostAntiAff":true},
-		{"cpuMilli":100,"memMi":64,"app":"b","zoneSpread":true},{"cpuMilli":100,"memMi":64,"app":"b","zoneSpread":true},{"cpuMilli":100,"memMi":64,"app":"b","zoneSpread":true}]`)
-	r, err := bench.Place(bench.Options{Workload: path})
-	if err != nil || r.Nodes != 3 || r.Unplaced != 0 {
-		t.Errorf("got %+v, %v; want three machines, one a zone, with two of them for those that are apart", r, err)
+	for _, apps := range [][3]string{{`"a"`, `"b"`, `""`}, {`0`, `12`, `-1`}} {
+		path := write(t, "pods.json", fmt.Sprintf(`[{"cpuMilli":100,"memMi":64,"app":%[1]s,"hostAntiAff":true},{"cpuMilli":100,"memMi":64,"app":%[1]s,"hostAntiAff":true},
+		{"cpuMilli":100,"memMi":64,"app":%[2]s,"zoneSpread":true},{"cpuMilli":100,"memMi":64,"app":%[2]s,"zoneSpread":true},
+		{"cpuMilli":100,"memMi":64,"app":%[2]s,"zoneSpread":true},{"cpuMilli":100,"memMi":64,"app":%[3]s}]`, apps[0], apps[1], apps[2]))
+		r, err := bench.Place(bench.Options{Workload: path})
+		if err != nil || r.Nodes != 3 || r.Unplaced != 0 {
+			t.Errorf("apps %v: got %+v, %v; want three machines, one a zone, with two of them for those that are apart", apps, r, err)
+		}
+	}
+}
+
+func TestAFileThatCannotBeReadSaysWhere(t *testing.T) {
+	for text, want := range map[string]string{
+		`[{"cpuMilli":100,"memMi":64,"app":true}]`:                           "app: want a string or a whole number, not true",
+		`[{"cpuMilli":100,"memMi":64},{"cpuMilli":-1,"memMi":64,"app":"a"}]`: "pod 1: cpuMilli -1 and memMi 64: want 0 or more",
+	} {
+		if _, err := bench.Place(bench.Options{Workload: write(t, "pods.json", text)}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
 	}
 }
 

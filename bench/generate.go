@@ -76,7 +76,7 @@ func deployments(r *rand.Rand, n int, rules bool) []pod {
 	var out []pod
 	for d := 0; len(out) < n; d++ {
 		p := rounded(realistic(r))
-		p.App = fmt.Sprintf("app-%d", d)
+		p.App = app(fmt.Sprintf("app-%d", d))
 		replicas := min(1+r.IntN(200), n-len(out))
 		if rules {
 			p.ZoneSpread, p.HostAntiAff = rule(r, replicas)

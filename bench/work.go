@@ -17,11 +17,31 @@ import (
 
 // pod is one pod of a workload.
 type pod struct {
-	CPUMilli    int64  `json:"cpuMilli"`
-	MemMi       int64  `json:"memMi"`
-	App         string `json:"app"`
-	ZoneSpread  bool   `json:"zoneSpread"`
-	HostAntiAff bool   `json:"hostAntiAff"`
+	CPUMilli    int64 `json:"cpuMilli"`
+	MemMi       int64 `json:"memMi"`
+	App         app   `json:"app"`
+	ZoneSpread  bool  `json:"zoneSpread"`
+	HostAntiAff bool  `json:"hostAntiAff"`
+}
+
+// app is the workload that a pod belongs to; empty: none. Files name it by a string or
+// by a number, of which those below 0 mean none.
+type app string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (a *app) UnmarshalJSON(data []byte) error {
+	var number int
+	if err := json.Unmarshal(data, &number); err == nil {
+		*a = ""
+		if number >= 0 {
+			*a = app("app-" + strconv.Itoa(number))
+		}
+		return nil
+	}
+	if err := json.Unmarshal(data, (*string)(a)); err != nil {
+		return fmt.Errorf("app: want a string or a whole number, not %s", data)
+	}
+	return nil
 }
 
 // Snapshot builds the world to decide about, and says what the work is called.
@@ -109,20 +129,25 @@ func readWorkload(path string) ([]pod, error) {
 	if err := json.Unmarshal(data, &pods); err != nil {
 		return nil, fmt.Errorf("read workload %s: %w", path, err)
 	}
+	for i, p := range pods {
+		if p.CPUMilli < 0 || p.MemMi < 0 {
+			return nil, fmt.Errorf("read workload %s: pod %d: cpuMilli %d and memMi %d: want 0 or more", path, i, p.CPUMilli, p.MemMi)
+		}
+	}
 	return pods, nil
 }
 
 // add makes pods wait; equal ones of one app share a shape.
 func (w *world) add(pods []pod) {
 	for _, p := range pods {
-		app := p.App
+		app := string(p.App)
 		if !p.ZoneSpread && !p.HostAntiAff {
 			app = ""
 		}
 		w.wait(fmt.Sprint(p.CPUMilli, p.MemMi, app, p.ZoneSpread, p.HostAntiAff), func() cluster.Shape {
 			return ruled(requests(p), app, p.ZoneSpread, p.HostAntiAff)
 		})
-		w.Waiting[len(w.Waiting)-1].Owner = p.App
+		w.Waiting[len(w.Waiting)-1].Owner = string(p.App)
 	}
 }
 
