@@ -95,7 +95,7 @@ type Metrics struct {
 // NewMetrics registers every metric that it holds with r. It panics when a
 // name is taken, which is a mistake of the program that calls it twice.
 func NewMetrics(r prometheus.Registerer, version, commit, goVersion, arch string) *Metrics {
-	b := builder{r}
+	b := builder{r, fromZero()}
 	b.gauges("karpenter_build_info").WithLabelValues(version, goVersion, arch, commit).Set(1)
 	m := &Metrics{
 		PlanSeconds:     b.histograms("karpenter_scheduler_scheduling_duration_seconds").WithLabelValues(provisioner).(prometheus.Histogram),
@@ -214,12 +214,18 @@ func (m *Metrics) ObserveAttempt(service, action, status string, took time.Durat
 }
 
 // builder makes metrics by their definitions.
-type builder struct{ r prometheus.Registerer }
+type builder struct {
+	r        prometheus.Registerer
+	fromZero map[string][][]string
+}
 
 func (b builder) counters(name string) *prometheus.CounterVec {
 	d := Define(name)
 	v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: d.Name, Help: d.Help}, d.Labels)
 	b.r.MustRegister(v)
+	for _, values := range b.fromZero[name] {
+		v.WithLabelValues(values...)
+	}
 	return v
 }
 

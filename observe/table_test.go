@@ -68,6 +68,26 @@ func TestTheTableIsWhatIsExported(t *testing.T) {
 	}
 }
 
+// rate() and increase() miss the first increment of a series that was not there before
+// it: counters whose label values are known show them from the start.
+func TestCountersOfKnownLabelValuesStartAtZero(t *testing.T) {
+	m := observe.NewMetrics(prometheus.NewPedanticRegistry(), "v1", "abc", "go1", "amd64")
+	for name, c := range map[string]struct {
+		counter *prometheus.CounterVec
+		series  int
+	}{
+		"decisions": {m.Decisions, 9}, "failed removals": {m.FailedRemovals, 9}, "failed validations": {m.FailedValidations, 4}, "evictions": {m.Evictions, 3},
+		"writes of the record": {m.RecordWrites, 4}, "interruption messages": {m.NoticesReceived, 8}, "status checks": {m.StatusUnhealthy, 3},
+		"claims, whose pools nobody knows at the start": {m.ClaimsCreated, 0},
+	} {
+		series := make(chan prometheus.Metric, 100)
+		c.counter.Collect(series)
+		if got := len(series); got != c.series {
+			t.Errorf("%s: %d series at the start, want %d", name, got, c.series)
+		}
+	}
+}
+
 func TestDefinitionsAreComplete(t *testing.T) {
 	label := regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 	for _, d := range observe.Definitions() {

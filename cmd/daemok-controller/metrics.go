@@ -30,7 +30,7 @@ func (p *parts) addMetrics(ctx context.Context) error {
 	}
 	current := &state.Collector{
 		Store: foreign.HideFrom(p.manager.GetClient()), Serves: controller.Served(p.pools()), Snapshot: p.keeper.Snapshot, Kinds: p.classes.Kinds, Leading: p.leadsAndKnows,
-		Objects: !p.options.disableStateMetrics, Now: time.Now,
+		Objects: !p.options.disableStateMetrics, Offers: state.Offers(p.options.offeringMetrics), Now: time.Now,
 	}
 	for _, c := range []prometheus.Collector{current, p.follower} {
 		if err := metrics.Registry.Register(c); err != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/daemok/daemok/kube/api/mark"
 	"github.com/daemok/daemok/kube/settings"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/observe/state"
 )
 
 // options is how the controller is set up. Every one is a flag and an
@@ -44,6 +45,7 @@ type options struct {
 	payback                           string
 	enableProfiling                   bool
 	disableStateMetrics               bool
+	offeringMetrics                   string
 
 	clusterName, clusterEndpoint, clusterCABundle string
 	interruptionQueue                             string
@@ -135,6 +137,7 @@ func (r *reader) define(o *options) {
 	r.text(&o.payback, "payback", "on", "on, or off to let nodes go whatever moving their pods costs, if anything is saved at all; see docs/concepts/retire.md")
 	r.boolean(&o.enableProfiling, "enable-profiling", false, "serve /debug/pprof on the metrics port")
 	r.boolean(&o.disableStateMetrics, "disable-cluster-state-observability", false, "no metrics of single nodes, pods and other objects, nor of their conditions")
+	r.text(&o.offeringMetrics, "offering-metrics", string(state.UsedOffers), "instance types and offerings that have metrics: used for those that a NodePool or Provisioner allows, all for all that its class offers (megabytes a scrape), none")
 	r.text(&o.clusterName, "cluster-name", "", "name of the EKS cluster; required")
 	r.text(&o.clusterEndpoint, "cluster-endpoint", "", "URL of the API server as machines reach it; asked of EKS where empty")
 	r.text(&o.clusterCABundle, "cluster-ca-bundle", "", "base64 CA bundle for machines; that of the controller's own connection where empty")
@@ -170,6 +173,8 @@ func (o *options) check() error {
 		return fmt.Errorf("--preference-worth (PREFERENCE_WORTH) is %v: want a share above 0, such as 1 for as much again", o.preferenceWorth)
 	case o.minValuesPolicy != "Strict" && o.minValuesPolicy != "BestEffort":
 		return fmt.Errorf("--min-values-policy (MIN_VALUES_POLICY) is %q: want Strict or BestEffort", o.minValuesPolicy)
+	case !slices.Contains([]state.Offers{state.AllOffers, state.UsedOffers, state.NoOffers}, state.Offers(o.offeringMetrics)):
+		return fmt.Errorf("--offering-metrics (OFFERING_METRICS) is %q: want all, used or none", o.offeringMetrics)
 	case o.payback != "on" && o.payback != "off":
 		return fmt.Errorf("--payback (PAYBACK) is %q: want on or off", o.payback)
 	case o.vmMemoryOverheadPercent < 0 || o.vmMemoryOverheadPercent >= 1:

@@ -14,7 +14,7 @@ import (
 
 // Lines scrapes the metrics of these names, all without a name, and returns
 // their series sorted: "name label=value 3", with "2 in 5s" for histograms and
-// summaries. Those that measured nothing yet are left out.
+// summaries. Those that counted or measured nothing yet are left out.
 func Lines(from prometheus.Gatherer, names ...string) ([]string, error) {
 	families, err := from.Gather()
 	if err != nil {
@@ -33,6 +33,9 @@ func Lines(from prometheus.Gatherer, names ...string) ([]string, error) {
 				}
 			}
 			value, measured := fmt.Sprintf("%.10g", m.GetGauge().GetValue()+m.GetCounter().GetValue()), true
+			if c := m.GetCounter(); c != nil {
+				measured = c.GetValue() > 0
+			}
 			if h := m.GetHistogram(); h != nil {
 				value, measured = fmt.Sprintf("%d in %gs", h.GetSampleCount(), h.GetSampleSum()), h.GetSampleCount() > 0
 			}

@@ -29,6 +29,7 @@ type Collector struct {
 	Kinds    func(ref karpv1.NodeClassReference) (*cluster.Catalogue, string)
 	Leading  func() bool // false: another process exports the state
 	Objects  bool        // series for each node, pod and object too
+	Offers   Offers      // which instance types and offerings have series
 	Now      func() time.Time
 }
 
@@ -63,7 +64,7 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 	s := c.Snapshot()
 	w.poolBudgets(s)
 	w.utilization(s)
-	w.offers(s, c.Kinds)
+	w.offers(s, c.Kinds, c.Offers)
 	if !c.Objects {
 		return
 	}

@@ -39,10 +39,10 @@ func catalogue() *cluster.Catalogue {
 	return &cluster.Catalogue{Revision: 1, Kinds: []cluster.Kind{{
 		Name: "m5.large", Capacity: quantity.Resources{CPU: 2000, Memory: 8 << 30},
 		Offers: []cluster.Offer{
-			{Zone: "a", Option: cluster.OnDemand, Price: 96000, Priced: true, Available: true},
+			{Zone: "a", Option: cluster.OnDemand, Price: 96000, Priced: true, Available: true, Labels: constraint.Labels{{Key: api.LabelZone, Value: "a"}}},
 			{Zone: "a", Option: cluster.OnDemand, Price: 102000, Priced: true, Unless: constraint.Label{Key: api.LabelTenancy, Value: "default"}},
-			{Zone: "b", Option: cluster.Spot},
-			{Zone: "b", Option: cluster.Reserved, Stocks: []cluster.Stock{{Name: "cr-1", Left: 2}, {Name: "pg-1/b", Left: 7}}, Labels: constraint.Labels{{Key: api.LabelReservationID, Value: "cr-1"}}},
+			{Zone: "b", Option: cluster.Spot, Labels: constraint.Labels{{Key: api.LabelZone, Value: "b"}}},
+			{Zone: "b", Option: cluster.Reserved, Stocks: []cluster.Stock{{Name: "cr-1", Left: 2}, {Name: "pg-1/b", Left: 7}}, Labels: constraint.Labels{{Key: api.LabelReservationID, Value: "cr-1"}, {Key: api.LabelZone, Value: "b"}}},
 		},
 	}}}
 }
@@ -105,7 +105,7 @@ func collector(t *testing.T) *Collector {
 		Serves: translate.Generations{translate.NodePools()},
 		Store:  fake.NewClientBuilder().WithScheme(s).WithObjects(objects()...).Build(), Snapshot: func() *cluster.Snapshot { return seen },
 		Kinds:   func(karpv1.NodeClassReference) (*cluster.Catalogue, string) { return catalogue(), "" },
-		Leading: func() bool { return true }, Objects: true, Now: func() time.Time { return now },
+		Leading: func() bool { return true }, Objects: true, Offers: AllOffers, Now: func() time.Time { return now },
 	}
 }
 
@@ -259,6 +259,44 @@ func TestSeriesOfObjectsCanBeSwitchedOff(t *testing.T) {
 	}
 	if !tells(got, "karpenter_nodepools_cost_total nodepool=web 0.116") {
 		t.Errorf("what is not of single objects is gone too:\n%s", strings.Join(got, "\n"))
+	}
+}
+
+// Thousands of offerings are megabytes a scrape: those that no pool allows and no
+// instance has are left out unless they are asked for.
+func TestOfferingsHaveSeriesAsTheSettingSays(t *testing.T) {
+	const available = "karpenter_cloudprovider_instance_type_offering_available capacity_type="
+	all := []string{available + "on-demand instance_type=m5.large zone=a 1", available + "reserved instance_type=m5.large zone=b 0", available + "spot instance_type=m5.large zone=b 0"}
+	tests := map[string]struct {
+		which  Offers
+		allows []constraint.Requirement // of the pool; the instance is on demand in zone a
+		want   []string
+	}{
+		"all":                             {AllOffers, nil, all},
+		"a pool that allows all":          {UsedOffers, []constraint.Requirement{}, all},
+		"a pool that allows one zone":     {UsedOffers, []constraint.Requirement{{Key: api.LabelZone, Set: constraint.Values("a")}}, all[:1]},
+		"a pool whose class is not ready": {UsedOffers, nil, all[:1]},
+		"none":                            {NoOffers, nil, nil},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			c := collector(t)
+			c.Offers = tt.which
+			seen := *c.Snapshot()
+			pool := seen.Pools[0]
+			pool.Catalogue = nil
+			if tt.allows != nil {
+				pool.Catalogue, pool.Requirements = catalogue(), constraint.NewRequirements(tt.allows...)
+			}
+			seen.Pools = []cluster.Pool{pool}
+			c.Snapshot = func() *cluster.Snapshot { return &seen }
+			if got := scraped(t, c, "karpenter_cloudprovider_instance_type_offering_available"); !slices.Equal(got, tt.want) {
+				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(tt.want, "\n"))
+			}
+			if types := scraped(t, c, "karpenter_cloudprovider_instance_type_cpu_cores"); (len(types) > 0) != (tt.want != nil) {
+				t.Errorf("types: %q", types)
+			}
+		})
 	}
 }
 

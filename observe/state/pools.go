@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/fit"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/core/retire"
@@ -49,12 +50,23 @@ func (w *world) utilization(s *cluster.Snapshot) {
 	}
 }
 
-// offers tells what the classes in use offer, and what the pools' machines
-// cost. Where two classes offer the same it is told once: available if it is
+// Offers says which instance types and offerings have series: there are thousands.
+type Offers string
+
+// The choices.
+const (
+	AllOffers  Offers = "all"  // of the classes in use
+	UsedOffers Offers = "used" // that a pool allows, or an instance has
+	NoOffers   Offers = "none"
+)
+
+// offers exports what the classes in use offer, and what the pools' machines
+// cost. Where two classes offer the same it is exported once: available if it is
 // for any of them.
-func (w *world) offers(s *cluster.Snapshot, kinds func(karpv1.NodeClassReference) (*cluster.Catalogue, string)) {
+func (w *world) offers(s *cluster.Snapshot, kinds func(karpv1.NodeClassReference) (*cluster.Catalogue, string), which Offers) {
 	catalogues := w.catalogues(kinds)
 	w.costs(s, catalogues)
+	used := w.used(s, which)
 	seen := map[*cluster.Catalogue]bool{}
 	types, open := map[string]quantity.Resources{}, map[offer]bool{}
 	prices := map[offer]quantity.MicroUSDPerHour{}
@@ -66,7 +78,6 @@ func (w *world) offers(s *cluster.Snapshot, kinds func(karpv1.NodeClassReference
 		seen[c] = true
 		for i := range c.Kinds {
 			k := &c.Kinds[i]
-			types[k.Name] = k.Capacity
 			for j := range k.Offers {
 				o := &k.Offers[j]
 				if id := o.Reservation(); id != "" {
@@ -76,6 +87,10 @@ func (w *world) offers(s *cluster.Snapshot, kinds func(karpv1.NodeClassReference
 					continue // what few ask for says nothing of the usual
 				}
 				at := offer{k.Name, string(o.Option), o.Zone}
+				if which == NoOffers || which == UsedOffers && !used[at] {
+					continue
+				}
+				types[k.Name] = k.Capacity
 				open[at] = open[at] || o.Available
 				if o.Priced {
 					prices[at] = o.Price
@@ -103,6 +118,25 @@ func (w *world) offers(s *cluster.Snapshot, kinds func(karpv1.NodeClassReference
 }
 
 type offer struct{ kind, option, zone string }
+
+// used are the offerings that pools allow or instances have. Without a catalogue a
+// pool, whose class is not ready, allows none.
+func (w *world) used(s *cluster.Snapshot, which Offers) map[offer]bool {
+	if which != UsedOffers {
+		return nil
+	}
+	out := map[offer]bool{}
+	for _, p := range fit.ForPools(s.Pools, nil) {
+		for _, o := range p.Options {
+			out[offer{p.Kind(o).Name, string(p.Offer(o).Option), p.Offer(o).Zone}] = true
+		}
+	}
+	for i := range w.claims {
+		l := w.claims[i].Labels
+		out[offer{l[api.LabelInstanceType], l[api.LabelCapacityType], l[api.LabelZone]}] = true
+	}
+	return out
+}
 
 // reservation is what one is for, and how many machines it has room for.
 type reservation struct {

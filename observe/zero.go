@@ -1,0 +1,36 @@
+package observe
+
+import (
+	"strings"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/core/plan"
+)
+
+// fromZero are the label values, in the order of the table, of the series that a counter
+// shows before anything was counted: rate() and increase() miss the first increment of a
+// series that is not there before it. Counters whose label values depend on the cluster
+// are not among them.
+func fromZero() map[string][][]string {
+	moves := [][]string{
+		{"delete", lower(plan.Empty), "empty"},
+		{"delete", lower(plan.Underutilized), "single"}, {"delete", lower(plan.Underutilized), "multi"},
+		{"replace", lower(plan.Underutilized), "single"}, {"replace", lower(plan.Underutilized), "multi"},
+		{"delete", lower(plan.Drifted), ""}, {"replace", lower(plan.Drifted), ""},
+		{"delete", lower(plan.Expired), ""}, {"replace", lower(plan.Expired), ""},
+	}
+	return map[string][][]string{
+		"karpenter_voluntary_disruption_decisions_total":          moves,
+		"karpenter_voluntary_disruption_queue_failures_total":     moves,
+		"karpenter_voluntary_disruption_failed_validations_total": {{"empty"}, {"single"}, {"multi"}, {""}},
+		"karpenter_pods_eviction_requests_total":                  {{"200"}, {"429"}, {"500"}},
+		"daemok_record_writes_total":                              {{"written"}, {"conflict"}, {"forbidden"}, {"failed"}},
+		"karpenter_interruption_received_messages_total": {
+			{string(cloud.Interrupted)}, {string(cloud.Rebalance)}, {string(cloud.Maintenance)}, {string(cloud.HasStopped)}, {string(cloud.Terminated)},
+			{string(cloud.ReservationInterrupted)}, {string(cloud.NoOp)}, {string(cloud.NotUnderstood)},
+		},
+		"karpenter_interruption_instance_status_unhealthy_total": {{string(cloud.InstanceFails)}, {string(cloud.SystemFails)}, {string(cloud.Scheduled)}},
+	}
+}
+
+func lower(r plan.RemovalReason) string { return strings.ToLower(string(r)) }
