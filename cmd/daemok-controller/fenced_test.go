@@ -72,7 +72,7 @@ func (r *reached) CollectProfiles(context.Context, map[string]bool) ([]string, e
 	return nil, r.call("CollectProfiles")
 }
 func (r *reached) Verify(context.Context, nodeclass.Class) error { return r.call("Verify") }
-func (r *reached) Drop(string) {}
+func (r *reached) Drop(string)                                   {}
 
 func (r *reached) Forget(context.Context, nodeclass.Class) error { return r.call("Forget") }
 func (r *reached) RefreshTypes(context.Context) error            { return r.call("RefreshTypes") }
