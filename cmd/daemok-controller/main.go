@@ -6,7 +6,7 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -28,10 +28,15 @@ func main() {
 	switch {
 	case errors.Is(err, pflag.ErrHelp):
 	case err != nil:
-		fmt.Fprintf(os.Stderr, "daemok-controller: %v\n", err)
+		report(os.Stderr, err)
 		stop()
 		os.Exit(1)
 	}
+}
+
+// report writes the error that ends the process as a line like all others.
+func report(to io.Writer, err error) {
+	newLogger(to, "error").Error("the controller ends", "error", err.Error())
 }
 
 // run reads the options, builds the program and runs it until ctx ends.

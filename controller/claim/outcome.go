@@ -76,17 +76,12 @@ func (o *Outcomes) Bought(ctx context.Context, c *karpv1.NodeClaim, m cloud.Mach
 	if err := o.Store.Status().Patch(ctx, c, client.MergeFrom(before)); err != nil {
 		return fmt.Errorf("write machine %s on claim %s: %w", m.ID, c.Name, err)
 	}
-	o.Log.Info("bought a machine", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "machine", m.ID, "type", m.Kind,
-		"zone", m.Zone, "option", string(m.Option), "price", priceOf(offer))
-	return nil
-}
-
-// priceOf is what an hour costs, in words.
-func priceOf(o cluster.Offer) string {
-	if !o.Priced {
-		return "unknown"
+	said := []any{"claim", c.Name, "pool", translate.PoolCalled(c.Labels), "machine", m.ID, "type", m.Kind, "zone", m.Zone, "option", string(m.Option)}
+	if offer.Priced {
+		said = append(said, "priceUSDPerHour", offer.Price.Dollars())
 	}
-	return o.Price.String()
+	o.Log.Info("launched an instance", said...)
+	return nil
 }
 
 // launchLabels are the claim's own labels and, under keys it does not have,

@@ -98,7 +98,7 @@ func unlike(launches []plan.Launch) (first, others []plan.Launch) {
 func (p *Preparer) foresee(ctx context.Context, l plan.Launch) (r Request, ok bool) {
 	r, err := p.requestFor(ctx, l)
 	if err != nil {
-		p.Log.Debug("could not foresee a launch", "pool", l.Pool.String(), "error", err.Error())
+		p.Log.Debug("could not foresee a launch", "pool", translate.Called(l.Pool), "error", err.Error())
 	}
 	return r, err == nil
 }

@@ -181,7 +181,7 @@ func (r *Reconciler) follow(ctx context.Context, c *karpv1.NodeClaim) (time.Dura
 		return 0, err
 	}
 	if condition.IsTrue(c, karpv1.ClaimInitialized) && !condition.IsTrue(before, karpv1.ClaimInitialized) {
-		r.Log.Info("node is ready for pods", "claim", c.Name, "node", c.Status.NodeName, "after", r.age(c))
+		r.Log.Info("node is ready for pods", "claim", c.Name, "node", c.Status.NodeName, "afterSeconds", r.age(c))
 	}
 	if held > 0 {
 		return held, nil // the node is there
@@ -202,7 +202,7 @@ func (r *Reconciler) hasJoined(c *karpv1.NodeClaim) {
 		return
 	}
 	r.Log.Info("node has joined", "claim", c.Name, "node", c.Status.NodeName, "machine", c.Status.ProviderID,
-		"type", c.Labels[api.LabelInstanceType], "after", r.age(c))
+		"type", c.Labels[api.LabelInstanceType], "afterSeconds", r.age(c))
 	r.Metrics.NodesCreated.WithLabelValues(translate.PoolCalled(c.Labels), c.Labels[api.LabelZone]).Inc()
 	if r.Health != nil {
 		r.Health(c, true)
@@ -210,8 +210,8 @@ func (r *Reconciler) hasJoined(c *karpv1.NodeClaim) {
 }
 
 // age is how long ago the claim was made, in words.
-func (r *Reconciler) age(c *karpv1.NodeClaim) string {
-	return r.Now().Sub(c.CreationTimestamp.Time).Round(time.Second).String()
+func (r *Reconciler) age(c *karpv1.NodeClaim) float64 {
+	return r.Now().Sub(c.CreationTimestamp.Time).Round(time.Second).Seconds()
 }
 
 // patience gives up a machine whose node does not come, and looks again when the

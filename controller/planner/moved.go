@@ -111,15 +111,15 @@ func (t *Teller) Replacing(m plan.Move, l apply.Launched) {
 	for i, r := range m.Removals {
 		nodes[i] = r.Node
 	}
-	said := []any{"pool", l.Launch.Pool.String(), "replaces", strings.Join(nodes, ","), "reason", string(m.Removals[0].Reason)}
+	said := []any{"pool", translate.Called(l.Launch.Pool), "replaces", strings.Join(nodes, ","), "reason", string(m.Removals[0].Reason)}
 	if l.Err != nil {
 		t.Log.Error("could not order a machine to replace others", append(said, "error", l.Err.Error())...)
 		return
 	}
 	t.Metrics.ClaimsCreated.WithLabelValues(reasonOf(m.Removals[0]), translate.Called(l.Launch.Pool), relaxed(l.Launch)).Inc()
 	c := l.Launch.Choice
-	t.Log.Info("ordered a machine to replace others", append(said, "claim", l.Claim.Name, "planned", inWords(c),
-		"type", c.Kind, "zone", c.Zone, "option", string(c.Option))...)
+	said = append(append(said, "claim", l.Claim.Name, "type", c.Kind, "zone", c.Zone, "option", string(c.Option)), priceOf(c)...)
+	t.Log.Info("ordered a machine to replace others", said...)
 	event := observe.Event{About: l.Claim, Key: "NodeClaim/" + l.Claim.Name, Reason: "DisruptionLaunching",
 		Message: fmt.Sprintf("Launching NodeClaim: %s: in place of %s", m.Removals[0].Reason, strings.Join(nodes, ", "))}
 	t.Events.Publish(event)

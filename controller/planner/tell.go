@@ -3,7 +3,6 @@ package planner
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"log/slog"
 	"math"
 	"slices"
@@ -66,13 +65,13 @@ func (t *Teller) Planned(s *cluster.Snapshot, p plan.Plan, took time.Duration) {
 		return
 	}
 	said := []any{"basis", p.Basis, "waiting", len(s.Waiting), "launches", len(p.Launches),
-		"withdrawals", len(p.Withdrawals), "removals", len(p.Removals()), "unplaced", unplaced, "took", took.String(), "cost", p.CostAfter.String()}
+		"withdrawals", len(p.Withdrawals), "removals", len(p.Removals()), "unplaced", unplaced, "tookSeconds", took.Seconds(), "costUSDPerHour", p.CostAfter.Dollars()}
 	if len(p.Launches) > 0 {
-		said = append(said, "launchCost", p.LaunchCost().String(), "likelyCost", p.Promise().String())
+		said = append(said, "launchCostUSDPerHour", p.LaunchCost().Dollars(), "likelyCostUSDPerHour", p.Promise().Dollars())
 		t.measureCost(p)
 	}
 	if gap, ok := p.Gap(); ok {
-		said = append(said, "bound", p.Bound.String(), "gap", fmt.Sprintf("%.1f%%", 100*max(0, gap)))
+		said = append(said, "boundUSDPerHour", p.Bound.Dollars(), "gapPercent", math.Round(1000*max(0, gap))/10)
 	}
 	t.Log.Info("made a plan", said...)
 }
@@ -193,17 +192,18 @@ func (t *Teller) Gathered(err error) {
 func (t *Teller) Launched(list []apply.Launched) {
 	for _, l := range list {
 		if errors.Is(l.Err, apply.ErrPoolChanged) {
-			t.Log.Info("ordered nothing after all", "pool", l.Launch.Pool.String(), "reason", l.Err.Error())
+			t.Log.Info("ordered nothing after all", "pool", translate.Called(l.Launch.Pool), "reason", l.Err.Error())
 			continue
 		}
 		if l.Err != nil {
-			t.Log.Error("could not order a machine", "pool", l.Launch.Pool.String(), "error", l.Err.Error())
+			t.Log.Error("could not order a machine", "pool", translate.Called(l.Launch.Pool), "error", l.Err.Error())
 			continue
 		}
 		t.Metrics.ClaimsCreated.WithLabelValues("provisioned", translate.Called(l.Launch.Pool), relaxed(l.Launch)).Inc()
 		c := l.Launch.Choice
-		said := []any{"claim", l.Claim.Name, "pool", l.Launch.Pool.String(), "pods", len(l.Launch.Pods),
-			"planned", inWords(c), "type", c.Kind, "zone", c.Zone, "option", string(c.Option)}
+		said := []any{"claim", l.Claim.Name, "pool", translate.Called(l.Launch.Pool), "pods", len(l.Launch.Pods),
+			"type", c.Kind, "zone", c.Zone, "option", string(c.Option)}
+		said = append(said, priceOf(c)...)
 		if len(l.Launch.Notes) > 0 {
 			said = append(said, "notes", strings.Join(l.Launch.Notes, "; "))
 		}
@@ -220,7 +220,7 @@ func (t *Teller) Launched(list []apply.Launched) {
 // Withdrawn tells of orders that were taken back, or could not be.
 func (t *Teller) Withdrawn(list []apply.Withdrawn) {
 	for _, w := range list {
-		said := []any{"claim", w.Claim, "pool", w.Pool.String()}
+		said := []any{"claim", w.Claim, "pool", translate.Called(w.Pool)}
 		switch {
 		case w.Err == nil:
 			t.Log.Info("withdrew an order", append(said, "reason", w.Note)...)
@@ -235,12 +235,12 @@ func (t *Teller) Withdrawn(list []apply.Withdrawn) {
 }
 
 // inWords names what the plan would like best; what is bought may be another.
-func inWords(c plan.Choice) string {
-	price := "an unknown price"
-	if c.Priced {
-		price = c.Price.String()
+// priceOf is the field of a log line with the price, where it is known.
+func priceOf(c plan.Choice) []any {
+	if !c.Priced {
+		return nil
 	}
-	return fmt.Sprintf("%s %s in %s at %s", c.Option, c.Kind, c.Zone, price)
+	return []any{"priceUSDPerHour", c.Price.Dollars()}
 }
 
 func relaxed(l plan.Launch) string {

@@ -66,6 +66,10 @@ func (p MicroUSDPerHour) String() string {
 	return fmt.Sprintf("%s$%d.%06d/h", sign, p/1e6, p%1e6)
 }
 
+// Dollars returns the price in US dollars per hour, for output alone: sums of such
+// numbers depend on their order.
+func (p MicroUSDPerHour) Dollars() float64 { return float64(p) / 1e6 }
+
 // priceMax is more than any machine costs, and so little that sums of thousands
 // of prices can be counted.
 const priceMax = MicroUSDPerHour(1e15)

@@ -60,7 +60,7 @@ func payFor(t *testing.T, option string, most float64) {
 	if waiting := field(t, first, "waiting"); waiting != strconv.Itoa(pods) {
 		t.Fatalf("the first plan is for %s pods, want all: %s", waiting, first)
 	}
-	planned, promised := amount(t, first, "launchCost"), amount(t, first, "likelyCost")
+	planned, promised := amount(t, first, "launchCostUSDPerHour"), amount(t, first, "likelyCostUSDPerHour")
 	bill, machines := s.bill()
 	launches, _ := strconv.Atoi(field(t, first, "launches"))
 	t.Logf("%d pods run after %.0f s; planned %d machines for $%.2f, to come to $%.2f; %d machines for $%.2f are paid, %+.1f %% of what was said and %+.1f %% of what was planned; %.0f %% of the pods are on a kind of node planned for so many",
@@ -187,8 +187,7 @@ func field(t *testing.T, line, name string) string {
 
 func amount(t *testing.T, line, name string) float64 {
 	t.Helper()
-	text := strings.TrimSuffix(strings.TrimPrefix(field(t, line, name), "$"), "/h")
-	value, err := strconv.ParseFloat(text, 64)
+	value, err := strconv.ParseFloat(field(t, line, name), 64)
 	if err != nil {
 		t.Fatal(err)
 	}

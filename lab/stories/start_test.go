@@ -3,6 +3,7 @@ package stories_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
@@ -60,8 +61,9 @@ func TestControllerRefusesToStart(t *testing.T) {
 				t.Fatalf("the controller ended with %v, want exit code 1\n%s", err, &stderr)
 			}
 			line := strings.TrimSuffix(stderr.String(), "\n")
-			if strings.Contains(line, "\n") || !strings.HasPrefix(line, "daemok-controller: ") || !saysAll(line, tt.says) {
-				t.Errorf("stderr is\n%s\nwant one line of daemok-controller that says %q", line, tt.says)
+			var said struct{ Level, Error string }
+			if err := json.Unmarshal([]byte(line), &said); err != nil || said.Level != "ERROR" || !saysAll(said.Error, tt.says) {
+				t.Errorf("stderr is\n%s\nwant one error in JSON that says %q", line, tt.says)
 			}
 			t.Logf("after %.1fs: %s", time.Since(began).Seconds(), line)
 		})

@@ -191,7 +191,7 @@ func (l *callLog) table(from time.Time) string {
 func (l *callLog) Handle(_ context.Context, r slog.Record) error {
 	text := r.Message
 	r.Attrs(func(a slog.Attr) bool {
-		if a.Key == "took" || a.Key == "error" {
+		if a.Key == "tookSeconds" || a.Key == "error" {
 			text += ", " + a.String()
 		}
 		return true
