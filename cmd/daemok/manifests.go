@@ -123,5 +123,5 @@ func writeAddition(out io.Writer, with plan.Plan, a *addition) error {
 	if _, err := fmt.Fprint(out, text); err != nil {
 		return err
 	}
-	return writeTable(out, "manifests", supposition{"without", a.without}, []supposition{{"with", with}})
+	return writeTable(out, "manifests", supposition{question: "without", made: a.without}, []supposition{{question: "with", made: with}})
 }

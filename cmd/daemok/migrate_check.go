@@ -24,6 +24,7 @@ import (
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/legacy/migrate"
+	"github.com/daemok/daemok/kube/legacy/move"
 	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/kube/translate"
 )
@@ -49,10 +50,22 @@ func (m *migration) check(ctx context.Context, cluster reached, r *migrate.Resul
 	if n := r.Refused(); n > 0 {
 		return fmt.Errorf("%d errors, see the report: what has one cannot be migrated", n)
 	}
+	if err := mayApply(ctx, cluster, r); err != nil {
+		return fmt.Errorf("--apply would refuse: %w", err)
+	}
 	if touched > 0 || lacks > 0 {
 		return &exitError{fmt.Errorf("%d nodes would be replaced, and %d rights are missing", touched, lacks), wouldTouch}
 	}
 	return nil
+}
+
+// mayApply says why --apply would not begin.
+func mayApply(ctx context.Context, cluster reached, r *migrate.Result) error {
+	objects, err := older(ctx, cluster)
+	if err != nil || len(objects) == 0 {
+		return err
+	}
+	return mover(cluster, io.Discard).Check(ctx, move.Plan{Older: objects, Newer: r.New()})
 }
 
 // compareRights compares the policies in files with what the controller needs; without

@@ -19,6 +19,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws"
 	"github.com/daemok/daemok/kube/api"
 	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
+	"github.com/daemok/daemok/kube/api/condition"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
 	"github.com/daemok/daemok/kube/storetest"
 )
@@ -39,7 +40,7 @@ func olderCluster(t *testing.T, settings map[string]string, more ...client.Objec
 	deployment.Spec.Template = corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: pods}
 	owner := metav1.OwnerReference{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web-1", UID: "1", Controller: new(true)}
 	for _, o := range append([]client.Object{
-		&v1alpha5.Provisioner{ObjectMeta: metav1.ObjectMeta{Name: "default", Annotations: map[string]string{api.AnnotationProvisionerHash: "1"}}},
+		readyProvisioner("default"),
 		&awsv1alpha1.AWSNodeTemplate{ObjectMeta: metav1.ObjectMeta{Name: "default"}, Spec: awsv1alpha1.AWSNodeTemplateSpec{
 			AWS: awsv1alpha1.AWS{SubnetSelector: tags, SecurityGroupSelector: tags}, UserData: new("echo ${HOME}")}},
 		deployment,
@@ -52,6 +53,12 @@ func olderCluster(t *testing.T, settings map[string]string, more ...client.Objec
 		}
 	}
 	return reached{store, "1.33"}
+}
+
+func readyProvisioner(name string) *v1alpha5.Provisioner {
+	p := &v1alpha5.Provisioner{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{api.AnnotationProvisionerHash: "1"}}}
+	condition.Set(p, "Ready", metav1.ConditionTrue, "Ready", "", time.Now())
+	return p
 }
 
 // asked runs daemok migrate on a cluster.
@@ -186,6 +193,23 @@ func TestMigrateChecksACluster(t *testing.T) {
 	}
 	if _, _, err := asked(t, reached{}, nil, "--check", "-f", "x"); err == nil || !strings.Contains(err.Error(), "leave -f out") {
 		t.Errorf("a check of files gives %v", err)
+	}
+}
+
+// A check fails where the move could not begin: whoever checks before the move hears it
+// then, not in the middle of the night of the move.
+func TestMigrateChecksWhetherTheMoveCouldBegin(t *testing.T) {
+	account := pretendAccount(t)
+	unready := readyProvisioner("old")
+	condition.Set(unready, "Ready", metav1.ConditionFalse, "UnhealthyDependents", "Kubernetes 1.36 has no images of AL2", time.Now())
+	cluster := olderCluster(t, map[string]string{"aws.defaultInstanceProfile": "nodes"}, unready)
+	_, _, err := asked(t, cluster, func(context.Context) (*aws.Provider, error) { return account, nil }, "--check")
+	if _, found := errors.AsType[*exitError](err); err == nil || found || !strings.Contains(err.Error(), "--apply would refuse: Provisioner old is not ready: Kubernetes 1.36 has no images of AL2: mend it, or delete it") {
+		t.Errorf("the check ends with %v, want exit code 1 and what --apply says", err)
+	}
+	_, _, applied := asked(t, cluster, nil, "--apply")
+	if applied == nil || !strings.Contains(applied.Error(), "Provisioner old is not ready") {
+		t.Errorf("--apply ends with %v", applied)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/daemok/daemok/kube/legacy"
 	"github.com/daemok/daemok/kube/roll"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/observe/record"
 )
 
 // lookEvery is how often progress is looked at.
@@ -126,9 +127,13 @@ func follow(ctx context.Context, store client.Client, out io.Writer, pools []tra
 		if err != nil {
 			return err
 		}
+		kept, _, err := record.Read(ctx, store, systemNamespace())
+		if err != nil {
+			return err
+		}
 		done, text := true, ""
 		for _, p := range all {
-			done, text = done && p.Done(), text+p.String()+"\n"
+			done, text = done && p.Done(), text+p.Keep(kept.Stays).String()+"\n"
 		}
 		if text != last {
 			if _, err := io.WriteString(out, text); err != nil {

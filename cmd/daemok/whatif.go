@@ -18,17 +18,18 @@ import (
 type supposition struct {
 	question string
 	made     plan.Plan
+	notes    []string // pools that stay as they are, and why
 }
 
 // suppose makes a plan for the situation under each of the questions.
 func suppose(s *cluster.Snapshot, policy decide.Policy, questions []whatif.Question) ([]supposition, error) {
 	var out []supposition
 	for _, q := range questions {
-		changed, err := q.Apply(s)
+		changed, notes, err := q.Apply(s)
 		if err != nil {
 			return nil, fmt.Errorf("--what-if %s: %w", q.Text, err)
 		}
-		out = append(out, supposition{q.Text, planOf(changed, policy)})
+		out = append(out, supposition{q.Text, planOf(changed, policy), notes})
 	}
 	return out, nil
 }
@@ -51,8 +52,9 @@ func planOf(s *cluster.Snapshot, policy decide.Policy) plan.Plan {
 
 // whatIfJSON is the plan under a question beside the plan as it is.
 type whatIfJSON struct {
-	Question   string  `json:"question"`
-	Difference float64 `json:"difference"` // of costAfter; negative is cheaper
+	Question   string   `json:"question"`
+	Difference float64  `json:"difference"`      // of costAfter; negative is cheaper
+	Notes      []string `json:"notes,omitempty"` // pools that stay as they are, and why
 	outcomeJSON
 }
 
@@ -75,7 +77,7 @@ type boughtJSON struct {
 }
 
 func whatIfView(x supposition, asIs plan.Plan) whatIfJSON {
-	return whatIfJSON{x.question, dollars(x.made.CostAfter - asIs.CostAfter), outcomeView(x.made)}
+	return whatIfJSON{x.question, dollars(x.made.CostAfter - asIs.CostAfter), x.notes, outcomeView(x.made)}
 }
 
 func outcomeView(p plan.Plan) outcomeJSON {
@@ -111,7 +113,17 @@ func writeWhatIf(out io.Writer, asIs plan.Plan, others []supposition) error {
 	if len(others) == 0 {
 		return nil
 	}
-	return writeTable(out, "what if", supposition{"as it is", asIs}, others)
+	if err := writeTable(out, "what if", supposition{question: "as it is", made: asIs}, others); err != nil {
+		return err
+	}
+	for _, x := range others {
+		for _, note := range x.notes {
+			if _, err := fmt.Fprintf(out, "what if %s: a pool stays as it is: %s\n", x.question, note); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // writeTable compares plans with the first one.

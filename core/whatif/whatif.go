@@ -8,6 +8,7 @@
 package whatif
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -102,17 +103,21 @@ func keys() []string {
 }
 
 // Apply returns the situation as it would be with the changes. What is there
-// already stays as it is: only what may be bought differs.
-func (q Question) Apply(s *cluster.Snapshot) (*cluster.Snapshot, error) {
+// already stays as it is: only what may be bought differs. A pool that is not named
+// and cannot be changed, as where its class is not ready, stays as it is, and notes
+// say so; it is an error where no pool can be changed.
+func (q Question) Apply(s *cluster.Snapshot) (changed *cluster.Snapshot, notes []string, err error) {
 	out := *s
 	out.Pools = slices.Clone(s.Pools)
 	edited := map[int]map[string][]string{} // by pool: values by key
+	named := map[int]bool{}
 	for _, c := range q.changes {
 		at, err := find(out.Pools, c.pool)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, i := range at {
+			named[i] = named[i] || c.pool != ""
 			if edited[i] == nil {
 				edited[i] = map[string][]string{}
 			}
@@ -123,11 +128,21 @@ func (q Question) Apply(s *cluster.Snapshot) (*cluster.Snapshot, error) {
 		if edited[i] == nil {
 			continue
 		}
-		if err := apply(&out.Pools[i], edited[i]); err != nil {
-			return nil, fmt.Errorf("%s: %w", out.Pools[i].ID, err)
+		wrong := apply(&out.Pools[i], edited[i])
+		if wrong == nil {
+			continue
 		}
+		wrong = fmt.Errorf("%s: %w", out.Pools[i].ID, wrong)
+		if named[i] {
+			return nil, nil, wrong
+		}
+		out.Pools[i] = s.Pools[i]
+		notes, err = append(notes, wrong.Error()), cmp.Or(err, wrong)
 	}
-	return &out, nil
+	if len(notes) == len(edited) {
+		return nil, nil, err
+	}
+	return &out, notes, nil
 }
 
 // find returns the positions of the pools that a name means: "default",

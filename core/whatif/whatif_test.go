@@ -81,7 +81,7 @@ func TestChangesOfWhatPoolsSell(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := q.Apply(s)
+			got, _, err := q.Apply(s)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -102,7 +102,7 @@ func TestChangesLeaveTheRest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := q.Apply(s)
+	got, _, err := q.Apply(s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,6 +117,30 @@ func TestChangesLeaveTheRest(t *testing.T) {
 		if want := strings.HasSuffix(r.Key, "generation"); (r.MinValues == 1) != want {
 			t.Errorf("minValues of %s is %d", r.Key, r.MinValues)
 		}
+	}
+}
+
+// A question about all pools goes on past one whose class is not ready, and says so.
+func TestAPoolThatCannotBeChangedStaysAsItIs(t *testing.T) {
+	s := parsed(t)
+	q, err := whatif.Parse("capacity=spot")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, notes, err := q.Apply(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"NodePool/spring: nothing is known of what it may buy: its class is not there"}; !slices.Equal(notes, want) {
+		t.Errorf("it notes %q, want %q", notes, want)
+	}
+	if first, second := sells(&got.Pools[0]), sells(&got.Pools[1]); first != "m5.large/b/spot" || second != "m5.large/b/spot" {
+		t.Errorf("default sells %s and other %s, want the spot offering of both", first, second)
+	}
+	only := *s
+	only.Pools = s.Pools[2:]
+	if _, _, err := q.Apply(&only); err == nil || !strings.Contains(err.Error(), "NodePool/spring: nothing is known") {
+		t.Errorf("where no pool can be changed it gives %v", err)
 	}
 }
 
@@ -143,7 +167,7 @@ func TestQuestionsThatCannotBeAsked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			q, err := whatif.Parse(tt.question)
 			if err == nil {
-				_, err = q.Apply(parsed(t))
+				_, _, err = q.Apply(parsed(t))
 			}
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("%s gives %v, want %q", tt.question, err, tt.want)

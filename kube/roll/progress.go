@@ -24,8 +24,28 @@ type Progress struct {
 	Coming  int64         // machines that were on order when the roll was asked for, and are to go once they have joined
 	Allowed int64         // how many more may go now
 	Because string        // what allows no more
+	Nodes   []string      // the names of those that are still to go, sorted
+	Kept    []Kept        // those of them that something keeps beside what allows no more of the pool, as far as is known
 	Wrong   string        // why what was asked for cannot be read; empty: it can
 	Lasts   time.Duration // how long it takes yet, if nothing keeps nodes longer than machines take; 0: nothing is left, or nothing may go
+}
+
+// Kept is a node that is to go and stays for now.
+type Kept struct{ Node, Why string }
+
+// Keep adds what keeps nodes that are still to go, by what is on record about each;
+// empty: nothing is. Where it keeps all of them there is no telling how long it takes.
+func (p Progress) Keep(stays func(node string) string) Progress {
+	p.Kept = nil
+	for _, node := range p.Nodes {
+		if why := stays(node); why != "" && why != p.Because {
+			p.Kept = append(p.Kept, Kept{node, why})
+		}
+	}
+	if int64(len(p.Kept)) == p.Left && p.Going == 0 {
+		p.Lasts = 0
+	}
+	return p
 }
 
 // Done reports whether nothing is left to do.
@@ -93,6 +113,7 @@ func Of(s *cluster.Snapshot, id cluster.PoolID) Progress {
 			out.Going++
 		case n.Drifted != "":
 			out.Left++
+			out.Nodes = append(out.Nodes, n.Name)
 		}
 	}
 	out.Allowed, out.Because = retire.Allowed(s, id, plan.Drifted)
@@ -118,7 +139,10 @@ func (p Progress) String() string {
 	case p.Left == 0 && p.Going == 0:
 		return fmt.Sprintf("%s: %d to go once they have joined", p.Pool, p.Coming)
 	}
-	text := fmt.Sprintf("%s: %d to go, none may now: %s", p.Pool, p.Left, p.Because)
+	text := fmt.Sprintf("%s: %d to go, none may now", p.Pool, p.Left)
+	if p.Allowed == 0 {
+		text += ": " + p.Because
+	}
 	if p.Lasts > 0 {
 		text = fmt.Sprintf("%s: %d to go, %d going, about %s left", p.Pool, p.Left, p.Going, p.Lasts.Round(time.Minute))
 		if p.Left > 0 && p.Allowed == 0 {
@@ -128,5 +152,14 @@ func (p Progress) String() string {
 	if p.Coming > 0 {
 		text += fmt.Sprintf("; and %d once they have joined", p.Coming)
 	}
+	for i, k := range p.Kept {
+		if i == keptMax {
+			return text + fmt.Sprintf("\n  and %d more stay; daemok explain node NAME says why", len(p.Kept)-keptMax)
+		}
+		text += fmt.Sprintf("\n  node %s stays: %s", k.Node, k.Why)
+	}
 	return text
 }
+
+// keptMax is how many nodes that stay are named.
+const keptMax = 3

@@ -56,6 +56,32 @@ func TestProgress(t *testing.T) {
 	}
 }
 
+// A PodDisruptionBudget that allows nothing keeps nodes for ever: that is no matter of
+// minutes.
+func TestProgressSaysWhatKeepsNodes(t *testing.T) {
+	const pdb = "pod shop/web-1: PodDisruptionBudget shop/web allows no eviction"
+	tests := map[string]struct {
+		keeps map[string]string
+		want  string
+	}{
+		"one of them": {map[string]string{"b": pdb}, "web: 3 to go, 0 going, about 6m0s left\n  node b stays: " + pdb},
+		"all of them": {map[string]string{"a": pdb, "b": pdb, "c": pdb},
+			"web: 3 to go, none may now\n  node a stays: " + pdb + "\n  node b stays: " + pdb + "\n  node c stays: " + pdb},
+		"one that is not to go": {map[string]string{"d": pdb}, "web: 3 to go, 0 going, about 6m0s left"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s, err := scenario.Parse(world)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := roll.Of(s, web).Keep(func(node string) string { return tt.keeps[node] }).String(); got != tt.want {
+				t.Errorf("got  %s\nwant %s", got, tt.want)
+			}
+		})
+	}
+}
+
 // Progress is looked at every few seconds: pods, and nodes of pools that do not
 // matter, are not read for it. Those of a pool whose nodes a breaker counts too are.
 func TestProgressIsReadFromFewObjects(t *testing.T) {

@@ -183,7 +183,7 @@ func (m *Mover) makeOne(ctx context.Context, o client.Object) error {
 			m.Tell(called(o) + " of before is being deleted, which is waited for")
 		case there.GetDeletionTimestamp() != nil:
 		case o.GetAnnotations()[api.MarkMigratedFrom] != there.GetAnnotations()[api.MarkMigratedFrom]:
-			return fmt.Errorf("one of that name is there that is not of this move, as it has no annotation %s: rename or delete it, and repeat", api.MarkMigratedFrom)
+			return &takenError{called(o)}
 		default:
 			return nil
 		}

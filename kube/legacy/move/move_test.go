@@ -413,24 +413,30 @@ func TestProvisionersThatPodsSelectStay(t *testing.T) {
 // A move is not begun, and nothing is changed, where it could not be carried out.
 func TestAMoveIsNotBegun(t *testing.T) {
 	tests := map[string]struct {
-		before func(older *v1alpha5.Provisioner)
+		before func(x *town, older *v1alpha5.Provisioner)
 		says   string
 	}{
-		"where nobody looks after the pools": {func(p *v1alpha5.Provisioner) { p.Status.Conditions = nil }, "Provisioner default: no controller has looked at it"},
-		"where a pool cannot have nodes": {func(p *v1alpha5.Provisioner) {
+		"where a pool has the name": {func(x *town, _ *v1alpha5.Provisioner) {
+			x.create(&karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "default"}, Spec: storetest.PoolSpec()})
+		}, "NodePool default is there already and is not of this move"},
+		"where nobody looks after the pools": {func(_ *town, p *v1alpha5.Provisioner) { p.Status.Conditions = nil }, "Provisioner default: no controller has looked at it"},
+		"where a pool cannot have nodes": {func(_ *town, p *v1alpha5.Provisioner) {
 			condition.Set(p, "NodeClassReady", metav1.ConditionFalse, "SubnetsNotFound", "no subnet", time.Now())
 			condition.Set(p, "Ready", metav1.ConditionFalse, "UnhealthyDependents", "NodeClassReady=False", time.Now())
 		}, "Provisioner default is not ready: no subnet: mend it, or delete it"},
-		"where the record would not hold all": {func(p *v1alpha5.Provisioner) {
+		"where the record would not hold all": {func(_ *town, p *v1alpha5.Provisioner) {
 			p.Spec.Annotations = map[string]string{"notes": strings.Repeat("x", 1<<20)}
 		}, "convert them by files"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			x := newTown(t)
+			tt.before(x, x.plan.Older[0].(*v1alpha5.Provisioner))
 			was := x.is()
-			tt.before(x.plan.Older[0].(*v1alpha5.Provisioner))
 			m, writes := x.mover(0, false)
+			if err := m.Check(t.Context(), x.plan); err == nil || !strings.Contains(err.Error(), tt.says) {
+				t.Errorf("Check = %v, want %q", err, tt.says)
+			}
 			_, err := m.Apply(t.Context(), x.plan)
 			if err == nil || !strings.Contains(err.Error(), "nothing was changed") || !strings.Contains(err.Error(), tt.says) {
 				t.Errorf("Apply = %v, want %q", err, tt.says)
@@ -466,9 +472,6 @@ func TestAMoveStopsWhereItMust(t *testing.T) {
 		before func(x *town)
 		says   string
 	}{
-		"at a pool of the same name": {func(x *town) {
-			x.create(&karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "default"}, Spec: storetest.PoolSpec()})
-		}, "create NodePool default: one of that name is there that is not of this move"},
 		"at machines that cannot be taken over": {func(x *town) { x.refuses = "the machine is stopped" }, "the machine is stopped\nmend that and repeat, or go back by --rollback"},
 		"at an older object that was changed": {func(x *town) {
 			var p v1alpha5.Provisioner

@@ -3,7 +3,9 @@ package move
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -58,30 +60,13 @@ func (m *Mover) begin(ctx context.Context, p Plan) (*record, error) {
 	if err != nil || r != nil {
 		return r, err
 	}
-	if err := attended(p); err != nil {
-		return nil, err
-	}
-	r = &record{Step: "begins"}
-	for _, o := range p.Older {
-		r.older = append(r.older, bare(o))
-	}
-	for _, o := range p.Newer {
-		r.newer = append(r.newer, marked(bare(o)))
-	}
-	older, err := write(r.older)
+	r, data, err := m.prepare(ctx, p)
 	if err != nil {
-		return nil, err
-	}
-	newer, err := write(r.newer)
-	if err != nil {
-		return nil, err
-	}
-	if size := len(older) + len(newer); size > recordMax {
-		return nil, fmt.Errorf("the objects to move come to %d bytes, and the ConfigMap by which a move can be resumed holds %d: nothing was changed; convert them by files, as daemok migrate prints them", size, recordMax)
+		return nil, fmt.Errorf("nothing was changed: %w", err)
 	}
 	err = m.Store.Create(ctx, &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: m.Namespace, Name: api.ConfigMapMigration},
-		Data:       map[string]string{keyStep: r.Step, keyOlder: older, keyNewer: newer},
+		Data:       data,
 	})
 	if apierrors.IsAlreadyExists(err) {
 		return m.read(ctx) // the answer to an earlier try was lost
@@ -90,6 +75,69 @@ func (m *Mover) begin(ctx context.Context, p Plan) (*record, error) {
 		return nil, fmt.Errorf("write ConfigMap %s/%s, by which the move can be resumed: %w", m.Namespace, api.ConfigMapMigration, err)
 	}
 	return r, nil
+}
+
+// Check says why a move as planned could not begin; nil where it could, or was begun
+// already. It changes nothing.
+func (m *Mover) Check(ctx context.Context, p Plan) error {
+	r, err := m.read(ctx)
+	if err != nil || r != nil {
+		return err
+	}
+	_, _, err = m.prepare(ctx, p)
+	return err
+}
+
+// prepare makes the record of a move that can begin, and what the ConfigMap says of it.
+func (m *Mover) prepare(ctx context.Context, p Plan) (*record, map[string]string, error) {
+	if err := attended(p); err != nil {
+		return nil, nil, err
+	}
+	r := &record{Step: "begins"}
+	for _, o := range p.Older {
+		r.older = append(r.older, bare(o))
+	}
+	for _, o := range p.Newer {
+		r.newer = append(r.newer, marked(bare(o)))
+		if err := m.free(ctx, r.newer[len(r.newer)-1]); err != nil {
+			return nil, nil, err
+		}
+	}
+	older, err := write(r.older)
+	if err != nil {
+		return nil, nil, err
+	}
+	newer, err := write(r.newer)
+	if err != nil {
+		return nil, nil, err
+	}
+	if size := len(older) + len(newer); size > recordMax {
+		return nil, nil, fmt.Errorf("the objects to move come to %d bytes, and the ConfigMap by which a move can be resumed holds %d: convert them by files, as daemok migrate prints them", size, recordMax)
+	}
+	return r, map[string]string{keyStep: r.Step, keyOlder: older, keyNewer: newer}, nil
+}
+
+// free refuses an object whose name another object has that is not of the same move.
+// One that is being deleted is waited for later.
+func (m *Mover) free(ctx context.Context, o client.Object) error {
+	there := reflect.New(reflect.TypeOf(o).Elem()).Interface().(client.Object)
+	err := m.Store.Get(ctx, client.ObjectKeyFromObject(o), there)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("look whether there is a %s already: %w", called(o), err)
+	case there.GetDeletionTimestamp() == nil && o.GetAnnotations()[api.MarkMigratedFrom] != there.GetAnnotations()[api.MarkMigratedFrom]:
+		return &takenError{called(o)}
+	}
+	return nil
+}
+
+// takenError says that a name is taken.
+type takenError struct{ object string }
+
+func (e *takenError) Error() string {
+	return fmt.Sprintf("%s is there already and is not of this move, as it has no annotation %s for it: rename or delete it, and repeat", e.object, api.MarkMigratedFrom)
 }
 
 // attended refuses to begin where no controller serves the Provisioners that are to be moved,
@@ -111,7 +159,7 @@ func attended(p Plan) error {
 	if len(wrong) == 0 {
 		return nil
 	}
-	return fmt.Errorf("nothing was changed:\n%s", strings.Join(wrong, "\n"))
+	return errors.New(strings.Join(wrong, "\n"))
 }
 
 // cause is what a pool that is not ready says of it: Ready itself names other conditions alone.
