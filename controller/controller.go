@@ -295,10 +295,16 @@ func (p Parts) drains() *drain.Reconciler {
 
 func (p Parts) claims(r *claim.Reconciler) Loop { return claimLoop(p.Store, r.Reconcile, r.Released) }
 
+// catalogue is what machines of a class can be; nil while that is not known.
+func (p Parts) catalogue(ref karpv1.NodeClassReference) *cluster.Catalogue {
+	out, _ := p.Classes.Kinds(ref)
+	return out
+}
+
 func (p Parts) pools(health *pool.Health) (loops []Loop) {
 	for _, g := range p.Pools {
 		pools := &pool.Reconciler{
-			Generation: g, Store: p.Store, Live: p.Live, ClassState: p.Classes.State, Offered: p.Classes.Offered, Health: health,
+			Generation: g, Store: p.Store, Live: p.Live, ClassState: p.Classes.State, Offered: p.Classes.Offered, Catalogue: p.catalogue, Health: health,
 			Events: p.Events, Metrics: p.Metrics, Now: p.Now,
 		}
 		loops = append(loops, poolLoop(p.Store, g.Generation, p.ClassKinds, pools.Reconcile))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/fit"
 	"github.com/daemok/daemok/internal/nearest"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/translate"
@@ -63,11 +64,34 @@ func (r *Reconciler) lacks(view translate.PoolObject) (out []lack, offered Offer
 			continue
 		}
 		if l := lackOf(requirement, have); len(l.values) > 0 {
-			l.field, l.key = fmt.Sprintf("spec.template.spec.requirements[%d]", i), key
+			l.field, l.key = fmt.Sprintf("%s[%d]", requirementsOf(view), i), key
 			out = append(out, l)
 		}
 	}
 	return out, offered
+}
+
+// requirementsOf is the field of a pool that has its requirements.
+func requirementsOf(view translate.PoolObject) string {
+	if view.ID.Kind == translate.KindProvisioner {
+		return "spec.requirements"
+	}
+	return "spec.template.spec.requirements"
+}
+
+// contradiction says that the pool's own rules leave no type of its class, and the way
+// out; empty where some type is left.
+func (r *Reconciler) contradiction(view translate.PoolObject) string {
+	p, err := translate.Pool(view, 0, r.Now())
+	if err != nil {
+		return ""
+	}
+	p.Catalogue = r.Catalogue(view.Class)
+	text := fit.Contradiction(&p)
+	if text == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s: %s; %s offers no such type, so nothing is launched: change one of them", requirementsOf(view), text, translate.ClassID(view.Template.Spec.NodeClassRef))
 }
 
 func lackOf(r constraint.Requirement, have map[string]bool) lack {
@@ -98,13 +122,31 @@ func (l lack) text(offered Offered, class string) string {
 			words[i] += " (did you mean " + near + "?)"
 		}
 	}
-	offer := class + " offers machines in " + strings.Join(have, ", ")
+	offer := class + " offers machines in " + few(have)
 	if l.key == cluster.LabelInstanceType {
-		offer = fmt.Sprintf("%s offers %d types in %s", class, len(have), strings.Join(slices.Sorted(maps.Keys(offered[api.LabelRegion])), ", "))
+		offer = fmt.Sprintf("%s offers %s in %s", class, counted(len(have), "type"), strings.Join(slices.Sorted(maps.Keys(offered[api.LabelRegion])), ", "))
 	}
 	outcome := "they are left out"
 	if l.all {
 		outcome = "nothing else is listed, so the pool buys nothing: name others, or remove the requirement"
 	}
-	return fmt.Sprintf("%s: %s not offered: %s; %s; %s", l.field, nouns[l.key], strings.Join(words, ", "), offer, outcome)
+	return fmt.Sprintf("%s: %s not offered: %s; %s; %s", l.field, nouns[l.key], few(words), offer, outcome)
+}
+
+// fewMax is how many values a text names.
+const fewMax = 10
+
+// few names the first of many words.
+func few(words []string) string {
+	if more := len(words) - fewMax; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(words[:fewMax], ", "), more)
+	}
+	return strings.Join(words, ", ")
+}
+
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -79,6 +79,7 @@ type Reconciler struct {
 	Live       client.Reader // reads past every cache
 	ClassState func(ctx context.Context, ref karpv1.NodeClassReference) (ClassState, error)
 	Offered    func(ref karpv1.NodeClassReference) Offered
+	Catalogue  func(ref karpv1.NodeClassReference) *cluster.Catalogue // nil while it is not known
 	Health     *Health
 	Events     publisher
 	Metrics    *observe.Metrics
@@ -201,6 +202,9 @@ func (r *Reconciler) validate(o Object, view translate.PoolObject, class ClassSt
 		}
 		notes = append(notes, text)
 		n[l.field] = warning{reasonNotOffered(l.key), text}
+	}
+	if text := r.contradiction(view); len(nothing) == 0 && text != "" {
+		nothing = append(nothing, text)
 	}
 	if len(nothing) > 0 {
 		refuse(strings.Join(nothing, "; "))

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
@@ -56,20 +57,31 @@ func reconcileBy(t *testing.T, change func(*Generation), p *karpv1.NodePool, cla
 	t.Helper()
 	g := generation()
 	change(&g)
+	return reconcileOf(t, func(r *Reconciler) { r.Generation = g }, p, class, offered, others...)
+}
+
+// unknown is the catalogue of a class about which nothing is known.
+func unknown(karpv1.NodeClassReference) *cluster.Catalogue { return nil }
+
+// reconcileOf does so with a reconciler that is set up otherwise.
+func reconcileOf(t *testing.T, change func(*Reconciler), p *karpv1.NodePool, class ClassState, offered Offered, others ...client.Object) (*karpv1.NodePool, *listener) {
+	t.Helper()
 	s := runtime.NewScheme()
 	_ = clientgoscheme.AddToScheme(s)
 	_ = karpv1.AddToScheme(s)
 	store := fake.NewClientBuilder().WithScheme(s).WithStatusSubresource(&karpv1.NodePool{}).WithObjects(append(others, p)...).Build()
 	events := &listener{}
 	r := &Reconciler{
-		Generation: g,
+		Generation: generation(),
 		Store:      store,
 		ClassState: func(context.Context, karpv1.NodeClassReference) (ClassState, error) { return class, nil },
 		Offered:    func(karpv1.NodeClassReference) Offered { return offered },
+		Catalogue:  unknown,
 		Health:     &Health{}, Events: events,
 		Metrics: observe.NewMetrics(prometheus.NewRegistry(), "", "", "", ""),
 		Now:     func() time.Time { return start },
 	}
+	change(r)
 	for range 2 { // a second look must find nothing to change
 		if _, err := r.Reconcile(t.Context(), p.Name); err != nil {
 			t.Fatal(err)
@@ -138,7 +150,7 @@ func TestWhatItsClassDoesNotOffer(t *testing.T) {
 		says        string
 	}{
 		"all types are offered":      {in(api.LabelInstanceType, "m5.large"), true, "", ""},
-		"some types lacking":         {in(api.LabelInstanceType, "m5.large", "m99.metal"), true, "InstanceTypesNotOffered", `instance type not offered: "m99.metal"; EC2NodeClass/main offers 1 types in us-west-2; they are left out`},
+		"some types lacking":         {in(api.LabelInstanceType, "m5.large", "m99.metal"), true, "InstanceTypesNotOffered", `instance type not offered: "m99.metal"; EC2NodeClass/main offers 1 type in us-west-2; they are left out`},
 		"all types lacking":          {in(api.LabelInstanceType, "m5.larg", "m98.large"), false, karpv1.ReasonNodePoolValidationFailed, `requirements[0]: instance type not offered: "m5.larg" (did you mean m5.large?), "m98.large"`},
 		"a zone of another region":   {in(api.LabelZone, "eu-west-1a"), false, karpv1.ReasonNodePoolValidationFailed, `zone not offered: "eu-west-1a"; EC2NodeClass/main offers machines in us-west-2a, us-west-2b; nothing else`},
 		"one zone too many":          {in(api.LabelZone, "us-west-2a", "us-west-2c"), true, "NotOffered", `"us-west-2c" (did you mean us-west-2a?)`},
@@ -159,6 +171,41 @@ func TestWhatItsClassDoesNotOffer(t *testing.T) {
 			}
 			if reasons := strings.Join(events.reasons, " "); reasons != tt.reason {
 				t.Errorf("events %q, want %q, once", reasons, tt.reason)
+			}
+		})
+	}
+}
+
+// A pool whose requirements leave no type of its class says so by itself, and names
+// those that exclude each other.
+func TestRequirementsThatLeaveNoType(t *testing.T) {
+	kind := func(family, generation string) cluster.Kind {
+		return cluster.Kind{Name: family + ".large", Labels: constraint.NewLabels(map[string]string{api.LabelFamily: family, api.LabelGeneration: generation, api.LabelArch: "amd64"}),
+			Offers: []cluster.Offer{{Zone: "us-west-2a", Option: cluster.OnDemand}}}
+	}
+	catalogue := &cluster.Catalogue{Kinds: []cluster.Kind{kind("c5", "5"), kind("m5", "5"), kind("m7i", "7")}}
+	newer := karpv1.Requirement{Key: api.LabelGeneration, Operator: corev1.NodeSelectorOpGt, Values: []string{"6"}}
+	tests := map[string]struct {
+		requirements []karpv1.Requirement
+		says         string // empty: the pool is right
+	}{
+		"two that exclude each other": {[]karpv1.Requirement{in(api.LabelArch, "amd64"), in(api.LabelFamily, "m5", "c5"), newer},
+			"spec.template.spec.requirements: the pool's requirements leave no machine type: none has karpenter.k8s.aws/instance-family in c5, m5 and karpenter.k8s.aws/instance-generation gte 7 together" +
+				"; EC2NodeClass/main offers no such type, so nothing is launched: change one of them"},
+		"one that nothing has":    {[]karpv1.Requirement{in(api.LabelFamily, "m9")}, "leave no machine type: none has karpenter.k8s.aws/instance-family=m9; EC2NodeClass/main"},
+		"those that leave a type": {[]karpv1.Requirement{in(api.LabelFamily, "m5", "m7i"), newer}, ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, events := reconcileOf(t, func(r *Reconciler) {
+				r.Catalogue = func(karpv1.NodeClassReference) *cluster.Catalogue { return catalogue }
+			}, pool(tt.requirements...), ready, nil)
+			c := condition.Get(got, karpv1.NodePoolValidationSucceeded)
+			if valid := c.Status == metav1.ConditionTrue; valid != (tt.says == "") || !strings.Contains(c.Message, tt.says) {
+				t.Errorf("condition = %s %q, want %q", c.Status, c.Message, tt.says)
+			}
+			if told := strings.Join(events.reasons, " "); (told == "") != (tt.says == "") {
+				t.Errorf("events %q, want one where the condition is False", told)
 			}
 		})
 	}

@@ -125,6 +125,7 @@ func newBusyPool(t *testing.T) *busyPool {
 		Generation: generation(), Store: w.store, Now: time.Now, Health: &Health{}, Events: &listener{},
 		ClassState: func(context.Context, karpv1.NodeClassReference) (ClassState, error) { return ready, nil },
 		Offered:    func(karpv1.NodeClassReference) Offered { return nil },
+		Catalogue:  unknown,
 		Metrics:    observe.NewMetrics(prometheus.NewRegistry(), "", "", "", ""),
 	}
 	loop := &storetest.Driver{Step: func(ctx context.Context, name string) (time.Duration, error) {

@@ -42,6 +42,7 @@ func (p *Pool) NearestOptions(s *cluster.Shape, more ...Hurdle) (Changes, bitset
 	if !p.Closed() {
 		return out, options
 	}
+	out = slices.DeleteFunc(out, func(c Change) bool { return c.Rule == NoType && strings.Contains(p.NotReady, c.Text) })
 	return append(out, p.toOpen()), nil
 }
 
@@ -156,7 +157,7 @@ func (p *Pool) nearestFor(w wishes, more []Hurdle) (out Changes, after bitset.Se
 		return out, nil
 	}
 	if len(p.Options) == 0 {
-		return append(out, p.withoutType()), nil
+		return append(out, NewChange(NoType, "", 0, p.noType())), nil
 	}
 	var hurdles []*Hurdle
 	for _, r := range w.all {
@@ -183,14 +184,6 @@ func (p *Pool) nearestFor(w wishes, more []Hurdle) (out Changes, after bitset.Se
 		out = append(out, p.removal(h, best, hurdles))
 	}
 	return withoutRepeats(out), after
-}
-
-// withoutType says that the pool itself leaves no machine type.
-func (p *Pool) withoutType() Change {
-	if p.floorLeavesNone() {
-		return NewChange(NoType, "", 0, "the pool's requirements and its floor on machine size ("+p.floorText()+") leave no machine type")
-	}
-	return NewChange(NoType, "", 0, "the pool's requirements leave no machine type")
 }
 
 // lowerFor keeps what clears the hurdle once it is as low as the option needs.

@@ -58,7 +58,7 @@ func WantWord(r constraint.Requirement) string {
 	case finite && len(values) == 1 && !r.Set.AllowsAbsent():
 		return r.Key + "=" + values[0]
 	case finite && len(values) > 1 && !r.Set.AllowsAbsent():
-		return r.Key + " in " + strings.Join(values, ", ")
+		return r.Key + " in " + listed(values)
 	}
 	return r.Key + " " + r.Set.String()
 }
@@ -66,9 +66,17 @@ func WantWord(r constraint.Requirement) string {
 // spoken prints the values of a set.
 func spoken(s constraint.Set) string {
 	if values, finite := s.Finite(); finite && len(values) > 0 {
-		return strings.Join(values, ", ")
+		return listed(values)
 	}
 	return s.String()
+}
+
+// listed names values, the first few of many.
+func listed(values []string) string {
+	if more := len(values) - valuesNamed; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(values[:valuesNamed], ", "), more)
+	}
+	return strings.Join(values, ", ")
 }
 
 // together says that wishes, each of which can be met, cannot all be.

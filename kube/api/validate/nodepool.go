@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/daemok/daemok/internal/nearest"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/mark"
@@ -28,6 +29,7 @@ func NodePool(p *karpv1.NodePool) []Finding {
 	for i, r := range p.Spec.Template.Spec.Requirements {
 		f.requirement(fmt.Sprintf("%s.requirements[%d]", template, i), r, badKey)
 	}
+	f.contradictions("spec.template.metadata.labels", p.Spec.Template.Metadata.Labels, template+".requirements", p.Spec.Template.Spec.Requirements)
 	f.name(template+".nodeClassRef.name", p.Spec.Template.Spec.NodeClassRef.Name, api.LabelNodeClass)
 	f.taints(template, p.Spec.Template.Spec.Taints, p.Spec.Template.Spec.StartupTaints)
 	f.length(template+".expireAfter", p.Spec.Template.Spec.ExpireAfter.Check())
@@ -74,6 +76,7 @@ func NodeClaim(c *karpv1.NodeClaim) []Finding {
 	for i, r := range c.Spec.Requirements {
 		f.requirement(fmt.Sprintf("spec.requirements[%d]", i), r, badClaimKey)
 	}
+	f.contradictions("", nil, "spec.requirements", c.Spec.Requirements)
 	f.taints("spec", c.Spec.Taints, c.Spec.StartupTaints)
 	f.length("spec.expireAfter", c.Spec.ExpireAfter.Check())
 	f.length("spec.terminationGracePeriod", c.Spec.TerminationGracePeriod.Check())
@@ -130,6 +133,12 @@ func (f *findings) taint(at string, t corev1.Taint, seen map[string]string) {
 	default:
 		f.refuse(at+".effect", "%q is unknown, use NoSchedule, PreferNoSchedule or NoExecute", t.Effect)
 	}
+	switch t.Key {
+	case api.TaintDisrupted, api.TaintDisruption:
+		f.refuse(at+".key", "%s is what Daemok puts on nodes that are about to go, so no pod would ever run there: remove it", t.Key)
+	case api.TaintUnregistered:
+		f.warn(at, "Daemok puts %s on every node and takes it off by itself: remove it", t.Key)
+	}
 	id := t.Key + ":" + string(t.Effect)
 	if first, again := seen[id]; again {
 		f.refuse(at, "%s is already in %s, a node can have it only once", id, first)
@@ -170,7 +179,37 @@ func (f *findings) budget(field string, b karpv1.Budget) {
 func (f *findings) limits(field string, limits corev1.ResourceList) {
 	for _, name := range slices.Sorted(maps.Keys(limits)) {
 		if q := limits[name]; q.Sign() < 0 {
-			f.warn(field+"."+string(name), "%s is less than nothing, so the pool buys no node", q.String())
+			f.warn(field+"."+string(name), "%s is less than nothing, so the pool launches no node", q.String())
+		}
+		if text := unknownResource(string(name)); text != "" {
+			f.warn(field+"."+string(name), "%s", text)
 		}
 	}
+}
+
+// Resources that limits may name: those of Kubernetes, nodes, and those that usual
+// device plugins give to nodes. There may be others, in domains of their own.
+var (
+	nativeResources   = []string{"cpu", "memory", "nodes", "ephemeral-storage", "pods"}
+	extendedResources = []string{
+		"nvidia.com/gpu", "amd.com/gpu", "habana.ai/gaudi", "aws.amazon.com/neuron", "aws.amazon.com/neuroncore", "aws.amazon.com/neurondevice",
+		"vpc.amazonaws.com/efa", "vpc.amazonaws.com/pod-eni", "vpc.amazonaws.com/PrivateIPv4Address",
+	}
+)
+
+// unknownResource says that a limit is on what no node has, or probably has not;
+// empty otherwise.
+func unknownResource(name string) string {
+	known := nativeResources
+	if strings.Contains(name, "/") {
+		known = extendedResources
+	}
+	near := nearest.DidYouMean(name, known)
+	switch {
+	case slices.Contains(known, name), strings.HasPrefix(name, "hugepages-"), strings.Contains(name, "/") && near == "":
+		return ""
+	case near == "":
+		return "limits nothing, no node has a resource of this name: use one of " + strings.Join(known, ", ") + ", or the full name of an extended resource"
+	}
+	return "limits nothing unless nodes have a resource of this name" + near
 }

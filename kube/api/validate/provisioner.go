@@ -36,14 +36,17 @@ func Provisioner(p *v1alpha5.Provisioner) []Finding {
 		}
 	}
 	f.taints("spec", s.Taints, s.StartupTaints)
+	var requirements []karpv1.Requirement
 	for i, r := range s.Requirements {
 		at := fmt.Sprintf("spec.requirements[%d]", i)
 		if !slices.Contains(olderOperators, string(r.Operator)) {
 			f.refuse(at+".operator", "%q is unknown, use %s", r.Operator, strings.Join(olderOperators, ", "))
 			continue
 		}
-		f.requirement(at, karpv1.Requirement{Key: r.Key, Operator: r.Operator, Values: r.Values}, badProvisionerKey)
+		requirements = append(requirements, karpv1.Requirement{Key: r.Key, Operator: r.Operator, Values: r.Values})
+		f.requirement(at, requirements[len(requirements)-1], badProvisionerKey)
 	}
+	f.contradictions("spec.labels", s.Labels, "spec.requirements", requirements)
 	if s.KubeletConfiguration != nil {
 		f.olderKubelet("spec.kubeletConfiguration", s.KubeletConfiguration)
 	}

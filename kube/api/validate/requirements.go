@@ -63,6 +63,9 @@ func badLabel(key string, restricted func(string) bool) string {
 		return fmt.Sprintf("%q is no label: %s", key, strings.Join(problems, ", "))
 	}
 	if restricted(key) {
+		if near := nearest.DidYouMean(key, api.WellKnownLabels()); near != "" {
+			return fmt.Sprintf("label %s is restricted and describes no instance%s", key, near)
+		}
 		return fmt.Sprintf("label %s is restricted, use one that describes machines or a domain of your own", key)
 	}
 	return ""

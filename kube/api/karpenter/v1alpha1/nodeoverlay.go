@@ -40,7 +40,7 @@ type NodeOverlaySpec struct {
 	//
 	// +kubebuilder:validation:MaxItems=100
 	// +kubebuilder:validation:XValidation:rule="self.all(x, !(x.operator in ['In', 'NotIn']) || (has(x.values) && x.values.size() > 0))",message="a requirement with operator In or NotIn must have at least one value"
-	// +kubebuilder:validation:XValidation:rule="self.all(x, !(x.operator in ['Gt', 'Lt', 'Gte', 'Lte']) || (has(x.values) && x.values.size() == 1 && int(x.values[0]) >= 0))",message="a requirement with operator Gt, Lt, Gte or Lte must have exactly one value, an integer of zero or more"
+	// +kubebuilder:validation:XValidation:rule="self.all(x, !(x.operator in ['Gt', 'Lt', 'Gte', 'Lte']) || (has(x.values) && x.values.size() == 1 && x.values[0].size() > 0 && x.values[0].size() <= 18 && [0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17].all(i, i >= x.values[0].size() || (x.values[0].charAt(i) >= '0' && x.values[0].charAt(i) <= '9'))))",message="a requirement with operator Gt, Lt, Gte or Lte must have exactly one value, an integer of zero or more"
 	// +listType=atomic
 	Requirements []Requirement `json:"requirements"`
 
