@@ -51,7 +51,7 @@ func (p *Provider) known(class cloud.Class) (*known, error) {
 	if err != nil {
 		return nil, err
 	}
-	sizes, now := p.measured.View(), catalog.Market{Prices: p.prices.View(), Short: p.short.View(), Risk: p.risk.View(), Stocks: p.reserved.View(), Quotas: p.quotas.View()}
+	sizes, now := p.measured.View(), catalog.Market{Prices: p.prices.View(), Short: p.short.View(), Risk: p.risk.View(), Stocks: p.reserved.View(), Quotas: p.quotas.View(), Free: p.addresses.Free, IPv6: p.cluster.IPv6()}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.typesSeq == 0 {

@@ -238,14 +238,14 @@ func (p *Provider) launchOf(class nodeclass.Class, k *known, o cloud.OfferChoice
 // that can be had where there is any, and of those one of Nitro, since those before it take
 // less of what can be set. That all are short says nothing against the class.
 func representative(class nodeclass.Class, c *cluster.Catalogue) (cloud.OfferChoice, bool) {
-	for _, must := range []struct{ had, nitro bool }{{true, true}, {true, false}, {false, true}, {false, false}} {
+	for _, must := range []struct{ now, had, nitro bool }{{true, true, true}, {false, true, true}, {true, true, false}, {false, true, false}, {false, false, true}, {}} {
 		for i := range c.Kinds {
 			k := &c.Kinds[i]
 			if hypervisor, _ := k.Labels.Get(nodeclass.LabelHypervisor); must.nitro && hypervisor != string(types.InstanceTypeHypervisorNitro) {
 				continue
 			}
 			for _, o := range k.Offers {
-				had := o.Available || o.Why != "" || !must.had
+				had := o.Available || !must.now && o.Why != "" || !must.had
 				if had && o.Option != cluster.Reserved && boots(class, k) && slices.ContainsFunc(class.Resolved.Subnets, inZone(o.Zone)) {
 					return cloud.OfferChoice{Kind: k.Name, Zone: o.Zone, Option: cluster.OnDemand}, true
 				}

@@ -49,6 +49,20 @@ func ownedTwice(groups []nodeclass.Group) string {
 		strings.Join(names, ", "))
 }
 
+// full names subnets without a free address, and what to do; else it is empty.
+func full(subnets []nodeclass.Subnet) string {
+	const need = 1 // of a machine by itself
+	without := slices.DeleteFunc(slices.Clone(subnets), func(s nodeclass.Subnet) bool { return s.Free >= need })
+	text := nodeclass.TooFewAddresses(without, need)
+	switch {
+	case text == "":
+		return ""
+	case len(without) == len(subnets):
+		return text + ": nothing can be launched; free some of their addresses, or add subnets to what spec.subnetSelectorTerms selects"
+	}
+	return text + ": nodes are launched in other subnets alone; free some of their addresses, or add subnets to what spec.subnetSelectorTerms selects"
+}
+
 // replaced warns of images of another family than the object means.
 func (r *Reconciler) replaced(c *Subject) {
 	text := ""

@@ -37,6 +37,25 @@ func TestSeveralGroupsOfTheClusterAreToldOf(t *testing.T) {
 	}
 }
 
+// Subnets without a free address are named, with what is missing, while they are so.
+func TestFullSubnetsAreToldOf(t *testing.T) {
+	s := begin(t)
+	s.tells(0)
+	s.taken = true
+	s.tells(2*time.Minute, awsv1.ReasonNoFreeAddresses)
+	s.tells(2 * time.Minute)
+	got, _ := look(t, s.r)
+	warning := condition.Get(got, awsv1.ClassSubnetsFull)
+	if warning == nil || !strings.Contains(warning.Message, "too few free addresses in subnet-1 of us-east-1a (0 free, a node takes 1: 1 missing): nothing can be launched") || !condition.IsTrue(got, awsv1.ClassReady) {
+		t.Errorf("%s, ready %v; want the subnet named, and the class ready", condition.Describe(warning), condition.IsTrue(got, awsv1.ClassReady))
+	}
+	s.taken = false
+	s.tells(2 * time.Minute)
+	if got, _ := look(t, s.r); condition.Get(got, awsv1.ClassSubnetsFull) != nil {
+		t.Error("the warning stays when addresses are free again")
+	}
+}
+
 // nodeOf is a node of a custom image, with the claim that it belongs to.
 func nodeOf(name, kubelet string) []client.Object {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}

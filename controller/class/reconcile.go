@@ -328,6 +328,7 @@ func (r *Reconciler) subnets(ctx context.Context, c *Subject, settings nodeclass
 		for _, s := range found {
 			c.Status.Subnets = append(c.Status.Subnets, awsv1.Subnet{ID: s.ID, Zone: s.Zone, ZoneID: s.ZoneID})
 		}
+		r.doubt(c, awsv1.ClassSubnetsFull, awsv1.ReasonNoFreeAddresses, full(found))
 	}
 	return r.conclude(c, awsv1.ClassSubnetsReady, err)
 }

@@ -40,6 +40,7 @@ type account struct {
 	reserved    []nodeclass.Reservation
 	group       *nodeclass.PlacementGroup
 	ungrouped   error
+	taken       bool              // its subnet has no free address
 	owned       []nodeclass.Group // found beside those that every account has
 	named       string            // the image; empty for one whose name tells no version
 	version     string            // of the API server
@@ -65,7 +66,11 @@ func (a *account) Subnets(context.Context, nodeclass.Class) ([]nodeclass.Subnet,
 	if a.subnets != nil {
 		return nil, a.subnets
 	}
-	return []nodeclass.Subnet{{ID: "subnet-1", Zone: "us-east-1a", ZoneID: "use1-az1"}}, nil
+	found := nodeclass.Subnet{ID: "subnet-1", Zone: "us-east-1a", ZoneID: "use1-az1", Free: 200}
+	if a.taken {
+		found.Free = 0
+	}
+	return []nodeclass.Subnet{found}, nil
 }
 
 func (a *account) Groups(context.Context, nodeclass.Class) ([]nodeclass.Group, error) {

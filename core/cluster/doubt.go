@@ -37,7 +37,7 @@ func (c *Catalogue) withoutDoubt() *Catalogue {
 		offers := slices.Clone(c.Kinds[k].Offers)
 		for i := range offers {
 			if o := &offers[i]; doubtful(*o) {
-				o.Available, o.Why = false, "it was sold out lately, or others of its family were: it is tried again"
+				o.Available, o.Why = false, "insufficient capacity lately, for it or others of its family: it is retried"
 			}
 		}
 		out.Kinds[k].Offers = offers

@@ -3,6 +3,7 @@ package fit
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
@@ -42,6 +43,31 @@ func (p *Pool) removal(h *Hurdle, option int, all []*Hurdle) Change {
 	return out
 }
 
+// whyMax is how many causes a reason names.
+const whyMax = 3
+
+// whyUnavailable lists why the options cannot be had, as far as it is known, in their
+// order.
+func (p *Pool) whyUnavailable(options bitset.Set) []string {
+	var out []string
+	unknown := false
+	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
+		switch why := p.Offer(p.Options[i]).Why; {
+		case why == "":
+			unknown = true
+		case !slices.Contains(out, why):
+			out = append(out, why)
+		}
+	}
+	if more := len(out) - whyMax; more > 0 {
+		out = append(out[:whyMax], fmt.Sprintf("%d further causes", more))
+	}
+	if len(out) > 0 && unknown {
+		out = append(out, "insufficient capacity for the others")
+	}
+	return out
+}
+
 // soldOut counts the offers that would do as well as the option.
 func (p *Pool) soldOut(option int, all []*Hurdle) string {
 	same := p.every.Clone()
@@ -52,13 +78,16 @@ func (p *Pool) soldOut(option int, all []*Hurdle) string {
 	}
 	offer := p.Offer(p.Options[option])
 	name := fmt.Sprintf("%s in %s, %s", p.name(option), offer.Zone, offer.Option)
-	if offer.Why != "" {
-		return fmt.Sprintf("%s, would do and cannot be bought: %s", name, offer.Why)
+	n, why := same.Count(), p.whyUnavailable(same)
+	switch {
+	case len(why) > 0 && n > 1:
+		return fmt.Sprintf("none of the %d offerings that would do can be launched now, such as %s: %s", n, name, strings.Join(why, "; "))
+	case len(why) > 0:
+		return fmt.Sprintf("%s, the only offering that would do, cannot be launched now: %s", name, why[0])
+	case n > 1:
+		return fmt.Sprintf("insufficient capacity for all %d offerings that would do, such as %s: it is retried", n, name)
 	}
-	if n := same.Count(); n > 1 {
-		return fmt.Sprintf("all %d offers that would do are sold out now, such as %s: it is tried again", n, name)
-	}
-	return "the only offer that would do is sold out now, " + name + ": it is tried again"
+	return "insufficient capacity for the only offering that would do, " + name + ": it is retried"
 }
 
 // core returns a few of the wishes that leave nothing together with the

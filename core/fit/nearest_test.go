@@ -60,7 +60,7 @@ func TestNearestNamesTheLeastThatMustChange(t *testing.T) {
 			p.Taints = []constraint.Taint{dedicated, {Key: "gpu", Effect: constraint.NoExecute}}
 		}, "tolerate dedicated=db:NoSchedule, and tolerate gpu:NoExecute, and no type has room for nvidia.com/gpu 2 (most: 1)"},
 		"patience where all is sold out": {cluster.Shape{NodeTerms: []constraint.Requirements{in(cluster.LabelArch, "s390x")}}, nil,
-			"the only offer that would do is sold out now, old in sold-out, on-demand: it is tried again"},
+			"insufficient capacity for the only offering that would do, old in sold-out, on-demand: it is retried"},
 		"volumes that the type takes no more of": {cluster.Shape{Requests: gpu(1), Volumes: []cluster.Volume{{Driver: "ebs"}, {Driver: "ebs"}, {Driver: "ebs"}, {Driver: "ebs"}}}, nil,
 			"no type that would do attaches 4 volumes of ebs (most: 3)"},
 		"where a volume is": {cluster.Shape{VolumeTerms: []constraint.Requirements{in(cluster.LabelZone, "c")}}, nil,

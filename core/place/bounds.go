@@ -36,7 +36,7 @@ func (r *run) newBounds(b *buyer) []fit.Hurdle {
 	var out []fit.Hurdle
 	if n := b.limits.nodes; n != nil && *n < 1 {
 		all := *b.Limits.Nodes
-		text := fmt.Sprintf("limit nodes is %d short: %d of %d are taken", 1-*n, all-*n, all)
+		text := fmt.Sprintf("nodes limit reached: %d of %d used", all-*n, all)
 		out = append(out, fit.Hurdle{Rule: fit.Limit, Key: "nodes", Cleared: bitset.New(len(b.Options)),
 			Short: func(int) (int64, int64) { return 1 - *n, 0 },
 			Text:  func(int, []*fit.Hurdle) string { return text }})
@@ -60,10 +60,10 @@ func (r *run) bound(b *buyer, left quantity.Extended, limit int64) fit.Hurdle {
 	}
 	say := func(amount int64) string { return quantity.FormatAmount(left.Name, amount) }
 	out.Text = func(option int, _ []*fit.Hurdle) string {
-		text := fmt.Sprintf("limit %s is %s short: %s of %s are taken, and a %s has %s", left.Name, say(quantity.Difference(need(option), left.Amount)),
+		text := fmt.Sprintf("%s limit reached: %s of %s used, %s needs %s more", left.Name,
 			say(quantity.Difference(limit, left.Amount)), say(limit), b.Kind(b.Options[option]).Name, say(need(option)))
 		if open := r.stillOpen(b, left.Name); open > 0 {
-			text += "; machines on order may still become up to " + say(open)
+			text += "; nodes that are being launched may still become up to " + say(open)
 		}
 		return text
 	}

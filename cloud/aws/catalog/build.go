@@ -125,7 +125,12 @@ type Market struct {
 	Risk   risk.View
 	Stocks reservation.View
 	Quotas quota.View
+	Free   func(subnet string) (addresses int64, known bool) // nil: nothing is known
+	IPv6   bool                                              // pods have addresses of IPv6
 }
+
+// wayOutOfFull is what helps where subnets are full.
+const wayOutOfFull = ": free some of their addresses, or add subnets to what the class selects"
 
 // Offered returns the kinds with the offers of the moment: one for each
 // purchase option in each zone where the type is offered and the class has a
@@ -136,7 +141,7 @@ type Market struct {
 // subnets of its zone, the account's vCPUs for it or the placement group's room are
 // short, or it has more vCPUs than the account may run.
 func (k *Kinds) Offered(class nodeclass.Class, now Market) []cluster.Kind {
-	zones := zonesOf(class.Resolved, now)
+	zones := zonesOf(class, now)
 	group := class.Resolved.Placement
 	ways := waysInto(group)
 	out := slices.Clone(k.Kinds)
@@ -179,7 +184,7 @@ func (k *Kinds) Offered(class nodeclass.Class, now Market) []cluster.Kind {
 type zone struct {
 	name   string
 	subnet nodeclass.Subnet // one of its subnets
-	full   bool             // no subnet has addresses left
+	full   string           // why no machine finds an address in any of its subnets; empty: one does
 	away   string           // how work is shifted away from it; empty: it is not
 	labels map[way]constraint.Labels
 	group  *nodeclass.PlacementGroup
@@ -210,17 +215,16 @@ func waysInto(group *nodeclass.PlacementGroup) []way {
 // unlessDefault is for whom machines of dedicated tenancy are: those who ask for them.
 var unlessDefault = constraint.Label{Key: nodeclass.LabelTenancy, Value: nodeclass.TenancyDefault}
 
-func zonesOf(found nodeclass.Resolved, now Market) []zone {
-	short := now.Short
+func zonesOf(class nodeclass.Class, now Market) []zone {
+	short, found, need := now.Short, class.Resolved, class.Spec.Addresses(now.IPv6)
 	sorted := slices.Clone(found.Subnets)
 	slices.SortFunc(sorted, func(a, b nodeclass.Subnet) int { return cmp.Or(cmp.Compare(a.Zone, b.Zone), cmp.Compare(a.ID, b.ID)) })
 	var out []zone
 	for _, s := range sorted {
 		if n := len(out); n > 0 && out[n-1].name == s.Zone {
-			out[n-1].full = out[n-1].full && short.Subnet(s.ID)
 			continue
 		}
-		z := zone{name: s.Zone, subnet: s, full: short.Subnet(s.ID), away: away(s, short), labels: map[way]constraint.Labels{}, group: found.Placement}
+		z := zone{name: s.Zone, subnet: s, full: now.full(s.Zone, sorted, need), away: away(s, short), labels: map[way]constraint.Labels{}, group: found.Placement}
 		if z.group != nil && z.group.Strategy == nodeclass.Spread {
 			room := z.group.Stock(z.name)
 			z.stocks = []cluster.Stock{{Name: room, Left: now.Stocks.Left(room)}}
@@ -234,6 +238,25 @@ func zonesOf(found nodeclass.Resolved, now Market) []zone {
 		out = append(out, z)
 	}
 	return out
+}
+
+// full says that all subnets of a zone have too few free addresses for a machine, of
+// those of the class; empty where one has enough.
+func (m Market) full(zone string, subnets []nodeclass.Subnet, need int64) string {
+	var of []nodeclass.Subnet
+	for _, s := range subnets {
+		if s.Zone != zone {
+			continue
+		}
+		if !m.Short.Subnet(s.ID) {
+			return ""
+		}
+		if m.Free != nil {
+			s.Free, _ = m.Free(s.ID)
+		}
+		of = append(of, s)
+	}
+	return nodeclass.TooFewAddresses(of, need) + wayOutOfFull
 }
 
 // away says until when work is shifted away from the zone of a subnet, and what helps;
@@ -280,8 +303,8 @@ func (z zone) offer(t *Type, w way, now Market) cluster.Offer {
 	default:
 		o.Price, o.Priced = now.Prices.OnDemand(t.Name)
 	}
-	o.Available = o.Priced && !z.full && !now.Short.Quota(t.Quota.By(w.option), t.CPUs, w.option)
-	if o.Why = cmp.Or(z.away, now.Quotas.Beyond(t.Quota.By(w.option), t.CPUs, w.option)); o.Why != "" {
+	o.Available = o.Priced && !now.Short.Quota(t.Quota.By(w.option), t.CPUs, w.option)
+	if o.Why = cmp.Or(z.away, z.full, now.Quotas.Beyond(t.Quota.By(w.option), t.CPUs, w.option)); o.Why != "" {
 		o.Available = false
 	}
 	return o

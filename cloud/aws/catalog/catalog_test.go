@@ -448,7 +448,7 @@ func TestOffers(t *testing.T) {
 	memory.AddSubnet("subnet-b")  // the zone has none
 	class := testClass()
 	prices := price.New(usd{"m5.large": 0.096, "m6g.large": 0.077}).View()
-	offered := For(testTypes(), class, Settings{}).Offered(class, Market{Prices: prices, Short: memory.View()})
+	offered := For(testTypes(), class, Settings{}).Offered(class, Market{Prices: prices, Short: memory.View(), Free: func(string) (int64, bool) { return 3, true }})
 
 	var got []string
 	for _, k := range offered {
@@ -456,6 +456,9 @@ func TestOffers(t *testing.T) {
 			word := "not available"
 			if o.Available {
 				word = "available"
+			}
+			if full := strings.Contains(o.Why, "too few free addresses in subnet-b of us-east-1b (3 free, a node takes 1)"); full != (o.Zone == "us-east-1b") {
+				t.Errorf("%s in %s is unavailable because of %q", k.Name, o.Zone, o.Why)
 			}
 			if !o.Priced {
 				word += ", no price"

@@ -33,7 +33,7 @@ func reservedBy(all []nodeclass.Reservation) map[place][]nodeclass.Reservation {
 func (z zone) reserved(r nodeclass.Reservation, now Market) cluster.Offer {
 	left := now.Stocks.Left(r.ID)
 	o := cluster.Offer{
-		Zone: z.name, Option: cluster.Reserved, Labels: z.reservedLabels(r), Why: z.away,
+		Zone: z.name, Option: cluster.Reserved, Labels: z.reservedLabels(r), Why: cmp.Or(z.away, z.full),
 		Stocks: append([]cluster.Stock{{Name: r.ID, Left: left}}, z.stocks...),
 	}
 	slices.SortFunc(o.Stocks, func(a, b cluster.Stock) int { return cmp.Compare(a.Name, b.Name) })
@@ -41,7 +41,7 @@ func (z zone) reserved(r nodeclass.Reservation, now Market) cluster.Offer {
 		o.Unless = unlessDefault
 	}
 	o.Price, o.Priced = reservedPrice(r.Kind, now)
-	o.Available = left > 0 && !z.full && z.away == "" && !r.Expiring
+	o.Available = left > 0 && z.full == "" && z.away == "" && !r.Expiring
 	return o
 }
 

@@ -29,6 +29,14 @@ func (a *Addresses) Saw(subnets []nodeclass.Subnet) {
 	}
 }
 
+// Free returns how many free addresses a subnet has; false where AWS was not asked yet.
+func (a *Addresses) Free(id string) (int64, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	free, known := a.free[id]
+	return max(0, free-a.taken[id]-a.flying[id]), known
+}
+
 // Choose returns one subnet a zone, sorted by zone: the one with most free
 // addresses, by ID between equals. Subnets for which usable is false are left
 // out as long as the zone has another.

@@ -21,6 +21,7 @@ const (
 // something is doubtful, and keep no class from being ready.
 const (
 	ClassGroupsOwnedTwice = "daemok.sh/SecurityGroupsOwnedTwice"
+	ClassSubnetsFull      = "daemok.sh/SubnetsFull"
 	ClassKubeletSkew      = "daemok.sh/KubeletSkew"
 	ClassPodDensity       = "daemok.sh/PodDensity"
 	ClassFamilyReplaced   = "daemok.sh/ImageFamilyReplaced" // of the older generation's classes alone
@@ -29,6 +30,7 @@ const (
 // Reasons of the conditions that warn.
 const (
 	ReasonSeveralOwnedGroups = "SeveralOwnedGroups"
+	ReasonNoFreeAddresses    = "NoFreeAddresses"
 	ReasonKubeletBehind      = "KubeletBehind"
 	ReasonKubeletUnsupported = "KubeletUnsupported"
 	ReasonPodDensityMismatch = "PodDensityMismatch"
