@@ -52,8 +52,10 @@ type Machines interface {
 	Prepare(ctx context.Context, r LaunchRequest) error
 
 	// Terminate gives machines back. A machine that is unknown or already
-	// gone is reported in gone; one that has begun to shut down is not. It is
-	// safe to repeat.
+	// gone is reported in gone; one that has begun to shut down is not. One that
+	// was launched a moment ago may not be visible yet: it is a *NotVisibleError,
+	// and was not terminated. The others are, whatever error there is for some. It
+	// is safe to repeat.
 	Terminate(ctx context.Context, ids ...string) (gone []string, err error)
 
 	// List returns the machines that match, sorted by ID: pending, running,

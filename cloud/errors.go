@@ -1,7 +1,9 @@
 package cloud
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -41,6 +43,23 @@ func (e *TokenMismatchError) Error() string {
 type NotFoundError struct{ MachineID string }
 
 func (e *NotFoundError) Error() string { return "no machine " + e.MachineID }
+
+// NotVisibleError says that the cloud does not know a machine yet that it launched a
+// moment ago: nothing was asked of it, and the same call does within seconds.
+type NotVisibleError struct{ MachineID string }
+
+func (e *NotVisibleError) Error() string {
+	return "instance " + e.MachineID + " was launched a moment ago and is not visible yet"
+}
+
+// IsNotVisible reports whether nothing but that is wrong.
+func IsNotVisible(err error) bool {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return len(joined.Unwrap()) > 0 && !slices.ContainsFunc(joined.Unwrap(), func(e error) bool { return !IsNotVisible(e) })
+	}
+	_, ok := errors.AsType[*NotVisibleError](err)
+	return ok
+}
 
 // RefusedError says that the cloud will not do this as asked, now or on a
 // repeat: missing rights, a wrong setting. Reason is a condition reason in

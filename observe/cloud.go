@@ -80,6 +80,9 @@ func cloudError(err error) string {
 	if _, ok := errors.AsType[*cloud.NoCapacityError](err); ok {
 		return "InsufficientCapacityError"
 	}
+	if cloud.IsNotVisible(err) {
+		return "NotVisibleError"
+	}
 	if _, ok := errors.AsType[*cloud.NotFoundError](err); ok {
 		return "NodeClaimNotFoundError"
 	}

@@ -77,6 +77,19 @@ var machineTests = []conformance{
 		b.Advance(b.EndMax)
 		terminate(t, b.Machines, one, one)
 	}},
+	{"one just launched is terminated, or told not to be visible yet", func(t *testing.T, b *bench) {
+		one := ids(b.launch(t, b.request(1, b.offers(t, cluster.OnDemand, 1)...)))
+		gone, err := b.Machines.Terminate(t.Context(), one...)
+		if err != nil && !cloud.IsNotVisible(err) || len(gone) > 0 {
+			t.Fatalf("Terminate at once = gone %v, %v", gone, err)
+		}
+		if cloud.IsNotVisible(err) {
+			b.Advance(b.LagMax)
+			terminate(t, b.Machines, one, nil)
+		}
+		b.Advance(b.EndMax)
+		sameIDs(t, "what is left", b.list(t, cloud.Filter{IDs: one}), []string{})
+	}},
 	{"unknown machines are gone, and do not keep the others", func(t *testing.T, b *bench) {
 		one := ids(b.launch(t, b.request(1, b.offers(t, cluster.OnDemand, 1)...)))
 		b.Advance(b.LagMax)

@@ -2,6 +2,7 @@ package fake
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"maps"
@@ -13,8 +14,8 @@ import (
 	"github.com/daemok/daemok/cloud/market"
 )
 
-// Terminate implements cloud.Machines. It knows new machines at once, even
-// those that List does not show yet.
+// Terminate implements cloud.Machines. A new machine is not known before the
+// market's visibility lag is over.
 func (c *Cloud) Terminate(ctx context.Context, ids ...string) (gone []string, err error) {
 	before, after := c.faults.next(CallTerminate)
 	if err := firstOf(ctx.Err(), before); err != nil {
@@ -22,9 +23,15 @@ func (c *Cloud) Terminate(ctx context.Context, ids ...string) (gone []string, er
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	var hidden []error
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(ids))) {
-		if _, live := c.ours(id); !live {
+		m, live := c.ours(id)
+		if !live {
 			gone = append(gone, id)
+			continue
+		}
+		if c.clock.Now().Before(m.VisibleAt) {
+			hidden = append(hidden, &cloud.NotVisibleError{MachineID: id})
 			continue
 		}
 		c.market.Terminate(id, "Client.UserInitiatedShutdown")
@@ -32,7 +39,7 @@ func (c *Cloud) Terminate(ctx context.Context, ids ...string) (gone []string, er
 	if after != nil {
 		return nil, fmt.Errorf("terminate %v: %w", ids, after)
 	}
-	return gone, nil
+	return gone, errors.Join(hidden...)
 }
 
 // List implements cloud.Machines. A new machine is not shown before the

@@ -25,6 +25,8 @@ const (
 	// sendAgain is how long a machine that was given back may not show it before
 	// it is given back again.
 	sendAgain = time.Minute
+	// visibleAfter is when the cloud certainly knows a machine that it launched.
+	visibleAfter = time.Minute
 )
 
 // finalize gives the machine of a deleted claim back: first its node is
@@ -152,12 +154,16 @@ func (r *Reconciler) giveBack(ctx context.Context, c *karpv1.NodeClaim) (gone bo
 		}
 	}
 	found, err := r.Machines.Terminate(ctx, id)
+	if cloud.IsNotVisible(err) {
+		return false, nil // nothing was sent: it is sent within seconds
+	}
 	if err != nil {
 		r.Metrics.EndFailures.WithLabelValues(c.Labels[api.LabelZone], c.Labels[api.LabelZoneID]).Inc()
 		return false, fmt.Errorf("give back machine %s of claim %s: %w", id, c.Name, err)
 	}
 	if len(found) > 0 {
-		return true, nil
+		// A process that did not launch it itself cannot tell one that is not visible yet.
+		return condition.IsTrue(c, karpv1.ClaimRegistered) || r.boots(c) >= visibleAfter, nil
 	}
 	before := c.DeepCopy()
 	if condition.SetTrue(c, karpv1.ClaimInstanceTerminating, r.Now()) {

@@ -29,13 +29,17 @@ type ending struct {
 	cloud.Machines // no more of it than List and Terminate is supported
 
 	after  time.Duration
-	ignore int // calls to give it back that come to nothing
+	ignore int       // calls to give it back that come to nothing
+	hidden time.Time // EC2 does not know the machine before
 	endsAt time.Time
 	ends   int
 	looks  int
 }
 
 func (e *ending) Terminate(_ context.Context, ids ...string) (gone []string, err error) {
+	if time.Now().Before(e.hidden) {
+		return nil, &cloud.NotVisibleError{MachineID: ids[0]}
+	}
 	e.ends++
 	if e.ends > e.ignore && e.endsAt.IsZero() {
 		e.endsAt = time.Now().Add(e.after)
@@ -103,6 +107,7 @@ func TestAnEndingMachineIsLookedAtSoonAndThenSeldom(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				e := &ending{after: tt.after, ignore: tt.ignore}
 				r := deleted(t, e)
+				time.Sleep(visibleAfter) // since its launch
 				for began := time.Now(); r.Store.Get(t.Context(), client.ObjectKey{Name: "a"}, &karpv1.NodeClaim{}) == nil; {
 					wait, err := r.Reconcile(t.Context(), "a")
 					if err != nil || time.Since(began) > time.Hour {
@@ -118,6 +123,45 @@ func TestAnEndingMachineIsLookedAtSoonAndThenSeldom(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A claim that is deleted seconds after its launch, while EC2 does not know the instance
+// yet, says that its instance terminates once that was asked, within seconds.
+func TestAnInstanceThatIsNotVisibleYetIsTerminatedWithinSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &ending{after: 10 * time.Second, hidden: time.Now().Add(5 * time.Second)}
+		r := deleted(t, e)
+		c := &karpv1.NodeClaim{}
+		for began := time.Now(); r.Store.Get(t.Context(), client.ObjectKey{Name: "a"}, c) == nil; {
+			if condition.IsTrue(c, karpv1.ClaimInstanceTerminating) && e.ends == 0 {
+				t.Fatalf("%v after its deletion the claim says that its instance terminates, which nobody has asked for", time.Since(began))
+			}
+			wait, err := r.Reconcile(t.Context(), "a")
+			if err != nil || time.Since(began) > time.Hour {
+				t.Fatalf("after %v: %v", time.Since(began), err)
+			}
+			time.Sleep(wait) // virtual time
+		}
+		if late := e.endsAt.Add(-e.after).Sub(e.hidden); late > 2*time.Second || e.ends != 1 {
+			t.Errorf("terminated %v after it was visible, %d times; want once, within seconds", late, e.ends)
+		}
+	})
+}
+
+// A process that has just started did not launch the instance itself, and so cannot tell
+// one that EC2 does not know yet from one that is gone.
+func TestAnInstanceOfAMomentAgoIsNotTakenForOneThatIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &ending{endsAt: time.Now()} // as EC2 answers for an ID that it does not know
+		r := deleted(t, e)
+		if wait, err := r.Reconcile(t.Context(), "a"); err != nil || wait == 0 {
+			t.Fatalf("it is looked at again after %v, %v", wait, err)
+		}
+		e.endsAt = time.Time{} // it is visible by now
+		if _, err := r.Reconcile(t.Context(), "a"); err != nil || e.endsAt.IsZero() {
+			t.Errorf("the instance runs on (%v)", err)
+		}
+	})
 }
 
 // closed is a cloud that takes nothing back.

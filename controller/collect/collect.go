@@ -129,7 +129,9 @@ func (c *Collector) giveBack(ctx context.Context, orphans []cloud.Machine, nodes
 
 func (c *Collector) giveBackOne(ctx context.Context, m cloud.Machine, node *corev1.Node) error {
 	c.Log.Info("giving back a machine that no claim asks for", "machine", m.ID, "type", m.Kind, "zone", m.Zone)
-	if _, err := c.Machines.Terminate(ctx, m.ID); err != nil {
+	if _, err := c.Machines.Terminate(ctx, m.ID); cloud.IsNotVisible(err) {
+		return nil // the next look finds it again
+	} else if err != nil {
 		c.Metrics.EndFailures.WithLabelValues(m.Zone, m.ZoneID).Inc()
 		return fmt.Errorf("give back orphan %s: %w", m.ID, err)
 	}

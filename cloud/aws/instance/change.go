@@ -26,7 +26,8 @@ type given = gather.Answer[bool]
 
 // Terminate gives machines back. Those that are unknown, not of this cluster
 // or terminated are reported in gone, sorted; nothing is asked of those that
-// have begun to shut down. A machine that EC2 refuses to end keeps no other.
+// have begun to shut down. A machine that EC2 refuses to end keeps no other, nor
+// does one that is not visible yet.
 //
 // Callers of the same moment share two calls, DescribeInstances and
 // TerminateInstances, for up to idsMax machines. When 1,000 nodes go at once,
@@ -97,7 +98,7 @@ func (s *Store) tryToTerminate(ctx context.Context, ids []string, answers map[st
 	tried := map[string]given{}
 	s.terminate(ctx, ids, tried)
 	for id, a := range tried {
-		if a.Value {
+		if a.Value || cloud.IsNotVisible(a.Err) {
 			answers[id] = a
 		}
 	}
@@ -190,7 +191,7 @@ func (s *Store) verdict(id string, err error) given {
 	case !fault.NotFound(err):
 		return given{Err: fault.Wrap("ec2:TerminateInstances", err)}
 	case s.isYoung(id):
-		return given{} // not visible yet: the caller repeats
+		return given{Err: &cloud.NotVisibleError{MachineID: id}}
 	}
 	return given{Value: true}
 }
