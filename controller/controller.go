@@ -211,7 +211,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	}
 	classChanged := make(chan struct{}, 1)
 	drains := p.drains()
-	drains.Holds = holds
+	drains.Holds, drains.Shifted = holds, shifts.Shifted
 	drains.Foreign = func(ctx context.Context, n *corev1.Node) (bool, error) { return foreign.Node(ctx, all, n) }
 	program := &Program{
 		Keeper: keeper,

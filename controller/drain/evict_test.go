@@ -100,18 +100,20 @@ func TestAnEvictionIsOfOnePod(t *testing.T) {
 	})
 }
 
-// SC-269, SC-270: the node of a machine that is gone goes at once when its kubelet
-// is silent, whatever is on it, or when the machine was to end by now; its pods go with
-// it, so that their owners make others. One that is still heard of is drained like others.
+// SC-269, SC-270: the node of a machine that is gone goes when its kubelet is silent and
+// two looks did not find the machine, whatever is on it, or at once when the machine was
+// to end by now; its pods go with it, so that their owners make others. One that is still
+// heard of is drained like others.
 func TestANodeWhoseMachineIsGone(t *testing.T) {
 	tests := map[string]struct {
 		ready corev1.ConditionStatus
 		ends  bool
 		goes  bool
+		after time.Duration
 	}{
-		"is not heard of":                        {corev1.ConditionUnknown, false, true},
-		"is ready":                               {corev1.ConditionTrue, false, false},
-		"is ready, and its end was known before": {corev1.ConditionTrue, true, true},
+		"is not heard of":                        {corev1.ConditionUnknown, false, true, goneAgain},
+		"is ready":                               {corev1.ConditionTrue, false, false, 0},
+		"is ready, and its end was known before": {corev1.ConditionTrue, true, true, 0},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -130,8 +132,54 @@ func TestANodeWhoseMachineIsGone(t *testing.T) {
 				began := time.Now()
 				hour := func() bool { return time.Since(began) > time.Hour }
 				w.leave(2*time.Hour, "the node gone, or an hour", func() bool { return w.gone() || hour() })
-				if w.gone() != tt.goes || tt.goes && time.Since(began) > time.Second || tt.goes != (w.here("web") == 0) {
+				if w.gone() != tt.goes || tt.goes && time.Since(began) > tt.after+time.Second || tt.goes != (w.here("web") == 0) {
 					t.Errorf("gone: %v after %v, with %d pods left on it", w.gone(), time.Since(began), w.here("web"))
+				}
+			})
+		})
+	}
+}
+
+// A machine that runs keeps the pods of its node, protected as they are, though its
+// kubelet is silent: whatever keeps the cloud from listing it for a while.
+func TestPodsOfAMachineThatIsNotListedForAWhileStay(t *testing.T) {
+	tests := map[string]func(w *town){
+		"one look does not find it": func(w *town) { w.cloud.blind = 1 },
+		"every second look does not": func(w *town) {
+			n := 0
+			w.cloud.blindAt = func() bool { n++; return n%2 == 1 }
+		},
+		"work is shifted away from its zone": func(w *town) {
+			w.cloud.blindAt = func() bool { return true }
+			w.shifted = func(zoneID string) bool { return zoneID == "a-1" }
+		},
+		"it is taken over, and not tagged yet": func(w *town) {
+			w.cloud.blindAt = func() bool { return true }
+			c := &karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: "c", Finalizers: []string{api.FinalizerTermination},
+				Annotations: map[string]string{api.MarkAdopt: "aws:///a/i-" + leaves}}}
+			c.Status.ProviderID = "aws:///a/i-" + leaves
+			w.create(c)
+		},
+	}
+	for name, hidden := range tests {
+		t.Run(name, func(t *testing.T) {
+			inTown(t, func(t *testing.T, w *town) {
+				w.has(w.run("web", leaves, nil, nil), annotated("true"))
+				node := &corev1.Node{}
+				w.get(leaves, node)
+				node.Labels = map[string]string{api.LabelZoneID: "a-1"}
+				if err := w.hand.Update(t.Context(), node); err != nil {
+					t.Fatal(err)
+				}
+				node.Status.Conditions[0].Status = corev1.ConditionUnknown
+				if err := w.hand.Status().Update(t.Context(), node); err != nil {
+					t.Fatal(err)
+				}
+				hidden(w)
+				began := time.Now()
+				w.leave(time.Hour, "ten minutes", func() bool { return time.Since(began) > 10*time.Minute })
+				if w.gone() || w.here("web") != 1 {
+					t.Errorf("node gone: %v, with %d pods left on it, whose machine runs", w.gone(), w.here("web"))
 				}
 			})
 		})

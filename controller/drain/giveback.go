@@ -20,17 +20,26 @@ import (
 // it is given back again.
 const sendAgain = time.Minute
 
-// goneAlready reports whether a node has lost its machine, whose kubelet is
-// silent or whose end is past: then there is nothing to drain. Between two looks
-// it says no.
+// goneAgain is how long after a look that did not find a machine a second one has to
+// miss it too: the cloud's lists may be behind, or empty for a moment.
+const goneAgain = 10 * time.Second
+
+// goneAlready reports whether a node has lost its machine, so that there is nothing to
+// drain: its kubelet is silent and two looks in a row, some time apart, did not find the
+// machine, or the end that the cloud told of is past and one look did not. Between two
+// looks it says no, and so it does where the cloud may hide a machine that is there.
 //
 // It asks once a node, then after 2 s and ever later up to every 15 s: for
 // 1,000 such nodes some 70 calls a second, which the adapter makes less than
 // one of.
-func (r *Reconciler) goneAlready(ctx context.Context, node *corev1.Node, endsAt time.Time) (bool, error) {
-	id := translate.MachineID(node.Spec.ProviderID)
-	runs := translate.IsReady(node) && (endsAt.IsZero() || r.Now().Before(endsAt))
-	if id == "" || runs || r.silent.wait(id, r.Now()) > 0 {
+func (r *Reconciler) goneAlready(ctx context.Context, node *corev1.Node, claim *karpv1.NodeClaim) (bool, error) {
+	id, endsAt := translate.MachineID(node.Spec.ProviderID), endOf(claim)
+	wasToEnd := !endsAt.IsZero() && !r.Now().Before(endsAt)
+	if translate.IsReady(node) && !wasToEnd {
+		r.silent.drop(id)
+		return false, nil
+	}
+	if id == "" || r.mayBeHidden(node, claim) || r.silent.wait(id, r.Now()) > 0 {
 		return false, nil
 	}
 	r.silent.note(id, r.Now())
@@ -38,7 +47,17 @@ func (r *Reconciler) goneAlready(ctx context.Context, node *corev1.Node, endsAt 
 	if err != nil {
 		return false, fmt.Errorf("look for the machine of node %s: %w", node.Name, err)
 	}
-	return len(list) == 0, nil
+	if len(list) > 0 {
+		r.silent.found(id)
+		return false, nil
+	}
+	return wasToEnd || r.silent.missed(id, goneAgain, r.Now()), nil
+}
+
+// mayBeHidden reports whether the cloud may not list the node's machine though it runs:
+// work is shifted away from its zone, or it is taken over and has no tags of ours yet.
+func (r *Reconciler) mayBeHidden(node *corev1.Node, claim *karpv1.NodeClaim) bool {
+	return r.Shifted != nil && r.Shifted(node.Labels[api.LabelZoneID]) || claim != nil && !translate.IsListed(claim)
 }
 
 // endPods deletes the pods that ended with the node's machine, so that their owners make
@@ -76,6 +95,9 @@ func (r *Reconciler) giveBack(ctx context.Context, node *corev1.Node, claim *kar
 		return r.awaitEnd(ctx, node, claim, next)
 	}
 	gone, err := r.Machines.Terminate(ctx, id)
+	if cloud.IsNotVisible(err) {
+		return next, nil // nothing was sent
+	}
 	if err != nil {
 		r.Metrics.EndFailures.WithLabelValues(node.Labels[api.LabelZone], node.Labels[api.LabelZoneID]).Inc()
 		r.Events.Publish(observe.Event{About: node, Key: "Node/" + node.Name, Warning: true, Reason: "FailedTermination",

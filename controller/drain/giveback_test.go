@@ -36,6 +36,9 @@ type region struct {
 	looks  map[string]int
 	refuse int // calls to give back that are throttled first
 	ignore int // calls to give back that are answered, and come to nothing
+
+	blind   int         // looks that do not find what runs
+	blindAt func() bool // whether looks do not now; nil: they do
 }
 
 func newRegion() *region {
@@ -59,6 +62,9 @@ func (r *region) Terminate(_ context.Context, ids ...string) (gone []string, err
 func (r *region) List(_ context.Context, f cloud.Filter) (found []cloud.Machine, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.blind--; r.blind >= 0 || r.blindAt != nil && r.blindAt() {
+		return nil, nil
+	}
 	for _, id := range f.IDs {
 		r.looks[id]++
 		switch at, given := r.endsAt[id]; {

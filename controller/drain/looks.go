@@ -24,6 +24,8 @@ type look struct {
 	next   time.Time // nobody asks before
 	pause  time.Duration
 	sentAt time.Time // when the machine was given back; zero: not, or to be given back again
+
+	missedAt time.Time // when a look did not find the machine first; zero: the last one did
 }
 
 // wait is how long nobody may ask.
@@ -73,6 +75,28 @@ func (l *looks) isSent(id string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return !l.of[id].sentAt.IsZero()
+}
+
+// missed notes that a look did not find a machine, and that the next is due so long
+// after. It reports whether looks so far apart have missed it, and none between found it.
+func (l *looks) missed(id string, apart time.Duration, now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	m := l.of[id]
+	if m.missedAt.IsZero() {
+		m.missedAt, m.next = now, now.Add(apart)
+		l.of[id] = m
+	}
+	return now.Sub(m.missedAt) >= apart
+}
+
+// found notes that a look found a machine.
+func (l *looks) found(id string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	m := l.of[id]
+	m.missedAt = time.Time{}
+	l.of[id] = m
 }
 
 // drop forgets a machine.

@@ -44,6 +44,7 @@ type Reconciler struct {
 	Now      func() time.Time
 	Holds    holds
 	Surges   surge.Records
+	Shifted  func(zoneID string) bool                                // tells of zones that work is shifted away from; nil: of none
 	Foreign  func(ctx context.Context, n *corev1.Node) (bool, error) // whether a node that no claim of ours is about is another provider's
 
 	silent   looks // at machines whose kubelets are silent
@@ -83,7 +84,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration,
 	if r.ending.isSent(translate.MachineID(node.Spec.ProviderID)) {
 		return r.giveBack(ctx, node, claim) // it was emptied before
 	}
-	if gone, err := r.goneAlready(ctx, node, endOf(claim)); err != nil || gone {
+	if gone, err := r.goneAlready(ctx, node, claim); err != nil || gone {
 		if err != nil {
 			return 0, err
 		}

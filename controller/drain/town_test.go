@@ -58,6 +58,8 @@ type town struct {
 	fault  storetest.Fault // of the controller's calls
 	holds  *apply.Holds
 
+	shifted func(zoneID string) bool
+
 	readyAfter time.Duration  // how long pods take on the node that stays
 	fewest     map[string]int // ready pods of each app, at the worst moment
 	made       int            // pods
@@ -287,7 +289,7 @@ func (w *town) keepInOrder(s *appsv1.StatefulSet) {
 // start makes a controller that knows nothing of earlier ones.
 func (w *town) start() *Reconciler {
 	store := w.server.Connect(w.fault)
-	return &Reconciler{Store: store, Live: store, Serves: translate.Generations{translate.NodePools()}, Machines: w.cloud, Now: time.Now, Events: w.told, Foreign: allOurs, Holds: w.holds, Surges: recordsOf(store),
+	return &Reconciler{Store: store, Live: store, Serves: translate.Generations{translate.NodePools()}, Machines: w.cloud, Now: time.Now, Events: w.told, Foreign: allOurs, Shifted: w.shifted, Holds: w.holds, Surges: recordsOf(store),
 		Metrics: observe.NewMetrics(prometheus.NewRegistry(), "", "", "", "")}
 }
 
