@@ -46,23 +46,24 @@ import (
 
 // Parts is what the loops stand on.
 type Parts struct {
-	Store    client.Client // reads what the watches have shown; see the indexes of claim and drain
-	Live     client.Reader // reads past every cache
-	Watches  cache.Informers
-	Catalog  cloud.Catalog
-	Machines func(loop string) cloud.Machines // for the loop of that name
-	Adopter  cloud.Adopter                    // takes over machines that run already; nil: nobody does
-	Notices  cloud.Notices                    // what the cloud says by itself; nil: nobody listens
-	Checks   cloud.Checks                     // how the cloud finds that machines do; nil: nobody asks
-	Short    cloud.Shortages                  // told of machines that the cloud takes back; needed where there are Notices or Checks
-	Shifts   cloud.Shifts                     // zones that work is shifted away from; nil: nobody asks
-	Spot     SpotMemory                       // what was seen of spot machines; nil: nobody looks
-	Sizes    Sizes                            // how much memory machines turn out to have; nil: nobody asks
-	Classes  Classes
-	Events   *observe.Events
-	Metrics  *observe.Metrics
-	Log      *slog.Logger
-	Now      func() time.Time
+	Store     client.Client // reads what the watches have shown; see the indexes of claim and drain
+	Live      client.Reader // reads past every cache
+	Watches   cache.Informers
+	Catalog   cloud.Catalog
+	Machines  func(loop string) cloud.Machines // for the loop of that name
+	Adopter   cloud.Adopter                    // takes over machines that run already; nil: nobody does
+	Notices   cloud.Notices                    // what the cloud says by itself; nil: nobody listens
+	Checks    cloud.Checks                     // how the cloud finds that machines do; nil: nobody asks
+	Short     cloud.Shortages                  // told of machines that the cloud takes back; needed where there are Notices or Checks
+	Shifts    cloud.Shifts                     // zones that work is shifted away from; nil: nobody asks
+	Spot      SpotMemory                       // what was seen of spot machines; nil: nobody looks
+	Sizes     Sizes                            // how much memory machines turn out to have; nil: nobody asks
+	Offerings Offerings                        // nil: nobody remembers which could not be had
+	Classes   Classes
+	Events    *observe.Events
+	Metrics   *observe.Metrics
+	Log       *slog.Logger
+	Now       func() time.Time
 
 	Pools       []pool.Generation             // API generations whose pools are served
 	ClassKinds  []client.Object               // kinds of classes whose changes concern the pools that use them
@@ -112,6 +113,13 @@ type Sizes interface {
 	SawMemory(kind, image string, memory quantity.Bytes) (news bool)
 	MemorySeen() cloud.MemorySeen
 	RecallMemory(seen cloud.MemorySeen)
+}
+
+// Offerings remembers which offerings could not be had lately, and is told what another
+// process has seen of that.
+type Offerings interface {
+	UnavailableSeen() []cloud.Unavailable
+	RecallUnavailable(seen []cloud.Unavailable)
 }
 
 // Classes tells what the loops must know of classes.

@@ -31,7 +31,7 @@ func (p Parts) plans(keeper *snapshot.Keeper, ledger *apply.Ledger, applier *app
 		Preparer: &claim.Preparer{Pools: keeper, Machines: p.Machines(plansName), Log: p.Log, Requests: requests},
 		Policy:   p.Policy, Effort: decide.Usual, Window: p.Window,
 	}
-	book := &remember.Book{Keeper: keeper, Spot: p.Spot, Sizes: p.Sizes, Store: p.Store, Live: p.Live, Namespace: p.Namespace}
+	book := &remember.Book{Keeper: keeper, Spot: p.Spot, Sizes: p.Sizes, Offerings: p.Offerings, Store: p.Store, Live: p.Live, Namespace: p.Namespace}
 	return func(ctx context.Context) error {
 		defer applier.Wait()
 		if !p.Filled(ctx) || !keeper.WaitForFirst(ctx) {

@@ -169,6 +169,12 @@ func (p *Provider) MemorySeen() cloud.MemorySeen { return p.measured.Seen() }
 // RecallMemory takes in what another process has seen of that.
 func (p *Provider) RecallMemory(seen cloud.MemorySeen) { p.measured.Recall(seen) }
 
+// UnavailableSeen is what could not be had lately.
+func (p *Provider) UnavailableSeen() []cloud.Unavailable { return p.short.Seen() }
+
+// RecallUnavailable takes in what another process has seen of that.
+func (p *Provider) RecallUnavailable(seen []cloud.Unavailable) { p.short.Recall(seen) }
+
 // RefreshTemplates learns the cluster's launch templates and removes those
 // that were not used for long.
 func (p *Provider) RefreshTemplates(ctx context.Context) error { return p.templates.Refresh(ctx) }

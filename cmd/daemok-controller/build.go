@@ -71,7 +71,7 @@ func build(ctx context.Context, o options, log *slog.Logger) (ctrl.Manager, erro
 	}
 	p := parts{
 		options: o, log: log, older: older, manager: m, metrics: told, provider: provider, record: decisions,
-		machines: provider, spot: provider, sizes: provider, short: provider, checks: provider, adopter: provider,
+		machines: provider, spot: provider, sizes: provider, offerings: provider, short: provider, checks: provider, adopter: provider,
 		account: &class.Account{}, hasPrices: provider.HasOnDemand(),
 	}
 	live := o.given.Live
@@ -116,6 +116,7 @@ type parts struct {
 	hasPrices bool // the start has read prices on demand
 	spot      controller.SpotMemory
 	sizes     controller.Sizes
+	offerings controller.Offerings
 	notices   cloud.Notices // nil: no queue is set
 	short     cloud.Shortages
 	checks    cloud.Checks
@@ -149,7 +150,7 @@ func (p *parts) pools() []pool.Generation {
 func (p *parts) add(ctx context.Context) error {
 	program, err := controller.New(ctx, controller.Parts{
 		Store: p.manager.GetClient(), Live: p.manager.GetAPIReader(), Watches: p.manager.GetCache(),
-		Catalog: p.provider, Machines: p.measured, Spot: p.spot, Sizes: p.sizes, Adopter: p.adopter, Notices: p.notices, Checks: p.checks, Shifts: p.shifts, Short: p.short, Classes: p.classes, Pools: p.pools(), ClassKinds: p.classes.Objects(),
+		Catalog: p.provider, Machines: p.measured, Spot: p.spot, Sizes: p.sizes, Offerings: p.offerings, Adopter: p.adopter, Notices: p.notices, Checks: p.checks, Shifts: p.shifts, Short: p.short, Classes: p.classes, Pools: p.pools(), ClassKinds: p.classes.Objects(),
 		Events: p.events, Metrics: p.metrics, Log: p.log, Now: time.Now, NewID: randomID, CallFor: callFor,
 		Policy: p.options.policy(), Window: planner.Window{Idle: p.options.batchIdle, Max: p.options.batchMax},
 		Nominations: flowcontrol.NewTokenBucketRateLimiter(nominationsPerSecond, nominationsAtOnce),

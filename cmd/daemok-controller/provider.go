@@ -56,6 +56,7 @@ type adapter interface {
 	provider
 	controller.SpotMemory
 	controller.Sizes
+	controller.Offerings
 	cloud.Shortages
 	cloud.Adopter
 	cloud.Checks

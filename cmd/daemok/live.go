@@ -11,6 +11,7 @@ import (
 
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -21,12 +22,14 @@ import (
 	"github.com/daemok/daemok/cloud/aws/userdata"
 	"github.com/daemok/daemok/controller/claim"
 	"github.com/daemok/daemok/controller/class"
+	"github.com/daemok/daemok/controller/remember"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/internal/gates"
 	"github.com/daemok/daemok/kube/access"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
+	"github.com/daemok/daemok/kube/api/condition"
 	daemokv1alpha1 "github.com/daemok/daemok/kube/api/daemok/v1alpha1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
@@ -42,6 +45,7 @@ import (
 type situation struct {
 	snapshot *cluster.Snapshot
 	world    manifest.World // empty for a saved snapshot that was not recalled
+	failing  []string       // NodeClaims whose launch fails, and why, a sentence each
 }
 
 // reader reads the situation of a live cluster; an empty kubeconfig means the
@@ -91,12 +95,19 @@ func readFrom(ctx context.Context, store client.Client, provider *aws.Provider) 
 		return situation{}, err
 	}
 	keeper.ActAs(acting)
-	s, err := keeper.Read(ctx, store)
+	if _, err := keeper.Read(ctx, store); err != nil {
+		return situation{}, err
+	}
+	if err := recallSeen(ctx, store, keeper, provider); err != nil {
+		return situation{}, err
+	}
+	s := keeper.Snapshot()
+	failing, err := launchesThatFail(ctx, store)
 	if err != nil {
 		return situation{}, err
 	}
 	now = func() time.Time { return s.Now } // so that manifests alone make a difference
-	return situation{s, manifest.World{
+	return situation{snapshot: s, failing: failing, world: manifest.World{
 		Keeper: keeper, Now: s.Now, Older: legacy.Pool,
 		Class: func(o client.Object) error { return classes.add(ctx, o) },
 		Priorities: func() ([]schedulingv1.PriorityClass, error) {
@@ -107,11 +118,38 @@ func readFrom(ctx context.Context, store client.Client, provider *aws.Provider) 
 	}}, nil
 }
 
+// recallSeen takes in what the controller has seen and no object says, such as which
+// offerings could not be had lately. Without the right to read it less is known.
+func recallSeen(ctx context.Context, store client.Client, keeper *snapshot.Keeper, provider *aws.Provider) error {
+	book := &remember.Book{Keeper: keeper, Spot: provider, Sizes: provider, Offerings: provider, Live: store, Namespace: systemNamespace()}
+	if err := book.Load(ctx); err != nil && !apierrors.IsForbidden(err) {
+		return err
+	}
+	return nil
+}
+
+// launchesThatFail are the NodeClaims whose launch AWS refuses: what is planned onto them
+// waits until that is mended.
+func launchesThatFail(ctx context.Context, store client.Client) (out []string, err error) {
+	err = snapshot.Each(ctx, store, &karpv1.NodeClaimList{}, func(l *karpv1.NodeClaimList) {
+		for i := range l.Items {
+			c := &l.Items[i]
+			is := condition.Get(c, karpv1.ClaimLaunched)
+			if is == nil || is.Status == metav1.ConditionTrue || is.Message == "" || c.DeletionTimestamp != nil {
+				continue
+			}
+			out = append(out, fmt.Sprintf("NodeClaim %s is not launched: %s: %s", c.Name, is.Reason, is.Message))
+		}
+	})
+	slices.Sort(out)
+	return out, err
+}
+
 // recall makes a saved snapshot something that manifests can be added to, with
 // the controller's settings as for a live cluster.
 func recall(s *cluster.Snapshot) (situation, error) {
 	keeper := snapshot.Recall(s)
-	return situation{s, manifest.World{Keeper: keeper, Now: s.Now, Saved: s, Older: legacy.Pool}}, setUp(keeper)
+	return situation{snapshot: s, world: manifest.World{Keeper: keeper, Now: s.Now, Saved: s, Older: legacy.Pool}}, setUp(keeper)
 }
 
 // setUp gives a keeper the settings of the controller.

@@ -7,8 +7,10 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -16,9 +18,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws"
 	"github.com/daemok/daemok/cloud/aws/emulator"
+	"github.com/daemok/daemok/controller/remember"
+	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/examples"
+	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/condition"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/kube/storetest"
 )
 
@@ -69,6 +78,46 @@ func exampleFiles(t *testing.T, change ...string) (args []string) {
 	}
 	return args
 }
+
+// What the controller met lately and no object says is known to a plan beside it: an
+// offering that could not be had, and a launch that AWS refuses.
+func TestAPlanBesideAControllerKnowsWhatThatKnows(t *testing.T) {
+	account := pretendAccount(t)
+	scheme, err := kinds()
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "default-1", Labels: map[string]string{api.LabelNodePool: "default"}}, Spec: storetest.ClaimSpec()}
+	condition.SetUnknown(refused, karpv1.ClaimLaunched, "Unauthorized", "the role may not call ec2:CreateFleet", time.Now())
+	store := fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(storetest.Mapper(scheme)).WithObjects(refused).Build()
+	plan := func() planJSON {
+		t.Helper()
+		got, err := planJSONOf(t, func(ctx context.Context, _ string) (situation, error) { return readFrom(ctx, store, account) }, exampleFiles(t, "replicas: 0", "replicas: 5"))
+		if err != nil || len(got.Launches) == 0 {
+			t.Fatalf("%+v, %v; want launches", got, err)
+		}
+		return got
+	}
+	before := plan()
+	if want := []string{"NodeClaim default-1 is not launched: Unauthorized: the role may not call ec2:CreateFleet"}; !slices.Equal(before.Failing, want) {
+		t.Errorf("failing: %q, want %q", before.Failing, want)
+	}
+	first := before.Launches[0].Choice
+	book := &remember.Book{Keeper: snapshot.NewKeeper(nil, time.Now), Store: store, Live: store, Namespace: systemNamespace(), Offerings: met{
+		{Kind: first.Type, Zone: first.Zone, Option: cluster.Option(first.Option), Until: time.Now().Add(time.Minute)}}}
+	if _, err := book.Round(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if after := plan().Launches[0].Choice; after.Type == first.Type && after.Zone == first.Zone && after.Option == first.Option {
+		t.Errorf("it would launch %+v, which could not be had", after)
+	}
+}
+
+// met is what could not be had.
+type met []cloud.Unavailable
+
+func (m met) UnavailableSeen() []cloud.Unavailable { return m }
+func (met) RecallUnavailable([]cloud.Unavailable)  {}
 
 func TestManifestsOnALiveCluster(t *testing.T) {
 	account := pretendAccount(t)

@@ -73,7 +73,7 @@ reserved or any), zone, arch (a value or any) and machine-cost.`,
 			}
 			p := planOf(s, policy)
 			p.Fewer = decide.Fewer(s, policy, decide.Usual(s), &p)
-			return writePlan(cmd.OutOrStdout(), answer{p, allowedOf(s), added, others}, output)
+			return writePlan(cmd.OutOrStdout(), answer{p, allowedOf(s), added, others, found.failing}, output)
 		},
 	}
 	cmd.Flags().StringVar(&file, "snapshot", "", "file with the situation; default the live cluster")
@@ -124,6 +124,7 @@ type answer struct {
 	allowed []allowedJSON
 	added   *addition // nil: without manifests
 	others  []supposition
+	failing []string // NodeClaims whose launch fails, and why
 }
 
 func writePlan(out io.Writer, a answer, output string) error {
@@ -137,12 +138,20 @@ func writePlan(out io.Writer, a answer, output string) error {
 		if err := writeAddition(out, a.made, a.added); err != nil {
 			return err
 		}
-		return writeWhatIf(out, a.made, a.others)
+		if err := writeWhatIf(out, a.made, a.others); err != nil {
+			return err
+		}
+		for _, text := range a.failing {
+			if _, err := fmt.Fprintln(out, text); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 	encoder := json.NewEncoder(out)
 	encoder.SetIndent("", "  ")
 	view := planView(a.made)
-	view.Allowed = a.allowed
+	view.Allowed, view.Failing = a.allowed, a.failing
 	view.Manifests = additionView(a.made, a.added)
 	view.WhatIf = each(a.others, func(x supposition) whatIfJSON { return whatIfView(x, a.made) })
 	return encoder.Encode(view)

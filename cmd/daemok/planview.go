@@ -14,8 +14,9 @@ type planJSON struct {
 	Placements  []placementJSON  `json:"placements"`
 	Withdrawals []withdrawalJSON `json:"withdrawals"`
 	Removals    []removalJSON    `json:"removals"`
-	Kept        []keptJSON       `json:"kept"`    // nodes that stay though there is a reason to let them go
-	Allowed     []allowedJSON    `json:"allowed"` // by pool with nodes
+	Kept        []keptJSON       `json:"kept"`              // nodes that stay though there is a reason to let them go
+	Allowed     []allowedJSON    `json:"allowed"`           // by pool with nodes
+	Failing     []string         `json:"failing,omitempty"` // NodeClaims whose launch fails, and why
 	Unplaced    []unplacedJSON   `json:"unplaced"`
 	Dropped     []droppedJSON    `json:"dropped"` // those of removals last
 	Together    []togetherJSON   `json:"openTogether"`

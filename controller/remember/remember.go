@@ -1,6 +1,6 @@
 // Package remember keeps what the controller has seen and no object tells of, such
 // as which pods were moved lately, how long they take to start, which nodes went,
-// how often spot machines were taken away and how much memory machines have, in a ConfigMap, so that whoever leads next
+// how often spot machines were taken away, how much memory machines have and which offerings could not be had, in a ConfigMap, so that whoever leads next
 // knows it.
 //
 // It promises that nothing is written over what was not read, that it writes once
@@ -55,19 +55,27 @@ type sizeKeeper interface {
 	RecallMemory(cloud.MemorySeen)
 }
 
+// offeringKeeper is what remembers which offerings could not be had.
+type offeringKeeper interface {
+	UnavailableSeen() []cloud.Unavailable
+	RecallUnavailable([]cloud.Unavailable)
+}
+
 // memory is what the ConfigMap says.
 type memory struct {
 	snapshot.Memory
-	Spot  *cloud.SpotSeen  `json:"spot,omitempty"`
-	Sizes cloud.MemorySeen `json:"sizes,omitempty"`
+	Spot        *cloud.SpotSeen     `json:"spot,omitempty"`
+	Sizes       cloud.MemorySeen    `json:"sizes,omitempty"`
+	Unavailable []cloud.Unavailable `json:"unavailable,omitempty"`
 }
 
 // Book is the memory on paper. Its methods are called one after another, when the
 // keeper has seen what there is.
 type Book struct {
 	Keeper    keeper
-	Spot      spotKeeper // nil: nobody looks at spot machines
-	Sizes     sizeKeeper // nil: nobody looks how much memory machines have
+	Spot      spotKeeper     // nil: nobody looks at spot machines
+	Sizes     sizeKeeper     // nil: nobody looks how much memory machines have
+	Offerings offeringKeeper // nil: nobody remembers which could not be had
 	Store     client.Writer
 	Live      client.Reader // reads past every cache
 	Namespace string        // empty: nothing is kept
@@ -100,6 +108,9 @@ func (b *Book) Load(ctx context.Context) error {
 		if b.Sizes != nil {
 			b.Sizes.RecallMemory(m.Sizes)
 		}
+		if b.Offerings != nil {
+			b.Offerings.RecallUnavailable(m.Unavailable)
+		}
 	}
 	return nil
 }
@@ -114,6 +125,9 @@ func (b *Book) now() memory {
 	}
 	if b.Sizes != nil {
 		out.Sizes = b.Sizes.MemorySeen()
+	}
+	if b.Offerings != nil {
+		out.Unavailable = b.Offerings.UnavailableSeen()
 	}
 	return out
 }

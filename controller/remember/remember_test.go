@@ -105,6 +105,23 @@ func TestWhatMachinesHaveIsKept(t *testing.T) {
 	}
 }
 
+// offerings remembers which could not be had.
+type offerings struct{ seen []cloud.Unavailable }
+
+func (o *offerings) UnavailableSeen() []cloud.Unavailable       { return o.seen }
+func (o *offerings) RecallUnavailable(seen []cloud.Unavailable) { o.seen = seen }
+
+// Which offerings could not be had is known to whoever leads next, and to daemok plan.
+func TestWhatCouldNotBeHadIsKept(t *testing.T) {
+	s := store(t)
+	saw, next := &offerings{[]cloud.Unavailable{{Kind: "m5.large", Zone: "a", Option: "spot", Until: time.Unix(1e9, 0).UTC()}}}, &offerings{}
+	round(t, &Book{Keeper: head{}, Offerings: saw, Store: s, Live: s, Namespace: "kube-system"})
+	err := (&Book{Keeper: head{}, Offerings: next, Store: s, Live: s, Namespace: "kube-system"}).Load(t.Context())
+	if err != nil || !reflect.DeepEqual(next.seen, saw.seen) {
+		t.Errorf("the next knows %+v, error %v; want %+v", next.seen, err, saw.seen)
+	}
+}
+
 // Nothing is written while it is not known what is there.
 func TestNothingIsWrittenOverWhatWasNotRead(t *testing.T) {
 	s := store(t)

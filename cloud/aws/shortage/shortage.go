@@ -8,12 +8,15 @@
 package shortage
 
 import (
+	"cmp"
 	"maps"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/core/cluster"
 )
 
@@ -234,6 +237,48 @@ func (v View) Subnet(id string) bool { return v.short[key{subnet: id}] }
 func (v View) Quota(group string, cpus int64, option cluster.Option) bool {
 	least, known := v.least[key{quota: group, option: option}]
 	return known && cpus >= least
+}
+
+// Seen is what is short now, in a fixed order. What was short before and makes offers
+// doubtful is not among it.
+func (m *Memory) Seen() []cloud.Unavailable {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.forget()
+	var out []cloud.Unavailable
+	for k, until := range m.until {
+		out = append(out, cloud.Unavailable{Kind: k.kind, Zone: k.zone, Place: k.place, Option: k.option, Reservation: k.stock, Subnet: k.subnet,
+			Quota: k.quota, VCPUsLeast: m.least[k], Until: until.UTC()})
+	}
+	slices.SortFunc(out, func(a, b cloud.Unavailable) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Zone, b.Zone), cmp.Compare(a.Place, b.Place), cmp.Compare(a.Option, b.Option),
+			cmp.Compare(a.Reservation, b.Reservation), cmp.Compare(a.Subnet, b.Subnet), cmp.Compare(a.Quota, b.Quota))
+	})
+	return out
+}
+
+// Recall takes in what another process has seen, as long as that holds, and Keep at the
+// most, whatever its clock said.
+func (m *Memory) Recall(seen []cloud.Unavailable) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.forget()
+	now := m.now()
+	for _, u := range seen {
+		k := key{kind: u.Kind, zone: u.Zone, place: u.Place, option: u.Option, stock: u.Reservation, subnet: u.Subnet, quota: u.Quota}
+		until := u.Until
+		if last := now.Add(Keep); until.After(last) {
+			until = last
+		}
+		if !until.After(now) || !until.After(m.until[k]) {
+			continue
+		}
+		m.until[k] = until
+		if least, known := m.least[k]; u.Quota != "" && (!known || u.VCPUsLeast < least) {
+			m.least[k] = u.VCPUsLeast
+		}
+		m.seq++
+	}
 }
 
 func (m *Memory) add(k key) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/core/cluster"
 )
 
@@ -270,5 +271,38 @@ func TestAShortageOfAPlacementGroupIsOfNoOther(t *testing.T) {
 		if got := m.View().Offer("m5.large", "us-east-1a", cluster.Spot, tt.asked); got != tt.want {
 			t.Errorf("SC-427 %s: short in %q is %v of %q, want %v", name, tt.short, got, tt.asked, tt.want)
 		}
+	}
+}
+
+// What one process has seen another goes on from: it counts for as long as it would have
+// here, whatever the other's clock said, and what is known here for longer stays.
+func TestWhatAnotherProcessSawIsShortHereToo(t *testing.T) {
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	clock := func() time.Time { return now }
+	one, other := New(clock), New(clock)
+	one.AddOffer("m5.large", "a", cluster.Spot, "")
+	one.AddSubnet("subnet-1")
+	one.AddQuota("standard", 8, cluster.OnDemand)
+	one.AddReservation("cr-1")
+	seen := one.Seen()
+	seen = append(seen, cloud.Unavailable{Kind: "c5.large", Zone: "b", Option: cluster.OnDemand, Until: now.Add(time.Hour)},
+		cloud.Unavailable{Kind: "over", Zone: "b", Option: cluster.OnDemand, Until: now})
+	before := other.Seq()
+	other.Recall(seen)
+	if v := other.View(); !v.Offer("m5.large", "a", cluster.Spot, "") || v.Offer("m5.large", "b", cluster.Spot, "") || !v.Subnet("subnet-1") || !v.Reservation("cr-1") ||
+		!v.Quota("standard", 8, cluster.OnDemand) || v.Quota("standard", 4, cluster.OnDemand) || !v.Offer("c5.large", "b", cluster.OnDemand, "") || v.Offer("over", "b", cluster.OnDemand, "") {
+		t.Errorf("it knows %+v", other.Seen())
+	}
+	if other.Seq() == before {
+		t.Error("answers have changed, and the number has not")
+	}
+	after := other.Seq()
+	other.Recall(seen)
+	if other.Seq() != after {
+		t.Error("what is known already counts as news")
+	}
+	now = now.Add(Keep)
+	if left := other.Seen(); len(left) > 0 {
+		t.Errorf("after %v it still knows %+v", Keep, left)
 	}
 }
