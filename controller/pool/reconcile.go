@@ -188,11 +188,15 @@ func (r *Reconciler) validate(o Object, view translate.PoolObject, class ClassSt
 	if r.Generation.Fits != nil && class.Found {
 		found = append(found, r.Generation.Fits(o, class.Family)...)
 	}
-	var notes, nothing []string
+	var notes, nothing, idle []string
 	for _, f := range found {
+		if f.Idle {
+			idle = append(idle, f.String())
+		}
 		n[f.Field] = warning{"SpecWarning", f.String()}
 		notes = append(notes, f.String())
 	}
+	r.idle(o, idle)
 	lacks, offered := r.lacks(view)
 	for _, l := range lacks {
 		text := l.text(offered, translate.ClassID(view.Template.Spec.NodeClassRef))
@@ -211,6 +215,15 @@ func (r *Reconciler) validate(o Object, view translate.PoolObject, class ClassSt
 		return
 	}
 	condition.Set(o, karpv1.NodePoolValidationSucceeded, metav1.ConditionTrue, karpv1.NodePoolValidationSucceeded, strings.Join(notes, "; "), r.Now())
+}
+
+// idle says by a condition which fields are accepted and do nothing yet.
+func (r *Reconciler) idle(o Object, fields []string) {
+	if len(fields) == 0 {
+		condition.Clear(o, karpv1.NodePoolNotInEffect)
+		return
+	}
+	condition.Set(o, karpv1.NodePoolNotInEffect, metav1.ConditionTrue, "FieldsDoNothingYet", strings.Join(fields, "; "), r.Now())
 }
 
 func reasonNotOffered(key string) string {

@@ -40,7 +40,7 @@ func NodePool(p *karpv1.NodePool) []Finding {
 	}
 	f.limits("spec.limits", p.Spec.Limits)
 	if p.IsStatic() {
-		f.warn("spec.replicas", "is accepted and does nothing yet: the pool buys no nodes, neither for pods nor to reach the number "+
+		f.idle("spec.replicas", "is accepted and does nothing yet: the pool launches no nodes, neither for pods nor to reach the number "+
 			"(docs/status.md says what works); remove it to have nodes for pods")
 	}
 	return f.all

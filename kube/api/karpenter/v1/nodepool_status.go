@@ -14,6 +14,9 @@ const (
 	NodePoolRegistrationHealthy = "NodeRegistrationHealthy"
 	// NodePoolDrained is on pools that are being deleted, and says how far that is.
 	NodePoolDrained = "Drained"
+	// NodePoolNotInEffect is on pools with fields that are accepted and do nothing yet,
+	// and names them. It keeps no pool from being ready.
+	NodePoolNotInEffect = "daemok.sh/NotInEffect"
 	// NodePoolDisruptionBlocked is on pools of which nodes would go and something is in
 	// the way that somebody should do something about. It is of Daemok alone.
 	NodePoolDisruptionBlocked = "DisruptionBlocked"
