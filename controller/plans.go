@@ -3,12 +3,18 @@ package controller
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/daemok/daemok/controller/claim"
 	"github.com/daemok/daemok/controller/planner"
+	"github.com/daemok/daemok/controller/pool"
 	"github.com/daemok/daemok/controller/remember"
+	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/internal/pause"
 	"github.com/daemok/daemok/kube/apply"
@@ -23,7 +29,7 @@ const resumeAgain = 2 * time.Second
 // seen and what an earlier process left is taken up.
 func (p Parts) plans(keeper *snapshot.Keeper, ledger *apply.Ledger, applier *apply.Applier, requests *claim.Requests) func(context.Context) error {
 	teller := &planner.Teller{Log: p.Log, Events: p.Events, Metrics: p.Metrics, Nominations: p.Nominations, Failures: p.Failures, Pods: p.Pods,
-		Workloads: planner.NewWorkloads(p.Live, p.Events)}
+		Workloads: planner.NewWorkloads(p.Live, p.Events), Becoming: p.becoming}
 	listeners := planner.All{teller, &record.Clerk{Record: p.Record, Now: p.Now}}
 	loop := &planner.Planner{
 		Source: keeper, Ledger: ledger, Applier: applier, Now: p.Now,
@@ -104,4 +110,23 @@ func (r Round) wait(ctx context.Context, d time.Duration) {
 	case <-waiting.Done():
 	case <-r.Wake:
 	}
+}
+
+// becomingFor is how long after a class was made nobody but its pools tells that it is
+// not ready.
+const becomingFor = 15 * time.Minute
+
+// becoming reports whether the class of a pool is new and not ready yet. It is answered
+// from memory.
+func (p Parts) becoming(id cluster.PoolID) bool {
+	at := slices.IndexFunc(p.Pools, func(g pool.Generation) bool { return g.Kind == id.Kind })
+	if at < 0 {
+		return false
+	}
+	o, ctx := p.Pools[at].New(), context.Background()
+	if err := p.Store.Get(ctx, client.ObjectKey{Name: id.Name}, o); err != nil || o.GetDeletionTimestamp() != nil {
+		return false
+	}
+	class, err := p.Classes.State(ctx, p.Pools[at].View(o).Class)
+	return err == nil && class.Found && !class.Terminating && class.Status != metav1.ConditionTrue && p.Now().Sub(class.CreatedAt) < becomingFor
 }

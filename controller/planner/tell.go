@@ -45,6 +45,10 @@ type Teller struct {
 	// Workloads tells workloads of their pods; nil: a pod hears in their place.
 	Workloads *Workloads
 
+	// Becoming reports whether the class of a pool is new and becomes ready, so that
+	// its pool says all there is to say; nil: none does.
+	Becoming func(cluster.PoolID) bool
+
 	unplaced    map[string]bool              // what the last plan said of pods without a place
 	ownersTold  map[string]time.Time         // what workloads were told lately
 	nominations map[string]string            // by pod: the claim or node it was told last
@@ -170,7 +174,7 @@ func (t *Teller) withoutNew(now time.Time, list []plan.Unplaced) []plan.Unplaced
 				continue
 			}
 			since, open := t.openSince[r.Pool]
-			if !open || now.Sub(since) >= quietFor {
+			if !open || now.Sub(since) >= quietFor && !t.becoming(r.Pool) {
 				return false
 			}
 			found = true
@@ -179,6 +183,8 @@ func (t *Teller) withoutNew(now time.Time, list []plan.Unplaced) []plan.Unplaced
 	}
 	return slices.DeleteFunc(slices.Clone(list), onlyNew)
 }
+
+func (t *Teller) becoming(pool cluster.PoolID) bool { return t.Becoming != nil && t.Becoming(pool) }
 
 // Gathered tells that claims could not be told to wait for each other; what is
 // lost is that kube-scheduler may crowd pods on the first of their nodes.

@@ -99,6 +99,39 @@ func TestPodsDoNotHearOfPoolsThatAreBeingLookedAt(t *testing.T) {
 	}
 }
 
+// While the class of a pool is new and becomes ready, the pool's condition says so, and
+// pods hear nothing of it; when it takes too long they do.
+func TestPodsDoNotHearOfClassesThatBecomeReady(t *testing.T) {
+	told, events, lines := teller()
+	becoming := true
+	told.Becoming = func(cluster.PoolID) bool { return becoming }
+	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	id := cluster.PoolID{Kind: "NodePool", Name: "default"}
+	after := func(d time.Duration) string {
+		s := &cluster.Snapshot{Now: began.Add(d), Pools: []cluster.Pool{{ID: id, NotReady: "EC2NodeClass/default is not ready"}}}
+		told.Explain(s, plan.Plan{Unplaced: []plan.Unplaced{{Pods: []cluster.Pod{web}, Reasons: []plan.Reason{{Pool: id, Text: "why"}}}}})
+		return events.since()
+	}
+	for _, d := range []time.Duration{0, time.Minute, 10 * time.Minute} {
+		if got := after(d); got != "" || lines.Len() > 0 {
+			t.Errorf("after %v: told %q and logged %q, want nothing", d, got, lines)
+		}
+	}
+	becoming = false
+	if got := after(16 * time.Minute); got == "" {
+		t.Error("when the class has taken too long nothing is told")
+	}
+}
+
+// Pods that ask for nodes of no pool are not told that none is launched: explain says so.
+func TestPodsThatWantNoPoolAreNotTold(t *testing.T) {
+	told, events, lines := teller()
+	told.Explain(&cluster.Snapshot{}, plan.Plan{Unplaced: []plan.Unplaced{{Pods: []cluster.Pod{web}, Reasons: []plan.Reason{{Text: plan.Outside + " (karpenter.sh/nodepool doesnotexist)"}}}}})
+	if got := events.since(); got != "" || lines.Len() > 0 {
+		t.Errorf("told %q and logged %q, want nothing", got, lines)
+	}
+}
+
 // A pod is quiet about pools that were just made if nothing else keeps it
 // waiting.
 func TestAPoolThatIsNewHidesNoOtherReason(t *testing.T) {

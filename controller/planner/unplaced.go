@@ -27,7 +27,7 @@ func (t *Teller) tellUnplaced(now time.Time, list []plan.Unplaced) {
 	t.unplaced = make(map[string]bool, len(list))
 	var pods []failure
 	for _, u := range list {
-		if u.Early {
+		if u.Early || u.Declined() {
 			continue
 		}
 		text := u.Why()

@@ -152,9 +152,12 @@ func (w *World) reasons(u *unlucky) []plan.Reason {
 	case pinned(u.Shape):
 		return []plan.Reason{{Text: "it may run on nodes of certain names alone, which new ones cannot have: " + w.nearestNode(u.Pods)}}
 	}
+	if text := w.olderName(u.Shape); text != "" {
+		return []plan.Reason{{Text: text}}
+	}
 	near := w.nearest(u)
 	if len(near) == 0 {
-		return w.noSuchPool(u.Shape)
+		return w.noSuchPool(u)
 	}
 	if torn, ok := u.Search.Torn(); ok {
 		return []plan.Reason{{Text: w.tornText(&torn)}}

@@ -12,6 +12,7 @@ import (
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/explain"
 	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/core/topology"
 )
@@ -68,6 +69,13 @@ func wants(key string, values ...string) *cluster.Shape {
 	return out
 }
 
+func without(key string) *cluster.Shape {
+	out := asks(100)
+	none, _ := constraint.NewSet(constraint.DoesNotExist)
+	out.NodeTerms = []constraint.Requirements{constraint.NewRequirements(constraint.Requirement{Key: key, Set: none})}
+	return out
+}
+
 func TestReasons(t *testing.T) {
 	db := constraint.Taint{Key: "dedicated", Value: "db", Effect: constraint.NoSchedule}
 	claimed := asks(100)
@@ -88,10 +96,14 @@ func TestReasons(t *testing.T) {
 		torn  *explain.Torn
 		want  string
 	}{
-		"neither pool nor node":            {world(nil), asks(100), nil, "no pool exists, and there is no node"},
-		"no pool, and a node too small":    {world(nil, cluster.Node{Name: "n", Ready: true, Initialized: true}), asks(100), nil, "the nearest node is n: " + fit.Missing(quantity.NameCPU, 100, 50).Text},
-		"a rule that nobody can keep":      {world(nil), &cluster.Shape{Unable: "it asks for what is not there"}, nil, "it asks for what is not there"},
-		"nodes chosen by name":             {world([]cluster.Pool{pool("a")}), wants(cluster.LabelHostname, "n7"), nil, "nodes of certain names alone"},
+		"neither pool nor node":         {world(nil), asks(100), nil, "no pool exists, and there is no node"},
+		"no pool, and a node too small": {world(nil, cluster.Node{Name: "n", Ready: true, Initialized: true}), asks(100), nil, "the nearest node is n: " + fit.Missing(quantity.NameCPU, 100, 50).Text},
+		"a rule that nobody can keep":   {world(nil), &cluster.Shape{Unable: "it asks for what is not there"}, nil, "it asks for what is not there"},
+		"nodes chosen by name":          {world([]cluster.Pool{pool("a")}), wants(cluster.LabelHostname, "n7"), nil, "nodes of certain names alone"},
+		"nodes outside every pool": {world([]cluster.Pool{pool("a")}, cluster.Node{Name: "n", Ready: true, Initialized: true}), without("karpenter.sh/nodepool"), nil,
+			plan.Outside + " (karpenter.sh/nodepool doesnotexist), so nothing is launched for it; the nearest node is n: " + fit.Missing(quantity.NameCPU, 100, 50).Text},
+		"the label of Provisioners": {world([]cluster.Pool{pool("a"), pool("c12")}), wants("karpenter.sh/provisioner-name", "c12"), nil,
+			"it asks for karpenter.sh/provisioner-name=c12, the label of Provisioners, and there is none: nodes of NodePools have karpenter.sh/nodepool, so select karpenter.sh/nodepool=c12"},
 		"a pool's name misspelt":           {world([]cluster.Pool{pool("batch")}), wants("karpenter.sh/nodepool", "bacth"), nil, "did you mean batch?"},
 		"too large for any machine":        {world([]cluster.Pool{pool("a")}), asks(9000), nil, "NodePool/a: no type has room for cpu 9 (most: 4)"},
 		"the pool with fewer changes":      {world([]cluster.Pool{pool("b", db), pool("a")}), asks(9000), nil, "NodePool/a: no type has room"},

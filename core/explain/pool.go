@@ -184,7 +184,8 @@ const (
 
 // noSuchPool is for pods that exclude every pool by name: probably the name
 // is misspelt.
-func (w *World) noSuchPool(s *cluster.Shape) []plan.Reason {
+func (w *World) noSuchPool(u *unlucky) []plan.Reason {
+	s := u.Shape
 	var names []string
 	key := labelPool
 	for i := range w.Pools {
@@ -194,6 +195,9 @@ func (w *World) noSuchPool(s *cluster.Shape) []plan.Reason {
 	}
 	slices.Sort(names)
 	want := s.NodeTerms[0].Get(key)
+	if w.declined(s) {
+		return []plan.Reason{{Text: plan.Outside + " (" + fit.WantWord(constraint.Requirement{Key: key, Set: want}) + "), so nothing is launched for it; " + w.onNodes(u.Pods)}}
+	}
 	values, _ := want.Finite()
 	text := "it excludes every pool by its wish for " + fit.WantWord(constraint.Requirement{Key: key, Set: want})
 	if len(values) > 0 {
@@ -207,6 +211,49 @@ func (w *World) noSuchPool(s *cluster.Shape) []plan.Reason {
 	names = slices.Compact(names)
 	more := further(len(names) - min(len(names), namesMax))
 	return []plan.Reason{{Text: text + " (there are " + strings.Join(names[:min(len(names), namesMax)], ", ") + more + ")"}}
+}
+
+// olderName is for pods that select the label of Provisioners where there is none:
+// the one of NodePools is meant. It is empty for others.
+func (w *World) olderName(s *cluster.Shape) string {
+	var names []string
+	for i := range w.Pools {
+		if key, _ := nameKey(&w.Pools[i]); key == labelProvisioner {
+			return ""
+		}
+		names = append(names, w.Pools[i].ID.Name)
+	}
+	ask := func(t constraint.Requirements) bool {
+		return t.Has(labelProvisioner) && !t.Get(labelProvisioner).AllowsAbsent()
+	}
+	if len(s.NodeTerms) == 0 || slices.ContainsFunc(s.NodeTerms, func(t constraint.Requirements) bool { return !ask(t) }) {
+		return ""
+	}
+	want := s.NodeTerms[0].Get(labelProvisioner)
+	text := "it asks for " + fit.WantWord(constraint.Requirement{Key: labelProvisioner, Set: want}) + ", the label of Provisioners, and there is none: nodes of NodePools have " + labelPool
+	values, _ := want.Finite()
+	for _, v := range values {
+		if slices.Contains(names, v) {
+			return text + ", so select " + labelPool + "=" + v
+		}
+		if near, ok := fit.NearValue(v, names); ok {
+			return text + " (did you mean " + labelPool + "=" + near + "?)"
+		}
+	}
+	slices.Sort(names)
+	return text + " (there are " + strings.Join(names[:min(len(names), namesMax)], ", ") + further(len(names)-namesMax) + ")"
+}
+
+// declined reports whether the pods rule out the label that every pool gives to its
+// nodes, whatever its value.
+func (w *World) declined(s *cluster.Shape) bool {
+	return !slices.ContainsFunc(w.Pools, func(p Pool) bool {
+		key, named := nameKey(&p)
+		return !named || slices.ContainsFunc(s.NodeTerms, func(t constraint.Requirements) bool {
+			values, finite := t.Get(key).Finite()
+			return !finite || len(values) > 0
+		})
+	})
 }
 
 // namesMax is how many names a list for choosing from has at most.

@@ -6,6 +6,7 @@
 package plan
 
 import (
+	"strings"
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
@@ -260,6 +261,15 @@ type Unplaced struct {
 	Pods    []cluster.Pod
 	Reasons []Reason // the nearest pool first, others summed up; or one about the shape itself; never none
 	Early   bool     // nothing is in the way: it is too early to buy for them
+}
+
+// Outside begins the only reason of pods that ask for nodes which belong to no pool.
+const Outside = "it asks for a node outside every pool"
+
+// Declined reports whether the pods ask for nodes that belong to no pool, so that
+// nobody waits for a launch: who asks hears why, and no one else.
+func (u *Unplaced) Declined() bool {
+	return len(u.Reasons) == 1 && strings.HasPrefix(u.Reasons[0].Text, Outside)
 }
 
 // Reason is an expected "no", in words a user can act on: the least that would
