@@ -77,7 +77,11 @@ func (m *minutes) stays(n *cluster.Node, kept *plan.Kept) {
 	}
 	switch {
 	case kept != nil:
-		m.hold(about, n.Claim, TopicStay, mightGo+string(kept.Reason), kept.Why, func() []string {
+		why := kept.Why
+		if kept.By == plan.KeptByTime {
+			why += m.jobs(n)
+		}
+		m.hold(about, n.Claim, TopicStay, mightGo+string(kept.Reason), why, func() []string {
 			if kept.By == plan.KeptByFinding && kept.Reason != plan.Empty {
 				m.owe(n.Name)
 			}
@@ -90,11 +94,40 @@ func (m *minutes) stays(n *cluster.Node, kept *plan.Kept) {
 		m.hold(about, n.Claim, TopicStay, said, why, facts)
 	case !n.Initialized:
 		m.hold(about, n.Claim, TopicStay, "stays: it has not started yet", "", facts)
-	case known && !m.p.Asked && before.Why != "":
+	case known && !m.p.Asked && strings.HasPrefix(before.Said, mightGo):
 		m.Record.Stand(about, TopicStay)
 	default:
-		m.hold(about, n.Claim, TopicStay, nothingSpeaks, "", facts)
+		m.hold(about, n.Claim, TopicStay, nothingSpeaks, m.quiet(n), facts)
 	}
+}
+
+// quiet says since when no pod has come to the node or gone, and how long that has to
+// be for it to be consolidated: with each plan anew, so that it is true now.
+func (m *minutes) quiet(n *cluster.Node) string {
+	pool, found := m.s.Pool(n.Pool)
+	if !found || pool.Policy.Never || n.QuietSince.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf("a pod last came or went at %s, and consolidateAfter is %v", moment(n.QuietSince), pool.Policy.After)
+}
+
+// jobs names a Job whose pods begin the time again after which the node may go, since
+// one of them came within that time; empty where none did.
+func (m *minutes) jobs(n *cluster.Node) string {
+	pool, found := m.s.Pool(n.Pool)
+	if !found || n.QuietSince.IsZero() {
+		return ""
+	}
+	var out []string
+	for i := range n.Pods {
+		if p := &n.Pods[i]; strings.HasPrefix(p.Owner, "Job/") && !p.CreatedAt.Before(n.QuietSince.Add(-pool.Policy.After)) {
+			out = append(out, p.Owner+" in namespace "+p.Namespace)
+		}
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return "; every pod of a Job begins that time again, such as of " + slices.Min(out)
 }
 
 // leaves says what pods of a node that leaves wait for.
@@ -118,7 +151,7 @@ func (m *minutes) facts(n *cluster.Node) []string {
 	}
 	out := []string{what}
 	if !n.QuietSince.IsZero() {
-		out = append(out, "no pod has come or gone since "+moment(n.QuietSince))
+		out = append(out, "before this was decided a pod last came or went at "+moment(n.QuietSince))
 	}
 	if !n.EndsAt.IsZero() {
 		out = append(out, "the cloud takes its machine away at "+moment(n.EndsAt))
