@@ -130,7 +130,7 @@ func syncNode(c *karpv1.NodeClaim, node *corev1.Node) {
 }
 
 // ownNotes are annotations of claims that say nothing of their nodes.
-var ownNotes = []string{api.MarkLaunchAttempt, api.MarkWithdrawn, api.MarkJoins, api.MarkAdopt, api.MarkAdoptFrom}
+var ownNotes = []string{api.MarkLaunchAttempt, api.MarkWithdrawn, api.MarkJoins, api.MarkForPods, api.MarkAdopt, api.MarkAdoptFrom}
 
 // disown takes from a node that is taken over what it has of its life before: owners with
 // which it would go, and the name of a pool of the newer generation where its pool is of

@@ -293,6 +293,9 @@ type Machine struct {
 	Planned       bool  // ordered by a plan for pods that waited; what people order they also withdraw
 	Replacement   bool  // ordered to replace nodes, or for pods of nodes that are leaving: it is not withdrawn for want of pods
 	BoughtFor     []Pod // the pods it was ordered for that still wait
+
+	PurposeUnknown bool // a plan ordered it, and it is not known for which pods
+	TypesUnknown   bool // what its pool may launch is not known: its amounts are what was asked for
 }
 
 // Daemon is a DaemonSet: one pod of its shape on every node that admits it.

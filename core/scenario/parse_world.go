@@ -466,6 +466,10 @@ func (p *parser) machine(w []string) error {
 			m.Buying = true
 		case "planned":
 			m.Planned = true
+		case "purpose-unknown":
+			m.PurposeUnknown = true
+		case "types-unknown":
+			m.TypesUnknown = true
 		case "replacement":
 			m.Replacement = true
 		default:

@@ -229,7 +229,8 @@ func (p *printer) node(n *cluster.Node, waiting map[[2]string]*cluster.Pod) {
 
 func (p *printer) machine(m *cluster.Machine, waiting map[[2]string]*cluster.Pod) {
 	p.line(0, "machine", quote(m.Claim), poolField(m.Pool), timed("created", m.CreatedAt), flag("launched", m.Launched),
-		flag("deleting", m.Deleting), flag("planned", m.Planned), flag("buying", m.Buying), flag("replacement", m.Replacement))
+		flag("deleting", m.Deleting), flag("planned", m.Planned), flag("buying", m.Buying), flag("replacement", m.Replacement),
+		flag("purpose-unknown", m.PurposeUnknown), flag("types-unknown", m.TypesUnknown))
 	p.labels(1, m.Labels, nil)
 	p.requirements("require", 1, m.Requirements)
 	p.taints(m.Taints, m.StartupTaints)

@@ -120,6 +120,7 @@ var markKeys = []Key{
 	{MarkLaunchAttempt, KindAnnotation, onClaims, "purchase the claim is part of and how often it was tried"},
 	{MarkDecision, KindAnnotation, onClaims, "why the machine was chosen and what came next, as JSON"},
 	{MarkJoins, KindAnnotation, "NodeClaim", "groups of claims whose nodes open to pods together or in turns, as JSON"},
+	{MarkForPods, KindAnnotation, onClaims, "UIDs of the pods that the claim was made for, with commas between, at most 100: by them its order outlives a restart"},
 	{MarkWithdrawn, KindAnnotation, onClaims, "why nobody needs the machine any more, which is not bought yet"},
 	{MarkEnds, KindAnnotation, onClaims, "when the cloud takes the machine away: pods stay until machines for them have started, but no longer than leaves them time to end"},
 	{MarkAdvised, KindAnnotation, "NodeClaim, Node", "when AWS recommended to replace the machine, of a pool that asks for that, or for nodes to be cordoned"},

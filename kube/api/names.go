@@ -158,6 +158,9 @@ const (
 	// MarkJoins says in JSON with which other claims this one waits for nodes,
 	// because pods are to be spread over them or large ones come last.
 	MarkJoins = GroupDaemok + "/joins-with"
+	// MarkForPods lists the UIDs of the pods that the claim was made for, with commas
+	// between; "+<n>" behind them says that there were so many more.
+	MarkForPods = GroupDaemok + "/for-pods"
 	// MarkWithdrawn says why nobody needs the claim's machine any more, while
 	// it has none: nothing is bought for it.
 	MarkWithdrawn = GroupDaemok + "/withdrawn"

@@ -28,7 +28,8 @@ type Ledger struct {
 	ordered   map[string]cluster.Machine // by claim: created, not yet in a snapshot that was projected
 	setbacks  map[cluster.PoolID]setback // pools whose machines could not be bought lately
 	launched  map[string]struct{}        // claims that were seen with their machine
-	boughtFor cluster.Ordered            // for whom claims were ordered
+	boughtFor cluster.Ordered            // for whom claims were ordered, as it is now
+	says      map[string][]string        // for whom claims say that they were made
 	withdrawn map[string]struct{}        // claims that were taken back, not yet shown so
 	moves     []*underWay                // under way
 	leaving   map[string]struct{}        // nodes of moves under way, and those that moves let go
@@ -40,16 +41,24 @@ func (l *Ledger) Ordered(m cluster.Machine) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.ordered == nil {
-		l.ordered, l.boughtFor = map[string]cluster.Machine{}, cluster.Ordered{}
+		l.ordered = map[string]cluster.Machine{}
 	}
 	uids := make([]string, len(m.BoughtFor))
 	for i, p := range m.BoughtFor {
 		uids[i] = p.UID
 	}
-	l.boughtFor[m.Claim] = uids
+	l.owes(m.Claim, uids)
 	m.BoughtFor = nil // pods are looked up again in each snapshot
 	l.ordered[m.Claim] = m
 	l.isOrdered(m.Claim)
+}
+
+// owes keeps for which pods a claim is, by UID. The caller holds the lock.
+func (l *Ledger) owes(claim string, pods []string) {
+	if l.boughtFor == nil {
+		l.boughtFor = cluster.Ordered{}
+	}
+	l.boughtFor[claim] = pods
 }
 
 // NotCreated forgets a claim that could not be created after all.
@@ -90,6 +99,7 @@ func (l *Ledger) Seen(c *karpv1.NodeClaim, gone bool, now time.Time) {
 	if gone {
 		delete(l.ordered, c.Name)
 	}
+	l.noteFor(c, gone)
 	pool, has := translate.PoolOf(c), c.Status.ProviderID != ""
 	switch _, before := l.launched[c.Name]; {
 	case gone && has:
@@ -107,6 +117,21 @@ func (l *Ledger) Seen(c *karpv1.NodeClaim, gone bool, now time.Time) {
 		l.launched[c.Name] = struct{}{}
 		delete(l.setbacks, pool)
 	}
+}
+
+// noteFor keeps for whom the claim says that it was made: an earlier process may have made it.
+func (l *Ledger) noteFor(c *karpv1.NodeClaim, gone bool) {
+	if gone {
+		delete(l.says, c.Name)
+		return
+	}
+	if _, known := l.says[c.Name]; known {
+		return
+	}
+	if l.says == nil {
+		l.says = map[string][]string{}
+	}
+	l.says[c.Name], _ = translate.ForPods(c)
 }
 
 // unseen lists the claims ordered before a moment that no snapshot has shown.
@@ -194,6 +219,11 @@ func (l *Ledger) settle(s *cluster.Snapshot) {
 		delete(l.ordered, n.Claim)
 		live[n.Claim] = true
 		nodes[n.Name] = true
+	}
+	for claim, pods := range l.says {
+		if _, known := l.boughtFor[claim]; live[claim] && !known && len(pods) > 0 {
+			l.owes(claim, slices.Clone(pods))
+		}
 	}
 	for claim := range l.boughtFor {
 		if _, unseen := l.ordered[claim]; !unseen && !live[claim] {

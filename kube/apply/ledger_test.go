@@ -155,3 +155,20 @@ func TestALeavingNodeIsNoDestination(t *testing.T) {
 		t.Error("a node whose removal was given up is kept for ever")
 	}
 }
+
+// A ledger that has made nothing itself reads from claims for whom they were made.
+func TestALedgerBeginsWithWhatClaimsSay(t *testing.T) {
+	c := &karpv1.NodeClaim{}
+	c.Name, c.Annotations = "c", map[string]string{api.MarkForPods: "u1,u2"}
+	web := cluster.Pod{Namespace: "default", Name: "web", UID: "u2", Shape: &cluster.Shape{}}
+	l := &Ledger{}
+	l.Seen(c, false, start)
+	s := &cluster.Snapshot{Now: start, Waiting: []cluster.Pod{web}, Machines: []cluster.Machine{{Claim: "c"}}}
+	if got := l.Project(s).Machines[0].BoughtFor; len(got) != 1 || got[0].UID != "u2" {
+		t.Errorf("the machine is for %v, want the pod that waits", got)
+	}
+	l.Seen(c, true, start)
+	if got := l.Project(&cluster.Snapshot{Now: start, Waiting: []cluster.Pod{web}}); len(got.Machines) != 0 || len(l.says)+len(l.boughtFor) != 0 {
+		t.Errorf("after it went the ledger keeps %v and %v", l.says, l.boughtFor)
+	}
+}

@@ -14,10 +14,23 @@ type Arrival struct {
 	At  time.Time
 }
 
+// cameAt is when a pod came that is seen first now: a watch may be late, and this process new. Creation
+// is told in whole seconds.
+func cameAt(created, now time.Time) time.Time {
+	if at := created.Add(time.Second); !created.IsZero() && at.Before(now) {
+		return at
+	}
+	return now
+}
+
 // waits reports whether the pod waits for a node at a moment. One that came in place of
-// an evicted one has been planned for: it counts before a scheduler has looked at it.
-func (e *podEntry) waits(now time.Time) bool {
-	return e.pod.Node == "" && (e.waiting || e.unjudged && (e.pod.Moved > 0 || !now.Before(e.seenAt.Add(judgedWithin))))
+// an evicted one, or that a claim was made for, has been planned for: it counts before a
+// scheduler has looked at it.
+func (k *Keeper) waits(e *podEntry, now time.Time) bool {
+	if e.pod.Node != "" || !e.waiting && !e.unjudged {
+		return false
+	}
+	return e.waiting || e.pod.Moved > 0 || k.orders.madeFor[e.pod.UID] > 0 || !now.Before(e.cameAt.Add(judgedWithin))
 }
 
 // Arrivals lists the pods that wait now, and when the next one will unless the
@@ -28,8 +41,8 @@ func (k *Keeper) Arrivals() (list []Arrival, next, now time.Time) {
 	now = k.now()
 	for name := range k.seatless {
 		e := k.pods[name]
-		switch due := e.seenAt.Add(judgedWithin); {
-		case e.waits(now):
+		switch due := e.cameAt.Add(judgedWithin); {
+		case k.waits(e, now):
 			list = append(list, Arrival{e.pod.UID, e.seenAt})
 		case e.unjudged && (next.IsZero() || due.Before(next)):
 			next = due

@@ -5,6 +5,13 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/daemok/daemok/kube/api"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
 // TestArrivalsFollowPods: pods come, get a node, go and come back by chance, and those
@@ -37,5 +44,41 @@ func TestArrivalsFollowPods(t *testing.T) {
 		if !slices.Equal(got, shown) || len(got) != len(waits) || slices.ContainsFunc(got, func(uid string) bool { return !waits[uid] }) {
 			t.Fatalf("%v wait, the snapshot shows %v, want %v", got, shown, waits)
 		}
+	}
+}
+
+// A pod counts from its creation on, whenever this process has come or its watch shows it; and one that a
+// claim was made for counts at once, since it has been planned for.
+func TestAPodCountsFromItsCreation(t *testing.T) {
+	tests := map[string]struct {
+		age     time.Duration
+		claimed bool
+		waits   bool
+	}{
+		"created now":                         {0, false, false},
+		"created a second ago, as it is told": {time.Second, false, false},
+		"created two seconds ago":             {2 * time.Second, false, true},
+		"created now, and planned for":        {0, true, true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			k := newKeeper()
+			p := pod("p", "1", "", func(p *corev1.Pod) {
+				p.Status.Conditions = nil
+				p.CreationTimestamp = metav1.NewTime(start.Add(-tt.age))
+			})
+			c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c", Annotations: map[string]string{api.MarkForPods: "uid-other,uid-p"}}}
+			if tt.claimed {
+				k.ClaimSeen(c)
+			}
+			k.PodSeen(p, true)
+			if got := len(k.Snapshot().Waiting) == 1; got != tt.waits {
+				t.Errorf("it waits: %v, want %v", got, tt.waits)
+			}
+			k.ClaimGone("c")
+			if len(k.orders.madeFor) != 0 {
+				t.Errorf("claims that are gone were made for %v", k.orders.madeFor)
+			}
+		})
 	}
 }

@@ -286,7 +286,7 @@ func (b *builder) priceOf(c *karpv1.NodeClaim) quantity.MicroUSDPerHour {
 func (b *builder) wait() {
 	for name := range b.k.seatless {
 		e := b.k.pods[name]
-		if e.ended || !e.waits(b.out.Now) {
+		if e.ended || !b.k.waits(e, b.out.Now) {
 			continue
 		}
 		if node := b.at(e.nominated); node != nil {

@@ -95,6 +95,7 @@ type podEntry struct {
 	waiting   bool                 // the scheduler found no place
 	unjudged  bool                 // the scheduler has not looked yet
 	seenAt    time.Time            // first seen without a node
+	cameAt    time.Time            // came, as far as this process can tell
 	ended     bool                 // succeeded or failed: holds nothing any more
 	nominated string
 	up        bool // it is ready
@@ -175,10 +176,11 @@ func (k *Keeper) PodSeen(pod *corev1.Pod, first bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	before, known := k.pods[name]
-	entry.unjudged, entry.seenAt = translate.IsUnjudged(pod), now
-	if known {
-		entry.seenAt = before.seenAt
-	} else {
+	entry.unjudged, entry.seenAt, entry.cameAt = translate.IsUnjudged(pod), now, cameAt(p.CreatedAt, now)
+	if known && before.pod.UID == p.UID {
+		entry.seenAt, entry.cameAt = before.seenAt, before.cameAt
+	}
+	if !known {
 		before = &podEntry{}
 	}
 	k.trace(&entry.pod, before, first)

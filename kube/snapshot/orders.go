@@ -19,6 +19,8 @@ type orders struct {
 	shown map[string]order    // by claim: what was shown of it last
 	boots map[cluster.PoolID]time.Duration
 
+	madeFor map[string]int // by UID of a pod: how many claims say that they were made for it
+
 	listed []cluster.Machine // as snapshots list them, never written
 	from   [2]uint64         // rounds of the orders and of the views that they were listed in
 }
@@ -31,7 +33,7 @@ type order struct {
 }
 
 func newOrders() orders {
-	return orders{of: map[string][]string{}, shown: map[string]order{}, round: 1}
+	return orders{of: map[string][]string{}, shown: map[string]order{}, madeFor: map[string]int{}, round: 1}
 }
 
 // seen takes in a claim; before is nil for a new one.
@@ -40,7 +42,9 @@ func (o *orders) seen(before, c *karpv1.NodeClaim) {
 	o.round++
 	if before != nil {
 		o.leave(before)
+		o.isFor(before, -1)
 	}
+	o.isFor(c, 1)
 	if id := c.Status.ProviderID; id != "" {
 		at, _ := slices.BinarySearch(o.of[id], c.Name)
 		o.of[id] = slices.Insert(o.of[id], at, c.Name)
@@ -51,7 +55,18 @@ func (o *orders) gone(c *karpv1.NodeClaim) {
 	o.boots = nil
 	o.round++
 	o.leave(c)
+	o.isFor(c, -1)
 	delete(o.shown, c.Name)
+}
+
+// isFor counts the pods that the claim was made for, so many times more.
+func (o *orders) isFor(c *karpv1.NodeClaim, more int) {
+	uids, _ := translate.ForPods(c)
+	for _, uid := range uids {
+		if o.madeFor[uid] += more; o.madeFor[uid] == 0 {
+			delete(o.madeFor, uid)
+		}
+	}
 }
 
 func (o *orders) leave(c *karpv1.NodeClaim) {

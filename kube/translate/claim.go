@@ -30,6 +30,7 @@ func Claim(pool PoolObject, l plan.Launch, id string) (*karpv1.NodeClaim, error)
 	}
 	noteMaking(annotations, pool)
 	annotations[api.MarkDecision] = string(decision)
+	annotations[api.MarkForPods] = forPods(l.Pods)
 	if err := SetJoins(annotations, l.Joins); err != nil {
 		return nil, fmt.Errorf("describe whom %s waits for: %w", l.Name, err)
 	}

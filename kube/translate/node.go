@@ -129,7 +129,10 @@ func Machine(claim *karpv1.NodeClaim, kinds []cluster.Kind) cluster.Machine {
 		Replacement:   claim.Annotations[api.MarkReplaces] != "",
 		Buying:        claim.Annotations[api.MarkLaunchAttempt] != "",
 		Planned:       claim.Annotations[api.MarkDecision] != "" && claim.Annotations[api.MarkReplaces] == "",
+		TypesUnknown:  kinds == nil && claim.Status.ProviderID == "",
 	}
+	_, all := ForPods(claim)
+	m.PurposeUnknown = m.Planned && !all
 	types := requirements.Get(cluster.LabelInstanceType)
 	if bought, known := m.Labels.Get(cluster.LabelInstanceType); m.Launched && known {
 		types = constraint.Values(bought)
@@ -139,7 +142,12 @@ func Machine(claim *karpv1.NodeClaim, kinds []cluster.Kind) cluster.Machine {
 		m.Allocatable, m.Capacity = Resources(claim.Status.Allocatable), Resources(claim.Status.Capacity)
 		return m
 	}
-	m.Allocatable, m.Capacity = span(types, kinds, Resources(claim.Spec.Resources.Requests))
+	requests := Resources(claim.Spec.Resources.Requests)
+	if m.TypesUnknown {
+		m.Allocatable, m.Capacity = requests, requests // at least
+		return m
+	}
+	m.Allocatable, m.Capacity = span(types, kinds, requests)
 	return m
 }
 
