@@ -23,8 +23,9 @@ func explainCommand(open connector) *cobra.Command {
 		Short: "Tell what was decided about an object lately, and why",
 		Long: `Tell what the controller decided about a node, pod, pool or claim within the
 last day, and why: what holds first, then the newest. It reads the record that
-the controller writes to ConfigMaps of its namespace about once a minute (of
-SYSTEM_NAMESPACE, or kube-system), so no controller need be running.`,
+the controller writes to ConfigMaps of its namespace within seconds of a change
+(of SYSTEM_NAMESPACE, or kube-system), so no controller need be running. What is
+still so is so as of the last change, whose age is shown.`,
 		Example: `  daemok explain node ip-10-0-12-7.ec2.internal
   daemok explain pod web-5d8f9-x7k2p -n shop
   daemok explain nodepool default -o json`,
@@ -54,10 +55,10 @@ SYSTEM_NAMESPACE, or kube-system), so no controller need be running.`,
 				return record.WriteJSON(cmd.OutOrStdout(), list)
 			}
 			now := time.Now()
-			if err := record.Write(cmd.OutOrStdout(), list, now); err != nil {
+			if err := record.Write(cmd.OutOrStdout(), list, now, written); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "the record was written %s ago; what is decided again without a change is not written again\n", now.Sub(written).Round(time.Second))
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "the record changed %s ago; what is decided again without a change is not written again\n", now.Sub(written).Round(time.Second))
 			return err
 		},
 	}

@@ -45,7 +45,7 @@ func TestExplainReadsWhatAControllerLeft(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, err := explained(t, store, args...)
-			if err != nil || !strings.Contains(out, "pod/shop/web-1 has no place\n  because: limit cpu is 2 short\nthe record was written ") {
+			if err != nil || !strings.Contains(out, "pod/shop/web-1 has no place\n  because: limit cpu is 2 short\nthe record changed ") {
 				t.Errorf("%v\n%s", err, out)
 			}
 		})

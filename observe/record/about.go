@@ -22,6 +22,7 @@ func (r *Record) About(o Object) []Statement {
 		}
 	}
 	list = slices.DeleteFunc(list, func(s Statement) bool { return !same[s.About] })
+	list = ofOnePod(list)
 	slices.SortStableFunc(list, func(a, b Statement) int {
 		switch {
 		case a.Until.IsZero() != b.Until.IsZero() && a.Until.IsZero():
@@ -32,6 +33,18 @@ func (r *Record) About(o Object) []Statement {
 		return inTime(b, a)
 	})
 	return list
+}
+
+// ofOnePod leaves out what is about earlier pods of the same name: those of another UID
+// than the one that came last.
+func ofOnePod(list []Statement) []Statement {
+	uid, at := "", time.Time{}
+	for i := range list {
+		if s := &list[i]; s.UID != "" && !s.From.Before(at) {
+			uid, at = s.UID, s.From
+		}
+	}
+	return slices.DeleteFunc(list, func(s Statement) bool { return s.UID != "" && s.UID != uid })
 }
 
 // namesMax is how many names an error lists.

@@ -15,7 +15,7 @@ func (m *minutes) movedPods(move *plan.Move) {
 		why := fmt.Sprintf("the node goes: %s, %s", r.Reason, r.Note)
 		for i := range r.Pods {
 			said := "is to move from node " + r.Node + " " + cmp.Or(where[r.Pods[i].UID], "to wherever there is room")
-			m.hold(Object{Pod, podName(&r.Pods[i])}, "", TopicPlace, said, why, nil)
+			m.holdPod(&r.Pods[i], said, why, nil)
 		}
 	}
 }
@@ -25,15 +25,14 @@ func (m *minutes) placedPods() {
 	orders := m.orders()
 	for i := range m.p.Placements {
 		p := &m.p.Placements[i]
-		about := Object{Pod, podName(&p.Pod)}
 		switch p.On {
 		case plan.OnNode:
-			m.hold(about, "", TopicPlace, "is to run on node "+p.Target, "it has room", nil)
+			m.holdPod(&p.Pod, "is to run on node "+p.Target, "it has room", nil)
 		case plan.OnMachine:
-			m.hold(about, "", TopicPlace, onMachine(p.Target), "", nil)
+			m.holdPod(&p.Pod, onMachine(p.Target), "", nil)
 		case plan.OnLaunch:
 			o := orders[p.Target]
-			m.hold(about, "", TopicPlace, o.said, o.why, func() []string { return o.more })
+			m.holdPod(&p.Pod, o.said, o.why, func() []string { return o.more })
 		}
 	}
 }
@@ -69,9 +68,14 @@ func (m *minutes) unplacedPods() {
 			said = "waits: it is too early to buy a machine for it"
 		}
 		for j := range u.Pods {
-			m.hold(Object{Pod, podName(&u.Pods[j])}, "", TopicPlace, said, why, nil)
+			m.holdPod(&u.Pods[j], said, why, nil)
 		}
 	}
+}
+
+// holdPod writes down where a pod is to run, or why it has no place.
+func (m *minutes) holdPod(p *cluster.Pod, said, why string, more func() []string) {
+	m.Record.Hold(Statement{About: Object{Pod, podName(p)}, UID: p.UID, Topic: TopicPlace, Said: said, Why: why, From: m.s.Now, Basis: m.p.Basis}, more)
 }
 
 func podName(p *cluster.Pod) string { return p.Namespace + "/" + p.Name }

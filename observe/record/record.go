@@ -61,8 +61,9 @@ func (r *Record) Note(s Statement) {
 	s.Topic, s.Until = "", s.From
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.end(s)
 	r.changes++
+	s.news = r.changes
+	r.end(s)
 	r.forget(s.From)
 }
 
@@ -88,9 +89,10 @@ func (r *Record) Hold(s Statement, more func() []string) {
 	if r.open == nil {
 		r.open = map[key]*held{}
 	}
+	r.changes++
+	s.news = r.changes
 	r.open[k] = &held{s, r.round}
 	r.bytes += s.bytes()
-	r.changes++
 }
 
 // Add tells more of what holds of the topic, where anything does.
@@ -105,6 +107,7 @@ func (r *Record) Add(about Object, topic Topic, more []string) {
 	h.More = slices.Concat(h.More, more)
 	r.bytes += h.bytes()
 	r.changes++
+	h.news = r.changes
 }
 
 // Held returns what holds of the topic; ok is false where nothing does.
@@ -181,8 +184,9 @@ func (r *Record) close(k key, at time.Time) {
 	delete(r.open, k)
 	r.bytes -= h.bytes()
 	h.Until = at
-	r.end(h.Statement)
 	r.changes++
+	h.news = r.changes
+	r.end(h.Statement)
 }
 
 // end adds what no longer holds.
@@ -230,6 +234,25 @@ func (r *Record) Statements(since time.Time) (list []Statement, changes uint64) 
 	}
 	for _, h := range r.open {
 		list = append(list, h.Statement)
+	}
+	slices.SortStableFunc(list, inTime)
+	return list, r.changes
+}
+
+// Since returns what has changed since the record had changed so often, in the order
+// in which it began, and how often it has changed now. The caller owns the list.
+func (r *Record) Since(changes uint64) (list []Statement, now uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range r.over {
+		if r.over[i].news > changes {
+			list = append(list, r.over[i])
+		}
+	}
+	for _, h := range r.open {
+		if h.news > changes {
+			list = append(list, h.Statement)
+		}
 	}
 	slices.SortStableFunc(list, inTime)
 	return list, r.changes

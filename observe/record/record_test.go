@@ -74,3 +74,17 @@ func TestTheRecordIsBounded(t *testing.T) {
 		t.Errorf("%d statements of 10 kB are kept, want no more than 16 MiB", len(list))
 	}
 }
+
+// A pod that comes under the name of one that has gone is told of by itself.
+func TestAPodIsNotToldOfThoseBeforeItOfItsName(t *testing.T) {
+	r, at := &record.Record{}, time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC)
+	web := record.Object{Kind: record.Pod, Name: "shop/web-0"}
+	for i, uid := range []string{"first", "second"} {
+		r.Begin()
+		r.Hold(record.Statement{About: web, UID: uid, Topic: record.TopicPlace, Said: "has no place", From: at.Add(time.Duration(i) * time.Hour)}, nil)
+		r.Finish(at.Add(time.Duration(i) * time.Hour))
+	}
+	if list := r.About(web); len(list) != 1 || list[0].UID != "second" || !list[0].From.Equal(at.Add(time.Hour)) {
+		t.Errorf("told %+v, want what was decided about the second pod, since it came", list)
+	}
+}

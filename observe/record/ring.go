@@ -57,19 +57,27 @@ type Ring struct {
 	written time.Time // when it was written last; zero: it was not
 	changes uint64    // of the record, when it was written last
 	seen    [slots]*corev1.ConfigMap
-	failed  string // what was told last to have failed
+	newest  newest
+	tried   time.Time // when the ring was to be written last
+	failed  string    // what was told last to have failed
 }
 
-// Run reads what is there and writes what is new until ctx ends, and then once
-// more.
+// Run reads what is there and writes what is new until ctx ends, within seconds, and
+// then once more.
 func (r *Ring) Run(ctx context.Context) error {
 	for r.attempt("read the record of decisions", r.load(ctx)) != nil {
 		if pause.For(ctx, writeEvery) != nil {
 			return nil //nolint:nilerr // nothing is written over what was not read
 		}
 	}
-	for pause.For(ctx, writeEvery) == nil {
-		r.save(ctx)
+	r.tried = r.Now()
+	for pause.For(ctx, newestEvery) == nil {
+		if r.Now().Sub(r.tried) >= writeEvery {
+			r.tried = r.Now()
+			r.save(ctx)
+			continue
+		}
+		r.saveNewest(ctx)
 	}
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastFor)
 	defer cancel()
@@ -83,10 +91,10 @@ func (r *Ring) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.seen = found.objects
+	r.seen, r.newest.seen = found.objects, found.newest
 	r.at, r.began, r.written = 0, r.Now(), time.Time{}
 	for i := range found.parts {
-		if p := &found.parts[i]; p.Written.After(r.written) {
+		if p := &found.parts[i]; found.at[i] >= 0 && p.Written.After(r.written) {
 			r.at, r.began, r.written = found.at[i], p.Began, p.Written
 		}
 	}
@@ -102,7 +110,11 @@ func (r *Ring) save(ctx context.Context) {
 	if r.Record.Changes() == r.changes {
 		return
 	}
-	err := r.write(ctx)
+	r.conclude(ctx, r.write(ctx))
+}
+
+// conclude counts and tells how an attempt to write ended.
+func (r *Ring) conclude(ctx context.Context, err error) {
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) {
 		r.Count("conflict")
 		again := r.load(ctx)                                                // somebody else wrote: read what, and write with the next turn
@@ -151,9 +163,11 @@ func (r *Ring) write(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := r.put(ctx, at, data); err != nil {
+	seen, err := r.put(ctx, slotName(at), r.seen[at], data)
+	if err != nil {
 		return err
 	}
+	r.seen[at] = seen
 	r.at, r.began, r.written, r.changes = at, began, now, changes
 	return nil
 }
@@ -171,46 +185,47 @@ func (r *Ring) fitting(began, now time.Time) ([]byte, error) {
 	}
 }
 
-// put writes a ConfigMap as it was seen last, or makes it.
-func (r *Ring) put(ctx context.Context, at int, data []byte) error {
-	if r.seen[at] == nil {
-		c := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: slotName(at)}, BinaryData: map[string][]byte{dataKey: data}}
-		if err := r.Store.Create(ctx, c); err != nil {
-			return err
-		}
-		r.seen[at] = c
-		return nil
+// put writes a ConfigMap as it was seen last, or makes it, and returns it as it is now.
+func (r *Ring) put(ctx context.Context, name string, seen *corev1.ConfigMap, data []byte) (*corev1.ConfigMap, error) {
+	if seen == nil {
+		c := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: name}, BinaryData: map[string][]byte{dataKey: data}}
+		return c, r.Store.Create(ctx, c)
 	}
-	c := r.seen[at].DeepCopy()
+	c := seen.DeepCopy()
 	c.BinaryData = map[string][]byte{dataKey: data}
-	if err := r.Store.Patch(ctx, c, client.MergeFromWithOptions(r.seen[at], client.MergeFromWithOptimisticLock{})); err != nil {
-		return err
-	}
-	r.seen[at] = c
-	return nil
+	return c, r.Store.Patch(ctx, c, client.MergeFromWithOptions(seen, client.MergeFromWithOptimisticLock{}))
 }
 
 // ring is what was found in the ConfigMaps.
 type ring struct {
 	objects [slots]*corev1.ConfigMap
+	newest  *corev1.ConfigMap
 	parts   []part
-	at      []int // of each part: its place
+	at      []int // of each part: its place; -1 for what is newest
 }
 
 // read reads all ConfigMaps. What is in none of the forms that are known is
 // passed over.
 func read(ctx context.Context, from client.Reader, namespace string) (ring, error) {
 	var out ring
-	for i := range slots {
+	for i := -1; i < slots; i++ {
+		name := newestName
+		if i >= 0 {
+			name = slotName(i)
+		}
 		c := &corev1.ConfigMap{}
-		err := from.Get(ctx, client.ObjectKey{Namespace: namespace, Name: slotName(i)}, c)
+		err := from.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, c)
 		if apierrors.IsNotFound(err) {
 			continue
 		}
 		if err != nil {
-			return ring{}, fmt.Errorf("read ConfigMap %s/%s: %w", namespace, slotName(i), err)
+			return ring{}, fmt.Errorf("read ConfigMap %s/%s: %w", namespace, name, err)
 		}
-		out.objects[i] = c
+		if i >= 0 {
+			out.objects[i] = c
+		} else {
+			out.newest = c
+		}
 		if p, err := decode(c.BinaryData[dataKey]); err == nil {
 			out.parts, out.at = append(out.parts, p), append(out.at, i)
 		}

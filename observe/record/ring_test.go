@@ -125,7 +125,7 @@ func TestTheRecordOutlivesItsController(t *testing.T) {
 			said(first, "n1", "stays")
 			time.Sleep(time.Second)
 		}
-		if got, want := a.wrote(), "create ConfigMap/daemok-record-0"; got != want {
+		if got, want := a.wrote(), "create ConfigMap/daemok-record-newest, create ConfigMap/daemok-record-0"; got != want {
 			t.Errorf("wrote %q, want %q", got, want)
 		}
 		said(first, "n1", "goes") // at 00:10:00
@@ -150,6 +150,43 @@ func TestTheRecordOutlivesItsController(t *testing.T) {
 		if got := a.wrote(); got != "" {
 			t.Errorf("the next controller, which decided the same, wrote %q", got)
 		}
+	})
+}
+
+// What is decided can be read within seconds, and what ended has ended then, though the
+// ring itself is written every minute at most.
+func TestWhatIsNewIsReadWithinSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, r := newArchive(t), &record.Record{}
+		stop := a.lead(r)
+		said(r, "n1", "stays")
+		time.Sleep(70 * time.Second) // the ring has it
+		said(r, "n1", "goes: Interrupted")
+		for range 5 {
+			time.Sleep(4 * time.Second)
+			said(r, "n2", fmt.Sprint("stays for reason ", time.Now().Format("05")))
+		}
+		time.Sleep(4 * time.Second)
+		kept, written := a.read()
+		if got, want := texts(kept, "n1"), "00:01:10 goes: Interrupted until 00:01:14; 00:00:00 stays until 00:01:10"; got != want {
+			t.Errorf("n1: %q, want %q", got, want)
+		}
+		if got, want := texts(kept, "n2"), "00:01:30 stays for reason 30; "; !strings.HasPrefix(got, want) {
+			t.Errorf("n2: %q, want %q first", got, want)
+		}
+		if age := time.Since(written); age > 4*time.Second {
+			t.Errorf("what is read is %v old", age)
+		}
+		time.Sleep(time.Minute)
+		stop()
+		next := &record.Record{}
+		stop = a.lead(next)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if got, want := texts(next, "n1"), texts(kept, "n1"); got != want {
+			t.Errorf("the next controller has %q, want %q", got, want)
+		}
+		stop()
 	})
 }
 
@@ -212,8 +249,8 @@ func TestWhatCannotBeWrittenIsToldOnce(t *testing.T) {
 				}
 				time.Sleep(time.Second)
 				synctest.Wait()
-				if lines := strings.Count(a.log.String(), "\n"); lines != 1 || a.counts[tt.count] != 5 {
-					t.Errorf("told %d lines and counted %v, want one line and five times %s:\n%s", lines, a.counts, tt.count, a.log.String())
+				if lines := strings.Count(a.log.String(), "\n"); lines != 1 || a.counts[tt.count] != 6 {
+					t.Errorf("told %d lines and counted %v, want one line and six times %s:\n%s", lines, a.counts, tt.count, a.log.String())
 				}
 				broken.Store(false)
 				time.Sleep(time.Minute)
@@ -308,8 +345,8 @@ func (a *archive) below(most int) {
 	if err := a.server.Connect(nil).List(a.t.Context(), &list); err != nil {
 		a.t.Fatal(err)
 	}
-	if len(list.Items) == 0 || len(list.Items) > 8 {
-		a.t.Errorf("%d ConfigMaps, want 1 to 8", len(list.Items))
+	if len(list.Items) == 0 || len(list.Items) > 9 {
+		a.t.Errorf("%d ConfigMaps, want 1 to 9", len(list.Items))
 	}
 	for _, c := range list.Items {
 		for key, data := range c.BinaryData {

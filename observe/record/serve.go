@@ -34,7 +34,8 @@ func Handler(r *Record, now func() time.Time) http.Handler {
 			err = WriteJSON(w, list)
 		} else {
 			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-			err = Write(w, list, now())
+			at := now()
+			err = Write(w, list, at, at)
 		}
 		if err != nil {
 			panic(http.ErrAbortHandler) // whoever asked has gone

@@ -88,6 +88,9 @@ type Statement struct {
 	From  time.Time `json:"from"`
 	Until time.Time `json:"until,omitzero"` // zero: it held when the record was written
 	Basis uint64    `json:"basis"`          // revision of the snapshot that it was decided from first
+
+	UID  string `json:"uid,omitempty"` // of a pod: another one of the same name is another pod
+	news uint64 // which change of the record it was last; 0: it was read
 }
 
 // fixedBytes is about what a statement takes beside its texts.
@@ -105,7 +108,7 @@ func (s *Statement) bytes() int {
 // says reports whether the statement says what the other one does. One without
 // a reason is said for the reason that was given before.
 func (s *Statement) says(other *Statement) bool {
-	return s.Said == other.Said && s.Claim == other.Claim && (s.Why == "" || alike(s.Why, other.Why))
+	return s.Said == other.Said && s.Claim == other.Claim && (s.UID == other.UID || s.UID == "" || other.UID == "") && (s.Why == "" || alike(s.Why, other.Why))
 }
 
 // alike reports whether two texts differ in numbers at most: what a pod lacks or

@@ -123,7 +123,7 @@ func (o *office) explain(t *testing.T, about string) string {
 		return err.Error() + "\n"
 	}
 	var out strings.Builder
-	if err := record.Write(&out, list, o.now); err != nil {
+	if err := record.Write(&out, list, o.now, o.now); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()

@@ -10,18 +10,18 @@ import (
 func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
 // Write prints statements in plain words, one after another: when, what, why,
-// and what it was decided from.
-func Write(out io.Writer, list []Statement, now time.Time) error {
+// and what it was decided from. What still holds is as of a moment.
+func Write(out io.Writer, list []Statement, now, asOf time.Time) error {
 	for i := range list {
-		if err := list[i].write(out, now); err != nil {
+		if err := list[i].write(out, now, asOf); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *Statement) write(out io.Writer, now time.Time) error {
-	_, err := fmt.Fprintf(out, "%s\n  %s %s\n", s.when(now), s.About, s.Said)
+func (s *Statement) write(out io.Writer, now, asOf time.Time) error {
+	_, err := fmt.Fprintf(out, "%s\n  %s %s\n", s.when(now, asOf), s.About, s.Said)
 	if err == nil && s.Why != "" {
 		_, err = fmt.Fprintf(out, "  because: %s\n", s.Why)
 	}
@@ -34,9 +34,11 @@ func (s *Statement) write(out io.Writer, now time.Time) error {
 }
 
 // when tells the time of a statement, and how long ago that is.
-func (s *Statement) when(now time.Time) string {
+func (s *Statement) when(now, asOf time.Time) string {
 	ago := now.Sub(s.From).Round(time.Second)
 	switch {
+	case s.Until.IsZero() && now.Sub(asOf) >= time.Second:
+		return fmt.Sprintf("since %s (%s), still so %s ago", moment(s.From), ago, now.Sub(asOf).Round(time.Second))
 	case s.Until.IsZero():
 		return fmt.Sprintf("since %s (%s), still so", moment(s.From), ago)
 	case s.Until.Equal(s.From):

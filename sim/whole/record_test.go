@@ -46,7 +46,7 @@ func (w *world) explains(o record.Object, wants ...string) {
 		w.t.Fatal(err)
 	}
 	var out strings.Builder
-	if err := record.Write(&out, list, time.Now()); err != nil {
+	if err := record.Write(&out, list, time.Now(), time.Now()); err != nil {
 		w.t.Fatal(err)
 	}
 	for _, want := range wants {
