@@ -7,6 +7,7 @@ import (
 	"maps"
 	"sync/atomic"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
@@ -146,12 +147,15 @@ func withKubelet(c *Subject, p *karpv1alpha5.Provisioner) *Subject {
 	}
 	c.For = p.Name
 	usual := c.Spec.Kubelet.MaxPods
-	document, err := json.Marshal(p.Spec.KubeletConfiguration)
+	kubelet := *p.Spec.KubeletConfiguration
+	kubelet.ContainerRuntime = nil               // no kubelet has such a field
+	if c.Spec.Family == nodeclass.Bottlerocket { // whose settings lack them, which is reported
+		kubelet.EvictionSoft, kubelet.EvictionSoftGracePeriod, kubelet.PodsPerCore = nil, nil, nil
+		kubelet.SystemReserved, kubelet.KubeReserved = withoutPID(kubelet.SystemReserved), withoutPID(kubelet.KubeReserved)
+	}
+	document, err := json.Marshal(kubelet)
 	if err == nil {
 		c.Spec.Kubelet, err = nodeclass.ParseKubelet(document)
-	}
-	if c.Spec.Family == nodeclass.Bottlerocket { // which ignored them
-		c.Spec.Kubelet.EvictionSoft, c.Spec.Kubelet.EvictionSoftGracePeriod = nil, nil
 	}
 	if c.Spec.Kubelet.MaxPods == nil {
 		c.Spec.Kubelet.MaxPods = usual
@@ -160,6 +164,13 @@ func withKubelet(c *Subject, p *karpv1alpha5.Provisioner) *Subject {
 		c.Unread = fmt.Errorf("spec.kubeletConfiguration of Provisioner %s: %w", p.Name, err)
 	}
 	return c
+}
+
+// withoutPID is what is reserved, without process IDs.
+func withoutPID(reserved corev1.ResourceList) corev1.ResourceList {
+	reserved = maps.Clone(reserved)
+	delete(reserved, validate.ReservedPID)
+	return reserved
 }
 
 // lastAL2 is the last version of Kubernetes that images of AL2 were published for.

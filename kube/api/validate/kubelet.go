@@ -41,9 +41,20 @@ func (f *findings) addresses(field string, servers []string) {
 	}
 }
 
+// What a kubelet takes where one of the thresholds is not set.
+const imageGCHigh, imageGCLow = 85, 80
+
+// imageThresholds refuses thresholds with which no kubelet starts: it compares the one
+// that is set with its own default of the other.
 func (f *findings) imageThresholds(field string, high, low *int32) {
-	if high != nil && low != nil && *high <= *low {
-		f.invalidKubelet(field+".imageGCHighThresholdPercent", "%d must be greater than imageGCLowThresholdPercent, which is %d", *high, *low)
+	const lower, higher = "imageGCLowThresholdPercent", "imageGCHighThresholdPercent"
+	switch {
+	case high != nil && low != nil && *high <= *low:
+		f.invalidKubelet(field+"."+higher, "%d must be greater than %s, which is %d", *high, lower, *low)
+	case high != nil && low == nil && *high <= imageGCLow:
+		f.invalidKubelet(field+"."+higher, "%d must be greater than %s, which is %d where it is not set: set it below %d", *high, lower, imageGCLow, *high)
+	case high == nil && low != nil && *low >= imageGCHigh:
+		f.invalidKubelet(field+"."+lower, "%d must be less than %s, which is %d where it is not set: set it above %d", *low, higher, imageGCHigh, *low)
 	}
 }
 
@@ -65,10 +76,7 @@ func (f *findings) expressions(field string, k *awsv1.Kubelet, o ClassOptions) {
 	if k.MaxPods != nil && k.MaxPods.Type == intstr.String && !wholeNumber(k.MaxPods.StrVal) {
 		f.expression(field+".maxPods", k.MaxPods.StrVal, o)
 	}
-	for _, list := range []struct {
-		name   string
-		values map[string]string
-	}{{"kubeReserved", k.KubeReserved}, {"systemReserved", k.SystemReserved}} {
+	for _, list := range reserved(k) {
 		for _, name := range slices.Sorted(maps.Keys(list.values)) {
 			at, value := field+"."+list.name+"["+name+"]", list.values[name]
 			if q, err := resource.ParseQuantity(value); err != nil {
@@ -178,7 +186,29 @@ func (f *findings) unsupported(field string, k *awsv1.Kubelet, family awsv1.AMIF
 	if len(k.ClusterDNS) > 1 {
 		refuse(field+".clusterDNS", "nodes of the family %s take one address, not %d", family, len(k.ClusterDNS))
 	}
-	if family == awsv1.FamilyBottlerocket && k.PodsPerCore != nil {
+	if family != awsv1.FamilyBottlerocket {
+		return
+	}
+	if k.PodsPerCore != nil {
 		refuse(field+".podsPerCore", "nodes of the family Bottlerocket cannot be told it, use maxPods")
 	}
+	for _, list := range reserved(k) {
+		if _, set := list.values[ReservedPID]; set {
+			refuse(field+"."+list.name+"["+ReservedPID+"]", "nodes of the family Bottlerocket reserve cpu, memory and ephemeral-storage only, remove it")
+		}
+	}
+}
+
+// ReservedPID is the name under which process IDs are reserved. Bottlerocket's settings
+// do not have it (https://bottlerocket.dev/en/os/latest/api/settings/kubernetes/).
+const ReservedPID = "pid"
+
+type reservation struct {
+	name   string
+	values map[string]string
+}
+
+// reserved are the amounts that a kubelet keeps, by field.
+func reserved(k *awsv1.Kubelet) []reservation {
+	return []reservation{{"kubeReserved", k.KubeReserved}, {"systemReserved", k.SystemReserved}}
 }

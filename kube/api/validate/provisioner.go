@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/daemok/daemok/internal/nearest"
 	"github.com/daemok/daemok/kube/api"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
@@ -104,6 +106,14 @@ func KubeletConfiguration(p *v1alpha5.Provisioner, family awsv1alpha1.AMIFamily)
 	}
 	if k.PodsPerCore != nil {
 		f.warn(field+".podsPerCore", "is ignored, nodes of the family Bottlerocket cannot be told it: use maxPods")
+	}
+	for _, list := range []struct {
+		name     string
+		reserved corev1.ResourceList
+	}{{"kubeReserved", k.KubeReserved}, {"systemReserved", k.SystemReserved}} {
+		if _, set := list.reserved[ReservedPID]; set {
+			f.warn(field+"."+list.name+"["+ReservedPID+"]", "is ignored, nodes of the family Bottlerocket reserve cpu, memory and ephemeral-storage only: remove it")
+		}
 	}
 	return f.all
 }

@@ -46,6 +46,7 @@ func TestProvisioner(t *testing.T) {
 		"a time that is none":                          {`spec: {kubeletConfiguration: {evictionSoftGracePeriod: {memory.available: soon}}}`, `InvalidKubeletConfiguration: spec.kubeletConfiguration.evictionSoftGracePeriod[memory.available]: "soon" is no length of time`},
 		"a threshold of an amount of zero":             {`spec: {kubeletConfiguration: {evictionHard: {nodefs.available: "0"}}}`, `InvalidKubeletConfiguration: spec.kubeletConfiguration.evictionHard[nodefs.available]: 0 is not more than nothing`},
 		"image thresholds that are equal":              {`spec: {kubeletConfiguration: {imageGCHighThresholdPercent: 80, imageGCLowThresholdPercent: 80}}`, `InvalidKubeletConfiguration: spec.kubeletConfiguration.imageGCHighThresholdPercent: 80 must be greater`},
+		"an image threshold below the other's default": {`spec: {kubeletConfiguration: {imageGCHighThresholdPercent: 80}}`, `InvalidKubeletConfiguration: spec.kubeletConfiguration.imageGCHighThresholdPercent: 80 must be greater than imageGCLowThresholdPercent, which is 80 where it is not set`},
 		"budgets are right":                            {`metadata: {annotations: {daemok.sh/budgets: "30%"}}`, ``},
 		"budgets that are none are told of":            {`metadata: {annotations: {daemok.sh/budgets: many}}`, `warning: metadata.annotations[daemok.sh/budgets]: has no effect, so nodes go one at a time, and any number of empty ones: "many" is no number of nodes`},
 		"a budget whose schedule is none is told of":   {`metadata: {annotations: {daemok.sh/budgets: '[{"nodes": "1", "schedule": "nightly", "duration": "1h"}]'}}`, `warning: metadata.annotations[daemok.sh/budgets][0].schedule: "nightly" is no schedule`},
@@ -69,6 +70,7 @@ func TestProvider(t *testing.T) {
 		"monitoring is refused":                     {`spec: {provider: {detailedMonitoring: true}}`, `spec.provider.detailedMonitoring: only an AWSNodeTemplate has this field`},
 		"a number as a tag is told of":              {`spec: {provider: {tags: {cost-center: 42}}}`, `warning: spec.provider.tags[cost-center]: is taken as the text "42", put it into quotes`},
 		"podsPerCore is ignored on Bottlerocket":    {`spec: {provider: {amiFamily: Bottlerocket}, kubeletConfiguration: {podsPerCore: 2}}`, `warning: spec.kubeletConfiguration.podsPerCore: is ignored, nodes of the family Bottlerocket`},
+		"process IDs are not kept by Bottlerocket":  {`spec: {provider: {amiFamily: Bottlerocket}, kubeletConfiguration: {systemReserved: {pid: "100"}}}`, `warning: spec.kubeletConfiguration.systemReserved[pid]: is ignored, nodes of the family Bottlerocket reserve`},
 		"podsPerCore is right on AL2, which is not": {`spec: {kubeletConfiguration: {podsPerCore: 2}}`, ``},
 	}, validate.Provisioner)
 }

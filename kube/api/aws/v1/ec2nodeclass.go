@@ -128,7 +128,6 @@ type EC2NodeClassSpec struct {
 
 	// Kubelet is the configuration of the kubelet on the nodes.
 	//
-	// +kubebuilder:validation:XValidation:rule="!has(self.imageGCHighThresholdPercent) || !has(self.imageGCLowThresholdPercent) || self.imageGCHighThresholdPercent > self.imageGCLowThresholdPercent",message="imageGCHighThresholdPercent must be greater than imageGCLowThresholdPercent"
 	// +kubebuilder:validation:XValidation:rule="!has(self.evictionSoft) || self.evictionSoft.all(k, has(self.evictionSoftGracePeriod) && k in self.evictionSoftGracePeriod)",message="each key of evictionSoft must have an evictionSoftGracePeriod"
 	// +kubebuilder:validation:XValidation:rule="!has(self.evictionSoftGracePeriod) || self.evictionSoftGracePeriod.all(k, has(self.evictionSoft) && k in self.evictionSoft)",message="each key of evictionSoftGracePeriod must have an evictionSoft"
 	// +optional
