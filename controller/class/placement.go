@@ -36,6 +36,17 @@ func (r *Reconciler) findPlacement(ctx context.Context, c *Subject) (look, err e
 	return look, nil
 }
 
+// unasked sets the condition of what a class does not ask for: true, since clients that
+// are built on the types of an EC2NodeClass take a missing condition for unknown. An
+// older API version has no such condition.
+func (r *Reconciler) unasked(c *Subject, kind string) {
+	if c.Kind.Name != KindEC2NodeClass {
+		condition.Clear(c, kind)
+		return
+	}
+	condition.SetTrue(c, kind, r.Now())
+}
+
 func writePlacement(c *Subject, g *nodeclass.PlacementGroup) error {
 	if g == nil {
 		annotate(c, api.MarkPlacementGroup, "")
@@ -72,11 +83,10 @@ func placementOf(c *Subject) *nodeclass.PlacementGroup {
 	return g
 }
 
-// placement says whether the class's placement group was found; nothing of a class
-// that names none.
+// placement says whether the class's placement group was found.
 func (r *Reconciler) placement(c *Subject, look error) error {
 	if c.Spec.Placement == nil {
-		condition.Clear(c, awsv1.ClassPlacementGroupReady)
+		r.unasked(c, awsv1.ClassPlacementGroupReady)
 		return nil
 	}
 	return r.conclude(c, awsv1.ClassPlacementGroupReady, look)

@@ -12,7 +12,6 @@ import (
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/kube/api"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
-	"github.com/daemok/daemok/kube/api/condition"
 )
 
 // The words of the status for reservations.
@@ -93,11 +92,11 @@ func dedicatedOf(all []nodeclass.Reservation) string {
 }
 
 // reservations writes them into the status. They come and go, and that there are none is
-// in order. Without the feature gate nothing is said of them.
+// in order. Without the feature gate none is asked for.
 func (r *Reconciler) reservations(c *Subject, look reservations) error {
 	if !r.ReservedCapacity {
 		c.Status.CapacityReservations = nil
-		condition.Clear(c, awsv1.ClassCapacityReservationsReady)
+		r.unasked(c, awsv1.ClassCapacityReservationsReady)
 		return nil
 	}
 	if answered(look.err) {

@@ -61,7 +61,7 @@ func TestWithoutTheGateNothingIsSaidOfReservations(t *testing.T) {
 	before.Status.CapacityReservations = []awsv1.CapacityReservation{{ID: "cr-1"}}
 	condition.SetTrue(before, awsv1.ClassCapacityReservationsReady, start)
 	got, _ := look(t, reconciler(&account{}, before))
-	if condition.Get(got, awsv1.ClassCapacityReservationsReady) != nil || len(got.Status.CapacityReservations) > 0 || !condition.IsTrue(got, awsv1.ClassReady) {
+	if !condition.IsTrue(got, awsv1.ClassCapacityReservationsReady) || len(got.Status.CapacityReservations) > 0 || !condition.IsTrue(got, awsv1.ClassReady) {
 		t.Errorf("status = %+v", got.Status)
 	}
 }
