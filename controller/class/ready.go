@@ -37,7 +37,7 @@ func Cause(c *Subject, ready *metav1.Condition) (reason, message string) {
 	for _, part := range c.Status.Conditions {
 		passive := part.Status == metav1.ConditionTrue || part.Reason == awsv1.ReasonDependenciesNotReady && waits(c)
 		if part.Type != awsv1.ClassReady && !passive && part.Message != "" {
-			return part.Reason, part.Message
+			return part.Reason, wayOut(part.Message, ready)
 		}
 	}
 	return ready.Reason, ready.Message

@@ -134,6 +134,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration,
 	again := r.resolve(ctx, c, unplaced, reserved)
 	r.replaced(c)
 	condition.Begin(c, r.Now())
+	r.explain(c)
 	if !equality.Semantic.DeepEqual(before.Status, c.Status) {
 		r.Kind.SetStatus(c.Object, c.Status)
 		if err := r.Store.Status().Patch(ctx, c.Object, client.MergeFromWithOptions(before.Object, client.MergeFromWithOptimisticLock{})); err != nil {
@@ -311,7 +312,7 @@ func (r *Reconciler) conclude(c *Subject, kind string, err error) error {
 		condition.SetTrue(c, kind, r.Now())
 		return nil
 	case errors.As(err, &missing):
-		condition.SetFalse(c, kind, missing.Reason, c.InWords(missing.Text), r.Now())
+		r.missing(c, kind, missing)
 		return err
 	case errors.As(err, &refused):
 		condition.SetUnknown(c, kind, refused.Reason, c.InWords(refused.Cause), r.Now())

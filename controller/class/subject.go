@@ -89,6 +89,9 @@ type Subject struct {
 	Unread error  // what of the spec cannot be read
 	For    string // the Provisioner whose machines it is for; empty: for those of all that name it
 	Status awsv1.EC2NodeClassStatus
+
+	// ways out of what conditions say to the letter, by condition: those of this look
+	ways map[string]string
 }
 
 var _ condition.Object = &Subject{}

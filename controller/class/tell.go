@@ -1,6 +1,7 @@
 package class
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -44,16 +45,16 @@ func waits(c *Subject) bool {
 }
 
 func (r *Reconciler) tellOnce(c *Subject, told map[string]string, kind string, is *metav1.Condition) {
-	news := string(is.Status) + " " + is.Reason
+	news, message := string(is.Status)+" "+is.Reason, cmp.Or(c.ways[kind], is.Message)
 	if is.Status == metav1.ConditionFalse {
-		news += " " + is.Message // without an answer the words are others every time
+		news += " " + message // without an answer the words are others every time
 	}
 	if told[kind] == news {
 		return
 	}
 	told[kind] = news
-	r.Log.Warn("class is not ready", "class", c.ID(), "condition", kind, "reason", is.Reason, "message", is.Message)
-	r.publish(c, is.Reason, is.Message)
+	r.Log.Warn("class is not ready", "class", c.ID(), "condition", kind, "reason", is.Reason, "message", message)
+	r.publish(c, is.Reason, message)
 }
 
 // warn tells of something doubtful in a field, once until the text changes.

@@ -37,10 +37,12 @@ func (b *bare) Images(ctx context.Context, c nodeclass.Class) ([]nodeclass.Image
 	return image.Finder{API: &asked{}, Now: time.Now}.Find(ctx, c.Spec, b.version)
 }
 
-// heard keeps the reasons of events.
-type heard struct{ reasons []string }
+// heard keeps the reasons and messages of events.
+type heard struct{ reasons, messages []string }
 
-func (h *heard) Publish(e observe.Event) { h.reasons = append(h.reasons, e.Reason) }
+func (h *heard) Publish(e observe.Event) {
+	h.reasons, h.messages = append(h.reasons, e.Reason), append(h.messages, e.Message)
+}
 
 // lookAtOlder looks at an object of the older generation named main, and returns its
 // status as that of a class, and the reasons of events.

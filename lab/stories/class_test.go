@@ -13,10 +13,10 @@ const (
 // pods of its pool wait and say why; those of another pool run.
 func TestClassFindsNothing(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct{ change, condition, reason, selector string }{
-		"no subnet":         {"subnetSelectorTerms: [{tags: " + untagged + "}]", "SubnetsReady", "SubnetsNotFound", "subnetSelectorTerms"},
-		"no security group": {"securityGroupSelectorTerms: [{tags: " + untagged + "}]", "SecurityGroupsReady", "SecurityGroupsNotFound", "securityGroupSelectorTerms"},
-		"no image":          {"amiFamily: AL2023\namiSelectorTerms: [{tags: " + untagged + "}]", "AMIsReady", "AMINotFound", "amiSelectorTerms"},
+	tests := map[string]struct{ change, condition, reason, letter string }{
+		"no subnet":         {"subnetSelectorTerms: [{tags: " + untagged + "}]", "SubnetsReady", "SubnetsNotFound", "SubnetSelector did not match any Subnets"},
+		"no security group": {"securityGroupSelectorTerms: [{tags: " + untagged + "}]", "SecurityGroupsReady", "SecurityGroupsNotFound", "SecurityGroupSelector did not match any SecurityGroups"},
+		"no image":          {"amiFamily: AL2023\namiSelectorTerms: [{tags: " + untagged + "}]", "AMIsReady", "AMINotFound", "AMISelector did not match any AMIs"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -30,8 +30,8 @@ func TestClassFindsNothing(t *testing.T) {
 			s.workload("waits", broken, "1", 2)
 			s.workload("runs", whole, "1", 2)
 
-			s.awaitCondition(classes, broken, tt.condition, "False", tt.reason, tt.selector, "no-such-tag")
-			s.awaitCondition(classes, broken, "Ready", "False")
+			s.awaitCondition(classes, broken, tt.condition, "False", tt.reason, tt.letter)
+			s.awaitCondition(classes, broken, "Ready", "False", "SelectorTerms", "no-such-tag")
 			s.awaitCondition(pools, broken, "NodeClassReady", "False", "no-such-tag")
 			s.awaitEvent(s.namespace, "Pod", "waits-", broken, "is not ready", "no-such-tag")
 			s.awaitEvent(eventsOfCluster, "NodePool", broken, "no-such-tag")

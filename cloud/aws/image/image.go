@@ -54,13 +54,13 @@ func (f Finder) Find(ctx context.Context, spec nodeclass.Spec, kubernetes string
 	all, newer := notNewer(append(all, selected...), kubernetes)
 	all = best(all)
 	if len(all) == 0 && len(newer) > 0 {
-		return nil, &nodeclass.MissingError{Reason: nodeclass.AMINotFound, Text: fmt.Sprintf(
+		return nil, &nodeclass.MissingError{Reason: nodeclass.AMINotFound, Letter: nodeclass.NoAMIMatches, Text: fmt.Sprintf(
 			"spec.amiSelectorTerms (%s) selects images for later versions of Kubernetes alone, such as %s, and a kubelet may not be newer than the "+
 				"API server, which is %s: select images for %s, or wait until the control plane has moved",
 			describe(spec.Images), newer[0].Name, kubernetes, kubernetes)}
 	}
 	if len(all) == 0 {
-		return nil, &nodeclass.MissingError{Reason: nodeclass.AMINotFound, Text: fmt.Sprintf(
+		return nil, &nodeclass.MissingError{Reason: nodeclass.AMINotFound, Letter: nodeclass.NoAMIMatches, Text: fmt.Sprintf(
 			"no image matches spec.amiSelectorTerms (%s)%s: check that it exists in this region and is shared with this account, "+
 				"or use an alias such as al2023@latest; releases of an alias are those for Kubernetes %s", describe(spec.Images), because(why), kubernetes)}
 	}

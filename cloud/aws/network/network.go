@@ -55,10 +55,10 @@ func (f Finder) Subnets(ctx context.Context, terms []nodeclass.SubnetTerm) ([]no
 		}
 	}
 	if len(terms) == 0 {
-		return nil, &nodeclass.MissingError{Reason: nodeclass.SubnetsNotFound, Text: "spec.subnetSelectorTerms selects nothing: name a tag, or subnets by ID"}
+		return nil, &nodeclass.MissingError{Reason: nodeclass.SubnetsNotFound, Letter: nodeclass.NoSubnetMatches, Text: "spec.subnetSelectorTerms selects nothing: name a tag, or subnets by ID"}
 	}
 	if len(found) == 0 {
-		return nil, &nodeclass.MissingError{Reason: nodeclass.SubnetsNotFound, Text: fmt.Sprintf(
+		return nil, &nodeclass.MissingError{Reason: nodeclass.SubnetsNotFound, Letter: nodeclass.NoSubnetMatches, Text: fmt.Sprintf(
 			"no subnet in %s matches spec.subnetSelectorTerms (%s): tag the subnets for machines so, or change the terms", f.region(), describeSubnets(terms))}
 	}
 	return slices.SortedFunc(maps.Values(found), func(a, b nodeclass.Subnet) int {
@@ -83,10 +83,10 @@ func (f Finder) Groups(ctx context.Context, terms []nodeclass.GroupTerm) ([]node
 		}
 	}
 	if len(terms) == 0 {
-		return nil, &nodeclass.MissingError{Reason: nodeclass.SecurityGroupsNotFound, Text: "spec.securityGroupSelectorTerms selects nothing: name a tag, or security groups by ID"}
+		return nil, &nodeclass.MissingError{Reason: nodeclass.SecurityGroupsNotFound, Letter: nodeclass.NoSecurityGroupMatches, Text: "spec.securityGroupSelectorTerms selects nothing: name a tag, or security groups by ID"}
 	}
 	if len(found) == 0 {
-		return nil, &nodeclass.MissingError{Reason: nodeclass.SecurityGroupsNotFound, Text: fmt.Sprintf(
+		return nil, &nodeclass.MissingError{Reason: nodeclass.SecurityGroupsNotFound, Letter: nodeclass.NoSecurityGroupMatches, Text: fmt.Sprintf(
 			"no security group in %s matches spec.securityGroupSelectorTerms (%s): tag the group so, or change the terms", f.region(), describeGroups(terms))}
 	}
 	return slices.SortedFunc(maps.Values(found), func(a, b nodeclass.Group) int { return cmp.Compare(a.ID, b.ID) }), nil

@@ -3,8 +3,9 @@ package nodeclass
 // MissingError says that a selector found nothing, or that what it names
 // cannot be. It is an ordinary answer for the user, not a fault: Reason is a
 // condition's reason in the API's words, Text names the selector and the way
-// out.
-type MissingError struct{ Reason, Text string }
+// out. Letter is the message of the condition where alerts match one to the letter: Text
+// is then said beside it.
+type MissingError struct{ Reason, Text, Letter string }
 
 func (e *MissingError) Error() string { return e.Text }
 
@@ -14,6 +15,13 @@ func (e *MissingError) Error() string { return e.Text }
 type NotYetError struct{ Reason, Text string }
 
 func (e *NotYetError) Error() string { return e.Text }
+
+// The messages of conditions that alerts match to the letter.
+const (
+	NoSubnetMatches        = "SubnetSelector did not match any Subnets"
+	NoSecurityGroupMatches = "SecurityGroupSelector did not match any SecurityGroups"
+	NoAMIMatches           = "AMISelector did not match any AMIs"
+)
 
 // The reasons of a MissingError.
 const (
