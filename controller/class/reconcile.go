@@ -355,6 +355,9 @@ func (r *Reconciler) images(ctx context.Context, c *Subject, settings nodeclass.
 		}
 		r.skew(ctx, c, found)
 	}
+	if err == nil {
+		err = r.mismatch(ctx, c, found)
+	}
 	return r.conclude(c, awsv1.ClassAMIsReady, err)
 }
 

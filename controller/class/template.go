@@ -222,11 +222,20 @@ func wordsOf(field string, t *awsv1alpha1.AWSNodeTemplateSpec) []string {
 		"spec.subnetSelectorTerms", field + ".subnetSelector",
 		"spec.securityGroupSelectorTerms", field + ".securityGroupSelector",
 		"spec.amiSelectorTerms", images,
+		"spec.amiFamily is ", familyIs(field, t),
 		"spec.launchTemplate", field + ".launchTemplate",
 		"spec.kubelet", "spec.kubeletConfiguration",
 		"in spec.instanceProfile, or a role in spec.role", "in " + field + ".instanceProfile, or for all in the setting aws.defaultInstanceProfile",
 		"spec.instanceProfile", profile,
 	}
+}
+
+// familyIs begins what a text says of a template's family.
+func familyIs(field string, t *awsv1alpha1.AWSNodeTemplateSpec) string {
+	if t.AMIFamily == nil {
+		return field + ".amiFamily is not set, which means "
+	}
+	return field + ".amiFamily is "
 }
 
 func specOfTemplate(t *awsv1alpha1.AWSNodeTemplateSpec, account *Account) nodeclass.Spec {

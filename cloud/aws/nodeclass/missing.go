@@ -29,6 +29,7 @@ const (
 	SecurityGroupsNotFound = "SecurityGroupsNotFound"
 	AMINotFound            = "AMINotFound"
 	UnsupportedAlias       = "UnsupportedAlias"
+	AMIFamilyMismatch      = "AMIFamilyMismatch"
 	RoleNotFound           = "InstanceProfileRoleNotFound"
 
 	PlacementGroupNotFound         = "PlacementGroupNotFound"

@@ -43,6 +43,7 @@ const (
 	ReasonSecurityGroupsNotFound         = "SecurityGroupsNotFound"
 	ReasonAMINotFound                    = "AMINotFound"
 	ReasonUnsupportedAlias               = "UnsupportedAlias"
+	ReasonAMIFamilyMismatch              = "AMIFamilyMismatch"
 	ReasonPlacementGroupNotFound         = "PlacementGroupNotFound"
 	ReasonPlacementGroupResolutionFailed = "PlacementGroupResolutionFailed"
 )
