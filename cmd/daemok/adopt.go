@@ -149,9 +149,9 @@ func awaitAdoption(ctx context.Context, store client.Reader, out io.Writer, clai
 	}
 	switch {
 	case silent > 0:
-		return fmt.Errorf("the controller has said nothing of %d nodes in %s: is it running, and has nobody else its lease?", silent, adoptFor)
+		return fmt.Errorf("the controller has said nothing of %s in %s: is it running, and has nobody else its lease?", counted(silent, "node"), adoptFor)
 	case failed > 0:
-		return fmt.Errorf("%d nodes could not be taken over", failed)
+		return fmt.Errorf("%s could not be taken over", counted(failed, "node"))
 	}
 	return nil
 }

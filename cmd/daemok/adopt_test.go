@@ -97,7 +97,7 @@ func TestNodesAreTakenOverOnRequest(t *testing.T) {
 		}()
 		var out strings.Builder
 		err := runAdopt(t.Context(), store, &out, nil, true)
-		if err == nil || !strings.Contains(err.Error(), "1 nodes could not be taken over") {
+		if err == nil || !strings.Contains(err.Error(), "1 node could not be taken over") {
 			t.Errorf("the command ends with %v", err)
 		}
 		for _, says := range []string{"node lost stays as it is: there is no Provisioner gone", "node one is that of NodeClaim default-", "node two stays as it is: machine i-two is stopped"} {
@@ -122,7 +122,7 @@ func TestNodesAreTakenOverOnRequest(t *testing.T) {
 func TestAControllerThatDoesNotAnswerIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		err := runAdopt(t.Context(), orphaned(t), &strings.Builder{}, []string{"one"}, true)
-		if err == nil || !strings.Contains(err.Error(), "said nothing of 1 nodes in 2m0s") {
+		if err == nil || !strings.Contains(err.Error(), "said nothing of 1 node in 2m0s") {
 			t.Errorf("the command ends with %v", err)
 		}
 		if err := runAdopt(t.Context(), orphaned(t), &strings.Builder{}, []string{"claimed"}, true); err == nil || !strings.Contains(err.Error(), "node claimed cannot be taken over") {

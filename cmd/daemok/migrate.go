@@ -194,7 +194,7 @@ func (m *migration) run(ctx context.Context, in io.Reader, out, errOut io.Writer
 		return err
 	}
 	if n := result.Refused(); n > 0 {
-		return fmt.Errorf("%d errors, see the report: what has one was not printed", n)
+		return fmt.Errorf("%s, see the report: what has one was not printed", counted(n, "error"))
 	}
 	return nil
 }

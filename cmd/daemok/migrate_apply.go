@@ -41,7 +41,7 @@ func (m *migration) apply(ctx context.Context, cluster reached, r *migrate.Resul
 		return err
 	case begun:
 	case r.Refused() > 0:
-		return fmt.Errorf("%d errors, see the report: mend them first, nothing was changed", r.Refused())
+		return fmt.Errorf("%s, see the report: mend that first, nothing was changed", counted(r.Refused(), "error"))
 	case len(plan.Older) == 0:
 		_, err := fmt.Fprintln(out, "there is no Provisioner and no AWSNodeTemplate to move from")
 		return err

@@ -48,13 +48,13 @@ func (m *migration) check(ctx context.Context, cluster reached, r *migrate.Resul
 		return err
 	}
 	if n := r.Refused(); n > 0 {
-		return fmt.Errorf("%d errors, see the report: what has one cannot be migrated", n)
+		return fmt.Errorf("%s, see the report: what has one cannot be migrated", counted(n, "error"))
 	}
 	if err := mayApply(ctx, cluster, r); err != nil {
 		return fmt.Errorf("--apply would refuse: %w", err)
 	}
 	if touched > 0 || lacks > 0 {
-		return &exitError{fmt.Errorf("%d nodes would be replaced, and %d rights are missing", touched, lacks), wouldTouch}
+		return &exitError{fmt.Errorf("%s would be replaced, %s missing", counted(touched, "node"), counted(lacks, "right")), wouldTouch}
 	}
 	return nil
 }

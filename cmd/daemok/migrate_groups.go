@@ -68,7 +68,7 @@ func (m *migration) runGroups(ctx context.Context, in io.Reader, out, errOut io.
 		return err
 	}
 	if n := result.Refused(); n > 0 {
-		return fmt.Errorf("%d errors, see the report: what has one was not printed", n)
+		return fmt.Errorf("%s, see the report: what has one was not printed", counted(n, "error"))
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func TestMigrate(t *testing.T) {
 
 	file := filepath.Join(folder, "report.json")
 	printed, err := run(t, "migrate", "-f", folder, "-R", "-o", "json", "--report", file)
-	if err == nil || !strings.Contains(err.Error(), "1 errors") || !strings.Contains(printed, "name: web") || strings.Contains(printed, "EC2NodeClass\nmetadata") {
+	if err == nil || !strings.Contains(err.Error(), "1 error,") || !strings.Contains(printed, "name: web") || strings.Contains(printed, "EC2NodeClass\nmetadata") {
 		t.Errorf("got %v, and\n%s", err, printed)
 	}
 	text, err := os.ReadFile(file)
