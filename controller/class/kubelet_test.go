@@ -12,6 +12,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
+	"github.com/daemok/daemok/kube/api/condition"
 	karpv1alpha5 "github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
 )
 
@@ -68,5 +69,20 @@ func TestKubeletDocumentsAreReadStrictly(t *testing.T) {
 	}
 	if older.ContainerRuntime == nil {
 		t.Error("the Provisioner itself was changed")
+	}
+}
+
+// A kubelet flag in the user's NodeConfig wins over the taints and pods that are planned
+// with: it is reported before a node comes, and the class is ready nevertheless.
+func TestFlagsOfUserDataThatDecideAreReported(t *testing.T) {
+	text := "apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec: {kubelet: {flags: [--register-with-taints=agent=starts:NoExecute]}}\n"
+	r := reconciler(&account{}, class(func(c *awsv1.EC2NodeClass) { c.Spec.UserData = &text }))
+	events := &heard{}
+	r.Events = events
+	look(t, r)
+	got, _ := look(t, r)
+	all := strings.Join(events.messages, "\n")
+	if strings.Count(all, "spec.userData: kubelet flag --register-with-taints of a NodeConfig wins") != 1 || !condition.IsTrue(got, awsv1.ClassReady) {
+		t.Errorf("events %q, conditions %+v; want one that names the flag, and the class ready", all, got.Status.Conditions)
 	}
 }

@@ -398,6 +398,9 @@ func (r *Reconciler) wrong(c *Subject, unread error) (reason, text string) {
 	if err := userdata.Check(c.Spec.Family, c.Spec.UserData); err != nil {
 		return awsv1.ReasonInvalidUserData, c.InWords(err.Error())
 	}
+	if text := userdata.Overrides(c.Spec.Family, c.Spec.UserData); text != "" {
+		r.warn(c, "spec.userData", "spec.userData: "+text)
+	}
 	return "", ""
 }
 
