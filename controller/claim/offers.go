@@ -18,8 +18,7 @@ var optionOrder = []cluster.Option{cluster.Reserved, cluster.Spot, cluster.OnDem
 // fittingOffers lists everything that could be bought for a claim now, and what
 // could be if it were not sold out.
 // wellKnown tells which labels the cloud sets; the others are the pool's own
-// and say nothing about machines. want must not name labels that the claim
-// itself carries.
+// and say nothing about machines.
 func fittingOffers(want constraint.Requirements, requests quantity.Resources, kinds []cluster.Kind, wellKnown func(key string) bool) (fitting, soldOut []priced) {
 	types := want.Get(api.LabelInstanceType)
 	for i := range kinds {

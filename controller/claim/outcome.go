@@ -84,9 +84,10 @@ func (o *Outcomes) Bought(ctx context.Context, c *karpv1.NodeClaim, m cloud.Mach
 	return nil
 }
 
-// launchLabels are the claim's own labels and, under keys it does not have,
-// what is known of the machine; requirements with one possible value on the
-// pool's own keys become labels too.
+// launchLabels are the claim's own labels and what is known of the machine;
+// requirements with one possible value on the pool's own keys become labels too.
+// What instances decide is as this one has it, whatever the claim said before: it may
+// be of an earlier attempt.
 func launchLabels(c *karpv1.NodeClaim, m cloud.Machine, kind cluster.Kind, offer cluster.Offer) map[string]string {
 	labels := kind.Labels.Merge(offer.Labels).Map()
 	labels[api.LabelInstanceType] = m.Kind
@@ -98,7 +99,11 @@ func launchLabels(c *karpv1.NodeClaim, m cloud.Machine, kind cluster.Kind, offer
 	if requirements, err := translate.Requirements(c.Spec.Requirements); err == nil {
 		maps.Copy(labels, singleValues(requirements))
 	}
-	maps.Copy(labels, c.Labels)
+	for key, value := range c.Labels {
+		if !api.IsOfInstances(key) {
+			labels[key] = value
+		}
+	}
 	return labels
 }
 

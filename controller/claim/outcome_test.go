@@ -75,10 +75,11 @@ func TestTheMachineThatWasBoughtIsInTheLog(t *testing.T) {
 }
 
 // SC-229: what was bought stands on the claim: the machine, its image, what it has,
-// and that it is launched. Labels of the claim itself are kept.
+// and that it is launched. Labels of the claim itself are kept, but for those that the instance
+// decides and an attempt has left there whose instance is gone.
 func TestTheMachineThatWasBoughtIsOnItsClaim(t *testing.T) {
 	o, c, _, _ := outcomesFor(t)
-	c.Labels[api.LabelZone] = "mine"
+	c.Labels[api.LabelZone], c.Labels[api.LabelGPUName], c.Labels["team"] = "b", "t4", "web"
 	if err := o.Store.Update(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +100,7 @@ func TestTheMachineThatWasBoughtIsOnItsClaim(t *testing.T) {
 		t.Errorf("the machine has %v for pods, and none of them asked for %s", got.Status.Allocatable, efa)
 	}
 	for key, want := range map[string]string{
-		api.LabelNodePool: "default", api.LabelInstanceType: "m5.large", api.LabelCapacityType: "spot", api.LabelZone: "mine",
+		api.LabelNodePool: "default", api.LabelInstanceType: "m5.large", api.LabelCapacityType: "spot", api.LabelZone: "a", api.LabelGPUName: "", "team": "web",
 	} {
 		if got.Labels[key] != want {
 			t.Errorf("label %s = %q, want %q", key, got.Labels[key], want)

@@ -152,6 +152,10 @@ func (r *Reconciler) follow(ctx context.Context, c *karpv1.NodeClaim) (time.Dura
 	if len(nodes) == 1 {
 		node = &nodes[0]
 	}
+	var differs string
+	if node != nil && waits == "" && !condition.IsTrue(before, karpv1.ClaimRegistered) {
+		differs = mismatch(c, node)
+	}
 	held, err := r.register(ctx, c, nodes, waits)
 	if err != nil {
 		return 0, err
@@ -170,6 +174,9 @@ func (r *Reconciler) follow(ctx context.Context, c *karpv1.NodeClaim) (time.Dura
 		if err := r.writeStatus(ctx, c, before); err != nil {
 			return 0, fmt.Errorf("write status of claim %s: %w", c.Name, err)
 		}
+	}
+	if differs != "" {
+		return 0, r.replaceMismatch(ctx, c, differs)
 	}
 	if RegisteredReason(c) == karpv1.ReasonAwaitingSpreadDomains && RegisteredReason(before) != RegisteredReason(c) {
 		r.Log.Info("node has joined and waits for others", "claim", c.Name, "message", condition.Get(c, karpv1.ClaimRegistered).Message)

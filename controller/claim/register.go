@@ -44,6 +44,10 @@ func (r *Reconciler) register(ctx context.Context, c *karpv1.NodeClaim, nodes []
 		return askAgain, nil
 	}
 	before, node := &nodes[0], nodes[0].DeepCopy()
+	if differs := mismatch(c, node); differs != "" && translate.HasTaint(node, api.TaintUnregistered) {
+		condition.SetFalse(c, karpv1.ClaimRegistered, karpv1.ReasonInstanceMismatch, differs, r.Now())
+		return 0, nil
+	}
 	why, left, err := r.held(ctx, c, node)
 	if err != nil {
 		return 0, err

@@ -84,7 +84,7 @@ func (r *Requests) For(ctx context.Context, c *karpv1.NodeClaim) (Request, error
 	if err != nil {
 		return Request{}, &cloud.RefusedError{Reason: karpv1.ReasonLaunchFailed, Cause: "spec.requirements: " + err.Error()}
 	}
-	chosen, err := r.choose(c, ofMachine(want, c.Labels), class.Cloud.ID, catalogue)
+	chosen, err := r.choose(c, want, class.Cloud.ID, catalogue)
 	if err != nil {
 		return Request{}, err
 	}
@@ -92,7 +92,7 @@ func (r *Requests) For(ctx context.Context, c *karpv1.NodeClaim) (Request, error
 		Class:   class.Cloud,
 		Options: chosen.options,
 		Tags:    tagsOf(c),
-		Node:    cloud.NodeSetup{Labels: c.Labels, Taints: bootTaints(c)},
+		Node:    cloud.NodeSetup{Labels: translate.KnownLabels(c, want), Taints: bootTaints(c)},
 
 		Extended: extendedOf(c),
 		Relaxed:  isRelaxed(c),
@@ -190,15 +190,6 @@ func wholeOf(fitting, soldOut []priced, want constraint.Requirements) uint64 {
 // is on the node because of the claim, not because of the machine.
 func machinesDefine(key string) bool {
 	return key != api.LabelNodePool && key != api.LabelProvisioner && api.IsWellKnown(key)
-}
-
-// ofMachine drops the requirements that the claim's own labels settle, such
-// as the name of its pool: no machine at the cloud has those.
-func ofMachine(want constraint.Requirements, own map[string]string) constraint.Requirements {
-	return slices.DeleteFunc(slices.Clone(want), func(r constraint.Requirement) bool {
-		_, settled := own[r.Key]
-		return settled
-	})
 }
 
 func tagsOf(c *karpv1.NodeClaim) map[string]string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -102,5 +103,30 @@ func TestFewTypesMayTakeThePlaceOfSpot(t *testing.T) {
 		if got := fewOnDemand(tt.want, tt.options); len(got) != tt.few {
 			t.Errorf("%s: %v are few; want %d", name, got, tt.few)
 		}
+	}
+}
+
+// An attempt that wrote the labels of its instance on the claim, and whose instance went
+// before more was written, settles nothing about the next one.
+func TestLabelsOfAnEarlierAttemptSettleNothing(t *testing.T) {
+	pool, _ := onlyPool{}.Pool(launching("default", 1000).Pool)
+	l := launching("default", 1000, "m5.xlarge")
+	l.Labels = constraint.NewLabels(map[string]string{"team": "web"})
+	c, err := translate.Claim(pool, l, "x7k2p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := (&Requests{Classes: oneClass{}, Catalog: oneClass{}}).For(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Labels = maps.Clone(c.Labels)
+	c.Labels[api.LabelInstanceType], c.Labels[api.LabelZone], c.Labels[api.LabelCapacityType] = "t3a.nano", "b", "spot"
+	got, err := (&Requests{Classes: oneClass{}, Catalog: oneClass{}}).For(t.Context(), c)
+	if err != nil || !slices.Equal(got.Options, want.Options) || !maps.Equal(got.Node.Labels, want.Node.Labels) {
+		t.Errorf("asks for %+v with labels %v, error %v; want %+v with %v", got.Options, got.Node.Labels, err, want.Options, want.Node.Labels)
+	}
+	if want.Node.Labels["team"] != "web" || len(want.Options) != 1 {
+		t.Errorf("asks for %+v with labels %v; want an m5.xlarge, and the label team", want.Options, want.Node.Labels)
 	}
 }

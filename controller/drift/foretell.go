@@ -25,7 +25,7 @@ type Prospect struct {
 // words, were it there for long; both are empty where it would not. It is the comparison
 // that claims of a cluster get, but for what DaemonSets lack.
 func Foretell(p Prospect, now time.Time) (reason, text string) {
-	requirements, err := translate.Requirements(p.Pool.Template.Spec.Requirements)
+	requirements, err := translate.PoolRequirements(p.Pool)
 	c := p.Claim.DeepCopy()
 	condition.Clear(c, karpv1.ClaimDrifted)
 	s := &subject{

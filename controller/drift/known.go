@@ -50,7 +50,7 @@ func (k *known) pool(id cluster.PoolID) *pool {
 	}
 	k.pools[id] = nil
 	if seen, found := k.finder.Pools.Pool(id); found {
-		requirements, err := translate.Requirements(seen.Template.Spec.Requirements)
+		requirements, err := translate.PoolRequirements(seen)
 		k.pools[id] = &pool{seen, requirements, err == nil}
 	}
 	return k.pools[id]

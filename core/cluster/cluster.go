@@ -99,6 +99,21 @@ type Catalogue struct {
 	Index    parallel.Once[Index] // kept for core/fit, which makes it
 }
 
+// Has reports whether some kind or offer has the label.
+func (c *Catalogue) Has(key string) bool {
+	for i := range c.Kinds {
+		if _, has := c.Kinds[i].Labels.Get(key); has {
+			return true
+		}
+		for j := range c.Kinds[i].Offers {
+			if _, has := c.Kinds[i].Offers[j].Labels.Get(key); has {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // Index is what all pools with one catalogue need to know of it.
 type Index struct {
 	Keys      []string  // of labels that kinds and offers decide, sorted

@@ -47,6 +47,14 @@ func WellKnownLabels() []string { return slices.Sorted(slices.Values(wellKnown))
 // normalised first.
 func IsWellKnown(key string) bool { return slices.Contains(wellKnown, Normalise(key)) }
 
+// IsOfInstances reports whether what is launched decides the label's value, those of
+// Provisioners' instances included. The name of the pool does not come from that. Older
+// names are normalised first.
+func IsOfInstances(key string) bool {
+	key = Normalise(key)
+	return key != LabelNodePool && key != LabelProvisioner && (IsWellKnown(key) || slices.Contains(olderLabels, key))
+}
+
 // restrictedDomains are the label domains that only Daemok writes to, their
 // sub-domains included.
 var restrictedDomains = []string{GroupKarpenter, GroupAWS}

@@ -328,6 +328,9 @@ func (b *builder) pools() {
 		if p.NotReady == "" && class.catalogue == nil {
 			p.NotReady = class.whyNot
 		}
+		if p.NotReady == "" {
+			p.NotReady = translate.Unoffered(&p)
+		}
 		if own := owned[o.ID]; own != nil {
 			p.Usage, p.Nodes = own.amounts, own.count
 		}

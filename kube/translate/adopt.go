@@ -23,9 +23,9 @@ import (
 // pool and machine give the same name, so that adopting can be repeated. It returns an
 // error for a pool whose requirements cannot be read.
 func Adoption(pool PoolObject, node *corev1.Node, from string) (*karpv1.NodeClaim, error) {
-	requirements, err := Requirements(pool.Template.Spec.Requirements)
+	requirements, err := PoolRequirements(pool)
 	if err != nil {
-		return nil, fmt.Errorf("%s: spec.template.spec.requirements: %w", pool.ID, err)
+		return nil, fmt.Errorf("%s: %w", pool.ID, err)
 	}
 	requirements = slices.DeleteFunc(requirements, func(r constraint.Requirement) bool { return api.IsOfOlderAPI(r.Key) })
 	labels := PoolLabels(pool).Map()

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -56,6 +57,21 @@ func Claim(pool PoolObject, l plan.Launch, id string) (*karpv1.NodeClaim, error)
 			TerminationGracePeriod: template.TerminationGracePeriod,
 		},
 	}, nil
+}
+
+// KnownLabels are the labels of the claim's node, as far as they are certain. Those that
+// the instance decides are not before it is known, but for values that the claim's
+// requirements leave no choice about: an attempt whose instance is gone may have left its own.
+func KnownLabels(claim *karpv1.NodeClaim, requirements constraint.Requirements) map[string]string {
+	if claim.Status.ProviderID != "" {
+		return claim.Labels
+	}
+	out := maps.Clone(claim.Labels)
+	maps.DeleteFunc(out, func(key, value string) bool {
+		only, finite := requirements.Get(key).Finite()
+		return api.IsOfInstances(key) && !(finite && slices.Equal(only, []string{value}))
+	})
+	return out
 }
 
 // claimRequirements are what the plan asks of the machine, and the pool's

@@ -119,7 +119,7 @@ func Machine(claim *karpv1.NodeClaim, kinds []cluster.Kind) cluster.Machine {
 	m := cluster.Machine{
 		Claim:         claim.Name,
 		Pool:          PoolOf(claim),
-		Labels:        constraint.NewLabels(claim.Labels),
+		Labels:        constraint.NewLabels(KnownLabels(claim, requirements)),
 		Requirements:  requirements,
 		Taints:        Taints(claim.Spec.Taints),
 		StartupTaints: Taints(claim.Spec.StartupTaints),

@@ -129,9 +129,9 @@ func ClassLabel(ref karpv1.NodeClassReference) string {
 // by whoever knows them; nodes is how many of its nodes budgets in per
 // cent are of.
 func Pool(o PoolObject, nodes int64, now time.Time) (cluster.Pool, error) {
-	requirements, err := Requirements(o.Template.Spec.Requirements)
+	requirements, err := PoolRequirements(o)
 	if err != nil {
-		return cluster.Pool{}, fmt.Errorf("%s: spec.template.spec.requirements: %w", o.ID, err)
+		return cluster.Pool{}, fmt.Errorf("%s: %w", o.ID, err)
 	}
 	cost, err := mark.MachineCost(o.Annotations, o.MachineCost)
 	if err != nil {
@@ -174,6 +174,32 @@ func PoolLabels(o PoolObject) constraint.Labels {
 	ref := o.Template.Spec.NodeClassRef
 	labels[ClassLabel(ref)] = ref.Name
 	return constraint.NewLabels(labels)
+}
+
+// PoolRequirements are those of the pool's template. A label of the template that
+// instances define, such as their capacity type, is a requirement like any other.
+func PoolRequirements(o PoolObject) (constraint.Requirements, error) {
+	out, err := Requirements(o.Template.Spec.Requirements)
+	if err != nil {
+		return nil, fmt.Errorf("spec.template.spec.requirements: %w", err)
+	}
+	for key, value := range o.Template.Metadata.Labels {
+		if api.IsOfInstances(key) {
+			out = out.And(constraint.Requirement{Key: NormaliseKey(key), Set: constraint.Values(value)})
+		}
+	}
+	return out, nil
+}
+
+// Unoffered says which label the pool requires that no instance type of its catalogue
+// has, though instances alone define it; empty: there is none.
+func Unoffered(p *cluster.Pool) string {
+	for _, r := range p.Requirements {
+		if api.IsOfInstances(r.Key) && !r.Set.AllowsAbsent() && p.Catalogue != nil && !p.Catalogue.Has(r.Key) {
+			return fmt.Sprintf("no instance type of its node class has label %s, which the pool requires: %s", r.Key, r.Set)
+		}
+	}
+	return ""
 }
 
 // Requirements converts a list of requirements; several on one key all hold,

@@ -48,7 +48,7 @@ func Provisioner(p *v1alpha5.Provisioner) []Finding {
 		requirements = append(requirements, karpv1.Requirement{Key: r.Key, Operator: r.Operator, Values: r.Values})
 		f.requirement(at, requirements[len(requirements)-1], badProvisionerKey)
 	}
-	f.contradictions("spec.labels", s.Labels, "spec.requirements", requirements)
+	f.contradictions("spec.labels", s.AllLabels(), "spec.requirements", requirements)
 	if s.KubeletConfiguration != nil {
 		f.olderKubelet("spec.kubeletConfiguration", s.KubeletConfiguration)
 	}

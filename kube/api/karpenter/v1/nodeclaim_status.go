@@ -31,6 +31,7 @@ const (
 	ReasonAwaitingSpreadDomains     = "AwaitingSpreadDomains"
 	ReasonRegistrationHookPending   = "RegistrationHookPending"
 	ReasonMultipleNodesFound        = "MultipleNodesFound"
+	ReasonInstanceMismatch          = "InstanceMismatch"
 	ReasonNodeNotReady              = "NodeNotReady"
 	ReasonStartupTaintsExist        = "StartupTaintsExist"
 	ReasonKnownEphemeralTaintsExist = "KnownEphemeralTaintsExist"

@@ -37,14 +37,19 @@ func (s *ProvisionerSpec) AllLabels() map[string]string {
 }
 
 // Effective returns the requirements as they are written, and after them those
-// that hold where they do not speak of a label. The labels of the Provisioner
-// play no part in that. The caller owns the slice.
+// that hold where neither they nor labels of the Provisioner speak of a label: its
+// labels are requirements of their own. The caller owns the slice.
 func (s *ProvisionerSpec) Effective() []corev1.NodeSelectorRequirement {
 	var all []corev1.NodeSelectorRequirement
 	for _, r := range s.Requirements {
 		all = append(all, corev1.NodeSelectorRequirement{Key: r.Key, Operator: r.Operator, Values: slices.Clone(r.Values)})
 	}
 	speaksOf := func(keys ...string) bool {
+		for key := range s.AllLabels() {
+			if slices.Contains(keys, api.Normalise(key)) {
+				return true
+			}
+		}
 		return slices.ContainsFunc(s.Requirements, func(r Requirement) bool { return slices.Contains(keys, api.Normalise(r.Key)) })
 	}
 	add := func(key string, operator corev1.NodeSelectorOperator, values ...string) {

@@ -45,7 +45,8 @@ func TestEffective(t *testing.T) {
 			[]string{"karpenter.k8s.aws/instance-generation Gt 4", linux, amd64, onDemand}},
 		"a size, which says nothing of types": {`requirements: [{key: karpenter.k8s.aws/instance-size, operator: NotIn, values: [nano]}]`,
 			[]string{"karpenter.k8s.aws/instance-size NotIn nano", linux, amd64, onDemand, category, generation}},
-		"labels, which play no part": {`labels: {kubernetes.io/arch: arm64}`, []string{linux, amd64, onDemand, category, generation}},
+		"a label speaks of it too": {`labels: {beta.kubernetes.io/arch: arm64}`, []string{linux, onDemand, category, generation}},
+		"a label of a type":        {`label: {node.kubernetes.io/instance-type: t3.large}`, []string{linux, amd64, onDemand}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
