@@ -209,7 +209,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 		}
 	}
 	collector := &collect.Collector{
-		Store: p.Store, Live: p.Live, Machines: p.Machines(collectName), Log: p.Log, Metrics: p.Metrics, Now: p.Now,
+		Store: p.Store, Live: p.Live, Machines: p.Machines(collectName), Events: p.Events, Namespace: p.Namespace, Log: p.Log, Metrics: p.Metrics, Now: p.Now,
 	}
 	shifts := &shift.Watcher{Store: p.Store, Cloud: p.Shifts, Events: p.Events, Log: p.Log, Again: keeper.Touch, Now: p.Now, Older: p.servesOlder()}
 	collector.Shifted = shifts.Shifted

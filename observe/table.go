@@ -53,6 +53,8 @@ var disruption = []Definition{
 		Help: "Nodes of the pool that use its budgets up: they are going already, or not ready."},
 	{Name: "daemok_disruption_breaker_tripped", Kind: Gauge, Unit: "1", Labels: []string{"policy"},
 		Help: "1 while the breaker of the DisruptionPolicy has tripped, and no node of its pools goes by choice; 0 while it is closed."},
+	{Name: "daemok_orphans_held", Kind: Gauge, Unit: "1",
+		Help: "Instances that no NodeClaim has, so many at once that they stay until somebody adopts them or says that they may go."},
 	{Name: "daemok_record_writes_total", Kind: Counter, Unit: "1", Labels: []string{"result"},
 		Help: "Attempts to write the record of decisions to its ConfigMaps; result is written, conflict, forbidden or failed."},
 }

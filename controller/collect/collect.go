@@ -2,9 +2,10 @@
 // and claims without a machine, and lets them go.
 //
 // It promises never to touch a machine younger than a claim may need to be
-// written, nor one of another cluster: the port lists only ours; and to let no
+// written, nor one of another cluster: the port lists only ours; to let no
 // claim go because one list lacks its machine, since a cloud's lists may be
-// behind.
+// behind; to have a node drained before its machine goes; and to hold everything
+// where so many lost their claims at once that it was a mistake.
 package collect
 
 import (
@@ -15,7 +16,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -50,6 +50,11 @@ type Collector struct {
 	Metrics  *observe.Metrics
 	Now      func() time.Time
 	Shifted  func(zoneID string) bool // tells of zones that work is shifted away from; nil: of none
+
+	Events    publisher
+	Namespace string // where this process runs, and ConfigMap daemok-orphans is heard; empty: nowhere
+
+	saidHeldAt time.Time // when what the breaker holds was logged
 
 	rounds  int
 	missing map[types.UID]bool // claims whose machines the last look did not find
@@ -100,48 +105,15 @@ func (c *Collector) machinesWithoutClaim(ctx context.Context, asked time.Time, m
 			batches[batchOf(&claims[i])] = true
 		}
 	}
-	var orphans []cloud.Machine
+	var orphans []orphan
 	for _, m := range machines {
 		awaited := m.Batch != "" && batches[m.Batch]
 		if claimed[m.ProviderID] || awaited || m.State == cloud.ShuttingDown || asked.Sub(m.LaunchedAt) < youngFor {
 			continue
 		}
-		orphans = append(orphans, m)
+		orphans = append(orphans, orphan{m, nodes[m.ProviderID]})
 	}
-	return c.giveBack(ctx, orphans, nodes)
-}
-
-// giveBack ends machines all at once, so that the adapter can join the calls,
-// and lets their nodes go.
-func (c *Collector) giveBack(ctx context.Context, orphans []cloud.Machine, nodes map[string]*corev1.Node) error {
-	errs := make([]error, len(orphans))
-	var calls errgroup.Group
-	calls.SetLimit(callsMax)
-	for i, m := range orphans {
-		calls.Go(func() error {
-			errs[i] = c.giveBackOne(ctx, m, nodes[m.ProviderID])
-			return nil
-		})
-	}
-	calls.Wait() //nolint:errcheck // all of them are joined below
-	return errors.Join(errs...)
-}
-
-func (c *Collector) giveBackOne(ctx context.Context, m cloud.Machine, node *corev1.Node) error {
-	c.Log.Info("giving back a machine that no claim asks for", "machine", m.ID, "type", m.Kind, "zone", m.Zone)
-	if _, err := c.Machines.Terminate(ctx, m.ID); cloud.IsNotVisible(err) {
-		return nil // the next look finds it again
-	} else if err != nil {
-		c.Metrics.EndFailures.WithLabelValues(m.Zone, m.ZoneID).Inc()
-		return fmt.Errorf("give back orphan %s: %w", m.ID, err)
-	}
-	if node == nil || node.DeletionTimestamp != nil {
-		return nil
-	}
-	if err := c.Store.Delete(ctx, node); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("delete node %s of orphan %s: %w", node.Name, m.ID, err)
-	}
-	return nil
+	return c.endAll(ctx, orphans, len(machines))
 }
 
 // claimsWithoutMachine lets claims go whose machine is ending, or which two looks in a

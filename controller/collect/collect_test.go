@@ -73,6 +73,8 @@ type place struct {
 	c    *Collector
 	api  error // what reading claims brings
 
+	heard heard
+
 	metrics *prometheus.Registry
 }
 
@@ -94,7 +96,7 @@ func newPlace(t *testing.T) *place {
 		return nil, nil
 	})
 	p.c = &Collector{
-		Store: p.hand, Live: live, Machines: p.yard, Log: slog.New(slog.DiscardHandler),
+		Events: &p.heard, Namespace: "kube-system", Store: p.hand, Live: live, Machines: p.yard, Log: slog.New(slog.DiscardHandler),
 		Metrics: observe.NewMetrics(p.metrics, "", "", "", ""), Now: func() time.Time { return p.now },
 	}
 	return p
@@ -152,6 +154,9 @@ func (p *place) left() string {
 		words = append(words, c.Name)
 	}
 	for _, n := range nodes.Items {
+		if n.DeletionTimestamp != nil {
+			n.Name += " drains"
+		}
 		words = append(words, n.Name)
 	}
 	slices.Sort(p.yard.back)
@@ -241,11 +246,21 @@ func TestOrphanMachines(t *testing.T) {
 		"a machine that no claim has is given back": {func(p *place) {
 			p.machine("i-1", time.Hour)
 		}, "-i-1"},
-		"its node goes with it": {func(p *place) {
+		"its node is drained first": {func(p *place) {
 			p.machine("i-1", time.Hour)
 			p.node("n-1", "i-1", corev1.ConditionTrue)
 			p.node("n-2", "i-2", corev1.ConditionTrue)
-		}, "n-2 -i-1"},
+		}, "n-1 drains n-2"},
+		"one whose kubelet is silent for a moment is too": {func(p *place) {
+			p.machine("i-1", time.Hour)
+			p.node("n-1", "i-1", corev1.ConditionUnknown)
+			p.now = p.now.Add(silentFor - time.Second)
+		}, "n-1 drains"},
+		"one whose kubelet has long been silent goes with it": {func(p *place) {
+			p.machine("i-1", time.Hour)
+			p.node("n-1", "i-1", corev1.ConditionUnknown)
+			p.now = p.now.Add(silentFor)
+		}, "-i-1"},
 		"a machine that a claim has stays": {func(p *place) {
 			p.machine("i-1", time.Hour)
 			p.claim("c-1", "i-1")
@@ -427,8 +442,8 @@ func TestNothingIsCollectedBlindly(t *testing.T) {
 func TestOneStuckMachineHoldsUpNoOther(t *testing.T) {
 	p := newPlace(t)
 	p.yard.stuck = "i-1"
-	p.machine("i-1", time.Hour, func(m *cloud.Machine) { m.Zone, m.ZoneID = "us-east-1a", "use1-az1" })
-	p.machine("i-2", time.Hour)
+	p.machine("i-1", time.Minute, func(m *cloud.Machine) { m.Zone, m.ZoneID = "us-east-1a", "use1-az1" })
+	p.machine("i-2", time.Minute)
 	p.claim("c-3", "i-3", registered)
 	for range 2 { // the first does not find the claim's machine
 		if _, err := p.c.Round(t.Context()); err == nil || !strings.Contains(err.Error(), "i-1") {
@@ -472,7 +487,7 @@ func TestOrphansAreGivenBackTogether(t *testing.T) {
 		p := newPlace(t)
 		p.yard.meets = &sync.WaitGroup{}
 		for i := range 100 {
-			p.machine(fmt.Sprintf("i-%d", i), time.Hour)
+			p.machine(fmt.Sprintf("i-%d", i), time.Minute)
 			p.yard.meets.Add(1)
 		}
 		p.yard.stuck = "i-7"
@@ -500,4 +515,13 @@ func TestAMachineBoughtWhileClaimsWereReadIsNoOrphan(t *testing.T) {
 	if got := p.left(); got != "c-1" {
 		t.Errorf("left and given back: %q, want the claim, whose machine nobody gave back", got)
 	}
+}
+
+func (p *place) claimCalled(name string) *karpv1.NodeClaim {
+	p.t.Helper()
+	c := &karpv1.NodeClaim{}
+	if err := p.hand.Get(p.t.Context(), client.ObjectKey{Name: name}, c); err != nil {
+		p.t.Fatal(err)
+	}
+	return c
 }

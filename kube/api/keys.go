@@ -182,6 +182,7 @@ var configMapKeys = []Key{
 	{ConfigMapLogging, KindConfigMap, "the controller's namespace", "how much the controller logs, as the older API generation has it: the level in zap-logger-config or loglevel.controller"},
 	{ConfigMapFreeze, KindConfigMap, "the controller's namespace", "no node is disturbed by choice while it is there; data: " +
 		FreezeReason + ", and " + FreezeUntil + ", the moment when that ends by itself (RFC 3339)"},
+	{ConfigMapOrphans, KindConfigMap, "the controller's namespace", "data." + OrphansTerminate + ": how many instances that no NodeClaim has may be drained and terminated"},
 	{ConfigMapMigration, KindConfigMap, "the controller's namespace", "what `daemok migrate --apply` has done, by which it goes on and is rolled back"},
 	{ConfigMapRecord, KindConfigMap, "the controller's namespace", "begins the names of a ring, -0 to -7, that holds for a day what was decided and why, and of what is newer, -newest; read by `daemok explain`"},
 	{ConfigMapSurges, KindConfigMap, "the controller's namespace", "lists the workloads that have a second replica until a pod has left its node"},

@@ -281,6 +281,10 @@ const (
 	ConfigMapFreeze = "daemok-freeze"
 	FreezeReason    = "reason"
 	FreezeUntil     = "until"
+	// ConfigMapOrphans says, under the key, how many instances without NodeClaim may be
+	// drained and terminated.
+	ConfigMapOrphans = "daemok-orphans"
+	OrphansTerminate = "terminate"
 	// ConfigMapMigration is written by daemok migrate while it moves the cluster to another
 	// API generation: by it the move goes on, and is rolled back.
 	ConfigMapMigration = "daemok-migration"
