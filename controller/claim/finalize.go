@@ -129,7 +129,8 @@ func (r *Reconciler) deleteNodes(ctx context.Context, c *karpv1.NodeClaim) (left
 		if nodes[i].DeletionTimestamp != nil {
 			continue
 		}
-		if err := r.Store.Delete(ctx, &nodes[i]); client.IgnoreNotFound(err) != nil {
+		// Host names come again with their addresses: not the node that has the name by now.
+		if err := r.Store.Delete(ctx, &nodes[i], client.Preconditions{UID: ptr(nodes[i].UID)}); client.IgnoreNotFound(err) != nil {
 			return 0, fmt.Errorf("delete node %s of claim %s: %w", nodes[i].Name, c.Name, err)
 		}
 	}

@@ -164,6 +164,45 @@ func TestAnInstanceOfAMomentAgoIsNotTakenForOneThatIsGone(t *testing.T) {
 	})
 }
 
+// late is a client whose cache of nodes is behind.
+type late struct {
+	client.Client
+	nodes []corev1.Node
+}
+
+func (l late) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	if nodes, is := list.(*corev1.NodeList); is {
+		nodes.Items = l.nodes
+		return nil
+	}
+	return l.Client.List(ctx, list, options...)
+}
+
+// The node of a deleted claim is gone and its address, and so its name, is another
+// instance's by now, which a cache that is behind does not know.
+func TestANodeThatHasTheNameByNowStays(t *testing.T) {
+	r := deleted(t, &ending{})
+	c := &karpv1.NodeClaim{}
+	if err := r.Store.Get(t.Context(), client.ObjectKey{Name: "a"}, c); err != nil {
+		t.Fatal(err)
+	}
+	condition.SetTrue(c, karpv1.ClaimRegistered, time.Now())
+	was := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "ip-10-0-0-1"}, Spec: corev1.NodeSpec{ProviderID: c.Status.ProviderID}}
+	is := was.DeepCopy()
+	is.Spec.ProviderID = "aws:///a/i-2"
+	if err := r.Store.Create(t.Context(), is); err != nil {
+		t.Fatal(err)
+	}
+	was.UID = "of-the-one-that-is-gone"
+	r.Store = late{r.Store, []corev1.Node{was}}
+	if _, err := r.finalize(t.Context(), c); !apierrors.IsConflict(err) {
+		t.Errorf("finalize = %v, want that the node is another by now", err)
+	}
+	if err := r.Store.Get(t.Context(), client.ObjectKey{Name: is.Name}, is); err != nil {
+		t.Errorf("the other instance's node is gone: %v", err)
+	}
+}
+
 // closed is a cloud that takes nothing back.
 type closed struct{ cloud.Machines }
 

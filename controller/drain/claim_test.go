@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -71,4 +72,42 @@ func TestTheClaimOfANodeIsLookedUp(t *testing.T) {
 			}
 		})
 	}
+}
+
+// late is a client whose cache of claims is behind.
+type late struct {
+	client.Client
+	claims []karpv1.NodeClaim
+}
+
+func (l late) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	if claims, is := list.(*karpv1.NodeClaimList); is {
+		claims.Items = l.claims
+		return nil
+	}
+	return l.Client.List(ctx, list, options...)
+}
+
+// A claim that was made anew by its name, as from a backup, is not the one that a cache
+// which is behind shows beside a node that leaves.
+func TestAClaimThatHasTheNameByNowStays(t *testing.T) {
+	inTown(t, func(t *testing.T, w *town) {
+		is := &karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: "c"}}
+		w.create(is)
+		was := is.DeepCopy()
+		was.UID, was.Status.ProviderID = "of-the-one-that-is-gone", "aws:///a/i-"+leaves
+		node := &corev1.Node{}
+		w.get(leaves, node)
+		if err := w.hand.Delete(t.Context(), node); err != nil {
+			t.Fatal(err)
+		}
+		r := w.start()
+		r.Store = late{r.Store, []karpv1.NodeClaim{*was}}
+		if _, err := r.Reconcile(t.Context(), leaves); !apierrors.IsConflict(err) {
+			t.Errorf("Reconcile = %v, want that the claim is another by now", err)
+		}
+		if !w.get("c", is) || is.DeletionTimestamp != nil {
+			t.Error("the other claim goes")
+		}
+	})
 }

@@ -77,7 +77,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration,
 		}
 	}
 	if claim != nil && claim.DeletionTimestamp == nil {
-		if err := r.Store.Delete(ctx, claim); client.IgnoreNotFound(err) != nil {
+		if err := r.Store.Delete(ctx, claim, client.Preconditions{UID: &claim.UID}); client.IgnoreNotFound(err) != nil {
 			return 0, fmt.Errorf("delete claim %s of deleted node %s: %w", claim.Name, name, err)
 		}
 	}
