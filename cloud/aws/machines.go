@@ -134,7 +134,7 @@ func (p *Provider) Adopt(ctx context.Context, m cloud.Machine, c cloud.Class, ta
 	if err != nil {
 		return err
 	}
-	own := fleet.OwnTags(class, p.options.Cluster, tags)
+	own := fleet.OwnTags(class, p.clusterFacts(), tags)
 	if name, given := class.Spec.Tags[nodeclass.TagName]; given && m.Tags[nodeclass.TagName] == "" {
 		own[nodeclass.TagName] = name
 	}

@@ -58,6 +58,8 @@ type Options struct {
 	CIDR     string // its service network; empty: EKS tells
 	DNS      string // address of its DNS service; empty: machines find out
 
+	ClusterUID string // tells it from others of its name in the account: the UID of namespace kube-system; empty: nothing does
+
 	Region      string      // empty: as the SDK finds it
 	Role        client.Role // that all calls are made as; none: as whoever runs the program
 	Agent       string      // how the program names itself to AWS: "daemok/1.0"
@@ -163,9 +165,16 @@ func newProvider(o Options, clients client.Clients) *Provider {
 		profiles:   profile.Keeper{API: clients.IAM, Cluster: o.Cluster, Region: clients.Region},
 		templates:  fleet.NewTemplates(clients.EC2, o.Cluster, o.Now),
 		instances:  instance.New(clients.EC2, o.Cluster, o.Now, o.Pause),
-		cluster:    userdata.Cluster{Name: o.Cluster, Endpoint: o.Endpoint, CA: o.CA, CIDR: o.CIDR, DNS: o.DNS},
+		cluster:    userdata.Cluster{Name: o.Cluster, UID: o.ClusterUID, Endpoint: o.Endpoint, CA: o.CA, CIDR: o.CIDR, DNS: o.DNS},
 	}
 	p.instances.Shifted = p.short.Shifted
+	p.instances.UID, p.templates.UID = o.ClusterUID, o.ClusterUID
+	p.instances.Stranger = func(id, uid string) {
+		if o.Warn != nil {
+			o.Warn(fmt.Errorf("instance %s has the name of this cluster, %s, and the UID of another, %s, in its tag %s: it is left alone; "+
+				"give clusters of an account names of their own, and terminate the instance if its cluster is gone", id, o.Cluster, uid, nodeclass.TagUID))
+		}
+	}
 	p.collector = profile.NewCollector(p.profiles, o.Now)
 	p.buyer = fleet.Buyer{API: clients.EC2, Templates: p.templates, Shortage: p.short, Addresses: &p.addresses, Reserved: p.reserved,
 		Now: o.Now, Pause: o.Pause}

@@ -73,8 +73,12 @@ const startFor = time.Minute
 func newProvider(ctx context.Context, o options, config *rest.Config, told *observe.Metrics, log *slog.Logger) (adapter, error) {
 	ctx, cancel := context.WithTimeout(ctx, startFor)
 	defer cancel()
+	uid, err := clusterUID(ctx, config)
+	if err != nil {
+		return nil, err
+	}
 	settings := aws.Options{
-		Cluster: o.clusterName, Endpoint: o.clusterEndpoint, CA: authority(o, config),
+		Cluster: o.clusterName, ClusterUID: uid, Endpoint: o.clusterEndpoint, CA: authority(o, config),
 		Agent:       "daemok/" + version.Get().Version,
 		Role:        client.Role{ARN: o.assumeRoleARN, For: o.assumeRoleDuration},
 		IsolatedVPC: o.isolatedVPC, MemoryOverhead: o.vmMemoryOverheadPercent, ReservedENIs: int64(o.reservedENIs),
@@ -136,6 +140,23 @@ func clusterDNS(ctx context.Context, config *rest.Config) string {
 		return ""
 	}
 	return service.Spec.ClusterIP
+}
+
+// clusterUID is what tells the cluster from others of its name: the UID of namespace
+// kube-system. The controller may list namespaces, and reads none by name.
+func clusterUID(ctx context.Context, config *rest.Config) (string, error) {
+	clients, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return "", fmt.Errorf("connect to the API server: %w", err)
+	}
+	found, err := clients.CoreV1().Namespaces().List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + metav1.NamespaceSystem})
+	if err != nil {
+		return "", fmt.Errorf("read the UID of namespace %s, by which the cluster's instances are told from those of another cluster of its name: %w", metav1.NamespaceSystem, err)
+	}
+	if len(found.Items) != 1 {
+		return "", fmt.Errorf("there is no namespace %s, whose UID tells the cluster's instances from those of another cluster of its name", metav1.NamespaceSystem)
+	}
+	return string(found.Items[0].UID), nil
 }
 
 // versionOf asks the API server for its minor version, such as 1.36.

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -53,6 +54,9 @@ type Collector struct {
 
 	Events    publisher
 	Namespace string // where this process runs, and ConfigMap daemok-orphans is heard; empty: nowhere
+
+	mu       sync.Mutex
+	untagged map[string]bool // machines that were warned of, by ID
 
 	saidHeldAt time.Time // when what the breaker holds was logged
 

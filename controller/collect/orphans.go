@@ -143,6 +143,7 @@ func (c *Collector) end(ctx context.Context, o orphan) error {
 	if o.node != nil && !o.isSilent(c.Now()) {
 		return c.drain(ctx, o)
 	}
+	c.warnOfUntagged(o)
 	c.Log.Info("giving back a machine that no claim asks for", "machine", o.ID, "type", o.Kind, "zone", o.Zone)
 	if _, err := c.Machines.Terminate(ctx, o.ID); cloud.IsNotVisible(err) {
 		return nil // the next look finds it again
@@ -156,12 +157,32 @@ func (c *Collector) end(ctx context.Context, o orphan) error {
 	return c.deleteNode(ctx, o.node, o.ID)
 }
 
+// warnOfUntagged warns, once of each, of an orphan that another cluster of the same name
+// may have launched: before there was the tag that tells them apart.
+func (c *Collector) warnOfUntagged(o orphan) {
+	if o.Tags[api.TagClusterUID] != "" {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.untagged[o.ID] {
+		return
+	}
+	if c.untagged == nil {
+		c.untagged = map[string]bool{}
+	}
+	c.untagged[o.ID] = true
+	c.Log.Warn("an instance that no claim has carries no tag of this cluster's UID, and goes by the cluster's name alone: give clusters of an account names of their own",
+		"machine", o.ID, "tag", api.TagClusterUID)
+}
+
 // drain has the drain loop see to an orphan's node. One that is being deleted has it do so
 // already, or is held by somebody else's finalizer.
 func (c *Collector) drain(ctx context.Context, o orphan) error {
 	if o.node.DeletionTimestamp != nil {
 		return nil
 	}
+	c.warnOfUntagged(o)
 	node := o.node.DeepCopy()
 	if controllerutil.AddFinalizer(node, api.FinalizerTermination) {
 		if err := c.Store.Patch(ctx, node, client.MergeFromWithOptions(o.node, client.MergeFromWithOptimisticLock{})); err != nil {

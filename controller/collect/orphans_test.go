@@ -2,6 +2,7 @@ package collect
 
 import (
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -106,6 +107,21 @@ func TestInstancesWhoseClaimsAreLostOneByOneAreHeld(t *testing.T) {
 	}
 	if nodes, ended := p.drained(); nodes != orphansMax || ended > 0 {
 		t.Errorf("%d nodes are drained, and %d instances were terminated without a drain; want %d and none", nodes, ended, orphansMax)
+	}
+}
+
+// An orphan without the tag of the cluster's UID may be another cluster's of the same
+// name: that is said, once.
+func TestAnOrphanWithoutTheUIDOfTheClusterIsWarnedOf(t *testing.T) {
+	var log strings.Builder
+	p := newPlace(t)
+	p.c.Log = slog.New(slog.NewTextHandler(&log, nil))
+	p.machine("i-1", time.Minute, func(m *cloud.Machine) { m.Tags = map[string]string{"daemok.sh/cluster-uid": "uid-1"} })
+	p.machine("i-2", time.Minute)
+	p.look()
+	p.look()
+	if got := strings.Count(log.String(), "level=WARN"); got != 1 || !strings.Contains(log.String(), "machine=i-2 tag=daemok.sh/cluster-uid") {
+		t.Errorf("%d warnings in\n%s", got, log.String())
 	}
 }
 

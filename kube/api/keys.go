@@ -164,6 +164,7 @@ var taintKeys = []Key{
 }
 
 var tagKeys = []Key{
+	{TagClusterUID, KindTag, "instance and what is made with it", "UID of namespace kube-system, which tells the cluster from others of its name"},
 	{TagBatch, KindTag, "instance", "purchase the machine came from"},
 	{TagName, KindTag, "instance", "name of the node, unless the class sets one"},
 	{TagClusterPrefix, KindTag, "instance and what is made with it", "followed by the cluster's name, the value is " + TagOwned},

@@ -243,6 +243,9 @@ const (
 	MarkAcknowledged = GroupDaemok + "/acknowledged"
 	// TagBatch is the instance tag that ties a machine to its purchase.
 	TagBatch = GroupDaemok + "/batch"
+	// TagClusterUID is the instance tag that tells clusters of one name from each other:
+	// the UID of namespace kube-system.
+	TagClusterUID = GroupDaemok + "/cluster-uid"
 )
 
 // DeleteFirst is the value of MarkDriftAtLimit by which nodes go before the

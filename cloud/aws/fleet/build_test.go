@@ -271,6 +271,17 @@ func TestOwnTagsCannotBeReplaced(t *testing.T) {
 	}
 }
 
+// By the UID of its cluster a machine is told from those of another cluster of the name.
+func TestMachinesAndTemplatesCarryTheUIDOfTheCluster(t *testing.T) {
+	uid := "4c1a5ee9-5b3f-4e60-8f8e-2f4e7d1b0c11"
+	r := request(t, func(r *Request) { r.Cluster.UID, r.Launch.Tags["daemok.sh/cluster-uid"] = uid, "x" })
+	for what, tags := range map[string]map[string]string{"machines": allTags(r), "templates": lastingTags(r)} {
+		if tags["daemok.sh/cluster-uid"] != uid {
+			t.Errorf("%s carry %v", what, tags)
+		}
+	}
+}
+
 func TestBuildRefuses(t *testing.T) {
 	tests := map[string]struct {
 		change func(*Request)

@@ -380,9 +380,12 @@ func TestUnusedTemplatesGo(t *testing.T) {
 		Tags: []types.Tag{{Key: aws.String("kubernetes.io/cluster/prod"), Value: aws.String("owned")}}}}}
 	a.templates["daemok.sh/another-clusters"] = &ec2.CreateLaunchTemplateInput{TagSpecifications: []types.TagSpecification{{
 		Tags: []types.Tag{{Key: aws.String("kubernetes.io/cluster/test"), Value: aws.String("owned")}}}}}
+	a.templates["daemok.sh/another-clusters-of-the-name"] = &ec2.CreateLaunchTemplateInput{TagSpecifications: []types.TagSpecification{{
+		Tags: []types.Tag{{Key: aws.String("kubernetes.io/cluster/prod"), Value: aws.String("owned")}, {Key: aws.String("daemok.sh/cluster-uid"), Value: aws.String("uid-2")}}}}}
 	refresh := func(kept int) {
 		t.Helper()
-		if err := b.Templates.Refresh(t.Context()); err != nil || len(a.templates) != kept+2 {
+		b.Templates.UID = "uid-1"
+		if err := b.Templates.Refresh(t.Context()); err != nil || len(a.templates) != kept+3 {
 			t.Errorf("after Refresh: %d templates, %v; want %d and those of others", len(a.templates), err, kept)
 		}
 	}

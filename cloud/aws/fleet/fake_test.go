@@ -73,7 +73,7 @@ func (a *account) DescribeLaunchTemplates(_ context.Context, in *ec2.DescribeLau
 	out := &ec2.DescribeLaunchTemplatesOutput{}
 	for name, t := range a.templates {
 		if tagged(t, in.Filters) {
-			out.LaunchTemplates = append(out.LaunchTemplates, types.LaunchTemplate{LaunchTemplateName: aws.String(name)})
+			out.LaunchTemplates = append(out.LaunchTemplates, types.LaunchTemplate{LaunchTemplateName: aws.String(name), Tags: t.TagSpecifications[0].Tags})
 		}
 	}
 	return out, nil

@@ -296,17 +296,20 @@ func lastingTags(r Request) map[string]string {
 // ownTags tell whose a machine is.
 func ownTags(r Request) map[string]string {
 	pool := cmp.Or(r.Launch.Tags[nodeclass.TagPool], r.Launch.Node.Labels[nodeclass.TagPool])
-	return OwnTags(r.Class, r.Cluster.Name, map[string]string{nodeclass.TagPool: pool})
+	return OwnTags(r.Class, r.Cluster, map[string]string{nodeclass.TagPool: pool})
 }
 
 // OwnTags are the tags given and those that tell whose a machine of the class is; a pool
 // without a name has none.
-func OwnTags(class nodeclass.Class, cluster string, given map[string]string) map[string]string {
+func OwnTags(class nodeclass.Class, cluster userdata.Cluster, given map[string]string) map[string]string {
 	tags := maps.Clone(given)
 	if tags == nil {
 		tags = map[string]string{}
 	}
-	tags[nodeclass.TagClass], tags[nodeclass.TagEKS], tags[nodeclass.TagOwned+cluster] = class.Name, cluster, nodeclass.ClusterOwned
+	tags[nodeclass.TagClass], tags[nodeclass.TagEKS], tags[nodeclass.TagOwned+cluster.Name] = class.Name, cluster.Name, nodeclass.ClusterOwned
+	if cluster.UID != "" {
+		tags[nodeclass.TagUID] = cluster.UID
+	}
 	if tags[nodeclass.TagPool] == "" {
 		delete(tags, nodeclass.TagPool)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -37,6 +38,8 @@ type templateAPI interface {
 // Templates keeps the launch templates of one cluster: makes them when they
 // are needed and removes those that are not used. It is safe for concurrent use.
 type Templates struct {
+	UID string // of the cluster; others of its name have other templates. To be set before use; empty: not known
+
 	api     templateAPI
 	cluster string
 	now     func() time.Time
@@ -221,12 +224,19 @@ func (t *Templates) list(ctx context.Context, more []types.Filter) ([]string, er
 			return nil, fault.Wrap("ec2:DescribeLaunchTemplates", err)
 		}
 		for _, l := range page.LaunchTemplates {
-			if name := aws.ToString(l.LaunchTemplateName); strings.HasPrefix(name, templatePrefix) {
+			if name := aws.ToString(l.LaunchTemplateName); strings.HasPrefix(name, templatePrefix) && !t.ofAnother(l.Tags) {
 				names = append(names, name)
 			}
 		}
 	}
 	return names, nil
+}
+
+// ofAnother reports whether tags are those of another cluster of the same name.
+func (t *Templates) ofAnother(tags []types.Tag) bool {
+	return t.UID != "" && slices.ContainsFunc(tags, func(tag types.Tag) bool {
+		return aws.ToString(tag.Key) == nodeclass.TagUID && aws.ToString(tag.Value) != t.UID
+	})
 }
 
 func (t *Templates) delete(ctx context.Context, name string) error {

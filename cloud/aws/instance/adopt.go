@@ -64,6 +64,9 @@ func (s *Store) whyNotAdopt(m cloud.Machine) string {
 	if name, told := m.Tags[nodeclass.TagEKS]; told && name != s.cluster {
 		return fmt.Sprintf("machine %s is of cluster %s, by its tag %s", m.ID, name, nodeclass.TagEKS)
 	}
+	if uid, is := s.stranger(m.Tags); is {
+		return fmt.Sprintf("machine %s is of another cluster called %s, by its tag %s: %s; take the tag away if that cluster is gone", m.ID, s.cluster, nodeclass.TagUID, uid)
+	}
 	if _, ours := m.Tags[nodeclass.TagOwned+s.cluster]; !ours {
 		return fmt.Sprintf("machine %s carries no tag %s; give it that tag, with the value %s, if it is this cluster's",
 			m.ID, nodeclass.TagOwned+s.cluster, nodeclass.ClusterOwned)

@@ -26,6 +26,8 @@ func TestAMachineMayBeTakenOver(t *testing.T) {
 		"not one that two clusters own":                 {"prod", "running", []string{"kubernetes.io/cluster/test", "owned"}, class, "owned by cluster test"},
 		"one that another cluster may use":              {"prod", "running", []string{"kubernetes.io/cluster/test", "shared"}, class, ""},
 		"not one that EKS tells of another cluster":     {"prod", "running", []string{"eks:eks-cluster-name", "test"}, class, "of cluster test"},
+		"one of the cluster by its UID":                 {"prod", "running", []string{"daemok.sh/cluster-uid", "uid-1"}, class, ""},
+		"not one of another cluster of that name":       {"prod", "running", []string{"daemok.sh/cluster-uid", "uid-2"}, class, "of another cluster called prod"},
 		"not one of no cluster":                         {"prod", "running", nil, "kubernetes.io/cluster/prod", "carries no tag kubernetes.io/cluster/prod"},
 		"not one that a group would replace":            {"prod", "running", []string{"aws:autoscaling:groupName", "workers"}, class, "detach it"},
 		"not one that has been stopped":                 {"prod", "stopped", nil, class, "is stopped"},
@@ -40,7 +42,9 @@ func TestAMachineMayBeTakenOver(t *testing.T) {
 			}
 			a := standing()
 			a.machines = append(a.machines[:1:1], m)
-			found, err := open(a, func() time.Time { return start }).Adoptable(t.Context(), "i-1")
+			s := open(a, func() time.Time { return start })
+			s.UID = "uid-1"
+			found, err := s.Adoptable(t.Context(), "i-1")
 			if tt.says == "" {
 				if err != nil || found.ID != "i-1" || found.ProviderID != "aws:///us-east-1a/i-1" {
 					t.Errorf("Adoptable = %+v, %v", found, err)

@@ -54,18 +54,25 @@ type Store struct {
 	strays  gather.Calls[*types.Instance]
 	gives   gather.Calls[bool]
 
+	// UID tells the cluster from others of its name, whose machines are left alone. Empty:
+	// nothing does. To be set before the store is used.
+	UID string
+	// Stranger is told once of each such machine that a list of all has met; nil: nobody.
+	Stranger func(id, uid string)
+
 	// Shifted tells of zones, by ID, that work is shifted away from: EC2 may fail
 	// there. Nil: of none. To be set before the store is used.
 	Shifted func(zoneID string) bool
 
 	mu    sync.Mutex
 	young map[string]time.Time // bought lately, by id
+	met   map[string]bool      // machines of other clusters of the name, by id
 }
 
 // New returns the store of a cluster. It waits with pause, which returns an
 // error only where its context ended.
 func New(client api, clusterName string, now func() time.Time, pause func(context.Context, time.Duration) error) *Store {
-	s := &Store{api: client, cluster: clusterName, now: now, young: map[string]time.Time{}}
+	s := &Store{api: client, cluster: clusterName, now: now, young: map[string]time.Time{}, met: map[string]bool{}}
 	s.looks = gather.Calls[*types.Instance]{Do: s.look, For: gatherFor, Max: looksMax, Pause: pause}
 	s.strays = gather.Calls[*types.Instance]{Do: s.lookAtAny, For: gatherFor, Max: looksMax, Pause: pause}
 	s.gives = gather.Calls[bool]{Do: s.giveBack, For: gatherFor, Max: idsMax, Pause: pause}
@@ -111,7 +118,7 @@ func (s *Store) InReservations(ctx context.Context, ids ...string) ([]cloud.Mach
 		return nil, err
 	}
 	out := make([]cloud.Machine, 0, len(found))
-	for _, i := range found {
+	for _, i := range s.dropStrangers(found) {
 		out = append(out, convert(i))
 	}
 	slices.SortFunc(out, func(a, b cloud.Machine) int { return cmp.Compare(a.ID, b.ID) })
@@ -143,7 +150,36 @@ func (s *Store) find(ctx context.Context, f cloud.Filter) ([]types.Instance, err
 	if f.Batch != "" {
 		filters = append(filters, filter("tag:"+nodeclass.TagBatch, f.Batch))
 	}
-	return s.describe(ctx, filters, f.IDs)
+	found, err := s.describe(ctx, filters, f.IDs)
+	return s.dropStrangers(found), err
+}
+
+// dropStrangers leaves out machines of other clusters of the same name.
+func (s *Store) dropStrangers(found []types.Instance) []types.Instance {
+	return slices.DeleteFunc(found, func(i types.Instance) bool {
+		uid, is := s.stranger(tagMap(i.Tags))
+		if is {
+			s.meet(aws.ToString(i.InstanceId), uid)
+		}
+		return is
+	})
+}
+
+// stranger reports whether tags are those of another cluster of the same name, and the
+// UID of that. Machines of before there was the tag are nobody else's.
+func (s *Store) stranger(tags map[string]string) (uid string, is bool) {
+	uid = tags[nodeclass.TagUID]
+	return uid, uid != "" && s.UID != "" && uid != s.UID
+}
+
+func (s *Store) meet(id, uid string) {
+	s.mu.Lock()
+	known := s.met[id]
+	s.met[id] = true
+	s.mu.Unlock()
+	if !known && s.Stranger != nil {
+		s.Stranger(id, uid)
+	}
 }
 
 // findTogether finds machines in one call with what others look for.
@@ -165,7 +201,16 @@ func (s *Store) findTogether(ctx context.Context, ids []string) (found []types.I
 
 // look finds machines by ID; those that are not there are left out.
 func (s *Store) look(ctx context.Context, ids []string) map[string]gather.Answer[*types.Instance] {
-	return s.lookAmong(ctx, s.existing(), ids)
+	answers := s.lookAmong(ctx, s.existing(), ids)
+	for id, a := range answers {
+		if a.Value == nil {
+			continue
+		}
+		if _, is := s.stranger(tagMap(a.Value.Tags)); is {
+			delete(answers, id)
+		}
+	}
+	return answers
 }
 
 func (s *Store) lookAmong(ctx context.Context, filters []types.Filter, ids []string) map[string]gather.Answer[*types.Instance] {
@@ -250,7 +295,8 @@ func (s *Store) ours(i types.Instance) bool {
 // owns reports whether tags are those of a machine of the cluster and of a class.
 func (s *Store) owns(tags map[string]string) bool {
 	_, classed := tags[nodeclass.TagClass]
-	return classed && tags[nodeclass.TagOwned+s.cluster] == nodeclass.ClusterOwned
+	_, stranger := s.stranger(tags)
+	return classed && !stranger && tags[nodeclass.TagOwned+s.cluster] == nodeclass.ClusterOwned
 }
 
 // isYoung reports whether a machine was bought so lately that EC2 may not

@@ -198,6 +198,32 @@ func TestTerminate(t *testing.T) {
 	}
 }
 
+// Two clusters of an account may have one name. Whatever carries the UID of the other is
+// neither listed nor ended nor tagged, and told of once; what carries none is the cluster's.
+func TestMachinesOfAnotherClusterOfTheNameAreLeftAlone(t *testing.T) {
+	const uid = "daemok.sh/cluster-uid"
+	a := &account{machines: []types.Instance{
+		machine("i-1", "prod", "running", uid, "uid-1"), machine("i-2", "prod", "running", uid, "uid-2"), machine("i-3", "prod", "running")}}
+	s := open(a, func() time.Time { return start })
+	s.UID = "uid-1"
+	var told []string
+	s.Stranger = func(id, uid string) { told = append(told, id+" of "+uid) }
+	for _, f := range []cloud.Filter{{}, {IDs: []string{"i-1", "i-2", "i-3"}}, {}} {
+		if got, err := s.List(t.Context(), f); err != nil || !slices.Equal(ids(got), []string{"i-1", "i-3"}) {
+			t.Errorf("List(%+v) = %v, %v", f, ids(got), err)
+		}
+	}
+	if !slices.Equal(told, []string{"i-2 of uid-2"}) {
+		t.Errorf("told of %q", told)
+	}
+	if gone, err := s.Terminate(t.Context(), "i-1", "i-2"); err != nil || !slices.Equal(gone, []string{"i-2"}) || !slices.Equal(a.terminated, []string{"i-1"}) {
+		t.Errorf("Terminate = gone %v, %v; terminated %v", gone, err, a.terminated)
+	}
+	if err := s.Tag(t.Context(), convert(a.machines[1]), map[string]string{"Name": "x"}); !isMissing(err, "i-2") || a.tagged != nil {
+		t.Errorf("Tag = %v, tagged %v", err, a.tagged)
+	}
+}
+
 func TestAMachineUnseenForAMinuteIsGone(t *testing.T) {
 	now := start
 	a := &account{}

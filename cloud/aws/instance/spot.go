@@ -22,7 +22,7 @@ func (s *Store) Spot(ctx context.Context) ([]cloud.Machine, error) {
 		return nil, err
 	}
 	out := make([]cloud.Machine, 0, len(found))
-	for _, i := range found {
+	for _, i := range s.dropStrangers(found) {
 		out = append(out, convert(i))
 	}
 	return out, nil

@@ -132,7 +132,7 @@ func (s *Sweeper) machines(ctx context.Context) ([]Thing, error) {
 		for _, r := range page.Reservations {
 			for _, i := range r.Instances {
 				if s.ours(i.Tags) {
-					out = append(out, Thing{Machine, aws.ToString(i.InstanceId), fmt.Sprintf("%s, pool %s", i.InstanceType, poolOf(i.Tags))})
+					out = append(out, Thing{Machine, aws.ToString(i.InstanceId), fmt.Sprintf("%s, pool %s%s", i.InstanceType, poolOf(i.Tags), ofUID(i.Tags))})
 				}
 			}
 		}
@@ -195,6 +195,14 @@ func (s *Sweeper) ofOthers(tags []types.Tag) bool {
 		cluster, owned := strings.CutPrefix(aws.ToString(t.Key), nodeclass.TagOwned)
 		return owned && cluster != s.cluster && aws.ToString(t.Value) == nodeclass.ClusterOwned
 	})
+}
+
+// ofUID tells clusters of one name from each other.
+func ofUID(tags []types.Tag) string {
+	if uid := tag(tags, nodeclass.TagUID); uid != "" {
+		return ", cluster UID " + uid
+	}
+	return ""
 }
 
 // poolOf names the pool that something was made for.

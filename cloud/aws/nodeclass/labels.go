@@ -65,6 +65,7 @@ const (
 	TagClaim     = "karpenter.sh/nodeclaim"
 	TagEKS       = "eks:eks-cluster-name"
 	TagOwned     = "kubernetes.io/cluster/" // with the cluster's name; value "owned"
+	TagUID       = "daemok.sh/cluster-uid"  // that of the cluster's namespace kube-system
 	TagBatch     = "daemok.sh/batch"
 	TagName      = "Name"
 	ClusterOwned = "owned"

@@ -25,6 +25,7 @@ const LabelDoNotSyncTaints = "karpenter.sh/do-not-sync-taints"
 // Cluster is what a machine must know to find and trust its cluster.
 type Cluster struct {
 	Name     string
+	UID      string // tells it from others of its name; empty: not known
 	Endpoint string // URL of the API server
 	CA       string // its certificate authority in PEM, base64
 	CIDR     string // of services

@@ -59,7 +59,7 @@ func (f *findings) notEmpty(field string, text *string) {
 // SetsTag reports whether Daemok sets the tag and finds its machines by it.
 func SetsTag(tag string) bool {
 	switch tag {
-	case api.TagNodePool, api.TagProvisioner, api.TagNodeClaim, api.TagNodeClass, api.TagEKSCluster, api.TagBatch:
+	case api.TagNodePool, api.TagProvisioner, api.TagNodeClaim, api.TagNodeClass, api.TagEKSCluster, api.TagClusterUID, api.TagBatch:
 		return true
 	}
 	return strings.HasPrefix(tag, api.TagClusterPrefix)

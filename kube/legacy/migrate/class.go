@@ -298,7 +298,7 @@ func (c *converter) tags(s *subject, field string, t *awsv1alpha1.AWSNodeTemplat
 
 // reserved reports whether no class may set the tag.
 func reserved(key string) bool {
-	return slices.Contains([]string{api.TagEKSCluster, api.TagNodePool, api.TagProvisioner, api.TagNodeClaim, api.TagNodeClass, api.TagBatch}, key) ||
+	return slices.Contains([]string{api.TagEKSCluster, api.TagNodePool, api.TagProvisioner, api.TagNodeClaim, api.TagNodeClass, api.TagClusterUID, api.TagBatch}, key) ||
 		strings.HasPrefix(key, "kubernetes.io/cluster")
 }
 
