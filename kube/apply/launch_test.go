@@ -54,7 +54,11 @@ func TestAClaimOfUnknownFateStaysOrdered(t *testing.T) {
 		ordered int   // machines that the next plan counts on
 		failed  bool
 	}{
-		"the answer was lost":               {func(create func() error) error { _ = create(); return broken }, nil, 1, false},
+		"the answer was lost": {func(create func() error) error { _ = create(); return broken }, nil, 1, false},
+		"the answer was a timeout of the API server": {func(create func() error) error {
+			_ = create()
+			return apierrors.NewInternalError(errors.New("etcdserver: request timed out"))
+		}, nil, 1, false},
 		"the request was lost":              {func(func() error) error { return broken }, nil, 0, true},
 		"nobody can tell":                   {func(func() error) error { return broken }, broken, 1, true},
 		"the API server refused it clearly": {func(func() error) error { return refused() }, broken, 0, true},

@@ -480,3 +480,22 @@ func TestMovesTellThePolicyThatTheyFollow(t *testing.T) {
 		})
 	}
 }
+
+// Of two nodes one has gone when the other cannot: pods of the first need the machines, and
+// so these stay.
+func TestMachinesStayOnceANodeHasGoneForThem(t *testing.T) {
+	tell(t, 2, func(t *testing.T, y *yard) {
+		a := y.applier(func(c storetest.Call) (error, error) {
+			if c.Verb == storetest.Delete && c.Name == "old-1" {
+				return errors.New("etcdserver: request timed out"), nil
+			}
+			return nil, nil
+		})
+		a.Move(context.Background(), y.snapshot(), y.move(plan.Drifted, 2, 2), y)
+		a.Wait()
+		time.Sleep(5 * time.Second)
+		if got, want := y.state(), "default-new-1 default-new-2 old-1"; got != want {
+			t.Errorf("in the end: %s, want %s; told of %+v", got, want, y.ended)
+		}
+	})
+}

@@ -79,6 +79,34 @@ func storeOf(t *testing.T, err error, c *karpv1.NodeClaim) client.Client {
 	}).Build()
 }
 
+// A claim whose machine is written on it between the look and the mark keeps it: a mark on
+// it would have the machine ended.
+func TestAClaimThatGetsItsMachineAtThatMomentKeepsIt(t *testing.T) {
+	live := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c", UID: "u"}}
+	store := storeOf(t, nil, live)
+	late := interceptor.NewClient(store.(client.WithWatch), interceptor.Funcs{
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+			bought := &karpv1.NodeClaim{}
+			if err := c.Get(ctx, client.ObjectKeyFromObject(o), bought); err != nil {
+				return err
+			}
+			bought.Status.ProviderID = "aws:///a/i-1"
+			if err := c.Update(ctx, bought); err != nil {
+				return err
+			}
+			return c.Patch(ctx, o, p, opts...)
+		},
+	})
+	a := &Applier{Store: late, Live: store, Ledger: &Ledger{}}
+	got := a.Withdraw(t.Context(), plan.Plan{Withdrawals: []plan.Withdrawal{{Claim: "c", Pool: poolID, Note: "nobody waits"}}})
+	if !errors.Is(got[0].Err, ErrOrderChanged) {
+		t.Errorf("Withdraw = %v, want %v", got[0].Err, ErrOrderChanged)
+	}
+	if err := store.Get(t.Context(), client.ObjectKey{Name: "c"}, live); err != nil || live.Annotations[api.MarkWithdrawn] != "" {
+		t.Errorf("the claim is marked %q, %v", live.Annotations[api.MarkWithdrawn], err)
+	}
+}
+
 // TestAWithdrawalIsForgottenOnceItIsSeen: until then no pod is placed on the
 // machine; a machine that came all the same is one like any other.
 func TestAWithdrawalIsForgottenOnceItIsSeen(t *testing.T) {

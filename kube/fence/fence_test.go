@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
@@ -91,6 +92,63 @@ func TestTheFenceClosesByEitherClock(t *testing.T) {
 			}
 		})
 	}
+}
+
+// slowLock takes its time for every write.
+type slowLock struct {
+	fakeLock
+	takes func()
+}
+
+func (l *slowLock) Create(context.Context, resourcelock.LeaderElectionRecord) error {
+	l.takes()
+	return nil
+}
+
+func (l *slowLock) Update(context.Context, resourcelock.LeaderElectionRecord) error {
+	l.takes()
+	return nil
+}
+
+// Others count the lease from when the API server wrote it, which may be as early as the
+// renewal was sent: one that is answered late leaves so much less of it.
+func TestALeaseCountsFromBeforeItsRenewal(t *testing.T) {
+	mine := resourcelock.LeaderElectionRecord{HolderIdentity: "me"}
+	for what, write := range map[string]func(resourcelock.Interface) error{
+		"taken":   func(l resourcelock.Interface) error { return l.Create(t.Context(), mine) },
+		"renewed": func(l resourcelock.Interface) error { return l.Update(t.Context(), mine) },
+	} {
+		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		f := &Fence{LeaseFor: 30 * time.Second, CallFor: 20 * time.Second, Now: func() time.Time { return now }}
+		if err := write(f.Watching(&slowLock{takes: func() { now = now.Add(11 * time.Second) }})); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Check(); !errors.Is(err, ErrNotLeading) {
+			t.Errorf("%s by a write of 11 s, with 19 s left and calls of 20 s: Check() = %v", what, err)
+		}
+	}
+}
+
+// A call that hangs is ended before the lease may be another's.
+func TestACallEndsBeforeTheLeaseDoes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &Fence{LeaseFor: 30 * time.Second, CallFor: 20 * time.Second, Now: time.Now}
+		if err := f.Watching(&fakeLock{}).Create(t.Context(), resourcelock.LeaderElectionRecord{HolderIdentity: "me"}); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		err := f.Do(t.Context(), func(ctx context.Context) error {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(time.Hour):
+				return nil
+			}
+		})
+		if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took != f.CallFor {
+			t.Errorf("a call that hangs ended with %v after %v", err, took)
+		}
+	})
 }
 
 // With time.Now alone both clocks are looked at.

@@ -354,6 +354,21 @@ func TestTemplatesThatAreThereAreNotMadeAgainAndAgain(t *testing.T) {
 	}
 }
 
+// A fleet that launched some and did not see a template for the others has launched: asked
+// for again it would launch these twice.
+func TestAFleetThatLaunchedSomeIsNotAskedForAgain(t *testing.T) {
+	a := newAccount(func(n int, in *ec2.CreateFleetInput) (*ec2.CreateFleetOutput, error) {
+		out, err := delivers(1)(n, in)
+		missing, _ := refuses("InvalidLaunchTemplateName.NotFoundException")(n, in)
+		out.Errors = missing.Errors
+		return out, err
+	})
+	got, _ := buyer(a).Launch(t.Context(), request(t, func(r *Request) { r.Launch.Count = 2 }))
+	if len(a.fleets) != 1 || len(got) != 1 {
+		t.Errorf("%d calls for a fleet, with %d machines told of; want one, and the machine that it launched", len(a.fleets), len(got))
+	}
+}
+
 func TestTemplatesNeverSeenAreToldAfterAWhile(t *testing.T) {
 	a := newAccount(refuses("InvalidLaunchTemplateName.NotFoundException"))
 	b := buyer(a)
