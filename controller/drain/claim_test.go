@@ -2,6 +2,7 @@ package drain
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -108,6 +109,58 @@ func TestAClaimThatHasTheNameByNowStays(t *testing.T) {
 		}
 		if !w.get("c", is) || is.DeletionTimestamp != nil {
 			t.Error("the other claim goes")
+		}
+	})
+}
+
+// unaware is a client whose cache shows no pods yet.
+type unaware struct{ client.Client }
+
+func (u unaware) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	if _, is := list.(*corev1.PodList); is {
+		return nil
+	}
+	return u.Client.List(ctx, list, options...)
+}
+
+// A pod that was bound to the node just before it was closed may not be in the cache yet:
+// the instance is not terminated under it.
+func TestAPodThatTheCacheDoesNotShowKeepsTheInstance(t *testing.T) {
+	inTown(t, func(t *testing.T, w *town) {
+		w.run("web", leaves, nil, nil)
+		node := &corev1.Node{}
+		w.get(leaves, node)
+		if err := w.hand.Delete(t.Context(), node); err != nil {
+			t.Fatal(err)
+		}
+		r := w.start()
+		r.Store = unaware{r.Store}
+		for began := time.Now(); time.Since(began) < 5*time.Minute; time.Sleep(time.Second) {
+			if _, err := r.Reconcile(t.Context(), leaves); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if w.cloud.ends["i-"+leaves] > 0 || w.here("web") != 1 {
+			t.Errorf("the instance was terminated %d times with %d pods on it", w.cloud.ends["i-"+leaves], w.here("web"))
+		}
+	})
+}
+
+// The pod of a StatefulSet comes again by its name, elsewhere: neither deletion nor
+// eviction is for that one.
+func TestAPodThatHasTheNameByNowStays(t *testing.T) {
+	inTown(t, func(t *testing.T, w *town) {
+		is := w.run("db", stays, nil, nil)
+		was := is.DeepCopy()
+		was.UID, was.Spec.NodeName = "of-the-one-that-is-gone", leaves
+		node := &corev1.Node{}
+		w.get(leaves, node)
+		r := w.start()
+		if err := errors.Join(r.delete(t.Context(), node, was, time.Second), r.evict(t.Context(), node, was)); err != nil {
+			t.Error(err)
+		}
+		if len(w.pods("db")) != 1 {
+			t.Error("the other pod goes")
 		}
 	})
 }

@@ -77,3 +77,20 @@ func TestPodsMustHavePlacesWhenTheirNodesGo(t *testing.T) {
 		})
 	}
 }
+
+// A view may be old: the nodes that pods are to move to are read once more before theirs
+// goes, and one that takes none any more has it stay.
+func TestNodesThatPodsMoveToAreReadOnceMore(t *testing.T) {
+	tell(t, 2, func(t *testing.T, y *yard) {
+		a, old := y.applier(nil), y.view()
+		a.View = func() *cluster.Snapshot { return old }
+		edited(y, "", "n-1", &corev1.Node{}, func(n *corev1.Node) {
+			n.Spec.Taints = []corev1.Taint{{Key: "closed", Effect: corev1.TaintEffectNoSchedule}}
+		})
+		a.Move(context.Background(), y.snapshot(), y.move(plan.Underutilized, 1, 0), y)
+		a.Wait()
+		if got, want := y.state(), "old-0 old-1"; got != want {
+			t.Errorf("in the end: %s, want %s; told of %+v", got, want, y.ended)
+		}
+	})
+}
