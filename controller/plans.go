@@ -43,6 +43,9 @@ func (p Parts) plans(keeper *snapshot.Keeper, ledger *apply.Ledger, applier *app
 		if !p.Filled(ctx) || !keeper.WaitForFirst(ctx) {
 			return nil
 		}
+		if !catchUp(ctx, p.Log, keeper, p.Live) {
+			return nil
+		}
 		if err := book.Load(ctx); err != nil {
 			p.Log.Warn("plans do not know what was seen before this process; it is tried again every minute", "error", err.Error())
 		}
@@ -67,6 +70,27 @@ func (p Parts) ring(ctx context.Context) error {
 		Record: p.Record, Store: p.Store, Live: p.Live, Namespace: p.Namespace, Log: p.Log, Now: p.Now,
 		Count: func(result string) { p.Metrics.RecordWrites.WithLabelValues(result).Inc() },
 	}).Run(ctx)
+}
+
+// catchUp waits, before the first plan, until the watches show what the API server has; it reports
+// false when ctx ended first.
+func catchUp(ctx context.Context, log *slog.Logger, keeper *snapshot.Keeper, live client.Reader) bool {
+	late := func(what string) {
+		log.Warn("no plan is made yet: the watches are behind the API server", "missing", what)
+	}
+	for {
+		err := keeper.CatchUp(ctx, live, late)
+		if err == nil {
+			return true
+		}
+		if ctx.Err() != nil {
+			return false
+		}
+		log.Error("could not compare the watches with the API server, trying again", "error", err.Error())
+		if pause.For(ctx, resumeAgain) != nil {
+			return false
+		}
+	}
 }
 
 // resume carries on, or undoes, what an earlier process began, before the first

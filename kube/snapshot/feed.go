@@ -28,7 +28,7 @@ func (k *Keeper) Follow(ctx context.Context, informers cache.Informers, claimSee
 		{&appsv1.StatefulSet{}, handler(ignoreFirst(k.StatefulSetSeen), func(o *appsv1.StatefulSet) { k.StatefulSetGone(o.Namespace, o.Name) })},
 		{&corev1.ReplicationController{}, handler(ignoreFirst(k.ReplicationControllerSeen),
 			func(o *corev1.ReplicationController) { k.ReplicationControllerGone(o.Namespace, o.Name) })},
-		{&corev1.Pod{}, handler(k.PodSeen, func(p *corev1.Pod) { k.PodGone(p.Namespace, p.Name) })},
+		{&corev1.Pod{}, k.sight.noting(sightPods, handler(k.PodSeen, func(p *corev1.Pod) { k.PodGone(p.Namespace, p.Name) }))},
 		{&corev1.Service{}, handler(ignoreFirst(k.ServiceSeen), func(s *corev1.Service) { k.ServiceGone(s.Namespace, s.Name) })},
 		{&corev1.Namespace{}, handler(ignoreFirst(k.NamespaceSeen), func(n *corev1.Namespace) { k.NamespaceGone(n.Name) })},
 		{&corev1.PersistentVolumeClaim{}, handler(ignoreFirst(k.ClaimOfVolumeSeen),
@@ -41,9 +41,9 @@ func (k *Keeper) Follow(ctx context.Context, informers cache.Informers, claimSee
 		{&policyv1.PodDisruptionBudget{}, handler(ignoreFirst(k.GuardSeen), func(b *policyv1.PodDisruptionBudget) { k.GuardGone(b.Namespace, b.Name) })},
 		{&corev1.LimitRange{}, handler(ignoreFirst(k.LimitRangeSeen), func(r *corev1.LimitRange) { k.LimitRangeGone(r.Namespace, r.Name) })},
 		{&nodev1.RuntimeClass{}, handler(ignoreFirst(k.RuntimeClassSeen), func(c *nodev1.RuntimeClass) { k.RuntimeClassGone(c.Name) })},
-		{&corev1.Node{}, handler(ignoreFirst(k.NodeSeen), func(n *corev1.Node) { k.NodeGone(n.Name) })},
+		{&corev1.Node{}, k.sight.noting(sightNodes, handler(ignoreFirst(k.NodeSeen), func(n *corev1.Node) { k.NodeGone(n.Name) }))},
 		{&appsv1.DaemonSet{}, handler(ignoreFirst(k.DaemonSetSeen), func(d *appsv1.DaemonSet) { k.DaemonSetGone(d.Namespace, d.Name) })},
-		{&karpv1.NodeClaim{}, handler(ignoreFirst(seenClaim), goneClaim)},
+		{&karpv1.NodeClaim{}, k.sight.noting(sightClaims, handler(ignoreFirst(seenClaim), goneClaim))},
 	}
 	for _, g := range k.generations {
 		followed = append(followed, watch{g.New(), handlerOf(

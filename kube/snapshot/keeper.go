@@ -39,6 +39,7 @@ type Keeper struct {
 	generations translate.Generations
 	now         func() time.Time
 	changed     chan struct{}
+	sight       sight
 
 	freezeIn    string                   // namespace of the ConfigMap that may freeze nodes; empty: none
 	self        types.NamespacedName     // the pod that this process runs in; empty: none

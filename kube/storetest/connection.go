@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -121,6 +122,7 @@ func (c *Connection) Get(ctx context.Context, key client.ObjectKey, o client.Obj
 func (c *Connection) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
 	return c.do(ctx, List, list, false, func(kind schema.GroupVersionKind) error {
 		kind.Kind = kind.Kind[:len(kind.Kind)-len("List")]
+		list.SetResourceVersion(strconv.FormatUint(c.server.revision, 10))
 		return fill(list, c.server.all(kind), options)
 	})
 }

@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -44,7 +45,22 @@ func fill(list client.ObjectList, objects []client.Object, options []client.List
 			out = append(out, o.DeepCopyObject())
 		}
 	}
+	if metadata, asked := list.(*metav1.PartialObjectMetadataList); asked {
+		metadata.Items = metadataOf(out)
+		return nil
+	}
 	return apimeta.SetList(list, out)
+}
+
+// metadataOf is what a list of metadata alone shows of objects.
+func metadataOf(objects []runtime.Object) []metav1.PartialObjectMetadata {
+	out := make([]metav1.PartialObjectMetadata, len(objects))
+	for i, o := range objects {
+		if object, ok := o.(metav1.ObjectMetaAccessor); ok {
+			out[i].ObjectMeta = *object.GetObjectMeta().(*metav1.ObjectMeta)
+		}
+	}
+	return out
 }
 
 func selects(asked client.ListOptions, o client.Object) (bool, error) {

@@ -59,6 +59,7 @@ type setup struct {
 
 	spreads []corev1.TopologySpreadConstraint // that the scheduler has by default
 	watched func(kind client.Object)          // told of every kind that is watched; nil for nobody
+	leads   <-chan struct{}                   // closed when it begins to make plans; nil: at once
 }
 
 // informers tell which kinds are asked for.
@@ -121,7 +122,7 @@ func (w *world) start(s setup) *controller {
 		Events:  events,
 		Log:     w.log, Now: time.Now, NewID: w.newID, CallFor: 20 * time.Second,
 		Window: planner.Window{Idle: time.Second, Max: 10 * time.Second},
-		Filled: func(context.Context) bool { return true }, // it is before anything runs
+		Filled: s.begins,
 		Began:  func() {}, Spreads: s.spreads, Namespace: "kube-system", Pod: s.pod, Record: &record.Record{},
 	})
 	if err == nil {
@@ -133,6 +134,17 @@ func (w *world) start(s setup) *controller {
 	}
 	w.running = append(w.running, c)
 	return c
+}
+
+// begins waits until the controller is to make plans; caches are filled before anything runs.
+func (s setup) begins(ctx context.Context) bool {
+	if s.leads != nil {
+		select {
+		case <-ctx.Done():
+		case <-s.leads:
+		}
+	}
+	return ctx.Err() == nil
 }
 
 // tells is what a scrape says of a metric.

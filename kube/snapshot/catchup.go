@@ -1,0 +1,210 @@
+package snapshot
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/internal/pause"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
+)
+
+const (
+	// relistEvery is how long watches may take to show what was listed before all is listed again:
+	// what came and went meanwhile is never shown.
+	relistEvery = 5 * time.Second
+	// compareEvery is how often what they have shown is compared with it.
+	compareEvery = 50 * time.Millisecond
+	// podsPerPage is how many pods are listed at once, with their metadata alone.
+	podsPerPage = 5000
+)
+
+// Kinds that watches are compared by: what is ordered, where it has come, and for whom.
+const (
+	sightClaims = "NodeClaims"
+	sightNodes  = "Nodes"
+	sightPods   = "Pods"
+)
+
+// sight is which versions of objects the watches have shown, until they have caught up with the API
+// server for the first time. The zero value has seen nothing.
+type sight struct {
+	mu    sync.Mutex
+	shown map[string]map[types.UID]uint64
+	gone  map[types.UID]bool // since all was listed; nil before
+	done  bool               // nobody asks any more
+}
+
+// noting hands on to a handler, and then notes what it was told.
+func (s *sight) noting(kind string, h toolscache.ResourceEventHandler) toolscache.ResourceEventHandler {
+	return toolscache.ResourceEventHandlerDetailedFuncs{
+		AddFunc:    func(o any, first bool) { h.OnAdd(o, first); s.saw(kind, o, false) },
+		UpdateFunc: func(before, o any) { h.OnUpdate(before, o); s.saw(kind, o, false) },
+		DeleteFunc: func(o any) { h.OnDelete(o); s.saw(kind, o, true) },
+	}
+}
+
+func (s *sight) saw(kind string, what any, gone bool) {
+	if tomb, ok := what.(toolscache.DeletedFinalStateUnknown); ok {
+		what = tomb.Obj
+	}
+	o, ok := what.(client.Object)
+	if claim, is := what.(*karpv1.NodeClaim); !ok || is && translate.IsForeign(claim.Spec.NodeClassRef) {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.done:
+	case gone:
+		delete(s.shown[kind], o.GetUID())
+		if s.gone != nil {
+			s.gone[o.GetUID()] = true
+		}
+	default:
+		if s.shown == nil {
+			s.shown = map[string]map[types.UID]uint64{}
+		}
+		if s.shown[kind] == nil {
+			s.shown[kind] = map[types.UID]uint64{}
+		}
+		s.shown[kind][o.GetUID()] = versionOf(o)
+	}
+}
+
+// versionOf reads a resource version, which may be compared with others of the same resource; 0 where
+// it is no number.
+func versionOf(o interface{ GetResourceVersion() string }) uint64 {
+	version, err := strconv.ParseUint(o.GetResourceVersion(), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return version
+}
+
+// listed is what the API server has of a kind.
+type listed struct {
+	kind    string
+	at      uint64 // version of the list
+	objects map[types.UID]uint64
+}
+
+func (l *listed) add(list client.ObjectList) error {
+	if l.objects == nil {
+		l.objects, l.at = map[types.UID]uint64{}, versionOf(list)
+	}
+	return apimeta.EachListItem(list, func(o runtime.Object) error {
+		if object, ok := o.(client.Object); ok {
+			l.objects[object.GetUID()] = versionOf(object)
+		}
+		return nil
+	})
+}
+
+// behind counts the objects of a kind that watches have yet to show, or to show as they are or as gone.
+func (s *sight) behind(l *listed) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for uid, version := range l.objects {
+		if shown, known := s.shown[l.kind][uid]; !s.gone[uid] && (!known || shown < version) {
+			n++
+		}
+	}
+	for uid, version := range s.shown[l.kind] {
+		if _, there := l.objects[uid]; !there && version <= l.at {
+			n++
+		}
+	}
+	return n
+}
+
+// CatchUp waits until the watches have shown what the API server has now of claims, nodes and pods. A filled
+// cache may be many seconds old when this process begins to lead, and what a plan
+// launched for its sake would be launched again. late is told, every few seconds, what is missing; an
+// error is that of reading, or of ctx.
+func (k *Keeper) CatchUp(ctx context.Context, live client.Reader, late func(what string)) error {
+	for {
+		k.sight.begin()
+		all, err := listAll(ctx, live)
+		if err != nil {
+			return err
+		}
+		missing := ""
+		for end := time.Now().Add(relistEvery); time.Now().Before(end); {
+			if missing = k.sight.compare(all); missing == "" {
+				k.sight.end()
+				return nil
+			}
+			if err := pause.For(ctx, compareEvery); err != nil {
+				return err
+			}
+		}
+		late(missing)
+	}
+}
+
+func (s *sight) begin() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.gone = map[types.UID]bool{}
+}
+
+func (s *sight) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.done, s.shown, s.gone = true, nil, nil
+}
+
+// compare says how many objects of which kinds are missing; empty: none.
+func (s *sight) compare(all []listed) string {
+	s.mu.Lock()
+	done := s.done
+	s.mu.Unlock()
+	var out []string
+	for i := range all {
+		if n := s.behind(&all[i]); n > 0 && !done {
+			out = append(out, fmt.Sprintf("%d %s", n, all[i].kind))
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// listAll reads past every cache. Pods cost one call for every five thousand.
+func listAll(ctx context.Context, live client.Reader) ([]listed, error) {
+	claims, nodes, pods := listed{kind: sightClaims}, listed{kind: sightNodes}, listed{kind: sightPods}
+	for _, of := range []struct {
+		list client.ObjectList
+		into *listed
+	}{{&karpv1.NodeClaimList{}, &claims}, {&corev1.NodeList{}, &nodes}} {
+		if err := live.List(ctx, of.list); err != nil {
+			return nil, fmt.Errorf("list %s to compare the watches with: %w", of.into.kind, err)
+		}
+		if err := of.into.add(of.list); err != nil {
+			return nil, err
+		}
+	}
+	for next := ""; ; {
+		page := &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}}
+		if err := live.List(ctx, page, client.Limit(podsPerPage), client.Continue(next)); err != nil {
+			return nil, fmt.Errorf("list %s to compare the watches with: %w", pods.kind, err)
+		}
+		if err := pods.add(page); err != nil {
+			return nil, err
+		}
+		if next = page.Continue; next == "" {
+			return []listed{claims, nodes, pods}, nil
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package whole_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/daemok/daemok/cloud/fake"
+	"github.com/daemok/daemok/kube/api"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/fence"
+	"github.com/daemok/daemok/kube/storetest"
+)
+
+// The leader stops right after it has made claims, and another takes over whose watch
+// of one kind is seconds behind: it makes no plan before that has caught up, so that nothing is
+// launched twice and the pool's limit holds.
+func TestALeaderWithALateWatchLaunchesNothingTwice(t *testing.T) {
+	tests := map[string]func(client.Object) bool{
+		"of claims": func(o client.Object) bool { _, is := o.(*karpv1.NodeClaim); return is },
+		"of nodes":  func(o client.Object) bool { _, is := o.(*corev1.Node); return is },
+		"of pods":   func(o client.Object) bool { _, is := o.(*corev1.Pod); return is },
+	}
+	for name, late := range tests {
+		t.Run(name, func(t *testing.T) {
+			tell(t, fake.Options{Seed: 76}, func(t *testing.T, w *world) {
+				w.pool("default", func(p *karpv1.NodePool) {
+					p.Spec.Limits = corev1.ResourceList{api.ResourceNodes: resource.MustParse("3")}
+				})
+				first := w.start(setup{})
+				leads := make(chan struct{})
+				second, lead := w.standby(func(o client.Object) time.Duration {
+					if late(o) {
+						return 4 * time.Second
+					}
+					return 0
+				})
+				second.leads = leads
+				w.start(second)
+				w.scale("web", 3)
+				w.until(15*time.Second, "three claims", func() bool { return len(w.claims()) == 3 })
+				first.stop()
+				lead()
+				close(leads)
+				w.until(5*time.Minute, "three pods running", func() bool { return w.run(3) })
+				if made := w.ids.Load(); made != 3 || w.bought() != 3 {
+					t.Errorf("%d claims were made and %d machines launched for three pods; %s", made, w.bought(), w.state())
+				}
+				w.sound()
+			})
+		})
+	}
+}
+
+// standby is a controller whose writes are refused until it is told to lead, and whose watches lag.
+func (w *world) standby(lag func(client.Object) time.Duration) (s setup, lead func()) {
+	f := &fence.Fence{LeaseFor: 24 * time.Hour, CallFor: 20 * time.Second, Now: time.Now}
+	held := f.Watching(lease{name: "standby"})
+	s = setup{lease: f, lag: lag, fault: func(c storetest.Call) (error, error) {
+		if c.Writes() {
+			return f.Check(), nil
+		}
+		return nil, nil
+	}}
+	return s, func() {
+		if err := held.Update(context.Background(), resourcelock.LeaderElectionRecord{HolderIdentity: "standby"}); err != nil {
+			w.t.Error(err)
+		}
+	}
+}
