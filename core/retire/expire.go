@@ -14,7 +14,8 @@ import (
 // end as machines of the pool take to come, by what was seen, and these where
 // nothing was; and up to a tenth of the node's life or an hour earlier, each
 // node by another length, so that nodes which were born together do not all go
-// together.
+// together. All that together is at most a tenth of the node's life, so that one that may
+// live for no longer than its replacement takes to come is not replaced over and over: its pods wait then.
 const (
 	bootUnseen    = 2 * time.Minute
 	spreadShare   = 10 // of the life, one part
@@ -28,8 +29,9 @@ func orderAt(c *candidate) time.Time {
 	if boot == 0 {
 		boot = bootUnseen
 	}
-	spread := min(c.ExpiresAt.Sub(c.CreatedAt)/spreadShare, spreadMost)
-	return c.ExpiresAt.Add(-boot - bootAllowance - time.Duration(float64(float64(spread)*spot(c.Claim))))
+	most := c.ExpiresAt.Sub(c.CreatedAt) / spreadShare
+	spread := time.Duration(float64(float64(min(most, spreadMost)) * spot(c.Claim)))
+	return c.ExpiresAt.Add(-min(most, boot+bootAllowance+spread))
 }
 
 // spot is a number from 0 to 1 that is always the same for a name.
