@@ -282,14 +282,14 @@ func (b *builder) priceOf(c *karpv1.NodeClaim) quantity.MicroUSDPerHour {
 }
 
 // wait puts pods that wait for a node among the waiting, unless the scheduler has
-// promised them a live one: those count as placed there.
+// promised them a live one: those count as placed there, for as long as the promise counts.
 func (b *builder) wait() {
 	for name := range b.k.seatless {
 		e := b.k.pods[name]
 		if e.ended || !b.k.waits(e, b.out.Now) {
 			continue
 		}
-		if node := b.at(e.nominated); node != nil {
+		if node := b.at(e.nominated); node != nil && e.isPromised(node, b.out.Now) {
 			node.Add(b.seated(e, node.Uproots(b.out.Now)))
 			continue
 		}

@@ -99,8 +99,9 @@ type podEntry struct {
 	cameAt    time.Time            // came, as far as this process can tell
 	ended     bool                 // succeeded or failed: holds nothing any more
 	nominated string
-	up        bool // it is ready
-	starting  bool // it is not, and has not been before
+	promised  time.Time // first seen with that node
+	up        bool      // it is ready
+	starting  bool      // it is not, and has not been before
 	keeps     keeping
 }
 
@@ -181,6 +182,7 @@ func (k *Keeper) PodSeen(pod *corev1.Pod, first bool) {
 	if known && before.pod.UID == p.UID {
 		entry.seenAt, entry.cameAt = before.seenAt, before.cameAt
 	}
+	entry.promisedAt(before, now)
 	if !known {
 		before = &podEntry{}
 	}

@@ -1,0 +1,35 @@
+package snapshot
+
+import (
+	"slices"
+	"time"
+
+	"github.com/daemok/daemok/core/cluster"
+)
+
+// promiseFor is how long a pod may take to come to the node that kube-scheduler promised it, in
+// status.nominatedNodeName, where nothing ends there to make room for it. A
+// call that binds it may have failed, and the promise stays written then. The pod waits as
+// any other from then on: where the node still has room it is placed there, and nothing is launched for it.
+const promiseFor = time.Minute
+
+// promisedAt notes since when the pod has the promise of its node.
+func (e *podEntry) promisedAt(before *podEntry, now time.Time) {
+	switch {
+	case e.nominated == "":
+	case before != nil && before.nominated == e.nominated && before.pod.UID == e.pod.UID:
+		e.promised = before.promised
+	default:
+		e.promised = now
+	}
+}
+
+// isPromised reports whether the promise of the node counts: it stays, and the pod has not had it for long,
+// or others end there.
+func (e *podEntry) isPromised(n *cluster.Node, now time.Time) bool {
+	if n.Deleting {
+		return false
+	}
+	ends := func(p cluster.Pod) bool { return p.Ending }
+	return now.Sub(e.promised) < promiseFor || slices.ContainsFunc(n.Pods, ends)
+}
