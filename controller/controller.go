@@ -83,6 +83,7 @@ type Parts struct {
 	Spreads []corev1.TopologySpreadConstraint // of pods without any of their own, as the cluster's scheduler has them by default
 
 	MachineCost quantity.MicroUSDPerHour // what each machine costs beside its type and volumes, of pools that do not say
+	Room        cluster.Room             // what each machine is to leave to pods, likewise
 
 	OlderDrift func() bool // whether nodes of Provisioners drift, as it is now; nil: they do not
 
@@ -178,6 +179,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	keeper.Serve(Served(p.Pools))
 	keeper.SpreadByDefault(p.Spreads)
 	keeper.CostByDefault(p.MachineCost)
+	keeper.RoomByDefault(p.Room)
 	keeper.RepairByDefault(p.Repair)
 	keeper.FreezeIn(p.Namespace)
 	keeper.ActAs(types.NamespacedName{Namespace: p.Namespace, Name: p.Pod})

@@ -160,6 +160,7 @@ func (p *parts) add(ctx context.Context) error {
 		Namespace:   ownNamespace(), Pod: ownPod(),
 		Spreads:     p.options.defaultSpreads,
 		MachineCost: p.options.machineCost,
+		Room:        p.options.room,
 		Repair:      p.options.repair(),
 		OlderDrift:  p.drifts.on,
 		TagPace:     flowcontrol.NewTokenBucketRateLimiter(tagsPerSecond, tagsAtOnce),

@@ -15,6 +15,7 @@ import (
 
 	"github.com/daemok/daemok/cloud/aws"
 	"github.com/daemok/daemok/controller/class"
+	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/internal/gates"
@@ -61,6 +62,9 @@ type options struct {
 	machineCost     quantity.MicroUSDPerHour // of machineCostText
 	surplusCredits  bool
 
+	podMemoryText, systemMemoryText string
+	room                            cluster.Room // of both
+
 	kubernetesLeast *version.Version // the oldest to start on; nil: any
 
 	given   settings.Settings             // of the ConfigMap, at the start
@@ -103,6 +107,12 @@ func readOptions(args []string, env func(string) string) (options, error) {
 	}
 	if o.machineCost, err = mark.Cost(o.machineCostText); err != nil {
 		return options{}, fmt.Errorf("--machine-cost (MACHINE_COST): %w", err)
+	}
+	if o.room.Memory, err = mark.PodMemory(o.podMemoryText); err != nil {
+		return options{}, fmt.Errorf("--min-pod-memory (MIN_POD_MEMORY): %w", err)
+	}
+	if o.room.System, err = mark.SystemMemory(o.systemMemoryText); err != nil {
+		return options{}, fmt.Errorf("--max-system-memory (MAX_SYSTEM_MEMORY): %w", err)
 	}
 	if o.kubernetesLeast, err = leastKubernetes(env(minVersion)); err != nil {
 		return options{}, err
@@ -151,6 +161,8 @@ func (r *reader) define(o *options) {
 	r.duration(&o.assumeRoleDuration, "assume-role-duration", 15*time.Minute, "how long credentials of that role hold before they are asked for anew")
 	r.integer(&o.reservedENIs, "reserved-enis", 0, "network interfaces of each machine not used for pods")
 	r.text(&o.machineCostText, "machine-cost", "0", "dollars an hour that each machine costs beside its type and volumes, of pools without the annotation daemok.sh/machine-cost; see docs/cost.md")
+	r.text(&o.podMemoryText, "min-pod-memory", "1Gi", "memory that a machine is to leave to pods beside the system and DaemonSets, where another will do, of pools without the annotation daemok.sh/min-pod-memory; 0: any; see docs/cost.md")
+	r.text(&o.systemMemoryText, "max-system-memory", "25%", "share of a machine's memory that may go to the system and DaemonSets, where another will do, of pools without the annotation daemok.sh/max-system-memory; 100%: any; see docs/cost.md")
 	r.boolean(&o.surplusCredits, "surplus-credits", true, "fill burstable types above their baseline where that is cheapest, with the credits billed for it; see docs/cost.md")
 	r.boolean(&o.disableDryRun, "disable-dry-run", false, "do not check permissions by dry runs")
 	r.duration(&o.amiEvery, "ami-refresh-interval", class.RefreshEvery, "how often the images of classes are looked up")

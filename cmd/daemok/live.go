@@ -162,6 +162,10 @@ func setUp(keeper *snapshot.Keeper) error {
 	if err != nil {
 		return fmt.Errorf("MACHINE_COST: %w", err)
 	}
+	room, err := room()
+	if err != nil {
+		return err
+	}
 	switches, err := gates.Parse(os.Getenv("FEATURE_GATES"))
 	if err != nil {
 		return fmt.Errorf("FEATURE_GATES %w", err)
@@ -171,6 +175,7 @@ func setUp(keeper *snapshot.Keeper) error {
 	}
 	keeper.SpreadByDefault(spreads)
 	keeper.CostByDefault(cost)
+	keeper.RoomByDefault(room)
 	keeper.FreezeIn(systemNamespace())
 	return nil
 }
@@ -181,6 +186,23 @@ func machineCost(text string) (quantity.MicroUSDPerHour, error) {
 		return 0, nil
 	}
 	return mark.Cost(text)
+}
+
+// room reads the controller's settings of what machines are to leave to pods.
+func room() (cluster.Room, error) {
+	out := cluster.UsualRoom()
+	var err error
+	if text := os.Getenv("MIN_POD_MEMORY"); text != "" {
+		if out.Memory, err = mark.PodMemory(text); err != nil {
+			return out, fmt.Errorf("MIN_POD_MEMORY: %w", err)
+		}
+	}
+	if text := os.Getenv("MAX_SYSTEM_MEMORY"); text != "" {
+		if out.System, err = mark.SystemMemory(text); err != nil {
+			return out, fmt.Errorf("MAX_SYSTEM_MEMORY: %w", err)
+		}
+	}
+	return out, nil
 }
 
 // connect returns a client of the cluster.

@@ -162,7 +162,7 @@ type Pool struct {
 	Weight        int                      // higher is tried first; 0 where unset
 	Labels        constraint.Labels        // what every node of the pool gets, the label that names the pool included
 	Requirements  constraint.Requirements  // labels are not repeated here
-	Floor         constraint.Requirements  // the least size of its machines, as bounds on labels of kinds; told apart in reasons
+	Floor         Floor                    // the least size of its machines
 	MachineCost   quantity.MicroUSDPerHour // what is declared to be paid for each machine beside its type and volumes
 	Taints        []constraint.Taint
 	StartupTaints []constraint.Taint

@@ -25,7 +25,7 @@ var modest = decide.Effort{Place: 1_000_000, Pack: 1_000_000}
 // TestNoPlanIsDearerThanFirstFitDecreasing compares with what anybody would
 // write first: pods by size, each on the first machine with room, else on a new
 // one: the cheapest that holds it or the one with most for its price, whichever
-// costs less in the end. A plan may cost one per cent more only if it has
+// costs less in the end. A plan may cost three per cent more only if it has
 // fewer machines.
 func TestNoPlanIsDearerThanFirstFitDecreasing(t *testing.T) {
 	saved := 0.0
@@ -48,7 +48,7 @@ func TestNoPlanIsDearerThanFirstFitDecreasing(t *testing.T) {
 
 // TestSmallPlansAreTheCheapest compares with the cheapest machines that there
 // are, found by trying all. Those plans that are not the cheapest are mostly
-// those that cost up to one per cent more to have fewer machines.
+// those that cost up to three per cent more to have fewer machines.
 func TestSmallPlansAreTheCheapest(t *testing.T) {
 	few := func(r *rand.Rand) *cluster.Snapshot { return market(r, 4, 1+r.IntN(7), 2) }
 	for name, c := range map[string]struct {
@@ -56,8 +56,8 @@ func TestSmallPlansAreTheCheapest(t *testing.T) {
 		exact float64 // share of the plans that is to cost the least possible
 		worst float64 // share by which one may be dearer
 	}{
-		"zones and hosts":  {few, 0.97, 0.05},
-		"a spread as well": {func(r *rand.Rand) *cluster.Snapshot { return spread(few(r)) }, 0.97, 0.05},
+		"zones and hosts":  {few, 0.96, 0.05},
+		"a spread as well": {func(r *rand.Rand) *cluster.Snapshot { return spread(few(r)) }, 0.96, 0.05},
 		"a node as well":   {func(r *rand.Rand) *cluster.Snapshot { return withNode(r, spread(few(r))) }, 0.97, 0.05},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -259,7 +259,7 @@ func tightest(s *cluster.Snapshot, options place.Options, effort Effort) (out pl
 // preferred returns which answer leaves the fewest pods, those of high priority
 // first; of these, which has the least on machines whose price is not known, since
 // nobody can tell what it costs; of these, which has the fewest machines among
-// those within one per cent of the cheapest. Of equal ones it is the first.
+// those within three per cent of the cheapest. Of equal ones it is the first.
 func preferred(answers []place.Result) int {
 	cheapest := 0
 	for i := range answers {

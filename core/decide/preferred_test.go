@@ -23,7 +23,7 @@ func TestWhichAnswerIsPreferred(t *testing.T) {
 		"a little cheaper with fewer machines": {place.Result{Cost: 99.5, Launches: machines(1)}, place.Result{Cost: 100, Launches: machines(2)}, true},
 		"a little dearer with fewer machines":  {place.Result{Cost: 100.5, Launches: machines(1)}, place.Result{Cost: 100, Launches: machines(2)}, true},
 		"a little dearer with as many":         {place.Result{Cost: 100.5, Launches: machines(2)}, place.Result{Cost: 100, Launches: machines(2)}, false},
-		"much dearer with fewer machines":      {place.Result{Cost: 101.5, Launches: machines(1)}, place.Result{Cost: 100, Launches: machines(2)}, false},
+		"much dearer with fewer machines":      {place.Result{Cost: 103.5, Launches: machines(1)}, place.Result{Cost: 100, Launches: machines(2)}, false},
 		"cheaper as far as prices are known":   {place.Result{Cost: 10, Unpriced: 5}, place.Result{Cost: 100}, false},
 		"dearer, but all prices are known":     {place.Result{Cost: 100}, place.Result{Cost: 10, Unpriced: 5}, true},
 		"less of an unknown price":             {place.Result{Cost: 100, Unpriced: 4}, place.Result{Cost: 90, Unpriced: 5}, true},

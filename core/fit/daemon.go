@@ -61,7 +61,9 @@ func (p *Pool) settleDaemons(daemons []cluster.Daemon) {
 		loads, of = p.part(byOffer, loads, of)
 	}
 	for k, l := range loads {
-		p.Kinds = append(p.Kinds, Space{p.kinds[k].Allocatable.Sub(l.amounts), l.amounts, l.ports, l.pods, of[k]})
+		free := p.kinds[k].Allocatable.Sub(l.amounts)
+		cramped := !p.Floor.Room.Keeps(&p.kinds[k], free.Memory)
+		p.Kinds = append(p.Kinds, Space{free, l.amounts, l.ports, l.pods, cramped, of[k]})
 	}
 }
 

@@ -45,6 +45,7 @@ type Space struct {
 	Daemons quantity.Resources // the daemon pods
 	Ports   []cluster.Port     // of the host, that daemon pods take
 	Pods    []*cluster.Shape   // the daemon pods, one of each
+	Cramped bool               // they leave less to pods than the pool's floor asks for
 	Of      int                // position in the catalogue: several have one where other daemon pods come by some of its offers
 }
 
@@ -74,7 +75,7 @@ func forPool(p *cluster.Pool, from *shelf, daemons []cluster.Daemon) *Pool {
 	out := &Pool{Pool: p, shelf: from}
 	out.keepAnswers()
 	out.rules = out.ownRules()
-	may := from.within(out.rules, p.Floor)
+	may := from.within(out.rules, p.Floor.Size)
 	out.Options, out.places = make([]Option, 0, may.Count()), make([]int32, 0, may.Count())
 	for i := may.Next(0); i >= 0; i = may.Next(i + 1) {
 		out.Options, out.places = append(out.Options, from.options[i]), append(out.places, int32(i))

@@ -137,10 +137,10 @@ func (p *Pool) hint(r constraint.Requirement, w wishes) string {
 // floored reports whether it is the floor that leaves out what the requirement
 // asks for.
 func (p *Pool) floored(r constraint.Requirement) bool {
-	if len(p.Floor) == 0 {
+	if len(p.Floor.Size) == 0 {
 		return false
 	}
-	for range p.within(p.rules, constraint.Requirements{r}).Difference(p.within(p.Floor)) {
+	for range p.within(p.rules, constraint.Requirements{r}).Difference(p.within(p.Floor.Size)) {
 		return true
 	}
 	return false
@@ -148,12 +148,12 @@ func (p *Pool) floored(r constraint.Requirement) bool {
 
 // floorLeavesNone reports whether there would be machine types without it.
 func (p *Pool) floorLeavesNone() bool {
-	return len(p.Floor) > 0 && p.within(p.rules).Count() > 0
+	return len(p.Floor.Size) > 0 && p.within(p.rules).Count() > 0
 }
 
 func (p *Pool) floorText() string {
-	words := make([]string, len(p.Floor))
-	for i, r := range p.Floor {
+	words := make([]string, len(p.Floor.Size))
+	for i, r := range p.Floor.Size {
 		words[i] = r.Key + " " + r.Set.String()
 	}
 	return join(words)

@@ -14,7 +14,7 @@ const halvings = 6
 
 // exact finds the cheapest machines by looking at all sets of pods, where
 // these are few: about ten different pods, or some hundred of one kind. Of
-// answers within one per cent it prefers those with fewer machines. It takes a few
+// answers within three per cent it prefers those with fewer machines. It takes a few
 // times the steps at most. Limits are looked at afterwards: there is no answer
 // where the cheapest machines exceed one.
 func (s *solver) exact(rows []int32, steps int64) ([]machine, bool) {

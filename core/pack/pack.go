@@ -66,7 +66,7 @@ func (b *budget) take(want Effort) Effort {
 }
 
 // Fewer is by what share an answer may cost more if it has fewer machines.
-const Fewer = 0.01
+const Fewer = 0.03
 
 // alike is the share of the steps that is taken for so few different pods that
 // the linear program over patterns is solved: there is less to try.

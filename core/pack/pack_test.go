@@ -66,7 +66,7 @@ func TestAnswersKeepWhatTheBatchSays(t *testing.T) {
 }
 
 // TestSmallBatchesAreSolvedWell compares with the best answer there is, which is
-// found by trying all: at most one per cent more is paid, for fewer machines.
+// found by trying all: at most three per cent more is paid, for fewer machines.
 func TestSmallBatchesAreSolvedWell(t *testing.T) {
 	const seeds = 1000
 	exact := 0

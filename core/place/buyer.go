@@ -49,6 +49,7 @@ type buyer struct {
 	ready     *Ready                    // what was prepared of pools
 	number    int                       // of the pool among them
 	lots      map[string]*lot
+	cramped   bitset.Set // options that leave less to pods than the floor asks for; nil: none do
 	lastLot   *lot
 	setText   []byte // kept for its memory
 }
@@ -86,6 +87,7 @@ func newBuyer(p *fit.Pool, d amount.Dims, ready *Ready, number int) *buyer {
 			b.available.Remove(i)
 		}
 	}
+	b.noteCramped()
 	b.limits = newLimits(p.Pool)
 	b.narrow()
 	b.varied = slices.ContainsFunc(b.Requirements, func(q constraint.Requirement) bool { return q.MinValues > 0 })
@@ -175,11 +177,11 @@ func (b *buyer) newAsk(g *group) *ask {
 		return out
 	}
 	terms, _ := b.Terms(g.wants)
-	for _, t := range terms {
-		lot := b.lotOf(t.Options)
-		if first := b.first(lot, g.need); first >= 0 {
-			out.ways = append(out.ways, way{options: lot.options, term: t, lot: lot, first: first})
-		}
+	if roomy := b.roomy(terms); roomy != nil {
+		out.ways = b.keepingRoom(b.waysOf(roomy, g.need), g.need)
+	}
+	if len(out.ways) == 0 {
+		out.ways = b.waysOf(terms, g.need)
 	}
 	out.any = anyOf(out.ways)
 	slices.SortStableFunc(out.ways, func(x, y way) int { return cmp.Compare(x.first, y.first) })
@@ -190,6 +192,17 @@ func (b *buyer) newAsk(g *group) *ask {
 		b.value(b.run.worth) // in a question, nobody asked the pool before
 	}
 	b.rate(out)
+	return out
+}
+
+// waysOf returns the ways in which a pod that needs so much may use the pool.
+func (b *buyer) waysOf(terms []fit.Term, need []int64) (out []way) {
+	for _, t := range terms {
+		lot := b.lotOf(t.Options)
+		if first := b.first(lot, need); first >= 0 {
+			out = append(out, way{options: lot.options, term: t, lot: lot, first: first})
+		}
+	}
 	return out
 }
 

@@ -23,6 +23,7 @@ type clientele struct {
 type custom struct {
 	kin     *kin
 	devices uint64 // a bit for each of the first resources from amount.Devices on
+	cramped bool   // they are on machines that leave less to pods than a floor asks for
 }
 
 // class is pods that may be on the same machines as far as labels, taints and
@@ -43,11 +44,14 @@ func (r *run) clienteles() map[int]*clientele {
 		if x.on != plan.OnLaunch {
 			continue
 		}
-		tier := r.launched[x.launch].buyer.Weight
+		l := &r.launched[x.launch]
+		tier := l.buyer.Weight
 		if out[tier] == nil {
 			out[tier] = &clientele{of: map[custom]*class{}, byText: map[string]*class{}}
 		}
-		take(out[tier].classOf(r, customOf(x.group), tier).sum, x.group.need, -1)
+		of := customOf(x.group)
+		of.cramped = l.buyer.isCramped(l.options.Next(0))
+		take(out[tier].classOf(r, of, tier).sum, x.group.need, -1)
 	}
 	for _, c := range out {
 		c.merge(r.worth)
@@ -83,7 +87,7 @@ func (c *clientele) classOf(r *run, of custom, tier int) *class {
 		}
 	}
 	for i, set := range options {
-		r.buyers[i].keepWith(set, of.devices)
+		r.buyers[i].keepWith(set, of)
 	}
 	var text []byte
 	for _, set := range options {
@@ -103,15 +107,16 @@ func (c *clientele) classOf(r *run, of custom, tier int) *class {
 	return out
 }
 
-// keepWith removes the options that cannot be had or lack one of the devices.
-func (b *buyer) keepWith(set bitset.Set, devices uint64) {
+// keepWith removes the options that cannot be had, lack one of the devices, or
+// leave too little to pods that can do without them.
+func (b *buyer) keepWith(set bitset.Set, of custom) {
 	for o := set.Next(0); o >= 0; o = set.Next(o + 1) {
-		if !b.available.Has(o) {
+		if !b.available.Has(o) || !of.cramped && b.isCramped(o) {
 			set.Remove(o)
 			continue
 		}
 		for i, v := range b.free[b.Options[o].Kind][amount.Devices:] {
-			if v <= 0 && i < 64 && devices>>i&1 == 1 {
+			if v <= 0 && i < 64 && of.devices>>i&1 == 1 {
 				set.Remove(o)
 			}
 		}

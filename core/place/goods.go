@@ -60,8 +60,22 @@ func (r *run) goodsOn(from shelf) []good {
 func (r *run) goodsFor(g *group, s *site, sold bool, n int64) []good {
 	all := r.goodsOn(shelf{s.market, s.tier, sold})
 	r.looks += len(all)
+	for _, cramped := range []bool{false, true} {
+		if out := goodsAmong(all, g, n, cramped); out != nil {
+			return out
+		}
+	}
+	return nil
+}
+
+// goodsAmong is goodsFor without machines, or with them, that leave less to pods than their
+// pool's floor asks for.
+func goodsAmong(all []good, g *group, n int64, cramped bool) []good {
 	out, some := make([]good, 0, len(all)), false
 	for _, it := range all {
+		if !cramped && it.buyer.isCramped(it.option) {
+			continue
+		}
 		if amount.Fits(it.free, g.need) {
 			if float64(it.buyer.more(it.option)) < float64(n)/float64(count(it.free, g.need)) {
 				continue

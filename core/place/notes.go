@@ -32,6 +32,9 @@ func (r *run) notes(b *buyer, l *load, open *choices) []string {
 	if len(l.parts) > 0 {
 		out = append(out, r.passedOver(b, r.groups[l.parts[0].group])...)
 	}
+	if text := b.crampedNote(open.kinds[0]); text != "" {
+		out = append(out, text)
+	}
 	if text := b.archNote(l, open); text != "" {
 		out = append(out, text)
 	}

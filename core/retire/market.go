@@ -143,13 +143,13 @@ func sellAlike(a, b *cluster.Pool) bool {
 	alike := func(x, y constraint.Requirements) bool {
 		return slices.EqualFunc(x, y, func(p, q constraint.Requirement) bool { return p.Key == q.Key && p.Set.Equal(q.Set) })
 	}
-	return a.Catalogue == b.Catalogue && a.PerMachine() == b.PerMachine() && alike(a.Requirements, b.Requirements) && alike(a.Floor, b.Floor)
+	return a.Catalogue == b.Catalogue && a.PerMachine() == b.PerMachine() && alike(a.Requirements, b.Requirements) && alike(a.Floor.Size, b.Floor.Size) && a.Floor.Room == b.Floor.Room
 }
 
 // cheapest is the lowest price at which the pool can buy the kind now. What is reserved
 // is paid for already, and had so few times that it is worth nothing to most pods.
 func cheapest(pool *cluster.Pool, kind *cluster.Kind) (price quantity.MicroUSDPerHour, ok bool) {
-	if !allows(pool.Requirements, kind.Labels) || !allows(pool.Floor, kind.Labels) {
+	if !allows(pool.Requirements, kind.Labels) || !allows(pool.Floor.Size, kind.Labels) {
 		return 0, false
 	}
 	for i := range kind.Offers {

@@ -55,6 +55,7 @@
 //	  labels team=a
 //	  require node.kubernetes.io/instance-type Exists minvalues 5
 //	  floor karpenter.k8s.aws/instance-cpu Gt 3
+//	  room memory=1Gi system=25
 //	  taint dedicated=db:NoSchedule
 //	  startup-taint ...
 //	  limit cpu=100 nodes=5

@@ -68,7 +68,7 @@ type wanted struct {
 // nouns lists what a line may begin with.
 var nouns = map[string]func(*parser, []string) error{
 	"snapshot": (*parser).snapshot, "shape": (*parser).shape, "tolerate": ofShape((*parser).tolerate), "term": ofShape((*parser).term),
-	"require": (*parser).require, "floor": (*parser).floor, "waiting": (*parser).waiting, "expected": (*parser).expected, "daemon": (*parser).daemon,
+	"require": (*parser).require, "floor": (*parser).floor, "room": (*parser).room, "waiting": (*parser).waiting, "expected": (*parser).expected, "daemon": (*parser).daemon,
 	"catalogue": (*parser).newCatalogue, "kind": (*parser).kind, "allocatable": (*parser).allocatable,
 	"capacity": (*parser).capacity, "labels": (*parser).labels, "offer": (*parser).offer, "pool": (*parser).pool,
 	"taint": (*parser).taint, "startup-taint": (*parser).startupTaint, "limit": (*parser).limit, "usage": (*parser).usage,

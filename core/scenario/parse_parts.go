@@ -59,7 +59,19 @@ func (p *parser) floor(w []string) error {
 	if p.parent.pool == nil {
 		return fmt.Errorf("want it below a pool")
 	}
-	return readRequirement(&p.parent.pool.Floor, w)
+	return readRequirement(&p.parent.pool.Floor.Size, w)
+}
+
+// room reads what machines of the pool are to leave to pods.
+func (p *parser) room(w []string) error {
+	if p.parent.pool == nil {
+		return fmt.Errorf("want it below a pool")
+	}
+	room := &p.parent.pool.Floor.Room
+	return fields(w, map[string]func(string) error{
+		"memory": func(text string) (err error) { room.Memory, err = quantity.ParseBytes(text); return err },
+		"system": func(text string) (err error) { room.System, err = strconv.ParseInt(text, 10, 64); return err },
+	})
 }
 
 func readRequirement(into *constraint.Requirements, w []string) error {

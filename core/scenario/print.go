@@ -104,7 +104,10 @@ func (p *printer) pool(pool *cluster.Pool) {
 		number("nodes", pool.Nodes), priced("machine-cost", pool.MachineCost), length("boot", pool.Boot), field("not-ready", pool.NotReady))
 	p.labels(1, pool.Labels, nil)
 	p.requirements("require", 1, pool.Requirements)
-	p.requirements("floor", 1, pool.Floor)
+	p.requirements("floor", 1, pool.Floor.Size)
+	if r := pool.Floor.Room; r != (cluster.Room{}) {
+		p.line(1, "room", "memory="+r.Memory.String(), number("system", r.System))
+	}
 	p.taints(pool.Taints, pool.StartupTaints)
 	p.limits(pool.Limits)
 	p.amounts(1, "usage", pool.Usage)

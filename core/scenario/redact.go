@@ -99,7 +99,7 @@ func (r *redactor) poolID(id cluster.PoolID) cluster.PoolID {
 
 func (r *redactor) pool(p cluster.Pool) cluster.Pool {
 	p.ID = r.poolID(p.ID)
-	p.Labels, p.Requirements, p.Floor = r.labels(p.Labels), r.requirements(p.Requirements), r.requirements(p.Floor)
+	p.Labels, p.Requirements, p.Floor.Size = r.labels(p.Labels), r.requirements(p.Requirements), r.requirements(p.Floor.Size)
 	p.Taints, p.StartupTaints = each(p.Taints, r.taint), each(p.StartupTaints, r.taint)
 	p.Catalogue = r.catalogue(p.Catalogue)
 	p.NotReady = left(p.NotReady)

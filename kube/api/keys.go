@@ -134,6 +134,8 @@ var markKeys = []Key{
 	{MarkMachineCost, KindAnnotation, "NodePool", "dollars an hour that each machine costs beside its type and volumes: licences, agents, addresses"},
 	{MarkMinCPU, KindAnnotation, "NodePool", "least number of vCPUs of the pool's machines"},
 	{MarkMinMemory, KindAnnotation, "NodePool", "least memory of the pool's machines, as their type is sold"},
+	{MarkMinPodMemory, KindAnnotation, "NodePool", "memory that machines are to leave to pods beside the system and DaemonSets, such as 1Gi; gives way where no other machine will do"},
+	{MarkMaxSystemMemory, KindAnnotation, "NodePool", "share of a machine's memory, as its type is sold, that may go to the system and DaemonSets, such as 25%; gives way likewise"},
 	{MarkDeregistration, KindAnnotation, "Pod, NodePool", "how long load balancers still send to a node that leaves: so long the pod, or the machine, stays"},
 	{MarkKeepReady, KindAnnotation, "Pod, NodePool", `"true" has the last ready pod of a Service stay on a node that leaves until another is ready`},
 	{MarkSurge, KindAnnotation, "Pod, NodePool", `"true" gives a workload of one replica a second before its pod is evicted`},

@@ -196,6 +196,10 @@ const (
 	// MarkMinCPU and MarkMinMemory are the least size of the pool's machines.
 	MarkMinCPU    = GroupDaemok + "/min-machine-cpu"
 	MarkMinMemory = GroupDaemok + "/min-machine-memory"
+	// MarkMinPodMemory and MarkMaxSystemMemory are what machines of the pool are to
+	// leave to pods, where they can.
+	MarkMinPodMemory    = GroupDaemok + "/min-pod-memory"
+	MarkMaxSystemMemory = GroupDaemok + "/max-system-memory"
 	// MarkDeregistration is how long load balancers go on sending to a node after
 	// they were told that it leaves.
 	MarkDeregistration = GroupDaemok + "/deregistration-delay"

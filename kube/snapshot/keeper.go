@@ -44,6 +44,7 @@ type Keeper struct {
 	freezeIn    string                   // namespace of the ConfigMap that may freeze nodes; empty: none
 	self        types.NamespacedName     // the pod that this process runs in; empty: none
 	machineCost quantity.MicroUSDPerHour // of pools that do not say
+	room        cluster.Room             // likewise
 	repair      cluster.Repair           // of these, and of nodes without a pool
 
 	mu          sync.Mutex
@@ -138,6 +139,10 @@ func NewKeeper(kinds Kinds, now func() time.Time) *Keeper {
 // CostByDefault sets what each machine costs beside its type and volumes, of
 // pools that do not say. It is called before anything is seen.
 func (k *Keeper) CostByDefault(cost quantity.MicroUSDPerHour) { k.machineCost = cost }
+
+// RoomByDefault sets what machines are to leave to pods, of pools that do not say.
+// It is called before anything is seen.
+func (k *Keeper) RoomByDefault(room cluster.Room) { k.room = room }
 
 // RepairByDefault sets when unhealthy nodes are repaired, of pools that do not say and
 // of no pool. It is called before anything is seen.
@@ -373,7 +378,7 @@ func (k *Keeper) PoolSeen(p translate.PoolObject) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	p.MachineCost, p.Repair = k.machineCost, k.repair
+	p.MachineCost, p.Room, p.Repair = k.machineCost, k.room, k.repair
 	before, known := k.pools[p.ID]
 	k.pools[p.ID] = p
 	k.names(p.Class, 1)

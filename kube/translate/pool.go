@@ -41,6 +41,7 @@ type PoolObject struct {
 	DeletedAt   time.Time     // since when all its nodes are to go, since it is being deleted; zero: they are not
 	Annotations map[string]string
 	MachineCost quantity.MicroUSDPerHour // of pools whose annotations do not say
+	Room        cluster.Room             // the same
 	Repair      cluster.Repair           // the same
 }
 
@@ -137,7 +138,7 @@ func Pool(o PoolObject, nodes int64, now time.Time) (cluster.Pool, error) {
 	if err != nil {
 		return cluster.Pool{}, fmt.Errorf("%s: %w", o.ID, err)
 	}
-	floor, err := mark.Floor(o.Annotations)
+	floor, err := mark.Floor(o.Annotations, o.Room)
 	if err != nil {
 		return cluster.Pool{}, fmt.Errorf("%s: %w", o.ID, err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/kube/api"
@@ -49,9 +50,49 @@ func MachineCost(annotations map[string]string, otherwise quantity.MicroUSDPerHo
 	return cost, nil
 }
 
-// Floor is the least size of the pool's machines, as bounds on labels that say
-// how large a type is; none where the pool does not say.
-func Floor(annotations map[string]string) (constraint.Requirements, error) {
+// Floor is the least size of the pool's machines. What is to be left on them to
+// pods is otherwise where the pool does not say.
+func Floor(annotations map[string]string, otherwise cluster.Room) (out cluster.Floor, err error) {
+	if out.Size, err = size(annotations); err != nil {
+		return cluster.Floor{}, err
+	}
+	out.Room = otherwise
+	if text, said := annotations[api.MarkMinPodMemory]; said {
+		if out.Room.Memory, err = PodMemory(text); err != nil {
+			return cluster.Floor{}, &Error{api.MarkMinPodMemory, err}
+		}
+	}
+	if text, said := annotations[api.MarkMaxSystemMemory]; said {
+		if out.Room.System, err = SystemMemory(text); err != nil {
+			return cluster.Floor{}, &Error{api.MarkMaxSystemMemory, err}
+		}
+	}
+	return out, nil
+}
+
+// PodMemory reads how much memory a machine is to leave to pods, such as "1Gi".
+func PodMemory(text string) (quantity.Bytes, error) {
+	memory, err := resource.ParseQuantity(strings.TrimSpace(text))
+	if err != nil || memory.Sign() < 0 || !memory.IsZero() && memory.CmpInt64(int64(quantity.MiB)) < 0 {
+		return 0, fmt.Errorf("%q is no memory for pods: want an amount, such as \"1Gi\", or \"0\" to ask for none", text)
+	}
+	return quantity.Bytes(memory.Value()), nil
+}
+
+// SystemMemory reads which share of a machine's memory may go to the system and
+// daemon pods, such as "25%".
+func SystemMemory(text string) (int64, error) {
+	digits, percent := strings.CutSuffix(strings.TrimSpace(text), "%")
+	share, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || !percent || share < 1 || share > 100 {
+		return 0, fmt.Errorf("%q is no share of memory: want 1%% to 100%%, such as \"25%%\"; 100%% allows any", text)
+	}
+	return share, nil
+}
+
+// size is bounds on labels that say how large a type is; none where the pool does
+// not say.
+func size(annotations map[string]string) (constraint.Requirements, error) {
 	var out constraint.Requirements
 	for _, m := range []struct {
 		mark, label, want string

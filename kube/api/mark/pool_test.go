@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/mark"
@@ -62,9 +63,9 @@ func TestFloor(t *testing.T) {
 			if tt.memory != "" {
 				annotations[api.MarkMinMemory] = tt.memory
 			}
-			floor, err := mark.Floor(annotations)
+			floor, err := mark.Floor(annotations, cluster.Room{})
 			var words []string
-			for _, r := range floor {
+			for _, r := range floor.Size {
 				words = append(words, r.Key+" "+r.Set.String())
 			}
 			if got := strings.Join(words, "; "); got != tt.want || !speaks(err, tt.says) {
@@ -126,4 +127,30 @@ func speaks(err error, says string) bool {
 	}
 	var at *mark.Error
 	return errors.As(err, &at) && strings.Contains(err.Error(), says)
+}
+
+func TestRoomForPods(t *testing.T) {
+	usual := cluster.Room{Memory: quantity.GiB, System: 25}
+	tests := map[string]struct {
+		annotations map[string]string
+		want        cluster.Room
+		says        string
+	}{
+		"is as usual where nothing is said": {nil, usual, ""},
+		"has memory of its own":             {map[string]string{api.MarkMinPodMemory: "512Mi"}, cluster.Room{Memory: 512 * quantity.MiB, System: 25}, ""},
+		"has a share of its own":            {map[string]string{api.MarkMaxSystemMemory: "40%"}, cluster.Room{Memory: quantity.GiB, System: 40}, ""},
+		"may be none":                       {map[string]string{api.MarkMinPodMemory: "0", api.MarkMaxSystemMemory: "100%"}, cluster.Room{System: 100}, ""},
+		"is no word":                        {map[string]string{api.MarkMinPodMemory: "much"}, cluster.Room{}, `metadata.annotations[daemok.sh/min-pod-memory]: "much" is no memory for pods: want an amount, such as "1Gi"`},
+		"has a unit":                        {map[string]string{api.MarkMinPodMemory: "2"}, cluster.Room{}, `"2" is no memory for pods`},
+		"is per cent":                       {map[string]string{api.MarkMaxSystemMemory: "0.25"}, cluster.Room{}, `metadata.annotations[daemok.sh/max-system-memory]: "0.25" is no share of memory: want 1% to 100%`},
+		"leaves something to the system":    {map[string]string{api.MarkMaxSystemMemory: "0%"}, cluster.Room{}, `"0%" is no share of memory`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			floor, err := mark.Floor(tt.annotations, usual)
+			if floor.Room != tt.want || !speaks(err, tt.says) {
+				t.Errorf("Floor(%v) keeps %v, %v; want %v, error with %q", tt.annotations, floor.Room, err, tt.want, tt.says)
+			}
+		})
+	}
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/internal/nearest"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
@@ -58,7 +59,7 @@ func (f *findings) name(field, name, label string) {
 // marks checks what annotations of Daemok's own say about a pool.
 func (f *findings) marks(annotations map[string]string) {
 	_, cost := mark.MachineCost(annotations, 0)
-	_, floor := mark.Floor(annotations)
+	_, floor := mark.Floor(annotations, cluster.Room{})
 	_, first := mark.DeleteFirst(annotations)
 	_, fast := mark.DeleteFast(annotations)
 	_, rebalance := mark.Rebalance(annotations)

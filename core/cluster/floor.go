@@ -1,0 +1,55 @@
+package cluster
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// LabelMemory is the memory of a machine type as it is sold, in MiB.
+const LabelMemory = "karpenter.k8s.aws/instance-memory"
+
+// Floor is the least size of a pool's machines.
+type Floor struct {
+	Size constraint.Requirements // bounds on labels of kinds: no smaller kind is ever launched
+	Room Room                    // gives way where no kind that keeps it will do
+}
+
+// Room is what is to be left of a machine's memory to pods that wait, beside the
+// system and daemon pods. The zero value asks for nothing.
+type Room struct {
+	Memory quantity.Bytes // at least so much is left
+	System int64          // at most so many hundredths go to the system and daemon pods; 0 and 100: no matter how many
+}
+
+// UsualRoom is what is left on machines of pools that do not say.
+func UsualRoom() Room { return Room{Memory: quantity.GiB, System: 25} }
+
+// Keeps reports whether a machine of the kind keeps the room with so much memory
+// left to pods.
+func (r Room) Keeps(kind *Kind, left quantity.Bytes) bool {
+	memory := int64(kind.Memory())
+	system := quantity.Difference(memory, int64(left))
+	return left >= r.Memory && (r.System == 0 || quantity.Product(system, 100) <= quantity.Product(memory, r.System))
+}
+
+// Memory is what a machine of the kind is sold with, of which the hypervisor keeps
+// a part.
+func (k *Kind) Memory() quantity.Bytes {
+	text, _ := k.Labels.Get(LabelMemory)
+	if sold, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return max(k.Capacity.Memory, quantity.Bytes(quantity.Product(sold, int64(quantity.MiB))))
+	}
+	return k.Capacity.Memory
+}
+
+// String says what is to be left.
+func (r Room) String() string {
+	text := fmt.Sprintf("%s of memory", r.Memory)
+	if r.System > 0 {
+		text += fmt.Sprintf(" and %d %% of it", 100-r.System)
+	}
+	return text
+}
