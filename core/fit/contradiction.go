@@ -15,7 +15,7 @@ func Contradiction(p *cluster.Pool) string {
 		return ""
 	}
 	out := &Pool{Pool: p, shelf: newShelf(p.Catalogue)}
-	if out.rules = out.ownRules(); out.within(out.rules, p.Floor).Count() > 0 {
+	if out.rules = out.ownRules(); out.within(out.rules, p.Floor.Size).Count() > 0 {
 		return ""
 	}
 	return out.noType()
