@@ -120,7 +120,7 @@ func TestContradictionNamesTheRulesThatMatter(t *testing.T) {
 			"the pool's requirements leave no machine type: none has kubernetes.io/arch=amd64 and node.kubernetes.io/instance-type=large together"},
 		"a label and a requirement": {cluster.Pool{Requirements: in(cluster.LabelArch, "amd64"), Labels: constraint.NewLabels(map[string]string{cluster.LabelZone: "b"})},
 			"the pool's requirements leave no machine type: none has kubernetes.io/arch=amd64 and topology.kubernetes.io/zone=b together"},
-		"the floor": {cluster.Pool{Requirements: in(cluster.LabelArch, "amd64"), Floor: in(cluster.LabelInstanceType, "large")},
+		"the floor": {cluster.Pool{Requirements: in(cluster.LabelArch, "amd64"), Floor: cluster.Floor{Size: in(cluster.LabelInstanceType, "large")}},
 			"the pool's requirements and its floor on machine size (node.kubernetes.io/instance-type in large) leave no machine type"},
 	}
 	for name, tt := range tests {
