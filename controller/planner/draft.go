@@ -10,6 +10,7 @@ import (
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/retire"
+	"github.com/daemok/daemok/core/share"
 )
 
 // draftAfter is the part of a window's idle time, as a divisor, for which no pod must
@@ -24,7 +25,7 @@ const draftCheckEvery = 50 * time.Millisecond
 // like any other, of a snapshot projected through what was ordered, and is used if the snapshot
 // at the end of the window says the same. At most one is under way.
 type draft struct {
-	decide func(*cluster.Snapshot, *retire.Found) (made plan.Plan, questions int64)
+	decide func(*cluster.Snapshot, *retire.Found) drafted
 	ready  func(ctx context.Context, launches []plan.Launch) // has what it launches made ready
 	now    func() time.Time
 
@@ -45,6 +46,7 @@ type drafted struct {
 	plan      plan.Plan
 	questions int64
 	took      time.Duration
+	part      share.Part
 }
 
 // dueIn tells how long there is nothing to do about it, in a window of this idle time in which
@@ -65,10 +67,9 @@ func (d *draft) begin(ctx context.Context, s *cluster.Snapshot, found *retire.Fo
 	}
 	d.busy, d.of, d.found = true, s, found
 	d.under.Go(func() {
-		began := d.now()
-		made, questions := d.decide(s, found)
-		d.done <- drafted{made, questions, d.now().Sub(began)}
-		d.ready(ctx, made.Launches)
+		made := d.decide(s, found)
+		d.done <- made
+		d.ready(ctx, made.plan.Launches)
 	})
 	return true
 }
@@ -115,7 +116,7 @@ func (d *draft) take(ctx context.Context, s *cluster.Snapshot, found *retire.Fou
 func draftFor(p *Planner) draft {
 	return draft{
 		now: p.Now, done: make(chan drafted, 1),
-		decide: p.decide,
+		decide: func(s *cluster.Snapshot, found *retire.Found) drafted { return p.decide(s, found, nil) },
 		ready: func(ctx context.Context, launches []plan.Launch) {
 			if p.Preparer != nil && len(launches) > 0 {
 				p.Preparer.Prepare(ctx, launches)

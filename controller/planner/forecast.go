@@ -8,6 +8,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/share"
 )
 
 // forecastEvery keeps forecasts of one window apart; a long one is followed by
@@ -102,6 +103,7 @@ func forecastFor(p *Planner) forecast {
 	return forecast{
 		preparer: p.Preparer, now: p.Now, done: make(chan outlook, 1),
 		decide: func(s *cluster.Snapshot) plan.Plan {
+			s = share.Next(s, nil, share.Effort).Snapshot
 			return decide.Decide(s, p.Policy, decide.Effort{Place: p.Effort(s).Place / forecastShare})
 		},
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/retire"
+	"github.com/daemok/daemok/core/share"
 	"github.com/daemok/daemok/kube/apply"
 	"github.com/daemok/daemok/kube/snapshot"
 )
@@ -95,6 +96,7 @@ type Planner struct {
 	forecast forecast
 	draft    draft
 	pass     pass
+	turns    turns
 
 	restUntil time.Time // no round before, outside a window
 	recheckAt time.Time // a round is due then though nothing changes
@@ -134,6 +136,9 @@ func (p *Planner) Run(ctx context.Context) error {
 
 // waitFor is how long there is nothing to do; zero means plan now.
 func (p *Planner) waitFor(now time.Time) time.Duration {
+	if p.turns.begun() {
+		return 0
+	}
 	if closes, open := p.Window.ClosesAt(); open {
 		return closes.Sub(now)
 	}
@@ -197,7 +202,7 @@ func (p *Planner) round(ctx context.Context) {
 	s := p.Ledger.Project(p.Source.Snapshot())
 	arrivals, _, now := p.Source.Arrivals()
 	p.Window.Update(arrivals)
-	if closes, open := p.Window.ClosesAt(); open && closes.After(now) {
+	if closes, open := p.Window.ClosesAt(); open && closes.After(now) && !p.turns.begun() {
 		return // pods came in this very moment: they are gathered first
 	}
 	p.dirty = false
@@ -207,7 +212,7 @@ func (p *Planner) round(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
-	made := x.plan
+	made := p.turns.note(s, x)
 	p.Applier.Hold(s, made)
 	p.Listener.Planned(s, made, x.took)
 	open := len(made.Unplaced) > 0
@@ -231,7 +236,7 @@ func (p *Planner) round(ctx context.Context) {
 	}
 	p.Listener.Explain(s, made)
 	p.schedule(s, open, x.took)
-	if x.questions > 0 {
+	if x.questions > 0 && !p.turns.begun() {
 		p.lookAtNodes(ctx, s, &made, x.questions)
 	}
 }
@@ -240,24 +245,27 @@ func (p *Planner) round(ctx context.Context) {
 // it took to make it. It is the draft where that holds.
 func (p *Planner) plan(ctx context.Context, s *cluster.Snapshot) drafted {
 	found := p.pass.take()
-	if ahead, holds := p.draft.take(ctx, s, found); holds || ctx.Err() != nil {
+	if ahead, holds := p.draft.take(ctx, s, found); (holds || ctx.Err() != nil) && !p.turns.begun() {
 		return ahead
 	}
-	began := p.Now()
-	made, questions := p.decide(s, found)
-	return drafted{made, questions, p.Now().Sub(began)}
+	return p.decide(s, found, p.turns.done)
 }
 
 // decide makes the plan for a snapshot, and asks again about nodes that were found to
 // go. What nodes may go is sought beside the rounds, with so many questions at most: pods must not
-// wait for it.
-func (p *Planner) decide(s *cluster.Snapshot, found *retire.Found) (made plan.Plan, questions int64) {
-	effort := p.Effort(s)
-	questions, effort.Retire = effort.Retire, 0
-	if found != nil {
-		return decide.DecideAgain(s, p.Policy, effort, found), questions
+// wait for it. Of pods that are too many for one plan it is made for a part of those that are not done.
+func (p *Planner) decide(s *cluster.Snapshot, found *retire.Found, done map[string]bool) drafted {
+	began := p.Now()
+	out := drafted{part: share.Next(s, done, share.Effort)}
+	effort := p.Effort(out.part.Snapshot)
+	out.questions, effort.Retire, effort.Part = effort.Retire, 0, out.part.Rest > 0
+	if found != nil && !effort.Part {
+		out.plan = decide.DecideAgain(out.part.Snapshot, p.Policy, effort, found)
+	} else {
+		out.plan = decide.Decide(out.part.Snapshot, p.Policy, effort)
 	}
-	return decide.Decide(s, p.Policy, effort), questions
+	out.took = p.Now().Sub(began)
+	return out
 }
 
 // lookAtNodes begins to search for nodes that may go, or has a round come when it is

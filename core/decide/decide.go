@@ -43,6 +43,9 @@ type Effort struct {
 	// Retire is the questions that may be asked about nodes that could go; 0 means
 	// none, so that only nodes without pods go.
 	Retire int64
+	// Part says that the snapshot lacks pods that wait and that later plans are
+	// made for: no node goes and no order is withdrawn, which these might need.
+	Part bool
 }
 
 // placeSteps is enough for ten thousand pods that are all different, and a few
@@ -83,27 +86,26 @@ func DecideAgain(s *cluster.Snapshot, policy Policy, effort Effort, found *retir
 func decide(s *cluster.Snapshot, policy Policy, effort Effort, found *retire.Found) plan.Plan {
 	placed, likely, dropped := homes(s, policy, effort)
 	coming := coming(s, placed.Placements, policy)
-	leaving := leave(promised(s, coming.Placements), &placed, coming.Placements, policy, effort, found)
 	out := plan.Plan{
-		Basis:       s.Revision,
-		Launches:    placed.Launches,
-		Placements:  placed.Placements,
-		Unplaced:    placed.Unplaced,
-		Joining:     placed.Joining,
-		Withdrawals: withdrawals(s, &placed, &coming),
-		Moves:       leaving.Moves,
-		Kept:        leaving.Kept,
-		Holds:       stayFor(s, placed.Placements),
-		CostBefore:  cost(s),
-		Steps:       placed.Steps + coming.Steps,
-		Exhausted:   placed.Exhausted,
-		Bound:       placed.Bound,
-		Margins:     placed.Margins,
-		Likely:      likely,
-		SpotMore:    placed.SpotMore,
-		Dropped:     dropped,
+		Basis:      s.Revision,
+		Launches:   placed.Launches,
+		Placements: placed.Placements,
+		Unplaced:   placed.Unplaced,
+		Joining:    placed.Joining,
+		Holds:      stayFor(s, placed.Placements),
+		CostBefore: cost(s),
+		Steps:      placed.Steps + coming.Steps,
+		Exhausted:  placed.Exhausted,
+		Bound:      placed.Bound,
+		Margins:    placed.Margins,
+		Likely:     likely,
+		SpotMore:   placed.SpotMore,
+		Dropped:    dropped,
 	}
-	out.Asked = leaving.Asked()
+	if !effort.Part {
+		leaving := leave(promised(s, coming.Placements), &placed, coming.Placements, policy, effort, found)
+		out.Withdrawals, out.Moves, out.Kept, out.Asked = withdrawals(s, &placed, &coming), leaving.Moves, leaving.Kept, leaving.Asked()
+	}
 	out.CostAfter = out.CostBefore + change(s, &out)
 	return out
 }
