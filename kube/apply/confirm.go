@@ -188,6 +188,12 @@ func (a *Applier) lookAtPods(ctx context.Context, r *leaver, claim *karpv1.NodeC
 		if err := over.name(ctx, &p, pod.Labels); err != nil {
 			return err
 		}
+		if p.Moves() && !r.knows(pod) {
+			var err error
+			if p.Returns, err = serving.Returns(ctx, a.Live, pod); err != nil {
+				return err
+			}
+		}
 		switch {
 		case p.Moves() && !r.knows(pod):
 			return fmt.Errorf("%w: pod %s/%s came to node %s", ErrChanged, p.Namespace, p.Name, r.Node)

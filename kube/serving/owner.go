@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/kube/translate"
 )
 
 // wanted is how many pods are wanted of which this is one; 1 where nobody says.
@@ -63,4 +65,21 @@ func ReadOwner(ctx context.Context, from client.Reader, owner client.Object, nam
 		return nil, nil
 	}
 	return owner, nil
+}
+
+// Returns reports whether what the pod belongs to creates it again when it has gone:
+// all do but StatefulSets that are gone or being deleted, or want fewer pods.
+func Returns(ctx context.Context, from client.Reader, p *corev1.Pod) (bool, error) {
+	if of := metav1.GetControllerOf(p); of == nil || of.APIVersion != "apps/v1" || of.Kind != "StatefulSet" {
+		return true, nil
+	}
+	owner, err := OwnerOf(ctx, from, p)
+	if err != nil {
+		return false, err
+	}
+	set, ok := owner.(*appsv1.StatefulSet)
+	if !ok {
+		return p.DeletionTimestamp == nil, nil
+	}
+	return translate.IsMember(p.Name, set.Name, translate.FirstOrdinal(set), translate.Wants(&set.ObjectMeta, set.Spec.Replicas)), nil
 }

@@ -26,7 +26,7 @@ func (b *builder) seatExpected() {
 	for _, of := range slices.SortedFunc(maps.Keys(b.k.lineage), owner.compare) {
 		for _, e := range slices.Backward(b.k.lineage[of]) { // those that went last: others have come for the first
 			node := b.at(e.pod.Node)
-			if e.subject == nil || e.subject.shape == nil || missing[e.subject.owner] <= 0 {
+			if e.subject == nil || e.subject.shape == nil || missing[e.subject.owner] <= 0 || !b.k.spreading.returns(&e.pod, e.subject.owner) {
 				continue
 			}
 			missing[e.subject.owner]--
@@ -64,7 +64,7 @@ func (b *builder) expectUncollected() {
 		for _, e := range v.pods {
 			id := e.subject.owner
 			of, known := b.k.spreading.owners[id]
-			if p := &e.pod; !known || !p.Returns || p.Ending || e.subject.shape == nil {
+			if p := &e.pod; !known || !p.Returns || p.Ending || e.subject.shape == nil || !b.k.spreading.returns(p, id) {
 				continue
 			}
 			if _, counted := unwanted[id]; !counted {

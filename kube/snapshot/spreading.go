@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -30,6 +29,7 @@ type pair struct{ namespace, key, value string }
 type workload struct {
 	selector *metav1.LabelSelector
 	pods     int32 // that it wants
+	first    int32 // ordinal of the first of them, of a StatefulSet
 }
 
 // ownerID names a controller of pods that the scheduler looks up; the zero
@@ -183,65 +183,4 @@ func (k *Keeper) serviceIs(namespace, name string, selector map[string]string) {
 func firstPair(namespace string, selector map[string]string) pair {
 	key := slices.Min(slices.Collect(maps.Keys(selector)))
 	return pair{namespace, key, selector[key]}
-}
-
-// ReplicaSetSeen takes in a ReplicaSet. It must not be written any more.
-func (k *Keeper) ReplicaSetSeen(o *appsv1.ReplicaSet) {
-	k.ownerIs(ownerID{o.Namespace, "ReplicaSet", o.Name}, o.Spec.Selector, o.Spec.Replicas)
-}
-
-// ReplicaSetGone takes in that a ReplicaSet was deleted.
-func (k *Keeper) ReplicaSetGone(namespace, name string) {
-	k.ownerIs(ownerID{namespace, "ReplicaSet", name}, nil, nil)
-}
-
-// StatefulSetSeen takes in a StatefulSet. It must not be written any more.
-func (k *Keeper) StatefulSetSeen(o *appsv1.StatefulSet) {
-	k.ownerIs(ownerID{o.Namespace, "StatefulSet", o.Name}, o.Spec.Selector, o.Spec.Replicas)
-}
-
-// StatefulSetGone takes in that a StatefulSet was deleted.
-func (k *Keeper) StatefulSetGone(namespace, name string) {
-	k.ownerIs(ownerID{namespace, "StatefulSet", name}, nil, nil)
-}
-
-// ReplicationControllerSeen takes in a ReplicationController. It must not be
-// written any more.
-func (k *Keeper) ReplicationControllerSeen(o *corev1.ReplicationController) {
-	k.ownerIs(ownerID{o.Namespace, "ReplicationController", o.Name}, &metav1.LabelSelector{MatchLabels: o.Spec.Selector}, o.Spec.Replicas)
-}
-
-// ReplicationControllerGone takes in that a ReplicationController was deleted.
-func (k *Keeper) ReplicationControllerGone(namespace, name string) {
-	k.ownerIs(ownerID{namespace, "ReplicationController", name}, nil, nil)
-}
-
-// ownerIs takes in what an owner says; without a selector it is gone. One that
-// does not say how many pods it wants, wants one.
-func (k *Keeper) ownerIs(id ownerID, selector *metav1.LabelSelector, replicas *int32) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	sp := &k.spreading
-	before, now := sp.owners[id], workload{selector, 1}
-	if replicas != nil {
-		now.pods = *replicas
-	}
-	alike := metav1.FormatLabelSelector(before.selector) == metav1.FormatLabelSelector(selector) && (before.selector == nil) == (selector == nil)
-	if alike && before.pods == now.pods {
-		return
-	}
-	if sp.owners[id] = now; selector == nil {
-		delete(sp.owners, id)
-	}
-	if !alike {
-		for s := range sp.owned[id] {
-			sp.stale[s] = struct{}{}
-		}
-	}
-	// How many it wants decides whether one pod is the last of a Service, and whether others come for evicted ones
-	// and for those that went with their nodes.
-	counts := (before.pods > 1) != (now.pods > 1) || len(k.lineage) > 0 || len(k.went) > 0
-	if !alike && len(sp.owned[id]) > 0 || counts && len(k.subjects.in[id.namespace]) > 0 {
-		k.bump()
-	}
 }

@@ -67,10 +67,10 @@ func networkSettings(ds *appsv1.DaemonSet) map[string][]corev1.EnvVar {
 	return out
 }
 
-// named keeps of an object which it is: there are many old ReplicaSets, with labels
+// named keeps of an object which it is and whether it is being deleted: there are many old ReplicaSets, with labels
 // and annotations that nobody reads.
 func named(m metav1.ObjectMeta) metav1.ObjectMeta {
-	return metav1.ObjectMeta{Namespace: m.Namespace, Name: m.Name, UID: m.UID, ResourceVersion: m.ResourceVersion}
+	return metav1.ObjectMeta{Namespace: m.Namespace, Name: m.Name, UID: m.UID, ResourceVersion: m.ResourceVersion, DeletionTimestamp: m.DeletionTimestamp}
 }
 
 // stripVolume keeps the name and handle of a driver and drops what only the
