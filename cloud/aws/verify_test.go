@@ -139,7 +139,7 @@ func TestVerify(t *testing.T) {
 	t.Run("throttling is no refusal", func(t *testing.T) {
 		for _, action := range rehearsedActions {
 			a := openAccount(t)
-			a.server.Market().SetRate(action, market.Rate{})
+			a.server.AddFault(emulator.Fault{Action: action, Code: "RequestLimitExceeded", Nth: 1, Times: 100})
 			err := a.provider.Verify(t.Context(), a.class)
 			if throttled, ok := errors.AsType[*cloud.ThrottledError](err); !ok || !strings.Contains(throttled.Call, action) {
 				t.Errorf("Verify with %s throttled = %v, want a *cloud.ThrottledError that names it", action, err)

@@ -16,6 +16,18 @@ func (m *Market) Call(action string) (allowed bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.calls[action]++
+	return m.token(action)
+}
+
+// Rehearse counts a call that its token bucket does not notice.
+func (m *Market) Rehearse(action string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.calls[action]++
+}
+
+// token reports whether an action's token bucket has a token, and takes it; the lock is held.
+func (m *Market) token(action string) (allowed bool) {
 	rate, known := m.figures.Buckets[action]
 	if !known {
 		rate = m.figures.Buckets[""]

@@ -149,6 +149,25 @@ func TestThrottledCallsAreRepeated(t *testing.T) {
 	}
 }
 
+// The token bucket of RunInstances is one of launches, from which dry runs take nothing.
+func TestDryRunsLeaveTheBucketOfLaunches(t *testing.T) {
+	a := open(t, noLags)
+	a.server.Market().SetRate("RunInstances", market.Rate{PerSecond: 0.001, Burst: 1})
+	a.template("web")
+	run := func(dry bool) string {
+		_, err := a.ec2.RunInstances(context.Background(), &ec2.RunInstancesInput{
+			DryRun: &dry, MinCount: aws.Int32(1), MaxCount: aws.Int32(1), InstanceType: "m5.large", SubnetId: a.subnets()["us-east-1a"].SubnetId,
+			LaunchTemplate: &types.LaunchTemplateSpecification{LaunchTemplateName: aws.String("web")},
+		})
+		return code(err)
+	}
+	for i, want := range []string{"DryRunOperation", "DryRunOperation", "", "RequestLimitExceeded", "DryRunOperation"} {
+		if got := run(strings.HasPrefix(want, "Dry")); got != want {
+			t.Errorf("call %d: %q, want %q", i, got, want)
+		}
+	}
+}
+
 // A machine that was just bought is not found by other calls for a while.
 func TestNewInstancesAreNotSeenAtOnce(t *testing.T) {
 	slow := func(o *emulator.Options) {
@@ -334,6 +353,23 @@ func TestSpotHistoryInPages(t *testing.T) {
 	whole := read(1000)
 	if got := read(17); !slices.Equal(got, whole) || len(whole) < 100 {
 		t.Errorf("pages of 17 have %d rows, one page has %d", len(got), len(whole))
+	}
+	if got := read(2000); !slices.Equal(got, whole) { // some clients ask for more than a page has
+		t.Errorf("pages of 2,000 have %d rows, one page has %d", len(got), len(whole))
+	}
+}
+
+// A client that asks for more rows than EC2 gives at once gets what it gives, and goes on.
+func TestSpotHistoryGivesNoMoreThanAThousandRows(t *testing.T) {
+	a := open(t)
+	out, err := a.ec2.DescribeSpotPriceHistory(context.Background(), &ec2.DescribeSpotPriceHistoryInput{StartTime: aws.Time(a.Now()), MaxResults: aws.Int32(2000)})
+	a.must(err)
+	if n := len(out.SpotPriceHistory); n != 1000 || aws.ToString(out.NextToken) == "" {
+		t.Errorf("%d rows, next %q; want 1000 and a token", n, aws.ToString(out.NextToken))
+	}
+	_, err = a.ec2.DescribeSpotPriceHistory(context.Background(), &ec2.DescribeSpotPriceHistoryInput{MaxResults: aws.Int32(-1)})
+	if code(err) != "InvalidParameterValue" {
+		t.Errorf("less than nothing: %q, want InvalidParameterValue", code(err))
 	}
 }
 

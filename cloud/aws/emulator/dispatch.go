@@ -119,10 +119,20 @@ func (s *Server) requestID() string {
 	return fmt.Sprintf("%08x-0000-4000-8000-%012x", uint32(s.seed), s.requests.Add(1)) //nolint:gosec // the low half of the seed will do
 }
 
+// admit counts a call and reports whether its token bucket allows it. The bucket of
+// RunInstances is one of launches: a dry run takes nothing from it.
+func (s *Server) admit(c *call) bool {
+	if c.action == "RunInstances" && c.params.Bool("DryRun") {
+		s.market.Rehearse(c.action)
+		return true
+	}
+	return s.market.Call(c.action)
+}
+
 // serve runs faults, rights, throttles and the handler, in the order of AWS.
 func (s *Server) serve(c *call) (any, *wire.Error) {
 	entry, known := s.tables[c.service][c.action]
-	allowed := s.market.Call(c.action)
+	allowed := s.admit(c)
 	s.mu.Lock()
 	c.now = s.now()
 	refused, lost := s.faulty(c.action)

@@ -9,7 +9,8 @@ import (
 )
 
 // pageLimits are what an action allows in MaxResults, and how much it gives at
-// most when the caller does not say; 0 there means everything.
+// most when the caller does not say; 0 there means everything. Where most is 0, any number
+// is taken, and no more than unasked are given.
 type pageLimits struct{ least, most, unasked int }
 
 // paged cuts one page out of items, which must be sorted by key with no two
@@ -60,6 +61,9 @@ func pageSize(params *wire.Node, limits pageLimits) (int, error) {
 	}
 	if size == 0 && params.String("MaxResults") == "" {
 		return limits.unasked, nil
+	}
+	if limits.most == 0 && size >= limits.least {
+		return min(size, limits.unasked), nil
 	}
 	if size < limits.least || size > limits.most {
 		return 0, wire.Errorf("InvalidParameterValue", "Value ( %d ) for parameter maxResults is invalid. Expecting a value between %d and %d.",

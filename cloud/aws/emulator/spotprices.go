@@ -52,7 +52,7 @@ func describeSpotPriceHistory(c *call) (any, error) {
 			"spot-price":           one(func(p spotPrice) string { return p.Price }),
 			"timestamp":            one(func(p spotPrice) string { return imageTime(p.At) }),
 		},
-		limits: pageLimits{1, historyPage, historyPage},
+		limits: pageLimits{least: 1, unasked: historyPage},
 		key:    spotPrice.key,
 	}.page(c, rows)
 	if err != nil {
