@@ -207,7 +207,7 @@ func TestFleetTokenIsIdempotent(t *testing.T) {
 
 // A new template is not found by a launch for a moment; afterwards it is.
 func TestFleetWaitsForItsTemplate(t *testing.T) {
-	a := open(t)
+	a := open(t, func(o *emulator.Options) { o.Lags = &emulator.Lags{TemplateMost: 500 * time.Millisecond} })
 	a.template("web")
 	o := overrides(a.override("m5.large", "us-east-1a"))
 	if _, err := a.fleet("web", 1, o); code(err) != "InvalidLaunchTemplateName.NotFoundException" {
@@ -216,6 +216,27 @@ func TestFleetWaitsForItsTemplate(t *testing.T) {
 	a.Advance(time.Second)
 	if _, err := a.fleet("web", 1, o); err != nil {
 		t.Errorf("a second later: %v", err)
+	}
+}
+
+// Most launch templates are found by a launch that follows at once, as at EC2.
+func TestFewTemplatesAreNotSeenAtOnce(t *testing.T) {
+	a := open(t)
+	unseen := 0
+	o := overrides(a.override("t3.nano", "us-east-1a"))
+	for i := range 200 {
+		_, err := a.fleet(a.template(fmt.Sprint("web-", i)), 1, o)
+		switch code(err) {
+		case "":
+		case "InvalidLaunchTemplateName.NotFoundException":
+			unseen++
+		default:
+			t.Fatal(err)
+		}
+		a.Advance(5 * time.Second) // for the token buckets
+	}
+	if unseen == 0 || unseen > 12 {
+		t.Errorf("%d of 200 templates were not seen at once; want about 4", unseen)
 	}
 }
 

@@ -15,6 +15,7 @@ const (
 	streamTwice
 	streamReservation
 	streamFault
+	streamTemplateSeen
 )
 
 // lag draws evenly between two ends; the lock is held.
@@ -32,7 +33,11 @@ func (s *Server) profileLag() time.Duration {
 }
 
 func (s *Server) templateLag() time.Duration {
-	return s.lag(streamTemplate, s.lags.TemplateLeast, s.lags.TemplateMost)
+	late := s.lag(streamTemplate, s.lags.TemplateLeast, s.lags.TemplateMost)
+	if s.chance(streamTemplateSeen) < s.lags.TemplateSeen {
+		return 0
+	}
+	return late
 }
 
 func (s *Server) eventLag() time.Duration {
@@ -47,8 +52,10 @@ func (s *Server) tagLag() time.Duration {
 	return s.lag(streamTag, s.lags.TagLeast, s.lags.TagMost)
 }
 
-// comesTwice draws whether an event is delivered twice; it shifts no other draw.
-func (s *Server) comesTwice() bool {
-	r := rand.New(rand.NewPCG(s.seed^streamTwice, s.draws)) //nolint:gosec // a seeded model, nothing secret
-	return r.Float64() < s.lags.EventTwice
+// comesTwice draws whether an event is delivered twice.
+func (s *Server) comesTwice() bool { return s.chance(streamTwice) < s.lags.EventTwice }
+
+// chance draws a number from 0 to 1 and shifts no other draw.
+func (s *Server) chance(stream uint64) float64 {
+	return rand.New(rand.NewPCG(s.seed^stream, s.draws)).Float64() //nolint:gosec // a seeded model, nothing secret
 }

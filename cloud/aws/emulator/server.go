@@ -44,14 +44,15 @@ type Lags struct {
 
 	ReservationLeast, ReservationMost time.Duration // an instance until its reservation's free count shows that it came, or went
 
-	EventTwice float64 // share of events that come twice
+	TemplateSeen float64 // share of launch templates that launches find at once
+	EventTwice   float64 // share of events that come twice
 }
 
 // DefaultLags are those of an ordinary day.
 func DefaultLags() Lags {
 	return Lags{
 		ProfileLeast: 5 * time.Second, ProfileMost: 15 * time.Second,
-		TemplateMost:    500 * time.Millisecond,
+		TemplateMost: 500 * time.Millisecond, TemplateSeen: 0.98,
 		EventMost:       2 * time.Second,
 		TagMost:         2 * time.Second,
 		ReservationMost: 5 * time.Second,
