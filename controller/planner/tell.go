@@ -174,10 +174,10 @@ func (t *Teller) withoutNew(now time.Time, list []plan.Unplaced) []plan.Unplaced
 				continue
 			}
 			since, open := t.openSince[r.Pool]
-			if !open || now.Sub(since) >= quietFor && !t.becoming(r.Pool) {
+			if !open {
 				return false
 			}
-			found = true
+			found = found || now.Sub(since) < quietFor || t.becoming(r.Pool)
 		}
 		return found
 	}

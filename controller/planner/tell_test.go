@@ -135,6 +135,7 @@ func TestPodsThatWantNoPoolAreNotTold(t *testing.T) {
 // A pod is quiet about pools that were just made if nothing else keeps it
 // waiting.
 func TestAPoolThatIsNewHidesNoOtherReason(t *testing.T) {
+	broken := cluster.PoolID{Kind: "NodePool", Name: "broken"}
 	fresh, other, old := cluster.PoolID{Kind: "NodePool", Name: "fresh"}, cluster.PoolID{Kind: "NodePool", Name: "other"}, cluster.PoolID{Kind: "NodePool", Name: "old"}
 	why := func(pools ...cluster.PoolID) (out []plan.Reason) {
 		for _, id := range pools {
@@ -151,13 +152,16 @@ func TestAPoolThatIsNewHidesNoOtherReason(t *testing.T) {
 		"two new pools":                  {why(fresh, other), false},
 		"a new pool, and others farther": {append(why(fresh), farther), false},
 		"a new pool and one that is not": {why(fresh, old), true},
+		"a new pool and a broken one":    {why(fresh, broken), false},
+		"a broken pool alone":            {why(broken), true},
 		"the other way round":            {why(old, fresh), true},
 		"something about the pod itself": {[]plan.Reason{{Text: "its volume claim is missing"}}, true},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			told, events, _ := teller()
-			s := &cluster.Snapshot{Pools: []cluster.Pool{{ID: fresh, NotReady: "new"}, {ID: other, NotReady: "new"}, {ID: old}}}
+			s := &cluster.Snapshot{Pools: []cluster.Pool{{ID: fresh, NotReady: "new"}, {ID: other, NotReady: "new"}, {ID: old}, {ID: broken, NotReady: "its class does not exist"}}}
+			told.openSince = map[cluster.PoolID]time.Time{broken: s.Now.Add(-time.Hour)}
 			told.Explain(s, plan.Plan{Unplaced: []plan.Unplaced{{Pods: []cluster.Pod{web}, Reasons: tt.reasons}}})
 			if got := events.since(); (got != "") != tt.told {
 				t.Errorf("told %q, want something: %v", got, tt.told)

@@ -97,16 +97,29 @@ func join(words []string) string {
 }
 
 // NearValue finds a value that the user probably meant: one that differs in
-// two letters at most, and in a third of them at most.
+// two letters at most, and in a third of them at most; or the few that are equally
+// near.
 func NearValue(value string, known []string) (string, bool) {
-	best, least := "", 3
+	var best []string
+	least := 3
 	for _, k := range known {
-		if d := distance(k, value); d > 0 && d < least && 3*d <= len(value) {
-			best, least = k, d
+		switch d := distance(k, value); {
+		case d == 0 || 3*d > len(value) || d > least || d == 3:
+		case d < least:
+			best, least = []string{k}, d
+		default:
+			best = append(best, k)
 		}
 	}
-	return best, best != ""
+	if len(best) == 0 || len(best) > nearMax {
+		return "", false
+	}
+	return strings.Join(best, " or "), true
 }
+
+// nearMax is how many values that are equally near are told: of more, none is meant
+// rather than another.
+const nearMax = 3
 
 // valuesNamed is how many values of a label a reason names at most.
 const valuesNamed = 8

@@ -194,8 +194,7 @@ const separator = "; "
 func (u Unplaced) lines() []string {
 	var out []string
 	left := whyMax
-	for _, r := range u.Reasons {
-		text := r.String()
+	for _, text := range u.together() {
 		if len(text) > left {
 			return append(out, clip(text, left))
 		}
@@ -203,6 +202,39 @@ func (u Unplaced) lines() []string {
 		if left -= len(text) + len(separator); left <= len(separator) {
 			break
 		}
+	}
+	return out
+}
+
+// poolsNamed is how many pools with one reason are named.
+const poolsNamed = 3
+
+// together prints the reasons, those that are the same for several pools once.
+func (u Unplaced) together() []string {
+	var out []string
+	told := map[string]bool{}
+	for i, r := range u.Reasons {
+		if r.Pool == (cluster.PoolID{}) {
+			out = append(out, r.Text)
+			continue
+		}
+		if told[r.Text] {
+			continue
+		}
+		told[r.Text] = true
+		names, more := r.Pool.String(), 0
+		for n, other := range u.Reasons[i+1:] {
+			switch same := other.Text == r.Text && other.Pool != (cluster.PoolID{}); {
+			case same && n < poolsNamed:
+				names += ", " + other.Pool.String()
+			case same:
+				more++
+			}
+		}
+		if more > 0 {
+			names += fmt.Sprintf(" and %d more", more)
+		}
+		out = append(out, names+": "+r.Text)
 	}
 	return out
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/daemok/daemok/kube/api"
 )
@@ -12,6 +13,8 @@ import (
 const (
 	// newestEvery keeps writes of what is newest apart.
 	newestEvery = 3 * time.Second
+	// forbiddenFor is when it is tried again where rights are missing.
+	forbiddenFor = time.Hour
 	// newestPace is how many bytes of it are written a second at most.
 	newestPace = 64 << 10
 	// newestName is the ConfigMap that holds what is newer than the ring.
@@ -48,6 +51,9 @@ func (r *Ring) writeNewest(ctx context.Context) error {
 		return nil
 	}
 	seen, err := r.put(ctx, newestName, r.newest.seen, data)
+	if apierrors.IsForbidden(err) {
+		r.newest.next = now.Add(forbiddenFor)
+	}
 	if err != nil {
 		return err
 	}

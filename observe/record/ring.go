@@ -215,7 +215,7 @@ func read(ctx context.Context, from client.Reader, namespace string) (ring, erro
 		}
 		c := &corev1.ConfigMap{}
 		err := from.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, c)
-		if apierrors.IsNotFound(err) {
+		if apierrors.IsNotFound(err) || i < 0 && apierrors.IsForbidden(err) { // rights of an earlier version lack it
 			continue
 		}
 		if err != nil {

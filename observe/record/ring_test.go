@@ -190,6 +190,33 @@ func TestWhatIsNewIsReadWithinSeconds(t *testing.T) {
 	})
 }
 
+// Where the rights are those of an earlier version, which lack what is newest, the ring
+// is kept as it was.
+func TestTheRingNeedsNoRightsOnWhatIsNewest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, r := newArchive(t), &record.Record{}
+		a.fault = func(c storetest.Call) (before, after error) {
+			if strings.Contains(c.String(), "daemok-record-newest") {
+				return apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "daemok-record-newest", errors.New("no rule")), nil
+			}
+			return nil, nil
+		}
+		stop := a.lead(r)
+		for range 10 {
+			said(r, "n1", "stays "+time.Now().Format("04"))
+			time.Sleep(time.Minute)
+		}
+		time.Sleep(5 * time.Second)
+		if kept, _ := a.read(); !strings.HasPrefix(texts(kept, "n1"), "00:09:00 stays") {
+			t.Errorf("there is %q", texts(kept, "n1"))
+		}
+		stop()
+		if lines := strings.Count(a.log.String(), "\n"); lines != 1 {
+			t.Errorf("told %d lines, want one:\n%s", lines, a.log.String())
+		}
+	})
+}
+
 // A leader that lost its lease may write once more, behind its successor. Both
 // tell of all that either has decided, and no plan waits for that.
 func TestTwoWritersLoseNothing(t *testing.T) {
