@@ -62,6 +62,8 @@ type Fault func(Call) (before, after error)
 // Connection is a client of the server that reads past every cache. Calls go
 // through its fault.
 type Connection struct {
+	User string // whose it is, in audits
+
 	server *Server
 	fault  Fault
 }
@@ -73,7 +75,7 @@ func (s *Server) Connect(fault Fault) *Connection {
 	if fault == nil {
 		fault = func(Call) (error, error) { return nil, nil }
 	}
-	return &Connection{s, fault}
+	return &Connection{server: s, fault: fault}
 }
 
 // do runs a call's effect under the server's lock, unless a fault is due.
@@ -98,6 +100,7 @@ func (c *Connection) call(ctx context.Context, call Call, o runtime.Object, effe
 		return before
 	}
 	c.server.mu.Lock()
+	c.server.user, c.server.call = c.User, call
 	err = effect(kind)
 	c.server.mu.Unlock()
 	if after != nil {

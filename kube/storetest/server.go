@@ -42,6 +42,9 @@ type Server struct {
 	bodies   map[types.UID]fields // spec and status of Daemok's kinds, as they were written
 	streams  map[*stream]struct{}
 	blocked  func(*corev1.Pod) bool // pods whose eviction a budget forbids
+	audit    func(Audit)            // reported every write; nil: nothing is
+	user     string                 // whose call it is
+	call     Call                   // that is carried out
 }
 
 // New opens an empty server for the kinds of a scheme.
@@ -115,11 +118,19 @@ func (s *Server) put(kind schema.GroupVersionKind, o client.Object, what change)
 		s.objects[kind] = map[types.NamespacedName]client.Object{}
 	}
 	key := client.ObjectKeyFromObject(o)
+	before := s.objects[kind][key]
 	if what == deleted {
 		delete(s.objects[kind], key)
 		delete(s.bodies, o.GetUID())
 	} else {
 		s.objects[kind][key] = kept
+	}
+	if s.audit != nil {
+		now := Audit{User: s.user, Call: s.call, Before: before}
+		if what != deleted {
+			now.After = kept
+		}
+		s.audit(now)
 	}
 	for w := range s.streams {
 		if w.kind == kind {

@@ -90,6 +90,7 @@ func (w *world) start(s setup) *controller {
 		}
 	}
 	live, shown := w.server.Connect(fault), w.server.NewCache(s.lag, snapshot.Strip)
+	live.User = theController
 	shown.Again = s.again
 	var bought cloud.Machines = machines{Machines: w.cloud, ordeal: c.ordeal, hang: s.hang}
 	var heard cloud.Notices = notices{w.cloud, c.ordeal}

@@ -62,7 +62,9 @@ func (w *people) live(ctx context.Context) {
 			return
 		case <-time.After(tick):
 		}
-		w.machinesJoin(ctx)
+		machines := w.cloud.Market().Machines()
+		w.kept.look(machines)
+		w.machinesJoin(ctx, machines)
 		w.deploymentsAct(ctx)
 		now := w.server.Revision() // before looking, so that no change is missed
 		if now == last && !w.someEnd() && len(w.lost) == 0 {
@@ -82,13 +84,13 @@ func (w *people) someEnd() bool {
 
 // machinesJoin registers the nodes of machines that have booted, and makes
 // those of machines that are gone not ready.
-func (w *people) machinesJoin(ctx context.Context) {
+func (w *people) machinesJoin(ctx context.Context, machines []market.Machine) {
 	there := map[string]*corev1.Node{}
 	for _, n := range w.nodes() {
 		there[n.Spec.ProviderID] = &n
 	}
 	alive := map[string]bool{}
-	for _, m := range w.cloud.Market().Machines() {
+	for _, m := range machines {
 		provider := "aws:///" + m.Pool.Zone + "/" + m.ID
 		running := m.At(time.Now()) == market.Running
 		alive[provider] = running || m.At(time.Now()) == market.ShuttingDown

@@ -56,6 +56,7 @@ type world struct {
 	events  *recorder
 	story   *story
 	log     *slog.Logger
+	kept    *promises // what must hold at any time
 	ids     atomic.Int64
 	running []*controller
 
@@ -119,7 +120,9 @@ func newWorld(t testing.TB, o fake.Options) *world {
 	}
 	w := &world{t: t, server: storetest.New(s, time.Now), cloud: fake.New(o), deployments: map[string]deployment{}, joined: map[string]bool{}, schedules: true}
 	w.hand = w.server.Connect(nil)
+	w.hand.User = thePeople
 	w.story = &story{began: time.Now()}
+	w.kept = keepPromises(w)
 	w.log = slog.New(w.story)
 	w.events = &recorder{story: w.story}
 	w.classes = &classes{catalog: w.cloud}

@@ -1,0 +1,246 @@
+package whole_test
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/daemok/daemok/cloud/aws/ec2data"
+	"github.com/daemok/daemok/cloud/market"
+	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/condition"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
+)
+
+// lateWatches is how long after a pod came or went the controller may still not know.
+const lateWatches = time.Minute
+
+// demand is how many pods wanted a place lately.
+type demand struct{ changes []wanting }
+
+type wanting struct {
+	n     int
+	since time.Time
+}
+
+func (d *demand) is(n int) {
+	now := time.Now()
+	if len(d.changes) == 0 || d.changes[len(d.changes)-1].n != n {
+		d.changes = append(d.changes, wanting{n, now})
+	}
+	for len(d.changes) > 1 && now.Sub(d.changes[1].since) > lateWatches {
+		d.changes = d.changes[1:]
+	}
+}
+
+// lately is the least and the most of the last lateWatches.
+func (d *demand) lately() (least, most int) {
+	least = math.MaxInt
+	for i, w := range d.changes {
+		if i+1 < len(d.changes) && time.Since(d.changes[i+1].since) > lateWatches {
+			continue
+		}
+		least, most = min(least, w.n), max(most, w.n)
+	}
+	return least, most
+}
+
+// isSlot reports whether the pod is one of those of a whole core that slots are counted
+// for.
+func isSlot(p *corev1.Pod) bool {
+	return p.Spec.Containers[0].Resources.Requests.Cpu().MilliValue() == 1000
+}
+
+// slots is how many pods of a whole core a node of the instance type has room for.
+func slots(instanceType string) int { return max(0, vcpus(instanceType)-1) }
+
+func vcpus(instanceType string) int {
+	t, known := ec2data.Load().Type(instanceType)
+	if !known {
+		return 0
+	}
+	return t.VCPUs
+}
+
+func isWithdrawn(c *karpv1.NodeClaim) bool { return c.Annotations[api.MarkWithdrawn] != "" }
+
+// machineOf is the instance of a NodeClaim.
+func (p *promises) machineOf(c *karpv1.NodeClaim) (market.Machine, bool) {
+	if c.Status.ProviderID == "" {
+		return market.Machine{}, false
+	}
+	return p.machine(translate.MachineID(c.Status.ProviderID))
+}
+
+// leastOf is the smallest figure of the types that the NodeClaim's instance is, or may
+// become.
+func (p *promises) leastOf(c *karpv1.NodeClaim, figure func(string) int) int {
+	if m, known := p.machineOf(c); known {
+		return figure(m.Pool.Kind)
+	}
+	least := 0
+	for _, r := range c.Spec.Requirements {
+		if r.Key != api.LabelInstanceType || r.Operator != "In" {
+			continue
+		}
+		for _, name := range r.Values {
+			if n := figure(name); least == 0 || n < least {
+				least = n
+			}
+		}
+	}
+	return least
+}
+
+// limits asks whether the pool of a NodeClaim has more than it may.
+func (p *promises) limits(of *karpv1.NodeClaim) {
+	pool := p.pools[of.Labels[api.LabelNodePool]]
+	if pool == nil || len(pool.Spec.Limits) == 0 {
+		return
+	}
+	cpu, nodes := 0, 0
+	for _, c := range p.claims {
+		if c.Labels[api.LabelNodePool] == pool.Name {
+			cpu, nodes = cpu+p.leastOf(c, vcpus), nodes+1
+		}
+	}
+	if p.claims[of.Name] == nil {
+		cpu, nodes = cpu+p.leastOf(of, vcpus), nodes+1
+	}
+	if most, limited := pool.Spec.Limits["nodes"]; limited && int64(nodes) > most.Value() {
+		p.breaks("limits hold", "NodePool "+pool.Name, "%d nodes with NodeClaim %s, and %s are allowed", nodes, of.Name, &most)
+	}
+	if most, limited := pool.Spec.Limits[corev1.ResourceCPU]; limited && int64(cpu) > most.Value() {
+		p.breaks("limits hold", "NodePool "+pool.Name, "%d CPU with NodeClaim %s, and %s are allowed", cpu, of.Name, &most)
+	}
+}
+
+// joinsWithin is how long an instance is waited for; one that takes longer may never join.
+const joinsWithin = 2 * time.Minute
+
+// serves reports whether the NodeClaim has, or will have, a node that pods may rely on.
+func (p *promises) serves(c *karpv1.NodeClaim) bool {
+	if c.DeletionTimestamp != nil || isWithdrawn(c) && c.Status.ProviderID == "" || condition.IsTrue(c, karpv1.ClaimDisruptionReason) {
+		return false
+	}
+	node := p.nodeOf(c.Status.ProviderID)
+	if node == nil {
+		return time.Since(c.CreationTimestamp.Time) < joinsWithin && !condition.IsTrue(c, karpv1.ClaimRegistered)
+	}
+	return translate.IsReady(node) && node.DeletionTimestamp == nil && !translate.HasTaint(node, api.TaintDisrupted)
+}
+
+func (p *promises) nodeOf(providerID string) *corev1.Node {
+	if providerID == "" {
+		return nil
+	}
+	for _, n := range p.nodes {
+		if n.Spec.ProviderID == providerID {
+			return n
+		}
+	}
+	return nil
+}
+
+// room is for how many pods there are nodes, or will be.
+func (p *promises) room() (n int) {
+	for _, c := range p.claims {
+		if p.serves(c) {
+			n += p.leastOf(c, slots)
+		}
+	}
+	return n
+}
+
+// orders looks at a NodeClaim that is created: pods need it, or it takes the place of others.
+func (p *promises) orders(c *karpv1.NodeClaim) {
+	if c.Annotations[api.MarkReplaces] != "" || c.Annotations[api.MarkTakes] != "" {
+		return
+	}
+	if _, most := p.wanted.lately(); p.room() >= most {
+		p.breaks("nothing is launched that no pod needs", "NodeClaim "+c.Name, "nodes there are, or will be, have room for %d pods, and there were %d at most in the last %s", p.room(), most, lateWatches)
+	}
+}
+
+// withdraws looks at a NodeClaim that is not needed any more: its pods have gone, or there is
+// room for them elsewhere.
+func (p *promises) withdraws(c *karpv1.NodeClaim) {
+	if least, _ := p.wanted.lately(); p.room() <= least {
+		p.breaks("nothing is withdrawn that pods need", "NodeClaim "+c.Name, "nodes there are, or will be, have room for %d pods with it, and there were %d at least in the last %s: %s",
+			p.room(), least, lateWatches, c.Annotations[api.MarkWithdrawn])
+	}
+}
+
+// launchedRight looks whether each instance is a NodeClaim's, or one waits for it.
+func (p *promises) launchedRight(machines []market.Machine) {
+	for _, c := range p.claims {
+		if c.Status.ProviderID != "" {
+			p.taken[translate.MachineID(c.Status.ProviderID)] = true
+		}
+	}
+	waiting := 0
+	for _, c := range p.claims {
+		if c.Status.ProviderID == "" {
+			waiting++
+		}
+	}
+	p.vanished = slices.DeleteFunc(p.vanished, func(at time.Time) bool { return time.Since(at) > 5*time.Minute })
+	var nobodys []string
+	for i := range machines {
+		if m := &machines[i]; isThere(m) && !p.taken[m.ID] {
+			nobodys = append(nobodys, m.ID)
+		}
+	}
+	if len(nobodys) > waiting+len(p.vanished) {
+		p.breaks("no instance is launched twice", "instance "+nobodys[len(nobodys)-1], "no NodeClaim has %v, and %d wait for an instance", nobodys, waiting)
+	}
+}
+
+func isThere(m *market.Machine) bool {
+	at := m.At(time.Now())
+	return at == market.Pending || at == market.Running
+}
+
+// said is what an instance is, in the words of labels.
+func said(m *market.Machine) map[string]string {
+	return map[string]string{api.LabelInstanceType: m.Pool.Kind, api.LabelZone: m.Pool.Zone, api.LabelCapacityType: string(m.Pool.Option)}
+}
+
+// claimAgrees compares a NodeClaim with its instance: what it is labelled with and what it asks for.
+func (p *promises) claimAgrees(c *karpv1.NodeClaim) {
+	m, known := p.machineOf(c)
+	if !known {
+		return
+	}
+	for key, is := range said(&m) {
+		if says, labelled := c.Labels[key]; labelled && says != is {
+			p.breaks("NodeClaims and instances agree", "NodeClaim "+c.Name, "label %s is %s, and instance %s is %s", key, says, m.ID, is)
+		}
+		for _, r := range c.Spec.Requirements {
+			if r.Key == key && r.Operator == "In" && !slices.Contains(r.Values, is) {
+				p.breaks("NodeClaims and instances agree", "NodeClaim "+c.Name, "it requires %s in %v, and instance %s is %s", key, r.Values, m.ID, is)
+			}
+		}
+		if pool := p.pools[c.Labels[api.LabelNodePool]]; pool != nil {
+			if wants, labelled := pool.Spec.Template.Metadata.Labels[key]; labelled && wants != is {
+				p.breaks("NodeClaims and instances agree", "NodeClaim "+c.Name, "its pool labels nodes with %s=%s, and instance %s is %s", key, wants, m.ID, is)
+			}
+		}
+	}
+}
+
+// nodeAgrees compares a node with its instance.
+func (p *promises) nodeAgrees(n *corev1.Node) {
+	m, known := p.machine(translate.MachineID(n.Spec.ProviderID))
+	if !known {
+		return
+	}
+	for key, is := range said(&m) {
+		if says, labelled := n.Labels[key]; labelled && says != is {
+			p.breaks("nodes and instances agree", "node "+n.Name, "label %s is %s, and instance %s is %s", key, says, m.ID, is)
+		}
+	}
+}
