@@ -31,9 +31,27 @@ const tick = 200 * time.Millisecond
 // most of a story: what they saw they keep until something has changed.
 type people struct {
 	*world
-	sawNodes sight[corev1.Node]
-	sawPods  sight[corev1.Pod]
-	lost     map[string]time.Time // nodes that pods are bound to and that are not there, and since when
+	sawNodes  sight[corev1.Node]
+	sawPods   sight[corev1.Pod]
+	seen      []seenNodes          // by the scheduler, the oldest first
+	wasSilent string               // the node whose kubelet says nothing
+	lost      map[string]time.Time // nodes that pods are bound to and that are not there, and since when
+}
+
+// seenNodes are the nodes at a moment.
+type seenNodes struct {
+	at    time.Time
+	nodes []corev1.Node
+}
+
+// nodesBefore are the nodes as they were so long ago.
+func (w *people) nodesBefore(ago time.Duration) []corev1.Node {
+	now := time.Now()
+	w.seen = append(w.seen, seenNodes{now, w.nodes()})
+	for len(w.seen) > 1 && now.Sub(w.seen[1].at) >= ago {
+		w.seen = w.seen[1:]
+	}
+	return w.seen[0].nodes
 }
 
 // sight is what was seen at a revision.
@@ -66,8 +84,9 @@ func (w *people) live(ctx context.Context) {
 		w.kept.look(machines)
 		w.machinesJoin(ctx, machines)
 		w.deploymentsAct(ctx)
+		w.heartbeats(ctx, running(machines))
 		now := w.server.Revision() // before looking, so that no change is missed
-		if now == last && !w.someEnd() && len(w.lost) == 0 {
+		if now == last && !w.someEnd() && len(w.lost) == 0 && len(w.seen) < 2 {
 			continue
 		}
 		w.garbage(ctx)
@@ -104,6 +123,17 @@ func (w *people) machinesJoin(ctx context.Context, machines []market.Machine) {
 			w.lose(ctx, n)
 		}
 	}
+}
+
+// running are the provider IDs of instances that run.
+func running(machines []market.Machine) map[string]bool {
+	out := map[string]bool{}
+	for i := range machines {
+		if m := &machines[i]; m.At(time.Now()) == market.Running {
+			out["aws:///"+m.Pool.Zone+"/"+m.ID] = true
+		}
+	}
+	return out
 }
 
 // joinsAt is when the node of a machine comes: as drawn, unless a story says
@@ -272,12 +302,12 @@ func (w *people) kubelets(ctx context.Context) {
 // others that there is none; and of those that it cannot bind, that it failed.
 func (w *people) schedule(ctx context.Context) {
 	w.mu.Lock()
-	works, contrary, unbound := w.schedules, w.contrary, w.unbound
+	works, contrary, unbound, lateBy := w.schedules, w.contrary, w.unbound, w.lateBy
 	w.mu.Unlock()
 	if !works {
 		return
 	}
-	pods, nodes := slices.Clone(w.allPods()), slices.Clone(w.nodes())
+	pods, nodes := slices.Clone(w.allPods()), slices.Clone(w.nodesBefore(lateBy))
 	if contrary {
 		slices.Reverse(pods)
 		slices.Reverse(nodes)

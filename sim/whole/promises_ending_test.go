@@ -60,10 +60,10 @@ func (p *promises) endsRight(m *market.Machine) {
 	p.carries(node, m.EndsAt, "instance "+m.ID+" was terminated")
 }
 
-// letsNodeGo looks at a node that the controller lets go: its instance has ended.
+// letsNodeGo looks at a node that the controller lets go: nothing runs on it any more. That its
+// instance runs may be what AWS denied.
 func (p *promises) letsNodeGo(n *corev1.Node) {
 	if m, known := p.machine(translate.MachineID(n.Spec.ProviderID)); known && isThere(&m) {
-		p.breaks("nodes end with their instances", "node "+n.Name, "it is let go though instance %s is %s", m.ID, m.At(time.Now()))
 		p.carries(n, time.Now(), "the node was let go")
 	}
 }
@@ -94,7 +94,7 @@ func (p *promises) disrupts(c *karpv1.NodeClaim) {
 	}
 	going, all := 0, 0
 	for _, o := range p.claims {
-		if o.Labels[api.LabelNodePool] == pool.Name {
+		if o.Labels[api.LabelNodePool] == pool.Name && !condition.IsTrue(o, karpv1.ClaimInstanceTerminating) {
 			all++
 			if p.voluntary[o.UID] {
 				going++

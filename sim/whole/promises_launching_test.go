@@ -81,6 +81,11 @@ func (p *promises) leastOf(c *karpv1.NodeClaim, figure func(string) int) int {
 	if m, known := p.machineOf(c); known {
 		return figure(m.Pool.Kind)
 	}
+	return leastAllowed(c, figure)
+}
+
+// leastAllowed is the smallest figure of the types that the NodeClaim allows.
+func leastAllowed(c *karpv1.NodeClaim, figure func(string) int) int {
 	least := 0
 	for _, r := range c.Spec.Requirements {
 		if r.Key != api.LabelInstanceType || r.Operator != "In" {
@@ -95,7 +100,8 @@ func (p *promises) leastOf(c *karpv1.NodeClaim, figure func(string) int) int {
 	return least
 }
 
-// limits asks whether the pool of a NodeClaim has more than it may.
+// limits asks whether the pool of a NodeClaim has more than it may, those left out whose
+// instances have begun to end.
 func (p *promises) limits(of *karpv1.NodeClaim) {
 	pool := p.pools[of.Labels[api.LabelNodePool]]
 	if pool == nil || len(pool.Spec.Limits) == 0 {
@@ -103,7 +109,8 @@ func (p *promises) limits(of *karpv1.NodeClaim) {
 	}
 	cpu, nodes := 0, 0
 	for _, c := range p.claims {
-		if c.Labels[api.LabelNodePool] == pool.Name {
+		m, launched := p.machineOf(c)
+		if c.Labels[api.LabelNodePool] == pool.Name && (!launched || isThere(&m)) {
 			cpu, nodes = cpu+p.leastOf(c, vcpus), nodes+1
 		}
 	}
@@ -145,10 +152,15 @@ func (p *promises) nodeOf(providerID string) *corev1.Node {
 	return nil
 }
 
-// room is for how many pods there are nodes, or will be.
+// room is for how many pods there are nodes, or will be. That an instance turned out larger
+// than its NodeClaim had to be may not be known yet.
 func (p *promises) room() (n int) {
 	for _, c := range p.claims {
-		if p.serves(c) {
+		switch {
+		case !p.serves(c):
+		case time.Since(c.CreationTimestamp.Time) < lateWatches:
+			n += leastAllowed(c, slots)
+		default:
 			n += p.leastOf(c, slots)
 		}
 	}

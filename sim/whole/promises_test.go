@@ -36,6 +36,7 @@ type promises struct {
 
 	// mu guards all below.
 	mu     sync.Mutex
+	asked  bool // in storms alone
 	pools  map[string]*karpv1.NodePool
 	claims map[string]*karpv1.NodeClaim
 	nodes  map[string]*corev1.Node
@@ -66,9 +67,16 @@ func keepPromises(w *world) *promises {
 	return p
 }
 
+// ask has broken promises reported from now on.
+func (p *promises) ask() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked = true
+}
+
 // breaks reports a promise that was not kept about an object, once.
 func (p *promises) breaks(promise, object, format string, args ...any) {
-	if p.broken[promise][object] {
+	if !p.asked || p.broken[promise][object] {
 		return
 	}
 	if p.broken[promise] == nil {

@@ -76,6 +76,7 @@ func version(o client.Object) string {
 // after it.
 func (w *world) tempest(seed uint64) {
 	w.t.Helper()
+	w.kept.ask()
 	u := func(name string) float64 { return draw(seed, "tempest/"+name) }
 	w.pool("default", func(p *karpv1.NodePool) {
 		if u("options") < 0.5 {
@@ -87,8 +88,9 @@ func (w *world) tempest(seed uint64) {
 		if u("expires") < 0.4 {
 			p.Spec.Template.Spec.ExpireAfter = "6m"
 		}
+		shape(u, p)
 	})
-	s := setup{seed: seed, chance: 0.25 * u("chance"), lag: late(u), again: func(o client.Object) bool { return u("again"+version(o)) < 0.3*u("again") }}
+	s := setup{seed: seed, chance: 0.25 * u("chance"), lag: late(u), again: func(o client.Object) bool { return u("again"+version(o)) < 0.3*u("again") }, through: w.throughWeather(u)}
 	c := w.start(s)
 	w.cloud.Market().SetNeverJoin(0.2 * u("never"))
 	for minute := range 10 {
@@ -102,6 +104,7 @@ func (w *world) tempest(seed uint64) {
 			w.server.CutWatches()
 		}
 		w.bindsNothing(u(name("unbound")) < 0.2)
+		w.weather(u, minute)
 		w.server.BlockEvictions(map[bool]func(*corev1.Pod) bool{
 			true: func(p *corev1.Pod) bool { return draw(seed, name(string(p.UID))) < 0.5 }, false: nil}[u(name("budget")) < 0.5])
 		if u(name("reclaim")) < 0.3 {
@@ -128,6 +131,7 @@ func (w *world) tempest(seed uint64) {
 	}
 	c.stop()
 	w.bindsNothing(false)
+	w.calm()
 	w.server.BlockEvictions(nil)
 	w.cloud.Market().SetNeverJoin(0)
 	w.start(setup{})

@@ -5,5 +5,5 @@ package whole_test
 const (
 	brief      = false
 	everyDeath = 1
-	manySeeds  = 30
+	manySeeds  = 24
 )

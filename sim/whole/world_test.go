@@ -71,6 +71,8 @@ type world struct {
 	actsEvery   time.Duration            // how often deployments are looked at; at every look round where unset
 	actsMost    int                      // how many pods are made of one at a look; all where unset
 	actedAt     time.Time                // the last time
+	lateBy      time.Duration            // how old the scheduler's view of nodes is
+	silent      string                   // the node whose kubelet says nothing; empty: none
 	joined      map[string]bool          // machines whose node has come
 	keeps       quantity.Resources       // that nodes keep from pods beyond what is known
 	joinsAfter  map[string]time.Duration // by zone: how long after their launch machines join; as drawn where unset

@@ -1,0 +1,184 @@
+package whole_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/kube/api"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+)
+
+// What a storm may have beside calls that fail. Those that are not in the flag's default
+// show faults that are known.
+const (
+	someLimits     = "limits"          // the NodePool has limits
+	templateLabels = "template-labels" // its template has a label with a well-known key
+	lateScheduler  = "late-scheduler"  // kube-scheduler's view of nodes is seconds old
+	silentKubelets = "silent-kubelets" // kubelets say nothing for a minute, and lists of instances are empty now and then
+	slowLaunches   = "slow-launches"   // launches take seconds
+	lateLaunches   = "late-launches"   // launches run out of time and take effect later
+	lostClaims     = "lost-claims"     // NodeClaims vanish without their finalizers
+)
+
+var weathers = flag.String("weather", strings.Join([]string{someLimits, lateScheduler, silentKubelets, slowLaunches}, ","), "what storms have beside calls that fail")
+
+func has(weather string) bool { return slices.Contains(strings.Split(*weathers, ","), weather) }
+
+// draws is a number from 0 to below 1 for each name.
+type draws func(name string) float64
+
+// chosen draws one of a list.
+func chosen[T any](u draws, name string, of ...T) T { return of[int(u(name)*float64(len(of)))] }
+
+// shape draws what a NodePool has beside its types.
+func shape(u draws, p *karpv1.NodePool) {
+	if has(someLimits) && u("limited") < 0.5 {
+		p.Spec.Limits = chosen(u, "limit",
+			corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("14")}, corev1.ResourceList{"nodes": resource.MustParse("7")})
+	}
+	if u("few") < 0.4 {
+		p.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: chosen(u, "nodes", "1", "2", "50%")}}
+	}
+	if has(templateLabels) && u("labelled") < 0.5 {
+		bothOptions(p)
+		p.Spec.Template.Metadata.Labels = chosen(u, "label",
+			map[string]string{api.LabelCapacityType: "on-demand"}, map[string]string{api.LabelZone: zoneB}, map[string]string{api.LabelCapacityType: "spot", "team": "a"})
+	}
+}
+
+// minute draws the weather of the next minute.
+func (w *world) weather(u draws, minute int) {
+	name := func(what string) string { return fmt.Sprint("weather/", what, minute) }
+	if has(lateScheduler) {
+		w.schedulerIsLate(max(0, time.Duration((2*u(name("scheduler"))-1)*float64(5*time.Second))))
+	}
+	if nodes := w.nodes(); has(silentKubelets) && len(nodes) > 0 {
+		w.silence("")
+		if u(name("silent")) < 0.4 {
+			w.silence(chosen(u, name("whose"), nodes...).Name)
+		}
+	}
+	if claims := w.claims(); has(lostClaims) && len(claims) > 0 && u(name("lost")) < 0.2 {
+		w.lose(chosen(u, name("which"), claims...))
+	}
+}
+
+// calm ends the weather.
+func (w *world) calm() {
+	w.schedulerIsLate(0)
+	w.silence("")
+}
+
+// schedulerIsLate has kube-scheduler see nodes as they were so long ago.
+func (w *world) schedulerIsLate(by time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lateBy = by
+}
+
+// silence has the kubelet of a node say nothing, and all others speak.
+func (w *world) silence(node string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.silent = node
+}
+
+// lose removes a NodeClaim as a script does that strips finalizers.
+func (w *world) lose(c karpv1.NodeClaim) {
+	w.story.add("NodeClaim " + c.Name + " loses its finalizers and is deleted")
+	edit(w, &c, func(c *karpv1.NodeClaim) { c.Finalizers = nil })
+	w.delete(&c)
+}
+
+// heartbeats writes what silent kubelets look like, and that the others are ready.
+func (w *people) heartbeats(ctx context.Context, machines map[string]bool) {
+	w.mu.Lock()
+	silent := w.silent
+	w.mu.Unlock()
+	if silent == w.wasSilent {
+		return
+	}
+	for _, n := range w.nodes() {
+		if n.Name != silent && n.Name != w.wasSilent || !machines[n.Spec.ProviderID] || n.DeletionTimestamp != nil && n.Name != silent {
+			continue
+		}
+		before, status := n.DeepCopy(), corev1.ConditionTrue
+		if n.Name == silent {
+			status = corev1.ConditionUnknown
+		}
+		n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: status, LastTransitionTime: metav1.NewTime(time.Now())}}
+		_ = w.hand.Status().Patch(ctx, &n, client.MergeFrom(before))
+	}
+	w.wasSilent = silent
+}
+
+// troubled is the cloud in bad weather.
+type troubled struct {
+	cloud.Machines
+	u    draws
+	late *sync.WaitGroup // launches that are under way
+
+	mu    sync.Mutex
+	calls int
+}
+
+// throughWeather is how a controller reaches the cloud.
+func (w *world) throughWeather(u draws) func(cloud.Machines) cloud.Machines {
+	return func(m cloud.Machines) cloud.Machines { return &troubled{Machines: m, u: u, late: &w.everybody} }
+}
+
+func (t *troubled) draw(what string) float64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.calls++
+	return t.u(fmt.Sprint(what, t.calls))
+}
+
+// Launch takes its time; it may go on after its caller has lost patience.
+func (t *troubled) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.Machine, error) {
+	takes := time.Duration(0)
+	if has(slowLaunches) && t.draw("slow") < 0.3 {
+		takes = time.Duration(t.draw("takes") * float64(8*time.Second))
+	}
+	if has(lateLaunches) && t.draw("late") < 0.1 {
+		takes = 30*time.Second + time.Duration(t.draw("late for")*float64(60*time.Second))
+	}
+	if takes == 0 {
+		return t.Machines.Launch(ctx, r)
+	}
+	type answer struct {
+		machines []cloud.Machine
+		err      error
+	}
+	came := make(chan answer, 1)
+	t.late.Go(func() {
+		time.Sleep(takes)
+		m, err := t.Machines.Launch(context.WithoutCancel(ctx), r)
+		came <- answer{m, err}
+	})
+	select {
+	case a := <-came:
+		return a.machines, a.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// List may be empty, which EC2 does not say of itself.
+func (t *troubled) List(ctx context.Context, f cloud.Filter) ([]cloud.Machine, error) {
+	if has(silentKubelets) && t.draw("list") < 0.03 {
+		return nil, nil
+	}
+	return t.Machines.List(ctx, f)
+}
