@@ -44,6 +44,7 @@ SHUFFLE  ?=
 SEEDS    ?= 200
 FROM     ?= 0
 FUZZTIME ?= 20s
+FUZZLEAST := 1000
 
 ##@ Every day
 
@@ -163,11 +164,16 @@ mutate: ## switch off each rule of the core in turn, a story must notice; RUN=wo
 	@$(STATIC) go run ./internal/mutate $(if $(RUN),-run '$(RUN)')
 
 .PHONY: fuzz
-fuzz: ## run every fuzz target for FUZZTIME=20s
-	@grep -rEl --include='*_test.go' '^func Fuzz' $(filter-out lab,$(wildcard */)) | while read -r file; do \
+fuzz: ## run every fuzz target for FUZZTIME=20s; fewer than a thousand executions of one fail
+	@mkdir -p bin; grep -rEl --include='*_test.go' '^func Fuzz' $(filter-out lab,$(wildcard */)) | sort | while read -r file; do \
 	  for name in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\).*/\1/p' "$$file"); do \
-	    echo "fuzz: $$name in $$(dirname $$file)"; \
-	    $(STATIC) go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "./$$(dirname $$file)"; done; done
+	    target="$$name in $$(dirname $$file)"; \
+	    $(STATIC) go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "./$$(dirname $$file)" > bin/fuzz.log 2>&1 \
+	      || { cat bin/fuzz.log; echo "fuzz: FAILED $$target"; exit 1; }; \
+	    executions=$$(sed -n 's/^fuzz: elapsed: .*execs: \([0-9]*\).*/\1/p' bin/fuzz.log | tail -n 1); \
+	    [ "$${executions:-0}" -ge $(FUZZLEAST) ] || { cat bin/fuzz.log; \
+	      echo "fuzz: FAILED $$target: $${executions:-0} executions in $(FUZZTIME), want $(FUZZLEAST) at least"; exit 1; }; \
+	    echo "fuzz: ok $$target: $$executions executions"; done; done
 
 .PHONY: bench
 bench: bin/daemok ## Go benchmarks of the core, then daemok bench place
