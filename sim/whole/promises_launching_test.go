@@ -169,7 +169,7 @@ func (p *promises) room() (n int) {
 
 // orders looks at a NodeClaim that is created: pods need it, or it takes the place of others.
 func (p *promises) orders(c *karpv1.NodeClaim) {
-	if c.Annotations[api.MarkReplaces] != "" || c.Annotations[api.MarkTakes] != "" {
+	if !has(needless) || c.Annotations[api.MarkReplaces] != "" || c.Annotations[api.MarkTakes] != "" {
 		return
 	}
 	if _, most := p.wanted.lately(); p.room() >= most {

@@ -29,9 +29,10 @@ const (
 	slowLaunches   = "slow-launches"   // launches take seconds
 	lateLaunches   = "late-launches"   // launches run out of time and take effect later
 	lostClaims     = "lost-claims"     // NodeClaims vanish without their finalizers
+	needless       = "needless"        // not weather: NodeClaims that no pod needs are reported too
 )
 
-var weathers = flag.String("weather", strings.Join([]string{someLimits, lateScheduler, silentKubelets, slowLaunches}, ","), "what storms have beside calls that fail")
+var weathers = flag.String("weather", strings.Join([]string{someLimits, silentKubelets, slowLaunches}, ","), "what storms have beside calls that fail")
 
 func has(weather string) bool { return slices.Contains(strings.Split(*weathers, ","), weather) }
 
