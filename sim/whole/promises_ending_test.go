@@ -57,6 +57,11 @@ func (p *promises) endsRight(m *market.Machine) {
 	if m.Reason != byUs || node == nil {
 		return
 	}
+	for _, c := range p.claims {
+		if c.Status.ProviderID == node.Spec.ProviderID && !condition.IsTrue(c, karpv1.ClaimRegistered) && !has(unregistered) {
+			return
+		}
+	}
 	p.carries(node, m.EndsAt, "instance "+m.ID+" was terminated")
 }
 

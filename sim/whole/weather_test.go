@@ -29,10 +29,11 @@ const (
 	slowLaunches   = "slow-launches"   // launches take seconds
 	lateLaunches   = "late-launches"   // launches run out of time and take effect later
 	lostClaims     = "lost-claims"     // NodeClaims vanish without their finalizers
+	unregistered   = "unregistered"    // not weather: nodes are looked at whose NodeClaims do not say Registered yet
 	needless       = "needless"        // not weather: NodeClaims that no pod needs are reported too
 )
 
-var weathers = flag.String("weather", strings.Join([]string{someLimits, silentKubelets, slowLaunches}, ","), "what storms have beside calls that fail")
+var weathers = flag.String("weather", strings.Join([]string{someLimits, slowLaunches}, ","), "what storms have beside calls that fail")
 
 func has(weather string) bool { return slices.Contains(strings.Split(*weathers, ","), weather) }
 
