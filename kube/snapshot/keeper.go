@@ -101,6 +101,7 @@ type podEntry struct {
 	ended     bool                 // succeeded or failed: holds nothing any more
 	nominated string
 	promised  time.Time // first seen with that node
+	saved     bool      // taken from a saved snapshot, which says where it counts
 	up        bool      // it is ready
 	starting  bool      // it is not, and has not been before
 	keeps     keeping

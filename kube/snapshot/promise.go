@@ -25,10 +25,10 @@ func (e *podEntry) promisedAt(before *podEntry, now time.Time) {
 }
 
 // isPromised reports whether the promise of the node counts: it stays, and the pod has not had it for long,
-// or others end there.
+// or others end there. That of a saved snapshot always does.
 func (e *podEntry) isPromised(n *cluster.Node, now time.Time) bool {
-	if n.Deleting {
-		return false
+	if e.saved || n.Deleting {
+		return e.saved
 	}
 	ends := func(p cluster.Pod) bool { return p.Ending }
 	return now.Sub(e.promised) < promiseFor || slices.ContainsFunc(n.Pods, ends)
