@@ -68,7 +68,7 @@ func (s NodeClasses) Class(ctx context.Context, ref karpv1.NodeClassReference) (
 		return claim.Class{}, fmt.Errorf("read class %s: %w", id, err)
 	}
 	if why := class.WhyNot(c); why != "" {
-		return claim.Class{}, &claim.NotReadyError{ClassID: id, Why: why}
+		return claim.Class{}, &claim.NotReadyError{ClassID: id, Why: why, Passes: class.IsUndecided(c)}
 	}
 	return known(c)
 }

@@ -126,6 +126,25 @@ func TestClaimsWithoutMachineAreGivenUpOnceThatIsCertain(t *testing.T) {
 	}
 }
 
+// TestAClaimWaitsForAClassThatIsBeingLookedAt: both may have been applied together. The
+// claim stays, says why it waits, and is launched for once the class is ready; it goes
+// only where it is known that the class cannot be used.
+func TestAClaimWaitsForAClassThatIsBeingLookedAt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, s := storeWith("a"), newShop()
+		s.closed = &NotReadyError{ClassID: "EC2NodeClass/c", Why: "it was not looked at yet", Passes: true}
+		launch(t, store, s, nil, time.Minute)
+		if !kept(t, store) || len(s.requests) > 0 {
+			t.Fatalf("claim kept: %v, asked for %+v; want it kept without a launch", kept(t, store), s.requests)
+		}
+		s.closed = nil
+		launch(t, store, s, nil, time.Minute)
+		if got := owners(t, store); got != "a=i-000" {
+			t.Errorf("claims have %q, want the instance", got)
+		}
+	})
+}
+
 // TestALateClaimIsGivenUpInTime: the pause between tries has grown to a minute
 // by then.
 func TestALateClaimIsGivenUpInTime(t *testing.T) {

@@ -123,7 +123,7 @@ func (o *Outcomes) NotToBeHad(ctx context.Context, c *karpv1.NodeClaim, why erro
 	reason, label := "InsufficientCapacityError", "insufficient_capacity"
 	var notReady *NotReadyError
 	if errors.As(why, &notReady) {
-		reason, label = "NodeClassNotReady", "nodeclass_not_ready"
+		reason, label = reasonNotReady, "nodeclass_not_ready"
 	}
 	o.Events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Warning: true, Reason: reason,
 		Message: fmt.Sprintf("NodeClaim %s: %v", c.Name, why)})
@@ -145,6 +145,9 @@ func (o *Outcomes) TooLate(ctx context.Context, c *karpv1.NodeClaim) error {
 	countDisrupted(o.Metrics, c, labelTooLate)
 	return nil
 }
+
+// reasonNotReady is why nothing is launched for a claim whose class is not ready.
+const reasonNotReady = "NodeClassNotReady"
 
 // labelWithdrawn is how a claim that nobody needs any more is counted.
 const labelWithdrawn = "withdrawn"
@@ -225,6 +228,8 @@ func (o *Outcomes) Failed(ctx context.Context, c *karpv1.NodeClaim, why error) e
 		reason = karpv1.ReasonRequestLimitExceeded
 	} else if _, ok := errors.AsType[*cloud.InternalError](why); ok {
 		reason = karpv1.ReasonInternalError
+	} else if _, ok := errors.AsType[*NotReadyError](why); ok {
+		reason = reasonNotReady
 	}
 	text := o.inItsWords(ctx, c, why)
 	before := c.DeepCopy()

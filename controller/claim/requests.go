@@ -25,7 +25,10 @@ type Class struct {
 }
 
 // NotReadyError says that a claim's class cannot be used now.
-type NotReadyError struct{ ClassID, Why string }
+type NotReadyError struct {
+	ClassID, Why string
+	Passes       bool // it is not known yet whether the class is ready: the claim waits
+}
 
 func (e *NotReadyError) Error() string { return fmt.Sprintf("%s is not ready: %s", e.ClassID, e.Why) }
 
@@ -222,8 +225,8 @@ func bootTaints(c *karpv1.NodeClaim) []cloud.Taint {
 // for a new plan.
 func hopeless(err error) bool {
 	var short *cloud.NoCapacityError
-	var notReady *NotReadyError
-	return errors.As(err, &short) || errors.As(err, &notReady)
+	notReady, unready := errors.AsType[*NotReadyError](err)
+	return errors.As(err, &short) || unready && !notReady.Passes
 }
 
 // kindOf finds the kind and offer that a machine was bought as.

@@ -31,6 +31,13 @@ func WhyNot(c *Subject) string {
 	return fmt.Sprintf("%s: %s", reason, message)
 }
 
+// IsUndecided reports whether nobody knows yet whether machines may be launched from a
+// class that may not be used now: it is new, or was changed, or is being looked up.
+func IsUndecided(c *Subject) bool {
+	ready := condition.Get(c, awsv1.ClassReady)
+	return c.GetDeletionTimestamp() == nil && (ready == nil || ready.Status != metav1.ConditionFalse)
+}
+
 // Cause finds what keeps a class from being ready: the first of the conditions
 // that its Ready sums up which says something itself.
 func Cause(c *Subject, ready *metav1.Condition) (reason, message string) {

@@ -8,6 +8,20 @@ import (
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 )
 
+// A claim waits for a class of which it is not known yet whether it can be used.
+func TestAClassIsUndecidedUntilReadySaysNo(t *testing.T) {
+	for status, want := range map[metav1.ConditionStatus]bool{"": true, metav1.ConditionUnknown: true, metav1.ConditionFalse: false} {
+		c := class()
+		c.Status.Conditions = nil
+		if status != "" {
+			c.Status.Conditions = []metav1.Condition{{Type: awsv1.ClassReady, Status: status, Reason: "x", Message: "x"}}
+		}
+		if got := IsUndecided(subject(c)); got != want {
+			t.Errorf("with Ready %q: %v, want %v", status, got, want)
+		}
+	}
+}
+
 // What users of a class hear is why it is not ready, not that it is not.
 func TestCauseOfClassNotReady(t *testing.T) {
 	ready := metav1.Condition{Type: awsv1.ClassReady, Status: metav1.ConditionFalse, Reason: "UnhealthyDependents", Message: "SubnetsReady=False"}
