@@ -145,6 +145,9 @@ func (d *departure) String() string {
 	case d.keeps != "":
 		text += fmt.Sprintf("; node %s stays: %s", d.first, d.keeps)
 	}
+	if d.Lasts > 0 && d.keeps == "" && d.Left+d.Going > 0 {
+		text += fmt.Sprintf("; about %s left", d.Lasts.Round(time.Minute))
+	}
 	if d.others > 0 {
 		text += fmt.Sprintf("; others that stay: %d", d.others)
 	}
