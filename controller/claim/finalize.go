@@ -52,10 +52,8 @@ func (r *Reconciler) finalize(ctx context.Context, c *karpv1.NodeClaim) (time.Du
 	case heir != nil:
 		return lookFirst, nil // the node is the claim's until it is the heir's
 	}
-	if condition.IsTrue(c, karpv1.ClaimRegistered) {
-		if left, err := r.deleteNodes(ctx, c); err != nil || left > 0 {
-			return 0, err
-		}
+	if left, err := r.deleteNodes(ctx, c); err != nil || left > 0 {
+		return 0, err
 	}
 	gone, err := r.giveBack(ctx, c)
 	if err != nil {
@@ -119,13 +117,20 @@ func (r *Reconciler) setDeadline(ctx context.Context, c *karpv1.NodeClaim) error
 	return nil
 }
 
-// deleteNodes asks for the claim's nodes to go and counts those still there.
+// deleteNodes asks for the claim's nodes to go and counts those still there. A node that
+// was made ready for pods, which our finalizer on it tells, has to be drained even where
+// the claim does not say Registered: that is written later, and may not have been.
 func (r *Reconciler) deleteNodes(ctx context.Context, c *karpv1.NodeClaim) (left int, err error) {
 	nodes, err := r.nodesOf(ctx, c)
 	if err != nil {
 		return 0, err
 	}
+	registered := condition.IsTrue(c, karpv1.ClaimRegistered)
 	for i := range nodes {
+		if !registered && !controllerutil.ContainsFinalizer(&nodes[i], api.FinalizerTermination) {
+			continue // it takes no pods yet
+		}
+		left++
 		if nodes[i].DeletionTimestamp != nil {
 			continue
 		}
@@ -134,7 +139,7 @@ func (r *Reconciler) deleteNodes(ctx context.Context, c *karpv1.NodeClaim) (left
 			return 0, fmt.Errorf("delete node %s of claim %s: %w", nodes[i].Name, c.Name, err)
 		}
 	}
-	return len(nodes), nil
+	return left, nil
 }
 
 // giveBack ends the machine, once, and from then on reports whether it is gone.

@@ -178,6 +178,41 @@ func (l late) List(ctx context.Context, list client.ObjectList, options ...clien
 	return l.Client.List(ctx, list, options...)
 }
 
+// A spot machine is taken back in the moment in which its node was made ready for pods
+// and the claim does not say so yet: its pods leave by eviction all the same.
+func TestANodeThatTakesPodsIsDrainedWhateverTheClaimSays(t *testing.T) {
+	for name, tt := range map[string]struct {
+		finalizers []string
+		drained    bool
+	}{
+		"made ready for pods": {[]string{api.FinalizerTermination}, true},
+		"not looked at yet":   {nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			machine := &ending{after: time.Minute}
+			r := deleted(t, machine)
+			c := &karpv1.NodeClaim{}
+			if err := r.Store.Get(t.Context(), client.ObjectKey{Name: "a"}, c); err != nil {
+				t.Fatal(err)
+			}
+			node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Finalizers: tt.finalizers}, Spec: corev1.NodeSpec{ProviderID: c.Status.ProviderID}}
+			if err := r.Store.Create(t.Context(), node); err != nil {
+				t.Fatal(err)
+			}
+			r.Store = late{r.Store, []corev1.Node{*node}}
+			if _, err := r.finalize(t.Context(), c); err != nil {
+				t.Fatal(err)
+			}
+			if err := r.Store.Get(t.Context(), client.ObjectKey{Name: "n"}, node); err != nil {
+				t.Fatal(err)
+			}
+			if leaves := node.DeletionTimestamp != nil; leaves != tt.drained || (machine.ends == 0) != tt.drained {
+				t.Errorf("the node leaves: %v, the instance was terminated %d times; want it drained first: %v", leaves, machine.ends, tt.drained)
+			}
+		})
+	}
+}
+
 // The node of a deleted claim is gone and its address, and so its name, is another
 // instance's by now, which a cache that is behind does not know.
 func TestANodeThatHasTheNameByNowStays(t *testing.T) {
