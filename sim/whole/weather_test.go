@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud"
@@ -33,7 +34,7 @@ const (
 	needless       = "needless"        // not weather: NodeClaims that no pod needs are reported too
 )
 
-var weathers = flag.String("weather", strings.Join([]string{someLimits, slowLaunches}, ","), "what storms have beside calls that fail")
+var weathers = flag.String("weather", strings.Join([]string{someLimits, slowLaunches, templateLabels, silentKubelets, unregistered}, ","), "what storms have beside calls that fail")
 
 func has(weather string) bool { return slices.Contains(strings.Split(*weathers, ","), weather) }
 
@@ -99,8 +100,12 @@ func (w *world) silence(node string) {
 // lose removes a NodeClaim as a script does that strips finalizers.
 func (w *world) lose(c karpv1.NodeClaim) {
 	w.story.add("NodeClaim " + c.Name + " loses its finalizers and is deleted")
-	edit(w, &c, func(c *karpv1.NodeClaim) { c.Finalizers = nil })
-	w.delete(&c)
+	strip := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
+	for _, err := range []error{w.hand.Patch(context.Background(), &c, strip), w.hand.Delete(context.Background(), &c)} {
+		if client.IgnoreNotFound(err) != nil { // it may have gone by itself
+			w.t.Fatal(err)
+		}
+	}
 }
 
 // heartbeats writes what silent kubelets look like, and that the others are ready.
