@@ -43,6 +43,9 @@ func (r *Reconciler) standIn(ctx context.Context, d *departure, p *corev1.Pod) (
 		return "", err
 	}
 	s, err := r.Surges.Of(ctx, w.kind, w.Object)
+	if apierrors.IsForbidden(err) {
+		return r.skipSurge(w, p, "the controller has no right to: "+err.Error())
+	}
 	if err != nil {
 		return "", err
 	}
@@ -87,6 +90,11 @@ func (r *Reconciler) beginSurge(ctx context.Context, d *departure, w *workload, 
 	case why == "":
 		return awaitsSecond, nil
 	}
+	return r.skipSurge(w, p, why)
+}
+
+// skipSurge has a pod go without a second replica.
+func (r *Reconciler) skipSurge(w *workload, p *corev1.Pod, why string) (string, error) {
 	r.reportSurge(w, true, "SurgeSkipped", fmt.Sprintf("no second replica before pod %s goes: %s", p.Name, why))
 	return "", nil
 }
@@ -112,6 +120,9 @@ func (r *Reconciler) TakeBack(ctx context.Context) (time.Duration, error) {
 		return recheckDrain, nil
 	}
 	found, err := r.Surges.All(ctx)
+	if apierrors.IsForbidden(err) {
+		return recheckDrain, nil // then none was begun either
+	}
 	if err != nil || len(found) > 0 {
 		r.expectSurges() // until none is found
 	}
@@ -158,7 +169,12 @@ func (r *Reconciler) takeBack(ctx context.Context, s surge.Record) error {
 		return err
 	}
 	if w.replicas() == surged {
-		if err := r.scale(ctx, w, 1); err != nil {
+		err := r.scale(ctx, w, 1)
+		if apierrors.IsForbidden(err) { // the right was taken away: later drains must not wait for it
+			r.reportSurge(w, true, "SurgeStays", "it keeps two replicas: the controller has no right to: "+err.Error())
+			return r.Surges.Remove(ctx, s)
+		}
+		if err != nil {
 			return client.IgnoreNotFound(err)
 		}
 	}
@@ -202,7 +218,10 @@ func (r *Reconciler) settle(ctx context.Context, p *corev1.Pod) error {
 		return err
 	}
 	s, err := r.Surges.Of(ctx, w.kind, w.Object)
-	if err != nil || s == nil || s.PodUID != p.UID {
+	if apierrors.IsForbidden(err) || err == nil && (s == nil || s.PodUID != p.UID) {
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	return r.takeBack(ctx, *s)

@@ -218,6 +218,14 @@ func TestWorkloadsThatMustNotSurgeDoNot(t *testing.T) {
 				return nil, nil
 			}
 		}, "the controller has no right to"},
+		"the controller may not read what it recorded": {nil, func(w *town) {
+			w.fault = func(c storetest.Call) (error, error) {
+				if c.Kind == "ConfigMap" {
+					return forbidden, nil
+				}
+				return nil, nil
+			}
+		}, "the controller has no right to"},
 		"the controller may not look for autoscalers": {nil, func(w *town) {
 			w.fault = func(c storetest.Call) (error, error) {
 				if c.Kind == "HorizontalPodAutoscalerList" {

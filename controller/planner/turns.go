@@ -10,7 +10,7 @@ import (
 // turns is the plans that follow each other at once while pods wait that are too
 // many for one.
 type turns struct {
-	done     map[string]bool // pods that plans of this sequence were made for, by UID
+	done     map[string]bool // pods that plans of this sequence were made for, by UID, and whether they have a place on what is there
 	unplaced []plan.Unplaced // those of them that found no place
 }
 
@@ -30,7 +30,12 @@ func (t *turns) note(s *cluster.Snapshot, x drafted) plan.Plan {
 		t.done = map[string]bool{}
 	}
 	for i := range x.part.Snapshot.Waiting {
-		t.done[x.part.Snapshot.Waiting[i].UID] = true
+		t.done[x.part.Snapshot.Waiting[i].UID] = false
+	}
+	for _, p := range x.plan.Placements {
+		if p.On != plan.OnLaunch && p.Pod.Node == "" {
+			t.done[p.Pod.UID] = true
+		}
 	}
 	t.unplaced = out.Unplaced
 	return out

@@ -28,8 +28,9 @@ type Part struct {
 }
 
 // Next returns the pods of the next plan. Done are those that plans before it were
-// made for, by UID; none: it is the first. What is done is left out unless machines
-// are on order for it, whose room it takes.
+// made for, by UID, and whether these have a place on what is there; none: it is the
+// first. What is done is left out unless it takes such a place, which is its own until
+// the last plan, or machines are on order for it.
 //
 // Small lots of pods come first, and each namespace has the same share of the effort.
 // A lot that is too much for it waits until the first plan is made. Of pods with
@@ -41,7 +42,8 @@ func Next(s *cluster.Snapshot, done map[string]bool, effort int64) Part {
 	ordered := withOrder(s)
 	var open []cluster.Pod
 	for i := range s.Waiting {
-		if p := &s.Waiting[i]; !ordered[p.UID] && !done[p.UID] {
+		p := &s.Waiting[i]
+		if _, planned := done[p.UID]; !planned && !ordered[p.UID] {
 			open = append(open, *p)
 		}
 	}
@@ -62,7 +64,7 @@ func Next(s *cluster.Snapshot, done map[string]bool, effort int64) Part {
 	out := *s
 	out.Waiting = nil
 	for i := range s.Waiting {
-		if uid := s.Waiting[i].UID; ordered[uid] || now[uid] {
+		if uid := s.Waiting[i].UID; ordered[uid] || now[uid] || done[uid] {
 			out.Waiting = append(out.Waiting, s.Waiting[i])
 		}
 	}

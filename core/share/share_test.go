@@ -39,7 +39,7 @@ func (w *world) plans(effort int64) (out []string) {
 		part := share.Next(&w.Snapshot, done, effort)
 		counts := map[string]int{}
 		for _, p := range part.Snapshot.Waiting {
-			done[p.UID] = true
+			done[p.UID] = false
 			app, _ := p.Shape.Labels.Get("app")
 			counts[app]++
 		}
@@ -96,5 +96,23 @@ func TestPodsWithAnOrderAreInEveryPlan(t *testing.T) {
 	w.Machines = []cluster.Machine{{Claim: "c", BoughtFor: w.Waiting[:3]}}
 	if got, want := strings.Join(w.plans(100), "; "), "greedy 13; greedy 5"; got != want {
 		t.Errorf("plans are of %s; want %s", got, want)
+	}
+}
+
+// Pods that an earlier plan placed on nodes that are there are in every plan: else the
+// last one would take those nodes for empty.
+func TestPodsThatHaveAPlaceAreInEveryPlan(t *testing.T) {
+	var w world
+	w.add("a", "greedy", 15, 0, "")
+	first := share.Next(&w.Snapshot, nil, 100).Snapshot.Waiting
+	done := map[string]bool{}
+	for i, p := range first {
+		done[p.UID] = i == 0 // the first has a place on a node
+	}
+	second := share.Next(&w.Snapshot, done, 100).Snapshot.Waiting
+	for i, p := range first {
+		if has := slices.ContainsFunc(second, func(o cluster.Pod) bool { return o.UID == p.UID }); has != (i == 0) {
+			t.Errorf("pod %d of the first plan is in the second: %v", i, has)
+		}
 	}
 }

@@ -25,6 +25,9 @@ const (
 	// relistEvery is how long watches may take to show what was listed before all is listed again:
 	// what came and went meanwhile is never shown.
 	relistEvery = 5 * time.Second
+	// relistMost is how long that may become where it does not suffice: the watches of a
+	// large cluster may be later than that while everything starts.
+	relistMost = 2 * time.Minute
 	// compareEvery is how often what they have shown is compared with it.
 	compareEvery = 50 * time.Millisecond
 	// podsPerPage is how many pods are listed at once, with their metadata alone.
@@ -50,10 +53,24 @@ type sight struct {
 // noting hands on to a handler, and then notes what it was told.
 func (s *sight) noting(kind string, h toolscache.ResourceEventHandler) toolscache.ResourceEventHandler {
 	return toolscache.ResourceEventHandlerDetailedFuncs{
-		AddFunc:    func(o any, first bool) { h.OnAdd(o, first); s.saw(kind, o, false) },
-		UpdateFunc: func(before, o any) { h.OnUpdate(before, o); s.saw(kind, o, false) },
+		AddFunc: func(o any, first bool) { h.OnAdd(o, first); s.saw(kind, o, false) },
+		UpdateFunc: func(before, o any) {
+			h.OnUpdate(before, o)
+			if isAnother(before, o) {
+				s.saw(kind, before, true)
+			}
+			s.saw(kind, o, false)
+		},
 		DeleteFunc: func(o any) { h.OnDelete(o); s.saw(kind, o, true) },
 	}
+}
+
+// isAnother reports whether an update is the end of one object and the beginning of
+// another of the same name, both of which came while the watch was broken.
+func isAnother(before, after any) bool {
+	b, is := before.(client.Object)
+	a, too := after.(client.Object)
+	return is && too && a.GetUID() != b.GetUID()
 }
 
 func (s *sight) saw(kind string, what any, gone bool) {
@@ -135,14 +152,14 @@ func (s *sight) behind(l *listed) (n int) {
 // launched for its sake would be launched again. late is told, every few seconds, what is missing; an
 // error is that of reading, or of ctx.
 func (k *Keeper) CatchUp(ctx context.Context, live client.Reader, late func(what string)) error {
-	for {
+	for wait := relistEvery; ; wait = min(2*wait, relistMost) {
 		k.sight.begin()
 		all, err := listAll(ctx, live)
 		if err != nil {
 			return err
 		}
 		missing := ""
-		for end := time.Now().Add(relistEvery); time.Now().Before(end); {
+		for end := time.Now().Add(wait); time.Now().Before(end); {
 			if missing = k.sight.compare(all); missing == "" {
 				k.sight.end()
 				return nil

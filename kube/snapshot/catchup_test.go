@@ -9,7 +9,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
@@ -87,5 +89,20 @@ func TestWatchesCatchUp(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// A watch that was broken shows that an object was deleted and another made under its name
+// as one update. The one that is gone is not waited for.
+func TestAnObjectThatTookTheNameOfAnotherIsCaughtUpWith(t *testing.T) {
+	s := sight{}
+	h := s.noting(sightNodes, toolscache.ResourceEventHandlerFuncs{})
+	was, is := node("n"), node("n")
+	was.UID, was.ResourceVersion, is.UID, is.ResourceVersion = "1", "5", "2", "9"
+	h.OnAdd(was, true)
+	h.OnUpdate(was, is)
+	s.begin()
+	if n := s.behind(&listed{kind: sightNodes, at: 10, objects: map[types.UID]uint64{"2": 9}}); n != 0 {
+		t.Errorf("the watch is said to be %d nodes behind, want that it shows what there is", n)
 	}
 }

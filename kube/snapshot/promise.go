@@ -30,6 +30,8 @@ func (e *podEntry) isPromised(n *cluster.Node, now time.Time) bool {
 	if e.saved || n.Deleting {
 		return e.saved
 	}
-	ends := func(p cluster.Pod) bool { return p.Ending }
+	ends := func(p cluster.Pod) bool { // to make room: the scheduler evicts what is less important alone
+		return p.Ending && p.Shape.Priority < e.subject.shape.Priority
+	}
 	return now.Sub(e.promised) < promiseFor || slices.ContainsFunc(n.Pods, ends)
 }

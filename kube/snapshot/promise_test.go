@@ -40,7 +40,7 @@ func TestAPromiseOfANodeDoesNotHideAPodForEver(t *testing.T) {
 			if tt.victim {
 				k.PodSeen(pod("victim", "1", "n", func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: start} }), false)
 			}
-			promised := pod("p", "1", "", func(p *corev1.Pod) { p.Status.NominatedNodeName = "n" })
+			promised := pod("p", "1", "", func(p *corev1.Pod) { p.Status.NominatedNodeName, p.Spec.Priority = "n", new(int32(7)) })
 			k.PodSeen(promised, false)
 			now = start.Add(tt.after)
 			again := promised.DeepCopy() // another change does not make the promise new
