@@ -51,7 +51,7 @@ func (d *demand) lately() (least, most int) {
 // isSlot reports whether the pod is one of those of a whole core that slots are counted
 // for.
 func isSlot(p *corev1.Pod) bool {
-	return p.Spec.Containers[0].Resources.Requests.Cpu().MilliValue() == 1000
+	return len(p.Spec.Containers) == 1 && p.Spec.Containers[0].Resources.Requests.Cpu().MilliValue() == 1000
 }
 
 // slots is how many pods of a whole core a node of the instance type has room for.
