@@ -14,7 +14,9 @@ import (
 
 // mismatch is the error of an image whose nodes would not read the user data of the class's
 // family, and so never join: by its name where that tells, else by what nodes of it report.
-// With the class's own nodes there, or user data of the user's that starts them, they do.
+// With the class's own nodes there, or user data of the user's that starts them, they do;
+// where the name does not tell, nodes count that the class launched before it was edited:
+// what an operating system reports says too little of an image of the user's own.
 func (r *Reconciler) mismatch(ctx context.Context, c *Subject, images []nodeclass.Image) error {
 	family := c.Spec.EffectiveFamily()
 	if family == nodeclass.Custom {
@@ -30,6 +32,9 @@ func (r *Reconciler) mismatch(ctx context.Context, c *Subject, images []nodeclas
 			joined = r.seenFamilies(ctx, c)
 		}
 		seen := joined[image.ID]
+		if is == "" && seen.before {
+			continue
+		}
 		if is == "" {
 			is = seen.family
 		}
@@ -56,6 +61,7 @@ func (c *Subject) waysOfFamily(family, is nodeclass.Family) string {
 type seenFamily struct {
 	family nodeclass.Family
 	own    bool // a node of the class as it is has joined
+	before bool // a node of the class has joined, as it is or was
 }
 
 // seenFamilies are the families that nodes report, by image.
@@ -75,8 +81,9 @@ func (r *Reconciler) seenFamilies(ctx context.Context, c *Subject) map[string]se
 			seen.family = family
 		}
 		ref := claim.Spec.NodeClassRef
-		seen.own = seen.own || ref.Group == c.Kind.Group && ref.Kind == c.Kind.Name && ref.Name == c.GetName() &&
-			claim.Annotations[api.AnnotationNodeClassHash] == c.GetAnnotations()[api.AnnotationNodeClassHash]
+		ours := ref.Group == c.Kind.Group && ref.Kind == c.Kind.Name && ref.Name == c.GetName()
+		seen.before = seen.before || ours
+		seen.own = seen.own || ours && claim.Annotations[api.AnnotationNodeClassHash] == c.GetAnnotations()[api.AnnotationNodeClassHash]
 		out[claim.Status.ImageID] = seen
 	}
 	return out

@@ -33,6 +33,12 @@ func running(class, os string) []client.Object {
 	return objects
 }
 
+// edited has the class of a node be edited since.
+func edited(objects []client.Object) []client.Object {
+	objects[1].SetAnnotations(map[string]string{api.AnnotationNodeClassHash: "an earlier one"})
+	return objects
+}
+
 // Nodes of an image that does not read what is written for the class's family never join:
 // the class is not ready, and says what to do. An image of which nothing is known, and one
 // whose nodes have joined, are left to the user.
@@ -44,19 +50,21 @@ func TestAFamilyAndAnImageBelongTogether(t *testing.T) {
 		nodes                   []client.Object
 		want                    string // what AMIsReady says; empty: the class is ready
 	}{
-		"AL2 and an image of AL2023":           {"AL2", imageAL2023, "", nil, "ami-1 (" + imageAL2023 + "), which is of the family AL2023, and spec.amiFamily is AL2: its nodes would not understand their user data and never join: select images of AL2, or write AL2023 there"},
-		"AL2023 and an image of AL2":           {"AL2023", imageAL2, "", nil, "of the family AL2, and spec.amiFamily is AL2023"},
-		"AL2023 and Bottlerocket":              {"AL2023", imageBottlerocket, "", nil, "of the family Bottlerocket"},
-		"Bottlerocket and Windows":             {"Bottlerocket", "Windows_Server-2022-English-Core-EKS_Optimized-1.32-2025.01.01", "", nil, "of the family Windows2022"},
-		"AL2 and AL2":                          {"AL2", imageAL2, "", nil, ""},
-		"AL2 and Ubuntu, which read the same":  {"AL2", imageUbuntu, "", nil, ""},
-		"AL2023 and AL2023":                    {"AL2023", imageAL2023, "", nil, ""},
-		"Custom and any":                       {"Custom", imageBottlerocket, "", nil, ""},
-		"an image of the user's own":           {"AL2", "golden", "", nil, ""},
-		"one that other nodes show to be none": {"AL2", "golden", "", running("other", "Amazon Linux 2023.9.20250929"), "ami-1 (golden), which is of the family AL2023"},
-		"one that other nodes show to be one":  {"AL2023", "golden", "", running("other", "Amazon Linux 2023.9.20250929"), ""},
-		"one whose own nodes have joined":      {"AL2", imageAL2023, "", running("main", "Amazon Linux 2023.9.20250929"), ""},
-		"user data of the user's that joins":   {"AL2", imageAL2023, mime, nil, ""},
+		"AL2 and an image of AL2023":                                  {"AL2", imageAL2023, "", nil, "ami-1 (" + imageAL2023 + "), which is of the family AL2023, and spec.amiFamily is AL2: its nodes would not understand their user data and never join: select images of AL2, or write AL2023 there"},
+		"AL2023 and an image of AL2":                                  {"AL2023", imageAL2, "", nil, "of the family AL2, and spec.amiFamily is AL2023"},
+		"AL2023 and Bottlerocket":                                     {"AL2023", imageBottlerocket, "", nil, "of the family Bottlerocket"},
+		"Bottlerocket and Windows":                                    {"Bottlerocket", "Windows_Server-2022-English-Core-EKS_Optimized-1.32-2025.01.01", "", nil, "of the family Windows2022"},
+		"AL2 and AL2":                                                 {"AL2", imageAL2, "", nil, ""},
+		"AL2 and Ubuntu, which read the same":                         {"AL2", imageUbuntu, "", nil, ""},
+		"AL2023 and AL2023":                                           {"AL2023", imageAL2023, "", nil, ""},
+		"Custom and any":                                              {"Custom", imageBottlerocket, "", nil, ""},
+		"an image of the user's own":                                  {"AL2", "golden", "", nil, ""},
+		"one that other nodes show to be none":                        {"AL2", "golden", "", running("other", "Amazon Linux 2023.9.20250929"), "ami-1 (golden), which is of the family AL2023"},
+		"one that other nodes show to be one":                         {"AL2023", "golden", "", running("other", "Amazon Linux 2023.9.20250929"), ""},
+		"one whose own nodes have joined":                             {"AL2", imageAL2023, "", running("main", "Amazon Linux 2023.9.20250929"), ""},
+		"one of the user's own whose nodes had joined before an edit": {"AL2023", "golden", "", edited(running("main", "Ubuntu 22.04.5 LTS")), ""},
+		"a published one whose nodes joined before an edit":           {"AL2", imageAL2023, "", edited(running("main", "Amazon Linux 2023.9.20250929")), "of the family AL2023"},
+		"user data of the user's that joins":                          {"AL2", imageAL2023, mime, nil, ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -47,8 +47,15 @@ type orphan struct {
 // standing reports whether pods may run on the instance, so that a mistake would cost
 // more than money.
 func (o orphan) standing(now time.Time) bool {
-	return o.node != nil || now.Sub(o.LaunchedAt) >= bootsFor
+	if o.node != nil {
+		return !translate.HasTaint(o.node, api.TaintUnregistered) // which keeps pods off until it has registered
+	}
+	return now.Sub(o.LaunchedAt) >= bootsFor
 }
+
+// leaves reports whether the node is being deleted, which cannot be taken back: its
+// drain goes on, and ends the instance.
+func (o orphan) leaves() bool { return o.node != nil && o.node.DeletionTimestamp != nil }
 
 // isSilent reports whether the node has not been heard of for long.
 func (o orphan) isSilent(now time.Time) bool {
@@ -72,12 +79,12 @@ func (c *Collector) endAll(ctx context.Context, orphans []orphan, of int) error 
 		}
 	}
 	held, err := c.holds(ctx, len(standing), of)
-	c.Metrics.OrphansHeld.Set(0)
+	count := 0
 	if held {
-		c.Metrics.OrphansHeld.Set(float64(len(standing)))
-		c.sayHeld(standing, of)
+		count = c.sayHeld(standing, of)
 		orphans = slices.DeleteFunc(orphans, func(o orphan) bool { return o.standing(now) })
 	}
+	c.Metrics.OrphansHeld.Set(float64(count))
 	errs := make([]error, len(orphans))
 	var calls errgroup.Group
 	calls.SetLimit(callsMax)
@@ -116,12 +123,18 @@ func (c *Collector) holds(ctx context.Context, orphans, of int) (bool, error) {
 	return orphans > n, nil
 }
 
-// sayHeld says what the breaker holds, and the ways out.
-func (c *Collector) sayHeld(standing []orphan, of int) {
-	way := fmt.Sprintf("to keep their nodes run daemok adopt --yes; to have them drained and terminated: kubectl -n %s create configmap %s --from-literal=%s=%d",
+// sayHeld says what the breaker holds, and the ways out. It returns how many these are.
+func (c *Collector) sayHeld(standing []orphan, of int) int {
+	stay := slices.DeleteFunc(slices.Clone(standing), orphan.leaves)
+	if len(stay) == 0 {
+		return 0
+	}
+	way := fmt.Sprintf("to keep their nodes run daemok adopt --yes; to have them drained and terminated: "+
+		"kubectl -n %s create configmap %s --from-literal=%s=%d --dry-run=client -o yaml | kubectl apply -f -",
 		c.Namespace, api.ConfigMapOrphans, api.OrphansTerminate, len(standing))
-	text := fmt.Sprintf("%d of %d instances have no NodeClaim all at once, and are not terminated: were NodeClaims deleted by mistake, or is this a restored etcd? %s", len(standing), of, way)
-	for _, o := range standing {
+	text := fmt.Sprintf("%d of %d instances have no NodeClaim all at once, and %d whose nodes are not being deleted are not terminated: "+
+		"were NodeClaims deleted by mistake, or is this a restored etcd? %s", len(standing), of, len(stay), way)
+	for _, o := range stay {
 		if o.node != nil {
 			c.Events.Publish(observe.Event{About: o.node, Key: "Node/" + o.node.Name, Warning: true, Reason: "OrphanHeld", Message: text, Topic: "orphans", DedupeFor: sayAgain})
 		}
@@ -129,11 +142,12 @@ func (c *Collector) sayHeld(standing []orphan, of int) {
 	if now := c.Now(); now.Sub(c.saidHeldAt) >= sayAgain {
 		c.saidHeldAt = now
 		ids := make([]string, 0, orphansMax)
-		for _, o := range standing[:min(len(standing), orphansMax)] {
+		for _, o := range stay[:min(len(stay), orphansMax)] {
 			ids = append(ids, o.ID)
 		}
-		c.Log.Error("instances without NodeClaim are held", "orphans", len(standing), "instances", of, "first", ids, "message", way)
+		c.Log.Error("instances without NodeClaim are held", "orphans", len(stay), "instances", of, "first", ids, "message", way)
 	}
+	return len(stay)
 }
 
 // end lets an orphan go: by way of deleting its node, whose drain heeds PDBs and

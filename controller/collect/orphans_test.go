@@ -10,8 +10,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/observe"
 	"github.com/daemok/daemok/observe/observetest"
 )
@@ -107,6 +109,60 @@ func TestInstancesWhoseClaimsAreLostOneByOneAreHeld(t *testing.T) {
 	}
 	if nodes, ended := p.drained(); nodes != orphansMax || ended > 0 {
 		t.Errorf("%d nodes are drained, and %d instances were terminated without a drain; want %d and none", nodes, ended, orphansMax)
+	}
+}
+
+// Claims are deleted while their instances are being launched, as where a NodePool is
+// deleted in the middle of a scale-up: these go however many they are, also once their
+// nodes have joined, as no pod can be on them before they have registered.
+func TestInstancesWhoseNodesHaveNotRegisteredAreNotHeld(t *testing.T) {
+	p := newPlace(t)
+	losing(p, 8, 8)
+	for i := range 8 {
+		node := &corev1.Node{}
+		if err := p.hand.Get(t.Context(), client.ObjectKey{Name: fmt.Sprintf("n-i-%d", i)}, node); err != nil {
+			t.Fatal(err)
+		}
+		node.Spec.Taints = []corev1.Taint{{Key: api.TaintUnregistered, Effect: corev1.TaintEffectNoExecute}}
+		if err := p.hand.Update(t.Context(), node); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.look()
+	p.look()
+	if nodes, ended := p.drained(); nodes+ended != 8 || len(p.heard.events) > 0 {
+		t.Errorf("%d nodes are drained and %d instances were terminated, and said was %+v; want all to go", nodes, ended, p.heard.events)
+	}
+}
+
+// What is held is said of nodes that stay, not of those that are being deleted already.
+func TestNodesThatAreBeingDeletedAreNotSaidToBeHeld(t *testing.T) {
+	p := newPlace(t)
+	losing(p, 7, 7)
+	for i := range 7 {
+		node := &corev1.Node{}
+		if err := p.hand.Get(t.Context(), client.ObjectKey{Name: fmt.Sprintf("n-i-%d", i)}, node); err != nil {
+			t.Fatal(err)
+		}
+		if i < 5 {
+			node.Finalizers = []string{api.FinalizerTermination}
+			if err := p.hand.Update(t.Context(), node); err != nil {
+				t.Fatal(err)
+			}
+			if err := p.hand.Delete(t.Context(), node); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	p.look()
+	p.look()
+	for _, e := range p.heard.events {
+		if name := e.Key; name != "Node/n-i-5" && name != "Node/n-i-6" || !strings.Contains(e.Message, "7 of 7 instances have no NodeClaim all at once, and 2 whose nodes are not being deleted") {
+			t.Errorf("said of %s: %s", name, e.Message)
+		}
+	}
+	if got, err := observetest.Lines(p.metrics, "daemok_orphans_held"); err != nil || !slices.Equal(got, []string{"daemok_orphans_held 2"}) || len(p.heard.events) == 0 {
+		t.Errorf("measured %q, %v; said %d times", got, err, len(p.heard.events))
 	}
 }
 

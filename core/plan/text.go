@@ -222,11 +222,12 @@ func (u Unplaced) together() []string {
 			continue
 		}
 		told[r.Text] = true
-		names, more := r.Pool.String(), 0
-		for n, other := range u.Reasons[i+1:] {
+		names, named, more := r.Pool.String(), 1, 0
+		for _, other := range u.Reasons[i+1:] {
 			switch same := other.Text == r.Text && other.Pool != (cluster.PoolID{}); {
-			case same && n < poolsNamed:
+			case same && named < poolsNamed:
 				names += ", " + other.Pool.String()
+				named++
 			case same:
 				more++
 			}
