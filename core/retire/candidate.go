@@ -116,3 +116,8 @@ func (c *candidate) hindrance(s *cluster.Snapshot, g Guards, inAnyEvent bool) st
 	}
 	return ""
 }
+
+// needsPlaces reports whether a pod of the node needs another place once it has gone.
+func (c *candidate) needsPlaces() bool {
+	return slices.ContainsFunc(c.Pods, func(p cluster.Pod) bool { return p.Returns })
+}

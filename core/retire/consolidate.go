@@ -367,6 +367,8 @@ func positions(nodes []*candidate) []int {
 // told says in words what the move comes to.
 func told(nodes []*candidate, a *place.Result) string {
 	switch old, next := len(nodes), len(a.Launches); {
+	case next == 0 && !slices.ContainsFunc(nodes, func(c *candidate) bool { return c.needsPlaces() }):
+		return "its pods are not created again"
 	case next == 0:
 		return "its pods have room on other nodes"
 	case old == 1 && next == 1:

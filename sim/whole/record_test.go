@@ -26,6 +26,7 @@ func TestDecisionsOutliveTheirController(t *testing.T) {
 		w.explains(ofPod, "is to run on the machine of claim "+claim.Name)
 		w.explains(ofNode, "was ordered: m5.large in ")
 		w.start(setup{})
+		time.Sleep(time.Minute) // it has made a plan with the pod
 		w.scale("web", 0)
 		w.until(10*time.Minute, "an empty cluster", w.empty)
 		time.Sleep(2 * time.Minute)
