@@ -80,12 +80,6 @@ type reasonXML struct {
 	Message string `xml:"message"`
 }
 
-type hostnameXML struct {
-	Kind string `xml:"hostnameType"`
-	A    bool   `xml:"enableResourceNameDnsARecord"`
-	AAAA bool   `xml:"enableResourceNameDnsAAAARecord"`
-}
-
 type placementXML struct {
 	Zone      string `xml:"availabilityZone"`
 	ZoneID    string `xml:"availabilityZoneId"`
@@ -140,7 +134,7 @@ func (s *Server) instanceAnswer(l live) instanceXML {
 		EBS: l.Data.EBSOptimized != nil && *l.Data.EBSOptimized, ENA: true, Hypervisor: "xen", ImageID: img.ID, ID: l.ID,
 		Lifecycle: l.lifecycle(), Type: l.Type, KeyName: l.Data.KeyName, LaunchedAt: l.LaunchedAt, Metadata: metadataAnswer(l.Data.Metadata),
 		Monitoring: stateNameXML{"disabled"}, Placement: placementAnswer(l), Platform: shown.Platform, Details: shown.Details,
-		DNSOptions: hostnameXML{Kind: "ip-name"}, RootDevice: img.RootDevice, RootType: "ebs", Checked: true, SpotRequest: l.SpotRequest,
+		DNSOptions: l.Data.Hostnames.answer(), RootDevice: img.RootDevice, RootType: "ebs", Checked: true, SpotRequest: l.SpotRequest,
 		State: stateAnswer(l.state), Tags: l.Tags, Usage: shown.Usage, Virt: "hvm",
 	}
 	if l.Data.Monitoring != nil && l.Data.Monitoring.Enabled {
@@ -154,7 +148,7 @@ func (s *Server) instanceAnswer(l live) instanceXML {
 	if l.gone() {
 		return x
 	}
-	x.PrivateIP, x.PrivateDNS, x.PublicIP = l.Address, s.st.privateDNS(l.Address), l.PublicIP
+	x.PrivateIP, x.PrivateDNS, x.PublicIP = l.Address, s.st.privateName(l.instance), l.PublicIP
 	x.SubnetID, x.VPC, x.Groups, x.Interfaces = l.Subnet, s.st.vpcOf(l.Subnet), s.groupRefs(l.Groups), s.interfacesAnswer(l)
 	for _, v := range l.Volumes {
 		x.Devices = append(x.Devices, deviceStateXML{v.Device, ebsUsedXML{l.LaunchedAt, v.DeleteOnTermination, "attached", v.ID}})

@@ -9,19 +9,20 @@ import (
 )
 
 type subnetXML struct {
-	AssignIPv6   bool   `xml:"assignIpv6AddressOnCreation"`
-	Zone         string `xml:"availabilityZone"`
-	ZoneID       string `xml:"availabilityZoneId"`
-	Free         int    `xml:"availableIpAddressCount"`
-	CIDR         string `xml:"cidrBlock"`
-	DefaultForAZ bool   `xml:"defaultForAz"`
-	MapPublicIP  bool   `xml:"mapPublicIpOnLaunch"`
-	OwnerID      string `xml:"ownerId"`
-	State        string `xml:"state"`
-	ARN          string `xml:"subnetArn"`
-	ID           string `xml:"subnetId"`
-	Tags         tags   `xml:"tagSet>item"`
-	VPC          string `xml:"vpcId"`
+	AssignIPv6   bool        `xml:"assignIpv6AddressOnCreation"`
+	Zone         string      `xml:"availabilityZone"`
+	ZoneID       string      `xml:"availabilityZoneId"`
+	Free         int         `xml:"availableIpAddressCount"`
+	CIDR         string      `xml:"cidrBlock"`
+	DefaultForAZ bool        `xml:"defaultForAz"`
+	MapPublicIP  bool        `xml:"mapPublicIpOnLaunch"`
+	OwnerID      string      `xml:"ownerId"`
+	Hostnames    hostnameXML `xml:"privateDnsNameOptionsOnLaunch"`
+	State        string      `xml:"state"`
+	ARN          string      `xml:"subnetArn"`
+	ID           string      `xml:"subnetId"`
+	Tags         tags        `xml:"tagSet>item"`
+	VPC          string      `xml:"vpcId"`
 }
 
 func describeSubnets(c *call) (any, error) {
@@ -54,7 +55,7 @@ func subnetAnswer(st *state, s *subnet) subnetXML {
 	return subnetXML{
 		Zone: s.Zone.Name, ZoneID: s.Zone.ID, Free: s.free(), CIDR: s.CIDR.String(), MapPublicIP: s.Public,
 		OwnerID: st.Account.ID, State: "available", ARN: st.Account.arn("ec2", st.Account.Region, "subnet/"+s.ID),
-		ID: s.ID, Tags: s.Tags, VPC: s.VPC,
+		ID: s.ID, Tags: s.Tags, VPC: s.VPC, Hostnames: s.Hostnames.answer(),
 	}
 }
 
@@ -82,11 +83,7 @@ func subnetFields(st *state) fields[*subnet] {
 		"enable-dns64":                    one(func(*subnet) string { return "false" }),
 		"ipv6-native":                     one(func(*subnet) string { return "false" }),
 		"map-customer-owned-ip-on-launch": one(func(*subnet) string { return "false" }),
-
-		"private-dns-name-options-on-launch.enable-resource-name-dns-a-record":    one(func(*subnet) string { return "false" }),
-		"private-dns-name-options-on-launch.enable-resource-name-dns-aaaa-record": one(func(*subnet) string { return "false" }),
-		"private-dns-name-options-on-launch.hostname-type":                        one(func(*subnet) string { return "ip-name" }),
-	}.lacking("customer-owned-ipv4-pool", "enable-lni-at-device-index", "ipv6-cidr-block-association.association-id",
+	}.with(hostnameFields("private-dns-name-options-on-launch", func(s *subnet) hostnameXML { return s.Hostnames.answer() })).lacking("customer-owned-ipv4-pool", "enable-lni-at-device-index", "ipv6-cidr-block-association.association-id",
 		"ipv6-cidr-block-association.ipv6-cidr-block", "ipv6-cidr-block-association.state", "outpost-arn")
 }
 

@@ -63,6 +63,9 @@ func (s *Server) interfacesAnswer(l live) []eniXML {
 			Groups:     s.groupRefs(n.Groups), Type: n.Type, MAC: n.MAC, ID: n.ID, OwnerID: s.st.Account.ID, DNS: s.st.privateDNS(n.Address),
 			Address: n.Address, Checked: true, Status: "in-use", SubnetID: l.Subnet, VPC: s.st.vpcOf(l.Subnet), Description: n.Description, Tracking: n.Tracking,
 		}
+		if n.Address == l.Address {
+			x.DNS = s.st.privateName(l.instance)
+		}
 		if n.Address != "" {
 			x.Addresses = []addressXML{{true, x.DNS, n.Address}}
 		}

@@ -67,19 +67,6 @@ type netInterface struct {
 	Tags                               tags
 }
 
-// privateDNS is the name that the instance has inside its network, and that
-// its node is called by.
-func (s *state) privateDNS(address string) string {
-	if address == "" {
-		return ""
-	}
-	host := "ip-" + strings.ReplaceAll(address, ".", "-")
-	if s.Account.Region == "us-east-1" {
-		return host + ".ec2.internal"
-	}
-	return fmt.Sprintf("%s.%s.compute.internal", host, s.Account.Region)
-}
-
 // userData is the instance's user data in the clear; launchData.check has
 // made sure that it decodes.
 func (i *instance) userData() string {

@@ -14,28 +14,27 @@ func (s *Server) shownFields() fields[live] {
 		return of(func(x instanceXML) string { return f(*x.Metadata) })
 	}
 	return fields[live]{
-		"dns-name":                               of(func(x instanceXML) string { return x.PublicDNS }),
-		"ebs-optimized":                          of(func(x instanceXML) string { return boolText(x.EBS) }),
-		"ena-support":                            of(func(x instanceXML) string { return boolText(x.ENA) }),
-		"enclave-options.enabled":                of(func(instanceXML) string { return "false" }),
-		"hibernation-options.configured":         of(func(instanceXML) string { return "false" }),
-		"hypervisor":                             of(func(x instanceXML) string { return x.Hypervisor }),
-		"ip-address":                             of(func(x instanceXML) string { return x.PublicIP }),
-		"launch-index":                           of(func(x instanceXML) string { return strconv.Itoa(x.LaunchIndex) }),
-		"monitoring-state":                       of(func(x instanceXML) string { return x.Monitoring.State }),
-		"operator.managed":                       of(func(instanceXML) string { return "false" }),
-		"platform":                               of(func(x instanceXML) string { return x.Platform }),
-		"platform-details":                       of(func(x instanceXML) string { return x.Details }),
-		"reason":                                 of(func(x instanceXML) string { return x.Reason }),
-		"root-device-name":                       of(func(x instanceXML) string { return x.RootDevice }),
-		"root-device-type":                       of(func(x instanceXML) string { return x.RootType }),
-		"source-dest-check":                      of(func(x instanceXML) string { return boolText(x.Checked) }),
-		"state-reason-code":                      of(func(x instanceXML) string { return x.stateReason().Code }),
-		"state-reason-message":                   of(func(x instanceXML) string { return x.stateReason().Message }),
-		"usage-operation":                        of(func(x instanceXML) string { return x.Usage }),
-		"virtualization-type":                    of(func(x instanceXML) string { return x.Virt }),
-		"instance.group-name":                    func(l live) []string { return namesOf(s.instanceAnswer(l).Groups) },
-		"private-dns-name-options.hostname-type": of(func(x instanceXML) string { return x.DNSOptions.Kind }),
+		"dns-name":                       of(func(x instanceXML) string { return x.PublicDNS }),
+		"ebs-optimized":                  of(func(x instanceXML) string { return boolText(x.EBS) }),
+		"ena-support":                    of(func(x instanceXML) string { return boolText(x.ENA) }),
+		"enclave-options.enabled":        of(func(instanceXML) string { return "false" }),
+		"hibernation-options.configured": of(func(instanceXML) string { return "false" }),
+		"hypervisor":                     of(func(x instanceXML) string { return x.Hypervisor }),
+		"ip-address":                     of(func(x instanceXML) string { return x.PublicIP }),
+		"launch-index":                   of(func(x instanceXML) string { return strconv.Itoa(x.LaunchIndex) }),
+		"monitoring-state":               of(func(x instanceXML) string { return x.Monitoring.State }),
+		"operator.managed":               of(func(instanceXML) string { return "false" }),
+		"platform":                       of(func(x instanceXML) string { return x.Platform }),
+		"platform-details":               of(func(x instanceXML) string { return x.Details }),
+		"reason":                         of(func(x instanceXML) string { return x.Reason }),
+		"root-device-name":               of(func(x instanceXML) string { return x.RootDevice }),
+		"root-device-type":               of(func(x instanceXML) string { return x.RootType }),
+		"source-dest-check":              of(func(x instanceXML) string { return boolText(x.Checked) }),
+		"state-reason-code":              of(func(x instanceXML) string { return x.stateReason().Code }),
+		"state-reason-message":           of(func(x instanceXML) string { return x.stateReason().Message }),
+		"usage-operation":                of(func(x instanceXML) string { return x.Usage }),
+		"virtualization-type":            of(func(x instanceXML) string { return x.Virt }),
+		"instance.group-name":            func(l live) []string { return namesOf(s.instanceAnswer(l).Groups) },
 
 		"metadata-options.http-endpoint":               metadata(func(m metadataOptions) string { return m.Endpoint }),
 		"metadata-options.http-protocol-ipv6":          metadata(func(m metadataOptions) string { return m.IPv6 }),
@@ -43,7 +42,7 @@ func (s *Server) shownFields() fields[live] {
 		"metadata-options.http-tokens":                 metadata(func(m metadataOptions) string { return m.Tokens }),
 		"metadata-options.instance-metadata-tags":      metadata(func(m metadataOptions) string { return m.InstanceTags }),
 		"metadata-options.state":                       metadata(func(m metadataOptions) string { return m.State }),
-	}.with(s.heldVolumeFields()).with(s.heldInterfaceFields())
+	}.with(hostnameFields("private-dns-name-options", func(l live) hostnameXML { return l.Data.Hostnames.answer() })).with(s.heldVolumeFields()).with(s.heldInterfaceFields())
 }
 
 // heldVolumeFields are about the volumes that an instance holds.

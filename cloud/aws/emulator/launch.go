@@ -126,7 +126,7 @@ func (s *Server) resolveSubnet(l *launch, _ time.Time) error {
 	if zoneName != "" && zoneName != sub.Zone.Name {
 		return wire.Errorf("InvalidParameterValue", "The specified subnet '%s' is not in the availability zone '%s'", id, zoneName)
 	}
-	l.subnet = sub
+	l.subnet, l.data.Hostnames = sub, l.data.Hostnames.over(&sub.Hostnames)
 	if !slices.Contains(l.kind.OfferedZones(s.st.Account.Region), sub.Zone.Name) {
 		return wire.Errorf("Unsupported", "Your requested instance type (%s) is not supported in your requested Availability Zone (%s).", l.kind.Name, sub.Zone.Name)
 	}

@@ -29,6 +29,7 @@ type launchData struct {
 	CPU          *cpuOptions        `xml:"cpuOptions"`
 	Reservation  *reservationSpec   `xml:"capacityReservationSpecification"`
 	Market       *marketOptions     `xml:"instanceMarketOptions"`
+	Hostnames    *hostnames         `xml:"privateDnsNameOptions"`
 	SubnetID     string             `xml:"-" json:",omitempty"` // not part of templates: from RunInstances and overrides
 	Zone         string             `xml:"-" json:",omitempty"`
 	MaxPrice     string             `xml:"-" json:",omitempty"`
@@ -146,7 +147,7 @@ func readLaunchData(n *wire.Node) (launchData, error) {
 		GroupIDs: n.Strings("SecurityGroupId"), GroupNames: n.Strings("SecurityGroup"),
 		Devices: readDevices(n, r), Interfaces: readInterfaces(n, r), Metadata: readMetadata(n.At("MetadataOptions"), r),
 		Placement: readPlacement(n.At("Placement"), r), CPU: readCPU(n.At("CpuOptions"), r),
-		Reservation: readReservation(n.At("CapacityReservationSpecification")),
+		Reservation: readReservation(n.At("CapacityReservationSpecification")), Hostnames: readHostnames(n.At("PrivateDnsNameOptions")),
 	}
 	if p := n.At("IamInstanceProfile"); p != nil {
 		d.Profile = &profileRef{ARN: p.String("Arn"), Name: p.String("Name")}
@@ -274,6 +275,7 @@ func (d launchData) under(o launchData) launchData {
 	pick(&merged.CPU, o.CPU)
 	pick(&merged.Reservation, o.Reservation)
 	pick(&merged.Market, o.Market)
+	pick(&merged.Hostnames, o.Hostnames)
 	if len(o.Interfaces) > 0 {
 		merged.Interfaces = o.Interfaces
 	}
@@ -323,6 +325,9 @@ func (d launchData) check() error {
 	}
 	if len(d.Interfaces) > 0 && len(d.GroupIDs)+len(d.GroupNames) > 0 {
 		return wire.Errorf("InvalidParameterCombination", "Network interfaces and an instance-level security groups may not be specified on the same request")
+	}
+	if err := d.Hostnames.check("privateDnsNameOptions.hostnameType"); err != nil {
+		return err
 	}
 	return d.checkDevices()
 }

@@ -32,7 +32,8 @@ type subnet struct {
 	Zone      zone
 	CIDR      netip.Prefix
 	Public    bool
-	Devices   int // addresses held by NAT gateways and the control plane
+	Hostnames hostnames // of instances that are launched into it
+	Devices   int       // addresses held by NAT gateways and the control plane
 	Tags      tags
 	Used      map[string]string // address to instance
 	NextTried uint32            // offset of the next address to try

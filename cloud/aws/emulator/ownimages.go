@@ -102,20 +102,6 @@ func (s *state) publishDue(now time.Time) {
 	}
 }
 
-// modifySubnetAttribute changes one attribute, of those that launches go by.
-func modifySubnetAttribute(c *call) (any, error) {
-	sub, err := c.state().subnet(c.params.String("SubnetId"))
-	if err != nil {
-		return nil, err
-	}
-	public := c.params.At("MapPublicIpOnLaunch")
-	if public == nil {
-		return nil, wire.Errorf("InvalidParameterCombination", "The emulator changes the attribute MapPublicIpOnLaunch of a subnet, and no other")
-	}
-	sub.Public = public.Bool("Value")
-	return nil, nil
-}
-
 func startInstances(c *call) (any, error) {
 	return changeInstances(c, func(l live) error {
 		if !slices.Contains([]market.State{market.Stopped, market.Running, market.Pending}, l.state) {

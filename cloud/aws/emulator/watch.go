@@ -183,7 +183,7 @@ func (s *Server) Instances() []Instance {
 func (s *Server) outside(l live) Instance {
 	o := Instance{
 		ID: l.ID, Type: l.Type, Zone: l.Zone.Name, ZoneID: l.Zone.ID, State: string(l.state), Spot: l.Spot, LaunchedAt: l.LaunchedAt,
-		UserData: l.userData(), PrivateDNS: s.st.privateDNS(l.Address), PrivateIP: l.Address, PublicIP: l.PublicIP, ImageID: l.Data.ImageID,
+		UserData: l.userData(), PrivateDNS: s.st.privateName(l.instance), PrivateIP: l.Address, PublicIP: l.PublicIP, ImageID: l.Data.ImageID,
 		Profile: l.Profile, Template: l.Template, Interfaces: len(l.Interfaces), Adapters: l.adapters(), Tags: l.Tags.asMap(), JoinFor: l.machine.JoinFor, NeverJoins: l.machine.NeverJoins,
 	}
 	if img, err := s.st.image(l.Data.ImageID); err == nil {
