@@ -3,6 +3,7 @@ package aws
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http/httptest"
 	"runtime"
 	"slices"
@@ -334,6 +335,29 @@ func TestTheWholeRegionIsKnown(t *testing.T) {
 	}
 	if unpriced > kinds/50 {
 		t.Errorf("%d offers of %d kinds have no price", unpriced, kinds)
+	}
+}
+
+// What EC2 tells of a type's enclaves is the label nitro-sandbox, and a class whose machines run machines of their own
+// gets the types that can.
+func TestKindsTellOfEnclavesAndRunMachines(t *testing.T) {
+	a := openAccount(t)
+	enclaves := map[string]string{}
+	for _, k := range a.kinds(t).Kinds {
+		enclaves[k.Name], _ = k.Labels.Get(nodeclass.LabelNitroSandbox)
+	}
+	if enclaves["m5.large"] != "false" || enclaves["m5.xlarge"] != "true" || enclaves["c6g.large"] != "true" {
+		t.Errorf("nitro-sandbox is %q, %q and %q on m5.large, m5.xlarge and c6g.large, want false, true and true",
+			enclaves["m5.large"], enclaves["m5.xlarge"], enclaves["c6g.large"])
+	}
+	a.class.Spec.NestedVirtual = "enabled"
+	families := map[string]bool{}
+	for _, k := range a.kinds(t).Kinds {
+		family, _ := k.Labels.Get(nodeclass.LabelFamily)
+		families[family] = true
+	}
+	if got := slices.Sorted(maps.Keys(families)); !slices.Equal(got, []string{"c8i", "m8i", "r8i"}) {
+		t.Errorf("machines in machines run on %v, want those of c8i, m8i and r8i", got)
 	}
 }
 

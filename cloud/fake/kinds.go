@@ -89,6 +89,7 @@ func labels(t *ec2data.Type, region string) constraint.Labels {
 		awsLabel + "instance-cpu-manufacturer":                strings.ToLower(t.CPUMaker),
 		awsLabel + "instance-cpu-sustained-clock-speed-mhz":   strconv.Itoa(int(t.ClockGHz*1000 + 0.5)),
 		awsLabel + "instance-hypervisor":                      t.Hypervisor,
+		awsLabel + "nitro-sandbox":                            strconv.FormatBool(t.Enclaves()),
 		awsLabel + "instance-encryption-in-transit-supported": strconv.FormatBool(t.EncryptsInTransit),
 		awsLabel + "instance-network-bandwidth":               strconv.FormatInt(t.NetworkBaseMbps, 10),
 		awsLabel + "instance-capability-flex":                 strconv.FormatBool(strings.HasSuffix(t.Family, "-flex")),

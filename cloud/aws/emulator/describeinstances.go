@@ -27,6 +27,7 @@ type instanceXML struct {
 	CPU                 *cpuOptions      `xml:"cpuOptions"`
 	EBS                 bool             `xml:"ebsOptimized"`
 	ENA                 bool             `xml:"enaSupport"`
+	Enclave             enclaveOptions   `xml:"enclaveOptions"`
 	Hypervisor          string           `xml:"hypervisor"`
 	Profile             *profileIDXML    `xml:"iamInstanceProfile"`
 	ImageID             string           `xml:"imageId"`
@@ -136,6 +137,9 @@ func (s *Server) instanceAnswer(l live) instanceXML {
 		Monitoring: stateNameXML{"disabled"}, Placement: placementAnswer(l), Platform: shown.Platform, Details: shown.Details,
 		DNSOptions: l.Data.Hostnames.answer(), RootDevice: img.RootDevice, RootType: "ebs", Checked: true, SpotRequest: l.SpotRequest,
 		State: stateAnswer(l.state), Tags: l.Tags, Usage: shown.Usage, Virt: "hvm",
+	}
+	if l.Data.Enclave != nil {
+		x.Enclave = *l.Data.Enclave
 	}
 	if l.Data.Monitoring != nil && l.Data.Monitoring.Enabled {
 		x.Monitoring.State = "enabled"

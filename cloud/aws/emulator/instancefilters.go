@@ -17,7 +17,7 @@ func (s *Server) shownFields() fields[live] {
 		"dns-name":                       of(func(x instanceXML) string { return x.PublicDNS }),
 		"ebs-optimized":                  of(func(x instanceXML) string { return boolText(x.EBS) }),
 		"ena-support":                    of(func(x instanceXML) string { return boolText(x.ENA) }),
-		"enclave-options.enabled":        of(func(instanceXML) string { return "false" }),
+		"enclave-options.enabled":        of(func(x instanceXML) string { return boolText(x.Enclave.Enabled) }),
 		"hibernation-options.configured": of(func(instanceXML) string { return "false" }),
 		"hypervisor":                     of(func(x instanceXML) string { return x.Hypervisor }),
 		"ip-address":                     of(func(x instanceXML) string { return x.PublicIP }),

@@ -56,7 +56,7 @@ func (s *Server) resolve(d launchData, spot bool, now time.Time) (launch, error)
 		return l, wire.Errorf("InvalidParameterValue", "Invalid value '%s' for InstanceType.", d.InstanceType)
 	}
 	l.kind = kind
-	for _, step := range []func(*launch, time.Time) error{s.resolveSubnet, s.resolveImage, s.resolveProfile, s.resolveGroups, s.resolveTenancy, s.resolvePlacement} {
+	for _, step := range []func(*launch, time.Time) error{s.resolveSubnet, s.resolveImage, s.resolveProfile, s.resolveGroups, s.resolveTenancy, s.resolvePlacement, s.resolveIsolation} {
 		if err := step(&l, now); err != nil {
 			return l, err
 		}

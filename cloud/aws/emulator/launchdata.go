@@ -30,6 +30,7 @@ type launchData struct {
 	Reservation  *reservationSpec   `xml:"capacityReservationSpecification"`
 	Market       *marketOptions     `xml:"instanceMarketOptions"`
 	Hostnames    *hostnames         `xml:"privateDnsNameOptions"`
+	Enclave      *enclaveOptions    `xml:"enclaveOptions"`
 	SubnetID     string             `xml:"-" json:",omitempty"` // not part of templates: from RunInstances and overrides
 	Zone         string             `xml:"-" json:",omitempty"`
 	MaxPrice     string             `xml:"-" json:",omitempty"`
@@ -147,7 +148,7 @@ func readLaunchData(n *wire.Node) (launchData, error) {
 		GroupIDs: n.Strings("SecurityGroupId"), GroupNames: n.Strings("SecurityGroup"),
 		Devices: readDevices(n, r), Interfaces: readInterfaces(n, r), Metadata: readMetadata(n.At("MetadataOptions"), r),
 		Placement: readPlacement(n.At("Placement"), r), CPU: readCPU(n.At("CpuOptions"), r),
-		Reservation: readReservation(n.At("CapacityReservationSpecification")), Hostnames: readHostnames(n.At("PrivateDnsNameOptions")),
+		Reservation: readReservation(n.At("CapacityReservationSpecification")), Hostnames: readHostnames(n.At("PrivateDnsNameOptions")), Enclave: readEnclave(n.At("EnclaveOptions")),
 	}
 	if p := n.At("IamInstanceProfile"); p != nil {
 		d.Profile = &profileRef{ARN: p.String("Arn"), Name: p.String("Name")}
@@ -276,6 +277,7 @@ func (d launchData) under(o launchData) launchData {
 	pick(&merged.Reservation, o.Reservation)
 	pick(&merged.Market, o.Market)
 	pick(&merged.Hostnames, o.Hostnames)
+	pick(&merged.Enclave, o.Enclave)
 	if len(o.Interfaces) > 0 {
 		merged.Interfaces = o.Interfaces
 	}
@@ -325,6 +327,9 @@ func (d launchData) check() error {
 	}
 	if len(d.Interfaces) > 0 && len(d.GroupIDs)+len(d.GroupNames) > 0 {
 		return wire.Errorf("InvalidParameterCombination", "Network interfaces and an instance-level security groups may not be specified on the same request")
+	}
+	if err := d.CPU.check(); err != nil {
+		return err
 	}
 	if err := d.Hostnames.check("privateDnsNameOptions.hostnameType"); err != nil {
 		return err

@@ -26,6 +26,7 @@ type typeXML struct {
 	Name       string          `xml:"instanceType"`
 	Memory     memoryXML       `xml:"memoryInfo"`
 	Network    networkXML      `xml:"networkInfo"`
+	Enclaves   string          `xml:"nitroEnclavesSupport"`
 	Placement  placementSetXML `xml:"placementGroupInfo"`
 	Processor  processorXML    `xml:"processorInfo"`
 	BootModes  []string        `xml:"supportedBootModes>item"`
@@ -46,9 +47,10 @@ type vcpuXML struct {
 }
 
 type processorXML struct {
-	Maker string   `xml:"manufacturer,omitempty"`
-	Archs []string `xml:"supportedArchitectures>item"`
-	GHz   float64  `xml:"sustainedClockSpeedInGhz,omitempty"`
+	Maker    string   `xml:"manufacturer,omitempty"`
+	Archs    []string `xml:"supportedArchitectures>item"`
+	GHz      float64  `xml:"sustainedClockSpeedInGhz,omitempty"`
+	Features []string `xml:"supportedFeatures>item"`
 }
 
 type placementSetXML struct {
@@ -162,7 +164,7 @@ func typeAnswer(t *ec2data.Type) typeXML {
 	x := typeXML{
 		BareMetal: t.BareMetal, Burstable: t.Burstable, Current: t.Current, EBS: ebsAnswer(t), Hypervisor: t.Hypervisor,
 		HasStorage: t.Storage != nil, Name: t.Name, Memory: memoryXML{t.MemoryMiB}, Network: networkAnswer(t),
-		Placement: placementSetXML{t.PlacementGroups}, Processor: processorXML{t.CPUMaker, t.Architectures, t.ClockGHz},
+		Placement: placementSetXML{t.PlacementGroups}, Processor: processorXML{t.CPUMaker, t.Architectures, t.ClockGHz, t.ProcessorFeatures()}, Enclaves: supported(t.Enclaves()),
 		BootModes: t.BootModes, RootTypes: t.RootDevices, Usage: t.Usage, Virt: virtualizations(t), VCPU: vcpuAnswer(t),
 	}
 	if t.Storage != nil {
@@ -175,6 +177,14 @@ func typeAnswer(t *ec2data.Type) typeXML {
 		x.addAccelerator(a)
 	}
 	return x
+}
+
+// supported is how EC2 words whether a type has something.
+func supported(has bool) string {
+	if has {
+		return "supported"
+	}
+	return "unsupported"
 }
 
 // virtualizations are what the record says; where it is silent, as for types
@@ -288,6 +298,8 @@ func typeFields() fields[*ec2data.Type] {
 		"network-info.ipv6-supported":                  flag(func(t *ec2data.Type) bool { return t.IPv6PerENI > 0 }),
 		"network-info.maximum-network-interfaces":      number(func(t *ec2data.Type) int64 { return int64(t.ENIsMax) }),
 		"network-info.encryption-in-transit-supported": flag(func(t *ec2data.Type) bool { return t.EncryptsInTransit }),
+		"nitro-enclaves-support":                       one(func(t *ec2data.Type) string { return supported(t.Enclaves()) }),
+		"processor-info.supported-features":            (*ec2data.Type).ProcessorFeatures,
 		"processor-info.supported-architecture":        func(t *ec2data.Type) []string { return t.Architectures },
 		"supported-root-device-type":                   func(t *ec2data.Type) []string { return t.RootDevices },
 		"supported-usage-class":                        func(t *ec2data.Type) []string { return t.Usage },
@@ -309,8 +321,8 @@ func typeFields() fields[*ec2data.Type] {
 		},
 	}.with(ebsFields()).with(storageFields()).lacking(
 		"auto-recovery-supported", "dedicated-hosts-supported", "free-tier-eligible", "hibernation-supported", "network-info.bandwidth-weightings",
-		"network-info.flexible-ena-queues-support", "nitro-enclaves-support", "nitro-tpm-info.supported-versions", "nitro-tpm-support",
-		"processor-info.supported-features", "reboot-migration-support", "vcpu-info.valid-cores", "vcpu-info.valid-threads-per-core")
+		"network-info.flexible-ena-queues-support", "nitro-tpm-info.supported-versions", "nitro-tpm-support",
+		"reboot-migration-support", "vcpu-info.valid-cores", "vcpu-info.valid-threads-per-core")
 }
 
 // decimal is a number as filters write it.
