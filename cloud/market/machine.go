@@ -160,12 +160,14 @@ func (m *Market) end(machine *Machine, at time.Time, reason string) {
 	if !machine.EndsAt.IsZero() && !machine.EndsAt.After(at) {
 		return
 	}
+	if machine.EndsAt.IsZero() { // else its place was given back when its end was planned
+		m.giveBack(machine.Pool)
+	}
 	machine.EndsAt, machine.Reason = at, reason
 	machine.GoneAt = at.Add(m.scaled(m.figures.ShutDown.at(draw(m.seed, machine.ID, "shutdown"))))
 	m.forgetLater(machine)
 	m.plan(transition{machine.EndsAt, machine.ID, Changed})
 	m.plan(transition{machine.GoneAt, machine.ID, Changed})
-	m.giveBack(machine.Pool)
 }
 
 // giveBack makes room for one machine more in a pool that is limited.

@@ -270,6 +270,23 @@ func TestAReservationSellsWhatItHolds(t *testing.T) {
 	}
 }
 
+// A machine that was warned and is given back before its time leaves one place, not one for each.
+func TestAPlaceComesBackOnce(t *testing.T) {
+	m, c := open(1, 1)
+	reserved := Pool{"m5.large", "a", Reservation("cr-1")}
+	m.SetCapacity(reserved, 3, 0)
+	bought, err := m.Buy(Order{Pool: reserved, Count: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Warn(bought[0].ID, c.Now(), time.Time{}, "Server.CapacityReservationReclaimed")
+	c.advance(time.Minute)
+	m.Terminate(bought[0].ID, "Client.UserInitiatedShutdown")
+	if got := m.Capacity(reserved); got != 1 {
+		t.Errorf("the reservation has room for %d beside the two that run, want 1", got)
+	}
+}
+
 func TestARestartTellsNothingTwice(t *testing.T) {
 	m, c := open(1, 1)
 	m.SetCapacity(large, 5, 0)
