@@ -106,7 +106,7 @@ type live struct {
 // instances returns all that the market still remembers, sorted by ID;
 // records of forgotten machines are dropped. The lock is held.
 func (s *Server) instances(now time.Time) []live {
-	s.warnBlocks(now)
+	s.settleReservations(now)
 	machines, out := s.market.Machines(), s.market.Outages()
 	all := make([]live, 0, len(machines))
 	for _, m := range machines {

@@ -106,7 +106,7 @@ func (s *Server) used(q Quota) int {
 		}
 	}
 	for _, r := range s.st.Reservations {
-		if r.state(now) == "active" && r.Owner == s.st.Account.ID && r.Kind != reservationBlock && !q.Spot && q.holds(r.Type) {
+		if r.state(now) == "active" && r.Owner == s.st.Account.ID && r.Source == "" && r.Kind != reservationBlock && !q.Spot && q.holds(r.Type) {
 			kind, _ := s.data.Type(r.Type)
 			used += r.Total * vCPUsOf(kind)
 		}

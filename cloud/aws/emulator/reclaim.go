@@ -22,26 +22,42 @@ func (s *Server) Reclaim(id string, left int) (warned []Instance, err error) {
 	case left < 0 || left >= r.Total:
 		return nil, fmt.Errorf("%s holds %d instances: leave it 0 or more, and fewer than that", id, r.Total)
 	}
+	for _, l := range s.takeBack(r, left, now) {
+		warned = append(warned, s.outside(l))
+	}
+	return warned, nil
+}
+
+// takeBack warns the instances of an interruptible reservation that have no room in what is left of it, and returns
+// them. What the account lent to it comes back as they end. The lock is held.
+func (s *Server) takeBack(r *capacityReservation, left int, now time.Time) (warned []live) {
+	source := s.st.Reservations[r.Source]
+	lent := source != nil && source.Lent != nil
+	cancels := left == 0 && (!lent || source.Lent.Zero == zeroCancels)
+	if cancels {
+		r.CancelledAt = now
+	}
 	var running []live
 	for _, l := range s.instances(now) {
-		if l.InReservation == id && l.machine.EndsAt.IsZero() {
+		if l.InReservation == r.ID && l.machine.EndsAt.IsZero() {
 			running = append(running, l)
 		}
-	}
-	if left == 0 {
-		r.CancelledAt = now
 	}
 	for _, l := range running[:max(0, len(running)-left)] {
 		s.market.Warn(l.ID, now, time.Time{}, "Server.CapacityReservationReclaimed")
 		l.machine, _ = s.market.Machine(l.ID)
-		if left == 0 {
+		if cancels {
 			r.CancelledAt = l.machine.EndsAt
 		}
-		warned = append(warned, s.outside(l))
+		warned = append(warned, l)
 	}
 	r.Total = left
 	s.market.Resize(r.pool(), left)
-	return warned, nil
+	if lent { // after the warnings, by which what is still held is counted
+		source.Lent.Target = left
+		s.takeReturned(now)
+	}
+	return warned
 }
 
 // reclaimable lists the reservations that Reclaim takes.

@@ -22,8 +22,10 @@ type capacityReservation struct {
 	Criteria      string // open or targeted
 	Kind          string // default or capacity-block
 	Interruptible bool
-	Dedicated     bool   // its instances are of dedicated tenancy
-	Placement     string // placement group that it is made in; empty: in none
+	Source        string      // reservation of the account that an interruptible one is made out of; empty: of another account's
+	Lent          *allocation // what an interruptible one is made of; nil: none is
+	Dedicated     bool        // its instances are of dedicated tenancy
+	Placement     string      // placement group that it is made in; empty: in none
 	CreatedAt     time.Time
 	StartsAt      time.Time
 	EndsAt        time.Time // zero: it lasts until it is cancelled
@@ -222,12 +224,13 @@ func (s *Server) shownFree(r *capacityReservation, all []live, now time.Time) in
 			used++
 		}
 	}
-	return max(0, r.Total-used)
+	return max(0, r.room()-used)
 }
 
 // chooseReservation settles which reservation a launch draws on, by what it
 // says of reservations: a named one, any open one that matches, or none.
 func (s *Server) chooseReservation(l *launch, now time.Time) error {
+	s.takeReturned(now)
 	spec := l.data.Reservation
 	if spec == nil {
 		spec = &reservationSpec{Preference: matchOpen}
@@ -286,102 +289,6 @@ func (l launch) placed() string {
 func (l launch) reservedOnly() bool {
 	spec := l.data.Reservation
 	return spec != nil && (spec.Preference == "capacity-reservations-only" || spec.Target != nil)
-}
-
-type capacityReservationXML struct {
-	Zone          string `xml:"availabilityZone"`
-	ZoneID        string `xml:"availabilityZoneId"`
-	Available     int    `xml:"availableInstanceCount"`
-	ARN           string `xml:"capacityReservationArn"`
-	ID            string `xml:"capacityReservationId"`
-	CreatedAt     string `xml:"createDate"`
-	EBSOptimized  bool   `xml:"ebsOptimized"`
-	EndsAt        string `xml:"endDate,omitempty"`
-	EndKind       string `xml:"endDateType"`
-	Ephemeral     bool   `xml:"ephemeralStorage"`
-	Criteria      string `xml:"instanceMatchCriteria"`
-	Platform      string `xml:"instancePlatform"`
-	Type          string `xml:"instanceType"`
-	Interruptible *bool  `xml:"interruptible"`
-	OwnerID       string `xml:"ownerId"`
-	PlacementARN  string `xml:"placementGroupArn,omitempty"`
-	Kind          string `xml:"reservationType"`
-	StartsAt      string `xml:"startDate"`
-	State         string `xml:"state"`
-	Tags          tags   `xml:"tagSet>item"`
-	Tenancy       string `xml:"tenancy"`
-	Total         int    `xml:"totalInstanceCount"`
-}
-
-func (s *Server) reservationAnswer(r *capacityReservation, all []live, now time.Time) capacityReservationXML {
-	x := capacityReservationXML{
-		Zone: r.Zone.Name, ZoneID: r.Zone.ID, Available: s.shownFree(r, all, now), ID: r.ID, CreatedAt: imageTime(r.CreatedAt), EndKind: "unlimited",
-		ARN:      s.st.reservationARN(r),
-		Criteria: r.Criteria, Platform: "Linux/UNIX", Type: r.Type, OwnerID: r.Owner, Kind: r.Kind, StartsAt: imageTime(r.StartsAt),
-		State: r.state(now), Tags: r.Tags, Tenancy: r.tenancy(), Total: r.Total,
-	}
-	if !r.EndsAt.IsZero() {
-		x.EndsAt, x.EndKind = imageTime(r.EndsAt), "limited"
-	}
-	x.PlacementARN = s.st.placementARN(r)
-	if r.Interruptible {
-		x.Interruptible = &r.Interruptible
-	}
-	if x.State != "active" {
-		x.Available = 0
-	}
-	return x
-}
-
-func describeCapacityReservations(c *call) (any, error) {
-	st, all := c.state(), c.server.instances(c.now)
-	chosen, err := chosenByID(c.params.Strings("CapacityReservationId"), st.sortedReservations(), func(r *capacityReservation) string { return r.ID },
-		"InvalidCapacityReservationId.NotFound", "The capacity reservation ID '%s' does not exist")
-	if err != nil {
-		return nil, err
-	}
-	page, next, err := list[*capacityReservation]{
-		fields: st.reservationFields(c.now),
-		tags:   func(r *capacityReservation) tags { return r.Tags.searchable(c.now) },
-		limits: pageLimits{1, 1000, 1000},
-		key:    func(r *capacityReservation) string { return r.ID },
-	}.page(c, chosen)
-	if err != nil {
-		return nil, err
-	}
-	var answer struct {
-		Reservations []capacityReservationXML `xml:"capacityReservationSet>item"`
-		Next         string                   `xml:"nextToken,omitempty"`
-	}
-	for _, r := range page {
-		answer.Reservations = append(answer.Reservations, c.server.reservationAnswer(r, all, c.now))
-	}
-	answer.Next = next
-	return answer, nil
-}
-
-func (s *state) reservationFields(now time.Time) fields[*capacityReservation] {
-	return fields[*capacityReservation]{
-		"availability-zone":    one(func(r *capacityReservation) string { return r.Zone.Name }),
-		"availability-zone-id": one(func(r *capacityReservation) string { return r.Zone.ID }),
-		"end-date-type": one(func(r *capacityReservation) string {
-			return map[bool]string{true: "unlimited", false: "limited"}[r.EndsAt.IsZero()]
-		}),
-		"instance-match-criteria": one(func(r *capacityReservation) string { return r.Criteria }),
-		"instance-platform":       one(func(*capacityReservation) string { return "Linux/UNIX" }),
-		"instance-type":           one(func(r *capacityReservation) string { return r.Type }),
-		"owner-id":                one(func(r *capacityReservation) string { return r.Owner }),
-		"placement-group-arn":     func(r *capacityReservation) []string { return unlessEmpty(s.placementARN(r)) },
-		"start-date":              one(func(r *capacityReservation) string { return imageTime(r.StartsAt) }),
-		"end-date": func(r *capacityReservation) []string {
-			if r.EndsAt.IsZero() {
-				return nil
-			}
-			return []string{imageTime(r.EndsAt)}
-		},
-		"state":   one(func(r *capacityReservation) string { return r.state(now) }),
-		"tenancy": one((*capacityReservation).tenancy),
-	}.lacking("outpost-arn")
 }
 
 func createCapacityReservation(c *call) (any, error) {
@@ -463,15 +370,18 @@ func modifyCapacityReservation(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.Source != "" {
+		return nil, r.ownersOnly("modified")
+	}
 	used := r.Total - c.server.market.Capacity(r.pool())
 	if count < max(1, used) {
-		return nil, wire.Errorf("InvalidParameterValue", "Value (%d) for parameter instanceCount is invalid: %s instances run in the reservation.", count, strconv.Itoa(used))
+		return nil, wire.Errorf("InvalidParameterValue", "Value (%d) for parameter instanceCount is invalid: %s instances run in the reservation, or are allocated to an interruptible one.", count, strconv.Itoa(used))
 	}
 	if err := c.commit(); err != nil {
 		return nil, err
 	}
 	r.Total = count
-	c.server.market.Resize(r.pool(), count)
+	c.server.market.Resize(r.pool(), r.room())
 	if text := c.params.String("EndDate"); text != "" {
 		if r.EndsAt, err = time.Parse(time.RFC3339, text); err != nil {
 			return nil, wire.Errorf("InvalidParameterValue", "Invalid value '%s' for EndDate.", text)
@@ -488,6 +398,12 @@ func cancelCapacityReservation(c *call) (any, error) {
 	r, err := c.state().reservation(c.params.String("CapacityReservationId"))
 	if err != nil {
 		return nil, err
+	}
+	if r.Source != "" {
+		return nil, r.ownersOnly("cancelled")
+	}
+	if r.Lent != nil {
+		return nil, wire.Errorf("InvalidCapacityReservationState", "The capacity reservation '%s' cannot be cancelled: it has an interruptible allocation, '%s'.", r.ID, r.Lent.ID)
 	}
 	if state := r.state(c.now); state == "cancelled" || state == "expired" || r.Kind == reservationBlock {
 		return nil, wire.Errorf("InvalidCapacityReservationState", "The capacity reservation '%s' cannot be cancelled: it is %s, of type %s.", r.ID, state, r.Kind)

@@ -139,7 +139,7 @@ func (s *Server) Settle() {
 	s.settling.Lock()
 	defer s.settling.Unlock()
 	s.mu.Lock()
-	s.warnBlocks(s.now())
+	s.settleReservations(s.now())
 	s.mu.Unlock()
 	for _, e := range s.market.Settle() {
 		if event, known := s.settle(e); known {
