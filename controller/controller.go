@@ -35,6 +35,7 @@ import (
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/apiclock"
 	"github.com/daemok/daemok/kube/apply"
 	"github.com/daemok/daemok/kube/foreign"
 	"github.com/daemok/daemok/kube/snapshot"
@@ -64,6 +65,7 @@ type Parts struct {
 	Metrics   *observe.Metrics
 	Log       *slog.Logger
 	Now       func() time.Time
+	Clock     Clock // how far that is to be trusted; nil: always
 
 	Pools       []pool.Generation             // API generations whose pools are served
 	ClassKinds  []client.Object               // kinds of classes whose changes concern the pools that use them
@@ -91,6 +93,20 @@ type Parts struct {
 
 	Filled func(ctx context.Context) bool // waits until the watches have listed what there is; false when ctx ended
 	Began  func()                         // told right before the first plan
+}
+
+// Clock compares the time with the API server's.
+type Clock interface {
+	Doubt() string // why it is not to be trusted, so that nothing is disrupted or given up; empty: it is
+	Ahead() time.Duration
+}
+
+// doubt is what the clock says of itself.
+func (p Parts) doubt() apiclock.Doubt {
+	if p.Clock == nil {
+		return nil
+	}
+	return p.Clock.Doubt
 }
 
 // podListener hears which pods a plan says something about, and for whom a
@@ -182,6 +198,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	keeper.RoomByDefault(p.Room)
 	keeper.RepairByDefault(p.Repair)
 	keeper.FreezeIn(p.Namespace)
+	keeper.DoubtClock(p.doubt())
 	keeper.ActAs(types.NamespacedName{Namespace: p.Namespace, Name: p.Pod})
 	keeper.AwaitPolicies()
 	seen := func(c *karpv1.NodeClaim, gone bool) { ledger.Seen(c, gone, p.Now()) }
@@ -190,14 +207,14 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	}
 	holds := &apply.Holds{}
 	applier := &apply.Applier{
-		Store: p.Store, Live: p.Live, Ledger: ledger, Holds: holds, Serves: Served(p.Pools), Pools: keeper, Now: p.Now, NewID: p.NewID, Again: keeper.Touch, View: keeper.Snapshot, Namespace: p.Namespace, Pod: p.Pod,
+		Store: p.Store, Live: p.Live, Ledger: ledger, Holds: holds, Serves: Served(p.Pools), Pools: keeper, Now: p.Now, Doubt: p.doubt(), NewID: p.NewID, Again: keeper.Touch, View: keeper.Snapshot, Namespace: p.Namespace, Pod: p.Pod,
 	}
 	requests := &claim.Requests{Classes: p.Classes, Catalog: p.Catalog}
 	launcher := p.launcher(requests)
 	applier.Orders = launcher
 	health := &pool.Health{}
 	claims := &claim.Reconciler{
-		Store: p.Store, Launcher: launcher, Machines: p.Machines(claimsName), Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now,
+		Store: p.Store, Launcher: launcher, Machines: p.Machines(claimsName), Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now, Doubt: p.doubt(),
 		Health: func(c *karpv1.NodeClaim, registered bool) { health.Note(translate.PoolOf(c), registered) },
 	}
 	claims.Adopts = &claim.Adoptions{
@@ -211,7 +228,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 		}
 	}
 	collector := &collect.Collector{
-		Store: p.Store, Live: p.Live, Machines: p.Machines(collectName), Events: p.Events, Namespace: p.Namespace, Log: p.Log, Metrics: p.Metrics, Now: p.Now,
+		Store: p.Store, Live: p.Live, Machines: p.Machines(collectName), Events: p.Events, Namespace: p.Namespace, Log: p.Log, Metrics: p.Metrics, Now: p.Now, Doubt: p.doubt(),
 	}
 	shifts := &shift.Watcher{Store: p.Store, Cloud: p.Shifts, Events: p.Events, Log: p.Log, Again: keeper.Touch, Now: p.Now, Older: p.servesOlder()}
 	collector.Shifted = shifts.Shifted
@@ -246,7 +263,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 			{What: "tell how far deleted pools are", Do: (&pool.Departures{
 				Store: p.Store, Serves: Served(p.Pools), Snapshot: keeper.Snapshot, Stays: p.Record.Stays, Events: p.Events, Now: p.Now,
 			}).Round},
-			{What: "tell what holds nodes up", Do: (&pool.Holdups{Store: p.Store, Serves: Served(p.Pools), Stays: p.Record.Stays, Unread: ledger.Unread, Now: p.Now}).Round},
+			{What: "tell what holds nodes up", Do: (&pool.Holdups{Store: p.Store, Serves: Served(p.Pools), Stays: p.Record.Stays, Unread: ledger.Unread, Doubt: p.doubt(), Now: p.Now}).Round},
 			{What: "tell of what is not understood", Do: (&remark.Teller{Source: keeper, Events: p.Events, Log: p.Log}).Round},
 			{What: "tell of what does nothing yet", Do: (&idle.Teller{Live: p.Live, Events: p.Events}).Round},
 		},
@@ -256,6 +273,11 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	program.Rounds = append(program.Rounds, p.notices()...)
 	for _, kind := range p.ClassKinds {
 		program.Loops = append(program.Loops, driftLoop(kind, drifted.ClassChanged, classChanged))
+	}
+	if p.Clock != nil {
+		program.Rounds = append(program.Rounds, Round{What: "compare the clock with the API server's", Do: (&remark.Clock{
+			Clock: p.Clock, Store: p.Store, Pod: types.NamespacedName{Namespace: p.Namespace, Name: p.Pod}, Events: p.Events, Metrics: p.Metrics, Log: p.Log, Again: keeper.Touch,
+		}).Round})
 	}
 	if p.Shifts != nil {
 		program.Rounds = append(program.Rounds, Round{What: "follow zonal shifts", Do: shifts.Round})
@@ -271,7 +293,7 @@ func (p Parts) servesOlder() bool {
 
 // notices are the rounds that hear what the cloud says of machines.
 func (p Parts) notices() (out []Round) {
-	actor := &notice.Actor{Shortages: p.Short, Store: p.Store, Serves: Served(p.Pools), Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now}
+	actor := &notice.Actor{Shortages: p.Short, Store: p.Store, Serves: Served(p.Pools), Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now, Doubt: p.doubt()}
 	if p.Notices != nil {
 		out = append(out, Round{What: "act on what the cloud says of machines", Do: (&notice.Reader{Actor: actor, Notices: p.Notices}).Round})
 	}
@@ -286,7 +308,7 @@ const lostEvery = 20 * time.Second
 
 func (p Parts) launcher(requests *claim.Requests) *claim.Launcher {
 	return (&claim.Launcher{
-		Store: p.Store, Live: p.Live, Machines: p.Machines(claimsName), Requests: requests, Log: p.Log, Now: p.Now, CallFor: p.CallFor,
+		Store: p.Store, Live: p.Live, Machines: p.Machines(claimsName), Requests: requests, Log: p.Log, Now: p.Now, Doubt: p.doubt(), CallFor: p.CallFor,
 		Gathered: func(d time.Duration) {
 			p.Metrics.BatchSeconds.WithLabelValues("create_fleet").Observe(d.Seconds())
 		},
@@ -298,7 +320,7 @@ func (p Parts) launcher(requests *claim.Requests) *claim.Launcher {
 
 func (p Parts) drains() *drain.Reconciler {
 	return &drain.Reconciler{
-		Store: p.Store, Live: p.Live, Serves: Served(p.Pools), Machines: p.Machines(nodesName), Events: p.Events, Metrics: p.Metrics, Now: p.Now,
+		Store: p.Store, Live: p.Live, Serves: Served(p.Pools), Machines: p.Machines(nodesName), Events: p.Events, Metrics: p.Metrics, Now: p.Now, Doubt: p.doubt(),
 		Surges: surge.Records{Store: p.Store, Live: p.Live, Namespace: p.Namespace},
 	}
 }

@@ -90,6 +90,7 @@ type Metrics struct {
 	RecordWrites *prometheus.CounterVec // result
 
 	OrphansHeld prometheus.Gauge
+	ClockAhead  prometheus.Gauge
 
 	synced atomic.Bool
 }
@@ -146,6 +147,7 @@ func NewMetrics(r prometheus.Registerer, version, commit, goVersion, arch string
 		BatchSize:      b.histograms("karpenter_cloudprovider_batcher_batch_size"),
 		BatchSeconds:   b.histograms("karpenter_cloudprovider_batcher_batch_time_seconds"),
 		OrphansHeld:    b.gauges("daemok_orphans_held").WithLabelValues(),
+		ClockAhead:     b.gauges("daemok_clock_ahead_seconds").WithLabelValues(),
 		EndFailures:    b.counters("karpenter_cloudprovider_instance_termination_failures_total"),
 		AWSRequests:    b.counters("aws_sdk_go_request_total"),
 		AWSSeconds:     b.histograms("aws_sdk_go_request_duration_seconds"),

@@ -55,6 +55,8 @@ var disruption = []Definition{
 		Help: "1 while the breaker of the DisruptionPolicy has tripped, and no node of its pools goes by choice; 0 while it is closed."},
 	{Name: "daemok_orphans_held", Kind: Gauge, Unit: "1",
 		Help: "Instances that no NodeClaim has, so many at once that they stay until somebody adopts them or says that they may go."},
+	{Name: "daemok_clock_ahead_seconds", Kind: Gauge, Unit: "seconds",
+		Help: "How far the controller's clock is ahead of the API server's, negative behind; beyond two minutes nothing is disrupted or given up."},
 	{Name: "daemok_record_writes_total", Kind: Counter, Unit: "1", Labels: []string{"result"},
 		Help: "Attempts to write the record of decisions to its ConfigMaps; result is written, conflict, forbidden or failed."},
 }

@@ -29,6 +29,7 @@ import (
 	"github.com/daemok/daemok/kube/access"
 	"github.com/daemok/daemok/kube/api/mark"
 	"github.com/daemok/daemok/kube/api/validate"
+	"github.com/daemok/daemok/kube/apiclock"
 	"github.com/daemok/daemok/kube/fence"
 	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/observe"
@@ -42,6 +43,8 @@ func build(ctx context.Context, o options, log *slog.Logger) (ctrl.Manager, erro
 	if err != nil {
 		return nil, fmt.Errorf("find the cluster: %w", err)
 	}
+	clock := &apiclock.Clock{}
+	config.Wrap(clock.Transport)
 	config.QPS, config.Burst = float32(o.kubeQPS), o.kubeBurst
 	kubernetes, err := versionOf(config)(ctx)
 	if err != nil {
@@ -70,7 +73,7 @@ func build(ctx context.Context, o options, log *slog.Logger) (ctrl.Manager, erro
 		return nil, err
 	}
 	p := parts{
-		options: o, log: log, older: older, manager: m, metrics: told, provider: provider, record: decisions,
+		options: o, clock: clock, log: log, older: older, manager: m, metrics: told, provider: provider, record: decisions,
 		machines: provider, spot: provider, sizes: provider, offerings: provider, short: provider, checks: provider, adopter: provider,
 		account: &class.Account{}, hasPrices: provider.HasOnDemand(),
 	}
@@ -106,6 +109,7 @@ func build(ctx context.Context, o options, log *slog.Logger) (ctrl.Manager, erro
 // parts is what the loops share.
 type parts struct {
 	options  options
+	clock    *apiclock.Clock
 	log      *slog.Logger
 	manager  ctrl.Manager
 	metrics  *observe.Metrics
@@ -151,7 +155,7 @@ func (p *parts) add(ctx context.Context) error {
 	program, err := controller.New(ctx, controller.Parts{
 		Store: p.manager.GetClient(), Live: p.manager.GetAPIReader(), Watches: p.manager.GetCache(),
 		Catalog: p.provider, Machines: p.measured, Spot: p.spot, Sizes: p.sizes, Offerings: p.offerings, Adopter: p.adopter, Notices: p.notices, Checks: p.checks, Shifts: p.shifts, Short: p.short, Classes: p.classes, Pools: p.pools(), ClassKinds: p.classes.Objects(),
-		Events: p.events, Metrics: p.metrics, Log: p.log, Now: time.Now, NewID: randomID, CallFor: callFor,
+		Events: p.events, Metrics: p.metrics, Log: p.log, Now: p.clock.Now, Clock: p.clock, NewID: randomID, CallFor: callFor,
 		Policy: p.options.policy(), Window: planner.Window{Idle: p.options.batchIdle, Max: p.options.batchMax},
 		Nominations: flowcontrol.NewTokenBucketRateLimiter(nominationsPerSecond, nominationsAtOnce),
 		Failures:    flowcontrol.NewTokenBucketRateLimiter(failuresPerSecond, failuresAtOnce),
@@ -205,7 +209,7 @@ func classKinds(o options, authority string, account *class.Account, older bool)
 func (p *parts) classLoops() (loops []controller.Loop) {
 	for _, kind := range p.classes.Served {
 		loops = append(loops, controller.ClassLoop(&class.Reconciler{
-			Kind: kind, Store: p.manager.GetClient(), Live: p.manager.GetAPIReader(), Finder: p.provider, Events: p.events, Metrics: p.metrics, Log: p.log, Now: time.Now,
+			Kind: kind, Store: p.manager.GetClient(), Live: p.manager.GetAPIReader(), Finder: p.provider, Events: p.events, Metrics: p.metrics, Log: p.log, Now: p.clock.Now,
 			DryRun: !p.options.disableDryRun, Verified: aws.VerifiedFor, ReservedCapacity: p.options.reserved, ReservedENIs: p.options.reservedENIs,
 			ImagesEvery: p.options.amiEvery, SubnetsEvery: p.options.subnetEvery,
 		}))

@@ -124,5 +124,5 @@ func (p *purchase) allWithdrawn() bool {
 }
 
 func (p *purchase) isLate(c *karpv1.NodeClaim) bool {
-	return p.now().Sub(c.CreationTimestamp.Time) >= launchFor
+	return p.now().Sub(c.CreationTimestamp.Time) >= launchFor && p.ageless.Why() == ""
 }

@@ -160,6 +160,20 @@ func TestALateClaimIsGivenUpInTime(t *testing.T) {
 	})
 }
 
+// Nobody knows how late a claim is by a clock that is in doubt.
+func TestALateClaimIsNotGivenUpByAClockInDoubt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, s := storeWith("a"), newShop()
+		s.before = func(cloud.LaunchRequest) error {
+			return &cloud.RefusedError{Reason: "Unauthorized", Cause: "no rights"}
+		}
+		launchInDoubt(t, store, s, nil, time.Hour, func() string { return "the clock is an hour ahead" })
+		if !kept(t, store) {
+			t.Error("the claim was given up")
+		}
+	})
+}
+
 // TestALateClaimWhoseMachineCannotBeWrittenGoes: the machine is there, but
 // nothing can be said of it, as where the catalogue lost its type. The claim
 // makes room for another; the machine is given back as one without a claim.

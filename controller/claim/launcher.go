@@ -10,6 +10,7 @@ import (
 
 	"github.com/daemok/daemok/cloud"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/apiclock"
 )
 
 // Launcher buys machines for claims, equal ones together. Every purchase is
@@ -30,7 +31,8 @@ type Launcher struct {
 	Outcome  outcomes
 	Log      *slog.Logger
 	Now      func() time.Time
-	CallFor  time.Duration // longest time one purchase may take
+	Doubt    apiclock.Doubt // of that time: no claim is too late meanwhile
+	CallFor  time.Duration  // longest time one purchase may take
 
 	// Gathered is told how long the claims of a round of purchases were waited for; it may
 	// be nil.
@@ -132,7 +134,7 @@ func (l *Launcher) purchase(b *batch, t turn) *purchase {
 	nudged := make(chan struct{}, 1)
 	l.queue.listen(nudged, b.names()...)
 	return &purchase{
-		batch: b, requests: l.Requests, machines: l.Machines, outcome: l.Outcome, log: l.Log, now: l.Now, callFor: l.CallFor,
+		batch: b, requests: l.Requests, machines: l.Machines, outcome: l.Outcome, log: l.Log, now: l.Now, ageless: l.Doubt, callFor: l.CallFor,
 		marker:  marker{l.Store, l.Live},
 		nudged:  nudged,
 		release: l.queue.release,

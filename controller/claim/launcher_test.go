@@ -176,9 +176,15 @@ func storeWith(claims ...string) client.Client {
 // launch runs a launcher over the store for a while.
 func launch(t *testing.T, store client.Client, s *shop, crash func(string) bool, d time.Duration) {
 	t.Helper()
+	launchInDoubt(t, store, s, crash, d, nil)
+}
+
+// launchInDoubt is launch by a clock that may be in doubt.
+func launchInDoubt(t *testing.T, store client.Client, s *shop, crash func(string) bool, d time.Duration, doubt func() string) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	l := (&Launcher{
-		Store: store, Live: store, Requests: s, Machines: s, Outcome: book{store, crash}, Log: unheard, Now: time.Now, CallFor: 20 * time.Second,
+		Store: store, Live: store, Requests: s, Machines: s, Outcome: book{store, crash}, Log: unheard, Now: time.Now, Doubt: doubt, CallFor: 20 * time.Second,
 	}).Open()
 	var list karpv1.NodeClaimList
 	if err := store.List(ctx, &list); err != nil {

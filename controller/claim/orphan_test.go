@@ -83,6 +83,13 @@ func TestAClaimWhosePoolIsGone(t *testing.T) {
 	if now != noon.Add(registerFor) {
 		t.Errorf("it is looked at again %v after it was bought, want %v", now.Sub(noon), registerFor)
 	}
+	doubt := "the clock is an hour ahead"
+	r.Doubt = func() string { return doubt }
+	look()
+	if err := store.Get(t.Context(), client.ObjectKey{Name: "lost"}, lost); err != nil || lost.DeletionTimestamp != nil {
+		t.Errorf("the claim is given up by a clock in doubt (%v)", err)
+	}
+	doubt = ""
 	look()
 	came := &karpv1.NodeClaim{}
 	if err := store.Get(t.Context(), client.ObjectKey{Name: "comes"}, came); err != nil {

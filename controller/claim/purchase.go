@@ -11,6 +11,7 @@ import (
 
 	"github.com/daemok/daemok/cloud"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/apiclock"
 	"github.com/daemok/daemok/kube/translate"
 )
 
@@ -28,6 +29,7 @@ type purchase struct {
 	outcome  outcomes
 	log      *slog.Logger
 	now      func() time.Time
+	ageless  apiclock.Doubt // by now, no claim is too late
 	callFor  time.Duration
 	marker   marker
 	desk     desk

@@ -22,6 +22,7 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/apiclock"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
 )
@@ -45,6 +46,9 @@ const beginAfter = 2 * time.Second
 // launcher may have met an obstacle that no change of the claim tells of.
 const askAgain = 10 * time.Second
 
+// doubtAgain is how soon an instance that seems overdue by a clock in doubt is looked at again.
+const doubtAgain = 10 * time.Second
+
 // adder is the part of the Launcher this package's loop uses.
 type adder interface {
 	Add(name string)
@@ -63,6 +67,7 @@ type Reconciler struct {
 	Memory   func(kind, image string, memory quantity.Bytes) // told what machines that are ready have; may be nil
 	Adopts   *Adoptions                                      // links claims with machines that run already
 	Now      func() time.Time
+	Doubt    apiclock.Doubt // of that time: no claim is given up meanwhile
 }
 
 // Reconcile observes one claim, takes the next step and returns how long to
@@ -115,7 +120,7 @@ func (r *Reconciler) launch(ctx context.Context, c *karpv1.NodeClaim) (time.Dura
 	if translate.IsWithdrawn(c) && !tried {
 		return 0, r.letGo(ctx, c)
 	}
-	if left <= 0 && !tried {
+	if left <= 0 && !tried && r.Doubt.Why() == "" {
 		return 0, r.giveUp(ctx, c, labelTooLate, reasonTooLate, tooLate)
 	}
 	r.Launcher.Add(c.Name)
@@ -233,6 +238,8 @@ func (r *Reconciler) patience(ctx context.Context, c *karpv1.NodeClaim) (time.Du
 		return lateAfter - boots, nil
 	case boots < registerFor:
 		return registerFor - boots, nil
+	case r.Doubt.Why() != "":
+		return doubtAgain, nil
 	}
 	if r.Health != nil {
 		r.Health(c, false)

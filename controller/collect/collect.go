@@ -26,6 +26,7 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/apiclock"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
 )
@@ -50,6 +51,7 @@ type Collector struct {
 	Log      *slog.Logger
 	Metrics  *observe.Metrics
 	Now      func() time.Time
+	Doubt    apiclock.Doubt           // of that time: nothing is collected meanwhile
 	Shifted  func(zoneID string) bool // tells of zones that work is shifted away from; nil: of none
 
 	Events    publisher
@@ -66,6 +68,9 @@ type Collector struct {
 
 // Round looks once and returns how long to wait before the next look.
 func (c *Collector) Round(ctx context.Context) (time.Duration, error) {
+	if c.Doubt.Why() != "" {
+		return EveryNew, nil // by this clock everything is too old
+	}
 	if err := c.collect(ctx); err != nil {
 		return EveryNew, err
 	}

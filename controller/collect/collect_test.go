@@ -437,6 +437,24 @@ func TestNothingIsCollectedBlindly(t *testing.T) {
 	}
 }
 
+// By a clock that is in doubt every machine is old, and every claim had its time.
+func TestNothingIsCollectedByAClockInDoubt(t *testing.T) {
+	p := newPlace(t)
+	p.machine("i-1", time.Hour)
+	p.claim("c-2", "i-2", registered)
+	doubt := "the clock is two hours ahead"
+	p.c.Doubt = func() string { return doubt }
+	p.look()
+	if p.look(); p.left() != "c-2" {
+		t.Errorf("left and given back: %q, want all as it was", p.left())
+	}
+	doubt = ""
+	p.look()
+	if p.look(); p.left() != "-i-1" && p.left() != "-i-1 -i-1" {
+		t.Errorf("left and given back once the clock is right: %q", p.left())
+	}
+}
+
 // TestOneStuckMachineHoldsUpNoOther: what fails is told and tried again, the
 // others go.
 func TestOneStuckMachineHoldsUpNoOther(t *testing.T) {

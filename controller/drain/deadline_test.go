@@ -43,6 +43,26 @@ func TestADeadlineHoldsForPodsWhoseTurnHasNotCome(t *testing.T) {
 	})
 }
 
+// A deadline that has come by a clock that is in doubt has not come: the pod is asked by
+// way of the eviction API until the clock is right, and neither is the machine ended
+// because a pod seems to be ending for long.
+func TestNoDeadlineComesByAClockInDoubt(t *testing.T) {
+	inTown(t, func(t *testing.T, w *town) {
+		w.doubt = "the clock is two hours ahead"
+		w.due(time.Minute)
+		w.has(w.run("web", leaves, nil, nil), annotated("true"))
+		w.attach("data", "data", leaves)
+		ended := func() bool { return w.cloud.ends["i-"+leaves] > 0 }
+		began := time.Now()
+		w.leave(time.Hour, "half an hour to pass", func() bool { return time.Since(began) > 30*time.Minute })
+		if w.here("web") != 1 || ended() {
+			t.Errorf("%d protected pods are left, machine ended: %v", w.here("web"), ended())
+		}
+		w.doubt = ""
+		w.leave(2*time.Minute, "the machine given back", ended)
+	})
+}
+
 // SC-274: a volume that is never detached keeps the machine up to the deadline.
 func TestADeadlineEndsTheWaitForVolumes(t *testing.T) {
 	inTown(t, func(t *testing.T, w *town) {

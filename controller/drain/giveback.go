@@ -34,7 +34,7 @@ const goneAgain = 10 * time.Second
 // one of.
 func (r *Reconciler) goneAlready(ctx context.Context, node *corev1.Node, claim *karpv1.NodeClaim) (bool, error) {
 	id, endsAt := translate.MachineID(node.Spec.ProviderID), endOf(claim)
-	wasToEnd := !endsAt.IsZero() && !r.Now().Before(endsAt)
+	wasToEnd := !endsAt.IsZero() && !r.overBy().Before(endsAt)
 	if translate.IsReady(node) && !wasToEnd {
 		r.silent.drop(id)
 		return false, nil

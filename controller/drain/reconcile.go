@@ -17,6 +17,7 @@ import (
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/mark"
+	"github.com/daemok/daemok/kube/apiclock"
 	"github.com/daemok/daemok/kube/apply"
 	"github.com/daemok/daemok/kube/surge"
 	"github.com/daemok/daemok/kube/translate"
@@ -42,6 +43,7 @@ type Reconciler struct {
 	Events   publisher
 	Metrics  *observe.Metrics
 	Now      func() time.Time
+	Doubt    apiclock.Doubt // of that time: no deadline has come meanwhile
 	Holds    holds
 	Surges   surge.Records
 	Shifted  func(zoneID string) bool                                // tells of zones that work is shifted away from; nil: of none
@@ -117,8 +119,19 @@ func (r *Reconciler) departureOf(ctx context.Context, node *corev1.Node, claim *
 		return nil, fmt.Errorf("read the pool of node %s: %w", node.Name, err)
 	}
 	d.pool = pool.Annotations
+	if r.Doubt.Why() != "" {
+		d.deadline = time.Time{}
+	}
 	d.leave, _ = mark.Leave{}.Over(pool.Annotations) // what is misread is told on the pool
 	return d, nil
+}
+
+// overBy is the moment that ends are compared with: none has come while the clock is in doubt.
+func (r *Reconciler) overBy() time.Time {
+	if r.Doubt.Why() != "" {
+		return time.Time{}
+	}
+	return r.Now()
 }
 
 // claimOf looks the node's claim up by index; nil where it has none.
@@ -151,7 +164,7 @@ func (r *Reconciler) empty(ctx context.Context, d *departure, claim *karpv1.Node
 	if err != nil {
 		return 0, err
 	}
-	if group, later := leaving(pods, r.Now()); len(group) > 0 {
+	if group, later := leaving(pods, r.overBy()); len(group) > 0 {
 		if err := r.say(ctx, claim, karpv1.ClaimDrained, karpv1.ReasonDraining, stillToLeave(len(group)+len(later))); err != nil {
 			return 0, err
 		}
@@ -167,7 +180,7 @@ func (r *Reconciler) empty(ctx context.Context, d *departure, claim *karpv1.Node
 	if err != nil {
 		return 0, err
 	}
-	if group, _ := leaving(live, r.Now()); len(group) > 0 {
+	if group, _ := leaving(live, r.overBy()); len(group) > 0 {
 		return recheckDrain, nil
 	}
 	if err := r.say(ctx, claim, karpv1.ClaimDrained, "", ""); err != nil {

@@ -198,7 +198,7 @@ func (r *Reconciler) isOver(ctx context.Context, w *workload, s surge.Record) (b
 	}
 	// The second pod of a StatefulSet is the one that goes with the second
 	// replica, so the first must be back.
-	return w.kind != "StatefulSet" || firstReady(w, pods.Items) || r.Now().Sub(s.Since) > 2*surgeFor, nil
+	return w.kind != "StatefulSet" || firstReady(w, pods.Items) || r.overBy().Sub(s.Since) > 2*surgeFor, nil
 }
 
 // stays reports whether the pod's node does not go.

@@ -59,6 +59,7 @@ type town struct {
 	holds  *apply.Holds
 
 	shifted func(zoneID string) bool
+	doubt   string // of the clock
 
 	readyAfter time.Duration  // how long pods take on the node that stays
 	fewest     map[string]int // ready pods of each app, at the worst moment
@@ -289,7 +290,7 @@ func (w *town) keepInOrder(s *appsv1.StatefulSet) {
 // start makes a controller that knows nothing of earlier ones.
 func (w *town) start() *Reconciler {
 	store := w.server.Connect(w.fault)
-	return &Reconciler{Store: store, Live: store, Serves: translate.Generations{translate.NodePools()}, Machines: w.cloud, Now: time.Now, Events: w.told, Foreign: allOurs, Shifted: w.shifted, Holds: w.holds, Surges: recordsOf(store),
+	return &Reconciler{Store: store, Live: store, Serves: translate.Generations{translate.NodePools()}, Machines: w.cloud, Now: time.Now, Doubt: func() string { return w.doubt }, Events: w.told, Foreign: allOurs, Shifted: w.shifted, Holds: w.holds, Surges: recordsOf(store),
 		Metrics: observe.NewMetrics(prometheus.NewRegistry(), "", "", "", "")}
 }
 

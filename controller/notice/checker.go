@@ -80,7 +80,7 @@ func (c *Checker) see(troubles []cloud.Trouble) {
 func (c *Checker) heal(ctx context.Context, t cloud.Trouble, claim *karpv1.NodeClaim) error {
 	a := ailment{t.MachineID, t.Kind}
 	fails := t.Kind == cloud.InstanceFails || t.Kind == cloud.SystemFails
-	if fails && c.Now().Sub(c.first[a]) < impairedFor {
+	if fails && (c.Now().Sub(c.first[a]) < impairedFor || c.Doubt.Why() != "") {
 		return nil
 	}
 	if !c.told[a] && t.Kind != cloud.CapacityEnds { // that is no illness

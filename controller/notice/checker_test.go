@@ -72,6 +72,17 @@ func TestWhatFollowsFromStatusChecks(t *testing.T) {
 	}
 }
 
+// By a clock that is in doubt nothing has failed for long enough.
+func TestNoMachineFailsForTooLongByAClockInDoubt(t *testing.T) {
+	d := newDesk(t)
+	d.claim("one", "i-1")
+	d.Doubt = func() string { return "the clock is two hours ahead" }
+	checker := &Checker{Actor: d.Actor, Checks: &clinic{troubles: []cloud.Trouble{{MachineID: "i-1", Kind: cloud.SystemFails, Since: start.Add(-time.Hour)}}}}
+	if _, err := checker.Round(t.Context()); err != nil || d.one().DeletionTimestamp != nil {
+		t.Errorf("it leaves: %v, %v", d.one().DeletionTimestamp, err)
+	}
+}
+
 // A machine that fails goes without regard to its pods, and is counted so.
 func TestAMachineThatFailsIsCountedAsForceful(t *testing.T) {
 	d := newDesk(t)

@@ -13,6 +13,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/apiclock"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
 )
@@ -26,6 +27,7 @@ type Actor struct {
 	Metrics   *observe.Metrics
 	Log       *slog.Logger
 	Now       func() time.Time
+	Doubt     apiclock.Doubt // of that time: no instance has failed for too long meanwhile
 
 	advised pace
 }

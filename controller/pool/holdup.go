@@ -15,6 +15,7 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/apiclock"
 	"github.com/daemok/daemok/kube/translate"
 )
 
@@ -23,13 +24,14 @@ const holdupsEvery = 5 * time.Second
 
 // Holdups tells pools what holds up nodes of theirs that would go, where somebody
 // should do something about it, in the condition DisruptionBlocked: drift at the
-// pool's limit, and live state that cannot be read. Nothing is in the way where
+// pool's limit, live state that cannot be read, and a clock in doubt. Nothing is in the way where
 // there is no such condition.
 type Holdups struct {
 	Store  client.Client
 	Serves translate.Generations
 	Stays  func(node string) string // why a node stays that has drifted, as was said last; empty: that is not known
 	Unread func() map[cluster.PoolID]string
+	Doubt  apiclock.Doubt // of the clock, by which nothing is disrupted
 	Now    func() time.Time
 }
 
@@ -39,7 +41,7 @@ func (h *Holdups) Round(ctx context.Context) (time.Duration, error) {
 	if err := h.Store.List(ctx, &claims, client.UnsafeDisableDeepCopy); err != nil { // only read
 		return holdupsEvery, fmt.Errorf("list claims to tell what holds nodes up: %w", err)
 	}
-	unread, waiting := h.Unread(), h.waiting(claims.Items)
+	unread, waiting, doubt := h.Unread(), h.waiting(claims.Items), h.Doubt.Why()
 	var errs []error
 	for _, g := range h.Serves {
 		pools, err := g.List(ctx, h.Store, client.UnsafeDisableDeepCopy) // only read
@@ -48,7 +50,7 @@ func (h *Holdups) Round(ctx context.Context) (time.Duration, error) {
 		}
 		for _, p := range pools {
 			id := g.ID(p.GetName())
-			reason, text := holdupOf(g.Resource+" "+id.Name, unread[id], waiting[id])
+			reason, text := holdup{doubt, unread[id], waiting[id]}.in(g.Resource + " " + id.Name)
 			errs = append(errs, h.tell(ctx, id, p, reason, text))
 		}
 	}
@@ -83,12 +85,21 @@ func (h *Holdups) waiting(claims []karpv1.NodeClaim) map[cluster.PoolID]atLimit 
 	return out
 }
 
-// holdupOf is the reason and the words of the condition; empty: nothing is in the
-// way. What cannot be read comes first: it concerns every node.
-func holdupOf(pool, unread string, w atLimit) (reason, text string) {
-	switch {
-	case unread != "":
-		return karpv1.ReasonStateUnread, "nothing is disrupted while the live state cannot be read, which is tried again: " + unread
+// holdup is what is in the way of a pool's nodes.
+type holdup struct {
+	doubt  string // of the clock
+	unread string
+	limit  atLimit
+}
+
+// in is the reason and the words of the condition of that pool; empty: nothing is in the
+// way. What concerns every node comes first.
+func (h holdup) in(pool string) (reason, text string) {
+	switch w := h.limit; {
+	case h.doubt != "":
+		return karpv1.ReasonClockDiffers, "nothing is disrupted: " + h.doubt
+	case h.unread != "":
+		return karpv1.ReasonStateUnread, "nothing is disrupted while the live state cannot be read, which is tried again: " + h.unread
 	case w.nodes > 0:
 		return karpv1.ReasonAtLimit, fmt.Sprintf("drifted nodes that wait: %d; node %s: %s; raise spec.limits, or let nodes go first: kubectl annotate %s %s=%s",
 			w.nodes, w.first, w.why, pool, api.MarkDriftAtLimit, api.DeleteFirst)

@@ -21,9 +21,10 @@ type Snapshot struct {
 	Daemons  []Daemon
 	Guards   []Guard
 	Breakers []Breaker
-	Freeze   string // why no node may be disturbed for the time being, by its user's word; empty: it may
+	Freeze   string // why no node may be disturbed for the time being, by its user's word or since the clock is in doubt; empty: it may
 
 	FreezeUntil time.Time // when that ends by itself; zero: never, or there is none
+	FreezeAll   bool      // it holds nodes past their age too: the clock is in doubt, and so is their age
 
 	Repair Repair // of nodes that are of no pool
 }

@@ -45,7 +45,8 @@ func spot(name string) float64 {
 // come: the oldest first. Budgets do not stop it, and neither do pods that must
 // not be disturbed: those are left alone while the node drains. From the moment
 // that a node is too old it goes whether there is a place for its pods or not, and
-// whether its drain would end or not; neither does it go before.
+// whether its drain would end or not; neither does it go before. Only a clock in doubt
+// holds it, by which no age is certain.
 func (x *Search) expiry(all []*candidate) task {
 	var due []*candidate
 	for _, c := range all {
@@ -69,7 +70,7 @@ func (x *Search) expiry(all []*candidate) task {
 
 func (x *Search) expire(c *candidate) {
 	past := !c.ExpiresAt.After(x.snapshot.Now)
-	if !past && x.snapshot.Freeze != "" {
+	if x.snapshot.Freeze != "" && (!past || x.snapshot.FreezeAll) {
 		x.keepBy(c, plan.Expired, plan.KeptByRule, x.snapshot.Freeze)
 		return
 	}

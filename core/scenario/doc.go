@@ -78,7 +78,7 @@
 //	pod default/web-3 shape=web grace=30s   that it is given to end in
 //	guard default/web allows=1              a PodDisruptionBudget; never, unready-too
 //	breaker night most=3 gone=1 pool=NodePool/a pool=NodePool/b   nodes of these that may go within a time
-//	freeze "change window"                  why no node may be disturbed for now; until=2026-...
+//	freeze "change window"                  why no node may be disturbed for now; until=2026-..., all: nor one past its age
 //	machine claim-1 pool=NodePool/default launched planned  buying: a purchase for it is or was under way
 //	machine claim-2 purpose-unknown         it is not known for which pods a plan ordered it; types-unknown: nor what it may become
 //	  allocatable ...

@@ -363,7 +363,11 @@ func (p *parser) freeze(w []string) error {
 	if p.out.Freeze, err = unquote(w[0]); err != nil {
 		return err
 	}
-	return fields(w[1:], map[string]func(string) error{"until": func(v string) (err error) { p.out.FreezeUntil, err = readTime(v); return err }})
+	rest := w[1:]
+	if i := slices.Index(rest, "all"); i >= 0 {
+		p.out.FreezeAll, rest = true, slices.Delete(slices.Clone(rest), i, i+1)
+	}
+	return fields(rest, map[string]func(string) error{"until": func(v string) (err error) { p.out.FreezeUntil, err = readTime(v); return err }})
 }
 
 func (p *parser) node(w []string) error {

@@ -45,7 +45,7 @@ func Print(s *cluster.Snapshot) string {
 		p.line(0, words...)
 	}
 	if s.Freeze != "" {
-		p.line(0, "freeze", quote(s.Freeze), timed("until", s.FreezeUntil))
+		p.line(0, "freeze", quote(s.Freeze), flag("all", s.FreezeAll), timed("until", s.FreezeUntil))
 	}
 	waiting := byName(s.Waiting)
 	for i := range s.Nodes {

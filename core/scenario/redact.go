@@ -38,7 +38,7 @@ func Redact(s *cluster.Snapshot) *cluster.Snapshot {
 		b.Name, b.Pools = r.name("breaker", b.Name), each(b.Pools, r.poolID)
 		return b
 	})
-	out.Freeze, out.FreezeUntil = left(s.Freeze), s.FreezeUntil
+	out.Freeze, out.FreezeUntil, out.FreezeAll = left(s.Freeze), s.FreezeUntil, s.FreezeAll
 	out.Sort()
 	return out
 }

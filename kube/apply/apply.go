@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/kube/apiclock"
 	"github.com/daemok/daemok/kube/translate"
 )
 
@@ -38,6 +39,7 @@ type Applier struct {
 	Pools  pools
 	Orders orders // told of claims before they are created; nil: nobody
 	Now    func() time.Time
+	Doubt  apiclock.Doubt           // of that time
 	NewID  func() string            // five characters for the name of a claim, not used before
 	Again  func()                   // asks for a new plan, since one was not carried out as it stands
 	View   func() *cluster.Snapshot // what the watches have shown; nil: places of pods that move are not looked for

@@ -80,9 +80,23 @@ func (a *Applier) look(ctx context.Context, u *unit) error {
 	return worst(failed)
 }
 
-// frozen says why no node may be disturbed for now, by its user's word; empty:
-// it may.
-func (a *Applier) frozen(ctx context.Context) (string, error) {
+// freeze is why no node may be disturbed; all: not even one past its age.
+type freeze struct {
+	why string
+	all bool
+}
+
+// frozen says why no node may be disturbed for now, by its user's word or, and then not
+// even one past its age, since the clock is in doubt; empty: it may.
+func (a *Applier) frozen(ctx context.Context) (freeze, error) {
+	if why := a.Doubt.Why(); why != "" {
+		return freeze{why, true}, nil
+	}
+	why, err := a.frozenByUser(ctx)
+	return freeze{why: why}, err
+}
+
+func (a *Applier) frozenByUser(ctx context.Context) (string, error) {
 	if a.Namespace == "" {
 		return "", nil
 	}
@@ -118,7 +132,7 @@ func worst(list []error) error {
 // lookAt reads one node with what belongs to it. A claim that somebody else
 // deletes is gone as far as the move goes, if the machines in its place are on
 // order; before that the plan was made for another world.
-func (a *Applier) lookAt(ctx context.Context, u *unit, r *leaver, frozen string) error {
+func (a *Applier) lookAt(ctx context.Context, u *unit, r *leaver, frozen freeze) error {
 	claim := &karpv1.NodeClaim{}
 	r.moving = nil
 	err := a.Live.Get(ctx, client.ObjectKey{Name: r.Claim}, claim)
@@ -133,8 +147,8 @@ func (a *Applier) lookAt(ctx context.Context, u *unit, r *leaver, frozen string)
 		return nil
 	}
 	r.seen = claim
-	if frozen != "" && !(r.Reason == plan.Expired && translate.IsExpired(claim, a.Now())) {
-		return fmt.Errorf("%w: %s", ErrChanged, frozen)
+	if frozen.why != "" && (frozen.all || !(r.Reason == plan.Expired && translate.IsExpired(claim, a.Now()))) {
+		return fmt.Errorf("%w: %s", ErrChanged, frozen.why)
 	}
 	if r.forced() && (!u.replaces() || u.alone) {
 		return nil // it goes whatever runs on it; its drain respects pods and their budgets

@@ -221,6 +221,25 @@ func TestANodeThatGoesAtItsAgeInGoodOrderIsNotForced(t *testing.T) {
 	}
 }
 
+// A node past its age goes whatever its users say, but not by a clock that came into doubt
+// after the plan was made.
+func TestANodePastItsAgeStaysByAClockInDoubt(t *testing.T) {
+	for _, machines := range []int{0, 1} {
+		tell(t, 2, func(t *testing.T, y *yard) {
+			y.boughtWith(0, func(c *karpv1.NodeClaimSpec) { c.ExpireAfter = "1s" })
+			y.carryOut(y.move(plan.Expired, 1, machines), func() {
+				time.Sleep(translate.SettleFor / 2)
+				y.mu.Lock()
+				defer y.mu.Unlock()
+				y.doubt = "the clock is two hours ahead"
+			})
+			if got := y.state(); got != "old-0 old-1" || !errors.Is(y.ended[0].Err, ErrChanged) {
+				t.Errorf("%d machines in its place; in the end: %s; told of %+v", machines, got, y.ended)
+			}
+		})
+	}
+}
+
 // night is a policy whose window is for one hour in the night.
 func night(start string) *v1alpha1.DisruptionPolicy {
 	return &v1alpha1.DisruptionPolicy{ObjectMeta: metav1.ObjectMeta{Name: "night"},

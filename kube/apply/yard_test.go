@@ -42,6 +42,7 @@ type yard struct {
 	mu       sync.Mutex
 	soldOut  map[string]bool // claims for which nothing can be bought
 	neverUp  bool            // no machine starts
+	doubt    string          // of the clock
 	unread   string          // kind that cannot be read
 	early    []string        // claims deleted before those that replace them had started
 	ended    []Ended
@@ -268,6 +269,13 @@ func (y *yard) state() string {
 	return strings.TrimSuffix(strings.Join(claims, " ")+" | "+strings.Join(wrong, ", "), " | ")
 }
 
+// doubts is what is said of the clock.
+func (y *yard) doubts() string {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	return y.doubt
+}
+
 // applier returns one that remembers nothing. trouble is asked at every call
 // after the yard's own.
 func (y *yard) applier(trouble storetest.Fault) *Applier {
@@ -284,7 +292,7 @@ func (y *yard) applier(trouble storetest.Fault) *Applier {
 		return trouble(c)
 	})
 	y.ledger = &Ledger{}
-	return &Applier{Serves: translate.Generations{translate.NodePools()}, Store: live, Live: live, Ledger: y.ledger, Pools: y, Namespace: "kube-system", Now: time.Now, NewID: y.newID, View: y.view, Again: func() {
+	return &Applier{Serves: translate.Generations{translate.NodePools()}, Store: live, Live: live, Ledger: y.ledger, Pools: y, Namespace: "kube-system", Now: time.Now, Doubt: y.doubts, NewID: y.newID, View: y.view, Again: func() {
 		y.mu.Lock()
 		defer y.mu.Unlock()
 		y.again++

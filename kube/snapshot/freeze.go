@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/apiclock"
 	"github.com/daemok/daemok/kube/translate"
 )
 
@@ -43,7 +44,11 @@ func (k *Keeper) freezeIs(namespace, name string, f translate.Freeze) {
 	k.bump()
 }
 
-// Frozen is why no node may be disturbed now; empty where it may.
+// DoubtClock sets what says why the clock is not to be trusted: then no node goes, not
+// even one past its age. It is called before anything is seen.
+func (k *Keeper) DoubtClock(doubt apiclock.Doubt) { k.doubt = doubt }
+
+// Frozen is why no node may be disturbed now by its user's word; empty where it may.
 func (k *Keeper) Frozen() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -54,6 +59,10 @@ func (k *Keeper) Frozen() string {
 }
 
 func (b *builder) freeze() {
+	if why := b.k.doubt.Why(); why != "" {
+		b.out.Freeze, b.out.FreezeAll = why, true
+		return
+	}
 	if f := b.k.freeze; f.Holds(b.out.Now) {
 		b.out.Freeze, b.out.FreezeUntil = f.Why, f.Until
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/quantity"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/apiclock"
 	"github.com/daemok/daemok/kube/translate"
 )
 
@@ -83,6 +84,7 @@ type Keeper struct {
 	followed  []toolscache.InformerSynced
 	recalled  recalled
 	freeze    translate.Freeze
+	doubt     apiclock.Doubt
 	policies  policies
 
 	departures departures

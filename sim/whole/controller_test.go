@@ -21,6 +21,7 @@ import (
 	"github.com/daemok/daemok/controller/planner"
 	"github.com/daemok/daemok/controller/pool"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
+	"github.com/daemok/daemok/kube/apiclock"
 	"github.com/daemok/daemok/kube/fence"
 	"github.com/daemok/daemok/kube/legacy"
 	"github.com/daemok/daemok/kube/snapshot"
@@ -54,6 +55,8 @@ type setup struct {
 	fault   storetest.Fault                     // asked before the ordeal; nil: none
 	heard   func(call string)                   // told of every call to the API server and to AWS; nil: nobody is
 	usual   bool                                // pages of AWS are as large as in life, not of five
+
+	clock *apiclock.Clock // compared with the API server's, whose is that of the bubble; nil: they are one
 
 	pod string // in kube-system that the controller runs in; empty: none
 
@@ -89,6 +92,10 @@ func (w *world) start(s setup) *controller {
 			return c.ordeal.api(call)
 		}
 	}
+	now, clock := time.Now, product.Clock(nil)
+	if s.clock != nil {
+		now, clock, fault = s.clock.Now, s.clock, heardBy(s.clock, fault)
+	}
 	live, shown := w.server.Connect(fault), w.server.NewCache(s.lag, snapshot.Strip)
 	live.User = theController
 	shown.Again = s.again
@@ -121,7 +128,7 @@ func (w *world) start(s setup) *controller {
 		Notices: heard, Short: short, Checks: checks, Sizes: sizes, Adopter: adopter, Pools: []pool.Generation{product.NodePools(), product.Provisioners(legacy.Provisioners())}, ClassKinds: []client.Object{&awsv1.EC2NodeClass{}},
 		Metrics: metrics,
 		Events:  events,
-		Log:     w.log, Now: time.Now, NewID: w.newID, CallFor: 20 * time.Second,
+		Log:     w.log, Now: now, Clock: clock, NewID: w.newID, CallFor: 20 * time.Second,
 		Window: planner.Window{Idle: time.Second, Max: 10 * time.Second},
 		Filled: s.begins,
 		Began:  func() {}, Spreads: s.spreads, Namespace: "kube-system", Pod: s.pod, Record: &record.Record{},
@@ -135,6 +142,14 @@ func (w *world) start(s setup) *controller {
 	}
 	w.running = append(w.running, c)
 	return c
+}
+
+// heardBy has the clock hear the date of every reply.
+func heardBy(clock *apiclock.Clock, fault storetest.Fault) storetest.Fault {
+	return func(call storetest.Call) (before, after error) {
+		clock.Heard(time.Now().Truncate(time.Second), 0)
+		return fault(call)
+	}
 }
 
 // begins waits until the controller is to make plans; caches are filled before anything runs.

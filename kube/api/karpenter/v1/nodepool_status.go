@@ -33,6 +33,7 @@ const (
 	ReasonNodesStay                 = "NodesStay" // none goes, until somebody does something about it or a budget opens
 	ReasonAtLimit                   = "AtLimit"   // drifted nodes wait: limits forbid to have machines in their place beside them
 	ReasonStateUnread               = "StateUnread"
+	ReasonClockDiffers              = "ClockDiffers"
 )
 
 // NodePoolStatus is what was last observed of a pool.
