@@ -122,6 +122,7 @@ func stsActions() map[string]action {
 func ssmActions() map[string]action {
 	return map[string]action{
 		"GetParameter":        {serve: getParameter},
+		"GetParameterHistory": {serve: getParameterHistory},
 		"GetParameters":       {serve: getParameters},
 		"GetParametersByPath": {serve: getParametersByPath},
 		"PutParameter":        {serve: putParameter, effects: true},

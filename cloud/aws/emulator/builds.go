@@ -86,32 +86,42 @@ func al2Builds() []build {
 func windowsBuilds() []build {
 	var all []build
 	for year, versionsMin := range map[string]int{"2019": 29, "2022": 29, "2025": 35} {
-		all = append(all, build{
-			family: "Windows" + year, arch: "x86_64", owner: ownerWindows, alias: "amazon", versionsMin: versionsMin,
-			name:        fmt.Sprintf("Windows_Server-%s-English-Core-EKS_Optimized-VERSION-DOTTED", year),
-			parameter:   fmt.Sprintf("/aws/service/ami-windows-latest/Windows_Server-%s-English-Core-EKS_Optimized-VERSION", year),
-			key:         "image_id",
-			description: fmt.Sprintf("Microsoft Windows Server %s Core EKS optimized for Kubernetes VERSION", year),
-			root:        "/dev/sda1", devices: rootVolume("/dev/sda1", 50, "gp2"),
-		})
+		for _, edition := range []string{"Core", "Full"} {
+			all = append(all, build{
+				family: "Windows" + year, arch: "x86_64", owner: ownerWindows, alias: "amazon", versionsMin: versionsMin,
+				name:        fmt.Sprintf("Windows_Server-%s-English-%s-EKS_Optimized-VERSION-DOTTED", year, edition),
+				parameter:   fmt.Sprintf("/aws/service/ami-windows-latest/Windows_Server-%s-English-%s-EKS_Optimized-VERSION", year, edition),
+				key:         "image_id",
+				description: fmt.Sprintf("Microsoft Windows Server %s %s EKS optimized for Kubernetes VERSION", year, edition),
+				root:        "/dev/sda1", devices: rootVolume("/dev/sda1", 50, "gp2"),
+			})
+		}
 	}
-	return byKey(all, func(b build) string { return b.family })
+	return byKey(all, func(b build) string { return b.name })
 }
 
 func ubuntuBuilds() []build {
 	var all []build
-	for _, arch := range []string{"amd64", "arm64"} {
-		all = append(all, build{
-			family: "Ubuntu", arch: map[string]string{"amd64": "x86_64", "arm64": "arm64"}[arch], owner: ownerCanonical,
-			versionsMin: 29, versionsMax: 32,
-			name:        fmt.Sprintf("ubuntu-eks/k8s_VERSION/images/hvm-ssd/ubuntu-jammy-22.04-%s-server-DATE", arch),
-			parameter:   "/aws/service/canonical/ubuntu/eks/22.04/VERSION/stable",
-			latest:      fmt.Sprintf("current/%s/hvm/ebs-gp2", arch),
-			pinned:      []string{fmt.Sprintf("DATE/%s/hvm/ebs-gp2", arch)},
-			key:         "ami-id",
-			description: "Canonical, Ubuntu EKS Node OS (k8s_VERSION), 22.04 LTS, " + arch,
-			root:        "/dev/sda1", devices: rootVolume("/dev/sda1", 20, "gp2"),
-		})
+	for _, v := range []struct {
+		release, name, volume    string
+		versionsMin, versionsMax int
+	}{
+		{"22.04", "hvm-ssd/ubuntu-jammy-22.04", "gp2", 29, 32},
+		{"24.04", "hvm-ssd-gp3/ubuntu-noble-24.04", "gp3", 31, 0},
+	} {
+		for _, arch := range []string{"amd64", "arm64"} {
+			all = append(all, build{
+				family: "Ubuntu", arch: map[string]string{"amd64": "x86_64", "arm64": "arm64"}[arch], owner: ownerCanonical,
+				versionsMin: v.versionsMin, versionsMax: v.versionsMax,
+				name:        fmt.Sprintf("ubuntu-eks/k8s_VERSION/images/%s-%s-server-DATE", v.name, arch),
+				parameter:   fmt.Sprintf("/aws/service/canonical/ubuntu/eks/%s/VERSION/stable", v.release),
+				latest:      fmt.Sprintf("current/%s/hvm/ebs-%s", arch, v.volume),
+				pinned:      []string{fmt.Sprintf("DATE/%s/hvm/ebs-%s", arch, v.volume)},
+				key:         "ami-id",
+				description: fmt.Sprintf("Canonical, Ubuntu EKS Node OS (k8s_VERSION), %s LTS, %s", v.release, arch),
+				root:        "/dev/sda1", devices: rootVolume("/dev/sda1", 20, v.volume),
+			})
+		}
 	}
 	return all
 }

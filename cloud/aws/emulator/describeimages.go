@@ -60,6 +60,7 @@ func deprecation(i *image) string {
 func describeImages(c *call) (any, error) {
 	st := c.state()
 	ids := c.params.Strings("ImageId")
+	st.recallImages(c.params)
 	chosen, err := chosenByID(ids, st.Images, func(i *image) string { return i.ID }, "InvalidAMIID.NotFound", "The image id '[%s]' does not exist")
 	if err != nil {
 		return nil, err

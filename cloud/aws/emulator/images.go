@@ -74,11 +74,11 @@ func publishImages(a Account, now time.Time) ([]*image, map[string]parameter) {
 	parameters := map[string]parameter{}
 	for _, minor := range publishedMinors(a.EKSVersion) {
 		for _, b := range buildsFor(minor) {
-			for age, days := range releaseAges {
+			for age, days := range slices.Backward(releaseAges) {
 				r := release{version: fmt.Sprintf("1.%d", minor), at: now.AddDate(0, 0, -days).Truncate(24 * time.Hour), age: age}
 				img := b.publish(a, r)
 				images = append(images, img)
-				b.announce(a, r, img, parameters)
+				b.announce(r, img, parameters)
 			}
 		}
 	}
@@ -119,7 +119,9 @@ func minorOf(version string) (minor int, known bool) {
 type release struct {
 	version string
 	at      time.Time
-	age     int // 0 is the newest when the account is made, -1 the next after it
+	age     int  // 0 is the newest when the account is made, -1 the next after it
+	patch   int  // of a release that is numbered
+	past    bool // of before those that the account is made with
 }
 
 // fill writes a release's facts into a name.
@@ -128,7 +130,7 @@ func (r release) fill(text string) string {
 		"VERSION", r.version,
 		"DATE", r.at.Format("20060102"),
 		"DOTTED", r.at.Format("2006.01.02"),
-		"RELEASE", fmt.Sprintf("1.%d.0", 50-r.age),
+		"RELEASE", fmt.Sprintf("1.%d.%d", newestRelease-r.age, r.patch),
 		"COMMIT", fmt.Sprintf("%08x", r.at.Unix()&0xffffffff),
 	).Replace(text)
 }
@@ -149,25 +151,26 @@ func (b build) publish(a Account, r release) *image {
 }
 
 // announce writes the SSM parameters of one release: its pinned names, and the
-// moving one for the newest.
-func (b build) announce(a Account, r release, img *image, to map[string]parameter) {
+// moving one, which has had the images of all releases in turn.
+func (b build) announce(r release, img *image, to map[string]parameter) {
 	elements := b.pinned
-	if r.age <= 0 {
+	if !r.past {
 		elements = append(slices.Clone(elements), b.latest)
 	}
 	for _, element := range elements {
 		path := strings.TrimSuffix(r.fill(b.parameter+"/"+element), "/")
-		to[path+"/"+b.key] = parameter{Value: img.ID, At: r.at}
+		put := func(name, value string) { to[name] = to[name].next(value, r.at) }
+		put(path+"/"+b.key, img.ID)
 		if b.key != "image_id" {
 			continue
 		}
-		to[path+"/image_name"] = parameter{Value: img.Name, At: r.at}
+		put(path+"/image_name", img.Name)
 		if b.family == "Bottlerocket" {
-			to[path+"/image_version"] = parameter{Value: r.fill("RELEASE-COMMIT"), At: r.at}
+			put(path+"/image_version", r.fill("RELEASE-COMMIT"))
 			continue
 		}
-		to[path+"/release_version"] = parameter{Value: r.fill("VERSION.2-DATE"), At: r.at}
-		to[path] = parameter{Value: fmt.Sprintf(`{"image_id":%q,"image_name":%q,"release_version":%q}`, img.ID, img.Name, r.fill("VERSION.2-DATE")), At: r.at}
+		put(path+"/release_version", r.fill("VERSION.2-DATE"))
+		put(path, fmt.Sprintf(`{"image_id":%q,"image_name":%q,"release_version":%q}`, img.ID, img.Name, r.fill("VERSION.2-DATE")))
 	}
 }
 

@@ -95,7 +95,7 @@ func (s *state) publishDue(now time.Time) {
 				r := release{version: fmt.Sprintf("1.%d", minor), at: at, age: -s.Released}
 				img := b.publish(s.Account, r)
 				s.Images = append(s.Images, img)
-				b.announce(s.Account, r, img, s.Parameters)
+				b.announce(r, img, s.Parameters)
 			}
 		}
 		s.Images = byKey(s.Images, func(i *image) string { return i.ID })

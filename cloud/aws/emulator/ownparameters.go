@@ -39,9 +39,8 @@ func putParameter(c *call) (any, error) {
 	if there && !in.Overwrite {
 		return nil, wire.Errorf("ParameterAlreadyExists", "The parameter already exists. To overwrite this value, set the overwrite option in the request to true.")
 	}
-	p := parameter{
-		Value: in.Value, At: c.now, Own: true, Kind: cmp.Or(in.Type, before.Kind), Data: cmp.Or(in.DataType, before.Data), Version: before.Version + 1,
-	}
+	p := before.next(in.Value, c.now)
+	p.Own, p.Kind, p.Data = true, cmp.Or(in.Type, before.Kind), cmp.Or(in.DataType, before.Data)
 	st.Parameters[in.Name] = p
 	return map[string]any{"Version": p.Version, "Tier": "Standard"}, nil
 }

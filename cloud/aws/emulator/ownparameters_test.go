@@ -45,7 +45,7 @@ func TestParametersOfOnesOwn(t *testing.T) {
 	}
 	public := "/aws/service/eks/optimized-ami/1.36/amazon-linux-2023/x86_64/standard/recommended/image_id"
 	for asked, want := range map[string]string{
-		name: "ami-2", arn: "ami-2", name + ":2": "ami-2", arn + ":2": "ami-2", name + ":1": "ParameterVersionNotFound", "/team/other": "ParameterNotFound",
+		name: "ami-2", arn: "ami-2", name + ":2": "ami-2", arn + ":2": "ami-2", name + ":1": "ami-1", arn + ":1": "ami-1", name + ":3": "ParameterVersionNotFound", name + ":0": "ParameterVersionNotFound", name + ":new": "ParameterVersionNotFound", "/team/other": "ParameterNotFound",
 		public: a.image("x86_64"), "arn:aws:ssm:us-east-1::parameter" + public: a.image("x86_64"),
 	} {
 		if got := get(asked); got != want {

@@ -11,7 +11,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws/emulator/wire"
 )
 
-// parameter is one SSM parameter. AWS's own are public strings of version 1.
+// parameter is one SSM parameter. AWS's own are public strings.
 type parameter struct {
 	Value   string
 	At      time.Time
@@ -19,20 +19,54 @@ type parameter struct {
 	Kind    string `json:",omitempty"` // String where empty
 	Data    string `json:",omitempty"` // text where empty
 	Version int    `json:",omitempty"` // 1 where 0
+
+	Before []pastValue `json:",omitempty"` // of the versions before it, oldest first
+}
+
+// pastValue is a value that a parameter had.
+type pastValue struct {
+	Value string
+	At    time.Time
+}
+
+// next is the parameter with another value, which makes another version of it.
+func (p parameter) next(value string, at time.Time) parameter {
+	if p.Value == "" {
+		p.Value, p.At, p.Version = value, at, 1
+		return p
+	}
+	p.Before = append(slices.Clone(p.Before), pastValue{p.Value, p.At})
+	p.Before = p.Before[max(0, len(p.Before)+1-versionsKept):]
+	p.Value, p.At, p.Version = value, at, cmp.Or(p.Version, 1)+1
+	return p
+}
+
+// version is the parameter as it was at a version of it; false where that is not kept.
+func (p parameter) version(n int) (parameter, bool) {
+	newest := cmp.Or(p.Version, 1)
+	i := len(p.Before) - newest + n
+	switch {
+	case n == newest:
+		return p, true
+	case i < 0 || i >= len(p.Before):
+		return parameter{}, false
+	}
+	p.Value, p.At, p.Version, p.Before = p.Before[i].Value, p.Before[i].At, n, nil
+	return p, true
 }
 
 type parameterJSON struct {
-	ARN              string
+	ARN              string `json:",omitempty"`
 	DataType         string
 	LastModifiedDate float64
 	Name             string
+	Selector         string `json:",omitempty"`
 	Type             string
 	Value            string
 	Version          int
 }
 
-func (s *state) parameterAnswer(name string) parameterJSON {
-	p := s.Parameters[name]
+func (s *state) parameterAnswer(name string, p parameter) parameterJSON {
 	owner := ""
 	if p.Own {
 		owner = s.Account.ID
@@ -43,8 +77,8 @@ func (s *state) parameterAnswer(name string) parameterJSON {
 	}
 }
 
-// parameterNamed finds a parameter by its name or ARN, either with a version behind a colon.
-func (s *state) parameterNamed(asked string) (name string, err error) {
+// parameterNamed finds a parameter by its name or ARN, and the version of it that is named behind a colon; 0: none is.
+func (s *state) parameterNamed(asked string) (name string, p parameter, version int, err error) {
 	name = asked
 	if _, below, is := strings.Cut(name, ":parameter/"); is && strings.HasPrefix(name, "arn:") {
 		name = "/" + below
@@ -52,15 +86,36 @@ func (s *state) parameterNamed(asked string) (name string, err error) {
 			name = below // ARNs leave it open whether a name begins with a slash
 		}
 	}
-	name, version, chosen := strings.Cut(name, ":")
+	name, chosen, versioned := strings.Cut(name, ":")
 	p, there := s.Parameters[name]
+	if !there && s.recallParameter(name) {
+		p, there = s.Parameters[name]
+	}
 	if !there {
-		return "", wire.Errorf("ParameterNotFound", "Parameter %s not found.", asked)
+		return "", p, 0, wire.Errorf("ParameterNotFound", "Parameter %s not found.", asked)
 	}
-	if chosen && version != strconv.Itoa(cmp.Or(p.Version, 1)) {
-		return "", wire.Errorf("ParameterVersionNotFound", "Systems Manager could not find version %s of %s. Verify the version and try again.", version, name)
+	if versioned {
+		n, wrong := strconv.Atoi(chosen)
+		then, kept := p.version(n)
+		if wrong != nil || !kept {
+			return "", p, 0, wire.Errorf("ParameterVersionNotFound", "Systems Manager could not find version %s of %s. Verify the version and try again.", chosen, name)
+		}
+		return name, then, n, nil
 	}
-	return name, nil
+	return name, p, 0, nil
+}
+
+// parameterAsked is the answer for a parameter that is asked for by name, ARN and perhaps version.
+func (s *state) parameterAsked(asked string) (parameterJSON, error) {
+	name, p, version, err := s.parameterNamed(asked)
+	if err != nil {
+		return parameterJSON{}, err
+	}
+	answer := s.parameterAnswer(name, p)
+	if version > 0 {
+		answer.Selector = ":" + strconv.Itoa(version)
+	}
+	return answer, nil
 }
 
 func getParameter(c *call) (any, error) {
@@ -68,17 +123,19 @@ func getParameter(c *call) (any, error) {
 	if err := c.decode(&in); err != nil {
 		return nil, err
 	}
-	name, err := c.state().parameterNamed(in.Name)
+	found, err := c.state().parameterAsked(in.Name)
 	if err != nil {
 		return nil, err
 	}
-	return map[string]any{"Parameter": c.state().parameterAnswer(name)}, nil
+	return map[string]any{"Parameter": found}, nil
 }
 
 // Limits of SSM.
 const (
 	parametersPerCall = 10
 	parametersPerPage = 10
+	versionsPerPage   = 50
+	versionsKept      = 100
 )
 
 func checkNames(names []string) error {
@@ -98,12 +155,12 @@ func getParameters(c *call) (any, error) {
 	}
 	found, invalid := []parameterJSON{}, []string{}
 	for _, asked := range in.Names {
-		name, err := c.state().parameterNamed(asked)
+		one, err := c.state().parameterAsked(asked)
 		if err != nil {
 			invalid = append(invalid, asked)
 			continue
 		}
-		found = append(found, c.state().parameterAnswer(name))
+		found = append(found, one)
 	}
 	return map[string]any{"Parameters": found, "InvalidParameters": invalid}, nil
 }
@@ -141,9 +198,58 @@ func getParametersByPath(c *call) (any, error) {
 		if len(found) == size {
 			return map[string]any{"Parameters": found, "NextToken": pageToken(c.action, found[size-1].Name)}, nil
 		}
-		found = append(found, c.state().parameterAnswer(name))
+		found = append(found, c.state().parameterAnswer(name, c.state().Parameters[name]))
 	}
 	return map[string]any{"Parameters": found}, nil
+}
+
+// getParameterHistory tells the values that a parameter has had, oldest first.
+func getParameterHistory(c *call) (any, error) {
+	var in struct {
+		Name       string
+		MaxResults int
+		NextToken  string
+	}
+	if err := c.decode(&in); err != nil {
+		return nil, err
+	}
+	size := cmp.Or(in.MaxResults, versionsPerPage)
+	if size < 1 || size > versionsPerPage {
+		return nil, wire.Errorf("ValidationException", "MaxResults must be between 1 and %d", versionsPerPage)
+	}
+	name, p, version, err := c.state().parameterNamed(in.Name)
+	if err != nil || version > 0 {
+		return nil, wire.Errorf("ParameterNotFound", "Parameter %s not found.", in.Name)
+	}
+	newest := cmp.Or(p.Version, 1)
+	next := newest - len(p.Before)
+	if in.NextToken != "" {
+		last, err := readPageToken(c.action, in.NextToken)
+		if err != nil {
+			return nil, wire.Errorf("InvalidNextToken", "The specified token isn't valid.")
+		}
+		if next, err = strconv.Atoi(last); err != nil {
+			return nil, wire.Errorf("InvalidNextToken", "The specified token isn't valid.")
+		}
+	}
+	type versionJSON struct {
+		parameterJSON
+		Labels []string
+		Tier   string
+		User   string `json:"LastModifiedUser"`
+	}
+	answer, found := map[string]any{}, []versionJSON{}
+	for ; next <= newest && len(found) < size; next++ {
+		if then, kept := p.version(next); kept {
+			shown := c.state().parameterAnswer(name, then)
+			shown.ARN = ""
+			found = append(found, versionJSON{shown, []string{}, "Standard", c.state().Account.arn("iam", "", "root")})
+		}
+	}
+	if answer["Parameters"] = found; next <= newest {
+		answer["NextToken"] = pageToken(c.action, strconv.Itoa(next))
+	}
+	return answer, nil
 }
 
 func below(name, path string, recursive bool) bool {
