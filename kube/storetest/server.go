@@ -217,8 +217,10 @@ func (s *Server) evict(kind schema.GroupVersionKind, key types.NamespacedName, o
 	if err != nil {
 		return err
 	}
-	if pod, ok := have.(*corev1.Pod); ok && s.blocked != nil && s.blocked(pod) {
-		return apierrors.NewTooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", 0)
+	if pod, ok := have.(*corev1.Pod); ok {
+		if err := s.withinBudgets(pod); err != nil {
+			return err
+		}
 	}
 	var options client.DeleteOptions
 	if o != nil {

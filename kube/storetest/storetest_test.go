@@ -98,6 +98,25 @@ func TestTheServerKeepsTheRules(t *testing.T) {
 				t.Errorf("delete with another UID: %v", err)
 			}
 		},
+		"a PodDisruptionBudget lets as many pods go as it allows": func(t *testing.T, s *storetest.Server, c *storetest.Connection, p *corev1.Pod) {
+			p.Labels = map[string]string{"app": "web"}
+			ok(t, c.Update(ctx, p))
+			p.Status.Phase = corev1.PodRunning
+			ok(t, c.Status().Update(ctx, p))
+			budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: "web"}}
+			budget.Spec.Selector = &metav1.LabelSelector{MatchLabels: p.Labels}
+			ok(t, c.Create(ctx, budget))
+			if err := c.SubResource("eviction").Create(ctx, p, &policyv1.Eviction{}); !apierrors.IsTooManyRequests(err) {
+				t.Errorf("eviction against a budget: %v", err)
+			}
+			budget.Status.DisruptionsAllowed = 1
+			ok(t, c.Status().Update(ctx, budget))
+			ok(t, c.SubResource("eviction").Create(ctx, p, &policyv1.Eviction{}))
+			ok(t, c.Get(ctx, client.ObjectKeyFromObject(budget), budget))
+			if budget.Status.DisruptionsAllowed != 0 {
+				t.Errorf("the budget allows %d more after the eviction, want none", budget.Status.DisruptionsAllowed)
+			}
+		},
 		"a budget refuses evictions": func(t *testing.T, s *storetest.Server, c *storetest.Connection, p *corev1.Pod) {
 			s.BlockEvictions(func(*corev1.Pod) bool { return true })
 			if err := c.SubResource("eviction").Create(ctx, p, &policyv1.Eviction{}); !apierrors.IsTooManyRequests(err) {

@@ -139,7 +139,7 @@ func troubles(action string) []trouble {
 	switch action {
 	case "DescribeInstances" + nextPage:
 		all = append(all, "InvalidNextToken")
-	case "TerminateInstances", "DescribeInstances", "CreateTags":
+	case "TerminateInstances", "CreateTags": // that listed ones are not there EC2 says of new ones alone, and the emulator does
 		all = append(all, "InvalidInstanceID.NotFound")
 	case "CreateFleet":
 		all = append(all, "InvalidLaunchTemplateName.NotFoundException")

@@ -1,11 +1,9 @@
 package whole_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
-	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,8 +12,6 @@ import (
 	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/fence"
-	"github.com/daemok/daemok/kube/storetest"
 )
 
 // The leader stops right after it has made claims, and another takes over whose watch
@@ -34,20 +30,17 @@ func TestALeaderWithALateWatchLaunchesNothingTwice(t *testing.T) {
 					p.Spec.Limits = corev1.ResourceList{api.ResourceNodes: resource.MustParse("3")}
 				})
 				first := w.start(setup{})
-				leads := make(chan struct{})
-				second, lead := w.standby(func(o client.Object) time.Duration {
+				second := newCandidate(24 * time.Hour)
+				w.start(second.runs(setup{lag: func(o client.Object) time.Duration {
 					if late(o) {
 						return 4 * time.Second
 					}
 					return 0
-				})
-				second.leads = leads
-				w.start(second)
+				}}))
 				w.scale("web", 3)
 				w.until(15*time.Second, "three claims", func() bool { return len(w.claims()) == 3 })
 				first.stop()
-				lead()
-				close(leads)
+				second.renew(t)
 				w.until(5*time.Minute, "three pods running", func() bool { return w.run(3) })
 				if made := w.ids.Load(); made != 3 || w.bought() != 3 {
 					t.Errorf("%d claims were made and %d machines launched for three pods; %s", made, w.bought(), w.state())
@@ -55,22 +48,5 @@ func TestALeaderWithALateWatchLaunchesNothingTwice(t *testing.T) {
 				w.sound()
 			})
 		})
-	}
-}
-
-// standby is a controller whose writes are refused until it is told to lead, and whose watches lag.
-func (w *world) standby(lag func(client.Object) time.Duration) (s setup, lead func()) {
-	f := &fence.Fence{LeaseFor: 24 * time.Hour, CallFor: 20 * time.Second, Now: time.Now}
-	held := f.Watching(lease{name: "standby"})
-	s = setup{lease: f, lag: lag, fault: func(c storetest.Call) (error, error) {
-		if c.Writes() {
-			return f.Check(), nil
-		}
-		return nil, nil
-	}}
-	return s, func() {
-		if err := held.Update(context.Background(), resourcelock.LeaderElectionRecord{HolderIdentity: "standby"}); err != nil {
-			w.t.Error(err)
-		}
 	}
 }

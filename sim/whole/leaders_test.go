@@ -13,14 +13,48 @@ import (
 )
 
 // lease is a lock that anybody may renew: who holds it is the test's choice.
-type lease struct {
-	resourcelock.Interface
-	name string
-}
+type lease struct{ resourcelock.Interface }
 
-func (l lease) Identity() string { return l.name }
+func (l lease) Identity() string { return "me" }
 func (l lease) Update(context.Context, resourcelock.LeaderElectionRecord) error {
 	return nil
+}
+
+// candidate is a controller's part in the election of a leader.
+type candidate struct {
+	fence *fence.Fence
+	lease resourcelock.Interface
+	leads chan struct{} // closed when it has held the lease once
+}
+
+func newCandidate(leaseFor time.Duration) *candidate {
+	f := &fence.Fence{LeaseFor: leaseFor, CallFor: 20 * time.Second, Now: time.Now}
+	return &candidate{f, f.Watching(lease{}), make(chan struct{})}
+}
+
+// renew takes the lease, or keeps it.
+func (c *candidate) renew(t testing.TB) {
+	if err := c.lease.Update(context.Background(), resourcelock.LeaderElectionRecord{HolderIdentity: "me"}); err != nil {
+		t.Error(err)
+	}
+	select {
+	case <-c.leads:
+	default:
+		close(c.leads)
+	}
+}
+
+// runs is the controller: it makes no plans before it leads, and changes nothing without
+// the lease.
+func (c *candidate) runs(s setup) setup {
+	s.lease, s.leads = c.fence, c.leads
+	s.fault = func(call storetest.Call) (error, error) {
+		if call.Writes() {
+			return c.fence.Check(), nil
+		}
+		return nil, nil
+	}
+	return s
 }
 
 // Two controllers think that they lead, but the lease of the first has run
@@ -28,11 +62,14 @@ func (l lease) Update(context.Context, resourcelock.LeaderElectionRecord) error 
 func TestOfTwoLeadersTheOneWithoutALeaseChangesNothing(t *testing.T) {
 	tell(t, fake.Options{Seed: 30}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
-		paused := w.start(behind(&fence.Fence{LeaseFor: 30 * time.Second, CallFor: 20 * time.Second, Now: time.Now}))
+		first := newCandidate(30 * time.Second)
+		first.renew(t)
+		paused := w.start(first.runs(setup{}))
 		time.Sleep(time.Minute) // its only renewal was long ago when there is something to do
 		refused := 0
-		second := behind(&fence.Fence{LeaseFor: 24 * time.Hour, CallFor: 20 * time.Second, Now: time.Now})
-		w.start(second)
+		second := newCandidate(24 * time.Hour)
+		second.renew(t)
+		w.start(second.runs(setup{}))
 		before := len(paused.ordeal.made())
 		w.scale("web", 3)
 		w.until(5*time.Minute, "three pods running", func() bool { return w.run(3) })
@@ -49,21 +86,4 @@ func TestOfTwoLeadersTheOneWithoutALeaseChangesNothing(t *testing.T) {
 			}
 		}
 	})
-}
-
-// behind is a controller whose writes pass a fence that was renewed once, now.
-func behind(f *fence.Fence) setup {
-	held := f.Watching(lease{name: "me"})
-	if err := held.Update(context.Background(), resourcelock.LeaderElectionRecord{HolderIdentity: "me"}); err != nil {
-		panic(err)
-	}
-	return setup{
-		lease: f,
-		fault: func(c storetest.Call) (error, error) {
-			if c.Writes() {
-				return f.Check(), nil
-			}
-			return nil, nil
-		},
-	}
 }

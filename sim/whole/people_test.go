@@ -92,6 +92,7 @@ func (w *people) live(ctx context.Context) {
 		w.garbage(ctx)
 		w.kubelets(ctx)
 		w.schedule(ctx)
+		w.budgets(ctx)
 		last = now
 	}
 }
@@ -333,6 +334,7 @@ func (w *people) schedule(ctx context.Context) {
 		used[nodes[at].Name] = used[nodes[at].Name].Add(wants)
 		if unbound {
 			unscheduled(p, corev1.PodReasonSchedulerError, "running Bind plugin: context deadline exceeded")
+			p.Status.NominatedNodeName = nodes[at].Name // which kube-scheduler writes before it binds
 			_ = w.hand.Status().Patch(ctx, p, client.MergeFrom(before))
 			continue
 		}

@@ -152,19 +152,37 @@ func (p *promises) nodeOf(providerID string) *corev1.Node {
 	return nil
 }
 
-// room is for how many pods there are nodes, or will be. That an instance turned out larger
-// than its NodeClaim had to be may not be known yet.
-func (p *promises) room() (n int) {
+// room is for how many pods there are nodes, or will be.
+func (p *promises) room(of func(*karpv1.NodeClaim) int) (n int) {
 	for _, c := range p.claims {
-		switch {
-		case !p.serves(c):
-		case time.Since(c.CreationTimestamp.Time) < lateWatches:
-			n += leastAllowed(c, slots)
-		default:
-			n += p.leastOf(c, slots)
+		if p.serves(c) {
+			n += of(c)
 		}
 	}
 	return n
+}
+
+// onSilent counts the pods on nodes that are not ready and stay: they need no other place yet.
+func (p *promises) onSilent() (n int) {
+	for _, pod := range p.pods {
+		node := p.nodes[pod.Spec.NodeName]
+		if node != nil && !translate.IsReady(node) && node.DeletionTimestamp == nil && pod.DeletionTimestamp == nil && isSlot(pod.Pod) {
+			n++
+		}
+	}
+	return n
+}
+
+// isRoom is what a NodeClaim's instance has room for.
+func (p *promises) isRoom(c *karpv1.NodeClaim) int { return p.leastOf(c, slots) }
+
+// knownRoom is what it is sure to be known to have room for: that the instance turned out
+// larger than its NodeClaim had to be may not be known yet.
+func (p *promises) knownRoom(c *karpv1.NodeClaim) int {
+	if time.Since(c.CreationTimestamp.Time) < lateWatches {
+		return leastAllowed(c, slots)
+	}
+	return p.isRoom(c)
 }
 
 // orders looks at a NodeClaim that is created: pods need it, or it takes the place of others.
@@ -172,17 +190,19 @@ func (p *promises) orders(c *karpv1.NodeClaim) {
 	if !has(needless) || c.Annotations[api.MarkReplaces] != "" || c.Annotations[api.MarkTakes] != "" {
 		return
 	}
-	if _, most := p.wanted.lately(); p.room() >= most {
-		p.breaks("nothing is launched that no pod needs", "NodeClaim "+c.Name, "nodes there are, or will be, have room for %d pods, and there were %d at most in the last %s", p.room(), most, lateWatches)
+	_, most := p.wanted.lately()
+	if room := p.room(p.knownRoom); room >= most {
+		p.breaks("nothing is launched that no pod needs", "NodeClaim "+c.Name, "nodes there are, or will be, have room for %d pods, and there were %d at most in the last %s", room, most, lateWatches)
 	}
 }
 
 // withdraws looks at a NodeClaim that is not needed any more: its pods have gone, or there is
 // room for them elsewhere.
 func (p *promises) withdraws(c *karpv1.NodeClaim) {
-	if least, _ := p.wanted.lately(); p.room() <= least {
+	least, _ := p.wanted.lately()
+	if room := p.room(p.isRoom) + p.onSilent(); room <= least {
 		p.breaks("nothing is withdrawn that pods need", "NodeClaim "+c.Name, "nodes there are, or will be, have room for %d pods with it, and there were %d at least in the last %s: %s",
-			p.room(), least, lateWatches, c.Annotations[api.MarkWithdrawn])
+			room, least, lateWatches, c.Annotations[api.MarkWithdrawn])
 	}
 }
 

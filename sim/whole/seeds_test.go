@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud/fake"
@@ -90,15 +91,18 @@ func (w *world) tempest(seed uint64) {
 		}
 		shape(u, p)
 	})
+	if has(podBudgets) && u("guarded") < 0.5 {
+		w.guards("web", chosen(u, "may be gone", intstr.FromInt32(1), intstr.FromString("50%")))
+	}
 	s := setup{seed: seed, chance: 0.25 * u("chance"), lag: late(u), again: func(o client.Object) bool { return u("again"+version(o)) < 0.3*u("again") }, through: w.throughWeather(u)}
-	c := w.start(s)
+	r := w.reigns(s, u)
 	w.cloud.Market().SetNeverJoin(0.2 * u("never"))
+	var restocks []func()
 	for minute := range 10 {
 		name := func(what string) string { return fmt.Sprint(what, minute) }
 		w.scale("web", int(8*u(name("replicas"))))
 		if u(name("short")) < 0.3 {
-			restock := w.soldOut(market.Spot)
-			defer restock()
+			restocks = append(restocks, w.soldOut(market.Spot))
 		}
 		if u(name("cut")) < 0.5 {
 			w.server.CutWatches()
@@ -122,16 +126,20 @@ func (w *world) tempest(seed uint64) {
 			w.delete(&claims[0])
 		}
 		time.Sleep(time.Duration(60*u(name("pause"))) * time.Second)
-		if u(name("death")) < 0.5 {
-			c.stop()
-			time.Sleep(time.Duration(20*u(name("dead"))) * time.Second)
-			s.seed++
-			c = w.start(s)
+		switch {
+		case u(name("death")) >= 0.5:
+		case r.shared && u(name("takeover")) < 0.5:
+			r.pass()
+		default:
+			r.die(time.Duration(20*u(name("dead"))) * time.Second)
 		}
 	}
-	c.stop()
+	r.end()
 	w.bindsNothing(false)
 	w.calm()
+	for _, restock := range restocks {
+		restock()
+	}
 	w.server.BlockEvictions(nil)
 	w.cloud.Market().SetNeverJoin(0)
 	w.start(setup{})

@@ -30,11 +30,13 @@ const (
 	slowLaunches   = "slow-launches"   // launches take seconds
 	lateLaunches   = "late-launches"   // launches run out of time and take effect later
 	lostClaims     = "lost-claims"     // NodeClaims vanish without their finalizers
+	takeovers      = "takeovers"       // leaders that lose their lease go on for a while beside the next, whose watches are late
+	podBudgets     = "pod-budgets"     // a PodDisruptionBudget is about the pods
 	unregistered   = "unregistered"    // not weather: nodes are looked at whose NodeClaims do not say Registered yet
 	needless       = "needless"        // not weather: NodeClaims that no pod needs are reported too
 )
 
-var weathers = flag.String("weather", strings.Join([]string{someLimits, slowLaunches, templateLabels, silentKubelets, unregistered}, ","), "what storms have beside calls that fail")
+var weathers = flag.String("weather", strings.Join([]string{someLimits, slowLaunches, templateLabels, silentKubelets, lostClaims, takeovers, podBudgets, unregistered}, ","), "what storms have beside calls that fail")
 
 func has(weather string) bool { return slices.Contains(strings.Split(*weathers, ","), weather) }
 
@@ -77,10 +79,15 @@ func (w *world) weather(u draws, minute int) {
 	}
 }
 
-// calm ends the weather.
+// calm ends the weather. Somebody says that instances whose NodeClaims were lost may go.
 func (w *world) calm() {
 	w.schedulerIsLate(0)
 	w.silence("")
+	if has(lostClaims) {
+		w.create(&corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: api.ConfigMapOrphans}, Data: map[string]string{api.OrphansTerminate: "100"},
+		})
+	}
 }
 
 // schedulerIsLate has kube-scheduler see nodes as they were so long ago.
