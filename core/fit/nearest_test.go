@@ -20,7 +20,7 @@ func shop() *cluster.Catalogue {
 		return out
 	}
 	kind := func(name, arch string, cpu quantity.MilliCPU, zones ...string) cluster.Kind {
-		has := quantity.Resources{CPU: cpu, Memory: 8 * quantity.GiB, Pods: 10}
+		has := quantity.Resources{CPU: cpu, Memory: 8 * quantity.GiB, EphemeralStorage: 17 * quantity.GiB, Pods: 10}
 		return cluster.Kind{Name: name, Allocatable: has, Capacity: has, Offers: offers(zones...),
 			Labels: constraint.NewLabels(map[string]string{cluster.LabelInstanceType: name, cluster.LabelArch: arch})}
 	}
@@ -46,6 +46,8 @@ func TestNearestNamesTheLeastThatMustChange(t *testing.T) {
 		"nothing for a pod that fits":          {cluster.Shape{Requests: gpu(1)}, nil, ""},
 		"as many devices as the best type has": {cluster.Shape{Requests: gpu(3)}, nil, "no type has room for nvidia.com/gpu 3 (most: 1)"},
 		"a device that nobody has":             {cluster.Shape{Requests: quantity.Resources{}.With("example/fpga", 1)}, nil, "no type has example/fpga"},
+		"more storage than the class gives nodes": {cluster.Shape{Requests: quantity.Resources{EphemeralStorage: 48 * quantity.GiB}}, nil,
+			"no type has room for ephemeral-storage 48Gi (most: 17Gi): raise volumeSize in the class's blockDeviceMappings"},
 		"one of two wishes that exclude each other": {cluster.Shape{Requests: gpu(1), NodeTerms: []constraint.Requirements{in(cluster.LabelArch, "amd64")}}, nil,
 			"no type has kubernetes.io/arch=amd64 and nvidia.com/gpu 1 together: without kubernetes.io/arch=amd64, large would do"},
 		"the wishes that matter and no others": {cluster.Shape{Requests: quantity.Resources{CPU: 3000, Memory: 1, Pods: 1},

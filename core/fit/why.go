@@ -39,7 +39,11 @@ func lacks(name string, need, most int64) string {
 	if most == 0 {
 		return "no type has " + name
 	}
-	return fmt.Sprintf("no type has room for %s %s (most: %s)", name, quantity.FormatAmount(name, need), quantity.FormatAmount(name, most))
+	text := fmt.Sprintf("no type has room for %s %s (most: %s)", name, quantity.FormatAmount(name, need), quantity.FormatAmount(name, most))
+	if name == quantity.NameEphemeralStorage {
+		text += ": raise volumeSize in the class's blockDeviceMappings" // which decides it, whatever the type
+	}
+	return text
 }
 
 // capacity is the most that any option has of a resource, daemon pods aside.
