@@ -1,8 +1,10 @@
 package whole_test
 
 import (
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -162,6 +164,19 @@ func (p *promises) room(of func(*karpv1.NodeClaim) int) (n int) {
 	return n
 }
 
+// places lists the pods with their nodes, and which of these serve.
+func (p *promises) places() string {
+	var out []string
+	for _, pod := range p.pods {
+		out = append(out, pod.Name+"@"+pod.Spec.NodeName)
+	}
+	for _, c := range p.claims {
+		out = append(out, fmt.Sprintf("%s=%s %v", c.Name, c.Status.ProviderID, p.serves(c)))
+	}
+	slices.Sort(out)
+	return strings.Join(out, ", ")
+}
+
 // onSilent counts the pods on nodes that are not ready and stay: they need no other place yet.
 func (p *promises) onSilent() (n int) {
 	for _, pod := range p.pods {
@@ -201,8 +216,8 @@ func (p *promises) orders(c *karpv1.NodeClaim) {
 func (p *promises) withdraws(c *karpv1.NodeClaim) {
 	least, _ := p.wanted.lately()
 	if room := p.room(p.isRoom) + p.onSilent(); room <= least {
-		p.breaks("nothing is withdrawn that pods need", "NodeClaim "+c.Name, "nodes there are, or will be, have room for %d pods with it, and there were %d at least in the last %s: %s",
-			room, least, lateWatches, c.Annotations[api.MarkWithdrawn])
+		p.breaks("nothing is withdrawn that pods need", "NodeClaim "+c.Name, "nodes there are, or will be, have room for %d pods with it, and there were %d at least in the last %s: %s; %s",
+			room, least, lateWatches, c.Annotations[api.MarkWithdrawn], p.places())
 	}
 }
 

@@ -145,6 +145,7 @@ type troubled struct {
 
 	mu    sync.Mutex
 	calls int
+	lied  time.Time // when a list was last empty
 }
 
 // throughWeather is how a controller reaches the cloud.
@@ -189,10 +190,23 @@ func (t *troubled) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.M
 	}
 }
 
-// List may be empty, which EC2 does not say of itself.
+// List may be empty for a moment, which EC2 does not say of itself; not twice in a row.
 func (t *troubled) List(ctx context.Context, f cloud.Filter) ([]cloud.Machine, error) {
-	if has(silentKubelets) && t.draw("list") < 0.03 {
+	if has(silentKubelets) && t.draw("list") < 0.03 && t.lies() {
 		return nil, nil
 	}
 	return t.Machines.List(ctx, f)
+}
+
+// liesEvery is how far apart lists that are empty are at least.
+const liesEvery = time.Minute
+
+func (t *troubled) lies() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if time.Since(t.lied) < liesEvery {
+		return false
+	}
+	t.lied = time.Now()
+	return true
 }
