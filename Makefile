@@ -98,7 +98,7 @@ unit: ## unit tests and stories of the main module, with the race detector where
 	@go test -race -vet=off $(SHUFFLE) ./core/parallel
 	@go test -race -vet=off $(SHUFFLE) -run 'TestStories|TestTheNumberOfProcessorsChangesNothing' ./core/decide
 	@echo "test: stories, the core and tables (main module)"
-	@$(STATIC) go test -vet=off $(SHUFFLE) ./sim/whole $(foreach folder,$(filter-out internal/tidy,$(QUICKER)),./$(folder)/...) ./sim
+	@$(STATIC) go test -vet=off $(SHUFFLE) -timeout 20m ./sim/whole $(foreach folder,$(filter-out internal/tidy,$(QUICKER)),./$(folder)/...) ./sim
 
 .PHONY: generated
 generated: ## fail if `make generate` changes a generated file
