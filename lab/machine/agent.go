@@ -62,6 +62,10 @@ func (a *agent) run(ctx context.Context) {
 	a.console.printf("kubelet: successfully registered node %s", node.Name)
 	a.log.Debug("node registered")
 	a.tellOfStart()
+	// While the node has its first taint: a scheduler that sees it without, and not yet what it takes, knows no limit.
+	if !a.told.neverReady && !a.retry(ctx, "register volume driver", func() error { return a.registerDriver(ctx, node) }) {
+		return
+	}
 	if !a.retry(ctx, "initialise node", func() error { return initialize(ctx, a.options.Admin, a.instance) }) {
 		return
 	}
@@ -77,9 +81,6 @@ func (a *agent) run(ctx context.Context) {
 // becomeReady brings up what a node needs before its pods start.
 func (a *agent) becomeReady(ctx context.Context, node *corev1.Node) bool {
 	if pause.For(ctx, a.options.ReadyAfter) != nil {
-		return false
-	}
-	if !a.retry(ctx, "register volume driver", func() error { return a.registerDriver(ctx, node) }) {
 		return false
 	}
 	a.mu.Lock()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
@@ -192,6 +193,9 @@ func TestMachineBecomesNode(t *testing.T) {
 		if _, ok := l.pods.node(name); ok {
 			t.Error("a node that is not ready handles pods")
 		}
+		if _, err := l.client.StorageV1().CSINodes().Get(t.Context(), name, metav1.GetOptions{}); err != nil {
+			t.Errorf("%v: the scheduler would know no limit of volumes once the node is ready", err)
+		}
 		pass(5 * time.Second)
 		if _, ok := l.pods.node(name); !ok || l.says(corev1.NodeReady) != corev1.ConditionTrue {
 			t.Errorf("node after its network came up: ready %s, handles pods %v", l.says(corev1.NodeReady), ok)
@@ -199,6 +203,30 @@ func TestMachineBecomesNode(t *testing.T) {
 		csi, err := l.client.StorageV1().CSINodes().Get(t.Context(), name, metav1.GetOptions{})
 		if err != nil || *csi.Spec.Drivers[0].Allocatable.Count != 26 || l.node().Labels["topology.ebs.csi.aws.com/zone"] != "us-east-1a" {
 			t.Errorf("volume driver = %+v, %v; want 26 volumes in the node's zone", csi, err)
+		}
+	})
+}
+
+// Names come again with their addresses. What the driver of an earlier machine has published under the name goes with
+// that machine's node, and would leave this one without limits.
+func TestADriverTakesThePlaceOfWhatAnEarlierMachineLeft(t *testing.T) {
+	inLab(t, func(l lab) {
+		left := &storagev1.CSINode{
+			ObjectMeta: metav1.ObjectMeta{Name: name, UID: "left", OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: name, UID: "gone"}}},
+			Spec:       storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{{Name: machine.EBSDriver, NodeID: "i-0"}}},
+		}
+		if _, err := l.client.StorageV1().CSINodes().Create(t.Context(), left, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		l.Handle(instance())
+		pass(time.Minute)
+		csi, err := l.client.StorageV1().CSINodes().Get(t.Context(), name, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		driver := csi.Spec.Drivers[0]
+		if csi.OwnerReferences[0].UID != l.node().UID || driver.NodeID != "i-1" || driver.Allocatable == nil || *driver.Allocatable.Count != 26 {
+			t.Errorf("the driver is %+v of node %q; want 26 volumes of i-1, which stay with its node", driver, csi.OwnerReferences[0].UID)
 		}
 	})
 }

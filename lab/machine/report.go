@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -98,11 +100,36 @@ func (a *agent) registerDriver(ctx context.Context, node *corev1.Node) error {
 		return fmt.Errorf("label node %s with its zone: %w", node.Name, err)
 	}
 	want := csiNode(node, a.instance.ID, a.facts.VolumesMax)
-	_, err = a.client.StorageV1().CSINodes().Create(ctx, want, metav1.CreateOptions{})
-	if err != nil && !apierrors.IsAlreadyExists(err) {
+	drivers := a.client.StorageV1().CSINodes()
+	_, err = drivers.Create(ctx, want, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		err = a.replaceDriver(ctx, want)
+	}
+	if err != nil {
 		return fmt.Errorf("publish CSINode %s: %w", node.Name, err)
 	}
 	return nil
+}
+
+// replaceDriver takes the place of what a machine of the same name has left, which would be collected with its node,
+// and the limits of this one with it. What this one has published before stays.
+func (a *agent) replaceDriver(ctx context.Context, want *storagev1.CSINode) error {
+	drivers := a.client.StorageV1().CSINodes()
+	left, err := drivers.Get(ctx, want.Name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+	case err != nil:
+		return err
+	case slices.EqualFunc(left.OwnerReferences, want.OwnerReferences, func(x, y metav1.OwnerReference) bool { return x.UID == y.UID }):
+		return nil
+	default:
+		only := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &left.UID}}
+		if err := drivers.Delete(ctx, want.Name, only); err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	_, err = drivers.Create(ctx, want, metav1.CreateOptions{})
+	return err
 }
 
 // patchStatus writes what the node has to say. A node whose object is gone has

@@ -1,6 +1,7 @@
 package volume
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -18,6 +19,9 @@ const finalizer = "external-attacher/ebs-csi-aws-com"
 // releasedRecheck is how often a released volume that is still attached is
 // looked at.
 const releasedRecheck = time.Second
+
+// refusedRecheck is how often a volume is tried again that its node had no place for.
+const refusedRecheck = 2 * time.Second
 
 // syncAttachment attaches or detaches once the delay since the wish is over.
 func (d *Driver) syncAttachment(ctx context.Context, it item) (time.Duration, error) {
@@ -40,7 +44,54 @@ func (d *Driver) syncAttachment(ctx context.Context, it item) (time.Duration, er
 	if wait := time.Until(a.CreationTimestamp.Add(d.options.AttachAfter)); wait > 0 {
 		return wait, nil
 	}
+	if full := d.full(a); full != "" {
+		return refusedRecheck, d.refuse(ctx, a, full)
+	}
 	return 0, d.attach(ctx, a)
+}
+
+// full says that the attachment's node takes no more volumes, as EC2 words it; empty where it takes one. Of those that
+// wait for a place the oldest get it.
+func (d *Driver) full(a *storagev1.VolumeAttachment) string {
+	node, err := d.limits.Get(a.Spec.NodeName)
+	if err != nil {
+		return "" // its driver has said nothing yet
+	}
+	i := slices.IndexFunc(node.Spec.Drivers, func(x storagev1.CSINodeDriver) bool { return x.Name == DriverName })
+	if i < 0 || node.Spec.Drivers[i].Allocatable == nil || node.Spec.Drivers[i].Allocatable.Count == nil {
+		return ""
+	}
+	ahead, most := int32(0), *node.Spec.Drivers[i].Allocatable.Count
+	all, _ := d.attachments.List(labels.Everything())
+	for _, other := range all {
+		same := other.Spec.Attacher == DriverName && other.Spec.NodeName == a.Spec.NodeName && other.Name != a.Name
+		if same && (other.Status.Attached || other.DeletionTimestamp == nil && before(other, a)) {
+			ahead++
+		}
+	}
+	if ahead < most {
+		return ""
+	}
+	return fmt.Sprintf("rpc error: code = ResourceExhausted desc = Could not attach volume to node %q: AttachmentLimitExceeded: "+
+		"the instance has %d volumes attached, and its driver takes no more than %d", node.Spec.Drivers[i].NodeID, ahead, most)
+}
+
+func before(one, other *storagev1.VolumeAttachment) bool {
+	return cmp.Or(one.CreationTimestamp.Compare(other.CreationTimestamp.Time), cmp.Compare(one.Name, other.Name)) < 0
+}
+
+// refuse says once why the volume is not attached.
+func (d *Driver) refuse(ctx context.Context, a *storagev1.VolumeAttachment, why string) error {
+	if a.Status.AttachError != nil && a.Status.AttachError.Message == why {
+		return nil
+	}
+	refused := a.DeepCopy()
+	refused.Status.AttachError = &storagev1.VolumeError{Time: metav1.Now(), Message: why}
+	_, err := d.options.Client.StorageV1().VolumeAttachments().UpdateStatus(ctx, refused, metav1.UpdateOptions{})
+	if ignoreGone(err) != nil {
+		return fmt.Errorf("refuse to attach %s: %w", a.Name, err)
+	}
+	return nil
 }
 
 func (d *Driver) hold(ctx context.Context, a *storagev1.VolumeAttachment) error {

@@ -4,7 +4,8 @@
 //
 // It promises what the scheduler and the attach-detach controller rely on: a
 // volume lies in one zone, the selected node's where the class waits for the
-// first consumer, and an attachment is only ever changed when asked. It stores
+// first consumer, an attachment is only ever changed when asked, and a node gets
+// no more of them than its CSINode says. It stores
 // nothing: volumes exist as API objects alone. Nodes announce the driver
 // themselves (package machine).
 package volume
@@ -53,6 +54,7 @@ type Driver struct {
 	nodes       corelisters.NodeLister
 	classes     storagelisters.StorageClassLister
 	attachments storagelisters.VolumeAttachmentLister
+	limits      storagelisters.CSINodeLister
 }
 
 // item is one object to look after.
@@ -84,6 +86,7 @@ func New(o Options) *Driver {
 		nodes:       core.Nodes().Lister(),
 		classes:     storage.StorageClasses().Lister(),
 		attachments: storage.VolumeAttachments().Lister(),
+		limits:      storage.CSINodes().Lister(),
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -202,6 +203,79 @@ func TestAttachAndDetach(t *testing.T) {
 		all, err := c.StorageV1().VolumeAttachments().List(t.Context(), metav1.ListOptions{})
 		if err != nil || len(all.Items) > 0 && len(all.Items[0].Finalizers) > 0 {
 			t.Errorf("attachments = %+v, %v; want none held", all.Items, err)
+		}
+	})
+}
+
+// wish asks for a volume to be attached to node n1.
+func wish(t *testing.T, c *fake.Clientset, name string) {
+	t.Helper()
+	_, err := c.StorageV1().VolumeAttachments().Create(t.Context(), &storagev1.VolumeAttachment{
+		ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.Now()},
+		Spec:       storagev1.VolumeAttachmentSpec{Attacher: volume.DriverName, NodeName: "n1", Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: &name}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A node gets as many volumes as its CSINode says, the oldest wishes first; what is refused says why, and is attached
+// once there is a place.
+func TestANodeGetsNoMoreVolumesThanItTakes(t *testing.T) {
+	two := int32(2)
+	takes := &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: "n1"}, Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{
+		{Name: "efs.csi.aws.com", NodeID: "i-1"},
+		{Name: volume.DriverName, NodeID: "i-1", Allocatable: &storagev1.VolumeNodeResources{Count: &two}},
+	}}}
+	inBubble(t, []runtime.Object{takes}, func(c *fake.Clientset, _ *volume.Driver) {
+		get := func(name string) *storagev1.VolumeAttachment {
+			t.Helper()
+			a, err := c.StorageV1().VolumeAttachments().Get(t.Context(), name, metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return a
+		}
+		stand := func(when, want string) {
+			t.Helper()
+			var got []string
+			for _, name := range []string{"one", "two", "three", "four"} {
+				switch a := get(name); {
+				case a.Status.Attached:
+					got = append(got, name)
+				case a.Status.AttachError != nil && strings.Contains(a.Status.AttachError.Message, "AttachmentLimitExceeded"):
+					got = append(got, "("+name+")")
+				}
+			}
+			if is := strings.Join(got, " "); is != want {
+				t.Errorf("%s: %s; want %s", when, is, want)
+			}
+		}
+		wish(t, c, "one")
+		pass(10 * time.Second)
+		for _, name := range []string{"three", "two", "four"} {
+			wish(t, c, name)
+			time.Sleep(time.Second)
+		}
+		pass(10 * time.Second)
+		stand("with two places", "one (two) three (four)")
+		going, at := get("one"), metav1.Now()
+		going.DeletionTimestamp = &at
+		if _, err := c.StorageV1().VolumeAttachments().Update(t.Context(), going, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		pass(3 * time.Second)
+		stand("while the first is detached", "one (two) three (four)")
+		pass(2 * time.Second)
+		if err := c.StorageV1().VolumeAttachments().Delete(t.Context(), "one", metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+			t.Fatal(err) // the store in memory may keep what no finalizer holds
+		}
+		pass(10 * time.Second)
+		if a := get("two"); !a.Status.Attached || a.Status.AttachError != nil {
+			t.Errorf("the next is %+v, want it attached without an error", a.Status)
+		}
+		if a := get("four"); a.Status.Attached {
+			t.Error("the last is attached, beyond what the node takes")
 		}
 	})
 }
