@@ -61,7 +61,7 @@ func TestNothingIsToBeHad(t *testing.T) {
 	s.ice("r5*n.large")
 	s.workload("pods", s.namespace, "1", 2)
 	s.awaitEvent(eventsOfCluster, "NodeClaim", s.namespace, "InsufficientCapacityError")
-	s.awaitEvent(s.namespace, "Pod", "pods-", s.namespace, "sold out")
+	s.awaitEvent(s.namespace, "Pod", "pods-", s.namespace, "insufficient capacity")
 	s.await("no claim", claims, ofPool(s.namespace, 0))
 	if got := poolInstances(t, s.dir, s.namespace); len(got) > 0 {
 		t.Errorf("bought %v, want nothing", describeInstances(got))

@@ -9,8 +9,8 @@ const (
 	untagged = "{no-such-tag: anywhere}"
 )
 
-// What a class asks for and AWS does not have is named in its conditions; the
-// pods of its pool wait and say why; those of another pool run.
+// What a class asks for and AWS does not have is named in its conditions and those of its
+// pool, whose pods wait; those of another pool run.
 func TestClassFindsNothing(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ change, condition, reason, letter string }{
@@ -33,7 +33,6 @@ func TestClassFindsNothing(t *testing.T) {
 			s.awaitCondition(classes, broken, tt.condition, "False", tt.reason, tt.letter)
 			s.awaitCondition(classes, broken, "Ready", "False", "SelectorTerms", "no-such-tag")
 			s.awaitCondition(pools, broken, "NodeClassReady", "False", "no-such-tag")
-			s.awaitEvent(s.namespace, "Pod", "waits-", broken, "is not ready", "no-such-tag")
 			s.awaitEvent(eventsOfCluster, "NodePool", broken, "no-such-tag")
 			s.await("the other pool's pods to run", "v1/Pod", of("runs", running(2)))
 			s.await("no claim of the broken pool", claims, ofPool(broken, 0))

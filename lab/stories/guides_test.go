@@ -78,7 +78,7 @@ func TestGuidesWorkUnchanged(t *testing.T) {
 			pods: map[string]int{"batch": 6}, of: []string{"batch"},
 			labels: map[string]string{"karpenter.sh/capacity-type": "spot", "karpenter.k8s.aws/instance-cpu": "4"},
 			nodes:  expected{tainted("spot")},
-			then:   events{waits("batch", 2, "limit cpu")},
+			then:   events{waits("batch", 2, "cpu limit reached")},
 		},
 		"kubelet": {
 			pods: map[string]int{"kubelet": 12}, of: []string{"kubelet"},
@@ -101,7 +101,7 @@ func TestGuidesWorkUnchanged(t *testing.T) {
 			labels: map[string]string{"beta-accelerator": "nvidia"},
 			nodes:  expected{tainted("nvidia.com/gpu")},
 			then: events{
-				waits("beta-gpu", 1, "limit nvidia.com/gpu"), expire("beta-gpu", "Never"),
+				waits("beta-gpu", 1, "nvidia.com/gpu limit reached"), expire("beta-gpu", "Never"),
 				scaleToNothing("beta-gpu"), machinesGo("beta-gpu"),
 			},
 		},
@@ -117,7 +117,7 @@ func TestGuidesWorkUnchanged(t *testing.T) {
 		"spot": {
 			pods: map[string]int{"beta-spot": 4, "beta-trainer": 1}, of: []string{"beta-spot"},
 			labels: map[string]string{"karpenter.sh/capacity-type": "spot", "intent": "beta-batch"},
-			then:   events{waits("beta-trainer", 1, "limit nvidia.com/gpu")},
+			then:   events{waits("beta-trainer", 1, "nvidia.com/gpu limit reached")},
 		},
 		"ssh-keys": {
 			pods: map[string]int{"beta-ssh-keys": 1}, of: []string{"beta-ssh-keys"},

@@ -47,7 +47,7 @@ func TestLimitsAreNeverExceeded(t *testing.T) {
 	s.pool("limits: {cpu: 6}")
 	most := s.watchMost("cpu")
 	s.workload("many", s.namespace, "1500m", 8)
-	s.awaitEvent(s.namespace, "Pod", "many-", "limit cpu")
+	s.awaitEvent(s.namespace, "Pod", "many-", "cpu limit reached")
 	s.await("some pods to run", "v1/Pod", func(pods []*unstructured.Unstructured) bool { return countRunning(pods) >= 2 })
 	if got := most(); got > 6 {
 		t.Errorf("the pool owned %d CPUs, more than its limit of 6", got)

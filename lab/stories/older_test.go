@@ -35,7 +35,7 @@ func TestGuidesOfTheOlderGenerationWorkUnchanged(t *testing.T) {
 			pods: map[string]int{"gpu": 2}, of: []string{"gpu"},
 			labels: map[string]string{"accelerator": "nvidia"},
 			nodes:  expected{tainted("nvidia.com/gpu")},
-			then:   events{waits("gpu", 1, "limit nvidia.com/gpu")},
+			then:   events{waits("gpu", 1, "nvidia.com/gpu limit reached")},
 		},
 		"savings-plan": {
 			pods: map[string]int{"savings-plan": 6}, of: []string{"on-demand", "savings-plan"},
