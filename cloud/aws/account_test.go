@@ -340,7 +340,7 @@ func TestTheWholeRegionIsKnown(t *testing.T) {
 
 // What EC2 tells of a type's enclaves is the label nitro-sandbox, and a class whose machines run machines of their own
 // gets the types that can.
-func TestKindsTellOfEnclavesAndRunMachines(t *testing.T) {
+func TestInstanceTypesReportEnclavesAndNesting(t *testing.T) {
 	a := openAccount(t)
 	enclaves := map[string]string{}
 	for _, k := range a.kinds(t).Kinds {

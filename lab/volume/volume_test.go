@@ -207,8 +207,8 @@ func TestAttachAndDetach(t *testing.T) {
 	})
 }
 
-// wish asks for a volume to be attached to node n1.
-func wish(t *testing.T, c *fake.Clientset, name string) {
+// attach asks for a volume to be attached to node n1.
+func attach(t *testing.T, c *fake.Clientset, name string) {
 	t.Helper()
 	_, err := c.StorageV1().VolumeAttachments().Create(t.Context(), &storagev1.VolumeAttachment{
 		ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.Now()},
@@ -219,7 +219,7 @@ func wish(t *testing.T, c *fake.Clientset, name string) {
 	}
 }
 
-// A node gets as many volumes as its CSINode says, the oldest wishes first; what is refused says why, and is attached
+// A node gets as many volumes as its CSINode says, the oldest attachment first; what is refused says why, and is attached
 // once there is a place.
 func TestANodeGetsNoMoreVolumesThanItTakes(t *testing.T) {
 	two := int32(2)
@@ -251,10 +251,10 @@ func TestANodeGetsNoMoreVolumesThanItTakes(t *testing.T) {
 				t.Errorf("%s: %s; want %s", when, is, want)
 			}
 		}
-		wish(t, c, "one")
+		attach(t, c, "one")
 		pass(10 * time.Second)
 		for _, name := range []string{"three", "two", "four"} {
-			wish(t, c, name)
+			attach(t, c, name)
 			time.Sleep(time.Second)
 		}
 		pass(10 * time.Second)

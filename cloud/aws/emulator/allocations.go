@@ -37,10 +37,10 @@ func (a *allocation) status() string {
 
 // room is how many instances may run in the reservation itself.
 func (r *capacityReservation) room() int {
-	if r.Lent == nil {
+	if r.Allocation == nil {
 		return r.Total
 	}
-	return r.Total - r.Lent.Held
+	return r.Total - r.Allocation.Held
 }
 
 // ownersOnly refuses what is done to an interruptible reservation by way of its source.
@@ -51,28 +51,28 @@ func (r *capacityReservation) ownersOnly(deed string) error {
 // settleReservations does what is due of reservations; the lock is held.
 func (s *Server) settleReservations(now time.Time) {
 	s.warnBlocks(now)
-	s.takeReturned(now)
+	s.returnReclaimed(now)
 }
 
-// takeReturned gives to reservations what comes back of those made out of them, as the instances there end; the lock
+// returnReclaimed makes reclaimed capacity available in its source reservation as the instances terminate; the lock
 // is held.
-func (s *Server) takeReturned(now time.Time) {
+func (s *Server) returnReclaimed(now time.Time) {
 	for _, r := range s.st.Reservations {
-		if r.Lent == nil || r.Lent.Held == r.Lent.Target {
+		if r.Allocation == nil || r.Allocation.Held == r.Allocation.Target {
 			continue
 		}
-		if held := r.Lent.Target + s.leaving(r.Lent.ID, now); held != r.Lent.Held {
-			r.Lent.Held = held
+		if held := r.Allocation.Target + s.reclaiming(r.Allocation.ID, now); held != r.Allocation.Held {
+			r.Allocation.Held = held
 			s.market.Resize(r.pool(), r.room())
 		}
-		if r.Lent.status() == "active" && r.Lent.Target == 0 && r.Lent.Zero == zeroCancels {
-			r.Lent = nil
+		if r.Allocation.status() == "active" && r.Allocation.Target == 0 && r.Allocation.Zero == zeroCancels {
+			r.Allocation = nil
 		}
 	}
 }
 
-// leaving counts the instances of an interruptible reservation that were warned and have not ended.
-func (s *Server) leaving(id string, now time.Time) (n int) {
+// reclaiming counts the instances of an interruptible reservation that were warned and have not ended.
+func (s *Server) reclaiming(id string, now time.Time) (n int) {
 	for _, i := range s.st.Instances {
 		if i.InReservation != id {
 			continue
@@ -125,10 +125,10 @@ type createdAllocation struct {
 // createAllocation makes an interruptible reservation out of what a reservation of the account has free. It is there at
 // once, where EC2 takes a while.
 func createAllocation(c *call) (any, error) {
-	return once(c, func() (createdAllocation, error) { return c.server.lend(c) })
+	return once(c, func() (createdAllocation, error) { return c.server.newAllocation(c) })
 }
 
-func (s *Server) lend(c *call) (createdAllocation, error) {
+func (s *Server) newAllocation(c *call) (createdAllocation, error) {
 	var none createdAllocation
 	source, err := s.st.reservation(c.params.String("CapacityReservationId"))
 	if err != nil {
@@ -142,7 +142,7 @@ func (s *Server) lend(c *call) (createdAllocation, error) {
 	if err != nil {
 		return none, err
 	}
-	if err := s.mayLend(source, c.now); err != nil {
+	if err := s.mayAllocate(source, c.now); err != nil {
 		return none, err
 	}
 	if free := max(0, s.market.Capacity(source.pool())); count < 1 || count > free {
@@ -160,14 +160,14 @@ func (s *Server) lend(c *call) (createdAllocation, error) {
 		Dedicated: source.Dedicated, Placement: source.Placement, Tags: tagsFor(specs, "capacity-reservation"),
 	}
 	s.addReservation(made, c.now)
-	source.Lent = &allocation{ID: made.ID, Target: count, Held: count, Zero: zero}
+	source.Allocation = &allocation{ID: made.ID, Target: count, Held: count, Zero: zero}
 	s.market.Resize(source.pool(), source.room())
-	return createdAllocation{interruptionAdhoc, source.ID, source.Lent.status(), count}, nil
+	return createdAllocation{interruptionAdhoc, source.ID, source.Allocation.status(), count}, nil
 }
 
-// mayLend refuses an interruptible allocation of a reservation that cannot have one, or not another.
-func (s *Server) mayLend(r *capacityReservation, now time.Time) error {
-	s.takeReturned(now)
+// mayAllocate refuses an interruptible allocation of a reservation that cannot have one, or not another.
+func (s *Server) mayAllocate(r *capacityReservation, now time.Time) error {
+	s.returnReclaimed(now)
 	switch state := r.state(now); {
 	case r.Owner != s.st.Account.ID || r.Kind != reservationDefault || r.Interruptible:
 		return wire.Errorf("UnsupportedOperation", "The capacity reservation '%s' is no ordinary one of the account: it cannot have an interruptible allocation.", r.ID)
@@ -175,8 +175,8 @@ func (s *Server) mayLend(r *capacityReservation, now time.Time) error {
 		return wire.Errorf("InvalidCapacityReservationState", "The capacity reservation '%s' is %s.", r.ID, state)
 	case !r.EndsAt.IsZero():
 		return wire.Errorf("InvalidCapacityReservationState", "The capacity reservation '%s' has an end date: it cannot have an interruptible allocation.", r.ID)
-	case r.Lent != nil:
-		return wire.Errorf("InvalidCapacityReservationState", "The capacity reservation '%s' has an interruptible allocation already, '%s'.", r.ID, r.Lent.ID)
+	case r.Allocation != nil:
+		return wire.Errorf("InvalidCapacityReservationState", "The capacity reservation '%s' has an interruptible allocation already, '%s'.", r.ID, r.Allocation.ID)
 	}
 	return nil
 }
@@ -184,35 +184,35 @@ func (s *Server) mayLend(r *capacityReservation, now time.Time) error {
 // updateAllocation gives more of a reservation to the interruptible one that is made out of it, or reclaims some of that.
 func updateAllocation(c *call) (any, error) {
 	s := c.server
-	s.takeReturned(c.now)
+	s.returnReclaimed(c.now)
 	source, err := c.state().reservation(c.params.String("CapacityReservationId"))
 	if err != nil {
 		return nil, err
 	}
-	if source.Lent == nil {
+	if source.Allocation == nil {
 		return nil, wire.Errorf("InvalidCapacityReservationState", "The capacity reservation '%s' has no interruptible allocation.", source.ID)
 	}
-	lent := c.state().Reservations[source.Lent.ID]
-	target, err := c.params.Int("TargetInstanceCount", lent.Total)
+	made := c.state().Reservations[source.Allocation.ID]
+	target, err := c.params.Int("TargetInstanceCount", made.Total)
 	if err != nil {
 		return nil, err
 	}
-	zero, err := readZero(c, source.Lent.Zero)
+	zero, err := readZero(c, source.Allocation.Zero)
 	if err != nil {
 		return nil, err
 	}
-	if most := lent.Total + max(0, s.market.Capacity(source.pool())); target < 0 || target > most {
+	if most := made.Total + max(0, s.market.Capacity(source.pool())); target < 0 || target > most {
 		return nil, wire.Errorf("InvalidParameterValue", "Value (%d) for parameter targetInstanceCount is invalid. It must be between 0 and %d, what is allocated and what is available.", target, most)
 	}
-	if state := lent.state(c.now); state != "active" || source.Lent.status() == "canceling" {
-		return nil, wire.Errorf("InvalidCapacityReservationState", "The interruptible capacity reservation '%s' is being cancelled.", lent.ID)
+	if state := made.state(c.now); state != "active" || source.Allocation.status() == "canceling" {
+		return nil, wire.Errorf("InvalidCapacityReservationState", "The interruptible capacity reservation '%s' is being cancelled.", made.ID)
 	}
 	if err := c.commit(); err != nil {
 		return nil, err
 	}
-	is := source.Lent // which may be over with this
+	is := source.Allocation // which may be over with this
 	is.Zero = zero
-	s.resizeLent(source, lent, target, c.now)
+	s.resizeAllocation(source, made, target, c.now)
 	return struct {
 		Count  int    `xml:"instanceCount"`
 		ID     string `xml:"interruptibleCapacityReservationId"`
@@ -220,17 +220,17 @@ func updateAllocation(c *call) (any, error) {
 		Source string `xml:"sourceCapacityReservationId"`
 		Status string `xml:"status"`
 		Target int    `xml:"targetInstanceCount"`
-	}{is.Held, lent.ID, interruptionAdhoc, source.ID, is.status(), target}, nil
+	}{is.Held, made.ID, interruptionAdhoc, source.ID, is.status(), target}, nil
 }
 
-// resizeLent changes how much an interruptible reservation has of its source; the lock is held.
-func (s *Server) resizeLent(source, lent *capacityReservation, target int, now time.Time) {
-	if target < lent.Total || target == 0 {
-		s.takeBack(lent, target, now)
+// resizeAllocation changes how much an interruptible reservation has of its source; the lock is held.
+func (s *Server) resizeAllocation(source, made *capacityReservation, target int, now time.Time) {
+	if target < made.Total || target == 0 {
+		s.reclaim(made, target, now)
 		return
 	}
-	source.Lent.Held += target - lent.Total
-	source.Lent.Target, lent.Total = target, target
-	s.market.Resize(lent.pool(), target)
+	source.Allocation.Held += target - made.Total
+	source.Allocation.Target, made.Total = target, target
+	s.market.Resize(made.pool(), target)
 	s.market.Resize(source.pool(), source.room())
 }

@@ -31,8 +31,8 @@ func (a *account) reservation(id *string) types.CapacityReservation {
 	return out.CapacityReservations[0]
 }
 
-// lend makes an interruptible reservation out of another.
-func (a *account) lend(source *string, count int32, zero types.ZeroSizePreference) (made types.CapacityReservation) {
+// allocate makes an interruptible reservation out of another.
+func (a *account) allocate(source *string, count int32, zero types.ZeroSizePreference) (made types.CapacityReservation) {
 	a.Helper()
 	_, err := a.ec2.CreateInterruptibleCapacityReservationAllocation(context.Background(), &ec2.CreateInterruptibleCapacityReservationAllocationInput{
 		CapacityReservationId: source, InstanceCount: aws.Int32(count), ZeroSizePreference: zero,
@@ -53,14 +53,14 @@ func (a *account) stands(source *string) string {
 	r := a.reservation(source)
 	text := fmt.Sprintf("%d of %d free", *r.AvailableInstanceCount, *r.TotalInstanceCount)
 	if x := r.InterruptibleCapacityAllocation; x != nil {
-		text += fmt.Sprintf(", %d lent of %d, %s", *x.InstanceCount, *x.TargetInstanceCount, x.Status)
+		text += fmt.Sprintf(", %d allocated of %d, %s", *x.InstanceCount, *x.TargetInstanceCount, x.Status)
 	}
 	return text
 }
 
 // "You can only allocate available instances (also called unused capacity). Enter a higher number to add more capacity to
 // share, or a lower number to reclaim capacity to your source Capacity Reservation."
-func TestAReservationLendsWhatItHasFree(t *testing.T) {
+func TestAReservationAllocatesAvailableInstances(t *testing.T) {
 	a := open(t, noLags)
 	source := a.odcr(4)
 	stand := func(what, want string) {
@@ -70,8 +70,8 @@ func TestAReservationLendsWhatItHasFree(t *testing.T) {
 		}
 	}
 	stand("at first", "4 of 4 free")
-	made := a.lend(source, 2, "")
-	stand("two are lent", "2 of 4 free, 2 lent of 2, active")
+	made := a.allocate(source, 2, "")
+	stand("two are allocated", "2 of 4 free, 2 allocated of 2, active")
 	if !*made.Interruptible || made.InterruptionInfo.InterruptionType != types.InterruptionTypeAdhoc || *made.InterruptionInfo.SourceCapacityReservationId != *source ||
 		*made.TotalInstanceCount != 2 || made.InstanceMatchCriteria != types.InstanceMatchCriteriaTargeted || *made.Tags[0].Value != "batch" {
 		t.Errorf("the interruptible reservation is %+v", made)
@@ -82,14 +82,14 @@ func TestAReservationLendsWhatItHasFree(t *testing.T) {
 	if len(out.Instances) != 1 || len(out.Instances[0].InstanceIds) != 2 {
 		t.Fatalf("bought %+v of the interruptible reservation, want two", out.Instances)
 	}
-	stand("both run", "2 of 4 free, 2 lent of 2, active")
+	stand("both run", "2 of 4 free, 2 allocated of 2, active")
 	_, err = a.target(source, 5)
 	if code(err) != "InvalidParameterValue" {
 		t.Errorf("more than the source has: %v, want InvalidParameterValue", err)
 	}
 	_, err = a.target(source, 3)
 	a.must(err)
-	stand("a third is lent", "1 of 4 free, 3 lent of 3, active")
+	stand("a third is allocated", "1 of 4 free, 3 allocated of 3, active")
 
 	lowered, err := a.target(source, 1)
 	a.must(err)
@@ -99,31 +99,31 @@ func TestAReservationLendsWhatItHasFree(t *testing.T) {
 	if said := a.warnings(); len(said) != 1 {
 		t.Fatalf("%d warnings, want that of the one instance that has no room", len(said))
 	}
-	stand("one is warned", "2 of 4 free, 2 lent of 1, updating")
+	stand("one is warned", "2 of 4 free, 2 allocated of 1, updating")
 	a.Advance(2 * time.Minute)
-	stand("it has ended", "3 of 4 free, 1 lent of 1, active")
+	stand("it has ended", "3 of 4 free, 1 allocated of 1, active")
 	if out, err := a.fleet(a.template("own", reserving(*source, "")), 4, overrides(a.override("m5.large", "us-east-1a"))); err != nil || len(out.Instances) != 1 || len(out.Instances[0].InstanceIds) != 3 {
-		t.Errorf("of the source itself four are asked for, and got %+v (%v), want the three that are not lent", out, err)
+		t.Errorf("of the source itself four are asked for, and got %+v (%v), want the three that are not allocated", out, err)
 	}
 }
 
 // "Specify retain to keep the interruptible Capacity Reservation active at zero capacity so that you can allocate instances
 // to it again later. Specify default to cancel the interruptible Capacity Reservation and return the capacity."
-func TestALentReservationOfNothingIsKeptOrCancelled(t *testing.T) {
+func TestAnAllocationOfZeroIsRetainedOrCancelled(t *testing.T) {
 	tests := map[string]struct {
 		zero      types.ZeroSizePreference
 		state     types.CapacityReservationState
 		meanwhile string
 		after     string
 	}{
-		"cancelled": {"", types.CapacityReservationStateCancelled, "0 of 1 free, 1 lent of 0, canceling", "1 of 1 free"},
-		"kept":      {types.ZeroSizePreferenceRetain, types.CapacityReservationStateActive, "0 of 1 free, 1 lent of 0, updating", "1 of 1 free, 0 lent of 0, active"},
+		"cancelled": {"", types.CapacityReservationStateCancelled, "0 of 1 free, 1 allocated of 0, canceling", "1 of 1 free"},
+		"retained":  {types.ZeroSizePreferenceRetain, types.CapacityReservationStateActive, "0 of 1 free, 1 allocated of 0, updating", "1 of 1 free, 0 allocated of 0, active"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			a := open(t, noLags)
 			source := a.odcr(1)
-			made := a.lend(source, 1, tt.zero)
+			made := a.allocate(source, 1, tt.zero)
 			out, err := a.fleet(a.template("batch", reserving(*made.CapacityReservationId, types.MarketTypeInterruptibleCapacityReservation)), 1, overrides(a.override("m5.large", "us-east-1a")), ofReserved)
 			a.must(err)
 			_, err = a.target(source, 0)
@@ -142,18 +142,18 @@ func TestALentReservationOfNothingIsKeptOrCancelled(t *testing.T) {
 				t.Errorf("the interruptible reservation is %s, want %s", got, tt.state)
 			}
 			if again := a.reservation(source); tt.zero == "" {
-				a.lend(source, 1, "")
+				a.allocate(source, 1, "")
 			} else if _, err := a.target(source, 1); err != nil || again.InterruptibleCapacityAllocation == nil {
-				t.Errorf("what was kept takes no instance again: %v", err)
+				t.Errorf("the retained reservation takes no instance again: %v", err)
 			}
-			if got := a.stands(source); got != "0 of 1 free, 1 lent of 1, active" {
-				t.Errorf("lent again: %s", got)
+			if got := a.stands(source); got != "0 of 1 free, 1 allocated of 1, active" {
+				t.Errorf("allocated again: %s", got)
 			}
 		})
 	}
 }
 
-func TestWhatCannotBeLent(t *testing.T) {
+func TestAllocationsAreRefused(t *testing.T) {
 	a, ctx := open(t, noLags), context.Background()
 	source := a.odcr(2)
 	block := a.server.AddReservation(emulator.CapacityReservation{Type: "m5.large", Zone: "us-east-1a", Count: 1, Block: true, EndsAt: a.Now().Add(time.Hour)})
@@ -174,19 +174,19 @@ func TestWhatCannotBeLent(t *testing.T) {
 	refused("of one that ends", create(&ending, 1), "InvalidCapacityReservationState")
 	refused("of one that there is not", create(aws.String("cr-0"), 1), "InvalidCapacityReservationId.NotFound")
 	_, err := a.target(source, 1)
-	refused("more of what is not lent", err, "InvalidCapacityReservationState")
+	refused("a target without an allocation", err, "InvalidCapacityReservationState")
 
-	made := a.lend(source, 1, "").CapacityReservationId
+	made := a.allocate(source, 1, "").CapacityReservationId
 	refused("twice", create(source, 1), "InvalidCapacityReservationState")
-	refused("what is lent itself", create(made, 1), "UnsupportedOperation")
+	refused("an interruptible one", create(made, 1), "UnsupportedOperation")
 	_, err = a.ec2.ModifyCapacityReservation(ctx, &ec2.ModifyCapacityReservationInput{CapacityReservationId: made, InstanceCount: aws.Int32(2)})
-	refused("resize what is lent by itself", err, "UnsupportedOperation")
+	refused("resize an interruptible one", err, "UnsupportedOperation")
 	_, err = a.ec2.CancelCapacityReservation(ctx, &ec2.CancelCapacityReservationInput{CapacityReservationId: made})
-	refused("cancel what is lent by itself", err, "UnsupportedOperation")
+	refused("cancel an interruptible one", err, "UnsupportedOperation")
 	_, err = a.ec2.CancelCapacityReservation(ctx, &ec2.CancelCapacityReservationInput{CapacityReservationId: source})
-	refused("cancel what has lent", err, "InvalidCapacityReservationState")
+	refused("cancel a source", err, "InvalidCapacityReservationState")
 	_, err = a.ec2.ModifyCapacityReservation(ctx, &ec2.ModifyCapacityReservationInput{CapacityReservationId: source, InstanceCount: aws.Int32(1)})
-	a.must(err) // what is lent stays
+	a.must(err) // the allocation stays
 	_, err = a.server.Reclaim(*made, 0)
 	a.must(err)
 	if got := a.stands(source); got != "1 of 1 free" {

@@ -48,7 +48,7 @@ func (s *Server) reservationAnswer(r *capacityReservation, all []live, now time.
 	if r.Source != "" {
 		x.Interruption = &interruptionXML{interruptionAdhoc, r.Source}
 	}
-	x.Allocation = allocationAnswer(r.Lent)
+	x.Allocation = allocationAnswer(r.Allocation)
 	if x.State != "active" {
 		x.Available = 0
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 )
 
-func TestTypesTellOfEnclavesAndProcessorFeatures(t *testing.T) {
+func TestTypesReportEnclavesAndProcessorFeatures(t *testing.T) {
 	a, ctx := open(t), context.Background()
 	tests := map[string]struct {
 		kind     types.InstanceType

@@ -81,7 +81,7 @@ func TestImagesOfThePastAreFoundByName(t *testing.T) {
 
 // "GetParameterHistory retrieves the history of all changes to a parameter", oldest first, and a version that is kept is
 // had as name:version, also of the parameters that AWS moves on with each release.
-func TestParametersTellTheirHistory(t *testing.T) {
+func TestParameterHistory(t *testing.T) {
 	a, ctx := open(t), context.Background()
 	client := ssm.NewFromConfig(a.config)
 	const recommended = "/aws/service/eks/optimized-ami/1.36/amazon-linux-2023/x86_64/standard/recommended/image_id"

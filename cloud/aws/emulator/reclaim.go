@@ -22,18 +22,18 @@ func (s *Server) Reclaim(id string, left int) (warned []Instance, err error) {
 	case left < 0 || left >= r.Total:
 		return nil, fmt.Errorf("%s holds %d instances: leave it 0 or more, and fewer than that", id, r.Total)
 	}
-	for _, l := range s.takeBack(r, left, now) {
+	for _, l := range s.reclaim(r, left, now) {
 		warned = append(warned, s.outside(l))
 	}
 	return warned, nil
 }
 
-// takeBack warns the instances of an interruptible reservation that have no room in what is left of it, and returns
-// them. What the account lent to it comes back as they end. The lock is held.
-func (s *Server) takeBack(r *capacityReservation, left int, now time.Time) (warned []live) {
+// reclaim warns the instances of an interruptible reservation that have no room in what is left of it, and returns
+// them. Its source gets their capacity back as they terminate. The lock is held.
+func (s *Server) reclaim(r *capacityReservation, left int, now time.Time) (warned []live) {
 	source := s.st.Reservations[r.Source]
-	lent := source != nil && source.Lent != nil
-	cancels := left == 0 && (!lent || source.Lent.Zero == zeroCancels)
+	allocated := source != nil && source.Allocation != nil
+	cancels := left == 0 && (!allocated || source.Allocation.Zero == zeroCancels)
 	if cancels {
 		r.CancelledAt = now
 	}
@@ -53,9 +53,9 @@ func (s *Server) takeBack(r *capacityReservation, left int, now time.Time) (warn
 	}
 	r.Total = left
 	s.market.Resize(r.pool(), left)
-	if lent { // after the warnings, by which what is still held is counted
-		source.Lent.Target = left
-		s.takeReturned(now)
+	if allocated { // after the warnings, which held capacity is counted by
+		source.Allocation.Target = left
+		s.returnReclaimed(now)
 	}
 	return warned
 }

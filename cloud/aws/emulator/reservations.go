@@ -23,7 +23,7 @@ type capacityReservation struct {
 	Kind          string // default or capacity-block
 	Interruptible bool
 	Source        string      // reservation of the account that an interruptible one is made out of; empty: of another account's
-	Lent          *allocation // what an interruptible one is made of; nil: none is
+	Allocation    *allocation // what an interruptible one is made of; nil: none is
 	Dedicated     bool        // its instances are of dedicated tenancy
 	Placement     string      // placement group that it is made in; empty: in none
 	CreatedAt     time.Time
@@ -230,7 +230,7 @@ func (s *Server) shownFree(r *capacityReservation, all []live, now time.Time) in
 // chooseReservation settles which reservation a launch draws on, by what it
 // says of reservations: a named one, any open one that matches, or none.
 func (s *Server) chooseReservation(l *launch, now time.Time) error {
-	s.takeReturned(now)
+	s.returnReclaimed(now)
 	spec := l.data.Reservation
 	if spec == nil {
 		spec = &reservationSpec{Preference: matchOpen}
@@ -402,8 +402,8 @@ func cancelCapacityReservation(c *call) (any, error) {
 	if r.Source != "" {
 		return nil, r.ownersOnly("cancelled")
 	}
-	if r.Lent != nil {
-		return nil, wire.Errorf("InvalidCapacityReservationState", "The capacity reservation '%s' cannot be cancelled: it has an interruptible allocation, '%s'.", r.ID, r.Lent.ID)
+	if r.Allocation != nil {
+		return nil, wire.Errorf("InvalidCapacityReservationState", "The capacity reservation '%s' cannot be cancelled: it has an interruptible allocation, '%s'.", r.ID, r.Allocation.ID)
 	}
 	if state := r.state(c.now); state == "cancelled" || state == "expired" || r.Kind == reservationBlock {
 		return nil, wire.Errorf("InvalidCapacityReservationState", "The capacity reservation '%s' cannot be cancelled: it is %s, of type %s.", r.ID, state, r.Kind)
