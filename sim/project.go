@@ -72,7 +72,7 @@ func (c *controller) closeNodes(s *cluster.Snapshot) {
 			if at := slices.IndexFunc(s.Nodes, func(n cluster.Node) bool { return n.Name == r.Node }); at >= 0 {
 				n := &s.Nodes[at]
 				n.Pods = slices.DeleteFunc(slices.Clone(n.Pods), func(p cluster.Pod) bool {
-					return !p.Returns && !p.Ending && !p.Daemon && !p.Mirror && !p.DoNotDisrupt && v.sit(s, p)
+					return !p.Returns && p.OneOff == "" && !p.Ending && !p.Daemon && !p.Mirror && !p.DoNotDisrupt && v.sit(s, p)
 				})
 			}
 		}

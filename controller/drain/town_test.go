@@ -137,7 +137,7 @@ func (w *town) run(app, node string, owner client.Object, annotations map[string
 		kind, p.Name = "StatefulSet", app+"-0"
 	}
 	if kind != "" {
-		p.OwnerReferences = []metav1.OwnerReference{{Kind: kind, Name: owner.GetName(), UID: owner.GetUID(), Controller: new(true)}}
+		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: kind, Name: owner.GetName(), UID: owner.GetUID(), Controller: new(true)}}
 	}
 	p.Spec.NodeName = node
 	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
@@ -278,7 +278,7 @@ func (w *town) keepInOrder(s *appsv1.StatefulSet) {
 		switch {
 		case !there && i < int(*s.Spec.Replicas):
 			p = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: map[string]string{"app": s.Name}, Annotations: s.Spec.Template.Annotations,
-				OwnerReferences: []metav1.OwnerReference{{Kind: "StatefulSet", Name: s.Name, UID: s.UID, Controller: new(true)}}}}
+				OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: s.Name, UID: s.UID, Controller: new(true)}}}}
 			p.Spec.NodeName = stays
 			w.create(p)
 		case there && i >= int(*s.Spec.Replicas) && p.DeletionTimestamp == nil:

@@ -196,7 +196,9 @@ type Pod struct {
 	DoNotDisrupt         bool          // karpenter.sh/do-not-disrupt holds now, or the word that stands for it
 	DoNotEvict           bool          // that word is karpenter.sh/do-not-evict, of the older generation
 	ProtectedUntil       time.Time     // when that ends by itself; zero: never, or it does not hold
-	Returns              bool          // will need a place again if its node goes (not daemon, mirror, bare-terminal ...)
+	Returns              bool          // another comes in its place if its node goes, and needs a place (not daemon, mirror, bare-terminal ...)
+	OneOff               string        // why no other comes though its work is not done, such as that it has no controller; it does not return then; empty: one does, or its owner wants none
+	Retries              int           // of a Job: how many of its pods may be evicted before the Job fails; 0: any number, or none, as OneOff says then
 	Stays                bool          // tolerates the taint of leaving nodes: it is not evicted, and a drain does not wait for it
 	Unready              bool          // its condition Ready is False
 	Pending              bool          // it has a node, where not all its containers have been started yet, be it for want of an image
@@ -219,6 +221,9 @@ func (p *Pod) Evictable() bool { return !p.Ending && !p.Mirror && !p.Stays }
 // Moves reports whether the pod needs another place when its node goes away: not
 // one that keeps the node for as long as nobody changes what protects it.
 func (p *Pod) Moves() bool { return p.Returns && (p.Uprooted || !p.Protected()) }
+
+// works reports whether the pod does work that its owner wants.
+func (p *Pod) works() bool { return p.Returns || p.OneOff != "" }
 
 // Node is a registered machine, ours or another's.
 type Node struct {
@@ -287,7 +292,7 @@ func (n *Node) Close() {
 // Goes reports whether the node goes away soon: a pod that does not move keeps
 // it, and kube-scheduler counts it until then.
 func (n *Node) Goes() bool {
-	return n.Deleting && !slices.ContainsFunc(n.Pods, func(p Pod) bool { return p.Returns && !p.Moves() && !p.Ending })
+	return n.Deleting && !slices.ContainsFunc(n.Pods, func(p Pod) bool { return p.works() && !p.Uprooted && p.Protected() && !p.Ending })
 }
 
 // Machine is an ordered machine that is not a node yet: a claim.

@@ -51,5 +51,6 @@ func (n *Node) EvictBy() time.Time { return EvictBy(n.EndsAt, n.Pods) }
 func (p *Pod) Protected() bool { return p.DoNotDisrupt || p.Kept }
 
 // Held reports whether the pod may stay on a machine that is taken away until there is
-// room for it elsewhere: it would be evicted, and need another place.
-func (p *Pod) Held() bool { return p.Returns && !p.DoNotDisrupt && p.Evictable() }
+// room for it elsewhere, or until the last moment where no other comes in its place: it
+// would be evicted.
+func (p *Pod) Held() bool { return p.works() && !p.DoNotDisrupt && p.Evictable() }

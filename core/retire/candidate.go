@@ -94,8 +94,9 @@ func (c *candidate) copies() []cluster.Pod {
 
 // hindrance says why the node may not be disturbed now; empty: it may. Where
 // its claim gives pods a term (terminationGracePeriod), they do not keep a node
-// that goes in any event, as a drifted one does.
-func (c *candidate) hindrance(s *cluster.Snapshot, g Guards, inAnyEvent bool) string {
+// that goes in any event, as a drifted one does. To save money no node goes whose
+// pods' work would end for good.
+func (c *candidate) hindrance(s *cluster.Snapshot, g Guards, reason plan.RemovalReason) string {
 	switch {
 	case s.Freeze != "":
 		return s.Freeze
@@ -106,13 +107,16 @@ func (c *candidate) hindrance(s *cluster.Snapshot, g Guards, inAnyEvent bool) st
 	case len(c.BoughtFor) > 0:
 		p := c.BoughtFor[0]
 		return fmt.Sprintf("pod %s/%s is about to run on it", p.Namespace, p.Name)
-	case inAnyEvent && c.HasGrace:
+	case !SavesMoney(reason) && c.HasGrace:
 		return ""
 	}
 	for i := range c.Pods {
 		if why := g.Hold(&c.Pods[i]); why != "" {
 			return why
 		}
+	}
+	if SavesMoney(reason) {
+		return EndsWork(c.Pods)
 	}
 	return ""
 }

@@ -84,7 +84,7 @@ func (x *Search) consolidator(all []*candidate) *consolidator {
 				x.keep(c, plan.Underutilized, why)
 				continue
 			}
-			if why := cmp.Or(x.leaderless([]*candidate{c}, false), c.hindrance(x.snapshot, x.guards, false)); why != "" {
+			if why := cmp.Or(x.leaderless([]*candidate{c}, false), c.hindrance(x.snapshot, x.guards, plan.Underutilized)); why != "" {
 				x.keepBy(c, plan.Underutilized, plan.KeptByRule, why)
 				continue
 			}
@@ -228,6 +228,10 @@ func (x *consolidator) try(nodes []*candidate) bool {
 	}
 	if why := x.budgets.closed(nodes, plan.Underutilized); why != "" {
 		noteBy(nodes, plan.KeptByBudget, why)
+		return false
+	}
+	if why := x.failsJob(nodes); why != "" {
+		noteBy(nodes, plan.KeptByRule, why)
 		return false
 	}
 	if _, why := x.verdict(nodes, "at most ", price, x.outlook(nodes).spent(nodes)); why != "" {

@@ -14,7 +14,7 @@ func Due(s *cluster.Snapshot) map[plan.RemovalReason]int {
 	guards := GuardsOf(s.Guards)
 	for _, c := range candidates(s) {
 		reason, ok := c.reason(s)
-		if ok && (reason == plan.Expired && !c.ExpiresAt.IsZero() || c.hindrance(s, guards, reason == plan.Drifted) == "") {
+		if ok && (reason == plan.Expired && !c.ExpiresAt.IsZero() || c.hindrance(s, guards, reason) == "") {
 			due[reason]++
 		}
 	}

@@ -65,6 +65,7 @@ type Search struct {
 	ages     map[cluster.PoolID]time.Duration
 	wholes   map[cluster.PoolID]whole        // nil: not looked at yet
 	came     map[cluster.PoolID]*cluster.Pod // who came last; nil: not looked at yet
+	evicted  map[job]int                     // pods of Jobs that are evicted; nil: not looked at yet
 	reserved *bool                           // a pool can have what is reserved; nil: not looked at yet
 }
 
@@ -152,7 +153,7 @@ func (x *Search) emptiness(all []*candidate) task {
 			if x.stays(c) {
 				continue
 			}
-			if why := c.hindrance(x.snapshot, x.guards, false); why != "" {
+			if why := c.hindrance(x.snapshot, x.guards, plan.Empty); why != "" {
 				x.keepBy(c, plan.Empty, plan.KeptByRule, why)
 				continue
 			}
@@ -175,6 +176,7 @@ func (x *Search) let(nodes []*candidate, reason plan.RemovalReason, note string,
 	move := plan.Move{Saves: costOf(nodes)}
 	for _, c := range nodes {
 		x.gone[c.at] = true
+		countAll(x.failing(), c.Node)
 		move.Removals = append(move.Removals, plan.Removal{Node: c.Name, Claim: c.Claim, Pool: c.Pool, Reason: reason, Note: note, Pods: c.copies()})
 	}
 	if with == nil {

@@ -198,6 +198,10 @@ func (p *parser) readPodField(pod *cluster.Pod, key, value string) (err error) {
 		pod.DoNotEvict = true
 	case "returns":
 		pod.Returns = true
+	case "one-off":
+		pod.OneOff = value
+	case "retries":
+		pod.Retries, err = readCount(value)
 	case "stays":
 		pod.Stays = true
 	case "unready":

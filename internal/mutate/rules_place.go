@@ -43,7 +43,7 @@ func placeRules() []Rule {
 		off("pods that a budget keeps for ever get none", clusterEnd, "return p.DoNotDisrupt || p.Kept", "return p.DoNotDisrupt"),
 		off("pods that must not be disturbed get none", clusterEnd, "return p.DoNotDisrupt || p.Kept", "return p.Kept"),
 		off("but on a machine that is about to be taken away", "core/cluster/cluster.go", "(p.Uprooted || !p.Protected())", "!p.Protected()"),
-		off("pods that must not be disturbed are not evicted when there is room for them", clusterEnd, "return p.Returns && !p.DoNotDisrupt && p.Evictable()", "return p.Returns && p.Evictable()"),
+		off("pods that must not be disturbed are not evicted when there is room for them", clusterEnd, "return p.works() && !p.DoNotDisrupt && p.Evictable()", "return p.works() && p.Evictable()"),
 		off("a family that is likely to be sold out is left", doubtFile, "sure, doubts := s.WithoutDoubt()", "sure, doubts := s, false"),
 		off("what is doubtful is bought where nothing else will do", doubtFile, "compareLeft(&all.result, &best.result) < 0", "false"),
 		off("what is doubtful counts in what is said of pods that are left", doubtFile, "best.result.Unplaced = all.result.Unplaced", "_ = all"),

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -181,7 +182,8 @@ func unfit(node *corev1.Node, claim *karpv1.NodeClaim, forced bool) string {
 // lookAtPods reads the pods of a node from the API server itself. Pods that
 // went meanwhile are no matter. Those that must not be disturbed do not keep a
 // node that goes in any event: one that is too old and, where its claim gives
-// pods a term, one that has drifted.
+// pods a term, one that has drifted. Those whose work would end for good keep one that
+// goes to save money.
 func (a *Applier) lookAtPods(ctx context.Context, r *leaver, claim *karpv1.NodeClaim) error {
 	var list corev1.PodList
 	if err := a.Live.List(ctx, &list, client.MatchingFields{indexNodeName: r.Node}); err != nil {
@@ -191,20 +193,20 @@ func (a *Applier) lookAtPods(ctx context.Context, r *leaver, claim *karpv1.NodeC
 		return err
 	}
 	inAnyEvent := r.forced() || r.Reason == plan.Drifted && claim.Spec.TerminationGracePeriod != ""
-	over := guards{Applier: a, in: map[string][]guard{}, all: retire.Guards{}}
+	over, owners := guards{Applier: a, in: map[string][]guard{}, all: retire.Guards{}}, serving.Owners{From: a.Live}
 	var moving []string
+	var pods []cluster.Pod
 	for i := range list.Items {
 		pod := &list.Items[i]
-		p := translate.Pod(pod, a.Now())
 		if translate.IsTerminal(pod) {
 			continue
 		}
+		p := translate.Pod(pod, a.Now())
 		if err := over.name(ctx, &p, pod.Labels); err != nil {
 			return err
 		}
-		if p.Moves() && !r.knows(pod) {
-			var err error
-			if p.Returns, err = serving.Returns(ctx, a.Live, pod); err != nil {
+		if _, job := translate.OwnerKind(pod).(*batchv1.Job); job || !r.plans(pod) { // of the others it is known that they return
+			if err := owners.Judge(ctx, &p, pod); err != nil {
 				return err
 			}
 		}
@@ -219,9 +221,12 @@ func (a *Applier) lookAtPods(ctx context.Context, r *leaver, claim *karpv1.NodeC
 				return fmt.Errorf("%w: node %s: %s", ErrChanged, r.Node, why)
 			}
 		}
-		if p.Moves() && p.Evictable() {
+		if pods = append(pods, p); p.Moves() && p.Evictable() {
 			moving = append(moving, string(pod.UID))
 		}
+	}
+	if why := retire.EndsWork(pods); why != "" && retire.SavesMoney(r.Reason) {
+		return fmt.Errorf("%w: node %s: %s", ErrChanged, r.Node, why)
 	}
 	if !translate.IsExpired(claim, a.Now()) { // one that is too old goes whether there are places or not
 		r.moving = moving
@@ -255,6 +260,11 @@ func (r *leaver) knows(pod *corev1.Pod) bool {
 	if !r.since.IsZero() {
 		return !boundAt(pod).After(r.since)
 	}
+	return r.plans(pod)
+}
+
+// plans reports whether the plan has a place for the pod.
+func (r *leaver) plans(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(r.Pods, func(p cluster.Pod) bool { return p.UID == string(pod.UID) })
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -119,6 +120,13 @@ func TestAMachineComesBeforeTheNodesGo(t *testing.T) {
 func TestWhatIsNoLongerSoEndsAMove(t *testing.T) {
 	changes := map[string]func(y *yard){
 		"a pod came": func(y *yard) { y.pod("late", "n-1", nil) },
+		"a pod came that nothing creates again": func(y *yard) {
+			y.pod("late", "n-1", func(p *corev1.Pod) { p.OwnerReferences = nil })
+		},
+		"a pod of a Job came that fails with it": func(y *yard) { y.job("late", "n-1", 0) },
+		"the ReplicaSet of its pods left them behind": func(y *yard) {
+			edited(y, "default", "a-1", &corev1.Pod{}, func(p *corev1.Pod) { p.OwnerReferences = nil })
+		},
 		"all nodes are frozen": func(y *yard) {
 			y.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: api.ConfigMapFreeze}})
 		},
@@ -191,6 +199,27 @@ func TestWhatIsNoLongerSoEndsAMove(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// A pod that the plan had a place for returns no more when its Job has failed as often as
+// it may since.
+func TestAJobThatFailedAsOftenAsItMayEndsAMove(t *testing.T) {
+	for failed, goes := range map[int32]bool{5: true, 6: false} {
+		tell(t, 3, func(t *testing.T, y *yard) {
+			y.job("batch", "n-1", 6)
+			y.carryOut(y.move(plan.Underutilized, 2, 2), func() {
+				time.Sleep(translate.SettleFor / 2)
+				j := &batchv1.Job{}
+				if err := y.hand.Get(context.Background(), client.ObjectKey{Namespace: "default", Name: "batch"}, j); err != nil {
+					t.Fatal(err)
+				}
+				y.status(j, func() { j.Status.Failed = failed })
+			})
+			if goes != (y.ended[0].Err == nil) || !goes && !errors.Is(y.ended[0].Err, ErrChanged) {
+				t.Errorf("with %d of 6 pods failed the move ended with %v", failed, y.ended[0].Err)
+			}
+		})
 	}
 }
 
@@ -293,6 +322,15 @@ func TestWhatIsNoMatterDoesNotEndAMove(t *testing.T) {
 		"a pod of a DaemonSet": {plan.Underutilized, 1, func(y *yard) {
 			y.pod("daemon", "n-0", func(p *corev1.Pod) {
 				p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: "d", UID: "d"}}
+			})
+		}, nil},
+		"a pod that nothing creates again, on a drifted node": {plan.Drifted, 1, func(y *yard) {
+			y.pod("one-off", "n-0", func(p *corev1.Pod) { p.OwnerReferences = nil })
+		}, nil},
+		"a pod of a Job that fails with it, on a drifted node": {plan.Drifted, 1, func(y *yard) { y.job("one-off", "n-0", 0) }, nil},
+		"a pod that its user lets end": {plan.Underutilized, 1, func(y *yard) {
+			y.pod("one-off", "n-0", func(p *corev1.Pod) {
+				p.OwnerReferences, p.Annotations = nil, map[string]string{api.AnnotationDoNotDisrupt: "false"}
 			})
 		}, nil},
 		"a claim whose status was written": {plan.Underutilized, 1, func(y *yard) {

@@ -162,7 +162,7 @@ func (a *Applier) endIfEmpty(ctx context.Context, c *karpv1.NodeClaim) error {
 	}
 	used := slices.ContainsFunc(list.Items, func(pod corev1.Pod) bool {
 		p := translate.Pod(&pod, a.Now())
-		return p.Returns || p.DoNotDisrupt
+		return p.Returns || p.OneOff != "" || p.DoNotDisrupt
 	})
 	if !used {
 		return a.deleteAsSeen(ctx, c)

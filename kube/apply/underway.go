@@ -166,7 +166,7 @@ func countGone(breakers []cluster.Breaker, pool cluster.PoolID) {
 func (x places) bring(n *cluster.Node, m *underWay) {
 	var stay []cluster.Pod
 	for _, p := range n.Pods {
-		if stays := p.Returns || p.Ending || p.Daemon || p.Mirror || p.DoNotDisrupt; stays || !x.sit(p, m) {
+		if stays := p.Returns || p.OneOff != "" || p.Ending || p.Daemon || p.Mirror || p.DoNotDisrupt; stays || !x.sit(p, m) {
 			stay = append(stay, p)
 		}
 	}

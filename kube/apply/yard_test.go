@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -37,7 +39,8 @@ type yard struct {
 	t      *testing.T
 	server *storetest.Server
 	hand   *storetest.Connection
-	ledger *Ledger // of the newest applier
+	ledger *Ledger            // of the newest applier
+	web    *appsv1.ReplicaSet // whose pods are
 
 	mu       sync.Mutex
 	soldOut  map[string]bool // claims for which nothing can be bought
@@ -68,6 +71,8 @@ func newYard(t *testing.T, nodes int) *yard {
 	pool := nodePool()
 	pool.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: "100%"}}
 	y.create(pool)
+	y.web = &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}, Spec: appsv1.ReplicaSetSpec{Replicas: new(int32(100))}}
+	y.create(y.web)
 	for i := range nodes {
 		y.join(i)
 	}
@@ -196,11 +201,21 @@ func (y *yard) boughtWith(i int, change func(*karpv1.NodeClaimSpec)) {
 
 func (y *yard) pod(name, node string, change func(*corev1.Pod)) *corev1.Pod {
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: map[string]string{"app": "web"}}, Spec: corev1.PodSpec{NodeName: node}}
+	p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(y.web, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))}
 	if change != nil {
 		change(p)
 	}
 	y.create(p)
 	return p
+}
+
+// job runs a pod of a Job of which so many may fail.
+func (y *yard) job(name, node string, limit int32) {
+	j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: batchv1.JobSpec{BackoffLimit: &limit}}
+	y.create(j)
+	y.pod(name, node, func(p *corev1.Pod) {
+		p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(j, batchv1.SchemeGroupVersion.WithKind("Job"))}
+	})
 }
 
 func (y *yard) create(o client.Object) {

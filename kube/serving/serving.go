@@ -1,5 +1,5 @@
 // Package serving tells, by what the API server itself has, which pods are the
-// last ready ones of Services.
+// last ready ones of Services, and which their controllers create again.
 //
 // It asks for pods rather than for EndpointSlices: these are written a moment
 // after a pod begins to end, so that two pods of a Service would see each other as

@@ -55,6 +55,7 @@ func (k *Keeper) build(byClass map[karpv1.NodeClassReference]offered) (s *cluste
 	b.remember()
 	k.startAgain()
 	b.nodesAndMachines()
+	b.unwanted()
 	b.lastReady()
 	b.wait()
 	b.seatExpected()

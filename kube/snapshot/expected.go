@@ -26,7 +26,7 @@ func (b *builder) seatExpected() {
 	for _, of := range slices.SortedFunc(maps.Keys(b.k.lineage), owner.compare) {
 		for _, e := range slices.Backward(b.k.lineage[of]) { // those that went last: others have come for the first
 			node := b.at(e.pod.Node)
-			if e.subject == nil || e.subject.shape == nil || missing[e.subject.owner] <= 0 || !b.k.spreading.returns(&e.pod, e.subject.owner) {
+			if e.subject == nil || e.subject.shape == nil || missing[e.subject.owner] <= 0 || !b.k.spreading.creates(&e.pod, e.subject.owner) {
 				continue
 			}
 			missing[e.subject.owner]--
@@ -63,12 +63,11 @@ func (b *builder) expectUncollected() {
 		}
 		for _, e := range v.pods {
 			id := e.subject.owner
-			of, known := b.k.spreading.owners[id]
-			if p := &e.pod; !known || !p.Returns || p.Ending || e.subject.shape == nil || !b.k.spreading.returns(p, id) {
+			if p := &e.pod; !p.Returns || p.Ending || e.subject.shape == nil || !b.k.spreading.creates(p, id) {
 				continue
 			}
 			if _, counted := unwanted[id]; !counted {
-				unwanted[id] = b.k.alive[id] - of.pods
+				unwanted[id] = b.k.alive[id] - b.k.wants(id)
 			}
 			if unwanted[id] > 0 {
 				unwanted[id]--
@@ -92,9 +91,7 @@ func (b *builder) missing() map[ownerID]int32 {
 		for i := range list {
 			if list[i].subject != nil {
 				id := list[i].subject.owner
-				if of, known := b.k.spreading.owners[id]; known {
-					out[id] = of.pods - b.k.alive[id]
-				}
+				out[id] = b.k.wants(id) - b.k.alive[id]
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -28,6 +29,7 @@ func (k *Keeper) Follow(ctx context.Context, informers cache.Informers, claimSee
 		{&appsv1.StatefulSet{}, handler(ignoreFirst(k.StatefulSetSeen), func(o *appsv1.StatefulSet) { k.StatefulSetGone(o.Namespace, o.Name) })},
 		{&corev1.ReplicationController{}, handler(ignoreFirst(k.ReplicationControllerSeen),
 			func(o *corev1.ReplicationController) { k.ReplicationControllerGone(o.Namespace, o.Name) })},
+		{&batchv1.Job{}, handler(ignoreFirst(k.JobSeen), func(o *batchv1.Job) { k.JobGone(o.Namespace, o.Name) })},
 		{&corev1.Pod{}, k.sight.noting(sightPods, handler(k.PodSeen, func(p *corev1.Pod) { k.PodGone(p.Namespace, p.Name) }))},
 		{&corev1.Service{}, handler(ignoreFirst(k.ServiceSeen), func(s *corev1.Service) { k.ServiceGone(s.Namespace, s.Name) })},
 		{&corev1.Namespace{}, handler(ignoreFirst(k.NamespaceSeen), func(n *corev1.Namespace) { k.NamespaceGone(n.Name) })},

@@ -67,6 +67,7 @@ type Keeper struct {
 	pods      map[types.NamespacedName]*podEntry // never written: one that changed is another
 	seatless  map[types.NamespacedName]bool      // pods without a node
 	alive     map[ownerID]int32                  // how many pods of an owner do not end
+	surplus   map[ownerID]struct{}               // owners with more of those than they want
 	mates     map[types.NamespacedName]struct{}  // replicas of the controller
 	nodes     map[string]*corev1.Node
 	views     views
@@ -107,6 +108,7 @@ type podEntry struct {
 	up        bool      // it is ready
 	starting  bool      // it is not, and has not been before
 	keeps     keeping
+	says      translate.Standing
 }
 
 // NewKeeper returns a keeper that has seen nothing.
@@ -114,7 +116,7 @@ func NewKeeper(kinds Kinds, now func() time.Time) *Keeper {
 	k := &Keeper{
 		kinds: kinds, now: now, changed: make(chan struct{}, 1), generations: translate.Generations{translate.NodePools()},
 		pods: map[types.NamespacedName]*podEntry{}, seatless: map[types.NamespacedName]bool{},
-		alive: map[ownerID]int32{}, mates: map[types.NamespacedName]struct{}{},
+		alive: map[ownerID]int32{}, surplus: map[ownerID]struct{}{}, mates: map[types.NamespacedName]struct{}{},
 		nodes: map[string]*corev1.Node{}, views: newViews(),
 		claims: map[string]*karpv1.NodeClaim{}, orders: newOrders(),
 		pools: map[cluster.PoolID]translate.PoolObject{}, classes: map[karpv1.NodeClassReference]int{},
@@ -181,7 +183,7 @@ func (k *Keeper) PodSeen(pod *corev1.Pod, first bool) {
 	p := translate.Pod(pod, now)
 	name := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}
 	entry := &podEntry{name: name, pod: p, waiting: translate.IsWaiting(pod), ended: translate.IsTerminal(pod), nominated: pod.Status.NominatedNodeName,
-		up: translate.IsUp(pod), keeps: keepingOf(pod)}
+		up: translate.IsUp(pod), keeps: keepingOf(pod), says: translate.StandingOf(pod)}
 
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -230,6 +232,7 @@ func (k *Keeper) put(e *podEntry) {
 	}
 	if e.lives() {
 		k.alive[e.subject.owner]++
+		k.noteSurplus(e.subject.owner)
 	}
 	k.noteMate(e)
 }
@@ -247,6 +250,7 @@ func (k *Keeper) drop(name types.NamespacedName) {
 		if k.alive[e.subject.owner]--; k.alive[e.subject.owner] == 0 {
 			delete(k.alive, e.subject.owner)
 		}
+		k.noteSurplus(e.subject.owner)
 	}
 }
 

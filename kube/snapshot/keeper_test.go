@@ -235,7 +235,7 @@ func TestEmptiness(t *testing.T) {
 		"SC-295 a dying pod of a StatefulSet does": {func(k *Keeper) {
 			k.PodSeen(pod("p", "1", "n", func(p *corev1.Pod) {
 				p.DeletionTimestamp = &metav1.Time{Time: start}
-				p.OwnerReferences = []metav1.OwnerReference{{Kind: "StatefulSet", Name: "r"}}
+				p.OwnerReferences = []metav1.OwnerReference{{Kind: "StatefulSet", Name: "r", Controller: new(true)}}
 			}), false)
 		}, time.Time{}},
 		"a finished pod does not keep it": {func(k *Keeper) {
@@ -274,7 +274,8 @@ func TestALeavingNodeIsShownAsSuch(t *testing.T) {
 	leaving := node("n")
 	leaving.DeletionTimestamp = &metav1.Time{Time: start}
 	k.NodeSeen(leaving)
-	k.PodSeen(pod("a", "1", "n"), false)
+	wanting(1)(k)
+	k.PodSeen(pod("web-0", "1", "n", by("apps/v1", "StatefulSet")), false)
 	s := k.Snapshot()
 	if !s.Nodes[0].Deleting || len(s.Nodes[0].Pods) != 1 || !s.Nodes[0].Pods[0].Returns {
 		t.Errorf("node = %+v, want it deleting with a pod that returns, so that the plan finds it a place", s.Nodes[0])

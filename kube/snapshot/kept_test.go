@@ -9,6 +9,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -104,7 +105,9 @@ func (l *life) born(name string) *corev1.Pod {
 		p.Labels = map[string]string{"app": l.one("a", "b")}
 		p.Status.Conditions = nil
 	})
-	switch l.rng.IntN(4) {
+	switch l.rng.IntN(5) {
+	case 4:
+		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "owner", Controller: new(true)}}
 	case 0, 1:
 		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "owner", Controller: new(true)}}
 	case 2:
@@ -219,6 +222,16 @@ func (l *life) rare() func(*witness) {
 	case 5:
 		o := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "owner"}, Spec: appsv1.ReplicaSetSpec{Replicas: new(int32(1 + l.rng.IntN(8))),
 			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": l.one("a", "b")}}}}
+		if l.maybe(3) {
+			j := &batchv1.Job{ObjectMeta: o.ObjectMeta, Spec: batchv1.JobSpec{Parallelism: o.Spec.Replicas, BackoffLimit: new(int32(l.rng.IntN(3)))}}
+			if l.maybe(4) {
+				return func(w *witness) { w.JobGone("default", "owner") }
+			}
+			return func(w *witness) { w.JobSeen(j) }
+		}
+		if l.maybe(6) {
+			return func(w *witness) { w.ReplicaSetGone("default", "owner") }
+		}
 		return func(w *witness) { w.ReplicaSetSeen(o) }
 	case 6:
 		m := Memory{Moved: map[string]Moved{fmt.Sprint("u", l.rng.IntN(l.created+1)): {Times: 2, At: l.at}}, Starts: map[string]Starts{"default/ReplicaSet/owner": {Seconds: []int64{int64(l.rng.IntN(90))}, At: l.at}}}
@@ -241,7 +254,7 @@ func (l *life) rare() func(*witness) {
 // taken meanwhile, the next one says in every field what a keeper says that was told the
 // same and never made one before; and none that was handed out changes any more.
 func TestASnapshotKeptEqualsOneMadeAtOnce(t *testing.T) {
-	var seen struct{ last, returns, starts, protected, controller, promised, machine, left, frozen, moved, kept, rolled bool }
+	var seen struct{ last, returns, starts, protected, controller, promised, machine, left, frozen, moved, kept, rolled, oneOff, unwanted bool }
 	for seed := range uint64(40) {
 		l := &life{shop: &shop{rng: rand.New(rand.NewPCG(seed, 5)), have: map[string]client.Object{}}, at: start, live: map[string]*corev1.Pod{}}
 		kept := newWitness(seed%2 == 0)
@@ -281,6 +294,8 @@ func TestASnapshotKeptEqualsOneMadeAtOnce(t *testing.T) {
 					seen.promised = seen.promised || p.Node == ""
 					seen.kept = seen.kept || p.Kept
 					seen.moved = seen.moved || p.Moved > 0
+					seen.oneOff = seen.oneOff || p.OneOff != ""
+					seen.unwanted = seen.unwanted || !p.Returns && p.OneOff == "" && !p.Ending && p.Owner == "ReplicaSet/owner"
 				}
 			}
 		}

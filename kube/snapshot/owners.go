@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -11,60 +12,75 @@ import (
 
 // ReplicaSetSeen takes in a ReplicaSet. It must not be written any more.
 func (k *Keeper) ReplicaSetSeen(o *appsv1.ReplicaSet) {
-	k.ownerIs(ownerID{o.Namespace, "ReplicaSet", o.Name}, workload{selector: o.Spec.Selector, pods: translate.Wants(&o.ObjectMeta, o.Spec.Replicas)})
+	k.ownerIs(ownerID{o.Namespace, "ReplicaSet", o.Name}, &workload{o.Spec.Selector, translate.WorkloadOf(o)})
 }
 
 // ReplicaSetGone takes in that a ReplicaSet was deleted.
 func (k *Keeper) ReplicaSetGone(namespace, name string) {
-	k.ownerIs(ownerID{namespace, "ReplicaSet", name}, workload{})
+	k.ownerIs(ownerID{namespace, "ReplicaSet", name}, nil)
 }
 
 // StatefulSetSeen takes in a StatefulSet. It must not be written any more.
 func (k *Keeper) StatefulSetSeen(o *appsv1.StatefulSet) {
-	k.ownerIs(ownerID{o.Namespace, "StatefulSet", o.Name},
-		workload{selector: o.Spec.Selector, pods: translate.Wants(&o.ObjectMeta, o.Spec.Replicas), first: translate.FirstOrdinal(o)})
+	k.ownerIs(ownerID{o.Namespace, "StatefulSet", o.Name}, &workload{o.Spec.Selector, translate.WorkloadOf(o)})
 }
 
 // StatefulSetGone takes in that a StatefulSet was deleted.
 func (k *Keeper) StatefulSetGone(namespace, name string) {
-	k.ownerIs(ownerID{namespace, "StatefulSet", name}, workload{})
+	k.ownerIs(ownerID{namespace, "StatefulSet", name}, nil)
 }
 
 // ReplicationControllerSeen takes in a ReplicationController. It must not be
 // written any more.
 func (k *Keeper) ReplicationControllerSeen(o *corev1.ReplicationController) {
 	k.ownerIs(ownerID{o.Namespace, "ReplicationController", o.Name},
-		workload{selector: &metav1.LabelSelector{MatchLabels: o.Spec.Selector}, pods: translate.Wants(&o.ObjectMeta, o.Spec.Replicas)})
+		&workload{&metav1.LabelSelector{MatchLabels: o.Spec.Selector}, translate.WorkloadOf(o)})
 }
 
 // ReplicationControllerGone takes in that a ReplicationController was deleted.
 func (k *Keeper) ReplicationControllerGone(namespace, name string) {
-	k.ownerIs(ownerID{namespace, "ReplicationController", name}, workload{})
+	k.ownerIs(ownerID{namespace, "ReplicationController", name}, nil)
 }
 
-// ownerIs takes in what an owner says; without a selector it is gone.
-func (k *Keeper) ownerIs(id ownerID, now workload) {
+// JobSeen takes in a Job. It must not be written any more. One that is done is as good as
+// gone: there are many.
+func (k *Keeper) JobSeen(o *batchv1.Job) {
+	now := &workload{nil, translate.WorkloadOf(o)} // whom it chooses is nothing that the scheduler asks
+	if now.IsDone() {
+		now = nil
+	}
+	k.ownerIs(ownerID{o.Namespace, "Job", o.Name}, now)
+}
+
+// JobGone takes in that a Job was deleted.
+func (k *Keeper) JobGone(namespace, name string) { k.ownerIs(ownerID{namespace, "Job", name}, nil) }
+
+// ownerIs takes in what an owner says; nil: it is gone.
+func (k *Keeper) ownerIs(id ownerID, now *workload) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	sp := &k.spreading
-	before := sp.owners[id]
-	alike := metav1.FormatLabelSelector(before.selector) == metav1.FormatLabelSelector(now.selector) && (before.selector == nil) == (now.selector == nil)
-	if alike && before.pods == now.pods && before.first == now.first {
+	before, known := sp.owners[id]
+	if delete(sp.owners, id); now != nil {
+		sp.owners[id] = *now
+	}
+	is, stays := sp.owners[id]
+	chooses := metav1.FormatLabelSelector(before.selector) == metav1.FormatLabelSelector(is.selector) && known == stays
+	if chooses && before.Workload == is.Workload {
 		return
 	}
-	if sp.owners[id] = now; now.selector == nil {
-		delete(sp.owners, id)
-	}
-	if !alike {
+	if !chooses {
 		for s := range sp.owned[id] {
 			sp.stale[s] = struct{}{}
 		}
 	}
+	surplus := k.noteSurplus(id)
 	// How many it wants decides whether one pod is the last of a Service, whether others come for evicted ones
 	// and for those that went with their nodes, and which of its pods return.
-	counts := (before.pods > 1) != (now.pods > 1) || len(k.lineage) > 0 || len(k.went) > 0
-	returns := (id.kind == "StatefulSet" || (before.pods > 0) != (now.pods > 0)) && k.returnsChanged(id)
-	if !alike && len(sp.owned[id]) > 0 || counts && len(k.subjects.in[id.namespace]) > 0 || returns {
+	was, wants := before.Wants(), is.Wants()
+	counts := (was > 1) != (wants > 1) || was != wants && len(k.lineage)+len(k.went) > 0
+	returns := !(known == stays && before.Alike(&is.Workload)) && k.returnsChanged(id)
+	if !chooses && len(sp.owned[id]) > 0 || counts && len(k.subjects.in[id.namespace]) > 0 || returns || surplus {
 		k.bump()
 	}
 }
@@ -82,18 +98,18 @@ func (k *Keeper) returnsChanged(id ownerID) (found bool) {
 	return found
 }
 
-// returns reports whether the owner of a pod creates another in its place: a
-// StatefulSet those of its ordinals, and none when it has been deleted, others as
-// long as they want any. Owners that are not watched are taken to do so.
-func (sp *spreading) returns(p *cluster.Pod, id ownerID) bool {
-	of, known := sp.owners[id]
-	switch {
-	case id == ownerID{}:
-		return true
-	case id.kind != "StatefulSet":
-		return !known || of.pods > 0
-	case !known:
-		return !p.Ending
+// judge says of a pod on a node whether its owner creates another in its place. An owner
+// that is not there is gone, and its pods are collected; those of kinds that are not
+// watched are taken to create their pods again.
+func (sp *spreading) judge(p *cluster.Pod, e *podEntry) {
+	if id := e.subject.owner; id != (ownerID{}) {
+		of := sp.owners[id]
+		of.Judge(p, id.name, e.says)
 	}
-	return translate.IsMember(p.Name, id.name, of.first, of.pods)
+}
+
+// creates reports whether the owner of a pod that has been evicted may create it again.
+func (sp *spreading) creates(p *cluster.Pod, id ownerID) bool {
+	of := sp.owners[id]
+	return of.IsMember(p.Name, id.name)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -37,6 +38,7 @@ func (k *Keeper) Read(ctx context.Context, from client.Reader) (*cluster.Snapsho
 		all(ctx, from, &appsv1.StatefulSetList{}, func(l *appsv1.StatefulSetList) []appsv1.StatefulSet { return l.Items }, k.StatefulSetSeen),
 		all(ctx, from, &corev1.ReplicationControllerList{},
 			func(l *corev1.ReplicationControllerList) []corev1.ReplicationController { return l.Items }, k.ReplicationControllerSeen),
+		all(ctx, from, &batchv1.JobList{}, func(l *batchv1.JobList) []batchv1.Job { return l.Items }, k.JobSeen),
 		k.poolsOf(ctx, from), k.claimsOf(ctx, from), k.nodesOf(ctx, from),
 		all(ctx, from, &corev1.ServiceList{}, func(l *corev1.ServiceList) []corev1.Service { return l.Items }, k.ServiceSeen),
 		all(ctx, from, &corev1.NamespaceList{}, func(l *corev1.NamespaceList) []corev1.Namespace { return l.Items }, k.NamespaceSeen),

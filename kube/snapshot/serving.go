@@ -82,7 +82,7 @@ func (b *builder) lastReady() {
 				n = countReady(b.k.spreading.services[s], beside[s.Namespace])
 				counted[s] = n
 			}
-			if ready, all := n[0], n[1]; ready == 1 && (all > 1 || b.k.spreading.owners[k.e.subject.owner].pods > 1) {
+			if ready, all := n[0], n[1]; ready == 1 && (all > 1 || b.k.wants(k.e.subject.owner) > 1) {
 				node := &b.out.Nodes[k.seat[0]]
 				if !own[k.seat[0]] {
 					node.Pods, own[k.seat[0]] = slices.Clone(node.Pods), true

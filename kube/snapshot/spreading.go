@@ -28,12 +28,11 @@ type pair struct{ namespace, key, value string }
 // workload is what an owner says of its pods.
 type workload struct {
 	selector *metav1.LabelSelector
-	pods     int32 // that it wants
-	first    int32 // ordinal of the first of them, of a StatefulSet
+	translate.Workload
 }
 
-// ownerID names a controller of pods that the scheduler looks up; the zero
-// value is any other, or none.
+// ownerID names a controller of pods that is watched; the zero value is any
+// other, or none.
 type ownerID struct{ namespace, kind, name string }
 
 func newSpreading() spreading {
@@ -105,14 +104,14 @@ func (sp *spreading) leave(s *subject) {
 	}
 }
 
-// ownerOf names the controller of a pod, if the scheduler looks it up.
+// ownerOf names the controller of a pod, if it is watched.
 func ownerOf(pod *corev1.Pod) ownerID {
 	o := metav1.GetControllerOfNoCopy(pod)
 	if o == nil {
 		return ownerID{}
 	}
 	switch o.APIVersion + "/" + o.Kind {
-	case "apps/v1/ReplicaSet", "apps/v1/StatefulSet", "v1/ReplicationController":
+	case "apps/v1/ReplicaSet", "apps/v1/StatefulSet", "v1/ReplicationController", "batch/v1/Job":
 		return ownerID{pod.Namespace, o.Kind, o.Name}
 	}
 	return ownerID{}

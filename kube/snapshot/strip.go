@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -15,7 +16,7 @@ import (
 // caches stay small: managed fields of everything, the environment, probes
 // and status details of pods and of the templates of DaemonSets, the image
 // lists of nodes, the parameters of storage, of other workloads all but whom
-// they choose and how many they want. It is a transform for informers.
+// they choose, how many they want and how many may fail. It is a transform for informers.
 func Strip(object any) (any, error) {
 	if accessor, err := meta.Accessor(object); err == nil {
 		accessor.SetManagedFields(nil)
@@ -46,6 +47,8 @@ func Strip(object any) (any, error) {
 		o.ObjectMeta, o.Spec.Template, o.Status = named(o.ObjectMeta), corev1.PodTemplateSpec{}, appsv1.ReplicaSetStatus{}
 	case *appsv1.StatefulSet:
 		o.ObjectMeta, o.Spec.Template, o.Spec.VolumeClaimTemplates, o.Status = named(o.ObjectMeta), corev1.PodTemplateSpec{}, nil, appsv1.StatefulSetStatus{}
+	case *batchv1.Job:
+		stripJob(o)
 	case *policyv1.PodDisruptionBudget:
 		o.Annotations, o.Status.DisruptedPods, o.Status.Conditions = nil, nil, nil
 	case *corev1.ReplicationController:
@@ -67,10 +70,26 @@ func networkSettings(ds *appsv1.DaemonSet) map[string][]corev1.EnvVar {
 	return out
 }
 
-// named keeps of an object which it is and whether it is being deleted: there are many old ReplicaSets, with labels
-// and annotations that nobody reads.
+// named keeps of an object which it is and whether it is being deleted, and leaves its pods behind: there are many old
+// ReplicaSets and Jobs, with labels and annotations that nobody reads.
 func named(m metav1.ObjectMeta) metav1.ObjectMeta {
-	return metav1.ObjectMeta{Namespace: m.Namespace, Name: m.Name, UID: m.UID, ResourceVersion: m.ResourceVersion, DeletionTimestamp: m.DeletionTimestamp}
+	out := metav1.ObjectMeta{Namespace: m.Namespace, Name: m.Name, UID: m.UID, ResourceVersion: m.ResourceVersion, DeletionTimestamp: m.DeletionTimestamp}
+	if m.DeletionTimestamp != nil {
+		out.Finalizers = m.Finalizers
+	}
+	return out
+}
+
+// stripJob keeps how many pods a Job wants, and how many may fail.
+func stripJob(o *batchv1.Job) {
+	o.ObjectMeta = named(o.ObjectMeta)
+	o.Spec.Template, o.Spec.Selector = corev1.PodTemplateSpec{}, nil
+	for i := range o.Status.Conditions {
+		c := &o.Status.Conditions[i]
+		o.Status.Conditions[i] = batchv1.JobCondition{Type: c.Type, Status: c.Status}
+	}
+	o.Status = batchv1.JobStatus{Conditions: o.Status.Conditions, Succeeded: o.Status.Succeeded, Failed: o.Status.Failed, Terminating: o.Status.Terminating,
+		UncountedTerminatedPods: o.Status.UncountedTerminatedPods}
 }
 
 // stripVolume keeps the name and handle of a driver and drops what only the

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -31,6 +32,11 @@ func TestStrippedWorkloads(t *testing.T) {
 		"a ReplicationController": {
 			&corev1.ReplicationController{ObjectMeta: full, Spec: corev1.ReplicationControllerSpec{Replicas: &two, Selector: chosen, Template: &template}},
 			&corev1.ReplicationController{ObjectMeta: bare, Spec: corev1.ReplicationControllerSpec{Replicas: &two, Selector: chosen}},
+		},
+		"a Job, and how many of its pods may fail": {
+			&batchv1.Job{ObjectMeta: full, Spec: batchv1.JobSpec{BackoffLimit: &two, Selector: selector, Template: template},
+				Status: batchv1.JobStatus{Active: 1, Failed: 1, StartTime: &metav1.Time{Time: start}, Conditions: []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: "True", Message: "it failed"}}}},
+			&batchv1.Job{ObjectMeta: bare, Spec: batchv1.JobSpec{BackoffLimit: &two}, Status: batchv1.JobStatus{Failed: 1, Conditions: []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: "True"}}}},
 		},
 	}
 	for name, tt := range tests {

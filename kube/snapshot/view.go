@@ -157,7 +157,9 @@ func (b *builder) pod(e *podEntry) cluster.Pod {
 	if !p.ProtectedUntil.After(b.out.Now) && !p.ProtectedUntil.IsZero() { // it has ended since the pod was seen
 		p.DoNotDisrupt, p.ProtectedUntil = false, time.Time{}
 	}
-	p.Returns = p.Returns && (p.Node == "" || b.k.spreading.returns(&p, e.subject.owner))
+	if p.Node != "" {
+		b.k.spreading.judge(&p, e)
+	}
 	p.StartsFor = b.k.startsFor(&p)
 	return p
 }

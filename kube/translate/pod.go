@@ -13,7 +13,8 @@ import (
 	"github.com/daemok/daemok/kube/api"
 )
 
-// Pod converts a pod, without its shape.
+// Pod converts a pod, without its shape. Of one on a node that has a controller it says
+// that it returns; Workload.Judge tells whether that holds.
 func Pod(pod *corev1.Pod, now time.Time) cluster.Pod {
 	daemon, mirror := ownedBy(pod, "DaemonSet"), IsMirror(pod)
 	ending := pod.DeletionTimestamp != nil || IsTerminal(pod)
@@ -34,6 +35,9 @@ func Pod(pod *corev1.Pod, now time.Time) cluster.Pod {
 	}
 	if pod.Status.StartTime != nil {
 		out.StartedAt = pod.Status.StartTime.UTC()
+	}
+	if out.Returns && out.Node != "" && metav1.GetControllerOfNoCopy(pod) == nil {
+		ends(&out, noController, StandingOf(pod))
 	}
 	if !ending {
 		out.DoNotDisrupt, out.ProtectedUntil = protection(pod, now)

@@ -165,7 +165,7 @@ func (s *Settings) tell(e *entry) {
 			e.note(migrate.Changes, "--"+name, "true without being said: %s", meanings[name].text)
 		}
 	}
-	e.note(migrate.Changes, "pods", "cluster-autoscaler.kubernetes.io/safe-to-evict: \"false\" means nothing now: write karpenter.sh/do-not-disrupt: \"true\"")
+	e.note(migrate.Changes, "pods", "cluster-autoscaler.kubernetes.io/safe-to-evict: \"false\" means nothing now: write karpenter.sh/do-not-disrupt: \"true\"; where it is \"true\" on a pod without a controller write karpenter.sh/do-not-disrupt: \"false\"")
 	e.note(migrate.Changes, "nodes", "cluster-autoscaler.kubernetes.io/scale-down-disabled: \"true\" means nothing now: write karpenter.sh/do-not-disrupt: \"true\"")
 }
 

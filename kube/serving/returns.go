@@ -1,0 +1,45 @@
+package serving
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/kube/translate"
+)
+
+// Owners are controllers of pods as the API server has them, each read once. They are for
+// one look at pods.
+type Owners struct {
+	From  client.Reader
+	known map[types.UID]translate.Workload
+}
+
+// Judge says of a pod, as translate.Pod made it, whether its controller creates another in
+// its place and, where it does not, whether work ends with it.
+func (o *Owners) Judge(ctx context.Context, p *cluster.Pod, pod *corev1.Pod) error {
+	of := metav1.GetControllerOfNoCopy(pod)
+	if !p.Returns || p.Node == "" || translate.OwnerKind(pod) == nil {
+		return nil
+	}
+	w, known := o.known[of.UID]
+	if !known {
+		owner, err := OwnerOf(ctx, o.From, pod)
+		if err != nil {
+			return err
+		}
+		if owner != nil {
+			w = translate.WorkloadOf(owner)
+		}
+		if o.known == nil {
+			o.known = map[types.UID]translate.Workload{}
+		}
+		o.known[of.UID] = w
+	}
+	w.Judge(p, of.Name, translate.StandingOf(pod))
+	return nil
+}
