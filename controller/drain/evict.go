@@ -144,7 +144,7 @@ func (r *Reconciler) evict(ctx context.Context, node *corev1.Node, p *corev1.Pod
 	case apierrors.IsTooManyRequests(err), code == 500:
 		r.backOff(p.UID)
 		r.Events.Publish(observe.Event{About: node, Key: "Node/" + node.Name, Warning: true, Reason: "FailedDraining",
-			Message: fmt.Sprintf("pod %s/%s may not be evicted now: %v", p.Namespace, p.Name, err)})
+			Message: r.refusal(ctx, p, err)})
 		return nil
 	}
 	return fmt.Errorf("evict pod %s/%s from node %s: %w", p.Namespace, p.Name, node.Name, err)

@@ -6,9 +6,11 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
@@ -58,6 +60,42 @@ func TestARefusedEvictionIsAskedForLessAndLessOften(t *testing.T) {
 				}
 				allow()
 				w.on(time.Minute, "the pod ending", func() bool { return len(w.pods("web")) == 0 })
+			})
+		})
+	}
+}
+
+// The API refuses an eviction in the same words where a PodDisruptionBudget allows none now
+// and where it never does: which one that is, why, and what helps is said of the latter.
+func TestAnEvictionThatIsNeverAllowedIsToldAsThat(t *testing.T) {
+	for name, tt := range map[string]struct {
+		status policyv1.PodDisruptionBudgetStatus
+		want   string
+	}{
+		"its controller cannot work out how many pods there are to be": {policyv1.PodDisruptionBudgetStatus{Conditions: []metav1.Condition{{
+			Type: policyv1.DisruptionAllowedCondition, Status: metav1.ConditionFalse, Reason: policyv1.SyncFailedReason, Message: "jobs.batch does not implement the scale subresource"}}},
+			"FailedDraining: pod default/web-1 is never evicted: PodDisruptionBudget default/web never allows an eviction: its condition DisruptionAllowed says that the sync failed " +
+				"(jobs.batch does not implement the scale subresource); for pods whose controller cannot be scaled, such as those of Jobs, or that have none, set minAvailable to a number"},
+		"all pods must be available": {policyv1.PodDisruptionBudgetStatus{ObservedGeneration: 9, ExpectedPods: 1, DesiredHealthy: 1, CurrentHealthy: 1},
+			"FailedDraining: pod default/web-1 is never evicted: PodDisruptionBudget default/web never allows an eviction: maxUnavailable is 10%, which is 1 of 1 pods"},
+		"too few are available now": {policyv1.PodDisruptionBudgetStatus{ObservedGeneration: 9, ExpectedPods: 20, DesiredHealthy: 18, CurrentHealthy: 18},
+			"FailedDraining: pod default/web-1 may not be evicted now: Cannot evict pod as it would violate the pod's disruption budget."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inTown(t, func(t *testing.T, w *town) {
+				w.refused(apierrors.NewTooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", 0))
+				budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}, Spec: policyv1.PodDisruptionBudgetSpec{
+					MaxUnavailable: new(intstr.FromString("10%")), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}}
+				w.create(budget)
+				budget.Status = tt.status
+				if err := w.hand.Status().Update(t.Context(), budget); err != nil {
+					t.Fatal(err)
+				}
+				w.run("web", leaves, nil, nil)
+				w.leave(time.Hour, "a word on it", func() bool { return w.told.has("FailedDraining") })
+				if !w.told.has(tt.want) {
+					t.Errorf("told %q, want %q", w.told.texts, tt.want)
+				}
 			})
 		})
 	}

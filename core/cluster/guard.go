@@ -5,9 +5,10 @@ import "strings"
 // Guard is a PodDisruptionBudget.
 type Guard struct {
 	Namespace, Name string
-	Allowed         int64 // evictions that it allows now
-	Never           bool  // as it is written it never allows one
-	UnreadyToo      bool  // pods that are not ready may be evicted, whatever it allows
+	Allowed         int64  // evictions that it allows now
+	Never           bool   // as it is written, or as its status says, it never allows one
+	Why             string // that is so, and the way out
+	UnreadyToo      bool   // pods that are not ready may be evicted, whatever it allows
 }
 
 // Keep marks the pods that PodDisruptionBudgets keep on their nodes until somebody

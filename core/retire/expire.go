@@ -68,6 +68,23 @@ func (x *Search) expiry(all []*candidate) task {
 	}
 }
 
+// inAnyEvent is what is said of a node whose drain would not end.
+const inAnyEvent = "; it goes at its age in any event"
+
+// neverEvicted says which PodDisruptionBudget never lets the drain of the node end, so
+// that a replacement would stand idle beside it; empty: none does, or pods are given a term.
+func (x *Search) neverEvicted(c *candidate) string {
+	if c.HasGrace {
+		return ""
+	}
+	for i := range c.Pods {
+		if p := &c.Pods[i]; p.Kept && !p.Uprooted && !p.DoNotDisrupt {
+			return x.guards.Hold(p)
+		}
+	}
+	return ""
+}
+
 func (x *Search) expire(c *candidate) {
 	past := !c.ExpiresAt.After(x.snapshot.Now)
 	if x.snapshot.Freeze != "" && (!past || x.snapshot.FreezeAll) {
@@ -83,6 +100,12 @@ func (x *Search) expire(c *candidate) {
 		return
 	}
 	note := fmt.Sprintf("it may live for %s", c.ExpiresAt.Sub(c.CreatedAt))
+	if why := x.neverEvicted(c); why != "" && !past {
+		x.keepBy(c, plan.Expired, plan.KeptByRule, why+inAnyEvent)
+		return
+	} else if why != "" {
+		note += "; its drain waits: " + why
+	}
 	if len(c.moving) == 0 {
 		if past || IsEmpty(c.Node) && !x.needed(c.Name) && len(c.BoughtFor) == 0 {
 			x.let([]*candidate{c}, plan.Expired, note, nil)
@@ -100,7 +123,7 @@ func (x *Search) expire(c *candidate) {
 	}
 	switch {
 	case stall != "" && !past:
-		x.keep(c, plan.Expired, stall+"; it goes at its age in any event")
+		x.keep(c, plan.Expired, stall+inAnyEvent)
 	case !no(answer):
 		if stall != "" {
 			note += "; " + stall

@@ -47,7 +47,11 @@ func (g Guards) Hold(p *cluster.Pod) string {
 	case guard == nil || guard.Allowed > 0 || guard.UnreadyToo && p.Unready:
 		return ""
 	case guard.Never:
-		return fmt.Sprintf("PodDisruptionBudget %s/%s never allows an eviction, as it is written; pod %s is one of its pods", p.Namespace, p.Guards, p.Name)
+		why := ", as it is written"
+		if guard.Why != "" {
+			why = ": " + guard.Why
+		}
+		return fmt.Sprintf("PodDisruptionBudget %s/%s never allows an eviction%s; pod %s is one of its pods", p.Namespace, p.Guards, why, p.Name)
 	}
 	return fmt.Sprintf("PodDisruptionBudget %s/%s allows no eviction now; pod %s is one of its pods", p.Namespace, p.Guards, p.Name)
 }

@@ -321,7 +321,7 @@ func (p *parser) guard(w []string) error {
 	}
 	err = fields(w[1:], map[string]func(string) error{
 		"allows": func(v string) (err error) { g.Allowed, err = strconv.ParseInt(v, 10, 64); return err },
-		"never":  yes(&g.Never), "unready-too": yes(&g.UnreadyToo)})
+		"never":  yes(&g.Never), "why": func(v string) error { g.Why = v; return nil }, "unready-too": yes(&g.UnreadyToo)})
 	p.out.Guards = append(p.out.Guards, g)
 	return err
 }

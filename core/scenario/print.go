@@ -35,7 +35,7 @@ func Print(s *cluster.Snapshot) string {
 		p.pool(&s.Pools[i])
 	}
 	for _, g := range s.Guards {
-		p.line(0, "guard", slashed(g.Namespace, g.Name), number("allows", g.Allowed), flag("never", g.Never), flag("unready-too", g.UnreadyToo))
+		p.line(0, "guard", slashed(g.Namespace, g.Name), number("allows", g.Allowed), flag("never", g.Never), field("why", g.Why), flag("unready-too", g.UnreadyToo))
 	}
 	for _, b := range s.Breakers {
 		words := []string{"breaker", quote(b.Name), number("most", b.Most), number("gone", b.Gone)}

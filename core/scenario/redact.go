@@ -31,7 +31,7 @@ func Redact(s *cluster.Snapshot) *cluster.Snapshot {
 		return cluster.Daemon{Namespace: r.name("namespace", d.Namespace), Name: r.name("daemon", d.Name), Shape: r.shapes[d.Shape]}
 	})
 	out.Guards = each(s.Guards, func(g cluster.Guard) cluster.Guard {
-		g.Namespace, g.Name = r.name("namespace", g.Namespace), r.name("guard", g.Name)
+		g.Namespace, g.Name, g.Why = r.name("namespace", g.Namespace), r.name("guard", g.Name), left(g.Why)
 		return g
 	})
 	out.Breakers = each(s.Breakers, func(b cluster.Breaker) cluster.Breaker {

@@ -50,7 +50,7 @@ func Strip(object any) (any, error) {
 	case *batchv1.Job:
 		stripJob(o)
 	case *policyv1.PodDisruptionBudget:
-		o.Annotations, o.Status.DisruptedPods, o.Status.Conditions = nil, nil, nil
+		translate.StripGuard(o)
 	case *corev1.ReplicationController:
 		o.ObjectMeta, o.Spec.Template, o.Status = named(o.ObjectMeta), nil, corev1.ReplicationControllerStatus{}
 	}

@@ -1,8 +1,10 @@
 package translate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,18 +16,59 @@ import (
 
 // Guard converts a PodDisruptionBudget. What its status says counts only once
 // it is of the budget as it is written now, as for the API server: until then
-// no eviction is allowed.
+// no eviction is allowed. Where its controller could not work out how many pods there
+// are to be, that is never.
 func Guard(b *policyv1.PodDisruptionBudget) cluster.Guard {
 	current := b.Status.ObservedGeneration >= b.Generation
+	why := cmp.Or(forbidsAll(&b.Spec), unsynced(b))
+	if why == "" && current && b.Status.ExpectedPods > 0 && b.Status.DesiredHealthy >= b.Status.ExpectedPods {
+		why = fmt.Sprintf("%s, which is %d of %d pods; lower it, or run more pods", amounts(&b.Spec), b.Status.DesiredHealthy, b.Status.ExpectedPods)
+	}
 	out := cluster.Guard{
-		Namespace: b.Namespace, Name: b.Name,
-		Never:      forbidsAll(&b.Spec) || current && b.Status.ExpectedPods > 0 && b.Status.DesiredHealthy >= b.Status.ExpectedPods,
+		Namespace: b.Namespace, Name: b.Name, Never: why != "", Why: why,
 		UnreadyToo: current && letsUnreadyGo(b) || b.Spec.UnhealthyPodEvictionPolicy != nil && *b.Spec.UnhealthyPodEvictionPolicy == policyv1.AlwaysAllow,
 	}
 	if current {
 		out.Allowed = max(int64(b.Status.DisruptionsAllowed), 0)
 	}
 	return out
+}
+
+// amounts is what the budget says of how many.
+func amounts(spec *policyv1.PodDisruptionBudgetSpec) string {
+	if spec.MaxUnavailable != nil {
+		return "maxUnavailable is " + spec.MaxUnavailable.String()
+	}
+	return "minAvailable is " + spec.MinAvailable.String()
+}
+
+// unsynced says that the status could not be worked out, and why; empty: it could.
+func unsynced(b *policyv1.PodDisruptionBudget) string {
+	at := slices.IndexFunc(b.Status.Conditions, isUnsynced)
+	if at < 0 {
+		return ""
+	}
+	out := "its condition DisruptionAllowed says that the sync failed"
+	if message := b.Status.Conditions[at].Message; message != "" {
+		out += " (" + message + ")"
+	}
+	if b.Spec.MinAvailable == nil || b.Spec.MinAvailable.Type == intstr.String {
+		out += "; for pods whose controller cannot be scaled, such as those of Jobs, or that have none, set minAvailable to a number"
+	}
+	return out
+}
+
+func isUnsynced(c metav1.Condition) bool {
+	return c.Type == policyv1.DisruptionAllowedCondition && c.Reason == policyv1.SyncFailedReason && c.Status != metav1.ConditionTrue
+}
+
+// StripGuard drops of a PodDisruptionBudget what Guard does not read.
+func StripGuard(b *policyv1.PodDisruptionBudget) {
+	b.Annotations, b.Status.DisruptedPods = nil, nil
+	b.Status.Conditions = slices.DeleteFunc(b.Status.Conditions, func(c metav1.Condition) bool { return !isUnsynced(c) })
+	if len(b.Status.Conditions) == 0 {
+		b.Status.Conditions = nil
+	}
 }
 
 // letsUnreadyGo reports whether as many pods are ready as must be: then the API
@@ -35,19 +78,27 @@ func letsUnreadyGo(b *policyv1.PodDisruptionBudget) bool {
 	return b.Status.DesiredHealthy > 0 && b.Status.CurrentHealthy >= b.Status.DesiredHealthy
 }
 
-// forbidsAll reports whether a budget forbids every eviction however many
-// pods there are. One that names no amount does.
-func forbidsAll(spec *policyv1.PodDisruptionBudgetSpec) bool {
+// forbidsAll says why a budget forbids every eviction however many pods there
+// are; empty: it does not. One that names no amount does.
+func forbidsAll(spec *policyv1.PodDisruptionBudgetSpec) string {
 	const hundred = 100
-	switch {
-	case spec.MaxUnavailable != nil:
-		n, err := intstr.GetScaledValueFromIntOrPercent(spec.MaxUnavailable, hundred, true)
-		return err != nil || n <= 0
-	case spec.MinAvailable != nil && spec.MinAvailable.Type == intstr.String:
-		n, err := intstr.GetScaledValueFromIntOrPercent(spec.MinAvailable, hundred, true)
-		return err != nil || n >= hundred
+	amount, field := cmp.Or(spec.MaxUnavailable, spec.MinAvailable), "minAvailable"
+	if spec.MaxUnavailable != nil {
+		field = "maxUnavailable"
 	}
-	return spec.MinAvailable == nil
+	if amount == nil {
+		return "it has neither minAvailable nor maxUnavailable; set one of them"
+	}
+	n, err := intstr.GetScaledValueFromIntOrPercent(amount, hundred, true)
+	switch {
+	case err != nil:
+		return fmt.Sprintf("%s %q is neither a number nor a percentage", field, amount.String())
+	case spec.MaxUnavailable != nil && n <= 0:
+		return amounts(spec) + "; raise it"
+	case spec.MaxUnavailable == nil && amount.Type == intstr.String && n >= hundred:
+		return amounts(spec) + "; lower it"
+	}
+	return ""
 }
 
 // GuardSelector is which pods of its namespace a PodDisruptionBudget is about:

@@ -63,8 +63,63 @@ func TestGuard(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tt.want.Namespace, tt.want.Name = "shop", "web"
 			got := Guard(&policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", Generation: 7}, Spec: tt.spec, Status: tt.status})
-			if got != tt.want {
+			if got.Never != (got.Why != "") {
+				t.Errorf("it never allows an eviction: %v; why: %q", got.Never, got.Why)
+			}
+			if got.Why = ""; got != tt.want {
 				t.Errorf("Guard = %+v, want %+v", got, tt.want)
+			}
+		})
+	}
+}
+
+// Users are told why a PodDisruptionBudget never allows an eviction, and what to do. That
+// of pods whose controller cannot be scaled, as Jobs cannot, has no status but the condition
+// that says so, and never gets one; what caches drop makes no difference.
+func TestWhyNoEvictionIsEverAllowed(t *testing.T) {
+	failed := func(o policyv1.PodDisruptionBudgetStatus) policyv1.PodDisruptionBudgetStatus {
+		o.Conditions = []metav1.Condition{{Type: policyv1.DisruptionAllowedCondition, Status: metav1.ConditionFalse, Reason: policyv1.SyncFailedReason, Message: "jobs.batch does not implement the scale subresource"}}
+		return o
+	}
+	condition := func(reason string, status metav1.ConditionStatus) policyv1.PodDisruptionBudgetStatus {
+		return policyv1.PodDisruptionBudgetStatus{ObservedGeneration: 7, ExpectedPods: 3, DesiredHealthy: 2, CurrentHealthy: 2,
+			Conditions: []metav1.Condition{{Type: policyv1.DisruptionAllowedCondition, Status: status, Reason: reason}}}
+	}
+	atLeast := func(n intstr.IntOrString) policyv1.PodDisruptionBudgetSpec {
+		return policyv1.PodDisruptionBudgetSpec{MinAvailable: &n}
+	}
+	atMost := func(n intstr.IntOrString) policyv1.PodDisruptionBudgetSpec {
+		return policyv1.PodDisruptionBudgetSpec{MaxUnavailable: &n}
+	}
+	const unsynced = "its condition DisruptionAllowed says that the sync failed (jobs.batch does not implement the scale subresource)"
+	for name, tt := range map[string]struct {
+		spec   policyv1.PodDisruptionBudgetSpec
+		status policyv1.PodDisruptionBudgetStatus
+		want   string
+	}{
+		"no pod may be missing":       {atMost(intstr.FromInt32(0)), policyv1.PodDisruptionBudgetStatus{}, "maxUnavailable is 0; raise it"},
+		"no per cent may be":          {atMost(intstr.FromString("0%")), policyv1.PodDisruptionBudgetStatus{}, "maxUnavailable is 0%; raise it"},
+		"all must be there":           {atLeast(intstr.FromString("100%")), policyv1.PodDisruptionBudgetStatus{}, "minAvailable is 100%; lower it"},
+		"as many as there are":        {atLeast(intstr.FromInt32(3)), policyv1.PodDisruptionBudgetStatus{ObservedGeneration: 7, ExpectedPods: 3, DesiredHealthy: 3}, "minAvailable is 3, which is 3 of 3 pods; lower it, or run more pods"},
+		"a share that is all":         {atLeast(intstr.FromString("90%")), policyv1.PodDisruptionBudgetStatus{ObservedGeneration: 7, ExpectedPods: 3, DesiredHealthy: 3}, "minAvailable is 90%, which is 3 of 3 pods; lower it, or run more pods"},
+		"nothing is said":             {policyv1.PodDisruptionBudgetSpec{}, policyv1.PodDisruptionBudgetStatus{}, "it has neither minAvailable nor maxUnavailable; set one of them"},
+		"what is said cannot be read": {atMost(intstr.FromString("some")), policyv1.PodDisruptionBudgetStatus{}, `maxUnavailable "some" is neither a number nor a percentage`},
+		"pods of a Job, by how many may be missing": {atMost(intstr.FromInt32(1)), failed(policyv1.PodDisruptionBudgetStatus{}),
+			unsynced + "; for pods whose controller cannot be scaled, such as those of Jobs, or that have none, set minAvailable to a number"},
+		"pods of a Job, after an edit": {atLeast(intstr.FromString("50%")), failed(policyv1.PodDisruptionBudgetStatus{ObservedGeneration: 6, ExpectedPods: 3, DisruptionsAllowed: 1}),
+			unsynced + "; for pods whose controller cannot be scaled, such as those of Jobs, or that have none, set minAvailable to a number"},
+		"a sync that failed for another reason": {atLeast(intstr.FromInt32(1)), failed(policyv1.PodDisruptionBudgetStatus{}), unsynced},
+		"too few are ready now":                 {atLeast(intstr.FromInt32(2)), condition(policyv1.InsufficientPodsReason, metav1.ConditionFalse), ""},
+		"enough are ready":                      {atLeast(intstr.FromInt32(1)), condition(policyv1.SufficientPodsReason, metav1.ConditionTrue), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", Generation: 7}, Spec: tt.spec, Status: tt.status}
+			full := Guard(b)
+			if StripGuard(b); Guard(b) != full {
+				t.Errorf("in caches it is %+v, else %+v", Guard(b), full)
+			}
+			if full.Why != tt.want || full.Never != (tt.want != "") {
+				t.Errorf("it never allows an eviction: %v: %q, want %q", full.Never, full.Why, tt.want)
 			}
 		})
 	}

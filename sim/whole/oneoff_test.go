@@ -7,8 +7,10 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/kube/api"
@@ -148,5 +150,37 @@ func TestAPodThatNothingCreatesAgainRunsAsLongAsItsInstance(t *testing.T) {
 		if w.bought() != 1 {
 			t.Errorf("%d instances were launched, want one", w.bought())
 		}
+	})
+}
+
+// A PodDisruptionBudget over the pods of a Job allows no eviction, ever: its controller
+// cannot work out how many pods there are to be. No instance is launched for such a pod
+// while it keeps its node, and the drain says why it does not end; it is once the pod is
+// deleted since its term is over.
+func TestNothingIsLaunchedWhereNoEvictionIsEverAllowed(t *testing.T) {
+	tell(t, fake.Options{Seed: 84}, func(t *testing.T, w *world) {
+		w.pool("default", func(p *karpv1.NodePool) { p.Spec.Template.Spec.TerminationGracePeriod = "1h" })
+		w.start(setup{})
+		w.job("batch", 6)
+		w.until(5*time.Minute, "the pod", func() bool { return w.run(1) })
+		w.until(time.Minute, "an initialised node", func() bool { return w.nodes()[0].Labels[api.LabelInitialized] == "true" })
+		budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "batch", Generation: 1}, Spec: policyv1.PodDisruptionBudgetSpec{
+			MaxUnavailable: new(intstr.FromInt32(1)), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "batch"}}}}
+		w.create(budget)
+		budget.Status.Conditions = []metav1.Condition{{Type: policyv1.DisruptionAllowedCondition, Status: metav1.ConditionFalse, Reason: policyv1.SyncFailedReason, Message: "jobs.batch does not implement the scale subresource"}}
+		if err := w.hand.Status().Update(t.Context(), budget); err != nil {
+			t.Fatal(err)
+		}
+		w.server.BlockEvictions(func(*corev1.Pod) bool { return true })
+		w.delete(&w.claims()[0])
+		time.Sleep(50 * time.Minute)
+		if w.bought() != 1 || !w.run(1) {
+			t.Errorf("%d instances were launched, want one; %s", w.bought(), w.state())
+		}
+		if !w.events.said("is never evicted: PodDisruptionBudget default/batch never allows an eviction: its condition DisruptionAllowed says that the sync failed") {
+			t.Error("no event says why the drain does not end")
+		}
+		w.until(20*time.Minute, "the pod on another node", func() bool { return w.run(1) && len(w.nodes()) == 1 && len(w.claims()) == 1 && w.bought() == 2 })
+		w.sound()
 	})
 }
