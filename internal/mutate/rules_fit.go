@@ -76,7 +76,7 @@ func fitRules() []Rule {
 		off("types must have the labels", fitTerm, "out.Options.And(p.remembered(r))", "_ = r"),
 		off("no machine is bought by its host name", fitTerm, "if r.Key == cluster.LabelHostname {\n\t\treturn newHostname(r)", "if r.Key == cluster.LabelHostname {\n\t\treturn Reason{}"),
 		off("a pool's labels must be those asked for", fitTerm, `return wants("pool", r, p.Labels)`, "return Reason{}"),
-		off("a pool's open labels must allow what is asked for", fitTerm, "if own.Intersects(r.Set) {", "if true {"),
+		off("a pool's open labels must allow what is asked for", fitTerm, "case own.Intersects(r.Set.Possible()):", "case true:"),
 		off("a label that nobody sets is absent", fitTerm, "if r.Set.AllowsAbsent() {\n\t\treturn Reason{}\n\t}\n\ttext", "if true {\n\t\treturn Reason{}\n\t}\n\ttext"),
 		off("absence of a label that nobody sets is met", fitTerm, "if r.Set.AllowsAbsent() {\n\t\treturn Reason{}\n\t}\n\ttext", "if false {\n\t\treturn Reason{}\n\t}\n\ttext"),
 		off("a label that a pod asks for is settled", fitTerm, "out.Custom = out.Custom.And(own).And(r)", "out.Custom = out.Custom.And(own)"),

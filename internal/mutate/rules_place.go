@@ -118,7 +118,7 @@ func placeRules() []Rule {
 		off("a limit on amounts holds", placeLimit, "return capacity.Get(e.Name) > e.Amount })", "return e.Amount < -1 })"),
 		off("machines of one plan share a limit on nodes", placeLimit, "*l.nodes--", "_ = l"),
 		off("machines of one plan share a limit on amounts", placeLimit, "l.left[i].Amount -= capacity.Get(l.left[i].Name)", "_ = i"),
-		off("what a pool has counts against its limit", placeLimit, "Amount: l.Amount - p.Usage.Get(l.Name)}", "Amount: l.Amount}"),
+		off("what a pool has counts against its limit", placeLimit, "Amount: quantity.Difference(l.Amount, p.Usage.Get(l.Name))}", "Amount: quantity.Difference(l.Amount, 0)}"),
 		off("nodes that a pool has count against its limit", placeLimit, "n := *p.Limits.Nodes - p.Nodes", "n := *p.Limits.Nodes"),
 		off("a limit narrows what is left open", "core/place/launch.go", "options = modest\n", "_ = modest\n"),
 		off("labels of a pool's own are decided", "core/place/launch.go", "labels = labels.With(r.Key, value)", "_ = value"),
