@@ -153,6 +153,7 @@ func (w *World) drawWork(name string, r *rand.Rand) *work {
 	case 3:
 		shape.NodeTerms = []constraint.Requirements{constraint.NewRequirements(constraint.Requirement{Key: cluster.LabelZone, Set: constraint.Values(zones[r.IntN(3)])})}
 	}
+	x.oneOff = w.chance(name+" one-off").IntN(8) == 0
 	if r.IntN(6) == 0 {
 		shape.Priority = 1000
 	}

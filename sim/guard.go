@@ -57,7 +57,7 @@ func (w *World) guardOf(x *work) *cluster.Guard {
 
 // moves reports whether the pod needs another place when its node goes.
 func (w *World) moves(p *pod) bool {
-	return !p.DoNotDisrupt && (p.work.guard == nil || !p.KeptBy(w.guardOf(p.work)))
+	return p.OneOff == "" && !p.DoNotDisrupt && (p.work.guard == nil || !p.KeptBy(w.guardOf(p.work)))
 }
 
 // mayEvict is the answer of the eviction API.

@@ -163,6 +163,7 @@ func TestBrokenPromisesAreNoticed(t *testing.T) {
 		"a plan lets a node go that is protected":        {planned, func(c *scene) { c.a.doNotDisrupt = true }, "decision: a must not be disturbed"},
 		"a plan saves nothing":                           {planned, func(c *scene) { c.plan.Moves[0].Saves = 0 }, "decision: a goes to save money, and nothing is saved"},
 		"a plan moves a pod that is protected":           {planned, func(c *scene) { c.onA.DoNotDisrupt = true }, "decision: web-1 must not be disturbed and a goes"},
+		"a plan moves a pod that nothing creates again":  {planned, func(c *scene) { c.onA.OneOff, c.onA.Returns = "it has no controller", false }, "decision: web-1 is gone for good and a goes to save money"},
 		"a plan moves a pod whose budget allows nothing": {planned, (*scene).protect, "decision: the budget of web-1 allows no eviction and a goes"},
 	}
 	var noticed []*Wrong

@@ -22,6 +22,7 @@ type work struct {
 	took         time.Duration // the same, once one was seen to
 	grace        time.Duration
 	deletionCost int32
+	oneOff       bool    // nothing creates its pods again once they run
 	made         int     // for names
 	moved        []*line // of pods that were evicted and are to be made again
 	wantedAt     time.Time
@@ -96,6 +97,9 @@ func (w *World) makePod(x *work) {
 // bind is what happens when kube-scheduler has chosen a node.
 func (w *World) bind(p *pod, m *machine) {
 	p.at, p.Pending, m.changedAt = m, true, w.now
+	if p.work.oneOff {
+		p.Returns, p.OneOff = false, "it has no controller"
+	}
 	if p.work.boundAt.IsZero() {
 		p.work.boundAt = w.now
 	}
@@ -128,7 +132,7 @@ func (w *World) endPod(p *pod) {
 	}
 	p.at.changedAt = w.now
 	w.after(p.work.grace, func() { w.forget(p) })
-	w.reconcile(p.work)
+	w.replace(p.work)
 	w.changed()
 }
 
@@ -137,8 +141,16 @@ func (w *World) lose(p *pod) {
 	p.Ending = true
 	w.forget(p)
 	if p.work != nil {
-		w.reconcile(p.work)
+		w.replace(p.work)
 	}
+}
+
+// replace makes pods in place of those that have ended, unless these are gone for good.
+func (w *World) replace(x *work) {
+	if x.oneOff {
+		x.want = min(x.want, len(w.running(x)))
+	}
+	w.reconcile(x)
 }
 
 func (w *World) forget(p *pod) {

@@ -3,6 +3,7 @@ package drain
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -32,20 +33,25 @@ func (r *Reconciler) stand(d *departure, all, group []corev1.Pod) (leave, stay [
 	if !r.Now().Before(hold.Until) {
 		return group, nil
 	}
-	held := map[types.UID]bool{}
+	held := map[types.UID]*cluster.Pod{}
 	for i := range hold.Pods {
-		held[types.UID(hold.Pods[i].UID)] = true
+		held[types.UID(hold.Pods[i].UID)] = &hold.Pods[i]
 	}
+	last := 0 // how many of those that stay are not created again
 	for i := range group {
-		if held[group[i].UID] {
-			stay = append(stay, group[i])
-		} else {
+		p := held[group[i].UID]
+		switch {
+		case p == nil:
 			leave = append(leave, group[i])
+			continue
+		case p.OneOff != "":
+			last++
 		}
+		stay = append(stay, group[i])
 	}
 	if len(stay) > 0 {
 		r.tellWait(d.node, "hold", fmt.Sprintf("%s, at the latest until %s: the machine ends at %s",
-			staying(len(stay)), hold.Until.UTC().Format(time.RFC3339), d.endsAt.Format(time.RFC3339)))
+			staying(len(stay)-last, last), hold.Until.UTC().Format(time.RFC3339), d.endsAt.Format(time.RFC3339)))
 	}
 	return leave, stay
 }
@@ -61,9 +67,21 @@ func undecided(d *departure, all []corev1.Pod, now time.Time) plan.Hold {
 	return hold
 }
 
-func staying(n int) string {
-	if n == 1 {
-		return "1 pod stays until there is room for it on a machine that has started"
+// staying says of how many pods that they wait for room, and of how many that nothing
+// creates again.
+func staying(n, last int) string {
+	var out []string
+	switch {
+	case n == 1:
+		out = append(out, "1 pod stays until there is room for it on a machine that has started")
+	case n > 1:
+		out = append(out, fmt.Sprintf("%d pods stay until there is room for them on machines that have started", n))
 	}
-	return fmt.Sprintf("%d pods stay until there is room for them on machines that have started", n)
+	switch {
+	case last == 1:
+		out = append(out, "1 pod that is not created again stays as long as it can")
+	case last > 1:
+		out = append(out, fmt.Sprintf("%d pods that are not created again stay as long as they can", last))
+	}
+	return strings.Join(out, ", and ")
 }

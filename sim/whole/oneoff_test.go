@@ -146,6 +146,9 @@ func TestAPodThatNothingCreatesAgainRunsAsLongAsItsInstance(t *testing.T) {
 		if took := time.Since(began); took < 99*time.Second || took > 105*time.Second {
 			t.Errorf("the pod was evicted after %v, want 100 s: 120 less 5 that it may take to end and 15", took)
 		}
+		if !w.events.said("DrainWaiting: 1 pod that is not created again stays as long as it can, at the latest until ") {
+			t.Error("no event says why the pod stays")
+		}
 		w.until(5*time.Minute, "an empty cluster", w.empty)
 		if w.bought() != 1 {
 			t.Errorf("%d instances were launched, want one", w.bought())
