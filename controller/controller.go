@@ -228,8 +228,10 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 		}
 	}
 	collector := &collect.Collector{
-		Store: p.Store, Live: p.Live, Machines: p.Machines(collectName), Events: p.Events, Namespace: p.Namespace, Log: p.Log, Metrics: p.Metrics, Now: p.Now, Doubt: p.doubt(),
+		Store: p.Store, Live: p.Live, Machines: p.Machines(collectName), Events: p.Events, Namespace: p.Namespace, Wake: make(chan struct{}, 1), Log: p.Log, Metrics: p.Metrics, Now: p.Now, Doubt: p.doubt(),
 	}
+	keeper.HoldDrains(collector.Holds)
+	collector.Again = keeper.Touch
 	shifts := &shift.Watcher{Store: p.Store, Cloud: p.Shifts, Events: p.Events, Log: p.Log, Again: keeper.Touch, Now: p.Now, Older: p.servesOlder()}
 	collector.Shifted = shifts.Shifted
 	drifted := &drift.Finder{
@@ -238,7 +240,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	}
 	classChanged := make(chan struct{}, 1)
 	drains := p.drains()
-	drains.Holds, drains.Shifted = holds, shifts.Shifted
+	drains.Holds, drains.Shifted, drains.Held = holds, shifts.Shifted, collector.HoldsDrain
 	drains.Foreign = func(ctx context.Context, n *corev1.Node) (bool, error) { return foreign.Node(ctx, all, n) }
 	program := &Program{
 		Keeper: keeper,
@@ -247,7 +249,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 			{What: "find lost orders", Do: func(ctx context.Context) (time.Duration, error) { return lostEvery, applier.FindLost(ctx) }},
 			{What: "note which nodes are quiet", Do: func(ctx context.Context) (time.Duration, error) { return claims.NoteQuiet(ctx, keeper) }},
 			{What: "note since when nodes are empty", Do: func(ctx context.Context) (time.Duration, error) { return claims.NoteEmpty(ctx, keeper) }},
-			{What: "collect orphans", Do: collector.Round},
+			{What: "collect orphans", Do: collector.Round, Wake: collector.Wake},
 			{What: "find machines that drifted", Do: drifted.Round, Wake: classChanged},
 			{What: "name machines after their nodes", Do: (&claim.Tagger{
 				Store: p.Store, Machines: p.Machines(tagsName), Adopted: claims.Adopts, Pace: p.TagPace, Now: p.Now,
@@ -263,7 +265,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 			{What: "tell how far deleted pools are", Do: (&pool.Departures{
 				Store: p.Store, Serves: Served(p.Pools), Snapshot: keeper.Snapshot, Stays: p.Record.Stays, Events: p.Events, Now: p.Now,
 			}).Round},
-			{What: "tell what holds nodes up", Do: (&pool.Holdups{Store: p.Store, Serves: Served(p.Pools), Stays: p.Record.Stays, Unread: ledger.Unread, Doubt: p.doubt(), Now: p.Now}).Round},
+			{What: "tell what holds nodes up", Do: (&pool.Holdups{Store: p.Store, Serves: Served(p.Pools), Stays: p.Record.Stays, Unread: ledger.Unread, Orphans: collector.Held, Doubt: p.doubt(), Now: p.Now}).Round},
 			{What: "tell of what is not understood", Do: (&remark.Teller{Source: keeper, Events: p.Events, Log: p.Log}).Round},
 			{What: "tell of what does nothing yet", Do: (&idle.Teller{Live: p.Live, Events: p.Events}).Round},
 		},

@@ -55,12 +55,14 @@ type Collector struct {
 	Shifted  func(zoneID string) bool // tells of zones that work is shifted away from; nil: of none
 
 	Events    publisher
-	Namespace string // where this process runs, and ConfigMap daemok-orphans is heard; empty: nowhere
+	Namespace string        // where this process runs, and ConfigMap daemok-orphans is heard; empty: nowhere
+	Again     func()        // told when the breaker begins to hold, or holds no more; nil: nobody is
+	Wake      chan struct{} // has the next round come at once; nil: it comes in its time
 
 	mu       sync.Mutex
 	untagged map[string]bool // machines that were warned of, by ID
 
-	saidHeldAt time.Time // when what the breaker holds was logged
+	held breaker
 
 	rounds  int
 	missing map[types.UID]bool // claims whose machines the last look did not find

@@ -5,20 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/translate"
-	"github.com/daemok/daemok/observe"
 )
 
 const (
@@ -28,15 +24,7 @@ const (
 	// silentFor is after how long without a word from its kubelet a node is not drained
 	// any more: its pods could hold the instance for ever.
 	silentFor = 10 * time.Minute
-	// orphansMax and orphansShare are how many instances, and one in how many, may have
-	// lost their claims at once: more have lost them by mistake.
-	orphansMax   = 5
-	orphansShare = 5
-	// sayAgain is how long what the breaker holds is not said again.
-	sayAgain = 10 * time.Minute
 )
-
-type publisher interface{ Publish(observe.Event) }
 
 // orphan is an instance that no claim has, with its node; nil: it has none.
 type orphan struct {
@@ -52,10 +40,6 @@ func (o orphan) standing(now time.Time) bool {
 	}
 	return now.Sub(o.LaunchedAt) >= bootsFor
 }
-
-// leaves reports whether the node is being deleted, which cannot be taken back: its
-// drain goes on, and ends the instance.
-func (o orphan) leaves() bool { return o.node != nil && o.node.DeletionTimestamp != nil }
 
 // isSilent reports whether the node has not been heard of for long.
 func (o orphan) isSilent(now time.Time) bool {
@@ -79,12 +63,12 @@ func (c *Collector) endAll(ctx context.Context, orphans []orphan, of int) error 
 		}
 	}
 	held, err := c.holds(ctx, len(standing), of)
-	count := 0
 	if held {
-		count = c.sayHeld(standing, of)
 		orphans = slices.DeleteFunc(orphans, func(o orphan) bool { return o.standing(now) })
+	} else {
+		standing = nil
 	}
-	c.Metrics.OrphansHeld.Set(float64(count))
+	c.noteHeld(standing, of)
 	errs := make([]error, len(orphans))
 	var calls errgroup.Group
 	calls.SetLimit(callsMax)
@@ -96,58 +80,6 @@ func (c *Collector) endAll(ctx context.Context, orphans []orphan, of int) error 
 	}
 	calls.Wait() //nolint:errcheck // all of them are joined below
 	return errors.Join(append(errs, err)...)
-}
-
-// holds reports whether the breaker holds so many orphans, of so many instances. It does
-// where it cannot be read whether they may go.
-func (c *Collector) holds(ctx context.Context, orphans, of int) (bool, error) {
-	if orphans <= orphansMax && (orphans < 2 || orphans*orphansShare <= of) {
-		return false, nil
-	}
-	if c.Namespace == "" {
-		return true, nil
-	}
-	confirmed := &corev1.ConfigMap{}
-	err := c.Live.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: api.ConfigMapOrphans}, confirmed)
-	if apierrors.IsNotFound(err) {
-		return true, nil
-	}
-	if err != nil {
-		return true, fmt.Errorf("read ConfigMap %s, which says how many instances without NodeClaim may go: %w", api.ConfigMapOrphans, err)
-	}
-	text := strings.TrimSpace(confirmed.Data[api.OrphansTerminate])
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		return true, fmt.Errorf("ConfigMap %s/%s: data.%s is %q; write how many instances without NodeClaim may go, such as %d", c.Namespace, api.ConfigMapOrphans, api.OrphansTerminate, text, orphans)
-	}
-	return orphans > n, nil
-}
-
-// sayHeld says what the breaker holds, and the ways out. It returns how many these are.
-func (c *Collector) sayHeld(standing []orphan, of int) int {
-	stay := slices.DeleteFunc(slices.Clone(standing), orphan.leaves)
-	if len(stay) == 0 {
-		return 0
-	}
-	way := fmt.Sprintf("to keep their nodes run daemok adopt --yes; to have them drained and terminated: "+
-		"kubectl -n %s create configmap %s --from-literal=%s=%d --dry-run=client -o yaml | kubectl apply -f -",
-		c.Namespace, api.ConfigMapOrphans, api.OrphansTerminate, len(standing))
-	text := fmt.Sprintf("%d of %d instances have no NodeClaim all at once, and %d whose nodes are not being deleted are not terminated: "+
-		"were NodeClaims deleted by mistake, or is this a restored etcd? %s", len(standing), of, len(stay), way)
-	for _, o := range stay {
-		if o.node != nil {
-			c.Events.Publish(observe.Event{About: o.node, Key: "Node/" + o.node.Name, Warning: true, Reason: "OrphanHeld", Message: text, Topic: "orphans", DedupeFor: sayAgain})
-		}
-	}
-	if now := c.Now(); now.Sub(c.saidHeldAt) >= sayAgain {
-		c.saidHeldAt = now
-		ids := make([]string, 0, orphansMax)
-		for _, o := range stay[:min(len(stay), orphansMax)] {
-			ids = append(ids, o.ID)
-		}
-		c.Log.Error("instances without NodeClaim are held", "orphans", len(stay), "instances", of, "first", ids, "message", way)
-	}
-	return len(stay)
 }
 
 // end lets an orphan go: by way of deleting its node, whose drain heeds PDBs and

@@ -135,34 +135,52 @@ func TestInstancesWhoseNodesHaveNotRegisteredAreNotHeld(t *testing.T) {
 	}
 }
 
-// What is held is said of nodes that stay, not of those that are being deleted already.
-func TestNodesThatAreBeingDeletedAreNotSaidToBeHeld(t *testing.T) {
-	p := newPlace(t)
-	losing(p, 7, 7)
-	for i := range 7 {
-		node := &corev1.Node{}
-		if err := p.hand.Get(t.Context(), client.ObjectKey{Name: fmt.Sprintf("n-i-%d", i)}, node); err != nil {
-			t.Fatal(err)
-		}
-		if i < 5 {
-			node.Finalizers = []string{api.FinalizerTermination}
-			if err := p.hand.Update(t.Context(), node); err != nil {
+// Kubernetes' garbage collector deletes the nodes of claims that were lost, and the drains
+// of these are what ends the instances: they are held as well, and counted, unless so many
+// may go.
+func TestDrainsOfNodesWhoseClaimsAreLostAtOnceAreHeld(t *testing.T) {
+	tests := map[string]struct {
+		lost, of  int
+		confirmed string
+		held      bool
+	}{
+		"all of a cluster": {7, 7, "", true},
+		"a few of many":    {5, 25, "", false},
+		"that many may go": {7, 7, "7", false},
+		"fewer may go":     {7, 7, "6", true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t)
+			losing(p, tt.lost, tt.of)
+			var nodes corev1.NodeList
+			if err := p.hand.List(t.Context(), &nodes); err != nil {
 				t.Fatal(err)
 			}
+			for i := range nodes.Items {
+				n := &nodes.Items[i]
+				n.Finalizers = []string{api.FinalizerTermination}
+				if err := p.hand.Update(t.Context(), n); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if tt.confirmed != "" {
+				p.confirm(tt.confirmed)
+			}
+			node := nodes.Items[0].DeepCopy() // of a claim that is lost
 			if err := p.hand.Delete(t.Context(), node); err != nil {
 				t.Fatal(err)
 			}
-		}
-	}
-	p.look()
-	p.look()
-	for _, e := range p.heard.events {
-		if name := e.Key; name != "Node/n-i-5" && name != "Node/n-i-6" || !strings.Contains(e.Message, "7 of 7 instances have no NodeClaim all at once, and 2 whose nodes are not being deleted") {
-			t.Errorf("said of %s: %s", name, e.Message)
-		}
-	}
-	if got, err := observetest.Lines(p.metrics, "daemok_orphans_held"); err != nil || !slices.Equal(got, []string{"daemok_orphans_held 2"}) || len(p.heard.events) == 0 {
-		t.Errorf("measured %q, %v; said %d times", got, err, len(p.heard.events))
+			held, err := p.c.HoldsDrain(t.Context(), node)
+			said := slices.ContainsFunc(p.heard.events, func(e observe.Event) bool { return e.Key == "Node/"+node.Name && e.Reason == "OrphanHeld" })
+			if err != nil || held != tt.held || said != tt.held || p.c.Holds() != tt.held {
+				t.Errorf("its drain is held: %v (%v), as is remembered: %v, said on it: %v; want %v", held, err, p.c.Holds(), said, tt.held)
+			}
+			p.look()
+			if pools := p.c.Held(); (len(pools) > 0) != tt.held {
+				t.Errorf("pools that are told: %v", pools)
+			}
+		})
 	}
 }
 

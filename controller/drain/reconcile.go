@@ -26,6 +26,9 @@ import (
 
 const recheckDrain = time.Second
 
+// recheckHeld is how soon a node whose drain is held is looked at again.
+const recheckHeld = 10 * time.Second
+
 // Field indexes that the store must have: over pods, and over claims.
 const (
 	IndexNodeName   = "spec.nodeName"
@@ -48,6 +51,10 @@ type Reconciler struct {
 	Surges   surge.Records
 	Shifted  func(zoneID string) bool                                // tells of zones that work is shifted away from; nil: of none
 	Foreign  func(ctx context.Context, n *corev1.Node) (bool, error) // whether a node that no claim of ours is about is another provider's
+
+	// Held reports whether a node that no claim has is not to be drained, since too many
+	// have lost theirs at once; nil: none is.
+	Held func(ctx context.Context, n *corev1.Node) (bool, error)
 
 	silent   looks // at machines whose kubelets are silent
 	ending   looks // at machines given back
@@ -94,6 +101,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration,
 			return 0, err
 		}
 		return 0, r.forget(ctx, node, claim)
+	}
+	if claim == nil && r.Held != nil {
+		if held, err := r.Held(ctx, node); err != nil || held {
+			return recheckHeld, err
+		}
 	}
 	if err := r.close(ctx, node); err != nil {
 		return 0, err

@@ -24,15 +24,17 @@ const holdupsEvery = 5 * time.Second
 
 // Holdups tells pools what holds up nodes of theirs that would go, where somebody
 // should do something about it, in the condition DisruptionBlocked: drift at the
-// pool's limit, live state that cannot be read, and a clock in doubt. Nothing is in the way where
+// pool's limit, live state that cannot be read, a clock in doubt, and
+// instances that lost their claims. Nothing is in the way where
 // there is no such condition.
 type Holdups struct {
-	Store  client.Client
-	Serves translate.Generations
-	Stays  func(node string) string // why a node stays that has drifted, as was said last; empty: that is not known
-	Unread func() map[cluster.PoolID]string
-	Doubt  apiclock.Doubt // of the clock, by which nothing is disrupted
-	Now    func() time.Time
+	Store   client.Client
+	Serves  translate.Generations
+	Stays   func(node string) string // why a node stays that has drifted, as was said last; empty: that is not known
+	Unread  func() map[cluster.PoolID]string
+	Orphans func() map[cluster.PoolID]string // of instances that lost their claims and are held
+	Doubt   apiclock.Doubt                   // of the clock, by which nothing is disrupted
+	Now     func() time.Time
 }
 
 // Round looks once, and returns when to look again.
@@ -41,7 +43,7 @@ func (h *Holdups) Round(ctx context.Context) (time.Duration, error) {
 	if err := h.Store.List(ctx, &claims, client.UnsafeDisableDeepCopy); err != nil { // only read
 		return holdupsEvery, fmt.Errorf("list claims to tell what holds nodes up: %w", err)
 	}
-	unread, waiting, doubt := h.Unread(), h.waiting(claims.Items), h.Doubt.Why()
+	unread, orphans, waiting, doubt := h.Unread(), h.Orphans(), h.waiting(claims.Items), h.Doubt.Why()
 	var errs []error
 	for _, g := range h.Serves {
 		pools, err := g.List(ctx, h.Store, client.UnsafeDisableDeepCopy) // only read
@@ -50,7 +52,7 @@ func (h *Holdups) Round(ctx context.Context) (time.Duration, error) {
 		}
 		for _, p := range pools {
 			id := g.ID(p.GetName())
-			reason, text := holdup{doubt, unread[id], waiting[id]}.in(g.Resource + " " + id.Name)
+			reason, text := holdup{doubt, unread[id], orphans[id], waiting[id]}.in(g.Resource + " " + id.Name)
 			errs = append(errs, h.tell(ctx, id, p, reason, text))
 		}
 	}
@@ -87,9 +89,10 @@ func (h *Holdups) waiting(claims []karpv1.NodeClaim) map[cluster.PoolID]atLimit 
 
 // holdup is what is in the way of a pool's nodes.
 type holdup struct {
-	doubt  string // of the clock
-	unread string
-	limit  atLimit
+	doubt   string // of the clock
+	unread  string
+	orphans string // that are held
+	limit   atLimit
 }
 
 // in is the reason and the words of the condition of that pool; empty: nothing is in the
@@ -100,6 +103,8 @@ func (h holdup) in(pool string) (reason, text string) {
 		return karpv1.ReasonClockDiffers, "nothing is disrupted: " + h.doubt
 	case h.unread != "":
 		return karpv1.ReasonStateUnread, "nothing is disrupted while the live state cannot be read, which is tried again: " + h.unread
+	case h.orphans != "":
+		return karpv1.ReasonOrphansHeld, h.orphans
 	case w.nodes > 0:
 		return karpv1.ReasonAtLimit, fmt.Sprintf("drifted nodes that wait: %d; node %s: %s; raise spec.limits, or let nodes go first: kubectl annotate %s %s=%s",
 			w.nodes, w.first, w.why, pool, api.MarkDriftAtLimit, api.DeleteFirst)

@@ -298,8 +298,9 @@ func (b *builder) wait() {
 	}
 }
 
-// closed shows nodes that carry the taint of a move, and that nobody has deleted,
-// as what they are.
+// closed shows nodes that carry the taint of a move, and that nobody has deleted, as what
+// they are; and so those that were deleted and whose drain is held, since their claims
+// were lost: their pods need no other place meanwhile.
 func (b *builder) closed() {
 	for i := range b.out.Nodes {
 		n := &b.out.Nodes[i]
@@ -310,7 +311,7 @@ func (b *builder) closed() {
 		if node == nil {
 			continue // recalled, as it is
 		}
-		if ends := node.DeletionTimestamp != nil || claim != nil && claim.DeletionTimestamp != nil; !ends {
+		if ends := node.DeletionTimestamp != nil || claim != nil && claim.DeletionTimestamp != nil; !ends || claim == nil && b.k.drainsHeld() {
 			n.Close()
 		}
 	}

@@ -86,6 +86,7 @@ type Keeper struct {
 	recalled  recalled
 	freeze    translate.Freeze
 	doubt     apiclock.Doubt
+	holds     func() bool // drains of nodes without claims are held; nil: they are not
 	policies  policies
 
 	departures departures
@@ -152,6 +153,12 @@ func (k *Keeper) RoomByDefault(room cluster.Room) { k.room = room }
 // RepairByDefault sets when unhealthy nodes are repaired, of pools that do not say and
 // of no pool. It is called before anything is seen.
 func (k *Keeper) RepairByDefault(r cluster.Repair) { k.repair = r }
+
+// HoldDrains sets what says whether drains of nodes whose claims were lost are held. It is
+// called before anything is seen.
+func (k *Keeper) HoldDrains(held func() bool) { k.holds = held }
+
+func (k *Keeper) drainsHeld() bool { return k.holds != nil && k.holds() }
 
 // Serve sets the generations whose pools are followed; until then it is the newest
 // alone. It is called before anything is seen.

@@ -34,6 +34,7 @@ const (
 	ReasonAtLimit                   = "AtLimit"   // drifted nodes wait: limits forbid to have machines in their place beside them
 	ReasonStateUnread               = "StateUnread"
 	ReasonClockDiffers              = "ClockDiffers"
+	ReasonOrphansHeld               = "OrphansHeld" // instances that lost their NodeClaims, so many at once that it was a mistake
 )
 
 // NodePoolStatus is what was last observed of a pool.
