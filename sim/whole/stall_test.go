@@ -8,7 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud/fake"
@@ -22,10 +22,11 @@ import (
 // place while the last is left.
 func (w *world) spreadAndGuarded(change func(*karpv1.NodePool)) *policyv1.PodDisruptionBudget {
 	w.t.Helper()
-	guard := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}
-	guard.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
-	w.create(guard)
-	w.letGo(guard, 1)
+	w.guards("web", intstr.FromInt32(1))
+	guard := &policyv1.PodDisruptionBudget{}
+	if err := w.hand.Get(context.Background(), client.ObjectKey{Namespace: "default", Name: "web"}, guard); err != nil {
+		w.t.Fatal(err)
+	}
 	w.pool("default", func(p *karpv1.NodePool) {
 		p.Spec.Limits = corev1.ResourceList{"nodes": cores(2)}
 		p.Spec.Disruption.ConsolidationPolicy = karpv1.ConsolidateWhenEmpty
@@ -48,12 +49,12 @@ func (w *world) spreadAndGuarded(change func(*karpv1.NodePool)) *policyv1.PodDis
 	return guard
 }
 
-// letGo has a PodDisruptionBudget allow so many evictions at a time.
+// letGo has a PodDisruptionBudget let so many of its pods be gone at a time.
 func (w *world) letGo(guard *policyv1.PodDisruptionBudget, pods int32) {
 	w.t.Helper()
 	before := guard.DeepCopy()
-	guard.Status.DisruptionsAllowed, guard.Status.ObservedGeneration = pods, guard.Generation
-	if err := w.hand.Status().Patch(context.Background(), guard, client.MergeFrom(before)); err != nil {
+	guard.Spec.MaxUnavailable = new(intstr.FromInt32(pods))
+	if err := w.hand.Patch(context.Background(), guard, client.MergeFrom(before)); err != nil {
 		w.t.Fatal(err)
 	}
 }
