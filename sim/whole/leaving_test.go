@@ -307,7 +307,7 @@ func TestNothingGoesOnTheWordOfLateWatches(t *testing.T) {
 		time.Sleep(3 * time.Minute)
 		w.scale("web", 0)
 		w.until(time.Minute, "no pods", func() bool { return w.run(0) })
-		time.Sleep(time.Minute)
+		time.Sleep(10 * time.Second) // so that plans see none for as long
 		w.deploy("late", 3, protected)
 		w.until(10*time.Minute, "three pods that must not be disturbed", func() bool { return w.run(3) })
 		first := w.allPods()

@@ -334,7 +334,6 @@ func (w *people) schedule(ctx context.Context) {
 		used[nodes[at].Name] = used[nodes[at].Name].Add(wants)
 		if unbound {
 			unscheduled(p, corev1.PodReasonSchedulerError, "running Bind plugin: context deadline exceeded")
-			p.Status.NominatedNodeName = nodes[at].Name // which kube-scheduler writes before it binds
 			_ = w.hand.Status().Patch(ctx, p, client.MergeFrom(before))
 			continue
 		}
