@@ -5,15 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud/aws/leftover"
+	"github.com/daemok/daemok/kube/access"
 )
 
 func cleanupCommand() *cobra.Command {
 	var cluster, region string
 	var yes bool
+	var uids []string
 	cmd := &cobra.Command{
 		Use:   "cleanup --cluster NAME",
 		Short: "List, and with --yes remove, what a deleted cluster left behind at AWS",
@@ -24,11 +29,16 @@ nothing is changed. Instances end within minutes: repeat it then, for what they
 held.
 
 A cluster that EKS still knows is refused. EKS does not know a cluster that was
-made without it, alive or not: look at the list before --yes. What carries the tag of another
+made without it, alive or not: look at the list before --yes. Clusters of one name
+have UIDs of their own, which are listed: where things of several are left, or of the
+cluster that KUBECONFIG leads to, --uid has to name those of clusters that are gone
+("none": what carries no UID). With it the left-overs of an earlier cluster go while
+another of that name lives. What carries the tag of another
 cluster is left alone, and so are node groups, and volumes that drivers made for
 workloads. The command needs AWS credentials and no cluster.`,
 		Example: `  daemok cleanup --cluster old
-  daemok cleanup --cluster old --region eu-west-1 --yes`,
+  daemok cleanup --cluster old --region eu-west-1 --yes
+  daemok cleanup --cluster old --uid 0b1f5e0e-6a3f-4d0e-9b0e-3f1d7f1e2a11 --yes`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cluster == "" {
@@ -38,13 +48,37 @@ workloads. The command needs AWS credentials and no cluster.`,
 			if err != nil {
 				return err
 			}
+			sweeper.Select(leftover.Selection{UIDs: uids, Alive: connectedTo(cmd.Context())})
 			return cleanUp(cmd.Context(), sweeper, cmd.OutOrStdout(), cluster, yes)
 		},
 	}
 	cmd.Flags().StringVar(&cluster, "cluster", "", "name of the cluster that is gone")
 	cmd.Flags().StringVar(&region, "region", "", "where it was; default as the AWS SDK finds it")
+	cmd.Flags().StringSliceVar(&uids, "uid", nil, "UIDs of the clusters of that name that are gone; none: what carries no UID")
 	cmd.Flags().BoolVar(&yes, "yes", false, "remove what is listed")
 	return cmd
+}
+
+// aliveWithin is how long the cluster that KUBECONFIG leads to has for an answer. Without
+// one there is none: the command needs no cluster.
+const aliveWithin = 5 * time.Second
+
+// connectedTo is the cluster that the user is connected to, if it answers.
+func connectedTo(ctx context.Context) leftover.Alive {
+	config, err := access.Config("")
+	if err != nil {
+		return leftover.Alive{}
+	}
+	config.Timeout = aliveWithin
+	store, err := client.New(config, client.Options{})
+	if err != nil {
+		return leftover.Alive{}
+	}
+	system := &corev1.Namespace{}
+	if err := store.Get(ctx, client.ObjectKey{Name: "kube-system"}, system); err != nil {
+		return leftover.Alive{}
+	}
+	return leftover.Alive{UID: string(system.UID), Host: config.Host}
 }
 
 func cleanUp(ctx context.Context, sweeper *leftover.Sweeper, out io.Writer, cluster string, yes bool) error {
@@ -60,6 +94,9 @@ func cleanUp(ctx context.Context, sweeper *leftover.Sweeper, out io.Writer, clus
 		_, err := fmt.Fprintf(out, "nothing is left of cluster %s in %s\n", cluster, sweeper.Region())
 		return err
 	case !yes:
+		if err := sweeper.Unclear(things); err != nil {
+			fmt.Fprintf(out, "with --yes this is refused: %s\n", err)
+		}
 		_, err := fmt.Fprintf(out, "%d are left of cluster %s in %s; nothing was removed: repeat with --yes to remove them\n", len(things), cluster, sweeper.Region())
 		return err
 	}

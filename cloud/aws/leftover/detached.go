@@ -35,7 +35,7 @@ func (s *Sweeper) volumes(ctx context.Context) ([]Thing, error) {
 		}
 		for _, v := range page.Volumes {
 			if s.ours(v.Tags) && !ofWorkload(v.Tags) {
-				out = append(out, Thing{Volume, aws.ToString(v.VolumeId), fmt.Sprintf("%d GiB of %s, pool %s", aws.ToInt32(v.Size), v.VolumeType, poolOf(v.Tags))})
+				out = append(out, Thing{Volume, aws.ToString(v.VolumeId), fmt.Sprintf("%d GiB of %s, pool %s", aws.ToInt32(v.Size), v.VolumeType, poolOf(v.Tags)), tag(v.Tags, nodeclass.TagUID)})
 			}
 		}
 	}
@@ -62,7 +62,7 @@ func (s *Sweeper) interfaces(ctx context.Context) ([]Thing, error) {
 				return nil, fault.Wrap("ec2:DescribeNetworkInterfaces", err)
 			}
 			for _, n := range page.NetworkInterfaces {
-				thing := Thing{Interface, aws.ToString(n.NetworkInterfaceId), "in " + aws.ToString(n.SubnetId)}
+				thing := Thing{Interface, aws.ToString(n.NetworkInterfaceId), "in " + aws.ToString(n.SubnetId), tag(n.TagSet, nodeclass.TagUID)}
 				if (s.ours(n.TagSet) || s.ofOurNode(n.TagSet)) && !slices.Contains(out, thing) {
 					out = append(out, thing)
 				}

@@ -2,8 +2,9 @@
 // AWS: machines, launch templates and instance profiles that an autoscaler made
 // for it, volumes of such machines, and network interfaces of its nodes.
 //
-// It promises to touch nothing of a cluster that EKS still knows, nothing that
-// carries another cluster's tag, and nothing that others made but the cluster's
+// It promises to touch nothing of a cluster that EKS still knows or that the user is
+// connected to, nothing that carries another cluster's tag, nothing while it is unclear
+// which of several clusters of one name is meant, and nothing that others made but the cluster's
 // network plugin: no node group, no volume of a workload. Of volumes and interfaces
 // it touches those alone that are attached to nothing. It finds by tags and paths
 // alone, so it needs no cluster.
@@ -37,13 +38,18 @@ type Thing struct {
 	Kind Kind
 	Name string // what AWS knows it by
 	Note string // what else tells a user what it is
+	UID  string // of the cluster; empty: it carries none
 }
 
 func (t Thing) String() string {
-	if t.Note == "" {
+	note := t.Note
+	if t.UID != "" {
+		note = strings.TrimPrefix(note+", cluster UID "+t.UID, ", ")
+	}
+	if note == "" {
 		return string(t.Kind) + " " + t.Name
 	}
-	return string(t.Kind) + " " + t.Name + " (" + t.Note + ")"
+	return string(t.Kind) + " " + t.Name + " (" + note + ")"
 }
 
 // Kind is what a thing is, in a user's words.
@@ -67,6 +73,7 @@ type Sweeper struct {
 	clients  client.Clients
 	cluster  string
 	profiles profile.Keeper
+	selected Selection
 }
 
 // Open connects to AWS as the SDK is configured. An empty region is the one
@@ -79,14 +86,14 @@ func Open(ctx context.Context, cluster, region, agent string) (*Sweeper, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &Sweeper{clients, cluster, profile.Keeper{API: clients.IAM, Cluster: cluster, Region: clients.Region}}, nil
+	return &Sweeper{clients: clients, cluster: cluster, profiles: profile.Keeper{API: clients.IAM, Cluster: cluster, Region: clients.Region}}, nil
 }
 
 // Region is where the sweeper looks.
 func (s *Sweeper) Region() string { return s.clients.Region }
 
 // Find lists what is left, by kind and name. It is an error while EKS knows the
-// cluster, and where that cannot be asked.
+// cluster, unless the UIDs of others are selected, and where that cannot be asked.
 func (s *Sweeper) Find(ctx context.Context) ([]Thing, error) {
 	if err := s.gone(ctx); err != nil {
 		return nil, err
@@ -97,13 +104,15 @@ func (s *Sweeper) Find(ctx context.Context) ([]Thing, error) {
 		if err != nil {
 			return nil, err
 		}
+		found = slices.DeleteFunc(found, func(t Thing) bool { return !s.meant(t) })
 		slices.SortFunc(found, func(a, b Thing) int { return strings.Compare(a.Name, b.Name) })
 		out = append(out, found...)
 	}
 	return out, nil
 }
 
-// gone is an error unless EKS says that there is no such cluster.
+// gone is an error unless EKS says that there is no such cluster, or it is plain that others of
+// its name are meant.
 func (s *Sweeper) gone(ctx context.Context) error {
 	found, err := s.clients.EKS.DescribeCluster(ctx, &eks.DescribeClusterInput{Name: &s.cluster})
 	switch {
@@ -114,8 +123,10 @@ func (s *Sweeper) gone(ctx context.Context) error {
 	case found.Cluster == nil:
 		return errors.New("EKS answered without a cluster")
 	}
-	return fmt.Errorf("cluster %s is still there in %s, and %s: delete its NodePools and wait until their nodes have gone, or delete the cluster first",
-		s.cluster, s.Region(), found.Cluster.Status)
+	if err := s.beside(aws.ToString(found.Cluster.Endpoint)); err != nil {
+		return fmt.Errorf("cluster %s is still there in %s, and %s: %w", s.cluster, s.Region(), found.Cluster.Status, err)
+	}
+	return nil
 }
 
 // machines are those of the cluster that were launched for a pool or a class;
@@ -132,7 +143,7 @@ func (s *Sweeper) machines(ctx context.Context) ([]Thing, error) {
 		for _, r := range page.Reservations {
 			for _, i := range r.Instances {
 				if s.ours(i.Tags) {
-					out = append(out, Thing{Machine, aws.ToString(i.InstanceId), fmt.Sprintf("%s, pool %s%s", i.InstanceType, poolOf(i.Tags), ofUID(i.Tags))})
+					out = append(out, Thing{Machine, aws.ToString(i.InstanceId), fmt.Sprintf("%s, pool %s", i.InstanceType, poolOf(i.Tags)), tag(i.Tags, nodeclass.TagUID)})
 				}
 			}
 		}
@@ -156,7 +167,7 @@ func (s *Sweeper) templates(ctx context.Context) ([]Thing, error) {
 			name := aws.ToString(l.LaunchTemplateName)
 			made := slices.ContainsFunc(templatePrefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 			if made && s.ours(l.Tags) {
-				out = append(out, Thing{Template, name, "class " + tag(l.Tags, nodeclass.TagClass)})
+				out = append(out, Thing{Template, name, "class " + tag(l.Tags, nodeclass.TagClass), tag(l.Tags, nodeclass.TagUID)})
 			}
 		}
 	}
@@ -174,7 +185,7 @@ func (s *Sweeper) madeProfiles(ctx context.Context) ([]Thing, error) {
 		if len(p.Roles) > 0 {
 			note = "role " + aws.ToString(p.Roles[0].RoleName)
 		}
-		out = append(out, Thing{Profile, aws.ToString(p.InstanceProfileName), note})
+		out = append(out, Thing{Kind: Profile, Name: aws.ToString(p.InstanceProfileName), Note: note})
 	}
 	return out, nil
 }
@@ -195,14 +206,6 @@ func (s *Sweeper) ofOthers(tags []types.Tag) bool {
 		cluster, owned := strings.CutPrefix(aws.ToString(t.Key), nodeclass.TagOwned)
 		return owned && cluster != s.cluster && aws.ToString(t.Value) == nodeclass.ClusterOwned
 	})
-}
-
-// ofUID tells clusters of one name from each other.
-func ofUID(tags []types.Tag) string {
-	if uid := tag(tags, nodeclass.TagUID); uid != "" {
-		return ", cluster UID " + uid
-	}
-	return ""
 }
 
 // poolOf names the pool that something was made for.

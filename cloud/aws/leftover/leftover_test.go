@@ -306,7 +306,7 @@ func TestAClusterThatIsThereIsLeftAlone(t *testing.T) {
 		t.Errorf("Find = %v", err)
 	}
 	told := func(thing Thing, err error) { t.Errorf("touched %s: %v", thing, err) }
-	if _, err := p.Remove(t.Context(), []Thing{{Machine, "i-1", ""}, {Template, "daemok.sh/a", ""}}, told); err == nil {
+	if _, err := p.Remove(t.Context(), []Thing{{Kind: Machine, Name: "i-1"}, {Kind: Template, Name: "daemok.sh/a"}}, told); err == nil {
 		t.Error("Remove has no error")
 	}
 	over, cancel := context.WithCancel(t.Context())

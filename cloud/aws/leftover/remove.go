@@ -18,9 +18,13 @@ const terminatedAtOnce = 100
 // Remove removes things that Find has found, and is told of each that is gone
 // or, for machines, going; an error comes with its call. What cannot be removed
 // does not keep the rest, and repeating does no harm. It returns how many could
-// not be removed. It looks again whether the cluster is gone.
+// not be removed. It looks again whether the cluster is gone, and refuses what
+// is Unclear.
 func (s *Sweeper) Remove(ctx context.Context, things []Thing, told func(Thing, error)) (failed int, err error) {
 	if err := s.gone(ctx); err != nil {
+		return 0, err
+	}
+	if err := s.Unclear(things); err != nil {
 		return 0, err
 	}
 	tell := func(t Thing, err error) {
