@@ -114,6 +114,7 @@ func (t *Teller) Replacing(m plan.Move, l apply.Launched) {
 	said := []any{"pool", translate.Called(l.Launch.Pool), "replaces", strings.Join(nodes, ","), "reason", string(m.Removals[0].Reason)}
 	if l.Err != nil {
 		t.Log.Error("could not order a machine to replace others", append(said, "error", l.Err.Error())...)
+		t.reportRefusal(l.Launch, l.Err)
 		return
 	}
 	t.Metrics.ClaimsCreated.WithLabelValues(reasonOf(m.Removals[0]), translate.Called(l.Launch.Pool), relaxed(l.Launch)).Inc()

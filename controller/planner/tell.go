@@ -102,7 +102,9 @@ func (t *Teller) measureCost(p plan.Plan) {
 // no machine waits for that.
 func (t *Teller) Explain(s *cluster.Snapshot, p plan.Plan) {
 	t.notePools(s)
-	t.tellUnplaced(s.Now, t.withoutNew(s.Now, p.Unplaced))
+	unplaced := t.withoutNew(s.Now, p.Unplaced)
+	t.tellUnplaced(s.Now, unplaced)
+	t.reportMinValues(unplaced)
 	t.tellPlaced(s, p.Placements)
 	t.tellKept(s, p.Kept)
 	t.tellDropped(&p)
@@ -203,6 +205,7 @@ func (t *Teller) Launched(list []apply.Launched) {
 		}
 		if l.Err != nil {
 			t.Log.Error("could not order a machine", "pool", translate.Called(l.Launch.Pool), "error", l.Err.Error())
+			t.reportRefusal(l.Launch, l.Err)
 			continue
 		}
 		t.Metrics.ClaimsCreated.WithLabelValues("provisioned", translate.Called(l.Launch.Pool), relaxed(l.Launch)).Inc()

@@ -50,6 +50,18 @@ func (rs Requirements) AndAll(other Requirements) Requirements {
 	return rs
 }
 
+// LowerMinValues returns a copy whose MinValues are at most what most says of each
+// requirement that has one.
+func (rs Requirements) LowerMinValues(most func(Requirement) int) Requirements {
+	out := slices.Clone(rs)
+	for i, r := range out {
+		if r.MinValues > 0 {
+			out[i].MinValues = min(r.MinValues, most(r))
+		}
+	}
+	return out
+}
+
 // Get returns the set for a key: Anything where the key is not limited.
 func (rs Requirements) Get(key string) Set {
 	if i, found := rs.find(key); found {

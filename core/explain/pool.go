@@ -114,7 +114,7 @@ func inWords(near []Candidate) []plan.Reason {
 	var others []Candidate
 	for k := range near {
 		if c := &near[k]; k < toldMax && c.told(k, near) {
-			out = append(out, plan.Reason{Pool: c.Pool, Text: c.Changes.String()})
+			out = append(out, plan.Reason{Pool: c.Pool, Text: c.Changes.String(), MinValues: c.Changes.Have(fit.MinValues)})
 			continue
 		}
 		others = append(others, near[k])

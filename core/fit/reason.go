@@ -91,6 +91,11 @@ func (c Changes) Effort() int {
 	return sum
 }
 
+// Have reports whether the rule asks for one of the changes.
+func (c Changes) Have(rule Rule) bool {
+	return slices.ContainsFunc(c, func(x Change) bool { return x.Rule == rule })
+}
+
 // String lists the changes in words.
 func (c Changes) String() string {
 	words := make([]string, len(c))

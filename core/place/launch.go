@@ -83,6 +83,7 @@ func (r *run) list(b *buyer, l *load) listing {
 		out.Requests = out.Requests.Add(r.groups[p.group].shape.Requests.Times(p.n))
 	}
 	out.Requirements, out.Labels = b.requirements(l, open)
+	out.Requirements = b.keepable(out.Requirements, l.relaxed, options, kinds)
 	out.Notes = r.notes(b, l, open)
 	out.options = options
 	if r.counted {

@@ -137,6 +137,24 @@ func (b *buyer) minValuesShort(options bitset.Set, kinds []int) *fit.Reason {
 	return nil
 }
 
+// keepable lowers minValues to what the options and kinds that are left open keep, where
+// fewer may do. A label that no instance type has is decided by the pool, and minValues
+// asks for no more values of it than that left.
+func (b *buyer) keepable(list constraint.Requirements, relaxed bool, options bitset.Set, kinds []int) constraint.Requirements {
+	if !b.varied {
+		return list
+	}
+	return list.LowerMinValues(func(q constraint.Requirement) int {
+		switch finite, ok := q.Set.Finite(); {
+		case !b.Defines(q.Key) && ok:
+			return len(finite)
+		case b.Defines(q.Key) && relaxed:
+			return len(b.values(q, options, kinds))
+		}
+		return q.MinValues
+	})
+}
+
 func (b *buyer) values(q constraint.Requirement, options bitset.Set, kinds []int) map[string]bool {
 	listed := make(map[int]bool, len(kinds))
 	for _, k := range kinds {

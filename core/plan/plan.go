@@ -273,8 +273,10 @@ func (u *Unplaced) Declined() bool {
 }
 
 // Reason is an expected "no", in words a user can act on: the least that would
-// have to be different. Pool is zero when it concerns no single pool.
+// have to be different. Pool is zero when it concerns no single pool. MinValues says that
+// minValues of the pool is in the way.
 type Reason struct {
-	Pool cluster.PoolID
-	Text string
+	Pool      cluster.PoolID
+	Text      string
+	MinValues bool
 }

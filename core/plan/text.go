@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
 )
 
 // namesMax is how many pods a line names; it counts the others.
@@ -63,7 +64,7 @@ func (l *Launch) write(b *strings.Builder) {
 	}
 	fmt.Fprintf(b, "  for %s: %s\n", Names(l.Pods), l.Requests)
 	for _, r := range l.Requirements {
-		fmt.Fprintf(b, "  require %s %s\n", r.Key, r.Set)
+		fmt.Fprintf(b, "  require %s\n", constraint.Requirements{r})
 	}
 	for _, x := range l.Labels {
 		fmt.Fprintf(b, "  label %s=%s\n", x.Key, x.Value)

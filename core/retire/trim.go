@@ -78,6 +78,9 @@ func narrow(l *plan.Launch, pool *cluster.Pool, limit quantity.MicroUSDPerHour, 
 		})
 		fit = fit[:enough(l, fit, zones, fewest)]
 	}
+	if l.Relaxed {
+		l.Requirements = l.Requirements.LowerMinValues(func(r constraint.Requirement) int { return distinct(r.Key, fit, zones, l.Choice.Option) })
+	}
 	var names []string
 	for _, kind := range fit {
 		names = append(names, kind.Name)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -35,8 +36,8 @@ func Claim(pool PoolObject, l plan.Launch, id string) (*karpv1.NodeClaim, error)
 	if err := SetJoins(annotations, l.Joins); err != nil {
 		return nil, fmt.Errorf("describe whom %s waits for: %w", l.Name, err)
 	}
-	if l.Relaxed {
-		annotations[api.AnnotationMinValuesRelaxed] = "true"
+	if l.Relaxed || slices.ContainsFunc(l.Requirements, func(r constraint.Requirement) bool { return r.MinValues > 0 }) {
+		annotations[api.AnnotationMinValuesRelaxed] = strconv.FormatBool(l.Relaxed)
 	}
 	template := pool.Template.Spec
 	return &karpv1.NodeClaim{

@@ -20,6 +20,7 @@ import (
 	product "github.com/daemok/daemok/controller"
 	"github.com/daemok/daemok/controller/planner"
 	"github.com/daemok/daemok/controller/pool"
+	"github.com/daemok/daemok/core/decide"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	"github.com/daemok/daemok/kube/apiclock"
 	"github.com/daemok/daemok/kube/fence"
@@ -63,6 +64,7 @@ type setup struct {
 	spreads []corev1.TopologySpreadConstraint // that the scheduler has by default
 	watched func(kind client.Object)          // told of every kind that is watched; nil for nobody
 	leads   <-chan struct{}                   // closed when it begins to make plans; nil: at once
+	policy  decide.Policy                     // of plans
 }
 
 // informers tell which kinds are asked for.
@@ -131,7 +133,7 @@ func (w *world) start(s setup) *controller {
 		Log:     w.log, Now: now, Clock: clock, NewID: w.newID, CallFor: 20 * time.Second,
 		Window: planner.Window{Idle: time.Second, Max: 10 * time.Second},
 		Filled: s.begins,
-		Began:  func() {}, Spreads: s.spreads, Namespace: "kube-system", Pod: s.pod, Record: &record.Record{},
+		Began:  func() {}, Spreads: s.spreads, Namespace: "kube-system", Pod: s.pod, Record: &record.Record{}, Policy: s.policy,
 	})
 	if err == nil {
 		program.Loops, program.Rounds = append(program.Loops, ofClasses...), append(program.Rounds, ofAWS...)

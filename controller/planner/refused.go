@@ -1,0 +1,64 @@
+package planner
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/observe"
+)
+
+// reportMinValues tells pools whose minValues keep pods from a launch.
+func (t *Teller) reportMinValues(list []plan.Unplaced) {
+	for _, u := range list {
+		for _, r := range u.Reasons {
+			if !r.MinValues || u.Early {
+				continue
+			}
+			t.warnPool(r.Pool, "MinValuesNotMet", fmt.Sprintf("Nothing is launched for %s: %s; lower minValues, allow more values, or set MIN_VALUES_POLICY=BestEffort",
+				firstPod(u), r.Text), "minValues "+whose(u))
+		}
+	}
+}
+
+// reportRefusal tells the pool, and the pods it was for, that the API server refused a
+// NodeClaim: the next plan makes the same again. Other errors pass by themselves.
+func (t *Teller) reportRefusal(l plan.Launch, err error) {
+	why, refused := refusal(err)
+	if !refused {
+		return
+	}
+	t.warnPool(l.Pool, "NodeClaimRefused", fmt.Sprintf("The API server refuses NodeClaims of this pool: %s; change what it names in the pool", why), "refused")
+	for i, p := range l.Pods {
+		if i == podEventsMax {
+			break
+		}
+		event := t.failure(p, "", fmt.Sprintf("%s: the API server refused the NodeClaim: %s", l.Pool, why)).event
+		event.Topic = "refused " + l.Pool.String()
+		t.Events.Publish(event)
+	}
+}
+
+// refusal is the API server's reason where it refuses an object for what it says or
+// who sends it, so that the same is refused again.
+func refusal(err error) (why string, refused bool) {
+	var answer apierrors.APIStatus
+	if !errors.As(err, &answer) {
+		return "", false
+	}
+	switch answer.Status().Code {
+	case http.StatusBadRequest, http.StatusForbidden, http.StatusUnprocessableEntity:
+		return answer.Status().Message, true
+	}
+	return "", false
+}
+
+func (t *Teller) warnPool(id cluster.PoolID, reason, text, topic string) {
+	t.Events.Publish(observe.Event{About: translate.PoolRef(id), Key: id.String(), Warning: true, Reason: reason, Message: text,
+		Topic: topic, DedupeFor: failuresEvery, Pace: t.Failures})
+}

@@ -1,0 +1,70 @@
+package planner
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/plan"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/apply"
+)
+
+var heavy = cluster.PoolID{Kind: "NodePool", Name: "heavy"}
+
+// A NodeClaim that the API server refuses will be refused again: its pool and its pods
+// are told. An error that may pass is for the log alone.
+func TestRefusedNodeClaimsAreTold(t *testing.T) {
+	refused := apierrors.NewInvalid(schema.GroupKind{Group: "karpenter.sh", Kind: "NodeClaim"}, "heavy-x",
+		field.ErrorList{field.Invalid(field.NewPath("spec", "requirements"), "x", "too few values")})
+	tests := map[string]struct {
+		err  error
+		told bool
+	}{
+		"an invalid one":              {refused, true},
+		"one of a policy":             {apierrors.NewForbidden(schema.GroupResource{Resource: "nodeclaims"}, "heavy-x", errors.New("a policy")), true},
+		"a server that is busy":       {apierrors.NewTooManyRequests("busy", 1), false},
+		"a connection that is closed": {errors.New("connection reset by peer"), false},
+		"a pool that changed":         {apply.ErrPoolChanged, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			told, events, _ := teller()
+			launched := []apply.Launched{{Launch: plan.Launch{Pool: heavy, Pods: []cluster.Pod{web}}, Err: fmt.Errorf("create claim of heavy: %w", tt.err)}}
+			told.Launched(launched)
+			got := events.since()
+			for _, want := range []string{"NodeClaimRefused: The API server refuses NodeClaims of this pool: ", "FailedScheduling: NodePool/heavy: the API server refused the NodeClaim: "} {
+				if strings.Contains(got, want) != tt.told {
+					t.Errorf("told %q, want %q among it: %v", got, want, tt.told)
+				}
+			}
+			if !tt.told && got != "" {
+				t.Errorf("told %q, want nothing", got)
+			}
+			told.Replacing(plan.Move{Removals: []plan.Removal{{Node: "n"}}}, apply.Launched{Launch: plan.Launch{Pool: heavy}, Claim: &karpv1.NodeClaim{}, Err: tt.err})
+			if got := events.since(); strings.HasPrefix(got, "NodeClaimRefused: ") != tt.told {
+				t.Errorf("replacing: told %q, want it to be told: %v", got, tt.told)
+			}
+		})
+	}
+}
+
+// A pool hears that its minValues keep pods from a launch, and of nothing else that does.
+func TestPoolsHearOfTheirMinValues(t *testing.T) {
+	told, events, _ := teller()
+	told.Explain(&cluster.Snapshot{}, plan.Plan{Unplaced: []plan.Unplaced{{Pods: []cluster.Pod{web}, Reasons: []plan.Reason{
+		{Pool: heavy, Text: "minValues of x is 3, and only one value has room", MinValues: true},
+		{Pool: cluster.PoolID{Kind: "NodePool", Name: "other"}, Text: "cpu limit reached"},
+	}}}})
+	want := "MinValuesNotMet: Nothing is launched for default/web: minValues of x is 3, and only one value has room; " +
+		"lower minValues, allow more values, or set MIN_VALUES_POLICY=BestEffort"
+	if got := events.since(); !strings.Contains(got, want) || strings.Count(got, "MinValuesNotMet") != 1 {
+		t.Errorf("told\n%s\nwant once\n%s", got, want)
+	}
+}
