@@ -307,7 +307,7 @@ func TestNothingGoesOnTheWordOfLateWatches(t *testing.T) {
 		time.Sleep(3 * time.Minute)
 		w.scale("web", 0)
 		w.until(time.Minute, "no pods", func() bool { return w.run(0) })
-		time.Sleep(10 * time.Second) // so that plans see none for as long
+		time.Sleep(45 * time.Second) // so long plans see none, and others are there by then
 		w.deploy("late", 3, protected)
 		w.until(10*time.Minute, "three pods that must not be disturbed", func() bool { return w.run(3) })
 		first := w.allPods()
