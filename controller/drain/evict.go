@@ -120,8 +120,13 @@ func (r *Reconciler) wait(d *departure, p *corev1.Pod, why string) {
 	}
 }
 
-// evict asks the API to evict a pod.
+// evict asks the API to evict a pod, unless that is never allowed.
 func (r *Reconciler) evict(ctx context.Context, node *corev1.Node, p *corev1.Pod) error {
+	if why := r.never(ctx, p); why != "" {
+		r.backOff(p.UID)
+		r.Events.Publish(observe.Event{About: node, Key: "Node/" + node.Name, Warning: true, Reason: "FailedDraining", Message: why})
+		return nil
+	}
 	err := r.Store.SubResource("eviction").Create(ctx, p, &policyv1.Eviction{
 		ObjectMeta:    metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name},
 		DeleteOptions: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &p.UID}},
@@ -144,7 +149,7 @@ func (r *Reconciler) evict(ctx context.Context, node *corev1.Node, p *corev1.Pod
 	case apierrors.IsTooManyRequests(err), code == 500:
 		r.backOff(p.UID)
 		r.Events.Publish(observe.Event{About: node, Key: "Node/" + node.Name, Warning: true, Reason: "FailedDraining",
-			Message: r.refusal(ctx, p, err)})
+			Message: fmt.Sprintf("pod %s/%s may not be evicted now: %v", p.Namespace, p.Name, err)})
 		return nil
 	}
 	return fmt.Errorf("evict pod %s/%s from node %s: %w", p.Namespace, p.Name, node.Name, err)

@@ -2,6 +2,7 @@ package drain
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -66,8 +67,9 @@ func TestARefusedEvictionIsAskedForLessAndLessOften(t *testing.T) {
 }
 
 // The API refuses an eviction in the same words where a PodDisruptionBudget allows none now
-// and where it never does: which one that is, why, and what helps is said of the latter.
-func TestAnEvictionThatIsNeverAllowedIsToldAsThat(t *testing.T) {
+// and where it never does. It is not asked for the latter until that has changed: which
+// budget it is, why, and what helps is said.
+func TestAnEvictionThatIsNeverAllowedIsNotAskedFor(t *testing.T) {
 	for name, tt := range map[string]struct {
 		status policyv1.PodDisruptionBudgetStatus
 		want   string
@@ -83,7 +85,7 @@ func TestAnEvictionThatIsNeverAllowedIsToldAsThat(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inTown(t, func(t *testing.T, w *town) {
-				w.refused(apierrors.NewTooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", 0))
+				asked, allow := w.refused(apierrors.NewTooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", 0))
 				budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}, Spec: policyv1.PodDisruptionBudgetSpec{
 					MaxUnavailable: new(intstr.FromString("10%")), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}}
 				w.create(budget)
@@ -93,9 +95,16 @@ func TestAnEvictionThatIsNeverAllowedIsToldAsThat(t *testing.T) {
 				}
 				w.run("web", leaves, nil, nil)
 				w.leave(time.Hour, "a word on it", func() bool { return w.told.has("FailedDraining") })
-				if !w.told.has(tt.want) {
-					t.Errorf("told %q, want %q", w.told.texts, tt.want)
+				never := strings.Contains(tt.want, "is never evicted")
+				if !w.told.has(tt.want) || never != (*asked == 0) {
+					t.Errorf("asked %d times and told %q, want %q", *asked, w.told.texts, tt.want)
 				}
+				allow()
+				budget.Status = policyv1.PodDisruptionBudgetStatus{ObservedGeneration: 9, ExpectedPods: 20, DesiredHealthy: 18, CurrentHealthy: 20, DisruptionsAllowed: 2}
+				if err := w.hand.Status().Update(t.Context(), budget); err != nil {
+					t.Fatal(err)
+				}
+				w.on(time.Minute, "the pod ending", func() bool { return len(w.pods("web")) == 0 })
 			})
 		})
 	}
