@@ -177,15 +177,28 @@ func (p *promises) places() string {
 	return strings.Join(out, ", ")
 }
 
-// onSilent counts the pods on nodes that are not ready and stay: they need no other place yet.
-func (p *promises) onSilent() (n int) {
+// onHeld counts the pods that need no other place yet: on nodes that are not ready and stay,
+// and on nodes that lost their NodeClaims, whose drains may be held.
+func (p *promises) onHeld() (n int) {
 	for _, pod := range p.pods {
 		node := p.nodes[pod.Spec.NodeName]
-		if node != nil && !translate.IsReady(node) && node.DeletionTimestamp == nil && pod.DeletionTimestamp == nil && isSlot(pod.Pod) {
+		if node == nil || pod.DeletionTimestamp != nil || !isSlot(pod.Pod) {
+			continue
+		}
+		if node.DeletionTimestamp == nil && !translate.IsReady(node) || node.DeletionTimestamp != nil && p.lostItsClaim(node) {
 			n++
 		}
 	}
 	return n
+}
+
+func (p *promises) lostItsClaim(node *corev1.Node) bool {
+	for _, c := range p.claims {
+		if c.Status.ProviderID == node.Spec.ProviderID {
+			return false
+		}
+	}
+	return true
 }
 
 // isRoom is what a NodeClaim's instance has room for.
@@ -215,7 +228,7 @@ func (p *promises) orders(c *karpv1.NodeClaim) {
 // room for them elsewhere.
 func (p *promises) withdraws(c *karpv1.NodeClaim) {
 	least, _ := p.wanted.lately()
-	if room := p.room(p.isRoom) + p.onSilent(); room <= least {
+	if room := p.room(p.isRoom) + p.onHeld(); room <= least {
 		p.breaks("nothing is withdrawn that pods need", "NodeClaim "+c.Name, "nodes there are, or will be, have room for %d pods with it, and there were %d at least in the last %s: %s; %s",
 			room, least, lateWatches, c.Annotations[api.MarkWithdrawn], p.places())
 	}
