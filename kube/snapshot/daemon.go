@@ -37,10 +37,21 @@ func (k *Keeper) daemonPodSeen(pod *corev1.Pod) {
 		entry := k.daemons[key] // without template: seen before its DaemonSet
 		if at := pod.CreationTimestamp.UTC(); !at.Before(entry.podAt) {
 			entry.podAt = at
-			entry.newest, _ = k.describeDaemon(entry.newest, pod)
+			entry.newest, _ = k.describeDaemon(entry.newest, k.asMade(entry.object, pod))
 			k.daemons[key] = entry
 		}
 	}
+}
+
+// asMade is a pod of a DaemonSet with the tolerations that its controller goes by: those
+// of the template, without what admission added to the pod.
+func (k *Keeper) asMade(ds *appsv1.DaemonSet, pod *corev1.Pod) *corev1.Pod {
+	if ds == nil {
+		return pod
+	}
+	out := *pod
+	out.Spec.Tolerations = translate.DaemonPod(ds, nil, nil).Spec.Tolerations
+	return &out
 }
 
 // DaemonSetSeen takes in a DaemonSet. It must not be written any more.

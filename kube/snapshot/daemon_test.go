@@ -55,6 +55,36 @@ func TestWhatAPodOfADaemonAsksFor(t *testing.T) {
 	}
 }
 
+// A DaemonSet makes pods where its template tolerates the taints. What its runtime class
+// lets its pods tolerate counts for nothing, not even once such a pod is there.
+func TestADaemonToleratesWhatItsTemplateDoes(t *testing.T) {
+	k := newKeeper()
+	k.RuntimeClassSeen(&nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "sandbox"},
+		Scheduling: &nodev1.Scheduling{Tolerations: []corev1.Toleration{{Key: "sandbox", Operator: corev1.TolerationOpExists}}}})
+	k.DaemonSetSeen(daemonSet())
+	tolerates := func() bool {
+		for _, x := range k.Snapshot().Daemons[0].Shape.Tolerations {
+			if x.Key == "sandbox" {
+				return true
+			}
+		}
+		return false
+	}
+	if tolerates() {
+		t.Error("before its first pod it tolerates what its runtime class does")
+	}
+	k.PodSeen(pod("agent-1", "300m", "n", func(p *corev1.Pod) {
+		p.OwnerReferences = []metav1.OwnerReference{{Kind: "DaemonSet", Name: "agent"}}
+		p.Spec.Tolerations = []corev1.Toleration{{Key: "sandbox", Operator: corev1.TolerationOpExists}}
+	}), false)
+	if tolerates() {
+		t.Error("after its first pod it tolerates what its runtime class does")
+	}
+	if got := asks(k); got != "cpu=300m pods=1" {
+		t.Errorf("it asks for %s, want what its pod does", got)
+	}
+}
+
 // TestHowManyVolumesANodeTakes: what its drivers say and, until these have
 // registered, what its kind takes.
 func TestHowManyVolumesANodeTakes(t *testing.T) {

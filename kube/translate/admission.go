@@ -13,17 +13,21 @@ import (
 
 // DaemonPod is the pod that a DaemonSet makes, as the API server would admit
 // it: with the tolerations of its controller, with the defaults of the limit
-// ranges of its namespace, and with what its runtime class adds; nil where it
-// has none.
+// ranges of its namespace, and with the overhead and the node selector of its runtime
+// class; nil where it has none. The tolerations of the class are left out: the controller
+// makes pods only where the template tolerates the taints, before admission adds any.
 func DaemonPod(ds *appsv1.DaemonSet, ranges []*corev1.LimitRange, class *nodev1.RuntimeClass) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: ds.Namespace, Labels: ds.Spec.Template.Labels},
 		Spec:       *ds.Spec.Template.Spec.DeepCopy(),
 	}
 	askByDefault(&pod.Spec, ranges)
+	askTogether(pod)
 	tolerateAsDaemon(&pod.Spec)
 	if class != nil {
+		tolerated := pod.Spec.Tolerations
 		run(&pod.Spec, class)
+		pod.Spec.Tolerations = tolerated
 	}
 	return pod
 }

@@ -51,6 +51,20 @@ func TestDaemonPodsAskForWhatAdmissionGivesThem(t *testing.T) {
 	}
 }
 
+// The API server has a pod with limits of its own ask for these; the template says
+// nothing of it, and no pod may be there yet.
+func TestDaemonPodsAskForTheLimitsOfThePod(t *testing.T) {
+	ds := &appsv1.DaemonSet{}
+	ds.Spec.Template.Spec.Containers = []corev1.Container{{Name: "a"}, {Name: "b"}}
+	ds.Spec.Template.Spec.Resources = &corev1.ResourceRequirements{Limits: list("cpu", "1", "memory", "512Mi")}
+	if got, want := shapeOf(ForEveryNode(DaemonPod(ds, nil, nil))).Requests.String(), "cpu=1 memory=512Mi pods=1"; got != want {
+		t.Errorf("requests = %s, want %s", got, want)
+	}
+	if len(ds.Spec.Template.Spec.Resources.Requests) > 0 {
+		t.Error("the DaemonSet itself was changed")
+	}
+}
+
 func TestDaemonPodsTolerateWhatTheirControllerSays(t *testing.T) {
 	ds := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system"}}
 	ds.Spec.Template.Spec.HostNetwork = true
@@ -60,10 +74,13 @@ func TestDaemonPodsTolerateWhatTheirControllerSays(t *testing.T) {
 	for _, tolerated := range shape.Tolerations {
 		words = append(words, tolerated.String())
 	}
-	for _, want := range []string{"node.kubernetes.io/unschedulable:NoSchedule", "node.kubernetes.io/not-ready:NoExecute", "node.kubernetes.io/network-unavailable:NoSchedule", "sandbox:*"} {
+	for _, want := range []string{"node.kubernetes.io/unschedulable:NoSchedule", "node.kubernetes.io/not-ready:NoExecute", "node.kubernetes.io/network-unavailable:NoSchedule"} {
 		if !strings.Contains(strings.Join(words, " "), want) {
 			t.Errorf("tolerations are %v, want %s among them", words, want)
 		}
+	}
+	if strings.Contains(strings.Join(words, " "), "sandbox") {
+		t.Errorf("tolerations are %v: the DaemonSet's controller makes no pod where only the runtime class tolerates", words)
 	}
 	if len(shape.NodeTerms) != 1 || shape.NodeTerms[0].String() != "sandbox in yes" || shape.Namespace != "kube-system" {
 		t.Errorf("shape = %+v, want the nodes of the runtime class", shape)
