@@ -26,11 +26,10 @@ func TestDecisionsOutliveTheirController(t *testing.T) {
 		w.explains(ofPod, "is to run on the machine of claim "+claim.Name)
 		w.explains(ofNode, "was ordered: m5.large in ")
 		w.start(setup{})
-		time.Sleep(time.Minute) // it has made a plan with the pod
 		w.scale("web", 0)
 		w.until(10*time.Minute, "an empty cluster", w.empty)
 		time.Sleep(2 * time.Minute)
-		w.explains(ofNode, "goes: Empty", "was let go: Empty", "was ordered: m5.large in ")
+		w.explains(ofNode, "goes: ", "was let go: ", "was ordered: m5.large in ") // for being empty, or since its pods are not created again
 		w.explains(ofPod, "is to run on the machine of claim "+claim.Name)
 	})
 }
