@@ -53,7 +53,7 @@ func TestAClaimCarriesTheClassItsMachineWasBoughtFrom(t *testing.T) {
 					t.Errorf("before the machine is known the claim carries %q", got)
 				}
 				s.before, s.after, s.marks = nil, nil, map[string]string{api.AnnotationNodeClassHash: "new"}
-				launch(t, store, s, nil, time.Minute)
+				launch(t, store, s, nil, 3*time.Minute)
 				if got, attempt := noted(t, store); got != tt.want || attempt != tt.attempt || len(s.machines) != 1 {
 					t.Errorf("with %d machines the claim carries %q and attempt %d, want %q and %d", len(s.machines), got, attempt, tt.want, tt.attempt)
 				}

@@ -9,6 +9,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/internal/pause"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/translate"
@@ -22,25 +23,39 @@ const (
 
 var tooLate = fmt.Sprintf("no machine could be bought within %v; see condition %s for the cause", launchFor, karpv1.ClaimLaunched)
 
-// settleEvery is how often machines of unknown outcome are looked for.
-const settleEvery = 2 * time.Second
+// How often machines of unknown outcome are looked for: often at first.
+const (
+	settleEvery = 2 * time.Second
+	settleMax   = 8 * time.Second
+)
 
-func (b *batch) inDoubt() bool { return !b.doubtAt.IsZero() }
+func (b *batch) inDoubt() bool { return !b.doubtUntil.IsZero() }
 
-// doubt notes that an attempt was made earlier whose machines are not known.
-func (p *purchase) doubt() {
-	if !p.inDoubt() {
-		p.doubtAt = p.now()
+// doubt notes that machines of the attempt may be there that are not known. A call
+// that was not answered may take effect later, and so long an attempt of another token
+// would launch a second time. One whose token the cloud knows by now does not.
+func (p *purchase) doubt(why error) {
+	until := p.now().Add(settleFor)
+	_, isKnown := errors.AsType[*cloud.TokenMismatchError](why)
+	switch {
+	case isKnown:
+		p.doubtUntil = until
+		return
+	case why != nil:
+		until = until.Add(lateFor)
+	}
+	if until.After(p.doubtUntil) {
+		p.doubtUntil = until
 	}
 }
 
 // settle ends the doubt about attempts of unknown outcome: it looks until a
 // look that succeeded began so late that their machines must have been
-// visible, and hands over what appears. Machines that cannot be written on
+// launched and visible, and hands over what appears. Machines that cannot be written on
 // claims do not keep those whose time has run out. It reports whether claims
 // are left.
 func (p *purchase) settle(ctx context.Context) bool {
-	for again := settleEvery; p.inDoubt(); {
+	for again := settleEvery / 2; p.inDoubt(); {
 		at := p.now()
 		err := p.desk.handOver(ctx, p.batch, nil)
 		switch {
@@ -48,11 +63,11 @@ func (p *purchase) settle(ctx context.Context) bool {
 			again = min(again*2, retryMax)
 		case len(p.claims) == 0:
 			return false
-		case !at.Before(p.doubtAt.Add(settleFor)):
-			p.doubtAt = time.Time{}
+		case !at.Before(p.doubtUntil):
+			p.doubtUntil = time.Time{}
 			return true
 		default:
-			again = settleEvery
+			again = max(min(again*2, settleMax, p.doubtUntil.Sub(at)), time.Millisecond)
 		}
 		if pause.For(ctx, p.cut(again)) != nil {
 			return false

@@ -113,11 +113,11 @@ func TestClaimsWithoutMachineAreGivenUpOnceThatIsCertain(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store, s := tried(t, tt.age), newShop()
 				s.closed = tt.closed
-				launch(t, store, s, nil, settleFor-time.Second)
+				launch(t, store, s, nil, lateFor)
 				if !kept(t, store) {
-					t.Errorf("given up within %v of the attempt", settleFor)
+					t.Errorf("given up within %v of the attempt", lateFor)
 				}
-				launch(t, store, s, nil, settleFor+5*time.Second)
+				launch(t, store, s, nil, lateFor+settleFor+5*time.Second)
 				if kept(t, store) || len(s.requests) > 0 {
 					t.Errorf("still kept, or bought for: %+v", s.requests)
 				}
@@ -184,7 +184,7 @@ func TestALateClaimWhoseMachineCannotBeWrittenGoes(t *testing.T) {
 		if !kept(t, store) {
 			t.Error("given up before its time")
 		}
-		launch(t, store, s, func(string) bool { return true }, 2*time.Minute)
+		launch(t, store, s, func(string) bool { return true }, 3*time.Minute)
 		if kept(t, store) || len(s.machines) != 1 {
 			t.Errorf("claim kept: %v, with %d machines bought; want it to go, and one machine", kept(t, store), len(s.machines))
 		}

@@ -18,11 +18,11 @@ import (
 
 // batch is claims that are bought for with one request.
 type batch struct {
-	attempt  attempt
-	claims   []*karpv1.NodeClaim // those still without a machine, sorted by name
-	request  Request
-	repeated bool      // the attempt may have been made before: look for its machines first
-	doubtAt  time.Time // when an attempt of unknown outcome was made at the latest; zero: there is none
+	attempt    attempt
+	claims     []*karpv1.NodeClaim // those still without a machine, sorted by name
+	request    Request
+	repeated   bool      // the attempt may have been made before: look for its machines first
+	doubtUntil time.Time // when machines of a call of unknown outcome are in lists at the latest; zero: there is none
 }
 
 // obstacle is why no request can be formed for a claim.
@@ -132,7 +132,7 @@ func (l *Launcher) groupOf(c *karpv1.NodeClaim, f *formed) (string, *batch, erro
 	if a, tried := attemptOf(c); tried {
 		// The outcome of the earlier attempt is unknown: it is looked for even
 		// where nothing could be bought now.
-		return a.String(), &batch{attempt: a, request: f.request, repeated: true, doubtAt: l.Now()}, nil
+		return a.String(), &batch{attempt: a, request: f.request, repeated: true, doubtUntil: l.Now().Add(lateFor + settleFor)}, nil
 	}
 	return "new/" + f.key, &batch{request: f.request}, f.err
 }

@@ -17,6 +17,7 @@ import (
 
 const (
 	settleFor  = 15 * time.Second // until then a machine bought may be invisible to List
+	lateFor    = 2 * time.Minute  // until then a call that was not answered may still launch: AWS names no time, see ADR 11
 	retryFirst = time.Second
 	retryMax   = time.Minute
 )
@@ -129,7 +130,7 @@ func (p *purchase) call(ctx context.Context, count int) ([]cloud.Machine, error)
 // conclude acts on the answer to a purchase.
 func (p *purchase) conclude(ctx context.Context, bought []cloud.Machine, err error) (done, progress bool) {
 	if handErr := p.desk.handOver(ctx, p.batch, bought); handErr != nil {
-		p.doubtAt = p.now()
+		p.doubt(err)
 		return false, false
 	}
 	if len(p.claims) == 0 {
@@ -144,17 +145,18 @@ func (p *purchase) conclude(ctx context.Context, bought []cloud.Machine, err err
 	var refused *cloud.RefusedError
 	switch {
 	case err == nil: // as many as one request may bring, or fewer than asked, without a word
+		p.doubtUntil = time.Time{}
 	case errors.As(err, &short):
 		p.outcome.Short(p.claims[0], err)
 		if short.Answered { // to every request of this attempt, and what there is was handed over
-			p.doubtAt = time.Time{}
+			p.doubtUntil = time.Time{}
 		}
 	case errors.As(err, &mismatch):
-		p.doubt()
+		p.doubt(err)
 	case errors.As(err, &refused):
 		p.fail(ctx, err)
 	default: // throttled, or nobody knows: the same again
-		p.doubtAt = p.now()
+		p.doubt(err)
 		p.fail(ctx, err)
 		return false, false
 	}

@@ -101,11 +101,11 @@ func TestAWithdrawnClaimIsNotBoughtFor(t *testing.T) {
 		want      string        // who owns what then
 	}{
 		"one that was never tried is left alone":        {false, func(*shop) {}, time.Minute, "a="},
-		"one that was tried stays while in doubt":       {true, func(*shop) {}, settleFor - time.Second, "a="},
-		"and goes when that is over":                    {true, func(*shop) {}, settleFor + 5*time.Second, ""},
+		"one that was tried stays while in doubt":       {true, func(*shop) {}, lateFor, "a="},
+		"and goes when that is over":                    {true, func(*shop) {}, lateFor + settleFor + 5*time.Second, ""},
 		"one that got its machine keeps it":             {true, func(s *shop) { s.sold("x") }, time.Minute, "a=i-000"},
 		"one whose machine shows late keeps it":         {true, func(s *shop) { s.unseen = 10 * time.Second; s.sold("x") }, time.Minute, "a=i-000"},
-		"one goes although nothing could be bought now": {true, func(s *shop) { s.closed = errors.New("no catalogue") }, time.Minute, ""},
+		"one goes although nothing could be bought now": {true, func(s *shop) { s.closed = errors.New("no catalogue") }, 3 * time.Minute, ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -154,7 +154,7 @@ func TestAClaimIsWithdrawnWhileItIsTriedAgain(t *testing.T) {
 				withdraw(t, store, strings.Fields(tt.withdrawn)...)
 				time.Sleep(10 * time.Second)
 				s.mend()
-				time.Sleep(2 * time.Minute)
+				time.Sleep(3 * time.Minute)
 				stop()
 				if got := owners(t, store); got != tt.want || len(s.machines) != tt.sold {
 					t.Errorf("claims have %q of %d machines, want %q of %d", got, len(s.machines), tt.want, tt.sold)

@@ -55,7 +55,7 @@ func TestOrdersThatNobodyWaitsForAreWithdrawn(t *testing.T) {
 				w.until(15*time.Second, "three orders", func() bool { return len(w.claims()) == 3 })
 				time.Sleep(10 * time.Second)
 				w.scale("web", 0)
-				w.until(40*time.Second, "no orders", func() bool { return len(w.claims()) == 0 })
+				w.until(3*time.Minute, "no orders", func() bool { return len(w.claims()) == 0 })
 				if !w.events.said("Withdrawn: Machine is not needed") {
 					t.Error("no event says that the orders were withdrawn")
 				}
