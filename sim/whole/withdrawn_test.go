@@ -198,7 +198,7 @@ func (w *world) comeAndGo(s setup) {
 	w.scale("web", 3)
 	step(time.Minute, "three orders", func() bool { return len(w.claims()) == 3 })
 	w.scale("web", 0)
-	step(3*time.Minute, "no orders", func() bool { return len(w.claims()) == 0 })
+	step(6*time.Minute, "no orders", func() bool { return len(w.claims()) == 0 })
 	open()
 	began := time.Now()
 	step(2*time.Minute, "a quiet minute", func() bool { return time.Since(began) > time.Minute })
