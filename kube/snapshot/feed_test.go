@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllertest"
 
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
 )
 
 // informers gives an informer of its own for every kind.
@@ -73,6 +74,7 @@ func TestNoShapeOutlivesItsUsers(t *testing.T) {
 		k.DaemonSetSeen(ds)
 		p := pod("agent-1", fmt.Sprintf("%dm", 100+i), "n", func(p *corev1.Pod) {
 			p.OwnerReferences = []metav1.OwnerReference{{Kind: "DaemonSet", Name: "agent"}}
+			p.Spec.Tolerations = translate.DaemonPod(ds, nil, nil).Spec.Tolerations
 		})
 		k.PodSeen(p, false)
 		k.PodSeen(p, false)
