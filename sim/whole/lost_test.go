@@ -44,7 +44,9 @@ func TestAClusterThatLosesAllItsClaimsIsHeld(t *testing.T) {
 	tell(t, fake.Options{Seed: 72}, func(t *testing.T, w *world) {
 		c := w.up(12, nil, plain)
 		before := w.podsAndMachines()
+		c.stop() // so that it sees them go at once
 		lost := w.loses(12)
+		c = w.start(setup{})
 		held := func(phase string) {
 			t.Helper()
 			if now := w.podsAndMachines(); !slices.Equal(now, before) {
