@@ -10,7 +10,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/core/cluster"
@@ -62,6 +64,26 @@ func (w *World) objects() []runtime.Object {
 	return out
 }
 
+// replicaSets are the owners of the world's pods, that want as many as there are. They
+// select nothing.
+func (w *World) replicaSets() (out []runtime.Object) {
+	pods := map[types.NamespacedName]int32{}
+	uids := map[types.NamespacedName]types.UID{}
+	for _, p := range w.Pods {
+		if of := metav1.GetControllerOf(p); of != nil && of.Kind == "ReplicaSet" {
+			key := types.NamespacedName{Namespace: p.Namespace, Name: of.Name}
+			pods[key]++
+			uids[key] = of.UID
+		}
+	}
+	for key, n := range pods {
+		out = append(out, &appsv1.ReplicaSet{
+			ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, UID: uids[key]}, Spec: appsv1.ReplicaSetSpec{Replicas: &n},
+		})
+	}
+	return out
+}
+
 // reader answers as an API server that holds the world's objects.
 type reader struct{ world *World }
 
@@ -78,7 +100,7 @@ func (r reader) List(_ context.Context, list client.ObjectList, _ ...client.List
 		return fmt.Errorf("world %d: %T has no items", r.world.Seed, list)
 	}
 	var out []runtime.Object
-	for _, o := range r.world.objects() {
+	for _, o := range append(r.world.objects(), r.world.replicaSets()...) {
 		if reflect.TypeOf(o).Elem() == items.Type.Elem() {
 			out = append(out, o.DeepCopyObject())
 		}
