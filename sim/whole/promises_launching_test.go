@@ -177,19 +177,29 @@ func (p *promises) places() string {
 	return strings.Join(out, ", ")
 }
 
-// onHeld counts the pods that need no other place yet: on nodes that are not ready and stay,
-// and on nodes that lost their NodeClaims, whose drains may be held.
+// onHeld counts the pods that need no other place yet, as far as the controller knows: on
+// nodes that are not ready and stay, on nodes that lost their NodeClaims, whose drains may be
+// held, and on nodes whose NodeClaims were deleted so lately that it may not know.
 func (p *promises) onHeld() (n int) {
 	for _, pod := range p.pods {
 		node := p.nodes[pod.Spec.NodeName]
 		if node == nil || pod.DeletionTimestamp != nil || !isSlot(pod.Pod) {
 			continue
 		}
-		if node.DeletionTimestamp == nil && !translate.IsReady(node) || node.DeletionTimestamp != nil && p.lostItsClaim(node) {
+		if node.DeletionTimestamp == nil && !translate.IsReady(node) || p.lostItsClaim(node) || p.wentLately(node) {
 			n++
 		}
 	}
 	return n
+}
+
+func (p *promises) wentLately(node *corev1.Node) bool {
+	for _, c := range p.claims {
+		if c.Status.ProviderID == node.Spec.ProviderID && c.DeletionTimestamp != nil && time.Since(c.DeletionTimestamp.Time) < lateWatches {
+			return true
+		}
+	}
+	return false
 }
 
 func (p *promises) lostItsClaim(node *corev1.Node) bool {
