@@ -62,7 +62,11 @@ demo: build ## watch pending pods become machines and go again; ONCE=1 tells the
 	@bin/daemok demo $(if $(ONCE),--once)
 
 .PHONY: test
-test: format lint tidy unit generated lab-test ## all that CI runs; ends with the test runner's summary
+test: format lint tidy build ## all that CI runs; ends with the test runner's summary
+	@echo "test: stories in labs wait most of their time: they run beside the unit tests, which leave them the processors"
+	@$(MAKE) --no-print-directory lab-test > bin/lab-test.log 2>&1 & lab=$$!; red=0; \
+	  nice -n 19 $(MAKE) --no-print-directory unit generated || red=1; \
+	  wait $$lab || red=1; cat bin/lab-test.log; exit $$red
 
 ##@ The checks of `make test`, one by one
 
