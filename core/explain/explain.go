@@ -184,12 +184,12 @@ func (w *World) noChange(p *Pods) string {
 		return text + ": looked at again when it is launched"
 	}
 	if d := w.daemonInTheWay(p); d != "" {
-		return "every new machine brings a pod of daemon set " + d + ", which it must not be beside"
+		return "every new machine brings a pod of DaemonSet " + d + ", which it must not be beside"
 	}
 	return "no place keeps the rules of all pods in this plan; the next plan tries again"
 }
 
-// daemonInTheWay names a daemon set whose pods are where these pods must not be.
+// daemonInTheWay names a DaemonSet whose pods are where these pods must not be.
 func (w *World) daemonInTheWay(p *Pods) string {
 	host := w.Board.NewHost()
 	for i := range w.Snapshot.Daemons {

@@ -85,8 +85,8 @@ func (w *World) missing(dim int, need, free int64) fit.Change {
 	return fit.Missing(w.Resources[dim], need, free)
 }
 
-// portUser finds the pod that has a host port on a node; empty for a daemon
-// pod that is yet to come.
+// portUser finds the pod that has a host port on a node, or the DaemonSet whose pod is yet
+// to come.
 func (w *World) portUser(p cluster.Port, n *cluster.Node) string {
 	for i := range n.Pods {
 		if slices.ContainsFunc(n.Pods[i].Shape.Ports, p.Conflicts) {
@@ -98,7 +98,7 @@ func (w *World) portUser(p cluster.Port, n *cluster.Node) string {
 			return x.Namespace + "/" + x.Name
 		}
 	}
-	return "a daemon pod to come"
+	return "a pod to come of " + fit.PortDaemon(p, n, w.Snapshot.Daemons)
 }
 
 func by(who string) string {

@@ -35,11 +35,11 @@ func assumed(r constraint.Requirement) bool {
 // may buy. A kind to which other daemon pods come by one offer than by another,
 // as those bound to a zone do, is parted: each option is of a kind to whose
 // machines the same ones come. Such a pool has a shelf of its own.
-func (p *Pool) settleDaemons(daemons []cluster.Daemon) {
+func (p *Pool) settleDaemons() {
 	var byOffer []*cluster.Shape
 	loads := make([]overhead, len(p.kinds))
-	for i := range daemons {
-		s := daemons[i].Shape
+	for i := range p.daemons {
+		s := p.daemons[i].Shape
 		if !untolerated(p.Taints, s.Tolerations).OK() {
 			continue
 		}
@@ -65,6 +65,27 @@ func (p *Pool) settleDaemons(daemons []cluster.Daemon) {
 		cramped := !p.Floor.Room.Keeps(&p.kinds[k], free.Memory)
 		p.Kinds = append(p.Kinds, Space{free, l.amounts, l.ports, l.pods, cramped, of[k]})
 	}
+}
+
+// portDaemon names the first DaemonSet whose pods take a host port on machines of the
+// kind.
+func (p *Pool) portDaemon(port cluster.Port, kind int) string {
+	return firstOn(port, p.daemons, func(s *cluster.Shape) bool { return slices.Contains(p.Kinds[kind].Pods, s) })
+}
+
+// PortDaemon names the first DaemonSet whose pod, yet to come, takes a host port on the
+// node; empty if there is none.
+func PortDaemon(port cluster.Port, n *cluster.Node, daemons []cluster.Daemon) string {
+	return firstOn(port, daemons, func(s *cluster.Shape) bool { return daemonOnNode(s, n) })
+}
+
+func firstOn(port cluster.Port, daemons []cluster.Daemon, comes func(*cluster.Shape) bool) string {
+	for i := range daemons {
+		if d := &daemons[i]; slices.ContainsFunc(d.Shape.Ports, port.Conflicts) && comes(d.Shape) {
+			return "DaemonSet " + d.Namespace + "/" + d.Name
+		}
+	}
+	return ""
 }
 
 // part makes a kind for every lot of daemon pods that comes by some offers of

@@ -177,8 +177,10 @@ func (p *Pool) needs(s *cluster.Shape) []Hurdle {
 	out = append(out, p.daemonHurdle())
 	out = append(out, p.volumeHurdles(s)...)
 	for _, port := range s.Ports {
-		text := "host port " + portName(port) + " is taken by daemon pods"
-		out = append(out, Hurdle{Rule: NoType, Key: portName(port), Text: plain(text), Word: "host port " + portName(port) + " free",
+		text := func(option int, _ []*Hurdle) string {
+			return "host port " + portName(port) + " is taken by pods of " + p.portDaemon(port, p.Options[option].Kind)
+		}
+		out = append(out, Hurdle{Rule: NoType, Key: portName(port), Text: text, Word: "host port " + portName(port) + " free",
 			Cleared: p.where(func(k int) bool { return !slices.ContainsFunc(p.Kinds[k].Ports, port.Conflicts) })})
 	}
 	if p.onSale == nil {

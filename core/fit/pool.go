@@ -33,6 +33,7 @@ type Pool struct {
 	free     map[string][]int64         // by resource and kind, see freeOf
 	calm     bitset.Set                 // options that daemon pods leave something of; nil: not asked for yet
 	onSale   bitset.Set                 // what Available returns; likewise
+	daemons  []cluster.Daemon           // that there are, for the names of those in the way
 }
 
 // Option is one offer that the pool may buy, by the position of its kind among
@@ -72,7 +73,7 @@ func ForPools(pools []cluster.Pool, daemons []cluster.Daemon) []*Pool {
 }
 
 func forPool(p *cluster.Pool, from *shelf, daemons []cluster.Daemon) *Pool {
-	out := &Pool{Pool: p, shelf: from}
+	out := &Pool{Pool: p, shelf: from, daemons: daemons}
 	out.keepAnswers()
 	out.rules = out.ownRules()
 	may := from.within(out.rules, p.Floor.Size)
@@ -82,7 +83,7 @@ func forPool(p *cluster.Pool, from *shelf, daemons []cluster.Daemon) *Pool {
 	}
 	out.every = bitset.Full(len(out.Options))
 	out.keepSpecial()
-	out.settleDaemons(daemons)
+	out.settleDaemons()
 	return out
 }
 
