@@ -31,7 +31,9 @@ func (a *applier) admit(pod *corev1.Pod) error {
 	if name := pod.Spec.RuntimeClassName; name != nil && !a.HasRuntimeClass(*name) {
 		return fmt.Errorf("spec.runtimeClassName: there is no RuntimeClass %q%s", *name, a.hint("it"))
 	}
-	a.Admit(pod)
+	if err := a.Admit(pod); err != nil {
+		return err
+	}
 	if pod.CreationTimestamp.IsZero() {
 		pod.CreationTimestamp.Time = a.Now
 	}

@@ -34,11 +34,11 @@ func (k *Keeper) Beside(pod *corev1.Pod, chosen func(*cluster.Pod) bool) (cluste
 }
 
 // Admit fills in what an API server adds to a pod that is created, as far as
-// objects say it that the keeper has seen.
-func (k *Keeper) Admit(pod *corev1.Pod) {
+// objects say it that the keeper has seen, or says why that would refuse it.
+func (k *Keeper) Admit(pod *corev1.Pod) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	translate.Admit(pod, k.limitsOf(pod.Namespace), k.runtimeOf(&pod.Spec))
+	return translate.Admit(pod, k.limitsOf(pod.Namespace), k.runtimeOf(&pod.Spec))
 }
 
 // HasRuntimeClass reports whether a runtime class has been seen.

@@ -14,9 +14,10 @@ import (
 
 type daemonEntry struct {
 	object   *appsv1.DaemonSet // nil while only pods of it were seen
-	template *subject          // the pod that the DaemonSet would make
+	template *subject          // the pod that the DaemonSet would make; nil: none is admitted, or the DaemonSet was not seen
 	newest   *subject          // of the newest pod; nil before there is one
 	podAt    time.Time
+	early    *corev1.Pod // that one, while the DaemonSet was not seen
 }
 
 func (d *daemonEntry) shape() *cluster.Shape {
@@ -37,47 +38,46 @@ func (k *Keeper) daemonPodSeen(pod *corev1.Pod) {
 		entry := k.daemons[key] // without template: seen before its DaemonSet
 		if at := pod.CreationTimestamp.UTC(); !at.Before(entry.podAt) {
 			entry.podAt = at
-			entry.newest, _ = k.describeDaemon(entry.newest, k.asMade(entry.object, pod))
+			k.newestIs(&entry, pod)
 			k.daemons[key] = entry
 		}
 	}
 }
 
-// asMade is a pod of a DaemonSet with the tolerations that its controller goes by: those
-// of the template, without what admission added to the pod.
-func (k *Keeper) asMade(ds *appsv1.DaemonSet, pod *corev1.Pod) *corev1.Pod {
-	if ds == nil {
-		return pod
+// newestIs takes in the newest pod of a DaemonSet, with the tolerations that its controller
+// goes by: those of the template, without what admission added to the pod. Until the
+// DaemonSet is seen these are not known.
+func (k *Keeper) newestIs(entry *daemonEntry, pod *corev1.Pod) {
+	entry.early = nil
+	if entry.object == nil {
+		entry.early = pod
+	} else {
+		made := *pod
+		made.Spec.Tolerations = translate.DaemonPod(entry.object, nil, nil).Spec.Tolerations
+		pod = &made
 	}
-	out := *pod
-	out.Spec.Tolerations = translate.DaemonPod(ds, nil, nil).Spec.Tolerations
-	return &out
+	entry.newest, _ = k.describeDaemon(entry.newest, pod)
 }
 
 // DaemonSetSeen takes in a DaemonSet. It must not be written any more.
 func (k *Keeper) DaemonSetSeen(ds *appsv1.DaemonSet) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.daemonSetSaid(ds)
-	k.bump()
-}
-
-// daemonSetSaid reports whether the DaemonSet would make other pods than it
-// did.
-func (k *Keeper) daemonSetSaid(ds *appsv1.DaemonSet) bool {
 	key := types.NamespacedName{Namespace: ds.Namespace, Name: ds.Name}
 	entry := k.daemons[key]
-	pod := translate.DaemonPod(ds, k.limitsOf(ds.Namespace), k.runtimeOf(&ds.Spec.Template.Spec))
 	before := entry.template
 	entry.object = ds
-	template, changed := k.describeDaemon(before, pod)
+	template, changed := k.describeDaemon(before, translate.DaemonPod(ds, k.limitsOf(ds.Namespace), k.runtimeOf(&ds.Spec.Template.Spec)))
 	entry.template = template
+	if entry.early != nil {
+		k.newestIs(&entry, entry.early)
+	}
 	if before != nil && changed && entry.newest != nil {
 		k.forget(entry.newest) // pods of the older template say nothing any more
 		entry.newest, entry.podAt = nil, time.Time{}
 	}
 	k.daemons[key] = entry
-	return changed
+	k.bump()
 }
 
 // DaemonSetGone takes in that a DaemonSet was deleted.

@@ -56,13 +56,15 @@ func TestWhatAPodOfADaemonAsksFor(t *testing.T) {
 }
 
 // A DaemonSet makes pods where its template tolerates the taints. What its runtime class
-// lets its pods tolerate counts for nothing, not even once such a pod is there.
+// lets its pods tolerate counts for nothing, not even once such a pod is there, whichever
+// of both is heard of first.
 func TestADaemonToleratesWhatItsTemplateDoes(t *testing.T) {
-	k := newKeeper()
-	k.RuntimeClassSeen(&nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "sandbox"},
-		Scheduling: &nodev1.Scheduling{Tolerations: []corev1.Toleration{{Key: "sandbox", Operator: corev1.TolerationOpExists}}}})
-	k.DaemonSetSeen(daemonSet())
-	tolerates := func() bool {
+	sandbox := []corev1.Toleration{{Key: "sandbox", Operator: corev1.TolerationOpExists}}
+	member := pod("agent-1", "300m", "n", func(p *corev1.Pod) {
+		p.OwnerReferences = []metav1.OwnerReference{{Kind: "DaemonSet", Name: "agent"}}
+		p.Spec.Tolerations = sandbox
+	})
+	tolerates := func(k *Keeper) bool {
 		for _, x := range k.Snapshot().Daemons[0].Shape.Tolerations {
 			if x.Key == "sandbox" {
 				return true
@@ -70,18 +72,51 @@ func TestADaemonToleratesWhatItsTemplateDoes(t *testing.T) {
 		}
 		return false
 	}
-	if tolerates() {
-		t.Error("before its first pod it tolerates what its runtime class does")
+	for name, podFirst := range map[string]bool{"its pod first": true, "the DaemonSet first": false} {
+		t.Run(name, func(t *testing.T) {
+			k := newKeeper()
+			k.RuntimeClassSeen(&nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "sandbox"}, Scheduling: &nodev1.Scheduling{Tolerations: sandbox}})
+			if podFirst {
+				k.PodSeen(member, true)
+			}
+			k.DaemonSetSeen(daemonSet())
+			if tolerates(k) {
+				t.Error("it tolerates what its runtime class does")
+			}
+			if !podFirst {
+				k.PodSeen(member, false)
+			}
+			if tolerates(k) {
+				t.Error("after its first pod it tolerates what its runtime class does")
+			}
+			if got := asks(k); got != "cpu=300m pods=1" {
+				t.Errorf("it asks for %s, want what its pod does", got)
+			}
+		})
 	}
-	k.PodSeen(pod("agent-1", "300m", "n", func(p *corev1.Pod) {
-		p.OwnerReferences = []metav1.OwnerReference{{Kind: "DaemonSet", Name: "agent"}}
-		p.Spec.Tolerations = []corev1.Toleration{{Key: "sandbox", Operator: corev1.TolerationOpExists}}
-	}), false)
-	if tolerates() {
-		t.Error("after its first pod it tolerates what its runtime class does")
+}
+
+// The API server refuses pods whose node selector contradicts that of their runtime class:
+// there are none, and no room is kept for them.
+func TestADaemonWhosePodsAreRefusedTakesNothing(t *testing.T) {
+	k := newKeeper()
+	ds := daemonSet()
+	ds.Spec.Template.Spec.NodeSelector = map[string]string{"isolation": "none"}
+	class := func(isolation string) *nodev1.RuntimeClass {
+		return &nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "sandbox"}, Scheduling: &nodev1.Scheduling{NodeSelector: map[string]string{"isolation": isolation}}}
 	}
-	if got := asks(k); got != "cpu=300m pods=1" {
-		t.Errorf("it asks for %s, want what its pod does", got)
+	daemons := func() int { return len(k.Snapshot().Daemons) }
+	k.DaemonSetSeen(ds)
+	if got := daemons(); got != 1 {
+		t.Errorf("%d DaemonSets count while no runtime class contradicts, want 1", got)
+	}
+	k.RuntimeClassSeen(class("vm"))
+	if got := daemons(); got != 0 {
+		t.Errorf("%d DaemonSets count whose pods are refused, want none", got)
+	}
+	k.RuntimeClassSeen(class("none"))
+	if got := daemons(); got != 1 {
+		t.Errorf("%d DaemonSets count once their pods are admitted, want 1", got)
 	}
 }
 

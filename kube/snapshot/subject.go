@@ -131,8 +131,12 @@ func (k *Keeper) describePod(s *subject, pod *corev1.Pod) *subject {
 }
 
 // describeDaemon makes a subject say what the pods of a DaemonSet say, and
-// reports whether anything changed.
+// reports whether anything changed. No pod has no subject.
 func (k *Keeper) describeDaemon(s *subject, pod *corev1.Pod) (*subject, bool) {
+	if pod == nil {
+		k.forget(s)
+		return nil, s != nil
+	}
 	return k.become(s, subject{namespace: pod.Namespace, labels: pod.Labels}, translate.ForEveryNode(pod))
 }
 

@@ -1,6 +1,7 @@
 package translate
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -15,7 +16,8 @@ import (
 // it: with the tolerations of its controller, with the defaults of the limit
 // ranges of its namespace, and with the overhead and the node selector of its runtime
 // class; nil where it has none. The tolerations of the class are left out: the controller
-// makes pods only where the template tolerates the taints, before admission adds any.
+// makes pods only where the template tolerates the taints, before admission adds any. It
+// is nil where the API server would refuse the pod.
 func DaemonPod(ds *appsv1.DaemonSet, ranges []*corev1.LimitRange, class *nodev1.RuntimeClass) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: ds.Namespace, Labels: ds.Spec.Template.Labels},
@@ -26,7 +28,9 @@ func DaemonPod(ds *appsv1.DaemonSet, ranges []*corev1.LimitRange, class *nodev1.
 	tolerateAsDaemon(&pod.Spec)
 	if class != nil {
 		tolerated := pod.Spec.Tolerations
-		run(&pod.Spec, class)
+		if err := run(&pod.Spec, class); err != nil {
+			return nil
+		}
 		pod.Spec.Tolerations = tolerated
 	}
 	return pod
@@ -34,8 +38,9 @@ func DaemonPod(ds *appsv1.DaemonSet, ranges []*corev1.LimitRange, class *nodev1.
 
 // Admit fills in what an API server adds to a pod that is created: what it
 // asks for by the limit ranges of its namespace, the tolerations that every pod
-// gets, and what its runtime class adds; nil where it has none.
-func Admit(pod *corev1.Pod, ranges []*corev1.LimitRange, class *nodev1.RuntimeClass) {
+// gets, and what its runtime class adds; nil where it has none. A pod that contradicts
+// that class is refused.
+func Admit(pod *corev1.Pod, ranges []*corev1.LimitRange, class *nodev1.RuntimeClass) error {
 	askByDefault(&pod.Spec, ranges)
 	askTogether(pod)
 	for _, key := range everyPodTolerates {
@@ -47,9 +52,10 @@ func Admit(pod *corev1.Pod, ranges []*corev1.LimitRange, class *nodev1.RuntimeCl
 			})
 		}
 	}
-	if class != nil {
-		run(&pod.Spec, class)
+	if class == nil {
+		return nil
 	}
+	return run(&pod.Spec, class)
 }
 
 // everyPodTolerates are the taints that a pod stands for a while without
@@ -131,18 +137,28 @@ func tolerateAsDaemon(spec *corev1.PodSpec) {
 	}
 }
 
-// run adds the overhead of a runtime class, and where it runs.
-func run(spec *corev1.PodSpec, class *nodev1.RuntimeClass) {
+// run adds the overhead of a runtime class, and where it runs. A pod that selects other
+// nodes is refused, as the API server does.
+func run(spec *corev1.PodSpec, class *nodev1.RuntimeClass) error {
 	if class.Overhead != nil {
 		spec.Overhead = class.Overhead.PodFixed
 	}
 	if class.Scheduling == nil {
-		return
+		return nil
 	}
-	if len(class.Scheduling.NodeSelector) > 0 {
-		merged := maps.Clone(class.Scheduling.NodeSelector)
-		maps.Copy(merged, spec.NodeSelector)
-		spec.NodeSelector = merged
+	merged := maps.Clone(spec.NodeSelector)
+	for _, key := range slices.Sorted(maps.Keys(class.Scheduling.NodeSelector)) {
+		value := class.Scheduling.NodeSelector[key]
+		if own, set := merged[key]; set && own != value {
+			return fmt.Errorf("spec.nodeSelector: %s=%s contradicts scheduling.nodeSelector of RuntimeClass %q, which is %s=%s: select what the class does, or leave it out",
+				key, own, class.Name, key, value)
+		}
+		if merged == nil {
+			merged = map[string]string{}
+		}
+		merged[key] = value
 	}
+	spec.NodeSelector = merged
 	spec.Tolerations = append(spec.Tolerations, class.Scheduling.Tolerations...)
+	return nil
 }
