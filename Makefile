@@ -62,10 +62,12 @@ demo: build ## watch pending pods become machines and go again; ONCE=1 tells the
 	@bin/daemok demo $(if $(ONCE),--once)
 
 .PHONY: test
-test: format lint tidy build ## all that CI runs; ends with the test runner's summary
-	@echo "test: stories in labs wait most of their time: they run beside the unit tests, which leave them the processors"
-	@$(MAKE) --no-print-directory lab-test > bin/lab-test.log 2>&1 & lab=$$!; red=0; \
-	  nice -n 19 $(MAKE) --no-print-directory unit generated || red=1; \
+test: format lint tidy generated build ## all that CI runs; ends with the test runner's summary
+	@echo "test: unit tests with and without the race detector, and stories in labs, which wait most of their time, side by side"
+	@nice -n 19 $(MAKE) --no-print-directory plain > bin/plain.log 2>&1 & plain=$$!; \
+	  $(MAKE) --no-print-directory lab-test > bin/lab-test.log 2>&1 & lab=$$!; red=0; \
+	  nice -n 10 $(MAKE) --no-print-directory raced || red=1; \
+	  wait $$plain || red=1; cat bin/plain.log; \
 	  wait $$lab || red=1; cat bin/lab-test.log; exit $$red
 
 ##@ The checks of `make test`, one by one
@@ -96,11 +98,17 @@ tidy: ## rules of the repository: import directions, purity of core, documents
 	@$(STATIC) go test -vet=off ./internal/tidy/...
 
 .PHONY: unit
-unit: ## unit tests and stories of the main module, with the race detector where goroutines are
+unit: raced plain ## unit tests and stories of the main module
+
+.PHONY: raced
+raced: ## those with goroutines, with the race detector
 	@echo "test: unit tests (main module, -race)"
 	@go test -race -cpu 1 -vet=off $(SHUFFLE) -timeout 20m $(RACED)
 	@go test -race -vet=off $(SHUFFLE) ./core/parallel
 	@go test -race -vet=off $(SHUFFLE) -run 'TestStories|TestTheNumberOfProcessorsChangesNothing' ./core/decide
+
+.PHONY: plain
+plain: ## the whole controllers, the core and tables, without the race detector
 	@echo "test: stories, the core and tables (main module)"
 	@$(STATIC) go test -vet=off $(SHUFFLE) -timeout 20m ./sim/whole $(foreach folder,$(filter-out internal/tidy,$(QUICKER)),./$(folder)/...) ./sim
 
@@ -115,7 +123,7 @@ generated: ## fail if `make generate` changes a generated file
 .PHONY: lab-test
 lab-test: build ## tests of the lab module and the stories in labs
 	@echo "test: lab module and lab stories"
-	@cd lab && DAEMOK_BIN=$(CURDIR)/bin DAEMOK_SUM="$$(sha256sum ../bin/daemok*)" $(STATIC) go test -p 1 -vet=off $(SHUFFLE) -parallel 3 -timeout 45m ./...
+	@cd lab && DAEMOK_BIN=$(CURDIR)/bin DAEMOK_SUM="$$(sha256sum ../bin/daemok*)" $(STATIC) go test -vet=off $(SHUFFLE) -parallel 4 -timeout 45m ./stories ./oracle ./...
 
 ##@ Longer checks
 
