@@ -12,6 +12,7 @@ import (
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/core/share"
 )
 
 // BenchmarkDecide makes the plan for pods of 40 sizes that nothing has room for, with the
@@ -44,6 +45,52 @@ func BenchmarkDecideOfManyPools(b *testing.B) {
 	}
 	s.Sort()
 	benchmarkDecide(b, s)
+}
+
+// BenchmarkDecideBesideOneTenant makes the plans for 3,000 pods of one namespace, no two of one shape,
+// with anti-affinity and spread, that wait beside three pods of another namespace. first-cpu-ms is what
+// the first plan takes, which has to have these three; plans is how many there are in all.
+func BenchmarkDecideBesideOneTenant(b *testing.B) {
+	prices := clock.NewVirtual(time.Date(2026, time.November, 22, 0, 0, 0, 0, time.UTC))
+	s := waiting(b, fake.New(fake.Options{Clock: prices, Seed: 1, Types: fake.AllTypes("us-east-1")}), 3)
+	for i := range 3000 {
+		app := cluster.Selector{Requirements: constraint.Requirements{{Key: "app", Set: constraint.Values(fmt.Sprint(i % 300))}}}
+		s.Waiting = append(s.Waiting, cluster.Pod{Namespace: "large", Name: fmt.Sprintf("pod-%04d", i), UID: fmt.Sprintf("large-%04d", i), Returns: true, Shape: &cluster.Shape{
+			Namespace: "large", Labels: labels("app", fmt.Sprint(i%300)),
+			Requests:   quantity.Resources{CPU: quantity.MilliCPU(100 + i), Memory: quantity.Bytes(128+i) << 20, Pods: 1},
+			Spread:     []cluster.Spread{{Key: cluster.LabelZone, MaxSkew: 1, Selector: app}},
+			Neighbours: []cluster.Neighbours{{Apart: true, Key: cluster.LabelHostname, Selector: app, Namespaces: []string{"large"}}}}})
+	}
+	for i := range 3 {
+		s.Waiting[i].UID = fmt.Sprint("small-", i)
+	}
+	s.Sort()
+	before, plans := busy(b), 0
+	var first time.Duration
+	for b.Loop() {
+		done, began := map[string]bool{}, busy(b)
+		for rest := 1; rest > 0; plans++ {
+			part := share.Next(s, done, share.Effort)
+			effort := decide.Usual(part.Snapshot)
+			effort.Retire, effort.Part = 0, part.Rest > 0
+			if p := decide.Decide(part.Snapshot, decide.Policy{}, effort); len(p.Launches) == 0 {
+				b.Fatal("a plan launches nothing")
+			}
+			if len(done) == 0 {
+				first += busy(b) - began
+			}
+			for i := range part.Snapshot.Waiting {
+				done[part.Snapshot.Waiting[i].UID] = false
+			}
+			if _, ok := done["small-0"]; !ok {
+				b.Fatal("the first plan leaves the other namespace out")
+			}
+			rest = part.Rest
+		}
+	}
+	b.ReportMetric(float64((busy(b)-before).Milliseconds())/float64(b.N), "cpu-ms/op")
+	b.ReportMetric(float64(first.Milliseconds())/float64(b.N), "first-cpu-ms")
+	b.ReportMetric(float64(plans)/float64(b.N), "plans")
 }
 
 func benchmarkDecide(b *testing.B, s *cluster.Snapshot) {
