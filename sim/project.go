@@ -91,7 +91,7 @@ func seat(s *cluster.Snapshot, p cluster.Pod, target string, roomy bool) bool {
 	p.Returns = true
 	for i := range s.Nodes {
 		if n := &s.Nodes[i]; n.Name == target && !n.Deleting && (!roomy || p.Shape.Requests.FitsIn(fit.Free(n, s.Daemons))) {
-			p.Node = n.Name
+			p = p.MovedTo(n.Name)
 			n.Pods = append(slices.Clip(n.Pods), p)
 			n.BoughtFor = append(n.BoughtFor, p)
 			return true

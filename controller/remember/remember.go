@@ -1,5 +1,5 @@
 // Package remember keeps what the controller has seen and no object tells of, such
-// as which pods were moved lately, how long they take to start, which nodes went,
+// as which pods were moved lately, how long they take to start, what they asked for when they were made, which nodes went,
 // how often spot machines were taken away, how much memory machines have and which offerings could not be had, in a ConfigMap, so that whoever leads next
 // knows it.
 //

@@ -185,7 +185,7 @@ type Limits struct {
 // Pod is one pod. Node is empty while it waits.
 type Pod struct {
 	Namespace, Name, UID string
-	Shape                *Shape
+	Shape                *Shape // of one on a node: that of the pod that comes in its place
 	Owner                string // "Deployment/web": for reports only
 	CreatedAt            time.Time
 	StartedAt            time.Time // zero: its node has not taken it in yet
@@ -212,6 +212,24 @@ type Pod struct {
 	Guards               string        // names of the PodDisruptionBudgets of its namespace that select it, sorted, with commas between
 	Kept                 bool          // by those: as they are written, no eviction of it is ever allowed; see Snapshot.Keep
 	Uprooted             bool          // what protects it, if anything, keeps it no longer: its machine is about to be taken away; see Node.Uproots
+
+	// Holds is what it takes of its node, where its shape asks for more: it asked for that when it was made, or pods of
+	// its owner do that are made now. Nil: what its shape asks for.
+	Holds *quantity.Resources
+}
+
+// Takes is what the pod takes of the node that it is on.
+func (p *Pod) Takes() quantity.Resources {
+	if p.Holds != nil {
+		return *p.Holds
+	}
+	return p.Shape.Requests
+}
+
+// MovedTo is the pod that comes in its place on another node; empty: on none yet.
+func (p Pod) MovedTo(node string) Pod {
+	p.Node, p.Holds = node, nil
+	return p
 }
 
 // Evictable reports whether a drain would evict the pod: not one that is

@@ -89,7 +89,7 @@ func (e *exchange) on(claim string) (handedOn []string) {
 	n, list := e.nodes[claim], e.orders[claim]
 	others, free := othersOn(n, list), n.Allocatable
 	for i := range n.Pods {
-		free = free.Sub(n.Pods[i].Shape.Requests)
+		free = free.Sub(n.Pods[i].Takes())
 	}
 	for at, uid := range list {
 		shape := e.waiting[uid]

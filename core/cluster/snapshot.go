@@ -82,8 +82,7 @@ func (s *Snapshot) Without(nodes ...string) *Snapshot {
 		}
 		for _, p := range n.Pods {
 			if p.Returns {
-				p.Node = ""
-				out.Waiting = append(out.Waiting, p)
+				out.Waiting = append(out.Waiting, p.MovedTo(""))
 			}
 		}
 	}

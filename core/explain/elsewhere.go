@@ -51,12 +51,22 @@ func NewElsewhere(s *cluster.Snapshot) *Elsewhere {
 		n := &s.Nodes[i]
 		e.free[i] = e.dims.Vector(n.Allocatable, n.Attachable)
 		for j := range n.Pods {
-			for d, need := range e.need(n.Pods[j].Shape) {
-				e.free[i][d] -= need
+			for d, takes := range e.takes(&n.Pods[j]) {
+				e.free[i][d] -= takes
 			}
 		}
 	}
 	return e
+}
+
+// takes is what a pod has of its node.
+func (e *Elsewhere) takes(p *cluster.Pod) []int64 {
+	if p.Holds == nil {
+		return e.need(p.Shape)
+	}
+	now := *p.Shape
+	now.Requests = *p.Holds
+	return e.dims.Need(&now)
 }
 
 func (e *Elsewhere) need(s *cluster.Shape) []int64 {

@@ -87,9 +87,9 @@ func Ephemeral(t constraint.Taint) bool {
 func Free(n *cluster.Node, daemons []cluster.Daemon) quantity.Resources {
 	var bound, present, expected quantity.Resources
 	for i := range n.Pods {
-		bound = bound.Add(n.Pods[i].Shape.Requests)
+		bound = bound.Add(n.Pods[i].Takes())
 		if n.Pods[i].Daemon {
-			present = present.Add(n.Pods[i].Shape.Requests)
+			present = present.Add(n.Pods[i].Takes())
 		}
 	}
 	for i := range daemons {

@@ -119,9 +119,7 @@ func withTaken(s *cluster.Snapshot, taken Taken) (*cluster.Snapshot, []plan.Plac
 			onMachines = append(onMachines, p)
 			continue
 		}
-		pod := p.Pod
-		pod.Node = p.Target
-		onNode[p.Target] = append(onNode[p.Target], pod)
+		onNode[p.Target] = append(onNode[p.Target], p.Pod.MovedTo(p.Target))
 	}
 	if len(onNode) > 0 {
 		out.Nodes = slices.Clone(s.Nodes)

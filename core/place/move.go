@@ -55,8 +55,7 @@ func (g *Ground) Take(leave []int, a Result) {
 			continue
 		}
 		at, _ := slices.BinarySearchFunc(s.Nodes, p.Target, func(n cluster.Node, name string) int { return cmp.Compare(n.Name, name) })
-		p.Pod.Node = p.Target
-		s.Nodes[at].Pods = append(slices.Clip(s.Nodes[at].Pods), p.Pod)
+		s.Nodes[at].Pods = append(slices.Clip(s.Nodes[at].Pods), p.Pod.MovedTo(p.Target))
 	}
 	s.Machines, g.launches = append(s.Machines, m.machines...), append(g.launches, a.Launches...)
 	g.moves = append(g.moves, m)

@@ -78,8 +78,8 @@ func (r *Removal) pods(n *cluster.Node) (out []cluster.Pod) {
 		if !r.Pods[n.Pods[i].UID] {
 			continue
 		}
-		p := n.Pods[i]
-		p.Node, p.Returns = "", true
+		p := n.Pods[i].MovedTo("")
+		p.Returns = true
 		out = append(out, p)
 	}
 	return out
@@ -118,7 +118,6 @@ func sitsOn(s *cluster.Snapshot, p cluster.Pod, target string) bool {
 		return false
 	}
 	n := &s.Nodes[at]
-	p.Node = n.Name
-	n.Pods = append(slices.Clip(n.Pods), p)
+	n.Pods = append(slices.Clip(n.Pods), p.MovedTo(n.Name))
 	return true
 }

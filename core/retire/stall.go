@@ -115,7 +115,7 @@ func (x *Search) exodus(c *candidate, pods []cluster.Pod, most int64, a *place.R
 		used := pods[0].Shape.Requests
 		for j := range n.Pods {
 			o := &n.Pods[j]
-			used = used.Add(o.Shape.Requests)
+			used = used.Add(o.Takes())
 			if o.Namespace == pods[0].Namespace && !o.Ending && chosen.Matches(o.Shape.Labels) {
 				count++
 			}

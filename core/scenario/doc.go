@@ -74,6 +74,7 @@
 //	  pod default/web-0 shape=web returns guards=web
 //	pod default/web-1 shape=web last-of=web the only ready pod of a Service, which is to wait for another
 //	pod default/web-2 shape=web starts-for=45s   how long its like usually take from having a node to being ready
+//	pod default/web-2 shape=web holds="cpu=250m" what it takes of its node, where the next in its place asks for more
 //	node ip-10-0-0-2 deleting ends=2026-...   when the cloud takes its machine away
 //	pod default/web-3 shape=web grace=30s   that it is given to end in
 //	guard default/web allows=1              a PodDisruptionBudget; never, unready-too

@@ -232,10 +232,27 @@ func (p *parser) readPodField(pod *cluster.Pod, key, value string) (err error) {
 		pod.Uprooted = true
 	case "last-of":
 		pod.LastOf = value
+	case "holds":
+		pod.Holds, err = readHeld(value)
 	default:
 		err = fmt.Errorf("no field %q", key)
 	}
 	return err
+}
+
+// readHeld reads what a pod holds. A pod takes one place, which is not said.
+func readHeld(text string) (*quantity.Resources, error) {
+	out := quantity.Resources{Pods: 1}
+	list, err := words(text)
+	if err != nil {
+		return nil, err
+	}
+	for _, word := range list {
+		if out, err = readAmount(out, word); err != nil {
+			return nil, err
+		}
+	}
+	return &out, nil
 }
 
 func readCount(text string) (int, error) {

@@ -88,7 +88,15 @@ func (p *printer) pod(depth int, noun string, pod *cluster.Pod) {
 		flag("returns", pod.Returns), field("one-off", pod.OneOff), number("retries", int64(pod.Retries)), flag("stays", pod.Stays), flag("unready", pod.Unready), flag("pending", pod.Pending), timed("started", pod.StartedAt),
 		timed("protected-until", pod.ProtectedUntil), number("moved", int64(pod.Moved)), timed("moved-at", pod.MovedAt), timed("since", pod.Since),
 		length("starts-for", pod.StartsFor), length("grace", pod.Grace),
-		number("deletion-cost", int64(pod.DeletionCost)), field("guards", pod.Guards), flag("kept", pod.Kept), flag("uprooted", pod.Uprooted), field("last-of", pod.LastOf))
+		number("deletion-cost", int64(pod.DeletionCost)), field("guards", pod.Guards), flag("kept", pod.Kept), flag("uprooted", pod.Uprooted), field("last-of", pod.LastOf), held(pod))
+}
+
+// held is what the pod holds, where that is not what its shape asks for.
+func held(pod *cluster.Pod) string {
+	if pod.Holds == nil {
+		return ""
+	}
+	return field("holds", strings.Join(shapeAmounts(*pod.Holds), " "))
 }
 
 func (p *printer) pool(pool *cluster.Pool) {

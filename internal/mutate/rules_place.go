@@ -50,6 +50,8 @@ func placeRules() []Rule {
 		off("high priority comes first", placeIntake, "cmp.Compare(y.Priority, x.Priority),", "0,"),
 		off("large pods come first", placeIntake, "cmp.Compare(y.Requests.CPU, x.Requests.CPU),", "0,"),
 		off("pods that leave count no more where they were", placeIntake, "!n.Deleting || !p.Moves()", "p != nil"),
+		off("pods that run take what they hold", "core/cluster/cluster.go", "if p.Holds != nil {", "if false {").by("./core/retire"),
+		off("those that come in their place take what these ask for", "core/cluster/cluster.go", "p.Node, p.Holds = node, nil", "p.Node = node").by("./core/place"),
 		off("a leaving node that a pod keeps is a domain", "core/cluster/cluster.go", "return n.Deleting && !slices.ContainsFunc(", "return n.Deleting || slices.ContainsFunc("),
 		off("pods that found no home get a machine by itself", placePlace, "!r.fold() && !r.rescue()", "!r.fold()"),
 		off("machines that others have room for are given up", placePlace, "!r.withdraw() && !r.fold()", "!r.withdraw()"),

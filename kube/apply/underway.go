@@ -220,7 +220,8 @@ func (x places) seat(p cluster.Pod, to seat, roomy bool) bool {
 	m := x.machines[to.target]
 	switch {
 	case n != nil && (!roomy || p.Shape.Requests.FitsIn(fit.Free(n, x.daemons))):
-		p.Node, p.Returns = n.Name, true
+		p = p.MovedTo(n.Name)
+		p.Returns = true
 		n.Add(p)
 		n.BoughtFor = append(n.BoughtFor, p)
 	case n == nil && to.on == plan.OnMachine && m != nil && (!roomy || p.Shape.Requests.FitsIn(m.Allocatable)):

@@ -22,35 +22,35 @@ func daemonSet() *appsv1.DaemonSet {
 	return ds
 }
 
-func asks(k *Keeper) string { return k.Snapshot().Daemons[0].Shape.Requests.String() }
+func daemonAsks(k *Keeper) string { return k.Snapshot().Daemons[0].Shape.Requests.String() }
 
 // TestWhatAPodOfADaemonAsksFor: the template with what admission would add,
 // whichever is heard of first, until a pod shows what it really is.
 func TestWhatAPodOfADaemonAsksFor(t *testing.T) {
 	k := newKeeper()
 	k.DaemonSetSeen(daemonSet())
-	if got := asks(k); got != "pods=1" {
+	if got := daemonAsks(k); got != "pods=1" {
 		t.Errorf("the template asks for %s, want nothing", got)
 	}
 	limits := &corev1.LimitRange{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "limits"}}
 	limits.Spec.Limits = []corev1.LimitRangeItem{{Type: corev1.LimitTypeContainer, DefaultRequest: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m")}}}
 	k.LimitRangeSeen(limits)
-	if got := asks(k); got != "cpu=100m pods=1" {
+	if got := daemonAsks(k); got != "cpu=100m pods=1" {
 		t.Errorf("SC-87: with a limit range the template asks for %s", got)
 	}
 	k.RuntimeClassSeen(&nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "sandbox"},
 		Overhead: &nodev1.Overhead{PodFixed: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("50m")}}})
-	if got := asks(k); got != "cpu=150m pods=1" {
+	if got := daemonAsks(k); got != "cpu=150m pods=1" {
 		t.Errorf("SC-64: with a runtime class the template asks for %s", got)
 	}
 	real := pod("agent-1", "300m", "n", func(p *corev1.Pod) { p.OwnerReferences = []metav1.OwnerReference{{Kind: "DaemonSet", Name: "agent"}} })
 	k.PodSeen(real, false)
-	if got := asks(k); got != "cpu=300m pods=1" {
+	if got := daemonAsks(k); got != "cpu=300m pods=1" {
 		t.Errorf("SC-86: beside a real pod the template's word counts: %s", got)
 	}
 	k.LimitRangeGone("default", "limits")
 	k.RuntimeClassGone("sandbox")
-	if got := asks(k); got != "cpu=300m pods=1" {
+	if got := daemonAsks(k); got != "cpu=300m pods=1" {
 		t.Errorf("SC-86: what the real pod asks for changed to %s", got)
 	}
 }
@@ -89,7 +89,7 @@ func TestADaemonToleratesWhatItsTemplateDoes(t *testing.T) {
 			if tolerates(k) {
 				t.Error("after its first pod it tolerates what its runtime class does")
 			}
-			if got := asks(k); got != "cpu=300m pods=1" {
+			if got := daemonAsks(k); got != "cpu=300m pods=1" {
 				t.Errorf("it asks for %s, want what its pod does", got)
 			}
 		})

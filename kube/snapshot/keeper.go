@@ -80,6 +80,7 @@ type Keeper struct {
 	lineage   lineage
 	went      map[string]time.Time // nodes that were to go and have gone, and when
 	starts    starts
+	asks      asks
 	restarted map[owner]struct{}   // workloads of which another start is usual than was shown
 	podEvent  map[string]time.Time // by node: when a pod last came or went
 	followed  []toolscache.InformerSynced
@@ -122,7 +123,7 @@ func NewKeeper(kinds Kinds, now func() time.Time) *Keeper {
 		claims: map[string]*karpv1.NodeClaim{}, orders: newOrders(),
 		pools: map[cluster.PoolID]translate.PoolObject{}, classes: map[karpv1.NodeClassReference]int{},
 		daemons: map[types.NamespacedName]daemonEntry{},
-		lineage: lineage{}, went: map[string]time.Time{}, starts: starts{}, restarted: map[owner]struct{}{},
+		lineage: lineage{}, went: map[string]time.Time{}, starts: starts{}, asks: newAsks(), restarted: map[owner]struct{}{},
 		podEvent: map[string]time.Time{}, departures: departures{}, misread: map[types.NamespacedName]misread{},
 		offered: map[karpv1.NodeClassReference]*cluster.Catalogue{},
 
@@ -210,6 +211,7 @@ func (k *Keeper) PodSeen(pod *corev1.Pod, first bool) {
 	} else {
 		entry.subject = k.describePod(before.subject, pod)
 		entry.subject.workload, _ = workloadOf(&entry.pod)
+		k.noteMade(entry.subject, pod)
 	}
 	k.noteMisread(name, pod)
 	if p.Daemon {
@@ -296,6 +298,9 @@ func (k *Keeper) PodGone(namespace, name string) {
 		k.reshape() // its shape is what it was when it went
 	}
 	k.drop(key)
+	if entry.subject != nil {
+		k.forgetMade(entry.subject.owner)
+	}
 	k.forget(entry.subject)
 	k.mateGone(key)
 	delete(k.misread, key)

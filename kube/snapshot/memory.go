@@ -17,6 +17,7 @@ type Memory struct {
 	Departures map[string]translate.Departure `json:"departures,omitempty"` // by name of the claim
 	Moved      map[string]Moved               `json:"moved,omitempty"`      // by UID of the pod
 	Starts     map[string]Starts              `json:"starts,omitempty"`     // by workload, such as default/Deployment/web
+	Made       map[string]Made                `json:"made,omitempty"`       // by owner, such as default/ReplicaSet/web-5d9c
 }
 
 // Moved tells of a pod that came in place of evicted ones.
@@ -37,7 +38,7 @@ func (m Moved) mattersFor() time.Duration {
 }
 
 // memoryMost is how much of each kind is in a Memory, the latest: packed, some
-// 400 KiB in all.
+// 500 KiB in all.
 const memoryMost = 5000
 
 // Memory returns what the keeper has seen and what may still matter.
@@ -45,7 +46,7 @@ func (k *Keeper) Memory() Memory {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := k.now()
-	out := Memory{Departures: map[string]translate.Departure{}, Moved: map[string]Moved{}, Starts: map[string]Starts{}}
+	out := Memory{Departures: map[string]translate.Departure{}, Moved: map[string]Moved{}, Starts: map[string]Starts{}, Made: k.madeMatters()}
 	for name, d := range k.departures {
 		if now.Sub(d.At) <= rememberFor {
 			out.Departures[name] = d
@@ -99,5 +100,6 @@ func (k *Keeper) Remember(m Memory) {
 			k.setStarts(owner{namespace, of}, s)
 		}
 	}
+	k.rememberMade(m.Made)
 	k.bump()
 }

@@ -12,7 +12,7 @@ import (
 
 // ReplicaSetSeen takes in a ReplicaSet. It must not be written any more.
 func (k *Keeper) ReplicaSetSeen(o *appsv1.ReplicaSet) {
-	k.ownerIs(ownerID{o.Namespace, "ReplicaSet", o.Name}, &workload{o.Spec.Selector, translate.WorkloadOf(o)})
+	k.ownerIs(ownerID{o.Namespace, "ReplicaSet", o.Name}, &workload{o.Spec.Selector, translate.TemplateRequests(&o.Spec.Template), translate.WorkloadOf(o)})
 }
 
 // ReplicaSetGone takes in that a ReplicaSet was deleted.
@@ -22,7 +22,7 @@ func (k *Keeper) ReplicaSetGone(namespace, name string) {
 
 // StatefulSetSeen takes in a StatefulSet. It must not be written any more.
 func (k *Keeper) StatefulSetSeen(o *appsv1.StatefulSet) {
-	k.ownerIs(ownerID{o.Namespace, "StatefulSet", o.Name}, &workload{o.Spec.Selector, translate.WorkloadOf(o)})
+	k.ownerIs(ownerID{o.Namespace, "StatefulSet", o.Name}, &workload{o.Spec.Selector, translate.TemplateRequests(&o.Spec.Template), translate.WorkloadOf(o)})
 }
 
 // StatefulSetGone takes in that a StatefulSet was deleted.
@@ -33,8 +33,11 @@ func (k *Keeper) StatefulSetGone(namespace, name string) {
 // ReplicationControllerSeen takes in a ReplicationController. It must not be
 // written any more.
 func (k *Keeper) ReplicationControllerSeen(o *corev1.ReplicationController) {
-	k.ownerIs(ownerID{o.Namespace, "ReplicationController", o.Name},
-		&workload{&metav1.LabelSelector{MatchLabels: o.Spec.Selector}, translate.WorkloadOf(o)})
+	now := &workload{selector: &metav1.LabelSelector{MatchLabels: o.Spec.Selector}, Workload: translate.WorkloadOf(o)}
+	if o.Spec.Template != nil {
+		now.asks = translate.TemplateRequests(o.Spec.Template)
+	}
+	k.ownerIs(ownerID{o.Namespace, "ReplicationController", o.Name}, now)
 }
 
 // ReplicationControllerGone takes in that a ReplicationController was deleted.
@@ -45,7 +48,7 @@ func (k *Keeper) ReplicationControllerGone(namespace, name string) {
 // JobSeen takes in a Job. It must not be written any more. One that is done is as good as
 // gone: there are many.
 func (k *Keeper) JobSeen(o *batchv1.Job) {
-	now := &workload{nil, translate.WorkloadOf(o)} // whom it chooses is nothing that the scheduler asks
+	now := &workload{nil, translate.TemplateRequests(&o.Spec.Template), translate.WorkloadOf(o)} // whom it chooses is nothing that the scheduler asks
 	if now.IsDone() {
 		now = nil
 	}
@@ -66,8 +69,12 @@ func (k *Keeper) ownerIs(id ownerID, now *workload) {
 	}
 	is, stays := sp.owners[id]
 	chooses := metav1.FormatLabelSelector(before.selector) == metav1.FormatLabelSelector(is.selector) && known == stays
-	if chooses && before.Workload == is.Workload {
+	asks := before.asks.Equal(is.asks)
+	if chooses && asks && before.Workload == is.Workload {
 		return
+	}
+	if !asks {
+		k.askAnew(id)
 	}
 	if !chooses {
 		for s := range sp.owned[id] {
@@ -80,7 +87,7 @@ func (k *Keeper) ownerIs(id ownerID, now *workload) {
 	was, wants := before.Wants(), is.Wants()
 	counts := (was > 1) != (wants > 1) || was != wants && len(k.lineage)+len(k.went) > 0
 	returns := !(known == stays && before.Alike(&is.Workload)) && k.returnsChanged(id)
-	if !chooses && len(sp.owned[id]) > 0 || counts && len(k.subjects.in[id.namespace]) > 0 || returns || surplus {
+	if !chooses && len(sp.owned[id]) > 0 || !asks && k.alive[id] > 0 || counts && len(k.subjects.in[id.namespace]) > 0 || returns || surplus {
 		k.bump()
 	}
 }

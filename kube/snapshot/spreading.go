@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/kube/translate"
 )
 
@@ -28,6 +29,7 @@ type pair struct{ namespace, key, value string }
 // workload is what an owner says of its pods.
 type workload struct {
 	selector *metav1.LabelSelector
+	asks     quantity.Resources // by its template
 	translate.Workload
 }
 

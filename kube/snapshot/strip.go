@@ -8,6 +8,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/kube/translate"
 )
@@ -16,7 +17,7 @@ import (
 // caches stay small: managed fields of everything, the environment, probes
 // and status details of pods and of the templates of DaemonSets, the image
 // lists of nodes, the parameters of storage, of other workloads all but whom
-// they choose, how many they want and how many may fail. It is a transform for informers.
+// they choose, what their pods ask for, how many they want and how many may fail. It is a transform for informers.
 func Strip(object any) (any, error) {
 	if accessor, err := meta.Accessor(object); err == nil {
 		accessor.SetManagedFields(nil)
@@ -44,15 +45,20 @@ func Strip(object any) (any, error) {
 	case *corev1.Service:
 		o.Spec, o.Status = corev1.ServiceSpec{Selector: o.Spec.Selector}, corev1.ServiceStatus{}
 	case *appsv1.ReplicaSet:
-		o.ObjectMeta, o.Spec.Template, o.Status = named(o.ObjectMeta), corev1.PodTemplateSpec{}, appsv1.ReplicaSetStatus{}
+		stripTemplate(o, &o.Spec.Template)
+		o.ObjectMeta, o.Status = named(o.ObjectMeta), appsv1.ReplicaSetStatus{}
 	case *appsv1.StatefulSet:
-		o.ObjectMeta, o.Spec.Template, o.Spec.VolumeClaimTemplates, o.Status = named(o.ObjectMeta), corev1.PodTemplateSpec{}, nil, appsv1.StatefulSetStatus{}
+		stripTemplate(o, &o.Spec.Template)
+		o.ObjectMeta, o.Spec.VolumeClaimTemplates, o.Status = named(o.ObjectMeta), nil, appsv1.StatefulSetStatus{}
 	case *batchv1.Job:
 		stripJob(o)
 	case *policyv1.PodDisruptionBudget:
 		translate.StripGuard(o)
 	case *corev1.ReplicationController:
-		o.ObjectMeta, o.Spec.Template, o.Status = named(o.ObjectMeta), nil, corev1.ReplicationControllerStatus{}
+		if o.Spec.Template != nil {
+			stripTemplate(o, o.Spec.Template)
+		}
+		o.ObjectMeta, o.Status = named(o.ObjectMeta), corev1.ReplicationControllerStatus{}
 	}
 	return object, nil
 }
@@ -82,14 +88,31 @@ func named(m metav1.ObjectMeta) metav1.ObjectMeta {
 
 // stripJob keeps how many pods a Job wants, and how many may fail.
 func stripJob(o *batchv1.Job) {
-	o.ObjectMeta = named(o.ObjectMeta)
-	o.Spec.Template, o.Spec.Selector = corev1.PodTemplateSpec{}, nil
+	stripTemplate(o, &o.Spec.Template)
+	o.ObjectMeta, o.Spec.Selector = named(o.ObjectMeta), nil
 	for i := range o.Status.Conditions {
 		c := &o.Status.Conditions[i]
 		o.Status.Conditions[i] = batchv1.JobCondition{Type: c.Type, Status: c.Status}
 	}
 	o.Status = batchv1.JobStatus{Conditions: o.Status.Conditions, Succeeded: o.Status.Succeeded, Failed: o.Status.Failed, Terminating: o.Status.Terminating,
 		UncountedTerminatedPods: o.Status.UncountedTerminatedPods}
+}
+
+// stripTemplate keeps what pods of an owner ask for; nothing where it wants none.
+func stripTemplate(owner client.Object, t *corev1.PodTemplateSpec) {
+	is := translate.WorkloadOf(owner)
+	if is.IsDone() {
+		*t = corev1.PodTemplateSpec{}
+		return
+	}
+	asking := func(list []corev1.Container) []corev1.Container {
+		for i := range list {
+			list[i] = corev1.Container{Name: list[i].Name, Resources: list[i].Resources, RestartPolicy: list[i].RestartPolicy}
+		}
+		return list
+	}
+	*t = corev1.PodTemplateSpec{Spec: corev1.PodSpec{InitContainers: asking(t.Spec.InitContainers), Containers: asking(t.Spec.Containers),
+		Overhead: t.Spec.Overhead, Resources: t.Spec.Resources}}
 }
 
 // stripVolume keeps the name and handle of a driver and drops what only the

@@ -7,31 +7,40 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // Caches hold every workload, and old ReplicaSets by the thousand: of each there is
-// left whom it chooses and how many it wants.
+// left whom it chooses, how many it wants and, where these are any, what they ask for.
 func TestStrippedWorkloads(t *testing.T) {
 	full := metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "u", ResourceVersion: "7", Labels: map[string]string{"app": "web"},
 		Annotations: map[string]string{"deployment.kubernetes.io/revision": "3"}, OwnerReferences: []metav1.OwnerReference{{Name: "web"}}}
 	bare := metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "u", ResourceVersion: "7"}
 	chosen, two := map[string]string{"app": "web"}, int32(2)
-	template := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: chosen}}
+	none := int32(0)
+	asks := corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}}
+	template := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: chosen}, Spec: corev1.PodSpec{ServiceAccountName: "web",
+		Containers: []corev1.Container{{Name: "web", Image: "image", Env: []corev1.EnvVar{{Name: "A"}}, Resources: asks}}}}
+	left := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Resources: asks}}}}
 	selector := &metav1.LabelSelector{MatchLabels: chosen}
 	tests := map[string]struct{ is, want client.Object }{
 		"a ReplicaSet": {
 			&appsv1.ReplicaSet{ObjectMeta: full, Spec: appsv1.ReplicaSetSpec{Replicas: &two, Selector: selector, Template: template}, Status: appsv1.ReplicaSetStatus{Replicas: 2}},
-			&appsv1.ReplicaSet{ObjectMeta: bare, Spec: appsv1.ReplicaSetSpec{Replicas: &two, Selector: selector}},
+			&appsv1.ReplicaSet{ObjectMeta: bare, Spec: appsv1.ReplicaSetSpec{Replicas: &two, Selector: selector, Template: left}},
+		},
+		"an old ReplicaSet": {
+			&appsv1.ReplicaSet{ObjectMeta: full, Spec: appsv1.ReplicaSetSpec{Replicas: &none, Selector: selector, Template: template}},
+			&appsv1.ReplicaSet{ObjectMeta: bare, Spec: appsv1.ReplicaSetSpec{Replicas: &none, Selector: selector}},
 		},
 		"a StatefulSet": {
 			&appsv1.StatefulSet{ObjectMeta: full, Spec: appsv1.StatefulSetSpec{Replicas: &two, Selector: selector, Template: template}, Status: appsv1.StatefulSetStatus{Replicas: 2}},
-			&appsv1.StatefulSet{ObjectMeta: bare, Spec: appsv1.StatefulSetSpec{Replicas: &two, Selector: selector}},
+			&appsv1.StatefulSet{ObjectMeta: bare, Spec: appsv1.StatefulSetSpec{Replicas: &two, Selector: selector, Template: left}},
 		},
 		"a ReplicationController": {
-			&corev1.ReplicationController{ObjectMeta: full, Spec: corev1.ReplicationControllerSpec{Replicas: &two, Selector: chosen, Template: &template}},
-			&corev1.ReplicationController{ObjectMeta: bare, Spec: corev1.ReplicationControllerSpec{Replicas: &two, Selector: chosen}},
+			&corev1.ReplicationController{ObjectMeta: full, Spec: corev1.ReplicationControllerSpec{Replicas: &two, Selector: chosen, Template: template.DeepCopy()}},
+			&corev1.ReplicationController{ObjectMeta: bare, Spec: corev1.ReplicationControllerSpec{Replicas: &two, Selector: chosen, Template: &left}},
 		},
 		"a Job, and how many of its pods may fail": {
 			&batchv1.Job{ObjectMeta: full, Spec: batchv1.JobSpec{BackoffLimit: &two, Selector: selector, Template: template},
@@ -41,7 +50,7 @@ func TestStrippedWorkloads(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got, err := Strip(tt.is); err != nil || !reflect.DeepEqual(got, tt.want) {
+			if got, err := Strip(tt.is.DeepCopyObject()); err != nil || !reflect.DeepEqual(got, tt.want) {
 				t.Errorf("left of it is %+v (%v), want %+v", got, err, tt.want)
 			}
 		})

@@ -146,6 +146,9 @@ func (k *Keeper) become(s *subject, next subject, rules translate.Rules) (*subje
 		slices.EqualFunc(s.uses, next.uses, translate.VolumeUse.Equal) {
 		k.rules.release(next.rules, &k.subjects)
 		s.node, s.own, s.labels, s.uses = next.node, next.own, next.labels, next.uses // so that the object seen before can go
+		if s.shape != nil && !k.comesBack(s).Equal(s.shape.Requests) {
+			k.subjects.stale[s] = struct{}{}
+		}
 		return s, false
 	}
 	k.forget(s)
@@ -169,6 +172,7 @@ func (k *Keeper) forget(s *subject) {
 // reshape finds the shapes of all stale subjects. Cost: linear in these.
 func (k *Keeper) reshape() {
 	k.spreadAgain()
+	k.askAgain()
 	f := finder{k: k, keys: map[string][]string{}, known: map[sameShape]*cluster.Shape{}}
 	for _, s := range k.subjects.old() {
 		next := f.find(s)
@@ -190,11 +194,15 @@ type finder struct {
 type sameShape struct {
 	rules  *sharedRules
 	labels string
+	owner  ownerID // whose pods ask for more when they are made; the zero value: nobody
 }
 
 func (f *finder) find(s *subject) *cluster.Shape {
-	labels := f.read(s)
+	labels, requests := f.read(s), f.k.comesBack(s)
 	same := sameShape{rules: s.rules}
+	if !requests.Equal(s.rules.shape.Requests) {
+		same.owner = s.owner
+	}
 	if len(s.uses) == 0 {
 		same.labels = inOne(labels)
 		if shape := f.known[same]; shape != nil {
@@ -202,7 +210,7 @@ func (f *finder) find(s *subject) *cluster.Shape {
 		}
 	}
 	shape := s.rules.shape
-	shape.Labels = labels
+	shape.Labels, shape.Requests = labels, requests
 	f.k.storage.AddVolumes(&shape, s.uses)
 	found := f.k.shapes.intern(shape)
 	if len(s.uses) == 0 {

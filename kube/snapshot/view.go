@@ -159,6 +159,9 @@ func (b *builder) pod(e *podEntry) cluster.Pod {
 	}
 	if p.Node != "" {
 		b.k.spreading.judge(&p, e)
+		if now := &e.subject.rules.shape.Requests; !now.Equal(p.Shape.Requests) {
+			p.Holds = now
+		}
 	}
 	p.StartsFor = b.k.startsFor(&p)
 	return p

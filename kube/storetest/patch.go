@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -61,7 +62,7 @@ func (s *Server) store(kind schema.GroupVersionKind, have client.Object, before,
 	next.SetDeletionTimestamp(have.GetDeletionTimestamp())
 	next.SetResourceVersion(have.GetResourceVersion())
 	next.SetGeneration(have.GetGeneration())
-	if !reflect.DeepEqual(before["spec"], after["spec"]) {
+	if !reflect.DeepEqual(before["spec"], after["spec"]) && !isBound(have, next) {
 		next.SetGeneration(have.GetGeneration() + 1)
 	}
 	if next, err = s.admitChanged(kind, next, have, after, before); err != nil {
@@ -75,6 +76,13 @@ func (s *Server) store(kind schema.GroupVersionKind, have client.Object, before,
 		s.put(kind, next, modified)
 	}
 	return next, nil
+}
+
+// isBound reports whether a pod got its node, which is no change of what was asked for.
+func isBound(before, after client.Object) bool {
+	was, pod := before.(*corev1.Pod)
+	is, _ := after.(*corev1.Pod)
+	return pod && was.Spec.NodeName == "" && is.Spec.NodeName != ""
 }
 
 func setOrDrop(f fields, key string, value any) {

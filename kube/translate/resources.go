@@ -61,6 +61,19 @@ func Quantity(name string, amount int64) resource.Quantity {
 	return *resource.NewQuantity(amount, resource.DecimalSI)
 }
 
+// IsAsMade reports whether the pod asks for what it did when it was made: nothing of its
+// spec has been changed since, which its node is none of.
+func IsAsMade(pod *corev1.Pod) bool { return pod.Generation <= 1 }
+
+// TemplateRequests is what kube-scheduler reserves for a pod of a template, as far as
+// that says it: LimitRanges, a RuntimeClass and webhooks may ask for more.
+func TemplateRequests(template *corev1.PodTemplateSpec) quantity.Resources {
+	pod := &corev1.Pod{Spec: *template.Spec.DeepCopy()}
+	askByDefault(&pod.Spec, nil)
+	askTogether(pod)
+	return PodRequests(pod)
+}
+
 // PodRequests is what kube-scheduler reserves for a pod: containers, init
 // containers and sidecars by their rules, pod-level requests, overhead, and
 // during an in-place resize the larger of what was asked and what is held,

@@ -40,7 +40,7 @@ func (w *world) utilization(s *cluster.Snapshot) {
 	for i := range s.Nodes {
 		have = have.Add(s.Nodes[i].Allocatable)
 		for _, p := range s.Nodes[i].Pods {
-			asked = asked.Add(p.Shape.Requests)
+			asked = asked.Add(p.Takes())
 		}
 	}
 	for _, name := range []string{quantity.NameCPU, quantity.NameMemory, quantity.NameEphemeralStorage, quantity.NamePods} {
