@@ -214,7 +214,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	applier.Orders = launcher
 	health := &pool.Health{}
 	claims := &claim.Reconciler{
-		Store: p.Store, Launcher: launcher, Machines: p.Machines(claimsName), Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now, Doubt: p.doubt(),
+		Store: p.Store, Live: p.Live, Launcher: launcher, Machines: p.Machines(claimsName), Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now, Doubt: p.doubt(),
 		Health: func(c *karpv1.NodeClaim, registered bool) { health.Note(translate.PoolOf(c), registered) },
 	}
 	claims.Adopts = &claim.Adoptions{

@@ -50,7 +50,7 @@ func kept(t *testing.T, store client.Client) bool {
 func TestAClaimThatWasTriedIsTheLaunchersToGiveUp(t *testing.T) {
 	store, ears := tried(t, time.Hour), &asked{}
 	r := &Reconciler{
-		Store: store, Launcher: ears, Events: &heard{}, Log: unheard, Now: time.Now,
+		Store: store, Live: store, Launcher: ears, Events: &heard{}, Log: unheard, Now: time.Now,
 		Metrics: observe.NewMetrics(prometheus.NewRegistry(), "", "", "", ""),
 	}
 	again, err := r.Reconcile(t.Context(), "a")

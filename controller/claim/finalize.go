@@ -3,8 +3,12 @@ package claim
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -52,8 +56,15 @@ func (r *Reconciler) finalize(ctx context.Context, c *karpv1.NodeClaim) (time.Du
 	case heir != nil:
 		return lookFirst, nil // the node is the claim's until it is the heir's
 	}
-	if left, err := r.deleteNodes(ctx, c); err != nil || left > 0 {
+	nodes, err := r.nodesOf(ctx, c)
+	if err != nil {
 		return 0, err
+	}
+	if left, err := r.deleteNodes(ctx, c, nodes); err != nil || left > 0 {
+		return 0, err
+	}
+	if left, err := r.deleteUnseenNodes(ctx, c, nodes); err != nil || left > 0 {
+		return lookFirst, err
 	}
 	gone, err := r.giveBack(ctx, c)
 	if err != nil {
@@ -117,14 +128,10 @@ func (r *Reconciler) setDeadline(ctx context.Context, c *karpv1.NodeClaim) error
 	return nil
 }
 
-// deleteNodes asks for the claim's nodes to go and counts those still there. A node that
-// was made ready for pods, which our finalizer on it tells, has to be drained even where
+// deleteNodes asks for those of the claim's nodes to go that may have pods, and counts them. A
+// node that was made ready for pods, which our finalizer on it tells, has to be drained even where
 // the claim does not say Registered: that is written later, and may not have been.
-func (r *Reconciler) deleteNodes(ctx context.Context, c *karpv1.NodeClaim) (left int, err error) {
-	nodes, err := r.nodesOf(ctx, c)
-	if err != nil {
-		return 0, err
-	}
+func (r *Reconciler) deleteNodes(ctx context.Context, c *karpv1.NodeClaim, nodes []corev1.Node) (left int, err error) {
 	registered := condition.IsTrue(c, karpv1.ClaimRegistered)
 	for i := range nodes {
 		if !registered && !controllerutil.ContainsFinalizer(&nodes[i], api.FinalizerTermination) {
@@ -140,6 +147,55 @@ func (r *Reconciler) deleteNodes(ctx context.Context, c *karpv1.NodeClaim) (left
 		}
 	}
 	return left, nil
+}
+
+// deleteUnseenNodes does the same for nodes as the API server has them, before the instance is
+// terminated: a watch that is late, as after a change of leaders, may not have shown the node, or
+// not that it takes pods by now. A look costs one read of a node whose name is known, and else a
+// list of the pool's registered nodes of the claim's instance type and zone.
+func (r *Reconciler) deleteUnseenNodes(ctx context.Context, c *karpv1.NodeClaim, seen []corev1.Node) (left int, err error) {
+	if condition.IsTrue(c, karpv1.ClaimInstanceTerminating) {
+		return 0, nil
+	}
+	nodes, err := r.liveNodesOf(ctx, c, seen)
+	if err != nil {
+		return 0, fmt.Errorf("look for the node of claim %s before its instance is terminated: %w", c.Name, err)
+	}
+	return r.deleteNodes(ctx, c, nodes)
+}
+
+// liveNodesOf reads the claim's nodes past every cache. Of nodes whose names are not known those
+// that are registered are found.
+func (r *Reconciler) liveNodesOf(ctx context.Context, c *karpv1.NodeClaim, seen []corev1.Node) ([]corev1.Node, error) {
+	var list corev1.NodeList
+	names := sets.New[string]()
+	for i := range seen {
+		names.Insert(seen[i].Name)
+	}
+	if c.Status.NodeName != "" {
+		names.Insert(c.Status.NodeName)
+	}
+	for _, name := range sets.List(names) {
+		var n corev1.Node
+		switch err := r.Live.Get(ctx, client.ObjectKey{Name: name}, &n); {
+		case err == nil:
+			list.Items = append(list.Items, n)
+		case !apierrors.IsNotFound(err):
+			return nil, err
+		}
+	}
+	if len(names) == 0 {
+		like := client.MatchingLabels{api.LabelRegistered: "true"}
+		for _, key := range []string{api.LabelNodePool, api.LabelInstanceType, api.LabelZone} {
+			if value, ok := c.Labels[key]; ok {
+				like[key] = value
+			}
+		}
+		if err := r.Live.List(ctx, &list, like); err != nil {
+			return nil, err
+		}
+	}
+	return slices.DeleteFunc(list.Items, func(n corev1.Node) bool { return n.Spec.ProviderID != c.Status.ProviderID }), nil
 }
 
 // giveBack ends the machine, once, and from then on reports whether it is gone.

@@ -82,7 +82,7 @@ func deleted(t *testing.T, machines cloud.Machines) *Reconciler {
 	if err := hand.Delete(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
-	return &Reconciler{Store: hand, Machines: machines, Now: time.Now, Log: unheard, Metrics: observe.NewMetrics(prometheus.NewRegistry(), "", "", "", "")}
+	return &Reconciler{Store: hand, Live: hand, Machines: machines, Now: time.Now, Log: unheard, Metrics: observe.NewMetrics(prometheus.NewRegistry(), "", "", "", "")}
 }
 
 // TestAnEndingMachineIsLookedAtSoonAndThenSeldom counts what it costs to give
@@ -179,14 +179,22 @@ func (l late) List(ctx context.Context, list client.ObjectList, options ...clien
 }
 
 // A spot machine is taken back in the moment in which its node was made ready for pods
-// and the claim does not say so yet: its pods leave by eviction all the same.
+// and the claim does not say so yet: its pods leave by eviction all the same, whatever
+// the watch of nodes has shown so far to a process that has just begun to lead.
 func TestANodeThatTakesPodsIsDrainedWhateverTheClaimSays(t *testing.T) {
+	ready, empty := []string{api.FinalizerTermination}, []string(nil)
 	for name, tt := range map[string]struct {
-		finalizers []string
-		drained    bool
+		is       []string // the finalizers that the node has
+		seen     bool     // the watch shows the node,
+		seenWith []string // with these finalizers
+		named    bool     // the claim names the node
+		drained  bool
 	}{
-		"made ready for pods": {[]string{api.FinalizerTermination}, true},
-		"not looked at yet":   {nil, false},
+		"made ready for pods":                            {is: ready, seen: true, seenWith: ready, drained: true},
+		"made ready since the watch showed it":           {is: ready, seen: true, seenWith: empty, drained: true},
+		"not shown by the watch":                         {is: ready, drained: true},
+		"not shown by the watch, but named by the claim": {is: ready, named: true, drained: true},
+		"not looked at yet":                              {is: empty, seen: true, seenWith: empty},
 	} {
 		t.Run(name, func(t *testing.T) {
 			machine := &ending{after: time.Minute}
@@ -195,15 +203,26 @@ func TestANodeThatTakesPodsIsDrainedWhateverTheClaimSays(t *testing.T) {
 			if err := r.Store.Get(t.Context(), client.ObjectKey{Name: "a"}, c); err != nil {
 				t.Fatal(err)
 			}
-			node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Finalizers: tt.finalizers}, Spec: corev1.NodeSpec{ProviderID: c.Status.ProviderID}}
+			if tt.named {
+				c.Status.NodeName = "n"
+			}
+			node := &corev1.Node{
+				ObjectMeta: metav1.ObjectMeta{Name: "n", Finalizers: tt.is, Labels: map[string]string{api.LabelRegistered: "true"}},
+				Spec:       corev1.NodeSpec{ProviderID: c.Status.ProviderID},
+			}
 			if err := r.Store.Create(t.Context(), node); err != nil {
 				t.Fatal(err)
 			}
-			r.Store = late{r.Store, []corev1.Node{*node}}
+			var seen []corev1.Node
+			if tt.seen {
+				seen = []corev1.Node{*node.DeepCopy()}
+				seen[0].Finalizers = tt.seenWith
+			}
+			r.Store = late{r.Store, seen}
 			if _, err := r.finalize(t.Context(), c); err != nil {
 				t.Fatal(err)
 			}
-			if err := r.Store.Get(t.Context(), client.ObjectKey{Name: "n"}, node); err != nil {
+			if err := r.Live.Get(t.Context(), client.ObjectKey{Name: "n"}, node); err != nil {
 				t.Fatal(err)
 			}
 			if leaves := node.DeletionTimestamp != nil; leaves != tt.drained || (machine.ends == 0) != tt.drained {

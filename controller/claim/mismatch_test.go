@@ -73,7 +73,7 @@ func TestAnInstanceThatIsNotWhatWasAskedForIsReplaced(t *testing.T) {
 			node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: tt.node}, Spec: corev1.NodeSpec{ProviderID: c.Status.ProviderID, Taints: []corev1.Taint{fresh}}}
 			store := joining(t, c, node)
 			events := &heard{}
-			r := &Reconciler{Store: store, Events: events, Log: slog.New(slog.DiscardHandler), Now: time.Now,
+			r := &Reconciler{Store: store, Live: store, Events: events, Log: slog.New(slog.DiscardHandler), Now: time.Now,
 				Metrics: observe.NewMetrics(prometheus.NewRegistry(), "", "", "", "")}
 			if _, err := r.Reconcile(t.Context(), "c"); err != nil {
 				t.Fatal(err)
@@ -110,7 +110,7 @@ func TestANodeOfAnotherInstanceThatPodsMayBeOnIsDrained(t *testing.T) {
 	c := askedOnDemand()
 	c.Labels[api.LabelCapacityType] = "spot"
 	store := joining(t, c, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Spec: corev1.NodeSpec{ProviderID: c.Status.ProviderID}})
-	r := &Reconciler{Store: store, Events: &heard{}, Log: slog.New(slog.DiscardHandler), Now: time.Now,
+	r := &Reconciler{Store: store, Live: store, Events: &heard{}, Log: slog.New(slog.DiscardHandler), Now: time.Now,
 		Metrics: observe.NewMetrics(prometheus.NewRegistry(), "", "", "", "")}
 	if _, err := r.Reconcile(t.Context(), "c"); err != nil {
 		t.Fatal(err)

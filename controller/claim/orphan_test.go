@@ -47,7 +47,7 @@ func TestAClaimWhosePoolIsGone(t *testing.T) {
 	}
 	var ended []string
 	r := &Reconciler{
-		Store: store, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler), Events: &heard{},
+		Store: store, Live: store, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler), Events: &heard{},
 		Metrics: observe.NewMetrics(prometheus.NewRegistry(), "", "", "", ""),
 		Health: func(c *karpv1.NodeClaim, registered bool) {
 			ended = append(ended, map[bool]string{true: c.Name + " came", false: c.Name + " did not come"}[registered])

@@ -108,7 +108,7 @@ func TestRegistrationWaitsForThePartition(t *testing.T) {
 			_, _ = corev1.AddToScheme(s), karpv1.AddToScheme(s)
 			store := fake.NewClientBuilder().WithScheme(s).WithObjects(claim, node).WithStatusSubresource(claim).
 				WithIndex(&corev1.Node{}, IndexProviderID, func(o client.Object) []string { return []string{o.(*corev1.Node).Spec.ProviderID} }).Build()
-			r := &Reconciler{Store: store, Machines: told{list: tt.machines}, Now: func() time.Time { return noon }, Log: unheard,
+			r := &Reconciler{Store: store, Live: store, Machines: told{list: tt.machines}, Now: func() time.Time { return noon }, Log: unheard,
 				Metrics: observe.NewMetrics(prometheus.NewRegistry(), "", "", "", "")}
 			if _, err := r.Reconcile(t.Context(), "web-1"); err != nil {
 				t.Fatal(err)

@@ -58,6 +58,7 @@ type adder interface {
 // Reconciler is the loop over claims.
 type Reconciler struct {
 	Store    client.Client
+	Live     client.Reader // reads past every cache
 	Launcher adder
 	Machines cloud.Machines
 	Events   publisher

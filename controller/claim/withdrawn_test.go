@@ -66,7 +66,7 @@ func reconciled(t *testing.T, store client.Client) (stays bool, launcher asked) 
 	t.Helper()
 	ears := asked{}
 	r := &Reconciler{
-		Store: store, Launcher: &ears, Events: &heard{}, Log: unheard, Now: time.Now,
+		Store: store, Live: store, Launcher: &ears, Events: &heard{}, Log: unheard, Now: time.Now,
 		Metrics: observe.NewMetrics(prometheus.NewRegistry(), "", "", "", ""),
 	}
 	if _, err := r.Reconcile(t.Context(), "a"); err != nil {
