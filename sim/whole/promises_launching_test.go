@@ -244,12 +244,19 @@ func (p *promises) withdraws(c *karpv1.NodeClaim) {
 	}
 }
 
-// launchedRight looks whether each instance is a NodeClaim's, or one waits for it.
+// launchedRight looks whether each instance is a NodeClaim's, or one waits for it. NodeClaims that
+// one call launched for have its instances in any order: where one vanished another may have its
+// instance, and leave its own without any.
 func (p *promises) launchedRight(machines []market.Machine) {
 	for _, c := range p.claims {
-		if c.Status.ProviderID != "" {
-			p.taken[translate.MachineID(c.Status.ProviderID)] = true
+		if c.Status.ProviderID == "" {
+			continue
 		}
+		id := translate.MachineID(c.Status.ProviderID)
+		if by := p.taken[id]; by != "" && by != c.Name && p.claims[by] == nil {
+			p.vanished = append(p.vanished, time.Now())
+		}
+		p.taken[id] = c.Name
 	}
 	waiting := 0
 	for _, c := range p.claims {
@@ -260,7 +267,7 @@ func (p *promises) launchedRight(machines []market.Machine) {
 	p.vanished = slices.DeleteFunc(p.vanished, func(at time.Time) bool { return time.Since(at) > 5*time.Minute })
 	var nobodys []string
 	for i := range machines {
-		if m := &machines[i]; isThere(m) && !p.taken[m.ID] {
+		if m := &machines[i]; isThere(m) && p.taken[m.ID] == "" {
 			nobodys = append(nobodys, m.ID)
 		}
 	}

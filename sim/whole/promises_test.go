@@ -44,9 +44,9 @@ type promises struct {
 	wanted demand
 
 	ended     map[string]bool            // instances whose end was looked at
-	taken     map[string]bool            // instances that are, or were, a NodeClaim's
+	taken     map[string]string          // instances that are, or were, a NodeClaim's: the last that had it
 	voluntary map[types.UID]bool         // NodeClaims that the controller deleted by choice
-	vanished  []time.Time                // when NodeClaims without an instance were deleted by hand
+	vanished  []time.Time                // when instances lost the NodeClaim that was to have them
 	broken    map[string]map[string]bool // by promise, then object
 }
 
@@ -61,7 +61,7 @@ func keepPromises(w *world) *promises {
 	p := &promises{
 		t: w.t, story: w.story, machine: w.cloud.Market().Machine,
 		pools: map[string]*karpv1.NodePool{}, claims: map[string]*karpv1.NodeClaim{}, nodes: map[string]*corev1.Node{}, pods: map[types.UID]*podLife{},
-		ended: map[string]bool{}, taken: map[string]bool{}, voluntary: map[types.UID]bool{}, broken: map[string]map[string]bool{},
+		ended: map[string]bool{}, taken: map[string]string{}, voluntary: map[types.UID]bool{}, broken: map[string]map[string]bool{},
 	}
 	w.server.AuditTo(p.audit)
 	return p
