@@ -93,7 +93,9 @@ func (p *Provider) Terminate(ctx context.Context, ids ...string) (gone []string,
 	gone, err = p.instances.Terminate(ctx, ids...)
 	if err == nil {
 		p.quotas.GaveBack(ids...)
+		p.reserved.Leaves(ids...)
 	}
+	p.reserved.Ended(gone...)
 	return gone, err
 }
 
@@ -104,7 +106,24 @@ func (p *Provider) List(ctx context.Context, f cloud.Filter) ([]cloud.Machine, e
 		found[i] = p.asBought(found[i])
 	}
 	p.noteUnmet(found)
+	if err == nil {
+		p.noteEnds(f, found)
+	}
 	return found, err
+}
+
+// noteEnds keeps count of which machines have reserved capacity. Those that were looked
+// for by their IDs and not found have it no more.
+func (p *Provider) noteEnds(f cloud.Filter, found []cloud.Machine) {
+	there := map[string]bool{}
+	for _, m := range found {
+		there[m.ID] = true
+		if m.Stock != "" {
+			p.reserved.Holds(m.ID, m.Stock)
+		}
+	}
+	lost := slices.DeleteFunc(slices.Clone(f.IDs), func(id string) bool { return there[id] })
+	p.reserved.Ended(lost...)
 }
 
 // asBought has a machine be one on demand that EC2 has put into an open capacity

@@ -110,6 +110,40 @@ func TestMachinesComeFromTheReservationTheyAreBoughtFrom(t *testing.T) {
 }
 
 // A launch that is repeated, as after a lost answer, takes no more of the reservation.
+// The place of a machine that came and went is free at once: what would be bought on demand
+// meanwhile costs money that the reservation has cost already.
+func TestAMachineThatHasEndedFreesItsReservationAtOnce(t *testing.T) {
+	a := openAccount(t)
+	id := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 1, Targeted: true})
+	got, err := a.provider.Launch(t.Context(), a.fromReservation(t, "t1", id, 1))
+	if err != nil || len(got) != 1 {
+		t.Fatalf("Launch = %+v, %v; want one", got, err)
+	}
+	a.Advance(20 * time.Second)
+	if _, err := a.provider.Terminate(t.Context(), got[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	if o := a.reservedOffer(t, id); o.LeftOf(id) != 0 || o.Available {
+		t.Errorf("%d are left, to be had: %v, while the machine shuts down; want none", o.LeftOf(id), o.Available)
+	}
+	for {
+		left, err := a.provider.List(t.Context(), cloud.Filter{IDs: []string{got[0].ID}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(left) == 0 {
+			break
+		}
+		a.Advance(time.Second)
+	}
+	if o := a.reservedOffer(t, id); o.LeftOf(id) != 1 || !o.Available {
+		t.Errorf("%d are left, to be had: %v, when the machine has ended; want its place at once", o.LeftOf(id), o.Available)
+	}
+	if again, err := a.provider.Launch(t.Context(), a.fromReservation(t, "t2", id, 1)); err != nil || len(again) != 1 || again[0].Stock != id {
+		t.Errorf("Launch = %+v, %v; want one of %s", again, err, id)
+	}
+}
+
 func TestALaunchThatIsRepeatedCountsOnce(t *testing.T) {
 	a := openAccount(t)
 	id := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 4})

@@ -68,6 +68,9 @@ func (b *Buyer) Launch(ctx context.Context, r Request) ([]cloud.Machine, error) 
 	answer := read(o, out, b.Now(), allTags(r))
 	done(answer.taken(o.podsMin))
 	counted(answer.fromStocks(o))
+	for _, m := range answer.machines {
+		b.Reserved.Holds(m.ID, o.stocksOf(m.Stock, m.Zone)...)
+	}
 	b.settleZone(r, o, answer)
 	b.remember(o, answer)
 	return answer.machines, answer.outcome(r, o)

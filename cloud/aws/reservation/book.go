@@ -7,22 +7,29 @@ import (
 )
 
 // countedWithin is how long EC2 takes at most to count a machine that was launched
-// into a reservation.
+// into a reservation, or that has ended.
 const countedWithin = time.Minute
 
 // recalledFor is how long the same launch may be asked for again.
 const recalledFor = time.Hour
 
 // Book counts what reservations have left, and what else is had so many times only:
-// what EC2 said last, less what was bought and is being bought and that it has not
-// counted yet. A launch that is repeated under its token counts once. It is safe for
+// what EC2 said last, less what was bought and is being bought, and with what has
+// ended, as far as it has not counted that yet. A launch that is repeated under its token counts once. It is safe for
 // concurrent use. NewBook makes one.
 type Book struct {
 	now func() time.Time
 
-	mu  sync.Mutex
-	all map[string]*count // by name
-	seq uint64
+	mu       sync.Mutex
+	all      map[string]*count // by name
+	machines map[string]holder // by ID, as far as they are known
+	seq      uint64
+}
+
+// holder is a machine that is counted.
+type holder struct {
+	names  []string
+	leaves bool
 }
 
 // count is what is known of one reservation.
@@ -30,6 +37,8 @@ type count struct {
 	free     int64 // as EC2 said last
 	taken    int64 // since, as far as EC2 has not counted it
 	tookAt   time.Time
+	freed    int64 // since, as far as EC2 has not counted it
+	freedAt  time.Time
 	launches map[string]launch // by token
 }
 
@@ -41,7 +50,7 @@ type launch struct {
 }
 
 func (c *count) left() int64 {
-	left := c.free - c.taken
+	left := c.free - c.taken + c.freed
 	for _, l := range c.launches {
 		left -= l.flying
 	}
@@ -49,10 +58,12 @@ func (c *count) left() int64 {
 }
 
 // NewBook returns a book that knows of no reservation.
-func NewBook(now func() time.Time) *Book { return &Book{now: now, all: map[string]*count{}} }
+func NewBook(now func() time.Time) *Book {
+	return &Book{now: now, all: map[string]*count{}, machines: map[string]holder{}}
+}
 
 // Saw takes over how much EC2 says is free now. As much as it says that there is less
-// than before it has counted of what was taken.
+// than before it has counted of what was taken, and as much as there is more of what ended.
 func (b *Book) Saw(free map[string]int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -61,6 +72,10 @@ func (b *Book) Saw(free map[string]int64) {
 			c.taken = max(0, c.taken-max(0, c.free-n))
 			if b.now().Sub(c.tookAt) >= countedWithin {
 				c.taken = 0
+			}
+			c.freed = max(0, c.freed-max(0, n-c.free))
+			if b.now().Sub(c.freedAt) >= countedWithin {
+				c.freed = 0
 			}
 			c.free = n
 			maps.DeleteFunc(c.launches, func(_ string, l launch) bool { return l.flying == 0 && b.now().Sub(l.at) >= recalledFor })
@@ -99,7 +114,45 @@ func (b *Book) Begin(token string, n int64, names ...string) (done func(took map
 func (b *Book) Full(name string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.change(name, func(c *count) { c.taken, c.tookAt = max(c.taken, c.free), b.now() })
+	b.change(name, func(c *count) { c.taken, c.tookAt, c.freed = max(c.taken, c.free), b.now(), 0 })
+}
+
+// Holds notes under which names a machine is counted.
+func (b *Book) Holds(id string, names ...string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if _, known := b.machines[id]; !known && len(names) > 0 {
+		b.machines[id] = holder{names: names}
+	}
+}
+
+// Leaves notes that machines were told to end.
+func (b *Book) Leaves(ids ...string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, id := range ids {
+		if h, known := b.machines[id]; known {
+			b.machines[id] = holder{h.names, true}
+		}
+	}
+}
+
+// Ended takes in that machines are there no more. Those that were told to end free their
+// places at once, while EC2 may count them for a minute; of any other it may be that EC2
+// does not show it yet.
+func (b *Book) Ended(ids ...string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, id := range ids {
+		h := b.machines[id]
+		if !h.leaves {
+			continue
+		}
+		delete(b.machines, id)
+		for _, name := range h.names {
+			b.change(name, func(c *count) { c.freed, c.freedAt = c.freed+1, b.now() })
+		}
+	}
 }
 
 // change does something to a count, and notes whether another View comes of it; the lock

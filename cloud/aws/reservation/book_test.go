@@ -55,7 +55,52 @@ func TestWhatAReservationHasLeft(t *testing.T) {
 			b.Begin("t2", 2, "cr-1")(map[string]int64{"cr-1": 2})
 		}, 1},
 		"is nothing where EC2 refused": {func(b *Book, _ func(time.Duration)) { b.Saw(says(5)); b.Full("cr-1"); b.Saw(says(5)) }, 0},
-		"is never less than nothing":   {func(b *Book, _ func(time.Duration)) { b.Saw(says(1)); b.Begin("t1", 3, "cr-1") }, 0},
+		"has the place of a machine that came and went": {func(b *Book, _ func(time.Duration)) {
+			b.Saw(says(1))
+			b.Begin("t1", 1, "cr-1")(map[string]int64{"cr-1": 1})
+			b.Holds("i-1", "cr-1")
+			b.Leaves("i-1")
+			b.Ended("i-1")
+			b.Ended("i-1")
+		}, 1},
+		"has that place while EC2 has counted only that it came": {func(b *Book, _ func(time.Duration)) {
+			b.Saw(says(1))
+			b.Begin("t1", 1, "cr-1")(map[string]int64{"cr-1": 1})
+			b.Saw(says(0))
+			b.Holds("i-1", "cr-1")
+			b.Leaves("i-1")
+			b.Ended("i-1")
+			b.Saw(says(0))
+		}, 1},
+		"has that place once, as EC2 counts it": {func(b *Book, _ func(time.Duration)) {
+			b.Saw(says(0))
+			b.Holds("i-1", "cr-1")
+			b.Leaves("i-1")
+			b.Ended("i-1")
+			b.Saw(says(1))
+		}, 1},
+		"is what EC2 tells once it must have counted what ended": {func(b *Book, wait func(time.Duration)) {
+			b.Saw(says(0))
+			b.Holds("i-1", "cr-1")
+			b.Leaves("i-1")
+			b.Ended("i-1")
+			wait(countedWithin)
+			b.Saw(says(0)) // somebody else has taken it
+		}, 0},
+		"is nothing where EC2 refuses the place of one that ended": {func(b *Book, _ func(time.Duration)) {
+			b.Saw(says(0))
+			b.Holds("i-1", "cr-1")
+			b.Leaves("i-1")
+			b.Ended("i-1")
+			b.Full("cr-1")
+		}, 0},
+		"lacks a machine that EC2 does not show yet": {func(b *Book, _ func(time.Duration)) {
+			b.Saw(says(1))
+			b.Begin("t1", 1, "cr-1")(map[string]int64{"cr-1": 1})
+			b.Holds("i-1", "cr-1")
+			b.Ended("i-1")
+		}, 0},
+		"is never less than nothing": {func(b *Book, _ func(time.Duration)) { b.Saw(says(1)); b.Begin("t1", 3, "cr-1") }, 0},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
