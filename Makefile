@@ -64,7 +64,7 @@ demo: build ## watch pending pods become machines and go again; ONCE=1 tells the
 .PHONY: test
 test: format lint tidy generated build ## all that CI runs; ends with the test runner's summary
 	@echo "test: unit tests with and without the race detector, and stories in labs, which wait most of their time, side by side"
-	@nice -n 19 $(MAKE) --no-print-directory plain > bin/plain.log 2>&1 & plain=$$!; \
+	@nice -n 10 $(MAKE) --no-print-directory plain > bin/plain.log 2>&1 & plain=$$!; \
 	  $(MAKE) --no-print-directory lab-test > bin/lab-test.log 2>&1 & lab=$$!; red=0; \
 	  nice -n 10 $(MAKE) --no-print-directory raced || red=1; \
 	  wait $$plain || red=1; cat bin/plain.log; \
@@ -103,14 +103,14 @@ unit: raced plain ## unit tests and stories of the main module
 .PHONY: raced
 raced: ## those with goroutines, with the race detector
 	@echo "test: unit tests (main module, -race)"
-	@go test -race -cpu 1 -vet=off $(SHUFFLE) -timeout 20m $(RACED)
+	@go test -race -cpu 1 -vet=off $(SHUFFLE) -timeout 45m $(RACED)
 	@go test -race -vet=off $(SHUFFLE) ./core/parallel
 	@go test -race -vet=off $(SHUFFLE) -run 'TestStories|TestTheNumberOfProcessorsChangesNothing' ./core/decide
 
 .PHONY: plain
 plain: ## the whole controllers, the core and tables, without the race detector
 	@echo "test: stories, the core and tables (main module)"
-	@$(STATIC) go test -vet=off $(SHUFFLE) -timeout 20m ./sim/whole $(foreach folder,$(filter-out internal/tidy,$(QUICKER)),./$(folder)/...) ./sim
+	@$(STATIC) go test -vet=off $(SHUFFLE) -timeout 45m ./sim/whole $(foreach folder,$(filter-out internal/tidy,$(QUICKER)),./$(folder)/...) ./sim
 
 .PHONY: generated
 generated: ## fail if `make generate` changes a generated file

@@ -35,11 +35,13 @@ type Outcomes struct {
 	Events  publisher
 	Metrics *observe.Metrics
 	Log     *slog.Logger
+	Instead func(c *karpv1.NodeClaim, said, why string) // told what was launched where it is not what was decided; may be nil
 	Now     func() time.Time
 }
 
-// Bought writes the machine on the claim: first labels and annotations, then
-// the status with its provider ID, which makes the purchase known for good.
+// Bought writes the machine on the claim: first labels and annotations, the decision among them
+// where something else was launched than was decided, then the status with its provider ID, which
+// makes the purchase known for good.
 func (o *Outcomes) Bought(ctx context.Context, c *karpv1.NodeClaim, m cloud.Machine) error {
 	class, err := o.Classes.Known(ctx, translate.ClassOf(c))
 	if err != nil {
@@ -64,6 +66,10 @@ func (o *Outcomes) Bought(ctx context.Context, c *karpv1.NodeClaim, m cloud.Mach
 		}
 	}
 	delete(c.Annotations, api.MarkWithdrawn) // too late for that
+	var other instead
+	if text := c.Annotations[api.MarkDecision]; text != "" {
+		c.Annotations[api.MarkDecision], other = decided(text, m, offer, catalogue)
+	}
 	if err := o.Store.Patch(ctx, c, client.MergeFrom(before)); err != nil {
 		return fmt.Errorf("write labels of machine %s on claim %s: %w", m.ID, c.Name, err)
 	}
@@ -79,6 +85,12 @@ func (o *Outcomes) Bought(ctx context.Context, c *karpv1.NodeClaim, m cloud.Mach
 	said := []any{"claim", c.Name, "pool", translate.PoolCalled(c.Labels), "machine", m.ID, "type", m.Kind, "zone", m.Zone, "option", string(m.Option)}
 	if offer.Priced {
 		said = append(said, "priceUSDPerHour", offer.Price.Dollars())
+	}
+	if other.of != "" {
+		said = append(said, "insteadOf", other.of, "because", other.why)
+		if o.Instead != nil {
+			o.Instead(c, fmt.Sprintf("was launched as %s in %s, %s, not as %s", m.Kind, m.Zone, m.Option, other.of), other.why)
+		}
 	}
 	o.Log.Info("launched an instance", said...)
 	return nil

@@ -235,13 +235,34 @@ func (p *promises) orders(c *karpv1.NodeClaim) {
 }
 
 // withdraws looks at a NodeClaim that is not needed any more: its pods have gone, or there is
-// room for them elsewhere.
+// room for them elsewhere. Nodes that stopped to be ready a moment ago are room as far as the
+// controller knows, and a NodeClaim that has waited for its instance for long is none.
 func (p *promises) withdraws(c *karpv1.NodeClaim) {
 	least, _ := p.wanted.lately()
-	if room := p.room(p.isRoom) + p.onHeld(); room <= least {
-		p.breaks("nothing is withdrawn that pods need", "NodeClaim "+c.Name, "nodes there are, or will be, have room for %d pods with it, and there were %d at least in the last %s: %s; %s",
-			room, least, lateWatches, c.Annotations[api.MarkWithdrawn], p.places())
+	without := p.onHeld()
+	for _, o := range p.claims {
+		if o.Name != c.Name && (p.serves(o) || p.servedLately(o)) {
+			without += p.isRoom(o)
+		}
 	}
+	if without < least {
+		p.breaks("nothing is withdrawn that pods need", "NodeClaim "+c.Name, "nodes there are, or will be, have room for %d pods without it, and there were %d at least in the last %s: %s; %s",
+			without, least, lateWatches, c.Annotations[api.MarkWithdrawn], p.places())
+	}
+}
+
+// servedLately reports whether the NodeClaim has a node that was ready a moment ago.
+func (p *promises) servedLately(c *karpv1.NodeClaim) bool {
+	node := p.nodeOf(c.Status.ProviderID)
+	if node == nil || c.DeletionTimestamp != nil || node.DeletionTimestamp != nil {
+		return false
+	}
+	for _, on := range node.Status.Conditions {
+		if on.Type == corev1.NodeReady {
+			return on.Status != corev1.ConditionTrue && time.Since(on.LastTransitionTime.Time) < lateWatches
+		}
+	}
+	return false
 }
 
 // launchedRight looks whether each instance is a NodeClaim's, or one waits for it. NodeClaims that

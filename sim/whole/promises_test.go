@@ -126,6 +126,8 @@ func (p *promises) audit(a storetest.Audit) {
 		follow(p.claims, name, a)
 		if now != nil {
 			p.claimAgrees(now)
+		} else {
+			p.story.add("NodeClaim " + name + " is gone")
 		}
 	}
 }
