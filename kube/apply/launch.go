@@ -141,16 +141,22 @@ const lostAfter = 20 * time.Second
 // FindLost looks live for orders that no watch has shown for lostAfter, and
 // forgets those that do not exist: they came and went while a watch was cut.
 func (a *Applier) FindLost(ctx context.Context) error {
+	_, err := a.forgetLost(ctx, a.Now().Add(-lostAfter))
+	return err
+}
+
+// forgetLost forgets the claims ordered before a moment, or at any where it is zero, that
+// neither a watch nor the API server has, and lists them.
+func (a *Applier) forgetLost(ctx context.Context, before time.Time) (lost []string, err error) {
 	var errs []error
-	for _, name := range a.Ledger.unseen(a.Now().Add(-lostAfter)) {
-		err := a.Live.Get(ctx, client.ObjectKey{Name: name}, &karpv1.NodeClaim{})
-		if apierrors.IsNotFound(err) {
+	for _, name := range a.Ledger.unseen(before) {
+		switch err := a.Live.Get(ctx, client.ObjectKey{Name: name}, &karpv1.NodeClaim{}); {
+		case apierrors.IsNotFound(err):
 			a.Ledger.NotCreated(name)
-			continue
-		}
-		if err != nil {
+			lost = append(lost, name)
+		case err != nil:
 			errs = append(errs, fmt.Errorf("look for claim %s, which no watch has shown: %w", name, err))
 		}
 	}
-	return errors.Join(errs...)
+	return lost, errors.Join(errs...)
 }

@@ -134,13 +134,13 @@ func (l *Ledger) noteFor(c *karpv1.NodeClaim, gone bool) {
 	l.says[c.Name], _ = translate.ForPods(c)
 }
 
-// unseen lists the claims ordered before a moment that no snapshot has shown.
+// unseen lists the claims ordered before a moment, or at any where it is zero, that no snapshot has shown.
 func (l *Ledger) unseen(before time.Time) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var names []string
 	for claim, m := range l.ordered {
-		if m.CreatedAt.Before(before) {
+		if before.IsZero() || m.CreatedAt.Before(before) {
 			names = append(names, claim)
 		}
 	}

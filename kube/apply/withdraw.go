@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -27,10 +28,22 @@ type Withdrawn struct {
 // Withdraw marks every claim that the plan takes back, in parallel. From the
 // mark on nothing new is bought for the claim, and whoever buys lets it go as
 // soon as it is certain that no machine is on its way to it. A claim that has
-// its machine by now keeps it, with ErrOrderChanged.
+// its machine by now keeps it, with ErrOrderChanged; so do all where the plan counts on a
+// claim that turns out not to have been created.
 func (a *Applier) Withdraw(ctx context.Context, p plan.Plan) []Withdrawn {
 	out := make([]Withdrawn, len(p.Withdrawals))
+	if len(out) == 0 {
+		return out
+	}
+	lost, err := a.forgetLost(ctx, time.Time{})
+	if err == nil && len(lost) > 0 {
+		err = fmt.Errorf("%w: claim %s, which was to serve in its place, was not created", ErrOrderChanged, lost[0])
+	}
 	each(len(out), func(i int) {
+		if err != nil {
+			out[i] = Withdrawn{Withdrawal: p.Withdrawals[i], Err: err}
+			return
+		}
 		claim, err := a.withdraw(ctx, p.Withdrawals[i])
 		out[i] = Withdrawn{p.Withdrawals[i], claim, err}
 	})

@@ -63,6 +63,25 @@ func TestAnOrderIsWithdrawnOnlyAsItWasSeen(t *testing.T) {
 }
 
 // storeOf holds one claim; err is what writes to it bring.
+// The answer to a claim's creation was lost, and it was not created: what the plan would
+// withdraw because of it stays, and the next plan does not count on it.
+func TestNoOrderIsWithdrawnForOneThatWasNotCreated(t *testing.T) {
+	store, ledger := storeOf(t, nil, &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c", UID: "u"}}), &Ledger{}
+	ledger.Ordered(cluster.Machine{Claim: "phantom", Pool: poolID, CreatedAt: start})
+	a := &Applier{Store: store, Live: store, Ledger: ledger}
+	got := a.Withdraw(t.Context(), plan.Plan{Withdrawals: []plan.Withdrawal{{Claim: "c", Pool: poolID, Note: "nobody waits"}}})
+	if len(got) != 1 || !errors.Is(got[0].Err, ErrOrderChanged) || got[0].Object != nil {
+		t.Fatalf("Withdraw = %+v, want %v", got, ErrOrderChanged)
+	}
+	c := &karpv1.NodeClaim{}
+	if err := store.Get(t.Context(), client.ObjectKey{Name: "c"}, c); err != nil || c.Annotations[api.MarkWithdrawn] != "" {
+		t.Errorf("the claim is marked %q, %v; want no mark", c.Annotations[api.MarkWithdrawn], err)
+	}
+	if s := ledger.Project(&cluster.Snapshot{Now: start, Machines: []cluster.Machine{{Claim: "c"}}}); len(s.Machines) != 1 || s.Machines[0].Deleting {
+		t.Errorf("the next plan sees %+v, want the claim that is there alone", s.Machines)
+	}
+}
+
 func storeOf(t *testing.T, err error, c *karpv1.NodeClaim) client.Client {
 	t.Helper()
 	s := runtime.NewScheme()
