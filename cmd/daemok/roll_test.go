@@ -47,7 +47,7 @@ func TestARollSaysWhatKeepsNodes(t *testing.T) {
 	node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
 	create(&karpv1.NodePool{Spec: storetest.PoolSpec(), ObjectMeta: metav1.ObjectMeta{Name: "web"}}, claim, node)
 
-	if got, want := told(rollFlags{all: true, noWait: true}), "web: 1 to go, 0 going, about 4m0s left\n"; got != want {
+	if got, want := told(rollFlags{all: true, noWait: true}), "web: 1 to go, 0 going, about 3m0s left\n"; got != want {
 		t.Errorf("it says %q, want %q", got, want)
 	}
 	if got := told(rollFlags{pause: true}); !strings.Contains(got, "web: 1 to go, none may now: ") || !strings.Contains(got, "the roll of NodePool/web is paused") {

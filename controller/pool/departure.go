@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/retire"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
@@ -21,13 +22,13 @@ import (
 
 const (
 	// departuresEvery is how often pools that are being deleted are told how far
-	// that is; that nothing goes on is told in an event each stuckEvery.
+	// that is, and toldEvery how often an event says the same.
 	departuresEvery = 5 * time.Second
-	stuckEvery      = 10 * time.Minute
+	toldEvery       = 10 * time.Minute
 )
 
 // Departures tells how far pools are that are being deleted and have nodes yet, in
-// the condition Drained and, where nothing goes on, an event.
+// the condition Drained and an event.
 type Departures struct {
 	Store    client.Client
 	Serves   translate.Generations
@@ -53,7 +54,7 @@ func (d *Departures) Round(ctx context.Context) (time.Duration, error) {
 			if s == nil {
 				s = d.Snapshot()
 			}
-			errs = append(errs, d.tell(ctx, g, p, departureOf(s, g.ID(p.GetName()), d.Stays)))
+			errs = append(errs, d.tell(ctx, g, p, departureOf(s, g.View(p), d.Stays)))
 		}
 	}
 	return departuresEvery, errors.Join(errs...)
@@ -64,9 +65,11 @@ func (d *Departures) tell(ctx context.Context, g translate.Generation, p Object,
 	next, reason, text := p.DeepCopyObject().(Object), karpv1.ReasonNodesLeft, now.String()
 	if now.stuck() {
 		reason = karpv1.ReasonNodesStay
-		text += "; the way out is room for its pods in another pool, budgets that allow more, or " + fastWay(g.Resource, id.Name)
-		d.Events.Publish(observe.Event{About: next, Key: id.String(), Warning: true,
-			Reason: reason, Message: text, Topic: "departure", DedupeFor: stuckEvery})
+	}
+	if now.Left > 0 {
+		text += "; " + now.way(g, id.Name)
+		d.Events.Publish(observe.Event{About: next, Key: id.String(), Warning: now.stuck(),
+			Reason: reason, Message: text, Topic: "departure", DedupeFor: toldEvery})
 	}
 	if !condition.SetFalse(next, karpv1.NodePoolDrained, reason, text, d.Now()) {
 		return nil
@@ -78,9 +81,20 @@ func (d *Departures) tell(ctx context.Context, g translate.Generation, p Object,
 	return nil
 }
 
-// fastWay is what has all nodes go at once.
-func fastWay(resource, name string) string {
-	return fmt.Sprintf("all at once: kubectl annotate %s %s %s=%s", resource, name, api.MarkDelete, api.DeleteFast)
+// way is what a user can do who wants the nodes to go, or to go sooner.
+func (d *departure) way(g translate.Generation, name string) string {
+	fast := fmt.Sprintf("all at once: kubectl annotate %s %s %s=%s", g.Resource, name, api.MarkDelete, api.DeleteFast)
+	switch {
+	case !d.stuck():
+		return fast
+	case d.Allowed > 0:
+		return "the way out is to change that, as by room for its pods in another pool, or " + fast
+	case !d.byBudget:
+		return "the way out is to end that, or " + fast
+	case g.Kind == translate.KindProvisioner:
+		return fmt.Sprintf("the way out is a budget that allows more: kubectl annotate --overwrite %s %s %s=1, or %s", g.Resource, name, api.MarkBudgets, fast)
+	}
+	return fmt.Sprintf("the way out is a budget that allows more, in spec.disruption.budgets: kubectl edit %s %s, or %s", g.Resource, name, fast)
 }
 
 // departure is how far a pool is that is being deleted.
@@ -90,10 +104,18 @@ type departure struct {
 	first    string // a node that stays though budgets allow it to go
 	keeps    string // what keeps it; empty where there is none
 	others   int    // that stay as well
+	byBudget bool   // where none may go: a budget says so
+	forever  bool   // and no other ever will
 }
 
-func departureOf(s *cluster.Snapshot, id cluster.PoolID, stays func(node string) string) departure {
-	out := departure{Progress: roll.Of(s, id)}
+func departureOf(s *cluster.Snapshot, o translate.PoolObject, stays func(node string) string) departure {
+	id := o.ID
+	out := departure{Progress: roll.Draining(s, o)}
+	if pool, found := s.Pool(id); found && out.Allowed == 0 && s.Freeze == "" {
+		allowed := pool.Policy.Drifted
+		out.byBudget = allowed.Closed == "" && retire.Shares(s.Nodes)[id].Used >= allowed.Most
+		out.forever = out.byBudget && allowed.Most == 0 && pool.Policy.BudgetsChange.IsZero()
+	}
 	for i := range s.Machines {
 		if s.Machines[i].Pool == id {
 			out.starting++
@@ -142,6 +164,9 @@ func (d *departure) String() string {
 	case d.Left == 0:
 	case d.Allowed == 0:
 		text += "; no more may go: " + d.Because
+		if d.forever {
+			text += ", which holds for ever"
+		}
 	case d.keeps != "":
 		text += fmt.Sprintf("; node %s stays: %s", d.first, d.keeps)
 	}

@@ -51,13 +51,6 @@ func (p Progress) Keep(stays func(node string) string) Progress {
 // Done reports whether nothing is left to do.
 func (p Progress) Done() bool { return p.Wrong == "" && p.Left == 0 && p.Going == 0 && p.Coming == 0 }
 
-// What one wave of nodes takes beside the start of machines: looking twice and
-// draining; and the start where none was seen.
-const (
-	drains     = 90 * time.Second
-	bootUnseen = 2 * time.Minute
-)
-
 // Read tells how far the rolls are that pools ask for, as the cluster is now. It
 // reads the nodes and claims of these pools, what keeps them, and no pods.
 func Read(ctx context.Context, from client.Reader, serves translate.Generations, pools []translate.PoolObject, now func() time.Time, freezeIn string) ([]Progress, error) {
@@ -101,31 +94,22 @@ func notAsked(karpv1.NodeClassReference) (*cluster.Catalogue, string) {
 // Of tells how many nodes of a pool are to go yet, and how long that takes.
 func Of(s *cluster.Snapshot, id cluster.PoolID) Progress {
 	out := Progress{Pool: translate.Called(id)}
-	pool, found := s.Pool(id)
-	if !found {
+	if _, found := s.Pool(id); !found {
 		return out
 	}
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
 		switch {
-		case n.Pool != id || n.Claim == "" || n.MachineEnds:
+		case !goes(n, id):
 		case n.Deleting:
 			out.Going++
-		case n.Drifted != "":
+		default:
 			out.Left++
 			out.Nodes = append(out.Nodes, n.Name)
 		}
 	}
 	out.Allowed, out.Because = retire.Allowed(s, id, plan.Drifted)
-	atOnce := min(out.Allowed+out.Going, out.Left+out.Going)
-	if atOnce > 0 {
-		boot := pool.Boot
-		if boot == 0 {
-			boot = bootUnseen
-		}
-		waves := (out.Left + out.Going + atOnce - 1) / atOnce
-		out.Lasts = time.Duration(waves) * (boot + drains)
-	}
+	out.Lasts = out.lasts(terms(s, id, func(grace time.Duration) time.Duration { return grace }), func(left int64) int64 { return left })
 	return out
 }
 

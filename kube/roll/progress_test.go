@@ -38,8 +38,8 @@ node d claim=d-c pool=NodePool/web ready initialized
 
 func TestProgress(t *testing.T) {
 	tests := map[string]struct{ world, want string }{
-		"waves of as many as may go":  {world, "web: 3 to go, 0 going, about 6m0s left"},
-		"while the budget is used up": {world + "node e claim=e-c pool=NodePool/web ready initialized deleting\nnode f claim=f-c pool=NodePool/web ready initialized deleting\n", "web: 3 to go, 2 going, about 9m0s left; no more at once: of the 6 nodes of NodePool/web 2 are going or not ready, and no more than 2 may be (budget nodes: 2)"},
+		"waves of as many as may go":  {world, "web: 3 to go, 0 going, about 5m0s left"},
+		"while the budget is used up": {world + "node e claim=e-c pool=NodePool/web ready initialized deleting\nnode f claim=f-c pool=NodePool/web ready initialized deleting\n", "web: 3 to go, 2 going, about 7m0s left; no more at once: of the 6 nodes of NodePool/web 2 are going or not ready, and no more than 2 may be (budget nodes: 2)"},
 		"when nothing may go":         {world + "freeze \"frozen: audit\"\n", "web: 3 to go, none may now: frozen: audit"},
 		"in the end":                  {"snapshot 1 2026-11-21T04:00:00Z\npool NodePool/web\n  allow 2\nnode d claim=d-c pool=NodePool/web ready initialized\n", "web: nothing is left to replace"},
 	}
@@ -64,10 +64,10 @@ func TestProgressSaysWhatKeepsNodes(t *testing.T) {
 		keeps map[string]string
 		want  string
 	}{
-		"one of them": {map[string]string{"b": pdb}, "web: 3 to go, 0 going, about 6m0s left\n  node b stays: " + pdb},
+		"one of them": {map[string]string{"b": pdb}, "web: 3 to go, 0 going, about 5m0s left\n  node b stays: " + pdb},
 		"all of them": {map[string]string{"a": pdb, "b": pdb, "c": pdb},
 			"web: 3 to go, none may now\n  node a stays: " + pdb + "\n  node b stays: " + pdb + "\n  node c stays: " + pdb},
-		"one that is not to go": {map[string]string{"d": pdb}, "web: 3 to go, 0 going, about 6m0s left"},
+		"one that is not to go": {map[string]string{"d": pdb}, "web: 3 to go, 0 going, about 5m0s left"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

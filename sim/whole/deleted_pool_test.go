@@ -1,6 +1,7 @@
 package whole_test
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
 )
 
 // oneAtATime lets one node of a pool go at a time, and none for being empty.
@@ -87,6 +89,75 @@ func TestADeletedPoolDrainsByItsBudget(t *testing.T) {
 	})
 }
 
+// A pool that is deleted says at once, in its condition and in an event, how many nodes are
+// left and how long it takes: near to what it took in the end, though a budget in percent
+// lets fewer go at once the fewer there are, and pods need their time to end.
+func TestADeletedPoolSaysHowLongItTakes(t *testing.T) {
+	left := regexp.MustCompile(`^nodes left: 20, going: \d+, allowed now: \d+.*; about (\S+) left`)
+	for name, grace := range map[string]time.Duration{"pods that end soon": 5 * time.Second, "pods that take their time": 5 * time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			tell(t, fake.Options{Seed: 76}, func(t *testing.T, w *world) {
+				w.up(20, func(p *karpv1.NodePool) { p.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: "20%"}} }, func(p *corev1.Pod) {
+					p.Spec.TerminationGracePeriodSeconds = new(int64(grace / time.Second))
+					p.Annotations = map[string]string{slowly: "true"}
+				})
+				w.pool("other", nil)
+				w.delete(w.defaultPool())
+				began, said := time.Now(), time.Duration(0)
+				w.until(time.Minute, "a word on how long it takes", func() bool {
+					reason, text := w.drained()
+					found := left.FindStringSubmatch(text)
+					if found == nil || reason != karpv1.ReasonNodesLeft {
+						return false
+					}
+					said, _ = time.ParseDuration(found[1])
+					return w.events.said("NodesLeft: nodes left: 20, going: ") && w.events.said("; all at once: kubectl annotate nodepool default daemok.sh/delete=fast")
+				})
+				w.until(5*time.Hour, "the end of the pool", func() bool { return !w.isThere("default") })
+				if took := time.Since(began); said < took/2 || said > 2*took {
+					t.Errorf("it said that it takes %v, and it took %v", said, took)
+				}
+				w.sound()
+			})
+		})
+	}
+}
+
+// A Provisioner goes as a NodePool does: one node at a time where nobody says otherwise, and
+// none where its annotation says so, which it tells with the way out.
+func TestADeletedProvisionerDrainsByItsBudget(t *testing.T) {
+	tellOfAWS(t, 1, func(t *testing.T, w *world) {
+		w.five(setup{})
+		w.pool("other", nil)
+		w.annotate(w.provisionerNow("default"), api.MarkBudgets, "0")
+		w.delete(w.provisionerNow("default"))
+		says := func(reason string, words ...string) bool {
+			c := condition.Get(w.provisionerNow("default"), karpv1.NodePoolDrained)
+			return c != nil && c.Reason == reason && !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(c.Message, word) })
+		}
+		w.until(time.Minute, "a word on the budget", func() bool {
+			return says(karpv1.ReasonNodesStay, "nodes left: 5, going: 0, allowed now: 0; ", "(budget nodes: 0), which holds for ever; ", "kubectl annotate --overwrite provisioner default daemok.sh/budgets=1") &&
+				w.events.said("NodesStay: nodes left: 5, ")
+		})
+		time.Sleep(time.Hour)
+		if running, _ := w.podsRunning(); running != 5 || len(w.claims()) != 5 {
+			t.Fatalf("something moved; %s", w.state())
+		}
+		w.annotate(w.provisionerNow("default"), api.MarkBudgets, "1")
+		w.until(time.Minute, "a word on how long it takes", func() bool {
+			return says(karpv1.ReasonNodesLeft, "nodes left: 5, ", "; about ", "kubectl annotate provisioner default daemok.sh/delete=fast") && w.events.said("NodesLeft: nodes left: 5, ")
+		})
+		w.until(time.Hour, "the end of the Provisioner", func() bool {
+			if n := w.closed() + w.draining(); n > 1 {
+				t.Fatalf("%d nodes go at once; %s", n, w.state())
+			}
+			return apierrors.IsNotFound(w.hand.Get(t.Context(), client.ObjectKey{Name: "default"}, &v1alpha5.Provisioner{}))
+		})
+		w.until(5*time.Minute, "the pods elsewhere", func() bool { return w.run(5) && w.of("other") > 0 && w.of("other") == len(w.claims()) })
+		w.sound()
+	})
+}
+
 // Where no other pool can take its pods, the node of a deleted pool stays, and the
 // pool says why and what to do about it; when there is one it goes.
 func TestADeletedPoolWaitsForAPlaceForItsPods(t *testing.T) {
@@ -120,7 +191,8 @@ func TestADeletedPoolWaitsForItsBudget(t *testing.T) {
 		w.delete(w.defaultPool())
 		w.until(time.Minute, "a word on the budget", func() bool {
 			reason, text := w.drained()
-			return reason == karpv1.ReasonNodesStay && strings.Contains(text, "allowed now: 0; no more may go: ") && strings.Contains(text, "(budget nodes: 0)")
+			return reason == karpv1.ReasonNodesStay && strings.Contains(text, "allowed now: 0; no more may go: ") && strings.Contains(text, "(budget nodes: 0), which holds for ever; ") &&
+				strings.Contains(text, "in spec.disruption.budgets: kubectl edit nodepool default") && w.events.said("NodesStay")
 		})
 		time.Sleep(time.Hour)
 		if !w.run(2) || w.bought() != 2 {

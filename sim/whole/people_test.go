@@ -273,8 +273,11 @@ func (w *people) garbage(ctx context.Context) {
 	w.lost = lost
 }
 
+// slowly marks pods that take all the time that they are given to end.
+const slowly = "example.com/ends-slowly"
+
 // kubelets start pods that were bound and end those that are to go: two
-// seconds after they were told. Those of nodes that are not ready do nothing.
+// seconds after they were told, or slowly. Those of nodes that are not ready do nothing.
 func (w *people) kubelets(ctx context.Context) {
 	silent := map[string]bool{}
 	for _, n := range w.nodes() {
@@ -285,8 +288,12 @@ func (w *people) kubelets(ctx context.Context) {
 			continue
 		}
 		if p.DeletionTimestamp != nil {
-			told := p.DeletionTimestamp.Add(-time.Duration(*p.DeletionGracePeriodSeconds) * time.Second)
-			if time.Since(told) > min(2*time.Second, time.Duration(*p.DeletionGracePeriodSeconds)*time.Second) {
+			takes := time.Duration(*p.DeletionGracePeriodSeconds) * time.Second
+			told := p.DeletionTimestamp.Add(-takes)
+			if p.Annotations[slowly] == "" {
+				takes = min(2*time.Second, takes)
+			}
+			if time.Since(told) > takes {
 				_ = w.hand.Delete(ctx, &p, client.GracePeriodSeconds(0))
 			}
 			continue
