@@ -79,6 +79,7 @@ type Parts struct {
 	Record      *record.Record                // of decisions
 	TagPace     claim.Pace                    // how fast machines are tagged; nil: at once
 
+	Cluster   string // the name of the cluster, which instances are tagged with; empty: the tag is left to whoever launches them
 	Namespace string // where the controller runs; empty: ConfigMaps there mean nothing
 	Pod       string // that it runs in; empty: none, and no node is kept for its sake
 
@@ -252,7 +253,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 			{What: "collect orphans", Do: collector.Round, Wake: collector.Wake},
 			{What: "find machines that drifted", Do: drifted.Round, Wake: classChanged},
 			{What: "name machines after their nodes", Do: (&claim.Tagger{
-				Store: p.Store, Machines: p.Machines(tagsName), Adopted: claims.Adopts, Pace: p.TagPace, Now: p.Now,
+				Store: p.Store, Machines: p.Machines(tagsName), Cluster: p.Cluster, Adopted: claims.Adopts, Pace: p.TagPace, Now: p.Now,
 			}).Round},
 			{What: "repair unhealthy nodes", Do: (&repair.Repairer{
 				Store: p.Store, Live: p.Live, Snapshot: keeper.Snapshot, Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now,

@@ -161,7 +161,7 @@ func (p *parts) add(ctx context.Context) error {
 		Failures:    flowcontrol.NewTokenBucketRateLimiter(failuresPerSecond, failuresAtOnce),
 		Pods:        p.follower,
 		Record:      p.record,
-		Namespace:   ownNamespace(), Pod: ownPod(),
+		Cluster:     p.options.clusterName, Namespace: ownNamespace(), Pod: ownPod(),
 		Spreads:     p.options.defaultSpreads,
 		MachineCost: p.options.machineCost,
 		Room:        p.options.room,

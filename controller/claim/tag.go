@@ -31,12 +31,14 @@ const (
 
 // Tagger names machines at the cloud after their nodes and claims, once nodes
 // have names. It overwrites no tag that is there, so that a name that the class
-// gives stays. For many machines it looks once.
+// gives stays. The tag with the cluster's name is put back where it is lacking. For many
+// machines it looks once. A claim whose annotations are removed is looked at again.
 type Tagger struct {
 	Store    client.Client
 	Machines tagging
-	Adopted  owner // tags machines that were not bought for their claims; nil: there are none
-	Pace     Pace  // of machines, so that other calls of the account have room; nil: at once
+	Cluster  string // the name that the tag of EKS has; empty: nobody looks after that tag
+	Adopted  owner  // tags machines that were not bought for their claims; nil: there are none
+	Pace     Pace   // of machines, so that other calls of the account have room; nil: at once
 	Now      func() time.Time
 
 	failed *flowcontrol.Backoff // by claim
@@ -135,22 +137,25 @@ func (t *Tagger) due(ctx context.Context) (map[string]*karpv1.NodeClaim, error) 
 	out := map[string]*karpv1.NodeClaim{}
 	for i := range list.Items {
 		c := &list.Items[i]
-		if needsTags(c) && !t.failed.IsInBackOffSinceUpdate(c.Name, t.Now()) {
+		if t.needsTags(c) && !t.failed.IsInBackOffSinceUpdate(c.Name, t.Now()) {
 			out[translate.MachineID(c.Status.ProviderID)] = c
 		}
 	}
 	return out, nil
 }
 
-func needsTags(c *karpv1.NodeClaim) bool {
+func (t *Tagger) needsTags(c *karpv1.NodeClaim) bool {
 	return c.DeletionTimestamp == nil && c.Status.ProviderID != "" && c.Status.NodeName != "" &&
-		c.Annotations[api.AnnotationInstanceTagged] != "true"
+		(c.Annotations[api.AnnotationInstanceTagged] != "true" || t.Cluster != "" && c.Annotations[api.AnnotationClusterNameTagged] != "true")
 }
 
 // tag adds the tags that the machine lacks, and notes that on its claim. A machine
 // that has gone since it was seen is another loop's business.
 func (t *Tagger) tag(ctx context.Context, c *karpv1.NodeClaim, m cloud.Machine) error {
 	lacks := map[string]string{api.TagName: c.Status.NodeName, api.TagNodeClaim: c.Name}
+	if t.Cluster != "" {
+		lacks[api.TagEKSCluster] = t.Cluster
+	}
 	maps.DeleteFunc(lacks, func(key, _ string) bool { _, there := m.Tags[key]; return there })
 	if len(lacks) > 0 {
 		if err := t.wait(ctx, c); err != nil {
@@ -174,7 +179,7 @@ func noteTags(ctx context.Context, store client.Client, c *karpv1.NodeClaim) err
 	if c.Annotations == nil {
 		c.Annotations = map[string]string{}
 	}
-	c.Annotations[api.AnnotationInstanceTagged] = "true"
+	c.Annotations[api.AnnotationInstanceTagged], c.Annotations[api.AnnotationClusterNameTagged] = "true", "true"
 	if err := store.Patch(ctx, c, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("note tags on claim %s: %w", c.Name, err)
 	}

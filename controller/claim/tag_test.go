@@ -88,6 +88,18 @@ var tagsFrom = time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
 func TestMachinesAreNamedAfterTheirNodes(t *testing.T) {
 	marked := func(c *karpv1.NodeClaim) {
 		metav1.SetMetaDataAnnotation(&c.ObjectMeta, api.AnnotationInstanceTagged, "true")
+		metav1.SetMetaDataAnnotation(&c.ObjectMeta, api.AnnotationClusterNameTagged, "true")
+	}
+	unmarked := func(c *karpv1.NodeClaim) {
+		metav1.SetMetaDataAnnotation(&c.ObjectMeta, api.AnnotationInstanceTagged, "true")
+	}
+	const of = "eks:eks-cluster-name"
+	launched := func(more ...string) rack {
+		tags := map[string]string{of: "lab"}
+		for i := 0; i < len(more); i += 2 {
+			tags[more[i]] = more[i+1]
+		}
+		return rack{tags: tags}
 	}
 	tests := map[string]struct {
 		node   string
@@ -98,12 +110,14 @@ func TestMachinesAreNamedAfterTheirNodes(t *testing.T) {
 		noted  bool
 		fails  bool
 	}{
-		"SC-486 a machine without either tag gets both": {"ip-1", nil, rack{tags: map[string]string{}},
-			map[string]string{"Name": "ip-1", "karpenter.sh/nodeclaim": "a"}, "[[Name karpenter.sh/nodeclaim]]", true, false},
-		"SC-486 a name that the class gives stays": {"ip-1", nil, rack{tags: map[string]string{"Name": "web"}},
-			map[string]string{"Name": "web", "karpenter.sh/nodeclaim": "a"}, "[[karpenter.sh/nodeclaim]]", true, false},
-		"SC-486 a machine that has both is noted alone": {"ip-1", nil, rack{tags: map[string]string{"Name": "ip-1", "karpenter.sh/nodeclaim": "a"}},
-			map[string]string{"Name": "ip-1", "karpenter.sh/nodeclaim": "a"}, "[]", true, false},
+		"SC-486 a machine without either tag gets both": {"ip-1", nil, launched(),
+			map[string]string{"Name": "ip-1", "karpenter.sh/nodeclaim": "a", of: "lab"}, "[[Name karpenter.sh/nodeclaim]]", true, false},
+		"SC-486 a name that the class gives stays": {"ip-1", nil, launched("Name", "web"),
+			map[string]string{"Name": "web", "karpenter.sh/nodeclaim": "a", of: "lab"}, "[[karpenter.sh/nodeclaim]]", true, false},
+		"SC-486 a machine that has both is noted alone": {"ip-1", nil, launched("Name", "ip-1", "karpenter.sh/nodeclaim", "a"),
+			map[string]string{"Name": "ip-1", "karpenter.sh/nodeclaim": "a", of: "lab"}, "[]", true, false},
+		"the cluster's name is put back once the annotation is removed": {"ip-1", unmarked, rack{tags: map[string]string{"Name": "ip-1", "karpenter.sh/nodeclaim": "a"}},
+			map[string]string{"Name": "ip-1", "karpenter.sh/nodeclaim": "a", of: "lab"}, "[[" + of + "]]", true, false},
 		"before the node has joined there is no name": {"", nil, rack{tags: map[string]string{}},
 			map[string]string{}, "[]", false, false},
 		"what was done is not done again": {"ip-1", marked, rack{tags: map[string]string{}},
@@ -111,14 +125,14 @@ func TestMachinesAreNamedAfterTheirNodes(t *testing.T) {
 		"a machine that is not to be seen is looked for later": {"ip-1", nil, rack{},
 			nil, "[]", false, false},
 		"so is one that vanishes meanwhile": {"ip-1", nil, rack{tags: map[string]string{}, err: &cloud.NotFoundError{MachineID: "i-1"}},
-			map[string]string{}, "[[Name karpenter.sh/nodeclaim]]", false, false},
+			map[string]string{}, "[[Name " + of + " karpenter.sh/nodeclaim]]", false, false},
 		"a refusal is an error, and tried again": {"ip-1", nil, rack{tags: map[string]string{}, err: errors.New("no rights")},
-			map[string]string{}, "[[Name karpenter.sh/nodeclaim]]", false, true},
+			map[string]string{}, "[[Name " + of + " karpenter.sh/nodeclaim]]", false, true},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			store := boughtOn(t, tt.node, tt.change)
-			tagger := &Tagger{Store: store, Machines: &tt.rack, Pace: &atOnce{}, Now: func() time.Time { return tagsFrom }}
+			tagger := &Tagger{Store: store, Machines: &tt.rack, Cluster: "lab", Pace: &atOnce{}, Now: func() time.Time { return tagsFrom }}
 			again, err := tagger.Round(t.Context())
 			if (err != nil) != tt.fails || again != tagEvery {
 				t.Errorf("Round = %v, %v; want %v, failure %v", again, err, tagEvery, tt.fails)
@@ -130,7 +144,7 @@ func TestMachinesAreNamedAfterTheirNodes(t *testing.T) {
 			if err := store.Get(t.Context(), client.ObjectKey{Name: "a"}, c); err != nil {
 				t.Fatal(err)
 			}
-			if noted := c.Annotations[api.AnnotationInstanceTagged] == "true"; noted != tt.noted {
+			if noted := c.Annotations[api.AnnotationInstanceTagged] == "true" && c.Annotations[api.AnnotationClusterNameTagged] == "true"; noted != tt.noted {
 				t.Errorf("annotations %v; noted must be %v", c.Annotations, tt.noted)
 			}
 		})
