@@ -58,12 +58,25 @@ func volumesMax(t *ec2data.Type, i machine.Instance) int32 {
 	return int32(max(1, n))
 }
 
-// devices are the extended resources that device plugins offer: of the image, and
-// AWS's for the adapters that the instance has.
+// devices are the extended resources that device plugins and the VPC resource controller
+// offer: NVIDIA's and Neuron's where the image carries the driver, which the plugins of AMD
+// and Habana bring themselves; the adapters that the instance has; and the interfaces for
+// single pods that its type has.
 func devices(t *ec2data.Type, i machine.Instance) map[string]int64 {
 	out := map[string]int64{}
 	if i.Adapters > 0 {
 		out["vpc.amazonaws.com/efa"] = int64(i.Adapters)
+	}
+	if t.Trunking && t.BranchENIs > 0 {
+		out["vpc.amazonaws.com/pod-eni"] = int64(t.BranchENIs)
+	}
+	for _, g := range t.GPUs {
+		switch strings.ToLower(g.Maker) {
+		case "amd":
+			out["amd.com/gpu"] += int64(g.Count)
+		case "habana":
+			out["habana.ai/gaudi"] += int64(g.Count)
+		}
 	}
 	image := strings.ToLower(i.ImageName)
 	if strings.Contains(image, "nvidia") || strings.Contains(image, "gpu") {

@@ -24,6 +24,10 @@ func TestFacts(t *testing.T) {
 		"GPUs show on the image with driver":  {"g4dn.12xlarge", nvidia, "amd64", 8, 21, "nvidia.com/gpu", 4},
 		"GPUs do not show without driver":     {"g4dn.12xlarge", plain, "amd64", 8, 21, "nvidia.com/gpu", 0},
 		"neuron cores show with their driver": {"inf2.xlarge", neuron, "amd64", 4, 25, "aws.amazon.com/neuroncore", 2},
+		"AMD's plugin brings its driver":      {"g4ad.xlarge", plain, "amd64", 2, 24, "amd.com/gpu", 1},
+		"and so does Habana's":                {"dl1.24xlarge", plain, "amd64", 15, 27, "habana.ai/gaudi", 8},
+		"pods may have interfaces":            {"m5.large", plain, "amd64", 3, 26, "vpc.amazonaws.com/pod-eni", 9},
+		"not on types without a trunk":        {"t3.large", plain, "amd64", 3, 26, "vpc.amazonaws.com/pod-eni", 0},
 		"addresses come from the first card":  {"p4d.24xlarge", nvidia, "amd64", 15, 27, "nvidia.com/gpu", 8},
 	}
 	for name, tt := range tests {

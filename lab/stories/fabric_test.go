@@ -35,3 +35,32 @@ func TestAdaptersAreAttachedForPodsThatAskForThem(t *testing.T) {
 		return true
 	})
 }
+
+// Pods run that ask for what few types have: the machine is of such a type, and its node shows
+// the resource once the device plugin, or the VPC resource controller, offers it. No image of EKS
+// is for GPUs of AMD and Habana: their plugins bring the driver to whichever image is named.
+func TestPodsRunWhereTheirTypesHaveWhatTheyAskFor(t *testing.T) {
+	t.Parallel()
+	s := begin(t, shared)
+	named := s.namespace + "-named"
+	const onDemand = "{key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}"
+	s.pool(template(s.namespace, onDemand, "{key: node.kubernetes.io/instance-type, operator: In, values: [m5.large, t3.large, g4dn.xlarge, inf2.xlarge]}"))
+	s.class(named, `{amiFamily: AL2023, amiSelectorTerms: [{name: "amazon-eks-node-al2023-x86_64-standard-*", owner: amazon}]}`)
+	s.poolOf(named, named, template(named, onDemand, "{key: node.kubernetes.io/instance-type, operator: In, values: [g4ad.xlarge, dl1.24xlarge]}"))
+	asks := map[string]struct {
+		resource corev1.ResourceName
+		pool     string
+	}{
+		"eni":    {"vpc.amazonaws.com/pod-eni", s.namespace},
+		"nvidia": {"nvidia.com/gpu", s.namespace},
+		"neuron": {"aws.amazon.com/neuron", s.namespace},
+		"amd":    {"amd.com/gpu", named},
+		"gaudi":  {"habana.ai/gaudi", named},
+	}
+	for app, a := range asks {
+		s.deploy(app, 1, from(a.pool), asking(corev1.ResourceCPU, "1500m"), asking(a.resource, "1"))
+	}
+	for app, a := range asks {
+		s.await("the pod that asks for "+string(a.resource)+" to run", "v1/Pod", of(app, running(1)))
+	}
+}
