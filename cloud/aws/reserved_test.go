@@ -109,7 +109,6 @@ func TestMachinesComeFromTheReservationTheyAreBoughtFrom(t *testing.T) {
 	}
 }
 
-// A launch that is repeated, as after a lost answer, takes no more of the reservation.
 // The place of a machine that came and went is free at once: what would be bought on demand
 // meanwhile costs money that the reservation has cost already.
 func TestAMachineThatHasEndedFreesItsReservationAtOnce(t *testing.T) {
@@ -144,6 +143,7 @@ func TestAMachineThatHasEndedFreesItsReservationAtOnce(t *testing.T) {
 	}
 }
 
+// A launch that is repeated, as after a lost answer, takes no more of the reservation.
 func TestALaunchThatIsRepeatedCountsOnce(t *testing.T) {
 	a := openAccount(t)
 	id := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 4})

@@ -2,6 +2,7 @@ package reservation
 
 import (
 	"maps"
+	"slices"
 	"sync"
 	"time"
 )
@@ -15,8 +16,8 @@ const recalledFor = time.Hour
 
 // Book counts what reservations have left, and what else is had so many times only:
 // what EC2 said last, less what was bought and is being bought, and with what has
-// ended, as far as it has not counted that yet. A launch that is repeated under its token counts once. It is safe for
-// concurrent use. NewBook makes one.
+// ended, as far as it has not counted that yet. A launch that is repeated under its token
+// counts once. It is safe for concurrent use. NewBook makes one.
 type Book struct {
 	now func() time.Time
 
@@ -28,9 +29,11 @@ type Book struct {
 
 // holder is a machine that is counted.
 type holder struct {
-	names  []string
-	leaves bool
+	names    []string
+	leavesAt time.Time // when it was told to end; zero: it was not
 }
+
+func (h holder) leaves() bool { return !h.leavesAt.IsZero() }
 
 // count is what is known of one reservation.
 type count struct {
@@ -39,6 +42,8 @@ type count struct {
 	tookAt   time.Time
 	freed    int64 // since, as far as EC2 has not counted it
 	freedAt  time.Time
+	early    int64 // ends that EC2 has counted before they were seen
+	earlyAt  time.Time
 	launches map[string]launch // by token
 }
 
@@ -63,24 +68,59 @@ func NewBook(now func() time.Time) *Book {
 }
 
 // Saw takes over how much EC2 says is free now. As much as it says that there is less
-// than before it has counted of what was taken, and as much as there is more of what ended.
+// than before it has counted of what was taken, and as much as there is more of what ended
+// or is about to.
 func (b *Book) Saw(free map[string]int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	maps.DeleteFunc(b.machines, func(_ string, h holder) bool { return h.leaves() && b.now().Sub(h.leavesAt) >= recalledFor })
 	for name, n := range free {
 		b.change(name, func(c *count) {
 			c.taken = max(0, c.taken-max(0, c.free-n))
 			if b.now().Sub(c.tookAt) >= countedWithin {
 				c.taken = 0
 			}
-			c.freed = max(0, c.freed-max(0, n-c.free))
-			if b.now().Sub(c.freedAt) >= countedWithin {
-				c.freed = 0
-			}
+			c.countEnds(n-c.free, b.leaving(name), b.now())
 			c.free = n
 			maps.DeleteFunc(c.launches, func(_ string, l launch) bool { return l.flying == 0 && b.now().Sub(l.at) >= recalledFor })
 		})
 	}
+}
+
+// countEnds takes in that EC2 has that many more than before: of machines that have ended,
+// and else of those that leave and whose end is not seen yet.
+func (c *count) countEnds(more, leaving int64, now time.Time) {
+	known := min(c.freed, max(0, more))
+	c.freed -= known
+	if now.Sub(c.freedAt) >= countedWithin {
+		c.freed = 0
+	}
+	if now.Sub(c.earlyAt) >= countedWithin {
+		c.early = 0
+	}
+	if more > known {
+		c.early, c.earlyAt = min(leaving, c.early+more-known), now
+	}
+}
+
+// leaving is how many machines that have the stock are told to end and are still there, as
+// far as is known; the lock is held.
+func (b *Book) leaving(name string) (n int64) {
+	for _, h := range b.machines {
+		if h.leaves() && slices.Contains(h.names, name) {
+			n++
+		}
+	}
+	return n
+}
+
+// ended takes in that one of the machines is there no more.
+func (c *count) ended(now time.Time) {
+	if c.early > 0 && now.Sub(c.earlyAt) < countedWithin {
+		c.early--
+		return
+	}
+	c.freed, c.freedAt = c.freed+1, now
 }
 
 // Begin counts n machines of the launch with the token as taken from each of the
@@ -131,8 +171,8 @@ func (b *Book) Leaves(ids ...string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, id := range ids {
-		if h, known := b.machines[id]; known {
-			b.machines[id] = holder{h.names, true}
+		if h, known := b.machines[id]; known && !h.leaves() {
+			b.machines[id] = holder{h.names, b.now()}
 		}
 	}
 }
@@ -145,12 +185,12 @@ func (b *Book) Ended(ids ...string) {
 	defer b.mu.Unlock()
 	for _, id := range ids {
 		h := b.machines[id]
-		if !h.leaves {
+		if !h.leaves() {
 			continue
 		}
 		delete(b.machines, id)
 		for _, name := range h.names {
-			b.change(name, func(c *count) { c.freed, c.freedAt = c.freed+1, b.now() })
+			b.change(name, func(c *count) { c.ended(b.now()) })
 		}
 	}
 }

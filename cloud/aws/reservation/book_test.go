@@ -79,6 +79,47 @@ func TestWhatAReservationHasLeft(t *testing.T) {
 			b.Ended("i-1")
 			b.Saw(says(1))
 		}, 1},
+		"has that place once, where EC2 counts it before the end is seen": {func(b *Book, _ func(time.Duration)) {
+			b.Saw(says(0))
+			b.Holds("i-1", "cr-1")
+			b.Leaves("i-1")
+			b.Leaves("i-1")
+			b.Saw(says(1))
+			b.Ended("i-1")
+		}, 1},
+		"has the places of two, of which EC2 counts one before their ends are seen": {func(b *Book, _ func(time.Duration)) {
+			b.Saw(says(0))
+			b.Holds("i-1", "cr-1")
+			b.Holds("i-2", "cr-1")
+			b.Leaves("i-1", "i-2")
+			b.Saw(says(1))
+			b.Ended("i-1", "i-2")
+		}, 2},
+		"has the place of one that ends long after EC2 counted one whose end nobody saw": {func(b *Book, wait func(time.Duration)) {
+			b.Saw(says(0))
+			b.Holds("i-1", "cr-1")
+			b.Leaves("i-1")
+			b.Saw(says(1))
+			wait(countedWithin)
+			b.Holds("i-2", "cr-1")
+			b.Leaves("i-2")
+			b.Ended("i-2")
+		}, 2},
+		"has no place of one that was told to end too long ago": {func(b *Book, wait func(time.Duration)) {
+			b.Saw(says(0))
+			b.Holds("i-1", "cr-1")
+			b.Leaves("i-1")
+			wait(recalledFor)
+			b.Saw(says(0))
+			b.Ended("i-1")
+		}, 0},
+		"has the place of one that ends after somebody else's has": {func(b *Book, _ func(time.Duration)) {
+			b.Saw(says(0))
+			b.Saw(says(1)) // nothing of ours was about to end
+			b.Holds("i-1", "cr-1")
+			b.Leaves("i-1")
+			b.Ended("i-1")
+		}, 2},
 		"is what EC2 tells once it must have counted what ended": {func(b *Book, wait func(time.Duration)) {
 			b.Saw(says(0))
 			b.Holds("i-1", "cr-1")
