@@ -61,13 +61,17 @@ func volumesMax(t *ec2data.Type, i machine.Instance) int32 {
 // devices are the extended resources that device plugins and the VPC resource controller
 // offer: NVIDIA's and Neuron's where the image carries the driver, which the plugins of AMD
 // and Habana bring themselves; the adapters that the instance has; and the interfaces for
-// single pods that its type has.
+// single pods that its type has, or on Windows the addresses of the one interface in use.
 func devices(t *ec2data.Type, i machine.Instance) map[string]int64 {
 	out := map[string]int64{}
 	if i.Adapters > 0 {
 		out["vpc.amazonaws.com/efa"] = int64(i.Adapters)
 	}
-	if t.Trunking && t.BranchENIs > 0 {
+	image := strings.ToLower(i.ImageName)
+	switch windows := strings.Contains(image, "windows"); {
+	case windows && t.IPv4PerENI > 1:
+		out["vpc.amazonaws.com/PrivateIPv4Address"] = int64(t.IPv4PerENI - 1)
+	case !windows && t.Trunking && t.BranchENIs > 0:
 		out["vpc.amazonaws.com/pod-eni"] = int64(t.BranchENIs)
 	}
 	for _, g := range t.GPUs {
@@ -78,7 +82,6 @@ func devices(t *ec2data.Type, i machine.Instance) map[string]int64 {
 			out["habana.ai/gaudi"] += int64(g.Count)
 		}
 	}
-	image := strings.ToLower(i.ImageName)
 	if strings.Contains(image, "nvidia") || strings.Contains(image, "gpu") {
 		for _, g := range t.GPUs {
 			if strings.EqualFold(g.Maker, "nvidia") {

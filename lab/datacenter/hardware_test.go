@@ -10,6 +10,7 @@ import (
 // Figures are EC2's and the EBS driver's published ones.
 func TestFacts(t *testing.T) {
 	const plain, nvidia, neuron = "amazon-eks-node-al2023-x86_64-standard-1.36", "amazon-eks-node-al2023-x86_64-nvidia-1.36", "amazon-eks-node-al2023-x86_64-neuron-1.36"
+	const windows = "Windows_Server-2022-English-Core-EKS_Optimized-1.36"
 	tests := map[string]struct {
 		kind, image string
 		arch        string
@@ -28,6 +29,8 @@ func TestFacts(t *testing.T) {
 		"and so does Habana's":                {"dl1.24xlarge", plain, "amd64", 15, 27, "habana.ai/gaudi", 8},
 		"pods may have interfaces":            {"m5.large", plain, "amd64", 3, 26, "vpc.amazonaws.com/pod-eni", 9},
 		"not on types without a trunk":        {"t3.large", plain, "amd64", 3, 26, "vpc.amazonaws.com/pod-eni", 0},
+		"nor on Windows":                      {"m5.large", windows, "amd64", 3, 26, "vpc.amazonaws.com/pod-eni", 0},
+		"where pods have addresses instead":   {"m5.large", windows, "amd64", 3, 26, "vpc.amazonaws.com/PrivateIPv4Address", 9},
 		"addresses come from the first card":  {"p4d.24xlarge", nvidia, "amd64", 15, 27, "nvidia.com/gpu", 8},
 	}
 	for name, tt := range tests {
