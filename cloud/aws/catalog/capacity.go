@@ -66,9 +66,10 @@ func capacity(t Type, spec nodeclass.Spec, image string, s Settings) quantity.Re
 	return out
 }
 
-// podInterfaces is how many pods may have interfaces of their own.
+// podInterfaces is how many pods may have interfaces of their own, which none has on
+// Windows.
 func podInterfaces(t Type, spec nodeclass.Spec) int64 {
-	if spec.NoPodInterfaces {
+	if spec.NoPodInterfaces || spec.EffectiveFamily().Windows() {
 		return 0
 	}
 	return t.BranchENIs

@@ -256,11 +256,20 @@ func TestCapacity(t *testing.T) {
 func TestInterfacesOfPods(t *testing.T) {
 	trunk := convert(m5Large(), "us-east-1", nil)
 	trunk.BranchENIs = 9
-	for none, want := range map[bool]int64{false: 9, true: 0} {
-		got := capacity(trunk, nodeclass.Spec{Family: nodeclass.AL2, NoPodInterfaces: none}, "ami-1", Settings{})
-		if n := got.Get("vpc.amazonaws.com/pod-eni"); n != want {
-			t.Errorf("where pods are to have none (%v): %d, want %d", none, n, want)
-		}
+	for name, tt := range map[string]struct {
+		spec nodeclass.Spec
+		want int64
+	}{
+		"as many as the type has": {nodeclass.Spec{Family: nodeclass.AL2}, 9},
+		"none where none are to":  {nodeclass.Spec{Family: nodeclass.AL2, NoPodInterfaces: true}, 0},
+		"none on Windows":         {nodeclass.Spec{Family: nodeclass.Windows2022}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := capacity(trunk, tt.spec, "ami-1", Settings{})
+			if n := got.Get("vpc.amazonaws.com/pod-eni"); n != tt.want {
+				t.Errorf("pods may have %d interfaces, want %d", n, tt.want)
+			}
+		})
 	}
 }
 
