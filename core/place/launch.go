@@ -84,7 +84,7 @@ func (r *run) list(b *buyer, l *load) listing {
 	}
 	out.Requirements, out.Labels = b.requirements(l, open)
 	out.Requirements = b.keepable(out.Requirements, l.relaxed, options, kinds)
-	out.Notes = r.notes(b, l, open)
+	out.Notes = r.notes(b, l, open, out.option)
 	out.options = options
 	if r.counted {
 		out.ways, out.due = r.outlook(b, out.Labels, options)

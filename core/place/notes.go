@@ -1,6 +1,8 @@
 package place
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,8 +15,9 @@ import (
 const usualArch = "amd64"
 
 // notes tells what users should know of a machine beside what it is: wishes of
-// its pods that gave way, and processors that nobody asked for.
-func (r *run) notes(b *buyer, l *load, open *choices) []string {
+// its pods that gave way, what would cost less if it could be had, and processors that
+// nobody asked for.
+func (r *run) notes(b *buyer, l *load, open *choices, bought int) []string {
 	var out []string
 	for _, p := range l.parts {
 		g := r.groups[p.group]
@@ -32,11 +35,10 @@ func (r *run) notes(b *buyer, l *load, open *choices) []string {
 	if len(l.parts) > 0 {
 		out = append(out, r.passedOver(b, r.groups[l.parts[0].group])...)
 	}
-	if text := b.crampedNote(open.kinds[0]); text != "" {
-		out = append(out, text)
-	}
-	if text := b.archNote(l, open); text != "" {
-		out = append(out, text)
+	for _, text := range []string{b.soldOutNote(l, bought), b.crampedNote(open.kinds[0]), b.archNote(l, open)} {
+		if text != "" {
+			out = append(out, text)
+		}
 	}
 	return out
 }
@@ -76,4 +78,41 @@ func (b *buyer) archNote(l *load, open *choices) string {
 	}
 	slices.Sort(archs)
 	return "images must run on " + strings.Join(archs, " and ") + ": neither the pods nor the pool name an architecture"
+}
+
+// soldOutNote names what the load would fit, and costs less than what is bought, and
+// cannot be had; empty where there is nothing like that. The cheapest stands for all.
+func (b *buyer) soldOutNote(l *load, bought int) string {
+	cheapest, n := -1, 0
+	for i := range bought { // they are in the order of prices
+		if b.isMissed(l, i, bought) {
+			n++
+			if cheapest < 0 {
+				cheapest = i
+			}
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	text := "cannot be had now, and would cost less: " + b.choiceFor(cheapest, l.sum).String()
+	if n > 1 {
+		text += fmt.Sprintf(", and %d more", n-1)
+	}
+	return text + ": " + cmp.Or(b.Offer(b.Options[cheapest]).Why, "insufficient capacity")
+}
+
+// isMissed reports whether the option cannot be had, and costs less for the load.
+func (b *buyer) isMissed(l *load, option, bought int) bool {
+	offer, free := b.Offer(b.Options[option]), b.free[b.Options[option].Kind]
+	if offer.Available || !offer.Priced || free == nil || !l.fitsIn(free) || b.limits != nil && !b.limits.allow(b.Kind(b.Options[option]).Capacity) {
+		return false
+	}
+	for _, p := range l.parts {
+		if !p.way.term.Options.Has(option) {
+			return false
+		}
+	}
+	dearer := b.choiceFor(bought, l.sum)
+	return dearer.Priced && b.choiceFor(option, l.sum).Cost() < dearer.Cost()
 }
