@@ -236,12 +236,13 @@ func (p *promises) orders(c *karpv1.NodeClaim) {
 
 // withdraws looks at a NodeClaim that is not needed any more: its pods have gone, or there is
 // room for them elsewhere. Nodes that stopped to be ready a moment ago are room as far as the
-// controller knows, and a NodeClaim that has waited for its instance for long is none.
+// controller knows, and so are instances that have not joined yet; a NodeClaim that has waited
+// for its instance for long is none.
 func (p *promises) withdraws(c *karpv1.NodeClaim) {
 	least, _ := p.wanted.lately()
 	without := p.onHeld()
 	for _, o := range p.claims {
-		if o.Name != c.Name && (p.serves(o) || p.servedLately(o)) {
+		if o.Name != c.Name && (p.serves(o) || p.servedLately(o) || p.boots(o)) {
 			without += p.isRoom(o)
 		}
 	}
@@ -249,6 +250,11 @@ func (p *promises) withdraws(c *karpv1.NodeClaim) {
 		p.breaks("nothing is withdrawn that pods need", "NodeClaim "+c.Name, "nodes there are, or will be, have room for %d pods without it, and there were %d at least in the last %s: %s; %s",
 			without, least, lateWatches, c.Annotations[api.MarkWithdrawn], p.places())
 	}
+}
+
+// boots reports whether the NodeClaim has an instance that has not joined, however long that takes.
+func (p *promises) boots(c *karpv1.NodeClaim) bool {
+	return c.DeletionTimestamp == nil && c.Status.ProviderID != "" && p.nodeOf(c.Status.ProviderID) == nil && !condition.IsTrue(c, karpv1.ClaimRegistered)
 }
 
 // servedLately reports whether the NodeClaim has a node that was ready a moment ago.

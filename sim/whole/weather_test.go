@@ -36,7 +36,7 @@ const (
 	needless       = "needless"        // not weather: NodeClaims that no pod needs are reported too
 )
 
-var weathers = flag.String("weather", strings.Join([]string{someLimits, slowLaunches, templateLabels, silentKubelets, lostClaims, takeovers, podBudgets, unregistered}, ","), "what storms have beside calls that fail")
+var weathers = flag.String("weather", strings.Join([]string{someLimits, slowLaunches, templateLabels, silentKubelets, lostClaims, takeovers, podBudgets, unregistered, lateScheduler, lateLaunches}, ","), "what storms have beside calls that fail")
 
 func has(weather string) bool { return slices.Contains(strings.Split(*weathers, ","), weather) }
 
