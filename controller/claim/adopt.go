@@ -243,7 +243,7 @@ func (a *Adoptions) own(ctx context.Context, c *karpv1.NodeClaim) error {
 			Message: fmt.Sprintf("machine %s stays without the tags by which it is known as the cluster's, and cannot be given back: %s", id, inWords(err))})
 		return fmt.Errorf("tag machine %s of claim %s: %w", id, c.Name, err)
 	}
-	return noteTags(ctx, a.Store, c)
+	return noteTags(ctx, a.Store, c, true)
 }
 
 // isBeyond reports whether a machine has ended, or has begun to, or is another's by now.

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/core/cluster"
@@ -70,16 +69,24 @@ func whyNot(sold *cluster.Catalogue, d translate.Decision) string {
 	return "insufficient capacity"
 }
 
-// offerOf is the offer of a choice; nil: there is none.
-func offerOf(sold *cluster.Catalogue, d translate.Decision) *cluster.Offer {
+// offerOf is the offer of a choice, which says nothing of tenancy or of a reservation: of several
+// one that is for all, and that can be had; nil: there is none.
+func offerOf(sold *cluster.Catalogue, d translate.Decision) (best *cluster.Offer) {
 	for i := range sold.Kinds {
 		if sold.Kinds[i].Name != d.Type {
 			continue
 		}
-		offers := sold.Kinds[i].Offers
-		if at := slices.IndexFunc(offers, func(o cluster.Offer) bool { return o.Zone == d.Zone && string(o.Option) == d.Option }); at >= 0 {
-			return &offers[at]
+		for j := range sold.Kinds[i].Offers {
+			o := &sold.Kinds[i].Offers[j]
+			if o.Zone != d.Zone || string(o.Option) != d.Option {
+				continue
+			}
+			if best == nil || forAll(o) && !forAll(best) || forAll(o) == forAll(best) && o.Available && !best.Available {
+				best = o
+			}
 		}
 	}
-	return nil
+	return best
 }
+
+func forAll(o *cluster.Offer) bool { return o.Unless.Key == "" }

@@ -1,13 +1,17 @@
 package claim
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
@@ -49,6 +53,13 @@ func TestADecisionTellsWhatWasLaunchedAndWhyTheFirstChoicesWereNot(t *testing.T)
 				`,"whyNot":"EC2 chose among what the NodeClaim allows, by price and by how much it has of each"}]}`,
 			instead: "c6a.large in a, spot", because: "EC2 chose among what the NodeClaim allows, by price and by how much it has of each",
 		},
+		"of two tenancies it was the one for all": {
+			said: `{` + c6a + `}`, sold: []cluster.Kind{{Name: "c6a.large", Offers: []cluster.Offer{
+				{Zone: "a", Option: cluster.OnDemand, Available: true, Unless: constraint.Label{Key: "tenancy", Value: "default"}}, {Zone: "a", Option: cluster.OnDemand},
+			}}}, option: cluster.OnDemand,
+			want:    `{` + c7i + `,"runnersUp":[{` + c6a + `,"whyNot":"insufficient capacity"}]}`,
+			instead: "c6a.large in a, on-demand", because: "insufficient capacity",
+		},
 		"it is no decision": {said: `decided`, option: cluster.OnDemand, want: `decided`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -61,7 +72,7 @@ func TestADecisionTellsWhatWasLaunchedAndWhyTheFirstChoicesWereNot(t *testing.T)
 	}
 }
 
-// The claim, the log and the record tell the same.
+// The claim, the log and the record tell the same, also where the claim's status cannot be written at first.
 func TestWhatWasLaunchedInPlaceOfTheDecisionIsTold(t *testing.T) {
 	o, c, _, lines := outcomesFor(t)
 	var told string
@@ -70,10 +81,21 @@ func TestWhatWasLaunchedInPlaceOfTheDecisionIsTold(t *testing.T) {
 	if err := o.Store.Update(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.Bought(t.Context(), c, cloud.Machine{ID: "i-1", ProviderID: "aws:///a/i-1", Kind: "m5.large", Zone: "a", Option: cluster.Spot}); err != nil {
+	m := cloud.Machine{ID: "i-1", ProviderID: "aws:///a/i-1", Kind: "m5.large", Zone: "a", Option: cluster.Spot}
+	store := o.Store
+	o.Store = interceptor.NewClient(store.(client.WithWatch), interceptor.Funcs{
+		SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
+			return errors.New("the API server is away")
+		},
+	})
+	if err := o.Bought(t.Context(), c, m); err == nil {
+		t.Fatal("the status was written though the API server was away")
+	}
+	o.Store = store
+	if err := store.Get(t.Context(), client.ObjectKey{Name: "a"}, c); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.Store.Get(t.Context(), client.ObjectKey{Name: "a"}, c); err != nil {
+	if err := o.Bought(t.Context(), c, m); err != nil {
 		t.Fatal(err)
 	}
 	if want := `{"type":"m5.large","zone":"a","option":"spot","price":0.04,"runnersUp":[{"type":"m6a.large","zone":"a","option":"spot","whyNot":"it is not sold to the pool any more"}]}`; c.Annotations[api.MarkDecision] != want {

@@ -73,6 +73,7 @@ func (o *Outcomes) Bought(ctx context.Context, c *karpv1.NodeClaim, m cloud.Mach
 	if err := o.Store.Patch(ctx, c, client.MergeFrom(before)); err != nil {
 		return fmt.Errorf("write labels of machine %s on claim %s: %w", m.ID, c.Name, err)
 	}
+	o.tellInstead(c, m, other)
 	before = c.DeepCopy()
 	c.Status.ProviderID, c.Status.ImageID = m.ProviderID, m.Image
 	allocatable, capacity := kind.Ordered(translate.Resources(c.Spec.Resources.Requests))
@@ -86,14 +87,21 @@ func (o *Outcomes) Bought(ctx context.Context, c *karpv1.NodeClaim, m cloud.Mach
 	if offer.Priced {
 		said = append(said, "priceUSDPerHour", offer.Price.Dollars())
 	}
-	if other.of != "" {
-		said = append(said, "insteadOf", other.of, "because", other.why)
-		if o.Instead != nil {
-			o.Instead(c, fmt.Sprintf("was launched as %s in %s, %s, not as %s", m.Kind, m.Zone, m.Option, other.of), other.why)
-		}
-	}
 	o.Log.Info("launched an instance", said...)
 	return nil
+}
+
+// tellInstead tells what was launched in place of what was decided, once the claim says it: the claim
+// that is written again later does not show the difference any more.
+func (o *Outcomes) tellInstead(c *karpv1.NodeClaim, m cloud.Machine, other instead) {
+	if other.of == "" {
+		return
+	}
+	o.Log.Info("launched another instance than was decided", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "machine", m.ID,
+		"type", m.Kind, "zone", m.Zone, "option", string(m.Option), "insteadOf", other.of, "because", other.why)
+	if o.Instead != nil {
+		o.Instead(c, fmt.Sprintf("was launched as %s in %s, %s, not as %s", m.Kind, m.Zone, m.Option, other.of), other.why)
+	}
 }
 
 // launchLabels are the claim's own labels and what is known of the machine;

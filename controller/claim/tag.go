@@ -169,17 +169,21 @@ func (t *Tagger) tag(ctx context.Context, c *karpv1.NodeClaim, m cloud.Machine) 
 			return fmt.Errorf("tag machine %s of claim %s: %w", m.ID, c.Name, err)
 		}
 	}
-	return noteTags(ctx, t.Store, c)
+	return noteTags(ctx, t.Store, c, t.Cluster != "")
 }
 
-// noteTags notes on a claim that its machine has the tags that it is to have.
-func noteTags(ctx context.Context, store client.Client, c *karpv1.NodeClaim) error {
+// noteTags notes on a claim that its machine has the tags that it is to have, and whether that of the
+// cluster's name is among them.
+func noteTags(ctx context.Context, store client.Client, c *karpv1.NodeClaim, cluster bool) error {
 	c = c.DeepCopy()
 	before := c.DeepCopy()
 	if c.Annotations == nil {
 		c.Annotations = map[string]string{}
 	}
-	c.Annotations[api.AnnotationInstanceTagged], c.Annotations[api.AnnotationClusterNameTagged] = "true", "true"
+	c.Annotations[api.AnnotationInstanceTagged] = "true"
+	if cluster {
+		c.Annotations[api.AnnotationClusterNameTagged] = "true"
+	}
 	if err := store.Patch(ctx, c, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("note tags on claim %s: %w", c.Name, err)
 	}
