@@ -135,10 +135,11 @@ func departureOf(s *cluster.Snapshot, o translate.PoolObject, stays func(node st
 	return out
 }
 
-// keep notes what keeps a node, where budgets would let one go.
+// keep notes what keeps a node, where budgets would let one go: what was said of others
+// that were going is over then.
 func (d *departure) keep(node, why string) {
 	switch {
-	case why == "" || d.Allowed == 0:
+	case why == "" || d.Allowed == 0 || retire.ByNumber(why):
 	case d.keeps == "":
 		d.first, d.keeps = node, why
 	default:

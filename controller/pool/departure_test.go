@@ -22,6 +22,8 @@ func TestHowFarADeletedPoolIs(t *testing.T) {
 		fresh = "node e claim=e-c pool=NodePool/web ready drifted=NodePoolDeleted\n"
 		other = "node f claim=f-c pool=NodePool/other ready initialized\n"
 	)
+	late := map[string]string{"a": "of the 3 nodes of NodePool/web 1 are going or not ready, and no more than 1 may be (budget nodes: 1)",
+		"b": "3 nodes of its pools are going or have gone, and the breaker of prod stops at 3"}
 	homeless := map[string]string{"a": "no place for its pods", "b": "it carries do-not-disrupt"}
 	var fifty strings.Builder
 	fifty.WriteString("snapshot 1 2026-11-21T04:00:00Z\npool NodePool/web boot=90s\n  allow 5\n")
@@ -47,11 +49,12 @@ func TestHowFarADeletedPoolIs(t *testing.T) {
 		"fifty nodes, a tenth of those that are left at once": {fifty.String(), nil, nil, "nodes left: 50, going: 0, allowed now: 5; about 51m0s left", false},
 		"pods that may take their time to end": {begin + "shape web cpu=1\n" + a + "  pod default/web-1 shape=web returns grace=20m\n" + b, budget("1"), nil,
 			"nodes left: 2, going: 0, allowed now: 1; about 25m0s left", false},
-		"pods without a place":      {begin + a, budget("1"), homeless, "nodes left: 1, going: 0, allowed now: 1; node a stays: no place for its pods", true},
-		"more than one that stays":  {begin + a + b, budget("1"), homeless, "nodes left: 2, going: 0, allowed now: 1; node a stays: no place for its pods; others that stay: 1", true},
-		"a machine that has to end": {begin + ends, budget("1"), nil, "its last machines end", false},
-		"a node that starts":        {begin + fresh, budget("1"), nil, "nodes left: 0, going: 0, allowed now: 1; machines that have not started: 1", false},
-		"a machine that starts":     {begin + "machine m pool=NodePool/web launched\n", budget("1"), nil, "nodes left: 0, going: 0, allowed now: 1; machines that have not started: 1", false},
+		"pods without a place":              {begin + a, budget("1"), homeless, "nodes left: 1, going: 0, allowed now: 1; node a stays: no place for its pods", true},
+		"more than one that stays":          {begin + a + b, budget("1"), homeless, "nodes left: 2, going: 0, allowed now: 1; node a stays: no place for its pods; others that stay: 1", true},
+		"what budgets said of nodes before": {begin + a + b, budget("1"), late, "nodes left: 2, going: 0, allowed now: 1; about 6m0s left", false},
+		"a machine that has to end":         {begin + ends, budget("1"), nil, "its last machines end", false},
+		"a node that starts":                {begin + fresh, budget("1"), nil, "nodes left: 0, going: 0, allowed now: 1; machines that have not started: 1", false},
+		"a machine that starts":             {begin + "machine m pool=NodePool/web launched\n", budget("1"), nil, "nodes left: 0, going: 0, allowed now: 1; machines that have not started: 1", false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -3,6 +3,7 @@ package retire
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/plan"
@@ -51,7 +52,19 @@ func tripping(b *cluster.Breaker, nodes []*candidate) string {
 }
 
 func stops(b *cluster.Breaker) string {
-	return fmt.Sprintf("%d nodes of its pools are going or have gone, and the breaker of %s stops at %d", b.Gone, b.Name, b.Most)
+	return fmt.Sprintf("%d nodes of its pools are going or have gone, "+byBreaker+"%s stops at %d", b.Gone, b.Name, b.Most)
+}
+
+// What is said where so many nodes are going that no more may.
+const (
+	byBreaker = "and the breaker of "
+	byBudget  = " are going or not ready, and no more than "
+)
+
+// ByNumber reports whether a node stays, by what was said of it, since so many others were
+// going then that budgets, or a breaker, allowed no more.
+func ByNumber(why string) bool {
+	return strings.Contains(why, byBudget) || strings.Contains(why, byBreaker)
 }
 
 func countOf(b *cluster.Breaker, nodes []*candidate) (n int64) {

@@ -32,7 +32,7 @@ func (s Share) Against(pool cluster.PoolID, allowed cluster.Allowance) string {
 	if s.Nodes == 1 {
 		nodes = "node"
 	}
-	return fmt.Sprintf("of the %d %s of %s %d are going or not ready, and no more than %d may be%s", s.Nodes, nodes, pool, s.Used, allowed.Most, note)
+	return fmt.Sprintf("of the %d %s of %s %d"+byBudget+"%d may be%s", s.Nodes, nodes, pool, s.Used, allowed.Most, note)
 }
 
 // Shares counts the nodes of every pool for its budgets. Nodes that are not

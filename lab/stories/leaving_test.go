@@ -319,7 +319,7 @@ func (s *story) deletedPoolDrains() {
 		s.Errorf("%d nodes went at once, and one may", got)
 	}
 	s.drop(pools, other)
-	s.awaitCondition(pools, other, "Drained", "False", "NodesStay", "nodes left: 3, going: 0, allowed now: 0")
+	s.awaitCondition(pools, other, "Drained", "False", "NodesStay", "nodes left: 3, going: 0, allowed now: 0", "which holds for ever", "kubectl edit nodepool "+other)
 	s.annotate(pools, other, "daemok.sh/delete", "fast")
 	s.await("the other pool to be gone", pools, gone(other))
 	s.awaitFor(2*limit, "its claims to be gone", claims, ofPool(other, 0))
