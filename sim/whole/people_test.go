@@ -340,7 +340,6 @@ func (w *people) schedule(ctx context.Context) {
 		}
 		used[nodes[at].Name] = used[nodes[at].Name].Add(wants)
 		if unbound {
-			p.Status.NominatedNodeName = nodes[at].Name
 			unscheduled(p, corev1.PodReasonSchedulerError, "running Bind plugin: context deadline exceeded")
 			_ = w.hand.Status().Patch(ctx, p, client.MergeFrom(before))
 			continue
@@ -350,8 +349,7 @@ func (w *people) schedule(ctx context.Context) {
 	}
 }
 
-// bindsNothing has the scheduler's calls that bind pods to nodes it has nominated run out of time, or
-// work again.
+// bindsNothing has the scheduler's calls that bind pods run out of time, or work again.
 func (w *world) bindsNothing(fails bool) {
 	w.mu.Lock()
 	w.unbound = fails

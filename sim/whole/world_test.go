@@ -67,7 +67,7 @@ type world struct {
 	pods        int
 	schedules   bool                     // the scheduler works
 	contrary    bool                     // it takes the last pod and the last node first
-	unbound     bool                     // its calls that bind pods, to nodes that it has nominated for them, run out of time
+	unbound     bool                     // its calls that bind pods run out of time
 	actsEvery   time.Duration            // how often deployments are looked at; at every look round where unset
 	actsMost    int                      // how many pods are made of one at a look; all where unset
 	actedAt     time.Time                // the last time
