@@ -32,6 +32,7 @@ type shelf struct {
 type choice struct {
 	options []cloud.OfferChoice
 	whole   uint64
+	room    int
 }
 
 // sameChoice is equal for claims that ask for the same of one catalogue.

@@ -41,6 +41,7 @@ type shop struct {
 	closed   error             // why no request can be formed
 	blind    int               // so many Lists fail
 	marks    map[string]string // of the class
+	room     int               // of the reservation; 0: it is none
 }
 
 type answer struct {
@@ -125,7 +126,7 @@ func (s *shop) For(context.Context, *karpv1.NodeClaim) (Request, error) {
 	}
 	for _, option := range []cluster.Option{cluster.Spot, cluster.OnDemand} {
 		if s.stock[option] > 0 {
-			return Request{LaunchRequest: cloud.LaunchRequest{Class: cloud.Class{ID: "c"}, Options: []cloud.OfferChoice{{Kind: "m5.large", Zone: "a", Option: option}}}, ClassMarks: s.marks}, nil
+			return Request{LaunchRequest: cloud.LaunchRequest{Class: cloud.Class{ID: "c"}, Options: []cloud.OfferChoice{{Kind: "m5.large", Zone: "a", Option: option}}}, ClassMarks: s.marks, Room: s.room}, nil
 		}
 	}
 	return Request{}, &cloud.NoCapacityError{Cause: "nothing left"}

@@ -112,8 +112,16 @@ func (p *purchase) try(ctx context.Context) (done, progress bool) {
 		count = takingPart(members, p.attempt)
 	}
 	p.repeated = true
-	bought, err := p.call(ctx, min(count, machinesMax)) // the rest by the next attempts
+	bought, err := p.call(ctx, min(count, p.most())) // the rest by the next attempts
 	return p.conclude(ctx, bought, err)
+}
+
+// most is how many machines one request may bring.
+func (p *purchase) most() int {
+	if room := p.request.Room; room > 0 {
+		return min(room, machinesMax)
+	}
+	return machinesMax
 }
 
 func (p *purchase) call(ctx context.Context, count int) ([]cloud.Machine, error) {
@@ -136,7 +144,7 @@ func (p *purchase) conclude(ctx context.Context, bought []cloud.Machine, err err
 	if len(p.claims) == 0 {
 		return true, true
 	}
-	full := err == nil && len(bought) == machinesMax
+	full := err == nil && len(bought) == p.most()
 	if !full {
 		p.tell(ctx, err)
 	}

@@ -10,6 +10,38 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 )
 
+// TestNoMoreIsAskedForThanAReservationHas: claims that may come from any of several
+// reservations are bought for from one after another, at once and without a refusal.
+func TestNoMoreIsAskedForThanAReservationHas(t *testing.T) {
+	for name, dies := range map[string]bool{"in one go": false, "with a restart in between": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store, s := storeWith("c1", "c2", "c3"), newShop()
+				s.room = 2
+				var asked []time.Time
+				s.before = func(r cloud.LaunchRequest) error {
+					asked = append(asked, time.Now())
+					if r.Count > s.room {
+						return &cloud.RefusedError{Reason: "LaunchFailed", Cause: fmt.Sprintf("%d are too many", r.Count)}
+					}
+					return nil
+				}
+				if dies {
+					launch(t, store, s, func(string) bool { return true }, 500*time.Millisecond)
+				}
+				launch(t, store, s, nil, time.Minute)
+				owners(t, store)
+				if len(s.machines) != 3 || len(s.answers) != 2 {
+					t.Errorf("%d machines bought by %d requests, want 3 by 2", len(s.machines), len(s.answers))
+				}
+				if last := len(asked) - 1; !dies && (last != 1 || !asked[last].Equal(asked[0])) {
+					t.Errorf("asked at %v, want twice in one moment", asked)
+				}
+			})
+		})
+	}
+}
+
 // TestAThousandMachinesAreAskedForAtATime: a plan may order more equal machines than the
 // cloud takes a request for. The rest is asked for at once, and not again after a restart
 // in between.

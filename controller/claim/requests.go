@@ -52,6 +52,9 @@ type Request struct {
 	// Few are the types of Options where these are on demand, though the claim may be
 	// spot, and too few for a good chance that one of them is there; else none.
 	Few []string
+	// Room is how many machines the reservations of Options have left; 0 where they are
+	// from none. Claims beyond it are bought for next, from others that would do.
+	Room int
 }
 
 // isOfAnotherClass reports whether the claim says that its machine is made from
@@ -99,7 +102,7 @@ func (r *Requests) For(ctx context.Context, c *karpv1.NodeClaim) (Request, error
 
 		Extended: extendedOf(c),
 		Relaxed:  isRelaxed(c),
-	}, class.Annotations, chosen.whole, fewOnDemand(want, chosen.options)}, nil
+	}, class.Annotations, chosen.whole, fewOnDemand(want, chosen.options), chosen.room}, nil
 }
 
 // fallbackTypes is from how many types on on-demand machines may well take the place of spot ones.
@@ -140,7 +143,8 @@ func (r *Requests) choose(c *karpv1.NodeClaim, want constraint.Requirements, cla
 	if why := shortOf(want, fitting); why != "" && !isRelaxed(c) {
 		return choice{}, &cloud.NoCapacityError{Cause: why}
 	}
-	chosen := choice{slices.Clone(choose(fitting, soldOut, want, requests)), wholeOf(fitting, soldOut, want)} // no longer than it has to be: it is kept
+	options := slices.Clone(choose(fitting, soldOut, want, requests)) // no longer than it has to be: it is kept
+	chosen := choice{options, wholeOf(fitting, soldOut, want), roomOf(options, fitting)}
 	r.choices.put(class, catalogue, same, chosen)
 	return chosen, nil
 }

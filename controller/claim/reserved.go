@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/kube/api"
 )
 
@@ -35,6 +36,20 @@ func oneSort(list []priced) []priced {
 
 // leftIn is how many machines the reservation of the offer has left.
 func leftIn(p priced) int64 { return p.offer.LeftOf(p.offer.Reservation()) }
+
+// roomOf is how many machines the reservations of the options have left together; 0 where
+// the options are from none.
+func roomOf(options []cloud.OfferChoice, fitting []priced) (room int) {
+	counted := map[string]bool{"": true}
+	for _, o := range options {
+		at := slices.IndexFunc(fitting, func(p priced) bool { return p.offer.Reservation() == o.Stock })
+		if !counted[o.Stock] && at >= 0 {
+			counted[o.Stock] = true
+			room += int(min(leftIn(fitting[at]), machinesMax))
+		}
+	}
+	return room
+}
 
 // The sorts of reservations, in the order in which equals are taken.
 const (

@@ -1,6 +1,10 @@
 package cluster
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/daemok/daemok/core/constraint"
+)
 
 // Stock is what is had so many times only: room in a capacity reservation, or for
 // machines of a placement group in one zone.
@@ -35,16 +39,38 @@ func (o *Offer) DrawsAlike(p *Offer) bool {
 	return slices.EqualFunc(o.Stocks, p.Stocks, func(a, b Stock) bool { return a.Name == b.Name })
 }
 
-// DrawnBy lists the stocks that a machine on order will be taken from, whichever of the
-// offers it becomes that it still may: what all of them draw on, sorted by name.
+// StandsIn reports whether a machine of the offer, which is taken from a reservation, is as
+// good as one of another offer of its kind from another reservation: in the same zone, for
+// the same price, of the same sort, and taken from the same stocks beside.
+func (o *Offer) StandsIn(p *Offer) bool {
+	return o.Reservation() != "" && p.Reservation() != "" && o.Zone == p.Zone && o.Price == p.Price && o.Unless == p.Unless &&
+		slices.Equal(o.besideReservation(), p.besideReservation()) && slices.Equal(withoutReservation(o.Labels), withoutReservation(p.Labels))
+}
+
+// besideReservation names what machines are taken from beside their reservation.
+func (o *Offer) besideReservation() []string {
+	return slices.DeleteFunc(o.stockNames(), func(name string) bool { return name == o.Reservation() })
+}
+
+func withoutReservation(l constraint.Labels) constraint.Labels {
+	return slices.DeleteFunc(slices.Clone(l), func(l constraint.Label) bool { return l.Key == LabelReservation })
+}
+
+// Drawn is what a machine on order will be taken from: one of each of All and, where its
+// reservation is still open, one of any of Reservations. Both are sorted by name.
+type Drawn struct{ All, Reservations []string }
+
+// DrawnBy says what a machine on order will be taken from, whichever of the offers it
+// becomes that it still may: what all of them draw on, and one of their reservations where
+// each of them has one.
 //
 // Cost: O(offers) for a machine that may become one of those that draw on something.
-func (c *Catalogue) DrawnBy(m *Machine) []Stock {
+func (c *Catalogue) DrawnBy(m *Machine) Drawn {
 	if c == nil {
-		return nil
+		return Drawn{}
 	}
-	var out []Stock
-	any := false
+	var all, reservations []string
+	any, reserved := false, true
 	for k := range c.Kinds {
 		kind := &c.Kinds[k]
 		if !mayBe(m, LabelInstanceType, kind.Name) || !mayBeLabelled(m, kind.Labels) {
@@ -56,15 +82,30 @@ func (c *Catalogue) DrawnBy(m *Machine) []Stock {
 				continue
 			}
 			if !any {
-				out, any = slices.Clone(o.Stocks), true
+				all, any = o.stockNames(), true
 			}
-			out = slices.DeleteFunc(out, func(s Stock) bool {
-				return !slices.ContainsFunc(o.Stocks, func(t Stock) bool { return t.Name == s.Name })
-			})
-			if len(out) == 0 {
-				return nil
+			all = slices.DeleteFunc(all, func(name string) bool { return !slices.Contains(o.stockNames(), name) })
+			if id := o.Reservation(); id == "" {
+				reserved = false
+			} else if !slices.Contains(reservations, id) {
+				reservations = append(reservations, id)
+			}
+			if len(all) == 0 && !reserved {
+				return Drawn{}
 			}
 		}
+	}
+	if !reserved || len(reservations) < 2 {
+		return Drawn{All: all}
+	}
+	slices.Sort(reservations)
+	return Drawn{all, reservations}
+}
+
+func (o *Offer) stockNames() []string {
+	var out []string
+	for _, s := range o.Stocks {
+		out = append(out, s.Name)
 	}
 	return out
 }

@@ -20,7 +20,7 @@ type choices struct {
 	names, zones, ways constraint.Set
 	runnersUp          []plan.Choice
 	archs              []string // in the order of the options
-	reservation        string   // that it is taken from, whichever option it is; empty: from none, or it is open from which
+	reserved           int      // the first option, where machines of each are taken from the same reservation; else -1
 }
 
 // choicesOf returns what is to be said of these options, which are of these
@@ -48,7 +48,7 @@ func (b *buyer) newChoices(options bitset.Set, kinds []int) *choices {
 		names: constraint.Values(names...), runnersUp: b.runnersUp(options),
 	}
 	a := b.aspects()
-	out.reservation = b.reservationOf(options)
+	out.reserved = b.reserved(options)
 	out.zones, out.ways, out.archs = constraint.Values(a.zones.of(options)...), constraint.Values(a.payments.of(options)...), a.archs.of(options)
 	return out
 }

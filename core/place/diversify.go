@@ -190,7 +190,7 @@ func (r *run) rewrite(launch int, options bitset.Set, choice plan.Choice) bool {
 		b.minValuesShort(options, kinds) != nil {
 		return false
 	}
-	l.Requirements = l.Requirements.AndAll(open.requirements())
+	l.Requirements = l.Requirements.AndAll(open.requirements(nil))
 	l.Choice, l.RunnersUp = choice, open.runnersUp
 	at.options, at.risk = options, b.riskOf(options.Next(0))
 	at.cost = b.price[options.Next(0)] + at.risk

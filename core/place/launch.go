@@ -316,18 +316,36 @@ func (b *buyer) requirements(l *load, open *choices) (constraint.Requirements, c
 			out = out.And(constraint.Requirement{Key: r.Key, Set: constraint.Values(value)})
 		}
 	}
-	return out.AndAll(open.requirements()), labels
+	return out.AndAll(open.requirements(b.alsoFrom(l, open))), labels
+}
+
+// alsoFrom lists the reservations that would do as well as the one that the launch is
+// planned for, that one included: which of them has room when it is bought is seen then.
+func (b *buyer) alsoFrom(l *load, open *choices) []string {
+	if open.reserved < 0 {
+		return nil
+	}
+	var out []string
+	first := b.Options[open.reserved]
+	for _, i := range b.optionsOf(first.Kind) {
+		offer := b.Offer(b.Options[i])
+		wanted := !slices.ContainsFunc(l.parts, func(p part) bool { return !p.way.term.Options.Has(i) })
+		if id := offer.Reservation(); wanted && offer.Available && offer.StandsIn(b.Offer(first)) && !slices.Contains(out, id) {
+			out = append(out, id)
+		}
+	}
+	return out
 }
 
 // requirements are the kinds, zones and ways to pay that are left open, and the
-// reservation if it is one.
-func (c *choices) requirements() constraint.Requirements {
+// reservations where it is taken from one of them.
+func (c *choices) requirements(reservations []string) constraint.Requirements {
 	out := constraint.NewRequirements(
 		constraint.Requirement{Key: cluster.LabelInstanceType, Set: c.names},
 		constraint.Requirement{Key: cluster.LabelZone, Set: c.zones},
 		constraint.Requirement{Key: cluster.LabelCapacityType, Set: c.ways})
-	if c.reservation != "" {
-		out = out.And(constraint.Requirement{Key: cluster.LabelReservation, Set: constraint.Values(c.reservation)})
+	if len(reservations) > 0 {
+		out = out.And(constraint.Requirement{Key: cluster.LabelReservation, Set: constraint.Values(reservations...)})
 	}
 	return out
 }

@@ -39,21 +39,43 @@ func (r *run) countStocks() {
 }
 
 // countOrders takes off what machines on order are to be taken from, as long as
-// nobody who sells them knows of it.
+// nobody who sells them knows of it. One that may come from any of several reservations
+// has one place of them in all.
 func (r *run) countOrders() {
 	if r.stocks == nil {
 		return
 	}
+	var open [][]string
 	for i := range r.snapshot.Machines {
 		m := &r.snapshot.Machines[i]
 		pool, known := r.snapshot.Pool(m.Pool)
 		if !known || m.Launched || m.Buying || m.Deleting {
 			continue
 		}
-		for _, s := range pool.Catalogue.DrawnBy(m) {
-			r.stocks[s.Name]--
+		drawn := pool.Catalogue.DrawnBy(m)
+		for _, name := range drawn.All {
+			r.stocks[name]--
+		}
+		if len(drawn.Reservations) > 0 {
+			open = append(open, drawn.Reservations)
 		}
 	}
+	for _, ids := range open { // after those that can have one alone
+		if most := r.mostLeft(ids); most != "" {
+			r.stocks[most]--
+		}
+	}
+}
+
+// mostLeft is which of the stocks has most left, the first by name of several; empty where
+// none is known.
+func (r *run) mostLeft(names []string) (most string) {
+	for _, name := range names {
+		if left, known := r.stocks[name]; known && (most == "" || left > r.stocks[most]) {
+			most = name
+		}
+	}
+	return most
 }
 
 // onlyStocks keeps of what a launch leaves open, where it draws on stocks first,
@@ -79,18 +101,17 @@ func (b *buyer) onlyStocks(options bitset.Set, kinds []int) (bitset.Set, []int) 
 	return only, left
 }
 
-// reservationOf is the reservation that machines of each of the options are taken
-// from, by their label; empty where that is none, or not the same.
-func (b *buyer) reservationOf(options bitset.Set) string {
-	out := ""
-	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
-		from, _ := b.Offer(b.Options[i]).Labels.Get(cluster.LabelReservation)
-		if from == "" || out != "" && from != out {
-			return ""
+// reserved is the first of the options where machines of each are taken from the same
+// reservation, by their label; else -1.
+func (b *buyer) reserved(options bitset.Set) int {
+	first := options.Next(0)
+	id, _ := b.Offer(b.Options[first]).Labels.Get(cluster.LabelReservation)
+	for i := first; i >= 0; i = options.Next(i + 1) {
+		if from, _ := b.Offer(b.Options[i]).Labels.Get(cluster.LabelReservation); from == "" || from != id {
+			return -1
 		}
-		out = from
 	}
-	return out
+	return first
 }
 
 // stocksOf is what a machine bought by the option is taken from; nothing where as

@@ -1,6 +1,7 @@
 package whole_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -257,4 +258,59 @@ func TestAPodStaysOnAReclaimedMachineUntilAnotherHasStarted(t *testing.T) {
 		}
 		w.sound()
 	})
+}
+
+// A NodeClaim names all reservations that would do: where one turns out to be full it has a
+// machine of another, and no more is asked of one than it has.
+func TestANodeClaimHasAnyOfTheReservationsThatWouldDo(t *testing.T) {
+	for name, tt := range map[string]struct {
+		pods  int
+		fault string // of the first CreateFleet
+	}{
+		"each has room for one of two machines": {2, ""},
+		"one is full by then":                   {1, "ReservationCapacityExceeded"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tellOfAWS(t, 56, func(t *testing.T, w *world) {
+				tags := map[string]string{"team": "web"}
+				var ids []string
+				for range 2 {
+					ids = append(ids, w.aws.server.AddReservation(emulator.CapacityReservation{Type: "m5.large", Zone: "us-east-1a", Count: 1, Targeted: true, Tags: tags}))
+				}
+				slices.Sort(ids)
+				edit(w, w.nodeClass(), func(c *awsv1.EC2NodeClass) {
+					c.Spec.CapacityReservationSelectorTerms = []awsv1.CapacityReservationSelectorTerm{{Tags: tags}}
+				})
+				w.pool("default", func(p *karpv1.NodePool) {
+					p.Spec.Template.Spec.Requirements = []karpv1.Requirement{
+						{Key: api.LabelInstanceType, Operator: "In", Values: []string{"m5.large"}},
+						{Key: api.LabelCapacityType, Operator: "In", Values: []string{"reserved", "on-demand"}},
+					}
+				})
+				w.start(setup{})
+				w.until(5*time.Minute, "a pool that is ready", w.poolIsReady)
+				if tt.fault != "" {
+					w.aws.server.Fault("CreateFleet", 1, tt.fault)
+				}
+				w.scale("web", tt.pods)
+				w.until(5*time.Minute, "pods running", func() bool { return w.run(tt.pods) })
+				var from []string
+				for _, c := range w.claims() {
+					from = append(from, c.Labels[api.LabelReservationID])
+					at := slices.IndexFunc(c.Spec.Requirements, func(r karpv1.Requirement) bool { return r.Key == api.LabelReservationID })
+					if at < 0 || !slices.Equal(c.Spec.Requirements[at].Values, ids) {
+						t.Errorf("NodeClaim %s requires %+v, want any of %v", c.Name, c.Spec.Requirements, ids)
+					}
+				}
+				want := ids[len(ids)-tt.pods:] // the later by name where the first is full
+				if slices.Sort(from); !slices.Equal(from, want) {
+					t.Errorf("the machines are from %v, want %v; %s", from, want, w.state())
+				}
+				if w.events.said("InsufficientCapacityError") != (tt.fault != "") {
+					t.Errorf("an event of short capacity: %v; want it where EC2 refused alone", w.events.said("InsufficientCapacityError"))
+				}
+				w.sound()
+			})
+		})
+	}
 }
