@@ -84,9 +84,10 @@ func (w *people) live(ctx context.Context) {
 		w.kept.look(machines)
 		w.machinesJoin(ctx, machines)
 		w.deploymentsAct(ctx)
+		w.hastyHand(ctx)
 		w.heartbeats(ctx, running(machines))
 		now := w.server.Revision() // before looking, so that no change is missed
-		if now == last && !w.someEnd() && len(w.lost) == 0 && len(w.seen) < 2 {
+		if now == last && !w.binds() && !w.someEnd() && len(w.lost) == 0 && len(w.seen) < 2 {
 			continue
 		}
 		w.garbage(ctx)
@@ -95,6 +96,16 @@ func (w *people) live(ctx context.Context) {
 		w.budgets(ctx)
 		last = now
 	}
+}
+
+// binds reports whether calls that bind pods work again which did not: the scheduler tries them
+// again though nothing else has changed.
+func (w *people) binds() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	again := w.bindsAgain
+	w.bindsAgain = false
+	return again
 }
 
 // someEnd reports whether a pod is ending: then time alone changes something.
@@ -310,7 +321,7 @@ func (w *people) kubelets(ctx context.Context) {
 // others that there is none; and of those that it cannot bind, that it failed.
 func (w *people) schedule(ctx context.Context) {
 	w.mu.Lock()
-	works, contrary, unbound, lateBy := w.schedules, w.contrary, w.unbound, w.lateBy
+	works, contrary, unbound, losesBind, lateBy := w.schedules, w.contrary, w.unbound, w.losesBind, w.lateBy
 	w.mu.Unlock()
 	if !works {
 		return
@@ -331,15 +342,21 @@ func (w *people) schedule(ctx context.Context) {
 		}
 		before, wants := p.DeepCopy(), translate.PodRequests(p)
 		at := slices.IndexFunc(nodes, func(n corev1.Node) bool {
-			return admits(&n, p) && used[n.Name].Add(wants).FitsIn(translate.Resources(n.Status.Allocatable))
+			return admits(&n, p) && asksForLess(p, n.Status.Allocatable) && used[n.Name].Add(wants).FitsIn(translate.Resources(n.Status.Allocatable))
 		})
 		if at < 0 {
 			unscheduled(p, corev1.PodReasonUnschedulable, "no node is available: Insufficient resources.")
 			_ = w.hand.Status().Patch(ctx, p, client.MergeFrom(before))
 			continue
 		}
-		used[nodes[at].Name] = used[nodes[at].Name].Add(wants)
-		if unbound {
+		lost := losesBind != nil && losesBind(p)
+		if !lost {
+			used[nodes[at].Name] = used[nodes[at].Name].Add(wants)
+		}
+		if unbound || lost {
+			if lost {
+				p.Status.NominatedNodeName = nodes[at].Name
+			}
 			unscheduled(p, corev1.PodReasonSchedulerError, "running Bind plugin: context deadline exceeded")
 			_ = w.hand.Status().Patch(ctx, p, client.MergeFrom(before))
 			continue
@@ -352,12 +369,31 @@ func (w *people) schedule(ctx context.Context) {
 // bindsNothing has the scheduler's calls that bind pods run out of time, or work again.
 func (w *world) bindsNothing(fails bool) {
 	w.mu.Lock()
-	w.unbound = fails
+	w.unbound, w.bindsAgain = fails, true
 	w.mu.Unlock()
 }
 
 func unscheduled(p *corev1.Pod, reason, message string) {
 	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: reason, Message: message}}
+}
+
+// asksForLess reports whether each resource of which the pod's containers ask is enough for them
+// all. It counts as kube-scheduler does, not as the product.
+func asksForLess(p *corev1.Pod, allocatable corev1.ResourceList) bool {
+	sums := corev1.ResourceList{}
+	for i := range p.Spec.Containers {
+		for name, amount := range p.Spec.Containers[i].Resources.Requests {
+			sum := sums[name]
+			sum.Add(amount)
+			sums[name] = sum
+		}
+	}
+	for name, sum := range sums {
+		if most := allocatable[name]; sum.Cmp(most) > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 func admits(n *corev1.Node, p *corev1.Pod) bool {

@@ -65,6 +65,14 @@ func (p *promises) endsRight(m *market.Machine) {
 	p.carries(node, m.EndsAt, "instance "+m.ID+" was terminated")
 }
 
+// saysItTerminates looks at a NodeClaim that says so of its instance: AWS was asked, and did not
+// answer that it does not know the instance yet.
+func (p *promises) saysItTerminates(c *karpv1.NodeClaim) {
+	if m, known := p.machineOf(c); known && isThere(&m) {
+		p.breaks("an instance terminates whose NodeClaim says so", "NodeClaim "+c.Name, "instance %s is %s, %s after its launch", m.ID, m.At(time.Now()), time.Since(m.LaunchedAt).Round(time.Second))
+	}
+}
+
 // letsNodeGo looks at a node that the controller lets go: nothing runs on it any more. That its
 // instance runs may be what AWS denied.
 func (p *promises) letsNodeGo(n *corev1.Node) {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/daemok/daemok/cloud/market"
+	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/kube/translate"
@@ -28,7 +29,8 @@ const (
 //   - launching: limits hold, no NodeClaim is created or withdrawn without a need, no
 //     instance is launched without a NodeClaim that waits for it, and NodeClaim, node and
 //     instance agree;
-//   - ending: no pod ends with its node unless it was evicted, and budgets hold.
+//   - ending: no pod ends with its node unless it was evicted, budgets hold, and NodeClaims say
+//     that instances terminate once that was asked of AWS.
 type promises struct {
 	t       testing.TB
 	story   *story
@@ -50,10 +52,11 @@ type promises struct {
 	broken    map[string]map[string]bool // by promise, then object
 }
 
-// podLife is a pod, and since when it is on its node.
+// podLife is a pod, since when it is on its node, and since when it has the promise of one.
 type podLife struct {
 	*corev1.Pod
-	boundAt time.Time
+	boundAt    time.Time
+	promisedAt time.Time
 }
 
 // keepPromises begins to follow a world that is empty.
@@ -154,6 +157,9 @@ func (p *promises) follows(a storetest.Audit, pod *corev1.Pod) {
 	default:
 		p.pods[pod.UID].Pod = pod
 	}
+	if before, _ := a.Before.(*corev1.Pod); p.pods[pod.UID] != nil && (before == nil || before.Status.NominatedNodeName != pod.Status.NominatedNodeName) {
+		p.pods[pod.UID].promisedAt = time.Now()
+	}
 	if life := p.pods[pod.UID]; life != nil && life.boundAt.IsZero() && pod.Spec.NodeName != "" {
 		life.boundAt = time.Now()
 	}
@@ -173,6 +179,8 @@ func (p *promises) claimWritten(verb storetest.Verb, was, now *karpv1.NodeClaim)
 		p.orders(now)
 	case was != nil && now != nil && isWithdrawn(now) && !isWithdrawn(was):
 		p.withdraws(now)
+	case was != nil && now != nil && condition.IsTrue(now, karpv1.ClaimInstanceTerminating) && !condition.IsTrue(was, karpv1.ClaimInstanceTerminating):
+		p.saysItTerminates(now)
 	case was != nil && verb == storetest.Delete && was.DeletionTimestamp == nil:
 		p.disrupts(was)
 	}

@@ -94,6 +94,9 @@ func (w *world) tempest(seed uint64) {
 	if has(podBudgets) && u("guarded") < 0.5 {
 		w.guards("web", chosen(u, "may be gone", intstr.FromInt32(1), intstr.FromString("50%")))
 	}
+	if has(absurdPods) && u("absurd pods") < 0.5 {
+		w.absurd(u)
+	}
 	s := setup{seed: seed, chance: 0.25 * u("chance"), lag: late(u), again: func(o client.Object) bool { return u("again"+version(o)) < 0.3*u("again") }, through: w.throughWeather(u)}
 	r := w.reigns(s, u)
 	w.cloud.Market().SetNeverJoin(0.2 * u("never"))
@@ -144,7 +147,12 @@ func (w *world) tempest(seed uint64) {
 	w.cloud.Market().SetNeverJoin(0)
 	w.start(setup{})
 	w.scale("web", 5)
-	w.until(40*time.Minute, "five pods running", func() bool { return w.run(5) })
+	if has(lostBinds) && u("last binds") < 0.5 {
+		w.losesBinds(func(p *corev1.Pod) bool { return u("last/"+string(p.UID)) < 0.5 })
+		time.Sleep(3 * time.Minute) // virtual: nodes come, and others take what was nominated
+		w.losesBinds(nil)
+	}
+	w.until(40*time.Minute, "five pods running", func() bool { return w.runs("web", 5) })
 	w.until(10*time.Minute, "a claim for every machine", func() bool {
 		claims := w.claims()
 		buying := slices.ContainsFunc(claims, func(c karpv1.NodeClaim) bool { return c.Status.ProviderID == "" })

@@ -18,6 +18,7 @@ import (
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
 )
 
 // What a storm may have beside calls that fail. Those that are not in the flag's default
@@ -33,10 +34,14 @@ const (
 	takeovers      = "takeovers"       // leaders that lose their lease go on for a while beside the next, whose watches are late
 	podBudgets     = "pod-budgets"     // a PodDisruptionBudget is about the pods
 	unregistered   = "unregistered"    // not weather: nodes are looked at whose NodeClaims do not say Registered yet
+	lostBinds      = "lost-binds"      // some pods cannot be bound to the nodes nominated for them, whose room others take
+	absurdPods     = "absurd-pods"     // a pod asks for more than can be counted
+	hastyHands     = "hasty-hands"     // NodeClaims are deleted by hand while EC2 does not show their instances yet
+	unreadyClasses = "unready-classes" // the class is not ready for a while, in which a controller may start
 	needless       = "needless"        // not weather: NodeClaims that no pod needs are reported too
 )
 
-var weathers = flag.String("weather", strings.Join([]string{someLimits, slowLaunches, templateLabels, silentKubelets, lostClaims, takeovers, podBudgets, unregistered, lateScheduler, lateLaunches}, ","), "what storms have beside calls that fail")
+var weathers = flag.String("weather", strings.Join([]string{someLimits, slowLaunches, templateLabels, silentKubelets, lostClaims, takeovers, podBudgets, unregistered, lateScheduler, lateLaunches, lostBinds, absurdPods, hastyHands, unreadyClasses}, ","), "what storms have beside calls that fail")
 
 func has(weather string) bool { return slices.Contains(strings.Split(*weathers, ","), weather) }
 
@@ -62,6 +67,20 @@ func shape(u draws, p *karpv1.NodePool) {
 	}
 }
 
+// absurd deploys a pod for which no machine is large enough: the sums of what such pods ask for
+// are more than can be counted.
+func (w *world) absurd(u draws) {
+	w.deploy("absurd", 1, func(p *corev1.Pod) {
+		asks := chosen(u, "absurd",
+			corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("7Ei")},
+			corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("8Ei")},
+			corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1e30")},
+			corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("5e15")})
+		each := corev1.ResourceRequirements{Requests: asks}
+		p.Spec.Containers = []corev1.Container{{Name: "one", Resources: each}, {Name: "other", Resources: each}}
+	})
+}
+
 // minute draws the weather of the next minute.
 func (w *world) weather(u draws, minute int) {
 	name := func(what string) string { return fmt.Sprint("weather/", what, minute) }
@@ -74,6 +93,15 @@ func (w *world) weather(u draws, minute int) {
 			w.silence(chosen(u, name("whose"), nodes...).Name)
 		}
 	}
+	if has(lostBinds) {
+		w.losesBinds(func(p *corev1.Pod) bool { return u(name("binds")) < 0.3 && u(name(string(p.UID))) < 0.5 })
+	}
+	if has(hastyHands) {
+		w.isHasty(u(name("hasty")) < 0.4)
+	}
+	if has(unreadyClasses) {
+		w.classes.set(chosen(u, name("class"), "no subnet is found", "", "", "", ""))
+	}
 	if claims := w.claims(); has(lostClaims) && len(claims) > 0 && u(name("lost")) < 0.2 {
 		w.lose(chosen(u, name("which"), claims...))
 	}
@@ -83,6 +111,9 @@ func (w *world) weather(u draws, minute int) {
 func (w *world) calm() {
 	w.schedulerIsLate(0)
 	w.silence("")
+	w.losesBinds(nil)
+	w.isHasty(false)
+	w.classes.set("")
 	if has(lostClaims) {
 		w.create(&corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: api.ConfigMapOrphans}, Data: map[string]string{api.OrphansTerminate: "100"},
@@ -102,6 +133,37 @@ func (w *world) silence(node string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.silent = node
+}
+
+// losesBinds has the calls fail that bind these pods to the nodes nominated for them; nil: no more.
+func (w *world) losesBinds(of func(*corev1.Pod) bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.losesBind, w.bindsAgain = of, true
+}
+
+// isHasty has somebody delete the next NodeClaim as soon as it has its instance, or nobody.
+func (w *world) isHasty(is bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.hasty = is
+}
+
+// hastyHand deletes a NodeClaim that has just got its instance.
+func (w *people) hastyHand(ctx context.Context) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.hasty {
+		return
+	}
+	for _, c := range w.claims() {
+		if m, known := w.cloud.Market().Machine(translate.MachineID(c.Status.ProviderID)); known && c.DeletionTimestamp == nil && time.Now().Before(m.VisibleAt) {
+			w.story.add("NodeClaim " + c.Name + " is deleted in haste")
+			_ = w.hand.Delete(ctx, &c)
+			w.hasty = false
+			return
+		}
+	}
 }
 
 // lose removes a NodeClaim as a script does that strips finalizers.

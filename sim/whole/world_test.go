@@ -68,6 +68,9 @@ type world struct {
 	schedules   bool                     // the scheduler works
 	contrary    bool                     // it takes the last pod and the last node first
 	unbound     bool                     // its calls that bind pods run out of time
+	losesBind   func(*corev1.Pod) bool   // pods whose binds fail, and whose room goes to others; nil: none
+	bindsAgain  bool                     // calls that bind pods were told to work, or to fail, since the scheduler's last look
+	hasty       bool                     // somebody deletes the next NodeClaim as soon as it has its instance
 	actsEvery   time.Duration            // how often deployments are looked at; at every look round where unset
 	actsMost    int                      // how many pods are made of one at a look; all where unset
 	actedAt     time.Time                // the last time
@@ -205,6 +208,21 @@ func (w *world) podsRunning() (running, all int) {
 // run reports whether n pods run and there are no others.
 func (w *world) run(n int) bool {
 	running, all := w.podsRunning()
+	return running == n && all == n
+}
+
+// runs reports whether n pods of a deployment run and it has no others.
+func (w *world) runs(app string, n int) bool {
+	running, all := 0, 0
+	for _, p := range w.allPods() {
+		if p.Labels["app"] != app {
+			continue
+		}
+		all++
+		if p.Spec.NodeName != "" && p.DeletionTimestamp == nil {
+			running++
+		}
+	}
 	return running == n && all == n
 }
 
