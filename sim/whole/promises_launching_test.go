@@ -248,8 +248,7 @@ func (p *promises) orders(c *karpv1.NodeClaim) {
 
 // withdraws looks at a NodeClaim that is not needed any more: its pods have gone, or there is
 // room for them elsewhere. Nodes that stopped to be ready a moment ago are room as far as the
-// controller knows, and so are instances that have not joined yet; a NodeClaim that has waited
-// for its instance for long is none.
+// controller knows, and so is what has been ordered and has not joined yet.
 func (p *promises) withdraws(c *karpv1.NodeClaim) {
 	least, _ := p.wanted.lately()
 	without := p.onHeld()
@@ -264,9 +263,13 @@ func (p *promises) withdraws(c *karpv1.NodeClaim) {
 	}
 }
 
-// boots reports whether the NodeClaim has an instance that has not joined, however long that takes.
+// boots reports whether the NodeClaim has an instance that has not joined, or waits for one, however
+// long that takes.
 func (p *promises) boots(c *karpv1.NodeClaim) bool {
-	return c.DeletionTimestamp == nil && c.Status.ProviderID != "" && p.nodeOf(c.Status.ProviderID) == nil && !condition.IsTrue(c, karpv1.ClaimRegistered)
+	if c.DeletionTimestamp != nil || c.Status.ProviderID == "" {
+		return c.DeletionTimestamp == nil && !isWithdrawn(c)
+	}
+	return p.nodeOf(c.Status.ProviderID) == nil && !condition.IsTrue(c, karpv1.ClaimRegistered)
 }
 
 // servedLately reports whether the NodeClaim has a node that was ready a moment ago.
