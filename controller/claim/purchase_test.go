@@ -19,13 +19,7 @@ func TestNoMoreIsAskedForThanAReservationHas(t *testing.T) {
 				store, s := storeWith("c1", "c2", "c3"), newShop()
 				s.room = 2
 				var asked []time.Time
-				s.before = func(r cloud.LaunchRequest) error {
-					asked = append(asked, time.Now())
-					if r.Count > s.room {
-						return &cloud.RefusedError{Reason: "LaunchFailed", Cause: fmt.Sprintf("%d are too many", r.Count)}
-					}
-					return nil
-				}
+				s.before = refusesMoreThan(s.room, &asked)
 				if dies {
 					launch(t, store, s, func(string) bool { return true }, 500*time.Millisecond)
 				}
@@ -57,13 +51,7 @@ func TestAThousandMachinesAreAskedForAtATime(t *testing.T) {
 				store, s := storeWith(names...), newShop()
 				s.stock[cluster.Spot] = claims
 				var asked []time.Time
-				s.before = func(r cloud.LaunchRequest) error {
-					asked = append(asked, time.Now())
-					if r.Count > machinesMax {
-						return &cloud.RefusedError{Reason: "LaunchFailed", Cause: fmt.Sprintf("%d are too many", r.Count)}
-					}
-					return nil
-				}
+				s.before = refusesMoreThan(machinesMax, &asked)
 				if dies {
 					launch(t, store, s, func(string) bool { return true }, 500*time.Millisecond)
 				}
@@ -77,5 +65,16 @@ func TestAThousandMachinesAreAskedForAtATime(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// refusesMoreThan is a cloud that launches so many at once, and notes when it was asked.
+func refusesMoreThan(most int, asked *[]time.Time) func(cloud.LaunchRequest) error {
+	return func(r cloud.LaunchRequest) error {
+		*asked = append(*asked, time.Now())
+		if r.Count > most {
+			return &cloud.RefusedError{Reason: "LaunchFailed", Cause: fmt.Sprintf("%d are too many", r.Count)}
+		}
+		return nil
 	}
 }

@@ -1,7 +1,6 @@
 package snapshot
 
 import (
-	"encoding/json"
 	"testing"
 	"time"
 
@@ -120,14 +119,7 @@ func TestWhatPodsAskedForIsHandedOn(t *testing.T) {
 		t.Errorf("it remembers %v, which the pods say themselves", told)
 	}
 	k.PodSeen(ofWeb("web-1", "500m", "n", 0, 1), false)
-	text, err := json.Marshal(k.Memory())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var told Memory
-	if err := json.Unmarshal(text, &told); err != nil {
-		t.Fatal(err)
-	}
+	told := handedOn(t, k)
 	next := newKeeper()
 	next.NodeSeen(node("n"))
 	next.ReplicaSetSeen(web("1"))

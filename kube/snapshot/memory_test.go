@@ -38,14 +38,7 @@ func TestAMemoryIsHandedOn(t *testing.T) {
 	k.ClaimSeen(gone)
 	k.ClaimGone(gone.Name)
 
-	text, err := json.Marshal(k.Memory())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var told Memory
-	if err := json.Unmarshal(text, &told); err != nil {
-		t.Fatal(err)
-	}
+	told := handedOn(t, k)
 	next := newKeeper()
 	for _, name := range []string{"once", "twice", "never", "long-ago"} {
 		next.PodSeen(pod(name, "1", "n"), true)
@@ -80,4 +73,17 @@ func TestAMemoryIsBounded(t *testing.T) {
 	if _, latest := m["c-00000"]; len(m) != memoryMost || !latest {
 		t.Errorf("%d claims are remembered, want the latest %d", len(m), memoryMost)
 	}
+}
+
+// handedOn is what a keeper remembers, as the next process reads it.
+func handedOn(t *testing.T, k *Keeper) (told Memory) {
+	t.Helper()
+	text, err := json.Marshal(k.Memory())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &told); err != nil {
+		t.Fatal(err)
+	}
+	return told
 }

@@ -102,40 +102,9 @@ func (w *world) tempest(seed uint64) {
 	w.cloud.Market().SetNeverJoin(0.2 * u("never"))
 	var restocks []func()
 	for minute := range 10 {
-		name := func(what string) string { return fmt.Sprint(what, minute) }
-		w.scale("web", int(8*u(name("replicas"))))
-		if u(name("short")) < 0.3 {
-			restocks = append(restocks, w.soldOut(market.Spot))
-		}
-		if u(name("cut")) < 0.5 {
-			w.server.CutWatches()
-		}
-		w.bindsNothing(u(name("unbound")) < 0.2)
-		w.weather(u, minute)
-		w.server.BlockEvictions(map[bool]func(*corev1.Pod) bool{
-			true: func(p *corev1.Pod) bool { return draw(seed, name(string(p.UID))) < 0.5 }, false: nil}[u(name("budget")) < 0.5])
-		if u(name("reclaim")) < 0.3 {
-			if m := w.liveMachines(); len(m) > 0 {
-				w.cloud.Market().Interrupt(m[0].ID)
-			}
-		}
-		if w.aws != nil && u(name("images")) < 0.2 {
-			w.choose([]string{"bottlerocket@latest", "al2023@latest"}[minute%2])
-		}
-		if w.aws != nil && u(name("role")) < 0.1 {
-			w.otherRole()
-		}
-		if claims := w.claims(); u(name("hand")) < 0.3 && len(claims) > 0 {
-			w.delete(&claims[0])
-		}
-		time.Sleep(time.Duration(60*u(name("pause"))) * time.Second)
-		switch {
-		case u(name("death")) >= 0.5:
-		case r.shared && u(name("takeover")) < 0.5:
-			r.pass()
-		default:
-			r.die(time.Duration(20*u(name("dead"))) * time.Second)
-		}
+		restocks = append(restocks, w.trouble(seed, u, minute)...)
+		time.Sleep(time.Duration(60*u(fmt.Sprint("pause", minute))) * time.Second)
+		r.change(u, minute)
 	}
 	r.end()
 	w.bindsNothing(false)
@@ -163,6 +132,49 @@ func (w *world) tempest(seed uint64) {
 	w.until(40*time.Minute, "an empty cluster", w.empty)
 	if w.aws != nil {
 		w.leave(func(holds func() bool) func() bool { return holds })
+	}
+}
+
+// trouble is what happens in one minute, and how what is short then is had again.
+func (w *world) trouble(seed uint64, u draws, minute int) (restocks []func()) {
+	name := func(what string) string { return fmt.Sprint(what, minute) }
+	w.scale("web", int(8*u(name("replicas"))))
+	if u(name("short")) < 0.3 {
+		restocks = append(restocks, w.soldOut(market.Spot))
+	}
+	if u(name("cut")) < 0.5 {
+		w.server.CutWatches()
+	}
+	w.bindsNothing(u(name("unbound")) < 0.2)
+	w.weather(u, minute)
+	w.server.BlockEvictions(map[bool]func(*corev1.Pod) bool{
+		true: func(p *corev1.Pod) bool { return draw(seed, name(string(p.UID))) < 0.5 }, false: nil}[u(name("budget")) < 0.5])
+	if u(name("reclaim")) < 0.3 {
+		if m := w.liveMachines(); len(m) > 0 {
+			w.cloud.Market().Interrupt(m[0].ID)
+		}
+	}
+	if w.aws != nil && u(name("images")) < 0.2 {
+		w.choose([]string{"bottlerocket@latest", "al2023@latest"}[minute%2])
+	}
+	if w.aws != nil && u(name("role")) < 0.1 {
+		w.otherRole()
+	}
+	if claims := w.claims(); u(name("hand")) < 0.3 && len(claims) > 0 {
+		w.delete(&claims[0])
+	}
+	return restocks
+}
+
+// change ends the reign of a controller now and then: another takes its lease, or it dies.
+func (r *reign) change(u draws, minute int) {
+	name := func(what string) string { return fmt.Sprint(what, minute) }
+	switch {
+	case u(name("death")) >= 0.5:
+	case r.shared && u(name("takeover")) < 0.5:
+		r.pass()
+	default:
+		r.die(time.Duration(20*u(name("dead"))) * time.Second)
 	}
 }
 

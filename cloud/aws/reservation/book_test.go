@@ -5,6 +5,13 @@ import (
 	"time"
 )
 
+// ends has a machine that is taken from the reservation told to end, and end.
+func ends(b *Book) {
+	b.Holds("i-1", "cr-1")
+	b.Leaves("i-1")
+	b.Ended("i-1")
+}
+
 func TestWhatAReservationHasLeft(t *testing.T) {
 	says := func(free int64) map[string]int64 { return map[string]int64{"cr-1": free} }
 	tests := map[string]struct {
@@ -58,25 +65,19 @@ func TestWhatAReservationHasLeft(t *testing.T) {
 		"has the place of a machine that came and went": {func(b *Book, _ func(time.Duration)) {
 			b.Saw(says(1))
 			b.Begin("t1", 1, "cr-1")(map[string]int64{"cr-1": 1})
-			b.Holds("i-1", "cr-1")
-			b.Leaves("i-1")
-			b.Ended("i-1")
+			ends(b)
 			b.Ended("i-1")
 		}, 1},
 		"has that place while EC2 has counted only that it came": {func(b *Book, _ func(time.Duration)) {
 			b.Saw(says(1))
 			b.Begin("t1", 1, "cr-1")(map[string]int64{"cr-1": 1})
 			b.Saw(says(0))
-			b.Holds("i-1", "cr-1")
-			b.Leaves("i-1")
-			b.Ended("i-1")
+			ends(b)
 			b.Saw(says(0))
 		}, 1},
 		"has that place once, as EC2 counts it": {func(b *Book, _ func(time.Duration)) {
 			b.Saw(says(0))
-			b.Holds("i-1", "cr-1")
-			b.Leaves("i-1")
-			b.Ended("i-1")
+			ends(b)
 			b.Saw(says(1))
 		}, 1},
 		"has that place once, where EC2 counts it before the end is seen": {func(b *Book, _ func(time.Duration)) {
@@ -116,23 +117,17 @@ func TestWhatAReservationHasLeft(t *testing.T) {
 		"has the place of one that ends after somebody else's has": {func(b *Book, _ func(time.Duration)) {
 			b.Saw(says(0))
 			b.Saw(says(1)) // nothing of ours was about to end
-			b.Holds("i-1", "cr-1")
-			b.Leaves("i-1")
-			b.Ended("i-1")
+			ends(b)
 		}, 2},
 		"is what EC2 tells once it must have counted what ended": {func(b *Book, wait func(time.Duration)) {
 			b.Saw(says(0))
-			b.Holds("i-1", "cr-1")
-			b.Leaves("i-1")
-			b.Ended("i-1")
+			ends(b)
 			wait(countedWithin)
 			b.Saw(says(0)) // somebody else has taken it
 		}, 0},
 		"is nothing where EC2 refuses the place of one that ended": {func(b *Book, _ func(time.Duration)) {
 			b.Saw(says(0))
-			b.Holds("i-1", "cr-1")
-			b.Leaves("i-1")
-			b.Ended("i-1")
+			ends(b)
 			b.Full("cr-1")
 		}, 0},
 		"lacks a machine that EC2 does not show yet": {func(b *Book, _ func(time.Duration)) {
