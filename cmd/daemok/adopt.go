@@ -17,9 +17,8 @@ import (
 	"github.com/daemok/daemok/kube/adopt"
 )
 
-func adoptCommand(connect func(kubeconfig string) (client.Client, error)) *cobra.Command {
-	var kubeconfig string
-	var yes bool
+func adoptCommand(open connector) *cobra.Command {
+	at, yes := newTarget(), false
 	cmd := &cobra.Command{
 		Use:   "adopt [NODE ...]",
 		Short: "List, and with --yes take over, nodes that have a pool and no NodeClaim",
@@ -34,14 +33,14 @@ The command may be stopped and given again.`,
   daemok adopt --yes
   daemok adopt ip-10-0-1-7.ec2.internal --yes`,
 		RunE: func(cmd *cobra.Command, nodes []string) error {
-			store, err := connect(kubeconfig)
+			store, err := open(at)
 			if err != nil {
 				return err
 			}
 			return runAdopt(cmd.Context(), store, cmd.OutOrStdout(), nodes, yes)
 		},
 	}
-	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "the cluster; default as kubectl")
+	at.addTo(cmd)
 	cmd.Flags().BoolVar(&yes, "yes", false, "take over what is listed")
 	return cmd
 }

@@ -52,7 +52,9 @@ workloads. The command needs AWS credentials and no cluster.`,
 			return cleanUp(cmd.Context(), sweeper, cmd.OutOrStdout(), cluster, yes)
 		},
 	}
-	cmd.Flags().StringVar(&cluster, "cluster", "", "name of the cluster that is gone")
+	cmd.Flags().StringVar(&cluster, "cluster", "", "name of the cluster that is gone; also --cluster-name")
+	cmd.Flags().StringVar(&cluster, "cluster-name", "", "the same")
+	cobra.CheckErr(cmd.Flags().MarkHidden("cluster-name"))
 	cmd.Flags().StringVar(&region, "region", "", "where it was; default as the AWS SDK finds it")
 	cmd.Flags().StringSliceVar(&uids, "uid", nil, "UIDs of the clusters of that name that are gone; none: what carries no UID")
 	cmd.Flags().BoolVar(&yes, "yes", false, "remove what is listed")

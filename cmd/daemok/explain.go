@@ -13,11 +13,12 @@ import (
 	"github.com/daemok/daemok/observe/record"
 )
 
-// connector returns a client of the cluster that a kubeconfig names.
-type connector func(kubeconfig string) (client.Client, error)
+// connector returns a client of a cluster.
+type connector func(*target) (client.Client, error)
 
 func explainCommand(open connector) *cobra.Command {
-	var kubeconfig, output, namespace string
+	var output string
+	at := newTarget()
 	cmd := &cobra.Command{
 		Use:   "explain node|pod|nodepool|provisioner|nodeclaim NAME",
 		Short: "Tell what was decided about an object lately, and why",
@@ -39,11 +40,15 @@ still so is so as of the last change, whose age is shown.`,
 			if output != "table" && output != "json" {
 				return fmt.Errorf("output %q is unknown: use table or json", output)
 			}
+			namespace, err := at.Namespace()
+			if err != nil {
+				return err
+			}
 			about, err := record.Parse(args[0], args[1], namespace)
 			if err != nil {
 				return err
 			}
-			store, err := open(kubeconfig)
+			store, err := open(at)
 			if err != nil {
 				return err
 			}
@@ -62,9 +67,8 @@ still so is so as of the last change, whose age is shown.`,
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "the cluster; default as kubectl")
+	at.addTo(cmd)
 	cmd.Flags().StringVarP(&output, "output", "o", "table", "table or json")
-	cmd.Flags().StringVarP(&namespace, "namespace", "n", "default", "of a pod whose name has none before it")
 	return cmd
 }
 

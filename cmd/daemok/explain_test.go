@@ -18,7 +18,7 @@ import (
 // explained runs `daemok explain` on a cluster.
 func explained(t *testing.T, store client.Client, args ...string) (string, error) {
 	t.Helper()
-	cmd := explainCommand(func(string) (client.Client, error) { return store, nil })
+	cmd := explainCommand(func(*target) (client.Client, error) { return store, nil })
 	var out bytes.Buffer
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetOut(&out)

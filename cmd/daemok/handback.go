@@ -20,13 +20,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/internal/pause"
-	"github.com/daemok/daemok/kube/access"
 	"github.com/daemok/daemok/kube/handback"
 )
 
-func handbackCommand(connect func(kubeconfig string) (client.Client, error)) *cobra.Command {
-	var kubeconfig string
-	var check bool
+func handbackCommand(open connector) *cobra.Command {
+	at, check := newTarget(), false
 	cmd := &cobra.Command{
 		Use:   "handback",
 		Short: "Make a cluster ready for Karpenter to take over, without touching a node",
@@ -43,7 +41,7 @@ keep the cluster after all, start the controller. With --check nothing is change
   daemok handback`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			store, err := connect(kubeconfig)
+			store, err := open(at)
 			if err != nil {
 				return err
 			}
@@ -54,14 +52,14 @@ keep the cluster after all, start the controller. With --check nothing is change
 			if err := awaitRest(cmd.Context(), h, out); err != nil {
 				return err
 			}
-			lock, err := leaseLock(kubeconfig)
+			lock, err := leaseLock(at)
 			if err != nil {
 				return err
 			}
 			return underLease(cmd.Context(), store, lock, out, func(ctx context.Context) error { return cleanCluster(ctx, h, out) })
 		},
 	}
-	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "the cluster; default as kubectl")
+	at.addTo(cmd)
 	cmd.Flags().BoolVar(&check, "check", false, "tell what has to be over before, and change nothing")
 	return cmd
 }
@@ -147,8 +145,8 @@ func cleanCluster(ctx context.Context, h handback.Handback, out io.Writer) error
 }
 
 // leaseLock is the lease that controllers hold, as somebody of our own who does nothing.
-func leaseLock(kubeconfig string) (resourcelock.Interface, error) {
-	config, err := access.Config(kubeconfig)
+func leaseLock(at *target) (resourcelock.Interface, error) {
+	config, err := at.Config()
 	if err != nil {
 		return nil, fmt.Errorf("find the cluster: %w", err)
 	}

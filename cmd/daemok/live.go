@@ -26,7 +26,6 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/internal/gates"
-	"github.com/daemok/daemok/kube/access"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
 	"github.com/daemok/daemok/kube/api/condition"
@@ -48,19 +47,17 @@ type situation struct {
 	failing  []string       // NodeClaims whose launch fails, and why, a sentence each
 }
 
-// reader reads the situation of a live cluster; an empty kubeconfig means the
-// one that kubectl would use.
-type reader func(ctx context.Context, kubeconfig string) (situation, error)
+// reader reads the situation of a live cluster.
+type reader func(ctx context.Context, at *target) (situation, error)
 
-// readLive reads the cluster that the kubeconfig names, and asks AWS what its
-// classes offer: with the same environment as the controller, CLUSTER_NAME
-// included.
-func readLive(ctx context.Context, kubeconfig string) (situation, error) {
-	store, err := connect(kubeconfig)
+// readLive reads the cluster, and asks AWS what its classes offer: with the same
+// environment as the controller.
+func readLive(ctx context.Context, at *target) (situation, error) {
+	store, err := connect(at)
 	if err != nil {
 		return situation{}, err
 	}
-	provider, err := market(ctx)
+	provider, err := market(ctx, at)
 	if err != nil {
 		return situation{}, err
 	}
@@ -206,8 +203,8 @@ func room() (cluster.Room, error) {
 }
 
 // connect returns a client of the cluster.
-func connect(kubeconfig string) (client.Client, error) {
-	config, err := access.Config(kubeconfig)
+func connect(at *target) (client.Client, error) {
+	config, err := at.Config()
 	if err != nil {
 		return nil, fmt.Errorf("find the cluster: %w", err)
 	}
@@ -230,16 +227,16 @@ func kinds() (*runtime.Scheme, error) {
 }
 
 // market connects to AWS and learns what is for sale.
-func market(ctx context.Context) (*aws.Provider, error) {
-	name := os.Getenv("CLUSTER_NAME")
+func market(ctx context.Context, at *target) (*aws.Provider, error) {
+	name := at.eksName()
 	if name == "" {
-		return nil, errors.New("set CLUSTER_NAME to the cluster's name in EKS, so that its offers can be asked for; in the lab: source the file lab.env")
+		return nil, errors.New("give --cluster-name, or set CLUSTER_NAME, the cluster's name in EKS, so that its offers can be asked for; in the lab: source the file lab.env")
 	}
 	settings, err := settingsOf(os.Getenv)
 	if err != nil {
 		return nil, err
 	}
-	settings.Cluster, settings.Agent = name, "daemok-cli"
+	settings.Cluster, settings.Region, settings.Agent = name, at.region, "daemok-cli"
 	provider, err := aws.New(ctx, settings)
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -58,28 +59,50 @@ func TestPlanAsJSON(t *testing.T) {
 	}
 }
 
+// twoClusters is a kubeconfig.
+const twoClusters = `apiVersion: v1
+kind: Config
+current-context: green
+clusters:
+  - {name: green, cluster: {server: "https://green.test"}}
+  - {name: blue, cluster: {server: "https://blue.test"}}
+contexts:
+  - {name: green, context: {cluster: green, user: me}}
+  - {name: blue, context: {cluster: blue, user: me, namespace: shop}}
+users:
+  - {name: me, user: {}}
+`
+
 func TestPlanReadsTheLiveCluster(t *testing.T) {
 	asked := ""
-	live := func(_ context.Context, kubeconfig string) (situation, error) {
-		asked = kubeconfig
+	live := func(_ context.Context, at *target) (situation, error) {
+		config, err := at.Config()
+		if err != nil {
+			return situation{}, err
+		}
+		asked = fmt.Sprintf("%s as %s in %s, %s", config.Host, config.Impersonate.UserName, at.region, at.eksName())
 		return situation{snapshot: savedSituation(t)}, nil
 	}
 	cmd := planCommand(live)
 	var out bytes.Buffer
 	cmd.SetOut(&out)
-	cmd.SetArgs([]string{"--kubeconfig", "blue"})
+	file := filepath.Join(t.TempDir(), "config")
+	if err := os.WriteFile(file, []byte(twoClusters), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd.SetArgs([]string{"--kubeconfig", file, "--context", "blue", "--as", "somebody", "--region", "eu-west-1", "--cluster-name", "b"})
 	if err := cmd.ExecuteContext(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if asked != "blue" || !strings.Contains(out.String(), "launch new-1") {
-		t.Errorf("asked kubeconfig %q and printed:\n%s", asked, out.String())
+	if asked != "https://blue.test as somebody in eu-west-1, b" || !strings.Contains(out.String(), "launch new-1") {
+		t.Errorf("asked %q and printed:\n%s", asked, out.String())
 	}
 }
 
 func TestSnapshotCanBeReadAgain(t *testing.T) {
 	for name, flags := range map[string][]string{"plain": nil, "redacted": {"--redact"}} {
 		t.Run(name, func(t *testing.T) {
-			cmd := snapshotCommand(func(context.Context, string) (situation, error) {
+			cmd := snapshotCommand(func(context.Context, *target) (situation, error) {
 				return situation{snapshot: savedSituation(t)}, nil
 			})
 			var out bytes.Buffer

@@ -20,7 +20,6 @@ import (
 
 	"github.com/daemok/daemok/cloud/aws"
 	"github.com/daemok/daemok/internal/gates"
-	"github.com/daemok/daemok/kube/access"
 	"github.com/daemok/daemok/kube/legacy/live"
 	"github.com/daemok/daemok/kube/legacy/migrate"
 )
@@ -29,7 +28,7 @@ import (
 type migration struct {
 	paths          []string
 	recursive      bool
-	kubeconfig     string
+	at             *target
 	report, format string
 	checks         bool
 	policies       []string // files
@@ -37,8 +36,8 @@ type migration struct {
 	applies, back  bool
 	migrate.Options
 
-	reach  func(kubeconfig string) (reached, error)
-	market func(context.Context) (*aws.Provider, error)
+	reach  func(*target) (reached, error)
+	market func(context.Context, *target) (*aws.Provider, error)
 }
 
 // reached is a cluster that is migrated.
@@ -48,8 +47,8 @@ type reached struct {
 }
 
 // reach finds a cluster.
-func reach(kubeconfig string) (reached, error) {
-	config, err := access.Config(kubeconfig)
+func reach(at *target) (reached, error) {
+	config, err := at.Config()
 	if err != nil {
 		return reached{}, fmt.Errorf("find the cluster: %w", err)
 	}
@@ -61,12 +60,12 @@ func reach(kubeconfig string) (reached, error) {
 	if err != nil {
 		return reached{}, fmt.Errorf("ask the cluster for its version: %w", err)
 	}
-	store, err := connect(kubeconfig)
+	store, err := connect(at)
 	return reached{store, version.Major + "." + strings.TrimRight(version.Minor, "+")}, err
 }
 
-func migrateCommand(reach func(kubeconfig string) (reached, error), market func(context.Context) (*aws.Provider, error)) *cobra.Command {
-	m := migration{reach: reach, market: market}
+func migrateCommand(reach func(*target) (reached, error), market func(context.Context, *target) (*aws.Provider, error)) *cobra.Command {
+	m := migration{at: newTarget(), reach: reach, market: market}
 	cmd := &cobra.Command{
 		Use:   "migrate [-f FILE|FOLDER|-]",
 		Short: "Turn manifests of older API generations into NodePools and EC2NodeClasses",
@@ -124,7 +123,8 @@ it goes on, and --rollback undoes it, also when it was done.`,
 	flags.StringVar(&m.Role, "role", "", "IAM role of nodes where no instance profile is named")
 	flags.StringVar(&m.Kubernetes, "kubernetes-version", "", "version of the cluster, such as 1.27, by which images are chosen; default that of the cluster where there is no -f")
 	flags.BoolVar(&m.RewriteWorkloads, "rewrite-workloads", false, "print manifests of workloads too that speak in older words, with the newer; with -f alone")
-	flags.StringVar(&m.kubeconfig, "kubeconfig", "", "the cluster where there is no -f; default as kubectl")
+	m.at.addTo(cmd)
+	m.at.addAWS(cmd)
 	flags.BoolVar(&m.checks, "check", false, "tell what would become of nodes, and print no manifests")
 	flags.BoolVar(&m.applies, "apply", false, "move the cluster, or go on moving it")
 	flags.BoolVar(&m.back, "rollback", false, "move the cluster back")
@@ -155,7 +155,7 @@ func (m *migration) run(ctx context.Context, in io.Reader, out, errOut io.Writer
 	var cluster reached
 	if len(m.paths) == 0 {
 		var err error
-		if cluster, err = m.reach(m.kubeconfig); err != nil {
+		if cluster, err = m.reach(m.at); err != nil {
 			return err
 		}
 		if m.back {

@@ -122,7 +122,7 @@ func (m *migration) foretell(ctx context.Context, cluster reached, r *migrate.Re
 	if len(nodes.Items) == 0 {
 		return nil, nil
 	}
-	provider, err := m.market(ctx)
+	provider, err := m.market(ctx, m.at)
 	if err != nil {
 		return nil, err
 	}

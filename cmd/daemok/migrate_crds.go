@@ -15,13 +15,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/internal/pause"
-	"github.com/daemok/daemok/kube/access"
 	"github.com/daemok/daemok/kube/legacy/storage"
 )
 
 func migrateCRDsCommand() *cobra.Command {
 	var m storage.Mover
-	var kubeconfig string
+	at := newTarget()
 	cmd := &cobra.Command{
 		Use:   "crds --backup FOLDER",
 		Short: "Move a live cluster's NodePools, NodeClaims and EC2NodeClasses from v1beta1 to v1",
@@ -46,7 +45,7 @@ before, and start Daemok after it.`,
 			if m.Folder == "" {
 				return errors.New("say where everything is to be exported to before anything is changed: --backup FOLDER")
 			}
-			store, err := definitionsClient(kubeconfig)
+			store, err := definitionsClient(at)
 			if err != nil {
 				return err
 			}
@@ -59,7 +58,7 @@ before, and start Daemok after it.`,
 			return m.Run(cmd.Context())
 		},
 	}
-	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "the cluster; default as kubectl")
+	at.addTo(cmd)
 	cmd.Flags().StringVar(&m.Folder, "backup", "", "folder that everything is exported to, or was before an interruption")
 	cmd.Flags().StringVar(&m.Role, "role", "", "IAM role of nodes where no instance profile is named")
 	cmd.Flags().StringVar(&m.Lease, "lease", "", "name of the lease that a controller of these kinds holds; default that of Karpenter")
@@ -69,8 +68,8 @@ before, and start Daemok after it.`,
 
 // definitionsClient is a client of the cluster that knows definitions; objects of our
 // kinds are read by it without types.
-func definitionsClient(kubeconfig string) (client.Client, error) {
-	config, err := access.Config(kubeconfig)
+func definitionsClient(at *target) (client.Client, error) {
+	config, err := at.Config()
 	if err != nil {
 		return nil, fmt.Errorf("find the cluster: %w", err)
 	}

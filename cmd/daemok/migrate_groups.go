@@ -34,7 +34,7 @@ func (m *migration) runGroups(ctx context.Context, in io.Reader, out, errOut io.
 	if err != nil {
 		return err
 	}
-	reader, err := scaling.Open(ctx, "", "daemok-cli")
+	reader, err := scaling.Open(ctx, m.at.region, "daemok-cli")
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func (m *migration) runGroups(ctx context.Context, in io.Reader, out, errOut io.
 		return err
 	}
 	if len(groups) == 0 {
-		return errors.New("AWS has no Auto Scaling group that the Cluster Autoscaler's --nodes or --node-group-auto-discovery means: see whether AWS_REGION and the account are the cluster's")
+		return errors.New("AWS has no Auto Scaling group that the Cluster Autoscaler's --nodes or --node-group-auto-discovery means: see whether --region, or AWS_REGION, and the account are the cluster's")
 	}
 	converter, err := migrate.New()
 	if err != nil {
@@ -76,7 +76,7 @@ func (m *migration) runGroups(ctx context.Context, in io.Reader, out, errOut io.
 // deployments are those of the manifests, or of the cluster.
 func (m *migration) deployments(ctx context.Context, in io.Reader) ([]appsv1.Deployment, error) {
 	if len(m.paths) == 0 {
-		cluster, err := m.reach(m.kubeconfig)
+		cluster, err := m.reach(m.at)
 		if err != nil {
 			return nil, err
 		}

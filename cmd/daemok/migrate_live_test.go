@@ -62,9 +62,9 @@ func readyProvisioner(name string) *v1alpha5.Provisioner {
 }
 
 // asked runs daemok migrate on a cluster.
-func asked(t *testing.T, cluster reached, account func(context.Context) (*aws.Provider, error), args ...string) (out, report string, err error) {
+func asked(t *testing.T, cluster reached, account func(context.Context, *target) (*aws.Provider, error), args ...string) (out, report string, err error) {
 	t.Helper()
-	cmd := migrateCommand(func(string) (reached, error) { return cluster, nil }, account)
+	cmd := migrateCommand(func(*target) (reached, error) { return cluster, nil }, account)
 	var printed, told bytes.Buffer
 	cmd.SetOut(&printed)
 	cmd.SetErr(&told)
@@ -172,7 +172,7 @@ func TestMigrateChecksACluster(t *testing.T) {
 	} {
 		cluster := olderCluster(t, map[string]string{"aws.defaultInstanceProfile": "nodes", "featureGates.driftEnabled": drift},
 			marked, olderNode("old", "t3.large", "t"), pod("web-1", "old", "ReplicaSet"), pod("log-1", "old", "DaemonSet"), pod("web-2", "good", ""), budget)
-		out, _, err := asked(t, cluster, func(context.Context) (*aws.Provider, error) { return account, nil }, "--check", "--policy", policy)
+		out, _, err := asked(t, cluster, func(context.Context, *target) (*aws.Provider, error) { return account, nil }, "--check", "--policy", policy)
 		code := 0
 		if exit, is := errors.AsType[*exitError](err); is {
 			code = exit.code
@@ -203,7 +203,7 @@ func TestMigrateChecksWhetherTheMoveCouldBegin(t *testing.T) {
 	unready := readyProvisioner("old")
 	condition.Set(unready, "Ready", metav1.ConditionFalse, "UnhealthyDependents", "Kubernetes 1.36 has no images of AL2", time.Now())
 	cluster := olderCluster(t, map[string]string{"aws.defaultInstanceProfile": "nodes"}, unready)
-	_, _, err := asked(t, cluster, func(context.Context) (*aws.Provider, error) { return account, nil }, "--check")
+	_, _, err := asked(t, cluster, func(context.Context, *target) (*aws.Provider, error) { return account, nil }, "--check")
 	if _, found := errors.AsType[*exitError](err); err == nil || found || !strings.Contains(err.Error(), "--apply would refuse: Provisioner old is not ready: Kubernetes 1.36 has no images of AL2: mend it, or delete it") {
 		t.Errorf("the check ends with %v, want exit code 1 and what --apply says", err)
 	}

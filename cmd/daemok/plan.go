@@ -18,9 +18,10 @@ import (
 )
 
 func planCommand(read reader) *cobra.Command {
-	var file, kubeconfig, output, namespace string
+	var file, output string
 	var asked, manifests []string
 	var policy decide.Policy
+	at := newTarget()
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "Print what Daemok would do, and why, without doing it",
@@ -55,11 +56,15 @@ reserved or any), zone, arch (a value or any) and machine-cost.`,
 			if err != nil {
 				return err
 			}
+			namespace, err := at.Namespace()
+			if err != nil {
+				return err
+			}
 			objects, err := readManifests(cmd.InOrStdin(), manifests, namespace)
 			if err != nil {
 				return err
 			}
-			found, err := find(cmd.Context(), cmd.InOrStdin(), file, kubeconfig, read)
+			found, err := find(cmd.Context(), cmd.InOrStdin(), file, at, read)
 			if err != nil {
 				return err
 			}
@@ -77,20 +82,20 @@ reserved or any), zone, arch (a value or any) and machine-cost.`,
 		},
 	}
 	cmd.Flags().StringVar(&file, "snapshot", "", "file with the situation; default the live cluster")
-	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "the live cluster; default as kubectl")
+	at.addTo(cmd)
+	at.addAWS(cmd)
 	cmd.Flags().Var(&policy.Preferences, "preference-policy", "Weigh, Respect or Ignore, as the controller's option")
 	cmd.Flags().Float64Var(&policy.PreferenceWorth, "preference-worth", decide.Worth, "by what share a preference may raise what its pods cost, as the controller's option")
 	cmd.Flags().StringVarP(&output, "output", "o", "table", "table or json")
 	cmd.Flags().StringArrayVarP(&manifests, "filename", "f", nil, "file or folder with manifests to add, - for standard input; may be repeated")
-	cmd.Flags().StringVarP(&namespace, "namespace", "n", "default", "of manifests that name none")
 	cmd.Flags().StringArrayVar(&asked, "what-if", nil, "changes of pools to compare with, such as pool=default,add-family=m8g; may be repeated")
 	return cmd
 }
 
 // find reads the file, or the live cluster when none is named.
-func find(ctx context.Context, stdin io.Reader, file, kubeconfig string, read reader) (situation, error) {
+func find(ctx context.Context, stdin io.Reader, file string, at *target, read reader) (situation, error) {
 	if file == "" {
-		return read(ctx, kubeconfig)
+		return read(ctx, at)
 	}
 	text, name, err := saved(stdin, file)
 	if err != nil {

@@ -24,9 +24,9 @@ type rollFlags struct {
 	all, status, pause, resume, abort, noWait bool
 }
 
-func rollCommand(connect func(kubeconfig string) (client.Client, error)) *cobra.Command {
+func rollCommand(open connector) *cobra.Command {
 	var f rollFlags
-	var kubeconfig string
+	at := newTarget()
 	cmd := &cobra.Command{
 		Use:   "roll nodepool|provisioner|nodeclass NAME",
 		Short: "Replace outdated nodes now, under budgets, and tell how far that is",
@@ -49,14 +49,14 @@ alone replaces none.`,
 		Args:      func(_ *cobra.Command, args []string) error { return rollable(args) },
 		ValidArgs: []string{"nodepool", "provisioner", "nodeclass"},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			store, err := connect(kubeconfig)
+			store, err := open(at)
 			if err != nil {
 				return err
 			}
 			return runRoll(cmd.Context(), store, cmd.OutOrStdout(), args, f)
 		},
 	}
-	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "the cluster; default as kubectl")
+	at.addTo(cmd)
 	cmd.Flags().BoolVar(&f.all, "all", false, "replace every node that is there now, outdated or not")
 	cmd.Flags().BoolVar(&f.status, "status", false, "tell how far it is, and change nothing")
 	cmd.Flags().BoolVar(&f.pause, "pause", false, "let no more nodes go; those that are going go on")

@@ -9,8 +9,7 @@ import (
 )
 
 func snapshotCommand(read reader) *cobra.Command {
-	var kubeconfig string
-	var redact bool
+	at, redact := newTarget(), false
 	cmd := &cobra.Command{
 		Use:   "snapshot",
 		Short: "Print the situation of the live cluster as text, for a replay or a bug report",
@@ -18,7 +17,7 @@ func snapshotCommand(read reader) *cobra.Command {
   daemok plan --snapshot situation.txt`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			found, err := read(cmd.Context(), kubeconfig)
+			found, err := read(cmd.Context(), at)
 			if err != nil {
 				return err
 			}
@@ -30,7 +29,8 @@ func snapshotCommand(read reader) *cobra.Command {
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "the cluster; default as kubectl")
+	at.addTo(cmd)
+	at.addAWS(cmd)
 	cmd.Flags().BoolVar(&redact, "redact", false, "replace names, equal ones by equal ones; amounts and prices stay")
 	return cmd
 }

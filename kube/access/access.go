@@ -15,6 +15,9 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
+// ErrNoCluster says that nothing names a cluster.
+var ErrNoCluster = errors.New("no cluster is named: set KUBECONFIG to a file that names one, or run inside a cluster")
+
 // Config returns how to reach the cluster: by the file named, else by the
 // files of KUBECONFIG, else from inside the cluster, else by the user's own
 // file.
@@ -22,8 +25,8 @@ func Config(file string) (*rest.Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	if file != "" {
 		rules.ExplicitPath = file
-	} else if listed := os.Getenv(clientcmd.RecommendedConfigPathEnvVar); listed != "" {
-		if err := readable(listed); err != nil {
+	} else if os.Getenv(clientcmd.RecommendedConfigPathEnvVar) != "" {
+		if err := CheckVariable(); err != nil {
 			return nil, err
 		}
 	} else if config, err := rest.InClusterConfig(); !errors.Is(err, rest.ErrNotInCluster) {
@@ -31,13 +34,18 @@ func Config(file string) (*rest.Config, error) {
 	}
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
 	if clientcmd.IsEmptyConfig(err) {
-		return nil, errors.New("no cluster is named: set KUBECONFIG to a file that names one, or run inside a cluster")
+		return nil, ErrNoCluster
 	}
 	return config, err
 }
 
-// readable reports what is wrong when none of the listed files can be read.
-func readable(listed string) error {
+// CheckVariable says what is wrong where KUBECONFIG names files and none of them can be
+// read.
+func CheckVariable() error {
+	listed := os.Getenv(clientcmd.RecommendedConfigPathEnvVar)
+	if listed == "" {
+		return nil
+	}
 	var problems []error
 	for _, name := range filepath.SplitList(listed) {
 		f, err := os.Open(name)

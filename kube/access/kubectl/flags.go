@@ -1,0 +1,54 @@
+// Package kubectl gives commands kubectl's flags that say which cluster is meant.
+//
+// It promises kubectl's own names, meanings and order of precedence, and errors that name
+// the flag, file or variable at fault. It does not connect.
+package kubectl
+
+import (
+	"github.com/spf13/pflag"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/daemok/daemok/kube/access"
+)
+
+// Flags are kubectl's: which cluster is meant, as whom and for how long it is asked,
+// and which namespace is meant where an object names none. NewFlags makes them.
+type Flags struct {
+	kubectl *genericclioptions.ConfigFlags
+}
+
+// NewFlags returns flags of which none is given.
+func NewFlags() *Flags {
+	f := genericclioptions.NewConfigFlags(true)
+	f.CacheDir = nil // nothing is cached
+	return &Flags{f}
+}
+
+// AddTo lets a command be given them.
+func (f *Flags) AddTo(set *pflag.FlagSet) { f.kubectl.AddFlags(set) }
+
+// Config returns how to reach the cluster, by kubectl's rules: by the file named, else by
+// the files of KUBECONFIG, else by the user's own file, else from inside the cluster; what
+// flags say goes before what files do. The error names the flag, file or variable at
+// fault.
+func (f *Flags) Config() (*rest.Config, error) {
+	if *f.kubectl.KubeConfig == "" {
+		if err := access.CheckVariable(); err != nil {
+			return nil, err
+		}
+	}
+	config, err := f.kubectl.ToRESTConfig()
+	if clientcmd.IsEmptyConfig(err) {
+		return nil, access.ErrNoCluster
+	}
+	return config, err
+}
+
+// Namespace is the one that is meant where an object names none: that of the flag, else
+// of the context, else "default".
+func (f *Flags) Namespace() (string, error) {
+	name, _, err := f.kubectl.ToRawKubeConfigLoader().Namespace()
+	return name, err
+}
