@@ -326,7 +326,7 @@ func (p Parts) launcher(requests *claim.Requests) *claim.Launcher {
 
 func (p Parts) drains() *drain.Reconciler {
 	return &drain.Reconciler{
-		Store: p.Store, Live: p.Live, Serves: Served(p.Pools), Machines: p.Machines(nodesName), Events: p.Events, Metrics: p.Metrics, Now: p.Now, Doubt: p.doubt(),
+		Store: p.Store, Live: p.Live, Serves: Served(p.Pools), Machines: p.Machines(nodesName), Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now, Doubt: p.doubt(),
 		Surges: surge.Records{Store: p.Store, Live: p.Live, Namespace: p.Namespace},
 	}
 }

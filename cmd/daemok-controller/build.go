@@ -177,7 +177,7 @@ func (p *parts) add(ctx context.Context) error {
 	p.keeper = program.Keeper
 	var errs []error
 	for _, l := range append(program.Loops, p.classLoops()...) {
-		errs = append(errs, addLoop(p.manager, l))
+		errs = append(errs, addLoop(p.manager, l, p.options.cpuRequests))
 	}
 	for _, r := range append(program.Rounds, p.profilesRound()) {
 		errs = append(errs, p.manager.Add(leading(func(ctx context.Context) error { return r.Run(ctx, p.log) })))

@@ -21,20 +21,24 @@ func debugging(o options, decisions *record.Record) map[string]http.Handler {
 		out["/debug/pprof/symbol"] = http.HandlerFunc(pprof.Symbol)
 		out["/debug/pprof/trace"] = http.HandlerFunc(pprof.Trace)
 	}
+	at := "POD"
+	if o.service != "" {
+		at = "service/" + o.service
+	}
 	for path, handler := range out {
-		out[path] = loopbackOnly(handler)
+		out[path] = loopbackOnly(at, handler)
 	}
 	return out
 }
 
 // loopbackOnly serves requests that come from a loopback address, as those of kubectl
-// port-forward do, which the API server authenticates and authorizes. The metrics port
+// port-forward do (to what at names), which the API server authenticates and authorizes. The metrics port
 // is open to the whole cluster, for Prometheus.
-func loopbackOnly(next http.Handler) http.Handler {
+func loopbackOnly(at string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		from, err := netip.ParseAddrPort(r.RemoteAddr)
 		if err != nil || !from.Addr().Unmap().IsLoopback() {
-			http.Error(w, "this path shows data of all namespaces and is served to localhost only: kubectl -n NAMESPACE port-forward POD 8080:METRICS-PORT, then open http://localhost:8080"+r.URL.Path, http.StatusForbidden)
+			http.Error(w, "this path shows data of all namespaces and is served to localhost only: kubectl -n NAMESPACE port-forward "+at+" 8080:METRICS-PORT, then open http://localhost:8080"+r.URL.Path, http.StatusForbidden)
 			return
 		}
 		next.ServeHTTP(w, r)

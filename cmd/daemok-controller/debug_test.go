@@ -12,7 +12,7 @@ import (
 // Whatever is served beside the metrics tells of all namespaces: other pods, which
 // reach the metrics port, get none of it.
 func TestDebugPathsAreServedToLocalhostOnly(t *testing.T) {
-	for path, handler := range debugging(options{enableProfiling: true}, &record.Record{}) {
+	for path, handler := range debugging(options{enableProfiling: true, service: "karpenter"}, &record.Record{}) {
 		for from, want := range map[string]int{
 			"10.0.3.7:40112": http.StatusForbidden, "[fd00::7]:40112": http.StatusForbidden, "[::ffff:10.0.3.7]:40112": http.StatusForbidden, "": http.StatusForbidden,
 			"127.0.0.1:40112": http.StatusOK, "[::1]:40112": http.StatusOK, "[::ffff:127.0.0.1]:40112": http.StatusOK,
@@ -29,7 +29,7 @@ func TestDebugPathsAreServedToLocalhostOnly(t *testing.T) {
 			if answer.Code != want {
 				t.Errorf("%s from %q: %d, want %d", path, from, answer.Code, want)
 			}
-			if want == http.StatusForbidden && !strings.Contains(answer.Body.String(), "port-forward") {
+			if want == http.StatusForbidden && !strings.Contains(answer.Body.String(), "port-forward service/karpenter 8080:METRICS-PORT") {
 				t.Errorf("%s from %q says %q, want the way out", path, from, answer.Body)
 			}
 		}

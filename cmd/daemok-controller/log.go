@@ -2,17 +2,25 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/daemok/daemok/internal/version"
 )
 
-// newLogger writes JSON lines with the keys that Karpenter's log parsers know:
-// level, time, message, commit.
-func newLogger(out io.Writer, level string) *slog.Logger {
+// Forms of log lines.
+const (
+	encodingJSON    = "json"
+	encodingConsole = "console"
+)
+
+// newLogger writes lines with the keys that Karpenter's log parsers know: level, time,
+// message, commit. For a console each is key=value.
+func newLogger(out io.Writer, level, encoding string) *slog.Logger {
 	least := slog.LevelInfo
 	switch level {
 	case "debug":
@@ -20,8 +28,45 @@ func newLogger(out io.Writer, level string) *slog.Logger {
 	case "error":
 		least = slog.LevelError
 	}
-	handler := slog.NewJSONHandler(out, &slog.HandlerOptions{Level: least, ReplaceAttr: rename})
-	return slog.New(handler).With("commit", version.Get().Commit)
+	options := &slog.HandlerOptions{Level: least, ReplaceAttr: rename}
+	if encoding == encodingConsole {
+		return slog.New(slog.NewTextHandler(out, options))
+	}
+	return slog.New(slog.NewJSONHandler(out, options)).With("commit", version.Get().Commit)
+}
+
+// openLogs opens what log lines go to, and what the error goes to that ends the process.
+// Where it fails both are the usual.
+func (o *options) openLogs() (lines, last io.Writer, err error) {
+	if lines, err = openEach(o.logPaths); err != nil {
+		return os.Stdout, os.Stderr, fmt.Errorf("--log-output-paths (LOG_OUTPUT_PATHS): %w", err)
+	}
+	if last, err = openEach(o.logErrorPaths); err != nil {
+		return os.Stdout, os.Stderr, fmt.Errorf("--log-error-output-paths (LOG_ERROR_OUTPUT_PATHS): %w", err)
+	}
+	return lines, last, nil
+}
+
+// openEach opens what a list names, with commas between: stdout, stderr, and files, which
+// are appended to. The error names the one that cannot be opened.
+func openEach(list string) (io.Writer, error) {
+	var all []io.Writer
+	for name := range strings.SplitSeq(list, ",") {
+		switch name = strings.TrimSpace(name); name {
+		case "":
+		case "stdout":
+			all = append(all, os.Stdout)
+		case "stderr":
+			all = append(all, os.Stderr)
+		default:
+			f, err := os.OpenFile(strings.TrimPrefix(name, "file://"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+			if err != nil {
+				return nil, fmt.Errorf("want stdout, stderr or files that can be written, with commas between: %w", err)
+			}
+			all = append(all, f) // until the process ends
+		}
+	}
+	return io.MultiWriter(all...), nil
 }
 
 func rename(groups []string, a slog.Attr) slog.Attr {

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -20,7 +22,7 @@ func TestAnOrderlyEndLogsNoErrors(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var lines strings.Builder
-	log := logr.FromSlogHandler(calm{newLogger(&lines, "info").Handler(), ctx}).WithName("manager").WithValues("a", 1)
+	log := logr.FromSlogHandler(calm{newLogger(&lines, "info", encodingJSON).Handler(), ctx}).WithName("manager").WithValues("a", 1)
 	log.Error(errors.New("lease is gone"), "leader election lost")
 	if !strings.Contains(lines.String(), `"level":"ERROR"`) {
 		t.Errorf("while the program runs an error is logged as\n%s", lines.String())
@@ -83,5 +85,30 @@ func TestConflictsAreRepeatedLessAndLessOften(t *testing.T) {
 	behind = true
 	if again := look("late"); again != conflictFirst {
 		t.Errorf("after a look without conflict the next conflict is looked at after %v, want %v", again, conflictFirst)
+	}
+}
+
+// Lines go to every place that is named, and one that cannot be written stops the start.
+func TestLogsGoWhereTheyAreSentTo(t *testing.T) {
+	folder := t.TempDir()
+	one, two := filepath.Join(folder, "one"), filepath.Join(folder, "two")
+	o := options{logPaths: one + ", file://" + two, logErrorPaths: two}
+	lines, last, err := o.openLogs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	newLogger(lines, "info", encodingConsole).Info("hello", "pool", "default")
+	report(last, encodingConsole, errors.New("it is over"))
+	for file, want := range map[string][]string{one: {`message=hello pool=default`}, two: {`message=hello pool=default`, `error="it is over"`}} {
+		text, err := os.ReadFile(file)
+		for _, words := range want {
+			if err != nil || !strings.Contains(string(text), words) {
+				t.Errorf("%s holds %q (%v), want %s in it", filepath.Base(file), text, err, words)
+			}
+		}
+	}
+	o.logErrorPaths = filepath.Join(folder, "none", "file")
+	if _, _, err := o.openLogs(); err == nil || !strings.Contains(err.Error(), "--log-error-output-paths (LOG_ERROR_OUTPUT_PATHS): want stdout, stderr or files that can be written") {
+		t.Errorf("got %v for a folder that is not there", err)
 	}
 }

@@ -49,6 +49,19 @@ func (l *looker) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.
 	return reconcile.Result{RequeueAfter: after}, nil
 }
 
+// usualCPU is what the container is taken to ask for, in thousandths of a core, where it
+// asks for nothing: as much as Loop.Workers are meant for.
+const usualCPU = 1000
+
+// workersOf is how many objects are looked at at once where the container asks for so much of
+// a core: of a loop that looks at many, as many more or fewer, ten times as many at most.
+func workersOf(usual, cpuRequests int) int {
+	if usual == 1 || cpuRequests == 0 {
+		return usual
+	}
+	return min(max(1, usual*cpuRequests/usualCPU), 10*usual)
+}
+
 // loopOptions bounds how many objects of a kind are looked at at once and how
 // fast one that fails is retried: from 100 ms, doubling to a minute.
 func loopOptions(workers int) kubecontroller.Options {
@@ -59,8 +72,8 @@ func loopOptions(workers int) kubecontroller.Options {
 }
 
 // addLoop tells the manager which change leads to a look at which object.
-func addLoop(m ctrl.Manager, l controller.Loop) error {
-	b := ctrl.NewControllerManagedBy(m).Named(l.Name).For(l.Kind).WithOptions(loopOptions(l.Workers))
+func addLoop(m ctrl.Manager, l controller.Loop, cpuRequests int) error {
+	b := ctrl.NewControllerManagedBy(m).Named(l.Name).For(l.Kind).WithOptions(loopOptions(workersOf(l.Workers, cpuRequests)))
 	for _, t := range l.Others {
 		b = b.Watches(t.Kind, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
 			return requests(t.Names(ctx, o))

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -28,39 +29,49 @@ func main() {
 	switch {
 	case errors.Is(err, pflag.ErrHelp):
 	case err != nil:
-		report(os.Stderr, err)
 		stop()
 		os.Exit(1)
 	}
 }
 
 // report writes the error that ends the process as a line like all others.
-func report(to io.Writer, err error) {
-	newLogger(to, "error").Error("the controller ends", "error", err.Error())
+func report(to io.Writer, encoding string, err error) {
+	newLogger(to, "error", encoding).Error("the controller ends", "error", err.Error())
 }
 
-// run reads the options, builds the program and runs it until ctx ends.
+// run reads the options and serves until ctx ends. An error is reported.
 func run(ctx context.Context, args []string, env func(string) string) error {
 	if _, err := readOptions(args, env); errors.Is(err, pflag.ErrHelp) {
 		return err
 	}
 	given, unread := readGlobal(ctx)
 	o, err := readOptions(args, behindEnv(env, given))
-	if err != nil {
-		return err
+	var lines, last io.Writer = os.Stdout, os.Stderr
+	if err == nil {
+		lines, last, err = o.openLogs()
 	}
-	o.given = given
-	o.allowed = func(s settings.Settings) error { _, err := readOptions(args, behindEnv(env, s)); return err }
+	if err == nil {
+		o.given = given
+		o.allowed = func(s settings.Settings) error { _, err := readOptions(args, behindEnv(env, s)); return err }
+		err = serve(ctx, o, newLogger(lines, o.logLevel, o.logEncoding), unread)
+	}
+	if err != nil {
+		report(last, o.logEncoding, err)
+	}
+	return err
+}
+
+// serve builds the program and runs it; unread is why the global settings were not read.
+func serve(ctx context.Context, o options, log *slog.Logger, unread error) error {
 	if o.memoryLimit > 0 {
 		debug.SetMemoryLimit(o.memoryLimit / 10 * 9)
 	}
-	log := newLogger(os.Stdout, o.logLevel)
 	others := logr.FromSlogHandler(calm{log.Handler(), ctx})
 	ctrl.SetLogger(others)
 	klog.SetLogger(others) // client-go's own lines
 	log.Info("starting", "version", version.Get().String(), "cluster", o.clusterName)
 	for _, flag := range o.ignored {
-		log.Warn("this option changes nothing yet", "flag", flag, "variable", envName(flag))
+		log.Warn("a feature gate of this option changes nothing", "flag", flag, "variable", envName(flag))
 	}
 	for _, flag := range o.older {
 		log.Warn("this option is of an older release and changes nothing", "flag", flag, "variable", envName(flag), "instead", olderOptions[flag])

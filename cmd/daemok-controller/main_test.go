@@ -10,7 +10,7 @@ import (
 // Whoever reads the log of a controller that does not start reads JSON lines.
 func TestTheErrorThatEndsTheProcessIsAJSONLine(t *testing.T) {
 	var out bytes.Buffer
-	report(&out, errors.New("no cluster \"elsewhere\"\nset CLUSTER_NAME"))
+	report(&out, encodingJSON, errors.New("no cluster \"elsewhere\"\nset CLUSTER_NAME"))
 	var said struct{ Level, Message, Error, Time, Commit string }
 	if err := json.Unmarshal(out.Bytes(), &said); err != nil {
 		t.Fatalf("%v in %s", err, out.String())

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -34,7 +33,8 @@ type options struct {
 	leaderElection, electionDisabled  bool // the one says no to the other
 	leaderElectionName, leaderElectNS string
 	memoryLimit                       int64
-	logLevel                          string
+	logLevel, logEncoding             string
+	logPaths, logErrorPaths           string
 	batchMax, batchIdle               time.Duration
 	preferencePolicy, minValuesPolicy string
 	preferenceWorth                   float64
@@ -74,23 +74,13 @@ type options struct {
 	assumeRoleARN      string
 	assumeRoleDuration time.Duration
 
-	ignored []string // options of Karpenter that were given, by flag or variable, and change nothing yet
-	older   []string // and those of its older generation, which others have taken the place of
+	cpuRequests         int
+	service             string
+	noWarmup, ignoreDRA bool
+
+	ignored []string // feature gates that were given and change nothing
+	older   []string // options of Karpenter's older generation that were given, which others have taken the place of
 }
-
-// laterFlags are Karpenter's that change nothing yet, whatever they say. They
-// are taken, so that a set-up written for Karpenter starts, and a warning
-// names those given.
-var laterFlags = []string{
-	"karpenter-service", "log-output-paths", "log-error-output-paths", "disable-controller-warmup",
-	"ignore-dra-requests",
-}
-
-// checkedFlags change nothing yet either, but a bad value is refused.
-var checkedFlags = []string{"cpu-requests"}
-
-// changesNothing ends the help of both.
-const changesNothing = "; taken for Karpenter's sake, changes nothing yet"
 
 // readOptions reads the command line and, for what it does not name, the
 // environment. What cannot be read is an error that names flag, variable and
@@ -117,7 +107,7 @@ func readOptions(args []string, env func(string) string) (options, error) {
 	if o.kubernetesLeast, err = leastKubernetes(env(minVersion)); err != nil {
 		return options{}, err
 	}
-	o.ignored, o.older = r.ignored(), r.older()
+	o.older = r.older()
 	if err := o.readGates(); err != nil {
 		return options{}, err
 	}
@@ -135,8 +125,11 @@ func (r *reader) define(o *options) {
 	r.text(&o.leaderElectionName, "leader-election-name", "karpenter-leader-election", "name of the lease; Karpenter's own by default, so that the two exclude each other")
 	r.text(&o.leaderElectNS, "leader-election-namespace", "", "namespace of the lease; the controller's own by default")
 	r.integer64(&o.memoryLimit, "memory-limit", -1, "bytes the container may use; the garbage collector aims at nine tenths of it")
-	r.integer(new(int), "cpu-requests", 1000, "thousandths of a core the container asks for"+changesNothing)
+	r.integer(&o.cpuRequests, "cpu-requests", usualCPU, "thousandths of a core the container asks for, by which it is chosen how many objects are looked at at once; 0: as for 1000")
 	r.text(&o.logLevel, "log-level", "info", "debug, info or error")
+	r.text(&o.logEncoding, "log-encoding", encodingJSON, "form of log lines: json, or console for key=value")
+	r.text(&o.logPaths, "log-output-paths", "stdout", "where log lines go, with commas between: stdout, stderr, files")
+	r.text(&o.logErrorPaths, "log-error-output-paths", "stderr", "where the error goes that ends the process, likewise")
 	r.duration(&o.batchMax, "batch-max-duration", 10*time.Second, "longest time pods are gathered for one plan")
 	r.duration(&o.batchIdle, "batch-idle-duration", time.Second, "a gathering ends when no new pod came for so long")
 	r.text(&o.preferencePolicy, "preference-policy", "Weigh", "preferred scheduling terms and ScheduleAnyway: Weigh to follow those that are worth what they cost, Respect to follow them whatever they cost, Ignore; see docs/scheduling.md")
@@ -167,9 +160,9 @@ func (r *reader) define(o *options) {
 	r.boolean(&o.disableDryRun, "disable-dry-run", false, "do not check permissions by dry runs")
 	r.duration(&o.amiEvery, "ami-refresh-interval", class.RefreshEvery, "how often the images of classes are looked up")
 	r.duration(&o.subnetEvery, "subnet-refresh-interval", class.RefreshEvery, "how often the subnets of classes are looked up, and the addresses left in them")
-	for _, flag := range laterFlags {
-		r.later(flag)
-	}
+	r.text(&o.service, "karpenter-service", "", "name of the Service in front of the metrics port, by which /debug/ is reached")
+	r.boolean(&o.noWarmup, "disable-controller-warmup", false, "refused where it is true: a replica that waits for the lease always has its caches, prices and instance types at hand")
+	r.boolean(&o.ignoreDRA, "ignore-dra-requests", true, "leave pods alone that need devices by resource claims; refused where it is false")
 	r.defineOlder()
 }
 
@@ -179,6 +172,14 @@ func (o *options) check() error {
 		return fmt.Errorf("the cluster's name is not set: give --cluster-name or CLUSTER_NAME")
 	case o.logLevel != "" && o.logLevel != "debug" && o.logLevel != "info" && o.logLevel != "error":
 		return fmt.Errorf("--log-level (LOG_LEVEL) is %q: want debug, info or error", o.logLevel)
+	case o.noWarmup:
+		return errors.New("--disable-controller-warmup (DISABLE_CONTROLLER_WARMUP) is true: a replica that waits for the lease is always warm; leave it out, or set it to false")
+	case !o.ignoreDRA:
+		return errors.New("--ignore-dra-requests (IGNORE_DRA_REQUESTS) is false: devices of resource claims are not planned for; leave it out, or set it to true")
+	case o.cpuRequests < 0:
+		return fmt.Errorf("--cpu-requests (CPU_REQUESTS) is %d: want thousandths of a core, or 0 where the container asks for none", o.cpuRequests)
+	case o.logEncoding != encodingJSON && o.logEncoding != encodingConsole:
+		return fmt.Errorf("--log-encoding (LOG_ENCODING) is %q: want json or console", o.logEncoding)
 	case new(decide.Preferences).Set(o.preferencePolicy) != nil:
 		return fmt.Errorf("--preference-policy (PREFERENCE_POLICY) is %q: want Weigh, Respect or Ignore", o.preferencePolicy)
 	case o.preferenceWorth <= 0:
@@ -256,26 +257,6 @@ func fromEnv[T any](r *reader, flag string, otherwise T, parse func(string) (T, 
 		r.bad = fmt.Errorf("environment variable %s is %q: %w", name, text, err)
 	}
 	return v
-}
-
-// later takes a flag, with any value, that changes nothing yet.
-func (r *reader) later(flag string) {
-	r.flags.String(flag, "", strings.TrimPrefix(changesNothing, "; "))
-	r.flags.Lookup(flag).NoOptDefVal = "true"
-}
-
-// ignored lists the options given, on the command line or in the environment,
-// that change nothing yet.
-func (r *reader) ignored() []string {
-	var given []string
-	for _, flag := range slices.Concat(laterFlags, checkedFlags) {
-		text, _ := r.value(flag)
-		if text != "" || r.flags.Changed(flag) {
-			given = append(given, flag)
-		}
-	}
-	slices.Sort(given)
-	return given
 }
 
 func (r *reader) text(p *string, flag, otherwise, usage string) {

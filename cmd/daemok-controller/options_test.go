@@ -36,8 +36,8 @@ func TestOptions(t *testing.T) {
 		"each machine costs what is declared":                               {nil, with(map[string]string{"MACHINE_COST": "0.0125"}), func(o options) bool { return o.machineCost == 12500 }},
 		"machines cost no more than AWS says, and surplus credits are used": {nil, named, func(o options) bool { return o.machineCost == 0 && o.surplusCredits }},
 		"surplus credits can be ruled out":                                  {nil, with(map[string]string{"SURPLUS_CREDITS": "false"}), func(o options) bool { return !o.surplusCredits }},
-		"those that are read and do nothing are named": {[]string{"--feature-gates=Foo=false"}, with(map[string]string{"CPU_REQUESTS": "500"}), func(o options) bool {
-			return slices.Equal(o.ignored, []string{"cpu-requests", "feature-gates"})
+		"gates that do nothing are named": {[]string{"--feature-gates=Foo=false"}, with(map[string]string{"CPU_REQUESTS": "500"}), func(o options) bool {
+			return slices.Equal(o.ignored, []string{"feature-gates"}) && o.cpuRequests == 500
 		}},
 		"SC-405 images and subnets are looked up each minute": {nil, named, func(o options) bool { return o.amiEvery == time.Minute && o.subnetEvery == time.Minute }},
 		"SC-405 or less often": {[]string{"--ami-refresh-interval=1h"}, with(map[string]string{"SUBNET_REFRESH_INTERVAL": "5m"}), func(o options) bool {
@@ -54,15 +54,15 @@ func TestOptions(t *testing.T) {
 		"SC-405 a gate leaves reservations alone":            {[]string{"--feature-gates=ReservedCapacity=false"}, named, func(o options) bool { return !o.reserved && len(o.ignored) == 0 }},
 		"SC-405 a gate has nodes repaired":                   {[]string{"--feature-gates=NodeRepair=true"}, named, func(o options) bool { return len(o.repair().Rules) == 7 && len(o.ignored) == 0 }},
 		"every saving counts where payback is off":           {nil, with(map[string]string{"PAYBACK": "off"}), func(o options) bool { return o.policy().Retire.Payback.Off }},
-		"variables that act later are named too": {nil, with(map[string]string{"LOG_OUTPUT_PATHS": "stdout"}), func(o options) bool {
-			return slices.Equal(o.ignored, []string{"log-output-paths"})
+		"logs go where they are sent to": {[]string{"--log-output-paths=stdout,/var/log/daemok"}, with(map[string]string{"LOG_ERROR_OUTPUT_PATHS": "stderr", "LOG_ENCODING": "console"}), func(o options) bool {
+			return o.logPaths == "stdout,/var/log/daemok" && o.logErrorPaths == "stderr" && o.logEncoding == encodingConsole
 		}},
 		"a queue for interruption notices is read": {nil, with(map[string]string{"INTERRUPTION_QUEUE": "q"}), func(o options) bool {
 			return o.interruptionQueue == "q" && len(o.ignored) == 0
 		}},
 		"nothing is named that nobody gave": {[]string{"--log-level=debug"}, named, func(o options) bool { return len(o.ignored) == 0 }},
-		"flags of Karpenter that act later are named": {[]string{"--log-output-paths=stdout", "--disable-controller-warmup"}, named, func(o options) bool {
-			return slices.Equal(o.ignored, []string{"disable-controller-warmup", "log-output-paths"})
+		"what Karpenter's chart says is taken": {nil, with(map[string]string{"KARPENTER_SERVICE": "karpenter", "CPU_REQUESTS": "0", "IGNORE_DRA_REQUESTS": "true", "DISABLE_CONTROLLER_WARMUP": "false"}), func(o options) bool {
+			return o.service == "karpenter" && o.cpuRequests == 0 && len(o.ignored) == 0
 		}},
 		"options of the older generation are named": {[]string{"--aws-node-name-convention=ip-name", "--aws-isolated-vpc"}, with(map[string]string{"LEADER_ELECT": "false", "DISABLE_WEBHOOK": "true"}), func(o options) bool {
 			return slices.Equal(o.older, []string{"aws-isolated-vpc", "aws-node-name-convention", "disable-webhook", "leader-elect"}) && len(o.ignored) == 0 && !o.isolatedVPC && o.leaderElection
@@ -96,6 +96,10 @@ func TestBadOptionsNameTheWayOut(t *testing.T) {
 		"a share above one":                            {[]string{"--vm-memory-overhead-percent=7.5"}, map[string]string{"CLUSTER_NAME": "c"}, "VM_MEMORY_OVERHEAD_PERCENT"},
 		"SC-405 a bad default spread":                  {[]string{"--scheduler-config=podTopologySpread: {defaultConstraints: [{topologyKey: zone}]}"}, map[string]string{"CLUSTER_NAME": "c"}, "SCHEDULER_CONFIG"},
 		"a cost that is no number":                     {nil, map[string]string{"CLUSTER_NAME": "c", "MACHINE_COST": "$1"}, `MACHINE_COST): "$1" is no cost: want US dollars an hour`},
+		"a form of logs that is none":                  {[]string{"--log-encoding=xml"}, map[string]string{"CLUSTER_NAME": "c"}, `LOG_ENCODING) is "xml": want json or console`},
+		"standbys that are cold":                       {nil, map[string]string{"CLUSTER_NAME": "c", "DISABLE_CONTROLLER_WARMUP": "true"}, "always warm; leave it out"},
+		"devices by resource claims":                   {[]string{"--ignore-dra-requests=false"}, map[string]string{"CLUSTER_NAME": "c"}, "are not planned for"},
+		"less than no processor":                       {nil, map[string]string{"CLUSTER_NAME": "c", "CPU_REQUESTS": "-1"}, "CPU_REQUESTS) is -1"},
 		"a word that is no flag":                       {[]string{"run"}, map[string]string{"CLUSTER_NAME": "c"}, `"run" is no option`},
 		"a boolean that is none":                       {nil, map[string]string{"CLUSTER_NAME": "c", "DISABLE_LEADER_ELECTION": "maybe"}, `DISABLE_LEADER_ELECTION is "maybe": want true or false`},
 		"SC-405 a gate without a switch":               {[]string{"--feature-gates=NodeRepair=true,Foo"}, map[string]string{"CLUSTER_NAME": "c"}, `FEATURE_GATES) has "Foo": want Name=true`},
@@ -116,13 +120,14 @@ func TestBadOptionsNameTheWayOut(t *testing.T) {
 	}
 }
 
-// Whoever asks for help reads which options do nothing.
-func TestHelpSaysWhatChangesNothing(t *testing.T) {
-	o, r := options{}, newReader(func(string) string { return "" })
-	r.define(&o)
-	for _, flag := range slices.Concat(laterFlags, checkedFlags) {
-		if f := r.flags.Lookup(flag); f == nil || !strings.Contains(f.Usage, "changes nothing yet") {
-			t.Errorf("--%s: %+v", flag, f)
+// A container that asks for more of a processor has more objects looked at at once; what is
+// to be done one after the other stays so.
+func TestLoopsGoByTheProcessorsAskedFor(t *testing.T) {
+	for _, tt := range []struct{ usual, cpu, want int }{
+		{100, 1000, 100}, {100, 250, 25}, {100, 4000, 400}, {100, 64000, 1000}, {10, 50, 1}, {10, 0, 10}, {1, 8000, 1},
+	} {
+		if got := workersOf(tt.usual, tt.cpu); got != tt.want {
+			t.Errorf("of %d workers at %d thousandths of a core there are %d, want %d", tt.usual, tt.cpu, got, tt.want)
 		}
 	}
 }

@@ -24,7 +24,7 @@ func TestThePlanKnowsWhereTheControllerRuns(t *testing.T) {
 			if want != cluster.NoSeat {
 				read = liveCluster(t, account, acting, node, lease)
 			}
-			now, err := read(t.Context(), "")
+			now, err := read(t.Context(), newTarget())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -43,7 +43,7 @@ func pretendAccount(t *testing.T) *aws.Provider {
 	} {
 		t.Setenv(name, value)
 	}
-	provider, err := market(t.Context())
+	provider, err := market(t.Context(), newTarget())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func liveCluster(t *testing.T, provider *aws.Provider, objects ...client.Object)
 		t.Fatal(err)
 	}
 	store := fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(storetest.Mapper(scheme)).WithObjects(objects...).Build()
-	return func(ctx context.Context, _ string) (situation, error) { return readFrom(ctx, store, provider) }
+	return func(ctx context.Context, _ *target) (situation, error) { return readFrom(ctx, store, provider) }
 }
 
 // exampleFiles are the manifests that a first user applies, changed by words.
@@ -92,7 +92,7 @@ func TestAPlanBesideAControllerKnowsWhatThatKnows(t *testing.T) {
 	store := fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(storetest.Mapper(scheme)).WithObjects(refused).Build()
 	plan := func() planJSON {
 		t.Helper()
-		got, err := planJSONOf(t, func(ctx context.Context, _ string) (situation, error) { return readFrom(ctx, store, account) }, exampleFiles(t, "replicas: 0", "replicas: 5"))
+		got, err := planJSONOf(t, func(ctx context.Context, _ *target) (situation, error) { return readFrom(ctx, store, account) }, exampleFiles(t, "replicas: 0", "replicas: 5"))
 		if err != nil || len(got.Launches) == 0 {
 			t.Fatalf("%+v, %v; want launches", got, err)
 		}

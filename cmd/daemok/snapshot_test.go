@@ -16,7 +16,7 @@ func TestASnapshotHasTheRepairsOfTheFeatureGate(t *testing.T) {
 	pool := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: storetest.PoolSpec()}
 	for gate, want := range map[string]int{"": 0, "NodeRepair=false": 0, "NodeRepair=true": 7} {
 		t.Setenv("FEATURE_GATES", gate)
-		s, err := liveCluster(t, account, pool.DeepCopy())(t.Context(), "")
+		s, err := liveCluster(t, account, pool.DeepCopy())(t.Context(), newTarget())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -25,7 +25,7 @@ func TestASnapshotHasTheRepairsOfTheFeatureGate(t *testing.T) {
 		}
 	}
 	t.Setenv("FEATURE_GATES", "NodeRepair")
-	if _, err := liveCluster(t, account)(t.Context(), ""); err == nil {
+	if _, err := liveCluster(t, account)(t.Context(), newTarget()); err == nil {
 		t.Error("FEATURE_GATES=NodeRepair is read, though it says neither true nor false")
 	}
 }

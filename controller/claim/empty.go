@@ -66,6 +66,9 @@ func (r *Reconciler) noteEmpty(ctx context.Context, name string, since time.Time
 			after.Annotations[api.AnnotationEmptinessTimestamp] = says
 		}
 		err = r.Store.Patch(ctx, after, client.MergeFrom(node))
+		if err == nil && !noted && says != "" {
+			r.Log.Info("Added TTL to empty node", "node", name) // in the words of its time
+		}
 	}
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("note on node %s since when it is empty: %w", name, err)

@@ -87,7 +87,7 @@ func (o *Outcomes) Bought(ctx context.Context, c *karpv1.NodeClaim, m cloud.Mach
 	if offer.Priced {
 		said = append(said, "priceUSDPerHour", offer.Price.Dollars())
 	}
-	o.Log.Info("launched an instance", said...)
+	o.Log.Info("launched nodeclaim", said...)
 	return nil
 }
 

@@ -194,7 +194,7 @@ func (r *Reconciler) follow(ctx context.Context, c *karpv1.NodeClaim) (time.Dura
 		return 0, err
 	}
 	if condition.IsTrue(c, karpv1.ClaimInitialized) && !condition.IsTrue(before, karpv1.ClaimInitialized) {
-		r.Log.Info("node is ready for pods", "claim", c.Name, "node", c.Status.NodeName, "afterSeconds", r.age(c))
+		r.Log.Info("initialized nodeclaim", "claim", c.Name, "node", c.Status.NodeName, "afterSeconds", r.age(c))
 	}
 	if held > 0 {
 		return held, nil // the node is there
@@ -214,7 +214,7 @@ func (r *Reconciler) hasJoined(c *karpv1.NodeClaim) {
 		r.Metrics.NodesAdopted.WithLabelValues(translate.PoolCalled(c.Labels), c.Labels[api.LabelZone]).Inc()
 		return
 	}
-	r.Log.Info("node has joined", "claim", c.Name, "node", c.Status.NodeName, "machine", c.Status.ProviderID,
+	r.Log.Info("registered nodeclaim", "claim", c.Name, "node", c.Status.NodeName, "machine", c.Status.ProviderID,
 		"type", c.Labels[api.LabelInstanceType], "afterSeconds", r.age(c))
 	r.Metrics.NodesCreated.WithLabelValues(translate.PoolCalled(c.Labels), c.Labels[api.LabelZone]).Inc()
 	if r.Health != nil {

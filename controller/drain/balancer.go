@@ -11,6 +11,7 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/mark"
 	"github.com/daemok/daemok/kube/apply"
+	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
 )
 
@@ -22,6 +23,7 @@ func (r *Reconciler) close(ctx context.Context, node *corev1.Node) error {
 		if err := r.Store.Patch(ctx, node, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 			return fmt.Errorf("taint node %s before its drain: %w", node.Name, err)
 		}
+		r.Log.Info("tainted node", "node", node.Name, "pool", translate.PoolCalled(node.Labels), "taint", api.TaintDisrupted)
 	}
 	return nil
 }

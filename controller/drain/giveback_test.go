@@ -3,6 +3,7 @@ package drain
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -98,7 +99,7 @@ func departing(t *testing.T, nodes int, ready corev1.ConditionStatus, r *region)
 			t.Fatal(err)
 		}
 	}
-	return &Reconciler{Store: hand, Live: hand, Serves: translate.Generations{translate.NodePools()}, Machines: r, Now: time.Now, Events: &said{}, Foreign: allOurs,
+	return &Reconciler{Store: hand, Live: hand, Serves: translate.Generations{translate.NodePools()}, Machines: r, Log: slog.New(slog.DiscardHandler), Now: time.Now, Events: &said{}, Foreign: allOurs,
 		Metrics: observe.NewMetrics(prometheus.NewRegistry(), "", "", "", "")}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -45,6 +46,7 @@ type Reconciler struct {
 	Machines cloud.Machines
 	Events   publisher
 	Metrics  *observe.Metrics
+	Log      *slog.Logger
 	Now      func() time.Time
 	Doubt    apiclock.Doubt // of that time: no deadline has come meanwhile
 	Holds    holds
@@ -207,6 +209,7 @@ func (r *Reconciler) forget(ctx context.Context, node *corev1.Node, claim *karpv
 	if err := r.Store.Patch(ctx, node, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("remove finalizer of node %s: %w", node.Name, err)
 	}
+	r.Log.Info("deleted node", "node", node.Name, "pool", translate.PoolCalled(node.Labels), "machine", node.Spec.ProviderID)
 	id := translate.MachineID(node.Spec.ProviderID)
 	r.silent.drop(id)
 	r.ending.drop(id)

@@ -42,7 +42,7 @@ func (t *Teller) gone(r plan.Removal, c *karpv1.NodeClaim, policy karpv1.Consoli
 		option, mode = c.Labels[api.LabelCapacityType], translate.TerminationMode(c)
 	}
 	t.Metrics.ClaimsDisrupted.WithLabelValues(reasonOf(r), translate.Called(r.Pool), option, string(policy), mode).Inc()
-	t.Log.Info("let a node go", "node", r.Node, "claim", r.Claim, "reason", string(r.Reason), "note", r.Note)
+	t.Log.Info("disrupting node(s)", "node", r.Node, "claim", r.Claim, "reason", string(r.Reason), "note", r.Note)
 	t.Events.Publish(observe.Event{About: claimRef(r.Claim), Key: "NodeClaim/" + r.Claim, Reason: "DisruptionTerminating",
 		Message: fmt.Sprintf("Disrupting NodeClaim: %s: %s", r.Reason, r.Note)})
 }
@@ -120,7 +120,7 @@ func (t *Teller) Replacing(m plan.Move, l apply.Launched) {
 	t.Metrics.ClaimsCreated.WithLabelValues(reasonOf(m.Removals[0]), translate.Called(l.Launch.Pool), relaxed(l.Launch)).Inc()
 	c := l.Launch.Choice
 	said = append(append(said, "claim", l.Claim.Name, "type", c.Kind, "zone", c.Zone, "option", string(c.Option)), priceOf(c)...)
-	t.Log.Info("ordered a machine to replace others", said...)
+	t.Log.Info("created nodeclaim", said...)
 	event := observe.Event{About: l.Claim, Key: "NodeClaim/" + l.Claim.Name, Reason: "DisruptionLaunching",
 		Message: fmt.Sprintf("Launching NodeClaim: %s: in place of %s", m.Removals[0].Reason, strings.Join(nodes, ", "))}
 	t.Events.Publish(event)

@@ -68,6 +68,7 @@ func (t *Teller) Planned(s *cluster.Snapshot, p plan.Plan, took time.Duration) {
 	if p.IsEmpty() {
 		return
 	}
+	t.sayPlanned(s, p)
 	said := []any{"basis", p.Basis, "waiting", len(s.Waiting), "launches", len(p.Launches),
 		"withdrawals", len(p.Withdrawals), "removals", len(p.Removals()), "unplaced", unplaced, "tookSeconds", took.Seconds(), "costUSDPerHour", p.CostAfter.Dollars()}
 	if len(p.Launches) > 0 {
@@ -216,7 +217,8 @@ func (t *Teller) Launched(list []apply.Launched) {
 		if len(l.Launch.Notes) > 0 {
 			said = append(said, "notes", strings.Join(l.Launch.Notes, "; "))
 		}
-		t.Log.Info("ordered a machine", said...)
+		t.Log.Info("created nodeclaim", said...)
+		t.sayLaunching(&l.Launch)
 		if t.Pods != nil {
 			t.Pods.Ordered(l.Claim.Name, l.Launch.Pods)
 		}

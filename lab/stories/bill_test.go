@@ -143,7 +143,7 @@ func (s *story) spotPrice(account *ec2.Client, i *types.Instance) float64 {
 func (s *story) asPlanned() float64 {
 	s.Helper()
 	planned, there, all := map[string]int{}, map[string]int{}, 0
-	for _, line := range controllerSays(s.T, s.dir, "ordered a machine") {
+	for _, line := range controllerSays(s.T, s.dir, "created nodeclaim") {
 		n, err := strconv.Atoi(field(s.T, line, "pods"))
 		if err != nil {
 			s.Fatal(err)

@@ -152,7 +152,7 @@ func TestTwoControllers(t *testing.T) {
 	s.pool("")
 	s.workload("one", s.namespace, "1", 2)
 	s.await("pods to run", "v1/Pod", of("one", running(2)))
-	if n := second.says("ordered a machine"); n > 0 {
+	if n := second.says("created nodeclaim"); n > 0 {
 		t.Errorf("the waiting controller ordered %d machines", n)
 	}
 
@@ -165,13 +165,13 @@ func TestTwoControllers(t *testing.T) {
 	s.workload("three", s.namespace, "1", 5)
 	s.await("pods that wait", "v1/Pod", of("three", func(pods []*unstructured.Unstructured) bool { return len(pods) == 5 }))
 	second.signal(syscall.SIGSTOP) // as it gathers pods
-	before := second.says("ordered a machine")
+	before := second.says("created nodeclaim")
 	third.awaitLeader(takeover)
 	s.await("pods to run under the third controller", "v1/Pod", of("three", running(5)))
 	s.workload("four", s.namespace, "1", 5)
 	second.signal(syscall.SIGCONT)
 	second.awaitEnd(takeover)
-	if n := second.says("ordered a machine") - before; n > 0 {
+	if n := second.says("created nodeclaim") - before; n > 0 {
 		t.Errorf("the controller ordered %d machines after it had lost its lease", n)
 	}
 	s.await("pods to run as before", "v1/Pod", of("four", running(5)))

@@ -38,7 +38,7 @@ func (s *story) boughtAsPlanned() {
 	for _, c := range got {
 		labels := c.GetLabels()
 		bought := fmt.Sprintf("%q:%q,%q:%q", "type", labels["node.kubernetes.io/instance-type"], "zone", labels["topology.kubernetes.io/zone"])
-		planned := controllerSays(s.T, s.dir, `"message":"ordered a machine"`)
+		planned := controllerSays(s.T, s.dir, `"message":"created nodeclaim"`)
 		if !slices.ContainsFunc(planned, func(line string) bool {
 			return strings.Contains(line, `"claim":"`+c.GetName()+`"`) && strings.Contains(line, bought)
 		}) {

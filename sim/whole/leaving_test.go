@@ -347,7 +347,7 @@ func TestLateWatchesUnderLoadBreakNoPromise(t *testing.T) {
 		w.deploy("guarded", 2, ofCores("600m"))
 		w.until(20*time.Minute, "what is to stay", func() bool { return w.run(4) })
 		stay := w.allPods()
-		shown := func() bool { return w.story.tells("kept a node after all") && w.story.tells("let a node go") }
+		shown := func() bool { return w.story.tells("kept a node after all") && w.story.tells("disrupting node(s)") }
 		for round := 0; round < 12 || !shown(); round++ {
 			if round == 100 {
 				t.Fatal("no node was let go, or none kept after all: the story shows too little")

@@ -9,6 +9,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/daemok/daemok/kube/access"
 )
@@ -40,10 +41,17 @@ func (f *Flags) Config() (*rest.Config, error) {
 		}
 	}
 	config, err := f.kubectl.ToRESTConfig()
-	if clientcmd.IsEmptyConfig(err) {
-		return nil, access.ErrNoCluster
+	if err != nil {
+		return nil, err
 	}
-	return config, err
+	files, err := f.kubectl.ToRawKubeConfigLoader().RawConfig()
+	if err != nil {
+		return nil, err
+	}
+	if config.Host == clientcmd.ClusterDefaults.Server && clientcmdapi.IsConfigEmpty(&files) && *f.kubectl.APIServer == "" {
+		return nil, access.ErrNoCluster // where nothing is named kubectl means its own port on this host
+	}
+	return config, nil
 }
 
 // Namespace is the one that is meant where an object names none: that of the flag, else

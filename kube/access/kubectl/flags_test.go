@@ -50,7 +50,7 @@ func TestFlagsOfKubectl(t *testing.T) {
 		"a context that is not there":      {named, []string{"--context", "red"}, "", `context "red" does not exist`},
 		"a file that is not there":         {named, []string{"--kubeconfig", filepath.Join(folder, "none")}, "", "none: no such file"},
 		"a variable without a file":        {filepath.Join(folder, "none"), nil, "", "KUBECONFIG names no file that can be read"},
-		"a time that is none":              {named, []string{"--request-timeout", "soon"}, "", "soon"},
+		"a time that is none":              {named, []string{"--request-timeout", "soon"}, "", "Invalid timeout value"},
 		"nothing anywhere":                 {"", nil, "", "no cluster is named: set KUBECONFIG"},
 	}
 	for name, tt := range tests {
