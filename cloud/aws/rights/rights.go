@@ -1,53 +1,93 @@
-// Package rights says which rights at AWS the controller needs, and compares IAM policies
-// with them.
+// Package rights says which rights at AWS the controller needs, writes the IAM policy that grants
+// them and no others, and compares policies with them.
 //
 // It promises to name every action that a policy lacks, every action that it allows in vain, and
-// every condition that machines of NodePools do not meet. It does not tell whether a policy allows
-// enough resources, and asks nothing of AWS.
+// every condition that machines of NodePools do not meet. It asks nothing of AWS.
 package rights
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strings"
+
+	"github.com/daemok/daemok/cloud/aws/policy"
 )
 
-// need is why the controller needs an action; empty: always.
-type need string
+// Feature is what not every cluster uses, and some rights are for.
+type Feature string
 
-// Needs that not every cluster has.
+// The features.
 const (
-	always   need = ""
-	byRole   need = "for classes that name a role, and no instance profile"
-	byAlias  need = "for images by alias or parameter"
-	byNotice need = "for notices of interruptions, where a queue is named"
-	byPrice  need = "for prices of today; without it those of the release hold"
-	byShared need = "for a queue that several clusters share: without it their messages are deleted"
-	byQuota  need = "for limits of vCPUs before a launch meets them"
-	byShift  need = "where zonal shifts are followed"
-	byStocks need = "for classes that select capacity reservations"
-	byGroups need = "for classes that select a placement group"
+	InstanceProfiles     Feature = "instance-profiles"
+	ImageParameters      Feature = "image-parameters"
+	Interruption         Feature = "interruption"
+	SharedQueue          Feature = "shared-queue"
+	Prices               Feature = "prices"
+	Quotas               Feature = "quotas"
+	ZonalShift           Feature = "zonal-shift"
+	CapacityReservations Feature = "capacity-reservations"
+	PlacementGroups      Feature = "placement-groups"
+	Adoption             Feature = "adoption"
 )
 
-// needed are the actions that the controller calls, or that its calls imply.
-var needed = map[string]need{
-	"ec2:CreateFleet": always, "ec2:CreateLaunchTemplate": always, "ec2:CreateTags": always, "ec2:DeleteLaunchTemplate": always,
-	"ec2:DescribeImages": always, "ec2:DescribeInstances": always, "ec2:DescribeInstanceStatus": always, "ec2:DescribeInstanceTypeOfferings": always,
-	"ec2:DescribeInstanceTypes": always, "ec2:DescribeLaunchTemplates": always, "ec2:DescribeSecurityGroups": always,
-	"ec2:DescribeSpotPriceHistory": always, "ec2:DescribeSubnets": always, "ec2:RunInstances": always, "ec2:TerminateInstances": always,
-	"ec2:DescribeCapacityReservations": byStocks, "ec2:DescribePlacementGroups": byGroups,
-	"eks:DescribeCluster": always, "iam:PassRole": always,
-	"iam:AddRoleToInstanceProfile": byRole, "iam:CreateInstanceProfile": byRole, "iam:DeleteInstanceProfile": byRole, "iam:GetInstanceProfile": byRole,
-	"iam:ListInstanceProfiles": byRole, "iam:RemoveRoleFromInstanceProfile": byRole, "iam:TagInstanceProfile": byRole,
-	"ssm:GetParameter":    byAlias,
-	"pricing:GetProducts": byPrice,
-	"sqs:DeleteMessage":   byNotice, "sqs:GetQueueUrl": byNotice, "sqs:ReceiveMessage": byNotice, "sqs:ListQueueTags": byShared,
-	"servicequotas:ListServiceQuotas":    byQuota,
-	"arc-zonal-shift:GetManagedResource": byShift,
+// features say when each is in use, in the order of Features.
+var features = []struct {
+	feature Feature
+	when    string
+}{
+	{InstanceProfiles, "for classes that name a role, and no instance profile"},
+	{ImageParameters, "for images by alias or SSM parameter"},
+	{Interruption, "for interruption messages, where a queue is named"},
+	{SharedQueue, "for a queue that several clusters share: without it their messages are deleted"},
+	{Prices, "for prices of today; without it those of the release hold"},
+	{Quotas, "for limits of vCPUs before a launch meets them"},
+	{ZonalShift, "where zonal shifts are followed"},
+	{CapacityReservations, "for classes that select capacity reservations"},
+	{PlacementGroups, "for classes that select a placement group"},
+	{Adoption, "for nodes that daemok adopt or a migration takes over"},
 }
+
+// Features are all features, in the order that documents list them in.
+func Features() []Feature {
+	var all []Feature
+	for _, f := range features {
+		all = append(all, f.feature)
+	}
+	return all
+}
+
+// When says when the feature is in use, as "for classes that select a placement group".
+func (f Feature) When() string {
+	for _, known := range features {
+		if known.feature == f {
+			return known.when
+		}
+	}
+	return ""
+}
+
+// needed are the actions that the controller calls, or that its calls imply, with the features
+// any of which needs them; none: every cluster does.
+var needed = map[string][]Feature{
+	"ec2:CreateFleet": nil, "ec2:CreateLaunchTemplate": nil, "ec2:CreateTags": nil, "ec2:DeleteLaunchTemplate": nil,
+	"ec2:DescribeImages": nil, "ec2:DescribeInstances": nil, "ec2:DescribeInstanceStatus": nil, "ec2:DescribeInstanceTypeOfferings": nil,
+	"ec2:DescribeInstanceTypes": nil, "ec2:DescribeLaunchTemplates": nil, "ec2:DescribeSecurityGroups": nil,
+	"ec2:DescribeSpotPriceHistory": nil, "ec2:DescribeSubnets": nil, "ec2:RunInstances": nil, "ec2:TerminateInstances": nil,
+	"ec2:DescribeCapacityReservations": {CapacityReservations, Quotas}, "ec2:DescribePlacementGroups": {PlacementGroups},
+	"eks:DescribeCluster": nil, "iam:PassRole": nil,
+	"iam:AddRoleToInstanceProfile": {InstanceProfiles}, "iam:CreateInstanceProfile": {InstanceProfiles}, "iam:DeleteInstanceProfile": {InstanceProfiles},
+	"iam:GetInstanceProfile": {InstanceProfiles}, "iam:ListInstanceProfiles": {InstanceProfiles},
+	"iam:RemoveRoleFromInstanceProfile": {InstanceProfiles}, "iam:TagInstanceProfile": {InstanceProfiles},
+	"ssm:GetParameter":    {ImageParameters},
+	"pricing:GetProducts": {Prices},
+	"sqs:DeleteMessage":   {Interruption}, "sqs:GetQueueUrl": {Interruption}, "sqs:ReceiveMessage": {Interruption}, "sqs:ListQueueTags": {SharedQueue},
+	"servicequotas:ListServiceQuotas":    {Quotas},
+	"arc-zonal-shift:GetManagedResource": {ZonalShift},
+}
+
+// Actions are the actions that the controller calls, or that its calls imply, sorted.
+func Actions() []string { return slices.Sorted(maps.Keys(needed)) }
 
 // outdated are tags in conditions that machines of NodePools do not meet, and what to
 // name in their place.
@@ -58,52 +98,11 @@ var outdated = map[string]string{
 	"Name":                          "karpenter.sh/nodepool, as machines are called after their nodes now",
 }
 
-// oneOrMore is a value that may stand alone in place of a list.
-type oneOrMore []string
-
-func (o *oneOrMore) UnmarshalJSON(data []byte) error {
-	var one string
-	if json.Unmarshal(data, &one) == nil {
-		*o = oneOrMore{one}
-		return nil
-	}
-	return json.Unmarshal(data, (*[]string)(o))
-}
-
-// statements may be one that stands alone in place of a list.
-type statements []statement
-
-func (s *statements) UnmarshalJSON(data []byte) error {
-	if len(data) > 0 && data[0] == '{' {
-		*s = make(statements, 1)
-		return json.Unmarshal(data, &(*s)[0])
-	}
-	return json.Unmarshal(data, (*[]statement)(s))
-}
-
-type statement struct {
-	Sid, Effect       string
-	Action, NotAction oneOrMore
-	Condition         map[string]map[string]any
-}
-
 // Policy is an IAM policy's document.
-type Policy struct {
-	name       string
-	statements statements
-}
+type Policy = policy.Document
 
 // Read reads the document of a policy, which users know by the name.
-func Read(name string, document []byte) (Policy, error) {
-	var p struct{ Statement statements }
-	if err := json.Unmarshal(document, &p); err != nil {
-		return Policy{}, fmt.Errorf("%s is no IAM policy in JSON: %w", name, err)
-	}
-	if len(p.Statement) == 0 {
-		return Policy{}, fmt.Errorf("%s has no Statement: give the document of an IAM policy, such as aws iam get-policy-version prints under Document", name)
-	}
-	return Policy{name, p.Statement}, nil
-}
+func Read(name string, document []byte) (Policy, error) { return policy.Parse(name, document) }
 
 // Difference is how policies differ from what is needed.
 type Difference struct {
@@ -116,66 +115,46 @@ type Difference struct {
 // machines are of NodePools.
 func Compare(policies []Policy) Difference {
 	var d Difference
-	var allow, deny statements
+	var allow, deny []policy.Statement
 	var patterns []string // that are allowed
 	for _, p := range policies {
-		for i, s := range p.statements {
+		for i, s := range p.Statements {
 			switch {
-			case s.Effect != "Deny":
+			case s.Effect != policy.Deny:
 				allow = append(allow, s)
-				patterns = append(patterns, s.Action...)
-				d.Outdated = append(d.Outdated, s.outdated(p.name, i)...)
-			case len(s.Condition) == 0:
+				patterns = append(patterns, s.Actions...)
+				d.Outdated = append(d.Outdated, outdatedOf(s, p.Name, i)...)
+			case len(s.Conditions) == 0:
 				deny = append(deny, s)
 			}
 		}
 	}
-	for _, action := range slices.Sorted(maps.Keys(needed)) {
-		if allow.speakOf(action) && !deny.speakOf(action) {
+	for _, action := range Actions() {
+		speaks := func(s policy.Statement) bool { return s.SpeaksOf(action) }
+		if slices.ContainsFunc(allow, speaks) && !slices.ContainsFunc(deny, speaks) {
 			continue
 		}
 		text := action
-		if why := needed[action]; why != always {
-			text += ", " + string(why)
+		if of := needed[action]; len(of) > 0 {
+			text += ", " + of[0].When()
 		}
 		d.Missing = append(d.Missing, text)
 	}
 	slices.Sort(patterns)
 	for _, pattern := range slices.Compact(patterns) {
-		if !slices.ContainsFunc(slices.Collect(maps.Keys(needed)), func(a string) bool { return matches(pattern, a) }) {
+		if !slices.ContainsFunc(Actions(), func(a string) bool { return policy.MatchAction(pattern, a) }) {
 			d.Needless = append(d.Needless, pattern)
 		}
 	}
 	return d
 }
 
-// speakOf reports whether one of the statements means an action: it names it, or all but
-// others.
-func (s statements) speakOf(action string) bool {
-	means := func(p string) bool { return matches(p, action) }
-	return slices.ContainsFunc(s, func(one statement) bool {
-		return slices.ContainsFunc(one.Action, means) || len(one.NotAction) > 0 && !slices.ContainsFunc(one.NotAction, means)
-	})
-}
-
-// matches reports whether a pattern with * and ? means an action; neither minds case.
-func matches(pattern, action string) bool {
-	is, err := path.Match(strings.ToLower(strings.ReplaceAll(pattern, "[", `\[`)), strings.ToLower(action))
-	return err == nil && is // actions have no slash, which * would not match
-}
-
-// outdated are the conditions of a statement that name older tags.
-func (s *statement) outdated(policy string, i int) (out []string) {
-	called := s.Sid
-	if called == "" {
-		called = fmt.Sprintf("number %d", i+1)
-	}
-	for _, operator := range slices.Sorted(maps.Keys(s.Condition)) {
-		for _, key := range slices.Sorted(maps.Keys(s.Condition[operator])) {
-			_, tag, is := strings.Cut(key, "Tag/")
-			if to := outdated[tag]; is && to != "" {
-				out = append(out, fmt.Sprintf("%s, statement %s: %s %s: name %s", policy, called, operator, key, to))
-			}
+// outdatedOf are the conditions of a statement that name older tags.
+func outdatedOf(s policy.Statement, of string, at int) (out []string) {
+	for _, c := range s.Conditions {
+		_, tag, is := strings.Cut(c.Key, "Tag/")
+		if to := outdated[tag]; is && to != "" {
+			out = append(out, fmt.Sprintf("%s, statement %s: %s %s: name %s", of, s.Called(at), c.Operator, c.Key, to))
 		}
 	}
 	return out
