@@ -35,7 +35,7 @@ func (p Parts) plans(keeper *snapshot.Keeper, ledger *apply.Ledger, applier *app
 		Source: keeper, Ledger: ledger, Applier: applier, Now: p.Now,
 		Listener: listeners,
 		Preparer: &claim.Preparer{Pools: keeper, Machines: p.Machines(plansName), Log: p.Log, Requests: requests},
-		Policy:   p.Policy, Effort: decide.Usual, Window: p.Window,
+		Policy:   p.Policy, Effort: decide.Usual, Window: p.Window, Planning: p.Metrics.Planning,
 	}
 	book := &remember.Book{Keeper: keeper, Spot: p.Spot, Sizes: p.Sizes, Offerings: p.Offerings, Store: p.Store, Live: p.Live, Namespace: p.Namespace}
 	return func(ctx context.Context) error {

@@ -29,6 +29,8 @@ type Metrics struct {
 	PlanSeconds     prometheus.Histogram
 	QueueDepth      prometheus.Gauge
 	Unschedulable   prometheus.Gauge
+	Ignored         prometheus.Gauge
+	PendingByZone   *prometheus.GaugeVec // controller, zone
 	DecisionSeconds prometheus.Histogram
 	StateNodes      prometheus.Gauge
 	PlanCost        prometheus.Gauge
@@ -43,30 +45,29 @@ type Metrics struct {
 	DecisionsByPool   *prometheus.CounterVec // nodepool, decision, reason, consolidation_type
 	FailedValidations *prometheus.CounterVec // consolidation_type
 	FailedRemovals    *prometheus.CounterVec // decision, reason, consolidation_type
+	SavingMoves       *prometheus.CounterVec // decision, nodepool, policy
+	BlockedNodes      *prometheus.GaugeVec   // nodepool, reason, by
 
-	ClaimsCreated      *prometheus.CounterVec   // reason, nodepool, min_values_relaxed
-	ClaimsDisrupted    *prometheus.CounterVec   // reason, nodepool, capacity_type, consolidation_policy, termination_mode
-	ClaimsUnhealthy    *prometheus.CounterVec   // condition, nodepool, capacity_type, image_id
-	ClaimsTerminated   *prometheus.CounterVec   // nodepool, capacity_type, zone
-	ClaimEndSeconds    *prometheus.HistogramVec // nodepool
-	MachineEndSeconds  *prometheus.HistogramVec // nodepool
-	NodesCreated       *prometheus.CounterVec   // nodepool, zone
-	NodesAdopted       *prometheus.CounterVec   // nodepool, zone
-	NodesTerminated    *prometheus.CounterVec   // nodepool, zone
-	NodesDrained       *prometheus.CounterVec   // nodepool
-	NodeEndSeconds     *prometheus.SummaryVec   // nodepool
-	NodeLifeSeconds    *prometheus.HistogramVec // nodepool
-	PoolLimit          *prometheus.GaugeVec     // resource_type, nodepool
-	PoolUsage          *prometheus.GaugeVec     // resource_type, nodepool
-	Evictions          *prometheus.CounterVec   // code
-	PodBoundSeconds    prometheus.Histogram
-	PodStartSeconds    prometheus.Summary
-	PlannedBoundSecs   prometheus.Histogram
-	PodsLanded         *prometheus.CounterVec // on, as_planned
-	PlannedStartSecs   prometheus.Histogram
-	ConditionChanges   map[string]*prometheus.CounterVec   // by kind: type, status, reason
-	ConditionSeconds   map[string]*prometheus.HistogramVec // by kind: type, status
-	TerminationSeconds map[string]prometheus.Histogram     // by kind
+	ClaimsCreated     *prometheus.CounterVec   // reason, nodepool, min_values_relaxed
+	ClaimsUnhealthy   *prometheus.CounterVec   // condition, nodepool, capacity_type, image_id
+	ClaimsTerminated  *prometheus.CounterVec   // nodepool, capacity_type, zone
+	ClaimEndSeconds   *prometheus.HistogramVec // nodepool
+	MachineEndSeconds *prometheus.HistogramVec // nodepool
+	NodesCreated      *prometheus.CounterVec   // nodepool, zone
+	NodesAdopted      *prometheus.CounterVec   // nodepool, zone
+	NodesTerminated   *prometheus.CounterVec   // nodepool, zone
+	NodesDrained      *prometheus.CounterVec   // nodepool
+	NodeEndSeconds    *prometheus.SummaryVec   // nodepool
+	NodeLifeSeconds   *prometheus.HistogramVec // nodepool
+	PoolLimit         *prometheus.GaugeVec     // resource_type, nodepool
+	PoolUsage         *prometheus.GaugeVec     // resource_type, nodepool
+	Evictions         *prometheus.CounterVec   // code
+	PodsDrained       *prometheus.CounterVec   // reason
+	PodBoundSeconds   prometheus.Histogram
+	PodStartSeconds   prometheus.Summary
+	PlannedBoundSecs  prometheus.Histogram
+	PodsLanded        *prometheus.CounterVec // on, as_planned
+	PlannedStartSecs  prometheus.Histogram
 
 	CloudSeconds   *prometheus.HistogramVec // controller, method, provider
 	CloudErrors    *prometheus.CounterVec   // controller, method, provider, error
@@ -84,15 +85,24 @@ type Metrics struct {
 	NoticesDone     prometheus.Counter
 	NoticeSeconds   prometheus.Histogram
 	StatusUnhealthy *prometheus.CounterVec // category
-	QueueReadable   prometheus.Gauge
-	UserDataBytes   *prometheus.GaugeVec // nodeclass
+	QueueReadable   *prometheus.GaugeVec   // no labels: without a queue there is no series
+	UserDataBytes   *prometheus.GaugeVec   // nodeclass
 
 	RecordWrites *prometheus.CounterVec // result
 
 	OrphansHeld prometheus.Gauge
 	ClockAhead  prometheus.Gauge
 
-	synced atomic.Bool
+	// PodsOn counts the pods on a node that have to leave it when it goes; nil: nobody
+	// knows, and pods are not counted when claims are let go. It is set before the first is.
+	PodsOn func(node string) int
+
+	claimsDisrupted *prometheus.CounterVec // see Disrupted
+	podsDisrupted   *prometheus.CounterVec
+	conditions      map[string]conditionMetrics // by kind; of all kinds under no name
+	plans           unfinished
+	leads           atomic.Pointer[func() bool]
+	synced          atomic.Bool
 }
 
 // NewMetrics registers every metric that it holds with r. It panics when a
@@ -102,8 +112,10 @@ func NewMetrics(r prometheus.Registerer, version, commit, goVersion, arch string
 	b.gauges("karpenter_build_info").WithLabelValues(version, goVersion, arch, commit).Set(1)
 	m := &Metrics{
 		PlanSeconds:     b.histograms("karpenter_scheduler_scheduling_duration_seconds").WithLabelValues(provisioner).(prometheus.Histogram),
-		QueueDepth:      b.gauges("karpenter_scheduler_queue_depth").WithLabelValues(provisioner),
+		QueueDepth:      b.gauges("karpenter_scheduler_queue_depth").WithLabelValues(provisioner, ""),
 		Unschedulable:   b.gauges("karpenter_scheduler_unschedulable_pods_count").WithLabelValues(provisioner),
+		Ignored:         b.gauges("karpenter_scheduler_ignored_pods_count").WithLabelValues(),
+		PendingByZone:   b.gauges("karpenter_scheduler_pending_pods_by_effective_zone_count"),
 		DecisionSeconds: b.histogram("karpenter_pods_scheduling_decision_duration_seconds"),
 		StateNodes:      b.gauges("karpenter_cluster_state_node_count").WithLabelValues(),
 		PlanCost:        b.gauges("daemok_plan_cost").WithLabelValues(),
@@ -118,9 +130,10 @@ func NewMetrics(r prometheus.Registerer, version, commit, goVersion, arch string
 		DecisionsByPool:   b.counters("karpenter_voluntary_disruption_decisions_by_nodepool_total"),
 		FailedValidations: b.counters("karpenter_voluntary_disruption_failed_validations_total"),
 		FailedRemovals:    b.counters("karpenter_voluntary_disruption_queue_failures_total"),
+		SavingMoves:       b.counters("karpenter_consolidation_moves_total"),
+		BlockedNodes:      b.gauges("daemok_disruption_blocked_nodes"),
 
 		ClaimsCreated:     b.counters("karpenter_nodeclaims_created_total"),
-		ClaimsDisrupted:   b.counters("karpenter_nodeclaims_disrupted_total"),
 		ClaimsUnhealthy:   b.counters("karpenter_nodeclaims_unhealthy_disrupted_total"),
 		ClaimsTerminated:  b.counters("karpenter_nodeclaims_terminated_total"),
 		ClaimEndSeconds:   b.histograms("karpenter_nodeclaims_termination_duration_seconds"),
@@ -135,6 +148,7 @@ func NewMetrics(r prometheus.Registerer, version, commit, goVersion, arch string
 		PoolUsage:         b.gauges("karpenter_nodepools_usage"),
 
 		Evictions:        b.counters("karpenter_pods_eviction_requests_total"),
+		PodsDrained:      b.counters("karpenter_pods_drained_total"),
 		PodBoundSeconds:  b.histogram("karpenter_pods_bound_duration_seconds"),
 		PodStartSeconds:  b.summaries("karpenter_pods_startup_duration_seconds").WithLabelValues().(prometheus.Summary),
 		PodsLanded:       b.counters("daemok_pods_landed_total"),
@@ -159,26 +173,21 @@ func NewMetrics(r prometheus.Registerer, version, commit, goVersion, arch string
 		NoticesDone:     b.counters("karpenter_interruption_deleted_messages_total").WithLabelValues(),
 		StatusUnhealthy: b.counters("karpenter_interruption_instance_status_unhealthy_total"),
 		NoticeSeconds:   b.histogram("karpenter_interruption_message_queue_duration_seconds"),
-		QueueReadable:   b.gauges("daemok_interruption_queue_readable").WithLabelValues(),
+		QueueReadable:   b.gauges("daemok_interruption_queue_readable"),
 
 		UserDataBytes: b.gauges("karpenter_ec2nodeclasses_userdata_bytes"),
 
 		RecordWrites: b.counters("daemok_record_writes_total"),
-	}
-	m.addConditions(b)
-	m.addSynced(b, time.Now)
-	return m
-}
 
-func (m *Metrics) addConditions(b builder) {
-	m.ConditionChanges = map[string]*prometheus.CounterVec{}
-	m.ConditionSeconds = map[string]*prometheus.HistogramVec{}
-	m.TerminationSeconds = map[string]prometheus.Histogram{}
-	for _, kind := range ConditionKinds() {
-		m.ConditionChanges[kind] = b.counters("operator_" + kind + "_status_condition_transitions_total")
-		m.ConditionSeconds[kind] = b.histograms("operator_" + kind + "_status_condition_transition_seconds")
-		m.TerminationSeconds[kind] = b.histogram("operator_" + kind + "_termination_duration_seconds")
+		claimsDisrupted: b.counters("karpenter_nodeclaims_disrupted_total"),
+		podsDisrupted:   b.counters("karpenter_pods_disruption_initiated_total"),
+		conditions:      conditionsBy(b),
 	}
+	b.idle()
+	m.addSynced(b, time.Now)
+	m.addLeader(b)
+	m.plans.add(b, time.Now)
+	return m
 }
 
 // addSynced tells at the scrape whether the state is complete, and for how
@@ -198,6 +207,19 @@ func (m *Metrics) addSynced(b builder, now func() time.Time) {
 		return now().Sub(since).Seconds()
 	})
 }
+
+// addLeader tells at the scrape whether this process leads.
+func (m *Metrics) addLeader(b builder) {
+	b.computed("daemok_leader", func() float64 {
+		if leads := m.leads.Load(); leads != nil && (*leads)() {
+			return 1
+		}
+		return 0
+	})
+}
+
+// LeadsBy has scrapes ask whether this process leads; before, it does not.
+func (m *Metrics) LeadsBy(leads func() bool) { m.leads.Store(&leads) }
 
 // Synced notes that every object of the API was seen.
 func (m *Metrics) Synced() { m.synced.Store(true) }
@@ -241,9 +263,33 @@ func (b builder) gauges(name string) *prometheus.GaugeVec {
 	return v
 }
 
-func (b builder) computed(name string, value func() float64) {
-	d := Define(name)
-	b.r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: d.Name, Help: d.Help}, value))
+// idle registers what Karpenter counts and nothing here does, so that what asks for it
+// finds a metric; docs/metrics.md tells why.
+func (b builder) idle() {
+	b.counters("karpenter_voluntary_disruption_consolidation_timeouts_total")
+	b.counters("karpenter_nodepools_cost_tracker_errors_total")
+	b.histograms("karpenter_consolidation_score")
+}
+
+// computed registers a gauge whose value is worked out at the scrape; labels are the
+// values of its labels.
+func (b builder) computed(name string, value func() float64, labels ...string) {
+	b.r.MustRegister(computed{Define(name).Desc(), value, labels})
+}
+
+// computed is such a gauge.
+type computed struct {
+	desc   *prometheus.Desc
+	value  func() float64
+	labels []string
+}
+
+// Describe implements prometheus.Collector.
+func (c computed) Describe(to chan<- *prometheus.Desc) { to <- c.desc }
+
+// Collect implements prometheus.Collector.
+func (c computed) Collect(to chan<- prometheus.Metric) {
+	to <- prometheus.MustNewConstMetric(c.desc, prometheus.GaugeValue, c.value(), c.labels...)
 }
 
 func (b builder) histograms(name string) *prometheus.HistogramVec {

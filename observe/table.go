@@ -1,6 +1,10 @@
 package observe
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/daemok/daemok/kube/api"
+)
 
 // The table of all metrics. A name that Karpenter has keeps its meaning, its
 // type and its labels; docs/metrics.md is checked against what stands here.
@@ -10,10 +14,20 @@ var scheduling = []Definition{
 		Help: "Always 1; the labels tell the build."},
 	{Name: "karpenter_scheduler_scheduling_duration_seconds", Kind: Histogram, Unit: "seconds", Labels: []string{"controller"},
 		Help: "How long one plan took; controller is provisioner."},
-	{Name: "karpenter_scheduler_queue_depth", Kind: Gauge, Unit: "1", Labels: []string{"controller"},
-		Help: "Pods that waited for a place when the last plan was made."},
+	{Name: "karpenter_scheduler_queue_depth", Kind: Gauge, Unit: "1", Labels: []string{"controller", "scheduling_id"},
+		Help: "Pods pending in the last scheduling run. scheduling_id is always empty."},
+	{Name: "karpenter_scheduler_unfinished_work_seconds", Kind: Gauge, Unit: "seconds", Labels: []string{"controller", "scheduling_id"},
+		Help: "How long the current scheduling run has taken so far; 0 if none is running. scheduling_id is always empty."},
 	{Name: "karpenter_scheduler_unschedulable_pods_count", Kind: Gauge, Unit: "1", Labels: []string{"controller"},
-		Help: "Pods that the last plan found no place for."},
+		Help: "Pods that the last scheduling run found no place for, without ignored pods."},
+	{Name: "karpenter_scheduler_ignored_pods_count", Kind: Gauge, Unit: "1",
+		Help: "Pods that the last scheduling run ignored: no instance can be launched for them, or they request nodes outside every NodePool."},
+	{Name: "karpenter_scheduler_pending_pods_by_effective_zone_count", Kind: Gauge, Unit: "1", Labels: []string{"controller", "zone"},
+		Help: "Pods pending in the last scheduling run, by the single zone they are restricted to; zone is empty if several are possible."},
+	{Name: "daemok_pods_waiting", Kind: Gauge, Unit: "1", Labels: []string{"reason"},
+		Help: "Pods waiting for a node, by reason, according to the last plan that included them."},
+	{Name: "daemok_pods_waiting_longest_seconds", Kind: Gauge, Unit: "seconds", Labels: []string{"reason"},
+		Help: "Time since the first plan that included the pod that has been waiting longest for this reason."},
 	{Name: "daemok_plan_cost", Kind: Gauge, Unit: "US dollars an hour",
 		Help: "What the launches of the last plan with launches cost, if they become what was chosen."},
 	{Name: "daemok_plan_cost_bound", Kind: Gauge, Unit: "US dollars an hour",
@@ -41,6 +55,14 @@ var disruption = []Definition{
 		Labels: []string{"nodepool", "decision", "reason", "consolidation_type"}, Help: "The same, by pool."},
 	{Name: "karpenter_voluntary_disruption_failed_validations_total", Kind: Counter, Unit: "1", Labels: []string{"consolidation_type"},
 		Help: "Decisions dropped because the world had changed when they were about to be carried out."},
+	{Name: "karpenter_voluntary_disruption_consolidation_timeouts_total", Kind: Counter, Unit: "1", Labels: []string{"consolidation_type"},
+		Help: "Always 0: consolidation is limited by the number of candidates it checks, not by time."},
+	{Name: "karpenter_consolidation_moves_total", Kind: Counter, Unit: "1", Labels: []string{"decision", "nodepool", "policy"},
+		Help: "Consolidation decisions that were carried out, by the NodePool's consolidation policy."},
+	{Name: "karpenter_consolidation_score", Kind: Histogram, Unit: "1", Labels: []string{"decision", "nodepool", "policy"},
+		Help: "No series: Daemok compares moves with each other and does not score them.", Buckets: []float64{.1, .25, .33, .5, 1, 2, 5, 10}},
+	{Name: "daemok_disruption_blocked_nodes", Kind: Gauge, Unit: "1", Labels: []string{"nodepool", "reason", "by"},
+		Help: "Nodes with a reason to be disrupted that cannot be disrupted now, by what blocks them, after the last check of all nodes."},
 	{Name: "karpenter_voluntary_disruption_queue_failures_total", Kind: Counter, Unit: "1", Labels: []string{"decision", "reason", "consolidation_type"},
 		Help: "Decisions that could not be carried out."},
 	{Name: "karpenter_voluntary_disruption_eligible_nodes", Kind: Gauge, Unit: "1", Labels: []string{"reason"},
@@ -53,6 +75,8 @@ var disruption = []Definition{
 		Help: "Nodes of the pool that use its budgets up: they are going already, or not ready."},
 	{Name: "daemok_disruption_breaker_tripped", Kind: Gauge, Unit: "1", Labels: []string{"policy"},
 		Help: "1 while the breaker of the DisruptionPolicy has tripped, and no node of its pools goes by choice; 0 while it is closed."},
+	{Name: "daemok_leader", Kind: Gauge, Unit: "1",
+		Help: "1 while this process is the leader or leader election is disabled; 0 while it is on standby."},
 	{Name: "daemok_orphans_held", Kind: Gauge, Unit: "1",
 		Help: "Instances that no NodeClaim has, so many at once that they stay until somebody adopts them or says that they may go."},
 	{Name: "daemok_clock_ahead_seconds", Kind: Gauge, Unit: "seconds",
@@ -75,6 +99,9 @@ var lives = []Definition{
 		Help: "NodeClaims created."},
 	{Name: "karpenter_nodeclaims_disrupted_total", Kind: Counter, Unit: "1",
 		Labels: []string{"reason", "nodepool", "capacity_type", "consolidation_policy", "termination_mode"}, Help: "NodeClaims let go, by reason."},
+	{Name: "karpenter_pods_disruption_initiated_total", Kind: Counter, Unit: "1",
+		Labels: []string{"reason", "nodepool", "capacity_type", "consolidation_policy", "termination_mode"},
+		Help:   "Pods on nodes whose disruption started, without DaemonSet and static pods."},
 	{Name: "karpenter_nodeclaims_unhealthy_disrupted_total", Kind: Counter, Unit: "1", Labels: []string{"condition", "nodepool", "capacity_type", "image_id"},
 		Help: "NodeClaims let go by node repair, by the condition of the node."},
 	{Name: "karpenter_nodeclaims_terminated_total", Kind: Counter, Unit: "1", Labels: []string{"nodepool", "capacity_type", "zone"},
@@ -96,6 +123,8 @@ var lives = []Definition{
 
 var pods = []Definition{
 	{Name: "karpenter_pods_eviction_requests_total", Kind: Counter, Unit: "1", Labels: []string{"code"}, Help: "Eviction calls, by HTTP status."},
+	{Name: "karpenter_pods_drained_total", Kind: Counter, Unit: "1", Labels: []string{"reason"},
+		Help: "Pods evicted or deleted by a drain, by disruption reason; empty if no plan chose the node."},
 	{Name: "karpenter_pods_bound_duration_seconds", Kind: Histogram, Unit: "seconds",
 		Help: "Time from the creation of a pod until it was bound to a node."},
 	{Name: "karpenter_pods_startup_duration_seconds", Kind: Summary, Unit: "seconds",
@@ -147,6 +176,8 @@ var state = []Definition{
 		Help: "Capacity that a pool owns."},
 	{Name: "karpenter_nodepools_cost_total", Kind: Gauge, Unit: "US dollars an hour", Labels: []string{"nodepool"},
 		Help: "Present price of the machines of a pool, volumes and what is declared for each included; those without a known price are left out."},
+	{Name: "karpenter_nodepools_cost_tracker_errors_total", Kind: Counter, Unit: "1", Labels: []string{"nodepool"},
+		Help: "No series: the cost of a NodePool is computed at each scrape and cannot fail."},
 	{Name: "karpenter_cloudprovider_instance_type_offering_available", Kind: Gauge, Unit: "1", Labels: []string{"instance_type", "capacity_type", "zone"},
 		Help: "1 where a machine type can be bought for a class in use, as far as is known; 0 while it is sold out."},
 	{Name: "karpenter_cloudprovider_instance_type_offering_price_estimate", Kind: Gauge, Unit: "US dollars an hour",
@@ -196,34 +227,59 @@ var interruption = []Definition{
 	{Name: "karpenter_interruption_instance_status_unhealthy_total", Kind: Counter, Unit: "1", Labels: []string{"category"},
 		Help: "Machines that fail a status check, or that a change is scheduled for; each once until it is over."},
 	{Name: "daemok_interruption_queue_readable", Kind: Gauge, Unit: "1",
-		Help: "1 while notices can be read from the interruption queue; 0 while they cannot, or none is set."},
+		Help: "1 while the interruption queue can be read, 0 while it cannot; no series without a queue or on standby replicas."},
 }
 
 // ConditionKinds are the kinds of objects whose conditions are counted, as
-// they stand in names of metrics.
+// they stand in names of metrics. Nothing has conditions of capacity buffers yet.
 func ConditionKinds() []string {
-	return []string{"nodeclaim", "nodepool", "provisioner", "node", "ec2nodeclass", "awsnodetemplate"}
+	return []string{"nodeclaim", "nodepool", "provisioner", "node", "ec2nodeclass", "awsnodetemplate", "capacitybuffer"}
 }
 
-// conditions are the same metrics for each kind of object.
+// GroupKind is the API group and kind that such a name stands for, as metrics of all
+// kinds have them as labels.
+func GroupKind(name string) (group, kind string) {
+	switch name {
+	case "nodeclaim":
+		return api.GroupKarpenter, "NodeClaim"
+	case "nodepool":
+		return api.GroupKarpenter, "NodePool"
+	case "provisioner":
+		return api.GroupKarpenter, "Provisioner"
+	case "ec2nodeclass":
+		return api.GroupAWS, "EC2NodeClass"
+	case "awsnodetemplate":
+		return api.GroupAWS, "AWSNodeTemplate"
+	case "capacitybuffer":
+		return api.GroupAutoscaling, "CapacityBuffer"
+	}
+	return "", "Node"
+}
+
+// conditions are the same metrics for each kind of object, and for all together: those
+// have labels of their own for the kind.
 func conditions() []Definition {
-	var out []Definition
-	object := []string{"namespace", "name"}
+	out := conditionsOf("operator", []string{"group", "kind"})
 	for _, kind := range ConditionKinds() {
-		prefix := "operator_" + kind
-		out = append(out,
-			Definition{Name: prefix + "_status_condition_count", Kind: Gauge, Unit: "1", PerObject: true,
-				Labels: slices.Concat(object, []string{"type", "status", "reason"}), Help: "Always 1; the labels tell a condition of an object."},
-			Definition{Name: prefix + "_status_condition_current_status_seconds", Kind: Gauge, Unit: "seconds", PerObject: true,
-				Labels: slices.Concat(object, []string{"type", "status", "reason"}), Help: "How long a condition of an object has had its status."},
-			Definition{Name: prefix + "_status_condition_transitions_total", Kind: Counter, Unit: "1",
-				Labels: []string{"type", "status", "reason"}, Help: "Conditions that changed their status."},
-			Definition{Name: prefix + "_status_condition_transition_seconds", Kind: Histogram, Unit: "seconds",
-				Labels: []string{"type", "status"}, Help: "How long conditions had the status that they changed from; status is the new one."},
-			Definition{Name: prefix + "_termination_current_time_seconds", Kind: Gauge, Unit: "seconds", PerObject: true,
-				Labels: object, Help: "Time since the deletion of an object that is not gone yet."},
-			Definition{Name: prefix + "_termination_duration_seconds", Kind: Histogram, Unit: "seconds",
-				Help: "Time from the deletion of an object until it was gone."})
+		out = append(out, conditionsOf("operator_"+kind, nil)...)
 	}
 	return out
+}
+
+func conditionsOf(prefix string, kind []string) []Definition {
+	with := func(labels ...string) []string { return slices.Concat(kind, labels) }
+	return []Definition{
+		{Name: prefix + "_status_condition_count", Kind: Gauge, Unit: "1", PerObject: true,
+			Labels: with("namespace", "name", "type", "status", "reason"), Help: "Always 1; the labels tell a condition of an object."},
+		{Name: prefix + "_status_condition_current_status_seconds", Kind: Gauge, Unit: "seconds", PerObject: true,
+			Labels: with("namespace", "name", "type", "status", "reason"), Help: "How long a condition of an object has had its status."},
+		{Name: prefix + "_status_condition_transitions_total", Kind: Counter, Unit: "1",
+			Labels: with("type", "status", "reason"), Help: "Conditions that changed their status."},
+		{Name: prefix + "_status_condition_transition_seconds", Kind: Histogram, Unit: "seconds",
+			Labels: with("type", "status"), Help: "How long conditions had the status that they changed from; status is the new one."},
+		{Name: prefix + "_termination_current_time_seconds", Kind: Gauge, Unit: "seconds", PerObject: true,
+			Labels: with("namespace", "name"), Help: "Time since the deletion of an object that is not gone yet."},
+		{Name: prefix + "_termination_duration_seconds", Kind: Histogram, Unit: "seconds",
+			Labels: with(), Help: "Time from the deletion of an object until it was gone."},
+	}
 }

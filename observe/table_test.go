@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/daemok/daemok/observe"
+	"github.com/daemok/daemok/observe/alias"
 	"github.com/daemok/daemok/observe/follow"
 	"github.com/daemok/daemok/observe/state"
 )
@@ -77,7 +78,7 @@ func TestCountersOfKnownLabelValuesStartAtZero(t *testing.T) {
 		series  int
 	}{
 		"decisions": {m.Decisions, 9}, "failed removals": {m.FailedRemovals, 9}, "failed validations": {m.FailedValidations, 4}, "evictions": {m.Evictions, 3},
-		"writes of the record": {m.RecordWrites, 4}, "interruption messages": {m.NoticesReceived, 8}, "status checks": {m.StatusUnhealthy, 3},
+		"drained pods": {m.PodsDrained, 5}, "writes of the record": {m.RecordWrites, 4}, "interruption messages": {m.NoticesReceived, 8}, "status checks": {m.StatusUnhealthy, 3},
 		"claims, whose pools nobody knows at the start": {m.ClaimsCreated, 0},
 	} {
 		series := make(chan prometheus.Metric, 100)
@@ -116,7 +117,13 @@ func TestTheDocumentIsTheTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := between(text, "metrics", table())
+	got, err := between(text, "metrics", table(observe.Definitions()))
+	if err == nil {
+		got, err = between(got, "further names", table(observe.Renamed(alias.WorkQueues())))
+	}
+	if err == nil {
+		got, err = between(got, "libraries", table(observe.Libraries()))
+	}
 	if err == nil {
 		got, err = between(got, "node labels", nodeLabels())
 	}
@@ -145,10 +152,10 @@ func between(text []byte, section, content string) ([]byte, error) {
 	return []byte(head + begin + content + end + tail), nil
 }
 
-func table() string {
+func table(list []observe.Definition) string {
 	var b strings.Builder
 	b.WriteString("\n| Metric | Type | Unit | Labels | Meaning |\n|---|---|---|---|---|\n")
-	for _, d := range observe.Definitions() {
+	for _, d := range list {
 		var labels []string
 		for _, l := range d.Labels {
 			labels = append(labels, "`"+l+"`")

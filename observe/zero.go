@@ -20,11 +20,13 @@ func fromZero() map[string][][]string {
 		{"delete", lower(plan.Expired), ""}, {"replace", lower(plan.Expired), ""},
 	}
 	return map[string][][]string{
-		"karpenter_voluntary_disruption_decisions_total":          moves,
-		"karpenter_voluntary_disruption_queue_failures_total":     moves,
-		"karpenter_voluntary_disruption_failed_validations_total": {{"empty"}, {"single"}, {"multi"}, {""}},
-		"karpenter_pods_eviction_requests_total":                  {{"200"}, {"429"}, {"500"}},
-		"daemok_record_writes_total":                              {{"written"}, {"conflict"}, {"forbidden"}, {"failed"}},
+		"karpenter_voluntary_disruption_decisions_total":              moves,
+		"karpenter_voluntary_disruption_queue_failures_total":         moves,
+		"karpenter_voluntary_disruption_failed_validations_total":     {{"empty"}, {"single"}, {"multi"}, {""}},
+		"karpenter_voluntary_disruption_consolidation_timeouts_total": {{"single"}, {"multi"}},
+		"karpenter_pods_drained_total":                                {{""}, {lower(plan.Empty)}, {lower(plan.Underutilized)}, {lower(plan.Drifted)}, {lower(plan.Expired)}},
+		"karpenter_pods_eviction_requests_total":                      {{"200"}, {"429"}, {"500"}},
+		"daemok_record_writes_total":                                  {{"written"}, {"conflict"}, {"forbidden"}, {"failed"}},
 		"karpenter_interruption_received_messages_total": {
 			{string(cloud.Interrupted)}, {string(cloud.Rebalance)}, {string(cloud.Maintenance)}, {string(cloud.HasStopped)}, {string(cloud.Terminated)},
 			{string(cloud.ReservationInterrupted)}, {string(cloud.NoOp)}, {string(cloud.NotUnderstood)},

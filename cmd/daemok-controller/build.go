@@ -33,8 +33,10 @@ import (
 	"github.com/daemok/daemok/kube/fence"
 	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/observe"
+	"github.com/daemok/daemok/observe/alias"
 	"github.com/daemok/daemok/observe/follow"
 	"github.com/daemok/daemok/observe/record"
+	"github.com/daemok/daemok/observe/state"
 )
 
 // build puts the program together, in plain sight (ADR-5).
@@ -61,7 +63,8 @@ func build(ctx context.Context, o options, log *slog.Logger) (ctrl.Manager, erro
 	}
 	f := &fence.Fence{LeaseFor: leaseFor, CallFor: callFor, Now: time.Now}
 	decisions := &record.Record{}
-	m, err := newManager(o, config, f, decisions)
+	scraped := &alias.Gatherer{From: metrics.Registry, Rules: alias.WorkQueues()}
+	m, err := newManager(o, config, f, decisions, scraped)
 	if err != nil {
 		return nil, err
 	}
@@ -100,6 +103,7 @@ func build(ctx context.Context, o options, log *slog.Logger) (ctrl.Manager, erro
 		return nil, err
 	}
 	p.follower = p.newFollower()
+	p.metrics.PodsOn = state.PodsOn(m.GetClient())
 	if err := p.add(ctx); err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -60,7 +61,7 @@ func scheme() (*runtime.Scheme, error) {
 // newManager builds the manager: caches of stripped objects, metrics and
 // health endpoints, and a lease that the fence watches. Its client's writes
 // pass the fence.
-func newManager(o options, config *rest.Config, f *fence.Fence, decisions *record.Record) (ctrl.Manager, error) {
+func newManager(o options, config *rest.Config, f *fence.Fence, decisions *record.Record, scraped prometheus.Gatherer) (ctrl.Manager, error) {
 	s, err := scheme()
 	if err != nil {
 		return nil, err
@@ -68,9 +69,10 @@ func newManager(o options, config *rest.Config, f *fence.Fence, decisions *recor
 	mo := ctrl.Options{
 		Scheme:                 s,
 		Cache:                  cached(ownNamespace()),
-		Metrics:                metricsserver.Options{BindAddress: address(o.metricsPort), ExtraHandlers: debugging(o, decisions)},
+		Metrics:                metricsserver.Options{BindAddress: address(o.metricsPort), ExtraHandlers: debugging(o, decisions), FilterProvider: scrapedFrom(scraped)},
 		HealthProbeBindAddress: address(o.healthPort),
 		LeaderElection:         o.leaderElection,
+		LeaderElectionID:       o.leaderElectionName, // as metrics call the lease
 		LeaseDuration:          ptr(leaseFor),
 		RenewDeadline:          ptr(renewFor),
 		RetryPeriod:            ptr(renewEvery),

@@ -25,6 +25,7 @@ func (p *parts) newFollower() *follow.Follower {
 
 // addMetrics wires what is read at a scrape and what is counted from watches.
 func (p *parts) addMetrics(ctx context.Context) error {
+	p.metrics.LeadsBy(p.leads)
 	if err := p.follower.Follow(ctx, p.manager.GetCache()); err != nil {
 		return err
 	}

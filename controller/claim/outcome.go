@@ -265,7 +265,7 @@ func (o *Outcomes) Failed(ctx context.Context, c *karpv1.NodeClaim, why error) e
 }
 
 func countDisrupted(m *observe.Metrics, c *karpv1.NodeClaim, reason string) {
-	m.ClaimsDisrupted.WithLabelValues(reason, translate.PoolCalled(c.Labels), c.Labels[api.LabelCapacityType], "", translate.TerminationMode(c)).Inc()
+	m.Disrupted(observe.Disruption{Reason: reason, Pool: translate.PoolCalled(c.Labels), Option: c.Labels[api.LabelCapacityType], Mode: translate.TerminationMode(c), Node: c.Status.NodeName})
 }
 
 func ptr[T any](v T) *T { return &v }

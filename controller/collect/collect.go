@@ -155,7 +155,10 @@ func (c *Collector) claimsWithoutMachine(ctx context.Context, claims []karpv1.No
 			errs = append(errs, fmt.Errorf("delete claim %s, whose machine has vanished: %w", claim.Name, err))
 			continue
 		}
-		c.Metrics.ClaimsDisrupted.WithLabelValues("garbage_collected", translate.PoolCalled(claim.Labels), claim.Labels[api.LabelCapacityType], "", translate.TerminationMode(claim)).Inc()
+		c.Metrics.Disrupted(observe.Disruption{
+			Reason: "garbage_collected", Pool: translate.PoolCalled(claim.Labels), Option: claim.Labels[api.LabelCapacityType],
+			Mode: translate.TerminationMode(claim), Node: claim.Status.NodeName,
+		})
 	}
 	return errors.Join(errs...)
 }

@@ -156,7 +156,7 @@ func TestAPodThatHasTheNameByNowStays(t *testing.T) {
 		node := &corev1.Node{}
 		w.get(leaves, node)
 		r := w.start()
-		if err := errors.Join(r.delete(t.Context(), node, was, time.Second), r.evict(t.Context(), node, was)); err != nil {
+		if err := errors.Join(r.delete(t.Context(), node, was, time.Second), r.evict(t.Context(), &departure{node: node}, was)); err != nil {
 			t.Error(err)
 		}
 		if len(w.pods("db")) != 1 {

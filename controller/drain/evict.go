@@ -38,6 +38,7 @@ type departure struct {
 	endsAt   time.Time         // when the cloud takes its machine away; zero: it is not known to
 	pool     map[string]string // annotations of its pool
 	leave    mark.Leave        // what they say of pods
+	reason   string            // that a plan chose it for, in the words of metrics; empty: none did
 }
 
 // ask makes the pods of a group leave, each as howToRemove says.
@@ -49,7 +50,7 @@ func (r *Reconciler) ask(ctx context.Context, d *departure, group []corev1.Pod) 
 		case evict:
 			errs = append(errs, r.evictInTime(ctx, d, p))
 		case remove:
-			errs = append(errs, r.delete(ctx, d.node, p, max(grace, time.Second)))
+			errs = append(errs, r.remove(ctx, d, p, max(grace, time.Second)))
 		}
 	}
 	return errors.Join(errs...)
@@ -61,10 +62,19 @@ func (r *Reconciler) hurry(ctx context.Context, d *departure, later []corev1.Pod
 	var errs []error
 	for i := range later {
 		if how, grace := howToRemove(&later[i], d.deadline, r.Now()); how == remove {
-			errs = append(errs, r.delete(ctx, d.node, &later[i], max(grace, time.Second)))
+			errs = append(errs, r.remove(ctx, d, &later[i], max(grace, time.Second)))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// remove deletes a pod and counts it, unless it was ending before.
+func (r *Reconciler) remove(ctx context.Context, d *departure, p *corev1.Pod, grace time.Duration) error {
+	err := r.delete(ctx, d.node, p, grace)
+	if err == nil && p.DeletionTimestamp == nil {
+		r.Metrics.PodsDrained.WithLabelValues(d.reason).Inc()
+	}
+	return err
 }
 
 // delete deletes a pod, whatever protects it, with so long to end in; none: nobody is
@@ -106,7 +116,7 @@ func (r *Reconciler) evictInTime(ctx context.Context, d *departure, p *corev1.Po
 			return err
 		}
 	}
-	if err := r.evict(ctx, d.node, p); err != nil || !leave.Surge {
+	if err := r.evict(ctx, d, p); err != nil || !leave.Surge {
 		return err
 	}
 	return r.settle(ctx, p)
@@ -121,7 +131,8 @@ func (r *Reconciler) wait(d *departure, p *corev1.Pod, why string) {
 }
 
 // evict asks the API to evict a pod, unless that is never allowed.
-func (r *Reconciler) evict(ctx context.Context, node *corev1.Node, p *corev1.Pod) error {
+func (r *Reconciler) evict(ctx context.Context, d *departure, p *corev1.Pod) error {
+	node := d.node
 	if why := r.never(ctx, p); why != "" {
 		r.backOff(p.UID)
 		r.Events.Publish(observe.Event{About: node, Key: "Node/" + node.Name, Warning: true, Reason: "FailedDraining", Message: why})
@@ -139,6 +150,7 @@ func (r *Reconciler) evict(ctx context.Context, node *corev1.Node, p *corev1.Pod
 	r.Metrics.Evictions.WithLabelValues(strconv.Itoa(code)).Inc()
 	switch {
 	case err == nil:
+		r.Metrics.PodsDrained.WithLabelValues(d.reason).Inc()
 		r.Events.Publish(observe.Event{About: p, Key: "Pod/" + string(p.UID), Reason: "Evicted", Message: fmt.Sprintf("Evicted pod: node %s is going away", node.Name)})
 		return nil
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err):

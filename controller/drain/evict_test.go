@@ -2,10 +2,12 @@ package drain
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,8 +16,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/storetest"
+	"github.com/daemok/daemok/observe"
+	"github.com/daemok/daemok/observe/observetest"
 )
 
 // refused has evictions fail for as long as a test says, and counts them.
@@ -119,7 +124,7 @@ func TestAPodWhoseNamespaceGoes(t *testing.T) {
 		asked, _ := w.refused(forbidden)
 		w.run("web", leaves, nil, nil)
 		r, node := w.start(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: leaves}}
-		if err := r.evict(t.Context(), node, &w.pods("web")[0]); err != nil || *asked != 1 {
+		if err := r.evict(t.Context(), &departure{node: node}, &w.pods("web")[0]); err != nil || *asked != 1 {
 			t.Errorf("asked %d times, want 1: %v", *asked, err)
 		}
 		if r.mayRetry(w.pods("web")[0].UID) || len(w.told.texts) != 0 {
@@ -136,7 +141,7 @@ func TestAnEvictionIsOfOnePod(t *testing.T) {
 		gone := pod("web-1")
 		gone.UID = "gone"
 		for _, what := range []string{"is gone", "has a namesake"} {
-			if err := r.evict(t.Context(), node, &gone); err != nil {
+			if err := r.evict(t.Context(), &departure{node: node}, &gone); err != nil {
 				t.Errorf("evicting a pod that %s: %v", what, err)
 			}
 			w.run("web", leaves, nil, nil)
@@ -249,4 +254,28 @@ func TestANodeGoesWhateverClaimsAreAboutIt(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Pods that a drain has leave are counted by what their node was chosen for, once each.
+func TestPodsThatLeaveAreCounted(t *testing.T) {
+	inTown(t, func(t *testing.T, w *town) {
+		claim := &karpv1.NodeClaim{}
+		condition.Set(claim, karpv1.ClaimDisruptionReason, metav1.ConditionTrue, string(karpv1.ReasonDrifted), "", time.Now())
+		r, registry := w.start(), prometheus.NewRegistry()
+		r.Metrics = observe.NewMetrics(registry, "", "", "", "")
+		d := &departure{node: &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: leaves}}, reason: reasonOf(claim)}
+		evicted, removed := w.run("web", leaves, nil, nil), w.run("db", leaves, nil, nil)
+		ending := removed.DeepCopy()
+		ending.DeletionTimestamp = &metav1.Time{Time: time.Now()}
+		if err := errors.Join(r.evict(t.Context(), d, evicted), r.remove(t.Context(), d, removed, time.Second), r.remove(t.Context(), d, ending, time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		got, err := observetest.Lines(registry, "karpenter_pods_drained_total")
+		if want := []string{"karpenter_pods_drained_total reason=drifted 2"}; err != nil || !slices.Equal(got, want) {
+			t.Errorf("counted %q, %v; want %q", got, err, want)
+		}
+		if reasonOf(nil) != "" || reasonOf(&karpv1.NodeClaim{}) != "" {
+			t.Error("a node that no plan chose has a reason")
+		}
+	})
 }

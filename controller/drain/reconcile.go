@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -127,7 +128,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration,
 
 // departureOf gathers what the node's claim and its pool say of its end.
 func (r *Reconciler) departureOf(ctx context.Context, node *corev1.Node, claim *karpv1.NodeClaim) (*departure, error) {
-	d := &departure{node: node, deadline: deadlineOf(claim), endsAt: endOf(claim)}
+	d := &departure{node: node, deadline: deadlineOf(claim), endsAt: endOf(claim), reason: reasonOf(claim)}
 	pool, err := r.Serves.Read(ctx, r.Store, translate.PoolOfNode(node))
 	if client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("read the pool of node %s: %w", node.Name, err)
@@ -138,6 +139,17 @@ func (r *Reconciler) departureOf(ctx context.Context, node *corev1.Node, claim *
 	}
 	d.leave, _ = mark.Leave{}.Over(pool.Annotations) // what is misread is told on the pool
 	return d, nil
+}
+
+// reasonOf is what a plan chose the claim for, in the words of metrics; empty: none did.
+func reasonOf(claim *karpv1.NodeClaim) string {
+	if claim == nil {
+		return ""
+	}
+	if why := condition.Get(claim, karpv1.ClaimDisruptionReason); why != nil {
+		return strings.ToLower(why.Reason)
+	}
+	return ""
 }
 
 // overBy is the moment that ends are compared with: none has come while the clock is in doubt.

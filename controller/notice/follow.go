@@ -120,7 +120,9 @@ func (r *Actor) letGo(ctx context.Context, n cloud.Notice, c *karpv1.NodeClaim, 
 	if n.Kind == cloud.Impaired {
 		mode = translate.Forceful
 	}
-	r.Metrics.ClaimsDisrupted.WithLabelValues(string(n.Kind), translate.PoolCalled(c.Labels), c.Labels[api.LabelCapacityType], "", mode).Inc()
+	r.Metrics.Disrupted(observe.Disruption{
+		Reason: string(n.Kind), Pool: translate.PoolCalled(c.Labels), Option: c.Labels[api.LabelCapacityType], Mode: mode, Node: c.Status.NodeName,
+	})
 	return nil
 }
 

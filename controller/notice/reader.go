@@ -61,7 +61,7 @@ func (r *Reader) Round(ctx context.Context) (time.Duration, error) {
 		r.tellUnread(ctx, err)
 		return r.later(), err
 	}
-	r.Metrics.QueueReadable.Set(1)
+	r.Metrics.QueueReadable.WithLabelValues().Set(1)
 	r.retry = 0
 	done, err := r.act(ctx, notices)
 	if len(done) > 0 {
@@ -256,7 +256,7 @@ func (r *Reader) giveUp(n cloud.Notice) bool {
 
 // tellUnread tells operators that no notice comes through.
 func (r *Reader) tellUnread(ctx context.Context, err error) {
-	r.Metrics.QueueReadable.Set(0)
+	r.Metrics.QueueReadable.WithLabelValues().Set(0)
 	reason := "InterruptionQueueUnreadable"
 	if refused, ok := errors.AsType[*cloud.RefusedError](err); ok {
 		reason = refused.Reason

@@ -37,11 +37,11 @@ func (t *Teller) Moved(e apply.Ended) {
 
 // gone tells of a node that goes.
 func (t *Teller) gone(r plan.Removal, c *karpv1.NodeClaim, policy karpv1.ConsolidationPolicy) {
-	option, mode := "", ""
+	d := observe.Disruption{Reason: reasonOf(r), Pool: translate.Called(r.Pool), Policy: string(policy), Node: r.Node}
 	if c != nil {
-		option, mode = c.Labels[api.LabelCapacityType], translate.TerminationMode(c)
+		d.Option, d.Mode = c.Labels[api.LabelCapacityType], translate.TerminationMode(c)
 	}
-	t.Metrics.ClaimsDisrupted.WithLabelValues(reasonOf(r), translate.Called(r.Pool), option, string(policy), mode).Inc()
+	t.Metrics.Disrupted(d)
 	t.Log.Info("disrupting node(s)", "node", r.Node, "claim", r.Claim, "reason", string(r.Reason), "note", r.Note)
 	t.Events.Publish(observe.Event{About: claimRef(r.Claim), Key: "NodeClaim/" + r.Claim, Reason: "DisruptionTerminating",
 		Message: fmt.Sprintf("Disrupting NodeClaim: %s: %s", r.Reason, r.Note)})
@@ -74,11 +74,15 @@ func (t *Teller) countMove(e apply.Ended) {
 	case e.Err == nil:
 		t.Metrics.Decisions.WithLabelValues(decision, reason, kind).Inc()
 		told := map[cluster.PoolID]bool{}
-		for _, r := range e.Removals {
-			if !told[r.Pool] {
-				t.Metrics.DecisionsByPool.WithLabelValues(translate.Called(r.Pool), decision, reason, kind).Inc()
+		for i, r := range e.Removals {
+			if told[r.Pool] {
+				continue
 			}
 			told[r.Pool] = true
+			t.Metrics.DecisionsByPool.WithLabelValues(translate.Called(r.Pool), decision, reason, kind).Inc()
+			if e.Policies[i] != "" {
+				t.Metrics.SavingMoves.WithLabelValues(decision, translate.Called(r.Pool), string(e.Policies[i])).Inc()
+			}
 		}
 	case errors.Is(e.Err, context.Canceled):
 	case changed(e.Err):

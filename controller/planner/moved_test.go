@@ -76,19 +76,21 @@ func TestMovesAreCounted(t *testing.T) {
 	}
 }
 
-// Claims that go are counted with what they were and how their pods leave.
+// Claims that go are counted with what they were and how their pods leave, and so are these pods.
 func TestClaimsThatGoAreCounted(t *testing.T) {
 	told, _, _ := teller()
 	scraped := prometheus.NewRegistry()
 	told.Metrics = observe.NewMetrics(scraped, "", "", "", "")
 	c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{api.LabelCapacityType: "spot"}}}
 	c.Spec.TerminationGracePeriod = "1h"
+	told.Metrics.PodsOn = func(node string) int { return map[string]int{"n-0": 3}[node] }
 	told.Moved(apply.Ended{Move: moveOf(plan.Underutilized, "a"), Gone: []bool{true}, Claims: []*karpv1.NodeClaim{c}, Policies: []karpv1.ConsolidationPolicy{"Balanced"}})
-	lines, err := observetest.Lines(scraped, "karpenter_nodeclaims_disrupted_total")
+	lines, err := observetest.Lines(scraped, "karpenter_nodeclaims_disrupted_total", "karpenter_pods_disruption_initiated_total", "karpenter_consolidation_moves_total")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "karpenter_nodeclaims_disrupted_total capacity_type=spot consolidation_policy=Balanced nodepool=a reason=underutilized termination_mode=eventual 1"
+	const labels = " capacity_type=spot consolidation_policy=Balanced nodepool=a reason=underutilized termination_mode=eventual "
+	want := "karpenter_consolidation_moves_total decision=delete nodepool=a policy=Balanced 1, karpenter_nodeclaims_disrupted_total" + labels + "1, karpenter_pods_disruption_initiated_total" + labels + "3"
 	if got := strings.Join(lines, ", "); got != want {
 		t.Errorf("counted %q, want %q", got, want)
 	}

@@ -90,7 +90,8 @@ type Planner struct {
 	Policy   decide.Policy
 	Effort   func(*cluster.Snapshot) decide.Effort
 	Window   Window
-	Preparer preparer // told of launches to come; nil for nobody
+	Preparer preparer             // told of launches to come; nil for nobody
+	Planning func() (done func()) // told that a plan is being made, and that it is; nil for nobody
 	Now      func() time.Time
 
 	forecast forecast
@@ -255,6 +256,9 @@ func (p *Planner) plan(ctx context.Context, s *cluster.Snapshot) drafted {
 // go. What nodes may go is sought beside the rounds, with so many questions at most: pods must not
 // wait for it. Of pods that are too many for one plan it is made for a part of those that are not done.
 func (p *Planner) decide(s *cluster.Snapshot, found *retire.Found, done map[string]bool) drafted {
+	if p.Planning != nil {
+		defer p.Planning()()
+	}
 	began := p.Now()
 	out := drafted{part: share.Next(s, done, share.Effort)}
 	effort := p.Effort(out.part.Snapshot)

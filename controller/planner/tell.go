@@ -61,10 +61,9 @@ func (t *Teller) Planned(s *cluster.Snapshot, p plan.Plan, took time.Duration) {
 		t.Pods.Decided(p)
 	}
 	t.Metrics.PlanSeconds.Observe(took.Seconds())
-	t.Metrics.QueueDepth.Set(float64(len(s.Waiting)))
 	t.Metrics.StateNodes.Set(float64(len(s.Nodes)))
 	unplaced := p.PodsUnplaced()
-	t.Metrics.Unschedulable.Set(float64(unplaced))
+	t.measurePods(s, p.Unplaced, unplaced)
 	if p.IsEmpty() {
 		return
 	}
@@ -108,6 +107,7 @@ func (t *Teller) Explain(s *cluster.Snapshot, p plan.Plan) {
 	t.reportMinValues(unplaced)
 	t.tellPlaced(s, p.Placements)
 	t.tellKept(s, p.Kept)
+	t.measureKept(s, &p)
 	t.tellDropped(&p)
 }
 

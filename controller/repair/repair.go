@@ -132,7 +132,7 @@ func (r *Repairer) hasten(ctx context.Context, claim *karpv1.NodeClaim) error {
 func (r *Repairer) count(claim *karpv1.NodeClaim, due *retire.Repair) {
 	pool, option := translate.PoolCalled(claim.Labels), claim.Labels[api.LabelCapacityType]
 	r.Metrics.ClaimsUnhealthy.WithLabelValues(due.Ailment.Condition, pool, option, claim.Status.ImageID).Inc()
-	r.Metrics.ClaimsDisrupted.WithLabelValues("unhealthy", pool, option, "", translate.Forceful).Inc()
+	r.Metrics.Disrupted(observe.Disruption{Reason: "unhealthy", Pool: pool, Option: option, Mode: translate.Forceful, Node: claim.Status.NodeName})
 }
 
 // tell publishes an event on the node and its claim.

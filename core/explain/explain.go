@@ -108,7 +108,7 @@ func (w *World) Reasons(list []Pods) [][]plan.Reason {
 		u.Pods = &list[i]
 		switch {
 		case u.Shape.Unable != "":
-			u.known = []plan.Reason{{Text: u.Shape.Unable}}
+			u.known = []plan.Reason{{Rule: string(fit.Unable), Text: u.Shape.Unable}}
 		case len(sought) < reasonsMax:
 			sought = append(sought, u)
 		default:
@@ -150,7 +150,7 @@ func (w *World) reasons(u *unlucky) []plan.Reason {
 	case len(w.Pools) == 0:
 		return []plan.Reason{{Text: "no pool exists, and " + w.onNodes(u.Pods)}}
 	case pinned(u.Shape):
-		return []plan.Reason{{Text: "it may run on nodes of certain names alone, which new ones cannot have: " + w.nearestNode(u.Pods)}}
+		return []plan.Reason{{Rule: string(fit.Label), Text: "it may run on nodes of certain names alone, which new ones cannot have: " + w.nearestNode(u.Pods)}}
 	}
 	if text := w.olderName(u.Shape); text != "" {
 		return []plan.Reason{{Text: text}}
@@ -160,10 +160,10 @@ func (w *World) reasons(u *unlucky) []plan.Reason {
 		return w.noSuchPool(u)
 	}
 	if torn, ok := u.Search.Torn(); ok {
-		return []plan.Reason{{Text: w.tornText(&torn)}}
+		return []plan.Reason{{Rule: string(fit.Topology), Text: w.tornText(&torn)}}
 	}
 	if text, crowded := w.crowded(u.Pods, u.Search.Buyable()); crowded {
-		return []plan.Reason{{Text: text}}
+		return []plan.Reason{{Rule: string(fit.Topology), Text: text}}
 	}
 	if len(near[0].Changes) == 0 {
 		return []plan.Reason{{Pool: near[0].Pool, Text: w.noChange(u.Pods)}}

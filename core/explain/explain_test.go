@@ -124,6 +124,40 @@ func TestReasons(t *testing.T) {
 	}
 }
 
+// A reason names the rule that is hardest to satisfy, where there is one.
+func TestReasonsNameTheirRule(t *testing.T) {
+	torn := &explain.Torn{Pods: 3, Others: []string{"d/y", "d/z"}, Need: []int64{5000, 0}, Largest: "m.xlarge", Has: []int64{4000, 0}}
+	limited := world([]cluster.Pool{pool("a")})
+	limited.Pools[0].TooFew = func(bitset.Set) fit.Changes {
+		return fit.Changes{fit.NewChange(fit.Limit, "cpu", 1, "limit"), fit.NewChange(fit.MinValues, "size", 1, "minValues")}
+	}
+	db := constraint.Taint{Key: "dedicated", Value: "db", Effect: constraint.NoSchedule}
+	tests := map[string]struct {
+		world *explain.World
+		shape *cluster.Shape
+		torn  *explain.Torn
+		want  fit.Rule
+	}{
+		"unable":        {world(nil), &cluster.Shape{Unable: "it asks for what is not there"}, nil, fit.Unable},
+		"a host name":   {world([]cluster.Pool{pool("a")}), wants(cluster.LabelHostname, "n7"), nil, fit.Label},
+		"a misspelling": {world([]cluster.Pool{pool("batch")}), wants("karpenter.sh/nodepool", "bacth"), nil, fit.Label},
+		"another name":  {world([]cluster.Pool{pool("batch")}), wants("karpenter.sh/nodepool", "nothing-like-it"), nil, fit.Label},
+		"too large":     {world([]cluster.Pool{pool("a")}), asks(9000), nil, fit.Resource},
+		"a taint":       {world([]cluster.Pool{pool("b", db)}), asks(100), nil, fit.Taint},
+		"of two":        {limited, asks(100), nil, fit.MinValues},
+		"one host":      {world([]cluster.Pool{pool("a")}), asks(100), torn, fit.Topology},
+		"no pool":       {world(nil), asks(100), nil, fit.Yes},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := tt.world.Reasons([]explain.Pods{{Shape: tt.shape, Need: []int64{int64(tt.shape.Requests.CPU), 0}, Rules: &topology.Rules{}, Search: nothing{tt.torn}}})[0][0]
+			if got.Rule != string(tt.want) {
+				t.Errorf("rule %q of %q, want %q", got.Rule, got.Text, tt.want)
+			}
+		})
+	}
+}
+
 // Whoever asks for very many gets an answer for each, and the work is bounded.
 func TestReasonsForVeryMany(t *testing.T) {
 	list := slices.Repeat([]explain.Pods{{Shape: asks(9000), Need: []int64{9000, 0}, Rules: &topology.Rules{}, Search: nothing{}}}, 201)

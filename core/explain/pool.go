@@ -114,7 +114,7 @@ func inWords(near []Candidate) []plan.Reason {
 	var others []Candidate
 	for k := range near {
 		if c := &near[k]; k < toldMax && c.told(k, near) {
-			out = append(out, plan.Reason{Pool: c.Pool, Text: c.Changes.String(), MinValues: c.Changes.Have(fit.MinValues)})
+			out = append(out, plan.Reason{Pool: c.Pool, Text: c.Changes.String(), MinValues: c.Changes.Have(fit.MinValues), Rule: string(c.Changes.Hardest())})
 			continue
 		}
 		others = append(others, near[k])
@@ -205,12 +205,12 @@ func (w *World) noSuchPool(u *unlucky) []plan.Reason {
 	}
 	for _, v := range values {
 		if near, ok := fit.NearValue(v, names); ok {
-			return []plan.Reason{{Text: text + " (did you mean " + near + "?)"}}
+			return []plan.Reason{{Rule: string(fit.Label), Text: text + " (did you mean " + near + "?)"}}
 		}
 	}
 	names = slices.Compact(names)
 	more := further(len(names) - min(len(names), namesMax))
-	return []plan.Reason{{Text: text + " (there are " + strings.Join(names[:min(len(names), namesMax)], ", ") + more + ")"}}
+	return []plan.Reason{{Rule: string(fit.Label), Text: text + " (there are " + strings.Join(names[:min(len(names), namesMax)], ", ") + more + ")"}}
 }
 
 // olderName is for pods that select the label of Provisioners where there is none:

@@ -134,3 +134,22 @@ func TestContradictionNamesTheRulesThatMatter(t *testing.T) {
 		})
 	}
 }
+
+func TestTheHardestRuleCounts(t *testing.T) {
+	tests := map[string]struct {
+		changes fit.Changes
+		want    fit.Rule
+	}{
+		"none":                    {nil, fit.Yes},
+		"one":                     {fit.Changes{fit.NewChange(fit.Limit, "cpu", 1, "")}, fit.Limit},
+		"the harder of two":       {fit.Changes{fit.NewChange(fit.Limit, "cpu", 1, ""), fit.NewChange(fit.Resource, "cpu", 1, ""), fit.NewChange(fit.Taint, "x", 0, "")}, fit.Resource},
+		"the first of equal ones": {fit.Changes{fit.NewChange(fit.Topology, "zone", 0, ""), fit.NewChange(fit.MinValues, "size", 1, "")}, fit.Topology},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := tt.changes.Hardest(); got != tt.want {
+				t.Errorf("Hardest() = %q, want %q", got, tt.want)
+			}
+		})
+	}
+}

@@ -7,6 +7,7 @@
 package fit
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -94,6 +95,15 @@ func (c Changes) Effort() int {
 // Have reports whether the rule asks for one of the changes.
 func (c Changes) Have(rule Rule) bool {
 	return slices.ContainsFunc(c, func(x Change) bool { return x.Rule == rule })
+}
+
+// Hardest is the rule that is hardest to meet, the first of equal ones; Yes where
+// nothing would have to be different.
+func (c Changes) Hardest() Rule {
+	if len(c) == 0 {
+		return Yes
+	}
+	return slices.MaxFunc(c, func(a, b Change) int { return cmp.Compare(a.effort, b.effort) }).Rule
 }
 
 // String lists the changes in words.

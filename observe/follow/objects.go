@@ -134,10 +134,9 @@ func (f *Follower) compare(kind string, before, after []metav1.Condition) {
 		if was != nil && was.Status == now.Status {
 			continue
 		}
-		f.Metrics.ConditionChanges[kind].WithLabelValues(now.Type, string(now.Status), now.Reason).Inc()
+		f.Metrics.ConditionChanged(kind, now.Type, string(now.Status), now.Reason)
 		if was != nil {
-			f.Metrics.ConditionSeconds[kind].WithLabelValues(now.Type, string(now.Status)).
-				Observe(max(now.LastTransitionTime.Sub(was.LastTransitionTime.Time), 0).Seconds())
+			f.Metrics.ConditionLasted(kind, now.Type, string(now.Status), max(now.LastTransitionTime.Sub(was.LastTransitionTime.Time), 0).Seconds())
 		}
 	}
 }
@@ -154,7 +153,7 @@ func find(list []metav1.Condition, kind string) *metav1.Condition {
 // ended counts how long an object took to go.
 func (f *Follower) ended(kind string, deletedAt *metav1.Time) {
 	if deletedAt != nil && f.Objects && f.Leading() {
-		f.Metrics.TerminationSeconds[kind].Observe(f.since(deletedAt.Time))
+		f.Metrics.Ended(kind, f.since(deletedAt.Time))
 	}
 }
 

@@ -1,6 +1,7 @@
 package follow
 
 import (
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -21,6 +22,7 @@ type waiting struct {
 	placedAt        time.Time // a plan first had a place for it
 	boundAt         time.Time
 	target          target // where the last plan expects it
+	waitsFor        string // what the last plan says that it waits for, in the words of metrics
 }
 
 // podSeen takes in a pod as a watch shows it.
@@ -95,13 +97,17 @@ func (f *Follower) Decided(p plan.Plan) {
 				w.placedAt = now
 			}
 			f.expect(w, p.Placements[i].On, p.Placements[i].Target)
+			w.waitsFor = observe.WaitsForMachine
+			if p.Placements[i].On == plan.OnNode {
+				w.waitsFor = observe.WaitsForScheduler
+			}
 		}
 	}
 	for i := range p.Unplaced {
 		for _, pod := range p.Unplaced[i].Pods {
 			if w := f.pods[types.UID(pod.UID)]; w != nil {
 				f.decided(w, now)
-				w.target = target{}
+				w.target, w.waitsFor = target{}, reasonOf(&p.Unplaced[i])
 			}
 		}
 	}
@@ -140,23 +146,29 @@ const (
 
 // Describe makes the follower a collector of what pods wait for.
 func (f *Follower) Describe(to chan<- *prometheus.Desc) {
-	for _, name := range names {
+	for _, name := range slices.Concat(names, []string{waitingPods, waitingLongest}) {
 		to <- observe.Define(name).Desc()
 	}
 }
 
-// Collect tells how long each pod that has not started has waited.
+// Collect tells what pods that are not bound wait for and, where series of single pods are
+// wanted, how long each that has not started has waited.
 func (f *Follower) Collect(to chan<- prometheus.Metric) {
-	if !f.Objects || !f.Leading() {
+	if !f.Leading() {
+		return
+	}
+	pods, now := f.snapshot(), f.Now()
+	collectReasons(to, pods, now)
+	if !f.Objects {
 		return
 	}
 	descs := map[string]*prometheus.Desc{}
 	for _, name := range names {
 		descs[name] = observe.Define(name).Desc()
 	}
-	for _, w := range f.snapshot() {
+	for _, w := range pods {
 		for name, since := range w.waits() {
-			to <- prometheus.MustNewConstMetric(descs[name], prometheus.GaugeValue, f.Now().Sub(since).Seconds(), w.name, w.namespace)
+			to <- prometheus.MustNewConstMetric(descs[name], prometheus.GaugeValue, now.Sub(since).Seconds(), w.name, w.namespace)
 		}
 	}
 }

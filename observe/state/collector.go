@@ -107,7 +107,7 @@ func (w *world) set(name string, value float64, labels ...string) {
 	w.send <- prometheus.MustNewConstMetric(descs[name], prometheus.GaugeValue, value, labels...)
 }
 
-// Names lists the metrics of this package, sorted.
+// Names lists the metrics of this package.
 func Names() []string {
 	out := []string{
 		"daemok_capacity_reservations_idle_instances",
@@ -129,11 +129,15 @@ func Names() []string {
 		"karpenter_pods_state",
 		"karpenter_voluntary_disruption_eligible_nodes",
 	}
+	out = append(out, conditionNames("operator")...)
 	for _, kind := range observe.ConditionKinds() {
-		out = append(out, "operator_"+kind+"_status_condition_count",
-			"operator_"+kind+"_status_condition_current_status_seconds", "operator_"+kind+"_termination_current_time_seconds")
+		out = append(out, conditionNames("operator_"+kind)...)
 	}
 	return out
+}
+
+func conditionNames(prefix string) []string {
+	return []string{prefix + "_status_condition_count", prefix + "_status_condition_current_status_seconds", prefix + "_termination_current_time_seconds"}
 }
 
 // descs are the descriptions of the table, by name. It is never written.

@@ -216,6 +216,14 @@ func TestAScrapeTellsTheState(t *testing.T) {
 				"operator_nodeclaim_status_condition_current_status_seconds name=web-1 reason=Launched status=True type=Launched 60",
 			},
 		},
+		"the same of all kinds together": {
+			[]string{"operator_status_condition_count", "operator_status_condition_current_status_seconds", "operator_termination_current_time_seconds"},
+			[]string{
+				"operator_termination_current_time_seconds kind=Node name=n2 30",
+				"operator_status_condition_count group=karpenter.sh kind=NodeClaim name=web-1 reason=Launched status=True type=Launched 1",
+				"operator_status_condition_current_status_seconds group=karpenter.sh kind=NodeClaim name=web-1 reason=Launched status=True type=Launched 60",
+			},
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -228,16 +236,67 @@ func TestAScrapeTellsTheState(t *testing.T) {
 	}
 }
 
+// Whatever is about one object ends with it, and what is about others stays.
 func TestSeriesEndWithTheirObject(t *testing.T) {
+	tests := map[string]struct {
+		kind client.Object
+		ends []string
+	}{
+		"pods":   {&corev1.Pod{}, []string{"karpenter_pods_state", "karpenter_nodes_total_pod_requests"}},
+		"claims": {&karpv1.NodeClaim{}, []string{"operator_nodeclaim_status_condition_count", "operator_status_condition_count group=karpenter.sh kind=NodeClaim"}},
+		"pools":  {&karpv1.NodePool{}, nil},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			c := collector(t)
+			before := scraped(t, c)
+			var in []client.DeleteAllOfOption
+			if name == "pods" {
+				in = append(in, client.InNamespace("default"))
+			}
+			if err := c.Store.(client.Client).DeleteAllOf(t.Context(), tt.kind, in...); err != nil {
+				t.Fatal(err)
+			}
+			after := scraped(t, c)
+			for _, words := range tt.ends {
+				if !tells(before, words) || tells(after, words) {
+					t.Errorf("before all %s have gone %s is told: %v, and after that: %v", name, words, tells(before, words), tells(after, words))
+				}
+			}
+			if !tells(after, "karpenter_nodes_allocatable") {
+				t.Errorf("after all %s have gone a scrape says\n%s", name, strings.Join(after, "\n"))
+			}
+		})
+	}
+}
+
+// Pods that have to leave a node are those that would be somewhere else then.
+func TestPodsOnANode(t *testing.T) {
 	c := collector(t)
-	before := scraped(t, c)
-	if err := c.Store.(client.Client).DeleteAllOf(t.Context(), &corev1.Pod{}, client.InNamespace("default")); err != nil {
-		t.Fatal(err)
+	count := PodsOn(byNodeName{c.Store})
+	for node, want := range map[string]int{"n1": 1, "n2": 0, "nowhere": 0} {
+		if got := count(node); got != want {
+			t.Errorf("%d pods have to leave %s, want %d", got, node, want)
+		}
 	}
-	after := scraped(t, c)
-	if !tells(before, "karpenter_pods_state") || tells(after, "karpenter_pods_state") || !tells(after, "karpenter_nodes_allocatable") {
-		t.Errorf("after all pods have gone a scrape says\n%s", strings.Join(after, "\n"))
+	if got := PodsOn(silent{})("n1"); got != 0 {
+		t.Errorf("%d pods are counted that nobody can read", got)
 	}
+}
+
+// byNodeName lists pods of a node as the caches do, by their index.
+type byNodeName struct{ client.Reader }
+
+func (r byNodeName) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	var o client.ListOptions
+	o.ApplyOptions(options)
+	name, _ := o.FieldSelector.RequiresExactMatch("spec.nodeName")
+	if err := r.Reader.List(ctx, list); err != nil {
+		return err
+	}
+	pods := list.(*corev1.PodList)
+	pods.Items = slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool { return p.Spec.NodeName != name })
+	return nil
 }
 
 func TestAnotherLeaderTellsTheState(t *testing.T) {

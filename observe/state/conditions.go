@@ -12,6 +12,7 @@ import (
 	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
 	"github.com/daemok/daemok/kube/api/condition"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/observe"
 )
 
 // eachObject tells the conditions of claims, pools, classes and nodes, and
@@ -47,13 +48,19 @@ func (c *Collector) eachObject(w *world) error {
 	return nil
 }
 
+// object tells the conditions of one in both forms: by its kind, and among all.
 func (w *world) object(kind string, o client.Object, conditions []metav1.Condition) {
+	group, called := observe.GroupKind(kind)
+	set := func(name string, value float64, labels ...string) {
+		w.set("operator_"+kind+name, value, labels...)
+		w.set("operator"+name, value, append([]string{group, called}, labels...)...)
+	}
 	for _, c := range conditions {
 		labels := []string{o.GetNamespace(), o.GetName(), c.Type, string(c.Status), c.Reason}
-		w.set("operator_"+kind+"_status_condition_count", 1, labels...)
-		w.set("operator_"+kind+"_status_condition_current_status_seconds", w.now.Sub(c.LastTransitionTime.Time).Seconds(), labels...)
+		set("_status_condition_count", 1, labels...)
+		set("_status_condition_current_status_seconds", w.now.Sub(c.LastTransitionTime.Time).Seconds(), labels...)
 	}
 	if at := o.GetDeletionTimestamp(); at != nil {
-		w.set("operator_"+kind+"_termination_current_time_seconds", w.now.Sub(at.Time).Seconds(), o.GetNamespace(), o.GetName())
+		set("_termination_current_time_seconds", w.now.Sub(at.Time).Seconds(), o.GetNamespace(), o.GetName())
 	}
 }

@@ -1,0 +1,152 @@
+// Package alias serves metrics under further names: those that other versions, or whoever
+// was there before, gave to the same thing.
+//
+// It promises that what stands under two names is counted once, and read when it is
+// scraped. It measures nothing itself and changes no series that has its own name.
+package alias
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+)
+
+// Rule has a metric served under another name too. Series that are equal but for labels
+// that are left out are added up; of summaries added up the quantiles are lost.
+type Rule struct {
+	From, To string
+	Help     string                       // empty: as it is
+	Only     map[string][]string          // by label, the values of series that count; none: any
+	Trim     map[string]string            // by label, what values of series that count begin with, and that is taken off them
+	Rename   map[string]string            // labels that are called otherwise
+	Drop     []string                     // labels that are left out
+	Values   map[string]map[string]string // by label, as From has it: values that are called otherwise
+	Add      map[string]string            // labels that every series gets
+	Percent  string                       // a metric with the same labels of which this one is a part in a hundred; empty: it is none
+}
+
+// Gatherer gathers what From does, and the same under other names. Rules may be added until
+// it is used first.
+type Gatherer struct {
+	From  prometheus.Gatherer
+	Rules []Rule
+}
+
+// Gather implements prometheus.Gatherer.
+func (g *Gatherer) Gather() ([]*dto.MetricFamily, error) {
+	families, err := g.From.Gather()
+	byName := make(map[string]*dto.MetricFamily, len(families))
+	for _, f := range families {
+		byName[f.GetName()] = f
+	}
+	for i := range g.Rules {
+		r := &g.Rules[i]
+		if from := byName[r.From]; from != nil {
+			if f := r.apply(from, byName[r.Percent]); len(f.GetMetric()) > 0 {
+				families = append(families, f)
+			}
+		}
+	}
+	slices.SortFunc(families, func(a, b *dto.MetricFamily) int { return strings.Compare(a.GetName(), b.GetName()) })
+	return families, err
+}
+
+// apply makes the family of the other name.
+func (r *Rule) apply(from, whole *dto.MetricFamily) *dto.MetricFamily {
+	out := &dto.MetricFamily{Name: &r.To, Help: from.Help, Type: from.Type, Unit: from.Unit}
+	if r.Help != "" {
+		out.Help = &r.Help
+	}
+	wholes := map[string]float64{}
+	for _, m := range whole.GetMetric() {
+		wholes[key(m.GetLabel())] = m.GetGauge().GetValue()
+	}
+	at := map[string]int{}
+	for _, m := range from.GetMetric() {
+		if !r.counts(m) {
+			continue
+		}
+		next := &dto.Metric{Label: r.labels(m.GetLabel()), Gauge: m.Gauge, Counter: m.Counter, Summary: m.Summary, Untyped: m.Untyped, Histogram: m.Histogram}
+		if r.Percent != "" {
+			of, there := wholes[key(m.GetLabel())]
+			if !there || of <= 0 {
+				continue
+			}
+			share := 100 * m.GetGauge().GetValue() / of
+			next.Gauge = &dto.Gauge{Value: &share}
+		}
+		k := key(next.GetLabel())
+		if i, there := at[k]; there {
+			out.Metric[i] = sum(out.Metric[i], next)
+			continue
+		}
+		at[k] = len(out.Metric)
+		out.Metric = append(out.Metric, next)
+	}
+	return out
+}
+
+func (r *Rule) counts(m *dto.Metric) bool {
+	values := map[string]string{}
+	for _, l := range m.GetLabel() {
+		values[l.GetName()] = l.GetValue()
+	}
+	for label, allowed := range r.Only {
+		if !slices.Contains(allowed, values[label]) {
+			return false
+		}
+	}
+	for label, prefix := range r.Trim {
+		if !strings.HasPrefix(values[label], prefix) {
+			return false
+		}
+	}
+	return true
+}
+
+// labels are those of the other name, sorted.
+func (r *Rule) labels(list []*dto.LabelPair) []*dto.LabelPair {
+	var out []*dto.LabelPair
+	for _, l := range list {
+		name, value := l.GetName(), l.GetValue()
+		if slices.Contains(r.Drop, name) {
+			continue
+		}
+		value = strings.TrimPrefix(value, r.Trim[name])
+		if other, there := r.Values[name][value]; there {
+			value = other
+		}
+		if other, there := r.Rename[name]; there {
+			name = other
+		}
+		out = append(out, &dto.LabelPair{Name: &name, Value: &value})
+	}
+	for name, value := range r.Add {
+		out = append(out, &dto.LabelPair{Name: &name, Value: &value})
+	}
+	slices.SortFunc(out, func(a, b *dto.LabelPair) int { return strings.Compare(a.GetName(), b.GetName()) })
+	return out
+}
+
+// Labels are the labels of the other name where From has these, sorted.
+func (r *Rule) Labels(from []string) []string {
+	var list []*dto.LabelPair
+	for i := range from {
+		list = append(list, &dto.LabelPair{Name: &from[i]})
+	}
+	var out []string
+	for _, l := range r.labels(list) {
+		out = append(out, l.GetName())
+	}
+	return out
+}
+
+func key(labels []*dto.LabelPair) string {
+	words := make([]string, 0, 2*len(labels))
+	for _, l := range labels {
+		words = append(words, l.GetName(), l.GetValue())
+	}
+	return strings.Join(words, "\xff")
+}
