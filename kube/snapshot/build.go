@@ -285,11 +285,18 @@ func (b *builder) priceOf(c *karpv1.NodeClaim) quantity.MicroUSDPerHour {
 // wait puts pods that wait for a node among the waiting, unless the scheduler has
 // promised them a live one: those count as placed there, for as long as the promise counts.
 func (b *builder) wait() {
+	var promised []*podEntry
 	for name := range b.k.seatless {
-		e := b.k.pods[name]
-		if e.ended || !b.k.waits(e, b.out.Now) {
-			continue
+		switch e := b.k.pods[name]; {
+		case e.ended || !b.k.waits(e, b.out.Now):
+		case e.nominated != "":
+			promised = append(promised, e)
+		default:
+			b.out.Waiting = append(b.out.Waiting, b.pod(e))
 		}
+	}
+	slices.SortFunc(promised, byPromise)
+	for _, e := range promised {
 		if node := b.at(e.nominated); node != nil && e.isPromised(node, b.out.Now) {
 			node.Add(b.seated(e, node.Uproots(b.out.Now)))
 			continue

@@ -1,7 +1,7 @@
 package snapshot
 
 import (
-	"slices"
+	"cmp"
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
@@ -24,14 +24,29 @@ func (e *podEntry) promisedAt(before *podEntry, now time.Time) {
 	}
 }
 
-// isPromised reports whether the promise of the node counts: it stays, and the pod has not had it for long,
-// or others end there. That of a saved snapshot always does.
+// byPromise is the order in which promises are believed, as far as there is room: those of the
+// most important pods first, then the oldest, then by namespace and name.
+func byPromise(a, b *podEntry) int {
+	return cmp.Or(cmp.Compare(b.subject.shape.Priority, a.subject.shape.Priority), a.promised.Compare(b.promised), byEntry(a, b))
+}
+
+// isPromised reports whether the promise of the node counts: the node stays, it has room for the pod, and
+// the pod has not had the promise for long, or others end there to make room for it. The scheduler evicts what
+// is less important alone, and promises the node before it has done so: for promiseFor the room of all such
+// pods is the promised one's, later that of those which end. Where others have taken the room, the pod
+// waits. A promise of a saved snapshot always counts.
 func (e *podEntry) isPromised(n *cluster.Node, now time.Time) bool {
 	if e.saved || n.Deleting {
 		return e.saved
 	}
-	ends := func(p cluster.Pod) bool { // to make room: the scheduler evicts what is less important alone
-		return p.Ending && p.Shape.Priority < e.subject.shape.Priority
+	isNew, ends, free := now.Sub(e.promised) < promiseFor, false, n.Allocatable
+	for i := range n.Pods {
+		p := &n.Pods[i]
+		isLess := p.Shape.Priority < e.subject.shape.Priority
+		ends = ends || isLess && p.Ending
+		if !isLess || !isNew && !p.Ending {
+			free = free.Sub(p.Takes())
+		}
 	}
-	return now.Sub(e.promised) < promiseFor || slices.ContainsFunc(n.Pods, ends)
+	return (isNew || ends) && e.subject.shape.Requests.FitsIn(free)
 }

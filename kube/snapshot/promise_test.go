@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -48,6 +49,54 @@ func TestAPromiseOfANodeDoesNotHideAPodForEver(t *testing.T) {
 			k.PodSeen(again, false)
 			if got := len(k.Snapshot().Waiting) == 1; got != tt.waits {
 				t.Errorf("it waits: %v, want %v", got, tt.waits)
+			}
+		})
+	}
+}
+
+// kube-scheduler has promised pods of priority 7 a node of 4 cores. Others may have come there since: where they took the
+// room, the pods wait, and no launch for them is withdrawn. What is less important makes room.
+func TestAPromiseCountsWhereTheNodeHasRoom(t *testing.T) {
+	ending := func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: start} }
+	priority := func(n int32) func(*corev1.Pod) { return func(p *corev1.Pod) { p.Spec.Priority = &n } }
+	type on struct {
+		cpu  string
+		with []func(*corev1.Pod)
+	}
+	tests := map[string]struct {
+		after    time.Duration
+		there    []on
+		promised []string // what they ask for
+		waiting  int
+	}{
+		"there is room":                             {0, []on{{"3", []func(*corev1.Pod){priority(7)}}}, []string{"1"}, 0},
+		"another has taken it":                      {0, []on{{"3500m", []func(*corev1.Pod){priority(7)}}}, []string{"1"}, 1},
+		"another has taken it and ends":             {0, []on{{"3500m", []func(*corev1.Pod){priority(7), ending}}}, []string{"1"}, 1},
+		"a lesser one may be evicted":               {0, []on{{"3500m", nil}}, []string{"1"}, 0},
+		"a lesser one was not, in a minute":         {time.Minute, []on{{"3500m", nil}}, []string{"1"}, 1},
+		"a lesser one ends":                         {time.Minute, []on{{"3500m", []func(*corev1.Pod){ending}}}, []string{"1"}, 0},
+		"one ends, and another one stays":           {time.Minute, []on{{"1", []func(*corev1.Pod){ending}}, {"3", nil}}, []string{"1"}, 0},
+		"one ends, and another one has the room":    {time.Minute, []on{{"500m", []func(*corev1.Pod){ending}}, {"3500m", nil}}, []string{"1"}, 1},
+		"two are promised what there is for one":    {0, []on{{"2", []func(*corev1.Pod){priority(7)}}}, []string{"2", "2"}, 1},
+		"two are promised what there is for both":   {0, []on{{"2", []func(*corev1.Pod){priority(7)}}}, []string{"1", "1"}, 0},
+		"more is promised than the node ever has":   {0, nil, []string{"5"}, 1},
+		"of two the lesser's room is the other's":   {0, []on{{"4", nil}}, []string{"2", "2"}, 0},
+		"lesser ones have too little to be evicted": {0, []on{{"2", nil}, {"2", []func(*corev1.Pod){priority(7)}}}, []string{"3"}, 1},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			now := start
+			k := NewKeeper(nothingOffered, func() time.Time { return now })
+			k.NodeSeen(node("n"))
+			for i, p := range tt.there {
+				k.PodSeen(pod(fmt.Sprint("there", i), p.cpu, "n", p.with...), false)
+			}
+			for i, cpu := range tt.promised {
+				k.PodSeen(pod(fmt.Sprint("promised", i), cpu, "", priority(7), func(p *corev1.Pod) { p.Status.NominatedNodeName = "n" }), false)
+			}
+			now = start.Add(tt.after)
+			if got := len(k.Snapshot().Waiting); got != tt.waiting {
+				t.Errorf("%d wait, want %d", got, tt.waiting)
 			}
 		})
 	}

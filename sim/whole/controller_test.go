@@ -133,7 +133,7 @@ func (w *world) start(s setup) *controller {
 		Log:     w.log, Now: now, Clock: clock, NewID: w.newID, CallFor: 20 * time.Second,
 		Window: planner.Window{Idle: time.Second, Max: 10 * time.Second},
 		Filled: s.begins,
-		Began:  func() {}, Spreads: s.spreads, Namespace: "kube-system", Pod: s.pod, Record: &record.Record{}, Policy: s.policy,
+		Began:  func() {}, Spreads: s.spreads, Cluster: "test", Namespace: "kube-system", Pod: s.pod, Record: &record.Record{}, Policy: s.policy,
 	})
 	if err == nil {
 		program.Loops, program.Rounds = append(program.Loops, ofClasses...), append(program.Rounds, ofAWS...)

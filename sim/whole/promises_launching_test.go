@@ -179,14 +179,9 @@ func (p *promises) places() string {
 
 // onHeld counts the pods that need no other place yet, as far as the controller knows: on
 // nodes that are not ready and stay, on nodes that lost their NodeClaims, whose drains may be
-// held, and on nodes whose NodeClaims were deleted so lately that it may not know; and those
-// that kube-scheduler promised a node lately, whoever may have taken the room there since.
+// held, and on nodes whose NodeClaims were deleted so lately that it may not know.
 func (p *promises) onHeld() (n int) {
 	for _, pod := range p.pods {
-		if pod.DeletionTimestamp == nil && isSlot(pod.Pod) && p.isPromised(pod) {
-			n++
-			continue
-		}
 		node := p.nodes[pod.Spec.NodeName]
 		if node == nil || pod.DeletionTimestamp != nil || !isSlot(pod.Pod) {
 			continue
@@ -196,13 +191,6 @@ func (p *promises) onHeld() (n int) {
 		}
 	}
 	return n
-}
-
-// believedFor is how long the promise of a node is believed, from when it is seen.
-const believedFor = time.Minute + lateWatches
-
-func (p *promises) isPromised(pod *podLife) bool {
-	return pod.Spec.NodeName == "" && p.nodes[pod.Status.NominatedNodeName] != nil && time.Since(pod.promisedAt) < believedFor
 }
 
 func (p *promises) wentLately(node *corev1.Node) bool {

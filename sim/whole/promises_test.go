@@ -52,11 +52,10 @@ type promises struct {
 	broken    map[string]map[string]bool // by promise, then object
 }
 
-// podLife is a pod, since when it is on its node, and since when it has the promise of one.
+// podLife is a pod, and since when it is on its node.
 type podLife struct {
 	*corev1.Pod
-	boundAt    time.Time
-	promisedAt time.Time
+	boundAt time.Time
 }
 
 // keepPromises begins to follow a world that is empty.
@@ -156,9 +155,6 @@ func (p *promises) follows(a storetest.Audit, pod *corev1.Pod) {
 		p.pods[pod.UID] = &podLife{Pod: pod}
 	default:
 		p.pods[pod.UID].Pod = pod
-	}
-	if before, _ := a.Before.(*corev1.Pod); p.pods[pod.UID] != nil && (before == nil || before.Status.NominatedNodeName != pod.Status.NominatedNodeName) {
-		p.pods[pod.UID].promisedAt = time.Now()
 	}
 	if life := p.pods[pod.UID]; life != nil && life.boundAt.IsZero() && pod.Spec.NodeName != "" {
 		life.boundAt = time.Now()

@@ -21,8 +21,7 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// What a storm may have beside calls that fail. Those that are not in the flag's default
-// show faults that are known, or have not been tried with many seeds yet.
+// What a storm may have beside calls that fail: all but needless, unless a flag says less.
 const (
 	someLimits     = "limits"          // the NodePool has limits
 	templateLabels = "template-labels" // its template has a label with a well-known key
@@ -41,7 +40,7 @@ const (
 	needless       = "needless"        // not weather: NodeClaims that no pod needs are reported too
 )
 
-var weathers = flag.String("weather", strings.Join([]string{someLimits, slowLaunches, templateLabels, silentKubelets, lostClaims, takeovers, podBudgets, unregistered, lateScheduler, lateLaunches}, ","), "what storms have beside calls that fail")
+var weathers = flag.String("weather", strings.Join([]string{someLimits, slowLaunches, templateLabels, silentKubelets, lostClaims, takeovers, podBudgets, unregistered, lateScheduler, lateLaunches, lostBinds, absurdPods, hastyHands, unreadyClasses}, ","), "what storms have beside calls that fail")
 
 func has(weather string) bool { return slices.Contains(strings.Split(*weathers, ","), weather) }
 

@@ -11,7 +11,8 @@ import (
 // into a reservation, or that has ended.
 const countedWithin = time.Minute
 
-// recalledFor is how long the same launch may be asked for again.
+// recalledFor is how long the same launch may be asked for again, and how long a machine
+// is recalled that is not seen.
 const recalledFor = time.Hour
 
 // Book counts what reservations have left, and what else is had so many times only:
@@ -29,11 +30,10 @@ type Book struct {
 
 // holder is a machine that is counted.
 type holder struct {
-	names    []string
-	leavesAt time.Time // when it was told to end; zero: it was not
+	names  []string
+	seenAt time.Time // when it was last there, or told to end
+	leaves bool      // it was told to end
 }
-
-func (h holder) leaves() bool { return !h.leavesAt.IsZero() }
 
 // count is what is known of one reservation.
 type count struct {
@@ -73,7 +73,7 @@ func NewBook(now func() time.Time) *Book {
 func (b *Book) Saw(free map[string]int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	maps.DeleteFunc(b.machines, func(_ string, h holder) bool { return h.leaves() && b.now().Sub(h.leavesAt) >= recalledFor })
+	maps.DeleteFunc(b.machines, func(_ string, h holder) bool { return b.now().Sub(h.seenAt) >= recalledFor })
 	for name, n := range free {
 		b.change(name, func(c *count) {
 			c.taken = max(0, c.taken-max(0, c.free-n))
@@ -107,7 +107,7 @@ func (c *count) countEnds(more, leaving int64, now time.Time) {
 // far as is known; the lock is held.
 func (b *Book) leaving(name string) (n int64) {
 	for _, h := range b.machines {
-		if h.leaves() && slices.Contains(h.names, name) {
+		if h.leaves && slices.Contains(h.names, name) {
 			n++
 		}
 	}
@@ -157,12 +157,18 @@ func (b *Book) Full(name string) {
 	b.change(name, func(c *count) { c.taken, c.tookAt, c.freed = max(c.taken, c.free), b.now(), 0 })
 }
 
-// Holds notes under which names a machine is counted.
+// Holds notes that a machine is there, and under which names it is counted: the first that
+// were told.
 func (b *Book) Holds(id string, names ...string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if _, known := b.machines[id]; !known && len(names) > 0 {
-		b.machines[id] = holder{names: names}
+	h, known := b.machines[id]
+	if !known {
+		h.names = names
+	}
+	if len(h.names) > 0 {
+		h.seenAt = b.now()
+		b.machines[id] = h
 	}
 }
 
@@ -171,8 +177,8 @@ func (b *Book) Leaves(ids ...string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, id := range ids {
-		if h, known := b.machines[id]; known && !h.leaves() {
-			b.machines[id] = holder{h.names, b.now()}
+		if h, known := b.machines[id]; known && !h.leaves {
+			b.machines[id] = holder{h.names, b.now(), true}
 		}
 	}
 }
@@ -185,7 +191,7 @@ func (b *Book) Ended(ids ...string) {
 	defer b.mu.Unlock()
 	for _, id := range ids {
 		h := b.machines[id]
-		if !h.leaves() {
+		if !h.leaves {
 			continue
 		}
 		delete(b.machines, id)

@@ -114,6 +114,16 @@ func TestWhatAReservationHasLeft(t *testing.T) {
 			b.Saw(says(0))
 			b.Ended("i-1")
 		}, 0},
+		"has the place of one that ends after a long life": {func(b *Book, wait func(time.Duration)) {
+			b.Saw(says(0))
+			b.Holds("i-1", "cr-1")
+			for range 3 {
+				wait(recalledFor / 2)
+				b.Holds("i-1") // a list shows it
+				b.Saw(says(0))
+			}
+			ends(b)
+		}, 1},
 		"has the place of one that ends after somebody else's has": {func(b *Book, _ func(time.Duration)) {
 			b.Saw(says(0))
 			b.Saw(says(1)) // nothing of ours was about to end
@@ -161,5 +171,18 @@ func TestOnlyWhatChangesTheAnswerChangesTheNumber(t *testing.T) {
 	b.Full("cr-1")
 	if got := b.View().Seq; got == before {
 		t.Error("the number is the same after the reservation was found full")
+	}
+}
+
+// A machine that somebody else ended is not told to end.
+func TestAMachineThatIsNotSeenAnyMoreIsForgotten(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	b := NewBook(func() time.Time { return now })
+	b.Holds("i-1", "cr-1")
+	b.Ended("i-1")
+	now = now.Add(recalledFor)
+	b.Saw(map[string]int64{"cr-1": 0})
+	if len(b.machines) > 0 {
+		t.Errorf("it still knows of %v", b.machines)
 	}
 }
