@@ -62,7 +62,7 @@ demo: build ## watch pending pods become machines and go again; ONCE=1 tells the
 	@bin/daemok demo $(if $(ONCE),--once)
 
 .PHONY: test
-test: format lint tidy generated templates build ## all that CI runs; ends with the test runner's summary
+test: format lint tidy generated templates monitoring build ## all that CI runs; ends with the test runner's summary
 	@echo "test: unit tests with and without the race detector, and stories in labs, which wait most of their time, side by side"
 	@nice -n 10 $(MAKE) --no-print-directory plain > bin/plain.log 2>&1 & plain=$$!; \
 	  $(MAKE) --no-print-directory lab-test > bin/lab-test.log 2>&1 & lab=$$!; red=0; \
@@ -112,10 +112,15 @@ plain: ## the whole controllers, the core and tables, without the race detector
 	@echo "test: stories, the core and tables (main module)"
 	@$(STATIC) go test -vet=off $(SHUFFLE) -timeout 45m ./sim/whole $(foreach folder,$(filter-out internal/tidy,$(QUICKER)),./$(folder)/...) ./sim
 
+.PHONY: monitoring
+monitoring: ## dashboards ask for nothing that is not served, and alerts fire when they should
+	@echo "test: dashboards and rules (monitoring module)"
+	@cd deploy/monitoring && $(STATIC) go test ./...
+
 .PHONY: generated
 generated: ## fail if `make generate` changes a generated file
 	@echo "test: generated files unchanged"
-	@sums() { find . -name 'zz_generated*.go' -o -name '*_gen.go' -o -path './kube/api/crds/*.yaml' -o -path './deploy/aws/*' -type f -o -path './docs/iam.md' | sort | xargs -r sha256sum; }; \
+	@sums() { find . -name 'zz_generated*.go' -o -name '*_gen.go' -o -path './kube/api/crds/*.yaml' -o -path './deploy/aws/*' -type f -o -path './docs/iam.md' -o -path './deploy/monitoring/*.yaml' -o -path './deploy/monitoring/dashboards/*' | sort | xargs -r sha256sum; }; \
 	  before=$$(sums); $(MAKE) --no-print-directory generate; after=$$(sums); \
 	  if [ "$$before" != "$$after" ]; then echo "generated files are stale, commit the result of make generate:"; \
 	    diff <(echo "$$before") <(echo "$$after") | sed -n 's/^[<>] [0-9a-f]*  /  /p' | sort -u; exit 1; fi
@@ -208,7 +213,8 @@ lab-long: build ## stories in labs in which minutes must go by: newer images and
 ##@ Upkeep
 
 .PHONY: generate
-generate: ## write CRDs and deep copies from the API types, and IAM policies and templates from cloud/aws/rights
+generate: ## write CRDs and deep copies from the API types, IAM policies and templates from cloud/aws/rights, dashboards and rules
+	@cd deploy/monitoring && $(STATIC) go run ./generate .
 	@$(STATIC) go generate ./kube/api/... ./deploy/aws
 
 .PHONY: clean
