@@ -102,7 +102,7 @@ func named(orphans []adopt.Orphan, nodes []string) ([]adopt.Orphan, error) {
 	for _, name := range nodes {
 		i := slices.IndexFunc(orphans, func(o adopt.Orphan) bool { return o.Node.Name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("node %s cannot be taken over: it is not there, is about to go, names no pool, or has its NodeClaim; daemok adopt lists those that can be", name)
+			return nil, fmt.Errorf("node %s cannot be taken over: it is not there, names no pool, or has its NodeClaim; daemok adopt lists those that can be", name)
 		}
 		out = append(out, orphans[i])
 	}

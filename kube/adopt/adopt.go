@@ -51,7 +51,7 @@ func Find(ctx context.Context, from client.Reader, serves translate.Generations)
 	err = snapshot.Each(ctx, from, &corev1.NodeList{}, func(l *corev1.NodeList) {
 		for i := range l.Items {
 			n := &l.Items[i]
-			if id := translate.PoolOfNode(n); id.Name != "" && n.DeletionTimestamp == nil && (n.Spec.ProviderID == "" || !claimed[n.Spec.ProviderID]) {
+			if id := translate.PoolOfNode(n); id.Name != "" && (n.Spec.ProviderID == "" || !claimed[n.Spec.ProviderID]) {
 				o := Orphan{Node: n, ID: id}
 				if n.Spec.ProviderID != "" {
 					o.Claim = asked[n.Spec.ProviderID]
@@ -72,7 +72,10 @@ func Find(ctx context.Context, from client.Reader, serves translate.Generations)
 			}
 		}
 		out[i].Pool, out[i].Why = pools[id].Pool, pools[id].Why
-		if out[i].Why == "" && out[i].Node.Spec.ProviderID == "" {
+		switch n := out[i].Node; {
+		case n.DeletionTimestamp != nil:
+			out[i].Why, out[i].Claim = "it is being deleted", ""
+		case out[i].Why == "" && n.Spec.ProviderID == "":
 			out[i].Why = "it has no spec.providerID"
 		}
 	}

@@ -2,6 +2,7 @@ package adopt
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -66,7 +67,16 @@ func TestFind(t *testing.T) {
 	store := clusterOf(t, pool("web", api.GroupAWS), pool("theirs", "other.io"),
 		node("free", "web", "aws:///a/i-1"), node("taken", "web", "aws:///a/i-2"), node("adopted", "web", "aws:///a/i-3"), node("asked", "web", "aws:///a/i-4"),
 		node("lost", "gone", "aws:///a/i-5"), node("new", "web", ""), node("foreign", "theirs", "other:///a/1"), node("nobodys", "", "aws:///a/i-6"),
+		node("leaving", "web", "aws:///a/i-7"),
 		claim("bought", "aws:///a/i-2", ""), claim("done", "aws:///a/i-3", "aws:///a/i-3"), claim("waits", "", "aws:///a/i-4"), claim("ordered", "", ""))
+	leaving := &corev1.Node{}
+	if err := store.Get(t.Context(), client.ObjectKey{Name: "leaving"}, leaving); err != nil {
+		t.Fatal(err)
+	}
+	leaving.Finalizers = []string{"somebody.example/waits"}
+	if err := errors.Join(store.Update(t.Context(), leaving), store.Delete(t.Context(), leaving)); err != nil {
+		t.Fatal(err)
+	}
 	found, err := Find(t.Context(), store, translate.Generations{translate.NodePools()})
 	if err != nil {
 		t.Fatal(err)
@@ -77,6 +87,7 @@ func TestFind(t *testing.T) {
 	}
 	want := `asked of NodePool/web: waits
 free of NodePool/web: 
+leaving of NodePool/web: it is being deleted
 lost of NodePool/gone: there is no NodePool gone; make it, with the settings that the node has
 new of NodePool/web: it has no spec.providerID
 `
