@@ -27,7 +27,7 @@ type Elsewhere struct {
 type Tried struct {
 	Pods    []cluster.Pod
 	Nodes   int         // that were looked at
-	Roomy   []string    // those that would have one of the pods, by name
+	Roomy   []string    // those that would have one of the pods, whatever its rules about other pods are, by name
 	Nearest []Candidate // of the others those that come nearest, three at most
 	Barred  []Barred    // of the others what keeps how many of them, the most first
 }
@@ -190,6 +190,14 @@ func word(c *fit.Change) string {
 	return c.Text
 }
 
+// aside is what is not looked at node by node.
+func (t *Tried) aside() string {
+	if s := t.Pods[0].Shape; len(s.Spread) > 0 || len(s.Neighbours) > 0 {
+		return ", topology spread and pod affinity aside"
+	}
+	return ""
+}
+
 // String tells it in one line.
 func (t *Tried) String() string {
 	text := t.Pods[0].Namespace + "/" + t.Pods[0].Name
@@ -201,7 +209,7 @@ func (t *Tried) String() string {
 	}
 	text += fmt.Sprintf(": of %d other nodes %d would have one", t.Nodes, len(t.Roomy))
 	if len(t.Roomy) > 0 {
-		text += " by itself (" + strings.Join(t.Roomy[:min(len(t.Roomy), nearestMax)], ", ") + further(len(t.Roomy)-nearestMax) + ")"
+		text += " by itself" + t.aside() + " (" + strings.Join(t.Roomy[:min(len(t.Roomy), nearestMax)], ", ") + further(len(t.Roomy)-nearestMax) + ")"
 	}
 	for i, b := range t.Barred {
 		sign := ", "

@@ -15,6 +15,7 @@ func TestElsewhereTellsOfEveryNode(t *testing.T) {
 	web := &cluster.Shape{Namespace: "default", Requests: quantity.Resources{CPU: 500, Memory: quantity.GiB, Pods: 1},
 		Ports: []cluster.Port{{Protocol: "TCP", Number: 80}}}
 	small := &cluster.Shape{Namespace: "default", Requests: quantity.Resources{CPU: 100, Pods: 1}}
+	spread := &cluster.Shape{Namespace: "default", Requests: quantity.Resources{CPU: 3000, Pods: 1}, Spread: []cluster.Spread{{Key: "kubernetes.io/hostname"}}}
 	node := func(name string, cpu int64, change func(*cluster.Node)) cluster.Node {
 		n := cluster.Node{Name: name, Ready: true, Initialized: true,
 			Allocatable: quantity.Resources{CPU: quantity.MilliCPU(cpu), Memory: 8 * quantity.GiB, Pods: 10}}
@@ -28,7 +29,7 @@ func TestElsewhereTellsOfEveryNode(t *testing.T) {
 	}
 	s := &cluster.Snapshot{Nodes: []cluster.Node{
 		node("from", 4000, func(n *cluster.Node) {
-			n.Pods = []cluster.Pod{pod("a", web), pod("b", small), pod("c", web), {Namespace: "default", Name: "daemon", Shape: small, Daemon: true}}
+			n.Pods = []cluster.Pod{pod("a", web), pod("b", small), pod("c", web), pod("d", spread), {Namespace: "default", Name: "daemon", Shape: small, Daemon: true}}
 		}),
 		node("full", 550, func(n *cluster.Node) { n.Pods = []cluster.Pod{pod("x", small)} }),
 		node("fuller", 250, nil),
@@ -40,14 +41,16 @@ func TestElsewhereTellsOfEveryNode(t *testing.T) {
 		}),
 	}}
 	e := explain.NewElsewhere(s)
-	if got := e.Looks(0); got != 14 {
-		t.Errorf("%d looks, want two shapes on seven nodes", got)
+	if got := e.Looks(0); got != 21 {
+		t.Errorf("%d looks, want three shapes on seven nodes", got)
 	}
 	want := []string{
 		"default/a and 1 like it: of 6 other nodes 0 would have one; in the way: cpu on 2, TCP 80 on 1, not ready on 1, on its way out on 1, taint dedicated on 1" +
 			"; nearest: node new: it is not ready; node taunted: tolerate dedicated=gpu:NoSchedule; node taken: host port TCP 80 is taken",
 		"default/b: of 6 other nodes 3 would have one by itself (full, fuller, taken); in the way: not ready on 1, on its way out on 1, taint dedicated on 1" +
 			"; nearest: node new: it is not ready; node taunted: tolerate dedicated=gpu:NoSchedule; node going: it is being deleted",
+		"default/d: of 6 other nodes 1 would have one by itself, topology spread and pod affinity aside (taken); in the way: cpu on 2, not ready on 1, on its way out on 1, taint dedicated on 1" +
+			"; nearest: node new: it is not ready; node taunted: tolerate dedicated=gpu:NoSchedule; node full: cpu: need 2550m more",
 	}
 	list := e.Of(0)
 	if len(list) != len(want) {
