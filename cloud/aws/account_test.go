@@ -14,8 +14,11 @@ import (
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws/catalog"
+	"github.com/daemok/daemok/cloud/aws/client"
 	"github.com/daemok/daemok/cloud/aws/emulator"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
+	"github.com/daemok/daemok/cloud/aws/pace"
+	"github.com/daemok/daemok/cloud/aws/rights"
 	"github.com/daemok/daemok/cloud/market"
 	"github.com/daemok/daemok/core/cluster"
 )
@@ -46,12 +49,14 @@ func (c *clock) Pause(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// account is a pretend AWS account and a provider that has learnt its types.
+// account is a pretend AWS account and a provider that has learnt its types. The provider has the
+// rights of the policies that users are given, and no others.
 type account struct {
 	*clock
 	server   *emulator.Server
 	provider *Provider
 	class    nodeclass.Class
+	admin    client.Clients // that may do everything
 }
 
 func openAccount(t testing.TB) *account {
@@ -61,6 +66,8 @@ func openAccount(t testing.TB) *account {
 	web := httptest.NewServer(a.server)
 	t.Cleanup(func() { a.server.Close(); web.Close() })
 	pointAt(t, web.URL)
+	a.admin = client.From(client.At(web.URL, "us-east-1", client.Key{ID: "admin", Secret: "secret"}), pace.New(a.Now, a.Pause))
+	a.restrict(t)
 	var err error
 	if a.provider, err = New(t.Context(), Options{Cluster: "prod", Now: a.Now, Pause: a.Pause, MemoryOverhead: 0.075,
 		Warn: func(err error) { t.Error(err) }}); err != nil {
@@ -73,6 +80,19 @@ func openAccount(t testing.TB) *account {
 	a.class = a.resolve(t, defaultSpec())
 	a.Advance(time.Minute) // a profile just made is accepted by now
 	return a
+}
+
+// restrict leaves the provider the rights of the policies for a cluster that uses everything.
+func (a *account) restrict(t testing.TB) {
+	t.Helper()
+	const controller = "prod-karpenter"
+	for _, p := range rights.Parts(rights.Scope{Partition: "aws", Account: "123456789012", Region: "us-east-1", Cluster: "prod",
+		NodeRoles: []string{"arn:aws:iam::123456789012:role/KarpenterNodeRole-prod", "arn:aws:iam::123456789012:role/" + controller}, Queue: "arn:aws:sqs:us-east-1:123456789012:prod", Features: rights.Features()}) {
+		if err := a.server.Attach(controller, p.Name, p.Document().JSON()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a.server.Enforce("test", controller)
 }
 
 // regionsTypes are the types of the region as some account has read them: it is the same in all.

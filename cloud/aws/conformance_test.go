@@ -20,6 +20,7 @@ import (
 func TestConformance(t *testing.T) {
 	cloudtest.Run(t, func(t *testing.T) cloudtest.Subject {
 		a := openAccount(t)
+		t.Setenv("AWS_ACCESS_KEY_ID", "test-2") // the first cluster's policies end with it
 		other, err := New(t.Context(), Options{Cluster: "test", Now: a.Now, Pause: a.Pause})
 		if err != nil {
 			t.Fatal(err)
@@ -38,7 +39,7 @@ func TestConformance(t *testing.T) {
 				return a.reserve(t, emulator.CapacityReservation{Type: kind, Zone: zone, Count: n, Targeted: true})
 			},
 			EndReservation: func(stock string) {
-				if _, err := a.provider.clients.EC2.CancelCapacityReservation(t.Context(), &ec2.CancelCapacityReservationInput{CapacityReservationId: sdk.String(stock)}); err != nil {
+				if _, err := a.admin.EC2.CancelCapacityReservation(t.Context(), &ec2.CancelCapacityReservationInput{CapacityReservationId: sdk.String(stock)}); err != nil {
 					t.Fatal(err)
 				}
 			},

@@ -77,7 +77,7 @@ func TestAMachineOfTheUsersOwnImage(t *testing.T) {
 	if found, devices := a.bootedFrom(t, machines[0]); !strings.HasPrefix(found, "ubuntu-eks/k8s_1.32/") || devices != "/dev/sda1" {
 		t.Errorf("it boots %s with volumes %s", found, devices)
 	}
-	data, err := a.provider.clients.EC2.DescribeInstanceAttribute(t.Context(), &ec2.DescribeInstanceAttributeInput{InstanceId: &machines[0].ID, Attribute: "userData"})
+	data, err := a.admin.EC2.DescribeInstanceAttribute(t.Context(), &ec2.DescribeInstanceAttributeInput{InstanceId: &machines[0].ID, Attribute: "userData"})
 	if err != nil || sdk.ToString(data.UserData.Value) != "YW55dGhpbmcgYXQgYWxs" {
 		t.Errorf("its user data is %+v, %v; want what the class says", data.UserData, err)
 	}
@@ -87,11 +87,11 @@ func TestAMachineOfTheUsersOwnImage(t *testing.T) {
 func (a *account) bootedFrom(t *testing.T, m cloud.Machine) (image, devices string) {
 	t.Helper()
 	a.Advance(time.Minute)
-	images, err := a.provider.clients.EC2.DescribeImages(t.Context(), &ec2.DescribeImagesInput{ImageIds: []string{m.Image}, IncludeDeprecated: sdk.Bool(true)})
+	images, err := a.admin.EC2.DescribeImages(t.Context(), &ec2.DescribeImagesInput{ImageIds: []string{m.Image}, IncludeDeprecated: sdk.Bool(true)})
 	if err != nil || len(images.Images) != 1 {
 		t.Fatal(images, err)
 	}
-	found, err := a.provider.clients.EC2.DescribeInstances(t.Context(), &ec2.DescribeInstancesInput{InstanceIds: []string{m.ID}})
+	found, err := a.admin.EC2.DescribeInstances(t.Context(), &ec2.DescribeInstancesInput{InstanceIds: []string{m.ID}})
 	if err != nil || len(found.Reservations) != 1 {
 		t.Fatal(found, err)
 	}

@@ -19,7 +19,7 @@ func TestAProfileMadeEarlierGoesWithItsClass(t *testing.T) {
 	if err := a.provider.Forget(t.Context(), changed); err != nil {
 		t.Fatal(err)
 	}
-	_, err := a.provider.clients.IAM.GetInstanceProfile(t.Context(), &iam.GetInstanceProfileInput{InstanceProfileName: sdk.String(made)})
+	_, err := a.admin.IAM.GetInstanceProfile(t.Context(), &iam.GetInstanceProfileInput{InstanceProfileName: sdk.String(made)})
 	if !fault.NotFound(err) {
 		t.Errorf("profile %s outlives its class (%v)", made, err)
 	}

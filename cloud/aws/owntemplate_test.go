@@ -18,7 +18,7 @@ import (
 func ofOwn(t *testing.T, a *account) nodeclass.Class {
 	t.Helper()
 	usual := a.class
-	_, err := a.provider.clients.EC2.CreateLaunchTemplate(t.Context(), &ec2.CreateLaunchTemplateInput{
+	_, err := a.admin.EC2.CreateLaunchTemplate(t.Context(), &ec2.CreateLaunchTemplateInput{
 		LaunchTemplateName: sdk.String("golden"), LaunchTemplateData: &types.RequestLaunchTemplateData{
 			ImageId: sdk.String(usual.Resolved.Images[0].ID), SecurityGroupIds: []string{usual.Resolved.Groups[0].ID}, InstanceType: "t3.nano",
 		}})
@@ -38,6 +38,7 @@ func ofOwn(t *testing.T, a *account) nodeclass.Class {
 // removed.
 func TestMachinesAreLaunchedFromATemplateOfTheUsersOwn(t *testing.T) {
 	a := openAccount(t)
+	a.server.Enforce("test", "") // the policies do not cover templates of the user's own
 	class := ofOwn(t, a)
 	if err := a.provider.Verify(t.Context(), class); err != nil {
 		t.Fatalf("Verify = %v", err)
@@ -92,6 +93,7 @@ func TestMachinesAreLaunchedFromATemplateOfTheUsersOwn(t *testing.T) {
 // meanwhile; nobody waits for it to appear.
 func TestATemplateOfTheUsersOwnThatIsNotThere(t *testing.T) {
 	a := openAccount(t)
+	a.server.Enforce("test", "") // the policies do not cover templates of the user's own
 	class := ofOwn(t, a)
 	class.Spec.LaunchTemplate = "silver"
 	_, bought := a.provider.Launch(t.Context(), cloud.LaunchRequest{

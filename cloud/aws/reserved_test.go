@@ -219,7 +219,7 @@ func TestAReservationThatIsCancelledIsNoOfferAndItsMachinesGoOn(t *testing.T) {
 	}
 	a.Advance(time.Minute)
 	late := a.fromReservation(t, "t2", id, 1)
-	if _, err := a.provider.clients.EC2.CancelCapacityReservation(t.Context(), &ec2.CancelCapacityReservationInput{CapacityReservationId: sdk.String(id)}); err != nil {
+	if _, err := a.admin.EC2.CancelCapacityReservation(t.Context(), &ec2.CancelCapacityReservationInput{CapacityReservationId: sdk.String(id)}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := a.provider.Launch(t.Context(), late); !isShort(err) {

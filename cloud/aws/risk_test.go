@@ -15,7 +15,7 @@ func TestOffersTellHowOftenMachinesWereTakenAway(t *testing.T) {
 	offers := []cloud.OfferChoice{{Kind: "m5.large", Zone: "us-east-1a", Option: cluster.Spot}, {Kind: "c5.large", Zone: "us-east-1b", Option: cluster.Spot}}
 	var bought []cloud.Machine
 	for i, o := range offers {
-		got, err := a.provider.Launch(t.Context(), cloud.LaunchRequest{Class: a.port(), Token: "t" + o.Kind, Batch: "b" + o.Kind, Count: 1, Options: offers[i : i+1]})
+		got, err := a.provider.Launch(t.Context(), cloud.LaunchRequest{Class: a.port(), Token: "t" + o.Kind, Batch: "b" + o.Kind, Count: 1, Options: offers[i : i+1], Tags: map[string]string{"karpenter.sh/nodepool": "web"}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -41,7 +41,7 @@ func (a *account) shift(t *testing.T, zoneID, long string) (id string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := a.provider.clients.ARC.StartZonalShift(t.Context(), &arczonalshift.StartZonalShiftInput{
+	out, err := a.admin.ARC.StartZonalShift(t.Context(), &arczonalshift.StartZonalShiftInput{
 		ResourceIdentifier: sdk.String(arn), AwayFrom: sdk.String(zoneID), ExpiresIn: sdk.String(long), Comment: sdk.String("trouble")})
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +82,7 @@ func TestNothingIsBoughtInAShiftedZone(t *testing.T) {
 	if _, err := a.provider.Launch(t.Context(), a.inZone(t, "t1", "us-east-1a", "", 1)); !isShort(err) {
 		t.Errorf("Launch in a shifted zone = %v, want a shortage", err)
 	}
-	if _, err := a.provider.clients.ARC.CancelZonalShift(t.Context(), &arczonalshift.CancelZonalShiftInput{ZonalShiftId: sdk.String(shift)}); err != nil {
+	if _, err := a.admin.ARC.CancelZonalShift(t.Context(), &arczonalshift.CancelZonalShiftInput{ZonalShiftId: sdk.String(shift)}); err != nil {
 		t.Fatal(err)
 	}
 	if got := a.shifts(t); len(got) > 0 || !slices.Equal(a.openIn(t), everywhere) {
@@ -164,7 +164,7 @@ func TestOfAShiftAndAnAutoshiftTheOneInEffectCounts(t *testing.T) {
 	if got := a.shifts(t); !slices.Equal(got, []string{second}) {
 		t.Errorf("shifted are %v, want the user's %s", got, second)
 	}
-	if _, err := a.provider.clients.ARC.CancelZonalShift(t.Context(), &arczonalshift.CancelZonalShiftInput{ZonalShiftId: sdk.String(shift)}); err != nil {
+	if _, err := a.admin.ARC.CancelZonalShift(t.Context(), &arczonalshift.CancelZonalShiftInput{ZonalShiftId: sdk.String(shift)}); err != nil {
 		t.Fatal(err)
 	}
 	if got := a.shifts(t); !slices.Equal(got, []string{first}) {

@@ -129,7 +129,7 @@ func TestVerify(t *testing.T) {
 		}
 		a.server.Allow("RunInstances")
 		a.Advance(time.Minute)
-		if _, err := a.provider.clients.EC2.CancelCapacityReservation(t.Context(), &ec2.CancelCapacityReservationInput{CapacityReservationId: sdk.String(id)}); err != nil {
+		if _, err := a.admin.EC2.CancelCapacityReservation(t.Context(), &ec2.CancelCapacityReservationInput{CapacityReservationId: sdk.String(id)}); err != nil {
 			t.Fatal(err)
 		}
 		if err := a.provider.Verify(t.Context(), a.class); err != nil {
@@ -173,7 +173,7 @@ func TestVerify(t *testing.T) {
 	})
 	t.Run("a profile of the user's that has no role is told as that", func(t *testing.T) {
 		a := openAccount(t)
-		if _, err := a.provider.clients.IAM.CreateInstanceProfile(t.Context(), &iam.CreateInstanceProfileInput{InstanceProfileName: sdk.String("bare")}); err != nil {
+		if _, err := a.admin.IAM.CreateInstanceProfile(t.Context(), &iam.CreateInstanceProfileInput{InstanceProfileName: sdk.String("bare")}); err != nil {
 			t.Fatal(err)
 		}
 		a.Advance(time.Minute)

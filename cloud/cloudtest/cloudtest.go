@@ -114,7 +114,7 @@ func (b *bench) request(count int, offers ...cloud.OfferChoice) cloud.LaunchRequ
 	n := b.requests.Add(1)
 	return cloud.LaunchRequest{
 		Class: b.Class, Token: fmt.Sprintf("%stoken-%d", b.Name, n), Batch: fmt.Sprintf("%sbatch-%d", b.Name, n), Count: count,
-		Options: offers, Tags: map[string]string{"team": "blue", "env": "test"},
+		Options: offers, Tags: map[string]string{"team": "blue", "env": "test", "karpenter.sh/nodepool": "conformance"},
 	}
 }
 

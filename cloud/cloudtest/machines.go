@@ -123,11 +123,11 @@ var machineTests = []conformance{
 	{"tags are added to those there are", func(t *testing.T, b *bench) {
 		one := ids(b.launch(t, b.request(1, b.offers(t, cluster.OnDemand, 1)...)))
 		b.Advance(b.LagMax)
-		if err := b.Machines.Tag(t.Context(), b.list(t, cloud.Filter{IDs: one})[0], map[string]string{"Name": "web", "team": "green"}); err != nil {
+		if err := b.Machines.Tag(t.Context(), b.list(t, cloud.Filter{IDs: one})[0], map[string]string{"Name": "web", "karpenter.sh/nodeclaim": "web-1"}); err != nil {
 			t.Fatalf("Tag: %v", err)
 		}
 		got := b.list(t, cloud.Filter{IDs: one})
-		if len(got) != 1 || got[0].Tags["Name"] != "web" || got[0].Tags["team"] != "green" || got[0].Tags["env"] != "test" || got[0].Batch == "" {
+		if len(got) != 1 || got[0].Tags["Name"] != "web" || got[0].Tags["karpenter.sh/nodeclaim"] != "web-1" || got[0].Tags["env"] != "test" || got[0].Batch == "" {
 			t.Errorf("machine after Tag = %+v", got)
 		}
 	}},

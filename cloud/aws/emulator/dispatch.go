@@ -27,6 +27,7 @@ type call struct {
 	server  *Server
 	service string
 	action  string
+	who     principal
 	host    string            // that was asked
 	names   map[string]string // what a REST path names
 	query   url.Values        // of a REST request
@@ -82,7 +83,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	at := wire.Locate(r, form)
-	c := &call{ctx: r.Context(), server: s, service: at.Service, action: at.Action, host: r.Host, params: wire.ParseForm(form), body: body}
+	c := &call{ctx: r.Context(), server: s, service: at.Service, action: at.Action, who: principal{at.Key, at.Region}, host: r.Host, params: wire.ParseForm(form), body: body}
 	if routes, rest := restRoutes[at.Service]; rest {
 		c.action, c.names = route(routes, r.Method, r.URL.EscapedPath())
 		c.query = r.URL.Query()
@@ -136,7 +137,7 @@ func (s *Server) serve(c *call) (any, *wire.Error) {
 	s.mu.Lock()
 	c.now = s.now()
 	refused, lost := s.faulty(c.action)
-	denied := c.deniedAction()
+	denied, forbidden := c.deniedAction(), c.forbidden()
 	s.mu.Unlock()
 	switch {
 	case !known:
@@ -147,6 +148,8 @@ func (s *Server) serve(c *call) (any, *wire.Error) {
 		return nil, wire.Errorf("RequestLimitExceeded", "Request limit exceeded.").WithStatus(http.StatusServiceUnavailable)
 	case denied != "":
 		return nil, deniedAnswer(c, denied)
+	case forbidden != nil:
+		return nil, asError(forbidden)
 	}
 	if c.service == wire.EC2 && !entry.effects {
 		if err := c.commit(); err != nil {
@@ -185,6 +188,14 @@ func unknownAction(c *call) *wire.Error {
 }
 
 func listed(names iter.Seq[string]) string { return strings.Join(slices.Sorted(names), ", ") }
+
+// forbidden is the refusal of a call that the policies of its caller do not allow; nil where they do. The lock is held.
+func (c *call) forbidden() error {
+	if _, enforced := c.server.enforced[c.who.key]; !enforced || c.server.tables[c.service][c.action].serve == nil {
+		return nil
+	}
+	return c.server.authorize(c.who, c.service, c.server.ofCall(c))
+}
 
 // deniedAction is the action that the call has no right to, empty where it has all that it needs: its own, and where
 // it tags what it makes, that to tag. The lock is held.

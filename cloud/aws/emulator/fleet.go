@@ -235,7 +235,7 @@ func (s *Server) fleetChoice(c *call, r fleetRequest, t *template, v templateVer
 		choice.err = asError(err)
 		return choice, nil
 	}
-	l.template, l.version, l.tags, l.token = t, v.Number, r.tags, r.token
+	l.template, l.version, l.tags, l.token, l.who = t, v.Number, r.tags, r.token, c.who
 	l.priority = o.Float("Priority", 0)
 	if o.Has("Priority") {
 		choice.echo.Overrides.Priority = &l.priority

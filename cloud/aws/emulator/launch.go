@@ -30,6 +30,7 @@ type launch struct {
 	tags        []tagSpecification // of the request, beside the template's
 	token       string
 	priority    float64
+	who         principal // whose rights count
 }
 
 func (l launch) pool() market.Pool {
@@ -227,6 +228,9 @@ func (s *Server) available(l launch) (int, *wire.Error) {
 	p := l.pool()
 	if action := s.lackedBy(l); action != "" {
 		return 0, s.unauthorized(s.st.Account, action, s.st.Account.arn("ec2", s.st.Account.Region, "instance/*"))
+	}
+	if err := s.authorize(l.who, wire.EC2, s.ofLaunch(l)); err != nil {
+		return 0, asError(err)
 	}
 	if r, refused := s.refusals[p]; refused {
 		return 0, wire.Errorf(r.code, "%s", cmp.Or(r.message, "The launch of "+p.String()+" is refused with "+r.code))

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/cloud/aws/emulator/wire"
+	iampolicy "github.com/daemok/daemok/cloud/aws/policy"
 )
 
-// policy is one managed policy of the account. The emulator keeps documents and does not act by
-// them: rights are there until Deny takes them away.
+// policy is one managed policy of the account.
 type policy struct {
 	ID, Name, Path, Document string
 	CreatedAt                time.Time
@@ -230,8 +230,8 @@ type evaluationXML struct {
 	Decision string `xml:"EvalDecision"`
 }
 
-// simulatePrincipalPolicy tells what calls of the account's role would meet: all are allowed but
-// those that Deny took the right to.
+// simulatePrincipalPolicy tells what calls of a role would meet: what its policies say where Enforce named the role;
+// else all are allowed. What Deny took the right to is denied in any case.
 func simulatePrincipalPolicy(c *call) (any, error) {
 	st := c.state()
 	arn, actions := c.params.String("PolicySourceArn"), c.params.Strings("ActionNames")
@@ -245,6 +245,15 @@ func simulatePrincipalPolicy(c *call) (any, error) {
 	if len(resources) == 0 {
 		resources = []string{"*"}
 	}
+	var documents []iampolicy.Document
+	name := resourceName(arn)
+	enforced := slices.Contains(slices.Collect(maps.Values(c.server.enforced)), name)
+	if enforced {
+		var err error
+		if documents, err = c.server.documentsOf(name); err != nil {
+			return nil, err
+		}
+	}
 	var answer struct {
 		More    bool            `xml:"IsTruncated"`
 		Results []evaluationXML `xml:"EvaluationResults>member"`
@@ -255,12 +264,27 @@ func simulatePrincipalPolicy(c *call) (any, error) {
 			return nil, wire.Errorf("InvalidInput", "Action %s must be service:action, such as ec2:CreateFleet", full)
 		}
 		for _, resource := range resources {
-			decision := "allowed"
-			if c.server.denied[action] {
-				decision = "implicitDeny"
+			decision := iampolicy.Allowed
+			if enforced {
+				var err error
+				if decision, _, err = iampolicy.Decide(documents, iampolicy.Call{Action: full, Resource: resource, Context: c.simulated()}); err != nil {
+					return nil, err
+				}
 			}
-			answer.Results = append(answer.Results, evaluationXML{full, cmp.Or(resource, "*"), decision})
+			if c.server.denied[action] {
+				decision = iampolicy.ImplicitDeny
+			}
+			answer.Results = append(answer.Results, evaluationXML{full, cmp.Or(resource, "*"), string(decision)})
 		}
 	}
 	return answer, nil
+}
+
+// simulated is the context that a simulation is asked for.
+func (c *call) simulated() iampolicy.Context {
+	context := iampolicy.Context{}
+	for _, e := range c.params.List("ContextEntries") {
+		context.Set(e.String("ContextKeyName"), e.Strings("ContextKeyValues")...)
+	}
+	return context
 }

@@ -47,6 +47,9 @@ func (s *Server) runOnce(c *call, least, most int) (runAnswer, error) {
 	if err != nil {
 		return runAnswer{}, err
 	}
+	if err := s.authorize(l.who, wire.EC2, s.ofLaunch(l)); err != nil {
+		return runAnswer{}, err
+	}
 	if there, why := s.available(l); there < least && !c.params.Bool("DryRun") {
 		if why.Code == "InsufficientInstanceCapacity" {
 			why = why.WithStatus(http.StatusInternalServerError)
@@ -84,6 +87,6 @@ func (s *Server) runLaunch(c *call) (launch, error) {
 	}
 	spot := data.Market != nil && data.Market.Type == "spot"
 	l, err := s.resolve(data, spot, c.now)
-	l.template, l.version, l.token = from, number, c.params.String("ClientToken")
+	l.template, l.version, l.token, l.who = from, number, c.params.String("ClientToken"), c.who
 	return l, err
 }

@@ -6,9 +6,9 @@
 // It promises AWS's documented behaviour where clients depend on it: paging
 // with its caps, filters and their errors, dry runs, idempotency by client
 // token, partial fulfilment of fleets, throttling, and the lag between a
-// change and its visibility. It does not check signatures or rights (Deny
-// stands in for missing ones), and it runs no machines: whoever follows Watch
-// may boot something for them.
+// change and its visibility. It does not check signatures. Rights are there until Deny takes
+// them away, but for access keys of which Enforce says that a role's policies decide. It
+// runs no machines: whoever follows Watch may boot something for them.
 package emulator
 
 import (
@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/cloud/aws/ec2data"
+	iampolicy "github.com/daemok/daemok/cloud/aws/policy"
 	"github.com/daemok/daemok/cloud/market"
 )
 
@@ -82,6 +83,8 @@ type Server struct {
 	st         *state
 	faults     []Fault
 	denied     map[string]bool
+	enforced   map[string]string             // roles whose policies decide on calls, by the access key that signs them
+	documents  map[string]iampolicy.Document // of roles, by their text
 	refusals   map[market.Pool]refusal
 	draws      uint64        // of lags
 	faultDraws uint64        // of faults by chance
@@ -95,7 +98,7 @@ type Server struct {
 func New(o Options) *Server {
 	s := &Server{
 		clock: &ahead{base: o.Now}, market: o.Market, shared: o.Market != nil, data: ec2data.Load(), lags: DefaultLags(), seed: o.Seed, tables: tables(),
-		closing: make(chan struct{}), denied: map[string]bool{}, refusals: map[market.Pool]refusal{}, polls: make(chan struct{}),
+		closing: make(chan struct{}), denied: map[string]bool{}, enforced: map[string]string{}, documents: map[string]iampolicy.Document{}, refusals: map[market.Pool]refusal{}, polls: make(chan struct{}),
 	}
 	if s.clock.base == nil {
 		s.clock.base = func() time.Time { return time.Now().UTC() }

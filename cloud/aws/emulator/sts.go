@@ -9,14 +9,14 @@ import (
 )
 
 func getCallerIdentity(c *call) (any, error) {
-	a := c.state().Account
+	a, role := c.state().Account, c.server.session(c.who.key)
 	return struct {
 		ARN     string `xml:"Arn"`
 		UserID  string `xml:"UserId"`
 		Account string `xml:"Account"`
 	}{
-		ARN:     fmt.Sprintf("arn:aws:sts::%s:assumed-role/%s-karpenter/session", a.ID, a.ClusterName),
-		UserID:  a.uniqueID("AROA", a.ClusterName+"-karpenter") + ":session",
+		ARN:     fmt.Sprintf("arn:aws:sts::%s:assumed-role/%s/session", a.ID, role),
+		UserID:  a.uniqueID("AROA", role) + ":session",
 		Account: a.ID,
 	}, nil
 }

@@ -68,7 +68,7 @@ func TestLocate(t *testing.T) {
 		want                          wire.Target
 	}{
 		"by the credential scope": {"AWS4-HMAC-SHA256 Credential=AK/20261121/eu-west-1/ec2/aws4_request, SignedHeaders=host", "", "DescribeVpcs",
-			wire.Target{Service: wire.EC2, Region: "eu-west-1", Action: "DescribeVpcs"}},
+			wire.Target{Service: wire.EC2, Region: "eu-west-1", Action: "DescribeVpcs", Key: "AK"}},
 		"by the target header":     {"", "AmazonSSM.GetParameter", "", wire.Target{Service: wire.SSM, Action: "GetParameter"}},
 		"by an unsigned action":    {"", "", "AssumeRoleWithWebIdentity", wire.Target{Service: wire.STS, Action: "AssumeRoleWithWebIdentity"}},
 		"not without any of these": {"", "", "DescribeVpcs", wire.Target{Action: "DescribeVpcs"}},

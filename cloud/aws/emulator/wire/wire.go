@@ -63,11 +63,12 @@ type Target struct {
 	Service string // one of the service names; empty when it cannot be told
 	Region  string // from the credential scope; empty when unsigned
 	Action  string // from X-Amz-Target or the form; empty for REST
+	Key     string // access key of the signature; empty when unsigned
 }
 
 // credentialScope finds "KEY/20260102/us-east-1/ec2/aws4_request", in a header or in the
 // query of a request that was signed beforehand.
-var credentialScope = regexp.MustCompile(`Credential=[^/,]+/\d{8}/([^/]+)/([^/]+)/aws4_request`)
+var credentialScope = regexp.MustCompile(`Credential=([^/,]+)/\d{8}/([^/]+)/([^/]+)/aws4_request`)
 
 // targetServices maps the prefix of X-Amz-Target to a service.
 var targetServices = map[string]string{
@@ -85,7 +86,7 @@ var unsignedActions = map[string]string{
 	"AssumeRoleWithSAML":        STS,
 }
 
-// Locate tells the service, region and action of a request. The service comes
+// Locate tells the service, region and action of a request, and the access key that signed it. The service comes
 // from the signature's credential scope; for unsigned requests from the target
 // header or the action. form may be nil.
 func Locate(r *http.Request, form url.Values) Target {
@@ -99,7 +100,7 @@ func Locate(r *http.Request, form url.Values) Target {
 		scope = "Credential=" + r.URL.Query().Get("X-Amz-Credential")
 	}
 	if m := credentialScope.FindStringSubmatch(scope); m != nil {
-		t.Region, t.Service = m[1], m[2]
+		t.Key, t.Region, t.Service = m[1], m[2], m[3]
 	}
 	if t.Service == "" {
 		t.Service = unsignedActions[t.Action]
