@@ -21,13 +21,19 @@ func prodAccount(t *testing.T) string {
 	server := emulator.New(emulator.Options{Account: emulator.Account{ClusterName: "prod"}, Seed: 1, Lags: &emulator.Lags{}})
 	web := httptest.NewServer(server)
 	t.Cleanup(func() { server.Close(); web.Close() })
+	pointAtAccount(t, web.URL)
+	return web.URL
+}
+
+// pointAtAccount makes what answers at the URL AWS until the test ends.
+func pointAtAccount(t *testing.T, url string) {
+	t.Helper()
 	for name, value := range map[string]string{
-		"AWS_ENDPOINT_URL": web.URL, "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test",
+		"AWS_ENDPOINT_URL": url, "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test",
 		"AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull, "AWS_EC2_METADATA_DISABLED": "true",
 	} {
 		t.Setenv(name, value)
 	}
-	return web.URL
 }
 
 // clean runs the command.

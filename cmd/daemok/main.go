@@ -48,6 +48,6 @@ func root() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	cmd.AddCommand(planCommand(readLive), snapshotCommand(readLive), explainCommand(connect), rollCommand(connect), adoptCommand(connect), handbackCommand(connect), cleanupCommand(), migrateCommand(reach, market), benchCommand(), labCommand(), demoCommand(), versionCommand())
+	cmd.AddCommand(planCommand(readLive), snapshotCommand(readLive), explainCommand(connect), rollCommand(connect), adoptCommand(connect), handbackCommand(connect), cleanupCommand(), iamCommand(connect), migrateCommand(reach, market), benchCommand(), labCommand(), demoCommand(), versionCommand())
 	return cmd
 }

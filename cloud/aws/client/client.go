@@ -51,6 +51,7 @@ type Clients struct {
 	Pricing *pricing.Client
 	ARC     *arczonalshift.Client
 	Scaling *autoscaling.Client
+	STS     *sts.Client
 }
 
 // ErrNoRegion says that no region is configured and none could be found.
@@ -104,7 +105,7 @@ func From(cfg aws.Config, p *pace.Pace) Clients {
 	cfg.Retryer = func() aws.Retryer { return retryer() }
 	c := Clients{Region: cfg.Region, EC2: ec2.NewFromConfig(cfg, ec2.WithAPIOptions(paced(p))), IAM: iam.NewFromConfig(cfg),
 		SSM: ssm.NewFromConfig(cfg), EKS: eks.NewFromConfig(cfg), SQS: sqs.NewFromConfig(cfg), Quotas: servicequotas.NewFromConfig(cfg),
-		ARC: arczonalshift.NewFromConfig(cfg), Scaling: autoscaling.NewFromConfig(cfg)}
+		ARC: arczonalshift.NewFromConfig(cfg), Scaling: autoscaling.NewFromConfig(cfg), STS: sts.NewFromConfig(cfg)}
 	if region := price.EndpointRegion(cfg.Region); region != "" {
 		c.Pricing = pricing.NewFromConfig(cfg, func(o *pricing.Options) { o.Region = region })
 	}

@@ -23,9 +23,10 @@ type Scope struct {
 // Grant is one statement, and why it is there.
 type Grant struct {
 	policy.Statement
-	For     string    // what the controller does by it
-	Without string    // what fails where it is missing
-	of      []Feature // any of which needs it; none: every cluster does
+	For      string    // what the controller does by it
+	Without  string    // what fails where it is missing
+	Optional bool      // the controller works on without it, less well
+	of       []Feature // any of which needs it; none: every cluster does
 }
 
 // Required reports whether every cluster needs the grant.
@@ -206,8 +207,9 @@ func (s Scope) nodeLifecycle() []Grant {
 		{Statement: allow("TagInstances", s.used("ec2:CreateTags"), s.ec2("instance"), slices.Concat(ours, []policy.Condition{
 			{Operator: "StringEqualsIfExists", Key: ofRequest + tagEKS, Values: []string{s.Cluster}},
 			{Operator: "ForAllValues:StringEquals", Key: "aws:TagKeys", Values: []string{tagEKS, tagClaim, tagName}}})...),
-			For:     "names instances after their nodes and NodeClaims once they have joined",
-			Without: "instances stay without the tags Name and karpenter.sh/nodeclaim, and the log repeats the refusal; nodes work"},
+			Optional: true,
+			For:      "names instances after their nodes and NodeClaims once they have joined",
+			Without:  "instances stay without the tags Name and karpenter.sh/nodeclaim, and the log repeats the refusal; nodes work"},
 		{Statement: allow("EndOwned", s.used("ec2:TerminateInstances", "ec2:DeleteLaunchTemplate"), s.ec2("instance", "launch-template"), ours...),
 			For:     "terminates this cluster's instances and deletes launch templates that are not used any more",
 			Without: "nodes are drained and their instances go on running and costing: NodeClaims stay in deletion"},
@@ -250,16 +252,18 @@ func (s Scope) interruption() []Grant {
 			For:     "reads spot interruptions, rebalance recommendations, health events and changes of state from the queue",
 			Without: "nodes are not drained before AWS takes their instances: pods are lost instead of moved"},
 		{Statement: allow("ReadQueueTags", s.used("sqs:ListQueueTags"), []string{s.Queue}),
-			For:     "sees by the queue's tags whether other clusters read it too",
-			Without: "the queue counts as this cluster's alone, and messages about other clusters' instances are deleted"},
+			Optional: true,
+			For:      "sees by the queue's tags whether other clusters read it too",
+			Without:  "the queue counts as this cluster's alone, and messages about other clusters' instances are deleted"},
 	}
 }
 
 func (s Scope) zonalShift() []Grant {
 	cluster := s.arn("eks", "cluster/"+s.Cluster)
 	return []Grant{{Statement: allow("ReadZonalShifts", s.used("arc-zonal-shift:GetManagedResource"), []string{"*"}, equals("arc-zonal-shift:ResourceIdentifier", cluster)),
-		For:     "follows zonal shifts and autoshifts of the cluster, with --enable-zonal-shift",
-		Without: "nodes are launched in a zone that work is shifted away from"}}
+		Optional: true,
+		For:      "follows zonal shifts and autoshifts of the cluster, with --enable-zonal-shift",
+		Without:  "nodes are launched in a zone that work is shifted away from"}}
 }
 
 // resourceDiscovery are the rights to read.
@@ -275,17 +279,20 @@ func (s Scope) resourceDiscovery() []Grant {
 			For:     "finds images by alias, such as al2023@latest, and by SSM parameter",
 			Without: "EC2NodeClasses with an alias or an ssmParameter are not Ready: AMIsReady is false"},
 		{Statement: allow("ReadPrices", s.used("pricing:GetProducts"), []string{"*"}),
-			For:     "reads prices on demand from AWS's price list",
-			Without: "prices of the release's built-in table hold, and new instance types are not used"},
+			Optional: true,
+			For:      "reads prices on demand from AWS's price list",
+			Without:  "prices of the release's built-in table hold, and new instance types are not used"},
 		{Statement: allow("ListInstanceProfiles", s.used("iam:ListInstanceProfiles"), []string{"*"}),
-			For:     "finds instance profiles that it made and nothing uses any more",
-			Without: "such profiles stay, and EC2NodeClasses that name a role stay in deletion"},
+			Optional: true,
+			For:      "finds instance profiles that it made and nothing uses any more",
+			Without:  "such profiles stay, and EC2NodeClasses that name a role stay in deletion"},
 		{Statement: allow("ReadInstanceProfiles", s.used("iam:GetInstanceProfile"), s.profiles()),
 			For:     "looks whether an instance profile is there and has its role",
 			Without: "EC2NodeClasses that name a role are not Ready: InstanceProfileReady is false"},
 		{Statement: allow("ReadQuotas", s.used("servicequotas:ListServiceQuotas"), []string{"*"}),
-			For:     "reads the account's limits of vCPUs, so that launches beyond them are not planned",
-			Without: "limits are learnt by meeting them: a launch fails with VcpuLimitExceeded before another type is tried"},
+			Optional: true,
+			For:      "reads the account's limits of vCPUs, so that launches beyond them are not planned",
+			Without:  "limits are learnt by meeting them: a launch fails with VcpuLimitExceeded before another type is tried"},
 	}
 }
 

@@ -1,0 +1,259 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/daemok/daemok/cloud/aws/audit"
+	"github.com/daemok/daemok/cloud/aws/policy"
+	"github.com/daemok/daemok/cloud/aws/rights"
+	deploy "github.com/daemok/daemok/deploy/aws"
+)
+
+// iamCommand joins what is about the controller's rights at AWS.
+func iamCommand(open connector) *cobra.Command {
+	cmd := &cobra.Command{Use: "iam", Short: "Print the IAM policy that the controller needs, and check whether its role has it"}
+	cmd.AddCommand(iamPolicyCommand(open), iamCheckCommand(open))
+	return cmd
+}
+
+// iamFlags say whose policy is meant. What is empty is looked up.
+type iamFlags struct {
+	at                        *target
+	account, partition, queue string
+	roles                     []string
+	alone, adoption, shifts   bool
+}
+
+func (f *iamFlags) add(cmd *cobra.Command) {
+	f.at.addTo(cmd)
+	cmd.Flags().StringVar(&f.at.clusterName, "cluster-name", "", "name of the cluster in EKS; default CLUSTER_NAME, else as the controller's Deployment has it")
+	cmd.Flags().StringVar(&f.account, "account", "", "AWS account; default that of the AWS credentials")
+	cmd.Flags().StringVar(&f.at.region, "region", "", "AWS region of the cluster; default as the AWS SDK finds it")
+	cmd.Flags().StringVar(&f.partition, "partition", "", "AWS partition; default that of the region")
+	cmd.Flags().StringSliceVar(&f.roles, "node-role", nil, "role of nodes, by name or ARN; may be repeated; default those of the cluster's classes")
+	cmd.Flags().StringVar(&f.queue, "queue", "", "name of the interruption queue; default as the controller's Deployment has it; none: no queue")
+	cmd.Flags().BoolVar(&f.alone, "without-cluster", false, "do not read the cluster: the policy is for every feature, but for zonal shifts and adoption unless these are asked for")
+	cmd.Flags().BoolVar(&f.adoption, "adoption", false, "with the right to tag instances that daemok adopt or a migration takes over")
+	cmd.Flags().BoolVar(&f.shifts, "zonal-shift", false, "with the right to follow zonal shifts, whatever the controller's Deployment says")
+}
+
+// noQueue is what --queue takes for none.
+const noQueue = "none"
+
+func iamPolicyCommand(open connector) *cobra.Command {
+	f := iamFlags{at: newTarget()}
+	var output, part string
+	cmd := &cobra.Command{
+		Use:   "policy",
+		Short: "Print the least IAM policy for the cluster's node classes",
+		Long: `Print the IAM policy that the controller needs for what the cluster uses, and nothing
+beyond it: the roles of its EC2NodeClasses, whether these name a role or an instance
+profile, images by alias or SSM parameter, capacity reservations, placement groups, and
+from the controller's Deployment the interruption queue and zonal shifts.
+
+It reads the cluster that KUBECONFIG leads to. With --without-cluster it needs none, and
+with --account and --region no AWS credentials either. A class that uses something new
+needs a new policy.`,
+		Example: `  daemok iam policy
+  daemok iam policy -o terraform > policy.tf
+  daemok iam policy --without-cluster --cluster-name prod --account 123456789012 --region eu-west-1 -o cloudformation`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !slices.Contains([]string{"json", "cloudformation", "terraform"}, output) {
+				return fmt.Errorf("output %q is unknown: use json, cloudformation or terraform", output)
+			}
+			r := iamReader{flags: f, notes: cmd.ErrOrStderr(), open: open}
+			scope, err := r.scope(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return writePolicy(cmd.OutOrStdout(), cmd.ErrOrStderr(), scope, output, part)
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().StringVarP(&output, "output", "o", "json", "json, cloudformation or terraform")
+	cmd.Flags().StringVar(&part, "part", "", "one part alone, such as NodeLifecycle: all are too long for one managed policy")
+	return cmd
+}
+
+// writePolicy prints the policy of a scope, or one part of it.
+func writePolicy(out, notes io.Writer, scope rights.Scope, output, part string) error {
+	parts := rights.Parts(scope)
+	if part != "" {
+		var names []string
+		for _, p := range parts {
+			names = append(names, p.Name)
+		}
+		at := slices.IndexFunc(names, func(name string) bool { return strings.EqualFold(name, part) })
+		if at < 0 {
+			return fmt.Errorf("there is no part %q of this policy: it has %s", part, strings.Join(names, ", "))
+		}
+		parts = parts[at : at+1]
+	}
+	switch output {
+	case "cloudformation":
+		_, err := io.WriteString(out, deploy.CloudFormation(parts, scope.Cluster))
+		return err
+	case "terraform":
+		_, err := io.WriteString(out, deploy.Terraform(parts, scope.Cluster))
+		return err
+	}
+	whole := rights.Whole(parts)
+	tell(notes, whole)
+	_, err := io.WriteString(out, whole.JSON())
+	return err
+}
+
+// tell says where a policy is too long to be used as it is.
+func tell(notes io.Writer, d policy.Document) {
+	switch n := d.Characters(); {
+	case n > rights.InlineMax:
+		fmt.Fprintf(notes, "The policy has %d characters, more than an inline policy of a role holds (%d): print it with --part, or with -o cloudformation or terraform.\n", n, rights.InlineMax)
+	case n > rights.ManagedMax:
+		fmt.Fprintf(notes, "The policy has %d characters, more than one managed policy holds (%d): write it into the role (aws iam put-role-policy), or print it with --part, or with -o cloudformation or terraform.\n",
+			n, rights.ManagedMax)
+	}
+}
+
+// iamReader finds out what a policy is for.
+type iamReader struct {
+	flags   iamFlags
+	notes   io.Writer
+	open    connector
+	auditor *audit.Auditor // once something has to be asked of AWS
+	found   inCluster      // once the cluster was read
+}
+
+// scope is what the policy is for: by the flags, then by the cluster, then by AWS.
+func (r *iamReader) scope(ctx context.Context) (rights.Scope, error) {
+	if !r.flags.alone {
+		store, err := r.open(r.flags.at)
+		if err != nil {
+			return rights.Scope{}, fmt.Errorf("%w; --without-cluster needs none", err)
+		}
+		if r.found, err = readIAMUse(ctx, store); err != nil {
+			return rights.Scope{}, err
+		}
+	}
+	found := r.found
+	s := rights.Scope{Cluster: cmp.Or(r.flags.at.eksName(), found.setting("CLUSTER_NAME"))}
+	if s.Cluster == "" {
+		return s, errors.New("no Deployment names the cluster as the controller's does: say --cluster-name NAME, its name in EKS")
+	}
+	if err := r.place(ctx, &s); err != nil {
+		return s, err
+	}
+	if found.classes == 0 {
+		found.use = rights.Use{Features: rights.Features()}
+		if !r.flags.alone {
+			fmt.Fprintf(r.notes, "The cluster has no EC2NodeClass yet: the policy is for every feature, and nodes of the role %s.\n", deploy.NodeRolePrefix+s.Cluster)
+		}
+	}
+	r.features(&s, found)
+	for _, name := range found.use.Parameters {
+		s.Parameters = append(s.Parameters, s.ParameterARN(name))
+	}
+	for _, name := range found.use.Templates {
+		fmt.Fprintf(r.notes, "Launch template %s is your own: nothing in this policy allows launches from it, nor what it names.\n", name)
+	}
+	return s, r.roles(ctx, &s, found.use)
+}
+
+// place finds account, region and partition.
+func (r *iamReader) place(ctx context.Context, s *rights.Scope) error {
+	s.Account, s.Region, s.Partition = r.flags.account, r.flags.at.region, r.flags.partition
+	if s.Account == "" || s.Region == "" {
+		a, err := r.aws(ctx)
+		if err != nil {
+			return fmt.Errorf("%w; --account and --region say what is looked up there", err)
+		}
+		s.Region = a.Region()
+		if s.Account == "" {
+			caller, err := a.Caller(ctx)
+			if err != nil {
+				return fmt.Errorf("%w; --account says which account is meant", err)
+			}
+			s.Account = caller.Account
+			s.Partition = cmp.Or(s.Partition, caller.Partition)
+		}
+	}
+	s.Partition = cmp.Or(s.Partition, rights.PartitionOf(s.Region))
+	return nil
+}
+
+// aws connects to AWS once.
+func (r *iamReader) aws(ctx context.Context) (*audit.Auditor, error) {
+	if r.auditor == nil {
+		a, err := audit.Open(ctx, r.flags.at.region, "daemok-cli")
+		if err != nil {
+			return nil, err
+		}
+		r.auditor = a
+	}
+	return r.auditor, nil
+}
+
+// features are those in use: classes decide on some, the controller's settings on others.
+func (r *iamReader) features(s *rights.Scope, found inCluster) {
+	isolated, _ := strconv.ParseBool(found.setting("ISOLATED_VPC"))
+	shifts, _ := strconv.ParseBool(found.setting("ENABLE_ZONAL_SHIFT"))
+	queue := cmp.Or(r.flags.queue, found.setting("INTERRUPTION_QUEUE"))
+	if queue == "" && found.settings == nil { // nothing is installed yet: the guides call it as the cluster
+		queue = s.Cluster
+	}
+	if queue != "" && queue != noQueue {
+		s.Queue = deploy.Queue(s.Partition, s.Region, s.Account, queue)
+	}
+	for f, on := range map[rights.Feature]bool{
+		rights.Interruption: s.Queue != "", rights.SharedQueue: s.Queue != "", rights.Prices: !isolated, rights.Quotas: !isolated,
+		rights.ZonalShift: shifts || r.flags.shifts, rights.Adoption: r.flags.adoption,
+	} {
+		found.use.Features = slices.DeleteFunc(slices.Clone(found.use.Features), func(x rights.Feature) bool { return x == f })
+		if on {
+			s.Features = append(s.Features, f)
+		}
+	}
+	s.Features = append(s.Features, found.use.Features...)
+	slices.Sort(s.Features)
+}
+
+// roles are those that nodes have: as the flags say, else those of classes, and of the profiles
+// that classes name.
+func (r *iamReader) roles(ctx context.Context, s *rights.Scope, use rights.Use) error {
+	names := slices.Clone(r.flags.roles)
+	if len(names) == 0 {
+		names = slices.Clone(use.Roles)
+		for _, profile := range use.Profiles {
+			a, err := r.aws(ctx)
+			if err != nil {
+				return err
+			}
+			of, err := a.RolesOfProfile(ctx, profile)
+			if err != nil {
+				return fmt.Errorf("find the role in instance profile %s, which an EC2NodeClass names: %w; --node-role says which roles nodes have", profile, err)
+			}
+			if len(of) == 0 {
+				return fmt.Errorf("instance profile %s, which an EC2NodeClass names, has no role: add the role of nodes to it", profile)
+			}
+			names = append(names, of...)
+		}
+	}
+	if len(names) == 0 {
+		names = []string{deploy.NodeRolePrefix + s.Cluster}
+	}
+	for _, name := range names {
+		s.NodeRoles = append(s.NodeRoles, s.RoleARN(name))
+	}
+	slices.Sort(s.NodeRoles)
+	s.NodeRoles = slices.Compact(s.NodeRoles)
+	return nil
+}

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/daemok/daemok/cloud/aws/audit"
+	"github.com/daemok/daemok/cloud/aws/rights"
+)
+
+// Exit codes of a check.
+const (
+	rightsDoubtful = 1 // the controller works on without what is missing, or not all could be told
+	rightsMissing  = 2
+)
+
+func iamCheckCommand(open connector) *cobra.Command {
+	f := iamFlags{at: newTarget()}
+	var role, output string
+	cmd := &cobra.Command{
+		Use:   "check",
+		Short: "Say which rights at AWS the controller's role lacks, and what fails without them",
+		Long: `Try each right that the controller needs for what the cluster uses (see daemok iam
+policy), and say which are missing and what fails without them. Nothing is changed.
+
+Where the caller has the right iam:SimulatePrincipalPolicy, IAM says what the role's
+policies allow. Without it, and with the controller's own credentials, each call is made
+that changes nothing: reads, and dry runs of EC2. Rights that cannot be tried so are
+listed as unknown.
+
+The role is the one that the controller's service account names (IRSA), else the
+caller's own; with EKS Pod Identity say --role.
+
+Exit code 0: nothing is missing. 1: the controller works on without what is missing, or
+some rights are unknown, or the check could not be made. 2: rights are missing that it
+cannot do without.`,
+		Example: `  daemok iam check
+  daemok iam check --role arn:aws:iam::123456789012:role/KarpenterController-prod -o json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if output != "table" && output != "json" {
+				return fmt.Errorf("output %q is unknown: use table or json", output)
+			}
+			r := iamReader{flags: f, notes: cmd.ErrOrStderr(), open: open}
+			c, err := r.check(cmd.Context(), role)
+			if err != nil {
+				return err
+			}
+			if err := c.write(cmd.OutOrStdout(), output); err != nil {
+				return err
+			}
+			return c.verdict()
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().StringVar(&role, "role", "", "the controller's role, by name or ARN; default as its service account says, else the caller's own")
+	cmd.Flags().StringVarP(&output, "output", "o", "table", "table or json")
+	return cmd
+}
+
+// checked is what a check has found.
+type checked struct {
+	role     string // ARN
+	how      string
+	findings []audit.Finding
+}
+
+// check asks AWS which rights the controller's role has.
+func (r *iamReader) check(ctx context.Context, role string) (checked, error) {
+	scope, err := r.scope(ctx)
+	if err != nil {
+		return checked{}, err
+	}
+	a, err := r.aws(ctx)
+	if err != nil {
+		return checked{}, err
+	}
+	caller, err := a.Caller(ctx)
+	if err != nil {
+		return checked{}, err
+	}
+	own := ""
+	if name := caller.Role(); name != "" {
+		own = scope.RoleARN(name)
+	}
+	c := checked{role: own, how: "simulated by IAM"}
+	switch {
+	case role != "":
+		c.role = scope.RoleARN(role)
+	case r.found.role != "":
+		c.role = r.found.role
+	case own == "":
+		return checked{}, fmt.Errorf("the credentials are of %s, which is no role: say --role with the controller's", caller.ARN)
+	}
+	parts := rights.Parts(scope)
+	c.findings, err = a.Simulate(ctx, c.role, parts, scope.Account)
+	switch {
+	case err == nil || !errors.Is(err, audit.ErrNotSimulated):
+		return c, err
+	case c.role != own:
+		return checked{}, fmt.Errorf("%w: grant it to %s, or repeat the command with the credentials of role %s", err, caller.ARN, c.role)
+	}
+	c.how = "tried by reads and dry runs"
+	c.findings = a.Try(ctx, parts, audit.Subject{Cluster: scope.Cluster, ClusterARN: scope.ClusterARN(), Queue: scope.QueueName()})
+	return c, nil
+}
+
+// in are the findings in a state.
+func (c checked) in(state audit.State) []audit.Finding {
+	return slices.DeleteFunc(slices.Clone(c.findings), func(f audit.Finding) bool { return f.State != state })
+}
+
+// write prints what was found: all of it as JSON, else what is not in order.
+func (c checked) write(out io.Writer, output string) error {
+	if output == "json" {
+		e := json.NewEncoder(out)
+		e.SetIndent("", "  ")
+		return e.Encode(c.asJSON())
+	}
+	for _, f := range c.in(audit.Missing) {
+		fmt.Fprintf(out, "missing: %s%s (statement %s): %s\n", f.Action, after(" on ", f.Resource), f.Statement, f.Why)
+		fmt.Fprintf(out, "  without it: %s\n", f.Without)
+	}
+	for _, f := range c.in(audit.Unknown) {
+		fmt.Fprintf(out, "unknown: %s (statement %s): %s\n", f.Action, f.Statement, f.Why)
+	}
+	_, err := fmt.Fprintf(out, "role %s, %s: %s allowed, %d missing, %d unknown\n", c.role, c.how,
+		counted(len(c.in(audit.Allowed)), "right"), len(c.in(audit.Missing)), len(c.in(audit.Unknown)))
+	return err
+}
+
+// after is text with words before it, where there is any.
+func after(words, text string) string {
+	if text == "" {
+		return ""
+	}
+	return words + text
+}
+
+// findingJSON is a finding as scripts read it.
+type findingJSON struct {
+	Statement string `json:"statement"`
+	Action    string `json:"action"`
+	State     string `json:"state"`
+	Resource  string `json:"resource,omitempty"`
+	Why       string `json:"why,omitempty"`
+	Without   string `json:"without"`
+	Optional  bool   `json:"optional"`
+}
+
+type checkedJSON struct {
+	Role     string        `json:"role"`
+	How      string        `json:"how"`
+	Findings []findingJSON `json:"findings"`
+}
+
+func (c checked) asJSON() checkedJSON {
+	out := checkedJSON{Role: c.role, How: c.how, Findings: []findingJSON{}}
+	for _, f := range c.findings {
+		out.Findings = append(out.Findings, findingJSON{f.Statement, f.Action, string(f.State), f.Resource, f.Why, f.Without, f.Optional})
+	}
+	return out
+}
+
+// verdict is an error, with the exit code, unless nothing is missing and all is known.
+func (c checked) verdict() error {
+	missing := c.in(audit.Missing)
+	hard := slices.DeleteFunc(slices.Clone(missing), func(f audit.Finding) bool { return f.Optional })
+	switch {
+	case len(hard) > 0:
+		return &exitError{fmt.Errorf("role %s lacks %s that the controller cannot do without: daemok iam policy prints them", c.role, counted(len(hard), "right")), rightsMissing}
+	case len(missing) > 0:
+		return &exitError{fmt.Errorf("role %s lacks %s that the controller works on without, less well", c.role, counted(len(missing), "right")), rightsDoubtful}
+	case len(c.in(audit.Unknown)) > 0:
+		return &exitError{fmt.Errorf("%s of role %s could not be tried", counted(len(c.in(audit.Unknown)), "right"), c.role), rightsDoubtful}
+	}
+	return nil
+}
