@@ -52,6 +52,6 @@ func Renamed(rules []alias.Rule) []Definition {
 		d.Name, d.Labels, d.NodeLabels, d.Help = r.To, r.Labels(d.LabelNames()), false, cmp.Or(r.Help, d.Help)
 		out = append(out, d)
 	}
-	slices.SortFunc(out, func(a, b Definition) int { return cmp.Compare(a.Name, b.Name) })
-	return out
+	slices.SortStableFunc(out, func(a, b Definition) int { return cmp.Compare(a.Name, b.Name) })
+	return slices.CompactFunc(out, func(a, b Definition) bool { return a.Name == b.Name })
 }

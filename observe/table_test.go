@@ -122,6 +122,9 @@ func TestTheDocumentIsTheTable(t *testing.T) {
 		got, err = between(got, "further names", table(observe.Renamed(alias.WorkQueues())))
 	}
 	if err == nil {
+		got, err = between(got, "legacy names", table(observe.Renamed(alias.Legacy())))
+	}
+	if err == nil {
 		got, err = between(got, "libraries", table(observe.Libraries()))
 	}
 	if err == nil {

@@ -75,6 +75,9 @@ func build(ctx context.Context, o options, log *slog.Logger) (ctrl.Manager, erro
 	if err != nil {
 		return nil, err
 	}
+	if older && o.legacyMetrics {
+		scraped.Rules, scraped.Copies = append(scraped.Rules, alias.Legacy()...), alias.LegacyLabels()
+	}
 	p := parts{
 		options: o, clock: clock, log: log, older: older, manager: m, metrics: told, provider: provider, record: decisions,
 		machines: provider, spot: provider, sizes: provider, offerings: provider, short: provider, checks: provider, adopter: provider,

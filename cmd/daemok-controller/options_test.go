@@ -67,8 +67,10 @@ func TestOptions(t *testing.T) {
 		"options of the older generation are named": {[]string{"--aws-node-name-convention=ip-name", "--aws-isolated-vpc"}, with(map[string]string{"LEADER_ELECT": "false", "DISABLE_WEBHOOK": "true"}), func(o options) bool {
 			return slices.Equal(o.older, []string{"aws-isolated-vpc", "aws-node-name-convention", "disable-webhook", "leader-elect"}) && len(o.ignored) == 0 && !o.isolatedVPC && o.leaderElection
 		}},
-		"nobody asks for zonal shifts": {nil, named, func(o options) bool { return !o.zonalShift }},
-		"zonal shifts are asked for":   {nil, with(map[string]string{"ENABLE_ZONAL_SHIFT": "true"}), func(o options) bool { return o.zonalShift && len(o.ignored) == 0 }},
+		"metrics have their older names too":    {nil, named, func(o options) bool { return o.legacyMetrics }},
+		"metrics need not have the older names": {nil, with(map[string]string{"LEGACY_METRICS": "false"}), func(o options) bool { return !o.legacyMetrics && len(o.ignored) == 0 }},
+		"nobody asks for zonal shifts":          {nil, named, func(o options) bool { return !o.zonalShift }},
+		"zonal shifts are asked for":            {nil, with(map[string]string{"ENABLE_ZONAL_SHIFT": "true"}), func(o options) bool { return o.zonalShift && len(o.ignored) == 0 }},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -27,11 +27,16 @@ type Rule struct {
 	Percent  string                       // a metric with the same labels of which this one is a part in a hundred; empty: it is none
 }
 
-// Gatherer gathers what From does, and the same under other names. Rules may be added until
-// it is used first.
+// Copy has series of a metric get one more label, with the value of a label that they have.
+// Series whose value does not begin with Trim do not get it; of others that is taken off.
+type Copy struct{ Metric, From, To, Trim string }
+
+// Gatherer gathers what From does, and the same under other names. What there are of rules
+// and copies may change until it is used first. Several rules may have one other name.
 type Gatherer struct {
-	From  prometheus.Gatherer
-	Rules []Rule
+	From   prometheus.Gatherer
+	Rules  []Rule
+	Copies []Copy
 }
 
 // Gather implements prometheus.Gatherer.
@@ -41,13 +46,23 @@ func (g *Gatherer) Gather() ([]*dto.MetricFamily, error) {
 	for _, f := range families {
 		byName[f.GetName()] = f
 	}
+	made := map[string]*dto.MetricFamily{}
 	for i := range g.Rules {
 		r := &g.Rules[i]
 		if from := byName[r.From]; from != nil {
-			if f := r.apply(from, byName[r.Percent]); len(f.GetMetric()) > 0 {
+			f := r.apply(from, byName[r.Percent])
+			switch there := made[r.To]; {
+			case len(f.GetMetric()) == 0:
+			case there != nil:
+				there.Metric = append(there.Metric, f.GetMetric()...)
+			default:
+				made[r.To] = f
 				families = append(families, f)
 			}
 		}
+	}
+	for _, c := range g.Copies {
+		c.apply(byName[c.Metric])
 	}
 	slices.SortFunc(families, func(a, b *dto.MetricFamily) int { return strings.Compare(a.GetName(), b.GetName()) })
 	return families, err
@@ -86,6 +101,22 @@ func (r *Rule) apply(from, whole *dto.MetricFamily) *dto.MetricFamily {
 		out.Metric = append(out.Metric, next)
 	}
 	return out
+}
+
+// apply adds the label. What is there belongs to whoever counts and is not changed.
+func (c Copy) apply(f *dto.MetricFamily) {
+	for i, m := range f.GetMetric() {
+		for _, l := range m.GetLabel() {
+			value, ok := strings.CutPrefix(l.GetValue(), c.Trim)
+			if l.GetName() != c.From || !ok || value == "" {
+				continue
+			}
+			labels := append(slices.Clone(m.GetLabel()), &dto.LabelPair{Name: &c.To, Value: &value})
+			slices.SortFunc(labels, func(a, b *dto.LabelPair) int { return strings.Compare(a.GetName(), b.GetName()) })
+			f.Metric[i] = &dto.Metric{Label: labels, Gauge: m.Gauge, Counter: m.Counter, Summary: m.Summary, Untyped: m.Untyped, Histogram: m.Histogram}
+			break
+		}
+	}
 }
 
 func (r *Rule) counts(m *dto.Metric) bool {

@@ -91,3 +91,42 @@ func TestBucketsAreAddedUp(t *testing.T) {
 		}
 	}
 }
+
+// Several rules may give one name to parts of a metric.
+func TestTwoRulesMayHaveOneName(t *testing.T) {
+	g := &alias.Gatherer{From: counted(), Rules: []alias.Rule{
+		{From: "nodes_total", To: "other", Only: map[string][]string{"reason": {"empty"}}, Drop: []string{"pool", "zone", "reason"}, Add: map[string]string{"kind": "a"}},
+		{From: "nodes_total", To: "other", Only: map[string][]string{"reason": {"drifted"}}, Drop: []string{"pool", "zone", "reason"}, Add: map[string]string{"kind": "b"}},
+	}}
+	got, err := observetest.Lines(g, "other")
+	if want := []string{"other kind=a 12", "other kind=b 3"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %q, %v; want %q", got, err, want)
+	}
+	families, err := g.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	called := 0
+	for _, f := range families {
+		if f.GetName() == "other" {
+			called++
+		}
+	}
+	if called != 1 {
+		t.Errorf("a scrape tells %d metrics of that name, want 1", called)
+	}
+}
+
+// A label may be there under another name too, on the metric as it is.
+func TestLabelsAreCopied(t *testing.T) {
+	from := counted()
+	g := &alias.Gatherer{From: from, Copies: []alias.Copy{{Metric: "took_seconds", From: "pool", To: "owner", Trim: "old/"}, {Metric: "nothing", From: "pool", To: "owner"}}}
+	got, err := observetest.Lines(g, "took_seconds")
+	if want := []string{"took_seconds owner=a pool=old/a 1 in 1.5s", "took_seconds pool=new 1 in 1.5s"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %q, %v; want %q", got, err, want)
+	}
+	got, err = observetest.Lines(from, "took_seconds")
+	if want := []string{"took_seconds pool=new 1 in 1.5s", "took_seconds pool=old/a 1 in 1.5s"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("what was counted is %q now, %v; want %q", got, err, want)
+	}
+}
