@@ -9,7 +9,7 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 
 KUBERNETES := v1.36.3
-COMMIT     := $(shell git describe --always --dirty --abbrev=12 2>/dev/null || echo unknown)
+COMMIT     := $(shell git describe --always --dirty --abbrev=12 --exclude '*' 2>/dev/null || echo unknown)
 
 # All that runs without the race detector shares these flags, and so one build cache:
 # programs, tests, linters and the lab. Another value of CGO_ENABLED or -trimpath
@@ -17,6 +17,7 @@ COMMIT     := $(shell git describe --always --dirty --abbrev=12 2>/dev/null || e
 STATIC := CGO_ENABLED=0 GOFLAGS="-buildvcs=false -trimpath"
 
 VERSIONED := -X github.com/daemok/daemok/internal/version.commit=$(COMMIT)
+RELEASED  := -s -w $(VERSIONED) -X github.com/daemok/daemok/internal/version.release=$$version
 K8S_VERSIONED := \
 	-X k8s.io/component-base/version.gitVersion=$(KUBERNETES) \
 	-X k8s.io/component-base/version.gitMajor=1 \
@@ -46,6 +47,9 @@ FROM     ?= 0
 FUZZTIME ?= 20s
 FUZZLEAST := 1000
 
+# What a release has programs for.
+PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
+
 ##@ Every day
 
 .PHONY: help
@@ -64,7 +68,7 @@ demo: build ## watch pending pods become machines and go again; ONCE=1 tells the
 .PHONY: test
 test: format lint tidy generated templates monitoring build ## all that CI runs; ends with the test runner's summary
 	@echo "test: unit tests with and without the race detector, and stories in labs, which wait most of their time, side by side"
-	@nice -n 10 $(MAKE) --no-print-directory plain > bin/plain.log 2>&1 & plain=$$!; \
+	@nice -n 10 $(MAKE) --no-print-directory plain release-test > bin/plain.log 2>&1 & plain=$$!; \
 	  $(MAKE) --no-print-directory lab-test > bin/lab-test.log 2>&1 & lab=$$!; red=0; \
 	  nice -n 10 $(MAKE) --no-print-directory raced || red=1; \
 	  wait $$plain || red=1; cat bin/plain.log; \
@@ -79,11 +83,13 @@ format: ## fail if a Go file is not gofmt'ed
 	  if [ -n "$$unformatted" ]; then echo "not gofmt'ed, run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
 
 .PHONY: vet
-vet: ## go vet of both modules, which lint has too
+vet: ## go vet of all modules, which lint has too
 	@echo "test: vet (main module)"
 	@$(STATIC) go vet ./...
 	@echo "test: vet (lab module)"
 	@cd lab && $(STATIC) go vet ./...
+	@echo "test: vet (release module)"
+	@cd internal/release && $(STATIC) go vet ./...
 
 .PHONY: lint
 lint: bin/tools/golangci-lint ## golangci-lint with .golangci.yml, go vet's analysers among others
@@ -91,6 +97,8 @@ lint: bin/tools/golangci-lint ## golangci-lint with .golangci.yml, go vet's anal
 	@$(STATIC) timeout 1800 bin/tools/golangci-lint run --allow-parallel-runners --timeout 29m ./...
 	@echo "test: lint (lab module)"
 	@cd lab && $(STATIC) timeout 1800 ../bin/tools/golangci-lint run --allow-parallel-runners --config ../.golangci.yml --timeout 29m ./...
+	@echo "test: lint (release module)"
+	@cd internal/release && $(STATIC) timeout 1800 ../../bin/tools/golangci-lint run --allow-parallel-runners --config ../../.golangci.yml --timeout 29m ./...
 
 .PHONY: tidy
 tidy: ## rules of the repository: import directions, purity of core, documents
@@ -116,6 +124,11 @@ plain: ## the whole controllers, the core and tables, without the race detector
 monitoring: ## dashboards ask for nothing that is not served, and alerts fire when they should
 	@echo "test: dashboards and rules (monitoring module)"
 	@cd deploy/monitoring && $(STATIC) go test ./...
+
+.PHONY: release-test
+release-test: ## tests of what makes releases, with programs of a few lines
+	@echo "test: images, charts, bills of materials (release module)"
+	@cd internal/release && $(STATIC) go test -vet=off $(SHUFFLE) ./...
 
 .PHONY: generated
 generated: ## fail if `make generate` changes a generated file
@@ -219,7 +232,19 @@ generate: ## write CRDs and deep copies from the API types, IAM policies and tem
 
 .PHONY: clean
 clean: ## remove what make built
-	rm -rf bin
+	rm -rf bin dist
+
+##@ Releases
+
+.PHONY: release
+release: bin/tools/release ## what users download, in dist: image, programs, charts, bills of materials; PLATFORMS="linux/amd64"
+	@rm -rf dist
+	@version=$$(bin/tools/release version); for platform in $(PLATFORMS); do \
+	  echo "release: build $$platform (a platform's first build takes minutes)"; \
+	  export GOOS=$${platform%/*} GOARCH=$${platform#*/} GOAMD64=v1 GOARM64=v8.0; to=$(CURDIR)/dist/bin/$${GOOS}_$$GOARCH; mkdir -p $$to; \
+	  $(STATIC) go build -ldflags "$(RELEASED)" -o $$to/ ./cmd/daemok ./cmd/daemok-controller; \
+	  (cd lab && $(STATIC) go build -ldflags "$(RELEASED) $(K8S_VERSIONED)" -o $$to/ ./cmd/daemok-lab); done
+	@bin/tools/release assemble -kubernetes $(KUBERNETES)
 
 # The programs.
 
@@ -237,6 +262,11 @@ bin/daemok-lab: $(LAB_SOURCES)
 	@if [ -e $@ ]; then echo "build: $@"; else \
 	  echo "build: $@ (links a whole control plane: the first build takes 5 minutes or more on two cores, later ones seconds)"; fi
 	@cd lab && $(STATIC) go build -ldflags '$(VERSIONED) $(K8S_VERSIONED)' -o ../$@ ./cmd/daemok-lab
+	@touch $@
+
+bin/tools/release: $(call sources,internal/release)
+	@echo "build: $@"
+	@cd internal/release && $(STATIC) go build -o ../../$@ .
 	@touch $@
 
 bin/tools/golangci-lint: internal/lint/go.mod internal/lint/go.sum

@@ -20,6 +20,7 @@ import (
 // Options says how to tell the story.
 type Options struct {
 	Lab       string  // path of the program daemok-lab
+	Command   string  // what the user types for the program daemok, such as bin/daemok
 	Dir       string  // folder of the lab; made, and emptied of an earlier demo
 	TimeScale float64 // of machine boots and stops; 1 is as slow as in life
 	Pods      int     // how many pods of one CPU
@@ -52,7 +53,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	if o.Once {
 		return nil
 	}
-	fmt.Fprint(o.Out, nextThings(lab))
+	fmt.Fprint(o.Out, nextThings(lab, o.Command))
 	<-ctx.Done()
 	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
 		return cause
@@ -75,17 +76,17 @@ func tell(ctx context.Context, o Options, lab *lab) error {
 	return s.tell(ctx, lab.clusterName)
 }
 
-func nextThings(l *lab) string {
+func nextThings(l *lab, command string) string {
 	return fmt.Sprintf(`
 The lab stays up; its kubeconfig is %[1]s.
 Things to try, in another terminal:
   . %[2]s/lab.env                # kubeconfig and AWS settings for every command below
-  bin/daemok lab kubectl --dir %[2]s scale deployment inflate --replicas 20
-  bin/daemok lab kubectl --dir %[2]s get nodepools,nodeclaims,nodes
-  bin/daemok lab kubectl --dir %[2]s describe nodeclaims
-  bin/daemok snapshot > situation.txt     # what the controller knows, as text
-  bin/daemok plan --snapshot situation.txt
+  %[4]s lab kubectl --dir %[2]s scale deployment inflate --replicas 20
+  %[4]s lab kubectl --dir %[2]s get nodepools,nodeclaims,nodes
+  %[4]s lab kubectl --dir %[2]s describe nodeclaims
+  %[4]s snapshot > situation.txt     # what the controller knows, as text
+  %[4]s plan --snapshot situation.txt
   tail -f %[3]s/controller.log
 Ctrl-C here stops everything; what is left lies in %[2]s.
-`, l.kubeconfig, l.dir, l.logs())
+`, l.kubeconfig, l.dir, l.logs(), command)
 }

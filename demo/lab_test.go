@@ -166,3 +166,16 @@ func TestClaimFolder(t *testing.T) {
 		})
 	}
 }
+
+// The commands are to be copied as they stand, from an unpacked release too.
+func TestThingsToTryNameTheProgramAsItWasCalled(t *testing.T) {
+	got := nextThings(&lab{dir: "/labs/one", kubeconfig: "/labs/one/kubeconfig"}, "./daemok")
+	for _, want := range []string{"\n  ./daemok lab kubectl --dir /labs/one get ", "\n  ./daemok plan --snapshot ", "tail -f /labs/one/logs/controller.log"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("things to try are %s\nwant %q in it", got, want)
+		}
+	}
+	if strings.Contains(got, "bin/daemok") {
+		t.Errorf("things to try name a checkout's program:\n%s", got)
+	}
+}

@@ -6,6 +6,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -28,6 +29,8 @@ func main() {
 	err := run(ctx, os.Args[1:], os.Getenv)
 	switch {
 	case errors.Is(err, pflag.ErrHelp):
+	case errors.Is(err, errVersion):
+		fmt.Println("daemok-controller", version.Get())
 	case err != nil:
 		stop()
 		os.Exit(1)
@@ -41,7 +44,7 @@ func report(to io.Writer, encoding string, err error) {
 
 // run reads the options and serves until ctx ends. An error is reported.
 func run(ctx context.Context, args []string, env func(string) string) error {
-	if _, err := readOptions(args, env); errors.Is(err, pflag.ErrHelp) {
+	if _, err := readOptions(args, env); errors.Is(err, pflag.ErrHelp) || errors.Is(err, errVersion) {
 		return err
 	}
 	given, unread := readGlobal(ctx)

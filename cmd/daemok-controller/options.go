@@ -219,9 +219,16 @@ func newReader(env func(string) string) *reader {
 	return &reader{flags: pflag.NewFlagSet("daemok-controller", pflag.ContinueOnError), env: env}
 }
 
+// errVersion says that the command line asks for the version and nothing else.
+var errVersion = errors.New("the version was asked for")
+
 func (r *reader) read(args []string) error {
+	asked := r.flags.Bool("version", false, "print version, commit and Go version, and end")
 	if err := r.flags.Parse(args); err != nil {
 		return err
+	}
+	if *asked {
+		return errVersion
 	}
 	if r.flags.NArg() > 0 {
 		return fmt.Errorf("%q is no option: options begin with --, see --help", r.flags.Arg(0))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -131,5 +132,25 @@ func TestLoopsGoByTheProcessorsAskedFor(t *testing.T) {
 		if got := workersOf(tt.usual, tt.cpu); got != tt.want {
 			t.Errorf("of %d workers at %d thousandths of a core there are %d, want %d", tt.usual, tt.cpu, got, tt.want)
 		}
+	}
+}
+
+// It is asked where nothing else is set, such as in an image that was just built.
+func TestTheVersionIsToldWithoutSettings(t *testing.T) {
+	tests := map[string]struct {
+		args []string
+		want bool
+	}{
+		"asked":                     {[]string{"--version"}, true},
+		"asked beside other things": {[]string{"--metrics-port=1", "--version"}, true},
+		"not asked":                 {[]string{"--version=false"}, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := readOptions(tt.args, func(string) string { return "" })
+			if errors.Is(err, errVersion) != tt.want {
+				t.Errorf("readOptions(%q) = %v; want that it asks for the version: %t", tt.args, err, tt.want)
+			}
+		})
 	}
 }

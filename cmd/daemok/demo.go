@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
 	"os/exec"
 	"time"
 
@@ -12,7 +13,7 @@ import (
 )
 
 func demoCommand() *cobra.Command {
-	options := demo.Options{Pods: 5, Now: time.Now}
+	options := demo.Options{Command: os.Args[0], Pods: 5, Now: time.Now}
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Watch pending pods become machines and go again, in a lab of its own",

@@ -44,7 +44,8 @@ func findLab(folder string, lookPath func(string) (string, error)) (string, erro
 	if err == nil {
 		return onPath, nil
 	}
-	return "", &exitError{fmt.Errorf("%s is neither in %s nor on PATH: build it with make build", labProgram, folder), exitNoLab}
+	return "", &exitError{fmt.Errorf("there is neither %s nor a %s on PATH: unpack a release's archive %s, which has it beside daemok, or run make build in a checkout",
+		beside, labProgram, labProgram), exitNoLab}
 }
 
 // ownFolder is where this program lies, links followed; "." where the system

@@ -15,6 +15,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/daemok/daemok/internal/version"
 )
 
 func main() {
@@ -47,7 +49,9 @@ func root() *cobra.Command {
 		Short:         "Node autoscaler for Kubernetes on AWS: plan, replay, measure, try out",
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		Version:       version.Get().String(),
 	}
+	cmd.SetVersionTemplate("daemok {{.Version}}\n")
 	cmd.AddCommand(planCommand(readLive), snapshotCommand(readLive), explainCommand(connect), rollCommand(connect), adoptCommand(connect), handbackCommand(connect), cleanupCommand(), iamCommand(connect), migrateCommand(reach, market), benchCommand(), labCommand(), demoCommand(), versionCommand())
 	return cmd
 }

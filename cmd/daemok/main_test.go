@@ -172,9 +172,11 @@ func TestStandardInputIsNamed(t *testing.T) {
 }
 
 func TestVersionNamesTheToolchain(t *testing.T) {
-	out, err := run(t, "version")
-	if err != nil || !strings.HasPrefix(out, "daemok ") || !strings.Contains(out, "go1.") {
-		t.Errorf("version prints %q, %v", out, err)
+	for _, asked := range []string{"version", "--version"} {
+		out, err := run(t, asked)
+		if err != nil || !strings.HasPrefix(out, "daemok ") || !strings.Contains(out, "go1.") {
+			t.Errorf("%s prints %q, %v", asked, out, err)
+		}
 	}
 }
 
@@ -205,9 +207,17 @@ func TestFindLab(t *testing.T) {
 			if got != tt.want || (err == nil) != (tt.want != "") {
 				t.Errorf("findLab = %q, %v; want %q", got, err, tt.want)
 			}
+			if err == nil {
+				return
+			}
 			var exit *exitError
-			if err != nil && (!errors.As(err, &exit) || exit.code != exitNoLab || !strings.Contains(err.Error(), "make build")) {
-				t.Errorf("error %v does not name the way out and exit code %d", err, exitNoLab)
+			if !errors.As(err, &exit) || exit.code != exitNoLab {
+				t.Errorf("error %v has not exit code %d", err, exitNoLab)
+			}
+			for _, want := range []string{beside, "PATH", "archive daemok-lab", "make build"} {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("error %q does not say %q: where it looked, and the ways out", err, want)
+				}
 			}
 		})
 	}

@@ -157,7 +157,7 @@ func walk(root fs.FS, visit func(name string, content []byte) error) error {
 			return err
 		}
 		if entry.IsDir() {
-			if slices.Contains([]string{".git", "bin", ".lab"}, entry.Name()) {
+			if slices.Contains([]string{".git", "bin", "dist", ".lab"}, entry.Name()) {
 				return fs.SkipDir
 			}
 			return nil

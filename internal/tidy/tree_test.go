@@ -35,6 +35,7 @@ func TestTreeRules(t *testing.T) {
 		"a temporary folder in a document":       {CheckMachinePaths, map[string]string{"a.md": "run `/tm" + "p/x`\n"}, "a.md:1"},
 		"a temporary folder in a script passes":  {CheckMachinePaths, map[string]string{"a.sh": "cd /tm" + "p/x\n"}, ""},
 		"what git leaves out passes":             {CheckMachinePaths, map[string]string{".lab/a.md": "/ro" + "ot/x\n", "bin/x": "/ro" + "ot/x\n"}, ""},
+		"a program of a release passes":          {CheckPrograms, map[string]string{"dist/a.out": "\x7fELF..."}, ""},
 		"a program in bin passes":                {CheckPrograms, map[string]string{"bin/a": "\x7fELF..."}, ""},
 		"a program in the tree":                  {CheckPrograms, map[string]string{"a/a.go": commented, "a.out": "\x7fELF..."}, "a.out is a program"},
 		"a complete index passes":                {records, map[string]string{"adr/README.md": "[1](0001-a.md)", "adr/0001-a.md": record}, ""},

@@ -11,12 +11,13 @@ import (
 	"runtime/debug"
 )
 
-// commit is set by the linker (-X); the Makefile does so.
-var commit string
+// commit and release are set by the linker (-X); the Makefile does so, release
+// for builds that users download alone.
+var commit, release string
 
 // Info is what is known about the running build.
 type Info struct {
-	Version string // module version, such as v0.1.0; "development" for a build from a checkout
+	Version string // of the release or module, such as v0.1.0; "development" for a build from a checkout
 	Commit  string // abbreviated, "-dirty" at its end if the checkout was changed; or "unknown"
 	Go      string // toolchain, such as go1.26.0
 }
@@ -27,15 +28,18 @@ func Get() Info {
 	if !ok {
 		build = &debug.BuildInfo{}
 	}
-	return from(build, commit)
+	return from(build, release, commit)
 }
 
 // from decides which source to believe: the linker's word, else the
 // toolchain's.
-func from(build *debug.BuildInfo, linked string) Info {
+func from(build *debug.BuildInfo, released, linked string) Info {
 	info := Info{Version: "development", Commit: "unknown", Go: runtime.Version()}
 	if v := build.Main.Version; v != "" && v != "(devel)" {
 		info.Version = v
+	}
+	if released != "" {
+		info.Version = released
 	}
 	if linked != "" {
 		info.Commit = linked

@@ -27,7 +27,8 @@ func findController(labProgram string, lookPath func(string) (string, error)) (s
 	}
 	path, err := lookPath(controllerProgram)
 	if err != nil {
-		return "", fmt.Errorf("%s is neither in %s nor on PATH: build it with make build, or run your own with the variables of lab.env", controllerProgram, folder)
+		return "", fmt.Errorf("%s is neither in %s nor on PATH: take it from the release that the lab is of, run make build in a checkout, or run your own with the variables of lab.env",
+			controllerProgram, folder)
 	}
 	return filepath.Abs(path)
 }

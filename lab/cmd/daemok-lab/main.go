@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/daemok/daemok/internal/nearest"
+	"github.com/daemok/daemok/internal/version"
 	"github.com/daemok/daemok/lab/component"
 )
 
@@ -76,9 +77,13 @@ func rootCommand() *cobra.Command {
 machines join them, and the controller, all in one directory of this machine.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		Version:       version.Get().String(),
 		// Users start it as a verb of the main command.
 		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: "daemok lab"},
 	}
+	// One of its own, since what the lab links has a flag of that name that is no yes or no.
+	root.Flags().Bool("version", false, "print version, commit and Go version")
+	root.SetVersionTemplate("daemok-lab {{.Version}}\n")
 	root.AddCommand(upCommand(), downCommand(), statusCommand(), restartCommand(),
 		machineCommand(), awsCommand(), kubectlCommand())
 	root.AddCommand(accountCommands()...)

@@ -29,3 +29,13 @@ func TestSlipsAreTold(t *testing.T) {
 		})
 	}
 }
+
+func TestVersionIsTold(t *testing.T) {
+	var out strings.Builder
+	root := rootCommand()
+	root.SetArgs([]string{"--version"})
+	root.SetOut(&out)
+	if err := root.ExecuteContext(t.Context()); err != nil || !strings.HasPrefix(out.String(), "daemok-lab ") || !strings.Contains(out.String(), "go1.") {
+		t.Errorf("--version prints %q, %v", &out, err)
+	}
+}
