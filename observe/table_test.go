@@ -15,6 +15,7 @@ import (
 	"github.com/daemok/daemok/observe"
 	"github.com/daemok/daemok/observe/alias"
 	"github.com/daemok/daemok/observe/follow"
+	"github.com/daemok/daemok/observe/observetest"
 	"github.com/daemok/daemok/observe/state"
 )
 
@@ -78,13 +79,40 @@ func TestCountersOfKnownLabelValuesStartAtZero(t *testing.T) {
 		series  int
 	}{
 		"decisions": {m.Decisions, 9}, "failed removals": {m.FailedRemovals, 9}, "failed validations": {m.FailedValidations, 4}, "evictions": {m.Evictions, 3},
-		"drained pods": {m.PodsDrained, 5}, "writes of the record": {m.RecordWrites, 4}, "interruption messages": {m.NoticesReceived, 8}, "status checks": {m.StatusUnhealthy, 3},
+		"drained pods": {m.PodsDrained, 5}, "errors of launches": {m.CloudErrors, 5}, "writes of the record": {m.RecordWrites, 4}, "interruption messages": {m.NoticesReceived, 8}, "status checks": {m.StatusUnhealthy, 3},
 		"claims, whose pools nobody knows at the start": {m.ClaimsCreated, 0},
 	} {
 		series := make(chan prometheus.Metric, 100)
 		c.counter.Collect(series)
 		if got := len(series); got != c.series {
 			t.Errorf("%s: %d series at the start, want %d", name, got, c.series)
+		}
+	}
+}
+
+// Without a queue nobody is told that it cannot be read, and a process on standby tells
+// nothing of it either.
+func TestAQueueThatIsNotSetHasNoSeries(t *testing.T) {
+	registry := prometheus.NewPedanticRegistry()
+	m := observe.NewMetrics(registry, "", "", "", "")
+	if lines, err := observetest.Lines(registry, "daemok_interruption_queue_readable"); err != nil || len(lines) > 0 {
+		t.Errorf("before anybody reads it: %q, %v", lines, err)
+	}
+	m.QueueReadable.WithLabelValues().Set(0)
+	if lines, err := observetest.Lines(registry, "daemok_interruption_queue_readable"); err != nil || len(lines) != 1 {
+		t.Errorf("once somebody has tried: %q, %v", lines, err)
+	}
+}
+
+// objects are labels whose values grow with the cluster.
+var objects = []string{"name", "namespace", "node_name", "node", "owner", "pod", "claim"}
+
+// Only gauges that end with their object have labels whose values grow with the cluster.
+func TestLabelsAreBounded(t *testing.T) {
+	for _, d := range observe.Definitions() {
+		grows := d.NodeLabels || slices.ContainsFunc(d.Labels, func(l string) bool { return slices.Contains(objects, l) })
+		if grows != d.PerObject || grows && d.Kind != observe.Gauge {
+			t.Errorf("%s is a %s with labels %v, and is about single objects: %v", d.Name, d.Kind, d.Labels, d.PerObject)
 		}
 	}
 }

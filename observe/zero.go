@@ -24,6 +24,7 @@ func fromZero() map[string][][]string {
 		"karpenter_voluntary_disruption_queue_failures_total":         moves,
 		"karpenter_voluntary_disruption_failed_validations_total":     {{"empty"}, {"single"}, {"multi"}, {""}},
 		"karpenter_voluntary_disruption_consolidation_timeouts_total": {{"single"}, {"multi"}},
+		"karpenter_cloudprovider_errors_total":                        launchErrors(),
 		"karpenter_pods_drained_total":                                {{""}, {lower(plan.Empty)}, {lower(plan.Underutilized)}, {lower(plan.Drifted)}, {lower(plan.Expired)}},
 		"karpenter_pods_eviction_requests_total":                      {{"200"}, {"429"}, {"500"}},
 		"daemok_record_writes_total":                                  {{"written"}, {"conflict"}, {"forbidden"}, {"failed"}},
@@ -33,6 +34,14 @@ func fromZero() map[string][][]string {
 		},
 		"karpenter_interruption_instance_status_unhealthy_total": {{string(cloud.InstanceFails)}, {string(cloud.SystemFails)}, {string(cloud.Scheduled)}},
 	}
+}
+
+// launchErrors are the kinds of errors that launches may end with.
+func launchErrors() (out [][]string) {
+	for _, err := range []error{&cloud.NoCapacityError{}, &cloud.RefusedError{}, &cloud.ThrottledError{}, &cloud.TokenMismatchError{}, nil} {
+		out = append(out, []string{"nodeclaim.lifecycle", "Create", "aws", cloudError(err)})
+	}
+	return out
 }
 
 func lower(r plan.RemovalReason) string { return strings.ToLower(string(r)) }
