@@ -52,6 +52,6 @@ func root() *cobra.Command {
 		Version:       version.Get().String(),
 	}
 	cmd.SetVersionTemplate("daemok {{.Version}}\n")
-	cmd.AddCommand(planCommand(readLive), snapshotCommand(readLive), explainCommand(connect), rollCommand(connect), adoptCommand(connect), handbackCommand(connect), cleanupCommand(), iamCommand(connect), migrateCommand(reach, market), benchCommand(), labCommand(), demoCommand(), versionCommand())
+	cmd.AddCommand(planCommand(readLive), snapshotCommand(readLive), explainCommand(connect), rollCommand(connect), adoptCommand(connect), handbackCommand(connect), cleanupCommand(), iamCommand(connect), doctorCommand(surroundings{connect, serverVersion, market}), migrateCommand(reach, market), benchCommand(), labCommand(), demoCommand(), versionCommand())
 	return cmd
 }

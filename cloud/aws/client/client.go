@@ -24,6 +24,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/autoscaling"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/eks"
+	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
 	"github.com/aws/aws-sdk-go-v2/service/iam"
 	"github.com/aws/aws-sdk-go-v2/service/pricing"
 	"github.com/aws/aws-sdk-go-v2/service/servicequotas"
@@ -52,6 +53,7 @@ type Clients struct {
 	ARC     *arczonalshift.Client
 	Scaling *autoscaling.Client
 	STS     *sts.Client
+	Events  *eventbridge.Client
 }
 
 // ErrNoRegion says that no region is configured and none could be found.
@@ -105,7 +107,7 @@ func From(cfg aws.Config, p *pace.Pace) Clients {
 	cfg.Retryer = func() aws.Retryer { return retryer() }
 	c := Clients{Region: cfg.Region, EC2: ec2.NewFromConfig(cfg, ec2.WithAPIOptions(paced(p))), IAM: iam.NewFromConfig(cfg),
 		SSM: ssm.NewFromConfig(cfg), EKS: eks.NewFromConfig(cfg), SQS: sqs.NewFromConfig(cfg), Quotas: servicequotas.NewFromConfig(cfg),
-		ARC: arczonalshift.NewFromConfig(cfg), Scaling: autoscaling.NewFromConfig(cfg), STS: sts.NewFromConfig(cfg)}
+		ARC: arczonalshift.NewFromConfig(cfg), Scaling: autoscaling.NewFromConfig(cfg), STS: sts.NewFromConfig(cfg), Events: eventbridge.NewFromConfig(cfg)}
 	if region := price.EndpointRegion(cfg.Region); region != "" {
 		c.Pricing = pricing.NewFromConfig(cfg, func(o *pricing.Options) { o.Region = region })
 	}

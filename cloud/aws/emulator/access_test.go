@@ -92,3 +92,40 @@ func TestTargetsOfALoadBalancer(t *testing.T) {
 		t.Errorf("a group that is gone: %q, want TargetGroupNotFound", code(err))
 	}
 }
+
+// "EKS Pod Identity associations": one role for a service account, which need not be there, until the association is deleted.
+func TestPodIdentityGivesAServiceAccountARole(t *testing.T) {
+	a, ctx := open(t), context.Background()
+	client := eks.NewFromConfig(a.config)
+	lab, namespace, account, role := aws.String("lab"), aws.String("kube-system"), aws.String("karpenter"), aws.String("arn:aws:iam::123456789012:role/KarpenterNodeRole-lab")
+	create := func(role *string) (*eks.CreatePodIdentityAssociationOutput, error) {
+		return client.CreatePodIdentityAssociation(ctx, &eks.CreatePodIdentityAssociationInput{ClusterName: lab, Namespace: namespace, ServiceAccount: account, RoleArn: role})
+	}
+	if _, err := create(aws.String("arn:aws:iam::123456789012:role/none")); code(err) != "InvalidParameterException" {
+		t.Errorf("a role that is not there: %v, want InvalidParameterException", err)
+	}
+	made, err := create(role)
+	a.must(err)
+	if _, err := create(role); code(err) != "ResourceInUseException" {
+		t.Errorf("a second one: %v, want ResourceInUseException", err)
+	}
+	id := made.Association.AssociationId
+	shown, err := client.DescribePodIdentityAssociation(ctx, &eks.DescribePodIdentityAssociationInput{ClusterName: lab, AssociationId: id})
+	a.must(err)
+	if *shown.Association.RoleArn != *role {
+		t.Errorf("the role is %s, want %s", *shown.Association.RoleArn, *role)
+	}
+	count := func(of *string) int {
+		listed, err := client.ListPodIdentityAssociations(ctx, &eks.ListPodIdentityAssociationsInput{ClusterName: lab, Namespace: namespace, ServiceAccount: of})
+		a.must(err)
+		return len(listed.Associations)
+	}
+	if n, others := count(account), count(aws.String("other")); n != 1 || others != 0 {
+		t.Errorf("%d for the service account and %d for another, want 1 and none", n, others)
+	}
+	_, err = client.DeletePodIdentityAssociation(ctx, &eks.DeletePodIdentityAssociationInput{ClusterName: lab, AssociationId: id})
+	a.must(err)
+	if n := count(account); n != 0 {
+		t.Errorf("%d after it was deleted", n)
+	}
+}

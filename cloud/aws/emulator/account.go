@@ -80,6 +80,7 @@ type state struct {
 	Experiments  experiments
 	Entries      map[string]*accessEntry   // of the cluster, by ARN
 	ShutOut      map[string]bool           // roles whose entry was deleted
+	Identities   map[string]*podIdentity   // of the cluster, by ID
 	TargetGroups map[string]*targetGroup   // by ARN
 	Scaling      map[string]*scalingGroup  // Auto Scaling groups, by name
 	Nodegroups   map[string]map[string]any // of EKS, as they were asked for, by name
@@ -116,6 +117,7 @@ func newState(a Account, zones []zone, now time.Time) *state {
 	s.Roles, s.Profiles = newRoles(a, now)
 	s.Rules, s.Experiments = newRules(a), newExperiments()
 	s.Entries, s.ShutOut, s.TargetGroups = newEntries(a, now), map[string]bool{}, map[string]*targetGroup{}
+	s.Identities = map[string]*podIdentity{}
 	s.Queues = map[string]*queue{a.ClusterName: guidesQueue(a, now)}
 	s.Cluster = newCluster(s)
 	return s

@@ -155,20 +155,24 @@ func sqsActions() map[string]action {
 
 func eksActions() map[string]action {
 	return map[string]action{
-		"CreateAccessEntry":    {serve: createAccessEntry, effects: true},
-		"CreateNodegroup":      {serve: createNodegroup, effects: true},
-		"DescribeNodegroup":    {serve: describeNodegroup},
-		"DeleteNodegroup":      {serve: deleteNodegroup, effects: true},
-		"ListNodegroups":       {serve: listNodegroups},
-		"UpdateAccessEntry":    {serve: updateAccessEntry, effects: true},
-		"DeleteAccessEntry":    {serve: deleteAccessEntry, effects: true},
-		"DescribeAccessEntry":  {serve: describeAccessEntry},
-		"DescribeCluster":      {serve: describeCluster},
-		"DescribeUpdate":       {serve: describeUpdate},
-		"ListAccessEntries":    {serve: listAccessEntries},
-		"ListClusters":         {serve: listClusters},
-		"ListUpdates":          {serve: listUpdates},
-		"UpdateClusterVersion": {serve: updateClusterVersion, effects: true},
+		"CreateAccessEntry":              {serve: createAccessEntry, effects: true},
+		"CreateNodegroup":                {serve: createNodegroup, effects: true},
+		"DescribeNodegroup":              {serve: describeNodegroup},
+		"DeleteNodegroup":                {serve: deleteNodegroup, effects: true},
+		"ListNodegroups":                 {serve: listNodegroups},
+		"CreatePodIdentityAssociation":   {serve: createPodIdentity, effects: true},
+		"DeletePodIdentityAssociation":   {serve: deletePodIdentity, effects: true},
+		"DescribePodIdentityAssociation": {serve: describePodIdentity},
+		"ListPodIdentityAssociations":    {serve: listPodIdentities},
+		"UpdateAccessEntry":              {serve: updateAccessEntry, effects: true},
+		"DeleteAccessEntry":              {serve: deleteAccessEntry, effects: true},
+		"DescribeAccessEntry":            {serve: describeAccessEntry},
+		"DescribeCluster":                {serve: describeCluster},
+		"DescribeUpdate":                 {serve: describeUpdate},
+		"ListAccessEntries":              {serve: listAccessEntries},
+		"ListClusters":                   {serve: listClusters},
+		"ListUpdates":                    {serve: listUpdates},
+		"UpdateClusterVersion":           {serve: updateClusterVersion, effects: true},
 	}
 }
 

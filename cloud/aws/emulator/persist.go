@@ -41,6 +41,9 @@ func (s *state) complete() {
 	if s.Rules == nil {
 		s.Rules, s.Experiments = newRules(s.Account), newExperiments()
 	}
+	if s.Identities == nil {
+		s.Identities = map[string]*podIdentity{}
+	}
 	if s.Entries == nil {
 		s.Entries, s.ShutOut, s.TargetGroups = newEntries(s.Account, s.CreatedAt), map[string]bool{}, map[string]*targetGroup{}
 	}

@@ -1,0 +1,236 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/discovery"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/cloud/aws"
+	"github.com/daemok/daemok/cloud/aws/audit"
+	"github.com/daemok/daemok/controller/class"
+	"github.com/daemok/daemok/doctor"
+	"github.com/daemok/daemok/kube/api/crds"
+)
+
+// Exit codes of the doctor.
+const (
+	doctorWarns = 1
+	doctorErrs  = 2
+)
+
+// surroundings are what the doctor looks at, as far as they can be reached.
+type surroundings struct {
+	open    connector
+	version func(*target) (string, error)
+	market  func(context.Context, *target) (*aws.Provider, error)
+}
+
+func doctorCommand(in surroundings) *cobra.Command {
+	at := newTarget()
+	var output string
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Say what is wrong with a cluster and its AWS account, before and after the installation",
+		Long: `Look at what the controller relies on, and say of each thing that is wrong which object
+it is and what to do: Kubernetes and the definitions of its kinds, the controller and
+other autoscalers, DNS and the VPC CNI; at AWS the cluster, the controller's role and its
+rights, what each node class selects, whether nodes may join, spot instances and the
+interruption queue. Nothing is changed.
+
+It acts as you do, at the API server and at AWS. What you may not read is listed as
+unknown.
+
+Exit code 0: nothing is wrong. 1: there are warnings. 2: something will not work.`,
+		Example: `  daemok doctor --cluster-name prod
+  daemok doctor --context prod --cluster-name prod --region eu-west-1 -o json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if output != "table" && output != "json" {
+				return fmt.Errorf("output %q is unknown: use table or json", output)
+			}
+			p, err := in.patient(cmd.Context(), at)
+			if err != nil {
+				return err
+			}
+			findings := doctor.Examine(cmd.Context(), p)
+			write := doctor.Write
+			if output == "json" {
+				write = doctor.WriteJSON
+			}
+			if err := write(cmd.OutOrStdout(), findings); err != nil {
+				return err
+			}
+			return verdict(findings)
+		},
+	}
+	at.addTo(cmd)
+	at.addAWS(cmd)
+	cmd.Flags().StringVarP(&output, "output", "o", "table", "table or json")
+	return cmd
+}
+
+// verdict is an error, with the exit code, where something is wrong.
+func verdict(findings []doctor.Finding) error {
+	count := func(s doctor.Severity) (n int) {
+		for _, f := range findings {
+			if f.Severity == s {
+				n++
+			}
+		}
+		return n
+	}
+	switch doctor.Worst(findings) {
+	case doctor.Error:
+		return &exitError{fmt.Errorf("%s and %s", counted(count(doctor.Error), "error"), counted(count(doctor.Warning), "warning")), doctorErrs}
+	case doctor.Warning:
+		return &exitError{errors.New(counted(count(doctor.Warning), "warning")), doctorWarns}
+	}
+	return nil
+}
+
+// patient is the cluster that is examined.
+func (in surroundings) patient(ctx context.Context, at *target) (*doctor.Patient, error) {
+	store, err := in.open(at)
+	if err != nil {
+		return nil, err
+	}
+	found := inCluster{}
+	if err := found.readSettings(ctx, store); err != nil && client.IgnoreNotFound(err) != nil {
+		return nil, err
+	}
+	at.clusterName = cmp.Or(at.eksName(), found.setting("CLUSTER_NAME"))
+	definitions, err := crds.All()
+	if err != nil {
+		return nil, err
+	}
+	p := &doctor.Patient{
+		Store: store, Definitions: definitions, Name: at.clusterName, Namespace: systemNamespace(),
+		Version: func(context.Context) (string, error) { return in.version(at) },
+	}
+	provider, err := in.market(ctx, at)
+	if err != nil {
+		p.Unreached = err
+		p.Classes = func(context.Context) ([]doctor.Class, error) { return nil, err }
+		return p, nil
+	}
+	p.Classes = func(ctx context.Context) ([]doctor.Class, error) { return examined(ctx, store, provider) }
+	p.Unreached = in.account(ctx, p, at)
+	return p, nil
+}
+
+// account has the doctor ask AWS.
+func (in surroundings) account(ctx context.Context, p *doctor.Patient, at *target) error {
+	r := &iamReader{flags: iamFlags{at: at}, notes: io.Discard, open: in.open}
+	a, err := r.aws(ctx)
+	if err != nil {
+		return err
+	}
+	scope, err := r.scope(ctx)
+	if err != nil {
+		return err
+	}
+	p.Account, p.RoleARN = a, scope.RoleARN
+	p.Rights = func(ctx context.Context) ([]doctor.Finding, error) { return lacking(ctx, r) }
+	return nil
+}
+
+// lacking are the rights that the controller's role lacks, or may lack.
+func lacking(ctx context.Context, r *iamReader) (out []doctor.Finding, err error) {
+	c, err := r.check(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	object := "role " + c.role
+	for _, f := range c.in(audit.Missing) {
+		severity := doctor.Error
+		if f.Optional {
+			severity = doctor.Warning
+		}
+		out = append(out, doctor.Finding{Severity: severity, Object: object, Message: fmt.Sprintf("it lacks %s%s; without it: %s", f.Action, after(" on ", f.Resource), f.Without), WayOut: "daemok iam policy prints the policy that it needs"})
+	}
+	if n := len(c.in(audit.Unknown)); n > 0 {
+		out = append(out, doctor.Finding{Severity: doctor.Unknown, Object: object, Message: counted(n, "right") + " could not be tried", WayOut: "daemok iam check lists them"})
+	}
+	if len(out) == 0 {
+		out = []doctor.Finding{{Severity: doctor.OK, Object: object, Message: "it has all rights that the controller needs"}}
+	}
+	return out, nil
+}
+
+// examined are all classes of a cluster, with what AWS has for them.
+func examined(ctx context.Context, store client.Client, provider *aws.Provider) (out []doctor.Class, err error) {
+	_, older, err := served(store)
+	if err != nil {
+		return nil, err
+	}
+	classes, err := classesOf(ctx, store, provider, older)
+	if err != nil {
+		return nil, err
+	}
+	for i := range classes.kinds {
+		kind := &classes.kinds[i]
+		list := kind.NewList()
+		if err := store.List(ctx, list); err != nil {
+			return nil, fmt.Errorf("list classes of kind %s: %w", kind.Name, err)
+		}
+		err := meta.EachListItem(list, func(item runtime.Object) error {
+			o, is := item.(client.Object)
+			if !is || kind.Is != nil && !kind.Is(o) {
+				return nil
+			}
+			c, err := lookedUp(ctx, kind, store, provider, o.GetName())
+			out = append(out, c)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// lookedUp is one class, with what AWS has for it.
+func lookedUp(ctx context.Context, kind *class.Kind, store client.Client, provider *aws.Provider, name string) (doctor.Class, error) {
+	found, err := kind.ByName(ctx, store, name)
+	if err != nil {
+		return doctor.Class{}, fmt.Errorf("read class %s: %w", name, err)
+	}
+	settings, err := class.Settings(found)
+	c := doctor.Class{Name: kind.Name + "/" + name, Spec: settings.Spec}
+	if err != nil {
+		c.NoImages = err
+		return c, nil
+	}
+	c.Subnets, c.NoSubnets = provider.Subnets(ctx, settings)
+	if settings.Spec.LaunchTemplate == "" {
+		c.Groups, c.NoGroups = provider.Groups(ctx, settings)
+		c.Images, c.NoImages = provider.Images(ctx, settings)
+	}
+	return c, nil
+}
+
+// serverVersion asks the API server for its version, such as "1.36".
+func serverVersion(at *target) (string, error) {
+	config, err := at.Config()
+	if err != nil {
+		return "", err
+	}
+	asks, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return "", err
+	}
+	v, err := asks.ServerVersion()
+	if err != nil {
+		return "", fmt.Errorf("ask the API server for its version: %w", err)
+	}
+	return v.Major + "." + strings.TrimRight(v.Minor, "+"), nil
+}

@@ -1,0 +1,286 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/translate"
+)
+
+// Minor versions of Kubernetes 1 that the controller is tested with.
+const (
+	oldestTested = 29
+	newestTested = 36
+)
+
+func kubernetesVersion(ctx context.Context, p *Patient) ([]Finding, error) {
+	version, err := p.Version(ctx)
+	if err != nil {
+		return nil, err
+	}
+	_, text, _ := strings.Cut(version, ".")
+	minor, err := strconv.Atoi(text)
+	if err != nil {
+		return nil, fmt.Errorf("the API server says version %q", version)
+	}
+	switch {
+	case minor < oldestTested:
+		return []Finding{trouble(Warning, "", fmt.Sprintf("the API server is of Kubernetes %s, and the oldest that is tested is 1.%d", version, oldestTested), "upgrade the cluster")}, nil
+	case minor > newestTested:
+		return []Finding{trouble(Warning, "", fmt.Sprintf("the API server is of Kubernetes %s, and the newest that is tested is 1.%d", version, newestTested), "look for a newer release of Daemok")}, nil
+	}
+	return []Finding{fine("Kubernetes %s", version)}, nil
+}
+
+// needed are the kinds without which the controller does not start.
+var needed = []string{"nodepools.karpenter.sh", "nodeclaims.karpenter.sh", "ec2nodeclasses.karpenter.k8s.aws"}
+
+// installDefinitions is how definitions are brought up to date.
+const installDefinitions = "helm upgrade --install daemok-crd charts/daemok-crd --take-ownership"
+
+func definitions(ctx context.Context, p *Patient) ([]Finding, error) {
+	var out []Finding
+	for _, ours := range p.Definitions {
+		there := &apiextensionsv1.CustomResourceDefinition{}
+		err := p.Store.Get(ctx, client.ObjectKeyFromObject(ours), there)
+		object := "CustomResourceDefinition/" + ours.Name
+		switch {
+		case apierrors.IsNotFound(err) && slices.Contains(needed, ours.Name):
+			out = append(out, trouble(Error, object, "it is missing, and the controller does not start without it", installDefinitions))
+			continue
+		case apierrors.IsNotFound(err):
+			continue // its users have no need of it
+		case err != nil:
+			return out, fmt.Errorf("read %s: %w", object, err)
+		}
+		out = append(out, definition(object, ours, there)...)
+	}
+	if len(out) == 0 {
+		out = append(out, fine("all are of this release"))
+	}
+	return out, nil
+}
+
+// definition compares a definition with that of this release.
+func definition(object string, ours, there *apiextensionsv1.CustomResourceDefinition) (out []Finding) {
+	for _, stored := range there.Status.StoredVersions {
+		if !slices.ContainsFunc(ours.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == stored }) {
+			out = append(out, trouble(Error, object, "objects may be stored as "+stored+", which this release does not know", "daemok migrate crds --backup FOLDER"))
+		}
+	}
+	for _, v := range ours.Spec.Versions {
+		at := slices.IndexFunc(there.Spec.Versions, func(t apiextensionsv1.CustomResourceDefinitionVersion) bool { return t.Name == v.Name && t.Served })
+		switch {
+		case at < 0:
+			out = append(out, trouble(Error, object, "it does not serve "+v.Name, installDefinitions))
+		case !sameSchema(v.Schema, there.Spec.Versions[at].Schema):
+			out = append(out, trouble(Warning, object, "its schema of "+v.Name+" is of another release: fields may be unknown, or be refused", installDefinitions))
+		}
+	}
+	return out
+}
+
+func sameSchema(a, b *apiextensionsv1.CustomResourceValidation) bool {
+	if reflect.DeepEqual(a, b) {
+		return true
+	}
+	var values [2]any
+	for i, s := range []*apiextensionsv1.CustomResourceValidation{a, b} {
+		text, err := json.Marshal(s)
+		if err != nil || json.Unmarshal(text, &values[i]) != nil {
+			return false
+		}
+	}
+	return reflect.DeepEqual(values[0], values[1])
+}
+
+// installed is the controller's Deployment.
+type installed struct {
+	deployment *appsv1.Deployment // nil: there is none
+	settings   map[string]string
+	account    string // service account
+}
+
+// find looks for the controller's Deployment: the first by name in its namespace that names the
+// cluster as the controller's does.
+func (p *Patient) find(ctx context.Context) (*installed, error) {
+	if p.install != nil {
+		return p.install, nil
+	}
+	var list appsv1.DeploymentList
+	if err := p.Store.List(ctx, &list, client.InNamespace(p.Namespace)); err != nil {
+		return nil, fmt.Errorf("list Deployments of namespace %s: %w", p.Namespace, err)
+	}
+	found := &installed{account: "karpenter"}
+	for i := range list.Items {
+		d := &list.Items[i]
+		for _, c := range d.Spec.Template.Spec.Containers {
+			settings := map[string]string{}
+			for _, v := range c.Env {
+				settings[v.Name] = v.Value
+			}
+			if found.deployment == nil && settings["CLUSTER_NAME"] != "" {
+				found.deployment, found.settings, found.account = d, settings, cmp.Or(d.Spec.Template.Spec.ServiceAccountName, "default")
+			}
+		}
+	}
+	p.install = found
+	return found, nil
+}
+
+func controllerRuns(ctx context.Context, p *Patient) ([]Finding, error) {
+	found, err := p.find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d := found.deployment
+	if d == nil {
+		return []Finding{trouble(Warning, "", "no Deployment in namespace "+p.Namespace+" runs the controller", "install it, or set SYSTEM_NAMESPACE to the namespace that it is in")}, nil
+	}
+	object := "Deployment/" + d.Name
+	wants := int32(1)
+	if d.Spec.Replicas != nil {
+		wants = *d.Spec.Replicas
+	}
+	out := []Finding{}
+	switch {
+	case wants == 0:
+		out = append(out, trouble(Warning, object, "it has no replicas, so nobody launches nodes", fmt.Sprintf("kubectl -n %s scale deployment %s --replicas=2", p.Namespace, d.Name)))
+	case d.Status.ReadyReplicas == 0:
+		out = append(out, trouble(Error, object, "none of its pods is ready", fmt.Sprintf("kubectl -n %s logs deployment/%s", p.Namespace, d.Name)))
+	}
+	if name := found.settings["CLUSTER_NAME"]; p.Name != "" && name != p.Name {
+		out = append(out, trouble(Error, object, fmt.Sprintf("its cluster is called %s, and this one %s", name, p.Name), "set settings.clusterName to "+p.Name))
+	}
+	own, err := onOwnNodes(ctx, p, d)
+	if err != nil {
+		return out, err
+	}
+	if own != "" {
+		out = append(out, trouble(Error, own, "the controller runs on a node that it may remove itself", "keep its pods on a managed node group or on Fargate: affinity to nodes without the label "+api.LabelNodePool))
+	}
+	if len(out) == 0 {
+		out = append(out, fine("%d of %d replicas are ready", d.Status.ReadyReplicas, wants))
+	}
+	return out, nil
+}
+
+// onOwnNodes is a pod of the controller on a node that the controller manages; empty:
+// there is none.
+func onOwnNodes(ctx context.Context, p *Patient, d *appsv1.Deployment) (string, error) {
+	chosen, err := metav1.LabelSelectorAsSelector(d.Spec.Selector)
+	if err != nil {
+		return "", fmt.Errorf("read the selector of Deployment %s: %w", d.Name, err)
+	}
+	pods, nodes, err := placed(ctx, p.Store, client.InNamespace(p.Namespace), client.MatchingLabelsSelector{Selector: chosen})
+	if err != nil {
+		return "", err
+	}
+	for i := range pods {
+		if n, known := nodes[pods[i].Spec.NodeName]; known && isManaged(n) {
+			return "Pod/" + pods[i].Name, nil
+		}
+	}
+	return "", nil
+}
+
+// isManaged reports whether the node is of a NodePool or Provisioner.
+func isManaged(n *corev1.Node) bool { return translate.PoolOfNode(n).Name != "" }
+
+// placed are pods, and all nodes by name.
+func placed(ctx context.Context, store client.Reader, which ...client.ListOption) ([]corev1.Pod, map[string]*corev1.Node, error) {
+	var pods corev1.PodList
+	if err := store.List(ctx, &pods, which...); err != nil {
+		return nil, nil, fmt.Errorf("list pods: %w", err)
+	}
+	var nodes corev1.NodeList
+	if err := store.List(ctx, &nodes); err != nil {
+		return nil, nil, fmt.Errorf("list nodes: %w", err)
+	}
+	named := map[string]*corev1.Node{}
+	for i := range nodes.Items {
+		named[nodes.Items[i].Name] = &nodes.Items[i]
+	}
+	return pods.Items, named, nil
+}
+
+func otherAutoscalers(ctx context.Context, p *Patient) ([]Finding, error) {
+	found, err := p.find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var list appsv1.DeploymentList
+	if err := p.Store.List(ctx, &list); err != nil {
+		return nil, fmt.Errorf("list Deployments: %w", err)
+	}
+	var out []Finding
+	for i := range list.Items {
+		d := &list.Items[i]
+		ours := found.deployment != nil && d.UID == found.deployment.UID && d.Name == found.deployment.Name && d.Namespace == found.deployment.Namespace
+		if d.Spec.Replicas != nil && *d.Spec.Replicas == 0 || ours {
+			continue
+		}
+		for _, c := range d.Spec.Template.Spec.Containers {
+			name := "Deployment/" + d.Namespace + "/" + d.Name
+			stop := fmt.Sprintf("kubectl -n %s scale deployment %s --replicas=0", d.Namespace, d.Name)
+			switch {
+			case strings.Contains(c.Image, "cluster-autoscaler"):
+				out = append(out, trouble(Warning, name, "the Cluster Autoscaler is at work too: both launch nodes for the same pods", "daemok migrate --from cluster-autoscaler, and then "+stop))
+			case strings.Contains(c.Image, "karpenter/controller"):
+				out = append(out, trouble(Error, name, "Karpenter is at work too: only one of the two leads, and only where both look for the lease karpenter-leader-election in one namespace", stop))
+			}
+		}
+	}
+	if len(out) == 0 {
+		out = append(out, fine("no other is at work"))
+	}
+	return out, nil
+}
+
+// Memory below which a node is too small for cluster DNS beside the system's own pods.
+const dnsMemory = 1 << 30
+
+func dns(ctx context.Context, p *Patient) ([]Finding, error) {
+	pods, nodes, err := placed(ctx, p.Store, client.InNamespace("kube-system"), client.MatchingLabels{"k8s-app": "kube-dns"})
+	if err != nil {
+		return nil, err
+	}
+	if len(pods) == 0 {
+		return []Finding{trouble(Warning, "", "no pod in kube-system has the label k8s-app=kube-dns: nothing answers for Services", "install the EKS add-on coredns")}, nil
+	}
+	waiting, own, small := 0, 0, 0
+	for i := range pods {
+		n, known := nodes[pods[i].Spec.NodeName]
+		switch {
+		case !known:
+			waiting++
+		case isManaged(n):
+			own++
+		case n.Status.Allocatable.Memory().Value() < dnsMemory:
+			small++
+		}
+	}
+	switch {
+	case waiting == len(pods):
+		return []Finding{trouble(Error, "", "no pod of CoreDNS has a node", "the controller needs DNS to reach AWS unless its dnsPolicy is Default: see values dnsPolicy")}, nil
+	case own == len(pods)-waiting:
+		return []Finding{trouble(Warning, "", "all pods of CoreDNS are on nodes that the controller may remove", "keep one of them on a managed node group or on Fargate, or give them a PodDisruptionBudget")}, nil
+	case small > 0:
+		return []Finding{trouble(Warning, "", fmt.Sprintf("%d of %d pods of CoreDNS are on nodes with less than 1 GiB for pods", small, len(pods)), "use a larger instance type for that node group")}, nil
+	}
+	return []Finding{fine("%d pods of CoreDNS, %d of them on nodes that stay", len(pods), len(pods)-own-waiting)}, nil
+}

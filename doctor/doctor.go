@@ -1,0 +1,183 @@
+// Package doctor looks at what the controller relies on, in the cluster and at AWS, before and
+// after it is installed.
+//
+// It promises to change nothing, to say of each thing that is wrong which object it is and
+// what to do, and to go on where one thing cannot be looked at. It decides nothing
+// about pods and nodes.
+package doctor
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/cloud/aws/audit"
+	"github.com/daemok/daemok/cloud/aws/nodeclass"
+)
+
+// Severity says how much a finding matters.
+type Severity string
+
+// The severities, from the least.
+const (
+	OK      Severity = "ok"
+	Unknown Severity = "unknown" // it could not be looked at
+	Warning Severity = "warning" // the controller works, less well or not for long
+	Error   Severity = "error"   // something will not work
+)
+
+// Finding is what was found out about one thing.
+type Finding struct {
+	Check    string   `json:"check"` // what was looked at, such as subnets
+	Severity Severity `json:"severity"`
+	Object   string   `json:"object,omitempty"` // such as EC2NodeClass/default
+	Message  string   `json:"message"`          // one sentence
+	WayOut   string   `json:"wayOut,omitempty"` // what to do
+}
+
+// Class is a node class, with what AWS has for it.
+type Class struct {
+	Name    string // with its kind: EC2NodeClass/default
+	Spec    nodeclass.Spec
+	Subnets []nodeclass.Subnet
+	Groups  []nodeclass.Group
+	Images  []nodeclass.Image
+
+	// Why what it selects could not be looked up; nil: it was.
+	NoSubnets, NoGroups, NoImages error
+}
+
+// Account is what AWS is asked.
+type Account interface {
+	Cluster(ctx context.Context, name string) (audit.Cluster, error)
+	AccessEntry(ctx context.Context, cluster, role string) (kind string, err error)
+	PodIdentities(ctx context.Context, cluster, namespace, account string) (int, error)
+	Role(ctx context.Context, name string) (trust string, found bool, err error)
+	RolesOfProfile(ctx context.Context, name string) ([]string, error)
+	Queue(ctx context.Context, name string) (q audit.Queue, found bool, err error)
+	Sources(ctx context.Context, queueARN string) (patterns []string, err error)
+}
+
+// Patient is the cluster that is examined.
+type Patient struct {
+	Store       client.Reader
+	Definitions []*apiextensionsv1.CustomResourceDefinition  // of this release
+	Version     func(ctx context.Context) (string, error)    // of the API server: "1.36"
+	Classes     func(ctx context.Context) ([]Class, error)   // with what AWS has for them
+	Account     Account                                      // nil: AWS cannot be reached
+	Unreached   error                                        // why not
+	RoleARN     func(name string) string                     // of a role in the account
+	Name        string                                       // in EKS
+	Namespace   string                                       // of the controller
+	Rights      func(ctx context.Context) ([]Finding, error) // which the controller's role lacks
+
+	install *installed
+}
+
+// check looks at one thing.
+type check struct {
+	name string
+	look func(ctx context.Context, p *Patient) ([]Finding, error)
+	aws  bool // it asks AWS
+}
+
+// checks are all of them, in the order in which they are told.
+func checks() []check {
+	return []check{
+		{"kubernetes", kubernetesVersion, false},
+		{"definitions", definitions, false},
+		{"controller", controllerRuns, false},
+		{"autoscalers", otherAutoscalers, false},
+		{"dns", dns, false},
+		{"cni", cni, false},
+		{"eks", eksCluster, true},
+		{"credentials", credentials, true},
+		{"node classes", nodeClasses, true},
+		{"node roles", nodeRoles, true},
+		{"spot", spotRole, true},
+		{"interruption queue", queue, true},
+		{"rights", rightsOfController, true},
+	}
+}
+
+// Examine looks at everything, and says of each check at least one thing.
+func Examine(ctx context.Context, p *Patient) []Finding {
+	var all []Finding
+	for _, c := range checks() {
+		var found []Finding
+		err := p.Unreached
+		if !c.aws || p.Account != nil {
+			found, err = c.look(ctx, p)
+		}
+		if err != nil {
+			found = append(found, Finding{Severity: Unknown, Message: "it could not be looked at: " + err.Error()})
+		}
+		if len(found) == 0 {
+			found = []Finding{{Severity: OK, Message: "nothing is wrong"}}
+		}
+		for i := range found {
+			found[i].Check = c.name
+		}
+		all = append(all, found...)
+	}
+	return all
+}
+
+// Worst is the greatest severity among findings; OK where there is none.
+func Worst(findings []Finding) Severity {
+	order := []Severity{OK, Unknown, Warning, Error}
+	worst := 0
+	for _, f := range findings {
+		for rank, s := range order {
+			if f.Severity == s {
+				worst = max(worst, rank)
+			}
+		}
+	}
+	return order[worst]
+}
+
+// Write prints one line for each finding, and below it what to do.
+func Write(w io.Writer, findings []Finding) error {
+	for _, f := range findings {
+		message := f.Message
+		if f.Object != "" {
+			message = f.Object + ": " + message
+		}
+		if _, err := fmt.Fprintf(w, "%-8s %-19s %s\n", f.Severity, f.Check, message); err != nil {
+			return err
+		}
+		if f.WayOut == "" {
+			continue
+		}
+		for line := range strings.SplitSeq(f.WayOut, "\n") {
+			if _, err := fmt.Fprintf(w, "%28s %s\n", "->", line); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// WriteJSON prints the findings as a list of objects.
+func WriteJSON(w io.Writer, findings []Finding) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(findings)
+}
+
+// trouble is a finding of one object.
+func trouble(s Severity, object, message, wayOut string) Finding {
+	return Finding{Severity: s, Object: object, Message: message, WayOut: wayOut}
+}
+
+// fine is a finding of what is in order.
+func fine(format string, values ...any) Finding {
+	return Finding{Severity: OK, Message: fmt.Sprintf(format, values...)}
+}

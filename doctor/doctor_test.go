@@ -1,0 +1,318 @@
+package doctor
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/daemok/daemok/cloud/aws/audit"
+	"github.com/daemok/daemok/cloud/aws/nodeclass"
+	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/crds"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+)
+
+// account is AWS as a test has it.
+type account struct {
+	cluster  audit.Cluster
+	entries  map[string]string // types by role ARN
+	podRoles int
+	trusts   map[string]string // of roles, by name
+	profiles map[string][]string
+	queues   map[string]audit.Queue
+	rules    []string
+}
+
+func (a *account) Cluster(context.Context, string) (audit.Cluster, error) { return a.cluster, nil }
+func (a *account) AccessEntry(_ context.Context, _, role string) (string, error) {
+	return a.entries[role], nil
+}
+func (a *account) PodIdentities(context.Context, string, string, string) (int, error) {
+	return a.podRoles, nil
+}
+func (a *account) Role(_ context.Context, name string) (string, bool, error) {
+	trust, there := a.trusts[name]
+	return trust, there, nil
+}
+func (a *account) RolesOfProfile(_ context.Context, name string) ([]string, error) {
+	if roles, there := a.profiles[name]; there {
+		return roles, nil
+	}
+	return nil, errors.New("NoSuchEntity: no such profile")
+}
+func (a *account) Queue(_ context.Context, name string) (audit.Queue, bool, error) {
+	q, there := a.queues[name]
+	return q, there, nil
+}
+func (a *account) Sources(context.Context, string) ([]string, error) { return a.rules, nil }
+
+// town is a cluster in which nothing is wrong.
+type town struct {
+	version string
+	objects map[string]client.Object
+	classes []Class
+	account account
+	rights  []Finding
+}
+
+// parsed are the definitions of this release, which nobody changes.
+var parsed = sync.OnceValues(crds.All)
+
+func ours(t *testing.T) []*apiextensionsv1.CustomResourceDefinition {
+	t.Helper()
+	all, err := parsed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+const nodeRole = "arn:aws:iam::123456789012:role/nodes"
+
+func healthy(t *testing.T) *town {
+	t.Helper()
+	w := &town{version: "1.36", objects: map[string]client.Object{}}
+	for _, d := range ours(t) {
+		d = d.DeepCopy()
+		for _, v := range d.Spec.Versions {
+			if v.Storage {
+				d.Status.StoredVersions = []string{v.Name}
+			}
+		}
+		w.objects[d.Name] = d
+	}
+	w.objects["stays"], w.objects["ours"] = node("stays", "", "8Gi"), node("ours", "default", "8Gi")
+	w.objects["dns"] = pod("kube-system", "dns", "stays", map[string]string{"k8s-app": "kube-dns"})
+	w.objects["controller"] = deployment("kube-system", "karpenter", "daemok/controller", "CLUSTER_NAME=prod", "INTERRUPTION_QUEUE=prod")
+	w.objects["replica"] = pod("kube-system", "karpenter-1", "stays", map[string]string{"app": "karpenter"})
+	w.objects["cni"] = &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "aws-node"}}
+	w.objects["account"] = &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "karpenter"}}
+	w.objects["pool"] = &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	w.classes = []Class{{
+		Name: "EC2NodeClass/default", Spec: nodeclass.Spec{Role: "nodes"},
+		Subnets: []nodeclass.Subnet{{ID: "subnet-1", Zone: "a", Free: 200}, {ID: "subnet-2", Zone: "b", Free: 200}},
+		Groups:  []nodeclass.Group{{ID: "sg-1", Owned: true}, {ID: "sg-2"}}, Images: []nodeclass.Image{{ID: "ami-1"}},
+	}}
+	w.account = account{
+		cluster: audit.Cluster{Version: "1.36", Issuer: "https://oidc.test/id/1", Entries: true, AuthMap: true},
+		entries: map[string]string{nodeRole: "EC2_LINUX"}, podRoles: 1, trusts: map[string]string{"nodes": "", spotLinked: ""},
+		queues: map[string]audit.Queue{"prod": {Policy: `{"Principal":{"Service":["events.amazonaws.com"]}}`, Encrypted: true}},
+	}
+	for _, of := range noticed {
+		w.account.rules = append(w.account.rules, fmt.Sprintf(`{"detail-type":[%q]}`, of.detail))
+	}
+	w.rights = []Finding{fine("all there")}
+	return w
+}
+
+func node(name, pool, memory string) *corev1.Node {
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	if pool != "" {
+		n.Labels = map[string]string{api.LabelNodePool: pool}
+	}
+	n.Status.Allocatable = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(memory)}
+	return n
+}
+
+func pod(namespace, name, on string, labels map[string]string) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: labels}, Spec: corev1.PodSpec{NodeName: on}}
+}
+
+func deployment(namespace, name, image string, env ...string) *appsv1.Deployment {
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	d.Spec.Replicas, d.Spec.Selector = new(int32(1)), &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}}
+	d.Spec.Template.Spec.ServiceAccountName = "karpenter"
+	d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "c", Image: image}}
+	for _, v := range env {
+		key, value, _ := strings.Cut(v, "=")
+		d.Spec.Template.Spec.Containers[0].Env = append(d.Spec.Template.Spec.Containers[0].Env, corev1.EnvVar{Name: key, Value: value})
+	}
+	d.Status.ReadyReplicas = 1
+	return d
+}
+
+// examined is what the doctor says of the town.
+func (w *town) examined(t *testing.T) []Finding {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, karpv1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	build := fake.NewClientBuilder().WithScheme(scheme)
+	for _, o := range w.objects {
+		build = build.WithObjects(o)
+	}
+	return Examine(t.Context(), &Patient{
+		Store: build.Build(), Definitions: ours(t), Version: func(context.Context) (string, error) { return w.version, nil },
+		Classes: func(context.Context) ([]Class, error) { return w.classes, nil }, Account: &w.account,
+		RoleARN: func(name string) string { return "arn:aws:iam::123456789012:role/" + name },
+		Name:    "prod", Namespace: "kube-system", Rights: func(context.Context) ([]Finding, error) { return w.rights, nil },
+	})
+}
+
+func TestAHealthyClusterHasNothingWrong(t *testing.T) {
+	found := healthy(t).examined(t)
+	var out bytes.Buffer
+	if err := Write(&out, found); err != nil {
+		t.Fatal(err)
+	}
+	if Worst(found) != OK || len(found) < len(checks()) {
+		t.Errorf("of a healthy cluster it says\n%s", &out)
+	}
+}
+
+// Each thing that goes wrong is told with its object and with what to do, and nothing else is.
+func TestWhatIsWrongIsTold(t *testing.T) {
+	type change func(w *town)
+	class := func(do func(c *Class)) change { return func(w *town) { do(&w.classes[0]) } }
+	controller := func(do func(d *appsv1.Deployment)) change {
+		return func(w *town) { do(w.objects["controller"].(*appsv1.Deployment)) }
+	}
+	setting := func(env ...string) change {
+		return func(w *town) {
+			w.objects["controller"] = deployment("kube-system", "karpenter", "daemok/controller", env...)
+		}
+	}
+	irsa := func(trust string) change {
+		return func(w *town) {
+			w.objects["account"].SetAnnotations(map[string]string{roleAnnotation: "arn:aws:iam::123456789012:role/buyer"})
+			if trust != "" {
+				w.account.trusts["buyer"] = trust
+			}
+		}
+	}
+	agent := func(env string) change {
+		return func(w *town) {
+			key, value, _ := strings.Cut(env, "=")
+			w.objects["cni"].(*appsv1.DaemonSet).Spec.Template.Spec.Containers = []corev1.Container{{Env: []corev1.EnvVar{{Name: key, Value: value}}}}
+		}
+	}
+	tests := map[string]struct {
+		change   change
+		check    string
+		severity Severity
+		says     string
+	}{
+		"Kubernetes is old":                 {func(w *town) { w.version, w.account.cluster.Version = "1.24", "1.24" }, "kubernetes", Warning, "of Kubernetes 1.24"},
+		"Kubernetes is newer than tested":   {func(w *town) { w.version, w.account.cluster.Version = "1.99", "1.99" }, "kubernetes", Warning, "newest that is tested"},
+		"a definition is missing":           {func(w *town) { delete(w.objects, "nodepools.karpenter.sh") }, "definitions", Error, "CustomResourceDefinition/nodepools.karpenter.sh it is missing"},
+		"one that nobody needs is missing":  {func(w *town) { delete(w.objects, "provisioners.karpenter.sh") }, "", OK, ""},
+		"objects are stored in an old form": {definitionOf("nodepools.karpenter.sh", func(d *apiextensionsv1.CustomResourceDefinition) { d.Status.StoredVersions = []string{"v1beta1", "v1"} }), "definitions", Error, "may be stored as v1beta1"},
+		"a definition is of another release": {definitionOf("nodepools.karpenter.sh", func(d *apiextensionsv1.CustomResourceDefinition) {
+			d.Spec.Versions[0].Schema.OpenAPIV3Schema.Description = "other"
+		}), "definitions", Warning, "of another release"},
+		"a definition serves another version": {definitionOf("nodepools.karpenter.sh", func(d *apiextensionsv1.CustomResourceDefinition) { d.Spec.Versions[0].Served = false }), "definitions", Error, "does not serve v1"},
+		"nothing is installed":                {func(w *town) { delete(w.objects, "controller") }, "controller", Warning, "no Deployment in namespace kube-system"},
+		"no replica":                          {controller(func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(0)) }), "controller", Warning, "no replicas"},
+		"no replica is ready":                 {controller(func(d *appsv1.Deployment) { d.Status.ReadyReplicas = 0 }), "controller", Error, "none of its pods is ready"},
+		"another cluster's controller":        {setting("CLUSTER_NAME=test", "INTERRUPTION_QUEUE=prod"), "controller", Error, "its cluster is called test, and this one prod"},
+		"the controller is on its own node":   {func(w *town) { w.objects["replica"].(*corev1.Pod).Spec.NodeName = "ours" }, "controller", Error, "Pod/karpenter-1 the controller runs on a node that it may remove itself"},
+		"the Cluster Autoscaler is at work": {func(w *town) {
+			w.objects["ca"] = deployment("kube-system", "ca", "registry.k8s.io/autoscaling/cluster-autoscaler:v1.33")
+		}, "autoscalers", Warning, "Deployment/kube-system/ca"},
+		"Karpenter is at work": {func(w *town) {
+			w.objects["k"] = deployment("karpenter", "karpenter", "public.ecr.aws/karpenter/controller:1.14")
+		}, "autoscalers", Error, "Deployment/karpenter/karpenter"},
+		"no DNS":                      {func(w *town) { delete(w.objects, "dns") }, "dns", Warning, "k8s-app=kube-dns"},
+		"DNS waits":                   {func(w *town) { w.objects["dns"].(*corev1.Pod).Spec.NodeName = "" }, "dns", Error, "no pod of CoreDNS has a node"},
+		"DNS is on nodes that may go": {func(w *town) { w.objects["dns"].(*corev1.Pod).Spec.NodeName = "ours" }, "dns", Warning, "may remove"},
+		"DNS is on small nodes":       {func(w *town) { w.objects["stays"] = node("stays", "", "500Mi") }, "dns", Warning, "less than 1 GiB"},
+		"another CNI":                 {func(w *town) { delete(w.objects, "cni") }, "", OK, ""},
+		"too many pods for the CNI":   {class(func(c *Class) { c.Spec.Kubelet.MaxPods = new(int64(110)) }), "cni", Warning, "EC2NodeClass/default it lets nodes have 110 pods"},
+		"many pods with prefixes": {func(w *town) {
+			w.classes[0].Spec.Kubelet.MaxPods = new(int64(110))
+			agent("ENABLE_PREFIX_DELEGATION=true")(w)
+		}, "", OK, ""},
+		"interfaces that pods do not get":  {agent("AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG=true"), "cni", Warning, "custom networking"},
+		"another cluster at AWS":           {func(w *town) { w.account.cluster.Version = "1.30" }, "eks", Error, "lead to different clusters"},
+		"EKS Auto Mode":                    {func(w *town) { w.account.cluster.AutoMode = true }, "eks", Warning, "Auto Mode is on"},
+		"no role":                          {func(w *town) { w.account.podRoles = 0 }, "credentials", Warning, "it has no role"},
+		"a role by IRSA":                   {irsa(`{"Federated":"arn:aws:iam::1:oidc-provider/oidc.test/id/1","oidc.test/id/1:sub":"system:serviceaccount:kube-system:karpenter"}`), "", OK, ""},
+		"a role that is gone":              {irsa(""), "credentials", Error, "does not exist"},
+		"a role that trusts others":        {irsa(`{"oidc.test/id/1:sub":"system:serviceaccount:karpenter:karpenter"}`), "credentials", Error, "does not trust system:serviceaccount:kube-system:karpenter"},
+		"a role that trusts other issuers": {irsa(`{"oidc.test/id/2:sub":"system:serviceaccount:kube-system:karpenter"}`), "credentials", Error, "does not trust the cluster's OIDC issuer"},
+		"no class":                         {func(w *town) { w.classes = nil }, "node classes", Warning, "there is no EC2NodeClass"},
+		"no subnets":                       {class(func(c *Class) { c.Subnets = nil }), "node classes", Error, "EC2NodeClass/default its subnetSelectorTerms select no subnet"},
+		"one zone":                         {class(func(c *Class) { c.Subnets = c.Subnets[:1] }), "node classes", Warning, "in one zone"},
+		"a full subnet":                    {class(func(c *Class) { c.Subnets[0].Free = 3 }), "node classes", Warning, "subnet subnet-1 in a has 3 free addresses"},
+		"no groups":                        {class(func(c *Class) { c.Groups = nil }), "node classes", Error, "select no security group"},
+		"the load balancers' trap":         {class(func(c *Class) { c.Groups[1].Owned = true }), "node classes", Error, "2 of its security groups (sg-1, sg-2)"},
+		"no images":                        {class(func(c *Class) { c.Images = nil }), "node classes", Error, "select no image"},
+		"images that cannot be looked up":  {class(func(c *Class) { c.NoImages = errors.New("the alias is not known") }), "node classes", Error, "the alias is not known"},
+		"nodes may not join":               {func(w *town) { w.account.entries = nil }, "node roles", Error, "its role nodes has no access entry"},
+		"nodes join by aws-auth": {func(w *town) {
+			w.account.entries = nil
+			w.objects["auth"] = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "aws-auth"}, Data: map[string]string{"mapRoles": "- rolearn: " + nodeRole}}
+		}, "", OK, ""},
+		"only aws-auth counts":             {func(w *town) { w.account.cluster.Entries = false }, "node roles", Error, "not in the ConfigMap kube-system/aws-auth"},
+		"an entry for people":              {func(w *town) { w.account.entries[nodeRole] = "STANDARD" }, "node roles", Error, "is of type STANDARD"},
+		"the nodes' role is gone":          {func(w *town) { delete(w.account.trusts, "nodes") }, "node roles", Error, "its role nodes does not exist"},
+		"an instance profile that is gone": {class(func(c *Class) { c.Spec.Role, c.Spec.InstanceProfile = "", "none" }), "node roles", Error, "its instance profile none has no role, or does not exist"},
+		"spot without its role": {func(w *town) {
+			delete(w.account.trusts, spotLinked)
+			w.objects["pool"].(*karpv1.NodePool).Spec.Template.Spec.Requirements = []karpv1.Requirement{{Key: api.LabelCapacityType, Operator: "In", Values: []string{"spot"}}}
+		}, "spot", Error, "NodePool/default it allows spot instances"},
+		"no queue":                    {setting("CLUSTER_NAME=prod"), "interruption queue", Warning, "no interruption queue is set"},
+		"a queue that is not there":   {setting("CLUSTER_NAME=prod", "INTERRUPTION_QUEUE=other"), "interruption queue", Error, "queue other it does not exist in this account and region"},
+		"a queue that lets nobody in": {func(w *town) { w.account.queues["prod"] = audit.Queue{Encrypted: true} }, "interruption queue", Error, "does not let EventBridge"},
+		"a queue without a rule":      {func(w *town) { w.account.rules = w.account.rules[1:] }, "interruption queue", Error, `no rule of EventBridge sends it "EC2 Spot Instance Interruption Warning"`},
+		"a right is missing":          {func(w *town) { w.rights = []Finding{trouble(Error, "role buyer", "it lacks ec2:CreateFleet", "")} }, "rights", Error, "it lacks ec2:CreateFleet"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := healthy(t)
+			tt.change(w)
+			told := false
+			for _, f := range w.examined(t) {
+				if f.Severity == OK {
+					continue
+				}
+				text := strings.TrimSpace(f.Object + " " + f.Message)
+				switch {
+				case f.Check != tt.check:
+					t.Errorf("it also says: %s: %s", f.Check, text)
+				case f.Severity == tt.severity && strings.Contains(text, tt.says):
+					told = true
+				default:
+					t.Errorf("it says %s: %s, want %s: %s", f.Severity, text, tt.severity, tt.says)
+				}
+			}
+			if told != (tt.check != "") {
+				t.Errorf("it says nothing of %q", tt.says)
+			}
+		})
+	}
+}
+
+func definitionOf(name string, do func(*apiextensionsv1.CustomResourceDefinition)) func(*town) {
+	return func(w *town) { do(w.objects[name].(*apiextensionsv1.CustomResourceDefinition)) }
+}
+
+// Where AWS cannot be reached the cluster is looked at all the same.
+func TestWithoutAWSTheClusterIsLookedAt(t *testing.T) {
+	p := &Patient{Store: fake.NewClientBuilder().Build(), Version: func(context.Context) (string, error) { return "1.36", nil }, Namespace: "kube-system",
+		Classes: func(context.Context) ([]Class, error) { return nil, errors.New("no credentials") }, Unreached: errors.New("no credentials")}
+	said := map[string]Severity{}
+	for _, f := range Examine(t.Context(), p) {
+		said[f.Check] = f.Severity
+	}
+	if said["kubernetes"] != OK || said["dns"] != Warning || said["rights"] != Unknown || said["eks"] != Unknown {
+		t.Errorf("it says %v", said)
+	}
+}
