@@ -52,6 +52,24 @@ func root() *cobra.Command {
 		Version:       version.Get().String(),
 	}
 	cmd.SetVersionTemplate("daemok {{.Version}}\n")
-	cmd.AddCommand(planCommand(readLive), snapshotCommand(readLive), explainCommand(connect), rollCommand(connect), adoptCommand(connect), handbackCommand(connect), cleanupCommand(), iamCommand(connect), doctorCommand(surroundings{connect, serverVersion, market}), migrateCommand(reach, market), benchCommand(), labCommand(), demoCommand(), versionCommand())
+	for _, g := range []struct {
+		id, title string
+		commands  []*cobra.Command
+	}{
+		{"look", "See what is, what would be done, and why:", []*cobra.Command{
+			planCommand(readLive), explainCommand(connect), snapshotCommand(readLive)}},
+		{"install", "Install it, and see whether all is right:", []*cobra.Command{doctorCommand(surroundings{connect, serverVersion, market}), iamCommand(connect)}},
+		{"act", "Act on nodes:", []*cobra.Command{rollCommand(connect), adoptCommand(connect)}},
+		{"move", "Come from another autoscaler, and go back:", []*cobra.Command{migrateCommand(reach, market), handbackCommand(connect), cleanupCommand()}},
+		{"try", "Try it out, without AWS:", []*cobra.Command{demoCommand(), labCommand(), benchCommand()}},
+	} {
+		cmd.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
+		for _, c := range g.commands {
+			c.GroupID = g.id
+			cmd.AddCommand(c)
+		}
+	}
+	cmd.AddCommand(versionCommand())
+	cmd.SetUsageFunc(usage)
 	return cmd
 }

@@ -291,3 +291,16 @@ func TestBenchRefusesAMixNobodyKnows(t *testing.T) {
 		t.Errorf("bench place --mix fruit = %v, want an error that lists the mixes", err)
 	}
 }
+
+// Help lists commands by what they are for, and kubectl's flags apart from a command's own.
+func TestHelpIsGrouped(t *testing.T) {
+	out, err := run(t, "--help")
+	if err != nil || !strings.Contains(out, "why:\n  explain ") || !strings.Contains(out, "\nAct on nodes:\n  adopt ") {
+		t.Errorf("daemok --help (%v):\n%s", err, out)
+	}
+	out, err = run(t, "roll", "--help")
+	own, kubectls, apart := strings.Cut(out, "\nFlags of kubectl, which say what cluster is meant:\n")
+	if err != nil || !apart || !strings.Contains(own, "--no-wait") || strings.Contains(own, "--context") || !strings.Contains(kubectls, "--context") {
+		t.Errorf("daemok roll --help (%v):\n%s", err, out)
+	}
+}

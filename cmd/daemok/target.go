@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/daemok/daemok/kube/access/kubectl"
 )
@@ -19,7 +20,15 @@ type target struct {
 func newTarget() *target { return &target{Flags: kubectl.NewFlags()} }
 
 // addTo lets a command be told which cluster is meant.
-func (t *target) addTo(cmd *cobra.Command) { t.Flags.AddTo(cmd.Flags()) }
+func (t *target) addTo(cmd *cobra.Command) {
+	of := pflag.NewFlagSet("", pflag.ContinueOnError)
+	t.Flags.AddTo(of)
+	of.VisitAll(func(f *pflag.Flag) { f.Annotations = map[string][]string{ofKubectl: {"true"}} })
+	cmd.Flags().AddFlagSet(of)
+}
+
+// ofKubectl marks flags that are kubectl's, which help lists by themselves.
+const ofKubectl = "kubectl"
 
 // addAWS lets a command be told which one it is at AWS.
 func (t *target) addAWS(cmd *cobra.Command) {
