@@ -159,6 +159,7 @@ func (r *iamReader) scope(ctx context.Context) (rights.Scope, error) {
 		}
 	}
 	r.features(&s, found)
+	s.TagKeys = found.use.TagKeys
 	for _, name := range found.use.Parameters {
 		s.Parameters = append(s.Parameters, s.ParameterARN(name))
 	}
@@ -213,17 +214,15 @@ func (r *iamReader) features(s *rights.Scope, found inCluster) {
 	if queue != "" && queue != noQueue {
 		s.Queue = deploy.Queue(s.Partition, s.Region, s.Account, queue)
 	}
-	for f, on := range map[rights.Feature]bool{
+	settled := map[rights.Feature]bool{
 		rights.Interruption: s.Queue != "", rights.SharedQueue: s.Queue != "", rights.Prices: !isolated, rights.Quotas: !isolated,
 		rights.ZonalShift: shifts || r.flags.shifts, rights.Adoption: r.flags.adoption,
-	} {
-		found.use.Features = slices.DeleteFunc(slices.Clone(found.use.Features), func(x rights.Feature) bool { return x == f })
-		if on {
+	}
+	for _, f := range rights.Features() {
+		if on, is := settled[f]; on || !is && slices.Contains(found.use.Features, f) {
 			s.Features = append(s.Features, f)
 		}
 	}
-	s.Features = append(s.Features, found.use.Features...)
-	slices.Sort(s.Features)
 }
 
 // roles are those that nodes have: as the flags say, else those of classes, and of the profiles

@@ -251,7 +251,7 @@ func TestIAMCheck(t *testing.T) {
 		"what it cannot": {more: simulates, without: []string{"ReadPrices", "EndOwned"}, exit: 2,
 			says: []string{"missing: ec2:TerminateInstances on arn:aws:ec2:us-east-1:123456789012:instance/example (statement EndOwned)", "go on running and costing"}},
 		"another role":                    {more: simulates, args: []string{"--role=KarpenterNodeRole-prod"}, exit: 0, says: []string{"role arn:aws:iam::123456789012:role/KarpenterNodeRole-prod, simulated by IAM"}},
-		"without the right to simulate":   {exit: 1, says: []string{"unknown: ec2:TerminateInstances (statement EndOwned): it can only be simulated", "tried by reads and dry runs", ", 0 missing, "}},
+		"without the right to simulate":   {exit: 1, says: []string{"unknown: ec2:TerminateInstances (statement EndOwned): the cluster has no instance yet to try it on", "unknown: ec2:DeleteLaunchTemplate (statement EndOwned): it can only be simulated", "tried by reads and dry runs", ", 0 missing, "}},
 		"without it, and a right missing": {without: []string{"ReadEC2"}, exit: 2, says: []string{"missing: ec2:DescribeSubnets (statement ReadEC2): ", "is not authorized to perform"}},
 		"without it, and another role":    {args: []string{"--role=KarpenterNodeRole-prod"}, exit: -1, says: []string{"the right iam:SimulatePrincipalPolicy is missing", "grant it to arn:aws:sts::123456789012:assumed-role/prod-karpenter/session"}},
 	} {

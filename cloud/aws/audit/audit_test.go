@@ -5,11 +5,17 @@ import (
 	"net/http/httptest"
 	"os"
 	"slices"
-	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	"github.com/aws/aws-sdk-go-v2/service/ssm"
+
+	"github.com/daemok/daemok/cloud/aws/client"
 	"github.com/daemok/daemok/cloud/aws/emulator"
 	"github.com/daemok/daemok/cloud/aws/rights"
+	"github.com/daemok/daemok/cloud/market"
 )
 
 const controller = "arn:aws:iam::123456789012:role/prod-karpenter"
@@ -24,7 +30,9 @@ func parts() []rights.Part {
 // statements left out, and what more says.
 func open(t *testing.T, more string, without ...string) *Auditor {
 	t.Helper()
-	server := emulator.New(emulator.Options{Account: emulator.Account{ClusterName: "prod"}, Seed: 1, Lags: &emulator.Lags{}})
+	figures := market.DefaultFigures()
+	figures.Visible = market.Spread{} // instances are seen at once
+	server := emulator.New(emulator.Options{Account: emulator.Account{ClusterName: "prod"}, Seed: 1, Lags: &emulator.Lags{}, Figures: figures})
 	web := httptest.NewServer(server)
 	t.Cleanup(func() { server.Close(); web.Close() })
 	for name, value := range map[string]string{
@@ -112,35 +120,64 @@ func TestSimulateSaysWhatItLacks(t *testing.T) {
 	}
 }
 
+// subject is what is tried on.
+var subject = Subject{Cluster: "prod", ClusterARN: "arn:aws:eks:us-east-1:123456789012:cluster/prod", Queue: "prod"}
+
+// launched is an instance that the controller is taken to have launched for the cluster.
+func launched(t *testing.T) {
+	t.Helper()
+	c := client.At(os.Getenv("AWS_ENDPOINT_URL"), "us-east-1", client.Key{ID: "admin", Secret: "secret"})
+	image, err := ssm.NewFromConfig(c).GetParameter(t.Context(), &ssm.GetParameterInput{Name: aws.String("/aws/service/eks/optimized-ami/1.36/amazon-linux-2023/x86_64/standard/recommended/image_id")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = ec2.NewFromConfig(c).RunInstances(t.Context(), &ec2.RunInstancesInput{MinCount: aws.Int32(1), MaxCount: aws.Int32(1), InstanceType: types.InstanceTypeM5Large, ImageId: image.Parameter.Value,
+		IamInstanceProfile: &types.IamInstanceProfileSpecification{Name: aws.String("KarpenterNodeInstanceProfile-prod")}, TagSpecifications: tagged(subject, types.ResourceTypeInstance)})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // What can be tried without changing anything is tried, and the rest is not guessed.
 func TestTry(t *testing.T) {
-	subject := Subject{Cluster: "prod", ClusterARN: "arn:aws:eks:us-east-1:123456789012:cluster/prod", Queue: "prod"}
-	found := open(t, "").Try(t.Context(), parts(), subject)
-	if got := in(Missing, found); len(got) > 0 {
-		t.Errorf("missing: %q, want none", got)
-	}
-	var tried []string
-	for _, action := range in(Allowed, found) {
-		_, action, _ = strings.Cut(action, " ")
-		tried = append(tried, action)
-	}
-	for _, want := range []string{"ec2:CreateFleet", "ec2:CreateLaunchTemplate", "ec2:DescribeSubnets", "eks:DescribeCluster", "iam:GetInstanceProfile", "iam:ListInstanceProfiles",
-		"ssm:GetParameter", "pricing:GetProducts", "servicequotas:ListServiceQuotas", "sqs:GetQueueUrl", "sqs:ListQueueTags", "arc-zonal-shift:GetManagedResource"} {
-		if !slices.Contains(tried, want) {
-			t.Errorf("%s was not tried, or is not allowed", want)
-		}
-	}
-	for _, f := range found {
-		if f.Action == "ec2:TerminateInstances" && (f.State != Unknown || !strings.Contains(f.Why, "iam:SimulatePrincipalPolicy")) {
-			t.Errorf("%s is %s, %q; want it unknown, with the way to know", f.Action, f.State, f.Why)
-		}
-	}
-	found = open(t, "", "ReadEC2", "ReadQueueTags", "LaunchTagged").Try(t.Context(), parts(), subject)
-	missing := strings.Join(in(Missing, found), "\n")
-	for _, want := range []string{"ReadEC2 ec2:DescribeSubnets", "ReadQueueTags sqs:ListQueueTags", "LaunchTagged ec2:CreateLaunchTemplate"} {
-		if !strings.Contains(missing, want) {
-			t.Errorf("missing are\n%s\nwant %s among them", missing, want)
-		}
+	always := []string{"LaunchTagged ec2:CreateFleet", "LaunchTagged ec2:CreateLaunchTemplate", "TagAtLaunch ec2:CreateTags", "ReadEC2 ec2:DescribeSubnets", "DescribeCluster eks:DescribeCluster",
+		"ReadInstanceProfiles iam:GetInstanceProfile", "ListInstanceProfiles iam:ListInstanceProfiles", "ReadImageParameters ssm:GetParameter", "ReadPrices pricing:GetProducts",
+		"ReadQuotas servicequotas:ListServiceQuotas", "ReadInterruptionQueue sqs:GetQueueUrl", "ReadQueueTags sqs:ListQueueTags", "ReadZonalShifts arc-zonal-shift:GetManagedResource"}
+	byExample := []string{"LaunchInSharedResources ec2:RunInstances", "LaunchTagged ec2:RunInstances", "PassNodeRole iam:PassRole", "TagInstances ec2:CreateTags", "EndOwned ec2:TerminateInstances"}
+	for name, tt := range map[string]struct {
+		without          []string
+		instance         bool
+		allowed, missing []string
+		unknown          string // one of these
+	}{
+		"a cluster without an instance": {allowed: always, unknown: "EndOwned ec2:TerminateInstances"},
+		"one with an instance":          {instance: true, allowed: append(byExample, always...), unknown: "EndOwned ec2:DeleteLaunchTemplate"},
+		"some rights missing": {without: []string{"ReadQueueTags", "LaunchTagged", "EndOwned"}, instance: true, allowed: []string{"TagInstances ec2:CreateTags"},
+			missing: []string{"ReadQueueTags sqs:ListQueueTags", "LaunchTagged ec2:CreateLaunchTemplate", "LaunchTagged ec2:RunInstances", "EndOwned ec2:TerminateInstances"}, unknown: "PassNodeRole iam:PassRole"},
+		"no right to pass the role": {without: []string{"PassNodeRole"}, instance: true, missing: []string{"PassNodeRole iam:PassRole"}, unknown: "LaunchTagged ec2:RunInstances"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := open(t, "", tt.without...)
+			if tt.instance {
+				launched(t)
+			}
+			found := a.Try(t.Context(), parts(), subject)
+			for state, want := range map[State][]string{Allowed: tt.allowed, Missing: tt.missing, Unknown: {tt.unknown}} {
+				for _, one := range want {
+					if !slices.Contains(in(state, found), one) {
+						t.Errorf("%s is not %s", one, state)
+					}
+				}
+			}
+			if got := in(Missing, found); len(tt.missing) == 0 && len(got) > 0 {
+				t.Errorf("missing: %q, want none", got)
+			}
+			for _, f := range found {
+				if (f.State == Allowed) != (f.Why == "") {
+					t.Errorf("%s of %s is %s, because of %q", f.Action, f.Statement, f.State, f.Why)
+				}
+			}
+		})
 	}
 }
 

@@ -17,6 +17,7 @@ type Scope struct {
 	NodeRoles  []string // ARNs of the roles that nodes have
 	Queue      string   // ARN of the interruption queue; empty: none
 	Parameters []string // ARNs of SSM parameters that classes name, beside those of AWS
+	TagKeys    []string // of classes' own tags, which adopted instances get
 	Features   []Feature
 }
 
@@ -299,9 +300,10 @@ func (s Scope) resourceDiscovery() []Grant {
 // adoption is the right to tag instances that another controller launched for the cluster.
 func (s Scope) adoption() []Grant {
 	return []Grant{{Statement: allow("TagAdoptedInstances", s.used("ec2:CreateTags"), s.ec2("instance"),
-		present(ofResource+"kubernetes.io/cluster/"+s.Cluster),
+		s.owned(ofResource),
 		policy.Condition{Operator: "StringEqualsIfExists", Key: ofRequest + tagEKS, Values: []string{s.Cluster}},
-		policy.Condition{Operator: "StringEqualsIfExists", Key: ofRequest + "kubernetes.io/cluster/" + s.Cluster, Values: []string{"owned"}}),
+		policy.Condition{Operator: "ForAllValues:StringLike", Key: "aws:TagKeys", Values: slices.Concat(
+			[]string{tagEKS, "kubernetes.io/cluster/" + s.Cluster, "karpenter.sh/*", tagClass, "daemok.sh/cluster-uid", tagName}, s.TagKeys)}),
 		of:      []Feature{Adoption},
 		For:     "tags instances as its own that carry the cluster's tag and no NodePool's, for daemok adopt and migrations",
 		Without: "adopted instances stay without the tags by which they are known as the cluster's, and cannot be terminated: event NotTagged"}}

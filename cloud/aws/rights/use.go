@@ -2,6 +2,7 @@ package rights
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -14,6 +15,7 @@ type Use struct {
 	Roles      []string  // of nodes, as classes name them
 	Profiles   []string  // instance profiles that classes name, whose roles have to be found
 	Parameters []string  // SSM parameters that are not AWS's own, by name or ARN
+	TagKeys    []string  // of the classes' own tags
 	Templates  []string  // launch templates of the user's own: no statement covers them
 }
 
@@ -22,6 +24,7 @@ func UseOf(classes []nodeclass.Spec) Use {
 	var u Use
 	used := map[Feature]bool{}
 	for _, c := range classes {
+		u.TagKeys = slices.AppendSeq(u.TagKeys, maps.Keys(c.Tags))
 		switch {
 		case c.LaunchTemplate != "":
 			u.Templates = append(u.Templates, c.LaunchTemplate)
@@ -45,7 +48,7 @@ func UseOf(classes []nodeclass.Spec) Use {
 			u.Features = append(u.Features, f)
 		}
 	}
-	for _, list := range []*[]string{&u.Roles, &u.Profiles, &u.Parameters, &u.Templates} {
+	for _, list := range []*[]string{&u.Roles, &u.Profiles, &u.Parameters, &u.TagKeys, &u.Templates} {
 		slices.Sort(*list)
 		*list = slices.Compact(*list)
 	}

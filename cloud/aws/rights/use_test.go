@@ -23,6 +23,8 @@ func TestUseOf(t *testing.T) {
 			Use{Features: []Feature{InstanceProfiles, ImageParameters}, Roles: []string{"nodes"}, Parameters: []string{"/images/web"}}},
 		"reservations and a placement group": {[]nodeclass.Spec{{Role: "b", Reservations: []nodeclass.ReservationTerm{{ID: "cr-1"}}}, {Role: "a", Placement: &nodeclass.PlacementTerm{Name: "near"}}},
 			Use{Features: []Feature{InstanceProfiles, CapacityReservations, PlacementGroups}, Roles: []string{"a", "b"}}},
+		"tags": {[]nodeclass.Spec{{InstanceProfile: "mine", Tags: map[string]string{"team": "web", "env": "prod"}}, {InstanceProfile: "mine", Tags: map[string]string{"team": "db"}}},
+			Use{Profiles: []string{"mine"}, TagKeys: []string{"env", "team"}}},
 		"a launch template of the user's own": {[]nodeclass.Spec{{LaunchTemplate: "mine", Role: "nodes"}}, Use{Templates: []string{"mine"}}},
 	} {
 		t.Run(name, func(t *testing.T) {

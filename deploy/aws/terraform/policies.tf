@@ -325,12 +325,21 @@ locals {
           Action   = "ec2:CreateTags"
           Resource = "arn:${local.partition}:ec2:${local.region}:*:instance/*"
           Condition = {
+            "ForAllValues:StringLike" = {
+              "aws:TagKeys" = [
+                "eks:eks-cluster-name",
+                "kubernetes.io/cluster/${var.cluster_name}",
+                "karpenter.sh/*",
+                "karpenter.k8s.aws/ec2nodeclass",
+                "daemok.sh/cluster-uid",
+                "Name",
+              ]
+            }
+            "StringEquals" = {
+              "aws:ResourceTag/kubernetes.io/cluster/${var.cluster_name}" = "owned"
+            }
             "StringEqualsIfExists" = {
               "aws:RequestTag/eks:eks-cluster-name" = "${var.cluster_name}"
-              "aws:RequestTag/kubernetes.io/cluster/${var.cluster_name}" = "owned"
-            }
-            "StringLike" = {
-              "aws:ResourceTag/kubernetes.io/cluster/${var.cluster_name}" = "*"
             }
           }
         },
