@@ -1,8 +1,8 @@
 // Program release makes what users download from programs that are built
 // already: `make release` builds them and then calls it.
 //
-//	release version                  prints the version that the checkout would be released as
-//	release assemble -kubernetes V   completes the folder dist
+//	release version                              prints the version that the checkout would be released as
+//	release assemble -version V -kubernetes V    completes the folder dist
 //
 // It needs git and Go, no container engine and no network.
 package main
@@ -38,6 +38,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.StringVar(&a.checkout, "checkout", ".", "folder of the checkout")
 	flags.StringVar(&a.dist, "dist", "dist", "folder with the programs in bin/OS_ARCH, which gets all else")
 	flags.StringVar(&a.kubernetes, "kubernetes", "", "version of Kubernetes that the checkout is tested with")
+	builtAs := flags.String("version", "", "version that the programs were built as")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
 	}
@@ -52,6 +53,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	case "assemble":
 		if a.kubernetes == "" {
 			return errors.New("say by -kubernetes which version of Kubernetes was tested with")
+		}
+		if *builtAs != a.source.Version {
+			return fmt.Errorf("the programs were built as %q (-version) and the checkout is %s: it changed in between, make the release again", *builtAs, a.source.Version)
 		}
 		if a.finder, err = readFinder(ctx, a.checkout); err != nil {
 			return err

@@ -64,10 +64,19 @@ func build(t *testing.T, checkout, goos, goarch string, programs ...string) (dis
 func assemble(t *testing.T, checkout, dist string) string {
 	t.Helper()
 	var out strings.Builder
-	if err := run(context.Background(), []string{"assemble", "-checkout", checkout, "-dist", dist, "-kubernetes", "v1.36.3"}, &out); err != nil {
+	if err := run(context.Background(), []string{"assemble", "-checkout", checkout, "-dist", dist, "-version", version(t, checkout), "-kubernetes", "v1.36.3"}, &out); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()
+}
+
+func version(t *testing.T, checkout string) string {
+	t.Helper()
+	var out strings.Builder
+	if err := run(context.Background(), []string{"version", "-checkout", checkout}, &out); err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(out.String())
 }
 
 // files lists a folder, but for what lies in the image's store.
@@ -189,9 +198,10 @@ func TestRunRefuses(t *testing.T) {
 		"no verb":                           {nil, "version or assemble"},
 		"another verb":                      {[]string{"publish", "-checkout", checkout}, "publish is neither"},
 		"no version of Kubernetes":          {[]string{"assemble", "-checkout", checkout}, "-kubernetes"},
-		"nothing built":                     {[]string{"assemble", "-checkout", checkout, "-kubernetes", "v1", "-dist", t.TempDir()}, "make release"},
-		"a program in another's folder":     {[]string{"assemble", "-checkout", checkout, "-kubernetes", "v1", "-dist", wrong}, "is a program for linux/amd64"},
-		"a platform without the controller": {[]string{"assemble", "-checkout", checkout, "-kubernetes", "v1", "-dist", build(t, checkout, "linux", "amd64", command)}, "daemok-controller"},
+		"a checkout that was changed since": {[]string{"assemble", "-checkout", checkout, "-kubernetes", "v1", "-version", "v0.0.9"}, "the checkout is v0.1.0"},
+		"nothing built":                     {[]string{"assemble", "-checkout", checkout, "-version", "v0.1.0", "-kubernetes", "v1", "-dist", t.TempDir()}, "make release"},
+		"a program in another's folder":     {[]string{"assemble", "-checkout", checkout, "-version", "v0.1.0", "-kubernetes", "v1", "-dist", wrong}, "is a program for linux/amd64"},
+		"a platform without the controller": {[]string{"assemble", "-checkout", checkout, "-version", "v0.1.0", "-kubernetes", "v1", "-dist", build(t, checkout, "linux", "amd64", command)}, "daemok-controller"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -203,9 +213,8 @@ func TestRunRefuses(t *testing.T) {
 }
 
 func TestVersionIsPrinted(t *testing.T) {
-	var out strings.Builder
-	if err := run(context.Background(), []string{"version", "-checkout", product(t)}, &out); err != nil || out.String() != "v0.1.0\n" {
-		t.Errorf("printed %q, %v; want v0.1.0", &out, err)
+	if got := version(t, product(t)); got != "v0.1.0" {
+		t.Errorf("printed %q; want v0.1.0", got)
 	}
 }
 
