@@ -25,7 +25,7 @@ K8S_VERSIONED := \
 	-X k8s.io/component-base/version.gitTreeState=clean
 
 # What a program is made of: everything that may be compiled or embedded.
-sources = $(shell find $(wildcard $(1)) -type f -not -name '*_test.go' -not -path '*/testdata/*' -not -path '*/.lab/*' -not -name '*.md' 2>/dev/null)
+sources = $(shell find $(wildcard $(1)) -type f -not -name '*_test.go' -not -path '*/testdata/*' -not -path '*/.lab/*' -not -path 'deploy/monitoring/*' -not -name '*.md' 2>/dev/null)
 SHARED         := go.mod go.sum core cloud kube deploy internal/version
 DAEMOK_SOURCES := $(call sources,$(SHARED) bench controller demo examples observe sim ui cmd/daemok)
 CONTROLLER_SOURCES := $(call sources,$(SHARED) controller observe cmd/daemok-controller)

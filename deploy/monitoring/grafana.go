@@ -24,7 +24,8 @@ func source() common.DataSourceRef {
 
 // JSON is the dashboard as Grafana imports it, ending in a newline.
 func (b Board) JSON() ([]byte, error) {
-	d := dashboard.NewDashboardBuilder(b.Title).Uid(b.File).Description(b.About).Tags([]string{"daemok"}).
+	d := dashboard.NewDashboardBuilder(b.Title) //nolint:staticcheck // older versions of Grafana cannot import the newer schema
+	d.Uid(b.File).Description(b.About).Tags([]string{"daemok"}).
 		Refresh("1m").Time("now-6h", "now").Timezone("browser").Tooltip(dashboard.DashboardCursorSyncCrosshair).
 		WithVariable(dashboard.NewDatasourceVariableBuilder("datasource").Label("Data source").Type("prometheus"))
 	if b.Pools {

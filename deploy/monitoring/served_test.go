@@ -63,8 +63,7 @@ func served() map[string][]string {
 // them, and labels by which they are grouped or matched.
 func missing(expr parser.Expr, served map[string][]string) []string {
 	out := map[string]bool{}
-	var has func(e parser.Expr) []string // labels that some series below has
-	has = func(e parser.Expr) []string {
+	has := func(e parser.Expr) []string { // labels that some series below has
 		var labels []string
 		parser.Inspect(e, func(n parser.Node, _ []parser.Node) error {
 			if v, ok := n.(*parser.VectorSelector); ok {
