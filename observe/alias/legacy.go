@@ -33,9 +33,9 @@ func legacyPools() []Rule {
 		provisioners(Rule{From: "karpenter_nodepools_limit", To: "karpenter_provisioner_limit", Help: "Limit of a Provisioner."}),
 		provisioners(Rule{From: "karpenter_nodepools_usage", To: "karpenter_provisioner_usage", Help: "Capacity of the nodes of a Provisioner."}),
 		provisioners(Rule{From: "karpenter_nodepools_usage", To: "karpenter_provisioner_usage_pct", Percent: "karpenter_nodepools_limit", Help: "Usage of a Provisioner as a percentage of its limit."}),
-		{From: took, To: "karpenter_provisioner_scheduling_duration_seconds", Drop: []string{"controller"}},
-		{From: took, To: "karpenter_provisioner_scheduling_simulation_duration_seconds", Drop: []string{"controller"}},
-		{From: took, To: "karpenter_allocation_controller_scheduling_duration_seconds", Drop: []string{"controller"}},
+		{From: took, To: "karpenter_provisioner_scheduling_duration_seconds", Drop: []string{"controller"}, Help: "Duration of a scheduling run."},
+		{From: took, To: "karpenter_provisioner_scheduling_simulation_duration_seconds", Drop: []string{"controller"}, Help: "Duration of a scheduling run."},
+		{From: took, To: "karpenter_allocation_controller_scheduling_duration_seconds", Drop: []string{"controller"}, Help: "Duration of a scheduling run."},
 		{From: "karpenter_cloudprovider_instance_type_offering_price_estimate", To: "karpenter_cloudprovider_instance_type_price_estimate"},
 	}
 }
