@@ -70,7 +70,8 @@ func (s *story) run(name string, changes ...string) *controller {
 		s.Fatal(err)
 	}
 	defer log.Close()
-	c.command = controllerCommand(context.Background(), s.T, s.dir, changes...)
+	key := "AWS_ACCESS_KEY_ID=" + environment(s.T, s.dir)["CONTROLLER_AWS_ACCESS_KEY_ID"] // with the rights of its role alone
+	c.command = controllerCommand(context.Background(), s.T, s.dir, append([]string{key}, changes...)...)
 	c.command.Stdout, c.command.Stderr = log, log
 	if err := c.command.Start(); err != nil {
 		s.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/aws/aws-sdk-go-v2/service/eks"
+	"github.com/aws/aws-sdk-go-v2/service/iam"
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -157,6 +158,13 @@ func (s *story) userLaunchTemplate(name string) {
 		IamInstanceProfile: &types.LaunchTemplateIamInstanceProfileSpecificationRequest{Name: aws.String("KarpenterNodeInstanceProfile-" + cluster)},
 		UserData:           aws.String(base64.StdEncoding.EncodeToString([]byte(script))),
 	}})
+	if err != nil {
+		s.Fatal(err)
+	}
+	// As docs/iam.md says, the controller's policies do not cover what users make.
+	_, err = iam.NewFromConfig(c).PutRolePolicy(s.Context(), &iam.PutRolePolicyInput{RoleName: aws.String(cluster + "-karpenter"), PolicyName: aws.String("templates-of-users"),
+		PolicyDocument: aws.String(`{"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": ["ec2:CreateFleet", "ec2:RunInstances"],
+			"Resource": ["arn:aws:ec2:*:*:launch-template/*", "arn:aws:ec2:*:*:network-interface/*"]}}`)})
 	if err != nil {
 		s.Fatal(err)
 	}

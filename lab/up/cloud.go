@@ -15,6 +15,8 @@ import (
 	"github.com/daemok/daemok/cloud/aws/ec2data"
 	"github.com/daemok/daemok/cloud/aws/emulator"
 	awscontrol "github.com/daemok/daemok/cloud/aws/emulator/control"
+	"github.com/daemok/daemok/cloud/aws/rights"
+	"github.com/daemok/daemok/deploy/aws"
 	"github.com/daemok/daemok/lab/cluster"
 	"github.com/daemok/daemok/lab/directory"
 )
@@ -53,6 +55,9 @@ func (l *Lab) startCloud(context.Context) error {
 		return err
 	}
 	c.SetClusterEndpoint(l.access.URL(), ca)
+	if err := c.restrict(); err != nil {
+		return err
+	}
 	log, err := l.openLog("aws")
 	if err != nil {
 		return err
@@ -78,6 +83,28 @@ func (c *cloud) load() error {
 		return fmt.Errorf("go on with the cloud kept in %s: %w", c.file, err)
 	}
 	c.imported = true
+	return nil
+}
+
+// controllerKey is the access key of the controller, whose role's policies decide on its calls.
+const controllerKey = "LABCONTROLLERLABCONT"
+
+// restrict leaves the controller the rights of the policies in deploy/aws, for nodes of any role and
+// images of any parameter. A lab that has policies keeps those: its user may have changed them.
+func (c *cloud) restrict() error {
+	a := c.Account()
+	role := a.ClusterName + "-karpenter"
+	scope := rights.Scope{Partition: "aws", Account: a.ID, Region: a.Region, Cluster: a.ClusterName, Features: rights.Features()}
+	scope.NodeRoles, scope.Parameters = []string{scope.RoleARN("*")}, []string{scope.ParameterARN("*")}
+	scope.Queue = aws.Queue(scope.Partition, a.Region, a.ID, a.ClusterName)
+	if !c.HasPolicies(role) {
+		for _, p := range rights.Parts(scope) {
+			if err := c.Attach(role, aws.PolicyName(p.Name, a.ClusterName), p.Document().JSON()); err != nil {
+				return fmt.Errorf("give the controller's role its policies: %w", err)
+			}
+		}
+	}
+	c.Enforce(controllerKey, role)
 	return nil
 }
 

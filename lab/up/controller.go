@@ -56,6 +56,7 @@ func (l *Lab) startController() error {
 func (l *Lab) controllerVariables() []variable {
 	return append(slices.Clone(l.environment),
 		variable{"KUBECONFIG", l.directory.ControllerKubeconfig()},
+		variable{"AWS_ACCESS_KEY_ID", controllerKey},
 		variable{"SYSTEM_NAMESPACE", bootstrap.ControllerNamespace},
 		variable{"METRICS_PORT", strconv.Itoa(l.identity.Ports.ControllerMetrics)},
 		variable{"HEALTH_PROBE_PORT", strconv.Itoa(l.identity.Ports.ControllerHealth)},

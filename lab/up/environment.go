@@ -24,6 +24,7 @@ func environment(d directory.Directory, i Identity, c access.Cluster) []variable
 		{"INTERRUPTION_QUEUE", i.ClusterName},
 		{"LAB_AWS_CONTROL_URL", loopback(i.Ports.AWSControl)},
 		{"CONTROLLER_KUBECONFIG", d.ControllerKubeconfig()},
+		{"CONTROLLER_AWS_ACCESS_KEY_ID", controllerKey},
 	}
 }
 

@@ -45,6 +45,14 @@ func (s *Server) Attach(role, name, document string) error {
 	return nil
 }
 
+// HasPolicies reports whether a role of the account has policies of the account's own, or inline ones.
+func (s *Server) HasPolicies(role string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.st.Roles[role]
+	return r != nil && (len(r.Inline) > 0 || slices.ContainsFunc(r.Policies, func(arn string) bool { return s.st.Policies[arn] != nil }))
+}
+
 // documentsOf are the policies of a role. AWS's own managed ones have documents that allow nothing.
 func (s *Server) documentsOf(role string) ([]iampolicy.Document, error) {
 	r := s.st.Roles[role]
