@@ -27,6 +27,7 @@ require (
 	github.com/aws/aws-sdk-go-v2/config v1.33.14 // indirect
 	github.com/aws/aws-sdk-go-v2/service/arczonalshift v1.34.6 // indirect
 	github.com/aws/aws-sdk-go-v2/service/autoscaling v1.79.3 // indirect
+	github.com/aws/aws-sdk-go-v2/service/eventbridge v1.55.8 // indirect
 	github.com/aws/aws-sdk-go-v2/service/pricing v1.51.3 // indirect
 	github.com/aws/aws-sdk-go-v2/service/servicequotas v1.43.9 // indirect
 	golang.org/x/time v0.14.0 // indirect
