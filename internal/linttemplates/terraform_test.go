@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclparse"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 	"github.com/zclconf/go-cty/cty/function/stdlib"
@@ -225,6 +226,27 @@ func TestTerraformNodeRoleHasThePoliciesOfTheGuides(t *testing.T) {
 	for _, arn := range role.ManagedPolicyArns {
 		if name := arn[strings.LastIndex(arn, "/")+1:]; !strings.Contains(string(written), `"`+name+`"`) {
 			t.Errorf("terraform/main.tf does not attach %s", name)
+		}
+	}
+}
+
+// The module is written as terraform fmt would.
+func TestTerraformIsFormatted(t *testing.T) {
+	files, err := filepath.Glob(folder + "terraform/*.tf")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("the module has files %v, %v", files, err)
+	}
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := strings.Split(string(hclwrite.Format(text)), "\n")
+		for i, line := range strings.Split(string(text), "\n") {
+			if i >= len(want) || line != want[i] {
+				t.Errorf("%s:%d is %q, which terraform fmt would change", name, i+1, line)
+				break
+			}
 		}
 	}
 }

@@ -6,9 +6,9 @@ locals {
       Version = "2012-10-17"
       Statement = [
         {
-          Sid      = "LaunchInSharedResources"
-          Effect   = "Allow"
-          Action   = [
+          Sid    = "LaunchInSharedResources"
+          Effect = "Allow"
+          Action = [
             "ec2:RunInstances",
             "ec2:CreateFleet",
           ]
@@ -22,26 +22,26 @@ locals {
           ]
         },
         {
-          Sid      = "LaunchFromOwnTemplates"
-          Effect   = "Allow"
-          Action   = [
+          Sid    = "LaunchFromOwnTemplates"
+          Effect = "Allow"
+          Action = [
             "ec2:RunInstances",
             "ec2:CreateFleet",
           ]
           Resource = "arn:${local.partition}:ec2:${local.region}:*:launch-template/*"
           Condition = {
-            "StringEquals" = {
+            StringEquals = {
               "aws:ResourceTag/kubernetes.io/cluster/${var.cluster_name}" = "owned"
             }
-            "StringLike" = {
+            StringLike = {
               "aws:ResourceTag/karpenter.sh/nodepool" = "*"
             }
           }
         },
         {
-          Sid      = "LaunchTagged"
-          Effect   = "Allow"
-          Action   = [
+          Sid    = "LaunchTagged"
+          Effect = "Allow"
+          Action = [
             "ec2:RunInstances",
             "ec2:CreateFleet",
             "ec2:CreateLaunchTemplate",
@@ -55,19 +55,19 @@ locals {
             "arn:${local.partition}:ec2:${local.region}:*:spot-instances-request/*",
           ]
           Condition = {
-            "StringEquals" = {
+            StringEquals = {
               "aws:RequestTag/kubernetes.io/cluster/${var.cluster_name}" = "owned"
-              "aws:RequestTag/eks:eks-cluster-name" = "${var.cluster_name}"
+              "aws:RequestTag/eks:eks-cluster-name"                      = "${var.cluster_name}"
             }
-            "StringLike" = {
+            StringLike = {
               "aws:RequestTag/karpenter.sh/nodepool" = "*"
             }
           }
         },
         {
-          Sid      = "TagAtLaunch"
-          Effect   = "Allow"
-          Action   = "ec2:CreateTags"
+          Sid    = "TagAtLaunch"
+          Effect = "Allow"
+          Action = "ec2:CreateTags"
           Resource = [
             "arn:${local.partition}:ec2:${local.region}:*:fleet/*",
             "arn:${local.partition}:ec2:${local.region}:*:instance/*",
@@ -77,16 +77,16 @@ locals {
             "arn:${local.partition}:ec2:${local.region}:*:spot-instances-request/*",
           ]
           Condition = {
-            "StringEquals" = {
+            StringEquals = {
               "aws:RequestTag/kubernetes.io/cluster/${var.cluster_name}" = "owned"
-              "aws:RequestTag/eks:eks-cluster-name" = "${var.cluster_name}"
+              "aws:RequestTag/eks:eks-cluster-name"                      = "${var.cluster_name}"
               "ec2:CreateAction" = [
                 "RunInstances",
                 "CreateFleet",
                 "CreateLaunchTemplate",
               ]
             }
-            "StringLike" = {
+            StringLike = {
               "aws:RequestTag/karpenter.sh/nodepool" = "*"
             }
           }
@@ -104,21 +104,21 @@ locals {
                 "Name",
               ]
             }
-            "StringEquals" = {
+            StringEquals = {
               "aws:ResourceTag/kubernetes.io/cluster/${var.cluster_name}" = "owned"
             }
-            "StringEqualsIfExists" = {
+            StringEqualsIfExists = {
               "aws:RequestTag/eks:eks-cluster-name" = "${var.cluster_name}"
             }
-            "StringLike" = {
+            StringLike = {
               "aws:ResourceTag/karpenter.sh/nodepool" = "*"
             }
           }
         },
         {
-          Sid      = "EndOwned"
-          Effect   = "Allow"
-          Action   = [
+          Sid    = "EndOwned"
+          Effect = "Allow"
+          Action = [
             "ec2:TerminateInstances",
             "ec2:DeleteLaunchTemplate",
           ]
@@ -127,10 +127,10 @@ locals {
             "arn:${local.partition}:ec2:${local.region}:*:launch-template/*",
           ]
           Condition = {
-            "StringEquals" = {
+            StringEquals = {
               "aws:ResourceTag/kubernetes.io/cluster/${var.cluster_name}" = "owned"
             }
-            "StringLike" = {
+            StringLike = {
               "aws:ResourceTag/karpenter.sh/nodepool" = "*"
             }
           }
@@ -146,7 +146,7 @@ locals {
           Action   = "iam:PassRole"
           Resource = "${local.node_iam_role_arn}"
           Condition = {
-            "StringEquals" = {
+            StringEquals = {
               "iam:PassedToService" = [
                 "ec2.amazonaws.com",
                 "ec2.amazonaws.com.cn",
@@ -160,12 +160,12 @@ locals {
           Action   = "iam:CreateInstanceProfile"
           Resource = "arn:${local.partition}:iam::${local.account_id}:instance-profile/*"
           Condition = {
-            "StringEquals" = {
+            StringEquals = {
               "aws:RequestTag/kubernetes.io/cluster/${var.cluster_name}" = "owned"
-              "aws:RequestTag/eks:eks-cluster-name" = "${var.cluster_name}"
-              "aws:RequestTag/topology.kubernetes.io/region" = "${local.region}"
+              "aws:RequestTag/eks:eks-cluster-name"                      = "${var.cluster_name}"
+              "aws:RequestTag/topology.kubernetes.io/region"             = "${local.region}"
             }
-            "StringLike" = {
+            StringLike = {
               "aws:RequestTag/karpenter.k8s.aws/ec2nodeclass" = "*"
             }
           }
@@ -176,34 +176,34 @@ locals {
           Action   = "iam:TagInstanceProfile"
           Resource = "arn:${local.partition}:iam::${local.account_id}:instance-profile/*"
           Condition = {
-            "StringEquals" = {
+            StringEquals = {
               "aws:ResourceTag/kubernetes.io/cluster/${var.cluster_name}" = "owned"
-              "aws:ResourceTag/topology.kubernetes.io/region" = "${local.region}"
-              "aws:RequestTag/kubernetes.io/cluster/${var.cluster_name}" = "owned"
-              "aws:RequestTag/eks:eks-cluster-name" = "${var.cluster_name}"
-              "aws:RequestTag/topology.kubernetes.io/region" = "${local.region}"
+              "aws:ResourceTag/topology.kubernetes.io/region"             = "${local.region}"
+              "aws:RequestTag/kubernetes.io/cluster/${var.cluster_name}"  = "owned"
+              "aws:RequestTag/eks:eks-cluster-name"                       = "${var.cluster_name}"
+              "aws:RequestTag/topology.kubernetes.io/region"              = "${local.region}"
             }
-            "StringLike" = {
+            StringLike = {
               "aws:ResourceTag/karpenter.k8s.aws/ec2nodeclass" = "*"
-              "aws:RequestTag/karpenter.k8s.aws/ec2nodeclass" = "*"
+              "aws:RequestTag/karpenter.k8s.aws/ec2nodeclass"  = "*"
             }
           }
         },
         {
-          Sid      = "ChangeInstanceProfiles"
-          Effect   = "Allow"
-          Action   = [
+          Sid    = "ChangeInstanceProfiles"
+          Effect = "Allow"
+          Action = [
             "iam:AddRoleToInstanceProfile",
             "iam:RemoveRoleFromInstanceProfile",
             "iam:DeleteInstanceProfile",
           ]
           Resource = "arn:${local.partition}:iam::${local.account_id}:instance-profile/*"
           Condition = {
-            "StringEquals" = {
+            StringEquals = {
               "aws:ResourceTag/kubernetes.io/cluster/${var.cluster_name}" = "owned"
-              "aws:ResourceTag/topology.kubernetes.io/region" = "${local.region}"
+              "aws:ResourceTag/topology.kubernetes.io/region"             = "${local.region}"
             }
-            "StringLike" = {
+            StringLike = {
               "aws:ResourceTag/karpenter.k8s.aws/ec2nodeclass" = "*"
             }
           }
@@ -225,9 +225,9 @@ locals {
       Version = "2012-10-17"
       Statement = [
         {
-          Sid      = "ReadInterruptionQueue"
-          Effect   = "Allow"
-          Action   = [
+          Sid    = "ReadInterruptionQueue"
+          Effect = "Allow"
+          Action = [
             "sqs:DeleteMessage",
             "sqs:GetQueueUrl",
             "sqs:ReceiveMessage",
@@ -251,7 +251,7 @@ locals {
           Action   = "arc-zonal-shift:GetManagedResource"
           Resource = "*"
           Condition = {
-            "StringEquals" = {
+            StringEquals = {
               "arc-zonal-shift:ResourceIdentifier" = "arn:${local.partition}:eks:${local.region}:${local.account_id}:cluster/${var.cluster_name}"
             }
           }
@@ -262,9 +262,9 @@ locals {
       Version = "2012-10-17"
       Statement = [
         {
-          Sid      = "ReadEC2"
-          Effect   = "Allow"
-          Action   = [
+          Sid    = "ReadEC2"
+          Effect = "Allow"
+          Action = [
             "ec2:DescribeCapacityReservations",
             "ec2:DescribeImages",
             "ec2:DescribeInstances",
@@ -279,7 +279,7 @@ locals {
           ]
           Resource = "*"
           Condition = {
-            "StringEquals" = {
+            StringEquals = {
               "aws:RequestedRegion" = "${local.region}"
             }
           }
@@ -335,10 +335,10 @@ locals {
                 "Name",
               ]
             }
-            "StringEquals" = {
+            StringEquals = {
               "aws:ResourceTag/kubernetes.io/cluster/${var.cluster_name}" = "owned"
             }
-            "StringEqualsIfExists" = {
+            StringEqualsIfExists = {
               "aws:RequestTag/eks:eks-cluster-name" = "${var.cluster_name}"
             }
           }
@@ -348,13 +348,13 @@ locals {
   }
 
   policy_names = {
-    node_lifecycle = "KarpenterControllerNodeLifecyclePolicy-${var.cluster_name}"
-    iam_integration = "KarpenterControllerIAMIntegrationPolicy-${var.cluster_name}"
-    eks_integration = "KarpenterControllerEKSIntegrationPolicy-${var.cluster_name}"
-    interruption = "KarpenterControllerInterruptionPolicy-${var.cluster_name}"
-    zonal_shift = "KarpenterControllerZonalShiftPolicy-${var.cluster_name}"
+    node_lifecycle     = "KarpenterControllerNodeLifecyclePolicy-${var.cluster_name}"
+    iam_integration    = "KarpenterControllerIAMIntegrationPolicy-${var.cluster_name}"
+    eks_integration    = "KarpenterControllerEKSIntegrationPolicy-${var.cluster_name}"
+    interruption       = "KarpenterControllerInterruptionPolicy-${var.cluster_name}"
+    zonal_shift        = "KarpenterControllerZonalShiftPolicy-${var.cluster_name}"
     resource_discovery = "KarpenterControllerResourceDiscoveryPolicy-${var.cluster_name}"
-    adoption = "KarpenterControllerAdoptionPolicy-${var.cluster_name}"
+    adoption           = "KarpenterControllerAdoptionPolicy-${var.cluster_name}"
   }
 
   rules = {
