@@ -29,7 +29,7 @@ sources = $(shell find $(wildcard $(1)) -type f -not -name '*_test.go' -not -pat
 SHARED         := go.mod go.sum core cloud kube deploy internal/version
 DAEMOK_SOURCES := $(call sources,$(SHARED) bench controller demo examples observe sim ui cmd/daemok)
 CONTROLLER_SOURCES := $(call sources,$(SHARED) controller observe cmd/daemok-controller)
-LAB_SOURCES    := $(call sources,$(SHARED) examples lab)
+LAB_SOURCES    := $(call sources,$(SHARED) charts examples lab)
 
 # What runs under the race detector: all but the core, benchmarks and the
 # simulator of the core, whose seeds take four times as long there and which
@@ -133,7 +133,7 @@ release-test: ## tests of what makes releases, with programs of a few lines
 .PHONY: generated
 generated: ## fail if `make generate` changes a generated file
 	@echo "test: generated files unchanged"
-	@sums() { find . -name 'zz_generated*.go' -o -name '*_gen.go' -o -path './kube/api/crds/*.yaml' -o -path './deploy/aws/*' -type f -o -path './docs/iam.md' -o -path './deploy/monitoring/*.yaml' -o -path './deploy/monitoring/dashboards/*' | sort | xargs -r sha256sum; }; \
+	@sums() { find . -name 'zz_generated*.go' -o -name '*_gen.go' -o -path './kube/api/crds/*.yaml' -o -path './deploy/aws/*' -type f -o -path './docs/iam.md' -o -path './deploy/monitoring/*.yaml' -o -path './deploy/monitoring/dashboards/*' -o -path './charts/*/crds/*' -o -path './charts/*/files/*' -o -path './charts/*/README.md' | sort | xargs -r sha256sum; }; \
 	  before=$$(sums); $(MAKE) --no-print-directory generate; after=$$(sums); \
 	  if [ "$$before" != "$$after" ]; then echo "generated files are stale, commit the result of make generate:"; \
 	    diff <(echo "$$before") <(echo "$$after") | sed -n 's/^[<>] [0-9a-f]*  /  /p' | sort -u; exit 1; fi
@@ -226,9 +226,9 @@ lab-long: build ## stories in labs in which minutes must go by: newer images and
 ##@ Upkeep
 
 .PHONY: generate
-generate: ## write CRDs and deep copies from the API types, IAM policies and templates from cloud/aws/rights, dashboards and rules
+generate: ## write CRDs and deep copies from the API types, IAM policies and templates from cloud/aws/rights, dashboards and rules, and what the charts have of them
 	@cd deploy/monitoring && $(STATIC) go run ./generate .
-	@$(STATIC) go generate ./kube/api/... ./deploy/aws
+	@$(STATIC) go generate ./kube/api/... ./deploy/aws ./charts/...
 
 .PHONY: clean
 clean: ## remove what make built
