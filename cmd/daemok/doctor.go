@@ -116,14 +116,17 @@ func (in surroundings) patient(ctx context.Context, at *target) (*doctor.Patient
 		Store: store, Definitions: definitions, Name: at.clusterName, Namespace: systemNamespace(),
 		Version: func(context.Context) (string, error) { return in.version(at) },
 	}
-	provider, err := in.market(ctx, at)
-	if err != nil {
-		p.Unreached = err
-		p.Classes = func(context.Context) ([]doctor.Class, error) { return nil, err }
-		return p, nil
+	var provider *aws.Provider
+	provider, p.Unreached = in.market(ctx, at)
+	p.Classes = func(ctx context.Context) ([]doctor.Class, error) {
+		if provider == nil {
+			return nil, p.Unreached
+		}
+		return examined(ctx, store, provider)
 	}
-	p.Classes = func(ctx context.Context) ([]doctor.Class, error) { return examined(ctx, store, provider) }
-	p.Unreached = in.account(ctx, p, at)
+	if p.Unreached == nil {
+		p.Unreached = in.account(ctx, p, at)
+	}
 	return p, nil
 }
 
@@ -204,14 +207,12 @@ func lookedUp(ctx context.Context, kind *class.Kind, store client.Client, provid
 	if err != nil {
 		return doctor.Class{}, fmt.Errorf("read class %s: %w", name, err)
 	}
-	settings, err := class.Settings(found)
-	c := doctor.Class{Name: kind.Name + "/" + name, Spec: settings.Spec}
-	if err != nil {
-		c.NoImages = err
-		return c, nil
+	settings, wrong := class.Settings(found)
+	c := doctor.Class{Name: kind.Name + "/" + name, Spec: settings.Spec, NoSubnets: wrong, NoGroups: wrong, NoImages: wrong}
+	if wrong == nil {
+		c.Subnets, c.NoSubnets = provider.Subnets(ctx, settings)
 	}
-	c.Subnets, c.NoSubnets = provider.Subnets(ctx, settings)
-	if settings.Spec.LaunchTemplate == "" {
+	if wrong == nil && settings.Spec.LaunchTemplate == "" {
 		c.Groups, c.NoGroups = provider.Groups(ctx, settings)
 		c.Images, c.NoImages = provider.Images(ctx, settings)
 	}
