@@ -9,12 +9,12 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/installation"
 )
 
 func eksCluster(ctx context.Context, p *Patient) ([]Finding, error) {
@@ -36,31 +36,27 @@ func eksCluster(ctx context.Context, p *Patient) ([]Finding, error) {
 	return out, nil
 }
 
-// roleAnnotation is how a service account names its role with IRSA.
-const roleAnnotation = "eks.amazonaws.com/role-arn"
-
 // credentials looks how the controller's service account gets its role.
 func credentials(ctx context.Context, p *Patient) ([]Finding, error) {
 	found, err := p.find(ctx)
 	if err != nil {
 		return nil, err
 	}
-	account := &corev1.ServiceAccount{}
-	err = p.Store.Get(ctx, client.ObjectKey{Namespace: p.Namespace, Name: found.account}, account)
-	object := fmt.Sprintf("ServiceAccount/%s/%s", p.Namespace, found.account)
-	if err != nil && !apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("read %s: %w", object, err)
+	object := fmt.Sprintf("ServiceAccount/%s/%s", p.Namespace, found.Account)
+	role, err := found.Role(ctx, p.Store)
+	if err != nil {
+		return nil, err
 	}
-	if role := account.Annotations[roleAnnotation]; role != "" {
-		return irsa(ctx, p, object, found.account, role)
+	if role != "" {
+		return irsa(ctx, p, object, found.Account, role)
 	}
-	n, err := p.Account.PodIdentities(ctx, p.Name, p.Namespace, found.account)
+	n, err := p.Account.PodIdentities(ctx, p.Name, p.Namespace, found.Account)
 	if err != nil {
 		return nil, err
 	}
 	if n == 0 {
-		return []Finding{trouble(Warning, object, "it has no role: neither the annotation "+roleAnnotation+" (IRSA) nor an EKS Pod Identity association; the controller would act as the node that it runs on",
-			fmt.Sprintf("aws eks create-pod-identity-association --cluster-name %s --namespace %s --service-account %s --role-arn ARN", p.Name, p.Namespace, found.account))}, nil
+		return []Finding{trouble(Warning, object, "it has no role: neither the annotation "+installation.RoleAnnotation+" (IRSA) nor an EKS Pod Identity association; the controller would act as the node that it runs on",
+			fmt.Sprintf("aws eks create-pod-identity-association --cluster-name %s --namespace %s --service-account %s --role-arn ARN", p.Name, p.Namespace, found.Account))}, nil
 	}
 	return []Finding{fine("%s has its role by EKS Pod Identity", object)}, nil
 }
@@ -73,7 +69,7 @@ func irsa(ctx context.Context, p *Patient, object, account, role string) ([]Find
 		return nil, err
 	}
 	if !there {
-		return []Finding{trouble(Error, object, "its role "+role+" does not exist", "create the role, or mend the annotation "+roleAnnotation)}, nil
+		return []Finding{trouble(Error, object, "its role "+role+" does not exist", "create the role, or mend the annotation "+installation.RoleAnnotation)}, nil
 	}
 	c, err := p.Account.Cluster(ctx, p.Name)
 	if err != nil {
@@ -120,8 +116,10 @@ func selected(p *Patient, c *Class) (out []Finding) {
 	tag := func(resource string) string {
 		return "aws ec2 create-tags --resources " + resource + " --tags Key=karpenter.sh/discovery,Value=" + p.Name + ", or mend the selector"
 	}
+	said := map[string]bool{}
 	for _, failed := range []error{c.NoSubnets, c.NoGroups, c.NoImages} {
-		if failed != nil {
+		if failed != nil && !said[failed.Error()] {
+			said[failed.Error()] = true
 			out = append(out, trouble(Error, c.Name, failed.Error(), ""))
 		}
 	}
@@ -302,8 +300,8 @@ func queue(ctx context.Context, p *Patient) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	name := found.settings["INTERRUPTION_QUEUE"]
-	if found.deployment == nil {
+	name := found.Setting("INTERRUPTION_QUEUE")
+	if found.Deployment == nil {
 		name = p.Name // as the guides call it
 	}
 	if name == "" {

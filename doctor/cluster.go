@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -18,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/installation"
 	"github.com/daemok/daemok/kube/translate"
 )
 
@@ -108,38 +108,16 @@ func sameSchema(a, b *apiextensionsv1.CustomResourceValidation) bool {
 	return reflect.DeepEqual(values[0], values[1])
 }
 
-// installed is the controller's Deployment.
-type installed struct {
-	deployment *appsv1.Deployment // nil: there is none
-	settings   map[string]string
-	account    string // service account
-}
-
-// find looks for the controller's Deployment: the first by name in its namespace that names the
-// cluster as the controller's does.
-func (p *Patient) find(ctx context.Context) (*installed, error) {
-	if p.install != nil {
-		return p.install, nil
-	}
-	var list appsv1.DeploymentList
-	if err := p.Store.List(ctx, &list, client.InNamespace(p.Namespace)); err != nil {
-		return nil, fmt.Errorf("list Deployments of namespace %s: %w", p.Namespace, err)
-	}
-	found := &installed{account: "karpenter"}
-	for i := range list.Items {
-		d := &list.Items[i]
-		for _, c := range d.Spec.Template.Spec.Containers {
-			settings := map[string]string{}
-			for _, v := range c.Env {
-				settings[v.Name] = v.Value
-			}
-			if found.deployment == nil && settings["CLUSTER_NAME"] != "" {
-				found.deployment, found.settings, found.account = d, settings, cmp.Or(d.Spec.Template.Spec.ServiceAccountName, "default")
-			}
+// find looks for the controller's Deployment, once.
+func (p *Patient) find(ctx context.Context) (*installation.Installation, error) {
+	if p.install == nil {
+		found, err := installation.Find(ctx, p.Store, p.Namespace)
+		if err != nil {
+			return nil, err
 		}
+		p.install = &found
 	}
-	p.install = found
-	return found, nil
+	return p.install, nil
 }
 
 func controllerRuns(ctx context.Context, p *Patient) ([]Finding, error) {
@@ -147,7 +125,7 @@ func controllerRuns(ctx context.Context, p *Patient) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := found.deployment
+	d := found.Deployment
 	if d == nil {
 		return []Finding{trouble(Warning, "", "no Deployment in namespace "+p.Namespace+" runs the controller", "install it, or set SYSTEM_NAMESPACE to the namespace that it is in")}, nil
 	}
@@ -163,7 +141,7 @@ func controllerRuns(ctx context.Context, p *Patient) ([]Finding, error) {
 	case d.Status.ReadyReplicas == 0:
 		out = append(out, trouble(Error, object, "none of its pods is ready", fmt.Sprintf("kubectl -n %s logs deployment/%s", p.Namespace, d.Name)))
 	}
-	if name := found.settings["CLUSTER_NAME"]; p.Name != "" && name != p.Name {
+	if name := found.Setting("CLUSTER_NAME"); p.Name != "" && name != p.Name {
 		out = append(out, trouble(Error, object, fmt.Sprintf("its cluster is called %s, and this one %s", name, p.Name), "set settings.clusterName to "+p.Name))
 	}
 	own, err := onOwnNodes(ctx, p, d)
@@ -230,7 +208,7 @@ func otherAutoscalers(ctx context.Context, p *Patient) ([]Finding, error) {
 	var out []Finding
 	for i := range list.Items {
 		d := &list.Items[i]
-		ours := found.deployment != nil && d.UID == found.deployment.UID && d.Name == found.deployment.Name && d.Namespace == found.deployment.Namespace
+		ours := found.Deployment != nil && d.UID == found.Deployment.UID && d.Name == found.Deployment.Name && d.Namespace == found.Deployment.Namespace
 		if d.Spec.Replicas != nil && *d.Spec.Replicas == 0 || ours {
 			continue
 		}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/daemok/daemok/cloud/aws/audit"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
+	"github.com/daemok/daemok/kube/installation"
 )
 
 // Severity says how much a finding matters.
@@ -76,7 +77,7 @@ type Patient struct {
 	Namespace   string                                       // of the controller
 	Rights      func(ctx context.Context) ([]Finding, error) // which the controller's role lacks
 
-	install *installed
+	install *installation.Installation // once it was looked for
 }
 
 // check looks at one thing.

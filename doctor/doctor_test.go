@@ -24,6 +24,7 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/crds"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/installation"
 )
 
 // account is AWS as a test has it.
@@ -191,7 +192,7 @@ func TestWhatIsWrongIsTold(t *testing.T) {
 	}
 	irsa := func(trust string) change {
 		return func(w *town) {
-			w.objects["account"].SetAnnotations(map[string]string{roleAnnotation: "arn:aws:iam::123456789012:role/buyer"})
+			w.objects["account"].SetAnnotations(map[string]string{installation.RoleAnnotation: "arn:aws:iam::123456789012:role/buyer"})
 			if trust != "" {
 				w.account.trusts["buyer"] = trust
 			}
@@ -255,6 +256,7 @@ func TestWhatIsWrongIsTold(t *testing.T) {
 		"the load balancers' trap":         {class(func(c *Class) { c.Groups[1].Owned = true }), "node classes", Error, "2 of its security groups (sg-1, sg-2)"},
 		"no images":                        {class(func(c *Class) { c.Images = nil }), "node classes", Error, "select no image"},
 		"images that cannot be looked up":  {class(func(c *Class) { c.NoImages = errors.New("the alias is not known") }), "node classes", Error, "the alias is not known"},
+		"a class that cannot be read":      {class(func(c *Class) { c.NoSubnets = errors.New("bad"); c.NoGroups, c.NoImages = c.NoSubnets, c.NoSubnets }), "node classes", Error, "EC2NodeClass/default bad"},
 		"nodes may not join":               {func(w *town) { w.account.entries = nil }, "node roles", Error, "its role nodes has no access entry"},
 		"nodes join by aws-auth": {func(w *town) {
 			w.account.entries = nil

@@ -7,10 +7,9 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -19,6 +18,7 @@ import (
 	"github.com/daemok/daemok/controller/class"
 	"github.com/daemok/daemok/doctor"
 	"github.com/daemok/daemok/kube/api/crds"
+	"github.com/daemok/daemok/kube/installation"
 )
 
 // Exit codes of the doctor.
@@ -103,11 +103,11 @@ func (in surroundings) patient(ctx context.Context, at *target) (*doctor.Patient
 	if err != nil {
 		return nil, err
 	}
-	found := inCluster{}
-	if err := found.readSettings(ctx, store); err != nil && client.IgnoreNotFound(err) != nil {
+	found, err := installation.Find(ctx, store, systemNamespace())
+	if err != nil {
 		return nil, err
 	}
-	at.clusterName = cmp.Or(at.eksName(), found.setting("CLUSTER_NAME"))
+	at.clusterName = cmp.Or(at.eksName(), found.Setting("CLUSTER_NAME"))
 	definitions, err := crds.All()
 	if err != nil {
 		return nil, err
@@ -118,12 +118,13 @@ func (in surroundings) patient(ctx context.Context, at *target) (*doctor.Patient
 	}
 	var provider *aws.Provider
 	provider, p.Unreached = in.market(ctx, at)
-	p.Classes = func(ctx context.Context) ([]doctor.Class, error) {
+	looked := sync.OnceValues(func() ([]doctor.Class, error) { // several checks want them
 		if provider == nil {
 			return nil, p.Unreached
 		}
 		return examined(ctx, store, provider)
-	}
+	})
+	p.Classes = func(context.Context) ([]doctor.Class, error) { return looked() }
 	if p.Unreached == nil {
 		p.Unreached = in.account(ctx, p, at)
 	}
@@ -179,36 +180,17 @@ func examined(ctx context.Context, store client.Client, provider *aws.Provider) 
 	if err != nil {
 		return nil, err
 	}
-	for i := range classes.kinds {
-		kind := &classes.kinds[i]
-		list := kind.NewList()
-		if err := store.List(ctx, list); err != nil {
-			return nil, fmt.Errorf("list classes of kind %s: %w", kind.Name, err)
-		}
-		err := meta.EachListItem(list, func(item runtime.Object) error {
-			o, is := item.(client.Object)
-			if !is || kind.Is != nil && !kind.Is(o) {
-				return nil
-			}
-			c, err := lookedUp(ctx, kind, store, provider, o.GetName())
-			out = append(out, c)
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+	err = eachClass(ctx, store, classes.kinds, func(kind *class.Kind, c *class.Subject) error {
+		out = append(out, lookedUp(ctx, kind, c, provider))
+		return nil
+	})
+	return out, err
 }
 
 // lookedUp is one class, with what AWS has for it.
-func lookedUp(ctx context.Context, kind *class.Kind, store client.Client, provider *aws.Provider, name string) (doctor.Class, error) {
-	found, err := kind.ByName(ctx, store, name)
-	if err != nil {
-		return doctor.Class{}, fmt.Errorf("read class %s: %w", name, err)
-	}
+func lookedUp(ctx context.Context, kind *class.Kind, found *class.Subject, provider *aws.Provider) doctor.Class {
 	settings, wrong := class.Settings(found)
-	c := doctor.Class{Name: kind.Name + "/" + name, Spec: settings.Spec, NoSubnets: wrong, NoGroups: wrong, NoImages: wrong}
+	c := doctor.Class{Name: kind.Name + "/" + found.GetName(), Spec: settings.Spec, NoSubnets: wrong, NoGroups: wrong, NoImages: wrong}
 	if wrong == nil {
 		c.Subnets, c.NoSubnets = provider.Subnets(ctx, settings)
 	}
@@ -216,14 +198,14 @@ func lookedUp(ctx context.Context, kind *class.Kind, store client.Client, provid
 		c.Groups, c.NoGroups = provider.Groups(ctx, settings)
 		c.Images, c.NoImages = provider.Images(ctx, settings)
 	}
-	return c, nil
+	return c
 }
 
 // serverVersion asks the API server for its version, such as "1.36".
 func serverVersion(at *target) (string, error) {
 	config, err := at.Config()
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("find the cluster: %w", err)
 	}
 	asks, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {

@@ -208,7 +208,7 @@ func (r *iamReader) features(s *rights.Scope, found inCluster) {
 	isolated, _ := strconv.ParseBool(found.setting("ISOLATED_VPC"))
 	shifts, _ := strconv.ParseBool(found.setting("ENABLE_ZONAL_SHIFT"))
 	queue := cmp.Or(r.flags.queue, found.setting("INTERRUPTION_QUEUE"))
-	if queue == "" && found.settings == nil { // nothing is installed yet: the guides call it as the cluster
+	if queue == "" && found.install.Deployment == nil { // nothing is installed yet: the guides call it as the cluster
 		queue = s.Cluster
 	}
 	if queue != "" && queue != noQueue {

@@ -260,18 +260,13 @@ type classes struct {
 	found    map[string]nodeclass.Resolved // what AWS has for their classes
 }
 
-// classesOf are the classes of a cluster; older: of the older API generation too. Nothing
-// is launched from them, so no CA is needed.
+// classesOf are the classes of a cluster; older: of the older API generation too.
 func classesOf(ctx context.Context, store client.Client, provider *aws.Provider, older bool) (*classes, error) {
 	switches, err := gates.Parse(os.Getenv("AWS_FEATURE_GATES"))
 	if err != nil {
 		return nil, fmt.Errorf("AWS_FEATURE_GATES %w", err)
 	}
-	kinds := []class.Kind{class.NodeClasses("", validate.ClassOptions{Expressions: switches[gates.Expressions]})}
-	if older {
-		account := &class.Account{}
-		kinds = append(kinds, class.NodeTemplates(account), class.Provisioners(account))
-	}
+	kinds := kindsOfClasses(older, switches[gates.Expressions])
 	version, err := provider.KubernetesVersion(ctx)
 	if err != nil {
 		return nil, err

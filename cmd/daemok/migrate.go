@@ -15,7 +15,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud/aws"
@@ -48,20 +47,12 @@ type reached struct {
 
 // reach finds a cluster.
 func reach(at *target) (reached, error) {
-	config, err := at.Config()
-	if err != nil {
-		return reached{}, fmt.Errorf("find the cluster: %w", err)
-	}
-	asks, err := discovery.NewDiscoveryClientForConfig(config)
+	version, err := serverVersion(at)
 	if err != nil {
 		return reached{}, err
 	}
-	version, err := asks.ServerVersion()
-	if err != nil {
-		return reached{}, fmt.Errorf("ask the cluster for its version: %w", err)
-	}
 	store, err := connect(at)
-	return reached{store, version.Major + "." + strings.TrimRight(version.Minor, "+")}, err
+	return reached{store, version}, err
 }
 
 func migrateCommand(reach func(*target) (reached, error), market func(context.Context, *target) (*aws.Provider, error)) *cobra.Command {

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/controller/class"
+	"github.com/daemok/daemok/kube/api/validate"
+)
+
+// kindsOfClasses are the kinds of classes of a cluster: of the older API generation too,
+// where it has that. Nothing is launched from them, so no CA is needed.
+func kindsOfClasses(older, expressions bool) []class.Kind {
+	kinds := []class.Kind{class.NodeClasses("", validate.ClassOptions{Expressions: expressions})}
+	if older {
+		account := &class.Account{}
+		kinds = append(kinds, class.NodeTemplates(account), class.Provisioners(account))
+	}
+	return kinds
+}
+
+// eachClass does something with every class of these kinds that the cluster has.
+func eachClass(ctx context.Context, store client.Client, kinds []class.Kind, do func(*class.Kind, *class.Subject) error) error {
+	for i := range kinds {
+		kind := &kinds[i]
+		list := kind.NewList()
+		if err := store.List(ctx, list); err != nil {
+			return fmt.Errorf("list the classes of kind %s: %w", kind.Name, err)
+		}
+		err := meta.EachListItem(list, func(item runtime.Object) error {
+			o, is := item.(client.Object)
+			if !is || kind.Is != nil && !kind.Is(o) {
+				return nil
+			}
+			c, err := kind.ByName(ctx, store, o.GetName())
+			if err != nil {
+				return err
+			}
+			return do(kind, c)
+		})
+		if err != nil {
+			return fmt.Errorf("read the classes of kind %s: %w", kind.Name, err)
+		}
+	}
+	return nil
+}
