@@ -8,7 +8,6 @@ package doctor
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -163,14 +162,6 @@ func Write(w io.Writer, findings []Finding) error {
 		}
 	}
 	return nil
-}
-
-// WriteJSON prints the findings as a list of objects.
-func WriteJSON(w io.Writer, findings []Finding) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(findings)
 }
 
 // trouble is a finding of one object.

@@ -14,11 +14,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/internal/pause"
+	"github.com/daemok/daemok/kube/access/output"
 	"github.com/daemok/daemok/kube/adopt"
 )
 
 func adoptCommand(open connector) *cobra.Command {
-	at, yes := newTarget(), false
+	at, yes, form := newTarget(), false, output.New()
 	cmd := &cobra.Command{
 		Use:   "adopt [NODE ...]",
 		Short: "List, and with --yes take over, nodes that have a pool and no NodeClaim",
@@ -37,15 +38,85 @@ The command may be stopped and given again.`,
 			if err != nil {
 				return err
 			}
-			return runAdopt(cmd.Context(), store, cmd.OutOrStdout(), nodes, yes)
+			return runAdopt(cmd.Context(), store, cmd.OutOrStdout(), nodes, yes, form)
 		},
 	}
 	at.addTo(cmd)
 	cmd.Flags().BoolVar(&yes, "yes", false, "take over what is listed")
+	form.AddTo(cmd.Flags())
 	return cmd
 }
 
-func runAdopt(ctx context.Context, store client.Client, out io.Writer, nodes []string, yes bool) error {
+// adoption is how far it is with the node of an orphan, as scripts read it.
+type adoption struct {
+	Node    string `json:"node"`
+	Machine string `json:"machine,omitempty"` // its provider ID
+	Pool    string `json:"pool,omitempty"`
+	Claim   string `json:"claim,omitempty"` // that takes it over
+	State   string `json:"state"`
+	Why     string `json:"why,omitempty"` // it stays, or what the controller says of the claim
+}
+
+// States of an adoption.
+const (
+	adoptStays = "Kept" // as it is: it cannot be taken over
+	adoptMay   = "Adoptable"
+	adoptAsked = "Pending" // it was asked for, and the controller has not done it yet
+	adoptDone  = "Adopted"
+	adoptFails = "Failed" // and the controller goes on trying
+)
+
+// text is the adoption for people; wide: with the machine.
+func (a adoption) text(wide bool) string {
+	node := "node " + a.Node
+	if wide && a.Machine != "" {
+		node += " (" + a.Machine + ")"
+	}
+	switch a.State {
+	case adoptMay:
+		return node + " can be taken over by " + a.Pool
+	case adoptAsked:
+		return fmt.Sprintf("%s is to be taken over by NodeClaim %s already: %s", node, a.Claim, cmp.Or(a.Why, "the controller has not said anything of it yet"))
+	case adoptDone:
+		return fmt.Sprintf("%s is that of NodeClaim %s", node, a.Claim)
+	case adoptFails:
+		return fmt.Sprintf("%s stays as it is: %s; NodeClaim %s goes on trying until it is deleted", node, a.Why, a.Claim)
+	}
+	return node + " stays as it is: " + a.Why
+}
+
+// adoptions are those of a command, told as they come to people, else in the end.
+type adoptions struct {
+	list []adoption
+	form *output.Format
+	out  io.Writer
+}
+
+func (as *adoptions) add(a adoption) {
+	as.list = append(as.list, a)
+	as.say("%s\n", a.text(as.form.Is(output.Wide)))
+}
+
+// say tells people something.
+func (as *adoptions) say(format string, args ...any) {
+	if as.form.ForPeople() {
+		fmt.Fprintf(as.out, format, args...)
+	}
+}
+
+// end tells all where that is not done.
+func (as *adoptions) end() error {
+	if as.form.ForPeople() {
+		return nil
+	}
+	a := output.Answer{Value: append([]adoption{}, as.list...)}
+	for _, one := range as.list {
+		a.Rows = append(a.Rows, output.Row{Object: objectOf("Node", one.Node), Value: one})
+	}
+	return as.form.Print(as.out, a)
+}
+
+func runAdopt(ctx context.Context, store client.Client, out io.Writer, nodes []string, yes bool, form *output.Format) error {
 	serves, _, err := served(store)
 	if err != nil {
 		return err
@@ -57,40 +128,41 @@ func runAdopt(ctx context.Context, store client.Client, out io.Writer, nodes []s
 	if orphans, err = named(orphans, nodes); err != nil {
 		return err
 	}
-	claims := map[string]string{} // nodes by their claims
-	left := 0
+	told := &adoptions{form: form, out: out}
+	asked := map[string]adoption{} // by their claims
 	for _, o := range orphans {
+		a := adoption{Node: o.Node.Name, Machine: o.Node.Spec.ProviderID, Pool: o.ID.String(), Claim: o.Claim}
 		switch {
 		case o.Why != "":
-			left++
-			fmt.Fprintf(out, "node %s stays as it is: %s\n", o.Node.Name, o.Why)
+			a.State, a.Why = adoptStays, o.Why
+			told.add(a)
 		case !yes && o.Claim != "":
-			left++
-			_, why, err := adopt.Stand(ctx, store, o.Claim)
-			if err != nil {
+			a.State = adoptAsked
+			if _, a.Why, err = adopt.Stand(ctx, store, o.Claim); err != nil {
 				return err
 			}
-			fmt.Fprintf(out, "node %s is to be taken over by NodeClaim %s already: %s\n", o.Node.Name, o.Claim, cmp.Or(why, "the controller has not said anything of it yet"))
+			told.add(a)
 		case !yes:
-			left++
-			fmt.Fprintf(out, "node %s can be taken over by %s\n", o.Node.Name, o.ID)
+			a.State = adoptMay
+			told.add(a)
 		default:
-			claim, err := adopt.Ask(ctx, store, o)
-			if err != nil {
+			if a.Claim, err = adopt.Ask(ctx, store, o); err != nil {
 				return err
 			}
-			claims[claim] = o.Node.Name
+			asked[a.Claim] = a
 		}
 	}
-	if !yes {
-		_, err := fmt.Fprintf(out, "%d nodes have a pool and no NodeClaim; nothing was changed\n", left)
+	switch {
+	case !yes:
+		told.say("%d nodes have a pool and no NodeClaim; nothing was changed\n", len(told.list))
+	case len(orphans) == 0:
+		told.say("no node has a pool and no NodeClaim: there is nothing to take over\n")
+	}
+	failed := awaitAdoption(ctx, store, told, asked)
+	if err := told.end(); err != nil {
 		return err
 	}
-	if len(orphans) == 0 {
-		_, err := fmt.Fprintln(out, "no node has a pool and no NodeClaim: there is nothing to take over")
-		return err
-	}
-	return awaitAdoption(ctx, store, out, claims)
+	return failed
 }
 
 // named are the orphans that the user named, or all where none was.
@@ -115,11 +187,12 @@ var errAdoptStopped = errors.New("stopped; the controller goes on, and so does t
 const adoptFor = 2 * time.Minute
 
 // awaitAdoption waits until the controller has taken all nodes over, or has said why not.
-func awaitAdoption(ctx context.Context, store client.Reader, out io.Writer, claims map[string]string) error {
+func awaitAdoption(ctx context.Context, store client.Reader, told *adoptions, asked map[string]adoption) error {
 	failed, silent := 0, 0
 	for began := time.Now(); ; {
-		var waiting []string
-		for _, claim := range slices.Sorted(maps.Keys(claims)) {
+		waiting := 0
+		for _, claim := range slices.Sorted(maps.Keys(asked)) {
+			a := asked[claim]
 			done, why, err := adopt.Stand(ctx, store, claim)
 			switch {
 			case ctx.Err() != nil:
@@ -127,19 +200,23 @@ func awaitAdoption(ctx context.Context, store client.Reader, out io.Writer, clai
 			case err != nil:
 				return err
 			case !done && why == "" && time.Since(began) < adoptFor:
-				waiting = append(waiting, claim)
+				waiting++
 				continue
 			case done:
-				fmt.Fprintf(out, "node %s is that of NodeClaim %s\n", claims[claim], claim)
+				a.State = adoptDone
+				told.add(a)
 			case why != "":
 				failed++
-				fmt.Fprintf(out, "node %s stays as it is: %s; NodeClaim %s goes on trying until it is deleted\n", claims[claim], why, claim)
+				a.State, a.Why = adoptFails, why
+				told.add(a)
 			default:
 				silent++
+				a.State = adoptAsked
+				told.list = append(told.list, a) // people are told how many there are
 			}
-			delete(claims, claim)
+			delete(asked, claim)
 		}
-		if len(waiting) == 0 {
+		if waiting == 0 {
 			break
 		}
 		if pause.For(ctx, time.Second) != nil {

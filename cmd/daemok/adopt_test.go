@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/daemok/daemok/kube/access/output"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
@@ -62,7 +63,7 @@ func claimsOf(t *testing.T, store client.Client) (out []karpv1.NodeClaim) {
 func TestNodesWithoutClaimsAreListed(t *testing.T) {
 	store := orphaned(t)
 	var out strings.Builder
-	if err := runAdopt(t.Context(), store, &out, nil, false); err != nil {
+	if err := runAdopt(t.Context(), store, &out, nil, false, output.New()); err != nil {
 		t.Fatal(err)
 	}
 	want := `node lost stays as it is: there is no Provisioner gone; make it, with the settings that the node has
@@ -96,7 +97,7 @@ func TestNodesAreTakenOverOnRequest(t *testing.T) {
 			}
 		}()
 		var out strings.Builder
-		err := runAdopt(t.Context(), store, &out, nil, true)
+		err := runAdopt(t.Context(), store, &out, nil, true, output.New())
 		if err == nil || !strings.Contains(err.Error(), "1 node could not be taken over") {
 			t.Errorf("the command ends with %v", err)
 		}
@@ -106,11 +107,11 @@ func TestNodesAreTakenOverOnRequest(t *testing.T) {
 			}
 		}
 		out.Reset()
-		if err := runAdopt(t.Context(), store, &out, nil, false); err != nil || !strings.Contains(out.String(), "already: machine i-two is stopped") || strings.Contains(out.String(), "node one") {
+		if err := runAdopt(t.Context(), store, &out, nil, false, output.New()); err != nil || !strings.Contains(out.String(), "already: machine i-two is stopped") || strings.Contains(out.String(), "node one") {
 			t.Errorf("listed after that (%v) they are\n%s", err, &out)
 		}
 		out.Reset()
-		if err := runAdopt(t.Context(), store, &out, nil, true); err == nil || !strings.Contains(out.String(), "node two stays as it is: machine i-two is stopped") {
+		if err := runAdopt(t.Context(), store, &out, nil, true, output.New()); err == nil || !strings.Contains(out.String(), "node two stays as it is: machine i-two is stopped") {
 			t.Errorf("given again the command ends with %v, and says\n%s", err, &out)
 		}
 		if claims := claimsOf(t, store); len(claims) != 2 || claims[0].OwnerReferences[0].Kind != "Provisioner" {
@@ -121,16 +122,16 @@ func TestNodesAreTakenOverOnRequest(t *testing.T) {
 
 func TestAControllerThatDoesNotAnswerIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		err := runAdopt(t.Context(), orphaned(t), &strings.Builder{}, []string{"one"}, true)
+		err := runAdopt(t.Context(), orphaned(t), &strings.Builder{}, []string{"one"}, true, output.New())
 		if err == nil || !strings.Contains(err.Error(), "said nothing of 1 node in 2m0s") {
 			t.Errorf("the command ends with %v", err)
 		}
-		if err := runAdopt(t.Context(), orphaned(t), &strings.Builder{}, []string{"claimed"}, true); err == nil || !strings.Contains(err.Error(), "node claimed cannot be taken over") {
+		if err := runAdopt(t.Context(), orphaned(t), &strings.Builder{}, []string{"claimed"}, true, output.New()); err == nil || !strings.Contains(err.Error(), "node claimed cannot be taken over") {
 			t.Errorf("of a node that has its claim it says %v", err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := runAdopt(ctx, orphaned(t), &strings.Builder{}, []string{"one"}, true); err == nil || !strings.Contains(err.Error(), "the controller goes on") || errors.Is(err, context.DeadlineExceeded) {
+		if err := runAdopt(ctx, orphaned(t), &strings.Builder{}, []string{"one"}, true, output.New()); err == nil || !strings.Contains(err.Error(), "the controller goes on") || errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("stopped it ends with %v", err)
 		}
 	})

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,11 +16,13 @@ import (
 
 	"github.com/daemok/daemok/cloud/aws/leftover"
 	"github.com/daemok/daemok/kube/access"
+	"github.com/daemok/daemok/kube/access/output"
 )
 
 func cleanupCommand() *cobra.Command {
 	var cluster, region string
 	var yes bool
+	form := output.New()
 	var uids []string
 	cmd := &cobra.Command{
 		Use:   "cleanup --cluster NAME",
@@ -49,7 +54,7 @@ workloads. The command needs AWS credentials and no cluster.`,
 				return err
 			}
 			sweeper.Select(leftover.Selection{UIDs: uids, Alive: connectedTo(cmd.Context())})
-			return cleanUp(cmd.Context(), sweeper, cmd.OutOrStdout(), cluster, yes)
+			return cleanUp(cmd.Context(), sweeper, cmd.OutOrStdout(), cluster, yes, form)
 		},
 	}
 	cmd.Flags().StringVar(&cluster, "cluster", "", "name of the cluster that is gone; also --cluster-name")
@@ -58,6 +63,7 @@ workloads. The command needs AWS credentials and no cluster.`,
 	cmd.Flags().StringVar(&region, "region", "", "where it was; default as the AWS SDK finds it")
 	cmd.Flags().StringSliceVar(&uids, "uid", nil, "UIDs of the clusters of that name that are gone; none: what carries no UID")
 	cmd.Flags().BoolVar(&yes, "yes", false, "remove what is listed")
+	form.AddTo(cmd.Flags())
 	return cmd
 }
 
@@ -83,37 +89,66 @@ func connectedTo(ctx context.Context) leftover.Alive {
 	return leftover.Alive{UID: string(system.UID), Host: config.Host}
 }
 
-func cleanUp(ctx context.Context, sweeper *leftover.Sweeper, out io.Writer, cluster string, yes bool) error {
+// leftJSON is a thing that a cluster left behind, as scripts read it.
+type leftJSON struct {
+	Kind    string `json:"kind"`
+	Name    string `json:"name"`
+	Note    string `json:"note,omitempty"`
+	UID     string `json:"uid,omitempty"` // of the cluster
+	Removed bool   `json:"removed"`
+	Error   string `json:"error,omitempty"` // why it could not be removed
+}
+
+func cleanUp(ctx context.Context, sweeper *leftover.Sweeper, out io.Writer, cluster string, yes bool, form *output.Format) error {
 	things, err := sweeper.Find(ctx)
 	if err != nil {
 		return err
 	}
-	for _, t := range things {
-		fmt.Fprintln(out, t)
+	say := func(format string, args ...any) {
+		if form.ForPeople() {
+			fmt.Fprintf(out, format, args...)
+		}
+	}
+	list := make([]leftJSON, len(things))
+	for i, t := range things {
+		say("%s\n", t)
+		list[i] = leftJSON{Kind: string(t.Kind), Name: t.Name, Note: t.Note, UID: t.UID}
 	}
 	switch {
 	case len(things) == 0:
-		_, err := fmt.Fprintf(out, "nothing is left of cluster %s in %s\n", cluster, sweeper.Region())
-		return err
+		say("nothing is left of cluster %s in %s\n", cluster, sweeper.Region())
 	case !yes:
 		if err := sweeper.Unclear(things); err != nil {
-			fmt.Fprintf(out, "with --yes this is refused: %s\n", err)
+			say("with --yes this is refused: %s\n", err)
 		}
-		_, err := fmt.Fprintf(out, "%d are left of cluster %s in %s; nothing was removed: repeat with --yes to remove them\n", len(things), cluster, sweeper.Region())
-		return err
-	}
-	failed, err := sweeper.Remove(ctx, things, func(t leftover.Thing, err error) {
-		if err != nil {
-			fmt.Fprintf(out, "could not remove %s: %s\n", t, err)
-			return
+		say("%d are left of cluster %s in %s; nothing was removed: repeat with --yes to remove them\n", len(things), cluster, sweeper.Region())
+	default:
+		failed, err := sweeper.Remove(ctx, things, func(t leftover.Thing, err error) {
+			is := &list[slices.Index(things, t)]
+			if err != nil {
+				is.Error = err.Error()
+				say("could not remove %s: %s\n", t, err)
+				return
+			}
+			is.Removed = true
+			say("removed %s\n", t)
+		})
+		if err == nil && failed > 0 {
+			err = fmt.Errorf("%d of %d could not be removed; repeating does no harm", failed, len(things))
 		}
-		fmt.Fprintf(out, "removed %s\n", t)
-	})
-	if err != nil {
-		return err
+		return cmp.Or(tellLeft(out, list, form), err)
 	}
-	if failed > 0 {
-		return fmt.Errorf("%d of %d could not be removed; repeating does no harm", failed, len(things))
+	return tellLeft(out, list, form)
+}
+
+// tellLeft prints the list in forms for scripts; people were told before.
+func tellLeft(out io.Writer, list []leftJSON, form *output.Format) error {
+	if form.ForPeople() {
+		return nil
 	}
-	return nil
+	a := output.Answer{Value: list}
+	for _, t := range list {
+		a.Rows = append(a.Rows, output.Row{Object: objectOf(strings.ReplaceAll(t.Kind, " ", "-"), t.Name), Value: t})
+	}
+	return form.Print(out, a)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws/audit"
 	"github.com/daemok/daemok/controller/class"
 	"github.com/daemok/daemok/doctor"
+	"github.com/daemok/daemok/kube/access/output"
 	"github.com/daemok/daemok/kube/api/crds"
 	"github.com/daemok/daemok/kube/installation"
 )
@@ -35,8 +36,7 @@ type surroundings struct {
 }
 
 func doctorCommand(in surroundings) *cobra.Command {
-	at := newTarget()
-	var output string
+	at, form := newTarget(), output.New()
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Say what is wrong with a cluster and its AWS account, before and after the installation",
@@ -54,19 +54,12 @@ Exit code 0: nothing is wrong. 1: there are warnings. 2: something will not work
   daemok doctor --context prod --cluster-name prod --region eu-west-1 -o json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if output != "table" && output != "json" {
-				return fmt.Errorf("output %q is unknown: use table or json", output)
-			}
 			p, err := in.patient(cmd.Context(), at)
 			if err != nil {
 				return err
 			}
 			findings := doctor.Examine(cmd.Context(), p)
-			write := doctor.Write
-			if output == "json" {
-				write = doctor.WriteJSON
-			}
-			if err := write(cmd.OutOrStdout(), findings); err != nil {
+			if err := form.Print(cmd.OutOrStdout(), diagnosis(findings)); err != nil {
 				return err
 			}
 			return verdict(findings)
@@ -74,8 +67,17 @@ Exit code 0: nothing is wrong. 1: there are warnings. 2: something will not work
 	}
 	at.addTo(cmd)
 	at.addAWS(cmd)
-	cmd.Flags().StringVarP(&output, "output", "o", "table", "table or json")
+	form.AddTo(cmd.Flags())
 	return cmd
+}
+
+// diagnosis is what was found, in all forms.
+func diagnosis(findings []doctor.Finding) output.Answer {
+	a := output.Answer{Value: findings, Text: func(out io.Writer) error { return doctor.Write(out, findings) }}
+	for _, f := range findings {
+		a.Rows = append(a.Rows, output.Row{Object: refer(f.Object), Value: f})
+	}
+	return a
 }
 
 // verdict is an error, with the exit code, where something is wrong.

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/daemok/daemok/kube/access/output"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/observe/record"
 )
@@ -17,8 +19,7 @@ import (
 type connector func(*target) (client.Client, error)
 
 func explainCommand(open connector) *cobra.Command {
-	var output string
-	at := newTarget()
+	at, form := newTarget(), output.New()
 	cmd := &cobra.Command{
 		Use:   "explain node|pod|nodepool|provisioner|nodeclaim NAME",
 		Short: "Tell what was decided about an object lately, and why",
@@ -37,9 +38,6 @@ still so is so as of the last change, whose age is shown.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if output != "table" && output != "json" {
-				return fmt.Errorf("output %q is unknown: use table or json", output)
-			}
 			namespace, err := at.Namespace()
 			if err != nil {
 				return err
@@ -56,20 +54,33 @@ still so is so as of the last change, whose age is shown.`,
 			if err != nil {
 				return err
 			}
-			if output == "json" {
-				return record.WriteJSON(cmd.OutOrStdout(), list)
-			}
-			now := time.Now()
-			if err := record.Write(cmd.OutOrStdout(), list, now, written); err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "the record changed %s ago; what is decided again without a change is not written again\n", now.Sub(written).Round(time.Second))
-			return err
+			return form.Print(cmd.OutOrStdout(), statements(list, written, time.Now()))
 		},
 	}
 	at.addTo(cmd)
-	cmd.Flags().StringVarP(&output, "output", "o", "table", "table or json")
+	form.AddTo(cmd.Flags())
 	return cmd
+}
+
+// statements are those of a record that was written at a time, in all forms.
+func statements(list []record.Statement, written, now time.Time) output.Answer {
+	a := output.Answer{Value: append([]record.Statement{}, list...)}
+	for _, s := range list {
+		a.Rows = append(a.Rows, output.Row{Object: objectOf(kindOf[s.About.Kind], s.About.Name), Value: s})
+	}
+	a.Text = func(out io.Writer) error {
+		if err := record.Write(out, list, now, written); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(out, "the record changed %s ago; what is decided again without a change is not written again\n", now.Sub(written).Round(time.Second))
+		return err
+	}
+	return a
+}
+
+// kindOf are the kinds of records as Kubernetes spells them.
+var kindOf = map[record.Kind]string{
+	record.Node: "Node", record.Pod: "Pod", record.Pool: "NodePool", record.Provisioner: "Provisioner", record.Claim: "NodeClaim",
 }
 
 // explain reads what is on record about an object, and when that was written.

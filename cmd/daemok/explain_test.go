@@ -59,7 +59,7 @@ func TestExplainReadsWhatAControllerLeft(t *testing.T) {
 		"on record are shop/web-1": {"pod", "web-2"},
 		"nor about any node":       {"node", "ip-1"},
 		"ask about a node, pod":    {"service", "web"},
-		"use table or json":        {"node", "ip-1", "-o", "yaml"},
+		"want yaml, table":         {"node", "ip-1", "-o", "yml"},
 	} {
 		if _, err := explained(t, store, args...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("explain %s: %v, want %q", strings.Join(args, " "), err, want)

@@ -20,11 +20,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/internal/pause"
+	"github.com/daemok/daemok/kube/access/output"
 	"github.com/daemok/daemok/kube/handback"
 )
 
 func handbackCommand(open connector) *cobra.Command {
-	at, check := newTarget(), false
+	at, check, form := newTarget(), false, output.New().WithoutNames()
 	cmd := &cobra.Command{
 		Use:   "handback",
 		Short: "Make a cluster ready for Karpenter to take over, without touching a node",
@@ -41,13 +42,16 @@ keep the cluster after all, start the controller. With --check nothing is change
   daemok handback`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !check && !form.Is(output.Table) {
+				return errors.New("-o is of --check: without it this tells what it does while it does it")
+			}
 			store, err := open(at)
 			if err != nil {
 				return err
 			}
 			h, out := handback.Handback{Store: store, Namespace: systemNamespace()}, cmd.OutOrStdout()
 			if check {
-				return checkHandback(cmd.Context(), h, out)
+				return checkHandback(cmd.Context(), h, out, form)
 			}
 			if err := awaitRest(cmd.Context(), h, out); err != nil {
 				return err
@@ -61,6 +65,7 @@ keep the cluster after all, start the controller. With --check nothing is change
 	}
 	at.addTo(cmd)
 	cmd.Flags().BoolVar(&check, "check", false, "tell what has to be over before, and change nothing")
+	form.AddTo(cmd.Flags())
 	return cmd
 }
 
@@ -68,19 +73,32 @@ var errHandbackStopped = errors.New("stopped; give the command again to go on, o
 
 // checkHandback tells what stands in the way. It fails where something does not pass by
 // itself.
-func checkHandback(ctx context.Context, h handback.Handback, out io.Writer) error {
+func checkHandback(ctx context.Context, h handback.Handback, out io.Writer, form *output.Format) error {
 	state, err := h.Look(ctx)
 	if err != nil {
 		return err
 	}
-	if err := refused(state); err != nil {
+	wrong := refused(state)
+	if wrong != nil && form.ForPeople() {
+		return wrong
+	}
+	same := func(line string) string { return line }
+	view := handbackJSON{state.Claims, each(state.Waits, same), each(state.Refuses, same)}
+	err = form.Print(out, output.Answer{Value: view, Rows: []output.Row{{Value: view}}, Text: func(out io.Writer) error {
+		for _, line := range state.Waits {
+			fmt.Fprintln(out, "waits:", line)
+		}
+		_, err := fmt.Fprintf(out, "%d NodeClaims can be handed back, %d things are to be over first\n", state.Claims, len(state.Waits))
 		return err
-	}
-	for _, line := range state.Waits {
-		fmt.Fprintln(out, "waits:", line)
-	}
-	_, err = fmt.Fprintf(out, "%d NodeClaims can be handed back, %d things are to be over first\n", state.Claims, len(state.Waits))
-	return err
+	}})
+	return cmp.Or(err, wrong)
+}
+
+// handbackJSON is what stands in the way of a handback, as scripts read it.
+type handbackJSON struct {
+	Claims  int      `json:"claims"`  // that can be handed back
+	Waits   []string `json:"waits"`   // passes by itself
+	Refuses []string `json:"refuses"` // does not
 }
 
 func refused(state handback.State) error {

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/daemok/daemok/kube/access/output"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
@@ -45,7 +46,7 @@ func TestACheckOfAHandBackChangesNothing(t *testing.T) {
 		condition.SetUnknown(c, karpv1.ClaimInitialized, karpv1.ReasonNodeNotReady, "the kubelet does not report Ready", time.Now())
 	})
 	var out strings.Builder
-	if err := checkHandback(t.Context(), h, &out); err != nil {
+	if err := checkHandback(t.Context(), h, &out, output.New()); err != nil {
 		t.Fatal(err)
 	}
 	want := "waits: NodeClaim web-1 is not initialized yet: the kubelet does not report Ready\n1 NodeClaims can be handed back, 1 things are to be over first\n"
@@ -60,7 +61,7 @@ func TestACheckOfAHandBackChangesNothing(t *testing.T) {
 
 func TestNodesOfProvisionersAreNotHandedBack(t *testing.T) {
 	h, _ := resting(t, func(c *karpv1.NodeClaim) { c.Labels = map[string]string{api.LabelProvisioner: "default"} })
-	for name, err := range map[string]error{"check": checkHandback(t.Context(), h, &strings.Builder{}), "command": awaitRest(t.Context(), h, &strings.Builder{})} {
+	for name, err := range map[string]error{"check": checkHandback(t.Context(), h, &strings.Builder{}, output.New()), "command": awaitRest(t.Context(), h, &strings.Builder{})} {
 		if err == nil || !strings.Contains(err.Error(), "move it to a NodePool first") {
 			t.Errorf("the %s says %v", name, err)
 		}

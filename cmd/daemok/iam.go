@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +17,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws/policy"
 	"github.com/daemok/daemok/cloud/aws/rights"
 	deploy "github.com/daemok/daemok/deploy/aws"
+	"github.com/daemok/daemok/kube/access/output"
 )
 
 // iamCommand joins what is about the controller's rights at AWS.
@@ -51,7 +53,7 @@ const noQueue = "none"
 
 func iamPolicyCommand(open connector) *cobra.Command {
 	f := iamFlags{at: newTarget()}
-	var output, part string
+	form, part := output.New("json", "cloudformation", "terraform").WithoutNames(), ""
 	cmd := &cobra.Command{
 		Use:   "policy",
 		Short: "Print the least IAM policy for the cluster's node classes",
@@ -68,25 +70,22 @@ needs a new policy.`,
   daemok iam policy --without-cluster --cluster-name prod --account 123456789012 --region eu-west-1 -o cloudformation`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !slices.Contains([]string{"json", "cloudformation", "terraform"}, output) {
-				return fmt.Errorf("output %q is unknown: use json, cloudformation or terraform", output)
-			}
 			r := iamReader{flags: f, notes: cmd.ErrOrStderr(), open: open}
 			scope, err := r.scope(cmd.Context())
 			if err != nil {
 				return err
 			}
-			return writePolicy(cmd.OutOrStdout(), cmd.ErrOrStderr(), scope, output, part)
+			return writePolicy(cmd.OutOrStdout(), cmd.ErrOrStderr(), scope, form, part)
 		},
 	}
 	f.add(cmd)
-	cmd.Flags().StringVarP(&output, "output", "o", "json", "json, cloudformation or terraform")
+	form.AddTo(cmd.Flags())
 	cmd.Flags().StringVar(&part, "part", "", "one part alone, such as NodeLifecycle: all are too long for one managed policy")
 	return cmd
 }
 
 // writePolicy prints the policy of a scope, or one part of it.
-func writePolicy(out, notes io.Writer, scope rights.Scope, output, part string) error {
+func writePolicy(out, notes io.Writer, scope rights.Scope, form *output.Format, part string) error {
 	parts := rights.Parts(scope)
 	if part != "" {
 		var names []string
@@ -99,18 +98,27 @@ func writePolicy(out, notes io.Writer, scope rights.Scope, output, part string) 
 		}
 		parts = parts[at : at+1]
 	}
-	switch output {
-	case "cloudformation":
-		_, err := io.WriteString(out, deploy.CloudFormation(parts, scope.Cluster))
+	whole := rights.Whole(parts)
+	a := output.Answer{Value: json.RawMessage(whole.JSON()), Text: func(out io.Writer) (err error) {
+		switch {
+		case form.Is("cloudformation"):
+			_, err = io.WriteString(out, deploy.CloudFormation(parts, scope.Cluster))
+		case form.Is("terraform"):
+			_, err = io.WriteString(out, deploy.Terraform(parts, scope.Cluster))
+		default:
+			tell(notes, whole)
+			_, err = io.WriteString(out, whole.JSON())
+		}
 		return err
-	case "terraform":
-		_, err := io.WriteString(out, deploy.Terraform(parts, scope.Cluster))
+	}}
+	var is struct{ Statement []json.RawMessage }
+	if err := json.Unmarshal([]byte(whole.JSON()), &is); err != nil {
 		return err
 	}
-	whole := rights.Whole(parts)
-	tell(notes, whole)
-	_, err := io.WriteString(out, whole.JSON())
-	return err
+	for _, s := range is.Statement {
+		a.Rows = append(a.Rows, output.Row{Value: s})
+	}
+	return form.Print(out, a)
 }
 
 // tell says where a policy is too long to be used as it is.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/daemok/daemok/cloud/aws/audit"
 	"github.com/daemok/daemok/cloud/aws/rights"
+	"github.com/daemok/daemok/kube/access/output"
 )
 
 // Exit codes of a check.
@@ -22,7 +22,7 @@ const (
 
 func iamCheckCommand(open connector) *cobra.Command {
 	f := iamFlags{at: newTarget()}
-	var role, output string
+	form, role := output.New().WithoutNames(), ""
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Say which rights at AWS the controller's role lacks, and what fails without them",
@@ -44,15 +44,12 @@ cannot do without.`,
   daemok iam check --role arn:aws:iam::123456789012:role/KarpenterController-prod -o json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if output != "table" && output != "json" {
-				return fmt.Errorf("output %q is unknown: use table or json", output)
-			}
 			r := iamReader{flags: f, notes: cmd.ErrOrStderr(), open: open}
 			c, err := r.check(cmd.Context(), role)
 			if err != nil {
 				return err
 			}
-			if err := c.write(cmd.OutOrStdout(), output); err != nil {
+			if err := form.Print(cmd.OutOrStdout(), c.printed(form.Is(output.Wide))); err != nil {
 				return err
 			}
 			return c.verdict()
@@ -60,7 +57,7 @@ cannot do without.`,
 	}
 	f.add(cmd)
 	cmd.Flags().StringVar(&role, "role", "", "the controller's role, by name or ARN; default as its service account says, else the caller's own")
-	cmd.Flags().StringVarP(&output, "output", "o", "table", "table or json")
+	form.AddTo(cmd.Flags())
 	return cmd
 }
 
@@ -116,12 +113,22 @@ func (c checked) in(state audit.State) []audit.Finding {
 	return slices.DeleteFunc(slices.Clone(c.findings), func(f audit.Finding) bool { return f.State != state })
 }
 
-// write prints what was found: all of it as JSON, else what is not in order.
-func (c checked) write(out io.Writer, output string) error {
-	if output == "json" {
-		e := json.NewEncoder(out)
-		e.SetIndent("", "  ")
-		return e.Encode(c.asJSON())
+// printed is what was found in all forms. People are told what is not in order, and in wide
+// of each right.
+func (c checked) printed(wide bool) output.Answer {
+	view := c.asJSON()
+	a := output.Answer{Value: view, Text: func(out io.Writer) error { return c.write(out, wide) }}
+	for _, f := range view.Findings {
+		a.Rows = append(a.Rows, output.Row{Value: f})
+	}
+	return a
+}
+
+func (c checked) write(out io.Writer, wide bool) error {
+	if wide {
+		for _, f := range c.in(audit.Allowed) {
+			fmt.Fprintf(out, "allowed: %s%s (statement %s)\n", f.Action, after(" on ", f.Resource), f.Statement)
+		}
 	}
 	for _, f := range c.in(audit.Missing) {
 		fmt.Fprintf(out, "missing: %s%s (statement %s): %s\n", f.Action, after(" on ", f.Resource), f.Statement, f.Why)

@@ -189,7 +189,7 @@ func TestIAMPolicySaysWhatItLacks(t *testing.T) {
 		want    string
 	}{
 		"no name of a cluster": {nil, nil, "say --cluster-name NAME"},
-		"another form":         {nil, []string{"--cluster-name=prod", "-o", "yaml"}, "use json, cloudformation or terraform"},
+		"another form":         {nil, []string{"--cluster-name=prod", "-o", "teraform"}, "want terraform, json, cloudformation"},
 		"another part":         {nil, []string{"--cluster-name=prod", "--part=Nodes"}, `there is no part "Nodes" of this policy: it has NodeLifecycle, IAMIntegration`},
 		"a profile that AWS does not know": {[]client.Object{nodeClass("web", func(s *awsv1.EC2NodeClassSpec) { name := "gone"; s.InstanceProfile = &name })},
 			[]string{"--cluster-name=prod"}, "find the role in instance profile gone"},

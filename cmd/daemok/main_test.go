@@ -139,7 +139,7 @@ func TestBadCommandLines(t *testing.T) {
 		args []string
 		want string
 	}{
-		"an output form nobody knows":     {[]string{"plan", "--snapshot", situationFile, "-o", "yaml"}, "use table or json"},
+		"an output form nobody knows":     {[]string{"plan", "--snapshot", situationFile, "-o", "jsn"}, "want json, table, wide"},
 		"a situation that is not there":   {[]string{"plan", "--snapshot", "testdata/none.txt"}, "read the situation"},
 		"a situation that is no snapshot": {[]string{"plan", "--snapshot", "main_test.go"}, "read the situation in main_test.go"},
 		"a situation that is empty":       {[]string{"plan", "--snapshot", "-"}, "the situation in standard input is empty"},

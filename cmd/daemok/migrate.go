@@ -1,9 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,20 +19,22 @@ import (
 
 	"github.com/daemok/daemok/cloud/aws"
 	"github.com/daemok/daemok/internal/gates"
+	"github.com/daemok/daemok/kube/access/output"
 	"github.com/daemok/daemok/kube/legacy/live"
 	"github.com/daemok/daemok/kube/legacy/migrate"
 )
 
 // migration is what the user asks of daemok migrate.
 type migration struct {
-	paths          []string
-	recursive      bool
-	at             *target
-	report, format string
-	checks         bool
-	policies       []string // files
-	from, plan     string   // another autoscaler; file for what to do with its groups
-	applies, back  bool
+	paths         []string
+	recursive     bool
+	at            *target
+	report        string
+	form          *output.Format
+	checks        bool
+	policies      []string // files
+	from, plan    string   // another autoscaler; file for what to do with its groups
+	applies, back bool
 	migrate.Options
 
 	reach  func(*target) (reached, error)
@@ -56,7 +58,7 @@ func reach(at *target) (reached, error) {
 }
 
 func migrateCommand(reach func(*target) (reached, error), market func(context.Context, *target) (*aws.Provider, error)) *cobra.Command {
-	m := migration{at: newTarget(), reach: reach, market: market}
+	m := migration{at: newTarget(), form: output.New("text"), reach: reach, market: market}
 	cmd := &cobra.Command{
 		Use:   "migrate [-f FILE|FOLDER|-]",
 		Short: "Turn manifests of older API generations into NodePools and EC2NodeClasses",
@@ -123,7 +125,8 @@ it goes on, and --rollback undoes it, also when it was done.`,
 	flags.StringVar(&m.from, "from", "", "another autoscaler whose groups are to be turned: "+fromAutoscaler)
 	flags.StringVar(&m.plan, "plan", "", "file for the commands that empty the groups, with --from; default standard error")
 	flags.StringVar(&m.report, "report", "", "file to write the report to; default standard error")
-	flags.StringVarP(&m.format, "output", "o", "text", "form of the report: text or json")
+	m.form.AddTo(flags)
+	flags.Lookup("output").Usage = "form of the report, and of what --check tells, as daemok plan has it; manifests are always YAML"
 	cmd.MarkFlagsMutuallyExclusive("check", "apply", "rollback")
 	cmd.MarkFlagsMutuallyExclusive("from", "apply", "rollback")
 	cmd.AddCommand(migrateCRDsCommand())
@@ -131,9 +134,6 @@ it goes on, and --rollback undoes it, also when it was done.`,
 }
 
 func (m *migration) run(ctx context.Context, in io.Reader, out, errOut io.Writer) error {
-	if m.format != "text" && m.format != "json" {
-		return fmt.Errorf("-o %s: the report is text or json", m.format)
-	}
 	version, err := minorVersion(m.Kubernetes)
 	if err != nil {
 		return err
@@ -246,26 +246,34 @@ func (m *migration) readCluster(ctx context.Context, cluster reached) ([]migrate
 
 // tell writes the report where it is wanted.
 func (m *migration) tell(errOut io.Writer, r *migrate.Result) error {
-	text, err := reportText(r, m.format)
-	if err != nil {
-		return err
-	}
 	if m.report == "" {
-		_, err = io.WriteString(errOut, text)
+		return m.form.Print(errOut, reported(r))
+	}
+	var text bytes.Buffer
+	if err := m.form.Print(&text, reported(r)); err != nil {
 		return err
 	}
-	return os.WriteFile(m.report, []byte(text), 0o644)
+	return os.WriteFile(m.report, text.Bytes(), 0o644)
 }
 
-func reportText(r *migrate.Result, format string) (string, error) {
-	if format == "json" {
-		data, err := json.MarshalIndent(struct {
-			Objects []migrate.Entry `json:"objects"`
-		}{append([]migrate.Entry{}, r.Report...)}, "", "  ")
-		return string(data) + "\n", err
+// reported is the report in all forms.
+func reported(r *migrate.Result) output.Answer {
+	a := output.Answer{Value: struct {
+		Objects []migrate.Entry `json:"objects"`
+	}{append([]migrate.Entry{}, r.Report...)}}
+	for _, e := range r.Report {
+		a.Rows = append(a.Rows, output.Row{Object: refer(strings.Replace(e.Object, " ", "/", 1)), Value: e})
 	}
+	a.Text = func(out io.Writer) error {
+		_, err := io.WriteString(out, reportText(r))
+		return err
+	}
+	return a
+}
+
+func reportText(r *migrate.Result) string {
 	if len(r.Report) == 0 {
-		return "nothing of an older API generation was found\n", nil
+		return "nothing of an older API generation was found\n"
 	}
 	text := ""
 	for _, e := range r.Report {
@@ -278,7 +286,7 @@ func reportText(r *migrate.Result, format string) (string, error) {
 			text += "  " + f.String() + "\n"
 		}
 	}
-	return text, nil
+	return text
 }
 
 // toMigrate are the files to read of a path, in the order of their names.

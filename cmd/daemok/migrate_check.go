@@ -20,6 +20,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws/rights"
 	"github.com/daemok/daemok/controller"
 	"github.com/daemok/daemok/controller/drift"
+	"github.com/daemok/daemok/kube/access/output"
 	"github.com/daemok/daemok/kube/api"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
@@ -40,11 +41,12 @@ func (m *migration) check(ctx context.Context, cluster reached, r *migrate.Resul
 		return err
 	}
 	text, touched := tellOfNodes(nodes)
-	policies, lacks, err := compareRights(m.policies)
+	of, err := compareRights(m.policies)
 	if err != nil {
 		return err
 	}
-	if _, err := io.WriteString(out, text+policies); err != nil {
+	rightsText, lacks := of.text()
+	if err := m.form.Print(out, foretold(nodes, of, text+rightsText)); err != nil {
 		return err
 	}
 	if n := r.Refused(); n > 0 {
@@ -70,37 +72,83 @@ func mayApply(ctx context.Context, cluster reached, r *migrate.Result) error {
 
 // compareRights compares the policies in files with what the controller needs; without
 // files nothing is told.
-func compareRights(files []string) (text string, lacks int, err error) {
+func compareRights(files []string) (of rightsJSON, err error) {
 	var policies []rights.Policy
 	for _, file := range files {
 		document, err := os.ReadFile(file)
 		if err != nil {
-			return "", 0, fmt.Errorf("read an IAM policy: %w", err)
+			return of, fmt.Errorf("read an IAM policy: %w", err)
 		}
 		p, err := rights.Read(file, document)
 		if err != nil {
-			return "", 0, err
+			return of, err
 		}
 		policies = append(policies, p)
 	}
-	if len(policies) == 0 {
-		return "", 0, nil
+	if len(policies) > 0 {
+		d := rights.Compare(policies)
+		of = rightsJSON{d.Missing, d.Outdated, d.Needless}
 	}
-	d := rights.Compare(policies)
-	lacks = len(d.Outdated)
-	for _, action := range d.Missing {
+	return of, nil
+}
+
+// rightsJSON is how policies differ from what the controller needs, as scripts read it.
+type rightsJSON struct {
+	Missing  []string `json:"missing,omitempty"`
+	Outdated []string `json:"missingOfNodePools,omitempty"` // conditions that hold for machines of NodePools alone
+	Needless []string `json:"needless,omitempty"`
+}
+
+// text tells people of rights, and counts those that every cluster lacks.
+func (r rightsJSON) text() (text string, lacks int) {
+	lacks = len(r.Outdated)
+	for _, action := range r.Missing {
 		if !strings.Contains(action, ",") {
 			lacks++
 		}
 		text += "right missing: " + action + "\n"
 	}
-	for _, condition := range d.Outdated {
+	for _, condition := range r.Outdated {
 		text += "right missing: for machines of NodePools: " + condition + "\n"
 	}
-	for _, action := range d.Needless {
+	for _, action := range r.Needless {
 		text += "right not needed: " + action + "\n"
 	}
-	return text, lacks, nil
+	return text, lacks
+}
+
+// futureJSON is what would become of a node, as scripts read it. Lists are never null.
+type futureJSON struct {
+	Node     string   `json:"node"`
+	Pool     string   `json:"pool"`
+	Replaced bool     `json:"replaced"`
+	Reason   string   `json:"reason,omitempty"` // for which it would have drifted, though a budget may keep it
+	Why      string   `json:"why,omitempty"`
+	Marks    []string `json:"marks"` // what becomes of what the node says in older words
+	Pods     []string `json:"pods"`  // that would leave
+	Budgets  []string `json:"podDisruptionBudgets"`
+}
+
+// foretold is what a check has found, in all forms.
+func foretold(nodes []future, of rightsJSON, text string) output.Answer {
+	same := func(text string) string { return text }
+	list := each(nodes, func(f future) futureJSON {
+		return futureJSON{f.node, f.pool, f.touched(), f.reason, f.text, each(f.marks, same), each(f.pods, same), each(f.budgets, same)}
+	})
+	a := output.Answer{
+		Value: struct {
+			Nodes  []futureJSON `json:"nodes"`
+			Rights rightsJSON   `json:"rights"`
+		}{list, of},
+		Text: func(out io.Writer) error {
+			_, err := io.WriteString(out, text)
+			return err
+		},
+	}
+	for _, f := range list {
+		a.Rows = append(a.Rows, output.Row{Object: objectOf("Node", f.Node), Value: f})
+	}
+	return a
 }
 
 // future is what would become of a node.

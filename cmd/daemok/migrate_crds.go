@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/internal/pause"
+	"github.com/daemok/daemok/kube/access/output"
 	"github.com/daemok/daemok/kube/legacy/storage"
 )
 
@@ -58,6 +59,7 @@ before, and start Daemok after it.`,
 			return m.Run(cmd.Context())
 		},
 	}
+	output.Refuse(cmd.Flags(), "this tells what it does while it does it; what it has read is YAML in the folder of --backup")
 	at.addTo(cmd)
 	cmd.Flags().StringVar(&m.Folder, "backup", "", "folder that everything is exported to, or was before an interruption")
 	cmd.Flags().StringVar(&m.Role, "role", "", "IAM role of nodes where no instance profile is named")

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,10 +14,12 @@ import (
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/scenario"
+	"github.com/daemok/daemok/kube/access/output"
 )
 
 func planCommand(read reader) *cobra.Command {
-	var file, output string
+	var file string
+	form := output.New()
 	var asked, manifests []string
 	var policy decide.Policy
 	at := newTarget()
@@ -43,9 +44,6 @@ reserved or any), zone, arch (a value or any) and machine-cost.`,
   daemok plan --what-if pool=default,add-family=m8g --what-if pool=default,capacity=any`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if output != "table" && output != "json" {
-				return fmt.Errorf("output %q is unknown: use table or json", output)
-			}
 			if file == "-" && slices.Contains(manifests, "-") {
 				return errors.New("--snapshot and -f cannot both read standard input")
 			}
@@ -78,7 +76,7 @@ reserved or any), zone, arch (a value or any) and machine-cost.`,
 			}
 			p := planOf(s, policy)
 			p.Fewer = decide.Fewer(s, policy, decide.Usual(s), &p)
-			return writePlan(cmd.OutOrStdout(), answer{p, allowedOf(s), added, others, found.failing}, output)
+			return form.Print(cmd.OutOrStdout(), answer{p, allowedOf(s), added, others, found.failing}.printed(form.Is(output.Wide)))
 		},
 	}
 	cmd.Flags().StringVar(&file, "snapshot", "", "file with the situation; default the live cluster")
@@ -86,7 +84,7 @@ reserved or any), zone, arch (a value or any) and machine-cost.`,
 	at.addAWS(cmd)
 	cmd.Flags().Var(&policy.Preferences, "preference-policy", "Weigh, Respect or Ignore, as the controller's option")
 	cmd.Flags().Float64Var(&policy.PreferenceWorth, "preference-worth", decide.Worth, "by what share a preference may raise what its pods cost, as the controller's option")
-	cmd.Flags().StringVarP(&output, "output", "o", "table", "table or json")
+	form.AddTo(cmd.Flags())
 	cmd.Flags().StringArrayVarP(&manifests, "filename", "f", nil, "file or folder with manifests to add, - for standard input; may be repeated")
 	cmd.Flags().StringArrayVar(&asked, "what-if", nil, "changes of pools to compare with, such as pool=default,add-family=m8g; may be repeated")
 	return cmd
@@ -132,32 +130,62 @@ type answer struct {
 	failing []string // NodeClaims whose launch fails, and why
 }
 
-func writePlan(out io.Writer, a answer, output string) error {
-	if output == "table" {
-		if _, err := fmt.Fprint(out, a.made, a.made.Account()); err != nil {
-			return err
-		}
-		if err := writeAllowed(out, a.allowed); err != nil {
-			return err
-		}
-		if err := writeAddition(out, a.made, a.added); err != nil {
-			return err
-		}
-		if err := writeWhatIf(out, a.made, a.others); err != nil {
-			return err
-		}
-		for _, text := range a.failing {
-			if _, err := fmt.Fprintln(out, text); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	encoder := json.NewEncoder(out)
-	encoder.SetIndent("", "  ")
+// printed is the answer in all forms: a row is what is done with a machine, and wide tells
+// where every pod goes and what a little more of each resource would cost.
+func (a answer) printed(wide bool) output.Answer {
 	view := planView(a.made)
 	view.Allowed, view.Failing = a.allowed, a.failing
 	view.Manifests = additionView(a.made, a.added)
 	view.WhatIf = each(a.others, func(x supposition) whatIfJSON { return whatIfView(x, a.made) })
-	return encoder.Encode(view)
+	var rows []output.Row
+	for _, l := range view.Launches {
+		rows = append(rows, output.Row{Object: objectOf("NodeClaim", l.Name), Value: l})
+	}
+	for _, w := range view.Withdrawals {
+		rows = append(rows, output.Row{Object: objectOf("NodeClaim", w.Claim), Value: w})
+	}
+	for _, r := range view.Removals {
+		rows = append(rows, output.Row{Object: objectOf("Node", r.Node), Value: r})
+	}
+	return output.Answer{Value: view, Rows: rows, Text: func(out io.Writer) error {
+		if err := a.write(out); err != nil || !wide {
+			return err
+		}
+		return writeMore(out, view)
+	}}
+}
+
+// write prints the answer for people.
+func (a answer) write(out io.Writer) error {
+	if _, err := fmt.Fprint(out, a.made, a.made.Account()); err != nil {
+		return err
+	}
+	if err := writeAllowed(out, a.allowed); err != nil {
+		return err
+	}
+	if err := writeAddition(out, a.made, a.added); err != nil {
+		return err
+	}
+	if err := writeWhatIf(out, a.made, a.others); err != nil {
+		return err
+	}
+	for _, text := range a.failing {
+		if _, err := fmt.Fprintln(out, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeMore prints what the usual text counts or leaves out.
+func writeMore(out io.Writer, view planJSON) error {
+	text := ""
+	for _, p := range view.Placements {
+		text += fmt.Sprintf("pod %s goes to %s %s\n", p.Pod, p.On, p.Target)
+	}
+	for _, m := range view.Margins {
+		text += fmt.Sprintf("one more of %s%s would cost $%f/h\n", m.Resource, after(" in ", m.Zone), m.Price)
+	}
+	_, err := io.WriteString(out, text)
+	return err
 }

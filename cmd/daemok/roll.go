@@ -10,7 +10,9 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/internal/pause"
+	"github.com/daemok/daemok/kube/access/output"
 	"github.com/daemok/daemok/kube/legacy"
 	"github.com/daemok/daemok/kube/roll"
 	"github.com/daemok/daemok/kube/translate"
@@ -22,10 +24,11 @@ const lookEvery = 5 * time.Second
 
 type rollFlags struct {
 	all, status, pause, resume, abort, noWait bool
+	form                                      *output.Format
 }
 
 func rollCommand(open connector) *cobra.Command {
-	var f rollFlags
+	f := rollFlags{form: output.New()}
 	at := newTarget()
 	cmd := &cobra.Command{
 		Use:   "roll nodepool|provisioner|nodeclass NAME",
@@ -45,7 +48,8 @@ alone replaces none.`,
 		Example: `  daemok roll nodepool web
   daemok roll provisioner default
   daemok roll nodeclass default --all
-  daemok roll nodepool web --pause`,
+  daemok roll nodepool web --pause
+  daemok roll nodepool web --status -o json`,
 		Args:      func(_ *cobra.Command, args []string) error { return rollable(args) },
 		ValidArgs: []string{"nodepool", "provisioner", "nodeclass"},
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -63,6 +67,7 @@ alone replaces none.`,
 	cmd.Flags().BoolVar(&f.resume, "resume", false, "go on with what was paused")
 	cmd.Flags().BoolVar(&f.abort, "abort", false, "take back what was asked for")
 	cmd.Flags().BoolVar(&f.noWait, "no-wait", false, "do not wait until nothing is left to replace")
+	f.form.AddTo(cmd.Flags())
 	cmd.MarkFlagsMutuallyExclusive("all", "status", "pause", "resume", "abort")
 	return cmd
 }
@@ -111,12 +116,12 @@ func runRoll(ctx context.Context, store client.Client, out io.Writer, args []str
 	if err != nil {
 		return err
 	}
-	return follow(ctx, store, out, pools, stop)
+	return follow(ctx, store, out, pools, stop, f.form)
 }
 
-// follow prints how far it is whenever that changes, until nothing is left or,
-// where it is to stop, once.
-func follow(ctx context.Context, store client.Client, out io.Writer, pools []translate.PoolObject, stop bool) error {
+// follow prints for people how far it is whenever that changes, until nothing is left or,
+// where it is to stop, once. In other forms it prints what is so in the end.
+func follow(ctx context.Context, store client.Client, out io.Writer, pools []translate.PoolObject, stop bool, form *output.Format) error {
 	serves, _, err := served(store)
 	if err != nil {
 		return err
@@ -132,10 +137,14 @@ func follow(ctx context.Context, store client.Client, out io.Writer, pools []tra
 			return err
 		}
 		done, text := true, ""
-		for _, p := range all {
-			done, text = done && p.Done(), text+p.Keep(kept.Stays).String()+"\n"
+		for i := range all {
+			all[i] = all[i].Keep(kept.Stays)
+			done, text = done && all[i].Done(), text+rollText(all[i], form.Is(output.Wide))
 		}
-		if text != last {
+		if !form.ForPeople() && (stop || done) {
+			return form.Print(out, progressOf(pools, all))
+		}
+		if form.ForPeople() && text != last {
 			if _, err := io.WriteString(out, text); err != nil {
 				return err
 			}
@@ -153,3 +162,51 @@ func follow(ctx context.Context, store client.Client, out io.Writer, pools []tra
 		}
 	}
 }
+
+// rollText is how far a roll is for people; wide: with every node that is still to go.
+func rollText(p roll.Progress, wide bool) string {
+	text := p.String() + "\n"
+	for i := 0; wide && i < len(p.Nodes); i++ {
+		text += "  node " + p.Nodes[i] + " is to go\n"
+	}
+	return text
+}
+
+// rollJSON is how far the roll of a pool is, as scripts read it. Lists are never null.
+type rollJSON struct {
+	Pool         string          `json:"pool"`
+	Done         bool            `json:"done"`
+	ToGo         int64           `json:"toGo"`
+	Going        int64           `json:"going"`
+	Joining      int64           `json:"joining"` // machines that are to go once they have joined
+	Allowed      int64           `json:"allowed"` // how many more may go now
+	Because      string          `json:"because,omitempty"`
+	Nodes        []string        `json:"nodes"` // still to go
+	Kept         []rollStaysJSON `json:"kept"`
+	LastsSeconds float64         `json:"lastsSeconds,omitempty"`
+	Wrong        string          `json:"wrong,omitempty"` // why what was asked for cannot be read
+}
+
+// rollStaysJSON is a node that is to go and stays for now.
+type rollStaysJSON struct {
+	Node string `json:"node"`
+	Why  string `json:"why"`
+}
+
+// progressOf is how far the rolls of pools are, in forms for scripts.
+func progressOf(pools []translate.PoolObject, all []roll.Progress) output.Answer {
+	var a output.Answer
+	list := make([]rollJSON, len(all))
+	for i, p := range all {
+		list[i] = rollJSON{
+			Pool: pools[i].ID.String(), Done: p.Done(), ToGo: p.Left, Going: p.Going, Joining: p.Coming, Allowed: p.Allowed, Because: p.Because,
+			Nodes: append([]string{}, p.Nodes...), LastsSeconds: p.Lasts.Seconds(), Wrong: p.Wrong,
+			Kept: each(p.Kept, func(k roll.Kept) rollStaysJSON { return rollStaysJSON{k.Node, k.Why} }),
+		}
+		a.Rows = append(a.Rows, output.Row{Object: poolObject(pools[i].ID), Value: list[i]})
+	}
+	a.Value = list
+	return a
+}
+
+func poolObject(id cluster.PoolID) output.Object { return refer(id.String()) }

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/daemok/daemok/kube/access/output"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
@@ -33,6 +34,9 @@ func TestARollSaysWhatKeepsNodes(t *testing.T) {
 	told := func(f rollFlags) string {
 		t.Helper()
 		var out strings.Builder
+		if f.form == nil {
+			f.form = output.New()
+		}
 		if err := runRoll(t.Context(), hand, &out, []string{"nodepool", "web"}, f); err != nil {
 			t.Fatal(err)
 		}

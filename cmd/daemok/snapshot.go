@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/daemok/daemok/core/scenario"
+	"github.com/daemok/daemok/kube/access/output"
 )
 
 func snapshotCommand(read reader) *cobra.Command {
@@ -29,6 +30,7 @@ func snapshotCommand(read reader) *cobra.Command {
 			return err
 		},
 	}
+	output.Refuse(cmd.Flags(), "a snapshot is text that daemok plan --snapshot reads, and has no other form; daemok plan -o json tells what is made of it")
 	at.addTo(cmd)
 	at.addAWS(cmd)
 	cmd.Flags().BoolVar(&redact, "redact", false, "replace names, equal ones by equal ones; amounts and prices stay")

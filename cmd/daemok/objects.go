@@ -1,0 +1,36 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/daemok/daemok/kube/access/output"
+	"github.com/daemok/daemok/kube/api"
+)
+
+// groups are the API groups of kinds that commands tell of; the others are told without
+// one, as those of core and things at AWS are.
+var groups = map[string]string{
+	"NodeClaim": api.GroupKarpenter, "NodePool": api.GroupKarpenter, "Provisioner": api.GroupKarpenter,
+	"EC2NodeClass": api.GroupAWS, "AWSNodeTemplate": api.GroupAWS,
+	"Deployment": "apps", "DaemonSet": "apps", "StatefulSet": "apps",
+	"CustomResourceDefinition": "apiextensions.k8s.io",
+}
+
+// objectOf is an object as -o name has it; without a name there is none. kubectl knows no
+// namespace there.
+func objectOf(kind, name string) output.Object {
+	if at := strings.LastIndex(name, "/"); at >= 0 {
+		name = name[at+1:]
+	}
+	return output.Object{Group: groups[kind], Kind: kind, Name: name}
+}
+
+// refer is the object in words such as "NodePool/web" or "ServiceAccount/kube-system/karpenter";
+// of words that name none there is none.
+func refer(words string) output.Object {
+	kind, name, is := strings.Cut(words, "/")
+	if !is || kind == "" || strings.ContainsAny(words, " :") {
+		return output.Object{}
+	}
+	return objectOf(kind, name)
+}
