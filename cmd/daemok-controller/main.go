@@ -73,8 +73,8 @@ func serve(ctx context.Context, o options, log *slog.Logger, unread error) error
 	ctrl.SetLogger(others)
 	klog.SetLogger(others) // client-go's own lines
 	log.Info("starting", "version", version.Get().String(), "cluster", o.clusterName)
-	for _, flag := range o.ignored {
-		log.Warn("a feature gate of this option changes nothing", "flag", flag, "variable", envName(flag))
+	for _, gate := range o.ignored {
+		log.Warn("a feature gate changes nothing", "gate", gate)
 	}
 	for _, flag := range o.older {
 		log.Warn("this option is of an older release and changes nothing", "flag", flag, "variable", envName(flag), "instead", olderOptions[flag])

@@ -79,7 +79,7 @@ type options struct {
 	service             string
 	noWarmup, ignoreDRA bool
 
-	ignored []string // feature gates that were given and change nothing
+	ignored []string // feature gates that were given and change nothing, a few words each
 	older   []string // options of Karpenter's older generation that were given, which others have taken the place of
 }
 
@@ -137,7 +137,7 @@ func (r *reader) define(o *options) {
 	r.float(&o.preferenceWorth, "preference-worth", decide.Worth, "by what share a preference may raise what its pods cost without it, where preferences are weighed")
 	r.text(&o.minValuesPolicy, "min-values-policy", "Strict", "Strict, or BestEffort to buy with fewer values than minValues asks")
 	r.text(&o.schedulerConfig, "scheduler-config", "", "YAML of the scheduler's configuration, for its default topology spreads; see docs/scheduling.md")
-	r.text(&o.featureGates, "feature-gates", "", "Name=true,Name=false, none unless it is true but for ReservedCapacity; of them act SpotToSpotConsolidation (cheaper spot machines may replace spot machines), Drift (nodes of Provisioners are replaced once another image is selected; those of NodePools drift in any event), NodeRepair (unhealthy nodes are replaced; see docs/repair.md) and ReservedCapacity (capacity reservations are used, unless it is false; see docs/reservations.md)")
+	r.text(&o.featureGates, "feature-gates", "", "Name=true,Name=false, none unless it is true but for ReservedCapacity: SpotToSpotConsolidation (cheaper spot machines may replace spot machines), Drift (nodes of Provisioners are replaced once another image is selected; those of NodePools drift in any event), NodeRepair (unhealthy nodes are replaced; see docs/repair.md) and ReservedCapacity (capacity reservations are used, unless it is false; see docs/reservations.md)")
 	r.text(&o.payback, "payback", "on", "on, or off to let nodes go whatever moving their pods costs, if anything is saved at all; see docs/concepts/retire.md")
 	r.boolean(&o.enableProfiling, "enable-profiling", false, "serve /debug/pprof on the metrics port")
 	r.boolean(&o.disableStateMetrics, "disable-cluster-state-observability", false, "no metrics of single nodes, pods and other objects, nor of their conditions")
@@ -301,32 +301,23 @@ func (r *reader) boolean(p *bool, flag string, otherwise bool, usage string) {
 	r.flags.BoolVar(p, flag, fromEnv(r, flag, otherwise, parse), usage)
 }
 
-// readGates reads the feature gates. One that does nothing makes its option
-// one of those that change nothing.
+// readGates reads the feature gates. Those that are not known are borne.
 func (o *options) readGates() error {
-	core, err := gates.Parse(o.featureGates)
+	core, err := gates.Core(o.featureGates)
 	if err != nil {
 		return fmt.Errorf("--feature-gates (FEATURE_GATES) %w", err)
 	}
-	ofAWS, err := gates.Parse(o.awsFeatureGates)
+	ofAWS, err := gates.AWS(o.awsFeatureGates)
 	if err != nil {
 		return fmt.Errorf("--aws-feature-gates (AWS_FEATURE_GATES) %w", err)
 	}
-	o.spotToSpot, o.nodeRepair, o.expressions = core[gates.SpotToSpot], core[gates.NodeRepair], ofAWS[gates.Expressions]
-	on, said := core[gates.Reserved]
-	o.reserved = on || !said
-	o.olderDrift, o.saysDrift = core[gates.Drift]
-	delete(core, gates.Drift)
-	delete(core, gates.SpotToSpot)
-	delete(core, gates.NodeRepair)
-	delete(core, gates.Reserved)
-	delete(ofAWS, gates.Expressions)
-	if len(core) > 0 {
-		o.ignored = append(o.ignored, "feature-gates")
+	o.spotToSpot, o.nodeRepair, o.expressions = core.On(gates.SpotToSpot), core.On(gates.NodeRepair), ofAWS.On(gates.Expressions)
+	o.reserved, o.olderDrift, o.saysDrift = core.On(gates.Reserved), core.On(gates.Drift), core.Said(gates.Drift)
+	for _, text := range core.Unknown() {
+		o.ignored = append(o.ignored, "FEATURE_GATES: "+text)
 	}
-	if len(ofAWS) > 0 {
-		o.ignored = append(o.ignored, "aws-feature-gates")
+	for _, text := range ofAWS.Unknown() {
+		o.ignored = append(o.ignored, "AWS_FEATURE_GATES: "+text)
 	}
-	slices.Sort(o.ignored)
 	return nil
 }

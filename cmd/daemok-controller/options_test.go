@@ -38,7 +38,7 @@ func TestOptions(t *testing.T) {
 		"machines cost no more than AWS says, and surplus credits are used": {nil, named, func(o options) bool { return o.machineCost == 0 && o.surplusCredits }},
 		"surplus credits can be ruled out":                                  {nil, with(map[string]string{"SURPLUS_CREDITS": "false"}), func(o options) bool { return !o.surplusCredits }},
 		"gates that do nothing are named": {[]string{"--feature-gates=Foo=false"}, with(map[string]string{"CPU_REQUESTS": "500"}), func(o options) bool {
-			return slices.Equal(o.ignored, []string{"feature-gates"}) && o.cpuRequests == 500
+			return slices.Equal(o.ignored, []string{"FEATURE_GATES: Foo is not known"}) && o.cpuRequests == 500
 		}},
 		"SC-405 images and subnets are looked up each minute": {nil, named, func(o options) bool { return o.amiEvery == time.Minute && o.subnetEvery == time.Minute }},
 		"SC-405 or less often": {[]string{"--ami-refresh-interval=1h"}, with(map[string]string{"SUBNET_REFRESH_INTERVAL": "5m"}), func(o options) bool {
@@ -107,6 +107,7 @@ func TestBadOptionsNameTheWayOut(t *testing.T) {
 		"a boolean that is none":                       {nil, map[string]string{"CLUSTER_NAME": "c", "DISABLE_LEADER_ELECTION": "maybe"}, `DISABLE_LEADER_ELECTION is "maybe": want true or false`},
 		"SC-405 a gate without a switch":               {[]string{"--feature-gates=NodeRepair=true,Foo"}, map[string]string{"CLUSTER_NAME": "c"}, `FEATURE_GATES) has "Foo": want Name=true`},
 		"an AWS gate that is neither":                  {nil, map[string]string{"CLUSTER_NAME": "c", "AWS_FEATURE_GATES": "NodeClassCEL"}, `AWS_FEATURE_GATES) has "NodeClassCEL"`},
+		"a gate of what is not served":                 {[]string{"--feature-gates=NodeOverlay=true"}, map[string]string{"CLUSTER_NAME": "c"}, `FEATURE_GATES) has "NodeOverlay=true": it is not served: leave it out`},
 		"a gate that is neither":                       {nil, map[string]string{"CLUSTER_NAME": "c", "FEATURE_GATES": "Foo=maybe"}, `has "Foo=maybe"`},
 		"SC-405 images looked up all the time":         {[]string{"--ami-refresh-interval=1s"}, map[string]string{"CLUSTER_NAME": "c"}, "AMI_REFRESH_INTERVAL) is 1s: want 1m0s or more"},
 		"SC-405 subnets looked up all the time":        {nil, map[string]string{"CLUSTER_NAME": "c", "SUBNET_REFRESH_INTERVAL": "59s"}, "SUBNET_REFRESH_INTERVAL) is 59s: want 1m0s or more"},

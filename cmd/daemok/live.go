@@ -164,11 +164,11 @@ func setUp(keeper *snapshot.Keeper) error {
 	if err != nil {
 		return err
 	}
-	switches, err := gates.Parse(os.Getenv("FEATURE_GATES"))
+	switches, err := gates.Core(os.Getenv("FEATURE_GATES"))
 	if err != nil {
 		return fmt.Errorf("FEATURE_GATES %w", err)
 	}
-	if switches[gates.NodeRepair] {
+	if switches.On(gates.NodeRepair) {
 		keeper.RepairByDefault(mark.UsualRepair())
 	}
 	keeper.SpreadByDefault(spreads)
@@ -262,11 +262,11 @@ type classes struct {
 
 // classesOf are the classes of a cluster; older: of the older API generation too.
 func classesOf(ctx context.Context, store client.Client, provider *aws.Provider, older bool) (*classes, error) {
-	switches, err := gates.Parse(os.Getenv("AWS_FEATURE_GATES"))
+	switches, err := gates.AWS(os.Getenv("AWS_FEATURE_GATES"))
 	if err != nil {
 		return nil, fmt.Errorf("AWS_FEATURE_GATES %w", err)
 	}
-	kinds := kindsOfClasses(older, switches[gates.Expressions])
+	kinds := kindsOfClasses(older, switches.On(gates.Expressions))
 	version, err := provider.KubernetesVersion(ctx)
 	if err != nil {
 		return nil, err

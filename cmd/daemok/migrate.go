@@ -233,12 +233,13 @@ func (m *migration) readCluster(ctx context.Context, cluster reached) ([]migrate
 	if err != nil {
 		return nil, err
 	}
-	switches, err := gates.Parse(os.Getenv("FEATURE_GATES"))
+	switches, err := gates.Core(os.Getenv("FEATURE_GATES"))
 	if err != nil {
 		return nil, fmt.Errorf("FEATURE_GATES %w", err)
 	}
 	m.Kubernetes, m.NoDrift = cmp.Or(m.Kubernetes, cluster.kubernetes), true
-	if on, said := switches[gates.Drift]; said {
+	if switches.Said(gates.Drift) {
+		on := switches.On(gates.Drift)
 		m.Gate = &on
 	}
 	return documents, nil

@@ -48,11 +48,10 @@ func settingsOf(env func(string) string) (aws.Options, error) {
 			return out, fmt.Errorf("%s is %q: want %s", v.name, text, v.want)
 		}
 	}
-	switches, err := gates.Parse(env("FEATURE_GATES"))
+	switches, err := gates.Core(env("FEATURE_GATES"))
 	if err != nil {
 		return out, fmt.Errorf("FEATURE_GATES %w", err)
 	}
-	uses, said := switches[gates.Reserved]
-	out.NoSurplusCredits, out.NoReservedCapacity = !credits, said && !uses
+	out.NoSurplusCredits, out.NoReservedCapacity = !credits, !switches.On(gates.Reserved)
 	return out, nil
 }

@@ -1,38 +1,116 @@
-// Package gates reads feature gates as Karpenter's options write them:
-// "Name=true,Name=false".
+// Package gates knows the feature gates that options hold, "Name=true,Name=false", as
+// component-base reads them for Kubernetes' own programs.
+//
+// It promises that names which are not known are borne and listed, since they may be those
+// of another release, and that what is written wrong is an error. It registers no metric and
+// logs nothing. What a gate does is its users' business.
 package gates
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
+
+	"k8s.io/component-base/featuregate"
+	"k8s.io/klog/v2"
+
+	"github.com/daemok/daemok/internal/nearest"
 )
 
 // The gates that act.
 const (
-	SpotToSpot  = "SpotToSpotConsolidation" // of FEATURE_GATES: cheaper spot machines replace spot machines
-	NodeRepair  = "NodeRepair"              // of FEATURE_GATES: unhealthy nodes are replaced
-	Drift       = "Drift"                   // of FEATURE_GATES: nodes of Provisioners drift; those of NodePools do in any event
-	Reserved    = "ReservedCapacity"        // of FEATURE_GATES, on unless it is false: capacity reservations that classes select are used
-	Expressions = "NodeClassCEL"            // of AWS_FEATURE_GATES: kubelet settings may hold expressions
+	SpotToSpot  featuregate.Feature = "SpotToSpotConsolidation" // of FEATURE_GATES: cheaper spot machines replace spot machines
+	NodeRepair  featuregate.Feature = "NodeRepair"              // of FEATURE_GATES: unhealthy nodes are replaced
+	Drift       featuregate.Feature = "Drift"                   // of FEATURE_GATES: nodes of Provisioners drift; those of NodePools do in any event
+	Reserved    featuregate.Feature = "ReservedCapacity"        // of FEATURE_GATES, on unless it is false: capacity reservations that classes select are used
+	Expressions featuregate.Feature = "NodeClassCEL"            // of AWS_FEATURE_GATES: kubelet settings may hold expressions
 )
 
-// Parse returns the switches of a list by name. Names are not checked: they
-// may be those of another release. Spaces and empty parts do not matter, and
-// the last of several switches counts. The error names the part that is none.
-func Parse(list string) (map[string]bool, error) {
-	switches := map[string]bool{}
-	for _, gate := range strings.Split(list, ",") {
-		if gate = strings.TrimSpace(gate); gate == "" {
+// Gates of Karpenter that nothing here stands behind: they may be named, and are false.
+const (
+	overlay featuregate.Feature = "NodeOverlay"
+	static  featuregate.Feature = "StaticCapacity"
+	buffer  featuregate.Feature = "CapacityBuffer"
+)
+
+// core are the gates of FEATURE_GATES, with their defaults.
+func core() map[featuregate.Feature]featuregate.FeatureSpec {
+	alpha, none := featuregate.FeatureSpec{PreRelease: featuregate.Alpha}, featuregate.FeatureSpec{PreRelease: featuregate.Alpha, LockToDefault: true}
+	return map[featuregate.Feature]featuregate.FeatureSpec{
+		SpotToSpot: alpha, NodeRepair: alpha, Drift: alpha, Reserved: {Default: true, PreRelease: featuregate.Beta}, overlay: none, static: none, buffer: none,
+	}
+}
+
+// ofAWS are the gates of AWS_FEATURE_GATES.
+func ofAWS() map[featuregate.Feature]featuregate.FeatureSpec {
+	return map[featuregate.Feature]featuregate.FeatureSpec{Expressions: {PreRelease: featuregate.Alpha}}
+}
+
+// Gates are those of one option.
+type Gates struct {
+	known   featuregate.MutableVersionedFeatureGate
+	unknown []string
+}
+
+// Core reads FEATURE_GATES. Spaces and empty parts do not matter, and the last of several
+// switches counts. The error names the part that is wrong and the way out.
+func Core(list string) (Gates, error) { return read(list, core(), ofAWS(), "AWS_FEATURE_GATES") }
+
+// AWS reads AWS_FEATURE_GATES likewise.
+func AWS(list string) (Gates, error) { return read(list, ofAWS(), core(), "FEATURE_GATES") }
+
+func read(list string, specs, others map[featuregate.Feature]featuregate.FeatureSpec, option string) (Gates, error) {
+	gate := featuregate.NewFeatureGate()
+	if err := gate.Add(specs); err != nil {
+		panic("gates: " + err.Error()) // they are written above
+	}
+	g := Gates{known: gate}
+	for part := range strings.SplitSeq(list, ",") {
+		if part = strings.TrimSpace(part); part == "" {
 			continue
 		}
-		name, value, found := strings.Cut(gate, "=")
+		name, value, _ := strings.Cut(part, "=")
 		name = strings.TrimSpace(name)
-		on, err := strconv.ParseBool(strings.TrimSpace(value))
-		if !found || err != nil || name == "" {
-			return nil, fmt.Errorf("has %q: want Name=true or Name=false", gate)
+		spec, known := specs[featuregate.Feature(name)]
+		if !known {
+			if _, err := strconv.ParseBool(strings.TrimSpace(value)); err != nil || name == "" {
+				return Gates{}, unread(part)
+			}
+			g.unknown = append(g.unknown, unknownText(name, specs, others, option))
+			continue
 		}
-		switches[name] = on
+		if err := gate.SetWithLogger(klog.Logger{}, part); err != nil {
+			if spec.LockToDefault && strings.Contains(err.Error(), "locked") {
+				return Gates{}, fmt.Errorf("has %q: it is not served: leave it out, or write %s=%t", part, name, spec.Default)
+			}
+			return Gates{}, unread(part)
+		}
 	}
-	return switches, nil
+	return g, nil
 }
+
+func unread(part string) error { return fmt.Errorf("has %q: want Name=true or Name=false", part) }
+
+// unknownText tells of a gate that is not known: the one probably meant, or the option that
+// it is of.
+func unknownText(name string, specs, others map[featuregate.Feature]featuregate.FeatureSpec, option string) string {
+	if _, is := others[featuregate.Feature(name)]; is {
+		return name + " is of " + option
+	}
+	var words []string
+	for _, f := range slices.Sorted(maps.Keys(specs)) {
+		words = append(words, string(f))
+	}
+	return name + " is not known" + nearest.DidYouMean(name, words)
+}
+
+// On reports whether a gate is on, by the list or by default.
+func (g Gates) On(f featuregate.Feature) bool { return g.known.Enabled(f) }
+
+// Said reports whether the list has a switch for a gate.
+func (g Gates) Said(f featuregate.Feature) bool { return g.known.ExplicitlySet(f) }
+
+// Unknown tells of the switches that change nothing, in their order, a few words each.
+func (g Gates) Unknown() []string { return g.unknown }
