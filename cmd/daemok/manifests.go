@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/kube/manifest"
+	"github.com/daemok/daemok/kube/manifest/terraform"
 )
 
 // addition is what manifests changed, and the plan without them.
@@ -21,8 +23,8 @@ type addition struct {
 }
 
 // add is the situation with the manifests; without any it is as it was.
-func add(found situation, policy decide.Policy, objects []manifest.Object) (*cluster.Snapshot, *addition, error) {
-	if len(objects) == 0 {
+func add(found situation, policy decide.Policy, objects []manifest.Object, notes []string) (*cluster.Snapshot, *addition, error) {
+	if len(objects)+len(notes) == 0 {
 		return found.snapshot, nil, nil
 	}
 	if found.world.Keeper == nil {
@@ -35,28 +37,38 @@ func add(found situation, policy decide.Policy, objects []manifest.Object) (*clu
 	if err != nil {
 		return nil, nil, err
 	}
+	outcome.Notes = append(notes, outcome.Notes...)
 	return found.world.Snapshot(), &addition{outcome, planOf(found.snapshot, policy)}, nil
 }
 
 // readManifests reads files and folders as kubectl does, "-" for standard
 // input.
-func readManifests(stdin io.Reader, paths []string, namespace string) ([]manifest.Object, error) {
+func readManifests(stdin io.Reader, paths []string, namespace string) (objects []manifest.Object, notes []string, err error) {
 	var sources []manifest.Source
+	var names []string
 	for _, path := range paths {
 		files, err := filesOf(path)
 		if err != nil {
-			return nil, fmt.Errorf("read manifests: %w", err)
+			return nil, nil, fmt.Errorf("read manifests: %w", err)
 		}
+		names = append(names, files...)
 		for _, file := range files {
 			text, name, err := saved(stdin, file)
 			if err != nil {
-				return nil, fmt.Errorf("read manifests: %w", err)
+				return nil, nil, fmt.Errorf("read manifests: %w", err)
 			}
 			sources = append(sources, manifest.Source{Name: name, Data: []byte(text)})
 		}
 	}
 	if len(sources) == 0 {
-		return nil, nil
+		return nil, nil, nil
+	}
+	beside, err := besideThem(names)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read manifests: %w", err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(beside)) {
+		sources = append(sources, manifest.Source{Name: name, Data: beside[name], Beside: true})
 	}
 	return manifest.Read(sources, namespace)
 }
@@ -82,12 +94,37 @@ func filesOf(path string) ([]string, error) {
 	}
 	var out []string
 	for _, e := range entries {
-		if !e.IsDir() && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(e.Name())) {
+		if !e.IsDir() && slices.Contains([]string{".yaml", ".yml", ".json", ".tf"}, filepath.Ext(e.Name())) {
 			out = append(out, filepath.Join(path, e.Name()))
 		}
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("folder %s has no file that ends in .yaml, .yml or .json", path)
+		return nil, fmt.Errorf("folder %s has no file that ends in .yaml, .yml, .json or .tf", path)
+	}
+	return out, nil
+}
+
+// besideThem are the files in the folders of Terraform's files that declare what these may
+// name, and are not among them.
+func besideThem(files []string) (map[string][]byte, error) {
+	out := map[string][]byte{}
+	for _, file := range files {
+		if file == "-" || !terraform.IsSource(file) {
+			continue
+		}
+		entries, err := os.ReadDir(filepath.Dir(file))
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			name := filepath.Join(filepath.Dir(file), e.Name())
+			if e.IsDir() || !terraform.IsSource(name) && !terraform.IsValues(name) || slices.ContainsFunc(files, func(f string) bool { return filepath.Clean(f) == name }) {
+				continue
+			}
+			if out[name], err = os.ReadFile(name); err != nil {
+				return nil, err
+			}
+		}
 	}
 	return out, nil
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -67,8 +68,9 @@ karpenter.sh/v1 that mean the same: of each Provisioner (karpenter.sh/v1alpha5) 
 NodePool, and of each AWSNodeTemplate (karpenter.k8s.aws/v1alpha1) an
 EC2NodeClass; those of v1beta1 move what has moved since. The ConfigMap
 karpenter-global-settings, if it is among them, is taken into account. Files
-ending in .tf are read for YAML in heredocs, and texts such as ${var.cluster}
-stay as they are.
+ending in .tf are read for kubernetes_manifest and kubectl_manifest, with locals
+and defaults of variables of their folder; what cannot be told without Terraform,
+such as ${module.eks.cluster_name}, stays as it is.
 
 Workloads whose pods select nodes or are protected in the words of an older
 generation are told of, of whatever kind they are; with --rewrite-workloads
@@ -207,11 +209,13 @@ func minorVersion(text string) (string, error) {
 
 func (m *migration) readFiles(in io.Reader) ([]migrate.Document, error) {
 	var sources []migrate.Source
+	var names []string
 	for _, path := range m.paths {
 		files, err := toMigrate(path, m.recursive)
 		if err != nil {
 			return nil, fmt.Errorf("read manifests: %w", err)
 		}
+		names = append(names, files...)
 		for _, file := range files {
 			text, name, err := saved(in, file)
 			if err != nil {
@@ -219,6 +223,13 @@ func (m *migration) readFiles(in io.Reader) ([]migrate.Document, error) {
 			}
 			sources = append(sources, migrate.Source{Name: name, Data: []byte(text)})
 		}
+	}
+	beside, err := besideThem(names)
+	if err != nil {
+		return nil, fmt.Errorf("read manifests: %w", err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(beside)) {
+		sources = append(sources, migrate.Source{Name: name, Data: beside[name], Beside: true})
 	}
 	return migrate.Read(sources)
 }

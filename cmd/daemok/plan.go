@@ -32,7 +32,9 @@ or that of the live cluster.
 
 -f adds or changes manifests, as if they had been applied and their controllers
 had done what they do: workloads with their pods, pools, classes and what they
-name. The plan is the one with them; it is compared with the one without.
+name. The plan is the one with them; it is compared with the one without. Files ending
+in .tf are read for kubernetes_manifest and kubectl_manifest; what of them cannot be
+told without Terraform is left out, and told.
 
 --what-if compares it with what Daemok would do if pools might buy something
 else: words key=value with commas between them. pool=NAME stands for the
@@ -58,7 +60,7 @@ reserved or any), zone, arch (a value or any) and machine-cost.`,
 			if err != nil {
 				return err
 			}
-			objects, err := readManifests(cmd.InOrStdin(), manifests, namespace)
+			objects, notes, err := readManifests(cmd.InOrStdin(), manifests, namespace)
 			if err != nil {
 				return err
 			}
@@ -66,7 +68,7 @@ reserved or any), zone, arch (a value or any) and machine-cost.`,
 			if err != nil {
 				return err
 			}
-			s, added, err := add(found, policy, objects)
+			s, added, err := add(found, policy, objects, notes)
 			if err != nil {
 				return err
 			}

@@ -15,6 +15,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -30,12 +32,14 @@ import (
 	"github.com/daemok/daemok/kube/api/daemok/v1alpha1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
+	"github.com/daemok/daemok/kube/manifest/terraform"
 )
 
-// Source is a file with manifests, in YAML or JSON.
+// Source is a file with manifests, in YAML, JSON or Terraform.
 type Source struct {
-	Name string // as users know it
-	Data []byte
+	Name   string // as users know it
+	Data   []byte
+	Beside bool // of Terraform, and read for what it declares alone
 }
 
 // Object is one manifest as it would be stored, and where it stands.
@@ -64,24 +68,80 @@ func (o Object) id() string {
 	return o.GetNamespace() + "/" + name
 }
 
-// Read reads every document of the sources, in their order; a list stands for
-// its items. Objects without a namespace that need one are put into the given
-// one. What an API server would refuse for its schema is an error.
-func Read(sources []Source, namespace string) ([]Object, error) {
+// Read reads every document of the sources, in their order, those of Terraform after the
+// others; a list stands for its items. Objects without a namespace that need one are put into
+// the given one. What an API server would refuse for its schema is an error. Notes tell what
+// of Terraform is left out, and what was taken for granted.
+func Read(sources []Source, namespace string) (objects []Object, notes []string, err error) {
 	r, err := newReader(namespace)
+	if err != nil {
+		return nil, nil, err
+	}
+	var files []terraform.Source
+	for _, s := range sources {
+		if terraform.IsSource(s.Name) || s.Beside {
+			files = append(files, terraform.Source{Name: s.Name, Data: s.Data, Beside: s.Beside})
+			continue
+		}
+		before := len(r.out)
+		if err := r.source(s); err != nil {
+			return nil, nil, err
+		}
+		if len(r.out) == before {
+			return nil, nil, fmt.Errorf("%s has no manifest in it", s.Name)
+		}
+	}
+	notes, err = r.terraform(files)
+	if err == nil && len(files) > 0 && len(r.out)+len(notes) == 0 {
+		err = fmt.Errorf("%s has no manifest in it: those of kubernetes_manifest and kubectl_manifest are read", files[0].Name)
+	}
+	return r.out, notes, err
+}
+
+// terraform reads the manifests of Terraform's files that can be told.
+func (r *reader) terraform(files []terraform.Source) (notes []string, err error) {
+	manifests, err := terraform.Read(files, false)
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range sources {
-		before := len(r.out)
-		if err := r.source(s); err != nil {
+	defaults := map[string]bool{}
+	for _, m := range manifests {
+		if m.Unread != "" {
+			notes = append(notes, fmt.Sprintf("%s:%d: %s is left out: %s", m.File, m.Line, m.Resource, m.Unread))
+			continue
+		}
+		if len(m.Unknown) > 0 {
+			notes = append(notes, fmt.Sprintf("%s is left out: %s", m.Resource, strings.Join(m.Unknown, "; ")))
+			continue
+		}
+		for _, name := range m.Defaults {
+			defaults[name] = true
+		}
+		if err := r.resource(m); err != nil {
 			return nil, err
 		}
-		if len(r.out) == before {
-			return nil, fmt.Errorf("%s has no manifest in it", s.Name)
-		}
 	}
-	return r.out, nil
+	if len(defaults) > 0 {
+		notes = append(notes, "variables of Terraform stand for their defaults: "+strings.Join(slices.Sorted(maps.Keys(defaults)), ", "))
+	}
+	return notes, nil
+}
+
+// resource reads the manifests of a resource of Terraform.
+func (r *reader) resource(m terraform.Manifest) error {
+	place := fmt.Sprintf("%s:%d, %s", m.File, m.Line, m.Resource)
+	if m.Node == nil {
+		return r.source(Source{Name: place, Data: []byte(m.Text)})
+	}
+	var value any
+	if err := m.Node.Decode(&value); err != nil {
+		return fmt.Errorf("%s: %w", place, err)
+	}
+	data, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("%s: %w", place, err)
+	}
+	return r.document(place, data)
 }
 
 type reader struct {

@@ -46,10 +46,10 @@ func tell(t *testing.T, files []txtar.File) string {
 		case "cluster":
 			w = live(t, string(f.Data))
 		default:
-			sources = append(sources, Source{f.Name, f.Data})
+			sources = append(sources, Source{Name: f.Name, Data: f.Data})
 		}
 	}
-	objects, err := Read(sources, "default")
+	objects, notes, err := Read(sources, "default")
 	if err != nil {
 		return "error: " + err.Error() + "\n"
 	}
@@ -61,7 +61,7 @@ func tell(t *testing.T, files []txtar.File) string {
 	for _, line := range outcome.Changes {
 		b.WriteString(line + "\n")
 	}
-	for _, line := range outcome.Notes {
+	for _, line := range append(notes, outcome.Notes...) {
 		b.WriteString("note: " + line + "\n")
 	}
 	_, rest, _ := strings.Cut(scenario.Print(w.Snapshot()), "\n") // the revision counts what was seen

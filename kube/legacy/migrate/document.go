@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -15,12 +14,14 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/manifest/terraform"
 )
 
-// Source is a file with manifests: YAML, JSON, or Terraform with YAML in heredocs.
+// Source is a file with manifests: YAML, JSON, or Terraform.
 type Source struct {
-	Name string // as users know it
-	Data []byte
+	Name   string // as users know it
+	Data   []byte
+	Beside bool // of Terraform, and read for what it declares alone
 	// Verbatim has text such as ${VAR} be text like any other, as it is in a cluster.
 	Verbatim bool
 }
@@ -35,6 +36,8 @@ type Document struct {
 	node   *yamlv3.Node
 	hidden *placeholders
 	unread string // why it is not read; empty: it is
+
+	defaults []string // variables of Terraform that it takes the defaults of
 }
 
 // From is an object that a cluster has, by the words for where it was found. Texts in it
@@ -52,27 +55,27 @@ func From(where string, o client.Object) (Document, error) {
 func (d Document) String() string { return strings.TrimSuffix(d.Kind+" "+d.Name, " ") }
 
 // Read reads every document of the sources, in their order; a list stands for its items.
-// Text such as ${VAR} or $VAR stands for itself wherever a text may stand.
+// Text such as ${VAR} or $VAR stands for itself wherever a text may stand; of Terraform's files
+// that is what cannot be evaluated.
 func Read(sources []Source) ([]Document, error) {
 	var out []Document
 	hidden := placeholdersOf(sources)
+	var files []terraform.Source
 	for _, s := range sources {
-		texts := []piece{{1, string(s.Data)}}
-		if filepath.Ext(s.Name) == ".tf" {
-			texts = heredocs(string(s.Data))
-			out = append(out, inHCL(s)...)
+		if terraform.IsSource(s.Name) || s.Beside {
+			files = append(files, terraform.Source{Name: s.Name, Data: s.Data, Beside: s.Beside})
+			continue
 		}
-		for _, t := range texts {
-			for _, p := range parted(t) {
-				documents, err := readPiece(s.Name, p, hiddenIn(s, hidden))
-				if err != nil {
-					return nil, err
-				}
-				out = append(out, documents...)
+		for _, p := range parted(piece{1, string(s.Data)}) {
+			documents, err := readPiece(s.Name, p, hiddenIn(s, hidden))
+			if err != nil {
+				return nil, err
 			}
+			out = append(out, documents...)
 		}
 	}
-	return out, nil
+	ofTerraform, err := inTerraform(files, hidden)
+	return append(out, ofTerraform...), err
 }
 
 // piece is a part of a file, and the line that it begins on.
@@ -98,64 +101,58 @@ func parted(p piece) []piece {
 	return append(out, at)
 }
 
-// heredoc begins a text in Terraform.
-var heredoc = regexp.MustCompile(`<<-?\s*"?([A-Za-z_][A-Za-z0-9_]*)"?\s*$`)
-
-// heredocs are the texts in a Terraform file that are manifests.
-func heredocs(file string) []piece {
-	var out []piece
-	var at *piece
-	marker := ""
-	number := 0
-	for text := range strings.Lines(file) {
-		number++
-		line := strings.TrimRight(text, "\r\n")
-		switch m := heredoc.FindStringSubmatch(line); {
-		case at != nil && strings.TrimSpace(line) == marker:
-			if strings.Contains(at.text, "apiVersion:") {
-				out = append(out, piece{at.line, dedented(at.text)})
-			}
-			at = nil
-		case at != nil:
-			at.text += text
-		case m != nil:
-			at, marker = &piece{line: number + 1}, m[1]
-		}
+// inTerraform are the manifests of Terraform's files. What cannot be read is a document that
+// says why, and the rest goes on.
+func inTerraform(files []terraform.Source, hidden *placeholders) ([]Document, error) {
+	manifests, err := terraform.Read(files, true)
+	if err != nil {
+		return nil, err
 	}
-	return out
-}
-
-// ofHCL is a manifest that Terraform's own language has in place of YAML.
-var ofHCL = regexp.MustCompile(`^\s*"?apiVersion"?\s*[=:]\s*"(` + regexp.QuoteMeta(api.GroupKarpenter) + `|` + regexp.QuoteMeta(api.GroupAWS) + `)/`)
-
-// inHCL are the manifests of a Terraform file that are not read, so that none is passed
-// over in silence.
-func inHCL(s Source) []Document {
 	var out []Document
-	number := 0
-	for text := range strings.Lines(string(s.Data)) {
-		number++
-		if ofHCL.MatchString(text) {
-			out = append(out, Document{Kind: "Manifest in HCL", file: fmt.Sprintf("%s:%d", s.Name, number),
-				unread: "only YAML in heredocs is read (yaml_body = <<YAML): give what yamlencode makes of it, or what the cluster has"})
+	for _, m := range manifests {
+		documents, err := documentsIn(m, hidden)
+		switch {
+		case m.Aside:
+			continue
+		case m.Unread != "":
+			documents = []Document{unreadIn(m, m.Unread)}
+		case err != nil:
+			documents = []Document{unreadIn(m, strings.TrimPrefix(err.Error(), fmt.Sprintf("%s:%d: ", m.File, m.Line)))}
 		}
+		for i := range documents {
+			documents[i].defaults = m.Defaults
+		}
+		out = append(out, documents...)
 	}
-	return out
+	return out, nil
 }
 
-// dedented is a text without the space that all of its lines begin with.
-func dedented(text string) string {
-	least := len(text)
-	lines := strings.Split(text, "\n")
-	for _, line := range lines {
-		if strings.TrimSpace(line) != "" {
-			least = min(least, len(line)-len(strings.TrimLeft(line, " ")))
+func unreadIn(m terraform.Manifest, why string) Document {
+	return Document{Kind: "Terraform", Name: m.Resource, file: fmt.Sprintf("%s:%d", m.File, m.Line), unread: why}
+}
+
+// documentsIn are those of a resource.
+func documentsIn(m terraform.Manifest, hidden *placeholders) (out []Document, err error) {
+	if m.Node != nil {
+		node := hidden.hideIn(m.Node)
+		var value any
+		if err := node.Decode(&value); err != nil {
+			return nil, err
 		}
+		data, err := json.Marshal(value)
+		if err != nil {
+			return nil, err
+		}
+		return documentsOf(Document{JSON: data, file: m.File, line: 1, node: node, hidden: hidden})
 	}
-	for i, line := range lines {
-		lines[i] = line[min(least, len(line)):]
+	for _, p := range parted(piece{m.Line, m.Text}) {
+		documents, err := readPiece(m.File, p, hidden)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, documents...)
 	}
-	return strings.Join(lines, "\n")
+	return out, nil
 }
 
 // linesIn are the lines that an error speaks of.
@@ -177,8 +174,6 @@ func (p piece) misread(file, words string) string {
 	switch {
 	case strings.Contains(p.text, "{{"):
 		return words + "; if this is a chart, render it first: helm template CHART | daemok migrate -f -"
-	case strings.Contains(p.text, "%{"):
-		return words + "; directives such as %{ if } are not carried out: give what terraform makes of them"
 	case strings.Contains(p.text, "\t") && strings.Contains(words, "cannot start any token"):
 		return words + "; tabs are no space in YAML: indent by spaces"
 	}

@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -120,6 +121,9 @@ func (c *converter) read(s *subject) {
 	if s.unread != "" {
 		s.note(Refuses, "", "%s", s.unread)
 		return
+	}
+	if len(s.defaults) > 0 && s.ofKarpenter() {
+		s.note(Maps, "", "variables of Terraform stand for their defaults: %s", strings.Join(s.defaults, ", "))
 	}
 	switch s.APIVersion + " " + s.Kind {
 	case v1alpha5.GroupVersion.String() + " Provisioner":

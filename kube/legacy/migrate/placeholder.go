@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	yamlv3 "go.yaml.in/yaml/v3"
 )
 
 // placeholders are texts such as ${VAR}, and the words that stand for them in all sources
@@ -54,6 +56,19 @@ func (p *placeholders) hide(text string) string {
 		text = text[n:]
 	}
 	return out.String()
+}
+
+// hideIn is a node in which words stand in place of placeholders.
+func (p *placeholders) hideIn(n *yamlv3.Node) *yamlv3.Node {
+	out := *n
+	if n.Kind == yamlv3.ScalarNode {
+		out.Value = p.hide(n.Value)
+	}
+	out.Content = nil
+	for _, of := range n.Content {
+		out.Content = append(out.Content, p.hideIn(of))
+	}
+	return &out
 }
 
 // in are the placeholders whose words are in a text.
