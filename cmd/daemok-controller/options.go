@@ -1,9 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
+	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"time"
@@ -113,7 +117,7 @@ func readOptions(args []string, env func(string) string) (options, error) {
 		return options{}, err
 	}
 	o.leaderElection = !o.electionDisabled
-	return o, o.check()
+	return o, cmp.Or(o.check(), o.checkPlaces())
 }
 
 // define says what every option is called, and what it is by default.
@@ -207,6 +211,39 @@ func (o *options) check() error {
 	}
 	return nil
 }
+
+// portMax is the last port that there is.
+const portMax = 65535
+
+// checkPlaces checks ports, addresses and names of what lies elsewhere.
+func (o *options) checkPlaces() error {
+	for _, p := range []struct {
+		flag string
+		port int
+	}{{"metrics-port", o.metricsPort}, {"health-probe-port", o.healthPort}} {
+		if p.port < 0 || p.port > portMax {
+			return fmt.Errorf("--%s (%s) is %d: want a port up to %d, or 0 for none", p.flag, envName(p.flag), p.port, portMax)
+		}
+	}
+	if o.metricsPort == o.healthPort && o.metricsPort != 0 {
+		return fmt.Errorf("--metrics-port (METRICS_PORT) and --health-probe-port (HEALTH_PROBE_PORT) are both %d: want different ports", o.metricsPort)
+	}
+	if o.clusterEndpoint != "" {
+		if u, err := url.Parse(o.clusterEndpoint); err != nil || !u.IsAbs() || u.Host == "" {
+			return fmt.Errorf("--cluster-endpoint (CLUSTER_ENDPOINT) is %q: want a URL such as https://ID.gr7.eu-west-1.eks.amazonaws.com", o.clusterEndpoint)
+		}
+	}
+	if _, err := base64.StdEncoding.DecodeString(o.clusterCABundle); err != nil {
+		return fmt.Errorf("--cluster-ca-bundle (CLUSTER_CA_BUNDLE) is no base64, as EKS tells certificateAuthority.data: %w", err)
+	}
+	if o.assumeRoleARN != "" && !roleARN.MatchString(o.assumeRoleARN) {
+		return fmt.Errorf("--assume-role-arn (ASSUME_ROLE_ARN) is %q: want the ARN of a role, such as arn:aws:iam::123456789012:role/NAME", o.assumeRoleARN)
+	}
+	return nil
+}
+
+// roleARN is how AWS names roles, in any partition.
+var roleARN = regexp.MustCompile(`^arn:[a-z-]+:iam::[0-9]{12}:role/.+$`)
 
 // reader defines flags whose defaults come from the environment.
 type reader struct {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/spf13/pflag"
 )
 
 func TestOptions(t *testing.T) {
@@ -153,5 +155,68 @@ func TestTheVersionIsToldWithoutSettings(t *testing.T) {
 				t.Errorf("readOptions(%q) = %v; want that it asks for the version: %t", tt.args, err, tt.want)
 			}
 		})
+	}
+}
+
+// wrong are values that no option of the kind takes. Those that are empty take any text: it is
+// seen elsewhere whether there is such a thing.
+var wrong = map[string]string{
+	"metrics-port": "70000", "health-probe-port": "-1", "kube-client-qps": "many", "kube-client-burst": "1.5", "disable-leader-election": "maybe",
+	"leader-election-name": "", "leader-election-namespace": "", "memory-limit": "1Gi", "cpu-requests": "-1", "log-level": "loud", "log-encoding": "xml",
+	"log-output-paths": "", "log-error-output-paths": "", "batch-max-duration": "10", "batch-idle-duration": "-1s", "preference-policy": "Always",
+	"preference-worth": "0", "min-values-policy": "Maybe", "scheduler-config": "podTopologySpread: {defaultConstraints: [{topologyKey: zone}]}",
+	"feature-gates": "NodeRepair", "payback": "yes", "enable-profiling": "2", "disable-cluster-state-observability": "no way", "offering-metrics": "some",
+	"legacy-metrics": "old", "cluster-name": "", "cluster-endpoint": "ID.gr7.eu-west-1.eks.amazonaws.com", "cluster-ca-bundle": "-----BEGIN CERTIFICATE-----",
+	"aws-feature-gates": "NodeClassCEL", "isolated-vpc": "private", "enable-zonal-shift": "a", "eks-control-plane": "eks", "vm-memory-overhead-percent": "7.5",
+	"interruption-queue": "", "assume-role-arn": "nodes", "assume-role-duration": "1m", "reserved-enis": "-1", "machine-cost": "$1", "min-pod-memory": "some",
+	"max-system-memory": "half", "surplus-credits": "none", "disable-dry-run": "dry", "ami-refresh-interval": "1s", "subnet-refresh-interval": "hourly",
+	"karpenter-service": "", "disable-controller-warmup": "true", "ignore-dra-requests": "false",
+}
+
+// Each option is refused where its value is wrong, on the command line and in the environment,
+// in one line that names it.
+func TestEveryOptionRefusesAWrongValue(t *testing.T) {
+	r := newReader(func(string) string { return "" })
+	r.define(new(options))
+	r.flags.VisitAll(func(f *pflag.Flag) {
+		if _, older := olderOptions[f.Name]; older {
+			return
+		}
+		value, listed := wrong[f.Name]
+		if !listed {
+			t.Errorf("--%s: this test has no wrong value for it", f.Name)
+		}
+		if value == "" {
+			return
+		}
+		for how, read := range map[string]func() error{
+			"as a flag": func() error {
+				_, err := readOptions([]string{"--cluster-name=c", "--" + f.Name + "=" + value}, func(string) string { return "" })
+				return err
+			},
+			"as a variable": func() error {
+				_, err := readOptions([]string{"--cluster-name=c"}, func(name string) string {
+					if name == envName(f.Name) {
+						return value
+					}
+					return ""
+				})
+				return err
+			},
+		} {
+			err := read()
+			if err == nil || !strings.Contains(err.Error(), "--"+f.Name) && !strings.Contains(err.Error(), envName(f.Name)) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%s %s is %q: %v; want one line that names it", f.Name, how, value, err)
+			}
+		}
+	})
+}
+
+func TestPortsThatAreTheSame(t *testing.T) {
+	for ports, want := range map[string]bool{"8080": false, "0": true} {
+		_, err := readOptions([]string{"--cluster-name=c", "--metrics-port=" + ports, "--health-probe-port=" + ports}, func(string) string { return "" })
+		if (err == nil) != want {
+			t.Errorf("both ports are %s: %v", ports, err)
+		}
 	}
 }
