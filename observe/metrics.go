@@ -264,7 +264,7 @@ func (b builder) gauges(name string) *prometheus.GaugeVec {
 }
 
 // idle registers what Karpenter counts and nothing here does, so that what asks for it
-// finds a metric; docs/metrics.md tells why.
+// finds a metric; docs/reference/metrics.md tells why.
 func (b builder) idle() {
 	b.counters("karpenter_voluntary_disruption_consolidation_timeouts_total")
 	b.counters("karpenter_nodepools_cost_tracker_errors_total")

@@ -7,7 +7,7 @@ import (
 )
 
 // The table of all metrics. A name that Karpenter has keeps its meaning, its
-// type and its labels; docs/metrics.md is checked against what stands here.
+// type and its labels; docs/reference/metrics.md is checked against what stands here.
 
 var scheduling = []Definition{
 	{Name: "karpenter_build_info", Kind: Gauge, Unit: "1", Labels: []string{"version", "goversion", "goarch", "commit"},

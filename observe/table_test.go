@@ -19,9 +19,9 @@ import (
 	"github.com/daemok/daemok/observe/state"
 )
 
-var update = flag.Bool("update", false, "rewrite the table in docs/metrics.md")
+var update = flag.Bool("update", false, "rewrite the table in docs/reference/metrics.md")
 
-const document = "../docs/metrics.md"
+const document = "../docs/reference/metrics.md"
 
 // described collects what a registry is told of.
 type described struct {

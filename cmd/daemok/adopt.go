@@ -27,7 +27,7 @@ func adoptCommand(open connector) *cobra.Command {
 those whose label karpenter.sh/provisioner-name, or karpenter.sh/nodepool, names a
 pool. With --yes the pools take them over: pods, nodes and machines stay. Without
 it nothing is changed. Stop that Karpenter first, and let Daemok's controller run,
-which does it and needs the right to tag the machines: see docs/adopt.md.
+which does it and needs the right to tag the machines: see docs/tasks/adopt.md.
 
 The command may be stopped and given again.`,
 		Example: `  daemok adopt

@@ -6,7 +6,7 @@ import (
 )
 
 // How a search goes. Found by trying seeds 100 to 109 of the bench's
-// distributions; the figures in docs/benchmarks.md are of other seeds.
+// distributions; the figures in docs/reference/benchmarks.md are of other seeds.
 const (
 	startTries  = 48    // offers that are filled for each machine at the start
 	changesLook = 32    // changes with one look

@@ -16,7 +16,7 @@ import (
 // cost little more than the one bought first: spot prices of machines of one
 // size differ by a factor of two and more between kinds and zones, so that a
 // smaller share would count hardly any beside the cheapest. What more or less
-// of it costs is told in docs/cost.md.
+// of it costs is told in docs/concepts/cost.md.
 const (
 	flexible       = 15  // kinds
 	flexibleWithin = 2.5 // times the price of the first

@@ -22,7 +22,7 @@ const (
 )
 
 // Guide is the document that holds Table, between two lines, as a path from this folder.
-const Guide = "../../docs/iam.md"
+const Guide = "../../docs/reference/iam.md"
 
 const (
 	tableBegins = "<!-- statements: written by make generate -->\n"

@@ -42,7 +42,7 @@ func provisioning() Board {
 		File: "daemok-provisioning", Title: "Daemok / Provisioning", About: "What pods wait for, and how long it takes until they are bound and running.",
 		Rows: []Row{
 			{"Pending pods", []Panel{
-				one("Pending pods by reason", number, "max by (reason) (daemok_pods_waiting) > 0", "{{reason}}", "docs/metrics.md explains the reasons.").stacked(),
+				one("Pending pods by reason", number, "max by (reason) (daemok_pods_waiting) > 0", "{{reason}}", "docs/reference/metrics.md explains the reasons.").stacked(),
 				one("Longest wait by reason", seconds, "max by (reason) (daemok_pods_waiting_longest_seconds) > 0", "{{reason}}", "Since the first plan that included the pod."),
 				{Title: "Pods in the last scheduling run", Unit: number, About: "Pods that were pending, found no place, or were ignored.", Queries: []Query{
 					{"max(karpenter_scheduler_queue_depth)", "pending"}, {"max(karpenter_scheduler_unschedulable_pods_count)", "unschedulable"}, {"max(karpenter_scheduler_ignored_pods_count)", "ignored"}}},

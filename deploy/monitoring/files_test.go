@@ -52,19 +52,19 @@ func TestOldDashboardsAreRemoved(t *testing.T) {
 
 // The document names every dashboard and every alert.
 func TestTheDocumentNamesAll(t *testing.T) {
-	text, err := os.ReadFile("../../docs/monitoring.md")
+	text, err := os.ReadFile("../../docs/tasks/monitoring.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, b := range Boards() {
 		if !strings.Contains(string(text), "\n| "+b.Title+" |") {
-			t.Errorf("docs/monitoring.md does not name the dashboard %s", b.Title)
+			t.Errorf("docs/tasks/monitoring.md does not name the dashboard %s", b.Title)
 		}
 	}
 	for _, g := range Groups() {
 		for _, r := range g.Rules {
 			if row := "\n| [" + r.Alert + "](runbooks/" + r.Alert + ".md) | " + r.Labels["severity"] + " |"; !strings.Contains(string(text), row) {
-				t.Errorf("docs/monitoring.md does not name the alert %s with its severity", r.Alert)
+				t.Errorf("docs/tasks/monitoring.md does not name the alert %s with its severity", r.Alert)
 			}
 		}
 	}

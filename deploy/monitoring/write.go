@@ -9,7 +9,7 @@ import (
 )
 
 // mark begins the files that are written here.
-const mark = "# Written by `make generate` from deploy/monitoring/rules.go; see docs/monitoring.md.\n"
+const mark = "# Written by `make generate` from deploy/monitoring/rules.go; see docs/tasks/monitoring.md.\n"
 
 // Files are all files that are written, by their path below a folder.
 func Files() (map[string][]byte, error) {

@@ -10,11 +10,7 @@ import (
 	"strings"
 )
 
-var (
-	recordName = regexp.MustCompile(`^(\d{4})-[a-z0-9-]+\.md$`)
-	link       = regexp.MustCompile(`\]\(([^)\s]+)\)`)
-	codeBlock  = regexp.MustCompile("(?ms)^```.*?^```$|`[^`\n]*`")
-)
+var recordName = regexp.MustCompile(`^(\d{4})-[a-z0-9-]+\.md$`)
 
 // CheckRecords reports decision records in folder that its index leaves out,
 // numbers given twice or skipped, and records without what each must say.
@@ -68,28 +64,6 @@ func missingParts(root fs.FS, name string) ([]Violation, error) {
 		}
 	}
 	return found, nil
-}
-
-// CheckLinks reports links of documents to files that do not exist.
-func CheckLinks(root fs.FS) ([]Violation, error) {
-	var found []Violation
-	err := walk(root, func(name string, content []byte) error {
-		if path.Ext(name) != ".md" {
-			return nil
-		}
-		for _, m := range link.FindAllSubmatch(codeBlock.ReplaceAll(content, nil), -1) {
-			target, _, _ := strings.Cut(string(m[1]), "#")
-			if target == "" || strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
-				continue
-			}
-			file := path.Join(path.Dir(name), target)
-			if _, err := fs.Stat(root, file); err != nil {
-				found = append(found, Violation{name, "links to " + target, "there is no " + file})
-			}
-		}
-		return nil
-	})
-	return found, err
 }
 
 // states are what docs/status.md may say of a capability.

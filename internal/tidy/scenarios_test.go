@@ -8,9 +8,9 @@ import (
 )
 
 func TestEveryScenarioIsShownOrSaysWhyNot(t *testing.T) {
-	found, err := CheckScenarios(os.DirFS(root), "docs/scenarios.md")
+	found, err := CheckScenarios(os.DirFS(root), "docs/development/scenarios.md")
 	none(t, found, err)
-	found, err = CheckScenarioNumbers(os.DirFS(root), "docs/scenarios.md", "core/decide/testdata")
+	found, err = CheckScenarioNumbers(os.DirFS(root), "docs/development/scenarios.md", "core/decide/testdata")
 	none(t, found, err)
 }
 

@@ -161,7 +161,7 @@ func (s *story) userLaunchTemplate(name string) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	// As docs/iam.md says, the controller's policies do not cover what users make.
+	// As docs/reference/iam.md says, the controller's policies do not cover what users make.
 	_, err = iam.NewFromConfig(c).PutRolePolicy(s.Context(), &iam.PutRolePolicyInput{RoleName: aws.String(cluster + "-karpenter"), PolicyName: aws.String("templates-of-users"),
 		PolicyDocument: aws.String(`{"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": ["ec2:CreateFleet", "ec2:RunInstances"],
 			"Resource": ["arn:aws:ec2:*:*:launch-template/*", "arn:aws:ec2:*:*:network-interface/*"]}}`)})

@@ -15,7 +15,7 @@ import (
 // rows are the lines of the page's tables, by cell.
 func rows(t *testing.T) (all [][]string) {
 	t.Helper()
-	page, err := os.ReadFile("../../../docs/aws-emulator.md")
+	page, err := os.ReadFile("../../../docs/development/aws-emulator.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestEveryServiceIsOnThePage(t *testing.T) {
 	}
 	for service := range tables() {
 		if name, known := names[service]; !known || !said[name] {
-			t.Errorf("service %s (%q) has no row on docs/aws-emulator.md", service, name)
+			t.Errorf("service %s (%q) has no row on docs/development/aws-emulator.md", service, name)
 		}
 	}
 }
