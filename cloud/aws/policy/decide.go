@@ -41,10 +41,20 @@ const (
 // for an implicit deny. An error names the statement that cannot be decided on, which Read would
 // have refused.
 func Decide(policies []Document, call Call) (Decision, string, error) {
+	return decide(policies, func(s Statement) (bool, error) {
+		if !s.speaksOf(call.Action) || !s.covers(call.Resource) {
+			return false, nil
+		}
+		return s.applies(call.Context)
+	})
+}
+
+// decide goes through all statements, each of which may match.
+func decide(policies []Document, match func(Statement) (bool, error)) (Decision, string, error) {
 	decision, by := ImplicitDeny, ""
 	for _, d := range policies {
 		for i, s := range d.Statements {
-			matches, err := s.matches(call)
+			matches, err := match(s)
 			name := d.Name + ", statement " + s.Called(i)
 			switch {
 			case err != nil:
@@ -59,12 +69,10 @@ func Decide(policies []Document, call Call) (Decision, string, error) {
 	return decision, by, nil
 }
 
-func (s Statement) matches(call Call) (bool, error) {
-	if !s.speaksOf(call.Action) || !s.covers(call.Resource) {
-		return false, nil
-	}
+// applies reports whether all conditions of the statement hold.
+func (s Statement) applies(context Context) (bool, error) {
 	for _, c := range s.Conditions {
-		holds, err := c.holds(call.Context)
+		holds, err := c.holds(context)
 		if !holds || err != nil {
 			return false, err
 		}

@@ -3,8 +3,8 @@
 //
 // It promises to write a document the same way every time, and to refuse what it cannot decide
 // on (an operator or a policy variable that it does not know) instead of guessing. It knows
-// identity-based policies: no boundaries, no policies of organizations or of resources. It calls
-// nobody.
+// identity-based policies and the trust policies of roles: no boundaries, no policies of
+// organizations or of other resources. It calls nobody.
 package policy
 
 import (
@@ -31,7 +31,7 @@ type Document struct {
 	Statements []Statement
 }
 
-// Statement is one statement of a policy. Principal is set in policies of resources alone.
+// Statement is one statement of a policy. Principal, values by their sort, is set in policies of resources alone, as trust policies are.
 type Statement struct {
 	Sid          string
 	Effect       string // Allow or Deny
