@@ -37,6 +37,7 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/eventbridge v1.55.8 // indirect
 	github.com/aws/aws-sdk-go-v2/service/pricing v1.51.3 // indirect
 	github.com/aws/aws-sdk-go-v2/service/servicequotas v1.43.9 // indirect
+	github.com/go-jose/go-jose/v4 v4.1.9 // indirect
 	github.com/gobwas/glob v0.2.3 // indirect
 	github.com/huandu/xstrings v1.5.0 // indirect
 	github.com/mitchellh/copystructure v1.2.0 // indirect

@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/iam"
+
 	"github.com/daemok/daemok/cloud/aws/client"
 	"github.com/daemok/daemok/cloud/aws/emulator"
 )
@@ -44,6 +47,23 @@ func (s *signed) Do(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
+// makeBuyer makes a role that everybody in the account may assume, and that may ask EC2 for types.
+func makeBuyer(t *testing.T, server *emulator.Server) {
+	t.Helper()
+	web := httptest.NewServer(server)
+	defer web.Close()
+	_, err := iam.NewFromConfig(client.At(web.URL, "us-east-1", client.Key{ID: "admin", Secret: "secret"})).CreateRole(t.Context(), &iam.CreateRoleInput{
+		RoleName:                 sdk.String("buyer"),
+		AssumeRolePolicyDocument: sdk.String(`{"Statement": {"Effect": "Allow", "Principal": {"AWS": "arn:aws:iam::123456789012:root"}, "Action": "sts:AssumeRole"}}`),
+	})
+	if err == nil {
+		err = server.Attach("buyer", "look", `{"Statement": {"Effect": "Allow", "Action": "ec2:Describe*", "Resource": "*"}}`)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Where a role is to be assumed every call is made as that role; the call that assumes it
 // as whoever runs the program.
 func TestEveryCallIsMadeAsTheRole(t *testing.T) {
@@ -53,8 +73,10 @@ func TestEveryCallIsMadeAsTheRole(t *testing.T) {
 	} {
 		t.Setenv(name, value)
 	}
-	s := &signed{server: emulator.New(emulator.Options{Account: emulator.Account{ClusterName: "test"}, Seed: 1}), keys: map[string]string{}}
-	role := client.Role{ARN: "arn:aws:iam::123456789012:role/KarpenterNodeRole-test", For: 15 * time.Minute}
+	server := emulator.New(emulator.Options{Account: emulator.Account{ClusterName: "test"}, Seed: 1})
+	s := &signed{server: server, keys: map[string]string{}}
+	role := client.Role{ARN: "arn:aws:iam::123456789012:role/buyer", For: 15 * time.Minute}
+	makeBuyer(t, server)
 	p, err := New(t.Context(), Options{Cluster: "test", Endpoint: "https://api.test", CA: "Y2E=", CIDR: "10.100.0.0/16", HTTP: s, Role: role})
 	if err != nil {
 		t.Fatal(err)

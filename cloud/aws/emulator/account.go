@@ -18,6 +18,7 @@ type Account struct {
 	Endpoint    string            // API server of the cluster; SetClusterEndpoint changes it later
 	CA          string            // certificate authority, PEM
 	ServiceCIDR string            // "10.100.0.0/16"
+	Issuer      string            // OIDC issuer of the cluster's tokens: "https://oidc.eks.<region>.amazonaws.com/id/<ID of the cluster>"
 	Tags        map[string]string // put on subnets and the cluster's group beside the usual ones
 }
 
@@ -28,6 +29,7 @@ func (a Account) withDefaults() Account {
 	a.EKSVersion = cmp.Or(a.EKSVersion, "1.36")
 	a.Endpoint = cmp.Or(a.Endpoint, "https://127.0.0.1:6443")
 	a.ServiceCIDR = cmp.Or(a.ServiceCIDR, "10.100.0.0/16")
+	a.Issuer = cmp.Or(a.Issuer, "https://oidc.eks."+a.Region+".amazonaws.com/id/"+a.uniqueID("", a.ClusterName))
 	return a
 }
 
@@ -67,6 +69,8 @@ type state struct {
 	Fleets       map[string]*fleet               // by ID
 	Roles        map[string]*role                // by name
 	Profiles     map[string]*profile             // by name
+	Providers    map[string]*oidcProvider        // by ARN
+	Sessions     map[string]*session             // by access key
 	Policies     map[string]*policy              // managed ones of the account, by ARN
 	Tokens       map[string]answered             // by action and client token
 	TokensAt     time.Time                       // when old ones were forgotten
@@ -115,6 +119,7 @@ func newState(a Account, zones []zone, now time.Time) *state {
 	s.Groups = newGroups(a, own.ID)
 	s.Images, s.Parameters = publishImages(a, now)
 	s.Roles, s.Profiles = newRoles(a, now)
+	s.Providers, s.Sessions = newProviders(a, now), map[string]*session{}
 	s.Rules, s.Experiments = newRules(a), newExperiments()
 	s.Entries, s.ShutOut, s.TargetGroups = newEntries(a, now), map[string]bool{}, map[string]*targetGroup{}
 	s.Identities = map[string]*podIdentity{}

@@ -6,7 +6,7 @@ import "github.com/daemok/daemok/cloud/aws/emulator/wire"
 func tables() map[string]map[string]action {
 	return map[string]map[string]action{
 		wire.EC2: ec2Actions(), wire.IAM: iamActions(), wire.STS: stsActions(), wire.SSM: ssmActions(),
-		wire.SQS: sqsActions(), wire.EKS: eksActions(), wire.Pricing: pricingActions(),
+		wire.SQS: sqsActions(), wire.EKS: eksActions(), wire.EKSAuth: eksAuthActions(), wire.Pricing: pricingActions(),
 		wire.Quotas: quotaActions(), wire.Events: eventActions(), wire.FIS: fisActions(), wire.ELB: balancerActions(), wire.ARC: arcActions(),
 		wire.Scaling: scalingActions(),
 	}
@@ -108,13 +108,23 @@ func iamActions() map[string]action {
 		"UntagInstanceProfile":          {serve: untagInstanceProfile, effects: true},
 		"UntagRole":                     {serve: untagRole, effects: true},
 		"UpdateAssumeRolePolicy":        {serve: updateAssumeRolePolicy, effects: true},
+		"CreateOpenIDConnectProvider":   {serve: createOIDCProvider, effects: true},
+		"DeleteOpenIDConnectProvider":   {serve: deleteOIDCProvider, effects: true},
+		"GetOpenIDConnectProvider":      {serve: getOIDCProvider},
+		"ListOpenIDConnectProviders":    {serve: listOIDCProviders},
+		"TagOpenIDConnectProvider":      {serve: changeOIDCProvider, effects: true},
+		"UntagOpenIDConnectProvider":    {serve: changeOIDCProvider, effects: true},
+
+		"AddClientIDToOpenIDConnectProvider":      {serve: changeOIDCProvider, effects: true},
+		"RemoveClientIDFromOpenIDConnectProvider": {serve: changeOIDCProvider, effects: true},
+		"UpdateOpenIDConnectProviderThumbprint":   {serve: changeOIDCProvider, effects: true},
 	}
 }
 
 func stsActions() map[string]action {
 	return map[string]action{
 		"AssumeRole":                {serve: assumeRole},
-		"AssumeRoleWithWebIdentity": {serve: assumeRole},
+		"AssumeRoleWithWebIdentity": {serve: assumeRoleWithWebIdentity},
 		"GetCallerIdentity":         {serve: getCallerIdentity},
 	}
 }
@@ -174,6 +184,10 @@ func eksActions() map[string]action {
 		"ListUpdates":                    {serve: listUpdates},
 		"UpdateClusterVersion":           {serve: updateClusterVersion, effects: true},
 	}
+}
+
+func eksAuthActions() map[string]action {
+	return map[string]action{"AssumeRoleForPodIdentity": {serve: assumeRoleForPodIdentity, effects: true}}
 }
 
 func scalingActions() map[string]action {

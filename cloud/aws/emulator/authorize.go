@@ -84,42 +84,46 @@ func (s *Server) documentsOf(role string) ([]iampolicy.Document, error) {
 }
 
 // principal is who makes a call, as far as rights are concerned. The zero value may do everything.
-type principal struct{ key, region string }
+type principal struct {
+	key, region string
+	token       string // sent with temporary credentials
+	signed      string // when, as signatures have it
+}
 
 // authorize decides on all that an action needs, and returns AWS's refusal of the first that the
 // caller has no right to. The lock is held.
 func (s *Server) authorize(who principal, service string, needs []iampolicy.Call) error {
-	role, enforced := s.enforced[who.key]
-	if !enforced {
+	as := s.callerOf(who.key)
+	if !as.decided {
 		return nil
 	}
-	documents, err := s.documentsOf(role)
+	documents, err := s.documentsOf(as.role)
 	if err != nil {
 		return err
 	}
 	for _, need := range needs {
 		need.Context.Set("aws:RequestedRegion", who.region)
-		need.Context.Set("aws:PrincipalArn", s.st.Account.arn("iam", "", "role/"+role))
+		need.Context.Set("aws:PrincipalArn", s.st.Account.arn("iam", "", "role/"+as.role))
+		need.Context.Tags("aws:PrincipalTag", as.tags)
 		need.Context.Set("aws:SecureTransport", "true")
 		decision, _, err := iampolicy.Decide(documents, need)
 		if err != nil {
 			return err
 		}
 		if decision != iampolicy.Allowed {
-			return s.refusal(role, service, need, decision)
+			return s.refusal(as, service, need, decision)
 		}
 	}
 	return nil
 }
 
 // refusal is what a service says of a call that the policies do not allow.
-func (s *Server) refusal(role, service string, need iampolicy.Call, decision iampolicy.Decision) *wire.Error {
+func (s *Server) refusal(as caller, service string, need iampolicy.Call, decision iampolicy.Decision) *wire.Error {
 	because := "because no identity-based policy allows the " + need.Action + " action"
 	if decision == iampolicy.ExplicitDeny {
 		because = "with an explicit deny in an identity-based policy"
 	}
-	message := fmt.Sprintf("User: arn:aws:sts::%s:assumed-role/%s/session is not authorized to perform: %s on resource: %s %s",
-		s.st.Account.ID, role, need.Action, need.Resource, because)
+	message := fmt.Sprintf("User: %s is not authorized to perform: %s on resource: %s %s", as.arn(s.st.Account), need.Action, need.Resource, because)
 	switch service {
 	case wire.EC2:
 		sealed := sha256.Sum256(fmt.Appendf(nil, "%s %d", need.Action, s.requests.Load()))
@@ -189,14 +193,6 @@ func iamAction(action string) string {
 		}
 	}
 	return action
-}
-
-// session is the role that calls with a key are made as.
-func (s *Server) session(key string) string {
-	if role := s.enforced[key]; role != "" {
-		return role
-	}
-	return s.st.Account.ClusterName + "-karpenter"
 }
 
 // resourceName is the last part of a URL or a path.

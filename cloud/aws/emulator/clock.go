@@ -9,9 +9,11 @@ import (
 // ahead is a clock that can be put forward.
 type ahead struct {
 	base func() time.Time
+	real bool // base is the real time, by which callers live too
 
-	mu sync.Mutex
-	by time.Duration
+	mu  sync.Mutex
+	by  time.Duration
+	off time.Duration // what Skew says
 }
 
 func (a *ahead) now() time.Time { return a.base().Add(a.lead()) }
@@ -26,6 +28,21 @@ func (a *ahead) set(by time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.by = by
+}
+
+// callers is the time by which what callers date is judged, and credentials expire: theirs, as far as AWS's clock is right.
+func (a *ahead) callers() time.Time { return a.base().Add(a.skewed()) }
+
+func (a *ahead) skew(by time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.off = by
+}
+
+func (a *ahead) skewed() time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.off
 }
 
 // Now is the time at AWS.

@@ -73,6 +73,9 @@ func (c *call) decode(to any) error {
 
 // ServeHTTP answers one AWS request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if s.clock.skewed() != 0 { // or the server would tell the right one
+		w.Header().Set("Date", s.clock.callers().UTC().Format(http.TimeFormat))
+	}
 	body, err := io.ReadAll(io.LimitReader(r.Body, requestBytesMax))
 	if err != nil {
 		return // the client went away
@@ -83,7 +86,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	at := wire.Locate(r, form)
-	c := &call{ctx: r.Context(), server: s, service: at.Service, action: at.Action, who: principal{at.Key, at.Region}, host: r.Host, params: wire.ParseForm(form), body: body}
+	c := &call{ctx: r.Context(), server: s, service: at.Service, action: at.Action, who: principal{at.Key, at.Region, at.Token, at.Signed}, host: r.Host, params: wire.ParseForm(form), body: body}
 	if routes, rest := restRoutes[at.Service]; rest {
 		c.action, c.names = route(routes, r.Method, r.URL.EscapedPath())
 		c.query = r.URL.Query()
@@ -137,6 +140,7 @@ func (s *Server) serve(c *call) (any, *wire.Error) {
 	s.mu.Lock()
 	c.now = s.now()
 	refused, lost := s.faulty(c.action)
+	stranger := cmp.Or(c.dated(), c.recognized())
 	denied, forbidden := c.deniedAction(), c.forbidden()
 	s.mu.Unlock()
 	switch {
@@ -146,6 +150,8 @@ func (s *Server) serve(c *call) (any, *wire.Error) {
 		return nil, refused
 	case c.service == wire.EC2 && !allowed:
 		return nil, wire.Errorf("RequestLimitExceeded", "Request limit exceeded.").WithStatus(http.StatusServiceUnavailable)
+	case stranger != nil:
+		return nil, stranger
 	case denied != "":
 		return nil, deniedAnswer(c, denied)
 	case forbidden != nil:
@@ -191,7 +197,7 @@ func listed(names iter.Seq[string]) string { return strings.Join(slices.Sorted(n
 
 // forbidden is the refusal of a call that the policies of its caller do not allow; nil where they do. The lock is held.
 func (c *call) forbidden() error {
-	if _, enforced := c.server.enforced[c.who.key]; !enforced || c.server.tables[c.service][c.action].serve == nil {
+	if !c.server.callerOf(c.who.key).decided || c.server.tables[c.service][c.action].serve == nil {
 		return nil
 	}
 	return c.server.authorize(c.who, c.service, c.server.ofCall(c))
@@ -287,7 +293,7 @@ func (s *Server) reply(w http.ResponseWriter, c *call, answer any, refused *wire
 // jsonTypes are the services that speak JSON, with their content types.
 var jsonTypes = map[string]string{
 	wire.SQS: wire.JSON10, wire.SSM: wire.JSON11, wire.Pricing: wire.JSON11, wire.Events: wire.JSON11, wire.Quotas: wire.JSON11,
-	wire.EKS: wire.RESTJSON, wire.FIS: wire.RESTJSON, wire.ARC: wire.RESTJSON,
+	wire.EKS: wire.RESTJSON, wire.EKSAuth: wire.RESTJSON, wire.FIS: wire.RESTJSON, wire.ARC: wire.RESTJSON,
 }
 
 func queryCode(service, code string) string {

@@ -56,7 +56,7 @@ func describeCluster(c *call) (any, error) {
 			"subnetIds": subnets, "securityGroupIds": []string{}, "clusterSecurityGroupId": st.clusterGroup().ID, "vpcId": st.clusterVPC().ID,
 			"endpointPublicAccess": true, "endpointPrivateAccess": true, "publicAccessCidrs": []string{"0.0.0.0/0"},
 		},
-		"identity":      map[string]any{"oidc": map[string]string{"issuer": fmt.Sprintf("https://oidc.eks.%s.amazonaws.com/id/%s", a.Region, a.uniqueID("", a.ClusterName))}},
+		"identity":      map[string]any{"oidc": map[string]string{"issuer": a.Issuer}},
 		"accessConfig":  map[string]string{"authenticationMode": "API_AND_CONFIG_MAP"},
 		"upgradePolicy": map[string]string{"supportType": "EXTENDED"},
 		"health":        map[string]any{"issues": []any{}},

@@ -16,6 +16,7 @@ import (
 type role struct {
 	ID, Name, Path, Description string
 	Trust                       string            // policy document
+	SessionSeconds              int               // how long it may be assumed for; 0: an hour
 	Policies                    []string          // attached: names of AWS's own, ARNs of the account's
 	Inline                      map[string]string // documents by name
 	CreatedAt                   time.Time
@@ -45,8 +46,7 @@ func newRoles(a Account, now time.Time) (map[string]*role, map[string]*profile) 
 		{Name: node, Path: "/", Trust: ec2Trust, Policies: []string{
 			"AmazonEKS_CNI_Policy", "AmazonEKSWorkerNodePolicy", "AmazonEC2ContainerRegistryPullOnly", "AmazonSSMManagedInstanceCore",
 		}},
-		{Name: a.ClusterName + "-karpenter", Path: "/", Description: "rights of the autoscaler's controller",
-			Trust: strings.ReplaceAll(ec2Trust, "ec2.amazonaws.com", "pods.eks.amazonaws.com")},
+		{Name: a.controllerRole(), Path: "/", Description: "rights of the autoscaler's controller", Trust: controllerTrust(a)},
 		{Name: spotRole, Path: "/aws-service-role/spot.amazonaws.com/",
 			Trust: strings.ReplaceAll(ec2Trust, "ec2.amazonaws.com", "spot.amazonaws.com")},
 	} {
@@ -112,7 +112,7 @@ func iamTags(t tags) []iamTag {
 func (s *state) roleAnswer(r *role) roleXML {
 	return roleXML{
 		Path: r.Path, Name: r.Name, ID: r.ID, ARN: s.roleARN(r), CreatedAt: r.CreatedAt, Trust: escapedDocument(r.Trust),
-		Description: r.Description, Session: 3600, Tags: iamTags(r.Tags),
+		Description: r.Description, Session: int(r.sessionMost() / time.Second), Tags: iamTags(r.Tags),
 	}
 }
 
@@ -323,13 +323,22 @@ func createRole(c *call) (any, error) {
 	if st.Roles[name] != nil {
 		return nil, alreadyExists("Role with name", name)
 	}
+	trust := c.params.String("AssumeRolePolicyDocument")
+	if err := checkTrust(trust); err != nil {
+		return nil, err
+	}
+	length, err := c.params.Int("MaxSessionDuration", int(sessionDefault/time.Second))
+	if most := int(sessionMost / time.Second); err != nil || length < int(sessionDefault/time.Second) || length > most {
+		return nil, wire.Errorf("ValidationError", "1 validation error detected: Value '%s' at 'maxSessionDuration' failed to satisfy constraint: Member must have value between 3600 and %d",
+			c.params.String("MaxSessionDuration"), most)
+	}
 	t, err := readTags(c.params.List("Tags"))
 	if err != nil {
 		return nil, iamTagError(err)
 	}
 	r := &role{
 		ID: st.Account.uniqueID("AROA", st.newID(name)), Name: name, Path: path, Description: c.params.String("Description"),
-		Trust: c.params.String("AssumeRolePolicyDocument"), CreatedAt: c.now, Tags: t,
+		Trust: trust, SessionSeconds: length, CreatedAt: c.now, Tags: t,
 	}
 	st.Roles[name] = r
 	return struct {

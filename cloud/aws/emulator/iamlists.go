@@ -184,7 +184,7 @@ func updateAssumeRolePolicy(c *call) (any, error) {
 		return nil, err
 	}
 	document := c.params.String("PolicyDocument")
-	if err := checkDocument(document); err != nil {
+	if err := checkTrust(document); err != nil {
 		return nil, err
 	}
 	r.Trust = document

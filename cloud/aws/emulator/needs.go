@@ -28,7 +28,9 @@ var neededBy = map[string]func(c *call, action string) []iampolicy.Call{
 	wire.IAM + ":AddRoleToInstanceProfile":      needsOnProfile,
 	wire.IAM + ":RemoveRoleFromInstanceProfile": needsOnProfile,
 
-	wire.STS + ":GetCallerIdentity": func(*call, string) []iampolicy.Call { return nil }, // "no permissions are required"
+	wire.STS + ":GetCallerIdentity":         func(*call, string) []iampolicy.Call { return nil }, // "no permissions are required"
+	wire.STS + ":AssumeRole":                func(*call, string) []iampolicy.Call { return nil }, // the role's trust counts too
+	wire.STS + ":AssumeRoleWithWebIdentity": func(*call, string) []iampolicy.Call { return nil }, // the token is who asks
 
 	wire.EKS + ":DescribeCluster": func(c *call, action string) []iampolicy.Call {
 		a := c.state().Account

@@ -71,7 +71,7 @@ func TestEveryPromiseOfThePageHasATest(t *testing.T) {
 // Every service that answers has a row.
 func TestEveryServiceIsOnThePage(t *testing.T) {
 	names := map[string]string{
-		wire.EC2: "", wire.IAM: "IAM", wire.SSM: "SSM", wire.SQS: "SQS", wire.Events: "EventBridge", wire.EKS: "EKS", wire.Pricing: "Pricing",
+		wire.EC2: "", wire.IAM: "IAM", wire.SSM: "SSM", wire.SQS: "SQS", wire.Events: "EventBridge", wire.EKS: "EKS", wire.EKSAuth: "EKS Auth", wire.Pricing: "Pricing",
 		wire.Quotas: "Service Quotas", wire.FIS: "FIS", wire.STS: "STS", wire.ELB: "Load balancing", wire.ARC: "ARC", wire.Scaling: "Auto Scaling",
 	}
 	said := map[string]bool{"": true} // EC2 is what the first table is about

@@ -3,6 +3,7 @@ package emulator
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 )
 
 // saved is the account on disk.
@@ -43,6 +44,13 @@ func (s *state) complete() {
 	}
 	if s.Identities == nil {
 		s.Identities = map[string]*podIdentity{}
+	}
+	if s.Providers == nil {
+		s.Account = s.Account.withDefaults()
+		s.Providers, s.Sessions = newProviders(s.Account, s.CreatedAt), map[string]*session{}
+		if r := s.Roles[s.Account.controllerRole()]; r != nil && r.Trust == strings.ReplaceAll(ec2Trust, "ec2.amazonaws.com", podsService) {
+			r.Trust = controllerTrust(s.Account)
+		}
 	}
 	if s.Entries == nil {
 		s.Entries, s.ShutOut, s.TargetGroups = newEntries(s.Account, s.CreatedAt), map[string]bool{}, map[string]*targetGroup{}

@@ -230,7 +230,7 @@ type evaluationXML struct {
 	Decision string `xml:"EvalDecision"`
 }
 
-// simulatePrincipalPolicy tells what calls of a role would meet: what its policies say where Enforce named the role;
+// simulatePrincipalPolicy tells what calls of a role would meet: what its policies say where they decide on some call of it;
 // else all are allowed. What Deny took the right to is denied in any case.
 func simulatePrincipalPolicy(c *call) (any, error) {
 	st := c.state()
@@ -247,7 +247,7 @@ func simulatePrincipalPolicy(c *call) (any, error) {
 	}
 	var documents []iampolicy.Document
 	name := resourceName(arn)
-	enforced := slices.Contains(slices.Collect(maps.Values(c.server.enforced)), name)
+	enforced := c.server.decides(name)
 	if enforced {
 		var err error
 		if documents, err = c.server.documentsOf(name); err != nil {

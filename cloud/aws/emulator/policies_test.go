@@ -10,13 +10,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/iam/types"
 )
 
+const ec2Trust = `{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Principal":{"Service":"ec2.amazonaws.com"},"Action":"sts:AssumeRole"}]}`
+
 // "A role has managed policies that are attached to it, and inline ones that are its own"; it cannot be
 // deleted while it has any.
 func TestPoliciesOfARole(t *testing.T) {
 	a, ctx := open(t), context.Background()
 	client := iam.NewFromConfig(a.config)
 	const document = `{"Version": "2012-10-17","Statement":[{"Effect":"Allow","Action":"ec2:CreateFleet","Resource":"*"}]}`
-	_, err := client.CreateRole(ctx, &iam.CreateRoleInput{RoleName: aws.String("buyer"), AssumeRolePolicyDocument: aws.String(document)})
+	_, err := client.CreateRole(ctx, &iam.CreateRoleInput{RoleName: aws.String("buyer"), AssumeRolePolicyDocument: aws.String(ec2Trust)})
 	a.must(err)
 	made, err := client.CreatePolicy(ctx, &iam.CreatePolicyInput{PolicyName: aws.String("buy"), PolicyDocument: aws.String(document)})
 	a.must(err)

@@ -33,6 +33,9 @@ var restRoutes = map[string][]restRoute{
 		{http.MethodGet, "/clusters/{cluster}/node-groups/{nodegroup}", "DescribeNodegroup"},
 		{http.MethodDelete, "/clusters/{cluster}/node-groups/{nodegroup}", "DeleteNodegroup"},
 	},
+	wire.EKSAuth: {
+		{http.MethodPost, "/clusters/{cluster}/assume-role-for-pod-identity", "AssumeRoleForPodIdentity"},
+	},
 	wire.ARC: {
 		{http.MethodGet, "/managedresources/{resource}", "GetManagedResource"},
 		{http.MethodPost, "/zonalshifts", "StartZonalShift"},

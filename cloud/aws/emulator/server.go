@@ -1,13 +1,14 @@
 // Package emulator is a pretend AWS account that the real AWS SDK talks to: an
-// http.Handler speaking the wire protocols of EC2, IAM, STS, SSM, SQS, EventBridge, EKS,
+// http.Handler speaking the wire protocols of EC2, IAM, STS, SSM, SQS, EventBridge, EKS, EKS Auth,
 // Pricing, Service Quotas and FIS, over the machine market of cloud/market. Tests, the lab and demos
 // point AWS_ENDPOINT_URL at it.
 //
 // It promises AWS's documented behaviour where clients depend on it: paging
 // with its caps, filters and their errors, dry runs, idempotency by client
 // token, partial fulfilment of fleets, throttling, and the lag between a
-// change and its visibility. It does not check signatures. Rights are there until Deny takes
-// them away, but for access keys of which Enforce says that a role's policies decide. It
+// change and its visibility. It does not check signatures, but for their dates where STS is asked. Rights are there
+// until Deny takes them away, but for temporary credentials, and for access keys of which Enforce says so: there a role's
+// policies decide. Temporary credentials are handed out as AWS does to pods: see SetIssuerKeys and PodIdentityAgent. It
 // runs no machines: whoever follows Watch may boot something for them.
 package emulator
 
@@ -18,6 +19,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/go-jose/go-jose/v4"
 
 	"github.com/daemok/daemok/cloud/aws/ec2data"
 	iampolicy "github.com/daemok/daemok/cloud/aws/policy"
@@ -83,6 +86,7 @@ type Server struct {
 	st         *state
 	faults     []Fault
 	denied     map[string]bool
+	issuer     jose.JSONWebKeySet            // public keys of the cluster's OIDC issuer
 	enforced   map[string]string             // roles whose policies decide on calls, by the access key that signs them
 	documents  map[string]iampolicy.Document // of roles, by their text
 	refusals   map[market.Pool]refusal
@@ -97,7 +101,7 @@ type Server struct {
 // New opens an account.
 func New(o Options) *Server {
 	s := &Server{
-		clock: &ahead{base: o.Now}, market: o.Market, shared: o.Market != nil, data: ec2data.Load(), lags: DefaultLags(), seed: o.Seed, tables: tables(),
+		clock: &ahead{base: o.Now, real: o.Now == nil}, market: o.Market, shared: o.Market != nil, data: ec2data.Load(), lags: DefaultLags(), seed: o.Seed, tables: tables(),
 		closing: make(chan struct{}), denied: map[string]bool{}, enforced: map[string]string{}, documents: map[string]iampolicy.Document{}, refusals: map[market.Pool]refusal{}, polls: make(chan struct{}),
 	}
 	if s.clock.base == nil {

@@ -82,16 +82,18 @@ func TestToolsLookAtRoles(t *testing.T) {
 		t.Errorf("tags of the profile: %v, want none", left.Tags)
 	}
 
-	_, err = client.UpdateAssumeRolePolicy(ctx, &iam.UpdateAssumeRolePolicyInput{RoleName: node, PolicyDocument: aws.String(document)})
+	_, err = client.UpdateAssumeRolePolicy(ctx, &iam.UpdateAssumeRolePolicyInput{RoleName: node, PolicyDocument: aws.String(strings.ReplaceAll(ec2Trust, "ec2", "ssm"))})
 	a.must(err)
 	got, err := client.GetRole(ctx, &iam.GetRoleInput{RoleName: node})
 	a.must(err)
-	if !strings.Contains(*got.Role.AssumeRolePolicyDocument, "CreateFleet") {
+	if !strings.Contains(*got.Role.AssumeRolePolicyDocument, "ssm.amazonaws.com") {
 		t.Errorf("trust of the role is %s", *got.Role.AssumeRolePolicyDocument)
 	}
-	_, err = client.UpdateAssumeRolePolicy(ctx, &iam.UpdateAssumeRolePolicyInput{RoleName: node, PolicyDocument: aws.String("none")})
-	if code(err) != "MalformedPolicyDocument" {
-		t.Errorf("a trust that is no document: %q, want MalformedPolicyDocument", code(err))
+	for document, says := range map[string]string{"none": "no JSON object", document: "Has prohibited field Resource"} {
+		_, err = client.UpdateAssumeRolePolicy(ctx, &iam.UpdateAssumeRolePolicyInput{RoleName: node, PolicyDocument: &document})
+		if code(err) != "MalformedPolicyDocument" || !strings.Contains(err.Error(), says) {
+			t.Errorf("a trust of %s: %v, want MalformedPolicyDocument with %q", document, err, says)
+		}
 	}
 }
 

@@ -184,22 +184,37 @@ folder too. Nodes that stand without a machine of AWS stay.`,
 }
 
 func clockCommand() *cobra.Command {
-	var forward time.Duration
-	cmd := account(&cobra.Command{
-		Use:   "clock [--forward D]",
-		Short: "Say what time it is at AWS, or put its clocks forward",
+	var forward, skew time.Duration
+	var cmd *cobra.Command
+	cmd = account(&cobra.Command{
+		Use:   "clock [--forward D] [--skew D]",
+		Short: "Say what time it is at AWS, put its clocks forward, or set them wrong",
 		Long: `Say what time it is at AWS, or put its clocks forward: spot prices move on, image
 aliases lead to newer images, what was announced comes. The clocks of the
 cluster and the controller stay, so that they see AWS in their future: machines
-that are bought from then on seem not to have begun yet.`,
+that are bought from then on seem not to have begun yet.
+
+With --skew no time passes, but AWS judges what its callers date by a clock that
+is wrong: STS refuses signatures that are more than 15 minutes off, and tokens
+of service accounts that have expired by its clock. --skew 0 sets it right.`,
 		Args: cobra.NoArgs,
 	}, func(ctx context.Context, aws *control.Client, _ []string) (string, error) {
 		if _, err := aws.Forward(ctx, forward); err != nil {
 			return "", err
 		}
+		if cmd.Flags().Changed("skew") {
+			if _, err := aws.Skew(ctx, skew); err != nil {
+				return "", err
+			}
+		}
 		s, err := aws.Status(ctx)
-		return fmt.Sprintf("it is %s at AWS, %v ahead", s.Now.Format(time.RFC3339), s.Ahead), err
+		told := fmt.Sprintf("it is %s at AWS, %v ahead", s.Now.Format(time.RFC3339), s.Ahead)
+		if s.Skewed != 0 {
+			told += fmt.Sprintf("; it judges dates of callers by a clock that is %v ahead of theirs", s.Skewed)
+		}
+		return told, err
 	})
 	cmd.Flags().DurationVar(&forward, "forward", 0, "how far, such as 24h")
+	cmd.Flags().DurationVar(&skew, "skew", 0, "how far ahead of its callers' clocks AWS believes to be, such as 20m or -20m; 0: not at all")
 	return cmd
 }

@@ -174,6 +174,9 @@ func inForce(s awscontrol.Status) (lines []string) {
 	if s.Ahead > 0 {
 		say("its clocks are %v ahead, for good", s.Ahead)
 	}
+	if s.Skewed != 0 {
+		say("it judges dates of callers by a clock that is %v ahead of theirs (clock --skew 0)", s.Skewed)
+	}
 	return lines
 }
 

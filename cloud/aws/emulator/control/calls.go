@@ -107,6 +107,12 @@ func quota(s *emulator.Server, order Quota) (string, error) {
 	return all[slices.IndexFunc(all, func(q emulator.Quota) bool { return q.Code == order.Code })].Name, nil
 }
 
+// skew has AWS judge dates by a clock that is wrong.
+func skew(s *emulator.Server, order Skew) (time.Duration, error) {
+	s.Skew(order.By)
+	return s.Skewed(), nil
+}
+
 // clock puts AWS forward.
 func clock(s *emulator.Server, order Clock) (time.Time, error) {
 	err := s.Forward(order.Forward)

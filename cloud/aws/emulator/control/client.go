@@ -70,6 +70,12 @@ func (c *Client) Forward(ctx context.Context, d time.Duration) (now time.Time, e
 	return now, err
 }
 
+// Skew has AWS judge dates of its callers by a clock that is so far ahead, and returns how far it is.
+func (c *Client) Skew(ctx context.Context, by time.Duration) (is time.Duration, err error) {
+	err = c.give(ctx, "set the clock wrong", pathSkew, Skew{by}, &is)
+	return is, err
+}
+
 // Notice has AWS say something of instances, and returns those.
 func (c *Client) Notice(ctx context.Context, order Notice) (about []Instance, err error) {
 	err = c.give(ctx, string(order.Deed), pathNotice, order, &about)

@@ -81,6 +81,11 @@ type Clock struct {
 	Forward time.Duration `json:"forward"`
 }
 
+// Skew is an order to have the clock by which AWS judges signatures, tokens and credentials go wrong: see emulator.Server.Skew.
+type Skew struct {
+	By time.Duration `json:"by"` // how far it is ahead; 0: right again
+}
+
 // Deed is what AWS may do to its instances.
 type Deed string
 
@@ -156,7 +161,8 @@ type Update struct {
 // Status is what the emulator says of itself.
 type Status struct {
 	Now         time.Time        `json:"now"`
-	Ahead       time.Duration    `json:"ahead"` // how far its clocks were put forward
+	Ahead       time.Duration    `json:"ahead"`  // how far its clocks were put forward
+	Skewed      time.Duration    `json:"skewed"` // how far the clock is ahead by which it judges dates of callers
 	Seed        uint64           `json:"seed"`
 	Region      string           `json:"region"`
 	ClusterName string           `json:"clusterName"`
@@ -182,6 +188,7 @@ const (
 	pathFault    = "/fault"
 	pathRights   = "/rights"
 	pathClock    = "/clock"
+	pathSkew     = "/skew"
 	pathQuota    = "/quota"
 	pathNotice   = "/notice"
 	pathReserve  = "/reserve"
@@ -206,6 +213,7 @@ func Handler(s *emulator.Server, did func()) http.Handler {
 	take(mux, pathFault, s, did, fault)
 	take(mux, pathRights, s, did, rights)
 	take(mux, pathClock, s, did, clock)
+	take(mux, pathSkew, s, did, skew)
 	take(mux, pathQuota, s, did, quota)
 	take(mux, pathNotice, s, did, notice)
 	take(mux, pathReserve, s, did, reserve)

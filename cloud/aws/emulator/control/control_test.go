@@ -441,6 +441,20 @@ func TestInterruptionAndClock(t *testing.T) {
 	}
 }
 
+// A clock that is set wrong stays so until it is set right, and lets no time pass in the account.
+func TestSkew(t *testing.T) {
+	w := open(t)
+	for _, by := range []time.Duration{20 * time.Minute, -time.Hour, 0} {
+		is, err := w.orders.Skew(t.Context(), by)
+		w.must(err)
+		s, err := w.orders.Status(t.Context())
+		w.must(err)
+		if is != by || s.Skewed != by || !s.Now.Equal(w.Now()) {
+			t.Errorf("set %v wrong it is %v, by its state %v, at %v; want the same, at %v", by, is, s.Skewed, s.Now, w.Now())
+		}
+	}
+}
+
 // Capacity is reserved for machines that ask for it, and an interruptible reservation is reclaimed by its owner.
 func TestReserveAndReclaim(t *testing.T) {
 	w := open(t)

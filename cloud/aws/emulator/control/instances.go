@@ -117,7 +117,7 @@ func say(s *emulator.Server, id string, order Notice) error {
 func status(s *emulator.Server) Status {
 	account := s.Account()
 	return Status{
-		Now: s.Now(), Ahead: s.Ahead(), Seed: s.Seed(), Region: account.Region, ClusterName: account.ClusterName,
+		Now: s.Now(), Ahead: s.Ahead(), Skewed: s.Skewed(), Seed: s.Seed(), Region: account.Region, ClusterName: account.ClusterName,
 		Instances: len(living(s)), CostUSD: s.Market().CostUSD(), Calls: s.Calls(),
 		Out: slices.Sorted(maps.Keys(s.Market().Outages())), Denied: s.Denied(), Faults: s.Faults(),
 		Throttled: s.Market().Unusual(), Limited: s.Market().Limited(), Priced: s.Market().Priced(), Refused: s.Refused(),

@@ -95,14 +95,14 @@ func AnswerJSON(w http.ResponseWriter, contentType, requestID string, body any) 
 
 // RefuseEC2 writes an error as EC2 does.
 func RefuseEC2(w http.ResponseWriter, requestID string, e *Error) {
-	writeXML(w, e.status(), requestID, fmt.Appendf(nil,
+	writeXML(w, e.HTTPStatus(), requestID, fmt.Appendf(nil,
 		`<Response><Errors><Error><Code>%s</Code><Message>%s</Message></Error></Errors><RequestID>%s</RequestID></Response>`,
 		escape(e.Code), escape(e.Message), requestID))
 }
 
 // RefuseQuery writes an error as services with the older query form do.
 func RefuseQuery(w http.ResponseWriter, service, requestID string, e *Error) {
-	writeXML(w, e.status(), requestID, fmt.Appendf(nil,
+	writeXML(w, e.HTTPStatus(), requestID, fmt.Appendf(nil,
 		`<ErrorResponse xmlns="%s"><Error><Type>Sender</Type><Code>%s</Code><Message>%s</Message></Error><RequestId>%s</RequestId></ErrorResponse>`,
 		queryNamespaces[service], escape(e.Code), escape(e.Message), requestID))
 }
@@ -120,7 +120,7 @@ func RefuseJSON(w http.ResponseWriter, contentType, requestID string, e *Error, 
 	if err != nil {
 		panic("a map of strings does not encode: " + err.Error())
 	}
-	writeJSON(w, e.status(), contentType, requestID, data)
+	writeJSON(w, e.HTTPStatus(), contentType, requestID, data)
 }
 
 // restXML are services that speak XML where others that name their actions by method and
@@ -136,7 +136,7 @@ func RefuseElsewhere(w http.ResponseWriter, r *http.Request, service, requestID 
 	case IsForm(r):
 		RefuseQuery(w, service, requestID, e)
 	case slices.Contains(restXML, service):
-		writeXML(w, e.status(), requestID, fmt.Appendf(nil, `<Error><Code>%s</Code><Message>%s</Message><RequestId>%s</RequestId></Error>`,
+		writeXML(w, e.HTTPStatus(), requestID, fmt.Appendf(nil, `<Error><Code>%s</Code><Message>%s</Message><RequestId>%s</RequestId></Error>`,
 			escape(e.Code), escape(e.Message), requestID))
 	default:
 		RefuseJSON(w, RESTJSON, requestID, e, "")

@@ -84,3 +84,19 @@ func TestLocate(t *testing.T) {
 		})
 	}
 }
+
+// Temporary credentials come with a token, in headers or, as what was signed beforehand, in the query.
+func TestLocateReadsTokensAndDates(t *testing.T) {
+	const scope = "AK/20261121/eu-west-1/sts/aws4_request"
+	want := wire.Target{Service: wire.STS, Region: "eu-west-1", Action: "GetCallerIdentity", Key: "AK", Token: "t/1", Signed: "20261121T120000Z"}
+	inHeaders := httptest.NewRequest(http.MethodPost, "/", nil)
+	for name, value := range map[string]string{"Authorization": "AWS4-HMAC-SHA256 Credential=" + scope + ", SignedHeaders=host", "X-Amz-Security-Token": want.Token, "X-Amz-Date": want.Signed} {
+		inHeaders.Header.Set(name, value)
+	}
+	query := url.Values{"X-Amz-Credential": {scope}, "X-Amz-Security-Token": {want.Token}, "X-Amz-Date": {want.Signed}}
+	for name, r := range map[string]*http.Request{"headers": inHeaders, "the query": httptest.NewRequest(http.MethodGet, "/?"+query.Encode(), nil)} {
+		if got := wire.Locate(r, url.Values{"Action": {want.Action}}); got != want {
+			t.Errorf("in %s: %+v, want %+v", name, got, want)
+		}
+	}
+}

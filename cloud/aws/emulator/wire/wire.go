@@ -1,6 +1,6 @@
 // Package wire reads and writes the four protocols that AWS services speak to
 // their SDKs: EC2's query form, the older query form of IAM, STS, Auto Scaling and load
-// balancing, JSON 1.0 and 1.1 (SQS, which speaks the older query form too, SSM, Pricing, EventBridge, Service Quotas) and REST JSON (EKS, FIS, ARC).
+// balancing, JSON 1.0 and 1.1 (SQS, which speaks the older query form too, SSM, Pricing, EventBridge, Service Quotas) and REST JSON (EKS, EKS Auth, FIS, ARC).
 //
 // It promises that what the real SDK sends is decoded without loss into plain
 // values, and that answers and errors have the shape the SDK expects. It knows
@@ -23,6 +23,7 @@ const (
 	SQS     = "sqs"
 	SSM     = "ssm"
 	EKS     = "eks"
+	EKSAuth = "eks-auth"
 	ARC     = "arc-zonal-shift"
 	Pricing = "pricing"
 	Events  = "events"
@@ -51,7 +52,8 @@ func (e *Error) WithStatus(status int) *Error {
 	return &Error{Status: status, Code: e.Code, Message: e.Message}
 }
 
-func (e *Error) status() int {
+// HTTPStatus is the status that e is sent with.
+func (e *Error) HTTPStatus() int {
 	if e.Status == 0 {
 		return http.StatusBadRequest
 	}
@@ -64,6 +66,8 @@ type Target struct {
 	Region  string // from the credential scope; empty when unsigned
 	Action  string // from X-Amz-Target or the form; empty for REST
 	Key     string // access key of the signature; empty when unsigned
+	Token   string // session token sent with temporary credentials
+	Signed  string // when it was signed, as 20060102T150405Z
 }
 
 // credentialScope finds "KEY/20260102/us-east-1/ec2/aws4_request", in a header or in the
@@ -101,6 +105,10 @@ func Locate(r *http.Request, form url.Values) Target {
 	}
 	if m := credentialScope.FindStringSubmatch(scope); m != nil {
 		t.Key, t.Region, t.Service = m[1], m[2], m[3]
+		t.Token, t.Signed = r.Header.Get("X-Amz-Security-Token"), r.Header.Get("X-Amz-Date")
+		if query := r.URL.Query(); query.Has("X-Amz-Credential") {
+			t.Token, t.Signed = query.Get("X-Amz-Security-Token"), query.Get("X-Amz-Date")
+		}
 	}
 	if t.Service == "" {
 		t.Service = unsignedActions[t.Action]
