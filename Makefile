@@ -244,7 +244,9 @@ release: bin/tools/release ## what users download, in dist: image, programs, cha
 	  export GOOS=$${platform%/*} GOARCH=$${platform#*/} GOAMD64=v1 GOARM64=v8.0; to=$(CURDIR)/dist/bin/$${GOOS}_$$GOARCH; mkdir -p $$to; \
 	  $(STATIC) go build -ldflags "$(RELEASED)" -o $$to/ ./cmd/daemok ./cmd/daemok-controller; \
 	  (cd lab && $(STATIC) go build -ldflags "$(RELEASED) $(K8S_VERSIONED)" -o $$to/ ./cmd/daemok-lab); done; \
-	  unset GOOS GOARCH; bin/tools/release assemble -version "$$version" -kubernetes $(KUBERNETES)
+	  unset GOOS GOARCH GOAMD64 GOARM64; \
+	  (cd lab && $(STATIC) go run ./chart/pack -version "$$version" -at "$$(git log -1 --format=%cI)"); \
+	  bin/tools/release assemble -version "$$version" -kubernetes $(KUBERNETES)
 
 # The programs.
 

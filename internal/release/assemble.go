@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/daemok/daemok/internal/release/archive"
-	"github.com/daemok/daemok/internal/release/chart"
 	"github.com/daemok/daemok/internal/release/image"
 	"github.com/daemok/daemok/internal/release/licence"
 	"github.com/daemok/daemok/internal/release/notes"
@@ -71,7 +70,7 @@ func (a assembly) assemble() error {
 	if err := a.image(platforms, &release); err != nil {
 		return err
 	}
-	if release.Charts, err = chart.Package(filepath.Join(a.checkout, "charts"), filepath.Join(a.dist, "charts"), a.source); err != nil {
+	if release.Charts, err = a.charts(); err != nil {
 		return err
 	}
 	if err := a.definitions(); err != nil {
@@ -196,6 +195,19 @@ func (a assembly) image(platforms []platform, release *notes.Release) error {
 		fmt.Fprintf(a.out, "release: image for %s: %.1f MB compressed, %s\n", s.Platform, float64(s.Bytes)/1e6, s.Digest)
 	}
 	return nil
+}
+
+// charts returns the names of the packaged charts, which must be of the release.
+func (a assembly) charts() (names []string, err error) {
+	files, err := filepath.Glob(filepath.Join(a.dist, "charts", "*.tgz"))
+	for _, file := range files { // sorted by Glob
+		name := filepath.Base(file)
+		if !strings.HasSuffix(name, "-"+a.source.Tag()+".tgz") {
+			return nil, fmt.Errorf("%s is of another version than %s: remove dist and make the release again", file, a.source.Tag())
+		}
+		names = append(names, name)
+	}
+	return names, err
 }
 
 // definitions writes all CustomResourceDefinitions into one file.

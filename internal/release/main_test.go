@@ -26,7 +26,6 @@ func product(t *testing.T) string {
 		"cmd/daemok-lab/main.go":        "package main\n\nfunc main() {}\n",
 		"kube/api/crds/a.yaml":          "---\nkind: CustomResourceDefinition\n",
 		"kube/api/crds/b.yaml":          "---\nkind: CustomResourceDefinition # second\n",
-		"charts/daemok/Chart.yaml":      "apiVersion: v2\nname: daemok\nversion: 0.0.0\n",
 	}
 	for name, content := range files {
 		name = filepath.Join(folder, name)
@@ -57,6 +56,15 @@ func build(t *testing.T, checkout, goos, goarch string, programs ...string) (dis
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+goos, "GOARCH="+goarch)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("build %v: %v\n%s", programs, err, out)
+	}
+	charts := filepath.Join(dist, "charts")
+	if err := os.MkdirAll(charts, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"daemok-0.1.0.tgz", "index.yaml"} {
+		if err := os.WriteFile(filepath.Join(charts, name), []byte(name), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return dist
 }
@@ -180,6 +188,10 @@ func TestAChangedCheckoutIsSaid(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(checkout, "new.go"), []byte("package daemok\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	charts := filepath.Join(dist, "charts")
+	if err := os.Rename(filepath.Join(charts, "daemok-0.1.0.tgz"), filepath.Join(charts, "daemok-0.1.1-dirty.tgz")); err != nil {
+		t.Fatal(err)
+	}
 	if said := assemble(t, checkout, dist); !strings.Contains(said, "the checkout is changed") || !strings.Contains(said, "version=v0.1.1-dirty") {
 		t.Errorf("it said %q", said)
 	}
@@ -239,5 +251,18 @@ func entries(t *testing.T, name string) []string {
 			t.Fatal(err)
 		}
 		names = append(names, h.Name)
+	}
+}
+
+func TestChartsOfAnotherVersionAreNotReleased(t *testing.T) {
+	checkout := product(t)
+	dist := build(t, checkout, "linux", "arm64", command, controller, lab)
+	old := filepath.Join(dist, "charts", "daemok-0.0.9.tgz")
+	if err := os.WriteFile(old, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	err := run(t.Context(), []string{"assemble", "-checkout", checkout, "-dist", dist, "-version", "v0.1.0", "-kubernetes", "v1.36.3"}, io.Discard)
+	if err == nil || !strings.Contains(err.Error(), "daemok-0.0.9.tgz is of another version than 0.1.0") {
+		t.Errorf("assemble says %v, want the name of the chart", err)
 	}
 }

@@ -1,4 +1,4 @@
-package chart
+package main
 
 import (
 	"bytes"
@@ -14,11 +14,9 @@ import (
 
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	"helm.sh/helm/v4/pkg/repo/v1"
-
-	"github.com/daemok/daemok/internal/release/source"
 )
 
-var commit = source.Source{Version: "v0.2.0-alpha.1", CommittedAt: time.Date(2026, 11, 27, 6, 41, 43, 0, time.UTC)}
+var alpha = release{version: "0.2.0-alpha.1", at: time.Date(2026, 11, 27, 6, 41, 43, 0, time.UTC)}
 
 // charts lays out two charts, of another version than the release, last changed at a time.
 func charts(t *testing.T, changedAt time.Time, more ...string) string {
@@ -43,7 +41,7 @@ func charts(t *testing.T, changedAt time.Time, more ...string) string {
 
 func TestChartsAreARepositoryOfTheRelease(t *testing.T) {
 	to := filepath.Join(t.TempDir(), "charts")
-	names, err := Package(charts(t, time.Now()), to, commit)
+	names, err := alpha.write(charts(t, time.Now()), to)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +62,7 @@ func TestChartsAreARepositoryOfTheRelease(t *testing.T) {
 			t.Fatal(err)
 		}
 		digest := sha256.Sum256(content)
-		if !slices.Equal(v.URLs, names[i:i+1]) || v.Digest != hex.EncodeToString(digest[:]) || !v.Created.Equal(commit.CommittedAt) {
+		if !slices.Equal(v.URLs, names[i:i+1]) || v.Digest != hex.EncodeToString(digest[:]) || !v.Created.Equal(alpha.at) {
 			t.Errorf("%s is listed as %+v", name, v)
 		}
 		c, err := loader.LoadFile(filepath.Join(to, names[i]))
@@ -78,7 +76,7 @@ func TestTheSameChartsMakeTheSameBytes(t *testing.T) {
 	var before map[string][]byte
 	for _, changedAt := range []time.Time{time.Unix(1e9, 0), time.Unix(2e9, 0)} {
 		to := filepath.Join(t.TempDir(), "charts")
-		names, err := Package(charts(t, changedAt), to, commit)
+		names, err := alpha.write(charts(t, changedAt), to)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +103,7 @@ func TestPackageRefuses(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if _, err := Package(charts(t, time.Now(), tt.more...), t.TempDir(), commit); err == nil || !strings.Contains(err.Error(), tt.want) {
+			if _, err := alpha.write(charts(t, time.Now(), tt.more...), t.TempDir()); err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error %v; want one with %q", err, tt.want)
 			}
 		})
@@ -114,7 +112,7 @@ func TestPackageRefuses(t *testing.T) {
 
 func TestNoChartsMakeNoRepository(t *testing.T) {
 	to := filepath.Join(t.TempDir(), "charts")
-	if names, err := Package(t.TempDir(), to, commit); err != nil || len(names) != 0 {
+	if names, err := alpha.write(t.TempDir(), to); err != nil || len(names) != 0 {
 		t.Errorf("packaged %q, %v; want none", names, err)
 	}
 	if _, err := os.Stat(to); !errors.Is(err, os.ErrNotExist) {

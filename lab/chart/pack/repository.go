@@ -1,9 +1,4 @@
-// Package chart packages Helm charts and makes the index of a repository that
-// any web server can serve.
-//
-// It promises that the same charts at the same commit make the same bytes.
-// It does not render charts: their own tests do.
-package chart
+package main
 
 import (
 	"crypto/sha256"
@@ -11,29 +6,34 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
+	"helm.sh/helm/v4/pkg/chart/common"
 	chartv2 "helm.sh/helm/v4/pkg/chart/v2"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	"helm.sh/helm/v4/pkg/chart/v2/util"
 	"helm.sh/helm/v4/pkg/repo/v1"
-
-	"github.com/daemok/daemok/internal/release/source"
 )
 
-// Package packages every chart that is a folder of from, at the release's
-// version, into the new folder to, and writes its index.yaml, whose addresses
-// are relative to it. It returns the names of the files, sorted; none where
-// there are no charts, and then it makes no folder.
-func Package(from, to string, s source.Source) ([]string, error) {
+// release is what charts are packaged for.
+type release struct {
+	version string // without v
+	at      time.Time
+}
+
+// write packages every chart that is a folder of from into the new folder to, and writes its
+// index.yaml, whose addresses are relative to it. It returns the names of the packages, sorted; none
+// where there are no charts, and then it makes no folder.
+func (r release) write(from, to string) ([]string, error) {
 	folders, err := filepath.Glob(filepath.Join(from, "*", util.ChartfileName))
 	if err != nil || len(folders) == 0 {
 		return nil, err
 	}
 	index := repo.NewIndexFile()
-	index.Generated = s.CommittedAt
+	index.Generated = r.at
 	var names []string
 	for _, file := range folders { // sorted by Glob
-		chart, packed, err := pack(filepath.Dir(file), to, s)
+		chart, packed, err := r.pack(filepath.Dir(file), to)
 		if err != nil {
 			return nil, fmt.Errorf("package the chart in %s: %w", filepath.Dir(file), err)
 		}
@@ -46,7 +46,7 @@ func Package(from, to string, s source.Source) ([]string, error) {
 			return nil, fmt.Errorf("list the chart %s: %w", name, err)
 		}
 		for _, v := range index.Entries[chart.Name()] {
-			v.Created = s.CommittedAt
+			v.Created = r.at
 		}
 		names = append(names, name)
 	}
@@ -54,7 +54,7 @@ func Package(from, to string, s source.Source) ([]string, error) {
 }
 
 // pack returns the chart of a folder and the path of its package.
-func pack(folder, to string, s source.Source) (*chartv2.Chart, string, error) {
+func (r release) pack(folder, to string) (*chartv2.Chart, string, error) {
 	chart, err := loader.LoadDir(folder)
 	if err != nil {
 		return nil, "", err
@@ -62,10 +62,23 @@ func pack(folder, to string, s source.Source) (*chartv2.Chart, string, error) {
 	if err := complete(chart); err != nil {
 		return nil, "", err
 	}
-	chart.Metadata.Version, chart.Metadata.AppVersion = s.Tag(), s.Tag()
-	chart.StampModTimes(s.CommittedAt)
+	chart.Metadata.Version, chart.Metadata.AppVersion = r.version, r.version
+	stamp(chart, r.at)
 	packed, err := util.Save(chart, to)
 	return chart, packed, err
+}
+
+// stamp gives all files of a chart, and of those below it, one time.
+func stamp(chart *chartv2.Chart, at time.Time) {
+	chart.ModTime, chart.SchemaModTime = at, at
+	for _, files := range [][]*common.File{chart.Raw, chart.Templates, chart.Files} {
+		for _, f := range files {
+			f.ModTime = at
+		}
+	}
+	for _, d := range chart.Dependencies() {
+		stamp(d, at)
+	}
 }
 
 // complete returns an error if a chart that this one needs is not in its folder.
