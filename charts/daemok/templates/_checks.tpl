@@ -1,6 +1,6 @@
 {{/* What no schema can say: values that do not exist, with the nearest that does, and values that contradict each other. */}}
 {{- define "daemok.checks" -}}
-{{- $wrong := concat (include "daemok.unknown" . | splitList "\n") (include "daemok.contradictions" . | splitList "\n") | compact -}}
+{{- $wrong := concat (include "daemok.unknown" . | splitList "\n") (include "daemok.contradictions" . | splitList "\n") (include "daemok.others" . | splitList "\n") | compact -}}
 {{- if $wrong -}}{{- fail (printf "\n%s" (join "\n" $wrong)) -}}{{- end -}}
 {{- end -}}
 
@@ -68,6 +68,20 @@
 {{- $row = $next -}}
 {{- end -}}
 {{- last $row -}}
+{{- end -}}
+
+{{/* Controllers of another release that run in the cluster, a line each: two would act at once. Nothing where no cluster is asked. */}}
+{{- define "daemok.others" -}}
+{{- range (lookup "apps/v1" "Deployment" "" "").items -}}
+{{- $deployment := . -}}
+{{- if and (ne (printf "%s/%s" .metadata.namespace .metadata.name) (printf "%s/%s" $.Release.Namespace (include "daemok.fullname" $))) (gt (int .spec.replicas) 0) -}}
+{{- range .spec.template.spec.containers -}}
+{{- if regexMatch "(^|/)(daemok-controller|karpenter/controller)([:@]|$)" .image }}
+{{ printf "%s/%s runs %s in this cluster, and two controllers would act at once: upgrade its release instead, or scale it to 0 first" $deployment.metadata.namespace $deployment.metadata.name .image }}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 
 {{- define "daemok.contradictions" -}}
